@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * vperfctr: virtual per-thread performance counters
+ *
+ * The only interface between the vperfctr kernel module and user space.  A
+ * client can be written from this file alone.
+ *
+ * Model (that of perfctr's "low-level-api.txt" and "virtual.txt"): a thread
+ * may own one *state*.  The state holds a *control* (what to count), and for
+ * the time-stamp counter (TSC) and each controlled counter a *sum* and a
+ * *start*: the count is sum + (now - start) while the owner runs, and sum
+ * while it does not.  Counters are suspended when the owner is switched out
+ * and resumed when it is switched in, on whatever CPU, so a count is the
+ * owner's alone.  An *a-mode* counter accumulates; an *i-mode* counter
+ * interrupts when it overflows and restarts from *ireset*.
+ *
+ * How to use it, for a thread that counts itself:
+ *
+ *	dev = open("/dev/vperfctr", O_RDONLY | O_CLOEXEC);
+ *	fd = ioctl(dev, VPERFCTR_OPEN, &(struct vperfctr_open) {
+ *		.size = sizeof(struct vperfctr_open), .flags = VPERFCTR_OPEN_CREAT });
+ *	page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+ *	ioctl(fd, VPERFCTR_CONTROL, &control);		counting starts
+ *	... read the counters from the page (see struct vperfctr_page) ...
+ *	ioctl(fd, VPERFCTR_UNLINK, 0);			the state is the thread's no longer
+ *
+ * Conventions: every structure has the same layout for 32- and 64-bit
+ * callers.  It begins with its size as the caller knows it, which is how it
+ * can grow: a kernel that knows a larger structure takes what is missing as
+ * zero; one that knows a smaller structure fails with E2BIG unless what it
+ * does not know is zero.  Reserved fields and unknown flags must be zero.
+ * User addresses are passed as 64-bit integers.  The ioctl numbers therefore
+ * carry no size.
+ *
+ * Errors that any call may return, not repeated below:
+ *
+ *	EFAULT	an address in or of the argument cannot be accessed
+ *	EINVAL	the size is smaller than the first version of the structure; a
+ *		reserved field, an unknown flag, or the argument of a call that
+ *		takes none, is not zero
+ *	E2BIG	the structure is larger than this kernel knows, and what it does
+ *		not know is not zero
+ *	ENOTTY	no such ioctl on this descriptor
+ */
+#ifndef _UAPI_LINUX_VPERFCTR_H
+#define _UAPI_LINUX_VPERFCTR_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/* Major number in the upper half: a change there breaks clients. */
+#define VPERFCTR_ABI_VERSION	0x00010000
+
+/* The greatest number of counters that one control can hold. */
+#define VPERFCTR_MAX_CTRS	32
+
+/* ---- on /dev/vperfctr ------------------------------------------------ */
+
+/*
+ * VPERFCTR_INFO: what the module is and what it found.
+ *
+ * Argument: struct vperfctr_info *; the caller sets size and kind, the kernel
+ * fills in the rest and sets size to what it knows itself.  Fields that the
+ * kernel does not know are zeroed.  Returns 0 or:
+ *
+ *	EINVAL	kind is not smaller than nrkinds
+ */
+#define VPERFCTR_INFO		_IO(0xD0, 0)
+
+/* features */
+#define VPERFCTR_FEATURE_RDPMC		0x01 /* user-mode RDPMC once the page is mapped */
+#define VPERFCTR_FEATURE_RDTSC		0x02 /* there is a TSC that user mode can read */
+#define VPERFCTR_FEATURE_PCINT		0x04 /* overflow interrupts: i-mode counters */
+#define VPERFCTR_FEATURE_INHERIT	0x08 /* control is inherited by children */
+#define VPERFCTR_FEATURE_ISOLATE	0x10 /* nobody sees what others' counters held */
+#define VPERFCTR_FEATURE_KERNEL		0x20 /* this caller may count kernel mode */
+
+/* cpu_type */
+#define VPERFCTR_CPU_GENERIC		0 /* no counters, only the TSC */
+#define VPERFCTR_CPU_INTEL_ARCH		1 /* Intel architectural performance monitoring */
+
+/*
+ * arch_events: events that every processor names alike.  On x86 these are the
+ * architectural events of Intel's manual (SDM volume 3, "Pre-defined
+ * Architectural Performance Events").
+ */
+#define VPERFCTR_EVENT_CYCLES		0x01 /* unhalted core cycles */
+#define VPERFCTR_EVENT_INSTRUCTIONS	0x02 /* instructions retired */
+#define VPERFCTR_EVENT_REF_CYCLES	0x04 /* unhalted reference cycles */
+#define VPERFCTR_EVENT_CACHE_REFS	0x08 /* last-level cache references */
+#define VPERFCTR_EVENT_CACHE_MISSES	0x10 /* last-level cache misses */
+#define VPERFCTR_EVENT_BRANCHES		0x20 /* branch instructions retired */
+#define VPERFCTR_EVENT_BRANCH_MISSES	0x40 /* mispredicted branches retired */
+
+struct vperfctr_info {
+	__u32 size;
+	__u32 kind;		/* in: which kind of CPU, from 0 (hybrid processors have several) */
+	__u32 abi_version;	/* VPERFCTR_ABI_VERSION */
+	__u32 features;		/* VPERFCTR_FEATURE_* */
+	__u32 cpu_type;		/* VPERFCTR_CPU_* */
+	__u32 nrkinds;		/* how many kinds of CPUs there are */
+	__u32 tsc_khz;		/* rate of the TSC; 0: not known */
+	__u32 arch_events;	/* VPERFCTR_EVENT_* that can be counted */
+	__u32 nrctrs;		/* how many counters can be controlled at once */
+	__u32 reserved;
+	__u32 pmc_width;	/* bits in a general counter */
+	__u32 fixed_width;	/* bits in a fixed counter */
+	__u64 pmc_mask;		/* bit i: general counter i (map i) is there */
+	__u64 fixed_mask;	/* bit i: fixed counter i (map VPERFCTR_FIXED + i) is there */
+	char driver_version[32];	/* of the module, NUL-terminated */
+	char cpu_name[64];		/* of the low-level driver, NUL-terminated */
+};
+
+/*
+ * VPERFCTR_CPUS: the CPUs of the system.
+ * VPERFCTR_CPUS_FORBIDDEN: those on which counters must not be used.
+ *
+ * Argument: struct vperfctr_cpu_mask *, with nrwords set to the number of
+ * words that mask[] has room for.  The kernel always sets nrwords to the
+ * number that it needs.  CPU n is bit n % 32 of word n / 32.  Returns 0 or:
+ *
+ *	EOVERFLOW  there was no room; nothing but nrwords was written
+ */
+#define VPERFCTR_CPUS		_IO(0xD0, 1)
+#define VPERFCTR_CPUS_FORBIDDEN	_IO(0xD0, 2)
+
+struct vperfctr_cpu_mask {
+	__u32 nrwords;
+	__u32 mask[];
+};
+
+/*
+ * VPERFCTR_OPEN: a new descriptor of a thread's state.
+ *
+ * Argument: struct vperfctr_open *.  tid 0 or the caller's own thread id is
+ * the calling thread.  In this version no other thread's state can be opened;
+ * its descriptors can be passed on, though.  Returns the descriptor, which is
+ * close-on-exec unless VPERFCTR_OPEN_NOCLOEXEC is given, or:
+ *
+ *	EEXIST	VPERFCTR_OPEN_CREAT, and the thread has a state
+ *	ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has none
+ *	ESRCH	there is no such thread
+ *	EPERM	it is another thread
+ *	ENOMEM, EMFILE, ENFILE	as from open(2)
+ *
+ * A new state counts nothing and all of its sums are zero.  It belongs to the
+ * thread until UNLINK or the thread's end, whether or not descriptors are
+ * open, and it survives exec.  It exists, with its final sums, as long as it
+ * has a thread or a descriptor.  Executing a file that gives privileges, or
+ * that the caller may not read, ends the counting as UNLINK does, before the
+ * first instruction of that file.
+ */
+#define VPERFCTR_OPEN		_IO(0xD0, 3)
+
+#define VPERFCTR_OPEN_CREAT	0x01
+#define VPERFCTR_OPEN_NOCLOEXEC	0x02
+
+struct vperfctr_open {
+	__u32 size;
+	__s32 tid;
+	__u32 flags;		/* VPERFCTR_OPEN_* */
+	__u32 reserved;
+};
+
+/* ---- on the descriptor of a state ------------------------------------ */
+
+/*
+ * All calls but READ are for the state's owner in this version, and return,
+ * besides what is listed with them:
+ *
+ *	ESRCH	the state has been unlinked, or its thread has ended
+ *	EPERM	the caller is not the thread that the state belongs to
+ */
+
+/*
+ * VPERFCTR_CONTROL: say what to count, and start.
+ *
+ * Argument: const struct vperfctr_control *.  Stops and samples what runs,
+ * then sets the sums to zero except those of counters whose bit is set in
+ * `preserve` (and the TSC's, which is reset only when tsc_on is 0), then
+ * starts what the control asks for, unless VPERFCTR_CONTROL_START_ON_EXEC is
+ * given.  A pause by VPERFCTR_SUSPEND ends.
+ *
+ * A control with tsc_on, nractrs and nrictrs all zero stops everything, keeps
+ * all sums, and keeps the previous control for READ's control to show.
+ *
+ * The hardware counters are taken from everyone else in the system (perf_event,
+ * the NMI watchdog) while some state has a control with counters.
+ *
+ * When CONTROL fails, nothing has changed: what was running keeps running,
+ * and the old sums and control stay.  Errors:
+ *
+ *	EINVAL	more counters than nrctrs of VPERFCTR_INFO; a map that is no
+ *		counter, or used twice; an evntsel with reserved or foreign bits
+ *		(see below), or that would count nothing; an aux, global or
+ *		ireset that is not zero where this processor has no use for it;
+ *		ctr_size is not sizeof(struct vperfctr_ctr); tsc_on greater than
+ *		1; a bit in preserve that is no counter; si_signo without i-mode
+ *		counters
+ *	EOPNOTSUPP nrictrs is not 0, and FEATURE_PCINT is not there
+ *	EPERM	(also) kernel mode is to be counted, and the caller lacks
+ *		CAP_PERFMON and CAP_SYS_ADMIN (see FEATURE_KERNEL)
+ *	EBUSY	counters are asked for, and perf_event or the NMI watchdog holds
+ *		them: see `sysctl kernel.nmi_watchdog`
+ *	ENOMEM
+ */
+#define VPERFCTR_CONTROL	_IO(0xD0, 16)
+
+/* Or-ed to a fixed counter's number in `map`.  On x86 this is what RDPMC takes. */
+#define VPERFCTR_FIXED		0x40000000
+
+/*
+ * One counter's control.  On x86:
+ *
+ * map is the index that RDPMC takes: general counter i is i, fixed counter i
+ * is VPERFCTR_FIXED + i.
+ *
+ * evntsel of a general counter is the image of its IA32_PERFEVTSELx (Intel SDM
+ * volume 3, "Architectural Performance Monitoring"): event select and unit
+ * mask, USR (bit 16) and OS (17) of which one at least must be set, E (18),
+ * EN (22), which must be set, INV (23), CMASK (24 to 31).  PC (19), INT (20),
+ * AnyThread (21) and all others must be clear: pin control is nobody's to
+ * give, the interrupt is the driver's business, and AnyThread would count a
+ * stranger.  An architectural event that this processor reports as not
+ * available (arch_events of VPERFCTR_INFO) is refused.
+ *
+ * evntsel of a fixed counter is its field of IA32_FIXED_CTR_CTRL: bit 0 OS,
+ * bit 1 USR, of which one at least must be set; others must be clear.
+ */
+struct vperfctr_ctr {
+	__u32 map;
+	__u32 reserved;
+	__u64 evntsel;
+	__u64 aux;		/* a second register that the event needs; 0: none */
+	__s64 ireset;		/* i-mode: minus the period; a-mode: 0 */
+};
+
+struct vperfctr_control {
+	__u32 size;
+	__u32 flags;		/* VPERFCTR_CONTROL_* */
+	__u32 tsc_on;		/* 1: sample the TSC too */
+	__u32 nractrs;		/* a-mode counters: ctr[0 .. nractrs - 1] */
+	__u32 nrictrs;		/* i-mode counters: ctr[nractrs .. nractrs + nrictrs - 1] */
+	__s32 si_signo;		/* signal after an overflow; 0: none */
+	__u64 preserve;		/* bit i: do not reset the sum of counter i */
+	__u64 global[2];	/* processor's global control words; 0 where it has none */
+	__u32 ctr_size;		/* sizeof(struct vperfctr_ctr) */
+	__u32 reserved;
+	__u64 ctr;		/* address of nractrs + nrictrs struct vperfctr_ctr */
+};
+
+/* Start counting not now but when the owner next executes a file. */
+#define VPERFCTR_CONTROL_START_ON_EXEC	0x01
+
+/*
+ * VPERFCTR_READ: sums and control.
+ *
+ * Argument: struct vperfctr_read *.  The addresses say where to put what; 0
+ * where it is not wanted.  The sums are consistent with each other.  The
+ * owner's are current as of the call; so are, for any holder of the
+ * descriptor, those of a running owner, which is not disturbed.  If the owner
+ * is off its CPU, has unlinked the state or has ended, the sums are those of
+ * that moment.  Works after UNLINK and after the owner's end.
+ *
+ * If nrctrs is smaller than the number of controlled counters nothing but
+ * nrctrs is written.  Returns 0 or:
+ *
+ *	EOVERFLOW  nrctrs was too small; it has been set to what is needed
+ *	EINVAL	(also) the control asked for has a wrong size or ctr_size
+ */
+#define VPERFCTR_READ		_IO(0xD0, 17)
+
+struct vperfctr_sums {
+	__u64 tsc;
+	__u64 pmc[];		/* one per controlled counter, in the control's order */
+};
+
+struct vperfctr_read {
+	__u32 size;
+	__u32 nrctrs;		/* in: room in the arrays; out: number of controlled counters */
+	__u32 status;		/* out: VPERFCTR_STATUS_* */
+	__u32 reserved;
+	__u64 overflow;		/* out: overflowed i-mode counters that wait for IRESUME */
+	__u64 children_missed;	/* out: children that are not in the children's sums */
+	__u64 sums;		/* address of struct vperfctr_sums: the owner's own counts */
+	__u64 children;		/* address of struct vperfctr_sums: its ended children's */
+	__u64 control;		/* address of struct vperfctr_control, its size, ctr_size and
+				 * ctr (0, or room for nrctrs) set by the caller */
+};
+
+/* status */
+#define VPERFCTR_STATUS_ATTACHED	0x01 /* belongs to a living thread */
+#define VPERFCTR_STATUS_ACTIVE		0x02 /* there is a control that counts something */
+#define VPERFCTR_STATUS_SUSPENDED	0x04 /* paused by VPERFCTR_SUSPEND */
+#define VPERFCTR_STATUS_ARMED		0x08 /* will start at the next exec */
+
+/*
+ * VPERFCTR_SUSPEND: pause all counting, TSC included, and keep the control.
+ * VPERFCTR_RESUME: go on.
+ *
+ * Argument: 0.  Suspending what is suspended, and resuming what is not,
+ * changes nothing and is no error.  A control with START_ON_EXEC still waits
+ * for the exec after RESUME.  Returns 0 or:
+ *
+ *	EINVAL	(also) no control counts anything
+ */
+#define VPERFCTR_SUSPEND	_IO(0xD0, 18)
+#define VPERFCTR_RESUME		_IO(0xD0, 19)
+
+/*
+ * VPERFCTR_UNLINK: stop, sample, and take the state from its thread.
+ *
+ * Argument: 0.  The sums stay readable through this and other descriptors.
+ * Unlinking what was unlinked, or whose thread has ended, is no error.
+ * Returns 0.
+ */
+#define VPERFCTR_UNLINK		_IO(0xD0, 20)
+
+/* ---- the page --------------------------------------------------------- */
+
+/*
+ * mmap(NULL, page size, PROT_READ, MAP_SHARED, fd, 0) maps the state's page:
+ *
+ *	EINVAL	not exactly one page, or not at offset 0, or MAP_PRIVATE
+ *	EACCES, EPERM	PROT_WRITE or PROT_EXEC
+ *
+ * A mapping by the owner's process lets that process (all of its threads, but
+ * not the children of a fork) execute RDPMC, until it is unmapped.  It does
+ * not survive exec and is not inherited.
+ *
+ * Reading counter i by the owner:
+ *
+ *	do {
+ *		seq = page->samplecount;		(compiler barrier)
+ *		if (!(page->cstatus & VPERFCTR_CSTATUS_RDPMC))
+ *			not this way: use VPERFCTR_READ
+ *		now = rdpmc(page->ctr[i].map);
+ *		value = page->ctr[i].sum + ((now - page->ctr[i].start) & page->mask);
+ *							(compiler barrier)
+ *	} while (page->samplecount != seq);
+ *
+ * Several counters read within one pass of the loop are consistent.  The TSC
+ * is read the same way: tsc_sum + (rdtsc() - tsc_start), if cstatus has both
+ * VPERFCTR_CSTATUS_RUNNING and VPERFCTR_CSTATUS_TSC; without
+ * VPERFCTR_CSTATUS_RUNNING the value is tsc_sum, and a counter's is its sum.
+ *
+ * cstatus is about the owner: other threads and processes must not use start.
+ * They can take sums as of the owner's last suspend from the page, by the loop
+ * above without rdpmc, if they also start over while samplecount is odd (it
+ * never is for the owner), or current ones from VPERFCTR_READ.
+ *
+ * The first 64 bytes are for the TSC and for what seldom matters; the fields
+ * that a read of counters needs start at the second 64, so that reading one
+ * or two counters touches one cache line.
+ */
+struct vperfctr_page_ctr {
+	__u32 map;		/* what RDPMC takes */
+	__u32 reserved;
+	__u64 start;		/* the counter when it was last resumed or sampled */
+	__u64 sum;		/* what was counted until then */
+};
+
+struct vperfctr_page {
+	__u32 version;		/* VPERFCTR_ABI_VERSION */
+	__u32 reserved0;
+	__u64 tsc_start;
+	__u64 tsc_sum;
+	__u64 reserved1[5];
+
+	__u32 samplecount;	/* changes at every suspend, resume and sample */
+	__u32 cstatus;		/* VPERFCTR_CSTATUS_* */
+	__u64 mask;		/* of the counters' width */
+	struct vperfctr_page_ctr ctr[];
+};
+
+/* cstatus */
+#define VPERFCTR_CSTATUS_NRCTRS(cs)	((cs) & 0xff)		/* all counters */
+#define VPERFCTR_CSTATUS_NRACTRS(cs)	(((cs) >> 8) & 0xff)	/* a-mode ones */
+#define VPERFCTR_CSTATUS_TSC		0x10000000U /* tsc_on */
+#define VPERFCTR_CSTATUS_RUNNING	0x20000000U /* not suspended */
+#define VPERFCTR_CSTATUS_RDPMC		0x80000000U /* running, and the owner may RDPMC now */
+
+#endif /* _UAPI_LINUX_VPERFCTR_H */
