@@ -284,8 +284,11 @@ struct vperfctr_read {
 	__u64 children_missed;	/* out: children that are not in the children's sums */
 	__u64 sums;		/* address of struct vperfctr_sums: the owner's own counts */
 	__u64 children;		/* address of struct vperfctr_sums: its ended children's */
-	__u64 control;		/* address of struct vperfctr_control, its size, ctr_size and
-				 * ctr (0, or room for nrctrs) set by the caller */
+	/*
+	 * Address of struct vperfctr_control, of which the caller has set size,
+	 * ctr_size and ctr (0, or the address of room for nrctrs counters).
+	 */
+	__u64 control;
 };
 
 /* status */

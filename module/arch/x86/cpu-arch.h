@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What x86 drivers add to the low-level API's types. */
+#ifndef VPERFCTR_X86_CPU_ARCH_H
+#define VPERFCTR_X86_CPU_ARCH_H
+
+/* Images of registers that several counters share, derived from a control. */
+struct perfctr_cpu_regs {
+	u64 global_ctrl;	/* enable bits of the counters used */
+	u64 fixed_ctrl;		/* IA32_FIXED_CTR_CTRL */
+	u64 fixed_used;		/* the fields of fixed_ctrl that are ours */
+};
+
+#endif /* VPERFCTR_X86_CPU_ARCH_H */

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * x86: choice of the low-level driver, and what all drivers share: the static
+ * calls, reservation on all CPUs, CPU hotplug and sleep states.
+ */
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/kernel.h>
+#include <linux/smp.h>
+#include <linux/syscore_ops.h>
+
+#include "x86.h"
+
+struct vperfctr_info perfctr_cpu_info;
+
+DEFINE_STATIC_CALL(perfctr_suspend, perfctr_generic_suspend);
+DEFINE_STATIC_CALL(perfctr_resume, perfctr_generic_resume);
+DEFINE_STATIC_CALL(perfctr_sample, perfctr_generic_sample);
+
+/* In order of preference; the generic driver takes whatever is left. */
+static const struct perfctr_x86_driver *const drivers[] = {
+	&perfctr_x86_intel,
+	&perfctr_x86_generic,
+};
+
+static const struct perfctr_x86_driver *driver;
+static enum cpuhp_state hotplug_state;
+
+/*
+ * True while the counters are ours.  Changes under cpus_read_lock(), so that
+ * the hotplug callbacks, which hold that lock for writing, see it stable.
+ */
+static bool reserved;
+
+/* A control's identity; 0 is nobody's. */
+static atomic64_t next_id = ATOMIC64_INIT(0);
+
+static void start_here(void *unused)
+{
+	driver->cpu_start();
+}
+
+static void stop_here(void *unused)
+{
+	driver->cpu_stop();
+}
+
+static void scrub_here(void *unused)
+{
+	driver->cpu_scrub();
+}
+
+/*
+ * Both run on the CPU concerned while no user thread can: before scheduling
+ * becomes active on a CPU that comes, and after it ceased on one that goes.
+ */
+static int online_here(unsigned int cpu)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	if (reserved && driver->cpu_start)
+		driver->cpu_start();
+	local_irq_restore(flags);
+	return 0;
+}
+
+static int offline_here(unsigned int cpu)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	if (reserved && driver->cpu_stop)
+		driver->cpu_stop();
+	local_irq_restore(flags);
+	return 0;
+}
+
+/*
+ * The boot CPU comes back from suspend to RAM with its registers lost, and
+ * without having been through hotplug.  Interrupts are off, user threads are
+ * frozen, hence suspended.
+ */
+static void boot_cpu_resume(void)
+{
+	if (reserved && driver->cpu_forget)
+		driver->cpu_forget();
+}
+
+static struct syscore_ops syscore_ops = {
+	.resume = boot_cpu_resume,
+};
+
+int perfctr_cpu_reserve(void)
+{
+	int err = 0;
+
+	cpus_read_lock();
+	if (driver->reserve)
+		err = driver->reserve();
+	if (!err) {
+		reserved = true;
+		if (driver->cpu_start)
+			on_each_cpu(start_here, NULL, 1);
+	}
+	cpus_read_unlock();
+	return err;
+}
+
+void perfctr_cpu_release(void)
+{
+	cpus_read_lock();
+	reserved = false;
+	if (driver->cpu_stop)
+		on_each_cpu(stop_here, NULL, 1);
+	if (driver->release)
+		driver->release();
+	cpus_read_unlock();
+}
+
+/*
+ * Called under mmap_lock, which nests inside cpus_read_lock() elsewhere in the
+ * kernel.  Not needed here: each CPU knows whether its counters are ours.
+ */
+void perfctr_x86_scrub(void)
+{
+	if (driver->cpu_scrub)
+		on_each_cpu(scrub_here, NULL, 1);
+}
+
+const struct cpumask *perfctr_cpus_forbidden(void)
+{
+	return cpu_none_mask;
+}
+
+int perfctr_cpu_check_control(struct perfctr_cpu_control *control, bool kernel)
+{
+	return driver->check_control(control, kernel);
+}
+
+void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
+				const struct perfctr_cpu_control *control, u64 preserve)
+{
+	struct vperfctr_page *page = state->page;
+	unsigned int i, nrctrs = perfctr_nrctrs(control);
+	unsigned int old = perfctr_nrctrs(&state->control);
+
+	/* A copy of what is used, not of all that there is room for. */
+	memcpy(&state->control, control, offsetof(struct perfctr_cpu_control, ctr));
+	memcpy(state->control.ctr, control->ctr, nrctrs * sizeof(control->ctr[0]));
+	state->id = atomic64_inc_return(&next_id);
+	state->cstatus = nrctrs | control->nractrs << 8 |
+			 (control->tsc_on ? VPERFCTR_CSTATUS_TSC : 0);
+
+	perfctr_page_begin(page);
+	page->cstatus = state->cstatus;
+	page->mask = control->mask;
+	if (!control->tsc_on)
+		page->tsc_sum = 0;
+	for (i = 0; i < nrctrs; i++) {
+		page->ctr[i].map = control->ctr[i].map;
+		page->ctr[i].start = 0;
+		if (!(preserve & BIT_ULL(i)))
+			page->ctr[i].sum = 0;
+	}
+	/* Should a later control preserve one of these, it preserves zero. */
+	for (; i < old; i++)
+		memset(&page->ctr[i], 0, sizeof(page->ctr[i]));
+	perfctr_page_end(page);
+}
+
+void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state)
+{
+	struct vperfctr_page *page = state->page;
+
+	perfctr_page_begin(page);
+	page->cstatus = state->cstatus;
+	perfctr_page_end(page);
+}
+
+int perfctr_cpu_init(void)
+{
+	unsigned int i;
+	int err = -ENODEV;
+
+	for (i = 0; i < ARRAY_SIZE(drivers) && err; i++) {
+		driver = drivers[i];
+		err = driver->probe();
+	}
+	if (err)
+		return err;
+
+	static_call_update(perfctr_suspend, driver->suspend);
+	static_call_update(perfctr_resume, driver->resume);
+	static_call_update(perfctr_sample, driver->sample);
+
+	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", online_here, offline_here);
+	if (err < 0)
+		return err;
+	hotplug_state = err;
+	register_syscore_ops(&syscore_ops);
+	return 0;
+}
+
+void perfctr_cpu_exit(void)
+{
+	unregister_syscore_ops(&syscore_ops);
+	cpuhp_remove_state(hotplug_state);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Every access of the x86 drivers to a register goes through here, so that a
+ * build in user space can put a model of the registers in its place.
+ */
+#ifndef VPERFCTR_X86_REGS_H
+#define VPERFCTR_X86_REGS_H
+
+#include <asm/processor.h>
+#include <asm/special_insns.h>
+#include <asm/tsc.h>
+
+#include "../../compat/msr.h"
+
+/*
+ * RDPMC rather than RDMSR: a third of the cost, and the same number that
+ * user space gets.  The kernel's own wrapper has a tracepoint in it.
+ */
+static __always_inline u64 perfctr_rdpmc(u32 index)
+{
+	u32 low, high;
+
+	asm volatile("rdpmc" : "=a" (low), "=d" (high) : "c" (index));
+	return low | (u64)high << 32;
+}
+
+static __always_inline u64 perfctr_rdtsc(void)
+{
+	return rdtsc();
+}
+
+/*
+ * Writes a register that the probe found to be there.  Should it fault all
+ * the same, the kernel's exception table makes that one warning in the log.
+ */
+static __always_inline void perfctr_wrmsr(u32 msr, u64 value)
+{
+	native_wrmsrq(msr, value);
+}
+
+static inline int perfctr_rdmsr_safe(u32 msr, u64 *value)
+{
+	return rdmsrq_safe(msr, value);
+}
+
+static inline int perfctr_wrmsr_safe(u32 msr, u64 value)
+{
+	return wrmsrq_safe(msr, value);
+}
+
+/* CR4.PCE: may user mode RDPMC on this CPU, as it is now? */
+static __always_inline bool perfctr_user_rdpmc(void)
+{
+	return native_read_cr4() & X86_CR4_PCE;
+}
+
+static inline void perfctr_cpuid(u32 leaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
+{
+	cpuid_count(leaf, 0, eax, ebx, ecx, edx);
+}
+
+/* Xen PV traps and emulates what we would write. */
+static inline bool perfctr_is_pv_guest(void)
+{
+	return boot_cpu_has(X86_FEATURE_XENPV);
+}
+
+#endif /* VPERFCTR_X86_REGS_H */

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * User-mode RDPMC, by process, and who could watch a stranger's counters.
+ *
+ * CR4.PCE follows mm->context.perf_rdpmc_allowed: the kernel sets and clears
+ * it when it switches to an mm from a different one.  We raise that count for
+ * an mm whose thread has mapped its own state, and pass the change on to the
+ * CPUs that have the mm loaded now, as perf does for its mappings.  Where an
+ * administrator forbade RDPMC (the "rdpmc" attribute of the cpu PMU in sysfs
+ * is 0), the next switch takes the bit away again, and the page says so.
+ */
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <asm/mmu_context.h>
+#include <asm/tlbflush.h>
+
+#include "regs.h"
+#include "x86.h"
+
+/* One per mm that has mapped a state's page. */
+struct perfctr_user {
+	struct list_head list;
+	struct mm_struct *mm;		/* alive: it has a mapping of ours */
+	unsigned int maps;		/* mappings in all */
+	unsigned int own;		/* of states of its own threads: each allows RDPMC */
+};
+
+static LIST_HEAD(users);
+static DEFINE_MUTEX(users_mutex);	/* nests in mmap_lock */
+
+/* Length of the list, for those who may not take the mutex. */
+static unsigned int nr_users;
+
+/* rdpmc=2 in sysfs: everybody may RDPMC.  Learned by looking, as nothing tells. */
+static bool rdpmc_always;
+
+static bool rdpmc_allowed(struct mm_struct *mm)
+{
+	return atomic_read(&mm->context.perf_rdpmc_allowed);
+}
+
+/* With interrupts or preemption disabled. */
+static bool loaded_here(struct mm_struct *mm)
+{
+	/* A lazy kernel thread keeps its predecessor's mm in active_mm. */
+	return current->active_mm == mm;
+}
+
+static void set_pce(void *mm)
+{
+	if (loaded_here(mm) && rdpmc_allowed(mm))
+		cr4_update_irqsoff(X86_CR4_PCE, 0);
+}
+
+static void clear_pce(void *mm)
+{
+	if (loaded_here(mm) && !rdpmc_allowed(mm))
+		cr4_update_irqsoff(0, X86_CR4_PCE);
+}
+
+void perfctr_x86_saw_rdpmc(void)
+{
+	struct mm_struct *mm = current->mm;	/* NULL late in exit */
+
+	if (mm && !rdpmc_allowed(mm))
+		WRITE_ONCE(rdpmc_always, true);
+}
+
+/*
+ * At suspend, with interrupts disabled, in the owner's context: may somebody
+ * else see what the counters hold?  The owner's own mm does not count if it
+ * has RDPMC; in doubt (it maps only states of others) it does.
+ */
+bool perfctr_x86_watched(void)
+{
+	struct mm_struct *mm = current->mm;	/* NULL late in exit */
+
+	if (READ_ONCE(rdpmc_always))
+		return true;
+	return READ_ONCE(nr_users) > (mm && rdpmc_allowed(mm) ? 1 : 0);
+}
+
+struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner)
+{
+	struct perfctr_user *user;
+
+	/* The caller's mm tells whether rdpmc=2 is in force, unless it is allowed anyway. */
+	preempt_disable();
+	if (!rdpmc_allowed(mm))
+		WRITE_ONCE(rdpmc_always, perfctr_user_rdpmc());
+	preempt_enable();
+
+	mutex_lock(&users_mutex);
+	list_for_each_entry(user, &users, list) {
+		if (user->mm == mm)
+			goto found;
+	}
+	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	if (!user)
+		goto out;
+	user->mm = mm;
+	list_add(&user->list, &users);
+	WRITE_ONCE(nr_users, nr_users + 1);
+	/*
+	 * Whoever is suspended from here on leaves nothing behind; what was
+	 * left behind until now goes before the new user can look.
+	 */
+	if (perfctr_isolate)
+		perfctr_x86_scrub();
+found:
+	user->maps++;
+	if (owner && !user->own++) {
+		atomic_inc(&mm->context.perf_rdpmc_allowed);
+		on_each_cpu_mask(mm_cpumask(mm), set_pce, mm, 1);
+	}
+out:
+	mutex_unlock(&users_mutex);
+	return user;
+}
+
+void perfctr_cpu_user_put(struct perfctr_user *user, bool owner)
+{
+	struct mm_struct *mm = user->mm;
+
+	mutex_lock(&users_mutex);
+	if (owner && !--user->own &&
+	    atomic_dec_and_test(&mm->context.perf_rdpmc_allowed) &&
+	    !READ_ONCE(rdpmc_always))
+		on_each_cpu_mask(mm_cpumask(mm), clear_pce, mm, 1);
+	if (!--user->maps) {
+		list_del(&user->list);
+		WRITE_ONCE(nr_users, nr_users - 1);
+		kfree(user);
+	}
+	mutex_unlock(&users_mutex);
+}
+
+/*
+ * fork copies the count with the rest of the mm, but neither our mappings nor
+ * perf's: without this the child could RDPMC for all its life.
+ */
+void perfctr_cpu_user_fork(struct mm_struct *mm)
+{
+	atomic_set(&mm->context.perf_rdpmc_allowed, 0);
+}

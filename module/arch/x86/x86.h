@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Shared by the x86 low-level drivers. */
+#ifndef VPERFCTR_X86_H
+#define VPERFCTR_X86_H
+
+#include "../../cpu.h"
+
+/*
+ * What a driver must supply.  The three hot operations are called through
+ * static calls; cpu.c sees to that, to CPU hotplug and to sleep states.
+ */
+struct perfctr_x86_driver {
+	/* Is this the processor?  Fills in perfctr_cpu_info.  -ENODEV: no. */
+	int (*probe)(void);
+
+	int (*check_control)(struct perfctr_cpu_control *control, bool kernel);
+	perfctr_cpu_op *suspend;
+	perfctr_cpu_op *resume;
+	perfctr_cpu_op *sample;
+
+	/*
+	 * Take the counters from perf_event and other users of the kernel's
+	 * register reservation, and give them back.  NULL: nothing to take.
+	 */
+	int (*reserve)(void);
+	void (*release)(void);
+
+	/*
+	 * On the CPU itself, with interrupts disabled:
+	 * start: save what is to be given back, stop and clear everything
+	 * stop: clear everything, give back what was saved
+	 * forget: the registers were lost, start over
+	 * scrub: between start and stop, clear counters that no thread is
+	 *	using; otherwise do nothing
+	 */
+	void (*cpu_start)(void);
+	void (*cpu_stop)(void);
+	void (*cpu_forget)(void);
+	void (*cpu_scrub)(void);
+};
+
+extern const struct perfctr_x86_driver perfctr_x86_generic;
+extern const struct perfctr_x86_driver perfctr_x86_intel;
+
+/* cpu.c: run cpu_scrub on all CPUs if the hardware is reserved. */
+void perfctr_x86_scrub(void);
+
+/*
+ * user.c: could anyone but the current mm see what the counters hold, by RDPMC
+ * or through a mapped page?
+ */
+bool perfctr_x86_watched(void);
+
+/* user.c: CR4.PCE was found set; in the owner's context, preemption disabled. */
+void perfctr_x86_saw_rdpmc(void);
+
+/*
+ * The samplecount is odd while sums change.  The owner's own reads never meet
+ * that, as the changes are made in the kernel on the owner's CPU, but other
+ * CPUs' reads of the page do.
+ */
+static __always_inline void perfctr_page_begin(struct vperfctr_page *page)
+{
+	WRITE_ONCE(page->samplecount, page->samplecount + 1);
+	smp_wmb();	/* odd before anything changes */
+}
+
+static __always_inline void perfctr_page_end(struct vperfctr_page *page)
+{
+	smp_wmb();	/* all changes before even again */
+	WRITE_ONCE(page->samplecount, page->samplecount + 1);
+}
+
+#endif /* VPERFCTR_X86_H */

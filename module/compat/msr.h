@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* 6.16: rdmsrl() and relatives became rdmsrq(), native_wrmsrl() native_wrmsrq(). */
+#ifndef VPERFCTR_COMPAT_MSR_H
+#define VPERFCTR_COMPAT_MSR_H
+
+#include <linux/version.h>
+#include <asm/msr.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define rdmsrq_safe(msr, p)		rdmsrl_safe(msr, p)
+#define wrmsrq_safe(msr, v)		wrmsrl_safe(msr, v)
+#define native_wrmsrq(msr, v)		native_wrmsrl(msr, v)
+#endif
+
+#endif /* VPERFCTR_COMPAT_MSR_H */

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* 6.16: the tracepoint sched_process_exit tells whether the whole group is dead. */
+#ifndef VPERFCTR_COMPAT_TRACEPOINT_H
+#define VPERFCTR_COMPAT_TRACEPOINT_H
+
+#include <linux/tracepoint.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define PERFCTR_PROBE_EXIT_ARGS	void *unused, struct task_struct *task
+#else
+#define PERFCTR_PROBE_EXIT_ARGS	void *unused, struct task_struct *task, bool group_dead
+#endif
+
+#endif /* VPERFCTR_COMPAT_TRACEPOINT_H */

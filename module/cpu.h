@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The low-level API: the only door between the per-thread service and the
+ * low-level drivers under arch/.
+ *
+ * The service knows threads and when their counters start and stop; a driver
+ * knows registers.  Calls go down only.  The model and the names are those of
+ * perfctr's "low-level-api.txt".
+ */
+#ifndef VPERFCTR_CPU_H
+#define VPERFCTR_CPU_H
+
+#include <linux/static_call_types.h>
+#include <linux/static_call.h>
+#include <linux/types.h>
+#include <linux/vperfctr.h>
+
+struct cpumask;
+struct mm_struct;
+
+#include "cpu-arch.h"	/* in arch/ARCH */
+
+/*
+ * A control, checked or to be checked.  The first part is what the user asked
+ * for; mask and regs are derived by perfctr_cpu_check_control().
+ */
+struct perfctr_cpu_control {
+	u32 tsc_on;
+	u32 nractrs;
+	u32 nrictrs;
+	u64 global[2];
+	u64 mask;			/* of the narrowest counter used */
+	struct perfctr_cpu_regs regs;	/* the driver's own */
+	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
+};
+
+/*
+ * One thread's counters.  start and sum live in the page that user space maps
+ * read-only; id tells this control from every other one, so that a CPU knows
+ * what its registers hold.
+ */
+struct perfctr_cpu_state {
+	struct vperfctr_page *page;
+	u64 id;
+	u32 cstatus;			/* as in the page, without what changes at resume */
+	struct perfctr_cpu_control control;
+};
+
+static inline unsigned int perfctr_nrctrs(const struct perfctr_cpu_control *control)
+{
+	return control->nractrs + control->nrictrs;
+}
+
+/* Everything that VPERFCTR_INFO tells about the processor; set by init. */
+extern struct vperfctr_info perfctr_cpu_info;
+
+/* Module parameter: nobody is to see what another's counters held. */
+extern bool perfctr_isolate;
+
+/*
+ * Detect the processor and choose its driver.  There is always one: the
+ * generic driver has only the TSC.  May sleep.
+ */
+int perfctr_cpu_init(void);
+void perfctr_cpu_exit(void);
+
+/* CPUs on which the counters must not be used. */
+const struct cpumask *perfctr_cpus_forbidden(void);
+
+/*
+ * Take the hardware from everyone else (-EBUSY: somebody has it) and make it
+ * ready on every CPU, those that come online later included; give it back as
+ * it was.  May sleep; the caller serialises.
+ */
+int perfctr_cpu_reserve(void);
+void perfctr_cpu_release(void);
+
+/*
+ * Check what user space asks for, and derive mask and regs.  -EINVAL, or
+ * -EPERM if kernel mode is to be counted without `kernel`.  Touches neither a
+ * state nor a register.
+ */
+int perfctr_cpu_check_control(struct perfctr_cpu_control *control, bool kernel);
+
+/*
+ * Make a checked control the state's.  PRE: the state is suspended and stays
+ * so, and the hardware is reserved if the control has counters.  The sums of
+ * counters in `preserve` are kept, the others start at zero.
+ */
+void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
+				const struct perfctr_cpu_control *control,
+				u64 preserve);
+
+/* Say in the page that the counters do not run.  PRE: they do not. */
+void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state);
+
+/*
+ * Suspend, resume, sample: called by the owner, or in its interrupts, on its
+ * CPU, with preemption disabled, suspend and sample with interrupts disabled
+ * as well.  They take no lock and do not sleep.
+ *
+ *	suspend	stop the counters if they must not run for others; update sums
+ *	resume	load the control unless it is loaded; update start values
+ *	sample	update sums and start values of counters that keep running
+ */
+typedef void perfctr_cpu_op(struct perfctr_cpu_state *state);
+
+perfctr_cpu_op perfctr_generic_suspend;
+perfctr_cpu_op perfctr_generic_resume;
+perfctr_cpu_op perfctr_generic_sample;
+
+DECLARE_STATIC_CALL(perfctr_suspend, perfctr_generic_suspend);
+DECLARE_STATIC_CALL(perfctr_resume, perfctr_generic_resume);
+DECLARE_STATIC_CALL(perfctr_sample, perfctr_generic_sample);
+
+static __always_inline void perfctr_cpu_suspend(struct perfctr_cpu_state *state)
+{
+	static_call(perfctr_suspend)(state);
+}
+
+static __always_inline void perfctr_cpu_resume(struct perfctr_cpu_state *state)
+{
+	static_call(perfctr_resume)(state);
+}
+
+static __always_inline void perfctr_cpu_sample(struct perfctr_cpu_state *state)
+{
+	static_call(perfctr_sample)(state);
+}
+
+/*
+ * Somebody maps a state's page into `mm`.  With `owner` (the mm is that of the
+ * state's owner) its threads may read the counters in user mode from now on,
+ * until as many puts have been made.  Without it the mapping only counts as
+ * one that could see what counters held.  Called under mmap_lock; may sleep.
+ */
+struct perfctr_user;
+struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner);
+void perfctr_cpu_user_put(struct perfctr_user *user, bool owner);
+
+/* A fork copied `mm` from one that may have had user-mode reads: this one has none. */
+void perfctr_cpu_user_fork(struct mm_struct *mm);
+
+#endif /* VPERFCTR_CPU_H */

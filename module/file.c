@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The file of a state: what its descriptors and its mapping can do. */
+#include <linux/anon_inodes.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+
+#include "compat/vma.h"
+#include "vperfctr.h"
+
+/* ---- mmap --------------------------------------------------------------- */
+
+/*
+ * A mapping by the owner's process gives that process user-mode reads; one by
+ * another process only shows it the page.  Which of the two a mapping is, is
+ * decided when it is made, and holds until it is unmapped: the vma's private
+ * data is the mm's entry with the low-level driver, bit 0 says owner.
+ */
+#define VMA_OWNER	1UL
+
+static struct perfctr_user *vma_user(const struct vm_area_struct *vma)
+{
+	return (void *)((unsigned long)vma->vm_private_data & ~VMA_OWNER);
+}
+
+static bool vma_owner(const struct vm_area_struct *vma)
+{
+	return (unsigned long)vma->vm_private_data & VMA_OWNER;
+}
+
+/*
+ * mremap makes a copy and closes the old one.  fork does not get here
+ * (VM_DONTCOPY).  The entry exists, as the old mapping holds it: nothing is
+ * allocated that could fail.
+ */
+static void vperfctr_vma_open(struct vm_area_struct *vma)
+{
+	perfctr_cpu_user_get(vma->vm_mm, vma_owner(vma));
+}
+
+static void vperfctr_vma_close(struct vm_area_struct *vma)
+{
+	perfctr_cpu_user_put(vma_user(vma), vma_owner(vma));
+}
+
+/* mmap puts the page in place; this is for when madvise takes it out again. */
+static vm_fault_t vperfctr_vma_fault(struct vm_fault *vmf)
+{
+	struct vperfctr *st = vmf->vma->vm_file->private_data;
+
+	vmf->page = virt_to_page(st->cpu_state.page);
+	get_page(vmf->page);
+	return 0;
+}
+
+static const struct vm_operations_struct vperfctr_vm_ops = {
+	.open	= vperfctr_vma_open,
+	.close	= vperfctr_vma_close,
+	.fault	= vperfctr_vma_fault,
+};
+
+static bool is_owners_mm(const struct vperfctr *st, const struct mm_struct *mm)
+{
+	const struct task_struct *owner;
+	bool ret;
+
+	/* A task that was seen as owner is freed a grace period after it ended. */
+	rcu_read_lock();
+	owner = READ_ONCE(st->owner);
+	ret = owner && READ_ONCE(owner->mm) == mm;
+	rcu_read_unlock();
+	return ret;
+}
+
+/* The owner's page is to say at once that RDPMC works. */
+static void refresh_page(struct vperfctr *st)
+{
+	unsigned long flags;
+
+	if (READ_ONCE(st->owner) != current)
+		return;
+	local_irq_save(flags);
+	if (st->cpu >= 0) {
+		vperfctr_stop(st);
+		vperfctr_start(st);
+	}
+	local_irq_restore(flags);
+}
+
+static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct vperfctr *st = file->private_data;
+	bool owner = is_owners_mm(st, vma->vm_mm);
+	struct perfctr_user *user;
+	int err;
+
+	/* VM_MAYSHARE is MAP_SHARED; VM_SHARED is taken away from read-only files. */
+	if (vma->vm_pgoff || vma->vm_end - vma->vm_start != PAGE_SIZE ||
+	    !(vma->vm_flags & VM_MAYSHARE))
+		return -EINVAL;
+	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
+		return -EPERM;
+	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE | VM_MAYEXEC);
+
+	/* Now rather than at the first read, which is in somebody's inner loop. */
+	err = vm_insert_page(vma, vma->vm_start, virt_to_page(st->cpu_state.page));
+	if (err)
+		return err;
+	user = perfctr_cpu_user_get(vma->vm_mm, owner);
+	if (!user)
+		return -ENOMEM;
+	vma->vm_private_data = (void *)((unsigned long)user | (owner ? VMA_OWNER : 0));
+	vma->vm_ops = &vperfctr_vm_ops;
+	if (owner)
+		refresh_page(st);
+	return 0;
+}
+
+/* ---- the rest ----------------------------------------------------------- */
+
+static long vperfctr_file_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct vperfctr *st = file->private_data;
+
+	switch (cmd) {
+	case VPERFCTR_CONTROL:
+		return vperfctr_control(st, (void __user *)arg);
+	case VPERFCTR_READ:
+		return vperfctr_read(st, (void __user *)arg);
+	case VPERFCTR_SUSPEND:
+		return arg ? -EINVAL : vperfctr_suspend(st);
+	case VPERFCTR_RESUME:
+		return arg ? -EINVAL : vperfctr_resume(st);
+	case VPERFCTR_UNLINK:
+		return arg ? -EINVAL : vperfctr_unlink(st);
+	}
+	return -ENOTTY;
+}
+
+static int vperfctr_file_release(struct inode *inode, struct file *file)
+{
+	struct vperfctr *st = file->private_data;
+
+	/*
+	 * The owner's exit gives back the hardware in its own time.  Who waited
+	 * for that thread and closes its state may count on its being free.
+	 */
+	if (!smp_load_acquire(&st->owner))
+		vperfctr_release_hardware(st);
+	vperfctr_put(st);
+	return 0;
+}
+
+static const struct file_operations vperfctr_file_fops = {
+	.owner		= THIS_MODULE,
+	.unlocked_ioctl	= vperfctr_file_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.mmap		= vperfctr_file_mmap,
+	.release	= vperfctr_file_release,
+};
+
+/* A new file of the state, with a reference of its own; an ERR_PTR on failure. */
+struct file *vperfctr_file(struct vperfctr *st)
+{
+	struct file *file;
+
+	/* Read-only, so that the page cannot be mapped writable. */
+	file = anon_inode_getfile("[vperfctr]", &vperfctr_file_fops, st, O_RDONLY);
+	if (!IS_ERR(file))
+		vperfctr_get(st);
+	return file;
+}
