@@ -54,6 +54,12 @@ static inline unsigned int perfctr_nrctrs(const struct perfctr_cpu_control *cont
 /* Everything that VPERFCTR_INFO tells about the processor; set by init. */
 extern struct vperfctr_info perfctr_cpu_info;
 
+/*
+ * How often a running state must be sampled for its counters not to go round
+ * unseen; 0: they are so wide that context switches are often enough.
+ */
+extern u64 perfctr_cpu_sampling_ns;
+
 /* Module parameter: nobody is to see what another's counters held. */
 extern bool perfctr_isolate;
 

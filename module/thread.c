@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 
+#include "compat/hrtimer.h"
 #include "compat/tracepoint.h"
 #include "vperfctr.h"
 
@@ -26,6 +27,57 @@ static struct kmem_cache *vperfctr_cache;
 
 /* Detaching what cannot be done in an exiting thread; drained before unload. */
 static struct workqueue_struct *vperfctr_wq;
+
+/* ---- narrow counters ---------------------------------------------------- */
+
+/*
+ * A counter of 32 bits can go round more than once between two context
+ * switches, and then its difference is wrong.  Where there are such, each CPU
+ * that runs a state samples it often enough; the timer stops by itself when it
+ * finds nothing to sample.
+ */
+static DEFINE_PER_CPU(struct hrtimer, sampling_timer);
+
+static void sample_here(void *arg);
+
+static enum hrtimer_restart sampling_tick(struct hrtimer *timer)
+{
+	struct vperfctr *st = vperfctr_of_current();
+
+	/* Timers of CPUs that went offline expire elsewhere; those have their own. */
+	if (!st || READ_ONCE(st->cpu) < 0 || timer != this_cpu_ptr(&sampling_timer))
+		return HRTIMER_NORESTART;
+	sample_here(st);
+	hrtimer_forward_now(timer, ns_to_ktime(perfctr_cpu_sampling_ns));
+	return HRTIMER_RESTART;
+}
+
+/* Preemption is disabled.  A timer about to stop by itself counts as stopped. */
+static noinline void start_sampling(void)
+{
+	struct hrtimer *timer = this_cpu_ptr(&sampling_timer);
+
+	if (!hrtimer_is_queued(timer))
+		hrtimer_start(timer, ns_to_ktime(perfctr_cpu_sampling_ns),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static void sampling_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		hrtimer_setup(per_cpu_ptr(&sampling_timer, cpu), sampling_tick,
+			      CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static void sampling_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(per_cpu_ptr(&sampling_timer, cpu));
+}
 
 /* ---- the counters of current -------------------------------------------- */
 
@@ -40,6 +92,8 @@ static __always_inline void start_here(struct vperfctr *st, int cpu)
 	perfctr_cpu_resume(&st->cpu_state);
 	barrier();	/* resumed before an interrupt samples */
 	WRITE_ONCE(st->cpu, cpu);
+	if (unlikely(perfctr_cpu_sampling_ns))
+		start_sampling();
 }
 
 static __always_inline void stop_here(struct vperfctr *st)
@@ -374,6 +428,7 @@ int vperfctr_thread_init(void)
 	vperfctr_wq = alloc_workqueue("vperfctr", 0, 0);
 	if (!vperfctr_wq)
 		goto no_wq;
+	sampling_init();
 	err = register_probes();
 	if (err)
 		goto no_probes;
@@ -391,6 +446,7 @@ void vperfctr_thread_exit(void)
 {
 	unregister_probes(ARRAY_SIZE(probes));
 	destroy_workqueue(vperfctr_wq);
+	sampling_exit();
 	cancel_delayed_work_sync(&notifiers_drop_work);
 	notifiers_drop(NULL);
 	kmem_cache_destroy(vperfctr_cache);

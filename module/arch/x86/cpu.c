@@ -12,6 +12,7 @@
 #include "x86.h"
 
 struct vperfctr_info perfctr_cpu_info;
+u64 perfctr_cpu_sampling_ns;
 
 DEFINE_STATIC_CALL(perfctr_suspend, perfctr_generic_suspend);
 DEFINE_STATIC_CALL(perfctr_resume, perfctr_generic_resume);

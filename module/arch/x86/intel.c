@@ -128,6 +128,18 @@ static bool registers_exist(void)
 	return readable(MSR_GLOBAL_CTRL);
 }
 
+/*
+ * Nothing counts more than 16 events a cycle at 6 GHz (CMASK counts cycles,
+ * not events): 2^32 of them take 44 ms, 2^40 eleven seconds, in which an
+ * isolated CPU need not switch either.
+ */
+static u64 sampling_ns(unsigned int width)
+{
+	if (width >= 48)
+		return 0;
+	return (BIT_ULL(width) / 2) / 96;
+}
+
 static u64 low_bits(unsigned int n)
 {
 	return n ? GENMASK_ULL(n - 1, 0) : 0;
@@ -164,6 +176,7 @@ static int intel_probe(void)
 	if (intel.fixed_mask && (fixed_width < 32 || fixed_width > 64))
 		intel.fixed_mask = 0;
 	intel.nr_fixed = fls64(intel.fixed_mask);
+	perfctr_cpu_sampling_ns = sampling_ns(intel.fixed_mask ? min(width, fixed_width) : width);
 	intel.all_global = intel.pmc_mask | intel.fixed_mask << 32;
 	if (!registers_exist())
 		return -ENODEV;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* 6.13: hrtimer_setup() does what hrtimer_init() and setting the function did. */
+#ifndef VPERFCTR_COMPAT_HRTIMER_H
+#define VPERFCTR_COMPAT_HRTIMER_H
+
+#include <linux/hrtimer.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+}
+#endif
+
+#endif /* VPERFCTR_COMPAT_HRTIMER_H */
