@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# "make help" says what there is to make.
+
+O	?= $(CURDIR)/build
+KDIR	?= /lib/modules/$(shell uname -r)/build
+SUITES	?=
+
+# absolute, and the same for everyone who is called
+override O := $(abspath $(O))
+export O
+
+# the scripts run make themselves, with as many jobs as they see fit
+MAKEFLAGS += --no-print-directory
+
+all: lib perfex
+
+lib:
+	@$(MAKE) -C lib O=$(O)
+
+perfex: lib
+	@$(MAKE) -C tools/perfex O=$(O)
+
+module:
+	@tests/vm/module $(KDIR)
+
+deps:
+	@tests/vm/deps
+
+check: deps
+	@tests/vm/check $(SUITES)
+
+vm: deps
+	@tests/vm/shell
+
+demo: deps
+	@tests/vm/demo/run
+
+clean:
+	rm -rf $(O)
+
+help:
+	@sed -n 's/^#: \{0,1\}//p' Makefile
+
+.PHONY: all lib perfex module deps check vm demo clean help
+
+#: make [all]	the library (build/lib) and the perfex command (build/bin)
+#: make module	the kernel module, for the kernel of this machine
+#: make check	all tests, most of them in virtual machines; needs no PMU and no KVM
+#: make demo	the module in a virtual machine, its counts next to those of perf
+#: make vm	a shell in such a machine
+#: make deps	install the Debian packages that the last three need (as root)
+#: make clean	remove what was built here (not the cache)
+#:
+#: O=DIR		build there, not in build/
+#: KDIR=DIR	module: build for the kernel whose headers are there
+#: SUITES="A B"	check: only these; A, B are selftest, unit or in tests/vm/suites
+#: JOBS=N		check: N virtual machines at once
+#: V=1		check: show the output of all programs
+#: CPU=, PMU=, SMP=, ICOUNT=, KERNEL=, PARAMS=, CMDLINE=
+#: 		vm: the virtual machine, see tests/vm/README.md
+#: VPERFCTR_CACHE=DIR
+#: 		where downloads, kernels and the emulator are kept
+#: 		(default: ~/.cache/vperfctr)

@@ -1,0 +1,17 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# report NAME DIR SECONDS CONSOLE QEMU_STATUS: judge what a run left in DIR, leave
+# "summary" there, and say how it went; false if anything failed.
+
+report()
+{
+    local name=$1 dir=$2 seconds=$3 console=$4 status=$5 ok
+
+    "$vm/judge" "$dir/results" "$console" "$status" > "$dir/summary" 2> "$dir/details"
+    ok=$(grep -c ' 0 failed$' "$dir/summary") || echo "  logs: $dir" >> "$dir/details"
+    # in one piece, because others may be reporting too
+    printf '%s\n' "$(printf '%-10s %s (%d s)\n' "$name" "$(cat "$dir/summary")" "$seconds"
+        cat "$dir/details")"
+    [ "$ok" = 1 ]
+}
