@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* What can be asked of the device without having a state. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+int __vperfctr_device_open(void)
+{
+	int fd = open(VPERFCTR_DEVICE, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	/* A missing device must not look like a missing state: that is ENOENT. */
+	if (errno == ENOENT || errno == ENXIO)
+		return -ENODEV;
+	return -errno;
+}
+
+int __vperfctr_device_info(int dev, struct vperfctr_info *info, unsigned int kind)
+{
+	int err;
+
+	memset(info, 0, sizeof(*info));
+	info->size = sizeof(*info);
+	info->kind = kind;
+	err = __vperfctr_ioctl(dev, VPERFCTR_INFO, info);
+	if (err)
+		return err;
+	/* Whatever the kernel knows, ours are this many. */
+	info->size = sizeof(*info);
+	return __vperfctr_abi_check(info->abi_version);
+}
+
+int vperfctr_info(struct vperfctr_info *info, unsigned int kind)
+{
+	int dev, err;
+
+	dev = __vperfctr_device_open();
+	if (dev < 0)
+		return dev;
+	err = __vperfctr_device_info(dev, info, kind);
+	close(dev);
+	return err;
+}
+
+static int read_mask(int dev, unsigned long request, struct vperfctr_cpu_mask **mask)
+{
+	struct vperfctr_cpu_mask *m = NULL, *larger;
+	uint32_t nrwords = 0;
+	int err;
+
+	/* The kernel says how many words there are when they do not fit. */
+	do {
+		larger = (struct vperfctr_cpu_mask *)
+			 realloc(m, sizeof(*m) + nrwords * sizeof(m->mask[0]));
+		if (!larger) {
+			err = -ENOMEM;
+			break;
+		}
+		m = larger;
+		m->nrwords = nrwords;
+		err = __vperfctr_ioctl(dev, request, m);
+		if (err == -EOVERFLOW && m->nrwords <= nrwords)
+			break;
+		nrwords = m->nrwords;
+	} while (err == -EOVERFLOW);
+
+	if (err) {
+		free(m);
+		return err;
+	}
+	*mask = m;
+	return 0;
+}
+
+static int device_mask(unsigned long request, struct vperfctr_cpu_mask **mask)
+{
+	int dev, err;
+
+	*mask = NULL;
+	dev = __vperfctr_device_open();
+	if (dev < 0)
+		return dev;
+	err = read_mask(dev, request, mask);
+	close(dev);
+	return err;
+}
+
+int vperfctr_cpus(struct vperfctr_cpu_mask **mask)
+{
+	return device_mask(VPERFCTR_CPUS, mask);
+}
+
+int vperfctr_cpus_forbidden(struct vperfctr_cpu_mask **mask)
+{
+	return device_mask(VPERFCTR_CPUS_FORBIDDEN, mask);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Handles: opened, made of a descriptor, closed. */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/*
+ * RUNNING, so that a read does not take the sums for final; neither RDPMC nor
+ * TSC, so that it does not take start for anything either.
+ */
+const struct vperfctr_page __vperfctr_no_page = {
+	.cstatus = VPERFCTR_CSTATUS_RUNNING,
+};
+
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static int map_page(struct vperfctr_handle *h)
+{
+	void *page = mmap(NULL, page_size(), PROT_READ, MAP_SHARED, h->fd, 0);
+	int err;
+
+	if (page == MAP_FAILED)
+		return -errno;
+	h->pub.page = (const struct vperfctr_page *)page;
+	err = __vperfctr_abi_check(h->pub.page->version);
+	if (err) {
+		munmap(page, page_size());
+		return err;
+	}
+	h->mapper = getpid();
+	return 0;
+}
+
+static int new_handle(struct vperfctr **v, int fd, int map)
+{
+	struct vperfctr_handle *h = (struct vperfctr_handle *)malloc(sizeof(*h));
+	int err;
+
+	if (!h)
+		return -ENOMEM;
+	h->pub.page = &__vperfctr_no_page;
+	h->fd = fd;
+	h->mapper = 0;
+	if (map) {
+		err = map_page(h);
+		if (err) {
+			free(h);
+			return err;
+		}
+	}
+	*v = &h->pub;
+	return 0;
+}
+
+static int open_state(unsigned int flags)
+{
+	struct vperfctr_open arg = { .size = sizeof(arg), .flags = flags };
+	struct vperfctr_info info;
+	int dev, ret;
+
+	dev = __vperfctr_device_open();
+	if (dev < 0)
+		return dev;
+	ret = __vperfctr_device_info(dev, &info, 0);
+	if (!ret)
+		ret = __vperfctr_ioctl(dev, VPERFCTR_OPEN, &arg);
+	close(dev);
+	return ret;
+}
+
+int vperfctr_open(struct vperfctr **v, unsigned int flags)
+{
+	int fd, err;
+
+	*v = NULL;
+	fd = open_state(flags & ~VPERFCTR_OPEN_NOMAP);
+	if (fd < 0)
+		return fd;
+	err = new_handle(v, fd, !(flags & VPERFCTR_OPEN_NOMAP));
+	if (err) {
+		/* A state that this call has made must not be left behind. */
+		if (flags & VPERFCTR_OPEN_CREAT)
+			__vperfctr_ioctl(fd, VPERFCTR_UNLINK, NULL);
+		close(fd);
+	}
+	return err;
+}
+
+int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags)
+{
+	struct vperfctr_read probe = { .size = sizeof(probe) };
+	int err;
+
+	*v = NULL;
+	if (flags & ~VPERFCTR_FD_MAP)
+		return -EINVAL;
+	/* EOVERFLOW: it is a state, and has counters for which we left no room. */
+	err = __vperfctr_ioctl(fd, VPERFCTR_READ, &probe);
+	if (err && err != -EOVERFLOW)
+		return err;
+	return new_handle(v, fd, flags & VPERFCTR_FD_MAP);
+}
+
+int vperfctr_fd(const struct vperfctr *v)
+{
+	return to_const_handle(v)->fd;
+}
+
+void vperfctr_close(struct vperfctr *v)
+{
+	struct vperfctr_handle *h = to_handle(v);
+
+	if (!h)
+		return;
+	/*
+	 * The mapping is not inherited by fork: in a child there is nothing at
+	 * its address, or something that is none of ours.
+	 */
+	if (h->mapper && h->mapper == getpid())
+		munmap((void *)h->pub.page, page_size());
+	close(h->fd);
+	free(h);
+}

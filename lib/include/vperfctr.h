@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * libvperfctr: virtual per-thread performance counters
+ *
+ * A thin layer over the kernel interface, <linux/vperfctr.h>, whose structures
+ * and constants it uses and whose comments say what they mean.  For a thread
+ * that counts itself:
+ *
+ *	struct vperfctr *v;
+ *	struct vperfctr_control control;
+ *	struct vperfctr_ctr ctr[1];
+ *	uint64_t before, after;
+ *
+ *	vperfctr_open(&v, VPERFCTR_OPEN_CREAT);
+ *	vperfctr_control_init(&control, ctr);
+ *	vperfctr_control_add(&control, 0, 0x4100c0);	(instructions, user mode)
+ *	vperfctr_control(v, &control);
+ *	vperfctr_read_pmc(v, 0, &before);
+ *	... what is to be measured ...
+ *	vperfctr_read_pmc(v, 0, &after);
+ *	vperfctr_unlink(v);
+ *	vperfctr_close(v);
+ *
+ * Results: every function that can fail returns 0, or a negative error number
+ * (-EBUSY, ...).  When one fails, what its pointers point to is unspecified
+ * unless said otherwise.  errno is not part of the interface, and may change.
+ * Nothing is printed, no signal is handled, nothing is kept outside handles.
+ * Error numbers that a function's comment does not list come from the kernel
+ * as <linux/vperfctr.h> documents them under the same name.
+ *
+ * Threads: a handle from vperfctr_open() belongs to the thread that opened it,
+ * as the state behind it does; no other thread may use it.  A read by another
+ * thread is not detected, and gives that thread's idea of the counters.  In
+ * the child of a fork nothing but vperfctr_close() may be done with a handle
+ * of the parent; in the child of a vfork not even that.  A read, or any other
+ * call, may be made in a signal handler that interrupts the same, except that
+ * vperfctr_open*(), vperfctr_close() and vperfctr_cpus*() use malloc or free.
+ *
+ * Files that other languages bind to: each inline function is exported from
+ * the library under its own name too.
+ */
+#ifndef VPERFCTR_H
+#define VPERFCTR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <linux/vperfctr.h>
+
+/* Of this header, and of the library that came with it. */
+#define VPERFCTR_VERSION	"0.1.0"
+
+/* A test replaces the instructions with a model of the registers. */
+#if defined(VPERFCTR_ARCH_HEADER)
+#include VPERFCTR_ARCH_HEADER
+#elif defined(__x86_64__) || defined(__i386__)
+#include <vperfctr/arch-x86.h>
+#else
+#include <vperfctr/arch-generic.h>
+#endif
+
+/* The library defines it empty once, to export what is inline elsewhere. */
+#ifndef VPERFCTR_INLINE
+#define VPERFCTR_INLINE		static inline
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+/* Functions named as structures are, as in stat(2), are meant to be. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
+
+/*
+ * A handle.  page is for the inline functions below: the page of the state, or
+ * one that sends them to the kernel.  The library allocates handles, and they
+ * are larger than this.
+ */
+struct vperfctr {
+	const struct vperfctr_page *page;
+};
+
+/* ---- what there is ---------------------------------------------------- */
+
+/*
+ * What the module is and what it found, for CPUs of the given kind (0 unless
+ * info->nrkinds says that there are more).
+ *
+ *	-ENODEV	there is no /dev/vperfctr, or nothing behind it: the module is
+ *		not loaded
+ *	-EACCES, -EPERM	the caller may not open /dev/vperfctr
+ *	-EPROTONOSUPPORT  the module's ABI is another than this library's; info
+ *		is filled in, as far as can be told
+ *	-EINVAL	there is no such kind
+ *	-EMFILE, -ENFILE, -ENOMEM  as from open(2)
+ */
+int vperfctr_info(struct vperfctr_info *info, unsigned int kind);
+
+/*
+ * The CPUs of the system, and those on which counters must not be used.
+ * *mask is allocated; free() it.
+ *
+ *	-ENODEV, -EACCES, -EPERM, -EMFILE, -ENFILE	as vperfctr_info()
+ *	-ENOMEM	no memory for the mask (also as from open(2))
+ */
+int vperfctr_cpus(struct vperfctr_cpu_mask **mask);
+int vperfctr_cpus_forbidden(struct vperfctr_cpu_mask **mask);
+
+/* ---- handles ----------------------------------------------------------- */
+
+/* For vperfctr_open(), besides VPERFCTR_OPEN_*: do not map the state's page. */
+#define VPERFCTR_OPEN_NOMAP	0x80000000U
+
+/* For vperfctr_open_fd(): the caller is the state's owner; map its page. */
+#define VPERFCTR_FD_MAP		0x01
+
+/*
+ * Open the calling thread's state, and map its page so that reading needs no
+ * system call.  flags:
+ *
+ *	VPERFCTR_OPEN_CREAT	make the state; it counts nothing yet
+ *	VPERFCTR_OPEN_NOCLOEXEC	keep the descriptor open across exec
+ *	VPERFCTR_OPEN_NOMAP	do not map the page: the process gets no RDPMC
+ *				by this, and every read is a system call
+ *
+ * Errors; *v is then NULL, and no state has been made:
+ *
+ *	-EEXIST	VPERFCTR_OPEN_CREAT, and the thread has a state
+ *	-ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has none
+ *	-ENODEV, -EACCES, -EPERM, -EPROTONOSUPPORT	as vperfctr_info()
+ *	-EINVAL	an unknown flag
+ *	-ENOMEM, -EMFILE, -ENFILE
+ */
+int vperfctr_open(struct vperfctr **v, unsigned int flags);
+
+/*
+ * A handle for a state's descriptor, which may have come from another process
+ * or, kept open across exec, from an earlier program.  The handle takes the
+ * descriptor over: vperfctr_close() closes it.
+ *
+ * Who is not the owner can read (vperfctr_read*(), each one system call), also
+ * after the owner's end.  With VPERFCTR_FD_MAP the page is mapped as by
+ * vperfctr_open(); only the owner may ask for that, as it is not detected.
+ *
+ * Errors; *v is then NULL, and the descriptor is the caller's still:
+ *
+ *	-EBADF, -ENOTTY	no descriptor; not one of a state (possibly -EINVAL)
+ *	-EINVAL	an unknown flag
+ *	-EPROTONOSUPPORT  VPERFCTR_FD_MAP, and the page's ABI is another
+ *	-ENOMEM
+ */
+int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags);
+
+/* The handle's descriptor, to be passed on or polled; it remains the handle's. */
+int vperfctr_fd(const struct vperfctr *v);
+
+/*
+ * Give the handle up; NULL is nothing to do.  The state lives on with its
+ * thread, counting: see vperfctr_unlink().  When the last mapping of its page
+ * in a process goes, so does the right of that process to RDPMC.
+ */
+void vperfctr_close(struct vperfctr *v);
+
+/* ---- control: the owner's calls ----------------------------------------- */
+
+/*
+ * Each returns, besides what is listed with it:
+ *
+ *	-ESRCH	the state has been unlinked, or its thread has ended
+ *	-EPERM	the caller is not the thread that the state belongs to
+ */
+
+/*
+ * Say what to count and start, as VPERFCTR_CONTROL.  Nothing changes when it
+ * fails.  vperfctr_control_init() fills in what is the same in all controls.
+ *
+ *	-EINVAL	the control is not valid for this processor: see
+ *		VPERFCTR_CONTROL in <linux/vperfctr.h> for the list
+ *	-E2BIG	the control asks for something newer than the module
+ *	-EOPNOTSUPP  i-mode counters, and no VPERFCTR_FEATURE_PCINT
+ *	-EPERM	(also) kernel mode is to be counted, and the caller may not
+ *	-EBUSY	perf_event or the NMI watchdog holds the counters
+ *	-EFAULT	control, or control->ctr, is no good address
+ *	-ENOMEM
+ */
+int vperfctr_control(struct vperfctr *v, const struct vperfctr_control *control);
+
+/* Stop everything.  All sums remain; the hardware is released.  -ENOMEM. */
+int vperfctr_stop(struct vperfctr *v);
+
+/*
+ * Pause all counting, the TSC's included, and go on.  Suspending what is
+ * suspended, or resuming what is not, is no error.
+ *
+ *	-EINVAL	nothing is controlled
+ */
+int vperfctr_suspend(struct vperfctr *v);
+int vperfctr_resume(struct vperfctr *v);
+
+/*
+ * Stop, and take the state from its thread, which may then open a new one.
+ * The handle remains good for reading.  No error if it has no thread any more,
+ * but -EPERM if the thread is another.
+ */
+int vperfctr_unlink(struct vperfctr *v);
+
+/*
+ * An empty control that samples the TSC.  ctr is an array with room for the
+ * counters that will be added: it must live until vperfctr_control() returns,
+ * and may be NULL if there will be none.
+ */
+VPERFCTR_INLINE void vperfctr_control_init(struct vperfctr_control *control,
+					   struct vperfctr_ctr *ctr)
+{
+	memset(control, 0, sizeof(*control));
+	control->size = sizeof(*control);
+	control->tsc_on = 1;
+	control->ctr_size = sizeof(*ctr);
+	control->ctr = (uintptr_t)ctr;
+}
+
+/*
+ * Append an a-mode counter; call it before any i-mode counter is put there.
+ * Returns its index, which is what reads of it take.
+ */
+VPERFCTR_INLINE unsigned int vperfctr_control_add(struct vperfctr_control *control,
+						  uint32_t map, uint64_t evntsel)
+{
+	struct vperfctr_ctr *ctr = (struct vperfctr_ctr *)(uintptr_t)control->ctr;
+
+	ctr += control->nractrs;
+	memset(ctr, 0, sizeof(*ctr));
+	ctr->map = map;
+	ctr->evntsel = evntsel;
+	return control->nractrs++;
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+/*
+ * VPERFCTR_READ: sums, children's sums, status and control, each as wanted;
+ * any holder of the descriptor may.  read->size is set here, the rest by the
+ * caller; unused fields must be zero.
+ *
+ *	-EOVERFLOW  read->nrctrs was too small, and is what is needed now;
+ *		nothing else has been written
+ *	-EINVAL	a reserved field is not zero, or the size or ctr_size of the
+ *		control asked for is wrong
+ *	-EFAULT	one of the addresses is no good
+ */
+int vperfctr_read_state(struct vperfctr *v, struct vperfctr_read *read);
+
+/*
+ * Where the inline functions go when the page does not do.  Reads counters
+ * first ... first + nr - 1; tsc may be NULL.  Not to be called directly.
+ */
+int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
+			 unsigned int first, unsigned int nr);
+
+/*
+ * The loops below: a barrier before samplecount is loaded, so that it is loaded
+ * anew (and not kept in another register since the last check), one after it,
+ * and one before the check.
+ */
+
+/* One counter's value.  For use between two looks at samplecount. */
+static inline uint64_t __vperfctr_pmc(const struct vperfctr_page *page,
+				      unsigned int i, uint64_t mask)
+{
+	const struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+	return ctr->sum + ((__vperfctr_rdpmc(ctr->map) - ctr->start) & mask);
+}
+
+/*
+ * The value of counter i, counted from 0 in the control's order.  i is not
+ * checked: it must be one that is controlled.  No system call if the page is
+ * mapped and this thread may RDPMC, or is suspended.
+ *
+ *	-EINVAL	there is no counter i (found only when the kernel is asked)
+ *	any of vperfctr_read_state()
+ */
+VPERFCTR_INLINE int vperfctr_read_pmc(struct vperfctr *v, unsigned int i,
+				      uint64_t *value)
+{
+	const struct vperfctr_page *page = v->page;
+	uint64_t sum, slow;
+	uint32_t seq;
+	int err;
+
+	do {
+		__vperfctr_barrier();
+		seq = page->samplecount;
+		__vperfctr_barrier();
+		if (__builtin_expect(!VPERFCTR_HAVE_RDPMC ||
+				     !(page->cstatus & VPERFCTR_CSTATUS_RDPMC), 0)) {
+			/* A variable of its own: the address of *value stays here. */
+			err = __vperfctr_read_slow(v, NULL, &slow, i, 1);
+			if (!err)
+				*value = slow;
+			return err;
+		}
+		sum = __vperfctr_pmc(page, i, page->mask);
+		__vperfctr_barrier_value(sum);
+	} while (__builtin_expect(page->samplecount != seq, 0));
+
+	*value = sum;
+	return 0;
+}
+
+/*
+ * TSC cycles for which the thread has been counted.  0 if the control has
+ * tsc_on 0.  No system call if the page is mapped and the TSC runs or the
+ * thread is suspended.
+ *
+ *	any of vperfctr_read_state()
+ */
+VPERFCTR_INLINE int vperfctr_read_tsc(struct vperfctr *v, uint64_t *value)
+{
+	const uint32_t need = VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_TSC;
+	const struct vperfctr_page *page = v->page;
+	uint64_t sum, slow;
+	uint32_t seq;
+	int err;
+
+	do {
+		__vperfctr_barrier();
+		seq = page->samplecount;
+		__vperfctr_barrier();
+		if (__builtin_expect(!VPERFCTR_HAVE_RDTSC ||
+				     (page->cstatus & need) != need, 0)) {
+			err = __vperfctr_read_slow(v, &slow, NULL, 0, 0);
+			if (!err)
+				*value = slow;
+			return err;
+		}
+		sum = page->tsc_sum + (__vperfctr_rdtsc() - page->tsc_start);
+		__vperfctr_barrier_value(sum);
+	} while (__builtin_expect(page->samplecount != seq, 0));
+
+	*value = sum;
+	return 0;
+}
+
+/* Above this many counters a loop is no worse. */
+#define __VPERFCTR_UNROLL	8
+
+/*
+ * The values of counters 0 ... nr - 1, and of the TSC unless tsc is NULL, all
+ * consistent: of the same moment, except for the few instructions between
+ * reading the first and the last.  nr is not checked: it must not be greater
+ * than the number of controlled counters.  A constant nr, and a constant NULL,
+ * give the shortest code.
+ *
+ *	-EINVAL	there are not as many (found only when the kernel is asked)
+ *	any of vperfctr_read_state()
+ */
+VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
+				  uint64_t *pmc, unsigned int nr)
+{
+	const uint32_t need = (tsc ? VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_TSC : 0) |
+			      (nr ? VPERFCTR_CSTATUS_RDPMC : 0);
+	const struct vperfctr_page *page = v->page;
+	uint64_t mask, now = 0, slow;
+	unsigned int i;
+	uint32_t seq;
+	int err;
+
+	do {
+		__vperfctr_barrier();
+		seq = page->samplecount;
+		__vperfctr_barrier();
+		if (__builtin_expect(!VPERFCTR_HAVE_RDPMC || !VPERFCTR_HAVE_RDTSC ||
+				     (page->cstatus & need) != need, 0)) {
+			err = __vperfctr_read_slow(v, tsc ? &slow : NULL, pmc, 0, nr);
+			if (!err && tsc)
+				*tsc = slow;
+			return err;
+		}
+		if (tsc) {
+			now = page->tsc_sum + (__vperfctr_rdtsc() - page->tsc_start);
+			/* Done with, before its registers are needed again. */
+			__vperfctr_barrier_value(now);
+		}
+		mask = page->mask;
+		if (__builtin_constant_p(nr) && nr <= __VPERFCTR_UNROLL) {
+#ifdef __clang__
+#pragma unroll
+#else
+#pragma GCC unroll 8
+#endif
+			for (i = 0; i < nr; i++)
+				pmc[i] = __vperfctr_pmc(page, i, mask);
+		} else {
+			for (i = 0; i < nr; i++)
+				pmc[i] = __vperfctr_pmc(page, i, mask);
+		}
+		__vperfctr_barrier();
+	} while (__builtin_expect(page->samplecount != seq, 0));
+
+	if (tsc)
+		*tsc = now;
+	return 0;
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+}
+#endif
+
+#endif /* VPERFCTR_H */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A processor whose counters we cannot read in user mode: the kernel does it. */
+#ifndef VPERFCTR_ARCH_GENERIC_H
+#define VPERFCTR_ARCH_GENERIC_H
+
+#define VPERFCTR_HAVE_RDPMC	0
+#define VPERFCTR_HAVE_RDTSC	0
+
+#define __vperfctr_barrier()	__asm__ __volatile__("" : : : "memory")
+#define __vperfctr_barrier_value(x)	__vperfctr_barrier()
+
+/* Never called: they let one source compile everywhere. */
+static inline uint64_t __vperfctr_rdpmc(uint32_t map)
+{
+	(void)map;
+	return 0;
+}
+
+static inline uint64_t __vperfctr_rdtsc(void)
+{
+	return 0;
+}
+
+#endif /* VPERFCTR_ARCH_GENERIC_H */

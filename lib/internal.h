@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the library's files share, and nobody else sees. */
+#ifndef VPERFCTR_INTERNAL_H
+#define VPERFCTR_INTERNAL_H
+
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <sys/types.h>
+#include <vperfctr.h>
+
+#define VPERFCTR_DEVICE	"/dev/vperfctr"
+
+#pragma GCC visibility push(hidden)
+
+struct vperfctr_handle {
+	struct vperfctr pub;	/* first: a handle's address is its public part's */
+	int fd;
+	pid_t mapper;		/* process that mapped pub.page; 0: it is not mapped */
+};
+
+/* The page of handles without one: it says "ask the kernel" to every reader. */
+extern const struct vperfctr_page __vperfctr_no_page;
+
+static inline struct vperfctr_handle *to_handle(struct vperfctr *v)
+{
+	return (struct vperfctr_handle *)v;
+}
+
+static inline const struct vperfctr_handle *to_const_handle(const struct vperfctr *v)
+{
+	return (const struct vperfctr_handle *)v;
+}
+
+/* The ioctl's result, or -errno. */
+static inline int __vperfctr_ioctl(int fd, unsigned long request, const void *arg)
+{
+	int ret = ioctl(fd, request, arg);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/* Only a change of the major number, the upper half, is one that breaks us. */
+static inline int __vperfctr_abi_check(uint32_t version)
+{
+	return version >> 16 == VPERFCTR_ABI_VERSION >> 16 ? 0 : -EPROTONOSUPPORT;
+}
+
+/* A descriptor of the device, or -errno with -ENODEV if it is not there. */
+int __vperfctr_device_open(void);
+int __vperfctr_device_info(int dev, struct vperfctr_info *info, unsigned int kind);
+
+#pragma GCC visibility pop
+
+#endif /* VPERFCTR_INTERNAL_H */

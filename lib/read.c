@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Reading, where the page and a few instructions do not do. */
+#include "internal.h"
+
+int vperfctr_read_state(struct vperfctr *v, struct vperfctr_read *read)
+{
+	read->size = sizeof(*read);
+	return __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_READ, read);
+}
+
+/*
+ * While the owner, who is the caller, is suspended the sums in the page are the
+ * values.  Returns 0 if it is not, or if the page has not got these counters:
+ * the kernel is to be asked, then.
+ */
+static int read_suspended(const struct vperfctr_page *page, uint64_t *tsc,
+			  uint64_t *pmc, unsigned int first, unsigned int nr)
+{
+	uint32_t seq, cstatus, nrctrs;
+	unsigned int i;
+
+	do {
+		__vperfctr_barrier();
+		seq = page->samplecount;
+		__vperfctr_barrier();
+		cstatus = page->cstatus;
+		nrctrs = VPERFCTR_CSTATUS_NRCTRS(cstatus);
+		if (cstatus & VPERFCTR_CSTATUS_RUNNING || first > nrctrs || nr > nrctrs - first)
+			return 0;
+		if (tsc)
+			*tsc = page->tsc_sum;
+		for (i = 0; i < nr; i++)
+			pmc[i] = page->ctr[first + i].sum;
+		__vperfctr_barrier();
+	} while (page->samplecount != seq);
+	return 1;
+}
+
+int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
+			 unsigned int first, unsigned int nr)
+{
+	/* A struct vperfctr_sums with room for all. */
+	uint64_t sums[1 + VPERFCTR_MAX_CTRS];
+	struct vperfctr_read read = {
+		.nrctrs = VPERFCTR_MAX_CTRS,
+		.sums = (uintptr_t)sums,
+	};
+	int err;
+
+	if (read_suspended(v->page, tsc, pmc, first, nr))
+		return 0;
+
+	err = vperfctr_read_state(v, &read);
+	if (err)
+		return err;
+	if (first > read.nrctrs || nr > read.nrctrs - first)
+		return -EINVAL;
+	if (tsc)
+		*tsc = sums[0];
+	if (nr)
+		memcpy(pmc, &sums[1 + first], nr * sizeof(*pmc));
+	return 0;
+}

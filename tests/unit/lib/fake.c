@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "fake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define DEVICE_NAME	"fake-vperfctr-device"
+#define STATE_NAME	"fake-vperfctr-state"
+#define STATE_SIZE	8192	/* the page; what only the kernel knows */
+
+struct fake fake;
+
+struct state {
+	union {
+		struct vperfctr_page page;
+		char room[4096];
+	};
+	uint32_t status;
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
+};
+
+static struct state *live;
+
+int __real_open(const char *path, int flags, ...);
+int __real_ioctl(int fd, unsigned long request, ...);
+void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
+
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...);
+void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
+
+static int refuse(int err)
+{
+	errno = err;
+	return -1;
+}
+
+static bool fails(enum fake_call call)
+{
+	fake.calls[call]++;
+	errno = fake.fail[call];
+	return errno;
+}
+
+static bool is_fd(int fd, const char *name)
+{
+	char path[64], target[128];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0)
+		return false;
+	target[n] = '\0';
+	return strstr(target, name);
+}
+
+int __wrap_open(const char *path, int flags, ...)
+{
+	if (strcmp(path, "/dev/vperfctr")) {
+		va_list ap;
+		int mode;
+
+		va_start(ap, flags);
+		mode = flags & O_CREAT ? va_arg(ap, int) : 0;
+		va_end(ap);
+		return __real_open(path, flags, mode);
+	}
+	if (flags != (O_RDONLY | O_CLOEXEC))
+		abort();
+	if (fails(FAKE_DEVICE))
+		return -1;
+	return memfd_create(DEVICE_NAME, MFD_CLOEXEC);
+}
+
+void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
+{
+	if (fd < 0 || !is_fd(fd, STATE_NAME))
+		return __real_mmap(addr, len, prot, flags, fd, off);
+	if (fails(FAKE_MMAP))
+		return MAP_FAILED;
+	if (addr || len != (size_t)sysconf(_SC_PAGESIZE) || prot != PROT_READ ||
+	    flags != MAP_SHARED || off)
+		abort();
+	return __real_mmap(addr, len, prot, flags, fd, off);
+}
+
+/* ---- the device ----------------------------------------------------------- */
+
+static int dev_info(struct vperfctr_info *arg)
+{
+	struct vperfctr_info info = fake.info;
+
+	if (fails(FAKE_INFO))
+		return -1;
+	if (arg->size != sizeof(*arg) || arg->reserved || arg->kind >= fake.nrkinds)
+		return refuse(EINVAL);
+	info.kind = arg->kind;
+	info.nrkinds = fake.nrkinds;
+	/* A newer kernel knows more. */
+	info.size = sizeof(info) + 64;
+	*arg = info;
+	return 0;
+}
+
+static int dev_cpus(struct vperfctr_cpu_mask *arg, bool forbidden)
+{
+	uint32_t room = arg->nrwords, i;
+
+	if (fails(FAKE_CPUS))
+		return -1;
+	arg->nrwords = fake.nrwords;
+	if (room < fake.nrwords)
+		return refuse(EOVERFLOW);
+	for (i = 0; i < fake.nrwords; i++)
+		arg->mask[i] = forbidden ? ~fake.cpus[i] : fake.cpus[i];
+	return 0;
+}
+
+static int dev_open(const struct vperfctr_open *arg)
+{
+	if (fails(FAKE_OPEN))
+		return -1;
+	if (arg->size != sizeof(*arg) || arg->reserved ||
+	    arg->flags & ~(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOCLOEXEC))
+		return refuse(EINVAL);
+	if (arg->tid)
+		return refuse(EPERM);
+	if (arg->flags & VPERFCTR_OPEN_CREAT) {
+		if (fake.state_fd >= 0)
+			return refuse(EEXIST);
+		/* One of our own, as the library may close the other. */
+		fake.state_fd = memfd_create(STATE_NAME, MFD_CLOEXEC);
+		if (ftruncate(fake.state_fd, STATE_SIZE))
+			abort();
+		live = __real_mmap(NULL, STATE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+				   fake.state_fd, 0);
+		live->page.version = fake.page_version;
+		live->page.mask = fake.mask;
+		live->status = VPERFCTR_STATUS_ATTACHED;
+	} else if (fake.state_fd < 0) {
+		return refuse(ENOENT);
+	}
+	return fcntl(fake.state_fd, arg->flags & VPERFCTR_OPEN_NOCLOEXEC ?
+		     F_DUPFD : F_DUPFD_CLOEXEC, 0);
+}
+
+/* ---- a state ------------------------------------------------------------------ */
+
+/* A state that is read may have come from another process. */
+static struct state *state_of(int fd)
+{
+	struct state *s = __real_mmap(NULL, STATE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (s == MAP_FAILED)
+		abort();
+	return s;
+}
+
+static int state_control(struct state *s, const struct vperfctr_control *c)
+{
+	uint32_t i;
+
+	if (fails(FAKE_CONTROL))
+		return -1;
+	if (c->size != sizeof(*c) || c->reserved || c->ctr_size != sizeof(struct vperfctr_ctr) ||
+	    c->nractrs > fake.info.nrctrs)
+		return refuse(EINVAL);
+	s->status &= VPERFCTR_STATUS_ATTACHED;
+	if (!c->tsc_on && !c->nractrs && !c->nrictrs) {
+		s->page.cstatus &= ~(VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC);
+		return 0;
+	}
+	s->control = *c;
+	memcpy(s->ctr, (void *)(uintptr_t)c->ctr, c->nractrs * sizeof(s->ctr[0]));
+	s->status |= VPERFCTR_STATUS_ACTIVE;
+	s->page.cstatus = c->nractrs | c->nractrs << 8;
+	s->page.tsc_sum = 0;
+	for (i = 0; i < c->nractrs; i++) {
+		s->page.ctr[i].map = s->ctr[i].map;
+		s->page.ctr[i].sum = 0;
+	}
+	/* Who execs leaves the fake: what it will have counted is there at once. */
+	if (c->flags & VPERFCTR_CONTROL_START_ON_EXEC && !fake.exec_uncounted) {
+		s->page.tsc_sum = 3000000;
+		for (i = 0; i < c->nractrs; i++)
+			s->page.ctr[i].sum = 1000000 + i;
+	}
+	return 0;
+}
+
+/* The page as it was at the last switch, and what the owner counted since. */
+static int state_read(struct state *s, struct vperfctr_read *r)
+{
+	uint32_t nr = VPERFCTR_CSTATUS_NRCTRS(s->page.cstatus), i;
+	uint64_t *sums = (uint64_t *)(uintptr_t)r->sums;
+	bool running = s->page.cstatus & VPERFCTR_CSTATUS_RUNNING;
+
+	if (fails(FAKE_READ))
+		return -1;
+	if (r->size != sizeof(*r) || r->reserved)
+		return refuse(EINVAL);
+	if (r->nrctrs < nr) {
+		r->nrctrs = nr;
+		return refuse(EOVERFLOW);
+	}
+	r->nrctrs = nr;
+	r->status = s->status;
+	if (!sums)
+		return 0;
+	sums[0] = s->page.tsc_sum;
+	if (running && s->page.cstatus & VPERFCTR_CSTATUS_TSC)
+		sums[0] += fake.tsc - s->page.tsc_start;
+	for (i = 0; i < nr; i++) {
+		sums[1 + i] = s->page.ctr[i].sum;
+		if (running)
+			sums[1 + i] += (fake.reg[i] - s->page.ctr[i].start) & fake.mask;
+	}
+	return 0;
+}
+
+static int state_simple(struct state *s, enum fake_call call, uintptr_t arg)
+{
+	if (fails(call))
+		return -1;
+	if (arg)
+		return refuse(EINVAL);
+	if (call == FAKE_UNLINK)
+		s->status &= ~(uint32_t)VPERFCTR_STATUS_ATTACHED;
+	return 0;
+}
+
+static int state_ioctl(struct state *s, unsigned long request, void *arg)
+{
+	switch (request) {
+	case VPERFCTR_CONTROL:
+		return state_control(s, arg);
+	case VPERFCTR_READ:
+		return state_read(s, arg);
+	case VPERFCTR_SUSPEND:
+		return state_simple(s, FAKE_SUSPEND, (uintptr_t)arg);
+	case VPERFCTR_RESUME:
+		return state_simple(s, FAKE_RESUME, (uintptr_t)arg);
+	case VPERFCTR_UNLINK:
+		return state_simple(s, FAKE_UNLINK, (uintptr_t)arg);
+	default:
+		return refuse(ENOTTY);
+	}
+}
+
+static int dev_ioctl(unsigned long request, void *arg)
+{
+	switch (request) {
+	case VPERFCTR_INFO:
+		return dev_info(arg);
+	case VPERFCTR_CPUS:
+		return dev_cpus(arg, false);
+	case VPERFCTR_CPUS_FORBIDDEN:
+		return dev_cpus(arg, true);
+	case VPERFCTR_OPEN:
+		return dev_open(arg);
+	default:
+		return refuse(ENOTTY);
+	}
+}
+
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	struct state *s;
+	va_list ap;
+	void *arg;
+	int ret, err;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (is_fd(fd, DEVICE_NAME))
+		return dev_ioctl(request, arg);
+	if (!is_fd(fd, STATE_NAME))
+		return __real_ioctl(fd, request, arg);
+	s = state_of(fd);
+	ret = state_ioctl(s, request, arg);
+	err = errno;
+	munmap(s, STATE_SIZE);
+	errno = err;
+	/* A state that its thread has lost can be made anew. */
+	if (!ret && request == VPERFCTR_UNLINK && fake.state_fd >= 0) {
+		close(fake.state_fd);
+		fake.state_fd = -1;
+	}
+	return ret;
+}
+
+/* ---- processor and scheduler ------------------------------------------------------ */
+
+void fake_step(void)
+{
+	unsigned int step = fake.steps++;
+
+	if (fake.on_step)
+		fake.on_step(step);
+}
+
+/* Interruptible before and after: what is read may be old when it is used. */
+uint64_t fake_rdpmc(uint32_t map)
+{
+	uint64_t value;
+
+	fake_step();
+	if (map < FAKE_MAP_BASE || map - FAKE_MAP_BASE >= VPERFCTR_MAX_CTRS)
+		abort();	/* #GP */
+	fake.rdpmcs++;
+	value = fake.reg[map - FAKE_MAP_BASE];
+	fake_step();
+	return value;
+}
+
+uint64_t fake_rdtsc(void)
+{
+	uint64_t value;
+
+	fake_step();
+	fake.rdtscs++;
+	value = fake.tsc;
+	fake_step();
+	return value;
+}
+
+struct vperfctr_page *fake_page(void)
+{
+	return &live->page;
+}
+
+void fake_reset(void)
+{
+	memset(&fake, 0, sizeof(fake));
+	fake.state_fd = -1;
+	fake.page_version = VPERFCTR_ABI_VERSION;
+	fake.nrkinds = 1;
+	fake.nrwords = 3;
+	fake.cpus[0] = 0x0000000f;
+	fake.cpus[1] = 0x80000001;
+	fake.cpus[2] = 0x00000001;
+	fake.mask = (UINT64_C(1) << 48) - 1;
+	fake.info = (struct vperfctr_info){
+		.abi_version = VPERFCTR_ABI_VERSION,
+		.features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
+			    VPERFCTR_FEATURE_KERNEL,
+		.cpu_type = VPERFCTR_CPU_INTEL_ARCH,
+		.tsc_khz = 2000000,
+		.arch_events = 0x7f,
+		.nrctrs = 7,
+		.pmc_width = 48,
+		.fixed_width = 48,
+		.pmc_mask = 0xf,
+		.fixed_mask = 0x7,
+		.driver_version = "0.1",
+		.cpu_name = "Fake",
+	};
+}
+
+static uint64_t noise(void)
+{
+	static uint64_t x = 88172645463325252;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return x;
+}
+
+static void resume(uint32_t flags)
+{
+	struct vperfctr_page *page = fake_page();
+	uint32_t nr = VPERFCTR_CSTATUS_NRCTRS(page->cstatus), i;
+
+	for (i = 0; i < nr; i++)
+		page->ctr[i].start = fake.reg[i];
+	page->tsc_start = fake.tsc;
+	page->cstatus = (page->cstatus & 0xffff) | flags;
+	page->samplecount++;
+}
+
+static void suspend(void)
+{
+	struct vperfctr_page *page = fake_page();
+	uint32_t nr = VPERFCTR_CSTATUS_NRCTRS(page->cstatus), i;
+
+	if (!(page->cstatus & VPERFCTR_CSTATUS_RUNNING)) {
+		page->samplecount++;
+		return;
+	}
+	for (i = 0; i < nr; i++)
+		page->ctr[i].sum += (fake.reg[i] - page->ctr[i].start) & fake.mask;
+	if (page->cstatus & VPERFCTR_CSTATUS_TSC)
+		page->tsc_sum += fake.tsc - page->tsc_start;
+	page->samplecount++;
+}
+
+/* Others use the hardware: whatever it holds now, it is not ours. */
+static void others_run(void)
+{
+	uint32_t i;
+
+	/* Odd counters are always about to wrap. */
+	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
+		fake.reg[i] = i & 1 ? fake.mask - (noise() & 0xff) : noise() & fake.mask;
+	fake.tsc += noise() >> 16;
+}
+
+void fake_run(unsigned int nr, bool tsc_on)
+{
+	struct vperfctr_page *page = fake_page();
+	unsigned int i;
+
+	others_run();
+	page->mask = fake.mask;
+	page->cstatus = nr | nr << 8;
+	for (i = 0; i < nr; i++) {
+		page->ctr[i].map = FAKE_MAP_BASE + i;
+		/* Different, and of more than 48 bits, so that none is taken for another. */
+		page->ctr[i].sum = fake.counted[i] = (i + 1) * UINT64_C(0x1000000000000) + i;
+	}
+	page->tsc_sum = fake.tsc_counted = tsc_on ? 77 : 0;
+	resume(VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC |
+	       (tsc_on ? VPERFCTR_CSTATUS_TSC : 0));
+}
+
+void fake_count(uint64_t delta)
+{
+	const struct vperfctr_page *page = fake_page();
+	uint32_t nr = VPERFCTR_CSTATUS_NRCTRS(page->cstatus), i;
+	bool running = page->cstatus & VPERFCTR_CSTATUS_RUNNING;
+
+	/* While the thread is suspended the registers go on without it. */
+	for (i = 0; i < nr; i++) {
+		fake.reg[i] = (fake.reg[i] + delta) & fake.mask;
+		fake.counted[i] += running ? delta : 0;
+	}
+	fake.tsc += delta;
+	if (running && page->cstatus & VPERFCTR_CSTATUS_TSC)
+		fake.tsc_counted += delta;
+}
+
+void fake_switch_to(uint64_t delta, uint32_t cstatus_flags)
+{
+	fake_count(delta);
+	suspend();
+	others_run();
+	resume(cstatus_flags);
+	/* So that start is not what the counter holds. */
+	fake_count(delta / 3);
+}
+
+void fake_switch(uint64_t delta)
+{
+	fake_switch_to(delta, fake_page()->cstatus & 0xffff0000);
+}

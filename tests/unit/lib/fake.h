@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A fake kernel and processor under the library.
+ *
+ * The linker sends the library's open, ioctl and mmap here.  A state is a
+ * memfd, so that its descriptor can be mapped, passed on and read by other
+ * processes as a real one can.
+ *
+ * Counters advance only where a test says so, and the thread is switched out
+ * and in where a test says so, which can be at every step of a read.  So every
+ * value has one right result: what the model has counted when the read returns.
+ */
+#ifndef FAKE_H
+#define FAKE_H
+
+#include <stdbool.h>
+#include <vperfctr.h>
+
+enum fake_call {
+	FAKE_DEVICE, FAKE_INFO, FAKE_CPUS, FAKE_OPEN, FAKE_CONTROL, FAKE_READ,
+	FAKE_SUSPEND, FAKE_RESUME, FAKE_UNLINK, FAKE_MMAP, FAKE_NRCALLS
+};
+
+struct fake {
+	/* the kernel */
+	int fail[FAKE_NRCALLS];		/* errno that the call fails with, or 0 */
+	unsigned int calls[FAKE_NRCALLS];
+	struct vperfctr_info info;
+	uint32_t cpus[4];		/* bits of VPERFCTR_CPUS; FORBIDDEN: inverted */
+	uint32_t nrwords;
+	uint32_t nrkinds;
+	int state_fd;			/* of this thread's state, or -1 */
+	bool exec_uncounted;		/* as if it were a set-user-id file that is executed */
+	uint32_t page_version;		/* of states that are made */
+
+	/* the processor */
+	uint64_t mask;			/* width of the counters */
+	uint64_t reg[VPERFCTR_MAX_CTRS];	/* hardware counter of map base + i */
+	uint64_t tsc;
+	unsigned int rdpmcs, rdtscs;	/* executed */
+
+	/* the thread */
+	uint64_t counted[VPERFCTR_MAX_CTRS];	/* the truth */
+	uint64_t tsc_counted;
+	unsigned int steps;		/* that reads have taken */
+	void (*on_step)(unsigned int step);
+};
+
+extern struct fake fake;
+
+/* The live state's page, writable. */
+struct vperfctr_page *fake_page(void);
+
+/* Put the fake, and what it is like, in its first state: 4 + 3 counters. */
+void fake_reset(void);
+
+/* Control nr counters with the i-th on map base + i, all running. */
+void fake_run(unsigned int nr, bool tsc_on);
+
+/* The registers advance by delta, and so does what the thread counts if it is running. */
+void fake_count(uint64_t delta);
+
+/*
+ * The thread counts delta of everything, is switched out, others use the
+ * hardware, and it is switched in again, and
+ * counts a third of that.
+ */
+void fake_switch(uint64_t delta);
+
+/* The same, with other cstatus bits afterwards. */
+void fake_switch_to(uint64_t delta, uint32_t cstatus_flags);
+
+#define FAKE_MAP_BASE	3	/* so that an index is not taken for a map */
+
+#endif /* FAKE_H */

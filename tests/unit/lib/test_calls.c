@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Every call, what it asks of the kernel, and each way in which it can fail. */
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake.h"
+
+static unsigned int fds_at_start;
+
+static unsigned int count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static void setup(void)
+{
+	fake_reset();
+	fds_at_start = count_fds();
+}
+
+/* Whatever happened, nothing is left behind (the state's own is the fake's). */
+static void teardown(void)
+{
+	if (fake.state_fd >= 0)
+		close(fake.state_fd);
+	ck_assert_uint_eq(count_fds(), fds_at_start);
+}
+
+/* ---- info and CPUs ----------------------------------------------------------- */
+
+START_TEST(info)
+{
+	struct vperfctr_info i;
+
+	memset(&i, 0xff, sizeof(i));
+	ck_assert_int_eq(vperfctr_info(&i, 0), 0);
+	ck_assert_uint_eq(i.size, sizeof(i));
+	ck_assert_uint_eq(i.nrctrs, 7);
+	ck_assert_str_eq(i.cpu_name, "Fake");
+	ck_assert_int_eq(vperfctr_info(&i, 1), -EINVAL);
+	fake.nrkinds = 2;
+	ck_assert_int_eq(vperfctr_info(&i, 1), 0);
+	ck_assert_uint_eq(i.kind, 1);
+	ck_assert_int_eq(vperfctr_info(&i, 2), -EINVAL);
+}
+END_TEST
+
+/* What open(2) says of the device, and what that is to a caller. */
+static const struct {
+	int err, result;
+} device_errors[] = {
+	{ ENOENT, -ENODEV },
+	{ ENXIO, -ENODEV },
+	{ ENODEV, -ENODEV },
+	{ EACCES, -EACCES },
+	{ EPERM, -EPERM },
+	{ EMFILE, -EMFILE },
+	{ ENFILE, -ENFILE },
+	{ ENOMEM, -ENOMEM },
+};
+
+START_TEST(device_fails)
+{
+	struct vperfctr *v = (struct vperfctr *)1;
+	struct vperfctr_cpu_mask *mask = (struct vperfctr_cpu_mask *)1;
+	struct vperfctr_info i;
+
+	fake.fail[FAKE_DEVICE] = device_errors[_i].err;
+	ck_assert_int_eq(vperfctr_info(&i, 0), device_errors[_i].result);
+	ck_assert_int_eq(vperfctr_cpus(&mask), device_errors[_i].result);
+	ck_assert_ptr_null(mask);
+	ck_assert_int_eq(vperfctr_cpus_forbidden(&mask), device_errors[_i].result);
+	ck_assert_int_eq(vperfctr_open(&v, 0), device_errors[_i].result);
+	ck_assert_ptr_null(v);
+}
+END_TEST
+
+START_TEST(abi)
+{
+	struct vperfctr_info i;
+	struct vperfctr *v;
+
+	/* A later minor is compatible; any other major is not. */
+	fake.info.abi_version = VPERFCTR_ABI_VERSION + 5;
+	ck_assert_int_eq(vperfctr_info(&i, 0), 0);
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	ck_assert_int_eq(vperfctr_unlink(v), 0);
+	vperfctr_close(v);
+
+	fake.info.abi_version = VPERFCTR_ABI_VERSION + 0x10000;
+	ck_assert_int_eq(vperfctr_info(&i, 0), -EPROTONOSUPPORT);
+	ck_assert_uint_eq(i.abi_version, fake.info.abi_version);
+	fake.calls[FAKE_OPEN] = 0;
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), -EPROTONOSUPPORT);
+	fake.info.abi_version = 0;
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), -EPROTONOSUPPORT);
+	ck_assert_uint_eq(fake.calls[FAKE_OPEN], 0);
+}
+END_TEST
+
+/* The module was exchanged between INFO and mmap, or a descriptor is older. */
+START_TEST(abi_of_page)
+{
+	struct vperfctr *v;
+
+	fake.page_version = VPERFCTR_ABI_VERSION + 0x10000;
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), -EPROTONOSUPPORT);
+	ck_assert_ptr_null(v);
+	ck_assert_int_eq(fake.state_fd, -1);
+}
+END_TEST
+
+START_TEST(cpus)
+{
+	struct vperfctr_cpu_mask *mask;
+
+	ck_assert_int_eq(vperfctr_cpus(&mask), 0);
+	ck_assert_uint_eq(mask->nrwords, 3);
+	ck_assert_uint_eq(mask->mask[0], 0xf);
+	ck_assert_uint_eq(mask->mask[2], 1);
+	free(mask);
+	ck_assert_int_eq(vperfctr_cpus_forbidden(&mask), 0);
+	ck_assert_uint_eq(mask->nrwords, 3);
+	ck_assert_uint_eq(mask->mask[0], 0xfffffff0);
+	free(mask);
+	/* No CPU at all needs no room. */
+	fake.nrwords = 0;
+	ck_assert_int_eq(vperfctr_cpus_forbidden(&mask), 0);
+	ck_assert_uint_eq(mask->nrwords, 0);
+	free(mask);
+	/* A kernel that is never content is an error, not a loop. */
+	fake.fail[FAKE_CPUS] = EOVERFLOW;
+	ck_assert_int_eq(vperfctr_cpus(&mask), -EOVERFLOW);
+	fake.fail[FAKE_CPUS] = EFAULT;
+	ck_assert_int_eq(vperfctr_cpus(&mask), -EFAULT);
+	ck_assert_ptr_null(mask);
+}
+END_TEST
+
+/* ---- handles ------------------------------------------------------------------ */
+
+START_TEST(open_and_create)
+{
+	struct vperfctr *v, *again;
+
+	ck_assert_int_eq(vperfctr_open(&v, 0), -ENOENT);
+	ck_assert_ptr_null(v);
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	ck_assert_int_eq(vperfctr_open(&again, VPERFCTR_OPEN_CREAT), -EEXIST);
+	/* The failed one has not taken the state away. */
+	ck_assert_uint_eq(fake.calls[FAKE_UNLINK], 0);
+	ck_assert_int_eq(vperfctr_open(&again, 0), 0);
+	ck_assert_int_ne(vperfctr_fd(v), vperfctr_fd(again));
+	vperfctr_close(v);
+	vperfctr_close(again);
+	vperfctr_close(NULL);
+	ck_assert_uint_eq(fake.calls[FAKE_UNLINK], 0);
+}
+END_TEST
+
+START_TEST(open_flags)
+{
+	struct vperfctr *v;
+
+	ck_assert_int_eq(vperfctr_open(&v, 0x40), -EINVAL);
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	ck_assert_int_eq(fcntl(vperfctr_fd(v), F_GETFD), FD_CLOEXEC);
+	ck_assert_uint_eq(fake.calls[FAKE_MMAP], 1);
+	vperfctr_close(v);
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_NOCLOEXEC), 0);
+	ck_assert_int_eq(fcntl(vperfctr_fd(v), F_GETFD), 0);
+	vperfctr_close(v);
+	fake.calls[FAKE_MMAP] = 0;
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_NOMAP), 0);
+	ck_assert_uint_eq(fake.calls[FAKE_MMAP], 0);
+	vperfctr_close(v);
+}
+END_TEST
+
+START_TEST(open_fails)
+{
+	static const int errors[] = { ESRCH, EPERM, ENOMEM, EMFILE, ENFILE };
+	struct vperfctr *v;
+
+	fake.fail[FAKE_OPEN] = errors[_i];
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), -errors[_i]);
+	ck_assert_ptr_null(v);
+	fake.fail[FAKE_OPEN] = 0;
+	fake.fail[FAKE_INFO] = errors[_i];
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), -errors[_i]);
+	ck_assert_int_eq(fake.state_fd, -1);
+}
+END_TEST
+
+/* A state made in vain is taken away again; one that was there is not. */
+START_TEST(mapping_fails)
+{
+	struct vperfctr *v;
+
+	fake.fail[FAKE_MMAP] = ENOMEM;
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), -ENOMEM);
+	ck_assert_ptr_null(v);
+	ck_assert_int_eq(fake.state_fd, -1);
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOMAP), 0);
+	vperfctr_close(v);
+	ck_assert_int_eq(vperfctr_open(&v, 0), -ENOMEM);
+	ck_assert_int_ge(fake.state_fd, 0);
+}
+END_TEST
+
+START_TEST(open_fd)
+{
+	struct vperfctr *v, *w;
+	int null = open("/dev/null", O_RDONLY), fd;
+
+	ck_assert_int_eq(vperfctr_open_fd(&w, -1, 0), -EBADF);
+	ck_assert_ptr_null(w);
+	ck_assert_int_eq(vperfctr_open_fd(&w, null, 0), -ENOTTY);
+	/* It has not been closed. */
+	ck_assert_int_eq(close(null), 0);
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	fake_run(4, true);
+	fd = dup(vperfctr_fd(v));
+	ck_assert_int_eq(vperfctr_open_fd(&w, fd, 2), -EINVAL);
+	fake.fail[FAKE_MMAP] = ENOMEM;
+	ck_assert_int_eq(vperfctr_open_fd(&w, fd, VPERFCTR_FD_MAP), -ENOMEM);
+	ck_assert_ptr_null(w);
+	fake.fail[FAKE_MMAP] = 0;
+	ck_assert_int_eq(vperfctr_open_fd(&w, fd, VPERFCTR_FD_MAP), 0);
+	ck_assert_int_eq(vperfctr_fd(w), fd);
+	vperfctr_close(w);
+	ck_assert_int_eq(fcntl(fd, F_GETFD), -1);
+	vperfctr_close(v);
+}
+END_TEST
+
+/* The page is not the child's, and what is at its address may be of use to it. */
+START_TEST(close_after_fork)
+{
+	struct vperfctr *v;
+	void *page;
+	int status;
+	pid_t pid;
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	page = (void *)v->page;
+	pid = fork();
+	if (!pid) {
+		/* What the kernel does at fork, and what the child does next. */
+		if (mmap(page, 4096, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != page)
+			_exit(2);
+		vperfctr_close(v);
+		*(volatile char *)page = 1;
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	ck_assert_int_eq(status, 0);
+	vperfctr_close(v);
+	/* The parent's was unmapped. */
+	ck_assert_int_eq(msync(page, 4096, MS_ASYNC), -1);
+}
+END_TEST
+
+/* ---- control -------------------------------------------------------------------- */
+
+START_TEST(control)
+{
+	struct vperfctr_control c;
+	struct vperfctr_ctr ctr[2];
+	struct vperfctr *v;
+
+	memset(&c, 0xff, sizeof(c));
+	memset(ctr, 0xff, sizeof(ctr));
+	vperfctr_control_init(&c, ctr);
+	ck_assert_uint_eq(vperfctr_control_add(&c, 5, 0x4100c0), 0);
+	ck_assert_uint_eq(vperfctr_control_add(&c, VPERFCTR_FIXED, 2), 1);
+	ck_assert_uint_eq(c.nractrs, 2);
+	ck_assert_uint_eq(c.tsc_on, 1);
+	ck_assert_uint_eq(c.flags | c.nrictrs | c.preserve | c.global[0] | c.global[1], 0);
+	ck_assert_uint_eq(ctr[0].map, 5);
+	ck_assert_uint_eq(ctr[0].evntsel, 0x4100c0);
+	ck_assert_uint_eq(ctr[1].map, VPERFCTR_FIXED);
+	ck_assert_uint_eq(ctr[1].reserved | ctr[1].aux | ctr[1].ireset, 0);
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	ck_assert_int_eq(vperfctr_control(v, &c), 0);
+	ck_assert_uint_eq(fake_page()->ctr[1].map, VPERFCTR_FIXED);
+	vperfctr_close(v);
+}
+END_TEST
+
+/* Stopping keeps the sums, which remain readable. */
+START_TEST(stop)
+{
+	struct vperfctr *v;
+	uint64_t value;
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	fake_run(4, true);
+	fake_switch(9);
+	fake_page()->ctr[3].sum = 1234;
+	ck_assert_int_eq(vperfctr_stop(v), 0);
+	ck_assert_int_eq(vperfctr_read_pmc(v, 3, &value), 0);
+	ck_assert_uint_eq(value, 1234);
+	fake.fail[FAKE_CONTROL] = ESRCH;
+	ck_assert_int_eq(vperfctr_stop(v), -ESRCH);
+	vperfctr_close(v);
+}
+END_TEST
+
+/* Each reaches its own ioctl, once, with no argument; each error comes back. */
+START_TEST(simple_calls)
+{
+	static const struct {
+		int (*fn)(struct vperfctr *v);
+		enum fake_call call;
+	} calls[] = {
+		{ vperfctr_suspend, FAKE_SUSPEND },
+		{ vperfctr_resume, FAKE_RESUME },
+		{ vperfctr_unlink, FAKE_UNLINK },
+	};
+	static const int errors[] = { ESRCH, EPERM, EINVAL };
+	unsigned int before[FAKE_NRCALLS];
+	struct vperfctr *v;
+	unsigned int i;
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	for (i = 0; i < 3; i++) {
+		fake.fail[calls[_i].call] = errors[i];
+		ck_assert_int_eq(calls[_i].fn(v), -errors[i]);
+	}
+	fake.fail[calls[_i].call] = 0;
+	memcpy(before, fake.calls, sizeof(before));
+	ck_assert_int_eq(calls[_i].fn(v), 0);
+	before[calls[_i].call]++;
+	ck_assert_mem_eq(fake.calls, before, sizeof(before));
+	vperfctr_close(v);
+}
+END_TEST
+
+START_TEST(control_fails)
+{
+	static const int errors[] = {
+		EINVAL, E2BIG, EOPNOTSUPP, EPERM, EBUSY, EFAULT, ENOMEM, ESRCH
+	};
+	struct vperfctr_control c;
+	struct vperfctr *v;
+
+	vperfctr_control_init(&c, NULL);
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	fake.fail[FAKE_CONTROL] = errors[_i];
+	ck_assert_int_eq(vperfctr_control(v, &c), -errors[_i]);
+	vperfctr_close(v);
+}
+END_TEST
+
+START_TEST(read_state)
+{
+	uint64_t sums[5];
+	struct vperfctr_read r = { .nrctrs = 3, .sums = (uintptr_t)sums };
+	struct vperfctr *v;
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	fake_run(4, true);
+	fake_count(11);
+	ck_assert_int_eq(vperfctr_read_state(v, &r), -EOVERFLOW);
+	ck_assert_uint_eq(r.nrctrs, 4);
+	ck_assert_int_eq(vperfctr_read_state(v, &r), 0);
+	ck_assert_uint_eq(r.status & VPERFCTR_STATUS_ATTACHED, VPERFCTR_STATUS_ATTACHED);
+	ck_assert_uint_eq(sums[0], fake.tsc_counted);
+	ck_assert_uint_eq(sums[4], fake.counted[3]);
+	r.reserved = 1;
+	ck_assert_int_eq(vperfctr_read_state(v, &r), -EINVAL);
+	vperfctr_close(v);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("lib-calls");
+	TCase *t = tcase_create("calls");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, info);
+	tcase_add_loop_test(t, device_fails, 0, sizeof(device_errors) / sizeof(device_errors[0]));
+	tcase_add_test(t, abi);
+	tcase_add_test(t, abi_of_page);
+	tcase_add_test(t, cpus);
+	tcase_add_test(t, open_and_create);
+	tcase_add_test(t, open_flags);
+	tcase_add_loop_test(t, open_fails, 0, 5);
+	tcase_add_test(t, mapping_fails);
+	tcase_add_test(t, open_fd);
+	tcase_add_test(t, close_after_fork);
+	tcase_add_test(t, control);
+	tcase_add_test(t, stop);
+	tcase_add_loop_test(t, simple_calls, 0, 3);
+	tcase_add_loop_test(t, control_fails, 0, 8);
+	tcase_add_test(t, read_state);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *sr = srunner_create(suite());
+	int failed;
+
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Reads: in the middle of a context switch, across wraps, without RDPMC,
+ * suspended, of descriptors.  Each checks against what the model has counted.
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fake.h"
+
+#define DELTA	1000	/* more than what odd counters have left before they wrap */
+
+static struct vperfctr *v;
+static unsigned int switch_at[2];
+static uint32_t flags_after;
+
+static void setup(void)
+{
+	fake_reset();
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+}
+
+static void teardown(void)
+{
+	fake.on_step = NULL;
+	ck_assert_int_eq(vperfctr_unlink(v), 0);
+	vperfctr_close(v);
+}
+
+static void on_step_switch(unsigned int step)
+{
+	if (step == switch_at[0] || step == switch_at[1])
+		fake_switch(DELTA + step);
+}
+
+static void on_step_switch_to(unsigned int step)
+{
+	if (step == switch_at[0])
+		fake_switch_to(DELTA, flags_after);
+}
+
+static void start(unsigned int nr, bool tsc_on)
+{
+	fake.on_step = NULL;
+	fake_run(nr, tsc_on);
+	fake_count(DELTA);
+	fake.steps = 0;
+	fake.rdpmcs = fake.rdtscs = 0;
+	memset(fake.calls, 0, sizeof(fake.calls));
+}
+
+/* ---- what is read: each returns nothing and checks the values ------------------ */
+
+static void check_pmc(unsigned int i)
+{
+	uint64_t value = 0;
+
+	ck_assert_int_eq(vperfctr_read_pmc(v, i, &value), 0);
+	ck_assert_uint_eq(value, fake.counted[i]);
+}
+
+static void check_tsc(void)
+{
+	uint64_t value = 0;
+
+	ck_assert_int_eq(vperfctr_read_tsc(v, &value), 0);
+	ck_assert_uint_eq(value, fake.tsc_counted);
+}
+
+static void check_counted(const uint64_t *pmc, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		ck_assert_msg(pmc[i] == fake.counted[i], "counter %u: %llx, not %llx", i,
+			      (unsigned long long)pmc[i], (unsigned long long)fake.counted[i]);
+}
+
+static void check_four(void)
+{
+	uint64_t pmc[4] = { 0 };
+
+	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 4), 0);
+	check_counted(pmc, 4);
+}
+
+static void check_four_and_tsc(void)
+{
+	uint64_t pmc[4] = { 0 }, tsc = 0;
+
+	ck_assert_int_eq(vperfctr_read(v, &tsc, pmc, 4), 0);
+	ck_assert_uint_eq(tsc, fake.tsc_counted);
+	check_counted(pmc, 4);
+}
+
+/* Not a constant: the loop.  volatile hides it from the compiler. */
+static void check_many(void)
+{
+	volatile unsigned int nr = 12;
+	uint64_t pmc[13] = { 0 }, tsc = 0;
+
+	ck_assert_int_eq(vperfctr_read(v, &tsc, pmc, nr), 0);
+	ck_assert_uint_eq(tsc, fake.tsc_counted);
+	check_counted(pmc, 12);
+	ck_assert_uint_eq(pmc[12], 0);
+}
+
+static void check_one(void)
+{
+	check_pmc(2);
+}
+
+static void check_one_that_wraps(void)
+{
+	check_pmc(1);
+}
+
+static const struct {
+	void (*read)(void);
+	unsigned int nr;
+} reads[] = {
+	{ check_one, 4 },
+	{ check_one_that_wraps, 4 },
+	{ check_tsc, 4 },
+	{ check_four, 4 },
+	{ check_four_and_tsc, 4 },
+	{ check_many, 12 },
+};
+
+/* ---- without interruption -------------------------------------------------------- */
+
+START_TEST(quiet)
+{
+	start(reads[_i].nr, true);
+	reads[_i].read();
+	/* And again: nothing is used up. */
+	fake_count(5);
+	reads[_i].read();
+	ck_assert_uint_eq(fake.calls[FAKE_READ], 0);
+	ck_assert_uint_gt(fake.rdpmcs + fake.rdtscs, 0);
+}
+END_TEST
+
+/* One RDPMC per counter, no RDTSC that is not wanted. */
+START_TEST(no_more_than_needed)
+{
+	start(4, true);
+	check_four();
+	ck_assert_uint_eq(fake.rdpmcs, 4);
+	ck_assert_uint_eq(fake.rdtscs, 0);
+	start(4, true);
+	check_tsc();
+	ck_assert_uint_eq(fake.rdpmcs, 0);
+	ck_assert_uint_eq(fake.rdtscs, 1);
+	start(4, true);
+	check_pmc(3);
+	ck_assert_uint_eq(fake.rdpmcs, 1);
+	ck_assert_uint_eq(fake.rdtscs, 0);
+}
+END_TEST
+
+START_TEST(widths)
+{
+	static const unsigned int bits[] = { 32, 40, 48, 64 };
+
+	fake.mask = bits[_i] == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits[_i]) - 1;
+	start(4, true);
+	check_four();
+	check_pmc(0);
+	check_pmc(1);
+	/* Nearly all the way round. */
+	fake_count(fake.mask - 2 * DELTA);
+	check_four();
+	check_pmc(1);
+}
+END_TEST
+
+/* ---- switched out and in in the middle -------------------------------------------- */
+
+START_TEST(one_switch)
+{
+	unsigned int last = 0;
+
+	switch_at[1] = -1;
+	for (switch_at[0] = 0; switch_at[0] <= last; switch_at[0]++) {
+		start(reads[_i].nr, true);
+		fake.on_step = on_step_switch;
+		reads[_i].read();
+		fake.on_step = NULL;
+		if (!switch_at[0])
+			ck_assert_uint_gt(fake.steps, 3);
+		/* Until the read ends before it is interrupted. */
+		if (fake.steps > switch_at[0])
+			last = fake.steps;
+	}
+	ck_assert_uint_eq(fake.calls[FAKE_READ], 0);
+}
+END_TEST
+
+START_TEST(two_switches)
+{
+	unsigned int steps;
+
+	start(reads[_i].nr, true);
+	reads[_i].read();
+	steps = 3 * fake.steps;
+	for (switch_at[0] = 0; switch_at[0] < steps; switch_at[0]++)
+		for (switch_at[1] = switch_at[0] + 1; switch_at[1] < steps; switch_at[1]++) {
+			start(reads[_i].nr, true);
+			fake.on_step = on_step_switch;
+			reads[_i].read();
+			fake.on_step = NULL;
+		}
+}
+END_TEST
+
+/* The samplecount wraps too. */
+START_TEST(samplecount_wraps)
+{
+	switch_at[1] = -1;
+	for (switch_at[0] = 0; switch_at[0] < 8; switch_at[0]++) {
+		start(4, true);
+		fake_page()->samplecount = UINT32_MAX;
+		fake.on_step = on_step_switch;
+		check_four();
+		fake.on_step = NULL;
+	}
+}
+END_TEST
+
+/* ---- the page stops being the way ------------------------------------------------------ */
+
+static const struct {
+	uint32_t flags;
+	bool asks_kernel;
+} after[] = {
+	/* RDPMC withdrawn */
+	{ VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_TSC, true },
+	/* suspended: the sums are in the page */
+	{ VPERFCTR_CSTATUS_TSC, false },
+	{ 0, false },
+};
+
+static void withdraw_at(unsigned int step, unsigned int which, unsigned int read)
+{
+	unsigned int rdpmcs;
+
+	switch_at[0] = step;
+	flags_after = after[which].flags;
+	start(reads[read].nr, true);
+	fake.on_step = on_step_switch_to;
+	reads[read].read();
+	if (fake.steps <= step)
+		return;	/* it had come through before */
+	fake.on_step = NULL;
+	/* From now on neither instruction is executed. */
+	rdpmcs = fake.rdpmcs;
+	if (reads[read].read != check_tsc) {
+		fake.calls[FAKE_READ] = 0;
+		reads[read].read();
+		ck_assert_uint_eq(fake.calls[FAKE_READ], after[which].asks_kernel);
+	}
+	ck_assert_uint_eq(fake.rdpmcs, rdpmcs);
+}
+
+START_TEST(withdrawn)
+{
+	unsigned int which, step;
+
+	for (which = 0; which < 3; which++)
+		for (step = 0; step < 60; step++)
+			withdraw_at(step, which, _i);
+}
+END_TEST
+
+/* Taking up again what was suspended. */
+START_TEST(resumed)
+{
+	start(4, true);
+	fake_switch_to(DELTA, VPERFCTR_CSTATUS_TSC);
+	check_four_and_tsc();
+	fake_count(DELTA);	/* is suspended: does nothing */
+	check_four_and_tsc();
+	fake_switch_to(DELTA, VPERFCTR_CSTATUS_TSC | VPERFCTR_CSTATUS_RUNNING |
+			      VPERFCTR_CSTATUS_RDPMC);
+	fake_count(DELTA);
+	check_four_and_tsc();
+	check_pmc(0);
+	check_tsc();
+	ck_assert_uint_eq(fake.calls[FAKE_READ], 0);
+}
+END_TEST
+
+static void on_step_resume_and_suspend(unsigned int step)
+{
+	if (step == switch_at[0]) {
+		fake_switch_to(0, VPERFCTR_CSTATUS_TSC | VPERFCTR_CSTATUS_RUNNING |
+				  VPERFCTR_CSTATUS_RDPMC);
+		fake_switch_to(DELTA, VPERFCTR_CSTATUS_TSC);
+	}
+}
+
+/* A signal handler, for a while, in the middle of a read while suspended. */
+START_TEST(resumed_in_between)
+{
+	for (switch_at[0] = 0; switch_at[0] < 12; switch_at[0]++) {
+		start(reads[_i].nr, true);
+		fake_switch_to(DELTA, VPERFCTR_CSTATUS_TSC);
+		fake.on_step = on_step_resume_and_suspend;
+		reads[_i].read();
+		fake.on_step = NULL;
+	}
+}
+END_TEST
+
+/* No tsc_on: the TSC's value is 0, whatever the register holds. */
+START_TEST(tsc_off)
+{
+	uint64_t tsc = 1;
+
+	start(4, false);
+	check_four();
+	ck_assert_int_eq(vperfctr_read_tsc(v, &tsc), 0);
+	ck_assert_uint_eq(tsc, 0);
+	ck_assert_uint_eq(fake.rdtscs, 0);
+	check_four_and_tsc();
+}
+END_TEST
+
+/* Only the TSC: as on a processor without counters. */
+START_TEST(tsc_only)
+{
+	uint64_t tsc = 0;
+
+	start(0, true);
+	fake_page()->cstatus &= ~VPERFCTR_CSTATUS_RDPMC;
+	check_tsc();
+	ck_assert_int_eq(vperfctr_read(v, &tsc, NULL, 0), 0);
+	ck_assert_uint_eq(tsc, fake.tsc_counted);
+	ck_assert_uint_eq(fake.calls[FAKE_READ], 0);
+}
+END_TEST
+
+/* A counter that is not there, found when the kernel or the page is asked. */
+START_TEST(no_such_counter)
+{
+	uint64_t value = 42, pmc[8];
+
+	start(4, true);
+	fake_switch_to(DELTA, _i ? VPERFCTR_CSTATUS_RUNNING : 0);
+	ck_assert_int_eq(vperfctr_read_pmc(v, 4, &value), -EINVAL);
+	ck_assert_int_eq(vperfctr_read_pmc(v, UINT32_MAX, &value), -EINVAL);
+	ck_assert_uint_eq(value, 42);
+	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 5), -EINVAL);
+	check_pmc(3);
+	check_four();
+}
+END_TEST
+
+START_TEST(kernel_fails)
+{
+	uint64_t value, pmc[4];
+
+	start(4, true);
+	fake_switch_to(DELTA, VPERFCTR_CSTATUS_RUNNING);
+	fake.fail[FAKE_READ] = EFAULT;
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), -EFAULT);
+	ck_assert_int_eq(vperfctr_read_tsc(v, &value), -EFAULT);
+	ck_assert_int_eq(vperfctr_read(v, &value, pmc, 4), -EFAULT);
+}
+END_TEST
+
+/* ---- without the page, by somebody else -------------------------------------------------- */
+
+START_TEST(by_descriptor)
+{
+	struct vperfctr *owner = v, *monitor;
+
+	start(4, true);
+	ck_assert_int_eq(vperfctr_open_fd(&monitor, dup(vperfctr_fd(owner)), 0), 0);
+	ck_assert_uint_eq(fake.calls[FAKE_MMAP], 0);
+	fake.calls[FAKE_READ] = 0;
+	v = monitor;
+	check_pmc(1);
+	check_tsc();
+	check_four();
+	check_four_and_tsc();
+	/* Suspended, it still has no page to look at. */
+	fake_switch_to(DELTA, VPERFCTR_CSTATUS_TSC);
+	check_four_and_tsc();
+	ck_assert_uint_eq(fake.calls[FAKE_READ], 5);
+	ck_assert_uint_eq(fake.rdpmcs + fake.rdtscs, 0);
+	vperfctr_close(monitor);
+	v = owner;
+}
+END_TEST
+
+START_TEST(by_descriptor_mapped)
+{
+	struct vperfctr *first = v, *second;
+
+	start(4, true);
+	ck_assert_int_eq(vperfctr_open_fd(&second, dup(vperfctr_fd(first)), VPERFCTR_FD_MAP), 0);
+	fake.calls[FAKE_READ] = 0;
+	v = second;
+	check_four_and_tsc();
+	ck_assert_uint_eq(fake.calls[FAKE_READ], 0);
+	vperfctr_close(second);
+	v = first;
+	/* Each has its own mapping. */
+	check_four_and_tsc();
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("lib-read");
+	TCase *t = tcase_create("read");
+	const int nreads = sizeof(reads) / sizeof(reads[0]);
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, quiet, 0, nreads);
+	tcase_add_test(t, no_more_than_needed);
+	tcase_add_loop_test(t, widths, 0, 4);
+	tcase_add_loop_test(t, one_switch, 0, nreads);
+	tcase_add_loop_test(t, two_switches, 0, nreads);
+	tcase_add_test(t, samplecount_wraps);
+	tcase_add_loop_test(t, withdrawn, 0, nreads);
+	tcase_add_test(t, resumed);
+	tcase_add_loop_test(t, resumed_in_between, 0, nreads);
+	tcase_add_test(t, tsc_off);
+	tcase_add_test(t, tsc_only);
+	tcase_add_loop_test(t, no_such_counter, 0, 2);
+	tcase_add_test(t, kernel_fails);
+	tcase_add_test(t, by_descriptor);
+	tcase_add_test(t, by_descriptor_mapped);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *sr = srunner_create(suite());
+	int failed;
+
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

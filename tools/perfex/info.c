@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perfex -i: what the module is and what it found. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "perfex.h"
+
+struct flag_name {
+	uint32_t flag;
+	const char *name;
+};
+
+static const struct flag_name features[] = {
+	{ VPERFCTR_FEATURE_RDPMC, "rdpmc (user-mode reads)" },
+	{ VPERFCTR_FEATURE_RDTSC, "rdtsc" },
+	{ VPERFCTR_FEATURE_PCINT, "pcint (overflow interrupts)" },
+	{ VPERFCTR_FEATURE_INHERIT, "inherit (children)" },
+	{ VPERFCTR_FEATURE_ISOLATE, "isolate" },
+	{ VPERFCTR_FEATURE_KERNEL, "kernel (you may count kernel mode)" },
+	{ 0, NULL }
+};
+
+static const struct flag_name arch_events[] = {
+	{ VPERFCTR_EVENT_CYCLES, "cycles" },
+	{ VPERFCTR_EVENT_INSTRUCTIONS, "instructions" },
+	{ VPERFCTR_EVENT_REF_CYCLES, "ref-cycles" },
+	{ VPERFCTR_EVENT_CACHE_REFS, "cache-references" },
+	{ VPERFCTR_EVENT_CACHE_MISSES, "cache-misses" },
+	{ VPERFCTR_EVENT_BRANCHES, "branches" },
+	{ VPERFCTR_EVENT_BRANCH_MISSES, "branch-misses" },
+	{ 0, NULL }
+};
+
+static void print_label(FILE *f, const char *label)
+{
+	fprintf(f, "%-16s", label);
+}
+
+static void print_flags(FILE *f, const char *label, uint32_t flags, const struct flag_name *names)
+{
+	const char *separator = "";
+
+	print_label(f, label);
+	for (; names->name; names++) {
+		if (!(flags & names->flag))
+			continue;
+		fprintf(f, "%s%s", separator, names->name);
+		separator = ", ";
+		flags &= ~names->flag;
+	}
+	if (flags)
+		fprintf(f, "%s0x%x (newer than this perfex)", separator, flags);
+	else if (!*separator)
+		fputs("none", f);
+	fputc('\n', f);
+}
+
+/* "0-3,8"; bit() says whether i is in the set. */
+static void print_ranges(FILE *f, unsigned int nbits, bool (*bit)(const void *, unsigned int),
+			 const void *set)
+{
+	const char *separator = "";
+	unsigned int i, last;
+
+	for (i = 0; i < nbits; i++) {
+		if (!bit(set, i))
+			continue;
+		for (last = i; last + 1 < nbits && bit(set, last + 1); last++)
+			;
+		fprintf(f, last > i ? "%s%u-%u" : "%s%u", separator, i, last);
+		separator = ",";
+		i = last;
+	}
+	fputs(*separator ? "\n" : "none\n", f);
+}
+
+static bool mask64_bit(const void *set, unsigned int i)
+{
+	return *(const uint64_t *)set >> i & 1;
+}
+
+static bool cpu_bit(const void *set, unsigned int i)
+{
+	const struct vperfctr_cpu_mask *mask = set;
+
+	return mask->mask[i / 32] >> i % 32 & 1;
+}
+
+static void print_counters(FILE *f, const char *label, uint64_t mask, unsigned int width)
+{
+	print_label(f, label);
+	if (!mask) {
+		fputs("none\n", f);
+		return;
+	}
+	fprintf(f, "%d, %u bits wide: ", __builtin_popcountll(mask), width);
+	print_ranges(f, 64, mask64_bit, &mask);
+}
+
+static void print_cpus(FILE *f, const char *label, int (*get)(struct vperfctr_cpu_mask **))
+{
+	struct vperfctr_cpu_mask *mask;
+	int err = get(&mask);
+
+	print_label(f, label);
+	if (err) {
+		fprintf(f, "not known: %s\n", strerror(-err));
+		return;
+	}
+	print_ranges(f, mask->nrwords * 32, cpu_bit, mask);
+	free(mask);
+}
+
+static void print_version(FILE *f, const char *label, uint32_t version)
+{
+	print_label(f, label);
+	fprintf(f, "%u.%u\n", version >> 16, version & 0xffff);
+}
+
+static void print_kind(FILE *f, const struct vperfctr_info *info)
+{
+	if (info->nrkinds > 1) {
+		print_label(f, "kind of CPU");
+		fprintf(f, "%u of %u\n", info->kind, info->nrkinds);
+	}
+	print_label(f, "processor");
+	fprintf(f, "%.*s (type %u)\n", (int)sizeof(info->cpu_name), info->cpu_name,
+		info->cpu_type);
+	print_flags(f, "features", info->features, features);
+	print_label(f, "tsc");
+	if (info->tsc_khz)
+		fprintf(f, "%u.%03u MHz\n", info->tsc_khz / 1000, info->tsc_khz % 1000);
+	else
+		fputs("rate not known\n", f);
+	print_label(f, "counters");
+	fprintf(f, "%u at once\n", info->nrctrs);
+	print_counters(f, "general", info->pmc_mask, info->pmc_width);
+	print_counters(f, "fixed", info->fixed_mask, info->fixed_width);
+	print_flags(f, "generic events", info->arch_events, arch_events);
+}
+
+int info_print(FILE *f, struct error *e)
+{
+	struct vperfctr_info info = { 0 };
+	uint32_t kind = 0;
+	int err;
+
+	do {
+		err = vperfctr_info(&info, kind);
+		if (!kind && (!err || err == -EPROTONOSUPPORT)) {
+			print_label(f, "module");
+			fprintf(f, "%.*s\n", (int)sizeof(info.driver_version),
+				info.driver_version);
+			print_version(f, "interface", info.abi_version);
+			print_version(f, "perfex expects", VPERFCTR_ABI_VERSION);
+		}
+		if (err)
+			return fail_device(e, err);
+		print_kind(f, &info);
+	} while (++kind < info.nrkinds);
+
+	print_cpus(f, "CPUs", vperfctr_cpus);
+	print_cpus(f, "forbidden CPUs", vperfctr_cpus_forbidden);
+	return 0;
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What came out, for people: aligned, and the same in every locale. */
+#include <inttypes.h>
+
+#include "perfex.h"
+
+char *thousands(char *buf, uint64_t n)
+{
+	char digits[THOUSANDS_LEN];
+	int len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
+	char *p = buf;
+	int i;
+
+	for (i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			*p++ = ',';
+		*p++ = digits[i];
+	}
+	*p = '\0';
+	return buf;
+}
+
+/* ---- what two counts say together ------------------------------------------------ */
+
+static const struct ratio {
+	uint32_t of, by;	/* VPERFCTR_EVENT_* */
+	double scale;
+	const char *format;
+} ratios[] = {
+	{ VPERFCTR_EVENT_INSTRUCTIONS, VPERFCTR_EVENT_CYCLES, 1, "%.2f per cycle" },
+	{ VPERFCTR_EVENT_BRANCH_MISSES, VPERFCTR_EVENT_BRANCHES, 100, "%.2f%% of branches" },
+	{ VPERFCTR_EVENT_CACHE_MISSES, VPERFCTR_EVENT_CACHE_REFS, 100, "%.2f%% of references" },
+};
+
+/* Only counts of the same modes are about the same code. */
+static int find_same_mode(const struct events *events, uint32_t arch, const struct event *like)
+{
+	unsigned int i;
+
+	for (i = 0; i < events->nr; i++) {
+		const struct event *event = &events->ev[i];
+
+		if (event->arch == arch && event->user == like->user &&
+		    event->kernel == like->kernel)
+			return (int)i;
+	}
+	return -1;
+}
+
+static void format_ratio(char *buf, size_t size, const struct events *events,
+			 const struct result *r, unsigned int i)
+{
+	size_t k;
+
+	buf[0] = '\0';
+	for (k = 0; k < ARRAY_SIZE(ratios); k++) {
+		const struct ratio *ratio = &ratios[k];
+		int by;
+
+		if (events->ev[i].arch != ratio->of)
+			continue;
+		by = find_same_mode(events, ratio->by, &events->ev[i]);
+		if (by < 0 || !r->pmc[by])
+			return;
+		snprintf(buf, size, ratio->format,
+			 ratio->scale * (double)r->pmc[i] / (double)r->pmc[by]);
+		return;
+	}
+}
+
+/* ---- the table ----------------------------------------------------------------------- */
+
+#define COUNT_WIDTH	20
+#define NAME_WIDTH	20
+
+static void print_row(FILE *f, int name_width, const char *count, const char *name,
+		      const char *remark)
+{
+	if (*remark)
+		fprintf(f, "%*s  %-*s  # %s\n", COUNT_WIDTH, count, name_width, name, remark);
+	else
+		fprintf(f, "%*s  %s\n", COUNT_WIDTH, count, name);
+}
+
+static const char *modes(const struct events *events)
+{
+	bool both = false, user = false, kernel = false;
+	unsigned int i;
+
+	if (!events->nr)
+		return "";
+	if (events->user_by_default)
+		return ", user mode only (kernel mode needs CAP_PERFMON)";
+	for (i = 0; i < events->nr; i++) {
+		const struct event *event = &events->ev[i];
+
+		both |= event->user && event->kernel;
+		user |= !event->kernel;
+		kernel |= !event->user;
+	}
+	if (both)
+		return user || kernel ? ", user and kernel mode unless marked :u or :k" :
+					", user and kernel mode";
+	if (user && kernel)
+		return ", user and kernel mode as marked";
+	return user ? ", user mode" : ", kernel mode";
+}
+
+static void print_header(FILE *f, char **argv, const struct events *events)
+{
+	fprintf(f, "\n Counts of '%s", *argv);
+	while (*++argv)
+		fprintf(f, " %s", *argv);
+	fprintf(f, "' (its first thread%s):\n\n", modes(events));
+}
+
+/* CPU time of all threads and waited-for children, in seconds. */
+static double cpu_time(const struct rusage *usage)
+{
+	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
+}
+
+static void print_times(FILE *f, int name_width, const struct vperfctr_info *info,
+			const struct result *r)
+{
+	const char *remark = "";
+	char buf[THOUSANDS_LEN], text[80];
+	double thread;
+
+	if (!r->counted) {
+		print_row(f, name_width, "<not counted>", "seconds thread time", "");
+	} else if (!info->tsc_khz) {
+		print_row(f, name_width, thousands(buf, r->tsc), "tsc cycles of the thread", "");
+	} else {
+		thread = (double)r->tsc / (info->tsc_khz * 1e3);
+		snprintf(buf, sizeof(buf), "%.9f", thread);
+		/* The scheduler's clock is not the TSC: let small differences be. */
+		if (cpu_time(&r->usage) > thread * 1.05 + 0.01) {
+			snprintf(text, sizeof(text),
+				 "%.3f s of other threads and children are not counted",
+				 cpu_time(&r->usage) - thread);
+			remark = text;
+		}
+		print_row(f, name_width, buf, "seconds thread time", remark);
+	}
+	snprintf(buf, sizeof(buf), "%.9f", r->elapsed);
+	print_row(f, name_width, buf, "seconds elapsed", "");
+}
+
+void print_result(FILE *f, char **argv, const struct events *events,
+		  const struct vperfctr_info *info, const struct result *r)
+{
+	int name_width = NAME_WIDTH;
+	unsigned int i;
+
+	for (i = 0; i < events->nr; i++)
+		if ((int)strlen(events->ev[i].name) > name_width)
+			name_width = (int)strlen(events->ev[i].name);
+
+	print_header(f, argv, events);
+	for (i = 0; i < events->nr; i++) {
+		char count[THOUSANDS_LEN], remark[64];
+
+		if (r->counted) {
+			format_ratio(remark, sizeof(remark), events, r, i);
+			print_row(f, name_width, thousands(count, r->pmc[i]),
+				  events->ev[i].name, remark);
+		} else {
+			print_row(f, name_width, "<not counted>", events->ev[i].name, "");
+		}
+	}
+	if (events->nr)
+		fputc('\n', f);
+	print_times(f, name_width, info, r);
+	fputc('\n', f);
+}
+
+void print_control(FILE *f, const struct events *events, const struct vperfctr_ctr *ctr)
+{
+	unsigned int i;
+
+	for (i = 0; i < events->nr; i++) {
+		fprintf(f, "perfex: %s: map 0x%08" PRIx32 " evntsel 0x%08" PRIx64,
+			events->ev[i].name, (uint32_t)ctr[i].map, (uint64_t)ctr[i].evntsel);
+		if (ctr[i].aux)
+			fprintf(f, " aux 0x%" PRIx64, (uint64_t)ctr[i].aux);
+		fputc('\n', f);
+	}
+}
