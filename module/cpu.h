@@ -97,6 +97,13 @@ void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
 				const struct perfctr_cpu_control *control,
 				u64 preserve);
 
+/*
+ * Give a new state the control of another one, whose owner is current, and sums
+ * of zero.  The two are the same to the registers.
+ */
+void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
+			 const struct perfctr_cpu_state *parent);
+
 /* Say in the page that the counters do not run.  PRE: they do not. */
 void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state);
 

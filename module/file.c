@@ -5,8 +5,10 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/module.h>
+#include <linux/poll.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/seq_file.h>
 
 #include "compat/vma.h"
 #include "vperfctr.h"
@@ -80,10 +82,8 @@ static void refresh_page(struct vperfctr *st)
 {
 	unsigned long flags;
 
-	if (READ_ONCE(st->owner) != current)
-		return;
 	local_irq_save(flags);
-	if (st->cpu >= 0) {
+	if (st->owner == current && st->cpu >= 0) {
 		vperfctr_stop(st);
 		vperfctr_start(st);
 	}
@@ -144,6 +144,12 @@ static int vperfctr_file_release(struct inode *inode, struct file *file)
 {
 	struct vperfctr *st = file->private_data;
 
+	if (atomic_dec_and_test(&st->files)) {
+		if (test_bit(VPERFCTR_TRANSIENT, &st->bits))
+			vperfctr_detach_abandoned(st);
+		if (!READ_ONCE(st->owner))
+			vperfctr_dissolve_family(st);
+	}
 	/*
 	 * The owner's exit gives back the hardware in its own time.  Who waited
 	 * for that thread and closes its state may count on its being free.
@@ -154,12 +160,46 @@ static int vperfctr_file_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+static __poll_t vperfctr_file_poll(struct file *file, struct poll_table_struct *wait)
+{
+	struct vperfctr *st = file->private_data;
+
+	poll_wait(file, &st->wait, wait);
+	return READ_ONCE(st->owner) ? 0 : EPOLLHUP;
+}
+
+/* /proc/PID/fdinfo/FD: the owner's thread id as the reader's PID namespace has it. */
+static void vperfctr_file_show(struct seq_file *m, struct file *file)
+{
+	struct vperfctr *st = file->private_data;
+	struct vperfctr_snapshot snap;
+	struct task_struct *owner;
+	unsigned int i;
+	pid_t tid;
+
+	rcu_read_lock();
+	owner = READ_ONCE(st->owner);
+	tid = owner ? task_pid_vnr(owner) : 0;
+	rcu_read_unlock();
+
+	mutex_lock(&st->lock);
+	vperfctr_snapshot(st, &snap);
+	mutex_unlock(&st->lock);
+	seq_printf(m, "vperfctr-owner:\t%d\n", tid);
+	seq_printf(m, "vperfctr-status:\t0x%x\n", snap.status);
+	seq_printf(m, "vperfctr-tsc:\t%llu\n", snap.sums[0]);
+	for (i = 0; i < snap.nrctrs; i++)
+		seq_printf(m, "vperfctr-pmc%u:\t%llu\n", i, snap.sums[1 + i]);
+}
+
 static const struct file_operations vperfctr_file_fops = {
 	.owner		= THIS_MODULE,
 	.unlocked_ioctl	= vperfctr_file_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
 	.mmap		= vperfctr_file_mmap,
+	.poll		= vperfctr_file_poll,
 	.release	= vperfctr_file_release,
+	.show_fdinfo	= vperfctr_file_show,
 };
 
 /* A new file of the state, with a reference of its own; an ERR_PTR on failure. */
@@ -169,7 +209,9 @@ struct file *vperfctr_file(struct vperfctr *st)
 
 	/* Read-only, so that the page cannot be mapped writable. */
 	file = anon_inode_getfile("[vperfctr]", &vperfctr_file_fops, st, O_RDONLY);
-	if (!IS_ERR(file))
+	if (!IS_ERR(file)) {
 		vperfctr_get(st);
+		atomic_inc(&st->files);
+	}
 	return file;
 }

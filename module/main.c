@@ -12,6 +12,7 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/uaccess.h>
 
 #include "vperfctr.h"
@@ -20,6 +21,9 @@
 
 #define INFO_SIZE_VER0		160
 #define OPEN_SIZE_VER0		16
+
+#define OPEN_LIFE_FLAGS	(VPERFCTR_OPEN_TRANSIENT | VPERFCTR_OPEN_KEEP)
+#define OPEN_FLAGS	(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOCLOEXEC | OPEN_LIFE_FLAGS)
 
 bool perfctr_isolate = true;
 module_param_named(isolate, perfctr_isolate, bool, 0444);
@@ -40,6 +44,7 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 		return -EINVAL;
 	info.size = sizeof(info);
 	info.kind = kind;
+	info.features |= VPERFCTR_FEATURE_INHERIT;
 	info.abi_version = VPERFCTR_ABI_VERSION;
 	if (vperfctr_may_count_kernel())
 		info.features |= VPERFCTR_FEATURE_KERNEL;
@@ -77,68 +82,102 @@ static int vperfctr_cpus_ioctl(struct vperfctr_cpu_mask __user *arg, const struc
 	return 0;
 }
 
-/* 0 if tid is the caller. */
-static int check_tid(s32 tid)
+/* A reference to the thread with this id in the caller's PID namespace, or NULL. */
+static struct task_struct *get_thread(s32 tid)
 {
-	bool found;
+	struct task_struct *task = current;
 
-	if (!tid || tid == task_pid_vnr(current))
-		return 0;
 	rcu_read_lock();
-	found = pid_task(find_vpid(tid), PIDTYPE_PID);
+	if (tid)
+		task = pid_task(find_vpid(tid), PIDTYPE_PID);
+	if (task)
+		get_task_struct(task);
 	rcu_read_unlock();
-	return found ? -EPERM : -ESRCH;
+	return task;
+}
+
+/*
+ * Descriptor and file first, so that nothing can fail once the thread has the
+ * state.
+ */
+static int create_state(struct task_struct *task, u32 flags, int fd)
+{
+	struct vperfctr *st;
+	struct file *file;
+	int err;
+
+	st = vperfctr_create(NULL, GFP_KERNEL);
+	if (IS_ERR(st))
+		return PTR_ERR(st);
+	if ((flags & VPERFCTR_OPEN_TRANSIENT) ||
+	    (task != current && !(flags & VPERFCTR_OPEN_KEEP)))
+		set_bit(VPERFCTR_TRANSIENT, &st->bits);
+
+	file = vperfctr_file(st);
+	err = PTR_ERR_OR_ZERO(file);
+	if (!err) {
+		err = vperfctr_open_thread(task, true, &st);
+		if (err)
+			fput(file);
+		else
+			fd_install(fd, file);
+	}
+	vperfctr_put(st);
+	return err;
+}
+
+static int find_state(struct task_struct *task, int fd)
+{
+	struct vperfctr *st;
+	struct file *file;
+	int err;
+
+	err = vperfctr_open_thread(task, false, &st);
+	if (err)
+		return err;
+	file = vperfctr_file(st);
+	err = PTR_ERR_OR_ZERO(file);
+	if (!err)
+		fd_install(fd, file);
+	vperfctr_put(st);
+	return err;
 }
 
 static int vperfctr_open_ioctl(const struct vperfctr_open __user *arg)
 {
 	struct vperfctr_open req;
-	struct vperfctr *st;
-	struct file *file;
-	bool creat;
-	u32 size;
+	struct task_struct *task;
 	int err, fd;
+	u32 size;
 
 	err = vperfctr_get_size(arg, OPEN_SIZE_VER0, &size);
 	if (!err)
 		err = copy_struct_from_user(&req, sizeof(req), arg, size);
 	if (err)
 		return err;
-	if ((req.flags & ~(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOCLOEXEC)) || req.reserved)
+	if ((req.flags & ~OPEN_FLAGS) || req.reserved)
 		return -EINVAL;
-	err = check_tid(req.tid);
-	if (err)
-		return err;
-
-	creat = req.flags & VPERFCTR_OPEN_CREAT;
-	st = vperfctr_of_current();
-	if (creat && st)
-		return -EEXIST;
-	if (!creat && !st)
-		return -ENOENT;
-	if (creat) {
-		st = vperfctr_create();
-		if (IS_ERR(st))
-			return PTR_ERR(st);
-	} else {
-		vperfctr_get(st);
-	}
+	/* How a new state is to end is for who makes it to say, once. */
+	if (!(req.flags & VPERFCTR_OPEN_CREAT) && (req.flags & OPEN_LIFE_FLAGS))
+		return -EINVAL;
+	if ((req.flags & OPEN_LIFE_FLAGS) == OPEN_LIFE_FLAGS)
+		return -EINVAL;
 
 	fd = get_unused_fd_flags(req.flags & VPERFCTR_OPEN_NOCLOEXEC ? 0 : O_CLOEXEC);
 	if (fd < 0)
-		goto out;
-	file = vperfctr_file(st);
-	if (IS_ERR(file)) {
+		return fd;
+	task = get_thread(req.tid);
+	if (!task)
+		err = -ESRCH;
+	else if (req.flags & VPERFCTR_OPEN_CREAT)
+		err = create_state(task, req.flags, fd);
+	else
+		err = find_state(task, fd);
+	if (task)
+		put_task_struct(task);
+	if (err)
 		put_unused_fd(fd);
-		fd = PTR_ERR(file);
-		goto out;
-	}
-	if (creat)
-		vperfctr_attach(st);
-	fd_install(fd, file);
-out:
-	vperfctr_put(st);
-	return fd;
+	return err ?: fd;
 }
 
 static long vperfctr_dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -182,6 +221,9 @@ static int __init vperfctr_init(void)
 	err = perfctr_cpu_init();
 	if (err)
 		return err;
+	err = vperfctr_state_init();
+	if (err)
+		goto no_state;
 	err = vperfctr_thread_init();
 	if (err)
 		goto no_thread;
@@ -196,6 +238,8 @@ static int __init vperfctr_init(void)
 no_dev:
 	vperfctr_thread_exit();
 no_thread:
+	vperfctr_state_exit();
+no_state:
 	perfctr_cpu_exit();
 	return err;
 }
@@ -204,6 +248,7 @@ static void __exit vperfctr_exit(void)
 {
 	misc_deregister(&vperfctr_dev);
 	vperfctr_thread_exit();
+	vperfctr_state_exit();
 	perfctr_cpu_exit();
 }
 

@@ -5,25 +5,22 @@
  *
  * There is no pointer to the state in the task: its preempt notifier on the
  * task's list is the link.  That list is the task's own, changed and walked
- * by nobody else.
+ * by nobody else while the task can run.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/binfmts.h>
 #include <linux/cred.h>
-#include <linux/err.h>
-#include <linux/gfp.h>
+#include <linux/cpumask.h>
 #include <linux/irqflags.h>
-#include <linux/module.h>
+#include <linux/poll.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
+#include <linux/sched/signal.h>
 #include <linux/smp.h>
 
 #include "compat/hrtimer.h"
 #include "compat/tracepoint.h"
 #include "vperfctr.h"
-
-static struct kmem_cache *vperfctr_cache;
 
 /* Detaching what cannot be done in an exiting thread; drained before unload. */
 static struct workqueue_struct *vperfctr_wq;
@@ -42,7 +39,7 @@ static void sample_here(void *arg);
 
 static enum hrtimer_restart sampling_tick(struct hrtimer *timer)
 {
-	struct vperfctr *st = vperfctr_of_current();
+	struct vperfctr *st = vperfctr_of(current);
 
 	/* Timers of CPUs that went offline expire elsewhere; those have their own. */
 	if (!st || READ_ONCE(st->cpu) < 0 || timer != this_cpu_ptr(&sampling_timer))
@@ -79,6 +76,40 @@ static void sampling_exit(void)
 		hrtimer_cancel(per_cpu_ptr(&sampling_timer, cpu));
 }
 
+/* ---- forbidden CPUs ----------------------------------------------------- */
+
+static bool is_forbidden(int cpu)
+{
+	return cpumask_test_cpu(cpu, perfctr_cpus_forbidden());
+}
+
+static void send_sigill(struct irq_work *work)
+{
+	struct vperfctr *st = container_of(work, struct vperfctr, sigill_work);
+	struct task_struct *owner;
+
+	/* A task that was seen as owner is freed a grace period after it ended. */
+	rcu_read_lock();
+	owner = READ_ONCE(st->owner);
+	if (owner)
+		send_sig(SIGILL, owner, 1);
+	rcu_read_unlock();
+}
+
+/*
+ * The owner is here and would be counted.  Who let CONTROL choose the affinity
+ * has been moved since, and is told; who did not is only not counted here.
+ */
+static noinline void came_to_forbidden_cpu(struct vperfctr *st)
+{
+	set_bit(VPERFCTR_FORBIDDEN, &st->bits);
+	perfctr_cpu_mark_suspended(&st->cpu_state);
+	if (st->flags & VPERFCTR_CONTROL_NO_AFFINITY)
+		return;
+	st->stop |= VPERFCTR_STOP_CPU;
+	irq_work_queue(&st->sigill_work);
+}
+
 /* ---- the counters of current -------------------------------------------- */
 
 /*
@@ -103,11 +134,21 @@ static __always_inline void stop_here(struct vperfctr *st)
 	smp_store_release(&st->cpu, -1);
 }
 
+static __always_inline void switch_in(struct vperfctr *st, int cpu)
+{
+	if (unlikely(st->stop))
+		return;
+	if (unlikely(st->restricted) && is_forbidden(cpu))
+		came_to_forbidden_cpu(st);
+	else
+		start_here(st, cpu);
+}
+
 void vperfctr_start(struct vperfctr *st)
 {
 	lockdep_assert_irqs_disabled();
-	if (st->cpu < 0 && !st->stop)
-		start_here(st, smp_processor_id());
+	if (st->cpu < 0)
+		switch_in(st, smp_processor_id());
 }
 
 void vperfctr_stop(struct vperfctr *st)
@@ -155,8 +196,7 @@ static void vperfctr_sched_in(struct preempt_notifier *notifier, int cpu)
 {
 	struct vperfctr *st = container_of(notifier, struct vperfctr, notifier);
 
-	if (likely(!st->stop))
-		start_here(st, cpu);
+	switch_in(st, cpu);
 }
 
 static struct preempt_ops vperfctr_preempt_ops = {
@@ -164,152 +204,78 @@ static struct preempt_ops vperfctr_preempt_ops = {
 	.sched_out	= vperfctr_sched_out,
 };
 
-/*
- * The notifiers' static key: taken when there is a first state, given back
- * when there has been none for a while, so that programs run one after the
- * other do not patch the kernel each time.
- */
-static DEFINE_MUTEX(notifiers_mutex);
-static unsigned int nr_states;
-static bool notifiers_on;
-
-static void notifiers_drop(struct work_struct *work)
-{
-	mutex_lock(&notifiers_mutex);
-	if (!nr_states && notifiers_on) {
-		preempt_notifier_dec();
-		notifiers_on = false;
-	}
-	mutex_unlock(&notifiers_mutex);
-}
-
-static DECLARE_DELAYED_WORK(notifiers_drop_work, notifiers_drop);
-
-static void notifiers_get(void)
-{
-	mutex_lock(&notifiers_mutex);
-	nr_states++;
-	if (!notifiers_on) {
-		preempt_notifier_inc();
-		notifiers_on = true;
-	}
-	mutex_unlock(&notifiers_mutex);
-}
-
-static void notifiers_put(void)
-{
-	mutex_lock(&notifiers_mutex);
-	if (!--nr_states)
-		mod_delayed_work(system_wq, &notifiers_drop_work, HZ);
-	mutex_unlock(&notifiers_mutex);
-}
-
-/* ---- life of a state ---------------------------------------------------- */
+/* ---- attaching and detaching -------------------------------------------- */
 
 static void detach_work(struct work_struct *work);
 
-struct vperfctr *vperfctr_create(void)
-{
-	struct vperfctr *st;
-
-	st = kmem_cache_zalloc(vperfctr_cache, GFP_KERNEL);
-	if (!st)
-		return ERR_PTR(-ENOMEM);
-	st->cpu_state.page = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
-	if (!st->cpu_state.page) {
-		kmem_cache_free(vperfctr_cache, st);
-		return ERR_PTR(-ENOMEM);
-	}
-	st->cpu_state.page->version = VPERFCTR_ABI_VERSION;
-	preempt_notifier_init(&st->notifier, &vperfctr_preempt_ops);
-	st->stop = VPERFCTR_STOP_IDLE;
-	st->cpu = -1;
-	mutex_init(&st->lock);
-	refcount_set(&st->refs, 1);
-	INIT_WORK(&st->detach_work, detach_work);
-	/* A state may be attached with no descriptor open. */
-	__module_get(THIS_MODULE);
-	notifiers_get();
-	return st;
-}
-
-void vperfctr_get(struct vperfctr *st)
-{
-	refcount_inc(&st->refs);
-}
-
-/* May sleep. */
-void vperfctr_put(struct vperfctr *st)
-{
-	if (!refcount_dec_and_test(&st->refs))
-		return;
-	vperfctr_release_hardware(st);
-	/* A mapping, if there is one, keeps the page itself. */
-	free_page((unsigned long)st->cpu_state.page);
-	mutex_destroy(&st->lock);
-	kmem_cache_free(vperfctr_cache, st);
-	notifiers_put();
-	module_put(THIS_MODULE);
-}
-
-/* The calling thread's state, or NULL. */
-struct vperfctr *vperfctr_of_current(void)
+/*
+ * The state of a thread that cannot leave us meanwhile, or NULL.  The thread
+ * is current, with preemption disabled (else its state could be taken from it
+ * by remote.c), or one that is kept from running.
+ */
+struct vperfctr *vperfctr_of(struct task_struct *task)
 {
 	struct preempt_notifier *notifier;
 
-	hlist_for_each_entry(notifier, &current->preempt_notifiers, link) {
+	hlist_for_each_entry(notifier, &task->preempt_notifiers, link) {
 		if (notifier->ops == &vperfctr_preempt_ops)
 			return container_of(notifier, struct vperfctr, notifier);
 	}
 	return NULL;
 }
 
-/* Give current, which has none, this state, and with it a reference. */
-void vperfctr_attach(struct vperfctr *st)
+/* Give a thread without state, current or kept from running, this one, and a reference. */
+void vperfctr_attach(struct vperfctr *st, struct task_struct *task)
 {
 	vperfctr_get(st);
+	preempt_notifier_init(&st->notifier, &vperfctr_preempt_ops);
+	init_irq_work(&st->sigill_work, send_sigill);
+	INIT_WORK(&st->detach_work, detach_work);
 	preempt_disable();
-	WRITE_ONCE(st->owner, current);
-	preempt_notifier_register(&st->notifier);
+	WRITE_ONCE(st->owner, task);
+	/* preempt_notifier_register() knows only current. */
+	hlist_add_head(&st->notifier.link, &task->preempt_notifiers);
 	preempt_enable();
 }
 
 /*
- * Stop the counters of current's state, and part the two.  The hardware and
- * the reference that attaching took are for the caller to give back.
+ * Stop the counters and part state and thread, which is current, with
+ * interrupts disabled, or kept from running.  `missed`: the thread goes on
+ * uncounted, to be told of by its family.  vperfctr_finish_detach() must
+ * follow.
  */
-static void detach(struct vperfctr *st)
+void vperfctr_detach(struct vperfctr *st, bool missed)
 {
-	unsigned long flags;
-
-	local_irq_save(flags);
+	lockdep_assert_irqs_disabled();
 	vperfctr_stop(st);
 	preempt_notifier_unregister(&st->notifier);
 	st->stop = VPERFCTR_STOP_IDLE;
 	perfctr_cpu_mark_suspended(&st->cpu_state);
+	vperfctr_leave_family(st, missed);
 	/* Who sees it detached may release the hardware: all is stopped. */
 	smp_store_release(&st->owner, NULL);
-	local_irq_restore(flags);
 }
 
-static void finish_detach(struct vperfctr *st)
+/* The part of detaching that may sleep.  Takes the reference that attaching gave. */
+void vperfctr_finish_detach(struct vperfctr *st)
 {
+	struct vperfctr *root = st->root;
+
 	vperfctr_release_hardware(st);
+	wake_up_poll(&st->wait, EPOLLHUP);
+	if (root) {
+		st->root = NULL;
+		vperfctr_put(root);
+	}
+	/* Descendants that count for nobody are not to keep the hardware. */
+	if (!atomic_read(&st->files))
+		vperfctr_dissolve_family(st);
 	vperfctr_put(st);
 }
 
 static void detach_work(struct work_struct *work)
 {
-	finish_detach(container_of(work, struct vperfctr, detach_work));
-}
-
-/* For unlink: current is the owner and the caller has a descriptor.  May sleep. */
-void vperfctr_detach(struct vperfctr *st)
-{
-	mutex_lock(&st->lock);
-	detach(st);
-	mutex_unlock(&st->lock);
-	finish_detach(st);
+	vperfctr_finish_detach(container_of(work, struct vperfctr, detach_work));
 }
 
 /* ---- exec, fork, exit --------------------------------------------------- */
@@ -318,12 +284,6 @@ void vperfctr_detach(struct vperfctr *st)
  * Tracepoint probes: in the context of the thread (of the parent, for fork),
  * never to sleep.
  */
-
-static void detach_deferred(struct vperfctr *st)
-{
-	detach(st);
-	queue_work(vperfctr_wq, &st->detach_work);
-}
 
 /*
  * Is this a program whose instructions the caller must not watch?  The same
@@ -341,35 +301,52 @@ static bool is_privileged_exec(const struct linux_binprm *bprm)
 static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
 		       struct linux_binprm *bprm)
 {
-	struct vperfctr *st = vperfctr_of_current();
 	unsigned long flags;
+	struct vperfctr *st;
 
-	if (likely(!st))
-		return;
-	if (is_privileged_exec(bprm)) {
-		detach_deferred(st);
-		return;
-	}
 	local_irq_save(flags);
-	st->stop &= ~VPERFCTR_STOP_EXEC;
-	vperfctr_start(st);
+	st = vperfctr_of(current);
+	if (unlikely(st)) {
+		if (is_privileged_exec(bprm)) {
+			set_bit(VPERFCTR_PRIVILEGED, &st->bits);
+			vperfctr_detach(st, true);
+			queue_work(vperfctr_wq, &st->detach_work);
+		} else {
+			st->stop &= ~VPERFCTR_STOP_EXEC;
+			vperfctr_start(st);
+		}
+	}
 	local_irq_restore(flags);
 }
 
 /* The child is not running yet. */
 static void probe_fork(void *unused, struct task_struct *parent, struct task_struct *child)
 {
+	struct vperfctr *st;
+
 	if (child->mm && child->mm != parent->mm)
 		perfctr_cpu_user_fork(child->mm);
+
+	preempt_disable();
+	st = vperfctr_of(current);
+	if (unlikely(st))
+		vperfctr_inherit(st, child);
+	preempt_enable();
 }
 
 /* Before the files are closed, after the mm is gone. */
 static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
 {
-	struct vperfctr *st = vperfctr_of_current();
+	unsigned long flags;
+	struct vperfctr *st;
 
-	if (unlikely(st))
-		detach_deferred(st);
+	local_irq_save(flags);
+	st = vperfctr_of(current);
+	if (unlikely(st)) {
+		vperfctr_detach(st, false);
+		queue_work(vperfctr_wq, &st->detach_work);
+	}
+	local_irq_restore(flags);
 }
 
 static struct vperfctr_probe {
@@ -420,24 +397,15 @@ static int register_probes(void)
 
 int vperfctr_thread_init(void)
 {
-	int err = -ENOMEM;
+	int err;
 
-	vperfctr_cache = KMEM_CACHE(vperfctr, SLAB_ACCOUNT | SLAB_HWCACHE_ALIGN);
-	if (!vperfctr_cache)
-		return err;
 	vperfctr_wq = alloc_workqueue("vperfctr", 0, 0);
 	if (!vperfctr_wq)
-		goto no_wq;
+		return -ENOMEM;
 	sampling_init();
 	err = register_probes();
 	if (err)
-		goto no_probes;
-	return 0;
-
-no_probes:
-	destroy_workqueue(vperfctr_wq);
-no_wq:
-	kmem_cache_destroy(vperfctr_cache);
+		destroy_workqueue(vperfctr_wq);
 	return err;
 }
 
@@ -447,7 +415,4 @@ void vperfctr_thread_exit(void)
 	unregister_probes(ARRAY_SIZE(probes));
 	destroy_workqueue(vperfctr_wq);
 	sampling_exit();
-	cancel_delayed_work_sync(&notifiers_drop_work);
-	notifiers_drop(NULL);
-	kmem_cache_destroy(vperfctr_cache);
 }

@@ -1,77 +1,147 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The per-thread service: shared by main.c, thread.c, control.c and file.c. */
+/*
+ * The per-thread service:
+ *
+ *	state.c		a state's making and end, what it is charged to
+ *	thread.c	a thread's context switches, exec, fork and exit
+ *	remote.c	doing things to another thread's state
+ *	family.c	inheritance: descendants and their sums
+ *	control.c	control, suspend, resume, unlink; the hardware
+ *	read.c		read
+ *	file.c		descriptors and mappings
+ */
 #ifndef VPERFCTR_H
 #define VPERFCTR_H
 
+#include <linux/irq_work.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/preempt.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "cpu.h"
 
 struct file;
-struct linux_binprm;
 struct task_struct;
+struct vperfctr_account;
 
 /* Why a state's counters do not run though its owner does. */
 #define VPERFCTR_STOP_IDLE	0x01	/* no control, or an all-zero one */
 #define VPERFCTR_STOP_SUSPEND	0x02	/* VPERFCTR_SUSPEND */
 #define VPERFCTR_STOP_EXEC	0x04	/* START_ON_EXEC, and no exec yet */
+#define VPERFCTR_STOP_CPU	0x08	/* the owner was put on a forbidden CPU */
+
+/* How a state was made and what became of it; see `bits`. */
+#define VPERFCTR_HARDWARE	0	/* holds a share of the reservation */
+#define VPERFCTR_TRANSIENT	1	/* is detached when its last descriptor closes */
+#define VPERFCTR_FORBIDDEN	2	/* did not count everything: forbidden CPU */
+#define VPERFCTR_PRIVILEGED	3	/* was detached by a privileged exec */
 
 /*
  * The state of one thread.
  *
  * The owner changes notifier, stop, cpu and cpu_state: in its context switches,
- * and in its own calls with interrupts disabled, which excludes the former and
- * the interrupts that sample.  Other CPUs only read: cpu (see
- * vperfctr_sample_owner()) and the page's sums (under its samplecount).
+ * and in calls with interrupts disabled, which excludes the former and the
+ * interrupts that sample.  Another thread does so only while every CPU is kept
+ * from running anything else (remote.c).  Other CPUs otherwise only read: cpu
+ * (see vperfctr_sample_owner()) and the page's sums (under its samplecount).
  *
- * `lock` keeps control and attachment as they are while another thread looks.
- * The owner's exit, which cannot sleep, does not take it; it changes nothing
- * but `owner`.
+ * `lock` keeps control and attachment as they are while somebody looks or
+ * prepares a change.  The owner's exit, which cannot sleep, does not take it;
+ * it changes nothing but what detaching changes.
  */
 struct vperfctr {
 	struct preempt_notifier notifier;
 	unsigned int stop;		/* VPERFCTR_STOP_*; 0: counters run when the owner does */
 	int cpu;			/* where they run now; -1: nowhere */
+	bool restricted;		/* the control does not count on forbidden CPUs */
 	struct perfctr_cpu_state cpu_state;
 
 	struct task_struct *owner;	/* NULL: detached */
 	struct mutex lock;
-	refcount_t refs;		/* descriptors, and one for being attached */
-	unsigned long hardware;		/* bit 0: holds a share of the reservation */
+	refcount_t refs;		/* descriptors, descendants, one for being attached */
+	atomic_t files;			/* open descriptions */
+	unsigned long bits;		/* VPERFCTR_HARDWARE ... */
+	struct vperfctr_account *account;
+	wait_queue_head_t wait;		/* for poll */
 	struct work_struct detach_work;
+	struct irq_work sigill_work;
 
 	/* Of the control, for READ to show. */
 	u32 flags;
 	s32 si_signo;
 	u64 preserve;
+
+	/*
+	 * The family: a state and those that inherited its control, directly
+	 * or not.  family_lock, an inner lock taken with interrupts disabled,
+	 * is that of the root, and guards what follows in root and members.
+	 */
+	struct vperfctr *root;		/* whose control was inherited; NULL: nobody's */
+	struct list_head family;	/* root: its members; member: its link */
+	raw_spinlock_t family_lock;
+	u64 children_missed;
+	u64 children[1 + VPERFCTR_MAX_CTRS];	/* struct vperfctr_sums */
 };
+
+/* state.c */
+int vperfctr_state_init(void);
+void vperfctr_state_exit(void);
+struct vperfctr *vperfctr_create(struct vperfctr *parent, gfp_t gfp);
+void vperfctr_get(struct vperfctr *st);
+void vperfctr_put(struct vperfctr *st);
 
 /* thread.c */
 int vperfctr_thread_init(void);
 void vperfctr_thread_exit(void);
-struct vperfctr *vperfctr_create(void);
-void vperfctr_get(struct vperfctr *st);
-void vperfctr_put(struct vperfctr *st);
-struct vperfctr *vperfctr_of_current(void);
-void vperfctr_attach(struct vperfctr *st);
-void vperfctr_detach(struct vperfctr *st);
+struct vperfctr *vperfctr_of(struct task_struct *task);
+void vperfctr_attach(struct vperfctr *st, struct task_struct *task);
+void vperfctr_detach(struct vperfctr *st, bool missed);
+void vperfctr_finish_detach(struct vperfctr *st);
 void vperfctr_start(struct vperfctr *st);
 void vperfctr_stop(struct vperfctr *st);
 void vperfctr_sample_owner(struct vperfctr *st);
 
+/* remote.c */
+typedef void vperfctr_op(struct vperfctr *st, void *arg);
+int vperfctr_check_access(struct vperfctr *st);
+int vperfctr_apply(struct vperfctr *st, vperfctr_op *op, void *arg);
+int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr **st);
+void vperfctr_detach_abandoned(struct vperfctr *st);
+void vperfctr_dissolve_family(struct vperfctr *root);
+
+/* family.c */
+void vperfctr_inherit(struct vperfctr *parent, struct task_struct *child);
+void vperfctr_leave_family(struct vperfctr *st, bool missed);
+void vperfctr_reset_family(struct vperfctr *root);
+bool vperfctr_read_family(struct vperfctr *st, u64 *sums, unsigned int n, u64 *missed);
+
 /* control.c */
 int vperfctr_control(struct vperfctr *st, const struct vperfctr_control __user *arg);
-int vperfctr_read(struct vperfctr *st, struct vperfctr_read __user *arg);
 int vperfctr_suspend(struct vperfctr *st);
 int vperfctr_resume(struct vperfctr *st);
 int vperfctr_unlink(struct vperfctr *st);
-int vperfctr_get_size(const void __user *arg, u32 smallest, u32 *size);
+void vperfctr_share_hardware(struct vperfctr *st);
 void vperfctr_release_hardware(struct vperfctr *st);
 bool vperfctr_may_count_kernel(void);
+
+/* The size of the first version of struct vperfctr_control: what every caller must have. */
+#define VPERFCTR_CONTROL_SIZE_VER0	64
+
+/* read.c */
+struct vperfctr_snapshot {
+	unsigned int nrctrs;
+	u32 status;
+	u64 sums[1 + VPERFCTR_MAX_CTRS];	/* struct vperfctr_sums */
+};
+
+void vperfctr_snapshot(struct vperfctr *st, struct vperfctr_snapshot *snap);
+int vperfctr_read(struct vperfctr *st, struct vperfctr_read __user *arg);
+int vperfctr_get_size(const void __user *arg, u32 smallest, u32 *size);
 
 /* file.c */
 struct file *vperfctr_file(struct vperfctr *st);

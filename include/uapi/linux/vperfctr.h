@@ -132,28 +132,38 @@ struct vperfctr_cpu_mask {
 /*
  * VPERFCTR_OPEN: a new descriptor of a thread's state.
  *
- * Argument: struct vperfctr_open *.  tid 0 or the caller's own thread id is
- * the calling thread.  In this version no other thread's state can be opened;
- * its descriptors can be passed on, though.  Returns the descriptor, which is
- * close-on-exec unless VPERFCTR_OPEN_NOCLOEXEC is given, or:
+ * Argument: struct vperfctr_open *.  tid is a thread id in the caller's PID
+ * namespace; 0 is the calling thread.  Any other thread must be stopped under
+ * ptrace by the calling thread.  Returns the descriptor, which is close-on-exec
+ * unless VPERFCTR_OPEN_NOCLOEXEC is given, or:
  *
  *	EEXIST	VPERFCTR_OPEN_CREAT, and the thread has a state
  *	ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has none
- *	ESRCH	there is no such thread
- *	EPERM	it is another thread
+ *	ESRCH	there is no such thread, or it is ending
+ *	EPERM	it is another thread, and not stopped under the caller's ptrace
+ *	EAGAIN	the user has as many states as the module's parameter
+ *		max_states_per_user allows
+ *	EINVAL	(also) VPERFCTR_OPEN_TRANSIENT or _KEEP without CREAT, or both
  *	ENOMEM, EMFILE, ENFILE	as from open(2)
  *
  * A new state counts nothing and all of its sums are zero.  It belongs to the
- * thread until UNLINK or the thread's end, whether or not descriptors are
- * open, and it survives exec.  It exists, with its final sums, as long as it
- * has a thread or a descriptor.  Executing a file that gives privileges, or
- * that the caller may not read, ends the counting as UNLINK does, before the
- * first instruction of that file.
+ * thread until UNLINK or the thread's end, and it survives exec.  It exists,
+ * with its final sums, as long as it has a thread or a descriptor.  One that a
+ * thread makes for itself stays its own with no descriptor open, unless it was
+ * made with VPERFCTR_OPEN_TRANSIENT; one that is made for another thread is
+ * unlinked when its last descriptor is closed, unless it was made with
+ * VPERFCTR_OPEN_KEEP.
+ *
+ * Executing a file that gives privileges, or that the caller may not read,
+ * ends the counting as UNLINK does, before the first instruction of that file;
+ * READ's status tells (VPERFCTR_STATUS_PRIVILEGED).
  */
 #define VPERFCTR_OPEN		_IO(0xD0, 3)
 
 #define VPERFCTR_OPEN_CREAT	0x01
 #define VPERFCTR_OPEN_NOCLOEXEC	0x02
+#define VPERFCTR_OPEN_TRANSIENT	0x04
+#define VPERFCTR_OPEN_KEEP	0x08
 
 struct vperfctr_open {
 	__u32 size;
@@ -165,11 +175,14 @@ struct vperfctr_open {
 /* ---- on the descriptor of a state ------------------------------------ */
 
 /*
- * All calls but READ are for the state's owner in this version, and return,
- * besides what is listed with them:
+ * All calls but READ are for the state's owner, or for a thread that has the
+ * owner stopped under ptrace, and return, besides what is listed with them:
  *
  *	ESRCH	the state has been unlinked, or its thread has ended
- *	EPERM	the caller is not the thread that the state belongs to
+ *	EPERM	the caller is neither the owner nor the owner's monitor
+ *
+ * A monitor's owner may be woken by SIGKILL at any time: the call is then made
+ * or returns an error, and nothing else comes of it.
  */
 
 /*
@@ -183,6 +196,21 @@ struct vperfctr_open {
  *
  * A control with tsc_on, nractrs and nrictrs all zero stops everything, keeps
  * all sums, and keeps the previous control for READ's control to show.
+ *
+ * With VPERFCTR_CONTROL_INHERIT, every thread that the owner starts from then on
+ * gets a state of its own with this control, and so do those that such threads
+ * start.  What they count is added to this state's children's sums when they
+ * end, in a form that READ returns.  A thread that is started while counting is
+ * paused, or waits for an exec, gets none.  CONTROL and UNLINK on the state, and
+ * closing the last descriptor of one whose thread is gone, end the counting of
+ * all descendants.  A thread with an inherited state that gives it a control of
+ * its own, or unlinks it, leaves the family and is counted in children_missed.
+ *
+ * If some CPUs cannot count this control (VPERFCTR_CPUS_FORBIDDEN), the owner's
+ * CPU affinity is narrowed to the others, and should somebody move the owner to
+ * one of them after all, counting stops and the owner gets SIGILL.  With
+ * VPERFCTR_CONTROL_NO_AFFINITY, which a monitor's CONTROL implies, neither
+ * happens: there the owner is not counted, and READ's status says so.
  *
  * The hardware counters are taken from everyone else in the system (perf_event,
  * the NMI watchdog) while some state has a control with counters.
@@ -200,6 +228,7 @@ struct vperfctr_open {
  *	EOPNOTSUPP nrictrs is not 0, and FEATURE_PCINT is not there
  *	EPERM	(also) kernel mode is to be counted, and the caller lacks
  *		CAP_PERFMON and CAP_SYS_ADMIN (see FEATURE_KERNEL)
+ *	EINVAL	(also) the owner may run on forbidden CPUs only
  *	EBUSY	counters are asked for, and perf_event or the NMI watchdog holds
  *		them: see `sysctl kernel.nmi_watchdog`
  *	ENOMEM
@@ -251,6 +280,10 @@ struct vperfctr_control {
 
 /* Start counting not now but when the owner next executes a file. */
 #define VPERFCTR_CONTROL_START_ON_EXEC	0x01
+/* Threads that the owner starts are counted too. */
+#define VPERFCTR_CONTROL_INHERIT	0x02
+/* Leave the owner's CPU affinity alone. */
+#define VPERFCTR_CONTROL_NO_AFFINITY	0x04
 
 /*
  * VPERFCTR_READ: sums and control.
@@ -281,7 +314,7 @@ struct vperfctr_read {
 	__u32 status;		/* out: VPERFCTR_STATUS_* */
 	__u32 reserved;
 	__u64 overflow;		/* out: overflowed i-mode counters that wait for IRESUME */
-	__u64 children_missed;	/* out: children that are not in the children's sums */
+	__u64 children_missed;	/* out: children not, or not wholly, in the children's sums */
 	__u64 sums;		/* address of struct vperfctr_sums: the owner's own counts */
 	__u64 children;		/* address of struct vperfctr_sums: its ended children's */
 	/*
@@ -296,6 +329,9 @@ struct vperfctr_read {
 #define VPERFCTR_STATUS_ACTIVE		0x02 /* there is a control that counts something */
 #define VPERFCTR_STATUS_SUSPENDED	0x04 /* paused by VPERFCTR_SUSPEND */
 #define VPERFCTR_STATUS_ARMED		0x08 /* will start at the next exec */
+#define VPERFCTR_STATUS_CHILDREN	0x10 /* descendants are still counting */
+#define VPERFCTR_STATUS_FORBIDDEN	0x20 /* was on a forbidden CPU, not counted there */
+#define VPERFCTR_STATUS_PRIVILEGED	0x40 /* counting ended when privileges were given */
 
 /*
  * VPERFCTR_SUSPEND: pause all counting, TSC included, and keep the control.
@@ -303,7 +339,7 @@ struct vperfctr_read {
  *
  * Argument: 0.  Suspending what is suspended, and resuming what is not,
  * changes nothing and is no error.  A control with START_ON_EXEC still waits
- * for the exec after RESUME.  Returns 0 or:
+ * for the exec after RESUME.  Neither changes what descendants do.  Returns 0 or:
  *
  *	EINVAL	(also) no control counts anything
  */

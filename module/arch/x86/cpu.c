@@ -6,6 +6,7 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/kernel.h>
+#include <linux/module.h>
 #include <linux/smp.h>
 #include <linux/syscore_ops.h>
 
@@ -17,6 +18,13 @@ u64 perfctr_cpu_sampling_ns;
 DEFINE_STATIC_CALL(perfctr_suspend, perfctr_generic_suspend);
 DEFINE_STATIC_CALL(perfctr_resume, perfctr_generic_resume);
 DEFINE_STATIC_CALL(perfctr_sample, perfctr_generic_sample);
+
+/* No processor needs it yet; for tests. */
+static char *forbid_cpus;
+module_param(forbid_cpus, charp, 0444);
+MODULE_PARM_DESC(forbid_cpus, "list of CPUs on which not to count, for tests");
+
+static struct cpumask cpus_forbidden;
 
 /* In order of preference; the generic driver takes whatever is left. */
 static const struct perfctr_x86_driver *const drivers[] = {
@@ -131,7 +139,7 @@ void perfctr_x86_scrub(void)
 
 const struct cpumask *perfctr_cpus_forbidden(void)
 {
-	return cpu_none_mask;
+	return &cpus_forbidden;
 }
 
 int perfctr_cpu_check_control(struct perfctr_cpu_control *control, bool kernel)
@@ -170,6 +178,13 @@ void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
 	perfctr_page_end(page);
 }
 
+void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
+			 const struct perfctr_cpu_state *parent)
+{
+	perfctr_cpu_update_control(state, &parent->control, 0);
+	state->id = parent->id;
+}
+
 void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state)
 {
 	struct vperfctr_page *page = state->page;
@@ -182,8 +197,13 @@ void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state)
 int perfctr_cpu_init(void)
 {
 	unsigned int i;
-	int err = -ENODEV;
+	int err = 0;
 
+	if (forbid_cpus)
+		err = cpulist_parse(forbid_cpus, &cpus_forbidden);
+	if (err)
+		return err;
+	err = -ENODEV;
 	for (i = 0; i < ARRAY_SIZE(drivers) && err; i++) {
 		driver = drivers[i];
 		err = driver->probe();

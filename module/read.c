@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Read: sums, children's sums and control, by the owner or anybody else. */
+#include <linux/irqflags.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+
+#include "vperfctr.h"
+
+#define READ_SIZE_VER0	56
+
+/* The size that a structure begins with, as its caller knows it. */
+int vperfctr_get_size(const void __user *arg, u32 smallest, u32 *size)
+{
+	if (get_user(*size, (const u32 __user *)arg))
+		return -EFAULT;
+	if (*size < smallest)
+		return -EINVAL;
+	return *size > PAGE_SIZE ? -E2BIG : 0;
+}
+
+static u32 status_of(const struct vperfctr *st)
+{
+	unsigned int stop = READ_ONCE(st->stop);
+	u32 status = 0;
+
+	if (READ_ONCE(st->owner))
+		status |= VPERFCTR_STATUS_ATTACHED;
+	if (!(stop & VPERFCTR_STOP_IDLE))
+		status |= VPERFCTR_STATUS_ACTIVE;
+	if (stop & VPERFCTR_STOP_SUSPEND)
+		status |= VPERFCTR_STATUS_SUSPENDED;
+	if (stop & VPERFCTR_STOP_EXEC)
+		status |= VPERFCTR_STATUS_ARMED;
+	if (test_bit(VPERFCTR_FORBIDDEN, &st->bits))
+		status |= VPERFCTR_STATUS_FORBIDDEN;
+	if (test_bit(VPERFCTR_PRIVILEGED, &st->bits))
+		status |= VPERFCTR_STATUS_PRIVILEGED;
+	return status;
+}
+
+static void copy_sums(const struct vperfctr *st, struct vperfctr_snapshot *snap)
+{
+	const struct vperfctr_page *page = st->cpu_state.page;
+	unsigned int i;
+
+	snap->nrctrs = perfctr_nrctrs(&st->cpu_state.control);
+	snap->status = status_of(st);
+	snap->sums[0] = READ_ONCE(page->tsc_sum);
+	for (i = 0; i < snap->nrctrs; i++)
+		snap->sums[1 + i] = READ_ONCE(page->ctr[i].sum);
+}
+
+static void snapshot_own(struct vperfctr *st, struct vperfctr_snapshot *snap)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	/* Not running if it was detached since the caller looked. */
+	if (st->cpu >= 0)
+		perfctr_cpu_sample(&st->cpu_state);
+	copy_sums(st, snap);
+	local_irq_restore(flags);
+}
+
+/* The control stays, as for vperfctr_snapshot(); the sums may change all the time. */
+static void snapshot_other(struct vperfctr *st, struct vperfctr_snapshot *snap)
+{
+	const struct vperfctr_page *page = st->cpu_state.page;
+	u32 samplecount;
+
+	vperfctr_sample_owner(st);
+	for (;;) {
+		samplecount = READ_ONCE(page->samplecount);
+		smp_rmb();	/* pairs with the smp_wmb()s of the writer */
+		if (!(samplecount & 1)) {
+			copy_sums(st, snap);
+			smp_rmb();	/* likewise */
+			if (READ_ONCE(page->samplecount) == samplecount)
+				return;
+		}
+		cpu_relax();
+	}
+}
+
+/*
+ * Sums and status as of now.  The caller is the owner, which alone changes its
+ * control and can be stopped for a monitor to change it only elsewhere, or
+ * holds st->lock.  May sleep.
+ */
+void vperfctr_snapshot(struct vperfctr *st, struct vperfctr_snapshot *snap)
+{
+	if (READ_ONCE(st->owner) == current)
+		snapshot_own(st, snap);
+	else
+		snapshot_other(st, snap);
+}
+
+static int write_control(const struct vperfctr *st, struct vperfctr_control __user *arg)
+{
+	const struct perfctr_cpu_control *control = &st->cpu_state.control;
+	unsigned int nrctrs = perfctr_nrctrs(control);
+	struct vperfctr_control header;
+	u32 size;
+	int err;
+
+	err = vperfctr_get_size(arg, VPERFCTR_CONTROL_SIZE_VER0, &size);
+	if (err)
+		return err;
+	/* For what the caller set: size, ctr_size, ctr. */
+	if (copy_from_user(&header, arg, VPERFCTR_CONTROL_SIZE_VER0))
+		return -EFAULT;
+	if (header.ctr_size != sizeof(struct vperfctr_ctr))
+		return -EINVAL;
+	header.size = size;
+	header.flags = st->flags;
+	header.tsc_on = control->tsc_on;
+	header.nractrs = control->nractrs;
+	header.nrictrs = control->nrictrs;
+	header.si_signo = st->si_signo;
+	header.preserve = st->preserve;
+	header.global[0] = control->global[0];
+	header.global[1] = control->global[1];
+	header.reserved = 0;
+	if (copy_to_user(arg, &header, VPERFCTR_CONTROL_SIZE_VER0) ||
+	    clear_user((char __user *)arg + VPERFCTR_CONTROL_SIZE_VER0, size - VPERFCTR_CONTROL_SIZE_VER0))
+		return -EFAULT;
+	if (header.ctr && copy_to_user(u64_to_user_ptr(header.ctr), control->ctr,
+				       nrctrs * sizeof(control->ctr[0])))
+		return -EFAULT;
+	return 0;
+}
+
+int vperfctr_read(struct vperfctr *st, struct vperfctr_read __user *arg)
+{
+	bool own = READ_ONCE(st->owner) == current;
+	u64 children[1 + VPERFCTR_MAX_CTRS];
+	struct vperfctr_snapshot snap;
+	struct vperfctr_read req;
+	size_t sums_size;
+	bool more;
+	u32 size;
+	int err;
+
+	err = vperfctr_get_size(arg, READ_SIZE_VER0, &size);
+	if (!err)
+		err = copy_struct_from_user(&req, sizeof(req), arg, size);
+	if (err)
+		return err;
+	if (req.reserved)
+		return -EINVAL;
+
+	if (!own)
+		mutex_lock(&st->lock);
+	vperfctr_snapshot(st, &snap);
+	more = vperfctr_read_family(st, children, 1 + snap.nrctrs, &req.children_missed);
+	if (req.nrctrs < snap.nrctrs)
+		err = put_user(snap.nrctrs, &arg->nrctrs) ? -EFAULT : -EOVERFLOW;
+	if (!err && req.control)
+		err = write_control(st, u64_to_user_ptr(req.control));
+	if (!own)
+		mutex_unlock(&st->lock);
+	if (err)
+		return err;
+
+	sums_size = (1 + snap.nrctrs) * sizeof(u64);
+	if (req.sums && copy_to_user(u64_to_user_ptr(req.sums), snap.sums, sums_size))
+		return -EFAULT;
+	if (req.children && copy_to_user(u64_to_user_ptr(req.children), children, sums_size))
+		return -EFAULT;
+	req.nrctrs = snap.nrctrs;
+	req.status = snap.status | (more ? VPERFCTR_STATUS_CHILDREN : 0);
+	req.overflow = 0;
+	return copy_to_user(arg, &req, offsetof(struct vperfctr_read, sums)) ? -EFAULT : 0;
+}

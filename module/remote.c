@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Doing things to another thread's state.
+ *
+ * A monitor's thread is stopped under its ptrace, but SIGKILL can wake it at
+ * any moment, and its list of notifiers has no lock that we could take.  So
+ * what changes a state of another thread happens under stop_machine(): no
+ * thread runs anywhere, each has been through its sched_out, and none is in
+ * the middle of changing its list, as that is done with preemption disabled.
+ * What was checked there stays true until the change is made.
+ */
+#include <linux/err.h>
+#include <linux/irqflags.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/sched/jobctl.h>
+#include <linux/stop_machine.h>
+
+#include "vperfctr.h"
+
+/* Exact under stop_machine(), a guess to refuse most others elsewhere. */
+static bool may_monitor(const struct task_struct *task, const struct task_struct *monitor)
+{
+	return task->ptrace && task->parent == monitor && task_is_traced(task);
+}
+
+/* Has this thread been, or is it about to be, through its exit probe? */
+static bool is_ending(const struct task_struct *task)
+{
+	return task->exit_state || (task->flags & PF_EXITING);
+}
+
+/* ---- calls on a state --------------------------------------------------- */
+
+struct remote_call {
+	struct vperfctr *st;
+	vperfctr_op *op;
+	void *arg;
+	struct task_struct *monitor;
+};
+
+static int apply_remote(void *arg)
+{
+	struct remote_call *call = arg;
+	struct task_struct *owner = call->st->owner;
+
+	if (!owner)
+		return -ESRCH;
+	if (!may_monitor(owner, call->monitor))
+		return -EPERM;
+	call->op(call->st, call->arg);
+	return 0;
+}
+
+static int apply_own(struct vperfctr *st, vperfctr_op *op, void *arg)
+{
+	unsigned long flags;
+	int err = -ESRCH;
+
+	local_irq_save(flags);
+	/* Somebody may have detached it since the caller looked. */
+	if (st->owner == current) {
+		op(st, arg);
+		err = 0;
+	}
+	local_irq_restore(flags);
+	return err;
+}
+
+/*
+ * May the caller change this state?  -ESRCH: it is detached; -EPERM: neither
+ * owner nor monitor.  Only a first look, for the precise errno, and so that
+ * stop_machine() is not for everybody with a descriptor to call.
+ */
+int vperfctr_check_access(struct vperfctr *st)
+{
+	struct task_struct *owner;
+	int err = 0;
+
+	rcu_read_lock();
+	owner = READ_ONCE(st->owner);
+	if (!owner)
+		err = -ESRCH;
+	else if (owner != current && !may_monitor(owner, current))
+		err = -EPERM;
+	rcu_read_unlock();
+	return err;
+}
+
+/*
+ * Do `op` to an attached state, by its owner or by the owner's monitor, with
+ * interrupts disabled and nobody else doing anything to it.  Errors as above.
+ * May sleep.
+ */
+int vperfctr_apply(struct vperfctr *st, vperfctr_op *op, void *arg)
+{
+	struct remote_call call = { .st = st, .op = op, .arg = arg, .monitor = current };
+	int err;
+
+	if (READ_ONCE(st->owner) == current)
+		return apply_own(st, op, arg);
+	err = vperfctr_check_access(st);
+	return err ?: stop_machine(apply_remote, &call, NULL);
+}
+
+/* ---- open --------------------------------------------------------------- */
+
+struct remote_open {
+	struct task_struct *task;
+	struct task_struct *monitor;
+	struct vperfctr *st;		/* to be attached; NULL: find what there is */
+};
+
+static int open_remote(void *arg)
+{
+	struct remote_open *open = arg;
+	struct vperfctr *st;
+
+	if (is_ending(open->task))
+		return -ESRCH;
+	if (!may_monitor(open->task, open->monitor))
+		return -EPERM;
+	st = vperfctr_of(open->task);
+	if (open->st) {
+		if (st)
+			return -EEXIST;
+		vperfctr_attach(open->st, open->task);
+		return 0;
+	}
+	if (!st)
+		return -ENOENT;
+	vperfctr_get(st);
+	open->st = st;
+	return 0;
+}
+
+static int open_current(bool creat, struct vperfctr **st)
+{
+	struct vperfctr *found;
+	int err = 0;
+
+	preempt_disable();
+	found = vperfctr_of(current);
+	if (creat && found) {
+		err = -EEXIST;
+	} else if (creat) {
+		vperfctr_attach(*st, current);
+	} else if (!found) {
+		err = -ENOENT;
+	} else {
+		vperfctr_get(found);
+		*st = found;
+	}
+	preempt_enable();
+	return err;
+}
+
+/*
+ * Attach *st to a thread that has no state (`creat`), or find the state that
+ * it has, with a reference.  The thread is current or stopped under current's
+ * ptrace.  May sleep.
+ */
+int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr **st)
+{
+	struct remote_open open = {
+		.task = task,
+		.monitor = current,
+		.st = creat ? *st : NULL,
+	};
+	int err;
+
+	if (task == current)
+		return open_current(creat, st);
+	/* As above; a dead thread is to be called dead, though. */
+	if (!may_monitor(task, current))
+		return is_ending(task) ? -ESRCH : -EPERM;
+	err = stop_machine(open_remote, &open, NULL);
+	if (!err)
+		*st = open.st;
+	return err;
+}
+
+/* ---- detaching what nobody wants any more ------------------------------- */
+
+static int detach_abandoned(void *arg)
+{
+	struct vperfctr *st = arg;
+
+	/* The owner may have ended, or somebody else have opened it, since. */
+	if (!st->owner || atomic_read(&st->files))
+		return 0;
+	vperfctr_detach(st, false);
+	return 1;
+}
+
+/* A transient state has lost its last descriptor.  May sleep. */
+void vperfctr_detach_abandoned(struct vperfctr *st)
+{
+	unsigned long flags;
+	int detached;
+
+	if (READ_ONCE(st->owner) == current) {
+		local_irq_save(flags);
+		detached = detach_abandoned(st);
+		local_irq_restore(flags);
+	} else {
+		detached = stop_machine(detach_abandoned, st, NULL);
+	}
+	if (detached)
+		vperfctr_finish_detach(st);
+}
+
+struct dissolve {
+	struct vperfctr *root;
+	struct list_head members;
+};
+
+static int dissolve(void *arg)
+{
+	struct dissolve *d = arg;
+	struct vperfctr *st, *next;
+
+	/* Detaching takes a member off the list; no lock is needed to look at it here. */
+	list_for_each_entry_safe(st, next, &d->root->family, family) {
+		vperfctr_detach(st, false);
+		list_add(&st->family, &d->members);
+	}
+	return 0;
+}
+
+/* Detach all that inherited a state's control; what they counted is the root's.  May sleep. */
+void vperfctr_dissolve_family(struct vperfctr *root)
+{
+	struct dissolve d = { .root = root, .members = LIST_HEAD_INIT(d.members) };
+	struct vperfctr *st, *next;
+
+	/* A member's link is not empty either, but no family of its own. */
+	if (root->root || list_empty(&root->family))
+		return;
+	stop_machine(dissolve, &d, NULL);
+	list_for_each_entry_safe(st, next, &d.members, family) {
+		list_del_init(&st->family);
+		vperfctr_finish_detach(st);
+	}
+}
