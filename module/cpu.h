@@ -82,6 +82,12 @@ int perfctr_cpu_reserve(void);
 void perfctr_cpu_release(void);
 
 /*
+ * This CPU has been asleep and its registers are lost.  PRE: interrupts are
+ * disabled, and no state is running on it.
+ */
+void perfctr_cpu_forget(void);
+
+/*
  * Check what user space asks for, and derive mask and regs.  -EINVAL, or
  * -EPERM if kernel mode is to be counted without `kernel`.  Touches neither a
  * state nor a register.

@@ -17,6 +17,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/smp.h>
+#include <linux/syscore_ops.h>
 
 #include "compat/hrtimer.h"
 #include "compat/tracepoint.h"
@@ -278,6 +279,35 @@ static void detach_work(struct work_struct *work)
 	vperfctr_finish_detach(container_of(work, struct vperfctr, detach_work));
 }
 
+/* ---- suspend to RAM ------------------------------------------------------ */
+
+/*
+ * All CPUs but one go offline.  On that one, with interrupts disabled, current
+ * is the thread that asked for it: it may be counted like any other.
+ */
+static int system_suspend(void)
+{
+	struct vperfctr *st = vperfctr_of(current);
+
+	if (st)
+		vperfctr_stop(st);
+	return 0;
+}
+
+static void system_resume(void)
+{
+	struct vperfctr *st = vperfctr_of(current);
+
+	perfctr_cpu_forget();
+	if (st)
+		vperfctr_start(st);
+}
+
+static struct syscore_ops syscore_ops = {
+	.suspend	= system_suspend,
+	.resume		= system_resume,
+};
+
 /* ---- exec, fork, exit --------------------------------------------------- */
 
 /*
@@ -404,14 +434,18 @@ int vperfctr_thread_init(void)
 		return -ENOMEM;
 	sampling_init();
 	err = register_probes();
-	if (err)
+	if (err) {
 		destroy_workqueue(vperfctr_wq);
-	return err;
+		return err;
+	}
+	register_syscore_ops(&syscore_ops);
+	return 0;
 }
 
 /* There are no states, but work that gave back the last may still be returning. */
 void vperfctr_thread_exit(void)
 {
+	unregister_syscore_ops(&syscore_ops);
 	unregister_probes(ARRAY_SIZE(probes));
 	destroy_workqueue(vperfctr_wq);
 	sampling_exit();

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * x86: choice of the low-level driver, and what all drivers share: the static
- * calls, reservation on all CPUs, CPU hotplug and sleep states.
+ * calls, reservation on all CPUs, and CPU hotplug.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/smp.h>
-#include <linux/syscore_ops.h>
 
 #include "x86.h"
 
@@ -85,20 +84,11 @@ static int offline_here(unsigned int cpu)
 	return 0;
 }
 
-/*
- * The boot CPU comes back from suspend to RAM with its registers lost, and
- * without having been through hotplug.  Interrupts are off, user threads are
- * frozen, hence suspended.
- */
-static void boot_cpu_resume(void)
+void perfctr_cpu_forget(void)
 {
 	if (reserved && driver->cpu_forget)
 		driver->cpu_forget();
 }
-
-static struct syscore_ops syscore_ops = {
-	.resume = boot_cpu_resume,
-};
 
 int perfctr_cpu_reserve(void)
 {
@@ -219,12 +209,10 @@ int perfctr_cpu_init(void)
 	if (err < 0)
 		return err;
 	hotplug_state = err;
-	register_syscore_ops(&syscore_ops);
 	return 0;
 }
 
 void perfctr_cpu_exit(void)
 {
-	unregister_syscore_ops(&syscore_ops);
 	cpuhp_remove_state(hotplug_state);
 }

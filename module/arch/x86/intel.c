@@ -125,7 +125,7 @@ static bool registers_exist(void)
 		return true;
 	if (intel.fixed_mask && !readable(MSR_FIXED_CTR_CTRL))
 		return false;
-	return readable(MSR_GLOBAL_CTRL);
+	return readable(MSR_GLOBAL_CTRL) && readable(MSR_GLOBAL_OVF_CTRL);
 }
 
 /*
@@ -151,9 +151,12 @@ static int intel_probe(void)
 	u32 eax, ebx, ecx, edx, max;
 	unsigned int width, fixed_width = 0;
 
-	/* Where there is the leaf; Zhaoxin's processors have it too. */
+	/*
+	 * Where there is the leaf; Zhaoxin's processors have it too.  It is read
+	 * here for one CPU, and holds for all only if there is one kind of them.
+	 */
 	perfctr_cpuid(0, &max, &ebx, &ecx, &edx);
-	if (max < 0xa || perfctr_is_pv_guest())
+	if (max < 0xa || perfctr_is_pv_guest() || perfctr_is_hybrid())
 		return -ENODEV;
 	perfctr_cpuid(0xa, &eax, &ebx, &ecx, &edx);
 
@@ -176,11 +179,11 @@ static int intel_probe(void)
 	if (intel.fixed_mask && (fixed_width < 32 || fixed_width > 64))
 		intel.fixed_mask = 0;
 	intel.nr_fixed = fls64(intel.fixed_mask);
-	perfctr_cpu_sampling_ns = sampling_ns(intel.fixed_mask ? min(width, fixed_width) : width);
 	intel.all_global = intel.pmc_mask | intel.fixed_mask << 32;
 	if (!registers_exist())
 		return -ENODEV;
 
+	perfctr_cpu_sampling_ns = sampling_ns(intel.fixed_mask ? min(width, fixed_width) : width);
 	info->cpu_type = VPERFCTR_CPU_INTEL_ARCH;
 	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
 			 (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
@@ -358,7 +361,8 @@ static void intel_suspend(struct perfctr_cpu_state *state)
 		stop_counters(cpu, state);
 
 	perfctr_page_begin(page);
-	page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
+	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+		page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
 	for (i = 0; i < nrctrs; i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 
@@ -418,7 +422,8 @@ static void intel_sample(struct perfctr_cpu_state *state)
 
 	perfctr_page_begin(page);
 	now = perfctr_rdtsc();
-	page->tsc_sum += now - page->tsc_start;
+	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+		page->tsc_sum += now - page->tsc_start;
 	page->tsc_start = now;
 	for (i = 0; i < nrctrs; i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];

@@ -43,11 +43,6 @@ static inline int perfctr_rdmsr_safe(u32 msr, u64 *value)
 	return rdmsrq_safe(msr, value);
 }
 
-static inline int perfctr_wrmsr_safe(u32 msr, u64 value)
-{
-	return wrmsrq_safe(msr, value);
-}
-
 /* CR4.PCE: may user mode RDPMC on this CPU, as it is now? */
 static __always_inline bool perfctr_user_rdpmc(void)
 {
@@ -57,6 +52,12 @@ static __always_inline bool perfctr_user_rdpmc(void)
 static inline void perfctr_cpuid(u32 leaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 {
 	cpuid_count(leaf, 0, eax, ebx, ecx, edx);
+}
+
+/* Two kinds of CPUs, with different counters. */
+static inline bool perfctr_is_hybrid(void)
+{
+	return boot_cpu_has(X86_FEATURE_HYBRID_CPU);
 }
 
 /* Xen PV traps and emulates what we would write. */

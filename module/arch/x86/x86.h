@@ -7,7 +7,7 @@
 
 /*
  * What a driver must supply.  The three hot operations are called through
- * static calls; cpu.c sees to that, to CPU hotplug and to sleep states.
+ * static calls; cpu.c sees to that and to CPU hotplug.
  */
 struct perfctr_x86_driver {
 	/* Is this the processor?  Fills in perfctr_cpu_info.  -ENODEV: no. */

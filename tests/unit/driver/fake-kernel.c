@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/* CPUs that come and go, and the kernel's reservation of counters. */
+#include <stdlib.h>
+
+#include "fake-kernel.h"
+#include "model.h"
+#include "x86.h"
+
+unsigned int fake_cpu;
+bool fake_online[NR_CPUS] = { [0 ... NR_CPUS - 1] = true };
+bool fake_irqs_off;
+
+unsigned int tsc_khz = 2100000;
+bool perfctr_isolate = true;
+bool fake_watched;
+unsigned int fake_saw_rdpmc;
+
+bool perfctr_x86_watched(void)
+{
+	require(fake_irqs_off, "perfctr_x86_watched() with interrupts on");
+	return fake_watched;
+}
+
+void perfctr_x86_saw_rdpmc(void)
+{
+	fake_saw_rdpmc++;
+}
+
+unsigned int fake_bad_index(void)
+{
+	require(false, "an index went through array_index_nospec() unchecked");
+	return 0;
+}
+
+/* ---- CPUs --------------------------------------------------------------- */
+
+static unsigned int hotplug_lock;
+
+void cpus_read_lock(void)
+{
+	require(!fake_irqs_off, "cpus_read_lock() sleeps");
+	hotplug_lock++;
+}
+
+void cpus_read_unlock(void)
+{
+	require(hotplug_lock, "cpus_read_unlock() of what is not locked");
+	hotplug_lock--;
+}
+
+static void call_on(unsigned int cpu, void (*func)(void *), void *arg, bool irqs_off)
+{
+	unsigned int old_cpu = fake_cpu;
+	bool old_irqs = fake_irqs_off;
+
+	fake_cpu = cpu;
+	fake_irqs_off = irqs_off;
+	func(arg);
+	fake_irqs_off = old_irqs;
+	fake_cpu = old_cpu;
+}
+
+void on_each_cpu(void (*func)(void *), void *arg, int wait)
+{
+	unsigned int cpu;
+
+	require(!fake_irqs_off, "on_each_cpu() waits for CPUs that may wait for this one");
+	require(wait, "on_each_cpu() returns before it is done");
+	for (cpu = 0; cpu < NR_CPUS; cpu++) {
+		if (fake_online[cpu])
+			call_on(cpu, func, arg, true);
+	}
+}
+
+/* CPUs one by one, "0,2": no ranges. */
+int cpulist_parse(const char *list, struct cpumask *mask)
+{
+	unsigned long cpu;
+	char *end;
+
+	mask->bits[0] = 0;
+	do {
+		cpu = strtoul(list, &end, 10);
+		if (end == list || cpu >= NR_CPUS)
+			return -EINVAL;
+		mask->bits[0] |= BIT(cpu);
+		list = end + 1;
+	} while (*end == ',');
+	return *end ? -EINVAL : 0;
+}
+
+static struct {
+	int (*startup)(unsigned int cpu);
+	int (*teardown)(unsigned int cpu);
+} hotplug;
+
+/* The callbacks run in a thread of the CPU, with interrupts on. */
+static void startup(void *unused)
+{
+	(void)unused;
+	require(!hotplug.startup(fake_cpu), "a CPU was not let online");
+}
+
+static void teardown(void *unused)
+{
+	(void)unused;
+	require(!hotplug.teardown(fake_cpu), "a CPU was not let offline");
+}
+
+int cpuhp_setup_state(enum cpuhp_state state, const char *name,
+		      int (*up)(unsigned int cpu), int (*down)(unsigned int cpu))
+{
+	unsigned int cpu;
+
+	require(!hotplug_lock, "cpuhp_setup_state() takes a lock that is held");
+	require(state == CPUHP_AP_ONLINE_DYN && name, "a hotplug state that is not ours");
+	hotplug.startup = up;
+	hotplug.teardown = down;
+	for (cpu = 0; cpu < NR_CPUS; cpu++) {
+		if (fake_online[cpu])
+			call_on(cpu, startup, NULL, false);
+	}
+	return CPUHP_AP_ONLINE_DYN + 1;
+}
+
+void cpuhp_remove_state(enum cpuhp_state state)
+{
+	unsigned int cpu;
+
+	require(state == CPUHP_AP_ONLINE_DYN + 1, "not the hotplug state that was set up");
+	for (cpu = 0; cpu < NR_CPUS; cpu++) {
+		if (fake_online[cpu])
+			call_on(cpu, teardown, NULL, false);
+	}
+	hotplug.startup = NULL;
+	hotplug.teardown = NULL;
+}
+
+void fake_cpu_down(unsigned int cpu)
+{
+	if (hotplug.teardown)
+		call_on(cpu, teardown, NULL, false);
+	fake_online[cpu] = false;
+}
+
+/* A CPU that was off has forgotten everything. */
+void fake_cpu_up(unsigned int cpu)
+{
+	model_cpu_reset(cpu);
+	fake_online[cpu] = true;
+	if (hotplug.startup)
+		call_on(cpu, startup, NULL, false);
+}
+
+static void forget(void *unused)
+{
+	(void)unused;
+	perfctr_cpu_forget();
+}
+
+/* The service stops what runs on the boot CPU before, and starts it after this. */
+void fake_suspend_to_ram(void)
+{
+	bool was_online[NR_CPUS];
+	unsigned int cpu;
+
+	memcpy(was_online, fake_online, sizeof(was_online));
+	for (cpu = 1; cpu < NR_CPUS; cpu++) {
+		if (was_online[cpu])
+			fake_cpu_down(cpu);
+	}
+	model_cpu_reset(0);
+	call_on(0, forget, NULL, true);
+	for (cpu = 1; cpu < NR_CPUS; cpu++) {
+		if (was_online[cpu])
+			fake_cpu_up(cpu);
+	}
+}
+
+/* ---- reservation of counters -------------------------------------------- */
+
+struct fake_reservation fake_pmcs, fake_evntsels;
+
+/* The kernel has a BUG_ON() for those who ask for more. */
+#define RESERVABLE	64
+
+static bool reserve(struct fake_reservation *r, unsigned int index)
+{
+	require(index < RESERVABLE, "reservation of register %u", index);
+	if ((r->ours | r->others) & BIT_ULL(index))
+		return false;
+	r->ours |= BIT_ULL(index);
+	return true;
+}
+
+static void release(struct fake_reservation *r, unsigned int index)
+{
+	require(index < RESERVABLE && (r->ours & BIT_ULL(index)),
+		"register %u was released and not reserved", index);
+	r->ours &= ~BIT_ULL(index);
+}
+
+int reserve_perfctr_nmi(unsigned int msr)
+{
+	return reserve(&fake_pmcs, msr - FAKE_PMC0);
+}
+
+void release_perfctr_nmi(unsigned int msr)
+{
+	release(&fake_pmcs, msr - FAKE_PMC0);
+}
+
+int reserve_evntsel_nmi(unsigned int msr)
+{
+	return reserve(&fake_evntsels, msr - FAKE_EVNTSEL0);
+}
+
+void release_evntsel_nmi(unsigned int msr)
+{
+	release(&fake_evntsels, msr - FAKE_EVNTSEL0);
+}
+
+void fake_check_unloadable(void)
+{
+	require(!hotplug.startup && !hotplug.teardown, "a hotplug state is left behind");
+	require(!hotplug_lock, "cpus_read_lock() is left locked");
+	require(!fake_pmcs.ours && !fake_evntsels.ours, "registers are left reserved");
+}

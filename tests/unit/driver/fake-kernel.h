@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the drivers take from the kernel, in user space, with several CPUs of
+ * which one is current.  What a driver may do only in some context fails the
+ * test elsewhere.
+ */
+#ifndef FAKE_KERNEL_H
+#define FAKE_KERNEL_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <linux/types.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s64 s64;
+
+/* ---- language ----------------------------------------------------------- */
+
+#define noinline		__attribute__((__noinline__))
+#define barrier()		__asm__ volatile("" ::: "memory")
+#define smp_wmb()		barrier()	/* all CPUs are in one thread */
+#define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
+
+#define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
+#define BIT(n)			(1UL << (n))
+#define BIT_ULL(n)		(1ULL << (n))
+#define GENMASK_ULL(h, l)	((~0ULL >> (63 - (h))) & (~0ULL << (l)))
+#define min(a, b)		((a) < (b) ? (a) : (b))
+#define min_t(type, a, b)	min((type)(a), (type)(b))
+
+static inline unsigned int fls64(u64 x)
+{
+	return x ? 64 - __builtin_clzll(x) : 0;
+}
+
+static inline unsigned int hweight64(u64 x)
+{
+	return __builtin_popcountll(x);
+}
+
+static inline void strscpy(char *to, const char *from, size_t size)
+{
+	snprintf(to, size, "%s", from);
+}
+
+/* Not before the index has been checked: it makes a bad one valid, not refused. */
+#define array_index_nospec(index, size)	((index) < (size) ? (index) : fake_bad_index())
+unsigned int fake_bad_index(void);
+
+typedef struct { s64 counter; } atomic64_t;
+#define ATOMIC64_INIT(v)	{ (v) }
+
+static inline s64 atomic64_inc_return(atomic64_t *v)
+{
+	return ++v->counter;
+}
+
+/* ---- static calls ------------------------------------------------------- */
+
+#define DECLARE_STATIC_CALL(name, func)	extern __typeof__(func) *static_call__##name
+#define DEFINE_STATIC_CALL(name, func)	__typeof__(func) *static_call__##name = func
+#define static_call(name)		(*static_call__##name)
+#define static_call_update(name, func)	(static_call__##name = (func))
+
+/* ---- module parameters: for tests to set -------------------------------- */
+
+#define module_param(name, type, perm)	__typeof__(name) *const fake_param_##name = &(name)
+#define MODULE_PARM_DESC(name, text)	_Static_assert(sizeof(text) > 1, "")
+
+extern char **const fake_param_forbid_cpus;
+
+/* ---- CPUs --------------------------------------------------------------- */
+
+#define NR_CPUS		4
+
+extern unsigned int fake_cpu;			/* the current one */
+extern bool fake_online[NR_CPUS];
+extern bool fake_irqs_off;
+
+#define DEFINE_PER_CPU(type, name)	__typeof__(type) name[NR_CPUS]
+#define this_cpu_ptr(ptr)		(&(*(ptr))[fake_cpu])
+
+#define local_irq_save(flags)		((flags) = fake_irqs_off, fake_irqs_off = true)
+#define local_irq_restore(flags)	(fake_irqs_off = (flags))
+
+void on_each_cpu(void (*func)(void *), void *arg, int wait);
+void cpus_read_lock(void);
+void cpus_read_unlock(void);
+
+struct cpumask { unsigned long bits[1]; };
+int cpulist_parse(const char *list, struct cpumask *mask);
+
+enum cpuhp_state { CPUHP_AP_ONLINE_DYN = 200 };
+int cpuhp_setup_state(enum cpuhp_state state, const char *name,
+		      int (*startup)(unsigned int cpu), int (*teardown)(unsigned int cpu));
+void cpuhp_remove_state(enum cpuhp_state state);
+
+/* For tests: what an administrator does. */
+void fake_cpu_down(unsigned int cpu);
+void fake_cpu_up(unsigned int cpu);
+void fake_suspend_to_ram(void);
+
+/* The module can go: it has left nothing behind that the kernel would call. */
+void fake_check_unloadable(void);
+
+/* ---- reservation of counters -------------------------------------------- */
+
+int reserve_perfctr_nmi(unsigned int msr);
+void release_perfctr_nmi(unsigned int msr);
+int reserve_evntsel_nmi(unsigned int msr);
+void release_evntsel_nmi(unsigned int msr);
+
+#define FAKE_PMC0	0x0c1
+#define FAKE_EVNTSEL0	0x186
+
+/* Bit i: register FAKE_PMC0 + i or FAKE_EVNTSEL0 + i. */
+struct fake_reservation {
+	u64 ours;
+	u64 others;
+};
+
+extern struct fake_reservation fake_pmcs, fake_evntsels;
+
+/* ---- what the rest of the module has ------------------------------------- */
+
+extern unsigned int tsc_khz;
+extern bool fake_watched;		/* what perfctr_x86_watched() says */
+extern unsigned int fake_saw_rdpmc;	/* calls of perfctr_x86_saw_rdpmc() */
+
+#endif /* FAKE_KERNEL_H */

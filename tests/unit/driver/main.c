@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Each test runs in a process of its own: the drivers' data are as at load. */
+#include <stdlib.h>
+
+#include "random.h"
+#include "tests.h"
+
+int main(void)
+{
+	SRunner *runner;
+	int failed;
+
+	random_init();
+	runner = srunner_create(probe_suite());
+	srunner_add_suite(runner, control_suite());
+	srunner_add_suite(runner, count_suite());
+	srunner_add_suite(runner, switch_suite());
+	srunner_add_suite(runner, cpus_suite());
+	srunner_add_suite(runner, page_suite());
+	srunner_add_suite(runner, generic_suite());
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

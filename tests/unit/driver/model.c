@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "model.h"
+
+struct model model;
+
+static struct model_cpu *this_cpu(void)
+{
+	return &model.cpu[fake_cpu];
+}
+
+/* ---- what there is ------------------------------------------------------ */
+
+static u64 low_bits(unsigned int n)
+{
+	return n ? ~0ULL >> (64 - n) : 0;
+}
+
+static u64 pmc_mask(void)
+{
+	return low_bits(min(model.config.nr_pmcs, (unsigned int)MODEL_MAX_PMCS));
+}
+
+/* SDM: FxCtr[i]_is_supported := ECX[i] || (EDX[4:0] > i), ECX from version 5 on. */
+static u64 fixed_mask(void)
+{
+	const struct model_config *c = &model.config;
+
+	if (c->version < 2)
+		return 0;
+	return low_bits(c->nr_fixed) | (c->version >= 5 ? c->fixed_mask : 0);
+}
+
+u64 model_exists(void)
+{
+	return pmc_mask() | fixed_mask() << 32;
+}
+
+u64 model_mask(u32 map)
+{
+	return low_bits(map & VPERFCTR_FIXED ? model.config.fixed_width : model.config.pmc_width);
+}
+
+u64 *model_counter(struct model_cpu *cpu, u32 map)
+{
+	u32 i = map & ~VPERFCTR_FIXED;
+
+	if (map & VPERFCTR_FIXED)
+		return i < MODEL_MAX_FIXED && (fixed_mask() & BIT_ULL(i)) ? &cpu->fixed[i] : NULL;
+	return i < MODEL_MAX_PMCS && (pmc_mask() & BIT_ULL(i)) ? &cpu->pmc[i] : NULL;
+}
+
+/* SDM: GLOBAL_CTRL has the general counters on.  TSCs are not the same everywhere. */
+void model_cpu_reset(unsigned int cpu)
+{
+	model.cpu[cpu] = (struct model_cpu) {
+		.global_ctrl = model.config.version >= 2 ? pmc_mask() : 0,
+		.tsc = 1000000ULL * (cpu + 1),
+	};
+}
+
+void model_init(const struct model_config *config)
+{
+	unsigned int cpu;
+
+	model = (struct model) { .config = *config, .max_leaf = 0x16 };
+	for (cpu = 0; cpu < NR_CPUS; cpu++)
+		model_cpu_reset(cpu);
+}
+
+static u64 field(u64 fixed_ctrl, unsigned int i)
+{
+	return fixed_ctrl >> (4 * i) & 0xf;
+}
+
+/* ---- counting ----------------------------------------------------------- */
+
+/*
+ * Events that nobody named count something else each, for a wrong one to show:
+ * a multiple of the instructions that depends on every bit but USR, OS and EN.
+ */
+static u64 count_event(u64 event, const struct work *work)
+{
+	switch (event) {
+	case EV_INSTRUCTIONS:
+		return work->instructions;
+	case EV_CYCLES:
+		return work->cycles;
+	case EV_REF_CYCLES:
+		return work->cycles / 2;
+	}
+	return work->instructions * (2 + (event * 0x9e3779b97f4a7c15ULL >> 58));
+}
+
+u64 model_counts(u32 map, u64 evntsel, const struct work *work)
+{
+	static const u64 fixed_events[] = { EV_INSTRUCTIONS, EV_CYCLES, EV_REF_CYCLES };
+	u32 i = map & ~VPERFCTR_FIXED;
+
+	if (map & VPERFCTR_FIXED) {
+		if (!(evntsel & (work->kernel ? FIX_OS : FIX_USR)))
+			return 0;
+		return count_event(i < ARRAY_SIZE(fixed_events) ? fixed_events[i] : map, work);
+	}
+	if (!(evntsel & SEL_EN) || !(evntsel & (work->kernel ? SEL_OS : SEL_USR)))
+		return 0;
+	return count_event(evntsel & ~(SEL_EN | SEL_OS | SEL_USR), work);
+}
+
+static void advance(struct model_cpu *cpu, u32 map, u64 events)
+{
+	u64 *counter = model_counter(cpu, map);
+	u64 sum = *counter + events;
+	u32 i = map & ~VPERFCTR_FIXED;
+
+	if (sum < events || sum > model_mask(map))
+		cpu->overflow |= map & VPERFCTR_FIXED ? GLOBAL_FIXED(i) : BIT_ULL(i);
+	*counter = sum & model_mask(map);
+}
+
+/* Those whose selects and GLOBAL_CTRL let them count, whatever the mode. */
+u64 model_counting(const struct model_cpu *cpu)
+{
+	u64 counting = 0;
+	unsigned int i;
+
+	for (i = 0; i < MODEL_MAX_PMCS; i++) {
+		if ((cpu->evntsel[i] & SEL_EN) && (cpu->evntsel[i] & (SEL_USR | SEL_OS)))
+			counting |= BIT_ULL(i);
+	}
+	for (i = 0; i < MODEL_MAX_FIXED; i++) {
+		if (field(cpu->fixed_ctrl, i) & (FIX_OS | FIX_USR))
+			counting |= GLOBAL_FIXED(i);
+	}
+	return counting & (model.config.version >= 2 ? cpu->global_ctrl : model_exists());
+}
+
+void model_run(const struct work *work)
+{
+	struct model_cpu *cpu = this_cpu();
+	u64 counting = model_counting(cpu);
+	unsigned int i;
+
+	for (i = 0; i < MODEL_MAX_PMCS; i++) {
+		if (counting & BIT_ULL(i))
+			advance(cpu, i, model_counts(i, cpu->evntsel[i], work));
+	}
+	for (i = 0; i < MODEL_MAX_FIXED; i++) {
+		u32 map = VPERFCTR_FIXED | i;
+
+		if (counting & GLOBAL_FIXED(i))
+			advance(cpu, map, model_counts(map, field(cpu->fixed_ctrl, i), work));
+	}
+	cpu->tsc += work->cycles;
+}
+
+/* ---- statistics --------------------------------------------------------- */
+
+unsigned int model_wrmsrs(const struct model_cpu *cpu)
+{
+	unsigned int i, sum = 0;
+
+	for (i = 0; i < NR_REGS; i++)
+		sum += cpu->wrmsrs[i];
+	return sum;
+}
+
+void model_clear_statistics(void)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < NR_CPUS; cpu++) {
+		memset(model.cpu[cpu].wrmsrs, 0, sizeof(model.cpu[cpu].wrmsrs));
+		model.cpu[cpu].redundant = 0;
+		model.cpu[cpu].rdpmcs = 0;
+	}
+}
+
+/* ---- instructions ------------------------------------------------------- */
+
+/* The register's place, or NULL if it is not there. */
+static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
+{
+	if (msr == model.absent_msr)
+		return NULL;
+
+	switch (msr) {
+	case 0x0c1 ... 0x0c8:
+		*reg = REG_PMC;
+		return model_counter(cpu, msr - 0x0c1);
+	case 0x186 ... 0x18d:
+		*reg = REG_EVNTSEL;
+		return pmc_mask() & BIT_ULL(msr - 0x186) ? &cpu->evntsel[msr - 0x186] : NULL;
+	case 0x309 ... 0x318:
+		*reg = REG_FIXED_CTR;
+		return model_counter(cpu, VPERFCTR_FIXED | (msr - 0x309));
+	case 0x38d:
+		*reg = REG_FIXED_CTRL;
+		return fixed_mask() ? &cpu->fixed_ctrl : NULL;
+	case 0x38f:
+		*reg = REG_GLOBAL_CTRL;
+		return model.config.version >= 2 ? &cpu->global_ctrl : NULL;
+	case 0x390:
+		*reg = REG_OVF_CTRL;
+		return model.config.version >= 2 ? &cpu->overflow : NULL;
+	}
+	return NULL;
+}
+
+static bool has_any_thread(void)
+{
+	return model.config.version >= 3 && !model.config.no_any_thread;
+}
+
+u64 model_valid_bits(enum model_reg reg)
+{
+	u64 bits = 0, field_bits = FIX_OS | FIX_USR | FIX_PMI | (has_any_thread() ? FIX_ANY : 0);
+	unsigned int i;
+
+	switch (reg) {
+	case REG_PMC:		/* the upper half is ignored */
+		return ~0ULL;
+	case REG_EVNTSEL:
+		return 0xffffffffULL & ~(has_any_thread() ? 0 : SEL_ANY);
+	case REG_FIXED_CTR:
+		return model_mask(VPERFCTR_FIXED);
+	case REG_FIXED_CTRL:
+		for (i = 0; i < MODEL_MAX_FIXED; i++)
+			bits |= fixed_mask() & BIT_ULL(i) ? field_bits << (4 * i) : 0;
+		return bits;
+	case REG_GLOBAL_CTRL:
+		return model_exists();
+	case REG_OVF_CTRL:
+		return model_exists() | BIT_ULL(62) | BIT_ULL(63);
+	default:
+		return 0;
+	}
+}
+
+void model_wrmsr(u32 msr, u64 value)
+{
+	struct model_cpu *cpu = this_cpu();
+	enum model_reg reg;
+	u64 *place = find_msr(cpu, msr, &reg);
+
+	require(fake_online[fake_cpu], "CPU %u is not online", fake_cpu);
+	require(place, "#GP: WRMSR %#x, which is not there", msr);
+	require(!(value & ~model_valid_bits(reg)), "#GP: WRMSR %#x, reserved bits in %#llx",
+		msr, value);
+
+	cpu->wrmsrs[reg]++;
+	switch (reg) {
+	case REG_PMC:		/* 32 bits, sign-extended */
+		*place = (u64)(s64)(__s32)value & model_mask(0);
+		break;
+	case REG_OVF_CTRL:	/* write 1 to clear */
+		*place &= ~value;
+		break;
+	default:
+		if (reg != REG_FIXED_CTR && *place == value)
+			cpu->redundant++;
+		*place = value;
+	}
+}
+
+int model_rdmsr_safe(u32 msr, u64 *value)
+{
+	enum model_reg reg;
+	u64 *place = find_msr(this_cpu(), msr, &reg);
+
+	if (!place)
+		return -EIO;
+	*value = reg == REG_OVF_CTRL ? 0 : *place;
+	return 0;
+}
+
+u64 model_rdpmc(u32 index)
+{
+	u64 *counter = model_counter(this_cpu(), index);
+
+	require(counter, "#GP: RDPMC %#x, which is not there", index);
+	if (model.on_read)
+		model.on_read();
+	this_cpu()->rdpmcs++;
+	return *counter;
+}
+
+u64 model_rdtsc(void)
+{
+	if (model.on_read)
+		model.on_read();
+	return this_cpu()->tsc;
+}
+
+bool model_user_rdpmc(void)
+{
+	return model.user_rdpmc;
+}
+
+void model_cpuid(u32 leaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
+{
+	const struct model_config *c = &model.config;
+
+	*eax = *ebx = *ecx = *edx = 0;
+	if (!leaf) {
+		*eax = model.max_leaf;
+	} else if (leaf == 0xa) {	/* without it, those of another leaf: anything */
+		*eax = c->version | c->nr_pmcs << 8 | c->pmc_width << 16 | c->nr_events << 24;
+		*ebx = c->events_absent;
+		*ecx = c->fixed_mask;
+		*edx = c->nr_fixed | c->fixed_width << 5 | (u32)c->no_any_thread << 15;
+	}
+}
+
+bool model_is_pv_guest(void)
+{
+	return model.pv_guest;
+}
+
+bool model_is_hybrid(void)
+{
+	return model.hybrid;
+}

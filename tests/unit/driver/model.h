@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A model of the registers of Intel's architectural performance monitoring,
+ * versions 1 to 5, from the SDM and not from the driver.
+ *
+ * What raises an exception on hardware fails the test: a register that is not
+ * there, a reserved bit, RDPMC of an absent counter.  Where processors differ
+ * the model is as strict as the strictest.
+ */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <check.h>
+#include <linux/vperfctr.h>
+
+#include "fake-kernel.h"
+
+/* Like ck_assert_msg(), but quick enough for the inside of a register. */
+#define require(cond, ...)				\
+do {							\
+	if (!(cond))					\
+		ck_abort_msg(__VA_ARGS__);		\
+} while (0)
+
+#define MODEL_MAX_PMCS	8	/* IA32_PERFEVTSEL0 to 7 */
+#define MODEL_MAX_FIXED	16	/* fields in IA32_FIXED_CTR_CTRL */
+
+/* evntsel bits, SDM volume 3, "Architectural Performance Monitoring" */
+#define SEL_USR		BIT_ULL(16)
+#define SEL_OS		BIT_ULL(17)
+#define SEL_PC		BIT_ULL(19)
+#define SEL_INT		BIT_ULL(20)
+#define SEL_ANY		BIT_ULL(21)
+#define SEL_EN		BIT_ULL(22)
+
+/* Architectural events, as in evntsel. */
+#define EV_INSTRUCTIONS	0x00c0
+#define EV_CYCLES	0x003c
+#define EV_REF_CYCLES	0x013c
+
+/* IA32_FIXED_CTR_CTRL, one field */
+#define FIX_OS		0x1
+#define FIX_USR		0x2
+#define FIX_ANY		0x4
+#define FIX_PMI		0x8
+
+#define GLOBAL_FIXED(i)	BIT_ULL(32 + (i))
+
+struct model_config {
+	unsigned int version;
+	unsigned int nr_pmcs;		/* as CPUID says; no more than 8 are there */
+	unsigned int pmc_width;
+	unsigned int nr_fixed;		/* contiguous ones */
+	unsigned int fixed_width;
+	u32 fixed_mask;			/* version 5: all of them */
+	unsigned int nr_events;		/* bits of EBX that mean something */
+	u32 events_absent;		/* EBX */
+	bool no_any_thread;
+};
+
+/* Registers by what WRMSRs of them are counted as. */
+enum model_reg {
+	REG_PMC, REG_EVNTSEL, REG_FIXED_CTR, REG_FIXED_CTRL, REG_GLOBAL_CTRL, REG_OVF_CTRL,
+	NR_REGS
+};
+
+struct model_cpu {
+	u64 pmc[MODEL_MAX_PMCS];
+	u64 evntsel[MODEL_MAX_PMCS];
+	u64 fixed[MODEL_MAX_FIXED];
+	u64 fixed_ctrl;
+	u64 global_ctrl;
+	u64 overflow;			/* IA32_PERF_GLOBAL_STATUS */
+	u64 tsc;
+
+	unsigned int wrmsrs[NR_REGS];
+	unsigned int redundant;		/* writes of what a control register holds */
+	unsigned int rdpmcs;
+};
+
+struct model {
+	struct model_config config;
+	u32 max_leaf;
+	bool pv_guest;
+	bool hybrid;
+	u32 absent_msr;			/* CPUID has it, the hypervisor has not; 0: none */
+	bool user_rdpmc;		/* CR4.PCE */
+	struct model_cpu cpu[NR_CPUS];
+	void (*on_read)(void);		/* before each RDPMC and RDTSC */
+};
+
+extern struct model model;
+
+/* A processor like this, after reset. */
+void model_init(const struct model_config *config);
+void model_cpu_reset(unsigned int cpu);
+
+/* Bits as in GLOBAL_CTRL: what is there, and what would count something now. */
+u64 model_exists(void);
+u64 model_counting(const struct model_cpu *cpu);
+u64 model_mask(u32 map);		/* of the counter's width */
+u64 *model_counter(struct model_cpu *cpu, u32 map);
+
+/* What a thread may do. */
+struct work {
+	bool kernel;			/* mode */
+	u64 instructions;
+	u64 cycles;
+};
+
+/* What a counter with that evntsel (of a fixed one: the field) counts of work. */
+u64 model_counts(u32 map, u64 evntsel, const struct work *work);
+
+/* Do the work on the current CPU. */
+void model_run(const struct work *work);
+
+unsigned int model_wrmsrs(const struct model_cpu *cpu);	/* all */
+void model_clear_statistics(void);
+
+/* Any image that the register can hold. */
+u64 model_valid_bits(enum model_reg reg);
+
+u64 model_rdpmc(u32 index);
+u64 model_rdtsc(void);
+void model_wrmsr(u32 msr, u64 value);
+int model_rdmsr_safe(u32 msr, u64 *value);
+bool model_user_rdpmc(void);
+void model_cpuid(u32 leaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx);
+bool model_is_pv_guest(void);
+bool model_is_hybrid(void);
+
+#endif /* MODEL_H */

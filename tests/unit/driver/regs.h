@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The drivers' registers: those of the model.  Included ahead of each driver,
+ * this takes the place of module/arch/x86/regs.h by having its include guard.
+ */
+#ifndef VPERFCTR_X86_REGS_H
+#define VPERFCTR_X86_REGS_H
+
+#include "fake-kernel.h"
+#include "model.h"
+
+#define perfctr_rdpmc(index)		model_rdpmc(index)
+#define perfctr_rdtsc()			model_rdtsc()
+#define perfctr_wrmsr(msr, value)	model_wrmsr(msr, value)
+#define perfctr_rdmsr_safe(msr, value)	model_rdmsr_safe(msr, value)
+#define perfctr_user_rdpmc()		model_user_rdpmc()
+#define perfctr_cpuid(leaf, a, b, c, d)	model_cpuid(leaf, a, b, c, d)
+#define perfctr_is_pv_guest()		model_is_pv_guest()
+#define perfctr_is_hybrid()		model_is_hybrid()
+
+#endif /* VPERFCTR_X86_REGS_H */

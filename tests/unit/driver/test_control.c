@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What user space may ask for: exactly what include/uapi/linux/vperfctr.h says. */
+#include "random.h"
+#include "tests.h"
+#include "thread.h"
+
+#define FIXED(i)	(VPERFCTR_FIXED | (i))
+
+static struct perfctr_cpu_control control;
+
+static int check_one(u32 map, u64 evntsel, bool kernel)
+{
+	control_init(&control);
+	control_add(&control, map, evntsel);
+	return perfctr_cpu_check_control(&control, kernel);
+}
+
+/* ---- the rules again ---------------------------------------------------- */
+
+/* SDM: UMask and event select of bit i of CPUID.0AH:EBX. */
+static const u16 events[] = { 0x003c, 0x00c0, 0x013c, 0x4f2e, 0x412e, 0x00c4, 0x00c5 };
+
+static bool event_available(u64 evntsel)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(events); i++) {
+		if ((evntsel & 0xffff) == events[i])
+			return i < model.config.nr_events &&
+			       !(model.config.events_absent & BIT(i));
+	}
+	return true;
+}
+
+/* Says, too, whether kernel mode would be counted. */
+static bool valid_counter(const struct vperfctr_ctr *ctr, bool *kernel)
+{
+	u64 foreign = SEL_PC | SEL_INT | SEL_ANY | ~0xffffffffULL;
+
+	if (ctr->aux || ctr->ireset)
+		return false;
+	if (!model_counter(&model.cpu[0], ctr->map))
+		return false;
+	if (ctr->map & VPERFCTR_FIXED) {
+		*kernel |= ctr->evntsel & FIX_OS;
+		return ctr->evntsel >= 1 && ctr->evntsel <= 3;
+	}
+	*kernel |= !!(ctr->evntsel & SEL_OS);
+	return (ctr->evntsel & SEL_EN) && (ctr->evntsel & (SEL_USR | SEL_OS)) &&
+	       !(ctr->evntsel & foreign) && event_available(ctr->evntsel);
+}
+
+static int expected(const struct perfctr_cpu_control *c, bool may_kernel)
+{
+	bool kernel = false;
+	unsigned int i, j;
+
+	if (c->global[0] || c->global[1])
+		return -EINVAL;
+	for (i = 0; i < c->nractrs; i++) {
+		if (!valid_counter(&c->ctr[i], &kernel))
+			return -EINVAL;
+		for (j = 0; j < i; j++) {
+			if (c->ctr[j].map == c->ctr[i].map)
+				return -EINVAL;
+		}
+	}
+	return kernel && !may_kernel ? -EPERM : 0;
+}
+
+static u64 expected_mask(const struct perfctr_cpu_control *c)
+{
+	u64 mask = ~0ULL;
+	unsigned int i;
+
+	for (i = 0; i < c->nractrs; i++)
+		mask &= model_mask(c->ctr[i].map);
+	return mask;
+}
+
+/* ---- tests -------------------------------------------------------------- */
+
+static struct model_config config;
+
+static void setup(void)
+{
+	config = usual_config(4);
+	machine_start(&config, true);
+}
+
+/* Every bit, added to an evntsel that is right, and taken from it. */
+START_TEST(evntsel_bits)
+{
+	static const u64 accepted = 0xffffULL | SEL_USR | SEL_OS | BIT_ULL(18) | BIT_ULL(23) |
+				    0xff000000ULL;
+	u64 bit = BIT_ULL(_i);
+	int with;
+
+	if (bit & (SEL_USR | SEL_EN)) {
+		with = bit == SEL_USR ? 0 : -EINVAL;
+		ck_assert_int_eq(check_one(1, (USER(0x1200) | SEL_OS) & ~bit, true), with);
+		ck_assert_int_eq(check_one(1, USER(0x1200) & ~bit, true), -EINVAL);
+		return;
+	}
+	with = bit & accepted ? 0 : -EINVAL;
+	ck_assert_int_eq(check_one(1, USER(0) | bit, true), with);
+	if (bit == SEL_OS)
+		with = -EPERM;
+	ck_assert_int_eq(check_one(1, USER(0) | bit, false), with);
+}
+END_TEST
+
+START_TEST(fixed_bits)
+{
+	u64 bit = BIT_ULL(_i);
+
+	ck_assert_int_eq(check_one(FIXED(1), bit, true), _i < 2 ? 0 : -EINVAL);
+	if (_i < 2)
+		ck_assert_int_eq(check_one(FIXED(1), bit, false), bit == FIX_OS ? -EPERM : 0);
+	else
+		ck_assert_int_eq(check_one(FIXED(1), bit | FIX_USR, true), -EINVAL);
+}
+END_TEST
+
+START_TEST(counts_nothing)
+{
+	ck_assert_int_eq(check_one(0, 0, true), -EINVAL);
+	ck_assert_int_eq(check_one(0, SEL_EN | EV_CYCLES, true), -EINVAL);
+	ck_assert_int_eq(check_one(0, SEL_USR | EV_CYCLES, true), -EINVAL);
+	ck_assert_int_eq(check_one(FIXED(0), 0, true), -EINVAL);
+}
+END_TEST
+
+START_TEST(kernel_mode)
+{
+	ck_assert_int_eq(check_one(0, USER(EV_CYCLES) | SEL_OS, false), -EPERM);
+	ck_assert_int_eq(check_one(0, SEL_EN | SEL_OS | EV_CYCLES, false), -EPERM);
+	ck_assert_int_eq(check_one(FIXED(2), FIX_OS | FIX_USR, false), -EPERM);
+	ck_assert_int_eq(check_one(FIXED(2), FIX_OS, true), 0);
+
+	/* One of many is enough, the last too. */
+	control_init(&control);
+	control_add(&control, 0, USER(EV_CYCLES));
+	control_add(&control, FIXED(0), FIX_USR);
+	control_add(&control, 1, USER(EV_CYCLES) | SEL_OS);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control, false), -EPERM);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control, true), 0);
+}
+END_TEST
+
+START_TEST(maps)
+{
+	static const struct {
+		u32 map;
+		int err;
+	} cases[] = {
+		{ 0, 0 }, { 3, 0 }, { 4, -EINVAL }, { 8, -EINVAL }, { 31, -EINVAL },
+		{ 32, -EINVAL }, { 0x20000000, -EINVAL }, { 0x80000000, -EINVAL },
+		{ 0x3fffffff, -EINVAL }, { 0xffffffff, -EINVAL },
+		{ FIXED(0), 0 }, { FIXED(2), 0 }, { FIXED(3), -EINVAL }, { FIXED(16), -EINVAL },
+		{ FIXED(32), -EINVAL }, { FIXED(64), -EINVAL }, { FIXED(0x80000000), -EINVAL },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		u64 evntsel = cases[i].map & VPERFCTR_FIXED ? FIX_USR : USER(EV_CYCLES);
+
+		ck_assert_msg(check_one(cases[i].map, evntsel, false) == cases[i].err,
+			      "map %#x", cases[i].map);
+	}
+}
+END_TEST
+
+START_TEST(map_in_hole)
+{
+	unsigned int i;
+
+	config = usual_config(5);
+	config.nr_fixed = 1;
+	config.fixed_mask = 0x0015;
+	machine_stop();
+	machine_start(&config, true);
+	for (i = 0; i < 20; i++)
+		ck_assert_int_eq(check_one(FIXED(i), FIX_USR, false),
+				 i == 0 || i == 2 || i == 4 ? 0 : -EINVAL);
+}
+END_TEST
+
+START_TEST(map_twice)
+{
+	static const u32 pairs[][2] = { { 1, 1 }, { FIXED(1), FIXED(1) }, { 1, FIXED(1) } };
+	unsigned int i;
+
+	control_init(&control);
+	for (i = 0; i < 2; i++)
+		control_add(&control, pairs[_i][i],
+			    pairs[_i][i] & VPERFCTR_FIXED ? FIX_USR : USER(EV_CYCLES));
+	ck_assert_int_eq(perfctr_cpu_check_control(&control, false),
+			 pairs[_i][0] == pairs[_i][1] ? -EINVAL : 0);
+}
+END_TEST
+
+START_TEST(must_be_zero)
+{
+	struct perfctr_cpu_control good, bad;
+	unsigned int i;
+
+	control_init(&good);
+	control_add(&good, 0, USER(EV_CYCLES));
+	control_add(&good, FIXED(0), FIX_USR);
+	bad = good;
+	ck_assert_int_eq(perfctr_cpu_check_control(&bad, false), 0);
+	for (i = 0; i < 2; i++) {
+		bad = good;
+		bad.ctr[i].aux = BIT_ULL(63);
+		ck_assert_int_eq(perfctr_cpu_check_control(&bad, true), -EINVAL);
+		bad = good;
+		bad.ctr[i].ireset = -1;
+		ck_assert_int_eq(perfctr_cpu_check_control(&bad, true), -EINVAL);
+		bad = good;
+		bad.global[i] = 1;
+		ck_assert_int_eq(perfctr_cpu_check_control(&bad, true), -EINVAL);
+	}
+	control_init(&bad);
+	bad.global[1] = BIT_ULL(63);
+	ck_assert_int_eq(perfctr_cpu_check_control(&bad, true), -EINVAL);
+}
+END_TEST
+
+/* With every other bit that may be set next to it, an absent event is absent. */
+START_TEST(absent_events)
+{
+	unsigned int i, nr_events;
+
+	for (nr_events = 0; nr_events < 10; nr_events++) {
+		config.nr_events = nr_events;
+		config.events_absent = BIT(_i);
+		machine_stop();
+		machine_start(&config, true);
+		for (i = 0; i < ARRAY_SIZE(events); i++) {
+			int err = i >= nr_events || (int)i == _i ? -EINVAL : 0;
+
+			ck_assert_int_eq(check_one(0, USER(events[i]), false), err);
+			ck_assert_int_eq(check_one(0, USER(events[i]) | 0x01840000, false), err);
+			ck_assert_int_eq(!(perfctr_cpu_info.arch_events & BIT(i)), !!err);
+		}
+		ck_assert_int_eq(check_one(0, USER(0x02c0), false), 0);
+	}
+}
+END_TEST
+
+START_TEST(narrowest_mask)
+{
+	static const struct {
+		unsigned int pmc, fixed, both;
+	} widths[] = { { 40, 48, 40 }, { 48, 32, 32 }, { 64, 64, 64 }, { 33, 64, 33 } };
+
+	config.pmc_width = widths[_i].pmc;
+	config.fixed_width = widths[_i].fixed;
+	machine_stop();
+	machine_start(&config, true);
+
+	control_init(&control);
+	control_add(&control, 2, USER(EV_CYCLES));
+	ck_assert_int_eq(perfctr_cpu_check_control(&control, false), 0);
+	ck_assert_uint_eq(control.mask, GENMASK_ULL(widths[_i].pmc - 1, 0));
+
+	control_init(&control);
+	control_add(&control, FIXED(2), FIX_USR);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control, false), 0);
+	ck_assert_uint_eq(control.mask, GENMASK_ULL(widths[_i].fixed - 1, 0));
+
+	control_add(&control, 2, USER(EV_CYCLES));
+	ck_assert_int_eq(perfctr_cpu_check_control(&control, false), 0);
+	ck_assert_uint_eq(control.mask, GENMASK_ULL(widths[_i].both - 1, 0));
+}
+END_TEST
+
+/* ---- fuzz --------------------------------------------------------------- */
+
+/* A control that is right, or has some bits that are not. */
+static void fuzzed_control(struct perfctr_cpu_control *c)
+{
+	unsigned int flips = random_below(4);
+
+	random_control(c);
+	while (flips--) {
+		struct vperfctr_ctr *ctr = &c->ctr[random_below(c->nractrs)];
+
+		switch (random_below(12)) {
+		case 0:
+			c->global[random_below(2)] = BIT_ULL(random_below(64));
+			break;
+		case 1:
+			ctr->aux = BIT_ULL(random_below(64));
+			break;
+		case 2:
+			ctr->ireset = BIT_ULL(random_below(64));
+			break;
+		case 3:
+			ctr->map = c->ctr[random_below(c->nractrs)].map;
+			break;
+		case 4:
+			ctr->map = random_u64();
+			break;
+		case 5:
+			ctr->map = (one_in(2) ? VPERFCTR_FIXED : 0) | random_below(20);
+			break;
+		case 6:
+			ctr->evntsel = random_u64();
+			break;
+		case 7:
+			ctr->evntsel = random_below(16);
+			break;
+		default:
+			ctr->evntsel ^= BIT_ULL(one_in(2) ? random_below(64) : random_below(32));
+		}
+	}
+}
+
+/* Accepted or refused as the rules say; what is accepted can be loaded.  True: it was. */
+static bool fuzz(struct thread *threads, unsigned int nr)
+{
+	struct thread *t = &threads[random_below(nr)];
+	bool kernel = one_in(2);
+	struct perfctr_cpu_control checked;
+	struct work work;
+	int err;
+
+	fuzzed_control(&control);
+	checked = control;
+	err = perfctr_cpu_check_control(&checked, kernel);
+	require(err == expected(&control, kernel), "%d, and not %d as expected",
+		err, expected(&control, kernel));
+	if (err)
+		return false;
+	require(checked.mask == expected_mask(&control), "mask %#llx", checked.mask);
+	thread_control(t, &control, 0);
+	thread_in(t, random_below(NR_CPUS));
+	work = random_work(1000);
+	thread_run(t, &work);
+	thread_sample(t);
+	thread_out(t);
+	thread_check(t);
+	return true;
+}
+
+#define FUZZ_MACHINES	40	/* for each version and isolation */
+#define FUZZ_CONTROLS	500
+
+START_TEST(fuzzed)
+{
+	unsigned int i, j, accepted = 0;
+	struct thread threads[3];
+
+	random_restart(__LINE__ + _i);
+	machine_stop();
+	for (i = 0; i < FUZZ_MACHINES; i++) {
+		config = random_config(1 + _i / 2);
+		config.nr_events = 7 - random_below(2);
+		config.events_absent = one_in(2) ? BIT(3 + random_below(4)) : 0;
+		machine_start(&config, _i & 1);
+		/* Sharing registers, with the right values or not. */
+		for (j = 0; j < ARRAY_SIZE(threads); j++)
+			thread_init(&threads[j]);
+		for (j = 0; j < FUZZ_CONTROLS; j++)
+			accepted += fuzz(threads, ARRAY_SIZE(threads));
+		machine_stop();
+	}
+	/* Neither kind is so rare that it is not tested. */
+	ck_assert_uint_gt(accepted, FUZZ_MACHINES * FUZZ_CONTROLS / 10);
+	ck_assert_uint_lt(accepted, FUZZ_MACHINES * FUZZ_CONTROLS * 9 / 10);
+}
+END_TEST
+
+Suite *control_suite(void)
+{
+	Suite *suite = suite_create("control");
+	TCase *tc = tcase_create("control");
+
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_loop_test(tc, evntsel_bits, 0, 64);
+	tcase_add_loop_test(tc, fixed_bits, 0, 64);
+	tcase_add_test(tc, counts_nothing);
+	tcase_add_test(tc, kernel_mode);
+	tcase_add_test(tc, maps);
+	tcase_add_test(tc, map_in_hole);
+	tcase_add_loop_test(tc, map_twice, 0, 3);
+	tcase_add_test(tc, must_be_zero);
+	tcase_add_loop_test(tc, absent_events, 0, 7);
+	tcase_add_loop_test(tc, narrowest_mask, 0, 4);
+	tcase_add_loop_test(tc, fuzzed, 0, 10);
+	tcase_set_timeout(tc, 60);
+	suite_add_tcase(suite, tc);
+	return suite;
+}

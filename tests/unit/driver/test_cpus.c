@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Taking the hardware and giving it back; CPUs that lose what they were told. */
+#include "random.h"
+#include "tests.h"
+#include "thread.h"
+#include "x86.h"
+
+static struct model_config config;
+static const struct work work = { .instructions = 1000, .cycles = 3000 };
+
+/* What perf may have in the registers: anything that they can hold. */
+static void fill_registers(unsigned int cpu)
+{
+	struct model_cpu *c = &model.cpu[cpu];
+	unsigned int i;
+
+	for (i = 0; i < MODEL_MAX_PMCS; i++) {
+		if (!model_counter(c, i))
+			continue;
+		c->evntsel[i] = random_u64() & model_valid_bits(REG_EVNTSEL);
+		c->pmc[i] = random_u64() & model_mask(0);
+	}
+	for (i = 0; i < MODEL_MAX_FIXED; i++) {
+		if (model_counter(c, VPERFCTR_FIXED | i))
+			c->fixed[i] = random_u64() & model_mask(VPERFCTR_FIXED);
+	}
+	c->fixed_ctrl = random_u64() & model_valid_bits(REG_FIXED_CTRL);
+	if (config.version >= 2) {
+		c->global_ctrl = random_u64() & model_valid_bits(REG_GLOBAL_CTRL);
+		c->overflow = random_u64() & model_exists();
+	}
+}
+
+/* Nothing counts, nothing is left. */
+static void check_clear(unsigned int cpu)
+{
+	const struct model_cpu *c = &model.cpu[cpu];
+	static const u64 zeroes[MODEL_MAX_FIXED];
+
+	ck_assert_uint_eq(model_counting(c), 0);
+	ck_assert_uint_eq(c->global_ctrl, 0);
+	ck_assert_uint_eq(c->fixed_ctrl, 0);
+	ck_assert_uint_eq(c->overflow, 0);
+	ck_assert_mem_eq(c->evntsel, zeroes, sizeof(c->evntsel));
+	ck_assert_mem_eq(c->pmc, zeroes, sizeof(c->pmc));
+	ck_assert_mem_eq(c->fixed, zeroes, sizeof(c->fixed));
+}
+
+static void init(void)
+{
+	model_init(&config);
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+}
+
+/* One that uses all counters there are. */
+static void use_all(struct thread *t)
+{
+	struct perfctr_cpu_control control;
+	unsigned int i;
+
+	control_init(&control);
+	for (i = 0; i < 64; i++) {
+		if (!(model_exists() & BIT_ULL(i)))
+			continue;
+		if (i < 32)
+			control_add(&control, i, USER(EV_INSTRUCTIONS) | SEL_OS);
+		else
+			control_add(&control, VPERFCTR_FIXED | (i - 32), FIX_USR);
+	}
+	thread_init(t);
+	thread_control(t, &control, 0);
+}
+
+static void use_on(struct thread *t, unsigned int cpu)
+{
+	thread_in(t, cpu);
+	thread_run(t, &work);
+	thread_out(t);
+	thread_check(t);
+}
+
+#define TAKEN_MACHINES	100
+
+START_TEST(given_back_as_it_was)
+{
+	struct model_cpu before[NR_CPUS];
+	struct thread t;
+	unsigned int i, cpu;
+
+	random_restart(__LINE__ + _i);
+	for (i = 0; i < TAKEN_MACHINES; i++) {
+		config = random_config(1 + _i);
+		init();
+		for (cpu = 0; cpu < NR_CPUS; cpu++)
+			fill_registers(cpu);
+		memcpy(before, model.cpu, sizeof(before));
+
+		ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+		for (cpu = 0; cpu < NR_CPUS; cpu++)
+			check_clear(cpu);
+		use_all(&t);
+		for (cpu = 0; cpu < NR_CPUS - 1; cpu++)
+			use_on(&t, cpu);
+
+		perfctr_cpu_release();
+		for (cpu = 0; cpu < NR_CPUS; cpu++) {
+			const struct model_cpu *c = &model.cpu[cpu];
+
+			ck_assert_uint_eq(c->global_ctrl, before[cpu].global_ctrl);
+			ck_assert_uint_eq(c->fixed_ctrl, before[cpu].fixed_ctrl);
+			/* perf writes these before it counts, and has no use for ours. */
+			ck_assert_uint_eq(model_counting(c) & 0xffffffff, 0);
+			ck_assert_uint_eq(c->overflow, 0);
+		}
+		machine_exit();
+	}
+}
+END_TEST
+
+/* Nobody has asked for counters: whoever has them now keeps them. */
+START_TEST(init_takes_nothing)
+{
+	struct model_cpu before[NR_CPUS];
+	unsigned int cpu;
+
+	config = usual_config(_i);
+	model_init(&config);
+	for (cpu = 0; cpu < NR_CPUS; cpu++)
+		fill_registers(cpu);
+	memcpy(before, model.cpu, sizeof(before));
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	perfctr_x86_scrub();
+	machine_exit();
+	ck_assert_mem_eq(before, model.cpu, sizeof(before));
+	ck_assert_uint_eq(fake_pmcs.ours | fake_evntsels.ours, 0);
+}
+END_TEST
+
+START_TEST(all_registers_reserved)
+{
+	config = usual_config(3);
+	config.nr_pmcs = _i;
+	init();
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	ck_assert_uint_eq(fake_pmcs.ours, GENMASK_ULL(min(_i, 8) - 1, 0));
+	ck_assert_uint_eq(fake_evntsels.ours, fake_pmcs.ours);
+	perfctr_cpu_release();
+	ck_assert_uint_eq(fake_pmcs.ours | fake_evntsels.ours, 0);
+	machine_exit();
+}
+END_TEST
+
+/* Somebody has the k-th register: nothing is taken, and nothing is touched. */
+START_TEST(conflict)
+{
+	struct fake_reservation *r = _i & 1 ? &fake_pmcs : &fake_evntsels;
+	struct model_cpu before[NR_CPUS];
+
+	config = usual_config(4);
+	config.nr_pmcs = 8;
+	init();
+	fill_registers(2);
+	memcpy(before, model.cpu, sizeof(before));
+	r->others = BIT_ULL(_i / 2);
+	ck_assert_int_eq(perfctr_cpu_reserve(), -EBUSY);
+	ck_assert_uint_eq(fake_pmcs.ours | fake_evntsels.ours, 0);
+	ck_assert_mem_eq(before, model.cpu, sizeof(before));
+
+	/* A CPU that comes now is not ours either. */
+	fake_cpu_down(1);
+	fake_cpu_up(1);
+	ck_assert_uint_eq(model_wrmsrs(&model.cpu[1]), 0);
+
+	r->others = 0;
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	ck_assert_int_eq(perfctr_cpu_reserve(), -EBUSY);
+	machine_stop();
+}
+END_TEST
+
+START_TEST(hotplug)
+{
+	struct thread t;
+
+	config = usual_config(_i);
+	machine_start(&config, true);
+	use_all(&t);
+	use_on(&t, 1);
+	fake_cpu_down(1);
+	fake_cpu_up(1);
+	check_clear(1);
+	use_on(&t, 1);		/* loaded again: thread_in() looks */
+
+	/* One that is away when the hardware is given back. */
+	fake_cpu_down(2);
+	perfctr_cpu_release();
+	fake_cpu_up(2);
+	ck_assert_uint_eq(model_wrmsrs(&model.cpu[2]), 0);
+
+	/* One that is away when it is taken. */
+	fake_cpu_down(3);
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	fake_cpu_up(3);
+	check_clear(3);
+	use_on(&t, 3);
+	machine_stop();
+}
+END_TEST
+
+/* A CPU that leaves is left as it was found. */
+START_TEST(offline_gives_back)
+{
+	struct model_cpu before;
+	struct thread t;
+
+	random_restart(__LINE__ + _i);
+	config = usual_config(_i);
+	init();
+	fill_registers(1);
+	before = model.cpu[1];
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	use_all(&t);
+	use_on(&t, 1);
+	fake_cpu_down(1);
+	ck_assert_uint_eq(model.cpu[1].global_ctrl, before.global_ctrl);
+	ck_assert_uint_eq(model.cpu[1].fixed_ctrl, before.fixed_ctrl);
+	ck_assert_uint_eq(model_counting(&model.cpu[1]) & 0xffffffff, 0);
+	machine_stop();
+}
+END_TEST
+
+/* The boot CPU has lost everything without anyone having told it to stop. */
+START_TEST(suspend_to_ram)
+{
+	u64 global_ctrl, fixed_ctrl;
+	struct thread t;
+
+	random_restart(__LINE__ + _i);
+	config = usual_config(1 + _i / 2);
+	perfctr_isolate = _i & 1;
+	init();
+	fill_registers(0);
+	global_ctrl = model.cpu[0].global_ctrl;
+	fixed_ctrl = model.cpu[0].fixed_ctrl;
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	use_all(&t);
+	use_on(&t, 0);
+	fake_suspend_to_ram();
+	check_clear(0);
+	use_on(&t, 0);
+	perfctr_cpu_release();
+	/* What was saved at the start survives. */
+	ck_assert_uint_eq(model.cpu[0].global_ctrl, global_ctrl);
+	ck_assert_uint_eq(model.cpu[0].fixed_ctrl, fixed_ctrl);
+
+	/* Not ours: not touched. */
+	model_clear_statistics();
+	fake_suspend_to_ram();
+	ck_assert_uint_eq(model_wrmsrs(&model.cpu[0]), 0);
+	machine_exit();
+}
+END_TEST
+
+/* Between two owners of the hardware nothing is remembered. */
+START_TEST(reserve_again)
+{
+	struct thread t;
+
+	config = usual_config(1 + _i / 2);
+	machine_start(&config, _i & 1);
+	use_all(&t);
+	use_on(&t, 0);
+	perfctr_cpu_release();
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	use_on(&t, 0);
+	machine_stop();
+}
+END_TEST
+
+static bool any_left(unsigned int cpu)
+{
+	const struct model_cpu *c = &model.cpu[cpu];
+	unsigned int i;
+
+	for (i = 0; i < MODEL_MAX_FIXED; i++) {
+		if (c->fixed[i] || (i < MODEL_MAX_PMCS && c->pmc[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Clears what the absent left behind, on all CPUs, and nobody's running counts. */
+START_TEST(scrub)
+{
+	struct thread a, b;
+
+	config = usual_config(_i);
+	machine_start(&config, true);
+	use_all(&a);
+	use_all(&b);
+	use_on(&a, 1);
+	thread_in(&b, 2);
+	thread_run(&b, &work);
+	ck_assert(any_left(1) && any_left(2));
+	perfctr_x86_scrub();
+	ck_assert(!any_left(1));
+	ck_assert(any_left(2));
+	thread_run(&b, &work);
+	thread_out(&b);
+	thread_check(&b);
+	perfctr_x86_scrub();
+	ck_assert(!any_left(2));
+	use_on(&a, 1);
+	use_on(&b, 2);
+
+	/* The hardware is somebody else's now. */
+	perfctr_cpu_release();
+	fill_registers(1);
+	perfctr_x86_scrub();
+	ck_assert(any_left(1));
+	machine_exit();
+}
+END_TEST
+
+START_TEST(forbidden)
+{
+	config = usual_config(3);
+	init();
+	ck_assert_uint_eq(perfctr_cpus_forbidden()->bits[0], 0);
+	machine_exit();
+
+	*fake_param_forbid_cpus = "1,3";
+	init();
+	ck_assert_uint_eq(perfctr_cpus_forbidden()->bits[0], 0xa);
+	machine_exit();
+
+	*fake_param_forbid_cpus = "none";
+	ck_assert_int_eq(perfctr_cpu_init(), -EINVAL);
+	fake_check_unloadable();
+}
+END_TEST
+
+Suite *cpus_suite(void)
+{
+	Suite *suite = suite_create("cpus");
+	TCase *tc = tcase_create("cpus");
+
+	tcase_add_loop_test(tc, given_back_as_it_was, 0, 5);
+	tcase_add_loop_test(tc, init_takes_nothing, 1, 6);
+	tcase_add_loop_test(tc, all_registers_reserved, 1, 11);
+	tcase_add_loop_test(tc, conflict, 0, 16);
+	tcase_add_loop_test(tc, hotplug, 1, 6);
+	tcase_add_loop_test(tc, offline_gives_back, 1, 6);
+	tcase_add_loop_test(tc, suspend_to_ram, 0, 10);
+	tcase_add_loop_test(tc, reserve_again, 0, 10);
+	tcase_add_loop_test(tc, scrub, 1, 6);
+	tcase_add_test(tc, forbidden);
+	tcase_set_timeout(tc, 60);
+	suite_add_tcase(suite, tc);
+	return suite;
+}

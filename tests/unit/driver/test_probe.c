@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Detection: what CPUID may say, and what becomes of it. */
+#include "random.h"
+#include "tests.h"
+#include "thread.h"
+#include "x86.h"
+
+static const unsigned int widths[] = { 32, 40, 48, 64 };
+
+static int probe(const struct model_config *config)
+{
+	model_init(config);
+	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
+	perfctr_cpu_sampling_ns = 0;
+	return perfctr_x86_intel.probe();
+}
+
+static void check_info(const struct model_config *config)
+{
+	const struct vperfctr_info *info = &perfctr_cpu_info;
+	u64 exists = model_exists();
+	u64 fixed = exists >> 32;
+
+	ck_assert_uint_eq(info->cpu_type, VPERFCTR_CPU_INTEL_ARCH);
+	ck_assert_uint_eq(info->nrkinds, 1);
+	ck_assert_uint_eq(info->tsc_khz, tsc_khz);
+	ck_assert_uint_eq(info->pmc_mask, (u32)exists);
+	ck_assert_uint_eq(info->fixed_mask, fixed);
+	ck_assert_uint_eq(info->pmc_width, config->pmc_width);
+	ck_assert_uint_eq(info->fixed_width, fixed ? config->fixed_width : 0);
+	ck_assert_uint_eq(info->nrctrs, hweight64(exists));
+	ck_assert_uint_eq(info->arch_events,
+			  ~config->events_absent & 0x7f & ((1U << config->nr_events) - 1));
+	ck_assert_uint_eq(info->features,
+			  VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
+			  (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0));
+	ck_assert_ptr_nonnull(memchr(info->cpu_name, 0, sizeof(info->cpu_name)));
+	ck_assert_int_eq(info->cpu_name[strlen(info->cpu_name) - 1], '0' + config->version);
+}
+
+/* Narrow counters are to be sampled before they can have gone round. */
+static void check_sampling(const struct model_config *config)
+{
+	unsigned int width = config->pmc_width;
+
+	if (model_exists() >> 32)
+		width = min(width, config->fixed_width);
+	if (width >= 48) {
+		ck_assert_uint_eq(perfctr_cpu_sampling_ns, 0);
+	} else {
+		ck_assert_uint_gt(perfctr_cpu_sampling_ns, 1000000);
+		/* 16 events a cycle, 6 cycles a nanosecond */
+		ck_assert_uint_lt(perfctr_cpu_sampling_ns * 96, 1ULL << width);
+	}
+}
+
+static void matrix(unsigned int version, unsigned int nr_pmcs, unsigned int nr_fixed)
+{
+	unsigned int w, fw;
+
+	for (w = 0; w < ARRAY_SIZE(widths); w++) {
+		for (fw = 0; fw < ARRAY_SIZE(widths); fw++) {
+			struct model_config config = {
+				.version = version, .nr_pmcs = nr_pmcs, .pmc_width = widths[w],
+				.nr_fixed = nr_fixed, .fixed_width = widths[fw],
+				.nr_events = random_below(12), .events_absent = random_u64(),
+			};
+
+			perfctr_isolate = fw & 1;
+			ck_assert_int_eq(probe(&config), 0);
+			check_info(&config);
+			check_sampling(&config);
+		}
+	}
+}
+
+START_TEST(versions_counts_widths)
+{
+	unsigned int version, nr_pmcs, nr_fixed;
+
+	random_restart(__LINE__);
+	for (version = 1; version <= 5; version++) {
+		for (nr_pmcs = 1; nr_pmcs <= 8; nr_pmcs++) {
+			for (nr_fixed = 0; nr_fixed <= 4; nr_fixed++)
+				matrix(version, nr_pmcs, nr_fixed);
+		}
+	}
+}
+END_TEST
+
+START_TEST(no_counters)
+{
+	struct model_config config = usual_config(3);
+
+	config.version = 0;
+	ck_assert_int_eq(probe(&config), -ENODEV);
+	config = usual_config(3);
+	config.nr_pmcs = 0;
+	ck_assert_int_eq(probe(&config), -ENODEV);
+}
+END_TEST
+
+START_TEST(no_leaf)
+{
+	struct model_config config = usual_config(3);
+
+	model_init(&config);
+	model.max_leaf = 9;
+	ck_assert_int_eq(perfctr_x86_intel.probe(), -ENODEV);
+	model.max_leaf = 0xa;
+	ck_assert_int_eq(perfctr_x86_intel.probe(), 0);
+	model.pv_guest = true;
+	ck_assert_int_eq(perfctr_x86_intel.probe(), -ENODEV);
+	model.pv_guest = false;
+	model.hybrid = true;
+	ck_assert_int_eq(perfctr_x86_intel.probe(), -ENODEV);
+}
+END_TEST
+
+START_TEST(impossible_widths)
+{
+	static const unsigned int bad[] = { 0, 8, 31, 65, 255 };
+	struct model_config config = usual_config(3);
+
+	config.pmc_width = bad[_i];
+	ck_assert_int_eq(probe(&config), -ENODEV);
+
+	/* Without fixed counters there is something left. */
+	config = usual_config(3);
+	config.fixed_width = bad[_i];
+	ck_assert_int_eq(probe(&config), 0);
+	ck_assert_uint_eq(perfctr_cpu_info.fixed_mask, 0);
+	ck_assert_uint_eq(perfctr_cpu_info.fixed_width, 0);
+	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 4);
+}
+END_TEST
+
+START_TEST(more_than_eight)
+{
+	static const unsigned int numbers[] = { 9, 10, 16, 255 };
+	struct model_config config = usual_config(4);
+
+	config.nr_pmcs = numbers[_i];
+	ck_assert_int_eq(probe(&config), 0);
+	ck_assert_uint_eq(perfctr_cpu_info.pmc_mask, 0xff);
+	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 8 + 3);
+}
+END_TEST
+
+START_TEST(holes)
+{
+	static const struct {
+		unsigned int version, nr_fixed;
+		u32 ecx, mask;
+	} cases[] = {
+		{ 5, 3, 0x0007, 0x0007 },
+		{ 5, 3, 0x0000, 0x0007 },
+		{ 5, 0, 0x0005, 0x0005 },
+		{ 5, 1, 0x8004, 0x8005 },
+		{ 5, 2, 0xffff, 0xffff },
+		{ 4, 2, 0xffff, 0x0003 },	/* no mask before version 5 */
+	};
+	struct model_config config = usual_config(cases[_i].version);
+
+	config.nr_fixed = cases[_i].nr_fixed;
+	config.fixed_mask = cases[_i].ecx;
+	ck_assert_int_eq(probe(&config), 0);
+	ck_assert_uint_eq(perfctr_cpu_info.fixed_mask, cases[_i].mask);
+	check_info(&config);
+}
+END_TEST
+
+/* A hypervisor that passes CPUID on but not the registers. */
+static const u32 promised[] = {
+	0x186, 0x187, 0x189, 0x0c1, 0x0c4, 0x309, 0x30b, 0x38d, 0x38f, 0x390,
+};
+
+START_TEST(promised_but_absent)
+{
+	struct model_config config = usual_config(2);
+
+	ck_assert_int_eq(probe(&config), 0);
+	model.absent_msr = promised[_i];
+	ck_assert_int_eq(perfctr_x86_intel.probe(), -ENODEV);
+}
+END_TEST
+
+/* What is found absent leaves nothing behind for the driver that is used then. */
+START_TEST(rejected_is_forgotten)
+{
+	struct model_config config = usual_config(2);
+
+	config.pmc_width = 32;
+	model_init(&config);
+	model.absent_msr = promised[0];
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	ck_assert_uint_eq(perfctr_cpu_info.cpu_type, VPERFCTR_CPU_GENERIC);
+	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 0);
+	ck_assert_msg(!perfctr_cpu_sampling_ns, "counters that are not used are to be sampled");
+	machine_exit();
+}
+END_TEST
+
+Suite *probe_suite(void)
+{
+	Suite *suite = suite_create("probe");
+	TCase *tc = tcase_create("probe");
+
+	tcase_add_test(tc, versions_counts_widths);
+	tcase_add_test(tc, no_counters);
+	tcase_add_test(tc, no_leaf);
+	tcase_add_loop_test(tc, impossible_widths, 0, 5);
+	tcase_add_loop_test(tc, more_than_eight, 0, 4);
+	tcase_add_loop_test(tc, holes, 0, 6);
+	tcase_add_loop_test(tc, promised_but_absent, 0, ARRAY_SIZE(promised));
+	tcase_add_test(tc, rejected_is_forgotten);
+	suite_add_tcase(suite, tc);
+	return suite;
+}

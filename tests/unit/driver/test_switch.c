@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a context switch writes, which is as little as can be, and what it
+ * leaves for others to see, which is nothing.
+ */
+#include "tests.h"
+#include "thread.h"
+
+#define FIXED(i)	(VPERFCTR_FIXED | (i))
+
+static struct thread a, b;
+
+static const struct work work = { .instructions = 1000, .cycles = 3000 };
+
+static void start(unsigned int version, bool isolate)
+{
+	struct model_config config = usual_config(version);
+
+	machine_start(&config, isolate);
+	thread_init(&a);
+	thread_init(&b);
+}
+
+/* Two general counters from `first` on, and two fixed ones where there are some. */
+static void give(struct thread *t, unsigned int first, u64 event, unsigned int first_fixed)
+{
+	struct perfctr_cpu_control control;
+
+	control_init(&control);
+	control_add(&control, first, USER(event));
+	control_add(&control, first + 1, USER(EV_CYCLES));
+	if (model.config.version >= 2) {
+		control_add(&control, FIXED(first_fixed), FIX_USR);
+		control_add(&control, FIXED(first_fixed + 1), FIX_USR);
+	}
+	thread_control(t, &control, 0);
+}
+
+static void in_and_out(struct thread *t, unsigned int cpu)
+{
+	thread_in(t, cpu);
+	thread_run(t, &work);
+	thread_out(t);
+	thread_check(t);
+	stranger_run(cpu, &work);
+}
+
+/* WRMSRs since this was last called, by register; the rest must be none. */
+static void expect_wrmsrs(unsigned int cpu, unsigned int evntsel, unsigned int fixed_ctrl,
+			  unsigned int global_ctrl)
+{
+	const struct model_cpu *c = &model.cpu[cpu];
+
+	ck_assert_uint_eq(c->wrmsrs[REG_EVNTSEL], evntsel);
+	ck_assert_uint_eq(c->wrmsrs[REG_FIXED_CTRL], fixed_ctrl);
+	ck_assert_uint_eq(c->wrmsrs[REG_GLOBAL_CTRL], global_ctrl);
+	ck_assert_uint_eq(model_wrmsrs(c), evntsel + fixed_ctrl + global_ctrl);
+	model_clear_statistics();
+}
+
+START_TEST(one_state_isolated)
+{
+	unsigned int i;
+
+	start(_i, true);
+	give(&a, 0, EV_INSTRUCTIONS, 0);
+	thread_in(&a, 0);
+	expect_wrmsrs(0, 2, 1, 1);
+	thread_out(&a);
+	expect_wrmsrs(0, 0, 0, 1);
+	for (i = 0; i < 5; i++) {
+		thread_in(&a, 0);
+		expect_wrmsrs(0, 0, 0, 1);
+		thread_out(&a);
+		expect_wrmsrs(0, 0, 0, 1);
+	}
+	machine_stop();
+}
+END_TEST
+
+START_TEST(one_state_not_isolated)
+{
+	unsigned int i;
+
+	start(_i, false);
+	give(&a, 0, EV_INSTRUCTIONS, 0);
+	in_and_out(&a, 0);
+	expect_wrmsrs(0, 2, _i >= 2, _i >= 2);
+	for (i = 0; i < 5; i++)
+		in_and_out(&a, 0);
+	expect_wrmsrs(0, 0, 0, 0);
+	machine_stop();
+}
+END_TEST
+
+/* Version 1 can be stopped by its event selects only. */
+START_TEST(version_1_isolated)
+{
+	unsigned int i;
+
+	start(1, true);
+	give(&a, 0, EV_INSTRUCTIONS, 0);
+	for (i = 0; i < 5; i++) {
+		thread_in(&a, 0);
+		expect_wrmsrs(0, 2, 0, 0);
+		thread_out(&a);
+		expect_wrmsrs(0, 2, 0, 0);
+	}
+	machine_stop();
+}
+END_TEST
+
+/* They share one of the general counters, with another event, and a fixed one. */
+START_TEST(two_states_differ)
+{
+	bool isolate = _i & 1;
+	unsigned int i;
+
+	start(1 + _i / 2, isolate);
+	if (model.config.version < 2 && isolate) {
+		machine_stop();
+		return;		/* all of them, always: see above */
+	}
+	give(&a, 0, EV_INSTRUCTIONS, 0);
+	give(&b, 1, EV_INSTRUCTIONS, 1);
+	in_and_out(&a, 0);
+	in_and_out(&b, 0);
+	model_clear_statistics();
+	for (i = 0; i < 5; i++) {
+		in_and_out(&a, 0);
+		expect_wrmsrs(0, 1, 0, isolate ? 2 : 0);
+		in_and_out(&b, 0);
+		expect_wrmsrs(0, 1, 0, isolate ? 2 : 0);
+	}
+	machine_stop();
+}
+END_TEST
+
+/* Apart, neither disturbs what the other has loaded. */
+START_TEST(two_states_apart)
+{
+	bool isolate = _i & 1;
+	unsigned int i;
+
+	start(2 + _i / 2, isolate);
+	give(&a, 0, EV_INSTRUCTIONS, 0);
+	give(&b, 2, EV_INSTRUCTIONS, 1);
+	in_and_out(&a, 0);
+	in_and_out(&b, 0);
+	model_clear_statistics();
+	for (i = 0; i < 10; i++)
+		in_and_out(i % 2 ? &b : &a, 0);
+	expect_wrmsrs(0, 0, 0, isolate ? 20 : 0);
+	machine_stop();
+}
+END_TEST
+
+/* The same fixed counter in another mode is one write, of the common register. */
+START_TEST(two_states_fixed_modes)
+{
+	struct perfctr_cpu_control control;
+	unsigned int i;
+
+	start(2 + _i, true);
+	for (i = 0; i < 2; i++) {
+		control_init(&control);
+		control_add(&control, FIXED(0), FIX_USR);
+		control_add(&control, FIXED(2), i ? FIX_OS : FIX_USR);
+		thread_control(i ? &b : &a, &control, 0);
+	}
+	in_and_out(&a, 0);
+	model_clear_statistics();
+	for (i = 0; i < 4; i++) {
+		in_and_out(i % 2 ? &a : &b, 0);
+		expect_wrmsrs(0, 0, 1, 2);
+	}
+	machine_stop();
+}
+END_TEST
+
+/* Each CPU remembers by itself. */
+START_TEST(migration)
+{
+	unsigned int i;
+
+	start(_i, true);
+	give(&a, 0, EV_INSTRUCTIONS, 0);
+	in_and_out(&a, 0);
+	expect_wrmsrs(0, 2, 1, 2);
+	in_and_out(&a, 3);
+	expect_wrmsrs(3, 2, 1, 2);
+	for (i = 0; i < 4; i++) {
+		in_and_out(&a, i % 2 ? 3 : 0);
+		expect_wrmsrs(i % 2 ? 3 : 0, 0, 0, 2);
+	}
+	machine_stop();
+}
+END_TEST
+
+/* Another control with the same values is another control, and costs nothing. */
+START_TEST(same_values_again)
+{
+	start(_i, true);
+	give(&a, 0, EV_INSTRUCTIONS, 0);
+	in_and_out(&a, 0);
+	model_clear_statistics();
+	give(&a, 0, EV_INSTRUCTIONS, 0);
+	in_and_out(&a, 0);
+	expect_wrmsrs(0, 0, 0, 2);
+	/* And one with other values is not taken for it. */
+	give(&a, 0, EV_REF_CYCLES, 0);
+	in_and_out(&a, 0);
+	expect_wrmsrs(0, 1, 0, 2);
+	machine_stop();
+}
+END_TEST
+
+/* What is loaded is known by its identity alone: no look at the counters' controls. */
+START_TEST(identity_is_enough)
+{
+	start(_i, true);
+	give(&a, 0, EV_INSTRUCTIONS, 0);
+	in_and_out(&a, 0);
+	a.state.control.ctr[0].evntsel = ~0ULL;
+	a.state.control.regs.fixed_ctrl = ~0ULL;
+	in_and_out(&a, 0);
+	machine_stop();
+}
+END_TEST
+
+START_TEST(tsc_only)
+{
+	struct perfctr_cpu_control control;
+
+	start(1 + _i / 2, _i & 1);
+	control_init(&control);
+	thread_control(&a, &control, 0);
+	in_and_out(&a, 0);
+	thread_in(&a, 0);
+	thread_run(&a, &work);
+	thread_sample(&a);
+	thread_check(&a);
+	expect_wrmsrs(0, 0, 0, 0);
+	ck_assert_uint_eq(model.cpu[0].rdpmcs, 0);
+	machine_stop();
+}
+END_TEST
+
+/* A counter is read once, and by RDPMC. */
+START_TEST(reads)
+{
+	start(_i, true);
+	give(&a, 0, EV_INSTRUCTIONS, 0);
+	thread_in(&a, 0);
+	ck_assert_uint_eq(model.cpu[0].rdpmcs, 4);
+	thread_sample(&a);
+	ck_assert_uint_eq(model.cpu[0].rdpmcs, 8);
+	thread_out(&a);
+	ck_assert_uint_eq(model.cpu[0].rdpmcs, 12);
+	machine_stop();
+}
+END_TEST
+
+/* ---- isolation ---------------------------------------------------------- */
+
+START_TEST(stands_still)
+{
+	struct model_cpu before;
+
+	start(_i, true);
+	give(&a, 0, EV_INSTRUCTIONS, 0);
+	thread_in(&a, 0);
+	thread_run(&a, &work);
+	thread_out(&a);
+	before = model.cpu[0];
+	stranger_run(0, &work);
+	ck_assert_mem_eq(before.pmc, model.cpu[0].pmc, sizeof(before.pmc));
+	ck_assert_mem_eq(before.fixed, model.cpu[0].fixed, sizeof(before.fixed));
+	machine_stop();
+}
+END_TEST
+
+/* A state without counters runs: those of its predecessor do not. */
+START_TEST(stands_still_for_tsc_only)
+{
+	struct perfctr_cpu_control control;
+	u64 before;
+
+	start(_i, true);
+	give(&a, 0, EV_INSTRUCTIONS, 0);
+	control_init(&control);
+	thread_control(&b, &control, 0);
+	in_and_out(&a, 0);
+	before = model.cpu[0].pmc[0];
+	in_and_out(&b, 0);
+	ck_assert_uint_eq(model.cpu[0].pmc[0], before);
+	machine_stop();
+}
+END_TEST
+
+START_TEST(nothing_left_when_watched)
+{
+	unsigned int i;
+
+	start(_i, true);
+	give(&a, 1, EV_INSTRUCTIONS, 0);
+	give(&b, 2, EV_INSTRUCTIONS, 1);
+	fake_watched = true;
+	for (i = 0; i < 10; i++) {
+		unsigned int j;
+
+		in_and_out(i % 2 ? &a : &b, 0);
+		for (j = 0; j < MODEL_MAX_PMCS; j++)
+			ck_assert_uint_eq(model.cpu[0].pmc[j], 0);
+		for (j = 0; j < MODEL_MAX_FIXED; j++)
+			ck_assert_uint_eq(model.cpu[0].fixed[j], 0);
+	}
+	machine_stop();
+}
+END_TEST
+
+/* Only the owner's counters, each once, and only with isolation. */
+START_TEST(clearing_costs)
+{
+	start(2, true);
+	give(&a, 0, EV_INSTRUCTIONS, 0);
+	fake_watched = true;
+	in_and_out(&a, 0);
+	model_clear_statistics();
+	in_and_out(&a, 0);
+	ck_assert_uint_eq(model.cpu[0].wrmsrs[REG_PMC], 2);
+	ck_assert_uint_eq(model.cpu[0].wrmsrs[REG_FIXED_CTR], 2);
+	ck_assert_uint_eq(model_wrmsrs(&model.cpu[0]), 6);
+	machine_stop();
+
+	start(2, false);
+	give(&a, 0, EV_INSTRUCTIONS, 0);
+	in_and_out(&a, 0);
+	model_clear_statistics();
+	in_and_out(&a, 0);
+	expect_wrmsrs(0, 0, 0, 0);
+	machine_stop();
+}
+END_TEST
+
+Suite *switch_suite(void)
+{
+	Suite *suite = suite_create("switch");
+	TCase *writes = tcase_create("writes");
+	TCase *isolation = tcase_create("isolation");
+
+	tcase_add_loop_test(writes, one_state_isolated, 2, 6);
+	tcase_add_loop_test(writes, one_state_not_isolated, 1, 6);
+	tcase_add_test(writes, version_1_isolated);
+	tcase_add_loop_test(writes, two_states_differ, 0, 10);
+	tcase_add_loop_test(writes, two_states_apart, 0, 8);
+	tcase_add_loop_test(writes, two_states_fixed_modes, 0, 4);
+	tcase_add_loop_test(writes, migration, 2, 6);
+	tcase_add_loop_test(writes, same_values_again, 2, 6);
+	tcase_add_loop_test(writes, identity_is_enough, 2, 6);
+	tcase_add_loop_test(writes, tsc_only, 0, 10);
+	tcase_add_loop_test(writes, reads, 2, 6);
+	suite_add_tcase(suite, writes);
+	tcase_add_loop_test(isolation, stands_still, 1, 6);
+	tcase_add_loop_test(isolation, stands_still_for_tsc_only, 1, 6);
+	tcase_add_loop_test(isolation, nothing_left_when_watched, 1, 6);
+	tcase_add_test(isolation, clearing_costs);
+	suite_add_tcase(suite, isolation);
+	return suite;
+}

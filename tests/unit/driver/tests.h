@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TESTS_H
+#define TESTS_H
+
+#include <check.h>
+
+Suite *probe_suite(void);
+Suite *control_suite(void);
+Suite *count_suite(void);
+Suite *switch_suite(void);
+Suite *cpus_suite(void);
+Suite *page_suite(void);
+Suite *generic_suite(void);
+
+#endif /* TESTS_H */

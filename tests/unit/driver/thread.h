@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Threads that own states, and what each of them should have counted.
+ *
+ * Whatever a test is about, each operation here checks what must hold after
+ * every one of its kind: the samplecount, the status, that the registers hold
+ * the control and nothing else, that nothing was written in vain, and with
+ * isolation that nothing counts that should not.
+ */
+#ifndef THREAD_H
+#define THREAD_H
+
+#include "model.h"
+#include "cpu.h"
+
+struct thread {
+	struct perfctr_cpu_state state;
+	struct perfctr_cpu_control control;	/* as asked for */
+	int cpu;				/* -1: it does not run */
+	u64 counted[VPERFCTR_MAX_CTRS];		/* the truth */
+	u64 tsc_counted;
+	union {
+		struct vperfctr_page page;
+		u8 room[sizeof(struct vperfctr_page) +
+			VPERFCTR_MAX_CTRS * sizeof(struct vperfctr_page_ctr)];
+	};
+};
+
+/* A module with that processor and isolation, and the hardware reserved. */
+void machine_start(const struct model_config *config, bool isolate);
+/* Release the hardware, and let the module go. */
+void machine_stop(void);
+void machine_exit(void);	/* the latter alone */
+
+/* Version `version`, and so much of everything that there is something to choose. */
+struct model_config usual_config(unsigned int version);
+struct model_config random_config(unsigned int version);
+
+void thread_init(struct thread *t);
+/* A thread that is not running gets a control, which must be accepted. */
+void thread_control(struct thread *t, const struct perfctr_cpu_control *control, u64 preserve);
+void thread_in(struct thread *t, unsigned int cpu);
+void thread_out(struct thread *t);
+void thread_sample(struct thread *t);
+void thread_run(struct thread *t, const struct work *work);
+/* Sums of a thread that does not run or was just sampled are the truth. */
+void thread_check(const struct thread *t);
+
+/* The CPU works for a thread that has no state. */
+void stranger_run(unsigned int cpu, const struct work *work);
+
+/* Controls, general counter i having evntsel, or fixed counter i a field. */
+void control_init(struct perfctr_cpu_control *control);
+void control_add(struct perfctr_cpu_control *control, u32 map, u64 evntsel);
+/* Anything that the processor can do. */
+void random_control(struct perfctr_cpu_control *control);
+struct work random_work(u64 limit);
+
+#define USER(event)	(SEL_EN | SEL_USR | (event))
+
+#endif /* THREAD_H */
