@@ -115,8 +115,7 @@ void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state);
 
 /*
  * Suspend, resume, sample: called by the owner, or in its interrupts, on its
- * CPU, with preemption disabled, suspend and sample with interrupts disabled
- * as well.  They take no lock and do not sleep.
+ * CPU, with interrupts disabled.  They take no lock and do not sleep.
  *
  *	suspend	stop the counters if they must not run for others; update sums
  *	resume	load the control unless it is loaded; update start values

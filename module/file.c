@@ -103,7 +103,9 @@ static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
 		return -EINVAL;
 	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
 		return -EPERM;
-	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE | VM_MAYEXEC);
+	/* VM_IO, so that madvise cannot take VM_DONTCOPY away. */
+	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP | VM_IO,
+		     VM_MAYWRITE | VM_MAYEXEC);
 
 	/* Now rather than at the first read, which is in somebody's inner loop. */
 	err = vm_insert_page(vma, vma->vm_start, virt_to_page(st->cpu_state.page));

@@ -50,7 +50,7 @@ static enum hrtimer_restart sampling_tick(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* Preemption is disabled.  A timer about to stop by itself counts as stopped. */
+/* Interrupts are disabled. */
 static noinline void start_sampling(void)
 {
 	struct hrtimer *timer = this_cpu_ptr(&sampling_timer);
@@ -114,15 +114,12 @@ static noinline void came_to_forbidden_cpu(struct vperfctr *st)
 /* ---- the counters of current -------------------------------------------- */
 
 /*
- * Start and stop the counters of a state whose owner is current and whose
- * `stop` has just been or will be changed.  Interrupts are disabled, or, for
- * start in a context switch, preemption is: until cpu is set an interrupt
- * takes the counters for stopped, which for the sums is true enough.
+ * Start and stop the counters of a state whose owner is current.  Interrupts
+ * are disabled.
  */
 static __always_inline void start_here(struct vperfctr *st, int cpu)
 {
 	perfctr_cpu_resume(&st->cpu_state);
-	barrier();	/* resumed before an interrupt samples */
 	WRITE_ONCE(st->cpu, cpu);
 	if (unlikely(perfctr_cpu_sampling_ns))
 		start_sampling();
@@ -192,12 +189,17 @@ static void vperfctr_sched_out(struct preempt_notifier *notifier, struct task_st
 		stop_here(st);
 }
 
-/* Interrupts enabled, preemption disabled. */
+/*
+ * Preemption disabled, interrupts enabled: one may have come before, with the
+ * owner as current and its counters not resumed.
+ */
 static void vperfctr_sched_in(struct preempt_notifier *notifier, int cpu)
 {
 	struct vperfctr *st = container_of(notifier, struct vperfctr, notifier);
 
+	local_irq_disable();
 	switch_in(st, cpu);
+	local_irq_enable();
 }
 
 static struct preempt_ops vperfctr_preempt_ops = {

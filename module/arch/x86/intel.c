@@ -78,7 +78,7 @@ struct intel_cpu {
 	u64 global_ctrl;
 	u64 fixed_ctrl;
 	bool ready;			/* the registers are ours */
-	bool running;			/* between resume and suspend */
+	struct perfctr_cpu_state *running; /* resumed here, and uses counters */
 	u64 evntsel[INTEL_MAX_PMC];
 
 	/* perf caches some of its registers: they go back as they were. */
@@ -356,7 +356,7 @@ static void intel_suspend(struct perfctr_cpu_state *state)
 		perfctr_generic_suspend(state);
 		return;
 	}
-	cpu->running = false;
+	cpu->running = NULL;
 	if (perfctr_isolate)
 		stop_counters(cpu, state);
 
@@ -388,9 +388,7 @@ static void intel_resume(struct perfctr_cpu_state *state)
 		perfctr_generic_resume(state);
 		return;
 	}
-	/* From here on a scrub by interrupt leaves the counters alone. */
-	WRITE_ONCE(cpu->running, true);
-	barrier();
+	cpu->running = state;
 	if (perfctr_user_rdpmc()) {
 		cstatus |= VPERFCTR_CSTATUS_RDPMC;
 		perfctr_x86_saw_rdpmc();
@@ -545,9 +543,16 @@ static void intel_cpu_forget(void)
 static void intel_cpu_scrub(void)
 {
 	struct intel_cpu *cpu = this_cpu_ptr(&intel_cpu);
+	struct perfctr_cpu_state *state = cpu->running;
 
-	if (cpu->ready && !cpu->running)
-		clear_counters();
+	if (!cpu->ready)
+		return;
+	/* What is running may have started from what somebody else left. */
+	if (state)
+		intel_suspend(state);
+	clear_counters();
+	if (state)
+		intel_resume(state);
 }
 
 const struct perfctr_x86_driver perfctr_x86_intel = {

@@ -30,8 +30,8 @@ struct perfctr_x86_driver {
 	 * start: save what is to be given back, stop and clear everything
 	 * stop: clear everything, give back what was saved
 	 * forget: the registers were lost, start over
-	 * scrub: between start and stop, clear counters that no thread is
-	 *	using; otherwise do nothing
+	 * scrub: between start and stop, clear all counters, to the harm of
+	 *	nobody's counts; otherwise do nothing
 	 */
 	void (*cpu_start)(void);
 	void (*cpu_stop)(void);
