@@ -220,7 +220,7 @@ static int change_control(struct vperfctr *st, struct change *change)
 		vperfctr_dissolve_family(st);
 		err = vperfctr_apply(st, stop ? op_stop : op_control, change);
 	}
-	/* Not needed; or not needed after all; or the owner ended, and who cleaned up was before us. */
+	/* Not needed (after all); or the owner ended, and who cleaned up was before us. */
 	if (err == -ESRCH || (err ? !had_hardware : !wants_hardware))
 		vperfctr_release_hardware(st);
 	return err;
@@ -241,7 +241,8 @@ int vperfctr_control(struct vperfctr *st, const struct vperfctr_control __user *
 	if (READ_ONCE(st->owner) != current)
 		change.header.flags |= VPERFCTR_CONTROL_NO_AFFINITY;
 
-	mutex_lock(&st->lock);
+	if (mutex_lock_killable(&st->lock))
+		return -EINTR;
 	err = change_control(st, &change);
 	mutex_unlock(&st->lock);
 	if (change.root)
@@ -301,7 +302,8 @@ int vperfctr_unlink(struct vperfctr *st)
 
 	if (err)
 		return err == -ESRCH ? 0 : err;
-	mutex_lock(&st->lock);
+	if (mutex_lock_killable(&st->lock))
+		return -EINTR;
 	vperfctr_dissolve_family(st);
 	err = vperfctr_apply(st, op_unlink, NULL);
 	mutex_unlock(&st->lock);

@@ -148,9 +148,10 @@ static __always_inline void perfctr_cpu_sample(struct perfctr_cpu_state *state)
 
 /*
  * Somebody maps a state's page into `mm`.  With `owner` (the mm is that of the
- * state's owner) its threads may read the counters in user mode from now on,
- * until as many puts have been made.  Without it the mapping only counts as
- * one that could see what counters held.  Called under mmap_lock; may sleep.
+ * state's owner) its threads may read the counters in user mode while the
+ * hardware is reserved, until as many puts have been made.  Without it the
+ * mapping only counts as one that could see what counters held.  NULL: no
+ * memory.  Called under mmap_lock; may sleep.
  */
 struct perfctr_user;
 struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner);

@@ -35,7 +35,8 @@ void vperfctr_inherit(struct vperfctr *parent, struct task_struct *child)
 	struct vperfctr *st;
 	unsigned long flags;
 
-	if (!(parent->flags & VPERFCTR_CONTROL_INHERIT) || parent->stop)
+	if (!(parent->flags & VPERFCTR_CONTROL_INHERIT) || parent->stop ||
+	    test_bit(VPERFCTR_CLOSED, &root->bits))
 		return;
 	/* Not GFP_NOWAIT: that fails when there is merely nothing free at hand. */
 	st = vperfctr_create(parent, GFP_ATOMIC | __GFP_NOWARN);

@@ -33,19 +33,33 @@ static bool vma_owner(const struct vm_area_struct *vma)
 	return (unsigned long)vma->vm_private_data & VMA_OWNER;
 }
 
+/* A reference to the mm's entry for one more mapping.  -ENOMEM: the mapping has none. */
+static int vma_get_user(struct vm_area_struct *vma, bool owner)
+{
+	struct perfctr_user *user = perfctr_cpu_user_get(vma->vm_mm, owner);
+
+	vma->vm_private_data = NULL;
+	if (!user)
+		return -ENOMEM;
+	vma->vm_private_data = (void *)((unsigned long)user | (owner ? VMA_OWNER : 0));
+	return 0;
+}
+
 /*
- * mremap makes a copy and closes the old one.  fork does not get here
- * (VM_DONTCOPY).  The entry exists, as the old mapping holds it: nothing is
- * allocated that could fail.
+ * mremap makes a copy, in the same mm, and closes the old one.  fork is not to
+ * get here (VM_DONTCOPY, and VM_IO so that madvise cannot take that away).
  */
 static void vperfctr_vma_open(struct vm_area_struct *vma)
 {
-	perfctr_cpu_user_get(vma->vm_mm, vma_owner(vma));
+	vma_get_user(vma, vma_owner(vma));
 }
 
 static void vperfctr_vma_close(struct vm_area_struct *vma)
 {
-	perfctr_cpu_user_put(vma_user(vma), vma_owner(vma));
+	struct perfctr_user *user = vma_user(vma);
+
+	if (user)
+		perfctr_cpu_user_put(user, vma_owner(vma));
 }
 
 /* mmap puts the page in place; this is for when madvise takes it out again. */
@@ -94,7 +108,6 @@ static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct vperfctr *st = file->private_data;
 	bool owner = is_owners_mm(st, vma->vm_mm);
-	struct perfctr_user *user;
 	int err;
 
 	/* VM_MAYSHARE is MAP_SHARED; VM_SHARED is taken away from read-only files. */
@@ -103,18 +116,19 @@ static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
 		return -EINVAL;
 	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
 		return -EPERM;
-	/* VM_IO, so that madvise cannot take VM_DONTCOPY away. */
 	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP | VM_IO,
 		     VM_MAYWRITE | VM_MAYEXEC);
 
-	/* Now rather than at the first read, which is in somebody's inner loop. */
-	err = vm_insert_page(vma, vma->vm_start, virt_to_page(st->cpu_state.page));
+	/* First, so that the page shows nothing of strangers when it is seen. */
+	err = vma_get_user(vma, owner);
 	if (err)
 		return err;
-	user = perfctr_cpu_user_get(vma->vm_mm, owner);
-	if (!user)
-		return -ENOMEM;
-	vma->vm_private_data = (void *)((unsigned long)user | (owner ? VMA_OWNER : 0));
+	/* Now rather than at the first read, which is in somebody's inner loop. */
+	err = vm_insert_page(vma, vma->vm_start, virt_to_page(st->cpu_state.page));
+	if (err) {
+		vperfctr_vma_close(vma);
+		return err;
+	}
 	vma->vm_ops = &vperfctr_vm_ops;
 	if (owner)
 		refresh_page(st);

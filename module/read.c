@@ -3,6 +3,7 @@
 #include <linux/irqflags.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include "vperfctr.h"
@@ -84,9 +85,8 @@ static void snapshot_other(struct vperfctr *st, struct vperfctr_snapshot *snap)
 }
 
 /*
- * Sums and status as of now.  The caller is the owner, which alone changes its
- * control and can be stopped for a monitor to change it only elsewhere, or
- * holds st->lock.  May sleep.
+ * Sums and status as of now.  The caller is the owner, whose control nobody
+ * changes while it is in a call, or holds st->lock.  May sleep.
  */
 void vperfctr_snapshot(struct vperfctr *st, struct vperfctr_snapshot *snap)
 {
@@ -96,10 +96,25 @@ void vperfctr_snapshot(struct vperfctr *st, struct vperfctr_snapshot *snap)
 		snapshot_other(st, snap);
 }
 
-static int write_control(const struct vperfctr *st, struct vperfctr_control __user *arg)
+/* What READ shows of a control, copied while it stays. */
+struct control_copy {
+	u32 flags;
+	s32 si_signo;
+	u64 preserve;
+	struct perfctr_cpu_control control;
+};
+
+static void copy_control(const struct vperfctr *st, struct control_copy *copy)
 {
-	const struct perfctr_cpu_control *control = &st->cpu_state.control;
-	unsigned int nrctrs = perfctr_nrctrs(control);
+	copy->flags = st->flags;
+	copy->si_signo = st->si_signo;
+	copy->preserve = st->preserve;
+	copy->control = st->cpu_state.control;
+}
+
+static int write_control(const struct control_copy *copy, struct vperfctr_control __user *arg)
+{
+	const struct perfctr_cpu_control *control = &copy->control;
 	struct vperfctr_control header;
 	u32 size;
 	int err;
@@ -113,32 +128,79 @@ static int write_control(const struct vperfctr *st, struct vperfctr_control __us
 	if (header.ctr_size != sizeof(struct vperfctr_ctr))
 		return -EINVAL;
 	header.size = size;
-	header.flags = st->flags;
+	header.flags = copy->flags;
 	header.tsc_on = control->tsc_on;
 	header.nractrs = control->nractrs;
 	header.nrictrs = control->nrictrs;
-	header.si_signo = st->si_signo;
-	header.preserve = st->preserve;
+	header.si_signo = copy->si_signo;
+	header.preserve = copy->preserve;
 	header.global[0] = control->global[0];
 	header.global[1] = control->global[1];
 	header.reserved = 0;
 	if (copy_to_user(arg, &header, VPERFCTR_CONTROL_SIZE_VER0) ||
-	    clear_user((char __user *)arg + VPERFCTR_CONTROL_SIZE_VER0, size - VPERFCTR_CONTROL_SIZE_VER0))
+	    clear_user((char __user *)arg + VPERFCTR_CONTROL_SIZE_VER0,
+		       size - VPERFCTR_CONTROL_SIZE_VER0))
 		return -EFAULT;
 	if (header.ctr && copy_to_user(u64_to_user_ptr(header.ctr), control->ctr,
-				       nrctrs * sizeof(control->ctr[0])))
+				       perfctr_nrctrs(control) * sizeof(control->ctr[0])))
 		return -EFAULT;
 	return 0;
 }
 
-int vperfctr_read(struct vperfctr *st, struct vperfctr_read __user *arg)
+/* Everything that READ may be asked for, of one moment. */
+struct reading {
+	struct vperfctr_snapshot snap;
+	u64 children[1 + VPERFCTR_MAX_CTRS];
+	u64 children_missed;
+	struct control_copy *control;		/* NULL: not asked for */
+};
+
+/* Nothing is written to user space here: that may wait for user space, for ever. */
+static int take_reading(struct vperfctr *st, struct reading *r)
 {
 	bool own = READ_ONCE(st->owner) == current;
-	u64 children[1 + VPERFCTR_MAX_CTRS];
-	struct vperfctr_snapshot snap;
+
+	if (!own && mutex_lock_killable(&st->lock))
+		return -EINTR;
+	vperfctr_snapshot(st, &r->snap);
+	if (vperfctr_read_family(st, r->children, 1 + r->snap.nrctrs, &r->children_missed))
+		r->snap.status |= VPERFCTR_STATUS_CHILDREN;
+	if (r->control)
+		copy_control(st, r->control);
+	if (!own)
+		mutex_unlock(&st->lock);
+	return 0;
+}
+
+static int write_reading(const struct reading *r, struct vperfctr_read *req,
+			 struct vperfctr_read __user *arg)
+{
+	size_t sums_size = (1 + r->snap.nrctrs) * sizeof(u64);
+
+	if (req->nrctrs < r->snap.nrctrs)
+		return put_user(r->snap.nrctrs, &arg->nrctrs) ? -EFAULT : -EOVERFLOW;
+	if (r->control) {
+		int err = write_control(r->control, u64_to_user_ptr(req->control));
+
+		if (err)
+			return err;
+	}
+	if (req->sums && copy_to_user(u64_to_user_ptr(req->sums), r->snap.sums, sums_size))
+		return -EFAULT;
+	if (req->children &&
+	    copy_to_user(u64_to_user_ptr(req->children), r->children, sums_size))
+		return -EFAULT;
+	req->nrctrs = r->snap.nrctrs;
+	req->status = r->snap.status;
+	req->overflow = 0;
+	req->children_missed = r->children_missed;
+	return copy_to_user(arg, req, offsetof(struct vperfctr_read, sums)) ? -EFAULT : 0;
+}
+
+int vperfctr_read(struct vperfctr *st, struct vperfctr_read __user *arg)
+{
 	struct vperfctr_read req;
-	size_t sums_size;
-	bool more;
+	struct reading r;
 	u32 size;
 	int err;
 
@@ -150,26 +212,15 @@ int vperfctr_read(struct vperfctr *st, struct vperfctr_read __user *arg)
 	if (req.reserved)
 		return -EINVAL;
 
-	if (!own)
-		mutex_lock(&st->lock);
-	vperfctr_snapshot(st, &snap);
-	more = vperfctr_read_family(st, children, 1 + snap.nrctrs, &req.children_missed);
-	if (req.nrctrs < snap.nrctrs)
-		err = put_user(snap.nrctrs, &arg->nrctrs) ? -EFAULT : -EOVERFLOW;
-	if (!err && req.control)
-		err = write_control(st, u64_to_user_ptr(req.control));
-	if (!own)
-		mutex_unlock(&st->lock);
-	if (err)
-		return err;
-
-	sums_size = (1 + snap.nrctrs) * sizeof(u64);
-	if (req.sums && copy_to_user(u64_to_user_ptr(req.sums), snap.sums, sums_size))
-		return -EFAULT;
-	if (req.children && copy_to_user(u64_to_user_ptr(req.children), children, sums_size))
-		return -EFAULT;
-	req.nrctrs = snap.nrctrs;
-	req.status = snap.status | (more ? VPERFCTR_STATUS_CHILDREN : 0);
-	req.overflow = 0;
-	return copy_to_user(arg, &req, offsetof(struct vperfctr_read, sums)) ? -EFAULT : 0;
+	r.control = NULL;
+	if (req.control) {
+		r.control = kmalloc(sizeof(*r.control), GFP_KERNEL);
+		if (!r.control)
+			return -ENOMEM;
+	}
+	err = take_reading(st, &r);
+	if (!err)
+		err = write_reading(&r, &req, arg);
+	kfree(r.control);
+	return err;
 }

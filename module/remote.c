@@ -196,10 +196,13 @@ static int detach_abandoned(void *arg)
 /* A transient state has lost its last descriptor.  May sleep. */
 void vperfctr_detach_abandoned(struct vperfctr *st)
 {
+	struct task_struct *owner = READ_ONCE(st->owner);
 	unsigned long flags;
 	int detached;
 
-	if (READ_ONCE(st->owner) == current) {
+	if (!owner)
+		return;
+	if (owner == current) {
 		local_irq_save(flags);
 		detached = detach_abandoned(st);
 		local_irq_restore(flags);
@@ -210,6 +213,9 @@ void vperfctr_detach_abandoned(struct vperfctr *st)
 		vperfctr_finish_detach(st);
 }
 
+/* All other CPUs stand still for about a microsecond for each. */
+#define DISSOLVE_AT_ONCE	64
+
 struct dissolve {
 	struct vperfctr *root;
 	struct list_head members;
@@ -219,16 +225,22 @@ static int dissolve(void *arg)
 {
 	struct dissolve *d = arg;
 	struct vperfctr *st, *next;
+	unsigned int n = 0;
 
 	/* Detaching takes a member off the list; no lock is needed to look at it here. */
 	list_for_each_entry_safe(st, next, &d->root->family, family) {
+		if (n++ == DISSOLVE_AT_ONCE)
+			break;
 		vperfctr_detach(st, false);
 		list_add(&st->family, &d->members);
 	}
 	return 0;
 }
 
-/* Detach all that inherited a state's control; what they counted is the root's.  May sleep. */
+/*
+ * Detach all that inherited a state's control; what they counted is the root's.
+ * May sleep.
+ */
 void vperfctr_dissolve_family(struct vperfctr *root)
 {
 	struct dissolve d = { .root = root, .members = LIST_HEAD_INIT(d.members) };
@@ -237,9 +249,15 @@ void vperfctr_dissolve_family(struct vperfctr *root)
 	/* A member's link is not empty either, but no family of its own. */
 	if (root->root || list_empty(&root->family))
 		return;
-	stop_machine(dissolve, &d, NULL);
-	list_for_each_entry_safe(st, next, &d.members, family) {
-		list_del_init(&st->family);
-		vperfctr_finish_detach(st);
-	}
+	/* So that this ends, however fast members fork. */
+	set_bit(VPERFCTR_CLOSED, &root->bits);
+	do {
+		stop_machine(dissolve, &d, NULL);
+		list_for_each_entry_safe(st, next, &d.members, family) {
+			list_del_init(&st->family);
+			vperfctr_finish_detach(st);
+		}
+		cond_resched();
+	} while (!list_empty(&root->family));
+	clear_bit(VPERFCTR_CLOSED, &root->bits);
 }

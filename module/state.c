@@ -207,9 +207,7 @@ void vperfctr_put(struct vperfctr *st)
 
 int vperfctr_state_init(void)
 {
-	/* READ copies the control out of it. */
-	vperfctr_cache = KMEM_CACHE_USERCOPY(vperfctr, SLAB_ACCOUNT | SLAB_HWCACHE_ALIGN,
-					     cpu_state.control.ctr);
+	vperfctr_cache = KMEM_CACHE(vperfctr, SLAB_ACCOUNT | SLAB_HWCACHE_ALIGN);
 	return vperfctr_cache ? 0 : -ENOMEM;
 }
 

@@ -15,6 +15,7 @@
 #include <linux/irqflags.h>
 #include <linux/poll.h>
 #include <linux/sched.h>
+#include <linux/sched/coredump.h>
 #include <linux/sched/signal.h>
 #include <linux/smp.h>
 #include <linux/syscore_ops.h>
@@ -319,15 +320,16 @@ static struct syscore_ops syscore_ops = {
 
 /*
  * Is this a program whose instructions the caller must not watch?  The same
- * question as ptrace's and core dumps': what begin_new_exec() makes
- * undumpable.
+ * question as ptrace's and core dumps', but for the fs.suid_dumpable that an
+ * administrator may have set.
  */
 static bool is_privileged_exec(const struct linux_binprm *bprm)
 {
 	const struct cred *cred = current_cred();
 
 	return bprm->secureexec || (bprm->interp_flags & BINPRM_FLAGS_ENFORCE_NONDUMP) ||
-	       !uid_eq(cred->euid, cred->uid) || !gid_eq(cred->egid, cred->gid);
+	       !uid_eq(cred->euid, cred->uid) || !gid_eq(cred->egid, cred->gid) ||
+	       get_dumpable(current->mm) != SUID_DUMP_USER;
 }
 
 static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,

@@ -40,6 +40,7 @@ struct vperfctr_account;
 #define VPERFCTR_TRANSIENT	1	/* is detached when its last descriptor closes */
 #define VPERFCTR_FORBIDDEN	2	/* did not count everything: forbidden CPU */
 #define VPERFCTR_PRIVILEGED	3	/* was detached by a privileged exec */
+#define VPERFCTR_CLOSED		4	/* its family is being dissolved, takes no more members */
 
 /*
  * The state of one thread.

@@ -30,7 +30,8 @@
  * zero; one that knows a smaller structure fails with E2BIG unless what it
  * does not know is zero.  Reserved fields and unknown flags must be zero.
  * User addresses are passed as 64-bit integers.  The ioctl numbers therefore
- * carry no size.
+ * carry no size.  A caller that is killed while it waits gets EINTR, not that
+ * it could tell.
  *
  * Errors that any call may return, not repeated below:
  *
@@ -182,7 +183,8 @@ struct vperfctr_open {
  *	EPERM	the caller is neither the owner nor the owner's monitor
  *
  * A monitor's owner may be woken by SIGKILL at any time: the call is then made
- * or returns an error, and nothing else comes of it.
+ * or returns an error, and nothing comes of it but that CONTROL and UNLINK may
+ * already have ended the counting of the owner's descendants.
  */
 
 /*
@@ -300,6 +302,7 @@ struct vperfctr_control {
  *
  *	EOVERFLOW  nrctrs was too small; it has been set to what is needed
  *	EINVAL	(also) the control asked for has a wrong size or ctr_size
+ *	ENOMEM	the control is asked for
  */
 #define VPERFCTR_READ		_IO(0xD0, 17)
 
@@ -364,8 +367,9 @@ struct vperfctr_read {
  *	EACCES, EPERM	PROT_WRITE or PROT_EXEC
  *
  * A mapping by the owner's process lets that process (all of its threads, but
- * not the children of a fork) execute RDPMC, until it is unmapped.  It does
- * not survive exec and is not inherited.
+ * not the children of a fork) execute RDPMC, until it is unmapped, and while
+ * some state has a control with counters.  It does not survive exec and is not
+ * inherited.
  *
  * Reading counter i by the owner:
  *
@@ -395,7 +399,7 @@ struct vperfctr_read {
 struct vperfctr_page_ctr {
 	__u32 map;		/* what RDPMC takes */
 	__u32 reserved;
-	__u64 start;		/* the counter when it was last resumed or sampled */
+	__u64 start;		/* the counter when last resumed or sampled; 0 if suspended since */
 	__u64 sum;		/* what was counted until then */
 };
 

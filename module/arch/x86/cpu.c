@@ -59,8 +59,9 @@ static void scrub_here(void *unused)
 }
 
 /*
- * Both run on the CPU concerned while no user thread can: before scheduling
- * becomes active on a CPU that comes, and after it ceased on one that goes.
+ * Both run on the CPU concerned: before it becomes active for user threads,
+ * and when it is no longer.  One that is still pushed off a CPU that goes may
+ * load its control once more; that is counted right, and start clears it.
  */
 static int online_here(unsigned int cpu)
 {
@@ -101,6 +102,7 @@ int perfctr_cpu_reserve(void)
 		reserved = true;
 		if (driver->cpu_start)
 			on_each_cpu(start_here, NULL, 1);
+		perfctr_x86_users_allow();
 	}
 	cpus_read_unlock();
 	return err;
@@ -109,6 +111,7 @@ int perfctr_cpu_reserve(void)
 void perfctr_cpu_release(void)
 {
 	cpus_read_lock();
+	perfctr_x86_users_forbid();
 	reserved = false;
 	if (driver->cpu_stop)
 		on_each_cpu(stop_here, NULL, 1);

@@ -367,6 +367,7 @@ static void intel_suspend(struct perfctr_cpu_state *state)
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 
 		ctr->sum += (perfctr_rdpmc(ctr->map) - ctr->start) & page->mask;
+		ctr->start = 0;	/* it tells what the counter held for others before */
 	}
 	perfctr_page_end(page);
 

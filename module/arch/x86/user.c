@@ -3,11 +3,12 @@
  * User-mode RDPMC, by process, and who could watch a stranger's counters.
  *
  * CR4.PCE follows mm->context.perf_rdpmc_allowed: the kernel sets and clears
- * it when it switches to an mm from a different one.  We raise that count for
- * an mm whose thread has mapped its own state, and pass the change on to the
- * CPUs that have the mm loaded now, as perf does for its mappings.  Where an
- * administrator forbade RDPMC (the "rdpmc" attribute of the cpu PMU in sysfs
- * is 0), the next switch takes the bit away again, and the page says so.
+ * it when it switches to an mm from a different one.  While the hardware is
+ * ours, we raise that count for an mm whose thread has mapped its own state,
+ * and pass the change on to the CPUs that have the mm loaded now, as perf does
+ * for its mappings.  Where an administrator forbade RDPMC (the "rdpmc"
+ * attribute of the cpu PMU in sysfs is 0), the next switch from a different mm
+ * takes the bit away again, and the page says so.
  */
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -31,6 +32,9 @@ struct perfctr_user {
 
 static LIST_HEAD(users);
 static DEFINE_MUTEX(users_mutex);	/* nests in mmap_lock */
+
+/* The hardware is ours: those that have own states may RDPMC. */
+static bool allowing;
 
 /* Length of the list, for those who may not take the mutex. */
 static unsigned int nr_users;
@@ -84,6 +88,24 @@ bool perfctr_x86_watched(void)
 	return READ_ONCE(nr_users) > (mm && rdpmc_allowed(mm) ? 1 : 0);
 }
 
+/* An mm on the list lives as long as users_mutex is held. */
+static void allow(struct mm_struct *mm)
+{
+	atomic_inc(&mm->context.perf_rdpmc_allowed);
+	on_each_cpu_mask(mm_cpumask(mm), set_pce, mm, 1);
+}
+
+static void forbid(struct mm_struct *mm)
+{
+	bool always = READ_ONCE(rdpmc_always);
+
+	if (!atomic_dec_and_test(&mm->context.perf_rdpmc_allowed) || always)
+		return;
+	on_each_cpu_mask(mm_cpumask(mm), clear_pce, mm, 1);
+	/* A thread that was resumed in between took what was left for rdpmc=2. */
+	WRITE_ONCE(rdpmc_always, false);
+}
+
 struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner)
 {
 	struct perfctr_user *user;
@@ -113,10 +135,8 @@ struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner)
 		perfctr_x86_scrub();
 found:
 	user->maps++;
-	if (owner && !user->own++) {
-		atomic_inc(&mm->context.perf_rdpmc_allowed);
-		on_each_cpu_mask(mm_cpumask(mm), set_pce, mm, 1);
-	}
+	if (owner && !user->own++ && allowing)
+		allow(mm);
 out:
 	mutex_unlock(&users_mutex);
 	return user;
@@ -124,17 +144,39 @@ out:
 
 void perfctr_cpu_user_put(struct perfctr_user *user, bool owner)
 {
-	struct mm_struct *mm = user->mm;
-
 	mutex_lock(&users_mutex);
-	if (owner && !--user->own &&
-	    atomic_dec_and_test(&mm->context.perf_rdpmc_allowed) &&
-	    !READ_ONCE(rdpmc_always))
-		on_each_cpu_mask(mm_cpumask(mm), clear_pce, mm, 1);
+	if (owner && !--user->own && allowing)
+		forbid(user->mm);
 	if (!--user->maps) {
 		list_del(&user->list);
 		WRITE_ONCE(nr_users, nr_users - 1);
 		kfree(user);
+	}
+	mutex_unlock(&users_mutex);
+}
+
+void perfctr_x86_users_allow(void)
+{
+	struct perfctr_user *user;
+
+	mutex_lock(&users_mutex);
+	allowing = true;
+	list_for_each_entry(user, &users, list) {
+		if (user->own)
+			allow(user->mm);
+	}
+	mutex_unlock(&users_mutex);
+}
+
+void perfctr_x86_users_forbid(void)
+{
+	struct perfctr_user *user;
+
+	mutex_lock(&users_mutex);
+	allowing = false;
+	list_for_each_entry(user, &users, list) {
+		if (user->own)
+			forbid(user->mm);
 	}
 	mutex_unlock(&users_mutex);
 }

@@ -51,6 +51,13 @@ void perfctr_x86_scrub(void);
  */
 bool perfctr_x86_watched(void);
 
+/*
+ * user.c: while the hardware is not ours nobody has RDPMC because of us: it
+ * would show what perf counts.  Both may sleep; users are scrubbed for before.
+ */
+void perfctr_x86_users_allow(void);
+void perfctr_x86_users_forbid(void);
+
 /* user.c: CR4.PCE was found set; in the owner's context, preemption disabled. */
 void perfctr_x86_saw_rdpmc(void);
 

@@ -26,6 +26,21 @@ void perfctr_x86_saw_rdpmc(void)
 	fake_saw_rdpmc++;
 }
 
+/* User-mode RDPMC is to be had only between these two. */
+static bool users_allowed;
+
+void perfctr_x86_users_allow(void)
+{
+	require(!users_allowed, "RDPMC is allowed twice");
+	users_allowed = true;
+}
+
+void perfctr_x86_users_forbid(void)
+{
+	require(users_allowed, "RDPMC is forbidden twice");
+	users_allowed = false;
+}
+
 unsigned int fake_bad_index(void)
 {
 	require(false, "an index went through array_index_nospec() unchecked");
@@ -195,6 +210,7 @@ static bool reserve(struct fake_reservation *r, unsigned int index)
 
 static void release(struct fake_reservation *r, unsigned int index)
 {
+	require(!users_allowed, "RDPMC outlives the reservation");
 	require(index < RESERVABLE && (r->ours & BIT_ULL(index)),
 		"register %u was released and not reserved", index);
 	r->ours &= ~BIT_ULL(index);
@@ -225,4 +241,5 @@ void fake_check_unloadable(void)
 	require(!hotplug.startup && !hotplug.teardown, "a hotplug state is left behind");
 	require(!hotplug_lock, "cpus_read_lock() is left locked");
 	require(!fake_pmcs.ours && !fake_evntsels.ours, "registers are left reserved");
+	require(!users_allowed, "RDPMC is left allowed");
 }
