@@ -57,9 +57,9 @@ static int new_handle(struct vperfctr **v, int fd, int map)
 	return 0;
 }
 
-static int open_state(unsigned int flags)
+static int open_state(pid_t tid, unsigned int flags)
 {
-	struct vperfctr_open arg = { .size = sizeof(arg), .flags = flags };
+	struct vperfctr_open arg = { .size = sizeof(arg), .tid = tid, .flags = flags };
 	struct vperfctr_info info;
 	int dev, ret;
 
@@ -73,12 +73,12 @@ static int open_state(unsigned int flags)
 	return ret;
 }
 
-int vperfctr_open(struct vperfctr **v, unsigned int flags)
+static int open_handle(struct vperfctr **v, pid_t tid, unsigned int flags)
 {
 	int fd, err;
 
 	*v = NULL;
-	fd = open_state(flags & ~VPERFCTR_OPEN_NOMAP);
+	fd = open_state(tid, flags & ~VPERFCTR_OPEN_NOMAP);
 	if (fd < 0)
 		return fd;
 	err = new_handle(v, fd, !(flags & VPERFCTR_OPEN_NOMAP));
@@ -89,6 +89,17 @@ int vperfctr_open(struct vperfctr **v, unsigned int flags)
 		close(fd);
 	}
 	return err;
+}
+
+int vperfctr_open(struct vperfctr **v, unsigned int flags)
+{
+	return open_handle(v, 0, flags);
+}
+
+/* The page tells nobody but the owner more than READ does. */
+int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags)
+{
+	return open_handle(v, tid, flags | VPERFCTR_OPEN_NOMAP);
 }
 
 int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags)

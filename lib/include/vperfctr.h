@@ -30,7 +30,10 @@
  *
  * Threads: a handle from vperfctr_open() belongs to the thread that opened it,
  * as the state behind it does; no other thread may use it.  A read by another
- * thread is not detected, and gives that thread's idea of the counters.  In
+ * thread is not detected, and gives that thread's idea of the counters.  One
+ * from vperfctr_open_tid(), or from vperfctr_open_fd() without mapping, can be
+ * read by any thread, several at a time; to change the state is for the thread
+ * that has the owner stopped under ptrace.  In
  * the child of a fork nothing but vperfctr_close() may be done with a handle
  * of the parent; in the child of a vfork not even that.  A read, or any other
  * call, may be made in a signal handler that interrupts the same, except that
@@ -45,6 +48,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 #include <linux/vperfctr.h>
 
 /* Of this header, and of the library that came with it. */
@@ -119,6 +123,10 @@ int vperfctr_cpus_forbidden(struct vperfctr_cpu_mask **mask);
  * system call.  flags:
  *
  *	VPERFCTR_OPEN_CREAT	make the state; it counts nothing yet
+ *	VPERFCTR_OPEN_TRANSIENT	with CREAT: unlink it when its last descriptor is
+ *				closed, whoever has that
+ *	VPERFCTR_OPEN_KEEP	with CREAT: let it live on with its thread; that
+ *				is what happens without either, too
  *	VPERFCTR_OPEN_NOCLOEXEC	keep the descriptor open across exec
  *	VPERFCTR_OPEN_NOMAP	do not map the page: the process gets no RDPMC
  *				by this, and every read is a system call
@@ -128,10 +136,31 @@ int vperfctr_cpus_forbidden(struct vperfctr_cpu_mask **mask);
  *	-EEXIST	VPERFCTR_OPEN_CREAT, and the thread has a state
  *	-ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has none
  *	-ENODEV, -EACCES, -EPERM, -EPROTONOSUPPORT	as vperfctr_info()
- *	-EINVAL	an unknown flag
+ *	-EAGAIN	the user has as many states as the module allows
+ *	-EINVAL	an unknown flag; TRANSIENT or KEEP without CREAT, or both
  *	-ENOMEM, -EMFILE, -ENFILE
  */
 int vperfctr_open(struct vperfctr **v, unsigned int flags);
+
+/*
+ * For monitors: open the state of the thread with this id, which the calling
+ * thread must have stopped under ptrace (PTRACE_SEIZE and PTRACE_INTERRUPT, for
+ * one), or make one for it.  The page is not mapped.  As long as the thread is
+ * stopped so, the handle is good for all calls, and what is controlled starts
+ * when the thread goes on; at other times it is good for reading.  Flags as
+ * vperfctr_open(), except that with VPERFCTR_OPEN_CREAT the state is unlinked
+ * when its last descriptor is closed unless VPERFCTR_OPEN_KEEP is given.
+ *
+ * Children's sums, and how complete all sums are: vperfctr_read_state().
+ *
+ * Errors; *v is then NULL, and no state has been made:
+ *
+ *	-ESRCH	there is no such thread, or it is ending
+ *	-EPERM	(also) it is not stopped under the caller's ptrace, perhaps no
+ *		longer: SIGKILL wakes it at any time
+ *	any of vperfctr_open(), about that thread
+ */
+int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
 
 /*
  * A handle for a state's descriptor, which may have come from another process
@@ -156,23 +185,26 @@ int vperfctr_fd(const struct vperfctr *v);
 
 /*
  * Give the handle up; NULL is nothing to do.  The state lives on with its
- * thread, counting: see vperfctr_unlink().  When the last mapping of its page
+ * thread, counting, unless this was the last descriptor of one that is
+ * transient: see vperfctr_unlink().  When the last mapping of its page
  * in a process goes, so does the right of that process to RDPMC.
  */
 void vperfctr_close(struct vperfctr *v);
 
-/* ---- control: the owner's calls ----------------------------------------- */
+/* ---- control: for the owner, or the owner's monitor ---------------------- */
 
 /*
  * Each returns, besides what is listed with it:
  *
  *	-ESRCH	the state has been unlinked, or its thread has ended
- *	-EPERM	the caller is not the thread that the state belongs to
+ *	-EPERM	the caller is neither the thread that the state belongs to, nor
+ *		one that has it stopped under ptrace
  */
 
 /*
  * Say what to count and start, as VPERFCTR_CONTROL.  Nothing changes when it
- * fails.  vperfctr_control_init() fills in what is the same in all controls.
+ * fails.  vperfctr_control_init() fills in what is the same in all controls;
+ * control->flags is for VPERFCTR_CONTROL_INHERIT and others.
  *
  *	-EINVAL	the control is not valid for this processor: see
  *		VPERFCTR_CONTROL in <linux/vperfctr.h> for the list
@@ -199,8 +231,9 @@ int vperfctr_resume(struct vperfctr *v);
 
 /*
  * Stop, and take the state from its thread, which may then open a new one.
- * The handle remains good for reading.  No error if it has no thread any more,
- * but -EPERM if the thread is another.
+ * The handle remains good for reading.  What living descendants have counted
+ * until now is then in the children's sums.  No error if the state has no
+ * thread any more, but -EPERM if the thread is another's.
  */
 int vperfctr_unlink(struct vperfctr *v);
 
@@ -240,7 +273,9 @@ VPERFCTR_INLINE unsigned int vperfctr_control_add(struct vperfctr_control *contr
 /*
  * VPERFCTR_READ: sums, children's sums, status and control, each as wanted;
  * any holder of the descriptor may.  read->size is set here, the rest by the
- * caller; unused fields must be zero.
+ * caller; unused fields must be zero.  With VPERFCTR_CONTROL_INHERIT the sums
+ * of all are complete if read->children_missed is 0 and read->status has none
+ * of VPERFCTR_STATUS_CHILDREN, _FORBIDDEN and _PRIVILEGED.
  *
  *	-EOVERFLOW  read->nrctrs was too small, and is what is needed now;
  *		nothing else has been written

@@ -2,6 +2,7 @@
 /* Messages: what was wrong, and what to do about it, in one line. */
 #include <errno.h>
 #include <stdarg.h>
+#include <unistd.h>
 
 #include "perfex.h"
 
@@ -27,35 +28,50 @@ int fail_device(struct error *e, int err)
 		return fail_with(e, "you are not permitted to open /dev/vperfctr here: if this is a container, it must be given the device");
 	case -EPROTONOSUPPORT:
 		return fail_with(e, "the vperfctr module has another interface version than this perfex (see perfex -i): install the two from the same release, and reload the module");
+	case -EAGAIN:
+		return fail_with(e, "there is no room for more counters of this user: the module's parameter max_states_per_user can be raised (/sys/module/vperfctr/parameters)");
 	default:
 		return fail_with(e, "cannot use /dev/vperfctr: %s", strerror(-err));
 	}
 }
 
-static bool watchdog_is_on(const char *file)
+/* The number in a file; 0 if there is none. */
+static int read_number(const char *file)
 {
 	FILE *f = fopen(file, "re");
-	int on = 0;
+	int n = 0;
 
 	if (!f)
-		return false;
-	if (fscanf(f, "%d", &on) != 1)
-		on = 0;
+		return 0;
+	if (fscanf(f, "%d", &n) != 1)
+		n = 0;
 	fclose(f);
-	return on == 1;
+	return n;
 }
 
-int fail_control(struct error *e, int err, bool aux, const char *watchdog)
+static bool uses_aux(const struct vperfctr_control *control)
+{
+	const struct vperfctr_ctr *ctr = (const struct vperfctr_ctr *)(uintptr_t)control->ctr;
+	unsigned int i;
+
+	for (i = 0; i < control->nractrs; i++)
+		if (ctr[i].aux)
+			return true;
+	return false;
+}
+
+int fail_control(struct error *e, int err, const struct vperfctr_control *control,
+		 const char *watchdog)
 {
 	switch (err) {
 	case -EBUSY:
-		if (watchdog_is_on(watchdog))
+		if (read_number(watchdog) == 1)
 			return fail_with(e, "the NMI watchdog holds the counters: sysctl kernel.nmi_watchdog=0");
 		return fail_with(e, "perf_event holds the counters: end the perf sessions (or other users of them) first");
 	case -EPERM:
 		return fail_kernel_mode(e, NULL);
 	case -EINVAL:
-		if (aux)
+		if (uses_aux(control))
 			return fail_with(e, "this processor, or the module's driver for it, has no use for the second register that one of the events needs (see perfex -v): leave that event out");
 		return fail_with(e, "the processor cannot count these events as asked for: check raw codes and event attributes (see perfex -v)");
 	default:
@@ -67,6 +83,58 @@ int fail_kernel_mode(struct error *e, const char *event)
 {
 	return fail_with(e, "%s%skernel mode may be counted only with CAP_PERFMON: count user mode with ':u'",
 		    event ? event : "", event ? ": " : "");
+}
+
+int fail_open_thread(struct error *e, int err, pid_t tid)
+{
+	switch (err) {
+	case -EEXIST:
+		return fail_with(e, "thread %d has counters already, by its own program or another perfex: end that first",
+				 (int)tid);
+	case -EMFILE:
+		return fail_with(e, "there are too many threads for one perfex, which needs a file descriptor for each: raise the hard limit (ulimit -Hn)");
+	default:
+		return fail_device(e, err);
+	}
+}
+
+static int fail_trace_eperm(struct error *e, pid_t tid, const char *proc)
+{
+	char path[128];
+	pid_t tracer;
+	bool ended;
+	int yama;
+
+	tracer = trace_look_up(tid, proc, &ended);
+	if (tracer)
+		return fail_with(e, "thread %d is traced by process %d already (a debugger?): end that first",
+				 (int)tid, (int)tracer);
+	snprintf(path, sizeof(path), "%s/sys/kernel/yama/ptrace_scope", proc);
+	yama = read_number(path);
+	if (yama >= 3)
+		return fail_with(e, "you may not attach to %d: kernel.yama.ptrace_scope is 3, which only booting changes",
+				 (int)tid);
+	if (yama && geteuid())
+		return fail_with(e, "you may not attach to %d, as kernel.yama.ptrace_scope is %d: use sudo%s",
+				 (int)tid, yama,
+				 yama == 1 ? ", or sysctl kernel.yama.ptrace_scope=0" : "");
+	return fail_with(e, "you may not attach to %d, which is another user's, has more privileges than you, or is the kernel's own: %s",
+			 (int)tid, geteuid() ? "use sudo" : "CAP_SYS_PTRACE is needed");
+}
+
+int fail_trace(struct error *e, int err, pid_t tid, const char *proc)
+{
+	switch (err) {
+	case -ESRCH:
+		return fail_with(e, "there is no process or thread %d (any more)", (int)tid);
+	case -EPERM:
+		return fail_trace_eperm(e, tid, proc);
+	case -ETIMEDOUT:
+		return fail_with(e, "thread %d does not stop: it waits for a device, or for a child after vfork; try again later",
+				 (int)tid);
+	default:
+		return fail_with(e, "cannot attach to %d: %s", (int)tid, strerror(-err));
+	}
 }
 
 int fail_exec(struct error *e, int err, const char *command)

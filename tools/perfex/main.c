@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* perfex: options. */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "perfex.h"
@@ -12,7 +14,9 @@ struct options {
 	const char *specs[MAX_SPECS];
 	unsigned int nrspecs;
 	const char *output;
-	bool info, verbose;
+	bool info, verbose, no_inherit;
+	struct targets targets;
+	double timeout;
 	char **command;
 };
 
@@ -20,14 +24,23 @@ static void usage(FILE *f)
 {
 	unsigned int i;
 
-	fputs("Usage: perfex [-v] [-e EVENT[,EVENT]...]... [-o FILE] [--] COMMAND [ARGUMENT]...\n"
+	fputs("Usage: perfex [OPTION]... [--] COMMAND [ARGUMENT]...\n"
+	      "       perfex [OPTION]... -p PID[,PID]... [--timeout=SECONDS | [--] COMMAND...]\n"
+	      "       perfex [OPTION]... -t TID[,TID]... [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex -i\n"
-	      "Run COMMAND and print exact counts of what its first thread did.\n"
+	      "Run COMMAND, and print exact counts of what it and all that it started did;\n"
+	      "or count what runs already, until it ends, you press Ctrl-C, the time is over, or\n"
+	      "COMMAND, which is not counted then, has ended.\n"
 	      "\n"
 	      "  -e, --event=EVENT   count EVENT; may be repeated, or hold several with commas\n"
+	      "  -p, --pid=PID       count all threads of a running process\n"
+	      "  -t, --tid=TID       count a running thread\n"
+	      "      --timeout=SECONDS  count for so long (with -p and -t; 0.5 is half a second)\n"
+	      "      --no-inherit    do not count threads and processes that are started\n"
 	      "  -o, --output=FILE   print to FILE, not to standard error\n"
 	      "  -i, --info          show what the module found, and exit\n"
-	      "  -v, --verbose       also print which counter each event got, and its control\n"
+	      "  -v, --verbose       also print which counter each event got, and its control,\n"
+	      "                      and the parts of each sum: threads, what they started\n"
 	      "  -h, --help          show this, and exit\n"
 	      "  -V, --version       show the version, and exit\n"
 	      "\n"
@@ -48,8 +61,9 @@ static void usage(FILE *f)
 	      "There is no multiplexing: what does not fit the counters is refused.\n"
 	      "Without -e the generic events that the processor has are counted, as many as fit.\n"
 	      "\n"
-	      "Exit status: COMMAND's; 128+N if signal N ended it; 127 if it was not found;\n"
-	      "126 if it cannot be executed; 125 if perfex itself failed or was misused.\n", f);
+	      "Exit status: COMMAND's, or 0 without; 128+N if signal N ended it; 127 if it was not\n"
+	      "found; 126 if it cannot be executed; 125 if perfex itself failed or was misused,\n"
+	      "or if not all was counted.\n", f);
 }
 
 static int fail_usage(struct error *e, const char *what)
@@ -57,11 +71,63 @@ static int fail_usage(struct error *e, const char *what)
 	return fail_with(e, "%s: see perfex --help", what);
 }
 
+/* "123,456" */
+static int parse_ids(struct targets *targets, const char *arg, bool process, struct error *e)
+{
+	const char *p = arg;
+	char *end;
+	long id;
+
+	for (;; p = end + 1) {
+		errno = 0;
+		id = strtol(p, &end, 10);
+		if (!isdigit((unsigned char)*p) || (*end && *end != ',') || errno ||
+		    id <= 0 || id > INT_MAX)
+			return fail_with(e, "'%s' is no list of %s ids: see perfex --help", arg,
+					 process ? "process" : "thread");
+		if (targets->nr == MAX_TARGETS)
+			return fail_usage(e, "too many -p and -t");
+		targets->target[targets->nr++] = (struct target){ (pid_t)id, process };
+		if (!*end)
+			return 0;
+	}
+}
+
+static int parse_timeout(double *timeout, const char *arg, struct error *e)
+{
+	char *end;
+
+	*timeout = strtod(arg, &end);
+	if (!*arg || *end || strspn(arg, "0123456789.") != strlen(arg) || *timeout > 1e9)
+		return fail_with(e, "'%s' is no number of seconds: see perfex --help", arg);
+	return 0;
+}
+
+static int check_options(const struct options *o, struct error *e)
+{
+	if (o->info)
+		return 0;
+	if (o->timeout >= 0 && !o->targets.nr)
+		return fail_usage(e, "--timeout is for -p and -t");
+	if (o->timeout >= 0 && *o->command)
+		return fail_usage(e, "either --timeout or a command says how long to count");
+	if (!o->targets.nr && !*o->command)
+		return fail_usage(e, "there is no command to run");
+	return 0;
+}
+
+/* Long options without a letter */
+enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT };
+
 /* 0: go on; 1: done, exit successfully; -1: *e */
 static int parse_options(int argc, char **argv, struct options *o, struct error *e)
 {
 	static const struct option longs[] = {
 		{ "event", required_argument, NULL, 'e' },
+		{ "pid", required_argument, NULL, 'p' },
+		{ "tid", required_argument, NULL, 't' },
+		{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+		{ "no-inherit", no_argument, NULL, OPT_NO_INHERIT },
 		{ "output", required_argument, NULL, 'o' },
 		{ "info", no_argument, NULL, 'i' },
 		{ "verbose", no_argument, NULL, 'v' },
@@ -72,12 +138,24 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 	int c;
 
 	/* '+': the command's options are its own.  ':': the messages are ours. */
-	while ((c = getopt_long(argc, argv, "+:e:o:ivhV", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:e:p:t:o:ivhV", longs, NULL)) != -1) {
 		switch (c) {
 		case 'e':
 			if (o->nrspecs == MAX_SPECS)
 				return fail_usage(e, "too many -e options");
 			o->specs[o->nrspecs++] = optarg;
+			break;
+		case 'p':
+		case 't':
+			if (parse_ids(&o->targets, optarg, c == 'p', e))
+				return -1;
+			break;
+		case OPT_TIMEOUT:
+			if (parse_timeout(&o->timeout, optarg, e))
+				return -1;
+			break;
+		case OPT_NO_INHERIT:
+			o->no_inherit = true;
 			break;
 		case 'o':
 			o->output = optarg;
@@ -95,9 +173,15 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 			puts("perfex " VPERFCTR_VERSION);
 			return 1;
 		case ':':
+			if (optopt >= OPT_TIMEOUT)
+				return fail_with(e, "option '%s' needs an argument: see perfex --help",
+						 argv[optind - 1]);
 			return fail_with(e, "option -%c needs an argument: see perfex --help", optopt);
 		default:
 			/* optopt is 0 for a long one; optind may not be past a short one. */
+			if (optopt >= OPT_TIMEOUT)
+				return fail_with(e, "option '%s' takes no argument: see perfex --help",
+						 argv[optind - 1]);
 			if (optopt)
 				return fail_with(e, "unknown option -%c: see perfex --help", optopt);
 			return fail_with(e, "unknown option '%s': see perfex --help",
@@ -105,9 +189,7 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 		}
 	}
 	o->command = argv + optind;
-	if (!o->info && !*o->command)
-		return fail_usage(e, "there is no command to run");
-	return 0;
+	return check_options(o, e);
 }
 
 static int choose_events(const struct options *o, const struct vperfctr_info *info,
@@ -124,6 +206,31 @@ static int choose_events(const struct options *o, const struct vperfctr_info *in
 	return assign(events, info, ctr, e);
 }
 
+/* For "Counts of ...": the command, or the processes and threads; allocated. */
+static char *describe(const struct options *o)
+{
+	const struct targets *targets = &o->targets;
+	char *text = NULL, **arg;
+	unsigned int i;
+	size_t size;
+	FILE *f;
+
+	f = open_memstream(&text, &size);
+	if (!f)
+		return NULL;
+	for (i = 0; i < targets->nr; i++)
+		fprintf(f, "%s%s %d", i ? ", " : "",
+			targets->target[i].process ? "process" : "thread",
+			(int)targets->target[i].id);
+	if (!targets->nr) {
+		for (arg = o->command; *arg; arg++)
+			fprintf(f, "%s%s", arg == o->command ? "'" : " ", *arg);
+		fputc('\'', f);
+	}
+	fclose(f);
+	return text;
+}
+
 /* Returns the exit status, or -1 with *e filled in. */
 static int count(const struct options *o, FILE *out, struct error *e)
 {
@@ -132,6 +239,7 @@ static int count(const struct options *o, FILE *out, struct error *e)
 	struct vperfctr_info info;
 	struct events events;
 	struct result result;
+	char *what;
 	int err;
 
 	err = vperfctr_info(&info, 0);
@@ -139,21 +247,33 @@ static int count(const struct options *o, FILE *out, struct error *e)
 		return fail_device(e, err);
 	if (choose_events(o, &info, &events, ctr, e))
 		return -1;
+	if (!o->no_inherit && !(info.features & VPERFCTR_FEATURE_INHERIT))
+		return fail_with(e, "this module cannot count children: use --no-inherit");
 	if (o->verbose)
 		print_control(stderr, &events, ctr);
 
 	vperfctr_control_init(&control, ctr);
 	control.nractrs = events.nr;
-	control.flags = VPERFCTR_CONTROL_START_ON_EXEC;
-	if (run(o->command, &control, &result, e))
-		return -1;
-	print_result(out, o->command, &events, &info, &result);
-	return result.counted ? run_status(result.wstatus) : -1;
+	control.flags = o->no_inherit ? 0 : VPERFCTR_CONTROL_INHERIT;
+	if (o->targets.nr) {
+		control.flags |= VPERFCTR_CONTROL_NO_AFFINITY;
+		err = attach(&o->targets, o->command, o->timeout, &control, &result, e);
+	} else {
+		control.flags |= VPERFCTR_CONTROL_START_ON_EXEC;
+		err = run(o->command, &control, &result, e);
+	}
+	if (!err) {
+		what = describe(o);
+		print_result(out, what ? what : "?", &events, &info, &result, o->verbose);
+		free(what);
+	}
+	result_free(&result);
+	return err ? -1 : result.complete ? result.status : -1;
 }
 
 int main(int argc, char **argv)
 {
-	struct options o = { .output = NULL };
+	struct options o = { .timeout = NO_TIMEOUT };
 	struct error e = { .status = STATUS_FAILED };
 	FILE *out = stderr;
 	int ret;

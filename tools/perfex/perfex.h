@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* perfex: run a command and count its events.  What its files share. */
+/* perfex: count the events of commands and processes.  What its files share. */
 #ifndef PERFEX_H
 #define PERFEX_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/resource.h>
+#include <sys/types.h>
 #include <time.h>
 #include <vperfctr.h>
 
@@ -30,11 +31,17 @@ int fail_with(struct error *e, const char *fmt, ...) __attribute__((format(print
 
 /* What a failed call of the library means to a user; err is its -errno. */
 int fail_device(struct error *e, int err);
-int fail_control(struct error *e, int err, bool aux, const char *watchdog);
+int fail_control(struct error *e, int err, const struct vperfctr_control *control,
+		 const char *watchdog);
 int fail_kernel_mode(struct error *e, const char *event);
 int fail_exec(struct error *e, int err, const char *command);
 
-#define NMI_WATCHDOG	"/proc/sys/kernel/nmi_watchdog"
+/* The same for another process's thread; the files are to be found in proc. */
+int fail_open_thread(struct error *e, int err, pid_t tid);
+int fail_trace(struct error *e, int err, pid_t tid, const char *proc);
+
+#define PROC		"/proc"
+#define NMI_WATCHDOG	PROC "/sys/kernel/nmi_watchdog"
 
 /* ---- events --------------------------------------------------------------- */
 
@@ -96,20 +103,96 @@ void pfm_for_each(void (*fn)(const char *name, void *arg), void *arg);
 int assign(const struct events *events, const struct vperfctr_info *info,
 	   struct vperfctr_ctr *ctr, struct error *e);
 
-/* ---- run ----------------------------------------------------------------------- */
+/* ---- counts ---------------------------------------------------------------------- */
 
-struct result {
-	int wstatus;		/* as from wait(2) */
-	struct rusage usage;	/* of all threads and waited-for children */
-	double elapsed;		/* seconds */
-	bool counted;		/* the sums are the command's */
+/* As struct vperfctr_sums, with room for all. */
+struct sums {
 	uint64_t tsc;
 	uint64_t pmc[VPERFCTR_MAX_CTRS];
 };
 
+/* What one state holds, or several together. */
+struct counts {
+	struct sums own;
+	struct sums children;	/* those that inherited, and have ended */
+	uint64_t missed;	/* threads not, or not wholly, in the children's sums */
+	uint32_t status;	/* VPERFCTR_STATUS_*; of several: of any */
+	bool replaced;		/* somebody has counted something else: no sums */
+};
+
+void sums_add(struct sums *to, const struct sums *s);
+void counts_add(struct counts *to, const struct counts *c);
+
+/* What a state that was given this control holds.  Returns 0 or -errno. */
+int counts_read(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c);
+
+/* Is anything there to be shown? */
+bool counts_any(const struct counts *c);
+
+/* 0, or -1 with *e saying why the counts are not all that was asked for. */
+int counts_check(const struct counts *c, struct error *e);
+
+/* Children are in the sums. */
+static inline bool inherits(const struct vperfctr_control *control)
+{
+	return control->flags & VPERFCTR_CONTROL_INHERIT;
+}
+
+/* ---- what comes out of a run --------------------------------------------------- */
+
+struct part {
+	char name[64];
+	struct sums sums;
+};
+
+struct result {
+	int status;		/* to exit with */
+	char scope[64];		/* "its first thread" */
+	double elapsed;		/* seconds */
+	bool counted;		/* there is something in total */
+	bool complete;		/* and that is all; else *e says why not */
+	struct counts counts;
+	struct sums total;
+	double cpu_time;	/* seconds that should be in total; 0: not known */
+	struct part *parts;	/* of total; allocated */
+	unsigned int nrparts;
+};
+
+/*
+ * Fill in what r's counts determine.  Returns -1 with *e filled in if they are
+ * not complete.
+ */
+int result_finish(struct result *r, struct error *e);
+struct part *result_add_part(struct result *r, const struct sums *sums);
+void result_free(struct result *r);
+
+double seconds_since(const struct timespec *start);
+
+/* ---- signals ------------------------------------------------------------------- */
+
+#define NR_END_SIGNALS	4
+
+/* Signals as perfex found them: what a command is to see. */
+struct signal_state {
+	struct sigaction old[NR_END_SIGNALS];
+	struct sigaction old_chld;
+	sigset_t old_mask;
+};
+
+/*
+ * Signals that are to end perfex: those that were not ignored are blocked, are
+ * in *set, and are handled if fn is not NULL.  SIGCHLD gets its default.
+ */
+void signals_catch(struct signal_state *s, sigset_t *set,
+		   void (*fn)(int sig, siginfo_t *info, void *context));
+void signals_unblock(const struct signal_state *s);
+void signals_restore(const struct signal_state *s);
+
+/* ---- run ----------------------------------------------------------------------- */
+
 /*
  * Run the command and count it.  Fails (status: what to exit with) if it did not
- * run.  If it ran and could not be counted, r->counted is false, *e says why.
+ * run.  If it ran and could not be counted, r->complete is false, *e says why.
  */
 int run(char **argv, const struct vperfctr_control *control,
 	struct result *r, struct error *e);
@@ -117,14 +200,55 @@ int run(char **argv, const struct vperfctr_control *control,
 /* The exit status that stands for a wait status. */
 int run_status(int wstatus);
 
-/* Why the sums that were read are not what was asked for; NULL: they are. */
-const char *run_check(const struct vperfctr_read *read, uint64_t tsc,
-		      unsigned int nrctrs, int wstatus);
+/* ---- attach -------------------------------------------------------------------- */
+
+#define MAX_TARGETS	256
+
+struct target {
+	pid_t id;
+	bool process;		/* all of its threads; else one thread */
+};
+
+struct targets {
+	unsigned int nr;
+	struct target target[MAX_TARGETS];
+};
+
+#define NO_TIMEOUT	(-1.0)
+
+/*
+ * Count running threads until they end, the command (if *argv) ends, the
+ * timeout is over, or perfex is to end.  Results as those of run().
+ */
+int attach(const struct targets *targets, char **argv, double timeout,
+	   const struct vperfctr_control *control, struct result *r, struct error *e);
+
+/* A thread that is, or was, under our ptrace. */
+struct tracee {
+	pid_t tid;
+	bool stopped;
+	int signal;		/* that stopped it and is yet to be delivered, or 0 */
+};
+
+/* Those that can fail return 0 or -errno; -ESRCH: the thread has ended. */
+int trace_seize(struct tracee *t);
+void trace_interrupt(const struct tracee *t);
+/* -EINTR: one of the (blocked) signals in `set` came; -ETIMEDOUT: it does not stop */
+int trace_await(struct tracee *t, const sigset_t *set);
+bool trace_is_stopped(const struct tracee *t);
+void trace_release(struct tracee *t);
+
+/*
+ * Who traces this thread, or 0, and whether it has ended: also if nobody has
+ * waited for it yet, or its process's other threads have not.
+ */
+pid_t trace_look_up(pid_t tid, const char *proc, bool *ended);
 
 /* ---- output -------------------------------------------------------------------- */
 
-void print_result(FILE *f, char **argv, const struct events *events,
-		  const struct vperfctr_info *info, const struct result *r);
+/* what: "process 123"; verbose: the parts, too. */
+void print_result(FILE *f, const char *what, const struct events *events,
+		  const struct vperfctr_info *info, const struct result *r, bool verbose);
 void print_control(FILE *f, const struct events *events, const struct vperfctr_ctr *ctr);
 
 /* "1,234,567"; buf has THOUSANDS_LEN characters. */

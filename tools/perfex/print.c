@@ -48,7 +48,7 @@ static int find_same_mode(const struct events *events, uint32_t arch, const stru
 }
 
 static void format_ratio(char *buf, size_t size, const struct events *events,
-			 const struct result *r, unsigned int i)
+			 const struct sums *sums, unsigned int i)
 {
 	size_t k;
 
@@ -60,10 +60,10 @@ static void format_ratio(char *buf, size_t size, const struct events *events,
 		if (events->ev[i].arch != ratio->of)
 			continue;
 		by = find_same_mode(events, ratio->by, &events->ev[i]);
-		if (by < 0 || !r->pmc[by])
+		if (by < 0 || !sums->pmc[by])
 			return;
 		snprintf(buf, size, ratio->format,
-			 ratio->scale * (double)r->pmc[i] / (double)r->pmc[by]);
+			 ratio->scale * (double)sums->pmc[i] / (double)sums->pmc[by]);
 		return;
 	}
 }
@@ -106,73 +106,100 @@ static const char *modes(const struct events *events)
 	return user ? ", user mode" : ", kernel mode";
 }
 
-static void print_header(FILE *f, char **argv, const struct events *events)
+/* What is the same in all tables of one output. */
+struct table {
+	FILE *f;
+	const struct events *events;
+	const struct vperfctr_info *info;
+	int name_width;
+};
+
+static void print_counts(const struct table *t, const struct sums *sums)
 {
-	fprintf(f, "\n Counts of '%s", *argv);
-	while (*++argv)
-		fprintf(f, " %s", *argv);
-	fprintf(f, "' (its first thread%s):\n\n", modes(events));
+	const struct events *events = t->events;
+	unsigned int i;
+
+	for (i = 0; i < events->nr; i++) {
+		char count[THOUSANDS_LEN], remark[64];
+
+		if (sums) {
+			format_ratio(remark, sizeof(remark), events, sums, i);
+			print_row(t->f, t->name_width, thousands(count, sums->pmc[i]),
+				  events->ev[i].name, remark);
+		} else {
+			print_row(t->f, t->name_width, "<not counted>", events->ev[i].name, "");
+		}
+	}
+	if (events->nr)
+		fputc('\n', t->f);
 }
 
-/* CPU time of all threads and waited-for children, in seconds. */
-static double cpu_time(const struct rusage *usage)
-{
-	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
-	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
-}
-
-static void print_times(FILE *f, int name_width, const struct vperfctr_info *info,
-			const struct result *r)
+/* cpu_time: what it should be, if that is known. */
+static void print_thread_time(const struct table *t, const struct sums *sums, double cpu_time)
 {
 	const char *remark = "";
 	char buf[THOUSANDS_LEN], text[80];
 	double thread;
 
-	if (!r->counted) {
-		print_row(f, name_width, "<not counted>", "seconds thread time", "");
-	} else if (!info->tsc_khz) {
-		print_row(f, name_width, thousands(buf, r->tsc), "tsc cycles of the thread", "");
+	if (!sums) {
+		print_row(t->f, t->name_width, "<not counted>", "seconds thread time", "");
+	} else if (!t->info->tsc_khz) {
+		print_row(t->f, t->name_width, thousands(buf, sums->tsc),
+			  "tsc cycles thread time", "");
 	} else {
-		thread = (double)r->tsc / (info->tsc_khz * 1e3);
+		thread = (double)sums->tsc / (t->info->tsc_khz * 1e3);
 		snprintf(buf, sizeof(buf), "%.9f", thread);
 		/* The scheduler's clock is not the TSC: let small differences be. */
-		if (cpu_time(&r->usage) > thread * 1.05 + 0.01) {
+		if (cpu_time > thread * 1.05 + 0.01) {
 			snprintf(text, sizeof(text),
 				 "%.3f s of other threads and children are not counted",
-				 cpu_time(&r->usage) - thread);
+				 cpu_time - thread);
 			remark = text;
 		}
-		print_row(f, name_width, buf, "seconds thread time", remark);
+		print_row(t->f, t->name_width, buf, "seconds thread time", remark);
 	}
-	snprintf(buf, sizeof(buf), "%.9f", r->elapsed);
-	print_row(f, name_width, buf, "seconds elapsed", "");
 }
 
-void print_result(FILE *f, char **argv, const struct events *events,
-		  const struct vperfctr_info *info, const struct result *r)
+static void print_parts(const struct table *t, const struct result *r)
 {
-	int name_width = NAME_WIDTH;
+	unsigned int i;
+
+	for (i = 0; i < r->nrparts; i++) {
+		fprintf(t->f, "\n Of these, %s:\n\n", r->parts[i].name);
+		print_counts(t, &r->parts[i].sums);
+		print_thread_time(t, &r->parts[i].sums, 0);
+	}
+}
+
+/* What stands in a file may be read without what perfex said on standard error. */
+static void print_notes(FILE *f, const struct result *r)
+{
+	if (r->counted && !r->complete)
+		fputs("\n These counts are not complete: see perfex's error message.\n", f);
+	if (r->counts.status & VPERFCTR_STATUS_CHILDREN)
+		fputs("\n Not included: threads or processes that were started and run still.\n", f);
+}
+
+void print_result(FILE *f, const char *what, const struct events *events,
+		  const struct vperfctr_info *info, const struct result *r, bool verbose)
+{
+	struct table t = { f, events, info, NAME_WIDTH };
+	const struct sums *total = r->counted ? &r->total : NULL;
+	char elapsed[32];
 	unsigned int i;
 
 	for (i = 0; i < events->nr; i++)
-		if ((int)strlen(events->ev[i].name) > name_width)
-			name_width = (int)strlen(events->ev[i].name);
+		if ((int)strlen(events->ev[i].name) > t.name_width)
+			t.name_width = (int)strlen(events->ev[i].name);
 
-	print_header(f, argv, events);
-	for (i = 0; i < events->nr; i++) {
-		char count[THOUSANDS_LEN], remark[64];
-
-		if (r->counted) {
-			format_ratio(remark, sizeof(remark), events, r, i);
-			print_row(f, name_width, thousands(count, r->pmc[i]),
-				  events->ev[i].name, remark);
-		} else {
-			print_row(f, name_width, "<not counted>", events->ev[i].name, "");
-		}
-	}
-	if (events->nr)
-		fputc('\n', f);
-	print_times(f, name_width, info, r);
+	fprintf(f, "\n Counts of %s (%s%s):\n\n", what, r->scope, modes(events));
+	print_counts(&t, total);
+	print_thread_time(&t, total, r->cpu_time);
+	snprintf(elapsed, sizeof(elapsed), "%.9f", r->elapsed);
+	print_row(f, t.name_width, elapsed, "seconds elapsed", "");
+	if (verbose)
+		print_parts(&t, r);
+	print_notes(f, r);
 	fputc('\n', f);
 }
 

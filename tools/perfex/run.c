@@ -4,8 +4,8 @@
  * sums when it has ended: the state outlives it, as we hold its descriptor.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -80,8 +80,6 @@ static bool receive_message(int sock, struct message *m, int *fd)
  * What the terminal sends, the command gets too; what a process has sent to
  * perfex alone is passed on.
  */
-static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
-
 static volatile pid_t command_pid;
 
 static void pass_on(int sig, siginfo_t *info, void *context)
@@ -94,50 +92,6 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-struct signal_state {
-	struct sigaction old[ARRAY_SIZE(signals)];
-	struct sigaction old_chld;
-	sigset_t old_mask;
-};
-
-/* They remain blocked until there is a child to pass them on to. */
-static void signals_catch(struct signal_state *s)
-{
-	struct sigaction sa = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
-	struct sigaction dfl = { .sa_handler = SIG_DFL };
-	sigset_t set;
-	size_t i;
-
-	sigemptyset(&set);
-	for (i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaddset(&set, signals[i]);
-	sigprocmask(SIG_BLOCK, &set, &s->old_mask);
-	for (i = 0; i < ARRAY_SIZE(signals); i++) {
-		sigaction(signals[i], NULL, &s->old[i]);
-		/* nohup, or a shell's background: let it be ignored. */
-		if (s->old[i].sa_handler != SIG_IGN)
-			sigaction(signals[i], &sa, NULL);
-	}
-	/* If it is ignored there is nothing to wait for. */
-	sigaction(SIGCHLD, &dfl, &s->old_chld);
-}
-
-static void signals_unblock(const struct signal_state *s)
-{
-	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
-}
-
-/* As perfex found them: what the command is to see. */
-static void signals_restore(const struct signal_state *s)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaction(signals[i], &s->old[i], NULL);
-	sigaction(SIGCHLD, &s->old_chld, NULL);
-	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
-}
-
 /* ---- child ---------------------------------------------------------------------- */
 
 static void __attribute__((noreturn)) child(int sock, char **argv,
@@ -147,7 +101,9 @@ static void __attribute__((noreturn)) child(int sock, char **argv,
 	struct message m = { .stage = STAGE_OPEN };
 	struct vperfctr *v;
 
-	m.err = vperfctr_open(&v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOMAP);
+	/* The last descriptor will be perfex's: should it be killed, all of this ends. */
+	m.err = vperfctr_open(&v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
+				  VPERFCTR_OPEN_NOMAP);
 	if (m.err)
 		goto out;
 	m.stage = STAGE_CONTROL;
@@ -174,17 +130,11 @@ out:
 static int fail_child(struct error *e, const struct message *m, const char *command,
 		      const struct vperfctr_control *control)
 {
-	const struct vperfctr_ctr *ctr = (const struct vperfctr_ctr *)(uintptr_t)control->ctr;
-	bool aux = false;
-	unsigned int i;
-
 	switch (m->stage) {
 	case STAGE_OPEN:
 		return fail_device(e, m->err);
 	case STAGE_CONTROL:
-		for (i = 0; i < control->nractrs; i++)
-			aux |= ctr[i].aux != 0;
-		return fail_control(e, m->err, aux, NMI_WATCHDOG);
+		return fail_control(e, m->err, control, NMI_WATCHDOG);
 	case STAGE_EXEC:
 		return fail_exec(e, m->err, command);
 	default:
@@ -213,62 +163,71 @@ static int await_exec(int sock, struct message *m, const char *command,
 	return fd;
 }
 
-const char *run_check(const struct vperfctr_read *read, uint64_t tsc,
-		      unsigned int nrctrs, int wstatus)
+static int read_counts(int fd, const struct vperfctr_control *control, struct counts *c)
 {
-	if (read->nrctrs != nrctrs)
-		return "the command has used the counters for itself";
-	/* The TSC runs from the first instruction on. */
-	if (!tsc)
-		return WIFSIGNALED(wstatus) ?
-		       "the command was killed before its first instruction" :
-		       "the command was not counted: it gains privileges when executed (set-user-ID?), or you may not read its file";
-	if (read->children_missed)
-		return "some of the command's children could not be counted";
-	return NULL;
-}
-
-static int read_sums(int fd, unsigned int nrctrs, struct result *r, struct error *e)
-{
-	uint64_t sums[1 + VPERFCTR_MAX_CTRS] = { 0 };
-	struct vperfctr_read read = {
-		.nrctrs = VPERFCTR_MAX_CTRS,
-		.sums = (uintptr_t)sums,
-	};
-	const char *wrong;
 	struct vperfctr *v;
 	int err;
 
 	err = vperfctr_open_fd(&v, fd, 0);
 	if (err) {
 		close(fd);
-		return fail_with(e, "cannot read the counters: %s", strerror(-err));
+		return err;
 	}
-	err = vperfctr_read_state(v, &read);
+	err = counts_read(v, control, c);
 	vperfctr_close(v);
-	if (err)
-		return fail_with(e, "cannot read the counters: %s", strerror(-err));
+	return err;
+}
 
-	r->tsc = sums[0];
-	memcpy(r->pmc, &sums[1], sizeof(r->pmc));
-	wrong = run_check(&read, r->tsc, nrctrs, r->wstatus);
-	if (wrong)
-		return fail_with(e, "%s", wrong);
+/* CPU time of all threads and waited-for children, in seconds. */
+static double cpu_time(const struct rusage *usage)
+{
+	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
+}
+
+static void add_parts(struct result *r)
+{
+	struct part *part;
+
+	part = result_add_part(r, &r->counts.own);
+	if (part)
+		strcpy(part->name, "its first thread");
+	part = result_add_part(r, &r->counts.children);
+	if (part)
+		strcpy(part->name, "its other threads and its children");
+}
+
+static int judge(struct result *r, int wstatus, const struct vperfctr_control *control,
+		 struct error *e)
+{
+	bool inherit = inherits(control);
+
+	strcpy(r->scope, inherit ? "with its threads and children" : "its first thread");
+	if (result_finish(r, e))
+		return -1;
+	if (!r->counted) {
+		r->complete = false;
+		return fail_with(e, WIFSIGNALED(wstatus) ?
+				    "the command was killed before its first instruction" :
+				    "the command was not counted");
+	}
+	if (inherit)
+		add_parts(r);
 	return 0;
 }
 
-static int await_end(pid_t pid, struct result *r)
+static int await_end(pid_t pid, int *wstatus, struct rusage *usage)
 {
 	pid_t ret;
 
 	do {
-		ret = wait4(pid, &r->wstatus, 0, &r->usage);
+		ret = wait4(pid, wstatus, 0, usage);
 	} while (ret < 0 && errno == EINTR);
 	command_pid = 0;
 	return ret < 0 ? -errno : 0;
 }
 
-static double seconds_since(const struct timespec *start)
+double seconds_since(const struct timespec *start)
 {
 	struct timespec now;
 
@@ -285,15 +244,18 @@ int run(char **argv, const struct vperfctr_control *control,
 	struct result *r, struct error *e)
 {
 	struct signal_state sig;
+	struct rusage usage;
 	struct message m;
-	int sock[2], fd, err;
+	int sock[2], fd, err, wstatus;
+	sigset_t set;
 	pid_t pid;
 
 	memset(r, 0, sizeof(*r));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock))
 		return fail_with(e, "cannot make a socket: %s", strerror(errno));
 
-	signals_catch(&sig);
+	/* They remain blocked until there is a child to pass them on to. */
+	signals_catch(&sig, &set, pass_on);
 	pid = fork();
 	if (!pid)
 		child(sock[1], argv, control, &sig);
@@ -308,7 +270,7 @@ int run(char **argv, const struct vperfctr_control *control,
 
 	fd = await_exec(sock[0], &m, argv[0], control, e);
 	close(sock[0]);
-	err = await_end(pid, r);
+	err = await_end(pid, &wstatus, &usage);
 	if (fd < 0)
 		return -1;
 	if (err) {
@@ -316,6 +278,13 @@ int run(char **argv, const struct vperfctr_control *control,
 		return fail_with(e, "cannot wait for the command: %s", strerror(-err));
 	}
 	r->elapsed = seconds_since(&m.start);
-	r->counted = !read_sums(fd, control->nractrs, r, e);
+	r->status = run_status(wstatus);
+	if (!inherits(control))
+		r->cpu_time = cpu_time(&usage);
+	err = read_counts(fd, control, &r->counts);
+	if (err)
+		fail_with(e, "cannot read the counters: %s", strerror(-err));
+	else
+		judge(r, wstatus, control, e);
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -14,13 +15,16 @@
 #define STATE_SIZE	8192	/* the page; what only the kernel knows */
 
 struct fake fake;
+struct fake_seen *fake_seen;
 
 struct state {
 	union {
 		struct vperfctr_page page;
 		char room[4096];
 	};
+	int32_t tid;			/* 0: this thread's */
 	uint32_t status;
+	bool unlinked;
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 };
@@ -31,9 +35,14 @@ int __real_open(const char *path, int flags, ...);
 int __real_ioctl(int fd, unsigned long request, ...);
 void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
 
+int __real_ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
+		 const sigset_t *mask);
+
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_ioctl(int fd, unsigned long request, ...);
 void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
+int __wrap_ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
+		 const sigset_t *mask);
 
 static int refuse(int err)
 {
@@ -91,6 +100,72 @@ void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off
 	return __real_mmap(addr, len, prot, flags, fd, off);
 }
 
+/* ---- other threads --------------------------------------------------------- */
+
+/* Is it there, and if `stopped`, stopped under the ptrace of this process? */
+static bool is_thread(int32_t tid, bool stopped)
+{
+	char path[64], line[256], state = 0;
+	int tracer = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	while (fgets(line, sizeof(line), f)) {
+		sscanf(line, "State: %c", &state);
+		sscanf(line, "TracerPid: %d", &tracer);
+	}
+	fclose(f);
+	return stopped ? state == 't' && tracer == getpid() : state != 'Z' && state != 'X';
+}
+
+static struct state *state_of(int fd);
+
+/* A memfd is always ready: the end of its thread is not what poll would tell. */
+static int thread_ends(struct pollfd *fds, nfds_t nr)
+{
+	struct state *s;
+	int ended = 0;
+	nfds_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (fds[i].fd < 0 || !is_fd(fds[i].fd, STATE_NAME))
+			continue;
+		s = state_of(fds[i].fd);
+		fds[i].revents = is_thread(s->tid, false) ? 0 : POLLHUP;
+		ended += fds[i].revents != 0;
+		munmap(s, STATE_SIZE);
+	}
+	return ended;
+}
+
+int __wrap_ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
+		 const sigset_t *mask)
+{
+	const struct timespec step = { .tv_nsec = 5000000 };
+	double left = timeout ? (double)timeout->tv_sec + (double)timeout->tv_nsec / 1e9 : 1e9;
+	struct pollfd *others = calloc(nr, sizeof(*others));
+	int ret = 0, ended;
+	nfds_t i;
+
+	do {
+		for (i = 0; i < nr; i++) {
+			others[i] = fds[i];
+			if (fds[i].fd >= 0 && is_fd(fds[i].fd, STATE_NAME))
+				others[i].fd = -1;
+		}
+		ret = __real_ppoll(others, nr, &step, mask);
+		for (i = 0; ret >= 0 && i < nr; i++)
+			fds[i].revents = others[i].revents;
+		ended = thread_ends(fds, nr);
+		left -= 0.005;
+	} while (!ret && !ended && left > 0);
+	free(others);
+	return ret < 0 ? ret : ret + ended;
+}
+
 /* ---- the device ----------------------------------------------------------- */
 
 static int dev_info(struct vperfctr_info *arg)
@@ -123,27 +198,52 @@ static int dev_cpus(struct vperfctr_cpu_mask *arg, bool forbidden)
 	return 0;
 }
 
+static int new_state(int32_t tid)
+{
+	int fd = memfd_create(STATE_NAME, MFD_CLOEXEC);
+	struct state *s;
+
+	if (ftruncate(fd, STATE_SIZE))
+		abort();
+	s = __real_mmap(NULL, STATE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	s->tid = tid;
+	s->page.version = fake.page_version;
+	s->page.mask = fake.mask;
+	s->status = VPERFCTR_STATUS_ATTACHED;
+	if (!tid)
+		live = s;
+	else
+		munmap(s, STATE_SIZE);
+	return fd;
+}
+
 static int dev_open(const struct vperfctr_open *arg)
 {
+	const uint32_t life = VPERFCTR_OPEN_TRANSIENT | VPERFCTR_OPEN_KEEP;
+
 	if (fails(FAKE_OPEN))
 		return -1;
 	if (arg->size != sizeof(*arg) || arg->reserved ||
-	    arg->flags & ~(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOCLOEXEC))
+	    arg->flags & ~(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOCLOEXEC | life) ||
+	    (arg->flags & life && !(arg->flags & VPERFCTR_OPEN_CREAT)) ||
+	    (arg->flags & life) == life)
 		return refuse(EINVAL);
-	if (arg->tid)
-		return refuse(EPERM);
+	fake_seen->open_flags = arg->flags;
+	fake_seen->opens++;
+	if (arg->tid) {
+		if (!is_thread(arg->tid, false))
+			return refuse(ESRCH);
+		if (!is_thread(arg->tid, true))
+			return refuse(EPERM);
+		if (!(arg->flags & VPERFCTR_OPEN_CREAT))
+			return refuse(ENOENT);
+		return new_state(arg->tid);
+	}
 	if (arg->flags & VPERFCTR_OPEN_CREAT) {
 		if (fake.state_fd >= 0)
 			return refuse(EEXIST);
 		/* One of our own, as the library may close the other. */
-		fake.state_fd = memfd_create(STATE_NAME, MFD_CLOEXEC);
-		if (ftruncate(fake.state_fd, STATE_SIZE))
-			abort();
-		live = __real_mmap(NULL, STATE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
-				   fake.state_fd, 0);
-		live->page.version = fake.page_version;
-		live->page.mask = fake.mask;
-		live->status = VPERFCTR_STATUS_ATTACHED;
+		fake.state_fd = new_state(0);
 	} else if (fake.state_fd < 0) {
 		return refuse(ENOENT);
 	}
@@ -172,6 +272,10 @@ static int state_control(struct state *s, const struct vperfctr_control *c)
 	if (c->size != sizeof(*c) || c->reserved || c->ctr_size != sizeof(struct vperfctr_ctr) ||
 	    c->nractrs > fake.info.nrctrs)
 		return refuse(EINVAL);
+	if (s->tid && !is_thread(s->tid, true))
+		return refuse(EPERM);
+	fake_seen->controls++;
+	fake_seen->control_flags = c->flags;
 	s->status &= VPERFCTR_STATUS_ATTACHED;
 	if (!c->tsc_on && !c->nractrs && !c->nrictrs) {
 		s->page.cstatus &= ~(VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC);
@@ -191,8 +295,26 @@ static int state_control(struct state *s, const struct vperfctr_control *c)
 		s->page.tsc_sum = 3000000;
 		for (i = 0; i < c->nractrs; i++)
 			s->page.ctr[i].sum = 1000000 + i;
+	} else if (s->tid) {
+		s->page.tsc_sum = 3000;
+		for (i = 0; i < c->nractrs; i++)
+			s->page.ctr[i].sum = 1000 + i;
 	}
 	return 0;
+}
+
+static void write_control(const struct state *s, struct vperfctr_control *c)
+{
+	struct vperfctr_ctr *ctr = (struct vperfctr_ctr *)(uintptr_t)c->ctr;
+
+	if (c->size != sizeof(*c) || c->ctr_size != sizeof(*ctr))
+		abort();
+	*c = s->control;
+	c->size = sizeof(*c);
+	c->ctr = (uintptr_t)ctr;
+	memcpy(ctr, s->ctr, c->nractrs * sizeof(*ctr));
+	if (fake.replaced)
+		ctr[0].evntsel ^= 1;
 }
 
 /* The page as it was at the last switch, and what the owner counted since. */
@@ -200,6 +322,7 @@ static int state_read(struct state *s, struct vperfctr_read *r)
 {
 	uint32_t nr = VPERFCTR_CSTATUS_NRCTRS(s->page.cstatus), i;
 	uint64_t *sums = (uint64_t *)(uintptr_t)r->sums;
+	uint64_t *children = (uint64_t *)(uintptr_t)r->children;
 	bool running = s->page.cstatus & VPERFCTR_CSTATUS_RUNNING;
 
 	if (fails(FAKE_READ))
@@ -211,7 +334,13 @@ static int state_read(struct state *s, struct vperfctr_read *r)
 		return refuse(EOVERFLOW);
 	}
 	r->nrctrs = nr;
-	r->status = s->status;
+	r->status = s->status | (s->unlinked ? 0 : fake.status);
+	r->children_missed = fake.children_missed;
+	if (r->control)
+		write_control(s, (struct vperfctr_control *)(uintptr_t)r->control);
+	for (i = 0; children && i <= nr; i++)
+		children[i] = !(s->control.flags & VPERFCTR_CONTROL_INHERIT) || !fake.children ? 0 :
+			      fake.children + (i ? i - 1 : 0);
 	if (!sums)
 		return 0;
 	sums[0] = s->page.tsc_sum;
@@ -231,8 +360,13 @@ static int state_simple(struct state *s, enum fake_call call, uintptr_t arg)
 		return -1;
 	if (arg)
 		return refuse(EINVAL);
-	if (call == FAKE_UNLINK)
+	if (s->tid && !is_thread(s->tid, true))
+		return refuse(EPERM);
+	if (call == FAKE_UNLINK) {
 		s->status &= ~(uint32_t)VPERFCTR_STATUS_ATTACHED;
+		s->unlinked = true;
+		fake_seen->unlinks++;
+	}
 	return 0;
 }
 
@@ -276,6 +410,7 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	va_list ap;
 	void *arg;
 	int ret, err;
+	bool own;
 
 	va_start(ap, request);
 	arg = va_arg(ap, void *);
@@ -287,10 +422,11 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	s = state_of(fd);
 	ret = state_ioctl(s, request, arg);
 	err = errno;
+	own = !s->tid;
 	munmap(s, STATE_SIZE);
 	errno = err;
 	/* A state that its thread has lost can be made anew. */
-	if (!ret && request == VPERFCTR_UNLINK && fake.state_fd >= 0) {
+	if (!ret && own && request == VPERFCTR_UNLINK && fake.state_fd >= 0) {
 		close(fake.state_fd);
 		fake.state_fd = -1;
 	}
@@ -340,6 +476,10 @@ struct vperfctr_page *fake_page(void)
 void fake_reset(void)
 {
 	memset(&fake, 0, sizeof(fake));
+	if (!fake_seen)
+		fake_seen = __real_mmap(NULL, sizeof(*fake_seen), PROT_READ | PROT_WRITE,
+					MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	memset(fake_seen, 0, sizeof(*fake_seen));
 	fake.state_fd = -1;
 	fake.page_version = VPERFCTR_ABI_VERSION;
 	fake.nrkinds = 1;
@@ -351,7 +491,7 @@ void fake_reset(void)
 	fake.info = (struct vperfctr_info){
 		.abi_version = VPERFCTR_ABI_VERSION,
 		.features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
-			    VPERFCTR_FEATURE_KERNEL,
+			    VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_KERNEL,
 		.cpu_type = VPERFCTR_CPU_INTEL_ARCH,
 		.tsc_khz = 2000000,
 		.arch_events = 0x7f,

@@ -9,6 +9,10 @@
  * Counters advance only where a test says so, and the thread is switched out
  * and in where a test says so, which can be at every step of a read.  So every
  * value has one right result: what the model has counted when the read returns.
+ *
+ * Other threads can have states, too, if they are stopped under ptrace, which
+ * is the real one.  What such a thread counts is there as soon as it has a
+ * control: 1000 + i, and 3000 for the TSC.
  */
 #ifndef FAKE_H
 #define FAKE_H
@@ -31,6 +35,10 @@ struct fake {
 	uint32_t nrkinds;
 	int state_fd;			/* of this thread's state, or -1 */
 	bool exec_uncounted;		/* as if it were a set-user-id file that is executed */
+	uint32_t status;		/* what READ tells besides, until UNLINK */
+	uint64_t children_missed;
+	uint64_t children;		/* their sum of counter i is children + i, and the TSC's children */
+	bool replaced;			/* the owner gives itself another control */
 	uint32_t page_version;		/* of states that are made */
 
 	/* the processor */
@@ -47,6 +55,14 @@ struct fake {
 };
 
 extern struct fake fake;
+
+/* What was asked for, also by other processes since fake_reset(). */
+struct fake_seen {
+	uint32_t open_flags, control_flags;
+	unsigned int opens, controls, unlinks;
+};
+
+extern struct fake_seen *fake_seen;
 
 /* The live state's page, writable. */
 struct vperfctr_page *fake_page(void);

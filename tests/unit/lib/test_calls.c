@@ -4,8 +4,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -175,6 +177,10 @@ START_TEST(open_flags)
 	struct vperfctr *v;
 
 	ck_assert_int_eq(vperfctr_open(&v, 0x40), -EINVAL);
+	/* How a state ends is for who makes it to say. */
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_TRANSIENT), -EINVAL);
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
+					   VPERFCTR_OPEN_KEEP), -EINVAL);
 	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
 	ck_assert_int_eq(fcntl(vperfctr_fd(v), F_GETFD), FD_CLOEXEC);
 	ck_assert_uint_eq(fake.calls[FAKE_MMAP], 1);
@@ -191,7 +197,7 @@ END_TEST
 
 START_TEST(open_fails)
 {
-	static const int errors[] = { ESRCH, EPERM, ENOMEM, EMFILE, ENFILE };
+	static const int errors[] = { ESRCH, EPERM, ENOMEM, EMFILE, ENFILE, EAGAIN };
 	struct vperfctr *v;
 
 	fake.fail[FAKE_OPEN] = errors[_i];
@@ -243,6 +249,90 @@ START_TEST(open_fd)
 	ck_assert_int_eq(vperfctr_fd(w), fd);
 	vperfctr_close(w);
 	ck_assert_int_eq(fcntl(fd, F_GETFD), -1);
+	vperfctr_close(v);
+}
+END_TEST
+
+/* A child that does nothing, stopped under our ptrace if `stopped`. */
+static pid_t start_child(bool stopped)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		for (;;)
+			pause();
+	if (stopped) {
+		ck_assert_int_eq(ptrace(PTRACE_SEIZE, pid, 0, 0), 0);
+		ck_assert_int_eq(ptrace(PTRACE_INTERRUPT, pid, 0, 0), 0);
+		ck_assert_int_eq(waitpid(pid, NULL, __WALL), pid);
+	}
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, __WALL);
+}
+
+START_TEST(open_tid)
+{
+	pid_t stopped = start_child(true), running = start_child(false);
+	struct vperfctr_control c;
+	struct vperfctr_ctr ctr[1];
+	struct vperfctr *v;
+	uint64_t value;
+
+	ck_assert_int_eq(vperfctr_open_tid(&v, running, VPERFCTR_OPEN_CREAT), -EPERM);
+	ck_assert_ptr_null(v);
+	ck_assert_int_eq(vperfctr_open_tid(&v, stopped, 0), -ENOENT);
+	ck_assert_int_eq(vperfctr_open_tid(&v, 0x7fffffff, VPERFCTR_OPEN_CREAT), -ESRCH);
+	ck_assert_int_eq(vperfctr_open_tid(&v, stopped, VPERFCTR_OPEN_CREAT), 0);
+	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT);
+	/* Not its page: it is not for us to use. */
+	ck_assert_uint_eq(fake.calls[FAKE_MMAP], 0);
+	vperfctr_control_init(&c, ctr);
+	vperfctr_control_add(&c, FAKE_MAP_BASE, 0x4100c0);
+	c.flags = VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_NO_AFFINITY;
+	ck_assert_int_eq(vperfctr_control(v, &c), 0);
+	ck_assert_uint_eq(fake_seen->control_flags, c.flags);
+	ck_assert_int_eq(ptrace(PTRACE_DETACH, stopped, 0, 0), 0);
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), 0);
+	ck_assert_uint_eq(value, 1000);
+	ck_assert_int_eq(vperfctr_unlink(v), -EPERM);
+	vperfctr_close(v);
+	end_child(stopped);
+	end_child(running);
+}
+END_TEST
+
+/* READ in full. */
+START_TEST(read_children)
+{
+	uint64_t sums[5], children[5];
+	struct vperfctr_read r = {
+		.nrctrs = 4, .sums = (uintptr_t)sums, .children = (uintptr_t)children,
+	};
+	struct vperfctr_control c;
+	struct vperfctr_ctr ctr[2];
+	struct vperfctr *v;
+
+	vperfctr_control_init(&c, ctr);
+	vperfctr_control_add(&c, FAKE_MAP_BASE, 0x4100c0);
+	vperfctr_control_add(&c, FAKE_MAP_BASE + 1, 0x4100c4);
+	c.flags = VPERFCTR_CONTROL_INHERIT;
+	fake.children = 500;
+	fake.children_missed = 3;
+	fake.status = VPERFCTR_STATUS_CHILDREN;
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT), 0);
+	ck_assert_int_eq(vperfctr_control(v, &c), 0);
+	ck_assert_int_eq(vperfctr_read_state(v, &r), 0);
+	ck_assert_uint_eq(r.nrctrs, 2);
+	ck_assert_uint_eq(r.children_missed, 3);
+	ck_assert_uint_eq(r.status, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE |
+				    VPERFCTR_STATUS_CHILDREN);
+	ck_assert_uint_eq(children[0], 500);
+	ck_assert_uint_eq(children[2], 501);
 	vperfctr_close(v);
 }
 END_TEST
@@ -402,7 +492,9 @@ static Suite *suite(void)
 	tcase_add_test(t, cpus);
 	tcase_add_test(t, open_and_create);
 	tcase_add_test(t, open_flags);
-	tcase_add_loop_test(t, open_fails, 0, 5);
+	tcase_add_loop_test(t, open_fails, 0, 6);
+	tcase_add_test(t, open_tid);
+	tcase_add_test(t, read_children);
 	tcase_add_test(t, mapping_fails);
 	tcase_add_test(t, open_fd);
 	tcase_add_test(t, close_after_fork);

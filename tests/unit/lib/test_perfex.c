@@ -350,25 +350,29 @@ END_TEST
 
 START_TEST(watchdog)
 {
+	const struct vperfctr_control none = { .nractrs = 0 };
 	char file[] = "/tmp/perfex-watchdog-XXXXXX";
 	int fd = mkstemp(file);
 
 	ck_assert_int_eq(write(fd, "1\n", 2), 2);
-	fail_control(&error, -EBUSY, false, file);
+	fail_control(&error, -EBUSY, &none, file);
 	ck_assert_ptr_nonnull(strstr(error.text, "sysctl kernel.nmi_watchdog=0"));
 	ck_assert_int_eq(pwrite(fd, "0\n", 2, 0), 2);
-	fail_control(&error, -EBUSY, false, file);
+	fail_control(&error, -EBUSY, &none, file);
 	ck_assert_ptr_null(strstr(error.text, "watchdog"));
 	ck_assert_ptr_nonnull(strstr(error.text, "perf_event holds"));
 	close(fd);
 	unlink(file);
-	fail_control(&error, -EBUSY, false, file);
+	fail_control(&error, -EBUSY, &none, file);
 	ck_assert_ptr_nonnull(strstr(error.text, "perf_event holds"));
 }
 END_TEST
 
 START_TEST(messages)
 {
+	struct vperfctr_ctr one = { .map = 0 };
+	const struct vperfctr_control control = { .nractrs = 1, .ctr = (uintptr_t)&one };
+
 	ck_assert_int_eq(fail_device(&error, -ENODEV), -1);
 	ck_assert_ptr_nonnull(strstr(error.text, "modprobe vperfctr"));
 	ck_assert_int_eq(error.status, 125);
@@ -378,11 +382,20 @@ START_TEST(messages)
 	ck_assert_ptr_nonnull(strstr(error.text, "version"));
 	fail_device(&error, -EMFILE);
 	ck_assert_ptr_nonnull(strstr(error.text, "Too many open files"));
-	fail_control(&error, -EPERM, false, "");
+	fail_device(&error, -EAGAIN);
+	ck_assert_ptr_nonnull(strstr(error.text, "max_states_per_user"));
+	fail_open_thread(&error, -EEXIST, 42);
+	ck_assert_ptr_nonnull(strstr(error.text, "thread 42 has counters already"));
+	fail_open_thread(&error, -EMFILE, 42);
+	ck_assert_ptr_nonnull(strstr(error.text, "ulimit"));
+	fail_open_thread(&error, -ENODEV, 42);
+	ck_assert_ptr_nonnull(strstr(error.text, "modprobe"));
+	fail_control(&error, -EPERM, &control, "");
 	ck_assert_ptr_nonnull(strstr(error.text, ":u"));
-	fail_control(&error, -EINVAL, false, "");
+	fail_control(&error, -EINVAL, &control, "");
 	ck_assert_ptr_nonnull(strstr(error.text, "raw codes"));
-	fail_control(&error, -EINVAL, true, "");
+	one.aux = 1;
+	fail_control(&error, -EINVAL, &control, "");
 	ck_assert_ptr_nonnull(strstr(error.text, "second register"));
 	fail_exec(&error, -ENOENT, "foo");
 	ck_assert_int_eq(error.status, 127);
@@ -417,12 +430,13 @@ END_TEST
 
 static char printed[4096];
 
+static bool verbose;
+
 static void print(const struct result *r)
 {
-	static char *argv[] = { "prog", "-x", "a b", NULL };
 	FILE *f = fmemopen(printed, sizeof(printed), "w");
 
-	print_result(f, argv, &events, &info, r);
+	print_result(f, "'prog -x a b'", &events, &info, r, verbose);
 	fclose(f);
 }
 
@@ -434,8 +448,8 @@ static void expect(const char *text)
 START_TEST(table)
 {
 	struct result r = {
-		.counted = true, .elapsed = 1.5, .tsc = 1000000000,
-		.pmc = { 3000000, 2000000, 200, 5, 12 },
+		.counted = true, .complete = true, .scope = "its first thread", .elapsed = 1.5,
+		.total = { 1000000000, { 3000000, 2000000, 200, 5, 12 } },
 	};
 
 	events_parse(&events, "instructions,cycles,branches:u,branch-misses:u", &info, &error);
@@ -460,7 +474,7 @@ END_TEST
 /* Instructions of one mode and cycles of another have no ratio; nor has zero. */
 START_TEST(no_ratio)
 {
-	struct result r = { .counted = true, .tsc = 1, .pmc = { 3, 2, 0 } };
+	struct result r = { .counted = true, .complete = true, .total = { 1, { 3, 2, 0 } } };
 
 	events_parse(&events, "instructions:u,cycles", &info, &error);
 	print(&r);
@@ -468,7 +482,7 @@ START_TEST(no_ratio)
 	events_parse(&events, "cycles:u", &info, &error);
 	print(&r);
 	ck_assert_ptr_null(strchr(printed, '#'));
-	r.pmc[2] = 6;
+	r.total.pmc[2] = 6;
 	print(&r);
 	expect("# 0.50 per cycle");
 	memset(&events, 0, sizeof(events));
@@ -480,7 +494,9 @@ END_TEST
 
 START_TEST(header)
 {
-	struct result r = { .counted = true, .tsc = 1 };
+	struct result r = {
+		.counted = true, .complete = true, .scope = "its first thread", .total = { .tsc = 1 },
+	};
 
 	events_parse(&events, "cycles:uk,branches", &info, &error);
 	print(&r);
@@ -510,20 +526,19 @@ END_TEST
 
 START_TEST(times)
 {
-	struct result r = { .counted = true, .tsc = 1234567 };
+	struct result r = { .counted = true, .complete = true, .total = { .tsc = 1234567 } };
 
 	info.tsc_khz = 0;
 	print(&r);
-	expect("           1,234,567  tsc cycles of the thread\n");
+	expect("           1,234,567  tsc cycles thread time\n");
 	info.tsc_khz = 1000;	/* 1.234567 s */
 	print(&r);
 	expect("         1.234567000  seconds thread time\n");
 	/* Others were there too: more than clocks can differ by */
-	r.usage.ru_utime.tv_sec = 3;
-	r.usage.ru_stime.tv_usec = 234567;
+	r.cpu_time = 3.234567;
 	print(&r);
 	expect("# 2.000 s of other threads and children are not counted\n");
-	r.usage.ru_utime.tv_sec = 1;
+	r.cpu_time = 1.234567;
 	print(&r);
 	ck_assert_ptr_null(strchr(printed, '#'));
 }
@@ -531,7 +546,7 @@ END_TEST
 
 START_TEST(not_counted)
 {
-	struct result r = { .counted = false, .elapsed = 1, .pmc = { 77 } };
+	struct result r = { .counted = false, .elapsed = 1, .total = { .pmc = { 77 } } };
 
 	events_parse(&events, "cycles", &info, &error);
 	print(&r);
@@ -541,7 +556,162 @@ START_TEST(not_counted)
 }
 END_TEST
 
-START_TEST(verbose)
+/* The parts, each a table like the whole. */
+START_TEST(parts)
+{
+	struct result r = {
+		.counted = true, .complete = true, .scope = "2 threads", .elapsed = 1,
+		.counts = { .own = { 2000000, { 10, 5 } }, .children = { 4000000, { 30, 10 } } },
+	};
+
+	info.tsc_khz = 1000;
+	events_parse(&events, "instructions,cycles", &info, &error);
+	ck_assert_int_eq(result_finish(&r, &error), 0);
+	ck_assert_uint_eq(r.total.tsc, 6000000);
+	ck_assert_uint_eq(r.total.pmc[1], 15);
+	strcpy(result_add_part(&r, &r.counts.own)->name, "thread 7 (a)");
+	strcpy(result_add_part(&r, &r.counts.children)->name, "what was started meanwhile");
+	print(&r);
+	ck_assert_ptr_null(strstr(printed, "Of these"));
+	verbose = true;
+	print(&r);
+	verbose = false;
+	result_free(&r);
+	ck_assert_str_eq(printed,
+		"\n"
+		" Counts of 'prog -x a b' (2 threads, user and kernel mode):\n"
+		"\n"
+		"                  40  instructions          # 2.67 per cycle\n"
+		"                  15  cycles\n"
+		"\n"
+		"         6.000000000  seconds thread time\n"
+		"         1.000000000  seconds elapsed\n"
+		"\n"
+		" Of these, thread 7 (a):\n"
+		"\n"
+		"                  10  instructions          # 2.00 per cycle\n"
+		"                   5  cycles\n"
+		"\n"
+		"         2.000000000  seconds thread time\n"
+		"\n"
+		" Of these, what was started meanwhile:\n"
+		"\n"
+		"                  30  instructions          # 3.00 per cycle\n"
+		"                  10  cycles\n"
+		"\n"
+		"         4.000000000  seconds thread time\n"
+		"\n");
+}
+END_TEST
+
+START_TEST(notes)
+{
+	struct result r = { .counted = true, .complete = true };
+
+	print(&r);
+	ck_assert_ptr_null(strstr(printed, "not complete"));
+	ck_assert_ptr_null(strstr(printed, "Not included"));
+	r.counts.status = VPERFCTR_STATUS_CHILDREN;
+	print(&r);
+	expect("\n Not included: threads or processes that were started and run still.\n");
+	r.complete = false;
+	print(&r);
+	expect("\n These counts are not complete: see perfex's error message.\n");
+}
+END_TEST
+
+/* What is wrong with counts, the gravest first. */
+START_TEST(checks)
+{
+	struct counts c = { .own = { .tsc = 1 }, .status = VPERFCTR_STATUS_CHILDREN };
+
+	ck_assert_int_eq(counts_check(&c, &error), 0);
+	c.missed = 1;
+	ck_assert_int_eq(counts_check(&c, &error), -1);
+	ck_assert_int_eq(error.status, 125);
+	ck_assert_ptr_nonnull(strstr(error.text, "1 thread is not, or not wholly, in these counts: it "));
+	c.missed = 3000;
+	counts_check(&c, &error);
+	ck_assert_ptr_nonnull(strstr(error.text, "3000 threads are not"));
+	c.status |= VPERFCTR_STATUS_FORBIDDEN;
+	counts_check(&c, &error);
+	ck_assert_ptr_nonnull(strstr(error.text, "taskset"));
+	c.status |= VPERFCTR_STATUS_PRIVILEGED;
+	counts_check(&c, &error);
+	ck_assert_ptr_nonnull(strstr(error.text, "a program was not counted: it gained"));
+	c.own.tsc = 0;
+	counts_check(&c, &error);
+	ck_assert_ptr_nonnull(strstr(error.text, "the command was not counted: it gained"));
+	c.replaced = true;
+	counts_check(&c, &error);
+	ck_assert_ptr_nonnull(strstr(error.text, "something else"));
+}
+END_TEST
+
+START_TEST(sums)
+{
+	struct counts a = {
+		.own = { 1, { 2 } }, .children = { 3, { [VPERFCTR_MAX_CTRS - 1] = 4 } },
+		.missed = 5, .status = 6,
+	};
+	struct counts b = a;
+
+	b.status = 9;
+	counts_add(&a, &b);
+	ck_assert_uint_eq(a.own.tsc, 2);
+	ck_assert_uint_eq(a.own.pmc[0], 4);
+	ck_assert_uint_eq(a.children.tsc, 6);
+	ck_assert_uint_eq(a.children.pmc[VPERFCTR_MAX_CTRS - 1], 8);
+	ck_assert_uint_eq(a.missed, 10);
+	ck_assert_uint_eq(a.status, 15);
+}
+END_TEST
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	fputs(text, f);
+	fclose(f);
+}
+
+/* Why ptrace may not, as /proc tells. */
+START_TEST(may_not_trace)
+{
+	char proc[] = "/tmp/perfex-proc-XXXXXX", command[128], status[64], scope[64];
+
+	ck_assert_ptr_nonnull(mkdtemp(proc));
+	snprintf(command, sizeof(command), "mkdir -p %s/42 %s/sys/kernel/yama", proc, proc);
+	ck_assert_int_eq(system(command), 0);
+	snprintf(status, sizeof(status), "%s/42/status", proc);
+	snprintf(scope, sizeof(scope), "%s/sys/kernel/yama/ptrace_scope", proc);
+
+	fail_trace(&error, -EPERM, 42, proc);
+	ck_assert_ptr_nonnull(strstr(error.text, "another user's"));
+	write_file(status, "Name:\tx\nTracerPid:\t0\n");
+	write_file(scope, "3\n");
+	fail_trace(&error, -EPERM, 42, proc);
+	ck_assert_ptr_nonnull(strstr(error.text, "ptrace_scope is 3"));
+	write_file(scope, "1\n");
+	fail_trace(&error, -EPERM, 42, proc);
+	ck_assert_ptr_nonnull(strstr(error.text, geteuid() ? "sysctl kernel.yama.ptrace_scope=0" :
+							     "CAP_SYS_PTRACE"));
+	write_file(status, "Name:\tx\nTracerPid:\t4711\n");
+	fail_trace(&error, -EPERM, 42, proc);
+	ck_assert_str_eq(error.text, "thread 42 is traced by process 4711 already (a debugger?): end that first");
+	ck_assert_int_eq(error.status, 125);
+	fail_trace(&error, -ESRCH, 42, proc);
+	ck_assert_ptr_nonnull(strstr(error.text, "no process or thread 42"));
+	fail_trace(&error, -ETIMEDOUT, 42, proc);
+	ck_assert_ptr_nonnull(strstr(error.text, "does not stop"));
+	fail_trace(&error, -EIO, 42, proc);
+	ck_assert_ptr_nonnull(strstr(error.text, "cannot attach to 42: "));
+	snprintf(command, sizeof(command), "rm -r %s", proc);
+	ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+START_TEST(control_text)
 {
 	char buf[256];
 	FILE *f = fmemopen(buf, sizeof(buf), "w");
@@ -632,7 +802,12 @@ static Suite *suite(void)
 	tcase_add_test(t, header);
 	tcase_add_test(t, times);
 	tcase_add_test(t, not_counted);
-	tcase_add_test(t, verbose);
+	tcase_add_test(t, parts);
+	tcase_add_test(t, notes);
+	tcase_add_test(t, checks);
+	tcase_add_test(t, sums);
+	tcase_add_test(t, may_not_trace);
+	tcase_add_test(t, control_text);
 	tcase_add_test(t, info_output);
 	suite_add_tcase(s, t);
 	return s;

@@ -3,8 +3,11 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -259,23 +262,112 @@ END_TEST
 START_TEST(gains_privileges)
 {
 	fake.exec_uncounted = true;
+	fake.status = VPERFCTR_STATUS_PRIVILEGED;
 	ck_assert_int_eq(perfex("-e", "cycles", "echo", "ran"), 125);
 	ck_assert_str_eq(out, "ran\n");
 	has(err, "<not counted>");
-	has(err, "set-user-ID");
+	has(err, "\nperfex: the command was not counted: it gained privileges");
+	/* A later exec: what was counted before is shown. */
+	fake.exec_uncounted = false;
+	ck_assert_int_eq(perfex("-e", "cycles", "echo", "ran"), 125);
+	has(err, "1,000,000  cycles");
+	has(err, "not complete");
+	has(err, "\nperfex: a program was not counted");
 }
 END_TEST
 
-START_TEST(checks)
+START_TEST(uncounted)
 {
-	struct vperfctr_read r = { .nrctrs = 3 };
+	fake.exec_uncounted = true;
+	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
+	has(err, "<not counted>");
+	has(err, "\nperfex: the command was not counted\n");
+	ck_assert_int_eq(perfex("-e", "cycles", "sh", "-c", "kill -KILL $$"), 125);
+	has(err, "\nperfex: the command was killed before its first instruction\n");
+}
+END_TEST
 
-	ck_assert_ptr_null(run_check(&r, 1, 3, 0));
-	has(run_check(&r, 1, 2, 0), "used the counters for itself");
-	has(run_check(&r, 0, 3, 0), "set-user-ID");
-	has(run_check(&r, 0, 3, SIGKILL), "killed before");
-	r.children_missed = 1;
-	has(run_check(&r, 1, 3, 0), "children");
+START_TEST(replaced)
+{
+	fake.replaced = true;
+	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
+	has(err, "<not counted>");
+	has(err, "used for something else");
+}
+END_TEST
+
+/* ---- children ------------------------------------------------------------------- */
+
+START_TEST(inherited)
+{
+	fake.children = 500;
+	ck_assert_int_eq(perfex("-e", "cycles,branches", "true"), 0);
+	has(err, "(with its threads and children, ");
+	has(err, "           1,000,500  cycles\n");
+	has(err, "           1,000,502  branches\n");
+	has(err, "         0.001500250  seconds thread time\n");
+	has_not(err, "Of these");
+	has_not(err, "Not included");
+	ck_assert_uint_eq(fake_seen->control_flags,
+			  VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT);
+	/* So that nothing remains if perfex is killed */
+	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
+
+	ck_assert_int_eq(perfex("-v", "-e", "cycles", "true"), 0);
+	has(err, " Of these, its first thread:\n\n           1,000,000  cycles\n");
+	has(err, " Of these, its other threads and its children:\n\n                 500  cycles\n");
+}
+END_TEST
+
+START_TEST(not_inherited)
+{
+	fake.children = 500;
+	ck_assert_int_eq(perfex("--no-inherit", "-v", "-e", "cycles", "true"), 0);
+	has(err, "(its first thread, ");
+	has(err, "           1,000,000  cycles\n");
+	has_not(err, "Of these");
+	ck_assert_uint_eq(fake_seen->control_flags, VPERFCTR_CONTROL_START_ON_EXEC);
+	/* Others' time is noticed. */
+	ck_assert_int_eq(perfex("--no-inherit", "-e", "cycles", "sh", "-c",
+				"i=0; while test $i -lt 20000; do i=$((i+1)); done; :"), 0);
+	has(err, "of other threads and children are not counted");
+	ck_assert_int_eq(perfex("-e", "cycles", "sh", "-c",
+				"i=0; while test $i -lt 20000; do i=$((i+1)); done; :"), 0);
+	has_not(err, "are not counted");
+	/* A module without it */
+	fake.info.features &= ~VPERFCTR_FEATURE_INHERIT;
+	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
+	is_message("--no-inherit");
+	ck_assert_int_eq(perfex("--no-inherit", "-e", "cycles", "true"), 0);
+}
+END_TEST
+
+START_TEST(missed)
+{
+	fake.children_missed = 2;
+	ck_assert_int_eq(perfex("-o", (char *)in_dir("file"), "-e", "cycles", "true"), 125);
+	is_message("2 threads are not, or not wholly, in these counts");
+	/* Not everybody who reads the file has seen that. */
+	slurp("file", out, sizeof(out));
+	has(out, "           1,000,000  cycles\n");
+	has(out, " These counts are not complete");
+}
+END_TEST
+
+START_TEST(forbidden)
+{
+	fake.status = VPERFCTR_STATUS_FORBIDDEN;
+	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
+	has(err, "1,000,000  cycles");
+	has(err, "\nperfex: not all was counted, as some of it ran on CPUs that cannot");
+}
+END_TEST
+
+START_TEST(survived)
+{
+	fake.status = VPERFCTR_STATUS_CHILDREN;
+	ck_assert_int_eq(perfex("-e", "cycles", "sh", "-c", "exit 3"), 3);
+	has(err, "\n Not included: threads or processes that were started and run still.\n");
 }
 END_TEST
 
@@ -374,6 +466,358 @@ START_TEST(command_files)
 }
 END_TEST
 
+/* ---- attaching ---------------------------------------------------------------------- */
+
+static pid_t target;
+
+/* What a line of the target's /proc/PID/status begins with after its label. */
+static void target_status(const char *label, const char *value)
+{
+	char path[64], line[256];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)target);
+	f = fopen(path, "r");
+	ck_assert_ptr_nonnull(f);
+	while (!found && fgets(line, sizeof(line), f))
+		found = !strncmp(line, label, strlen(label));
+	fclose(f);
+	ck_assert_msg(found && !strncmp(line + strlen(label), value, strlen(value)),
+		      "not %s: %s", value, line);
+}
+
+/* As it was before. */
+static void is_untouched(void)
+{
+	target_status("TracerPid:\t", "0\n");
+	target_status("State:\t", "S");
+}
+
+static char *target_id(void)
+{
+	static char text[16];
+
+	snprintf(text, sizeof(text), "%d", (int)target);
+	return text;
+}
+
+static void *sleep_on(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* A process with that many threads, and each of them asleep. */
+static void start_target(int nrthreads)
+{
+	char ready;
+	int pipes[2];
+
+	ck_assert_int_eq(pipe(pipes), 0);
+	target = fork();
+	if (!target) {
+		pthread_t thread;
+
+		prctl(PR_SET_NAME, "a target");
+		while (--nrthreads > 0)
+			pthread_create(&thread, NULL, sleep_on, NULL);
+		usleep(20000);
+		ck_assert_int_eq(write(pipes[1], "", 1), 1);
+		sleep_on(NULL);
+	}
+	close(pipes[1]);
+	ck_assert_int_eq(read(pipes[0], &ready, 1), 1);
+	close(pipes[0]);
+}
+
+static void end_target(void)
+{
+	if (!target)
+		return;
+	kill(target, SIGKILL);
+	waitpid(target, NULL, 0);
+	target = 0;
+}
+
+static void attach_teardown(void)
+{
+	end_target();
+	teardown();
+}
+
+START_TEST(attached)
+{
+	char text[128];
+
+	start_target(4);
+	fake.children = 100;
+	ck_assert_int_eq(perfex("-v", "-e", "cycles,branches", "-p", target_id(), "--timeout", "0.05"), 0);
+	snprintf(text, sizeof(text), " Counts of process %d (4 threads and what they started, ", (int)target);
+	has(err, text);
+	has(err, "               4,400  cycles\n");
+	has(err, "               4,408  branches\n");
+	snprintf(text, sizeof(text), " Of these, thread %d (a target):\n\n               1,000  cycles\n", (int)target);
+	has(err, text);
+	has(err, " Of these, what was started meanwhile:\n\n                 400  cycles\n");
+	is_untouched();
+	ck_assert_uint_eq(fake_seen->opens, 4);
+	ck_assert_uint_eq(fake_seen->controls, 4);
+	ck_assert_uint_eq(fake_seen->unlinks, 0);
+	/* Without KEEP: the states end with perfex. */
+	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT);
+	ck_assert_uint_eq(fake_seen->control_flags,
+			  VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_NO_AFFINITY);
+}
+END_TEST
+
+START_TEST(attached_to_one)
+{
+	char text[128];
+
+	start_target(4);
+	ck_assert_int_eq(perfex("-e", "cycles", "--no-inherit", "-t", target_id(), "--timeout", "0.05"), 0);
+	snprintf(text, sizeof(text), " Counts of thread %d (1 thread, ", (int)target);
+	has(err, text);
+	has(err, "               1,000  cycles\n");
+	ck_assert_uint_eq(fake_seen->opens, 1);
+	ck_assert_uint_eq(fake_seen->control_flags, VPERFCTR_CONTROL_NO_AFFINITY);
+	/* Each thread once, however often it is named */
+	snprintf(text, sizeof(text), "%d,%d", (int)target, (int)target);
+	ck_assert_int_eq(perfex("-e", "cycles", "-p", text, "-t", target_id(), "--timeout", "0"), 0);
+	has(err, "               4,000  cycles\n");
+	is_untouched();
+}
+END_TEST
+
+/* Until they end: -p, -t */
+START_TEST(until_end)
+{
+	pid_t pid;
+
+	start_target(3);
+	pid = start(ARGV("-e", "cycles", _i ? "-t" : "-p", target_id()));
+	usleep(200000);
+	ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
+	end_target();
+	ck_assert_int_eq(finish(pid), 0);
+	has(err, _i ? "               1,000  cycles\n" : "               3,000  cycles\n");
+}
+END_TEST
+
+START_TEST(until_signal)
+{
+	static const int sigs[] = { SIGTERM, SIGINT, SIGQUIT, SIGHUP };
+	pid_t pid;
+
+	start_target(1);
+	pid = start(ARGV("-e", "cycles", "-p", target_id()));
+	while (!fake_seen->controls)
+		usleep(1000);
+	usleep(50000);
+	kill(pid, sigs[_i]);
+	ck_assert_int_eq(finish(pid), 0);
+	has(err, "               1,000  cycles\n");
+	is_untouched();
+}
+END_TEST
+
+START_TEST(until_command)
+{
+	start_target(1);
+	ck_assert_int_eq(perfex("-e", "cycles", "-p", target_id(), "sh", "-c", "echo ran; exit 7"), 7);
+	ck_assert_str_eq(out, "ran\n");
+	has(err, " Counts of process ");
+	has(err, "               1,000  cycles\n");
+	ck_assert_int_eq(perfex("-e", "cycles", "-p", target_id(), "no-such-command-at-all"), 127);
+	is_message("there is no command");
+	/* It finds everything as perfex did. */
+	ck_assert_int_eq(perfex("-o", "/dev/null", "-e", "cycles", "-p", target_id(),
+				"grep", "Sig[BI]", "/proc/self/status"), 0);
+	ck_assert_uint_eq(signal_mask("SigBlk:"), 0);
+	ck_assert_uint_eq(signal_mask("SigIgn:"), 0);
+	ck_assert_int_eq(perfex("-o", "/dev/null", "-e", "cycles", "-p", target_id(),
+				"ls", "-l", "/proc/self/fd"), 0);
+	has_not(out, "vperfctr");
+	has_not(out, "pidfd");
+	has_not(out, "signalfd");
+	is_untouched();
+}
+END_TEST
+
+/* Job control's business is not disturbed. */
+START_TEST(stopped_process)
+{
+	start_target(2);
+	kill(target, SIGSTOP);
+	waitpid(target, NULL, WUNTRACED);
+	ck_assert_int_eq(perfex("-e", "cycles", "-p", target_id(), "--timeout", "0.05"), 0);
+	usleep(50000);
+	target_status("State:\t", "T");
+	target_status("TracerPid:\t", "0\n");
+	kill(target, SIGCONT);
+	usleep(50000);
+	is_untouched();
+}
+END_TEST
+
+static int received, wrong;
+
+static void receive(int sig, siginfo_t *si, void *context)
+{
+	(void)sig;
+	(void)context;
+	wrong += si->si_value.sival_int != received++;
+}
+
+#define NRSIGNALS	400
+
+/* No signal is lost, repeated, changed or overtaken. */
+START_TEST(signals_arrive)
+{
+	struct sigaction sa = { .sa_sigaction = receive, .sa_flags = SA_SIGINFO };
+	int i, wstatus;
+
+	sigaction(SIGRTMIN, &sa, NULL);
+	fflush(NULL);
+	target = fork();
+	if (!target) {
+		while (received < NRSIGNALS)
+			usleep(100);
+		_exit(wrong != 0);
+	}
+	for (i = 0; i < NRSIGNALS; i++) {
+		union sigval value = { .sival_int = i };
+
+		ck_assert_int_eq(sigqueue(target, SIGRTMIN, value), 0);
+		if (i % 40 == 0) {
+			pid_t pid = start(ARGV("-e", "cycles", "-p", target_id(), "--timeout", "0"));
+
+			for (; i < NRSIGNALS && !waitpid(pid, NULL, WNOHANG); ) {
+				if (i + 1 == NRSIGNALS)
+					continue;
+				value.sival_int = ++i;
+				ck_assert_int_eq(sigqueue(target, SIGRTMIN, value), 0);
+				usleep(200);
+			}
+		}
+	}
+	ck_assert_int_eq(waitpid(target, &wstatus, 0), target);
+	target = 0;
+	ck_assert_int_eq(wstatus, 0);
+}
+END_TEST
+
+/* Those that are started while it counts, and go on: their sums are had by force. */
+START_TEST(started_meanwhile)
+{
+	start_target(2);
+	fake.status = VPERFCTR_STATUS_CHILDREN;
+	ck_assert_int_eq(perfex("-e", "cycles", "-p", target_id(), "--timeout", "0.05"), 0);
+	has_not(err, "Not included");
+	ck_assert_uint_eq(fake_seen->unlinks, 2);
+	is_untouched();
+}
+END_TEST
+
+START_TEST(attached_and_incomplete)
+{
+	start_target(2);
+	fake.children_missed = 1;
+	ck_assert_int_eq(perfex("-e", "cycles", "-p", target_id(), "--timeout", "0"), 125);
+	has(err, "2,000  cycles");
+	has(err, "\nperfex: 2 threads are not");
+}
+END_TEST
+
+static const struct {
+	enum fake_call call;
+	int error;
+	const char *message;
+} attach_failures[] = {
+	{ FAKE_DEVICE, ENOENT, "modprobe vperfctr" },
+	{ FAKE_OPEN, EEXIST, "has counters already" },
+	{ FAKE_OPEN, EAGAIN, "max_states_per_user" },
+	{ FAKE_OPEN, EMFILE, "ulimit" },
+	{ FAKE_OPEN, EPERM, "not permitted" },
+	{ FAKE_CONTROL, EBUSY, "counters: " },
+	{ FAKE_CONTROL, EINVAL, "cannot count these events" },
+	{ FAKE_READ, EFAULT, "cannot read the counters: Bad address" },
+};
+
+/* Whatever goes wrong, the process goes on. */
+START_TEST(attach_fails)
+{
+	start_target(3);
+	fake.fail[attach_failures[_i].call] = attach_failures[_i].error;
+	ck_assert_int_eq(perfex("-e", "cycles", "-p", target_id(), "--timeout", "0"), 125);
+	has(err, "perfex: ");
+	has(err, attach_failures[_i].message);
+	is_untouched();
+}
+END_TEST
+
+START_TEST(no_target)
+{
+	start_target(2);
+	ck_assert_int_eq(perfex("-p", "2147483647"), 125);
+	is_message("no process or thread 2147483647");
+	ck_assert_int_eq(perfex("-t", "2147483647"), 125);
+	is_message("no process or thread 2147483647");
+	/* The other is let go. */
+	ck_assert_int_eq(perfex("-t", target_id(), "-t", "2147483647"), 125);
+	is_untouched();
+	/* Ended, but not waited for */
+	kill(target, SIGKILL);
+	usleep(50000);
+	ck_assert_int_eq(perfex("-p", target_id()), 125);
+	is_message("no process or thread");
+}
+END_TEST
+
+START_TEST(traced_already)
+{
+	char text[64];
+
+	start_target(1);
+	ck_assert_int_eq(ptrace(PTRACE_SEIZE, target, 0, 0), 0);
+	ck_assert_int_eq(perfex("-p", target_id()), 125);
+	snprintf(text, sizeof(text), "traced by process %d already", (int)getpid());
+	is_message(text);
+}
+END_TEST
+
+START_TEST(attach_misuse)
+{
+	static char *const bad[] = { "", "x", "1,", ",1", "1,,2", "0", "-1", "+1", " 1", "1 ",
+				     "99999999999999999999", "2147483648", "1.5" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		ck_assert_int_eq(perfex("-p", bad[i]), 125);
+		is_message("is no list of process ids");
+	}
+	ck_assert_int_eq(perfex("-t", "x"), 125);
+	is_message("is no list of thread ids");
+	ck_assert_int_eq(perfex("-p"), 125);
+	is_message("option -p needs an argument");
+	ck_assert_int_eq(perfex("-p", "1", "--timeout"), 125);
+	is_message("option '--timeout' needs an argument");
+	ck_assert_int_eq(perfex("--no-inherit=x", "true"), 125);
+	is_message("takes no argument");
+	for (i = 0; i < 5; i++) {
+		ck_assert_int_eq(perfex("-p", "1", "--timeout",
+					((char *[]){ "", "x", "-1", "nan", "1e3" })[i]), 125);
+		is_message("is no number of seconds");
+	}
+	ck_assert_int_eq(perfex("--timeout", "1", "true"), 125);
+	is_message("--timeout is for -p and -t");
+	ck_assert_int_eq(perfex("-p", "1", "--timeout", "1", "true"), 125);
+	is_message("either --timeout or a command");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-run");
@@ -391,13 +835,37 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, failure, 0, ARRAY_SIZE(failures));
 	tcase_add_test(t, cannot_read);
 	tcase_add_test(t, gains_privileges);
-	tcase_add_test(t, checks);
+	tcase_add_test(t, uncounted);
+	tcase_add_test(t, replaced);
+	tcase_add_test(t, inherited);
+	tcase_add_test(t, not_inherited);
+	tcase_add_test(t, missed);
+	tcase_add_test(t, forbidden);
+	tcase_add_test(t, survived);
 	tcase_add_loop_test(t, passed_on, 0, 4);
 	tcase_add_test(t, passed_on_and_fatal);
 	tcase_add_test(t, ignored_is_not_passed_on);
 	tcase_add_test(t, command_signals);
 	tcase_add_test(t, ignored_signals);
 	tcase_add_test(t, command_files);
+	suite_add_tcase(s, t);
+
+	t = tcase_create("attach");
+	tcase_add_checked_fixture(t, setup, attach_teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, attached);
+	tcase_add_test(t, attached_to_one);
+	tcase_add_loop_test(t, until_end, 0, 2);
+	tcase_add_loop_test(t, until_signal, 0, 4);
+	tcase_add_test(t, until_command);
+	tcase_add_test(t, stopped_process);
+	tcase_add_test(t, signals_arrive);
+	tcase_add_test(t, started_meanwhile);
+	tcase_add_test(t, attached_and_incomplete);
+	tcase_add_loop_test(t, attach_fails, 0, ARRAY_SIZE(attach_failures));
+	tcase_add_test(t, no_target);
+	tcase_add_test(t, traced_already);
+	tcase_add_test(t, attach_misuse);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -1,0 +1,633 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counting threads that run already.
+ *
+ * All are stopped under ptrace, given a state and a control each, and let go.
+ * Their counters start when they go on, so all start within the time that it
+ * takes to release them.  Threads that are started later inherit.  While a
+ * process is being stopped its running threads can start others; these are
+ * found as the list of its threads is read again until, with all that were
+ * known stopped, there is no new one.
+ *
+ * Whatever happens to perfex, the kernel releases the threads and, as the
+ * states are transient, takes them away.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perfex.h"
+
+struct thread {
+	struct tracee trace;
+	char name[17];
+	struct vperfctr *v;	/* NULL: none, or it has ended before it was counted */
+	struct counts counts;
+};
+
+struct session {
+	const struct targets *targets;
+	const struct vperfctr_control *control;
+	struct signal_state signals;
+	sigset_t set;		/* signals that end the counting */
+	struct rlimit nofile;
+	struct thread *threads;
+	unsigned int nr, room;
+	struct pollfd *polls;	/* a process's or a thread's end each; signals */
+	struct timespec start;
+	pid_t command;
+	int wstatus;
+};
+
+/* ---- threads ------------------------------------------------------------------ */
+
+static struct thread *find_thread(struct session *s, pid_t tid)
+{
+	unsigned int i;
+
+	for (i = s->nr; i-- > 0;)
+		if (s->threads[i].trace.tid == tid)
+			return &s->threads[i];
+	return NULL;
+}
+
+static struct thread *new_thread(struct session *s, pid_t tid)
+{
+	struct thread *t;
+
+	if (s->nr == s->room) {
+		unsigned int room = s->room ? s->room * 2 : 64;
+
+		t = reallocarray(s->threads, room, sizeof(*t));
+		if (!t)
+			return NULL;
+		s->threads = t;
+		s->room = room;
+	}
+	t = &s->threads[s->nr];
+	memset(t, 0, sizeof(*t));
+	t->trace.tid = tid;
+	return t;
+}
+
+/* Names are for -v; who ended has none. */
+static void read_name(struct thread *t)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), PROC "/%d/comm", (int)t->trace.tid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (fgets(t->name, sizeof(t->name), f))
+		t->name[strcspn(t->name, "\n")] = '\0';
+	fclose(f);
+}
+
+/* 1: under ptrace from now on; 0: it has ended; -1: *e */
+static int seize(struct session *s, pid_t tid, struct error *e)
+{
+	struct thread *t = new_thread(s, tid);
+	int err;
+
+	if (!t)
+		return fail_with(e, "out of memory");
+	err = trace_seize(&t->trace);
+	if (err == -ESRCH)
+		return 0;
+	if (err)
+		return fail_trace(e, err, tid, PROC);
+	read_name(t);
+	s->nr++;
+	return 1;
+}
+
+/* Those that have ended meanwhile are forgotten: their ids may be in use again. */
+static int await_stops(struct session *s, unsigned int first, struct error *e)
+{
+	unsigned int i;
+	int err;
+
+	for (i = first; i < s->nr; i++)
+		if (!s->threads[i].trace.stopped)
+			trace_interrupt(&s->threads[i].trace);
+	i = first;
+	while (i < s->nr) {
+		err = trace_await(&s->threads[i].trace, &s->set);
+		if (err == -ESRCH)
+			s->threads[i] = s->threads[--s->nr];
+		else if (err == -EINTR)
+			return fail_with(e, "interrupted before anything was counted");
+		else if (err)
+			return fail_trace(e, err, s->threads[i].trace.tid, PROC);
+		else
+			i++;
+	}
+	return 0;
+}
+
+/* The number of new threads, or -1 with *e.  *any: there are any, new or not. */
+static int seize_new(struct session *s, DIR *dir, bool *any, struct error *e)
+{
+	const struct dirent *d;
+	int found = 0, ret;
+	pid_t tid;
+
+	rewinddir(dir);
+	while ((d = readdir(dir))) {
+		tid = (pid_t)atoi(d->d_name);
+		if (tid <= 0)
+			continue;
+		if (find_thread(s, tid)) {
+			*any = true;
+			continue;
+		}
+		ret = seize(s, tid, e);
+		if (ret < 0)
+			return ret;
+		found += ret;
+	}
+	return found;
+}
+
+static int stop_process(struct session *s, pid_t pid, struct error *e)
+{
+	unsigned int first = s->nr, nr;
+	char path[64];
+	bool any;
+	DIR *dir;
+	int ret;
+
+	snprintf(path, sizeof(path), PROC "/%d/task", (int)pid);
+	dir = opendir(path);
+	if (!dir)
+		return fail_trace(e, -ESRCH, pid, PROC);
+	/*
+	 * All are looked at each time: if one that was not stopped yet has
+	 * executed a file, it has another's id now, and the others have ended.
+	 */
+	do {
+		any = false;
+		ret = seize_new(s, dir, &any, e);
+		nr = s->nr;
+		if (ret >= 0 && await_stops(s, first, e))
+			ret = -1;
+	} while (ret > 0 || (!ret && s->nr != nr));
+	closedir(dir);
+	if (!ret && !any)
+		return fail_trace(e, -ESRCH, pid, PROC);
+	return ret;
+}
+
+static int stop_thread(struct session *s, pid_t tid, struct error *e)
+{
+	unsigned int first = s->nr;
+	int ret;
+
+	if (find_thread(s, tid))
+		return 0;
+	ret = seize(s, tid, e);
+	if (ret > 0)
+		ret = await_stops(s, first, e);
+	if (!ret && s->nr == first)
+		return fail_trace(e, -ESRCH, tid, PROC);
+	return ret;
+}
+
+static void release_all(struct session *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++)
+		trace_release(&s->threads[i].trace);
+}
+
+/* ---- their counters -------------------------------------------------------------- */
+
+/* SIGKILL may have woken it: that is no error of ours.  False: it has. */
+static bool is_error(const struct thread *t, int err)
+{
+	return err && (err != -ESRCH && (err != -EPERM || trace_is_stopped(&t->trace)));
+}
+
+static int open_counters(struct thread *t, struct error *e)
+{
+	int err = vperfctr_open_tid(&t->v, t->trace.tid, VPERFCTR_OPEN_CREAT);
+
+	return is_error(t, err) ? fail_open_thread(e, err, t->trace.tid) : 0;
+}
+
+static int start_counters(struct session *s, struct thread *t, struct error *e)
+{
+	int err;
+
+	if (!t->v)
+		return 0;
+	err = vperfctr_control(t->v, s->control);
+	if (!err)
+		return 0;
+	if (!is_error(t, err)) {
+		vperfctr_close(t->v);
+		t->v = NULL;
+		return 0;
+	}
+	return fail_control(e, err, s->control, NMI_WATCHDOG);
+}
+
+static int set_up(struct session *s, struct error *e)
+{
+	const struct targets *targets = s->targets;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < targets->nr; i++) {
+		const struct target *t = &targets->target[i];
+
+		ret = t->process ? stop_process(s, t->id, e) : stop_thread(s, t->id, e);
+		if (ret)
+			return ret;
+	}
+	for (i = 0; i < s->nr; i++)
+		if (open_counters(&s->threads[i], e))
+			return -1;
+	/* Only now that it is known that none has counters of its own. */
+	for (i = 0; i < s->nr; i++)
+		if (start_counters(s, &s->threads[i], e))
+			return -1;
+	return 0;
+}
+
+/* Has ended, and left some behind. */
+static bool is_survived(const struct thread *t)
+{
+	return (t->counts.status & (VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_CHILDREN)) ==
+	       VPERFCTR_STATUS_CHILDREN;
+}
+
+#define GRACE		100	/* milliseconds */
+#define GRACE_STEP	5
+
+/*
+ * A thread that another has joined need not be quite at its end when the other
+ * ends.  Whatever is about to end gets a little time, all together.
+ */
+static int read_again(struct session *s, struct thread *t, int *grace)
+{
+	int err = 0;
+
+	while (!err && is_survived(t) && *grace > 0) {
+		poll(NULL, 0, GRACE_STEP);
+		*grace -= GRACE_STEP;
+		err = counts_read(t->v, s->control, &t->counts);
+	}
+	return err;
+}
+
+static int read_all(struct session *s, struct error *e)
+{
+	int err = 0, grace = GRACE;
+	unsigned int i;
+
+	for (i = 0; !err && i < s->nr; i++)
+		if (s->threads[i].v)
+			err = counts_read(s->threads[i].v, s->control, &s->threads[i].counts);
+	for (i = 0; !err && i < s->nr; i++)
+		if (s->threads[i].v)
+			err = read_again(s, &s->threads[i], &grace);
+	return err ? fail_with(e, "cannot read the counters: %s", strerror(-err)) : 0;
+}
+
+/*
+ * What was started and runs still is in nobody's sums.  Taking the state from
+ * its thread, which must be stopped for that once more, puts it there.
+ */
+static void end_families(struct session *s)
+{
+	const uint32_t wanted = VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_CHILDREN;
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++) {
+		struct thread *t = &s->threads[i];
+
+		if (!t->v || (t->counts.status & wanted) != wanted)
+			continue;
+		if (trace_seize(&t->trace))
+			t->counts.status &= ~(uint32_t)VPERFCTR_STATUS_ATTACHED;
+		else
+			trace_interrupt(&t->trace);
+	}
+	for (i = 0; i < s->nr; i++) {
+		struct thread *t = &s->threads[i];
+		struct counts counts;
+
+		if (!t->v || (t->counts.status & wanted) != wanted)
+			continue;
+		if (!trace_await(&t->trace, &s->set) && !vperfctr_unlink(t->v) &&
+		    !counts_read(t->v, s->control, &counts))
+			t->counts = counts;
+		trace_release(&t->trace);
+	}
+}
+
+/* ---- until when --------------------------------------------------------------------- */
+
+/* An end that can be polled for: a process's descriptor. */
+static int open_process(pid_t pid, struct pollfd *p, struct error *e)
+{
+	p->fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	p->events = POLLIN;
+	if (p->fd >= 0)
+		return 0;
+	/* Older kernels say EINVAL, newer ones ENOENT. */
+	if (errno == EINVAL || errno == ENOENT)
+		return fail_with(e, "%d is a thread, and not its process's first: count it with -t, or all with -p and the process's id",
+				 (int)pid);
+	return fail_trace(e, -errno, pid, PROC);
+}
+
+static int open_ends(struct session *s, struct error *e)
+{
+	const struct targets *targets = s->targets;
+	unsigned int i;
+
+	s->polls = calloc(targets->nr + 1, sizeof(*s->polls));
+	if (!s->polls)
+		return fail_with(e, "out of memory");
+	for (i = 0; i <= targets->nr; i++)
+		s->polls[i].fd = -1;
+	for (i = 0; i < targets->nr; i++) {
+		const struct target *t = &targets->target[i];
+
+		if (t->id == getpid())
+			return fail_with(e, "perfex cannot count itself");
+		if (t->process && open_process(t->id, &s->polls[i], e))
+			return -1;
+	}
+	return 0;
+}
+
+/* A thread's end is its state's POLLHUP. */
+static void poll_threads(struct session *s)
+{
+	const struct targets *targets = s->targets;
+	const struct thread *t;
+	unsigned int i;
+
+	for (i = 0; i < targets->nr; i++) {
+		if (targets->target[i].process)
+			continue;
+		t = find_thread(s, targets->target[i].id);
+		if (t && t->v)
+			s->polls[i].fd = vperfctr_fd(t->v);
+	}
+}
+
+static void close_ends(struct session *s)
+{
+	unsigned int i;
+
+	if (!s->polls)
+		return;
+	for (i = 0; i < s->targets->nr; i++)
+		if (s->targets->target[i].process && s->polls[i].fd >= 0)
+			close(s->polls[i].fd);
+	if (s->polls[i].fd >= 0)
+		close(s->polls[i].fd);
+	free(s->polls);
+}
+
+/* Also those whom SIGKILL took from under our ptrace.  True: the command is among them. */
+static bool reap(struct session *s)
+{
+	bool ended = false;
+	int wstatus;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &wstatus, WNOHANG | __WALL)) > 0) {
+		/* None is under ptrace any more; but nobody is to stay stopped. */
+		if (WIFSTOPPED(wstatus))
+			ptrace(PTRACE_DETACH, pid, 0,
+			       wstatus >> 16 ? 0L : (long)WSTOPSIG(wstatus));
+		if (pid != s->command)
+			continue;
+		s->wstatus = wstatus;
+		ended = true;
+	}
+	return ended;
+}
+
+/* True: the counting is to end. */
+static bool take_signal(struct session *s, int fd)
+{
+	struct signalfd_siginfo info;
+
+	if (read(fd, &info, sizeof(info)) != sizeof(info))
+		return false;
+	if (info.ssi_signo == SIGCHLD)
+		return reap(s);
+	if (!s->command)
+		return true;
+	/* As for a command that is counted: what the terminal sends it gets too. */
+	if (info.ssi_code <= 0)
+		kill(s->command, (int)info.ssi_signo);
+	return false;
+}
+
+/* True: there is none left. */
+static bool forget_ended(struct session *s)
+{
+	bool some = false;
+	unsigned int i;
+
+	for (i = 0; i < s->targets->nr; i++) {
+		if (s->polls[i].revents) {
+			/* A thread's is its handle's. */
+			if (s->targets->target[i].process)
+				close(s->polls[i].fd);
+			s->polls[i].fd = -1;
+		}
+		some |= s->polls[i].fd >= 0;
+	}
+	return !some;
+}
+
+static int await_end(struct session *s, double timeout, struct error *e)
+{
+	struct pollfd *signals = &s->polls[s->targets->nr];
+	struct timespec ts;
+	double left = 0;
+	int ret;
+
+	sigaddset(&s->set, SIGCHLD);
+	signals->fd = signalfd(-1, &s->set, SFD_CLOEXEC | SFD_NONBLOCK);
+	signals->events = POLLIN;
+	if (signals->fd < 0)
+		return fail_with(e, "cannot wait for signals: %s", strerror(errno));
+	if (reap(s))
+		return 0;
+	for (;;) {
+		if (forget_ended(s) && !s->command)
+			return 0;
+		if (timeout >= 0) {
+			left = timeout - seconds_since(&s->start);
+			if (left <= 0)
+				return 0;
+			ts.tv_sec = (time_t)left;
+			ts.tv_nsec = (long)((left - (double)ts.tv_sec) * 1e9);
+		}
+		ret = ppoll(s->polls, s->targets->nr + 1, timeout >= 0 ? &ts : NULL, NULL);
+		if (ret < 0 && errno != EINTR)
+			return fail_with(e, "cannot wait: %s", strerror(errno));
+		if (ret > 0 && signals->revents && take_signal(s, signals->fd))
+			return 0;
+	}
+}
+
+/* ---- the command to wait for ----------------------------------------------------------- */
+
+static int start_command(struct session *s, char **argv, struct error *e)
+{
+	int pipes[2], err = 0;
+	ssize_t n;
+
+	if (pipe2(pipes, O_CLOEXEC))
+		return fail_with(e, "cannot make a pipe: %s", strerror(errno));
+	s->command = fork();
+	if (!s->command) {
+		setrlimit(RLIMIT_NOFILE, &s->nofile);
+		signals_restore(&s->signals);
+		execvp(argv[0], argv);
+		err = -errno;
+		n = write(pipes[1], &err, sizeof(err));
+		_exit(n == sizeof(err) ? STATUS_FAILED : STATUS_CANNOT_RUN);
+	}
+	if (s->command < 0) {
+		err = errno;
+		s->command = 0;
+		close(pipes[0]);
+		close(pipes[1]);
+		return fail_with(e, "cannot make a process for the command: %s", strerror(err));
+	}
+	close(pipes[1]);
+	/* exec closes the child's end: silence is success. */
+	do {
+		n = read(pipes[0], &err, sizeof(err));
+	} while (n < 0 && errno == EINTR);
+	close(pipes[0]);
+	if (n != sizeof(err))
+		return 0;
+	waitpid(s->command, NULL, 0);
+	return fail_exec(e, err, argv[0]);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------- */
+
+static void add_parts(struct session *s, struct result *r)
+{
+	struct part *part;
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++) {
+		const struct thread *t = &s->threads[i];
+
+		part = result_add_part(r, &t->counts.own);
+		if (part)
+			snprintf(part->name, sizeof(part->name), "thread %d%s%s%s",
+				 (int)t->trace.tid, *t->name ? " (" : "", t->name,
+				 *t->name ? ")" : "");
+	}
+	if (!inherits(s->control))
+		return;
+	part = result_add_part(r, &r->counts.children);
+	if (part)
+		strcpy(part->name, "what was started meanwhile");
+}
+
+static void collect(struct session *s, struct result *r, struct error *e)
+{
+	unsigned int i;
+
+	if (read_all(s, e))
+		return;
+	end_families(s);
+	for (i = 0; i < s->nr; i++)
+		counts_add(&r->counts, &s->threads[i].counts);
+	result_finish(r, e);
+	/* Nothing is what a thread that slept all the time has done. */
+	r->counted = !r->counts.replaced;
+	add_parts(s, r);
+}
+
+static int count_attached(struct session *s, char **argv, double timeout,
+			  struct result *r, struct error *e)
+{
+	int err;
+
+	if (open_ends(s, e))
+		return -1;
+	err = set_up(s, e);
+	clock_gettime(CLOCK_MONOTONIC, &s->start);
+	release_all(s);
+	if (err)
+		return err;
+	poll_threads(s);
+	snprintf(r->scope, sizeof(r->scope), s->nr == 1 ? "%u thread%s" : "%u threads%s", s->nr,
+		 !inherits(s->control) ? "" :
+		 s->nr == 1 ? " and what it started" : " and what they started");
+
+	if (*argv && start_command(s, argv, e))
+		return -1;
+	err = await_end(s, timeout, e);
+	r->elapsed = seconds_since(&s->start);
+	if (err)
+		return err;
+	r->status = *argv ? run_status(s->wstatus) : 0;
+	collect(s, r, e);
+	return 0;
+}
+
+/* A descriptor for each thread: as many as we may have. */
+static void raise_limit(struct rlimit *old)
+{
+	struct rlimit new;
+
+	if (getrlimit(RLIMIT_NOFILE, old))
+		return;
+	new = *old;
+	new.rlim_cur = new.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &new);
+}
+
+int attach(const struct targets *targets, char **argv, double timeout,
+	   const struct vperfctr_control *control, struct result *r, struct error *e)
+{
+	struct session s = { .targets = targets, .control = control };
+	sigset_t chld;
+	unsigned int i;
+	int ret;
+
+	memset(r, 0, sizeof(*r));
+	raise_limit(&s.nofile);
+	signals_catch(&s.signals, &s.set, NULL);
+	/* For sigtimedwait() and signalfd() it must be blocked, too. */
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &chld, NULL);
+
+	ret = count_attached(&s, argv, timeout, r, e);
+
+	close_ends(&s);
+	for (i = 0; i < s.nr; i++)
+		vperfctr_close(s.threads[i].v);
+	free(s.threads);
+	return ret;
+}

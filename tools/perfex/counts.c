@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Sums: read, added, and whether they are what was asked for. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "perfex.h"
+
+void sums_add(struct sums *to, const struct sums *s)
+{
+	unsigned int i;
+
+	to->tsc += s->tsc;
+	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
+		to->pmc[i] += s->pmc[i];
+}
+
+void counts_add(struct counts *to, const struct counts *c)
+{
+	sums_add(&to->own, &c->own);
+	sums_add(&to->children, &c->children);
+	to->missed += c->missed;
+	to->status |= c->status;
+	to->replaced |= c->replaced;
+}
+
+/* Is what the sums are of still what we asked for? */
+static bool same_control(const struct vperfctr_control *a, const struct vperfctr_control *b)
+{
+	return a->nractrs == b->nractrs && a->nrictrs == b->nrictrs && a->tsc_on == b->tsc_on &&
+	       (!a->nractrs || !memcmp((const void *)(uintptr_t)a->ctr,
+				       (const void *)(uintptr_t)b->ctr,
+				       a->nractrs * sizeof(struct vperfctr_ctr)));
+}
+
+int counts_read(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c)
+{
+	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
+	struct vperfctr_control now;
+	struct vperfctr_read read = {
+		.nrctrs = VPERFCTR_MAX_CTRS,
+		.sums = (uintptr_t)&c->own,
+		.children = (uintptr_t)&c->children,
+		.control = (uintptr_t)&now,
+	};
+	int err;
+
+	memset(c, 0, sizeof(*c));
+	vperfctr_control_init(&now, ctr);
+	err = vperfctr_read_state(v, &read);
+	if (err)
+		return err;
+	c->status = read.status;
+	c->missed = read.children_missed;
+	if (!same_control(&now, control)) {
+		memset(c, 0, sizeof(*c));
+		c->replaced = true;
+	}
+	return 0;
+}
+
+/* The TSC runs from the first instruction on. */
+bool counts_any(const struct counts *c)
+{
+	return c->own.tsc || c->children.tsc;
+}
+
+int counts_check(const struct counts *c, struct error *e)
+{
+	if (c->replaced)
+		return fail_with(e, "the counters were used for something else by the program itself");
+	if (c->status & VPERFCTR_STATUS_PRIVILEGED)
+		return fail_with(e, "%s: it gained privileges when executed (set-user-ID?), or you may not read its file",
+			    counts_any(c) ? "a program was not counted" :
+					    "the command was not counted");
+	if (c->status & VPERFCTR_STATUS_FORBIDDEN)
+		return fail_with(e, "not all was counted, as some of it ran on CPUs that cannot (see forbidden CPUs in perfex -i): use taskset(1)");
+	if (c->missed)
+		return fail_with(e, "%" PRIu64 " %s not, or not wholly, in these counts: %s gained privileges when executed (set-user-ID?), used the counters otherwise, ran on forbidden CPUs, or there was no room (memory, or the module's max_states_per_user)",
+			    c->missed, c->missed == 1 ? "thread is" : "threads are",
+			    c->missed == 1 ? "it" : "they");
+	return 0;
+}
+
+int result_finish(struct result *r, struct error *e)
+{
+	r->counted = counts_any(&r->counts);
+	r->total = r->counts.own;
+	sums_add(&r->total, &r->counts.children);
+	r->complete = !counts_check(&r->counts, e);
+	return r->complete ? 0 : -1;
+}
+
+/* The name is the caller's to write; NULL: no memory. */
+struct part *result_add_part(struct result *r, const struct sums *sums)
+{
+	struct part *parts = reallocarray(r->parts, r->nrparts + 1, sizeof(*parts));
+
+	if (!parts)
+		return NULL;
+	r->parts = parts;
+	parts += r->nrparts++;
+	parts->sums = *sums;
+	return parts;
+}
+
+void result_free(struct result *r)
+{
+	free(r->parts);
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stopping a running thread for a moment, and letting it go on as if nothing
+ * had been.
+ *
+ * PTRACE_SEIZE and PTRACE_INTERRUPT leave no trace: no signal is sent, and a
+ * thread that job control has stopped is stopped afterwards.  A thread that was
+ * about to take a signal stops for that; it takes it when it is released.  All
+ * waiting leaves the stop to be waited for again (WNOWAIT), because the kernel
+ * forgets such a signal if a tracer has waited for it and then dies.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perfex.h"
+
+#define STOP_TIMEOUT	10	/* seconds */
+#define LOOK_AGAIN	0.01
+
+pid_t trace_look_up(pid_t tid, const char *proc, bool *ended)
+{
+	char path[128], line[256], state = 'X';
+	int tracer = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%d/status", proc, (int)tid);
+	f = fopen(path, "re");
+	if (f) {
+		while (fgets(line, sizeof(line), f))
+			if (sscanf(line, "State: %c", &state) == 1 ||
+			    sscanf(line, "TracerPid: %d", &tracer) == 1)
+				continue;
+		fclose(f);
+	}
+	*ended = state == 'Z' || state == 'X';
+	return tracer;
+}
+
+static bool has_ended(pid_t tid)
+{
+	bool ended;
+
+	trace_look_up(tid, PROC, &ended);
+	return ended;
+}
+
+/* Is waited for below; also changed there only while SIGCHLD is blocked. */
+static pid_t *tracees;
+static unsigned int nrtracees, room;
+
+static int remember(pid_t tid)
+{
+	if (nrtracees == room) {
+		const unsigned int more = room ? room * 2 : 64;
+		pid_t *p = reallocarray(tracees, more, sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		tracees = p;
+		room = more;
+	}
+	tracees[nrtracees++] = tid;
+	return 0;
+}
+
+/*
+ * Let go of tracees that have ended.  One by one, as waiting for all would find
+ * those that have stopped, too, whether asked for or not.
+ */
+static void reap(void)
+{
+	siginfo_t info;
+	unsigned int i;
+
+	for (i = 0; i < nrtracees; i++) {
+		info.si_pid = 0;
+		if (!waitid(P_PID, (id_t)tracees[i], &info,
+			    WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) &&
+		    info.si_pid && info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+			waitid(P_PID, (id_t)tracees[i], &info, WEXITED | WNOHANG | __WALL);
+	}
+}
+
+static void on_sigchld(int sig)
+{
+	int saved = errno;
+
+	(void)sig;
+	reap();
+	errno = saved;
+}
+
+/*
+ * A thread that executes a file waits for its process's other threads to end,
+ * and those that are ours for us to wait for them, while PTRACE_SEIZE waits for
+ * it to be done with that.  What interrupts that is SIGCHLD.
+ */
+static int seize(pid_t tid)
+{
+	struct sigaction sa = { .sa_handler = on_sigchld, .sa_flags = SA_RESTART }, old_sa;
+	sigset_t chld, old;
+	int err;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigaction(SIGCHLD, &sa, &old_sa);
+	sigprocmask(SIG_UNBLOCK, &chld, &old);
+	err = ptrace(PTRACE_SEIZE, tid, 0, 0) ? -errno : 0;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	sigaction(SIGCHLD, &old_sa, NULL);
+	return err;
+}
+
+#define TRIES	5
+
+int trace_seize(struct tracee *t)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	int err, tries;
+	bool ended;
+
+	t->stopped = false;
+	t->signal = 0;
+	/* EPERM is also what a thread says that is just becoming another, by exec. */
+	for (tries = 0; (err = seize(t->tid)) == -EPERM && tries < TRIES; tries++) {
+		/* One of ours that has executed a file has its process's id now. */
+		if (trace_look_up(t->tid, PROC, &ended) == getpid())
+			err = 0;
+		if (ended)
+			err = -ESRCH;
+		if (err != -EPERM)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return err ? err : remember(t->tid);
+}
+
+/* If it has ended, waiting for it tells. */
+void trace_interrupt(const struct tracee *t)
+{
+	ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+}
+
+/* 1: it has stopped or ended, and *info tells */
+static int look(const struct tracee *t, siginfo_t *info)
+{
+	int ret;
+
+	do {
+		info->si_pid = 0;
+		ret = waitid(P_PID, (id_t)t->tid, info,
+			     WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL);
+	} while (ret && errno == EINTR);
+	/* ECHILD: gone without a trace, as another thread has executed a file. */
+	return ret ? -ESRCH : info->si_pid != 0;
+}
+
+/*
+ * Wait for SIGCHLD, which may be another's, but not for long: there is none for
+ * the end of a process's first thread before the others are waited for; and who
+ * is to stop may be waiting for them, too.  -EINTR, -ETIMEDOUT: something else
+ * happened.
+ */
+static int await_change(const sigset_t *set, const struct timespec *start)
+{
+	const struct timespec ts = { .tv_nsec = (long)(LOOK_AGAIN * 1e9) };
+	sigset_t all = *set;
+	int sig;
+
+	if (seconds_since(start) > STOP_TIMEOUT)
+		return -ETIMEDOUT;
+	sigaddset(&all, SIGCHLD);
+	sig = sigtimedwait(&all, NULL, &ts);
+	if (sig < 0)
+		reap();
+	return sig > 0 && sig != SIGCHLD ? -EINTR : 0;
+}
+
+int trace_await(struct tracee *t, const sigset_t *set)
+{
+	struct timespec start;
+	siginfo_t info;
+	int ret;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	while (!(ret = look(t, &info))) {
+		ret = await_change(set, &start);
+		if (!ret && has_ended(t->tid))
+			ret = -ESRCH;
+		if (ret)
+			return ret;
+	}
+	if (ret < 0)
+		return ret;
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) {
+		waitpid(t->tid, NULL, WNOHANG | __WALL);
+		return -ESRCH;
+	}
+	t->stopped = true;
+	/* An event, above the lower eight bits, is no signal's arrival. */
+	t->signal = info.si_status >> 8 ? 0 : info.si_status & 0x7f;
+	return 0;
+}
+
+/* SIGKILL wakes it at any time. */
+bool trace_is_stopped(const struct tracee *t)
+{
+	unsigned long ignored;
+
+	return !ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &ignored);
+}
+
+/* What cannot be released because it does not stop is so by the kernel when we exit. */
+void trace_release(struct tracee *t)
+{
+	if (t->stopped)
+		ptrace(PTRACE_DETACH, t->tid, 0, (long)t->signal);
+	t->stopped = false;
+}
