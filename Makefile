@@ -30,6 +30,9 @@ deps:
 check: deps
 	@tests/vm/check $(SUITES)
 
+stress: deps
+	@tests/vm/stress $(or $(SECONDS),10) $(SEED)
+
 vm: deps
 	@tests/vm/shell
 
@@ -42,11 +45,13 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all lib perfex module deps check vm demo clean help
+.PHONY: all lib perfex module deps check stress vm demo clean help
 
 #: make [all]	the library (build/lib) and the perfex command (build/bin)
 #: make module	the kernel module, for the kernel of this machine
 #: make check	all tests, most of them in virtual machines; needs no PMU and no KVM
+#: make stress	all lives of a thread at once, at random; SECONDS= of virtual time
+#:		(each takes some ten real ones), SEED= to repeat a run
 #: make demo	the module in a virtual machine, its counts next to those of perf
 #: make vm	a shell in such a machine
 #: make deps	install the Debian packages that the last three need (as root)

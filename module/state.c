@@ -49,19 +49,16 @@ static struct vperfctr_account *charge_current(gfp_t gfp)
 
 	if (!new)
 		return ERR_PTR(-ENOMEM);
+	new->uid = current_uid();
+	new->states = 0;
 	raw_spin_lock_irqsave(&accounts_lock, flags);
-	account = find_account(current_uid());
-	if (!account) {
-		account = new;
-		new = NULL;
-		account->uid = current_uid();
-		account->states = 0;
-		list_add(&account->list, &accounts);
-	}
-	if (account->states < READ_ONCE(max_states_per_user) || !account->states)
-		account->states++;
-	else
+	account = find_account(new->uid) ?: new;
+	if (account->states >= READ_ONCE(max_states_per_user)) {
 		account = ERR_PTR(-EAGAIN);
+	} else if (!account->states++) {
+		list_add(&account->list, &accounts);
+		new = NULL;
+	}
 	raw_spin_unlock_irqrestore(&accounts_lock, flags);
 	kfree(new);
 	return account;

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ABI for 32-bit programs.  There is no 32-bit libcheck: it prints what is
+ * wrong, and exits with 1 then.  Counts are expected to be exact.
+ */
+#include <string.h>
+
+#include "common.h"
+
+_Static_assert(sizeof(void *) == 4, "to be built with -m32");
+_Static_assert(sizeof(struct vperfctr_info) == 160, "the same as in 64-bit programs");
+_Static_assert(sizeof(struct vperfctr_open) == 16, "");
+_Static_assert(sizeof(struct vperfctr_ctr) == 32, "");
+_Static_assert(sizeof(struct vperfctr_control) == 64, "");
+_Static_assert(sizeof(struct vperfctr_read) == 56, "");
+_Static_assert(sizeof(struct vperfctr_page_ctr) == 24, "");
+_Static_assert(sizeof(struct vperfctr_page) == 80, "");
+
+static int failures;
+
+#define CHECK(condition) do {						\
+	if (!(condition)) {						\
+		printf("abi32: line %d: %s\n", __LINE__, #condition);	\
+		failures++;						\
+	}								\
+} while (0)
+
+static __attribute__((noinline, noclone)) u64 region(const struct vperfctr_page *page,
+						     unsigned int i, unsigned long n)
+{
+	unsigned int ignored, restarts;
+	u64 before, after;
+
+	do {
+		before = self_read_restarts(page, i, &ignored);
+		loop(n);
+		after = self_read_restarts(page, i, &restarts);
+	} while (restarts);
+	return after - before;
+}
+
+int main(void)
+{
+	const struct vperfctr_page *page;
+	struct {
+		struct vperfctr_cpu_mask m;
+		u32 words[4];
+	} cpus = { .m.nrwords = 4 };
+	struct control control, shown;
+	struct vperfctr_read req;
+	struct sums a, b;
+	u64 overhead;
+	int fd;
+
+	open_device();
+	CHECK(info.abi_version == VPERFCTR_ABI_VERSION);
+	CHECK(info.cpu_type == VPERFCTR_CPU_INTEL_ARCH);
+	CHECK(info.nrctrs >= 2 && info.nrctrs == nr_general() + nr_fixed());
+	CHECK(strlen(info.cpu_name) > 10);
+	CHECK(call(dev, VPERFCTR_CPUS, &cpus) == 0 && cpus.m.nrwords == 1);
+	CHECK(cpus.words[0] == 1);
+
+	CHECK(try_open_state(0) == -ENOENT);
+	fd = open_state(0);
+	CHECK(try_open_state(VPERFCTR_OPEN_CREAT) == -EEXIST);
+	CHECK(call(fd, VPERFCTR_SUSPEND, 0) == -EINVAL);
+	page = map_state(fd);
+	CHECK(page->version == VPERFCTR_ABI_VERSION);
+
+	control_init(&control, 1);
+	control_add(&control, 1, INSNS_USER);
+	control_add(&control, 0, INSNS_USER);
+	control.ctr[1].evntsel |= 1ULL << 40;
+	CHECK(set_control(fd, &control) == -EINVAL);
+	control.ctr[1].evntsel = CYCLES_USER;
+	control.c.ctr |= 1ULL << 32;
+	CHECK(set_control(fd, &control) == -EFAULT);
+	control.c.ctr = (uintptr_t)control.ctr;
+	CHECK(set_control(fd, &control) == 0);
+
+	overhead = region(page, 0, 1) - 2;
+	CHECK(overhead < 100);
+	CHECK(region(page, 0, 1000) == overhead + 2000);
+	CHECK(region(page, 0, 123456) == overhead + 246912);
+	CHECK(self_read_tsc(page) > 0);
+
+	read_sums(fd, &a);
+	loop(50000);
+	read_sums(fd, &b);
+	CHECK(b.status == (VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE));
+	CHECK(b.nrctrs == 2);
+	CHECK(b.tsc > a.tsc);
+	CHECK(b.pmc[0] - a.pmc[0] >= 100000 && b.pmc[0] - a.pmc[0] < 100500);
+	CHECK(b.pmc[1] - a.pmc[1] >= b.pmc[0] - a.pmc[0]);
+
+	memset(&shown, 0, sizeof(shown));
+	shown.c.size = sizeof(shown.c);
+	shown.c.ctr_size = sizeof(shown.ctr[0]);
+	shown.c.ctr = (uintptr_t)shown.ctr;
+	memset(&req, 0, sizeof(req));
+	req.size = sizeof(req);
+	req.nrctrs = 2;
+	req.control = (uintptr_t)&shown;
+	CHECK(call(fd, VPERFCTR_READ, &req) == 0);
+	shown.c.ctr = control.c.ctr;
+	CHECK(!memcmp(&shown, &control, sizeof(control)));
+
+	CHECK(call(fd, VPERFCTR_SUSPEND, 0) == 0);
+	read_sums(fd, &a);
+	loop(1000);
+	read_sums(fd, &b);
+	CHECK(a.pmc[0] == b.pmc[0] && page->ctr[0].sum == b.pmc[0]);
+	CHECK(call(fd, VPERFCTR_RESUME, 0) == 0);
+	CHECK(call(fd, VPERFCTR_UNLINK, 0) == 0);
+	CHECK(call(fd, VPERFCTR_RESUME, 0) == -ESRCH);
+	CHECK(call(dev, VPERFCTR_CONTROL, &control) == -ENOTTY);
+	read_sums(fd, &a);
+	CHECK(a.status == 0 && a.pmc[0] >= b.pmc[0]);
+	return failures ? 1 : 0;
+}

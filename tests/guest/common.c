@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See common.h. */
+#include <cpuid.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common.h"
+
+int dev = -1;
+struct vperfctr_info info = { .size = sizeof(info) };
+
+void die(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	_exit(99);
+}
+
+/* ---- the device -------------------------------------------------------- */
+
+void open_device(void)
+{
+	int err;
+
+	/* Close-on-exec: what is executed opens its own. */
+	dev = open("/dev/vperfctr", O_RDONLY | O_CLOEXEC);
+	if (dev < 0)
+		die("/dev/vperfctr: %s", strerror(errno));
+	err = call(dev, VPERFCTR_INFO, &info);
+	if (err)
+		die("VPERFCTR_INFO: %s", strerror(-err));
+}
+
+unsigned int nr_general(void)
+{
+	return __builtin_popcountll(info.pmc_mask);
+}
+
+unsigned int nr_fixed(void)
+{
+	return __builtin_popcountll(info.fixed_mask);
+}
+
+bool have_global_ctrl(void)
+{
+	unsigned int eax, ebx, ecx, edx;
+
+	return __get_cpuid(0xa, &eax, &ebx, &ecx, &edx) && (eax & 0xff) >= 2;
+}
+
+int call(int fd, unsigned long cmd, const void *arg)
+{
+	int ret = ioctl(fd, cmd, arg);
+
+	return ret < 0 ? -errno : ret;
+}
+
+int try_open_state(u32 flags)
+{
+	struct vperfctr_open req = { .size = sizeof(req), .flags = flags };
+
+	return call(dev, VPERFCTR_OPEN, &req);
+}
+
+int open_state(u32 flags)
+{
+	int fd = try_open_state(flags | VPERFCTR_OPEN_CREAT);
+
+	if (fd < 0)
+		die("VPERFCTR_OPEN: %s", strerror(-fd));
+	return fd;
+}
+
+const struct vperfctr_page *try_map_state(int fd)
+{
+	return mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+}
+
+const struct vperfctr_page *map_state(int fd)
+{
+	const struct vperfctr_page *page = try_map_state(fd);
+
+	if (page == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	return page;
+}
+
+/* ---- control and reading ------------------------------------------------ */
+
+void control_init(struct control *control, u32 tsc_on)
+{
+	memset(control, 0, sizeof(*control));
+	control->c.size = sizeof(control->c);
+	control->c.tsc_on = tsc_on;
+	control->c.ctr_size = sizeof(control->ctr[0]);
+	control->c.ctr = (uintptr_t)control->ctr;
+}
+
+void control_add(struct control *control, u32 map, u64 evntsel)
+{
+	struct vperfctr_ctr *ctr = &control->ctr[control->c.nractrs++];
+
+	ctr->map = map;
+	ctr->evntsel = evntsel;
+}
+
+int set_control(int fd, struct control *control)
+{
+	return call(fd, VPERFCTR_CONTROL, &control->c);
+}
+
+void count(int fd, u64 evntsel)
+{
+	struct control control;
+	int err;
+
+	control_init(&control, 1);
+	control_add(&control, 0, evntsel);
+	err = set_control(fd, &control);
+	if (err)
+		die("VPERFCTR_CONTROL: %s", strerror(-err));
+}
+
+int stop_all(int fd)
+{
+	struct control control;
+
+	control_init(&control, 0);
+	return set_control(fd, &control);
+}
+
+int try_read_sums(int fd, struct sums *sums)
+{
+	struct vperfctr_read req = {
+		.size = sizeof(req),
+		.nrctrs = VPERFCTR_MAX_CTRS,
+		.sums = (uintptr_t)sums,	/* begins like struct vperfctr_sums */
+	};
+	int err = call(fd, VPERFCTR_READ, &req);
+
+	sums->status = req.status;
+	sums->nrctrs = req.nrctrs;
+	return err;
+}
+
+void read_sums(int fd, struct sums *sums)
+{
+	int err = try_read_sums(fd, sums);
+
+	if (err)
+		die("VPERFCTR_READ: %s", strerror(-err));
+}
+
+u32 status_of(int fd)
+{
+	struct sums sums;
+
+	read_sums(fd, &sums);
+	return sums.status;
+}
+
+/* ---- instructions -------------------------------------------------------- */
+
+/* Out of line, and so of the same length wherever it is used. */
+__attribute__((noinline))
+u64 self_read_restarts(const struct vperfctr_page *p, unsigned int i, unsigned int *restarts)
+{
+	const volatile struct vperfctr_page *page = p;
+	unsigned int n = 0;
+	u32 seq;
+	u64 value;
+
+	for (;; n++) {
+		seq = page->samplecount;
+		if (!(page->cstatus & VPERFCTR_CSTATUS_RDPMC))
+			die("the page says not to use RDPMC: cstatus %#x", page->cstatus);
+		value = rdpmc(page->ctr[i].map);
+		value = page->ctr[i].sum + ((value - page->ctr[i].start) & page->mask);
+		if (page->samplecount == seq)
+			break;
+	}
+	*restarts = n;
+	return value;
+}
+
+u64 self_read_tsc(const struct vperfctr_page *p)
+{
+	const volatile struct vperfctr_page *page = p;
+	u64 value;
+	u32 seq;
+
+	do {
+		seq = page->samplecount;
+		value = page->tsc_sum;
+		if (page->cstatus & VPERFCTR_CSTATUS_RUNNING)
+			value += rdtsc() - page->tsc_start;
+	} while (page->samplecount != seq);
+	return value;
+}
+
+/* Per thread, as several may try at the same time. */
+static __thread sigjmp_buf fault;
+
+static void on_fault(int sig)
+{
+	siglongjmp(fault, sig);
+}
+
+static void catch_faults(void)
+{
+	struct sigaction action = { .sa_handler = on_fault };
+
+	sigaction(SIGSEGV, &action, NULL);
+	sigaction(SIGBUS, &action, NULL);
+}
+
+int try_rdpmc(u32 index, u64 *value)
+{
+	int sig;
+
+	catch_faults();
+	sig = sigsetjmp(fault, 1);
+	if (!sig)
+		*value = rdpmc(index);
+	return sig;
+}
+
+int try_touch(const volatile void *address)
+{
+	int sig;
+
+	catch_faults();
+	sig = sigsetjmp(fault, 1);
+	if (!sig)
+		(void)*(const volatile char *)address;
+	return sig;
+}
+
+/* ---- threads and processes ------------------------------------------------ */
+
+void *shared_memory(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		die("mmap of shared memory: %s", strerror(errno));
+	return p;
+}
+
+pid_t fork_files(void)
+{
+	pid_t pid = syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+
+	if (pid < 0)
+		die("clone: %s", strerror(errno));
+	return pid;
+}
+
+int wait_for(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			die("waitpid: %s", strerror(errno));
+	}
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		die("sched_setaffinity to CPU %d: %s", cpu, strerror(errno));
+}
+
+int nr_cpus(void)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+void msleep(unsigned int ms)
+{
+	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
+
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+int perf_open(u64 config, bool on_exec)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = config,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.disabled = on_exec,
+		.enable_on_exec = on_exec,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		die("%s: %s", path, strerror(errno));
+	close(fd);
+}
+
+void read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (n < 0)
+		die("%s: %s", path, strerror(errno));
+	text[n] = '\0';
+	close(fd);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the programs that run against the live module have in common: the raw
+ * ABI in a few calls, code of known length, and what it takes to look at a
+ * state from several threads and processes.
+ *
+ * Nothing here needs libcheck.  Calls return a negative error number; what
+ * fails for reasons that no test is about ends the program by die().
+ */
+#ifndef GUEST_COMMON_H
+#define GUEST_COMMON_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <linux/vperfctr.h>
+
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+
+/* Event selects, all with EN. */
+#define SEL_USER	0x410000
+#define SEL_KERNEL	0x420000
+#define SEL_BOTH	0x430000
+#define INSNS_USER	(SEL_USER | 0xc0)
+#define INSNS_KERNEL	(SEL_KERNEL | 0xc0)
+#define INSNS_BOTH	(SEL_BOTH | 0xc0)
+#define CYCLES_USER	(SEL_USER | 0x3c)
+
+/* Fields of fixed counters; number 0 counts instructions, 1 cycles. */
+#define FIXED_KERNEL	1
+#define FIXED_USER	2
+#define FIXED_BOTH	3
+#define FIXED(i)	(VPERFCTR_FIXED | (i))
+
+#define PAGE		4096
+#define NOBODY		65534
+
+__attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...);
+
+/* ---- the device -------------------------------------------------------- */
+
+extern int dev;				/* /dev/vperfctr */
+extern struct vperfctr_info info;
+
+/* Open the device and fill in the two above: the first call of every main(). */
+void open_device(void);
+
+unsigned int nr_general(void);
+unsigned int nr_fixed(void);
+
+/* One register starts and stops all counters, so they agree in kernel mode too. */
+bool have_global_ctrl(void);
+
+/* ioctl() that returns 0 or more, or -errno. */
+int call(int fd, unsigned long cmd, const void *arg);
+
+/* OPEN of the calling thread's state. */
+int try_open_state(u32 flags);
+int open_state(u32 flags);	/* CREAT is implied; dies */
+
+/* Map the page; MAP_FAILED and errno, or die. */
+const struct vperfctr_page *try_map_state(int fd);
+const struct vperfctr_page *map_state(int fd);
+
+/* ---- control and reading ------------------------------------------------ */
+
+struct control {
+	struct vperfctr_control c;
+	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS + 1];
+};
+
+void control_init(struct control *control, u32 tsc_on);
+void control_add(struct control *control, u32 map, u64 evntsel);
+int set_control(int fd, struct control *control);
+
+/* Start one general counter, 0; dies. */
+void count(int fd, u64 evntsel);
+
+/* The all-zero control. */
+int stop_all(int fd);
+
+struct sums {
+	u64 tsc;
+	u64 pmc[VPERFCTR_MAX_CTRS];
+	u32 status;
+	u32 nrctrs;
+};
+
+int try_read_sums(int fd, struct sums *sums);
+void read_sums(int fd, struct sums *sums);	/* dies */
+u32 status_of(int fd);
+
+/* ---- instructions -------------------------------------------------------- */
+
+static inline u64 rdpmc(u32 index)
+{
+	u32 low, high;
+
+	asm volatile("rdpmc" : "=a" (low), "=d" (high) : "c" (index) : "memory");
+	return low | (u64)high << 32;
+}
+
+static inline u64 rdtsc(void)
+{
+	u32 low, high;
+
+	asm volatile("rdtsc" : "=a" (low), "=d" (high) : : "memory");
+	return low | (u64)high << 32;
+}
+
+/* 2n instructions. */
+static inline void loop(unsigned long n)
+{
+	asm volatile("1:	dec	%0\n"
+		     "	jnz	1b" : "+r" (n) : : "cc");
+}
+
+/*
+ * The owner's self-read of counter i, as the ABI has it.  *restarts says how
+ * often it had to start over, which takes instructions.  Dies if RDPMC is not
+ * to be used.
+ */
+u64 self_read_restarts(const struct vperfctr_page *page, unsigned int i, unsigned int *restarts);
+
+static inline u64 self_read(const struct vperfctr_page *page, unsigned int i)
+{
+	unsigned int restarts;
+
+	return self_read_restarts(page, i, &restarts);
+}
+
+u64 self_read_tsc(const struct vperfctr_page *page);
+
+/* Execute RDPMC: 0, or the signal that this gave. */
+int try_rdpmc(u32 index, u64 *value);
+
+/* Read a byte: 0, or the signal that this gave. */
+int try_touch(const volatile void *address);
+
+/* ---- threads and processes ------------------------------------------------ */
+
+/* Memory that stays shared after a fork; zero. */
+void *shared_memory(size_t size);
+
+/*
+ * fork, except that parent and child have their descriptors in common, until
+ * one of them executes a file: how one gets at the other's state.
+ */
+pid_t fork_files(void);
+
+/* Wait for a child's end: its exit status, or 128 + the signal. */
+int wait_for(pid_t pid);
+
+void pin(int cpu);
+int nr_cpus(void);
+void msleep(unsigned int ms);
+
+/* perf_event_open of a hardware event in user mode, for the caller; -errno. */
+int perf_open(u64 config, bool on_exec);
+
+/* A file of a few bytes, in /proc or /sys; dies. */
+void write_file(const char *path, const char *text);
+void read_file(const char *path, char *text, size_t size);
+
+#endif /* GUEST_COMMON_H */

@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * usage: stress [SECONDS]		SEED=n in the environment replays
+ *
+ * Workers lead all the lives that a thread with a state can lead, at random
+ * and at the same time, while others take a CPU offline and back, try to unload
+ * the module, and try to get the counters for perf.  A worker's choices follow
+ * from the seed and its number.  What runs while it is counted is of known
+ * length, so that each count is either exact or the end of the test; only what
+ * has been hit by a SIGKILL, which some get at any moment, is not looked at.
+ *
+ * Needs -icount: counts are then exact with several CPUs too, as the emulator
+ * runs them in turns.
+ */
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "known.h"
+
+#define WORKERS		6
+#define LEAVES		6
+
+/* stress-code.S */
+long read_loop_read(int fd, unsigned int cmd, struct vperfctr_read *before,
+		    struct vperfctr_read *after, unsigned long n);
+long spawn_tree(unsigned long flags, unsigned long leaves, unsigned long n);
+void stop_and_loop(pid_t self, unsigned long n) __attribute__((noreturn));
+
+static unsigned int seed, worker;
+static unsigned long step;
+static const char *doing = "calibration";
+static u64 rng;
+static time_t deadline;
+
+/* What the workers did, in memory that they share. */
+static struct {
+	u64 exact, self, trees, traced, execs, killed, offline, perf, held, unload;
+} *did;
+
+#define DID(what)	__atomic_add_fetch(&did->what, 1, __ATOMIC_RELAXED)
+
+/* ---- chance ---------------------------------------------------------------- */
+
+/* xorshift64*: good enough, and the same everywhere. */
+static u32 random32(void)
+{
+	rng ^= rng >> 12;
+	rng ^= rng << 25;
+	rng ^= rng >> 27;
+	return (rng * 2685821657736338717ULL) >> 32;
+}
+
+static u32 below(u32 n)
+{
+	return random32() % n;
+}
+
+static void seed_worker(unsigned int n)
+{
+	worker = n;
+	rng = (u64)seed << 32 | (n + 1) * 0x9e3779b9U;
+	for (int i = 0; i < 8; i++)
+		random32();
+}
+
+static bool time_is_up(void)
+{
+	return time(NULL) >= deadline;
+}
+
+__attribute__((noreturn, format(printf, 1, 2)))
+static void wrong(const char *format, ...)
+{
+	char text[200];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	die("SEED=%u worker %u step %lu, %s: %s", seed, worker, step, doing, text);
+}
+
+static void expect(u64 count, u64 expected)
+{
+	if (count != expected)
+		wrong("counted %llu instead of %llu", count, expected);
+	DID(exact);
+}
+
+static void must(int err)
+{
+	if (err)
+		wrong("%s", strerror(-err));
+}
+
+/* ---- what all lives need ----------------------------------------------------- */
+
+static int state_of(pid_t tid, u32 flags)
+{
+	struct vperfctr_open open = { .size = sizeof(open), .tid = tid, .flags = flags };
+
+	return call(dev, VPERFCTR_OPEN, &open);
+}
+
+static int own_state(u32 flags)
+{
+	int fd = state_of(0, VPERFCTR_OPEN_CREAT | flags);
+
+	if (fd < 0)
+		wrong("OPEN: %s", strerror(-fd));
+	return fd;
+}
+
+/* Instructions in user mode, by a counter of chance's choice; TSC sometimes. */
+static int count_instructions(int fd, u32 flags)
+{
+	struct control control;
+	int err;
+
+	control_init(&control, below(2));
+	if (below(2))
+		control_add(&control, FIXED(0), FIXED_USER);
+	else
+		control_add(&control, below(nr_general()), INSNS_USER);
+	control.c.flags = flags;
+	err = set_control(fd, &control);
+	if (err == -EBUSY)
+		DID(held);
+	return err;
+}
+
+/* The same, however often perf has the counters. */
+static void count_patiently(int fd, u32 flags)
+{
+	int err;
+
+	while ((err = count_instructions(fd, flags)) == -EBUSY)
+		sched_yield();
+	if (err)
+		wrong("CONTROL: %s", strerror(-err));
+}
+
+struct reading {
+	struct vperfctr_read read;
+	u64 own[2], children[2];
+};
+
+static struct vperfctr_read *init_reading(struct reading *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->read.size = sizeof(r->read);
+	r->read.nrctrs = 1;
+	r->read.sums = (uintptr_t)r->own;
+	r->read.children = (uintptr_t)r->children;
+	return &r->read;
+}
+
+static void read_state(int fd, struct reading *r)
+{
+	int err = call(fd, VPERFCTR_READ, init_reading(r));
+
+	if (err)
+		wrong("READ: %s", strerror(-err));
+}
+
+/* Somewhere else, if that is online. */
+static void migrate(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(below(nr_cpus()), &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static unsigned long some_length(void)
+{
+	return 1 + below(below(20) ? 2000 : 200000);
+}
+
+/* ---- lives: self ------------------------------------------------------------- */
+
+/* Instructions of read_loop_read() besides 2n. */
+static u64 self_extra;
+
+static u64 measure_self(int fd, unsigned long n)
+{
+	struct reading before, after;
+
+	if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after), n))
+		wrong("READ failed");
+	return after.own[1] - before.own[1];
+}
+
+static void live_self(void)
+{
+	int fd = own_state(below(2) ? VPERFCTR_OPEN_TRANSIENT : 0);
+	const struct vperfctr_page *page = below(2) ? map_state(fd) : NULL;
+
+	doing = "self";
+	count_patiently(fd, below(2) ? VPERFCTR_CONTROL_INHERIT : 0);
+	for (u32 i = 1 + below(10); i; i--) {
+		unsigned long n = some_length();
+
+		if (!below(3))
+			migrate();
+		expect(measure_self(fd, n), self_extra + 2 * n);
+		switch (below(6)) {
+		case 0:
+			must(call(fd, VPERFCTR_SUSPEND, NULL));
+			expect(measure_self(fd, n), 0);
+			must(call(fd, VPERFCTR_RESUME, NULL));
+			break;
+		case 1:
+			count_patiently(fd, 0);
+			break;
+		case 2:
+			if (page && page->samplecount & 1)
+				wrong("the owner saw an odd samplecount");
+			break;
+		}
+	}
+	if (page)
+		munmap((void *)page, PAGE);
+	if (below(2))
+		must(call(fd, VPERFCTR_UNLINK, NULL));
+	DID(self);
+}
+
+/* ---- lives: a tree ------------------------------------------------------------- */
+
+#define LEAF_PROCESS	SIGCHLD
+#define LEAF_THREAD	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | \
+			 CLONE_SYSVSEM | CLONE_VFORK)
+
+/* What a tree with one leaf of n = 1 counts, and each further one, by kind of leaf. */
+static u64 tree_one[2], tree_more[2];
+
+static u64 measure_tree(int fd, bool threads, unsigned long leaves, unsigned long n)
+{
+	struct reading before, after;
+	long pid;
+	int status;
+
+	read_state(fd, &before);
+	pid = spawn_tree(threads ? LEAF_THREAD : LEAF_PROCESS, leaves, n);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		wrong("the tree's trunk ended with %#x", status);
+	read_state(fd, &after);
+	if (after.read.children_missed || (after.read.status & VPERFCTR_STATUS_CHILDREN))
+		wrong("missed %llu, status %#x", after.read.children_missed, after.read.status);
+	return after.children[1] - before.children[1];
+}
+
+static void live_tree(void)
+{
+	int fd = own_state(0);
+
+	doing = "tree";
+	count_patiently(fd, VPERFCTR_CONTROL_INHERIT);
+	for (u32 i = 1 + below(4); i; i--) {
+		unsigned long leaves = 1 + below(LEAVES), n = some_length();
+		bool threads = below(2);
+
+		if (!below(3))
+			migrate();
+		expect(measure_tree(fd, threads, leaves, n),
+		       tree_one[threads] + (leaves - 1) * tree_more[threads] +
+		       leaves * 2 * (n - 1));
+	}
+	DID(trees);
+}
+
+/* ---- lives: exec ------------------------------------------------------------- */
+
+static void live_exec(void)
+{
+	char *args[4] = { "known", "a", "b", NULL };
+	int argc = 1 + below(3), fd = -1, pipefd[2];
+	struct reading r;
+	pid_t pid;
+
+	doing = "exec";
+	args[argc] = NULL;
+	if (pipe(pipefd))
+		wrong("pipe");
+	/* The child's descriptor is the parent's as well, until the exec. */
+	pid = fork_files();
+	if (!pid) {
+		fd = own_state(VPERFCTR_OPEN_TRANSIENT);
+		count_patiently(fd, VPERFCTR_CONTROL_START_ON_EXEC);
+		if (write(pipefd[1], &fd, sizeof(fd)) != sizeof(fd))
+			wrong("write");
+		execv("/tests/known", args);
+		wrong("exec");
+	}
+	if (read(pipefd[0], &fd, sizeof(fd)) != sizeof(fd))
+		wrong("read");
+	if (below(2))
+		read_state(fd, &r);
+	wait_for(pid);
+	read_state(fd, &r);
+	expect(r.own[1], KNOWN_INSNS(argc));
+	close(fd);
+	close(pipefd[0]);
+	close(pipefd[1]);
+	DID(execs);
+}
+
+/* ---- lives: under ptrace, and killed at any moment ------------------------------ */
+
+static u64 traced_extra;
+
+static void wait_stopped(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+		wrong("the traced process ended with %#x", status);
+}
+
+static pid_t start_traced(unsigned long n)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		stop_and_loop(getpid(), n);
+	}
+	wait_stopped(pid);
+	return pid;
+}
+
+static void go_on(pid_t pid)
+{
+	if (ptrace(PTRACE_CONT, pid, 0, 0))
+		wrong("PTRACE_CONT");
+	wait_stopped(pid);
+}
+
+/* From one stop to the next. */
+static u64 measure_traced(int fd, pid_t pid)
+{
+	struct reading before, after;
+
+	read_state(fd, &before);
+	go_on(pid);
+	read_state(fd, &after);
+	return after.own[1] - before.own[1];
+}
+
+static void live_traced(void)
+{
+	unsigned long n = some_length();
+	pid_t pid = start_traced(n);
+	int fd = state_of(pid, VPERFCTR_OPEN_CREAT);
+
+	doing = "traced";
+	if (fd < 0)
+		wrong("OPEN: %s", strerror(-fd));
+	count_patiently(fd, 0);
+	for (u32 i = 1 + below(4); i; i--) {
+		expect(measure_traced(fd, pid), traced_extra + 2 * n);
+		switch (below(4)) {
+		case 0:
+			must(call(fd, VPERFCTR_SUSPEND, NULL));
+			expect(measure_traced(fd, pid), 0);
+			must(call(fd, VPERFCTR_RESUME, NULL));
+			break;
+		case 1:
+			count_patiently(fd, 0);
+			break;
+		case 2:
+			/* Transient: gone with its descriptor. */
+			close(fd);
+			fd = state_of(pid, VPERFCTR_OPEN_CREAT);
+			if (fd < 0)
+				wrong("OPEN again: %s", strerror(-fd));
+			count_patiently(fd, 0);
+			break;
+		}
+	}
+	kill(pid, SIGKILL);
+	wait_for(pid);
+	close(fd);
+	DID(traced);
+}
+
+/* What a call on a thread that may just be dying can return. */
+static void check_dying(int err)
+{
+	if (err < 0 && err != -ESRCH && err != -EPERM && err != -EBUSY)
+		wrong("dying thread: %s", strerror(-err));
+}
+
+/* SIGKILL in the middle of what a monitor does. */
+static void live_killed(void)
+{
+	pid_t pid = start_traced(some_length()), killer;
+	struct reading r;
+	int fd;
+
+	doing = "killed";
+	killer = fork();
+	if (!killer) {
+		for (volatile u32 i = below(30000); i; i--)
+			;
+		kill(pid, SIGKILL);
+		_exit(0);
+	}
+	for (int i = 0; i < 20; i++) {
+		fd = state_of(pid, VPERFCTR_OPEN_CREAT);
+		check_dying(fd);
+		if (fd < 0)
+			break;
+		check_dying(count_instructions(fd, VPERFCTR_CONTROL_INHERIT));
+		read_state(fd, &r);
+		check_dying(call(fd, below(2) ? VPERFCTR_SUSPEND : VPERFCTR_RESUME, NULL) ==
+			    -EINVAL ? 0 : -ESRCH);
+		if (below(2))
+			check_dying(call(fd, VPERFCTR_UNLINK, NULL));
+		close(fd);
+	}
+	kill(pid, SIGKILL);
+	wait_for(pid);
+	wait_for(killer);
+	DID(killed);
+}
+
+/* A whole tree, killed while it grows. */
+static void live_felled(void)
+{
+	pid_t pid = fork();
+
+	doing = "felled";
+	if (!pid) {
+		int fd = own_state(0);
+
+		setpgid(0, 0);
+		count_instructions(fd, VPERFCTR_CONTROL_INHERIT);
+		for (;;) {
+			spawn_tree(LEAF_PROCESS, 1 + below(LEAVES), some_length());
+			if (!below(4))
+				count_instructions(fd, VPERFCTR_CONTROL_INHERIT);
+			if (!below(4))
+				waitpid(-1, NULL, WNOHANG);
+		}
+	}
+	for (u32 i = below(20); i; i--)
+		sched_yield();
+	kill(-pid, SIGKILL);
+	kill(pid, SIGKILL);
+	wait_for(pid);
+	DID(killed);
+}
+
+static void work(unsigned int number)
+{
+	static void (*const lives[])(void) = {
+		live_self, live_self, live_tree, live_exec, live_traced, live_killed, live_felled,
+	};
+
+	seed_worker(number);
+	for (step = 0; !time_is_up(); step++) {
+		/* A process for each, so that each ends in its own way. */
+		u32 life = below(sizeof(lives) / sizeof(lives[0]));
+		u32 luck = random32();
+		pid_t pid = fork();
+		int status;
+
+		if (!pid) {
+			rng ^= (u64)luck << 16 | 1;
+			lives[life]();
+			_exit(0);
+		}
+		status = wait_for(pid);
+		if (status)
+			exit(status);
+	}
+	exit(0);
+}
+
+/* ---- disturbers ------------------------------------------------------------------ */
+
+static void disturb(void)
+{
+	seed_worker(WORKERS);
+	doing = "disturbing";
+	while (!time_is_up()) {
+		int fd;
+
+		msleep(1 + below(20));
+		switch (below(3)) {
+		case 0:
+			if (nr_cpus() < 2)
+				break;
+			write_file("/sys/devices/system/cpu/cpu1/online", "0");
+			msleep(below(10));
+			write_file("/sys/devices/system/cpu/cpu1/online", "1");
+			DID(offline);
+			break;
+		case 1:
+			/* perf gets the counters in between, or it does not. */
+			fd = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
+			if (fd >= 0) {
+				DID(perf);
+				msleep(below(5));
+				close(fd);
+			}
+			break;
+		case 2:
+			/* The device is open: there can be only one answer. */
+			if (!syscall(SYS_delete_module, "vperfctr", O_NONBLOCK) || errno != EAGAIN)
+				wrong("the module's unloading: %s", strerror(errno));
+			DID(unload);
+			break;
+		}
+	}
+	exit(0);
+}
+
+/* ---- the whole --------------------------------------------------------------------- */
+
+static void calibrate(void)
+{
+	int fd = own_state(0), threads;
+	pid_t pid;
+
+	count_patiently(fd, VPERFCTR_CONTROL_INHERIT);
+	self_extra = measure_self(fd, 1) - 2;
+	for (threads = 0; threads < 2; threads++) {
+		tree_one[threads] = measure_tree(fd, threads, 1, 1);
+		tree_more[threads] = measure_tree(fd, threads, 2, 1) - tree_one[threads];
+	}
+	must(call(fd, VPERFCTR_UNLINK, NULL));
+	close(fd);
+
+	pid = start_traced(1);
+	fd = state_of(pid, VPERFCTR_OPEN_CREAT);
+	count_patiently(fd, 0);
+	traced_extra = measure_traced(fd, pid) - 2;
+	kill(pid, SIGKILL);
+	wait_for(pid);
+	close(fd);
+	/* By construction: these are in stress-code.S. */
+	if (self_extra != 5 || traced_extra != 6)
+		wrong("%llu and %llu instructions besides the loops", self_extra, traced_extra);
+}
+
+int main(int argc, char **argv)
+{
+	int seconds = argc > 1 ? atoi(argv[1]) : 10;
+	const char *given = getenv("SEED");
+	pid_t pids[WORKERS + 1];
+	int failed = 0;
+
+	seed = given ? strtoul(given, NULL, 0) : (unsigned int)time(NULL);
+	printf("stress: SEED=%u, %d seconds, %d workers, %d CPUs\n", seed, seconds, WORKERS,
+	       nr_cpus());
+	fflush(stdout);
+	open_device();
+	did = shared_memory(sizeof(*did));
+	calibrate();
+	deadline = time(NULL) + seconds;
+
+	for (int i = 0; i <= WORKERS; i++) {
+		pids[i] = fork();
+		if (!pids[i]) {
+			if (i == WORKERS)
+				disturb();
+			work(i);
+		}
+	}
+	for (int i = 0; i <= WORKERS; i++)
+		failed |= wait_for(pids[i]);
+	printf("stress: %llu counts exact; lives: self %llu, trees %llu, traced %llu, exec %llu, "
+	       "killed %llu; CPU offline %llu, perf %llu, held %llu, unload refused %llu\n",
+	       did->exact, did->self, did->trees, did->traced, did->execs, did->killed,
+	       did->offline, did->perf, did->held, did->unload);
+	if (!did->exact)
+		failed = 1;
+	return failed;
+}

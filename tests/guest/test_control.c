@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CONTROL: all that it refuses, and that it then changes nothing.  Counts are
+ * expected to be exact.
+ */
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "suite.h"
+
+#define CAP_PERFMON_	38	/* not in old headers */
+
+static int fd;
+static const struct vperfctr_page *page;
+
+/* What runs, and what is tried while it does: the same, but for one thing. */
+static struct control good, tried;
+
+/* Instructions from one self-read to the next with a failing ioctl in between. */
+static u64 overhead;
+
+static u64 insns_of_call(int cmd, const void *arg, int *ret)
+{
+	unsigned int ignored, restarts;
+	u64 before, after;
+
+	before = self_read_restarts(page, 0, &ignored);
+	*ret = call(fd, cmd, arg);
+	after = self_read_restarts(page, 0, &restarts);
+	/* rare, and known: it took more instructions */
+	return restarts ? overhead : after - before;
+}
+
+static void setup(void)
+{
+	int ret;
+
+	fd = open_state(0);
+	page = map_state(fd);
+	control_init(&good, 1);
+	control_add(&good, 1, INSNS_USER);
+	control_add(&good, 0, CYCLES_USER);
+	assert_ok(set_control(fd, &good));
+	tried = good;
+	tried.c.ctr = (uintptr_t)tried.ctr;
+	/* the path through libc is linked at the first call */
+	insns_of_call(VPERFCTR_OPEN, NULL, &ret);
+	overhead = insns_of_call(VPERFCTR_OPEN, NULL, &ret);
+	assert_errno(ret, ENOTTY);
+}
+
+/* Nothing has changed: the control is the old one, and it runs. */
+static void check_unharmed(const char *what)
+{
+	struct control now;
+	struct vperfctr_read req = { .size = sizeof(req), .nrctrs = 2 };
+
+	memset(&now, 0, sizeof(now));
+	now.c.size = sizeof(now.c);
+	now.c.ctr_size = sizeof(now.ctr[0]);
+	now.c.ctr = (uintptr_t)now.ctr;
+	req.control = (uintptr_t)&now;
+	assert_ok(call(fd, VPERFCTR_READ, &req));
+	now.c.ctr = good.c.ctr;
+	ck_assert_msg(!memcmp(&now, &good, sizeof(now)), "%s: the control has changed", what);
+	ck_assert_uint_eq(req.status, ATTACHED | ACTIVE);
+}
+
+static void refused_at(int error, const void *arg, const char *what)
+{
+	u64 insns;
+	int ret;
+
+	insns = insns_of_call(VPERFCTR_CONTROL, arg, &ret);
+	ck_assert_msg(ret == -error, "%s: %d, not %d", what, ret, -error);
+	ck_assert_msg(insns == overhead, "%s: %llu instructions were counted, not %llu",
+		      what, insns, overhead);
+	check_unharmed(what);
+}
+
+#define refused(error, field, value) do {				\
+	typeof(field) saved_ = (field);					\
+									\
+	(field) = (value);						\
+	refused_at(error, &tried, #field " = " #value);			\
+	(field) = saved_;						\
+} while (0)
+
+START_TEST(einval_header)
+{
+	refused(EINVAL, tried.c.size, sizeof(tried.c) - 1);
+	refused(EINVAL, tried.c.size, 0);
+	refused(EINVAL, tried.c.flags, 8);
+	refused(EINVAL, tried.c.flags, 0x80000000);
+	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_START_ON_EXEC | 16);
+	refused(EINVAL, tried.c.reserved, 1);
+	refused(EINVAL, tried.c.ctr_size, 0);
+	refused(EINVAL, tried.c.ctr_size, sizeof(tried.ctr[0]) - 8);
+	refused(EINVAL, tried.c.ctr_size, sizeof(tried.ctr[0]) + 8);
+	refused(EINVAL, tried.c.tsc_on, 2);
+	refused(EINVAL, tried.c.tsc_on, 0x80000000);
+	refused(EINVAL, tried.c.nractrs, info.nrctrs + 1);
+	refused(EINVAL, tried.c.nractrs, VPERFCTR_MAX_CTRS + 1);
+	refused(EINVAL, tried.c.nractrs, 0x80000000);
+	refused(EINVAL, tried.c.nractrs, 0xffffffff);
+	refused(EINVAL, tried.c.preserve, 1 << 2);
+	refused(EINVAL, tried.c.preserve, 1ULL << 63);
+	refused(EINVAL, tried.c.si_signo, 10);
+	refused(EINVAL, tried.c.si_signo, -1);
+	refused(EINVAL, tried.c.global[0], 1);
+	refused(EINVAL, tried.c.global[1], 1ULL << 63);
+
+	/* nothing to start, nothing to preserve; is it an all-zero control? */
+	tried.c.tsc_on = tried.c.nractrs = 0;
+	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_START_ON_EXEC);
+	refused(EINVAL, tried.c.preserve, 1);
+	refused(EINVAL, tried.c.si_signo, 10);
+	refused(EINVAL, tried.c.ctr_size, 0);
+	refused(EINVAL, tried.c.global[0], 1);
+}
+END_TEST
+
+START_TEST(eopnotsupp)
+{
+	refused(EOPNOTSUPP, tried.c.nrictrs, 1);
+	refused(EOPNOTSUPP, tried.c.nrictrs, 0xffffffff);
+	refused(EOPNOTSUPP, tried.c.nrictrs, 0xfffffffe);	/* 0 in all */
+	tried.c.nractrs = 1;
+	tried.c.si_signo = 10;
+	tried.ctr[1].ireset = -1000;
+	refused(EOPNOTSUPP, tried.c.nrictrs, 1);
+}
+END_TEST
+
+START_TEST(einval_counter)
+{
+	unsigned int i;
+
+	refused(EINVAL, tried.ctr[1].map, nr_general());
+	refused(EINVAL, tried.ctr[1].map, 31);
+	refused(EINVAL, tried.ctr[1].map, 64);
+	refused(EINVAL, tried.ctr[1].map, 0x100);
+	refused(EINVAL, tried.ctr[1].map, 0x80000000);
+	refused(EINVAL, tried.ctr[1].map, 0xffffffff);
+	refused(EINVAL, tried.ctr[1].map, tried.ctr[0].map);
+	refused(EINVAL, tried.ctr[0].reserved, 1);
+	refused(EINVAL, tried.ctr[1].reserved, 0x80000000);
+	refused(EINVAL, tried.ctr[1].aux, 1);
+	refused(EINVAL, tried.ctr[1].ireset, -1);
+	refused(EINVAL, tried.ctr[1].ireset, 1);
+
+	refused(EINVAL, tried.ctr[1].evntsel, 0);
+	refused(EINVAL, tried.ctr[1].evntsel, INSNS_USER & ~(1ULL << 22));	/* EN */
+	refused(EINVAL, tried.ctr[1].evntsel, INSNS_USER & ~(1ULL << 16));	/* USR */
+	/* PC, INT, AnyThread, and whatever is not there */
+	for (i = 19; i < 64; i++) {
+		if (i < 22 || i > 31)
+			refused(EINVAL, tried.ctr[1].evntsel, INSNS_USER | 1ULL << i);
+	}
+}
+END_TEST
+
+/* The counterpart: each bit that is the user's is taken, and READ shows it. */
+START_TEST(evntsel_accepted)
+{
+	const u64 extra[] = { 1ULL << 18, 1ULL << 23, 1ULL << 24, 1ULL << 31, 0x0100, 0x01 };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(extra) / sizeof(extra[0]); i++) {
+		good.ctr[1].evntsel = CYCLES_USER | extra[i];
+		/* 0x013d is no architectural event */
+		assert_ok(set_control(fd, &good));
+		check_unharmed("taken");
+	}
+}
+END_TEST
+
+START_TEST(einval_absent_events)
+{
+	static const struct {
+		u32 bit;
+		u64 event;
+	} events[] = {
+		{ VPERFCTR_EVENT_CYCLES, 0x003c },
+		{ VPERFCTR_EVENT_INSTRUCTIONS, 0x00c0 },
+		{ VPERFCTR_EVENT_REF_CYCLES, 0x013c },
+		{ VPERFCTR_EVENT_CACHE_REFS, 0x4f2e },
+		{ VPERFCTR_EVENT_CACHE_MISSES, 0x412e },
+		{ VPERFCTR_EVENT_BRANCHES, 0x00c4 },
+		{ VPERFCTR_EVENT_BRANCH_MISSES, 0x00c5 },
+	};
+	unsigned int i, absent = 0;
+
+	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		u64 evntsel = SEL_USER | events[i].event;
+
+		if (info.arch_events & events[i].bit) {
+			good.ctr[1].evntsel = evntsel;
+			assert_ok(set_control(fd, &good));
+		} else {
+			refused(EINVAL, tried.ctr[1].evntsel, evntsel);
+			absent++;
+		}
+	}
+	/* the emulated processor lacks some; without that this tests half */
+	ck_assert_uint_ne(absent, 0);
+}
+END_TEST
+
+START_TEST(einval_fixed)
+{
+	unsigned int i;
+
+	if (!nr_fixed()) {
+		refused(EINVAL, tried.ctr[1].map, FIXED(0));
+		return;
+	}
+	tried.ctr[1].map = FIXED(0);
+	tried.ctr[1].evntsel = FIXED_USER;
+	refused(EINVAL, tried.ctr[1].map, FIXED(nr_fixed()));
+	refused(EINVAL, tried.ctr[1].map, FIXED(16));
+	refused(EINVAL, tried.ctr[1].map, FIXED(31));
+	refused(EINVAL, tried.ctr[1].map, FIXED(0x3fffffff));
+	refused(EINVAL, tried.ctr[1].map, FIXED(0) | 0x80000000);
+	refused(EINVAL, tried.ctr[1].evntsel, 0);
+	for (i = 2; i < 64; i++) {
+		refused(EINVAL, tried.ctr[1].evntsel, 1ULL << i);
+		refused(EINVAL, tried.ctr[1].evntsel, FIXED_USER | 1ULL << i);
+	}
+	refused(EINVAL, tried.ctr[1].aux, 1);
+	refused(EINVAL, tried.ctr[1].ireset, 1);
+	tried.ctr[0] = tried.ctr[1];
+	refused(EINVAL, tried.ctr[0].map, FIXED(0));	/* twice */
+}
+END_TEST
+
+START_TEST(e2big)
+{
+	struct {
+		struct vperfctr_control c;
+		char newer[PAGE];
+	} s = { .c = tried.c };
+	unsigned int i;
+
+	s.c.size = sizeof(s.c) + 32;
+	for (i = 0; i < 32; i++) {
+		s.newer[i] = 1;
+		refused_at(E2BIG, &s, "a newer control");
+		s.newer[i] = 0;
+	}
+	s.c.size = PAGE + 8;
+	refused_at(E2BIG, &s, "a control of more than a page");
+	s.c.size = 0xffffffff;
+	refused_at(E2BIG, &s, "a control of 4 GB");
+	s.c.size = sizeof(s.c) + 32;
+	s.newer[32] = 1;	/* beyond */
+	assert_ok(call(fd, VPERFCTR_CONTROL, &s));
+	check_unharmed("a newer control, with zeroes");
+}
+END_TEST
+
+START_TEST(efault)
+{
+	char *edge = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct vperfctr_control *c;
+
+	ck_assert_ptr_ne(edge, MAP_FAILED);
+	edge += PAGE;
+	ck_assert_int_eq(mprotect(edge, PAGE, PROT_NONE), 0);
+
+	refused_at(EFAULT, NULL, "NULL");
+	refused_at(EFAULT, edge, "nothing");
+	c = (void *)(edge - 4);
+	c->size = sizeof(*c);
+	refused_at(EFAULT, c, "the size only");
+	c = (void *)(edge - sizeof(*c) + 8);
+	memcpy(c, &tried.c, sizeof(*c) - 8);
+	refused_at(EFAULT, c, "all but ctr");
+
+	refused(EFAULT, tried.c.ctr, 0);
+	refused(EFAULT, tried.c.ctr, (uintptr_t)edge);
+	refused(EFAULT, tried.c.ctr, ~0ULL);
+	refused(EFAULT, tried.c.ctr, 0xffff888000000000);
+	/* the first counter, but not all of the second */
+	memcpy(edge - 2 * sizeof(tried.ctr[0]) + 8, tried.ctr, 2 * sizeof(tried.ctr[0]) - 8);
+	refused(EFAULT, tried.c.ctr, (uintptr_t)edge - 2 * sizeof(tried.ctr[0]) + 8);
+
+	/* only as many are read as there are */
+	memcpy(edge - 2 * sizeof(tried.ctr[0]), tried.ctr, 2 * sizeof(tried.ctr[0]));
+	tried.c.ctr = (uintptr_t)edge - 2 * sizeof(tried.ctr[0]);
+	assert_ok(set_control(fd, &tried));
+	check_unharmed("at the edge");
+}
+END_TEST
+
+/* ---- kernel mode ------------------------------------------------------------- */
+
+/* Give up all rights but, perhaps, one capability; the device remains open. */
+static void become_nobody(unsigned int capability)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	if (capability) {
+		ck_assert_int_eq(prctl(PR_SET_KEEPCAPS, 1), 0);
+		data[capability / 32].permitted = 1U << capability % 32;
+		data[capability / 32].effective = 1U << capability % 32;
+	}
+	ck_assert_int_eq(setresgid(NOBODY, NOBODY, NOBODY), 0);
+	ck_assert_int_eq(setresuid(NOBODY, NOBODY, NOBODY), 0);
+	if (capability)
+		ck_assert_int_eq(syscall(SYS_capset, &header, data), 0);
+}
+
+static u32 features(void)
+{
+	struct vperfctr_info i = { .size = sizeof(i) };
+
+	assert_ok(call(dev, VPERFCTR_INFO, &i));
+	return i.features;
+}
+
+START_TEST(eperm_kernel)
+{
+	become_nobody(0);
+	ck_assert_uint_eq(features() & VPERFCTR_FEATURE_KERNEL, 0);
+	refused(EPERM, tried.ctr[1].evntsel, INSNS_KERNEL);
+	refused(EPERM, tried.ctr[1].evntsel, INSNS_BOTH);
+	refused(EPERM, tried.ctr[0].evntsel, INSNS_BOTH);
+	/* that it is wrong comes first */
+	refused(EINVAL, tried.ctr[1].evntsel, INSNS_BOTH | 1 << 21);
+	if (nr_fixed()) {
+		tried.ctr[1].map = FIXED(1);
+		refused(EPERM, tried.ctr[1].evntsel, FIXED_KERNEL);
+		refused(EPERM, tried.ctr[1].evntsel, FIXED_BOTH);
+		tried.ctr[1].evntsel = FIXED_USER;
+	}
+	assert_ok(set_control(fd, &tried));
+}
+END_TEST
+
+static const unsigned int capabilities[] = { CAP_PERFMON_, CAP_SYS_ADMIN };
+
+START_TEST(kernel_by_capability)
+{
+	become_nobody(capabilities[_i]);
+	ck_assert_uint_ne(features() & VPERFCTR_FEATURE_KERNEL, 0);
+	count(fd, INSNS_KERNEL);
+	ck_assert_uint_ne(self_read(page, 0), 0);
+}
+END_TEST
+
+START_TEST(not_by_another_capability)
+{
+	become_nobody(CAP_SYS_PTRACE);
+	ck_assert_uint_eq(features() & VPERFCTR_FEATURE_KERNEL, 0);
+	refused(EPERM, tried.ctr[1].evntsel, INSNS_KERNEL);
+}
+END_TEST
+
+#define ALLOW_KERNEL "/sys/module/vperfctr/parameters/allow_kernel"
+
+START_TEST(kernel_by_parameter)
+{
+	pid_t pid;
+
+	write_file(ALLOW_KERNEL, "Y");
+	pid = fork();
+	if (!pid) {
+		become_nobody(0);
+		fd = open_state(0);
+		count(fd, INSNS_BOTH);
+		_exit(features() & VPERFCTR_FEATURE_KERNEL ? 0 : 1);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	write_file(ALLOW_KERNEL, "N");
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, einval_header);
+	tcase_add_test(tc, eopnotsupp);
+	tcase_add_test(tc, einval_counter);
+	tcase_add_test(tc, evntsel_accepted);
+	tcase_add_test(tc, einval_absent_events);
+	tcase_add_test(tc, einval_fixed);
+	tcase_add_test(tc, e2big);
+	tcase_add_test(tc, efault);
+	tcase_add_test(tc, eperm_kernel);
+	tcase_add_loop_test(tc, kernel_by_capability, 0, 2);
+	tcase_add_test(tc, not_by_another_capability);
+	tcase_add_test(tc, kernel_by_parameter);
+}
+
+int main(void)
+{
+	open_device();
+	return run_tests("control", add);
+}

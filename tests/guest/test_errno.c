@@ -1,0 +1,764 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The errors of all calls but CONTROL (test_control.c) and those that need
+ * somebody else to hold the counters (test_share.c).
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "suite.h"
+
+/* An address after which nothing can be accessed, and one where nothing is. */
+static char *edge;
+#define NOWHERE	((void *)8)
+
+/* A readable page that cannot be written. */
+static char *readonly;
+
+static void setup(void)
+{
+	char *p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_ptr_ne(p, MAP_FAILED);
+	/* rather than unmapped: something else might be put there */
+	ck_assert_int_eq(mprotect(p + PAGE, PAGE, PROT_NONE), 0);
+	edge = p + PAGE;
+	readonly = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(readonly, MAP_FAILED);
+}
+
+/* ---- INFO ---------------------------------------------------------------- */
+
+START_TEST(info_what_it_says)
+{
+	ck_assert_uint_eq(info.size, sizeof(info));
+	ck_assert_uint_eq(info.abi_version, VPERFCTR_ABI_VERSION);
+	ck_assert_uint_eq(info.cpu_type, VPERFCTR_CPU_INTEL_ARCH);
+	ck_assert_uint_eq(info.nrkinds, 1);
+	ck_assert_uint_eq(info.features, VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
+			  VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_ISOLATE |
+			  VPERFCTR_FEATURE_KERNEL);
+	ck_assert_uint_ne(info.tsc_khz, 0);
+	ck_assert_uint_eq(info.nrctrs, nr_general() + nr_fixed());
+	ck_assert_uint_ge(nr_general(), 2);
+	ck_assert_uint_eq(info.arch_events & 3, VPERFCTR_EVENT_CYCLES | VPERFCTR_EVENT_INSTRUCTIONS);
+	ck_assert_uint_ge(info.pmc_width, 32);
+	ck_assert_int_eq(!info.fixed_mask, !info.fixed_width);
+	ck_assert_uint_eq(info.reserved, 0);
+	ck_assert_uint_ne(strnlen(info.driver_version, sizeof(info.driver_version)), 0);
+	ck_assert_uint_lt(strlen(info.driver_version), sizeof(info.driver_version));
+	ck_assert_uint_lt(strlen(info.cpu_name), sizeof(info.cpu_name));
+}
+END_TEST
+
+START_TEST(info_einval)
+{
+	struct vperfctr_info i = { .size = sizeof(i) - 1 };
+
+	assert_errno(call(dev, VPERFCTR_INFO, &i), EINVAL);
+	i.size = 0;
+	assert_errno(call(dev, VPERFCTR_INFO, &i), EINVAL);
+	i.size = sizeof(i);
+	i.kind = i.nrkinds = 1;
+	assert_errno(call(dev, VPERFCTR_INFO, &i), EINVAL);
+	i.kind = 0xffffffff;
+	assert_errno(call(dev, VPERFCTR_INFO, &i), EINVAL);
+	ck_assert_uint_eq(i.abi_version, 0);
+}
+END_TEST
+
+START_TEST(info_of_a_newer_caller)
+{
+	struct {
+		struct vperfctr_info i;
+		u64 newer[4];
+	} s;
+
+	memset(&s, 0xff, sizeof(s));
+	s.i.size = offsetof(typeof(s), newer[3]);
+	s.i.kind = 0;
+	assert_ok(call(dev, VPERFCTR_INFO, &s));
+	ck_assert_int_eq(memcmp(&s.i, &info, sizeof(info)), 0);
+	ck_assert_uint_eq(s.newer[0], 0);
+	ck_assert_uint_eq(s.newer[2], 0);
+	ck_assert_uint_eq(s.newer[3], ~0ULL);
+}
+END_TEST
+
+START_TEST(info_efault)
+{
+	struct vperfctr_info *i = (void *)(edge - sizeof(*i) + 4);
+
+	assert_errno(call(dev, VPERFCTR_INFO, NULL), EFAULT);
+	assert_errno(call(dev, VPERFCTR_INFO, NOWHERE), EFAULT);
+	i->size = sizeof(*i);
+	assert_errno(call(dev, VPERFCTR_INFO, i), EFAULT);
+	/* the size, but not the kind */
+	*(u32 *)(edge - 4) = sizeof(*i);
+	assert_errno(call(dev, VPERFCTR_INFO, edge - 4), EFAULT);
+	/* the whole structure, but not the newer part */
+	i = (void *)(edge - sizeof(*i));
+	i->size = sizeof(*i) + 4;
+	i->kind = 0;
+	assert_errno(call(dev, VPERFCTR_INFO, i), EFAULT);
+}
+END_TEST
+
+/* ---- CPUS ---------------------------------------------------------------- */
+
+static const unsigned long masks[] = { VPERFCTR_CPUS, VPERFCTR_CPUS_FORBIDDEN };
+
+START_TEST(cpus)
+{
+	struct {
+		struct vperfctr_cpu_mask m;
+		u32 mask[4];
+	} s;
+	int n = sysconf(_SC_NPROCESSORS_CONF);
+
+	memset(&s, 0xff, sizeof(s));
+	s.m.nrwords = 0;
+	assert_errno(call(dev, masks[_i], &s), EOVERFLOW);
+	ck_assert_uint_eq(s.m.nrwords, 1);
+	ck_assert_uint_eq(s.mask[0], ~0U);
+
+	assert_ok(call(dev, masks[_i], &s));
+	ck_assert_uint_eq(s.m.nrwords, 1);
+	ck_assert_uint_eq(s.mask[0], masks[_i] == VPERFCTR_CPUS ? (1U << n) - 1 : 0);
+
+	s.m.nrwords = 3;
+	assert_ok(call(dev, masks[_i], &s));
+	ck_assert_uint_eq(s.m.nrwords, 1);
+	ck_assert_uint_eq(s.mask[3], ~0U);
+}
+END_TEST
+
+START_TEST(cpus_efault)
+{
+	struct vperfctr_cpu_mask *m = (void *)(edge - sizeof(*m));
+
+	assert_errno(call(dev, masks[_i], NULL), EFAULT);
+	assert_errno(call(dev, masks[_i], readonly), EFAULT);
+	m->nrwords = 1;
+	assert_errno(call(dev, masks[_i], m), EFAULT);
+}
+END_TEST
+
+/* ---- OPEN ---------------------------------------------------------------- */
+
+static int try_open(u32 size, s32 tid, u32 flags, u32 reserved)
+{
+	struct {
+		struct vperfctr_open o;
+		u64 newer[PAGE / 8];
+	} s = { .o = { size, tid, flags, reserved } };
+
+	return call(dev, VPERFCTR_OPEN, &s);
+}
+
+START_TEST(open_einval)
+{
+	u32 size = sizeof(struct vperfctr_open), i;
+
+	assert_errno(try_open(size - 1, 0, VPERFCTR_OPEN_CREAT, 0), EINVAL);
+	assert_errno(try_open(0, 0, VPERFCTR_OPEN_CREAT, 0), EINVAL);
+	assert_errno(try_open(size, 0, VPERFCTR_OPEN_CREAT, 1), EINVAL);
+	for (i = 4; i < 32; i++)
+		assert_errno(try_open(size, 0, VPERFCTR_OPEN_CREAT | 1U << i, 0), EINVAL);
+	/* how long a new state is to live: only for a new one, and one of both */
+	assert_errno(try_open(size, 0, VPERFCTR_OPEN_TRANSIENT, 0), EINVAL);
+	assert_errno(try_open(size, 0, VPERFCTR_OPEN_KEEP, 0), EINVAL);
+	assert_errno(try_open(size, 0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
+			      VPERFCTR_OPEN_KEEP, 0), EINVAL);
+	/* none of them made one */
+	assert_errno(try_open(size, 0, 0, 0), ENOENT);
+}
+END_TEST
+
+START_TEST(open_of_a_newer_caller)
+{
+	struct {
+		struct vperfctr_open o;
+		char newer[16];
+	} s = { .o = { .size = sizeof(s), .flags = VPERFCTR_OPEN_CREAT } };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(s.newer); i++) {
+		s.newer[i] = 1;
+		assert_errno(call(dev, VPERFCTR_OPEN, &s), E2BIG);
+		s.newer[i] = 0;
+	}
+	assert_errno(try_open_state(0), ENOENT);
+	s.o.size = 0x80000000;
+	assert_errno(call(dev, VPERFCTR_OPEN, &s), E2BIG);
+	s.o.size = sizeof(s);
+	ck_assert_int_ge(call(dev, VPERFCTR_OPEN, &s), 0);
+}
+END_TEST
+
+START_TEST(open_efault)
+{
+	struct vperfctr_open *o = (void *)(edge - sizeof(*o) + 4);
+
+	assert_errno(call(dev, VPERFCTR_OPEN, NULL), EFAULT);
+	assert_errno(call(dev, VPERFCTR_OPEN, edge), EFAULT);
+	o->size = sizeof(*o);
+	o->flags = VPERFCTR_OPEN_CREAT;
+	assert_errno(call(dev, VPERFCTR_OPEN, o), EFAULT);
+	assert_errno(try_open_state(0), ENOENT);
+}
+END_TEST
+
+START_TEST(open_eexist_enoent)
+{
+	int fd, other;
+
+	assert_errno(try_open_state(0), ENOENT);
+	fd = open_state(0);
+	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EEXIST);
+	other = try_open_state(0);
+	ck_assert_int_ge(other, 0);
+	ck_assert_int_ne(other, fd);
+	/* both are of the same state, and the thread keeps it without them */
+	count(fd, INSNS_USER);
+	assert_status(other, ATTACHED | ACTIVE);
+	close(fd);
+	close(other);
+	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EEXIST);
+	fd = try_open_state(0);
+	assert_status(fd, ATTACHED | ACTIVE);
+	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	assert_errno(try_open_state(0), ENOENT);
+	/* a new one has nothing of the old one */
+	other = open_state(0);
+	assert_status(other, ATTACHED);
+	assert_status(fd, 0);
+}
+END_TEST
+
+static void *thread_lives(void *arg)
+{
+	pid_t *tid = arg;
+
+	*tid = gettid();
+	msleep(300);
+	return NULL;
+}
+
+START_TEST(open_esrch_eperm)
+{
+	const u32 size = sizeof(struct vperfctr_open);
+	volatile pid_t tid = 0;
+	pthread_t thread;
+	pid_t child;
+
+	assert_errno(try_open(size, 0x7fffffff, VPERFCTR_OPEN_CREAT, 0), ESRCH);
+	assert_errno(try_open(size, -1, VPERFCTR_OPEN_CREAT, 0), ESRCH);
+	assert_errno(try_open(size, 1, VPERFCTR_OPEN_CREAT, 0), EPERM);
+	assert_errno(try_open(size, 1, 0, 0), EPERM);
+	child = fork();
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	assert_errno(try_open(size, child, VPERFCTR_OPEN_CREAT, 0), EPERM);
+	kill(child, SIGKILL);
+	wait_for(child);
+	assert_errno(try_open(size, child, VPERFCTR_OPEN_CREAT, 0), ESRCH);
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, thread_lives, (void *)&tid), 0);
+	while (!tid)
+		msleep(1);
+	assert_errno(try_open(size, tid, VPERFCTR_OPEN_CREAT, 0), EPERM);
+	pthread_join(thread, NULL);
+	/* join returns before the thread is quite gone */
+	msleep(100);
+	assert_errno(try_open(size, tid, VPERFCTR_OPEN_CREAT, 0), ESRCH);
+
+	ck_assert_int_ge(try_open(size, gettid(), VPERFCTR_OPEN_CREAT, 0), 0);
+	ck_assert_int_ge(try_open(size, gettid(), 0, 0), 0);
+}
+END_TEST
+
+START_TEST(open_cloexec)
+{
+	int fd = open_state(0);
+	int kept = try_open_state(VPERFCTR_OPEN_NOCLOEXEC);
+
+	ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	ck_assert_int_eq(fcntl(kept, F_GETFD), 0);
+	ck_assert_int_eq(fcntl(kept, F_GETFL) & O_ACCMODE, O_RDONLY);
+}
+END_TEST
+
+/* A failed OPEN leaves nothing behind, and what was there is unharmed. */
+START_TEST(open_emfile)
+{
+	struct rlimit limit, none;
+	int fd;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 3;	/* dev is 3 or more */
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EMFILE);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_errno(try_open_state(0), ENOENT);
+
+	fd = open_state(0);
+	count(fd, INSNS_USER);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_errno(try_open_state(0), EMFILE);
+	assert_status(fd, ATTACHED | ACTIVE);
+}
+END_TEST
+
+/* ---- ioctls that are not there --------------------------------------------- */
+
+START_TEST(enotty)
+{
+	struct vperfctr_info i = { .size = sizeof(i) };
+	int fd = open_state(0), n;
+
+	assert_errno(call(dev, VPERFCTR_CONTROL, &i), ENOTTY);
+	assert_errno(call(dev, VPERFCTR_UNLINK, NULL), ENOTTY);
+	assert_errno(call(fd, VPERFCTR_INFO, &i), ENOTTY);
+	assert_errno(call(fd, VPERFCTR_OPEN, &i), ENOTTY);
+	assert_errno(call(fd, FIONREAD, &i), ENOTTY);
+	for (n = 4; n < 256; n++)
+		assert_errno(call(dev, _IO(0xD0, n), NULL), ENOTTY);
+	for (n = 0; n < 256; n++) {
+		if (n < 16 || n > 20)
+			assert_errno(call(fd, _IO(0xD0, n), NULL), ENOTTY);
+	}
+	/* the numbers carry neither size nor direction */
+	assert_errno(call(fd, _IOW(0xD0, 20, int), NULL), ENOTTY);
+	assert_errno(call(fd, _IO(0xD1, 20), NULL), ENOTTY);
+	assert_status(fd, ATTACHED);
+}
+END_TEST
+
+/* ---- READ ------------------------------------------------------------------- */
+
+/* A state with two counters, and a READ of it that wants nothing. */
+static int read_fixture(struct vperfctr_read *req)
+{
+	struct control control;
+	int fd = open_state(0);
+
+	control_init(&control, 1);
+	control_add(&control, 1, INSNS_USER);
+	control_add(&control, 0, CYCLES_USER);
+	assert_ok(set_control(fd, &control));
+	memset(req, 0, sizeof(*req));
+	req->size = sizeof(*req);
+	req->nrctrs = 2;
+	return fd;
+}
+
+START_TEST(read_outputs)
+{
+	struct vperfctr_read req;
+	struct control control;
+	u64 sums[4], children[4];
+	int fd = read_fixture(&req);
+
+	/* nothing is wanted, and more room than needed */
+	req.nrctrs = 9;
+	req.status = 0xffffffff;
+	req.overflow = req.children_missed = ~0ULL;
+	assert_ok(call(fd, VPERFCTR_READ, &req));
+	ck_assert_uint_eq(req.nrctrs, 2);
+	ck_assert_uint_eq(req.status, ATTACHED | ACTIVE);
+	ck_assert_uint_eq(req.overflow, 0);
+	ck_assert_uint_eq(req.children_missed, 0);
+
+	memset(sums, 0xff, sizeof(sums));
+	memset(children, 0xff, sizeof(children));
+	memset(&control, 0xff, sizeof(control));
+	control.c.size = sizeof(control.c);
+	control.c.ctr_size = sizeof(control.ctr[0]);
+	control.c.ctr = (uintptr_t)control.ctr;
+	req.sums = (uintptr_t)sums;
+	req.children = (uintptr_t)children;
+	req.control = (uintptr_t)&control;
+	assert_ok(call(fd, VPERFCTR_READ, &req));
+	ck_assert_uint_ne(sums[0], 0);
+	ck_assert_uint_ne(sums[1], 0);
+	ck_assert_uint_ne(sums[2], 0);
+	ck_assert_uint_eq(sums[3], ~0ULL);
+	ck_assert_uint_eq(children[0] | children[1] | children[2], 0);
+	ck_assert_uint_eq(children[3], ~0ULL);
+	ck_assert_uint_eq(control.c.size, sizeof(control.c));
+	ck_assert_uint_eq(control.c.flags, 0);
+	ck_assert_uint_eq(control.c.tsc_on, 1);
+	ck_assert_uint_eq(control.c.nractrs, 2);
+	ck_assert_uint_eq(control.c.nrictrs, 0);
+	ck_assert_int_eq(control.c.si_signo, 0);
+	ck_assert_uint_eq(control.c.preserve, 0);
+	ck_assert_uint_eq(control.c.global[0] | control.c.global[1], 0);
+	ck_assert_uint_eq(control.c.reserved, 0);
+	ck_assert_uint_eq(control.ctr[0].map, 1);
+	ck_assert_uint_eq(control.ctr[0].evntsel, INSNS_USER);
+	ck_assert_uint_eq(control.ctr[1].map, 0);
+	ck_assert_uint_eq(control.ctr[1].evntsel, CYCLES_USER);
+	ck_assert_uint_eq(control.ctr[1].aux, 0);
+	ck_assert_uint_eq(control.ctr[1].reserved, 0);
+	ck_assert_int_eq(control.ctr[1].ireset, 0);
+	ck_assert_uint_eq(control.ctr[2].map, ~0U);
+
+	/* without room for counters, it tells how many there are */
+	memset(&control, 0xff, sizeof(control));
+	control.c.size = sizeof(control.c);
+	control.c.ctr_size = sizeof(control.ctr[0]);
+	control.c.ctr = 0;
+	assert_ok(call(fd, VPERFCTR_READ, &req));
+	ck_assert_uint_eq(control.c.nractrs, 2);
+	ck_assert_uint_eq(control.ctr[0].map, ~0U);
+}
+END_TEST
+
+START_TEST(read_eoverflow)
+{
+	struct vperfctr_read req, before;
+	u64 sums[3] = { 1, 2, 3 };
+	int fd = read_fixture(&req);
+	u32 n;
+
+	for (n = 0; n < 2; n++) {
+		req.nrctrs = n;
+		req.status = 0x5555;
+		req.sums = (uintptr_t)sums;
+		req.children = (uintptr_t)sums;
+		before = req;
+		assert_errno(call(fd, VPERFCTR_READ, &req), EOVERFLOW);
+		ck_assert_uint_eq(req.nrctrs, 2);
+		before.nrctrs = 2;
+		ck_assert_int_eq(memcmp(&req, &before, sizeof(req)), 0);
+		ck_assert_uint_eq(sums[0], 1);
+		ck_assert_uint_eq(sums[2], 3);
+	}
+	req.status = 0;
+	assert_ok(call(fd, VPERFCTR_READ, &req));
+}
+END_TEST
+
+START_TEST(read_einval)
+{
+	struct vperfctr_control control = { 0 };
+	struct vperfctr_read req;
+	int fd = read_fixture(&req);
+
+	req.size = sizeof(req) - 1;
+	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
+	req.size = sizeof(req);
+	req.reserved = 1;
+	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
+	req.reserved = 0;
+	req.control = (uintptr_t)&control;
+	control.size = sizeof(control) - 1;
+	control.ctr_size = sizeof(struct vperfctr_ctr);
+	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
+	control.size = sizeof(control);
+	control.ctr_size = sizeof(struct vperfctr_ctr) - 8;
+	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
+	control.ctr_size = sizeof(struct vperfctr_ctr);
+	assert_ok(call(fd, VPERFCTR_READ, &req));
+}
+END_TEST
+
+START_TEST(read_of_a_newer_caller)
+{
+	struct {
+		struct vperfctr_read r;
+		u64 newer[2];
+	} s = { .newer = { 0, 0 } };
+	struct {
+		struct vperfctr_control c;
+		u64 newer[3];
+	} control = { .newer = { ~0ULL, ~0ULL, ~0ULL } };
+	int fd = read_fixture(&s.r);
+
+	s.r.size = sizeof(s);
+	assert_ok(call(fd, VPERFCTR_READ, &s));
+	s.newer[1] = 1;
+	assert_errno(call(fd, VPERFCTR_READ, &s), E2BIG);
+	s.newer[1] = 0;
+	s.newer[0] = 1ULL << 63;
+	assert_errno(call(fd, VPERFCTR_READ, &s), E2BIG);
+	s.newer[0] = 0;
+
+	/* the control is output: what this kernel does not know is zero */
+	control.c.size = offsetof(typeof(control), newer[2]);
+	control.c.ctr_size = sizeof(struct vperfctr_ctr);
+	s.r.control = (uintptr_t)&control;
+	assert_ok(call(fd, VPERFCTR_READ, &s));
+	ck_assert_uint_eq(control.newer[0] | control.newer[1], 0);
+	ck_assert_uint_eq(control.newer[2], ~0ULL);
+}
+END_TEST
+
+START_TEST(read_efault)
+{
+	/* the same, all readable, not all of it writable */
+	struct vperfctr_read *req = (void *)(edge - sizeof(*req));
+	struct control control;
+	int fd = read_fixture(req);
+	u64 *fields[] = { &req->sums, &req->children, &req->control };
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		*fields[i] = 8;
+		assert_errno(call(fd, VPERFCTR_READ, req), EFAULT);
+		*fields[i] = (uintptr_t)readonly;
+		/* a control that is all zero has a wrong size */
+		assert_errno(call(fd, VPERFCTR_READ, req), i < 2 ? EFAULT : EINVAL);
+		/* of the kernel */
+		*fields[i] = 0xffff888000000000;
+		assert_errno(call(fd, VPERFCTR_READ, req), EFAULT);
+		*fields[i] = 0;
+	}
+	/* room for the TSC and one counter, but not for the second */
+	memmove((char *)req - 64, req, sizeof(*req));
+	req = (void *)((char *)req - 64);
+	req->sums = (uintptr_t)(edge - 16);
+	assert_errno(call(fd, VPERFCTR_READ, req), EFAULT);
+	req->sums = 0;
+	req->children = (uintptr_t)(edge - 16);
+	assert_errno(call(fd, VPERFCTR_READ, req), EFAULT);
+	req->children = 0;
+
+	control_init(&control, 0);
+	control.c.ctr = (uintptr_t)(edge - sizeof(control.ctr[0]));
+	req->control = (uintptr_t)&control;
+	assert_errno(call(fd, VPERFCTR_READ, req), EFAULT);
+	control.c.ctr = 8;
+	assert_errno(call(fd, VPERFCTR_READ, req), EFAULT);
+	req->control = (uintptr_t)(edge - 8);
+	*(u32 *)(edge - 8) = sizeof(control.c);
+	assert_errno(call(fd, VPERFCTR_READ, req), EFAULT);
+
+	assert_errno(call(fd, VPERFCTR_READ, NULL), EFAULT);
+	assert_errno(call(fd, VPERFCTR_READ, edge), EFAULT);
+	*(u32 *)(edge - 8) = sizeof(*req);
+	assert_errno(call(fd, VPERFCTR_READ, edge - 8), EFAULT);
+
+	/* one that can be read but not written */
+	memcpy((void *)(edge - PAGE), &(struct vperfctr_read){ .size = sizeof(*req), .nrctrs = 2 },
+	       sizeof(*req));
+	ck_assert_int_eq(mprotect(edge - PAGE, PAGE, PROT_READ), 0);
+	assert_errno(call(fd, VPERFCTR_READ, edge - PAGE), EFAULT);
+	assert_status(fd, ATTACHED | ACTIVE);
+}
+END_TEST
+
+/* ---- calls without an argument ---------------------------------------------- */
+
+static const unsigned long bare[] = { VPERFCTR_SUSPEND, VPERFCTR_RESUME, VPERFCTR_UNLINK };
+
+START_TEST(argument_einval)
+{
+	struct vperfctr_read req;
+	int fd = read_fixture(&req);
+
+	assert_errno(call(fd, bare[_i], (void *)1), EINVAL);
+	assert_errno(call(fd, bare[_i], (void *)(1UL << 40)), EINVAL);
+	assert_errno(call(fd, bare[_i], &req), EINVAL);
+	assert_status(fd, ATTACHED | ACTIVE);
+}
+END_TEST
+
+START_TEST(suspend_einval)
+{
+	int fd = open_state(0);
+
+	assert_errno(call(fd, bare[_i], 0), EINVAL);
+	count(fd, INSNS_USER);
+	assert_ok(call(fd, bare[_i], 0));
+	assert_ok(stop_all(fd));
+	assert_errno(call(fd, bare[_i], 0), EINVAL);
+	assert_status(fd, ATTACHED);
+}
+END_TEST
+
+/* ---- whose state it is --------------------------------------------------------- */
+
+/* Try all that only the owner may: all fail alike, but UNLINK of a detached state. */
+static int all_refused(int fd, int error)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	if (set_control(fd, &control) != -error)
+		return 1;
+	if (stop_all(fd) != -error)
+		return 2;
+	if (call(fd, VPERFCTR_SUSPEND, 0) != -error)
+		return 3;
+	if (call(fd, VPERFCTR_RESUME, 0) != -error)
+		return 4;
+	if (call(fd, VPERFCTR_UNLINK, 0) != (error == ESRCH ? 0 : -error))
+		return 5;
+	return 0;
+}
+
+static void *refused_thread(void *arg)
+{
+	return (void *)(long)all_refused(*(int *)arg, EPERM);
+}
+
+START_TEST(eperm_of_others)
+{
+	int fd = open_state(0);
+	pthread_t thread;
+	void *ret;
+	pid_t pid;
+
+	count(fd, INSNS_USER);
+	ck_assert_int_eq(pthread_create(&thread, NULL, refused_thread, &fd), 0);
+	pthread_join(thread, &ret);
+	ck_assert_int_eq((long)ret, 0);
+	pid = fork();
+	if (!pid)
+		_exit(all_refused(fd, EPERM) ?: status_of(fd) == (ATTACHED | ACTIVE) ? 0 : 6);
+	ck_assert_int_eq(wait_for(pid), 0);
+	assert_status(fd, ATTACHED | ACTIVE);
+}
+END_TEST
+
+START_TEST(esrch_after_unlink)
+{
+	int fd = open_state(0);
+	pid_t pid;
+
+	count(fd, INSNS_USER);
+	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	ck_assert_int_eq(all_refused(fd, ESRCH), 0);
+	/* there is no owner any more: others get the same */
+	pid = fork();
+	if (!pid)
+		_exit(all_refused(fd, ESRCH));
+	ck_assert_int_eq(wait_for(pid), 0);
+	assert_status(fd, 0);
+	/* even if the thread has another state now */
+	open_state(0);
+	ck_assert_int_eq(all_refused(fd, ESRCH), 0);
+}
+END_TEST
+
+static void *leaves_state(void *arg)
+{
+	*(int *)arg = open_state(0);
+	count(*(int *)arg, INSNS_USER);
+	return NULL;
+}
+
+START_TEST(esrch_after_end)
+{
+	pthread_t thread;
+	int fd = -1;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, leaves_state, &fd), 0);
+	pthread_join(thread, NULL);
+	while (status_of(fd) & ATTACHED)
+		msleep(1);
+	ck_assert_int_eq(all_refused(fd, ESRCH), 0);
+	assert_status(fd, 0);
+}
+END_TEST
+
+/* ---- mmap ------------------------------------------------------------------------ */
+
+static int try_mmap(size_t size, int prot, int flags, int fd, off_t offset)
+{
+	void *p = mmap(NULL, size, prot, flags, fd, offset);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	munmap(p, size);
+	return 0;
+}
+
+START_TEST(mmap_errors)
+{
+	int fd = open_state(0), err;
+
+	assert_ok(try_mmap(PAGE, PROT_READ, MAP_SHARED, fd, 0));
+	/* less is rounded up */
+	assert_ok(try_mmap(1, PROT_READ, MAP_SHARED, fd, 0));
+	assert_errno(try_mmap(2 * PAGE, PROT_READ, MAP_SHARED, fd, 0), EINVAL);
+	assert_errno(try_mmap(PAGE, PROT_READ, MAP_SHARED, fd, PAGE), EINVAL);
+	assert_errno(try_mmap(PAGE, PROT_READ, MAP_PRIVATE, fd, 0), EINVAL);
+	err = try_mmap(PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ck_assert_msg(err == -EACCES || err == -EPERM, "%d", err);
+	err = try_mmap(PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	ck_assert_msg(err == -EACCES || err == -EPERM, "%d", err);
+	err = try_mmap(PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	ck_assert_msg(err < 0, "%d", err);
+	ck_assert_int_lt(try_mmap(PAGE, PROT_READ, MAP_SHARED, dev, 0), 0);
+}
+END_TEST
+
+START_TEST(mprotect_errors)
+{
+	int fd = open_state(0);
+	const struct vperfctr_page *page = map_state(fd);
+
+	ck_assert_int_eq(mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE), -1);
+	ck_assert_int_eq(errno, EACCES);
+	ck_assert_int_eq(mprotect((void *)page, PAGE, PROT_WRITE), -1);
+	ck_assert_int_eq(mprotect((void *)page, PAGE, PROT_READ | PROT_EXEC), -1);
+	ck_assert_int_eq(errno, EACCES);
+	ck_assert_int_eq(mprotect((void *)page, PAGE, PROT_NONE), 0);
+	ck_assert_int_ne(try_touch(page), 0);
+	ck_assert_int_eq(mprotect((void *)page, PAGE, PROT_READ), 0);
+	ck_assert_uint_eq(page->version, VPERFCTR_ABI_VERSION);
+	/* nor does a descriptor that was opened anew help */
+	fd = open("/proc/self/fd/3", O_RDWR);
+	if (fd >= 0)
+		ck_assert_int_lt(try_mmap(PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), 0);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, info_what_it_says);
+	tcase_add_test(tc, info_einval);
+	tcase_add_test(tc, info_of_a_newer_caller);
+	tcase_add_test(tc, info_efault);
+	tcase_add_loop_test(tc, cpus, 0, 2);
+	tcase_add_loop_test(tc, cpus_efault, 0, 2);
+	tcase_add_test(tc, open_einval);
+	tcase_add_test(tc, open_of_a_newer_caller);
+	tcase_add_test(tc, open_efault);
+	tcase_add_test(tc, open_eexist_enoent);
+	tcase_add_test(tc, open_esrch_eperm);
+	tcase_add_test(tc, open_cloexec);
+	tcase_add_test(tc, open_emfile);
+	tcase_add_test(tc, enotty);
+	tcase_add_test(tc, read_outputs);
+	tcase_add_test(tc, read_eoverflow);
+	tcase_add_test(tc, read_einval);
+	tcase_add_test(tc, read_of_a_newer_caller);
+	tcase_add_test(tc, read_efault);
+	tcase_add_loop_test(tc, argument_einval, 0, 3);
+	tcase_add_loop_test(tc, suspend_einval, 0, 2);
+	tcase_add_test(tc, eperm_of_others);
+	tcase_add_test(tc, esrch_after_unlink);
+	tcase_add_test(tc, esrch_after_end);
+	tcase_add_test(tc, mmap_errors);
+	tcase_add_test(tc, mprotect_errors);
+}
+
+int main(void)
+{
+	open_device();
+	return run_tests("errno", add);
+}

@@ -1,0 +1,674 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counts of code of known length, by all ways of reading: exact.  Needs one
+ * CPU, and an emulator that counts exactly.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "suite.h"
+
+static const unsigned long lengths[] = { 1, 2, 3, 10, 1000, 12345, 1000000 };
+#define NR_LENGTHS	(sizeof(lengths) / sizeof(lengths[0]))
+
+static int fd;
+static const struct vperfctr_page *page;
+
+static void setup(void)
+{
+	fd = open_state(0);
+	page = map_state(fd);
+}
+
+/*
+ * The count of 2n instructions, and of what is always the same around them.
+ * A self-read that had to start over took more: then once more.
+ */
+static __attribute__((noinline, noclone)) u64 region(unsigned int i, unsigned long n)
+{
+	unsigned int ignored, restarts;
+	u64 before, after;
+
+	do {
+		before = self_read_restarts(page, i, &ignored);
+		loop(n);
+		after = self_read_restarts(page, i, &restarts);
+	} while (restarts);
+	return after - before;
+}
+
+START_TEST(self_reads)
+{
+	u64 overhead;
+	unsigned int i;
+
+	count(fd, INSNS_USER);
+	overhead = region(0, 1) - 2;
+	ck_assert_uint_lt(overhead, 50);
+	for (i = 0; i < NR_LENGTHS; i++)
+		ck_assert_uint_eq(region(0, lengths[i]), overhead + 2 * lengths[i]);
+	/* the empty region is the same every time */
+	for (i = 0; i < 1000; i++)
+		ck_assert_uint_eq(region(0, 1), overhead + 2);
+}
+END_TEST
+
+/* READ without the detours of libc. */
+static __attribute__((noinline, noclone)) u64 region_by_read(struct vperfctr_read *req, u64 *sums,
+						    unsigned long n)
+{
+	u64 before;
+
+	ioctl(fd, VPERFCTR_READ, req);
+	before = sums[1];
+	loop(n);
+	ioctl(fd, VPERFCTR_READ, req);
+	return sums[1] - before;
+}
+
+START_TEST(reads)
+{
+	u64 sums[2], overhead;
+	struct vperfctr_read req = {
+		.size = sizeof(req), .nrctrs = 1, .sums = (uintptr_t)sums,
+	};
+	unsigned int i;
+
+	count(fd, INSNS_USER);
+	region_by_read(&req, sums, 1);
+	overhead = region_by_read(&req, sums, 1) - 2;
+	ck_assert_uint_lt(overhead, 100);
+	for (i = 0; i < NR_LENGTHS; i++)
+		ck_assert_uint_eq(region_by_read(&req, sums, lengths[i]),
+				  overhead + 2 * lengths[i]);
+}
+END_TEST
+
+/* All counters at once; those that count the same agree, cycles are a multiple. */
+START_TEST(all_counters)
+{
+	struct control control;
+	u64 overhead[VPERFCTR_MAX_CTRS];
+	unsigned int i, j;
+
+	control_init(&control, 1);
+	for (i = 0; i < nr_general(); i++)
+		control_add(&control, i, INSNS_USER);
+	for (i = 0; i < nr_fixed(); i++)
+		control_add(&control, FIXED(i), FIXED_USER);
+	ck_assert_uint_eq(control.c.nractrs, info.nrctrs);
+	assert_ok(set_control(fd, &control));
+	ck_assert_uint_eq(VPERFCTR_CSTATUS_NRCTRS(page->cstatus), info.nrctrs);
+	ck_assert_uint_eq(VPERFCTR_CSTATUS_NRACTRS(page->cstatus), info.nrctrs);
+
+	for (i = 0; i < info.nrctrs; i++)
+		overhead[i] = region(i, 1);
+	for (i = 0; i <= nr_general(); i++) {
+		/* the last is fixed counter 0: instructions, too */
+		if (i == info.nrctrs)
+			break;
+		ck_assert_uint_eq(overhead[i], overhead[0]);
+		for (j = 0; j < NR_LENGTHS; j++)
+			ck_assert_uint_eq(region(i, lengths[j]),
+					  overhead[i] + 2 * (lengths[j] - 1));
+	}
+	/* fixed counter 1: cycles, a constant number per instruction here */
+	if (nr_fixed() > 1) {
+		i = nr_general() + 1;
+		ck_assert_uint_gt(overhead[i], overhead[0]);
+		ck_assert_uint_eq((region(i, 10001) - overhead[i]) % 20000, 0);
+	}
+}
+END_TEST
+
+/* The same moment for all: the differences of two READs agree. */
+START_TEST(counters_agree)
+{
+	struct control control;
+	struct sums a, b;
+	unsigned int i;
+
+	control_init(&control, 1);
+	for (i = 0; i < nr_general(); i++)
+		control_add(&control, i, INSNS_USER);
+	if (nr_fixed())
+		control_add(&control, FIXED(0), FIXED_USER);
+	assert_ok(set_control(fd, &control));
+	read_sums(fd, &a);
+	loop(12345);
+	sched_yield();
+	read_sums(fd, &b);
+	ck_assert_uint_eq(b.nrctrs, control.c.nractrs);
+	for (i = 1; i < b.nrctrs; i++) {
+		ck_assert_uint_eq(a.pmc[i], a.pmc[0]);
+		ck_assert_uint_eq(b.pmc[i], b.pmc[0]);
+	}
+	ck_assert_uint_ge(b.pmc[0] - a.pmc[0], 24690);
+	ck_assert_uint_le(b.pmc[0] - a.pmc[0], 24690 + 1000);
+}
+END_TEST
+
+START_TEST(user_and_kernel)
+{
+	struct control control;
+	struct sums sums;
+
+	if (!have_global_ctrl() || nr_general() < 3)
+		return;
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	control_add(&control, 1, INSNS_KERNEL);
+	control_add(&control, 2, INSNS_BOTH);
+	if (nr_fixed())
+		control_add(&control, FIXED(0), FIXED_BOTH);
+	assert_ok(set_control(fd, &control));
+	loop(1000);
+	msleep(20);
+	assert_ok(call(fd, VPERFCTR_SUSPEND, 0));
+	read_sums(fd, &sums);
+	ck_assert_uint_gt(sums.pmc[0], 2000);
+	ck_assert_uint_gt(sums.pmc[1], 2000);
+	ck_assert_uint_eq(sums.pmc[0] + sums.pmc[1], sums.pmc[2]);
+	if (nr_fixed())
+		ck_assert_uint_eq(sums.pmc[3], sums.pmc[2]);
+}
+END_TEST
+
+/* ---- switches -------------------------------------------------------------------- */
+
+/* rounds * (2n + 5) instructions, and a switch in each round if there is another thread. */
+static __attribute__((noinline, noclone)) void yields(unsigned long rounds, unsigned long n)
+{
+	asm volatile("1:	mov	%1, %%rdx\n"
+		     "2:	dec	%%rdx\n"
+		     "	jnz	2b\n"
+		     "	mov	%2, %%eax\n"
+		     "	syscall\n"
+		     "	dec	%0\n"
+		     "	jnz	1b"
+		     : "+r" (rounds) : "r" (n), "i" (SYS_sched_yield)
+		     : "rax", "rcx", "rdx", "r11", "memory", "cc");
+}
+
+#define YIELDS_INSNS(rounds, n)	((rounds) * (2 * (n) + 5))
+
+struct job {
+	u32 map[2];
+	u64 evntsel[2];
+	unsigned long rounds, n;
+	int fd;
+	u64 got[2];			/* filled in */
+	volatile bool *go;
+};
+
+static void *worker(void *arg)
+{
+	struct job *job = arg;
+	struct control control;
+	struct sums before, after;
+	unsigned int i;
+
+	job->fd = open_state(0);
+	control_init(&control, 1);
+	for (i = 0; i < 2; i++)
+		control_add(&control, job->map[i], job->evntsel[i]);
+	if (set_control(job->fd, &control))
+		die("CONTROL failed");
+	while (!*job->go)
+		sched_yield();
+	read_sums(job->fd, &before);
+	yields(job->rounds, job->n);
+	read_sums(job->fd, &after);
+	for (i = 0; i < 2; i++)
+		job->got[i] = after.pmc[i] - before.pmc[i];
+	return NULL;
+}
+
+/*
+ * Threads on one CPU, each with a control of its own: on the same counters, on
+ * others, with other events on the same.  All yield to each other thousands of
+ * times, and each counts its own instructions, to the last one.
+ */
+START_TEST(threads)
+{
+	volatile bool go = false;
+	struct job jobs[] = {
+		{ .map = { 0, 1 }, .evntsel = { INSNS_USER, CYCLES_USER }, .rounds = 5000, .n = 100 },
+		{ .map = { 1, 0 }, .evntsel = { INSNS_USER, CYCLES_USER }, .rounds = 5000, .n = 37 },
+		{ .map = { 0, 1 }, .evntsel = { INSNS_USER, INSNS_USER }, .rounds = 5000, .n = 5 },
+	};
+	const unsigned int nr = sizeof(jobs) / sizeof(jobs[0]);
+	u64 overhead[nr];
+	pthread_t ids[nr];
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		jobs[i].go = &go;
+		ck_assert_int_eq(pthread_create(&ids[i], NULL, worker, &jobs[i]), 0);
+	}
+	msleep(10);
+	go = true;
+	for (i = 0; i < nr; i++)
+		pthread_join(ids[i], NULL);
+	for (i = 0; i < nr; i++) {
+		u64 known = YIELDS_INSNS(jobs[i].rounds, jobs[i].n);
+
+		/* READ takes some instructions of its own, the same for all */
+		overhead[i] = jobs[i].got[0] - known;
+		ck_assert_msg(overhead[i] < 200 && overhead[i] == overhead[0],
+			      "thread %u: %llu, not %llu", i, jobs[i].got[0], known);
+		if (jobs[i].evntsel[1] == INSNS_USER) {
+			ck_assert_uint_eq(jobs[i].got[1], jobs[i].got[0]);
+			continue;
+		}
+		/* cycles are a multiple, or they could not be told from instructions */
+		ck_assert_uint_gt(jobs[i].got[1], jobs[i].got[0]);
+		ck_assert_uint_eq(jobs[i].got[1] % jobs[i].got[0], 0);
+	}
+}
+END_TEST
+
+/* A blocking switch there and back per round; all rounds cost the same. */
+static __attribute__((noinline, noclone)) u64 ping_pong(int in, int out, unsigned int rounds)
+{
+	u64 before = self_read(page, 0);
+	char c = 'x';
+
+	while (rounds--) {
+		if (write(out, &c, 1) != 1 || read(in, &c, 1) != 1)
+			die("ping-pong");
+	}
+	return self_read(page, 0) - before;
+}
+
+START_TEST(processes)
+{
+	int to[2], from[2];
+	u64 one, two, three;
+	pid_t pid;
+	char c;
+
+	ck_assert_int_eq(pipe(to) | pipe(from), 0);
+	pid = fork();
+	if (!pid) {
+		int mine = open_state(0);
+
+		count(mine, INSNS_KERNEL);
+		close(to[1]);
+		while (read(to[0], &c, 1) == 1) {
+			loop(500);
+			if (write(from[1], &c, 1) != 1)
+				break;
+		}
+		_exit(0);
+	}
+	count(fd, INSNS_USER);
+	ping_pong(from[0], to[1], 10);
+	one = ping_pong(from[0], to[1], 1000);
+	two = ping_pong(from[0], to[1], 2000);
+	three = ping_pong(from[0], to[1], 3000);
+	ck_assert_uint_eq(two - one, three - two);
+	/* a few hundred instructions each, none of the other's thousand */
+	ck_assert_uint_lt(two - one, 1000 * 500);
+	ck_assert_uint_gt(two - one, 1000 * 10);
+	close(to[1]);
+	ck_assert_int_eq(wait_for(pid), 0);
+}
+END_TEST
+
+/* ---- suspend and resume ------------------------------------------------------------ */
+
+/* All that an owner can see of the sums of a state that does not count. */
+static void check_standstill(unsigned int nrctrs)
+{
+	struct sums a, b;
+	unsigned int i;
+
+	read_sums(fd, &a);
+	loop(10000);
+	sched_yield();
+	msleep(5);
+	read_sums(fd, &b);
+	ck_assert_uint_eq(a.nrctrs, nrctrs);
+	ck_assert_uint_eq(a.tsc, b.tsc);
+	ck_assert_uint_eq(page->tsc_sum, b.tsc);
+	ck_assert_uint_eq(page->cstatus & (VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC), 0);
+	ck_assert_uint_eq(self_read_tsc(page), b.tsc);
+	for (i = 0; i < nrctrs; i++) {
+		ck_assert_uint_eq(a.pmc[i], b.pmc[i]);
+		ck_assert_uint_eq(page->ctr[i].sum, b.pmc[i]);
+	}
+}
+
+START_TEST(suspend_resume)
+{
+	struct sums a, b;
+	unsigned int i;
+	u64 paused[2];
+
+	count(fd, INSNS_USER);
+	loop(1000);
+	for (i = 0; i < 2; i++) {	/* the second time nothing happens */
+		assert_ok(call(fd, VPERFCTR_SUSPEND, 0));
+		assert_status(fd, ATTACHED | ACTIVE | SUSPENDED);
+		check_standstill(1);
+	}
+	read_sums(fd, &a);
+	ck_assert_uint_ge(a.pmc[0], 2000);
+	assert_ok(call(fd, VPERFCTR_RESUME, 0));
+	assert_status(fd, ATTACHED | ACTIVE);
+	ck_assert_uint_ne(page->cstatus & VPERFCTR_CSTATUS_RUNNING, 0);
+	assert_ok(call(fd, VPERFCTR_RESUME, 0));
+	loop(100000);
+	read_sums(fd, &b);
+	ck_assert_uint_ge(b.pmc[0], a.pmc[0] + 200000);
+	ck_assert_uint_le(b.pmc[0], a.pmc[0] + 220000);
+	ck_assert_uint_gt(b.tsc, a.tsc);
+
+	/* a pause and what is done in it costs always the same */
+	for (i = 0; i < 2; i++) {
+		u64 before = self_read(page, 0);
+
+		ioctl(fd, VPERFCTR_SUSPEND, 0);
+		loop(i ? 100000 : 1);
+		ioctl(fd, VPERFCTR_RESUME, 0);
+		paused[i] = self_read(page, 0) - before;
+	}
+	ck_assert_uint_eq(paused[0], paused[1]);
+	ck_assert_uint_lt(paused[0], 200);
+}
+END_TEST
+
+/* CONTROL ends a pause; a control that stops all, too. */
+START_TEST(control_ends_pause)
+{
+	count(fd, INSNS_USER);
+	assert_ok(call(fd, VPERFCTR_SUSPEND, 0));
+	count(fd, INSNS_USER);
+	assert_status(fd, ATTACHED | ACTIVE);
+	region(0, 1);
+	assert_ok(call(fd, VPERFCTR_SUSPEND, 0));
+	assert_ok(stop_all(fd));
+	assert_status(fd, ATTACHED);
+	check_standstill(1);
+}
+END_TEST
+
+/* ---- what CONTROL does to the sums ---------------------------------------------------- */
+
+START_TEST(control_resets)
+{
+	struct sums a, b;
+
+	count(fd, INSNS_USER);
+	loop(100000);
+	read_sums(fd, &a);
+	count(fd, INSNS_USER);
+	read_sums(fd, &b);
+	ck_assert_uint_ge(a.pmc[0], 200000);
+	ck_assert_uint_lt(b.pmc[0], 2000);
+	/* but not the TSC, which goes on */
+	ck_assert_uint_gt(b.tsc, a.tsc);
+}
+END_TEST
+
+START_TEST(control_preserves)
+{
+	struct control control;
+	struct sums a, b;
+
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	control_add(&control, 1, INSNS_USER);
+	assert_ok(set_control(fd, &control));
+	loop(100000);
+	assert_ok(call(fd, VPERFCTR_SUSPEND, 0));
+	read_sums(fd, &a);
+	control.c.preserve = 2;
+	control.c.tsc_on = 0;
+	assert_ok(set_control(fd, &control));
+	assert_ok(call(fd, VPERFCTR_SUSPEND, 0));
+	read_sums(fd, &b);
+	ck_assert_uint_lt(b.tsc, a.tsc);
+	ck_assert_uint_lt(b.pmc[0], 5000);
+	ck_assert_uint_gt(b.pmc[1], a.pmc[1]);
+	ck_assert_uint_eq(b.pmc[1] - a.pmc[1], b.pmc[0]);
+
+	/* it is the counter's place that counts, not which one is there */
+	control_init(&control, 0);
+	control_add(&control, 1, INSNS_USER);
+	control_add(&control, 0, INSNS_USER);
+	control.c.preserve = 3;
+	a = b;
+	assert_ok(set_control(fd, &control));
+	assert_ok(call(fd, VPERFCTR_SUSPEND, 0));
+	read_sums(fd, &b);
+	ck_assert_uint_eq(b.pmc[0] - a.pmc[0], b.pmc[1] - a.pmc[1]);
+	ck_assert_uint_lt(b.pmc[0] - a.pmc[0], 5000);
+
+	/* what a control in between did not have is preserved as zero */
+	control.c.nractrs = 1;
+	control.c.preserve = 1;
+	assert_ok(set_control(fd, &control));
+	control.c.nractrs = 2;
+	control.c.preserve = 3;
+	assert_ok(set_control(fd, &control));
+	read_sums(fd, &b);
+	ck_assert_uint_lt(b.pmc[1], 5000);
+	ck_assert_uint_gt(b.pmc[0], a.pmc[0]);
+}
+END_TEST
+
+START_TEST(all_zero_control)
+{
+	struct vperfctr_read req = { .size = sizeof(req), .nrctrs = 2 };
+	struct control control, shown;
+	struct sums a;
+
+	/* also one that never was */
+	assert_ok(stop_all(fd));
+	check_standstill(0);
+
+	control_init(&control, 1);
+	control_add(&control, 1, INSNS_USER);
+	control_add(&control, 0, CYCLES_USER);
+	assert_ok(set_control(fd, &control));
+	loop(50000);
+	assert_ok(stop_all(fd));
+	check_standstill(2);
+	read_sums(fd, &a);
+	ck_assert_uint_ge(a.pmc[0], 100000);
+	assert_ok(stop_all(fd));
+	check_standstill(2);
+	ck_assert_uint_eq(a.status, ATTACHED);
+
+	memset(&shown, 0, sizeof(shown));
+	shown.c.size = sizeof(shown.c);
+	shown.c.ctr_size = sizeof(shown.ctr[0]);
+	shown.c.ctr = (uintptr_t)shown.ctr;
+	req.control = (uintptr_t)&shown;
+	assert_ok(call(fd, VPERFCTR_READ, &req));
+	shown.c.ctr = control.c.ctr;
+	ck_assert_int_eq(memcmp(&shown, &control, sizeof(control)), 0);
+
+	/* the sums can be gone on with */
+	control.c.preserve = 3;
+	assert_ok(set_control(fd, &control));
+	assert_ok(call(fd, VPERFCTR_SUSPEND, 0));
+	ck_assert_uint_gt(page->ctr[0].sum, a.pmc[0]);
+	ck_assert_uint_lt(page->ctr[0].sum, a.pmc[0] + 20000);
+	ck_assert_uint_gt(page->tsc_sum, a.tsc);
+}
+END_TEST
+
+/* ---- the TSC ----------------------------------------------------------------------------- */
+
+START_TEST(tsc)
+{
+	struct control control;
+	u64 outside, inside;
+	struct sums a, b;
+
+	control_init(&control, 1);
+	assert_ok(set_control(fd, &control));
+	ck_assert_uint_eq(page->cstatus & VPERFCTR_CSTATUS_TSC, VPERFCTR_CSTATUS_TSC);
+	assert_status(fd, ATTACHED | ACTIVE);
+	/* without leaving the CPU it is the processor's */
+	inside = self_read_tsc(page);
+	outside = rdtsc();
+	loop(20000);
+	inside = self_read_tsc(page) - inside;
+	outside = rdtsc() - outside;
+	ck_assert_uint_ge(outside + 1000, inside);
+	ck_assert_uint_le(outside, inside + 1000);
+	/* asleep, it does not count */
+	inside = self_read_tsc(page);
+	outside = rdtsc();
+	msleep(100);
+	inside = self_read_tsc(page) - inside;
+	outside = rdtsc() - outside;
+	ck_assert_uint_ge(outside, 100ULL * info.tsc_khz * 9 / 10);
+	ck_assert_uint_lt(inside, outside / 20);
+
+	assert_ok(call(fd, VPERFCTR_SUSPEND, 0));
+	check_standstill(0);
+	assert_ok(call(fd, VPERFCTR_RESUME, 0));
+	read_sums(fd, &a);
+	loop(1000);
+	read_sums(fd, &b);
+	ck_assert_uint_gt(b.tsc, a.tsc);
+}
+END_TEST
+
+START_TEST(tsc_off)
+{
+	struct control control;
+	struct sums sums;
+
+	control_init(&control, 0);
+	control_add(&control, 0, INSNS_USER);
+	assert_ok(set_control(fd, &control));
+	ck_assert_uint_eq(page->cstatus & VPERFCTR_CSTATUS_TSC, 0);
+	loop(1000);
+	sched_yield();
+	msleep(5);
+	read_sums(fd, &sums);
+	ck_assert_msg(sums.tsc == 0, "the TSC's sum is %llu without tsc_on", sums.tsc);
+}
+END_TEST
+
+/* ---- the end ------------------------------------------------------------------------------- */
+
+/* After the owner's end the sums are those of that moment, for whoever has the descriptor. */
+static void *ends(void *arg)
+{
+	struct job *job = arg;
+	const struct vperfctr_page *mine;
+
+	job->fd = open_state(0);
+	mine = map_state(job->fd);
+	count(job->fd, INSNS_USER);
+	job->got[0] = self_read(mine, 0);
+	yields(job->rounds, job->n);
+	syscall(SYS_exit, 0);	/* not by way of libc */
+	return NULL;
+}
+
+START_TEST(after_the_end)
+{
+	struct job *job = shared_memory(PAGE);
+	u64 overhead = 0, insns;
+	struct sums a, b;
+	unsigned int i;
+	pid_t pid;
+
+	job->rounds = 10;
+	for (i = 0; i < NR_LENGTHS - 1; i++) {
+		job->n = lengths[i];
+		pid = fork_files();
+		if (!pid)
+			ends(job);
+		ck_assert_int_eq(wait_for(pid), 0);
+		read_sums(job->fd, &a);
+		ck_assert_uint_eq(a.status, 0);
+		insns = a.pmc[0] - job->got[0];
+		if (!i)
+			overhead = insns - YIELDS_INSNS(job->rounds, job->n);
+		ck_assert_uint_lt(overhead, 200);
+		ck_assert_uint_eq(insns, YIELDS_INSNS(job->rounds, job->n) + overhead);
+		loop(1000);
+		read_sums(job->fd, &b);
+		ck_assert_int_eq(memcmp(&a, &b, offsetof(struct sums, pmc[1])), 0);
+		close(job->fd);
+	}
+}
+END_TEST
+
+START_TEST(after_unlink)
+{
+	const struct vperfctr_page *other;
+	struct sums a, b;
+	int fd2;
+
+	count(fd, INSNS_USER);
+	fd2 = try_open_state(0);
+	loop(50000);
+	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	assert_status(fd, 0);
+	check_standstill(1);
+	read_sums(fd, &a);
+	ck_assert_uint_ge(a.pmc[0], 100000);
+	ck_assert_uint_le(a.pmc[0], 120000);
+	assert_ok(call(fd2, VPERFCTR_UNLINK, 0));
+	close(fd);
+	/* the other descriptor and the mapping have it still */
+	fd = fd2;
+	check_standstill(1);
+	close(fd2);
+	ck_assert_uint_eq(page->ctr[0].sum, a.pmc[0]);
+
+	/* a new state beside the old one's page */
+	fd = open_state(0);
+	other = map_state(fd);
+	read_sums(fd, &b);
+	ck_assert_uint_eq(b.tsc | b.nrctrs, 0);
+	ck_assert_uint_eq(other->ctr[0].sum, 0);
+	count(fd, INSNS_USER);
+	ck_assert_uint_eq(page->ctr[0].sum, a.pmc[0]);
+	ck_assert_uint_eq(page->cstatus & VPERFCTR_CSTATUS_RDPMC, 0);
+	ck_assert_uint_lt(self_read(other, 0), 20000);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, self_reads);
+	tcase_add_test(tc, reads);
+	tcase_add_test(tc, all_counters);
+	tcase_add_test(tc, counters_agree);
+	tcase_add_test(tc, user_and_kernel);
+	tcase_add_test(tc, threads);
+	tcase_add_test(tc, processes);
+	tcase_add_test(tc, suspend_resume);
+	tcase_add_test(tc, control_ends_pause);
+	tcase_add_test(tc, control_resets);
+	tcase_add_test(tc, control_preserves);
+	tcase_add_test(tc, all_zero_control);
+	tcase_add_test(tc, tsc);
+	tcase_add_test(tc, tsc_off);
+	tcase_add_test(tc, after_the_end);
+	tcase_add_test(tc, after_unlink);
+}
+
+int main(void)
+{
+	open_device();
+	if (sysconf(_SC_NPROCESSORS_CONF) > 1)
+		die("not exact on more than one CPU");
+	return run_tests("exact", add);
+}

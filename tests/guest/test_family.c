@@ -1,0 +1,918 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * VPERFCTR_CONTROL_INHERIT: the children's sums.  All code that is counted here
+ * is of known length, so that sums are expected to be exact; that takes
+ * virtual time that is instructions, on however many CPUs.
+ */
+#include <fcntl.h>
+#include <libgen.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "known.h"
+#include "service.h"
+
+static char known[256], family[280];
+static int fd;
+static unsigned int *futex;
+static volatile u32 *shared;
+
+static void setup(void)
+{
+	shared = shared_memory(PAGE);
+	futex = (unsigned int *)&shared[64];
+	fd = open_state(0);
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+}
+
+/* What the children counted, when there is nothing more to come. */
+static void check_family(int state, u64 insns, u64 missed)
+{
+	struct reading r;
+
+	read_state(state, &r);
+	ck_assert_uint_eq(r.children[1], insns);
+	ck_assert_uint_eq(r.read.children_missed, missed);
+	ck_assert_uint_eq(r.read.status & CHILDREN, 0);
+	ck_assert_int_eq(!insns, !r.children[0]);
+}
+
+static bool has_children(int state)
+{
+	return status_of(state) & CHILDREN;
+}
+
+/* Until nothing runs but us, nearly. */
+static void let_others_run(void)
+{
+	msleep(50);
+}
+
+static pid_t start(unsigned long flags, unsigned long n, unsigned int *wait, unsigned long m)
+{
+	pid_t pid = start_child(flags, n, wait, m);
+
+	if (pid < 0)
+		die("clone: %s", strerror((int)-pid));
+	return pid;
+}
+
+/* In a child: 0 or the first thing that was wrong, as exit status. */
+#define child_assert(condition) do {					\
+	if (!(condition)) {						\
+		fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
+		_exit(1);						\
+	}								\
+} while (0)
+
+/* ---- who inherits, and what --------------------------------------------------- */
+
+static const unsigned long kinds[] = { FORKED, VFORKED, SHARING_MEMORY, THREAD };
+
+START_TEST(each_kind)
+{
+	const unsigned long lengths[] = { 1, 2, 1000, 123456 };
+	u64 expected = 0;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		pid_t pid = start(kinds[_i], lengths[i], NULL, 0);
+
+		if (kinds[_i] == THREAD)
+			ck_assert_eventually(!has_children(fd));
+		else
+			ck_assert_int_eq(wait_for(pid), 0);
+		expected += INSNS_CHILD(lengths[i]);
+		check_family(fd, expected, 0);
+	}
+}
+END_TEST
+
+/* What the owner counts itself, while there are children and while there are none. */
+static u64 own_count(unsigned long n)
+{
+	struct reading before, after;
+	pid_t pid;
+
+	read_state(fd, &before);
+	pid = start_child(FORKED, n, NULL, 0);
+	while (waitpid(pid, NULL, 0) != pid)
+		;
+	read_state(fd, &after);
+	return after.own[1] - before.own[1];
+}
+
+START_TEST(own_sums_apart)
+{
+	u64 own = own_count(1);
+
+	own = own_count(1);	/* the first may have resolved a symbol */
+	ck_assert_uint_eq(own_count(100000), own);
+	/* the same without inheritance */
+	assert_ok(count_insns(fd, 0));
+	ck_assert_uint_eq(own_count(1), own);
+	ck_assert_uint_eq(own_count(100000), own);
+	check_family(fd, 0, 0);
+}
+END_TEST
+
+START_TEST(grandchildren)
+{
+	u64 expected = 0;
+	unsigned int i;
+
+	for (i = 1; i <= 4; i++) {
+		ck_assert_int_eq(wait_for(spawn_tree(FORKED, i, 100 * i)), 0);
+		expected += INSNS_TREE(i, 100 * i);
+		check_family(fd, expected, 0);
+		ck_assert_int_eq(wait_for(spawn_tree(THREAD | CLONE_VFORK, i, 100 * i)), 0);
+		expected += INSNS_TREE_THREADS(i, 100 * i);
+		check_family(fd, expected, 0);
+		ck_assert_int_eq(wait_for(fork_chain(8 * i, 10 * i)), 0);
+		expected += INSNS_CHAIN(8 * i, 10 * i);
+		check_family(fd, expected, 0);
+	}
+}
+END_TEST
+
+/* 20 trees of 25 processes or threads each, all at the same time. */
+START_TEST(a_thousand)
+{
+	int refs = module_refs();
+	u64 expected = 0;
+	pid_t pids[40];
+	unsigned int i;
+
+	for (i = 0; i < 40; i++) {
+		unsigned long n = 1000 + 10 * i;
+
+		if (i % 2)
+			pids[i] = spawn_tree(FORKED, 24, n);
+		else
+			pids[i] = spawn_tree(THREAD | CLONE_VFORK, 24, n);
+		expected += i % 2 ? INSNS_TREE(24, n) : INSNS_TREE_THREADS(24, n);
+	}
+	for (i = 0; i < 40; i++)
+		ck_assert_int_eq(wait_for(pids[i]), 0);
+	check_family(fd, expected, 0);
+	ck_assert_eventually(module_refs() == refs);
+}
+END_TEST
+
+/* All counters, in the control's order. */
+START_TEST(all_counters)
+{
+	struct control control;
+	struct reading r;
+	unsigned int i;
+
+	control_init(&control, 0);
+	control.c.flags = VPERFCTR_CONTROL_INHERIT;
+	for (i = nr_general(); i-- > 0;)
+		control_add(&control, i, i & 1 ? CYCLES_USER : INSNS_USER);
+	if (nr_fixed())
+		control_add(&control, FIXED(0), FIXED_USER);
+	assert_ok(set_control(fd, &control));
+	ck_assert_int_eq(wait_for(start(FORKED, 5000, NULL, 0)), 0);
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.read.nrctrs, control.c.nractrs);
+	ck_assert_uint_eq(r.children[0], 0);	/* tsc_on is 0 */
+	for (i = 0; i < control.c.nractrs; i++) {
+		if (control.ctr[i].evntsel == CYCLES_USER)
+			ck_assert_uint_gt(r.children[1 + i], INSNS_CHILD(5000));
+		else
+			ck_assert_uint_eq(r.children[1 + i], INSNS_CHILD(5000));
+	}
+}
+END_TEST
+
+START_TEST(tsc_only)
+{
+	struct control control;
+	struct reading r;
+
+	control_init(&control, 1);
+	control.c.flags = VPERFCTR_CONTROL_INHERIT;
+	assert_ok(set_control(fd, &control));
+	ck_assert(counters_free());
+	ck_assert_int_eq(wait_for(start(FORKED, 50000, NULL, 0)), 0);
+	read_state(fd, &r);
+	ck_assert_uint_ge(r.children[0], 100000);
+	ck_assert_uint_eq(r.read.children_missed, 0);
+}
+END_TEST
+
+static void *some_thread(void *arg)
+{
+	int mine = open_thread(0, 0);
+	struct reading r;
+
+	/* its own state, with the same control and nobody else's sums */
+	if (mine < 0)
+		die("a thread has no state: %s", strerror(-mine));
+	loop((uintptr_t)arg);
+	read_state(mine, &r);
+	if (r.own[1] < 2 * (uintptr_t)arg || r.own[1] > 2 * (uintptr_t)arg + 20000 ||
+	    r.children[1])
+		die("a thread counted %llu and %llu", r.own[1], r.children[1]);
+	close(mine);
+	return NULL;
+}
+
+START_TEST(pthreads)
+{
+	pthread_t ids[8];
+	struct reading r;
+	unsigned int i;
+
+	for (i = 0; i < 8; i++)
+		ck_assert_int_eq(pthread_create(&ids[i], NULL, some_thread, (void *)100000UL), 0);
+	for (i = 0; i < 8; i++)
+		pthread_join(ids[i], NULL);
+	ck_assert_eventually(!has_children(fd));
+	read_state(fd, &r);
+	ck_assert_uint_ge(r.children[1], 8 * 200000);
+	ck_assert_uint_le(r.children[1], 8 * 220000);
+	ck_assert_uint_eq(r.read.children_missed, 0);
+}
+END_TEST
+
+static void *endless(void *arg)
+{
+	(void)arg;
+	for (;;)
+		loop(1000);
+	return NULL;
+}
+
+/* A process that ends in the middle of its threads. */
+START_TEST(exit_among_threads)
+{
+	struct reading r;
+	pid_t pid = fork();
+	pthread_t id;
+	int i;
+
+	if (!pid) {
+		for (i = 0; i < 5; i++)
+			pthread_create(&id, NULL, endless, NULL);
+		msleep(10);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.read.status, ATTACHED | ACTIVE);
+	ck_assert_uint_eq(r.read.children_missed, 0);
+	ck_assert_uint_gt(r.children[1], 1000000);	/* 10 ms */
+}
+END_TEST
+
+START_TEST(killed)
+{
+	pid_t pids[10];
+	int i;
+
+	for (i = 0; i < 10; i++)
+		pids[i] = start(FORKED, 2000, futex, 1);
+	let_others_run();
+	for (i = 0; i < 10; i++) {
+		kill(pids[i], SIGKILL);
+		ck_assert_int_eq(wait_for(pids[i]), 128 + SIGKILL);
+	}
+	check_family(fd, 10 * INSNS_CHILD_UNTIL_FUTEX(2000), 0);
+}
+END_TEST
+
+/* ---- while they run ----------------------------------------------------------- */
+
+START_TEST(read_while_running)
+{
+	pid_t pids[3];
+	struct reading r;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		pids[i] = start(kinds[_i], 1000, futex + i, 500);
+	let_others_run();
+	for (i = 0; i < 3; i++) {
+		read_state(fd, &r);
+		ck_assert_uint_eq(r.read.status, ATTACHED | ACTIVE | CHILDREN);
+		ck_assert_uint_eq(r.children[1], i * INSNS_CHILD_FUTEX(1000, 500));
+		wake_all(futex + i);
+		if (kinds[_i] == THREAD)
+			let_others_run();
+		else
+			ck_assert_int_eq(wait_for(pids[i]), 0);
+	}
+	check_family(fd, 3 * INSNS_CHILD_FUTEX(1000, 500), 0);
+}
+END_TEST
+
+/* ---- the end of counting ------------------------------------------------------ */
+
+#define NEW_CONTROL	0
+#define STOP		1
+#define UNLINK		2
+
+static void end_counting(int how)
+{
+	switch (how) {
+	case NEW_CONTROL:
+		assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+		break;
+	case STOP:
+		assert_ok(stop_all(fd));
+		break;
+	case UNLINK:
+		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+		break;
+	}
+}
+
+/*
+ * Descendants of all kinds and ages live on: nothing of it is counted, and the
+ * hardware is free; what was counted until then counts, or is dropped.
+ */
+START_TEST(ended_while_running)
+{
+	u64 until = _i == NEW_CONTROL ? 0 : 5 * INSNS_CHILD_UNTIL_FUTEX(700);
+	pid_t pids[4];
+	int i;
+
+	for (i = 0; i < 4; i++)
+		pids[i] = start(kinds[i == 1 ? 0 : i], 700, futex, 100000);
+	/* one that has ended before */
+	ck_assert_int_eq(wait_for(start(FORKED, 702, NULL, 0)), 0);
+	ck_assert_uint_eq(INSNS_CHILD(702), INSNS_CHILD_UNTIL_FUTEX(700));
+	let_others_run();
+
+	end_counting(_i);
+	check_family(fd, until, 0);
+	ck_assert_int_eq(counters_free(), _i != NEW_CONTROL);
+	wake_all(futex);
+	for (i = 0; i < 3; i++)
+		ck_assert_int_eq(wait_for(pids[i]), 0);
+	let_others_run();
+	check_family(fd, until, 0);
+
+	if (_i == UNLINK)
+		return;
+	/* and it can be started again */
+	if (_i == STOP) {
+		assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+		check_family(fd, 0, 0);
+	}
+	ck_assert_int_eq(wait_for(start(FORKED, 50, NULL, 0)), 0);
+	check_family(fd, INSNS_CHILD(50), 0);
+}
+END_TEST
+
+/* The same while the descendants are running, and making more of themselves. */
+START_TEST(ended_while_growing)
+{
+	struct reading before, after;
+	pid_t pid = fork();
+
+	if (!pid) {
+		setpgid(0, 0);
+		for (;;) {
+			spawn_tree(FORKED, 3, 500);
+			spawn_tree(THREAD | CLONE_VFORK, 3, 500);
+			while (waitpid(-1, NULL, WNOHANG) > 0)
+				;
+		}
+	}
+	let_others_run();
+	ck_assert(has_children(fd));
+	end_counting(_i);
+	read_state(fd, &before);
+	ck_assert_uint_eq(before.read.status & CHILDREN, 0);
+	if (_i != NEW_CONTROL)
+		ck_assert(counters_free());
+	let_others_run();
+	read_state(fd, &after);
+	ck_assert_uint_eq(after.children[1], before.children[1]);
+	ck_assert_uint_eq(after.read.children_missed, 0);
+	ck_assert_int_eq(!after.children[1], _i == NEW_CONTROL);
+	while (kill(-pid, SIGKILL) == 0 && waitpid(-pid, NULL, WNOHANG) >= 0)
+		msleep(1);
+	waitpid(pid, NULL, WNOHANG);
+}
+END_TEST
+
+/* A descendant without its state is as free as anybody. */
+START_TEST(freed_child)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		while (!shared[0])
+			sched_yield();
+		child_assert(open_thread(0, 0) == -ENOENT);
+		child_assert(open_thread(0, VPERFCTR_OPEN_CREAT) >= 0);
+		_exit(0);
+	}
+	end_counting(_i);
+	shared[0] = 1;
+	ck_assert_int_eq(wait_for(pid), 0);
+}
+END_TEST
+
+/* ---- the owner's end ------------------------------------------------------------ */
+
+/* A process whose state has children, and that then ends; the state's descriptor is ours. */
+static int orphan_children(pid_t *child)
+{
+	pid_t pid = fork_files();
+
+	if (!pid) {
+		int mine = open_state(0);
+
+		if (count_insns(mine, VPERFCTR_CONTROL_INHERIT))
+			die("CONTROL failed");
+		/* a copy of the descriptor would keep it open */
+		shared[1] = start(FORKED | CLONE_FILES, 300, futex, 400);
+		start(SHARING_MEMORY | CLONE_FILES, 300, futex, 400);
+		shared[0] = mine;
+		msleep(50);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	*child = shared[1];
+	return shared[0];
+}
+
+START_TEST(orphans)
+{
+	struct reading r;
+	pid_t child;
+	int state;
+
+	end_counting(UNLINK);
+	state = orphan_children(&child);
+	read_state(state, &r);
+	ck_assert_uint_eq(r.read.status, CHILDREN);
+	ck_assert_uint_eq(r.children[1], 0);
+	ck_assert(!counters_free());
+	wake_all(futex);
+	ck_assert_eventually(!has_children(state));
+	check_family(state, 2 * INSNS_CHILD_FUTEX(300, 400), 0);
+	ck_assert_eventually(counters_free());
+	close(state);
+}
+END_TEST
+
+/* With nobody to tell, they do not keep the hardware. */
+START_TEST(orphans_of_nobody)
+{
+	int refs, state, copy;
+	pid_t child;
+
+	end_counting(UNLINK);
+	refs = module_refs();
+	state = orphan_children(&child);
+	copy = dup(state);
+	close(state);
+	let_others_run();
+	ck_assert(has_children(copy));
+	ck_assert(!counters_free());
+	close(copy);
+	ck_assert(counters_free());
+	ck_assert_int_eq(kill(child, 0), 0);
+	ck_assert_eventually(module_refs() == refs);
+	wake_all(futex);
+}
+END_TEST
+
+/* The same, when the descriptor is closed first, and the owner's end is last. */
+START_TEST(orphans_of_nobody_ever)
+{
+	pid_t pid;
+
+	end_counting(UNLINK);
+	close(fd);
+	pid = fork();
+	if (!pid) {
+		int mine = open_state(0);
+
+		child_assert(!count_insns(mine, VPERFCTR_CONTROL_INHERIT));
+		close(mine);
+		shared[1] = start(FORKED, 300, futex, 400);
+		msleep(50);
+		/* the state is there: it is this thread's own */
+		child_assert(!counters_free());
+		mine = open_thread(0, 0);
+		child_assert(mine >= 0 && has_children(mine));
+		close(mine);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	ck_assert_eventually(counters_free());
+	ck_assert_int_eq(kill(shared[1], 0), 0);
+	wake_all(futex);
+}
+END_TEST
+
+/* ---- the child's view ----------------------------------------------------------- */
+
+START_TEST(child_finds_state)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct reading a, b;
+		int mine = open_thread(0, 0);
+
+		child_assert(mine >= 0);
+		child_assert(open_thread(0, VPERFCTR_OPEN_CREAT) == -EEXIST);
+		child_assert(call(fd, VPERFCTR_SUSPEND, NULL) == -EPERM);
+		child_assert(call(fd, VPERFCTR_UNLINK, NULL) == -EPERM);
+		child_assert(stop_all(fd) == -EPERM);
+		child_assert(!read_loop_read(mine, VPERFCTR_READ, init_reading(&a),
+					     init_reading(&b), 3000));
+		child_assert(b.own[1] - a.own[1] == INSNS_BETWEEN(3000));
+		child_assert(b.read.status == (ATTACHED | ACTIVE));
+		child_assert(!b.children[1] && !b.read.children_missed);
+		child_assert(self_read(map_state(mine), 0) > b.own[1]);
+		/* a pause is its own affair */
+		child_assert(!call(mine, VPERFCTR_SUSPEND, NULL));
+		child_assert(!call(mine, VPERFCTR_RESUME, NULL));
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	ck_assert_eventually(!has_children(fd));
+	ck_assert_uint_eq(status_of(fd), ATTACHED | ACTIVE);
+}
+END_TEST
+
+static void *mapping_thread(void *arg)
+{
+	int mine = open_thread(0, 0);
+	const struct vperfctr_page *page = map_state(mine);
+	u64 before = self_read(page, 0);
+
+	loop(1000);
+	if (self_read(page, 0) < before + 2000)
+		die("a thread cannot read what it inherited");
+	munmap((void *)page, PAGE);
+	close(mine);
+	return arg;
+}
+
+/* The right to RDPMC is not inherited; the mapping gives it. */
+START_TEST(user_mode_reads)
+{
+	const struct vperfctr_page *page = map_state(fd);
+	pthread_t id;
+	pid_t pid;
+	u64 value;
+
+	pid = fork();
+	if (!pid) {
+		child_assert(try_rdpmc(0, &value) == SIGSEGV);
+		mapping_thread(NULL);
+		child_assert(try_rdpmc(0, &value) == SIGSEGV);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	ck_assert_int_eq(pthread_create(&id, NULL, mapping_thread, NULL), 0);
+	pthread_join(id, NULL);
+	value = self_read(page, 0);
+	ck_assert_uint_gt(self_read(page, 0), value);
+}
+END_TEST
+
+/* A control of its own, a stop of its own, and unlinking: it leaves. */
+START_TEST(child_leaves)
+{
+	pid_t pid = fork(), leaf;
+	struct reading r;
+	u64 until;
+
+	if (!pid) {
+		int mine = open_thread(0, 0);
+
+		child_assert(mine >= 0);
+		/* an unsuccessful one is none */
+		child_assert(count_insns(mine, 0x80000000) == -EINVAL);
+		child_assert(has_children(fd));
+		leaf = start_child(FORKED, 400, NULL, 0);
+		while (waitpid(leaf, NULL, 0) != leaf)
+			;
+		switch (_i) {
+		case NEW_CONTROL:
+			child_assert(!count_insns(mine, VPERFCTR_CONTROL_INHERIT));
+			break;
+		case STOP:
+			child_assert(!stop_all(mine));
+			break;
+		case UNLINK:
+			child_assert(!call(mine, VPERFCTR_UNLINK, NULL));
+			break;
+		}
+		child_assert(!has_children(fd));
+		read_state(fd, &r);
+		child_assert(r.read.children_missed == 1);
+		/* its children are no longer of this family */
+		leaf = start_child(FORKED, 60000, NULL, 0);
+		child_assert(wait_for(leaf) == 0);
+		read_state(mine, &r);
+		child_assert(r.children[1] == (_i == NEW_CONTROL ? INSNS_CHILD(60000) : 0));
+		child_assert(r.read.children_missed == 0);
+		child_assert((open_thread(0, 0) == -ENOENT) == (_i == UNLINK));
+		loop(10000);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	read_state(fd, &r);
+	until = r.children[1];
+	ck_assert_uint_eq(r.read.children_missed, 1);
+	ck_assert_uint_gt(until, INSNS_CHILD(400));
+	ck_assert_uint_lt(until, 20000);
+	/* a second one; and a new control forgets that */
+	ck_assert_int_eq(wait_for(start(FORKED, 10, NULL, 0)), 0);
+	check_family(fd, until + INSNS_CHILD(10), 1);
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+	check_family(fd, 0, 0);
+}
+END_TEST
+
+/* Nobody else in the family leaves with it. */
+START_TEST(grandchild_stays)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		int mine = open_thread(0, 0);
+
+		start(FORKED, 400, futex, 600);
+		msleep(50);
+		child_assert(!count_insns(mine, 0));
+		child_assert(has_children(fd));
+		child_assert(!has_children(mine));
+		wake_all(futex);
+		msleep(50);
+		child_assert(!has_children(fd));
+		shared[0] = open_thread(0, VPERFCTR_OPEN_CREAT) == -EEXIST;
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	ck_assert_uint_eq(shared[0], 1);
+	ck_assert_uint_gt(({ struct reading r; read_state(fd, &r); r.children[1]; }),
+			  INSNS_CHILD_FUTEX(400, 600));
+}
+END_TEST
+
+/* ---- who does not pass it on -------------------------------------------------- */
+
+static void child_has_none(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		child_assert(open_thread(0, 0) == -ENOENT);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	ck_assert_int_eq(wait_for(start(VFORKED, 1000, NULL, 0)), 0);
+	check_family(fd, 0, 0);
+}
+
+START_TEST(not_inherited)
+{
+	assert_ok(count_insns(fd, 0));
+	child_has_none();
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+	child_has_none();
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_START_ON_EXEC));
+	child_has_none();
+	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
+	child_has_none();
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+	assert_ok(stop_all(fd));
+	child_has_none();
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	child_has_none();
+}
+END_TEST
+
+/* Suspended, it still has those that it had; resumed, there are new ones. */
+START_TEST(suspended_with_children)
+{
+	pid_t pid = start(FORKED, 200, futex, 300);
+
+	let_others_run();
+	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+	ck_assert_uint_eq(status_of(fd), ATTACHED | ACTIVE | SUSPENDED | CHILDREN);
+	ck_assert_int_eq(wait_for(start(FORKED, 1000, NULL, 0)), 0);
+	wake_all(futex);
+	ck_assert_int_eq(wait_for(pid), 0);
+	check_family(fd, INSNS_CHILD_FUTEX(200, 300), 0);
+	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
+	ck_assert_int_eq(wait_for(start(FORKED, 1000, NULL, 0)), 0);
+	check_family(fd, INSNS_CHILD_FUTEX(200, 300) + INSNS_CHILD(1000), 0);
+}
+END_TEST
+
+/* ---- exec ------------------------------------------------------------------------ */
+
+/* As perfex does it: the command and all that it starts. */
+START_TEST(command)
+{
+	char number[16], *args[] = { family, number, NULL }, *environment[] = { NULL };
+	struct reading r;
+	pid_t pid;
+
+	end_counting(UNLINK);
+	for (unsigned int leaves = 1; leaves <= 9; leaves += 4) {
+		sprintf(number, "%u", leaves);
+		pid = fork_files();
+		if (!pid) {
+			shared[0] = open_state(VPERFCTR_OPEN_TRANSIENT);
+			if (count_insns(shared[0], VPERFCTR_CONTROL_INHERIT |
+					VPERFCTR_CONTROL_START_ON_EXEC))
+				die("CONTROL failed");
+			execve(family, args, environment);
+			die("%s: %s", family, strerror(errno));
+		}
+		ck_assert_int_eq(wait_for(pid), 0);
+		read_state(shared[0], &r);
+		ck_assert_uint_eq(r.read.status, 0);
+		ck_assert_uint_eq(r.own[1], KNOWN_FAMILY_OWN(leaves));
+		check_family(shared[0], KNOWN_FAMILY_CHILDREN(leaves), 0);
+		close(shared[0]);
+	}
+}
+END_TEST
+
+/* What a child executes is counted on. */
+START_TEST(child_execs)
+{
+	char *args[4], *environment[] = { NULL };
+	struct reading r;
+	u64 counts[4];
+	pid_t pid;
+	int n;
+
+	for (n = 1; n <= 3; n++) {
+		assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+		args[n] = NULL;
+		args[n - 1] = "x";
+		pid = fork();
+		if (!pid) {
+			execve(known, args, environment);
+			_exit(99);
+		}
+		ck_assert_int_eq(wait_for(pid), n);
+		read_state(fd, &r);
+		ck_assert_uint_eq(r.read.children_missed, 0);
+		counts[n] = r.children[1];
+	}
+	ck_assert_uint_ge(counts[1], KNOWN_INSNS(1));
+	/* the first may have resolved a symbol */
+	ck_assert_uint_eq(counts[3] - counts[2], KNOWN_INSNS(3) - KNOWN_INSNS(2));
+}
+END_TEST
+
+static void copy_file(const char *from, const char *to, mode_t mode)
+{
+	static char buffer[65536];
+	int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0700);
+	ssize_t n = read(in, buffer, sizeof(buffer));
+
+	ck_assert_int_gt(n, 0);
+	ck_assert_int_eq(write(out, buffer, n), n);
+	close(in);
+	close(out);
+	ck_assert_int_eq(chmod(to, mode), 0);
+}
+
+/* A child that executes what must not be watched is missed from there on. */
+START_TEST(child_execs_privileged)
+{
+	char *args[] = { "/tmp/known-set-user-id", NULL }, *environment[] = { NULL };
+	struct reading r;
+	pid_t pid;
+
+	copy_file(known, args[0], _i ? 0711 : 04755);
+	pid = fork();
+	if (!pid) {
+		become(NOBODY);
+		execve(args[0], args, environment);
+		_exit(99);
+	}
+	ck_assert_int_eq(wait_for(pid), 1);
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.read.children_missed, 1);
+	ck_assert_uint_eq(r.read.status, ATTACHED | ACTIVE);
+	ck_assert_uint_gt(r.children[1], 0);
+	ck_assert_uint_lt(r.children[1], KNOWN_INSNS(1));
+	unlink(args[0]);
+}
+END_TEST
+
+/* ---- limits ------------------------------------------------------------------------ */
+
+/* max_states_per_user in the middle of it: forks succeed, and who is missed is told. */
+START_TEST(too_many)
+{
+	pid_t pids[50];
+	int i;
+
+	/* all tests' states are one user's: this test's own is the only one now */
+	ck_assert_eventually(module_refs() <= 3);
+	write_file(MAX_STATES, "31");
+	for (i = 0; i < 50; i++)
+		pids[i] = start(FORKED, 100, futex, 100);
+	let_others_run();
+	write_file(MAX_STATES, "20000");
+	wake_all(futex);
+	for (i = 0; i < 50; i++)
+		ck_assert_int_eq(wait_for(pids[i]), 0);
+	check_family(fd, 30 * INSNS_CHILD_FUTEX(100, 100), 20);
+	ck_assert_int_eq(wait_for(start(FORKED, 100, NULL, 0)), 0);
+	check_family(fd, 30 * INSNS_CHILD_FUTEX(100, 100) + INSNS_CHILD(100), 20);
+}
+END_TEST
+
+/* They are the owner's, whoever the children become. */
+START_TEST(charged_to_owner)
+{
+	pid_t pid;
+	int i;
+
+	ck_assert_eventually(module_refs() <= 3);
+	write_file(MAX_STATES, "11");
+	pid = fork();
+	if (!pid) {
+		pid_t pids[20];
+
+		become(NOBODY);
+		for (i = 0; i < 20; i++)
+			pids[i] = start(FORKED, 100, futex, 100);
+		msleep(50);
+		wake_all(futex);
+		for (i = 0; i < 20; i++)
+			wait_for(pids[i]);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	write_file(MAX_STATES, "20000");
+	ck_assert_uint_eq(({ struct reading r; read_state(fd, &r); r.read.children_missed; }), 11);
+}
+END_TEST
+
+static void teardown(void)
+{
+	write_file(MAX_STATES, "20000");
+}
+
+static void add(TCase *tc)
+{
+	tcase_add_unchecked_fixture(tc, NULL, teardown);
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_loop_test(tc, each_kind, 0, 4);
+	tcase_add_test(tc, own_sums_apart);
+	tcase_add_test(tc, grandchildren);
+	tcase_add_test(tc, a_thousand);
+	tcase_add_test(tc, all_counters);
+	tcase_add_test(tc, tsc_only);
+	tcase_add_test(tc, pthreads);
+	tcase_add_test(tc, exit_among_threads);
+	tcase_add_test(tc, killed);
+	tcase_add_loop_test(tc, read_while_running, 0, 1);
+	tcase_add_loop_test(tc, read_while_running, 2, 4);
+	tcase_add_loop_test(tc, ended_while_running, 0, 3);
+	tcase_add_loop_test(tc, ended_while_growing, 0, 3);
+	tcase_add_loop_test(tc, freed_child, 0, 3);
+	tcase_add_test(tc, orphans);
+	tcase_add_test(tc, orphans_of_nobody);
+	tcase_add_test(tc, orphans_of_nobody_ever);
+	tcase_add_test(tc, child_finds_state);
+	tcase_add_test(tc, user_mode_reads);
+	tcase_add_loop_test(tc, child_leaves, 0, 3);
+	tcase_add_test(tc, grandchild_stays);
+	tcase_add_test(tc, not_inherited);
+	tcase_add_test(tc, suspended_with_children);
+	tcase_add_test(tc, command);
+	tcase_add_test(tc, child_execs);
+	tcase_add_loop_test(tc, child_execs_privileged, 0, 2);
+	tcase_add_test(tc, too_many);
+	tcase_add_test(tc, charged_to_owner);
+}
+
+int main(void)
+{
+	ssize_t n = readlink("/proc/self/exe", known, sizeof(known) - 20);
+
+	if (n < 0)
+		die("/proc/self/exe: %s", strerror(errno));
+	dirname(known);
+	sprintf(family, "%s/known_family", known);
+	strcat(known, "/known");
+	open_device();
+	return run_tests("family", add);
+}

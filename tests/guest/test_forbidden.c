@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CPUs on which counters must not be used: the module's parameter forbid_cpus
+ * names one of two.  Counts are expected to be exact.
+ */
+#include <libgen.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "known.h"
+#include "service.h"
+
+static char known[256];
+static int good, bad;		/* CPUs */
+static int fd;
+
+static volatile struct {
+	unsigned long n;
+	u32 step;
+	int fd;
+} *shared;
+
+static u32 cpus(unsigned long which)
+{
+	struct {
+		struct vperfctr_cpu_mask mask;
+		u32 words[64];
+	} m = { .mask.nrwords = 64 };
+	int err = call(dev, which, &m);
+
+	if (err)
+		die("CPU masks: %s", strerror(-err));
+	return m.words[0];
+}
+
+static u32 affinity(pid_t pid)
+{
+	unsigned long mask[16] = { 0 };
+
+	if (syscall(SYS_sched_getaffinity, pid, sizeof(mask), mask) < 0)
+		die("sched_getaffinity: %s", strerror(errno));
+	return mask[0];
+}
+
+static void set_affinity(pid_t pid, u32 cpu_mask)
+{
+	unsigned long mask[16] = { cpu_mask };
+
+	if (syscall(SYS_sched_setaffinity, pid, sizeof(mask), mask))
+		die("sched_setaffinity: %s", strerror(errno));
+}
+
+#define BOTH	(1U << good | 1U << bad)
+
+static volatile sig_atomic_t sigills;
+
+static void on_sigill(int sig)
+{
+	(void)sig;
+	sigills++;
+}
+
+static void setup(void)
+{
+	shared = shared_memory(PAGE);
+	set_affinity(0, BOTH);
+	fd = open_state(0);
+	signal(SIGILL, on_sigill);
+}
+
+/* An exact measurement, on whatever CPU. */
+static u64 measure(unsigned long n)
+{
+	struct reading before, after;
+
+	if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after), n))
+		die("READ failed");
+	return after.own[1] - before.own[1];
+}
+
+static u32 flags_of(int state)
+{
+	struct vperfctr_control control = { .size = sizeof(control),
+					    .ctr_size = sizeof(struct vperfctr_ctr) };
+	struct reading r;
+
+	init_reading(&r)->control = (uintptr_t)&control;
+	if (call(state, VPERFCTR_READ, &r.read))
+		die("READ failed");
+	return control.flags;
+}
+
+static int count_tsc(u32 flags)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	control.c.flags = flags;
+	return set_control(fd, &control);
+}
+
+START_TEST(masks)
+{
+	ck_assert_uint_eq(cpus(VPERFCTR_CPUS), BOTH);
+	ck_assert_uint_eq(cpus(VPERFCTR_CPUS_FORBIDDEN), 1U << bad);
+}
+END_TEST
+
+/* ---- CONTROL ----------------------------------------------------------------------- */
+
+START_TEST(narrows)
+{
+	pin(bad);
+	set_affinity(0, BOTH);
+	assert_ok(count_insns(fd, 0));
+	ck_assert_uint_eq(affinity(0), 1U << good);
+	assert_status(fd, ATTACHED | ACTIVE);
+	ck_assert_uint_eq(measure(1000), INSNS_BETWEEN(1000));
+	ck_assert_int_eq(sigills, 0);
+	/* not a second time, and not back */
+	assert_ok(count_insns(fd, 0));
+	ck_assert_uint_eq(affinity(0), 1U << good);
+	assert_ok(stop_all(fd));
+	ck_assert_uint_eq(affinity(0), 1U << good);
+}
+END_TEST
+
+/* What was allowed before stays all that is allowed. */
+START_TEST(intersection)
+{
+	pin(good);
+	assert_ok(count_insns(fd, 0));
+	ck_assert_uint_eq(affinity(0), 1U << good);
+}
+END_TEST
+
+START_TEST(nothing_left)
+{
+	struct reading before, after;
+
+	pin(bad);
+	assert_errno(count_insns(fd, 0), EINVAL);
+	ck_assert_uint_eq(affinity(0), 1U << bad);
+	assert_status(fd, ATTACHED);
+	ck_assert(counters_free());
+	/* what ran runs */
+	assert_ok(count_tsc(0));
+	read_state(fd, &before);
+	assert_errno(count_insns(fd, 0), EINVAL);
+	read_state(fd, &after);
+	ck_assert_uint_eq(after.read.nrctrs, 0);
+	ck_assert_uint_eq(after.read.status, ATTACHED | ACTIVE);
+	ck_assert_uint_gt(after.own[0], before.own[0]);
+	ck_assert(counters_free());
+	/* and what holds the hardware keeps it */
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_NO_AFFINITY));
+	assert_errno(count_insns(fd, 0), EINVAL);
+	ck_assert(!counters_free());
+	ck_assert_uint_eq(flags_of(fd), VPERFCTR_CONTROL_NO_AFFINITY);
+	ck_assert_uint_eq(affinity(0), 1U << bad);
+	ck_assert_int_eq(sigills, 0);
+}
+END_TEST
+
+/* The TSC alone can be used anywhere. */
+START_TEST(tsc_only)
+{
+	struct reading before, after;
+
+	assert_ok(count_tsc(0));
+	ck_assert_uint_eq(affinity(0), BOTH);
+	pin(bad);
+	read_state(fd, &before);
+	loop(1000);
+	read_state(fd, &after);
+	ck_assert_uint_ge(after.own[0] - before.own[0], 2000);
+	ck_assert_uint_eq(after.read.status, ATTACHED | ACTIVE);
+	ck_assert_int_eq(sigills, 0);
+}
+END_TEST
+
+/* ---- moved all the same ---------------------------------------------------------------- */
+
+START_TEST(moved)
+{
+	const struct vperfctr_page *page = map_state(fd);
+	struct reading before, after;
+
+	assert_ok(count_insns(fd, 0));
+	pin(bad);
+	loop(1000);
+	ck_assert_int_eq(sigills, 1);
+	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
+	ck_assert_uint_eq(page->cstatus & (VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC), 0);
+	read_state(fd, &before);
+	ck_assert_uint_eq(measure(1000), 0);
+	/* going on here is what it must not */
+	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
+	loop(1000);
+	ck_assert_int_eq(sigills, 2);
+	ck_assert_uint_eq(measure(1000), 0);
+	/* stopped is stopped, until RESUME */
+	pin(good);
+	ck_assert_uint_eq(measure(1000), 0);
+	read_state(fd, &after);
+	ck_assert_uint_eq(after.own[0], before.own[0]);
+	ck_assert_uint_eq(after.own[1], before.own[1]);
+	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
+	ck_assert_uint_eq(measure(1000), INSNS_BETWEEN(1000));
+	ck_assert_uint_gt(self_read(page, 0), after.own[1]);
+	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
+	ck_assert_int_eq(sigills, 2);
+	/* a new control is a new start */
+	assert_ok(count_insns(fd, 0));
+	assert_status(fd, ATTACHED | ACTIVE);
+	ck_assert_uint_eq(measure(1000), INSNS_BETWEEN(1000));
+	pin(bad);
+	loop(1000);
+	ck_assert_int_eq(sigills, 3);
+}
+END_TEST
+
+/* What does not count is not stopped, until it would. */
+START_TEST(moved_suspended)
+{
+	assert_ok(count_insns(fd, 0));
+	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+	pin(bad);
+	loop(1000);
+	ck_assert_int_eq(sigills, 0);
+	assert_status(fd, ATTACHED | ACTIVE | SUSPENDED);
+	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
+	loop(1000);
+	ck_assert_int_eq(sigills, 1);
+	pin(good);
+	assert_ok(stop_all(fd));
+	pin(bad);
+	loop(1000);
+	ck_assert_int_eq(sigills, 1);
+	pin(good);
+	assert_ok(count_insns(fd, 0));
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	pin(bad);
+	loop(1000);
+	ck_assert_int_eq(sigills, 1);
+}
+END_TEST
+
+static pid_t start_counting_child(u32 flags)
+{
+	pid_t pid = fork_files();
+
+	if (!pid) {
+		signal(SIGILL, SIG_DFL);
+		shared->fd = open_state(0);
+		if (count_insns(shared->fd, flags))
+			die("CONTROL failed");
+		shared->step = 1;
+		for (;;)
+			loop(1000);
+	}
+	ck_assert_eventually(shared->step);
+	return pid;
+}
+
+START_TEST(moved_by_another)
+{
+	pid_t pid = start_counting_child(0);
+	u64 last;
+
+	ck_assert_uint_eq(affinity(pid), 1U << good);
+	msleep(10);
+	last = count_of(shared->fd);
+	ck_assert_uint_gt(last, 0);
+	set_affinity(pid, 1U << bad);
+	ck_assert_int_eq(wait_for(pid), 128 + SIGILL);
+	assert_status(shared->fd, FORBIDDEN);
+	ck_assert_uint_ge(count_of(shared->fd), last);
+	close(shared->fd);
+	ck_assert(counters_free());
+}
+END_TEST
+
+#define ONLINE "/sys/devices/system/cpu/cpu%d/online"
+
+static void set_online(bool online)
+{
+	char path[64];
+
+	sprintf(path, ONLINE, good);
+	write_file(path, online ? "1" : "0");
+}
+
+/* The last CPU where it can be counted goes away. */
+START_TEST(offline)
+{
+	pid_t pid = start_counting_child(_i ? VPERFCTR_CONTROL_NO_AFFINITY : 0);
+	struct reading before, after;
+
+	if (_i)
+		set_affinity(pid, 1U << good);
+	msleep(10);
+	set_online(false);
+	if (!_i) {
+		ck_assert_int_eq(wait_for(pid), 128 + SIGILL);
+		assert_status(shared->fd, FORBIDDEN);
+		ck_assert_uint_gt(count_of(shared->fd), 0);
+		set_online(true);
+		return;
+	}
+	/* that one did not ask for anything: it goes on uncounted, and then counted */
+	ck_assert_eventually(status_of(shared->fd) & FORBIDDEN);
+	read_state(shared->fd, &before);
+	msleep(50);
+	ck_assert_int_eq(kill(pid, 0), 0);
+	read_state(shared->fd, &after);
+	ck_assert_uint_eq(after.own[1], before.own[1]);
+	set_online(true);
+	set_affinity(pid, 1U << good);
+	ck_assert_eventually(count_of(shared->fd) > after.own[1]);
+	kill(pid, SIGKILL);
+	wait_for(pid);
+}
+END_TEST
+
+/* ---- NO_AFFINITY ----------------------------------------------------------------------- */
+
+START_TEST(no_affinity)
+{
+	const struct vperfctr_page *page = map_state(fd);
+	struct reading before, after;
+	int i;
+
+	pin(good);
+	set_affinity(0, BOTH);
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_NO_AFFINITY));
+	ck_assert_uint_eq(affinity(0), BOTH);
+	for (i = 0; i < 3; i++) {
+		pin(good);
+		ck_assert_uint_eq(measure(1000), INSNS_BETWEEN(1000));
+		ck_assert_uint_eq(page->cstatus & VPERFCTR_CSTATUS_RUNNING,
+				  VPERFCTR_CSTATUS_RUNNING);
+		read_state(fd, &before);
+		pin(bad);
+		ck_assert_uint_eq(measure(1000), 0);
+		ck_assert_uint_eq(page->cstatus & (VPERFCTR_CSTATUS_RUNNING |
+						   VPERFCTR_CSTATUS_RDPMC), 0);
+		loop(100000);
+		pin(good);
+		read_state(fd, &after);
+		ck_assert_uint_lt(after.own[1] - before.own[1], 2000);
+		ck_assert_uint_eq(after.read.status, ATTACHED | ACTIVE | FORBIDDEN);
+	}
+	ck_assert_int_eq(sigills, 0);
+	/* started there */
+	pin(bad);
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_NO_AFFINITY));
+	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
+	ck_assert_uint_eq(measure(1000), 0);
+	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
+	ck_assert_uint_eq(measure(1000), 0);
+	ck_assert_int_eq(sigills, 0);
+}
+END_TEST
+
+static void wait_stopped(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+		die("the target ended with %#x", status);
+}
+
+static u64 measure_target(pid_t pid)
+{
+	u64 before = count_of(shared->fd);
+
+	if (ptrace(PTRACE_CONT, pid, 0, 0))
+		die("PTRACE_CONT: %s", strerror(errno));
+	wait_stopped(pid);
+	return count_of(shared->fd) - before;
+}
+
+/* A monitor does not move its target about, and does not get it killed. */
+START_TEST(monitor)
+{
+	const u32 masks_[] = { BOTH, 1U << good, 1U << bad };
+	pid_t pid = fork();
+	unsigned int i;
+
+	if (!pid) {
+		signal(SIGILL, SIG_DFL);
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		stop_for_ever(getpid(), getpid(), &shared->n);
+	}
+	shared->n = 1000;
+	wait_stopped(pid);
+	shared->fd = open_thread(pid, VPERFCTR_OPEN_CREAT);
+	ck_assert_int_ge(shared->fd, 0);
+	for (i = 0; i < 3; i++) {
+		set_affinity(pid, masks_[i]);
+		assert_ok(count_insns(shared->fd, 0));
+		ck_assert_uint_eq(affinity(pid), masks_[i]);
+		ck_assert_uint_eq(flags_of(shared->fd), VPERFCTR_CONTROL_NO_AFFINITY);
+		assert_status(shared->fd, ATTACHED | ACTIVE);
+		if (masks_[i] == BOTH)
+			continue;
+		ck_assert_uint_eq(measure_target(pid),
+				  masks_[i] == 1U << good ? INSNS_STOP(1000) : 0);
+		assert_status(shared->fd, ATTACHED | ACTIVE |
+			      (masks_[i] == 1U << good ? 0 : FORBIDDEN));
+	}
+	set_affinity(pid, 1U << good);
+	ck_assert_uint_eq(measure_target(pid), INSNS_STOP(1000));
+	assert_status(shared->fd, ATTACHED | ACTIVE | FORBIDDEN);
+	assert_ok(call(shared->fd, VPERFCTR_SUSPEND, NULL));
+	assert_ok(call(shared->fd, VPERFCTR_RESUME, NULL));
+	ck_assert_uint_eq(measure_target(pid), INSNS_STOP(1000));
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(wait_for(pid), 128 + SIGKILL);
+}
+END_TEST
+
+/* ---- exec, families ---------------------------------------------------------------------- */
+
+/* Moved while it waits for the exec: SIGILL comes with that, or nothing does. */
+START_TEST(exec)
+{
+	char *args[] = { known, NULL }, *environment[] = { NULL };
+	pid_t pid = fork_files();
+
+	if (!pid) {
+		signal(SIGILL, SIG_DFL);
+		shared->fd = open_state(0);
+		if (count_insns(shared->fd, VPERFCTR_CONTROL_START_ON_EXEC |
+				(_i == 2 ? VPERFCTR_CONTROL_NO_AFFINITY : 0)))
+			die("CONTROL failed");
+		if (_i)
+			pin(bad);
+		loop(1000);
+		execve(known, args, environment);
+		die("%s: %s", known, strerror(errno));
+	}
+	ck_assert_int_eq(wait_for(pid), _i == 1 ? 128 + SIGILL : 1);
+	ck_assert_uint_eq(count_of(shared->fd), _i ? 0 : KNOWN_INSNS(1));
+	assert_status(shared->fd, _i ? FORBIDDEN : 0);
+}
+END_TEST
+
+/* Children that were not counted everywhere are among the missed. */
+START_TEST(children)
+{
+	struct reading r;
+	pid_t pid;
+
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+	ck_assert_int_eq(wait_for(start_child(FORKED, 100, NULL, 0)), 0);
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.children[1], INSNS_CHILD(100));
+	ck_assert_uint_eq(r.read.children_missed, 0);
+	pid = fork();
+	if (!pid) {
+		signal(SIGILL, SIG_DFL);
+		pin(bad);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 128 + SIGILL);
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.read.children_missed, 1);
+	ck_assert_uint_eq(r.read.status, ATTACHED | ACTIVE);
+
+	set_affinity(0, BOTH);
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_NO_AFFINITY));
+	pin(bad);
+	ck_assert_int_eq(wait_for(start_child(FORKED, 100, NULL, 0)), 0);
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.children[1], 0);
+	ck_assert_uint_eq(r.read.children_missed, 1);
+	pin(good);
+	ck_assert_int_eq(wait_for(start_child(FORKED, 100, NULL, 0)), 0);
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.children[1], INSNS_CHILD(100));
+	ck_assert_uint_eq(r.read.children_missed, 1);
+	ck_assert_int_eq(sigills, 0);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, masks);
+	tcase_add_test(tc, narrows);
+	tcase_add_test(tc, intersection);
+	tcase_add_test(tc, nothing_left);
+	tcase_add_test(tc, tsc_only);
+	tcase_add_test(tc, moved);
+	tcase_add_test(tc, moved_suspended);
+	tcase_add_test(tc, moved_by_another);
+	tcase_add_loop_test(tc, offline, 0, 2);
+	tcase_add_test(tc, no_affinity);
+	tcase_add_test(tc, monitor);
+	tcase_add_loop_test(tc, exec, 0, 3);
+	tcase_add_test(tc, children);
+}
+
+int main(void)
+{
+	ssize_t n = readlink("/proc/self/exe", known, sizeof(known) - 20);
+
+	if (n < 0)
+		die("/proc/self/exe: %s", strerror(errno));
+	strcat(dirname(known), "/known");
+	open_device();
+	bad = __builtin_ffs(cpus(VPERFCTR_CPUS_FORBIDDEN)) - 1;
+	if (nr_cpus() != 2 || bad < 0)
+		die("this needs two CPUs, one of them forbidden");
+	good = !bad;
+	return run_tests("forbidden", add);
+}

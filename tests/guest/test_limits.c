@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How many states there can be, of whom, and what they cost.  Counts are
+ * expected to be exact.
+ */
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "service.h"
+
+#define MANY	10000
+
+/* A thread, what it wants, and what it counted. */
+struct slot {
+	struct counted c;
+	struct vperfctr_read read;
+	u64 sums[2];
+};
+
+/* Threads with a state each, which wait for the futex. */
+struct crowd {
+	struct slot *slots;
+	struct control control;
+	struct vperfctr_open open;
+	unsigned int futex, ended;
+	unsigned int n;
+};
+
+static struct crowd *crowd;
+
+static unsigned long length_of(unsigned int i)
+{
+	return 1 + 7 * i % 5000;
+}
+
+static void make_crowd(unsigned int n)
+{
+	unsigned int i;
+
+	crowd = shared_memory(sizeof(*crowd) + n * sizeof(struct slot));
+	crowd->slots = (void *)(crowd + 1);
+	crowd->n = n;
+	crowd->open.size = sizeof(crowd->open);
+	crowd->open.flags = VPERFCTR_OPEN_CREAT;
+	control_init(&crowd->control, 1);
+	control_add(&crowd->control, 0, INSNS_USER);
+	for (i = 0; i < n; i++) {
+		struct slot *slot = &crowd->slots[i];
+		long tid;
+
+		slot->read.size = sizeof(slot->read);
+		slot->read.nrctrs = 1;
+		slot->read.sums = (uintptr_t)slot->sums;
+		slot->c = (struct counted) {
+			.dev = dev, .open = &crowd->open, .control = &crowd->control.c,
+			.futex = &crowd->futex, .n = length_of(i), .read = &slot->read,
+			.control_result = 1, .read_result = 1, .ended = &crowd->ended,
+		};
+		tid = start_counted(THREAD, &slot->c);
+		if (tid < 0)
+			die("thread %u: %s", i, strerror((int)-tid));
+	}
+	/* all of them wait */
+	for (i = 0; i < n; i++) {
+		while (__atomic_load_n(&crowd->slots[i].c.control_result, __ATOMIC_ACQUIRE) == 1)
+			msleep(1);
+	}
+}
+
+static void end_crowd(void)
+{
+	wake_all(&crowd->futex);
+	while (__atomic_load_n(&crowd->ended, __ATOMIC_ACQUIRE) < crowd->n)
+		msleep(1);
+}
+
+static unsigned int nr_opened(void)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < crowd->n; i++) {
+		if (crowd->slots[i].c.fd >= 0)
+			n++;
+		else if (crowd->slots[i].c.fd != -EAGAIN)
+			die("OPEN in thread %u: %s", i, strerror((int)-crowd->slots[i].c.fd));
+	}
+	return n;
+}
+
+static void close_crowd(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < crowd->n; i++) {
+		if (crowd->slots[i].c.fd >= 0)
+			close(crowd->slots[i].c.fd);
+	}
+}
+
+static void limit(unsigned int n)
+{
+	char text[16];
+
+	sprintf(text, "%u", n);
+	write_file(MAX_STATES, text);
+}
+
+/* In a child: 0 or the first thing that was wrong, as exit status. */
+#define child_assert(condition) do {					\
+	if (!(condition)) {						\
+		fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
+		_exit(1);						\
+	}								\
+} while (0)
+
+/* ---- max_states_per_user -------------------------------------------------------- */
+
+START_TEST(eagain)
+{
+	int fd;
+	pid_t pid;
+
+	limit(7);
+	make_crowd(20);
+	ck_assert_uint_eq(nr_opened(), 7);
+	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EAGAIN);
+	/* what there is, is found */
+	assert_errno(try_open_state(0), ENOENT);
+	/* another user has as many */
+	pid = fork();
+	if (!pid) {
+		become(NOBODY);
+		make_crowd(10);
+		child_assert(nr_opened() == 7);
+		child_assert(try_open_state(VPERFCTR_OPEN_CREAT) == -EAGAIN);
+		end_crowd();
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	/* nothing of that is anything to us */
+	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EAGAIN);
+	limit(8);
+	fd = try_open_state(VPERFCTR_OPEN_CREAT);
+	ck_assert_int_ge(fd, 0);
+	pid = fork();
+	if (!pid)
+		_exit(-try_open_state(VPERFCTR_OPEN_CREAT));
+	ck_assert_int_eq(wait_for(pid), EAGAIN);
+	/* one that is less gives back one, when nobody has a descriptor of it either */
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EAGAIN);
+	close(fd);
+	fd = try_open_state(VPERFCTR_OPEN_CREAT);
+	ck_assert_int_ge(fd, 0);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	close(fd);
+	/* a lower limit takes nothing from anybody */
+	limit(3);
+	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EAGAIN);
+	end_crowd();
+	for (unsigned int i = 0; i < 20; i++) {
+		if (crowd->slots[i].c.fd >= 0)
+			ck_assert_uint_eq(crowd->slots[i].sums[1], INSNS_COUNTED(length_of(i)));
+	}
+	close_crowd();
+	ck_assert_eventually((fd = try_open_state(VPERFCTR_OPEN_CREAT)) >= 0);
+}
+END_TEST
+
+/* The end of a thread gives back what was its own, with no descriptor left. */
+START_TEST(given_back_at_end)
+{
+	pid_t pid;
+	int i;
+
+	limit(1);
+	for (i = 0; i < 20; i++) {
+		pid = fork();
+		if (!pid) {
+			int fd = -EAGAIN;
+
+			/* what the one before left is cleaned up soon */
+			child_assert(eventually((fd = try_open_state(VPERFCTR_OPEN_CREAT)) >= 0));
+			if (i & 1)
+				close(fd);
+			if (i & 2)
+				child_assert(fd < 0 || i & 1 || !count_insns(fd, 0));
+			_exit(0);
+		}
+		ck_assert_int_eq(wait_for(pid), 0);
+	}
+}
+END_TEST
+
+/* Zero allows none. */
+START_TEST(none)
+{
+	limit(0);
+	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EAGAIN);
+	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT), EAGAIN);
+}
+END_TEST
+
+/* Who fails for lack of a descriptor has made nothing. */
+START_TEST(emfile)
+{
+	struct rlimit few = { 0, 1024 };
+	int refs = module_refs(), i;
+
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	for (i = 0; i < 10; i++)
+		assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EMFILE);
+	few.rlim_cur = 1024;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_errno(try_open_state(0), ENOENT);
+	ck_assert_int_eq(module_refs(), refs);
+	limit(1);
+	ck_assert_int_ge(try_open_state(VPERFCTR_OPEN_CREAT), 0);
+	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EAGAIN);
+}
+END_TEST
+
+/* Nor has who fails because there is one. */
+START_TEST(failed_opens)
+{
+	int refs, i, fd = open_state(0);
+
+	limit(2);
+	refs = module_refs();
+	for (i = 0; i < 10; i++)
+		assert_errno(try_open_state(VPERFCTR_OPEN_CREAT | (i & 1 ? VPERFCTR_OPEN_TRANSIENT : 0)),
+			     EEXIST);
+	for (i = 0; i < 10; i++)
+		assert_errno(open_thread(1, VPERFCTR_OPEN_CREAT), EPERM);
+	ck_assert_int_eq(module_refs(), refs);
+	assert_status(fd, ATTACHED);
+}
+END_TEST
+
+/* ---- many ------------------------------------------------------------------------ */
+
+static long mem_available(void)
+{
+	char text[1000], *s;
+
+	/* what is freed later is to be freed now */
+	msleep(500);
+	write_file("/proc/sys/vm/drop_caches", "3");
+	read_file("/proc/meminfo", text, sizeof(text));
+	s = strstr(text, "MemAvailable:");
+	return s ? atol(s + 13) : -1;
+}
+
+static void many_in_child(unsigned int n)
+{
+	struct rlimit files = { n + 100, n + 100 };
+	long before, between, tsc = 0;
+	int refs = module_refs();
+	pid_t pid = fork();
+	unsigned int i;
+
+	if (!pid) {
+		child_assert(!setrlimit(RLIMIT_NOFILE, &files));
+		before = mem_available();
+		make_crowd(n);
+		child_assert(nr_opened() == n);
+		/* one for the state, one for the open file */
+		child_assert(module_refs() == refs + 2 * (int)n);
+		between = mem_available();
+		end_crowd();
+		for (i = 0; i < n; i++) {
+			struct slot *slot = &crowd->slots[i];
+
+			if (slot->c.control_result || slot->c.read_result ||
+			    slot->sums[1] != INSNS_COUNTED(slot->c.n))
+				die("thread %u: CONTROL %ld, READ %ld, counted %llu, not %llu", i,
+				    slot->c.control_result, slot->c.read_result, slot->sums[1],
+				    INSNS_COUNTED(slot->c.n));
+			tsc += slot->sums[0] > slot->sums[1];
+		}
+		child_assert(tsc == n);
+		msleep(50);
+		for (i = 0; i < n; i += n / 20) {
+			child_assert(status_of(crowd->slots[i].c.fd) == 0);
+			child_assert(count_of(crowd->slots[i].c.fd) >= INSNS_COUNTED(length_of(i)));
+		}
+		/* some are closed, some are left to exit */
+		crowd->n = n / 2;
+		close_crowd();
+		printf("%u threads took %ld kB\n", n, before - between);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	ck_assert_eventually(module_refs() == refs);
+}
+
+START_TEST(many)
+{
+	write_file("/proc/sys/kernel/threads-max", "30000");
+	many_in_child(MANY);
+	ck_assert(counters_free());
+}
+END_TEST
+
+/* What they took is there again. */
+START_TEST(no_leak)
+{
+	long before, after;
+	int i;
+
+	/* what the kernel keeps for the next time is not lost */
+	many_in_child(1000);
+	many_in_child(1000);
+	before = mem_available();
+	for (i = 0; i < 3; i++)
+		many_in_child(1000);
+	after = mem_available();
+	printf("before %ld kB, after %ld kB\n", before, after);
+	/* pages alone would be 12 MB */
+	ck_assert_int_gt(after, before - 3000);
+}
+END_TEST
+
+/* The same with inheritance: no descriptors. */
+START_TEST(many_children)
+{
+	static unsigned int futex;
+	int fd = open_state(0);
+	struct reading r;
+	u64 expected = 0;
+	unsigned int i;
+
+	write_file("/proc/sys/kernel/threads-max", "30000");
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+	for (i = 0; i < MANY; i++) {
+		ck_assert_int_gt(start_child(THREAD, length_of(i), &futex, 1), 0);
+		expected += INSNS_CHILD_FUTEX(length_of(i), 1);
+	}
+	msleep(50);
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.read.status, ATTACHED | ACTIVE | CHILDREN);
+	ck_assert_uint_eq(r.read.children_missed, 0);
+	wake_all(&futex);
+	ck_assert_eventually(!(status_of(fd) & CHILDREN));
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.children[1], expected);
+	ck_assert_uint_eq(r.read.children_missed, 0);
+}
+END_TEST
+
+/* Thousands that are stopped at once, and go on uncounted. */
+START_TEST(many_dissolved)
+{
+	const unsigned int n = 3000;
+	static unsigned int futex;
+	int fd = open_state(0);
+	struct reading r;
+	u64 expected = 0;
+	unsigned int i;
+
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+	for (i = 0; i < n; i++) {
+		ck_assert_int_gt(start_child(THREAD, length_of(i), &futex, 1), 0);
+		expected += INSNS_CHILD_UNTIL_FUTEX(length_of(i));
+	}
+	msleep(50);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.read.status, 0);
+	ck_assert_uint_eq(r.children[1], expected);
+	ck_assert(counters_free());
+	close(fd);
+	ck_assert_eventually(module_refs() == 1);
+}
+END_TEST
+
+/* ---- memory cgroup ----------------------------------------------------------------- */
+
+#define CGROUP	"/tmp/cgroup"
+
+static long memory_current(void)
+{
+	char text[64];
+
+	read_file(CGROUP "/test/memory.current", text, sizeof(text));
+	return atol(text);
+}
+
+/* A state's memory is its maker's cgroup's. */
+START_TEST(charged)
+{
+	const unsigned int n = 500;
+	int pipes[2];
+	pid_t pid;
+	long with, without;
+
+	mkdir(CGROUP, 0700);
+	ck_assert_int_eq(mount("none", CGROUP, "cgroup2", 0, NULL), 0);
+	write_file(CGROUP "/cgroup.subtree_control", "+memory");
+	ck_assert_int_eq(mkdir(CGROUP "/test", 0700), 0);
+	ck_assert_int_eq(pipe(pipes), 0);
+	pid = fork();
+	if (!pid) {
+		struct rlimit files = { n + 100, n + 100 };
+		unsigned int futex = 0, i;
+		long start;
+
+		child_assert(!setrlimit(RLIMIT_NOFILE, &files));
+		write_file(CGROUP "/test/cgroup.procs", "0");
+		start = memory_current();
+		for (i = 0; i < n; i++)
+			child_assert(start_child(THREAD, 1, &futex, 1) > 0);
+		msleep(100);
+		without = memory_current() - start;
+		wake_all(&futex);
+		msleep(500);
+		start = memory_current();
+		make_crowd(n);
+		with = memory_current() - start;
+		end_crowd();
+		child_assert(write(pipes[1], &with, sizeof(with)) == sizeof(with));
+		child_assert(write(pipes[1], &without, sizeof(without)) == sizeof(without));
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	ck_assert_int_eq(read(pipes[0], &with, sizeof(with)), sizeof(with));
+	ck_assert_int_eq(read(pipes[0], &without, sizeof(without)), sizeof(without));
+	printf("%u threads were charged %ld kB with states, %ld kB without\n", n, with / 1024,
+	       without / 1024);
+	/* a page and the rest of a state */
+	ck_assert_int_gt(with - without, (long)n * (PAGE + 1024));
+	ck_assert_eventually(!rmdir(CGROUP "/test"));
+	umount(CGROUP);
+}
+END_TEST
+
+/* Others' tests leave nothing behind. */
+static void setup(void)
+{
+	ck_assert_eventually(module_refs() <= 1);
+}
+
+static void teardown(void)
+{
+	limit(20000);
+}
+
+static void add(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, eagain);
+	tcase_add_test(tc, given_back_at_end);
+	tcase_add_test(tc, none);
+	tcase_add_test(tc, emfile);
+	tcase_add_test(tc, failed_opens);
+	tcase_add_test(tc, many);
+	tcase_add_test(tc, no_leak);
+	tcase_add_test(tc, many_children);
+	tcase_add_test(tc, many_dissolved);
+	tcase_add_test(tc, charged);
+}
+
+int main(void)
+{
+	open_device();
+	return run_tests("limits", add);
+}

@@ -1,0 +1,121 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# perfex in the virtual machine, from end to end.  Its summary looks like one of
+# libcheck.  What it counts is expected to be exact.
+
+known=$(dirname "$0")/known	# 4 + 2000 * (number of arguments, its name too) instructions
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+checks=0 failures=0
+
+check() # WHAT GOT EXPECTED
+{
+	checks=$((checks + 1))
+	[ "$2" = "$3" ] && return
+	failures=$((failures + 1))
+	echo "$1: '$2', not '$3'"
+}
+
+# run ARGUMENT...: perfex's exit status, and what it wrote in $tmp/out and $tmp/err
+run()
+{
+	perfex "$@" > "$tmp/out" 2> "$tmp/err"
+	status=$?
+}
+
+# the count of an event in FILE, by its whole name
+count() # FILE EVENT
+{
+	awk -v event="$2" '
+	{ for (i = 2; i <= NF; i++) if ($i == event) { gsub(",", "", $1); print $1; exit } }' "$1"
+}
+
+lines() # FILE
+{
+	wc -l < "$1"
+}
+
+# counts: each way to name the same, each number of arguments
+run -e instructions:u "$known"
+check "status of known" "$status" 1
+check "instructions:u" "$(count "$tmp/err" instructions:u)" 2004
+check "output of known" "$(lines "$tmp/out")" 0
+run -e instructions:u,r00c0:u -o "$tmp/counts" -- "$known" 2 3
+check "status of known with two arguments" "$status" 3
+check "instructions:u to a file" "$(count "$tmp/counts" instructions:u)" 6004
+check "r00c0:u to a file" "$(count "$tmp/counts" r00c0:u)" 6004
+check "nothing on standard error" "$(lines "$tmp/err")" 0
+run -e r00c0:u -e r00c0:k -e r00c0:uk "$known" 2
+user=$(count "$tmp/err" r00c0:u) kernel=$(count "$tmp/err" r00c0:k)
+check "r00c0:u" "$user" 4004
+check "user + kernel" "$(count "$tmp/err" r00c0:uk)" $((user + kernel))
+check "something in the kernel" "$([ "$kernel" -gt 1000 ] && echo yes)" yes
+
+# what the command does is its own
+run -e instructions:u sh -c 'echo out; echo err >&2; exit 42'
+check "status of a shell" "$status" 42
+check "its output" "$(cat "$tmp/out")" out
+check "its errors" "$(grep -c '^err$' "$tmp/err")" 1
+for signal in 9 11 15; do
+	run -e instructions:u sh -c "kill -$signal \$\$"
+	check "status after signal $signal" "$status" $((128 + signal))
+done
+check "input" "$(echo words | perfex -o /dev/null -e instructions:u cat)" words
+
+# what perfex itself finds wrong: one line, and no count
+bad() # STATUS WHAT ARGUMENT...
+{
+	expected=$1 what=$2
+	shift 2
+	run "$@"
+	check "status: $what" "$status" "$expected"
+	check "standard output: $what" "$(lines "$tmp/out")" 0
+	check "lines of standard error: $what" "$(lines "$tmp/err")" 1
+	check "who says it: $what" "$(cut -c 1-8 "$tmp/err")" "perfex: "
+}
+bad 127 "no such command" -e instructions:u /nowhere/at/all
+bad 126 "not executable" -e instructions:u /etc/passwd
+bad 125 "no command" -e instructions:u
+bad 125 "no such event" -e nonsense true
+bad 125 "an unknown option" --nonsense true
+bad 125 "more events than counters" -e r0001:u,r0002:u,r0003:u,r0004:u,r0005:u,r0006:u,r0007:u,r0008:u,r0009:u true
+bad 125 "nowhere to write" -o /nowhere/at/all -e instructions:u true
+
+# perf and perfex do not count at the same time
+perf stat -e instructions:u -o /dev/null sleep 5 & perf=$!
+sleep 1
+bad 125 "perf has the counters" -e instructions:u true
+kill "$perf"
+wait "$perf" 2> /dev/null
+run -e instructions:u "$known"
+check "after perf" "$(count "$tmp/err" instructions:u)" 2004
+
+# a real program: perf says the same, if the environment is the same
+environment=$(perf stat -o /dev/null -- env)
+# shellcheck disable=SC2086 # several words
+env -i $environment perfex -o "$tmp/perfex" -e instructions:u gzip -c "$0" > /dev/null
+# shellcheck disable=SC2086
+env -i $environment perf stat -x , -o "$tmp/perf" -e instructions:u gzip -c "$0" > /dev/null
+check "perf's count of gzip" "$(sed -n 's/,.*instructions:u.*//p' "$tmp/perf")" \
+	"$(count "$tmp/perfex" instructions:u)"
+
+run -i
+check "status of -i" "$status" 0
+check "errors of -i" "$(lines "$tmp/err")" 0
+
+# who is in the group may use it, others are told
+su -s /bin/sh user -c "exec perfex -e instructions:u '$known'" 2> "$tmp/err"
+check "status in the group" $? 1
+check "instructions:u in the group" "$(count "$tmp/err" instructions:u)" 2004
+su -s /bin/sh user -c "exec perfex -e instructions:k true" 2> "$tmp/err"
+check "status of kernel mode without rights" $? 125
+check "lines of kernel mode without rights" "$(lines "$tmp/err")" 1
+chmod 600 /dev/vperfctr
+su -s /bin/sh user -c "exec perfex -e instructions:u true" 2> "$tmp/err"
+check "status without rights" $? 125
+check "lines without rights" "$(lines "$tmp/err")" 1
+chmod 660 /dev/vperfctr
+
+echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
+[ "$failures" = 0 ]

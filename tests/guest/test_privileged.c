@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Executing files that give privileges, or that must not be read, by a thread
+ * that is counted.  Counts are expected to be exact.
+ *
+ * The program executes copies of itself to look from the other side.
+ */
+#include <fcntl.h>
+#include <libgen.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include "known.h"
+#include "service.h"
+
+#define COPY	"/tmp/privileged"
+#define SCRIPT	"/tmp/script"
+
+static char self[256], known[256];
+
+/* Between the process that executes and the one that looks. */
+static volatile struct {
+	int fd;
+} *shared;
+
+enum { PLAIN, CAPABLE, INTERPRETED };
+
+static const struct {
+	mode_t mode;
+	uid_t uid, gid;
+	uid_t as;		/* who executes it */
+	int kind;
+	bool goes_on;
+} files[] = {
+	{ 0755, 0, 0, NOBODY, PLAIN, true },
+	{ 04755, 0, 0, NOBODY, PLAIN, false },
+	{ 04755, 1000, 1000, NOBODY, PLAIN, false },
+	{ 02755, 0, 0, NOBODY, PLAIN, false },
+	{ 0111, 0, 0, NOBODY, PLAIN, false },
+	{ 0755, 0, 0, NOBODY, CAPABLE, false },
+	{ 0755, 0, 0, NOBODY, INTERPRETED, true },
+	{ 0111, 0, 0, NOBODY, INTERPRETED, false },
+	/* whose it is already, or who may do all, gets no privileges by it */
+	{ 04755, NOBODY, NOBODY, NOBODY, PLAIN, true },
+	{ 04755, 0, 0, 0, PLAIN, true },
+	{ 0111, 0, 0, 0, PLAIN, true },
+	/* root can give privileges, too: to be somebody else is one */
+	{ 04755, 1000, 1000, 0, PLAIN, false },
+};
+
+static void make_copy(const char *program, int i)
+{
+	static char buffer[1 << 20];
+	int in = open(program, O_RDONLY), out;
+	ssize_t n = read(in, buffer, sizeof(buffer));
+
+	unlink(COPY);
+	out = open(COPY, O_WRONLY | O_CREAT | O_TRUNC, 0700);
+	ck_assert(n > 0 && n < (ssize_t)sizeof(buffer));
+	ck_assert_int_eq(write(out, buffer, n), n);
+	close(in);
+	close(out);
+	ck_assert_int_eq(chown(COPY, files[i].uid, files[i].gid), 0);
+	ck_assert_int_eq(chmod(COPY, files[i].mode), 0);
+	if (files[i].kind == CAPABLE) {
+		struct vfs_cap_data cap = {
+			.magic_etc = VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE,
+			.data[0].permitted = 1 << CAP_SYS_PTRACE,
+		};
+
+		ck_assert_int_eq(setxattr(COPY, "security.capability", &cap, sizeof(cap), 0), 0);
+	}
+	if (files[i].kind == INTERPRETED) {
+		out = open(SCRIPT, O_WRONLY | O_CREAT | O_TRUNC, 0755);
+		ck_assert_int_gt(write(out, "#!" COPY "\n", strlen(COPY) + 3), 0);
+		close(out);
+	}
+}
+
+static void execute(int i, const char *argument)
+{
+	const char *file = files[i].kind == INTERPRETED ? SCRIPT : COPY;
+	char *args[] = { (char *)file, (char *)argument, NULL }, *environment[] = { NULL };
+
+	execve(file, args, environment);
+	die("%s: %s", file, strerror(errno));
+}
+
+/* Have `program`'s copy executed by a thread with such a control. */
+static void count_execution(const char *program, int i, u32 flags, const char *argument,
+			    int status, struct reading *r)
+{
+	pid_t pid;
+
+	make_copy(program, i);
+	pid = fork_files();
+	if (!pid) {
+		if (files[i].as)
+			become(files[i].as);
+		shared->fd = open_state(VPERFCTR_OPEN_NOCLOEXEC);
+		if (count_insns(shared->fd, flags))
+			die("CONTROL failed");
+		execute(i, argument);
+	}
+	ck_assert_int_eq(wait_for(pid), status);
+	read_state(shared->fd, r);
+	close(shared->fd);
+}
+
+/* What a script's interpreter gets is its name and that of the script, and the argument. */
+static int nr_args(int i)
+{
+	return files[i].kind == INTERPRETED ? 3 : 2;
+}
+
+START_TEST(at_exec)
+{
+	struct reading r;
+
+	count_execution(known, _i, VPERFCTR_CONTROL_START_ON_EXEC, "x", nr_args(_i), &r);
+	ck_assert_uint_eq(r.read.status, files[_i].goes_on ? 0 : PRIVILEGED);
+	ck_assert_uint_eq(r.own[1], files[_i].goes_on ? KNOWN_INSNS(nr_args(_i)) : 0);
+	ck_assert_int_eq(!r.own[0], !files[_i].goes_on);
+}
+END_TEST
+
+/* One that runs ends where the file begins: all before is counted, and nothing of it. */
+START_TEST(running)
+{
+	struct reading r, plain;
+	u64 before;
+
+	/* what the way to exec takes by itself; twice, as the first may resolve symbols */
+	count_execution(known, 0, 0, "x", 2, &plain);
+	count_execution(known, 0, 0, "x", 2, &plain);
+	before = plain.own[1] - KNOWN_INSNS(2);
+	ck_assert_uint_gt(before, 10);
+	ck_assert_uint_lt(before, KNOWN_INSNS(1));
+
+	count_execution(known, _i, 0, "x", nr_args(_i), &r);
+	ck_assert_uint_eq(r.read.status, files[_i].goes_on ? 0 : PRIVILEGED);
+	if (files[_i].goes_on)
+		ck_assert_uint_ge(r.own[1], KNOWN_INSNS(nr_args(_i)) + 10);
+	else if (files[_i].as == NOBODY)
+		ck_assert_uint_eq(r.own[1], before);
+	else
+		ck_assert_uint_lt(r.own[1], KNOWN_INSNS(1));
+}
+END_TEST
+
+/*
+ * The new program's view.  Its environment is empty; argv[1] is "look" and the
+ * number of the kept descriptor.
+ */
+static int look(int fd)
+{
+	struct reading a, b;
+	int mine;
+
+	dev = open("/dev/vperfctr", O_RDONLY);
+	read_state(fd, &a);
+	loop(100000);
+	read_state(fd, &b);
+	if (b.read.status & PRIVILEGED) {
+		if (b.own[1] != a.own[1] || b.own[0] != a.own[0] || b.read.status != PRIVILEGED)
+			return 10;
+		if (count_insns(fd, 0) != -ESRCH || call(fd, VPERFCTR_RESUME, NULL) != -ESRCH ||
+		    call(fd, VPERFCTR_UNLINK, NULL))
+			return 11;
+		struct pollfd p = { .fd = fd };
+
+		if (poll(&p, 1, 1000) != 1 || p.revents != POLLHUP)
+			return 12;
+		/* without a state, it can have one like everybody */
+		if (dev >= 0) {
+			if (open_thread(0, 0) != -ENOENT)
+				return 13;
+			mine = open_thread(0, VPERFCTR_OPEN_CREAT);
+			if (mine < 0 || count_insns(mine, 0))
+				return 14;
+			loop(1000);
+			if (count_of(mine) < 2000)
+				return 15;
+		}
+		return 1;
+	}
+	if (b.own[1] < a.own[1] + 200000 || b.read.status != (ATTACHED | ACTIVE))
+		return 20;
+	if (call(fd, VPERFCTR_SUSPEND, NULL) || call(fd, VPERFCTR_UNLINK, NULL))
+		return 21;
+	return 2;
+}
+
+START_TEST(inside)
+{
+	struct reading r;
+	char text[32];
+
+	/* a script's name is between; the loader of a file that can't be read reads it all the same */
+	if (files[_i].kind == INTERPRETED)
+		return;
+	/* the lowest free descriptor is what the state will get */
+	sprintf(text, "look%d", dup(0));
+	close(atoi(text + 4));
+	count_execution(self, _i, 0, text, files[_i].goes_on ? 2 : 1, &r);
+}
+END_TEST
+
+/* An exec that fails ends nothing. */
+START_TEST(failed_exec)
+{
+	int fd = open_state(0);
+	char *args[] = { COPY, NULL };
+
+	assert_ok(count_insns(fd, 0));
+	make_copy("/etc/passwd", 1);
+	ck_assert_int_eq(execve(COPY, args, NULL), -1);
+	ck_assert_int_eq(chmod(COPY, 04000), 0);
+	ck_assert_int_eq(execve(COPY, args, NULL), -1);
+	assert_status(fd, ATTACHED | ACTIVE);
+}
+END_TEST
+
+static void setup(void)
+{
+	shared = shared_memory(PAGE);
+}
+
+static void teardown(void)
+{
+	unlink(COPY);
+	unlink(SCRIPT);
+}
+
+static void add(TCase *tc)
+{
+	const int n = sizeof(files) / sizeof(files[0]);
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_loop_test(tc, at_exec, 0, n);
+	tcase_add_loop_test(tc, running, 0, n);
+	tcase_add_loop_test(tc, inside, 0, n);
+	tcase_add_test(tc, failed_exec);
+}
+
+int main(int argc, char **argv)
+{
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (argc > 1 && !strncmp(argv[1], "look", 4))
+		return look(atoi(argv[1] + 4));
+	if (n < 0)
+		die("/proc/self/exe: %s", strerror(errno));
+	strcpy(known, self);
+	strcat(dirname(known), "/known");
+	open_device();
+	return run_tests("privileged", add);
+}

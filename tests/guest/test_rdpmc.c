@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who may execute RDPMC in user mode: the threads of a process that has mapped
+ * the state of one of them, for as long.  Everybody else gets SIGSEGV.
+ */
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "suite.h"
+
+static int fd;
+
+static void setup(void)
+{
+	fd = open_state(0);
+	count(fd, INSNS_USER);
+}
+
+static void check_rdpmc(int signal)
+{
+	u64 value;
+
+	ck_assert_int_eq(try_rdpmc(0, &value), signal);
+	ck_assert_int_eq(try_rdpmc(nr_fixed() ? FIXED(0) : 1, &value), signal);
+}
+
+/* The page says what is so, and counts go on. */
+static void check_page(const struct vperfctr_page *page)
+{
+	u64 before;
+
+	ck_assert_uint_eq(page->version, VPERFCTR_ABI_VERSION);
+	before = self_read(page, 0);
+	loop(1000);
+	ck_assert_uint_ge(self_read(page, 0) - before, 2000);
+	check_rdpmc(0);
+}
+
+START_TEST(not_without_mapping)
+{
+	check_rdpmc(SIGSEGV);
+	sched_yield();
+	msleep(2);
+	check_rdpmc(SIGSEGV);
+}
+END_TEST
+
+/* At once, both ways: also if nothing has been switched in between. */
+START_TEST(while_mapped)
+{
+	const struct vperfctr_page *page;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		page = map_state(fd);
+		check_page(page);
+		if (i % 2)
+			msleep(2);
+		check_page(page);
+		ck_assert_int_eq(munmap((void *)page, PAGE), 0);
+		check_rdpmc(SIGSEGV);
+		if (i % 3)
+			msleep(2);
+		check_rdpmc(SIGSEGV);
+	}
+}
+END_TEST
+
+/* Only while some state has the counters: else they are perf's. */
+START_TEST(without_control)
+{
+	assert_ok(stop_all(fd));
+	map_state(fd);
+	check_rdpmc(SIGSEGV);
+	count(fd, INSNS_USER);
+	check_rdpmc(0);
+	assert_ok(stop_all(fd));
+	check_rdpmc(SIGSEGV);
+	count(fd, INSNS_USER);
+	check_rdpmc(0);
+	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	check_rdpmc(SIGSEGV);
+}
+END_TEST
+
+/* A mapping is no way to watch what perf counts of others. */
+START_TEST(perf_has_the_counters)
+{
+	int perf;
+
+	assert_ok(stop_all(fd));
+	map_state(fd);
+	perf = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
+	ck_assert_int_ge(perf, 0);
+	check_rdpmc(SIGSEGV);
+	map_state(fd);
+	check_rdpmc(SIGSEGV);
+	close(perf);
+	check_rdpmc(SIGSEGV);
+	count(fd, INSNS_USER);
+	check_rdpmc(0);
+}
+END_TEST
+
+START_TEST(several_mappings)
+{
+	const struct vperfctr_page *a = map_state(fd), *b = map_state(fd), *c;
+	int other = try_open_state(0);
+
+	c = map_state(other);
+	close(other);
+	ck_assert_int_eq(munmap((void *)a, PAGE), 0);
+	check_page(b);
+	ck_assert_int_eq(munmap((void *)c, PAGE), 0);
+	check_page(b);
+	ck_assert_int_eq(munmap((void *)b, PAGE), 0);
+	check_rdpmc(SIGSEGV);
+}
+END_TEST
+
+/* ---- threads --------------------------------------------------------------------- */
+
+struct thread {
+	volatile int step;
+	volatile int sig[3];
+	pthread_t id;
+};
+
+static void *tries(void *arg)
+{
+	struct thread *t = arg;
+	int step;
+	u64 value;
+
+	for (step = 0; step < 3; step++) {
+		while (t->step <= step)
+			msleep(1);
+		t->sig[step] = try_rdpmc(0, &value);
+		t->step = -1;
+		while (t->step < 0)
+			msleep(1);
+	}
+	return NULL;
+}
+
+static void step(struct thread *t, int n)
+{
+	t->step = n;
+	while (t->step >= 0)
+		msleep(1);
+}
+
+/* Threads without a state, one that was there before and one that comes later. */
+START_TEST(all_threads)
+{
+	struct thread old = { 0 }, young = { 0 };
+	const struct vperfctr_page *page;
+
+	ck_assert_int_eq(pthread_create(&old.id, NULL, tries, &old), 0);
+	step(&old, 1);
+	page = map_state(fd);
+	ck_assert_int_eq(pthread_create(&young.id, NULL, tries, &young), 0);
+	step(&old, 2);
+	step(&young, 1);
+	young.step = 0;
+	ck_assert_int_eq(munmap((void *)page, PAGE), 0);
+	step(&old, 3);
+	step(&young, 2);
+	map_state(fd);
+	step(&young, 3);
+	ck_assert_int_eq(old.sig[0], SIGSEGV);
+	ck_assert_int_eq(old.sig[1], 0);
+	ck_assert_int_eq(old.sig[2], SIGSEGV);
+	ck_assert_int_eq(young.sig[0], 0);
+	ck_assert_int_eq(young.sig[1], SIGSEGV);
+	ck_assert_int_eq(young.sig[2], 0);
+	check_rdpmc(0);
+	old.step = young.step = 3;
+	pthread_join(old.id, NULL);
+	pthread_join(young.id, NULL);
+}
+END_TEST
+
+static void *maps_given(void *arg)
+{
+	return (void *)try_map_state(*(int *)arg);
+}
+
+static void *maps_own(void *arg)
+{
+	*(int *)arg = open_state(0);
+	return (void *)map_state(*(int *)arg);
+}
+
+/* Any thread's mapping of any thread's state of this process will do. */
+START_TEST(mapped_by_another_thread)
+{
+	pthread_t thread;
+	void *page;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, maps_given, &fd), 0);
+	pthread_join(thread, &page);
+	ck_assert_ptr_ne(page, MAP_FAILED);
+	check_rdpmc(0);
+	ck_assert_int_eq(munmap(page, PAGE), 0);
+	check_rdpmc(SIGSEGV);
+}
+END_TEST
+
+/* A mapping holds after its state's thread has ended, but then no new one counts. */
+START_TEST(owner_has_ended)
+{
+	pthread_t thread;
+	void *page;
+	int other;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, maps_own, &other), 0);
+	pthread_join(thread, &page);
+	while (status_of(other) & ATTACHED)
+		msleep(1);
+	check_rdpmc(0);
+	ck_assert_int_eq(munmap(page, PAGE), 0);
+	check_rdpmc(SIGSEGV);
+	map_state(other);
+	check_rdpmc(SIGSEGV);
+}
+END_TEST
+
+/* ---- processes ---------------------------------------------------------------------- */
+
+START_TEST(not_in_the_child)
+{
+	const struct vperfctr_page *page = map_state(fd);
+	u64 value;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (try_rdpmc(0, &value) != SIGSEGV)
+			_exit(1);
+		/* the mapping has not come along */
+		if (try_touch(page) != SIGSEGV)
+			_exit(2);
+		/* it can have one of its own, and loses that again */
+		page = map_state(open_state(0));
+		if (try_rdpmc(0, &value))
+			_exit(3);
+		munmap((void *)page, PAGE);
+		_exit(try_rdpmc(0, &value) == SIGSEGV ? 0 : 4);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	check_page(page);
+}
+END_TEST
+
+START_TEST(not_after_exec)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		map_state(open_state(0));
+		execl("/proc/self/exe", "self", "try", NULL);
+		_exit(98);
+	}
+	ck_assert_int_eq(wait_for(pid), SIGSEGV);
+}
+END_TEST
+
+START_TEST(not_by_a_strangers_state)
+{
+	const struct vperfctr_page *own = _i ? map_state(fd) : NULL, *page;
+	struct sums sums;
+	u64 value;
+	pid_t pid = fork();
+
+	if (!pid) {
+		page = map_state(fd);
+		if (try_rdpmc(0, &value) != SIGSEGV)
+			_exit(1);
+		msleep(2);
+		if (try_rdpmc(0, &value) != SIGSEGV)
+			_exit(2);
+		/* it does see the page */
+		read_sums(fd, &sums);
+		if (!page->ctr[0].sum || page->ctr[0].sum > sums.pmc[0])
+			_exit(3);
+		munmap((void *)page, PAGE);
+		_exit(try_rdpmc(0, &value) == SIGSEGV ? 0 : 4);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	check_rdpmc(_i ? 0 : SIGSEGV);
+	if (own)
+		check_page(own);
+}
+END_TEST
+
+/* ---- what else can be done to a mapping ----------------------------------------------- */
+
+START_TEST(moved)
+{
+	const struct vperfctr_page *page = map_state(fd);
+	void *to = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *new = mremap((void *)page, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+
+	ck_assert_ptr_eq(new, to);
+	check_page(new);
+	ck_assert_int_eq(try_touch(page), SIGSEGV);
+	/* another one in the old one's place changes nothing */
+	ck_assert_ptr_ne(mmap((void *)page, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS |
+			      MAP_FIXED, -1, 0), MAP_FAILED);
+	check_page(new);
+	ck_assert_int_eq(munmap(new, PAGE), 0);
+	check_rdpmc(SIGSEGV);
+}
+END_TEST
+
+START_TEST(not_grown_nor_copied)
+{
+	const struct vperfctr_page *page = map_state(fd);
+
+	ck_assert_ptr_eq(mremap((void *)page, PAGE, 2 * PAGE, MREMAP_MAYMOVE), MAP_FAILED);
+	ck_assert_ptr_eq(mremap((void *)page, 0, PAGE, MREMAP_MAYMOVE), MAP_FAILED);
+	check_page(page);
+	ck_assert_int_eq(munmap((void *)page, PAGE), 0);
+	check_rdpmc(SIGSEGV);
+}
+END_TEST
+
+START_TEST(covered)
+{
+	const struct vperfctr_page *page = map_state(fd);
+
+	ck_assert_ptr_eq(mmap((void *)page, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS |
+			      MAP_FIXED, -1, 0), page);
+	check_rdpmc(SIGSEGV);
+	ck_assert_uint_eq(page->version, 0);
+}
+END_TEST
+
+/* A range that has it in the middle; what is no page cannot be unmapped. */
+START_TEST(unmapped_with_others)
+{
+	char *three = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *page = mmap(three + PAGE, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0);
+
+	ck_assert_ptr_eq(page, three + PAGE);
+	ck_assert_int_eq(munmap(three + PAGE + 64, PAGE), -1);
+	check_page(page);
+	ck_assert_int_eq(munmap(three, PAGE), 0);
+	check_page(page);
+	ck_assert_int_eq(munmap(three, 3 * PAGE), 0);
+	check_rdpmc(SIGSEGV);
+}
+END_TEST
+
+/* Whatever the advice, the page remains what it is, and is this process's alone. */
+static const int advice[] = {
+	MADV_DONTNEED, MADV_DONTFORK, MADV_DOFORK, MADV_WIPEONFORK, MADV_COLD, MADV_PAGEOUT,
+	MADV_WILLNEED, MADV_MERGEABLE, MADV_REMOVE, MADV_FREE, MADV_DODUMP,
+};
+
+START_TEST(advised)
+{
+	const struct vperfctr_page *page = map_state(fd);
+	unsigned int i;
+	u64 value;
+	pid_t pid;
+
+	for (i = 0; i < 3; i++) {
+		madvise((void *)page, PAGE, advice[_i]);
+		check_page(page);
+		pid = fork();
+		if (!pid)
+			_exit(try_rdpmc(0, &value) == SIGSEGV ? 0 : 1);
+		ck_assert_int_eq(wait_for(pid), 0);
+		check_page(page);
+	}
+	ck_assert_int_eq(munmap((void *)page, PAGE), 0);
+	check_rdpmc(SIGSEGV);
+}
+END_TEST
+
+/* ---- beside perf ------------------------------------------------------------------------- */
+
+static struct perf_event_mmap_page *map_perf(int *perf)
+{
+	void *p;
+
+	*perf = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
+	ck_assert_int_ge(*perf, 0);
+	p = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, *perf, 0);
+	ck_assert_ptr_ne(p, MAP_FAILED);
+	return p;
+}
+
+/* Each gives and takes its own right, in any order. */
+START_TEST(perf_in_the_same_process)
+{
+	struct perf_event_mmap_page *theirs;
+	const struct vperfctr_page *ours;
+	int perf;
+
+	assert_ok(stop_all(fd));
+	if (_i & 1)
+		ours = map_state(fd);
+	theirs = map_perf(&perf);
+	if (!(_i & 1))
+		ours = map_state(fd);
+	check_rdpmc(0);
+	ck_assert_uint_ne(theirs->cap_user_rdpmc, 0);
+	if (_i & 2) {
+		ck_assert_int_eq(munmap((void *)ours, PAGE), 0);
+		check_rdpmc(0);
+		ck_assert_int_eq(munmap(theirs, PAGE), 0);
+		close(perf);
+	} else {
+		ck_assert_int_eq(munmap(theirs, PAGE), 0);
+		close(perf);
+		check_rdpmc(SIGSEGV);
+		count(fd, INSNS_USER);
+		check_rdpmc(0);
+		ck_assert_int_eq(munmap((void *)ours, PAGE), 0);
+	}
+	check_rdpmc(SIGSEGV);
+	assert_ok(stop_all(fd));
+	/* and perf works as before */
+	theirs = map_perf(&perf);
+	check_rdpmc(0);
+}
+END_TEST
+
+#define SYSFS_RDPMC "/sys/bus/event_source/devices/cpu/rdpmc"
+
+/* The administrator has the last word, and the page tells. */
+START_TEST(forbidden)
+{
+	const struct vperfctr_page *page = map_state(fd);
+	struct sums sums;
+
+	check_page(page);
+	write_file(SYSFS_RDPMC, "0");
+	msleep(5);
+	check_rdpmc(SIGSEGV);
+	ck_assert_uint_eq(page->cstatus & VPERFCTR_CSTATUS_RDPMC, 0);
+	ck_assert_uint_ne(page->cstatus & VPERFCTR_CSTATUS_RUNNING, 0);
+	read_sums(fd, &sums);
+	ck_assert_uint_ne(sums.pmc[0], 0);
+	write_file(SYSFS_RDPMC, "1");
+	msleep(5);
+	check_page(page);
+}
+END_TEST
+
+START_TEST(allowed_to_all)
+{
+	const struct vperfctr_page *page;
+	u64 value;
+	pid_t pid;
+
+	write_file(SYSFS_RDPMC, "2");
+	msleep(5);
+	check_rdpmc(0);
+	page = map_state(fd);
+	check_page(page);
+	ck_assert_int_eq(munmap((void *)page, PAGE), 0);
+	check_rdpmc(0);
+	pid = fork();
+	if (!pid)
+		_exit(try_rdpmc(0, &value));
+	ck_assert_int_eq(wait_for(pid), 0);
+	write_file(SYSFS_RDPMC, "1");
+	msleep(5);
+	check_rdpmc(SIGSEGV);
+}
+END_TEST
+
+/* Should a test have failed half-way. */
+static void restore_sysfs(void)
+{
+	write_file(SYSFS_RDPMC, "1");
+}
+
+static void add(TCase *tc)
+{
+	tcase_add_unchecked_fixture(tc, NULL, restore_sysfs);
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, not_without_mapping);
+	tcase_add_test(tc, while_mapped);
+	tcase_add_test(tc, without_control);
+	tcase_add_test(tc, perf_has_the_counters);
+	tcase_add_test(tc, several_mappings);
+	tcase_add_test(tc, all_threads);
+	tcase_add_test(tc, mapped_by_another_thread);
+	tcase_add_test(tc, owner_has_ended);
+	tcase_add_test(tc, not_in_the_child);
+	tcase_add_test(tc, not_after_exec);
+	tcase_add_loop_test(tc, not_by_a_strangers_state, 0, 2);
+	tcase_add_test(tc, moved);
+	tcase_add_test(tc, not_grown_nor_copied);
+	tcase_add_test(tc, covered);
+	tcase_add_test(tc, unmapped_with_others);
+	tcase_add_loop_test(tc, advised, 0, sizeof(advice) / sizeof(advice[0]));
+	tcase_add_loop_test(tc, perf_in_the_same_process, 0, 4);
+	tcase_add_test(tc, forbidden);
+	tcase_add_test(tc, allowed_to_all);
+}
+
+int main(int argc, char **argv)
+{
+	u64 value;
+
+	if (argc > 1 && !strcmp(argv[1], "try"))
+		return try_rdpmc(0, &value);
+	open_device();
+	return run_tests("rdpmc", add);
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who has the counters: perf_event and states take them from each other only
+ * when nobody holds them, and give them back at once.
+ */
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "suite.h"
+
+static int try_count(int fd)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	return set_control(fd, &control);
+}
+
+static int try_tsc(int fd)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	return set_control(fd, &control);
+}
+
+/* An event of perf's counts; the first read is longer, as libc links it. */
+static void check_perf_counts(int fd)
+{
+	u64 value[3] = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		if (read(fd, &value[i], sizeof(value[i])) != sizeof(value[i]))
+			ck_abort_msg("cannot read perf's event");
+		loop(10000);
+	}
+	ck_assert_uint_ge(value[2] - value[1], 20000);
+	ck_assert_uint_le(value[2] - value[1], 20100);
+}
+
+/* perf has the counters to itself, and they count. */
+static void check_perf_works(void)
+{
+	int fd = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
+
+	ck_assert_int_ge(fd, 0);
+	check_perf_counts(fd);
+	close(fd);
+}
+
+static void check_perf_busy(void)
+{
+	assert_errno(perf_open(PERF_COUNT_HW_INSTRUCTIONS, false), EBUSY);
+}
+
+START_TEST(perf_first)
+{
+	int perf = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false), fd;
+	const struct vperfctr_page *page;
+	u64 before;
+
+	ck_assert_int_ge(perf, 0);
+	fd = open_state(0);
+	page = map_state(fd);
+	assert_errno(try_count(fd), EBUSY);
+	assert_status(fd, ATTACHED);
+	/* the TSC needs no counter; what failed leaves it running */
+	assert_ok(try_tsc(fd));
+	before = self_read_tsc(page);
+	assert_errno(try_count(fd), EBUSY);
+	assert_status(fd, ATTACHED | ACTIVE);
+	ck_assert_uint_gt(self_read_tsc(page), before);
+	check_perf_counts(perf);
+
+	close(perf);
+	assert_ok(try_count(fd));
+	ck_assert_uint_ne(self_read(page, 0), 0);
+}
+END_TEST
+
+START_TEST(open_and_tsc_reserve_nothing)
+{
+	int fd = open_state(0);
+
+	check_perf_works();
+	map_state(fd);
+	check_perf_works();
+	assert_ok(try_tsc(fd));
+	check_perf_works();
+}
+END_TEST
+
+START_TEST(unlink_gives_back)
+{
+	int fd = open_state(0);
+
+	assert_ok(try_count(fd));
+	check_perf_busy();
+	/* a pause does not */
+	assert_ok(call(fd, VPERFCTR_SUSPEND, 0));
+	check_perf_busy();
+	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	check_perf_works();
+	close(fd);
+	check_perf_works();
+}
+END_TEST
+
+START_TEST(stop_gives_back)
+{
+	int fd = open_state(0);
+
+	assert_ok(try_count(fd));
+	check_perf_busy();
+	assert_ok(stop_all(fd));
+	check_perf_works();
+	assert_ok(try_count(fd));
+	check_perf_busy();
+	assert_ok(stop_all(fd));
+	assert_ok(stop_all(fd));
+	check_perf_works();
+}
+END_TEST
+
+START_TEST(tsc_only_gives_back)
+{
+	int fd = open_state(0);
+
+	assert_ok(try_count(fd));
+	assert_ok(try_count(fd));
+	check_perf_busy();
+	assert_ok(try_tsc(fd));
+	check_perf_works();
+}
+END_TEST
+
+START_TEST(start_on_exec_reserves)
+{
+	int fd = open_state(0);
+	struct control control;
+
+	control_init(&control, 0);
+	control_add(&control, 0, INSNS_USER);
+	control.c.flags = VPERFCTR_CONTROL_START_ON_EXEC;
+	assert_ok(set_control(fd, &control));
+	check_perf_busy();
+	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	check_perf_works();
+}
+END_TEST
+
+START_TEST(refused_control_gives_back)
+{
+	int fd = open_state(0);
+	struct control control;
+
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	control_add(&control, 0, INSNS_USER);
+	assert_errno(set_control(fd, &control), EINVAL);
+	check_perf_works();
+}
+END_TEST
+
+static void *counts_and_ends(void *arg)
+{
+	int fd = open_state(0);
+
+	count(fd, INSNS_USER);
+	*(int *)arg = fd;
+	return NULL;
+}
+
+START_TEST(threads_end_gives_back)
+{
+	pthread_t thread;
+	int fd;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, counts_and_ends, &fd), 0);
+	pthread_join(thread, NULL);
+	/* who closes the state of a thread that has ended may count on it */
+	while (status_of(fd) & ATTACHED)
+		msleep(1);
+	close(fd);
+	check_perf_works();
+}
+END_TEST
+
+START_TEST(process_end_gives_back)
+{
+	volatile int *fd = shared_memory(PAGE);
+	pid_t pid = fork_files();
+
+	if (!pid) {
+		*fd = open_state(0);
+		count(*fd, INSNS_USER);
+		if (_i)
+			kill(getpid(), SIGKILL);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), _i ? 128 + SIGKILL : 0);
+	assert_status(*fd, 0);
+	close(*fd);
+	check_perf_works();
+}
+END_TEST
+
+/* Its own descriptor is the last: nobody waits for anything. */
+START_TEST(process_end_without_holder)
+{
+	unsigned int i;
+	int fd = -EBUSY;
+	pid_t pid = fork();
+
+	if (!pid) {
+		count(open_state(0), INSNS_USER);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	for (i = 0; i < 1000 && fd == -EBUSY; i++) {
+		msleep(1);
+		fd = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
+	}
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	check_perf_works();
+}
+END_TEST
+
+/* The last of several gives back, whichever it is. */
+START_TEST(several_states)
+{
+	int *go = shared_memory(PAGE), fd = open_state(0);
+	volatile int *ready = go + 1, *stop = go;
+	pid_t pid = fork();
+
+	if (!pid) {
+		int mine = open_state(0);
+
+		count(mine, INSNS_USER);
+		*ready = 1;
+		while (!*stop)
+			msleep(1);
+		if (call(mine, VPERFCTR_UNLINK, 0))
+			_exit(1);
+		*ready = 2;
+		while (*stop < 2)
+			msleep(1);
+		_exit(0);
+	}
+	assert_ok(try_count(fd));
+	while (*ready < 1)
+		msleep(1);
+	if (_i)
+		assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	else
+		*stop = 1;
+	while (!_i && *ready < 2)
+		msleep(1);
+	check_perf_busy();
+	if (_i)
+		*stop = 1;
+	else
+		assert_ok(stop_all(fd));
+	while (*ready < 2)
+		msleep(1);
+	check_perf_works();
+	*stop = 2;
+	ck_assert_int_eq(wait_for(pid), 0);
+}
+END_TEST
+
+/* perf finds the registers as if nothing had been: many times over. */
+START_TEST(back_and_forth)
+{
+	const struct vperfctr_page *page;
+	int fd = open_state(0), i;
+	u64 before;
+
+	page = map_state(fd);
+	for (i = 0; i < 50; i++) {
+		assert_ok(try_count(fd));
+		before = self_read(page, 0);
+		loop(1000);
+		ck_assert_uint_ge(self_read(page, 0) - before, 2000);
+		assert_ok(stop_all(fd));
+		check_perf_works();
+	}
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+	tcase_add_test(tc, perf_first);
+	tcase_add_test(tc, open_and_tsc_reserve_nothing);
+	tcase_add_test(tc, unlink_gives_back);
+	tcase_add_test(tc, stop_gives_back);
+	tcase_add_test(tc, tsc_only_gives_back);
+	tcase_add_test(tc, start_on_exec_reserves);
+	tcase_add_test(tc, refused_control_gives_back);
+	tcase_add_test(tc, threads_end_gives_back);
+	tcase_add_loop_test(tc, process_end_gives_back, 0, 2);
+	tcase_add_test(tc, process_end_without_holder);
+	tcase_add_loop_test(tc, several_states, 0, 2);
+	tcase_add_test(tc, back_and_forth);
+}
+
+int main(void)
+{
+	open_device();
+	return run_tests("share", add);
+}

@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Several CPUs, real concurrency.  There counts are not exact, so what is
+ * tested are invariants: a count never falls, is never more than the time
+ * allows, is the same whichever way it is read, and stops when it should.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "random.h"
+#include "suite.h"
+
+/* No processor, and not the emulated one, does more in a TSC cycle. */
+#define MOST_PER_CYCLE	64
+#define SLACK		1000000
+
+static u64 deadline(unsigned int ms)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000 + ms;
+}
+
+static bool before(u64 time)
+{
+	return deadline(0) < time;
+}
+
+static void check_step(const char *what, u64 last, u64 now, u64 cycles)
+{
+	if (now < last || now - last > cycles * MOST_PER_CYCLE + SLACK)
+		die("%s: from %llu to %llu in %llu cycles", what, last, now, cycles);
+}
+
+static void start(int fd, bool swapped)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	control_add(&control, swapped, INSNS_USER);
+	control_add(&control, !swapped, CYCLES_USER);
+	if (set_control(fd, &control))
+		die("CONTROL failed");
+}
+
+/* ---- migration -------------------------------------------------------------------- */
+
+/* Self-reads and READs, each at least the one before, on whatever CPU. */
+static void migrate_and_read(int fd, unsigned int moves, unsigned int first_cpu)
+{
+	const struct vperfctr_page *page = map_state(fd);
+	u64 then = rdtsc(), began, value, tsc = self_read_tsc(page);
+	u64 last[2] = { self_read(page, 0), self_read(page, 1) };
+	unsigned int i, j;
+	struct sums sums;
+
+	for (i = 0; i < moves; i++) {
+		pin((first_cpu + i) % 2);
+		/* time is taken before what it is the time of, and after: never too little */
+		began = rdtsc();
+		for (j = 0; j < 2; j++) {
+			value = self_read(page, j);
+			check_step("self-read", last[j], value, rdtsc() - then);
+			last[j] = value;
+		}
+		value = self_read_tsc(page);
+		if (value < tsc || value - tsc > rdtsc() - then)
+			die("the TSC: from %llu to %llu in %llu", tsc, value, rdtsc() - then);
+		tsc = value;
+		then = began;
+		if (i % 4)
+			continue;
+		read_sums(fd, &sums);
+		for (j = 0; j < 2; j++) {
+			check_step("READ", last[j], sums.pmc[j], rdtsc() - then);
+			last[j] = sums.pmc[j];
+		}
+		check_step("READ's TSC", tsc, sums.tsc, rdtsc() - then);
+		tsc = sums.tsc;
+		loop(100);
+	}
+	if (self_read(page, 0) < moves * 50ULL || self_read(page, 1) < moves * 50ULL)
+		die("too little was counted: %llu", self_read(page, 0));
+	munmap((void *)page, PAGE);
+}
+
+START_TEST(migrating)
+{
+	int fd = open_state(0);
+
+	start(fd, false);
+	migrate_and_read(fd, 4000, 0);
+}
+END_TEST
+
+static void *migrating_thread(void *arg)
+{
+	unsigned int number = (uintptr_t)arg;
+	int fd = open_state(0);
+
+	start(fd, number & 1);
+	migrate_and_read(fd, 1000, number);
+	close(fd);
+	return NULL;
+}
+
+/* More threads than CPUs, with different controls, all moving about. */
+START_TEST(migrating_threads)
+{
+	pthread_t ids[4];
+	uintptr_t i;
+
+	for (i = 0; i < 4; i++)
+		ck_assert_int_eq(pthread_create(&ids[i], NULL, migrating_thread, (void *)i), 0);
+	for (i = 0; i < 4; i++)
+		pthread_join(ids[i], NULL);
+}
+END_TEST
+
+/* ---- readers ------------------------------------------------------------------------- */
+
+static volatile struct {
+	int fd, ready, stop;
+	u64 last;
+} *shared;
+
+__attribute__((noreturn)) static void is_read(void)
+{
+	const struct vperfctr_page *page;
+	u64 mine, value, now, then = rdtsc();
+
+	pin(1);
+	shared->fd = open_state(0);
+	page = map_state(shared->fd);
+	start(shared->fd, false);
+	mine = self_read(page, 0);
+	shared->ready = 1;
+	while (!shared->stop) {
+		loop(50);
+		now = rdtsc();
+		value = self_read(page, 0);
+		check_step("the owner's", mine, value, rdtsc() - then);
+		mine = value;
+		then = now;
+	}
+	if (call(shared->fd, VPERFCTR_UNLINK, 0))
+		_exit(1);
+	shared->last = page->ctr[0].sum;
+	_exit(mine <= shared->last ? 0 : 2);
+}
+
+/* A running owner that is read thousands of times is not disturbed, and seen as it is. */
+START_TEST(holder_reads)
+{
+	struct sums sums;
+	u64 last[2] = { 0 }, last_tsc = 0, end, then, now;
+	unsigned int reads = 0, advances = 0, j;
+	pid_t pid = fork_files();
+
+	if (!pid)
+		is_read();
+	pin(0);
+	while (!shared->ready)
+		sched_yield();
+	end = deadline(3000);
+	then = rdtsc();
+	read_sums(shared->fd, &sums);
+	memcpy(last, sums.pmc, sizeof(last));
+	last_tsc = sums.tsc;
+	while (before(end) || reads < 3000) {
+		now = rdtsc();
+		read_sums(shared->fd, &sums);
+		ck_assert_uint_eq(sums.status, ATTACHED | ACTIVE);
+		for (j = 0; j < 2; j++)
+			check_step("the holder's", last[j], sums.pmc[j], rdtsc() - then);
+		check_step("the holder's TSC", last_tsc, sums.tsc, rdtsc() - then);
+		advances += sums.pmc[0] > last[0];
+		memcpy(last, sums.pmc, sizeof(last));
+		last_tsc = sums.tsc;
+		then = now;
+		reads++;
+	}
+	/* current sums, not those of the last switch */
+	ck_assert_uint_gt(advances, reads / 2);
+	shared->stop = 1;
+	ck_assert_int_eq(wait_for(pid), 0);
+	read_sums(shared->fd, &sums);
+	ck_assert_uint_eq(sums.pmc[0], shared->last);
+	ck_assert_uint_ge(sums.pmc[0], last[0]);
+	ck_assert_uint_eq(sums.status, 0);
+	printf("%u reads by a holder\n", reads);
+}
+END_TEST
+
+/* What an owner does in all ways of ending, while another reads it all the time. */
+static volatile u32 published;		/* a number that is not used twice, and a descriptor */
+#define NONE	0
+#define END	1
+#define FD_OF(p) ((p) & 0x3ff)
+
+static void *reads_always(void *arg)
+{
+	u64 last = 0, *reads = arg;
+	struct sums sums;
+	u32 now, was = NONE;
+	int err;
+
+	while ((now = published) != END) {
+		if (now == NONE)
+			continue;
+		if (now != was)
+			last = 0;
+		was = now;
+		err = try_read_sums(FD_OF(now), &sums);
+		/* else it may have been closed, or be another's by now */
+		if (published != now)
+			continue;
+		if (err)
+			die("READ: %s", strerror(-err));
+		if (sums.nrctrs && sums.pmc[0] < last)
+			die("from %llu to %llu", last, sums.pmc[0]);
+		last = sums.nrctrs ? sums.pmc[0] : 0;
+		++*reads;
+	}
+	return NULL;
+}
+
+struct life {
+	u32 number, length;
+	bool unlinks, yields;
+	int fd;
+};
+
+static void *short_life(void *arg)
+{
+	struct life *life = arg;
+
+	life->fd = open_state(0);
+	start(life->fd, life->number & 1);
+	published = life->number << 10 | life->fd;
+	loop(life->length);
+	if (life->unlinks)
+		call(life->fd, VPERFCTR_UNLINK, 0);
+	if (life->yields)
+		sched_yield();
+	return NULL;
+}
+
+START_TEST(read_while_ending)
+{
+	u64 end = deadline(3000), reads = 0;
+	pthread_t reader, owner;
+	struct life life;
+	struct sums sums;
+	unsigned int n;
+
+	ck_assert_int_eq(pthread_create(&reader, NULL, reads_always, &reads), 0);
+	for (n = 1; before(end); n++) {
+		life.number = n;
+		life.length = 1 + random_below(50000);
+		life.unlinks = random_below(2);
+		life.yields = random_below(2);
+		ck_assert_int_eq(pthread_create(&owner, NULL, short_life, &life), 0);
+		pthread_join(owner, NULL);
+		read_sums(life.fd, &sums);
+		ck_assert_uint_gt(sums.pmc[0], 0);
+		published = NONE;
+		close(life.fd);
+	}
+	published = END;
+	pthread_join(reader, NULL);
+	printf("%u threads ended in %llu reads\n", n, reads);
+	ck_assert_uint_gt(n, 50);
+	ck_assert_uint_gt(reads, n);
+}
+END_TEST
+
+/* ---- rights -------------------------------------------------------------------------- */
+
+static void *maps_and_unmaps(void *arg)
+{
+	u64 end = deadline(3000);
+	int fd = open_state(0);
+
+	(void)arg;
+	start(fd, true);
+	while (before(end)) {
+		const struct vperfctr_page *page = map_state(fd);
+
+		self_read(page, 0);
+		if (random_below(4) == 0)
+			pin(random_below(2));
+		munmap((void *)page, PAGE);
+	}
+	return NULL;
+}
+
+/* Its own mapping is enough for a thread, whatever others of the process do with theirs. */
+START_TEST(mapping_beside_self_reads)
+{
+	u64 last = 0, value, end = deadline(3000);
+	const struct vperfctr_page *page;
+	int fd = open_state(0);
+	pthread_t thread;
+
+	start(fd, false);
+	page = map_state(fd);
+	ck_assert_int_eq(pthread_create(&thread, NULL, maps_and_unmaps, NULL), 0);
+	while (before(end)) {
+		value = self_read(page, 0);	/* would die of SIGSEGV */
+		ck_assert_uint_ge(value, last);
+		last = value;
+		ck_assert_uint_ne(page->cstatus & VPERFCTR_CSTATUS_RDPMC, 0);
+	}
+	pthread_join(thread, NULL);
+}
+END_TEST
+
+/* The right that one CPU gives, another takes away: where it was cached, too. */
+START_TEST(unmapped_on_another_cpu)
+{
+	int fd = open_state(0), i;
+	u64 value;
+
+	start(fd, false);
+	for (i = 0; i < 500; i++) {
+		const struct vperfctr_page *page;
+
+		pin(random_below(2));
+		page = map_state(fd);
+		pin(random_below(2));
+		self_read(page, 0);
+		pin(random_below(2));
+		munmap((void *)page, PAGE);
+		pin(random_below(2));
+		ck_assert_int_eq(try_rdpmc(0, &value), SIGSEGV);
+	}
+}
+END_TEST
+
+/* ---- many ------------------------------------------------------------------------------- */
+
+/* Children have no state and no right, however many there are, and disturb nobody. */
+START_TEST(fork_storm)
+{
+	const struct vperfctr_page *page;
+	int fd = open_state(0), i, j;
+	u64 last = 0, value;
+	pid_t pids[8];
+
+	start(fd, false);
+	page = map_state(fd);
+	for (i = 0; i < 40; i++) {
+		for (j = 0; j < 8; j++) {
+			pids[j] = fork();
+			if (pids[j])
+				continue;
+			if (try_open_state(0) != -ENOENT)
+				_exit(1);
+			if (try_rdpmc(0, &value) != SIGSEGV)
+				_exit(2);
+			if (j & 1)
+				start(open_state(0), j & 2);
+			_exit(0);
+		}
+		for (j = 0; j < 8; j++)
+			ck_assert_int_eq(wait_for(pids[j]), 0);
+		value = self_read(page, 0);
+		ck_assert_uint_gt(value, last);
+		last = value;
+	}
+}
+END_TEST
+
+#define MANY	500
+
+static pthread_barrier_t barrier;
+
+static void *one_of_many(void *arg)
+{
+	unsigned int i = (uintptr_t)arg;
+	int fd = open_state(0);
+	struct sums sums;
+
+	start(fd, i & 1);
+	pthread_barrier_wait(&barrier);
+	loop(1000 + i);
+	sched_yield();
+	read_sums(fd, &sums);
+	if (sums.pmc[0] < 2000 && sums.pmc[1] < 2000)
+		die("thread %u counted %llu", i, sums.pmc[0]);
+	if (i % 3 == 0)
+		call(fd, VPERFCTR_UNLINK, 0);
+	if (i % 5 != 0)
+		close(fd);
+	return NULL;
+}
+
+START_TEST(many_states)
+{
+	pthread_t ids[MANY];
+	pthread_attr_t attr;
+	uintptr_t i;
+
+	pthread_barrier_init(&barrier, NULL, MANY);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 65536);
+	for (i = 0; i < MANY; i++)
+		ck_assert_int_eq(pthread_create(&ids[i], &attr, one_of_many, (void *)i), 0);
+	for (i = 0; i < MANY; i++)
+		pthread_join(ids[i], NULL);
+}
+END_TEST
+
+/* Killed at any moment, also while it is read; then all is free again. */
+START_TEST(killed)
+{
+	u64 end = deadline(3000);
+	unsigned int n;
+	int fd;
+
+	for (n = 0; before(end); n++) {
+		struct sums sums;
+		pid_t pid;
+
+		shared->fd = -1;
+		pid = fork_files();
+		if (!pid) {
+			int mine = open_state(0);
+
+			shared->fd = mine;
+			for (;;) {
+				const struct vperfctr_page *page = map_state(mine);
+
+				start(mine, rdtsc() & 1);
+				pin(rdtsc() & 1);
+				self_read(page, 0);
+				munmap((void *)page, PAGE);
+				call(mine, VPERFCTR_SUSPEND, 0);
+				call(mine, VPERFCTR_RESUME, 0);
+			}
+		}
+		while ((fd = shared->fd) < 0)
+			sched_yield();
+		for (unsigned int i = random_below(30); i; i--)
+			read_sums(fd, &sums);
+		kill(pid, SIGKILL);
+		for (unsigned int i = random_below(10); i; i--)
+			read_sums(fd, &sums);
+		ck_assert_int_eq(wait_for(pid), 128 + SIGKILL);
+		ck_assert_uint_eq(status_of(fd) & ATTACHED, 0);
+		close(fd);
+	}
+	printf("%u processes killed\n", n);
+	fd = perf_open(0, false);
+	ck_assert_int_ge(fd, 0);
+}
+END_TEST
+
+/* ---- unloading ------------------------------------------------------------------------- */
+
+START_TEST(no_unload_in_use)
+{
+	const struct vperfctr_page *page;
+	int fd = open_state(0), i;
+	u64 last = 0;
+
+	start(fd, false);
+	page = map_state(fd);
+	for (i = 0; i < 20; i++) {
+		long ret = syscall(SYS_delete_module, "vperfctr", O_NONBLOCK);
+
+		ck_assert_int_eq(ret, -1);
+		ck_assert_msg(errno == EWOULDBLOCK || errno == EBUSY, "errno %d", errno);
+		ck_assert_uint_gt(self_read(page, 0), last);
+		last = self_read(page, 0);
+	}
+	/* a thread's state alone will do, without any descriptor */
+	munmap((void *)page, PAGE);
+	close(fd);
+	close(dev);
+	ck_assert_int_eq(syscall(SYS_delete_module, "vperfctr", O_NONBLOCK), -1);
+}
+END_TEST
+
+static void setup(void)
+{
+	shared = shared_memory(PAGE);
+}
+
+static void add(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, migrating);
+	tcase_add_test(tc, migrating_threads);
+	tcase_add_test(tc, holder_reads);
+	tcase_add_test(tc, read_while_ending);
+	tcase_add_test(tc, mapping_beside_self_reads);
+	tcase_add_test(tc, unmapped_on_another_cpu);
+	tcase_add_test(tc, fork_storm);
+	tcase_add_test(tc, many_states);
+	tcase_add_test(tc, killed);
+	tcase_add_test(tc, no_unload_in_use);
+}
+
+int main(void)
+{
+	open_device();
+	if (nr_cpus() < 2)
+		die("there is but one CPU");
+	random_init();
+	return run_tests("smp", add);
+}
