@@ -976,7 +976,8 @@ START_TEST(sigkill)
 	start_hammers(hammers, HAMMERS);
 	for (i = 0; i < 40; i++) {
 		pid_t pid = start_target(), killer;
-		u32 delay = random_below(random_below(2) ? 2000 : 100000);
+		static const u32 longest[] = { 2000, 100000, 1000000 };
+		u32 delay = random_below(longest[random_below(3)]);
 		int fd = -1, err;
 
 		if (_i != OPENING && _i != UNLINKING) {

@@ -117,5 +117,65 @@ check "status without rights" $? 125
 check "lines without rights" "$(lines "$tmp/err")" 1
 chmod 660 /dev/vperfctr
 
+# a command's children are counted with it, unless that is not wanted
+tree="'$known'; '$known' 2; :"
+run -e instructions:u sh -c "$tree"
+all=$(count "$tmp/err" instructions:u)
+run --no-inherit -e instructions:u sh -c "$tree"
+own=$(count "$tmp/err" instructions:u)
+check "children are counted" "$([ "$all" -gt $((own + 2004 + 4004)) ] && echo yes)" yes
+limit=/sys/module/vperfctr/parameters/max_states_per_user
+usual=$(cat $limit)
+echo 1 > $limit
+run -e instructions:u sh -c "$tree"
+echo "$usual" > $limit
+check "status when children are missed" "$status" 125
+check "how many are missed" "$(grep -c '^perfex: 2 threads' "$tmp/err")" 1
+
+# running processes: counted, and left as they were
+allowed() { grep Cpus_allowed: "/proc/$1/status"; }
+tracer() { sed -n 's/TracerPid:[[:space:]]*//p' "/proc/$1/status"; }
+# a number, if perf gets the counters
+perf_counts() { perf stat -x , -o "$tmp/perf" -e instructions:u true; sed -n 's/,.*instr.*//p' "$tmp/perf" | tr -d 0-9; }
+
+sh -c 'while :; do :; done' & busy=$!
+before=$(allowed $busy)
+run -e instructions:u -p $busy --timeout 0.2
+check "status of -p" "$status" 0
+check "-p counts" "$([ "$(count "$tmp/err" instructions:u)" -gt 100000 ] && echo yes)" yes
+run -e instructions:u -t $busy -- sleep 0.2
+check "status of -t with a command" "$status" 0
+check "-t counts" "$([ "$(count "$tmp/err" instructions:u)" -gt 100000 ] && echo yes)" yes
+check "affinity" "$(allowed $busy)" "$before"
+check "tracer" "$(tracer $busy)" 0
+check "nothing is left" "$(perf_counts)" ""
+for signal in TERM KILL; do
+	perfex -e instructions:u -p $busy 2> "$tmp/err" & attached=$!
+	sleep 0.5
+	bad 125 "already counted, $signal" -e instructions:u -p $busy
+	kill -$signal $attached
+	wait $attached 2> /dev/null
+	status=$?
+	check "status after SIG$signal" "$status" "$([ $signal = TERM ] && echo 0 || echo 137)"
+	check "tracer after SIG$signal" "$(tracer $busy)" 0
+	check "nothing is left after SIG$signal" "$(perf_counts)" ""
+done
+perfex -e instructions:u -p $busy 2> "$tmp/err" & attached=$!
+sleep 0.5
+kill $busy
+wait $attached
+check "status when the process ended" $? 0
+check "it was counted" "$([ "$(count "$tmp/err" instructions:u)" -gt 100000 ] && echo yes)" yes
+bad 125 "no such process" -e instructions:u -p $busy
+
+# the counts of a command go on being nobody's when perfex is killed
+# shellcheck disable=SC2016 # the inner shell's
+perfex -e instructions:u sh -c 'echo $$ > "$0"; while :; do :; done' "$tmp/pid" & attached=$!
+sleep 0.5
+kill -KILL $attached
+wait $attached 2> /dev/null
+check "nothing is left of a command" "$(perf_counts)" ""
+kill "$(cat "$tmp/pid")"
+
 echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
 [ "$failures" = 0 ]

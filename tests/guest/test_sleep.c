@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suspend to RAM, which loses the counters' registers, up to the point where
+ * the last CPU would be switched off ("core" in pm_test).  Counts are expected
+ * to be exact.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "suite.h"
+
+#define POWER "/sys/power/"
+
+static bool can_sleep(void)
+{
+	char states[100] = "";
+
+	if (access(POWER "pm_test", W_OK))
+		return false;
+	read_file(POWER "state", states, sizeof(states));
+	return strstr(states, "mem");
+}
+
+static u64 counted(int fd)
+{
+	struct sums sums;
+
+	read_sums(fd, &sums);
+	return sums.pmc[0];
+}
+
+/* What a loop of n counts, from READ to READ; the same code for each. */
+static __attribute__((noinline, noclone)) u64 measure(int fd, unsigned long n)
+{
+	u64 before = counted(fd);
+
+	loop(n);
+	return counted(fd) - before;
+}
+
+static void sleep_and_wake(void)
+{
+	/* Seconds that it stays there, in virtual time. */
+	write_file("/sys/module/suspend/parameters/pm_test_delay", "0");
+	write_file(POWER "pm_test", "core");
+	write_file(POWER "state", "mem");
+	write_file(POWER "pm_test", "none");
+}
+
+/* The thread that asks for it is counted itself, by general counter or fixed. */
+START_TEST(counted_thread_sleeps)
+{
+	int fd = open_state(0);
+	struct control control;
+	u64 extra, before, after, again;
+
+	if (!can_sleep())
+		return;
+	control_init(&control, 1);
+	if (_i && nr_fixed())
+		control_add(&control, FIXED(0), FIXED_USER);
+	else
+		control_add(&control, 0, INSNS_USER);
+	assert_ok(set_control(fd, &control));
+	measure(fd, 1);
+	extra = measure(fd, 1) - 2;
+	/* What it takes in user mode is the same each time but the first. */
+	sleep_and_wake();
+	before = counted(fd);
+	sleep_and_wake();
+	after = counted(fd);
+	sleep_and_wake();
+	again = counted(fd);
+	ck_assert_uint_eq(again - after, after - before);
+	ck_assert_uint_lt(after - before, 100000);
+	ck_assert_uint_eq(measure(fd, 1000), extra + 2000);
+}
+END_TEST
+
+/* Others are not running then. */
+START_TEST(others_sleep)
+{
+	volatile int *shared = shared_memory(PAGE);
+	pid_t child;
+	u64 before;
+
+	if (!can_sleep())
+		return;
+	child = fork_files();
+	if (!child) {
+		shared[0] = open_state(0);
+		count(shared[0], INSNS_USER);
+		shared[1] = 1;
+		while (!shared[2])
+			usleep(1000);
+		shared[3] = measure(shared[0], 1) + 1998 == measure(shared[0], 1000);
+		_exit(0);
+	}
+	while (!shared[1])
+		usleep(1000);
+	before = counted(shared[0]);
+	sleep_and_wake();
+	ck_assert_uint_ge(counted(shared[0]), before);
+	ck_assert_uint_lt(counted(shared[0]) - before, 1000000);
+	shared[2] = 1;
+	ck_assert_int_eq(wait_for(child), 0);
+	ck_assert_int_eq(shared[3], 1);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+	tcase_add_loop_test(tc, counted_thread_sleeps, 0, 2);
+	tcase_add_test(tc, others_sleep);
+}
+
+int main(void)
+{
+	open_device();
+	return run_tests("sleep", add);
+}
