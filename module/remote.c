@@ -21,7 +21,8 @@
 /* Exact under stop_machine(), a guess to refuse most others elsewhere. */
 static bool may_monitor(const struct task_struct *task, const struct task_struct *monitor)
 {
-	return task->ptrace && task->parent == monitor && task_is_traced(task);
+	return task->ptrace && rcu_access_pointer(task->parent) == monitor &&
+	       task_is_traced(task);
 }
 
 /* Has this thread been, or is it about to be, through its exit probe? */
