@@ -32,6 +32,12 @@ static const char *in_dir(const char *name)
 
 static void setup(void)
 {
+	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD };
+	unsigned int i;
+
+	/* As in a shell's foreground, wherever the tests were started. */
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		signal(signals[i], SIG_DFL);
 	fake_reset();
 	setenv("LIBPFM_FORCE_PMU", "skl", 1);
 	strcpy(dir, "/tmp/perfex-test-XXXXXX");
