@@ -300,10 +300,11 @@ int vperfctr_unlink(struct vperfctr *st)
 {
 	int err = vperfctr_check_access(st);
 
-	if (err)
-		return err == -ESRCH ? 0 : err;
+	if (err == -EPERM)
+		return err;
 	if (mutex_lock_killable(&st->lock))
 		return -EINTR;
+	/* Also by whoever holds it when the owner has ended: who else could? */
 	vperfctr_dissolve_family(st);
 	err = vperfctr_apply(st, op_unlink, NULL);
 	mutex_unlock(&st->lock);

@@ -33,7 +33,8 @@ static struct workqueue_struct *vperfctr_wq;
  * A counter of 32 bits can go round more than once between two context
  * switches, and then its difference is wrong.  Where there are such, each CPU
  * that runs a state samples it often enough; the timer stops by itself when it
- * finds nothing to sample.
+ * finds nothing to sample.  (A CPU that goes offline and returns within one
+ * period finds its timer queued elsewhere, and samples from its next switch on.)
  */
 static DEFINE_PER_CPU(struct hrtimer, sampling_timer);
 

@@ -464,6 +464,28 @@ START_TEST(orphans)
 }
 END_TEST
 
+/* Who holds the state of an ended thread can end it: what was counted by then counts. */
+START_TEST(orphans_unlinked)
+{
+	struct reading r;
+	pid_t child;
+	int state;
+
+	end_counting(UNLINK);
+	state = orphan_children(&child);
+	ck_assert(has_children(state));
+	assert_ok(call(state, VPERFCTR_UNLINK, NULL));
+	ck_assert(counters_free());
+	read_state(state, &r);
+	ck_assert_uint_eq(r.read.status, 0);
+	ck_assert_uint_ge(r.children[1], 2 * 2 * 300);
+	ck_assert_uint_eq(r.read.children_missed, 0);
+	ck_assert_int_eq(kill(child, 0), 0);
+	wake_all(futex);
+	close(state);
+}
+END_TEST
+
 /* With nobody to tell, they do not keep the hardware. */
 START_TEST(orphans_of_nobody)
 {
@@ -889,6 +911,7 @@ static void add(TCase *tc)
 	tcase_add_loop_test(tc, ended_while_growing, 0, 3);
 	tcase_add_loop_test(tc, freed_child, 0, 3);
 	tcase_add_test(tc, orphans);
+	tcase_add_test(tc, orphans_unlinked);
 	tcase_add_test(tc, orphans_of_nobody);
 	tcase_add_test(tc, orphans_of_nobody_ever);
 	tcase_add_test(tc, child_finds_state);

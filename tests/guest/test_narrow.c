@@ -156,45 +156,11 @@ START_TEST(taken_over)
 }
 END_TEST
 
-/* A CPU's timer is still to expire when that CPU goes and comes back. */
-START_TEST(after_hotplug)
-{
-	const char *online = "/sys/devices/system/cpu/cpu1/online";
-	int fd = open_state(0), i;
-	struct control control;
-	struct reading r;
-	u64 began;
-
-	if (nr_cpus() < 2)
-		return;
-	take_the_cpu();
-	control_init(&control, 1);
-	control_add(&control, 0, CYCLES_BOTH);
-	for (i = 0; i < 3; i++) {
-		pin(1);
-		assert_ok(set_control(fd, &control));
-		loop_for(1);
-		began = now();
-		pin(0);
-		write_file(online, "0");
-		write_file(online, "1");
-		pin(1);
-		printf("after %llu us\n", (now() - began) / 1000);
-		assert_ok(set_control(fd, &control));
-		loop_for(200);
-		read_state(fd, &r);
-		check_close(r.own[1], r.own[0] * CYCLES_PER_NS * 1000000 / info.tsc_khz,
-			    "cycles and TSC");
-	}
-}
-END_TEST
-
 static void add(TCase *tc)
 {
 	tcase_add_loop_test(tc, goes_round, 0, sizeof(phases) / sizeof(phases[0]));
 	tcase_add_test(tc, paused);
 	tcase_add_test(tc, taken_over);
-	tcase_add_test(tc, after_hotplug);
 }
 
 int main(void)

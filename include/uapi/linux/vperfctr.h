@@ -317,7 +317,11 @@ struct vperfctr_read {
 	__u32 status;		/* out: VPERFCTR_STATUS_* */
 	__u32 reserved;
 	__u64 overflow;		/* out: overflowed i-mode counters that wait for IRESUME */
-	__u64 children_missed;	/* out: children not, or not wholly, in the children's sums */
+	/*
+	 * out: children not, or not wholly, in the children's sums; those that
+	 * such a child starts in its turn are missing too, and not counted here
+	 */
+	__u64 children_missed;
 	__u64 sums;		/* address of struct vperfctr_sums: the owner's own counts */
 	__u64 children;		/* address of struct vperfctr_sums: its ended children's */
 	/*
@@ -353,8 +357,8 @@ struct vperfctr_read {
  * VPERFCTR_UNLINK: stop, sample, and take the state from its thread.
  *
  * Argument: 0.  The sums stay readable through this and other descriptors.
- * Unlinking what was unlinked, or whose thread has ended, is no error.
- * Returns 0.
+ * Unlinking what was unlinked, or whose thread has ended, is no error, and ends
+ * the counting of what descendants there still are.  Returns 0.
  */
 #define VPERFCTR_UNLINK		_IO(0xD0, 20)
 
