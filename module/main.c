@@ -213,7 +213,8 @@ static int __init vperfctr_init(void)
 	int err;
 
 	/* The ABI's layout: whoever changes it by accident learns of it here. */
-	BUILD_BUG_ON(sizeof(struct vperfctr_info) != INFO_SIZE_VER0);
+	BUILD_BUG_ON(offsetofend(struct vperfctr_info, cpu_name) != INFO_SIZE_VER0);
+	BUILD_BUG_ON(sizeof(struct vperfctr_info) != 168);
 	BUILD_BUG_ON(sizeof(struct vperfctr_open) != OPEN_SIZE_VER0);
 	BUILD_BUG_ON(offsetof(struct vperfctr_page, samplecount) != 64);
 	BUILD_BUG_ON(offsetof(struct vperfctr_page, ctr[VPERFCTR_MAX_CTRS]) > PAGE_SIZE);

@@ -110,6 +110,7 @@ struct vperfctr_info {
 	__u64 fixed_mask;	/* bit i: fixed counter i (map VPERFCTR_FIXED + i) is there */
 	char driver_version[32];	/* of the module, NUL-terminated */
 	char cpu_name[64];		/* of the low-level driver, NUL-terminated */
+	__u64 max_period;	/* of an i-mode counter: ireset is at least -max_period; 0: no i-mode */
 };
 
 /*
@@ -176,7 +177,7 @@ struct vperfctr_open {
 /* ---- on the descriptor of a state ------------------------------------ */
 
 /*
- * All calls but READ are for the state's owner, or for a thread that has the
+ * All calls but READ and CONSUME are for the state's owner, or for a thread that has the
  * owner stopped under ptrace, and return, besides what is listed with them:
  *
  *	ESRCH	the state has been unlinked, or its thread has ended
@@ -217,16 +218,27 @@ struct vperfctr_open {
  * The hardware counters are taken from everyone else in the system (perf_event,
  * the NMI watchdog) while some state has a control with counters.
  *
+ * An i-mode counter starts from its ireset, which is minus the period.  What
+ * happens when it overflows is said at VPERFCTR_IRESUME and, for a control with
+ * VPERFCTR_CONTROL_RING, at VPERFCTR_RING.  i-mode counters are not inherited:
+ * with VPERFCTR_CONTROL_INHERIT there can be none.  A new control forgets
+ * overflows of the previous one that wait for IRESUME; their signal may be on
+ * its way, though.
+ *
  * When CONTROL fails, nothing has changed: what was running keeps running,
  * and the old sums and control stay.  Errors:
  *
  *	EINVAL	more counters than nrctrs of VPERFCTR_INFO; a map that is no
  *		counter, or used twice; an evntsel with reserved or foreign bits
- *		(see below), or that would count nothing; an aux, global or
- *		ireset that is not zero where this processor has no use for it;
- *		ctr_size is not sizeof(struct vperfctr_ctr); tsc_on greater than
- *		1; a bit in preserve that is no counter; si_signo without i-mode
- *		counters
+ *		(see below), or that would count nothing; an aux or global that
+ *		is not zero where this processor has no use for it; an ireset
+ *		that is not zero of an a-mode counter, or not in -max_period
+ *		(see VPERFCTR_INFO) ... -1 of an i-mode counter; ctr_size is
+ *		not sizeof(struct vperfctr_ctr); tsc_on greater than 1; a bit in
+ *		preserve that is no counter; si_signo or CONTROL_RING without
+ *		i-mode counters; si_signo that is no signal, or with
+ *		CONTROL_RING; CONTROL_RING without a ring; CONTROL_INHERIT with
+ *		i-mode counters
  *	EOPNOTSUPP nrictrs is not 0, and FEATURE_PCINT is not there
  *	EPERM	(also) kernel mode is to be counted, and the caller lacks
  *		CAP_PERFMON and CAP_SYS_ADMIN (see FEATURE_KERNEL)
@@ -251,8 +263,8 @@ struct vperfctr_open {
  * mask, USR (bit 16) and OS (17) of which one at least must be set, E (18),
  * EN (22), which must be set, INV (23), CMASK (24 to 31).  PC (19), INT (20),
  * AnyThread (21) and all others must be clear: pin control is nobody's to
- * give, the interrupt is the driver's business, and AnyThread would count a
- * stranger.  An architectural event that this processor reports as not
+ * give, the interrupt is the driver's business (it is enabled for i-mode
+ * counters), and AnyThread would count a stranger.  An architectural event that this processor reports as not
  * available (arch_events of VPERFCTR_INFO) is refused.
  *
  * evntsel of a fixed counter is its field of IA32_FIXED_CTR_CTRL: bit 0 OS,
@@ -272,7 +284,7 @@ struct vperfctr_control {
 	__u32 tsc_on;		/* 1: sample the TSC too */
 	__u32 nractrs;		/* a-mode counters: ctr[0 .. nractrs - 1] */
 	__u32 nrictrs;		/* i-mode counters: ctr[nractrs .. nractrs + nrictrs - 1] */
-	__s32 si_signo;		/* signal after an overflow; 0: none */
+	__s32 si_signo;		/* signal after an overflow, any there is; 0: none */
 	__u64 preserve;		/* bit i: do not reset the sum of counter i */
 	__u64 global[2];	/* processor's global control words; 0 where it has none */
 	__u32 ctr_size;		/* sizeof(struct vperfctr_ctr) */
@@ -286,6 +298,8 @@ struct vperfctr_control {
 #define VPERFCTR_CONTROL_INHERIT	0x02
 /* Leave the owner's CPU affinity alone. */
 #define VPERFCTR_CONTROL_NO_AFFINITY	0x04
+/* Overflows are put into the state's ring: see VPERFCTR_RING. */
+#define VPERFCTR_CONTROL_RING		0x08
 
 /*
  * VPERFCTR_READ: sums and control.
@@ -316,7 +330,7 @@ struct vperfctr_read {
 	__u32 nrctrs;		/* in: room in the arrays; out: number of controlled counters */
 	__u32 status;		/* out: VPERFCTR_STATUS_* */
 	__u32 reserved;
-	__u64 overflow;		/* out: overflowed i-mode counters that wait for IRESUME */
+	__u64 overflow;		/* out: bit i: counter i overflowed, and waits for IRESUME */
 	/*
 	 * out: children not, or not wholly, in the children's sums; those that
 	 * such a child starts in its turn are missing too, and not counted here
@@ -339,6 +353,7 @@ struct vperfctr_read {
 #define VPERFCTR_STATUS_CHILDREN	0x10 /* descendants are still counting */
 #define VPERFCTR_STATUS_FORBIDDEN	0x20 /* was on a forbidden CPU, not counted there */
 #define VPERFCTR_STATUS_PRIVILEGED	0x40 /* counting ended when privileges were given */
+#define VPERFCTR_STATUS_OVERFLOW	0x80 /* counters wait for IRESUME; the TSC goes on */
 
 /*
  * VPERFCTR_SUSPEND: pause all counting, TSC included, and keep the control.
@@ -361,6 +376,125 @@ struct vperfctr_read {
  * the counting of what descendants there still are.  Returns 0.
  */
 #define VPERFCTR_UNLINK		_IO(0xD0, 20)
+
+/*
+ * VPERFCTR_IRESUME: go on after an overflow.
+ *
+ * When an i-mode counter has overflowed, in this order: all counters stop and
+ * are sampled; they are suspended, while the TSC goes on; those that overflowed
+ * (there may be several) are set to their ireset; they are noted for READ; the
+ * owner gets the signal si_signo, with si_code SI_PMC_OVF and the set of
+ * overflowed counters in si_pmc_ovf_mask: bit i is the control's counter i.
+ * IRESUME lets the counters go on.  Sums are what they would be in a-mode.
+ *
+ * The signal is only the message.  It may be blocked or ignored, or merge with
+ * another of its number; if it cannot be queued it is tried again.  READ's
+ * overflow has the set until IRESUME, and poll() says POLLIN as long as there is
+ * one; without si_signo these are all there is to tell.  VPERFCTR_SUSPEND and
+ * RESUME are independent of it: both a pause and an overflow keep counters from
+ * going on.
+ *
+ * Argument: 0.  Returns 0 or:
+ *
+ *	EPERM	(also) no overflow waits for it
+ */
+#define VPERFCTR_IRESUME	_IO(0xD0, 21)
+
+/* For the handler of si_signo (with SA_SIGINFO): see above. */
+#ifndef SI_PMC_OVF
+#define SI_PMC_OVF		'P'
+#define si_pmc_ovf_mask		si_pid	/* the first word after si_signo, si_errno, si_code */
+#endif
+
+/*
+ * VPERFCTR_RING: a ring of samples for the state.
+ *
+ * Overflows of a control with VPERFCTR_CONTROL_RING make no signal.  Each adds a
+ * sample to the ring, and the counters go on by themselves.  The ring belongs to
+ * the state for all its life, whatever its controls are; every descriptor of it
+ * can map and read the same one.  Its memory is charged to the user who
+ * made the state, as far as max_ring_kb_per_user (a parameter of the module)
+ * allows, and to the memory cgroup of the caller.
+ *
+ * Argument: struct vperfctr_ring *.  For the owner or its monitor.  The kernel
+ * sets sample_size and map_size.  Returns 0 or:
+ *
+ *	EEXIST	the state has a ring
+ *	EINVAL	(also) nrsamples is not a power of two or greater than
+ *		VPERFCTR_RING_MAX; watermark is 0 or greater than nrsamples;
+ *		nrsums is greater than VPERFCTR_MAX_CTRS
+ *	EAGAIN	more than the user may have
+ *	EOPNOTSUPP there is no FEATURE_PCINT
+ *	ENOMEM
+ *
+ * mmap(NULL, map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET) maps it:
+ * struct vperfctr_ring_page, and `data` bytes after its beginning nrsamples
+ * times sample_size bytes.  Anybody with a descriptor may.  Errors as for the
+ * page, and EINVAL if there is no ring, or the size is another.
+ *
+ * To read: sample number n, counted from the first, is in slot n % nrsamples,
+ * and is good for tail <= n < head; a load-acquire of head comes before looking
+ * at samples.  Then VPERFCTR_CONSUME gives their slots back.  poll() says POLLIN
+ * if there are `watermark` samples or more, or any and the state has no owner any
+ * more.  A sample that finds the ring full is dropped, and counted.
+ *
+ * A period so short that there were more samples than the kernel can serve (the
+ * parameter max_sample_rate of the module, per second and thread) is throttled:
+ * only each 2nd, 4th, ... overflow then makes a sample, and the others are counted
+ * as dropped.  Sums stay exact in any case.
+ */
+#define VPERFCTR_RING		_IO(0xD0, 22)
+
+#define VPERFCTR_RING_MAX	(1U << 20)	/* samples */
+#define VPERFCTR_RING_OFFSET	0x10000000	/* for mmap; the page is at 0 */
+
+struct vperfctr_ring {
+	__u32 size;
+	__u32 flags;		/* 0 */
+	__u32 nrsamples;	/* room, a power of two */
+	__u32 watermark;	/* as many samples wake who polls */
+	__u32 nrsums;		/* each sample has the sums of counters 0 ... nrsums - 1 */
+	__u32 sample_size;	/* out */
+	__u64 map_size;		/* out: for mmap and munmap */
+};
+
+struct vperfctr_sample {
+	/*
+	 * Where the owner was in user mode; if the control counts kernel mode
+	 * and it was there, in the kernel.  It is the instruction after the one
+	 * that overflowed, or some instructions later, as the processor has it.
+	 */
+	__u64 ip;
+	__u64 tsc;		/* the processor's TSC, not the owner's share */
+	__u32 overflow;		/* bit i: counter i overflowed */
+	__u32 dropped;		/* overflows dropped since the previous sample */
+	__u64 sums[];		/* as of the overflow; 0 for counters that there are not */
+};
+
+struct vperfctr_ring_page {
+	__u64 head;		/* samples written */
+	__u64 dropped;		/* overflows that made no sample, for want of room or by throttling */
+	__u64 reserved0[6];
+	__u64 tail;		/* samples consumed */
+	__u64 reserved1[7];
+	__u32 nrsamples;
+	__u32 watermark;
+	__u32 nrsums;
+	__u32 sample_size;
+	__u32 data;		/* where the first slot is */
+	__u32 reserved2;
+};
+
+/*
+ * VPERFCTR_CONSUME: give back the slots of the oldest samples.
+ *
+ * Argument: how many.  For everyone who has a descriptor, whether or not the
+ * state has an owner.  Of several who consume, each must do so in turn.
+ * Returns 0 or:
+ *
+ *	EINVAL	there are not so many, or there is no ring
+ */
+#define VPERFCTR_CONSUME	_IO(0xD0, 23)
 
 /* ---- the page --------------------------------------------------------- */
 
@@ -403,7 +537,8 @@ struct vperfctr_read {
 struct vperfctr_page_ctr {
 	__u32 map;		/* what RDPMC takes */
 	__u32 reserved;
-	__u64 start;		/* the counter when last resumed or sampled; 0 if suspended since */
+	__u64 start;		/* the counter when last resumed or sampled; since suspended: of
+				 * an a-mode counter 0, of an i-mode one where it will go on */
 	__u64 sum;		/* what was counted until then */
 };
 
@@ -424,6 +559,7 @@ struct vperfctr_page {
 #define VPERFCTR_CSTATUS_NRCTRS(cs)	((cs) & 0xff)		/* all counters */
 #define VPERFCTR_CSTATUS_NRACTRS(cs)	(((cs) >> 8) & 0xff)	/* a-mode ones */
 #define VPERFCTR_CSTATUS_TSC		0x10000000U /* tsc_on */
+#define VPERFCTR_CSTATUS_ICTRS		0x40000000U /* there are i-mode counters */
 #define VPERFCTR_CSTATUS_RUNNING	0x20000000U /* not suspended */
 #define VPERFCTR_CSTATUS_RDPMC		0x80000000U /* running, and the owner may RDPMC now */
 
