@@ -8,12 +8,13 @@
 #include <linux/cpumask.h>
 #include <linux/module.h>
 #include <linux/sched.h>
+#include <linux/signal.h>
 #include <linux/uaccess.h>
 
 #include "vperfctr.h"
 
 #define CONTROL_FLAGS	(VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT | \
-			 VPERFCTR_CONTROL_NO_AFFINITY)
+			 VPERFCTR_CONTROL_NO_AFFINITY | VPERFCTR_CONTROL_RING)
 
 static bool allow_kernel;
 module_param(allow_kernel, bool, 0644);
@@ -71,7 +72,19 @@ void vperfctr_release_hardware(struct vperfctr *st)
 
 /* ---- control ------------------------------------------------------------ */
 
-/* Everything about a control that does not depend on the processor. */
+/* What is to happen after an overflow. */
+static bool is_valid_overflow(const struct vperfctr_control *header)
+{
+	bool ring = header->flags & VPERFCTR_CONTROL_RING;
+
+	if (!header->nrictrs)
+		return !header->si_signo && !ring;
+	if (header->flags & VPERFCTR_CONTROL_INHERIT)
+		return false;
+	return ring ? !header->si_signo : valid_signal(header->si_signo);
+}
+
+/* Everything about a control that does not depend on the processor or the state. */
 static int check_header(const struct vperfctr_control *header)
 {
 	/* Each within limits first, so that the sum cannot overflow. */
@@ -89,7 +102,7 @@ static int check_header(const struct vperfctr_control *header)
 		return -EINVAL;
 	if (header->preserve & ~(nrctrs ? GENMASK_ULL(nrctrs - 1, 0) : 0))
 		return -EINVAL;
-	if (header->si_signo && !header->nrictrs)
+	if (!is_valid_overflow(header))
 		return -EINVAL;
 	/* There must be something to start. */
 	if (header->flags && !nrctrs && !header->tsc_on)
@@ -172,7 +185,8 @@ static void op_control(struct vperfctr *st, void *arg)
 	st->flags = header->flags;
 	st->si_signo = header->si_signo;
 	st->preserve = header->preserve;
-	st->restricted = is_restricted(&change->control);
+	vperfctr_overflow_forget(st);
+	st->checks = is_restricted(&change->control) ? VPERFCTR_CHECK_CPU : 0;
 	clear_bit(VPERFCTR_FORBIDDEN, &st->bits);
 	st->stop = header->flags & VPERFCTR_CONTROL_START_ON_EXEC ? VPERFCTR_STOP_EXEC : 0;
 	start_if_own(st);
@@ -182,6 +196,7 @@ static void op_control(struct vperfctr *st, void *arg)
 static void op_stop(struct vperfctr *st, void *arg)
 {
 	vperfctr_stop(st);
+	vperfctr_overflow_last(st);
 	become_root(st, arg);
 	st->stop = VPERFCTR_STOP_IDLE;
 	perfctr_cpu_mark_suspended(&st->cpu_state);
@@ -211,6 +226,8 @@ static int change_control(struct vperfctr *st, struct change *change)
 	bool stop = !wants_hardware && !change->control.tsc_on;
 	int err = 0;
 
+	if ((change->header.flags & VPERFCTR_CONTROL_RING) && !st->ring)
+		return -EINVAL;
 	if (wants_hardware)
 		err = get_hardware(st);
 	if (!err && is_restricted(&change->control) && READ_ONCE(st->owner) == current &&

@@ -17,18 +17,20 @@
 
 struct cpumask;
 struct mm_struct;
+struct pt_regs;
 
 #include "cpu-arch.h"	/* in arch/ARCH */
 
 /*
  * A control, checked or to be checked.  The first part is what the user asked
- * for; mask and regs are derived by perfctr_cpu_check_control().
+ * for; kernel, mask and regs are derived by perfctr_cpu_check_control().
  */
 struct perfctr_cpu_control {
 	u32 tsc_on;
 	u32 nractrs;
 	u32 nrictrs;
 	u64 global[2];
+	bool kernel;			/* some counter counts in kernel mode */
 	u64 mask;			/* of the narrowest counter used */
 	struct perfctr_cpu_regs regs;	/* the driver's own */
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
@@ -43,6 +45,7 @@ struct perfctr_cpu_state {
 	struct vperfctr_page *page;
 	u64 id;
 	u32 cstatus;			/* as in the page, without what changes at resume */
+	u8 ishift[VPERFCTR_MAX_CTRS];	/* of i-mode counters: see identify_overflow */
 	struct perfctr_cpu_control control;
 };
 
@@ -109,6 +112,36 @@ void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
  */
 void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
 			 const struct perfctr_cpu_state *parent);
+
+/*
+ * Overflow.  The handler is called when an i-mode counter of a running state
+ * has overflowed, on the owner's CPU.  The state's counters are stopped, but not
+ * sampled, and stay so until it is suspended and resumed, which the handler may
+ * do at once if `regs` are those of user mode.  They may be of kernel mode, or
+ * NULL: then somebody who has interrupts disabled may be about to do something
+ * to the state.  The context is NMI, or an interrupt, or one that has interrupts
+ * disabled.  Set before init.
+ *
+ * A state that was suspended with an overflow that nobody has identified is
+ * reported when it is resumed.
+ */
+typedef void perfctr_ihandler(struct perfctr_cpu_state *state, struct pt_regs *regs);
+void perfctr_cpu_set_ihandler(perfctr_ihandler *handler);
+
+/*
+ * PRE: suspended.  Which i-mode counters have overflowed, as bits in the order of
+ * the control?  They will start again from ireset, or from as many periods as
+ * 2^shift if those can be loaded; *skipped grows by what such longer periods
+ * made to pass in silence.
+ */
+u32 perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state, unsigned int shift,
+				  u64 *skipped);
+
+/*
+ * Between the two, what is resumed is the TSC only.  PRE: the state is suspended.
+ */
+void perfctr_cpu_hold_pmcs(struct perfctr_cpu_state *state);
+void perfctr_cpu_unhold_pmcs(struct perfctr_cpu_state *state);
 
 /* Say in the page that the counters do not run.  PRE: they do not. */
 void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state);

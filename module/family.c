@@ -47,7 +47,7 @@ void vperfctr_inherit(struct vperfctr *parent, struct task_struct *child)
 	perfctr_cpu_inherit(&st->cpu_state, &parent->cpu_state);
 	st->flags = parent->flags;
 	st->preserve = parent->preserve;
-	st->restricted = parent->restricted;
+	st->checks = parent->checks & VPERFCTR_CHECK_CPU;
 	st->stop = 0;
 	if (test_bit(VPERFCTR_HARDWARE, &parent->bits))
 		vperfctr_share_hardware(st);

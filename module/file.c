@@ -62,20 +62,9 @@ static void vperfctr_vma_close(struct vm_area_struct *vma)
 		perfctr_cpu_user_put(user, vma_owner(vma));
 }
 
-/* mmap puts the page in place; this is for when madvise takes it out again. */
-static vm_fault_t vperfctr_vma_fault(struct vm_fault *vmf)
-{
-	struct vperfctr *st = vmf->vma->vm_file->private_data;
-
-	vmf->page = virt_to_page(st->cpu_state.page);
-	get_page(vmf->page);
-	return 0;
-}
-
 static const struct vm_operations_struct vperfctr_vm_ops = {
 	.open	= vperfctr_vma_open,
 	.close	= vperfctr_vma_close,
-	.fault	= vperfctr_vma_fault,
 };
 
 static bool is_owners_mm(const struct vperfctr *st, const struct mm_struct *mm)
@@ -104,27 +93,19 @@ static void refresh_page(struct vperfctr *st)
 	local_irq_restore(flags);
 }
 
-static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
+static int map_page(struct vperfctr *st, struct vm_area_struct *vma)
 {
-	struct vperfctr *st = file->private_data;
 	bool owner = is_owners_mm(st, vma->vm_mm);
 	int err;
 
-	/* VM_MAYSHARE is MAP_SHARED; VM_SHARED is taken away from read-only files. */
-	if (vma->vm_pgoff || vma->vm_end - vma->vm_start != PAGE_SIZE ||
-	    !(vma->vm_flags & VM_MAYSHARE))
+	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
 		return -EINVAL;
-	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
-		return -EPERM;
-	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP | VM_IO,
-		     VM_MAYWRITE | VM_MAYEXEC);
-
 	/* First, so that the page shows nothing of strangers when it is seen. */
 	err = vma_get_user(vma, owner);
 	if (err)
 		return err;
-	/* Now rather than at the first read, which is in somebody's inner loop. */
-	err = vm_insert_page(vma, vma->vm_start, virt_to_page(st->cpu_state.page));
+	err = remap_pfn_range(vma, vma->vm_start, page_to_pfn(virt_to_page(st->cpu_state.page)),
+			      PAGE_SIZE, vma->vm_page_prot);
 	if (err) {
 		vperfctr_vma_close(vma);
 		return err;
@@ -133,6 +114,31 @@ static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
 	if (owner)
 		refresh_page(st);
 	return 0;
+}
+
+/*
+ * Mapped now rather than at the first access, which is in somebody's inner loop;
+ * and by frame number, so that madvise and the like keep off.  The memory lives
+ * as long as the state, and that as long as the mapping has the file.
+ */
+static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct vperfctr *st = file->private_data;
+
+	/* VM_MAYSHARE is MAP_SHARED; VM_SHARED is taken away from read-only files. */
+	if (!(vma->vm_flags & VM_MAYSHARE))
+		return -EINVAL;
+	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
+		return -EPERM;
+	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP | VM_IO,
+		     VM_MAYWRITE | VM_MAYEXEC);
+	switch (vma->vm_pgoff) {
+	case 0:
+		return map_page(st, vma);
+	case VPERFCTR_RING_OFFSET >> PAGE_SHIFT:
+		return vperfctr_ring_mmap(st, vma);
+	}
+	return -EINVAL;
 }
 
 /* ---- the rest ----------------------------------------------------------- */
@@ -152,6 +158,12 @@ static long vperfctr_file_ioctl(struct file *file, unsigned int cmd, unsigned lo
 		return arg ? -EINVAL : vperfctr_resume(st);
 	case VPERFCTR_UNLINK:
 		return arg ? -EINVAL : vperfctr_unlink(st);
+	case VPERFCTR_IRESUME:
+		return arg ? -EINVAL : vperfctr_iresume(st);
+	case VPERFCTR_RING:
+		return vperfctr_ring(st, (void __user *)arg);
+	case VPERFCTR_CONSUME:
+		return vperfctr_consume(st, arg);
 	}
 	return -ENOTTY;
 }
@@ -179,9 +191,14 @@ static int vperfctr_file_release(struct inode *inode, struct file *file)
 static __poll_t vperfctr_file_poll(struct file *file, struct poll_table_struct *wait)
 {
 	struct vperfctr *st = file->private_data;
+	__poll_t events = 0;
 
 	poll_wait(file, &st->wait, wait);
-	return READ_ONCE(st->owner) ? 0 : EPOLLHUP;
+	if (vperfctr_is_held(st) || vperfctr_ring_ready(st))
+		events |= EPOLLIN | EPOLLRDNORM;
+	if (!READ_ONCE(st->owner))
+		events |= EPOLLHUP;
+	return events;
 }
 
 /* /proc/PID/fdinfo/FD: the owner's thread id as the reader's PID namespace has it. */

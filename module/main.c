@@ -219,6 +219,7 @@ static int __init vperfctr_init(void)
 	BUILD_BUG_ON(offsetof(struct vperfctr_page, samplecount) != 64);
 	BUILD_BUG_ON(offsetof(struct vperfctr_page, ctr[VPERFCTR_MAX_CTRS]) > PAGE_SIZE);
 
+	vperfctr_overflow_init();
 	err = perfctr_cpu_init();
 	if (err)
 		return err;
@@ -251,6 +252,7 @@ static void __exit vperfctr_exit(void)
 	vperfctr_thread_exit();
 	vperfctr_state_exit();
 	perfctr_cpu_exit();
+	vperfctr_overflow_exit();
 }
 
 module_init(vperfctr_init);

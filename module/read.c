@@ -37,6 +37,8 @@ static u32 status_of(const struct vperfctr *st)
 		status |= VPERFCTR_STATUS_FORBIDDEN;
 	if (test_bit(VPERFCTR_PRIVILEGED, &st->bits))
 		status |= VPERFCTR_STATUS_PRIVILEGED;
+	if (vperfctr_is_held(st))
+		status |= VPERFCTR_STATUS_OVERFLOW;
 	return status;
 }
 
@@ -47,6 +49,7 @@ static void copy_sums(const struct vperfctr *st, struct vperfctr_snapshot *snap)
 
 	snap->nrctrs = perfctr_nrctrs(&st->cpu_state.control);
 	snap->status = status_of(st);
+	snap->overflow = READ_ONCE(st->overflow);
 	snap->sums[0] = READ_ONCE(page->tsc_sum);
 	for (i = 0; i < snap->nrctrs; i++)
 		snap->sums[1 + i] = READ_ONCE(page->ctr[i].sum);
@@ -192,7 +195,7 @@ static int write_reading(const struct reading *r, struct vperfctr_read *req,
 		return -EFAULT;
 	req->nrctrs = r->snap.nrctrs;
 	req->status = r->snap.status;
-	req->overflow = 0;
+	req->overflow = r->snap.overflow;
 	req->children_missed = r->children_missed;
 	return copy_to_user(arg, req, offsetof(struct vperfctr_read, sums)) ? -EFAULT : 0;
 }

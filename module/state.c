@@ -13,18 +13,24 @@ static unsigned int max_states_per_user = 20000;
 module_param(max_states_per_user, uint, 0644);
 MODULE_PARM_DESC(max_states_per_user, "states that one user's threads can have (default 20000)");
 
+static unsigned int max_ring_kb_per_user = 65536;
+module_param(max_ring_kb_per_user, uint, 0644);
+MODULE_PARM_DESC(max_ring_kb_per_user, "memory that one user's rings can have (default 65536)");
+
 static struct kmem_cache *vperfctr_cache;
 
 /* ---- users -------------------------------------------------------------- */
 
 /*
- * How many states a user has caused.  Memory is charged to the memory cgroup
- * besides.  There are few users at a time: a list does.
+ * How many states a user has caused, and how large their rings are.  Memory is
+ * charged to the memory cgroup besides.  There are few users at a time: a list
+ * does.
  */
 struct vperfctr_account {
 	struct list_head list;
 	kuid_t uid;
 	unsigned int states;
+	unsigned int ring_kb;
 };
 
 static LIST_HEAD(accounts);
@@ -51,6 +57,7 @@ static struct vperfctr_account *charge_current(gfp_t gfp)
 		return ERR_PTR(-ENOMEM);
 	new->uid = current_uid();
 	new->states = 0;
+	new->ring_kb = 0;
 	raw_spin_lock_irqsave(&accounts_lock, flags);
 	account = find_account(new->uid) ?: new;
 	if (account->states >= READ_ONCE(max_states_per_user)) {
@@ -90,6 +97,31 @@ static void uncharge(struct vperfctr_account *account)
 	raw_spin_unlock_irqrestore(&accounts_lock, flags);
 	if (last)
 		kfree(account);
+}
+
+/* For a state that exists.  -EAGAIN: it would be too much. */
+int vperfctr_charge_ring(struct vperfctr_account *account, unsigned int kb)
+{
+	unsigned int limit = READ_ONCE(max_ring_kb_per_user);
+	unsigned long flags;
+	int err = -EAGAIN;
+
+	raw_spin_lock_irqsave(&accounts_lock, flags);
+	if (kb <= limit && account->ring_kb <= limit - kb) {
+		account->ring_kb += kb;
+		err = 0;
+	}
+	raw_spin_unlock_irqrestore(&accounts_lock, flags);
+	return err;
+}
+
+void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&accounts_lock, flags);
+	account->ring_kb -= kb;
+	raw_spin_unlock_irqrestore(&accounts_lock, flags);
 }
 
 /* ---- the notifiers' static key ------------------------------------------ */
@@ -193,8 +225,10 @@ void vperfctr_put(struct vperfctr *st)
 		return;
 	vperfctr_release_hardware(st);
 	irq_work_sync(&st->sigill_work);
+	irq_work_sync(&st->overflow_work);
+	vperfctr_ring_free(st);
 	uncharge(st->account);
-	/* A mapping, if there is one, keeps the page itself. */
+	/* There is no mapping: that would have the file, and the file a reference. */
 	free_page((unsigned long)st->cpu_state.page);
 	mutex_destroy(&st->lock);
 	kmem_cache_free(vperfctr_cache, st);

@@ -136,12 +136,17 @@ static __always_inline void stop_here(struct vperfctr *st)
 
 static __always_inline void switch_in(struct vperfctr *st, int cpu)
 {
-	if (unlikely(st->stop))
-		return;
-	if (unlikely(st->restricted) && is_forbidden(cpu))
-		came_to_forbidden_cpu(st);
-	else
-		start_here(st, cpu);
+	if (unlikely(st->stop | st->checks)) {
+		if (st->checks & VPERFCTR_CHECK_SIGNAL)
+			irq_work_queue(&st->overflow_work);
+		if (st->stop)
+			return;
+		if ((st->checks & VPERFCTR_CHECK_CPU) && is_forbidden(cpu)) {
+			came_to_forbidden_cpu(st);
+			return;
+		}
+	}
+	start_here(st, cpu);
 }
 
 void vperfctr_start(struct vperfctr *st)
@@ -235,6 +240,7 @@ void vperfctr_attach(struct vperfctr *st, struct task_struct *task)
 	vperfctr_get(st);
 	preempt_notifier_init(&st->notifier, &vperfctr_preempt_ops);
 	init_irq_work(&st->sigill_work, send_sigill);
+	init_irq_work(&st->overflow_work, vperfctr_overflow_work);
 	INIT_WORK(&st->detach_work, detach_work);
 	preempt_disable();
 	WRITE_ONCE(st->owner, task);
@@ -253,6 +259,7 @@ void vperfctr_detach(struct vperfctr *st, bool missed)
 {
 	lockdep_assert_irqs_disabled();
 	vperfctr_stop(st);
+	vperfctr_overflow_last(st);
 	preempt_notifier_unregister(&st->notifier);
 	st->stop = VPERFCTR_STOP_IDLE;
 	perfctr_cpu_mark_suspended(&st->cpu_state);

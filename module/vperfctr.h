@@ -7,6 +7,8 @@
  *	remote.c	doing things to another thread's state
  *	family.c	inheritance: descendants and their sums
  *	control.c	control, suspend, resume, unlink; the hardware
+ *	overflow.c	from the interrupt to the signal
+ *	ring.c		samples instead of signals
  *	read.c		read
  *	file.c		descriptors and mappings
  */
@@ -27,13 +29,19 @@
 
 struct file;
 struct task_struct;
+struct vm_area_struct;
 struct vperfctr_account;
+struct vperfctr_buffer;
 
 /* Why a state's counters do not run though its owner does. */
 #define VPERFCTR_STOP_IDLE	0x01	/* no control, or an all-zero one */
 #define VPERFCTR_STOP_SUSPEND	0x02	/* VPERFCTR_SUSPEND */
 #define VPERFCTR_STOP_EXEC	0x04	/* START_ON_EXEC, and no exec yet */
 #define VPERFCTR_STOP_CPU	0x08	/* the owner was put on a forbidden CPU */
+
+/* What is to be seen to when the owner is switched in. */
+#define VPERFCTR_CHECK_CPU	0x01	/* the control does not count on forbidden CPUs */
+#define VPERFCTR_CHECK_SIGNAL	0x02	/* an overflow's signal has not been sent yet */
 
 /* How a state was made and what became of it; see `bits`. */
 #define VPERFCTR_HARDWARE	0	/* holds a share of the reservation */
@@ -45,9 +53,10 @@ struct vperfctr_account;
 /*
  * The state of one thread.
  *
- * The owner changes notifier, stop, cpu and cpu_state: in its context switches,
- * and in calls with interrupts disabled, which excludes the former and the
- * interrupts that sample.  Another thread does so only while every CPU is kept
+ * The owner changes notifier, stop, checks, cpu, cpu_state and what is of
+ * overflows: in its context switches, and in calls with interrupts disabled,
+ * which excludes the former and the interrupts that sample.  NMIs are not
+ * excluded: see overflow.c.  Another thread does so only while every CPU is kept
  * from running anything else (remote.c).  Other CPUs otherwise only read: cpu
  * (see vperfctr_sample_owner()) and the page's sums (under its samplecount).
  *
@@ -58,8 +67,11 @@ struct vperfctr_account;
 struct vperfctr {
 	struct preempt_notifier notifier;
 	unsigned int stop;		/* VPERFCTR_STOP_*; 0: counters run when the owner does */
+	unsigned int checks;		/* VPERFCTR_CHECK_* */
 	int cpu;			/* where they run now; -1: nowhere */
-	bool restricted;		/* the control does not count on forbidden CPUs */
+	u32 overflow;			/* counters that wait for IRESUME */
+	bool noticed;			/* an interrupt left an overflow to overflow_work */
+	u64 noticed_at;			/* where in the kernel; 0: not known */
 	struct perfctr_cpu_state cpu_state;
 
 	struct task_struct *owner;	/* NULL: detached */
@@ -71,6 +83,8 @@ struct vperfctr {
 	wait_queue_head_t wait;		/* for poll */
 	struct work_struct detach_work;
 	struct irq_work sigill_work;
+	struct irq_work overflow_work;
+	struct vperfctr_buffer *ring;	/* once there is one it stays; NULL: none */
 
 	/* Of the control, for READ to show. */
 	u32 flags;
@@ -89,12 +103,20 @@ struct vperfctr {
 	u64 children[1 + VPERFCTR_MAX_CTRS];	/* struct vperfctr_sums */
 };
 
+/* Must the counters wait for IRESUME? */
+static inline bool vperfctr_is_held(const struct vperfctr *st)
+{
+	return READ_ONCE(st->overflow) && !(READ_ONCE(st->stop) & VPERFCTR_STOP_IDLE);
+}
+
 /* state.c */
 int vperfctr_state_init(void);
 void vperfctr_state_exit(void);
 struct vperfctr *vperfctr_create(struct vperfctr *parent, gfp_t gfp);
 void vperfctr_get(struct vperfctr *st);
 void vperfctr_put(struct vperfctr *st);
+int vperfctr_charge_ring(struct vperfctr_account *account, unsigned int kb);
+void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb);
 
 /* thread.c */
 int vperfctr_thread_init(void);
@@ -133,10 +155,28 @@ bool vperfctr_may_count_kernel(void);
 /* The size of the first version of struct vperfctr_control: what every caller must have. */
 #define VPERFCTR_CONTROL_SIZE_VER0	64
 
+/* overflow.c */
+void vperfctr_overflow_init(void);
+void vperfctr_overflow_exit(void);
+void vperfctr_overflow_work(struct irq_work *work);
+void vperfctr_overflow_last(struct vperfctr *st);
+void vperfctr_overflow_forget(struct vperfctr *st);
+int vperfctr_iresume(struct vperfctr *st);
+
+/* ring.c */
+int vperfctr_ring(struct vperfctr *st, struct vperfctr_ring __user *arg);
+int vperfctr_ring_mmap(struct vperfctr *st, struct vm_area_struct *vma);
+bool vperfctr_ring_ready(const struct vperfctr *st);
+unsigned int vperfctr_ring_shift(struct vperfctr_buffer *ring);
+bool vperfctr_ring_add(struct vperfctr *st, u64 ip, u32 overflow, u64 skipped);
+int vperfctr_consume(struct vperfctr *st, unsigned long nr);
+void vperfctr_ring_free(struct vperfctr *st);
+
 /* read.c */
 struct vperfctr_snapshot {
 	unsigned int nrctrs;
 	u32 status;
+	u32 overflow;
 	u64 sums[1 + VPERFCTR_MAX_CTRS];	/* struct vperfctr_sums */
 };
 

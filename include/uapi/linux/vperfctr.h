@@ -419,7 +419,7 @@ struct vperfctr_read {
  * Argument: struct vperfctr_ring *.  For the owner or its monitor.  The kernel
  * sets sample_size and map_size.  Returns 0 or:
  *
- *	EEXIST	the state has a ring
+ *	EEXIST	the state has a ring; sample_size and map_size are that one's
  *	EINVAL	(also) nrsamples is not a power of two or greater than
  *		VPERFCTR_RING_MAX; watermark is 0 or greater than nrsamples;
  *		nrsums is greater than VPERFCTR_MAX_CTRS

@@ -25,6 +25,8 @@ MODULE_PARM_DESC(forbid_cpus, "list of CPUs on which not to count, for tests");
 
 static struct cpumask cpus_forbidden;
 
+static perfctr_ihandler *ihandler;
+
 /* In order of preference; the generic driver takes whatever is left. */
 static const struct perfctr_x86_driver *const drivers[] = {
 	&perfctr_x86_intel,
@@ -46,11 +48,14 @@ static atomic64_t next_id = ATOMIC64_INIT(0);
 static void start_here(void *unused)
 {
 	driver->cpu_start();
+	perfctr_x86_pmi_start();
 }
 
+/* Interrupts of the last overflows are ours to take until the counters stand. */
 static void stop_here(void *unused)
 {
 	driver->cpu_stop();
+	perfctr_x86_pmi_stop();
 }
 
 static void scrub_here(void *unused)
@@ -69,7 +74,7 @@ static int online_here(unsigned int cpu)
 
 	local_irq_save(flags);
 	if (reserved && driver->cpu_start)
-		driver->cpu_start();
+		start_here(NULL);
 	local_irq_restore(flags);
 	return 0;
 }
@@ -80,15 +85,17 @@ static int offline_here(unsigned int cpu)
 
 	local_irq_save(flags);
 	if (reserved && driver->cpu_stop)
-		driver->cpu_stop();
+		stop_here(NULL);
 	local_irq_restore(flags);
 	return 0;
 }
 
 void perfctr_cpu_forget(void)
 {
-	if (reserved && driver->cpu_forget)
+	if (reserved && driver->cpu_forget) {
 		driver->cpu_forget();
+		perfctr_x86_pmi_forget();
+	}
 }
 
 int perfctr_cpu_reserve(void)
@@ -140,6 +147,13 @@ int perfctr_cpu_check_control(struct perfctr_cpu_control *control, bool kernel)
 	return driver->check_control(control, kernel);
 }
 
+static u32 make_cstatus(const struct perfctr_cpu_control *control)
+{
+	return perfctr_nrctrs(control) | control->nractrs << 8 |
+	       (control->tsc_on ? VPERFCTR_CSTATUS_TSC : 0) |
+	       (control->nrictrs ? VPERFCTR_CSTATUS_ICTRS : 0);
+}
+
 void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
 				const struct perfctr_cpu_control *control, u64 preserve)
 {
@@ -151,8 +165,8 @@ void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
 	memcpy(&state->control, control, offsetof(struct perfctr_cpu_control, ctr));
 	memcpy(state->control.ctr, control->ctr, nrctrs * sizeof(control->ctr[0]));
 	state->id = atomic64_inc_return(&next_id);
-	state->cstatus = nrctrs | control->nractrs << 8 |
-			 (control->tsc_on ? VPERFCTR_CSTATUS_TSC : 0);
+	state->cstatus = make_cstatus(control);
+	memset(state->ishift, 0, sizeof(state->ishift));
 
 	perfctr_page_begin(page);
 	page->cstatus = state->cstatus;
@@ -161,7 +175,7 @@ void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
 		page->tsc_sum = 0;
 	for (i = 0; i < nrctrs; i++) {
 		page->ctr[i].map = control->ctr[i].map;
-		page->ctr[i].start = 0;
+		page->ctr[i].start = control->ctr[i].ireset;	/* 0 if a-mode */
 		if (!(preserve & BIT_ULL(i)))
 			page->ctr[i].sum = 0;
 	}
@@ -176,6 +190,69 @@ void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
 {
 	perfctr_cpu_update_control(state, &parent->control, 0);
 	state->id = parent->id;
+}
+
+/* ---- overflow ------------------------------------------------------------ */
+
+void perfctr_cpu_set_ihandler(perfctr_ihandler *handler)
+{
+	ihandler = handler;
+}
+
+void perfctr_x86_overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
+{
+	ihandler(state, regs);
+}
+
+/* The period of 2^shift resets, or the longest of those that can be loaded. */
+static u64 long_period(s64 ireset, u8 *shift)
+{
+	u64 period = -ireset;
+	u8 n;
+
+	for (n = 0; n < *shift && period <= perfctr_cpu_info.max_period / 2; n++)
+		period *= 2;
+	*shift = n;
+	return period;
+}
+
+/*
+ * What is suspended has in `start` where the counter was: in the lower half of
+ * its range if it went through zero since it was loaded.
+ */
+u32 perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state, unsigned int shift,
+				  u64 *skipped)
+{
+	const struct perfctr_cpu_control *control = &state->control;
+	struct vperfctr_page *page = state->page;
+	u32 overflow = 0;
+	unsigned int i;
+
+	perfctr_page_begin(page);
+	for (i = control->nractrs; i < perfctr_nrctrs(control); i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+		if (ctr->start & perfctr_x86_sign(ctr->map))
+			continue;
+		overflow |= BIT(i);
+		*skipped += BIT_ULL(state->ishift[i]) - 1;
+		state->ishift[i] = shift;
+		ctr->start = -long_period(control->ctr[i].ireset, &state->ishift[i]);
+	}
+	perfctr_page_end(page);
+	return overflow;
+}
+
+void perfctr_cpu_hold_pmcs(struct perfctr_cpu_state *state)
+{
+	state->cstatus &= VPERFCTR_CSTATUS_TSC;
+	perfctr_cpu_mark_suspended(state);
+}
+
+void perfctr_cpu_unhold_pmcs(struct perfctr_cpu_state *state)
+{
+	state->cstatus = make_cstatus(&state->control);
+	perfctr_cpu_mark_suspended(state);
 }
 
 void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state)
@@ -208,9 +285,14 @@ int perfctr_cpu_init(void)
 	static_call_update(perfctr_resume, driver->resume);
 	static_call_update(perfctr_sample, driver->sample);
 
-	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", online_here, offline_here);
-	if (err < 0)
+	err = perfctr_x86_pmi_init(driver);
+	if (err)
 		return err;
+	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", online_here, offline_here);
+	if (err < 0) {
+		perfctr_x86_pmi_exit();
+		return err;
+	}
 	hotplug_state = err;
 	return 0;
 }
@@ -218,4 +300,5 @@ int perfctr_cpu_init(void)
 void perfctr_cpu_exit(void)
 {
 	cpuhp_remove_state(hotplug_state);
+	perfctr_x86_pmi_exit();
 }

@@ -25,6 +25,7 @@ static int generic_check_control(struct perfctr_cpu_control *control, bool kerne
 {
 	if (perfctr_nrctrs(control) || control->global[0] || control->global[1])
 		return -EINVAL;
+	control->kernel = false;
 	control->mask = 0;
 	memset(&control->regs, 0, sizeof(control->regs));
 	return 0;
@@ -35,7 +36,8 @@ void perfctr_generic_suspend(struct perfctr_cpu_state *state)
 	struct vperfctr_page *page = state->page;
 
 	perfctr_page_begin(page);
-	page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
+	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+		page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
 	perfctr_page_end(page);
 }
 
@@ -55,7 +57,8 @@ void perfctr_generic_sample(struct perfctr_cpu_state *state)
 	u64 now = perfctr_rdtsc();
 
 	perfctr_page_begin(page);
-	page->tsc_sum += now - page->tsc_start;
+	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+		page->tsc_sum += now - page->tsc_start;
 	page->tsc_start = now;
 	perfctr_page_end(page);
 }

@@ -13,6 +13,10 @@
  * owner leaves and one starts them when it returns; without, counters are left
  * running and the differences taken.  Version 1 has no such register, and
  * isolation there clears and reloads each event select.
+ *
+ * i-mode counters always stop with their owner, and go on, on whatever CPU, from
+ * the value that they had: it is in the page's `start` meanwhile.  It is written
+ * unless the counter still holds it.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -33,8 +37,10 @@
 #define INTEL_MAX_FIXED		16
 
 #define MSR_PMC0		0x0c1
+#define MSR_FULL_PMC0		0x4c1	/* the same, to be written in full width */
 #define MSR_EVNTSEL0		0x186
 #define MSR_FIXED_CTR0		0x309
+#define MSR_PERF_CAPABILITIES	0x345
 #define MSR_FIXED_CTR_CTRL	0x38d
 #define MSR_GLOBAL_CTRL		0x38f
 #define MSR_GLOBAL_OVF_CTRL	0x390	/* version 4: GLOBAL_STATUS_RESET, same use */
@@ -44,6 +50,7 @@
 #define EVNTSEL_USR		BIT_ULL(16)
 #define EVNTSEL_OS		BIT_ULL(17)
 #define EVNTSEL_E		BIT_ULL(18)
+#define EVNTSEL_INT		BIT_ULL(20)
 #define EVNTSEL_EN		BIT_ULL(22)
 #define EVNTSEL_INV		BIT_ULL(23)
 #define EVNTSEL_CMASK		0xff000000ULL
@@ -54,7 +61,11 @@
 
 #define FIXED_OS		BIT_ULL(0)
 #define FIXED_USR		BIT_ULL(1)
+#define FIXED_PMI		BIT_ULL(3)
 #define FIXED_FIELD(i, v)	((u64)(v) << (4 * (i)))
+
+#define CAPABILITIES_FULL_WRITE	BIT_ULL(13)
+#define CPUID_1_ECX_PDCM	BIT(15)
 
 /* Bit i: event that CPUID.0AH:EBX bit i tells to be absent, bits in VPERFCTR_EVENT_*. */
 static const u16 arch_events[] = {
@@ -70,6 +81,7 @@ static struct {
 	u64 all_global;			/* both, as bits of GLOBAL_CTRL */
 	unsigned int events_known;	/* bits of CPUID.0AH:EBX that mean something */
 	u32 events_absent;
+	u32 write_pmc0;			/* MSR_PMC0 or MSR_FULL_PMC0 */
 } intel;
 
 /* What the registers of a CPU hold. */
@@ -79,6 +91,7 @@ struct intel_cpu {
 	u64 fixed_ctrl;
 	bool ready;			/* the registers are ours */
 	struct perfctr_cpu_state *running; /* resumed here, and uses counters */
+	struct perfctr_cpu_state *armed; /* the same, if an NMI may stop its i-mode counters */
 	u64 evntsel[INTEL_MAX_PMC];
 
 	/* perf caches some of its registers: they go back as they were. */
@@ -145,6 +158,28 @@ static u64 low_bits(unsigned int n)
 	return n ? GENMASK_ULL(n - 1, 0) : 0;
 }
 
+/* Which registers take all bits of a general counter? */
+static u32 find_write_pmc0(void)
+{
+	u32 eax, ebx, ecx, edx;
+	u64 caps;
+
+	perfctr_cpuid(1, &eax, &ebx, &ecx, &edx);
+	if ((ecx & CPUID_1_ECX_PDCM) && !perfctr_rdmsr_safe(MSR_PERF_CAPABILITIES, &caps) &&
+	    (caps & CAPABILITIES_FULL_WRITE) && readable(MSR_FULL_PMC0))
+		return MSR_FULL_PMC0;
+	return MSR_PMC0;
+}
+
+/*
+ * The overflow is seen by the top bit, which must be set while it has not come.
+ * MSR_PMC0 takes 32 bits and extends the sign.
+ */
+static u64 max_period(unsigned int width)
+{
+	return BIT_ULL(intel.write_pmc0 == MSR_PMC0 ? 31 : width - 1) - 1;
+}
+
 static int intel_probe(void)
 {
 	struct vperfctr_info *info = &perfctr_cpu_info;
@@ -183,6 +218,8 @@ static int intel_probe(void)
 	if (!registers_exist())
 		return -ENODEV;
 
+	intel.write_pmc0 = find_write_pmc0();
+
 	perfctr_cpu_sampling_ns = sampling_ns(intel.fixed_mask ? min(width, fixed_width) : width);
 	info->cpu_type = VPERFCTR_CPU_INTEL_ARCH;
 	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
@@ -196,6 +233,10 @@ static int intel_probe(void)
 	info->fixed_width = intel.fixed_mask ? fixed_width : 0;
 	info->pmc_mask = intel.pmc_mask;
 	info->fixed_mask = intel.fixed_mask;
+	if (perfctr_has_lvtpc()) {
+		info->features |= VPERFCTR_FEATURE_PCINT;
+		info->max_period = max_period(intel.fixed_mask ? min(width, fixed_width) : width);
+	}
 	snprintf(info->cpu_name, sizeof(info->cpu_name),
 		 "Intel architectural performance monitoring, version %u", intel.version);
 	return 0;
@@ -216,8 +257,9 @@ static bool event_absent(u64 evntsel)
 	return false;
 }
 
-static int check_fixed(struct vperfctr_ctr *ctr, struct perfctr_cpu_regs *regs, bool *kernel)
+static int check_fixed(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control, bool imode)
 {
+	struct perfctr_cpu_regs *regs = &control->regs;
 	unsigned int i = fixed_index(ctr->map);
 
 	if (i >= intel.nr_fixed)
@@ -229,15 +271,16 @@ static int check_fixed(struct vperfctr_ctr *ctr, struct perfctr_cpu_regs *regs, 
 	if (!ctr->evntsel || (ctr->evntsel & ~(FIXED_OS | FIXED_USR)))
 		return -EINVAL;
 	if (ctr->evntsel & FIXED_OS)
-		*kernel = true;
+		control->kernel = true;
 	regs->global_ctrl |= BIT_ULL(32 + i);
-	regs->fixed_ctrl |= FIXED_FIELD(i, ctr->evntsel);
+	regs->fixed_ctrl |= FIXED_FIELD(i, ctr->evntsel | (imode ? FIXED_PMI : 0));
 	regs->fixed_used |= FIXED_FIELD(i, 0xf);
 	return 0;
 }
 
-static int check_general(struct vperfctr_ctr *ctr, struct perfctr_cpu_regs *regs, bool *kernel)
+static int check_general(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control)
 {
+	struct perfctr_cpu_regs *regs = &control->regs;
 	unsigned int i = ctr->map;
 
 	if (i >= intel.nr_pmcs)
@@ -250,41 +293,48 @@ static int check_general(struct vperfctr_ctr *ctr, struct perfctr_cpu_regs *regs
 	    !(ctr->evntsel & (EVNTSEL_USR | EVNTSEL_OS)) || event_absent(ctr->evntsel))
 		return -EINVAL;
 	if (ctr->evntsel & EVNTSEL_OS)
-		*kernel = true;
+		control->kernel = true;
 	regs->global_ctrl |= BIT_ULL(i);
 	return 0;
+}
+
+/* a-mode: 0; i-mode: minus a period that can be loaded. */
+static bool is_valid_ireset(s64 ireset, bool imode)
+{
+	return imode ? ireset < 0 && -(u64)ireset <= perfctr_cpu_info.max_period : !ireset;
 }
 
 static int intel_check_control(struct perfctr_cpu_control *control, bool kernel)
 {
 	unsigned int i, width = 64;
-	bool wants_kernel = false;
 
 	if (control->global[0] || control->global[1])
 		return -EINVAL;
 
+	control->kernel = false;
 	memset(&control->regs, 0, sizeof(control->regs));
 	for (i = 0; i < perfctr_nrctrs(control); i++) {
 		struct vperfctr_ctr *ctr = &control->ctr[i];
+		bool imode = i >= control->nractrs;
 		int err;
 
-		if (ctr->aux || ctr->ireset)
+		if (ctr->aux || !is_valid_ireset(ctr->ireset, imode))
 			return -EINVAL;
 		if (is_fixed(ctr->map)) {
-			err = check_fixed(ctr, &control->regs, &wants_kernel);
+			err = check_fixed(ctr, control, imode);
 			width = min(width, perfctr_cpu_info.fixed_width);
 		} else {
-			err = check_general(ctr, &control->regs, &wants_kernel);
+			err = check_general(ctr, control);
 			width = min(width, perfctr_cpu_info.pmc_width);
 		}
 		if (err)
 			return err;
 	}
 	control->mask = low_bits(width);
-	return wants_kernel && !kernel ? -EPERM : 0;
+	return control->kernel && !kernel ? -EPERM : 0;
 }
 
-/* ---- suspend, resume, sample -------------------------------------------- */
+/* ---- registers ---------------------------------------------------------- */
 
 static void write_global_ctrl(struct intel_cpu *cpu, u64 value)
 {
@@ -309,11 +359,15 @@ static noinline void write_control(struct intel_cpu *cpu, const struct perfctr_c
 	unsigned int i, nrctrs = perfctr_nrctrs(control);
 	u64 fixed;
 
+	/* What others left running is not to overflow as ours. */
+	if (control->nrictrs && intel.version >= 2)
+		write_global_ctrl(cpu, 0);
 	for (i = 0; i < nrctrs; i++) {
 		const struct vperfctr_ctr *ctr = &control->ctr[i];
+		u64 intr = i < control->nractrs ? 0 : EVNTSEL_INT;
 
 		if (!is_fixed(ctr->map))
-			write_evntsel(cpu, ctr->map, ctr->evntsel);
+			write_evntsel(cpu, ctr->map, ctr->evntsel | intr);
 	}
 	fixed = (cpu->fixed_ctrl & ~control->regs.fixed_used) | control->regs.fixed_ctrl;
 	if (fixed != cpu->fixed_ctrl) {
@@ -323,12 +377,24 @@ static noinline void write_control(struct intel_cpu *cpu, const struct perfctr_c
 	cpu->id = state->id;
 }
 
+static u64 counter_mask(u32 map)
+{
+	return perfctr_x86_sign(map) * 2 - 1;
+}
+
+/* A small number, or minus one: see max_period(). */
+static void write_counter(u32 map, u64 value)
+{
+	value &= counter_mask(map);
+	if (is_fixed(map))
+		perfctr_wrmsr(MSR_FIXED_CTR0 + fixed_index(map), value);
+	else
+		perfctr_wrmsr(intel.write_pmc0 + map, value);
+}
+
 static void clear_counter(u32 map)
 {
-	if (is_fixed(map))
-		perfctr_wrmsr(MSR_FIXED_CTR0 + fixed_index(map), 0);
-	else
-		perfctr_wrmsr(MSR_PMC0 + map, 0);
+	write_counter(map, 0);
 }
 
 /* Make the counters stand still, for nobody else to be counted by them. */
@@ -346,29 +412,139 @@ static void stop_counters(struct intel_cpu *cpu, const struct perfctr_cpu_state 
 	cpu->id = 0;	/* the event selects are to be loaded again */
 }
 
+/* ---- i-mode ------------------------------------------------------------- */
+
+static bool has_ictrs(const struct perfctr_cpu_state *state)
+{
+	return state->cstatus & VPERFCTR_CSTATUS_ICTRS;
+}
+
+/* From here on an NMI leaves the counters to us. */
+static void disarm(struct intel_cpu *cpu)
+{
+	WRITE_ONCE(cpu->armed, NULL);
+	barrier();
+}
+
+/* Which i-mode counters have overflowed, as bits of GLOBAL_CTRL? */
+static u64 find_overflow(const struct perfctr_cpu_state *state)
+{
+	const struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+	u64 overflow = 0;
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		u32 map = page->ctr[i].map;
+
+		if (!(perfctr_rdpmc(map) & perfctr_x86_sign(map)))
+			overflow |= is_fixed(map) ? BIT_ULL(32 + fixed_index(map)) : BIT_ULL(map);
+	}
+	return overflow;
+}
+
+/* The counters stand; what IA32_PERF_GLOBAL_STATUS has of their overflow is known. */
+static void clear_overflow(u64 overflow)
+{
+	if (overflow && intel.version >= 2)
+		perfctr_wrmsr(MSR_GLOBAL_OVF_CTRL, overflow);
+}
+
+/*
+ * Let an NMI stop the counters.  What overflowed while that was not allowed has
+ * had its NMI, in vain; it is seen here, and the counters are not to start.
+ */
+static noinline bool arm(struct intel_cpu *cpu, struct perfctr_cpu_state *state)
+{
+	WRITE_ONCE(cpu->armed, state);
+	barrier();
+	if (likely(!find_overflow(state)))
+		return true;
+	disarm(cpu);
+	stop_counters(cpu, state);
+	perfctr_x86_pmi_expect();
+	perfctr_x86_overflowed(state, NULL);
+	return false;
+}
+
+static struct perfctr_cpu_state *intel_overflow(void)
+{
+	struct intel_cpu *cpu = this_cpu_ptr(&intel_cpu);
+	struct perfctr_cpu_state *state = READ_ONCE(cpu->armed);
+
+	if (!state || !find_overflow(state))
+		return NULL;
+	disarm(cpu);
+	stop_counters(cpu, state);
+	clear_overflow(find_overflow(state));
+	return state;
+}
+
+/* The part of suspend that i-mode counters need more: they stand already. */
+static noinline void suspend_ictrs(const struct perfctr_cpu_state *state, bool was_armed)
+{
+	struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+	u64 overflow = find_overflow(state);
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+		u64 now = perfctr_rdpmc(ctr->map);
+
+		ctr->sum += (now - ctr->start) & page->mask;
+		ctr->start = now;
+	}
+	if (overflow && was_armed)
+		perfctr_x86_pmi_expect();
+	clear_overflow(overflow);
+}
+
+/* Likewise for resume. */
+static noinline void resume_ictrs(const struct perfctr_cpu_state *state)
+{
+	const struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		const struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+		if ((perfctr_rdpmc(ctr->map) ^ ctr->start) & counter_mask(ctr->map))
+			write_counter(ctr->map, ctr->start);
+	}
+}
+
+/* ---- suspend, resume, sample -------------------------------------------- */
+
 static void intel_suspend(struct perfctr_cpu_state *state)
 {
 	struct intel_cpu *cpu = this_cpu_ptr(&intel_cpu);
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
+	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+	bool was_armed = false;
 
 	if (!nrctrs) {
 		perfctr_generic_suspend(state);
 		return;
 	}
+	if (unlikely(has_ictrs(state))) {
+		was_armed = cpu->armed;
+		disarm(cpu);
+	}
 	cpu->running = NULL;
-	if (perfctr_isolate)
+	if (perfctr_isolate || has_ictrs(state))
 		stop_counters(cpu, state);
 
 	perfctr_page_begin(page);
 	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
 		page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
-	for (i = 0; i < nrctrs; i++) {
+	for (i = 0; i < nractrs; i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 
 		ctr->sum += (perfctr_rdpmc(ctr->map) - ctr->start) & page->mask;
 		ctr->start = 0;	/* it tells what the counter held for others before */
 	}
+	if (unlikely(has_ictrs(state)))
+		suspend_ictrs(state, was_armed);
 	perfctr_page_end(page);
 
 	if (perfctr_isolate && perfctr_x86_watched()) {
@@ -382,6 +558,7 @@ static void intel_resume(struct perfctr_cpu_state *state)
 	struct intel_cpu *cpu = this_cpu_ptr(&intel_cpu);
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
+	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 	u32 cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
 	u64 global_ctrl;
 
@@ -400,10 +577,14 @@ static void intel_resume(struct perfctr_cpu_state *state)
 	perfctr_page_begin(page);
 	page->cstatus = cstatus;
 	page->tsc_start = perfctr_rdtsc();
-	for (i = 0; i < nrctrs; i++)
+	for (i = 0; i < nractrs; i++)
 		page->ctr[i].start = perfctr_rdpmc(page->ctr[i].map);
+	if (unlikely(has_ictrs(state)))
+		resume_ictrs(state);
 	perfctr_page_end(page);
 
+	if (unlikely(has_ictrs(state)) && !arm(cpu, state))
+		return;
 	if (intel.version >= 2) {
 		global_ctrl = state->control.regs.global_ctrl;
 		/* Without isolation others' counters may as well go on. */
@@ -415,10 +596,13 @@ static void intel_resume(struct perfctr_cpu_state *state)
 
 static void intel_sample(struct perfctr_cpu_state *state)
 {
+	struct intel_cpu *cpu = this_cpu_ptr(&intel_cpu);
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
 	u64 now;
 
+	if (unlikely(has_ictrs(state)))
+		disarm(cpu);
 	perfctr_page_begin(page);
 	now = perfctr_rdtsc();
 	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
@@ -432,6 +616,8 @@ static void intel_sample(struct perfctr_cpu_state *state)
 		ctr->start = now;
 	}
 	perfctr_page_end(page);
+	if (unlikely(has_ictrs(state)))
+		arm(cpu, state);
 }
 
 /* ---- taking and giving back --------------------------------------------- */
@@ -505,6 +691,7 @@ static void clear_registers(struct intel_cpu *cpu)
 		perfctr_wrmsr(MSR_GLOBAL_OVF_CTRL, intel.all_global);
 
 	cpu->id = 0;
+	cpu->armed = NULL;
 	cpu->global_ctrl = 0;
 	cpu->fixed_ctrl = 0;
 	memset(cpu->evntsel, 0, sizeof(cpu->evntsel));
@@ -562,6 +749,7 @@ const struct perfctr_x86_driver perfctr_x86_intel = {
 	.suspend	= intel_suspend,
 	.resume		= intel_resume,
 	.sample		= intel_sample,
+	.overflow	= intel_overflow,
 	.reserve	= intel_reserve,
 	.release	= intel_release,
 	.cpu_start	= intel_cpu_start,

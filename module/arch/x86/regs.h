@@ -6,6 +6,7 @@
 #ifndef VPERFCTR_X86_REGS_H
 #define VPERFCTR_X86_REGS_H
 
+#include <asm/apic.h>
 #include <asm/processor.h>
 #include <asm/special_insns.h>
 #include <asm/tsc.h>
@@ -47,6 +48,26 @@ static inline int perfctr_rdmsr_safe(u32 msr, u64 *value)
 static __always_inline bool perfctr_user_rdpmc(void)
 {
 	return native_read_cr4() & X86_CR4_PCE;
+}
+
+/*
+ * The local APIC's entry for the counters' interrupt, on this CPU.  Through the
+ * driver's table of functions: apic_write() is inline, and takes static calls
+ * that are not exported.
+ */
+static inline bool perfctr_has_lvtpc(void)
+{
+	return boot_cpu_has(X86_FEATURE_APIC);
+}
+
+static inline u32 perfctr_read_lvtpc(void)
+{
+	return apic->read(APIC_LVTPC);
+}
+
+static inline void perfctr_write_lvtpc(u32 value)
+{
+	apic->write(APIC_LVTPC, value);
 }
 
 static inline void perfctr_cpuid(u32 leaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)

@@ -26,6 +26,14 @@ struct perfctr_x86_driver {
 	void (*release)(void);
 
 	/*
+	 * In an NMI: has an i-mode counter of what is running here overflowed?
+	 * If so, the counters are stopped, and will be seen to by whoever is
+	 * given the state.  If it has not, or if somebody on this CPU is about
+	 * to look, NULL.
+	 */
+	struct perfctr_cpu_state *(*overflow)(void);
+
+	/*
 	 * On the CPU itself, with interrupts disabled:
 	 * start: save what is to be given back, stop and clear everything
 	 * stop: clear everything, give back what was saved
@@ -46,6 +54,22 @@ extern const struct perfctr_x86_driver perfctr_x86_intel;
 void perfctr_x86_scrub(void);
 
 /*
+ * pmi.c: the interrupt of the counters.  Init and exit of the module; start and
+ * stop on a CPU, with its registers, interrupts disabled.
+ */
+int perfctr_x86_pmi_init(const struct perfctr_x86_driver *driver);
+void perfctr_x86_pmi_exit(void);
+void perfctr_x86_pmi_start(void);
+void perfctr_x86_pmi_stop(void);
+void perfctr_x86_pmi_forget(void);
+
+/* An overflow was seen whose interrupt has not come yet, and will find nothing. */
+void perfctr_x86_pmi_expect(void);
+
+/* Hand an overflow to the service.  regs: as for its handler. */
+void perfctr_x86_overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs);
+
+/*
  * user.c: could anyone but the current mm see what the counters hold, by RDPMC
  * or through a mapped page?
  */
@@ -60,6 +84,13 @@ void perfctr_x86_users_forbid(void);
 
 /* user.c: CR4.PCE was found set; in the owner's context, preemption disabled. */
 void perfctr_x86_saw_rdpmc(void);
+
+/* The top bit of a counter, by what RDPMC takes. */
+static inline u64 perfctr_x86_sign(u32 map)
+{
+	return 1ULL << ((map & VPERFCTR_FIXED ? perfctr_cpu_info.fixed_width :
+					       perfctr_cpu_info.pmc_width) - 1);
+}
 
 /*
  * The samplecount is odd while sums change.  The owner's own reads never meet

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ring: overflows of a control with VPERFCTR_CONTROL_RING make samples
+ * instead of signals, and counters go on by themselves.
+ *
+ * There is one writer: the owner's thread, in the interrupt that takes an
+ * overflow (overflow.c), which may be an NMI.  Its memory is the kernel's alone:
+ * user space maps it read-only, and says by a call what it has consumed.
+ */
+#include <linux/atomic.h>
+#include <linux/bitops.h>
+#include <linux/gfp.h>
+#include <linux/jiffies.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/timex.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "vperfctr.h"
+
+#define RING_SIZE_VER0	32
+
+static unsigned int max_sample_rate = 100000;
+module_param(max_sample_rate, uint, 0644);
+MODULE_PARM_DESC(max_sample_rate, "samples per second in a thread's ring, 0: as many as there are (default 100000)");
+
+struct vperfctr_buffer {
+	struct vperfctr_ring_page *page;
+	void *data;
+	u64 dropped;			/* as in page */
+	u64 dropped_before;		/* when the last sample was written */
+	size_t map_size;
+	bool told;			/* who polls has been, and nothing was consumed since */
+
+	/* Throttling: only each 2^shift-th overflow makes a sample. */
+	unsigned int shift;
+	unsigned int taken;		/* samples in this tick of the clock */
+	unsigned long tick;
+};
+
+static u64 nr_waiting(const struct vperfctr_buffer *ring)
+{
+	u64 tail = READ_ONCE(ring->page->tail);
+
+	return READ_ONCE(ring->page->head) - tail;
+}
+
+/* Is there something that poll() should tell? */
+bool vperfctr_ring_ready(const struct vperfctr *st)
+{
+	const struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
+	u64 nr = ring ? nr_waiting(ring) : 0;
+
+	return nr && (nr >= ring->page->watermark || !READ_ONCE(st->owner));
+}
+
+/* ---- writing ------------------------------------------------------------ */
+
+/*
+ * How many periods are the next overflows to be apart, as a power of two?  More
+ * at once when there were too many samples in one tick of the clock; fewer again,
+ * step by step, after ticks with less than half of what is allowed.
+ */
+unsigned int vperfctr_ring_shift(struct vperfctr_buffer *ring)
+{
+	unsigned int rate = READ_ONCE(max_sample_rate);
+	unsigned int limit = max_t(unsigned int, rate / HZ, 1);
+	unsigned long now = jiffies;
+
+	if (!rate) {
+		ring->shift = 0;
+		return 0;
+	}
+	if (now != ring->tick) {
+		if (ring->shift && ring->taken <= limit / 2)
+			ring->shift--;
+		ring->tick = now;
+		ring->taken = 0;
+	}
+	if (++ring->taken > limit && ring->shift < 31)
+		ring->shift++;
+	return ring->shift;
+}
+
+/*
+ * Add a sample; `skipped` overflows were too close to make one.  True if who
+ * polls is to be told.  PRE: as for vperfctr_cpu_identify_overflow().
+ */
+bool vperfctr_ring_add(struct vperfctr *st, u64 ip, u32 overflow, u64 skipped)
+{
+	struct vperfctr_buffer *ring = st->ring;
+	struct vperfctr_ring_page *page = ring->page;
+	unsigned int i, nrctrs = perfctr_nrctrs(&st->cpu_state.control);
+	struct vperfctr_sample *sample;
+	u64 head = page->head;
+
+	ring->dropped += skipped;
+	/* Acquire: whoever consumed a slot has looked at it before. */
+	if (head - smp_load_acquire(&page->tail) >= page->nrsamples) {
+		ring->dropped += hweight32(overflow);
+		WRITE_ONCE(page->dropped, ring->dropped);
+		return false;
+	}
+	sample = ring->data + (head & (page->nrsamples - 1)) * page->sample_size;
+	sample->ip = ip;
+	sample->tsc = get_cycles();
+	sample->overflow = overflow;
+	sample->dropped = min_t(u64, ring->dropped - ring->dropped_before, U32_MAX);
+	for (i = 0; i < page->nrsums; i++)
+		sample->sums[i] = i < nrctrs ? st->cpu_state.page->ctr[i].sum : 0;
+	ring->dropped_before = ring->dropped;
+	WRITE_ONCE(page->dropped, ring->dropped);
+	smp_store_release(&page->head, head + 1);
+
+	/* Either we see that something was consumed, or who did so sees this sample. */
+	smp_mb();
+	if (READ_ONCE(ring->told) || nr_waiting(ring) < page->watermark)
+		return false;
+	WRITE_ONCE(ring->told, true);
+	return true;
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+int vperfctr_consume(struct vperfctr *st, unsigned long nr)
+{
+	struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
+	u64 tail;
+
+	if (!ring)
+		return -EINVAL;
+	do {
+		tail = READ_ONCE(ring->page->tail);
+		if (nr > READ_ONCE(ring->page->head) - tail)
+			return -EINVAL;
+	} while (cmpxchg(&ring->page->tail, tail, tail + nr) != tail);
+	WRITE_ONCE(ring->told, false);
+	smp_mb();	/* before the caller polls: see vperfctr_ring_add() */
+	return 0;
+}
+
+/* Called by the file's mmap, which has looked at everything but the size. */
+int vperfctr_ring_mmap(struct vperfctr *st, struct vm_area_struct *vma)
+{
+	struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
+	unsigned long offset;
+	int err = 0;
+
+	if (!ring || vma->vm_end - vma->vm_start != ring->map_size)
+		return -EINVAL;
+	for (offset = 0; offset < ring->map_size && !err; offset += PAGE_SIZE)
+		err = remap_pfn_range(vma, vma->vm_start + offset,
+				      vmalloc_to_pfn((void *)ring->page + offset), PAGE_SIZE,
+				      vma->vm_page_prot);
+	return err;
+}
+
+/* ---- making and ending -------------------------------------------------- */
+
+static struct vperfctr_buffer *create(const struct vperfctr_ring *req)
+{
+	struct vperfctr_buffer *ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
+	struct vperfctr_ring_page *page;
+
+	if (!ring)
+		return NULL;
+	page = __vmalloc(req->map_size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	if (!page) {
+		kfree(ring);
+		return NULL;
+	}
+	page->nrsamples = req->nrsamples;
+	page->watermark = req->watermark;
+	page->nrsums = req->nrsums;
+	page->sample_size = req->sample_size;
+	page->data = PAGE_SIZE;
+	ring->page = page;
+	ring->data = (void *)page + PAGE_SIZE;
+	ring->map_size = req->map_size;
+	return ring;
+}
+
+/* The last reference to the state is gone. */
+void vperfctr_ring_free(struct vperfctr *st)
+{
+	struct vperfctr_buffer *ring = st->ring;
+
+	if (!ring)
+		return;
+	vperfctr_uncharge_ring(st->account, ring->map_size / 1024);
+	vfree(ring->page);
+	kfree(ring);
+}
+
+/* The caller holds st->lock.  -EEXIST: *req has the sizes of the one there is. */
+static int add_ring(struct vperfctr *st, struct vperfctr_ring *req)
+{
+	unsigned int kb = req->map_size / 1024;
+	struct vperfctr_buffer *ring;
+	int err;
+
+	if (st->ring) {
+		req->sample_size = st->ring->page->sample_size;
+		req->map_size = st->ring->map_size;
+		return -EEXIST;
+	}
+	err = vperfctr_charge_ring(st->account, kb);
+	if (err)
+		return err;
+	ring = create(req);
+	if (!ring) {
+		vperfctr_uncharge_ring(st->account, kb);
+		return -ENOMEM;
+	}
+	smp_store_release(&st->ring, ring);
+	return 0;
+}
+
+static int copy_request(struct vperfctr_ring *req, const struct vperfctr_ring __user *arg)
+{
+	u32 size;
+	int err;
+
+	err = vperfctr_get_size(arg, RING_SIZE_VER0, &size);
+	if (!err)
+		err = copy_struct_from_user(req, sizeof(*req), arg, size);
+	if (err)
+		return err;
+	if (req->flags || !is_power_of_2(req->nrsamples) || req->nrsamples > VPERFCTR_RING_MAX ||
+	    !req->watermark || req->watermark > req->nrsamples ||
+	    req->nrsums > VPERFCTR_MAX_CTRS)
+		return -EINVAL;
+	req->sample_size = sizeof(struct vperfctr_sample) + req->nrsums * sizeof(u64);
+	req->map_size = PAGE_ALIGN(PAGE_SIZE + (u64)req->nrsamples * req->sample_size);
+	return 0;
+}
+
+static int put_sizes(const struct vperfctr_ring *req, struct vperfctr_ring __user *arg)
+{
+	return put_user(req->sample_size, &arg->sample_size) ||
+	       put_user(req->map_size, &arg->map_size) ? -EFAULT : 0;
+}
+
+int vperfctr_ring(struct vperfctr *st, struct vperfctr_ring __user *arg)
+{
+	struct vperfctr_ring req;
+	int err;
+
+	err = vperfctr_check_access(st);
+	if (!err)
+		err = copy_request(&req, arg);
+	if (err)
+		return err;
+	if (!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
+		return -EOPNOTSUPP;
+	/* Before it is too late to fail. */
+	if (put_sizes(&req, arg))
+		return -EFAULT;
+	if (mutex_lock_killable(&st->lock))
+		return -EINTR;
+	err = add_ring(st, &req);
+	mutex_unlock(&st->lock);
+	if (err == -EEXIST && put_sizes(&req, arg))
+		return -EFAULT;
+	return err;
+}
