@@ -51,6 +51,7 @@ static u64 nr_waiting(const struct vperfctr_buffer *ring)
 /* Is there something that poll() should tell? */
 bool vperfctr_ring_ready(const struct vperfctr *st)
 {
+	/* Pairs with the store in add_ring(), here and below. */
 	const struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
 	u64 nr = ring ? nr_waiting(ring) : 0;
 
@@ -113,6 +114,7 @@ bool vperfctr_ring_add(struct vperfctr *st, u64 ip, u32 overflow, u64 skipped)
 		sample->sums[i] = i < nrctrs ? st->cpu_state.page->ctr[i].sum : 0;
 	ring->dropped_before = ring->dropped;
 	WRITE_ONCE(page->dropped, ring->dropped);
+	/* Who sees the new head sees the sample. */
 	smp_store_release(&page->head, head + 1);
 
 	/* Either we see that something was consumed, or who did so sees this sample. */
@@ -127,6 +129,7 @@ bool vperfctr_ring_add(struct vperfctr *st, u64 ip, u32 overflow, u64 skipped)
 
 int vperfctr_consume(struct vperfctr *st, unsigned long nr)
 {
+	/* See vperfctr_ring_ready(). */
 	struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
 	u64 tail;
 
@@ -145,6 +148,7 @@ int vperfctr_consume(struct vperfctr *st, unsigned long nr)
 /* Called by the file's mmap, which has looked at everything but the size. */
 int vperfctr_ring_mmap(struct vperfctr *st, struct vm_area_struct *vma)
 {
+	/* See vperfctr_ring_ready(). */
 	struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
 	unsigned long offset;
 	int err = 0;
@@ -215,6 +219,7 @@ static int add_ring(struct vperfctr *st, struct vperfctr_ring *req)
 		vperfctr_uncharge_ring(st->account, kb);
 		return -ENOMEM;
 	}
+	/* Who sees the ring sees what is in it. */
 	smp_store_release(&st->ring, ring);
 	return 0;
 }
