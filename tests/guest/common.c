@@ -60,6 +60,8 @@ bool have_global_ctrl(void)
 {
 	unsigned int eax, ebx, ecx, edx;
 
+	if (info.cpu_type == VPERFCTR_CPU_AMD)
+		return __get_cpuid(0x80000022, &eax, &ebx, &ecx, &edx) && (eax & 1);
 	return __get_cpuid(0xa, &eax, &ebx, &ecx, &edx) && (eax & 0xff) >= 2;
 }
 

@@ -29,7 +29,6 @@ typedef __s32 s32;
 #define INSNS_USER	(SEL_USER | 0xc0)
 #define INSNS_KERNEL	(SEL_KERNEL | 0xc0)
 #define INSNS_BOTH	(SEL_BOTH | 0xc0)
-#define CYCLES_USER	(SEL_USER | 0x3c)
 
 /* Fields of fixed counters; number 0 counts instructions, 1 cycles. */
 #define FIXED_KERNEL	1
@@ -46,6 +45,10 @@ __attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...
 
 extern int dev;				/* /dev/vperfctr */
 extern struct vperfctr_info info;
+
+/* Cycles: the one event that processors do not agree on. */
+#define CYCLES		(info.cpu_type == VPERFCTR_CPU_AMD ? 0x76 : 0x3c)
+#define CYCLES_USER	(SEL_USER | CYCLES)
 
 /* Open the device and fill in the two above: the first call of every main(). */
 void open_device(void);

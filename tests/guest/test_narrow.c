@@ -8,7 +8,7 @@
 
 #include "service.h"
 
-#define CYCLES_BOTH	(SEL_BOTH | 0x3c)
+#define CYCLES_BOTH	(SEL_BOTH | CYCLES)
 #define CYCLES_PER_NS	30
 
 static u64 now(void)

@@ -79,11 +79,13 @@
 /* cpu_type */
 #define VPERFCTR_CPU_GENERIC		0 /* no counters, only the TSC */
 #define VPERFCTR_CPU_INTEL_ARCH		1 /* Intel architectural performance monitoring */
+#define VPERFCTR_CPU_AMD		2 /* AMD, K7 and later, and Hygon */
 
 /*
  * arch_events: events that every processor names alike.  On x86 these are the
  * architectural events of Intel's manual (SDM volume 3, "Pre-defined
- * Architectural Performance Events").
+ * Architectural Performance Events"), and AMD's 76h, C0h, C2h and C3h for
+ * cycles, instructions, branches and branch misses.
  */
 #define VPERFCTR_EVENT_CYCLES		0x01 /* unhalted core cycles */
 #define VPERFCTR_EVENT_INSTRUCTIONS	0x02 /* instructions retired */
@@ -267,6 +269,12 @@ struct vperfctr_open {
  * counters), and AnyThread would count a stranger.  An architectural event
  * that this processor reports as not available (arch_events of VPERFCTR_INFO)
  * is refused.
+ *
+ * On AMD it is the image of PERF_CTL (AMD64 Architecture Programmer's Manual
+ * volume 2, "Performance Event-Select Registers"), with the same bits, and from
+ * family 10h on bits 32 to 35, which extend the event select.  The guest and
+ * host bits (40, 41) must be clear.  Northbridge events up to family 14h (E0h
+ * to FFh) are refused: they count what other cores do.
  *
  * evntsel of a fixed counter is its field of IA32_FIXED_CTR_CTRL: bit 0 OS,
  * bit 1 USR, of which one at least must be set; others must be clear.

@@ -30,6 +30,7 @@ static perfctr_ihandler *ihandler;
 /* In order of preference; the generic driver takes whatever is left. */
 static const struct perfctr_x86_driver *const drivers[] = {
 	&perfctr_x86_intel,
+	&perfctr_x86_amd,
 	&perfctr_x86_generic,
 };
 

@@ -47,8 +47,92 @@ struct perfctr_x86_driver {
 	void (*cpu_scrub)(void);
 };
 
+extern const struct perfctr_x86_driver perfctr_x86_amd;
 extern const struct perfctr_x86_driver perfctr_x86_generic;
 extern const struct perfctr_x86_driver perfctr_x86_intel;
+
+/*
+ * pmc.c: what most drivers have in common, for those whose probe describes their
+ * registers.  General counters are an event select and a counter each, at
+ * regular distances.
+ */
+struct perfctr_x86_pmu {
+	u64 pmc_mask;			/* general counters that exist */
+	u64 fixed_mask;
+	unsigned int nr_pmcs;		/* highest one + 1 */
+	unsigned int nr_fixed;		/* likewise */
+
+	/* Of event selects: bits that users may set; and is this one refused besides? */
+	u64 allowed;
+	bool (*refuses)(u64 evntsel);
+
+	/* MSRs; 0: there is none */
+	u32 evntsel0;
+	u32 pmc0;			/* by which the kernel knows it */
+	u32 write_pmc0;			/* by which it is best written */
+	u32 step;			/* to the next one, of all three */
+	u32 fixed0;
+	u32 fixed_ctrl;
+	u32 global_ctrl;		/* also the bits of regs.global_ctrl */
+	u32 global_clear;		/* of overflow status; one bit for each counter, too */
+};
+
+/*
+ * No processor has more that RDPMC can read and whose event selects are where one
+ * would expect them.
+ */
+#define PERFCTR_X86_MAX_PMC	8
+#define PERFCTR_X86_MAX_FIXED	16
+
+/* Event selects, from the P6 and the K7 on. */
+#define PERFCTR_X86_EVNTSEL_USR	BIT_ULL(16)
+#define PERFCTR_X86_EVNTSEL_OS	BIT_ULL(17)
+#define PERFCTR_X86_EVNTSEL_INT	BIT_ULL(20)
+#define PERFCTR_X86_EVNTSEL_EN	BIT_ULL(22)
+
+/* Event, unit mask, USR, OS, E, EN, INV, CMASK: not PC, INT, and bit 21. */
+#define PERFCTR_X86_EVNTSEL_P6	0xffc7ffffULL
+
+extern struct perfctr_x86_pmu perfctr_x86_pmu;
+
+int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control, bool kernel);
+perfctr_cpu_op perfctr_x86_pmc_suspend;
+perfctr_cpu_op perfctr_x86_pmc_resume;
+perfctr_cpu_op perfctr_x86_pmc_sample;
+struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void);
+int perfctr_x86_pmc_reserve(void);
+void perfctr_x86_pmc_release(void);
+void perfctr_x86_pmc_cpu_start(void);
+void perfctr_x86_pmc_cpu_stop(void);
+void perfctr_x86_pmc_cpu_forget(void);
+void perfctr_x86_pmc_cpu_scrub(void);
+
+/* All that a driver has to name in its table if it leaves these to pmc.c. */
+#define PERFCTR_X86_PMC_OPS					\
+	.check_control	= perfctr_x86_pmc_check_control,	\
+	.suspend	= perfctr_x86_pmc_suspend,		\
+	.resume		= perfctr_x86_pmc_resume,		\
+	.sample		= perfctr_x86_pmc_sample,		\
+	.overflow	= perfctr_x86_pmc_overflow,		\
+	.reserve	= perfctr_x86_pmc_reserve,		\
+	.release	= perfctr_x86_pmc_release,		\
+	.cpu_start	= perfctr_x86_pmc_cpu_start,		\
+	.cpu_stop	= perfctr_x86_pmc_cpu_stop,		\
+	.cpu_forget	= perfctr_x86_pmc_cpu_forget,		\
+	.cpu_scrub	= perfctr_x86_pmc_cpu_scrub
+
+/*
+ * For the end of a probe: fill in what perfctr_cpu_info has of the counters.
+ * They are so wide, and so many bits of them can be written, with the sign
+ * extended.  False: not everything is there that the probe described.
+ */
+bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
+			      unsigned int write_width);
+
+u64 perfctr_x86_low_bits(unsigned int n);
+
+/* Is this MSR there? */
+bool perfctr_x86_readable(u32 msr);
 
 /* cpu.c: run cpu_scrub on all CPUs if the hardware is reserved. */
 void perfctr_x86_scrub(void);

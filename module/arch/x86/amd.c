@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * AMD, from the K7 on, and Hygon.  Three generations of registers for the same
+ * counters, which CPUID tells apart:
+ *
+ *  - four counters, without anything that starts or stops all of them (K7, K8,
+ *    family 10h to 14h);
+ *  - PerfCtrExtCore: six counters at other addresses (family 15h on);
+ *  - PerfMonV2: besides, global control and status (Zen 4 on).
+ *
+ * AMD64 Architecture Programmer's Manual, volume 2, "Performance Monitoring
+ * Counters"; events and their bits in the BKDG or PPR of each family.
+ *
+ * LVTPC is not masked as its interrupt is delivered, and that may come after the
+ * counters have been stopped: see pmi.c.
+ */
+#include <linux/bitops.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "regs.h"
+#include "x86.h"
+
+#define MSR_K7_EVNTSEL0		0xc0010000
+#define MSR_K7_PMC0		0xc0010004
+#define MSR_CORE_EVNTSEL0	0xc0010200	/* event selects and counters alternate */
+#define MSR_CORE_PMC0		0xc0010201
+#define MSR_V2_GLOBAL_CTL	0xc0000301
+#define MSR_V2_GLOBAL_CLR	0xc0000302
+
+#define CPUID_80000001_ECX_CORE	BIT(23)
+#define CPUID_80000022_EAX_V2	BIT(0)
+
+#define NR_K7			4
+#define NR_CORE			6
+#define WIDTH			48
+
+/* From family 10h on the event has four bits more. */
+#define EVNTSEL_EVENT_HIGH	(0xfULL << 32)
+
+/* Northbridge events up to family 14h: 0xe0 to 0xff, whatever the high bits. */
+#define NB_EVENT		0xe0
+
+static unsigned int family;
+
+/*
+ * Those count what all cores of the node do, and go wrong if two cores count
+ * them at the same time (BKDG of family 10h, "Performance Monitor Events").
+ * Later processors have counters of their own for it.
+ */
+static bool counts_northbridge(u64 evntsel)
+{
+	return family < 0x15 && (evntsel & NB_EVENT) == NB_EVENT;
+}
+
+static unsigned int get_family(void)
+{
+	u32 eax, ebx, ecx, edx;
+	unsigned int base;
+
+	perfctr_cpuid(1, &eax, &ebx, &ecx, &edx);
+	base = (eax >> 8) & 0xf;
+	return base == 0xf ? base + ((eax >> 20) & 0xff) : base;
+}
+
+static bool is_amd(u32 ebx, u32 ecx, u32 edx)
+{
+	/* "AuthenticAMD", "HygonGenuine" */
+	return (ebx == 0x68747541 && edx == 0x69746e65 && ecx == 0x444d4163) ||
+	       (ebx == 0x6f677948 && edx == 0x6e65476e && ecx == 0x656e6975);
+}
+
+/* How many counters, and where?  Returns what to call it. */
+static const char *find_registers(void)
+{
+	struct perfctr_x86_pmu *pmu = &perfctr_x86_pmu;
+	u32 eax, ebx, ecx, edx, max;
+
+	perfctr_cpuid(0x80000000, &max, &ebx, &ecx, &edx);
+	ecx = 0;
+	if (max >= 0x80000001)
+		perfctr_cpuid(0x80000001, &eax, &ebx, &ecx, &edx);
+	if (!(ecx & CPUID_80000001_ECX_CORE)) {
+		pmu->nr_pmcs = NR_K7;
+		pmu->evntsel0 = MSR_K7_EVNTSEL0;
+		pmu->pmc0 = MSR_K7_PMC0;
+		pmu->step = 1;
+		return family < 0xf ? "AMD K7" : family == 0xf ? "AMD K8" : "AMD family 10h";
+	}
+	pmu->nr_pmcs = NR_CORE;
+	pmu->evntsel0 = MSR_CORE_EVNTSEL0;
+	pmu->pmc0 = MSR_CORE_PMC0;
+	pmu->step = 2;
+	if (max < 0x80000022)
+		return "AMD core counters";
+	perfctr_cpuid(0x80000022, &eax, &ebx, &ecx, &edx);
+	if (!(eax & CPUID_80000022_EAX_V2))
+		return "AMD core counters";
+	/* RDPMC has other kinds of counters after the sixth. */
+	pmu->nr_pmcs = min_t(unsigned int, ebx & 0xf, NR_CORE);
+	pmu->global_ctrl = MSR_V2_GLOBAL_CTL;
+	pmu->global_clear = MSR_V2_GLOBAL_CLR;
+	return "AMD PerfMonV2";
+}
+
+static int amd_probe(void)
+{
+	struct perfctr_x86_pmu *pmu = &perfctr_x86_pmu;
+	struct vperfctr_info *info = &perfctr_cpu_info;
+	u32 max, ebx, ecx, edx;
+	const char *name;
+
+	perfctr_cpuid(0, &max, &ebx, &ecx, &edx);
+	if (!is_amd(ebx, ecx, edx) || perfctr_is_pv_guest() || perfctr_is_hybrid())
+		return -ENODEV;
+	family = get_family();
+	if (family < 6)
+		return -ENODEV;
+
+	memset(pmu, 0, sizeof(*pmu));
+	name = find_registers();
+	pmu->pmc_mask = perfctr_x86_low_bits(pmu->nr_pmcs);
+	pmu->allowed = PERFCTR_X86_EVNTSEL_P6 | (family >= 0x10 ? EVNTSEL_EVENT_HIGH : 0);
+	pmu->refuses = counts_northbridge;
+	pmu->write_pmc0 = pmu->pmc0;
+	if (!pmu->nr_pmcs || !perfctr_x86_pmc_describe(WIDTH, 0, WIDTH))
+		return -ENODEV;
+
+	info->cpu_type = VPERFCTR_CPU_AMD;
+	/* 76h, C0h, C2h, C3h; caches are another matter in each family. */
+	info->arch_events = VPERFCTR_EVENT_CYCLES | VPERFCTR_EVENT_INSTRUCTIONS |
+			    VPERFCTR_EVENT_BRANCHES | VPERFCTR_EVENT_BRANCH_MISSES;
+	strscpy(info->cpu_name, name, sizeof(info->cpu_name));
+	return 0;
+}
+
+const struct perfctr_x86_driver perfctr_x86_amd = {
+	.probe		= amd_probe,
+	PERFCTR_X86_PMC_OPS,
+};

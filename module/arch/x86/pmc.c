@@ -1,0 +1,639 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The registers of counters as nearly all x86 processors have them: an event
+ * select for each general counter, perhaps fixed counters with a register of
+ * their own, perhaps one that starts and stops all of them.  The driver's probe
+ * says what there is (perfctr_x86_pmu).
+ *
+ * MSR writes are what a context switch must not pay for.  Each CPU remembers
+ * what its registers hold, and the identity of the control that they were
+ * loaded for: resuming that control again writes no event select.  With
+ * isolation, one write to the global control register stops all counters when
+ * their owner leaves and one starts them when it returns; without, counters are
+ * left running and the differences taken.  Where there is no such register,
+ * isolation clears and reloads each event select.
+ *
+ * i-mode counters always stop with their owner, and go on, on whatever CPU, from
+ * the value that they had: it is in the page's `start` meanwhile.  It is written
+ * unless the counter still holds it.
+ */
+#include <linux/bitops.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/nospec.h>
+#include <linux/percpu.h>
+#include <linux/string.h>
+#include <asm/nmi.h>
+
+#include "regs.h"
+#include "x86.h"
+
+/* One field of the fixed counters' control register. */
+#define FIXED_OS		BIT_ULL(0)
+#define FIXED_USR		BIT_ULL(1)
+#define FIXED_PMI		BIT_ULL(3)
+#define FIXED_FIELD(i, v)	((u64)(v) << (4 * (i)))
+
+struct perfctr_x86_pmu perfctr_x86_pmu;
+
+/* Shorter; the compiler sees through it. */
+static const struct perfctr_x86_pmu *const pmu = &perfctr_x86_pmu;
+
+/* What the registers of a CPU hold. */
+struct pmc_cpu {
+	u64 id;				/* of the control that is loaded; 0: none */
+	u64 global_ctrl;
+	u64 fixed_ctrl;
+	bool ready;			/* the registers are ours */
+	struct perfctr_cpu_state *running; /* resumed here, and uses counters */
+	struct perfctr_cpu_state *armed; /* the same, if an NMI may stop its i-mode counters */
+	u64 evntsel[PERFCTR_X86_MAX_PMC];
+
+	/* perf caches some of its registers: they go back as they were. */
+	u64 saved_global_ctrl;
+	u64 saved_fixed_ctrl;
+};
+
+static DEFINE_PER_CPU(struct pmc_cpu, pmc_cpu);
+
+static bool is_fixed(u32 map)
+{
+	return map & VPERFCTR_FIXED;
+}
+
+static unsigned int fixed_index(u32 map)
+{
+	return map & ~VPERFCTR_FIXED;
+}
+
+static u32 evntsel_msr(unsigned int i)
+{
+	return pmu->evntsel0 + pmu->step * i;
+}
+
+static u32 pmc_msr(unsigned int i)
+{
+	return pmu->pmc0 + pmu->step * i;
+}
+
+/* ---- detection ---------------------------------------------------------- */
+
+bool perfctr_x86_readable(u32 msr)
+{
+	u64 value;
+
+	return !perfctr_rdmsr_safe(msr, &value);
+}
+
+u64 perfctr_x86_low_bits(unsigned int n)
+{
+	return n ? GENMASK_ULL(n - 1, 0) : 0;
+}
+
+/* Does everything that CPUID promises exist?  A hypervisor may have lied. */
+static bool registers_exist(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < pmu->nr_pmcs; i++) {
+		if ((pmu->pmc_mask & BIT_ULL(i)) &&
+		    (!perfctr_x86_readable(evntsel_msr(i)) || !perfctr_x86_readable(pmc_msr(i))))
+			return false;
+	}
+	for (i = 0; i < pmu->nr_fixed; i++) {
+		if ((pmu->fixed_mask & BIT_ULL(i)) && !perfctr_x86_readable(pmu->fixed0 + i))
+			return false;
+	}
+	if (pmu->fixed_ctrl && !perfctr_x86_readable(pmu->fixed_ctrl))
+		return false;
+	return !pmu->global_ctrl || (perfctr_x86_readable(pmu->global_ctrl) &&
+				     perfctr_x86_readable(pmu->global_clear));
+}
+
+/*
+ * Nothing counts more than 16 events a cycle at 6 GHz (CMASK counts cycles,
+ * not events): 2^32 of them take 44 ms, 2^40 eleven seconds, in which an
+ * isolated CPU need not switch either.
+ */
+static u64 sampling_ns(unsigned int width)
+{
+	if (width >= 48)
+		return 0;
+	return (BIT_ULL(width) / 2) / 96;
+}
+
+bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
+			      unsigned int write_width)
+{
+	struct vperfctr_info *info = &perfctr_cpu_info;
+	unsigned int narrowest = pmu->fixed_mask ? min(width, fixed_width) : width;
+
+	if (!registers_exist())
+		return false;
+	perfctr_cpu_sampling_ns = sampling_ns(narrowest);
+	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
+			 (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
+	info->nrkinds = 1;
+	info->tsc_khz = tsc_khz;
+	info->nrctrs = min_t(unsigned int, VPERFCTR_MAX_CTRS,
+			     hweight64(pmu->pmc_mask) + hweight64(pmu->fixed_mask));
+	info->pmc_width = width;
+	info->fixed_width = pmu->fixed_mask ? fixed_width : 0;
+	info->pmc_mask = pmu->pmc_mask;
+	info->fixed_mask = pmu->fixed_mask;
+	if (perfctr_has_lvtpc()) {
+		info->features |= VPERFCTR_FEATURE_PCINT;
+		/* Until it overflows, a counter has its top bit set, and so what is written. */
+		info->max_period = BIT_ULL(min(narrowest, write_width) - 1) - 1;
+	}
+	return true;
+}
+
+/* ---- control ------------------------------------------------------------ */
+
+static int check_fixed(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control, bool imode)
+{
+	struct perfctr_cpu_regs *regs = &control->regs;
+	unsigned int i = fixed_index(ctr->map);
+
+	if (i >= pmu->nr_fixed)
+		return -EINVAL;
+	i = array_index_nospec(i, PERFCTR_X86_MAX_FIXED);
+	ctr->map = VPERFCTR_FIXED | i;
+	if (!(pmu->fixed_mask & BIT_ULL(i)) || (regs->global_ctrl & BIT_ULL(32 + i)))
+		return -EINVAL;
+	if (!ctr->evntsel || (ctr->evntsel & ~(FIXED_OS | FIXED_USR)))
+		return -EINVAL;
+	if (ctr->evntsel & FIXED_OS)
+		control->kernel = true;
+	regs->global_ctrl |= BIT_ULL(32 + i);
+	regs->fixed_ctrl |= FIXED_FIELD(i, ctr->evntsel | (imode ? FIXED_PMI : 0));
+	regs->fixed_used |= FIXED_FIELD(i, 0xf);
+	return 0;
+}
+
+static int check_general(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control)
+{
+	struct perfctr_cpu_regs *regs = &control->regs;
+	unsigned int i = ctr->map;
+
+	if (i >= pmu->nr_pmcs)
+		return -EINVAL;
+	i = array_index_nospec(i, PERFCTR_X86_MAX_PMC);
+	ctr->map = i;
+	if (!(pmu->pmc_mask & BIT_ULL(i)) || (regs->global_ctrl & BIT_ULL(i)))
+		return -EINVAL;
+	if ((ctr->evntsel & ~pmu->allowed) || !(ctr->evntsel & PERFCTR_X86_EVNTSEL_EN) ||
+	    !(ctr->evntsel & (PERFCTR_X86_EVNTSEL_USR | PERFCTR_X86_EVNTSEL_OS)) ||
+	    pmu->refuses(ctr->evntsel))
+		return -EINVAL;
+	if (ctr->evntsel & PERFCTR_X86_EVNTSEL_OS)
+		control->kernel = true;
+	regs->global_ctrl |= BIT_ULL(i);
+	return 0;
+}
+
+/* a-mode: 0; i-mode: minus a period that can be loaded. */
+static bool is_valid_ireset(s64 ireset, bool imode)
+{
+	return imode ? ireset < 0 && -(u64)ireset <= perfctr_cpu_info.max_period : !ireset;
+}
+
+int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control, bool kernel)
+{
+	unsigned int i, width = 64;
+
+	if (control->global[0] || control->global[1])
+		return -EINVAL;
+
+	control->kernel = false;
+	memset(&control->regs, 0, sizeof(control->regs));
+	for (i = 0; i < perfctr_nrctrs(control); i++) {
+		struct vperfctr_ctr *ctr = &control->ctr[i];
+		bool imode = i >= control->nractrs;
+		int err;
+
+		if (ctr->aux || !is_valid_ireset(ctr->ireset, imode))
+			return -EINVAL;
+		if (is_fixed(ctr->map)) {
+			err = check_fixed(ctr, control, imode);
+			width = min(width, perfctr_cpu_info.fixed_width);
+		} else {
+			err = check_general(ctr, control);
+			width = min(width, perfctr_cpu_info.pmc_width);
+		}
+		if (err)
+			return err;
+	}
+	control->mask = perfctr_x86_low_bits(width);
+	return control->kernel && !kernel ? -EPERM : 0;
+}
+
+/* ---- registers ---------------------------------------------------------- */
+
+static void write_global_ctrl(struct pmc_cpu *cpu, u64 value)
+{
+	if (cpu->global_ctrl == value)
+		return;
+	cpu->global_ctrl = value;
+	perfctr_wrmsr(pmu->global_ctrl, value);
+}
+
+static void write_evntsel(struct pmc_cpu *cpu, unsigned int i, u64 value)
+{
+	if (cpu->evntsel[i] == value)
+		return;
+	cpu->evntsel[i] = value;
+	perfctr_wrmsr(evntsel_msr(i), value);
+}
+
+/* Load a control into registers that hold another one, writing what differs. */
+static noinline void write_control(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
+{
+	const struct perfctr_cpu_control *control = &state->control;
+	unsigned int i, nrctrs = perfctr_nrctrs(control);
+	u64 fixed;
+
+	/* What others left running is not to overflow as ours. */
+	if (control->nrictrs && pmu->global_ctrl)
+		write_global_ctrl(cpu, 0);
+	for (i = 0; i < nrctrs; i++) {
+		const struct vperfctr_ctr *ctr = &control->ctr[i];
+		u64 intr = i < control->nractrs ? 0 : PERFCTR_X86_EVNTSEL_INT;
+
+		if (!is_fixed(ctr->map))
+			write_evntsel(cpu, ctr->map, ctr->evntsel | intr);
+	}
+	fixed = (cpu->fixed_ctrl & ~control->regs.fixed_used) | control->regs.fixed_ctrl;
+	if (fixed != cpu->fixed_ctrl) {
+		cpu->fixed_ctrl = fixed;
+		perfctr_wrmsr(pmu->fixed_ctrl, fixed);
+	}
+	cpu->id = state->id;
+}
+
+static u64 counter_mask(u32 map)
+{
+	return perfctr_x86_sign(map) * 2 - 1;
+}
+
+/* A small number, or minus one: see max_period(). */
+static void write_counter(u32 map, u64 value)
+{
+	value &= counter_mask(map);
+	if (is_fixed(map))
+		perfctr_wrmsr(pmu->fixed0 + fixed_index(map), value);
+	else
+		perfctr_wrmsr(pmu->write_pmc0 + pmu->step * map, value);
+}
+
+static void clear_counter(u32 map)
+{
+	write_counter(map, 0);
+}
+
+/* Make the counters stand still, for nobody else to be counted by them. */
+static void stop_counters(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
+{
+	const struct vperfctr_page *page = state->page;
+	unsigned int i;
+
+	if (pmu->global_ctrl) {
+		write_global_ctrl(cpu, 0);
+		return;
+	}
+	for (i = 0; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++)
+		write_evntsel(cpu, page->ctr[i].map, 0);
+	cpu->id = 0;	/* the event selects are to be loaded again */
+}
+
+/* ---- i-mode ------------------------------------------------------------- */
+
+static bool has_ictrs(const struct perfctr_cpu_state *state)
+{
+	return state->cstatus & VPERFCTR_CSTATUS_ICTRS;
+}
+
+/* From here on an NMI leaves the counters to us. */
+static void disarm(struct pmc_cpu *cpu)
+{
+	WRITE_ONCE(cpu->armed, NULL);
+	barrier();
+}
+
+/* Which i-mode counters have overflowed, as bits of GLOBAL_CTRL? */
+static u64 find_overflow(const struct perfctr_cpu_state *state)
+{
+	const struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+	u64 overflow = 0;
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		u32 map = page->ctr[i].map;
+
+		if (!(perfctr_rdpmc(map) & perfctr_x86_sign(map)))
+			overflow |= is_fixed(map) ? BIT_ULL(32 + fixed_index(map)) : BIT_ULL(map);
+	}
+	return overflow;
+}
+
+/* The counters stand; what IA32_PERF_GLOBAL_STATUS has of their overflow is known. */
+static void clear_overflow(u64 overflow)
+{
+	if (overflow && pmu->global_ctrl)
+		perfctr_wrmsr(pmu->global_clear, overflow);
+}
+
+/*
+ * Let an NMI stop the counters.  What overflowed while that was not allowed has
+ * had its NMI, in vain; it is seen here, and the counters are not to start.
+ */
+static noinline bool arm(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
+{
+	WRITE_ONCE(cpu->armed, state);
+	barrier();
+	if (likely(!find_overflow(state)))
+		return true;
+	disarm(cpu);
+	stop_counters(cpu, state);
+	perfctr_x86_pmi_expect();
+	perfctr_x86_overflowed(state, NULL);
+	return false;
+}
+
+struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	struct perfctr_cpu_state *state = READ_ONCE(cpu->armed);
+
+	if (!state || !find_overflow(state))
+		return NULL;
+	disarm(cpu);
+	stop_counters(cpu, state);
+	clear_overflow(find_overflow(state));
+	return state;
+}
+
+/* The part of suspend that i-mode counters need more: they stand already. */
+static noinline void suspend_ictrs(const struct perfctr_cpu_state *state, bool was_armed)
+{
+	struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+	u64 overflow = find_overflow(state);
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+		u64 now = perfctr_rdpmc(ctr->map);
+
+		ctr->sum += (now - ctr->start) & page->mask;
+		ctr->start = now;
+	}
+	if (overflow && was_armed)
+		perfctr_x86_pmi_expect();
+	clear_overflow(overflow);
+}
+
+/* Likewise for resume. */
+static noinline void resume_ictrs(const struct perfctr_cpu_state *state)
+{
+	const struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		const struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+		if ((perfctr_rdpmc(ctr->map) ^ ctr->start) & counter_mask(ctr->map))
+			write_counter(ctr->map, ctr->start);
+	}
+}
+
+/* ---- suspend, resume, sample -------------------------------------------- */
+
+void perfctr_x86_pmc_suspend(struct perfctr_cpu_state *state)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	struct vperfctr_page *page = state->page;
+	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
+	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+	bool was_armed = false;
+
+	if (!nrctrs) {
+		perfctr_generic_suspend(state);
+		return;
+	}
+	if (unlikely(has_ictrs(state))) {
+		was_armed = cpu->armed;
+		disarm(cpu);
+	}
+	cpu->running = NULL;
+	if (perfctr_isolate || has_ictrs(state))
+		stop_counters(cpu, state);
+
+	perfctr_page_begin(page);
+	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+		page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
+	for (i = 0; i < nractrs; i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+		ctr->sum += (perfctr_rdpmc(ctr->map) - ctr->start) & page->mask;
+		ctr->start = 0;	/* it tells what the counter held for others before */
+	}
+	if (unlikely(has_ictrs(state)))
+		suspend_ictrs(state, was_armed);
+	perfctr_page_end(page);
+
+	if (perfctr_isolate && perfctr_x86_watched()) {
+		for (i = 0; i < nrctrs; i++)
+			clear_counter(page->ctr[i].map);
+	}
+}
+
+void perfctr_x86_pmc_resume(struct perfctr_cpu_state *state)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	struct vperfctr_page *page = state->page;
+	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
+	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+	u32 cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
+	u64 global_ctrl;
+
+	if (!nrctrs) {
+		perfctr_generic_resume(state);
+		return;
+	}
+	cpu->running = state;
+	if (perfctr_user_rdpmc()) {
+		cstatus |= VPERFCTR_CSTATUS_RDPMC;
+		perfctr_x86_saw_rdpmc();
+	}
+	if (cpu->id != state->id)
+		write_control(cpu, state);
+
+	perfctr_page_begin(page);
+	page->cstatus = cstatus;
+	page->tsc_start = perfctr_rdtsc();
+	for (i = 0; i < nractrs; i++)
+		page->ctr[i].start = perfctr_rdpmc(page->ctr[i].map);
+	if (unlikely(has_ictrs(state)))
+		resume_ictrs(state);
+	perfctr_page_end(page);
+
+	if (unlikely(has_ictrs(state)) && !arm(cpu, state))
+		return;
+	if (pmu->global_ctrl) {
+		global_ctrl = state->control.regs.global_ctrl;
+		/* Without isolation others' counters may as well go on. */
+		if (!perfctr_isolate)
+			global_ctrl |= cpu->global_ctrl;
+		write_global_ctrl(cpu, global_ctrl);
+	}
+}
+
+void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	struct vperfctr_page *page = state->page;
+	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
+	u64 now;
+
+	if (unlikely(has_ictrs(state)))
+		disarm(cpu);
+	perfctr_page_begin(page);
+	now = perfctr_rdtsc();
+	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+		page->tsc_sum += now - page->tsc_start;
+	page->tsc_start = now;
+	for (i = 0; i < nrctrs; i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+		now = perfctr_rdpmc(ctr->map);
+		ctr->sum += (now - ctr->start) & page->mask;
+		ctr->start = now;
+	}
+	perfctr_page_end(page);
+	if (unlikely(has_ictrs(state)))
+		arm(cpu, state);
+}
+
+/* ---- taking and giving back --------------------------------------------- */
+
+/*
+ * perf reserves all general counters and event selects with its first hardware
+ * event, the NMI watchdog's included, and nothing for fixed ones.  Whoever has
+ * all of them has the whole unit.
+ */
+int perfctr_x86_pmc_reserve(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < pmu->nr_pmcs; i++) {
+		if (!reserve_evntsel_nmi(evntsel_msr(i)))
+			goto fail;
+		if (!reserve_perfctr_nmi(pmc_msr(i))) {
+			release_evntsel_nmi(evntsel_msr(i));
+			goto fail;
+		}
+	}
+	return 0;
+fail:
+	while (i--) {
+		release_evntsel_nmi(evntsel_msr(i));
+		release_perfctr_nmi(pmc_msr(i));
+	}
+	return -EBUSY;
+}
+
+void perfctr_x86_pmc_release(void)
+{
+	unsigned int i = pmu->nr_pmcs;
+
+	while (i--) {
+		release_evntsel_nmi(evntsel_msr(i));
+		release_perfctr_nmi(pmc_msr(i));
+	}
+}
+
+static void clear_counters(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < pmu->nr_pmcs; i++) {
+		if (pmu->pmc_mask & BIT_ULL(i))
+			clear_counter(i);
+	}
+	for (i = 0; i < pmu->nr_fixed; i++) {
+		if (pmu->fixed_mask & BIT_ULL(i))
+			clear_counter(VPERFCTR_FIXED | i);
+	}
+}
+
+/* Whatever the registers hold: stop everything, clear everything. */
+static void clear_registers(struct pmc_cpu *cpu)
+{
+	unsigned int i;
+
+	if (pmu->global_ctrl) {
+		perfctr_wrmsr(pmu->global_ctrl, 0);
+		if (pmu->fixed_mask)
+			perfctr_wrmsr(pmu->fixed_ctrl, 0);
+	}
+	for (i = 0; i < pmu->nr_pmcs; i++) {
+		if (pmu->pmc_mask & BIT_ULL(i))
+			perfctr_wrmsr(evntsel_msr(i), 0);
+	}
+	clear_counters();
+	if (pmu->global_ctrl)
+		perfctr_wrmsr(pmu->global_clear, pmu->pmc_mask | pmu->fixed_mask << 32);
+
+	cpu->id = 0;
+	cpu->armed = NULL;
+	cpu->global_ctrl = 0;
+	cpu->fixed_ctrl = 0;
+	memset(cpu->evntsel, 0, sizeof(cpu->evntsel));
+}
+
+void perfctr_x86_pmc_cpu_start(void)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+
+	if (pmu->global_ctrl) {
+		perfctr_rdmsr_safe(pmu->global_ctrl, &cpu->saved_global_ctrl);
+		if (pmu->fixed_mask)
+			perfctr_rdmsr_safe(pmu->fixed_ctrl, &cpu->saved_fixed_ctrl);
+	}
+	clear_registers(cpu);
+	cpu->ready = true;
+}
+
+void perfctr_x86_pmc_cpu_stop(void)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+
+	cpu->ready = false;
+	clear_registers(cpu);
+	if (pmu->global_ctrl) {
+		if (pmu->fixed_mask)
+			perfctr_wrmsr(pmu->fixed_ctrl, cpu->saved_fixed_ctrl);
+		perfctr_wrmsr(pmu->global_ctrl, cpu->saved_global_ctrl);
+	}
+}
+
+void perfctr_x86_pmc_cpu_forget(void)
+{
+	clear_registers(this_cpu_ptr(&pmc_cpu));
+}
+
+void perfctr_x86_pmc_cpu_scrub(void)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	struct perfctr_cpu_state *state = cpu->running;
+
+	if (!cpu->ready)
+		return;
+	/* What is running may have started from what somebody else left. */
+	if (state)
+		perfctr_x86_pmc_suspend(state);
+	clear_counters();
+	if (state)
+		perfctr_x86_pmc_resume(state);
+}
