@@ -96,6 +96,8 @@ static int check_header(const struct vperfctr_control *header)
 		return -EINVAL;
 	if (header->ctr_size != sizeof(struct vperfctr_ctr) || header->tsc_on > 1)
 		return -EINVAL;
+	if (VPERFCTR_RT && (header->flags & VPERFCTR_CONTROL_INHERIT))
+		return -EOPNOTSUPP;
 	if (header->nrictrs && !(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return -EOPNOTSUPP;
 	if (nrctrs > perfctr_cpu_info.nrctrs)

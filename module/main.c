@@ -44,7 +44,8 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 		return -EINVAL;
 	info.size = sizeof(info);
 	info.kind = kind;
-	info.features |= VPERFCTR_FEATURE_INHERIT;
+	if (!VPERFCTR_RT)
+		info.features |= VPERFCTR_FEATURE_INHERIT;
 	info.abi_version = VPERFCTR_ABI_VERSION;
 	if (vperfctr_may_count_kernel())
 		info.features |= VPERFCTR_FEATURE_KERNEL;
@@ -223,6 +224,10 @@ static int __init vperfctr_init(void)
 	err = perfctr_cpu_init();
 	if (err)
 		return err;
+	if (VPERFCTR_RT) {
+		perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;
+		perfctr_cpu_info.max_period = 0;
+	}
 	err = vperfctr_state_init();
 	if (err)
 		goto no_state;

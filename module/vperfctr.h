@@ -103,6 +103,12 @@ struct vperfctr {
 	u64 children[1 + VPERFCTR_MAX_CTRS];	/* struct vperfctr_sums */
 };
 
+/*
+ * PREEMPT_RT: nothing can be allocated in the probe of fork, and no signal be
+ * sent or sleeper be woken in an interrupt.
+ */
+#define VPERFCTR_RT	IS_ENABLED(CONFIG_PREEMPT_RT)
+
 /* Must the counters wait for IRESUME? */
 static inline bool vperfctr_is_held(const struct vperfctr *st)
 {

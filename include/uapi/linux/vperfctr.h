@@ -241,7 +241,8 @@ struct vperfctr_open {
  *		i-mode counters; si_signo that is no signal, or with
  *		CONTROL_RING; CONTROL_RING without a ring; CONTROL_INHERIT with
  *		i-mode counters
- *	EOPNOTSUPP nrictrs is not 0, and FEATURE_PCINT is not there
+ *	EOPNOTSUPP nrictrs is not 0, and FEATURE_PCINT is not there; or
+ *		CONTROL_INHERIT, and FEATURE_INHERIT is not
  *	EPERM	(also) kernel mode is to be counted, and the caller lacks
  *		CAP_PERFMON and CAP_SYS_ADMIN (see FEATURE_KERNEL)
  *	EINVAL	(also) the owner may run on forbidden CPUs only
