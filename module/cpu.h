@@ -22,17 +22,17 @@ struct pt_regs;
 #include "cpu-arch.h"	/* in arch/ARCH */
 
 /*
- * A control, checked or to be checked.  The first part is what the user asked
- * for; kernel, mask and regs are derived by perfctr_cpu_check_control().
+ * A control, checked or to be checked.  It is what the user asked for, but
+ * kernel, mask and regs: these are derived by perfctr_cpu_check_control().
  */
 struct perfctr_cpu_control {
+	struct perfctr_cpu_regs regs;	/* the driver's own; first, as resume needs it */
+	u64 mask;			/* of the narrowest counter used */
+	u64 global[2];
 	u32 tsc_on;
 	u32 nractrs;
 	u32 nrictrs;
-	u64 global[2];
 	bool kernel;			/* some counter counts in kernel mode */
-	u64 mask;			/* of the narrowest counter used */
-	struct perfctr_cpu_regs regs;	/* the driver's own */
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 };
 
@@ -45,8 +45,8 @@ struct perfctr_cpu_state {
 	struct vperfctr_page *page;
 	u64 id;
 	u32 cstatus;			/* as in the page, without what changes at resume */
-	u8 ishift[VPERFCTR_MAX_CTRS];	/* of i-mode counters: see identify_overflow */
 	struct perfctr_cpu_control control;
+	u8 ishift[VPERFCTR_MAX_CTRS];	/* of i-mode counters: see identify_overflow */
 };
 
 static inline unsigned int perfctr_nrctrs(const struct perfctr_cpu_control *control)

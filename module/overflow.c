@@ -156,8 +156,11 @@ static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
  */
 void vperfctr_overflow_last(struct vperfctr *st)
 {
+	/* Where a file that gives privileges begins is not to be told. */
+	u64 ip = test_bit(VPERFCTR_PRIVILEGED, &st->bits) ? 0 : user_ip(st->owner);
+
 	if (st->cpu_state.control.nrictrs)
-		take(st, user_ip(st->owner));
+		take(st, ip);
 	st->checks &= ~VPERFCTR_CHECK_SIGNAL;
 	st->noticed = false;
 }

@@ -70,9 +70,9 @@ struct vperfctr {
 	unsigned int checks;		/* VPERFCTR_CHECK_* */
 	int cpu;			/* where they run now; -1: nowhere */
 	u32 overflow;			/* counters that wait for IRESUME */
-	bool noticed;			/* an interrupt left an overflow to overflow_work */
-	u64 noticed_at;			/* where in the kernel; 0: not known */
 	struct perfctr_cpu_state cpu_state;
+	u64 noticed_at;			/* where in the kernel; 0: not known */
+	bool noticed;			/* an interrupt left an overflow to overflow_work */
 
 	struct task_struct *owner;	/* NULL: detached */
 	struct mutex lock;

@@ -473,6 +473,7 @@ struct vperfctr_sample {
 	 * Where the owner was in user mode; if the control counts kernel mode
 	 * and it was there, in the kernel.  It is the instruction after the one
 	 * that overflowed, or some instructions later, as the processor has it.
+	 * 0: not known.
 	 */
 	__u64 ip;
 	__u64 tsc;		/* the processor's TSC, not the owner's share */
