@@ -286,6 +286,10 @@ int perfctr_cpu_init(void)
 	static_call_update(perfctr_resume, driver->resume);
 	static_call_update(perfctr_sample, driver->sample);
 
+	if (!ihandler) {
+		perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;
+		perfctr_cpu_info.max_period = 0;
+	}
 	err = perfctr_x86_pmi_init(driver);
 	if (err)
 		return err;
