@@ -56,11 +56,16 @@ struct model_config {
 	unsigned int nr_events;		/* bits of EBX that mean something */
 	u32 events_absent;		/* EBX */
 	bool no_any_thread;
+	bool no_apic;
+	bool no_capabilities;		/* no IA32_PERF_CAPABILITIES */
+	bool no_full_write;		/* it says that there is no IA32_A_PMCx */
+	bool no_masking;		/* LVTPC stays as it is when its interrupt is delivered */
 };
 
 /* Registers by what WRMSRs of them are counted as. */
 enum model_reg {
 	REG_PMC, REG_EVNTSEL, REG_FIXED_CTR, REG_FIXED_CTRL, REG_GLOBAL_CTRL, REG_OVF_CTRL,
+	REG_FULL_PMC, REG_CAPABILITIES,
 	NR_REGS
 };
 
@@ -71,11 +76,15 @@ struct model_cpu {
 	u64 fixed_ctrl;
 	u64 global_ctrl;
 	u64 overflow;			/* IA32_PERF_GLOBAL_STATUS */
+	u32 lvtpc;
+	bool pmi;			/* the NMI that LVTPC makes is on its way */
 	u64 tsc;
 
 	unsigned int wrmsrs[NR_REGS];
 	unsigned int redundant;		/* writes of what a control register holds */
 	unsigned int rdpmcs;
+	unsigned int pmis;		/* interrupts made, */
+	unsigned int lost_pmis;		/* and not made because LVTPC was masked */
 };
 
 struct model {
@@ -87,6 +96,7 @@ struct model {
 	bool user_rdpmc;		/* CR4.PCE */
 	struct model_cpu cpu[NR_CPUS];
 	void (*on_read)(void);		/* before each RDPMC and RDTSC */
+	void (*on_access)(void);	/* before each access outside of NMIs, LVTPC's included */
 };
 
 extern struct model model;
@@ -125,6 +135,9 @@ u64 model_rdtsc(void);
 void model_wrmsr(u32 msr, u64 value);
 int model_rdmsr_safe(u32 msr, u64 *value);
 bool model_user_rdpmc(void);
+bool model_has_lvtpc(void);
+u32 model_read_lvtpc(void);
+void model_write_lvtpc(u32 value);
 void model_cpuid(u32 leaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx);
 bool model_is_pv_guest(void);
 bool model_is_hybrid(void);
