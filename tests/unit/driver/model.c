@@ -2,6 +2,7 @@
 #include "model.h"
 
 struct model model;
+char model_context[128];
 
 static struct model_cpu *this_cpu(void)
 {
@@ -120,8 +121,20 @@ static void make_pmi(struct model_cpu *cpu)
 		cpu->lvtpc);
 	cpu->pmis++;
 	cpu->pmi = true;
+	if (!model.config.no_masking && !model.config.slow)
+		cpu->lvtpc |= APIC_LVT_MASKED;
+}
+
+bool model_take_pmi(void)
+{
+	struct model_cpu *cpu = this_cpu();
+
+	if (!cpu->pmi)
+		return false;
+	cpu->pmi = false;
 	if (!model.config.no_masking)
 		cpu->lvtpc |= APIC_LVT_MASKED;
+	return true;
 }
 
 static void advance(struct model_cpu *cpu, u32 map, u64 events)

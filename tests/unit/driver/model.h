@@ -18,9 +18,15 @@
 /* Like ck_assert_msg(), but quick enough for the inside of a register. */
 #define require(cond, ...)				\
 do {							\
-	if (!(cond))					\
+	if (!(cond)) {					\
+		if (*model_context)			\
+			printf("# %s\n", model_context); \
+		fflush(stdout);				\
 		ck_abort_msg(__VA_ARGS__);		\
+	}						\
 } while (0)
+
+extern char model_context[128];	/* for tests to say what they are doing */
 
 #define MODEL_MAX_PMCS	8	/* IA32_PERFEVTSEL0 to 7 */
 #define MODEL_MAX_FIXED	16	/* fields in IA32_FIXED_CTR_CTRL */
@@ -60,6 +66,7 @@ struct model_config {
 	bool no_capabilities;		/* no IA32_PERF_CAPABILITIES */
 	bool no_full_write;		/* it says that there is no IA32_A_PMCx */
 	bool no_masking;		/* LVTPC stays as it is when its interrupt is delivered */
+	bool slow;			/* it is masked when the NMI comes, not when it is due */
 };
 
 /* Registers by what WRMSRs of them are counted as. */
@@ -135,6 +142,7 @@ u64 model_rdtsc(void);
 void model_wrmsr(u32 msr, u64 value);
 int model_rdmsr_safe(u32 msr, u64 *value);
 bool model_user_rdpmc(void);
+bool model_take_pmi(void);	/* is there one for the current CPU?  No longer */
 bool model_has_lvtpc(void);
 u32 model_read_lvtpc(void);
 void model_write_lvtpc(u32 value);

@@ -9,15 +9,22 @@ static struct thread *irq_work[NR_CPUS];
 
 static struct thread *on_cpu[NR_CPUS];
 
+static bool resuming;
+
 static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs);
 
 /* ---- the machine -------------------------------------------------------- */
 
+void machine_use_service(void)
+{
+	service = (struct service) {};
+	perfctr_cpu_set_ihandler(overflowed);
+}
+
 void machine_start(const struct model_config *config, bool isolate)
 {
 	model_init(config);
-	service = (struct service) {};
-	perfctr_cpu_set_ihandler(overflowed);
+	machine_use_service();
 	perfctr_isolate = isolate;
 	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
 	ck_assert_int_eq(perfctr_cpu_init(), 0);
@@ -196,7 +203,9 @@ static void operate(struct thread *t, unsigned int cpu, void (*op)(struct perfct
 
 	fake_cpu = cpu;
 	fake_irqs_off = true;
+	resuming = op == perfctr_cpu_resume;
 	op(&t->state);
+	resuming = false;
 	fake_irqs_off = old_irqs;
 
 	require(t->page.samplecount != samplecount, "the samplecount has not changed");
@@ -281,9 +290,9 @@ void thread_in(struct thread *t, unsigned int cpu)
 
 	require(t->cpu < 0 && fake_online[cpu], "a test runs a thread where it cannot");
 	t->stale = model.cpu[cpu].overflow;
+	on_cpu[cpu] = t;
 	operate(t, cpu, perfctr_cpu_resume);
 	t->cpu = cpu;
-	on_cpu[cpu] = t;
 	if (model.user_rdpmc && perfctr_nrctrs(&t->control) && !t->held)
 		running |= VPERFCTR_CSTATUS_RDPMC;
 	require(t->page.cstatus == running, "cstatus is %#x, not %#x", t->page.cstatus, running);
@@ -347,12 +356,19 @@ void thread_run(struct thread *t, const struct work *work)
 	}
 }
 
+struct thread *thread_of(unsigned int cpu)
+{
+	return on_cpu[cpu];
+}
+
 void thread_run_inside(struct thread *t, const struct work *work)
 {
 	u64 counting = model_counting(&model.cpu[fake_cpu]);
 	unsigned int i;
 
 	require(!work->cycles, "a test has the TSC go on in an operation");
+	if (resuming)
+		return;
 	model_run(work);
 	for (i = 0; i < perfctr_nrctrs(&t->control); i++) {
 		u64 events = model_counts(t->control.ctr[i].map, t->control.ctr[i].evntsel, work);
@@ -503,12 +519,8 @@ void thread_iresume(struct thread *t)
 
 void nmi_arrives(bool user)
 {
-	struct model_cpu *cpu = &model.cpu[fake_cpu];
-
-	if (!cpu->pmi)
-		return;
-	cpu->pmi = false;
-	require(fake_nmi(user), "an NMI of ours is left to others");
+	if (model_take_pmi())
+		require(fake_nmi(user), "an NMI of ours is left to others");
 }
 
 void nmi_foreign(bool user)

@@ -50,6 +50,9 @@ struct service {
 
 extern struct service service;
 
+/* Overflows are the service's, as machine_start() has it. */
+void machine_use_service(void);
+
 /* The NMI that is on its way to the current CPU, if there is one. */
 void nmi_arrives(bool user);
 /* Someone else's, which is not to be claimed unless there is an overflow to be taken. */
@@ -72,6 +75,7 @@ void thread_in(struct thread *t, unsigned int cpu);
 void thread_out(struct thread *t);
 void thread_sample(struct thread *t);
 void thread_run(struct thread *t, const struct work *work);
+struct thread *thread_of(unsigned int cpu);	/* who runs there, or NULL */
 /* In the middle of an operation: only what counts just now is to count it. */
 void thread_run_inside(struct thread *t, const struct work *work);
 void thread_iresume(struct thread *t);
