@@ -466,6 +466,8 @@ static void take(struct thread *t)
 
 static void take_here(struct thread *t)
 {
+	require(!(model_counting(&model.cpu[fake_cpu]) & counters_of(&t->control)),
+		"an overflow was reported, and the counters count");
 	t->noticed = false;
 	operate(t, fake_cpu, perfctr_cpu_suspend);
 	take(t);
@@ -479,8 +481,6 @@ static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
 	require(fake_irqs_off, "an overflow is reported with interrupts on");
 	require(!t->held, "an overflow is reported of a thread that is held");
 	require(t->cpu < 0 || t->cpu == (int)fake_cpu, "an overflow of another CPU is reported");
-	require(!(model_counting(&model.cpu[fake_cpu]) & counters_of(&t->control)),
-		"an overflow is reported, and the counters count");
 	if (regs && (user_mode(regs) || !fake_in_nmi)) {
 		take_here(t);
 	} else {
