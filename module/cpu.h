@@ -138,6 +138,12 @@ u32 perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state, unsigned int 
 				  u64 *skipped);
 
 /*
+ * PRE: suspended, and not to be resumed.  How many periods have passed in
+ * silence since the last overflows?  They are told once.
+ */
+u64 perfctr_cpu_skipped(struct perfctr_cpu_state *state);
+
+/*
  * Between the two, what is resumed is the TSC only.  PRE: the state is suspended.
  */
 void perfctr_cpu_hold_pmcs(struct perfctr_cpu_state *state);

@@ -111,6 +111,8 @@ static void take_here(struct vperfctr *st, u64 ip)
 {
 	perfctr_cpu_suspend(&st->cpu_state);
 	take(st, ip);
+	if (st->cpu_state.control.kernel)
+		vperfctr_ring_served(st);
 	perfctr_cpu_resume(&st->cpu_state);
 }
 
@@ -175,7 +177,7 @@ static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
 }
 
 /*
- * The counters have stopped for good: what has overflowed is in READ or in the
+ * The counters have stopped for good, or for another control: what has overflowed is in READ or in the
  * ring, but there is nothing to resume and no signal.  PRE: suspended, by the
  * owner or with the owner kept from running.
  */
@@ -186,13 +188,15 @@ void vperfctr_overflow_last(struct vperfctr *st)
 
 	if (st->cpu_state.control.nrictrs) {
 		take(st, ip);
+		if (st->flags & VPERFCTR_CONTROL_RING)
+			vperfctr_ring_drop(st, perfctr_cpu_skipped(&st->cpu_state));
 		perfctr_cpu_unhold_pmcs(&st->cpu_state);
 	}
 	st->checks &= ~VPERFCTR_CHECK_SIGNAL;
 	st->noticed = false;
 }
 
-/* Likewise, for a control that is to be replaced. */
+/* Nothing waits any more. */
 void vperfctr_overflow_forget(struct vperfctr *st)
 {
 	st->checks &= ~VPERFCTR_CHECK_SIGNAL;

@@ -23,8 +23,6 @@
 
 #define RING_SIZE_VER0	32
 
-#define MAX_KERNEL_RATE	100000
-
 static unsigned int max_sample_rate = 100000;
 module_param(max_sample_rate, uint, 0644);
 MODULE_PARM_DESC(max_sample_rate, "samples per second in a thread's ring, 0: as many as there are (default 100000)");
@@ -42,6 +40,8 @@ struct vperfctr_buffer {
 	unsigned int shift;
 	unsigned int taken;		/* samples in this tick of the clock */
 	unsigned long tick;
+	cycles_t begun;			/* the last sample, */
+	cycles_t served;		/* and when the counters went on after it */
 };
 
 static u64 nr_waiting(const struct vperfctr_buffer *ring)
@@ -74,33 +74,54 @@ bool vperfctr_ring_has_kernel(const struct vperfctr *st)
 	return st->ring && st->ring->kernel;
 }
 
+/* Counters that count the kernel are about to go on. */
+void vperfctr_ring_served(struct vperfctr *st)
+{
+	if (st->ring)
+		st->ring->served = get_cycles();
+}
+
+/*
+ * Has what the kernel does for a sample made the next one?  It would go on like
+ * that for ever, with the owner at the same instruction.
+ */
+static bool feeds_itself(struct vperfctr_buffer *ring)
+{
+	cycles_t begun = ring->begun;
+
+	ring->begun = get_cycles();
+	return ring->begun - ring->served < 4 * (ring->served - begun);
+}
+
 /*
  * There is a sample more.  Periods grow at once when there were too many in one
  * tick of the clock, and shrink again, step by step, after ticks with less than
  * half of what is allowed.
  */
-static void throttle(struct vperfctr *st, struct vperfctr_buffer *ring)
+static void throttle(const struct vperfctr *st, struct vperfctr_buffer *ring)
 {
 	unsigned int rate = READ_ONCE(max_sample_rate);
+	unsigned int limit = rate ? max_t(unsigned int, rate / HZ, 1) : UINT_MAX;
+	bool grow = st->cpu_state.control.kernel && feeds_itself(ring);
 	unsigned long now = jiffies;
-	unsigned int limit;
 
-	/* Periods of what the kernel does to take an overflow would never end. */
-	if (st->cpu_state.control.kernel && (!rate || rate > MAX_KERNEL_RATE))
-		rate = MAX_KERNEL_RATE;
-	if (!rate) {
-		ring->shift = 0;
-		return;
-	}
-	limit = max_t(unsigned int, rate / HZ, 1);
 	if (now != ring->tick) {
 		if (ring->shift && ring->taken <= limit / 2)
 			ring->shift--;
 		ring->tick = now;
 		ring->taken = 0;
 	}
-	if (++ring->taken > limit && ring->shift < 31)
+	if ((++ring->taken > limit || grow) && ring->shift < 31)
 		ring->shift++;
+}
+
+/* Overflows that will make no sample. */
+void vperfctr_ring_drop(struct vperfctr *st, u64 nr)
+{
+	struct vperfctr_buffer *ring = st->ring;
+
+	ring->dropped += nr;
+	WRITE_ONCE(ring->page->dropped, ring->dropped);
 }
 
 /*

@@ -177,6 +177,8 @@ bool vperfctr_ring_ready(const struct vperfctr *st);
 unsigned int vperfctr_ring_shift(const struct vperfctr_buffer *ring);
 bool vperfctr_ring_has_kernel(const struct vperfctr *st);
 bool vperfctr_ring_add(struct vperfctr *st, u64 ip, u32 overflow, u64 skipped);
+void vperfctr_ring_drop(struct vperfctr *st, u64 nr);
+void vperfctr_ring_served(struct vperfctr *st);
 int vperfctr_consume(struct vperfctr *st, unsigned long nr);
 void vperfctr_ring_free(struct vperfctr *st);
 

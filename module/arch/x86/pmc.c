@@ -382,17 +382,19 @@ static noinline void suspend_ictrs(const struct perfctr_cpu_state *state, bool w
 	struct vperfctr_page *page = state->page;
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 	u64 overflow = find_overflow(state);
+	bool here = false;
 
 	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 		u64 now = perfctr_rdpmc(ctr->map);
 
+		/* Not before this resume, perhaps on another CPU? */
+		here |= ctr->start & ~now & perfctr_x86_sign(ctr->map);
 		ctr->sum += (now - ctr->start) & page->mask;
 		ctr->start = now;
 	}
-	if (!overflow)
-		return;
-	perfctr_x86_pmi_expect();
+	if (here)
+		perfctr_x86_pmi_expect();
 	if (was_armed)	/* else whoever disarmed has */
 		clear_overflow(overflow);
 }
@@ -478,13 +480,13 @@ void perfctr_x86_pmc_resume(struct perfctr_cpu_state *state)
 		perfctr_generic_resume(state);
 		return;
 	}
-	cpu->running = state;
 	if (perfctr_user_rdpmc()) {
 		cstatus |= VPERFCTR_CSTATUS_RDPMC;
 		perfctr_x86_saw_rdpmc();
 	}
 	if (unlikely(ictrs))
 		resume_ictrs(cpu, state);
+	cpu->running = state;
 	if (cpu->id != state->id)
 		write_control(cpu, state);
 
@@ -529,8 +531,9 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 		ctr->start = now;
 	}
 	perfctr_page_end(page);
-	if (unlikely(ictrs))
-		arm(cpu, state);
+	/* An overflow would be taken for one from before this sample: its NMI is of now. */
+	if (unlikely(ictrs) && !arm(cpu, state))
+		perfctr_x86_pmi_expect();
 }
 
 /* ---- taking and giving back --------------------------------------------- */

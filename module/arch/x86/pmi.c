@@ -4,14 +4,14 @@
  * local APIC's LVTPC.
  *
  * perf_event's handler sees our NMIs too, and takes none while it has no event
- * on the hardware.  Everybody's handler is called for every NMI.  Ours takes those
- * that find an overflow, and, as an overflow may have been seen to before its NMI
- * came, or two of them by one NMI, also these:
+ * on the hardware.  Everybody's handler is called for every NMI.  One that finds an
+ * overflow and stops the counters is ours.  But an overflow may have been seen to
+ * before its NMI came, or two of them by one NMI; so these are ours, too:
  *
  *  - Intel's processors mask LVTPC as they deliver its interrupt (SDM volume 3,
  *    "Local Vector Table").  Found masked, it has caused this NMI.
- *  - AMD's, and older hypervisors, do not mask.  There an NMI without a cause is
- *    taken if an overflow was a short while ago.
+ *  - AMD's, and older hypervisors, do not mask.  There an NMI is taken if an
+ *    overflow can be seen, or was a short while ago.
  */
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
@@ -45,7 +45,7 @@ static void arm_lvtpc(void)
 
 static bool is_expected(struct pmi_cpu *pmi)
 {
-	if (pmi->expecting && time_after(jiffies, pmi->until))
+	if (pmi->expecting && !time_before(jiffies, pmi->until))
 		pmi->expecting = false;
 	return pmi->expecting;
 }
@@ -54,9 +54,10 @@ static int handle_nmi(unsigned int type, struct pt_regs *regs)
 {
 	struct pmi_cpu *pmi = this_cpu_ptr(&pmi_cpu);
 	struct perfctr_cpu_state *state;
-	bool ours = driver->overflow(&state);
+	bool found = driver->overflow(&state);
+	bool ours = state;
 
-	if ((READ_ONCE(pmi->ready) || ours) && (perfctr_read_lvtpc() & APIC_LVT_MASKED)) {
+	if ((READ_ONCE(pmi->ready) || found) && (perfctr_read_lvtpc() & APIC_LVT_MASKED)) {
 		ours = true;
 		WRITE_ONCE(masks, true);
 		arm_lvtpc();
@@ -66,7 +67,9 @@ static int handle_nmi(unsigned int type, struct pt_regs *regs)
 	}
 	if (state)
 		perfctr_x86_overflowed(state, regs);
-	return ours || is_expected(pmi) ? NMI_HANDLED : NMI_DONE;
+	if (!READ_ONCE(masks))
+		ours |= found || is_expected(pmi);
+	return ours ? NMI_HANDLED : NMI_DONE;
 }
 
 /* Interrupts are disabled, or this is the NMI. */
@@ -87,8 +90,8 @@ void perfctr_x86_pmi_start(void)
 	if (!driver)
 		return;
 	pmi->saved = perfctr_read_lvtpc();
-	WRITE_ONCE(pmi->ready, true);
 	arm_lvtpc();
+	WRITE_ONCE(pmi->ready, true);
 }
 
 void perfctr_x86_pmi_stop(void)
@@ -97,8 +100,9 @@ void perfctr_x86_pmi_stop(void)
 
 	if (!driver)
 		return;
-	perfctr_write_lvtpc(pmi->saved);
+	/* First: what is restored may be masked. */
 	WRITE_ONCE(pmi->ready, false);
+	perfctr_write_lvtpc(pmi->saved);
 }
 
 /* After suspend to RAM. */

@@ -24,6 +24,7 @@ typedef __s64 s64;
 
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
+#define __ro_after_init
 #define noinline		__attribute__((__noinline__))
 #define barrier()		__asm__ volatile("" ::: "memory")
 #define smp_wmb()		barrier()	/* all CPUs are in one thread */
@@ -135,6 +136,7 @@ bool fake_nmi(bool user);
 
 #define HZ			250
 #define time_before(a, b)	((long)((a) - (b)) < 0)
+#define time_after(a, b)		time_before(b, a)
 extern unsigned long jiffies;
 
 /* ---- reservation of counters -------------------------------------------- */

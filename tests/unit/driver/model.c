@@ -368,6 +368,9 @@ void model_cpuid(u32 leaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 	*eax = *ebx = *ecx = *edx = 0;
 	if (!leaf) {
 		*eax = model.max_leaf;
+		*ebx = 0x756e6547;	/* GenuineIntel */
+		*edx = 0x49656e69;
+		*ecx = 0x6c65746e;
 	} else if (leaf == 1) {
 		*ecx = c->no_capabilities ? 0 : BIT(15);	/* PDCM */
 	} else if (leaf == 0xa) {	/* without it, those of another leaf: anything */

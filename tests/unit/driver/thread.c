@@ -531,5 +531,11 @@ void nmi_foreign(bool user)
 
 	for (i = 0; t && i < perfctr_nrctrs(&t->control); i++)
 		overflow |= i >= t->control.nractrs && t->since[i] >= t->period[i];
+	/*
+	 * Where LVTPC is not masked, one shortly after an overflow was taken cannot
+	 * be told from ours; how shortly has a test of its own.
+	 */
+	if (model.config.no_masking && model.cpu[fake_cpu].pmis)
+		overflow = true;
 	require(!fake_nmi(user) || overflow, "an NMI of others is claimed");
 }
