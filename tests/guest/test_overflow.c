@@ -1048,6 +1048,7 @@ START_TEST(sweep_exec)
 	struct sums sums;
 	int own;
 
+	acc->resumes = 0;
 	for (period = 1; period < 80; period++) {
 		pid_t pid = fork_files();
 
