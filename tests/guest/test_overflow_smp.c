@@ -11,6 +11,7 @@
 #include "random.h"
 
 #define NR(array)	(sizeof(array) / sizeof((array)[0]))
+#define MAX_RATE	"/sys/module/vperfctr/parameters/max_sample_rate"
 #define CPU1_ONLINE	"/sys/devices/system/cpu/cpu1/online"
 
 /* Children; they find their own account in place of the parent's. */
@@ -53,6 +54,7 @@ static volatile struct {
 
 static void setup(void)
 {
+	write_file(MAX_RATE, "100000");
 	shared = shared_memory(PAGE);
 	random_init();
 }
@@ -139,7 +141,7 @@ static void run_for(unsigned int ms, void (*disturb)(void))
 START_TEST(on_both_and_migrating)
 {
 	/* no throttling, for none to be dropped */
-	write_file("/sys/module/vperfctr/parameters/max_sample_rate", "0");
+	write_file(MAX_RATE, "0");
 	run_for(_i ? 60 : 10, NULL);
 	ck_assert_eventually(counters_free());
 }
@@ -154,7 +156,7 @@ static void take_away(void)
 
 START_TEST(while_cpus_come_and_go)
 {
-	write_file("/sys/module/vperfctr/parameters/max_sample_rate", "0");
+	write_file(MAX_RATE, "0");
 	run_for(30, take_away);
 	ck_assert_eventually(counters_free());
 }
@@ -262,15 +264,9 @@ START_TEST(killed_at_random)
 }
 END_TEST
 
-static void teardown(void)
-{
-	write_file("/sys/module/vperfctr/parameters/max_sample_rate", "100000");
-}
-
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_unchecked_fixture(tc, NULL, teardown);
 	tcase_add_loop_test(tc, on_both_and_migrating, 0, 2);
 	tcase_add_test(tc, while_cpus_come_and_go);
 	tcase_add_test(tc, sweep_user);
