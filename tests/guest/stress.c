@@ -345,8 +345,10 @@ static void live_samples(void)
 			nr = page->head - page->tail;
 			if (nr > 64)
 				wrong("%llu samples in the ring", nr);
-			if (nr && !below(3))
-				must(call(fd, VPERFCTR_CONSUME, (void *)(1 + (unsigned long)below(nr))));
+			if (nr && !below(3)) {
+				nr = 1 + below(nr);
+				must(call(fd, VPERFCTR_CONSUME, (void *)(uintptr_t)nr));
+			}
 		}
 		must(call(fd, VPERFCTR_SUSPEND, NULL));
 		read_state(fd, &r);

@@ -45,7 +45,7 @@ static void check_account(u64 signals)
 		ck_assert_uint_eq(acc->masks, 1);
 }
 
-/* ---- how many, and where ------------------------------------------------------ */
+/* ---- how many, and where ---------------------------------------------------- */
 
 static const u64 periods[] = { 1000, 1001, 4999, 100000, 1234567 };
 
@@ -139,7 +139,7 @@ START_TEST(longest_period)
 }
 END_TEST
 
-/* ---- several ------------------------------------------------------------------- */
+/* ---- several ---------------------------------------------------------------- */
 
 static u32 mask_of_handler[64];
 
@@ -201,7 +201,8 @@ START_TEST(one_mask_for_all)
 			continue;
 		n++;
 		if (i < NR(mask_of_handler) && i < acc->signals) {
-			ck_assert_msg(mask_of_handler[i] == mask, "signal %u, at %llu: mask %u, not %u",
+			ck_assert_msg(mask_of_handler[i] == mask,
+				      "signal %u, at %llu: mask %u, not %u",
 				      i, at, mask_of_handler[i], mask);
 			i++;
 		}
@@ -210,7 +211,7 @@ START_TEST(one_mask_for_all)
 }
 END_TEST
 
-/* ---- while it waits for IRESUME ------------------------------------------------- */
+/* ---- while it waits for IRESUME --------------------------------------------- */
 
 static void block(int how, int sig)
 {
@@ -461,7 +462,7 @@ START_TEST(control_forgets)
 }
 END_TEST
 
-/* ---- signals of all sorts ---------------------------------------------------------- */
+/* ---- signals of all sorts --------------------------------------------------- */
 
 /* All that there are can be asked for, whatever they do. */
 START_TEST(every_signal_accepted)
@@ -584,7 +585,7 @@ START_TEST(full_queue_then_control)
 }
 END_TEST
 
-/* ---- who is in another PID namespace ------------------------------------------------- */
+/* ---- who is in another PID namespace ---------------------------------------- */
 
 struct contained {
 	volatile u32 go, done;
@@ -641,7 +642,7 @@ START_TEST(pid_namespaces)
 }
 END_TEST
 
-/* ---- calls from inside the handler ---------------------------------------------------- */
+/* ---- calls from inside the handler ------------------------------------------ */
 
 static volatile u64 last_sum;
 
@@ -704,7 +705,7 @@ START_TEST(unlink_from_the_handler)
 }
 END_TEST
 
-/* ---- at each instruction of what a thread can do ----------------------------------------- */
+/* ---- at each instruction of what a thread can do ---------------------------- */
 
 static void seq_nothing(void)
 {
@@ -910,7 +911,7 @@ START_TEST(distance_in_the_kernel)
 }
 END_TEST
 
-/* ---- at the moment at which the control goes ---------------------------------------------- */
+/* ---- at the moment at which the control goes -------------------------------- */
 
 /* Another control, with a long period or none: once, or not at all. */
 START_TEST(sweep_control)
@@ -1063,7 +1064,7 @@ START_TEST(sweep_exec)
 }
 END_TEST
 
-/* ---- storms ---------------------------------------------------------------------------------- */
+/* ---- storms ----------------------------------------------------------------- */
 
 /*
  * Each instruction overflows, the handler's own tail included.  Others get their
@@ -1098,7 +1099,7 @@ START_TEST(storm)
 }
 END_TEST
 
-/* ---- together with perf ------------------------------------------------------------------------ */
+/* ---- together with perf ----------------------------------------------------- */
 
 static volatile u32 perf_signals;
 
