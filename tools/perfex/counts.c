@@ -26,10 +26,12 @@ void counts_add(struct counts *to, const struct counts *c)
 /* Is what the sums are of still what we asked for? */
 static bool same_control(const struct vperfctr_control *a, const struct vperfctr_control *b)
 {
+	uint32_t nr = a->nractrs + a->nrictrs;
+
 	return a->nractrs == b->nractrs && a->nrictrs == b->nrictrs && a->tsc_on == b->tsc_on &&
-	       (!a->nractrs || !memcmp((const void *)(uintptr_t)a->ctr,
-				       (const void *)(uintptr_t)b->ctr,
-				       a->nractrs * sizeof(struct vperfctr_ctr)));
+	       (!nr || !memcmp((const void *)(uintptr_t)a->ctr,
+			       (const void *)(uintptr_t)b->ctr,
+			       nr * sizeof(struct vperfctr_ctr)));
 }
 
 int counts_read(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c)

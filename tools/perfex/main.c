@@ -17,6 +17,9 @@ struct options {
 	bool info, verbose, no_inherit;
 	struct targets targets;
 	double timeout;
+	const char *report;
+	bool sampling;
+	struct sample_spec sample;
 	char **command;
 };
 
@@ -27,6 +30,8 @@ static void usage(FILE *f)
 	fputs("Usage: perfex [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 	      "       perfex [OPTION]... -p PID[,PID]... [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex [OPTION]... -t TID[,TID]... [--timeout=SECONDS | [--] COMMAND...]\n"
+	      "       perfex --sample=EVENT=PERIOD -o FILE [--] COMMAND...\n"
+	      "       perfex --report=FILE\n"
 	      "       perfex -i\n"
 	      "Run COMMAND, and print exact counts of what it and all that it started did;\n"
 	      "or count what runs already, until it ends, you press Ctrl-C, the time is over, or\n"
@@ -37,6 +42,9 @@ static void usage(FILE *f)
 	      "  -t, --tid=TID       count a running thread\n"
 	      "      --timeout=SECONDS  count for so long (with -p and -t; 0.5 is half a second)\n"
 	      "      --no-inherit    do not count threads and processes that are started\n"
+	      "      --sample=EVENT=PERIOD  note where COMMAND's first thread is after each PERIOD\n"
+	      "                      EVENTs (as in instructions:u=100k or cycles=2M), in FILE\n"
+	      "      --report=FILE   print the hottest functions and lines that are noted there\n"
 	      "  -o, --output=FILE   print to FILE, not to standard error\n"
 	      "  -i, --info          show what the module found, and exit\n"
 	      "  -v, --verbose       also print which counter each event got, and its control,\n"
@@ -103,10 +111,30 @@ static int parse_timeout(double *timeout, const char *arg, struct error *e)
 	return 0;
 }
 
+static int check_sampling(const struct options *o, struct error *e)
+{
+	const char *what = o->report ? "--report" : "--sample";
+
+	if (o->report && o->sampling)
+		return fail_usage(e, "--sample and --report are done one after the other");
+	if (o->nrspecs || o->targets.nr || o->timeout >= 0 || o->no_inherit)
+		return fail_with(e, "%s goes with none of -e, -p, -t, --timeout and --no-inherit: see perfex --help",
+				 what);
+	if (o->report && *o->command)
+		return fail_usage(e, "--report runs no command");
+	if (o->sampling && !o->output)
+		return fail_usage(e, "--sample needs a file to write to (-o)");
+	if (o->sampling && !*o->command)
+		return fail_usage(e, "there is no command to run");
+	return 0;
+}
+
 static int check_options(const struct options *o, struct error *e)
 {
 	if (o->info)
 		return 0;
+	if (o->sampling || o->report)
+		return check_sampling(o, e);
 	if (o->timeout >= 0 && !o->targets.nr)
 		return fail_usage(e, "--timeout is for -p and -t");
 	if (o->timeout >= 0 && *o->command)
@@ -117,7 +145,7 @@ static int check_options(const struct options *o, struct error *e)
 }
 
 /* Long options without a letter */
-enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT };
+enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT };
 
 /* 0: go on; 1: done, exit successfully; -1: *e */
 static int parse_options(int argc, char **argv, struct options *o, struct error *e)
@@ -128,6 +156,8 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 		{ "tid", required_argument, NULL, 't' },
 		{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 		{ "no-inherit", no_argument, NULL, OPT_NO_INHERIT },
+		{ "sample", required_argument, NULL, OPT_SAMPLE },
+		{ "report", required_argument, NULL, OPT_REPORT },
 		{ "output", required_argument, NULL, 'o' },
 		{ "info", no_argument, NULL, 'i' },
 		{ "verbose", no_argument, NULL, 'v' },
@@ -156,6 +186,16 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 			break;
 		case OPT_NO_INHERIT:
 			o->no_inherit = true;
+			break;
+		case OPT_SAMPLE:
+			if (o->sampling)
+				return fail_usage(e, "one --sample at a time");
+			if (sample_parse(&o->sample, optarg, e))
+				return -1;
+			o->sampling = true;
+			break;
+		case OPT_REPORT:
+			o->report = optarg;
 			break;
 		case 'o':
 			o->output = optarg;
@@ -271,11 +311,23 @@ static int count(const struct options *o, FILE *out, struct error *e)
 	return err ? -1 : result.complete ? result.status : -1;
 }
 
+/* The exit status, or -1 with *e filled in.  out: NULL if there is no -o. */
+static int act(const struct options *o, FILE *out, struct error *e)
+{
+	if (o->info)
+		return info_print(out ? out : stdout, e);
+	if (o->report)
+		return report(out ? out : stdout, o->report, o->verbose, e);
+	if (o->sampling)
+		return sample(&o->sample, o->command, out, o->output, o->verbose, e);
+	return count(o, out ? out : stderr, e);
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = { .timeout = NO_TIMEOUT };
 	struct error e = { .status = STATUS_FAILED };
-	FILE *out = stderr;
+	FILE *out = NULL;
 	int ret;
 
 	ret = parse_options(argc, argv, &o, &e);
@@ -287,8 +339,8 @@ int main(int argc, char **argv)
 			ret = fail_with(&e, "cannot write to '%s': %s", o.output, strerror(errno));
 	}
 	if (!ret)
-		ret = o.info ? info_print(o.output ? out : stdout, &e) : count(&o, out, &e);
-	if (out && out != stderr && (ferror(out) | fclose(out)) && ret >= 0)
+		ret = act(&o, out, &e);
+	if (out && (ferror(out) | fclose(out)) && ret >= 0)
 		ret = fail_with(&e, "cannot write to '%s': %s", o.output, strerror(errno));
 	if (ret < 0) {
 		fprintf(stderr, "perfex: %s\n", e.text);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <time.h>
 #include <vperfctr.h>
@@ -33,6 +34,7 @@ int fail_with(struct error *e, const char *fmt, ...) __attribute__((format(print
 int fail_device(struct error *e, int err);
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,
 		 const char *watchdog);
+int fail_ring(struct error *e, int err);
 int fail_kernel_mode(struct error *e, const char *event);
 int fail_exec(struct error *e, int err, const char *command);
 
@@ -199,6 +201,67 @@ int run(char **argv, const struct vperfctr_control *control,
 
 /* The exit status that stands for a wait status. */
 int run_status(int wstatus);
+
+/* CPU time of all threads and waited-for children, in seconds. */
+double run_cpu_time(const struct rusage *usage);
+
+/*
+ * The same in steps.  After run_start() there is a child with counters (and, if
+ * `ring` is not NULL, a ring) that is about to execute the command; with a ring it
+ * waits for run_go().  run_await_exec() returns when it has done so, or has failed
+ * to; before, `sock` can be polled for that.
+ */
+struct running {
+	char **argv;
+	const struct vperfctr_control *control;
+	pid_t pid;
+	int sock;		/* -1: it has executed the command */
+	int fd;			/* of its state; the caller's to close */
+	uint64_t map_size;	/* of the ring */
+	struct timespec start;
+};
+
+int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e);
+void run_go(const struct running *run);
+int run_await_exec(struct running *run, struct error *e);
+int run_await_end(const struct running *run, int *wstatus, struct rusage *usage);
+
+/* ---- sampling --------------------------------------------------------------------- */
+
+/* What --sample asks for. */
+struct sample_spec {
+	char event[256];
+	uint64_t period;
+};
+
+int sample_parse(struct sample_spec *spec, const char *arg, struct error *e);
+
+/*
+ * Run the command, and write samples of its first thread to `out` (which has this
+ * name), and a line about them to standard error.  Returns what to exit with, or
+ * -1 with *e filled in.
+ */
+int sample(const struct sample_spec *spec, char **argv, FILE *out, const char *name,
+	   bool verbose, struct error *e);
+
+/* Print what is in such a file; all: not only the hottest. */
+int report(FILE *out, const char *name, bool all, struct error *e);
+
+/* A file that is mapped; NULL: it is none, or has no symbols. */
+struct module;
+
+struct module *module_open(const char *path);
+void module_close(struct module *m);
+
+/* What is at this offset of the file.  Strings are the module's; NULL: not known. */
+struct place {
+	uint64_t address;	/* as the file has it */
+	const char *function;
+	const char *source;
+	int line;
+};
+
+void module_find(struct module *m, uint64_t offset, struct place *place);
 
 /* ---- attach -------------------------------------------------------------------- */
 

@@ -12,111 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fake.h"
+#include "command.h"
 #include "perfex.h"
-
-int perfex_main(int argc, char **argv);
-
-static char dir[64], out[16384], err[16384];
-
-static const char *in_dir(const char *name)
-{
-	static char paths[4][128], *path;
-	static unsigned int next;
-
-	/* A result lives until the fourth one after it. */
-	path = paths[next++ % 4];
-	snprintf(path, sizeof(paths[0]), "%s/%s", dir, name);
-	return path;
-}
-
-static void setup(void)
-{
-	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD };
-	unsigned int i;
-
-	/* As in a shell's foreground, wherever the tests were started. */
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		signal(signals[i], SIG_DFL);
-	fake_reset();
-	setenv("LIBPFM_FORCE_PMU", "skl", 1);
-	strcpy(dir, "/tmp/perfex-test-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-}
-
-static void teardown(void)
-{
-	unlink(in_dir("out"));
-	unlink(in_dir("err"));
-	unlink(in_dir("file"));
-	rmdir(dir);
-}
-
-static void redirect(const char *name, int to)
-{
-	int fd = open(in_dir(name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	dup2(fd, to);
-	close(fd);
-}
-
-static pid_t start(char **argv)
-{
-	int argc = 0;
-	pid_t pid;
-
-	while (argv[argc])
-		argc++;
-	fflush(NULL);
-	pid = fork();
-	if (pid)
-		return pid;
-	redirect("out", STDOUT_FILENO);
-	redirect("err", STDERR_FILENO);
-	exit(perfex_main(argc, argv));
-}
-
-static void slurp(const char *name, char *buf, size_t size)
-{
-	FILE *f = fopen(in_dir(name), "r");
-	size_t n = f ? fread(buf, 1, size - 1, f) : 0;
-
-	buf[n] = '\0';
-	if (f)
-		fclose(f);
-}
-
-static int finish(pid_t pid)
-{
-	int status;
-
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	slurp("out", out, sizeof(out));
-	slurp("err", err, sizeof(err));
-	ck_assert_msg(WIFEXITED(status), "perfex was killed: %s", err);
-	return WEXITSTATUS(status);
-}
-
-#define ARGV(...)	((char *[]){ "perfex", __VA_ARGS__, NULL })
-#define perfex(...)	finish(start(ARGV(__VA_ARGS__)))
-
-static void has(const char *text, const char *what)
-{
-	ck_assert_msg(strstr(text, what), "no '%s' in:\n%s", what, text);
-}
-
-static void has_not(const char *text, const char *what)
-{
-	ck_assert_msg(!strstr(text, what), "'%s' in:\n%s", what, text);
-}
-
-/* One line, which begins with perfex's name. */
-static void is_message(const char *what)
-{
-	ck_assert_msg(!strncmp(err, "perfex: ", 8) && strchr(err, '\n') == err + strlen(err) - 1,
-		      "not one line of perfex's:\n%s", err);
-	has(err, what);
-}
 
 /* ---- counting ------------------------------------------------------------------ */
 
@@ -550,7 +447,7 @@ static void end_target(void)
 static void attach_teardown(void)
 {
 	end_target();
-	teardown();
+	command_teardown();
 }
 
 START_TEST(attached)
@@ -829,7 +726,7 @@ static Suite *suite(void)
 	Suite *s = suite_create("perfex-run");
 	TCase *t = tcase_create("run");
 
-	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_checked_fixture(t, command_setup, command_teardown);
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, counts);
 	tcase_add_test(t, defaults);
@@ -857,7 +754,7 @@ static Suite *suite(void)
 	suite_add_tcase(s, t);
 
 	t = tcase_create("attach");
-	tcase_add_checked_fixture(t, setup, attach_teardown);
+	tcase_add_checked_fixture(t, command_setup, attach_teardown);
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, attached);
 	tcase_add_test(t, attached_to_one);
