@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Sums: read, added, and whether they are what was asked for. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "perfex.h"
@@ -101,6 +102,7 @@ struct part *result_add_part(struct result *r, const struct sums *sums)
 		return NULL;
 	r->parts = parts;
 	parts += r->nrparts++;
+	memset(parts, 0, sizeof(*parts));
 	parts->sums = *sums;
 	return parts;
 }
@@ -108,4 +110,33 @@ struct part *result_add_part(struct result *r, const struct sums *sums)
 void result_free(struct result *r)
 {
 	free(r->parts);
+}
+
+/* ---- several runs ---------------------------------------------------------------- */
+
+/* Welford's way: nothing is lost where the mean is large and differences are small. */
+static void spread_add(struct spread *s, unsigned int nr, double x)
+{
+	double difference = x - s->mean;
+
+	s->mean += difference / nr;
+	s->squares += difference * (x - s->mean);
+}
+
+void series_add(struct series *s, const struct result *r)
+{
+	unsigned int i;
+
+	s->nr++;
+	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
+		spread_add(&s->pmc[i], s->nr, (double)r->total.pmc[i]);
+	spread_add(&s->tsc, s->nr, (double)r->total.tsc);
+	spread_add(&s->elapsed, s->nr, r->elapsed);
+}
+
+double series_percent(const struct series *s, const struct spread *spread)
+{
+	if (s->nr < 2 || spread->mean <= 0)
+		return 0;
+	return 100 * sqrt(spread->squares / (s->nr - 1) / s->nr) / spread->mean;
 }

@@ -144,6 +144,7 @@ static inline bool inherits(const struct vperfctr_control *control)
 
 struct part {
 	char name[64];
+	char thread[40];	/* COMMAND-TID, as perf has it */
 	struct sums sums;
 };
 
@@ -169,6 +170,28 @@ struct part *result_add_part(struct result *r, const struct sums *sums);
 void result_free(struct result *r);
 
 double seconds_since(const struct timespec *start);
+
+/* Mean and deviation of what several runs gave. */
+struct spread {
+	double mean, squares;	/* of differences from the mean, added */
+};
+
+struct series {
+	unsigned int nr;	/* runs */
+	struct spread pmc[VPERFCTR_MAX_CTRS], tsc, elapsed;
+};
+
+void series_add(struct series *s, const struct result *r);
+
+/* The standard deviation of the mean, in percent of it. */
+double series_percent(const struct series *s, const struct spread *spread);
+
+/* Called each `ms` milliseconds, and at the end, with the sums until then. */
+struct interval {
+	unsigned int ms;	/* 0: never */
+	void (*fn)(void *arg, double at, const struct sums *sums);
+	void *arg;
+};
 
 /* ---- signals ------------------------------------------------------------------- */
 
@@ -197,7 +220,7 @@ void signals_restore(const struct signal_state *s);
  * run.  If it ran and could not be counted, r->complete is false, *e says why.
  */
 int run(char **argv, const struct vperfctr_control *control,
-	struct result *r, struct error *e);
+	const struct interval *interval, struct result *r, struct error *e);
 
 /* The exit status that stands for a wait status. */
 int run_status(int wstatus);
@@ -284,7 +307,8 @@ struct targets {
  * timeout is over, or perfex is to end.  Results as those of run().
  */
 int attach(const struct targets *targets, char **argv, double timeout,
-	   const struct vperfctr_control *control, struct result *r, struct error *e);
+	   const struct vperfctr_control *control, const struct interval *interval,
+	   struct result *r, struct error *e);
 
 /* A thread that is, or was, under our ptrace. */
 struct tracee {
@@ -309,14 +333,54 @@ pid_t trace_look_up(pid_t tid, const char *proc, bool *ended);
 
 /* ---- output -------------------------------------------------------------------- */
 
-/* what: "process 123"; verbose: the parts, too. */
-void print_result(FILE *f, const char *what, const struct events *events,
-		  const struct vperfctr_info *info, const struct result *r, bool verbose);
+enum style { STYLE_TEXT, STYLE_CSV, STYLE_JSON };
+
+/* What is the same in all that is printed. */
+struct printing {
+	FILE *f;
+	enum style style;
+	const char *separator;		/* of STYLE_CSV */
+	const char *what;		/* "process 123" */
+	const struct events *events;
+	const struct vperfctr_info *info;
+	const struct series *series;	/* the result is the mean of these; or NULL */
+	bool verbose;			/* the parts, too */
+	bool per_thread;		/* a thread's counts apart from each other's */
+};
+
+void print_result(const struct printing *p, const struct result *r);
+
+/* What was counted from one moment to another, which is `at` seconds after the start. */
+void print_interval(const struct printing *p, double at, const struct sums *sums);
 void print_control(FILE *f, const struct events *events, const struct vperfctr_ctr *ctr);
 
 /* "1,234,567"; buf has THOUSANDS_LEN characters. */
 #define THOUSANDS_LEN	32
 char *thousands(char *buf, uint64_t n);
+
+/* ---- counting -------------------------------------------------------------------- */
+
+#define MAX_SPECS	64
+
+struct options {
+	const char *specs[MAX_SPECS];
+	unsigned int nrspecs;
+	const char *output;
+	bool info, list, verbose, no_inherit, per_thread;
+	struct targets targets;
+	double timeout;
+	enum style style;
+	const char *separator;
+	unsigned int repeat;		/* 0: not said */
+	unsigned int interval;		/* milliseconds; 0: none */
+	const char *report;
+	bool sampling;
+	struct sample_spec sample;
+	char **command;
+};
+
+/* Do what these say.  Returns what to exit with, or -1 with *e filled in. */
+int count(const struct options *o, FILE *out, struct error *e);
 
 /* Everything that the module tells. */
 int info_print(FILE *f, struct error *e);

@@ -230,21 +230,6 @@ int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e)
 	return err;
 }
 
-static int read_counts(int fd, const struct vperfctr_control *control, struct counts *c)
-{
-	struct vperfctr *v;
-	int err;
-
-	err = vperfctr_open_fd(&v, fd, 0);
-	if (err) {
-		close(fd);
-		return err;
-	}
-	err = counts_read(v, control, c);
-	vperfctr_close(v);
-	return err;
-}
-
 double run_cpu_time(const struct rusage *usage)
 {
 	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
@@ -293,6 +278,42 @@ int run_await_end(const struct running *run, int *wstatus, struct rusage *usage)
 	return ret < 0 ? -errno : 0;
 }
 
+static bool has_ended(pid_t pid)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
+}
+
+/* Until the command has ended, which remains to be waited for. */
+static void tick(const struct running *run, struct vperfctr *v, const struct interval *interval)
+{
+	sigset_t chld, old;
+	double next = 0, left;
+	struct counts c;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &chld, &old);
+	while (!has_ended(run->pid)) {
+		left = next - seconds_since(&run->start);
+		if (left <= 0) {
+			/* The first is none; what is late is left out. */
+			if (next > 0 && !counts_read(v, run->control, &c)) {
+				sums_add(&c.own, &c.children);
+				interval->fn(interval->arg, next, &c.own);
+			}
+			while (next <= seconds_since(&run->start))
+				next += interval->ms / 1e3;
+			continue;
+		}
+		sigtimedwait(&chld, NULL, &(struct timespec){
+			.tv_sec = (time_t)left,
+			.tv_nsec = (long)((left - (double)(time_t)left) * 1e9) });
+	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
 double seconds_since(const struct timespec *start)
 {
 	struct timespec now;
@@ -307,34 +328,43 @@ int run_status(int wstatus)
 }
 
 int run(char **argv, const struct vperfctr_control *control,
-	struct result *r, struct error *e)
+	const struct interval *interval, struct result *r, struct error *e)
 {
 	struct running run = { .argv = argv, .control = control };
+	struct vperfctr *v = NULL;
 	struct rusage usage;
-	int err, wstatus;
+	int err, ended, wstatus;
 
 	memset(r, 0, sizeof(*r));
 	if (run_start(&run, NULL, e))
 		return -1;
-	err = run_await_exec(&run, e);
-	if (err) {
+	if (run_await_exec(&run, e)) {
 		close(run.fd);
 		run_await_end(&run, &wstatus, &usage);
-		return err;
+		return -1;
 	}
-	err = run_await_end(&run, &wstatus, &usage);
-	if (err) {
+	err = vperfctr_open_fd(&v, run.fd, 0);
+	if (err)
 		close(run.fd);
-		return fail_with(e, "cannot wait for the command: %s", strerror(-err));
+	else if (interval->ms)
+		tick(&run, v, interval);
+	ended = run_await_end(&run, &wstatus, &usage);
+	if (ended) {
+		vperfctr_close(v);
+		return fail_with(e, "cannot wait for the command: %s", strerror(-ended));
 	}
 	r->elapsed = seconds_since(&run.start);
 	r->status = run_status(wstatus);
 	if (!inherits(control))
 		r->cpu_time = run_cpu_time(&usage);
-	err = read_counts(run.fd, control, &r->counts);
+	if (!err)
+		err = counts_read(v, control, &r->counts);
+	vperfctr_close(v);
 	if (err)
 		fail_with(e, "cannot read the counters: %s", strerror(-err));
 	else
 		judge(r, wstatus, control, e);
+	if (interval->ms && r->counted)
+		interval->fn(interval->arg, r->elapsed, &r->total);
 	return 0;
 }

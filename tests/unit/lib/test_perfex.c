@@ -430,14 +430,16 @@ END_TEST
 
 static char printed[4096];
 
-static bool verbose;
+static struct printing printing;
 
 static void print(const struct result *r)
 {
-	FILE *f = fmemopen(printed, sizeof(printed), "w");
-
-	print_result(f, "'prog -x a b'", &events, &info, r, verbose);
-	fclose(f);
+	printing.what = "'prog -x a b'";
+	printing.events = &events;
+	printing.info = &info;
+	printing.f = fmemopen(printed, sizeof(printed), "w");
+	print_result(&printing, r);
+	fclose(printing.f);
 }
 
 static void expect(const char *text)
@@ -573,9 +575,9 @@ START_TEST(parts)
 	strcpy(result_add_part(&r, &r.counts.children)->name, "what was started meanwhile");
 	print(&r);
 	ck_assert_ptr_null(strstr(printed, "Of these"));
-	verbose = true;
+	printing.verbose = true;
 	print(&r);
-	verbose = false;
+	printing.verbose = false;
 	result_free(&r);
 	ck_assert_str_eq(printed,
 		"\n"
@@ -617,6 +619,177 @@ START_TEST(notes)
 	r.complete = false;
 	print(&r);
 	expect("\n These counts are not complete: see perfex's error message.\n");
+}
+END_TEST
+
+/* ---- several runs ------------------------------------------------------------------- */
+
+START_TEST(deviation)
+{
+	/* 2, 4, 4, 4, 5, 5, 7, 9: mean 5, variance 32 / 7, of the mean a square root of 4 / 7 */
+	static const uint64_t values[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
+	struct series s = { 0 };
+	struct result r = { .counted = true, .complete = true };
+	size_t i;
+
+	ck_assert_double_eq(series_percent(&s, &s.tsc), 0);
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		r.total.pmc[1] = values[i];
+		/* Where sums of squares would have lost them */
+		r.total.pmc[2] = UINT64_C(1000000000000) + values[i];
+		r.total.tsc = 7;
+		r.elapsed = (double)values[i];
+		series_add(&s, &r);
+		if (!i)
+			ck_assert_double_eq(series_percent(&s, &s.pmc[1]), 0);
+	}
+	ck_assert_uint_eq(s.nr, 8);
+	ck_assert_double_eq_tol(s.pmc[1].mean, 5, 1e-12);
+	ck_assert_double_eq_tol(series_percent(&s, &s.pmc[1]), 100 * 0.75592894601845 / 5, 1e-9);
+	ck_assert_double_eq_tol(series_percent(&s, &s.elapsed), 100 * 0.75592894601845 / 5, 1e-9);
+	ck_assert_double_eq_tol(s.pmc[2].squares, 32, 1e-2);
+	ck_assert_double_eq(series_percent(&s, &s.tsc), 0);
+	ck_assert_double_eq(series_percent(&s, &s.pmc[0]), 0);
+
+	events_parse(&events, "instructions:u,cycles:u", &info, &error);
+	info.tsc_khz = 1000;
+	r.total = (struct sums){ 7, { 0, 5 } };
+	r.elapsed = 5;
+	strcpy(r.scope, "its first thread");
+	printing.series = &s;
+	print(&r);
+	ck_assert_str_eq(printed,
+		"\n"
+		" Counts of 'prog -x a b' (its first thread, user mode, mean of 8 runs):\n"
+		"\n"
+		"                   0  instructions:u        # 0.00 per cycle  ( +-  0.00% )\n"
+		"                   5  cycles:u                ( +- 15.12% )\n"
+		"\n"
+		"         0.000007000  seconds thread time     ( +-  0.00% )\n"
+		"         5.000000000  seconds elapsed         ( +- 15.12% )\n"
+		"\n");
+	printing.style = STYLE_CSV;
+	printing.separator = ",";
+	print(&r);
+	ck_assert_str_eq(printed,
+		"0,,instructions:u,0.00%,7000,100.00,0.00,insn per cycle\n"
+		"5,,cycles:u,15.12%,7000,100.00,,\n");
+	printing.style = STYLE_JSON;
+	print(&r);
+	expect("{\"counter-value\" : \"5.000000\", \"unit\" : \"\", \"event\" : \"cycles:u\", "
+	       "\"variance\" : 15.12, \"event-runtime\" : 7000, \"pcnt-running\" : 100.00, "
+	       "\"metric-value\" : 0.000000, \"metric-unit\" : \"\"}\n");
+	memset(&printing, 0, sizeof(printing));
+}
+END_TEST
+
+/* ---- for programs -------------------------------------------------------------------- */
+
+START_TEST(csv)
+{
+	struct result r = {
+		.counted = true, .complete = true,
+		.total = { 2000000, { 3000000, 2000000, 200, 5, 18446744073709551615u } },
+	};
+
+	events_parse(&events, "instructions,cycles,branches:u,branch-misses:u,r01d1:k", &info, &error);
+	info.tsc_khz = 2000000;
+	printing.style = STYLE_CSV;
+	printing.separator = ";";
+	print(&r);
+	ck_assert_str_eq(printed,
+		"3000000;;instructions;1000000;100.00;1.50;insn per cycle\n"
+		"2000000;;cycles;1000000;100.00;;\n"
+		"200;;branches:u;1000000;100.00;;\n"
+		"5;;branch-misses:u;1000000;100.00;2.50;of all branches\n"
+		"18446744073709551615;;r01d1:k;1000000;100.00;;\n");
+	r.counted = false;
+	events.nr = 1;
+	print(&r);
+	ck_assert_str_eq(printed, "<not counted>;;instructions;0;100.00;;\n");
+	/* No counters at all */
+	events.nr = 0;
+	r.counted = true;
+	print(&r);
+	ck_assert_str_eq(printed, "1000000;ns;thread-time;1000000;100.00;;\n");
+	memset(&printing, 0, sizeof(printing));
+}
+END_TEST
+
+START_TEST(json)
+{
+	struct result r = {
+		.counted = true, .complete = true, .total = { 2000000, { 3000000, 2000000 } },
+	};
+
+	events_parse(&events, "instructions,cycles", &info, &error);
+	info.tsc_khz = 2000000;
+	printing.style = STYLE_JSON;
+	print(&r);
+	ck_assert_str_eq(printed,
+		"{\"counter-value\" : \"3000000.000000\", \"unit\" : \"\", \"event\" : \"instructions\", "
+		"\"event-runtime\" : 1000000, \"pcnt-running\" : 100.00, "
+		"\"metric-value\" : 1.500000, \"metric-unit\" : \"insn per cycle\"}\n"
+		"{\"counter-value\" : \"2000000.000000\", \"unit\" : \"\", \"event\" : \"cycles\", "
+		"\"event-runtime\" : 1000000, \"pcnt-running\" : 100.00, "
+		"\"metric-value\" : 0.000000, \"metric-unit\" : \"\"}\n");
+	/* What would end the string does not. */
+	strcpy(events.ev[1].name, "a\"b\\c\n");
+	r.counted = false;
+	print(&r);
+	expect("{\"counter-value\" : \"<not counted>\", \"unit\" : \"\", \"event\" : \"a\\\"b\\\\c\\u000a\", ");
+	memset(&printing, 0, sizeof(printing));
+}
+END_TEST
+
+START_TEST(per_thread)
+{
+	struct result r = {
+		.counted = true, .complete = true, .scope = "2 threads",
+		.counts = { .own = { 2000000, { 10 } }, .children = { 4000000, { 30 } } },
+	};
+
+	events_parse(&events, "instructions", &info, &error);
+	info.tsc_khz = 1000;
+	strcpy(result_add_part(&r, &r.counts.own)->thread, "a b-7");
+	strcpy(result_add_part(&r, &r.counts.children)->thread, "(started)");
+	printing.per_thread = true;
+	printing.style = STYLE_CSV;
+	printing.separator = ",";
+	print(&r);
+	ck_assert_str_eq(printed,
+		"a b-7,10,,instructions,2000000000,100.00,,\n"
+		"(started),30,,instructions,4000000000,100.00,,\n");
+	printing.style = STYLE_JSON;
+	print(&r);
+	expect("{\"thread\" : \"a b-7\", \"counter-value\" : \"10.000000\", ");
+	result_free(&r);
+	memset(&printing, 0, sizeof(printing));
+}
+END_TEST
+
+START_TEST(intervals)
+{
+	struct sums sums = { 2000, { 30, 20 } };
+
+	events_parse(&events, "instructions:u,cycles:u", &info, &error);
+	info.tsc_khz = 1000;
+	printing = (struct printing){
+		.events = &events, .info = &info, .separator = ",",
+		.f = fmemopen(printed, sizeof(printed), "w"),
+	};
+	print_interval(&printing, 1.25, &sums);
+	printing.style = STYLE_CSV;
+	print_interval(&printing, 1.25, &sums);
+	printing.style = STYLE_JSON;
+	print_interval(&printing, 1.25, &sums);
+	fclose(printing.f);
+	expect("     1.250000000                  30  instructions:u        # 1.50 per cycle\n"
+	       "     1.250000000                  20  cycles:u\n"
+	       "1.250000000,30,,instructions:u,2000000,100.00,1.50,insn per cycle\n"
+	       "1.250000000,20,,cycles:u,2000000,100.00,,\n"
+	       "{\"interval\" : 1.250000000, \"counter-value\" : \"30.000000\", ");
+	memset(&printing, 0, sizeof(printing));
 }
 END_TEST
 
@@ -803,6 +976,11 @@ static Suite *suite(void)
 	tcase_add_test(t, times);
 	tcase_add_test(t, not_counted);
 	tcase_add_test(t, parts);
+	tcase_add_test(t, deviation);
+	tcase_add_test(t, csv);
+	tcase_add_test(t, json);
+	tcase_add_test(t, per_thread);
+	tcase_add_test(t, intervals);
 	tcase_add_test(t, notes);
 	tcase_add_test(t, checks);
 	tcase_add_test(t, sums);

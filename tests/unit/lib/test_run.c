@@ -61,6 +61,127 @@ START_TEST(to_file)
 }
 END_TEST
 
+/* ---- repeated, in intervals, for programs ------------------------------------------- */
+
+START_TEST(repeated)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "echo run >> %s", in_dir("file"));
+	ck_assert_int_eq(perfex("-r", "5", "-e", "instructions:u", "sh", "-c", command), 0);
+	slurp("file", out, sizeof(out));
+	ck_assert_str_eq(out, "run\nrun\nrun\nrun\nrun\n");
+	has(err, " (with its threads and children, user mode, mean of 5 runs):\n\n"
+		 "           1,000,000  instructions:u          ( +-  0.00% )\n");
+	has(err, "  seconds elapsed         ( +- ");
+	ck_assert_uint_eq(fake_seen->controls, 5);
+	/* One run is not a mean. */
+	ck_assert_int_eq(perfex("-r", "1", "-e", "instructions:u", "true"), 0);
+	has_not(err, "mean");
+	/* The last that was not 0 */
+	snprintf(command, sizeof(command), "test -e %s && exit 3; > %s; exit 4", in_dir("x"), in_dir("x"));
+	ck_assert_int_eq(perfex("-r", "2", "-e", "instructions:u", "sh", "-c", command), 3);
+	unlink(in_dir("x"));
+	/* What a signal ended is not done again. */
+	fake_seen->controls = 0;
+	ck_assert_int_eq(perfex("-r", "9", "sh", "-c", "kill -INT $$"), 128 + SIGINT);
+	ck_assert_uint_eq(fake_seen->controls, 1);
+	has(err, "mean of 1 runs");
+	/* Nor what could not be counted */
+	fake.children_missed = 1;
+	fake_seen->controls = 0;
+	ck_assert_int_eq(perfex("-r", "9", "-e", "instructions:u", "true"), 125);
+	ck_assert_uint_eq(fake_seen->controls, 1);
+	has_not(err, "mean");
+	fake.children_missed = 0;
+	ck_assert_int_eq(perfex("-r", "9", "no-such-command-at-all"), 127);
+	is_message("there is no command");
+}
+END_TEST
+
+/* The counts in lines of one event, added. */
+static unsigned long sum_of(const char *text, const char *event, unsigned int *lines)
+{
+	unsigned long sum = 0, n;
+	char name[64];
+	double at, last = 0;
+
+	for (*lines = 0; text && *text; (*lines)++) {
+		ck_assert_msg(sscanf(text, "%lf,%lu,,%63[^,],", &at, &n, name) == 3, "%s", text);
+		ck_assert_str_eq(name, event);
+		ck_assert(at > last);
+		last = at;
+		sum += n;
+		text = strchr(text, '\n') + 1;
+	}
+	return sum;
+}
+
+START_TEST(in_intervals)
+{
+	unsigned int lines;
+
+	fake.children = 500;
+	ck_assert_int_eq(perfex("-I", "50", "-x", ",", "-e", "cycles:u", "sh", "-c", "sleep 0.28; exit 6"), 6);
+	ck_assert_uint_eq(sum_of(err, "cycles:u", &lines), 1000500);
+	ck_assert_msg(lines >= 4 && lines <= 6, "%u intervals", lines);
+	/* The last is shorter. */
+	ck_assert_int_eq(perfex("-I", "60000", "-x", ",", "-e", "cycles:u", "true"), 0);
+	ck_assert_uint_eq(sum_of(err, "cycles:u", &lines), 1000500);
+	ck_assert_uint_eq(lines, 1);
+	ck_assert_int_eq(perfex("-I", "60000", "-e", "cycles:u", "true"), 0);
+	has(err, "           1,000,500  cycles:u\n");
+	has_not(err, "Counts of");
+	/* What is wrong is said after all. */
+	fake.children_missed = 1;
+	ck_assert_int_eq(perfex("-I", "60000", "-e", "cycles:u", "true"), 125);
+	has(err, "These counts are not complete");
+}
+END_TEST
+
+START_TEST(for_programs)
+{
+	ck_assert_int_eq(perfex("-x", ";", "-e", "instructions:u,branches:u", "true"), 0);
+	ck_assert_str_eq(err, "1000000;;instructions:u;1500000;100.00;;\n"
+			      "1000001;;branches:u;1500000;100.00;;\n");
+	ck_assert_int_eq(perfex("-x", "\\t", "-e", "instructions:u", "-o", (char *)in_dir("file"), "true"), 0);
+	slurp("file", out, sizeof(out));
+	ck_assert_str_eq(out, "1000000\t\tinstructions:u\t1500000\t100.00\t\t\n");
+	ck_assert_int_eq(perfex("-j", "-e", "instructions:u", "true"), 0);
+	ck_assert_str_eq(err, "{\"counter-value\" : \"1000000.000000\", \"unit\" : \"\", "
+			      "\"event\" : \"instructions:u\", \"event-runtime\" : 1500000, "
+			      "\"pcnt-running\" : 100.00, \"metric-value\" : 0.000000, \"metric-unit\" : \"\"}\n");
+	fake.exec_uncounted = true;
+	ck_assert_int_eq(perfex("-x", ",", "-e", "instructions:u", "true"), 125);
+	ck_assert_str_eq(err, "<not counted>,,instructions:u,0,100.00,,\n"
+			      "perfex: the command was not counted\n");
+}
+END_TEST
+
+START_TEST(bad_numbers)
+{
+	static char *const bad[] = { "", "0", "-1", "+1", " 1", "x", "1x", "1.5", "99999999999999999999" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		ck_assert_int_eq(perfex("-r", bad[i], "true"), 125);
+		is_message("is no number of runs, from 1 to 1000000");
+		ck_assert_int_eq(perfex("-I", bad[i], "true"), 125);
+		is_message("is no number of milliseconds");
+	}
+	ck_assert_int_eq(perfex("-x", "", "true"), 125);
+	is_message("separator for -x is empty");
+	ck_assert_int_eq(perfex("-r", "2", "-I", "5", "true"), 125);
+	is_message("-I and -r do not go together");
+	ck_assert_int_eq(perfex("-r", "2", "-p", "1"), 125);
+	is_message("-r is for a command");
+	ck_assert_int_eq(perfex("--per-thread", "true"), 125);
+	is_message("--per-thread is for -p and -t");
+	ck_assert_int_eq(perfex("--per-thread", "-I", "5", "-p", "1"), 125);
+	is_message("-I and --per-thread do not go together");
+}
+END_TEST
+
 /* ---- exit status --------------------------------------------------------------- */
 
 START_TEST(status)
@@ -475,6 +596,25 @@ START_TEST(attached)
 }
 END_TEST
 
+START_TEST(each_thread)
+{
+	unsigned int lines;
+	char text[128];
+
+	start_target(4);
+	fake.children = 100;
+	ck_assert_int_eq(perfex("--per-thread", "-x", ",", "-e", "cycles:u", "-p", target_id(),
+				"--timeout", "0.05"), 0);
+	snprintf(text, sizeof(text), "a target-%d,1000,,cycles:u,", (int)target);
+	has(err, text);
+	has(err, "(started),400,,cycles:u,");
+	ck_assert_int_eq(perfex("-I", "20", "-x", ",", "-e", "cycles:u", "-p", target_id(),
+				"--timeout", "0.11"), 0);
+	ck_assert_uint_eq(sum_of(err, "cycles:u", &lines), 4400);
+	ck_assert_msg(lines >= 3 && lines <= 6, "%u intervals", lines);
+}
+END_TEST
+
 START_TEST(attached_to_one)
 {
 	char text[128];
@@ -731,6 +871,10 @@ static Suite *suite(void)
 	tcase_add_test(t, counts);
 	tcase_add_test(t, defaults);
 	tcase_add_test(t, to_file);
+	tcase_add_test(t, repeated);
+	tcase_add_test(t, in_intervals);
+	tcase_add_test(t, for_programs);
+	tcase_add_test(t, bad_numbers);
 	tcase_add_test(t, status);
 	tcase_add_test(t, cannot_run);
 	tcase_add_test(t, misuse);
@@ -757,6 +901,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(t, command_setup, attach_teardown);
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, attached);
+	tcase_add_test(t, each_thread);
 	tcase_add_test(t, attached_to_one);
 	tcase_add_loop_test(t, until_end, 0, 2);
 	tcase_add_loop_test(t, until_signal, 0, 4);
