@@ -12,24 +12,36 @@
  * reference cycles at another rate than code 013c does.
  */
 static const struct arch_event {
-	const char *name, *alias;
+	const char *name, *alias, *description;
 	uint32_t code;
 	uint32_t arch;
 	int fixed;
 	bool fixed_is_code;
 } arch_events[] = {
-	{ "instructions", NULL, 0x00c0, VPERFCTR_EVENT_INSTRUCTIONS, 0, true },
-	{ "cycles", "cpu-cycles", 0x003c, VPERFCTR_EVENT_CYCLES, 1, true },
-	{ "branches", "branch-instructions", 0x00c4, VPERFCTR_EVENT_BRANCHES, NO_FIXED, false },
-	{ "branch-misses", NULL, 0x00c5, VPERFCTR_EVENT_BRANCH_MISSES, NO_FIXED, false },
-	{ "ref-cycles", NULL, 0x013c, VPERFCTR_EVENT_REF_CYCLES, 2, false },
-	{ "cache-references", NULL, 0x4f2e, VPERFCTR_EVENT_CACHE_REFS, NO_FIXED, false },
-	{ "cache-misses", NULL, 0x412e, VPERFCTR_EVENT_CACHE_MISSES, NO_FIXED, false },
+	{ "instructions", NULL, "instructions retired",
+	  0x00c0, VPERFCTR_EVENT_INSTRUCTIONS, 0, true },
+	{ "cycles", "cpu-cycles", "core cycles while not halted",
+	  0x003c, VPERFCTR_EVENT_CYCLES, 1, true },
+	{ "branches", "branch-instructions", "branch instructions retired",
+	  0x00c4, VPERFCTR_EVENT_BRANCHES, NO_FIXED, false },
+	{ "branch-misses", NULL, "mispredicted branch instructions retired",
+	  0x00c5, VPERFCTR_EVENT_BRANCH_MISSES, NO_FIXED, false },
+	{ "ref-cycles", NULL, "cycles of a constant rate while not halted",
+	  0x013c, VPERFCTR_EVENT_REF_CYCLES, 2, false },
+	{ "cache-references", NULL, "references to the last-level cache",
+	  0x4f2e, VPERFCTR_EVENT_CACHE_REFS, NO_FIXED, false },
+	{ "cache-misses", NULL, "misses of the last-level cache",
+	  0x412e, VPERFCTR_EVENT_CACHE_MISSES, NO_FIXED, false },
 };
 
 const char *events_generic_name(unsigned int i)
 {
 	return i < ARRAY_SIZE(arch_events) ? arch_events[i].name : NULL;
+}
+
+const char *events_generic_description(unsigned int i)
+{
+	return arch_events[i].description;
 }
 
 static bool has_fixed(const struct vperfctr_info *info, int fixed)
@@ -205,6 +217,16 @@ static int encode(struct event *event, const char *name, struct error *e)
 	if (!ret)
 		classify_code(event);
 	return ret;
+}
+
+uint64_t event_counters(const struct event *event, const struct vperfctr_info *info, int *fixed)
+{
+	*fixed = has_fixed(info, event->fixed) ? event->fixed : NO_FIXED;
+	if (event->arch && !(info->arch_events & event->arch)) {
+		*fixed = NO_FIXED;
+		return 0;
+	}
+	return event->fixed_only ? 0 : info->pmc_mask;
 }
 
 static int check_countable(const struct event *event, const struct vperfctr_info *info,

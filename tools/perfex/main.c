@@ -17,6 +17,7 @@ static void usage(FILE *f)
 	      "       perfex [OPTION]... -t TID[,TID]... [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex --sample=EVENT=PERIOD -o FILE [--] COMMAND...\n"
 	      "       perfex --report=FILE\n"
+	      "       perfex list [WORD]\n"
 	      "       perfex -i\n"
 	      "Run COMMAND, and print exact counts of what it and all that it started did;\n"
 	      "or count what runs already, until it ends, you press Ctrl-C, the time is over, or\n"
@@ -139,6 +140,10 @@ static int check_sampling(const struct options *o, struct error *e)
 static int check_options(const struct options *o, struct error *e)
 {
 	if (o->info)
+		return 0;
+	if (o->list && o->command[1] && o->command[2])
+		return fail_usage(e, "list takes one word (and to run a command of that name, it is '-- list')");
+	if (o->list)
 		return 0;
 	if (o->sampling || o->report)
 		return check_sampling(o, e);
@@ -272,6 +277,8 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 		}
 	}
 	o->command = argv + optind;
+	/* A command of that name can be run after "--". */
+	o->list = *o->command && !strcmp(*o->command, "list") && strcmp(argv[optind - 1], "--");
 	return check_options(o, e);
 }
 
@@ -280,6 +287,8 @@ static int act(const struct options *o, FILE *out, struct error *e)
 {
 	if (o->info)
 		return info_print(out ? out : stdout, e);
+	if (o->list)
+		return list(out ? out : stdout, o->command[1], e);
 	if (o->report)
 		return report(out ? out : stdout, o->report, o->verbose, e);
 	if (o->sampling)

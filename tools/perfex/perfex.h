@@ -89,6 +89,10 @@ void events_default(struct events *events, const struct vperfctr_info *info);
 
 /* The generic names, one after the other; NULL: no more. */
 const char *events_generic_name(unsigned int i);
+const char *events_generic_description(unsigned int i);
+
+/* The general counters that can count it, and the fixed one or NO_FIXED. */
+uint64_t event_counters(const struct event *event, const struct vperfctr_info *info, int *fixed);
 
 /*
  * What libpfm4 makes of a name.  Returns 0; -1 with *e filled in; or 1 if it
@@ -98,6 +102,9 @@ int pfm_encode(struct event *event, const char *name, struct error *e);
 
 /* Call fn for each event that libpfm4 knows of this processor. */
 void pfm_for_each(void (*fn)(const char *name, void *arg), void *arg);
+
+/* The same with each event's unit masks: EVENT:UMASK.  False: libpfm4 knows none. */
+bool pfm_list(void (*fn)(const char *name, const char *description, void *arg), void *arg);
 
 /* ---- counters ---------------------------------------------------------------- */
 
@@ -381,6 +388,15 @@ struct options {
 
 /* Do what these say.  Returns what to exit with, or -1 with *e filled in. */
 int count(const struct options *o, FILE *out, struct error *e);
+
+/* "0-3,8", or "none" */
+void print_bits(FILE *f, uint64_t mask);
+
+/*
+ * The events whose names or descriptions have this word (NULL: all) and the
+ * counters that take them.
+ */
+int list(FILE *f, const char *word, struct error *e);
 
 /* Everything that the module tells. */
 int info_print(FILE *f, struct error *e);
