@@ -110,16 +110,18 @@ struct part *result_add_part(struct result *r, const struct sums *sums)
 void result_free(struct result *r)
 {
 	free(r->parts);
+	r->parts = NULL;
+	r->nrparts = 0;
 }
 
 /* ---- several runs ---------------------------------------------------------------- */
 
 /* Welford's way: nothing is lost where the mean is large and differences are small. */
-static void spread_add(struct spread *s, unsigned int nr, double x)
+static void spread_add(struct spread *s, double x)
 {
 	double difference = x - s->mean;
 
-	s->mean += difference / nr;
+	s->mean += difference / ++s->nr;
 	s->squares += difference * (x - s->mean);
 }
 
@@ -129,14 +131,25 @@ void series_add(struct series *s, const struct result *r)
 
 	s->nr++;
 	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
-		spread_add(&s->pmc[i], s->nr, (double)r->total.pmc[i]);
-	spread_add(&s->tsc, s->nr, (double)r->total.tsc);
-	spread_add(&s->elapsed, s->nr, r->elapsed);
+		spread_add(&s->pmc[i], (double)r->total.pmc[i]);
+	spread_add(&s->tsc, (double)r->total.tsc);
+	spread_add(&s->elapsed, r->elapsed);
 }
 
-double series_percent(const struct series *s, const struct spread *spread)
+void spread_merge(struct spread *to, const struct spread *s)
 {
-	if (s->nr < 2 || spread->mean <= 0)
+	double difference = s->mean - to->mean, nr = to->nr + s->nr;
+
+	if (!s->nr)
+		return;
+	to->squares += s->squares + difference * difference * to->nr * s->nr / nr;
+	to->mean += difference * s->nr / nr;
+	to->nr += s->nr;
+}
+
+double spread_percent(const struct spread *s)
+{
+	if (s->nr < 2 || s->mean <= 0)
 		return 0;
-	return 100 * sqrt(spread->squares / (s->nr - 1) / s->nr) / spread->mean;
+	return 100 * sqrt(s->squares / (s->nr - 1) / s->nr) / s->mean;
 }

@@ -32,6 +32,7 @@ static void usage(FILE *f)
 	      "                      EVENTs (as in instructions:u=100k or cycles=2M), in FILE\n"
 	      "      --report=FILE   print the hottest functions and lines that are noted there\n"
 	      "  -r, --repeat=N      run COMMAND N times: print means, and how they deviate\n"
+	      "      --runs=auto     run COMMAND as often as it takes to count all events\n"
 	      "  -I, --interval=MS   print what was counted in each MS milliseconds\n"
 	      "  -x, --field-separator=SEP  print fields with SEP between, as perf stat does\n"
 	      "  -j, --json          print JSON, with perf stat's names\n"
@@ -56,8 +57,10 @@ static void usage(FILE *f)
 	      "  raw        rUUEE, hexadecimal: unit mask, then event select, as perf has it\n"
 	      "             (r412e is event 2e with unit mask 41); may go on to the left with\n"
 	      "             the bits of the event select register: r10000c0 has a cmask of 1\n"
+	      "  register   0xEVNTSEL or 0xEVNTSEL/0xAUX: the event select register as a whole\n"
 	      "\n"
-	      "There is no multiplexing: what does not fit the counters is refused.\n"
+	      "After EVENT, @N is general counter N, @fixedN fixed counter N.\n"
+	      "There is no multiplexing: without --runs, what does not fit the counters is refused.\n"
 	      "Without -e the generic events that the processor has are counted, as many as fit.\n"
 	      "\n"
 	      "Exit status: COMMAND's, or 0 without; 128+N if signal N ended it; 127 if it was not\n"
@@ -125,8 +128,8 @@ static int check_sampling(const struct options *o, struct error *e)
 	if (o->report && o->sampling)
 		return fail_usage(e, "--sample and --report are done one after the other");
 	if (o->nrspecs || o->targets.nr || o->timeout >= 0 || o->no_inherit || o->repeat ||
-	    o->interval || o->style != STYLE_TEXT || o->per_thread)
-		return fail_with(e, "%s goes with none of -e, -p, -t, -r, -I, -x, -j, --timeout, --no-inherit and --per-thread: see perfex --help",
+	    o->runs_auto || o->interval || o->style != STYLE_TEXT || o->per_thread)
+		return fail_with(e, "%s goes with none of -e, -p, -t, -r, -I, -x, -j, --timeout, --runs, --no-inherit and --per-thread: see perfex --help",
 				 what);
 	if (o->report && *o->command)
 		return fail_usage(e, "--report runs no command");
@@ -153,10 +156,10 @@ static int check_options(const struct options *o, struct error *e)
 		return fail_usage(e, "either --timeout or a command says how long to count");
 	if (!o->targets.nr && !*o->command)
 		return fail_usage(e, "there is no command to run");
-	if (o->targets.nr && o->repeat)
-		return fail_usage(e, "-r is for a command that is counted");
-	if (o->repeat > 1 && o->interval)
-		return fail_usage(e, "-I and -r do not go together");
+	if (o->targets.nr && (o->repeat || o->runs_auto))
+		return fail_usage(e, "-r and --runs are for a command that is counted");
+	if ((o->repeat > 1 || o->runs_auto) && o->interval)
+		return fail_usage(e, "-I goes neither with -r nor with --runs");
 	if (!o->targets.nr && o->per_thread)
 		return fail_usage(e, "--per-thread is for -p and -t");
 	if (o->interval && o->per_thread)
@@ -166,7 +169,7 @@ static int check_options(const struct options *o, struct error *e)
 
 /* Long options without a letter */
 enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
-	OPT_PER_THREAD };
+	OPT_PER_THREAD, OPT_RUNS };
 
 /* 0: go on; 1: done, exit successfully; -1: *e */
 static int parse_options(int argc, char **argv, struct options *o, struct error *e)
@@ -178,6 +181,7 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 		{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 		{ "no-inherit", no_argument, NULL, OPT_NO_INHERIT },
 		{ "repeat", required_argument, NULL, 'r' },
+		{ "runs", required_argument, NULL, OPT_RUNS },
 		{ "interval", required_argument, NULL, 'I' },
 		{ "interval-print", required_argument, NULL, 'I' },
 		{ "field-separator", required_argument, NULL, 'x' },
@@ -218,6 +222,11 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 		case 'r':
 			if (parse_number(&o->repeat, optarg, 1000000, "runs", e))
 				return -1;
+			break;
+		case OPT_RUNS:
+			if (strcmp(optarg, "auto"))
+				return fail_with(e, "--runs is 'auto', not '%.40s': to repeat runs there is -r", optarg);
+			o->runs_auto = true;
 			break;
 		case 'I':
 			if (parse_number(&o->interval, optarg, 86400000, "milliseconds", e))

@@ -72,6 +72,9 @@ struct event {
 	int fixed;		/* number of the fixed counter that counts it, or NO_FIXED */
 	bool fixed_only;	/* ... and no other does */
 	uint32_t arch;		/* the VPERFCTR_EVENT_* that it is, or 0 */
+	bool pinned;		/* to the counter with this map */
+	uint32_t map;
+	unsigned int group;	/* those that are counted in one run */
 };
 
 struct events {
@@ -111,6 +114,13 @@ bool pfm_list(void (*fn)(const char *name, const char *description, void *arg), 
 /* A counter for each event: ctr[i] is for events->ev[i]. */
 int assign(const struct events *events, const struct vperfctr_info *info,
 	   struct vperfctr_ctr *ctr, struct error *e);
+
+/*
+ * The same in several runs: ctr[i] is for events->ev[i] in the run of its group.
+ * Returns the number of groups, or -1 with *e.
+ */
+int assign_groups(struct events *events, const struct vperfctr_info *info,
+		  struct vperfctr_ctr *ctr, struct error *e);
 
 /* ---- counts ---------------------------------------------------------------------- */
 
@@ -180,18 +190,22 @@ double seconds_since(const struct timespec *start);
 
 /* Mean and deviation of what several runs gave. */
 struct spread {
+	unsigned int nr;
 	double mean, squares;	/* of differences from the mean, added */
 };
 
 struct series {
-	unsigned int nr;	/* runs */
+	unsigned int nr;	/* runs for each event */
 	struct spread pmc[VPERFCTR_MAX_CTRS], tsc, elapsed;
 };
 
 void series_add(struct series *s, const struct result *r);
 
 /* The standard deviation of the mean, in percent of it. */
-double series_percent(const struct series *s, const struct spread *spread);
+double spread_percent(const struct spread *s);
+
+/* As if all had been added to one of them. */
+void spread_merge(struct spread *to, const struct spread *s);
 
 /* Called each `ms` milliseconds, and at the end, with the sums until then. */
 struct interval {
@@ -350,6 +364,7 @@ struct printing {
 	const char *what;		/* "process 123" */
 	const struct events *events;
 	const struct vperfctr_info *info;
+	unsigned int nrgroups;		/* different runs; 0, 1: all were counted in one */
 	const struct series *series;	/* the result is the mean of these; or NULL */
 	bool verbose;			/* the parts, too */
 	bool per_thread;		/* a thread's counts apart from each other's */
@@ -379,6 +394,7 @@ struct options {
 	enum style style;
 	const char *separator;
 	unsigned int repeat;		/* 0: not said */
+	bool runs_auto;			/* as many runs as the events need */
 	unsigned int interval;		/* milliseconds; 0: none */
 	const char *report;
 	bool sampling;

@@ -36,7 +36,7 @@ static const struct ratio {
 	  "of all cache refs" },
 };
 
-/* Only counts of the same modes are about the same code. */
+/* Only counts of the same modes, and of the same run, are about the same code. */
 static int find_same_mode(const struct events *events, uint32_t arch, const struct event *like)
 {
 	unsigned int i;
@@ -45,7 +45,7 @@ static int find_same_mode(const struct events *events, uint32_t arch, const stru
 		const struct event *event = &events->ev[i];
 
 		if (event->arch == arch && event->user == like->user &&
-		    event->kernel == like->kernel)
+		    event->kernel == like->kernel && event->group == like->group)
 			return (int)i;
 	}
 	return -1;
@@ -114,7 +114,7 @@ static void print_row(const struct table *t, const char *count, const char *name
 
 static double deviation_of(const struct printing *p, const struct spread *spread)
 {
-	return p->series ? series_percent(p->series, spread) : -1;
+	return p->series ? spread_percent(spread) : -1;
 }
 
 static const char *modes(const struct events *events)
@@ -228,16 +228,21 @@ static void print_text(const struct printing *p, const struct result *r)
 {
 	struct table t = make_table(p, "");
 	const struct sums *total = r->counted ? &r->total : NULL;
-	char elapsed[32], runs[32] = "";
+	char elapsed[32], runs[80] = "";
 
-	if (p->series)
+	if (p->series && p->nrgroups > 1)
+		snprintf(runs, sizeof(runs), ", each the mean of %u out of %u runs", p->series->nr,
+			 p->series->nr * p->nrgroups);
+	else if (p->series)
 		snprintf(runs, sizeof(runs), ", mean of %u runs", p->series->nr);
+	else if (p->nrgroups > 1)
+		snprintf(runs, sizeof(runs), ", each from one of %u runs", p->nrgroups);
 	fprintf(p->f, "\n Counts of %s (%s%s%s):\n\n", p->what, r->scope, modes(p->events), runs);
 	print_table(&t, total, r->cpu_time);
 	snprintf(elapsed, sizeof(elapsed), "%.9f", r->elapsed);
 	print_row(&t, elapsed, "seconds elapsed", "",
 		  p->series ? deviation_of(p, &p->series->elapsed) : -1);
-	if ((p->verbose || p->per_thread) && !p->series)
+	if ((p->verbose || p->per_thread) && !p->series && p->nrgroups <= 1)
 		print_parts(&t, r);
 	print_notes(p->f, r);
 	fputc('\n', p->f);

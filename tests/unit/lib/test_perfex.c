@@ -104,6 +104,82 @@ START_TEST(name)
 }
 END_TEST
 
+/* As perfctr's own perfex had them */
+static const struct {
+	const char *spec;
+	uint64_t code, aux;
+	bool user, kernel;
+	uint32_t map;
+	const char *refused;
+} chosen[] = {
+	{ "0x4100c0@1", 0xc0, 0, true, false, 1, NULL },
+	{ "0x4300c0@0x2", 0xc0, 0, true, true, 2, NULL },
+	{ "0x420079@3", 0x79, 0, false, true, 3, NULL },
+	{ "0x79:k@3", 0x79, 0, false, true, 3, NULL },
+	{ "0x1410079", 0x1000079, 0, true, false, 0, NULL },
+	{ "0X4101B7/0x10001@2", 0x1b7, 0x10001, true, false, 2, NULL },
+	{ "cycles:u@2", 0x3c, 0, true, false, 2, NULL },
+	{ "cycles@fixed1", 0x3c, 0, true, true, VPERFCTR_FIXED + 1, NULL },
+	{ "MEM_LOAD_RETIRED:L1_HIT:u@3", 0x1d1, 0, true, false, 3, NULL },
+	{ "r0300@fixed2", 0x300, 0, true, true, VPERFCTR_FIXED + 2, NULL },
+	{ .spec = "cycles@", .refused = "after @ there is a counter's number" },
+	{ .spec = "cycles@x", .refused = "after @ there is a counter's number" },
+	{ .spec = "cycles@1x", .refused = "after @ there is a counter's number" },
+	{ .spec = "cycles@-1", .refused = "after @ there is a counter's number" },
+	{ .spec = "cycles@fixed", .refused = "after @ there is a counter's number" },
+	{ .spec = "cycles@99999999999999999999", .refused = "after @ there is a counter's number" },
+	{ .spec = "cycles@4", .refused = "has no general counter 4" },
+	{ .spec = "cycles@fixed3", .refused = "has no fixed counter 3" },
+	{ .spec = "cycles@fixed0", .refused = "cannot count that event" },
+	{ .spec = "branches@fixed1", .refused = "cannot count that event" },
+	{ .spec = "r0300@0", .refused = "cannot count that event" },
+	{ .spec = "0x4100c0:u", .refused = "says itself in which mode" },
+	{ .spec = "0x5100c0", .refused = "sets more than" },
+	{ .spec = "0x6100c0", .refused = "sets more than" },
+	{ .spec = "0x", .refused = "is no event select register" },
+	{ .spec = "0x4100c0/", .refused = "is no event select register" },
+	{ .spec = "0x4100c0/0x", .refused = "is no event select register" },
+	{ .spec = "0x4100c0/5", .refused = "is no event select register" },
+	{ .spec = "0x4100cg", .refused = "is no event select register" },
+	{ .spec = "0x11111111111111111", .refused = "is no event select register" },
+};
+
+START_TEST(counter)
+{
+	const struct event *ev;
+
+	if (chosen[_i].refused) {
+		refuse(chosen[_i].spec, chosen[_i].refused);
+		return;
+	}
+	ev = parse_one(chosen[_i].spec);
+	ck_assert_uint_eq(ev->code, chosen[_i].code);
+	ck_assert_uint_eq(ev->aux, chosen[_i].aux);
+	ck_assert_int_eq(ev->user, chosen[_i].user);
+	ck_assert_int_eq(ev->kernel, chosen[_i].kernel);
+	ck_assert_int_eq(assign(&events, &info, ctr, &error), 0);
+	ck_assert_uint_eq(ctr[0].map, chosen[_i].map);
+}
+END_TEST
+
+/* Others get what is left; the same counter twice is no choice. */
+START_TEST(chosen_counters)
+{
+	static const uint32_t maps[] = { 0, VPERFCTR_FIXED + 0, 1, 3, 2 };
+	unsigned int i;
+
+	events_parse(&events, "instructions:u,instructions:k@fixed0,r0001,r0002@3,r0003", &info, &error);
+	ck_assert_int_eq(assign(&events, &info, ctr, &error), 0);
+	for (i = 0; i < 5; i++)
+		ck_assert_uint_eq(ctr[i].map, maps[i]);
+	memset(&events, 0, sizeof(events));
+	events_parse(&events, "r0001@2,cycles@2", &info, &error);
+	ck_assert_int_eq(assign(&events, &info, ctr, &error), -1);
+	ck_assert(strstr(error.text, "the counter of 'cycles@2' is another event's"));
+	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 2);
+}
+END_TEST
+
 START_TEST(two_registers)
 {
 	const struct event *ev = parse_one("OFFCORE_RESPONSE_0:DMND_DATA_RD:ANY_RESPONSE:u");
@@ -632,7 +708,7 @@ START_TEST(deviation)
 	struct result r = { .counted = true, .complete = true };
 	size_t i;
 
-	ck_assert_double_eq(series_percent(&s, &s.tsc), 0);
+	ck_assert_double_eq(spread_percent(&s.tsc), 0);
 	for (i = 0; i < ARRAY_SIZE(values); i++) {
 		r.total.pmc[1] = values[i];
 		/* Where sums of squares would have lost them */
@@ -641,15 +717,15 @@ START_TEST(deviation)
 		r.elapsed = (double)values[i];
 		series_add(&s, &r);
 		if (!i)
-			ck_assert_double_eq(series_percent(&s, &s.pmc[1]), 0);
+			ck_assert_double_eq(spread_percent(&s.pmc[1]), 0);
 	}
 	ck_assert_uint_eq(s.nr, 8);
 	ck_assert_double_eq_tol(s.pmc[1].mean, 5, 1e-12);
-	ck_assert_double_eq_tol(series_percent(&s, &s.pmc[1]), 100 * 0.75592894601845 / 5, 1e-9);
-	ck_assert_double_eq_tol(series_percent(&s, &s.elapsed), 100 * 0.75592894601845 / 5, 1e-9);
+	ck_assert_double_eq_tol(spread_percent(&s.pmc[1]), 100 * 0.75592894601845 / 5, 1e-9);
+	ck_assert_double_eq_tol(spread_percent(&s.elapsed), 100 * 0.75592894601845 / 5, 1e-9);
 	ck_assert_double_eq_tol(s.pmc[2].squares, 32, 1e-2);
-	ck_assert_double_eq(series_percent(&s, &s.tsc), 0);
-	ck_assert_double_eq(series_percent(&s, &s.pmc[0]), 0);
+	ck_assert_double_eq(spread_percent(&s.tsc), 0);
+	ck_assert_double_eq(spread_percent(&s.pmc[0]), 0);
 
 	events_parse(&events, "instructions:u,cycles:u", &info, &error);
 	info.tsc_khz = 1000;
@@ -680,6 +756,59 @@ START_TEST(deviation)
 	       "\"variance\" : 15.12, \"event-runtime\" : 7000, \"pcnt-running\" : 100.00, "
 	       "\"metric-value\" : 0.000000, \"metric-unit\" : \"\"}\n");
 	memset(&printing, 0, sizeof(printing));
+}
+END_TEST
+
+/* Merged in any way, it is as if all had been added to one. */
+START_TEST(merged)
+{
+	static const uint64_t values[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
+	struct series half[2];
+	struct result r = { 0 };
+	size_t i, cut;
+
+	for (cut = 0; cut <= ARRAY_SIZE(values); cut++) {
+		memset(half, 0, sizeof(half));
+		for (i = 0; i < ARRAY_SIZE(values); i++) {
+			r.total.tsc = values[i];
+			series_add(&half[i >= cut], &r);
+		}
+		spread_merge(&half[0].tsc, &half[1].tsc);
+		ck_assert_uint_eq(half[0].tsc.nr, 8);
+		ck_assert_double_eq_tol(half[0].tsc.mean, 5, 1e-12);
+		ck_assert_double_eq_tol(half[0].tsc.squares, 32, 1e-9);
+	}
+}
+END_TEST
+
+START_TEST(groups)
+{
+	unsigned int i;
+
+	/* Fixed counters for those that can, then four general ones a run */
+	events_parse(&events, "r0001,instructions,r0002,r0003,instructions:u,cycles,r0004,r0005,"
+			      "r0300,r0300:u,r0006", &info, &error);
+	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 2);
+	for (i = 0; i < 11; i++) {
+		static const unsigned int group[] = { 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 1 };
+
+		ck_assert_msg(events.ev[i].group == group[i], "%s: group %u",
+			      events.ev[i].name, events.ev[i].group);
+	}
+	ck_assert_uint_eq(ctr[1].map, VPERFCTR_FIXED);
+	ck_assert_uint_eq(ctr[4].map, 3);
+	ck_assert_uint_eq(ctr[8].map, VPERFCTR_FIXED + 2);
+	ck_assert_uint_eq(ctr[9].map, VPERFCTR_FIXED + 2);
+	ck_assert_uint_eq(ctr[10].map, 2);
+	ck_assert_uint_eq(ctr[10].evntsel, 0x430006);
+	/* What fits is one run. */
+	memset(&events, 0, sizeof(events));
+	events_parse(&events, "r0001,r0002,r0003,r0004,cycles", &info, &error);
+	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 1);
+	/* What fits nowhere is refused. */
+	info.nrctrs = 0;
+	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), -1);
+	ck_assert(strstr(error.text, "no counters that can be used"));
 }
 END_TEST
 
@@ -953,6 +1082,8 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(t, setup, NULL);
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, name, 0, ARRAY_SIZE(names));
+	tcase_add_loop_test(t, counter, 0, ARRAY_SIZE(chosen));
+	tcase_add_test(t, chosen_counters);
 	tcase_add_test(t, two_registers);
 	tcase_add_test(t, several);
 	tcase_add_test(t, bad_names);
@@ -977,6 +1108,8 @@ static Suite *suite(void)
 	tcase_add_test(t, not_counted);
 	tcase_add_test(t, parts);
 	tcase_add_test(t, deviation);
+	tcase_add_test(t, merged);
+	tcase_add_test(t, groups);
 	tcase_add_test(t, csv);
 	tcase_add_test(t, json);
 	tcase_add_test(t, per_thread);

@@ -99,6 +99,52 @@ START_TEST(repeated)
 }
 END_TEST
 
+START_TEST(runs_auto)
+{
+	char command[256];
+
+	ck_assert_int_eq(perfex("-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u", "true"), 125);
+	is_message("no room for r0005:u");
+	snprintf(command, sizeof(command), "echo run >> %s", in_dir("file"));
+	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u,r0006:u",
+				"sh", "-c", command), 0);
+	slurp("file", out, sizeof(out));
+	ck_assert_str_eq(out, "run\nrun\n");
+	has(err, ", user mode, each from one of 2 runs):\n\n"
+		 "           1,000,000  r0001:u\n"
+		 "           1,000,001  r0002:u\n"
+		 "           1,000,002  r0003:u\n"
+		 "           1,000,003  r0004:u\n"
+		 "           1,000,000  r0005:u\n"
+		 "           1,000,001  r0006:u\n"
+		 "\n"
+		 "         0.001500000  seconds thread time\n");
+	ck_assert_uint_eq(fake_seen->control.nractrs, 2);
+	ck_assert_uint_eq(fake_seen->ctr[1].evntsel, 0x410006);
+	/* What fits is counted in one. */
+	ck_assert_int_eq(perfex("--runs", "auto", "-e", "cycles", "true"), 0);
+	has_not(err, "runs)");
+	/* Of different runs there is no ratio. */
+	ck_assert_int_eq(perfex("--runs=auto", "-r", "3", "-e",
+				"branches:u,r0002:u,r0003:u,r0004:u,branch-misses:u", "true"), 0);
+	has(err, "each the mean of 3 out of 6 runs):");
+	has(err, "           1,000,000  branch-misses:u         ( +-  0.00% )\n");
+	has_not(err, "of branches");
+	/* None of them is shown if some are missing. */
+	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
+				"sh", "-c", "kill -TERM $$"), 125);
+	has(err, "<not counted>  r0001:u\n");
+	has(err, "\nperfex: a signal ended the command before all events were counted\n");
+	fake.children_missed = 1;
+	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u", "true"), 125);
+	has(err, "<not counted>  r0001:u\n");
+	ck_assert_int_eq(perfex("--runs", "2", "true"), 125);
+	is_message("--runs is 'auto', not '2'");
+	ck_assert_int_eq(perfex("--runs", "auto", "-p", "1"), 125);
+	is_message("-r and --runs are for a command");
+}
+END_TEST
+
 /* The counts in lines of one event, added. */
 static unsigned long sum_of(const char *text, const char *event, unsigned int *lines)
 {
@@ -172,9 +218,9 @@ START_TEST(bad_numbers)
 	ck_assert_int_eq(perfex("-x", "", "true"), 125);
 	is_message("separator for -x is empty");
 	ck_assert_int_eq(perfex("-r", "2", "-I", "5", "true"), 125);
-	is_message("-I and -r do not go together");
+	is_message("-I goes neither with -r nor with --runs");
 	ck_assert_int_eq(perfex("-r", "2", "-p", "1"), 125);
-	is_message("-r is for a command");
+	is_message("-r and --runs are for a command");
 	ck_assert_int_eq(perfex("--per-thread", "true"), 125);
 	is_message("--per-thread is for -p and -t");
 	ck_assert_int_eq(perfex("--per-thread", "-I", "5", "-p", "1"), 125);
@@ -908,6 +954,7 @@ static Suite *suite(void)
 	tcase_add_test(t, defaults);
 	tcase_add_test(t, to_file);
 	tcase_add_test(t, repeated);
+	tcase_add_test(t, runs_auto);
 	tcase_add_test(t, in_intervals);
 	tcase_add_test(t, for_programs);
 	tcase_add_test(t, bad_numbers);
