@@ -113,8 +113,8 @@ static int encode_raw(struct event *event, const char *name, struct error *e)
 	return 0;
 }
 
-/* 0xEVNTSEL[/0xAUX]: 1 if it is not that.  The modes are those that it says, if any. */
-static int encode_register(struct event *event, const char *name, bool explicit_mode,
+/* 0xEVNTSEL[/0xAUX]: 1 if it is not that.  It may say in which modes. */
+static int encode_register(struct event *event, const char *name, bool *explicit_mode,
 			   struct error *e)
 {
 	const uint64_t allowed = EVNTSEL_EVENT | EVNTSEL_EDGE | EVNTSEL_INV | EVNTSEL_CMASK |
@@ -135,11 +135,12 @@ static int encode_register(struct event *event, const char *name, bool explicit_
 		return fail_with(e, "'%s' sets more than event select, unit mask, USR (bit 16), OS (17), edge (18), EN (22), inv (23) and cmask (24-31)",
 				 name);
 	if (value & (EVNTSEL_USR | EVNTSEL_OS)) {
-		if (explicit_mode)
+		if (*explicit_mode)
 			return fail_with(e, "'%s' says itself in which mode to count: leave ':u' or ':k' out",
 					 name);
 		event->user = value & EVNTSEL_USR;
 		event->kernel = value & EVNTSEL_OS;
+		*explicit_mode = true;
 	}
 	event->code = value & ~(uint64_t)(EVNTSEL_USR | EVNTSEL_OS | EVNTSEL_EN);
 	classify_code(event);
@@ -256,7 +257,7 @@ static int cut_counter(struct event *event, char *name, struct error *e)
 	return 0;
 }
 
-static int encode(struct event *event, const char *name, bool explicit_mode, struct error *e)
+static int encode(struct event *event, const char *name, bool *explicit_mode, struct error *e)
 {
 	int ret;
 
@@ -314,7 +315,8 @@ static int add_event(struct events *events, const char *spec,
 	const bool may_kernel = info->features & VPERFCTR_FEATURE_KERNEL;
 	struct event *event;
 	char name[sizeof(event->name)];
-	bool explicit_mode, pruned;
+	bool explicit_mode;
+	size_t at;
 	int err;
 
 	if (!*spec)
@@ -331,27 +333,27 @@ static int add_event(struct events *events, const char *spec,
 	if (cut_counter(event, name, e))
 		return -1;
 	explicit_mode = cut_modifiers(name, &event->user, &event->kernel);
-	pruned = !explicit_mode && !may_kernel;
 	if (!explicit_mode) {
 		event->user = true;
 		event->kernel = may_kernel;
 	}
 
-	err = encode(event, name, explicit_mode, e);
+	err = encode(event, name, &explicit_mode, e);
 	if (err)
 		return err;
 	if (event->kernel && !may_kernel)
 		return fail_kernel_mode(e, spec);
 
-	/* What is not both is said, once: by the user or here. */
-	snprintf(event->name, sizeof(event->name), "%s%s", spec,
+	/* What is not both is said, once: by the user or here; before the counter. */
+	at = strcspn(spec, "@");
+	snprintf(event->name, sizeof(event->name), "%.*s%s%s", (int)at, spec,
 		 explicit_mode || (event->user && event->kernel) ? "" :
-		 event->user ? ":u" : ":k");
+		 event->user ? ":u" : ":k", spec + at);
 	err = check_countable(event, info, e);
 	if (err)
 		return err;
 
-	events->user_by_default |= pruned;
+	events->user_by_default |= !explicit_mode && !may_kernel;
 	events->nr++;
 	return 0;
 }

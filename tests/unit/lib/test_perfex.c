@@ -116,9 +116,10 @@ static const struct {
 	{ "0x4300c0@0x2", 0xc0, 0, true, true, 2, NULL },
 	{ "0x420079@3", 0x79, 0, false, true, 3, NULL },
 	{ "0x79:k@3", 0x79, 0, false, true, 3, NULL },
-	{ "0x1410079", 0x1000079, 0, true, false, 0, NULL },
+	{ "0x1410079@0", 0x1000079, 0, true, false, 0, NULL },
 	{ "0X4101B7/0x10001@2", 0x1b7, 0x10001, true, false, 2, NULL },
 	{ "cycles:u@2", 0x3c, 0, true, false, 2, NULL },
+	{ "mem_load_retired:l1_hit:u=1:k=0@1", 0x1d1, 0, true, false, 1, NULL },
 	{ "cycles@fixed1", 0x3c, 0, true, true, VPERFCTR_FIXED + 1, NULL },
 	{ "MEM_LOAD_RETIRED:L1_HIT:u@3", 0x1d1, 0, true, false, 3, NULL },
 	{ "r0300@fixed2", 0x300, 0, true, true, VPERFCTR_FIXED + 2, NULL },
@@ -159,6 +160,8 @@ START_TEST(counter)
 	ck_assert_int_eq(ev->kernel, chosen[_i].kernel);
 	ck_assert_int_eq(assign(&events, &info, ctr, &error), 0);
 	ck_assert_uint_eq(ctr[0].map, chosen[_i].map);
+	ck_assert_str_eq(ev->name, !strncmp(ev->name, "mem", 3) ?
+			 "mem_load_retired:l1_hit:u=1:k=0:u@1" : chosen[_i].spec);
 }
 END_TEST
 
