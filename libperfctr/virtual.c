@@ -212,6 +212,13 @@ static inline int read_page(const struct vperfctr *v, unsigned int first, unsign
 		end = VPERFCTR_CSTATUS_NRCTRS(cstatus);
 		if (end > first + nr)
 			end = first + nr;
+		/*
+		 * None of them, or none that we may read: after an overflow the page is
+		 * one without counters.
+		 */
+		if (nr && !(cstatus & VPERFCTR_CSTATUS_RDPMC) &&
+		    ((cstatus & VPERFCTR_CSTATUS_RUNNING) || !end))
+			return 0;
 		if (tsc)
 			*tsc = page->tsc_sum;
 		if (!(cstatus & VPERFCTR_CSTATUS_RUNNING)) {
@@ -222,8 +229,6 @@ static inline int read_page(const struct vperfctr *v, unsigned int first, unsign
 		}
 		if (tsc && (cstatus & VPERFCTR_CSTATUS_TSC))
 			*tsc += rdtsc() - page->tsc_start;
-		if (first < end && !(cstatus & VPERFCTR_CSTATUS_RDPMC))
-			return 0;
 		mask = page->mask;
 		for (i = first; i < end; i++) {
 			const struct vperfctr_page_ctr *ctr = &page->ctr[i];

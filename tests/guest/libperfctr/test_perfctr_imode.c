@@ -131,7 +131,7 @@ END_TEST
 /* Any period that an int has. */
 START_TEST(periods)
 {
-	static const int good[] = { -1000, -0x7fffffff, -0x7fffffff - 1 };
+	static const int good[] = { -1000, -PERIOD, -0x7fffffff };
 	static const int wrong[] = { 0, 1, 0x7fffffff };
 	struct vperfctr_control now;
 	unsigned int i;

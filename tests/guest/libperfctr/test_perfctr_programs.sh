@@ -116,10 +116,10 @@ check "cpus_forbidden" "$(grep '^cpus_f' "$tmp/out" | tr -s '\t' ' ')" "cpus_for
 run -l
 check "status of -l" "$status" 0
 check "events" "$(grep -c '^[A-Z0-9]*_[A-Z_]*$' "$tmp/out")" "$(wc -l < "$tmp/out")"
-check "instructions" "$(grep -c '^[A-Z0-9]*_INSTRUCTIONS_RETIRED$' "$tmp/out")" 1
+check "instructions" "$(grep -Ec '^[A-Z0-9]*_(INSTRUCTIONS_RETIRED|RETIRED_INSTRUCTIONS)$' "$tmp/out")" 1
 run -L
 check "status of -L" "$status" 0
-check "instructions' code" "$(grep -c '^[A-Z0-9]*_INSTRUCTIONS_RETIRED:0xC0:0x[0-9A-F]*:' "$tmp/out")" 1
+check "instructions' code" "$(grep -Ec '^[A-Z0-9]*_(INSTRUCTIONS_RETIRED|RETIRED_INSTRUCTIONS):0xC0:0x[0-9A-F]*:' "$tmp/out")" 1
 
 echo "$(((checks - failures) * 100 / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
 exit $((failures != 0))

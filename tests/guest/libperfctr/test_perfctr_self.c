@@ -359,7 +359,7 @@ END_TEST
 START_TEST(fixed)
 {
 	static const unsigned int forms[] = { FIXED_USER, INSNS_USER, SEL_USER };
-	static const unsigned int wrong[] = {
+	const unsigned int wrong[] = {
 		0, FIXED_USER | 4, FIXED_USER | 8, CYCLES_USER, SEL_USER | SEL_INT,
 		SEL_USER | 0x800000, 0x400000,
 	};
