@@ -292,6 +292,39 @@ START_TEST(reads_are_short)
 }
 END_TEST
 
+/*
+ * Where the page says not to use RDPMC the kernel is asked.  A page that says so
+ * takes the place of the real one, and with that goes the right to RDPMC.
+ */
+START_TEST(reads_without_rdpmc)
+{
+	char line[256];
+	struct vperfctr_page *page = NULL;
+	struct perfctr_sum_ctrs sum;
+	unsigned long address;
+	FILE *maps;
+
+	maps = fopen("/proc/self/maps", "r");
+	while (fgets(line, sizeof(line), maps)) {
+		if (!strstr(line, "vperfctr") || sscanf(line, "%lx", &address) != 1 ||
+		    !strstr(line, "r--s"))
+			continue;
+		ck_assert_ptr_null(page);
+		page = (void *)address;
+	}
+	fclose(maps);
+	ck_assert_ptr_nonnull(page);
+	ck_assert_int_eq(vperfctr_control(v, count_with(&control, nr_general())), 0);
+	ck_assert_ptr_eq(mmap(page, PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), page);
+	page->cstatus = VPERFCTR_CSTATUS_RUNNING | nr_general() | nr_general() << 8;
+	page->mask = ~0ULL;
+	ck_assert_int_eq(vperfctr_read_ctrs(v, &sum), 0);
+	ck_assert_uint_gt(sum.tsc, 0);
+	check_exact(ways[_i], 3000);
+}
+END_TEST
+
 /* Controlled by either interface, the same program has the same count. */
 START_TEST(same_as_new)
 {
@@ -739,6 +772,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, global);
 	tcase_add_test(tc, opens);
 	tcase_add_loop_test(tc, reads, 0, NR_WAYS);
+	tcase_add_loop_test(tc, reads_without_rdpmc, 0, NR_WAYS);
 	tcase_add_test(tc, reads_are_short);
 	tcase_add_test(tc, same_as_new);
 	tcase_add_test(tc, tsc);
