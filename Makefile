@@ -13,13 +13,17 @@ export O
 # the scripts run make themselves, with as many jobs as they see fit
 MAKEFLAGS += --no-print-directory
 
-all: lib perfex
+# perfctr's control is an x86 processor's.
+all: lib perfex $(if $(filter x86_64% i%86%,$(shell $(CC) -dumpmachine)),libperfctr)
 
 lib:
 	@$(MAKE) -C lib O=$(O)
 
 perfex: lib
 	@$(MAKE) -C tools/perfex O=$(O)
+
+libperfctr:
+	@$(MAKE) -C libperfctr O=$(O)
 
 module:
 	@tests/vm/module $(KDIR)
@@ -45,9 +49,10 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all lib perfex module deps check stress vm demo clean help
+.PHONY: all lib perfex libperfctr module deps check stress vm demo clean help
 
-#: make [all]	the library (build/lib) and the perfex command (build/bin)
+#: make [all]	the libraries (build/lib) and the perfex command (build/bin)
+#: make libperfctr	perfctr 2.6's interface only
 #: make module	the kernel module, for the kernel of this machine
 #: make check	all tests, most of them in virtual machines; needs no PMU and no KVM
 #: make stress	all lives of a thread at once, at random; SECONDS= of virtual time
