@@ -16,8 +16,13 @@ int vperfctr_dev = -1;
 
 static struct vperfctr_info info = { .size = sizeof(info) };
 
+static int try_control(int fd, unsigned int n, enum set set);
+
 static void check(void)
 {
+	struct vperfctr_open req = { .size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT };
+	int fd, err;
+
 	vperfctr_dev = open("/dev/vperfctr", O_RDONLY | O_CLOEXEC);
 	if (vperfctr_dev < 0)
 		die("the module vperfctr is not loaded, or not for you (/dev/vperfctr: %s)",
@@ -26,6 +31,13 @@ static void check(void)
 	if (__builtin_popcountll(info.pmc_mask) < MAX_N)
 		die("there is no PMU with %u general counters here: nothing can be measured",
 		    MAX_N);
+	fd = must_ioctl(vperfctr_dev, VPERFCTR_OPEN, &req);
+	err = try_control(fd, 1, SET_A);
+	if (err == -EBUSY)
+		die("perf or the NMI watchdog has the counters: sysctl kernel.nmi_watchdog=0");
+	must("VPERFCTR_CONTROL", err);
+	must_ioctl(fd, VPERFCTR_UNLINK, 0);
+	close(fd);
 }
 
 u32 vperfctr_features(void)
@@ -38,7 +50,7 @@ bool vperfctr_isolated(void)
 	return info.features & VPERFCTR_FEATURE_ISOLATE;
 }
 
-static void set_control(int fd, unsigned int n, enum set set)
+static inline __attribute__((always_inline)) int ask_control(int fd, unsigned int n, enum set set)
 {
 	struct vperfctr_ctr ctr[MAX_N] = { };
 	struct vperfctr_control control = {
@@ -54,7 +66,17 @@ static void set_control(int fd, unsigned int n, enum set set)
 		ctr[i].map = i;
 		ctr[i].evntsel = USER_EVENT | events[set][i];
 	}
-	must_ioctl(fd, VPERFCTR_CONTROL, &control);
+	return call3(SYS_ioctl, fd, VPERFCTR_CONTROL, (long)&control);
+}
+
+static int try_control(int fd, unsigned int n, enum set set)
+{
+	return ask_control(fd, n, set);
+}
+
+static void set_control(int fd, unsigned int n, enum set set)
+{
+	must("VPERFCTR_CONTROL", ask_control(fd, n, set));
 }
 
 static void side_open(struct group *g, unsigned int n, enum set set, bool map)
