@@ -43,13 +43,19 @@ vm: deps
 demo: deps
 	@tests/vm/demo/run
 
+bench: deps
+	@bench/run
+
+bench-native:
+	@bench/native
+
 clean:
 	rm -rf $(O)
 
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all lib perfex libperfctr module deps check stress vm demo clean help
+.PHONY: all lib perfex libperfctr module deps check stress vm demo bench bench-native clean help
 
 #: make [all]	the libraries (build/lib) and the perfex command (build/bin)
 #: make libperfctr	perfctr 2.6's interface only
@@ -59,7 +65,9 @@ help:
 #:		(each takes some ten real ones), SEED= to repeat a run
 #: make demo	the module in a virtual machine, its counts next to those of perf
 #: make vm	a shell in such a machine
-#: make deps	install the Debian packages that the last three need (as root)
+#: make bench	what it costs, next to perf_event, in the emulator: doc/performance.md
+#: make bench-native	the same in time, on this machine (as root, with the module loaded)
+#: make deps	install the Debian packages that the above need (as root)
 #: make clean	remove what was built here (not the cache)
 #:
 #: O=DIR		build there, not in build/
