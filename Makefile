@@ -30,6 +30,9 @@ deps:
 check: deps
 	@tests/vm/check $(SUITES)
 
+lint: deps
+	@tests/vm/check lint
+
 stress: deps
 	@tests/vm/stress $(or $(SECONDS),10) $(SEED)
 
@@ -45,11 +48,12 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all lib perfex module deps check stress vm demo clean help
+.PHONY: all lib perfex module deps check lint stress vm demo clean help
 
 #: make [all]	the library (build/lib) and the perfex command (build/bin)
 #: make module	the kernel module, for the kernel of this machine
 #: make check	all tests, most of them in virtual machines; needs no PMU and no KVM
+#: make lint	what checkpatch, sparse and others say of the sources
 #: make stress	all lives of a thread at once, at random; SECONDS= of virtual time
 #:		(each takes some ten real ones), SEED= to repeat a run
 #: make demo	the module in a virtual machine, its counts next to those of perf
@@ -59,7 +63,7 @@ help:
 #:
 #: O=DIR		build there, not in build/
 #: KDIR=DIR	module: build for the kernel whose headers are there
-#: SUITES="A B"	check: only these; A, B are selftest, unit or in tests/vm/suites
+#: SUITES="A B"	check: only these; A, B are selftest, lint, unit or in tests/vm/suites
 #: JOBS=N		check: N virtual machines at once
 #: V=1		check: show the output of all programs
 #: CPU=, PMU=, SMP=, ICOUNT=, KERNEL=, PARAMS=, CMDLINE=

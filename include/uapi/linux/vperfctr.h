@@ -110,7 +110,7 @@ struct vperfctr_info {
 	__u64 fixed_mask;	/* bit i: fixed counter i (map VPERFCTR_FIXED + i) is there */
 	char driver_version[32];	/* of the module, NUL-terminated */
 	char cpu_name[64];		/* of the low-level driver, NUL-terminated */
-	__u64 max_period;	/* of an i-mode counter: ireset is at least -max_period; 0: no i-mode */
+	__u64 max_period;	/* i-mode: ireset is at least -max_period; 0: there is none */
 };
 
 /*
@@ -264,8 +264,9 @@ struct vperfctr_open {
  * EN (22), which must be set, INV (23), CMASK (24 to 31).  PC (19), INT (20),
  * AnyThread (21) and all others must be clear: pin control is nobody's to
  * give, the interrupt is the driver's business (it is enabled for i-mode
- * counters), and AnyThread would count a stranger.  An architectural event that this processor reports as not
- * available (arch_events of VPERFCTR_INFO) is refused.
+ * counters), and AnyThread would count a stranger.  An architectural event that
+ * this processor reports as not available (arch_events of VPERFCTR_INFO) is
+ * refused.
  *
  * evntsel of a fixed counter is its field of IA32_FIXED_CTR_CTRL: bit 0 OS,
  * bit 1 USR, of which one at least must be set; others must be clear.
@@ -473,7 +474,7 @@ struct vperfctr_sample {
 
 struct vperfctr_ring_page {
 	__u64 head;		/* samples written */
-	__u64 dropped;		/* overflows that made no sample, for want of room or by throttling */
+	__u64 dropped;		/* overflows that made no sample: no room, or throttled */
 	__u64 reserved0[6];
 	__u64 tail;		/* samples consumed */
 	__u64 reserved1[7];
@@ -537,8 +538,11 @@ struct vperfctr_ring_page {
 struct vperfctr_page_ctr {
 	__u32 map;		/* what RDPMC takes */
 	__u32 reserved;
-	__u64 start;		/* the counter when last resumed or sampled; since suspended: of
-				 * an a-mode counter 0, of an i-mode one where it will go on */
+	/*
+	 * The counter when last resumed or sampled; since suspended: of an
+	 * a-mode counter 0, of an i-mode one where it will go on.
+	 */
+	__u64 start;
 	__u64 sum;		/* what was counted until then */
 };
 
