@@ -30,11 +30,21 @@ deps:
 check: deps
 	@tests/vm/check $(SUITES)
 
+check-debug: deps
+	@SUITES="$(SUITES)" tests/vm/check-kernels debug-6.1-amd64 kcsan-6.1-amd64
+
+check-kernels: deps
+	@SUITES="$(SUITES)" tests/vm/check-kernels debian-5.10-amd64 debian-6.1-amd64 \
+		debian-6.12-amd64 debian-sid-amd64
+
 lint: deps
 	@tests/vm/check lint
 
 stress: deps
 	@tests/vm/stress $(or $(SECONDS),10) $(SEED)
+
+fuzz: deps
+	@tests/vm/fuzz $(or $(SECONDS),10) $(SEED)
 
 vm: deps
 	@tests/vm/shell
@@ -48,14 +58,22 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all lib perfex module deps check lint stress vm demo clean help
+.PHONY: all lib perfex module deps check check-debug check-kernels lint stress fuzz vm demo clean help
 
 #: make [all]	the library (build/lib) and the perfex command (build/bin)
 #: make module	the kernel module, for the kernel of this machine
 #: make check	all tests, most of them in virtual machines; needs no PMU and no KVM
+#: make check-kernels
+#:		the suites on Debian's kernels from 5.10 on (root only; once some minutes
+#:		to get each)
+#: make check-debug
+#:		the suites on kernels built to find misuse of memory, locks, ... (once ten
+#:		minutes to build each; takes an hour)
 #: make lint	what checkpatch, sparse and others say of the sources
 #: make stress	all lives of a thread at once, at random; SECONDS= of virtual time
 #:		(each takes some ten real ones), SEED= to repeat a run
+#: make fuzz	almost valid calls, at random; SECONDS= of virtual time (each takes some
+#:		thirty real ones), SEED= to repeat a run
 #: make demo	the module in a virtual machine, its counts next to those of perf
 #: make vm	a shell in such a machine
 #: make deps	install the Debian packages that the last three need (as root)
