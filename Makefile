@@ -34,8 +34,21 @@ deps:
 check: deps
 	@tests/vm/check $(SUITES)
 
+check-debug: deps
+	@SUITES="$(SUITES)" tests/vm/check-kernels debug-6.1-amd64 kcsan-6.1-amd64
+
+check-kernels: deps
+	@SUITES="$(SUITES)" tests/vm/check-kernels debian-5.10-amd64 debian-6.1-amd64 \
+		debian-6.12-amd64 debian-sid-amd64
+
+lint: deps
+	@tests/vm/check lint
+
 stress: deps
 	@tests/vm/stress $(or $(SECONDS),10) $(SEED)
+
+fuzz: deps
+	@tests/vm/fuzz $(or $(SECONDS),10) $(SEED)
 
 vm: deps
 	@tests/vm/shell
@@ -55,14 +68,24 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all lib perfex libperfctr module deps check stress vm demo bench bench-native clean help
+.PHONY: all lib perfex libperfctr module deps check check-debug check-kernels lint stress fuzz vm \
+	demo bench bench-native clean help
 
 #: make [all]	the libraries (build/lib) and the perfex command (build/bin)
 #: make libperfctr	perfctr 2.6's interface only
 #: make module	the kernel module, for the kernel of this machine
 #: make check	all tests, most of them in virtual machines; needs no PMU and no KVM
+#: make check-kernels
+#:		the suites on Debian's kernels from 5.10 on (root only; once some minutes
+#:		to get each)
+#: make check-debug
+#:		the suites on kernels built to find misuse of memory, locks, ... (once ten
+#:		minutes to build each; takes an hour)
+#: make lint	what checkpatch, sparse and others say of the sources
 #: make stress	all lives of a thread at once, at random; SECONDS= of virtual time
 #:		(each takes some ten real ones), SEED= to repeat a run
+#: make fuzz	almost valid calls, at random; SECONDS= of virtual time (each takes some
+#:		thirty real ones), SEED= to repeat a run
 #: make demo	the module in a virtual machine, its counts next to those of perf
 #: make vm	a shell in such a machine
 #: make bench	what it costs, next to perf_event, in the emulator: doc/performance.md
@@ -72,7 +95,7 @@ help:
 #:
 #: O=DIR		build there, not in build/
 #: KDIR=DIR	module: build for the kernel whose headers are there
-#: SUITES="A B"	check: only these; A, B are selftest, unit or in tests/vm/suites
+#: SUITES="A B"	check: only these; A, B are selftest, lint, unit or in tests/vm/suites
 #: JOBS=N		check: N virtual machines at once
 #: V=1		check: show the output of all programs
 #: CPU=, PMU=, SMP=, ICOUNT=, KERNEL=, PARAMS=, CMDLINE=
