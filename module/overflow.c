@@ -177,9 +177,9 @@ static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
 }
 
 /*
- * The counters have stopped for good, or for another control: what has overflowed is in READ or in the
- * ring, but there is nothing to resume and no signal.  PRE: suspended, by the
- * owner or with the owner kept from running.
+ * The counters have stopped for good, or for another control: what has
+ * overflowed is in READ or in the ring, but there is nothing to resume and no
+ * signal.  PRE: suspended, by the owner or with the owner kept from running.
  */
 void vperfctr_overflow_last(struct vperfctr *st)
 {

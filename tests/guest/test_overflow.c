@@ -547,11 +547,10 @@ START_TEST(full_queue)
 	acc->resumes = 0;
 	acc->period = 5000;
 	set_pending_limit(100);
-	if (_i) {
+	if (_i)
 		loop(10000000);	/* 20 ms, without a switch */
-	} else {
+	else
 		msleep(1);	/* at the next switch to it */
-	}
 	check_account(1);
 	/* once */
 	loop(20000000);

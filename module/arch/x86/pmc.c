@@ -608,6 +608,7 @@ static void clear_registers(struct pmc_cpu *cpu)
 
 	cpu->id = 0;
 	cpu->armed = NULL;
+	cpu->running = NULL;
 	cpu->global_ctrl = 0;
 	cpu->fixed_ctrl = 0;
 	memset(cpu->evntsel, 0, sizeof(cpu->evntsel));

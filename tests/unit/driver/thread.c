@@ -421,7 +421,7 @@ static void lengthen(struct thread *t, unsigned int i)
 	t->shift[i] = 0;
 	t->period[i] = -(u64)t->control.ctr[i].ireset;
 	while (t->shift[i] < service.shift &&
-	       (unsigned __int128)t->period[i] * 2 <= perfctr_cpu_info.max_period) {
+	       (__uint128_t)t->period[i] * 2 <= perfctr_cpu_info.max_period) {
 		t->period[i] *= 2;
 		t->shift[i]++;
 	}
@@ -517,10 +517,15 @@ void thread_iresume(struct thread *t)
 		thread_in(t, cpu);
 }
 
+/* In this process, as the driver remembers it. */
+static bool masking_seen;
+
 void nmi_arrives(bool user)
 {
-	if (model_take_pmi())
-		require(fake_nmi(user), "an NMI of ours is left to others");
+	if (!model_take_pmi())
+		return;
+	require(fake_nmi(user), "an NMI of ours is left to others");
+	masking_seen |= !model.config.no_masking;
 }
 
 void nmi_foreign(bool user)
@@ -532,10 +537,10 @@ void nmi_foreign(bool user)
 	for (i = 0; t && i < perfctr_nrctrs(&t->control); i++)
 		overflow |= i >= t->control.nractrs && t->since[i] >= t->period[i];
 	/*
-	 * Where LVTPC is not masked, one shortly after an overflow was taken cannot
-	 * be told from ours; how shortly has a test of its own.
+	 * Where LVTPC is not masked, or was never seen to be, one shortly after an
+	 * overflow was taken cannot be told from ours; how shortly has a test of its own.
 	 */
-	if (model.config.no_masking && model.cpu[fake_cpu].pmis)
+	if ((model.config.no_masking || !masking_seen) && model.cpu[fake_cpu].pmis)
 		overflow = true;
 	require(!fake_nmi(user) || overflow, "an NMI of others is claimed");
 }
