@@ -24,6 +24,22 @@ perfex: lib
 module:
 	@tests/vm/module $(KDIR)
 
+install: all
+	@$(MAKE) -C lib O=$(O) install
+	@$(MAKE) -C tools/perfex O=$(O) install
+	@$(MAKE) -C packaging install
+
+uninstall:
+	@$(MAKE) -C lib O=$(O) uninstall
+	@$(MAKE) -C tools/perfex O=$(O) uninstall
+	@$(MAKE) -C packaging uninstall
+
+dkms-install:
+	@DESTDIR=$(DESTDIR) packaging/dkms install $(KVER)
+
+dkms-remove:
+	@DESTDIR=$(DESTDIR) packaging/dkms remove
+
 deps:
 	@tests/vm/deps
 
@@ -45,10 +61,17 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all lib perfex module deps check stress vm demo clean help
+.PHONY: all lib perfex module install uninstall dkms-install dkms-remove deps check stress vm demo clean help
 
 #: make [all]	the library (build/lib) and the perfex command (build/bin)
 #: make module	the kernel module, for the kernel of this machine
+#: make install	library, perfex, headers, man pages, the udev rule of /dev/vperfctr (and its
+#:		group, unless DESTDIR is set)
+#: make uninstall	remove them
+#: make dkms-install
+#: 		the module, by DKMS: for the kernel of this machine and those to come
+#: make dkms-remove
+#: 		remove it
 #: make check	all tests, most of them in virtual machines; needs no PMU and no KVM
 #: make stress	all lives of a thread at once, at random; SECONDS= of virtual time
 #:		(each takes some ten real ones), SEED= to repeat a run
@@ -59,7 +82,10 @@ help:
 #:
 #: O=DIR		build there, not in build/
 #: KDIR=DIR	module: build for the kernel whose headers are there
-#: SUITES="A B"	check: only these; A, B are selftest, unit or in tests/vm/suites
+#: prefix=DIR	install, uninstall: there, not in /usr/local
+#: DESTDIR=DIR	(dkms-)install, uninstall, dkms-remove: below this directory, for packages
+#: KVER=RELEASE	dkms-install: for this kernel
+#: SUITES="A B"	check: only these; A, B are selftest, unit, install or in tests/vm/suites
 #: JOBS=N		check: N virtual machines at once
 #: V=1		check: show the output of all programs
 #: CPU=, PMU=, SMP=, ICOUNT=, KERNEL=, PARAMS=, CMDLINE=
