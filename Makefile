@@ -13,7 +13,9 @@ export O
 # the scripts run make themselves, with as many jobs as they see fit
 MAKEFLAGS += --no-print-directory
 
-all: lib perfex
+# perfctr's control is an x86 processor's.
+perfctr := $(if $(filter x86_64% i%86%,$(shell $(CC) -dumpmachine)),libperfctr)
+all: lib perfex $(perfctr)
 
 lib:
 	@$(MAKE) -C lib O=$(O)
@@ -21,16 +23,21 @@ lib:
 perfex: lib
 	@$(MAKE) -C tools/perfex O=$(O)
 
+libperfctr:
+	@$(MAKE) -C libperfctr O=$(O)
+
 module:
 	@tests/vm/module $(KDIR)
 
 install: all
 	@$(MAKE) -C lib O=$(O) install
+	$(if $(perfctr),@$(MAKE) -C libperfctr O=$(O) install)
 	@$(MAKE) -C tools/perfex O=$(O) install
 	@$(MAKE) -C packaging install
 
 uninstall:
 	@$(MAKE) -C lib O=$(O) uninstall
+	@$(MAKE) -C libperfctr O=$(O) uninstall
 	@$(MAKE) -C tools/perfex O=$(O) uninstall
 	@$(MAKE) -C packaging uninstall
 
@@ -46,8 +53,21 @@ deps:
 check: deps
 	@tests/vm/check $(SUITES)
 
+check-debug: deps
+	@SUITES="$(SUITES)" tests/vm/check-kernels debug-6.1-amd64 kcsan-6.1-amd64
+
+check-kernels: deps
+	@SUITES="$(SUITES)" tests/vm/check-kernels debian-5.10-amd64 debian-6.1-amd64 \
+		debian-6.12-amd64 debian-sid-amd64
+
+lint: deps
+	@tests/vm/check lint
+
 stress: deps
 	@tests/vm/stress $(or $(SECONDS),10) $(SEED)
+
+fuzz: deps
+	@tests/vm/fuzz $(or $(SECONDS),10) $(SEED)
 
 vm: deps
 	@tests/vm/shell
@@ -55,17 +75,25 @@ vm: deps
 demo: deps
 	@tests/vm/demo/run
 
+bench: deps
+	@bench/run
+
+bench-native:
+	@bench/native
+
 clean:
 	rm -rf $(O)
 
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all lib perfex module install uninstall dkms-install dkms-remove deps check stress vm demo clean help
+.PHONY: all lib perfex libperfctr module install uninstall dkms-install dkms-remove deps check check-debug check-kernels lint \
+	stress fuzz vm demo bench bench-native clean help
 
-#: make [all]	the library (build/lib) and the perfex command (build/bin)
+#: make [all]	the libraries (build/lib) and the perfex command (build/bin)
+#: make libperfctr	perfctr 2.6's interface only
 #: make module	the kernel module, for the kernel of this machine
-#: make install	library, perfex, headers, man pages, the udev rule of /dev/vperfctr (and its
+#: make install	libraries, perfex, headers, man pages, the udev rule of /dev/vperfctr (and its
 #:		group, unless DESTDIR is set)
 #: make uninstall	remove them
 #: make dkms-install
@@ -73,11 +101,22 @@ help:
 #: make dkms-remove
 #: 		remove it
 #: make check	all tests, most of them in virtual machines; needs no PMU and no KVM
+#: make check-kernels
+#:		the suites on Debian's kernels from 5.10 on (root only; once some minutes
+#:		to get each)
+#: make check-debug
+#:		the suites on kernels built to find misuse of memory, locks, ... (once ten
+#:		minutes to build each; takes an hour)
+#: make lint	what checkpatch, sparse and others say of the sources
 #: make stress	all lives of a thread at once, at random; SECONDS= of virtual time
 #:		(each takes some ten real ones), SEED= to repeat a run
+#: make fuzz	almost valid calls, at random; SECONDS= of virtual time (each takes some
+#:		thirty real ones), SEED= to repeat a run
 #: make demo	the module in a virtual machine, its counts next to those of perf
 #: make vm	a shell in such a machine
-#: make deps	install the Debian packages that the last three need (as root)
+#: make bench	what it costs, next to perf_event, in the emulator: doc/performance.md
+#: make bench-native	the same in time, on this machine (as root, with the module loaded)
+#: make deps	install the Debian packages that the above need (as root)
 #: make clean	remove what was built here (not the cache)
 #:
 #: O=DIR		build there, not in build/
@@ -85,7 +124,7 @@ help:
 #: prefix=DIR	install, uninstall: there, not in /usr/local
 #: DESTDIR=DIR	(dkms-)install, uninstall, dkms-remove: below this directory, for packages
 #: KVER=RELEASE	dkms-install: for this kernel
-#: SUITES="A B"	check: only these; A, B are selftest, unit, install or in tests/vm/suites
+#: SUITES="A B"	check: only these; A, B are selftest, lint, unit, install or in tests/vm/suites
 #: JOBS=N		check: N virtual machines at once
 #: V=1		check: show the output of all programs
 #: CPU=, PMU=, SMP=, ICOUNT=, KERNEL=, PARAMS=, CMDLINE=

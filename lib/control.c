@@ -30,3 +30,8 @@ int vperfctr_unlink(struct vperfctr *v)
 {
 	return __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_UNLINK, NULL);
 }
+
+int vperfctr_iresume(struct vperfctr *v)
+{
+	return __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_IRESUME, NULL);
+}

@@ -43,9 +43,10 @@ static int new_handle(struct vperfctr **v, int fd, int map)
 
 	if (!h)
 		return -ENOMEM;
+	memset(h, 0, sizeof(*h));
 	h->pub.page = &__vperfctr_no_page;
+	h->pub.ring = &__vperfctr_no_ring;
 	h->fd = fd;
-	h->mapper = 0;
 	if (map) {
 		err = map_page(h);
 		if (err) {
@@ -134,6 +135,7 @@ void vperfctr_close(struct vperfctr *v)
 	 */
 	if (h->mapper && h->mapper == getpid())
 		munmap((void *)h->pub.page, page_size());
+	__vperfctr_ring_unmap(h);
 	close(h->fd);
 	free(h);
 }

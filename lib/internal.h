@@ -16,10 +16,14 @@ struct vperfctr_handle {
 	struct vperfctr pub;	/* first: a handle's address is its public part's */
 	int fd;
 	pid_t mapper;		/* process that mapped pub.page; 0: it is not mapped */
+	pid_t ring_mapper;	/* the same of pub.ring */
+	size_t ring_size;
 };
 
 /* The page of handles without one: it says "ask the kernel" to every reader. */
 extern const struct vperfctr_page __vperfctr_no_page;
+/* The ring of handles without one: empty. */
+extern const struct vperfctr_ring_page __vperfctr_no_ring;
 
 static inline struct vperfctr_handle *to_handle(struct vperfctr *v)
 {
@@ -44,6 +48,9 @@ static inline int __vperfctr_abi_check(uint32_t version)
 {
 	return version >> 16 == VPERFCTR_ABI_VERSION >> 16 ? 0 : -EPROTONOSUPPORT;
 }
+
+/* For vperfctr_close(). */
+void __vperfctr_ring_unmap(struct vperfctr_handle *h);
 
 /* A descriptor of the device, or -errno with -ENODEV if it is not there. */
 int __vperfctr_device_open(void);

@@ -181,6 +181,7 @@ static void op_control(struct vperfctr *st, void *arg)
 	const struct vperfctr_control *header = &change->header;
 
 	vperfctr_stop(st);
+	vperfctr_overflow_last(st);
 	become_root(st, change);
 	vperfctr_reset_family(st);
 	perfctr_cpu_update_control(&st->cpu_state, &change->control, header->preserve);

@@ -120,7 +120,7 @@ void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
  * do at once if `regs` are those of user mode.  They may be of kernel mode, or
  * NULL: then somebody who has interrupts disabled may be about to do something
  * to the state.  The context is NMI, or an interrupt, or one that has interrupts
- * disabled.  Set before init.
+ * disabled.  To be set before init; without, there is no i-mode.
  *
  * A state that was suspended with an overflow that nobody has identified is
  * reported when it is resumed.
@@ -138,6 +138,12 @@ u32 perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state, unsigned int 
 				  u64 *skipped);
 
 /*
+ * PRE: suspended, and not to be resumed.  How many periods have passed in
+ * silence since the last overflows?  They are told once.
+ */
+u64 perfctr_cpu_skipped(struct perfctr_cpu_state *state);
+
+/*
  * Between the two, what is resumed is the TSC only.  PRE: the state is suspended.
  */
 void perfctr_cpu_hold_pmcs(struct perfctr_cpu_state *state);
@@ -152,7 +158,8 @@ void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state);
  *
  *	suspend	stop the counters if they must not run for others; update sums
  *	resume	load the control unless it is loaded; update start values
- *	sample	update sums and start values of counters that keep running
+ *	sample	update sums and start values of counters that keep running; may
+ *		find an overflow and report it
  */
 typedef void perfctr_cpu_op(struct perfctr_cpu_state *state);
 

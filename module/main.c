@@ -224,10 +224,6 @@ static int __init vperfctr_init(void)
 	err = perfctr_cpu_init();
 	if (err)
 		return err;
-	if (VPERFCTR_RT) {
-		perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;
-		perfctr_cpu_info.max_period = 0;
-	}
 	err = vperfctr_state_init();
 	if (err)
 		goto no_state;

@@ -4,10 +4,12 @@
  *
  * The interrupt may be an NMI.  It may change a state only if it interrupted
  * user mode, for then nobody on this CPU is doing anything to it.  Otherwise the
- * counters stay stopped, and overflow_work sees to it as soon as interrupts are
- * enabled.  Should the owner be switched out before that, its suspend keeps what
- * the counters say, and the next resume reports the overflow again; so nothing
- * hangs on the work's finding the owner there.
+ * counters stay stopped, and an irq_work of this CPU sees to whom it finds there
+ * as soon as interrupts are enabled.  Should that be somebody else, because the
+ * owner was switched out before, then the owner's suspend has kept what the
+ * counters say, and its next resume, on whatever CPU, reports the overflow again.
+ * The works belong to CPUs, not to states: that of a state could still be pending
+ * where the owner has come from.
  *
  * A signal is sent with its receiver as current: else the sender's PID namespace
  * would decide whether the mask, which is where others have si_pid, gets through.
@@ -15,13 +17,12 @@
 #include <linux/hrtimer.h>
 #include <linux/irqflags.h>
 #include <linux/irq_work.h>
+#include <linux/percpu.h>
 #include <linux/poll.h>
-#include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
-#include <linux/smp.h>
 
 #include "compat/hrtimer.h"
 #include "vperfctr.h"
@@ -55,30 +56,35 @@ static enum hrtimer_restart retry(struct hrtimer *timer)
 {
 	struct vperfctr *st = vperfctr_of(current);
 
-	/* If it is elsewhere, its next switch-in tries. */
-	if (!st || send_signal(st))
+	/* If it is elsewhere, its next switch-in tries.  Timers of CPUs that went offline end. */
+	if (!st || timer != this_cpu_ptr(&retry_timer) || send_signal(st))
 		return HRTIMER_NORESTART;
 	hrtimer_forward_now(timer, ns_to_ktime(RETRY_NS));
 	return HRTIMER_RESTART;
 }
 
-static void tell(struct vperfctr *st)
+static void send_or_retry(struct vperfctr *st)
 {
 	struct hrtimer *timer = this_cpu_ptr(&retry_timer);
 
-	if (READ_ONCE(st->owner) == current && !send_signal(st) && !hrtimer_is_queued(timer))
+	if (!send_signal(st) && !hrtimer_is_queued(timer))
 		hrtimer_start(timer, ns_to_ktime(RETRY_NS), HRTIMER_MODE_REL_PINNED_HARD);
-	if (vperfctr_is_held(st) || vperfctr_ring_ready(st))
-		wake_up_poll(&st->wait, EPOLLIN | EPOLLRDNORM);
+}
+
+static void wake(struct irq_work *work)
+{
+	struct vperfctr *st = container_of(work, struct vperfctr, wake_work);
+
+	wake_up_poll(&st->wait, EPOLLIN | EPOLLRDNORM);
 }
 
 /* ---- taking an overflow ------------------------------------------------- */
 
 /*
- * Note what has overflowed and let it start again.  True if somebody is to be
- * told.  PRE: suspended.
+ * Note what has overflowed and let it start again.  PRE: suspended, and nobody
+ * else is doing anything to the state.
  */
-static bool take(struct vperfctr *st, u64 ip)
+static void take(struct vperfctr *st, u64 ip)
 {
 	struct vperfctr_buffer *ring = st->flags & VPERFCTR_CONTROL_RING ? st->ring : NULL;
 	u64 skipped = 0;
@@ -87,28 +93,27 @@ static bool take(struct vperfctr *st, u64 ip)
 	overflow = perfctr_cpu_identify_overflow(&st->cpu_state,
 						 ring ? vperfctr_ring_shift(ring) : 0, &skipped);
 	if (!overflow)
-		return false;
-	if (ring)
-		return vperfctr_ring_add(st, ip, overflow, skipped);
+		return;
+	if (ring) {
+		if (vperfctr_ring_add(st, ip, overflow, skipped))
+			irq_work_queue(&st->wake_work);
+		return;
+	}
 	WRITE_ONCE(st->overflow, st->overflow | overflow);
 	perfctr_cpu_hold_pmcs(&st->cpu_state);
-	return true;
+	if (st->si_signo)
+		st->checks |= VPERFCTR_CHECK_SIGNAL;
+	irq_work_queue(&st->wake_work);
 }
 
-/*
- * The same for a state that runs here, whose owner is current, and which nobody
- * else is doing anything to.
- */
-static bool take_here(struct vperfctr *st, u64 ip)
+/* The same for a state that runs here. */
+static void take_here(struct vperfctr *st, u64 ip)
 {
-	bool told;
-
 	perfctr_cpu_suspend(&st->cpu_state);
-	told = take(st, ip);
-	if (told && st->si_signo)
-		st->checks |= VPERFCTR_CHECK_SIGNAL;
+	take(st, ip);
+	if (st->cpu_state.control.kernel)
+		vperfctr_ring_served(st);
 	perfctr_cpu_resume(&st->cpu_state);
-	return told;
 }
 
 static u64 user_ip(struct task_struct *task)
@@ -116,22 +121,43 @@ static u64 user_ip(struct task_struct *task)
 	return instruction_pointer(task_pt_regs(task));
 }
 
-/* Interrupts are enabled elsewhere: this is one. */
-void vperfctr_overflow_work(struct irq_work *work)
+static void take_noticed(struct vperfctr *st)
 {
-	struct vperfctr *st = container_of(work, struct vperfctr, overflow_work);
+	u64 ip = st->noticed_at;
 
-	if (READ_ONCE(st->owner) == current && st->noticed) {
-		u64 ip = st->noticed_at;
+	st->noticed = false;
+	if (!ip)
+		ip = user_ip(current);
+	if (st->cpu >= 0)
+		take_here(st, ip);
+}
 
-		st->noticed = false;
-		/* Where it was in the kernel is for those only who may count the kernel. */
-		if (!ip || !st->cpu_state.control.kernel)
-			ip = user_ip(current);
-		if (st->cpu >= 0)
-			take_here(st, ip);
-	}
-	tell(st);
+/* An interrupt, hence at a moment when there may be one. */
+static void overflow_work(struct irq_work *work)
+{
+	struct vperfctr *st = vperfctr_of(current);
+
+	if (!st)
+		return;
+	if (st->noticed)
+		take_noticed(st);
+	send_or_retry(st);
+}
+
+static DEFINE_PER_CPU(struct irq_work, overflow_works);
+
+/* Have it done as soon as interrupts are enabled on this CPU. */
+void vperfctr_overflow_later(void)
+{
+	irq_work_queue(this_cpu_ptr(&overflow_works));
+}
+
+/* Where in the kernel?  Only for a ring that is to have it; 0: say where in user mode. */
+static u64 kernel_ip(const struct vperfctr *st, struct pt_regs *regs)
+{
+	if (!regs || !st->cpu_state.control.kernel || !vperfctr_ring_has_kernel(st))
+		return 0;
+	return instruction_pointer(regs);
 }
 
 /* The low-level driver's handler: see perfctr_ihandler. */
@@ -139,18 +165,19 @@ static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
 {
 	struct vperfctr *st = container_of(state, struct vperfctr, cpu_state);
 
-	if (regs && (user_mode(regs) || !in_nmi())) {
-		if (!take_here(st, instruction_pointer(regs)))
+	if (regs && user_mode(regs)) {
+		take_here(st, instruction_pointer(regs));
+		if (!(st->checks & VPERFCTR_CHECK_SIGNAL))
 			return;
-	} else {
-		st->noticed_at = regs ? instruction_pointer(regs) : 0;
+	} else if (!st->noticed) {
+		st->noticed_at = kernel_ip(st, regs);
 		st->noticed = true;
 	}
-	irq_work_queue(&st->overflow_work);
+	vperfctr_overflow_later();
 }
 
 /*
- * The counters have stopped for good: what has overflowed is in READ or in the
+ * The counters have stopped for good, or for another control: what has overflowed is in READ or in the
  * ring, but there is nothing to resume and no signal.  PRE: suspended, by the
  * owner or with the owner kept from running.
  */
@@ -159,13 +186,17 @@ void vperfctr_overflow_last(struct vperfctr *st)
 	/* Where a file that gives privileges begins is not to be told. */
 	u64 ip = test_bit(VPERFCTR_PRIVILEGED, &st->bits) ? 0 : user_ip(st->owner);
 
-	if (st->cpu_state.control.nrictrs)
+	if (st->cpu_state.control.nrictrs) {
 		take(st, ip);
+		if (st->flags & VPERFCTR_CONTROL_RING)
+			vperfctr_ring_drop(st, perfctr_cpu_skipped(&st->cpu_state));
+		perfctr_cpu_unhold_pmcs(&st->cpu_state);
+	}
 	st->checks &= ~VPERFCTR_CHECK_SIGNAL;
 	st->noticed = false;
 }
 
-/* Likewise, for a control that is to be replaced. */
+/* Nothing waits any more. */
 void vperfctr_overflow_forget(struct vperfctr *st)
 {
 	st->checks &= ~VPERFCTR_CHECK_SIGNAL;
@@ -200,20 +231,31 @@ int vperfctr_iresume(struct vperfctr *st)
 
 /* ---- init --------------------------------------------------------------- */
 
+void vperfctr_overflow_attach(struct vperfctr *st)
+{
+	init_irq_work(&st->wake_work, wake);
+}
+
 void vperfctr_overflow_init(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
 		hrtimer_setup(per_cpu_ptr(&retry_timer, cpu), retry, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_REL_PINNED_HARD);
-	perfctr_cpu_set_ihandler(overflowed);
+		init_irq_work(per_cpu_ptr(&overflow_works, cpu), overflow_work);
+	}
+	if (!VPERFCTR_RT)
+		perfctr_cpu_set_ihandler(overflowed);
 }
 
+/* There are no states. */
 void vperfctr_overflow_exit(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
+		irq_work_sync(per_cpu_ptr(&overflow_works, cpu));
 		hrtimer_cancel(per_cpu_ptr(&retry_timer, cpu));
+	}
 }

@@ -32,13 +32,16 @@ struct vperfctr_buffer {
 	void *data;
 	u64 dropped;			/* as in page */
 	u64 dropped_before;		/* when the last sample was written */
+	u64 told_tail;			/* who polls was told, with the tail here */
 	size_t map_size;
-	bool told;			/* who polls has been, and nothing was consumed since */
+	bool kernel;			/* VPERFCTR_RING_KERNEL */
 
 	/* Throttling: only each 2^shift-th overflow makes a sample. */
 	unsigned int shift;
 	unsigned int taken;		/* samples in this tick of the clock */
 	unsigned long tick;
+	cycles_t begun;			/* the last sample, */
+	cycles_t served;		/* and when the counters went on after it */
 };
 
 static u64 nr_waiting(const struct vperfctr_buffer *ring)
@@ -60,30 +63,65 @@ bool vperfctr_ring_ready(const struct vperfctr *st)
 
 /* ---- writing ------------------------------------------------------------ */
 
+/* How many periods are the next overflows to be apart, as a power of two? */
+unsigned int vperfctr_ring_shift(const struct vperfctr_buffer *ring)
+{
+	return ring->shift;
+}
+
+bool vperfctr_ring_has_kernel(const struct vperfctr *st)
+{
+	return st->ring && st->ring->kernel;
+}
+
+/* Counters that count the kernel are about to go on. */
+void vperfctr_ring_served(struct vperfctr *st)
+{
+	if (st->ring)
+		st->ring->served = get_cycles();
+}
+
 /*
- * How many periods are the next overflows to be apart, as a power of two?  More
- * at once when there were too many samples in one tick of the clock; fewer again,
- * step by step, after ticks with less than half of what is allowed.
+ * Has what the kernel does for a sample made the next one?  It would go on like
+ * that for ever, with the owner at the same instruction.
  */
-unsigned int vperfctr_ring_shift(struct vperfctr_buffer *ring)
+static bool feeds_itself(struct vperfctr_buffer *ring)
+{
+	cycles_t begun = ring->begun;
+
+	ring->begun = get_cycles();
+	return ring->begun - ring->served < 4 * (ring->served - begun);
+}
+
+/*
+ * There is a sample more.  Periods grow at once when there were too many in one
+ * tick of the clock, and shrink again, step by step, after ticks with less than
+ * half of what is allowed.
+ */
+static void throttle(const struct vperfctr *st, struct vperfctr_buffer *ring)
 {
 	unsigned int rate = READ_ONCE(max_sample_rate);
-	unsigned int limit = max_t(unsigned int, rate / HZ, 1);
+	unsigned int limit = rate ? max_t(unsigned int, rate / HZ, 1) : UINT_MAX;
+	bool grow = st->cpu_state.control.kernel && feeds_itself(ring);
 	unsigned long now = jiffies;
 
-	if (!rate) {
-		ring->shift = 0;
-		return 0;
-	}
 	if (now != ring->tick) {
 		if (ring->shift && ring->taken <= limit / 2)
 			ring->shift--;
 		ring->tick = now;
 		ring->taken = 0;
 	}
-	if (++ring->taken > limit && ring->shift < 31)
+	if ((++ring->taken > limit || grow) && ring->shift < 31)
 		ring->shift++;
-	return ring->shift;
+}
+
+/* Overflows that will make no sample. */
+void vperfctr_ring_drop(struct vperfctr *st, u64 nr)
+{
+	struct vperfctr_buffer *ring = st->ring;
+
+	ring->dropped += nr;
+	WRITE_ONCE(ring->page->dropped, ring->dropped);
 }
 
 /*
@@ -96,8 +134,9 @@ bool vperfctr_ring_add(struct vperfctr *st, u64 ip, u32 overflow, u64 skipped)
 	struct vperfctr_ring_page *page = ring->page;
 	unsigned int i, nrctrs = perfctr_nrctrs(&st->cpu_state.control);
 	struct vperfctr_sample *sample;
-	u64 head = page->head;
+	u64 tail, head = page->head;
 
+	throttle(st, ring);
 	ring->dropped += skipped;
 	/* Acquire: whoever consumed a slot has looked at it before. */
 	if (head - smp_load_acquire(&page->tail) >= page->nrsamples) {
@@ -117,11 +156,15 @@ bool vperfctr_ring_add(struct vperfctr *st, u64 ip, u32 overflow, u64 skipped)
 	/* Who sees the new head sees the sample. */
 	smp_store_release(&page->head, head + 1);
 
-	/* Either we see that something was consumed, or who did so sees this sample. */
+	/*
+	 * Tell once for each tail.  Who has moved it since has done so in a
+	 * cmpxchg(), and then sees this sample; or we see the new tail.
+	 */
 	smp_mb();
-	if (READ_ONCE(ring->told) || nr_waiting(ring) < page->watermark)
+	tail = READ_ONCE(page->tail);
+	if (head + 1 - tail < page->watermark || ring->told_tail == tail)
 		return false;
-	WRITE_ONCE(ring->told, true);
+	ring->told_tail = tail;
 	return true;
 }
 
@@ -140,8 +183,6 @@ int vperfctr_consume(struct vperfctr *st, unsigned long nr)
 		if (nr > READ_ONCE(ring->page->head) - tail)
 			return -EINVAL;
 	} while (cmpxchg(&ring->page->tail, tail, tail + nr) != tail);
-	WRITE_ONCE(ring->told, false);
-	smp_mb();	/* before the caller polls: see vperfctr_ring_add() */
 	return 0;
 }
 
@@ -155,6 +196,8 @@ int vperfctr_ring_mmap(struct vperfctr *st, struct vm_area_struct *vma)
 
 	if (!ring || vma->vm_end - vma->vm_start != ring->map_size)
 		return -EINVAL;
+	if (ring->kernel && !vperfctr_may_count_kernel())
+		return -EPERM;
 	for (offset = 0; offset < ring->map_size && !err; offset += PAGE_SIZE)
 		err = remap_pfn_range(vma, vma->vm_start + offset,
 				      vmalloc_to_pfn((void *)ring->page + offset), PAGE_SIZE,
@@ -184,6 +227,8 @@ static struct vperfctr_buffer *create(const struct vperfctr_ring *req)
 	ring->page = page;
 	ring->data = (void *)page + PAGE_SIZE;
 	ring->map_size = req->map_size;
+	ring->told_tail = U64_MAX;
+	ring->kernel = req->flags & VPERFCTR_RING_KERNEL;
 	return ring;
 }
 
@@ -234,7 +279,9 @@ static int copy_request(struct vperfctr_ring *req, const struct vperfctr_ring __
 		err = copy_struct_from_user(req, sizeof(*req), arg, size);
 	if (err)
 		return err;
-	if (req->flags || !is_power_of_2(req->nrsamples) || req->nrsamples > VPERFCTR_RING_MAX ||
+	if (req->flags & ~VPERFCTR_RING_KERNEL)
+		return -EINVAL;
+	if (!is_power_of_2(req->nrsamples) || req->nrsamples > VPERFCTR_RING_MAX ||
 	    !req->watermark || req->watermark > req->nrsamples ||
 	    req->nrsums > VPERFCTR_MAX_CTRS)
 		return -EINVAL;
@@ -261,6 +308,8 @@ int vperfctr_ring(struct vperfctr *st, struct vperfctr_ring __user *arg)
 		return err;
 	if (!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return -EOPNOTSUPP;
+	if ((req.flags & VPERFCTR_RING_KERNEL) && !vperfctr_may_count_kernel())
+		return -EPERM;
 	/* Before it is too late to fail. */
 	if (put_sizes(&req, arg))
 		return -EFAULT;

@@ -225,7 +225,7 @@ void vperfctr_put(struct vperfctr *st)
 		return;
 	vperfctr_release_hardware(st);
 	irq_work_sync(&st->sigill_work);
-	irq_work_sync(&st->overflow_work);
+	irq_work_sync(&st->wake_work);
 	vperfctr_ring_free(st);
 	uncharge(st->account);
 	/* There is no mapping: that would have the file, and the file a reference. */

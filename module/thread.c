@@ -138,7 +138,7 @@ static __always_inline void switch_in(struct vperfctr *st, int cpu)
 {
 	if (unlikely(st->stop | st->checks)) {
 		if (st->checks & VPERFCTR_CHECK_SIGNAL)
-			irq_work_queue(&st->overflow_work);
+			vperfctr_overflow_later();
 		if (st->stop)
 			return;
 		if ((st->checks & VPERFCTR_CHECK_CPU) && is_forbidden(cpu)) {
@@ -240,7 +240,7 @@ void vperfctr_attach(struct vperfctr *st, struct task_struct *task)
 	vperfctr_get(st);
 	preempt_notifier_init(&st->notifier, &vperfctr_preempt_ops);
 	init_irq_work(&st->sigill_work, send_sigill);
-	init_irq_work(&st->overflow_work, vperfctr_overflow_work);
+	vperfctr_overflow_attach(st);
 	INIT_WORK(&st->detach_work, detach_work);
 	preempt_disable();
 	WRITE_ONCE(st->owner, task);

@@ -72,7 +72,7 @@ struct vperfctr {
 	u32 overflow;			/* counters that wait for IRESUME */
 	struct perfctr_cpu_state cpu_state;
 	u64 noticed_at;			/* where in the kernel; 0: not known */
-	bool noticed;			/* an interrupt left an overflow to overflow_work */
+	bool noticed;			/* an interrupt left an overflow to be taken */
 
 	struct task_struct *owner;	/* NULL: detached */
 	struct mutex lock;
@@ -83,7 +83,7 @@ struct vperfctr {
 	wait_queue_head_t wait;		/* for poll */
 	struct work_struct detach_work;
 	struct irq_work sigill_work;
-	struct irq_work overflow_work;
+	struct irq_work wake_work;	/* for an overflow */
 	struct vperfctr_buffer *ring;	/* once there is one it stays; NULL: none */
 
 	/* Of the control, for READ to show. */
@@ -164,7 +164,8 @@ bool vperfctr_may_count_kernel(void);
 /* overflow.c */
 void vperfctr_overflow_init(void);
 void vperfctr_overflow_exit(void);
-void vperfctr_overflow_work(struct irq_work *work);
+void vperfctr_overflow_attach(struct vperfctr *st);
+void vperfctr_overflow_later(void);
 void vperfctr_overflow_last(struct vperfctr *st);
 void vperfctr_overflow_forget(struct vperfctr *st);
 int vperfctr_iresume(struct vperfctr *st);
@@ -173,8 +174,11 @@ int vperfctr_iresume(struct vperfctr *st);
 int vperfctr_ring(struct vperfctr *st, struct vperfctr_ring __user *arg);
 int vperfctr_ring_mmap(struct vperfctr *st, struct vm_area_struct *vma);
 bool vperfctr_ring_ready(const struct vperfctr *st);
-unsigned int vperfctr_ring_shift(struct vperfctr_buffer *ring);
+unsigned int vperfctr_ring_shift(const struct vperfctr_buffer *ring);
+bool vperfctr_ring_has_kernel(const struct vperfctr *st);
 bool vperfctr_ring_add(struct vperfctr *st, u64 ip, u32 overflow, u64 skipped);
+void vperfctr_ring_drop(struct vperfctr *st, u64 nr);
+void vperfctr_ring_served(struct vperfctr *st);
 int vperfctr_consume(struct vperfctr *st, unsigned long nr);
 void vperfctr_ring_free(struct vperfctr *st);
 

@@ -38,6 +38,7 @@
  * of the parent; in the child of a vfork not even that.  A read, or any other
  * call, may be made in a signal handler that interrupts the same, except that
  * vperfctr_open*(), vperfctr_close() and vperfctr_cpus*() use malloc or free.
+ * vperfctr_iresume() is made for that.
  *
  * Files that other languages bind to: each inline function is exported from
  * the library under its own name too.
@@ -76,12 +77,13 @@ extern "C" {
 #endif
 
 /*
- * A handle.  page is for the inline functions below: the page of the state, or
- * one that sends them to the kernel.  The library allocates handles, and they
- * are larger than this.
+ * A handle.  page and ring are for the inline functions below: the page of the
+ * state, or one that sends them to the kernel; its ring, or an empty one.  The
+ * library allocates handles, and they are larger than this.
  */
 struct vperfctr {
 	const struct vperfctr_page *page;
+	const struct vperfctr_ring_page *ring;
 };
 
 /* ---- what there is ---------------------------------------------------- */
@@ -184,7 +186,7 @@ int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags);
 int vperfctr_fd(const struct vperfctr *v);
 
 /*
- * Give the handle up; NULL is nothing to do.  The state lives on with its
+ * Give the handle up, and unmap page and ring; NULL is nothing to do.  The state lives on with its
  * thread, counting, unless this was the last descriptor of one that is
  * transient: see vperfctr_unlink().  When the last mapping of its page
  * in a process goes, so does the right of that process to RDPMC.
@@ -230,6 +232,15 @@ int vperfctr_suspend(struct vperfctr *v);
 int vperfctr_resume(struct vperfctr *v);
 
 /*
+ * Go on after an overflow of an i-mode counter: what VPERFCTR_IRESUME says.  To
+ * be called in the handler of the control's si_signo, as its last action: what
+ * the handler does after it is counted again.
+ *
+ *	-EPERM	(also) no overflow waits for it
+ */
+int vperfctr_iresume(struct vperfctr *v);
+
+/*
  * Stop, and take the state from its thread, which may then open a new one.
  * The handle remains good for reading.  What living descendants have counted
  * until now is then in the children's sums.  No error if the state has no
@@ -266,6 +277,29 @@ VPERFCTR_INLINE unsigned int vperfctr_control_add(struct vperfctr_control *contr
 	ctr->map = map;
 	ctr->evntsel = evntsel;
 	return control->nractrs++;
+}
+
+/*
+ * Append an i-mode counter, which overflows each time after `period` events: at
+ * most max_period of struct vperfctr_info.  All a-mode counters come first, so
+ * there is no vperfctr_control_add() after this.  What an overflow does is said by
+ * control->si_signo and VPERFCTR_CONTROL_RING, which are the caller's to set.
+ * Returns the counter's index, which is its bit in masks of overflowed ones, too.
+ */
+VPERFCTR_INLINE unsigned int vperfctr_control_add_imode(struct vperfctr_control *control,
+							uint32_t map, uint64_t evntsel,
+							uint64_t period)
+{
+	struct vperfctr_ctr *ctr = (struct vperfctr_ctr *)(uintptr_t)control->ctr;
+	unsigned int i = control->nractrs + control->nrictrs++;
+
+	ctr += i;
+	memset(ctr, 0, sizeof(*ctr));
+	ctr->map = map;
+	ctr->evntsel = evntsel;
+	/* What is too large for a period remains what no kernel takes. */
+	ctr->ireset = period <= INT64_MAX ? -(int64_t)period : INT64_MIN;
+	return i;
 }
 
 /* ---- reading ------------------------------------------------------------- */
@@ -437,6 +471,84 @@ VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
 		*tsc = now;
 	return 0;
 }
+
+/* ---- the ring of samples --------------------------------------------------- */
+
+/*
+ * With VPERFCTR_CONTROL_RING each overflow puts a sample into the state's ring,
+ * without a signal.  Whoever has a handle that maps the ring reads them:
+ *
+ *	poll(&(struct pollfd){ vperfctr_fd(v), POLLIN }, 1, -1);
+ *	nr = vperfctr_ring_nr(v);
+ *	for (i = 0; i < nr; i++)
+ *		use(vperfctr_ring_sample(v, i));
+ *	vperfctr_ring_consume(v, nr);
+ *
+ * A ring has one reader at a time.
+ */
+
+/*
+ * Make the state's ring, and map it.  The caller sets ring->nrsamples, watermark
+ * and nrsums, and the rest to zero; size is set here, sample_size and map_size
+ * by the kernel.  If the state has a ring already that one is mapped: what it is
+ * like is in v->ring.  Mapping does not let the process RDPMC.  For the owner, or
+ * the owner's monitor.
+ *
+ *	-EINVAL	nrsamples is not a power of two, or greater than
+ *		VPERFCTR_RING_MAX; watermark is 0 or greater than nrsamples; nrsums
+ *		is greater than VPERFCTR_MAX_CTRS; a field is not zero that must be
+ *	-EAGAIN	more than the user may have (max_ring_kb_per_user)
+ *	-EOPNOTSUPP  there is no VPERFCTR_FEATURE_PCINT
+ *	-ENOMEM	also if it cannot be mapped: the state has a ring then
+ *	-ESRCH, -EPERM	as vperfctr_control()
+ */
+int vperfctr_ring_open(struct vperfctr *v, struct vperfctr_ring *ring);
+
+/*
+ * Map the ring that the state has; for everybody with a handle.  map_size is what
+ * vperfctr_ring_open() has put into ring->map_size for whoever made it.  Nothing
+ * is done if the handle has mapped it.
+ *
+ *	-EINVAL	there is no ring, or map_size is another
+ *	-ENOMEM
+ */
+int vperfctr_ring_map(struct vperfctr *v, uint64_t map_size);
+
+/* How many samples are there to be read?  0 without a ring. */
+VPERFCTR_INLINE uint64_t vperfctr_ring_nr(const struct vperfctr *v)
+{
+	/* Acquire: samples are not looked at before it is known that they are there. */
+	return __atomic_load_n(&v->ring->head, __ATOMIC_ACQUIRE) -
+	       __atomic_load_n(&v->ring->tail, __ATOMIC_RELAXED);
+}
+
+/*
+ * The i-th of them, 0 being the oldest.  i must be less than what
+ * vperfctr_ring_nr() has said.  It is good until it is consumed.
+ */
+VPERFCTR_INLINE const struct vperfctr_sample *vperfctr_ring_sample(const struct vperfctr *v,
+								   uint64_t i)
+{
+	const struct vperfctr_ring_page *ring = v->ring;
+	uint64_t n = __atomic_load_n(&ring->tail, __ATOMIC_RELAXED) + i;
+
+	return (const struct vperfctr_sample *)
+		((const char *)ring + ring->data +
+		 (n & (ring->nrsamples - 1)) * (size_t)ring->sample_size);
+}
+
+/* Overflows of which there is no sample, from the ring's beginning. */
+VPERFCTR_INLINE uint64_t vperfctr_ring_dropped(const struct vperfctr *v)
+{
+	return __atomic_load_n(&v->ring->dropped, __ATOMIC_RELAXED);
+}
+
+/*
+ * Give the slots of the nr oldest samples back.
+ *
+ *	-EINVAL	there are not so many, or the state has no ring
+ */
+int vperfctr_ring_consume(struct vperfctr *v, uint64_t nr);
 
 #ifdef __cplusplus
 #pragma GCC diagnostic pop

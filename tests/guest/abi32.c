@@ -3,6 +3,7 @@
  * The ABI for 32-bit programs.  There is no 32-bit libcheck: it prints what is
  * wrong, and exits with 1 then.  Counts are expected to be exact.
  */
+#include <signal.h>
 #include <string.h>
 
 #include "common.h"
@@ -14,6 +15,9 @@ _Static_assert(sizeof(struct vperfctr_ctr) == 32, "");
 _Static_assert(sizeof(struct vperfctr_control) == 64, "");
 _Static_assert(sizeof(struct vperfctr_read) == 56, "");
 _Static_assert(sizeof(struct vperfctr_page_ctr) == 24, "");
+_Static_assert(sizeof(struct vperfctr_ring) == 32, "");
+_Static_assert(sizeof(struct vperfctr_sample) == 24, "");
+_Static_assert(sizeof(struct vperfctr_ring_page) == 152, "");
 _Static_assert(sizeof(struct vperfctr_page) == 80, "");
 
 static int failures;
@@ -37,6 +41,61 @@ static __attribute__((noinline, noclone)) u64 region(const struct vperfctr_page 
 		after = self_read_restarts(page, i, &restarts);
 	} while (restarts);
 	return after - before;
+}
+
+/* ---- overflows ------------------------------------------------------------- */
+
+static int overflow_fd;
+static volatile unsigned int signals;
+
+static void on_overflow(int sig, siginfo_t *si, void *context)
+{
+	(void)context;
+	signals++;
+	CHECK(sig == SIGUSR1 && si->si_code == SI_PMC_OVF);
+	CHECK(si->si_pmc_ovf_mask == 3);
+	CHECK(call(overflow_fd, VPERFCTR_IRESUME, 0) == 0);
+}
+
+static void check_overflows(void)
+{
+	struct sigaction action = { .sa_sigaction = on_overflow, .sa_flags = SA_SIGINFO };
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 64, .watermark = 1, .nrsums = 1,
+	};
+	const volatile struct vperfctr_ring_page *page;
+	struct control control;
+	struct sums sums;
+
+	overflow_fd = open_state(0);
+	sigaction(SIGUSR1, &action, NULL);
+	control_init(&control, 0);
+	control_add(&control, 0, INSNS_USER);
+	control_add(&control, 1, INSNS_USER);
+	control.c.nrictrs = 2;
+	control.c.nractrs = 0;
+	control.c.si_signo = SIGUSR1;
+	control.ctr[0].ireset = control.ctr[1].ireset = -5003;
+	CHECK(set_control(overflow_fd, &control) == 0);
+	loop(100000);
+	CHECK(stop_all(overflow_fd) == 0);
+	read_sums(overflow_fd, &sums);
+	CHECK(signals >= 38 && signals == sums.pmc[0] / 5003);
+
+	CHECK(call(overflow_fd, VPERFCTR_RING, &ring) == 0);
+	CHECK(ring.sample_size == 32 && ring.map_size == 2 * PAGE);
+	page = mmap(NULL, ring.map_size, PROT_READ, MAP_SHARED, overflow_fd,
+		    VPERFCTR_RING_OFFSET);
+	CHECK(page != MAP_FAILED);
+	control.c.si_signo = 0;
+	control.c.flags = VPERFCTR_CONTROL_RING;
+	CHECK(set_control(overflow_fd, &control) == 0);
+	loop(100000);
+	CHECK(stop_all(overflow_fd) == 0);
+	read_sums(overflow_fd, &sums);
+	CHECK(page->head >= 38 && page->head == sums.pmc[0] / 5003);
+	CHECK(call(overflow_fd, VPERFCTR_CONSUME, (void *)2) == 0 && page->tail == 2);
+	CHECK(call(overflow_fd, VPERFCTR_UNLINK, 0) == 0);
 }
 
 int main(void)
@@ -116,5 +175,6 @@ int main(void)
 	CHECK(call(dev, VPERFCTR_CONTROL, &control) == -ENOTTY);
 	read_sums(fd, &a);
 	CHECK(a.status == 0 && a.pmc[0] >= b.pmc[0]);
+	check_overflows();
 	return failures ? 1 : 0;
 }

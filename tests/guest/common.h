@@ -21,6 +21,7 @@
 typedef __u32 u32;
 typedef __u64 u64;
 typedef __s32 s32;
+typedef __s64 s64;
 
 /* Event selects, all with EN. */
 #define SEL_USER	0x410000

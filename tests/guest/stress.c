@@ -46,7 +46,8 @@ static time_t deadline;
 
 /* What the workers did, in memory that they share. */
 static struct {
-	u64 exact, self, trees, traced, execs, killed, offline, perf, held, unload;
+	u64 exact, self, trees, traced, execs, killed, signals, samples;
+	u64 offline, perf, held, unload;
 } *did;
 
 #define DID(what)	__atomic_add_fetch(&did->what, 1, __ATOMIC_RELAXED)
@@ -237,6 +238,123 @@ static void live_self(void)
 	if (below(2))
 		must(call(fd, VPERFCTR_UNLINK, NULL));
 	DID(self);
+}
+
+/* ---- lives: overflows, with signals and with a ring ------------------------------ */
+
+/* One i-mode counter, at some distance from what is throttled. */
+static u64 overflow_patiently(int fd, int sig, u32 flags)
+{
+	u64 period = 20011 + below(50000);
+	struct control control;
+	int err;
+
+	control_init(&control, below(2));
+	control.c.nrictrs = 1;
+	if (below(2)) {
+		control.ctr[0].map = FIXED(0);
+		control.ctr[0].evntsel = FIXED_USER;
+	} else {
+		control.ctr[0].map = below(nr_general());
+		control.ctr[0].evntsel = INSNS_USER;
+	}
+	control.ctr[0].ireset = -period;
+	control.c.si_signo = sig;
+	control.c.flags = flags;
+	while ((err = set_control(fd, &control)) == -EBUSY)
+		sched_yield();
+	if (err)
+		wrong("CONTROL with an i-mode counter: %s", strerror(-err));
+	return period;
+}
+
+static int overflow_fd;
+static u64 overflow_period;
+static volatile u64 overflows;
+
+static void on_overflow(int sig, siginfo_t *si, void *context)
+{
+	struct reading r;
+
+	(void)sig;
+	(void)context;
+	overflows++;
+	if (si->si_code != SI_PMC_OVF || si->si_pmc_ovf_mask != 1)
+		wrong("si_code %d, mask %#x", si->si_code, si->si_pmc_ovf_mask);
+	read_state(overflow_fd, &r);
+	expect(r.own[1], overflows * overflow_period);
+	if (r.read.overflow != 1)
+		wrong("READ has %#llx for what overflowed", r.read.overflow);
+	must(call(overflow_fd, VPERFCTR_IRESUME, NULL));
+}
+
+static void live_signals(void)
+{
+	struct sigaction action = { .sa_sigaction = on_overflow, .sa_flags = SA_SIGINFO };
+	int sig = below(2) ? SIGPROF : SIGRTMIN + below(20);
+	struct reading r;
+
+	doing = "signals";
+	sigaction(sig, &action, NULL);
+	overflow_fd = own_state(below(2) ? VPERFCTR_OPEN_TRANSIENT : 0);
+	for (u32 i = 1 + below(3); i; i--) {
+		overflows = 0;
+		/* Known before the first overflow, as that is 20011 instructions away. */
+		overflow_period = overflow_patiently(overflow_fd, sig, 0);
+		for (u32 j = 1 + below(10); j; j--) {
+			if (!below(3))
+				migrate();
+			loop(some_length());
+			if (!below(4)) {
+				must(call(overflow_fd, VPERFCTR_SUSPEND, NULL));
+				loop(some_length());
+				must(call(overflow_fd, VPERFCTR_RESUME, NULL));
+			}
+		}
+		must(call(overflow_fd, VPERFCTR_SUSPEND, NULL));
+		read_state(overflow_fd, &r);
+		expect(overflows, r.own[1] / overflow_period);
+	}
+	DID(signals);
+}
+
+static void live_samples(void)
+{
+	struct vperfctr_ring req = {
+		.size = sizeof(req), .nrsamples = 64, .watermark = 1 + below(64), .nrsums = 1,
+	};
+	int fd = own_state(below(2) ? VPERFCTR_OPEN_TRANSIENT : 0);
+	const volatile struct vperfctr_ring_page *page;
+	u64 period, made, nr;
+	struct reading r;
+
+	doing = "samples";
+	must(call(fd, VPERFCTR_RING, &req));
+	page = mmap(NULL, req.map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET);
+	if (page == MAP_FAILED)
+		wrong("mmap of the ring: %s", strerror(errno));
+	for (u32 i = 1 + below(3); i; i--) {
+		made = page->head + page->dropped;
+		period = overflow_patiently(fd, 0, VPERFCTR_CONTROL_RING);
+		for (u32 j = 1 + below(10); j; j--) {
+			unsigned long n = some_length();
+
+			if (!below(3))
+				migrate();
+			expect(measure_self(fd, n), self_extra + 2 * n);
+			nr = page->head - page->tail;
+			if (nr > 64)
+				wrong("%llu samples in the ring", nr);
+			if (nr && !below(3)) {
+				nr = 1 + below(nr);
+				must(call(fd, VPERFCTR_CONSUME, (void *)(uintptr_t)nr));
+			}
+		}
+		must(call(fd, VPERFCTR_SUSPEND, NULL));
+		read_state(fd, &r);
+		expect(page->head + page->dropped - made, r.own[1] / period);
+	}
+	DID(samples);
 }
 
 /* ---- lives: a tree ------------------------------------------------------------- */
@@ -466,10 +584,38 @@ static void live_felled(void)
 	DID(killed);
 }
 
+/* In the middle of overflows. */
+static void live_stormed(void)
+{
+	pid_t pid = fork();
+
+	doing = "stormed";
+	if (!pid) {
+		struct sigaction action = { .sa_handler = SIG_IGN };
+		int fd = own_state(0);
+
+		sigaction(SIGPROF, &action, NULL);
+		for (;;) {
+			overflow_patiently(fd, SIGPROF, 0);
+			for (u32 i = below(20); i; i--) {
+				loop(some_length());
+				call(fd, VPERFCTR_IRESUME, NULL);
+				migrate();
+			}
+		}
+	}
+	for (u32 i = below(20); i; i--)
+		sched_yield();
+	kill(pid, SIGKILL);
+	wait_for(pid);
+	DID(killed);
+}
+
 static void work(unsigned int number)
 {
 	static void (*const lives[])(void) = {
 		live_self, live_self, live_tree, live_exec, live_traced, live_killed, live_felled,
+		live_signals, live_samples, live_stormed,
 	};
 
 	seed_worker(number);
@@ -586,9 +732,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i <= WORKERS; i++)
 		failed |= wait_for(pids[i]);
 	printf("stress: %llu counts exact; lives: self %llu, trees %llu, traced %llu, exec %llu, "
-	       "killed %llu; CPU offline %llu, perf %llu, held %llu, unload refused %llu\n",
+	       "killed %llu, signals %llu, samples %llu; CPU offline %llu, perf %llu, held %llu, unload refused %llu\n",
 	       did->exact, did->self, did->trees, did->traced, did->execs, did->killed,
-	       did->offline, did->perf, did->held, did->unload);
+	       did->signals, did->samples, did->offline, did->perf, did->held, did->unload);
 	if (!did->exact)
 		failed = 1;
 	return failed;

@@ -33,7 +33,7 @@ static inline int run_tests(const char *name, void (*add)(TCase *))
 	tcase_set_timeout(tcase, 50);
 	suite_add_tcase(suite, tcase);
 	add(tcase);
-	srunner_run_all(runner, CK_NORMAL);
+	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -123,15 +123,64 @@ START_TEST(einval_header)
 }
 END_TEST
 
-START_TEST(eopnotsupp)
+/* Without overflow interrupts it is EOPNOTSUPP: test_nopmu.c. */
+START_TEST(einval_imode)
 {
-	refused(EOPNOTSUPP, tried.c.nrictrs, 1);
-	refused(EOPNOTSUPP, tried.c.nrictrs, 0xffffffff);
-	refused(EOPNOTSUPP, tried.c.nrictrs, 0xfffffffe);	/* 0 in all */
-	tried.c.nractrs = 1;
+	/* the second as an i-mode counter */
+	refused(EINVAL, tried.c.nrictrs, 0xffffffff);
+	refused(EINVAL, tried.c.nrictrs, 0xfffffffe);	/* 0 in all */
+	refused(EINVAL, tried.c.nrictrs, 0x80000000);
+	refused(EINVAL, tried.c.nrictrs, info.nrctrs - 1);
+	tried.c.nractrs = tried.c.nrictrs = 1;
 	tried.c.si_signo = 10;
+	refused(EINVAL, tried.ctr[1].ireset, 0);
 	tried.ctr[1].ireset = -1000;
-	refused(EOPNOTSUPP, tried.c.nrictrs, 1);
+	refused(EINVAL, tried.ctr[1].ireset, 1);
+	refused(EINVAL, tried.ctr[1].ireset, 1000);
+	refused(EINVAL, tried.ctr[1].ireset, INT64_MAX);
+	refused(EINVAL, tried.ctr[1].ireset, INT64_MIN);
+	refused(EINVAL, tried.ctr[1].ireset, INT64_MIN + 1);
+	refused(EINVAL, tried.ctr[1].ireset, -(s64)info.max_period - 1);
+	refused(EINVAL, tried.ctr[1].ireset, -(s64)info.max_period - 2);
+	refused(EINVAL, tried.ctr[0].ireset, -1);	/* a-mode */
+	refused(EINVAL, tried.ctr[0].ireset, -1000);
+	refused(EINVAL, tried.c.si_signo, 65);
+	refused(EINVAL, tried.c.si_signo, 0x7fffffff);
+	refused(EINVAL, tried.c.si_signo, -1);
+	refused(EINVAL, tried.c.si_signo, INT32_MIN);
+	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_INHERIT);
+	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_RING);	/* and a signal */
+	/* INT is not the user's, in an i-mode counter neither */
+	refused(EINVAL, tried.ctr[1].evntsel, CYCLES_USER | 1 << 20);
+	refused(EINVAL, tried.ctr[1].map, tried.ctr[0].map);
+	tried.c.si_signo = 0;
+	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_INHERIT);
+	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_RING);	/* there is none */
+	tried.c.nractrs = 2;
+	tried.c.nrictrs = 0;
+	tried.ctr[1].ireset = 0;
+	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_RING);
+}
+END_TEST
+
+static const s64 good_iresets[] = { -1, -2, -1000, -0x7fffffff, 0 };	/* 0: the longest */
+
+/* READ shows it, and the page where it will start. */
+START_TEST(ireset_accepted)
+{
+	s64 ireset = good_iresets[_i] ?: -(s64)info.max_period;
+
+	good.c.nractrs = good.c.nrictrs = 1;
+	good.c.si_signo = 0;
+	good.ctr[0].evntsel = CYCLES_USER;
+	good.ctr[1].evntsel = INSNS_KERNEL;	/* what overflows, if at all, waits */
+	good.ctr[1].ireset = ireset;
+	good.c.flags = VPERFCTR_CONTROL_START_ON_EXEC;
+	assert_ok(set_control(fd, &good));
+	ck_assert_int_eq((s64)page->ctr[1].start, ireset);
+	ck_assert_uint_eq(VPERFCTR_CSTATUS_NRCTRS(page->cstatus), 2);
+	ck_assert_uint_eq(VPERFCTR_CSTATUS_NRACTRS(page->cstatus), 1);
+	ck_assert(page->cstatus & VPERFCTR_CSTATUS_ICTRS);
 }
 END_TEST
 
@@ -399,7 +448,8 @@ static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, einval_header);
-	tcase_add_test(tc, eopnotsupp);
+	tcase_add_test(tc, einval_imode);
+	tcase_add_loop_test(tc, ireset_accepted, 0, 5);
 	tcase_add_test(tc, einval_counter);
 	tcase_add_test(tc, evntsel_accepted);
 	tcase_add_test(tc, einval_absent_events);

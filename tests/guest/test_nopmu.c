@@ -13,6 +13,7 @@ START_TEST(says_so)
 	ck_assert_uint_eq(info.arch_events, 0);
 	ck_assert_uint_eq(info.pmc_mask | info.fixed_mask, 0);
 	ck_assert_uint_eq(info.pmc_width | info.fixed_width, 0);
+	ck_assert_uint_eq(info.max_period, 0);
 	ck_assert_uint_ne(info.tsc_khz, 0);
 }
 END_TEST
@@ -23,6 +24,7 @@ START_TEST(no_counters)
 		u32 map;
 		u64 evntsel;
 	} tried[] = { { 0, INSNS_USER }, { FIXED(0), FIXED_USER }, { 31, 0 } };
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 1, .watermark = 1 };
 	const struct vperfctr_page *page;
 	struct control control;
 	int fd = open_state(0);
@@ -45,6 +47,17 @@ START_TEST(no_counters)
 	control_init(&control, 1);
 	control.c.nrictrs = 1;
 	assert_errno(set_control(fd, &control), EOPNOTSUPP);
+	control.c.nrictrs = 0xffffffff;
+	assert_errno(set_control(fd, &control), EOPNOTSUPP);
+	control_add(&control, 0, INSNS_USER);
+	control.c.nractrs = 0;
+	control.c.nrictrs = 1;
+	control.c.si_signo = 10;
+	control.ctr[0].ireset = -1000;
+	assert_errno(set_control(fd, &control), EOPNOTSUPP);
+	assert_errno(call(fd, VPERFCTR_RING, &ring), EOPNOTSUPP);
+	assert_errno(call(fd, VPERFCTR_CONSUME, (void *)1), EINVAL);
+	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), EPERM);
 	ck_assert_uint_gt(self_read_tsc(page), before);
 	ck_assert_uint_eq(page->cstatus & VPERFCTR_CSTATUS_RDPMC, 0);
 }

@@ -5,54 +5,29 @@
  * An overflow comes after each P counted instructions, and its interrupt at the
  * very instruction; so total / P is how many there have to be.
  */
-#include <signal.h>
-#include <string.h>
-#include <ucontext.h>
-#include <unistd.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
 
+#include "known.h"
 #include "overflow.h"
-#include "suite.h"
+
+#define NR(array)	(sizeof(array) / sizeof((array)[0]))
 
 static int fd;
 
 static void setup(void)
 {
-	fd = open_state(0);
+	fd = account_init();
 }
 
-/* ---- a handler that keeps account ---------------------------------------- */
-
-static volatile unsigned int signals;
-static volatile u32 masks;		/* all of them */
-static volatile bool bad;		/* something was not as promised */
-static volatile u64 first_ip, last_ip;
-
-static void on_overflow(int sig, siginfo_t *si, void *context)
-{
-	const ucontext_t *uc = context;
-
-	last_ip = uc->uc_mcontext.gregs[REG_RIP];
-	if (!signals)
-		first_ip = last_ip;
-	signals++;
-	if (si->si_code != SI_PMC_OVF || !si->si_pmc_ovf_mask || si->si_signo != sig)
-		bad = true;
-	masks |= si->si_pmc_ovf_mask;
-	if (call(fd, VPERFCTR_IRESUME, NULL))
-		bad = true;
-}
-
-static void start(u32 map, u64 evntsel, u64 period, int sig)
-{
-	struct control control;
-
-	handle(sig, on_overflow);
-	control_init(&control, 1);
-	control_add_imode(&control, map, evntsel, period);
-	control.c.si_signo = sig;
-	assert_ok(set_control(fd, &control));
-}
-
+/* Sums, when all has been stopped for good. */
 static u64 stop(void)
 {
 	struct sums sums;
@@ -62,20 +37,59 @@ static u64 stop(void)
 	return sums.pmc[0];
 }
 
+static void check_account(u64 signals)
+{
+	ck_assert_uint_eq(acc->wrong, 0);
+	ck_assert_uint_eq(acc->signals, signals);
+	if (signals)
+		ck_assert_uint_eq(acc->masks, 1);
+}
+
+/* ---- how many, and where ---------------------------------------------------- */
+
 static const u64 periods[] = { 1000, 1001, 4999, 100000, 1234567 };
 
 START_TEST(as_many_as_arithmetic_says)
 {
 	u64 total;
 
-	start(0, INSNS_USER, periods[_i], SIGUSR1);
+	acc->period = periods[_i];
+	start_overflow(periods[_i], SIGUSR1);
 	loop(500000);
 	total = stop();
-	ck_assert(!bad);
 	ck_assert_uint_ge(total, 1000000);
-	ck_assert_uint_eq(signals, total / periods[_i]);
-	if (signals)
-		ck_assert_uint_eq(masks, 1);
+	check_account(total / periods[_i]);
+}
+END_TEST
+
+/*
+ * In the loop, an overflow is as many instructions behind the one before as the
+ * period says, less what the handler executes after IRESUME.
+ */
+START_TEST(at_the_very_instruction)
+{
+	const u64 tried[] = { 1009, 5003, 1000, 77777 };
+	long handler = 0;
+	unsigned int i;
+
+	for (i = 0; i < NR(tried); i++) {
+		acc->n = 200000;
+		acc->place = -1;
+		acc->step = 0;
+		acc->elsewhere = acc->signals = 0;
+		start_overflow(tried[i], SIGRTMIN);
+		marked_loop(acc->n);
+		check_account(stop() / tried[i]);
+		ck_assert_uint_ge(acc->signals, 5);
+		/* some may be on the way there and back */
+		ck_assert_uint_le(acc->elsewhere, 2);
+		ck_assert_uint_eq(acc->uneven, 0);
+		if (!handler)
+			handler = tried[i] - acc->step;
+		ck_assert_int_eq(acc->step, tried[i] - handler);
+	}
+	ck_assert_int_gt(handler, 0);
+	ck_assert_int_lt(handler, 200);
 }
 END_TEST
 
@@ -85,24 +99,1162 @@ START_TEST(fixed_counter)
 
 	if (!nr_fixed())
 		return;
-	start(FIXED(0), FIXED_USER, 10007, SIGRTMAX);
+	handle(SIGRTMAX, on_overflow);
+	acc->period = 10007;
+	assert_ok(try_overflow(fd, FIXED(0), FIXED_USER, 10007, SIGRTMAX));
 	loop(500000);
 	total = stop();
-	ck_assert(!bad);
-	ck_assert_uint_eq(signals, total / 10007);
+	check_account(total / 10007);
 }
 END_TEST
+
+START_TEST(a_hundred_thousand_in_a_row)
+{
+	u64 total;
+
+	start_overflow(300, SIGUSR1);
+	while (acc->signals < 100000)
+		loop(10000);
+	total = stop();
+	check_account(total / 300);
+}
+END_TEST
+
+/* The longest: there is none in what a test can wait for; nor in kernel mode. */
+START_TEST(longest_period)
+{
+	struct sums a, b;
+
+	handle(SIGUSR1, on_overflow);
+	assert_ok(try_overflow(fd, 0, INSNS_BOTH, info.max_period, SIGUSR1));
+	loop(10000);
+	msleep(5);
+	read_sums(fd, &a);
+	loop(10000);
+	read_sums(fd, &b);
+	ck_assert_uint_ge(b.pmc[0] - a.pmc[0], 20000);
+	ck_assert_uint_lt(b.pmc[0] - a.pmc[0], 100000);
+	ck_assert_uint_eq(acc->signals, 0);
+	ck_assert_uint_eq(overflow_of(fd), 0);
+}
+END_TEST
+
+/* ---- several ---------------------------------------------------------------- */
+
+static u32 mask_of_handler[64];
+
+static void on_several(int sig, siginfo_t *si, void *context)
+{
+	struct reading r;
+
+	(void)sig;
+	(void)context;
+	read_state(fd, &r);
+	if (si->si_code != SI_PMC_OVF || r.read.overflow != (u32)si->si_pmc_ovf_mask)
+		account_wrong(__LINE__);
+	/* an a-mode counter of the same event, whatever the others were loaded with */
+	if (r.own[1] != r.own[2] || r.own[1] != r.own[3])
+		account_wrong(__LINE__);
+	if (acc->signals < NR(mask_of_handler))
+		mask_of_handler[acc->signals] = si->si_pmc_ovf_mask;
+	acc->signals++;
+	if (call(fd, VPERFCTR_IRESUME, NULL))
+		account_wrong(__LINE__);
+}
+
+static const struct {
+	u64 first, second;
+} pairs[] = { { 1000, 1000 }, { 1000, 2000 }, { 3001, 1000 }, { 700, 100000 } };
+
+/* One a-mode and two i-mode counters, all of instructions. */
+START_TEST(one_mask_for_all)
+{
+	u64 first = pairs[_i].first, second = pairs[_i].second, at, n = 0;
+	struct control control;
+	struct sums sums;
+	unsigned int i;
+
+	if (nr_general() + nr_fixed() < 3)
+		return;
+	handle(SIGUSR2, on_several);
+	control_init(&control, 1);
+	control_add(&control, 1, INSNS_USER);
+	control_add_imode(&control, 0, INSNS_USER, first);
+	if (nr_fixed())
+		control_add_imode(&control, FIXED(0), FIXED_USER, second);
+	else
+		control_add_imode(&control, 2, INSNS_USER, second);
+	control.c.si_signo = SIGUSR2;
+	assert_ok(set_control(fd, &control));
+	loop(100000);
+	assert_ok(stop_all(fd));
+	read_sums(fd, &sums);
+	ck_assert_uint_eq(acc->wrong, 0);
+	ck_assert_uint_eq(sums.pmc[0], sums.pmc[1]);
+	ck_assert_uint_eq(sums.pmc[0], sums.pmc[2]);
+	ck_assert_uint_ge(acc->signals, 10);
+	/* Next in time is whoever's multiple comes next. */
+	for (at = 1, i = 0; at <= sums.pmc[0]; at++) {
+		u32 mask = (at % first ? 0 : 2) | (at % second ? 0 : 4);
+
+		if (!mask)
+			continue;
+		n++;
+		if (i < NR(mask_of_handler) && i < acc->signals) {
+			ck_assert_msg(mask_of_handler[i] == mask,
+				      "signal %u, at %llu: mask %u, not %u",
+				      i, at, mask_of_handler[i], mask);
+			i++;
+		}
+	}
+	ck_assert_uint_eq(acc->signals, n);
+}
+END_TEST
+
+/* ---- while it waits for IRESUME --------------------------------------------- */
+
+static void block(int how, int sig)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	ck_assert_int_eq(sigprocmask(how, &set, NULL), 0);
+}
+
+/* No signal at all: poll() and READ tell. */
+START_TEST(without_a_signal)
+{
+	struct sums a, b;
+	const struct vperfctr_page *page = map_state(fd);
+
+	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), EPERM);
+	start_overflow(100000, 0);
+	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), EPERM);
+	ck_assert_int_eq(poll_now(fd), 0);
+	ck_assert_uint_eq(overflow_of(fd), 0);
+	loop(60000);
+	ck_assert_int_eq(poll_now(fd), POLLIN);
+	ck_assert_uint_eq(overflow_of(fd), 1);
+	read_sums(fd, &a);
+	ck_assert_uint_eq(a.status, ATTACHED | ACTIVE | OVERFLOW);
+	ck_assert_uint_eq(a.pmc[0], 100000);
+	/* the TSC goes on, and nothing else does */
+	loop(10000);
+	ck_assert_uint_eq(page->cstatus & VPERFCTR_CSTATUS_RDPMC, 0);
+	ck_assert_uint_eq(page->ctr[0].sum, 100000);
+	ck_assert_uint_gt(self_read_tsc(page), a.tsc + 10000);
+	msleep(1);
+	read_sums(fd, &b);
+	ck_assert_uint_eq(b.pmc[0], 100000);
+	ck_assert_uint_gt(b.tsc, a.tsc + 10000);
+	ck_assert_int_eq(poll_now(fd), POLLIN);
+
+	assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
+	ck_assert_int_eq(poll_now(fd), 0);
+	assert_status(fd, ATTACHED | ACTIVE);
+	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), EPERM);
+	/* from the ireset, not from what was left */
+	loop(10000);
+	ck_assert_int_eq(poll_now(fd), 0);
+	ck_assert_uint_ge(self_read(page, 0), 120000);
+	loop(60000);
+	ck_assert_int_eq(poll_now(fd), POLLIN);
+	read_sums(fd, &b);
+	ck_assert_uint_eq(b.pmc[0], 200000);
+}
+END_TEST
+
+/* Somebody who polls is woken; he may READ, but not go on for the owner. */
+START_TEST(poll_from_another_process)
+{
+	pid_t pid;
+
+	assert_errno(try_overflow(fd, 0, INSNS_USER, 0, 0), EINVAL);
+	start_overflow(1000000, 0);
+	pid = fork();
+	if (!pid) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+
+		if (poll(&p, 1, 10000) != 1 || p.revents != POLLIN)
+			_exit(1);
+		if (overflow_of(fd) != 1)
+			_exit(2);
+		_exit(call(fd, VPERFCTR_IRESUME, NULL) == -EPERM ? 0 : 3);
+	}
+	msleep(1);
+	loop(600000);
+	ck_assert_int_eq(wait_for(pid), 0);
+	ck_assert_uint_eq(overflow_of(fd), 1);
+	assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
+}
+END_TEST
+
+START_TEST(handler_that_does_not_go_on)
+{
+	struct sums a;
+
+	acc->resumes = 0;
+	acc->period = 5000;
+	start_overflow(5000, SIGUSR1);
+	loop(50000);
+	check_account(1);
+	msleep(1);
+	loop(50000);
+	check_account(1);
+	read_sums(fd, &a);
+	ck_assert_uint_eq(a.pmc[0], 5000);
+	ck_assert_uint_eq(a.status, ATTACHED | ACTIVE | OVERFLOW);
+	/* later will do */
+	assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
+	loop(5000);
+	check_account(2);
+}
+END_TEST
+
+START_TEST(blocked)
+{
+	struct sums a;
+
+	block(SIG_BLOCK, SIGUSR1);
+	start_overflow(5000, SIGUSR1);
+	loop(50000);
+	check_account(0);
+	msleep(1);
+	read_sums(fd, &a);
+	ck_assert_uint_eq(a.pmc[0], 5000);
+	ck_assert_uint_eq(a.status, ATTACHED | ACTIVE | OVERFLOW);
+	acc->resumes = 0;
+	acc->period = 5000;	/* the handler sees that they are suspended still */
+	block(SIG_UNBLOCK, SIGUSR1);
+	check_account(1);
+	loop(50000);
+	check_account(1);
+}
+END_TEST
+
+/* A standard signal is queued once: the set is not lost with it. */
+static volatile u32 plain_signals, codes;
+
+static void on_plain(int sig, siginfo_t *si, void *context)
+{
+	(void)sig;
+	(void)context;
+	plain_signals++;
+	if (si->si_code == SI_PMC_OVF)
+		codes++;
+}
+
+START_TEST(merged)
+{
+	handle(SIGUSR1, on_plain);
+	block(SIG_BLOCK, SIGUSR1);
+	ck_assert_int_eq(raise(SIGUSR1), 0);
+	assert_ok(try_overflow(fd, 0, INSNS_USER, 5000, SIGUSR1));
+	loop(50000);
+	block(SIG_UNBLOCK, SIGUSR1);
+	ck_assert_uint_eq(plain_signals, 1);
+	ck_assert_uint_eq(codes, 0);
+	ck_assert_uint_eq(overflow_of(fd), 1);
+	/* and the next has its own */
+	assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
+	loop(50000);
+	ck_assert_uint_eq(plain_signals, 2);
+	ck_assert_uint_eq(codes, 1);
+	ck_assert_uint_eq(overflow_of(fd), 1);
+}
+END_TEST
+
+START_TEST(ignored)
+{
+	start_overflow(5000, SIGUSR1);
+	signal(SIGUSR1, SIG_IGN);
+	loop(50000);
+	msleep(1);
+	ck_assert_uint_eq(overflow_of(fd), 1);
+	ck_assert_int_eq(poll_now(fd), POLLIN);
+	handle(SIGUSR1, on_overflow);
+	msleep(1);
+	check_account(0);
+	assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
+	loop(5000);
+	check_account(stop() / 5000 - 1);
+}
+END_TEST
+
+static const int deadly[] = { SIGUSR1, SIGPROF, SIGKILL, 34, 64 };
+
+START_TEST(default_action_kills)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		account_init();
+		signal(deadly[_i], SIG_DFL);
+		if (try_overflow(acc->fd, 0, INSNS_USER, 5000, deadly[_i]))
+			_exit(1);
+		loop(50000);
+		_exit(2);
+	}
+	ck_assert_int_eq(wait_for(pid), 128 + deadly[_i]);
+}
+END_TEST
+
+/* Two pauses that know nothing of each other: both have to end. */
+START_TEST(suspend_and_overflow)
+{
+	struct sums a;
+
+	start_overflow(5000, 0);
+	loop(50000);
+	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+	assert_status(fd, ATTACHED | ACTIVE | SUSPENDED | OVERFLOW);
+	read_sums(fd, &a);
+	ck_assert_uint_eq(a.pmc[0], 5000);
+	ck_assert_int_eq(poll_now(fd), POLLIN);
+	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
+	assert_status(fd, ATTACHED | ACTIVE | OVERFLOW);
+	loop(50000);
+	read_sums(fd, &a);
+	ck_assert_uint_eq(a.pmc[0], 5000);
+
+	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+	assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
+	assert_status(fd, ATTACHED | ACTIVE | SUSPENDED);
+	loop(50000);
+	read_sums(fd, &a);
+	ck_assert_uint_eq(a.pmc[0], 5000);
+	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), EPERM);
+	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
+	loop(1000);
+	read_sums(fd, &a);
+	ck_assert_uint_eq(a.status, ATTACHED | ACTIVE);
+	ck_assert_uint_gt(a.pmc[0], 7000);
+	ck_assert_uint_lt(a.pmc[0], 10000);
+}
+END_TEST
+
+START_TEST(control_forgets)
+{
+	struct sums a;
+
+	start_overflow(5000, 0);
+	loop(50000);
+	ck_assert_uint_eq(overflow_of(fd), 1);
+	/* the counter starts anew; its sum goes on */
+	{
+		struct control control;
+
+		control_init(&control, 1);
+		control_add_imode(&control, 0, INSNS_USER, 50000);
+		control.c.preserve = 1;
+		assert_ok(set_control(fd, &control));
+	}
+	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), EPERM);
+	ck_assert_int_eq(poll_now(fd), 0);
+	assert_status(fd, ATTACHED | ACTIVE);
+	loop(50000);
+	read_sums(fd, &a);
+	ck_assert_uint_eq(a.status, ATTACHED | ACTIVE | OVERFLOW);
+	ck_assert_uint_eq(a.pmc[0], 55000);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), ESRCH);
+}
+END_TEST
+
+/* ---- signals of all sorts --------------------------------------------------- */
+
+/* All that there are can be asked for, whatever they do. */
+START_TEST(every_signal_accepted)
+{
+	struct control control;
+	int sig;
+
+	for (sig = 1; sig <= 64; sig++) {
+		control_init(&control, 1);
+		control_add_imode(&control, 0, INSNS_USER, 1000000000);
+		control.c.si_signo = sig;
+		assert_ok(set_control(fd, &control));
+	}
+	assert_errno(try_overflow(fd, 0, INSNS_USER, 1000000000, 65), EINVAL);
+	assert_errno(try_overflow(fd, 0, INSNS_USER, 1000000000, -1), EINVAL);
+}
+END_TEST
+
+START_TEST(every_signal_arrives)
+{
+	int sig;
+
+	for (sig = 1; sig <= 64; sig++) {
+		if (sig == SIGKILL || sig == SIGSTOP || sig == 32 || sig == 33)
+			continue;	/* cannot be handled; libc's own */
+		acc->signals = 0;
+		acc->period = 1000;
+		start_overflow(1000, sig);
+		loop(2000);
+		check_account(stop() / 1000);
+	}
+}
+END_TEST
+
+static char *alternate;
+
+static void on_alternate(int sig, siginfo_t *si, void *context)
+{
+	char here;
+
+	if (&here < alternate || &here >= alternate + 65536)
+		account_wrong(__LINE__);
+	on_overflow(sig, si, context);
+}
+
+START_TEST(alternate_stack)
+{
+	struct sigaction action = {
+		.sa_sigaction = on_alternate, .sa_flags = SA_SIGINFO | SA_ONSTACK,
+	};
+	stack_t stack = { .ss_size = 65536 };
+
+	alternate = stack.ss_sp = shared_memory(65536);
+	ck_assert_int_eq(sigaltstack(&stack, NULL), 0);
+	ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+	acc->period = 3000;
+	assert_ok(try_overflow(fd, 0, INSNS_USER, 3000, SIGUSR1));
+	loop(100000);
+	check_account(stop() / 3000);
+	ck_assert_uint_ge(acc->signals, 60);
+}
+END_TEST
+
+static void set_pending_limit(rlim_t limit)
+{
+	struct rlimit r = { limit, 1000 };
+
+	ck_assert_int_eq(setrlimit(RLIMIT_SIGPENDING, &r), 0);
+}
+
+/* No room in the queue: the signal comes when there is some. */
+START_TEST(full_queue)
+{
+	set_pending_limit(0);
+	start_overflow(5000, SIGRTMIN + 3);
+	loop(50000);
+	check_account(0);
+	ck_assert_uint_eq(overflow_of(fd), 1);
+	ck_assert_int_eq(poll_now(fd), POLLIN);
+	loop(20000000);		/* 40 ms: it is tried, in vain */
+	check_account(0);
+	acc->resumes = 0;
+	acc->period = 5000;
+	set_pending_limit(100);
+	if (_i) {
+		loop(10000000);	/* 20 ms, without a switch */
+	} else {
+		msleep(1);	/* at the next switch to it */
+	}
+	check_account(1);
+	/* once */
+	loop(20000000);
+	msleep(30);
+	check_account(1);
+	assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
+	loop(50000);
+	check_account(2);
+}
+END_TEST
+
+/* What cannot be queued is not sent when the control that asked for it is gone. */
+START_TEST(full_queue_then_control)
+{
+	set_pending_limit(0);
+	start_overflow(5000, SIGRTMIN + 3);
+	loop(50000);
+	ck_assert_uint_eq(overflow_of(fd), 1);
+	if (_i == 0)
+		assert_ok(try_overflow(fd, 0, INSNS_USER, 1000000000, SIGRTMIN + 3));
+	else if (_i == 1)
+		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	else
+		assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
+	if (_i == 2)	/* before the next overflow */
+		assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+	set_pending_limit(100);
+	msleep(30);
+	loop(10000000);
+	check_account(0);
+}
+END_TEST
+
+/* ---- who is in another PID namespace ---------------------------------------- */
+
+struct contained {
+	volatile u32 go, done;
+};
+
+static void wait_stopped(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status))
+		die("the target ended with %#x, or %s", status, strerror(errno));
+}
+
+/*
+ * The owner's mask is where other signals have a PID, which is translated if
+ * sender and receiver do not share a namespace.  The monitor is outside.
+ */
+START_TEST(pid_namespaces)
+{
+	struct contained *c = shared_memory(sizeof(*c));
+	struct control control;
+	pid_t pid;
+
+	pid = syscall(SYS_clone, CLONE_NEWPID | CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+	ck_assert_int_ge(pid, 0);
+	if (!pid) {
+		handle(SIGUSR1, on_overflow);
+		while (!c->go)
+			sched_yield();
+		loop(100000);
+		call(acc->fd, VPERFCTR_SUSPEND, NULL);
+		c->done = getpid();
+		_exit(0);
+	}
+	ck_assert_int_eq(ptrace(PTRACE_SEIZE, pid, 0, 0), 0);
+	msleep(1);
+	ck_assert_int_eq(ptrace(PTRACE_INTERRUPT, pid, 0, 0), 0);
+	wait_stopped(pid);
+	acc->fd = open_thread(pid, VPERFCTR_OPEN_CREAT);
+	ck_assert_int_ge(acc->fd, 0);
+	control_init(&control, 1);
+	control_add_imode(&control, 0, INSNS_USER, 3000);
+	control_add_imode(&control, 1, INSNS_USER, 3000);
+	control.c.si_signo = SIGUSR1;
+	assert_ok(set_control(acc->fd, &control));
+	c->go = 1;
+	ck_assert_int_eq(ptrace(PTRACE_DETACH, pid, 0, 0), 0);
+	ck_assert_int_eq(wait_for(pid), 0);
+	ck_assert_uint_eq(c->done, 1);	/* it was a namespace of its own */
+	ck_assert_uint_eq(acc->wrong, 0);
+	ck_assert_uint_ge(acc->signals, 60);
+	ck_assert_uint_eq(acc->masks, 3);
+	ck_assert_uint_eq(acc->signals, count_of(acc->fd) / 3000);
+}
+END_TEST
+
+/* ---- calls from inside the handler ------------------------------------------ */
+
+static volatile u64 last_sum;
+
+static void on_control(int sig, siginfo_t *si, void *context)
+{
+	struct sums sums;
+
+	(void)context;
+	acc->signals++;
+	if (si->si_code != SI_PMC_OVF || si->si_pmc_ovf_mask != 1)
+		account_wrong(__LINE__);
+	read_sums(fd, &sums);
+	if (sums.pmc[0] != acc->period)
+		account_wrong(__LINE__);
+	acc->period = acc->period * 3 / 2;
+	if (acc->signals > 6)
+		return;
+	if (try_overflow(fd, 0, INSNS_USER, acc->period, sig))
+		account_wrong(__LINE__);
+	/* nothing is left to go on from */
+	if (call(fd, VPERFCTR_IRESUME, NULL) != -EPERM)
+		account_wrong(__LINE__);
+}
+
+START_TEST(control_from_the_handler)
+{
+	handle(SIGUSR1, on_control);
+	acc->period = 1000;
+	assert_ok(try_overflow(fd, 0, INSNS_USER, 1000, SIGUSR1));
+	loop(200000);
+	ck_assert_uint_eq(acc->wrong, 0);
+	ck_assert_uint_eq(acc->signals, 7);
+}
+END_TEST
+
+static void on_unlink(int sig, siginfo_t *si, void *context)
+{
+	(void)sig;
+	(void)context;
+	acc->signals++;
+	if (si->si_code != SI_PMC_OVF || si->si_pmc_ovf_mask != 1)
+		account_wrong(__LINE__);
+	if (call(fd, VPERFCTR_UNLINK, NULL))
+		account_wrong(__LINE__);
+}
+
+START_TEST(unlink_from_the_handler)
+{
+	struct sums a;
+
+	handle(SIGUSR1, on_unlink);
+	assert_ok(try_overflow(fd, 0, INSNS_USER, 1000, SIGUSR1));
+	loop(200000);
+	ck_assert_uint_eq(acc->wrong, 0);
+	ck_assert_uint_eq(acc->signals, 1);
+	read_sums(fd, &a);
+	ck_assert_uint_eq(a.pmc[0], 1000);
+	ck_assert_uint_eq(a.status & ~OVERFLOW, 0);
+	ck_assert(counters_free());
+}
+END_TEST
+
+/* ---- at each instruction of what a thread can do ---------------------------- */
+
+static void seq_nothing(void)
+{
+	loop(10);
+}
+
+static void seq_yield(void)
+{
+	loop(5);
+	sched_yield();
+	loop(5);
+	sched_yield();
+}
+
+static void seq_pause(void)
+{
+	call(fd, VPERFCTR_SUSPEND, NULL);
+	loop(5);
+	call(fd, VPERFCTR_RESUME, NULL);
+	loop(5);
+}
+
+static void seq_read(void)
+{
+	struct sums sums;
+
+	read_sums(fd, &sums);
+	loop(5);
+	read_sums(fd, &sums);
+}
+
+static void seq_sleep(void)
+{
+	struct timespec ts = { .tv_nsec = 10000 };
+
+	nanosleep(&ts, NULL);
+	loop(5);
+}
+
+/* The page is mapped, which makes others' counters be cleared. */
+static void seq_map(void)
+{
+	const struct vperfctr_page *page = map_state(fd);
+
+	loop(5);
+	munmap((void *)page, PAGE);
+}
+
+/* A fault, and what was not there before. */
+static void seq_fault(void)
+{
+	volatile char *p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				-1, 0);
+
+	*p = 1;
+	loop(5);
+	munmap((void *)p, PAGE);
+}
+
+static void seq_fork(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	wait_for(pid);
+}
+
+static void seq_signal(void)
+{
+	signal(SIGUSR2, SIG_IGN);
+	raise(SIGUSR2);
+}
+
+static void (*const sequences[])(void) = {
+	seq_nothing, seq_yield, seq_pause, seq_read, seq_sleep, seq_map, seq_fault, seq_signal,
+	seq_fork,
+};
+
+/* Another counted thread that switches all the time, so that ours goes and comes. */
+static pid_t start_rival(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		int other = open_state(0);
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (try_overflow(other, 0, INSNS_USER, 100003, 0))
+			_exit(1);
+		for (;;) {
+			sched_yield();
+			call(other, VPERFCTR_IRESUME, NULL);
+		}
+	}
+	return pid;
+}
+
+/*
+ * The handler does not go on: so what is counted ends at the overflow, exactly,
+ * and there is one signal, if there is an overflow at all.
+ */
+START_TEST(sweep_user)
+{
+	pid_t rival = start_rival();
+	struct sums sums;
+	u64 period;
+
+	acc->resumes = 0;
+	/* the first time, libc links and the like */
+	sequences[_i]();
+	for (period = 1; ; period++) {
+		ck_assert_uint_lt(period, 5000);
+		acc->signals = 0;
+		start_overflow(period, SIGUSR1);
+		sequences[_i]();
+		assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+		read_sums(fd, &sums);
+		ck_assert_uint_eq(acc->wrong, 0);
+		if (!(sums.status & OVERFLOW))
+			break;
+		ck_assert_msg(acc->signals == 1 && sums.pmc[0] == period,
+			      "period %llu: %u signals, sum %llu", period, acc->signals,
+			      sums.pmc[0]);
+		ck_assert_uint_eq(overflow_of(fd), 1);
+	}
+	ck_assert_uint_eq(acc->signals, 0);
+	ck_assert_uint_lt(sums.pmc[0], period);
+	ck_assert_uint_ge(period, 20);
+	kill(rival, SIGKILL);
+	wait_for(rival);
+}
+END_TEST
+
+/* All of a sequence in the kernel too, in steps that miss no instruction for long. */
+START_TEST(sweep_kernel)
+{
+	pid_t rival = start_rival();
+	unsigned int step = 1, none = 0;
+	u64 period;
+
+	acc->resumes = 0;
+	handle(SIGUSR1, on_overflow);
+	sequences[_i]();
+	for (period = 1; none < 3; period += step) {
+		acc->signals = 0;
+		assert_ok(try_overflow(fd, 0, INSNS_BOTH, period, SIGUSR1));
+		sequences[_i]();
+		none = check_kernel_overflow(fd, period) ? 0 : none + 1;
+		/* each of the first few hundred, then ever fewer */
+		step = 1 + period / 300;
+	}
+	ck_assert_uint_ge(period, 1000);
+	kill(rival, SIGKILL);
+	wait_for(rival);
+}
+END_TEST
+
+/*
+ * In the kernel's instructions, and going on: whatever happens, handlers are at
+ * least a period apart, and none is missing.
+ */
+static const u64 kernel_periods[] = { 20000, 20011, 50021, 99991 };
+
+static volatile u64 previous;
+
+static void on_distance(int sig, siginfo_t *si, void *context)
+{
+	struct sums sums;
+
+	(void)sig;
+	(void)context;
+	read_sums(fd, &sums);
+	if (sums.pmc[0] - previous < acc->period ||
+	    sums.pmc[0] - previous > acc->period + 2000 ||
+	    si->si_code != SI_PMC_OVF || si->si_pmc_ovf_mask != 1)
+		account_wrong(__LINE__);
+	previous = sums.pmc[0];
+	acc->signals++;
+	call(fd, VPERFCTR_IRESUME, NULL);
+}
+
+START_TEST(distance_in_the_kernel)
+{
+	pid_t rival = start_rival();
+	unsigned int i, j;
+	u64 total;
+
+	handle(SIGUSR1, on_distance);
+	acc->period = kernel_periods[_i];
+	assert_ok(try_overflow(fd, 0, INSNS_BOTH, acc->period, SIGUSR1));
+	for (i = 0; i < 20; i++) {
+		for (j = 0; j < NR(sequences); j++)
+			sequences[j]();
+	}
+	total = stop();
+	ck_assert_uint_eq(acc->wrong, 0);
+	ck_assert_uint_ge(acc->signals, 10);
+	/* what is counted after the last is less than a period */
+	ck_assert_uint_lt(total - previous, acc->period + 2000);
+	kill(rival, SIGKILL);
+	wait_for(rival);
+}
+END_TEST
+
+/* ---- at the moment at which the control goes -------------------------------- */
+
+/* Another control, with a long period or none: once, or not at all. */
+START_TEST(sweep_control)
+{
+	struct control next;
+	struct sums sums;
+	u64 period, before;
+
+	control_init(&next, 1);
+	if (_i)
+		control_add(&next, 0, INSNS_USER);
+	else
+		control_add_imode(&next, 0, INSNS_USER, 1000000);
+	acc->resumes = 0;
+	for (before = 0, period = 1; period < before + 40; period++) {
+		acc->signals = 0;
+		start_overflow(period, SIGUSR1);
+		loop(5);
+		assert_ok(set_control(fd, &next));
+		loop(100);
+		read_sums(fd, &sums);
+		ck_assert_uint_eq(acc->wrong, 0);
+		/* and nothing of the old one's */
+		ck_assert_uint_eq(sums.status, ATTACHED | ACTIVE);
+		ck_assert_uint_eq(overflow_of(fd), 0);
+		ck_assert_uint_ge(sums.pmc[0], 200);
+		ck_assert_uint_lt(sums.pmc[0], 3000);	/* a handler's included */
+		ck_assert_uint_le(acc->signals, 1);
+		if (acc->signals) {
+			ck_assert_uint_eq(before, period - 1);
+			before = period;
+		}
+	}
+	ck_assert_uint_ge(before, 12);
+}
+END_TEST
+
+/* UNLINK, and the all-zero control: what overflowed before stays to be read. */
+START_TEST(sweep_stop)
+{
+	u64 period, before;
+	struct sums sums;
+
+	acc->resumes = 0;
+	for (before = 0, period = 1; period < before + 40; period++) {
+		acc->signals = 0;
+		start_overflow(period, SIGUSR1);
+		loop(5);
+		if (_i)
+			assert_ok(stop_all(fd));
+		else
+			assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+		loop(100);
+		read_sums(fd, &sums);
+		ck_assert_uint_eq(acc->wrong, 0);
+		ck_assert_uint_le(acc->signals, 1);
+		ck_assert_uint_le(sums.pmc[0], period);
+		ck_assert_uint_eq(overflow_of(fd), sums.pmc[0] == period);
+		if (acc->signals) {
+			ck_assert_uint_eq(sums.pmc[0], period);
+			ck_assert_uint_eq(before, period - 1);
+			before = period;
+		} else {
+			/* all that there is to count */
+			ck_assert_uint_eq(sums.pmc[0], before);
+		}
+		if (!_i) {
+			close(fd);
+			fd = acc->fd = open_state(0);
+		}
+	}
+	ck_assert_uint_ge(before, 12);
+}
+END_TEST
+
+/* The end of a thread; the signal may come to nobody. */
+START_TEST(sweep_exit)
+{
+	u64 period, overflows = 0;
+	struct sums sums;
+
+	acc->resumes = 0;
+	for (period = 1; period < 60; period++) {
+		pid_t pid;
+
+		acc->signals = 0;
+		pid = fork_files();
+		if (!pid) {
+			acc->fd = open_state(0);
+			start_overflow(period, SIGUSR1);
+			loop(3);
+			syscall(SYS_exit, 0);
+		}
+		ck_assert_int_eq(wait_for(pid), 0);
+		while (status_of(acc->fd) & ATTACHED)
+			msleep(1);
+		read_sums(acc->fd, &sums);
+		ck_assert_uint_eq(acc->wrong, 0);
+		ck_assert_uint_le(sums.pmc[0], period);
+		ck_assert_uint_le(acc->signals, 1);
+		ck_assert_uint_eq(overflow_of(acc->fd), sums.pmc[0] == period);
+		if (acc->signals)
+			ck_assert_uint_eq(sums.pmc[0], period);
+		overflows += sums.pmc[0] == period;
+		/* with no owner, it is not for IRESUME any more */
+		assert_errno(call(acc->fd, VPERFCTR_IRESUME, NULL), ESRCH);
+		close(acc->fd);
+	}
+	ck_assert_uint_ge(overflows, 8);
+	ck_assert_uint_lt(overflows, 59);
+}
+END_TEST
+
+/* The instruction that execs included; the new program is counted on. */
+START_TEST(sweep_exec)
+{
+	char *args[] = { "known", NULL };
+	u64 period, before = 0;
+	struct sums sums;
+	int own;
+
+	acc->resumes = 0;
+	for (period = 1; period < 80; period++) {
+		pid_t pid = fork_files();
+
+		if (!pid) {
+			own = open_state(0);
+			acc->fd = own;
+			if (_i)
+				handle(SIGCHLD, on_overflow);	/* reset to be ignored */
+			assert_ok(try_overflow(own, 0, INSNS_USER, period, _i ? SIGCHLD : 0));
+			loop(3);
+			execv("/tests/known", args);
+			_exit(1);
+		}
+		ck_assert_int_eq(wait_for(pid), 1);
+		while (status_of(acc->fd) & ATTACHED)
+			msleep(1);
+		read_sums(acc->fd, &sums);
+		ck_assert_uint_eq(overflow_of(acc->fd), !_i || sums.pmc[0] == period);
+		if (!_i)
+			ck_assert_uint_eq(sums.pmc[0], period);
+		if (acc->signals)
+			before++;
+		close(acc->fd);
+	}
+	ck_assert_uint_eq(acc->wrong, 0);
+	if (_i)
+		ck_assert_uint_ge(before, 8);
+}
+END_TEST
+
+/* ---- storms ----------------------------------------------------------------- */
+
+/*
+ * Each instruction overflows, the handler's own tail included.  Others get their
+ * share of the CPU, and SIGKILL ends it.
+ */
+START_TEST(storm)
+{
+	const u64 evntsel = _i ? INSNS_BOTH : INSNS_USER;
+	pid_t pid;
+	u32 before;
+
+	acc->signals = 0;
+	pid = fork();
+	if (!pid) {
+		acc->fd = open_state(0);
+		handle(SIGUSR1, on_overflow);
+		if (try_overflow(acc->fd, 0, evntsel, 1, SIGUSR1))
+			_exit(1);
+		for (;;)
+			;
+	}
+	while (acc->signals < 100)
+		msleep(1);
+	before = acc->signals;
+	loop(20000000);
+	msleep(1);
+	ck_assert_uint_gt(acc->signals, before);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(wait_for(pid), 128 + SIGKILL);
+	ck_assert_uint_eq(acc->wrong, 0);
+	ck_assert_eventually(counters_free());
+}
+END_TEST
+
+/* ---- together with perf ----------------------------------------------------- */
+
+static volatile u32 perf_signals;
+
+static void on_perf(int sig)
+{
+	(void)sig;
+	perf_signals++;
+}
+
+static void check_perf_samples(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.sample_period = 10000,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.wakeup_events = 1,
+	};
+	int perf = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+
+	ck_assert_int_ge(perf, 0);
+	signal(SIGIO, on_perf);
+	perf_signals = 0;
+	ck_assert_int_eq(fcntl(perf, F_SETOWN, gettid()), 0);
+	ck_assert_int_eq(fcntl(perf, F_SETFL, O_ASYNC), 0);
+	loop(500000);
+	ck_assert_uint_ge(perf_signals, 95);
+	ck_assert_uint_le(perf_signals, 105);
+	close(perf);
+}
+
+START_TEST(perf_before_and_after)
+{
+	unsigned int i;
+
+	check_perf_samples();
+	for (i = 0; i < 3; i++) {
+		acc->signals = 0;
+		acc->period = 1000;
+		start_overflow(1000, SIGUSR1);
+		assert_errno(perf_open(PERF_COUNT_HW_INSTRUCTIONS, false), EBUSY);
+		loop(50000);
+		assert_errno(perf_open(PERF_COUNT_HW_INSTRUCTIONS, false), EBUSY);
+		check_account(stop() / 1000);
+		check_perf_samples();
+	}
+	/* and with an overflow that waits when the counters are given back */
+	start_overflow(1000, 0);
+	loop(1000);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	check_perf_samples();
+}
+END_TEST
+
+static void add_counts(TCase *tc)
+{
+	tcase_add_loop_test(tc, as_many_as_arithmetic_says, 0, NR(periods));
+	tcase_add_test(tc, at_the_very_instruction);
+	tcase_add_test(tc, fixed_counter);
+	tcase_add_test(tc, a_hundred_thousand_in_a_row);
+	tcase_add_test(tc, longest_period);
+	tcase_add_loop_test(tc, one_mask_for_all, 0, NR(pairs));
+}
+
+static void add_waiting(TCase *tc)
+{
+	tcase_add_test(tc, without_a_signal);
+	tcase_add_test(tc, poll_from_another_process);
+	tcase_add_test(tc, handler_that_does_not_go_on);
+	tcase_add_test(tc, blocked);
+	tcase_add_test(tc, merged);
+	tcase_add_test(tc, ignored);
+	tcase_add_test(tc, suspend_and_overflow);
+	tcase_add_test(tc, control_forgets);
+}
+
+static void add_signals(TCase *tc)
+{
+	tcase_add_loop_test(tc, default_action_kills, 0, NR(deadly));
+	tcase_add_test(tc, every_signal_accepted);
+	tcase_add_test(tc, every_signal_arrives);
+	tcase_add_test(tc, alternate_stack);
+	tcase_add_loop_test(tc, full_queue, 0, 2);
+	tcase_add_loop_test(tc, full_queue_then_control, 0, 3);
+	tcase_add_test(tc, pid_namespaces);
+	tcase_add_test(tc, control_from_the_handler);
+	tcase_add_test(tc, unlink_from_the_handler);
+}
+
+static void add_sweep(TCase *tc)
+{
+	tcase_add_loop_test(tc, sweep_user, 0, NR(sequences));
+	tcase_add_loop_test(tc, sweep_control, 0, 2);
+	tcase_add_loop_test(tc, sweep_stop, 0, 2);
+	tcase_add_test(tc, sweep_exit);
+	tcase_add_loop_test(tc, sweep_exec, 0, 2);
+}
+
+static void add_kernel(TCase *tc)
+{
+	/* a fork is too long for this */
+	tcase_add_loop_test(tc, sweep_kernel, 0, NR(sequences) - 1);
+}
+
+static void add_distance(TCase *tc)
+{
+	tcase_add_loop_test(tc, distance_in_the_kernel, 0, NR(kernel_periods));
+}
+
+static void add_storm(TCase *tc)
+{
+	tcase_add_loop_test(tc, storm, 0, 2);
+}
+
+static void add_perf(TCase *tc)
+{
+	tcase_add_test(tc, perf_before_and_after);
+}
+
+/* An argument names one of these; without, it is all. */
+static const struct {
+	const char *name;
+	void (*add)(TCase *tc);
+} groups[] = {
+	{ "counts", add_counts },
+	{ "waiting", add_waiting },
+	{ "signals", add_signals },
+	{ "sweep", add_sweep },
+	{ "kernel", add_kernel },
+	{ "distance", add_distance },
+	{ "storm", add_storm },
+	{ "perf", add_perf },
+};
+
+static void (*add_group)(TCase *tc);
 
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_loop_test(tc, as_many_as_arithmetic_says, 0,
-			    sizeof(periods) / sizeof(periods[0]));
-	tcase_add_test(tc, fixed_counter);
+	add_group(tc);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	unsigned int i;
+	int failed = 0;
+
 	open_device();
-	return run_tests("overflow", add);
+	for (i = 0; i < NR(groups); i++) {
+		if (argc > 1 && strcmp(argv[1], groups[i].name))
+			continue;
+		add_group = groups[i].add;
+		failed |= run_tests(groups[i].name, add);
+	}
+	return failed;
 }

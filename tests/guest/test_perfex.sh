@@ -100,6 +100,48 @@ env -i $environment perf stat -x , -o "$tmp/perf" -e instructions:u gzip -c "$0"
 check "perf's count of gzip" "$(sed -n 's/,.*instructions:u.*//p' "$tmp/perf")" \
 	"$(count "$tmp/perfex" instructions:u)"
 
+# for programs: perf's fields, each at its place
+perf stat -x , -o "$tmp/perf" -e instructions:u,cycles:u "$known" 2
+run -x , -o "$tmp/perfex" -e instructions:u,cycles:u "$known" 2
+fields() { grep instructions:u "$1" | awk -F , '{ print NF, $1, $2, $3, $5, $7 }'; }
+check "fields of -x" "$(fields "$tmp/perfex")" "$(fields "$tmp/perf")"
+perf stat -r 3 -x , -o "$tmp/perf" -e instructions:u,cycles:u "$known" 2
+run -r 3 -x , -o "$tmp/perfex" -e instructions:u,cycles:u "$known" 2
+fields() { grep instructions:u "$1" | awk -F , '{ print NF, $1, $2, $3, $4, $6, $8 }'; }
+check "fields of -x with -r" "$(fields "$tmp/perfex")" "$(fields "$tmp/perf")"
+perf stat -j -o "$tmp/perf" -e instructions:u,cycles:u "$known" 2
+run -j -o "$tmp/perfex" -e instructions:u,cycles:u "$known" 2
+names() { grep instructions:u "$1" | grep -o '"[a-z-]*" :' | tr '\n' ' '; }
+check "names of -j" "$(names "$tmp/perfex")" "$(names "$tmp/perf")"
+check "value of -j" "$(grep -c '"counter-value" : "4004.000000"' "$tmp/perfex")" 1
+
+# several runs, of the same or of different events; parts of one
+run -r 5 -e instructions:u "$known" 3
+check "status of -r" "$status" 2
+check "mean" "$(count "$tmp/err" instructions:u)" 4004
+check "deviation" "$(grep instructions:u "$tmp/err" | grep -c '( +-  0.00% )')" 1
+all=r00c0:u,r00c0:k,r01c0:u,r02c0:u,r04c0:u,r08c0:u,r10c0:u,r20c0:u,r40c0:u,r10000c0:u
+bad 125 "too many for one run" -e $all "$known"
+run --runs=auto -e $all,instructions:u "$known"
+check "status of --runs" "$status" 1
+check "r00c0:u of several runs" "$(count "$tmp/err" r00c0:u)" 2004
+check "instructions:u of several runs" "$(count "$tmp/err" instructions:u)" 2004
+check "how many runs" "$(grep -c 'each from one of 3 runs' "$tmp/err")" 1
+run -e 0x4100c0@1,instructions:u@3 "$known"
+check "a chosen counter" "$(count "$tmp/err" 0x4100c0@1)" 2004
+check "another" "$(count "$tmp/err" instructions:u@3)" 2004
+run -v -e r00c0:u@2 true
+check "the counter that was chosen" "$(grep -c 'map 0x00000002 evntsel 0x004100c0' "$tmp/err")" 1
+run -I 20 -x , -e instructions:u sh -c "'$known'; sleep 0.1; '$known' 2"
+check "status of -I" "$status" 2
+intervals=$(awk -F , '{ n += $2 } END { print n }' "$tmp/err")
+run -x , -e instructions:u sh -c "'$known'; sleep 0.1; '$known' 2"
+check "sum of intervals" "$intervals" "$(cut -d , -f 1 "$tmp/err")"
+
+run list instructions
+check "status of list" "$status" 0
+check "instructions are listed" "$(grep -c '^instructions .* fixed 0, general 0-3 ' "$tmp/out")" 1
+
 run -i
 check "status of -i" "$status" 0
 check "errors of -i" "$(lines "$tmp/err")" 0
@@ -146,6 +188,8 @@ check "-p counts" "$([ "$(count "$tmp/err" instructions:u)" -gt 100000 ] && echo
 run -e instructions:u -t $busy -- sleep 0.2
 check "status of -t with a command" "$status" 0
 check "-t counts" "$([ "$(count "$tmp/err" instructions:u)" -gt 100000 ] && echo yes)" yes
+run --per-thread -x , -e instructions:u -p $busy --timeout 0.2
+check "a thread's name" "$(sed -n "s/^\(sh-$busy\),[0-9]*,,instructions:u,.*/\1/p" "$tmp/err")" "sh-$busy"
 check "affinity" "$(allowed $busy)" "$before"
 check "tracer" "$(tracer $busy)" 0
 check "nothing is left" "$(perf_counts)" ""

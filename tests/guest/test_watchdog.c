@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The kernel's NMI watchdog holds the counters (nmi_watchdog=1), until it is told not to. */
+#include <unistd.h>
+
 #include "suite.h"
 
 #define WATCHDOG "/proc/sys/kernel/nmi_watchdog"
@@ -15,6 +17,18 @@ static int try_count(int fd)
 
 	control_init(&control, 1);
 	control_add(&control, 1, INSNS_USER);
+	return set_control(fd, &control);
+}
+
+static int try_overflow(int fd)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	control_add(&control, 1, INSNS_USER);
+	control.c.nractrs = 0;
+	control.c.nrictrs = 1;
+	control.ctr[0].ireset = -5000;
 	return set_control(fd, &control);
 }
 
@@ -64,11 +78,42 @@ START_TEST(lets_go)
 }
 END_TEST
 
+/* The two interrupts, one after the other, are told apart. */
+START_TEST(overflows_in_between)
+{
+	struct sums sums;
+	int fd = open_state(0), i;
+
+	for (i = 0; i < 3; i++) {
+		assert_errno(try_overflow(fd), EBUSY);
+		assert_status(fd, ATTACHED);
+		write_file(WATCHDOG, "0");
+		assert_ok(try_overflow(fd));
+		loop(10000);
+		read_sums(fd, &sums);
+		ck_assert_uint_eq(sums.pmc[0], 5000);
+		ck_assert_uint_eq(sums.status, ATTACHED | ACTIVE | VPERFCTR_STATUS_OVERFLOW);
+		assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
+		loop(10000);
+		assert_ok(i == 1 ? stop_all(fd) : call(fd, VPERFCTR_UNLINK, NULL));
+		write_file(WATCHDOG, "1");
+		check_watchdog('1');
+		loop(1000000);
+		if (i != 1) {
+			close(fd);
+			fd = open_state(0);
+		}
+	}
+	assert_errno(try_overflow(fd), EBUSY);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
 	tcase_add_unchecked_fixture(tc, NULL, set_watchdog);
 	tcase_add_test(tc, holds_the_counters);
 	tcase_add_test(tc, lets_go);
+	tcase_add_test(tc, overflows_in_between);
 }
 
 int main(void)

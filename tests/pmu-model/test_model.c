@@ -34,12 +34,12 @@
 #define RING_PAGES	 16
 
 /* What the processor says that it has. */
-static unsigned gp, fixed;
+static unsigned int gp, fixed;
 static bool global_ctrl;	/* one register starts and stops all counters */
 
 static void find_counters(void)
 {
-	unsigned a, b, c, d;
+	unsigned int a, b, c, d;
 
 	__cpuid(0, a, b, c, d);
 	if (b == signature_INTEL_ebx) {
@@ -161,7 +161,7 @@ START_TEST(user_instructions_are_exact)
 	int fd = instructions(USER, -1);
 	uint64_t base = count_loop(fd, 1);
 
-	for (unsigned i = 0; i < sizeof(n) / sizeof(n[0]); i++)
+	for (unsigned int i = 0; i < sizeof(n) / sizeof(n[0]); i++)
 		ck_assert_uint_eq(count_loop(fd, n[i]) - base, 2 * (n[i] - 1));
 }
 END_TEST
@@ -246,9 +246,9 @@ END_TEST
 
 START_TEST(rdpmc_needs_permission)
 {
-	for (unsigned i = 0; i < gp; i++)
+	for (unsigned int i = 0; i < gp; i++)
 		ck_assert(!can_rdpmc(i));
-	for (unsigned i = 0; i < fixed; i++)
+	for (unsigned int i = 0; i < fixed; i++)
 		ck_assert(!can_rdpmc(FIXED + i));
 }
 END_TEST
@@ -257,9 +257,9 @@ START_TEST(rdpmc_with_permission)
 {
 	struct perf_event_mmap_page *page = map(instructions(USER, -1), 0);
 
-	for (unsigned i = 0; i < gp; i++)
+	for (unsigned int i = 0; i < gp; i++)
 		ck_assert(can_rdpmc(i));
-	for (unsigned i = 0; i < fixed; i++)
+	for (unsigned int i = 0; i < fixed; i++)
 		ck_assert(can_rdpmc(FIXED + i));
 	/* there are no others, whatever the permission */
 	ck_assert(!can_rdpmc(gp));
@@ -300,7 +300,7 @@ END_TEST
 
 START_TEST(statistics_need_no_permission)
 {
-	for (unsigned i = 0; i < STAT_NR; i++)
+	for (unsigned int i = 0; i < STAT_NR; i++)
 		ck_assert(can_rdpmc(STAT(i)));
 	ck_assert(!can_rdpmc(STAT(STAT_NR)));
 	ck_assert(!can_rdpmc(STAT(-1)));

@@ -11,9 +11,18 @@
 : "${icount=0}"			# 2^icount virtual ns per instruction: exact; empty: real time
 : "${cmdline=}"			# added to the kernel's
 
-# vm_prepare: get what it takes; sets qemu, kernel_dir, base_image
+# vm_kernel_says NAME: the value in the kernel's entry, or nothing
+vm_kernel_says()
+{
+    # shellcheck source=kernels/debug-6.1-amd64
+    (declare "$1="; . "$vm/kernels/$kernel"; echo "${!1}")
+}
+
+# vm_prepare: get what it takes; sets qemu, kernel_dir, base_image, memory, kernel_cmdline
 vm_prepare()
 {
+    memory=$(vm_kernel_says memory)
+    kernel_cmdline=$(vm_kernel_says cmdline)
     qemu=$("$vm/qemu")
     kernel_dir=$("$vm/kernel" "$kernel")
     base_image=$("$vm/image" base)
@@ -46,7 +55,7 @@ vm_install()
 # ports; DIR is for what it takes to boot.
 vm_command()
 {
-    local dir=$1 layer=$2 clock=() model=$cpu,-hypervisor,-tsc-deadline
+    local dir=$1 layer=$2 clock=() boot=$kernel_dir/vmlinux model=$cpu,-hypervisor,-tsc-deadline
     shift 2
 
     "$vm/image" pack "$layer" "$dir/layer.cpio"
@@ -57,6 +66,7 @@ vm_command()
         clock=(-icount "shift=$icount,${sleep:-sleep=off}"
             -rtc "base=2026-01-01T00:00:00,clock=vm" -seed 1)
     fi
+    [ -e "$boot" ] || boot=$kernel_dir/bzImage
     command=(env)
     case $pmu in
     off) model+=,pmu=off ;;
@@ -64,9 +74,9 @@ vm_command()
     *)   model+=,pmu=on; command+=("QEMU_X86_PMU=$pmu") ;;
     esac
     # shellcheck disable=SC2154 # vm_prepare did
-    command+=("$qemu" -M pc -m 512 -cpu "$model" -smp "$smp" "${clock[@]}"
+    command+=("$qemu" -M pc -m "${memory:-512}" -cpu "$model" -smp "$smp" "${clock[@]}"
         -nodefaults -display none -no-reboot -L /usr/share/seabios -L /usr/share/qemu
-        -kernel "$kernel_dir/vmlinux" -initrd "$dir/initrd"
-        -append "panic=-1 oops=panic norandmaps nmi_watchdog=0 console=ttyS0 $cmdline"
+        -kernel "$boot" -initrd "$dir/initrd"
+        -append "panic=-1 oops=panic norandmaps nmi_watchdog=0 console=ttyS0 $kernel_cmdline $cmdline"
         "$@")
 }

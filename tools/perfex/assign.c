@@ -47,9 +47,33 @@ static int fail_no_room(struct error *e, const struct events *events,
 					nr ? ", " : "", events->ev[i].name);
 		nr++;
 	}
-	return fail_with(e, "too many events: this processor has %d general and %d fixed counters, %u at once; no room for %s%s",
+	return fail_with(e, "too many events: this processor has %d general and %d fixed counters, %u at once; no room for %s%s (--runs=auto counts them one after the other)",
 		    __builtin_popcountll(info->pmc_mask), __builtin_popcountll(info->fixed_mask),
 		    info->nrctrs, names, len < sizeof(names) ? "" : "...");
+}
+
+/* Those for which a counter was chosen, and is there: see check_countable(). */
+static int assign_pinned(const struct events *events, struct vperfctr_ctr *ctr,
+			 uint64_t *general, uint64_t *fixed, unsigned int *nr, struct error *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < events->nr; i++) {
+		const struct event *event = &events->ev[i];
+		bool is_fixed = event->map & VPERFCTR_FIXED;
+
+		if (!event->pinned)
+			continue;
+		if (!take(is_fixed ? fixed : general, event->map & ~VPERFCTR_FIXED))
+			return fail_with(e, "the counter of '%s' is another event's already",
+					 event->name);
+		if (is_fixed)
+			set_fixed(event, &ctr[i]);
+		else
+			set_general(event, &ctr[i], event->map);
+		++*nr;
+	}
+	return 0;
 }
 
 int assign(const struct events *events, const struct vperfctr_info *info,
@@ -67,11 +91,14 @@ int assign(const struct events *events, const struct vperfctr_info *info,
 	for (i = 0; i < events->nr; i++)
 		ctr[i].map = UNASSIGNED;
 
+	if (assign_pinned(events, ctr, &general, &fixed, &nr, e))
+		return -1;
 	for (only = 1; only >= 0; only--)
 		for (i = 0; i < events->nr && nr < info->nrctrs; i++) {
 			const struct event *event = &events->ev[i];
 
-			if (event->fixed == NO_FIXED || event->fixed_only != only)
+			if (event->fixed == NO_FIXED || event->fixed_only != only ||
+			    ctr[i].map != UNASSIGNED)
 				continue;
 			if (take(&fixed, event->fixed)) {
 				set_fixed(event, &ctr[i]);
@@ -91,4 +118,54 @@ int assign(const struct events *events, const struct vperfctr_info *info,
 	}
 
 	return nr == events->nr ? 0 : fail_no_room(e, events, info, ctr);
+}
+
+/* The events of a group, and where they are among all. */
+static void select_group(const struct events *all, unsigned int group, struct events *events,
+			 unsigned int *at)
+{
+	unsigned int i;
+
+	events->nr = 0;
+	for (i = 0; i < all->nr; i++)
+		if (all->ev[i].group == group) {
+			at[events->nr] = i;
+			events->ev[events->nr++] = all->ev[i];
+		}
+}
+
+/* Each event goes to the first group where there is room for it. */
+int assign_groups(struct events *events, const struct vperfctr_info *info,
+		  struct vperfctr_ctr *ctr, struct error *e)
+{
+	struct vperfctr_ctr chosen[VPERFCTR_MAX_CTRS];
+	unsigned int at[VPERFCTR_MAX_CTRS], i, k, nr = 0;
+	const unsigned int all = events->nr;
+	struct events some = { 0 };
+	int err;
+
+	for (i = 0; i < all; i++) {
+		/* Those after it are in no group yet. */
+		events->nr = i + 1;
+		for (events->ev[i].group = 0; events->ev[i].group < nr; events->ev[i].group++) {
+			select_group(events, events->ev[i].group, &some, at);
+			if (!assign(&some, info, chosen, e))
+				break;
+		}
+		if (events->ev[i].group < nr)
+			continue;
+		select_group(events, nr, &some, at);
+		err = assign(&some, info, chosen, e);
+		events->nr = all;
+		if (err)
+			return err;
+		nr++;
+	}
+	for (i = 0; i < nr; i++) {
+		select_group(events, i, &some, at);
+		assign(&some, info, chosen, e);
+		for (k = 0; k < some.nr; k++)
+			ctr[at[k]] = chosen[k];
+	}
+	return (int)nr;
 }

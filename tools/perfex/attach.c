@@ -36,6 +36,8 @@ struct thread {
 struct session {
 	const struct targets *targets;
 	const struct vperfctr_control *control;
+	const struct interval *interval;
+	double next;		/* end of the current interval */
 	struct signal_state signals;
 	sigset_t set;		/* signals that end the counting */
 	struct rlimit nofile;
@@ -460,11 +462,46 @@ static bool forget_ended(struct session *s)
 	return !some;
 }
 
+static void tick(struct session *s)
+{
+	struct sums sums = { 0 };
+	struct counts c;
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++) {
+		if (!s->threads[i].v || counts_read(s->threads[i].v, s->control, &c))
+			continue;
+		sums_add(&sums, &c.own);
+		sums_add(&sums, &c.children);
+	}
+	s->interval->fn(s->interval->arg, s->next, &sums);
+	/* What is late is left out. */
+	while (s->next <= seconds_since(&s->start))
+		s->next += s->interval->ms / 1e3;
+}
+
+/* Seconds to wait, or NO_TIMEOUT; 0: the time is over. */
+static double time_left(struct session *s, double timeout)
+{
+	double now = seconds_since(&s->start), until = timeout;
+
+	if (timeout >= 0 && now >= timeout)
+		return 0;
+	if (s->interval->ms && now >= s->next)
+		tick(s);
+	if (s->interval->ms && (until < 0 || s->next < until))
+		until = s->next;
+	if (until < 0)
+		return NO_TIMEOUT;
+	now = seconds_since(&s->start);
+	return until > now ? until - now : 1e-9;
+}
+
 static int await_end(struct session *s, double timeout, struct error *e)
 {
 	struct pollfd *signals = &s->polls[s->targets->nr];
 	struct timespec ts;
-	double left = 0;
+	double left;
 	int ret;
 
 	sigaddset(&s->set, SIGCHLD);
@@ -477,14 +514,12 @@ static int await_end(struct session *s, double timeout, struct error *e)
 	for (;;) {
 		if (forget_ended(s) && !s->command)
 			return 0;
-		if (timeout >= 0) {
-			left = timeout - seconds_since(&s->start);
-			if (left <= 0)
-				return 0;
-			ts.tv_sec = (time_t)left;
-			ts.tv_nsec = (long)((left - (double)ts.tv_sec) * 1e9);
-		}
-		ret = ppoll(s->polls, s->targets->nr + 1, timeout >= 0 ? &ts : NULL, NULL);
+		left = time_left(s, timeout);
+		if (left == 0)
+			return 0;
+		ts.tv_sec = left > 0 ? (time_t)left : 0;
+		ts.tv_nsec = (long)((left - (double)ts.tv_sec) * 1e9);
+		ret = ppoll(s->polls, s->targets->nr + 1, left > 0 ? &ts : NULL, NULL);
 		if (ret < 0 && errno != EINTR)
 			return fail_with(e, "cannot wait: %s", strerror(errno));
 		if (ret > 0 && signals->revents && take_signal(s, signals->fd))
@@ -540,16 +575,20 @@ static void add_parts(struct session *s, struct result *r)
 		const struct thread *t = &s->threads[i];
 
 		part = result_add_part(r, &t->counts.own);
-		if (part)
-			snprintf(part->name, sizeof(part->name), "thread %d%s%s%s",
-				 (int)t->trace.tid, *t->name ? " (" : "", t->name,
-				 *t->name ? ")" : "");
+		if (!part)
+			continue;
+		snprintf(part->name, sizeof(part->name), "thread %d%s%s%s",
+			 (int)t->trace.tid, *t->name ? " (" : "", t->name, *t->name ? ")" : "");
+		snprintf(part->thread, sizeof(part->thread), "%s-%d",
+			 *t->name ? t->name : "?", (int)t->trace.tid);
 	}
 	if (!inherits(s->control))
 		return;
 	part = result_add_part(r, &r->counts.children);
-	if (part)
+	if (part) {
 		strcpy(part->name, "what was started meanwhile");
+		strcpy(part->thread, "(started)");
+	}
 }
 
 static void collect(struct session *s, struct result *r, struct error *e)
@@ -592,6 +631,8 @@ static int count_attached(struct session *s, char **argv, double timeout,
 		return err;
 	r->status = *argv ? run_status(s->wstatus) : 0;
 	collect(s, r, e);
+	if (s->interval->ms && r->counted)
+		s->interval->fn(s->interval->arg, r->elapsed, &r->total);
 	return 0;
 }
 
@@ -608,9 +649,13 @@ static void raise_limit(struct rlimit *old)
 }
 
 int attach(const struct targets *targets, char **argv, double timeout,
-	   const struct vperfctr_control *control, struct result *r, struct error *e)
+	   const struct vperfctr_control *control, const struct interval *interval,
+	   struct result *r, struct error *e)
 {
-	struct session s = { .targets = targets, .control = control };
+	struct session s = {
+		.targets = targets, .control = control,
+		.interval = interval, .next = interval->ms / 1e3,
+	};
 	sigset_t chld;
 	unsigned int i;
 	int ret;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Sums: read, added, and whether they are what was asked for. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "perfex.h"
@@ -26,10 +27,12 @@ void counts_add(struct counts *to, const struct counts *c)
 /* Is what the sums are of still what we asked for? */
 static bool same_control(const struct vperfctr_control *a, const struct vperfctr_control *b)
 {
+	uint32_t nr = a->nractrs + a->nrictrs;
+
 	return a->nractrs == b->nractrs && a->nrictrs == b->nrictrs && a->tsc_on == b->tsc_on &&
-	       (!a->nractrs || !memcmp((const void *)(uintptr_t)a->ctr,
-				       (const void *)(uintptr_t)b->ctr,
-				       a->nractrs * sizeof(struct vperfctr_ctr)));
+	       (!nr || !memcmp((const void *)(uintptr_t)a->ctr,
+			       (const void *)(uintptr_t)b->ctr,
+			       nr * sizeof(struct vperfctr_ctr)));
 }
 
 int counts_read(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c)
@@ -99,6 +102,7 @@ struct part *result_add_part(struct result *r, const struct sums *sums)
 		return NULL;
 	r->parts = parts;
 	parts += r->nrparts++;
+	memset(parts, 0, sizeof(*parts));
 	parts->sums = *sums;
 	return parts;
 }
@@ -106,4 +110,46 @@ struct part *result_add_part(struct result *r, const struct sums *sums)
 void result_free(struct result *r)
 {
 	free(r->parts);
+	r->parts = NULL;
+	r->nrparts = 0;
+}
+
+/* ---- several runs ---------------------------------------------------------------- */
+
+/* Welford's way: nothing is lost where the mean is large and differences are small. */
+static void spread_add(struct spread *s, double x)
+{
+	double difference = x - s->mean;
+
+	s->mean += difference / ++s->nr;
+	s->squares += difference * (x - s->mean);
+}
+
+void series_add(struct series *s, const struct result *r)
+{
+	unsigned int i;
+
+	s->nr++;
+	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
+		spread_add(&s->pmc[i], (double)r->total.pmc[i]);
+	spread_add(&s->tsc, (double)r->total.tsc);
+	spread_add(&s->elapsed, r->elapsed);
+}
+
+void spread_merge(struct spread *to, const struct spread *s)
+{
+	double difference = s->mean - to->mean, nr = to->nr + s->nr;
+
+	if (!s->nr)
+		return;
+	to->squares += s->squares + difference * difference * to->nr * s->nr / nr;
+	to->mean += difference * s->nr / nr;
+	to->nr += s->nr;
+}
+
+double spread_percent(const struct spread *s)
+{
+	if (s->nr < 2 || s->mean <= 0)
+		return 0;
+	return 100 * sqrt(s->squares / (s->nr - 1) / s->nr) / s->mean;
 }

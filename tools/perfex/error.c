@@ -70,7 +70,7 @@ static bool uses_aux(const struct vperfctr_control *control)
 	const struct vperfctr_ctr *ctr = (const struct vperfctr_ctr *)(uintptr_t)control->ctr;
 	unsigned int i;
 
-	for (i = 0; i < control->nractrs; i++)
+	for (i = 0; i < control->nractrs + control->nrictrs; i++)
 		if (ctr[i].aux)
 			return true;
 	return false;
@@ -93,6 +93,13 @@ int fail_control(struct error *e, int err, const struct vperfctr_control *contro
 	default:
 		return fail_with(e, "cannot set up the counters: %s", strerror(-err));
 	}
+}
+
+int fail_ring(struct error *e, int err)
+{
+	if (err == -EAGAIN)
+		return fail_with(e, "there is no room for more samples of this user: the module's parameter max_ring_kb_per_user can be raised (/sys/module/vperfctr/parameters)");
+	return fail_with(e, "cannot make room for samples: %s", strerror(-err));
 }
 
 int fail_kernel_mode(struct error *e, const char *event)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* From a name to what a counter must be told. */
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "perfex.h"
@@ -12,24 +13,36 @@
  * reference cycles at another rate than code 013c does.
  */
 static const struct arch_event {
-	const char *name, *alias;
+	const char *name, *alias, *description;
 	uint32_t code;
 	uint32_t arch;
 	int fixed;
 	bool fixed_is_code;
 } arch_events[] = {
-	{ "instructions", NULL, 0x00c0, VPERFCTR_EVENT_INSTRUCTIONS, 0, true },
-	{ "cycles", "cpu-cycles", 0x003c, VPERFCTR_EVENT_CYCLES, 1, true },
-	{ "branches", "branch-instructions", 0x00c4, VPERFCTR_EVENT_BRANCHES, NO_FIXED, false },
-	{ "branch-misses", NULL, 0x00c5, VPERFCTR_EVENT_BRANCH_MISSES, NO_FIXED, false },
-	{ "ref-cycles", NULL, 0x013c, VPERFCTR_EVENT_REF_CYCLES, 2, false },
-	{ "cache-references", NULL, 0x4f2e, VPERFCTR_EVENT_CACHE_REFS, NO_FIXED, false },
-	{ "cache-misses", NULL, 0x412e, VPERFCTR_EVENT_CACHE_MISSES, NO_FIXED, false },
+	{ "instructions", NULL, "instructions retired",
+	  0x00c0, VPERFCTR_EVENT_INSTRUCTIONS, 0, true },
+	{ "cycles", "cpu-cycles", "core cycles while not halted",
+	  0x003c, VPERFCTR_EVENT_CYCLES, 1, true },
+	{ "branches", "branch-instructions", "branch instructions retired",
+	  0x00c4, VPERFCTR_EVENT_BRANCHES, NO_FIXED, false },
+	{ "branch-misses", NULL, "mispredicted branch instructions retired",
+	  0x00c5, VPERFCTR_EVENT_BRANCH_MISSES, NO_FIXED, false },
+	{ "ref-cycles", NULL, "cycles of a constant rate while not halted",
+	  0x013c, VPERFCTR_EVENT_REF_CYCLES, 2, false },
+	{ "cache-references", NULL, "references to the last-level cache",
+	  0x4f2e, VPERFCTR_EVENT_CACHE_REFS, NO_FIXED, false },
+	{ "cache-misses", NULL, "misses of the last-level cache",
+	  0x412e, VPERFCTR_EVENT_CACHE_MISSES, NO_FIXED, false },
 };
 
 const char *events_generic_name(unsigned int i)
 {
 	return i < ARRAY_SIZE(arch_events) ? arch_events[i].name : NULL;
+}
+
+const char *events_generic_description(unsigned int i)
+{
+	return arch_events[i].description;
 }
 
 static bool has_fixed(const struct vperfctr_info *info, int fixed)
@@ -96,6 +109,40 @@ static int encode_raw(struct event *event, const char *name, struct error *e)
 	if (event->code & ~allowed)
 		return fail_with(e, "raw event '%s' sets more than event select, unit mask, edge (bit 18), inv (23) and cmask (24-31): modes are given by ':u' and ':k'",
 			    name);
+	classify_code(event);
+	return 0;
+}
+
+/* 0xEVNTSEL[/0xAUX]: 1 if it is not that.  It may say in which modes. */
+static int encode_register(struct event *event, const char *name, bool *explicit_mode,
+			   struct error *e)
+{
+	const uint64_t allowed = EVNTSEL_EVENT | EVNTSEL_EDGE | EVNTSEL_INV | EVNTSEL_CMASK |
+				 EVNTSEL_USR | EVNTSEL_OS | EVNTSEL_EN;
+	uint64_t value;
+	char *end;
+
+	if (name[0] != '0' || tolower((unsigned char)name[1]) != 'x')
+		return 1;
+	errno = 0;
+	value = strtoull(name, &end, 16);
+	if (*end == '/' && end[1] == '0' && tolower((unsigned char)end[2]) == 'x')
+		event->aux = strtoull(end + 1, &end, 16);
+	if (*end || errno || !isxdigit((unsigned char)name[2]) || !isxdigit((unsigned char)end[-1]))
+		return fail_with(e, "'%s' is no event select register: it is 0xEVNTSEL, or 0xEVNTSEL/0xAUX with a second one",
+				 name);
+	if (value & ~allowed)
+		return fail_with(e, "'%s' sets more than event select, unit mask, USR (bit 16), OS (17), edge (18), EN (22), inv (23) and cmask (24-31)",
+				 name);
+	if (value & (EVNTSEL_USR | EVNTSEL_OS)) {
+		if (*explicit_mode)
+			return fail_with(e, "'%s' says itself in which mode to count: leave ':u' or ':k' out",
+					 name);
+		event->user = value & EVNTSEL_USR;
+		event->kernel = value & EVNTSEL_OS;
+		*explicit_mode = true;
+	}
+	event->code = value & ~(uint64_t)(EVNTSEL_USR | EVNTSEL_OS | EVNTSEL_EN);
 	classify_code(event);
 	return 0;
 }
@@ -190,12 +237,35 @@ static bool cut_modifiers(char *name, bool *user, bool *kernel)
 	return found;
 }
 
-static int encode(struct event *event, const char *name, struct error *e)
+/* Cut "@N" or "@fixedN" off the end: the counter that is to be used. */
+static int cut_counter(struct event *event, char *name, struct error *e)
+{
+	char *at = strrchr(name, '@'), *digits, *end;
+	bool fixed;
+	unsigned long n;
+
+	if (!at)
+		return 0;
+	fixed = !strncmp(at + 1, "fixed", strlen("fixed"));
+	digits = at + 1 + (fixed ? strlen("fixed") : 0);
+	n = strtoul(digits, &end, 0);
+	if (!isdigit((unsigned char)*digits) || *end || n > 63)
+		return fail_with(e, "'%s': after @ there is a counter's number, as in @0 or @fixed1", name);
+	event->pinned = true;
+	event->map = (uint32_t)n + (fixed ? VPERFCTR_FIXED : 0);
+	*at = '\0';
+	return 0;
+}
+
+static int encode(struct event *event, const char *name, bool *explicit_mode, struct error *e)
 {
 	int ret;
 
 	if (encode_generic(event, name))
 		return 0;
+	ret = encode_register(event, name, explicit_mode, e);
+	if (ret <= 0)
+		return ret;
 	ret = encode_raw(event, name, e);
 	if (ret <= 0)
 		return ret;
@@ -207,9 +277,30 @@ static int encode(struct event *event, const char *name, struct error *e)
 	return ret;
 }
 
+uint64_t event_counters(const struct event *event, const struct vperfctr_info *info, int *fixed)
+{
+	*fixed = has_fixed(info, event->fixed) ? event->fixed : NO_FIXED;
+	if (event->arch && !(info->arch_events & event->arch)) {
+		*fixed = NO_FIXED;
+		return 0;
+	}
+	return event->fixed_only ? 0 : info->pmc_mask;
+}
+
 static int check_countable(const struct event *event, const struct vperfctr_info *info,
 			   struct error *e)
 {
+	if (event->pinned) {
+		const bool fixed = event->map & VPERFCTR_FIXED;
+		const unsigned int n = event->map & ~VPERFCTR_FIXED;
+
+		if (!((fixed ? info->fixed_mask : info->pmc_mask) >> n & 1))
+			return fail_with(e, "'%s': this processor has no %s counter %u: see perfex -i",
+					 event->name, fixed ? "fixed" : "general", n);
+		if (fixed ? (int)n != event->fixed : event->fixed_only)
+			return fail_with(e, "'%s': this counter cannot count that event: see perfex list",
+					 event->name);
+	}
 	if (event->arch && !(info->arch_events & event->arch))
 		return fail_with(e, "this processor cannot count '%s': leave it out", event->name);
 	if (event->fixed_only && !has_fixed(info, event->fixed))
@@ -224,7 +315,8 @@ static int add_event(struct events *events, const char *spec,
 	const bool may_kernel = info->features & VPERFCTR_FEATURE_KERNEL;
 	struct event *event;
 	char name[sizeof(event->name)];
-	bool explicit_mode, pruned;
+	bool explicit_mode;
+	size_t at;
 	int err;
 
 	if (!*spec)
@@ -238,28 +330,30 @@ static int add_event(struct events *events, const char *spec,
 	event = &events->ev[events->nr];
 	memset(event, 0, sizeof(*event));
 	strcpy(name, spec);
+	if (cut_counter(event, name, e))
+		return -1;
 	explicit_mode = cut_modifiers(name, &event->user, &event->kernel);
-	pruned = !explicit_mode && !may_kernel;
 	if (!explicit_mode) {
 		event->user = true;
 		event->kernel = may_kernel;
 	}
 
-	err = encode(event, name, e);
+	err = encode(event, name, &explicit_mode, e);
 	if (err)
 		return err;
 	if (event->kernel && !may_kernel)
 		return fail_kernel_mode(e, spec);
 
-	/* What is not both is said, once: by the user or here. */
-	snprintf(event->name, sizeof(event->name), "%s%s", spec,
+	/* What is not both is said, once: by the user or here; before the counter. */
+	at = strcspn(spec, "@");
+	snprintf(event->name, sizeof(event->name), "%.*s%s%s", (int)at, spec,
 		 explicit_mode || (event->user && event->kernel) ? "" :
-		 event->user ? ":u" : ":k");
+		 event->user ? ":u" : ":k", spec + at);
 	err = check_countable(event, info, e);
 	if (err)
 		return err;
 
-	events->user_by_default |= pruned;
+	events->user_by_default |= !explicit_mode && !may_kernel;
 	events->nr++;
 	return 0;
 }

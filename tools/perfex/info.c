@@ -71,12 +71,17 @@ static void print_ranges(FILE *f, unsigned int nbits, bool (*bit)(const void *, 
 		separator = ",";
 		i = last;
 	}
-	fputs(*separator ? "\n" : "none\n", f);
+	fputs(*separator ? "" : "none", f);
 }
 
 static bool mask64_bit(const void *set, unsigned int i)
 {
 	return *(const uint64_t *)set >> i & 1;
+}
+
+void print_bits(FILE *f, uint64_t mask)
+{
+	print_ranges(f, 64, mask64_bit, &mask);
 }
 
 static bool cpu_bit(const void *set, unsigned int i)
@@ -94,7 +99,8 @@ static void print_counters(FILE *f, const char *label, uint64_t mask, unsigned i
 		return;
 	}
 	fprintf(f, "%d, %u bits wide: ", __builtin_popcountll(mask), width);
-	print_ranges(f, 64, mask64_bit, &mask);
+	print_bits(f, mask);
+	fputc('\n', f);
 }
 
 static void print_cpus(FILE *f, const char *label, int (*get)(struct vperfctr_cpu_mask **))
@@ -108,6 +114,7 @@ static void print_cpus(FILE *f, const char *label, int (*get)(struct vperfctr_cp
 		return;
 	}
 	print_ranges(f, mask->nrwords * 32, cpu_bit, mask);
+	fputc('\n', f);
 	free(mask);
 }
 
@@ -119,6 +126,8 @@ static void print_version(FILE *f, const char *label, uint32_t version)
 
 static void print_kind(FILE *f, const struct vperfctr_info *info)
 {
+	char period[THOUSANDS_LEN];
+
 	if (info->nrkinds > 1) {
 		print_label(f, "kind of CPU");
 		fprintf(f, "%u of %u\n", info->kind, info->nrkinds);
@@ -136,6 +145,10 @@ static void print_kind(FILE *f, const struct vperfctr_info *info)
 	fprintf(f, "%u at once\n", info->nrctrs);
 	print_counters(f, "general", info->pmc_mask, info->pmc_width);
 	print_counters(f, "fixed", info->fixed_mask, info->fixed_width);
+	if (info->max_period) {
+		print_label(f, "longest period");
+		fprintf(f, "%s\n", thousands(period, info->max_period));
+	}
 	print_flags(f, "generic events", info->arch_events, arch_events);
 }
 

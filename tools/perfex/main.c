@@ -8,18 +8,6 @@
 
 #include "perfex.h"
 
-#define MAX_SPECS	64
-
-struct options {
-	const char *specs[MAX_SPECS];
-	unsigned int nrspecs;
-	const char *output;
-	bool info, verbose, no_inherit;
-	struct targets targets;
-	double timeout;
-	char **command;
-};
-
 static void usage(FILE *f)
 {
 	unsigned int i;
@@ -27,6 +15,9 @@ static void usage(FILE *f)
 	fputs("Usage: perfex [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 	      "       perfex [OPTION]... -p PID[,PID]... [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex [OPTION]... -t TID[,TID]... [--timeout=SECONDS | [--] COMMAND...]\n"
+	      "       perfex --sample=EVENT=PERIOD -o FILE [--] COMMAND...\n"
+	      "       perfex --report=FILE\n"
+	      "       perfex list [WORD]\n"
 	      "       perfex -i\n"
 	      "Run COMMAND, and print exact counts of what it and all that it started did;\n"
 	      "or count what runs already, until it ends, you press Ctrl-C, the time is over, or\n"
@@ -37,6 +28,15 @@ static void usage(FILE *f)
 	      "  -t, --tid=TID       count a running thread\n"
 	      "      --timeout=SECONDS  count for so long (with -p and -t; 0.5 is half a second)\n"
 	      "      --no-inherit    do not count threads and processes that are started\n"
+	      "      --sample=EVENT=PERIOD  note where COMMAND's first thread is after each PERIOD\n"
+	      "                      EVENTs (as in instructions:u=100k or cycles=2M), in FILE\n"
+	      "      --report=FILE   print the hottest functions and lines that are noted there\n"
+	      "  -r, --repeat=N      run COMMAND N times: print means, and how they deviate\n"
+	      "      --runs=auto     run COMMAND as often as it takes to count all events\n"
+	      "  -I, --interval=MS   print what was counted in each MS milliseconds\n"
+	      "  -x, --field-separator=SEP  print fields with SEP between, as perf stat does\n"
+	      "  -j, --json          print JSON, with perf stat's names\n"
+	      "      --per-thread    with -p and -t, print each thread's counts\n"
 	      "  -o, --output=FILE   print to FILE, not to standard error\n"
 	      "  -i, --info          show what the module found, and exit\n"
 	      "  -v, --verbose       also print which counter each event got, and its control,\n"
@@ -57,8 +57,10 @@ static void usage(FILE *f)
 	      "  raw        rUUEE, hexadecimal: unit mask, then event select, as perf has it\n"
 	      "             (r412e is event 2e with unit mask 41); may go on to the left with\n"
 	      "             the bits of the event select register: r10000c0 has a cmask of 1\n"
+	      "  register   0xEVNTSEL or 0xEVNTSEL/0xAUX: the event select register as a whole\n"
 	      "\n"
-	      "There is no multiplexing: what does not fit the counters is refused.\n"
+	      "After EVENT, @N is general counter N, @fixedN fixed counter N.\n"
+	      "There is no multiplexing: without --runs, what does not fit the counters is refused.\n"
 	      "Without -e the generic events that the processor has are counted, as many as fit.\n"
 	      "\n"
 	      "Exit status: COMMAND's, or 0 without; 128+N if signal N ended it; 127 if it was not\n"
@@ -103,21 +105,71 @@ static int parse_timeout(double *timeout, const char *arg, struct error *e)
 	return 0;
 }
 
+/* A number from 1 to `most`. */
+static int parse_number(unsigned int *n, const char *arg, unsigned int most, const char *what,
+			struct error *e)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(arg, &end, 10);
+	if (!isdigit((unsigned char)*arg) || *end || errno || !value || value > most)
+		return fail_with(e, "'%s' is no number of %s, from 1 to %u: see perfex --help", arg,
+				 what, most);
+	*n = (unsigned int)value;
+	return 0;
+}
+
+static int check_sampling(const struct options *o, struct error *e)
+{
+	const char *what = o->report ? "--report" : "--sample";
+
+	if (o->report && o->sampling)
+		return fail_usage(e, "--sample and --report are done one after the other");
+	if (o->nrspecs || o->targets.nr || o->timeout >= 0 || o->no_inherit || o->repeat ||
+	    o->runs_auto || o->interval || o->style != STYLE_TEXT || o->per_thread)
+		return fail_with(e, "%s goes with none of -e, -p, -t, -r, -I, -x, -j, --timeout, --runs, --no-inherit and --per-thread: see perfex --help",
+				 what);
+	if (o->report && *o->command)
+		return fail_usage(e, "--report runs no command");
+	if (o->sampling && !o->output)
+		return fail_usage(e, "--sample needs a file to write to (-o)");
+	if (o->sampling && !*o->command)
+		return fail_usage(e, "there is no command to run");
+	return 0;
+}
+
 static int check_options(const struct options *o, struct error *e)
 {
 	if (o->info)
 		return 0;
+	if (o->list && o->command[1] && o->command[2])
+		return fail_usage(e, "list takes one word (and to run a command of that name, it is '-- list')");
+	if (o->list)
+		return 0;
+	if (o->sampling || o->report)
+		return check_sampling(o, e);
 	if (o->timeout >= 0 && !o->targets.nr)
 		return fail_usage(e, "--timeout is for -p and -t");
 	if (o->timeout >= 0 && *o->command)
 		return fail_usage(e, "either --timeout or a command says how long to count");
 	if (!o->targets.nr && !*o->command)
 		return fail_usage(e, "there is no command to run");
+	if (o->targets.nr && (o->repeat || o->runs_auto))
+		return fail_usage(e, "-r and --runs are for a command that is counted");
+	if ((o->repeat > 1 || o->runs_auto) && o->interval)
+		return fail_usage(e, "-I goes neither with -r nor with --runs");
+	if (!o->targets.nr && o->per_thread)
+		return fail_usage(e, "--per-thread is for -p and -t");
+	if (o->interval && o->per_thread)
+		return fail_usage(e, "-I and --per-thread do not go together");
 	return 0;
 }
 
 /* Long options without a letter */
-enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT };
+enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
+	OPT_PER_THREAD, OPT_RUNS };
 
 /* 0: go on; 1: done, exit successfully; -1: *e */
 static int parse_options(int argc, char **argv, struct options *o, struct error *e)
@@ -128,6 +180,16 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 		{ "tid", required_argument, NULL, 't' },
 		{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 		{ "no-inherit", no_argument, NULL, OPT_NO_INHERIT },
+		{ "repeat", required_argument, NULL, 'r' },
+		{ "runs", required_argument, NULL, OPT_RUNS },
+		{ "interval", required_argument, NULL, 'I' },
+		{ "interval-print", required_argument, NULL, 'I' },
+		{ "field-separator", required_argument, NULL, 'x' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "json-output", no_argument, NULL, 'j' },
+		{ "per-thread", no_argument, NULL, OPT_PER_THREAD },
+		{ "sample", required_argument, NULL, OPT_SAMPLE },
+		{ "report", required_argument, NULL, OPT_REPORT },
 		{ "output", required_argument, NULL, 'o' },
 		{ "info", no_argument, NULL, 'i' },
 		{ "verbose", no_argument, NULL, 'v' },
@@ -138,7 +200,7 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 	int c;
 
 	/* '+': the command's options are its own.  ':': the messages are ours. */
-	while ((c = getopt_long(argc, argv, "+:e:p:t:o:ivhV", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:e:p:t:o:r:I:x:jivhV", longs, NULL)) != -1) {
 		switch (c) {
 		case 'e':
 			if (o->nrspecs == MAX_SPECS)
@@ -156,6 +218,41 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 			break;
 		case OPT_NO_INHERIT:
 			o->no_inherit = true;
+			break;
+		case 'r':
+			if (parse_number(&o->repeat, optarg, 1000000, "runs", e))
+				return -1;
+			break;
+		case OPT_RUNS:
+			if (strcmp(optarg, "auto"))
+				return fail_with(e, "--runs is 'auto', not '%.40s': to repeat runs there is -r", optarg);
+			o->runs_auto = true;
+			break;
+		case 'I':
+			if (parse_number(&o->interval, optarg, 86400000, "milliseconds", e))
+				return -1;
+			break;
+		case 'x':
+			if (!*optarg)
+				return fail_usage(e, "the separator for -x is empty");
+			o->style = STYLE_CSV;
+			o->separator = strcmp(optarg, "\\t") ? optarg : "\t";
+			break;
+		case 'j':
+			o->style = STYLE_JSON;
+			break;
+		case OPT_PER_THREAD:
+			o->per_thread = true;
+			break;
+		case OPT_SAMPLE:
+			if (o->sampling)
+				return fail_usage(e, "one --sample at a time");
+			if (sample_parse(&o->sample, optarg, e))
+				return -1;
+			o->sampling = true;
+			break;
+		case OPT_REPORT:
+			o->report = optarg;
 			break;
 		case 'o':
 			o->output = optarg;
@@ -189,93 +286,30 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 		}
 	}
 	o->command = argv + optind;
+	/* A command of that name can be run after "--". */
+	o->list = *o->command && !strcmp(*o->command, "list") && strcmp(argv[optind - 1], "--");
 	return check_options(o, e);
 }
 
-static int choose_events(const struct options *o, const struct vperfctr_info *info,
-			 struct events *events, struct vperfctr_ctr *ctr, struct error *e)
+/* The exit status, or -1 with *e filled in.  out: NULL if there is no -o. */
+static int act(const struct options *o, FILE *out, struct error *e)
 {
-	unsigned int i;
-
-	memset(events, 0, sizeof(*events));
-	for (i = 0; i < o->nrspecs; i++)
-		if (events_parse(events, o->specs[i], info, e))
-			return -1;
-	if (!o->nrspecs)
-		events_default(events, info);
-	return assign(events, info, ctr, e);
-}
-
-/* For "Counts of ...": the command, or the processes and threads; allocated. */
-static char *describe(const struct options *o)
-{
-	const struct targets *targets = &o->targets;
-	char *text = NULL, **arg;
-	unsigned int i;
-	size_t size;
-	FILE *f;
-
-	f = open_memstream(&text, &size);
-	if (!f)
-		return NULL;
-	for (i = 0; i < targets->nr; i++)
-		fprintf(f, "%s%s %d", i ? ", " : "",
-			targets->target[i].process ? "process" : "thread",
-			(int)targets->target[i].id);
-	if (!targets->nr) {
-		for (arg = o->command; *arg; arg++)
-			fprintf(f, "%s%s", arg == o->command ? "'" : " ", *arg);
-		fputc('\'', f);
-	}
-	fclose(f);
-	return text;
-}
-
-/* Returns the exit status, or -1 with *e filled in. */
-static int count(const struct options *o, FILE *out, struct error *e)
-{
-	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
-	struct vperfctr_control control;
-	struct vperfctr_info info;
-	struct events events;
-	struct result result;
-	char *what;
-	int err;
-
-	err = vperfctr_info(&info, 0);
-	if (err)
-		return fail_device(e, err);
-	if (choose_events(o, &info, &events, ctr, e))
-		return -1;
-	if (!o->no_inherit && !(info.features & VPERFCTR_FEATURE_INHERIT))
-		return fail_with(e, "this module cannot count children: use --no-inherit");
-	if (o->verbose)
-		print_control(stderr, &events, ctr);
-
-	vperfctr_control_init(&control, ctr);
-	control.nractrs = events.nr;
-	control.flags = o->no_inherit ? 0 : VPERFCTR_CONTROL_INHERIT;
-	if (o->targets.nr) {
-		control.flags |= VPERFCTR_CONTROL_NO_AFFINITY;
-		err = attach(&o->targets, o->command, o->timeout, &control, &result, e);
-	} else {
-		control.flags |= VPERFCTR_CONTROL_START_ON_EXEC;
-		err = run(o->command, &control, &result, e);
-	}
-	if (!err) {
-		what = describe(o);
-		print_result(out, what ? what : "?", &events, &info, &result, o->verbose);
-		free(what);
-	}
-	result_free(&result);
-	return err ? -1 : result.complete ? result.status : -1;
+	if (o->info)
+		return info_print(out ? out : stdout, e);
+	if (o->list)
+		return list(out ? out : stdout, o->command[1], e);
+	if (o->report)
+		return report(out ? out : stdout, o->report, o->verbose, e);
+	if (o->sampling)
+		return sample(&o->sample, o->command, out, o->output, o->verbose, e);
+	return count(o, out ? out : stderr, e);
 }
 
 int main(int argc, char **argv)
 {
 	struct options o = { .timeout = NO_TIMEOUT };
 	struct error e = { .status = STATUS_FAILED };
-	FILE *out = stderr;
+	FILE *out = NULL;
 	int ret;
 
 	ret = parse_options(argc, argv, &o, &e);
@@ -287,8 +321,8 @@ int main(int argc, char **argv)
 			ret = fail_with(&e, "cannot write to '%s': %s", o.output, strerror(errno));
 	}
 	if (!ret)
-		ret = o.info ? info_print(o.output ? out : stdout, &e) : count(&o, out, &e);
-	if (out && out != stderr && (ferror(out) | fclose(out)) && ret >= 0)
+		ret = act(&o, out, &e);
+	if (out && (ferror(out) | fclose(out)) && ret >= 0)
 		ret = fail_with(&e, "cannot write to '%s': %s", o.output, strerror(errno));
 	if (ret < 0) {
 		fprintf(stderr, "perfex: %s\n", e.text);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <time.h>
 #include <vperfctr.h>
@@ -34,6 +35,7 @@ int fail_device(struct error *e, int err);
 int fail_access(struct error *e, const char *device);
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,
 		 const char *watchdog);
+int fail_ring(struct error *e, int err);
 int fail_kernel_mode(struct error *e, const char *event);
 int fail_exec(struct error *e, int err, const char *command);
 
@@ -71,6 +73,9 @@ struct event {
 	int fixed;		/* number of the fixed counter that counts it, or NO_FIXED */
 	bool fixed_only;	/* ... and no other does */
 	uint32_t arch;		/* the VPERFCTR_EVENT_* that it is, or 0 */
+	bool pinned;		/* to the counter with this map */
+	uint32_t map;
+	unsigned int group;	/* those that are counted in one run */
 };
 
 struct events {
@@ -88,6 +93,10 @@ void events_default(struct events *events, const struct vperfctr_info *info);
 
 /* The generic names, one after the other; NULL: no more. */
 const char *events_generic_name(unsigned int i);
+const char *events_generic_description(unsigned int i);
+
+/* The general counters that can count it, and the fixed one or NO_FIXED. */
+uint64_t event_counters(const struct event *event, const struct vperfctr_info *info, int *fixed);
 
 /*
  * What libpfm4 makes of a name.  Returns 0; -1 with *e filled in; or 1 if it
@@ -98,11 +107,21 @@ int pfm_encode(struct event *event, const char *name, struct error *e);
 /* Call fn for each event that libpfm4 knows of this processor. */
 void pfm_for_each(void (*fn)(const char *name, void *arg), void *arg);
 
+/* The same with each event's unit masks: EVENT:UMASK.  False: libpfm4 knows none. */
+bool pfm_list(void (*fn)(const char *name, const char *description, void *arg), void *arg);
+
 /* ---- counters ---------------------------------------------------------------- */
 
 /* A counter for each event: ctr[i] is for events->ev[i]. */
 int assign(const struct events *events, const struct vperfctr_info *info,
 	   struct vperfctr_ctr *ctr, struct error *e);
+
+/*
+ * The same in several runs: ctr[i] is for events->ev[i] in the run of its group.
+ * Returns the number of groups, or -1 with *e.
+ */
+int assign_groups(struct events *events, const struct vperfctr_info *info,
+		  struct vperfctr_ctr *ctr, struct error *e);
 
 /* ---- counts ---------------------------------------------------------------------- */
 
@@ -143,6 +162,7 @@ static inline bool inherits(const struct vperfctr_control *control)
 
 struct part {
 	char name[64];
+	char thread[40];	/* COMMAND-TID, as perf has it */
 	struct sums sums;
 };
 
@@ -168,6 +188,32 @@ struct part *result_add_part(struct result *r, const struct sums *sums);
 void result_free(struct result *r);
 
 double seconds_since(const struct timespec *start);
+
+/* Mean and deviation of what several runs gave. */
+struct spread {
+	unsigned int nr;
+	double mean, squares;	/* of differences from the mean, added */
+};
+
+struct series {
+	unsigned int nr;	/* runs for each event */
+	struct spread pmc[VPERFCTR_MAX_CTRS], tsc, elapsed;
+};
+
+void series_add(struct series *s, const struct result *r);
+
+/* The standard deviation of the mean, in percent of it. */
+double spread_percent(const struct spread *s);
+
+/* As if all had been added to one of them. */
+void spread_merge(struct spread *to, const struct spread *s);
+
+/* Called each `ms` milliseconds, and at the end, with the sums until then. */
+struct interval {
+	unsigned int ms;	/* 0: never */
+	void (*fn)(void *arg, double at, const struct sums *sums);
+	void *arg;
+};
 
 /* ---- signals ------------------------------------------------------------------- */
 
@@ -196,10 +242,71 @@ void signals_restore(const struct signal_state *s);
  * run.  If it ran and could not be counted, r->complete is false, *e says why.
  */
 int run(char **argv, const struct vperfctr_control *control,
-	struct result *r, struct error *e);
+	const struct interval *interval, struct result *r, struct error *e);
 
 /* The exit status that stands for a wait status. */
 int run_status(int wstatus);
+
+/* CPU time of all threads and waited-for children, in seconds. */
+double run_cpu_time(const struct rusage *usage);
+
+/*
+ * The same in steps.  After run_start() there is a child with counters (and, if
+ * `ring` is not NULL, a ring) that is about to execute the command; with a ring it
+ * waits for run_go().  run_await_exec() returns when it has done so, or has failed
+ * to; before, `sock` can be polled for that.
+ */
+struct running {
+	char **argv;
+	const struct vperfctr_control *control;
+	pid_t pid;
+	int sock;		/* -1: it has executed the command */
+	int fd;			/* of its state; the caller's to close */
+	uint64_t map_size;	/* of the ring */
+	struct timespec start;
+};
+
+int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e);
+void run_go(const struct running *run);
+int run_await_exec(struct running *run, struct error *e);
+int run_await_end(const struct running *run, int *wstatus, struct rusage *usage);
+
+/* ---- sampling --------------------------------------------------------------------- */
+
+/* What --sample asks for. */
+struct sample_spec {
+	char event[256];
+	uint64_t period;
+};
+
+int sample_parse(struct sample_spec *spec, const char *arg, struct error *e);
+
+/*
+ * Run the command, and write samples of its first thread to `out` (which has this
+ * name), and a line about them to standard error.  Returns what to exit with, or
+ * -1 with *e filled in.
+ */
+int sample(const struct sample_spec *spec, char **argv, FILE *out, const char *name,
+	   bool verbose, struct error *e);
+
+/* Print what is in such a file; all: not only the hottest. */
+int report(FILE *out, const char *name, bool all, struct error *e);
+
+/* A file that is mapped; NULL: it is none, or has no symbols. */
+struct module;
+
+struct module *module_open(const char *path);
+void module_close(struct module *m);
+
+/* What is at this offset of the file.  Strings are the module's; NULL: not known. */
+struct place {
+	uint64_t address;	/* as the file has it */
+	const char *function;
+	const char *source;
+	int line;
+};
+
+void module_find(struct module *m, uint64_t offset, struct place *place);
 
 /* ---- attach -------------------------------------------------------------------- */
 
@@ -222,7 +329,8 @@ struct targets {
  * timeout is over, or perfex is to end.  Results as those of run().
  */
 int attach(const struct targets *targets, char **argv, double timeout,
-	   const struct vperfctr_control *control, struct result *r, struct error *e);
+	   const struct vperfctr_control *control, const struct interval *interval,
+	   struct result *r, struct error *e);
 
 /* A thread that is, or was, under our ptrace. */
 struct tracee {
@@ -247,14 +355,65 @@ pid_t trace_look_up(pid_t tid, const char *proc, bool *ended);
 
 /* ---- output -------------------------------------------------------------------- */
 
-/* what: "process 123"; verbose: the parts, too. */
-void print_result(FILE *f, const char *what, const struct events *events,
-		  const struct vperfctr_info *info, const struct result *r, bool verbose);
+enum style { STYLE_TEXT, STYLE_CSV, STYLE_JSON };
+
+/* What is the same in all that is printed. */
+struct printing {
+	FILE *f;
+	enum style style;
+	const char *separator;		/* of STYLE_CSV */
+	const char *what;		/* "process 123" */
+	const struct events *events;
+	const struct vperfctr_info *info;
+	unsigned int nrgroups;		/* different runs; 0, 1: all were counted in one */
+	const struct series *series;	/* the result is the mean of these; or NULL */
+	bool verbose;			/* the parts, too */
+	bool per_thread;		/* a thread's counts apart from each other's */
+};
+
+void print_result(const struct printing *p, const struct result *r);
+
+/* What was counted from one moment to another, which is `at` seconds after the start. */
+void print_interval(const struct printing *p, double at, const struct sums *sums);
 void print_control(FILE *f, const struct events *events, const struct vperfctr_ctr *ctr);
 
 /* "1,234,567"; buf has THOUSANDS_LEN characters. */
 #define THOUSANDS_LEN	32
 char *thousands(char *buf, uint64_t n);
+
+/* ---- counting -------------------------------------------------------------------- */
+
+#define MAX_SPECS	64
+
+struct options {
+	const char *specs[MAX_SPECS];
+	unsigned int nrspecs;
+	const char *output;
+	bool info, list, verbose, no_inherit, per_thread;
+	struct targets targets;
+	double timeout;
+	enum style style;
+	const char *separator;
+	unsigned int repeat;		/* 0: not said */
+	bool runs_auto;			/* as many runs as the events need */
+	unsigned int interval;		/* milliseconds; 0: none */
+	const char *report;
+	bool sampling;
+	struct sample_spec sample;
+	char **command;
+};
+
+/* Do what these say.  Returns what to exit with, or -1 with *e filled in. */
+int count(const struct options *o, FILE *out, struct error *e);
+
+/* "0-3,8", or "none" */
+void print_bits(FILE *f, uint64_t mask);
+
+/*
+ * The events whose names or descriptions have this word (NULL: all) and the
+ * counters that take them.
+ */
+int list(FILE *f, const char *word, struct error *e);
 
 /* Everything that the module tells. */
 int info_print(FILE *f, struct error *e);

@@ -67,30 +67,81 @@ int pfm_encode(struct event *event, const char *name, struct error *e)
 	}
 }
 
-static void for_each_of_pmu(const pfm_pmu_info_t *pmu,
-			    void (*fn)(const char *name, void *arg), void *arg)
+/* Call fn for each event of the processor's cores.  False: nothing is known of it. */
+static bool for_each_event(void (*fn)(const pfm_event_info_t *event, int idx, void *arg), void *arg)
 {
-	int i;
+	bool any = false;
+	int i, idx;
 
-	for (i = pmu->first_event; i != -1; i = pfm_get_event_next(i)) {
-		pfm_event_info_t event = { .size = sizeof(event) };
+	if (!pfm_ready())
+		return false;
+	for (i = 0; i < PFM_PMU_MAX; i++) {
+		pfm_pmu_info_t pmu = { .size = sizeof(pmu) };
 
-		if (pfm_get_event_info(i, PFM_OS_NONE, &event) == PFM_SUCCESS)
-			fn(event.name, arg);
+		if (pfm_get_pmu_info((pfm_pmu_t)i, &pmu) != PFM_SUCCESS || !pmu.is_present ||
+		    pmu.type != PFM_PMU_TYPE_CORE)
+			continue;
+		for (idx = pmu.first_event; idx != -1; idx = pfm_get_event_next(idx)) {
+			pfm_event_info_t event = { .size = sizeof(event) };
+
+			if (pfm_get_event_info(idx, PFM_OS_NONE, &event) == PFM_SUCCESS)
+				fn(&event, idx, arg);
+			any = true;
+		}
 	}
+	return any;
+}
+
+struct names {
+	void (*fn)(const char *name, void *arg);
+	void *arg;
+};
+
+static void call_with_name(const pfm_event_info_t *event, int idx, void *arg)
+{
+	const struct names *n = arg;
+
+	(void)idx;
+	n->fn(event->name, n->arg);
 }
 
 void pfm_for_each(void (*fn)(const char *name, void *arg), void *arg)
 {
+	struct names n = { fn, arg };
+
+	for_each_event(call_with_name, &n);
+}
+
+struct descriptions {
+	void (*fn)(const char *name, const char *description, void *arg);
+	void *arg;
+};
+
+static void call_with_descriptions(const pfm_event_info_t *event, int idx, void *arg)
+{
+	const struct descriptions *d = arg;
+	char name[256], description[1024];
+	bool any = false;
 	int i;
 
-	if (!pfm_ready())
-		return;
-	for (i = 0; i < PFM_PMU_MAX; i++) {
-		pfm_pmu_info_t pmu = { .size = sizeof(pmu) };
+	for (i = 0; i < event->nattrs; i++) {
+		pfm_event_attr_info_t attr = { .size = sizeof(attr) };
 
-		if (pfm_get_pmu_info((pfm_pmu_t)i, &pmu) == PFM_SUCCESS &&
-		    pmu.is_present && pmu.type == PFM_PMU_TYPE_CORE)
-			for_each_of_pmu(&pmu, fn, arg);
+		if (pfm_get_event_attr_info(idx, i, PFM_OS_NONE, &attr) != PFM_SUCCESS ||
+		    attr.type != PFM_ATTR_UMASK)
+			continue;
+		snprintf(name, sizeof(name), "%s:%s", event->name, attr.name);
+		snprintf(description, sizeof(description), "%s: %s", event->desc, attr.desc);
+		d->fn(name, description, d->arg);
+		any = true;
 	}
+	if (!any)
+		d->fn(event->name, event->desc, d->arg);
+}
+
+bool pfm_list(void (*fn)(const char *name, const char *description, void *arg), void *arg)
+{
+	struct descriptions d = { fn, arg };
+
+	return for_each_event(call_with_descriptions, &d);
 }

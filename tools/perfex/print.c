@@ -26,13 +26,17 @@ static const struct ratio {
 	uint32_t of, by;	/* VPERFCTR_EVENT_* */
 	double scale;
 	const char *format;
+	const char *unit;	/* as perf calls it */
 } ratios[] = {
-	{ VPERFCTR_EVENT_INSTRUCTIONS, VPERFCTR_EVENT_CYCLES, 1, "%.2f per cycle" },
-	{ VPERFCTR_EVENT_BRANCH_MISSES, VPERFCTR_EVENT_BRANCHES, 100, "%.2f%% of branches" },
-	{ VPERFCTR_EVENT_CACHE_MISSES, VPERFCTR_EVENT_CACHE_REFS, 100, "%.2f%% of references" },
+	{ VPERFCTR_EVENT_INSTRUCTIONS, VPERFCTR_EVENT_CYCLES, 1, "%.2f per cycle",
+	  "insn per cycle" },
+	{ VPERFCTR_EVENT_BRANCH_MISSES, VPERFCTR_EVENT_BRANCHES, 100, "%.2f%% of branches",
+	  "of all branches" },
+	{ VPERFCTR_EVENT_CACHE_MISSES, VPERFCTR_EVENT_CACHE_REFS, 100, "%.2f%% of references",
+	  "of all cache refs" },
 };
 
-/* Only counts of the same modes are about the same code. */
+/* Only counts of the same modes, and of the same run, are about the same code. */
 static int find_same_mode(const struct events *events, uint32_t arch, const struct event *like)
 {
 	unsigned int i;
@@ -41,18 +45,18 @@ static int find_same_mode(const struct events *events, uint32_t arch, const stru
 		const struct event *event = &events->ev[i];
 
 		if (event->arch == arch && event->user == like->user &&
-		    event->kernel == like->kernel)
+		    event->kernel == like->kernel && event->group == like->group)
 			return (int)i;
 	}
 	return -1;
 }
 
-static void format_ratio(char *buf, size_t size, const struct events *events,
-			 const struct sums *sums, unsigned int i)
+/* What there is to be said about count i, or NULL. */
+static const struct ratio *find_ratio(const struct events *events, const struct sums *sums,
+				      unsigned int i, double *value)
 {
 	size_t k;
 
-	buf[0] = '\0';
 	for (k = 0; k < ARRAY_SIZE(ratios); k++) {
 		const struct ratio *ratio = &ratios[k];
 		int by;
@@ -61,11 +65,23 @@ static void format_ratio(char *buf, size_t size, const struct events *events,
 			continue;
 		by = find_same_mode(events, ratio->by, &events->ev[i]);
 		if (by < 0 || !sums->pmc[by])
-			return;
-		snprintf(buf, size, ratio->format,
-			 ratio->scale * (double)sums->pmc[i] / (double)sums->pmc[by]);
-		return;
+			return NULL;
+		*value = ratio->scale * (double)sums->pmc[i] / (double)sums->pmc[by];
+		return ratio;
 	}
+	return NULL;
+}
+
+static void format_ratio(char *buf, size_t size, const struct events *events,
+			 const struct sums *sums, unsigned int i)
+{
+	const struct ratio *ratio;
+	double value;
+
+	buf[0] = '\0';
+	ratio = find_ratio(events, sums, i, &value);
+	if (ratio)
+		snprintf(buf, size, ratio->format, value);
 }
 
 /* ---- the table ----------------------------------------------------------------------- */
@@ -73,13 +89,32 @@ static void format_ratio(char *buf, size_t size, const struct events *events,
 #define COUNT_WIDTH	20
 #define NAME_WIDTH	20
 
-static void print_row(FILE *f, int name_width, const char *count, const char *name,
-		      const char *remark)
+/* What is the same in all rows of one output. */
+struct table {
+	const struct printing *p;
+	FILE *f;
+	int name_width;
+	const char *prefix;	/* of each row */
+};
+
+/* deviation: in percent; negative: there is none. */
+static void print_row(const struct table *t, const char *count, const char *name,
+		      const char *remark, double deviation)
 {
+	bool more = *remark || deviation >= 0;
+
+	fprintf(t->f, "%s%*s  %-*s", t->prefix, COUNT_WIDTH, count,
+		more ? t->name_width : 0, name);
 	if (*remark)
-		fprintf(f, "%*s  %-*s  # %s\n", COUNT_WIDTH, count, name_width, name, remark);
-	else
-		fprintf(f, "%*s  %s\n", COUNT_WIDTH, count, name);
+		fprintf(t->f, "  # %s", remark);
+	if (deviation >= 0)
+		fprintf(t->f, "%*s  ( +- %5.2f%% )", *remark ? 0 : 2, "", deviation);
+	fputc('\n', t->f);
+}
+
+static double deviation_of(const struct printing *p, const struct spread *spread)
+{
+	return p->series ? spread_percent(spread) : -1;
 }
 
 static const char *modes(const struct events *events)
@@ -106,48 +141,39 @@ static const char *modes(const struct events *events)
 	return user ? ", user mode" : ", kernel mode";
 }
 
-/* What is the same in all tables of one output. */
-struct table {
-	FILE *f;
-	const struct events *events;
-	const struct vperfctr_info *info;
-	int name_width;
-};
-
 static void print_counts(const struct table *t, const struct sums *sums)
 {
-	const struct events *events = t->events;
+	const struct events *events = t->p->events;
 	unsigned int i;
 
 	for (i = 0; i < events->nr; i++) {
+		const char *name = events->ev[i].name;
 		char count[THOUSANDS_LEN], remark[64];
 
 		if (sums) {
 			format_ratio(remark, sizeof(remark), events, sums, i);
-			print_row(t->f, t->name_width, thousands(count, sums->pmc[i]),
-				  events->ev[i].name, remark);
+			print_row(t, thousands(count, sums->pmc[i]), name, remark,
+				  t->p->series ? deviation_of(t->p, &t->p->series->pmc[i]) : -1);
 		} else {
-			print_row(t->f, t->name_width, "<not counted>", events->ev[i].name, "");
+			print_row(t, "<not counted>", name, "", -1);
 		}
 	}
-	if (events->nr)
-		fputc('\n', t->f);
 }
 
 /* cpu_time: what it should be, if that is known. */
 static void print_thread_time(const struct table *t, const struct sums *sums, double cpu_time)
 {
+	const struct printing *p = t->p;
+	double thread, deviation = p->series ? deviation_of(p, &p->series->tsc) : -1;
 	const char *remark = "";
 	char buf[THOUSANDS_LEN], text[80];
-	double thread;
 
 	if (!sums) {
-		print_row(t->f, t->name_width, "<not counted>", "seconds thread time", "");
-	} else if (!t->info->tsc_khz) {
-		print_row(t->f, t->name_width, thousands(buf, sums->tsc),
-			  "tsc cycles thread time", "");
+		print_row(t, "<not counted>", "seconds thread time", "", -1);
+	} else if (!p->info->tsc_khz) {
+		print_row(t, thousands(buf, sums->tsc), "tsc cycles thread time", "", deviation);
 	} else {
-		thread = (double)sums->tsc / (t->info->tsc_khz * 1e3);
+		thread = (double)sums->tsc / (p->info->tsc_khz * 1e3);
 		snprintf(buf, sizeof(buf), "%.9f", thread);
 		/* The scheduler's clock is not the TSC: let small differences be. */
 		if (cpu_time > thread * 1.05 + 0.01) {
@@ -156,8 +182,16 @@ static void print_thread_time(const struct table *t, const struct sums *sums, do
 				 cpu_time - thread);
 			remark = text;
 		}
-		print_row(t->f, t->name_width, buf, "seconds thread time", remark);
+		print_row(t, buf, "seconds thread time", remark, deviation);
 	}
+}
+
+static void print_table(const struct table *t, const struct sums *sums, double cpu_time)
+{
+	print_counts(t, sums);
+	if (t->p->events->nr)
+		fputc('\n', t->f);
+	print_thread_time(t, sums, cpu_time);
 }
 
 static void print_parts(const struct table *t, const struct result *r)
@@ -166,8 +200,7 @@ static void print_parts(const struct table *t, const struct result *r)
 
 	for (i = 0; i < r->nrparts; i++) {
 		fprintf(t->f, "\n Of these, %s:\n\n", r->parts[i].name);
-		print_counts(t, &r->parts[i].sums);
-		print_thread_time(t, &r->parts[i].sums, 0);
+		print_table(t, &r->parts[i].sums, 0);
 	}
 }
 
@@ -180,27 +213,178 @@ static void print_notes(FILE *f, const struct result *r)
 		fputs("\n Not included: threads or processes that were started and run still.\n", f);
 }
 
-void print_result(FILE *f, const char *what, const struct events *events,
-		  const struct vperfctr_info *info, const struct result *r, bool verbose)
+static struct table make_table(const struct printing *p, const char *prefix)
 {
-	struct table t = { f, events, info, NAME_WIDTH };
-	const struct sums *total = r->counted ? &r->total : NULL;
-	char elapsed[32];
+	struct table t = { p, p->f, NAME_WIDTH, prefix };
 	unsigned int i;
 
-	for (i = 0; i < events->nr; i++)
-		if ((int)strlen(events->ev[i].name) > t.name_width)
-			t.name_width = (int)strlen(events->ev[i].name);
+	for (i = 0; i < p->events->nr; i++)
+		if ((int)strlen(p->events->ev[i].name) > t.name_width)
+			t.name_width = (int)strlen(p->events->ev[i].name);
+	return t;
+}
 
-	fprintf(f, "\n Counts of %s (%s%s):\n\n", what, r->scope, modes(events));
-	print_counts(&t, total);
-	print_thread_time(&t, total, r->cpu_time);
+static void print_text(const struct printing *p, const struct result *r)
+{
+	struct table t = make_table(p, "");
+	const struct sums *total = r->counted ? &r->total : NULL;
+	char elapsed[32], runs[80] = "";
+
+	if (p->series && p->nrgroups > 1)
+		snprintf(runs, sizeof(runs), ", each the mean of %u out of %u runs", p->series->nr,
+			 p->series->nr * p->nrgroups);
+	else if (p->series)
+		snprintf(runs, sizeof(runs), ", mean of %u runs", p->series->nr);
+	else if (p->nrgroups > 1)
+		snprintf(runs, sizeof(runs), ", each from one of %u runs", p->nrgroups);
+	fprintf(p->f, "\n Counts of %s (%s%s%s):\n\n", p->what, r->scope, modes(p->events), runs);
+	print_table(&t, total, r->cpu_time);
 	snprintf(elapsed, sizeof(elapsed), "%.9f", r->elapsed);
-	print_row(f, t.name_width, elapsed, "seconds elapsed", "");
-	if (verbose)
+	print_row(&t, elapsed, "seconds elapsed", "",
+		  p->series ? deviation_of(p, &p->series->elapsed) : -1);
+	if ((p->verbose || p->per_thread) && !p->series && p->nrgroups <= 1)
 		print_parts(&t, r);
-	print_notes(f, r);
-	fputc('\n', f);
+	print_notes(p->f, r);
+	fputc('\n', p->f);
+}
+
+/* ---- for programs: with perf stat's fields and names ----------------------------------- */
+
+/* A count that stands in a record of its own. */
+struct record {
+	double at;		/* end of an interval; negative: there are none */
+	const char *thread;	/* NULL: all together */
+	const char *event;
+	bool counted;
+	uint64_t count;
+	const char *unit;
+	double deviation;	/* negative: one run */
+	double runtime;		/* nanoseconds */
+	const struct ratio *ratio;
+	double metric;
+};
+
+static void print_csv(FILE *f, const char *sep, const struct record *r)
+{
+	if (r->at >= 0)
+		fprintf(f, "%6.9f%s", r->at, sep);
+	if (r->thread)
+		fprintf(f, "%s%s", r->thread, sep);
+	if (r->counted)
+		fprintf(f, "%" PRIu64, r->count);
+	else
+		fputs("<not counted>", f);
+	fprintf(f, "%s%s%s%s", sep, r->unit, sep, r->event);
+	if (r->deviation >= 0)
+		fprintf(f, "%s%.2f%%", sep, r->deviation);
+	fprintf(f, "%s%.0f%s100.00", sep, r->runtime, sep);
+	if (r->ratio)
+		fprintf(f, "%s%.2f%s%s\n", sep, r->metric, sep, r->ratio->unit);
+	else
+		fprintf(f, "%s%s\n", sep, sep);
+}
+
+static void print_string(FILE *f, const char *text)
+{
+	fputc('"', f);
+	for (; *text; text++)
+		if (*text == '"' || *text == '\\')
+			fprintf(f, "\\%c", *text);
+		else if ((unsigned char)*text < ' ')
+			fprintf(f, "\\u%04x", (unsigned int)*text);
+		else
+			fputc(*text, f);
+	fputc('"', f);
+}
+
+static void print_json(FILE *f, const struct record *r)
+{
+	fputc('{', f);
+	if (r->at >= 0)
+		fprintf(f, "\"interval\" : %.9f, ", r->at);
+	if (r->thread) {
+		fputs("\"thread\" : ", f);
+		print_string(f, r->thread);
+		fputs(", ", f);
+	}
+	if (r->counted)
+		fprintf(f, "\"counter-value\" : \"%" PRIu64 ".000000\"", r->count);
+	else
+		fputs("\"counter-value\" : \"<not counted>\"", f);
+	fprintf(f, ", \"unit\" : \"%s\", \"event\" : ", r->unit);
+	print_string(f, r->event);
+	if (r->deviation >= 0)
+		fprintf(f, ", \"variance\" : %.2f", r->deviation);
+	fprintf(f, ", \"event-runtime\" : %.0f, \"pcnt-running\" : 100.00", r->runtime);
+	fprintf(f, ", \"metric-value\" : %f, \"metric-unit\" : \"%s\"}\n",
+		r->ratio ? r->metric : 0, r->ratio ? r->ratio->unit : "");
+}
+
+/* sums: NULL if it was not counted. */
+static void print_records(const struct printing *p, double at, const char *thread,
+			  const struct sums *sums)
+{
+	double ns = sums && p->info->tsc_khz ? (double)sums->tsc * 1e6 / p->info->tsc_khz : 0;
+	const struct events *events = p->events;
+	unsigned int i;
+
+	/* Without counters there is a time, at least. */
+	for (i = 0; i < (events->nr ? events->nr : 1); i++) {
+		struct record r = {
+			.at = at, .thread = thread, .counted = sums, .runtime = ns,
+			.deviation = -1, .unit = "",
+		};
+
+		if (!events->nr) {
+			r.event = "thread-time";
+			r.unit = "ns";
+			r.count = (uint64_t)ns;
+			r.deviation = p->series ? deviation_of(p, &p->series->tsc) : -1;
+		} else {
+			r.event = events->ev[i].name;
+			r.count = sums ? sums->pmc[i] : 0;
+			r.deviation = p->series ? deviation_of(p, &p->series->pmc[i]) : -1;
+			if (sums)
+				r.ratio = find_ratio(events, sums, i, &r.metric);
+		}
+		if (p->style == STYLE_JSON)
+			print_json(p->f, &r);
+		else
+			print_csv(p->f, p->separator, &r);
+	}
+}
+
+/* ---- all of them ------------------------------------------------------------------------ */
+
+void print_result(const struct printing *p, const struct result *r)
+{
+	unsigned int i;
+
+	if (p->style == STYLE_TEXT) {
+		print_text(p, r);
+	} else if (p->per_thread && r->counted) {
+		for (i = 0; i < r->nrparts; i++)
+			print_records(p, -1, r->parts[i].thread, &r->parts[i].sums);
+	} else {
+		print_records(p, -1, NULL, r->counted ? &r->total : NULL);
+	}
+}
+
+void print_interval(const struct printing *p, double at, const struct sums *sums)
+{
+	char prefix[32];
+	struct table t;
+
+	if (p->style != STYLE_TEXT) {
+		print_records(p, at, NULL, sums);
+		return;
+	}
+	snprintf(prefix, sizeof(prefix), "%16.9f", at);
+	t = make_table(p, prefix);
+	if (p->events->nr)
+		print_counts(&t, sums);
+	else
+		print_thread_time(&t, sums, 0);
 }
 
 void print_control(FILE *f, const struct events *events, const struct vperfctr_ctr *ctr)

@@ -12,13 +12,17 @@
 
 #include "perfex.h"
 
-enum stage { STAGE_OPEN, STAGE_CONTROL, STAGE_READY, STAGE_EXEC };
+enum stage { STAGE_OPEN, STAGE_RING, STAGE_CONTROL, STAGE_READY, STAGE_EXEC };
 
-/* From the child, with the state's descriptor if the stage is READY. */
+/*
+ * From the child, with the state's descriptor if the stage is READY; and one to
+ * the child, if it is sampled, for it to go on then.
+ */
 struct message {
 	enum stage stage;
 	int err;		/* -errno, or 0 */
 	struct timespec start;
+	uint64_t map_size;	/* of the ring */
 };
 
 /* ---- the descriptor's way --------------------------------------------------- */
@@ -96,16 +100,25 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 
 static void __attribute__((noreturn)) child(int sock, char **argv,
 					    const struct vperfctr_control *control,
+					    struct vperfctr_ring *ring,
 					    const struct signal_state *sig)
 {
-	struct message m = { .stage = STAGE_OPEN };
+	struct message m = { .stage = STAGE_OPEN }, go;
 	struct vperfctr *v;
+	int none;
 
 	/* The last descriptor will be perfex's: should it be killed, all of this ends. */
 	m.err = vperfctr_open(&v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
 				  VPERFCTR_OPEN_NOMAP);
 	if (m.err)
 		goto out;
+	if (ring) {
+		m.stage = STAGE_RING;
+		m.err = vperfctr_ring_open(v, ring);
+		if (m.err)
+			goto out;
+		m.map_size = ring->map_size;
+	}
 	m.stage = STAGE_CONTROL;
 	m.err = vperfctr_control(v, control);
 	if (m.err)
@@ -117,6 +130,8 @@ static void __attribute__((noreturn)) child(int sock, char **argv,
 	m.err = send_message(sock, &m, vperfctr_fd(v));
 	if (m.err)
 		goto out;
+	if (ring && !receive_message(sock, &go, &none))
+		_exit(STATUS_FAILED);
 	execvp(argv[0], argv);
 	m.stage = STAGE_EXEC;
 	m.err = -errno;
@@ -127,59 +142,95 @@ out:
 
 /* ---- parent ---------------------------------------------------------------------- */
 
-static int fail_child(struct error *e, const struct message *m, const char *command,
-		      const struct vperfctr_control *control)
+static int fail_child(struct error *e, const struct message *m, const struct running *run)
 {
 	switch (m->stage) {
 	case STAGE_OPEN:
 		return fail_device(e, m->err);
+	case STAGE_RING:
+		return fail_ring(e, m->err);
 	case STAGE_CONTROL:
-		return fail_control(e, m->err, control, NMI_WATCHDOG);
+		return fail_control(e, m->err, run->control, NMI_WATCHDOG);
 	case STAGE_EXEC:
-		return fail_exec(e, m->err, command);
+		return fail_exec(e, m->err, run->argv[0]);
 	default:
 		return fail_with(e, "cannot hand the counters over: %s", strerror(-m->err));
 	}
 }
 
-/* Until the command runs: the state's descriptor, or -1. */
-static int await_exec(int sock, struct message *m, const char *command,
-		      const struct vperfctr_control *control, struct error *e)
+static int await_ready(struct running *run, struct error *e)
 {
-	struct message later;
-	int fd, none;
+	struct message m;
 
-	if (!receive_message(sock, m, &fd))
-		return fail_with(e, "the child ended before it could start '%s'", command);
-	if (m->stage != STAGE_READY || m->err)
-		return fail_child(e, m, command, control);
-	if (fd < 0)
+	if (!receive_message(run->sock, &m, &run->fd))
+		return fail_with(e, "the child ended before it could start '%s'", run->argv[0]);
+	if (m.stage != STAGE_READY || m.err)
+		return fail_child(e, &m, run);
+	if (run->fd < 0)
 		return fail_with(e, "the counters' descriptor did not arrive: are there too many open files?");
-	/* exec closes the child's end: silence is success. */
-	if (receive_message(sock, &later, &none)) {
-		close(fd);
-		return fail_child(e, &later, command, control);
-	}
-	return fd;
+	run->start = m.start;
+	run->map_size = m.map_size;
+	return 0;
 }
 
-static int read_counts(int fd, const struct vperfctr_control *control, struct counts *c)
+void run_go(const struct running *run)
 {
-	struct vperfctr *v;
-	int err;
+	struct message go = { .stage = STAGE_READY };
 
-	err = vperfctr_open_fd(&v, fd, 0);
-	if (err) {
-		close(fd);
-		return err;
-	}
-	err = counts_read(v, control, c);
-	vperfctr_close(v);
+	/* If it has ended meanwhile, waiting for it tells. */
+	send_message(run->sock, &go, -1);
+}
+
+int run_await_exec(struct running *run, struct error *e)
+{
+	struct message later;
+	int none, err = 0;
+
+	/* exec closes the child's end: silence is success. */
+	if (receive_message(run->sock, &later, &none))
+		err = fail_child(e, &later, run);
+	close(run->sock);
+	run->sock = -1;
 	return err;
 }
 
-/* CPU time of all threads and waited-for children, in seconds. */
-static double cpu_time(const struct rusage *usage)
+int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e)
+{
+	struct signal_state sig;
+	struct rusage usage;
+	int sock[2], err, wstatus;
+	sigset_t set;
+
+	run->fd = -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock))
+		return fail_with(e, "cannot make a socket: %s", strerror(errno));
+
+	/* They remain blocked until there is a child to pass them on to. */
+	signals_catch(&sig, &set, pass_on);
+	run->pid = fork();
+	if (!run->pid) {
+		/* Its only end is to be perfex's, so that perfex's death is seen. */
+		close(sock[0]);
+		child(sock[1], run->argv, run->control, ring, &sig);
+	}
+	err = errno;
+	command_pid = run->pid;
+	signals_unblock(&sig);
+	close(sock[1]);
+	run->sock = sock[0];
+	if (run->pid < 0) {
+		close(run->sock);
+		return fail_with(e, "cannot make a process for the command: %s", strerror(err));
+	}
+	err = await_ready(run, e);
+	if (err) {
+		close(run->sock);
+		run_await_end(run, &wstatus, &usage);
+	}
+	return err;
+}
+
+double run_cpu_time(const struct rusage *usage)
 {
 	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
 	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
@@ -216,15 +267,51 @@ static int judge(struct result *r, int wstatus, const struct vperfctr_control *c
 	return 0;
 }
 
-static int await_end(pid_t pid, int *wstatus, struct rusage *usage)
+int run_await_end(const struct running *run, int *wstatus, struct rusage *usage)
 {
 	pid_t ret;
 
 	do {
-		ret = wait4(pid, wstatus, 0, usage);
+		ret = wait4(run->pid, wstatus, 0, usage);
 	} while (ret < 0 && errno == EINTR);
 	command_pid = 0;
 	return ret < 0 ? -errno : 0;
+}
+
+static bool has_ended(pid_t pid)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
+}
+
+/* Until the command has ended, which remains to be waited for. */
+static void tick(const struct running *run, struct vperfctr *v, const struct interval *interval)
+{
+	sigset_t chld, old;
+	double next = 0, left;
+	struct counts c;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &chld, &old);
+	while (!has_ended(run->pid)) {
+		left = next - seconds_since(&run->start);
+		if (left <= 0) {
+			/* The first is none; what is late is left out. */
+			if (next > 0 && !counts_read(v, run->control, &c)) {
+				sums_add(&c.own, &c.children);
+				interval->fn(interval->arg, next, &c.own);
+			}
+			while (next <= seconds_since(&run->start))
+				next += interval->ms / 1e3;
+			continue;
+		}
+		sigtimedwait(&chld, NULL, &(struct timespec){
+			.tv_sec = (time_t)left,
+			.tv_nsec = (long)((left - (double)(time_t)left) * 1e9) });
+	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
 double seconds_since(const struct timespec *start)
@@ -241,50 +328,43 @@ int run_status(int wstatus)
 }
 
 int run(char **argv, const struct vperfctr_control *control,
-	struct result *r, struct error *e)
+	const struct interval *interval, struct result *r, struct error *e)
 {
-	struct signal_state sig;
+	struct running run = { .argv = argv, .control = control };
+	struct vperfctr *v = NULL;
 	struct rusage usage;
-	struct message m;
-	int sock[2], fd, err, wstatus;
-	sigset_t set;
-	pid_t pid;
+	int err, ended, wstatus;
 
 	memset(r, 0, sizeof(*r));
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock))
-		return fail_with(e, "cannot make a socket: %s", strerror(errno));
-
-	/* They remain blocked until there is a child to pass them on to. */
-	signals_catch(&sig, &set, pass_on);
-	pid = fork();
-	if (!pid)
-		child(sock[1], argv, control, &sig);
-	err = errno;
-	command_pid = pid;
-	signals_unblock(&sig);
-	close(sock[1]);
-	if (pid < 0) {
-		close(sock[0]);
-		return fail_with(e, "cannot make a process for the command: %s", strerror(err));
-	}
-
-	fd = await_exec(sock[0], &m, argv[0], control, e);
-	close(sock[0]);
-	err = await_end(pid, &wstatus, &usage);
-	if (fd < 0)
+	if (run_start(&run, NULL, e))
 		return -1;
-	if (err) {
-		close(fd);
-		return fail_with(e, "cannot wait for the command: %s", strerror(-err));
+	if (run_await_exec(&run, e)) {
+		close(run.fd);
+		run_await_end(&run, &wstatus, &usage);
+		return -1;
 	}
-	r->elapsed = seconds_since(&m.start);
+	err = vperfctr_open_fd(&v, run.fd, 0);
+	if (err)
+		close(run.fd);
+	else if (interval->ms)
+		tick(&run, v, interval);
+	ended = run_await_end(&run, &wstatus, &usage);
+	if (ended) {
+		vperfctr_close(v);
+		return fail_with(e, "cannot wait for the command: %s", strerror(-ended));
+	}
+	r->elapsed = seconds_since(&run.start);
 	r->status = run_status(wstatus);
 	if (!inherits(control))
-		r->cpu_time = cpu_time(&usage);
-	err = read_counts(fd, control, &r->counts);
+		r->cpu_time = run_cpu_time(&usage);
+	if (!err)
+		err = counts_read(v, control, &r->counts);
+	vperfctr_close(v);
 	if (err)
 		fail_with(e, "cannot read the counters: %s", strerror(-err));
 	else
 		judge(r, wstatus, control, e);
+	if (interval->ms && r->counted)
+		interval->fn(interval->arg, r->elapsed, &r->total);
 	return 0;
 }

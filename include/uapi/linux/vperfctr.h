@@ -395,7 +395,10 @@ struct vperfctr_read {
  * (there may be several) are set to their ireset; they are noted for READ; the
  * owner gets the signal si_signo, with si_code SI_PMC_OVF and the set of
  * overflowed counters in si_pmc_ovf_mask: bit i is the control's counter i.
- * IRESUME lets the counters go on.  Sums are what they would be in a-mode.
+ * IRESUME lets the counters go on.  Sums are those of a-mode, what the counters
+ * were past the overflow when they stopped included; only what the kernel does
+ * until then is missing from the counts of kernel mode.  A period begins when
+ * counters go on.
  *
  * The signal is only the message.  It may be blocked or ignored, or merge with
  * another of its number; if it cannot be queued it is tried again.  READ's
@@ -433,6 +436,8 @@ struct vperfctr_read {
  *	EINVAL	(also) nrsamples is not a power of two or greater than
  *		VPERFCTR_RING_MAX; watermark is 0 or greater than nrsamples;
  *		nrsums is greater than VPERFCTR_MAX_CTRS
+ *	EPERM	(also) VPERFCTR_RING_KERNEL, and the caller may not count kernel
+ *		mode (see FEATURE_KERNEL)
  *	EAGAIN	more than the user may have
  *	EOPNOTSUPP there is no FEATURE_PCINT
  *	ENOMEM
@@ -440,7 +445,8 @@ struct vperfctr_read {
  * mmap(NULL, map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET) maps it:
  * struct vperfctr_ring_page, and `data` bytes after its beginning nrsamples
  * times sample_size bytes.  Anybody with a descriptor may.  Errors as for the
- * page, and EINVAL if there is no ring, or the size is another.
+ * page, and EINVAL if there is no ring, or the size is another; EPERM if it is one
+ * with VPERFCTR_RING_KERNEL and the caller may not count kernel mode.
  *
  * To read: sample number n, counted from the first, is in slot n % nrsamples,
  * and is good for tail <= n < head; a load-acquire of head comes before looking
@@ -451,16 +457,19 @@ struct vperfctr_read {
  * A period so short that there were more samples than the kernel can serve (the
  * parameter max_sample_rate of the module, per second and thread) is throttled:
  * only each 2nd, 4th, ... overflow then makes a sample, and the others are counted
- * as dropped.  Sums stay exact in any case.
+ * as dropped when it comes.  Sums stay what they are without.
  */
 #define VPERFCTR_RING		_IO(0xD0, 22)
 
 #define VPERFCTR_RING_MAX	(1U << 20)	/* samples */
 #define VPERFCTR_RING_OFFSET	0x10000000	/* for mmap; the page is at 0 */
 
+/* A sample of kernel mode is to say where in the kernel it is. */
+#define VPERFCTR_RING_KERNEL	0x01
+
 struct vperfctr_ring {
 	__u32 size;
-	__u32 flags;		/* 0 */
+	__u32 flags;		/* VPERFCTR_RING_KERNEL */
 	__u32 nrsamples;	/* room, a power of two */
 	__u32 watermark;	/* as many samples wake who polls */
 	__u32 nrsums;		/* each sample has the sums of counters 0 ... nrsums - 1 */
@@ -470,10 +479,10 @@ struct vperfctr_ring {
 
 struct vperfctr_sample {
 	/*
-	 * Where the owner was in user mode; if the control counts kernel mode
-	 * and it was there, in the kernel.  It is the instruction after the one
-	 * that overflowed, or some instructions later, as the processor has it.
-	 * 0: not known.
+	 * Where the owner was in user mode; with VPERFCTR_RING_KERNEL, if the
+	 * control counts kernel mode and it was there, in the kernel.  It is
+	 * the instruction after the one that overflowed, or some instructions
+	 * later, as the processor has it.  0: not known.
 	 */
 	__u64 ip;
 	__u64 tsc;		/* the processor's TSC, not the owner's share */

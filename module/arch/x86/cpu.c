@@ -244,6 +244,24 @@ u32 perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state, unsigned int 
 	return overflow;
 }
 
+u64 perfctr_cpu_skipped(struct perfctr_cpu_state *state)
+{
+	const struct perfctr_cpu_control *control = &state->control;
+	u64 skipped = 0;
+	unsigned int i;
+
+	for (i = control->nractrs; i < perfctr_nrctrs(control); i++) {
+		const struct vperfctr_page_ctr *ctr = &state->page->ctr[i];
+		u64 left = -ctr->start & (perfctr_x86_sign(ctr->map) * 2 - 1);
+		u64 period = -control->ctr[i].ireset;
+
+		if (state->ishift[i])
+			skipped += ((period << state->ishift[i]) - left) / period;
+		state->ishift[i] = 0;
+	}
+	return skipped;
+}
+
 void perfctr_cpu_hold_pmcs(struct perfctr_cpu_state *state)
 {
 	state->cstatus &= VPERFCTR_CSTATUS_TSC;
@@ -286,6 +304,10 @@ int perfctr_cpu_init(void)
 	static_call_update(perfctr_resume, driver->resume);
 	static_call_update(perfctr_sample, driver->sample);
 
+	if (!ihandler) {
+		perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;
+		perfctr_cpu_info.max_period = 0;
+	}
 	err = perfctr_x86_pmi_init(driver);
 	if (err)
 		return err;

@@ -70,12 +70,14 @@ static int intel_probe(void)
 	struct vperfctr_info *info = &perfctr_cpu_info;
 	u32 eax, ebx, ecx, edx, max;
 	unsigned int width, nr_fixed, fixed_width = 0;
+	bool intel_made;
 
 	/*
 	 * Where there is the leaf; Zhaoxin's processors have it too.  It is read
 	 * here for one CPU, and holds for all only if there is one kind of them.
 	 */
 	perfctr_cpuid(0, &max, &ebx, &ecx, &edx);
+	intel_made = ebx == 0x756e6547 && edx == 0x49656e69 && ecx == 0x6c65746e;
 	if (max < 0xa || perfctr_is_pv_guest() || perfctr_is_hybrid())
 		return -ENODEV;
 	perfctr_cpuid(0xa, &eax, &ebx, &ecx, &edx);
@@ -117,6 +119,11 @@ static int intel_probe(void)
 	/* MSR_PMC0 takes 32 bits and extends the sign. */
 	if (!perfctr_x86_pmc_describe(width, fixed_width, pmu->write_pmc0 == MSR_PMC0 ? 32 : 64))
 		return -ENODEV;
+	/* Zhaoxin's take a write to GLOBAL_OVF_CTRL only while GLOBAL_CTRL enables counters. */
+	if (!intel_made) {
+		info->features &= ~VPERFCTR_FEATURE_PCINT;
+		info->max_period = 0;
+	}
 
 	info->cpu_type = VPERFCTR_CPU_INTEL_ARCH;
 	info->arch_events = ~intel.events_absent & perfctr_x86_low_bits(intel.events_known);

@@ -34,7 +34,7 @@
 #define FIXED_PMI		BIT_ULL(3)
 #define FIXED_FIELD(i, v)	((u64)(v) << (4 * (i)))
 
-struct perfctr_x86_pmu perfctr_x86_pmu;
+struct perfctr_x86_pmu perfctr_x86_pmu __ro_after_init;
 
 /* Shorter; the compiler sees through it. */
 static const struct perfctr_x86_pmu *const pmu = &perfctr_x86_pmu;
@@ -46,7 +46,7 @@ struct pmc_cpu {
 	u64 fixed_ctrl;
 	bool ready;			/* the registers are ours */
 	struct perfctr_cpu_state *running; /* resumed here, and uses counters */
-	struct perfctr_cpu_state *armed; /* the same, if an NMI may stop its i-mode counters */
+	struct perfctr_cpu_state *armed; /* the same, if an NMI is to stop its counters */
 	u64 evntsel[PERFCTR_X86_MAX_PMC];
 
 	/* perf caches some of its registers: they go back as they were. */
@@ -254,9 +254,6 @@ static noinline void write_control(struct pmc_cpu *cpu, const struct perfctr_cpu
 	unsigned int i, nrctrs = perfctr_nrctrs(control);
 	u64 fixed;
 
-	/* What others left running is not to overflow as ours. */
-	if (control->nrictrs && pmu->global_ctrl)
-		write_global_ctrl(cpu, 0);
 	for (i = 0; i < nrctrs; i++) {
 		const struct vperfctr_ctr *ctr = &control->ctr[i];
 		u64 intr = i < control->nractrs ? 0 : PERFCTR_X86_EVNTSEL_INT;
@@ -277,7 +274,7 @@ static u64 counter_mask(u32 map)
 	return perfctr_x86_sign(map) * 2 - 1;
 }
 
-/* A small number, or minus one: see max_period(). */
+/* Whatever an i-mode counter can be at, up to max_period from an overflow; or zero. */
 static void write_counter(u32 map, u64 value)
 {
 	value &= counter_mask(map);
@@ -345,8 +342,8 @@ static void clear_overflow(u64 overflow)
 }
 
 /*
- * Let an NMI stop the counters.  What overflowed while that was not allowed has
- * had its NMI, in vain; it is seen here, and the counters are not to start.
+ * Let an NMI stop the counters.  What overflowed while that was not allowed may
+ * have had its NMI, in vain; it is seen here, and the counters are not to start.
  */
 static noinline bool arm(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 {
@@ -356,22 +353,27 @@ static noinline bool arm(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 		return true;
 	disarm(cpu);
 	stop_counters(cpu, state);
-	perfctr_x86_pmi_expect();
+	clear_overflow(find_overflow(state));
 	perfctr_x86_overflowed(state, NULL);
 	return false;
 }
 
-struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void)
+bool perfctr_x86_pmc_overflow(struct perfctr_cpu_state **state)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
-	struct perfctr_cpu_state *state = READ_ONCE(cpu->armed);
+	struct perfctr_cpu_state *running = READ_ONCE(cpu->running);
 
-	if (!state || !find_overflow(state))
-		return NULL;
-	disarm(cpu);
-	stop_counters(cpu, state);
-	clear_overflow(find_overflow(state));
-	return state;
+	*state = NULL;
+	if (!running || !has_ictrs(running) || !find_overflow(running))
+		return false;
+	if (READ_ONCE(cpu->armed)) {
+		disarm(cpu);
+		stop_counters(cpu, running);
+		/* Perhaps more than before.  Ahead of the unmasking of LVTPC. */
+		clear_overflow(find_overflow(running));
+		*state = running;
+	}
+	return true;
 }
 
 /* The part of suspend that i-mode counters need more: they stand already. */
@@ -380,28 +382,43 @@ static noinline void suspend_ictrs(const struct perfctr_cpu_state *state, bool w
 	struct vperfctr_page *page = state->page;
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 	u64 overflow = find_overflow(state);
+	bool here = false;
 
 	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 		u64 now = perfctr_rdpmc(ctr->map);
 
+		/* Not before this resume, perhaps on another CPU? */
+		here |= ctr->start & ~now & perfctr_x86_sign(ctr->map);
 		ctr->sum += (now - ctr->start) & page->mask;
 		ctr->start = now;
 	}
-	if (overflow && was_armed)
+	if (here)
 		perfctr_x86_pmi_expect();
-	clear_overflow(overflow);
+	if (was_armed)	/* else whoever disarmed has */
+		clear_overflow(overflow);
 }
 
-/* Likewise for resume. */
-static noinline void resume_ictrs(const struct perfctr_cpu_state *state)
+/*
+ * Likewise for resume, ahead of everything else: the counters must stand while
+ * they are loaded, and what others left in them, running or in their status, is
+ * not to be taken for ours.
+ */
+static noinline void resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
 {
 	const struct vperfctr_page *page = state->page;
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+	bool loaded = cpu->id == state->id;
 
+	if (pmu->global_ctrl && !loaded) {
+		write_global_ctrl(cpu, 0);
+		perfctr_wrmsr(pmu->global_clear, state->control.regs.global_ctrl);
+	}
 	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
 		const struct vperfctr_page_ctr *ctr = &page->ctr[i];
 
+		if (!pmu->global_ctrl && !loaded)
+			write_evntsel(cpu, ctr->map, 0);
 		if ((perfctr_rdpmc(ctr->map) ^ ctr->start) & counter_mask(ctr->map))
 			write_counter(ctr->map, ctr->start);
 	}
@@ -415,18 +432,18 @@ void perfctr_x86_pmc_suspend(struct perfctr_cpu_state *state)
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
 	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+	bool ictrs = has_ictrs(state);
 	bool was_armed = false;
 
 	if (!nrctrs) {
 		perfctr_generic_suspend(state);
 		return;
 	}
-	if (unlikely(has_ictrs(state))) {
+	if (unlikely(ictrs)) {
 		was_armed = cpu->armed;
 		disarm(cpu);
 	}
-	cpu->running = NULL;
-	if (perfctr_isolate || has_ictrs(state))
+	if (perfctr_isolate || ictrs)
 		stop_counters(cpu, state);
 
 	perfctr_page_begin(page);
@@ -438,9 +455,10 @@ void perfctr_x86_pmc_suspend(struct perfctr_cpu_state *state)
 		ctr->sum += (perfctr_rdpmc(ctr->map) - ctr->start) & page->mask;
 		ctr->start = 0;	/* it tells what the counter held for others before */
 	}
-	if (unlikely(has_ictrs(state)))
+	if (unlikely(ictrs))
 		suspend_ictrs(state, was_armed);
 	perfctr_page_end(page);
+	cpu->running = NULL;
 
 	if (perfctr_isolate && perfctr_x86_watched()) {
 		for (i = 0; i < nrctrs; i++)
@@ -455,17 +473,20 @@ void perfctr_x86_pmc_resume(struct perfctr_cpu_state *state)
 	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
 	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 	u32 cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
+	bool ictrs = has_ictrs(state);
 	u64 global_ctrl;
 
 	if (!nrctrs) {
 		perfctr_generic_resume(state);
 		return;
 	}
-	cpu->running = state;
 	if (perfctr_user_rdpmc()) {
 		cstatus |= VPERFCTR_CSTATUS_RDPMC;
 		perfctr_x86_saw_rdpmc();
 	}
+	if (unlikely(ictrs))
+		resume_ictrs(cpu, state);
+	cpu->running = state;
 	if (cpu->id != state->id)
 		write_control(cpu, state);
 
@@ -474,11 +495,9 @@ void perfctr_x86_pmc_resume(struct perfctr_cpu_state *state)
 	page->tsc_start = perfctr_rdtsc();
 	for (i = 0; i < nractrs; i++)
 		page->ctr[i].start = perfctr_rdpmc(page->ctr[i].map);
-	if (unlikely(has_ictrs(state)))
-		resume_ictrs(state);
 	perfctr_page_end(page);
 
-	if (unlikely(has_ictrs(state)) && !arm(cpu, state))
+	if (unlikely(ictrs) && !arm(cpu, state))
 		return;
 	if (pmu->global_ctrl) {
 		global_ctrl = state->control.regs.global_ctrl;
@@ -494,9 +513,10 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
+	bool ictrs = has_ictrs(state);
 	u64 now;
 
-	if (unlikely(has_ictrs(state)))
+	if (unlikely(ictrs))
 		disarm(cpu);
 	perfctr_page_begin(page);
 	now = perfctr_rdtsc();
@@ -511,8 +531,9 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 		ctr->start = now;
 	}
 	perfctr_page_end(page);
-	if (unlikely(has_ictrs(state)))
-		arm(cpu, state);
+	/* An overflow would be taken for one from before this sample: its NMI is of now. */
+	if (unlikely(ictrs) && !arm(cpu, state))
+		perfctr_x86_pmi_expect();
 }
 
 /* ---- taking and giving back --------------------------------------------- */

@@ -4,15 +4,14 @@
  * local APIC's LVTPC.
  *
  * perf_event's handler sees our NMIs too, and takes none while it has no event
- * on the hardware.  Everybody's handler is called for every NMI, so ours takes
- * what is ours for certain, and what must be ours because nobody else could
- * have caused it:
+ * on the hardware.  Everybody's handler is called for every NMI.  One that finds an
+ * overflow and stops the counters is ours.  But an overflow may have been seen to
+ * before its NMI came, or two of them by one NMI; so these are ours, too:
  *
  *  - Intel's processors mask LVTPC as they deliver its interrupt (SDM volume 3,
- *    "Local Vector Table").  Found masked, it tells of an interrupt whose
- *    overflow somebody saw in the counter before the NMI came.
- *  - AMD's, and older hypervisors, do not mask.  There an NMI without a cause is
- *    taken if such an overflow was seen a short while ago.
+ *    "Local Vector Table").  Found masked, it has caused this NMI.
+ *  - AMD's, and older hypervisors, do not mask.  There an NMI is taken if an
+ *    overflow can be seen, or was a short while ago.
  */
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
@@ -29,8 +28,8 @@
 static DEFINE_PER_CPU(struct pmi_cpu {
 	bool ready;			/* LVTPC is ours */
 	u32 saved;			/* what it was */
-	unsigned int expected;		/* interrupts that will find nothing */
-	unsigned long expected_at;	/* jiffies */
+	bool expecting;			/* an NMI that finds nothing may be ours */
+	unsigned long until;		/* jiffies */
 }, pmi_cpu);
 
 /* NULL: no i-mode. */
@@ -46,42 +45,42 @@ static void arm_lvtpc(void)
 
 static bool is_expected(struct pmi_cpu *pmi)
 {
-	if (!pmi->expected)
-		return false;
-	pmi->expected = 0;
-	return time_before(jiffies, pmi->expected_at + LATE);
+	if (pmi->expecting && !time_before(jiffies, pmi->until))
+		pmi->expecting = false;
+	return pmi->expecting;
 }
 
 static int handle_nmi(unsigned int type, struct pt_regs *regs)
 {
 	struct pmi_cpu *pmi = this_cpu_ptr(&pmi_cpu);
-	struct perfctr_cpu_state *state = driver->overflow();
-	bool masked = false;
+	struct perfctr_cpu_state *state;
+	bool found = driver->overflow(&state);
+	bool ours = state;
 
-	if (!state && !READ_ONCE(pmi->ready))
-		return NMI_DONE;
-	if (perfctr_read_lvtpc() & APIC_LVT_MASKED) {
-		masked = true;
+	if ((READ_ONCE(pmi->ready) || found) && (perfctr_read_lvtpc() & APIC_LVT_MASKED)) {
+		ours = true;
 		WRITE_ONCE(masks, true);
-		/* The counters stand or are not over: now rather than after they go on. */
 		arm_lvtpc();
+		/* What overflowed after we looked was not heard. */
+		if (!state)
+			driver->overflow(&state);
 	}
-	if (state) {
+	if (state)
 		perfctr_x86_overflowed(state, regs);
-		return NMI_HANDLED;
-	}
-	return masked || is_expected(pmi) ? NMI_HANDLED : NMI_DONE;
+	if (!READ_ONCE(masks))
+		ours |= found || is_expected(pmi);
+	return ours ? NMI_HANDLED : NMI_DONE;
 }
 
-/* Interrupts are disabled. */
+/* Interrupts are disabled, or this is the NMI. */
 void perfctr_x86_pmi_expect(void)
 {
 	struct pmi_cpu *pmi = this_cpu_ptr(&pmi_cpu);
 
 	if (READ_ONCE(masks))
 		return;
-	pmi->expected_at = jiffies;
-	WRITE_ONCE(pmi->expected, 1);
+	pmi->until = jiffies + LATE;
+	WRITE_ONCE(pmi->expecting, true);
 }
 
 void perfctr_x86_pmi_start(void)
@@ -91,8 +90,8 @@ void perfctr_x86_pmi_start(void)
 	if (!driver)
 		return;
 	pmi->saved = perfctr_read_lvtpc();
-	WRITE_ONCE(pmi->ready, true);
 	arm_lvtpc();
+	WRITE_ONCE(pmi->ready, true);
 }
 
 void perfctr_x86_pmi_stop(void)
@@ -101,6 +100,7 @@ void perfctr_x86_pmi_stop(void)
 
 	if (!driver)
 		return;
+	/* First: what is restored may be masked. */
 	WRITE_ONCE(pmi->ready, false);
 	perfctr_write_lvtpc(pmi->saved);
 }

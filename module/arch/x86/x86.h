@@ -27,11 +27,10 @@ struct perfctr_x86_driver {
 
 	/*
 	 * In an NMI: has an i-mode counter of what is running here overflowed?
-	 * If so, the counters are stopped, and will be seen to by whoever is
-	 * given the state.  If it has not, or if somebody on this CPU is about
-	 * to look, NULL.
+	 * If so, and unless somebody on this CPU is about to look, the counters
+	 * are stopped, and *state is for the caller to see to; else NULL.
 	 */
-	struct perfctr_cpu_state *(*overflow)(void);
+	bool (*overflow)(struct perfctr_cpu_state **state);
 
 	/*
 	 * On the CPU itself, with interrupts disabled:
@@ -99,7 +98,7 @@ int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control, bool kern
 perfctr_cpu_op perfctr_x86_pmc_suspend;
 perfctr_cpu_op perfctr_x86_pmc_resume;
 perfctr_cpu_op perfctr_x86_pmc_sample;
-struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void);
+bool perfctr_x86_pmc_overflow(struct perfctr_cpu_state **state);
 int perfctr_x86_pmc_reserve(void);
 void perfctr_x86_pmc_release(void);
 void perfctr_x86_pmc_cpu_start(void);
@@ -147,7 +146,7 @@ void perfctr_x86_pmi_start(void);
 void perfctr_x86_pmi_stop(void);
 void perfctr_x86_pmi_forget(void);
 
-/* An overflow was seen whose interrupt has not come yet, and will find nothing. */
+/* An overflow is being taken: should its interrupt still come, it finds nothing. */
 void perfctr_x86_pmi_expect(void);
 
 /* Hand an overflow to the service.  regs: as for its handler. */

@@ -178,18 +178,69 @@ void fake_suspend_to_ram(void)
 {
 	bool was_online[NR_CPUS];
 	unsigned int cpu;
+	u32 lvtpc;
 
 	memcpy(was_online, fake_online, sizeof(was_online));
 	for (cpu = 1; cpu < NR_CPUS; cpu++) {
 		if (was_online[cpu])
 			fake_cpu_down(cpu);
 	}
+	lvtpc = model.cpu[0].lvtpc;
 	model_cpu_reset(0);
+	model.cpu[0].lvtpc = lvtpc;	/* the kernel's own code of the APIC is earlier */
 	call_on(0, forget, NULL, true);
 	for (cpu = 1; cpu < NR_CPUS; cpu++) {
 		if (was_online[cpu])
 			fake_cpu_up(cpu);
 	}
+}
+
+/* ---- non-maskable interrupts -------------------------------------------- */
+
+/* About to wrap, as the kernel has it. */
+unsigned long jiffies = -300UL * HZ;
+bool fake_in_nmi;
+int fake_register_error;
+
+static nmi_handler_t *nmi_handler;
+static const char *nmi_name;
+
+int register_nmi_handler(unsigned int type, nmi_handler_t *handler, u64 flags, const char *name)
+{
+	require(type == NMI_LOCAL && !flags && name && handler, "an NMI handler of another kind");
+	require(!nmi_handler, "the NMI handler is registered twice");
+	if (fake_register_error)
+		return fake_register_error;
+	nmi_handler = handler;
+	nmi_name = name;
+	return 0;
+}
+
+void unregister_nmi_handler(unsigned int type, const char *name)
+{
+	require(!fake_irqs_off, "unregister_nmi_handler() sleeps");
+	require(type == NMI_LOCAL && nmi_handler && !strcmp(name, nmi_name),
+		"an NMI handler is unregistered that is not registered");
+	nmi_handler = NULL;
+}
+
+bool fake_nmi(bool user)
+{
+	struct pt_regs regs = { .user = user };
+	bool old_irqs = fake_irqs_off;
+	int ret;
+
+	require(!fake_in_nmi, "a test has an NMI interrupt another");
+	require(!user || !old_irqs, "a test has user mode run with interrupts off");
+	if (!nmi_handler)
+		return false;
+	fake_in_nmi = true;
+	fake_irqs_off = true;
+	ret = nmi_handler(NMI_LOCAL, &regs);
+	fake_irqs_off = old_irqs;
+	fake_in_nmi = false;
+	require(ret == NMI_DONE || ret == NMI_HANDLED, "the NMI handler returned %d", ret);
+	return ret == NMI_HANDLED;
 }
 
 /* ---- reservation of counters -------------------------------------------- */
@@ -240,6 +291,7 @@ void fake_check_unloadable(void)
 {
 	require(!hotplug.startup && !hotplug.teardown, "a hotplug state is left behind");
 	require(!hotplug_lock, "cpus_read_lock() is left locked");
+	require(!nmi_handler, "an NMI handler is left behind");
 	require(!fake_pmcs.ours && !fake_evntsels.ours, "registers are left reserved");
 	require(!users_allowed, "RDPMC is left allowed");
 }

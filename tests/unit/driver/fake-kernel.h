@@ -22,6 +22,9 @@ typedef __s64 s64;
 
 /* ---- language ----------------------------------------------------------- */
 
+#define likely(x)		__builtin_expect(!!(x), 1)
+#define unlikely(x)		__builtin_expect(!!(x), 0)
+#define __ro_after_init
 #define noinline		__attribute__((__noinline__))
 #define barrier()		__asm__ volatile("" ::: "memory")
 #define smp_wmb()		barrier()	/* all CPUs are in one thread */
@@ -109,6 +112,32 @@ void fake_suspend_to_ram(void);
 
 /* The module can go: it has left nothing behind that the kernel would call. */
 void fake_check_unloadable(void);
+
+/* ---- non-maskable interrupts -------------------------------------------- */
+
+struct pt_regs { bool user; };
+#define user_mode(regs)		((regs)->user)
+
+#define NMI_LOCAL		0
+#define NMI_DONE		0
+#define NMI_HANDLED		1
+#define APIC_DM_NMI		0x00400
+#define APIC_LVT_MASKED		0x10000
+
+typedef int nmi_handler_t(unsigned int type, struct pt_regs *regs);
+int register_nmi_handler(unsigned int type, nmi_handler_t *handler, u64 flags, const char *name);
+void unregister_nmi_handler(unsigned int type, const char *name);
+
+extern bool fake_in_nmi;
+extern int fake_register_error;		/* what register_nmi_handler() fails with */
+
+/* An NMI on the current CPU: did the module take it? */
+bool fake_nmi(bool user);
+
+#define HZ			250
+#define time_before(a, b)	((long)((a) - (b)) < 0)
+#define time_after(a, b)		time_before(b, a)
+extern unsigned long jiffies;
 
 /* ---- reservation of counters -------------------------------------------- */
 

@@ -2,6 +2,7 @@
 #include "model.h"
 
 struct model model;
+char model_context[128];
 
 static struct model_cpu *this_cpu(void)
 {
@@ -55,6 +56,7 @@ void model_cpu_reset(unsigned int cpu)
 	model.cpu[cpu] = (struct model_cpu) {
 		.global_ctrl = model.config.version >= 2 ? pmc_mask() : 0,
 		.tsc = 1000000ULL * (cpu + 1),
+		.lvtpc = APIC_LVT_MASKED,
 	};
 }
 
@@ -76,7 +78,7 @@ static u64 field(u64 fixed_ctrl, unsigned int i)
 
 /*
  * Events that nobody named count something else each, for a wrong one to show:
- * a multiple of the instructions that depends on every bit but USR, OS and EN.
+ * a multiple of the instructions that depends on every bit but USR, OS, EN and INT.
  */
 static u64 count_event(u64 event, const struct work *work)
 {
@@ -103,7 +105,36 @@ u64 model_counts(u32 map, u64 evntsel, const struct work *work)
 	}
 	if (!(evntsel & SEL_EN) || !(evntsel & (work->kernel ? SEL_OS : SEL_USR)))
 		return 0;
-	return count_event(evntsel & ~(SEL_EN | SEL_OS | SEL_USR), work);
+	return count_event(evntsel & ~(SEL_EN | SEL_OS | SEL_USR | SEL_INT), work);
+}
+
+/* SDM volume 3, "Local Vector Table": delivery sets the mask, but not on every hypervisor. */
+static void make_pmi(struct model_cpu *cpu)
+{
+	if (model.config.no_apic)
+		return;
+	if (cpu->lvtpc & APIC_LVT_MASKED) {
+		cpu->lost_pmis += !cpu->pmi;
+		return;
+	}
+	require(cpu->lvtpc == APIC_DM_NMI, "an interrupt by LVTPC %#x, which is no NMI",
+		cpu->lvtpc);
+	cpu->pmis++;
+	cpu->pmi = true;
+	if (!model.config.no_masking && !model.config.slow)
+		cpu->lvtpc |= APIC_LVT_MASKED;
+}
+
+bool model_take_pmi(void)
+{
+	struct model_cpu *cpu = this_cpu();
+
+	if (!cpu->pmi)
+		return false;
+	cpu->pmi = false;
+	if (!model.config.no_masking)
+		cpu->lvtpc |= APIC_LVT_MASKED;
+	return true;
 }
 
 static void advance(struct model_cpu *cpu, u32 map, u64 events)
@@ -112,8 +143,13 @@ static void advance(struct model_cpu *cpu, u32 map, u64 events)
 	u64 sum = *counter + events;
 	u32 i = map & ~VPERFCTR_FIXED;
 
-	if (sum < events || sum > model_mask(map))
-		cpu->overflow |= map & VPERFCTR_FIXED ? GLOBAL_FIXED(i) : BIT_ULL(i);
+	if (sum < events || sum > model_mask(map)) {
+		if (model.config.version >= 2)
+			cpu->overflow |= map & VPERFCTR_FIXED ? GLOBAL_FIXED(i) : BIT_ULL(i);
+		if (map & VPERFCTR_FIXED ? field(cpu->fixed_ctrl, i) & FIX_PMI :
+					   cpu->evntsel[i] & SEL_INT)
+			make_pmi(cpu);
+	}
 	*counter = sum & model_mask(map);
 }
 
@@ -177,16 +213,36 @@ void model_clear_statistics(void)
 
 /* ---- instructions ------------------------------------------------------- */
 
+static void access(void)
+{
+	if (model.on_access && !fake_in_nmi)
+		model.on_access();
+}
+
+static bool has_full_write(void)
+{
+	return !model.config.no_capabilities && !model.config.no_full_write;
+}
+
 /* The register's place, or NULL if it is not there. */
 static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 {
+	static u64 capabilities;
+
 	if (msr == model.absent_msr)
 		return NULL;
+	capabilities = model.config.no_full_write ? 0xdf : 0x20df;
 
 	switch (msr) {
 	case 0x0c1 ... 0x0c8:
 		*reg = REG_PMC;
 		return model_counter(cpu, msr - 0x0c1);
+	case 0x4c1 ... 0x4c8:
+		*reg = REG_FULL_PMC;
+		return has_full_write() ? model_counter(cpu, msr - 0x4c1) : NULL;
+	case 0x345:
+		*reg = REG_CAPABILITIES;
+		return model.config.no_capabilities ? NULL : &capabilities;
 	case 0x186 ... 0x18d:
 		*reg = REG_EVNTSEL;
 		return pmc_mask() & BIT_ULL(msr - 0x186) ? &cpu->evntsel[msr - 0x186] : NULL;
@@ -221,6 +277,8 @@ u64 model_valid_bits(enum model_reg reg)
 		return ~0ULL;
 	case REG_EVNTSEL:
 		return 0xffffffffULL & ~(has_any_thread() ? 0 : SEL_ANY);
+	case REG_FULL_PMC:
+		return model_mask(0);
 	case REG_FIXED_CTR:
 		return model_mask(VPERFCTR_FIXED);
 	case REG_FIXED_CTRL:
@@ -243,20 +301,25 @@ void model_wrmsr(u32 msr, u64 value)
 	u64 *place = find_msr(cpu, msr, &reg);
 
 	require(fake_online[fake_cpu], "CPU %u is not online", fake_cpu);
+	access();
 	require(place, "#GP: WRMSR %#x, which is not there", msr);
 	require(!(value & ~model_valid_bits(reg)), "#GP: WRMSR %#x, reserved bits in %#llx",
 		msr, value);
 
-	cpu->wrmsrs[reg]++;
+	cpu->wrmsrs[reg == REG_FULL_PMC ? REG_PMC : reg]++;
 	switch (reg) {
 	case REG_PMC:		/* 32 bits, sign-extended */
 		*place = (u64)(s64)(__s32)value & model_mask(0);
+		break;
+	case REG_FIXED_CTR:
+	case REG_FULL_PMC:
+		*place = value;
 		break;
 	case REG_OVF_CTRL:	/* write 1 to clear */
 		*place &= ~value;
 		break;
 	default:
-		if (reg != REG_FIXED_CTR && *place == value)
+		if (*place == value)
 			cpu->redundant++;
 		*place = value;
 	}
@@ -278,6 +341,7 @@ u64 model_rdpmc(u32 index)
 	u64 *counter = model_counter(this_cpu(), index);
 
 	require(counter, "#GP: RDPMC %#x, which is not there", index);
+	access();
 	if (model.on_read)
 		model.on_read();
 	this_cpu()->rdpmcs++;
@@ -286,6 +350,7 @@ u64 model_rdpmc(u32 index)
 
 u64 model_rdtsc(void)
 {
+	access();
 	if (model.on_read)
 		model.on_read();
 	return this_cpu()->tsc;
@@ -303,12 +368,38 @@ void model_cpuid(u32 leaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 	*eax = *ebx = *ecx = *edx = 0;
 	if (!leaf) {
 		*eax = model.max_leaf;
+		*ebx = 0x756e6547;	/* GenuineIntel */
+		*edx = 0x49656e69;
+		*ecx = 0x6c65746e;
+	} else if (leaf == 1) {
+		*ecx = c->no_capabilities ? 0 : BIT(15);	/* PDCM */
 	} else if (leaf == 0xa) {	/* without it, those of another leaf: anything */
 		*eax = c->version | c->nr_pmcs << 8 | c->pmc_width << 16 | c->nr_events << 24;
 		*ebx = c->events_absent;
 		*ecx = c->fixed_mask;
 		*edx = c->nr_fixed | c->fixed_width << 5 | (u32)c->no_any_thread << 15;
 	}
+}
+
+bool model_has_lvtpc(void)
+{
+	return !model.config.no_apic;
+}
+
+u32 model_read_lvtpc(void)
+{
+	require(!model.config.no_apic, "LVTPC is read, and there is none");
+	access();
+	return this_cpu()->lvtpc;
+}
+
+/* The upper bits are reserved, and the vector is no matter to an NMI. */
+void model_write_lvtpc(u32 value)
+{
+	require(!model.config.no_apic, "LVTPC is written, and there is none");
+	require(!(value & ~0x117ffU), "LVTPC, reserved bits in %#x", value);
+	access();
+	this_cpu()->lvtpc = value;
 }
 
 bool model_is_pv_guest(void)

@@ -18,9 +18,15 @@
 /* Like ck_assert_msg(), but quick enough for the inside of a register. */
 #define require(cond, ...)				\
 do {							\
-	if (!(cond))					\
+	if (!(cond)) {					\
+		if (*model_context)			\
+			printf("# %s\n", model_context); \
+		fflush(stdout);				\
 		ck_abort_msg(__VA_ARGS__);		\
+	}						\
 } while (0)
+
+extern char model_context[128];	/* for tests to say what they are doing */
 
 #define MODEL_MAX_PMCS	8	/* IA32_PERFEVTSEL0 to 7 */
 #define MODEL_MAX_FIXED	16	/* fields in IA32_FIXED_CTR_CTRL */
@@ -56,11 +62,17 @@ struct model_config {
 	unsigned int nr_events;		/* bits of EBX that mean something */
 	u32 events_absent;		/* EBX */
 	bool no_any_thread;
+	bool no_apic;
+	bool no_capabilities;		/* no IA32_PERF_CAPABILITIES */
+	bool no_full_write;		/* it says that there is no IA32_A_PMCx */
+	bool no_masking;		/* LVTPC stays as it is when its interrupt is delivered */
+	bool slow;			/* it is masked when the NMI comes, not when it is due */
 };
 
 /* Registers by what WRMSRs of them are counted as. */
 enum model_reg {
 	REG_PMC, REG_EVNTSEL, REG_FIXED_CTR, REG_FIXED_CTRL, REG_GLOBAL_CTRL, REG_OVF_CTRL,
+	REG_FULL_PMC, REG_CAPABILITIES,
 	NR_REGS
 };
 
@@ -71,11 +83,15 @@ struct model_cpu {
 	u64 fixed_ctrl;
 	u64 global_ctrl;
 	u64 overflow;			/* IA32_PERF_GLOBAL_STATUS */
+	u32 lvtpc;
+	bool pmi;			/* the NMI that LVTPC makes is on its way */
 	u64 tsc;
 
 	unsigned int wrmsrs[NR_REGS];
 	unsigned int redundant;		/* writes of what a control register holds */
 	unsigned int rdpmcs;
+	unsigned int pmis;		/* interrupts made, */
+	unsigned int lost_pmis;		/* and not made because LVTPC was masked */
 };
 
 struct model {
@@ -87,6 +103,7 @@ struct model {
 	bool user_rdpmc;		/* CR4.PCE */
 	struct model_cpu cpu[NR_CPUS];
 	void (*on_read)(void);		/* before each RDPMC and RDTSC */
+	void (*on_access)(void);	/* before each access outside of NMIs, LVTPC's included */
 };
 
 extern struct model model;
@@ -125,6 +142,10 @@ u64 model_rdtsc(void);
 void model_wrmsr(u32 msr, u64 value);
 int model_rdmsr_safe(u32 msr, u64 *value);
 bool model_user_rdpmc(void);
+bool model_take_pmi(void);	/* is there one for the current CPU?  No longer */
+bool model_has_lvtpc(void);
+u32 model_read_lvtpc(void);
+void model_write_lvtpc(u32 value);
 void model_cpuid(u32 leaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx);
 bool model_is_pv_guest(void);
 bool model_is_hybrid(void);

@@ -91,13 +91,12 @@ static void step_cpu(unsigned int cpu)
 
 	if (on_cpu(cpu))
 		return;
-	if (!fake_online[cpu]) {
+	if (!fake_online[cpu])
 		fake_cpu_up(cpu);
-	} else if (cpu && one_in(20)) {
+	else if (cpu && one_in(20))
 		fake_cpu_down(cpu);
-	} else {
+	else
 		stranger_run(cpu, &work);
-	}
 }
 
 static void switch_at_random(const struct model_config *config, bool isolate)

@@ -15,6 +15,19 @@ static int probe(const struct model_config *config)
 	return perfctr_x86_intel.probe();
 }
 
+/* All bits below the top one, which is the sign; of 32 if that is what a write takes. */
+static void check_max_period(const struct model_config *config)
+{
+	unsigned int width = config->pmc_width;
+
+	if (model_exists() >> 32)
+		width = min(width, config->fixed_width);
+	if (config->no_full_write || config->no_capabilities)
+		width = 32;
+	ck_assert_uint_eq(perfctr_cpu_info.max_period,
+			  config->no_apic ? 0 : (1ULL << (width - 1)) - 1);
+}
+
 static void check_info(const struct model_config *config)
 {
 	const struct vperfctr_info *info = &perfctr_cpu_info;
@@ -33,7 +46,9 @@ static void check_info(const struct model_config *config)
 			  ~config->events_absent & 0x7f & ((1U << config->nr_events) - 1));
 	ck_assert_uint_eq(info->features,
 			  VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
-			  (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0));
+			  (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0) |
+			  (config->no_apic ? 0 : VPERFCTR_FEATURE_PCINT));
+	check_max_period(config);
 	ck_assert_ptr_nonnull(memchr(info->cpu_name, 0, sizeof(info->cpu_name)));
 	ck_assert_int_eq(info->cpu_name[strlen(info->cpu_name) - 1], '0' + config->version);
 }
@@ -64,6 +79,8 @@ static void matrix(unsigned int version, unsigned int nr_pmcs, unsigned int nr_f
 				.version = version, .nr_pmcs = nr_pmcs, .pmc_width = widths[w],
 				.nr_fixed = nr_fixed, .fixed_width = widths[fw],
 				.nr_events = random_below(12), .events_absent = random_u64(),
+				.no_apic = one_in(3), .no_full_write = one_in(3),
+				.no_capabilities = one_in(3),
 			};
 
 			perfctr_isolate = fw & 1;

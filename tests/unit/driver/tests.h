@@ -11,5 +11,7 @@ Suite *switch_suite(void);
 Suite *cpus_suite(void);
 Suite *page_suite(void);
 Suite *generic_suite(void);
+Suite *overflow_suite(void);
+Suite *nmi_suite(void);
 
 #endif /* TESTS_H */

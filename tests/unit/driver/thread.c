@@ -2,11 +2,29 @@
 #include "random.h"
 #include "thread.h"
 
+struct service service;
+
+/* Those of whom the irq_work is to look after. */
+static struct thread *irq_work[NR_CPUS];
+
+static struct thread *on_cpu[NR_CPUS];
+
+static bool resuming;
+
+static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs);
+
 /* ---- the machine -------------------------------------------------------- */
+
+void machine_use_service(void)
+{
+	service = (struct service) {};
+	perfctr_cpu_set_ihandler(overflowed);
+}
 
 void machine_start(const struct model_config *config, bool isolate)
 {
 	model_init(config);
+	machine_use_service();
 	perfctr_isolate = isolate;
 	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
 	ck_assert_int_eq(perfctr_cpu_init(), 0);
@@ -75,8 +93,16 @@ void control_init(struct perfctr_cpu_control *control)
 
 void control_add(struct perfctr_cpu_control *control, u32 map, u64 evntsel)
 {
+	require(!control->nrictrs, "a test adds an a-mode counter after one in i-mode");
 	control->ctr[control->nractrs++] = (struct vperfctr_ctr) {
 		.map = map, .evntsel = evntsel,
+	};
+}
+
+void control_add_imode(struct perfctr_cpu_control *control, u32 map, u64 evntsel, u64 period)
+{
+	control->ctr[control->nractrs + control->nrictrs++] = (struct vperfctr_ctr) {
+		.map = map, .evntsel = evntsel, .ireset = -period,
 	};
 }
 
@@ -111,6 +137,17 @@ void random_control(struct perfctr_cpu_control *control)
 	}
 }
 
+void random_imode_control(struct perfctr_cpu_control *control, u64 max_period)
+{
+	unsigned int i;
+
+	random_control(control);
+	control->nrictrs = 1 + random_below(control->nractrs);
+	control->nractrs -= control->nrictrs;
+	for (i = control->nractrs; i < perfctr_nrctrs(control); i++)
+		control->ctr[i].ireset = -(s64)(1 + random_u64() % max_period);
+}
+
 struct work random_work(u64 limit)
 {
 	return (struct work) {
@@ -139,28 +176,44 @@ static u64 counters_of(const struct perfctr_cpu_control *control)
 	u64 bits = 0;
 	unsigned int i;
 
-	for (i = 0; i < control->nractrs; i++)
+	for (i = 0; i < perfctr_nrctrs(control); i++)
 		bits |= bit_of(control->ctr[i].map);
 	return bits;
 }
 
-/* Any operation on the page of a thread, on that CPU. */
-static void operate(struct thread *t, unsigned int cpu, void (*op)(struct perfctr_cpu_state *state),
-		    bool irqs_off)
+/* Those that would make an interrupt. */
+static u64 interrupting(const struct model_cpu *cpu)
 {
+	u64 bits = 0;
+	unsigned int i;
+
+	for (i = 0; i < MODEL_MAX_PMCS; i++)
+		bits |= cpu->evntsel[i] & SEL_INT ? BIT_ULL(i) : 0;
+	for (i = 0; i < MODEL_MAX_FIXED; i++)
+		bits |= cpu->fixed_ctrl >> (4 * i) & FIX_PMI ? GLOBAL_FIXED(i) : 0;
+	return bits;
+}
+
+/* Any operation on the page of a thread, on that CPU. */
+static void operate(struct thread *t, unsigned int cpu, void (*op)(struct perfctr_cpu_state *state))
+{
+	bool old_irqs = fake_irqs_off;
 	u32 samplecount = t->page.samplecount;
 	unsigned int old = model.cpu[cpu].redundant;
 
 	fake_cpu = cpu;
-	fake_irqs_off = irqs_off;
+	fake_irqs_off = true;
+	resuming = op == perfctr_cpu_resume;
 	op(&t->state);
-	fake_irqs_off = false;
+	resuming = false;
+	fake_irqs_off = old_irqs;
 
 	require(t->page.samplecount != samplecount, "the samplecount has not changed");
 	require(!(t->page.samplecount & 1), "the samplecount is odd");
 	require(model.cpu[cpu].redundant == old, "a register was written what it held");
-	require(!t->control.nractrs || VPERFCTR_CSTATUS_NRCTRS(t->page.cstatus) ==
-		t->control.nractrs, "cstatus has another number of counters");
+	require(VPERFCTR_CSTATUS_NRCTRS(t->page.cstatus) ==
+		(t->held ? 0 : perfctr_nrctrs(&t->control)),
+		"cstatus has another number of counters");
 }
 
 static void check_suspended(const struct thread *t)
@@ -172,7 +225,7 @@ static void check_suspended(const struct thread *t)
 
 void thread_control(struct thread *t, const struct perfctr_cpu_control *control, u64 preserve)
 {
-	unsigned int old = t->control.nractrs, wrmsrs = model_wrmsrs(&model.cpu[fake_cpu]);
+	unsigned int old = perfctr_nrctrs(&t->control), wrmsrs = model_wrmsrs(&model.cpu[fake_cpu]);
 	u32 samplecount = t->page.samplecount;
 	struct perfctr_cpu_control checked = *control;
 	unsigned int i;
@@ -182,9 +235,14 @@ void thread_control(struct thread *t, const struct perfctr_cpu_control *control,
 	perfctr_cpu_update_control(&t->state, &checked, preserve);
 	t->control = *control;
 	for (i = 0; i < VPERFCTR_MAX_CTRS; i++) {
-		if (i >= control->nractrs || i >= old || !(preserve & BIT_ULL(i)))
+		if (i >= perfctr_nrctrs(control) || i >= old || !(preserve & BIT_ULL(i)))
 			t->counted[i] = 0;
+		t->since[i] = 0;
+		t->shift[i] = 0;
+		t->period[i] = i < perfctr_nrctrs(control) ? -(u64)control->ctr[i].ireset : 0;
 	}
+	t->held = false;
+	t->noticed = false;
 	if (!control->tsc_on)
 		t->tsc_counted = 0;
 
@@ -199,17 +257,25 @@ void thread_control(struct thread *t, const struct perfctr_cpu_control *control,
 /* The registers are what was asked for, bit by bit. */
 static void check_loaded(const struct thread *t, const struct model_cpu *cpu)
 {
-	u64 counters = counters_of(&t->control), counting = model_counting(cpu);
+	u64 counters = t->held ? 0 : counters_of(&t->control), ictrs = 0;
+	u64 counting = model_counting(cpu);
 	unsigned int i;
 
-	for (i = 0; i < t->control.nractrs; i++) {
+	for (i = 0; i < perfctr_nrctrs(&t->control) && !t->held; i++) {
 		u32 map = t->control.ctr[i].map, n = map & ~VPERFCTR_FIXED;
 		u64 holds = map & VPERFCTR_FIXED ? cpu->fixed_ctrl >> (4 * n) & 0xf :
 						   cpu->evntsel[map];
+		u64 evntsel = t->control.ctr[i].evntsel;
 
-		require(holds == t->control.ctr[i].evntsel, "counter %#x holds %#llx, not %#llx",
-			map, holds, t->control.ctr[i].evntsel);
+		if (i >= t->control.nractrs) {
+			evntsel |= map & VPERFCTR_FIXED ? FIX_PMI : SEL_INT;
+			ictrs |= bit_of(map);
+		}
+		require(holds == evntsel, "counter %#x holds %#llx, not %#llx",
+			map, holds, evntsel);
 	}
+	require((counting & interrupting(cpu)) == ictrs,
+		"%#llx may interrupt, and %#llx should", counting & interrupting(cpu), ictrs);
 	require((counting & counters) == counters, "of counters %#llx only %#llx count",
 		counters, counting & counters);
 	/* TSC alone stops nothing: what others left running is theirs. */
@@ -223,14 +289,18 @@ void thread_in(struct thread *t, unsigned int cpu)
 	u32 running = t->state.cstatus | VPERFCTR_CSTATUS_RUNNING;
 
 	require(t->cpu < 0 && fake_online[cpu], "a test runs a thread where it cannot");
-	operate(t, cpu, perfctr_cpu_resume, false);
+	t->stale = model.cpu[cpu].overflow;
+	on_cpu[cpu] = t;
+	operate(t, cpu, perfctr_cpu_resume);
 	t->cpu = cpu;
-	if (model.user_rdpmc && t->control.nractrs)
+	if (model.user_rdpmc && perfctr_nrctrs(&t->control) && !t->held)
 		running |= VPERFCTR_CSTATUS_RDPMC;
 	require(t->page.cstatus == running, "cstatus is %#x, not %#x", t->page.cstatus, running);
 	require(fake_saw_rdpmc - saw == !!(running & VPERFCTR_CSTATUS_RDPMC),
 		"RDPMC was seen %u times", fake_saw_rdpmc - saw);
-	check_loaded(t, &model.cpu[cpu]);
+	interrupts_on();
+	if (!service.late)
+		thread_check_settled(t);
 }
 
 void thread_out(struct thread *t)
@@ -238,12 +308,18 @@ void thread_out(struct thread *t)
 	struct model_cpu *cpu = &model.cpu[t->cpu];
 	unsigned int i;
 
-	operate(t, t->cpu, perfctr_cpu_suspend, true);
+	operate(t, t->cpu, perfctr_cpu_suspend);
+	on_cpu[t->cpu] = NULL;
 	t->cpu = -1;
+	interrupts_on();
+	require(!(model_counting(cpu) & interrupting(cpu)), "%#llx count, and may interrupt",
+		model_counting(cpu) & interrupting(cpu));
+	require(!(cpu->overflow & ~t->stale & counters_of(&t->control) & interrupting(cpu)),
+		"an overflow was not cleared");
 	if (!perfctr_isolate)
 		return;
 	require(!model_counting(cpu), "%#llx still count", model_counting(cpu));
-	for (i = 0; fake_watched && i < t->control.nractrs; i++)
+	for (i = 0; fake_watched && i < perfctr_nrctrs(&t->control); i++)
 		require(!*model_counter(cpu, t->control.ctr[i].map),
 			"something was left in counter %#x", t->control.ctr[i].map);
 }
@@ -253,9 +329,11 @@ void thread_sample(struct thread *t)
 	struct model_cpu *cpu = &model.cpu[t->cpu];
 	unsigned int wrmsrs = model_wrmsrs(cpu);
 
-	operate(t, t->cpu, perfctr_cpu_sample, true);
-	require(model_wrmsrs(cpu) == wrmsrs, "sampling writes registers");
-	check_loaded(t, cpu);
+	operate(t, t->cpu, perfctr_cpu_sample);
+	require(t->noticed || model_wrmsrs(cpu) == wrmsrs, "sampling writes registers");
+	interrupts_on();
+	if (!service.late)
+		thread_check_settled(t);
 }
 
 void thread_run(struct thread *t, const struct work *work)
@@ -266,9 +344,56 @@ void thread_run(struct thread *t, const struct work *work)
 	model_run(work);
 	if (t->control.tsc_on)
 		t->tsc_counted += work->cycles;
-	for (i = 0; i < t->control.nractrs; i++)
-		t->counted[i] += model_counts(t->control.ctr[i].map,
-					      t->control.ctr[i].evntsel, work);
+	for (i = 0; i < perfctr_nrctrs(&t->control) && !t->held; i++) {
+		u64 events = model_counts(t->control.ctr[i].map, t->control.ctr[i].evntsel, work);
+
+		t->counted[i] += events;
+		t->since[i] += events;
+	}
+	if (!service.late) {
+		nmi_arrives(!work->kernel);
+		interrupts_on();
+	}
+}
+
+struct thread *thread_of(unsigned int cpu)
+{
+	return on_cpu[cpu];
+}
+
+void thread_run_inside(struct thread *t, const struct work *work)
+{
+	u64 counting = model_counting(&model.cpu[fake_cpu]);
+	unsigned int i;
+
+	require(!work->cycles, "a test has the TSC go on in an operation");
+	if (resuming)
+		return;
+	model_run(work);
+	for (i = 0; i < perfctr_nrctrs(&t->control); i++) {
+		u64 events = model_counts(t->control.ctr[i].map, t->control.ctr[i].evntsel, work);
+
+		if (!(counting & bit_of(t->control.ctr[i].map)))
+			continue;
+		t->counted[i] += events;
+		t->since[i] += events;
+	}
+}
+
+void thread_check_settled(const struct thread *t)
+{
+	const struct model_cpu *cpu = &model.cpu[t->cpu];
+	unsigned int i;
+
+	check_loaded(t, cpu);
+	require(!cpu->pmi, "an NMI is on its way");
+	require(!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT) || cpu->lvtpc == APIC_DM_NMI,
+		"LVTPC is %#x", cpu->lvtpc);
+	for (i = t->control.nractrs; i < perfctr_nrctrs(&t->control); i++) {
+		require(t->since[i] < t->period[i], "the overflow of counter %u was missed", i);
+		require(!(cpu->overflow & ~t->stale & bit_of(t->control.ctr[i].map)),
+			"the overflow of counter %u is not cleared", i);
+	}
 }
 
 void thread_check(const struct thread *t)
@@ -286,4 +411,131 @@ void stranger_run(unsigned int cpu, const struct work *work)
 {
 	fake_cpu = cpu;
 	model_run(work);
+}
+
+/* ---- the service -------------------------------------------------------- */
+
+/* The next period, computed as one would. */
+static void lengthen(struct thread *t, unsigned int i)
+{
+	t->shift[i] = 0;
+	t->period[i] = -(u64)t->control.ctr[i].ireset;
+	while (t->shift[i] < service.shift &&
+	       (unsigned __int128)t->period[i] * 2 <= perfctr_cpu_info.max_period) {
+		t->period[i] *= 2;
+		t->shift[i]++;
+	}
+}
+
+/* Of a suspended thread exactly those overflows are found that there are. */
+static void take(struct thread *t)
+{
+	u64 skipped = 1000, expected_skipped = skipped;
+	u32 overflow, expected = 0;
+	unsigned int i;
+
+	thread_check(t);
+	for (i = t->control.nractrs; i < perfctr_nrctrs(&t->control); i++) {
+		if (t->since[i] < t->period[i])
+			continue;
+		expected |= BIT(i);
+		expected_skipped += (1ULL << t->shift[i]) - 1;
+		t->overflows[i]++;
+		t->since[i] = 0;
+		lengthen(t, i);
+	}
+	t->skipped += expected_skipped - skipped;
+	overflow = perfctr_cpu_identify_overflow(&t->state, service.shift, &skipped);
+	require(overflow == expected, "overflows %#x, and not %#x", overflow, expected);
+	require(overflow, "there is no overflow in what was reported");
+	require(skipped == expected_skipped, "%llu skipped, not %llu", skipped, expected_skipped);
+	for (i = t->control.nractrs; i < perfctr_nrctrs(&t->control); i++) {
+		u64 left = -t->page.ctr[i].start & model_mask(t->control.ctr[i].map);
+
+		require(left == t->period[i] - t->since[i], "counter %u has %llu to go, not %llu",
+			i, left, t->period[i] - t->since[i]);
+	}
+	require(!perfctr_cpu_identify_overflow(&t->state, service.shift, &skipped),
+		"an overflow is found twice");
+	if (service.holds) {
+		perfctr_cpu_hold_pmcs(&t->state);
+		t->held = true;
+		check_suspended(t);
+	}
+}
+
+static void take_here(struct thread *t)
+{
+	require(!(model_counting(&model.cpu[fake_cpu]) & counters_of(&t->control)),
+		"an overflow was reported, and the counters count");
+	t->noticed = false;
+	operate(t, fake_cpu, perfctr_cpu_suspend);
+	take(t);
+	operate(t, fake_cpu, perfctr_cpu_resume);
+}
+
+static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
+{
+	struct thread *t = (struct thread *)state;	/* its first member */
+
+	require(fake_irqs_off, "an overflow is reported with interrupts on");
+	require(!t->held, "an overflow is reported of a thread that is held");
+	require(t->cpu < 0 || t->cpu == (int)fake_cpu, "an overflow of another CPU is reported");
+	if (regs && (user_mode(regs) || !fake_in_nmi)) {
+		take_here(t);
+	} else {
+		t->noticed = true;
+		irq_work[fake_cpu] = t;
+	}
+}
+
+void interrupts_on(void)
+{
+	struct thread *t;
+
+	if (!service.late)
+		nmi_arrives(false);
+	t = irq_work[fake_cpu];
+	irq_work[fake_cpu] = NULL;
+	if (t && t->cpu == (int)fake_cpu && t->noticed) {
+		take_here(t);
+		interrupts_on();
+	}
+}
+
+void thread_iresume(struct thread *t)
+{
+	int cpu = t->cpu;
+
+	require(t->held, "a test resumes what is not held");
+	if (cpu >= 0)
+		thread_out(t);
+	perfctr_cpu_unhold_pmcs(&t->state);
+	t->held = false;
+	check_suspended(t);
+	if (cpu >= 0)
+		thread_in(t, cpu);
+}
+
+void nmi_arrives(bool user)
+{
+	if (model_take_pmi())
+		require(fake_nmi(user), "an NMI of ours is left to others");
+}
+
+void nmi_foreign(bool user)
+{
+	const struct thread *t = on_cpu[fake_cpu];
+	bool overflow = false;
+	unsigned int i;
+
+	for (i = 0; t && i < perfctr_nrctrs(&t->control); i++)
+		overflow |= i >= t->control.nractrs && t->since[i] >= t->period[i];
+	/*
+	 * Where LVTPC is not masked, one shortly after an overflow was taken cannot
+	 * be told from ours; how shortly has a test of its own.
+	 */
+	if (model.config.no_masking && model.cpu[fake_cpu].pmis)
+		overflow = true;
+	require(!fake_nmi(user) || overflow, "an NMI of others is claimed");
 }

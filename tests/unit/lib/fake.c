@@ -13,6 +13,8 @@
 #define DEVICE_NAME	"fake-vperfctr-device"
 #define STATE_NAME	"fake-vperfctr-state"
 #define STATE_SIZE	8192	/* the page; what only the kernel knows */
+#define RING_AT		STATE_SIZE	/* in the memfd */
+#define RING_DATA	4096
 
 struct fake fake;
 struct fake_seen *fake_seen;
@@ -27,6 +29,7 @@ struct state {
 	bool unlinked;
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
+	uint64_t ring_size;		/* 0: none */
 };
 
 static struct state *live;
@@ -88,10 +91,29 @@ int __wrap_open(const char *path, int flags, ...)
 	return memfd_create(DEVICE_NAME, MFD_CLOEXEC);
 }
 
+static struct state *state_of(int fd);
+
+static void *map_ring(void *addr, size_t len, int prot, int flags, int fd)
+{
+	struct state *s = state_of(fd);
+	uint64_t size = s->ring_size;
+
+	munmap(s, STATE_SIZE);
+	if (fails(FAKE_RING_MMAP))
+		return MAP_FAILED;
+	if (addr || prot != PROT_READ || flags != MAP_SHARED)
+		abort();
+	errno = EINVAL;
+	return !size || len != size ? MAP_FAILED :
+	       __real_mmap(NULL, len, prot, flags, fd, RING_AT);
+}
+
 void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
 {
 	if (fd < 0 || !is_fd(fd, STATE_NAME))
 		return __real_mmap(addr, len, prot, flags, fd, off);
+	if (off == VPERFCTR_RING_OFFSET)
+		return map_ring(addr, len, prot, flags, fd);
 	if (fails(FAKE_MMAP))
 		return MAP_FAILED;
 	if (addr || len != (size_t)sysconf(_SC_PAGESIZE) || prot != PROT_READ ||
@@ -121,22 +143,38 @@ static bool is_thread(int32_t tid, bool stopped)
 	return stopped ? state == 't' && tracer == getpid() : state != 'Z' && state != 'X';
 }
 
-static struct state *state_of(int fd);
+static struct vperfctr_ring_page *ring_of(int fd, size_t size);
 
-/* A memfd is always ready: the end of its thread is not what poll would tell. */
-static int thread_ends(struct pollfd *fds, nfds_t nr)
+/* Like the kernel, but that it does not know the end of this thread. */
+static short state_events(int fd)
 {
-	struct state *s;
+	struct state *s = state_of(fd);
+	struct vperfctr_ring_page *ring;
+	short events = 0;
+
+	if (s->tid && !is_thread(s->tid, false))
+		events |= POLLHUP;
+	if (s->ring_size) {
+		ring = ring_of(fd, s->ring_size);
+		if (ring->head - ring->tail >= ring->watermark)
+			events |= POLLIN;
+		munmap(ring, s->ring_size);
+	}
+	munmap(s, STATE_SIZE);
+	return events;
+}
+
+/* A memfd is always ready: what its state has to tell is not what poll would. */
+static int states_ready(struct pollfd *fds, nfds_t nr)
+{
 	int ended = 0;
 	nfds_t i;
 
 	for (i = 0; i < nr; i++) {
 		if (fds[i].fd < 0 || !is_fd(fds[i].fd, STATE_NAME))
 			continue;
-		s = state_of(fds[i].fd);
-		fds[i].revents = is_thread(s->tid, false) ? 0 : POLLHUP;
+		fds[i].revents = state_events(fds[i].fd) & (fds[i].events | POLLHUP);
 		ended += fds[i].revents != 0;
-		munmap(s, STATE_SIZE);
 	}
 	return ended;
 }
@@ -159,7 +197,7 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
 		ret = __real_ppoll(others, nr, &step, mask);
 		for (i = 0; ret >= 0 && i < nr; i++)
 			fds[i].revents = others[i].revents;
-		ended = thread_ends(fds, nr);
+		ended = states_ready(fds, nr);
 		left -= 0.005;
 	} while (!ret && !ended && left > 0);
 	free(others);
@@ -263,41 +301,137 @@ static struct state *state_of(int fd)
 	return s;
 }
 
-static int state_control(struct state *s, const struct vperfctr_control *c)
+/* ---- the ring ----------------------------------------------------------------- */
+
+static struct vperfctr_ring_page *ring_of(int fd, size_t size)
 {
-	uint32_t i;
+	void *ring = __real_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, RING_AT);
+
+	if (ring == MAP_FAILED)
+		abort();
+	return ring;
+}
+
+static int state_ring(struct state *s, int fd, struct vperfctr_ring *r)
+{
+	uint32_t sample_size = sizeof(struct vperfctr_sample) + r->nrsums * sizeof(uint64_t);
+	struct vperfctr_ring_page *page;
+
+	if (fails(FAKE_RING))
+		return -1;
+	if (r->size != sizeof(*r) || r->flags || !r->nrsamples ||
+	    r->nrsamples & (r->nrsamples - 1) || r->nrsamples > VPERFCTR_RING_MAX ||
+	    !r->watermark || r->watermark > r->nrsamples || r->nrsums > VPERFCTR_MAX_CTRS)
+		return refuse(EINVAL);
+	fake_seen->ring = *r;
+	if (!s->ring_size) {
+		s->ring_size = (RING_DATA + (uint64_t)r->nrsamples * sample_size + 4095) & ~4095ul;
+		if (ftruncate(fd, RING_AT + (off_t)s->ring_size))
+			abort();
+		page = ring_of(fd, s->ring_size);
+		page->nrsamples = r->nrsamples;
+		page->watermark = r->watermark;
+		page->nrsums = r->nrsums;
+		page->sample_size = sample_size;
+		page->data = RING_DATA;
+		munmap(page, s->ring_size);
+		r->sample_size = sample_size;
+		r->map_size = s->ring_size;
+		return 0;
+	}
+	page = ring_of(fd, s->ring_size);
+	r->sample_size = page->sample_size;
+	r->map_size = s->ring_size;
+	munmap(page, s->ring_size);
+	return refuse(EEXIST);
+}
+
+static int state_consume(struct state *s, int fd, uintptr_t nr)
+{
+	struct vperfctr_ring_page *page;
+	bool ok;
+
+	if (fails(FAKE_CONSUME))
+		return -1;
+	if (!s->ring_size)
+		return refuse(EINVAL);
+	fake_seen->consumes++;
+	page = ring_of(fd, s->ring_size);
+	ok = nr <= page->head - page->tail;
+	if (ok)
+		page->tail += nr;
+	munmap(page, s->ring_size);
+	return ok ? 0 : refuse(EINVAL);
+}
+
+static void add_sample(struct state *s, int fd, const struct vperfctr_sample *sample,
+		       const uint64_t *sums)
+{
+	struct vperfctr_ring_page *page = ring_of(fd, s->ring_size);
+	struct vperfctr_sample *to;
+
+	if (page->head - page->tail == page->nrsamples) {
+		page->dropped++;
+	} else {
+		to = (void *)((char *)page + page->data +
+			      page->head % page->nrsamples * page->sample_size);
+		*to = *sample;
+		if (page->nrsums)
+			memcpy(to->sums, sums, page->nrsums * sizeof(*sums));
+		page->dropped += sample->dropped;
+		page->head++;
+	}
+	munmap(page, s->ring_size);
+}
+
+void fake_sample(const struct vperfctr_sample *sample, const uint64_t *sums)
+{
+	add_sample(live, fake.state_fd, sample, sums);
+}
+
+static int state_control(struct state *s, int fd, const struct vperfctr_control *c)
+{
+	uint32_t nr = c->nractrs + c->nrictrs, i;
+	uint64_t n;
 
 	if (fails(FAKE_CONTROL))
 		return -1;
 	if (c->size != sizeof(*c) || c->reserved || c->ctr_size != sizeof(struct vperfctr_ctr) ||
-	    c->nractrs > fake.info.nrctrs)
+	    c->nractrs + c->nrictrs > fake.info.nrctrs ||
+	    (c->flags & VPERFCTR_CONTROL_RING && (!c->nrictrs || !s->ring_size)) ||
+	    (c->flags & VPERFCTR_CONTROL_INHERIT && c->nrictrs))
 		return refuse(EINVAL);
 	if (s->tid && !is_thread(s->tid, true))
 		return refuse(EPERM);
 	fake_seen->controls++;
 	fake_seen->control_flags = c->flags;
+	fake_seen->control = *c;
+	if (nr)
+		memcpy(fake_seen->ctr, (void *)(uintptr_t)c->ctr, nr * sizeof(s->ctr[0]));
 	s->status &= VPERFCTR_STATUS_ATTACHED;
 	if (!c->tsc_on && !c->nractrs && !c->nrictrs) {
 		s->page.cstatus &= ~(VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC);
 		return 0;
 	}
 	s->control = *c;
-	memcpy(s->ctr, (void *)(uintptr_t)c->ctr, c->nractrs * sizeof(s->ctr[0]));
+	memcpy(s->ctr, (void *)(uintptr_t)c->ctr, nr * sizeof(s->ctr[0]));
 	s->status |= VPERFCTR_STATUS_ACTIVE;
-	s->page.cstatus = c->nractrs | c->nractrs << 8;
+	s->page.cstatus = nr | c->nractrs << 8;
 	s->page.tsc_sum = 0;
-	for (i = 0; i < c->nractrs; i++) {
+	for (i = 0; i < nr; i++) {
 		s->page.ctr[i].map = s->ctr[i].map;
 		s->page.ctr[i].sum = 0;
 	}
 	/* Who execs leaves the fake: what it will have counted is there at once. */
 	if (c->flags & VPERFCTR_CONTROL_START_ON_EXEC && !fake.exec_uncounted) {
 		s->page.tsc_sum = 3000000;
-		for (i = 0; i < c->nractrs; i++)
+		for (i = 0; i < nr; i++)
 			s->page.ctr[i].sum = 1000000 + i;
+		for (n = 0; c->flags & VPERFCTR_CONTROL_RING && n < fake.nrsamples; n++)
+			add_sample(s, fd, &fake.samples[n % 4], NULL);
 	} else if (s->tid) {
 		s->page.tsc_sum = 3000;
-		for (i = 0; i < c->nractrs; i++)
+		for (i = 0; i < nr; i++)
 			s->page.ctr[i].sum = 1000 + i;
 	}
 	return 0;
@@ -312,7 +446,7 @@ static void write_control(const struct state *s, struct vperfctr_control *c)
 	*c = s->control;
 	c->size = sizeof(*c);
 	c->ctr = (uintptr_t)ctr;
-	memcpy(ctr, s->ctr, c->nractrs * sizeof(*ctr));
+	memcpy(ctr, s->ctr, (c->nractrs + c->nrictrs) * sizeof(*ctr));
 	if (fake.replaced)
 		ctr[0].evntsel ^= 1;
 }
@@ -336,6 +470,7 @@ static int state_read(struct state *s, struct vperfctr_read *r)
 	r->nrctrs = nr;
 	r->status = s->status | (s->unlinked ? 0 : fake.status);
 	r->children_missed = fake.children_missed;
+	r->overflow = fake.overflow;
 	if (r->control)
 		write_control(s, (struct vperfctr_control *)(uintptr_t)r->control);
 	for (i = 0; children && i <= nr; i++)
@@ -367,14 +502,25 @@ static int state_simple(struct state *s, enum fake_call call, uintptr_t arg)
 		s->unlinked = true;
 		fake_seen->unlinks++;
 	}
+	if (call == FAKE_IRESUME) {
+		if (!fake.overflow)
+			return refuse(EPERM);
+		fake.overflow = 0;
+	}
 	return 0;
 }
 
-static int state_ioctl(struct state *s, unsigned long request, void *arg)
+static int state_ioctl(struct state *s, int fd, unsigned long request, void *arg)
 {
 	switch (request) {
 	case VPERFCTR_CONTROL:
-		return state_control(s, arg);
+		return state_control(s, fd, arg);
+	case VPERFCTR_RING:
+		return state_ring(s, fd, arg);
+	case VPERFCTR_CONSUME:
+		return state_consume(s, fd, (uintptr_t)arg);
+	case VPERFCTR_IRESUME:
+		return state_simple(s, FAKE_IRESUME, (uintptr_t)arg);
 	case VPERFCTR_READ:
 		return state_read(s, arg);
 	case VPERFCTR_SUSPEND:
@@ -420,7 +566,7 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	if (!is_fd(fd, STATE_NAME))
 		return __real_ioctl(fd, request, arg);
 	s = state_of(fd);
-	ret = state_ioctl(s, request, arg);
+	ret = state_ioctl(s, fd, request, arg);
 	err = errno;
 	own = !s->tid;
 	munmap(s, STATE_SIZE);
@@ -491,7 +637,8 @@ void fake_reset(void)
 	fake.info = (struct vperfctr_info){
 		.abi_version = VPERFCTR_ABI_VERSION,
 		.features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
-			    VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_KERNEL,
+			    VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_KERNEL |
+			    VPERFCTR_FEATURE_PCINT,
 		.cpu_type = VPERFCTR_CPU_INTEL_ARCH,
 		.tsc_khz = 2000000,
 		.arch_events = 0x7f,
@@ -502,6 +649,7 @@ void fake_reset(void)
 		.fixed_mask = 0x7,
 		.driver_version = "0.1",
 		.cpu_name = "Fake",
+		.max_period = (UINT64_C(1) << 31) - 1,
 	};
 }
 

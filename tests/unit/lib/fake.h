@@ -22,7 +22,8 @@
 
 enum fake_call {
 	FAKE_DEVICE, FAKE_INFO, FAKE_CPUS, FAKE_OPEN, FAKE_CONTROL, FAKE_READ,
-	FAKE_SUSPEND, FAKE_RESUME, FAKE_UNLINK, FAKE_MMAP, FAKE_NRCALLS
+	FAKE_SUSPEND, FAKE_RESUME, FAKE_UNLINK, FAKE_IRESUME, FAKE_MMAP, FAKE_RING,
+	FAKE_RING_MMAP, FAKE_CONSUME, FAKE_NRCALLS
 };
 
 struct fake {
@@ -40,6 +41,10 @@ struct fake {
 	uint64_t children;		/* their sum of counter i is children + i, and the TSC's children */
 	bool replaced;			/* the owner gives itself another control */
 	uint32_t page_version;		/* of states that are made */
+	uint64_t overflow;		/* waits for IRESUME */
+	/* What START_ON_EXEC puts into a ring at once: so many, samples[i % 4] being the i-th. */
+	uint64_t nrsamples;
+	struct vperfctr_sample samples[4];
 
 	/* the processor */
 	uint64_t mask;			/* width of the counters */
@@ -59,13 +64,19 @@ extern struct fake fake;
 /* What was asked for, also by other processes since fake_reset(). */
 struct fake_seen {
 	uint32_t open_flags, control_flags;
-	unsigned int opens, controls, unlinks;
+	unsigned int opens, controls, unlinks, consumes;
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
+	struct vperfctr_ring ring;
 };
 
 extern struct fake_seen *fake_seen;
 
 /* The live state's page, writable. */
 struct vperfctr_page *fake_page(void);
+
+/* Write this sample into the live state's ring, or drop it if there is no room. */
+void fake_sample(const struct vperfctr_sample *sample, const uint64_t *sums);
 
 /* Put the fake, and what it is like, in its first state: 4 + 3 counters. */
 void fake_reset(void);

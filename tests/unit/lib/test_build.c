@@ -9,6 +9,8 @@
 #define WARN	" -O2 -Wall -Wextra -Wshadow -Werror "
 #define CC	"${CC:-cc}" WARN INCS
 #define CXX	"${CXX:-c++}" WARN INCS
+/* asm/ is there without gcc-multilib, too, which excludes cross compilers. */
+#define M32	"-m32 -idirafter /usr/include/$(${CC:-cc} -print-multiarch) "
 
 static char text[65536];
 
@@ -47,7 +49,8 @@ START_TEST(declared)
 
 	snprintf(map, sizeof(map), "%s",
 		 output_of("sed -n 's/^\t\t\\([_a-z]*\\);$/\\1/p' " TOP "lib/libvperfctr.map | sort"));
-	ck_assert_str_eq(map, output_of("sed -n 's/^\\(VPERFCTR_INLINE \\)\\?\\(unsigned \\)\\?\\(int\\|void\\) "
+	ck_assert_str_eq(map, output_of("sed -n 's/^\\(VPERFCTR_INLINE \\)\\?\\(unsigned \\)\\?"
+					"\\(int \\|void \\|uint64_t \\|const struct [_a-z]* [*]\\)"
 					"\\([_a-z]*\\)(.*/\\4/p' " TOP "lib/include/vperfctr.h | sort"));
 }
 END_TEST
@@ -77,10 +80,10 @@ END_TEST
 
 static const char *const compilers[] = {
 	CC "-x c -std=c99 -pedantic",
-	CC "-x c -std=c11 -pedantic -m32",
+	CC M32 "-x c -std=c11 -pedantic",
 	CC "-x c -std=gnu17 -O0",
 	CXX "-x c++ -std=c++11",
-	CXX "-x c++ -std=c++17 -m32",
+	CXX M32 "-x c++ -std=c++17",
 };
 
 /* Twice, and used. */
@@ -92,8 +95,10 @@ START_TEST(header)
 		 "printf '#include <vperfctr.h>\\n#include <vperfctr.h>\\n"
 		 "int f(struct vperfctr *v, uint64_t *p);\\n"
 		 "int f(struct vperfctr *v, uint64_t *p)\\n{\\n"
-		 "struct vperfctr_control c; struct vperfctr_ctr t[1]; struct vperfctr_info i;\\n"
+		 "struct vperfctr_control c; struct vperfctr_ctr t[2]; struct vperfctr_info i;\\n"
 		 "vperfctr_control_init(&c, t); vperfctr_control_add(&c, 0, 1);\\n"
+		 "vperfctr_control_add_imode(&c, 1, 1, 5); *p = vperfctr_ring_nr(v) + vperfctr_ring_dropped(v) +\\n"
+		 "vperfctr_ring_sample(v, 0)->ip;\\n"
 		 "return vperfctr_info(&i, 0) | vperfctr_control(v, &c) | vperfctr_read(v, p, p + 1, 4) |\\n"
 		 "vperfctr_read_pmc(v, 1, p) | vperfctr_read_tsc(v, p);\\n}\\n' | "
 		 "%s -c -o /dev/null - 2>&1", compilers[_i]);

@@ -422,6 +422,7 @@ START_TEST(simple_calls)
 		{ vperfctr_suspend, FAKE_SUSPEND },
 		{ vperfctr_resume, FAKE_RESUME },
 		{ vperfctr_unlink, FAKE_UNLINK },
+		{ vperfctr_iresume, FAKE_IRESUME },
 	};
 	static const int errors[] = { ESRCH, EPERM, EINVAL };
 	unsigned int before[FAKE_NRCALLS];
@@ -434,6 +435,7 @@ START_TEST(simple_calls)
 		ck_assert_int_eq(calls[_i].fn(v), -errors[i]);
 	}
 	fake.fail[calls[_i].call] = 0;
+	fake.overflow = 1;
 	memcpy(before, fake.calls, sizeof(before));
 	ck_assert_int_eq(calls[_i].fn(v), 0);
 	before[calls[_i].call]++;
@@ -479,6 +481,215 @@ START_TEST(read_state)
 }
 END_TEST
 
+/* ---- i-mode ------------------------------------------------------------------------ */
+
+START_TEST(control_imode)
+{
+	struct vperfctr_control c;
+	struct vperfctr_ctr ctr[5];
+	struct vperfctr *v;
+
+	memset(ctr, 0xff, sizeof(ctr));
+	vperfctr_control_init(&c, ctr);
+	ck_assert_uint_eq(vperfctr_control_add(&c, 5, 0x4100c0), 0);
+	ck_assert_uint_eq(vperfctr_control_add_imode(&c, 1, 0x4100c4, 100), 1);
+	ck_assert_uint_eq(vperfctr_control_add_imode(&c, VPERFCTR_FIXED, 2, UINT64_C(1) << 40), 2);
+	/* Nothing that is no period becomes one. */
+	ck_assert_uint_eq(vperfctr_control_add_imode(&c, 2, 0x4100c4, 0), 3);
+	ck_assert_uint_eq(vperfctr_control_add_imode(&c, 3, 0x4100c4, UINT64_MAX), 4);
+	ck_assert_uint_eq(c.nractrs, 1);
+	ck_assert_uint_eq(c.nrictrs, 4);
+	ck_assert_int_eq(ctr[0].ireset, 0);
+	ck_assert_uint_eq(ctr[1].map, 1);
+	ck_assert_uint_eq(ctr[1].evntsel, 0x4100c4);
+	ck_assert_uint_eq(ctr[1].reserved | ctr[1].aux, 0);
+	ck_assert_int_eq(ctr[1].ireset, -100);
+	ck_assert_int_eq(ctr[2].ireset, -(INT64_C(1) << 40));
+	ck_assert_int_eq(ctr[3].ireset, 0);
+	ck_assert_int_eq(ctr[4].ireset, INT64_MIN);
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	ck_assert_int_eq(vperfctr_control(v, &c), 0);
+	ck_assert_int_eq(fake_seen->ctr[1].ireset, -100);
+	vperfctr_close(v);
+}
+END_TEST
+
+START_TEST(iresume)
+{
+	struct vperfctr *v;
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	ck_assert_int_eq(vperfctr_iresume(v), -EPERM);
+	fake.overflow = 5;
+	ck_assert_int_eq(vperfctr_iresume(v), 0);
+	ck_assert_uint_eq(fake.overflow, 0);
+	vperfctr_close(v);
+}
+END_TEST
+
+#define NRSAMPLES	8
+
+/* A state with a ring of that many. */
+static struct vperfctr *open_ring(struct vperfctr_ring *ring)
+{
+	struct vperfctr *v;
+
+	*ring = (struct vperfctr_ring){ .nrsamples = NRSAMPLES, .watermark = 2, .nrsums = 2 };
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	ck_assert_int_eq(vperfctr_ring_open(v, ring), 0);
+	return v;
+}
+
+/* Sample number n, and whether it is that. */
+static void write_sample(uint64_t n, uint32_t dropped)
+{
+	struct vperfctr_sample sample = {
+		.ip = 0x400000 + n, .tsc = 7 * n, .overflow = 1, .dropped = dropped
+	};
+	uint64_t sums[2] = { 100 * n, 100 * n + 1 };
+
+	fake_sample(&sample, sums);
+}
+
+static void check_sample(const struct vperfctr *v, uint64_t i, uint64_t n)
+{
+	const struct vperfctr_sample *sample = vperfctr_ring_sample(v, i);
+
+	ck_assert_uint_eq(sample->ip, 0x400000 + n);
+	ck_assert_uint_eq(sample->tsc, 7 * n);
+	ck_assert_uint_eq(sample->overflow, 1);
+	ck_assert_uint_eq(sample->sums[0], 100 * n);
+	ck_assert_uint_eq(sample->sums[1], 100 * n + 1);
+}
+
+/* Several times round, each time another number at once; full; empty. */
+START_TEST(ring_goes_round)
+{
+	uint64_t written = 0, consumed = 0, i, nr;
+	struct vperfctr_ring ring;
+	struct vperfctr *v = open_ring(&ring);
+
+	ck_assert_uint_eq(ring.size, sizeof(ring));
+	ck_assert_uint_eq(ring.sample_size, sizeof(struct vperfctr_sample) + 16);
+	ck_assert_uint_eq(v->ring->nrsamples, NRSAMPLES);
+	ck_assert_uint_eq(vperfctr_ring_nr(v), 0);
+	for (nr = 0; nr < 3 * NRSAMPLES; nr++) {
+		for (i = 0; i < nr % (NRSAMPLES + 1); i++)
+			write_sample(written++, 0);
+		ck_assert_uint_eq(vperfctr_ring_nr(v), nr % (NRSAMPLES + 1));
+		for (i = 0; i < vperfctr_ring_nr(v); i++)
+			check_sample(v, i, consumed + i);
+		/* In two parts, if there are as many. */
+		ck_assert_int_eq(vperfctr_ring_consume(v, i / 2), 0);
+		consumed += i / 2;
+		i = vperfctr_ring_nr(v);
+		ck_assert_uint_eq(consumed + i, written);
+		if (i)
+			check_sample(v, i - 1, written - 1);
+		ck_assert_int_eq(vperfctr_ring_consume(v, i + 1), -EINVAL);
+		ck_assert_int_eq(vperfctr_ring_consume(v, i), 0);
+		consumed += i;
+	}
+	ck_assert_uint_eq(vperfctr_ring_dropped(v), 0);
+	for (i = 0; i < NRSAMPLES + 3; i++)
+		write_sample(written++, 0);
+	ck_assert_uint_eq(vperfctr_ring_nr(v), NRSAMPLES);
+	ck_assert_uint_eq(vperfctr_ring_dropped(v), 3);
+	check_sample(v, NRSAMPLES - 1, written - 4);
+	vperfctr_close(v);
+}
+END_TEST
+
+START_TEST(ring_errors)
+{
+	static const int errors[] = { ESRCH, EPERM, EAGAIN, EOPNOTSUPP, ENOMEM };
+	struct vperfctr_ring r = { .nrsamples = 3, .watermark = 1 };
+	struct vperfctr *v;
+	size_t i;
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	/* Without a ring there is nothing to be read, or to go wrong. */
+	ck_assert_uint_eq(vperfctr_ring_nr(v), 0);
+	ck_assert_uint_eq(vperfctr_ring_dropped(v), 0);
+	ck_assert_int_eq(vperfctr_ring_consume(v, 0), -EINVAL);
+	ck_assert_int_eq(vperfctr_ring_map(v, 8192), -EINVAL);
+	ck_assert_int_eq(vperfctr_ring_open(v, &r), -EINVAL);
+	r.nrsamples = 4;
+	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		fake.fail[FAKE_RING] = errors[i];
+		ck_assert_int_eq(vperfctr_ring_open(v, &r), -errors[i]);
+	}
+	ck_assert_uint_eq(fake.calls[FAKE_RING_MMAP], 1);
+	fake.fail[FAKE_RING] = 0;
+	fake.fail[FAKE_RING_MMAP] = ENOMEM;
+	ck_assert_int_eq(vperfctr_ring_open(v, &r), -ENOMEM);
+	ck_assert_uint_eq(vperfctr_ring_nr(v), 0);
+	/* The ring is there, though. */
+	fake.fail[FAKE_RING_MMAP] = 0;
+	ck_assert_int_eq(vperfctr_ring_map(v, r.map_size + 4096), -EINVAL);
+	ck_assert_int_eq(vperfctr_ring_open(v, &r), 0);
+	fake.fail[FAKE_CONSUME] = EINVAL;
+	ck_assert_int_eq(vperfctr_ring_consume(v, 0), -EINVAL);
+	fake.fail[FAKE_CONSUME] = 0;
+	ck_assert_int_eq(vperfctr_ring_consume(v, 0), 0);
+	/* Not 0 to a kernel that sees half of it. */
+	ck_assert_int_eq(vperfctr_ring_consume(v, UINT64_C(1) << 32), -EINVAL);
+	vperfctr_close(v);
+}
+END_TEST
+
+/* A second handle maps the ring that there is, by what it says or by its size. */
+START_TEST(ring_exists)
+{
+	struct vperfctr_ring r, other = { .nrsamples = 1024, .watermark = 1 };
+	struct vperfctr *v = open_ring(&r), *w, *x;
+
+	ck_assert_int_eq(vperfctr_open(&w, VPERFCTR_OPEN_NOMAP), 0);
+	ck_assert_int_eq(vperfctr_ring_open(w, &other), 0);
+	ck_assert_uint_eq(other.map_size, r.map_size);
+	ck_assert_uint_eq(w->ring->nrsamples, NRSAMPLES);
+	ck_assert_int_eq(vperfctr_open_fd(&x, dup(vperfctr_fd(v)), 0), 0);
+	ck_assert_int_eq(vperfctr_ring_map(x, r.map_size), 0);
+	/* Once is enough. */
+	ck_assert_int_eq(vperfctr_ring_map(x, r.map_size), 0);
+	ck_assert_uint_eq(fake.calls[FAKE_RING_MMAP], 3);
+	write_sample(1, 0);
+	check_sample(w, 0, 1);
+	check_sample(x, 0, 1);
+	ck_assert_int_eq(vperfctr_ring_consume(x, 1), 0);
+	ck_assert_uint_eq(vperfctr_ring_nr(v), 0);
+	vperfctr_close(v);
+	vperfctr_close(w);
+	vperfctr_close(x);
+}
+END_TEST
+
+START_TEST(ring_unmapped)
+{
+	struct vperfctr_ring r;
+	struct vperfctr *v = open_ring(&r);
+	void *ring = (void *)v->ring;
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		if (mmap(ring, 4096, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != ring)
+			_exit(2);
+		vperfctr_close(v);
+		*(volatile char *)ring = 1;
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	ck_assert_int_eq(status, 0);
+	vperfctr_close(v);
+	ck_assert_int_eq(msync(ring, 4096, MS_ASYNC), -1);
+	ck_assert_int_eq(msync((char *)ring + r.map_size - 4096, 4096, MS_ASYNC), -1);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("lib-calls");
@@ -500,9 +711,15 @@ static Suite *suite(void)
 	tcase_add_test(t, close_after_fork);
 	tcase_add_test(t, control);
 	tcase_add_test(t, stop);
-	tcase_add_loop_test(t, simple_calls, 0, 3);
+	tcase_add_loop_test(t, simple_calls, 0, 4);
 	tcase_add_loop_test(t, control_fails, 0, 8);
 	tcase_add_test(t, read_state);
+	tcase_add_test(t, control_imode);
+	tcase_add_test(t, iresume);
+	tcase_add_test(t, ring_goes_round);
+	tcase_add_test(t, ring_errors);
+	tcase_add_test(t, ring_exists);
+	tcase_add_test(t, ring_unmapped);
 	suite_add_tcase(s, t);
 	return s;
 }

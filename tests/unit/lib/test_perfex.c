@@ -106,6 +106,85 @@ START_TEST(name)
 }
 END_TEST
 
+/* As perfctr's own perfex had them */
+static const struct {
+	const char *spec;
+	uint64_t code, aux;
+	bool user, kernel;
+	uint32_t map;
+	const char *refused;
+} chosen[] = {
+	{ "0x4100c0@1", 0xc0, 0, true, false, 1, NULL },
+	{ "0x4300c0@0x2", 0xc0, 0, true, true, 2, NULL },
+	{ "0x420079@3", 0x79, 0, false, true, 3, NULL },
+	{ "0x79:k@3", 0x79, 0, false, true, 3, NULL },
+	{ "0x1410079@0", 0x1000079, 0, true, false, 0, NULL },
+	{ "0X4101B7/0x10001@2", 0x1b7, 0x10001, true, false, 2, NULL },
+	{ "cycles:u@2", 0x3c, 0, true, false, 2, NULL },
+	{ "mem_load_retired:l1_hit:u=1:k=0@1", 0x1d1, 0, true, false, 1, NULL },
+	{ "cycles@fixed1", 0x3c, 0, true, true, VPERFCTR_FIXED + 1, NULL },
+	{ "MEM_LOAD_RETIRED:L1_HIT:u@3", 0x1d1, 0, true, false, 3, NULL },
+	{ "r0300@fixed2", 0x300, 0, true, true, VPERFCTR_FIXED + 2, NULL },
+	{ .spec = "cycles@", .refused = "after @ there is a counter's number" },
+	{ .spec = "cycles@x", .refused = "after @ there is a counter's number" },
+	{ .spec = "cycles@1x", .refused = "after @ there is a counter's number" },
+	{ .spec = "cycles@-1", .refused = "after @ there is a counter's number" },
+	{ .spec = "cycles@fixed", .refused = "after @ there is a counter's number" },
+	{ .spec = "cycles@99999999999999999999", .refused = "after @ there is a counter's number" },
+	{ .spec = "cycles@4", .refused = "has no general counter 4" },
+	{ .spec = "cycles@fixed3", .refused = "has no fixed counter 3" },
+	{ .spec = "cycles@fixed0", .refused = "cannot count that event" },
+	{ .spec = "branches@fixed1", .refused = "cannot count that event" },
+	{ .spec = "r0300@0", .refused = "cannot count that event" },
+	{ .spec = "0x4100c0:u", .refused = "says itself in which mode" },
+	{ .spec = "0x5100c0", .refused = "sets more than" },
+	{ .spec = "0x6100c0", .refused = "sets more than" },
+	{ .spec = "0x", .refused = "is no event select register" },
+	{ .spec = "0x4100c0/", .refused = "is no event select register" },
+	{ .spec = "0x4100c0/0x", .refused = "is no event select register" },
+	{ .spec = "0x4100c0/5", .refused = "is no event select register" },
+	{ .spec = "0x4100cg", .refused = "is no event select register" },
+	{ .spec = "0x11111111111111111", .refused = "is no event select register" },
+};
+
+START_TEST(counter)
+{
+	const struct event *ev;
+
+	if (chosen[_i].refused) {
+		refuse(chosen[_i].spec, chosen[_i].refused);
+		return;
+	}
+	ev = parse_one(chosen[_i].spec);
+	ck_assert_uint_eq(ev->code, chosen[_i].code);
+	ck_assert_uint_eq(ev->aux, chosen[_i].aux);
+	ck_assert_int_eq(ev->user, chosen[_i].user);
+	ck_assert_int_eq(ev->kernel, chosen[_i].kernel);
+	ck_assert_int_eq(assign(&events, &info, ctr, &error), 0);
+	ck_assert_uint_eq(ctr[0].map, chosen[_i].map);
+	ck_assert_str_eq(ev->name, !strncmp(ev->name, "mem", 3) ?
+			 "mem_load_retired:l1_hit:u=1:k=0:u@1" : chosen[_i].spec);
+}
+END_TEST
+
+/* Others get what is left; the same counter twice is no choice. */
+START_TEST(chosen_counters)
+{
+	static const uint32_t maps[] = { 0, VPERFCTR_FIXED + 0, 1, 3, 2 };
+	unsigned int i;
+
+	events_parse(&events, "instructions:u,instructions:k@fixed0,r0001,r0002@3,r0003", &info, &error);
+	ck_assert_int_eq(assign(&events, &info, ctr, &error), 0);
+	for (i = 0; i < 5; i++)
+		ck_assert_uint_eq(ctr[i].map, maps[i]);
+	memset(&events, 0, sizeof(events));
+	events_parse(&events, "r0001@2,cycles@2", &info, &error);
+	ck_assert_int_eq(assign(&events, &info, ctr, &error), -1);
+	ck_assert(strstr(error.text, "the counter of 'cycles@2' is another event's"));
+	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 2);
+}
+END_TEST
+
 START_TEST(two_registers)
 {
 	const struct event *ev = parse_one("OFFCORE_RESPONSE_0:DMND_DATA_RD:ANY_RESPONSE:u");
@@ -460,14 +539,16 @@ END_TEST
 
 static char printed[4096];
 
-static bool verbose;
+static struct printing printing;
 
 static void print(const struct result *r)
 {
-	FILE *f = fmemopen(printed, sizeof(printed), "w");
-
-	print_result(f, "'prog -x a b'", &events, &info, r, verbose);
-	fclose(f);
+	printing.what = "'prog -x a b'";
+	printing.events = &events;
+	printing.info = &info;
+	printing.f = fmemopen(printed, sizeof(printed), "w");
+	print_result(&printing, r);
+	fclose(printing.f);
 }
 
 static void expect(const char *text)
@@ -603,9 +684,9 @@ START_TEST(parts)
 	strcpy(result_add_part(&r, &r.counts.children)->name, "what was started meanwhile");
 	print(&r);
 	ck_assert_ptr_null(strstr(printed, "Of these"));
-	verbose = true;
+	printing.verbose = true;
 	print(&r);
-	verbose = false;
+	printing.verbose = false;
 	result_free(&r);
 	ck_assert_str_eq(printed,
 		"\n"
@@ -647,6 +728,230 @@ START_TEST(notes)
 	r.complete = false;
 	print(&r);
 	expect("\n These counts are not complete: see perfex's error message.\n");
+}
+END_TEST
+
+/* ---- several runs ------------------------------------------------------------------- */
+
+START_TEST(deviation)
+{
+	/* 2, 4, 4, 4, 5, 5, 7, 9: mean 5, variance 32 / 7, of the mean a square root of 4 / 7 */
+	static const uint64_t values[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
+	struct series s = { 0 };
+	struct result r = { .counted = true, .complete = true };
+	size_t i;
+
+	ck_assert_double_eq(spread_percent(&s.tsc), 0);
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		r.total.pmc[1] = values[i];
+		/* Where sums of squares would have lost them */
+		r.total.pmc[2] = UINT64_C(1000000000000) + values[i];
+		r.total.tsc = 7;
+		r.elapsed = (double)values[i];
+		series_add(&s, &r);
+		if (!i)
+			ck_assert_double_eq(spread_percent(&s.pmc[1]), 0);
+	}
+	ck_assert_uint_eq(s.nr, 8);
+	ck_assert_double_eq_tol(s.pmc[1].mean, 5, 1e-12);
+	ck_assert_double_eq_tol(spread_percent(&s.pmc[1]), 100 * 0.75592894601845 / 5, 1e-9);
+	ck_assert_double_eq_tol(spread_percent(&s.elapsed), 100 * 0.75592894601845 / 5, 1e-9);
+	ck_assert_double_eq_tol(s.pmc[2].squares, 32, 1e-2);
+	ck_assert_double_eq(spread_percent(&s.tsc), 0);
+	ck_assert_double_eq(spread_percent(&s.pmc[0]), 0);
+
+	events_parse(&events, "instructions:u,cycles:u", &info, &error);
+	info.tsc_khz = 1000;
+	r.total = (struct sums){ 7, { 0, 5 } };
+	r.elapsed = 5;
+	strcpy(r.scope, "its first thread");
+	printing.series = &s;
+	print(&r);
+	ck_assert_str_eq(printed,
+		"\n"
+		" Counts of 'prog -x a b' (its first thread, user mode, mean of 8 runs):\n"
+		"\n"
+		"                   0  instructions:u        # 0.00 per cycle  ( +-  0.00% )\n"
+		"                   5  cycles:u                ( +- 15.12% )\n"
+		"\n"
+		"         0.000007000  seconds thread time     ( +-  0.00% )\n"
+		"         5.000000000  seconds elapsed         ( +- 15.12% )\n"
+		"\n");
+	printing.style = STYLE_CSV;
+	printing.separator = ",";
+	print(&r);
+	ck_assert_str_eq(printed,
+		"0,,instructions:u,0.00%,7000,100.00,0.00,insn per cycle\n"
+		"5,,cycles:u,15.12%,7000,100.00,,\n");
+	printing.style = STYLE_JSON;
+	print(&r);
+	expect("{\"counter-value\" : \"5.000000\", \"unit\" : \"\", \"event\" : \"cycles:u\", "
+	       "\"variance\" : 15.12, \"event-runtime\" : 7000, \"pcnt-running\" : 100.00, "
+	       "\"metric-value\" : 0.000000, \"metric-unit\" : \"\"}\n");
+	memset(&printing, 0, sizeof(printing));
+}
+END_TEST
+
+/* Merged in any way, it is as if all had been added to one. */
+START_TEST(merged)
+{
+	static const uint64_t values[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
+	struct series half[2];
+	struct result r = { 0 };
+	size_t i, cut;
+
+	for (cut = 0; cut <= ARRAY_SIZE(values); cut++) {
+		memset(half, 0, sizeof(half));
+		for (i = 0; i < ARRAY_SIZE(values); i++) {
+			r.total.tsc = values[i];
+			series_add(&half[i >= cut], &r);
+		}
+		spread_merge(&half[0].tsc, &half[1].tsc);
+		ck_assert_uint_eq(half[0].tsc.nr, 8);
+		ck_assert_double_eq_tol(half[0].tsc.mean, 5, 1e-12);
+		ck_assert_double_eq_tol(half[0].tsc.squares, 32, 1e-9);
+	}
+}
+END_TEST
+
+START_TEST(groups)
+{
+	unsigned int i;
+
+	/* Fixed counters for those that can, then four general ones a run */
+	events_parse(&events, "r0001,instructions,r0002,r0003,instructions:u,cycles,r0004,r0005,"
+			      "r0300,r0300:u,r0006", &info, &error);
+	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 2);
+	for (i = 0; i < 11; i++) {
+		static const unsigned int group[] = { 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 1 };
+
+		ck_assert_msg(events.ev[i].group == group[i], "%s: group %u",
+			      events.ev[i].name, events.ev[i].group);
+	}
+	ck_assert_uint_eq(ctr[1].map, VPERFCTR_FIXED);
+	ck_assert_uint_eq(ctr[4].map, 3);
+	ck_assert_uint_eq(ctr[8].map, VPERFCTR_FIXED + 2);
+	ck_assert_uint_eq(ctr[9].map, VPERFCTR_FIXED + 2);
+	ck_assert_uint_eq(ctr[10].map, 2);
+	ck_assert_uint_eq(ctr[10].evntsel, 0x430006);
+	/* What fits is one run. */
+	memset(&events, 0, sizeof(events));
+	events_parse(&events, "r0001,r0002,r0003,r0004,cycles", &info, &error);
+	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 1);
+	/* What fits nowhere is refused. */
+	info.nrctrs = 0;
+	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), -1);
+	ck_assert(strstr(error.text, "no counters that can be used"));
+}
+END_TEST
+
+/* ---- for programs -------------------------------------------------------------------- */
+
+START_TEST(csv)
+{
+	struct result r = {
+		.counted = true, .complete = true,
+		.total = { 2000000, { 3000000, 2000000, 200, 5, 18446744073709551615u } },
+	};
+
+	events_parse(&events, "instructions,cycles,branches:u,branch-misses:u,r01d1:k", &info, &error);
+	info.tsc_khz = 2000000;
+	printing.style = STYLE_CSV;
+	printing.separator = ";";
+	print(&r);
+	ck_assert_str_eq(printed,
+		"3000000;;instructions;1000000;100.00;1.50;insn per cycle\n"
+		"2000000;;cycles;1000000;100.00;;\n"
+		"200;;branches:u;1000000;100.00;;\n"
+		"5;;branch-misses:u;1000000;100.00;2.50;of all branches\n"
+		"18446744073709551615;;r01d1:k;1000000;100.00;;\n");
+	r.counted = false;
+	events.nr = 1;
+	print(&r);
+	ck_assert_str_eq(printed, "<not counted>;;instructions;0;100.00;;\n");
+	/* No counters at all */
+	events.nr = 0;
+	r.counted = true;
+	print(&r);
+	ck_assert_str_eq(printed, "1000000;ns;thread-time;1000000;100.00;;\n");
+	memset(&printing, 0, sizeof(printing));
+}
+END_TEST
+
+START_TEST(json)
+{
+	struct result r = {
+		.counted = true, .complete = true, .total = { 2000000, { 3000000, 2000000 } },
+	};
+
+	events_parse(&events, "instructions,cycles", &info, &error);
+	info.tsc_khz = 2000000;
+	printing.style = STYLE_JSON;
+	print(&r);
+	ck_assert_str_eq(printed,
+		"{\"counter-value\" : \"3000000.000000\", \"unit\" : \"\", \"event\" : \"instructions\", "
+		"\"event-runtime\" : 1000000, \"pcnt-running\" : 100.00, "
+		"\"metric-value\" : 1.500000, \"metric-unit\" : \"insn per cycle\"}\n"
+		"{\"counter-value\" : \"2000000.000000\", \"unit\" : \"\", \"event\" : \"cycles\", "
+		"\"event-runtime\" : 1000000, \"pcnt-running\" : 100.00, "
+		"\"metric-value\" : 0.000000, \"metric-unit\" : \"\"}\n");
+	/* What would end the string does not. */
+	strcpy(events.ev[1].name, "a\"b\\c\n");
+	r.counted = false;
+	print(&r);
+	expect("{\"counter-value\" : \"<not counted>\", \"unit\" : \"\", \"event\" : \"a\\\"b\\\\c\\u000a\", ");
+	memset(&printing, 0, sizeof(printing));
+}
+END_TEST
+
+START_TEST(per_thread)
+{
+	struct result r = {
+		.counted = true, .complete = true, .scope = "2 threads",
+		.counts = { .own = { 2000000, { 10 } }, .children = { 4000000, { 30 } } },
+	};
+
+	events_parse(&events, "instructions", &info, &error);
+	info.tsc_khz = 1000;
+	strcpy(result_add_part(&r, &r.counts.own)->thread, "a b-7");
+	strcpy(result_add_part(&r, &r.counts.children)->thread, "(started)");
+	printing.per_thread = true;
+	printing.style = STYLE_CSV;
+	printing.separator = ",";
+	print(&r);
+	ck_assert_str_eq(printed,
+		"a b-7,10,,instructions,2000000000,100.00,,\n"
+		"(started),30,,instructions,4000000000,100.00,,\n");
+	printing.style = STYLE_JSON;
+	print(&r);
+	expect("{\"thread\" : \"a b-7\", \"counter-value\" : \"10.000000\", ");
+	result_free(&r);
+	memset(&printing, 0, sizeof(printing));
+}
+END_TEST
+
+START_TEST(intervals)
+{
+	struct sums sums = { 2000, { 30, 20 } };
+
+	events_parse(&events, "instructions:u,cycles:u", &info, &error);
+	info.tsc_khz = 1000;
+	printing = (struct printing){
+		.events = &events, .info = &info, .separator = ",",
+		.f = fmemopen(printed, sizeof(printed), "w"),
+	};
+	print_interval(&printing, 1.25, &sums);
+	printing.style = STYLE_CSV;
+	print_interval(&printing, 1.25, &sums);
+	printing.style = STYLE_JSON;
+	print_interval(&printing, 1.25, &sums);
+	fclose(printing.f);
+	expect("     1.250000000                  30  instructions:u        # 1.50 per cycle\n"
+	       "     1.250000000                  20  cycles:u\n"
+	       "1.250000000,30,,instructions:u,2000000,100.00,1.50,insn per cycle\n"
+	       "1.250000000,20,,cycles:u,2000000,100.00,,\n"
+	       "{\"interval\" : 1.250000000, \"counter-value\" : \"30.000000\", ");
+	memset(&printing, 0, sizeof(printing));
 }
 END_TEST
 
@@ -810,6 +1115,8 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(t, setup, NULL);
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, name, 0, ARRAY_SIZE(names));
+	tcase_add_loop_test(t, counter, 0, ARRAY_SIZE(chosen));
+	tcase_add_test(t, chosen_counters);
 	tcase_add_test(t, two_registers);
 	tcase_add_test(t, several);
 	tcase_add_test(t, bad_names);
@@ -834,6 +1141,13 @@ static Suite *suite(void)
 	tcase_add_test(t, times);
 	tcase_add_test(t, not_counted);
 	tcase_add_test(t, parts);
+	tcase_add_test(t, deviation);
+	tcase_add_test(t, merged);
+	tcase_add_test(t, groups);
+	tcase_add_test(t, csv);
+	tcase_add_test(t, json);
+	tcase_add_test(t, per_thread);
+	tcase_add_test(t, intervals);
 	tcase_add_test(t, notes);
 	tcase_add_test(t, checks);
 	tcase_add_test(t, sums);

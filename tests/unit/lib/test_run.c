@@ -12,111 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fake.h"
+#include "command.h"
 #include "perfex.h"
-
-int perfex_main(int argc, char **argv);
-
-static char dir[64], out[16384], err[16384];
-
-static const char *in_dir(const char *name)
-{
-	static char paths[4][128], *path;
-	static unsigned int next;
-
-	/* A result lives until the fourth one after it. */
-	path = paths[next++ % 4];
-	snprintf(path, sizeof(paths[0]), "%s/%s", dir, name);
-	return path;
-}
-
-static void setup(void)
-{
-	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD };
-	unsigned int i;
-
-	/* As in a shell's foreground, wherever the tests were started. */
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		signal(signals[i], SIG_DFL);
-	fake_reset();
-	setenv("LIBPFM_FORCE_PMU", "skl", 1);
-	strcpy(dir, "/tmp/perfex-test-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-}
-
-static void teardown(void)
-{
-	unlink(in_dir("out"));
-	unlink(in_dir("err"));
-	unlink(in_dir("file"));
-	rmdir(dir);
-}
-
-static void redirect(const char *name, int to)
-{
-	int fd = open(in_dir(name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	dup2(fd, to);
-	close(fd);
-}
-
-static pid_t start(char **argv)
-{
-	int argc = 0;
-	pid_t pid;
-
-	while (argv[argc])
-		argc++;
-	fflush(NULL);
-	pid = fork();
-	if (pid)
-		return pid;
-	redirect("out", STDOUT_FILENO);
-	redirect("err", STDERR_FILENO);
-	exit(perfex_main(argc, argv));
-}
-
-static void slurp(const char *name, char *buf, size_t size)
-{
-	FILE *f = fopen(in_dir(name), "r");
-	size_t n = f ? fread(buf, 1, size - 1, f) : 0;
-
-	buf[n] = '\0';
-	if (f)
-		fclose(f);
-}
-
-static int finish(pid_t pid)
-{
-	int status;
-
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	slurp("out", out, sizeof(out));
-	slurp("err", err, sizeof(err));
-	ck_assert_msg(WIFEXITED(status), "perfex was killed: %s", err);
-	return WEXITSTATUS(status);
-}
-
-#define ARGV(...)	((char *[]){ "perfex", __VA_ARGS__, NULL })
-#define perfex(...)	finish(start(ARGV(__VA_ARGS__)))
-
-static void has(const char *text, const char *what)
-{
-	ck_assert_msg(strstr(text, what), "no '%s' in:\n%s", what, text);
-}
-
-static void has_not(const char *text, const char *what)
-{
-	ck_assert_msg(!strstr(text, what), "'%s' in:\n%s", what, text);
-}
-
-/* One line, which begins with perfex's name. */
-static void is_message(const char *what)
-{
-	ck_assert_msg(!strncmp(err, "perfex: ", 8) && strchr(err, '\n') == err + strlen(err) - 1,
-		      "not one line of perfex's:\n%s", err);
-	has(err, what);
-}
 
 /* ---- counting ------------------------------------------------------------------ */
 
@@ -161,6 +58,173 @@ START_TEST(to_file)
 	is_message("cannot write to '/nonexistent/file': No such file");
 	ck_assert_int_eq(perfex("-o", "/dev/full", "true"), 125);
 	is_message("cannot write to '/dev/full': No space");
+}
+END_TEST
+
+/* ---- repeated, in intervals, for programs ------------------------------------------- */
+
+START_TEST(repeated)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "echo run >> %s", in_dir("file"));
+	ck_assert_int_eq(perfex("-r", "5", "-e", "instructions:u", "sh", "-c", command), 0);
+	slurp("file", out, sizeof(out));
+	ck_assert_str_eq(out, "run\nrun\nrun\nrun\nrun\n");
+	has(err, " (with its threads and children, user mode, mean of 5 runs):\n\n"
+		 "           1,000,000  instructions:u          ( +-  0.00% )\n");
+	has(err, "  seconds elapsed         ( +- ");
+	ck_assert_uint_eq(fake_seen->controls, 5);
+	/* One run is not a mean. */
+	ck_assert_int_eq(perfex("-r", "1", "-e", "instructions:u", "true"), 0);
+	has_not(err, "mean");
+	/* The last that was not 0 */
+	snprintf(command, sizeof(command), "test -e %s && exit 3; > %s; exit 4", in_dir("x"), in_dir("x"));
+	ck_assert_int_eq(perfex("-r", "2", "-e", "instructions:u", "sh", "-c", command), 3);
+	unlink(in_dir("x"));
+	/* What a signal ended is not done again. */
+	fake_seen->controls = 0;
+	ck_assert_int_eq(perfex("-r", "9", "sh", "-c", "kill -INT $$"), 128 + SIGINT);
+	ck_assert_uint_eq(fake_seen->controls, 1);
+	has(err, "mean of 1 runs");
+	/* Nor what could not be counted */
+	fake.children_missed = 1;
+	fake_seen->controls = 0;
+	ck_assert_int_eq(perfex("-r", "9", "-e", "instructions:u", "true"), 125);
+	ck_assert_uint_eq(fake_seen->controls, 1);
+	has_not(err, "mean");
+	fake.children_missed = 0;
+	ck_assert_int_eq(perfex("-r", "9", "no-such-command-at-all"), 127);
+	is_message("there is no command");
+}
+END_TEST
+
+START_TEST(runs_auto)
+{
+	char command[256];
+
+	ck_assert_int_eq(perfex("-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u", "true"), 125);
+	is_message("no room for r0005:u");
+	snprintf(command, sizeof(command), "echo run >> %s", in_dir("file"));
+	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u,r0006:u",
+				"sh", "-c", command), 0);
+	slurp("file", out, sizeof(out));
+	ck_assert_str_eq(out, "run\nrun\n");
+	has(err, ", user mode, each from one of 2 runs):\n\n"
+		 "           1,000,000  r0001:u\n"
+		 "           1,000,001  r0002:u\n"
+		 "           1,000,002  r0003:u\n"
+		 "           1,000,003  r0004:u\n"
+		 "           1,000,000  r0005:u\n"
+		 "           1,000,001  r0006:u\n"
+		 "\n"
+		 "         0.001500000  seconds thread time\n");
+	ck_assert_uint_eq(fake_seen->control.nractrs, 2);
+	ck_assert_uint_eq(fake_seen->ctr[1].evntsel, 0x410006);
+	/* What fits is counted in one. */
+	ck_assert_int_eq(perfex("--runs", "auto", "-e", "cycles", "true"), 0);
+	has_not(err, "runs)");
+	/* Of different runs there is no ratio. */
+	ck_assert_int_eq(perfex("--runs=auto", "-r", "3", "-e",
+				"branches:u,r0002:u,r0003:u,r0004:u,branch-misses:u", "true"), 0);
+	has(err, "each the mean of 3 out of 6 runs):");
+	has(err, "           1,000,000  branch-misses:u         ( +-  0.00% )\n");
+	has_not(err, "of branches");
+	/* None of them is shown if some are missing. */
+	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
+				"sh", "-c", "kill -TERM $$"), 125);
+	has(err, "<not counted>  r0001:u\n");
+	has(err, "\nperfex: a signal ended the command before all events were counted\n");
+	fake.children_missed = 1;
+	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u", "true"), 125);
+	has(err, "<not counted>  r0001:u\n");
+	ck_assert_int_eq(perfex("--runs", "2", "true"), 125);
+	is_message("--runs is 'auto', not '2'");
+	ck_assert_int_eq(perfex("--runs", "auto", "-p", "1"), 125);
+	is_message("-r and --runs are for a command");
+}
+END_TEST
+
+/* The counts in lines of one event, added. */
+static unsigned long sum_of(const char *text, const char *event, unsigned int *lines)
+{
+	unsigned long sum = 0, n;
+	char name[64];
+	double at, last = 0;
+
+	for (*lines = 0; text && *text; (*lines)++) {
+		ck_assert_msg(sscanf(text, "%lf,%lu,,%63[^,],", &at, &n, name) == 3, "%s", text);
+		ck_assert_str_eq(name, event);
+		ck_assert(at > last);
+		last = at;
+		sum += n;
+		text = strchr(text, '\n') + 1;
+	}
+	return sum;
+}
+
+START_TEST(in_intervals)
+{
+	unsigned int lines;
+
+	fake.children = 500;
+	ck_assert_int_eq(perfex("-I", "50", "-x", ",", "-e", "cycles:u", "sh", "-c", "sleep 0.28; exit 6"), 6);
+	ck_assert_uint_eq(sum_of(err, "cycles:u", &lines), 1000500);
+	ck_assert_msg(lines >= 4 && lines <= 20, "%u intervals", lines);
+	/* The last is shorter. */
+	ck_assert_int_eq(perfex("-I", "60000", "-x", ",", "-e", "cycles:u", "true"), 0);
+	ck_assert_uint_eq(sum_of(err, "cycles:u", &lines), 1000500);
+	ck_assert_uint_eq(lines, 1);
+	ck_assert_int_eq(perfex("-I", "60000", "-e", "cycles:u", "true"), 0);
+	has(err, "           1,000,500  cycles:u\n");
+	has_not(err, "Counts of");
+	/* What is wrong is said after all. */
+	fake.children_missed = 1;
+	ck_assert_int_eq(perfex("-I", "60000", "-e", "cycles:u", "true"), 125);
+	has(err, "These counts are not complete");
+}
+END_TEST
+
+START_TEST(for_programs)
+{
+	ck_assert_int_eq(perfex("-x", ";", "-e", "instructions:u,branches:u", "true"), 0);
+	ck_assert_str_eq(err, "1000000;;instructions:u;1500000;100.00;;\n"
+			      "1000001;;branches:u;1500000;100.00;;\n");
+	ck_assert_int_eq(perfex("-x", "\\t", "-e", "instructions:u", "-o", (char *)in_dir("file"), "true"), 0);
+	slurp("file", out, sizeof(out));
+	ck_assert_str_eq(out, "1000000\t\tinstructions:u\t1500000\t100.00\t\t\n");
+	ck_assert_int_eq(perfex("-j", "-e", "instructions:u", "true"), 0);
+	ck_assert_str_eq(err, "{\"counter-value\" : \"1000000.000000\", \"unit\" : \"\", "
+			      "\"event\" : \"instructions:u\", \"event-runtime\" : 1500000, "
+			      "\"pcnt-running\" : 100.00, \"metric-value\" : 0.000000, \"metric-unit\" : \"\"}\n");
+	fake.exec_uncounted = true;
+	ck_assert_int_eq(perfex("-x", ",", "-e", "instructions:u", "true"), 125);
+	ck_assert_str_eq(err, "<not counted>,,instructions:u,0,100.00,,\n"
+			      "perfex: the command was not counted\n");
+}
+END_TEST
+
+START_TEST(bad_numbers)
+{
+	static char *const bad[] = { "", "0", "-1", "+1", " 1", "x", "1x", "1.5", "99999999999999999999" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		ck_assert_int_eq(perfex("-r", bad[i], "true"), 125);
+		is_message("is no number of runs, from 1 to 1000000");
+		ck_assert_int_eq(perfex("-I", bad[i], "true"), 125);
+		is_message("is no number of milliseconds");
+	}
+	ck_assert_int_eq(perfex("-x", "", "true"), 125);
+	is_message("separator for -x is empty");
+	ck_assert_int_eq(perfex("-r", "2", "-I", "5", "true"), 125);
+	is_message("-I goes neither with -r nor with --runs");
+	ck_assert_int_eq(perfex("-r", "2", "-p", "1"), 125);
+	is_message("-r and --runs are for a command");
+	ck_assert_int_eq(perfex("--per-thread", "true"), 125);
+	is_message("--per-thread is for -p and -t");
+	ck_assert_int_eq(perfex("--per-thread", "-I", "5", "-p", "1"), 125);
+	is_message("-I and --per-thread do not go together");
 }
 END_TEST
 
@@ -225,6 +289,42 @@ START_TEST(shown)
 	has(out, "processor       Fake");
 	fake.fail[FAKE_DEVICE] = ENOENT;
 	ck_assert_int_eq(perfex("-i"), 125);
+	is_message("modprobe");
+}
+END_TEST
+
+START_TEST(listed)
+{
+	/* All of them are more than the buffer has room for: a part of them. */
+	ck_assert_int_eq(perfex("list", "retired"), 0);
+	ck_assert_str_eq(err, "");
+	has(out, "instructions                              fixed 0, general 0-3    instructions retired\n");
+	has(out, "\nMEM_LOAD_RETIRED:L1_HIT                   general 0-3             ");
+	has_not(out, "\033");
+	has_not(out, "LONGEST_LAT_CACHE");
+	/* In names, too, and in any case */
+	ck_assert_int_eq(perfex("list", "longest_LAT"), 0);
+	has(out, "LONGEST_LAT_CACHE:MISS ");
+	has_not(out, "instructions ");
+	ck_assert_int_eq(perfex("list", "UNHALTED_REFERENCE_CYCLES"), 0);
+	has(out, "UNHALTED_REFERENCE_CYCLES                 fixed 2                 ");
+	fake.info.fixed_mask = 0;
+	fake.info.arch_events &= ~VPERFCTR_EVENT_CACHE_MISSES;
+	ck_assert_int_eq(perfex("list", "UNHALTED_REFERENCE_CYCLES"), 0);
+	has(out, "UNHALTED_REFERENCE_CYCLES                 none                    ");
+	ck_assert_int_eq(perfex("list", "cache-misses"), 0);
+	has(out, "cache-misses                              none                    misses of the last-level cache\n");
+	ck_assert_int_eq(perfex("list", "no-such-word"), 125);
+	is_message("no event has 'no-such-word'");
+	ck_assert_int_eq(perfex("list", "a", "b"), 125);
+	is_message("list takes one word");
+	ck_assert_int_eq(perfex("list"), 0);
+	has(out, "cycles ");
+	/* A command */
+	ck_assert_int_eq(perfex("--", "list"), 127);
+	is_message("there is no command 'list'");
+	fake.fail[FAKE_DEVICE] = ENOENT;
+	ck_assert_int_eq(perfex("list"), 125);
 	is_message("modprobe");
 }
 END_TEST
@@ -550,7 +650,7 @@ static void end_target(void)
 static void attach_teardown(void)
 {
 	end_target();
-	teardown();
+	command_teardown();
 }
 
 START_TEST(attached)
@@ -575,6 +675,25 @@ START_TEST(attached)
 	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT);
 	ck_assert_uint_eq(fake_seen->control_flags,
 			  VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_NO_AFFINITY);
+}
+END_TEST
+
+START_TEST(each_thread)
+{
+	unsigned int lines;
+	char text[128];
+
+	start_target(4);
+	fake.children = 100;
+	ck_assert_int_eq(perfex("--per-thread", "-x", ",", "-e", "cycles:u", "-p", target_id(),
+				"--timeout", "0.05"), 0);
+	snprintf(text, sizeof(text), "a target-%d,1000,,cycles:u,", (int)target);
+	has(err, text);
+	has(err, "(started),400,,cycles:u,");
+	ck_assert_int_eq(perfex("-I", "20", "-x", ",", "-e", "cycles:u", "-p", target_id(),
+				"--timeout", "0.11"), 0);
+	ck_assert_uint_eq(sum_of(err, "cycles:u", &lines), 4400);
+	ck_assert_msg(lines >= 3 && lines <= 20, "%u intervals", lines);
 }
 END_TEST
 
@@ -829,15 +948,21 @@ static Suite *suite(void)
 	Suite *s = suite_create("perfex-run");
 	TCase *t = tcase_create("run");
 
-	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_checked_fixture(t, command_setup, command_teardown);
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, counts);
 	tcase_add_test(t, defaults);
 	tcase_add_test(t, to_file);
+	tcase_add_test(t, repeated);
+	tcase_add_test(t, runs_auto);
+	tcase_add_test(t, in_intervals);
+	tcase_add_test(t, for_programs);
+	tcase_add_test(t, bad_numbers);
 	tcase_add_test(t, status);
 	tcase_add_test(t, cannot_run);
 	tcase_add_test(t, misuse);
 	tcase_add_test(t, shown);
+	tcase_add_test(t, listed);
 	tcase_add_loop_test(t, failure, 0, ARRAY_SIZE(failures));
 	tcase_add_test(t, cannot_read);
 	tcase_add_test(t, gains_privileges);
@@ -857,9 +982,10 @@ static Suite *suite(void)
 	suite_add_tcase(s, t);
 
 	t = tcase_create("attach");
-	tcase_add_checked_fixture(t, setup, attach_teardown);
+	tcase_add_checked_fixture(t, command_setup, attach_teardown);
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, attached);
+	tcase_add_test(t, each_thread);
 	tcase_add_test(t, attached_to_one);
 	tcase_add_loop_test(t, until_end, 0, 2);
 	tcase_add_loop_test(t, until_signal, 0, 4);

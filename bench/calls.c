@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the calls cost that a task makes for its own counters. */
+#include <string.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+static const unsigned int numbers[] = { 1, 2, 4 };
+
+/* Enough for static keys and the reservation to be in place. */
+static void hold(void *arg)
+{
+	struct group g;
+
+	(void)arg;
+	side->open(&g, 1, SET_A, false);
+}
+
+static void nothing(struct group *g)
+{
+	(void)g;
+}
+
+static void measure_open(void *arg)
+{
+	unsigned int n = *(const unsigned int *)arg, i;
+	struct meter opens = { }, closes = { };
+	struct group g;
+
+	for (i = 0; i < REPEATS; i++) {
+		meter_begin(&opens);
+		side->open(&g, n, SET_A, true);
+		meter_end(&opens);
+		meter_begin(&closes);
+		side->close(&g);
+		meter_end(&closes);
+	}
+	emit_meter(&opens, EMIT_FIRST, "open.n%u", n);
+	emit_meter(&closes, 0, "close.n%u", n);
+}
+
+/* A measurement: `before` is not measured. */
+static void measure(const char *name, struct group *g, void (*before)(struct group *),
+		    void (*what)(struct group *), void (*what_set)(struct group *, enum set))
+{
+	struct meter m = { };
+	unsigned int i;
+
+	for (i = 0; i < REPEATS; i++) {
+		(before ?: nothing)(g);
+		if (what) {
+			meter_begin(&m);
+			what(g);
+			meter_end(&m);
+		} else {
+			meter_begin(&m);
+			what_set(g, i % 2 ? SET_A : SET_B);
+			meter_end(&m);
+		}
+	}
+	emit_meter(&m, EMIT_FIRST | EMIT_WRMSR, name, g->n);
+}
+
+static void read_it(struct group *g)
+{
+	side->read(g);
+}
+
+static void measure_group(void *arg)
+{
+	unsigned int n = *(const unsigned int *)arg;
+	struct group g;
+
+	side->open(&g, n, SET_A, true);
+	measure("kernelread.n%u", &g, NULL, read_it, NULL);
+	measure("suspend.n%u", &g, side->resume, side->suspend, NULL);
+	measure("resume.n%u", &g, side->suspend, side->resume, NULL);
+	measure("control.n%u", &g, side->suspend, NULL, side->control);
+	measure("control_running.n%u", &g, NULL, NULL, side->control_running);
+	measure("control_other.n%u", &g, NULL, NULL, side->control_other);
+	if (side->resume_each) {
+		measure("suspend_each.n%u", &g, side->resume_each, side->suspend_each, NULL);
+		measure("resume_each.n%u", &g, side->suspend_each, side->resume_each, NULL);
+	}
+	side->close(&g);
+}
+
+/*
+ * A system call that does nothing, and an ioctl that there is not: what all others
+ * have in them.
+ */
+#define NO_IOCTL	0x7fff
+
+static void measure_null(void *arg)
+{
+	struct meter m = { };
+	struct group g;
+
+	(void)arg;
+	while (m.n < REPEATS) {
+		meter_begin(&m);
+		call3(SYS_getppid, 0, 0, 0);
+		meter_end(&m);
+	}
+	emit_meter(&m, 0, "syscall", 0);
+	memset(&m, 0, sizeof(m));
+	side->open(&g, 1, SET_A, false);
+	while (m.n < REPEATS) {
+		meter_begin(&m);
+		call3(SYS_ioctl, g.fd[0], NO_IOCTL, 0);
+		meter_end(&m);
+	}
+	emit_meter(&m, 0, "ioctl", 0);
+	side->close(&g);
+}
+
+void measure_calls(void)
+{
+	unsigned int i;
+	int holder;
+
+	progress("reads in user mode");
+	side->self_reads();
+	progress("open, close");
+	in_child(measure_null, NULL);
+	holder = start_holder(hold, NULL);
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		in_child(measure_open, (void *)&numbers[i]);
+	progress("read, suspend, resume, control");
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		in_child(measure_group, (void *)&numbers[i]);
+	kill_holder(holder);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * usage: bench [-e] SIDE [PART]...
+ *
+ * SIDE is vperfctr or perf_event.  PART is calls, linked (vperfctr only), switches,
+ * overflows or scale.
+ * -e: in the emulator, where the clock counts instructions.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+
+const struct side *side;
+
+/*
+ * Instructions, cycles, and events that the architecture gives no name.  perf has
+ * fixed counters for the first two; ours are on general ones, each of which has
+ * another event in the other set.
+ */
+const unsigned short events[2][MAX_N] = {
+	{ 0x00c0, 0x003c, 0x01a2, 0x02a2 },
+	{ 0x003c, 0x00c0, 0x04a2, 0x08a2 },
+};
+
+static void part(const char *name)
+{
+	if (!strcmp(name, "calls"))
+		measure_calls();
+	else if (!strcmp(name, "linked"))
+		measure_linked();
+	else if (!strcmp(name, "switches"))
+		measure_switches();
+	else if (!strcmp(name, "overflows"))
+		side->overflows();
+	else if (!strcmp(name, "scale"))
+		measure_scale();
+	else
+		die("bench: there is no part '%s'", name);
+}
+
+int main(int argc, char **argv)
+{
+	bool is_emulated = argc > 1 && !strcmp(argv[1], "-e");
+
+	if (is_emulated) {
+		argc--;
+		argv++;
+	}
+	if (argc > 1 && !strcmp(argv[1], "vperfctr"))
+		side = &vperfctr_side;
+	else if (argc > 1 && !strcmp(argv[1], "perf_event"))
+		side = &perf_side;
+	else
+		die("usage: bench [-e] vperfctr|perf_event [calls|linked|switches|overflows|scale]...");
+	side->check();
+	pin(0);
+	measure_init(is_emulated);
+	for (argv += 2; *argv; argv++)
+		part(*argv);
+	return 0;
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an overflow costs its task: as a signal, from the instruction that
+ * overflows to the handler and back to counting, and as a sample in a ring.
+ *
+ * The task works in small pieces and looks at the clock before and after each.
+ * Those in which something happened took so much longer.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <linux/perf_event.h>
+#include <linux/vperfctr.h>
+
+#include "bench.h"
+
+#define PERIOD		100003
+#define PIECE		2000		/* instructions, about */
+#define OVERFLOWS	REPEATS
+#define RING_PAGES	8
+#define RING_SAMPLES	1024
+
+/* How often it happened. */
+static volatile u64 signals;
+static const volatile u64 *happened;
+
+static inline void work(unsigned long n)
+{
+	asm volatile("1:	dec	%0\n"
+		     "	jnz	1b" : "+r" (n) : : "cc");
+}
+
+static void measure(const char *name)
+{
+	struct meter all = { }, with = { };
+	u64 before, t0, t1, wrmsr, rdmsr, idle[REPEATS];
+	unsigned int pieces = 0;
+
+	before = *happened;
+	wrmsr = statistic(STAT_WRMSR);
+	rdmsr = statistic(STAT_RDMSR);
+	while (with.n < OVERFLOWS) {
+		t0 = now();
+		work(PIECE / 2);
+		t1 = now();
+		if (*happened != before) {
+			with.time[with.n++] = t1 - t0;
+			before = *happened;
+		} else if (all.n < REPEATS) {
+			idle[all.n++] = t1 - t0;
+		}
+		if (++pieces > OVERFLOWS * (PERIOD / PIECE) * 10)
+			die("%s: there were only %u overflows", name, with.n);
+	}
+	wrmsr = statistic(STAT_WRMSR) - wrmsr;
+	rdmsr = statistic(STAT_RDMSR) - rdmsr;
+	emit(unit, figure((double)median(with.time, with.n) - median(idle, all.n)), name, 0);
+	if (emulated) {
+		char other[64];
+
+		strcat(strcpy(other, name), ".wrmsr");
+		emit("WRMSR", (double)wrmsr / OVERFLOWS, other, 0);
+		strcat(strcpy(other, name), ".rdmsr");
+		emit("RDMSR", (double)rdmsr / OVERFLOWS, other, 0);
+	}
+}
+
+static void handle(int signal, void (*handler)(int, siginfo_t *, void *))
+{
+	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
+
+	if (sigaction(signal, &action, NULL))
+		die("sigaction: %s", strerror(errno));
+}
+
+/* ---- vperfctr ---------------------------------------------------------------- */
+
+static int ours = -1;
+
+static void open_ours(u32 flags, int signal)
+{
+	struct vperfctr_open open = { .size = sizeof(open), .flags = VPERFCTR_OPEN_CREAT };
+	struct vperfctr_ctr ctr = {
+		.map = 0,
+		.evntsel = 0x410000 | events[SET_A][0],
+		.ireset = -PERIOD,
+	};
+	struct vperfctr_control control = {
+		.size = sizeof(control),
+		.flags = flags,
+		.tsc_on = 1,
+		.nrictrs = 1,
+		.si_signo = signal,
+		.ctr_size = sizeof(ctr),
+		.ctr = (uintptr_t)&ctr,
+	};
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring),
+		.nrsamples = RING_SAMPLES,
+		.watermark = RING_SAMPLES,
+	};
+	struct vperfctr_ring_page *page;
+
+	ours = must_ioctl(vperfctr_dev, VPERFCTR_OPEN, &open);
+	if (flags & VPERFCTR_CONTROL_RING) {
+		must_ioctl(ours, VPERFCTR_RING, &ring);
+		page = mmap(NULL, ring.map_size, PROT_READ, MAP_SHARED, ours,
+			    VPERFCTR_RING_OFFSET);
+		if (page == MAP_FAILED)
+			die("mmap of the ring: %s", strerror(errno));
+		happened = (const volatile u64 *)&page->head;
+	} else {
+		happened = &signals;
+	}
+	must_ioctl(ours, VPERFCTR_CONTROL, &control);
+}
+
+static void our_handler(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)info;
+	(void)context;
+	signals++;
+	must_ioctl(ours, VPERFCTR_IRESUME, 0);
+}
+
+static void our_signal(void *arg)
+{
+	(void)arg;
+	handle(SIGIO, our_handler);
+	open_ours(0, SIGIO);
+	measure("overflow_signal");
+}
+
+static void our_ring(void *arg)
+{
+	(void)arg;
+	open_ours(VPERFCTR_CONTROL_RING, 0);
+	measure("overflow_ring");
+}
+
+void vperfctr_overflows(void)
+{
+	static const char *const none = "this module has no VPERFCTR_FEATURE_PCINT";
+
+	progress("overflows");
+	if (!(vperfctr_features() & VPERFCTR_FEATURE_PCINT)) {
+		emit_none(unit, none, "overflow_signal", 0);
+		emit_none(unit, none, "overflow_ring", 0);
+		return;
+	}
+	in_child(our_signal, NULL);
+	in_child(our_ring, NULL);
+}
+
+/* ---- perf_event --------------------------------------------------------------- */
+
+static int open_perf(struct perf_event_attr *attr)
+{
+	int fd;
+
+	attr->type = PERF_TYPE_RAW;
+	attr->size = sizeof(*attr);
+	attr->config = events[SET_A][0];
+	attr->sample_period = PERIOD;
+	attr->disabled = 1;
+	attr->exclude_kernel = 1;
+	attr->exclude_hv = 1;
+	fd = syscall(SYS_perf_event_open, attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		die("perf_event_open: %s", strerror(errno));
+	return fd;
+}
+
+static void perf_handler(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)info;
+	(void)context;
+	signals++;
+}
+
+/* The event goes on by itself; nothing is sampled, only told. */
+static void perf_signal(void *arg)
+{
+	struct perf_event_attr attr = { .wakeup_events = 1 };
+	struct f_owner_ex owner = { F_OWNER_TID, syscall(SYS_gettid) };
+	int fd = open_perf(&attr);
+
+	(void)arg;
+	handle(SIGIO, perf_handler);
+	if (fcntl(fd, F_SETOWN_EX, &owner) || fcntl(fd, F_SETSIG, SIGIO) ||
+	    fcntl(fd, F_SETFL, O_ASYNC | O_RDWR))
+		die("fcntl: %s", strerror(errno));
+	happened = &signals;
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	measure("overflow_signal");
+}
+
+static void measure_perf_ring(const char *name, u64 sample_type)
+{
+	struct perf_event_attr attr = {
+		.sample_type = sample_type,
+		.watermark = 1,
+		.wakeup_watermark = RING_PAGES * PAGE - 1,
+	};
+	struct perf_event_mmap_page *page;
+	int fd = open_perf(&attr);
+
+	page = mmap(NULL, (1 + RING_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		die("mmap of the ring: %s", strerror(errno));
+	happened = (const volatile u64 *)&page->data_head;
+	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	measure(name);
+}
+
+/* The least, and what a sample of ours has in it. */
+static void perf_ring(void *arg)
+{
+	(void)arg;
+	measure_perf_ring("overflow_ring", PERF_SAMPLE_IP);
+}
+
+static void perf_ring_time(void *arg)
+{
+	(void)arg;
+	measure_perf_ring("overflow_ring_time", PERF_SAMPLE_IP | PERF_SAMPLE_TIME);
+}
+
+void perf_overflows(void)
+{
+	/* else it slows down because the emulator is slow */
+	write_file("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
+	progress("overflows");
+	in_child(perf_signal, NULL);
+	in_child(perf_ring, NULL);
+	in_child(perf_ring_time, NULL);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * perf_event's side: a group of events of one task.  The group is started and
+ * stopped by its leader alone, which is the cheapest way that there is; the
+ * other way, all events one after the other, is measured besides.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <linux/perf_event.h>
+
+#include "bench.h"
+
+static int open_event(unsigned int config, int leader)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW,
+		.size = sizeof(attr),
+		.config = config,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.read_format = PERF_FORMAT_GROUP,
+	};
+	register long flags asm("r8") = PERF_FLAG_FD_CLOEXEC;
+	register long group asm("r10") = leader;
+	long ret;
+
+	/* for this task, on any CPU */
+	asm volatile("syscall" : "=a" (ret)
+		     : "0" (SYS_perf_event_open), "D" (&attr), "S" (0L), "d" (-1L),
+		       "r" (group), "r" (flags) : "rcx", "r11", "memory");
+	return ret;
+}
+
+static void check(void)
+{
+	int fd = open_event(events[SET_A][0], -1);
+
+	if (fd < 0)
+		die("perf_event cannot count hardware events here: %s", strerror(-fd));
+	close(fd);
+}
+
+static void side_open(struct group *g, unsigned int n, enum set set, bool map)
+{
+	unsigned int i;
+
+	g->n = n;
+	g->mapped = map;
+	for (i = 0; i < n; i++) {
+		g->fd[i] = must("perf_event_open", open_event(events[set][i], i ? g->fd[0] : -1));
+		if (!map)
+			continue;
+		g->page[i] = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, g->fd[i], 0);
+		if (g->page[i] == MAP_FAILED)
+			die("mmap: %s", strerror(errno));
+	}
+}
+
+static void side_close(struct group *g)
+{
+	unsigned int i = g->n;
+
+	while (i--) {
+		if (g->mapped)
+			munmap(g->page[i], PAGE);
+		close(g->fd[i]);
+	}
+}
+
+static void side_suspend(struct group *g)
+{
+	must_ioctl(g->fd[0], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+static void side_resume(struct group *g)
+{
+	must_ioctl(g->fd[0], PERF_EVENT_IOC_ENABLE, 0);
+}
+
+static void side_suspend_each(struct group *g)
+{
+	must_ioctl(g->fd[0], PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+}
+
+static void side_resume_each(struct group *g)
+{
+	must_ioctl(g->fd[0], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+}
+
+static void side_control(struct group *g, enum set set)
+{
+	(void)set;	/* an event cannot be given another configuration */
+	must_ioctl(g->fd[0], PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
+	must_ioctl(g->fd[0], PERF_EVENT_IOC_ENABLE, 0);
+}
+
+static void side_control_running(struct group *g, enum set set)
+{
+	must_ioctl(g->fd[0], PERF_EVENT_IOC_DISABLE, 0);
+	side_control(g, set);
+}
+
+static void side_control_other(struct group *g, enum set set)
+{
+	side_close(g);
+	side_open(g, g->n, set, g->mapped);
+}
+
+static u64 side_read(struct group *g)
+{
+	u64 values[1 + MAX_N];
+
+	must("read", call3(SYS_read, g->fd[0], (long)values, sizeof(values)));
+	return values[1];
+}
+
+const struct side perf_side = {
+	.name		= "perf_event",
+	.check		= check,
+	.open		= side_open,
+	.close		= side_close,
+	.suspend	= side_suspend,
+	.resume		= side_resume,
+	.suspend_each	= side_suspend_each,
+	.resume_each	= side_resume_each,
+	.control	= side_control,
+	.control_running = side_control_running,
+	.control_other	= side_control_other,
+	.read		= side_read,
+	.self_reads	= perf_self_reads,
+	.overflows	= perf_overflows,
+};

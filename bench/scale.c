@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Many threads, all of which count and all of which are runnable, on one CPU:
+ * what counting adds to a switch, what it takes to make one more, and memory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define STACK	(16 * 1024)
+#define MANY_FILES	20000
+#define CGROUP	"/tmp/bench-cgroup"
+
+struct crowd {
+	unsigned int n;
+	double per_switch, open;	/* results */
+};
+
+static struct {
+	pthread_t thread;
+	struct group g;
+} *members;
+
+/* What they are all to do. */
+static enum { START, PAUSE, COUNT, REST, END } phase;
+static volatile unsigned int ready;
+
+static int get_phase(void)
+{
+	return __atomic_load_n(&phase, __ATOMIC_RELAXED);
+}
+
+static void set_phase(int next)
+{
+	__atomic_store_n(&phase, next, __ATOMIC_RELAXED);
+	syscall(SYS_futex, &phase, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* What making a state uses of it is not the state's memory. */
+static __attribute__((noinline)) void touch_stack(void)
+{
+	volatile char stack[STACK / 2];
+	unsigned int i;
+
+	for (i = 0; i < sizeof(stack); i += 64)
+		stack[i] = 0;
+}
+
+static void *member(void *arg)
+{
+	struct group *g = arg;
+
+	touch_stack();
+	ready++;
+	while (get_phase() == START)
+		call3(SYS_sched_yield, 0, 0, 0);
+	ready++;
+	while (get_phase() == PAUSE)
+		syscall(SYS_futex, &phase, FUTEX_WAIT, PAUSE, NULL, NULL, 0);
+	side->open(g, 1, SET_A, false);
+	/* A state needs no descriptor. */
+	if (side == &vperfctr_side)
+		close(g->fd[0]);
+	ready++;
+	while (get_phase() == COUNT)
+		call3(SYS_sched_yield, 0, 0, 0);
+	while (get_phase() == REST)
+		syscall(SYS_futex, &phase, FUTEX_WAIT, REST, NULL, NULL, 0);
+	return NULL;
+}
+
+static void wait_ready(unsigned int n)
+{
+	while (ready < n)
+		sched_yield();
+	ready = 0;
+}
+
+/* Each member, and this thread, runs once. */
+static double round_of(unsigned int n)
+{
+	struct meter m = { };
+	unsigned int rounds = n > 1000 ? 11 : REPEATS;
+
+	call3(SYS_sched_yield, 0, 0, 0);
+	call3(SYS_sched_yield, 0, 0, 0);
+	while (m.n < rounds) {
+		meter_begin(&m);
+		call3(SYS_sched_yield, 0, 0, 0);
+		meter_end(&m);
+	}
+	return median(m.time, m.n);
+}
+
+static void start_members(unsigned int n)
+{
+	pthread_attr_t attr;
+	unsigned int i;
+	int err;
+
+	members = calloc(n, sizeof(*members));
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK > PTHREAD_STACK_MIN ? STACK : PTHREAD_STACK_MIN);
+	pthread_attr_setguardsize(&attr, 0);
+	for (i = 0; i < n; i++) {
+		err = pthread_create(&members[i].thread, &attr, member, &members[i].g);
+		if (err)
+			die("thread %u: %s", i, strerror(err));
+	}
+	wait_ready(n);
+}
+
+static void hold(void *arg)
+{
+	struct group g;
+
+	(void)arg;
+	real_time(false);
+	side->open(&g, 1, SET_A, false);
+}
+
+/*
+ * The first of all may have to wait for what only other tasks can do, which do
+ * not run beside so many of SCHED_FIFO: it is not one of them.
+ */
+static void pause_members(unsigned int n)
+{
+	set_phase(PAUSE);
+	wait_ready(n);
+	start_holder(hold, NULL);
+}
+
+static void let_count(unsigned int n)
+{
+	set_phase(COUNT);
+	wait_ready(n);
+}
+
+static void end_members(unsigned int n)
+{
+	unsigned int i;
+
+	set_phase(END);
+	for (i = 0; i < n; i++)
+		pthread_join(members[i].thread, NULL);
+}
+
+static void prepare(void)
+{
+	struct rlimit files = { MANY_FILES, MANY_FILES };
+
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		die("RLIMIT_NOFILE: %s", strerror(errno));
+	/* A table of descriptors that threads share waits for RCU to grow. */
+	if (dup2(0, MANY_FILES - 1) < 0)
+		die("dup2: %s", strerror(errno));
+	close(MANY_FILES - 1);
+	pin(0);
+	real_time(true);
+}
+
+static void measure_crowd(void *arg)
+{
+	struct crowd *crowd = arg;
+	struct meter m = { };
+	double base;
+	struct group g;
+
+	prepare();
+	start_members(crowd->n);
+	base = round_of(crowd->n);
+	pause_members(crowd->n);
+	let_count(crowd->n);
+	/* one switch to each, and one from each */
+	crowd->per_switch = (round_of(crowd->n) - base) / crowd->n / 2;
+
+	while (m.n < 21) {
+		meter_begin(&m);
+		side->open(&g, 1, SET_A, false);
+		side->close(&g);
+		meter_end(&m);
+	}
+	crowd->open = median(m.time + 1, m.n - 1);
+	end_members(crowd->n);
+}
+
+/* ---- memory ---------------------------------------------------------------------- */
+
+static long number_in(const char *path, const char *label)
+{
+	char text[8192], *at = text;
+	int fd = open(path, O_RDONLY);
+	ssize_t length;
+
+	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (length < 0)
+		die("%s: %s", path, strerror(errno));
+	close(fd);
+	text[length] = '\0';
+	if (label) {
+		at = strstr(text, label);
+		if (!at)
+			die("%s: there is no %s", path, label);
+		at += strlen(label);
+	}
+	return strtol(at, NULL, 10);
+}
+
+static bool join_cgroup(void)
+{
+	mkdir(CGROUP, 0700);
+	if (mount("none", CGROUP, "cgroup2", 0, NULL))
+		return false;
+	write_file(CGROUP "/cgroup.subtree_control", "+memory");
+	if (mkdir(CGROUP "/bench", 0700) && errno != EEXIST)
+		die("mkdir: %s", strerror(errno));
+	write_file(CGROUP "/bench/cgroup.procs", "0");
+	return true;
+}
+
+static void leave_cgroup(void)
+{
+	write_file(CGROUP "/cgroup.procs", "0");
+	rmdir(CGROUP "/bench");
+	umount(CGROUP);
+}
+
+/* What is freed after a grace period is freed. */
+static void settle(void)
+{
+	real_time(false);
+	msleep(3000);
+	real_time(true);
+}
+
+static void measure_memory(void *arg)
+{
+	unsigned int n = *(const unsigned int *)arg;
+	bool charged = side == &vperfctr_side && join_cgroup();
+	long charge = 0, available;
+
+	prepare();
+	start_members(n);
+	pause_members(n);
+	settle();
+	available = number_in("/proc/meminfo", "MemFree:");
+	if (charged)
+		charge = number_in(CGROUP "/bench/memory.current", NULL);
+	let_count(n);
+	set_phase(REST);
+	settle();
+	available -= number_in("/proc/meminfo", "MemFree:");
+	if (charged)
+		charge = number_in(CGROUP "/bench/memory.current", NULL) - charge;
+	/* perf's memory is not charged: what is gone is all that can be said of it */
+	if (charged || side == &perf_side)
+		emit("bytes", (double)(charged ? charge : available * 1024) / n,
+		     "state_bytes", 0);
+	emit("bytes", (double)available * 1024 / n, "state_bytes_memfree", 0);
+	end_members(n);
+	if (charged)
+		leave_cgroup();
+}
+
+void measure_scale(void)
+{
+	static unsigned int numbers[] = { 1, 100, 10000 };
+	struct crowd *crowd = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	double first = 0, first_open = 0;
+	unsigned int i;
+
+	if (crowd == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	write_file("/proc/sys/kernel/threads-max", "40000");
+	write_file("/proc/sys/kernel/sched_rt_runtime_us", "-1");
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		progress("%u threads that count", numbers[i]);
+		crowd->n = numbers[i];
+		in_child(measure_crowd, crowd);
+		emit(unit, figure(crowd->per_switch), "switch_threads_%u", crowd->n);
+		emit(unit, figure(crowd->open), "open_close_%u", crowd->n);
+		if (!i) {
+			first = crowd->per_switch;
+			first_open = crowd->open;
+		}
+	}
+	emit("ratio", crowd->per_switch / first, "switch_10000_over_1", 0);
+	emit("ratio", crowd->open / first_open, "open_10000_over_1", 0);
+	progress("memory");
+	in_child(measure_memory, &numbers[i - 1]);
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/* vperfctr's side, by the kernel's interface alone. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <linux/vperfctr.h>
+
+#include "bench.h"
+
+#define USER_EVENT	0x410000	/* EN, USR */
+
+int vperfctr_dev = -1;
+
+static struct vperfctr_info info = { .size = sizeof(info) };
+
+static int try_control(int fd, unsigned int n, enum set set);
+
+static void check(void)
+{
+	struct vperfctr_open req = { .size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT };
+	int fd, err;
+
+	vperfctr_dev = open("/dev/vperfctr", O_RDONLY | O_CLOEXEC);
+	if (vperfctr_dev < 0)
+		die("the module vperfctr is not loaded, or not for you (/dev/vperfctr: %s)",
+		    strerror(errno));
+	must_ioctl(vperfctr_dev, VPERFCTR_INFO, &info);
+	if (__builtin_popcountll(info.pmc_mask) < MAX_N)
+		die("there is no PMU with %u general counters here: nothing can be measured",
+		    MAX_N);
+	fd = must_ioctl(vperfctr_dev, VPERFCTR_OPEN, &req);
+	err = try_control(fd, 1, SET_A);
+	if (err == -EBUSY)
+		die("perf or the NMI watchdog has the counters: sysctl kernel.nmi_watchdog=0");
+	must("VPERFCTR_CONTROL", err);
+	must_ioctl(fd, VPERFCTR_UNLINK, 0);
+	close(fd);
+}
+
+u32 vperfctr_features(void)
+{
+	return info.features;
+}
+
+bool vperfctr_isolated(void)
+{
+	return info.features & VPERFCTR_FEATURE_ISOLATE;
+}
+
+static inline __attribute__((always_inline)) int ask_control(int fd, unsigned int n, enum set set)
+{
+	struct vperfctr_ctr ctr[MAX_N] = { };
+	struct vperfctr_control control = {
+		.size = sizeof(control),
+		.tsc_on = 1,
+		.nractrs = n,
+		.ctr_size = sizeof(ctr[0]),
+		.ctr = (uintptr_t)ctr,
+	};
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		ctr[i].map = i;
+		ctr[i].evntsel = USER_EVENT | events[set][i];
+	}
+	return call3(SYS_ioctl, fd, VPERFCTR_CONTROL, (long)&control);
+}
+
+static int try_control(int fd, unsigned int n, enum set set)
+{
+	return ask_control(fd, n, set);
+}
+
+static void set_control(int fd, unsigned int n, enum set set)
+{
+	must("VPERFCTR_CONTROL", ask_control(fd, n, set));
+}
+
+static void side_open(struct group *g, unsigned int n, enum set set, bool map)
+{
+	struct vperfctr_open req = { .size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT };
+	int dev = must("open", call3(SYS_open, (long)"/dev/vperfctr", O_RDONLY | O_CLOEXEC, 0));
+
+	g->n = n;
+	g->mapped = map;
+	g->fd[0] = must_ioctl(dev, VPERFCTR_OPEN, &req);
+	if (map) {
+		g->page[0] = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, g->fd[0], 0);
+		if (g->page[0] == MAP_FAILED)
+			die("mmap: %s", strerror(errno));
+	}
+	set_control(g->fd[0], n, set);
+	call3(SYS_close, dev, 0, 0);
+}
+
+static void side_close(struct group *g)
+{
+	must_ioctl(g->fd[0], VPERFCTR_UNLINK, 0);
+	if (g->mapped)
+		munmap(g->page[0], PAGE);
+	close(g->fd[0]);
+}
+
+static void side_suspend(struct group *g)
+{
+	must_ioctl(g->fd[0], VPERFCTR_SUSPEND, 0);
+}
+
+static void side_resume(struct group *g)
+{
+	must_ioctl(g->fd[0], VPERFCTR_RESUME, 0);
+}
+
+static void side_control(struct group *g, enum set set)
+{
+	set_control(g->fd[0], g->n, set);
+}
+
+static u64 side_read(struct group *g)
+{
+	u64 sums[1 + MAX_N];
+	struct vperfctr_read req = {
+		.size = sizeof(req),
+		.nrctrs = MAX_N,
+		.sums = (uintptr_t)sums,
+	};
+
+	must_ioctl(g->fd[0], VPERFCTR_READ, &req);
+	return sums[1];
+}
+
+const struct side vperfctr_side = {
+	.name		= "vperfctr",
+	.check		= check,
+	.open		= side_open,
+	.close		= side_close,
+	.suspend	= side_suspend,
+	.resume		= side_resume,
+	.control	= side_control,
+	.control_running = side_control,
+	.control_other	= side_control,
+	.read		= side_read,
+	.self_reads	= vperfctr_self_reads,
+	.overflows	= vperfctr_overflows,
+};

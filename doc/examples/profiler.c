@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A program that profiles itself: after each PERIOD instructions in user mode it
+ * gets a signal, whose handler notes which function it came to.
+ *
+ *	cc -O2 -o profiler profiler.c -lvperfctr
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+#include <vperfctr.h>
+
+#define PERIOD	20000
+#define SIGNO	SIGPROF
+
+static struct vperfctr *v;
+
+/* ---- what is profiled ------------------------------------------------------ */
+
+/* A section of its own, whose beginning and end the linker knows. */
+#define IN(name)	__attribute__((noinline, section(#name)))
+
+static void IN(hot_code) hot(void)
+{
+	for (unsigned long i = 0; i < 3000000; i++)
+		__asm__ volatile("");
+}
+
+static void IN(cold_code) cold(void)
+{
+	for (unsigned long i = 0; i < 1000000; i++)
+		__asm__ volatile("");
+}
+
+extern const char __start_hot_code[], __stop_hot_code[];
+extern const char __start_cold_code[], __stop_cold_code[];
+
+enum { HOT, COLD, ELSEWHERE, NR };
+
+static const char *const names[NR] = { "hot", "cold", "elsewhere" };
+static volatile unsigned long histogram[NR];
+
+/* ---- the profiler ---------------------------------------------------------- */
+
+static void on_overflow(int sig, siginfo_t *info, void *context)
+{
+	const ucontext_t *uc = context;
+	const char *ip = (const char *)uc->uc_mcontext.gregs[REG_RIP];
+	int saved = errno;
+
+	(void)sig;
+	/* Somebody may have sent it with kill(1). */
+	if (info->si_code != SI_PMC_OVF)
+		return;
+	/* There is one counter, number 0. */
+	if (info->si_pmc_ovf_mask & 1) {
+		if (ip >= __start_hot_code && ip < __stop_hot_code)
+			histogram[HOT]++;
+		else if (ip >= __start_cold_code && ip < __stop_cold_code)
+			histogram[COLD]++;
+		else
+			histogram[ELSEWHERE]++;
+	}
+	/* Counters stand still until now. */
+	vperfctr_iresume(v);
+	errno = saved;
+}
+
+static void check(int err, const char *what)
+{
+	if (!err)
+		return;
+	fprintf(stderr, "profiler: %s: %s\n", what, strerror(-err));
+	exit(1);
+}
+
+static void start(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_overflow, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[1];
+	struct vperfctr_info info;
+
+	check(vperfctr_info(&info, 0), "the module");
+	check(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), "a state");
+	sigaction(SIGNO, &sa, NULL);
+
+	vperfctr_control_init(&control, ctr);
+	/* Instructions in user mode: fixed counter 0, or else general counter 0 */
+	if (info.fixed_mask & 1)
+		vperfctr_control_add_imode(&control, VPERFCTR_FIXED | 0, 2, PERIOD);
+	else
+		vperfctr_control_add_imode(&control, 0, 0x4100c0, PERIOD);
+	control.si_signo = SIGNO;
+	check(vperfctr_control(v, &control), "the control");
+}
+
+int main(void)
+{
+	unsigned long most = 1;
+	int i, bar;
+
+	start();
+	hot();
+	cold();
+	check(vperfctr_unlink(v), "the end");
+	vperfctr_close(v);
+
+	for (i = 0; i < NR; i++)
+		most = histogram[i] > most ? histogram[i] : most;
+	for (i = 0; i < NR; i++) {
+		printf("%-12s %6lu  ", names[i], histogram[i]);
+		for (bar = 0; bar < (int)(histogram[i] * 30 / most); bar++)
+			putchar('#');
+		putchar('\n');
+	}
+	return 0;
+}

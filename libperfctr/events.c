@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Events for programs that look for them here: those of Intel's architecture
+ * (SDM volume 3, "Pre-defined Architectural Performance Events"), and those that
+ * AMD's processors have had unchanged since the K7.  Whether a processor has
+ * one of the former CONTROL knows.
+ */
+#include "internal.h"
+
+#define NR(array)	(sizeof(array) / sizeof((array)[0]))
+
+/* Which counters can count them: all general ones. */
+#define TWO	0x3
+#define FOUR	0xf
+
+#define MASK(id, um, text)						\
+	static const struct perfctr_unit_mask mask_##id = {		\
+		.default_value = (um), .type = perfctr_um_type_fixed,	\
+		.nvalues = 1, .values = { { (um), text } },		\
+	}
+
+MASK(reference, 0x01, "at the rate of a reference clock");
+MASK(llc_reference, 0x4f, "all references");
+MASK(llc_miss, 0x41, "all misses");
+
+#define ARCHITECTURAL(counters)	{					\
+	{ 0x3c, counters, NULL, "UNHALTED_CORE_CYCLES",			\
+	  "cycles of a core that is not halted" },			\
+	{ 0xc0, counters, NULL, "INSTRUCTIONS_RETIRED",			\
+	  "instructions retired" },					\
+	{ 0x3c, counters, &mask_reference, "UNHALTED_REFERENCE_CYCLES",	\
+	  "reference cycles of a core that is not halted" },		\
+	{ 0x2e, counters, &mask_llc_reference, "LLC_REFERENCES",	\
+	  "references to the last level of cache" },			\
+	{ 0x2e, counters, &mask_llc_miss, "LLC_MISSES",			\
+	  "misses in the last level of cache" },			\
+	{ 0xc4, counters, NULL, "BRANCH_INSTRUCTIONS_RETIRED",		\
+	  "branches retired" },						\
+	{ 0xc5, counters, NULL, "MISPREDICTED_BRANCHES_RETIRED",	\
+	  "branches retired that had been mispredicted" },		\
+}
+
+static const struct perfctr_event two_counters[] = ARCHITECTURAL(TWO);
+static const struct perfctr_event four_counters[] = ARCHITECTURAL(FOUR);
+
+static const struct perfctr_event amd[] = {
+	{ 0x76, FOUR, NULL, "CPU_CLK_UNHALTED", "cycles of a core that is not halted" },
+	{ 0xc0, FOUR, NULL, "RETIRED_INSTRUCTIONS", "instructions retired" },
+	{ 0xc2, FOUR, NULL, "RETIRED_BRANCHES", "branches retired" },
+	{ 0xc3, FOUR, NULL, "RETIRED_MISPREDICTED_BRANCHES",
+	  "branches retired that had been mispredicted" },
+};
+
+#define SET(type, prefix, list)	{					\
+	.cpu_type = (type), .event_prefix = (prefix),			\
+	.nevents = NR(list), .events = (list),				\
+}
+
+/* What the kernel has no driver for is not among them. */
+static const struct perfctr_event_set sets[] = {
+	{ .cpu_type = PERFCTR_X86_GENERIC, .event_prefix = "" },
+	SET(PERFCTR_X86_AMD_K7, "K7_", amd),
+	SET(PERFCTR_X86_AMD_K8, "K8_", amd),
+	SET(PERFCTR_X86_AMD_K8C, "K8_", amd),
+	SET(PERFCTR_X86_AMD_FAM10H, "FAM10H_", amd),
+	SET(PERFCTR_X86_INTEL_CORE, "CORE_", two_counters),
+	SET(PERFCTR_X86_INTEL_CORE2, "CORE2_", two_counters),
+	SET(PERFCTR_X86_INTEL_ATOM, "ATOM_", two_counters),
+	SET(PERFCTR_X86_INTEL_NHLM, "NHLM_", four_counters),
+	SET(PERFCTR_X86_INTEL_WSTMR, "WSTMR_", four_counters),
+};
+
+const struct perfctr_event_set *perfctr_cpu_event_set(unsigned int cpu_type)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR(sets); i++) {
+		if (sets[i].cpu_type == cpu_type)
+			return &sets[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * perfctr 2.6's source interface: what depends on the processor, x86.
+ *
+ * For programs written for perfctr.  They include <libperfctr.h>.
+ */
+#ifndef _ASM_PERFCTR_H
+#define _ASM_PERFCTR_H
+
+/* Processors, as perfctr_info's cpu_type has them.  Later ones have the last of their maker's. */
+#define PERFCTR_X86_GENERIC		0	/* no counters, only the TSC */
+#define PERFCTR_X86_INTEL_P5		1
+#define PERFCTR_X86_INTEL_P5MMX		2
+#define PERFCTR_X86_INTEL_P6		3
+#define PERFCTR_X86_INTEL_PII		4
+#define PERFCTR_X86_INTEL_PIII		5
+#define PERFCTR_X86_CYRIX_MII		6
+#define PERFCTR_X86_WINCHIP_C6		7
+#define PERFCTR_X86_WINCHIP_2		8
+#define PERFCTR_X86_AMD_K7		9
+#define PERFCTR_X86_VIA_C3		10
+#define PERFCTR_X86_INTEL_P4		11
+#define PERFCTR_X86_INTEL_P4M2		12
+#define PERFCTR_X86_AMD_K8		13
+#define PERFCTR_X86_INTEL_PENTM		14
+#define PERFCTR_X86_AMD_K8C		15
+#define PERFCTR_X86_INTEL_P4M3		16
+#define PERFCTR_X86_INTEL_CORE		17
+#define PERFCTR_X86_INTEL_CORE2		18
+#define PERFCTR_X86_AMD_FAM10H		19
+#define PERFCTR_X86_INTEL_ATOM		20
+#define PERFCTR_X86_INTEL_NHLM		21
+#define PERFCTR_X86_INTEL_WSTMR		22
+
+/* The processor's part of PERFCTR_ABI_VERSION: 5.1. */
+#define PERFCTR_CPU_VERSION		0x0501
+
+/* C89 and C++98 have no long long, and the interface has always had it. */
+#ifdef __GNUC__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wlong-long"
+__extension__ typedef unsigned long long __perfctr_ull;
+#pragma GCC diagnostic pop
+#else
+typedef unsigned long long __perfctr_ull;
+#endif
+
+struct perfctr_sum_ctrs {
+	__perfctr_ull tsc;
+	__perfctr_ull pmc[18];		/* in the control's order */
+};
+
+struct perfctr_cpu_control {
+	unsigned int tsc_on;
+	unsigned int nractrs;		/* a-mode counters come first, */
+	unsigned int nrictrs;		/* then i-mode ones */
+	unsigned int pmc_map[18];	/* counter; 0x40000000 + n: fixed counter n */
+	unsigned int evntsel[18];
+	struct {
+		unsigned int escr[18];			/* not used */
+		unsigned int pebs_enable;		/* for off-core event 0 (0x01B7) */
+		unsigned int pebs_matrix_vert;		/* for off-core event 1 (0x01BB) */
+	} p4;
+	int ireset[18];			/* of i-mode counters: minus the period */
+	unsigned int _reserved1;
+	unsigned int _reserved2;
+	unsigned int _reserved3;
+	unsigned int _reserved4;
+};
+
+#endif /* _ASM_PERFCTR_H */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the library's files share.  Functions that begin with __perfctr_ return
+ * a negative error number; the interface's return __perfctr_result() of that.
+ */
+#ifndef LIBPERFCTR_INTERNAL_H
+#define LIBPERFCTR_INTERNAL_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+/* In this order: <linux/perfctr.h> looks whether the other has been included. */
+#include <libperfctr.h>
+#include "kernel.h"
+
+#define MAX_CTRS	18	/* of perfctr's arrays */
+
+#pragma GCC visibility push(hidden)
+
+static inline int __perfctr_result(int err)
+{
+	if (err >= 0)
+		return err;
+	errno = -err;
+	return -1;
+}
+
+static inline int __perfctr_ioctl(int fd, unsigned long cmd, const void *arg)
+{
+	int ret = ioctl(fd, cmd, arg);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/* ---- device.c ---- */
+int __perfctr_device_open(int flags);
+int __perfctr_info(int fd, struct perfctr_info *info);
+
+/* ---- cpu.c ---- */
+unsigned int __perfctr_cpu_type(const unsigned int vendor[3], unsigned int signature);
+
+/* ---- state.c ---- */
+int __perfctr_state_open(int tid, unsigned int flags);
+int __perfctr_control(int fd, const struct vperfctr_control *control);
+int __perfctr_stop(int fd);
+int __perfctr_iresume(int fd);
+int __perfctr_unlink(int fd);
+/* Either may be NULL.  Returns VPERFCTR_STATUS_*. */
+int __perfctr_read(int fd, struct perfctr_sum_ctrs *sum, struct vperfctr_control *control);
+
+#pragma GCC visibility pop
+
+#endif /* LIBPERFCTR_INTERNAL_H */

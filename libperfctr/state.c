@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Calls on a state's descriptor: perfctr's control and errors, the kernel's, and back. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* Event selects, of Intel's and AMD's processors alike. */
+#define EVNTSEL_EVENT	0x0000ffffU	/* with the unit mask */
+#define EVNTSEL_USR	0x00010000U
+#define EVNTSEL_OS	0x00020000U
+#define EVNTSEL_INT	0x00100000U
+#define EVNTSEL_EN	0x00400000U
+
+/* A fixed counter's field of its control register. */
+#define FIXED_OS	0x1U
+#define FIXED_USR	0x2U
+#define FIXED_INT	0x8U
+
+/* A control as the kernel takes it. */
+struct request {
+	struct kernel_control header;
+	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
+};
+
+static void init_request(struct request *request)
+{
+	memset(request, 0, sizeof(*request));
+	request->header.size = sizeof(request->header);
+	request->header.ctr_size = sizeof(request->ctr[0]);
+	request->header.ctr = (uintptr_t)request->ctr;
+}
+
+/* ---- control --------------------------------------------------------------- */
+
+/*
+ * Programs have a fixed counter's evntsel in one of two forms: the field itself,
+ * or an event select of the event that it counts.
+ */
+static int to_fixed(unsigned int map, unsigned int evntsel, unsigned int *field)
+{
+	static const unsigned int events[] = { 0x00c0, 0x003c, 0x013c };
+	const unsigned int n = map & ~VPERFCTR_FIXED, event = evntsel & EVNTSEL_EVENT;
+
+	*field = evntsel;
+	if (!(evntsel & ~0xfU))
+		return 0;
+	if (event && (n >= sizeof(events) / sizeof(events[0]) || event != events[n]))
+		return -EINVAL;
+	if (evntsel & ~(EVNTSEL_EVENT | EVNTSEL_USR | EVNTSEL_OS | EVNTSEL_INT | EVNTSEL_EN))
+		return -EINVAL;
+	*field = (evntsel & EVNTSEL_USR ? FIXED_USR : 0) | (evntsel & EVNTSEL_OS ? FIXED_OS : 0) |
+		 (evntsel & EVNTSEL_INT ? FIXED_INT : 0);
+	return 0;
+}
+
+/*
+ * The interrupt is to be enabled for i-mode counters and for no others; the
+ * kernel wants to hear nothing of it.
+ */
+static int to_kernel_ctr(const struct perfctr_cpu_control *cpu, unsigned int i,
+			 struct vperfctr_ctr *ctr)
+{
+	unsigned int evntsel = cpu->evntsel[i], interrupt = EVNTSEL_INT;
+	const int imode = i >= cpu->nractrs;
+	int err;
+
+	if (cpu->pmc_map[i] & VPERFCTR_FIXED) {
+		err = to_fixed(cpu->pmc_map[i], evntsel, &evntsel);
+		if (err)
+			return err;
+		interrupt = FIXED_INT;
+	} else if ((evntsel & EVNTSEL_EVENT) == 0x01b7) {
+		ctr->aux = cpu->p4.pebs_enable;
+	} else if ((evntsel & EVNTSEL_EVENT) == 0x01bb) {
+		ctr->aux = cpu->p4.pebs_matrix_vert;
+	}
+	if (!(evntsel & interrupt) != !imode)
+		return -EINVAL;
+	ctr->map = cpu->pmc_map[i];
+	ctr->evntsel = evntsel & ~interrupt;
+	if (imode)
+		ctr->ireset = cpu->ireset[i];
+	return 0;
+}
+
+static int to_kernel(const struct vperfctr_control *control, struct request *request)
+{
+	const struct perfctr_cpu_control *cpu = &control->cpu_control;
+	unsigned int i, nrctrs = cpu->nractrs + cpu->nrictrs;
+	int err;
+
+	init_request(request);
+	if (cpu->nractrs > MAX_CTRS || cpu->nrictrs > MAX_CTRS || nrctrs > MAX_CTRS)
+		return -EINVAL;
+	if (control->flags & ~VPERFCTR_CONTROL_CLOEXEC)
+		return -EINVAL;
+	for (i = 0; i < nrctrs; i++) {
+		err = to_kernel_ctr(cpu, i, &request->ctr[i]);
+		if (err)
+			return err;
+	}
+	request->header.tsc_on = !!cpu->tsc_on;
+	request->header.nractrs = cpu->nractrs;
+	request->header.nrictrs = cpu->nrictrs;
+	/* What there is no use for programs may leave there. */
+	request->header.si_signo = cpu->nrictrs ? control->si_signo : 0;
+	request->header.preserve = control->preserve & ((1U << nrctrs) - 1);
+#ifdef VPERFCTR_CONTROL_END_ON_EXEC
+	if ((control->flags & VPERFCTR_CONTROL_CLOEXEC) && (nrctrs || cpu->tsc_on))
+		request->header.flags = VPERFCTR_CONTROL_END_ON_EXEC;
+#endif
+	return 0;
+}
+
+int __perfctr_stop(int fd)
+{
+	struct request request;
+	int err;
+
+	init_request(&request);
+	err = __perfctr_ioctl(fd, VPERFCTR_CONTROL, &request.header);
+	return err == -EPERM ? -ESRCH : err;
+}
+
+/*
+ * The kernel changes nothing if it refuses a control; perfctr stopped what ran.
+ * That stop also tells two EPERMs apart: the caller may not count kernel mode,
+ * or it is neither the owner nor the owner's monitor, which perfctr called ESRCH.
+ */
+int __perfctr_control(int fd, const struct vperfctr_control *control)
+{
+	struct request request;
+	int err;
+
+	err = to_kernel(control, &request);
+	if (!err)
+		err = __perfctr_ioctl(fd, VPERFCTR_CONTROL, &request.header);
+	if (err && __perfctr_stop(fd) == -ESRCH)
+		err = -ESRCH;
+	return err;
+}
+
+static void from_kernel(const struct request *request, struct vperfctr_control *control)
+{
+	const struct kernel_control *header = &request->header;
+	struct perfctr_cpu_control *cpu = &control->cpu_control;
+	unsigned int i;
+
+	control->si_signo = header->si_signo;
+	control->preserve = header->preserve;
+#ifdef VPERFCTR_CONTROL_END_ON_EXEC
+	if (header->flags & VPERFCTR_CONTROL_END_ON_EXEC)
+		control->flags = VPERFCTR_CONTROL_CLOEXEC;
+#endif
+	cpu->tsc_on = header->tsc_on;
+	cpu->nractrs = header->nractrs;
+	cpu->nrictrs = header->nrictrs;
+	for (i = 0; i < header->nractrs + header->nrictrs; i++) {
+		const struct vperfctr_ctr *ctr = &request->ctr[i];
+		const int fixed = !!(ctr->map & VPERFCTR_FIXED);
+
+		cpu->pmc_map[i] = ctr->map;
+		cpu->evntsel[i] = ctr->evntsel;
+		cpu->ireset[i] = ctr->ireset;
+		if (i >= header->nractrs)
+			cpu->evntsel[i] |= fixed ? FIXED_INT : EVNTSEL_INT;
+		if (!fixed && (ctr->evntsel & EVNTSEL_EVENT) == 0x01b7)
+			cpu->p4.pebs_enable = ctr->aux;
+		if (!fixed && (ctr->evntsel & EVNTSEL_EVENT) == 0x01bb)
+			cpu->p4.pebs_matrix_vert = ctr->aux;
+	}
+}
+
+/* ---- the other calls ---------------------------------------------------------- */
+
+int __perfctr_read(int fd, struct perfctr_sum_ctrs *sum, struct vperfctr_control *control)
+{
+	const unsigned int stopped = VPERFCTR_STATUS_ATTACHED;
+	uint64_t sums[1 + VPERFCTR_MAX_CTRS];
+	struct vperfctr_read read = {
+		.size = sizeof(read),
+		.nrctrs = VPERFCTR_MAX_CTRS,
+		.sums = (uintptr_t)sums,
+	};
+	struct request request;
+	unsigned int i;
+	int err;
+
+	if (control) {
+		init_request(&request);
+		read.control = (uintptr_t)&request.header;
+	}
+	err = __perfctr_ioctl(fd, VPERFCTR_READ, &read);
+	if (err)
+		return err;
+	/* Somebody controls it by another interface than this one. */
+	if (read.nrctrs > MAX_CTRS && (sum || control))
+		return -EOVERFLOW;
+	if (sum) {
+		memset(sum, 0, sizeof(*sum));
+		sum->tsc = sums[0];
+		for (i = 0; i < read.nrctrs; i++)
+			sum->pmc[i] = sums[1 + i];
+	}
+	if (control) {
+		memset(control, 0, sizeof(*control));
+		/* What has stopped it is an all-zero control; the kernel shows the one before. */
+		if ((read.status & (stopped | VPERFCTR_STATUS_ACTIVE)) != stopped)
+			from_kernel(&request, control);
+	}
+	return read.status;
+}
+
+/* Here EPERM is perfctr's too, for a state that is not suspended by an overflow. */
+int __perfctr_iresume(int fd)
+{
+	struct vperfctr_read read = { .size = sizeof(read), .nrctrs = VPERFCTR_MAX_CTRS };
+	int err = __perfctr_ioctl(fd, VPERFCTR_IRESUME, NULL);
+
+	if (err == -EPERM && !__perfctr_ioctl(fd, VPERFCTR_READ, &read) && read.overflow)
+		err = -ESRCH;
+	return err;
+}
+
+int __perfctr_unlink(int fd)
+{
+	int err = __perfctr_ioctl(fd, VPERFCTR_UNLINK, NULL);
+
+	return err == -EPERM ? -ESRCH : err;
+}
+
+int __perfctr_state_open(int tid, unsigned int flags)
+{
+	struct vperfctr_open arg = { .size = sizeof(arg), .tid = tid, .flags = flags };
+	struct perfctr_info info;
+	int dev, ret;
+
+	dev = __perfctr_device_open(O_CLOEXEC);
+	if (dev < 0)
+		return dev;
+	ret = __perfctr_info(dev, &info);	/* is the kernel's interface ours? */
+	if (!ret)
+		ret = __perfctr_ioctl(dev, VPERFCTR_OPEN, &arg);
+	close(dev);
+	/* Another thread, and not stopped under the caller's ptrace. */
+	return ret == -EPERM ? -ESRCH : ret;
+}
+
+/* ---- the interface --------------------------------------------------------------- */
+
+/* Descriptors that the program sees survive exec, as any other that it opens. */
+int _vperfctr_open(int creat)
+{
+	int fd = __perfctr_state_open(0, VPERFCTR_OPEN_NOCLOEXEC |
+				      (creat ? VPERFCTR_OPEN_CREAT : 0));
+
+	if (fd == -ENOENT && !creat)
+		fd = __perfctr_device_open(0);
+	return __perfctr_result(fd);
+}
+
+int _vperfctr_control(int fd, const struct vperfctr_control *control)
+{
+	return __perfctr_result(__perfctr_control(fd, control));
+}
+
+int _vperfctr_read_control(int fd, struct vperfctr_control *control)
+{
+	int ret = __perfctr_read(fd, NULL, control);
+
+	return __perfctr_result(ret < 0 ? ret : 0);
+}
+
+int _vperfctr_read_sum(int fd, struct perfctr_sum_ctrs *sum)
+{
+	int ret = __perfctr_read(fd, sum, NULL);
+
+	return __perfctr_result(ret < 0 ? ret : 0);
+}

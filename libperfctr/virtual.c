@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The calling thread's counters: handles, and reading without a system call. */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+struct vperfctr {
+	int fd;
+	unsigned int process;				/* see this_process() */
+	const struct vperfctr_page *page;		/* NULL: all reads are the kernel's */
+};
+
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* ---- which process is this? ------------------------------------------------- */
+
+/*
+ * The child of a fork has its parent's handles, but not the pages that are
+ * mapped for them: the kernel does not copy these.  A read must be able to
+ * tell, and cannot pay for getpid().  So there is one word that the kernel
+ * clears in a child, which numbers processes from a fork to the next.
+ */
+static unsigned int *process_word;
+static unsigned int last_process;
+
+/* This process's number, or 0 if there is none to be had. */
+static unsigned int this_process(void)
+{
+	unsigned int *word = __atomic_load_n(&process_word, __ATOMIC_ACQUIRE), none = 0, next;
+
+	if (!word) {
+		unsigned int *old = NULL;
+
+		word = mmap(NULL, page_size(), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (word == MAP_FAILED)
+			return 0;
+		if (madvise(word, page_size(), MADV_WIPEONFORK)) {
+			munmap(word, page_size());
+			return 0;
+		}
+		if (!__atomic_compare_exchange_n(&process_word, &old, word, 0,
+						 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			munmap(word, page_size());
+			word = old;
+		}
+	}
+	next = __atomic_add_fetch(&last_process, 1, __ATOMIC_RELAXED);
+	if (__atomic_compare_exchange_n(word, &none, next, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return next;
+	return none;
+}
+
+static inline int is_mapped(const struct vperfctr *v)
+{
+	return v->page && *(const volatile unsigned int *)process_word == v->process;
+}
+
+/* ---- handles ------------------------------------------------------------------- */
+
+static int map_page(struct vperfctr *v)
+{
+	void *page;
+
+	v->page = NULL;
+	v->process = this_process();
+	if (!v->process)
+		return 0;
+	page = mmap(NULL, page_size(), PROT_READ, MAP_SHARED, v->fd, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	v->page = page;
+	return 0;
+}
+
+static int open_handle(unsigned int mode, struct vperfctr **handle)
+{
+	const int creat = mode == VPERFCTR_OPEN_CREAT_EXCL;
+	struct vperfctr *v;
+	int err;
+
+	if (mode && !creat)
+		return -EINVAL;
+	v = malloc(sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	v->fd = __perfctr_state_open(0, creat ? VPERFCTR_OPEN_CREAT : 0);
+	err = v->fd < 0 ? v->fd : map_page(v);
+	if (!err) {
+		*handle = v;
+		return 0;
+	}
+	if (v->fd >= 0) {
+		/* A state that this call has made is not to be left behind. */
+		if (creat)
+			__perfctr_unlink(v->fd);
+		close(v->fd);
+	}
+	free(v);
+	return err;
+}
+
+struct vperfctr *vperfctr_open_mode(unsigned int mode)
+{
+	struct vperfctr *v = NULL;
+
+	__perfctr_result(open_handle(mode, &v));
+	return v;
+}
+
+struct vperfctr *vperfctr_open(void)
+{
+	return vperfctr_open_mode(VPERFCTR_OPEN_CREAT_EXCL);
+}
+
+void vperfctr_close(struct vperfctr *v)
+{
+	if (!v)
+		return;
+	if (is_mapped(v))
+		munmap((void *)v->page, page_size());
+	close(v->fd);
+	free(v);
+}
+
+int vperfctr_info(const struct vperfctr *v, struct perfctr_info *info)
+{
+	return perfctr_info(v->fd, info);
+}
+
+struct perfctr_cpus_info *vperfctr_cpus_info(const struct vperfctr *v)
+{
+	return perfctr_cpus_info(v->fd);
+}
+
+/* ---- control ---------------------------------------------------------------------- */
+
+int vperfctr_control(const struct vperfctr *v, struct vperfctr_control *control)
+{
+	return _vperfctr_control(v->fd, control);
+}
+
+int vperfctr_stop(const struct vperfctr *v)
+{
+	return __perfctr_result(__perfctr_stop(v->fd));
+}
+
+int vperfctr_is_running(const struct vperfctr *v)
+{
+	int status = __perfctr_read(v->fd, NULL, NULL);
+
+	return status >= 0 && (status & VPERFCTR_STATUS_ATTACHED) &&
+	       (status & VPERFCTR_STATUS_ACTIVE);
+}
+
+int vperfctr_iresume(const struct vperfctr *v)
+{
+	return __perfctr_result(__perfctr_iresume(v->fd));
+}
+
+int vperfctr_unlink(const struct vperfctr *v)
+{
+	return __perfctr_result(__perfctr_unlink(v->fd));
+}
+
+/* ---- reading ------------------------------------------------------------------------ */
+
+/* The kernel changes the page at a switch of the thread that reads it: order is the compiler's. */
+#define barrier()	__asm__ __volatile__("" : : : "memory")
+
+static inline uint64_t rdpmc(uint32_t map)
+{
+	uint32_t low, high;
+
+	__asm__ __volatile__("rdpmc" : "=a" (low), "=d" (high) : "c" (map));
+	return low | (uint64_t)high << 32;
+}
+
+static inline uint64_t rdtsc(void)
+{
+	uint32_t low, high;
+
+	__asm__ __volatile__("rdtsc" : "=a" (low), "=d" (high));
+	return low | (uint64_t)high << 32;
+}
+
+/*
+ * Counters first ... first + nr - 1, or as many of them as are controlled, and
+ * the TSC unless NULL, all of the same moment.  Returns 0 if the page does not
+ * do: then the kernel is to be asked.
+ */
+static inline int read_page(const struct vperfctr *v, unsigned int first, unsigned int nr,
+			    __perfctr_ull *tsc, __perfctr_ull *pmc)
+{
+	const struct vperfctr_page *page = v->page;
+	uint32_t seq, cstatus;
+	unsigned int i, end;
+	uint64_t mask;
+
+	if (!is_mapped(v))
+		return 0;
+	do {
+		barrier();
+		seq = page->samplecount;
+		barrier();
+		cstatus = page->cstatus;
+		end = VPERFCTR_CSTATUS_NRCTRS(cstatus);
+		if (end > first + nr)
+			end = first + nr;
+		/*
+		 * None of them, or none that we may read: after an overflow the page is
+		 * one without counters.
+		 */
+		if (nr && !(cstatus & VPERFCTR_CSTATUS_RDPMC) &&
+		    ((cstatus & VPERFCTR_CSTATUS_RUNNING) || !end))
+			return 0;
+		if (tsc)
+			*tsc = page->tsc_sum;
+		if (!(cstatus & VPERFCTR_CSTATUS_RUNNING)) {
+			for (i = first; i < end; i++)
+				pmc[i - first] = page->ctr[i].sum;
+			barrier();
+			continue;
+		}
+		if (tsc && (cstatus & VPERFCTR_CSTATUS_TSC))
+			*tsc += rdtsc() - page->tsc_start;
+		mask = page->mask;
+		for (i = first; i < end; i++) {
+			const struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+			pmc[i - first] = ctr->sum + ((rdpmc(ctr->map) - ctr->start) & mask);
+		}
+		barrier();
+	} while (page->samplecount != seq);
+	return 1;
+}
+
+__perfctr_ull vperfctr_read_tsc(const struct vperfctr *v)
+{
+	struct perfctr_sum_ctrs sum;
+	__perfctr_ull tsc;
+
+	if (read_page(v, 0, 0, &tsc, NULL))
+		return tsc;
+	return __perfctr_read(v->fd, &sum, NULL) < 0 ? 0 : sum.tsc;
+}
+
+__perfctr_ull vperfctr_read_pmc(const struct vperfctr *v, unsigned int i)
+{
+	struct perfctr_sum_ctrs sum;
+	__perfctr_ull pmc = 0;
+
+	if (i >= MAX_CTRS)
+		return 0;
+	if (read_page(v, i, 1, NULL, &pmc))
+		return pmc;
+	return __perfctr_read(v->fd, &sum, NULL) < 0 ? 0 : sum.pmc[i];
+}
+
+/* What is not controlled need not be written. */
+int vperfctr_read_ctrs(const struct vperfctr *v, struct perfctr_sum_ctrs *sum)
+{
+	int ret;
+
+	if (read_page(v, 0, MAX_CTRS, &sum->tsc, sum->pmc))
+		return 0;
+	ret = __perfctr_read(v->fd, sum, NULL);
+	return __perfctr_result(ret < 0 ? ret : 0);
+}
+
+int vperfctr_read_state(const struct vperfctr *v, struct perfctr_sum_ctrs *sum,
+			struct vperfctr_control *control)
+{
+	int ret = __perfctr_read(v->fd, sum, control);
+
+	return __perfctr_result(ret < 0 ? ret : 0);
+}

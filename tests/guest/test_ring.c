@@ -1,0 +1,695 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Rings of samples, exactly: one CPU, virtual time. */
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "known.h"
+#include "overflow.h"
+
+#define NR(array)	(sizeof(array) / sizeof((array)[0]))
+
+#define MAX_RING	"/sys/module/vperfctr/parameters/max_ring_kb_per_user"
+#define MAX_RATE	"/sys/module/vperfctr/parameters/max_sample_rate"
+
+static int fd;
+static struct mapped_ring ring;
+
+static void setup(void)
+{
+	write_file(MAX_RATE, "0");
+	write_file(MAX_RING, "65536");
+	fd = account_init();
+}
+
+/* As they were. */
+static void teardown(void)
+{
+	write_file(MAX_RATE, "100000");
+	write_file(MAX_RING, "65536");
+}
+
+static u64 stop(void)
+{
+	struct sums sums;
+
+	assert_ok(stop_all(fd));
+	read_sums(fd, &sums);
+	return sums.pmc[0];
+}
+
+static int consume(int state, unsigned long n)
+{
+	return call(state, VPERFCTR_CONSUME, (void *)n);
+}
+
+/* ---- errors ------------------------------------------------------------------ */
+
+static int refused(u32 flags, u32 nrsamples, u32 watermark, u32 nrsums)
+{
+	struct vperfctr_ring req = {
+		.size = sizeof(req), .flags = flags, .nrsamples = nrsamples,
+		.watermark = watermark, .nrsums = nrsums,
+	};
+
+	return call(fd, VPERFCTR_RING, &req);
+}
+
+START_TEST(ring_errors)
+{
+	struct vperfctr_ring req;
+	unsigned int i;
+
+	for (i = 0; i < 32; i++)
+		assert_errno(refused(1U << i, 16, 1, 0), EINVAL);
+	assert_errno(refused(0, 0, 1, 0), EINVAL);
+	assert_errno(refused(0, 3, 1, 0), EINVAL);
+	assert_errno(refused(0, 17, 1, 0), EINVAL);
+	assert_errno(refused(0, VPERFCTR_RING_MAX * 2, 1, 0), EINVAL);
+	assert_errno(refused(0, 0x80000000, 1, 0), EINVAL);
+	assert_errno(refused(0, 16, 0, 0), EINVAL);
+	assert_errno(refused(0, 16, 17, 0), EINVAL);
+	assert_errno(refused(0, 16, 1, VPERFCTR_MAX_CTRS + 1), EINVAL);
+	assert_errno(refused(0, 16, 1, 0xffffffff), EINVAL);
+	memset(&req, 0, sizeof(req));
+	req.size = sizeof(req) - 1;
+	assert_errno(call(fd, VPERFCTR_RING, &req), EINVAL);
+	assert_errno(call(fd, VPERFCTR_RING, NULL), EFAULT);
+	req.size = 4096;
+	assert_errno(call(fd, VPERFCTR_RING, (void *)8), EFAULT);
+	/* none of them made one */
+	assert_errno(try_overflow_ring(fd, 0, INSNS_USER, 1000), EINVAL);
+	assert_errno(consume(fd, 0), EINVAL);
+	assert_errno(consume(fd, 1), EINVAL);
+
+	assert_ok(try_ring(fd, 16, 16, 2, &req));
+	ck_assert_uint_eq(req.sample_size, sizeof(struct vperfctr_sample) + 16);
+	ck_assert_uint_eq(req.map_size % PAGE, 0);
+	ck_assert_uint_ge(req.map_size, PAGE + 16 * req.sample_size);
+	memset(&req, 0, sizeof(req));
+	assert_errno(try_ring(fd, 1024, 1, 0, &req), EEXIST);
+	ck_assert_uint_eq(req.sample_size, sizeof(struct vperfctr_sample) + 16);
+	ck_assert_uint_eq(req.map_size, 2 * PAGE);
+	assert_errno(consume(fd, 1), EINVAL);
+	assert_errno(consume(fd, -1UL), EINVAL);
+	assert_ok(consume(fd, 0));
+}
+END_TEST
+
+static int try_mmap(size_t size, int prot, int flags, off_t offset)
+{
+	void *p = mmap(NULL, size, prot, flags, fd, offset);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	munmap(p, size);
+	return 0;
+}
+
+START_TEST(mmap_errors)
+{
+	struct vperfctr_ring req;
+	int err;
+
+	assert_errno(try_mmap(2 * PAGE, PROT_READ, MAP_SHARED, VPERFCTR_RING_OFFSET), EINVAL);
+	assert_ok(try_ring(fd, 16, 1, 0, &req));
+	assert_ok(try_mmap(req.map_size, PROT_READ, MAP_SHARED, VPERFCTR_RING_OFFSET));
+	assert_errno(try_mmap(req.map_size + PAGE, PROT_READ, MAP_SHARED, VPERFCTR_RING_OFFSET),
+		     EINVAL);
+	assert_errno(try_mmap(PAGE, PROT_READ, MAP_SHARED, VPERFCTR_RING_OFFSET), EINVAL);
+	assert_errno(try_mmap(PAGE, PROT_READ, MAP_SHARED, VPERFCTR_RING_OFFSET + PAGE), EINVAL);
+	assert_errno(try_mmap(req.map_size, PROT_READ, MAP_PRIVATE, VPERFCTR_RING_OFFSET), EINVAL);
+	err = try_mmap(req.map_size, PROT_READ | PROT_WRITE, MAP_SHARED, VPERFCTR_RING_OFFSET);
+	ck_assert_msg(err == -EACCES || err == -EPERM, "%d", err);
+	err = try_mmap(req.map_size, PROT_READ | PROT_EXEC, MAP_SHARED, VPERFCTR_RING_OFFSET);
+	ck_assert_msg(err == -EACCES || err == -EPERM, "%d", err);
+	map_ring(fd, req.map_size, &ring);
+	ck_assert_int_eq(mprotect((void *)ring.page, PAGE, PROT_READ | PROT_WRITE), -1);
+	ck_assert_int_eq(mprotect((void *)ring.page, PAGE, PROT_READ | PROT_EXEC), -1);
+}
+END_TEST
+
+/* The user's rings all together, given back with the states. */
+START_TEST(charged)
+{
+	struct vperfctr_ring req;
+	pid_t pid;
+	int i;
+
+	write_file(MAX_RING, "50");
+	assert_errno(try_ring(fd, 4096, 1, 0, &req), EAGAIN);
+	assert_errno(try_ring(fd, VPERFCTR_RING_MAX, 1, 32, &req), EAGAIN);
+	/* 3 pages and one: 16 kB each */
+	for (i = 0; i < 20; i++) {
+		assert_ok(try_ring(fd, 512, 1, 0, &req));
+		ck_assert_uint_eq(req.map_size, 4 * PAGE);
+		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+		close(fd);
+		fd = open_state(0);
+	}
+	assert_ok(try_ring(fd, 512, 1, 0, &req));
+	pid = fork();
+	if (!pid) {
+		int one = open_state(0), two;
+
+		if (try_ring(one, 512, 1, 0, &req))
+			_exit(1);
+		if (call(one, VPERFCTR_UNLINK, NULL))
+			_exit(2);
+		two = open_state(0);
+		/* the first is open still: 48 kB */
+		if (try_ring(two, 512, 1, 0, &req) || call(two, VPERFCTR_UNLINK, NULL))
+			_exit(3);
+		if (try_ring(open_state(0), 512, 1, 0, &req) != -EAGAIN)
+			_exit(4);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+}
+END_TEST
+
+/* ---- what is in it ---------------------------------------------------------------- */
+
+/* Every sample: where, when, and sums that are multiples of the period. */
+START_TEST(samples)
+{
+	const unsigned long n = 100000;
+	const u64 period = 1009;
+	const struct vperfctr_sample *s;
+	struct control control;
+	u64 total, head, i, tsc = rdtsc(), outside = 0;
+
+	make_ring(fd, 1024, 1024, 4, &ring);
+	ck_assert_uint_eq(ring.page->nrsamples, 1024);
+	ck_assert_uint_eq(ring.page->watermark, 1024);
+	ck_assert_uint_eq(ring.page->nrsums, 4);
+	ck_assert_uint_eq(ring.page->sample_size, sizeof(*s) + 32);
+	ck_assert_uint_eq(ring.page->data % PAGE, 0);
+	control_init(&control, 0);
+	control_add(&control, 1, INSNS_USER);
+	control_add_imode(&control, 0, INSNS_USER, period);
+	control.c.flags = VPERFCTR_CONTROL_RING;
+	assert_ok(set_control(fd, &control));
+	marked_loop(n);
+	total = stop();
+	head = ring_head(&ring);
+	ck_assert_uint_eq(head, total / period);
+	ck_assert_uint_ge(head, 198);
+	ck_assert_uint_eq(ring.page->tail, 0);
+	ck_assert_uint_eq(ring.page->dropped, 0);
+	for (i = 0; i < head; i++) {
+		s = ring_sample(&ring, i);
+		ck_assert_uint_eq(s->overflow, 2);
+		ck_assert_uint_eq(s->dropped, 0);
+		ck_assert_uint_eq(s->sums[1], (i + 1) * period);
+		ck_assert_uint_eq(s->sums[0], s->sums[1]);
+		ck_assert_uint_eq(s->sums[2] | s->sums[3], 0);
+		ck_assert_uint_gt(s->tsc, tsc);
+		tsc = s->tsc;
+		/* one instruction further in the loop than an even number: by turns */
+		if (s->ip != (uintptr_t)marked_loop_dec && s->ip != (uintptr_t)marked_loop_jnz)
+			outside++;
+		else if (i && i + 1 < head)
+			ck_assert_uint_ne(s->ip, ring_sample(&ring, i - 1)->ip);
+	}
+	ck_assert_uint_le(outside, 1);
+	ck_assert_uint_lt(tsc, rdtsc());
+}
+END_TEST
+
+/* The same program in a-mode and i-mode: the same sum. */
+static u64 count_known(u64 period, u64 *head)
+{
+	char *args[] = { "known", "a", "b", NULL };
+	struct control control;
+	struct sums sums;
+	pid_t pid;
+
+	pid = fork_files();
+	if (!pid) {
+		acc->fd = open_state(0);
+		control_init(&control, 1);
+		if (period) {
+			make_ring(acc->fd, 8192, 1, 1, &ring);
+			control_add_imode(&control, 0, INSNS_USER, period);
+			control.c.flags = VPERFCTR_CONTROL_RING;
+		} else {
+			control_add(&control, 0, INSNS_USER);
+		}
+		control.c.flags |= VPERFCTR_CONTROL_START_ON_EXEC;
+		if (set_control(acc->fd, &control))
+			_exit(99);
+		execv("/tests/known", args);
+		_exit(98);
+	}
+	ck_assert_int_eq(wait_for(pid), 3);
+	read_sums(acc->fd, &sums);
+	if (period) {
+		struct vperfctr_ring req;
+
+		assert_errno(try_ring(acc->fd, 1, 1, 0, &req), ESRCH);
+		map_ring(acc->fd, PAGE + 8192 * (sizeof(struct vperfctr_sample) + 8), &ring);
+		*head = ring_head(&ring);
+		ck_assert_uint_eq(ring.page->dropped, 0);
+	}
+	close(acc->fd);
+	return sums.pmc[0];
+}
+
+START_TEST(same_sums_as_in_amode)
+{
+	const u64 tried[] = { 1, 2, 3, 7, 100, 1001, 6003, 6004, 6005, 1000000 };
+	u64 head;
+	unsigned int i;
+
+	ck_assert_uint_eq(count_known(0, NULL), KNOWN_INSNS(3));
+	for (i = 0; i < NR(tried); i++) {
+		ck_assert_uint_eq(count_known(tried[i], &head), KNOWN_INSNS(3));
+		ck_assert_uint_eq(head, KNOWN_INSNS(3) / tried[i]);
+		munmap((void *)ring.page, ring.size);
+	}
+}
+END_TEST
+
+START_TEST(a_hundred_thousand_in_a_row)
+{
+	u64 total;
+
+	make_ring(fd, 131072, 1, 0, &ring);
+	assert_ok(try_overflow_ring(fd, 0, INSNS_USER, 100));
+	loop(5000000);
+	total = stop();
+	ck_assert_uint_ge(ring_head(&ring), 100000);
+	ck_assert_uint_eq(ring_head(&ring), total / 100);
+	ck_assert_uint_eq(ring.page->dropped, 0);
+	ck_assert_int_eq(poll_now(fd), POLLIN);
+}
+END_TEST
+
+/* Several overflow at once: one sample with both bits. */
+START_TEST(several)
+{
+	const u64 a = 1000, b = 1500;
+	struct control control;
+	struct sums sums;
+	u64 at, n = 0;
+
+	if (nr_general() < 2)
+		return;
+	make_ring(fd, 1024, 1, 2, &ring);
+	control_init(&control, 0);
+	control_add_imode(&control, 0, INSNS_USER, a);
+	control_add_imode(&control, 1, INSNS_USER, b);
+	control.c.flags = VPERFCTR_CONTROL_RING;
+	assert_ok(set_control(fd, &control));
+	loop(50000);
+	assert_ok(stop_all(fd));
+	read_sums(fd, &sums);
+	ck_assert_uint_eq(sums.pmc[0], sums.pmc[1]);
+	for (at = 500; at <= sums.pmc[0]; at += 500) {
+		u32 mask = (at % a ? 0 : 1) | (at % b ? 0 : 2);
+
+		if (!mask)
+			continue;
+		ck_assert_uint_lt(n, ring_head(&ring));
+		ck_assert_uint_eq(ring_sample(&ring, n)->overflow, mask);
+		ck_assert_uint_eq(ring_sample(&ring, n)->sums[0], at);
+		ck_assert_uint_eq(ring_sample(&ring, n)->sums[1], at);
+		n++;
+	}
+	ck_assert_uint_eq(ring_head(&ring), n);
+}
+END_TEST
+
+/* ---- full ------------------------------------------------------------------------------ */
+
+START_TEST(full)
+{
+	struct sums sums;
+	u64 head, dropped;
+
+	make_ring(fd, 16, 4, 1, &ring);
+	assert_ok(try_overflow_ring(fd, 0, INSNS_USER, 1000));
+	loop(50000);
+	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+	read_sums(fd, &sums);
+	dropped = ring.page->dropped;
+	ck_assert_uint_eq(ring_head(&ring), 16);
+	ck_assert_uint_eq(16 + dropped, sums.pmc[0] / 1000);
+	ck_assert_uint_ge(dropped, 84);
+	ck_assert_uint_eq(ring_sample(&ring, 15)->sums[0], 16000);
+	assert_errno(consume(fd, 17), EINVAL);
+	ck_assert_uint_eq(ring.page->tail, 0);
+	assert_ok(consume(fd, 3));
+	ck_assert_uint_eq(ring.page->tail, 3);
+	assert_errno(consume(fd, 14), EINVAL);
+
+	/* three more, the first of which tells what was lost before it */
+	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
+	loop(10000);
+	head = ring_head(&ring);
+	ck_assert_uint_eq(head, 19);
+	ck_assert_uint_eq(ring_sample(&ring, 16)->dropped, dropped);
+	ck_assert_uint_eq(ring_sample(&ring, 16)->sums[0], (16 + dropped + 1) * 1000);
+	ck_assert_uint_eq(ring_sample(&ring, 17)->dropped, 0);
+	ck_assert_uint_eq(ring_sample(&ring, 3)->sums[0], 4000);
+	assert_ok(consume(fd, 16));
+	ck_assert_uint_eq(ring.page->tail, 19);
+	loop(5000);
+	ck_assert_uint_eq(stop() / 1000, ring_head(&ring) + ring.page->dropped);
+}
+END_TEST
+
+/* A ring stays, whatever its state's controls are. */
+START_TEST(outlives_controls)
+{
+	u64 first, total;
+
+	make_ring(fd, 1024, 1, 1, &ring);
+	assert_ok(try_overflow_ring(fd, 0, INSNS_USER, 1000));
+	loop(10000);
+	total = stop();
+	first = ring_head(&ring);
+	ck_assert_uint_eq(first, total / 1000);
+	count(fd, INSNS_USER);
+	loop(10000);
+	assert_ok(try_overflow(fd, 0, INSNS_USER, 1000, 0));
+	loop(10000);
+	ck_assert_uint_eq(overflow_of(fd), 1);
+	ck_assert_uint_eq(ring_head(&ring), first);
+	assert_ok(try_overflow_ring(fd, 0, INSNS_USER, 500));
+	ck_assert_uint_eq(overflow_of(fd), 0);
+	loop(10000);
+	total = stop();
+	ck_assert_uint_eq(ring_head(&ring), first + total / 500);
+	ck_assert_uint_eq(ring_sample(&ring, first)->sums[0], 500);
+}
+END_TEST
+
+/* ---- in others' hands -------------------------------------------------------------------- */
+
+/* The sums of a sample are right when who maps it elsewhere sees it; no wake-up is lost. */
+START_TEST(ping_pong)
+{
+	const u32 watermark = _i ? 5 : 1;
+	volatile u64 *consumed = shared_memory(PAGE);
+	pid_t pid;
+
+	make_ring(fd, 16, watermark, 1, &ring);
+	pid = fork();
+	if (!pid) {
+		struct mapped_ring mine;
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		u64 next = 0, head;
+
+		map_ring(fd, ring.size, &mine);
+		while (next < 2000) {
+			if (poll(&p, 1, 5000) != 1)
+				_exit(1);
+			head = ring_head(&mine);
+			if (head - next < watermark)
+				_exit(2);
+			for (; next < head; next++) {
+				if (ring_sample(&mine, next)->sums[0] != (next + 1) * 2000)
+					_exit(3);
+			}
+			if (consume(fd, next - mine.page->tail))
+				_exit(4);
+			if (poll_now(fd) && ring_head(&mine) - next < watermark)
+				_exit(5);
+			*consumed = next;
+		}
+		_exit(0);
+	}
+	assert_ok(try_overflow_ring(fd, 0, INSNS_USER, 2000));
+	while (*consumed < 2000) {
+		loop(1000);
+		/* not to run ahead of who reads */
+		while (ring_head(&ring) - *consumed >= watermark && *consumed < 2000) {
+			assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+			while (ring_head(&ring) - *consumed >= watermark && *consumed < 2000) {
+				if (waitpid(pid, NULL, WNOHANG | WNOWAIT) == pid)
+					ck_assert_int_eq(wait_for(pid), 0);
+				msleep(1);
+			}
+			assert_ok(call(fd, VPERFCTR_RESUME, NULL));
+		}
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	ck_assert_uint_eq(ring.page->dropped, 0);
+}
+END_TEST
+
+START_TEST(after_the_end)
+{
+	pid_t pid;
+	struct sums sums;
+	u64 head;
+	short expected = POLLIN | POLLHUP;
+
+	pid = fork_files();
+	if (!pid) {
+		acc->fd = open_state(0);
+		make_ring(acc->fd, 64, 64, 1, &ring);
+		if (try_overflow_ring(acc->fd, 0, INSNS_USER, 1000))
+			_exit(1);
+		loop(2500);
+		if (_i)
+			call(acc->fd, VPERFCTR_UNLINK, NULL);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	ck_assert_eventually(!(status_of(acc->fd) & ATTACHED));
+	read_sums(acc->fd, &sums);
+	/* fewer than the watermark, but there will be no more */
+	ck_assert_int_eq(poll_now(acc->fd), expected);
+	map_ring(acc->fd, 2 * PAGE, &ring);
+	head = ring_head(&ring);
+	ck_assert_uint_eq(head, sums.pmc[0] / 1000);
+	ck_assert_uint_ge(head, 5);
+	ck_assert_uint_eq(ring_sample(&ring, head - 1)->sums[0], head * 1000);
+	assert_ok(consume(acc->fd, head - 1));
+	ck_assert_int_eq(poll_now(acc->fd), expected);
+	assert_ok(consume(acc->fd, 1));
+	ck_assert_int_eq(poll_now(acc->fd), POLLHUP);
+	assert_errno(consume(acc->fd, 1), EINVAL);
+}
+END_TEST
+
+static void wait_stopped(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status))
+		die("the target ended with %#x, or %s", status, strerror(errno));
+}
+
+/* A monitor's ring, of a process that knows nothing of it. */
+START_TEST(monitored)
+{
+	volatile unsigned long *n = shared_memory(PAGE);
+	int target, i;
+	pid_t pid;
+
+	*n = 10000;
+	pid = fork();
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		stop_for_ever(getpid(), getpid(), n);
+	}
+	wait_stopped(pid);
+	target = open_thread(pid, VPERFCTR_OPEN_CREAT);
+	ck_assert_int_ge(target, 0);
+	make_ring(target, 1024, 1, 1, &ring);
+	assert_ok(try_overflow_ring(target, 0, INSNS_USER, 777));
+	for (i = 1; i <= 5; i++) {
+		ck_assert_int_eq(ptrace(PTRACE_CONT, pid, 0, 0), 0);
+		wait_stopped(pid);
+		ck_assert_uint_eq(ring_head(&ring), i * INSNS_STOP(10000) / 777);
+	}
+	ck_assert_uint_eq(ring_sample(&ring, 3)->sums[0], 4 * 777);
+	/* not while it runs, nor by others */
+	ck_assert_int_eq(ptrace(PTRACE_CONT, pid, 0, 0), 0);
+	wait_stopped(pid);
+	kill(pid, SIGKILL);
+	wait_for(pid);
+	ck_assert_eventually(poll_now(target) == (POLLIN | POLLHUP));
+	ck_assert_uint_eq(ring_head(&ring), 6 * INSNS_STOP(10000) / 777);
+	close(target);
+}
+END_TEST
+
+/* ---- the kernel's addresses ---- */
+
+/* Overflows at and around system calls: of a control without kernel mode, user addresses. */
+START_TEST(no_kernel_addresses)
+{
+	u64 i, period, kernel = 0, user = 0;
+	unsigned int j;
+
+	if (_i)
+		write_file(MAX_RATE, "100000");
+	make_ring(fd, 8192, 1, 0, &ring);
+	for (period = 1; period < 80; period++) {
+		assert_ok(try_overflow_ring(fd, 0, _i ? INSNS_BOTH : INSNS_USER,
+					    _i ? 3000 + period * 97 : period));
+		for (j = 0; j < 3; j++) {
+			syscall(SYS_getppid);
+			sched_yield();
+			if (j == 1)
+				msleep(1);
+		}
+		assert_ok(stop_all(fd));
+		for (i = ring.page->tail; i < ring_head(&ring); i++) {
+			if (ring_sample(&ring, i)->ip >> 47)
+				kernel++;
+			else
+				user++;
+			ck_assert_uint_ne(ring_sample(&ring, i)->ip, 0);
+		}
+		ck_assert(_i || !ring.page->dropped);
+		assert_ok(consume(fd, ring_head(&ring) - ring.page->tail));
+	}
+	ck_assert_uint_ge(user, 10);
+	if (_i)
+		ck_assert_uint_ge(kernel, 100);
+	else
+		ck_assert_uint_eq(kernel, 0);
+}
+END_TEST
+
+/* ---- storms ------------------------------------------------------------------- */
+
+static const struct {
+	u64 period;
+	const char *rate;
+} storms[] = { { 1, "0" }, { 1, "100000" }, { 1, "1" }, { 3, "1000" }, { 10, "100000" } };
+
+/* Throttled or not: what makes no sample is counted, and sums are exact. */
+START_TEST(storm)
+{
+	const u64 period = storms[_i].period;
+	u32 nrsamples = 1 << 14;
+	u64 total, i, n = 0, dropped = 0;
+
+	write_file(MAX_RATE, storms[_i].rate);
+	make_ring(fd, nrsamples, 1, 1, &ring);
+	assert_ok(try_overflow_ring(fd, 0, INSNS_USER, period));
+	loop(30000);
+	total = stop();
+	ck_assert_uint_ge(total, 60000);
+	ck_assert_uint_lt(total, 62000);
+	for (i = 0; i < ring_head(&ring); i++) {
+		const struct vperfctr_sample *s = ring_sample(&ring, i);
+
+		n += __builtin_popcount(s->overflow);
+		dropped += s->dropped;
+		ck_assert_msg(s->sums[0] == (n + dropped) * period,
+			      "sample %llu: sum %llu, %llu before it, %llu dropped", i,
+			      s->sums[0], n, dropped);
+	}
+	ck_assert_uint_eq(n + ring.page->dropped, total / period);
+	ck_assert_uint_ge(ring.page->dropped, dropped);
+	/* "0" is no limit: nothing but room makes them dropped */
+	if (storms[_i].rate[0] == '0')
+		ck_assert_uint_eq(n, nrsamples);
+	if (!strcmp(storms[_i].rate, "1000"))
+		ck_assert_uint_gt(ring.page->dropped, n);
+}
+END_TEST
+
+/* Someone else gets his share of the CPU, and SIGKILL ends it. */
+START_TEST(storm_is_killable)
+{
+	pid_t pid;
+
+	write_file(MAX_RATE, _i ? "100000" : "0");
+	pid = fork_files();
+	if (!pid) {
+		acc->fd = open_state(0);
+		make_ring(acc->fd, 1024, 1, 1, &ring);
+		if (try_overflow_ring(acc->fd, 0, INSNS_USER, 1))
+			_exit(1);
+		acc->signals = 1;
+		for (;;)
+			;
+	}
+	while (!acc->signals)
+		msleep(1);
+	msleep(5);
+	loop(20000000);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(wait_for(pid), 128 + SIGKILL);
+	ck_assert_eventually(!(status_of(acc->fd) & ATTACHED));
+	map_ring(acc->fd, PAGE + 1024 * (sizeof(struct vperfctr_sample) + 8), &ring);
+	ck_assert_uint_eq(ring_head(&ring) + ring.page->dropped, count_of(acc->fd));
+	close(acc->fd);
+	ck_assert(counters_free());
+}
+END_TEST
+
+/*
+ * The same in kernel mode, where what serves an overflow is counted as well: it
+ * must not take all the time that there is.
+ */
+START_TEST(storm_in_the_kernel)
+{
+	pid_t pid;
+
+	write_file(MAX_RATE, _i ? "0" : "100000");
+	pid = fork_files();
+	if (!pid) {
+		acc->fd = open_state(0);
+		make_ring(acc->fd, 1024, 1, 1, &ring);
+		acc->signals = 1;
+		if (try_overflow_ring(acc->fd, 0, INSNS_BOTH, 100))
+			_exit(1);
+		for (;;)
+			sched_yield();
+	}
+	while (!acc->signals)
+		msleep(1);
+	msleep(5);
+	loop(5000000);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(wait_for(pid), 128 + SIGKILL);
+	close(acc->fd);
+	ck_assert_eventually(counters_free());
+}
+END_TEST
+
+static void add_kernel(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_unchecked_fixture(tc, NULL, teardown);
+	tcase_add_loop_test(tc, storm_in_the_kernel, 0, 2);
+}
+
+static void add(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_unchecked_fixture(tc, NULL, teardown);
+	tcase_add_test(tc, ring_errors);
+	tcase_add_test(tc, mmap_errors);
+	tcase_add_test(tc, charged);
+	tcase_add_test(tc, samples);
+	tcase_add_test(tc, same_sums_as_in_amode);
+	tcase_add_test(tc, a_hundred_thousand_in_a_row);
+	tcase_add_test(tc, several);
+	tcase_add_test(tc, full);
+	tcase_add_test(tc, outlives_controls);
+	tcase_add_loop_test(tc, ping_pong, 0, 2);
+	tcase_add_loop_test(tc, after_the_end, 0, 2);
+	tcase_add_test(tc, monitored);
+	tcase_add_loop_test(tc, no_kernel_addresses, 0, 2);
+	tcase_add_loop_test(tc, storm, 0, NR(storms));
+	tcase_add_loop_test(tc, storm_is_killable, 0, 2);
+}
+
+/* "kernel" is a test that may take the machine with it. */
+int main(int argc, char **argv)
+{
+	open_device();
+	if (argc > 1 && !strcmp(argv[1], "kernel"))
+		return run_tests("ring-kernel", add_kernel);
+	return run_tests("ring", add);
+}

@@ -1,0 +1,147 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# perfex --sample and --report in the virtual machine, and the profilers of
+# doc/examples.  Its summary looks like one of libcheck.  What is sampled is
+# expected to be where arithmetic says.
+
+here=$(dirname "$0")
+two=$here/two		# 1600009 instructions, 3/4 of them in hot(), 1/4 in cold()
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+checks=0 failures=0
+
+check() # WHAT GOT EXPECTED
+{
+	checks=$((checks + 1))
+	[ "$2" = "$3" ] && return
+	failures=$((failures + 1))
+	echo "$1: '$2', not '$3'"
+}
+
+# record EVENT=PERIOD COMMAND...
+record()
+{
+	spec=$1
+	shift
+	perfex --sample "$spec" -o "$tmp/samples" -- "$@" > "$tmp/out" 2> "$tmp/err"
+	status=$?
+	perfex -v --report "$tmp/samples" > "$tmp/report" 2> "$tmp/report.err"
+	check "status of --report" $? 0
+	check "errors of --report" "$(cat "$tmp/report.err")" ""
+}
+
+# from what --sample said: how many samples, dropped overflows, events
+samples() { sed -n 's/^perfex: \([0-9,]*\) samples in .*/\1/p' "$tmp/err" | tr -d ,; }
+dropped() { sed -n 's/^perfex: .*, \([0-9,]*\) dropped;.*/\1/p' "$tmp/err" | tr -d ,; }
+events() { sed -n 's/^perfex: .* dropped; \([0-9,]*\) .*/\1/p' "$tmp/err" | tr -d ,; }
+
+# row TABLE PATTERN: the samples of the rows that match
+row()
+{
+	awk -v table=" $1:" -v pattern="$2" '
+	$0 == table { on = 1; next }
+	/^ [A-Z].*:$/ { on = 0 }
+	on && $0 ~ pattern { gsub(",", "", $2); n += $2 }
+	END { print n + 0 }' "$tmp/report"
+}
+
+rate=/sys/module/vperfctr/parameters/max_sample_rate
+usual=$(cat $rate)
+echo 0 > $rate
+
+# each function and line gets its own, to the sample
+total=$(perfex -e instructions:u "$two" 2>&1 | awk '$2 == "instructions:u" { gsub(",", "", $1); print $1 }')
+check "instructions of two" "$total" 1600009
+for period in 1000 1001 100k; do
+	n=$(echo "$period" | sed s/k/000/)
+	record "instructions:u=$period" "$two"
+	check "status, period $period" "$status" 0
+	check "events, period $period" "$(events)" "$total"
+	check "samples, period $period" "$(samples)" $((total / n))
+	check "dropped, period $period" "$(dropped)" 0
+	check "hot, period $period" "$(row Functions ' hot .two.$')" $((1200003 / n))
+	check "cold, period $period" "$(row Functions ' cold .two.$')" $((1600006 / n - 1200003 / n))
+	check "elsewhere, period $period" "$(row Functions '[[]two[]]$')" $((total / n))
+done
+record instructions:u=1000 "$two"
+check "share of hot" "$(grep -c '^  75.00%  .* hot .two.$' "$tmp/report")" 1
+# hot() is entered after an even number of instructions, cold() after an odd one: after
+# an even number of all the next one in hot() is dec, in cold() jnz
+hot_line=$(grep -n 'hot line' "$here/two.S" | cut -d: -f 1)
+cold_line=$(grep -n 'cold line' "$here/two.S" | cut -d: -f 1)
+check "line of hot" "$(row Lines "/two[.]S:$hot_line  hot")" 1200
+check "line of cold" "$(row Lines "/two[.]S:$((cold_line + 1))  cold")" 400
+check "no bars in a pipe" "$(grep -c '#' "$tmp/report")" 0
+
+# the mappings are those of what was executed last, and of a short life
+record instructions:u=1000 sh -c "exec $two"
+check "status of exec" "$status" 0
+check "hot after exec" "$(row Functions ' hot .two.$')" 1200
+check "unknown after exec" "$(row Functions '[[]unknown')" 0
+
+# a program as they are: with libraries, without symbols
+head -c 300000 /bin/busybox > "$tmp/input"
+record instructions:u=20k gzip -9c "$tmp/input"
+check "status of gzip" "$status" 0
+check "gzip's output" "$(gunzip -c < "$tmp/out" | cmp - "$tmp/input" && echo same)" same
+check "samples of gzip" "$(samples)" $(($(events) / 20000))
+check "many samples of gzip" "$([ "$(samples)" -gt 1000 ] && echo yes)" yes
+check "gzip's are explained" "$([ "$(row Functions '[[](gzip|libc[.].*)[]]')" -gt $(($(samples) * 99 / 100)) ] && echo yes)" yes
+check "unknown of gzip" "$(row Functions '[[]unknown')" 0
+check "kernel addresses of user mode" "$(row Functions '[[]kernel')" 0
+
+# more samples than there may be: some are dropped, all events are counted
+echo "$usual" > $rate
+record instructions:u=1000 "$two"
+check "status when throttled" "$status" 0
+check "events when throttled" "$(events)" "$total"
+check "some dropped when throttled" "$([ "$(dropped)" -gt 0 ] && echo yes)" yes
+record instructions:u=1 "$two"
+check "status, period 1" "$status" 0
+check "events, period 1" "$(events)" "$total"
+check "some dropped, period 1" "$([ "$(dropped)" -gt 0 ] && echo yes)" yes
+
+# kernel mode for those who may
+record instructions=10k dd if=/dev/zero of=/dev/null bs=64k count=100
+check "kernel mode" "$([ "$(row Functions '[[]kernel')" -gt 0 ] && echo yes)" yes
+check "kernel addresses" "$(grep -c ffffffff "$tmp/report")" 0
+chmod 777 "$tmp"
+su -s /bin/sh user -c "perfex --sample instructions=1000 -o $tmp/mine $two" 2> "$tmp/err"
+check "status in the group" $? 0
+check "user mode in the group" "$(grep -c "dropped; 1,600,009 instructions:u in all" "$tmp/err")" 1
+su -s /bin/sh user -c "perfex --sample instructions:k=1000 -o $tmp/mine $two" 2> "$tmp/err"
+check "status of kernel mode without rights" $? 125
+check "lines of kernel mode without rights" "$(wc -l < "$tmp/err")" 1
+
+# what is no period, no file
+for bad in instructions:u=0 instructions:u=-5 instructions:u=x instructions:u=999G; do
+	perfex --sample $bad -o "$tmp/bad" "$two" > "$tmp/out" 2> "$tmp/err"
+	check "status of $bad" $? 125
+	check "lines of $bad" "$(wc -l < "$tmp/err")" 1
+done
+perfex --report "$two" > "$tmp/out" 2> "$tmp/err"
+check "status of another file's report" $? 125
+check "lines of another file's report" "$(wc -l < "$tmp/err")" 1
+
+# afterwards the counters are anybody's
+check "perf afterwards" "$(perf stat -x , -o "$tmp/perf" -e instructions:u "$two"; sed -n 's/,.*instr.*//p' "$tmp/perf")" "$total"
+
+# the examples: three times as many in hot() as in cold()
+for example in profiler ring; do
+	"$here/$example" > "$tmp/out" 2> "$tmp/err"
+	check "status of $example" $? 0
+	check "errors of $example" "$(cat "$tmp/err")" ""
+	check "ratio of $example" "$(awk '
+	/^hot / { hot = $2 } /^cold / { cold = $2 }
+	END {
+		r = cold ? hot / cold : 0
+		print (r > 2.9 && r < 3.1 && cold >= 90) ? "3:1" : hot ":" cold
+	}
+	' "$tmp/out")" 3:1
+	check "bar of hot in $example" "$(grep -c '^hot .*##########' "$tmp/out")" 1
+	check "elsewhere in $example" "$(awk '/^elsewhere / { print ($2 <= 40) }' "$tmp/out")" 1
+done
+
+echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
+[ "$failures" = 0 ]

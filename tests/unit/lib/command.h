@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Running perfex as a whole, in a child, and looking at what came out. */
+#ifndef COMMAND_H
+#define COMMAND_H
+
+#include <check.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake.h"
+
+int perfex_main(int argc, char **argv);
+
+static char dir[64], out[16384], err[16384];
+
+static inline const char *in_dir(const char *name)
+{
+	static char paths[4][128], *path;
+	static unsigned int next;
+
+	/* A result lives until the fourth one after it. */
+	path = paths[next++ % 4];
+	snprintf(path, sizeof(paths[0]), "%s/%s", dir, name);
+	return path;
+}
+
+static inline void command_setup(void)
+{
+	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD };
+	unsigned int i;
+
+	/* As in a shell's foreground, wherever the tests were started. */
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		signal(signals[i], SIG_DFL);
+	fake_reset();
+	setenv("LIBPFM_FORCE_PMU", "skl", 1);
+	strcpy(dir, "/tmp/perfex-test-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+}
+
+static inline void command_teardown(void)
+{
+	unlink(in_dir("out"));
+	unlink(in_dir("err"));
+	unlink(in_dir("file"));
+	rmdir(dir);
+}
+
+static inline void redirect(const char *name, int to)
+{
+	int fd = open(in_dir(name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	dup2(fd, to);
+	close(fd);
+}
+
+static inline pid_t start(char **argv)
+{
+	int argc = 0;
+	pid_t pid;
+
+	while (argv[argc])
+		argc++;
+	fflush(NULL);
+	pid = fork();
+	if (pid)
+		return pid;
+	redirect("out", STDOUT_FILENO);
+	redirect("err", STDERR_FILENO);
+	exit(perfex_main(argc, argv));
+}
+
+static inline void slurp(const char *name, char *buf, size_t size)
+{
+	FILE *f = fopen(in_dir(name), "r");
+	size_t n = f ? fread(buf, 1, size - 1, f) : 0;
+
+	buf[n] = '\0';
+	if (f)
+		fclose(f);
+}
+
+static inline int finish(pid_t pid)
+{
+	int status;
+
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	slurp("out", out, sizeof(out));
+	slurp("err", err, sizeof(err));
+	ck_assert_msg(WIFEXITED(status), "perfex was killed: %s", err);
+	return WEXITSTATUS(status);
+}
+
+#define ARGV(...)	((char *[]){ "perfex", __VA_ARGS__, NULL })
+#define perfex(...)	finish(start(ARGV(__VA_ARGS__)))
+
+static inline void has(const char *text, const char *what)
+{
+	ck_assert_msg(strstr(text, what), "no '%s' in:\n%s", what, text);
+}
+
+static inline void has_not(const char *text, const char *what)
+{
+	ck_assert_msg(!strstr(text, what), "'%s' in:\n%s", what, text);
+}
+
+/* One line, which begins with perfex's name. */
+static inline void is_message(const char *what)
+{
+	ck_assert_msg(!strncmp(err, "perfex: ", 8) && strchr(err, '\n') == err + strlen(err) - 1,
+		      "not one line of perfex's:\n%s", err);
+	has(err, what);
+}
+
+#endif /* COMMAND_H */

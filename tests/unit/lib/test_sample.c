@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perfex --sample and --report: what the fake kernel puts into the ring comes out. */
+#include <errno.h>
+#include <pty.h>
+#include <sys/ptrace.h>
+
+#include "command.h"
+#include "perfex.h"
+#include "samples.h"
+
+#define TWO		TMP "/two"
+#define KERNEL_IP	UINT64_C(0xffffffff81000000)
+
+static char text[65536];
+
+static uint64_t address_of(const char *symbol)
+{
+	char command[256];
+	unsigned long address;
+	FILE *f;
+
+	snprintf(command, sizeof(command), "nm " TWO " | grep ' %s$'", symbol);
+	f = popen(command, "r");
+	ck_assert_int_eq(fscanf(f, "%lx", &address), 1);
+	pclose(f);
+	return address;
+}
+
+/* Of four samples two are in first(), one in second(). */
+static void setup(void)
+{
+	command_setup();
+	fake.nrsamples = 1000;
+	fake.samples[0] = (struct vperfctr_sample){ .ip = address_of("first"), .overflow = 1 };
+	fake.samples[1] = (struct vperfctr_sample){ .ip = address_of("first") + 3, .overflow = 1 };
+	fake.samples[2] = (struct vperfctr_sample){ .ip = address_of("second"), .overflow = 1 };
+	fake.samples[3] = (struct vperfctr_sample){ .ip = 0x10, .overflow = 1 };
+}
+
+static void teardown(void)
+{
+	unlink(in_dir("s"));
+	command_teardown();
+}
+
+#define sample(spec, ...)	perfex("--sample", spec, "-o", (char *)in_dir("s"), ##__VA_ARGS__)
+#define report(...)		perfex("--report", (char *)in_dir("s"), ##__VA_ARGS__)
+
+/* ---- from the ring to the table ---------------------------------------------------- */
+
+START_TEST(sampled)
+{
+	ck_assert_int_eq(sample("instructions:u=100k", TWO, "x", "y"), 2);
+	snprintf(text, sizeof(text), "perfex: 1,000 samples in '%s', 0 dropped; "
+		 "1,000,000 instructions:u in all\n", in_dir("s"));
+	ck_assert_str_eq(err, text);
+	ck_assert_uint_eq(fake_seen->control_flags,
+			  VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_RING);
+	ck_assert_uint_eq(fake_seen->control.nractrs, 0);
+	ck_assert_uint_eq(fake_seen->control.nrictrs, 1);
+	ck_assert_int_eq(fake_seen->control.si_signo, 0);
+	ck_assert_uint_eq(fake_seen->ctr[0].map, VPERFCTR_FIXED);
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -100000);
+	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
+
+	ck_assert_int_eq(report(), 0);
+	ck_assert_str_eq(err, "");
+	has(out, " Samples of '" TWO " x y' (its first thread, one each 100,000 instructions:u):\n");
+	has(out, "               1,000  samples\n                   0  dropped\n"
+		 "           1,000,000  instructions:u\n         0.001500000  seconds thread time\n");
+	has(out, " Functions:\n\n"
+		 "  50.00%           500  first [two]\n"
+		 "  25.00%           250  [unknown]\n"
+		 "  25.00%           250  second [two]\n");
+	/* The first sample is at the function's beginning, in its line. */
+	has(out, "two.c:11  first\n");
+	has(out, "two.c:17  second\n");
+	has_not(out, "#");
+	has_not(out, "[kernel]");
+}
+END_TEST
+
+START_TEST(kernel)
+{
+	fake.samples[3].ip = KERNEL_IP;
+	fake.samples[2].ip = KERNEL_IP + 12345;
+	ck_assert_int_eq(sample("r01d1=1000", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ctr[0].evntsel, 0x4301d1);
+	ck_assert_int_eq(report(), 0);
+	has(out, "  50.00%           500  [kernel]\n");
+	has_not(out, "ffffffff");
+}
+END_TEST
+
+/* Without symbols: what can be looked up by other means. */
+START_TEST(stripped)
+{
+	char address[64], copy[128];
+
+	snprintf(copy, sizeof(copy), "%s", in_dir("file"));
+	snprintf(text, sizeof(text), "strip -o %s " TWO, copy);
+	ck_assert_int_eq(system(text), 0);
+	ck_assert_int_eq(sample("cycles=1M", copy), 0);
+	ck_assert_int_eq(report("-v"), 0);
+	snprintf(address, sizeof(address), " [file]+0x%lx\n",
+		 (unsigned long)fake.samples[2].ip);
+	has(out, address);
+	has_not(out, " second ");
+	/* The file is gone; its offset in it is still known. */
+	unlink(copy);
+	ck_assert_int_eq(report(), 0);
+	snprintf(address, sizeof(address), " [file]+0x%lx\n",
+		 (unsigned long)fake.samples[2].ip & 0xffff);
+	has(out, address);
+}
+END_TEST
+
+START_TEST(overfull)
+{
+	fake.nrsamples = 40000;
+	ck_assert_int_eq(sample("instructions=1", TWO), 0);
+	has(err, "perfex: 32,768 samples in ");
+	has(err, ", 7,232 dropped; ");
+	ck_assert_int_eq(report(), 0);
+	has(out, "              32,768  samples\n               7,232  dropped\n");
+}
+END_TEST
+
+/* Each stands for those dropped before it, unless they are very many. */
+START_TEST(weighted)
+{
+	fake.samples[2].dropped = 3;
+	fake.samples[3].dropped = 100000;
+	fake.nrsamples = 4;
+	ck_assert_int_eq(sample("instructions=1", TWO), 0);
+	ck_assert_int_eq(report(), 0);
+	has(out, "             100,003  dropped\n");
+	has(out, "  57.14%             1  second [two]\n"
+		 "  28.57%             2  first [two]\n"
+		 "  14.29%             1  [unknown]\n");
+}
+END_TEST
+
+START_TEST(none)
+{
+	fake.nrsamples = 0;
+	ck_assert_int_eq(sample("instructions=1", TWO), 0);
+	has(err, "perfex: 0 samples in ");
+	ck_assert_int_eq(report(), 0);
+	has(out, "                   0  samples\n");
+	has_not(out, "Functions");
+}
+END_TEST
+
+/* Mappings are those of the program in which the samples were taken. */
+START_TEST(executes_another)
+{
+	ck_assert_int_eq(sample("instructions=1", "sh", "-c", "exec " TWO), 0);
+	ck_assert_int_eq(report(), 0);
+	has(out, " 100.00%         1,000  [unknown]\n");
+	has_not(out, "first [two]");
+}
+END_TEST
+
+START_TEST(on_a_terminal)
+{
+	int master, slave;
+	ssize_t n;
+	pid_t pid;
+
+	ck_assert_int_eq(sample("instructions=1", TWO), 0);
+	ck_assert_int_eq(openpty(&master, &slave, NULL, NULL, NULL), 0);
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		dup2(slave, STDOUT_FILENO);
+		exit(perfex_main(3, ARGV("--report", (char *)in_dir("s"))));
+	}
+	close(slave);
+	ck_assert_int_eq(finish(pid), 0);
+	n = read(master, text, sizeof(text) - 1);
+	ck_assert_int_gt(n, 0);
+	text[n] = '\0';
+	has(text, "  50.00%           500  ########################  first [two]\r\n");
+	has(text, "  25.00%           250  ############              second [two]\r\n");
+	close(master);
+}
+END_TEST
+
+/* ---- the command's life is its own ---------------------------------------------------- */
+
+START_TEST(life)
+{
+	ck_assert_int_eq(sample("cycles=1k", "sh", "-c", "echo out; echo err >&2; exit 42"), 42);
+	ck_assert_str_eq(out, "out\n");
+	has(err, "err\n");
+	ck_assert_int_eq(sample("cycles=1k", "sh", "-c", "kill -TERM $$"), 128 + SIGTERM);
+	ck_assert_int_eq(sample("cycles=1k", "sh", "-c", "kill -KILL $$"), 128 + SIGKILL);
+	has(err, " samples in ");
+	ck_assert_int_eq(sample("cycles=1k", "sh", "-c", "trap 'exit 9' USR1; kill -USR1 $$; exit 8"), 9);
+	/* Stopped, it stays stopped until somebody lets it go on. */
+	ck_assert_int_eq(sample("cycles=1k", "sh", "-c",
+				"(sleep 0.2; grep -q 'State:.[tT]' /proc/$$/status && echo stopped; kill -CONT $$) & "
+				"kill -STOP $$; wait; exit 7"), 7);
+	ck_assert_str_eq(out, "stopped\n");
+}
+END_TEST
+
+START_TEST(signal_is_passed_on)
+{
+	pid_t pid = start(ARGV("--sample", "cycles=1k", "-o", (char *)in_dir("s"), "sh", "-c",
+			       "trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done"));
+	int i;
+
+	for (i = 0; i < 1000 && !strstr(out, "ready"); i++) {
+		usleep(10000);
+		slurp("out", out, sizeof(out));
+	}
+	kill(pid, SIGTERM);
+	ck_assert_int_eq(finish(pid), 9);
+	has(err, " samples in ");
+}
+END_TEST
+
+START_TEST(other_threads)
+{
+	ck_assert_int_eq(sample("cycles=1k", "sh", "-c",
+				"i=0; while test $i -lt 20000; do i=$((i+1)); done; :"), 0);
+	has(err, " s of other threads and children are not sampled\n");
+}
+END_TEST
+
+START_TEST(killed)
+{
+	pid_t pid = start(ARGV("--sample", "cycles=1k", "-o", (char *)in_dir("s"), "sh", "-c",
+			       "echo $$; exec sleep 5"));
+	int i, status;
+
+	fake.nrsamples = 4;
+	for (i = 0; i < 1000 && !atoi(out); i++) {
+		usleep(10000);
+		slurp("out", out, sizeof(out));
+	}
+	usleep(100000);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	/* The command is let go. */
+	ck_assert_int_eq(kill(atoi(out), 0), 0);
+	kill(atoi(out), SIGKILL);
+}
+END_TEST
+
+/* ---- misuse and failures ---------------------------------------------------------------- */
+
+static const struct {
+	const char *arg, *message;
+} bad_specs[] = {
+	{ "", "needs EVENT=PERIOD" },
+	{ "instructions", "needs EVENT=PERIOD" },
+	{ "=5", "needs EVENT=PERIOD" },
+	{ "instructions=", "'' is no period" },
+	{ "instructions=0", "'0' is no period" },
+	{ "instructions=0k", "'0k' is no period" },
+	{ "instructions=-1", "'-1' is no period" },
+	{ "instructions=+1", "is no period" },
+	{ "instructions= 1", "is no period" },
+	{ "instructions=x", "is no period" },
+	{ "instructions=1x", "is no period" },
+	{ "instructions=1kk", "is no period" },
+	{ "instructions=1.5", "is no period" },
+	{ "instructions=0x10", "is no period" },
+	{ "instructions=k", "is no period" },
+	{ "instructions=2147483648", "too large: 2,147,483,647 is" },
+	{ "instructions=3G", "too large" },
+	{ "instructions=99999999999999999999", "too large" },
+	{ "instructions=18446744073709551616k", "too large" },
+	{ "instructions=18446744073709552k", "too large" },
+	{ "instructions,cycles=5", "takes one event" },
+	{ "nonsense-event=5", "unknown event 'nonsense-event'" },
+};
+
+START_TEST(bad_spec)
+{
+	ck_assert_int_eq(sample((char *)bad_specs[_i].arg, "echo", "ran"), 125);
+	is_message(bad_specs[_i].message);
+	ck_assert_str_eq(out, "");
+}
+END_TEST
+
+START_TEST(largest)
+{
+	ck_assert_int_eq(sample("instructions=2147483647", TWO), 0);
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -2147483647);
+	ck_assert_int_eq(sample("LONGEST_LAT_CACHE:MISS:c=1=2M", TWO), 0);
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -2000000);
+	ck_assert_int_eq(sample("cycles=1", TWO), 0);
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -1);
+}
+END_TEST
+
+START_TEST(misuse)
+{
+	ck_assert_int_eq(perfex("--sample", "cycles=1k", "true"), 125);
+	is_message("needs a file");
+	ck_assert_int_eq(sample("cycles=1k"), 125);
+	is_message("no command");
+	ck_assert_int_eq(sample("cycles=1k", "-e", "cycles", "true"), 125);
+	is_message("--sample goes with none of");
+	ck_assert_int_eq(sample("cycles=1k", "-p", "1"), 125);
+	is_message("--sample goes with none of");
+	ck_assert_int_eq(sample("cycles=1k", "--sample", "cycles=2k", "true"), 125);
+	is_message("one --sample at a time");
+	ck_assert_int_eq(sample("cycles=1k", "--report", "x"), 125);
+	is_message("one after the other");
+	ck_assert_int_eq(perfex("--report", "x", "true"), 125);
+	is_message("--report runs no command");
+	ck_assert_int_eq(perfex("--sample"), 125);
+	is_message("option '--sample' needs an argument");
+	fake.info.max_period = 0;
+	ck_assert_int_eq(sample("cycles=1k", "true"), 125);
+	is_message("no overflow interrupts");
+}
+END_TEST
+
+static const struct {
+	enum fake_call call;
+	int error;
+	const char *message;
+} failures[] = {
+	{ FAKE_DEVICE, ENOENT, "modprobe vperfctr" },
+	{ FAKE_OPEN, ENOMEM, "cannot use /dev/vperfctr: Cannot allocate memory" },
+	{ FAKE_RING, EAGAIN, "max_ring_kb_per_user" },
+	{ FAKE_RING, ENOMEM, "cannot make room for samples: Cannot allocate memory" },
+	{ FAKE_RING_MMAP, ENOMEM, "cannot make room for samples: Cannot allocate memory" },
+	{ FAKE_CONTROL, EBUSY, "counters: " },
+	{ FAKE_CONTROL, EINVAL, "cannot count these events" },
+};
+
+START_TEST(failure)
+{
+	fake.fail[failures[_i].call] = failures[_i].error;
+	ck_assert_int_eq(sample("cycles=1k", "echo", "ran"), 125);
+	is_message(failures[_i].message);
+	ck_assert_str_eq(out, "");
+}
+END_TEST
+
+START_TEST(cannot_run)
+{
+	ck_assert_int_eq(sample("cycles=1k", "no-such-command-at-all"), 127);
+	is_message("there is no command 'no-such-command-at-all'");
+	ck_assert_int_eq(sample("cycles=1k", "/"), 126);
+	is_message("cannot run '/'");
+}
+END_TEST
+
+/* The command runs to its end, whatever becomes of its samples. */
+START_TEST(fails_later)
+{
+	fake.fail[FAKE_CONSUME] = EINVAL;
+	ck_assert_int_eq(sample("cycles=1k", "sh", "-c", "sleep 0.1; echo ran"), 125);
+	is_message("cannot read samples");
+	ck_assert_str_eq(out, "ran\n");
+	fake.fail[FAKE_CONSUME] = 0;
+	fake.fail[FAKE_READ] = EFAULT;
+	/* Here it is found before the command is let go. */
+	ck_assert_int_eq(sample("cycles=1k", "echo", "ran"), 125);
+	is_message("cannot use the counters' descriptor: Bad address");
+	ck_assert_str_eq(out, "");
+	fake.fail[FAKE_READ] = 0;
+	ck_assert_int_eq(perfex("--sample", "cycles=1k", "-o", "/dev/full", "true"), 125);
+	has(err, "perfex: cannot write to '/dev/full': No space");
+	fake.status = VPERFCTR_STATUS_PRIVILEGED;
+	ck_assert_int_eq(sample("cycles=1k", "true"), 125);
+	has(err, "gained privileges");
+}
+END_TEST
+
+/* ---- files that are none ----------------------------------------------------------------- */
+
+START_TEST(no_file)
+{
+	ck_assert_int_eq(perfex("--report", "/nonexistent"), 125);
+	is_message("cannot read '/nonexistent': No such file");
+	ck_assert_int_eq(perfex("--report", "/"), 125);
+	is_message("cannot read '/': Is a directory");
+	ck_assert_int_eq(perfex("--report", "/dev/null"), 125);
+	is_message("is no file of perfex --sample");
+	ck_assert_int_eq(perfex("--report", TWO), 125);
+	is_message("is no file of perfex --sample");
+}
+END_TEST
+
+static size_t load(char *buf)
+{
+	FILE *f = fopen(in_dir("s"), "r");
+	size_t n = fread(buf, 1, sizeof(text), f);
+
+	fclose(f);
+	return n;
+}
+
+static void store(const char *buf, size_t len)
+{
+	FILE *f = fopen(in_dir("s"), "w");
+
+	ck_assert_uint_eq(fwrite(buf, 1, len, f), len);
+	fclose(f);
+}
+
+/* In this process: there are thousands. */
+static int try_report(struct error *e)
+{
+	FILE *null = fopen("/dev/null", "w");
+	int ret = (report)(null, in_dir("s"), true, e);
+
+	fclose(null);
+	return ret;
+}
+
+static void record_few(void)
+{
+	fake.nrsamples = 4;
+	ck_assert_int_eq(sample("instructions=1", TWO), 0);
+}
+
+/* Wherever it is cut off there is a report, or one line. */
+START_TEST(cut_off)
+{
+	size_t len, n;
+	struct error e;
+
+	record_few();
+	len = load(text);
+	for (n = 0; n < len; n++) {
+		store(text, n);
+		ck_assert_int_eq(try_report(&e), n < sizeof(struct samples_header) ? -1 : 0);
+	}
+	store(text, len - 8);
+	ck_assert_int_eq(report(), 0);
+	has(out, "The recording was cut off");
+	has(out, "first [two]");
+}
+END_TEST
+
+START_TEST(damaged)
+{
+	static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff };
+	size_t len, n, i;
+	struct error e;
+	char old;
+
+	record_few();
+	len = load(text);
+	for (n = 0; n < len; n++)
+		for (i = 0; i < sizeof(values); i++) {
+			/* Most of the header is names. */
+			if (n > 64 && n < sizeof(struct samples_header) - 80)
+				continue;
+			old = text[n];
+			text[n] = (char)values[i];
+			store(text, len);
+			text[n] = old;
+			if (try_report(&e))
+				ck_assert_msg(strstr(e.text, in_dir("s")) && !strchr(e.text, '\n'),
+					      "byte %zu: %s", n, e.text);
+		}
+}
+END_TEST
+
+static void append(const void *data, size_t len)
+{
+	FILE *f = fopen(in_dir("s"), "a");
+
+	ck_assert_uint_eq(fwrite(data, 1, len, f), len);
+	fclose(f);
+}
+
+START_TEST(hostile)
+{
+	struct record r = { RECORD_MAPPING, 16 + sizeof(struct record_mapping) };
+	struct { struct record_mapping m; char path[8]; } map = { .m = { 1, 2, 0 } };
+	size_t len;
+
+	record_few();
+	len = load(text);
+	/* Text that a terminal would obey, and a device instead of a file */
+	map = (typeof(map)){ .m = { 0x1000, 0x2000, 0 }, .path = "\033[2J" };
+	r.size = sizeof(r) + sizeof(map);
+	append(&r, sizeof(r));
+	append(&map, sizeof(map));
+	r = (struct record){ RECORD_SAMPLES, sizeof(r) + sizeof(struct record_sample) };
+	append(&r, sizeof(r));
+	append(&(struct record_sample){ .ip = 0x1010 }, sizeof(struct record_sample));
+	ck_assert_int_eq(report(), 0);
+	has(out, " [?[2J]+0x10\n");
+	has_not(out, "\033");
+
+	/* No end of its name */
+	store(text, len);
+	memset(map.path, 'x', sizeof(map.path));
+	r = (struct record){ RECORD_MAPPING, sizeof(r) + sizeof(map) };
+	append(&r, sizeof(r));
+	append(&map, sizeof(map));
+	ck_assert_int_eq(report(), 125);
+	is_message("is damaged: a mapping without a name at byte ");
+
+	/* Samples of 24 bytes do not fill 32 */
+	store(text, len);
+	r = (struct record){ RECORD_SAMPLES, sizeof(r) + 32 };
+	append(&r, sizeof(r));
+	append(text, 32);
+	ck_assert_int_eq(report(), 125);
+	is_message("is damaged: samples of another size");
+
+	/* What is not known is skipped, if it is a record at all. */
+	store(text, len);
+	r = (struct record){ 99, sizeof(r) + 8 };
+	append(&r, sizeof(r));
+	append(text, 8);
+	ck_assert_int_eq(report(), 0);
+	r.size = 4;
+	append(&r, sizeof(r));
+	ck_assert_int_eq(report(), 125);
+	is_message("is damaged: an impossible record");
+	store(text, len);
+	r.size = 1U << 31;
+	append(&r, sizeof(r));
+	ck_assert_int_eq(report(), 125);
+	is_message("is damaged: an impossible record");
+
+	((struct samples_header *)text)->version = 2;
+	store(text, len);
+	ck_assert_int_eq(report(), 125);
+	is_message("another format than this perfex knows (version 2, not 1)");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("perfex-sample");
+	TCase *t = tcase_create("sample");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 120);
+	tcase_add_test(t, sampled);
+	tcase_add_test(t, kernel);
+	tcase_add_test(t, stripped);
+	tcase_add_test(t, overfull);
+	tcase_add_test(t, weighted);
+	tcase_add_test(t, none);
+	tcase_add_test(t, executes_another);
+	tcase_add_test(t, on_a_terminal);
+	tcase_add_test(t, life);
+	tcase_add_test(t, signal_is_passed_on);
+	tcase_add_test(t, other_threads);
+	tcase_add_test(t, killed);
+	tcase_add_loop_test(t, bad_spec, 0, ARRAY_SIZE(bad_specs));
+	tcase_add_test(t, largest);
+	tcase_add_test(t, misuse);
+	tcase_add_loop_test(t, failure, 0, ARRAY_SIZE(failures));
+	tcase_add_test(t, cannot_run);
+	tcase_add_test(t, fails_later);
+	tcase_add_test(t, no_file);
+	tcase_add_test(t, cut_off);
+	tcase_add_test(t, damaged);
+	tcase_add_test(t, hostile);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *sr = srunner_create(suite());
+	int failed;
+
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What libperfctr makes of perfctr's calls for the kernel, and of the kernel's
+ * answers, where no virtual machine shows it: other processors, other kernels.
+ * The linker sends the library's open and ioctl here.
+ */
+#include <check.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* ---- a kernel ------------------------------------------------------------------- */
+
+#define FAKE_DEV	1000
+#define FAKE_STATE	1001
+
+static struct {
+	struct vperfctr_info info;
+	int open_error, control_error, stop_error, iresume_error;
+	unsigned int overflow, status, nrctrs;
+	struct kernel_control header;		/* the last one that is no stop */
+	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
+	unsigned int stops;
+} kernel;
+
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_ioctl(int fd, unsigned long cmd, void *arg);
+
+int __wrap_open(const char *path, int flags, ...)
+{
+	(void)flags;
+	ck_assert_str_eq(path, "/dev/vperfctr");
+	if (!kernel.open_error)
+		return FAKE_DEV;
+	errno = kernel.open_error;
+	return -1;
+}
+
+static int result(int error)
+{
+	errno = error;
+	return error ? -1 : 0;
+}
+
+static int control_call(const struct kernel_control *header)
+{
+	unsigned int nrctrs = header->nractrs + header->nrictrs;
+
+	ck_assert_uint_eq(header->size, sizeof(*header));
+	if (!nrctrs && !header->tsc_on) {
+		kernel.stops++;
+		return result(kernel.stop_error);
+	}
+	ck_assert_uint_eq(header->ctr_size, sizeof(kernel.ctr[0]));
+	kernel.header = *header;
+	memcpy(kernel.ctr, (void *)(uintptr_t)header->ctr, nrctrs * sizeof(kernel.ctr[0]));
+	return result(kernel.control_error);
+}
+
+static int read_call(struct vperfctr_read *read)
+{
+	struct kernel_control *header = (void *)(uintptr_t)read->control;
+	struct vperfctr_sums *sums = (void *)(uintptr_t)read->sums;
+	unsigned int i;
+
+	ck_assert_uint_ge(read->nrctrs, kernel.nrctrs);
+	read->nrctrs = kernel.nrctrs;
+	read->status = kernel.status;
+	read->overflow = kernel.overflow;
+	for (i = 0; sums && i < kernel.nrctrs; i++)
+		sums->pmc[i] = 100 + i;
+	if (sums)
+		sums->tsc = 99;
+	if (header) {
+		const uint64_t ctr = header->ctr;
+
+		memcpy((void *)(uintptr_t)ctr, kernel.ctr, sizeof(kernel.ctr));
+		*header = kernel.header;
+		header->ctr = ctr;
+	}
+	return 0;
+}
+
+int __wrap_ioctl(int fd, unsigned long cmd, void *arg)
+{
+	if (fd == FAKE_DEV) {
+		ck_assert_uint_eq(cmd, VPERFCTR_INFO);
+		memcpy(arg, &kernel.info, sizeof(kernel.info));
+		return 0;
+	}
+	if (fd != FAKE_STATE)
+		return result(EBADF);
+	switch (cmd) {
+	case VPERFCTR_CONTROL:
+		return control_call(arg);
+	case VPERFCTR_READ:
+		return read_call(arg);
+	case VPERFCTR_IRESUME:
+		return result(kernel.iresume_error);
+	}
+	return result(ENOTTY);
+}
+
+static void setup(void)
+{
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.info.abi_version = VPERFCTR_ABI_VERSION;
+	kernel.status = VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE;
+}
+
+#define assert_fails(call, error) do {				\
+	errno = 0;						\
+	ck_assert_int_eq(call, -1);				\
+	ck_assert_int_eq(errno, error);				\
+} while (0)
+
+/* ---- processors ------------------------------------------------------------------- */
+
+static const struct {
+	const char *vendor;			/* as CPUID has it: EBX, EDX, ECX */
+	unsigned int signature, type;
+} processors[] = {
+	{ "GenuineIntel", 0x006e8, PERFCTR_X86_INTEL_CORE },
+	{ "GenuineIntel", 0x006f6, PERFCTR_X86_INTEL_CORE2 },
+	{ "GenuineIntel", 0x10676, PERFCTR_X86_INTEL_CORE2 },
+	{ "GenuineIntel", 0x106d1, PERFCTR_X86_INTEL_CORE2 },
+	{ "GenuineIntel", 0x106c2, PERFCTR_X86_INTEL_ATOM },
+	{ "GenuineIntel", 0x30661, PERFCTR_X86_INTEL_ATOM },
+	{ "GenuineIntel", 0x106a5, PERFCTR_X86_INTEL_NHLM },
+	{ "GenuineIntel", 0x206e6, PERFCTR_X86_INTEL_NHLM },
+	{ "GenuineIntel", 0x206c2, PERFCTR_X86_INTEL_WSTMR },
+	{ "GenuineIntel", 0x206a7, PERFCTR_X86_INTEL_WSTMR },	/* Sandy Bridge */
+	{ "GenuineIntel", 0x806f8, PERFCTR_X86_INTEL_WSTMR },	/* Sapphire Rapids */
+	{ "CentaurHauls", 0x006fe, PERFCTR_X86_INTEL_CORE2 },
+	{ "  Shanghai  ", 0x703b0, PERFCTR_X86_INTEL_WSTMR },
+	{ "AuthenticAMD", 0x006a0, PERFCTR_X86_AMD_K7 },
+	{ "AuthenticAMD", 0x00f51, PERFCTR_X86_AMD_K8 },
+	{ "AuthenticAMD", 0x00f58, PERFCTR_X86_AMD_K8C },
+	{ "AuthenticAMD", 0x40f33, PERFCTR_X86_AMD_K8C },
+	{ "AuthenticAMD", 0x100f42, PERFCTR_X86_AMD_FAM10H },
+	{ "AuthenticAMD", 0x800f12, PERFCTR_X86_AMD_FAM10H },
+	{ "AuthenticAMD", 0xa20f10, PERFCTR_X86_AMD_FAM10H },
+	{ "HygonGenuine", 0x900f02, PERFCTR_X86_AMD_FAM10H },
+};
+
+START_TEST(cpu_type)
+{
+	struct perfctr_info info = { .cpu_type = processors[_i].type };
+	unsigned int vendor[3];
+
+	memcpy(vendor, processors[_i].vendor, sizeof(vendor));
+	ck_assert_uint_eq(__perfctr_cpu_type(vendor, processors[_i].signature),
+			  processors[_i].type);
+	/* what is reported has a name and events */
+	ck_assert_int_gt(strlen(perfctr_info_cpu_name(&info)), 5);
+	ck_assert_ptr_nonnull(perfctr_cpu_event_set(processors[_i].type));
+}
+END_TEST
+
+START_TEST(names)
+{
+	struct perfctr_info info;
+
+	for (info.cpu_type = 0; info.cpu_type <= PERFCTR_X86_INTEL_WSTMR; info.cpu_type++)
+		ck_assert_int_gt(strlen(perfctr_info_cpu_name(&info)), 5);
+	ck_assert_str_eq(perfctr_info_cpu_name(&info), "unknown processor");
+}
+END_TEST
+
+START_TEST(information)
+{
+	struct perfctr_info info;
+
+	kernel.info.features = ~0U;
+	kernel.info.nrctrs = 32;
+	kernel.info.tsc_khz = 1234567;
+	memset(kernel.info.driver_version, 'x', 31);
+	ck_assert_int_eq(perfctr_get_info(&info), 0);
+	ck_assert_uint_eq(info.cpu_type, PERFCTR_X86_GENERIC);
+	ck_assert_uint_eq(info.cpu_features, 7);
+	ck_assert_uint_eq(info.cpu_khz, 1234567);
+	ck_assert_uint_eq(perfctr_info_nrctrs(&info), 18);	/* as many as fit */
+	ck_assert_int_eq(strlen(info.driver_version), 31);
+
+	kernel.info.cpu_type = VPERFCTR_CPU_INTEL_ARCH;
+	ck_assert_int_eq(perfctr_get_info(&info), 0);
+	ck_assert_uint_ne(info.cpu_type, PERFCTR_X86_GENERIC);
+
+	kernel.info.abi_version += 1;
+	ck_assert_int_eq(perfctr_get_info(&info), 0);
+	kernel.info.abi_version += 0x10000;
+	assert_fails(perfctr_get_info(&info), EPROTO);
+	ck_assert_ptr_null(vperfctr_open());
+	ck_assert_int_eq(errno, EPROTO);
+}
+END_TEST
+
+START_TEST(no_device)
+{
+	static const int errors[][2] = {
+		{ ENOENT, ENODEV }, { ENXIO, ENODEV }, { EACCES, EACCES }, { EMFILE, EMFILE },
+	};
+	struct perfctr_info info;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		kernel.open_error = errors[i][0];
+		assert_fails(perfctr_get_info(&info), errors[i][1]);
+		assert_fails(_vperfctr_open(0), errors[i][1]);
+		assert_fails(_vperfctr_open(1), errors[i][1]);
+		errno = 0;
+		ck_assert_ptr_null(vperfctr_open());
+		ck_assert_int_eq(errno, errors[i][1]);
+		errno = 0;
+		ck_assert_ptr_null(rvperfctr_open(getpid()));
+		ck_assert_int_eq(errno, errors[i][1]);
+	}
+}
+END_TEST
+
+/* ---- controls ------------------------------------------------------------------------ */
+
+/* Everything that a control can have, to the kernel and back. */
+START_TEST(control)
+{
+	struct vperfctr_control old, back;
+	struct perfctr_cpu_control *cpu = &old.cpu_control;
+
+	memset(&old, 0, sizeof(old));
+	old.si_signo = 29;
+	old.preserve = 0x15;
+	cpu->tsc_on = 1;
+	cpu->nractrs = 3;
+	cpu->nrictrs = 2;
+	cpu->pmc_map[0] = 2;
+	cpu->evntsel[0] = 0xff4101b7;		/* the highest bit is no sign */
+	cpu->pmc_map[1] = 1;
+	cpu->evntsel[1] = 0x4101bb;
+	cpu->pmc_map[2] = 0x40000001;
+	cpu->evntsel[2] = 3;
+	cpu->pmc_map[3] = 0;
+	cpu->evntsel[3] = 0x5100c0;
+	cpu->ireset[3] = -0x7fffffff - 1;
+	cpu->pmc_map[4] = 0x40000000;
+	cpu->evntsel[4] = 0xa;
+	cpu->ireset[4] = -1;
+	cpu->p4.pebs_enable = 0x80000001;
+	cpu->p4.pebs_matrix_vert = 0x5678;
+	ck_assert_int_eq(_vperfctr_control(FAKE_STATE, &old), 0);
+	ck_assert_uint_eq(kernel.stops, 0);
+
+	ck_assert_int_eq(kernel.header.si_signo, 29);
+	ck_assert_uint_eq(kernel.header.preserve, 0x15);
+	ck_assert_uint_eq(kernel.header.flags, 0);
+	ck_assert_uint_eq(kernel.header.tsc_on, 1);
+	ck_assert_uint_eq(kernel.header.nractrs, 3);
+	ck_assert_uint_eq(kernel.header.nrictrs, 2);
+	ck_assert_uint_eq(kernel.ctr[0].map, 2);
+	ck_assert_uint_eq(kernel.ctr[0].evntsel, 0xff4101b7);
+	ck_assert_uint_eq(kernel.ctr[0].aux, 0x80000001);
+	ck_assert_uint_eq(kernel.ctr[1].aux, 0x5678);
+	ck_assert_uint_eq(kernel.ctr[2].map, VPERFCTR_FIXED | 1);
+	ck_assert_uint_eq(kernel.ctr[2].evntsel, 3);
+	ck_assert_uint_eq(kernel.ctr[2].aux, 0);
+	ck_assert_uint_eq(kernel.ctr[3].evntsel, 0x4100c0);
+	ck_assert_int_eq(kernel.ctr[3].ireset, -0x80000000LL);
+	ck_assert_uint_eq(kernel.ctr[4].evntsel, 2);
+	ck_assert_int_eq(kernel.ctr[4].ireset, -1);
+
+	kernel.nrctrs = 5;
+	memset(&back, 0xff, sizeof(back));
+	ck_assert_int_eq(_vperfctr_read_control(FAKE_STATE, &back), 0);
+	ck_assert_mem_eq(&back, &old, sizeof(old));
+}
+END_TEST
+
+/* Somebody else controls more counters than perfctr has room for. */
+START_TEST(too_many)
+{
+	struct vperfctr_control now;
+	struct perfctr_sum_ctrs sum;
+
+	kernel.nrctrs = 18;
+	ck_assert_int_eq(_vperfctr_read_sum(FAKE_STATE, &sum), 0);
+	ck_assert_uint_eq(sum.tsc, 99);
+	ck_assert_uint_eq(sum.pmc[17], 117);
+	kernel.nrctrs = 19;
+	assert_fails(_vperfctr_read_sum(FAKE_STATE, &sum), EOVERFLOW);
+	assert_fails(_vperfctr_read_control(FAKE_STATE, &now), EOVERFLOW);
+}
+END_TEST
+
+/* A refused control is followed by a stop, which tells what an EPERM means. */
+START_TEST(refused)
+{
+	static const int errors[][3] = {	/* of the control, of the stop, of both */
+		{ EINVAL, 0, EINVAL }, { EBUSY, 0, EBUSY }, { EPERM, 0, EPERM },
+		{ EPERM, EPERM, ESRCH }, { ESRCH, ESRCH, ESRCH }, { ENOMEM, ENOMEM, ENOMEM },
+		{ EINVAL, EPERM, ESRCH },
+	};
+	struct vperfctr_control old;
+	unsigned int i;
+
+	memset(&old, 0, sizeof(old));
+	old.cpu_control.nractrs = 1;
+	old.cpu_control.evntsel[0] = 0x4100c0;
+	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		kernel.control_error = errors[i][0];
+		kernel.stop_error = errors[i][1];
+		kernel.stops = 0;
+		assert_fails(_vperfctr_control(FAKE_STATE, &old), errors[i][2]);
+		ck_assert_uint_eq(kernel.stops, 1);
+	}
+}
+END_TEST
+
+/* perfctr's EPERM of iresume is that nothing waits for it. */
+START_TEST(iresume)
+{
+	ck_assert_int_eq(__perfctr_iresume(FAKE_STATE), 0);
+	kernel.iresume_error = EPERM;
+	ck_assert_int_eq(__perfctr_iresume(FAKE_STATE), -EPERM);
+	kernel.overflow = 2;
+	ck_assert_int_eq(__perfctr_iresume(FAKE_STATE), -ESRCH);
+	kernel.iresume_error = ESRCH;
+	ck_assert_int_eq(__perfctr_iresume(FAKE_STATE), -ESRCH);
+}
+END_TEST
+
+/* ---- printing --------------------------------------------------------------------------- */
+
+static char printed[4096];
+
+/* What a call prints. */
+#define PRINTED(call) ({						\
+	FILE *file_ = tmpfile();					\
+	int saved_ = dup(1);						\
+									\
+	fflush(stdout);							\
+	dup2(fileno(file_), 1);						\
+	call;								\
+	fflush(stdout);							\
+	dup2(saved_, 1);						\
+	close(saved_);							\
+	rewind(file_);							\
+	printed[fread(printed, 1, sizeof(printed) - 1, file_)] = '\0';	\
+	fclose(file_);							\
+	printed;							\
+})
+
+START_TEST(prints)
+{
+	struct { struct perfctr_cpu_mask mask; unsigned int second; } cpus, forbidden;
+	struct perfctr_cpus_info cpus_info = { &cpus.mask, &forbidden.mask };
+	struct perfctr_cpu_control cpu;
+	struct perfctr_info info;
+
+	memset(&info, 0, sizeof(info));
+	info.abi_version = PERFCTR_ABI_VERSION;
+	info.cpu_type = PERFCTR_X86_AMD_K8;
+	info.cpu_features = 5;
+	info.cpu_khz = 2000000;
+	info.tsc_to_cpu_mult = 1;
+	memset(info.driver_version, 'v', 32);		/* no NUL */
+	ck_assert_str_eq(PRINTED(perfctr_info_print(&info)),
+			 "abi_version\t\t0x05020501\n"
+			 "driver_version\t\tvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv\n"
+			 "cpu_type\t\t13 (AMD K8)\n"
+			 "cpu_features\t\t0x5 (rdpmc,pcint)\n"
+			 "cpu_khz\t\t\t2000000\n"
+			 "tsc_to_cpu_mult\t\t1\n"
+			 "cpu_nrctrs\t\t0\n");
+
+	cpus.mask.nrwords = forbidden.mask.nrwords = 2;
+	cpus.mask.mask[0] = 0x80000001;
+	cpus.second = 0x80000001;
+	forbidden.mask.mask[0] = 0;
+	forbidden.second = 2;
+	ck_assert_str_eq(PRINTED(perfctr_cpus_info_print(&cpus_info)),
+			 "cpus\t\t\t[0,31,32,63], total: 4\n"
+			 "cpus_forbidden\t\t[33], total: 1\n");
+
+	memset(&cpu, 0, sizeof(cpu));
+	cpu.tsc_on = 1;
+	cpu.nractrs = 1;
+	cpu.nrictrs = 1;
+	cpu.evntsel[0] = 0x4100c0;
+	cpu.p4.escr[0] = 0x12;
+	cpu.pmc_map[1] = 0x40000000;
+	cpu.evntsel[1] = 0xa;
+	cpu.ireset[1] = -5;
+	cpu.p4.pebs_enable = 1;
+	ck_assert_str_eq(PRINTED(perfctr_cpu_control_print(&cpu)),
+			 "tsc_on\t\t\t1\nnractrs\t\t\t1\nnrictrs\t\t\t1\n"
+			 "pmc_map[0]\t\t0\nevntsel[0]\t\t0x004100C0\nescr[0]\t\t\t0x00000012\n"
+			 "pmc_map[1]\t\t0x40000000\nevntsel[1]\t\t0x0000000A\nireset[1]\t\t-5\n"
+			 "pebs_enable\t\t0x00000001\n");
+	cpu.nractrs = ~0U / 2;			/* not more than there are */
+	PRINTED(perfctr_cpu_control_print(&cpu));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("translate");
+	TCase *tc = tcase_create("translate");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tc);
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_loop_test(tc, cpu_type, 0, sizeof(processors) / sizeof(processors[0]));
+	tcase_add_test(tc, names);
+	tcase_add_test(tc, information);
+	tcase_add_test(tc, no_device);
+	tcase_add_test(tc, control);
+	tcase_add_test(tc, too_many);
+	tcase_add_test(tc, refused);
+	tcase_add_test(tc, iresume);
+	tcase_add_test(tc, prints);
+	srunner_run_all(runner, CK_NORMAL);
+	return srunner_ntests_failed(runner) ? EXIT_FAILURE : EXIT_SUCCESS;
+}

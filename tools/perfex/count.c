@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Counting as the options say: what, how often, and how it is printed. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "perfex.h"
+
+/* The number of runs that these events take, or -1 with *e. */
+static int choose_events(const struct options *o, const struct vperfctr_info *info,
+			 struct events *events, struct vperfctr_ctr *ctr, struct error *e)
+{
+	unsigned int i;
+
+	memset(events, 0, sizeof(*events));
+	for (i = 0; i < o->nrspecs; i++)
+		if (events_parse(events, o->specs[i], info, e))
+			return -1;
+	if (!o->nrspecs)
+		events_default(events, info);
+	if (o->runs_auto && events->nr)
+		return assign_groups(events, info, ctr, e);
+	return assign(events, info, ctr, e) ? -1 : 1;
+}
+
+/* For "Counts of ...": the command, or the processes and threads; allocated. */
+static char *describe(const struct options *o)
+{
+	const struct targets *targets = &o->targets;
+	char *text = NULL, **arg;
+	unsigned int i;
+	size_t size;
+	FILE *f;
+
+	f = open_memstream(&text, &size);
+	if (!f)
+		return NULL;
+	for (i = 0; i < targets->nr; i++)
+		fprintf(f, "%s%s %d", i ? ", " : "",
+			targets->target[i].process ? "process" : "thread",
+			(int)targets->target[i].id);
+	if (!targets->nr) {
+		for (arg = o->command; *arg; arg++)
+			fprintf(f, "%s%s", arg == o->command ? "'" : " ", *arg);
+		fputc('\'', f);
+	}
+	fclose(f);
+	return text;
+}
+
+/* ---- intervals --------------------------------------------------------------------- */
+
+struct ticks {
+	const struct printing *printing;
+	struct sums before;
+};
+
+static void on_tick(void *arg, double at, const struct sums *sums)
+{
+	struct ticks *t = arg;
+	struct sums difference;
+	unsigned int i;
+
+	difference.tsc = sums->tsc - t->before.tsc;
+	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
+		difference.pmc[i] = sums->pmc[i] - t->before.pmc[i];
+	t->before = *sums;
+	print_interval(t->printing, at, &difference);
+	fflush(t->printing->f);
+}
+
+/* ---- runs ------------------------------------------------------------------------------ */
+
+#define PROGRESS_AFTER	2	/* seconds */
+
+/* On a terminal, which somebody looks at, and only if it takes long. */
+static void print_progress(unsigned int nr, unsigned int of, const struct timespec *start)
+{
+	if (isatty(STDERR_FILENO) && seconds_since(start) > PROGRESS_AFTER)
+		fprintf(stderr, "  %u of %u runs\033[K\r", nr, of);
+}
+
+/* How far it is. */
+struct progress {
+	struct timespec start;
+	unsigned int done, all;	/* runs */
+};
+
+/*
+ * Ends early if a run could not be counted, which is the result then, or was ended
+ * by a signal: that was not meant for one run only.
+ */
+static int run_series(const struct options *o, const struct vperfctr_control *control,
+		      struct progress *progress, struct series *series, struct result *r,
+		      struct error *e)
+{
+	const struct interval none = { 0 };
+	int status = 0;
+
+	do {
+		if (progress->done)
+			print_progress(progress->done, progress->all, &progress->start);
+		result_free(r);
+		if (run(o->command, control, &none, r, e))
+			return -1;
+		progress->done++;
+		if (r->status)
+			status = r->status;
+		if (!r->complete)
+			return 0;
+		series_add(series, r);
+	} while (series->nr < o->repeat && status < STATUS_SIGNAL);
+	r->status = status;
+	return 0;
+}
+
+/* The control of one run; its counters are events at[0], at[1], ... */
+static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *chosen,
+			 const struct events *events, const struct vperfctr_ctr *ctr,
+			 unsigned int group, unsigned int *at)
+{
+	unsigned int i;
+
+	vperfctr_control_init(control, chosen);
+	for (i = 0; i < events->nr; i++)
+		if (events->ev[i].group == group) {
+			at[control->nractrs] = i;
+			chosen[control->nractrs++] = ctr[i];
+		}
+}
+
+/* All groups' runs, in one result: each event has been counted in its own. */
+static int run_groups(const struct options *o, const struct events *events,
+		      const struct vperfctr_ctr *ctr, unsigned int nrgroups, uint32_t flags,
+		      struct series *all, struct result *r, struct error *e)
+{
+	struct progress progress = { .all = nrgroups * (o->repeat ? o->repeat : 1) };
+	unsigned int at[VPERFCTR_MAX_CTRS] = { 0 }, group, i;
+	struct vperfctr_ctr chosen[VPERFCTR_MAX_CTRS];
+	struct vperfctr_control control;
+	int status = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &progress.start);
+	for (group = 0; group < nrgroups && status < STATUS_SIGNAL; group++) {
+		struct series series = { 0 };
+
+		make_control(&control, chosen, events, ctr, group, at);
+		control.flags = flags;
+		if (run_series(o, &control, &progress, &series, r, e))
+			return -1;
+		if (r->status)
+			status = r->status;
+		if (!r->complete) {
+			/* These would be some events' only. */
+			if (nrgroups > 1)
+				r->counted = false;
+			return 0;
+		}
+		for (i = 0; i < control.nractrs; i++)
+			all->pmc[at[i]] = series.pmc[i];
+		spread_merge(&all->tsc, &series.tsc);
+		spread_merge(&all->elapsed, &series.elapsed);
+		all->nr = series.nr;
+	}
+	if (isatty(STDERR_FILENO))
+		fputs("\033[K", stderr);
+	r->status = status;
+	if (group < nrgroups) {
+		r->complete = false;
+		r->counted = false;
+		return fail_with(e, "a signal ended the command before all events were counted"), 0;
+	}
+	for (i = 0; i < events->nr; i++)
+		r->total.pmc[i] = (uint64_t)(all->pmc[i].mean + 0.5);
+	r->total.tsc = (uint64_t)(all->tsc.mean + 0.5);
+	r->elapsed = all->elapsed.mean;
+	return 0;
+}
+
+static int count_as_said(const struct options *o, struct printing *p,
+			 const struct vperfctr_ctr *ctr, unsigned int nrgroups,
+			 struct result *r, struct error *e)
+{
+	uint32_t flags = o->no_inherit ? 0 : VPERFCTR_CONTROL_INHERIT;
+	struct ticks ticks = { .printing = p };
+	struct interval interval = { o->interval, on_tick, &ticks };
+	struct vperfctr_ctr chosen[VPERFCTR_MAX_CTRS];
+	unsigned int at[VPERFCTR_MAX_CTRS];
+	struct vperfctr_control control;
+	struct series series = { 0 };
+	int err;
+
+	make_control(&control, chosen, p->events, ctr, 0, at);
+	if (o->targets.nr) {
+		control.flags = flags | VPERFCTR_CONTROL_NO_AFFINITY;
+		err = attach(&o->targets, o->command, o->timeout, &control, &interval, r, e);
+	} else if (o->repeat > 1 || nrgroups > 1) {
+		err = run_groups(o, p->events, ctr, nrgroups,
+				 flags | VPERFCTR_CONTROL_START_ON_EXEC, &series, r, e);
+		p->nrgroups = nrgroups;
+		if (r->complete && o->repeat > 1)
+			p->series = &series;
+	} else {
+		control.flags = flags | VPERFCTR_CONTROL_START_ON_EXEC;
+		err = run(o->command, &control, &interval, r, e);
+	}
+	if (!err && (!o->interval || !r->complete))
+		print_result(p, r);
+	return err;
+}
+
+int count(const struct options *o, FILE *out, struct error *e)
+{
+	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
+	struct result result = { 0 };
+	struct vperfctr_info info;
+	struct events events;
+	struct printing p = {
+		.f = out, .style = o->style, .separator = o->separator,
+		.events = &events, .info = &info,
+		.verbose = o->verbose, .per_thread = o->per_thread,
+	};
+	int err, nrgroups;
+	char *what;
+
+	err = vperfctr_info(&info, 0);
+	if (err)
+		return fail_device(e, err);
+	nrgroups = choose_events(o, &info, &events, ctr, e);
+	if (nrgroups < 0)
+		return -1;
+	if (!o->no_inherit && !(info.features & VPERFCTR_FEATURE_INHERIT))
+		return fail_with(e, "this module cannot count children: use --no-inherit");
+	if (o->verbose)
+		print_control(stderr, &events, ctr);
+
+	what = describe(o);
+	p.what = what ? what : "?";
+	err = count_as_said(o, &p, ctr, (unsigned int)nrgroups, &result, e);
+	free(what);
+	result_free(&result);
+	return err ? -1 : result.complete ? result.status : -1;
+}

@@ -1,0 +1,565 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * perfex --sample: the command's first thread counts with an i-mode counter, whose
+ * overflows the kernel puts into a ring; we move them from there into a file,
+ * together with what is mapped where, which only a living process tells.
+ *
+ * The command is under ptrace, so that it stops when it has executed a file and
+ * when it is about to end: its mappings are read then in any case, however short
+ * its life is.  They are also read each time samples are taken from the ring,
+ * always after it is known which: so what these samples are in is mapped, unless it
+ * has been unmapped again already.  Where ptrace is not permitted only that is done.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perfex.h"
+#include "samples.h"
+
+/* A third of a second at 100000 samples per second; the file is no slower. */
+#define RING_SAMPLES	32768
+#define RING_WATERMARK	(RING_SAMPLES / 4)
+
+/* Mappings come at the beginning of a program, seldom later: milliseconds. */
+#define FIRST_LOOK	1
+#define LAST_LOOK	256
+
+struct mapping {
+	uint64_t start, end, offset;
+	char *path;
+};
+
+struct mappings {
+	struct mapping *map;
+	unsigned int nr, room;
+};
+
+struct session {
+	struct running run;
+	struct vperfctr *v;
+	FILE *out;
+	struct mappings known;	/* in the file, and still there */
+	uint64_t nrsamples;
+	bool traced;
+	bool started;		/* the command has been executed */
+	bool failed;		/* nothing more is written; the command runs on */
+	bool ended;
+	int wstatus;
+	int look_again;		/* milliseconds, or -1 */
+};
+
+/* ---- what is asked for ----------------------------------------------------------- */
+
+/* "100", "100k", "2M", "1G"; 0 if it is no such number. */
+static uint64_t parse_period(const char *text)
+{
+	static const struct { char suffix; uint64_t factor; } factors[] = {
+		{ 'k', 1000 }, { 'K', 1000 }, { 'M', 1000000 }, { 'G', 1000000000 },
+	};
+	uint64_t n, factor = 1;
+	char *end;
+	size_t i;
+
+	if (!isdigit((unsigned char)*text))
+		return 0;
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	for (i = 0; i < ARRAY_SIZE(factors); i++)
+		if (*end == factors[i].suffix && !end[1]) {
+			factor = factors[i].factor;
+			end++;
+			break;
+		}
+	/* What does not fit is too large for any counter, too. */
+	if (errno || __builtin_mul_overflow(n, factor, &n))
+		n = UINT64_MAX;
+	return *end ? 0 : n;
+}
+
+int sample_parse(struct sample_spec *spec, const char *arg, struct error *e)
+{
+	/* The last: names can have some, too. */
+	const char *equals = strrchr(arg, '=');
+	size_t len = equals ? (size_t)(equals - arg) : 0;
+
+	if (!len)
+		return fail_with(e, "--sample needs EVENT=PERIOD, as in instructions:u=100k, not '%.80s'", arg);
+	if (len >= sizeof(spec->event))
+		return fail_with(e, "the event name '%.40s...' is too long", arg);
+	memcpy(spec->event, arg, len);
+	spec->event[len] = '\0';
+	if (strchr(spec->event, ','))
+		return fail_with(e, "--sample takes one event, not '%.80s'", spec->event);
+	spec->period = parse_period(equals + 1);
+	if (!spec->period)
+		return fail_with(e, "'%.80s' is no period: it is a number of events, from 1 on, as in 5000, 100k or 2M",
+				 equals + 1);
+	return 0;
+}
+
+static int check_period(uint64_t period, const struct vperfctr_info *info, struct error *e)
+{
+	char buf[THOUSANDS_LEN];
+
+	if (!(info->features & VPERFCTR_FEATURE_PCINT) || !info->max_period)
+		return fail_with(e, "this processor (%.*s), or the module on it, has no overflow interrupts, so there are no samples",
+				 (int)sizeof(info->cpu_name), info->cpu_name);
+	if (period > info->max_period)
+		return fail_with(e, "the period is too large: %s is the largest on this processor",
+				 thousands(buf, info->max_period));
+	return 0;
+}
+
+/* ---- records ------------------------------------------------------------------------ */
+
+static void write_record(FILE *out, enum record_type type, const void *data, size_t len,
+			 const char *text)
+{
+	static const char zeros[8];
+	size_t text_len = text ? strlen(text) + 1 : 0;
+	size_t pad = -(len + text_len) % sizeof(zeros);
+	struct record r = { type, (uint32_t)(sizeof(r) + len + text_len + pad) };
+
+	fwrite(&r, sizeof(r), 1, out);
+	if (len)
+		fwrite(data, len, 1, out);
+	if (text_len)
+		fwrite(text, text_len, 1, out);
+	if (pad)
+		fwrite(zeros, pad, 1, out);
+}
+
+static void write_header(FILE *out, const struct event *event, uint64_t period,
+			 const struct vperfctr_ctr *ctr, const struct vperfctr_info *info)
+{
+	struct samples_header h = {
+		.version = SAMPLES_VERSION,
+		.size = sizeof(h),
+		.period = period,
+		.evntsel = ctr->evntsel,
+		.map = ctr->map,
+		.cpu_type = info->cpu_type,
+		.tsc_khz = info->tsc_khz,
+	};
+
+	memcpy(h.magic, SAMPLES_MAGIC, sizeof(h.magic));
+	snprintf(h.event, sizeof(h.event), "%s", event->name);
+	snprintf(h.cpu_name, sizeof(h.cpu_name), "%.*s", (int)sizeof(info->cpu_name),
+		 info->cpu_name);
+	fwrite(&h, sizeof(h), 1, out);
+}
+
+static void write_command(FILE *out, char **argv)
+{
+	char *text = NULL;
+	size_t size, i;
+	FILE *f;
+
+	f = open_memstream(&text, &size);
+	if (!f)
+		return;
+	for (i = 0; argv[i] && ftell(f) < 4096; i++)
+		fprintf(f, "%s%.4096s", i ? " " : "", argv[i]);
+	fclose(f);
+	write_record(out, RECORD_COMMAND, NULL, 0, text);
+	free(text);
+}
+
+/* ---- mappings ---------------------------------------------------------------------- */
+
+static void forget(struct mappings *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr; i++)
+		free(m->map[i].path);
+	free(m->map);
+	memset(m, 0, sizeof(*m));
+}
+
+static bool is_known(const struct mappings *known, const struct mapping *map)
+{
+	unsigned int i;
+
+	for (i = 0; i < known->nr; i++) {
+		const struct mapping *k = &known->map[i];
+
+		if (k->start == map->start && k->end == map->end && k->offset == map->offset &&
+		    !strcmp(k->path, map->path))
+			return true;
+	}
+	return false;
+}
+
+static bool add_mapping(struct mappings *m, const struct mapping *map)
+{
+	struct mapping *new;
+
+	if (m->nr == m->room) {
+		new = reallocarray(m->map, m->room + 64, sizeof(*new));
+		if (!new)
+			return false;
+		m->map = new;
+		m->room += 64;
+	}
+	m->map[m->nr++] = *map;
+	return true;
+}
+
+/* A line of /proc/PID/maps.  False: it cannot be executed. */
+static bool parse_mapping(struct mapping *map, char *line)
+{
+	char perms[5];
+	int path = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
+		   &map->start, &map->end, perms, &map->offset, &path) < 4 || !path)
+		return false;
+	map->path = line + path;
+	return perms[2] == 'x';
+}
+
+static void write_mapping(FILE *out, const struct mapping *map)
+{
+	struct record_mapping r = { map->start, map->end, map->offset };
+
+	write_record(out, RECORD_MAPPING, &r, sizeof(r), map->path);
+}
+
+/* Write what is new.  A process that has ended has none: nothing changes then. */
+static void read_mappings(struct session *s)
+{
+	struct mappings now = { 0 };
+	struct mapping map;
+	char path[64], *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), PROC "/%d/maps", (int)s->run.pid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	while (getline(&line, &size, f) > 0) {
+		if (!parse_mapping(&map, line))
+			continue;
+		if (!is_known(&s->known, &map))
+			write_mapping(s->out, &map);
+		map.path = strdup(map.path);
+		if (!map.path || !add_mapping(&now, &map))
+			free(map.path);
+	}
+	free(line);
+	fclose(f);
+	if (!now.nr)
+		return;
+	forget(&s->known);
+	s->known = now;
+}
+
+/* ---- samples ------------------------------------------------------------------------ */
+
+/* Move the nr oldest from the ring into the file. */
+static int write_samples(struct session *s, uint64_t nr, struct error *e)
+{
+	struct record_sample buf[MAX_SAMPLES_AT_ONCE];
+	uint64_t i, n;
+	int err;
+
+	for (; nr; nr -= n) {
+		n = nr < MAX_SAMPLES_AT_ONCE ? nr : MAX_SAMPLES_AT_ONCE;
+		for (i = 0; i < n; i++) {
+			const struct vperfctr_sample *sample = vperfctr_ring_sample(s->v, i);
+
+			buf[i] = (struct record_sample){
+				sample->ip, sample->tsc, sample->overflow, sample->dropped
+			};
+		}
+		err = vperfctr_ring_consume(s->v, n);
+		if (err)
+			return fail_with(e, "cannot read samples: %s", strerror(-err));
+		write_record(s->out, RECORD_SAMPLES, buf, n * sizeof(buf[0]), NULL);
+		s->nrsamples += n;
+	}
+	return 0;
+}
+
+static int drain(struct session *s, struct error *e)
+{
+	uint64_t nr = vperfctr_ring_nr(s->v);
+
+	if (s->failed)
+		return 0;
+	if (!s->started)
+		return 0;
+	/* Only now, see above. */
+	read_mappings(s);
+	return write_samples(s, nr, e);
+}
+
+/* What there is belongs to the program that was executed before. */
+static int take_exec(struct session *s, struct error *e)
+{
+	if (s->failed)
+		return 0;
+	if (s->started && write_samples(s, vperfctr_ring_nr(s->v), e))
+		return -1;
+	forget(&s->known);
+	write_record(s->out, RECORD_EXEC, NULL, 0, NULL);
+	s->started = true;
+	s->look_again = FIRST_LOOK;
+	read_mappings(s);
+	return 0;
+}
+
+/* ---- the command's life ---------------------------------------------------------------- */
+
+static bool is_stop_signal(int sig)
+{
+	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+}
+
+/* status: of waitid(); a signal, and above that an event. */
+static int take_stop(struct session *s, int status, struct error *e)
+{
+	long sig = status & 0x7f;
+	int err = 0;
+
+	switch (status >> 8) {
+	case PTRACE_EVENT_EXEC:
+		err = take_exec(s, e);
+		sig = 0;
+		break;
+	case PTRACE_EVENT_EXIT:
+		err = drain(s, e);
+		sig = 0;
+		break;
+	case PTRACE_EVENT_STOP:
+		/* Job control stops it: that is to last. */
+		if (is_stop_signal((int)sig)) {
+			ptrace(PTRACE_LISTEN, s->run.pid, 0, 0);
+			return 0;
+		}
+		sig = 0;
+		break;
+	default:
+		/* A signal that it is about to take. */
+		break;
+	}
+	ptrace(PTRACE_CONT, s->run.pid, 0, sig);
+	return err;
+}
+
+static int take_changes(struct session *s, struct error *e)
+{
+	const id_t pid = (id_t)s->run.pid;
+	siginfo_t info;
+	int err = 0;
+
+	for (;;) {
+		info.si_pid = 0;
+		if (waitid(P_PID, pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) ||
+		    !info.si_pid)
+			return err;
+		/* It is left to be waited for with what it has used. */
+		if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) {
+			s->ended = true;
+			return err;
+		}
+		/* If it has been killed meanwhile there is no stop any more. */
+		info.si_pid = 0;
+		if (!waitid(P_PID, pid, &info, WSTOPPED | WNOHANG | __WALL) && info.si_pid)
+			err |= take_stop(s, info.si_status, e);
+	}
+}
+
+/* The other end of the socket is closed, or has something to say. */
+static int take_start(struct session *s, struct error *e)
+{
+	if (run_await_exec(&s->run, e))
+		return -1;
+	return s->traced ? 0 : take_exec(s, e);
+}
+
+static int wait_and_take(struct session *s, struct pollfd *fds, struct error *e)
+{
+	struct timespec ts = { .tv_sec = s->look_again / 1000,
+			       .tv_nsec = s->look_again % 1000 * 1000000L };
+	struct signalfd_siginfo info;
+	int ret, err = 0;
+
+	ret = ppoll(fds, 3, s->look_again >= 0 ? &ts : NULL, NULL);
+	if (ret < 0)
+		return errno == EINTR ? 0 : fail_with(e, "cannot wait: %s", strerror(errno));
+	if (!ret && s->look_again < LAST_LOOK)
+		s->look_again *= 2;
+	while (read(fds[0].fd, &info, sizeof(info)) > 0)
+		;
+	if (fds[2].revents) {
+		err = take_start(s, e);
+		fds[2].fd = -1;
+	}
+	if (!ret || fds[1].revents)
+		err |= drain(s, e);
+	/* The counting has ended, if perhaps not the command. */
+	if (fds[1].revents & (POLLHUP | POLLERR))
+		fds[1].fd = -1;
+	return take_changes(s, e) | err;
+}
+
+/* Until the command has ended, also if something fails here. */
+static int follow(struct session *s, struct error *e)
+{
+	struct pollfd fds[3] = {
+		{ .events = POLLIN },
+		{ .fd = vperfctr_fd(s->v), .events = POLLIN },
+		{ .fd = s->run.sock, .events = POLLIN },
+	};
+	struct error later;
+	sigset_t chld;
+	int err = 0;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	fds[0].fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fds[0].fd < 0)
+		return fail_with(e, "cannot wait for signals: %s", strerror(errno));
+	while (!s->ended) {
+		if (wait_and_take(s, fds, err ? &later : e)) {
+			err = -1;
+			s->failed = true;
+		}
+	}
+	close(fds[0].fd);
+	return err;
+}
+
+static int finish(struct session *s, struct error *e)
+{
+	struct record_end end = { 0 };
+	struct counts c;
+	int err;
+
+	/* What came after the last stop: nothing, or a signal's delivery. */
+	if (write_samples(s, vperfctr_ring_nr(s->v), e))
+		return -1;
+	err = counts_read(s->v, s->run.control, &c);
+	if (err)
+		return fail_with(e, "cannot read the counters: %s", strerror(-err));
+	end.samples = s->nrsamples;
+	end.dropped = vperfctr_ring_dropped(s->v);
+	end.count = c.own.pmc[0];
+	end.tsc = c.own.tsc;
+	end.elapsed = (uint64_t)(seconds_since(&s->run.start) * 1e9);
+	write_record(s->out, RECORD_END, &end, sizeof(end), NULL);
+	return 0;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------- */
+
+static void print_summary(const struct session *s, const struct counts *c, const char *name,
+			  const struct events *events, const struct vperfctr_info *info,
+			  const struct rusage *usage)
+{
+	char samples[THOUSANDS_LEN], dropped[THOUSANDS_LEN], count[THOUSANDS_LEN];
+	double thread = info->tsc_khz ? (double)c->own.tsc / (info->tsc_khz * 1e3) : 0;
+	double cpu_time = run_cpu_time(usage);
+
+	fprintf(stderr, "perfex: %s samples in '%s', %s dropped; %s %s in all\n",
+		thousands(samples, s->nrsamples), name,
+		thousands(dropped, vperfctr_ring_dropped(s->v)),
+		thousands(count, c->own.pmc[0]), events->ev[0].name);
+	if (info->tsc_khz && cpu_time > thread * 1.05 + 0.01)
+		fprintf(stderr, "perfex: %.3f s of other threads and children are not sampled\n",
+			cpu_time - thread);
+}
+
+/* Before the command is executed: then a failure ends it. */
+static int prepare(struct session *s, struct error *e)
+{
+	int err;
+
+	err = vperfctr_open_fd(&s->v, s->run.fd, 0);
+	if (err) {
+		close(s->run.fd);
+		return fail_with(e, "cannot use the counters' descriptor: %s", strerror(-err));
+	}
+	err = vperfctr_ring_map(s->v, s->run.map_size);
+	return err ? fail_ring(e, err) : 0;
+}
+
+static int record(struct session *s, struct vperfctr_ring *ring, struct rusage *usage,
+		  struct error *e)
+{
+	sigset_t chld, old;
+	int err, ended;
+
+	if (run_start(&s->run, ring, e))
+		return -1;
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &chld, &old);
+
+	err = prepare(s, e);
+	if (!err) {
+		s->traced = !ptrace(PTRACE_SEIZE, s->run.pid, 0,
+				    PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT);
+		run_go(&s->run);
+		err = follow(s, e);
+	}
+	if (s->run.sock >= 0)
+		close(s->run.sock);
+	ended = run_await_end(&s->run, &s->wstatus, usage);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (!err && ended)
+		err = fail_with(e, "cannot wait for the command: %s", strerror(-ended));
+	return err ? -1 : finish(s, e);
+}
+
+int sample(const struct sample_spec *spec, char **argv, FILE *out, const char *name,
+	   bool verbose, struct error *e)
+{
+	struct vperfctr_ring ring = { .nrsamples = RING_SAMPLES, .watermark = RING_WATERMARK };
+	struct vperfctr_ctr chosen[VPERFCTR_MAX_CTRS], ctr[1];
+	struct session s = { .out = out, .look_again = -1 };
+	struct vperfctr_control control;
+	struct vperfctr_info info;
+	struct events events = { 0 };
+	struct rusage usage;
+	struct counts c;
+	int err;
+
+	err = vperfctr_info(&info, 0);
+	if (err)
+		return fail_device(e, err);
+	if (check_period(spec->period, &info, e) || events_parse(&events, spec->event, &info, e) ||
+	    assign(&events, &info, chosen, e))
+		return -1;
+	if (verbose)
+		print_control(stderr, &events, chosen);
+	vperfctr_control_init(&control, ctr);
+	vperfctr_control_add_imode(&control, chosen[0].map, chosen[0].evntsel, spec->period);
+	ctr[0].aux = chosen[0].aux;
+	control.flags = VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_RING;
+
+	write_header(out, &events.ev[0], spec->period, ctr, &info);
+	write_command(out, argv);
+	s.run = (struct running){ .argv = argv, .control = &control };
+	err = record(&s, &ring, &usage, e);
+	if (!err && !counts_read(s.v, &control, &c)) {
+		print_summary(&s, &c, name, &events, &info, &usage);
+		err = counts_check(&c, e);
+		if (!err && !counts_any(&c))
+			err = fail_with(e, "the command was not counted");
+	}
+	forget(&s.known);
+	vperfctr_close(s.v);
+	return err ? -1 : run_status(s.wstatus);
+}
