@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * A program that knows only what has been installed; C and C++.  It prints the
  * library's version and, if there is a device, whether it counts.

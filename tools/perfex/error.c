@@ -24,7 +24,7 @@ int fail_access(struct error *e, const char *device)
 	const struct group *group = NULL;
 	struct stat st;
 
-	if (!stat(device, &st) && st.st_gid && (st.st_mode & S_IRGRP))
+	if (!stat(device, &st) && st.st_gid && (st.st_mode & 0040))
 		group = getgrgid(st.st_gid);
 	if (!group)
 		return fail_with(e, "only root may open %s: give it to a group, as its udev rule does (make install)",
