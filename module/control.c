@@ -14,7 +14,8 @@
 #include "vperfctr.h"
 
 #define CONTROL_FLAGS	(VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT | \
-			 VPERFCTR_CONTROL_NO_AFFINITY | VPERFCTR_CONTROL_RING)
+			 VPERFCTR_CONTROL_NO_AFFINITY | VPERFCTR_CONTROL_RING | \
+			 VPERFCTR_CONTROL_END_ON_EXEC)
 
 static bool allow_kernel;
 module_param(allow_kernel, bool, 0644);
@@ -105,6 +106,10 @@ static int check_header(const struct vperfctr_control *header)
 	if (header->preserve & ~(nrctrs ? GENMASK_ULL(nrctrs - 1, 0) : 0))
 		return -EINVAL;
 	if (!is_valid_overflow(header))
+		return -EINVAL;
+	/* An end is neither a start, nor one that a family could survive. */
+	if ((header->flags & VPERFCTR_CONTROL_END_ON_EXEC) &&
+	    (header->flags & (VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT)))
 		return -EINVAL;
 	/* There must be something to start. */
 	if (header->flags && !nrctrs && !header->tsc_on)

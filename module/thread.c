@@ -349,8 +349,11 @@ static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
 	local_irq_save(flags);
 	st = vperfctr_of(current);
 	if (unlikely(st)) {
-		if (is_privileged_exec(bprm)) {
-			set_bit(VPERFCTR_PRIVILEGED, &st->bits);
+		bool privileged = is_privileged_exec(bprm);
+
+		if (privileged || (st->flags & VPERFCTR_CONTROL_END_ON_EXEC)) {
+			if (privileged)
+				set_bit(VPERFCTR_PRIVILEGED, &st->bits);
 			vperfctr_detach(st, true);
 			queue_work(vperfctr_wq, &st->detach_work);
 		} else {

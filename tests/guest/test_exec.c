@@ -322,6 +322,52 @@ START_TEST(survives_exec)
 }
 END_TEST
 
+/* END_ON_EXEC: what was counted until then stays, and the thread can have a new one. */
+static int after_end(void)
+{
+	return try_open_state(VPERFCTR_OPEN_CREAT) < 0;
+}
+
+START_TEST(end_on_exec)
+{
+	char *args[] = { "self", "after_end", NULL };
+	struct control control;
+	struct sums sums;
+	pid_t pid;
+
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	control.c.flags = VPERFCTR_CONTROL_END_ON_EXEC;
+	pid = fork_files();
+	if (!pid) {
+		shared->fd = open_state(0);
+		/* with either of these it means nothing */
+		control.c.flags |= VPERFCTR_CONTROL_START_ON_EXEC;
+		if (set_control(shared->fd, &control) != -EINVAL)
+			die("END_ON_EXEC with START_ON_EXEC");
+		control.c.flags = VPERFCTR_CONTROL_END_ON_EXEC | VPERFCTR_CONTROL_INHERIT;
+		if (set_control(shared->fd, &control) != -EINVAL)
+			die("END_ON_EXEC with INHERIT");
+		control.c.flags = VPERFCTR_CONTROL_END_ON_EXEC;
+		if (set_control(shared->fd, &control))
+			die("CONTROL failed");
+		loop(1000);
+		/* stopped, it still is to end then */
+		if (_i && stop_all(shared->fd))
+			die("CONTROL failed");
+		execv(SELF, args);
+		die("exec: %s", strerror(errno));
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	read_sums(shared->fd, &sums);
+	ck_assert_uint_eq(sums.status, 0);
+	ck_assert_uint_ge(sums.pmc[0], 2000);
+	/* nothing of the new program, which takes many more to start */
+	ck_assert_uint_lt(sums.pmc[0], 20000);
+	close(shared->fd);
+}
+END_TEST
+
 /* ---- files that give privileges, or that must not be read ------------------------- */
 
 #define COPY "/tmp/known"
@@ -420,6 +466,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, armed_and_failed_exec);
 	tcase_add_test(tc, suspended_across_exec);
 	tcase_add_test(tc, running_across_exec);
+	tcase_add_loop_test(tc, end_on_exec, 0, 2);
 	tcase_add_loop_test(tc, survives_exec, 0, 2);
 	tcase_add_loop_test(tc, privileged_exec, 0, sizeof(files) / sizeof(files[0]));
 }
@@ -431,6 +478,8 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "echo"))
 		return echo();
 	open_device();
+	if (argc > 1 && !strcmp(argv[1], "after_end"))
+		return after_end();
 	if (argc > 2)
 		return after_exec(atoi(argv[2]));
 	if (n < 0)

@@ -241,6 +241,8 @@ struct vperfctr_open {
  *		i-mode counters; si_signo that is no signal, or with
  *		CONTROL_RING; CONTROL_RING without a ring; CONTROL_INHERIT with
  *		i-mode counters
+ *	EINVAL	(also) CONTROL_END_ON_EXEC with CONTROL_START_ON_EXEC or
+ *		CONTROL_INHERIT
  *	EOPNOTSUPP nrictrs is not 0, and FEATURE_PCINT is not there; or
  *		CONTROL_INHERIT, and FEATURE_INHERIT is not
  *	EPERM	(also) kernel mode is to be counted, and the caller lacks
@@ -310,6 +312,8 @@ struct vperfctr_control {
 #define VPERFCTR_CONTROL_NO_AFFINITY	0x04
 /* Overflows are put into the state's ring: see VPERFCTR_RING. */
 #define VPERFCTR_CONTROL_RING		0x08
+/* Unlink the state when the owner next executes a file, before its first instruction. */
+#define VPERFCTR_CONTROL_END_ON_EXEC	0x10
 
 /*
  * VPERFCTR_READ: sums and control.
