@@ -14,7 +14,8 @@ export O
 MAKEFLAGS += --no-print-directory
 
 # perfctr's control is an x86 processor's.
-all: lib perfex $(if $(filter x86_64% i%86%,$(shell $(CC) -dumpmachine)),libperfctr)
+perfctr := $(if $(filter x86_64% i%86%,$(shell $(CC) -dumpmachine)),libperfctr)
+all: lib perfex $(perfctr)
 
 lib:
 	@$(MAKE) -C lib O=$(O)
@@ -27,6 +28,24 @@ libperfctr:
 
 module:
 	@tests/vm/module $(KDIR)
+
+install: all
+	@$(MAKE) -C lib O=$(O) install
+	$(if $(perfctr),@$(MAKE) -C libperfctr O=$(O) install)
+	@$(MAKE) -C tools/perfex O=$(O) install
+	@$(MAKE) -C packaging install
+
+uninstall:
+	@$(MAKE) -C lib O=$(O) uninstall
+	@$(MAKE) -C libperfctr O=$(O) uninstall
+	@$(MAKE) -C tools/perfex O=$(O) uninstall
+	@$(MAKE) -C packaging uninstall
+
+dkms-install:
+	@DESTDIR=$(DESTDIR) packaging/dkms install $(KVER)
+
+dkms-remove:
+	@DESTDIR=$(DESTDIR) packaging/dkms remove
 
 deps:
 	@tests/vm/deps
@@ -68,12 +87,19 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all lib perfex libperfctr module deps check check-debug check-kernels lint stress fuzz vm \
-	demo bench bench-native clean help
+.PHONY: all lib perfex libperfctr module install uninstall dkms-install dkms-remove deps check check-debug check-kernels lint \
+	stress fuzz vm demo bench bench-native clean help
 
 #: make [all]	the libraries (build/lib) and the perfex command (build/bin)
 #: make libperfctr	perfctr 2.6's interface only
 #: make module	the kernel module, for the kernel of this machine
+#: make install	libraries, perfex, headers, man pages, the udev rule of /dev/vperfctr (and its
+#:		group, unless DESTDIR is set)
+#: make uninstall	remove them
+#: make dkms-install
+#: 		the module, by DKMS: for the kernel of this machine and those to come
+#: make dkms-remove
+#: 		remove it
 #: make check	all tests, most of them in virtual machines; needs no PMU and no KVM
 #: make check-kernels
 #:		the suites on Debian's kernels from 5.10 on (root only; once some minutes
@@ -95,7 +121,10 @@ help:
 #:
 #: O=DIR		build there, not in build/
 #: KDIR=DIR	module: build for the kernel whose headers are there
-#: SUITES="A B"	check: only these; A, B are selftest, lint, unit or in tests/vm/suites
+#: prefix=DIR	install, uninstall: there, not in /usr/local
+#: DESTDIR=DIR	(dkms-)install, uninstall, dkms-remove: below this directory, for packages
+#: KVER=RELEASE	dkms-install: for this kernel
+#: SUITES="A B"	check: only these; A, B are selftest, lint, unit, install or in tests/vm/suites
 #: JOBS=N		check: N virtual machines at once
 #: V=1		check: show the output of all programs
 #: CPU=, PMU=, SMP=, ICOUNT=, KERNEL=, PARAMS=, CMDLINE=

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Messages: what was wrong, and what to do about it, in one line. */
 #include <errno.h>
+#include <grp.h>
 #include <stdarg.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "perfex.h"
@@ -17,13 +19,27 @@ int fail_with(struct error *e, const char *fmt, ...)
 	return -1;
 }
 
+int fail_access(struct error *e, const char *device)
+{
+	const struct group *group = NULL;
+	struct stat st;
+
+	if (!stat(device, &st) && st.st_gid && (st.st_mode & 0040))
+		group = getgrgid(st.st_gid);
+	if (!group)
+		return fail_with(e, "only root may open %s: give it to a group, as its udev rule does (make install)",
+				 device);
+	return fail_with(e, "you may not open %s, but the group %s may: have yourself added to it (as root: usermod -aG %s USER), and log in again",
+			 device, group->gr_name, group->gr_name);
+}
+
 int fail_device(struct error *e, int err)
 {
 	switch (err) {
 	case -ENODEV:
 		return fail_with(e, "there is no /dev/vperfctr: load the module (modprobe vperfctr)");
 	case -EACCES:
-		return fail_with(e, "you may not open /dev/vperfctr: its owner and group may; see ls -l /dev/vperfctr, and have yourself added to that group");
+		return fail_access(e, "/dev/vperfctr");
 	case -EPERM:
 		return fail_with(e, "you are not permitted to open /dev/vperfctr here: if this is a container, it must be given the device");
 	case -EPROTONOSUPPORT:

@@ -32,6 +32,7 @@ int fail_with(struct error *e, const char *fmt, ...) __attribute__((format(print
 
 /* What a failed call of the library means to a user; err is its -errno. */
 int fail_device(struct error *e, int err);
+int fail_access(struct error *e, const char *device);
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,
 		 const char *watchdog);
 int fail_ring(struct error *e, int err);

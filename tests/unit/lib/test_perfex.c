@@ -2,7 +2,9 @@
 /* perfex's parts: events, counters, messages, output. */
 #include <check.h>
 #include <errno.h>
+#include <grp.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fake.h"
@@ -444,6 +446,34 @@ START_TEST(watchdog)
 	unlink(file);
 	fail_control(&error, -EBUSY, &none, file);
 	ck_assert_ptr_nonnull(strstr(error.text, "perf_event holds"));
+}
+END_TEST
+
+/* Who may not open the device is told which group may, if there is one. */
+START_TEST(access_denied)
+{
+	char file[] = "/tmp/test_perfex_XXXXXX";
+	int fd = mkstemp(file);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fchmod(fd, 0660), 0);
+	/* Only root can give files away; the other case is everybody's. */
+	if (!geteuid()) {
+		ck_assert_int_eq(fchown(fd, 0, getgrnam("daemon")->gr_gid), 0);
+		ck_assert_int_eq(fail_access(&error, file), -1);
+		ck_assert_ptr_nonnull(strstr(error.text, "the group daemon may"));
+		ck_assert_ptr_nonnull(strstr(error.text, "usermod -aG daemon "));
+		ck_assert_int_eq(fchmod(fd, 0620), 0);
+		fail_access(&error, file);
+		ck_assert_ptr_nonnull(strstr(error.text, "only root may open"));
+		ck_assert_int_eq(fchmod(fd, 0660), 0);
+		ck_assert_int_eq(fchown(fd, 0, 0), 0);
+	}
+	ck_assert_int_eq(fchmod(fd, 0600), 0);
+	fail_access(&error, file);
+	ck_assert_ptr_nonnull(strstr(error.text, "only root may open"));
+	close(fd);
+	unlink(file);
 }
 END_TEST
 
@@ -1102,6 +1132,7 @@ static Suite *suite(void)
 	tcase_add_test(t, no_counters);
 	tcase_add_test(t, defaults);
 	tcase_add_test(t, watchdog);
+	tcase_add_test(t, access_denied);
 	tcase_add_test(t, messages);
 	tcase_add_test(t, separators);
 	tcase_add_test(t, table);

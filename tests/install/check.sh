@@ -1,0 +1,28 @@
+# shellcheck shell=dash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Checks, and a summary like that of libcheck.
+
+checks=0 failures=0
+
+check() # WHAT GOT EXPECTED
+{
+	checks=$((checks + 1))
+	[ "$2" = "$3" ] && return
+	failures=$((failures + 1))
+	printf "%s: '%s', not '%s'\n" "$1" "$2" "$3"
+}
+
+check_has() # WHAT GOT PART
+{
+	case $2 in
+	*"$3"*) checks=$((checks + 1)) ;;
+	*)      check "$1" "$2" "... $3 ..." ;;
+	esac
+}
+
+summary()
+{
+	echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
+	[ "$failures" = 0 ]
+}
