@@ -514,10 +514,13 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
 	bool ictrs = has_ictrs(state);
+	bool was_armed = false;
 	u64 now;
 
-	if (unlikely(ictrs))
+	if (unlikely(ictrs)) {
+		was_armed = cpu->armed;
 		disarm(cpu);
+	}
 	perfctr_page_begin(page);
 	now = perfctr_rdtsc();
 	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
@@ -532,7 +535,7 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 	}
 	perfctr_page_end(page);
 	/* An overflow would be taken for one from before this sample: its NMI is of now. */
-	if (unlikely(ictrs) && !arm(cpu, state))
+	if (unlikely(ictrs) && !arm(cpu, state) && was_armed)
 		perfctr_x86_pmi_expect();
 }
 
