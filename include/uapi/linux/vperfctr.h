@@ -448,9 +448,12 @@ struct vperfctr_read {
 #define VPERFCTR_RING_MAX	(1U << 20)	/* samples */
 #define VPERFCTR_RING_OFFSET	0x10000000	/* for mmap; the page is at 0 */
 
+/* A sample of kernel mode is to say where in the kernel it is. */
+#define VPERFCTR_RING_KERNEL	0x01
+
 struct vperfctr_ring {
 	__u32 size;
-	__u32 flags;		/* 0 */
+	__u32 flags;		/* VPERFCTR_RING_KERNEL */
 	__u32 nrsamples;	/* room, a power of two */
 	__u32 watermark;	/* as many samples wake who polls */
 	__u32 nrsums;		/* each sample has the sums of counters 0 ... nrsums - 1 */
