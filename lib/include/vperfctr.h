@@ -488,8 +488,8 @@ VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
  */
 
 /*
- * Make the state's ring, and map it.  The caller sets ring->nrsamples, watermark
- * and nrsums, and the rest to zero; size is set here, sample_size and map_size
+ * Make the state's ring, and map it.  The caller sets ring->nrsamples, watermark,
+ * nrsums and flags, and the rest to zero; size is set here, sample_size and map_size
  * by the kernel.  If the state has a ring already that one is mapped: what it is
  * like is in v->ring.  Mapping does not let the process RDPMC.  For the owner, or
  * the owner's monitor.
@@ -501,6 +501,7 @@ VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
  *	-EOPNOTSUPP  there is no VPERFCTR_FEATURE_PCINT
  *	-ENOMEM	also if it cannot be mapped: the state has a ring then
  *	-ESRCH, -EPERM	as vperfctr_control()
+ *	-EPERM	(also) VPERFCTR_RING_KERNEL, and the caller may not count kernel mode
  */
 int vperfctr_ring_open(struct vperfctr *v, struct vperfctr_ring *ring);
 
@@ -510,6 +511,8 @@ int vperfctr_ring_open(struct vperfctr *v, struct vperfctr_ring *ring);
  * is done if the handle has mapped it.
  *
  *	-EINVAL	there is no ring, or map_size is another
+ *	-EPERM	it is one with VPERFCTR_RING_KERNEL, and the caller may not count
+ *		kernel mode
  *	-ENOMEM
  */
 int vperfctr_ring_map(struct vperfctr *v, uint64_t map_size);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* perfex list: which events there are, and which counters take them. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "perfex.h"
 
@@ -67,7 +66,7 @@ static void on_event(const char *name, const char *description, void *arg)
 int list(FILE *f, const char *word, struct error *e)
 {
 	struct vperfctr_info info;
-	struct listing l = { .f = f, .word = word, .info = &info, .bold = isatty(fileno(f)) };
+	struct listing l = { .f = f, .word = word, .info = &info, .bold = has_colours(f) };
 	unsigned int i;
 	int err;
 

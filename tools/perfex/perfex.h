@@ -377,6 +377,9 @@ void print_result(const struct printing *p, const struct result *r);
 void print_interval(const struct printing *p, double at, const struct sums *sums);
 void print_control(FILE *f, const struct events *events, const struct vperfctr_ctr *ctr);
 
+/* It is a terminal, and nobody has said that it should be plain. */
+bool has_colours(FILE *f);
+
 /* "1,234,567"; buf has THOUSANDS_LEN characters. */
 #define THOUSANDS_LEN	32
 char *thousands(char *buf, uint64_t n);

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What came out, for people: aligned, and the same in every locale. */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "perfex.h"
+
+bool has_colours(FILE *f)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(fileno(f)) && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
+}
 
 char *thousands(char *buf, uint64_t n)
 {
@@ -95,6 +104,7 @@ struct table {
 	FILE *f;
 	int name_width;
 	const char *prefix;	/* of each row */
+	const char *bold, *faint, *plain;	/* empty but on a terminal */
 };
 
 /* deviation: in percent; negative: there is none. */
@@ -103,13 +113,14 @@ static void print_row(const struct table *t, const char *count, const char *name
 {
 	bool more = *remark || deviation >= 0;
 
-	fprintf(t->f, "%s%*s  %-*s", t->prefix, COUNT_WIDTH, count,
+	fprintf(t->f, "%s%s%*s%s  %-*s", t->prefix, t->bold, COUNT_WIDTH, count, t->plain,
 		more ? t->name_width : 0, name);
+	fputs(t->faint, t->f);
 	if (*remark)
 		fprintf(t->f, "  # %s", remark);
 	if (deviation >= 0)
 		fprintf(t->f, "%*s  ( +- %5.2f%% )", *remark ? 0 : 2, "", deviation);
-	fputc('\n', t->f);
+	fprintf(t->f, "%s\n", t->plain);
 }
 
 static double deviation_of(const struct printing *p, const struct spread *spread)
@@ -215,7 +226,11 @@ static void print_notes(FILE *f, const struct result *r)
 
 static struct table make_table(const struct printing *p, const char *prefix)
 {
-	struct table t = { p, p->f, NAME_WIDTH, prefix };
+	const bool colours = has_colours(p->f);
+	struct table t = {
+		p, p->f, NAME_WIDTH, prefix,
+		colours ? "\033[1m" : "", colours ? "\033[2m" : "", colours ? "\033[m" : "",
+	};
 	unsigned int i;
 
 	for (i = 0; i < p->events->nr; i++)

@@ -548,6 +548,7 @@ int sample(const struct sample_spec *spec, char **argv, FILE *out, const char *n
 	vperfctr_control_add_imode(&control, chosen[0].map, chosen[0].evntsel, spec->period);
 	ctr[0].aux = chosen[0].aux;
 	control.flags = VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_RING;
+	ring.flags = events.ev[0].kernel ? VPERFCTR_RING_KERNEL : 0;
 
 	write_header(out, &events.ev[0], spec->period, ctr, &info);
 	write_command(out, argv);

@@ -319,7 +319,7 @@ static int state_ring(struct state *s, int fd, struct vperfctr_ring *r)
 
 	if (fails(FAKE_RING))
 		return -1;
-	if (r->size != sizeof(*r) || r->flags || !r->nrsamples ||
+	if (r->size != sizeof(*r) || r->flags & ~VPERFCTR_RING_KERNEL || !r->nrsamples ||
 	    r->nrsamples & (r->nrsamples - 1) || r->nrsamples > VPERFCTR_RING_MAX ||
 	    !r->watermark || r->watermark > r->nrsamples || r->nrsums > VPERFCTR_MAX_CTRS)
 		return refuse(EINVAL);

@@ -78,6 +78,29 @@ START_TEST(pkg_config)
 }
 END_TEST
 
+/* Each function has a manual page, which declares it as the header does. */
+START_TEST(manual)
+{
+	char names[8192];
+
+	snprintf(names, sizeof(names), "%s", output_of(TOP "lib/man/links | sed 's/ .*//' | sort"));
+	ck_assert_str_eq(names,
+			 output_of("sed -n 's/^\t\t\\([_a-z]*\\);$/\\1/p' " TOP "lib/libvperfctr.map | "
+				   "grep -v '^__' | sort"));
+	/* What is declared differently, or is not a declaration, does not compile. */
+	output_of("for p in " TOP "lib/man/*.3; do sed -n '/^.SH SYN/,/^.fi/ s/^.B \"*\\([^\"]*\\)\"*$/\\1/p' $p | "
+		  CC "-x c -std=gnu11 -c -o /dev/null - 2>&1 || exit; done");
+	/* And each is. */
+	snprintf(names, sizeof(names), "%s", output_of(TOP "lib/man/links | sed 's/ .*//' | sort"));
+	ck_assert_str_eq(names,
+			 output_of("sed -n '/^.SH SYN/,/^.fi/ s/^.B \".*\\(vperfctr_[_a-z]*\\)(.*/\\1/p' "
+				   TOP "lib/man/*.3 | sort"));
+	output_of("test \"$(make -s -C " TOP "lib install O=" LIB "/.. DESTDIR=" TMP "/install prefix=/usr && "
+		  "ls " TMP "/install/usr/share/man/man3 | wc -l)\" = \"$(" TOP "lib/man/links | wc -l)\" && "
+		  "rm -r " TMP "/install");
+}
+END_TEST
+
 static const char *const compilers[] = {
 	CC "-x c -std=c99 -pedantic",
 	CC M32 "-x c -std=c11 -pedantic",
@@ -149,6 +172,7 @@ static Suite *suite(void)
 	tcase_add_test(t, declared);
 	tcase_add_test(t, soname);
 	tcase_add_test(t, pkg_config);
+	tcase_add_test(t, manual);
 	tcase_add_loop_test(t, header, 0, sizeof(compilers) / sizeof(compilers[0]));
 	tcase_add_test(t, cost);
 	suite_add_tcase(s, t);

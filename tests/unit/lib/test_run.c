@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <pty.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -182,6 +183,41 @@ START_TEST(in_intervals)
 	fake.children_missed = 1;
 	ck_assert_int_eq(perfex("-I", "60000", "-e", "cycles:u", "true"), 125);
 	has(err, "These counts are not complete");
+}
+END_TEST
+
+/* What is plain in a pipe has colours on a terminal, unless that is not wanted. */
+START_TEST(on_a_terminal)
+{
+	static const char *const no_colour[] = { NULL, "1" }, *const terms[] = { "xterm", "dumb" };
+	bool expected = !(_i & 1) && !(_i & 2);
+	int master, slave;
+	ssize_t n;
+	pid_t pid;
+
+	setenv("TERM", terms[_i & 1], 1);
+	unsetenv("NO_COLOR");
+	if (no_colour[_i >> 1])
+		setenv("NO_COLOR", no_colour[_i >> 1], 1);
+	ck_assert_int_eq(openpty(&master, &slave, NULL, NULL, NULL), 0);
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		dup2(slave, STDERR_FILENO);
+		exit(perfex_main(4, ARGV("-e", "instructions:u,cycles:u", "true")));
+	}
+	close(slave);
+	ck_assert_int_eq(finish(pid), 0);
+	n = read(master, out, sizeof(out) - 1);
+	ck_assert_int_gt(n, 0);
+	out[n] = '\0';
+	has(out, expected ? "\033[1m           1,000,000\033[m  instructions:u      \033[2m  # 1.00 per cycle\033[m\r\n" :
+			    "           1,000,000  instructions:u        # 1.00 per cycle\r\n");
+	if (!expected)
+		has_not(out, "\033");
+	close(master);
+	ck_assert_int_eq(perfex("-e", "instructions:u", "true"), 0);
+	has_not(err, "\033");
 }
 END_TEST
 
@@ -956,6 +992,7 @@ static Suite *suite(void)
 	tcase_add_test(t, repeated);
 	tcase_add_test(t, runs_auto);
 	tcase_add_test(t, in_intervals);
+	tcase_add_loop_test(t, on_a_terminal, 0, 4);
 	tcase_add_test(t, for_programs);
 	tcase_add_test(t, bad_numbers);
 	tcase_add_test(t, status);

@@ -59,6 +59,7 @@ START_TEST(sampled)
 	ck_assert_uint_eq(fake_seen->control.nractrs, 0);
 	ck_assert_uint_eq(fake_seen->control.nrictrs, 1);
 	ck_assert_int_eq(fake_seen->control.si_signo, 0);
+	ck_assert_uint_eq(fake_seen->ring.flags, 0);
 	ck_assert_uint_eq(fake_seen->ctr[0].map, VPERFCTR_FIXED);
 	ck_assert_int_eq(fake_seen->ctr[0].ireset, -100000);
 	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
@@ -86,6 +87,7 @@ START_TEST(kernel)
 	fake.samples[2].ip = KERNEL_IP + 12345;
 	ck_assert_int_eq(sample("r01d1=1000", TWO), 0);
 	ck_assert_uint_eq(fake_seen->ctr[0].evntsel, 0x4301d1);
+	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_KERNEL);
 	ck_assert_int_eq(report(), 0);
 	has(out, "  50.00%           500  [kernel]\n");
 	has_not(out, "ffffffff");
