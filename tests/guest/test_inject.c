@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: test_inject [load]
- *
  * Every allocation and every copy from and to user space that a call makes
  * fails once: the first one, then the second, ... until there are no more.
  * The error is a clean one, nothing has changed, and the same call then works.
@@ -19,7 +17,6 @@
 #include "suite.h"
 
 #define FAULTS	"/sys/kernel/debug/"
-#define MODULE	"/vm/vperfctr.ko"
 
 /* More than any call allocates and copies. */
 #define MAX_NTH	2000
@@ -421,68 +418,15 @@ START_TEST(each_fails_once)
 }
 END_TEST
 
-/* ---- loading the module ----------------------------------------------------------- */
-
-static int load_module(void)
-{
-	int file = open(MODULE, O_RDONLY | O_CLOEXEC), err = 0;
-
-	if (file < 0)
-		return -errno;
-	if (syscall(SYS_finit_module, file, "", 0))
-		err = -errno;
-	close(file);
-	return err;
-}
-
-/* Mostly the kernel's own business, but the module's init is among it. */
-START_TEST(load_fails)
-{
-	unsigned int nth, failures = 0, in_a_row = 0;
-
-	ck_assert_int_eq(syscall(SYS_delete_module, "vperfctr", O_NONBLOCK), 0);
-	fail_nth_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	for (nth = 1; nth < 10 * MAX_NTH && in_a_row < 5; nth++) {
-		bool failed;
-		int err;
-
-		fail_nth(nth);
-		err = load_module();
-		failed = has_failed();
-		if (err) {
-			ck_assert_msg(failed && is_clean(err), "%u: %s", nth, strerror(-err));
-			failures++;
-		} else {
-			ck_assert_int_eq(syscall(SYS_delete_module, "vperfctr", O_NONBLOCK), 0);
-		}
-		in_a_row = failed ? 0 : in_a_row + 1;
-	}
-	printf("loading: %u of %u failed\n", failures, nth);
-	ck_assert_uint_gt(failures, 20);
-	assert_ok(load_module());
-	open_device();
-	close(open_state(0));
-}
-END_TEST
-
 static void add(TCase *tc)
 {
 	tcase_set_timeout(tc, 1000);
 	tcase_add_loop_test(tc, each_fails_once, 0, sizeof(injected) / sizeof(injected[0]));
 }
 
-static void add_load(TCase *tc)
+int main(void)
 {
-	tcase_set_timeout(tc, 1000);
-	tcase_add_test(tc, load_fails);
-}
-
-int main(int argc, char **argv)
-{
-	init_faults();
-	/* The module is unloaded: nobody may have the device open. */
-	if (argc > 1 && !strcmp(argv[1], "load"))
-		return run_tests("load", add_load);
 	open_device();
+	init_faults();
 	return run_tests("inject", add);
 }
