@@ -54,7 +54,7 @@ check: deps
 	@tests/vm/check $(SUITES)
 
 check-debug: deps
-	@SUITES="$(SUITES)" tests/vm/check-kernels debug-6.1-amd64 kcsan-6.1-amd64
+	@SUITES="$(SUITES)" tests/vm/check-kernels debug-6.1-amd64
 
 check-kernels: deps
 	@SUITES="$(SUITES)" tests/vm/check-kernels debian-5.10-amd64 debian-6.1-amd64 \
@@ -105,8 +105,8 @@ help:
 #:		the suites on Debian's kernels from 5.10 on (root only; once some minutes
 #:		to get each)
 #: make check-debug
-#:		the suites on kernels built to find misuse of memory, locks, ... (once ten
-#:		minutes to build each; takes an hour)
+#:		the suites on a kernel built to find misuse of memory, locks, ... (once ten
+#:		minutes to build; takes an hour)
 #: make lint	what checkpatch, sparse and others say of the sources
 #: make stress	all lives of a thread at once, at random; SECONDS= of virtual time
 #:		(each takes some ten real ones), SEED= to repeat a run

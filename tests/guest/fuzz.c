@@ -854,7 +854,7 @@ static int do_step(struct step *s)
 		msleep(s->b % 4);
 		return 0;
 	}
-	return -ENOSYS;
+	return -EINVAL;
 }
 
 static void run_process(unsigned int steps)
