@@ -15,12 +15,12 @@
 #include <linux/irqflags.h>
 #include <linux/poll.h>
 #include <linux/sched.h>
-#include <linux/sched/coredump.h>
 #include <linux/sched/signal.h>
 #include <linux/smp.h>
-#include <linux/syscore_ops.h>
 
+#include "compat/dumpable.h"
 #include "compat/hrtimer.h"
+#include "compat/syscore.h"
 #include "compat/tracepoint.h"
 #include "vperfctr.h"
 
@@ -296,7 +296,7 @@ static void detach_work(struct work_struct *work)
  * All CPUs but one go offline.  On that one, with interrupts disabled, current
  * is the thread that asked for it: it may be counted like any other.
  */
-static int system_suspend(void)
+static int system_suspend(void *data)
 {
 	struct vperfctr *st = vperfctr_of(current);
 
@@ -305,7 +305,7 @@ static int system_suspend(void)
 	return 0;
 }
 
-static void system_resume(void)
+static void system_resume(void *data)
 {
 	struct vperfctr *st = vperfctr_of(current);
 
@@ -314,10 +314,12 @@ static void system_resume(void)
 		vperfctr_start(st);
 }
 
-static struct syscore_ops syscore_ops = {
+static const struct syscore_ops syscore_ops = {
 	.suspend	= system_suspend,
 	.resume		= system_resume,
 };
+
+static struct syscore syscore = { .ops = &syscore_ops };
 
 /* ---- exec, fork, exit --------------------------------------------------- */
 
@@ -337,7 +339,7 @@ static bool is_privileged_exec(const struct linux_binprm *bprm)
 
 	return bprm->secureexec || (bprm->interp_flags & BINPRM_FLAGS_ENFORCE_NONDUMP) ||
 	       !uid_eq(cred->euid, cred->uid) || !gid_eq(cred->egid, cred->gid) ||
-	       get_dumpable(current->mm) != SUID_DUMP_USER;
+	       !perfctr_current_dumpable();
 }
 
 static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
@@ -444,7 +446,7 @@ int vperfctr_thread_init(void)
 {
 	int err;
 
-	vperfctr_wq = alloc_workqueue("vperfctr", 0, 0);
+	vperfctr_wq = alloc_workqueue("vperfctr", WQ_UNBOUND, 0);
 	if (!vperfctr_wq)
 		return -ENOMEM;
 	sampling_init();
@@ -453,14 +455,14 @@ int vperfctr_thread_init(void)
 		destroy_workqueue(vperfctr_wq);
 		return err;
 	}
-	register_syscore_ops(&syscore_ops);
+	register_syscore(&syscore);
 	return 0;
 }
 
 /* There are no states, but work that gave back the last may still be returning. */
 void vperfctr_thread_exit(void)
 {
-	unregister_syscore_ops(&syscore_ops);
+	unregister_syscore(&syscore);
 	unregister_probes(ARRAY_SIZE(probes));
 	destroy_workqueue(vperfctr_wq);
 	sampling_exit();

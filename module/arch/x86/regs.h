@@ -11,6 +11,8 @@
 #include <asm/special_insns.h>
 #include <asm/tsc.h>
 
+#include "../../compat/cpufeature.h"
+#include "../../compat/cpuid.h"
 #include "../../compat/msr.h"
 
 /*

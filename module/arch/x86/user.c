@@ -17,8 +17,8 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <asm/mmu_context.h>
-#include <asm/tlbflush.h>
 
+#include "../../compat/cr4.h"
 #include "regs.h"
 #include "x86.h"
 
@@ -57,13 +57,13 @@ static bool loaded_here(struct mm_struct *mm)
 static void set_pce(void *mm)
 {
 	if (loaded_here(mm) && rdpmc_allowed(mm))
-		cr4_update_irqsoff(X86_CR4_PCE, 0);
+		perfctr_update_cr4(X86_CR4_PCE, 0);
 }
 
 static void clear_pce(void *mm)
 {
 	if (loaded_here(mm) && !rdpmc_allowed(mm))
-		cr4_update_irqsoff(0, X86_CR4_PCE);
+		perfctr_update_cr4(0, X86_CR4_PCE);
 }
 
 void perfctr_x86_saw_rdpmc(void)
