@@ -3,7 +3,9 @@
 #ifndef VPERFCTR_COMPAT_CPUID_H
 #define VPERFCTR_COMPAT_CPUID_H
 
-#if __has_include(<asm/cpuid/api.h>)
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
 #include <asm/cpuid/api.h>
 #else
 #include <asm/processor.h>

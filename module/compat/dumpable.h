@@ -6,9 +6,9 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/coredump.h>
+#include <linux/version.h>
 
-/* Not by version: a distribution may have either in a kernel of any. */
-#if __has_include(<linux/sched/exec_state.h>)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
 #include <linux/sched/exec_state.h>
 
 /* task_exec_state_get_dumpable() is not exported. */

@@ -540,7 +540,7 @@ void nmi_foreign(bool user)
 	 * Where LVTPC is not masked, or was never seen to be, one shortly after an
 	 * overflow was taken cannot be told from ours; how shortly has a test of its own.
 	 */
-	if ((model.config.no_masking || !masking_seen) && model.cpu[fake_cpu].pmis)
+	if (model.config.no_masking || !masking_seen)
 		overflow = true;
 	require(!fake_nmi(user) || overflow, "an NMI of others is claimed");
 }
