@@ -377,7 +377,7 @@ bool perfctr_x86_pmc_overflow(struct perfctr_cpu_state **state)
 }
 
 /* The part of suspend that i-mode counters need more: they stand already. */
-static noinline void suspend_ictrs(const struct perfctr_cpu_state *state, bool was_armed)
+static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
 {
 	struct vperfctr_page *page = state->page;
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
@@ -395,20 +395,21 @@ static noinline void suspend_ictrs(const struct perfctr_cpu_state *state, bool w
 	}
 	if (here)
 		perfctr_x86_pmi_expect();
-	if (was_armed)	/* else whoever disarmed has */
-		clear_overflow(overflow);
+	clear_overflow(overflow);
 }
 
 /*
  * Likewise for resume, ahead of everything else: the counters must stand while
  * they are loaded, and what others left in them, running or in their status, is
- * not to be taken for ours.
+ * not to be taken for ours.  True if one has overflowed already: then there is
+ * nothing to start.
  */
-static noinline void resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
+static noinline bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
 {
 	const struct vperfctr_page *page = state->page;
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 	bool loaded = cpu->id == state->id;
+	bool overflow = false;
 
 	if (pmu->global_ctrl && !loaded) {
 		write_global_ctrl(cpu, 0);
@@ -421,7 +422,9 @@ static noinline void resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_
 			write_evntsel(cpu, ctr->map, 0);
 		if ((perfctr_rdpmc(ctr->map) ^ ctr->start) & counter_mask(ctr->map))
 			write_counter(ctr->map, ctr->start);
+		overflow |= !(ctr->start & perfctr_x86_sign(ctr->map));
 	}
+	return overflow;
 }
 
 /* ---- suspend, resume, sample -------------------------------------------- */
@@ -433,16 +436,13 @@ void perfctr_x86_pmc_suspend(struct perfctr_cpu_state *state)
 	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
 	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 	bool ictrs = has_ictrs(state);
-	bool was_armed = false;
 
 	if (!nrctrs) {
 		perfctr_generic_suspend(state);
 		return;
 	}
-	if (unlikely(ictrs)) {
-		was_armed = cpu->armed;
+	if (unlikely(ictrs))
 		disarm(cpu);
-	}
 	if (perfctr_isolate || ictrs)
 		stop_counters(cpu, state);
 
@@ -456,7 +456,7 @@ void perfctr_x86_pmc_suspend(struct perfctr_cpu_state *state)
 		ctr->start = 0;	/* it tells what the counter held for others before */
 	}
 	if (unlikely(ictrs))
-		suspend_ictrs(state, was_armed);
+		suspend_ictrs(state);
 	perfctr_page_end(page);
 	cpu->running = NULL;
 
@@ -474,6 +474,7 @@ void perfctr_x86_pmc_resume(struct perfctr_cpu_state *state)
 	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 	u32 cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
 	bool ictrs = has_ictrs(state);
+	bool overflow = false;
 	u64 global_ctrl;
 
 	if (!nrctrs) {
@@ -485,9 +486,9 @@ void perfctr_x86_pmc_resume(struct perfctr_cpu_state *state)
 		perfctr_x86_saw_rdpmc();
 	}
 	if (unlikely(ictrs))
-		resume_ictrs(cpu, state);
+		overflow = resume_ictrs(cpu, state);
 	cpu->running = state;
-	if (cpu->id != state->id)
+	if (!overflow && cpu->id != state->id)
 		write_control(cpu, state);
 
 	perfctr_page_begin(page);
