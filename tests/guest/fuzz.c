@@ -463,8 +463,11 @@ static const char *why_invalid(const struct step *s)
 		return "size";
 	if (c->reserved)
 		return "reserved";
-	if (c->flags & ~15u)
+	if (c->flags & ~31u)
 		return "flags";
+	if ((c->flags & VPERFCTR_CONTROL_END_ON_EXEC) &&
+	    (c->flags & (VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT)))
+		return "end";
 	if (c->tsc_on > 1)
 		return "tsc_on";
 	if (c->ctr_size != sizeof(*ctr))

@@ -235,15 +235,24 @@ static inline void map_ring(int fd, size_t size, struct mapped_ring *ring)
 		die("mmap of a ring: %s", strerror(errno));
 }
 
-static inline void make_ring(int fd, u32 nrsamples, u32 watermark, u32 nrsums,
-			     struct mapped_ring *ring)
+static inline void make_ring_flags(int fd, u32 flags, u32 nrsamples, u32 watermark, u32 nrsums,
+				   struct mapped_ring *ring)
 {
-	struct vperfctr_ring req;
-	int err = try_ring(fd, nrsamples, watermark, nrsums, &req);
+	struct vperfctr_ring req = {
+		.size = sizeof(req), .flags = flags, .nrsamples = nrsamples,
+		.watermark = watermark, .nrsums = nrsums,
+	};
+	int err = call(fd, VPERFCTR_RING, &req);
 
 	if (err)
 		die("VPERFCTR_RING: %s", strerror(-err));
 	map_ring(fd, req.map_size, ring);
+}
+
+static inline void make_ring(int fd, u32 nrsamples, u32 watermark, u32 nrsums,
+			     struct mapped_ring *ring)
+{
+	make_ring_flags(fd, 0, nrsamples, watermark, nrsums, ring);
 }
 
 static inline u64 ring_head(const struct mapped_ring *ring)

@@ -59,7 +59,7 @@ START_TEST(ring_errors)
 	struct vperfctr_ring req;
 	unsigned int i;
 
-	for (i = 0; i < 32; i++)
+	for (i = 1; i < 32; i++)
 		assert_errno(refused(1U << i, 16, 1, 0), EINVAL);
 	assert_errno(refused(0, 0, 1, 0), EINVAL);
 	assert_errno(refused(0, 3, 1, 0), EINVAL);
@@ -520,7 +520,10 @@ END_TEST
 
 /* ---- the kernel's addresses ---- */
 
-/* Overflows at and around system calls: of a control without kernel mode, user addresses. */
+/*
+ * Overflows at and around system calls: kernel addresses are only of a control
+ * that counts kernel mode, and only in a ring that was asked to have them.
+ */
 START_TEST(no_kernel_addresses)
 {
 	u64 i, period, kernel = 0, user = 0;
@@ -528,7 +531,7 @@ START_TEST(no_kernel_addresses)
 
 	if (_i)
 		write_file(MAX_RATE, "100000");
-	make_ring(fd, 8192, 1, 0, &ring);
+	make_ring_flags(fd, _i == 1 ? VPERFCTR_RING_KERNEL : 0, 8192, 1, 0, &ring);
 	for (period = 1; period < 80; period++) {
 		assert_ok(try_overflow_ring(fd, 0, _i ? INSNS_BOTH : INSNS_USER,
 					    _i ? 3000 + period * 97 : period));
@@ -550,10 +553,41 @@ START_TEST(no_kernel_addresses)
 		assert_ok(consume(fd, ring_head(&ring) - ring.page->tail));
 	}
 	ck_assert_uint_ge(user, 10);
-	if (_i)
+	if (_i == 1)
 		ck_assert_uint_ge(kernel, 100);
 	else
 		ck_assert_uint_eq(kernel, 0);
+}
+END_TEST
+
+/* Who may not count the kernel can neither make nor map one that tells of it. */
+START_TEST(kernel_ring_eperm)
+{
+	struct vperfctr_ring req;
+	pid_t pid;
+
+	make_ring_flags(fd, VPERFCTR_RING_KERNEL, 16, 1, 0, &ring);
+	pid = fork();
+	if (!pid) {
+		int own;
+
+		if (setresuid(NOBODY, NOBODY, NOBODY))
+			die("setresuid: %s", strerror(errno));
+		if (mmap(NULL, ring.size, PROT_READ, MAP_SHARED, fd,
+			 VPERFCTR_RING_OFFSET) != MAP_FAILED || errno != EPERM)
+			_exit(1);
+		own = open_state(0);
+		memset(&req, 0, sizeof(req));
+		req.size = sizeof(req);
+		req.flags = VPERFCTR_RING_KERNEL;
+		req.nrsamples = 16;
+		req.watermark = 1;
+		if (call(own, VPERFCTR_RING, &req) != -EPERM)
+			_exit(2);
+		req.flags = 0;
+		_exit(call(own, VPERFCTR_RING, &req) ? 3 : 0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
 }
 END_TEST
 
@@ -680,7 +714,8 @@ static void add(TCase *tc)
 	tcase_add_loop_test(tc, ping_pong, 0, 2);
 	tcase_add_loop_test(tc, after_the_end, 0, 2);
 	tcase_add_test(tc, monitored);
-	tcase_add_loop_test(tc, no_kernel_addresses, 0, 2);
+	tcase_add_loop_test(tc, no_kernel_addresses, 0, 3);
+	tcase_add_test(tc, kernel_ring_eperm);
 	tcase_add_loop_test(tc, storm, 0, NR(storms));
 	tcase_add_loop_test(tc, storm_is_killable, 0, 2);
 }

@@ -274,7 +274,7 @@ START_TEST(reads_are_short)
 	u64 kernel_before, kernel_after;
 	struct vperfctr_control both;
 	struct perfctr_sum_ctrs sum;
-	int i;
+	int i, tries = 0;
 
 	if (!(info.features & VPERFCTR_FEATURE_RDPMC) || !have_global_ctrl())
 		return;
@@ -282,11 +282,13 @@ START_TEST(reads_are_short)
 	both.cpu_control.evntsel[1] = INSNS_KERNEL;
 	ck_assert_int_eq(vperfctr_control(v, &both), 0);
 	ck_assert_int_eq(vperfctr_read_ctrs(v, &sum), 0);
-	/* none of a hundred enters the kernel, unless an interrupt comes */
-	kernel_before = vperfctr_read_pmc(v, 1);
-	for (i = 0; i < 100; i++)
-		vperfctr_read_ctrs(v, &sum);
-	kernel_after = vperfctr_read_pmc(v, 1);
+	/* none of a hundred enters the kernel, unless an interrupt comes: not in each try */
+	do {
+		kernel_before = vperfctr_read_pmc(v, 1);
+		for (i = 0; i < 100; i++)
+			vperfctr_read_ctrs(v, &sum);
+		kernel_after = vperfctr_read_pmc(v, 1);
+	} while (kernel_after - kernel_before >= 100 * 50 && ++tries < 5);
 	ck_assert_uint_lt(kernel_after - kernel_before, 100 * 50);
 	ck_assert_uint_lt(region(by_read_pmc, 1), 150);
 }
