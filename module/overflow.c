@@ -109,11 +109,11 @@ static void take(struct vperfctr *st, u64 ip)
 /* The same for a state that runs here. */
 static void take_here(struct vperfctr *st, u64 ip)
 {
+	vperfctr_ring_begin(st);
 	perfctr_cpu_suspend(&st->cpu_state);
 	take(st, ip);
-	if (st->cpu_state.control.kernel)
-		vperfctr_ring_served(st);
 	perfctr_cpu_resume(&st->cpu_state);
+	vperfctr_ring_end(st);
 }
 
 static u64 user_ip(struct task_struct *task)

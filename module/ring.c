@@ -40,8 +40,8 @@ struct vperfctr_buffer {
 	unsigned int shift;
 	unsigned int taken;		/* samples in this tick of the clock */
 	unsigned long tick;
-	cycles_t begun;			/* the last sample, */
-	cycles_t served;		/* and when the counters went on after it */
+	cycles_t begun, ended;		/* taking the last overflow, if of kernel mode */
+	bool crowded;			/* there was little time since */
 };
 
 static u64 nr_waiting(const struct vperfctr_buffer *ring)
@@ -74,23 +74,35 @@ bool vperfctr_ring_has_kernel(const struct vperfctr *st)
 	return st->ring && st->ring->kernel;
 }
 
-/* Counters that count the kernel are about to go on. */
-void vperfctr_ring_served(struct vperfctr *st)
+/*
+ * Where the kernel is counted, what it does to take an overflow, interrupts and
+ * all, may make the next one.  That could go on for ever, with the owner at the
+ * same instruction; so there has to be some time from one to the next, compared
+ * with how long it takes between `begin` and `end`.
+ */
+#define ROOM	8
+
+static bool counts_kernel(const struct vperfctr *st)
 {
-	if (st->ring)
-		st->ring->served = get_cycles();
+	return (st->flags & VPERFCTR_CONTROL_RING) && st->cpu_state.control.kernel;
 }
 
-/*
- * Has what the kernel does for a sample made the next one?  It would go on like
- * that for ever, with the owner at the same instruction.
- */
-static bool feeds_itself(struct vperfctr_buffer *ring)
+void vperfctr_ring_begin(struct vperfctr *st)
 {
-	cycles_t begun = ring->begun;
+	struct vperfctr_buffer *ring = st->ring;
+	cycles_t now;
 
-	ring->begun = get_cycles();
-	return ring->begun - ring->served < 4 * (ring->served - begun);
+	if (!counts_kernel(st))
+		return;
+	now = get_cycles();
+	ring->crowded = now - ring->ended < ROOM * (ring->ended - ring->begun);
+	ring->begun = now;
+}
+
+void vperfctr_ring_end(struct vperfctr *st)
+{
+	if (counts_kernel(st))
+		st->ring->ended = get_cycles();
 }
 
 /*
@@ -102,7 +114,7 @@ static void throttle(const struct vperfctr *st, struct vperfctr_buffer *ring)
 {
 	unsigned int rate = READ_ONCE(max_sample_rate);
 	unsigned int limit = rate ? max_t(unsigned int, rate / HZ, 1) : UINT_MAX;
-	bool grow = st->cpu_state.control.kernel && feeds_itself(ring);
+	bool grow = counts_kernel(st) && ring->crowded;
 	unsigned long now = jiffies;
 
 	if (now != ring->tick) {

@@ -178,7 +178,8 @@ unsigned int vperfctr_ring_shift(const struct vperfctr_buffer *ring);
 bool vperfctr_ring_has_kernel(const struct vperfctr *st);
 bool vperfctr_ring_add(struct vperfctr *st, u64 ip, u32 overflow, u64 skipped);
 void vperfctr_ring_drop(struct vperfctr *st, u64 nr);
-void vperfctr_ring_served(struct vperfctr *st);
+void vperfctr_ring_begin(struct vperfctr *st);
+void vperfctr_ring_end(struct vperfctr *st);
 int vperfctr_consume(struct vperfctr *st, unsigned long nr);
 void vperfctr_ring_free(struct vperfctr *st);
 
