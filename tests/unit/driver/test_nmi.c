@@ -42,7 +42,9 @@ static void work_inside(u64 instructions)
 	struct thread *t = thread_of(fake_cpu);
 
 	if (t && !no_work)
-		thread_run_inside(t, &(struct work) { .kernel = true, .instructions = instructions });
+		thread_run_inside(t, &(struct work) {
+			.kernel = true, .instructions = instructions,
+		});
 }
 
 static void happen(void)
@@ -297,8 +299,9 @@ static void anywhere(void)
 				continue;
 			at = 0;
 			do
-				snprintf(model_context, sizeof(model_context), "%s: %s at access %u",
-					 operations[i].name, event_names[event], at);
+				snprintf(model_context, sizeof(model_context),
+					 "%s: %s at access %u", operations[i].name,
+					 event_names[event], at);
 			while (!all_seen(&operations[i]) && ++at);
 		}
 	}
@@ -425,10 +428,10 @@ START_TEST(take_and_give_back)
 	config.slow = _i / 5 == 1;
 	config.no_masking = _i / 5 == 2;
 	for (i = 0; i < ARRAY_SIZE(machine_operations); i++) {
-		bool stops = machine_operations[i].op == perfctr_cpu_release ||
-			     machine_operations[i].op == goes_offline;
+		void (*op)(void) = machine_operations[i].op;
+		bool stops = op == perfctr_cpu_release || op == goes_offline;
 
-		on = machine_operations[i].op == goes_offline || machine_operations[i].op == comes_online;
+		on = op == goes_offline || op == comes_online;
 		for (j = 0; j < ARRAY_SIZE(events); j++) {
 			event = events[j];
 			if (event == LATE && !stops)
@@ -492,7 +495,7 @@ START_TEST(masked_is_certain)
 	thread_run(&a, &enough);
 	thread_out(&a);
 	nmi_arrives(false);
-	ck_assert_msg(!fake_nmi(false), "an NMI is claimed that came after that which was expected");
+	ck_assert_msg(!fake_nmi(false), "an NMI is claimed after that which was expected");
 	service.late = false;
 	thread_in(&a, 1);
 	ck_assert(!fake_nmi(true));

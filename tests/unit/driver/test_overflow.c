@@ -48,7 +48,9 @@ START_TEST(iresets)
 {
 	static const struct {
 		unsigned int pmc, fixed, both;	/* widths */
-	} widths[] = { { 40, 48, 40 }, { 48, 40, 40 }, { 32, 32, 32 }, { 64, 64, 64 }, { 48, 48, 48 } };
+	} widths[] = {
+		{ 40, 48, 40 }, { 48, 40, 40 }, { 32, 32, 32 }, { 64, 64, 64 }, { 48, 48, 48 },
+	};
 	unsigned int i, w;
 
 	for (w = 0; w < ARRAY_SIZE(widths); w++) {
