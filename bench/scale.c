@@ -140,7 +140,6 @@ static void pause_members(unsigned int n)
 {
 	set_phase(PAUSE);
 	wait_ready(n);
-	start_holder(hold, NULL);
 }
 
 static void let_count(unsigned int n)
@@ -183,6 +182,7 @@ static void measure_crowd(void *arg)
 	start_members(crowd->n);
 	base = round_of(crowd->n);
 	pause_members(crowd->n);
+	start_holder(hold, NULL);
 	let_count(crowd->n);
 	/* one switch to each, and one from each */
 	crowd->per_switch = (round_of(crowd->n) - base) / crowd->n / 2;
@@ -252,6 +252,8 @@ static void measure_memory(void *arg)
 	bool charged = side == &vperfctr_side && join_cgroup();
 	long charge = 0, available;
 
+	/* Ahead of the members: a fork makes their memory one to be copied. */
+	start_holder(hold, NULL);
 	prepare();
 	start_members(n);
 	pause_members(n);
