@@ -58,6 +58,7 @@ static inline u64 statistic(unsigned int n)
 /* Many measurements of the same. */
 struct meter {
 	unsigned int n;
+	unsigned int batch;	/* how often it is done in one measurement; 0: once */
 	u64 t0, wrmsr0;
 	u64 time[REPEATS], wrmsr[REPEATS];
 };

@@ -117,18 +117,18 @@ void emit_none(const char *what, const char *because, const char *name, unsigned
 
 void emit_meter(struct meter *m, unsigned int what, const char *name, unsigned int n)
 {
-	u64 first = m->time[0], first_wrmsr = m->wrmsr[0];
+	unsigned int batch = m->batch ?: 1;
+	u64 first = m->time[0];
 	char other[64];
 
-	emit(unit, figure((double)median(m->time + 1, m->n - 1) - empty), name, n);
+	emit(unit, figure(((double)median(m->time + 1, m->n - 1) - empty) / batch), name, n);
 	if (emulated && (what & EMIT_WRMSR)) {
 		snprintf(other, sizeof(other), "%s.wrmsr", name);
 		emit("WRMSR", median(m->wrmsr + 1, m->n - 1), other, n);
 	}
 	if (what & EMIT_FIRST) {
 		snprintf(other, sizeof(other), "%s.first", name);
-		emit(unit, figure((double)first - empty), other, n);
-		(void)first_wrmsr;
+		emit(unit, figure(((double)first - empty) / batch), other, n);
 	}
 }
 

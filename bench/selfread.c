@@ -17,7 +17,7 @@
 #define SELF_READ(name, nr, statement)						\
 static __attribute__((noinline)) void name##_##nr(void *arg)			\
 {										\
-	struct meter m = { };							\
+	struct meter m = { .batch = emulated ? 1 : BATCH };			\
 	u64 v[MAX_N] = { };							\
 	unsigned int k;								\
 										\
@@ -31,7 +31,6 @@ static __attribute__((noinline)) void name##_##nr(void *arg)			\
 			for (k = 0; k < BATCH; k++)				\
 				statement;					\
 			meter_end(&m);						\
-			m.time[m.n - 1] /= BATCH;				\
 		}								\
 		asm volatile("" : : "r" (v) : "memory");			\
 	}									\
