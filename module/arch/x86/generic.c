@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The generic x86 driver: no counters that we know how to use, only the TSC.
- * With tsc_on each thread still gets the time that it ran.
- */
-#include <linux/errno.h>
+/* The generic x86 driver: see ../common/generic.c. */
 #include <linux/string.h>
 
 #include "regs.h"
@@ -21,51 +17,9 @@ static int generic_probe(void)
 	return 0;
 }
 
-static int generic_check_control(struct perfctr_cpu_control *control, bool kernel)
-{
-	if (perfctr_nrctrs(control) || control->global[0] || control->global[1])
-		return -EINVAL;
-	control->kernel = false;
-	control->mask = 0;
-	memset(&control->regs, 0, sizeof(control->regs));
-	return 0;
-}
-
-void perfctr_generic_suspend(struct perfctr_cpu_state *state)
-{
-	struct vperfctr_page *page = state->page;
-
-	perfctr_page_begin(page);
-	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
-		page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
-	perfctr_page_end(page);
-}
-
-void perfctr_generic_resume(struct perfctr_cpu_state *state)
-{
-	struct vperfctr_page *page = state->page;
-
-	perfctr_page_begin(page);
-	page->cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
-	page->tsc_start = perfctr_rdtsc();
-	perfctr_page_end(page);
-}
-
-void perfctr_generic_sample(struct perfctr_cpu_state *state)
-{
-	struct vperfctr_page *page = state->page;
-	u64 now = perfctr_rdtsc();
-
-	perfctr_page_begin(page);
-	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
-		page->tsc_sum += now - page->tsc_start;
-	page->tsc_start = now;
-	perfctr_page_end(page);
-}
-
 const struct perfctr_x86_driver perfctr_x86_generic = {
 	.probe		= generic_probe,
-	.check_control	= generic_check_control,
+	.check_control	= perfctr_generic_check_control,
 	.suspend	= perfctr_generic_suspend,
 	.resume		= perfctr_generic_resume,
 	.sample		= perfctr_generic_sample,

@@ -110,18 +110,6 @@ static bool registers_exist(void)
 				     perfctr_x86_readable(pmu->global_clear));
 }
 
-/*
- * Nothing counts more than 16 events a cycle at 6 GHz (CMASK counts cycles,
- * not events): 2^32 of them take 44 ms, 2^40 eleven seconds, in which an
- * isolated CPU need not switch either.
- */
-static u64 sampling_ns(unsigned int width)
-{
-	if (width >= 48)
-		return 0;
-	return (BIT_ULL(width) / 2) / 96;
-}
-
 bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
 			      unsigned int write_width)
 {
@@ -130,7 +118,7 @@ bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
 
 	if (!registers_exist())
 		return false;
-	perfctr_cpu_sampling_ns = sampling_ns(narrowest);
+	perfctr_cpu_sampling_ns = perfctr_sampling_ns(narrowest);
 	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
 			 (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
 	info->nrkinds = 1;
@@ -193,12 +181,6 @@ static int check_general(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *c
 	return 0;
 }
 
-/* a-mode: 0; i-mode: minus a period that can be loaded. */
-static bool is_valid_ireset(s64 ireset, bool imode)
-{
-	return imode ? ireset < 0 && -(u64)ireset <= perfctr_cpu_info.max_period : !ireset;
-}
-
 int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control, bool kernel)
 {
 	unsigned int i, width = 64;
@@ -213,7 +195,7 @@ int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control, bool kern
 		bool imode = i >= control->nractrs;
 		int err;
 
-		if (ctr->aux || !is_valid_ireset(ctr->ireset, imode))
+		if (ctr->aux || !perfctr_is_valid_ireset(ctr->ireset, imode))
 			return -EINVAL;
 		if (is_fixed(ctr->map)) {
 			err = check_fixed(ctr, control, imode);
@@ -271,7 +253,7 @@ static noinline void write_control(struct pmc_cpu *cpu, const struct perfctr_cpu
 
 static u64 counter_mask(u32 map)
 {
-	return perfctr_x86_sign(map) * 2 - 1;
+	return perfctr_sign(map) * 2 - 1;
 }
 
 /* Whatever an i-mode counter can be at, up to max_period from an overflow; or zero. */
@@ -328,7 +310,7 @@ static u64 find_overflow(const struct perfctr_cpu_state *state)
 	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
 		u32 map = page->ctr[i].map;
 
-		if (!(perfctr_rdpmc(map) & perfctr_x86_sign(map)))
+		if (!(perfctr_rdpmc(map) & perfctr_sign(map)))
 			overflow |= is_fixed(map) ? BIT_ULL(32 + fixed_index(map)) : BIT_ULL(map);
 	}
 	return overflow;
@@ -354,7 +336,7 @@ static noinline bool arm(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 	disarm(cpu);
 	stop_counters(cpu, state);
 	clear_overflow(find_overflow(state));
-	perfctr_x86_overflowed(state, NULL);
+	perfctr_overflowed(state, NULL);
 	return false;
 }
 
@@ -389,7 +371,7 @@ static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
 		u64 now = perfctr_rdpmc(ctr->map);
 
 		/* Not before this resume, perhaps on another CPU? */
-		here |= ctr->start & ~now & perfctr_x86_sign(ctr->map);
+		here |= ctr->start & ~now & perfctr_sign(ctr->map);
 		ctr->sum += (now - ctr->start) & page->mask;
 		ctr->start = now;
 	}
@@ -422,7 +404,7 @@ static noinline bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_
 			write_evntsel(cpu, ctr->map, 0);
 		if ((perfctr_rdpmc(ctr->map) ^ ctr->start) & counter_mask(ctr->map))
 			write_counter(ctr->map, ctr->start);
-		overflow |= !(ctr->start & perfctr_x86_sign(ctr->map));
+		overflow |= !(ctr->start & perfctr_sign(ctr->map));
 	}
 	return overflow;
 }

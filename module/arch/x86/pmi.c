@@ -66,7 +66,7 @@ static int handle_nmi(unsigned int type, struct pt_regs *regs)
 			driver->overflow(&state);
 	}
 	if (state)
-		perfctr_x86_overflowed(state, regs);
+		perfctr_overflowed(state, regs);
 	if (!READ_ONCE(masks))
 		ours |= found || is_expected(pmi);
 	return ours ? NMI_HANDLED : NMI_DONE;

@@ -3,7 +3,7 @@
 #ifndef VPERFCTR_X86_H
 #define VPERFCTR_X86_H
 
-#include "../../cpu.h"
+#include "../common/common.h"
 
 /*
  * What a driver must supply.  The three hot operations are called through
@@ -149,9 +149,6 @@ void perfctr_x86_pmi_forget(void);
 /* An overflow is being taken: should its interrupt still come, it finds nothing. */
 void perfctr_x86_pmi_expect(void);
 
-/* Hand an overflow to the service.  regs: as for its handler. */
-void perfctr_x86_overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs);
-
 /*
  * user.c: could anyone but the current mm see what the counters hold, by RDPMC
  * or through a mapped page?
@@ -167,29 +164,5 @@ void perfctr_x86_users_forbid(void);
 
 /* user.c: CR4.PCE was found set; in the owner's context, preemption disabled. */
 void perfctr_x86_saw_rdpmc(void);
-
-/* The top bit of a counter, by what RDPMC takes. */
-static inline u64 perfctr_x86_sign(u32 map)
-{
-	return 1ULL << ((map & VPERFCTR_FIXED ? perfctr_cpu_info.fixed_width :
-					       perfctr_cpu_info.pmc_width) - 1);
-}
-
-/*
- * The samplecount is odd while sums change.  The owner's own reads never meet
- * that, as the changes are made in the kernel on the owner's CPU, but other
- * CPUs' reads of the page do.
- */
-static __always_inline void perfctr_page_begin(struct vperfctr_page *page)
-{
-	WRITE_ONCE(page->samplecount, page->samplecount + 1);
-	smp_wmb();	/* odd before anything changes */
-}
-
-static __always_inline void perfctr_page_end(struct vperfctr_page *page)
-{
-	smp_wmb();	/* all changes before even again */
-	WRITE_ONCE(page->samplecount, page->samplecount + 1);
-}
 
 #endif /* VPERFCTR_X86_H */

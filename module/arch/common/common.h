@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Shared by the low-level drivers of all architectures. */
+#ifndef VPERFCTR_COMMON_H
+#define VPERFCTR_COMMON_H
+
+#include "../../cpu.h"
+
+/* generic.c: the driver without counters, but for its probe */
+int perfctr_generic_check_control(struct perfctr_cpu_control *control, bool kernel);
+
+/*
+ * driver.c: the driver has been found and perfctr_cpu_info is filled in.  -EINVAL:
+ * a module parameter is wrong.
+ */
+int perfctr_driver_init(perfctr_cpu_op *suspend, perfctr_cpu_op *resume, perfctr_cpu_op *sample);
+
+/* For perfctr_cpu_sampling_ns: counters as narrow as this. */
+u64 perfctr_sampling_ns(unsigned int width);
+
+/* Hand an overflow to the service.  regs: as for its handler. */
+void perfctr_overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs);
+
+/* state.c: for check_control */
+bool perfctr_is_valid_ireset(s64 ireset, bool imode);
+
+/* The top bit of a counter, by its number in a control. */
+static inline u64 perfctr_sign(u32 map)
+{
+	return 1ULL << ((map & VPERFCTR_FIXED ? perfctr_cpu_info.fixed_width :
+					       perfctr_cpu_info.pmc_width) - 1);
+}
+
+/*
+ * The samplecount is odd while sums change.  The owner's own reads never meet
+ * that, as the changes are made in the kernel on the owner's CPU, but other
+ * CPUs' reads of the page do.
+ */
+static __always_inline void perfctr_page_begin(struct vperfctr_page *page)
+{
+	WRITE_ONCE(page->samplecount, page->samplecount + 1);
+	smp_wmb();	/* odd before anything changes */
+}
+
+static __always_inline void perfctr_page_end(struct vperfctr_page *page)
+{
+	smp_wmb();	/* all changes before even again */
+	WRITE_ONCE(page->samplecount, page->samplecount + 1);
+}
+
+#endif /* VPERFCTR_COMMON_H */

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What every architecture's choice of a driver ends in: the static calls, the
+ * handler of overflows, and the CPUs that are not to count.
+ */
+#include <linux/cpumask.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+
+#include "common.h"
+
+struct vperfctr_info perfctr_cpu_info;
+u64 perfctr_cpu_sampling_ns;
+
+DEFINE_STATIC_CALL(perfctr_suspend, perfctr_generic_suspend);
+DEFINE_STATIC_CALL(perfctr_resume, perfctr_generic_resume);
+DEFINE_STATIC_CALL(perfctr_sample, perfctr_generic_sample);
+
+static char *forbid_cpus;
+module_param(forbid_cpus, charp, 0444);
+MODULE_PARM_DESC(forbid_cpus, "list of CPUs on which not to count, for tests");
+
+static struct cpumask cpus_forbidden;
+
+static perfctr_ihandler *ihandler;
+
+const struct cpumask *perfctr_cpus_forbidden(void)
+{
+	return &cpus_forbidden;
+}
+
+void perfctr_cpu_set_ihandler(perfctr_ihandler *handler)
+{
+	ihandler = handler;
+}
+
+void perfctr_overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
+{
+	ihandler(state, regs);
+}
+
+/*
+ * Nothing counts more than 16 events a cycle at 6 GHz (on x86, CMASK counts cycles,
+ * not events): 2^32 of them take 44 ms, 2^40 eleven seconds, in which an
+ * isolated CPU need not switch either.
+ */
+u64 perfctr_sampling_ns(unsigned int width)
+{
+	if (width >= 48)
+		return 0;
+	return (BIT_ULL(width) / 2) / 96;
+}
+
+int perfctr_driver_init(perfctr_cpu_op *suspend, perfctr_cpu_op *resume, perfctr_cpu_op *sample)
+{
+	int err = 0;
+
+	if (forbid_cpus)
+		err = cpulist_parse(forbid_cpus, &cpus_forbidden);
+	if (err)
+		return err;
+	static_call_update(perfctr_suspend, suspend);
+	static_call_update(perfctr_resume, resume);
+	static_call_update(perfctr_sample, sample);
+	if (!ihandler) {
+		perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;
+		perfctr_cpu_info.max_period = 0;
+	}
+	return 0;
+}

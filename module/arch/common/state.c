@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What becomes of a control, sums and overflows in a suspended state: the same on
+ * all processors.
+ */
+#include <linux/atomic.h>
+#include <linux/bitops.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "common.h"
+
+/* A control's identity; 0 is nobody's. */
+static atomic64_t next_id = ATOMIC64_INIT(0);
+
+/* a-mode: 0; i-mode: minus a period that can be loaded. */
+bool perfctr_is_valid_ireset(s64 ireset, bool imode)
+{
+	return imode ? ireset < 0 && -(u64)ireset <= perfctr_cpu_info.max_period : !ireset;
+}
+
+static u32 make_cstatus(const struct perfctr_cpu_control *control)
+{
+	return perfctr_nrctrs(control) | control->nractrs << 8 |
+	       (control->tsc_on ? VPERFCTR_CSTATUS_TSC : 0) |
+	       (control->nrictrs ? VPERFCTR_CSTATUS_ICTRS : 0);
+}
+
+void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
+				const struct perfctr_cpu_control *control, u64 preserve)
+{
+	struct vperfctr_page *page = state->page;
+	unsigned int i, nrctrs = perfctr_nrctrs(control);
+	unsigned int old = perfctr_nrctrs(&state->control);
+
+	/* A copy of what is used, not of all that there is room for. */
+	memcpy(&state->control, control, offsetof(struct perfctr_cpu_control, ctr));
+	memcpy(state->control.ctr, control->ctr, nrctrs * sizeof(control->ctr[0]));
+	state->id = atomic64_inc_return(&next_id);
+	state->cstatus = make_cstatus(control);
+	memset(state->ishift, 0, sizeof(state->ishift));
+
+	perfctr_page_begin(page);
+	page->cstatus = state->cstatus;
+	page->mask = control->mask;
+	if (!control->tsc_on)
+		page->tsc_sum = 0;
+	for (i = 0; i < nrctrs; i++) {
+		page->ctr[i].map = control->ctr[i].map;
+		page->ctr[i].start = control->ctr[i].ireset;	/* 0 if a-mode */
+		if (!(preserve & BIT_ULL(i)))
+			page->ctr[i].sum = 0;
+	}
+	/* Should a later control preserve one of these, it preserves zero. */
+	for (; i < old; i++)
+		memset(&page->ctr[i], 0, sizeof(page->ctr[i]));
+	perfctr_page_end(page);
+}
+
+void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
+			 const struct perfctr_cpu_state *parent)
+{
+	perfctr_cpu_update_control(state, &parent->control, 0);
+	state->id = parent->id;
+}
+
+/* ---- overflow ------------------------------------------------------------ */
+
+/* The period of 2^shift resets, or the longest of those that can be loaded. */
+static u64 long_period(s64 ireset, u8 *shift)
+{
+	u64 period = -ireset;
+	u8 n;
+
+	for (n = 0; n < *shift && period <= perfctr_cpu_info.max_period / 2; n++)
+		period *= 2;
+	*shift = n;
+	return period;
+}
+
+/*
+ * What is suspended has in `start` where the counter was: in the lower half of
+ * its range if it went through zero since it was loaded.
+ */
+u32 perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state, unsigned int shift,
+				  u64 *skipped)
+{
+	const struct perfctr_cpu_control *control = &state->control;
+	struct vperfctr_page *page = state->page;
+	u32 overflow = 0;
+	unsigned int i;
+
+	perfctr_page_begin(page);
+	for (i = control->nractrs; i < perfctr_nrctrs(control); i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+		if (ctr->start & perfctr_sign(ctr->map))
+			continue;
+		overflow |= BIT(i);
+		*skipped += BIT_ULL(state->ishift[i]) - 1;
+		state->ishift[i] = shift;
+		ctr->start = -long_period(control->ctr[i].ireset, &state->ishift[i]);
+	}
+	perfctr_page_end(page);
+	return overflow;
+}
+
+u64 perfctr_cpu_skipped(struct perfctr_cpu_state *state)
+{
+	const struct perfctr_cpu_control *control = &state->control;
+	u64 skipped = 0;
+	unsigned int i;
+
+	for (i = control->nractrs; i < perfctr_nrctrs(control); i++) {
+		const struct vperfctr_page_ctr *ctr = &state->page->ctr[i];
+		u64 left = -ctr->start & (perfctr_sign(ctr->map) * 2 - 1);
+		u64 period = -control->ctr[i].ireset;
+
+		if (state->ishift[i])
+			skipped += ((period << state->ishift[i]) - left) / period;
+		state->ishift[i] = 0;
+	}
+	return skipped;
+}
+
+void perfctr_cpu_hold_pmcs(struct perfctr_cpu_state *state)
+{
+	state->cstatus &= VPERFCTR_CSTATUS_TSC;
+	perfctr_cpu_mark_suspended(state);
+}
+
+void perfctr_cpu_unhold_pmcs(struct perfctr_cpu_state *state)
+{
+	state->cstatus = make_cstatus(&state->control);
+	perfctr_cpu_mark_suspended(state);
+}
+
+void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state)
+{
+	struct vperfctr_page *page = state->page;
+
+	perfctr_page_begin(page);
+	page->cstatus = state->cstatus;
+	perfctr_page_end(page);
+}
