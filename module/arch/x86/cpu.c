@@ -140,17 +140,25 @@ int perfctr_cpu_init(void)
 	err = perfctr_x86_pmi_init(driver);
 	if (err)
 		return err;
+	err = perfctr_x86_pce_init();
+	if (err)
+		goto out_pmi;
 	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", online_here, offline_here);
-	if (err < 0) {
-		perfctr_x86_pmi_exit();
-		return err;
-	}
+	if (err < 0)
+		goto out_pce;
 	hotplug_state = err;
 	return 0;
+
+out_pce:
+	perfctr_x86_pce_exit();
+out_pmi:
+	perfctr_x86_pmi_exit();
+	return err;
 }
 
 void perfctr_cpu_exit(void)
 {
 	cpuhp_remove_state(hotplug_state);
+	perfctr_x86_pce_exit();
 	perfctr_x86_pmi_exit();
 }

@@ -5,8 +5,8 @@
  * CR4.PCE follows mm->context.perf_rdpmc_allowed: the kernel sets and clears
  * it when it switches to an mm from a different one.  While the hardware is
  * ours, we raise that count for an mm whose thread has mapped its own state,
- * and pass the change on to the CPUs that have the mm loaded now, as perf does
- * for its mappings.  Where an administrator forbade RDPMC (the "rdpmc"
+ * and pass the change on to the CPUs that have the mm loaded now (pce.c), as perf
+ * does for its mappings.  Where an administrator forbade RDPMC (the "rdpmc"
  * attribute of the cpu PMU in sysfs is 0), the next switch from a different mm
  * takes the bit away again, and the page says so.
  */
@@ -18,7 +18,6 @@
 #include <linux/smp.h>
 #include <asm/mmu_context.h>
 
-#include "../../compat/cr4.h"
 #include "regs.h"
 #include "x86.h"
 
@@ -42,35 +41,16 @@ static unsigned int nr_users;
 /* rdpmc=2 in sysfs: everybody may RDPMC.  Learned by looking, as nothing tells. */
 static bool rdpmc_always;
 
-static bool rdpmc_allowed(struct mm_struct *mm)
+bool perfctr_x86_rdpmc_allowed(struct mm_struct *mm)
 {
 	return atomic_read(&mm->context.perf_rdpmc_allowed);
-}
-
-/* With interrupts or preemption disabled. */
-static bool loaded_here(struct mm_struct *mm)
-{
-	/* A lazy kernel thread keeps its predecessor's mm in active_mm. */
-	return current->active_mm == mm;
-}
-
-static void set_pce(void *mm)
-{
-	if (loaded_here(mm) && rdpmc_allowed(mm))
-		perfctr_update_cr4(X86_CR4_PCE, 0);
-}
-
-static void clear_pce(void *mm)
-{
-	if (loaded_here(mm) && !rdpmc_allowed(mm))
-		perfctr_update_cr4(0, X86_CR4_PCE);
 }
 
 void perfctr_x86_saw_rdpmc(void)
 {
 	struct mm_struct *mm = current->mm;	/* NULL late in exit */
 
-	if (mm && !rdpmc_allowed(mm))
+	if (mm && !perfctr_x86_rdpmc_allowed(mm))
 		WRITE_ONCE(rdpmc_always, true);
 }
 
@@ -85,14 +65,14 @@ bool perfctr_x86_watched(void)
 
 	if (READ_ONCE(rdpmc_always))
 		return true;
-	return READ_ONCE(nr_users) > (mm && rdpmc_allowed(mm) ? 1 : 0);
+	return READ_ONCE(nr_users) > (mm && perfctr_x86_rdpmc_allowed(mm) ? 1 : 0);
 }
 
 /* An mm on the list lives as long as users_mutex is held. */
 static void allow(struct mm_struct *mm)
 {
 	atomic_inc(&mm->context.perf_rdpmc_allowed);
-	on_each_cpu_mask(mm_cpumask(mm), set_pce, mm, 1);
+	perfctr_x86_pce_follow(mm);
 }
 
 static void forbid(struct mm_struct *mm)
@@ -101,7 +81,7 @@ static void forbid(struct mm_struct *mm)
 
 	if (!atomic_dec_and_test(&mm->context.perf_rdpmc_allowed) || always)
 		return;
-	on_each_cpu_mask(mm_cpumask(mm), clear_pce, mm, 1);
+	perfctr_x86_pce_follow(mm);
 	/* A thread that was resumed in between took what was left for rdpmc=2. */
 	WRITE_ONCE(rdpmc_always, false);
 }
@@ -112,7 +92,7 @@ struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner)
 
 	/* The caller's mm tells whether rdpmc=2 is in force, unless it is allowed anyway. */
 	preempt_disable();
-	if (!rdpmc_allowed(mm))
+	if (!perfctr_x86_rdpmc_allowed(mm))
 		WRITE_ONCE(rdpmc_always, perfctr_user_rdpmc());
 	preempt_enable();
 

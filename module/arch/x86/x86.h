@@ -162,6 +162,18 @@ bool perfctr_x86_watched(void);
 void perfctr_x86_users_allow(void);
 void perfctr_x86_users_forbid(void);
 
+/* user.c: may the threads of this process RDPMC, as far as perf and we go? */
+bool perfctr_x86_rdpmc_allowed(struct mm_struct *mm);
+
+/*
+ * pce.c: that has changed; have CR4.PCE follow on the CPUs where the mm is loaded.
+ * At once, or on kernels that let no module write CR4 when those CPUs have got round to
+ * it, which this waits for but a moment.  May sleep; mm stays.
+ */
+void perfctr_x86_pce_follow(struct mm_struct *mm);
+int perfctr_x86_pce_init(void);
+void perfctr_x86_pce_exit(void);
+
 /* user.c: CR4.PCE was found set; in the owner's context, preemption disabled. */
 void perfctr_x86_saw_rdpmc(void);
 

@@ -27,6 +27,21 @@ void perfctr_x86_saw_rdpmc(void)
 }
 
 /* User-mode RDPMC is to be had only between these two. */
+static bool pce_ready;
+
+int perfctr_x86_pce_init(void)
+{
+	require(!pce_ready, "perfctr_x86_pce_init() twice");
+	pce_ready = true;
+	return 0;
+}
+
+void perfctr_x86_pce_exit(void)
+{
+	require(pce_ready, "perfctr_x86_pce_exit() without init");
+	pce_ready = false;
+}
+
 static bool users_allowed;
 
 void perfctr_x86_users_allow(void)
@@ -294,4 +309,5 @@ void fake_check_unloadable(void)
 	require(!nmi_handler, "an NMI handler is left behind");
 	require(!fake_pmcs.ours && !fake_evntsels.ours, "registers are left reserved");
 	require(!users_allowed, "RDPMC is left allowed");
+	require(!pce_ready, "perfctr_x86_pce_exit() is not called");
 }

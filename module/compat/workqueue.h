@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* 6.17: a workqueue says that it belongs to CPUs; before, it did unless it was WQ_UNBOUND. */
+#ifndef VPERFCTR_COMPAT_WORKQUEUE_H
+#define VPERFCTR_COMPAT_WORKQUEUE_H
+
+#include <linux/version.h>
+#include <linux/workqueue.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#define WQ_PERCPU	0
+#endif
+
+#endif /* VPERFCTR_COMPAT_WORKQUEUE_H */
