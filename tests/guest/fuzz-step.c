@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Steps of fuzz.c: see fuzz-step.h. */
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "code.h"
+#include "fuzz-step.h"
+
+#define SEL_ENABLE	0x400000
+
+const struct step_hooks *step_hooks;
+
+static unsigned int process;
+
+/* Of this process, and of those that share its files. */
+static int slots[SLOTS];
+static struct { void *at; size_t size; } maps[SLOTS];
+static pid_t traced;
+static char *edge;
+
+/* ---- steps: doing them ------------------------------------------------------------ */
+
+static char memory[8192] __attribute__((aligned(4096)));
+
+static void *place(u32 where, const void *data, u32 len, u32 shift)
+{
+	switch (where & 15) {
+	case AT_NULL:
+		return NULL;
+	case AT_EDGE:
+		shift %= len + 1;
+		memcpy(edge - shift, data, shift);
+		return edge - shift;
+	case AT_KERNEL:
+		return (void *)(0xffff888000001000UL + shift);
+	case AT_PAGE:
+		return maps[0].at ? maps[0].at : NULL;
+	case AT_ODD:
+		memcpy(memory + 1, data, len);
+		return memory + 1;
+	default:
+		memcpy(memory, data, len);
+		return memory;
+	}
+}
+
+static void put_slot(u32 slot, int fd)
+{
+	if (fd < 0)
+		return;
+	if (slots[slot] >= 0)
+		close(slots[slot]);
+	slots[slot] = fd;
+}
+
+/*
+ * What the module may never accept, said independently of it: the rules of the
+ * ABI for counters of Intel's, without overflows.
+ */
+static const char *why_invalid(const struct step *s)
+{
+	const struct vperfctr_control *c = (const void *)s->data;
+	const struct vperfctr_ctr *ctr = (const void *)(c + 1);
+	u64 used[2] = { 0, 0 };
+
+	if (c->size < sizeof(*c))
+		return "size";
+	if (c->reserved)
+		return "reserved";
+	if (c->flags & ~31u)
+		return "flags";
+	if ((c->flags & VPERFCTR_CONTROL_END_ON_EXEC) &&
+	    (c->flags & (VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT)))
+		return "end";
+	if (c->tsc_on > 1)
+		return "tsc_on";
+	if (c->ctr_size != sizeof(*ctr))
+		return "ctr_size";
+	if (c->nractrs + (u64)c->nrictrs > info.nrctrs)
+		return "number of counters";
+	if (!c->nrictrs && (c->si_signo || (c->flags & VPERFCTR_CONTROL_RING)))
+		return "what is for i-mode only";
+	if (c->nrictrs && ((c->flags & VPERFCTR_CONTROL_INHERIT) ||
+			   !(info.features & VPERFCTR_FEATURE_PCINT)))
+		return "i-mode";
+	if (c->global[0] || c->global[1])
+		return "global";
+	for (u32 i = 0; i < c->nractrs + c->nrictrs; i++) {
+		bool fixed = ctr[i].map & VPERFCTR_FIXED;
+		u32 nr = ctr[i].map & ~VPERFCTR_FIXED;
+
+		if (ctr[i].reserved || ctr[i].aux)
+			return "aux";
+		if (nr >= 64 || !((fixed ? info.fixed_mask : info.pmc_mask) >> nr & 1))
+			return "map";
+		if (used[fixed] >> nr & 1)
+			return "map used twice";
+		used[fixed] |= 1ULL << nr;
+		if (fixed ? !ctr[i].evntsel || ctr[i].evntsel & ~3ULL :
+		    (ctr[i].evntsel & ~0xffc7ffffULL) || !(ctr[i].evntsel & SEL_BOTH & ~SEL_ENABLE) ||
+		    !(ctr[i].evntsel & SEL_ENABLE))
+			return "evntsel";
+		if (i < c->nractrs ? ctr[i].ireset :
+		    ctr[i].ireset >= 0 || -(u64)ctr[i].ireset > info.max_period)
+			return "ireset";
+	}
+	return NULL;
+}
+
+static int do_control(struct step *s)
+{
+	struct vperfctr_control *c = (void *)s->data;
+	void *ctr, *arg;
+	int err;
+
+	/* the counters and the rest do not share their memory */
+	static char counters[4096];
+	static u64 header[sizeof(struct vperfctr_control) / 8 + 1];
+
+	ctr = place(s->c >> 4, c + 1, s->len - sizeof(*c), s->a);
+	if (ctr == memory || ctr == memory + 1) {
+		memcpy(counters, ctr, s->len - sizeof(*c));
+		ctr = counters;
+	}
+	memcpy(header, s->data, sizeof(*c));
+	((struct vperfctr_control *)header)->ctr = (uintptr_t)ctr;
+	arg = place(s->c, header, sizeof(*c), s->a);
+	if (arg == maps[0].at)
+		c = NULL;
+	err = call(slots[s->slot], VPERFCTR_CONTROL, arg);
+	if (!err && c && !(s->c & 0xff)) {
+		const char *why = why_invalid(s);
+
+		if (why)
+			step_hooks->wrong("CONTROL took an invalid %s", why);
+	}
+	if (step_hooks->control_done)
+		step_hooks->control_done(err);
+	return err;
+}
+
+static int do_read(struct step *s)
+{
+	static char out[4][4096];
+	struct vperfctr_read *r = (void *)s->data;
+	struct vperfctr_control *c = (void *)out[2];
+
+	memset(c, 0, sizeof(*c));
+	c->size = sizeof(*c);
+	c->ctr_size = sizeof(struct vperfctr_ctr);
+	c->ctr = (uintptr_t)out[3];
+	if (r->nrctrs > VPERFCTR_MAX_CTRS)
+		r->nrctrs = VPERFCTR_MAX_CTRS;
+	r->sums = s->a & 1 ? (uintptr_t)place(s->c >> 4, out[0], 300, s->b) : 0;
+	r->children = s->a & 2 ? (uintptr_t)out[1] : 0;
+	r->control = s->a & 4 ? (uintptr_t)c : 0;
+	return call(slots[s->slot], VPERFCTR_READ, place(s->c, r, s->len, s->b));
+}
+
+static int do_mmap(struct step *s)
+{
+	void *p = mmap(NULL, s->a, s->c & 15, s->c >> 4, slots[s->slot], s->b);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	if (s->c & PROT_WRITE)
+		step_hooks->wrong("a state was mapped writable");
+	if (maps[s->slot].at)
+		munmap(maps[s->slot].at, maps[s->slot].size);
+	maps[s->slot].at = p;
+	maps[s->slot].size = s->a;
+	return 0;
+}
+
+/* By the page's word: who is told that RDPMC works does not die of it. */
+static int do_rdpmc(struct step *s)
+{
+	const volatile struct vperfctr_page *page = maps[s->slot].at;
+	u32 cstatus, seq;
+
+	if (!page || try_touch(page))
+		return -ENOENT;
+	/* Somebody else's state tells nothing of what this process may do. */
+	if (process || s->slot)
+		return 0;
+	seq = page->samplecount;
+	cstatus = page->cstatus;
+	if (cstatus & VPERFCTR_CSTATUS_RDPMC && VPERFCTR_CSTATUS_NRCTRS(cstatus)) {
+		u64 value;
+
+		if (try_rdpmc(page->ctr[0].map, &value) && page->samplecount == seq)
+			return -EFAULT;
+	}
+	return 0;
+}
+
+static int do_fork(struct step *s)
+{
+	/* The name is taken before, so that it is in the log. */
+	unsigned int child = s->b;
+	pid_t pid;
+
+	pid = s->a & 1 ? fork_files() : fork();
+	if (!pid) {
+		process = child;
+		traced = 0;
+		step_hooks->run_child(child);
+		end_steps();
+		_exit(0);
+	}
+	if (pid < 0)
+		return -errno;
+	if (s->a & 2)
+		return 0;
+	return wait_for(pid) == 99 ? -EIO : 0;
+}
+
+static int do_exec(void)
+{
+	static char *const args[] = { "known", NULL };
+	pid_t pid = fork_files();
+
+	if (!pid) {
+		execv("/tests/known", args);
+		_exit(1);
+	}
+	wait_for(pid);
+	return 0;
+}
+
+static int do_trace(void)
+{
+	int status;
+
+	if (traced)
+		return -EEXIST;
+	traced = fork_files();
+	if (!traced) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		for (;;) {
+			raise(SIGSTOP);
+			loop(1000);
+			/* a state of its own, sometimes */
+			close(try_open_state(VPERFCTR_OPEN_CREAT));
+		}
+	}
+	if (waitpid(traced, &status, 0) != traced || !WIFSTOPPED(status))
+		traced = 0;
+	return 0;
+}
+
+static int do_go_on(void)
+{
+	int status;
+
+	if (!traced)
+		return -ESRCH;
+	if (ptrace(PTRACE_CONT, traced, 0, 0) ||
+	    waitpid(traced, &status, 0) != traced || !WIFSTOPPED(status))
+		traced = 0;
+	return 0;
+}
+
+static int do_kill(struct step *s)
+{
+	if (!traced)
+		return -ESRCH;
+	if (s->b % 3 == 0)
+		return kill(traced, SIGCONT);
+	if (s->b % 3 == 1)
+		ptrace(PTRACE_DETACH, traced, 0, 0);
+	kill(traced, SIGKILL);
+	wait_for(traced);
+	traced = 0;
+	return 0;
+}
+
+static int do_affinity(struct step *s)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(s->b % 2, &set);
+	if (s->b & 8)
+		CPU_SET(0, &set);
+	return sched_setaffinity(s->b & 16 && traced ? traced : 0, sizeof(set), &set);
+}
+
+/* Of the first process only; and fuzz.c lets one worker have it. */
+static int do_hotplug(struct step *s)
+{
+	if (process || access("/sys/devices/system/cpu/cpu1/online", W_OK))
+		return -EPERM;
+	write_file("/sys/devices/system/cpu/cpu1/online", "0");
+	msleep(s->b % 3);
+	write_file("/sys/devices/system/cpu/cpu1/online", "1");
+	return 0;
+}
+
+static int do_perf(struct step *s)
+{
+	int fd = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
+
+	if (fd < 0)
+		return fd;
+	msleep(s->b % 3);
+	close(fd);
+	return 0;
+}
+
+static int do_file(struct step *s)
+{
+	char text[512] = "";
+	int fd;
+
+	switch (s->b % 4) {
+	case 0:
+		return read(slots[s->slot], text, 16) < 0 ? -errno : 0;
+	case 1:
+		return write(slots[s->slot], text, 16) < 0 ? -errno : 0;
+	case 2:
+		return lseek(slots[s->slot], s->a, SEEK_SET) < 0 ? -errno : 0;
+	default:
+		snprintf(text, sizeof(text), "/proc/self/fdinfo/%d", slots[s->slot]);
+		fd = open(text, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+		if (read(fd, text, sizeof(text)) < 0)
+			text[0] = 0;
+		close(fd);
+		return 0;
+	}
+}
+
+static int do_open(struct step *s)
+{
+	struct vperfctr_open *o = (void *)s->data;
+	int fd;
+
+	if (s->a == 1 && traced)
+		o->tid = traced;
+	else if (s->a == 2)
+		o->tid = getppid();
+	fd = call(dev, VPERFCTR_OPEN, place(s->c, o, s->len, s->b));
+	put_slot(s->slot, fd);
+	return fd < 0 ? fd : 0;
+}
+
+static int do_map_op(struct step *s)
+{
+	void *at = maps[s->slot].at;
+	size_t size = maps[s->slot].size;
+	void *to;
+
+	if (!at)
+		return -ENOENT;
+	switch (s->op) {
+	case OP_MUNMAP:
+		maps[s->slot].at = NULL;
+		return munmap(at, size);
+	case OP_MREMAP:
+		to = mremap(at, size, s->b & 1 ? size : PAGE * (s->b % 4), MREMAP_MAYMOVE);
+		if (to == MAP_FAILED)
+			return -errno;
+		maps[s->slot].at = to;
+		if (!(s->b & 1))
+			maps[s->slot].size = PAGE * (s->b % 4);
+		return 0;
+	case OP_MPROTECT:
+		if (!mprotect(at, size, s->b & 7) && (s->b & 7 & PROT_WRITE))
+			step_hooks->wrong("a state was made writable");
+		mprotect(at, size, PROT_READ);
+		return 0;
+	default:
+		return madvise(at, size, s->b % 26);
+	}
+}
+
+int do_step(struct step *s)
+{
+	struct pollfd p = { .events = s->a };
+	int fd;
+
+	/* What is closed is tried, but not most of the time. */
+	for (u32 i = 0; i < SLOTS && slots[s->slot] < 0 && s->slot < 4 &&
+	     s->op != OP_OPEN; i++)
+		s->slot = i;
+	fd = slots[s->slot];
+	p.fd = fd;
+
+	switch (s->op) {
+	case OP_INFO:
+		return call(dev, VPERFCTR_INFO, place(s->c, s->data, s->len, s->b));
+	case OP_CPUS:
+		return call(dev, s->a ? VPERFCTR_CPUS : VPERFCTR_CPUS_FORBIDDEN,
+			    place(s->c, s->data, s->len, s->b));
+	case OP_OPEN:
+		return do_open(s);
+	case OP_CONTROL:
+		return do_control(s);
+	case OP_READ:
+		return do_read(s);
+	case OP_CALL:
+		return call(fd, s->a, (void *)s->b);
+	case OP_RING:
+		return call(fd, VPERFCTR_RING, place(s->c, s->data, s->len, s->b));
+	case OP_STRANGE:
+		/* OPEN by chance would leave a descriptor that nobody knows. */
+		if (s->a == VPERFCTR_OPEN)
+			return 0;
+		return call(s->b ? dev : fd, s->a, place(s->c, s->data, s->len, s->b));
+	case OP_MMAP:
+		return do_mmap(s);
+	case OP_MUNMAP:
+	case OP_MREMAP:
+	case OP_MPROTECT:
+	case OP_MADVISE:
+		return do_map_op(s);
+	case OP_RDPMC:
+		return do_rdpmc(s);
+	case OP_CLOSE:
+		slots[s->slot] = -1;
+		return fd >= 0 ? close(fd) : -EBADF;
+	case OP_DUP:
+		put_slot(s->b % SLOTS, fcntl(fd, F_DUPFD_CLOEXEC, 0));
+		return 0;
+	case OP_POLL:
+		return poll(&p, 1, 0) < 0 ? -errno : 0;
+	case OP_FILE:
+		return do_file(s);
+	case OP_LOOP:
+		loop(s->a);
+		return 0;
+	case OP_FORK:
+		return do_fork(s);
+	case OP_EXEC:
+		return do_exec();
+	case OP_TRACE:
+		return do_trace();
+	case OP_GO_ON:
+		return do_go_on();
+	case OP_KILL:
+		return do_kill(s);
+	case OP_AFFINITY:
+		return do_affinity(s);
+	case OP_HOTPLUG:
+		return do_hotplug(s);
+	case OP_PERF:
+		return do_perf(s);
+	case OP_SLEEP:
+		msleep(s->b % 4);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static void make_edge(void)
+{
+	char *p = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED || mprotect(p + 2 * PAGE, PAGE, PROT_NONE))
+		die("mmap: %m");
+	edge = p + 2 * PAGE;
+}
+
+void begin_steps(void)
+{
+	sigset_t none;
+	int sig;
+
+	/* Whatever an overflow's signal is. */
+	for (sig = 1; sig < 65; sig++) {
+		if (sig != SIGSEGV && sig != SIGBUS && sig != SIGCHLD && sig != SIGABRT)
+			signal(sig, SIG_IGN);
+	}
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setpgid(0, 0);
+	process = 0;
+	for (int i = 0; i < SLOTS; i++)
+		slots[i] = -1;
+	make_edge();
+}
+
+void end_steps(void)
+{
+	if (!traced)
+		return;
+	kill(traced, SIGKILL);
+	wait_for(traced);
+	traced = 0;
+}
+
+/* ---- afterwards ------------------------------------------------------------------- */
+
+static u64 measure(int fd, unsigned long n)
+{
+	u64 before[2], after[2];
+	struct vperfctr_read first = {
+		.size = sizeof(first), .nrctrs = 1, .sums = (uintptr_t)before,
+	}, second = {
+		.size = sizeof(second), .nrctrs = 1, .sums = (uintptr_t)after,
+	};
+
+	if (read_loop_read(fd, VPERFCTR_READ, &first, &second, n))
+		return 0;
+	return after[1] - before[1];
+}
+
+const char *why_not_exact(unsigned int which)
+{
+	static char why[100];
+	struct control control;
+	u64 counted;
+	int fd, err;
+
+	fd = try_open_state(VPERFCTR_OPEN_CREAT);
+	if (fd < 0)
+		return "there is no state to be had";
+	control_init(&control, 1);
+	if (nr_fixed() && which & 1)
+		control_add(&control, FIXED(0), FIXED_USER);
+	else
+		control_add(&control, which % nr_general(), INSNS_USER);
+	/* somebody else may be using perf for a moment */
+	while ((err = set_control(fd, &control)) == -EBUSY)
+		sched_yield();
+	counted = err ? 0 : measure(fd, 20000);
+	call(fd, VPERFCTR_UNLINK, NULL);
+	close(fd);
+	if (!err && counted == INSNS_BETWEEN(20000))
+		return NULL;
+	snprintf(why, sizeof(why), "CONTROL: %s; counted %llu instead of %llu", strerror(-err),
+		 counted, INSNS_BETWEEN(20000));
+	return why;
+}
+
+/* ---- again ------------------------------------------------------------------------ */
+
+static const struct step *replayed;
+static unsigned int nr_replayed;
+
+static void replay_process(unsigned int number)
+{
+	/* do_step() changes it */
+	static struct step s;
+
+	for (unsigned int i = 0; i < nr_replayed; i++) {
+		if (replayed[i].process != number)
+			continue;
+		s = replayed[i];
+		do_step(&s);
+	}
+}
+
+int replay_steps(const struct step *steps, unsigned int nr)
+{
+	static const struct step_hooks hooks = { .run_child = replay_process, .wrong = die };
+	pid_t pid;
+	int status;
+
+	step_hooks = &hooks;
+	replayed = steps;
+	nr_replayed = nr;
+	pid = fork();
+	if (!pid) {
+		begin_steps();
+		replay_process(0);
+		end_steps();
+		_exit(0);
+	}
+	status = wait_for(pid);
+	/* what it left behind */
+	kill(-pid, SIGKILL);
+	return status;
+}
