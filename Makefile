@@ -19,6 +19,7 @@ all: lib perfex $(perfctr)
 
 lib:
 	@$(MAKE) -C lib O=$(O)
+	@$(MAKE) -C lib/event O=$(O)
 
 perfex: lib
 	@$(MAKE) -C tools/perfex O=$(O)
@@ -31,12 +32,14 @@ module:
 
 install: all
 	@$(MAKE) -C lib O=$(O) install
+	@$(MAKE) -C lib/event O=$(O) install
 	$(if $(perfctr),@$(MAKE) -C libperfctr O=$(O) install)
 	@$(MAKE) -C tools/perfex O=$(O) install
 	@$(MAKE) -C packaging install
 
 uninstall:
 	@$(MAKE) -C lib O=$(O) uninstall
+	@$(MAKE) -C lib/event O=$(O) uninstall
 	@$(MAKE) -C libperfctr O=$(O) uninstall
 	@$(MAKE) -C tools/perfex O=$(O) uninstall
 	@$(MAKE) -C packaging uninstall

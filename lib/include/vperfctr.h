@@ -50,7 +50,16 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/types.h>
+
+/* Arrays whose length is not said are C's, and an extension of every C++ compiler. */
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#endif
 #include <linux/vperfctr.h>
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
 
 /* Of this header, and of the library that came with it. */
 #define VPERFCTR_VERSION	"0.1.0"

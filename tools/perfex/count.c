@@ -122,7 +122,7 @@ static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *
 
 	vperfctr_control_init(control, chosen);
 	for (i = 0; i < events->nr; i++)
-		if (events->ev[i].group == group) {
+		if (events->group[i] == group) {
 			at[control->nractrs] = i;
 			chosen[control->nractrs++] = ctr[i];
 		}

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 #include <time.h>
-#include <vperfctr.h>
+#include <vperfctr-event.h>
 
 /* Exit statuses that are perfex's own; those of env(1) and timeout(1). */
 #define STATUS_FAILED		125	/* perfex has failed, or was misused */
@@ -24,7 +24,7 @@
 
 struct error {
 	int status;
-	char text[512];
+	char text[1200];
 };
 
 /* Fill in *e (status STATUS_FAILED) and return -1. */
@@ -48,39 +48,10 @@ int fail_trace(struct error *e, int err, pid_t tid, const char *proc);
 
 /* ---- events --------------------------------------------------------------- */
 
-/* x86: fields of an event select register */
-#define EVNTSEL_USR	(1U << 16)
-#define EVNTSEL_OS	(1U << 17)
-#define EVNTSEL_EDGE	(1U << 18)
-#define EVNTSEL_INT	(1U << 20)
-#define EVNTSEL_ANY	(1U << 21)
-#define EVNTSEL_EN	(1U << 22)
-#define EVNTSEL_INV	(1U << 23)
-#define EVNTSEL_CMASK	0xff000000U
-#define EVNTSEL_EVENT	0x0000ffffU	/* event select and unit mask */
-
-/* ... and of a fixed counter's field of the fixed counter control */
-#define FIXED_OS	1U
-#define FIXED_USR	2U
-
-#define NO_FIXED	(-1)
-
-struct event {
-	char name[256];		/* as it is shown */
-	uint64_t code;		/* event select register, without USR, OS, INT, EN */
-	uint64_t aux;		/* the second register that it needs, or 0 */
-	bool user, kernel;	/* modes in which it is counted */
-	int fixed;		/* number of the fixed counter that counts it, or NO_FIXED */
-	bool fixed_only;	/* ... and no other does */
-	uint32_t arch;		/* the VPERFCTR_EVENT_* that it is, or 0 */
-	bool pinned;		/* to the counter with this map */
-	uint32_t map;
-	unsigned int group;	/* those that are counted in one run */
-};
-
 struct events {
 	unsigned int nr;
-	struct event ev[VPERFCTR_MAX_CTRS];
+	struct vperfctr_event ev[VPERFCTR_MAX_CTRS];
+	unsigned int group[VPERFCTR_MAX_CTRS];	/* those that are counted in one run */
 	bool user_by_default;	/* kernel mode was left out, as it may not be counted */
 };
 
@@ -93,22 +64,6 @@ void events_default(struct events *events, const struct vperfctr_info *info);
 
 /* The generic names, one after the other; NULL: no more. */
 const char *events_generic_name(unsigned int i);
-const char *events_generic_description(unsigned int i);
-
-/* The general counters that can count it, and the fixed one or NO_FIXED. */
-uint64_t event_counters(const struct event *event, const struct vperfctr_info *info, int *fixed);
-
-/*
- * What libpfm4 makes of a name.  Returns 0; -1 with *e filled in; or 1 if it
- * knows no such event (or not this processor).
- */
-int pfm_encode(struct event *event, const char *name, struct error *e);
-
-/* Call fn for each event that libpfm4 knows of this processor. */
-void pfm_for_each(void (*fn)(const char *name, void *arg), void *arg);
-
-/* The same with each event's unit masks: EVENT:UMASK.  False: libpfm4 knows none. */
-bool pfm_list(void (*fn)(const char *name, const char *description, void *arg), void *arg);
 
 /* ---- counters ---------------------------------------------------------------- */
 

@@ -46,15 +46,13 @@ static const struct ratio {
 };
 
 /* Only counts of the same modes, and of the same run, are about the same code. */
-static int find_same_mode(const struct events *events, uint32_t arch, const struct event *like)
+static int find_same_mode(const struct events *events, uint32_t arch, unsigned int like)
 {
 	unsigned int i;
 
 	for (i = 0; i < events->nr; i++) {
-		const struct event *event = &events->ev[i];
-
-		if (event->arch == arch && event->user == like->user &&
-		    event->kernel == like->kernel && event->group == like->group)
+		if (events->ev[i].arch == arch && events->ev[i].modes == events->ev[like].modes &&
+		    events->group[i] == events->group[like])
 			return (int)i;
 	}
 	return -1;
@@ -72,7 +70,7 @@ static const struct ratio *find_ratio(const struct events *events, const struct 
 
 		if (events->ev[i].arch != ratio->of)
 			continue;
-		by = find_same_mode(events, ratio->by, &events->ev[i]);
+		by = find_same_mode(events, ratio->by, i);
 		if (by < 0 || !sums->pmc[by])
 			return NULL;
 		*value = ratio->scale * (double)sums->pmc[i] / (double)sums->pmc[by];
@@ -138,11 +136,11 @@ static const char *modes(const struct events *events)
 	if (events->user_by_default)
 		return ", user mode only (kernel mode needs CAP_PERFMON)";
 	for (i = 0; i < events->nr; i++) {
-		const struct event *event = &events->ev[i];
+		const uint32_t m = events->ev[i].modes;
 
-		both |= event->user && event->kernel;
-		user |= !event->kernel;
-		kernel |= !event->user;
+		both |= m == (VPERFCTR_MODE_USER | VPERFCTR_MODE_KERNEL);
+		user |= !(m & VPERFCTR_MODE_KERNEL);
+		kernel |= !(m & VPERFCTR_MODE_USER);
 	}
 	if (both)
 		return user || kernel ? ", user and kernel mode unless marked :u or :k" :

@@ -136,7 +136,7 @@ static void write_record(FILE *out, enum record_type type, const void *data, siz
 		fwrite(zeros, pad, 1, out);
 }
 
-static void write_header(FILE *out, const struct event *event, uint64_t period,
+static void write_header(FILE *out, const struct vperfctr_event *event, uint64_t period,
 			 const struct vperfctr_ctr *ctr, const struct vperfctr_info *info)
 {
 	struct samples_header h = {
@@ -548,7 +548,7 @@ int sample(const struct sample_spec *spec, char **argv, FILE *out, const char *n
 	vperfctr_control_add_imode(&control, chosen[0].map, chosen[0].evntsel, spec->period);
 	ctr[0].aux = chosen[0].aux;
 	control.flags = VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_RING;
-	ring.flags = events.ev[0].kernel ? VPERFCTR_RING_KERNEL : 0;
+	ring.flags = (events.ev[0].modes & VPERFCTR_MODE_KERNEL) ? VPERFCTR_RING_KERNEL : 0;
 
 	write_header(out, &events.ev[0], spec->period, ctr, &info);
 	write_command(out, argv);

@@ -25,7 +25,7 @@ static void setup(void)
 	setenv("LIBPFM_FORCE_PMU", "skl", 1);
 }
 
-static const struct event *parse_one(const char *spec)
+static const struct vperfctr_event *parse_one(const char *spec)
 {
 	memset(&events, 0, sizeof(events));
 	ck_assert_msg(!events_parse(&events, spec, &info, &error), "%s: %s", spec, error.text);
@@ -41,6 +41,11 @@ static void refuse(const char *spec, const char *because)
 		      error.text);
 	ck_assert_int_eq(error.status, 125);
 	ck_assert_ptr_null(strchr(error.text, '\n'));
+}
+
+static uint32_t modes_of(bool user, bool kernel)
+{
+	return (user ? VPERFCTR_MODE_USER : 0) | (kernel ? VPERFCTR_MODE_KERNEL : 0);
 }
 
 /* ---- names ------------------------------------------------------------------- */
@@ -85,7 +90,7 @@ static const struct {
 
 START_TEST(name)
 {
-	const struct event *ev;
+	const struct vperfctr_event *ev;
 
 	/* Without a code it stands for a refusal. */
 	if (!names[_i].code) {
@@ -97,10 +102,9 @@ START_TEST(name)
 	ck_assert_str_eq(ev->name, names[_i].name);
 	ck_assert_uint_eq(ev->code, names[_i].code);
 	ck_assert_uint_eq(ev->aux, 0);
-	ck_assert_int_eq(ev->user, names[_i].user);
-	ck_assert_int_eq(ev->kernel, names[_i].kernel);
-	ck_assert_int_eq(ev->fixed, names[_i].fixed);
-	ck_assert_int_eq(ev->fixed_only, names[_i].fixed_only);
+	ck_assert_uint_eq(ev->modes, modes_of(names[_i].user, names[_i].kernel));
+	ck_assert_uint_eq(ev->fixed, names[_i].fixed < 0 ? 0 : 1 << names[_i].fixed);
+	ck_assert_uint_eq(ev->general, names[_i].fixed_only ? 0 : info.pmc_mask);
 	ck_assert_uint_eq(ev->arch, names[_i].arch);
 	ck_assert(!events.user_by_default);
 }
@@ -149,7 +153,7 @@ static const struct {
 
 START_TEST(counter)
 {
-	const struct event *ev;
+	const struct vperfctr_event *ev;
 
 	if (chosen[_i].refused) {
 		refuse(chosen[_i].spec, chosen[_i].refused);
@@ -158,8 +162,7 @@ START_TEST(counter)
 	ev = parse_one(chosen[_i].spec);
 	ck_assert_uint_eq(ev->code, chosen[_i].code);
 	ck_assert_uint_eq(ev->aux, chosen[_i].aux);
-	ck_assert_int_eq(ev->user, chosen[_i].user);
-	ck_assert_int_eq(ev->kernel, chosen[_i].kernel);
+	ck_assert_uint_eq(ev->modes, modes_of(chosen[_i].user, chosen[_i].kernel));
 	ck_assert_int_eq(assign(&events, &info, ctr, &error), 0);
 	ck_assert_uint_eq(ctr[0].map, chosen[_i].map);
 	ck_assert_str_eq(ev->name, !strncmp(ev->name, "mem", 3) ?
@@ -180,14 +183,14 @@ START_TEST(chosen_counters)
 	memset(&events, 0, sizeof(events));
 	events_parse(&events, "r0001@2,cycles@2", &info, &error);
 	ck_assert_int_eq(assign(&events, &info, ctr, &error), -1);
-	ck_assert(strstr(error.text, "the counter of 'cycles@2' is another event's"));
+	ck_assert(strstr(error.text, "no room for cycles@2, as only general counter 2 can count r0001@2, cycles@2"));
 	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 2);
 }
 END_TEST
 
 START_TEST(two_registers)
 {
-	const struct event *ev = parse_one("OFFCORE_RESPONSE_0:DMND_DATA_RD:ANY_RESPONSE:u");
+	const struct vperfctr_event *ev = parse_one("OFFCORE_RESPONSE_0:DMND_DATA_RD:ANY_RESPONSE:u");
 
 	ck_assert_uint_eq(ev->code, 0x01b7);
 	ck_assert_uint_eq(ev->aux, 0x10001);
@@ -270,19 +273,19 @@ END_TEST
 
 START_TEST(kernel_not_allowed)
 {
-	const struct event *ev;
+	const struct vperfctr_event *ev;
 
 	info.features &= ~VPERFCTR_FEATURE_KERNEL;
 	ev = parse_one("cycles");
-	ck_assert(ev->user && !ev->kernel);
+	ck_assert_uint_eq(ev->modes, VPERFCTR_MODE_USER);
 	ck_assert_str_eq(ev->name, "cycles:u");
 	ck_assert(events.user_by_default);
 	/* Who has asked for it is not told that it was left out. */
 	ev = parse_one("cycles:u");
-	ck_assert(ev->user && !ev->kernel);
+	ck_assert_uint_eq(ev->modes, VPERFCTR_MODE_USER);
 	ck_assert(!events.user_by_default);
 	ev = parse_one("MEM_LOAD_RETIRED:L1_HIT");
-	ck_assert(ev->user && !ev->kernel);
+	ck_assert_uint_eq(ev->modes, VPERFCTR_MODE_USER);
 	ck_assert_str_eq(ev->name, "MEM_LOAD_RETIRED:L1_HIT:u");
 	refuse("cycles:k", "cycles:k: kernel mode");
 	refuse("cycles:uk", "CAP_PERFMON");
@@ -825,8 +828,8 @@ START_TEST(groups)
 	for (i = 0; i < 11; i++) {
 		static const unsigned int group[] = { 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 1 };
 
-		ck_assert_msg(events.ev[i].group == group[i], "%s: group %u",
-			      events.ev[i].name, events.ev[i].group);
+		ck_assert_msg(events.group[i] == group[i], "%s: group %u",
+			      events.ev[i].name, events.group[i]);
 	}
 	ck_assert_uint_eq(ctr[1].map, VPERFCTR_FIXED);
 	ck_assert_uint_eq(ctr[4].map, 3);

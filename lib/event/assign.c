@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Which counter for which event.  Nobody shares: what does not fit is refused.
+ *
+ * It is a bipartite matching.  Each event in its turn gets a counter that is free, or
+ * one that is made free by moving another event, which may move a third: an
+ * augmenting path.  If there is none then no matching has room for this event and
+ * those before it, and the events that the search has met are those that clash: all
+ * counters that any of them takes are among them taken.
+ */
+#include <stdio.h>
+
+#include "event.h"
+
+#define NOBODY		UINT32_MAX
+#define NR_COUNTERS	128		/* general ones, then fixed ones */
+#define FIXED		64		/* the first fixed one */
+
+struct matching {
+	const struct vperfctr_event *event;
+	unsigned int nr;
+	uint32_t counter_of[VPERFCTR_MAX_CTRS];	/* event's counter */
+	uint32_t event_of[NR_COUNTERS];		/* counter's event */
+	bool seen[NR_COUNTERS];			/* in one search */
+};
+
+static bool takes(const struct vperfctr_event *event, unsigned int counter)
+{
+	return (counter < FIXED ? event->general >> counter : event->fixed >> (counter - FIXED)) & 1;
+}
+
+static void place(struct matching *m, unsigned int i, unsigned int counter)
+{
+	m->counter_of[i] = counter;
+	m->event_of[counter] = i;
+}
+
+/* One that nobody has; fixed ones first, as they are good for little else. */
+static unsigned int find_free(const struct matching *m, unsigned int i)
+{
+	unsigned int k, counter;
+
+	for (k = 0; k < NR_COUNTERS; k++) {
+		counter = (k + FIXED) % NR_COUNTERS;
+		if (m->event_of[counter] == NOBODY && takes(&m->event[i], counter))
+			return counter;
+	}
+	return NR_COUNTERS;
+}
+
+/* As deep as there are events. */
+static bool find_room(struct matching *m, unsigned int i)
+{
+	unsigned int counter = find_free(m, i);
+
+	if (counter < NR_COUNTERS) {
+		place(m, i, counter);
+		return true;
+	}
+	for (counter = 0; counter < NR_COUNTERS; counter++) {
+		if (m->seen[counter] || !takes(&m->event[i], counter))
+			continue;
+		m->seen[counter] = true;
+		if (find_room(m, m->event_of[counter])) {
+			place(m, i, counter);
+			return true;
+		}
+	}
+	return false;
+}
+
+static unsigned int nr_takers(const struct vperfctr_event *event)
+{
+	return (unsigned int)(__builtin_popcountll(event->general) +
+			      __builtin_popcountll(event->fixed));
+}
+
+/*
+ * The order decides about nothing but which of the possible counters they get:
+ * first those that have no choice, then those that a fixed counter is free for.
+ */
+static bool is_turn(const struct matching *m, unsigned int i, unsigned int turn)
+{
+	if (turn == 0)
+		return nr_takers(&m->event[i]) == 1;
+	return turn == 2 || (m->event[i].fixed && find_free(m, i) >= FIXED &&
+			     find_free(m, i) < NR_COUNTERS);
+}
+
+/* ---- what does not fit ------------------------------------------------------------- */
+
+struct list {
+	char text[384];
+	unsigned int nr;
+	bool full;
+};
+
+static void list_name(struct list *l, const struct vperfctr_event *event)
+{
+	size_t len = strlen(l->text), room = sizeof(l->text) - sizeof(", ...");
+
+	if (l->full)
+		return;
+	l->full = len + strlen(", ") + strlen(event->name) > room;
+	snprintf(l->text + len, sizeof(l->text) - len, "%s%s", l->nr++ ? ", " : "",
+		 l->full ? "..." : event->name);
+}
+
+static int refuse_number(const struct list *left, const char *because,
+			 const struct vperfctr_info *info, struct vperfctr_why *why)
+{
+	return __vperfctr_refuse(why, -ENOSPC,
+				 "too many events: this processor has %d general and %d fixed counters, %u at once; no room for %s%s",
+				 __builtin_popcountll(info->pmc_mask),
+				 __builtin_popcountll(info->fixed_mask), info->nrctrs, left->text,
+				 because);
+}
+
+/* The search for a counter for event `culprit` left `failed`. */
+static int refuse_clash(const struct matching *m, const struct vperfctr_info *info,
+			const struct matching *failed, unsigned int culprit,
+			struct vperfctr_why *why)
+{
+	struct list left = { .nr = 0 }, clash = { .nr = 0 };
+	uint64_t general = 0, fixed = 0;
+	char counters[128], because[sizeof(counters) + sizeof(clash.text) + 32];
+	unsigned int i;
+
+	for (i = 0; i < m->nr; i++) {
+		uint32_t counter = failed->counter_of[i];
+
+		if (m->counter_of[i] == NOBODY)
+			list_name(&left, &m->event[i]);
+		if (i != culprit && (counter == NOBODY || !failed->seen[counter]))
+			continue;
+		list_name(&clash, &m->event[i]);
+		general |= m->event[i].general;
+		fixed |= m->event[i].fixed;
+	}
+	if (!general && !fixed)
+		return __vperfctr_refuse(why, -EOPNOTSUPP, "no counter can count '%s'",
+					 m->event[culprit].name);
+	__vperfctr_describe(counters, sizeof(counters), general, fixed);
+	snprintf(because, sizeof(because), ", as only %s can count %s", counters, clash.text);
+	return refuse_number(&left, because, info, why);
+}
+
+/* ---- all of it ------------------------------------------------------------------------ */
+
+static void set_ctr(struct vperfctr_ctr *ctr, const struct vperfctr_event *event, uint32_t counter)
+{
+	const bool user = event->modes & VPERFCTR_MODE_USER;
+	const bool kernel = event->modes & VPERFCTR_MODE_KERNEL;
+
+	memset(ctr, 0, sizeof(*ctr));
+	if (counter >= FIXED) {
+		ctr->map = VPERFCTR_FIXED + (counter - FIXED);
+		ctr->evntsel = (kernel ? FIXED_OS : 0) | (user ? FIXED_USR : 0);
+		return;
+	}
+	ctr->map = counter;
+	ctr->evntsel = event->code | EVNTSEL_EN | (kernel ? EVNTSEL_OS : 0) |
+		       (user ? EVNTSEL_USR : 0);
+	ctr->aux = event->aux;
+}
+
+int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
+			  const struct vperfctr_info *info, struct vperfctr_ctr *ctr,
+			  struct vperfctr_why *why)
+{
+	struct matching m = { .event = event, .nr = nr }, failed = { .nr = 0 };
+	struct list left = { .nr = 0 };
+	unsigned int i, turn, culprit = 0;
+
+	if (nr > VPERFCTR_MAX_CTRS)
+		return __vperfctr_refuse(why, -EINVAL, "too many events: %u at most",
+					 VPERFCTR_MAX_CTRS);
+	if (nr && !info->nrctrs)
+		return __vperfctr_refuse(why, -EOPNOTSUPP,
+					 "this processor (%.*s) has no counters that can be used",
+					 (int)sizeof(info->cpu_name), info->cpu_name);
+
+	memset(m.counter_of, 0xff, sizeof(m.counter_of));
+	memset(m.event_of, 0xff, sizeof(m.event_of));
+	for (turn = 0; turn <= 2; turn++)
+		for (i = 0; i < nr; i++) {
+			if (m.counter_of[i] != NOBODY || !is_turn(&m, i, turn))
+				continue;
+			memset(m.seen, 0, sizeof(m.seen));
+			if (find_room(&m, i) || failed.nr)
+				continue;
+			failed = m;
+			culprit = i;
+		}
+	if (failed.nr)
+		return refuse_clash(&m, info, &failed, culprit, why);
+	/* Not all that there are can be used at once. */
+	for (i = info->nrctrs; i < nr; i++)
+		list_name(&left, &event[i]);
+	if (left.nr)
+		return refuse_number(&left, "", info, why);
+	for (i = 0; i < nr; i++)
+		set_ctr(&ctr[i], &event[i], m.counter_of[i]);
+	return 0;
+}

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* From an event's name to what a counter must be told. */
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "event.h"
+
+#define NO_FIXED	(-1)
+#define MODES_BOTH	(VPERFCTR_MODE_USER | VPERFCTR_MODE_KERNEL)
+
+/*
+ * Events that have the same name everywhere: with Intel's architectural codes, and AMD's where it
+ * has the event.  A fixed counter that counts the very same event may stand in for the
+ * code; where it only has the same purpose, for the name: fixed counter 2 counts
+ * reference cycles at another rate than code 013c does.
+ */
+static const struct arch_event {
+	const char *name, *alias, *description;
+	uint32_t intel, amd;
+	uint32_t arch;
+	int fixed;
+	bool fixed_is_code;
+} arch_events[] = {
+	{ "instructions", NULL, "instructions retired",
+	  0x00c0, 0x00c0, VPERFCTR_EVENT_INSTRUCTIONS, 0, true },
+	{ "cycles", "cpu-cycles", "core cycles while not halted",
+	  0x003c, 0x0076, VPERFCTR_EVENT_CYCLES, 1, true },
+	{ "branches", "branch-instructions", "branch instructions retired",
+	  0x00c4, 0x00c2, VPERFCTR_EVENT_BRANCHES, NO_FIXED, false },
+	{ "branch-misses", NULL, "mispredicted branch instructions retired",
+	  0x00c5, 0x00c3, VPERFCTR_EVENT_BRANCH_MISSES, NO_FIXED, false },
+	{ "ref-cycles", NULL, "cycles of a constant rate while not halted",
+	  0x013c, 0, VPERFCTR_EVENT_REF_CYCLES, 2, false },
+	{ "cache-references", NULL, "references to the last-level cache",
+	  0x4f2e, 0, VPERFCTR_EVENT_CACHE_REFS, NO_FIXED, false },
+	{ "cache-misses", NULL, "misses of the last-level cache",
+	  0x412e, 0, VPERFCTR_EVENT_CACHE_MISSES, NO_FIXED, false },
+};
+
+int __vperfctr_refuse(struct vperfctr_why *why, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!why)
+		return err;
+	va_start(ap, fmt);
+	vsnprintf(why->text, sizeof(why->text), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+static bool is_amd(const struct vperfctr_info *info)
+{
+	return info->cpu_type == VPERFCTR_CPU_AMD;
+}
+
+static uint32_t arch_code(const struct arch_event *a, const struct vperfctr_info *info)
+{
+	return is_amd(info) ? a->amd : a->intel;
+}
+
+/* ---- which counters ----------------------------------------------------------- */
+
+static void append_bits(char *buf, size_t size, const char *what, uint64_t mask)
+{
+	size_t len = strlen(buf);
+	unsigned int i, last;
+	const char *separator = "";
+
+	if (!mask)
+		return;
+	len += (size_t)snprintf(buf + len, size - len, "%s%s counter%s ", len ? " and " : "", what,
+				mask & (mask - 1) ? "s" : "");
+	for (i = 0; i < 64 && len < size; i = last + 1) {
+		last = i;
+		if (!(mask >> i & 1))
+			continue;
+		while (last < 63 && mask >> (last + 1) & 1)
+			last++;
+		len += (size_t)snprintf(buf + len, size - len, last > i ? "%s%u-%u" : "%s%u",
+					separator, i, last);
+		separator = ", ";
+	}
+}
+
+void __vperfctr_describe(char *buf, size_t size, uint64_t general, uint64_t fixed)
+{
+	*buf = '\0';
+	append_bits(buf, size, "general", general);
+	append_bits(buf, size, "fixed", fixed);
+}
+
+/* The counters that can count this code, whether or not this processor has them. */
+static void find_counters(struct vperfctr_event *event, const struct vperfctr_info *info)
+{
+	unsigned int i;
+
+	event->arch = 0;
+	event->fixed = 0;
+	event->general = ~UINT64_C(0);
+
+	/* Intel's event 00 is none: its unit mask names a fixed counter, from 1. */
+	if (!is_amd(info) && !(event->code & EVNTSEL_EVENT) && event->code >> 8 >= 1 &&
+	    event->code >> 8 <= 4) {
+		event->fixed = UINT64_C(1) << ((event->code >> 8) - 1);
+		event->general = 0;
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
+		const struct arch_event *a = &arch_events[i];
+
+		if (!arch_code(a, info) || event->code != arch_code(a, info))
+			continue;
+		event->arch = a->arch;
+		if (a->fixed_is_code && !is_amd(info))
+			event->fixed = UINT64_C(1) << a->fixed;
+		return;
+	}
+	event->general = __vperfctr_event_counters(__vperfctr_pfm_processor(), event->code);
+}
+
+/* ---- the kinds of names ---------------------------------------------------------- */
+
+static bool encode_generic(struct vperfctr_event *event, const char *name,
+			   const struct vperfctr_info *info)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
+		const struct arch_event *a = &arch_events[i];
+
+		if (strcmp(name, a->name) && (!a->alias || strcmp(name, a->alias)))
+			continue;
+		event->code = arch_code(a, info);
+		event->arch = a->arch;
+		/* 0: AMD's processors have no such event. */
+		event->general = event->code ? ~UINT64_C(0) : 0;
+		if (a->fixed != NO_FIXED && !is_amd(info))
+			event->fixed = UINT64_C(1) << a->fixed;
+		return true;
+	}
+	return false;
+}
+
+/* What a name may set of the event select register, besides the modes. */
+static uint64_t settable(const struct vperfctr_info *info)
+{
+	return EVNTSEL_EVENT | EVNTSEL_UMASK | EVNTSEL_EDGE | EVNTSEL_INV | EVNTSEL_CMASK |
+	       (is_amd(info) ? AMD_EVENT_HIGH : 0);
+}
+
+static const char *also_settable(const struct vperfctr_info *info)
+{
+	return is_amd(info) ? ", cmask (24-31) and the event select's upper bits (32-35)" :
+			      " and cmask (24-31)";
+}
+
+/* rUUEE...: 1 if it is not raw at all. */
+static int encode_raw(struct vperfctr_event *event, const char *name,
+		      const struct vperfctr_info *info, struct vperfctr_why *why)
+{
+	size_t len = strlen(name);
+
+	if (name[0] != 'r' || len < 2 || strspn(name + 1, "0123456789abcdefABCDEF") != len - 1)
+		return 1;
+	/* Sixteen digits are 64 bits; more would be cut off without a word. */
+	if (len > 17)
+		return __vperfctr_refuse(why, -EINVAL,
+					 "raw event '%s' is too long: it is rUUEE, unit mask and event select in hexadecimal",
+					 name);
+	event->code = strtoull(name + 1, NULL, 16);
+	if (event->code & ~settable(info))
+		return __vperfctr_refuse(why, -EINVAL,
+					 "raw event '%s' sets more than event select, unit mask, edge (bit 18), inv (23)%s: modes are given by ':u' and ':k'",
+					 name, also_settable(info));
+	find_counters(event, info);
+	return 0;
+}
+
+/* 0xEVNTSEL[/0xAUX]: 1 if it is not that.  It may say in which modes. */
+static int encode_register(struct vperfctr_event *event, const char *name,
+			   const struct vperfctr_info *info, struct vperfctr_why *why)
+{
+	const uint64_t allowed = settable(info) | EVNTSEL_USR | EVNTSEL_OS | EVNTSEL_EN;
+	uint64_t value;
+	char *end;
+
+	if (name[0] != '0' || tolower((unsigned char)name[1]) != 'x')
+		return 1;
+	errno = 0;
+	value = strtoull(name, &end, 16);
+	if (*end == '/' && end[1] == '0' && tolower((unsigned char)end[2]) == 'x')
+		event->aux = strtoull(end + 1, &end, 16);
+	if (*end || errno || !isxdigit((unsigned char)name[2]) || !isxdigit((unsigned char)end[-1]))
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s' is no event select register: it is 0xEVNTSEL, or 0xEVNTSEL/0xAUX with a second one",
+					 name);
+	if (value & ~allowed)
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s' sets more than event select, unit mask, USR (bit 16), OS (17), edge (18), EN (22), inv (23)%s",
+					 name, also_settable(info));
+	if (value & (EVNTSEL_USR | EVNTSEL_OS)) {
+		if (!event->modes_left)
+			return __vperfctr_refuse(why, -EINVAL,
+						 "'%s' says itself in which mode to count: leave ':u' or ':k' out",
+						 name);
+		event->modes = (value & EVNTSEL_USR ? VPERFCTR_MODE_USER : 0) |
+			       (value & EVNTSEL_OS ? VPERFCTR_MODE_KERNEL : 0);
+		event->modes_left = 0;
+	}
+	event->code = value & ~(EVNTSEL_USR | EVNTSEL_OS | EVNTSEL_EN);
+	find_counters(event, info);
+	return 0;
+}
+
+/* ---- names that nobody knows -------------------------------------------------------- */
+
+#define NAME_MAX_CMP	64
+
+/* How many letters must be changed, added or removed; case does not matter. */
+static unsigned int distance(const char *a, const char *b)
+{
+	unsigned int row[NAME_MAX_CMP + 1], diagonal, above, best;
+	size_t i, j, n = strlen(b);
+
+	if (n > NAME_MAX_CMP || strlen(a) > NAME_MAX_CMP)
+		return NAME_MAX_CMP;
+	for (j = 0; j <= n; j++)
+		row[j] = (unsigned int)j;
+	for (i = 1; a[i - 1]; i++) {
+		diagonal = row[0];
+		row[0] = (unsigned int)i;
+		for (j = 1; j <= n; j++) {
+			above = row[j];
+			best = diagonal + (tolower((unsigned char)a[i - 1]) !=
+					   tolower((unsigned char)b[j - 1]));
+			if (above + 1 < best)
+				best = above + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			diagonal = above;
+			row[j] = best;
+		}
+	}
+	return row[n];
+}
+
+struct guess {
+	const char *name;
+	const char *best;
+	unsigned int distance;
+};
+
+static void guess_closer(const char *candidate, void *arg)
+{
+	struct guess *g = arg;
+	unsigned int d = distance(g->name, candidate);
+
+	if (d < g->distance) {
+		g->distance = d;
+		g->best = candidate;
+	}
+}
+
+static int refuse_unknown(const char *name, struct vperfctr_why *why)
+{
+	/* More than a third wrong is no misspelling. */
+	struct guess g = { name, NULL, (unsigned int)strlen(name) / 3 + 1 };
+	char base[NAME_MAX_CMP + 1];
+	unsigned int i;
+
+	if (!why)
+		return -ENOENT;
+	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
+		guess_closer(arch_events[i].name, &g);
+		if (arch_events[i].alias)
+			guess_closer(arch_events[i].alias, &g);
+	}
+	/* libpfm4 lists events without their unit masks and attributes. */
+	snprintf(base, sizeof(base), "%.*s", (int)strcspn(name, ":"), name);
+	g.name = base;
+	__vperfctr_pfm_names(guess_closer, &g);
+
+	if (g.best)
+		return __vperfctr_refuse(why, -ENOENT, "unknown event '%s': did you mean '%s'?",
+					 name, g.best);
+	return __vperfctr_refuse(why, -ENOENT,
+				 "unknown event '%s': it is no generic name, none of libpfm4's for this processor, and no raw code (r00c0)",
+				 name);
+}
+
+/* ---- one event ------------------------------------------------------------------------ */
+
+/* Cut ":u", ":k", ":uk" (any number) off the end of name. */
+static void cut_modes(struct vperfctr_event *event, char *name)
+{
+	char *colon, *p;
+
+	while ((colon = strrchr(name, ':')) && colon[1] &&
+	       strspn(colon + 1, "uk") == strlen(colon + 1)) {
+		for (p = colon + 1; *p; p++)
+			event->modes |= *p == 'u' ? VPERFCTR_MODE_USER : VPERFCTR_MODE_KERNEL;
+		*colon = '\0';
+	}
+}
+
+/* A counter that is asked for. */
+struct wish {
+	bool is, fixed;
+	unsigned int n;
+};
+
+/* Cut "@N" or "@fixedN" off the end: the counter that is to be used. */
+static int cut_counter(struct wish *wish, char *name, struct vperfctr_why *why)
+{
+	char *at = strrchr(name, '@'), *digits, *end;
+	unsigned long n;
+
+	if (!at)
+		return 0;
+	wish->fixed = !strncmp(at + 1, "fixed", strlen("fixed"));
+	digits = at + 1 + (wish->fixed ? strlen("fixed") : 0);
+	n = strtoul(digits, &end, 0);
+	if (!isdigit((unsigned char)*digits) || *end || n > 63)
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s': after @ there is a counter's number, as in @0 or @fixed1",
+					 name);
+	wish->is = true;
+	wish->n = (unsigned int)n;
+	*at = '\0';
+	return 0;
+}
+
+static int encode(struct vperfctr_event *event, const char *name,
+		  const struct vperfctr_info *info, struct vperfctr_why *why)
+{
+	int ret;
+
+	if (encode_generic(event, name, info))
+		return 0;
+	ret = encode_register(event, name, info, why);
+	if (ret <= 0)
+		return ret;
+	ret = encode_raw(event, name, info, why);
+	if (ret <= 0)
+		return ret;
+	ret = __vperfctr_pfm_encode(event, name, why);
+	if (ret > 0)
+		return refuse_unknown(name, why);
+	if (!ret)
+		find_counters(event, info);
+	return ret;
+}
+
+/* Of the counters that can count it, those that there are. */
+static void limit_counters(struct vperfctr_event *event, const struct vperfctr_info *info)
+{
+	/* The kernel refuses the code of an event that the processor says it has not got. */
+	bool missing = event->arch && !(info->arch_events & event->arch);
+
+	event->general = missing ? 0 : event->general & info->pmc_mask;
+	event->fixed = missing ? 0 : event->fixed & info->fixed_mask;
+}
+
+static int take_wish(struct vperfctr_event *event, const struct wish *wish,
+		     const struct vperfctr_info *info, struct vperfctr_why *why)
+{
+	const uint64_t bit = UINT64_C(1) << wish->n;
+
+	if (!((wish->fixed ? info->fixed_mask : info->pmc_mask) & bit))
+		return __vperfctr_refuse(why, -EINVAL, "'%s': this processor has no %s counter %u",
+					 event->name, wish->fixed ? "fixed" : "general", wish->n);
+	event->general &= wish->fixed ? 0 : bit;
+	event->fixed &= wish->fixed ? bit : 0;
+	if (!event->general && !event->fixed)
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s': this counter cannot count that event", event->name);
+	return 0;
+}
+
+static int check_counters(struct vperfctr_event *event, const struct wish *wish,
+			  const struct vperfctr_info *info, struct vperfctr_why *why)
+{
+	const uint64_t general = event->general, fixed = event->fixed;
+	char counters[128];
+
+	limit_counters(event, info);
+	if (wish->is && (event->general || event->fixed))
+		return take_wish(event, wish, info, why);
+	/* Where there are no counters at all vperfctr_event_assign() says so. */
+	if (event->general || event->fixed || (!info->nrctrs && !event->arch))
+		return 0;
+	if (event->arch || (!general && !fixed))
+		return __vperfctr_refuse(why, -EOPNOTSUPP,
+					 "this processor cannot count '%s': leave it out", event->name);
+	__vperfctr_describe(counters, sizeof(counters), general, fixed);
+	return __vperfctr_refuse(why, -EOPNOTSUPP,
+				 "'%s' is counted by %s only, which this processor has not got: leave it out",
+				 event->name, counters);
+}
+
+/* What is not both modes is said, once: by the user or here; before the counter. */
+static void compose_name(struct vperfctr_event *event, const char *name)
+{
+	size_t at = strcspn(name, "@");
+
+	snprintf(event->name, sizeof(event->name), "%.*s%s%s", (int)at, name,
+		 !event->modes_left || event->modes == MODES_BOTH ? "" :
+		 event->modes & VPERFCTR_MODE_USER ? ":u" : ":k", name + at);
+}
+
+int vperfctr_event(struct vperfctr_event *event, const char *name,
+		   const struct vperfctr_info *info, struct vperfctr_why *why)
+{
+	const bool may_kernel = info->features & VPERFCTR_FEATURE_KERNEL;
+	char bare[sizeof(event->name)];
+	struct wish wish = { .is = false };
+	int err;
+
+	memset(event, 0, sizeof(*event));
+	if (strlen(name) + sizeof(":u") > sizeof(bare))
+		return __vperfctr_refuse(why, -ENAMETOOLONG, "the event name '%.40s...' is too long",
+					 name);
+	strcpy(bare, name);
+	err = cut_counter(&wish, bare, why);
+	if (err)
+		return err;
+	cut_modes(event, bare);
+	event->modes_left = !event->modes;
+	if (event->modes_left)
+		event->modes = may_kernel ? MODES_BOTH : VPERFCTR_MODE_USER;
+
+	err = encode(event, bare, info, why);
+	if (err)
+		return err;
+	/* libpfm4's attributes can say so. */
+	if (!event->modes)
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s' is to be counted neither in user nor in kernel mode",
+					 name);
+	if ((event->modes & VPERFCTR_MODE_KERNEL) && !may_kernel)
+		return __vperfctr_refuse(why, -EPERM,
+					 "%s: kernel mode may be counted only with CAP_PERFMON: count user mode with ':u'",
+					 name);
+	compose_name(event, name);
+	return check_counters(event, &wish, info, why);
+}
+
+/* ---- all events ------------------------------------------------------------------------- */
+
+struct listing {
+	const struct vperfctr_info *info;
+	int (*fn)(const struct vperfctr_event *event, const char *description, void *arg);
+	void *arg;
+};
+
+/* What no counter takes is known by its name all the same. */
+static int list_one(const char *name, const char *description, void *arg)
+{
+	const struct listing *l = arg;
+	struct vperfctr_event event = { .modes = VPERFCTR_MODE_USER };
+
+	if (strlen(name) >= sizeof(event.name) || encode(&event, name, l->info, NULL))
+		return 0;
+	strcpy(event.name, name);
+	event.modes = VPERFCTR_MODE_USER;
+	limit_counters(&event, l->info);
+	return l->fn(&event, description, l->arg);
+}
+
+int vperfctr_event_list(const struct vperfctr_info *info,
+			int (*fn)(const struct vperfctr_event *event, const char *description,
+				  void *arg),
+			void *arg)
+{
+	struct listing l = { info, fn, arg };
+	bool known = false;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
+		ret = list_one(arch_events[i].name, arch_events[i].description, &l);
+		if (ret)
+			return ret;
+	}
+	ret = __vperfctr_pfm_list(list_one, &l, &known);
+	return ret || known ? ret : -ENOENT;
+}

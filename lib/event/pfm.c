@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Events that libpfm4 knows. */
+#include <perfmon/pfmlib.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "event.h"
+
+static bool ready;
+
+static void initialize(void)
+{
+	ready = pfm_initialize() == PFM_SUCCESS;
+}
+
+/* Loading its tables takes longer than running many a command: only if needed. */
+static bool pfm_ready(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, initialize);
+	return ready;
+}
+
+/* The i-th of its processors, if that is the cores of this one. */
+static bool get_cores(int i, pfm_pmu_info_t *pmu)
+{
+	memset(pmu, 0, sizeof(*pmu));
+	pmu->size = sizeof(*pmu);
+	return pfm_get_pmu_info((pfm_pmu_t)i, pmu) == PFM_SUCCESS && pmu->is_present &&
+	       pmu->type == PFM_PMU_TYPE_CORE;
+}
+
+const char *__vperfctr_pfm_processor(void)
+{
+	pfm_pmu_info_t pmu;
+	const char *name = NULL;
+	int i;
+
+	if (!pfm_ready())
+		return NULL;
+	/* What is the same in all of Intel's, "ix86arch", is present besides. */
+	for (i = 0; i < PFM_PMU_MAX; i++)
+		if (get_cores(i, &pmu) && (!name || i != PFM_PMU_INTEL_X86_ARCH))
+			name = pmu.name;
+	return name;
+}
+
+static bool is_core_event(int idx)
+{
+	pfm_event_info_t event = { .size = sizeof(event) };
+	pfm_pmu_info_t pmu = { .size = sizeof(pmu) };
+
+	return pfm_get_event_info(idx, PFM_OS_NONE, &event) == PFM_SUCCESS &&
+	       pfm_get_pmu_info(event.pmu, &pmu) == PFM_SUCCESS &&
+	       pmu.type == PFM_PMU_TYPE_CORE;
+}
+
+static int take_codes(struct vperfctr_event *event, const char *name,
+		      const pfm_pmu_encode_arg_t *arg, struct vperfctr_why *why)
+{
+	uint64_t code = arg->codes[0];
+
+	if (!is_core_event(arg->idx))
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s' is no event of the processor's cores, which are all that can be counted per thread",
+					 name);
+	if (arg->count > 2)
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s' needs more registers than can be set: leave it out",
+					 name);
+	if (code & EVNTSEL_ANY)
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s' would count what other threads do on the same core: leave the attribute 't' out",
+					 name);
+	if (code & AMD_GUEST_HOST)
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s' would count guests or the host only: leave the attributes 'g' and 'h' out",
+					 name);
+	/* The name may have attributes that say in which mode. */
+	event->modes = (code & EVNTSEL_USR ? VPERFCTR_MODE_USER : 0) |
+		       (code & EVNTSEL_OS ? VPERFCTR_MODE_KERNEL : 0);
+	event->code = code & ~(EVNTSEL_USR | EVNTSEL_OS | EVNTSEL_INT | EVNTSEL_EN);
+	event->aux = arg->count > 1 ? arg->codes[1] : 0;
+	return 0;
+}
+
+int __vperfctr_pfm_encode(struct vperfctr_event *event, const char *name,
+			  struct vperfctr_why *why)
+{
+	pfm_pmu_encode_arg_t arg = { .size = sizeof(arg) };
+	int plm = (event->modes & VPERFCTR_MODE_USER ? PFM_PLM3 : 0) |
+		  (event->modes & VPERFCTR_MODE_KERNEL ? PFM_PLM0 : 0);
+	int ret;
+
+	if (!pfm_ready())
+		return 1;
+	ret = pfm_get_os_event_encoding(name, plm, PFM_OS_NONE, &arg);
+	switch (ret) {
+	case PFM_SUCCESS:
+		ret = take_codes(event, name, &arg, why);
+		free(arg.codes);
+		return ret;
+	case PFM_ERR_NOTFOUND:
+		return 1;
+	default:
+		return __vperfctr_refuse(why, -EINVAL, "event '%s': %s", name, pfm_strerror(ret));
+	}
+}
+
+/* Until fn returns another value than 0, which is the result.  *known: there was one. */
+static int for_each_event(int (*fn)(const pfm_event_info_t *event, int idx, void *arg), void *arg,
+			  bool *known)
+{
+	pfm_pmu_info_t pmu;
+	int i, idx, ret;
+
+	*known = false;
+	if (!pfm_ready())
+		return 0;
+	for (i = 0; i < PFM_PMU_MAX; i++) {
+		if (!get_cores(i, &pmu))
+			continue;
+		for (idx = pmu.first_event; idx != -1; idx = pfm_get_event_next(idx)) {
+			pfm_event_info_t event = { .size = sizeof(event) };
+
+			*known = true;
+			if (pfm_get_event_info(idx, PFM_OS_NONE, &event) != PFM_SUCCESS)
+				continue;
+			ret = fn(&event, idx, arg);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+struct names {
+	void (*fn)(const char *name, void *arg);
+	void *arg;
+};
+
+static int call_with_name(const pfm_event_info_t *event, int idx, void *arg)
+{
+	const struct names *n = arg;
+
+	(void)idx;
+	n->fn(event->name, n->arg);
+	return 0;
+}
+
+void __vperfctr_pfm_names(void (*fn)(const char *name, void *arg), void *arg)
+{
+	struct names n = { fn, arg };
+	bool known;
+
+	for_each_event(call_with_name, &n, &known);
+}
+
+struct descriptions {
+	int (*fn)(const char *name, const char *description, void *arg);
+	void *arg;
+};
+
+static int call_with_descriptions(const pfm_event_info_t *event, int idx, void *arg)
+{
+	const struct descriptions *d = arg;
+	char name[256], description[1024];
+	bool any = false;
+	int i, ret;
+
+	for (i = 0; i < event->nattrs; i++) {
+		pfm_event_attr_info_t attr = { .size = sizeof(attr) };
+
+		if (pfm_get_event_attr_info(idx, i, PFM_OS_NONE, &attr) != PFM_SUCCESS ||
+		    attr.type != PFM_ATTR_UMASK)
+			continue;
+		snprintf(name, sizeof(name), "%s:%s", event->name, attr.name);
+		snprintf(description, sizeof(description), "%s: %s", event->desc, attr.desc);
+		ret = d->fn(name, description, d->arg);
+		if (ret)
+			return ret;
+		any = true;
+	}
+	return any ? 0 : d->fn(event->name, event->desc, d->arg);
+}
+
+int __vperfctr_pfm_list(int (*fn)(const char *name, const char *description, void *arg),
+			void *arg, bool *known)
+{
+	struct descriptions d = { fn, arg };
+
+	return for_each_event(call_with_descriptions, &d, known);
+}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# How each of the libraries is made, shared and static.  Included by its Makefile, with
+# src (where it is), name (without lib), objs (names of its files), and perhaps libs (that
+# it needs).  make O=DIR [prefix=...] [libdir=...]; DIR/lib gets the results.
+
+ifeq ($(filter /%,$(O)),)
+$(error Say where to build: make O=/an/absolute/directory)
+endif
+
+prefix ?= /usr/local
+libdir ?= $(prefix)/lib
+includedir ?= $(prefix)/include
+mandir ?= $(prefix)/share/man
+
+library := $(dir $(realpath $(lastword $(MAKEFILE_LIST))))
+
+CFLAGS ?= -O2 -g
+LD ?= ld
+OBJCOPY ?= objcopy
+warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+incs := -I$(library)include -I$(library)../include/uapi
+flags := -std=gnu11 $(warnings) $(incs) -D_GNU_SOURCE -fPIC -MMD -MP
+
+# The header knows the version; the soname changes when old programs break.
+version := $(shell sed -n 's/^.define VPERFCTR_VERSION[[:space:]]*"\(.*\)"/\1/p' \
+		$(library)include/vperfctr.h)
+soname := lib$(name).so.0
+
+out := $(O)/lib
+obj := $(O)/obj/lib$(name)
+objects := $(objs:%=$(obj)/%.o)
+shared := $(out)/lib$(name).so.$(version)
+
+.PHONY: all install uninstall clean FORCE
+.DELETE_ON_ERROR:
+all: $(out)/lib$(name).a $(out)/lib$(name).so $(out)/lib$(name).pc
+
+$(out) $(obj):
+	mkdir -p $@
+
+$(obj)/%.o: $(src)%.c $(src)Makefile $(library)library.mk | $(obj)
+	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+# One object: what is hidden in it can be nobody else's, and clashes with nothing.
+$(obj)/lib$(name).o: $(objects)
+	$(LD) -r -o $@ $(objects)
+	$(OBJCOPY) --localize-hidden $@
+
+$(out)/lib$(name).a: $(obj)/lib$(name).o | $(out)
+	rm -f $@
+	$(AR) rcs $@ $<
+
+$(shared): $(objects) $(src)lib$(name).map | $(out)
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(soname) -Wl,-z,defs \
+		-Wl,--version-script=$(src)lib$(name).map -o $@ $(objects) $(libs)
+
+$(out)/$(soname) $(out)/lib$(name).so: $(shared)
+	ln -sf $(notdir $(shared)) $@
+
+$(out)/lib$(name).so: $(out)/$(soname)
+
+# Made again each time: prefix may be another one now.
+$(out)/lib$(name).pc: $(src)lib$(name).pc.in FORCE | $(out)
+	@sed -e 's|@prefix@|$(prefix)|' -e 's|@libdir@|$(libdir)|' \
+		-e 's|@includedir@|$(includedir)|' -e 's|@version@|$(version)|' $< > $@
+
+install: install-library
+uninstall: uninstall-library
+
+.PHONY: install-library uninstall-library
+install-library: all
+	install -d $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(includedir) $(DESTDIR)$(mandir)/man3
+	install -m 644 $(out)/lib$(name).a $(DESTDIR)$(libdir)/
+	install -m 755 $(shared) $(DESTDIR)$(libdir)/
+	ln -sf $(notdir $(shared)) $(DESTDIR)$(libdir)/$(soname)
+	ln -sf $(soname) $(DESTDIR)$(libdir)/lib$(name).so
+	install -m 644 $(out)/lib$(name).pc $(DESTDIR)$(libdir)/pkgconfig/
+	install -m 644 $(library)include/$(name).h $(DESTDIR)$(includedir)/
+	install -m 644 $(src)man/*.3 $(DESTDIR)$(mandir)/man3/
+	$(library)man/links $(src)man $(DESTDIR)$(mandir)/man3
+
+uninstall-library:
+	rm -f $(addprefix $(DESTDIR)$(libdir)/,lib$(name).a $(notdir $(shared)) $(soname) \
+		lib$(name).so pkgconfig/lib$(name).pc) $(DESTDIR)$(includedir)/$(name).h
+	rm -f $(addprefix $(DESTDIR)$(mandir)/man3/,$(addsuffix .3,$(shell $(library)man/links $(src)man | cut -d ' ' -f 1)))
+
+clean:
+	rm -rf $(obj) $(out)/lib$(name).*
+
+-include $(objects:.o=.d)

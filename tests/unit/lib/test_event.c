@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* libvperfctr-event: names, the counters that take them, and a counter for each. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "event.h"
+
+static struct vperfctr_info info;
+static struct vperfctr_event event[VPERFCTR_MAX_CTRS];
+static struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
+static struct vperfctr_why why;
+
+/* libpfm4 is asked at the first use in this process, and each test is one. */
+static void processor(const char *name, uint32_t type, unsigned int nr)
+{
+	setenv("LIBPFM_FORCE_PMU", name, 1);
+	memset(&info, 0, sizeof(info));
+	info.cpu_type = type;
+	info.features = VPERFCTR_FEATURE_KERNEL;
+	info.pmc_mask = (UINT64_C(1) << nr) - 1;
+	info.arch_events = 0x7f;
+	if (type == VPERFCTR_CPU_INTEL_ARCH)
+		info.fixed_mask = 0x7;
+	else
+		info.arch_events = VPERFCTR_EVENT_CYCLES | VPERFCTR_EVENT_INSTRUCTIONS |
+				   VPERFCTR_EVENT_BRANCHES | VPERFCTR_EVENT_BRANCH_MISSES;
+	info.nrctrs = nr + (unsigned int)__builtin_popcountll(info.fixed_mask);
+	strcpy(info.cpu_name, "Fake");
+	memset(&why, 0, sizeof(why));
+}
+
+static void setup(void)
+{
+	processor("snb", VPERFCTR_CPU_INTEL_ARCH, 4);
+}
+
+static const struct vperfctr_event *take(unsigned int i, const char *name)
+{
+	int err = vperfctr_event(&event[i], name, &info, &why);
+
+	ck_assert_msg(!err, "%s: %d, %s", name, err, why.text);
+	return &event[i];
+}
+
+static void refuse(int err, const char *name, const char *because)
+{
+	ck_assert_int_eq(vperfctr_event(&event[0], name, &info, &why), err);
+	ck_assert_msg(strstr(why.text, because), "%s: '%s' not in '%s'", name, because, why.text);
+	ck_assert_ptr_null(strchr(why.text, '\n'));
+	/* Who does not want to know is not told. */
+	ck_assert_int_eq(vperfctr_event(&event[0], name, &info, NULL), err);
+}
+
+/* ---- names ------------------------------------------------------------------ */
+
+START_TEST(errors)
+{
+	char name[300];
+
+	refuse(-ENOENT, "cylces", "did you mean 'cycles'");
+	refuse(-ENOENT, "qqqqqqqqqq", "unknown event 'qqqqqqqqqq'");
+	refuse(-ENOENT, "", "unknown event ''");
+	refuse(-EINVAL, "cycles@x", "after @");
+	refuse(-EINVAL, "cycles@4", "no general counter 4");
+	refuse(-EINVAL, "cycles@fixed3", "no fixed counter 3");
+	refuse(-EINVAL, "cycles@fixed0", "this counter cannot count that event");
+	refuse(-EINVAL, "r100c0", "modes are given by ':u' and ':k'");
+	refuse(-EINVAL, "r1000000c0", "sets more than");
+	refuse(-EINVAL, "0x5100c0", "sets more than");
+	refuse(-EINVAL, "0x4100c0:u", "says itself in which mode");
+	refuse(-EINVAL, "L1D:NONSENSE", "event 'L1D:NONSENSE'");
+	refuse(-EINVAL, "L1D:REPLACEMENT:t", "other threads");
+	refuse(-EINVAL, "L1D:REPLACEMENT:u=0:k=0", "neither in user nor in kernel mode");
+	info.arch_events &= ~(uint32_t)VPERFCTR_EVENT_BRANCHES;
+	refuse(-EOPNOTSUPP, "branches:u", "cannot count 'branches:u'");
+	refuse(-EOPNOTSUPP, "r00c4", "cannot count 'r00c4'");
+	refuse(-EOPNOTSUPP, "branches:u@1", "cannot count 'branches:u@1'");
+	info.fixed_mask = 0x3;
+	refuse(-EOPNOTSUPP, "r0300", "'r0300' is counted by fixed counter 2 only");
+	info.features = 0;
+	refuse(-EPERM, "cycles:k", "cycles:k: kernel mode");
+	refuse(-EPERM, "L1D:REPLACEMENT:k=1", "CAP_PERFMON");
+	memset(name, 'x', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	refuse(-ENAMETOOLONG, name, "too long");
+}
+END_TEST
+
+START_TEST(modes)
+{
+	ck_assert_uint_eq(take(0, "cycles:u")->modes, VPERFCTR_MODE_USER);
+	ck_assert_uint_eq(event[0].modes_left, 0);
+	ck_assert_uint_eq(take(0, "cycles:k")->modes, VPERFCTR_MODE_KERNEL);
+	ck_assert_uint_eq(take(0, "cycles")->modes, VPERFCTR_MODE_USER | VPERFCTR_MODE_KERNEL);
+	ck_assert_uint_eq(event[0].modes_left, 1);
+	ck_assert_str_eq(event[0].name, "cycles");
+	info.features = 0;
+	ck_assert_uint_eq(take(0, "cycles")->modes, VPERFCTR_MODE_USER);
+	ck_assert_uint_eq(event[0].modes_left, 1);
+	ck_assert_str_eq(event[0].name, "cycles:u");
+}
+END_TEST
+
+/* The same name is another code there, and some are none. */
+START_TEST(amd)
+{
+	processor("amd64_fam17h_zen1", VPERFCTR_CPU_AMD, 6);
+	ck_assert_uint_eq(take(0, "cycles:u")->code, 0x76);
+	ck_assert_uint_eq(event[0].arch, VPERFCTR_EVENT_CYCLES);
+	ck_assert_uint_eq(event[0].general, 0x3f);
+	ck_assert_uint_eq(event[0].fixed, 0);
+	ck_assert_uint_eq(take(0, "instructions:u")->code, 0xc0);
+	ck_assert_uint_eq(take(0, "branches:u")->code, 0xc2);
+	ck_assert_uint_eq(take(0, "branch-misses:u")->code, 0xc3);
+	refuse(-EOPNOTSUPP, "ref-cycles:u", "cannot count 'ref-cycles:u'");
+	refuse(-EOPNOTSUPP, "cache-misses:u", "cannot count 'cache-misses:u'");
+	/* Intel's codes are other events there, or AMD's have more bits. */
+	ck_assert_uint_eq(take(0, "r003c:u")->arch, 0);
+	ck_assert_uint_eq(take(0, "r0076:u")->arch, VPERFCTR_EVENT_CYCLES);
+	ck_assert_uint_eq(take(0, "r0100:u")->fixed, 0);
+	ck_assert_uint_eq(take(0, "r1000001cb:u")->code, 0x1000001cb);
+	refuse(-EINVAL, "r10000001cb:u", "upper bits (32-35)");
+	ck_assert_uint_eq(take(0, "RETIRED_INSTRUCTIONS:u")->code, 0xc0);
+	ck_assert_uint_eq(event[0].arch, VPERFCTR_EVENT_INSTRUCTIONS);
+}
+END_TEST
+
+/* ---- which counters take an event ------------------------------------------------- */
+
+static const struct {
+	const char *processor;
+	uint64_t code, counters;
+} restricted[] = {
+	{ "snb", 0x0148, 0x4 }, { "ivb_ep", 0x0148, 0x4 }, { "hsw", 0x0148, 0x4 },
+	{ "bdw_ep", 0x0148, 0x4 }, { "skl", 0x0148, ~UINT64_C(0) },
+	{ "snb_ep", 0x02a3, 0x4 }, { "snb", 0x04a3, 0xf }, { "ivb", 0x08a3, 0x4 },
+	{ "hsw", 0x0ca3, 0x4 }, { "hsw", 0x02a3, 0xf },
+	/* edge, inv and cmask do not matter */
+	{ "snb", 0x1040148, 0x4 },
+	{ "snb", 0x01c0, 0x2 }, { "snb", 0x00c0, ~UINT64_C(0) }, { "skl", 0x01c0, 0x2 },
+	{ "snb", 0x01cd, 0x8 }, { "skl", 0x01d1, 0xf }, { "snb", 0x01b0, ~UINT64_C(0) },
+	{ "core", 0x0010, 0x1 }, { "core", 0x0012, 0x2 }, { "core", 0x01cb, 0x1 },
+	{ "coreduo", 0x0010, ~UINT64_C(0) }, { "coreduo", 0x00c1, 0x1 },
+	{ "nhm", 0x0140, 0x3 }, { "wsm", 0x0140, ~UINT64_C(0) }, { "wsm_dp", 0x0151, 0x3 },
+	{ "nhm_ex", 0x100b, 0x8 }, { "nhm_ex", 0x010b, ~UINT64_C(0) },
+	{ "icl", 0x0151, 0xf }, { "icl", 0x04a3, 0xff }, { "icx", 0x0ca3, 0xf },
+	{ "icl", 0x01c2, ~UINT64_C(0) },
+	{ "spr", 0x412e, 0xff }, { "spr", 0x0151, 0xf }, { "spr", 0x01cd, 0xfe },
+	{ "spr", 0x02cd, 0x1 }, { "spr", 0x00c0, ~UINT64_C(0) },
+	{ "amd64_fam15h_interlagos", 0xff03, 0x08 }, { "amd64_fam15h_interlagos", 0x0100, 0x38 },
+	{ "amd64_fam15h_interlagos", 0x1100, 0x08 }, { "amd64_fam15h_interlagos", 0x0304, 0x08 },
+	{ "amd64_fam15h_interlagos", 0x0104, 0x38 }, { "amd64_fam15h_interlagos", 0x002e, 0x09 },
+	{ "amd64_fam15h_interlagos", 0x00c0, 0x3f }, { "amd64_fam15h_interlagos", 0x0080, 0x07 },
+	{ "amd64_fam15h_interlagos", 0x1000000c0, 0x38 },
+	{ "amd64_fam15h_interlagos", 0x100000087, 0x01 },
+	{ "amd64_fam17h_zen1", 0xff03, ~UINT64_C(0) },
+	/* A name that is another's beginning or end is another. */
+	{ "sn", 0x0148, ~UINT64_C(0) }, { "nb", 0x0148, ~UINT64_C(0) },
+	{ "b ivb", 0x0148, ~UINT64_C(0) }, { NULL, 0x0148, ~UINT64_C(0) },
+};
+
+START_TEST(counters)
+{
+	uint64_t got = __vperfctr_event_counters(restricted[_i].processor, restricted[_i].code);
+
+	ck_assert_msg(got == restricted[_i].counters, "%s, %llx: %llx",
+		      restricted[_i].processor, (unsigned long long)restricted[_i].code,
+		      (unsigned long long)got);
+}
+END_TEST
+
+/* By name, by libpfm4's and by code it is the same event. */
+START_TEST(found)
+{
+	ck_assert_uint_eq(take(0, "L1D_PEND_MISS:PENDING:u")->general, 0x4);
+	ck_assert_uint_eq(take(0, "r0148:u")->general, 0x4);
+	ck_assert_uint_eq(take(0, "0x410148")->general, 0x4);
+	ck_assert_uint_eq(take(0, "L1D:REPLACEMENT:u")->general, 0xf);
+	refuse(-EINVAL, "L1D_PEND_MISS:PENDING:u@1", "this counter cannot count that event");
+	take(0, "L1D_PEND_MISS:PENDING:u@2");
+	info.pmc_mask = 0x3;
+	refuse(-EOPNOTSUPP, "L1D_PEND_MISS:PENDING:u", "general counter 2 only");
+}
+END_TEST
+
+/* ---- a counter for each ---------------------------------------------------------------- */
+
+static int assign(unsigned int nr)
+{
+	memset(ctr, 0xff, sizeof(ctr));
+	return vperfctr_event_assign(event, nr, &info, ctr, &why);
+}
+
+/* What only one counter takes has it, whatever was there before. */
+START_TEST(only_one)
+{
+	static const char *const names[] = {
+		"r0001:u", "r0002:u", "r0003:u", "L1D_PEND_MISS:PENDING:u",
+	};
+	unsigned int first, i;
+
+	for (first = 0; first < 4; first++) {
+		for (i = 0; i < 4; i++)
+			take(i, names[(first + i) % 4]);
+		ck_assert_msg(!assign(4), "%s", why.text);
+		for (i = 0; i < 4; i++) {
+			ck_assert(event[i].general >> ctr[i].map & 1);
+			ck_assert_uint_eq(ctr[i].reserved | ctr[i].aux | ctr[i].ireset, 0);
+		}
+	}
+	take(0, "L1D_PEND_MISS:PENDING:k");
+	take(1, "cycles:u");
+	take(2, "CYCLE_ACTIVITY:CYCLES_L1D_PENDING:u");
+	ck_assert_int_eq(assign(3), -ENOSPC);
+	ck_assert_msg(strstr(why.text, "no room for CYCLE_ACTIVITY:CYCLES_L1D_PENDING:u, as only general counter 2 can count L1D_PEND_MISS:PENDING:k, CYCLE_ACTIVITY:CYCLES_L1D_PENDING:u"),
+		      "%s", why.text);
+}
+END_TEST
+
+/* Others may have to move, more than one of them: no order of placing them would do. */
+START_TEST(moves)
+{
+	static const uint64_t masks[] = { 0x3, 0x6, 0xc, 0x9, 0x3 };
+	unsigned int i;
+
+	for (i = 0; i < 5; i++) {
+		memset(&event[i], 0, sizeof(event[i]));
+		sprintf(event[i].name, "e%u", i);
+		event[i].general = masks[i];
+		event[i].modes = VPERFCTR_MODE_USER;
+	}
+	ck_assert_int_eq(assign(4), 0);
+	ck_assert_int_eq(assign(5), -ENOSPC);
+	ck_assert_msg(strstr(why.text, "general counters 0-3 can count e0, e1, e2, e3, e4"), "%s",
+		      why.text);
+}
+END_TEST
+
+START_TEST(none)
+{
+	take(0, "cycles:u");
+	ck_assert_int_eq(vperfctr_event_assign(event, VPERFCTR_MAX_CTRS + 1, &info, ctr, &why), -EINVAL);
+	ck_assert_int_eq(assign(0), 0);
+	info.nrctrs = 0;
+	info.pmc_mask = info.fixed_mask = 0;
+	ck_assert_int_eq(assign(0), 0);
+	ck_assert_int_eq(assign(1), -EOPNOTSUPP);
+	ck_assert_ptr_nonnull(strstr(why.text, "(Fake) has no counters"));
+	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, NULL), -EOPNOTSUPP);
+}
+END_TEST
+
+/* All subsets: more events than counters that any of them takes? (Hall's theorem) */
+static bool fits(unsigned int nr)
+{
+	unsigned int subset, i;
+
+	for (subset = 1; subset < 1U << nr; subset++) {
+		uint64_t general = 0, fixed = 0;
+
+		for (i = 0; i < nr; i++) {
+			if (!(subset >> i & 1))
+				continue;
+			general |= event[i].general;
+			fixed |= event[i].fixed;
+		}
+		if (__builtin_popcount(subset) >
+		    __builtin_popcountll(general) + __builtin_popcountll(fixed))
+			return false;
+	}
+	return true;
+}
+
+static uint32_t seed;
+
+static uint32_t any(uint32_t below)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 16) % below;
+}
+
+START_TEST(at_random)
+{
+	unsigned int round, nr, i, k, possible = 0;
+	const uint32_t first = getenv("SEED") ? (uint32_t)atoi(getenv("SEED")) : 1;
+
+	for (round = 0; round < 20000; round++) {
+		seed = first + round;
+		nr = 1 + any(8);
+		for (i = 0; i < nr; i++) {
+			memset(&event[i], 0, sizeof(event[i]));
+			sprintf(event[i].name, "e%u", i);
+			event[i].modes = VPERFCTR_MODE_USER;
+			event[i].general = any(2) ? any(16) : 1U << any(4);
+			event[i].fixed = any(4) ? 0 : 1U << any(3);
+			if (!event[i].general && !event[i].fixed)
+				event[i].general = 1;
+		}
+		if (nr > info.nrctrs)
+			continue;
+		ck_assert_msg(assign(nr) == (fits(nr) ? 0 : -ENOSPC), "SEED=%u: %s", first + round,
+			      why.text);
+		if (!fits(nr))
+			continue;
+		possible++;
+		for (i = 0; i < nr; i++) {
+			uint64_t mask = ctr[i].map & VPERFCTR_FIXED ? event[i].fixed : event[i].general;
+
+			ck_assert(mask >> (ctr[i].map & ~VPERFCTR_FIXED) & 1);
+			for (k = 0; k < i; k++)
+				ck_assert_uint_ne(ctr[i].map, ctr[k].map);
+		}
+	}
+	/* Neither always nor never. */
+	ck_assert_uint_gt(possible, 2000);
+	ck_assert_uint_lt(possible, 18000);
+}
+END_TEST
+
+/* ---- the list ---------------------------------------------------------------------------- */
+
+struct seen {
+	unsigned int nr, generic, none, pending;
+	unsigned int stop_at;
+};
+
+static int see(const struct vperfctr_event *e, const char *description, void *arg)
+{
+	struct seen *s = arg;
+
+	s->nr++;
+	ck_assert_uint_gt(strlen(description), 3);
+	ck_assert_uint_eq(e->modes, VPERFCTR_MODE_USER);
+	s->generic += !strcmp(e->name, "branches");
+	s->none += !e->general && !e->fixed;
+	s->pending += !strcmp(e->name, "L1D_PEND_MISS:PENDING") && e->general == 0x4;
+	return s->nr == s->stop_at ? 1 : 0;
+}
+
+START_TEST(list)
+{
+	struct seen s = { 0 };
+
+	info.arch_events &= ~(uint32_t)VPERFCTR_EVENT_BRANCHES;
+	ck_assert_int_eq(vperfctr_event_list(&info, see, &s), 0);
+	ck_assert_uint_gt(s.nr, 200);
+	ck_assert_uint_eq(s.generic, 1);
+	ck_assert_uint_eq(s.pending, 1);
+	ck_assert_uint_ge(s.none, 1);
+	s = (struct seen){ .stop_at = 20 };
+	ck_assert_int_eq(vperfctr_event_list(&info, see, &s), 1);
+	ck_assert_uint_eq(s.nr, 20);
+	s = (struct seen){ .stop_at = 2 };
+	ck_assert_int_eq(vperfctr_event_list(&info, see, &s), 1);
+	ck_assert_uint_eq(s.nr, 2);
+}
+END_TEST
+
+START_TEST(unknown_processor)
+{
+	struct seen s = { 0 };
+
+	processor("no-such-processor", VPERFCTR_CPU_INTEL_ARCH, 4);
+	take(0, "cycles");
+	ck_assert_uint_eq(take(0, "r0148")->general, 0xf);
+	refuse(-ENOENT, "L1D:REPLACEMENT", "unknown event");
+	ck_assert_int_eq(vperfctr_event_list(&info, see, &s), -ENOENT);
+	ck_assert_uint_eq(s.nr, 7);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("lib-event");
+	TCase *t = tcase_create("event");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, NULL);
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, errors);
+	tcase_add_test(t, modes);
+	tcase_add_test(t, amd);
+	tcase_add_loop_test(t, counters, 0, sizeof(restricted) / sizeof(restricted[0]));
+	tcase_add_test(t, found);
+	tcase_add_test(t, only_one);
+	tcase_add_test(t, moves);
+	tcase_add_test(t, none);
+	tcase_add_test(t, at_random);
+	tcase_add_test(t, list);
+	tcase_add_test(t, unknown_processor);
+	suite_add_tcase(s, t);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
