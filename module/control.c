@@ -11,6 +11,8 @@
 #include <linux/signal.h>
 #include <linux/uaccess.h>
 
+#include "compat/compiler.h"
+#include "user.h"
 #include "vperfctr.h"
 
 #define CONTROL_FLAGS	(VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT | \
@@ -117,22 +119,35 @@ static int check_header(const struct vperfctr_control *header)
 	return 0;
 }
 
-/* Are there CPUs that cannot count this? */
-static bool is_restricted(const struct perfctr_cpu_control *control)
+static int get_counters(struct vperfctr_ctr *ctr, const struct vperfctr_ctr __user *arg,
+			unsigned int n)
 {
-	return perfctr_nrctrs(control) && !cpumask_empty(perfctr_cpus_forbidden());
+	unsigned int i;
+
+	if (!user_access_begin(arg, n * sizeof(*arg)))
+		return -EFAULT;
+	for (i = 0; i < n; i++) {
+		unsafe_get_user(ctr[i].map, &arg[i].map, fault);
+		unsafe_get_user(ctr[i].reserved, &arg[i].reserved, fault);
+		unsafe_get_user(ctr[i].evntsel, &arg[i].evntsel, fault);
+		unsafe_get_user(ctr[i].aux, &arg[i].aux, fault);
+		unsafe_get_user(ctr[i].ireset, &arg[i].ireset, fault);
+	}
+	user_access_end();
+	return 0;
+
+fault:
+	user_access_end();
+	return -EFAULT;
 }
 
 static int copy_control(struct vperfctr_control *header, struct perfctr_cpu_control *control,
 			const struct vperfctr_control __user *arg)
 {
 	unsigned int i, nrctrs;
-	u32 size;
 	int err;
 
-	err = vperfctr_get_size(arg, VPERFCTR_CONTROL_SIZE_VER0, &size);
-	if (!err)
-		err = copy_struct_from_user(header, sizeof(*header), arg, size);
+	err = vperfctr_get_struct(header, sizeof(*header), arg, VPERFCTR_CONTROL_SIZE_VER0);
 	if (!err)
 		err = check_header(header);
 	if (err)
@@ -144,20 +159,23 @@ static int copy_control(struct vperfctr_control *header, struct perfctr_cpu_cont
 	control->global[0] = header->global[0];
 	control->global[1] = header->global[1];
 	nrctrs = perfctr_nrctrs(control);
-	if (copy_from_user(control->ctr, u64_to_user_ptr(header->ctr),
-			   nrctrs * sizeof(control->ctr[0])))
+	if (get_counters(control->ctr, u64_to_user_ptr(header->ctr), nrctrs))
 		return -EFAULT;
 	for (i = 0; i < nrctrs; i++) {
 		if (control->ctr[i].reserved)
 			return -EINVAL;
 	}
-	return perfctr_cpu_check_control(control, vperfctr_may_count_kernel());
+	err = perfctr_cpu_check_control(control, true);
+	if (!err && control->kernel && !vperfctr_may_count_kernel())
+		err = -EPERM;
+	return err;
 }
 
 /* What is to be done to the state, and what is left to do after it. */
 struct change {
 	struct vperfctr_control header;
 	struct perfctr_cpu_control control;	/* only what is used is ever filled in */
+	bool restricted;			/* there are CPUs that cannot count this */
 	struct vperfctr *root;			/* of a family that was left */
 };
 
@@ -175,12 +193,14 @@ static void start_if_own(struct vperfctr *st)
 /* A control of its own ends what a state does for the root of its family. */
 static void become_root(struct vperfctr *st, struct change *change)
 {
+	if (likely(!st->root))
+		return;
 	vperfctr_leave_family(st, true);
 	change->root = st->root;
 	st->root = NULL;
 }
 
-static void op_control(struct vperfctr *st, void *arg)
+static int op_control(struct vperfctr *st, void *arg)
 {
 	struct change *change = arg;
 	const struct vperfctr_control *header = &change->header;
@@ -188,26 +208,30 @@ static void op_control(struct vperfctr *st, void *arg)
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
 	become_root(st, change);
-	vperfctr_reset_family(st);
+	/* There have been no children otherwise. */
+	if (st->flags & VPERFCTR_CONTROL_INHERIT)
+		vperfctr_reset_family(st);
 	perfctr_cpu_update_control(&st->cpu_state, &change->control, header->preserve);
 	st->flags = header->flags;
 	st->si_signo = header->si_signo;
 	st->preserve = header->preserve;
 	vperfctr_overflow_forget(st);
-	st->checks = is_restricted(&change->control) ? VPERFCTR_CHECK_CPU : 0;
+	st->checks = change->restricted ? VPERFCTR_CHECK_CPU : 0;
 	clear_bit(VPERFCTR_FORBIDDEN, &st->bits);
 	st->stop = header->flags & VPERFCTR_CONTROL_START_ON_EXEC ? VPERFCTR_STOP_EXEC : 0;
 	start_if_own(st);
+	return 0;
 }
 
 /* The all-zero control: stop for good, keep sums and the last control. */
-static void op_stop(struct vperfctr *st, void *arg)
+static int op_stop(struct vperfctr *st, void *arg)
 {
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
 	become_root(st, arg);
 	st->stop = VPERFCTR_STOP_IDLE;
 	perfctr_cpu_mark_suspended(&st->cpu_state);
+	return 0;
 }
 
 /* Keep current, which asked for a control that some CPUs cannot count, off them. */
@@ -238,7 +262,8 @@ static int change_control(struct vperfctr *st, struct change *change)
 		return -EINVAL;
 	if (wants_hardware)
 		err = get_hardware(st);
-	if (!err && is_restricted(&change->control) && READ_ONCE(st->owner) == current &&
+	change->restricted = wants_hardware && !cpumask_empty(perfctr_cpus_forbidden());
+	if (!err && change->restricted && READ_ONCE(st->owner) == current &&
 	    !(change->header.flags & VPERFCTR_CONTROL_NO_AFFINITY))
 		err = narrow_affinity();
 	if (!err) {
@@ -253,7 +278,7 @@ static int change_control(struct vperfctr *st, struct change *change)
 
 int vperfctr_control(struct vperfctr *st, const struct vperfctr_control __user *arg)
 {
-	struct change change;
+	struct change change __uninitialized;
 	int err;
 
 	change.root = NULL;
@@ -277,48 +302,41 @@ int vperfctr_control(struct vperfctr *st, const struct vperfctr_control __user *
 
 /* ---- suspend, resume, unlink -------------------------------------------- */
 
-static void op_suspend(struct vperfctr *st, void *arg)
+static int op_suspend(struct vperfctr *st, void *arg)
 {
-	int *err = arg;
-
-	if (st->stop & VPERFCTR_STOP_IDLE) {
-		*err = -EINVAL;
-	} else if (!(st->stop & VPERFCTR_STOP_SUSPEND)) {
+	if (st->stop & VPERFCTR_STOP_IDLE)
+		return -EINVAL;
+	if (!(st->stop & VPERFCTR_STOP_SUSPEND)) {
 		vperfctr_stop(st);
 		st->stop |= VPERFCTR_STOP_SUSPEND;
 		perfctr_cpu_mark_suspended(&st->cpu_state);
 	}
+	return 0;
 }
 
 int vperfctr_suspend(struct vperfctr *st)
 {
-	int err = 0;
-
-	return vperfctr_apply(st, op_suspend, &err) ?: err;
+	return vperfctr_apply(st, op_suspend, NULL);
 }
 
-static void op_resume(struct vperfctr *st, void *arg)
+static int op_resume(struct vperfctr *st, void *arg)
 {
-	int *err = arg;
-
-	if (st->stop & VPERFCTR_STOP_IDLE) {
-		*err = -EINVAL;
-		return;
-	}
+	if (st->stop & VPERFCTR_STOP_IDLE)
+		return -EINVAL;
 	st->stop &= ~(VPERFCTR_STOP_SUSPEND | VPERFCTR_STOP_CPU);
 	start_if_own(st);
+	return 0;
 }
 
 int vperfctr_resume(struct vperfctr *st)
 {
-	int err = 0;
-
-	return vperfctr_apply(st, op_resume, &err) ?: err;
+	return vperfctr_apply(st, op_resume, NULL);
 }
 
-static void op_unlink(struct vperfctr *st, void *arg)
+static int op_unlink(struct vperfctr *st, void *arg)
 {
 	vperfctr_detach(st, true);
+	return 0;
 }
 
 int vperfctr_unlink(struct vperfctr *st)

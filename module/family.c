@@ -96,12 +96,20 @@ void vperfctr_reset_family(struct vperfctr *root)
 	raw_spin_unlock(&root->family_lock);
 }
 
-/* The children's sums, TSC first, and whether there are more to come. */
+/*
+ * The children's sums, TSC first, and whether there are more to come.  The control
+ * stays, as for vperfctr_snapshot().
+ */
 bool vperfctr_read_family(struct vperfctr *st, u64 *sums, unsigned int n, u64 *missed)
 {
 	unsigned long flags;
 	bool more;
 
+	if (!(st->flags & VPERFCTR_CONTROL_INHERIT)) {
+		memset(sums, 0, n * sizeof(*sums));
+		*missed = 0;
+		return false;
+	}
 	raw_spin_lock_irqsave(&st->family_lock, flags);
 	memcpy(sums, st->children, n * sizeof(*sums));
 	*missed = st->children_missed;

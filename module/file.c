@@ -96,6 +96,7 @@ static void refresh_page(struct vperfctr *st)
 static int map_page(struct vperfctr *st, struct vm_area_struct *vma)
 {
 	bool owner = is_owners_mm(st, vma->vm_mm);
+	vm_fault_t fault;
 	int err;
 
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
@@ -104,11 +105,12 @@ static int map_page(struct vperfctr *st, struct vm_area_struct *vma)
 	err = vma_get_user(vma, owner);
 	if (err)
 		return err;
-	err = remap_pfn_range(vma, vma->vm_start, page_to_pfn(virt_to_page(st->cpu_state.page)),
-			      PAGE_SIZE, vma->vm_page_prot);
-	if (err) {
+	/* Of one page; remap_pfn_range() would look up twice what kind of memory it is. */
+	fault = vmf_insert_pfn(vma, vma->vm_start,
+			       page_to_pfn(virt_to_page(st->cpu_state.page)));
+	if (fault & VM_FAULT_ERROR) {
 		vperfctr_vma_close(vma);
-		return err;
+		return vm_fault_to_errno(fault, 0);
 	}
 	vma->vm_ops = &vperfctr_vm_ops;
 	if (owner)
@@ -130,7 +132,7 @@ static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
 		return -EINVAL;
 	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
 		return -EPERM;
-	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP | VM_IO,
+	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP | VM_IO | VM_PFNMAP,
 		     VM_MAYWRITE | VM_MAYEXEC);
 	switch (vma->vm_pgoff) {
 	case 0:

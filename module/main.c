@@ -15,6 +15,7 @@
 #include <linux/sched/task.h>
 #include <linux/uaccess.h>
 
+#include "user.h"
 #include "vperfctr.h"
 
 #define DRIVER_VERSION		"0.1.0"
@@ -149,11 +150,8 @@ static int vperfctr_open_ioctl(const struct vperfctr_open __user *arg)
 	struct vperfctr_open req;
 	struct task_struct *task;
 	int err, fd;
-	u32 size;
 
-	err = vperfctr_get_size(arg, OPEN_SIZE_VER0, &size);
-	if (!err)
-		err = copy_struct_from_user(&req, sizeof(req), arg, size);
+	err = vperfctr_get_struct(&req, sizeof(req), arg, OPEN_SIZE_VER0);
 	if (err)
 		return err;
 	if ((req.flags & ~OPEN_FLAGS) || req.reserved)

@@ -183,11 +183,9 @@ static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
  */
 void vperfctr_overflow_last(struct vperfctr *st)
 {
-	/* Where a file that gives privileges begins is not to be told. */
-	u64 ip = test_bit(VPERFCTR_PRIVILEGED, &st->bits) ? 0 : user_ip(st->owner);
-
 	if (st->cpu_state.control.nrictrs) {
-		take(st, ip);
+		/* Where a file that gives privileges begins is not to be told. */
+		take(st, test_bit(VPERFCTR_PRIVILEGED, &st->bits) ? 0 : user_ip(st->owner));
 		if (st->flags & VPERFCTR_CONTROL_RING)
 			vperfctr_ring_drop(st, perfctr_cpu_skipped(&st->cpu_state));
 		perfctr_cpu_unhold_pmcs(&st->cpu_state);
@@ -207,26 +205,21 @@ void vperfctr_overflow_forget(struct vperfctr *st)
 /* ---- going on ----------------------------------------------------------- */
 
 /* An operation: see vperfctr_apply(). */
-static void op_iresume(struct vperfctr *st, void *arg)
+static int op_iresume(struct vperfctr *st, void *arg)
 {
-	int *err = arg;
-
-	if (!vperfctr_is_held(st)) {
-		*err = -EPERM;
-		return;
-	}
+	if (!vperfctr_is_held(st))
+		return -EPERM;
 	vperfctr_stop(st);
 	vperfctr_overflow_forget(st);
 	perfctr_cpu_unhold_pmcs(&st->cpu_state);
 	if (st->owner == current)
 		vperfctr_start(st);
+	return 0;
 }
 
 int vperfctr_iresume(struct vperfctr *st)
 {
-	int err = 0;
-
-	return vperfctr_apply(st, op_iresume, &err) ?: err;
+	return vperfctr_apply(st, op_iresume, NULL);
 }
 
 /* ---- init --------------------------------------------------------------- */

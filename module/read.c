@@ -6,19 +6,11 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "compat/compiler.h"
+#include "user.h"
 #include "vperfctr.h"
 
 #define READ_SIZE_VER0	56
-
-/* The size that a structure begins with, as its caller knows it. */
-int vperfctr_get_size(const void __user *arg, u32 smallest, u32 *size)
-{
-	if (get_user(*size, (const u32 __user *)arg))
-		return -EFAULT;
-	if (*size < smallest)
-		return -EINVAL;
-	return *size > PAGE_SIZE ? -E2BIG : 0;
-}
 
 static u32 status_of(const struct vperfctr *st)
 {
@@ -57,14 +49,12 @@ static void copy_sums(const struct vperfctr *st, struct vperfctr_snapshot *snap)
 
 static void snapshot_own(struct vperfctr *st, struct vperfctr_snapshot *snap)
 {
-	unsigned long flags;
-
-	local_irq_save(flags);
+	local_irq_disable();
 	/* Not running if it was detached since the caller looked. */
 	if (st->cpu >= 0)
 		perfctr_cpu_sample(&st->cpu_state);
 	copy_sums(st, snap);
-	local_irq_restore(flags);
+	local_irq_enable();
 }
 
 /* The control stays, as for vperfctr_snapshot(); the sums may change all the time. */
@@ -150,7 +140,7 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 	return 0;
 }
 
-/* Everything that READ may be asked for, of one moment. */
+/* Everything that READ may be asked for, of one moment.  Only what is used is filled in. */
 struct reading {
 	struct vperfctr_snapshot snap;
 	u64 children[1 + VPERFCTR_MAX_CTRS];
@@ -175,10 +165,10 @@ static int take_reading(struct vperfctr *st, struct reading *r)
 	return 0;
 }
 
-static int write_reading(const struct reading *r, struct vperfctr_read *req,
+static int write_reading(const struct reading *r, const struct vperfctr_read *req,
 			 struct vperfctr_read __user *arg)
 {
-	size_t sums_size = (1 + r->snap.nrctrs) * sizeof(u64);
+	unsigned int nrsums = 1 + r->snap.nrctrs;
 
 	if (req->nrctrs < r->snap.nrctrs)
 		return put_user(r->snap.nrctrs, &arg->nrctrs) ? -EFAULT : -EOVERFLOW;
@@ -188,28 +178,32 @@ static int write_reading(const struct reading *r, struct vperfctr_read *req,
 		if (err)
 			return err;
 	}
-	if (req->sums && copy_to_user(u64_to_user_ptr(req->sums), r->snap.sums, sums_size))
+	if (req->sums && vperfctr_put_words(u64_to_user_ptr(req->sums), r->snap.sums, nrsums))
 		return -EFAULT;
 	if (req->children &&
-	    copy_to_user(u64_to_user_ptr(req->children), r->children, sums_size))
+	    vperfctr_put_words(u64_to_user_ptr(req->children), r->children, nrsums))
 		return -EFAULT;
-	req->nrctrs = r->snap.nrctrs;
-	req->status = r->snap.status;
-	req->overflow = r->snap.overflow;
-	req->children_missed = r->children_missed;
-	return copy_to_user(arg, req, offsetof(struct vperfctr_read, sums)) ? -EFAULT : 0;
+	if (!user_access_begin(arg, offsetof(struct vperfctr_read, sums)))
+		return -EFAULT;
+	unsafe_put_user(r->snap.nrctrs, &arg->nrctrs, fault);
+	unsafe_put_user(r->snap.status, &arg->status, fault);
+	unsafe_put_user(r->snap.overflow, &arg->overflow, fault);
+	unsafe_put_user(r->children_missed, &arg->children_missed, fault);
+	user_access_end();
+	return 0;
+
+fault:
+	user_access_end();
+	return -EFAULT;
 }
 
 int vperfctr_read(struct vperfctr *st, struct vperfctr_read __user *arg)
 {
 	struct vperfctr_read req;
-	struct reading r;
-	u32 size;
+	struct reading r __uninitialized;
 	int err;
 
-	err = vperfctr_get_size(arg, READ_SIZE_VER0, &size);
-	if (!err)
-		err = copy_struct_from_user(&req, sizeof(req), arg, size);
+	err = vperfctr_get_struct(&req, sizeof(req), arg, READ_SIZE_VER0);
 	if (err)
 		return err;
 	if (req.reserved)

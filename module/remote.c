@@ -49,31 +49,14 @@ static int apply_remote(void *arg)
 		return -ESRCH;
 	if (!may_monitor(owner, call->monitor))
 		return -EPERM;
-	call->op(call->st, call->arg);
-	return 0;
-}
-
-static int apply_own(struct vperfctr *st, vperfctr_op *op, void *arg)
-{
-	unsigned long flags;
-	int err = -ESRCH;
-
-	local_irq_save(flags);
-	/* Somebody may have detached it since the caller looked. */
-	if (st->owner == current) {
-		op(st, arg);
-		err = 0;
-	}
-	local_irq_restore(flags);
-	return err;
+	return call->op(call->st, call->arg);
 }
 
 /*
- * May the caller change this state?  -ESRCH: it is detached; -EPERM: neither
- * owner nor monitor.  Only a first look, for the precise errno, and so that
- * stop_machine() is not for everybody with a descriptor to call.
+ * See vperfctr_check_access().  Also so that stop_machine() is not for everybody
+ * with a descriptor to call.
  */
-int vperfctr_check_access(struct vperfctr *st)
+int vperfctr_check_monitor(struct vperfctr *st)
 {
 	struct task_struct *owner;
 	int err = 0;
@@ -88,20 +71,12 @@ int vperfctr_check_access(struct vperfctr *st)
 	return err;
 }
 
-/*
- * Do `op` to an attached state, by its owner or by the owner's monitor, with
- * interrupts disabled and nobody else doing anything to it.  Errors as above.
- * May sleep.
- */
-int vperfctr_apply(struct vperfctr *st, vperfctr_op *op, void *arg)
+/* See vperfctr_apply(). */
+int vperfctr_apply_monitor(struct vperfctr *st, vperfctr_op *op, void *arg)
 {
 	struct remote_call call = { .st = st, .op = op, .arg = arg, .monitor = current };
-	int err;
 
-	if (READ_ONCE(st->owner) == current)
-		return apply_own(st, op, arg);
-	err = vperfctr_check_access(st);
-	return err ?: stop_machine(apply_remote, &call, NULL);
+	return vperfctr_check_monitor(st) ?: stop_machine(apply_remote, &call, NULL);
 }
 
 /* ---- open --------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "user.h"
 #include "vperfctr.h"
 
 #define RING_SIZE_VER0	32
@@ -283,12 +284,9 @@ static int add_ring(struct vperfctr *st, struct vperfctr_ring *req)
 
 static int copy_request(struct vperfctr_ring *req, const struct vperfctr_ring __user *arg)
 {
-	u32 size;
 	int err;
 
-	err = vperfctr_get_size(arg, RING_SIZE_VER0, &size);
-	if (!err)
-		err = copy_struct_from_user(req, sizeof(*req), arg, size);
+	err = vperfctr_get_struct(req, sizeof(*req), arg, RING_SIZE_VER0);
 	if (err)
 		return err;
 	if (req->flags & ~VPERFCTR_RING_KERNEL)

@@ -47,26 +47,40 @@ static struct vperfctr_account *find_account(kuid_t uid)
 	return NULL;
 }
 
-/* Charge one more to the current user.  -EAGAIN: there are enough. */
-static struct vperfctr_account *charge_current(gfp_t gfp)
+/*
+ * Charge one more to a user, whose account is *new if there is none yet; *new is
+ * NULL after that.  NULL: there is none at all.  -EAGAIN: there are enough.
+ */
+static struct vperfctr_account *charge_user(kuid_t uid, struct vperfctr_account **new)
 {
-	struct vperfctr_account *account, *new = kmalloc(sizeof(*new), gfp);
+	struct vperfctr_account *account;
 	unsigned long flags;
 
-	if (!new)
-		return ERR_PTR(-ENOMEM);
-	new->uid = current_uid();
-	new->states = 0;
-	new->ring_kb = 0;
 	raw_spin_lock_irqsave(&accounts_lock, flags);
-	account = find_account(new->uid) ?: new;
-	if (account->states >= READ_ONCE(max_states_per_user)) {
+	account = find_account(uid) ?: *new;
+	if (account && account->states >= READ_ONCE(max_states_per_user)) {
 		account = ERR_PTR(-EAGAIN);
-	} else if (!account->states++) {
+	} else if (account && !account->states++) {
 		list_add(&account->list, &accounts);
-		new = NULL;
+		*new = NULL;
 	}
 	raw_spin_unlock_irqrestore(&accounts_lock, flags);
+	return account;
+}
+
+static struct vperfctr_account *charge_current(gfp_t gfp)
+{
+	struct vperfctr_account *account, *new = NULL;
+	kuid_t uid = current_uid();
+
+	account = charge_user(uid, &new);
+	if (account)
+		return account;
+	new = kzalloc(sizeof(*new), gfp);
+	if (!new)
+		return ERR_PTR(-ENOMEM);
+	new->uid = uid;
+	account = charge_user(uid, &new);
 	kfree(new);
 	return account;
 }

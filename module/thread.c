@@ -117,14 +117,14 @@ static noinline void came_to_forbidden_cpu(struct vperfctr *st)
 
 /*
  * Start and stop the counters of a state whose owner is current.  Interrupts
- * are disabled.
+ * are disabled: none that goes by st->cpu comes between that and resume.
  */
 static __always_inline void start_here(struct vperfctr *st, int cpu)
 {
-	perfctr_cpu_resume(&st->cpu_state);
 	WRITE_ONCE(st->cpu, cpu);
 	if (unlikely(perfctr_cpu_sampling_ns))
 		start_sampling();
+	perfctr_cpu_resume(&st->cpu_state);
 }
 
 static __always_inline void stop_here(struct vperfctr *st)

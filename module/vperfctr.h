@@ -15,11 +15,13 @@
 #ifndef VPERFCTR_H
 #define VPERFCTR_H
 
+#include <linux/irqflags.h>
 #include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/preempt.h>
 #include <linux/refcount.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
@@ -28,7 +30,6 @@
 #include "cpu.h"
 
 struct file;
-struct task_struct;
 struct vm_area_struct;
 struct vperfctr_account;
 struct vperfctr_buffer;
@@ -65,12 +66,13 @@ struct vperfctr_buffer;
  * it changes nothing but what detaching changes.
  */
 struct vperfctr {
+	/* What a context switch needs is in one cache line, up to cpu_state.regs.global_ctrl. */
 	struct preempt_notifier notifier;
-	unsigned int stop;		/* VPERFCTR_STOP_*; 0: counters run when the owner does */
-	unsigned int checks;		/* VPERFCTR_CHECK_* */
+	u16 stop;			/* VPERFCTR_STOP_*; 0: counters run when the owner does */
+	u16 checks;			/* VPERFCTR_CHECK_* */
 	int cpu;			/* where they run now; -1: nowhere */
-	u32 overflow;			/* counters that wait for IRESUME */
 	struct perfctr_cpu_state cpu_state;
+	u32 overflow;			/* counters that wait for IRESUME */
 	u64 noticed_at;			/* where in the kernel; 0: not known */
 	bool noticed;			/* an interrupt left an overflow to be taken */
 
@@ -136,9 +138,38 @@ void vperfctr_stop(struct vperfctr *st);
 void vperfctr_sample_owner(struct vperfctr *st);
 
 /* remote.c */
-typedef void vperfctr_op(struct vperfctr *st, void *arg);
-int vperfctr_check_access(struct vperfctr *st);
-int vperfctr_apply(struct vperfctr *st, vperfctr_op *op, void *arg);
+typedef int vperfctr_op(struct vperfctr *st, void *arg);
+int vperfctr_check_monitor(struct vperfctr *st);
+int vperfctr_apply_monitor(struct vperfctr *st, vperfctr_op *op, void *arg);
+
+/*
+ * May the caller change this state?  -ESRCH: it is detached; -EPERM: neither
+ * owner nor monitor.  Only a first look, for the precise errno.
+ */
+static inline int vperfctr_check_access(struct vperfctr *st)
+{
+	return likely(READ_ONCE(st->owner) == current) ? 0 : vperfctr_check_monitor(st);
+}
+
+/*
+ * Do `op` to an attached state, by its owner or by the owner's monitor, with
+ * interrupts disabled and nobody else doing anything to it.  Returns what it
+ * does, or errors as above.  May sleep.
+ */
+static __always_inline int vperfctr_apply(struct vperfctr *st, vperfctr_op *op, void *arg)
+{
+	int err = -ESRCH;
+
+	if (unlikely(READ_ONCE(st->owner) != current))
+		return vperfctr_apply_monitor(st, op, arg);
+	local_irq_disable();
+	/* Somebody may have detached it since we looked. */
+	if (likely(st->owner == current))
+		err = op(st, arg);
+	local_irq_enable();
+	return err;
+}
+
 int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr **st);
 void vperfctr_detach_abandoned(struct vperfctr *st);
 void vperfctr_dissolve_family(struct vperfctr *root);
@@ -193,7 +224,6 @@ struct vperfctr_snapshot {
 
 void vperfctr_snapshot(struct vperfctr *st, struct vperfctr_snapshot *snap);
 int vperfctr_read(struct vperfctr *st, struct vperfctr_read __user *arg);
-int vperfctr_get_size(const void __user *arg, u32 smallest, u32 *size);
 
 /* file.c */
 struct file *vperfctr_file(struct vperfctr *st);

@@ -37,14 +37,14 @@ static inline u64 perfctr_sign(u32 map)
  */
 static __always_inline void perfctr_page_begin(struct vperfctr_page *page)
 {
-	WRITE_ONCE(page->samplecount, page->samplecount + 1);
+	page->samplecount++;	/* one writer at a time, as for seqcount_t */
 	smp_wmb();	/* odd before anything changes */
 }
 
 static __always_inline void perfctr_page_end(struct vperfctr_page *page)
 {
 	smp_wmb();	/* all changes before even again */
-	WRITE_ONCE(page->samplecount, page->samplecount + 1);
+	page->samplecount++;
 }
 
 #endif /* VPERFCTR_COMMON_H */

@@ -42,6 +42,7 @@ static const struct perfctr_x86_pmu *const pmu = &perfctr_x86_pmu;
 /* What the registers of a CPU hold. */
 struct pmc_cpu {
 	u64 id;				/* of the control that is loaded; 0: none */
+	u64 loaded;			/* its regs.global_ctrl */
 	u64 global_ctrl;
 	u64 fixed_ctrl;
 	bool ready;			/* the registers are ours */
@@ -54,7 +55,7 @@ struct pmc_cpu {
 	u64 saved_fixed_ctrl;
 };
 
-static DEFINE_PER_CPU(struct pmc_cpu, pmc_cpu);
+static DEFINE_PER_CPU_ALIGNED(struct pmc_cpu, pmc_cpu);
 
 static bool is_fixed(u32 map)
 {
@@ -221,19 +222,28 @@ static void write_global_ctrl(struct pmc_cpu *cpu, u64 value)
 	perfctr_wrmsr(pmu->global_ctrl, value);
 }
 
-static void write_evntsel(struct pmc_cpu *cpu, unsigned int i, u64 value)
+/* Was there anything to write? */
+static bool write_evntsel(struct pmc_cpu *cpu, unsigned int i, u64 value)
 {
 	if (cpu->evntsel[i] == value)
-		return;
+		return false;
 	cpu->evntsel[i] = value;
 	perfctr_wrmsr(evntsel_msr(i), value);
+	return true;
 }
 
-/* Load a control into registers that hold another one, writing what differs. */
-static noinline void write_control(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
+/*
+ * Load a control into registers that hold another one, writing what differs.
+ *
+ * If nothing does, and both use the same counters, they are the same to the
+ * registers, and one identity is enough, the older one: so all threads that count
+ * the same come to have the same.  (i-mode, by its INT and PMI bits, differs.)
+ */
+static void write_control(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 {
 	const struct perfctr_cpu_control *control = &state->control;
 	unsigned int i, nrctrs = perfctr_nrctrs(control);
+	bool wrote = false;
 	u64 fixed;
 
 	for (i = 0; i < nrctrs; i++) {
@@ -241,14 +251,18 @@ static noinline void write_control(struct pmc_cpu *cpu, const struct perfctr_cpu
 		u64 intr = i < control->nractrs ? 0 : PERFCTR_X86_EVNTSEL_INT;
 
 		if (!is_fixed(ctr->map))
-			write_evntsel(cpu, ctr->map, ctr->evntsel | intr);
+			wrote |= write_evntsel(cpu, ctr->map, ctr->evntsel | intr);
 	}
 	fixed = (cpu->fixed_ctrl & ~control->regs.fixed_used) | control->regs.fixed_ctrl;
 	if (fixed != cpu->fixed_ctrl) {
 		cpu->fixed_ctrl = fixed;
 		perfctr_wrmsr(pmu->fixed_ctrl, fixed);
+		wrote = true;
 	}
+	if (!wrote && cpu->id && cpu->loaded == control->regs.global_ctrl && !control->nrictrs)
+		state->id = min(state->id, cpu->id);
 	cpu->id = state->id;
+	cpu->loaded = control->regs.global_ctrl;
 }
 
 static u64 counter_mask(u32 map)
@@ -411,25 +425,37 @@ static noinline bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_
 
 /* ---- suspend, resume, sample -------------------------------------------- */
 
-void perfctr_x86_pmc_suspend(struct perfctr_cpu_state *state)
+/*
+ * What nearly all switches are of: a-mode counters only, that one register starts
+ * and stops.  Everything else is out of line, and called last, in the place of
+ * what it is not, so that no register need be saved for it.
+ */
+static __always_inline bool is_simple(u32 cstatus)
 {
-	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
-	struct vperfctr_page *page = state->page;
-	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
-	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-	bool ictrs = has_ictrs(state);
+	return !(cstatus & VPERFCTR_CSTATUS_ICTRS) && VPERFCTR_CSTATUS_NRACTRS(cstatus) &&
+	       pmu->global_ctrl;
+}
 
-	if (!nrctrs) {
-		perfctr_generic_suspend(state);
+/* Leave nothing behind for somebody who could see it. */
+static noinline void clear_if_watched(const struct perfctr_cpu_state *state)
+{
+	unsigned int i;
+
+	if (!perfctr_x86_watched())
 		return;
-	}
-	if (unlikely(ictrs))
-		disarm(cpu);
-	if (perfctr_isolate || ictrs)
-		stop_counters(cpu, state);
+	for (i = 0; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++)
+		clear_counter(state->page->ctr[i].map);
+}
+
+/* The counters stand, or may as well go on. */
+static __always_inline void suspend(struct pmc_cpu *cpu, struct perfctr_cpu_state *state,
+				    u32 cstatus, bool ictrs)
+{
+	struct vperfctr_page *page = state->page;
+	unsigned int i, nractrs = VPERFCTR_CSTATUS_NRACTRS(cstatus);
 
 	perfctr_page_begin(page);
-	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+	if (cstatus & VPERFCTR_CSTATUS_TSC)
 		page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
 	for (i = 0; i < nractrs; i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
@@ -437,58 +463,116 @@ void perfctr_x86_pmc_suspend(struct perfctr_cpu_state *state)
 		ctr->sum += (perfctr_rdpmc(ctr->map) - ctr->start) & page->mask;
 		ctr->start = 0;	/* it tells what the counter held for others before */
 	}
-	if (unlikely(ictrs))
+	if (ictrs)
 		suspend_ictrs(state);
 	perfctr_page_end(page);
 	cpu->running = NULL;
-
-	if (perfctr_isolate && perfctr_x86_watched()) {
-		for (i = 0; i < nrctrs; i++)
-			clear_counter(page->ctr[i].map);
-	}
+	if (perfctr_isolate)
+		clear_if_watched(state);
 }
 
-void perfctr_x86_pmc_resume(struct perfctr_cpu_state *state)
+static noinline void suspend_other(struct perfctr_cpu_state *state)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
-	struct vperfctr_page *page = state->page;
-	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
-	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-	u32 cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
 	bool ictrs = has_ictrs(state);
-	bool overflow = false;
-	u64 global_ctrl;
 
-	if (!nrctrs) {
-		perfctr_generic_resume(state);
+	if (!VPERFCTR_CSTATUS_NRCTRS(state->cstatus)) {
+		perfctr_generic_suspend(state);
 		return;
 	}
-	if (perfctr_user_rdpmc()) {
-		cstatus |= VPERFCTR_CSTATUS_RDPMC;
-		perfctr_x86_saw_rdpmc();
-	}
-	if (unlikely(ictrs))
-		overflow = resume_ictrs(cpu, state);
-	cpu->running = state;
-	if (!overflow && cpu->id != state->id)
-		write_control(cpu, state);
+	if (ictrs)
+		disarm(cpu);
+	if (perfctr_isolate || ictrs)
+		stop_counters(cpu, state);
+	suspend(cpu, state, state->cstatus, ictrs);
+}
 
+void perfctr_x86_pmc_suspend(struct perfctr_cpu_state *state)
+{
+	u32 cstatus = state->cstatus;
+	struct pmc_cpu *cpu;
+
+	if (unlikely(!is_simple(cstatus))) {
+		suspend_other(state);
+		return;
+	}
+	cpu = this_cpu_ptr(&pmc_cpu);
+	if (perfctr_isolate)
+		write_global_ctrl(cpu, 0);
+	suspend(cpu, state, cstatus, false);
+}
+
+static __always_inline void resume(struct pmc_cpu *cpu, struct perfctr_cpu_state *state,
+				   u32 cstatus)
+{
+	struct vperfctr_page *page = state->page;
+	unsigned int i, nractrs = VPERFCTR_CSTATUS_NRACTRS(cstatus);
+
+	cpu->running = state;
 	perfctr_page_begin(page);
 	page->cstatus = cstatus;
 	page->tsc_start = perfctr_rdtsc();
 	for (i = 0; i < nractrs; i++)
 		page->ctr[i].start = perfctr_rdpmc(page->ctr[i].map);
 	perfctr_page_end(page);
+}
 
-	if (unlikely(ictrs) && !arm(cpu, state))
+static __always_inline void start_counters(struct pmc_cpu *cpu,
+					   const struct perfctr_cpu_state *state)
+{
+	u64 global_ctrl = state->control.regs.global_ctrl;
+
+	/* Without isolation others' counters may as well go on. */
+	if (!perfctr_isolate)
+		global_ctrl |= cpu->global_ctrl;
+	write_global_ctrl(cpu, global_ctrl);
+}
+
+/* What the page is to say while they run. */
+static __always_inline u32 running_cstatus(u32 cstatus)
+{
+	return cstatus | VPERFCTR_CSTATUS_RUNNING |
+	       (perfctr_user_rdpmc() ? VPERFCTR_CSTATUS_RDPMC : 0);
+}
+
+static noinline void resume_other(struct perfctr_cpu_state *state)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	u32 cstatus = running_cstatus(state->cstatus);
+	bool ictrs = has_ictrs(state);
+	bool overflow = false;
+
+	if (!VPERFCTR_CSTATUS_NRCTRS(cstatus)) {
+		perfctr_generic_resume(state);
 		return;
-	if (pmu->global_ctrl) {
-		global_ctrl = state->control.regs.global_ctrl;
-		/* Without isolation others' counters may as well go on. */
-		if (!perfctr_isolate)
-			global_ctrl |= cpu->global_ctrl;
-		write_global_ctrl(cpu, global_ctrl);
 	}
+	if (cstatus & VPERFCTR_CSTATUS_RDPMC)
+		perfctr_x86_saw_rdpmc();
+	if (ictrs)
+		overflow = resume_ictrs(cpu, state);
+	if (!overflow && cpu->id != state->id)
+		write_control(cpu, state);
+	resume(cpu, state, cstatus);
+	if (ictrs && !arm(cpu, state))
+		return;
+	if (pmu->global_ctrl)
+		start_counters(cpu, state);
+}
+
+void perfctr_x86_pmc_resume(struct perfctr_cpu_state *state)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	u32 cstatus = state->cstatus;
+
+	if (unlikely(!is_simple(cstatus) || cpu->id != state->id)) {
+		resume_other(state);
+		return;
+	}
+	cstatus = running_cstatus(cstatus);
+	resume(cpu, state, cstatus);
+	start_counters(cpu, state);
+	if (cstatus & VPERFCTR_CSTATUS_RDPMC)
+		perfctr_x86_saw_rdpmc();
 }
 
 void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Copying from and to callers' memory.
+ *
+ * What is copied often is copied so that the compiler knows how much it is:
+ * hardened usercopy has nothing to look at then, which takes longer than the copy.
+ */
+#ifndef VPERFCTR_USER_H
+#define VPERFCTR_USER_H
+
+#include <linux/errno.h>
+#include <linux/mm.h>
+#include <linux/types.h>
+#include <linux/uaccess.h>
+
+/* The size that a structure begins with, as its caller knows it. */
+static inline int vperfctr_get_size(const void __user *arg, u32 smallest, u32 *size)
+{
+	if (get_user(*size, (const u32 __user *)arg))
+		return -EFAULT;
+	if (*size < smallest)
+		return -EINVAL;
+	return *size > PAGE_SIZE ? -E2BIG : 0;
+}
+
+/* Such a structure, of `ours` bytes as we know it. */
+static __always_inline int vperfctr_get_struct(void *to, size_t ours, const void __user *from,
+					       u32 smallest)
+{
+	u32 size;
+	int err = vperfctr_get_size(from, smallest, &size);
+
+	if (err)
+		return err;
+	if (likely(size == ours))
+		return copy_from_user(to, from, ours) ? -EFAULT : 0;
+	return copy_struct_from_user(to, ours, from, size);
+}
+
+static inline int vperfctr_put_words(u64 __user *to, const u64 *from, unsigned int n)
+{
+	unsigned int i;
+
+	if (!user_access_begin(to, n * sizeof(*to)))
+		return -EFAULT;
+	for (i = 0; i < n; i++)
+		unsafe_put_user(from[i], &to[i], fault);
+	user_access_end();
+	return 0;
+
+fault:
+	user_access_end();
+	return -EFAULT;
+}
+
+#endif /* VPERFCTR_USER_H */
