@@ -208,8 +208,7 @@ static int op_control(struct vperfctr *st, void *arg)
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
 	become_root(st, change);
-	/* There have been no children otherwise. */
-	if (st->flags & VPERFCTR_CONTROL_INHERIT)
+	if (vperfctr_has_family(st))
 		vperfctr_reset_family(st);
 	perfctr_cpu_update_control(&st->cpu_state, &change->control, header->preserve);
 	st->flags = header->flags;
@@ -268,7 +267,8 @@ static int change_control(struct vperfctr *st, struct change *change)
 		err = narrow_affinity();
 	if (!err) {
 		vperfctr_dissolve_family(st);
-		err = vperfctr_apply(st, stop ? op_stop : op_control, change);
+		err = stop ? vperfctr_apply(st, op_stop, change) :
+			     vperfctr_apply(st, op_control, change);
 	}
 	/* Not needed (after all); or the owner ended, and who cleaned up was before us. */
 	if (err == -ESRCH || (err ? !had_hardware : !wants_hardware))

@@ -105,11 +105,6 @@ bool vperfctr_read_family(struct vperfctr *st, u64 *sums, unsigned int n, u64 *m
 	unsigned long flags;
 	bool more;
 
-	if (!(st->flags & VPERFCTR_CONTROL_INHERIT)) {
-		memset(sums, 0, n * sizeof(*sums));
-		*missed = 0;
-		return false;
-	}
 	raw_spin_lock_irqsave(&st->family_lock, flags);
 	memcpy(sums, st->children, n * sizeof(*sums));
 	*missed = st->children_missed;

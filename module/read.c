@@ -145,6 +145,7 @@ struct reading {
 	struct vperfctr_snapshot snap;
 	u64 children[1 + VPERFCTR_MAX_CTRS];
 	u64 children_missed;
+	bool with_children;			/* asked for? */
 	struct control_copy *control;		/* NULL: not asked for */
 };
 
@@ -156,8 +157,14 @@ static int take_reading(struct vperfctr *st, struct reading *r)
 	if (!own && mutex_lock_killable(&st->lock))
 		return -EINTR;
 	vperfctr_snapshot(st, &r->snap);
-	if (vperfctr_read_family(st, r->children, 1 + r->snap.nrctrs, &r->children_missed))
-		r->snap.status |= VPERFCTR_STATUS_CHILDREN;
+	r->children_missed = 0;
+	if (vperfctr_has_family(st)) {
+		if (vperfctr_read_family(st, r->children, 1 + r->snap.nrctrs,
+					 &r->children_missed))
+			r->snap.status |= VPERFCTR_STATUS_CHILDREN;
+	} else if (r->with_children) {
+		memset(r->children, 0, (1 + r->snap.nrctrs) * sizeof(r->children[0]));
+	}
 	if (r->control)
 		copy_control(st, r->control);
 	if (!own)
@@ -199,7 +206,7 @@ fault:
 
 int vperfctr_read(struct vperfctr *st, struct vperfctr_read __user *arg)
 {
-	struct vperfctr_read req;
+	struct vperfctr_read req __uninitialized;
 	struct reading r __uninitialized;
 	int err;
 
@@ -209,8 +216,9 @@ int vperfctr_read(struct vperfctr *st, struct vperfctr_read __user *arg)
 	if (req.reserved)
 		return -EINVAL;
 
+	r.with_children = req.children;
 	r.control = NULL;
-	if (req.control) {
+	if (unlikely(req.control)) {
 		r.control = kmalloc(sizeof(*r.control), GFP_KERNEL);
 		if (!r.control)
 			return -ENOMEM;
@@ -218,6 +226,7 @@ int vperfctr_read(struct vperfctr *st, struct vperfctr_read __user *arg)
 	err = take_reading(st, &r);
 	if (!err)
 		err = write_reading(&r, &req, arg);
-	kfree(r.control);
+	if (unlikely(r.control))
+		kfree(r.control);
 	return err;
 }

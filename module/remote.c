@@ -213,18 +213,12 @@ static int dissolve(void *arg)
 	return 0;
 }
 
-/*
- * Detach all that inherited a state's control; what they counted is the root's.
- * May sleep.
- */
-void vperfctr_dissolve_family(struct vperfctr *root)
+/* See vperfctr_dissolve_family(). */
+void vperfctr_dissolve_members(struct vperfctr *root)
 {
 	struct dissolve d = { .root = root, .members = LIST_HEAD_INIT(d.members) };
 	struct vperfctr *st, *next;
 
-	/* A member's link is not empty either, but no family of its own. */
-	if (root->root || list_empty(&root->family))
-		return;
 	/* So that this ends, however fast members fork. */
 	set_bit(VPERFCTR_CLOSED, &root->bits);
 	do {

@@ -53,7 +53,7 @@ static enum hrtimer_restart sampling_tick(struct hrtimer *timer)
 }
 
 /* Interrupts are disabled. */
-static noinline void start_sampling(void)
+static void start_sampling(void)
 {
 	struct hrtimer *timer = this_cpu_ptr(&sampling_timer);
 
@@ -103,7 +103,7 @@ static void send_sigill(struct irq_work *work)
  * The owner is here and would be counted.  Who let CONTROL choose the affinity
  * has been moved since, and is told; who did not is only not counted here.
  */
-static noinline void came_to_forbidden_cpu(struct vperfctr *st)
+static void came_to_forbidden_cpu(struct vperfctr *st)
 {
 	set_bit(VPERFCTR_FORBIDDEN, &st->bits);
 	perfctr_cpu_mark_suspended(&st->cpu_state);
@@ -115,52 +115,20 @@ static noinline void came_to_forbidden_cpu(struct vperfctr *st)
 
 /* ---- the counters of current -------------------------------------------- */
 
-/*
- * Start and stop the counters of a state whose owner is current.  Interrupts
- * are disabled: none that goes by st->cpu comes between that and resume.
- */
-static __always_inline void start_here(struct vperfctr *st, int cpu)
+/* There is more to it than resuming. */
+void vperfctr_start_other(struct vperfctr *st, int cpu)
 {
-	WRITE_ONCE(st->cpu, cpu);
-	if (unlikely(perfctr_cpu_sampling_ns))
-		start_sampling();
-	perfctr_cpu_resume(&st->cpu_state);
-}
-
-static __always_inline void stop_here(struct vperfctr *st)
-{
-	perfctr_cpu_suspend(&st->cpu_state);
-	/* Who sees that they do not run sees all that they counted. */
-	smp_store_release(&st->cpu, -1);
-}
-
-static __always_inline void switch_in(struct vperfctr *st, int cpu)
-{
-	if (unlikely(st->stop | st->checks)) {
-		if (st->checks & VPERFCTR_CHECK_SIGNAL)
-			vperfctr_overflow_later();
-		if (st->stop)
-			return;
-		if ((st->checks & VPERFCTR_CHECK_CPU) && is_forbidden(cpu)) {
-			came_to_forbidden_cpu(st);
-			return;
-		}
+	if (st->checks & VPERFCTR_CHECK_SIGNAL)
+		vperfctr_overflow_later();
+	if (st->stop)
+		return;
+	if ((st->checks & VPERFCTR_CHECK_CPU) && is_forbidden(cpu)) {
+		came_to_forbidden_cpu(st);
+		return;
 	}
-	start_here(st, cpu);
-}
-
-void vperfctr_start(struct vperfctr *st)
-{
-	lockdep_assert_irqs_disabled();
-	if (st->cpu < 0)
-		switch_in(st, smp_processor_id());
-}
-
-void vperfctr_stop(struct vperfctr *st)
-{
-	lockdep_assert_irqs_disabled();
-	if (st->cpu >= 0)
-		stop_here(st);
+	vperfctr_start_here(st, cpu);
+	if (perfctr_cpu_sampling_ns)
+		start_sampling();
 }
 
 static void sample_here(void *arg)
@@ -178,7 +146,7 @@ static void sample_here(void *arg)
  */
 void vperfctr_sample_owner(struct vperfctr *st)
 {
-	int cpu = smp_load_acquire(&st->cpu);	/* see stop_here() */
+	int cpu = smp_load_acquire(&st->cpu);	/* see vperfctr_stop() */
 
 	/* An error means that the CPU went offline: the owner left it before that. */
 	if (cpu >= 0)
@@ -190,10 +158,7 @@ void vperfctr_sample_owner(struct vperfctr *st)
 /* Run-queue lock held, interrupts disabled; current is the owner still. */
 static void vperfctr_sched_out(struct preempt_notifier *notifier, struct task_struct *next)
 {
-	struct vperfctr *st = container_of(notifier, struct vperfctr, notifier);
-
-	if (likely(st->cpu >= 0))
-		stop_here(st);
+	vperfctr_stop(container_of(notifier, struct vperfctr, notifier));
 }
 
 /*
@@ -205,7 +170,7 @@ static void vperfctr_sched_in(struct preempt_notifier *notifier, int cpu)
 	struct vperfctr *st = container_of(notifier, struct vperfctr, notifier);
 
 	local_irq_disable();
-	switch_in(st, cpu);
+	vperfctr_switch_in(st, cpu);
 	local_irq_enable();
 }
 

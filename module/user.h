@@ -23,18 +23,42 @@ static inline int vperfctr_get_size(const void __user *arg, u32 smallest, u32 *s
 	return *size > PAGE_SIZE ? -E2BIG : 0;
 }
 
-/* Such a structure, of `ours` bytes as we know it. */
+/* If it is of the size that we know.  Errors are for vperfctr_get_struct() to tell. */
+static __always_inline bool vperfctr_get_same_struct(void *to, size_t ours,
+						     const void __user *from)
+{
+	const u64 __user *source = from;
+	u64 *words = to;
+	unsigned int i;
+	u32 size;
+
+	if (!user_access_begin(from, ours))
+		return false;
+	unsafe_get_user(size, (const u32 __user *)from, out);
+	if (size != ours)
+		goto out;
+#pragma GCC unroll 8
+	for (i = 0; i < ours / sizeof(u64); i++)
+		unsafe_get_user(words[i], &source[i], out);
+	user_access_end();
+	return true;
+
+out:
+	user_access_end();
+	return false;
+}
+
+/* Such a structure, of `ours` bytes as we know it, a multiple of 8. */
 static __always_inline int vperfctr_get_struct(void *to, size_t ours, const void __user *from,
 					       u32 smallest)
 {
 	u32 size;
-	int err = vperfctr_get_size(from, smallest, &size);
+	int err;
 
-	if (err)
-		return err;
-	if (likely(size == ours))
-		return copy_from_user(to, from, ours) ? -EFAULT : 0;
-	return copy_struct_from_user(to, ours, from, size);
+	if (likely(vperfctr_get_same_struct(to, ours, from)))
+		return 0;
+	err = vperfctr_get_size(from, smallest, &size);
+	return err ?: copy_struct_from_user(to, ours, from, size);
 }
 
 static inline int vperfctr_put_words(u64 __user *to, const u64 *from, unsigned int n)

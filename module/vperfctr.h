@@ -18,10 +18,12 @@
 #include <linux/irqflags.h>
 #include <linux/irq_work.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/preempt.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
@@ -133,14 +135,51 @@ struct vperfctr *vperfctr_of(struct task_struct *task);
 void vperfctr_attach(struct vperfctr *st, struct task_struct *task);
 void vperfctr_detach(struct vperfctr *st, bool missed);
 void vperfctr_finish_detach(struct vperfctr *st);
-void vperfctr_start(struct vperfctr *st);
-void vperfctr_stop(struct vperfctr *st);
+void vperfctr_start_other(struct vperfctr *st, int cpu);
 void vperfctr_sample_owner(struct vperfctr *st);
+
+/*
+ * Start and stop the counters of a state whose owner is current.  Interrupts
+ * are disabled: none that goes by st->cpu comes between that and resume.
+ */
+static __always_inline void vperfctr_start_here(struct vperfctr *st, int cpu)
+{
+	WRITE_ONCE(st->cpu, cpu);
+	perfctr_cpu_resume(&st->cpu_state);
+}
+
+static __always_inline void vperfctr_switch_in(struct vperfctr *st, int cpu)
+{
+	if (likely(!(st->stop | st->checks) && !perfctr_cpu_sampling_ns))
+		vperfctr_start_here(st, cpu);
+	else
+		vperfctr_start_other(st, cpu);
+}
+
+static __always_inline void vperfctr_start(struct vperfctr *st)
+{
+	lockdep_assert_irqs_disabled();
+	if (st->cpu < 0)
+		vperfctr_switch_in(st, smp_processor_id());
+}
+
+static __always_inline void vperfctr_stop(struct vperfctr *st)
+{
+	lockdep_assert_irqs_disabled();
+	if (st->cpu < 0)
+		return;
+	perfctr_cpu_suspend(&st->cpu_state);
+	/* Who sees that they do not run sees all that they counted. */
+	smp_store_release(&st->cpu, -1);
+}
 
 /* remote.c */
 typedef int vperfctr_op(struct vperfctr *st, void *arg);
 int vperfctr_check_monitor(struct vperfctr *st);
 int vperfctr_apply_monitor(struct vperfctr *st, vperfctr_op *op, void *arg);
+int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr **st);
+void vperfctr_detach_abandoned(struct vperfctr *st);
+void vperfctr_dissolve_members(struct vperfctr *root);
 
 /*
  * May the caller change this state?  -ESRCH: it is detached; -EPERM: neither
@@ -170,11 +209,23 @@ static __always_inline int vperfctr_apply(struct vperfctr *st, vperfctr_op *op, 
 	return err;
 }
 
-int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr **st);
-void vperfctr_detach_abandoned(struct vperfctr *st);
-void vperfctr_dissolve_family(struct vperfctr *root);
+/*
+ * Detach all that inherited a state's control; what they counted is the root's.
+ * A member's link is not empty either, but no family of its own.  May sleep.
+ */
+static inline void vperfctr_dissolve_family(struct vperfctr *root)
+{
+	if (unlikely(!root->root && !list_empty(&root->family)))
+		vperfctr_dissolve_members(root);
+}
 
 /* family.c */
+/* Could there be children's sums?  The control stays, as for vperfctr_snapshot(). */
+static inline bool vperfctr_has_family(const struct vperfctr *st)
+{
+	return st->flags & VPERFCTR_CONTROL_INHERIT;
+}
+
 void vperfctr_inherit(struct vperfctr *parent, struct task_struct *child);
 void vperfctr_leave_family(struct vperfctr *st, bool missed);
 void vperfctr_reset_family(struct vperfctr *root);

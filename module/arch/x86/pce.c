@@ -26,6 +26,7 @@
 
 #include "../../compat/cr4.h"
 #include "../../compat/workqueue.h"
+#include "watch.h"
 #include "x86.h"
 
 /* How long to wait for CR4.PCE to be set. */

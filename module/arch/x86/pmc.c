@@ -26,6 +26,7 @@
 #include <asm/nmi.h>
 
 #include "regs.h"
+#include "watch.h"
 #include "x86.h"
 
 /* One field of the fixed counters' control register. */
@@ -436,13 +437,11 @@ static __always_inline bool is_simple(u32 cstatus)
 	       pmu->global_ctrl;
 }
 
-/* Leave nothing behind for somebody who could see it. */
-static noinline void clear_if_watched(const struct perfctr_cpu_state *state)
+/* Somebody could see what the counters hold. */
+static noinline void clear_used(const struct perfctr_cpu_state *state)
 {
 	unsigned int i;
 
-	if (!perfctr_x86_watched())
-		return;
 	for (i = 0; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++)
 		clear_counter(state->page->ctr[i].map);
 }
@@ -467,8 +466,8 @@ static __always_inline void suspend(struct pmc_cpu *cpu, struct perfctr_cpu_stat
 		suspend_ictrs(state);
 	perfctr_page_end(page);
 	cpu->running = NULL;
-	if (perfctr_isolate)
-		clear_if_watched(state);
+	if (perfctr_isolate && unlikely(perfctr_x86_watched()))
+		clear_used(state);
 }
 
 static noinline void suspend_other(struct perfctr_cpu_state *state)

@@ -19,6 +19,7 @@
 #include <asm/mmu_context.h>
 
 #include "regs.h"
+#include "watch.h"
 #include "x86.h"
 
 /* One per mm that has mapped a state's page. */
@@ -35,38 +36,10 @@ static DEFINE_MUTEX(users_mutex);	/* nests in mmap_lock */
 /* The hardware is ours: those that have own states may RDPMC. */
 static bool allowing;
 
-/* Length of the list, for those who may not take the mutex. */
-static unsigned int nr_users;
+/* The length of the list, for those who may not take the mutex: see watch.h. */
+unsigned int perfctr_x86_nr_users;
 
-/* rdpmc=2 in sysfs: everybody may RDPMC.  Learned by looking, as nothing tells. */
-static bool rdpmc_always;
-
-bool perfctr_x86_rdpmc_allowed(struct mm_struct *mm)
-{
-	return atomic_read(&mm->context.perf_rdpmc_allowed);
-}
-
-void perfctr_x86_saw_rdpmc(void)
-{
-	struct mm_struct *mm = current->mm;	/* NULL late in exit */
-
-	if (mm && !perfctr_x86_rdpmc_allowed(mm))
-		WRITE_ONCE(rdpmc_always, true);
-}
-
-/*
- * At suspend, with interrupts disabled, in the owner's context: may somebody
- * else see what the counters hold?  The owner's own mm does not count if it
- * has RDPMC; in doubt (it maps only states of others) it does.
- */
-bool perfctr_x86_watched(void)
-{
-	struct mm_struct *mm = current->mm;	/* NULL late in exit */
-
-	if (READ_ONCE(rdpmc_always))
-		return true;
-	return READ_ONCE(nr_users) > (mm && perfctr_x86_rdpmc_allowed(mm) ? 1 : 0);
-}
+bool perfctr_x86_rdpmc_always;
 
 /* An mm on the list lives as long as users_mutex is held. */
 static void allow(struct mm_struct *mm)
@@ -77,13 +50,13 @@ static void allow(struct mm_struct *mm)
 
 static void forbid(struct mm_struct *mm)
 {
-	bool always = READ_ONCE(rdpmc_always);
+	bool always = READ_ONCE(perfctr_x86_rdpmc_always);
 
 	if (!atomic_dec_and_test(&mm->context.perf_rdpmc_allowed) || always)
 		return;
 	perfctr_x86_pce_follow(mm);
 	/* A thread that was resumed in between took what was left for rdpmc=2. */
-	WRITE_ONCE(rdpmc_always, false);
+	WRITE_ONCE(perfctr_x86_rdpmc_always, false);
 }
 
 struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner)
@@ -93,7 +66,7 @@ struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner)
 	/* The caller's mm tells whether rdpmc=2 is in force, unless it is allowed anyway. */
 	preempt_disable();
 	if (!perfctr_x86_rdpmc_allowed(mm))
-		WRITE_ONCE(rdpmc_always, perfctr_user_rdpmc());
+		WRITE_ONCE(perfctr_x86_rdpmc_always, perfctr_user_rdpmc());
 	preempt_enable();
 
 	mutex_lock(&users_mutex);
@@ -106,7 +79,7 @@ struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner)
 		goto out;
 	user->mm = mm;
 	list_add(&user->list, &users);
-	WRITE_ONCE(nr_users, nr_users + 1);
+	WRITE_ONCE(perfctr_x86_nr_users, perfctr_x86_nr_users + 1);
 	/*
 	 * Whoever is suspended from here on leaves nothing behind; what was
 	 * left behind until now goes before the new user can look.
@@ -129,7 +102,7 @@ void perfctr_cpu_user_put(struct perfctr_user *user, bool owner)
 		forbid(user->mm);
 	if (!--user->maps) {
 		list_del(&user->list);
-		WRITE_ONCE(nr_users, nr_users - 1);
+		WRITE_ONCE(perfctr_x86_nr_users, perfctr_x86_nr_users - 1);
 		kfree(user);
 	}
 	mutex_unlock(&users_mutex);

@@ -150,31 +150,20 @@ void perfctr_x86_pmi_forget(void);
 void perfctr_x86_pmi_expect(void);
 
 /*
- * user.c: could anyone but the current mm see what the counters hold, by RDPMC
- * or through a mapped page?
- */
-bool perfctr_x86_watched(void);
-
-/*
  * user.c: while the hardware is not ours nobody has RDPMC because of us: it
  * would show what perf counts.  Both may sleep; users are scrubbed for before.
  */
 void perfctr_x86_users_allow(void);
 void perfctr_x86_users_forbid(void);
 
-/* user.c: may the threads of this process RDPMC, as far as perf and we go? */
-bool perfctr_x86_rdpmc_allowed(struct mm_struct *mm);
-
 /*
- * pce.c: that has changed; have CR4.PCE follow on the CPUs where the mm is loaded.
+ * pce.c: perfctr_x86_rdpmc_allowed() has changed; have CR4.PCE follow on the CPUs where
+ * the mm is loaded.
  * At once, or on kernels that let no module write CR4 when those CPUs have got round to
  * it, which this waits for but a moment.  May sleep; mm stays.
  */
 void perfctr_x86_pce_follow(struct mm_struct *mm);
 int perfctr_x86_pce_init(void);
 void perfctr_x86_pce_exit(void);
-
-/* user.c: CR4.PCE was found set; in the owner's context, preemption disabled. */
-void perfctr_x86_saw_rdpmc(void);
 
 #endif /* VPERFCTR_X86_H */

@@ -161,6 +161,8 @@ extern struct fake_reservation fake_pmcs, fake_evntsels;
 /* ---- what the rest of the module has ------------------------------------- */
 
 extern unsigned int tsc_khz;
+bool perfctr_x86_watched(void);
+void perfctr_x86_saw_rdpmc(void);
 extern bool fake_watched;		/* what perfctr_x86_watched() says */
 extern unsigned int fake_saw_rdpmc;	/* calls of perfctr_x86_saw_rdpmc() */
 

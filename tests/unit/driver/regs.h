@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The drivers' registers: those of the model.  Included ahead of each driver,
- * this takes the place of module/arch/x86/regs.h by having its include guard.
+ * this takes the place of module/arch/x86/regs.h by having its include guard, and
+ * of watch.h likewise.
  */
 #ifndef VPERFCTR_X86_REGS_H
 #define VPERFCTR_X86_REGS_H
+#define VPERFCTR_X86_WATCH_H
 
 #include "fake-kernel.h"
 #include "model.h"
