@@ -5,13 +5,16 @@
  * Everything is exact, because it runs with -icount shift=0: one instruction
  * is one virtual nanosecond, and (cyc=2) two cycles.
  */
+#define _GNU_SOURCE
 #include <check.h>
 #include <cpuid.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -386,10 +389,61 @@ START_TEST(overflows_are_exact)
 }
 END_TEST
 
+/* A hybrid processor: CPU 0 is a Core, CPU 1 an Atom, and Linux knows it. */
+START_TEST(kinds)
+{
+	static const char *const pmus[] = {
+		"/sys/bus/event_source/devices/cpu_core/type",
+		"/sys/bus/event_source/devices/cpu_atom/type",
+	};
+	unsigned int a, b, c, d, masks[2], i, type, cpu;
+	uint64_t counted[3];
+	cpu_set_t set;
+
+	for (cpu = 0; cpu < 2; cpu++) {
+		FILE *f = fopen(pmus[cpu], "r");
+		int fd;
+
+		ck_assert_msg(f && fscanf(f, "%u", &type) == 1, "%s: %m", pmus[cpu]);
+		fclose(f);
+		CPU_ZERO(&set);
+		CPU_SET(cpu, &set);
+		ck_assert_int_eq(sched_setaffinity(0, sizeof(set), &set), 0);
+		__cpuid_count(7, 0, a, b, c, d);
+		ck_assert_uint_eq(d >> 15 & 1, 1);
+		__cpuid_count(7, 1, a, b, c, d);
+		ck_assert_uint_eq(a >> 8 & 1, 1);
+		__cpuid_count(0x1a, 0, a, b, c, d);
+		ck_assert_uint_eq(a >> 24, cpu ? 0x20 : 0x40);
+		__cpuid_count(0x23, 0, a, b, c, d);
+		ck_assert_uint_eq(a, 3);
+		__cpuid_count(0x23, 1, masks[0], masks[1], c, d);
+
+		fd = event(type, RAW_INSTRUCTIONS, USER, -1, -1);
+		map(fd, 0);
+		for (i = 0; i < 16; i++) {
+			ck_assert_int_eq(can_rdpmc(i), masks[0] >> i & 1);
+			ck_assert_int_eq(can_rdpmc(FIXED + i), masks[1] >> i & 1);
+		}
+		enable(fd);
+		for (i = 0; i < 3; i++) {
+			loop(i == 2 ? 1000 : 1);
+			counted[i] = count(fd);
+		}
+		ck_assert_uint_eq(counted[2] - counted[1], counted[1] - counted[0] + 2 * 999);
+		close(fd);
+	}
+	/* as the suite has it */
+	ck_assert_uint_eq(masks[0], 0x3f);
+	ck_assert_uint_eq(masks[1], 0x7);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("PMU model");
 	TCase *tcase = tcase_create("perf");
+	TCase *hybrid = tcase_create("hybrid");
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
@@ -408,6 +462,9 @@ int main(void)
 	tcase_add_test(tcase, statistics_need_no_permission);
 	tcase_add_test(tcase, statistics_count);
 	tcase_add_test(tcase, overflows_are_exact);
+	/* CK_RUN_CASE says which of the two: the machines are different ones. */
+	suite_add_tcase(suite, hybrid);
+	tcase_add_test(hybrid, kinds);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
