@@ -94,8 +94,9 @@ static int check_header(const struct vperfctr_control *header)
 	u32 nractrs = min_t(u32, header->nractrs, VPERFCTR_MAX_CTRS + 1);
 	u32 nrictrs = min_t(u32, header->nrictrs, VPERFCTR_MAX_CTRS + 1);
 	u32 nrctrs = nractrs + nrictrs;
+	const struct vperfctr_info *kind = perfctr_cpu_kind(header->kind);
 
-	if ((header->flags & ~CONTROL_FLAGS) || header->reserved)
+	if ((header->flags & ~CONTROL_FLAGS) || !kind)
 		return -EINVAL;
 	if (header->ctr_size != sizeof(struct vperfctr_ctr) || header->tsc_on > 1)
 		return -EINVAL;
@@ -103,7 +104,8 @@ static int check_header(const struct vperfctr_control *header)
 		return -EOPNOTSUPP;
 	if (header->nrictrs && !(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return -EOPNOTSUPP;
-	if (nrctrs > perfctr_cpu_info.nrctrs)
+	/* The TSC is the same everywhere. */
+	if (nrctrs > kind->nrctrs || (header->kind && !nrctrs))
 		return -EINVAL;
 	if (header->preserve & ~(nrctrs ? GENMASK_ULL(nrctrs - 1, 0) : 0))
 		return -EINVAL;
@@ -156,6 +158,7 @@ static int copy_control(struct vperfctr_control *header, struct perfctr_cpu_cont
 	control->tsc_on = header->tsc_on;
 	control->nractrs = header->nractrs;
 	control->nrictrs = header->nrictrs;
+	control->kind = header->kind;
 	control->global[0] = header->global[0];
 	control->global[1] = header->global[1];
 	nrctrs = perfctr_nrctrs(control);
@@ -234,16 +237,17 @@ static int op_stop(struct vperfctr *st, void *arg)
 }
 
 /* Keep current, which asked for a control that some CPUs cannot count, off them. */
-static int narrow_affinity(void)
+static int narrow_affinity(unsigned int kind)
 {
+	const struct cpumask *forbidden = perfctr_cpus_forbidden(kind);
 	cpumask_var_t mask;
 	int err = -EINVAL;
 
-	if (!cpumask_intersects(current->cpus_ptr, perfctr_cpus_forbidden()))
+	if (!cpumask_intersects(current->cpus_ptr, forbidden))
 		return 0;
 	if (!alloc_cpumask_var(&mask, GFP_KERNEL))
 		return -ENOMEM;
-	if (cpumask_andnot(mask, current->cpus_ptr, perfctr_cpus_forbidden()))
+	if (cpumask_andnot(mask, current->cpus_ptr, forbidden))
 		err = set_cpus_allowed_ptr(current, mask);
 	free_cpumask_var(mask);
 	return err;
@@ -261,10 +265,11 @@ static int change_control(struct vperfctr *st, struct change *change)
 		return -EINVAL;
 	if (wants_hardware)
 		err = get_hardware(st);
-	change->restricted = wants_hardware && !cpumask_empty(perfctr_cpus_forbidden());
+	change->restricted = wants_hardware &&
+			     !cpumask_empty(perfctr_cpus_forbidden(change->control.kind));
 	if (!err && change->restricted && READ_ONCE(st->owner) == current &&
 	    !(change->header.flags & VPERFCTR_CONTROL_NO_AFFINITY))
-		err = narrow_affinity();
+		err = narrow_affinity(change->control.kind);
 	if (!err) {
 		vperfctr_dissolve_family(st);
 		err = stop ? vperfctr_apply(st, op_stop, change) :

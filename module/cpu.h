@@ -32,6 +32,7 @@ struct perfctr_cpu_control {
 	u32 tsc_on;
 	u32 nractrs;
 	u32 nrictrs;
+	u32 kind;			/* of CPUs that can count it; 0 without counters */
 	bool kernel;			/* some counter counts in kernel mode */
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 };
@@ -54,8 +55,18 @@ static inline unsigned int perfctr_nrctrs(const struct perfctr_cpu_control *cont
 	return control->nractrs + control->nrictrs;
 }
 
-/* Everything that VPERFCTR_INFO tells about the processor; set by init. */
+/*
+ * Everything that VPERFCTR_INFO tells about the processor; set by init.  Where
+ * there are several kinds of CPUs this is the first, and all have the features,
+ * widths and max_period that it has.
+ */
 extern struct vperfctr_info perfctr_cpu_info;
+
+/*
+ * The same for each kind; NULL: there are not so many.  There may be more when
+ * a CPU has come online; those that there are stay as they are.
+ */
+const struct vperfctr_info *perfctr_cpu_kind(unsigned int kind);
 
 /*
  * How often a running state must be sampled for its counters not to go round
@@ -73,8 +84,12 @@ extern bool perfctr_isolate;
 int perfctr_cpu_init(void);
 void perfctr_cpu_exit(void);
 
-/* CPUs on which the counters must not be used. */
-const struct cpumask *perfctr_cpus_forbidden(void);
+/*
+ * CPUs on which counters must not be used by a control of this kind, which there
+ * is: those of other kinds among them.  A CPU is taken out before threads run on
+ * it, and is never put in.
+ */
+const struct cpumask *perfctr_cpus_forbidden(unsigned int kind);
 
 /*
  * Take the hardware from everyone else (-EBUSY: somebody has it) and make it

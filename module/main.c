@@ -32,7 +32,8 @@ MODULE_PARM_DESC(isolate, "stop counters between threads so that none sees anoth
 
 static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 {
-	struct vperfctr_info info = perfctr_cpu_info;
+	const struct vperfctr_info *of_kind;
+	struct vperfctr_info info;
 	u32 size, kind;
 	int err;
 
@@ -41,10 +42,13 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 		return err;
 	if (get_user(kind, &arg->kind))
 		return -EFAULT;
-	if (kind >= info.nrkinds)
+	of_kind = perfctr_cpu_kind(kind);
+	if (!of_kind)
 		return -EINVAL;
+	info = *of_kind;
 	info.size = sizeof(info);
 	info.kind = kind;
+	info.nrkinds = READ_ONCE(perfctr_cpu_info.nrkinds);
 	if (!VPERFCTR_RT)
 		info.features |= VPERFCTR_FEATURE_INHERIT;
 	info.abi_version = VPERFCTR_ABI_VERSION;
@@ -61,13 +65,38 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 	return 0;
 }
 
+/* Sets of CPUs: is this one in? */
+typedef bool cpu_test(unsigned int cpu, unsigned int kind);
+
+static bool is_possible(unsigned int cpu, unsigned int unused)
+{
+	return cpu_possible(cpu);
+}
+
+static bool is_of_kind(unsigned int cpu, unsigned int kind)
+{
+	return cpu_possible(cpu) && !cpumask_test_cpu(cpu, perfctr_cpus_forbidden(kind));
+}
+
+static bool is_forbidden(unsigned int cpu, unsigned int unused)
+{
+	unsigned int kind;
+
+	for (kind = 0; perfctr_cpu_kind(kind); kind++) {
+		if (is_of_kind(cpu, kind))
+			return false;
+	}
+	return cpu_possible(cpu);
+}
+
 /* 32-bit words, as longs have no common layout for 32- and 64-bit callers. */
-static int vperfctr_cpus_ioctl(struct vperfctr_cpu_mask __user *arg, const struct cpumask *mask)
+static int write_cpus(u32 __user *arg_nrwords, u32 __user *mask, cpu_test *test,
+		      unsigned int kind)
 {
 	u32 nrwords, needed = DIV_ROUND_UP(nr_cpu_ids, 32);
 	unsigned int i, bit;
 
-	if (get_user(nrwords, &arg->nrwords) || put_user(needed, &arg->nrwords))
+	if (get_user(nrwords, arg_nrwords) || put_user(needed, arg_nrwords))
 		return -EFAULT;
 	if (nrwords < needed)
 		return -EOVERFLOW;
@@ -75,13 +104,29 @@ static int vperfctr_cpus_ioctl(struct vperfctr_cpu_mask __user *arg, const struc
 		u32 word = 0;
 
 		for (bit = 0; bit < 32 && i * 32 + bit < nr_cpu_ids; bit++) {
-			if (cpumask_test_cpu(i * 32 + bit, mask))
+			if (test(i * 32 + bit, kind))
 				word |= BIT(bit);
 		}
-		if (put_user(word, &arg->mask[i]))
+		if (put_user(word, &mask[i]))
 			return -EFAULT;
 	}
 	return 0;
+}
+
+static int vperfctr_cpus_ioctl(struct vperfctr_cpu_mask __user *arg, cpu_test *test)
+{
+	return write_cpus(&arg->nrwords, arg->mask, test, 0);
+}
+
+static int vperfctr_kind_cpus_ioctl(struct vperfctr_kind_cpus __user *arg)
+{
+	u32 kind;
+
+	if (get_user(kind, &arg->kind))
+		return -EFAULT;
+	if (!perfctr_cpu_kind(kind))
+		return -EINVAL;
+	return write_cpus(&arg->nrwords, arg->mask, is_of_kind, kind);
 }
 
 /* A reference to the thread with this id in the caller's PID namespace, or NULL. */
@@ -185,9 +230,11 @@ static long vperfctr_dev_ioctl(struct file *file, unsigned int cmd, unsigned lon
 	case VPERFCTR_INFO:
 		return vperfctr_info_ioctl((void __user *)arg);
 	case VPERFCTR_CPUS:
-		return vperfctr_cpus_ioctl((void __user *)arg, cpu_possible_mask);
+		return vperfctr_cpus_ioctl((void __user *)arg, is_possible);
 	case VPERFCTR_CPUS_FORBIDDEN:
-		return vperfctr_cpus_ioctl((void __user *)arg, perfctr_cpus_forbidden());
+		return vperfctr_cpus_ioctl((void __user *)arg, is_forbidden);
+	case VPERFCTR_KIND_CPUS:
+		return vperfctr_kind_cpus_ioctl((void __user *)arg);
 	case VPERFCTR_OPEN:
 		return vperfctr_open_ioctl((void __user *)arg);
 	}

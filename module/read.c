@@ -129,7 +129,7 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 	header.preserve = copy->preserve;
 	header.global[0] = control->global[0];
 	header.global[1] = control->global[1];
-	header.reserved = 0;
+	header.kind = control->kind;
 	if (copy_to_user(arg, &header, VPERFCTR_CONTROL_SIZE_VER0) ||
 	    clear_user((char __user *)arg + VPERFCTR_CONTROL_SIZE_VER0,
 		       size - VPERFCTR_CONTROL_SIZE_VER0))

@@ -81,9 +81,9 @@ static void sampling_exit(void)
 
 /* ---- forbidden CPUs ----------------------------------------------------- */
 
-static bool is_forbidden(int cpu)
+static bool is_forbidden(const struct vperfctr *st, int cpu)
 {
-	return cpumask_test_cpu(cpu, perfctr_cpus_forbidden());
+	return cpumask_test_cpu(cpu, perfctr_cpus_forbidden(st->cpu_state.control.kind));
 }
 
 static void send_sigill(struct irq_work *work)
@@ -122,7 +122,7 @@ void vperfctr_start_other(struct vperfctr *st, int cpu)
 		vperfctr_overflow_later();
 	if (st->stop)
 		return;
-	if ((st->checks & VPERFCTR_CHECK_CPU) && is_forbidden(cpu)) {
+	if ((st->checks & VPERFCTR_CHECK_CPU) && is_forbidden(st, cpu)) {
 		came_to_forbidden_cpu(st);
 		return;
 	}

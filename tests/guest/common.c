@@ -41,9 +41,26 @@ void open_device(void)
 	dev = open("/dev/vperfctr", O_RDONLY | O_CLOEXEC);
 	if (dev < 0)
 		die("/dev/vperfctr: %s", strerror(errno));
+	if (getenv("KIND"))
+		info.kind = atoi(getenv("KIND"));
 	err = call(dev, VPERFCTR_INFO, &info);
 	if (err)
 		die("VPERFCTR_INFO: %s", strerror(-err));
+	if (getenv("KIND"))
+		set_affinity(0, kind_cpus(info.kind));
+}
+
+u32 kind_cpus(u32 kind)
+{
+	struct {
+		struct vperfctr_kind_cpus cpus;
+		u32 words[64];
+	} k = { .cpus = { .kind = kind, .nrwords = 64 } };
+	int err = call(dev, VPERFCTR_KIND_CPUS, &k);
+
+	if (err)
+		die("VPERFCTR_KIND_CPUS: %s", strerror(-err));
+	return k.words[0];
 }
 
 unsigned int nr_general(void)
@@ -54,6 +71,33 @@ unsigned int nr_general(void)
 unsigned int nr_fixed(void)
 {
 	return __builtin_popcountll(info.fixed_mask);
+}
+
+static u32 nth_bit(u64 mask, unsigned int n)
+{
+	while (n--)
+		mask &= mask - 1;
+	return __builtin_ctzll(mask);
+}
+
+u32 nth_general(unsigned int n)
+{
+	return nth_bit(info.pmc_mask, n);
+}
+
+u32 nth_fixed(unsigned int n)
+{
+	return FIXED(nth_bit(info.fixed_mask, n));
+}
+
+u32 no_general(void)
+{
+	return 64 - __builtin_clzll(info.pmc_mask);
+}
+
+u32 no_fixed(void)
+{
+	return FIXED(info.fixed_mask ? 64 - __builtin_clzll(info.fixed_mask) : 0);
 }
 
 bool have_global_ctrl(void)
@@ -119,6 +163,7 @@ void control_add(struct control *control, u32 map, u64 evntsel)
 
 	ctr->map = map;
 	ctr->evntsel = evntsel;
+	control->c.kind = info.kind;
 }
 
 int set_control(int fd, struct control *control)
@@ -284,14 +329,17 @@ int wait_for(pid_t pid)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+void set_affinity(pid_t pid, u32 cpus)
+{
+	unsigned long mask[16] = { cpus };
+
+	if (syscall(SYS_sched_setaffinity, pid, sizeof(mask), mask))
+		die("sched_setaffinity to %#x: %s", cpus, strerror(errno));
+}
+
 void pin(int cpu)
 {
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		die("sched_setaffinity to CPU %d: %s", cpu, strerror(errno));
+	set_affinity(0, 1U << cpu);
 }
 
 int nr_cpus(void)

@@ -51,11 +51,24 @@ extern struct vperfctr_info info;
 #define CYCLES		(info.cpu_type == VPERFCTR_CPU_AMD ? 0x76 : 0x3c)
 #define CYCLES_USER	(SEL_USER | CYCLES)
 
-/* Open the device and fill in the two above: the first call of every main(). */
+/*
+ * Open the device and fill in the two above: the first call of every main().
+ * The environment's KIND says for which kind of CPUs controls are, and the
+ * program starts on one of them.
+ */
 void open_device(void);
+u32 kind_cpus(u32 kind);	/* of the first 32 */
 
 unsigned int nr_general(void);
 unsigned int nr_fixed(void);
+
+/* The maps of those that there are, the first being 0; there may be holes. */
+u32 nth_general(unsigned int n);
+u32 nth_fixed(unsigned int n);
+
+/* Beyond the last one. */
+u32 no_general(void);
+u32 no_fixed(void);
 
 /* One register starts and stops all counters, so they agree in kernel mode too. */
 bool have_global_ctrl(void);
@@ -161,6 +174,7 @@ pid_t fork_files(void);
 int wait_for(pid_t pid);
 
 void pin(int cpu);
+void set_affinity(pid_t pid, u32 cpus);
 int nr_cpus(void);
 void msleep(unsigned int ms);
 

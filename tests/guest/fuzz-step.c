@@ -75,8 +75,8 @@ static const char *why_invalid(const struct step *s)
 
 	if (c->size < sizeof(*c))
 		return "size";
-	if (c->reserved)
-		return "reserved";
+	if (c->kind)
+		return "kind";
 	if (c->flags & ~31u)
 		return "flags";
 	if ((c->flags & VPERFCTR_CONTROL_END_ON_EXEC) &&

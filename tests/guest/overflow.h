@@ -17,6 +17,8 @@ static inline void control_add_imode(struct control *control, u32 map, u64 evnts
 {
 	struct vperfctr_ctr *ctr = &control->ctr[control->c.nractrs + control->c.nrictrs++];
 
+	control->c.kind = info.kind;
+
 	ctr->map = map;
 	ctr->evntsel = evntsel;
 	ctr->ireset = -period;

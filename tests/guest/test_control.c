@@ -96,7 +96,8 @@ START_TEST(einval_header)
 	refused(EINVAL, tried.c.flags, 8);
 	refused(EINVAL, tried.c.flags, 0x80000000);
 	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_START_ON_EXEC | 16);
-	refused(EINVAL, tried.c.reserved, 1);
+	refused(EINVAL, tried.c.kind, info.nrkinds);
+	refused(EINVAL, tried.c.kind, 0xffffffff);
 	refused(EINVAL, tried.c.ctr_size, 0);
 	refused(EINVAL, tried.c.ctr_size, sizeof(tried.ctr[0]) - 8);
 	refused(EINVAL, tried.c.ctr_size, sizeof(tried.ctr[0]) + 8);
@@ -188,7 +189,11 @@ START_TEST(einval_counter)
 {
 	unsigned int i;
 
-	refused(EINVAL, tried.ctr[1].map, nr_general());
+	refused(EINVAL, tried.ctr[1].map, no_general());
+	for (i = 0; i < no_general(); i++) {
+		if (!(info.pmc_mask >> i & 1))
+			refused(EINVAL, tried.ctr[1].map, i);
+	}
 	refused(EINVAL, tried.ctr[1].map, 31);
 	refused(EINVAL, tried.ctr[1].map, 64);
 	refused(EINVAL, tried.ctr[1].map, 0x100);
@@ -271,7 +276,11 @@ START_TEST(einval_fixed)
 	}
 	tried.ctr[1].map = FIXED(0);
 	tried.ctr[1].evntsel = FIXED_USER;
-	refused(EINVAL, tried.ctr[1].map, FIXED(nr_fixed()));
+	refused(EINVAL, tried.ctr[1].map, no_fixed());
+	for (i = 0; i < (no_fixed() & ~VPERFCTR_FIXED); i++) {
+		if (!(info.fixed_mask >> i & 1))
+			refused(EINVAL, tried.ctr[1].map, FIXED(i));
+	}
 	refused(EINVAL, tried.ctr[1].map, FIXED(16));
 	refused(EINVAL, tried.ctr[1].map, FIXED(31));
 	refused(EINVAL, tried.ctr[1].map, FIXED(0x3fffffff));

@@ -97,9 +97,9 @@ START_TEST(all_counters)
 
 	control_init(&control, 1);
 	for (i = 0; i < nr_general(); i++)
-		control_add(&control, i, INSNS_USER);
+		control_add(&control, nth_general(i), INSNS_USER);
 	for (i = 0; i < nr_fixed(); i++)
-		control_add(&control, FIXED(i), FIXED_USER);
+		control_add(&control, nth_fixed(i), FIXED_USER);
 	ck_assert_uint_eq(control.c.nractrs, info.nrctrs);
 	assert_ok(set_control(fd, &control));
 	ck_assert_uint_eq(VPERFCTR_CSTATUS_NRCTRS(page->cstatus), info.nrctrs);
@@ -134,7 +134,7 @@ START_TEST(counters_agree)
 
 	control_init(&control, 1);
 	for (i = 0; i < nr_general(); i++)
-		control_add(&control, i, INSNS_USER);
+		control_add(&control, nth_general(i), INSNS_USER);
 	if (nr_fixed())
 		control_add(&control, FIXED(0), FIXED_USER);
 	assert_ok(set_control(fd, &control));

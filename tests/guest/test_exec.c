@@ -85,7 +85,7 @@ START_TEST(start_on_exec)
 		control_init(&control, 1);
 		control.c.flags = VPERFCTR_CONTROL_START_ON_EXEC;
 		for (i = 0; i < nr_general(); i++)
-			control_add(&control, i, INSNS_USER);
+			control_add(&control, nth_general(i), INSNS_USER);
 		if (nr_fixed())
 			control_add(&control, FIXED(0), FIXED_USER);
 		count_known(&control, n, &sums);

@@ -171,7 +171,7 @@ START_TEST(all_counters)
 	control_init(&control, 0);
 	control.c.flags = VPERFCTR_CONTROL_INHERIT;
 	for (i = nr_general(); i-- > 0;)
-		control_add(&control, i, i & 1 ? CYCLES_USER : INSNS_USER);
+		control_add(&control, nth_general(i), i & 1 ? CYCLES_USER : INSNS_USER);
 	if (nr_fixed())
 		control_add(&control, FIXED(0), FIXED_USER);
 	assert_ok(set_control(fd, &control));

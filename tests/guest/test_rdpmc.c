@@ -432,7 +432,12 @@ START_TEST(perf_in_the_same_process)
 }
 END_TEST
 
-#define SYSFS_RDPMC "/sys/bus/event_source/devices/cpu/rdpmc"
+/* A hybrid processor's attribute is the same for both of its PMUs. */
+static void write_rdpmc(const char *value)
+{
+	write_file(info.nrkinds > 1 ? "/sys/bus/event_source/devices/cpu_core/rdpmc" :
+				      "/sys/bus/event_source/devices/cpu/rdpmc", value);
+}
 
 /* The administrator has the last word, and the page tells. */
 START_TEST(forbidden)
@@ -441,14 +446,14 @@ START_TEST(forbidden)
 	struct sums sums;
 
 	check_page(page);
-	write_file(SYSFS_RDPMC, "0");
+	write_rdpmc("0");
 	msleep(5);
 	check_rdpmc(SIGSEGV);
 	ck_assert_uint_eq(page->cstatus & VPERFCTR_CSTATUS_RDPMC, 0);
 	ck_assert_uint_ne(page->cstatus & VPERFCTR_CSTATUS_RUNNING, 0);
 	read_sums(fd, &sums);
 	ck_assert_uint_ne(sums.pmc[0], 0);
-	write_file(SYSFS_RDPMC, "1");
+	write_rdpmc("1");
 	msleep(5);
 	check_page(page);
 }
@@ -460,7 +465,7 @@ START_TEST(allowed_to_all)
 	u64 value;
 	pid_t pid;
 
-	write_file(SYSFS_RDPMC, "2");
+	write_rdpmc("2");
 	msleep(5);
 	check_rdpmc(0);
 	page = map_state(fd);
@@ -471,7 +476,7 @@ START_TEST(allowed_to_all)
 	if (!pid)
 		_exit(try_rdpmc(0, &value));
 	ck_assert_int_eq(wait_for(pid), 0);
-	write_file(SYSFS_RDPMC, "1");
+	write_rdpmc("1");
 	msleep(5);
 	check_rdpmc(SIGSEGV);
 }
@@ -480,7 +485,7 @@ END_TEST
 /* Should a test have failed half-way. */
 static void restore_sysfs(void)
 {
-	write_file(SYSFS_RDPMC, "1");
+	write_rdpmc("1");
 }
 
 static void add(TCase *tc)

@@ -65,6 +65,13 @@
  * kernel does not know are zeroed.  Returns 0 or:
  *
  *	EINVAL	kind is not smaller than nrkinds
+ *
+ * A hybrid processor has several kinds of CPUs, with different counters and
+ * events; there, arch_events, core_type, nrctrs, pmc_mask, fixed_mask and
+ * cpu_name are those of the kind, and everything else is the same for all.
+ * Kinds are numbered as they are found, from CPU 0 on: a kind of which no CPU
+ * has been online yet is added when the first one is, and none is ever taken
+ * away.  Elsewhere there is one kind, 0.
  */
 #define VPERFCTR_INFO		_IO(0xD0, 0)
 
@@ -105,7 +112,7 @@ struct vperfctr_info {
 	__u32 tsc_khz;		/* rate of the TSC; 0: not known */
 	__u32 arch_events;	/* VPERFCTR_EVENT_* that can be counted */
 	__u32 nrctrs;		/* how many counters can be controlled at once */
-	__u32 reserved;
+	__u32 core_type;	/* Intel, hybrid: EAX of CPUID leaf 1AH; else 0 */
 	__u32 pmc_width;	/* bits in a general counter */
 	__u32 fixed_width;	/* bits in a fixed counter */
 	__u64 pmc_mask;		/* bit i: general counter i (map i) is there */
@@ -117,7 +124,9 @@ struct vperfctr_info {
 
 /*
  * VPERFCTR_CPUS: the CPUs of the system.
- * VPERFCTR_CPUS_FORBIDDEN: those on which counters must not be used.
+ * VPERFCTR_CPUS_FORBIDDEN: those on which counters must not be used, whatever the
+ * kind.  On a hybrid processor CPUs that have not been online are among them, as
+ * their kind is not known.
  *
  * Argument: struct vperfctr_cpu_mask *, with nrwords set to the number of
  * words that mask[] has room for.  The kernel always sets nrwords to the
@@ -129,6 +138,23 @@ struct vperfctr_info {
 #define VPERFCTR_CPUS_FORBIDDEN	_IO(0xD0, 2)
 
 struct vperfctr_cpu_mask {
+	__u32 nrwords;
+	__u32 mask[];
+};
+
+/*
+ * VPERFCTR_KIND_CPUS: the CPUs of a kind, on which a control of that kind counts.
+ *
+ * Argument: struct vperfctr_kind_cpus *, with the kind; the rest as above.
+ * Returns 0 or:
+ *
+ *	EINVAL	kind is not smaller than nrkinds of VPERFCTR_INFO
+ *	EOVERFLOW  there was no room; nothing but nrwords was written
+ */
+#define VPERFCTR_KIND_CPUS	_IO(0xD0, 4)
+
+struct vperfctr_kind_cpus {
+	__u32 kind;
 	__u32 nrwords;
 	__u32 mask[];
 };
@@ -211,11 +237,15 @@ struct vperfctr_open {
  * all descendants.  A thread with an inherited state that gives it a control of
  * its own, or unlinks it, leaves the family and is counted in children_missed.
  *
- * If some CPUs cannot count this control (VPERFCTR_CPUS_FORBIDDEN), the owner's
- * CPU affinity is narrowed to the others, and should somebody move the owner to
- * one of them after all, counting stops and the owner gets SIGILL.  With
- * VPERFCTR_CONTROL_NO_AFFINITY, which a monitor's CONTROL implies, neither
- * happens: there the owner is not counted, and READ's status says so.
+ * On a hybrid processor a control with counters is for one kind of CPUs, and
+ * counts on no other.  A control of the TSC alone counts everywhere.
+ *
+ * If some CPUs cannot count this control (those that are not in
+ * VPERFCTR_KIND_CPUS), the owner's CPU affinity is narrowed to the others, and
+ * should somebody move the owner to one of them after all, counting stops and the
+ * owner gets SIGILL.  With VPERFCTR_CONTROL_NO_AFFINITY, which a monitor's CONTROL
+ * implies, neither happens: there the owner is not counted, and READ's status says
+ * so (VPERFCTR_STATUS_FORBIDDEN).
  *
  * The hardware counters are taken from everyone else in the system (perf_event,
  * the NMI watchdog) while some state has a control with counters.
@@ -230,8 +260,9 @@ struct vperfctr_open {
  * When CONTROL fails, nothing has changed: what was running keeps running,
  * and the old sums and control stay.  Errors:
  *
- *	EINVAL	more counters than nrctrs of VPERFCTR_INFO; a map that is no
- *		counter, or used twice; an evntsel with reserved or foreign bits
+ *	EINVAL	a kind that is not smaller than nrkinds of VPERFCTR_INFO, or is
+ *		not 0 and there are no counters; more counters than the kind's
+ *		nrctrs; a map that is no counter of this kind, or used twice; an evntsel with reserved or foreign bits
  *		(see below), or that would count nothing; an aux or global that
  *		is not zero where this processor has no use for it; an ireset
  *		that is not zero of an a-mode counter, or not in -max_period
@@ -247,7 +278,7 @@ struct vperfctr_open {
  *		CONTROL_INHERIT, and FEATURE_INHERIT is not
  *	EPERM	(also) kernel mode is to be counted, and the caller lacks
  *		CAP_PERFMON and CAP_SYS_ADMIN (see FEATURE_KERNEL)
- *	EINVAL	(also) the owner may run on forbidden CPUs only
+ *	EINVAL	(also) the owner may run only on CPUs that cannot count this
  *	EBUSY	counters are asked for, and perf_event or the NMI watchdog holds
  *		them: see `sysctl kernel.nmi_watchdog`
  *	ENOMEM
@@ -300,7 +331,7 @@ struct vperfctr_control {
 	__u64 preserve;		/* bit i: do not reset the sum of counter i */
 	__u64 global[2];	/* processor's global control words; 0 where it has none */
 	__u32 ctr_size;		/* sizeof(struct vperfctr_ctr) */
-	__u32 reserved;
+	__u32 kind;		/* of CPUs on which to count; 0 without counters */
 	__u64 ctr;		/* address of nractrs + nrictrs struct vperfctr_ctr */
 };
 
@@ -316,7 +347,7 @@ struct vperfctr_control {
 #define VPERFCTR_CONTROL_END_ON_EXEC	0x10
 
 /*
- * VPERFCTR_READ: sums and control.
+ * VPERFCTR_READ: sums and control, the kind of CPUs included.
  *
  * Argument: struct vperfctr_read *.  The addresses say where to put what; 0
  * where it is not wanted.  The sums are consistent with each other.  The

@@ -14,6 +14,26 @@ int perfctr_generic_check_control(struct perfctr_cpu_control *control, bool kern
  */
 int perfctr_driver_init(perfctr_cpu_op *suspend, perfctr_cpu_op *resume, perfctr_cpu_op *sample);
 
+/*
+ * kind.c: for processors with several kinds of CPUs.  After driver_init, what is to
+ * tell on a CPU how its kind differs from perfctr_cpu_info, which is in *info; it
+ * returns an error if that is too much, and the CPU's counters cannot be used.
+ */
+typedef int perfctr_probe_kind(struct vperfctr_info *info);
+void perfctr_init_kinds(perfctr_probe_kind *probe);
+
+/*
+ * On a CPU that comes online, before user threads are on it, of one after the
+ * other.  Without perfctr_init_kinds(): nothing.
+ */
+void perfctr_learn_kind(unsigned int cpu);
+
+/* That of this CPU; NULL: its counters are not to be used. */
+const struct vperfctr_info *perfctr_kind_here(void);
+
+/* driver.c: those that the module's parameter names. */
+extern struct cpumask perfctr_forbid_cpus;
+
 /* For perfctr_cpu_sampling_ns: counters as narrow as this. */
 u64 perfctr_sampling_ns(unsigned int width);
 

@@ -20,14 +20,9 @@ static char *forbid_cpus;
 module_param(forbid_cpus, charp, 0444);
 MODULE_PARM_DESC(forbid_cpus, "list of CPUs on which not to count, for tests");
 
-static struct cpumask cpus_forbidden;
+struct cpumask perfctr_forbid_cpus;
 
 static perfctr_ihandler *ihandler;
-
-const struct cpumask *perfctr_cpus_forbidden(void)
-{
-	return &cpus_forbidden;
-}
 
 void perfctr_cpu_set_ihandler(perfctr_ihandler *handler)
 {
@@ -56,7 +51,7 @@ int perfctr_driver_init(perfctr_cpu_op *suspend, perfctr_cpu_op *resume, perfctr
 	int err = 0;
 
 	if (forbid_cpus)
-		err = cpulist_parse(forbid_cpus, &cpus_forbidden);
+		err = cpulist_parse(forbid_cpus, &perfctr_forbid_cpus);
 	if (err)
 		return err;
 	static_call_update(perfctr_suspend, suspend);

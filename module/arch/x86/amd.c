@@ -49,7 +49,7 @@ static unsigned int family;
  * them at the same time (BKDG of family 10h, "Performance Monitor Events").
  * Later processors have counters of their own for it.
  */
-static bool counts_northbridge(u64 evntsel)
+static bool counts_northbridge(const struct vperfctr_info *kind, u64 evntsel)
 {
 	return family < 0x15 && (evntsel & NB_EVENT) == NB_EVENT;
 }
@@ -72,7 +72,7 @@ static bool is_amd(u32 ebx, u32 ecx, u32 edx)
 }
 
 /* How many counters, and where?  Returns what to call it. */
-static const char *find_registers(void)
+static const char *find_registers(unsigned int *nr_pmcs)
 {
 	struct perfctr_x86_pmu *pmu = &perfctr_x86_pmu;
 	u32 eax, ebx, ecx, edx, max;
@@ -82,13 +82,13 @@ static const char *find_registers(void)
 	if (max >= 0x80000001)
 		perfctr_cpuid(0x80000001, &eax, &ebx, &ecx, &edx);
 	if (!(ecx & CPUID_80000001_ECX_CORE)) {
-		pmu->nr_pmcs = NR_K7;
+		*nr_pmcs = NR_K7;
 		pmu->evntsel0 = MSR_K7_EVNTSEL0;
 		pmu->pmc0 = MSR_K7_PMC0;
 		pmu->step = 1;
 		return family < 0xf ? "AMD K7" : family == 0xf ? "AMD K8" : "AMD family 10h";
 	}
-	pmu->nr_pmcs = NR_CORE;
+	*nr_pmcs = NR_CORE;
 	pmu->evntsel0 = MSR_CORE_EVNTSEL0;
 	pmu->pmc0 = MSR_CORE_PMC0;
 	pmu->step = 2;
@@ -98,7 +98,7 @@ static const char *find_registers(void)
 	if (!(eax & CPUID_80000022_EAX_V2))
 		return "AMD core counters";
 	/* RDPMC has other kinds of counters after the sixth. */
-	pmu->nr_pmcs = min_t(unsigned int, ebx & 0xf, NR_CORE);
+	*nr_pmcs = min_t(unsigned int, ebx & 0xf, NR_CORE);
 	pmu->global_ctrl = MSR_V2_GLOBAL_CTL;
 	pmu->global_clear = MSR_V2_GLOBAL_CLR;
 	return "AMD PerfMonV2";
@@ -109,6 +109,7 @@ static int amd_probe(void)
 	struct perfctr_x86_pmu *pmu = &perfctr_x86_pmu;
 	struct vperfctr_info *info = &perfctr_cpu_info;
 	u32 max, ebx, ecx, edx;
+	unsigned int nr_pmcs;
 	const char *name;
 
 	perfctr_cpuid(0, &max, &ebx, &ecx, &edx);
@@ -119,12 +120,13 @@ static int amd_probe(void)
 		return -ENODEV;
 
 	memset(pmu, 0, sizeof(*pmu));
-	name = find_registers();
-	pmu->pmc_mask = perfctr_x86_low_bits(pmu->nr_pmcs);
+	name = find_registers(&nr_pmcs);
+	info->pmc_mask = perfctr_x86_low_bits(nr_pmcs);
+	info->fixed_mask = 0;
 	pmu->allowed = PERFCTR_X86_EVNTSEL_P6 | (family >= 0x10 ? EVNTSEL_EVENT_HIGH : 0);
 	pmu->refuses = counts_northbridge;
 	pmu->write_pmc0 = pmu->pmc0;
-	if (!pmu->nr_pmcs || !perfctr_x86_pmc_describe(WIDTH, 0, WIDTH))
+	if (!nr_pmcs || !perfctr_x86_pmc_describe(WIDTH, 0, WIDTH))
 		return -ENODEV;
 
 	info->cpu_type = VPERFCTR_CPU_AMD;

@@ -4,9 +4,12 @@
  * all CPUs, and CPU hotplug.
  */
 #include <linux/cpu.h>
+#include <linux/cpumask.h>
 #include <linux/kernel.h>
 #include <linux/smp.h>
+#include <linux/string.h>
 
+#include "regs.h"
 #include "x86.h"
 
 /* In order of preference; the generic driver takes whatever is left. */
@@ -27,6 +30,8 @@ static bool reserved;
 
 static void start_here(void *unused)
 {
+	if (!perfctr_kind_here())
+		return;
 	driver->cpu_start();
 	perfctr_x86_pmi_start();
 }
@@ -34,6 +39,8 @@ static void start_here(void *unused)
 /* Interrupts of the last overflows are ours to take until the counters stand. */
 static void stop_here(void *unused)
 {
+	if (!perfctr_kind_here())
+		return;
 	driver->cpu_stop();
 	perfctr_x86_pmi_stop();
 }
@@ -52,6 +59,7 @@ static int online_here(unsigned int cpu)
 {
 	unsigned long flags;
 
+	perfctr_learn_kind(cpu);
 	local_irq_save(flags);
 	if (reserved && driver->cpu_start)
 		start_here(NULL);
@@ -72,7 +80,7 @@ static int offline_here(unsigned int cpu)
 
 void perfctr_cpu_forget(void)
 {
-	if (reserved && driver->cpu_forget) {
+	if (reserved && driver->cpu_forget && perfctr_kind_here()) {
 		driver->cpu_forget();
 		perfctr_x86_pmi_forget();
 	}
@@ -122,21 +130,32 @@ int perfctr_cpu_check_control(struct perfctr_cpu_control *control, bool kernel)
 	return driver->check_control(control, kernel);
 }
 
-int perfctr_cpu_init(void)
+static void probe_here(void *unused)
 {
 	unsigned int i;
-	int err = -ENODEV;
 
-	for (i = 0; i < ARRAY_SIZE(drivers) && err; i++) {
+	for (i = 0; i < ARRAY_SIZE(drivers); i++) {
 		driver = drivers[i];
-		err = driver->probe();
+		memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
+		if (!driver->probe())
+			return;
 	}
-	if (err)
-		return err;
+}
+
+int perfctr_cpu_init(void)
+{
+	int err;
+
+	/* On the same CPU each time, for kinds to have the same numbers. */
+	cpus_read_lock();
+	smp_call_function_single(cpumask_first(cpu_online_mask), probe_here, NULL, 1);
+	cpus_read_unlock();
 
 	err = perfctr_driver_init(driver->suspend, driver->resume, driver->sample);
 	if (err)
 		return err;
+	if (perfctr_is_hybrid() && driver->probe_kind)
+		perfctr_init_kinds(driver->probe_kind);
 	err = perfctr_x86_pmi_init(driver);
 	if (err)
 		return err;

@@ -26,18 +26,31 @@
 #define CAPABILITIES_FULL_WRITE	BIT_ULL(13)
 #define CPUID_1_ECX_PDCM	BIT(15)
 
+#define CPUID_LEAF_HYBRID	0x1a
+#define CORE_TYPE_SHIFT		24	/* of its EAX, with the model of the core below */
+#define CORE_TYPE_ATOM		0x20
+#define CORE_TYPE_CORE		0x40
+
+#define CPUID_7_1_EAX_PERFMON_EXT BIT(8)
+#define CPUID_LEAF_PERFMON_EXT	0x23
+#define CPUID_23_COUNTERS	1	/* sub-leaf */
+
 /* Bit i: event that CPUID.0AH:EBX bit i tells to be absent, bits in VPERFCTR_EVENT_*. */
 static const u16 arch_events[] = {
 	0x003c, 0x00c0, 0x013c, 0x4f2e, 0x412e, 0x00c4, 0x00c5,
 };
 
-static struct {
-	unsigned int version;
-	unsigned int events_known;	/* bits of CPUID.0AH:EBX that mean something */
-	u32 events_absent;
-} intel;
-
 static struct perfctr_x86_pmu *const pmu = &perfctr_x86_pmu;
+
+/* What CPUID says of the CPU that this runs on. */
+struct found {
+	u8 version;
+	unsigned int width, fixed_width;
+	u64 pmc_mask, fixed_mask;
+	u32 arch_events;
+	u32 core_type;
+	u32 write_pmc0;
+};
 
 /* Which registers take all bits of a general counter? */
 static u32 find_write_pmc0(void)
@@ -52,87 +65,164 @@ static u32 find_write_pmc0(void)
 	return MSR_PMC0;
 }
 
+/*
+ * Leaf 23H has masks of all counters, where leaf 0AH has how many there are, one
+ * after the other.  SDM volume 2, "CPUID".
+ */
+static void find_masks(struct found *f, u32 max_leaf)
+{
+	u32 eax, ebx, ecx, edx;
+
+	if (max_leaf < CPUID_LEAF_PERFMON_EXT)
+		return;
+	perfctr_cpuid(7, &eax, &ebx, &ecx, &edx);
+	if (!eax)
+		return;
+	perfctr_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx);
+	if (!(eax & CPUID_7_1_EAX_PERFMON_EXT))
+		return;
+	perfctr_cpuid(CPUID_LEAF_PERFMON_EXT, &eax, &ebx, &ecx, &edx);
+	if (!(eax & BIT(CPUID_23_COUNTERS)))
+		return;
+	perfctr_cpuid_count(CPUID_LEAF_PERFMON_EXT, CPUID_23_COUNTERS, &eax, &ebx, &ecx, &edx);
+	f->pmc_mask = eax & perfctr_x86_low_bits(PERFCTR_X86_MAX_PMC);
+	f->fixed_mask = ebx & perfctr_x86_low_bits(PERFCTR_X86_MAX_FIXED);
+}
+
+/* False: no counters, or none that we know how to use. */
+static bool find(struct found *f)
+{
+	u32 eax, ebx, ecx, edx, max;
+
+	memset(f, 0, sizeof(*f));
+	perfctr_cpuid(0, &max, &ebx, &ecx, &edx);
+	if (max < 0xa)
+		return false;
+	perfctr_cpuid(0xa, &eax, &ebx, &ecx, &edx);
+	f->version = eax & 0xff;
+	f->width = (eax >> 16) & 0xff;
+	f->pmc_mask = perfctr_x86_low_bits(min_t(unsigned int, (eax >> 8) & 0xff,
+						 PERFCTR_X86_MAX_PMC));
+	f->arch_events = ~ebx & perfctr_x86_low_bits(min_t(unsigned int, eax >> 24,
+							   ARRAY_SIZE(arch_events)));
+	if (f->version >= 2) {
+		f->fixed_mask = perfctr_x86_low_bits(min_t(unsigned int, edx & 0x1f,
+							   PERFCTR_X86_MAX_FIXED));
+		f->fixed_width = (edx >> 5) & 0xff;
+	}
+	if (f->version >= 5) {	/* the number is of contiguous ones, the mask of all */
+		f->fixed_mask |= ecx & perfctr_x86_low_bits(PERFCTR_X86_MAX_FIXED);
+		find_masks(f, max);
+	}
+	if (!f->version || !f->pmc_mask || f->width < 32 || f->width > 64)
+		return false;
+	if (f->fixed_width < 32 || f->fixed_width > 64)
+		f->fixed_mask = 0;
+	if (perfctr_is_hybrid() && max >= CPUID_LEAF_HYBRID)
+		perfctr_cpuid(CPUID_LEAF_HYBRID, &f->core_type, &ebx, &ecx, &edx);
+	f->write_pmc0 = find_write_pmc0();
+	return true;
+}
+
+static const char *core_name(u32 core_type)
+{
+	switch (core_type >> CORE_TYPE_SHIFT) {
+	case CORE_TYPE_ATOM:
+		return ", Atom";
+	case CORE_TYPE_CORE:
+		return ", Core";
+	}
+	return "";
+}
+
+static void fill_in(struct vperfctr_info *info, const struct found *f)
+{
+	info->pmc_mask = f->pmc_mask;
+	info->fixed_mask = f->fixed_mask;
+	info->arch_events = f->arch_events;
+	info->core_type = f->core_type;
+	snprintf(info->cpu_name, sizeof(info->cpu_name),
+		 "Intel architectural performance monitoring, version %u%s", f->version,
+		 core_name(f->core_type));
+}
+
 /* An architectural event that this processor does not have would count nothing. */
-static bool event_absent(u64 evntsel)
+static bool event_absent(const struct vperfctr_info *kind, u64 evntsel)
 {
 	u16 event = evntsel & 0xffff;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
 		if (event == arch_events[i])
-			return i >= intel.events_known || (intel.events_absent & BIT(i));
+			return !(kind->arch_events & BIT(i));
 	}
 	return false;
+}
+
+/* Zhaoxin's processors have the leaf too. */
+static bool is_intel(void)
+{
+	u32 max, ebx, ecx, edx;
+
+	perfctr_cpuid(0, &max, &ebx, &ecx, &edx);
+	return ebx == 0x756e6547 && edx == 0x49656e69 && ecx == 0x6c65746e;
 }
 
 static int intel_probe(void)
 {
 	struct vperfctr_info *info = &perfctr_cpu_info;
-	u32 eax, ebx, ecx, edx, max;
-	unsigned int width, nr_fixed, fixed_width = 0;
-	bool intel_made;
+	struct found f;
 
-	/*
-	 * Where there is the leaf; Zhaoxin's processors have it too.  It is read
-	 * here for one CPU, and holds for all only if there is one kind of them.
-	 */
-	perfctr_cpuid(0, &max, &ebx, &ecx, &edx);
-	intel_made = ebx == 0x756e6547 && edx == 0x49656e69 && ecx == 0x6c65746e;
-	if (max < 0xa || perfctr_is_pv_guest() || perfctr_is_hybrid())
+	if (perfctr_is_pv_guest() || !find(&f))
 		return -ENODEV;
-	perfctr_cpuid(0xa, &eax, &ebx, &ecx, &edx);
+	/* What another kind may not have. */
+	if (perfctr_is_hybrid() && f.version < 2)
+		return -ENODEV;
 
 	memset(pmu, 0, sizeof(*pmu));
-	intel.version = eax & 0xff;
-	pmu->nr_pmcs = min_t(unsigned int, (eax >> 8) & 0xff, PERFCTR_X86_MAX_PMC);
-	width = (eax >> 16) & 0xff;
-	intel.events_known = min_t(unsigned int, eax >> 24, ARRAY_SIZE(arch_events));
-	intel.events_absent = ebx;
-	if (!intel.version || !pmu->nr_pmcs || width < 32 || width > 64)
-		return -ENODEV;
-
-	pmu->pmc_mask = perfctr_x86_low_bits(pmu->nr_pmcs);
-	if (intel.version >= 2) {
-		nr_fixed = min_t(unsigned int, edx & 0x1f, PERFCTR_X86_MAX_FIXED);
-		pmu->fixed_mask = perfctr_x86_low_bits(nr_fixed);
-		fixed_width = (edx >> 5) & 0xff;
-	}
-	if (intel.version >= 5)		/* the number is of contiguous ones, the mask of all */
-		pmu->fixed_mask |= ecx & perfctr_x86_low_bits(PERFCTR_X86_MAX_FIXED);
-	if (pmu->fixed_mask && (fixed_width < 32 || fixed_width > 64))
-		pmu->fixed_mask = 0;
-	pmu->nr_fixed = fls64(pmu->fixed_mask);
 	pmu->allowed = PERFCTR_X86_EVNTSEL_P6;
 	pmu->refuses = event_absent;
 	pmu->evntsel0 = MSR_EVNTSEL0;
 	pmu->pmc0 = MSR_PMC0;
-	pmu->write_pmc0 = find_write_pmc0();
+	pmu->write_pmc0 = f.write_pmc0;
 	pmu->step = 1;
-	if (pmu->fixed_mask) {
+	if (f.version >= 2) {
 		pmu->fixed0 = MSR_FIXED_CTR0;
 		pmu->fixed_ctrl = MSR_FIXED_CTR_CTRL;
-	}
-	if (intel.version >= 2) {
 		pmu->global_ctrl = MSR_GLOBAL_CTRL;
 		pmu->global_clear = MSR_GLOBAL_OVF_CTRL;
 	}
+	fill_in(info, &f);
 	/* MSR_PMC0 takes 32 bits and extends the sign. */
-	if (!perfctr_x86_pmc_describe(width, fixed_width, pmu->write_pmc0 == MSR_PMC0 ? 32 : 64))
+	if (!perfctr_x86_pmc_describe(f.width, f.fixed_width, f.write_pmc0 == MSR_PMC0 ? 32 : 64))
 		return -ENODEV;
+	info->cpu_type = VPERFCTR_CPU_INTEL_ARCH;
 	/* Zhaoxin's take a write to GLOBAL_OVF_CTRL only while GLOBAL_CTRL enables counters. */
-	if (!intel_made) {
+	if (!is_intel()) {
 		info->features &= ~VPERFCTR_FEATURE_PCINT;
 		info->max_period = 0;
 	}
-
-	info->cpu_type = VPERFCTR_CPU_INTEL_ARCH;
-	info->arch_events = ~intel.events_absent & perfctr_x86_low_bits(intel.events_known);
-	snprintf(info->cpu_name, sizeof(info->cpu_name),
-		 "Intel architectural performance monitoring, version %u", intel.version);
 	return 0;
+}
+
+/*
+ * Kinds have as many counters each as they like, but of the same width and in
+ * the same registers: a thread that changes CPUs has one state.
+ */
+static int intel_probe_kind(struct vperfctr_info *info)
+{
+	struct found f;
+
+	if (!find(&f) || f.version < 2 || f.width != info->pmc_width ||
+	    (f.fixed_mask && f.fixed_width != info->fixed_width) ||
+	    f.write_pmc0 != pmu->write_pmc0)
+		return -ENODEV;
+	fill_in(info, &f);
+	return perfctr_x86_pmc_describe_kind(info) ? 0 : -ENODEV;
 }
 
 const struct perfctr_x86_driver perfctr_x86_intel = {
 	.probe		= intel_probe,
+	.probe_kind	= intel_probe_kind,
 	PERFCTR_X86_PMC_OPS,
 };

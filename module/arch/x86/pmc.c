@@ -93,44 +93,47 @@ u64 perfctr_x86_low_bits(unsigned int n)
 }
 
 /* Does everything that CPUID promises exist?  A hypervisor may have lied. */
-static bool registers_exist(void)
+static bool registers_exist(const struct vperfctr_info *kind)
 {
 	unsigned int i;
 
-	for (i = 0; i < pmu->nr_pmcs; i++) {
-		if ((pmu->pmc_mask & BIT_ULL(i)) &&
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
+		if ((kind->pmc_mask & BIT_ULL(i)) &&
 		    (!perfctr_x86_readable(evntsel_msr(i)) || !perfctr_x86_readable(pmc_msr(i))))
 			return false;
 	}
-	for (i = 0; i < pmu->nr_fixed; i++) {
-		if ((pmu->fixed_mask & BIT_ULL(i)) && !perfctr_x86_readable(pmu->fixed0 + i))
+	for (i = 0; i < PERFCTR_X86_MAX_FIXED; i++) {
+		if ((kind->fixed_mask & BIT_ULL(i)) && !perfctr_x86_readable(pmu->fixed0 + i))
 			return false;
 	}
-	if (pmu->fixed_ctrl && !perfctr_x86_readable(pmu->fixed_ctrl))
+	if (kind->fixed_mask && !perfctr_x86_readable(pmu->fixed_ctrl))
 		return false;
 	return !pmu->global_ctrl || (perfctr_x86_readable(pmu->global_ctrl) &&
 				     perfctr_x86_readable(pmu->global_clear));
+}
+
+bool perfctr_x86_pmc_describe_kind(struct vperfctr_info *info)
+{
+	info->nrctrs = min_t(unsigned int, VPERFCTR_MAX_CTRS,
+			     hweight64(info->pmc_mask) + hweight64(info->fixed_mask));
+	return registers_exist(info);
 }
 
 bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
 			      unsigned int write_width)
 {
 	struct vperfctr_info *info = &perfctr_cpu_info;
-	unsigned int narrowest = pmu->fixed_mask ? min(width, fixed_width) : width;
+	unsigned int narrowest = info->fixed_mask ? min(width, fixed_width) : width;
 
-	if (!registers_exist())
+	if (!perfctr_x86_pmc_describe_kind(info))
 		return false;
 	perfctr_cpu_sampling_ns = perfctr_sampling_ns(narrowest);
 	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
 			 (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
 	info->nrkinds = 1;
 	info->tsc_khz = tsc_khz;
-	info->nrctrs = min_t(unsigned int, VPERFCTR_MAX_CTRS,
-			     hweight64(pmu->pmc_mask) + hweight64(pmu->fixed_mask));
 	info->pmc_width = width;
-	info->fixed_width = pmu->fixed_mask ? fixed_width : 0;
-	info->pmc_mask = pmu->pmc_mask;
-	info->fixed_mask = pmu->fixed_mask;
+	info->fixed_width = info->fixed_mask ? fixed_width : 0;
 	if (perfctr_has_lvtpc()) {
 		info->features |= VPERFCTR_FEATURE_PCINT;
 		/* Until it overflows, a counter has its top bit set, and so what is written. */
@@ -141,16 +144,17 @@ bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
 
 /* ---- control ------------------------------------------------------------ */
 
-static int check_fixed(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control, bool imode)
+static int check_fixed(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control,
+		       const struct vperfctr_info *kind, bool imode)
 {
 	struct perfctr_cpu_regs *regs = &control->regs;
 	unsigned int i = fixed_index(ctr->map);
 
-	if (i >= pmu->nr_fixed)
+	if (i >= PERFCTR_X86_MAX_FIXED)
 		return -EINVAL;
 	i = array_index_nospec(i, PERFCTR_X86_MAX_FIXED);
 	ctr->map = VPERFCTR_FIXED | i;
-	if (!(pmu->fixed_mask & BIT_ULL(i)) || (regs->global_ctrl & BIT_ULL(32 + i)))
+	if (!(kind->fixed_mask & BIT_ULL(i)) || (regs->global_ctrl & BIT_ULL(32 + i)))
 		return -EINVAL;
 	if (!ctr->evntsel || (ctr->evntsel & ~(FIXED_OS | FIXED_USR)))
 		return -EINVAL;
@@ -162,20 +166,21 @@ static int check_fixed(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *con
 	return 0;
 }
 
-static int check_general(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control)
+static int check_general(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control,
+			 const struct vperfctr_info *kind)
 {
 	struct perfctr_cpu_regs *regs = &control->regs;
 	unsigned int i = ctr->map;
 
-	if (i >= pmu->nr_pmcs)
+	if (i >= PERFCTR_X86_MAX_PMC)
 		return -EINVAL;
 	i = array_index_nospec(i, PERFCTR_X86_MAX_PMC);
 	ctr->map = i;
-	if (!(pmu->pmc_mask & BIT_ULL(i)) || (regs->global_ctrl & BIT_ULL(i)))
+	if (!(kind->pmc_mask & BIT_ULL(i)) || (regs->global_ctrl & BIT_ULL(i)))
 		return -EINVAL;
 	if ((ctr->evntsel & ~pmu->allowed) || !(ctr->evntsel & PERFCTR_X86_EVNTSEL_EN) ||
 	    !(ctr->evntsel & (PERFCTR_X86_EVNTSEL_USR | PERFCTR_X86_EVNTSEL_OS)) ||
-	    pmu->refuses(ctr->evntsel))
+	    pmu->refuses(kind, ctr->evntsel))
 		return -EINVAL;
 	if (ctr->evntsel & PERFCTR_X86_EVNTSEL_OS)
 		control->kernel = true;
@@ -185,9 +190,10 @@ static int check_general(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *c
 
 int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control, bool kernel)
 {
+	const struct vperfctr_info *kind = perfctr_cpu_kind(control->kind);
 	unsigned int i, width = 64;
 
-	if (control->global[0] || control->global[1])
+	if (!kind || control->global[0] || control->global[1])
 		return -EINVAL;
 
 	control->kernel = false;
@@ -200,10 +206,10 @@ int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control, bool kern
 		if (ctr->aux || !perfctr_is_valid_ireset(ctr->ireset, imode))
 			return -EINVAL;
 		if (is_fixed(ctr->map)) {
-			err = check_fixed(ctr, control, imode);
+			err = check_fixed(ctr, control, kind, imode);
 			width = min(width, perfctr_cpu_info.fixed_width);
 		} else {
-			err = check_general(ctr, control);
+			err = check_general(ctr, control, kind);
 			width = min(width, perfctr_cpu_info.pmc_width);
 		}
 		if (err)
@@ -607,16 +613,30 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 
 /* ---- taking and giving back --------------------------------------------- */
 
+/* A kind that comes later may have more.  Changes as its caller serialises. */
+static unsigned int nr_reserved;
+
+static unsigned int count_registers(void)
+{
+	const struct vperfctr_info *info;
+	unsigned int kind, nr = 0;
+
+	for (kind = 0; (info = perfctr_cpu_kind(kind)); kind++)
+		nr = max_t(unsigned int, nr, fls64(info->pmc_mask));
+	return nr;
+}
+
 /*
  * perf reserves all general counters and event selects with its first hardware
  * event, the NMI watchdog's included, and nothing for fixed ones.  Whoever has
- * all of them has the whole unit.
+ * all of them has the whole unit, and has any of them, for all kinds of CPUs.
  */
 int perfctr_x86_pmc_reserve(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < pmu->nr_pmcs; i++) {
+	nr_reserved = count_registers();
+	for (i = 0; i < nr_reserved; i++) {
 		if (!reserve_evntsel_nmi(evntsel_msr(i)))
 			goto fail;
 		if (!reserve_perfctr_nmi(pmc_msr(i))) {
@@ -635,7 +655,7 @@ fail:
 
 void perfctr_x86_pmc_release(void)
 {
-	unsigned int i = pmu->nr_pmcs;
+	unsigned int i = nr_reserved;
 
 	while (i--) {
 		release_evntsel_nmi(evntsel_msr(i));
@@ -643,16 +663,16 @@ void perfctr_x86_pmc_release(void)
 	}
 }
 
-static void clear_counters(void)
+static void clear_counters(const struct vperfctr_info *kind)
 {
 	unsigned int i;
 
-	for (i = 0; i < pmu->nr_pmcs; i++) {
-		if (pmu->pmc_mask & BIT_ULL(i))
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
+		if (kind->pmc_mask & BIT_ULL(i))
 			clear_counter(i);
 	}
-	for (i = 0; i < pmu->nr_fixed; i++) {
-		if (pmu->fixed_mask & BIT_ULL(i))
+	for (i = 0; i < PERFCTR_X86_MAX_FIXED; i++) {
+		if (kind->fixed_mask & BIT_ULL(i))
 			clear_counter(VPERFCTR_FIXED | i);
 	}
 }
@@ -660,20 +680,21 @@ static void clear_counters(void)
 /* Whatever the registers hold: stop everything, clear everything. */
 static void clear_registers(struct pmc_cpu *cpu)
 {
+	const struct vperfctr_info *kind = perfctr_kind_here();
 	unsigned int i;
 
 	if (pmu->global_ctrl) {
 		perfctr_wrmsr(pmu->global_ctrl, 0);
-		if (pmu->fixed_mask)
+		if (kind->fixed_mask)
 			perfctr_wrmsr(pmu->fixed_ctrl, 0);
 	}
-	for (i = 0; i < pmu->nr_pmcs; i++) {
-		if (pmu->pmc_mask & BIT_ULL(i))
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
+		if (kind->pmc_mask & BIT_ULL(i))
 			perfctr_wrmsr(evntsel_msr(i), 0);
 	}
-	clear_counters();
+	clear_counters(kind);
 	if (pmu->global_ctrl)
-		perfctr_wrmsr(pmu->global_clear, pmu->pmc_mask | pmu->fixed_mask << 32);
+		perfctr_wrmsr(pmu->global_clear, kind->pmc_mask | kind->fixed_mask << 32);
 
 	cpu->id = 0;
 	cpu->armed = NULL;
@@ -689,7 +710,7 @@ void perfctr_x86_pmc_cpu_start(void)
 
 	if (pmu->global_ctrl) {
 		perfctr_rdmsr_safe(pmu->global_ctrl, &cpu->saved_global_ctrl);
-		if (pmu->fixed_mask)
+		if (perfctr_kind_here()->fixed_mask)
 			perfctr_rdmsr_safe(pmu->fixed_ctrl, &cpu->saved_fixed_ctrl);
 	}
 	clear_registers(cpu);
@@ -703,7 +724,7 @@ void perfctr_x86_pmc_cpu_stop(void)
 	cpu->ready = false;
 	clear_registers(cpu);
 	if (pmu->global_ctrl) {
-		if (pmu->fixed_mask)
+		if (perfctr_kind_here()->fixed_mask)
 			perfctr_wrmsr(pmu->fixed_ctrl, cpu->saved_fixed_ctrl);
 		perfctr_wrmsr(pmu->global_ctrl, cpu->saved_global_ctrl);
 	}
@@ -724,7 +745,7 @@ void perfctr_x86_pmc_cpu_scrub(void)
 	/* What is running may have started from what somebody else left. */
 	if (state)
 		perfctr_x86_pmc_suspend(state);
-	clear_counters();
+	clear_counters(perfctr_kind_here());
 	if (state)
 		perfctr_x86_pmc_resume(state);
 }

@@ -72,9 +72,15 @@ static inline void perfctr_write_lvtpc(u32 value)
 	apic->write(APIC_LVTPC, value);
 }
 
+static inline void perfctr_cpuid_count(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx,
+				       u32 *edx)
+{
+	cpuid_count(leaf, subleaf, eax, ebx, ecx, edx);
+}
+
 static inline void perfctr_cpuid(u32 leaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 {
-	cpuid_count(leaf, 0, eax, ebx, ecx, edx);
+	perfctr_cpuid_count(leaf, 0, eax, ebx, ecx, edx);
 }
 
 /* Two kinds of CPUs, with different counters. */

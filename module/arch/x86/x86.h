@@ -13,6 +13,9 @@ struct perfctr_x86_driver {
 	/* Is this the processor?  Fills in perfctr_cpu_info.  -ENODEV: no. */
 	int (*probe)(void);
 
+	/* How do kinds of CPUs differ?  NULL: the driver knows one kind only. */
+	perfctr_probe_kind *probe_kind;
+
 	int (*check_control)(struct perfctr_cpu_control *control, bool kernel);
 	perfctr_cpu_op *suspend;
 	perfctr_cpu_op *resume;
@@ -53,17 +56,13 @@ extern const struct perfctr_x86_driver perfctr_x86_intel;
 /*
  * pmc.c: what most drivers have in common, for those whose probe describes their
  * registers.  General counters are an event select and a counter each, at
- * regular distances.
+ * regular distances.  Which of them there are may depend on the kind of CPU:
+ * pmc_mask and fixed_mask of its struct vperfctr_info say so.
  */
 struct perfctr_x86_pmu {
-	u64 pmc_mask;			/* general counters that exist */
-	u64 fixed_mask;
-	unsigned int nr_pmcs;		/* highest one + 1 */
-	unsigned int nr_fixed;		/* likewise */
-
 	/* Of event selects: bits that users may set; and is this one refused besides? */
 	u64 allowed;
-	bool (*refuses)(u64 evntsel);
+	bool (*refuses)(const struct vperfctr_info *kind, u64 evntsel);
 
 	/* MSRs; 0: there is none */
 	u32 evntsel0;
@@ -80,7 +79,7 @@ struct perfctr_x86_pmu {
  * No processor has more that RDPMC can read and whose event selects are where one
  * would expect them.
  */
-#define PERFCTR_X86_MAX_PMC	8
+#define PERFCTR_X86_MAX_PMC	10
 #define PERFCTR_X86_MAX_FIXED	16
 
 /* Event selects, from the P6 and the K7 on. */
@@ -121,12 +120,16 @@ void perfctr_x86_pmc_cpu_scrub(void);
 	.cpu_scrub	= perfctr_x86_pmc_cpu_scrub
 
 /*
- * For the end of a probe: fill in what perfctr_cpu_info has of the counters.
- * They are so wide, and so many bits of them can be written, with the sign
- * extended.  False: not everything is there that the probe described.
+ * For the end of a probe, when the masks are known: fill in what else
+ * perfctr_cpu_info has of the counters.  They are so wide, and so many bits of
+ * them can be written, with the sign extended.  False: not everything is there
+ * that the probe described.
  */
 bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
 			      unsigned int write_width);
+
+/* The same for another kind of CPU, of which the masks are known. */
+bool perfctr_x86_pmc_describe_kind(struct vperfctr_info *info);
 
 u64 perfctr_x86_low_bits(unsigned int n);
 

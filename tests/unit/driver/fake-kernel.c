@@ -102,6 +102,28 @@ void on_each_cpu(void (*func)(void *), void *arg, int wait)
 	}
 }
 
+int smp_call_function_single(int cpu, void (*func)(void *), void *arg, int wait)
+{
+	require(!fake_irqs_off, "smp_call_function_single() waits for a CPU");
+	require(wait, "smp_call_function_single() returns before it is done");
+	require(hotplug_lock, "CPU %d may go away meanwhile", cpu);
+	call_on(cpu, func, arg, true);
+	return 0;
+}
+
+unsigned int fake_warnings;
+
+const struct cpumask *fake_online_mask(void)
+{
+	static struct cpumask mask;
+	unsigned int cpu;
+
+	mask.bits[0] = 0;
+	for (cpu = 0; cpu < NR_CPUS; cpu++)
+		mask.bits[0] |= (unsigned long)fake_online[cpu] << cpu;
+	return &mask;
+}
+
 /* CPUs one by one, "0,2": no ranges. */
 int cpulist_parse(const char *list, struct cpumask *mask)
 {

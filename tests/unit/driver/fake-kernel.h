@@ -30,6 +30,8 @@ typedef __s64 s64;
 #define smp_wmb()		barrier()	/* all CPUs are in one thread */
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
+#define smp_load_acquire(p)	READ_ONCE(*(p))
+#define smp_store_release(p, v)	WRITE_ONCE(*(p), v)
 
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define BIT(n)			(1UL << (n))
@@ -37,6 +39,7 @@ typedef __s64 s64;
 #define GENMASK_ULL(h, l)	((~0ULL >> (63 - (h))) & (~0ULL << (l)))
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define min_t(type, a, b)	min((type)(a), (type)(b))
+#define max_t(type, a, b)	((type)(a) > (type)(b) ? (type)(a) : (type)(b))
 
 static inline unsigned int fls64(u64 x)
 {
@@ -95,11 +98,24 @@ extern bool fake_irqs_off;
 #define local_irq_restore(flags)	(fake_irqs_off = (flags))
 
 void on_each_cpu(void (*func)(void *), void *arg, int wait);
+int smp_call_function_single(int cpu, void (*func)(void *), void *arg, int wait);
 void cpus_read_lock(void);
 void cpus_read_unlock(void);
 
 struct cpumask { unsigned long bits[1]; };
 int cpulist_parse(const char *list, struct cpumask *mask);
+
+const struct cpumask *fake_online_mask(void);
+#define cpu_online_mask			fake_online_mask()
+#define cpu_possible_mask		(&(const struct cpumask) { { (1UL << NR_CPUS) - 1 } })
+#define cpumask_first(mask)		((unsigned int)__builtin_ctzl((mask)->bits[0]))
+#define cpumask_test_cpu(cpu, mask)	((mask)->bits[0] >> (cpu) & 1)
+#define cpumask_clear_cpu(cpu, mask)	((mask)->bits[0] &= ~BIT(cpu))
+#define cpumask_copy(to, from)		(*(to) = *(from))
+
+/* Lines in the log. */
+extern unsigned int fake_warnings;
+#define pr_warn(...)			(fake_warnings++, (void)snprintf(NULL, 0, __VA_ARGS__))
 
 enum cpuhp_state { CPUHP_AP_ONLINE_DYN = 200 };
 int cpuhp_setup_state(enum cpuhp_state state, const char *name,

@@ -16,18 +16,27 @@ static u64 low_bits(unsigned int n)
 	return n ? ~0ULL >> (64 - n) : 0;
 }
 
+const struct model_config *model_config(void)
+{
+	return model.others >> fake_cpu & 1 ? &model.other : &model.config;
+}
+
 static u64 pmc_mask(void)
 {
-	return low_bits(min(model.config.nr_pmcs, (unsigned int)MODEL_MAX_PMCS));
+	const struct model_config *c = model_config();
+
+	return c->pmc_mask ?: low_bits(min(c->nr_pmcs, (unsigned int)MODEL_MAX_PMCS));
 }
 
 /* SDM: FxCtr[i]_is_supported := ECX[i] || (EDX[4:0] > i), ECX from version 5 on. */
 static u64 fixed_mask(void)
 {
-	const struct model_config *c = &model.config;
+	const struct model_config *c = model_config();
 
 	if (c->version < 2)
 		return 0;
+	if (c->pmc_mask)
+		return c->fixed_mask;
 	return low_bits(c->nr_fixed) | (c->version >= 5 ? c->fixed_mask : 0);
 }
 
@@ -38,7 +47,7 @@ u64 model_exists(void)
 
 u64 model_mask(u32 map)
 {
-	return low_bits(map & VPERFCTR_FIXED ? model.config.fixed_width : model.config.pmc_width);
+	return low_bits(map & VPERFCTR_FIXED ? model_config()->fixed_width : model_config()->pmc_width);
 }
 
 u64 *model_counter(struct model_cpu *cpu, u32 map)
@@ -53,20 +62,34 @@ u64 *model_counter(struct model_cpu *cpu, u32 map)
 /* SDM: GLOBAL_CTRL has the general counters on.  TSCs are not the same everywhere. */
 void model_cpu_reset(unsigned int cpu)
 {
+	unsigned int old_cpu = fake_cpu;
+
+	fake_cpu = cpu;
 	model.cpu[cpu] = (struct model_cpu) {
-		.global_ctrl = model.config.version >= 2 ? pmc_mask() : 0,
+		.global_ctrl = model_config()->version >= 2 ? pmc_mask() : 0,
 		.tsc = 1000000ULL * (cpu + 1),
 		.lvtpc = APIC_LVT_MASKED,
 	};
+	fake_cpu = old_cpu;
+}
+
+void model_init_hybrid(const struct model_config *config, const struct model_config *other,
+		       u32 others)
+{
+	unsigned int cpu;
+
+	model = (struct model) {
+		.config = *config, .other = *other, .others = others,
+		.hybrid = config != other, .max_leaf = 0x23,
+	};
+	for (cpu = 0; cpu < NR_CPUS; cpu++)
+		model_cpu_reset(cpu);
 }
 
 void model_init(const struct model_config *config)
 {
-	unsigned int cpu;
-
-	model = (struct model) { .config = *config, .max_leaf = 0x16 };
-	for (cpu = 0; cpu < NR_CPUS; cpu++)
-		model_cpu_reset(cpu);
+	model_init_hybrid(config, config, 0);
+	model.max_leaf = config->pmc_mask ? 0x23 : 0x16;
 }
 
 static u64 field(u64 fixed_ctrl, unsigned int i)
@@ -111,7 +134,7 @@ u64 model_counts(u32 map, u64 evntsel, const struct work *work)
 /* SDM volume 3, "Local Vector Table": delivery sets the mask, but not on every hypervisor. */
 static void make_pmi(struct model_cpu *cpu)
 {
-	if (model.config.no_apic)
+	if (model_config()->no_apic)
 		return;
 	if (cpu->lvtpc & APIC_LVT_MASKED) {
 		cpu->lost_pmis += !cpu->pmi;
@@ -121,7 +144,7 @@ static void make_pmi(struct model_cpu *cpu)
 		cpu->lvtpc);
 	cpu->pmis++;
 	cpu->pmi = true;
-	if (!model.config.no_masking && !model.config.slow)
+	if (!model_config()->no_masking && !model_config()->slow)
 		cpu->lvtpc |= APIC_LVT_MASKED;
 }
 
@@ -132,7 +155,7 @@ bool model_take_pmi(void)
 	if (!cpu->pmi)
 		return false;
 	cpu->pmi = false;
-	if (!model.config.no_masking)
+	if (!model_config()->no_masking)
 		cpu->lvtpc |= APIC_LVT_MASKED;
 	return true;
 }
@@ -144,7 +167,7 @@ static void advance(struct model_cpu *cpu, u32 map, u64 events)
 	u32 i = map & ~VPERFCTR_FIXED;
 
 	if (sum < events || sum > model_mask(map)) {
-		if (model.config.version >= 2)
+		if (model_config()->version >= 2)
 			cpu->overflow |= map & VPERFCTR_FIXED ? GLOBAL_FIXED(i) : BIT_ULL(i);
 		if (map & VPERFCTR_FIXED ? field(cpu->fixed_ctrl, i) & FIX_PMI :
 					   cpu->evntsel[i] & SEL_INT)
@@ -167,7 +190,7 @@ u64 model_counting(const struct model_cpu *cpu)
 		if (field(cpu->fixed_ctrl, i) & (FIX_OS | FIX_USR))
 			counting |= GLOBAL_FIXED(i);
 	}
-	return counting & (model.config.version >= 2 ? cpu->global_ctrl : model_exists());
+	return counting & (model_config()->version >= 2 ? cpu->global_ctrl : model_exists());
 }
 
 void model_run(const struct work *work)
@@ -221,7 +244,7 @@ static void access(void)
 
 static bool has_full_write(void)
 {
-	return !model.config.no_capabilities && !model.config.no_full_write;
+	return !model_config()->no_capabilities && !model_config()->no_full_write;
 }
 
 /* The register's place, or NULL if it is not there. */
@@ -231,19 +254,19 @@ static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 
 	if (msr == model.absent_msr)
 		return NULL;
-	capabilities = model.config.no_full_write ? 0xdf : 0x20df;
+	capabilities = model_config()->no_full_write ? 0xdf : 0x20df;
 
 	switch (msr) {
-	case 0x0c1 ... 0x0c8:
+	case 0x0c1 ... 0x0ca:
 		*reg = REG_PMC;
 		return model_counter(cpu, msr - 0x0c1);
-	case 0x4c1 ... 0x4c8:
+	case 0x4c1 ... 0x4ca:
 		*reg = REG_FULL_PMC;
 		return has_full_write() ? model_counter(cpu, msr - 0x4c1) : NULL;
 	case 0x345:
 		*reg = REG_CAPABILITIES;
-		return model.config.no_capabilities ? NULL : &capabilities;
-	case 0x186 ... 0x18d:
+		return model_config()->no_capabilities ? NULL : &capabilities;
+	case 0x186 ... 0x18f:
 		*reg = REG_EVNTSEL;
 		return pmc_mask() & BIT_ULL(msr - 0x186) ? &cpu->evntsel[msr - 0x186] : NULL;
 	case 0x309 ... 0x318:
@@ -254,17 +277,17 @@ static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 		return fixed_mask() ? &cpu->fixed_ctrl : NULL;
 	case 0x38f:
 		*reg = REG_GLOBAL_CTRL;
-		return model.config.version >= 2 ? &cpu->global_ctrl : NULL;
+		return model_config()->version >= 2 ? &cpu->global_ctrl : NULL;
 	case 0x390:
 		*reg = REG_OVF_CTRL;
-		return model.config.version >= 2 ? &cpu->overflow : NULL;
+		return model_config()->version >= 2 ? &cpu->overflow : NULL;
 	}
 	return NULL;
 }
 
 static bool has_any_thread(void)
 {
-	return model.config.version >= 3 && !model.config.no_any_thread;
+	return model_config()->version >= 3 && !model_config()->no_any_thread;
 }
 
 u64 model_valid_bits(enum model_reg reg)
@@ -361,34 +384,54 @@ bool model_user_rdpmc(void)
 	return model.user_rdpmc;
 }
 
-void model_cpuid(u32 leaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
+void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 {
-	const struct model_config *c = &model.config;
+	const struct model_config *c = model_config();
 
 	*eax = *ebx = *ecx = *edx = 0;
-	if (!leaf) {
+	/* Without a leaf, those of another one: anything. */
+	require(leaf <= model.max_leaf || leaf == 0xa, "CPUID leaf %#x is not there", leaf);
+	switch (leaf) {
+	case 0:
 		*eax = model.max_leaf;
 		*ebx = 0x756e6547;	/* GenuineIntel */
 		*edx = 0x49656e69;
 		*ecx = 0x6c65746e;
-	} else if (leaf == 1) {
+		break;
+	case 1:
 		*ecx = c->no_capabilities ? 0 : BIT(15);	/* PDCM */
-	} else if (leaf == 0xa) {	/* without it, those of another leaf: anything */
+		break;
+	case 7:
+		if (!subleaf)
+			*eax = c->pmc_mask ? 1 : 0;
+		else
+			*eax = c->pmc_mask ? BIT(8) : 0;	/* leaf 23H */
+		break;
+	case 0xa:
 		*eax = c->version | c->nr_pmcs << 8 | c->pmc_width << 16 | c->nr_events << 24;
 		*ebx = c->events_absent;
 		*ecx = c->fixed_mask;
 		*edx = c->nr_fixed | c->fixed_width << 5 | (u32)c->no_any_thread << 15;
+		break;
+	case 0x1a:
+		*eax = c->core_type;
+		break;
+	case 0x23:
+		require(c->pmc_mask, "CPUID leaf 23H is not said to be there");
+		*eax = subleaf ? c->pmc_mask : BIT(0) | BIT(1);
+		*ebx = subleaf ? c->fixed_mask : 0;
+		break;
 	}
 }
 
 bool model_has_lvtpc(void)
 {
-	return !model.config.no_apic;
+	return !model_config()->no_apic;
 }
 
 u32 model_read_lvtpc(void)
 {
-	require(!model.config.no_apic, "LVTPC is read, and there is none");
+	require(!model_config()->no_apic, "LVTPC is read, and there is none");
 	access();
 	return this_cpu()->lvtpc;
 }
@@ -396,7 +439,7 @@ u32 model_read_lvtpc(void)
 /* The upper bits are reserved, and the vector is no matter to an NMI. */
 void model_write_lvtpc(u32 value)
 {
-	require(!model.config.no_apic, "LVTPC is written, and there is none");
+	require(!model_config()->no_apic, "LVTPC is written, and there is none");
 	require(!(value & ~0x117ffU), "LVTPC, reserved bits in %#x", value);
 	access();
 	this_cpu()->lvtpc = value;

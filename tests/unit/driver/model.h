@@ -28,7 +28,7 @@ do {							\
 
 extern char model_context[128];	/* for tests to say what they are doing */
 
-#define MODEL_MAX_PMCS	8	/* IA32_PERFEVTSEL0 to 7 */
+#define MODEL_MAX_PMCS	10	/* IA32_PERFEVTSEL0 to 9 */
 #define MODEL_MAX_FIXED	16	/* fields in IA32_FIXED_CTR_CTRL */
 
 /* evntsel bits, SDM volume 3, "Architectural Performance Monitoring" */
@@ -54,7 +54,9 @@ extern char model_context[128];	/* for tests to say what they are doing */
 
 struct model_config {
 	unsigned int version;
-	unsigned int nr_pmcs;		/* as CPUID says; no more than 8 are there */
+	unsigned int nr_pmcs;		/* as CPUID says; no more than 10 are there */
+	u32 pmc_mask;			/* leaf 23H, with fixed_mask; 0: no such leaf */
+	u32 core_type;			/* EAX of leaf 1AH */
 	unsigned int pmc_width;
 	unsigned int nr_fixed;		/* contiguous ones */
 	unsigned int fixed_width;
@@ -96,6 +98,8 @@ struct model_cpu {
 
 struct model {
 	struct model_config config;
+	struct model_config other;	/* of CPUs that are different, */
+	u32 others;			/* which are these */
 	u32 max_leaf;
 	bool pv_guest;
 	bool hybrid;
@@ -111,6 +115,13 @@ extern struct model model;
 /* A processor like this, after reset. */
 void model_init(const struct model_config *config);
 void model_cpu_reset(unsigned int cpu);
+
+/* A hybrid one: the CPUs in `others` are like `other`. */
+void model_init_hybrid(const struct model_config *config, const struct model_config *other,
+		       u32 others);
+
+/* The current CPU's. */
+const struct model_config *model_config(void);
 
 /* Bits as in GLOBAL_CTRL: what is there, and what would count something now. */
 u64 model_exists(void);
@@ -146,7 +157,7 @@ bool model_take_pmi(void);	/* is there one for the current CPU?  No longer */
 bool model_has_lvtpc(void);
 u32 model_read_lvtpc(void);
 void model_write_lvtpc(u32 value);
-void model_cpuid(u32 leaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx);
+void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx);
 bool model_is_pv_guest(void);
 bool model_is_hybrid(void);
 

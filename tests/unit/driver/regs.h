@@ -19,7 +19,8 @@
 #define perfctr_has_lvtpc()		model_has_lvtpc()
 #define perfctr_read_lvtpc()		model_read_lvtpc()
 #define perfctr_write_lvtpc(value)	model_write_lvtpc(value)
-#define perfctr_cpuid(leaf, a, b, c, d)	model_cpuid(leaf, a, b, c, d)
+#define perfctr_cpuid(leaf, a, b, c, d)	model_cpuid(leaf, 0, a, b, c, d)
+#define perfctr_cpuid_count(leaf, subleaf, a, b, c, d)	model_cpuid(leaf, subleaf, a, b, c, d)
 #define perfctr_is_pv_guest()		model_is_pv_guest()
 #define perfctr_is_hybrid()		model_is_hybrid()
 

@@ -13,5 +13,6 @@ Suite *page_suite(void);
 Suite *generic_suite(void);
 Suite *overflow_suite(void);
 Suite *nmi_suite(void);
+Suite *hybrid_suite(void);
 
 #endif /* TESTS_H */

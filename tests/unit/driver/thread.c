@@ -87,6 +87,7 @@ void control_init(struct perfctr_cpu_control *control)
 	control->tsc_on = 1;
 	control->nractrs = 0;
 	control->nrictrs = 0;
+	control->kind = 0;
 	control->global[0] = 0;
 	control->global[1] = 0;
 }

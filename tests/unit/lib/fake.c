@@ -212,7 +212,7 @@ static int dev_info(struct vperfctr_info *arg)
 
 	if (fails(FAKE_INFO))
 		return -1;
-	if (arg->size != sizeof(*arg) || arg->reserved || arg->kind >= fake.nrkinds)
+	if (arg->size != sizeof(*arg) || arg->core_type || arg->kind >= fake.nrkinds)
 		return refuse(EINVAL);
 	info.kind = arg->kind;
 	info.nrkinds = fake.nrkinds;
@@ -396,7 +396,7 @@ static int state_control(struct state *s, int fd, const struct vperfctr_control 
 
 	if (fails(FAKE_CONTROL))
 		return -1;
-	if (c->size != sizeof(*c) || c->reserved || c->ctr_size != sizeof(struct vperfctr_ctr) ||
+	if (c->size != sizeof(*c) || c->kind >= fake.nrkinds || c->ctr_size != sizeof(struct vperfctr_ctr) ||
 	    c->nractrs + c->nrictrs > fake.info.nrctrs ||
 	    (c->flags & VPERFCTR_CONTROL_RING && (!c->nrictrs || !s->ring_size)) ||
 	    (c->flags & VPERFCTR_CONTROL_INHERIT && c->nrictrs))

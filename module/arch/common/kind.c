@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Kinds of CPUs.  A hybrid processor has CPUs with different counters and events.
+ * What a CPU has it tells only itself, so kinds are learned as CPUs come online,
+ * when the module is loaded or later, and are numbered as they are found.  Until
+ * then a CPU is forbidden to all of them.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cpumask.h>
+#include <linux/kernel.h>
+#include <linux/nospec.h>
+#include <linux/percpu.h>
+
+#include "common.h"
+
+#define MAX_KINDS	4
+
+static struct vperfctr_info more_kinds[MAX_KINDS - 1];	/* after perfctr_cpu_info */
+static struct cpumask forbidden[MAX_KINDS];
+
+/* NULL: all CPUs are alike. */
+static perfctr_probe_kind *probe_kind;
+
+static DEFINE_PER_CPU(const struct vperfctr_info *, kind_here);
+
+const struct vperfctr_info *perfctr_kind_here(void)
+{
+	return probe_kind ? *this_cpu_ptr(&kind_here) : &perfctr_cpu_info;
+}
+
+static struct vperfctr_info *info_of(unsigned int kind)
+{
+	return kind ? &more_kinds[kind - 1] : &perfctr_cpu_info;
+}
+
+const struct vperfctr_info *perfctr_cpu_kind(unsigned int kind)
+{
+	/* Pairs with the release in perfctr_learn_kind(). */
+	if (kind >= smp_load_acquire(&perfctr_cpu_info.nrkinds))
+		return NULL;
+	return info_of(array_index_nospec(kind, MAX_KINDS));
+}
+
+const struct cpumask *perfctr_cpus_forbidden(unsigned int kind)
+{
+	return probe_kind ? &forbidden[array_index_nospec(kind, MAX_KINDS)] : &perfctr_forbid_cpus;
+}
+
+static bool is_same_kind(const struct vperfctr_info *a, const struct vperfctr_info *b)
+{
+	return a->core_type == b->core_type && a->arch_events == b->arch_events &&
+	       a->pmc_mask == b->pmc_mask && a->fixed_mask == b->fixed_mask;
+}
+
+void perfctr_learn_kind(unsigned int cpu)
+{
+	struct vperfctr_info info = perfctr_cpu_info;
+	unsigned int kind;
+
+	if (!probe_kind)
+		return;
+	if (probe_kind(&info)) {
+		pr_warn("CPU %u is not used: its counters are too different from other CPUs'\n",
+			cpu);
+		return;
+	}
+	for (kind = 0; kind < perfctr_cpu_info.nrkinds; kind++) {
+		if (is_same_kind(&info, info_of(kind)))
+			break;
+	}
+	if (kind == MAX_KINDS) {
+		pr_warn("CPU %u is not used: there are more kinds of CPUs than %u\n", cpu,
+			MAX_KINDS);
+		return;
+	}
+	if (kind == perfctr_cpu_info.nrkinds) {
+		*info_of(kind) = info;
+		smp_store_release(&perfctr_cpu_info.nrkinds, kind + 1);
+	}
+	*this_cpu_ptr(&kind_here) = info_of(kind);
+	if (!cpumask_test_cpu(cpu, &perfctr_forbid_cpus))
+		cpumask_clear_cpu(cpu, &forbidden[kind]);
+}
+
+void perfctr_init_kinds(perfctr_probe_kind *probe)
+{
+	unsigned int kind;
+
+	for (kind = 0; kind < MAX_KINDS; kind++)
+		cpumask_copy(&forbidden[kind], cpu_possible_mask);
+	probe_kind = probe;
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A hybrid processor: CPU 0 and CPU 1 are of different kinds, with different
+ * counters.  Counts are expected to be exact.
+ */
+#include <sys/wait.h>
+
+#include "service.h"
+
+#define BOTH		3U
+
+/* Intel's numbers, CPUID leaf 1AH, EAX 31-24. */
+#define ATOM		0x20
+#define CORE		0x40
+
+#define ONLINE		"/sys/devices/system/cpu/cpu1/online"
+
+static struct vperfctr_info kinds[2];
+static int fd;
+
+static int get_info(u32 kind, struct vperfctr_info *i)
+{
+	*i = (struct vperfctr_info) { .size = sizeof(*i), .kind = kind };
+	return call(dev, VPERFCTR_INFO, i);
+}
+
+static void get_kinds(void)
+{
+	if (get_info(0, &kinds[0]) || get_info(1, &kinds[1]))
+		die("this needs two kinds of CPUs");
+}
+
+static void setup(void)
+{
+	get_kinds();
+	set_affinity(0, BOTH);
+	fd = open_state(0);
+}
+
+static u32 affinity(void)
+{
+	unsigned long mask[16] = { 0 };
+
+	if (syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask) < 0)
+		die("sched_getaffinity: %s", strerror(errno));
+	return mask[0];
+}
+
+/* Instructions in user mode, by everything that the kind has. */
+static void use_all(struct control *control, u32 kind)
+{
+	u32 i;
+
+	control_init(control, 1);
+	for (i = 0; i < 64; i++) {
+		if (kinds[kind].pmc_mask >> i & 1)
+			control_add(control, i, INSNS_USER);
+	}
+	control_add(control, FIXED(0), FIXED_USER);
+	control->c.kind = kind;
+}
+
+static int count_kind(u32 kind, u32 flags)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	control.c.kind = kind;
+	control.c.flags = flags;
+	return set_control(fd, &control);
+}
+
+/* ---- what there is ---------------------------------------------------------------- */
+
+START_TEST(infos)
+{
+	struct vperfctr_info i;
+	u32 kind;
+
+	for (kind = 0; kind < 2; kind++) {
+		ck_assert_uint_eq(kinds[kind].kind, kind);
+		ck_assert_uint_eq(kinds[kind].nrkinds, 2);
+		ck_assert_uint_eq(kinds[kind].cpu_type, VPERFCTR_CPU_INTEL_ARCH);
+		ck_assert_uint_eq(kinds[kind].core_type >> 24, kind ? ATOM : CORE);
+		ck_assert_ptr_nonnull(strstr(kinds[kind].cpu_name, kind ? ", Atom" : ", Core"));
+		ck_assert_uint_eq(kinds[kind].nrctrs, __builtin_popcountll(kinds[kind].pmc_mask) +
+				  __builtin_popcountll(kinds[kind].fixed_mask));
+	}
+	/* as the suite has it */
+	ck_assert_uint_eq(kinds[0].pmc_mask, 0xff);
+	ck_assert_uint_eq(kinds[0].fixed_mask, 0xf);
+	ck_assert_uint_eq(kinds[1].pmc_mask, 0x3f);
+	ck_assert_uint_eq(kinds[1].fixed_mask, 0x7);
+	/* what a control must not depend on */
+	ck_assert_uint_eq(kinds[0].features, kinds[1].features);
+	ck_assert_uint_eq(kinds[0].max_period, kinds[1].max_period);
+	ck_assert_uint_eq(kinds[0].pmc_width, kinds[1].pmc_width);
+	ck_assert_uint_eq(kinds[0].fixed_width, kinds[1].fixed_width);
+	assert_errno(get_info(2, &i), EINVAL);
+}
+END_TEST
+
+START_TEST(cpus)
+{
+	struct {
+		struct vperfctr_kind_cpus cpus;
+		u32 words[8];
+	} k;
+
+	ck_assert_uint_eq(kind_cpus(0), 1);
+	ck_assert_uint_eq(kind_cpus(1), 2);
+	memset(&k, 0xff, sizeof(k));
+	k.cpus.nrwords = 0;
+	k.cpus.kind = 1;
+	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &k), EOVERFLOW);
+	ck_assert_uint_eq(k.cpus.nrwords, 1);
+	ck_assert_uint_eq(k.words[0], ~0U);
+	k.cpus.kind = 2;
+	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &k), EINVAL);
+	k.cpus.kind = ~0U;
+	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &k), EINVAL);
+	ck_assert_uint_eq(k.words[0], ~0U);
+	assert_errno(call(dev, VPERFCTR_KIND_CPUS, NULL), EFAULT);
+}
+END_TEST
+
+/* ---- control -------------------------------------------------------------------- */
+
+START_TEST(refused)
+{
+	struct control control;
+
+	assert_errno(count_kind(2, 0), EINVAL);
+	assert_errno(count_kind(~0U, 0), EINVAL);
+	/* the TSC has no kind */
+	control_init(&control, 1);
+	control.c.kind = 1;
+	assert_errno(set_control(fd, &control), EINVAL);
+	/* nor has nothing */
+	control_init(&control, 0);
+	control.c.kind = 1;
+	assert_errno(set_control(fd, &control), EINVAL);
+	/* a counter that only the other kind has */
+	control_init(&control, 1);
+	control_add(&control, 6, INSNS_USER);
+	control.c.kind = 1;
+	assert_errno(set_control(fd, &control), EINVAL);
+	control.c.kind = 0;
+	assert_ok(set_control(fd, &control));
+	set_affinity(0, BOTH);
+	control_init(&control, 1);
+	control_add(&control, FIXED(3), FIXED_USER);
+	control.c.kind = 1;
+	assert_errno(set_control(fd, &control), EINVAL);
+	control.c.kind = 0;
+	assert_ok(set_control(fd, &control));
+	/* as many as the other kind has */
+	use_all(&control, 0);
+	control.c.kind = 1;
+	assert_errno(set_control(fd, &control), EINVAL);
+	assert_status(fd, ATTACHED | ACTIVE);
+}
+END_TEST
+
+/* All counters of either kind, by READ and by RDPMC; the kind is in READ's control. */
+START_TEST(counts)
+{
+	const struct vperfctr_page *page = map_state(fd);
+	struct vperfctr_control shown = { .size = sizeof(shown),
+					  .ctr_size = sizeof(struct vperfctr_ctr) };
+	struct reading before, after;
+	struct control control;
+	unsigned int i, nr;
+	u64 first;
+
+	use_all(&control, _i);
+	nr = control.c.nractrs;
+	ck_assert_uint_eq(nr, _i ? 7 : 9);
+	assert_ok(set_control(fd, &control));
+	ck_assert_uint_eq(affinity(), 1U << _i);
+	if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after), 1000))
+		die("READ failed");
+	for (i = 0; i < nr; i++)
+		ck_assert_uint_eq(after.own[1 + i] - before.own[1 + i], INSNS_BETWEEN(1000));
+	for (i = 0; i < nr; i++) {
+		first = self_read(page, i);
+		ck_assert_uint_gt(first, after.own[1 + i]);
+		ck_assert_uint_gt(self_read(page, i), first);
+	}
+	init_reading(&after)->control = (uintptr_t)&shown;
+	assert_ok(call(fd, VPERFCTR_READ, &after.read));
+	ck_assert_uint_eq(shown.kind, _i);
+	ck_assert_uint_eq(after.read.status, ATTACHED | ACTIVE);
+	/* what was counted is still to be seen when counting has stopped */
+	assert_ok(stop_all(fd));
+	assert_ok(call(fd, VPERFCTR_READ, &after.read));
+	ck_assert_uint_eq(shown.kind, _i);
+}
+END_TEST
+
+static u64 measure(void)
+{
+	struct reading before, after;
+
+	if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after), 1000))
+		die("READ failed");
+	return after.own[1] - before.own[1];
+}
+
+/* Counted on its kind, not counted and said so on the other one, however often it moves. */
+START_TEST(migrates)
+{
+	struct reading r;
+	u64 sum = 0;
+	int i;
+
+	assert_ok(count_kind(_i, VPERFCTR_CONTROL_NO_AFFINITY));
+	ck_assert_uint_eq(affinity(), BOTH);
+	for (i = 0; i < 5; i++) {
+		pin(_i);
+		ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+		pin(!_i);
+		ck_assert_uint_eq(measure(), 0);
+		assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
+		read_state(fd, &r);
+		ck_assert_uint_gt(r.own[1], sum);
+		sum = r.own[1];
+		loop(100000);
+		read_state(fd, &r);
+		ck_assert_uint_eq(r.own[1], sum);
+	}
+	/* with a control for that kind it counts there */
+	assert_ok(count_kind(!_i, VPERFCTR_CONTROL_NO_AFFINITY));
+	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	assert_status(fd, ATTACHED | ACTIVE);
+}
+END_TEST
+
+/* One state, first on the one kind and then on the other, with the sum kept. */
+START_TEST(changes_kind)
+{
+	struct control control;
+	struct reading r;
+	u64 sum;
+
+	assert_ok(count_kind(_i, 0));
+	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	/* there is nothing left of the affinity that it was narrowed to */
+	assert_errno(count_kind(!_i, 0), EINVAL);
+	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	assert_ok(stop_all(fd));
+	read_state(fd, &r);
+	sum = r.own[1];
+	ck_assert_uint_gt(sum, 2 * INSNS_BETWEEN(1000));
+	set_affinity(0, BOTH);
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	control.c.kind = !_i;
+	control.c.preserve = 1;
+	assert_ok(set_control(fd, &control));
+	ck_assert_uint_eq(affinity(), 1U << !_i);
+	read_state(fd, &r);
+	ck_assert_uint_gt(r.own[1], sum);
+	ck_assert_uint_lt(r.own[1], sum + 10000);
+	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	assert_status(fd, ATTACHED | ACTIVE);
+}
+END_TEST
+
+/* Threads of both kinds at once, and one for which the kind does not matter. */
+START_TEST(at_once)
+{
+	pid_t pid[2];
+	int i, k;
+
+	for (k = 0; k < 2; k++) {
+		pid[k] = fork();
+		if (pid[k])
+			continue;
+		fd = open_state(0);
+		if (count_kind(k, 0))
+			_exit(1);
+		for (i = 0; i < 200; i++) {
+			if (measure() != INSNS_BETWEEN(1000))
+				_exit(2);
+			loop(1000);
+		}
+		_exit(status_of(fd) == (ATTACHED | ACTIVE) ? 0 : 3);
+	}
+	for (k = 0; k < 2; k++)
+		ck_assert_int_eq(wait_for(pid[k]), 0);
+	ck_assert(counters_free());
+}
+END_TEST
+
+/* ---- CPUs that come and go ----------------------------------------------------------- */
+
+/* No CPU of a kind is online: there is the kind, but nowhere to be counted. */
+START_TEST(kind_offline)
+{
+	struct vperfctr_info i;
+
+	pin(0);
+	set_affinity(0, BOTH);
+	assert_ok(count_kind(0, 0));	/* the hardware is ours while it goes and comes */
+	write_file(ONLINE, "0");
+	assert_ok(get_info(1, &i));
+	ck_assert_uint_eq(i.nrkinds, 2);
+	ck_assert_uint_eq(kind_cpus(1), 2);
+	assert_errno(count_kind(1, 0), EINVAL);
+	assert_ok(count_kind(1, VPERFCTR_CONTROL_NO_AFFINITY));
+	ck_assert_uint_eq(measure(), 0);
+	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
+	write_file(ONLINE, "1");
+	set_affinity(0, BOTH);
+	ck_assert_uint_eq(kind_cpus(0), 1);
+	ck_assert_uint_eq(kind_cpus(1), 2);
+	assert_ok(count_kind(1, 0));
+	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+}
+END_TEST
+
+/* CPU 1 was never online: its kind is not known until it is. */
+static void setup_late(void)
+{
+	fd = open_state(0);
+}
+
+START_TEST(late)
+{
+	struct {
+		struct vperfctr_cpu_mask mask;
+		u32 words[64];
+	} m = { .mask.nrwords = 64 };
+	struct control control;
+	int child;
+
+	assert_ok(get_info(0, &kinds[0]));
+	ck_assert_uint_eq(kinds[0].nrkinds, 1);
+	assert_errno(get_info(1, &kinds[1]), EINVAL);
+	assert_errno(count_kind(1, 0), EINVAL);
+	assert_ok(call(dev, VPERFCTR_CPUS_FORBIDDEN, &m));
+	ck_assert_uint_eq(m.words[0], 2);
+	use_all(&control, 0);
+	assert_ok(set_control(fd, &control));
+	/* one that asked before there was a second kind is kept off it, too */
+	child = fork_files();
+	if (!child) {
+		fd = open_state(0);
+		if (count_kind(0, VPERFCTR_CONTROL_NO_AFFINITY))
+			_exit(1);
+		write_file(ONLINE, "1");
+		pin(1);
+		if (measure())
+			_exit(2);
+		if (status_of(fd) != (ATTACHED | ACTIVE | FORBIDDEN))
+			_exit(3);
+		if (count_kind(1, 0) || measure() != INSNS_BETWEEN(1000))
+			_exit(4);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(child), 0);
+	get_kinds();
+	ck_assert_uint_eq(kinds[0].nrkinds, 2);
+	ck_assert_uint_eq(kinds[1].pmc_mask, 0x3f);
+	ck_assert_uint_eq(kind_cpus(0), 1);
+	ck_assert_uint_eq(kind_cpus(1), 2);
+	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	ck_assert(counters_free());
+}
+END_TEST
+
+static void add_late(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup_late, NULL);
+	tcase_add_test(tc, late);
+}
+
+static void add(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, infos);
+	tcase_add_test(tc, cpus);
+	tcase_add_test(tc, refused);
+	tcase_add_loop_test(tc, counts, 0, 2);
+	tcase_add_loop_test(tc, migrates, 0, 2);
+	tcase_add_loop_test(tc, changes_kind, 0, 2);
+	tcase_add_test(tc, at_once);
+	tcase_add_test(tc, kind_offline);
+}
+
+int main(int argc, char **argv)
+{
+	open_device();
+	return run_tests("hybrid", argc > 1 && !strcmp(argv[1], "late") ? add_late : add);
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Several kinds of CPUs: how they are found, and that each has its own counters. */
+#include "random.h"
+#include "tests.h"
+#include "thread.h"
+#include "x86.h"
+
+#define CORE	0x40000001
+#define ATOM	0x20000001
+
+static const struct work work = { .instructions = 1000, .cycles = 3000 };
+
+/* As CPUID tells of them: 8 + 4 counters and 6 + 3. */
+static struct model_config core_config(void)
+{
+	struct model_config config = usual_config(5);
+
+	config.nr_pmcs = 8;
+	config.nr_fixed = 4;
+	config.fixed_mask = 0xf;
+	config.core_type = CORE;
+	return config;
+}
+
+static struct model_config atom_config(void)
+{
+	struct model_config config = usual_config(5);
+
+	config.nr_pmcs = 6;
+	config.core_type = ATOM;
+	return config;
+}
+
+/* CPUs 1 and 3 are the other kind's. */
+#define OTHERS	0xa
+
+static void init(const struct model_config *config, const struct model_config *other)
+{
+	model_init_hybrid(config, other, OTHERS);
+	machine_use_service();
+	perfctr_isolate = true;
+	fake_warnings = 0;
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+}
+
+static unsigned long forbidden(unsigned int kind)
+{
+	return perfctr_cpus_forbidden(kind)->bits[0];
+}
+
+START_TEST(found)
+{
+	struct model_config core = core_config(), atom = atom_config();
+	const struct vperfctr_info *info;
+
+	init(&core, &atom);
+	ck_assert_uint_eq(perfctr_cpu_info.nrkinds, 2);
+	ck_assert_ptr_null(perfctr_cpu_kind(2));
+	ck_assert_ptr_null(perfctr_cpu_kind(~0U));
+	info = perfctr_cpu_kind(0);
+	ck_assert_ptr_eq(info, &perfctr_cpu_info);
+	ck_assert_uint_eq(info->core_type, CORE);
+	ck_assert_uint_eq(info->pmc_mask, 0xff);
+	ck_assert_uint_eq(info->fixed_mask, 0xf);
+	ck_assert_uint_eq(info->nrctrs, 12);
+	ck_assert_ptr_nonnull(strstr(info->cpu_name, "version 5, Core"));
+	info = perfctr_cpu_kind(1);
+	ck_assert_uint_eq(info->core_type, ATOM);
+	ck_assert_uint_eq(info->pmc_mask, 0x3f);
+	ck_assert_uint_eq(info->fixed_mask, 0x7);
+	ck_assert_uint_eq(info->nrctrs, 9);
+	ck_assert_ptr_nonnull(strstr(info->cpu_name, "version 5, Atom"));
+	ck_assert_uint_eq(info->features, perfctr_cpu_info.features);
+	ck_assert_uint_eq(info->max_period, perfctr_cpu_info.max_period);
+	ck_assert_uint_eq(info->tsc_khz, tsc_khz);
+	ck_assert_uint_eq(forbidden(0), OTHERS);
+	ck_assert_uint_eq(forbidden(1), 0xf & ~OTHERS);
+	ck_assert_uint_eq(fake_warnings, 0);
+	machine_exit();
+}
+END_TEST
+
+/* What CPUID tells differently makes another kind; nothing else does. */
+START_TEST(what_makes_a_kind)
+{
+	struct model_config core = core_config(), other = core;
+
+	switch (_i) {
+	case 0:
+		break;
+	case 1:
+		other.core_type++;	/* another model of core */
+		break;
+	case 2:
+		other.nr_pmcs = 7;
+		break;
+	case 3:
+		other.nr_fixed = 3;
+		other.fixed_mask = 7;
+		break;
+	case 4:
+		other.events_absent = 0x10;
+		break;
+	case 5:		/* the same, in the other words */
+		other.nr_pmcs = 4;
+		other.pmc_mask = 0xff;
+		break;
+	}
+	init(&core, &other);
+	ck_assert_uint_eq(perfctr_cpu_info.nrkinds, _i % 5 ? 2 : 1);
+	ck_assert_uint_eq(forbidden(0), _i % 5 ? OTHERS : 0);
+	ck_assert_uint_eq(fake_warnings, 0);
+	machine_exit();
+}
+END_TEST
+
+/* CPUs that no state can have a share in count nothing, and are not touched. */
+START_TEST(too_different)
+{
+	struct model_config core = core_config(), other = atom_config();
+	struct model_cpu before;
+
+	switch (_i) {
+	case 0:
+		other.pmc_width = 40;
+		break;
+	case 1:
+		other.fixed_width = 40;
+		break;
+	case 2:
+		other.no_full_write = true;
+		break;
+	case 3:
+		other.version = 1;
+		break;
+	case 4:
+		other.version = 0;
+		break;
+	case 5:
+		other.nr_pmcs = 0;
+		break;
+	}
+	init(&core, &other);
+	before = model.cpu[1];
+	ck_assert_uint_eq(perfctr_cpu_info.nrkinds, 1);
+	ck_assert_uint_eq(forbidden(0), OTHERS);
+	ck_assert_uint_eq(fake_warnings, 2);
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	perfctr_x86_scrub();
+	fake_cpu_down(1);
+	fake_cpu_up(1);
+	fake_suspend_to_ram();
+	perfctr_cpu_release();
+	before.tsc = model.cpu[1].tsc;
+	ck_assert_mem_eq(&before, &model.cpu[1], sizeof(before));
+	machine_exit();
+}
+END_TEST
+
+/* The boot CPU is such a one: nothing is counted, and not by half. */
+START_TEST(first_without_counters)
+{
+	struct model_config none = core_config(), atom = atom_config();
+
+	none.version = _i;
+	init(&none, &atom);
+	ck_assert_uint_eq(perfctr_cpu_info.cpu_type, VPERFCTR_CPU_GENERIC);
+	ck_assert_uint_eq(perfctr_cpu_info.nrkinds, 1);
+	ck_assert_uint_eq(forbidden(0), 0);
+	machine_exit();
+}
+END_TEST
+
+START_TEST(forbidden_besides)
+{
+	struct model_config core = core_config(), atom = atom_config();
+
+	*fake_param_forbid_cpus = "1,2";
+	init(&core, &atom);
+	ck_assert_uint_eq(forbidden(0), 0xe);
+	ck_assert_uint_eq(forbidden(1), 0x7);
+	machine_exit();
+}
+END_TEST
+
+static int check(u32 kind, u32 map, u64 evntsel)
+{
+	struct perfctr_cpu_control control;
+
+	control_init(&control);
+	control_add(&control, map, evntsel);
+	control.kind = kind;
+	return perfctr_cpu_check_control(&control, true);
+}
+
+START_TEST(controls)
+{
+	struct model_config core = core_config(), atom = atom_config();
+
+	core.events_absent = 0x40;	/* branch misses */
+	atom.events_absent = 0x20;	/* branches */
+	init(&core, &atom);
+	ck_assert_int_eq(check(0, 7, USER(EV_CYCLES)), 0);
+	ck_assert_int_eq(check(1, 7, USER(EV_CYCLES)), -EINVAL);
+	ck_assert_int_eq(check(1, 5, USER(EV_CYCLES)), 0);
+	ck_assert_int_eq(check(0, VPERFCTR_FIXED | 3, FIX_USR), 0);
+	ck_assert_int_eq(check(1, VPERFCTR_FIXED | 3, FIX_USR), -EINVAL);
+	ck_assert_int_eq(check(0, 0, USER(0x00c4)), 0);
+	ck_assert_int_eq(check(1, 0, USER(0x00c4)), -EINVAL);
+	ck_assert_int_eq(check(0, 0, USER(0x00c5)), -EINVAL);
+	ck_assert_int_eq(check(1, 0, USER(0x00c5)), 0);
+	ck_assert_int_eq(check(2, 0, USER(EV_CYCLES)), -EINVAL);
+	ck_assert_int_eq(check(~0U, 0, USER(EV_CYCLES)), -EINVAL);
+	machine_exit();
+}
+END_TEST
+
+/* A thread of either kind, with all counters that this has, on all of its CPUs. */
+static void use_all(struct thread *t, u32 kind)
+{
+	const struct vperfctr_info *info = perfctr_cpu_kind(kind);
+	struct perfctr_cpu_control control;
+	unsigned int i;
+
+	control_init(&control);
+	control.kind = kind;
+	for (i = 0; i < 32; i++) {
+		if (info->pmc_mask & BIT_ULL(i))
+			control_add(&control, i, USER(EV_INSTRUCTIONS));
+	}
+	for (i = 0; i < 32; i++) {
+		if (info->fixed_mask & BIT_ULL(i))
+			control_add(&control, VPERFCTR_FIXED | i, FIX_USR);
+	}
+	thread_init(t);
+	thread_control(t, &control, 0);
+}
+
+static void use_on(struct thread *t, unsigned int cpu)
+{
+	thread_in(t, cpu);
+	thread_run(t, &work);
+	thread_out(t);
+	thread_check(t);
+}
+
+START_TEST(counted)
+{
+	struct model_config core = core_config(), atom = atom_config();
+	struct thread a, b;
+	unsigned int i;
+
+	init(&core, &atom);
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	/* both kinds' */
+	ck_assert_uint_eq(fake_pmcs.ours, 0xff);
+	fake_cpu = 0;
+	use_all(&a, 0);
+	fake_cpu = 1;
+	use_all(&b, 1);
+	for (i = 0; i < 10; i++) {
+		use_on(&a, 2 * (i & 1));
+		use_on(&b, 1 + 2 * (i & 1));
+	}
+	/* CPUs that go and come are what they were */
+	fake_cpu_down(1);
+	fake_cpu_down(2);
+	fake_cpu_up(2);
+	fake_cpu_up(1);
+	use_on(&a, 2);
+	use_on(&b, 1);
+	fake_suspend_to_ram();
+	use_on(&a, 0);
+	use_on(&b, 3);
+	ck_assert_uint_eq(perfctr_cpu_info.nrkinds, 2);
+	perfctr_cpu_release();
+	ck_assert_uint_eq(fake_pmcs.ours, 0);
+	machine_exit();
+}
+END_TEST
+
+/* A kind of which no CPU was online: it has more counters than those that are reserved. */
+START_TEST(late)
+{
+	struct model_config core = core_config(), atom = atom_config();
+	struct thread a, b;
+
+	model_init_hybrid(&atom, &core, OTHERS);
+	fake_cpu_down(1);
+	fake_cpu_down(3);
+	machine_use_service();
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	ck_assert_uint_eq(perfctr_cpu_info.nrkinds, 1);
+	ck_assert_uint_eq(perfctr_cpu_info.core_type, ATOM);
+	ck_assert_uint_eq(forbidden(0), OTHERS);
+	ck_assert_ptr_null(perfctr_cpu_kind(1));
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	use_all(&a, 0);
+	use_on(&a, 2);
+
+	fake_cpu_up(3);
+	ck_assert_uint_eq(perfctr_cpu_info.nrkinds, 2);
+	ck_assert_uint_eq(forbidden(0), OTHERS);
+	ck_assert_uint_eq(forbidden(1), 0xf & ~(1UL << 3));
+	fake_cpu_up(1);
+	ck_assert_uint_eq(forbidden(1), 0xf & ~OTHERS);
+	fake_cpu = 1;
+	use_all(&b, 1);
+	use_on(&b, 3);
+	use_on(&a, 0);
+	use_on(&b, 1);
+	perfctr_cpu_release();
+	ck_assert_uint_eq(fake_pmcs.ours | fake_evntsels.ours, 0);
+
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	ck_assert_uint_eq(fake_pmcs.ours, 0xff);
+	use_on(&b, 1);
+	machine_stop();
+}
+END_TEST
+
+/* More kinds than there is room for: those CPUs count nothing, and are told of. */
+START_TEST(too_many)
+{
+	struct model_config config = core_config();
+	unsigned int i;
+
+	init(&config, &config);
+	for (i = 0; i < 6; i++) {
+		fake_cpu_down(1);
+		model.others = 2;
+		model.hybrid = true;
+		model.other = config;
+		model.other.core_type += i;
+		fake_cpu_up(1);
+	}
+	/* that was not a hybrid when it was looked at */
+	ck_assert_uint_eq(perfctr_cpu_info.nrkinds, 1);
+	machine_exit();
+
+	model.others = 2;
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	fake_warnings = 0;
+	for (i = 0; i < 6; i++) {
+		fake_cpu_down(1);
+		model.other.core_type++;
+		fake_cpu_up(1);
+	}
+	ck_assert_uint_eq(perfctr_cpu_info.nrkinds, 4);
+	ck_assert_ptr_null(perfctr_cpu_kind(4));
+	ck_assert_uint_gt(fake_warnings, 0);
+	machine_exit();
+}
+END_TEST
+
+Suite *hybrid_suite(void)
+{
+	Suite *suite = suite_create("hybrid");
+	TCase *tc = tcase_create("hybrid");
+
+	tcase_add_test(tc, found);
+	tcase_add_loop_test(tc, what_makes_a_kind, 0, 6);
+	tcase_add_loop_test(tc, too_different, 0, 6);
+	tcase_add_loop_test(tc, first_without_counters, 0, 2);
+	tcase_add_test(tc, forbidden_besides);
+	tcase_add_test(tc, controls);
+	tcase_add_test(tc, counted);
+	tcase_add_test(tc, late);
+	tcase_add_test(tc, too_many);
+	suite_add_tcase(suite, tc);
+	return suite;
+}
