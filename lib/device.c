@@ -45,23 +45,27 @@ int vperfctr_info(struct vperfctr_info *info, unsigned int kind)
 	return err;
 }
 
-static int read_mask(int dev, unsigned long request, struct vperfctr_cpu_mask **mask)
+/* A mask and what comes before it are the end of struct vperfctr_kind_cpus. */
+static int read_mask(int dev, unsigned long request, unsigned int kind,
+		     struct vperfctr_cpu_mask **mask)
 {
-	struct vperfctr_cpu_mask *m = NULL, *larger;
+	struct vperfctr_kind_cpus *m = NULL, *larger;
 	uint32_t nrwords = 0;
 	int err;
 
 	/* The kernel says how many words there are when they do not fit. */
 	do {
-		larger = (struct vperfctr_cpu_mask *)
+		larger = (struct vperfctr_kind_cpus *)
 			 realloc(m, sizeof(*m) + nrwords * sizeof(m->mask[0]));
 		if (!larger) {
 			err = -ENOMEM;
 			break;
 		}
 		m = larger;
+		m->kind = kind;
 		m->nrwords = nrwords;
-		err = __vperfctr_ioctl(dev, request, m);
+		err = __vperfctr_ioctl(dev, request, request == VPERFCTR_KIND_CPUS ?
+						     (void *)m : (void *)&m->nrwords);
 		if (err == -EOVERFLOW && m->nrwords <= nrwords)
 			break;
 		nrwords = m->nrwords;
@@ -71,11 +75,12 @@ static int read_mask(int dev, unsigned long request, struct vperfctr_cpu_mask **
 		free(m);
 		return err;
 	}
-	*mask = m;
+	memmove(m, &m->nrwords, sizeof(**mask) + nrwords * sizeof(m->mask[0]));
+	*mask = (struct vperfctr_cpu_mask *)m;
 	return 0;
 }
 
-static int device_mask(unsigned long request, struct vperfctr_cpu_mask **mask)
+static int device_mask(unsigned long request, unsigned int kind, struct vperfctr_cpu_mask **mask)
 {
 	int dev, err;
 
@@ -83,17 +88,22 @@ static int device_mask(unsigned long request, struct vperfctr_cpu_mask **mask)
 	dev = __vperfctr_device_open();
 	if (dev < 0)
 		return dev;
-	err = read_mask(dev, request, mask);
+	err = read_mask(dev, request, kind, mask);
 	close(dev);
 	return err;
 }
 
 int vperfctr_cpus(struct vperfctr_cpu_mask **mask)
 {
-	return device_mask(VPERFCTR_CPUS, mask);
+	return device_mask(VPERFCTR_CPUS, 0, mask);
 }
 
 int vperfctr_cpus_forbidden(struct vperfctr_cpu_mask **mask)
 {
-	return device_mask(VPERFCTR_CPUS_FORBIDDEN, mask);
+	return device_mask(VPERFCTR_CPUS_FORBIDDEN, 0, mask);
+}
+
+int vperfctr_kind_cpus(unsigned int kind, struct vperfctr_cpu_mask **mask)
+{
+	return device_mask(VPERFCTR_KIND_CPUS, kind, mask);
 }

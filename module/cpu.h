@@ -66,7 +66,12 @@ extern struct vperfctr_info perfctr_cpu_info;
  * The same for each kind; NULL: there are not so many.  There may be more when
  * a CPU has come online; those that there are stay as they are.
  */
-const struct vperfctr_info *perfctr_cpu_kind(unsigned int kind);
+const struct vperfctr_info *perfctr_cpu_other_kind(unsigned int kind);
+
+static inline const struct vperfctr_info *perfctr_cpu_kind(unsigned int kind)
+{
+	return kind ? perfctr_cpu_other_kind(kind) : &perfctr_cpu_info;
+}
 
 /*
  * How often a running state must be sampled for its counters not to go round

@@ -118,7 +118,7 @@ static void find_counters(struct vperfctr_event *event, const struct vperfctr_in
 			event->fixed = UINT64_C(1) << a->fixed;
 		return;
 	}
-	event->general = __vperfctr_event_counters(__vperfctr_pfm_processor(), event->code);
+	event->general = __vperfctr_event_counters(__vperfctr_pfm_processor(info), event->code);
 }
 
 /* ---- the kinds of names ---------------------------------------------------------- */
@@ -264,7 +264,8 @@ static void guess_closer(const char *candidate, void *arg)
 	}
 }
 
-static int refuse_unknown(const char *name, struct vperfctr_why *why)
+static int refuse_unknown(const char *name, const struct vperfctr_info *info,
+			  struct vperfctr_why *why)
 {
 	/* More than a third wrong is no misspelling. */
 	struct guess g = { name, NULL, (unsigned int)strlen(name) / 3 + 1 };
@@ -281,7 +282,7 @@ static int refuse_unknown(const char *name, struct vperfctr_why *why)
 	/* libpfm4 lists events without their unit masks and attributes. */
 	snprintf(base, sizeof(base), "%.*s", (int)strcspn(name, ":"), name);
 	g.name = base;
-	__vperfctr_pfm_names(guess_closer, &g);
+	__vperfctr_pfm_names(info, guess_closer, &g);
 
 	if (g.best)
 		return __vperfctr_refuse(why, -ENOENT, "unknown event '%s': did you mean '%s'?",
@@ -346,9 +347,9 @@ static int encode(struct vperfctr_event *event, const char *name,
 	ret = encode_raw(event, name, info, why);
 	if (ret <= 0)
 		return ret;
-	ret = __vperfctr_pfm_encode(event, name, why);
+	ret = __vperfctr_pfm_encode(event, name, info, why);
 	if (ret > 0)
-		return refuse_unknown(name, why);
+		return refuse_unknown(name, info, why);
 	if (!ret)
 		find_counters(event, info);
 	return ret;
@@ -485,6 +486,6 @@ int vperfctr_event_list(const struct vperfctr_info *info,
 		if (ret)
 			return ret;
 	}
-	ret = __vperfctr_pfm_list(list_one, &l, &known);
+	ret = __vperfctr_pfm_list(info, list_one, &l, &known);
 	return ret || known ? ret : -ENOENT;
 }

@@ -40,20 +40,22 @@ void __vperfctr_describe(char *buf, size_t size, uint64_t general, uint64_t fixe
 
 /* Fill in code, aux and modes.  1: libpfm4 knows no such event, or not this processor. */
 int __vperfctr_pfm_encode(struct vperfctr_event *event, const char *name,
-			  struct vperfctr_why *why);
+			  const struct vperfctr_info *info, struct vperfctr_why *why);
 
 /* Call fn for each event (without unit masks) of this processor. */
-void __vperfctr_pfm_names(void (*fn)(const char *name, void *arg), void *arg);
+void __vperfctr_pfm_names(const struct vperfctr_info *info,
+			  void (*fn)(const char *name, void *arg), void *arg);
 
 /*
  * With each unit mask, until fn returns another value than 0, which is the result.
  * *known: there are events of this processor.
  */
-int __vperfctr_pfm_list(int (*fn)(const char *name, const char *description, void *arg),
+int __vperfctr_pfm_list(const struct vperfctr_info *info,
+			int (*fn)(const char *name, const char *description, void *arg),
 			void *arg, bool *known);
 
-/* libpfm4's name of this processor's cores, or NULL. */
-const char *__vperfctr_pfm_processor(void);
+/* libpfm4's name of this processor's cores, of the kind that info is of; or NULL. */
+const char *__vperfctr_pfm_processor(const struct vperfctr_info *info);
 
 /* ---- counters.c ---- */
 

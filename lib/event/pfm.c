@@ -23,16 +23,35 @@ static bool pfm_ready(void)
 	return ready;
 }
 
+/* What the kinds of cores of hybrid processors are called, by bits 31-24 of core_type. */
+static const struct {
+	const char *name;
+	unsigned int type;
+} kinds[] = {
+	{ "adl_glc", 0x40 },
+	{ "adl_grt", 0x20 },
+};
+
+static bool is_of_kind(const pfm_pmu_info_t *pmu, const struct vperfctr_info *info)
+{
+	unsigned int i;
+
+	for (i = 0; info->core_type && i < ARRAY_SIZE(kinds); i++)
+		if (!strcmp(pmu->name, kinds[i].name))
+			return kinds[i].type == info->core_type >> 24;
+	return true;
+}
+
 /* The i-th of its processors, if that is the cores of this one. */
-static bool get_cores(int i, pfm_pmu_info_t *pmu)
+static bool get_cores(int i, const struct vperfctr_info *info, pfm_pmu_info_t *pmu)
 {
 	memset(pmu, 0, sizeof(*pmu));
 	pmu->size = sizeof(*pmu);
 	return pfm_get_pmu_info((pfm_pmu_t)i, pmu) == PFM_SUCCESS && pmu->is_present &&
-	       pmu->type == PFM_PMU_TYPE_CORE;
+	       pmu->type == PFM_PMU_TYPE_CORE && is_of_kind(pmu, info);
 }
 
-const char *__vperfctr_pfm_processor(void)
+const char *__vperfctr_pfm_processor(const struct vperfctr_info *info)
 {
 	pfm_pmu_info_t pmu;
 	const char *name = NULL;
@@ -42,30 +61,36 @@ const char *__vperfctr_pfm_processor(void)
 		return NULL;
 	/* What is the same in all of Intel's, "ix86arch", is present besides. */
 	for (i = 0; i < PFM_PMU_MAX; i++)
-		if (get_cores(i, &pmu) && (!name || i != PFM_PMU_INTEL_X86_ARCH))
+		if (get_cores(i, info, &pmu) && (!name || i != PFM_PMU_INTEL_X86_ARCH))
 			name = pmu.name;
 	return name;
 }
 
-static bool is_core_event(int idx)
+static bool get_pmu(int idx, pfm_pmu_info_t *pmu)
 {
 	pfm_event_info_t event = { .size = sizeof(event) };
-	pfm_pmu_info_t pmu = { .size = sizeof(pmu) };
 
+	memset(pmu, 0, sizeof(*pmu));
+	pmu->size = sizeof(*pmu);
 	return pfm_get_event_info(idx, PFM_OS_NONE, &event) == PFM_SUCCESS &&
-	       pfm_get_pmu_info(event.pmu, &pmu) == PFM_SUCCESS &&
-	       pmu.type == PFM_PMU_TYPE_CORE;
+	       pfm_get_pmu_info(event.pmu, pmu) == PFM_SUCCESS;
 }
 
 static int take_codes(struct vperfctr_event *event, const char *name,
-		      const pfm_pmu_encode_arg_t *arg, struct vperfctr_why *why)
+		      const struct vperfctr_info *info, const pfm_pmu_encode_arg_t *arg,
+		      struct vperfctr_why *why)
 {
 	uint64_t code = arg->codes[0];
+	pfm_pmu_info_t pmu;
 
-	if (!is_core_event(arg->idx))
+	if (!get_pmu(arg->idx, &pmu) || pmu.type != PFM_PMU_TYPE_CORE)
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' is no event of the processor's cores, which are all that can be counted per thread",
 					 name);
+	if (!is_of_kind(&pmu, info))
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s' is an event of another kind of CPUs than number %u",
+					 name, info->kind);
 	if (arg->count > 2)
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' needs more registers than can be set: leave it out",
@@ -87,19 +112,25 @@ static int take_codes(struct vperfctr_event *event, const char *name,
 }
 
 int __vperfctr_pfm_encode(struct vperfctr_event *event, const char *name,
-			  struct vperfctr_why *why)
+			  const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	pfm_pmu_encode_arg_t arg = { .size = sizeof(arg) };
+	const char *processor;
+	char full[300];
 	int plm = (event->modes & VPERFCTR_MODE_USER ? PFM_PLM3 : 0) |
 		  (event->modes & VPERFCTR_MODE_KERNEL ? PFM_PLM0 : 0);
 	int ret;
 
 	if (!pfm_ready())
 		return 1;
-	ret = pfm_get_os_event_encoding(name, plm, PFM_OS_NONE, &arg);
+	/* What both kinds have: this one's. */
+	processor = info->core_type && !strstr(name, "::") ? __vperfctr_pfm_processor(info) : NULL;
+	snprintf(full, sizeof(full), "%s%s%s", processor ? processor : "", processor ? "::" : "",
+		 name);
+	ret = pfm_get_os_event_encoding(full, plm, PFM_OS_NONE, &arg);
 	switch (ret) {
 	case PFM_SUCCESS:
-		ret = take_codes(event, name, &arg, why);
+		ret = take_codes(event, name, info, &arg, why);
 		free(arg.codes);
 		return ret;
 	case PFM_ERR_NOTFOUND:
@@ -110,7 +141,8 @@ int __vperfctr_pfm_encode(struct vperfctr_event *event, const char *name,
 }
 
 /* Until fn returns another value than 0, which is the result.  *known: there was one. */
-static int for_each_event(int (*fn)(const pfm_event_info_t *event, int idx, void *arg), void *arg,
+static int for_each_event(const struct vperfctr_info *info,
+			  int (*fn)(const pfm_event_info_t *event, int idx, void *arg), void *arg,
 			  bool *known)
 {
 	pfm_pmu_info_t pmu;
@@ -120,7 +152,7 @@ static int for_each_event(int (*fn)(const pfm_event_info_t *event, int idx, void
 	if (!pfm_ready())
 		return 0;
 	for (i = 0; i < PFM_PMU_MAX; i++) {
-		if (!get_cores(i, &pmu))
+		if (!get_cores(i, info, &pmu))
 			continue;
 		for (idx = pmu.first_event; idx != -1; idx = pfm_get_event_next(idx)) {
 			pfm_event_info_t event = { .size = sizeof(event) };
@@ -150,12 +182,13 @@ static int call_with_name(const pfm_event_info_t *event, int idx, void *arg)
 	return 0;
 }
 
-void __vperfctr_pfm_names(void (*fn)(const char *name, void *arg), void *arg)
+void __vperfctr_pfm_names(const struct vperfctr_info *info,
+			  void (*fn)(const char *name, void *arg), void *arg)
 {
 	struct names n = { fn, arg };
 	bool known;
 
-	for_each_event(call_with_name, &n, &known);
+	for_each_event(info, call_with_name, &n, &known);
 }
 
 struct descriptions {
@@ -186,10 +219,11 @@ static int call_with_descriptions(const pfm_event_info_t *event, int idx, void *
 	return any ? 0 : d->fn(event->name, event->desc, d->arg);
 }
 
-int __vperfctr_pfm_list(int (*fn)(const char *name, const char *description, void *arg),
+int __vperfctr_pfm_list(const struct vperfctr_info *info,
+			int (*fn)(const char *name, const char *description, void *arg),
 			void *arg, bool *known)
 {
 	struct descriptions d = { fn, arg };
 
-	return for_each_event(call_with_descriptions, &d, known);
+	return for_each_event(info, call_with_descriptions, &d, known);
 }

@@ -59,8 +59,8 @@ struct vperfctr_event {
 };
 
 /*
- * What a name stands for, on a processor that `info` (of vperfctr_info()) is
- * about.  The name is one of
+ * What a name stands for, on a processor, or the kind of its CPUs, that `info` (of
+ * vperfctr_info()) is about.  The name is one of
  *
  *	generic		instructions, cycles (cpu-cycles), branches
  *			(branch-instructions), branch-misses, ref-cycles,

@@ -37,7 +37,7 @@
  * the child of a fork nothing but vperfctr_close() may be done with a handle
  * of the parent; in the child of a vfork not even that.  A read, or any other
  * call, may be made in a signal handler that interrupts the same, except that
- * vperfctr_open*(), vperfctr_close() and vperfctr_cpus*() use malloc or free.
+ * vperfctr_open*(), vperfctr_close() and vperfctr_*cpus*() use malloc or free.
  * vperfctr_iresume() is made for that.
  *
  * Files that other languages bind to: each inline function is exported from
@@ -112,14 +112,16 @@ struct vperfctr {
 int vperfctr_info(struct vperfctr_info *info, unsigned int kind);
 
 /*
- * The CPUs of the system, and those on which counters must not be used.
- * *mask is allocated; free() it.
+ * The CPUs of the system, those on which counters must not be used, and those of
+ * a kind, on which controls of that kind count.  *mask is allocated; free() it.
  *
  *	-ENODEV, -EACCES, -EPERM, -EMFILE, -ENFILE	as vperfctr_info()
  *	-ENOMEM	no memory for the mask (also as from open(2))
+ *	-EINVAL	there is no such kind
  */
 int vperfctr_cpus(struct vperfctr_cpu_mask **mask);
 int vperfctr_cpus_forbidden(struct vperfctr_cpu_mask **mask);
+int vperfctr_kind_cpus(unsigned int kind, struct vperfctr_cpu_mask **mask);
 
 /* ---- handles ----------------------------------------------------------- */
 

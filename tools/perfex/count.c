@@ -5,10 +5,19 @@
 
 #include "perfex.h"
 
-/* The number of runs that these events take, or -1 with *e. */
-static int choose_events(const struct options *o, const struct vperfctr_info *info,
-			 struct events *events, struct vperfctr_ctr *ctr, struct error *e)
+struct choice {
+	const struct options *o;
+	struct events *events;
+	struct vperfctr_ctr *ctr;
+};
+
+/* The number of runs that these events take on this kind of CPUs, or -1 with *e. */
+static int choose_events(const struct vperfctr_info *info, void *arg, struct error *e)
 {
+	const struct choice *choice = arg;
+	const struct options *o = choice->o;
+	struct events *events = choice->events;
+	struct vperfctr_ctr *ctr = choice->ctr;
 	unsigned int i;
 
 	memset(events, 0, sizeof(*events));
@@ -23,8 +32,9 @@ static int choose_events(const struct options *o, const struct vperfctr_info *in
 }
 
 /* For "Counts of ...": the command, or the processes and threads; allocated. */
-static char *describe(const struct options *o)
+static char *describe(const struct options *o, const struct vperfctr_info *info)
 {
+	const char *kind = kind_name(info);
 	const struct targets *targets = &o->targets;
 	char *text = NULL, **arg;
 	unsigned int i;
@@ -42,6 +52,11 @@ static char *describe(const struct options *o)
 		for (arg = o->command; *arg; arg++)
 			fprintf(f, "%s%s", arg == o->command ? "'" : " ", *arg);
 		fputc('\'', f);
+	}
+	if (info->nrkinds > 1) {
+		fputs(" on CPUs ", f);
+		print_kind_cpus(f, info->kind);
+		fprintf(f, " only, kind %u%s%s", info->kind, kind ? ": " : "", kind ? kind : "");
 	}
 	fclose(f);
 	return text;
@@ -116,11 +131,12 @@ static int run_series(const struct options *o, const struct vperfctr_control *co
 /* The control of one run; its counters are events at[0], at[1], ... */
 static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *chosen,
 			 const struct events *events, const struct vperfctr_ctr *ctr,
-			 unsigned int group, unsigned int *at)
+			 uint32_t kind, unsigned int group, unsigned int *at)
 {
 	unsigned int i;
 
 	vperfctr_control_init(control, chosen);
+	control->kind = kind;
 	for (i = 0; i < events->nr; i++)
 		if (events->group[i] == group) {
 			at[control->nractrs] = i;
@@ -130,8 +146,8 @@ static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *
 
 /* All groups' runs, in one result: each event has been counted in its own. */
 static int run_groups(const struct options *o, const struct events *events,
-		      const struct vperfctr_ctr *ctr, unsigned int nrgroups, uint32_t flags,
-		      struct series *all, struct result *r, struct error *e)
+		      const struct vperfctr_ctr *ctr, uint32_t kind, unsigned int nrgroups,
+		      uint32_t flags, struct series *all, struct result *r, struct error *e)
 {
 	struct progress progress = { .all = nrgroups * (o->repeat ? o->repeat : 1) };
 	unsigned int at[VPERFCTR_MAX_CTRS] = { 0 }, group, i;
@@ -143,7 +159,7 @@ static int run_groups(const struct options *o, const struct events *events,
 	for (group = 0; group < nrgroups && status < STATUS_SIGNAL; group++) {
 		struct series series = { 0 };
 
-		make_control(&control, chosen, events, ctr, group, at);
+		make_control(&control, chosen, events, ctr, kind, group, at);
 		control.flags = flags;
 		if (run_series(o, &control, &progress, &series, r, e))
 			return -1;
@@ -189,12 +205,12 @@ static int count_as_said(const struct options *o, struct printing *p,
 	struct series series = { 0 };
 	int err;
 
-	make_control(&control, chosen, p->events, ctr, 0, at);
+	make_control(&control, chosen, p->events, ctr, p->info->kind, 0, at);
 	if (o->targets.nr) {
 		control.flags = flags | VPERFCTR_CONTROL_NO_AFFINITY;
 		err = attach(&o->targets, o->command, o->timeout, &control, &interval, r, e);
 	} else if (o->repeat > 1 || nrgroups > 1) {
-		err = run_groups(o, p->events, ctr, nrgroups,
+		err = run_groups(o, p->events, ctr, p->info->kind, nrgroups,
 				 flags | VPERFCTR_CONTROL_START_ON_EXEC, &series, r, e);
 		p->nrgroups = nrgroups;
 		if (r->complete && o->repeat > 1)
@@ -214,6 +230,7 @@ int count(const struct options *o, FILE *out, struct error *e)
 	struct result result = { 0 };
 	struct vperfctr_info info;
 	struct events events;
+	struct choice choice = { .o = o, .events = &events, .ctr = ctr };
 	struct printing p = {
 		.f = out, .style = o->style, .separator = o->separator,
 		.events = &events, .info = &info,
@@ -222,10 +239,8 @@ int count(const struct options *o, FILE *out, struct error *e)
 	int err, nrgroups;
 	char *what;
 
-	err = vperfctr_info(&info, 0);
-	if (err)
-		return fail_device(e, err);
-	nrgroups = choose_events(o, &info, &events, ctr, e);
+	nrgroups = kind_choose(o->kind, o->targets.nr ? o->targets.target[0].id : 0, &info,
+			       choose_events, &choice, e);
 	if (nrgroups < 0)
 		return -1;
 	if (!o->no_inherit && !(info.features & VPERFCTR_FEATURE_INHERIT))
@@ -233,7 +248,7 @@ int count(const struct options *o, FILE *out, struct error *e)
 	if (o->verbose)
 		print_control(stderr, &events, ctr);
 
-	what = describe(o);
+	what = describe(o, &info);
 	p.what = what ? what : "?";
 	err = count_as_said(o, &p, ctr, (unsigned int)nrgroups, &result, e);
 	free(what);

@@ -95,6 +95,11 @@ int fail_control(struct error *e, int err, const struct vperfctr_control *contro
 	}
 }
 
+int fail_no_kind(struct error *e, const char *kind)
+{
+	return fail_with(e, "there is no kind '%.40s' of CPUs: see perfex -i", kind);
+}
+
 int fail_ring(struct error *e, int err)
 {
 	if (err == -EAGAIN)

@@ -103,19 +103,33 @@ static void print_counters(FILE *f, const char *label, uint64_t mask, unsigned i
 	fputc('\n', f);
 }
 
+/* What a call for a mask returned, and the mask. */
+static void print_mask(FILE *f, int err, struct vperfctr_cpu_mask *mask)
+{
+	if (err) {
+		fprintf(f, "not known: %s", strerror(-err));
+		return;
+	}
+	print_ranges(f, mask->nrwords * 32, cpu_bit, mask);
+	free(mask);
+}
+
 static void print_cpus(FILE *f, const char *label, int (*get)(struct vperfctr_cpu_mask **))
 {
 	struct vperfctr_cpu_mask *mask;
 	int err = get(&mask);
 
 	print_label(f, label);
-	if (err) {
-		fprintf(f, "not known: %s\n", strerror(-err));
-		return;
-	}
-	print_ranges(f, mask->nrwords * 32, cpu_bit, mask);
+	print_mask(f, err, mask);
 	fputc('\n', f);
-	free(mask);
+}
+
+void print_kind_cpus(FILE *f, uint32_t kind)
+{
+	struct vperfctr_cpu_mask *mask;
+	int err = vperfctr_kind_cpus(kind, &mask);
+
+	print_mask(f, err, mask);
 }
 
 static void print_version(FILE *f, const char *label, uint32_t version)
@@ -130,7 +144,11 @@ static void print_kind(FILE *f, const struct vperfctr_info *info)
 
 	if (info->nrkinds > 1) {
 		print_label(f, "kind of CPU");
-		fprintf(f, "%u of %u\n", info->kind, info->nrkinds);
+		fprintf(f, "%u (of 0-%u)%s%s\n", info->kind, info->nrkinds - 1,
+			kind_name(info) ? ": " : "", kind_name(info) ? kind_name(info) : "");
+		print_label(f, "CPUs of it");
+		print_kind_cpus(f, info->kind);
+		fputc('\n', f);
 	}
 	print_label(f, "processor");
 	fprintf(f, "%.*s (type %u)\n", (int)sizeof(info->cpu_name), info->cpu_name,

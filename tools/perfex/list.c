@@ -52,18 +52,37 @@ static int print_event(const struct vperfctr_event *event, const char *descripti
 	return 0;
 }
 
-int list(FILE *f, const char *word, struct error *e)
+static void list_kind(const struct vperfctr_info *info, struct listing *l)
+{
+	if (info->nrkinds > 1) {
+		fprintf(l->f, "%son CPUs ", l->nr ? "\n" : "");
+		print_kind_cpus(l->f, info->kind);
+		fprintf(l->f, " (--kind=%u):\n", info->kind);
+	}
+	if (vperfctr_event_list(info, print_event, l) == -ENOENT)
+		fputs("perfex: libpfm4 does not know this processor's other events: there are raw codes\n",
+		      stderr);
+}
+
+int list(FILE *f, const char *word, const char *kind, struct error *e)
 {
 	struct listing l = { .f = f, .word = word, .bold = has_colours(f) };
 	struct vperfctr_info info;
+	bool any = false;
+	uint32_t i = 0;
 	int err;
 
-	err = vperfctr_info(&info, 0);
-	if (err)
-		return fail_device(e, err);
-	if (vperfctr_event_list(&info, print_event, &l) == -ENOENT)
-		fputs("perfex: libpfm4 does not know this processor's other events: there are raw codes\n",
-		      stderr);
+	do {
+		err = vperfctr_info(&info, i);
+		if (err)
+			return fail_device(e, err);
+		if (!kind_is(&info, kind))
+			continue;
+		list_kind(&info, &l);
+		any = true;
+	} while (++i < info.nrkinds);
+	if (!any)
+		return fail_no_kind(e, kind);
 	if (!l.nr)
 		return fail_with(e, "no event has '%s' in its name or description", word ? word : "");
 	return 0;

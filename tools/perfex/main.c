@@ -27,6 +27,8 @@ static void usage(FILE *f)
 	      "  -p, --pid=PID       count all threads of a running process\n"
 	      "  -t, --tid=TID       count a running thread\n"
 	      "      --timeout=SECONDS  count for so long (with -p and -t; 0.5 is half a second)\n"
+	      "      --kind=KIND     count on CPUs of this kind (a hybrid processor's core or atom, or\n"
+	      "                      a number that -i shows), and run COMMAND on no others\n"
 	      "      --no-inherit    do not count threads and processes that are started\n"
 	      "      --sample=EVENT=PERIOD  note where COMMAND's first thread is after each PERIOD\n"
 	      "                      EVENTs (as in instructions:u=100k or cycles=2M), in FILE\n"
@@ -169,7 +171,7 @@ static int check_options(const struct options *o, struct error *e)
 
 /* Long options without a letter */
 enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
-	OPT_PER_THREAD, OPT_RUNS };
+	OPT_PER_THREAD, OPT_RUNS, OPT_KIND };
 
 /* 0: go on; 1: done, exit successfully; -1: *e */
 static int parse_options(int argc, char **argv, struct options *o, struct error *e)
@@ -179,6 +181,7 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 		{ "pid", required_argument, NULL, 'p' },
 		{ "tid", required_argument, NULL, 't' },
 		{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+		{ "kind", required_argument, NULL, OPT_KIND },
 		{ "no-inherit", no_argument, NULL, OPT_NO_INHERIT },
 		{ "repeat", required_argument, NULL, 'r' },
 		{ "runs", required_argument, NULL, OPT_RUNS },
@@ -215,6 +218,10 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 		case OPT_TIMEOUT:
 			if (parse_timeout(&o->timeout, optarg, e))
 				return -1;
+			break;
+		case OPT_KIND:
+			o->kind = optarg;
+			o->sample.kind = optarg;
 			break;
 		case OPT_NO_INHERIT:
 			o->no_inherit = true;
@@ -297,7 +304,7 @@ static int act(const struct options *o, FILE *out, struct error *e)
 	if (o->info)
 		return info_print(out ? out : stdout, e);
 	if (o->list)
-		return list(out ? out : stdout, o->command[1], e);
+		return list(out ? out : stdout, o->command[1], o->kind, e);
 	if (o->report)
 		return report(out ? out : stdout, o->report, o->verbose, e);
 	if (o->sampling)

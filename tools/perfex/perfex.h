@@ -36,6 +36,7 @@ int fail_access(struct error *e, const char *device);
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,
 		 const char *watchdog);
 int fail_ring(struct error *e, int err);
+int fail_no_kind(struct error *e, const char *kind);
 int fail_kernel_mode(struct error *e, const char *event);
 int fail_exec(struct error *e, int err, const char *command);
 
@@ -77,6 +78,26 @@ int assign(const struct events *events, const struct vperfctr_info *info,
  */
 int assign_groups(struct events *events, const struct vperfctr_info *info,
 		  struct vperfctr_ctr *ctr, struct error *e);
+
+/* ---- kinds of CPUs ----------------------------------------------------------- */
+
+/* What it is called, or NULL. */
+const char *kind_name(const struct vperfctr_info *info);
+
+/* Is this the one that is asked for, by number or name?  NULL: any is. */
+bool kind_is(const struct vperfctr_info *info, const char *asked);
+
+/*
+ * Call try() for the kind that is asked for, or for each of them on which the
+ * thread `tid` (0: perfex) may run, until it returns 0 or more, which is the result.
+ * Else it returns -1 with *e: why the first of them will not do.
+ */
+typedef int kind_fn(const struct vperfctr_info *info, void *arg, struct error *e);
+int kind_choose(const char *asked, pid_t tid, struct vperfctr_info *info, kind_fn *try, void *arg,
+		struct error *e);
+
+/* The CPUs of a kind: "0-7". */
+void print_kind_cpus(FILE *f, uint32_t kind);
 
 /* ---- counts ---------------------------------------------------------------------- */
 
@@ -230,6 +251,7 @@ int run_await_end(const struct running *run, int *wstatus, struct rusage *usage)
 
 /* What --sample asks for. */
 struct sample_spec {
+	const char *kind;	/* of CPUs; NULL: not said */
 	char event[256];
 	uint64_t period;
 };
@@ -354,6 +376,7 @@ struct options {
 	const char *separator;
 	unsigned int repeat;		/* 0: not said */
 	bool runs_auto;			/* as many runs as the events need */
+	const char *kind;		/* of CPUs; NULL: not said */
 	unsigned int interval;		/* milliseconds; 0: none */
 	const char *report;
 	bool sampling;
@@ -371,7 +394,7 @@ void print_bits(FILE *f, uint64_t mask);
  * The events whose names or descriptions have this word (NULL: all) and the
  * counters that take them.
  */
-int list(FILE *f, const char *word, struct error *e);
+int list(FILE *f, const char *word, const char *kind, struct error *e);
 
 /* Everything that the module tells. */
 int info_print(FILE *f, struct error *e);

@@ -523,39 +523,56 @@ static int record(struct session *s, struct vperfctr_ring *ring, struct rusage *
 	return err ? -1 : finish(s, e);
 }
 
+struct choice {
+	const struct sample_spec *spec;
+	struct events events;
+	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
+};
+
+/* Can CPUs of this kind be sampled so? */
+static int choose_event(const struct vperfctr_info *info, void *arg, struct error *e)
+{
+	struct choice *c = arg;
+
+	memset(&c->events, 0, sizeof(c->events));
+	if (check_period(c->spec->period, info, e) ||
+	    events_parse(&c->events, c->spec->event, info, e))
+		return -1;
+	return assign(&c->events, info, c->ctr, e);
+}
+
 int sample(const struct sample_spec *spec, char **argv, FILE *out, const char *name,
 	   bool verbose, struct error *e)
 {
 	struct vperfctr_ring ring = { .nrsamples = RING_SAMPLES, .watermark = RING_WATERMARK };
-	struct vperfctr_ctr chosen[VPERFCTR_MAX_CTRS], ctr[1];
+	struct choice choice = { .spec = spec };
+	const struct vperfctr_ctr *chosen = choice.ctr;
+	const struct events *events = &choice.events;
+	struct vperfctr_ctr ctr[1];
 	struct session s = { .out = out, .look_again = -1 };
 	struct vperfctr_control control;
 	struct vperfctr_info info;
-	struct events events = { 0 };
 	struct rusage usage;
 	struct counts c;
 	int err;
 
-	err = vperfctr_info(&info, 0);
-	if (err)
-		return fail_device(e, err);
-	if (check_period(spec->period, &info, e) || events_parse(&events, spec->event, &info, e) ||
-	    assign(&events, &info, chosen, e))
+	if (kind_choose(spec->kind, 0, &info, choose_event, &choice, e) < 0)
 		return -1;
 	if (verbose)
-		print_control(stderr, &events, chosen);
+		print_control(stderr, events, chosen);
 	vperfctr_control_init(&control, ctr);
+	control.kind = info.kind;
 	vperfctr_control_add_imode(&control, chosen[0].map, chosen[0].evntsel, spec->period);
 	ctr[0].aux = chosen[0].aux;
 	control.flags = VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_RING;
-	ring.flags = (events.ev[0].modes & VPERFCTR_MODE_KERNEL) ? VPERFCTR_RING_KERNEL : 0;
+	ring.flags = (events->ev[0].modes & VPERFCTR_MODE_KERNEL) ? VPERFCTR_RING_KERNEL : 0;
 
-	write_header(out, &events.ev[0], spec->period, ctr, &info);
+	write_header(out, &events->ev[0], spec->period, ctr, &info);
 	write_command(out, argv);
 	s.run = (struct running){ .argv = argv, .control = &control };
 	err = record(&s, &ring, &usage, e);
 	if (!err && !counts_read(s.v, &control, &c)) {
-		print_summary(&s, &c, name, &events, &info, &usage);
+		print_summary(&s, &c, name, events, &info, &usage);
 		err = counts_check(&c, e);
 		if (!err && !counts_any(&c))
 			err = fail_with(e, "the command was not counted");

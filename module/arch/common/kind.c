@@ -34,7 +34,7 @@ static struct vperfctr_info *info_of(unsigned int kind)
 	return kind ? &more_kinds[kind - 1] : &perfctr_cpu_info;
 }
 
-const struct vperfctr_info *perfctr_cpu_kind(unsigned int kind)
+const struct vperfctr_info *perfctr_cpu_other_kind(unsigned int kind)
 {
 	/* Pairs with the release in perfctr_learn_kind(). */
 	if (kind >= smp_load_acquire(&perfctr_cpu_info.nrkinds))
@@ -76,6 +76,7 @@ void perfctr_learn_kind(unsigned int cpu)
 	}
 	if (kind == perfctr_cpu_info.nrkinds) {
 		*info_of(kind) = info;
+		/* Who sees the number sees the kind. */
 		smp_store_release(&perfctr_cpu_info.nrkinds, kind + 1);
 	}
 	*this_cpu_ptr(&kind_here) = info_of(kind);

@@ -30,8 +30,8 @@ typedef __s64 s64;
 #define smp_wmb()		barrier()	/* all CPUs are in one thread */
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
-#define smp_load_acquire(p)	READ_ONCE(*(p))
-#define smp_store_release(p, v)	WRITE_ONCE(*(p), v)
+#define smp_load_acquire(p)	READ_ONCE(*(p))	/* likewise */
+#define smp_store_release(p, v)	WRITE_ONCE(*(p), v)	/* likewise */
 
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define BIT(n)			(1UL << (n))

@@ -215,10 +215,29 @@ static int dev_info(struct vperfctr_info *arg)
 	if (arg->size != sizeof(*arg) || arg->core_type || arg->kind >= fake.nrkinds)
 		return refuse(EINVAL);
 	info.kind = arg->kind;
+	if (fake.nrkinds > 1)
+		info.core_type = arg->kind ? 0x20000001 : 0x40000001;
 	info.nrkinds = fake.nrkinds;
 	/* A newer kernel knows more. */
 	info.size = sizeof(info) + 64;
 	*arg = info;
+	return 0;
+}
+
+/* Kind 0 has the CPUs with even numbers, kind 1 the others. */
+static int dev_kind_cpus(struct vperfctr_kind_cpus *arg)
+{
+	uint32_t room = arg->nrwords, i;
+
+	if (fails(FAKE_CPUS))
+		return -1;
+	if (arg->kind >= fake.nrkinds)
+		return refuse(EINVAL);
+	arg->nrwords = fake.nrwords;
+	if (room < fake.nrwords)
+		return refuse(EOVERFLOW);
+	for (i = 0; i < fake.nrwords; i++)
+		arg->mask[i] = fake.cpus[i] & (fake.nrkinds == 1 ? ~0U : 0x55555555U << arg->kind);
 	return 0;
 }
 
@@ -541,6 +560,8 @@ static int dev_ioctl(unsigned long request, void *arg)
 		return dev_info(arg);
 	case VPERFCTR_CPUS:
 		return dev_cpus(arg, false);
+	case VPERFCTR_KIND_CPUS:
+		return dev_kind_cpus(arg);
 	case VPERFCTR_CPUS_FORBIDDEN:
 		return dev_cpus(arg, true);
 	case VPERFCTR_OPEN:

@@ -54,6 +54,31 @@ static void refuse(int err, const char *name, const char *because)
 
 /* ---- names ------------------------------------------------------------------ */
 
+/* Each kind of a hybrid processor's CPUs has events of its own: libpfm4 knows them from 4.14 on. */
+START_TEST(kinds)
+{
+	const bool atom = _i;
+
+	processor(atom ? "adl_grt" : "adl_glc", VPERFCTR_CPU_INTEL_ARCH, 6);
+	info.kind = _i;
+	info.core_type = atom ? 0x20000001 : 0x40000001;
+	take(0, "instructions:u");
+	if (!__vperfctr_pfm_processor(&info))
+		return;
+	if (atom) {
+		ck_assert_uint_eq(take(0, "TOPDOWN_RETIRING:ALL")->code, 0x00c2);
+		ck_assert_uint_eq(take(0, "adl_grt::TOPDOWN_RETIRING:ALL")->code, 0x00c2);
+	} else {
+		ck_assert_uint_eq(take(0, "UOPS_RETIRED:SLOTS")->code, 0x02c2);
+		ck_assert_uint_eq(take(0, "adl_glc::UOPS_RETIRED:SLOTS")->code, 0x02c2);
+	}
+	/* Those of the other kind, of which libpfm4 knows too. */
+	info.core_type = atom ? 0x40000001 : 0x20000001;
+	refuse(-EINVAL, atom ? "adl_grt::TOPDOWN_RETIRING:ALL" : "adl_glc::UOPS_RETIRED:SLOTS",
+	       "another kind of CPUs");
+}
+END_TEST
+
 START_TEST(errors)
 {
 	char name[300];
@@ -379,6 +404,7 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, NULL);
 	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, kinds, 0, 2);
 	tcase_add_test(t, errors);
 	tcase_add_test(t, modes);
 	tcase_add_test(t, amd);

@@ -1093,8 +1093,9 @@ START_TEST(info_output)
 	fake.info.arch_events = fake.info.tsc_khz = 0;
 	fake.fail[FAKE_CPUS] = EFAULT;
 	info_text();
-	expect("kind of CPU     0 of 2\n");
-	expect("kind of CPU     1 of 2\n");
+	expect("kind of CPU     0 (of 0-1): core\n");
+	expect("kind of CPU     1 (of 0-1): atom\n");
+	expect("CPUs of it      not known: Bad address\n");
 	expect("general         none\n");
 	expect("generic events  none\n");
 	expect("rate not known");
