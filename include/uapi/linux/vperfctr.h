@@ -265,7 +265,8 @@ struct vperfctr_open {
  *		nrctrs; a map that is no counter of this kind, or used twice; an
  *		evntsel with reserved or foreign bits (see below), or that would
  *		count nothing; an aux or global that is not zero where this
- *		processor has no use for it; an ireset that is not zero of an a-mode counter, or not in -max_period
+ *		processor has no use for it; an ireset that is not zero of an
+ *		a-mode counter, or not in -max_period
  *		(see VPERFCTR_INFO) ... -1 of an i-mode counter; ctr_size is
  *		not sizeof(struct vperfctr_ctr); tsc_on greater than 1; a bit in
  *		preserve that is no counter; si_signo or CONTROL_RING without

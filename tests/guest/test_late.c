@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Interrupts that come a while after their overflow, as on AMD's processors: by
+ * then somebody else may run, or nothing count any more.  That the kernel does
+ * not complain of an NMI that nobody wants is what the suite sees to.  Counts
+ * are expected to be exact.
+ */
+#include <fcntl.h>
+#include <sched.h>
+
+#include "overflow.h"
+
+#define PERIOD	20000
+
+static int fd;
+
+static void setup(void)
+{
+	pin(0);
+	acc = shared_memory(PAGE);
+	fd = open_state(0);
+	acc->fd = fd;
+	acc->resumes = ~0U;
+	handle(SIGUSR1, on_overflow);
+}
+
+/* Counter 1 overflows, counter 0 says how much there was. */
+static void start(int signo)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	control_add_imode(&control, 1, INSNS_USER, PERIOD);
+	control.c.si_signo = signo;
+	assert_ok(set_control(fd, &control));
+}
+
+static void check_sums(void)
+{
+	struct reading r;
+
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.own[1], r.own[2]);
+	ck_assert_uint_gt(r.own[1], 0);
+	ck_assert_uint_eq(acc->wrong, 0);
+}
+
+/* A period ends as much too late as the interrupt comes. */
+START_TEST(signals)
+{
+	start(SIGUSR1);
+	loop(100 * PERIOD / 2);
+	check_sums();
+	ck_assert_uint_ge(acc->signals, 80);
+	ck_assert_uint_le(acc->signals, 100);
+}
+END_TEST
+
+/* Who switches all the time finds its overflow before the interrupt comes, which others get. */
+START_TEST(switches)
+{
+	const unsigned int nr = 1 + _i;
+	pid_t pid[3];
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		pid[i] = fork();
+		if (pid[i])
+			continue;
+		setup();
+		start(SIGUSR1);
+		while (acc->signals < 300) {
+			loop(100);
+			sched_yield();
+		}
+		check_sums();
+		_exit(0);
+	}
+	for (i = 0; i < nr; i++)
+		ck_assert_int_eq(wait_for(pid[i]), 0);
+	ck_assert_eventually(counters_free());
+}
+END_TEST
+
+/* It comes when the control is another one, or there is none, and nobody counts. */
+START_TEST(ends)
+{
+	struct control tsc;
+	unsigned int i, j;
+
+	control_init(&tsc, 1);
+	for (i = 0; i < 200; i++) {
+		start(0);
+		/* the last instructions of a period, and then some of the delay, or all of it */
+		for (j = 0; !overflow_of(fd) && j < PERIOD / 400 + i; j++)
+			loop(200);
+		switch (_i) {
+		case 0:
+			assert_ok(stop_all(fd));
+			break;
+		case 1:
+			assert_ok(set_control(fd, &tsc));
+			break;
+		case 2:
+			assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+			break;
+		case 3:
+			assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+			close(fd);
+			fd = open_state(0);
+			break;
+		}
+	}
+	assert_ok(stop_all(fd));
+	ck_assert(counters_free());
+}
+END_TEST
+
+static volatile u32 perf_signals;
+
+static void on_perf(int sig)
+{
+	(void)sig;
+	perf_signals++;
+}
+
+static void sample_by_perf(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.sample_period = PERIOD,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.wakeup_events = 1,
+	};
+	int perf = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+
+	ck_assert_int_ge(perf, 0);
+	signal(SIGIO, on_perf);
+	perf_signals = 0;
+	ck_assert_int_eq(fcntl(perf, F_SETOWN, gettid()), 0);
+	ck_assert_int_eq(fcntl(perf, F_SETFL, O_ASYNC), 0);
+	loop(100 * PERIOD / 2);
+	ck_assert_uint_ge(perf_signals, 80);
+	ck_assert_uint_le(perf_signals, 105);
+	close(perf);
+}
+
+/* The one's interrupts come when the counters are the other's. */
+START_TEST(perf)
+{
+	unsigned int i;
+
+	for (i = 0; i < 5; i++) {
+		sample_by_perf();
+		acc->signals = 0;
+		start(SIGUSR1);
+		loop(100 * PERIOD / 2);
+		check_sums();
+		ck_assert_uint_ge(acc->signals, 80);
+		assert_ok(stop_all(fd));
+	}
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, signals);
+	tcase_add_loop_test(tc, switches, 0, 3);
+	tcase_add_loop_test(tc, ends, 0, 4);
+	tcase_add_test(tc, perf);
+}
+
+int main(void)
+{
+	open_device();
+	return run_tests("late", add);
+}
