@@ -72,6 +72,10 @@ stress: deps
 fuzz: deps
 	@tests/vm/fuzz $(or $(SECONDS),10) $(SEED)
 
+fuzz-user: deps
+	@tests/vm/deps tests/fuzz/packages
+	@$(MAKE) -C tests/fuzz O=$(O) fuzz
+
 vm: deps
 	@tests/vm/shell
 
@@ -91,7 +95,7 @@ help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 .PHONY: all lib perfex libperfctr module install uninstall dkms-install dkms-remove deps check check-debug check-kernels lint \
-	stress fuzz vm demo bench bench-native clean help
+	stress fuzz fuzz-user vm demo bench bench-native clean help
 
 #: make [all]	the libraries (build/lib) and the perfex command (build/bin)
 #: make libperfctr	perfctr 2.6's interface only
@@ -115,6 +119,8 @@ help:
 #:		(each takes some ten real ones), SEED= to repeat a run
 #: make fuzz	almost valid calls, at random; SECONDS= of virtual time (each takes some
 #:		thirty real ones), SEED= to repeat a run
+#: make fuzz-user	what perfex and the library read, with clang's libFuzzer; SECONDS= for each of
+#:		them, SEED=
 #: make demo	the module in a virtual machine, its counts next to those of perf
 #: make vm	a shell in such a machine
 #: make bench	what it costs, next to perf_event, in the emulator: doc/performance.md

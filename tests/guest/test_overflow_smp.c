@@ -73,6 +73,7 @@ static u64 total_of(int fd)
 static void live_signals(unsigned int n)
 {
 	const u64 period = 3001 + 1000 * n;
+	u64 total;
 
 	if (n < 2)
 		go_to(n);
@@ -86,7 +87,9 @@ static void live_signals(unsigned int n)
 		if (n == 3)
 			sched_yield();
 	}
-	child_assert(acc->signals == total_of(acc->fd) / period, 11);
+	total = total_of(acc->fd);
+	if (acc->signals != total / period)
+		die("%u signals for %llu in periods of %llu", acc->signals, total, period);
 	child_assert(!acc->wrong, 12);
 	child_assert(acc->signals > 2, 13);
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+/* usage: seeds DIR	write what the fuzzers start from: DIR/report/... and so on */
+#include <sys/stat.h>
+#include <vperfctr.h>
+
+#include "fuzz.h"
+#include "samples.h"
+
+static const char *top;
+
+static FILE *create(const char *what, const char *name)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", top, what);
+	mkdir(path, 0777);
+	snprintf(path, sizeof(path), "%s/%s/%s", top, what, name);
+	f = fopen(path, "wb");
+	if (!f) {
+		perror(path);
+		exit(2);
+	}
+	return f;
+}
+
+static void put(FILE *f, uint32_t type, const void *data, size_t size, const char *text)
+{
+	static const char zeros[8];
+	size_t more = text ? strlen(text) + 1 : 0, pad = -more & 7;
+	struct record r = { .type = type, .size = sizeof(r) + size + more + pad };
+
+	fwrite(&r, sizeof(r), 1, f);
+	fwrite(data, 1, size, f);
+	if (text)
+		fwrite(text, 1, more, f);
+	fwrite(zeros, 1, pad, f);
+}
+
+/* A recording of this very program. */
+static void recording(const char *name, const char *path, int complete)
+{
+	struct samples_header h = {
+		.magic = SAMPLES_MAGIC, .version = SAMPLES_VERSION, .size = sizeof(h),
+		.period = 1000, .evntsel = 0x4100c0, .cpu_type = 1, .tsc_khz = 1000000,
+		.event = "instructions:u", .cpu_name = "a processor",
+	};
+	struct record_mapping m = { .start = 0x400000, .end = 0x500000 };
+	struct record_sample s[3] = {
+		{ .ip = 0x401000, .tsc = 1 }, { .ip = 0x401000, .tsc = 2, .dropped = 3 },
+		{ .ip = 0xffffffff81000000, .tsc = 3 },
+	};
+	struct record_end end = { .samples = 3, .dropped = 3, .count = 6000, .tsc = 9, .elapsed = 9 };
+	FILE *f = create("report", name);
+
+	fwrite(&h, sizeof(h), 1, f);
+	put(f, RECORD_COMMAND, NULL, 0, "command argument");
+	put(f, RECORD_EXEC, NULL, 0, NULL);
+	put(f, RECORD_MAPPING, &m, sizeof(m), path);
+	put(f, RECORD_SAMPLES, s, sizeof(s), NULL);
+	if (complete)
+		put(f, RECORD_END, &end, sizeof(end), NULL);
+	fclose(f);
+}
+
+int main(int argc, char **argv)
+{
+	struct vperfctr_info info = {
+		.size = sizeof(info), .abi_version = VPERFCTR_ABI_VERSION, .features = 0x3f,
+		.cpu_type = 1, .nrkinds = 1, .tsc_khz = 1000000, .arch_events = 0x7f, .nrctrs = 7,
+		.pmc_width = 48, .fixed_width = 48, .pmc_mask = 15, .fixed_mask = 7,
+		.driver_version = "0.1.0", .cpu_name = "a processor", .max_period = 0x7fffffff,
+	};
+	FILE *f;
+
+	if (argc != 2)
+		return 2;
+	top = argv[1];
+	recording("complete", "/proc/self/exe", 1);
+	recording("cut", "[vdso]", 0);
+	f = create("info", "intel");
+	fwrite(&info, sizeof(info), 1, f);
+	fwrite("", 1, 1, f);
+	fclose(f);
+	f = create("event", "names");
+	fputs("instructions:u\ncycles\nr01c2:k\n0x4100c0/0x1@2\nBR_INST_RETIRED:CONDITIONAL:u\n"
+	      "L1D_PEND_MISS:PENDING:c=1:e=1\nref-cycles@fixed2\n", f);
+	fclose(f);
+	return 0;
+}
