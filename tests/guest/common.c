@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -340,6 +341,13 @@ void set_affinity(pid_t pid, u32 cpus)
 void pin(int cpu)
 {
 	set_affinity(0, 1U << cpu);
+}
+
+bool is_rt(void)
+{
+	struct utsname name;
+
+	return !uname(&name) && strstr(name.version, "PREEMPT_RT");
 }
 
 int nr_cpus(void)

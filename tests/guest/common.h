@@ -47,6 +47,11 @@ __attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...
 extern int dev;				/* /dev/vperfctr */
 extern struct vperfctr_info info;
 
+static inline bool has(u32 feature)
+{
+	return info.features & feature;
+}
+
 /* Cycles: the one event that processors do not agree on. */
 #define CYCLES		(info.cpu_type == VPERFCTR_CPU_AMD ? 0x76 : 0x3c)
 #define CYCLES_USER	(SEL_USER | CYCLES)
@@ -176,6 +181,9 @@ int wait_for(pid_t pid);
 void pin(int cpu);
 void set_affinity(pid_t pid, u32 cpus);
 int nr_cpus(void);
+
+/* A PREEMPT_RT kernel? */
+bool is_rt(void);
 void msleep(unsigned int ms);
 
 /* perf_event_open of a hardware event in user mode, for the caller; -errno. */
