@@ -350,6 +350,13 @@ bool is_rt(void)
 	return !uname(&name) && strstr(name.version, "PREEMPT_RT");
 }
 
+bool is_debug_kernel(void)
+{
+	struct utsname name;
+
+	return !uname(&name) && strstr(name.release, "-debug");
+}
+
 int nr_cpus(void)
 {
 	return sysconf(_SC_NPROCESSORS_ONLN);

@@ -184,6 +184,9 @@ int nr_cpus(void);
 
 /* A PREEMPT_RT kernel? */
 bool is_rt(void);
+
+/* One of ours that checks all it does, which takes it several times the instructions? */
+bool is_debug_kernel(void);
 void msleep(unsigned int ms);
 
 /* perf_event_open of a hardware event in user mode, for the caller; -errno. */
