@@ -25,7 +25,7 @@ void fuzz_one(const uint8_t *data, size_t size)
 	if (size & 3)
 		fake.info.abi_version = VPERFCTR_ABI_VERSION;
 	/* perfex -i asks for each, and believes that there are so many. */
-	fake.nrkinds = fake.info.nrkinds &= 0xff;
+	fake.nrkinds = fake.info.nrkinds &= 0x1f;
 
 	info_print(out, &e);
 	if (!vperfctr_cpus(&mask))
