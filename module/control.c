@@ -237,17 +237,24 @@ static int op_stop(struct vperfctr *st, void *arg)
 }
 
 /* Keep current, which asked for a control that some CPUs cannot count, off them. */
-static int narrow_affinity(unsigned int kind)
+static int narrow_affinity(const struct perfctr_cpu_control *control)
 {
-	const struct cpumask *forbidden = perfctr_cpus_forbidden(kind);
+	const struct cpumask *forbidden = perfctr_cpus_forbidden(control->kind);
+	int cpu, err = control->alone ? -EUSERS : -EINVAL;
 	cpumask_var_t mask;
-	int err = -EINVAL;
 
-	if (!cpumask_intersects(current->cpus_ptr, forbidden))
+	if (!control->alone && !cpumask_intersects(current->cpus_ptr, forbidden))
 		return 0;
 	if (!alloc_cpumask_var(&mask, GFP_KERNEL))
 		return -ENOMEM;
-	if (cpumask_andnot(mask, current->cpus_ptr, forbidden))
+	cpumask_andnot(mask, current->cpus_ptr, forbidden);
+	if (control->alone) {
+		for_each_cpu(cpu, mask) {
+			if (!vperfctr_is_alone(cpu))
+				cpumask_clear_cpu(cpu, mask);
+		}
+	}
+	if (!cpumask_empty(mask))
 		err = set_cpus_allowed_ptr(current, mask);
 	free_cpumask_var(mask);
 	return err;
@@ -266,10 +273,11 @@ static int change_control(struct vperfctr *st, struct change *change)
 	if (wants_hardware)
 		err = get_hardware(st);
 	change->restricted = wants_hardware &&
-			     !cpumask_empty(perfctr_cpus_forbidden(change->control.kind));
+			     (change->control.alone ||
+			      !cpumask_empty(perfctr_cpus_forbidden(change->control.kind)));
 	if (!err && change->restricted && READ_ONCE(st->owner) == current &&
 	    !(change->header.flags & VPERFCTR_CONTROL_NO_AFFINITY))
-		err = narrow_affinity(change->control.kind);
+		err = narrow_affinity(&change->control);
 	if (!err) {
 		vperfctr_dissolve_family(st);
 		err = stop ? vperfctr_apply(st, op_stop, change) :

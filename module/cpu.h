@@ -23,7 +23,7 @@ struct pt_regs;
 
 /*
  * A control, checked or to be checked.  It is what the user asked for, but
- * kernel, mask and regs: these are derived by perfctr_cpu_check_control().
+ * kernel, alone, mask and regs: these are derived by perfctr_cpu_check_control().
  */
 struct perfctr_cpu_control {
 	struct perfctr_cpu_regs regs;	/* the driver's own; first, as resume needs it */
@@ -34,6 +34,7 @@ struct perfctr_cpu_control {
 	u32 nrictrs;
 	u32 kind;			/* of CPUs that can count it; 0 without counters */
 	bool kernel;			/* some counter counts in kernel mode */
+	bool alone;			/* no hyper-thread sibling may be online */
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 };
 

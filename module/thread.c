@@ -17,6 +17,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/smp.h>
+#include <linux/topology.h>
 
 #include "compat/dumpable.h"
 #include "compat/hrtimer.h"
@@ -81,9 +82,18 @@ static void sampling_exit(void)
 
 /* ---- forbidden CPUs ----------------------------------------------------- */
 
+/* The kernel has online siblings only in that mask. */
+bool vperfctr_is_alone(int cpu)
+{
+	return cpumask_weight(topology_sibling_cpumask(cpu)) <= 1;
+}
+
 static bool is_forbidden(const struct vperfctr *st, int cpu)
 {
-	return cpumask_test_cpu(cpu, perfctr_cpus_forbidden(st->cpu_state.control.kind));
+	const struct perfctr_cpu_control *control = &st->cpu_state.control;
+
+	return cpumask_test_cpu(cpu, perfctr_cpus_forbidden(control->kind)) ||
+	       (control->alone && !vperfctr_is_alone(cpu));
 }
 
 static void send_sigill(struct irq_work *work)

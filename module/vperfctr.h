@@ -137,6 +137,7 @@ void vperfctr_detach(struct vperfctr *st, bool missed);
 void vperfctr_finish_detach(struct vperfctr *st);
 void vperfctr_start_other(struct vperfctr *st, int cpu);
 void vperfctr_sample_owner(struct vperfctr *st);
+bool vperfctr_is_alone(int cpu);
 
 /*
  * Start and stop the counters of a state whose owner is current.  Interrupts

@@ -84,6 +84,8 @@ int fail_control(struct error *e, int err, const struct vperfctr_control *contro
 		if (read_number(watchdog) == 1)
 			return fail_with(e, "the NMI watchdog holds the counters: sysctl kernel.nmi_watchdog=0");
 		return fail_with(e, "perf_event holds the counters: end the perf sessions (or other users of them) first");
+	case -EUSERS:
+		return fail_with(e, "one of these events disturbs what the hyper-thread sibling counts: as root, echo off > /sys/devices/system/cpu/smt/control");
 	case -EPERM:
 		return fail_kernel_mode(e, NULL);
 	case -EINVAL:

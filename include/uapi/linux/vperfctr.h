@@ -280,11 +280,20 @@ struct vperfctr_open {
  *	EPERM	(also) kernel mode is to be counted, and the caller lacks
  *		CAP_PERFMON and CAP_SYS_ADMIN (see FEATURE_KERNEL)
  *	EINVAL	(also) the owner may run only on CPUs that cannot count this
+ *	EUSERS	likewise, because of hyper-thread siblings that are online
  *	EBUSY	counters are asked for, and perf_event or the NMI watchdog holds
  *		them: see `sysctl kernel.nmi_watchdog`
  *	ENOMEM
  */
 #define VPERFCTR_CONTROL	_IO(0xD0, 16)
+
+/*
+ * On Intel's Sandy Bridge, Ivy Bridge and Haswell, events D0H to D3H can make counters
+ * of the CPU's hyper-thread sibling count wrong (errata BJ122, BV98, HSD29).  CPUs that
+ * have a sibling online are like those that cannot count such a control; one that
+ * comes online later makes its sibling such a CPU, as if the owner had been moved
+ * there.  /sys/devices/system/cpu/smt/control takes siblings offline.
+ */
 
 /* Or-ed to a fixed counter's number in `map`.  On x86 this is what RDPMC takes. */
 #define VPERFCTR_FIXED		0x40000000

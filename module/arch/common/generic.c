@@ -14,6 +14,7 @@ int perfctr_generic_check_control(struct perfctr_cpu_control *control, bool kern
 	if (perfctr_nrctrs(control) || control->global[0] || control->global[1])
 		return -EINVAL;
 	control->kernel = false;
+	control->alone = false;
 	control->mask = 0;
 	memset(&control->regs, 0, sizeof(control->regs));
 	return 0;

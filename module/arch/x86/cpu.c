@@ -6,8 +6,11 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/kernel.h>
+#include <linux/percpu.h>
 #include <linux/smp.h>
 #include <linux/string.h>
+#include <linux/topology.h>
+#include <linux/workqueue.h>
 
 #include "regs.h"
 #include "x86.h"
@@ -51,6 +54,27 @@ static void scrub_here(void *unused)
 }
 
 /*
+ * A state that must not have the sibling online is stopped when its owner is next
+ * switched in: see that this is soon.  (An owner that a kernel thread does not
+ * preempt, as its policy is SCHED_FIFO, goes on until it is switched.)
+ */
+static void nothing(struct work_struct *work)
+{
+}
+
+static DEFINE_PER_CPU(struct work_struct, switch_work);
+
+static void switch_siblings(unsigned int cpu)
+{
+	unsigned int sibling;
+
+	for_each_cpu(sibling, topology_sibling_cpumask(cpu)) {
+		if (sibling != cpu)
+			schedule_work_on(sibling, per_cpu_ptr(&switch_work, sibling));
+	}
+}
+
+/*
  * Both run on the CPU concerned: before it becomes active for user threads,
  * and when it is no longer.  One that is still pushed off a CPU that goes may
  * load its control once more; that is counted right, and start clears it.
@@ -60,6 +84,7 @@ static int online_here(unsigned int cpu)
 	unsigned long flags;
 
 	perfctr_learn_kind(cpu);
+	switch_siblings(cpu);
 	local_irq_save(flags);
 	if (reserved && driver->cpu_start)
 		start_here(NULL);
@@ -144,8 +169,11 @@ static void probe_here(void *unused)
 
 int perfctr_cpu_init(void)
 {
+	unsigned int cpu;
 	int err;
 
+	for_each_possible_cpu(cpu)
+		INIT_WORK(per_cpu_ptr(&switch_work, cpu), nothing);
 	/* On the same CPU each time, for kinds to have the same numbers. */
 	cpus_read_lock();
 	smp_call_function_single(cpumask_first(cpu_online_mask), probe_here, NULL, 1);
@@ -177,7 +205,11 @@ out_pmi:
 
 void perfctr_cpu_exit(void)
 {
+	unsigned int cpu;
+
 	cpuhp_remove_state(hotplug_state);
+	for_each_possible_cpu(cpu)
+		flush_work(per_cpu_ptr(&switch_work, cpu));
 	perfctr_x86_pce_exit();
 	perfctr_x86_pmi_exit();
 }

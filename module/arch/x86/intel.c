@@ -168,6 +168,38 @@ static bool is_intel(void)
 	return ebx == 0x756e6547 && edx == 0x49656e69 && ecx == 0x6c65746e;
 }
 
+/* Family 6; 0: another one. */
+static unsigned int get_model(void)
+{
+	u32 eax, ebx, ecx, edx;
+
+	perfctr_cpuid(1, &eax, &ebx, &ecx, &edx);
+	return ((eax >> 8) & 0xf) == 6 ? ((eax >> 12) & 0xf0) | ((eax >> 4) & 0xf) : 0;
+}
+
+/*
+ * Events D0H to D3H (memory uops and loads retired) can make a counter of the
+ * hyper-thread sibling count wrong.  Errata BJ122 (Sandy Bridge), BV98 (Ivy Bridge)
+ * and HSD29 (Haswell) of Intel's specification updates.
+ */
+static bool disturbs_sibling(u64 evntsel)
+{
+	unsigned int event = evntsel & 0xff;
+
+	return event >= 0xd0 && event <= 0xd3;
+}
+
+static bool has_disturbing_events(void)
+{
+	switch (get_model()) {
+	case 0x2a: case 0x2d:				/* Sandy Bridge */
+	case 0x3a: case 0x3e:				/* Ivy Bridge */
+	case 0x3c: case 0x3f: case 0x45: case 0x46:	/* Haswell */
+		return is_intel();
+	}
+	return false;
+}
+
 static int intel_probe(void)
 {
 	struct vperfctr_info *info = &perfctr_cpu_info;
@@ -182,6 +214,7 @@ static int intel_probe(void)
 	memset(pmu, 0, sizeof(*pmu));
 	pmu->allowed = PERFCTR_X86_EVNTSEL_P6;
 	pmu->refuses = event_absent;
+	pmu->alone = has_disturbing_events() ? disturbs_sibling : NULL;
 	pmu->evntsel0 = MSR_EVNTSEL0;
 	pmu->pmc0 = MSR_PMC0;
 	pmu->write_pmc0 = f.write_pmc0;

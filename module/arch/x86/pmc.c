@@ -184,6 +184,8 @@ static int check_general(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *c
 		return -EINVAL;
 	if (ctr->evntsel & PERFCTR_X86_EVNTSEL_OS)
 		control->kernel = true;
+	if (pmu->alone && pmu->alone(ctr->evntsel))
+		control->alone = true;
 	regs->global_ctrl |= BIT_ULL(i);
 	return 0;
 }
@@ -197,6 +199,7 @@ int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control, bool kern
 		return -EINVAL;
 
 	control->kernel = false;
+	control->alone = false;
 	memset(&control->regs, 0, sizeof(control->regs));
 	for (i = 0; i < perfctr_nrctrs(control); i++) {
 		struct vperfctr_ctr *ctr = &control->ctr[i];

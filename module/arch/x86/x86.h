@@ -64,6 +64,9 @@ struct perfctr_x86_pmu {
 	u64 allowed;
 	bool (*refuses)(const struct vperfctr_info *kind, u64 evntsel);
 
+	/* May it be counted only while no hyper-thread sibling is online?  NULL: none. */
+	bool (*alone)(u64 evntsel);
+
 	/* MSRs; 0: there is none */
 	u32 evntsel0;
 	u32 pmc0;			/* by which the kernel knows it */

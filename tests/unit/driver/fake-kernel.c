@@ -111,7 +111,20 @@ int smp_call_function_single(int cpu, void (*func)(void *), void *arg, int wait)
 	return 0;
 }
 
-unsigned int fake_warnings;
+unsigned int fake_warnings, fake_works[NR_CPUS];
+bool fake_smt;
+
+const struct cpumask *topology_sibling_cpumask(unsigned int cpu)
+{
+	static struct cpumask mask;
+
+	mask.bits[0] = 0;
+	if (fake_online[cpu])
+		mask.bits[0] |= BIT(cpu);
+	if (fake_smt && fake_online[cpu ^ 1])
+		mask.bits[0] |= BIT(cpu ^ 1);
+	return &mask;
+}
 
 const struct cpumask *fake_online_mask(void)
 {

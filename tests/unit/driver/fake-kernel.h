@@ -113,6 +113,22 @@ const struct cpumask *fake_online_mask(void);
 #define cpumask_clear_cpu(cpu, mask)	((mask)->bits[0] &= ~BIT(cpu))
 #define cpumask_copy(to, from)		(*(to) = *(from))
 
+#define for_each_cpu(cpu, mask)	\
+	for ((cpu) = 0; (cpu) < NR_CPUS; (cpu)++) if (cpumask_test_cpu(cpu, mask))
+#define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < NR_CPUS; (cpu)++)
+#define per_cpu_ptr(ptr, cpu)		(&(*(ptr))[cpu])
+
+/* Hyper-threads: CPUs 0 and 1, 2 and 3 if there are such. */
+extern bool fake_smt;
+const struct cpumask *topology_sibling_cpumask(unsigned int cpu);
+
+/* Work: counted. */
+struct work_struct { void (*func)(struct work_struct *work); };
+#define INIT_WORK(work, f)		((work)->func = (f))
+#define flush_work(work)		((work)->func ? (void)0 : (void)0)
+extern unsigned int fake_works[NR_CPUS];
+#define schedule_work_on(cpu, work)	(fake_works[cpu]++, (work)->func(work))
+
 /* Lines in the log. */
 extern unsigned int fake_warnings;
 #define pr_warn(...)			(fake_warnings++, (void)snprintf(NULL, 0, __VA_ARGS__))

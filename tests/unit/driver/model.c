@@ -399,6 +399,7 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 		*ecx = 0x6c65746e;
 		break;
 	case 1:
+		*eax = c->signature;
 		*ecx = c->no_capabilities ? 0 : BIT(15);	/* PDCM */
 		break;
 	case 7:

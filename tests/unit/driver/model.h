@@ -57,6 +57,7 @@ struct model_config {
 	unsigned int nr_pmcs;		/* as CPUID says; no more than 10 are there */
 	u32 pmc_mask;			/* leaf 23H, with fixed_mask; 0: no such leaf */
 	u32 core_type;			/* EAX of leaf 1AH */
+	u32 signature;			/* EAX of leaf 1: family, model */
 	unsigned int pmc_width;
 	unsigned int nr_fixed;		/* contiguous ones */
 	unsigned int fixed_width;

@@ -353,6 +353,54 @@ START_TEST(too_many)
 }
 END_TEST
 
+/* Events that disturb the sibling, by model: SDM's and the specification updates' numbers. */
+START_TEST(disturbing)
+{
+	static const struct {
+		u32 signature;
+		bool disturbs;
+	} models[] = {
+		{ 0x206a7, true }, { 0x206d7, true }, { 0x306a9, true }, { 0x306e4, true },
+		{ 0x306c3, true }, { 0x306f2, true }, { 0x40651, true }, { 0x40661, true },
+		{ 0x106a5, false }, { 0x206c2, false }, { 0x306d4, false }, { 0x506e3, false },
+		{ 0xf2a, false }, { 0, false },
+	};
+	struct model_config config = usual_config(3);
+	struct perfctr_cpu_control control;
+	unsigned int event;
+
+	config.signature = models[_i].signature;
+	model_init(&config);
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	for (event = 0; event < 256; event++) {
+		control_init(&control);
+		control_add(&control, 1, USER(EV_INSTRUCTIONS));
+		control_add(&control, 0, USER(0x8100 | event));
+		ck_assert_int_eq(perfctr_cpu_check_control(&control, true), 0);
+		ck_assert_int_eq(control.alone,
+				 models[_i].disturbs && event >= 0xd0 && event <= 0xd3);
+	}
+	machine_exit();
+}
+END_TEST
+
+/* Whose sibling comes online is to be switched, for its owner to be looked at. */
+START_TEST(sibling_comes)
+{
+	struct model_config config = usual_config(3);
+
+	model_init(&config);
+	fake_smt = true;
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	memset(fake_works, 0, sizeof(fake_works));
+	fake_cpu_down(3);
+	fake_cpu_up(3);
+	ck_assert_uint_eq(fake_works[2], 1);
+	ck_assert_uint_eq(fake_works[0] + fake_works[1] + fake_works[3], 0);
+	machine_exit();
+}
+END_TEST
+
 Suite *hybrid_suite(void)
 {
 	Suite *suite = suite_create("hybrid");
@@ -367,6 +415,8 @@ Suite *hybrid_suite(void)
 	tcase_add_test(tc, counted);
 	tcase_add_test(tc, late);
 	tcase_add_test(tc, too_many);
+	tcase_add_loop_test(tc, disturbing, 0, 14);
+	tcase_add_test(tc, sibling_comes);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

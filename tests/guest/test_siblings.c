@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events that disturb the hyper-thread sibling, on two CPUs that are siblings and a
+ * processor that has the erratum.  Counts are expected to be exact.
+ */
+#include "service.h"
+
+#define ONLINE		"/sys/devices/system/cpu/cpu1/online"
+#define BOTH		3U
+
+static int fd;
+static volatile sig_atomic_t sigills;
+
+static void on_sigill(int sig)
+{
+	(void)sig;
+	sigills++;
+}
+
+static void setup(void)
+{
+	signal(SIGILL, on_sigill);
+	set_affinity(0, BOTH);
+	fd = open_state(0);
+}
+
+static void teardown(void)
+{
+	write_file(ONLINE, "1");
+}
+
+/* Instructions, and an event that the model counts none of. */
+static int count_with(u32 event, u32 flags)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	control_add(&control, 1, SEL_USER | event);
+	control.c.flags = flags;
+	return set_control(fd, &control);
+}
+
+static u64 measure(void)
+{
+	struct reading before, after;
+
+	if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after), 1000))
+		die("READ failed");
+	ck_assert_uint_eq(after.own[2], before.own[2]);
+	return after.own[1] - before.own[1];
+}
+
+static const u32 disturbing[] = { 0x81d0, 0x01d1, 0x01d2, 0x01d3 };
+static const u32 harmless[] = { 0x81cf, 0x01d4, 0xd0c4, 0x01c3 };
+
+START_TEST(online)
+{
+	assert_errno(count_with(disturbing[_i], 0), EUSERS);
+	assert_status(fd, ATTACHED);
+	ck_assert(counters_free());
+	assert_ok(count_with(harmless[_i], 0));
+	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	assert_errno(count_with(disturbing[_i], 0), EUSERS);
+	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	/* who does not want to be moved or told is not counted, and READ says so */
+	assert_ok(count_with(disturbing[_i], VPERFCTR_CONTROL_NO_AFFINITY));
+	ck_assert_uint_eq(measure(), 0);
+	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
+	ck_assert_int_eq(sigills, 0);
+}
+END_TEST
+
+START_TEST(offline)
+{
+	write_file(ONLINE, "0");
+	assert_ok(count_with(disturbing[_i], 0));
+	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	assert_status(fd, ATTACHED | ACTIVE);
+}
+END_TEST
+
+/* The sibling comes while it is counted: that ends soon, and SIGILL tells. */
+START_TEST(comes)
+{
+	const u32 flags = _i ? VPERFCTR_CONTROL_NO_AFFINITY : 0;
+	u64 last;
+
+	write_file(ONLINE, "0");
+	assert_ok(count_with(disturbing[0], flags));
+	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	write_file(ONLINE, "1");
+	ck_assert_eventually(status_of(fd) & FORBIDDEN);
+	ck_assert_int_eq(sigills, !_i);
+	last = count_of(fd);
+	loop(10000);
+	ck_assert_uint_eq(count_of(fd), last);
+	write_file(ONLINE, "0");
+	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
+	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_loop_test(tc, online, 0, 4);
+	tcase_add_loop_test(tc, offline, 0, 4);
+	tcase_add_loop_test(tc, comes, 0, 2);
+}
+
+int main(void)
+{
+	open_device();
+	return run_tests("siblings", add);
+}
