@@ -113,8 +113,9 @@ const struct cpumask *fake_online_mask(void);
 #define cpumask_clear_cpu(cpu, mask)	((mask)->bits[0] &= ~BIT(cpu))
 #define cpumask_copy(to, from)		(*(to) = *(from))
 
-#define for_each_cpu(cpu, mask)	\
-	for ((cpu) = 0; (cpu) < NR_CPUS; (cpu)++) if (cpumask_test_cpu(cpu, mask))
+#define for_each_cpu(cpu, mask)				\
+	for ((cpu) = 0; (cpu) < NR_CPUS; (cpu)++)	\
+		if (cpumask_test_cpu(cpu, mask))
 #define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < NR_CPUS; (cpu)++)
 #define per_cpu_ptr(ptr, cpu)		(&(*(ptr))[cpu])
 
