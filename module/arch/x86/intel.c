@@ -116,6 +116,9 @@ static bool find(struct found *f)
 	}
 	if (!f->version || !f->pmc_mask || f->width < 32 || f->width > 64)
 		return false;
+	/* What perf may take at any time counts wrong. */
+	if (!perfctr_can_reserve(f->version))
+		return false;
 	if (f->fixed_width < 32 || f->fixed_width > 64)
 		f->fixed_mask = 0;
 	if (perfctr_is_hybrid() && max >= CPUID_LEAF_HYBRID)

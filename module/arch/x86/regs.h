@@ -14,6 +14,7 @@
 #include "../../compat/cpufeature.h"
 #include "../../compat/cpuid.h"
 #include "../../compat/msr.h"
+#include "../../compat/perfmon.h"
 
 /*
  * RDPMC rather than RDMSR: a third of the cost, and the same number that

@@ -103,6 +103,7 @@ struct model {
 	u32 others;			/* which are these */
 	u32 max_leaf;
 	bool pv_guest;
+	bool new_perf;			/* it uses the addresses of version 6 */
 	bool hybrid;
 	u32 absent_msr;			/* CPUID has it, the hypervisor has not; 0: none */
 	bool user_rdpmc;		/* CR4.PCE */

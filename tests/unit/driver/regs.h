@@ -23,5 +23,6 @@
 #define perfctr_cpuid_count(leaf, subleaf, a, b, c, d)	model_cpuid(leaf, subleaf, a, b, c, d)
 #define perfctr_is_pv_guest()		model_is_pv_guest()
 #define perfctr_is_hybrid()		model_is_hybrid()
+#define perfctr_can_reserve(version)	((version) < 6 || !model.new_perf)
 
 #endif /* VPERFCTR_X86_REGS_H */

@@ -131,6 +131,20 @@ START_TEST(no_leaf)
 }
 END_TEST
 
+/* What cannot be reserved is not used. */
+START_TEST(version_6)
+{
+	struct model_config config = usual_config(6);
+
+	ck_assert_int_eq(probe(&config), 0);
+	check_info(&config);
+	model.new_perf = true;
+	ck_assert_int_eq(perfctr_x86_intel.probe(), -ENODEV);
+	config.version = model.config.version = 5;
+	ck_assert_int_eq(perfctr_x86_intel.probe(), 0);
+}
+END_TEST
+
 START_TEST(impossible_widths)
 {
 	static const unsigned int bad[] = { 0, 8, 31, 65, 255 };
@@ -223,6 +237,7 @@ Suite *probe_suite(void)
 	tcase_add_test(tc, versions_counts_widths);
 	tcase_add_test(tc, no_counters);
 	tcase_add_test(tc, no_leaf);
+	tcase_add_test(tc, version_6);
 	tcase_add_loop_test(tc, impossible_widths, 0, 5);
 	tcase_add_loop_test(tc, more_than_eight, 0, 4);
 	tcase_add_loop_test(tc, holes, 0, 6);

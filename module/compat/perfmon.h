@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * 6.11: perf drives version 6 of Intel's architecture by other addresses of the same
+ * registers, which reserve_perfctr_nmi() does not know: nobody is kept from them.
+ */
+#ifndef VPERFCTR_COMPAT_PERFMON_H
+#define VPERFCTR_COMPAT_PERFMON_H
+
+#include <linux/version.h>
+
+static inline bool perfctr_can_reserve(unsigned int version)
+{
+	return version < 6 || LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0);
+}
+
+#endif /* VPERFCTR_COMPAT_PERFMON_H */
