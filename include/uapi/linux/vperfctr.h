@@ -87,6 +87,7 @@
 #define VPERFCTR_CPU_GENERIC		0 /* no counters, only the TSC */
 #define VPERFCTR_CPU_INTEL_ARCH		1 /* Intel architectural performance monitoring */
 #define VPERFCTR_CPU_AMD		2 /* AMD, K7 and later, and Hygon */
+#define VPERFCTR_CPU_ARM_PMUV3		3 /* Arm's PMUv3, all versions */
 
 /*
  * arch_events: events that every processor names alike.  On x86 these are the

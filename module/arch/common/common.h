@@ -31,7 +31,7 @@ void perfctr_learn_kind(unsigned int cpu);
 /* That of this CPU; NULL: its counters are not to be used. */
 const struct vperfctr_info *perfctr_kind_here(void);
 
-/* driver.c: those that the module's parameter names. */
+/* driver.c: those that the module's parameter names, and what a driver adds. */
 extern struct cpumask perfctr_forbid_cpus;
 
 /* For perfctr_cpu_sampling_ns: counters as narrow as this. */

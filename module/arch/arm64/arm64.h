@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Shared by the arm64 low-level drivers. */
+#ifndef VPERFCTR_ARM64_H
+#define VPERFCTR_ARM64_H
+
+#include "../common/common.h"
+
+/* What a driver must supply.  cpu.c sees to static calls and CPU hotplug. */
+struct perfctr_arm64_driver {
+	/* Is this the processor?  Fills in perfctr_cpu_info.  -ENODEV: no. */
+	int (*probe)(void);
+
+	int (*check_control)(struct perfctr_cpu_control *control, bool kernel);
+	perfctr_cpu_op *suspend;
+	perfctr_cpu_op *resume;
+	perfctr_cpu_op *sample;
+
+	/* No counters: what follows is not called. */
+	bool no_counters;
+
+	/* Does this CPU have what the probe found on its own? */
+	bool (*is_alike)(void);
+
+	/*
+	 * On the CPU itself, with interrupts disabled:
+	 * start: save what is to be given back, stop and clear everything
+	 * stop: clear everything, give back what was saved
+	 * forget: the registers were lost, start over
+	 */
+	void (*cpu_start)(void);
+	void (*cpu_stop)(void);
+	void (*cpu_forget)(void);
+
+	/* The counters' interrupt, perhaps an NMI, on the CPU itself. */
+	bool (*overflow)(struct pt_regs *regs);
+
+	/* This CPU's thread has lost its permission to read. */
+	void (*cpu_close_user)(void);
+};
+
+extern const struct perfctr_arm64_driver perfctr_arm64_generic;
+extern const struct perfctr_arm64_driver perfctr_arm64_pmuv3;
+
+/*
+ * perf.c: the kernel's own driver of the counters.
+ *
+ * find: a CPU's; also whether it has an interrupt.  -EBUSY: it cannot be known.
+ *	May sleep.
+ * take: this CPU's counters, with interrupts disabled.  False: perf has events
+ *	on them.
+ * give_back: may be any CPU's, online or not.
+ * take_intr: all CPUs have been taken
+ */
+int perfctr_arm64_perf_find(unsigned int cpu, bool *intr);
+bool perfctr_arm64_perf_take(void);
+void perfctr_arm64_perf_give_back(unsigned int cpu);
+void perfctr_arm64_perf_take_intr(bool (*overflow)(struct pt_regs *regs));
+void perfctr_arm64_perf_give_back_intr(void);
+
+/*
+ * cpu.c: the mm has lost its permission to read the counters.  Its threads that
+ * run lose it now, others have none.
+ */
+void perfctr_arm64_close_users(struct mm_struct *mm);
+
+/* user.c: may current read its counters?  Preemption is disabled. */
+bool perfctr_arm64_may_read(void);
+
+#endif /* VPERFCTR_ARM64_H */

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The generic arm64 driver: see ../common/generic.c. */
+#include <linux/string.h>
+
+#include "arm64.h"
+#include "regs.h"
+
+static int generic_probe(void)
+{
+	struct vperfctr_info *info = &perfctr_cpu_info;
+
+	info->cpu_type = VPERFCTR_CPU_GENERIC;
+	info->features = VPERFCTR_FEATURE_RDTSC;
+	info->nrkinds = 1;
+	info->tsc_khz = perfctr_tsc_khz();
+	strscpy(info->cpu_name, "generic arm64, timer only", sizeof(info->cpu_name));
+	return 0;
+}
+
+const struct perfctr_arm64_driver perfctr_arm64_generic = {
+	.probe		= generic_probe,
+	.check_control	= perfctr_generic_check_control,
+	.suspend	= perfctr_generic_suspend,
+	.resume		= perfctr_generic_resume,
+	.sample		= perfctr_generic_sample,
+	.no_counters	= true,
+};

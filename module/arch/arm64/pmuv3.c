@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * PMUv3: the performance monitors of Armv8-A and later, as the Arm Architecture
+ * Reference Manual has them ("The Performance Monitors Extension").  Up to 31 event
+ * counters of 32 bits, or of 64 from PMUv3p5 on, and a cycle counter of 64.
+ *
+ * Writing these registers is cheap next to x86's, but each change needs a
+ * synchronization (perfctr_sync()) before it can be relied on.  Each CPU remembers
+ * what its control registers hold, and the identity of the control that they were
+ * loaded for: resuming that control again writes none of them.  With isolation,
+ * suspend stops the counters and clears all of them, which is one write to each
+ * of two registers however many there are.  So resume knows what they start from,
+ * and nobody can ever see what they held.  Without, they are left running and the
+ * differences are taken.
+ *
+ * i-mode counters always stop with their owner and go on from the value that
+ * they had: it is in the page's `start` meanwhile.
+ */
+#include <linux/bitops.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/nospec.h>
+#include <linux/percpu.h>
+#include <linux/ptrace.h>
+#include <linux/string.h>
+
+#include "arm64.h"
+#include "regs.h"
+
+/* PMCR_EL0 */
+#define PMCR_E			BIT_ULL(0)	/* counters can count */
+#define PMCR_P			BIT_ULL(1)	/* clear the event counters */
+#define PMCR_C			BIT_ULL(2)	/* clear the cycle counter */
+#define PMCR_LC			BIT_ULL(6)	/* the cycle counter overflows at 64 bits */
+#define PMCR_LP			BIT_ULL(7)	/* so do event counters */
+#define PMCR_N(pmcr)		(((pmcr) >> 11) & 0x1f)
+#define PMCR_KEPT		0xffULL		/* the fields that are read-write everywhere */
+
+/* PMEVTYPERn_EL0, PMCCFILTR_EL0 */
+#define TYPE_P			BIT_ULL(31)	/* not in EL1 */
+#define TYPE_U			BIT_ULL(30)	/* not in EL0 */
+#define TYPE_NSH		BIT_ULL(27)	/* in EL2 */
+
+/* PMUSERENR_EL0: reading counters, and incrementing those of event SW_INCR. */
+#define USER_SW			BIT_ULL(1)
+#define USER_CR			BIT_ULL(2)
+#define USER_ER			BIT_ULL(3)
+
+/* ID_AA64DFR0_EL1.PMUVer */
+#define PMUVER_NONE		0x0
+#define PMUVER_V3P1		0x4	/* events of 16 bits, 4000h to 403fh are common ones */
+#define PMUVER_V3P5		0x6	/* 64-bit event counters */
+#define PMUVER_OWN		0xf	/* something else */
+
+#define EVENT_CHAIN		0x001e
+#define CYCLE_BIT		31	/* in masks of counters */
+#define MAX_EVENT_CTRS		31
+
+/* Bit i of arch_events: the event's number; "last-level" are the reads. */
+static const u16 arch_events[] = {
+	0x0011, 0x0008, 0x4004, 0x0036, 0x0037, 0x0021, 0x0022,
+};
+
+/* PMUv3p1 and later, by PMUVer. */
+static const u8 minor[] = { [4] = 1, [5] = 4, [6] = 5, [7] = 7, [8] = 8, [9] = 9 };
+
+static struct {
+	unsigned int nr;		/* event counters */
+	unsigned int version;
+	u64 events;			/* PMCEID: bit i is event i */
+	u64 extended_events;		/* event 4000h + i */
+	u64 type_bits;			/* of PMEVTYPERn_EL0 that users may set */
+	u64 pmcr;			/* what it is while the counters are ours */
+	u32 midr;
+	bool vhe;
+} pmu __ro_after_init;
+
+/* What the registers of a CPU hold. */
+struct pmu_cpu {
+	u64 id;				/* of the control that is loaded; 0: none */
+	u64 enabled;			/* PMCNTENSET_EL0 */
+	u64 intr;			/* PMINTENSET_EL1 */
+	bool user;			/* PMUSERENR_EL0 is open */
+	bool ready;			/* the registers are ours */
+	struct perfctr_cpu_state *running; /* resumed here, and uses counters */
+	struct perfctr_cpu_state *armed; /* the same, if an interrupt is to stop its counters */
+	u64 saved_pmcr;
+	u64 type[MAX_EVENT_CTRS + 1];	/* by counter_bit() */
+};
+
+static DEFINE_PER_CPU(struct pmu_cpu, pmu_cpu);
+
+static bool is_cycles(u32 map)
+{
+	return map == VPERFCTR_FIXED;
+}
+
+static unsigned int counter_bit(u32 map)
+{
+	return is_cycles(map) ? CYCLE_BIT : map;
+}
+
+static u64 counter_mask(u32 map)
+{
+	return perfctr_sign(map) * 2 - 1;
+}
+
+/* ---- detection ---------------------------------------------------------- */
+
+/* Is this event one that the processor says not to have? */
+static bool event_absent(u16 event)
+{
+	if (event < 0x40)
+		return !(pmu.events & BIT_ULL(event));
+	if (event >= 0x4000 && event < 0x4040)
+		return !(pmu.extended_events & BIT_ULL(event - 0x4000));
+	return false;
+}
+
+static int pmuv3_probe(void)
+{
+	struct vperfctr_info *info = &perfctr_cpu_info;
+	unsigned int i;
+
+	pmu.version = perfctr_pmuver();
+	if (pmu.version == PMUVER_NONE || pmu.version == PMUVER_OWN)
+		return -ENODEV;
+	pmu.nr = PMCR_N(perfctr_read_pmcr());
+	perfctr_read_ceid(&pmu.events, &pmu.extended_events);
+	if (pmu.version < PMUVER_V3P1)
+		pmu.extended_events = 0;
+	pmu.type_bits = TYPE_P | TYPE_U | (pmu.version < PMUVER_V3P1 ? 0x3ff : 0xffff);
+	pmu.pmcr = PMCR_E | PMCR_LC | (pmu.version < PMUVER_V3P5 ? 0 : PMCR_LP);
+	pmu.midr = perfctr_midr();
+	pmu.vhe = perfctr_is_vhe();
+
+	info->cpu_type = VPERFCTR_CPU_ARM_PMUV3;
+	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC | VPERFCTR_FEATURE_PCINT |
+			 (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
+	info->nrkinds = 1;
+	info->tsc_khz = perfctr_tsc_khz();
+	info->nrctrs = pmu.nr + 1;
+	info->pmc_width = pmu.version < PMUVER_V3P5 ? 32 : 64;
+	info->fixed_width = 64;
+	info->pmc_mask = BIT_ULL(pmu.nr) - 1;
+	info->fixed_mask = 1;
+	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
+		if (!event_absent(arch_events[i]))
+			info->arch_events |= BIT(i);
+	}
+	/* Until it overflows, a counter has its top bit set. */
+	info->max_period = BIT_ULL(info->pmc_width - 1) - 1;
+	perfctr_cpu_sampling_ns = perfctr_sampling_ns(info->pmc_width);
+	if (pmu.version < ARRAY_SIZE(minor) && minor[pmu.version])
+		snprintf(info->cpu_name, sizeof(info->cpu_name), "Arm PMUv3p%u",
+			 minor[pmu.version]);
+	else
+		strscpy(info->cpu_name, "Arm PMUv3", sizeof(info->cpu_name));
+	return 0;
+}
+
+/* What the probe found on one CPU must hold for all on which a control may run. */
+static bool pmuv3_is_alike(void)
+{
+	u64 events, extended_events;
+
+	perfctr_read_ceid(&events, &extended_events);
+	return perfctr_midr() == pmu.midr && perfctr_pmuver() == pmu.version &&
+	       PMCR_N(perfctr_read_pmcr()) == pmu.nr && events == pmu.events;
+}
+
+/* ---- control ------------------------------------------------------------ */
+
+static int check_cycles(const struct vperfctr_ctr *ctr)
+{
+	return ctr->evntsel & ~(TYPE_P | TYPE_U) ? -EINVAL : 0;
+}
+
+static int check_event(struct vperfctr_ctr *ctr)
+{
+	u16 event = ctr->evntsel;
+
+	if (ctr->map >= pmu.nr)
+		return -EINVAL;
+	ctr->map = array_index_nospec(ctr->map, MAX_EVENT_CTRS);
+	/* CHAIN is another counter's overflow: sums have 64 bits without. */
+	if ((ctr->evntsel & ~pmu.type_bits) || event == EVENT_CHAIN || event_absent(event))
+		return -EINVAL;
+	return 0;
+}
+
+static int pmuv3_check_control(struct perfctr_cpu_control *control, bool kernel)
+{
+	struct perfctr_cpu_regs *regs = &control->regs;
+	unsigned int i;
+
+	if (control->global[0] || control->global[1])
+		return -EINVAL;
+
+	control->kernel = false;
+	control->mask = ~0ULL;
+	memset(regs, 0, sizeof(*regs));
+	for (i = 0; i < perfctr_nrctrs(control); i++) {
+		struct vperfctr_ctr *ctr = &control->ctr[i];
+		bool imode = i >= control->nractrs;
+		u64 bit;
+		int err;
+
+		if (ctr->aux || !perfctr_is_valid_ireset(ctr->ireset, imode))
+			return -EINVAL;
+		err = is_cycles(ctr->map) ? check_cycles(ctr) : check_event(ctr);
+		if (err)
+			return err;
+		bit = BIT_ULL(counter_bit(ctr->map));
+		if ((regs->enable & bit) || (ctr->evntsel & (TYPE_P | TYPE_U)) == (TYPE_P | TYPE_U))
+			return -EINVAL;
+		regs->enable |= bit;
+		if (imode)
+			regs->intr |= bit;
+		control->kernel |= !(ctr->evntsel & TYPE_P);
+		control->mask &= counter_mask(ctr->map);
+	}
+	return control->kernel && !kernel ? -EPERM : 0;
+}
+
+/* ---- registers ---------------------------------------------------------- */
+
+/* Where the kernel runs in EL2, that is kernel mode, and EL1 is a guest's. */
+static u64 type_of(const struct vperfctr_ctr *ctr)
+{
+	if (pmu.vhe && !(ctr->evntsel & TYPE_P))
+		return ctr->evntsel | TYPE_P | TYPE_NSH;
+	return ctr->evntsel;
+}
+
+static void set_enabled(struct pmu_cpu *cpu, u64 enabled)
+{
+	if (cpu->enabled & ~enabled)
+		perfctr_disable(cpu->enabled & ~enabled);
+	if (enabled & ~cpu->enabled)
+		perfctr_enable(enabled & ~cpu->enabled);
+	cpu->enabled = enabled;
+}
+
+/* Load a control into registers that hold another one, writing what differs. */
+static noinline void write_control(struct pmu_cpu *cpu, const struct perfctr_cpu_state *state)
+{
+	const struct perfctr_cpu_control *control = &state->control;
+	unsigned int i, nrctrs = perfctr_nrctrs(control);
+	u64 intr = control->regs.intr;
+
+	for (i = 0; i < nrctrs; i++) {
+		const struct vperfctr_ctr *ctr = &control->ctr[i];
+		u64 *type = &cpu->type[counter_bit(ctr->map)];
+
+		if (*type == type_of(ctr))
+			continue;
+		*type = type_of(ctr);
+		perfctr_write_type(ctr->map, *type);
+	}
+	if (cpu->intr & ~intr)
+		perfctr_disable_intr(cpu->intr & ~intr);
+	if (intr & ~cpu->intr) {
+		/* a-mode counters may have left theirs. */
+		perfctr_clear_overflow(intr);
+		perfctr_enable_intr(intr & ~cpu->intr);
+	}
+	cpu->intr = intr;
+	cpu->id = state->id;
+	perfctr_sync();
+}
+
+static void clear_counters(void)
+{
+	perfctr_write_pmcr(pmu.pmcr | PMCR_P | PMCR_C);
+}
+
+static void set_user(struct pmu_cpu *cpu, bool user)
+{
+	cpu->user = user;
+	perfctr_write_user(user ? USER_SW | USER_CR | USER_ER : 0);
+}
+
+/* ---- i-mode ------------------------------------------------------------- */
+
+static bool has_ictrs(const struct perfctr_cpu_state *state)
+{
+	return state->cstatus & VPERFCTR_CSTATUS_ICTRS;
+}
+
+/* From here on an interrupt leaves the counters to us: it may be an NMI. */
+static void disarm(struct pmu_cpu *cpu)
+{
+	WRITE_ONCE(cpu->armed, NULL);
+	barrier();
+}
+
+static bool have_overflowed(const struct perfctr_cpu_state *state)
+{
+	const struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		u32 map = page->ctr[i].map;
+
+		if (!(perfctr_read_counter(map) & perfctr_sign(map)))
+			return true;
+	}
+	return false;
+}
+
+static void stop_counters(struct pmu_cpu *cpu)
+{
+	set_enabled(cpu, 0);
+	perfctr_sync();
+}
+
+/*
+ * Let an interrupt stop the counters.  What overflowed while that was not allowed
+ * may have had its interrupt, in vain; it is seen here, and the counters do not
+ * go on.
+ */
+static noinline bool arm(struct pmu_cpu *cpu, struct perfctr_cpu_state *state)
+{
+	WRITE_ONCE(cpu->armed, state);
+	barrier();
+	if (likely(!have_overflowed(state)))
+		return true;
+	disarm(cpu);
+	stop_counters(cpu);
+	perfctr_clear_overflow(state->control.regs.intr);
+	perfctr_overflowed(state, NULL);
+	return false;
+}
+
+/*
+ * The interrupt is there as long as an overflow is not cleared, whoever has seen
+ * to the counter.
+ */
+static bool pmuv3_overflow(struct pt_regs *regs)
+{
+	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
+	struct perfctr_cpu_state *running = READ_ONCE(cpu->running);
+
+	if (!running || !has_ictrs(running)) {
+		perfctr_clear_overflow(cpu->intr);
+		return false;
+	}
+	if (READ_ONCE(cpu->armed) && have_overflowed(running)) {
+		disarm(cpu);
+		stop_counters(cpu);
+		perfctr_clear_overflow(cpu->intr);
+		perfctr_overflowed(running, regs);
+	} else {
+		perfctr_clear_overflow(cpu->intr);
+	}
+	return true;
+}
+
+/* The part of suspend that i-mode counters need more: they stand already. */
+static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
+{
+	struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+		u64 now = perfctr_read_counter(ctr->map);
+
+		ctr->sum += (now - ctr->start) & page->mask;
+		ctr->start = now;
+	}
+	perfctr_clear_overflow(state->control.regs.intr);
+}
+
+/*
+ * Likewise for resume, ahead of everything else: the counters must stand while they
+ * are loaded.  True if one has overflowed already: then there is nothing to start.
+ */
+static noinline bool resume_ictrs(struct pmu_cpu *cpu, const struct perfctr_cpu_state *state)
+{
+	const struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+	bool overflow = false;
+
+	/* Others' may have been left running. */
+	stop_counters(cpu);
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		const struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+		perfctr_write_counter(ctr->map, ctr->start & counter_mask(ctr->map));
+		overflow |= !(ctr->start & perfctr_sign(ctr->map));
+	}
+	perfctr_sync();
+	return overflow;
+}
+
+/* ---- suspend, resume, sample -------------------------------------------- */
+
+static void pmuv3_suspend(struct perfctr_cpu_state *state)
+{
+	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
+	struct vperfctr_page *page = state->page;
+	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
+	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+	bool ictrs = has_ictrs(state);
+
+	if (!nrctrs) {
+		perfctr_generic_suspend(state);
+		return;
+	}
+	if (unlikely(ictrs))
+		disarm(cpu);
+	if (perfctr_isolate || ictrs)
+		stop_counters(cpu);
+	if (cpu->user)
+		set_user(cpu, false);
+
+	perfctr_page_begin(page);
+	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+		page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
+	for (i = 0; i < nractrs; i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+		ctr->sum += (perfctr_read_counter(ctr->map) - ctr->start) & page->mask;
+		ctr->start = 0;
+	}
+	if (unlikely(ictrs))
+		suspend_ictrs(state);
+	perfctr_page_end(page);
+	cpu->running = NULL;
+
+	if (perfctr_isolate)
+		clear_counters();
+}
+
+static void pmuv3_resume(struct perfctr_cpu_state *state)
+{
+	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
+	struct vperfctr_page *page = state->page;
+	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
+	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+	u32 cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
+	bool ictrs = has_ictrs(state);
+	bool overflow = false;
+
+	if (!nrctrs) {
+		perfctr_generic_resume(state);
+		return;
+	}
+	if (perfctr_arm64_may_read()) {
+		cstatus |= VPERFCTR_CSTATUS_RDPMC;
+		set_user(cpu, true);
+	}
+	if (unlikely(ictrs))
+		overflow = resume_ictrs(cpu, state);
+	cpu->running = state;
+	if (!overflow && cpu->id != state->id)
+		write_control(cpu, state);
+
+	perfctr_page_begin(page);
+	page->cstatus = cstatus;
+	page->tsc_start = perfctr_rdtsc();
+	/* With isolation they have been cleared, and start is 0 as suspend left it. */
+	if (!perfctr_isolate) {
+		for (i = 0; i < nractrs; i++)
+			page->ctr[i].start = perfctr_read_counter(page->ctr[i].map);
+	}
+	perfctr_page_end(page);
+
+	if (unlikely(ictrs) && !arm(cpu, state))
+		return;
+	/* Without isolation others' counters may as well go on. */
+	set_enabled(cpu, state->control.regs.enable | (perfctr_isolate ? 0 : cpu->enabled));
+}
+
+static void pmuv3_sample(struct perfctr_cpu_state *state)
+{
+	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
+	struct vperfctr_page *page = state->page;
+	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
+	bool ictrs = has_ictrs(state);
+	u64 now;
+
+	if (unlikely(ictrs))
+		disarm(cpu);
+	perfctr_page_begin(page);
+	now = perfctr_rdtsc();
+	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+		page->tsc_sum += now - page->tsc_start;
+	page->tsc_start = now;
+	for (i = 0; i < nrctrs; i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+		now = perfctr_read_counter(ctr->map);
+		ctr->sum += (now - ctr->start) & page->mask;
+		ctr->start = now;
+	}
+	perfctr_page_end(page);
+	if (unlikely(ictrs))
+		arm(cpu, state);
+}
+
+/* ---- taking and giving back --------------------------------------------- */
+
+/* Whatever the registers hold: stop everything, clear everything. */
+static void clear_registers(struct pmu_cpu *cpu)
+{
+	const u64 all = (BIT_ULL(pmu.nr) - 1) | BIT_ULL(CYCLE_BIT);
+	unsigned int i;
+
+	perfctr_disable(all);
+	perfctr_disable_intr(all);
+	perfctr_write_user(0);
+	for (i = 0; i < pmu.nr; i++)
+		perfctr_write_type(i, 0);
+	perfctr_write_type(VPERFCTR_FIXED, 0);
+	perfctr_sync();
+	clear_counters();
+	perfctr_clear_overflow(all);
+	perfctr_sync();
+
+	cpu->id = 0;
+	cpu->enabled = 0;
+	cpu->intr = 0;
+	cpu->user = false;
+	cpu->armed = NULL;
+	cpu->running = NULL;
+	memset(cpu->type, 0, sizeof(cpu->type));
+}
+
+static void pmuv3_cpu_start(void)
+{
+	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
+
+	cpu->saved_pmcr = perfctr_read_pmcr() & PMCR_KEPT & ~(PMCR_P | PMCR_C);
+	clear_registers(cpu);
+	cpu->ready = true;
+}
+
+static void pmuv3_cpu_stop(void)
+{
+	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
+
+	cpu->ready = false;
+	clear_registers(cpu);
+	perfctr_write_pmcr(cpu->saved_pmcr);
+	perfctr_sync();
+}
+
+static void pmuv3_cpu_forget(void)
+{
+	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
+
+	if (cpu->ready)
+		clear_registers(cpu);
+}
+
+/* The page of who runs here is not mapped any more, so nobody takes its word. */
+static void pmuv3_cpu_close_user(void)
+{
+	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
+
+	if (cpu->user)
+		set_user(cpu, false);
+}
+
+const struct perfctr_arm64_driver perfctr_arm64_pmuv3 = {
+	.probe		= pmuv3_probe,
+	.check_control	= pmuv3_check_control,
+	.suspend	= pmuv3_suspend,
+	.resume		= pmuv3_resume,
+	.sample		= pmuv3_sample,
+	.is_alike	= pmuv3_is_alike,
+	.cpu_start	= pmuv3_cpu_start,
+	.cpu_stop	= pmuv3_cpu_stop,
+	.cpu_forget	= pmuv3_cpu_forget,
+	.overflow	= pmuv3_overflow,
+	.cpu_close_user	= pmuv3_cpu_close_user,
+};
