@@ -16,6 +16,13 @@
 #define PERIOD	20000
 #define SIGNO	SIGPROF
 
+/* Where a signal's handler came between two instructions. */
+#if defined(__aarch64__)
+#define INTERRUPTED(uc)	((uc)->uc_mcontext.pc)
+#else
+#define INTERRUPTED(uc)	((uc)->uc_mcontext.gregs[REG_RIP])
+#endif
+
 static struct vperfctr *v;
 
 /* ---- what is profiled ------------------------------------------------------ */
@@ -48,7 +55,7 @@ static volatile unsigned long histogram[NR];
 static void on_overflow(int sig, siginfo_t *info, void *context)
 {
 	const ucontext_t *uc = context;
-	const char *ip = (const char *)uc->uc_mcontext.gregs[REG_RIP];
+	const char *ip = (const char *)INTERRUPTED(uc);
 	int saved = errno;
 
 	(void)sig;
@@ -77,6 +84,21 @@ static void check(int err, const char *what)
 	exit(1);
 }
 
+/* Instructions in user mode: <linux/vperfctr.h> says what an evntsel is. */
+static void add_instructions(struct vperfctr_control *control, const struct vperfctr_info *info)
+{
+#if defined(__aarch64__)
+	(void)info;
+	vperfctr_control_add_imode(control, 0, 0x80000008, PERIOD);
+#else
+	/* Fixed counter 0, or else general counter 0. */
+	if (info->fixed_mask & 1)
+		vperfctr_control_add_imode(control, VPERFCTR_FIXED | 0, 2, PERIOD);
+	else
+		vperfctr_control_add_imode(control, 0, 0x4100c0, PERIOD);
+#endif
+}
+
 static void start(void)
 {
 	struct sigaction sa = { .sa_sigaction = on_overflow, .sa_flags = SA_SIGINFO | SA_RESTART };
@@ -89,11 +111,7 @@ static void start(void)
 	sigaction(SIGNO, &sa, NULL);
 
 	vperfctr_control_init(&control, ctr);
-	/* Instructions in user mode: fixed counter 0, or else general counter 0 */
-	if (info.fixed_mask & 1)
-		vperfctr_control_add_imode(&control, VPERFCTR_FIXED | 0, 2, PERIOD);
-	else
-		vperfctr_control_add_imode(&control, 0, 0x4100c0, PERIOD);
+	add_instructions(&control, &info);
 	control.si_signo = SIGNO;
 	check(vperfctr_control(v, &control), "the control");
 }

@@ -57,6 +57,21 @@ static void check(int err, const char *what)
 	exit(1);
 }
 
+/* Instructions in user mode: <linux/vperfctr.h> says what an evntsel is. */
+static void add_instructions(struct vperfctr_control *control, const struct vperfctr_info *info)
+{
+#if defined(__aarch64__)
+	(void)info;
+	vperfctr_control_add_imode(control, 0, 0x80000008, PERIOD);
+#else
+	/* Fixed counter 0, or else general counter 0. */
+	if (info->fixed_mask & 1)
+		vperfctr_control_add_imode(control, VPERFCTR_FIXED | 0, 2, PERIOD);
+	else
+		vperfctr_control_add_imode(control, 0, 0x4100c0, PERIOD);
+#endif
+}
+
 static void start(struct vperfctr **v)
 {
 	/* Each sample has the sum of counter 0, too. */
@@ -70,11 +85,7 @@ static void start(struct vperfctr **v)
 	check(vperfctr_ring_open(*v, &ring), "the ring");
 
 	vperfctr_control_init(&control, ctr);
-	/* Instructions in user mode: fixed counter 0, or else general counter 0 */
-	if (info.fixed_mask & 1)
-		vperfctr_control_add_imode(&control, VPERFCTR_FIXED | 0, 2, PERIOD);
-	else
-		vperfctr_control_add_imode(&control, 0, 0x4100c0, PERIOD);
+	add_instructions(&control, &info);
 	control.flags = VPERFCTR_CONTROL_RING;
 	check(vperfctr_control(*v, &control), "the control");
 }

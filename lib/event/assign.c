@@ -147,20 +147,24 @@ static int refuse_clash(const struct matching *m, const struct vperfctr_info *in
 
 /* ---- all of it ------------------------------------------------------------------------ */
 
-static void set_ctr(struct vperfctr_ctr *ctr, const struct vperfctr_event *event, uint32_t counter)
+static void set_ctr(struct vperfctr_ctr *ctr, const struct vperfctr_event *event,
+		    const struct vperfctr_info *info, uint32_t counter)
 {
 	const bool user = event->modes & VPERFCTR_MODE_USER;
 	const bool kernel = event->modes & VPERFCTR_MODE_KERNEL;
+	const bool fixed = counter >= FIXED;
 
 	memset(ctr, 0, sizeof(*ctr));
-	if (counter >= FIXED) {
-		ctr->map = VPERFCTR_FIXED + (counter - FIXED);
+	ctr->map = fixed ? VPERFCTR_FIXED + (counter - FIXED) : counter;
+	if (is_arm(info))
+		ctr->evntsel = (kernel ? 0 : ARM_P) | (user ? 0 : ARM_U);
+	else if (fixed)
 		ctr->evntsel = (kernel ? FIXED_OS : 0) | (user ? FIXED_USR : 0);
+	else
+		ctr->evntsel = EVNTSEL_EN | (kernel ? EVNTSEL_OS : 0) | (user ? EVNTSEL_USR : 0);
+	if (fixed)
 		return;
-	}
-	ctr->map = counter;
-	ctr->evntsel = event->code | EVNTSEL_EN | (kernel ? EVNTSEL_OS : 0) |
-		       (user ? EVNTSEL_USR : 0);
+	ctr->evntsel |= event->code;
 	ctr->aux = event->aux;
 }
 
@@ -200,6 +204,6 @@ int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
 	if (left.nr)
 		return refuse_number(&left, "", info, why);
 	for (i = 0; i < nr; i++)
-		set_ctr(&ctr[i], &event[i], m.counter_of[i]);
+		set_ctr(&ctr[i], &event[i], info, m.counter_of[i]);
 	return 0;
 }

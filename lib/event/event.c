@@ -11,32 +11,33 @@
 #define MODES_BOTH	(VPERFCTR_MODE_USER | VPERFCTR_MODE_KERNEL)
 
 /*
- * Events that have the same name everywhere: with Intel's architectural codes, and AMD's where it
- * has the event.  A fixed counter that counts the very same event may stand in for the
+ * Events that have the same name everywhere: with Intel's architectural codes, and those of
+ * AMD and Arm where they have the event; Arm's cache events are reads.  A fixed counter that counts the very same event may stand in for the
  * code; where it only has the same purpose, for the name: fixed counter 2 counts
- * reference cycles at another rate than code 013c does.
+ * reference cycles at another rate than code 013c does.  That is Intel's; Arm's only
+ * fixed counter counts cycles.
  */
 static const struct arch_event {
 	const char *name, *alias, *description;
-	uint32_t intel, amd;
+	uint32_t intel, amd, arm;
 	uint32_t arch;
 	int fixed;
 	bool fixed_is_code;
 } arch_events[] = {
 	{ "instructions", NULL, "instructions retired",
-	  0x00c0, 0x00c0, VPERFCTR_EVENT_INSTRUCTIONS, 0, true },
+	  0x00c0, 0x00c0, 0x0008, VPERFCTR_EVENT_INSTRUCTIONS, 0, true },
 	{ "cycles", "cpu-cycles", "core cycles while not halted",
-	  0x003c, 0x0076, VPERFCTR_EVENT_CYCLES, 1, true },
+	  0x003c, 0x0076, 0x0011, VPERFCTR_EVENT_CYCLES, 1, true },
 	{ "branches", "branch-instructions", "branch instructions retired",
-	  0x00c4, 0x00c2, VPERFCTR_EVENT_BRANCHES, NO_FIXED, false },
+	  0x00c4, 0x00c2, 0x0021, VPERFCTR_EVENT_BRANCHES, NO_FIXED, false },
 	{ "branch-misses", NULL, "mispredicted branch instructions retired",
-	  0x00c5, 0x00c3, VPERFCTR_EVENT_BRANCH_MISSES, NO_FIXED, false },
+	  0x00c5, 0x00c3, 0x0022, VPERFCTR_EVENT_BRANCH_MISSES, NO_FIXED, false },
 	{ "ref-cycles", NULL, "cycles of a constant rate while not halted",
-	  0x013c, 0, VPERFCTR_EVENT_REF_CYCLES, 2, false },
+	  0x013c, 0, 0x4004, VPERFCTR_EVENT_REF_CYCLES, 2, false },
 	{ "cache-references", NULL, "references to the last-level cache",
-	  0x4f2e, 0, VPERFCTR_EVENT_CACHE_REFS, NO_FIXED, false },
+	  0x4f2e, 0, 0x0036, VPERFCTR_EVENT_CACHE_REFS, NO_FIXED, false },
 	{ "cache-misses", NULL, "misses of the last-level cache",
-	  0x412e, 0, VPERFCTR_EVENT_CACHE_MISSES, NO_FIXED, false },
+	  0x412e, 0, 0x0037, VPERFCTR_EVENT_CACHE_MISSES, NO_FIXED, false },
 };
 
 int __vperfctr_refuse(struct vperfctr_why *why, int err, const char *fmt, ...)
@@ -51,14 +52,19 @@ int __vperfctr_refuse(struct vperfctr_why *why, int err, const char *fmt, ...)
 	return err;
 }
 
-static bool is_amd(const struct vperfctr_info *info)
-{
-	return info->cpu_type == VPERFCTR_CPU_AMD;
-}
-
 static uint32_t arch_code(const struct arch_event *a, const struct vperfctr_info *info)
 {
-	return is_amd(info) ? a->amd : a->intel;
+	return is_amd(info) ? a->amd : is_arm(info) ? a->arm : a->intel;
+}
+
+/* The fixed counter that counts it; or counts the very same as the code does. */
+static uint64_t arch_fixed(const struct arch_event *a, const struct vperfctr_info *info, bool same)
+{
+	if (is_arm(info))
+		return a->arch == VPERFCTR_EVENT_CYCLES;
+	if (is_amd(info) || a->fixed == NO_FIXED || (same && !a->fixed_is_code))
+		return 0;
+	return UINT64_C(1) << a->fixed;
 }
 
 /* ---- which counters ----------------------------------------------------------- */
@@ -102,7 +108,7 @@ static void find_counters(struct vperfctr_event *event, const struct vperfctr_in
 	event->general = ~UINT64_C(0);
 
 	/* Intel's event 00 is none: its unit mask names a fixed counter, from 1. */
-	if (!is_amd(info) && !(event->code & EVNTSEL_EVENT) && event->code >> 8 >= 1 &&
+	if (!is_amd(info) && !is_arm(info) && !(event->code & EVNTSEL_EVENT) && event->code >> 8 >= 1 &&
 	    event->code >> 8 <= 4) {
 		event->fixed = UINT64_C(1) << ((event->code >> 8) - 1);
 		event->general = 0;
@@ -114,8 +120,7 @@ static void find_counters(struct vperfctr_event *event, const struct vperfctr_in
 		if (!arch_code(a, info) || event->code != arch_code(a, info))
 			continue;
 		event->arch = a->arch;
-		if (a->fixed_is_code && !is_amd(info))
-			event->fixed = UINT64_C(1) << a->fixed;
+		event->fixed = arch_fixed(a, info, true);
 		return;
 	}
 	event->general = __vperfctr_event_counters(__vperfctr_pfm_processor(info), event->code);
@@ -137,8 +142,7 @@ static bool encode_generic(struct vperfctr_event *event, const char *name,
 		event->arch = a->arch;
 		/* 0: AMD's processors have no such event. */
 		event->general = event->code ? ~UINT64_C(0) : 0;
-		if (a->fixed != NO_FIXED && !is_amd(info))
-			event->fixed = UINT64_C(1) << a->fixed;
+		event->fixed = arch_fixed(a, info, false);
 		return true;
 	}
 	return false;
@@ -147,17 +151,36 @@ static bool encode_generic(struct vperfctr_event *event, const char *name,
 /* What a name may set of the event select register, besides the modes. */
 static uint64_t settable(const struct vperfctr_info *info)
 {
+	if (is_arm(info))
+		return ARM_EVENT;
 	return EVNTSEL_EVENT | EVNTSEL_UMASK | EVNTSEL_EDGE | EVNTSEL_INV | EVNTSEL_CMASK |
 	       (is_amd(info) ? AMD_EVENT_HIGH : 0);
 }
 
-static const char *also_settable(const struct vperfctr_info *info)
+static const char *say_settable(const struct vperfctr_info *info)
 {
-	return is_amd(info) ? ", cmask (24-31) and the event select's upper bits (32-35)" :
-			      " and cmask (24-31)";
+	if (is_arm(info))
+		return "an event's number (bits 0-15)";
+	if (is_amd(info))
+		return "event select, unit mask, edge (bit 18), inv (23), cmask (24-31) and the event select's upper bits (32-35)";
+	return "event select, unit mask, edge (bit 18), inv (23) and cmask (24-31)";
 }
 
-/* rUUEE...: 1 if it is not raw at all. */
+/* ... and what may be set of the modes. */
+static uint64_t mode_bits(const struct vperfctr_info *info)
+{
+	return is_arm(info) ? ARM_P | ARM_U : EVNTSEL_USR | EVNTSEL_OS;
+}
+
+static unsigned int modes_of(uint64_t evntsel, const struct vperfctr_info *info)
+{
+	const bool user = is_arm(info) ? !(evntsel & ARM_U) : evntsel & EVNTSEL_USR;
+	const bool kernel = is_arm(info) ? !(evntsel & ARM_P) : evntsel & EVNTSEL_OS;
+
+	return (user ? VPERFCTR_MODE_USER : 0) | (kernel ? VPERFCTR_MODE_KERNEL : 0);
+}
+
+/* r and digits: 1 if it is not raw at all. */
 static int encode_raw(struct vperfctr_event *event, const char *name,
 		      const struct vperfctr_info *info, struct vperfctr_why *why)
 {
@@ -168,13 +191,14 @@ static int encode_raw(struct vperfctr_event *event, const char *name,
 	/* Sixteen digits are 64 bits; more would be cut off without a word. */
 	if (len > 17)
 		return __vperfctr_refuse(why, -EINVAL,
-					 "raw event '%s' is too long: it is rUUEE, unit mask and event select in hexadecimal",
-					 name);
+					 "raw event '%s' is too long: it is %s in hexadecimal",
+					 name, is_arm(info) ? "rEEEE, the event's number" :
+					 "rUUEE, unit mask and event select");
 	event->code = strtoull(name + 1, NULL, 16);
 	if (event->code & ~settable(info))
 		return __vperfctr_refuse(why, -EINVAL,
-					 "raw event '%s' sets more than event select, unit mask, edge (bit 18), inv (23)%s: modes are given by ':u' and ':k'",
-					 name, also_settable(info));
+					 "raw event '%s' sets more than %s: modes are given by ':u' and ':k'",
+					 name, say_settable(info));
 	find_counters(event, info);
 	return 0;
 }
@@ -183,7 +207,7 @@ static int encode_raw(struct vperfctr_event *event, const char *name,
 static int encode_register(struct vperfctr_event *event, const char *name,
 			   const struct vperfctr_info *info, struct vperfctr_why *why)
 {
-	const uint64_t allowed = settable(info) | EVNTSEL_USR | EVNTSEL_OS | EVNTSEL_EN;
+	const uint64_t allowed = settable(info) | mode_bits(info) | (is_arm(info) ? 0 : EVNTSEL_EN);
 	uint64_t value;
 	char *end;
 
@@ -199,18 +223,18 @@ static int encode_register(struct vperfctr_event *event, const char *name,
 					 name);
 	if (value & ~allowed)
 		return __vperfctr_refuse(why, -EINVAL,
-					 "'%s' sets more than event select, unit mask, USR (bit 16), OS (17), edge (18), EN (22), inv (23)%s",
-					 name, also_settable(info));
-	if (value & (EVNTSEL_USR | EVNTSEL_OS)) {
+					 "'%s' sets more than %s%s", name,
+					 is_arm(info) ? "U (30), P (31) and " :
+					 "USR (bit 16), OS (17), EN (22), ", say_settable(info));
+	if (value & mode_bits(info)) {
 		if (!event->modes_left)
 			return __vperfctr_refuse(why, -EINVAL,
 						 "'%s' says itself in which mode to count: leave ':u' or ':k' out",
 						 name);
-		event->modes = (value & EVNTSEL_USR ? VPERFCTR_MODE_USER : 0) |
-			       (value & EVNTSEL_OS ? VPERFCTR_MODE_KERNEL : 0);
+		event->modes = modes_of(value, info);
 		event->modes_left = 0;
 	}
-	event->code = value & ~(EVNTSEL_USR | EVNTSEL_OS | EVNTSEL_EN);
+	event->code = value & settable(info);
 	find_counters(event, info);
 	return 0;
 }
@@ -288,8 +312,8 @@ static int refuse_unknown(const char *name, const struct vperfctr_info *info,
 		return __vperfctr_refuse(why, -ENOENT, "unknown event '%s': did you mean '%s'?",
 					 name, g.best);
 	return __vperfctr_refuse(why, -ENOENT,
-				 "unknown event '%s': it is no generic name, none of libpfm4's for this processor, and no raw code (r00c0)",
-				 name);
+				 "unknown event '%s': it is no generic name, none of libpfm4's for this processor, and no raw code (%s)",
+				 name, is_arm(info) ? "r0008" : "r00c0");
 }
 
 /* ---- one event ------------------------------------------------------------------------ */

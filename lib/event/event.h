@@ -29,6 +29,21 @@
 #define FIXED_OS	1U
 #define FIXED_USR	2U
 
+/* Arm: fields of PMEVTYPERn_EL0 and PMCCFILTR_EL0; P and U leave a mode out */
+#define ARM_EVENT	UINT64_C(0xffff)
+#define ARM_U		(UINT64_C(1) << 30)
+#define ARM_P		(UINT64_C(1) << 31)
+
+static inline bool is_amd(const struct vperfctr_info *info)
+{
+	return info->cpu_type == VPERFCTR_CPU_AMD;
+}
+
+static inline bool is_arm(const struct vperfctr_info *info)
+{
+	return info->cpu_type == VPERFCTR_CPU_ARM_PMUV3;
+}
+
 /* Write *why, unless it is NULL, and return err. */
 int __vperfctr_refuse(struct vperfctr_why *why, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -95,6 +95,11 @@ static int take_codes(struct vperfctr_event *event, const char *name,
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' needs more registers than can be set: leave it out",
 					 name);
+	/* Its modes are not those of the register: ":u" and ":k" are ours. */
+	if (is_arm(info)) {
+		event->code = code & ARM_EVENT;
+		return 0;
+	}
 	if (code & EVNTSEL_ANY)
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' would count what other threads do on the same core: leave the attribute 't' out",

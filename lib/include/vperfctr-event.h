@@ -69,7 +69,8 @@ struct vperfctr_event {
  *	raw		rUUEE, hexadecimal: unit mask, then event select, as perf has it.
  *			Digits further to the left are the bits of the event select
  *			register from bit 16: edge (18), inv (23), cmask (24-31), and
- *			on AMD the event select's bits 8 to 11 (32-35)
+ *			on AMD the event select's bits 8 to 11 (32-35).  On Arm
+ *			rEEEE, the event's number
  *	register	0xEVNTSEL or 0xEVNTSEL/0xAUX: the event select register as a
  *			whole, and a second one that the event needs
  *

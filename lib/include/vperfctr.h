@@ -69,6 +69,8 @@
 #include VPERFCTR_ARCH_HEADER
 #elif defined(__x86_64__) || defined(__i386__)
 #include <vperfctr/arch-x86.h>
+#elif defined(__aarch64__)
+#include <vperfctr/arch-arm64.h>
 #else
 #include <vperfctr/arch-generic.h>
 #endif
