@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* See common.h. */
-#include <cpuid.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -99,15 +98,6 @@ u32 no_general(void)
 u32 no_fixed(void)
 {
 	return FIXED(info.fixed_mask ? 64 - __builtin_clzll(info.fixed_mask) : 0);
-}
-
-bool have_global_ctrl(void)
-{
-	unsigned int eax, ebx, ecx, edx;
-
-	if (info.cpu_type == VPERFCTR_CPU_AMD)
-		return __get_cpuid(0x80000022, &eax, &ebx, &ecx, &edx) && (eax & 1);
-	return __get_cpuid(0xa, &eax, &ebx, &ecx, &edx) && (eax & 0xff) >= 2;
 }
 
 int call(int fd, unsigned long cmd, const void *arg)
@@ -275,6 +265,7 @@ static void catch_faults(void)
 
 	sigaction(SIGSEGV, &action, NULL);
 	sigaction(SIGBUS, &action, NULL);
+	sigaction(SIGILL, &action, NULL);
 }
 
 int try_rdpmc(u32 index, u64 *value)
@@ -370,12 +361,13 @@ void msleep(unsigned int ms)
 		;
 }
 
-int perf_open(u64 config, bool on_exec)
+static int perf_open_format(u64 config, bool on_exec, u64 read_format)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
 		.config = config,
+		.read_format = read_format,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.disabled = on_exec,
@@ -384,6 +376,30 @@ int perf_open(u64 config, bool on_exec)
 	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 
 	return fd < 0 ? -errno : fd;
+}
+
+int perf_open(u64 config, bool on_exec)
+{
+	return perf_open_format(config, on_exec, 0);
+}
+
+bool perf_is_kept_out(void)
+{
+	int fd = perf_open_format(PERF_COUNT_HW_CPU_CYCLES, false,
+				  PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
+	struct {
+		u64 value, enabled, running;
+	} got;
+
+	if (PERF_IS_REFUSED)
+		return fd == -EBUSY;
+	if (fd < 0)
+		die("perf_event_open: %s", strerror(-fd));
+	loop(10000);
+	if (read(fd, &got, sizeof(got)) != sizeof(got))
+		die("cannot read perf's event");
+	close(fd);
+	return !got.value && got.enabled && !got.running;
 }
 
 void write_file(const char *path, const char *text)

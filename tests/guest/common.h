@@ -23,20 +23,6 @@ typedef __u64 u64;
 typedef __s32 s32;
 typedef __s64 s64;
 
-/* Event selects, all with EN. */
-#define SEL_USER	0x410000
-#define SEL_KERNEL	0x420000
-#define SEL_BOTH	0x430000
-#define INSNS_USER	(SEL_USER | 0xc0)
-#define INSNS_KERNEL	(SEL_KERNEL | 0xc0)
-#define INSNS_BOTH	(SEL_BOTH | 0xc0)
-
-/* Fields of fixed counters; number 0 counts instructions, 1 cycles. */
-#define FIXED_KERNEL	1
-#define FIXED_USER	2
-#define FIXED_BOTH	3
-#define FIXED(i)	(VPERFCTR_FIXED | (i))
-
 #define PAGE		4096
 #define NOBODY		65534
 
@@ -52,18 +38,6 @@ static inline bool has(u32 feature)
 	return info.features & feature;
 }
 
-/* Cycles: the one event that processors do not agree on. */
-#define CYCLES		(info.cpu_type == VPERFCTR_CPU_AMD ? 0x76 : 0x3c)
-#define CYCLES_USER	(SEL_USER | CYCLES)
-
-/*
- * Open the device and fill in the two above: the first call of every main().
- * The environment's KIND says for which kind of CPUs controls are, and the
- * program starts on one of them.
- */
-void open_device(void);
-u32 kind_cpus(u32 kind);	/* of the first 32 */
-
 unsigned int nr_general(void);
 unsigned int nr_fixed(void);
 
@@ -75,8 +49,25 @@ u32 nth_fixed(unsigned int n);
 u32 no_general(void);
 u32 no_fixed(void);
 
-/* One register starts and stops all counters, so they agree in kernel mode too. */
-bool have_global_ctrl(void);
+/*
+ * Of the processor: SEL_ and FIXED_ for the modes of an evntsel, INSNS_ and CYCLES_,
+ * rdpmc() and rdtsc(), the signal that RDPMC gives where it is not allowed, and
+ * loop(n) of 2n instructions.  FIXED_INSNS: the fixed counter of instructions, if
+ * have_fixed_insns().
+ */
+#if defined(__aarch64__)
+#include "arch-arm64.h"
+#else
+#include "arch-x86.h"
+#endif
+
+/*
+ * Open the device and fill in the two above: the first call of every main().
+ * The environment's KIND says for which kind of CPUs controls are, and the
+ * program starts on one of them.
+ */
+void open_device(void);
+u32 kind_cpus(u32 kind);	/* of the first 32 */
 
 /* ioctl() that returns 0 or more, or -errno. */
 int call(int fd, unsigned long cmd, const void *arg);
@@ -119,29 +110,6 @@ u32 status_of(int fd);
 
 /* ---- instructions -------------------------------------------------------- */
 
-static inline u64 rdpmc(u32 index)
-{
-	u32 low, high;
-
-	asm volatile("rdpmc" : "=a" (low), "=d" (high) : "c" (index) : "memory");
-	return low | (u64)high << 32;
-}
-
-static inline u64 rdtsc(void)
-{
-	u32 low, high;
-
-	asm volatile("rdtsc" : "=a" (low), "=d" (high) : : "memory");
-	return low | (u64)high << 32;
-}
-
-/* 2n instructions. */
-static inline void loop(unsigned long n)
-{
-	asm volatile("1:	dec	%0\n"
-		     "	jnz	1b" : "+r" (n) : : "cc");
-}
-
 /*
  * The owner's self-read of counter i, as the ABI has it.  *restarts says how
  * often it had to start over, which takes instructions.  Dies if RDPMC is not
@@ -158,7 +126,13 @@ static inline u64 self_read(const struct vperfctr_page *page, unsigned int i)
 
 u64 self_read_tsc(const struct vperfctr_page *page);
 
-/* Execute RDPMC: 0, or the signal that this gave. */
+/* What the TSC counts at least while so many instructions are executed: 1 ns each. */
+static inline u64 tsc_of(u64 instructions)
+{
+	return instructions * info.tsc_khz / 1000000;
+}
+
+/* Execute RDPMC: 0, or the signal that this gave, RDPMC_SIGNAL where it is not allowed. */
 int try_rdpmc(u32 index, u64 *value);
 
 /* Read a byte: 0, or the signal that this gave. */
@@ -191,6 +165,9 @@ void msleep(unsigned int ms);
 
 /* perf_event_open of a hardware event in user mode, for the caller; -errno. */
 int perf_open(u64 config, bool on_exec);
+
+/* Have states got the counters, and perf not? */
+bool perf_is_kept_out(void);
 
 /* A file of a few bytes, in /proc or /sys; dies. */
 void write_file(const char *path, const char *text);

@@ -528,8 +528,8 @@ const char *why_not_exact(unsigned int which)
 	if (fd < 0)
 		return "there is no state to be had";
 	control_init(&control, 1);
-	if (nr_fixed() && which & 1)
-		control_add(&control, FIXED(0), FIXED_USER);
+	if (have_fixed_insns() && which & 1)
+		control_add(&control, FIXED_INSNS, FIXED_USER);
 	else
 		control_add(&control, which % nr_general(), INSNS_USER);
 	/* somebody else may be using perf for a moment */

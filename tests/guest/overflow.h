@@ -58,8 +58,8 @@ extern const char marked_loop_dec[], marked_loop_jnz[], marked_loop_end[];
  */
 static inline long place_in_loop(const ucontext_t *uc, unsigned long n)
 {
-	u64 ip = uc->uc_mcontext.gregs[REG_RIP];
-	u64 left = uc->uc_mcontext.gregs[REG_RCX];
+	u64 ip = CONTEXT_IP(uc);
+	u64 left = CONTEXT_COUNTER(uc);
 
 	if (ip == (uintptr_t)marked_loop_dec)
 		return 2 * (n - left);

@@ -131,8 +131,8 @@ static int count_instructions(int fd, u32 flags)
 	int err;
 
 	control_init(&control, below(2));
-	if (below(2))
-		control_add(&control, FIXED(0), FIXED_USER);
+	if (have_fixed_insns() && below(2))
+		control_add(&control, FIXED_INSNS, FIXED_USER);
 	else
 		control_add(&control, below(nr_general()), INSNS_USER);
 	control.c.flags = flags;
@@ -251,8 +251,8 @@ static u64 overflow_patiently(int fd, int sig, u32 flags)
 
 	control_init(&control, below(2));
 	control.c.nrictrs = 1;
-	if (below(2)) {
-		control.ctr[0].map = FIXED(0);
+	if (have_fixed_insns() && below(2)) {
+		control.ctr[0].map = FIXED_INSNS;
 		control.ctr[0].evntsel = FIXED_USER;
 	} else {
 		control.ctr[0].map = below(nr_general());

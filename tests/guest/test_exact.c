@@ -107,18 +107,15 @@ START_TEST(all_counters)
 
 	for (i = 0; i < info.nrctrs; i++)
 		overhead[i] = region(i, 1);
-	for (i = 0; i <= nr_general(); i++) {
+	for (i = 0; i < nr_general() + have_fixed_insns(); i++) {
 		/* the last is fixed counter 0: instructions, too */
-		if (i == info.nrctrs)
-			break;
 		ck_assert_uint_eq(overhead[i], overhead[0]);
 		for (j = 0; j < NR_LENGTHS; j++)
 			ck_assert_uint_eq(region(i, lengths[j]),
 					  overhead[i] + 2 * (lengths[j] - 1));
 	}
-	/* fixed counter 1: cycles, a constant number per instruction here */
-	if (nr_fixed() > 1) {
-		i = nr_general() + 1;
+	/* the next fixed counter: cycles, a constant number per instruction here */
+	if (i < info.nrctrs) {
 		ck_assert_uint_gt(overhead[i], overhead[0]);
 		ck_assert_uint_eq((region(i, 10001) - overhead[i]) % 20000, 0);
 	}
@@ -135,8 +132,8 @@ START_TEST(counters_agree)
 	control_init(&control, 1);
 	for (i = 0; i < nr_general(); i++)
 		control_add(&control, nth_general(i), INSNS_USER);
-	if (nr_fixed())
-		control_add(&control, FIXED(0), FIXED_USER);
+	if (have_fixed_insns())
+		control_add(&control, FIXED_INSNS, FIXED_USER);
 	assert_ok(set_control(fd, &control));
 	read_sums(fd, &a);
 	loop(12345);
@@ -163,8 +160,8 @@ START_TEST(user_and_kernel)
 	control_add(&control, 0, INSNS_USER);
 	control_add(&control, 1, INSNS_KERNEL);
 	control_add(&control, 2, INSNS_BOTH);
-	if (nr_fixed())
-		control_add(&control, FIXED(0), FIXED_BOTH);
+	if (have_fixed_insns())
+		control_add(&control, FIXED_INSNS, FIXED_BOTH);
 	assert_ok(set_control(fd, &control));
 	loop(1000);
 	msleep(20);
@@ -173,7 +170,7 @@ START_TEST(user_and_kernel)
 	ck_assert_uint_gt(sums.pmc[0], 2000);
 	ck_assert_uint_gt(sums.pmc[1], 2000);
 	ck_assert_uint_eq(sums.pmc[0] + sums.pmc[1], sums.pmc[2]);
-	if (nr_fixed())
+	if (have_fixed_insns())
 		ck_assert_uint_eq(sums.pmc[3], sums.pmc[2]);
 }
 END_TEST
@@ -183,15 +180,7 @@ END_TEST
 /* rounds * (2n + 5) instructions, and a switch in each round if there is another thread. */
 static __attribute__((noinline, noclone)) void yields(unsigned long rounds, unsigned long n)
 {
-	asm volatile("1:	mov	%1, %%rdx\n"
-		     "2:	dec	%%rdx\n"
-		     "	jnz	2b\n"
-		     "	mov	%2, %%eax\n"
-		     "	syscall\n"
-		     "	dec	%0\n"
-		     "	jnz	1b"
-		     : "+r" (rounds) : "r" (n), "i" (SYS_sched_yield)
-		     : "rax", "rcx", "rdx", "r11", "memory", "cc");
+	loop_yielding(rounds, n);
 }
 
 #define YIELDS_INSNS(rounds, n)	((rounds) * (2 * (n) + 5))

@@ -86,8 +86,8 @@ START_TEST(start_on_exec)
 		control.c.flags = VPERFCTR_CONTROL_START_ON_EXEC;
 		for (i = 0; i < nr_general(); i++)
 			control_add(&control, nth_general(i), INSNS_USER);
-		if (nr_fixed())
-			control_add(&control, FIXED(0), FIXED_USER);
+		if (have_fixed_insns())
+			control_add(&control, FIXED_INSNS, FIXED_USER);
 		count_known(&control, n, &sums);
 		ck_assert_uint_eq(sums.status, 0);
 		for (i = 0; i < control.c.nractrs; i++)
@@ -165,13 +165,13 @@ START_TEST(user_and_kernel)
 	control_add(&control, 0, INSNS_USER);
 	control_add(&control, 1, INSNS_KERNEL);
 	control_add(&control, 2, INSNS_BOTH);
-	if (nr_fixed())
-		control_add(&control, FIXED(0), FIXED_KERNEL);
+	if (have_fixed_insns())
+		control_add(&control, FIXED_INSNS, FIXED_KERNEL);
 	count_known(&control, 2, &sums);
 	ck_assert_uint_eq(sums.pmc[0], KNOWN_INSNS(2));
 	ck_assert_uint_gt(sums.pmc[1], 1000);
 	ck_assert_uint_eq(sums.pmc[2], sums.pmc[0] + sums.pmc[1]);
-	if (nr_fixed())
+	if (have_fixed_insns())
 		ck_assert_uint_eq(sums.pmc[3], sums.pmc[1]);
 }
 END_TEST

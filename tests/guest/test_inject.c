@@ -76,8 +76,8 @@ static void init_controls(u32 flags)
 {
 	control_init(&control, 1);
 	control_add(&control, 0, INSNS_USER);
-	if (nr_fixed())
-		control_add(&control, FIXED(0), FIXED_USER);
+	if (have_fixed_insns())
+		control_add(&control, FIXED_INSNS, FIXED_USER);
 	control.c.flags = flags;
 	control_init(&other, 0);
 	control_add(&other, 0, CYCLES_USER);
@@ -220,7 +220,7 @@ static void inherit_before(void)
 /* The child is counted, or missed, or was not made: it is never in between. */
 static int try_fork(void)
 {
-	pid_t pid = syscall(SYS_fork);
+	pid_t pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 
 	if (pid < 0)
 		return -errno;

@@ -40,8 +40,8 @@ static void party_start(struct party *p, unsigned long secret, bool maps)
 	*p->fd = open_state(0);
 	control_init(&control, 1);
 	control_add(&control, 0, INSNS_USER);
-	if (nr_fixed())
-		control_add(&control, FIXED(0), FIXED_USER);
+	if (have_fixed_insns())
+		control_add(&control, FIXED_INSNS, FIXED_USER);
 	if (set_control(*p->fd, &control))
 		die("CONTROL failed");
 	if (maps)
@@ -73,10 +73,10 @@ static void look(u64 values[VALUES])
 {
 	values[0] = rdpmc(0);
 	values[1] = rdpmc(1);
-	if (nr_fixed()) {
+	if (nr_fixed())
 		values[2] = rdpmc(FIXED(0));
+	if (nr_fixed() > 1)
 		values[3] = rdpmc(FIXED(1));
-	}
 }
 
 /* What the looker counts itself: nothing, on another counter, on the same ones. */
@@ -88,8 +88,8 @@ static void own_control(int fd, int which)
 		return;
 	control_init(&control, 1);
 	control_add(&control, which == 1 ? 1 : 0, INSNS_USER);
-	if (which == 2 && nr_fixed())
-		control_add(&control, FIXED(0), FIXED_USER);
+	if (which == 2 && have_fixed_insns())
+		control_add(&control, FIXED_INSNS, FIXED_USER);
 	if (set_control(fd, &control))
 		die("CONTROL failed");
 }
@@ -105,6 +105,7 @@ static void look_by_rdpmc(view seen, unsigned long secret, int which, bool stran
 	struct party stranger;
 	unsigned int i;
 	int fd;
+	u64 value;
 	pid_t pid = fork();
 
 	if (pid) {
@@ -119,6 +120,8 @@ static void look_by_rdpmc(view seen, unsigned long secret, int which, bool stran
 	own_control(fd, which);
 	if (!mapped_first)
 		map_state(fd);
+	if (which == 0 && !RDPMC_WITHOUT_COUNTING)
+		_exit(try_rdpmc(0, &value) == RDPMC_SIGNAL ? 0 : 1);
 	look(seen[0]);
 	for (i = 1; i < ROUNDS; i++) {
 		party_turn(&stranger);

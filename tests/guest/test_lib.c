@@ -9,13 +9,9 @@
 #include <stdlib.h>
 #include <vperfctr.h>
 
-#define INSTRUCTIONS_USER 0x4100c0
+#include "common.h"
 
-static void loop(unsigned long n)
-{
-	asm volatile("1:	dec	%0\n"
-		     "	jnz	1b" : "+r" (n) : : "cc");
-}
+#define INSTRUCTIONS_USER INSNS_USER
 
 static struct vperfctr *count_self(void)
 {

@@ -57,8 +57,8 @@ START_TEST(counted_thread_sleeps)
 	if (!can_sleep())
 		return;
 	control_init(&control, 1);
-	if (_i && nr_fixed())
-		control_add(&control, FIXED(0), FIXED_USER);
+	if (_i && have_fixed_insns())
+		control_add(&control, FIXED_INSNS, FIXED_USER);
 	else
 		control_add(&control, 0, INSNS_USER);
 	assert_ok(set_control(fd, &control));

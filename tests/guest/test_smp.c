@@ -339,7 +339,7 @@ START_TEST(unmapped_on_another_cpu)
 		pin(random_below(2));
 		munmap((void *)page, PAGE);
 		pin(random_below(2));
-		ck_assert_int_eq(try_rdpmc(0, &value), SIGSEGV);
+		ck_assert_int_eq(try_rdpmc(0, &value), RDPMC_SIGNAL);
 	}
 }
 END_TEST
@@ -363,7 +363,7 @@ START_TEST(fork_storm)
 				continue;
 			if (try_open_state(0) != -ENOENT)
 				_exit(1);
-			if (try_rdpmc(0, &value) != SIGSEGV)
+			if (try_rdpmc(0, &value) != RDPMC_SIGNAL)
 				_exit(2);
 			if (j & 1)
 				start(open_state(0), j & 2);

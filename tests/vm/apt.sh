@@ -45,6 +45,7 @@ apt_private()
 	Dir::Cache "var/cache/apt";
 	Dir::Etc "etc/apt";
 	APT::Architecture "$arch";
+	APT::Architectures { "$arch"; "$native"; };
 	APT::Sandbox::User "root";
 	Acquire::Languages "none";
 	EOF

@@ -4,12 +4,18 @@
 # Boot a virtual machine.  What it is like is in variables, which these are the
 # defaults of; a test suite and the command line set others.
 
-: "${kernel:=debian-6.1-amd64}"	# a file in kernels/
-: "${cpu:=SandyBridge}"		# QEMU's name
+: "${arch:=amd64}"		# as Debian calls it
+: "${kernel:=debian-6.1-$arch}"	# a file in kernels/
 : "${pmu=}"			# QEMU_X86_PMU, see ../pmu-model/README.md; "off": none
 : "${smp:=1}"
 : "${icount=0}"			# 2^icount virtual ns per instruction: exact; empty: real time
 : "${cmdline=}"			# added to the kernel's
+
+case $arch in
+amd64) : "${cpu:=SandyBridge}" ;;	# QEMU's name
+arm64) : "${cpu:=neoverse-n1}" ;;
+*)     die "no virtual machines for the architecture $arch" ;;
+esac
 
 # vm_kernel_says NAME: the value in the kernel's entry, or nothing
 vm_kernel_says()
@@ -18,14 +24,16 @@ vm_kernel_says()
     (declare "$1="; . "$vm/kernels/$kernel"; echo "${!1}")
 }
 
-# vm_prepare: get what it takes; sets qemu, kernel_dir, base_image, memory, kernel_cmdline
+# vm_prepare: get what it takes; sets qemu, kernel_dir, base_image, memory,
+# kernel_cmdline, programs_dir
 vm_prepare()
 {
     memory=$(vm_kernel_says memory)
     kernel_cmdline=$(vm_kernel_says cmdline)
-    qemu=$("$vm/qemu")
+    qemu=$("$vm/qemu" "$arch")
     kernel_dir=$("$vm/kernel" "$kernel")
-    base_image=$("$vm/image" base)
+    base_image=$("$vm/image" base "$arch")
+    programs_dir=$(built "$arch")
 }
 
 # vm_layer DIR START: the beginnings of a layer whose /vm/start is guest/START
@@ -42,23 +50,25 @@ vm_install()
     local module f
 
     module=$O/module-$(cat "$kernel_dir/release")/vperfctr.ko
-    for f in "$module" "$O/bin/perfex"; do
+    # shellcheck disable=SC2154 # vm_prepare did
+    for f in "$module" "$programs_dir/bin/perfex"; do
         [ -e "$f" ] || die "$f has not been built"
     done
     cp "$module" "$1/vm/"
-    cp "$O/bin/perfex" "$1/usr/bin/"
-    find "$O/lib" -maxdepth 1 -name '*.so*' -exec cp -P -t "$1/usr/lib" {} +
+    cp "$programs_dir/bin/perfex" "$1/usr/bin/"
+    find "$programs_dir/lib" -maxdepth 1 -name '*.so*' -exec cp -P -t "$1/usr/lib" {} +
 }
 
-# vm_command DIR LAYER QEMU_OPTION...: sets the array "command", which boots with
-# the layer on top of the base image.  The options have to include the serial
-# ports; DIR is for what it takes to boot.
+# vm_command DIR LAYER CHARDEV...: sets the array "command", which boots with the
+# layer on top of the base image.  The CHARDEVs, as -chardev has them but for their
+# id, are the serial ports: the console, and, as /dev/ttyS1 and 2, for the programs;
+# DIR is for what it takes to boot.
 vm_command()
 {
-    local dir=$1 layer=$2 clock=() boot=$kernel_dir/vmlinux model=$cpu,-hypervisor,-tsc-deadline
+    local dir=$1 layer=$2 clock=() boot=$kernel_dir/vmlinux model=$cpu ports=() port i=0 n=0 console card
     shift 2
 
-    "$vm/image" pack "$layer" "$dir/layer.cpio"
+    "$vm/image" pack "$layer" "$dir/layer.cpio" "$arch"
     cat "$base_image" "$dir/layer.cpio" > "$dir/initrd"
     rm -rf "$layer" "$dir/layer.cpio"
     if [ -n "$icount" ]; then
@@ -68,15 +78,34 @@ vm_command()
     fi
     [ -e "$boot" ] || boot=$kernel_dir/bzImage
     command=(env)
-    case $pmu in
-    off) model+=,pmu=off ;;
-    "")  model+=,pmu=on ;;
-    *)   model+=,pmu=on; command+=("QEMU_X86_PMU=$pmu") ;;
-    esac
+    [ "$pmu" = off ] && model+=,pmu=off || model+=,pmu=on
+    for port; do
+        ports+=(-chardev "$port,id=port$i")
+        i=$((i + 1))
+    done
     # shellcheck disable=SC2154 # vm_prepare did
-    command+=("$qemu" -M pc -m "${memory:-512}" -cpu "$model" -smp "$smp" "${clock[@]}"
-        -nodefaults -display none -no-reboot -L /usr/share/seabios -L /usr/share/qemu
-        -kernel "$boot" -initrd "$dir/initrd"
-        -append "panic=-1 oops=panic norandmaps nmi_watchdog=0 console=ttyS0 $kernel_cmdline $cmdline"
-        "$@")
+    case $arch in
+    amd64)
+        case $pmu in ""|off) ;; *) command+=("QEMU_X86_PMU=$pmu") ;; esac
+        command+=("$qemu" -M pc -cpu "$model,-hypervisor,-tsc-deadline"
+            -L /usr/share/seabios -L /usr/share/qemu)
+        for ((i = 0; i < $#; i++)); do ports+=(-serial "chardev:port$i"); done
+        console=ttyS0
+        ;;
+    arm64)
+        # the board has one port; those of this card are ttyS0 to 3
+        command+=("$qemu" -M virt -cpu "$model")
+        ports+=(-serial chardev:port0 -chardev "null,id=unused0" -chardev "null,id=unused3")
+        for ((; i < 3; i++)); do ports+=(-chardev "null,id=port$i"); done
+        card=pci-serial-4x
+        for port in unused0 port1 port2 unused3; do
+            card=$card,chardev$((n += 1))=$port
+        done
+        ports+=(-device "$card")
+        console=ttyAMA0
+        ;;
+    esac
+    command+=(-m "${memory:-512}" -smp "$smp" "${clock[@]}" -nodefaults -display none -no-reboot
+        -kernel "$boot" -initrd "$dir/initrd" "${ports[@]}"
+        -append "panic=-1 oops=panic norandmaps nmi_watchdog=0 console=$console $kernel_cmdline $cmdline")
 }

@@ -17,6 +17,14 @@ O=$(realpath -m "${O:-$top/build}")
 # what is costly to get or to build outlives the checkout
 cache=${VPERFCTR_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/vperfctr}
 mkdir -p "$O" "$cache"
+# this machine's architecture, and others, as Debian calls them
+native=$(dpkg --print-architecture)
+
+# built ARCH: where what runs on this architecture is built
+built()
+{
+    [ "$1" = "$native" ] && echo "$O" || echo "$O/$1"
+}
 
 say()
 {

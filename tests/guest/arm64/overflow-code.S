@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * See overflow.h: where in it an overflow came can be told from the interrupted
+ * registers.
+ */
+	.text
+
+	.globl	marked_loop, marked_loop_dec, marked_loop_jnz, marked_loop_end
+marked_loop:
+	mov	x9, x0
+marked_loop_dec:
+	subs	x9, x9, #1
+marked_loop_jnz:
+	b.ne	marked_loop_dec
+marked_loop_end:
+	ret
+
+	.section .note.GNU-stack, "", @progbits
