@@ -10,9 +10,11 @@
 #define SEL_USER	0x80000000ULL
 #define SEL_KERNEL	0x40000000ULL
 #define SEL_BOTH	0ULL
-#define INSNS_USER	(SEL_USER | 0x08)
-#define INSNS_KERNEL	(SEL_KERNEL | 0x08)
-#define INSNS_BOTH	(SEL_BOTH | 0x08)
+/* Instructions; the emulator has them with icount only, else cycles must do. */
+#define INSNS		(info.arch_events & VPERFCTR_EVENT_INSTRUCTIONS ? 0x08 : CYCLES)
+#define INSNS_USER	(SEL_USER | INSNS)
+#define INSNS_KERNEL	(SEL_KERNEL | INSNS)
+#define INSNS_BOTH	(SEL_BOTH | INSNS)
 #define CYCLES		0x11
 #define CYCLES_USER	(SEL_USER | CYCLES)
 
@@ -21,6 +23,19 @@
 #define FIXED_USER	SEL_USER
 #define FIXED_BOTH	SEL_BOTH
 #define FIXED(i)	(VPERFCTR_FIXED | (i))
+/*
+ * The counter of i-mode tests, what it counts, and that as perf has it: cycles, one for
+ * each instruction with icount=0.  In the emulator the overflow of any other counter
+ * comes up to a tick of the kernel's clock late.
+ */
+#define IMODE_MAP	FIXED(0)
+#define IMODE_USER	FIXED_USER
+#define IMODE_BOTH	FIXED_BOTH
+#define IMODE_PERF	PERF_COUNT_HW_CPU_CYCLES
+#define IMODE_ALL	false
+/* In kernel mode not before interrupts are enabled, so many instructions later. */
+#define IMODE_NMI	false
+#define IMODE_LATE	5000
 #define have_fixed_insns()	false
 #define FIXED_INSNS		FIXED(0)
 

@@ -21,6 +21,16 @@
 #define FIXED_BOTH	3
 #define FIXED(i)	(VPERFCTR_FIXED | (i))
 
+/* The counter of i-mode tests, what it counts, and that as perf has it. */
+#define IMODE_MAP	0
+#define IMODE_USER	INSNS_USER
+#define IMODE_BOTH	INSNS_BOTH
+#define IMODE_PERF	PERF_COUNT_HW_INSTRUCTIONS
+/* All counters' overflows come at once. */
+#define IMODE_ALL	true
+/* In kernel mode, too: it is an NMI.  Else, as many instructions later. */
+#define IMODE_NMI	true
+#define IMODE_LATE	2000
 #define have_fixed_insns()	(nr_fixed() > 0)
 #define FIXED_INSNS		FIXED(0)
 

@@ -380,6 +380,10 @@ static int perf_open_format(u64 config, bool on_exec, u64 read_format)
 
 int perf_open(u64 config, bool on_exec)
 {
+	/* As INSNS_USER, where the emulator counts no instructions. */
+	if (config == PERF_COUNT_HW_INSTRUCTIONS &&
+	    !(info.arch_events & VPERFCTR_EVENT_INSTRUCTIONS))
+		config = PERF_COUNT_HW_CPU_CYCLES;
 	return perf_open_format(config, on_exec, 0);
 }
 

@@ -12,6 +12,9 @@
 
 #define OVERFLOW	VPERFCTR_STATUS_OVERFLOW
 
+/* Arguments of what follows. */
+#define IMODE	IMODE_MAP, IMODE_USER
+
 /* Appended: a-mode counters have to be there already. */
 static inline void control_add_imode(struct control *control, u32 map, u64 evntsel, u64 period)
 {
@@ -177,7 +180,7 @@ static inline void start_overflow(u64 period, int sig)
 
 	if (sig)
 		handle(sig, on_overflow);
-	err = try_overflow(acc->fd, 0, INSNS_USER, period, sig);
+	err = try_overflow(acc->fd, IMODE, period, sig);
 	if (err)
 		die("CONTROL with an i-mode counter: %s", strerror(-err));
 }
@@ -207,7 +210,7 @@ static inline bool check_kernel_overflow(int fd, u64 period)
 		return false;
 	}
 	ck_assert_msg(acc->signals == 1 && sums.pmc[0] >= period &&
-		      sums.pmc[0] < period + (is_debug_kernel() ? 20000 : 2000),
+		      sums.pmc[0] < period + IMODE_LATE * (is_debug_kernel() ? 10 : 1),
 		      "period %llu: %u signals, sum %llu", period, acc->signals, sums.pmc[0]);
 	return true;
 }

@@ -20,7 +20,7 @@ END_TEST
 
 START_TEST(no_counters)
 {
-	static const struct {
+	const struct {
 		u32 map;
 		u64 evntsel;
 	} tried[] = { { 0, INSNS_USER }, { FIXED(0), FIXED_USER }, { 31, 0 } };

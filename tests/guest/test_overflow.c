@@ -72,6 +72,9 @@ START_TEST(at_the_very_instruction)
 	long handler = 0;
 	unsigned int i;
 
+	/* The last one's signal may not come before all has been stopped. */
+	if (!IMODE_NMI)
+		return;
 	for (i = 0; i < NR(tried); i++) {
 		acc->n = 200000;
 		acc->place = -1;
@@ -126,7 +129,7 @@ START_TEST(longest_period)
 	struct sums a, b;
 
 	handle(SIGUSR1, on_overflow);
-	assert_ok(try_overflow(fd, 0, INSNS_BOTH, info.max_period, SIGUSR1));
+	assert_ok(try_overflow(fd, IMODE_MAP, IMODE_BOTH, info.max_period, SIGUSR1));
 	loop(10000);
 	msleep(5);
 	read_sums(fd, &a);
@@ -174,12 +177,12 @@ START_TEST(one_mask_for_all)
 	struct sums sums;
 	unsigned int i;
 
-	if (nr_general() + nr_fixed() < 3)
+	if (nr_general() + nr_fixed() < 3 || !IMODE_ALL)
 		return;
 	handle(SIGUSR2, on_several);
 	control_init(&control, 1);
 	control_add(&control, 1, INSNS_USER);
-	control_add_imode(&control, 0, INSNS_USER, first);
+	control_add_imode(&control, IMODE, first);
 	if (have_fixed_insns())
 		control_add_imode(&control, FIXED_INSNS, FIXED_USER, second);
 	else
@@ -243,11 +246,11 @@ START_TEST(without_a_signal)
 	loop(10000);
 	ck_assert_uint_eq(page->cstatus & VPERFCTR_CSTATUS_RDPMC, 0);
 	ck_assert_uint_eq(page->ctr[0].sum, 100000);
-	ck_assert_uint_gt(self_read_tsc(page), a.tsc + 10000);
+	ck_assert_uint_gt(self_read_tsc(page), a.tsc + tsc_of(10000));
 	msleep(1);
 	read_sums(fd, &b);
 	ck_assert_uint_eq(b.pmc[0], 100000);
-	ck_assert_uint_gt(b.tsc, a.tsc + 10000);
+	ck_assert_uint_gt(b.tsc, a.tsc + tsc_of(10000));
 	ck_assert_int_eq(poll_now(fd), POLLIN);
 
 	assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
@@ -270,7 +273,7 @@ START_TEST(poll_from_another_process)
 {
 	pid_t pid;
 
-	assert_errno(try_overflow(fd, 0, INSNS_USER, 0, 0), EINVAL);
+	assert_errno(try_overflow(fd, IMODE, 0, 0), EINVAL);
 	start_overflow(1000000, 0);
 	pid = fork();
 	if (!pid) {
@@ -350,7 +353,7 @@ START_TEST(merged)
 	handle(SIGUSR1, on_plain);
 	block(SIG_BLOCK, SIGUSR1);
 	ck_assert_int_eq(raise(SIGUSR1), 0);
-	assert_ok(try_overflow(fd, 0, INSNS_USER, 5000, SIGUSR1));
+	assert_ok(try_overflow(fd, IMODE, 5000, SIGUSR1));
 	loop(50000);
 	block(SIG_UNBLOCK, SIGUSR1);
 	ck_assert_uint_eq(plain_signals, 1);
@@ -391,7 +394,7 @@ START_TEST(default_action_kills)
 	if (!pid) {
 		account_init();
 		signal(deadly[_i], SIG_DFL);
-		if (try_overflow(acc->fd, 0, INSNS_USER, 5000, deadly[_i]))
+		if (try_overflow(acc->fd, IMODE, 5000, deadly[_i]))
 			_exit(1);
 		loop(50000);
 		_exit(2);
@@ -446,7 +449,7 @@ START_TEST(control_forgets)
 		struct control control;
 
 		control_init(&control, 1);
-		control_add_imode(&control, 0, INSNS_USER, 50000);
+		control_add_imode(&control, IMODE, 50000);
 		control.c.preserve = 1;
 		assert_ok(set_control(fd, &control));
 	}
@@ -472,12 +475,12 @@ START_TEST(every_signal_accepted)
 
 	for (sig = 1; sig <= 64; sig++) {
 		control_init(&control, 1);
-		control_add_imode(&control, 0, INSNS_USER, 1000000000);
+		control_add_imode(&control, IMODE, 1000000000);
 		control.c.si_signo = sig;
 		assert_ok(set_control(fd, &control));
 	}
-	assert_errno(try_overflow(fd, 0, INSNS_USER, 1000000000, 65), EINVAL);
-	assert_errno(try_overflow(fd, 0, INSNS_USER, 1000000000, -1), EINVAL);
+	assert_errno(try_overflow(fd, IMODE, 1000000000, 65), EINVAL);
+	assert_errno(try_overflow(fd, IMODE, 1000000000, -1), EINVAL);
 }
 END_TEST
 
@@ -519,7 +522,7 @@ START_TEST(alternate_stack)
 	ck_assert_int_eq(sigaltstack(&stack, NULL), 0);
 	ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
 	acc->period = 3000;
-	assert_ok(try_overflow(fd, 0, INSNS_USER, 3000, SIGUSR1));
+	assert_ok(try_overflow(fd, IMODE, 3000, SIGUSR1));
 	loop(100000);
 	check_account(stop() / 3000);
 	ck_assert_uint_ge(acc->signals, 60);
@@ -570,7 +573,7 @@ START_TEST(full_queue_then_control)
 	loop(50000);
 	ck_assert_uint_eq(overflow_of(fd), 1);
 	if (_i == 0)
-		assert_ok(try_overflow(fd, 0, INSNS_USER, 1000000000, SIGRTMIN + 3));
+		assert_ok(try_overflow(fd, IMODE, 1000000000, SIGRTMIN + 3));
 	else if (_i == 1)
 		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	else
@@ -626,7 +629,7 @@ START_TEST(pid_namespaces)
 	acc->fd = open_thread(pid, VPERFCTR_OPEN_CREAT);
 	ck_assert_int_ge(acc->fd, 0);
 	control_init(&control, 1);
-	control_add_imode(&control, 0, INSNS_USER, 3000);
+	control_add_imode(&control, IMODE, 3000);
 	control_add_imode(&control, 1, INSNS_USER, 3000);
 	control.c.si_signo = SIGUSR1;
 	assert_ok(set_control(acc->fd, &control));
@@ -659,7 +662,7 @@ static void on_control(int sig, siginfo_t *si, void *context)
 	acc->period = acc->period * 3 / 2;
 	if (acc->signals > 6)
 		return;
-	if (try_overflow(fd, 0, INSNS_USER, acc->period, sig))
+	if (try_overflow(fd, IMODE, acc->period, sig))
 		account_wrong(__LINE__);
 	/* nothing is left to go on from */
 	if (call(fd, VPERFCTR_IRESUME, NULL) != -EPERM)
@@ -670,7 +673,7 @@ START_TEST(control_from_the_handler)
 {
 	handle(SIGUSR1, on_control);
 	acc->period = 1000;
-	assert_ok(try_overflow(fd, 0, INSNS_USER, 1000, SIGUSR1));
+	assert_ok(try_overflow(fd, IMODE, 1000, SIGUSR1));
 	loop(200000);
 	ck_assert_uint_eq(acc->wrong, 0);
 	ck_assert_uint_eq(acc->signals, 7);
@@ -693,7 +696,7 @@ START_TEST(unlink_from_the_handler)
 	struct sums a;
 
 	handle(SIGUSR1, on_unlink);
-	assert_ok(try_overflow(fd, 0, INSNS_USER, 1000, SIGUSR1));
+	assert_ok(try_overflow(fd, IMODE, 1000, SIGUSR1));
 	loop(200000);
 	ck_assert_uint_eq(acc->wrong, 0);
 	ck_assert_uint_eq(acc->signals, 1);
@@ -793,7 +796,7 @@ static pid_t start_rival(void)
 		int other = open_state(0);
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (try_overflow(other, 0, INSNS_USER, 100003, 0))
+		if (try_overflow(other, IMODE, 100003, 0))
 			_exit(1);
 		for (;;) {
 			sched_yield();
@@ -851,7 +854,7 @@ START_TEST(sweep_kernel)
 	sequences[_i]();
 	for (period = 1; none < 3; period += step) {
 		acc->signals = 0;
-		assert_ok(try_overflow(fd, 0, INSNS_BOTH, period, SIGUSR1));
+		assert_ok(try_overflow(fd, IMODE_MAP, IMODE_BOTH, period, SIGUSR1));
 		sequences[_i]();
 		none = check_kernel_overflow(fd, period) ? 0 : none + 1;
 		/* each of the first few hundred, then ever fewer */
@@ -879,7 +882,7 @@ static void on_distance(int sig, siginfo_t *si, void *context)
 	(void)context;
 	read_sums(fd, &sums);
 	if (sums.pmc[0] - previous < acc->period ||
-	    sums.pmc[0] - previous > acc->period + 2000 ||
+	    sums.pmc[0] - previous > acc->period + IMODE_LATE ||
 	    si->si_code != SI_PMC_OVF || si->si_pmc_ovf_mask != 1)
 		account_wrong(__LINE__);
 	previous = sums.pmc[0];
@@ -895,7 +898,7 @@ START_TEST(distance_in_the_kernel)
 
 	handle(SIGUSR1, on_distance);
 	acc->period = kernel_periods[_i];
-	assert_ok(try_overflow(fd, 0, INSNS_BOTH, acc->period, SIGUSR1));
+	assert_ok(try_overflow(fd, IMODE_MAP, IMODE_BOTH, acc->period, SIGUSR1));
 	for (i = 0; i < 20; i++) {
 		for (j = 0; j < NR(sequences); j++)
 			sequences[j]();
@@ -904,7 +907,7 @@ START_TEST(distance_in_the_kernel)
 	ck_assert_uint_eq(acc->wrong, 0);
 	ck_assert_uint_ge(acc->signals, 10);
 	/* what is counted after the last is less than a period */
-	ck_assert_uint_lt(total - previous, acc->period + 2000);
+	ck_assert_uint_lt(total - previous, acc->period + IMODE_LATE);
 	kill(rival, SIGKILL);
 	wait_for(rival);
 }
@@ -923,7 +926,7 @@ START_TEST(sweep_control)
 	if (_i)
 		control_add(&next, 0, INSNS_USER);
 	else
-		control_add_imode(&next, 0, INSNS_USER, 1000000);
+		control_add_imode(&next, IMODE, 1000000);
 	acc->resumes = 0;
 	for (before = 0, period = 1; period < before + 40; period++) {
 		acc->signals = 0;
@@ -1041,7 +1044,7 @@ START_TEST(sweep_exec)
 			acc->fd = own;
 			if (_i)
 				handle(SIGCHLD, on_overflow);	/* reset to be ignored */
-			assert_ok(try_overflow(own, 0, INSNS_USER, period, _i ? SIGCHLD : 0));
+			assert_ok(try_overflow(own, IMODE, period, _i ? SIGCHLD : 0));
 			loop(3);
 			execv("/tests/known", args);
 			_exit(1);
@@ -1071,7 +1074,7 @@ END_TEST
  */
 START_TEST(storm)
 {
-	const u64 evntsel = _i ? INSNS_BOTH : INSNS_USER;
+	const u64 evntsel = _i ? IMODE_BOTH : IMODE_USER;
 	pid_t pid;
 	u32 before;
 
@@ -1080,7 +1083,7 @@ START_TEST(storm)
 	if (!pid) {
 		acc->fd = open_state(0);
 		handle(SIGUSR1, on_overflow);
-		if (try_overflow(acc->fd, 0, evntsel, 1, SIGUSR1))
+		if (try_overflow(acc->fd, IMODE_MAP, evntsel, 1, SIGUSR1))
 			_exit(1);
 		for (;;)
 			;
@@ -1113,7 +1116,7 @@ static void check_perf_samples(void)
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.config = IMODE_PERF,
 		.sample_period = 10000,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,

@@ -104,7 +104,7 @@ static void live_ring(unsigned int n)
 	if (n < 2)
 		go_to(n);
 	make_ring(acc->fd, 4096, 1, 1, &ring);
-	child_assert(!try_overflow_ring(acc->fd, 0, INSNS_USER, period), 20);
+	child_assert(!try_overflow_ring(acc->fd, IMODE, period), 20);
 	for (;;) {
 		bool last = shared->stop;
 
@@ -217,7 +217,7 @@ START_TEST(sweep_kernel)
 	migrate();
 	for (period = 1; none < 3; period += 7 + period / 500) {
 		acc->signals = 0;
-		assert_ok(try_overflow(fd, 0, INSNS_BOTH, period, SIGUSR1));
+		assert_ok(try_overflow(fd, IMODE_MAP, IMODE_BOTH, period, SIGUSR1));
 		migrate();
 		none = check_kernel_overflow(fd, period) ? 0 : none + 1;
 	}
@@ -233,11 +233,11 @@ static void live_to_be_killed(unsigned int n)
 
 	if (n & 1) {
 		make_ring(acc->fd, 64, 1, 1, &ring);
-		child_assert(!try_overflow_ring(acc->fd, 0, n & 2 ? INSNS_BOTH : INSNS_USER,
+		child_assert(!try_overflow_ring(acc->fd, IMODE_MAP, n & 2 ? IMODE_BOTH : IMODE_USER,
 						1 + random_below(3000)), 30);
 	} else {
 		handle(SIGUSR1, on_overflow);
-		child_assert(!try_overflow(acc->fd, 0, n & 2 ? INSNS_BOTH : INSNS_USER,
+		child_assert(!try_overflow(acc->fd, IMODE_MAP, n & 2 ? IMODE_BOTH : IMODE_USER,
 					   1 + random_below(3000), SIGUSR1), 31);
 	}
 	for (;;) {

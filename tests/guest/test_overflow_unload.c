@@ -22,7 +22,7 @@ static void overflows(unsigned int kind)
 	account_init();
 	if (kind & 1) {
 		make_ring(acc->fd, 64, 1, 1, &ring);
-		err = try_overflow_ring(acc->fd, 0, INSNS_USER, 1 + random_below(500));
+		err = try_overflow_ring(acc->fd, IMODE, 1 + random_below(500));
 	} else {
 		handle(SIGUSR1, on_overflow);
 		err = try_overflow(acc->fd, 0, kind & 2 ? INSNS_BOTH : INSNS_USER,
