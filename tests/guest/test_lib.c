@@ -126,6 +126,7 @@ int main(void)
 	TCase *tcase = tcase_create("lib");
 	SRunner *runner = srunner_create(suite);
 
+	open_device();	/* for `info`, which says what counts instructions */
 	tcase_set_timeout(tcase, 50);
 	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, reads);
