@@ -151,6 +151,33 @@ START_TEST(amd)
 }
 END_TEST
 
+/* An event's number, and modes that are left out; the fixed counter counts cycles. */
+START_TEST(arm)
+{
+	processor("arm_n1", VPERFCTR_CPU_ARM_PMUV3, 6);
+	info.fixed_mask = 1;
+	info.nrctrs = 7;
+	take(0, "instructions:u");
+	take(1, "cycles:k");
+	take(2, "r0011");
+	take(3, "0x80000011@2");
+	ck_assert_int_eq(vperfctr_event_assign(event, 4, &info, ctr, &why), 0);
+	ck_assert_uint_eq(ctr[0].evntsel, 0x80000008);
+	ck_assert_uint_lt(ctr[0].map, 6);
+	ck_assert_uint_eq(ctr[1].map, VPERFCTR_FIXED);
+	ck_assert_uint_eq(ctr[1].evntsel, 0x40000000);
+	ck_assert_uint_eq(ctr[2].evntsel, 0x11);
+	ck_assert_uint_eq(ctr[3].map, 2);
+	ck_assert_uint_eq(ctr[3].evntsel, 0x80000011);
+	refuse(-EINVAL, "r10008", "an event's number");
+	refuse(-EINVAL, "0x400000008", "U (30), P (31)");
+	refuse(-EINVAL, "0x80000008:u", "says itself in which mode");
+	refuse(-EINVAL, "instructions@fixed0", "this counter cannot count that event");
+	refuse(-ENOENT, "qqqqqqqqqq", "r0008");
+	refuse(-EOPNOTSUPP, "ref-cycles", "cannot count 'ref-cycles'");
+}
+END_TEST
+
 /* ---- which counters take an event ------------------------------------------------- */
 
 static const struct {
@@ -408,6 +435,7 @@ int main(void)
 	tcase_add_test(t, errors);
 	tcase_add_test(t, modes);
 	tcase_add_test(t, amd);
+	tcase_add_test(t, arm);
 	tcase_add_loop_test(t, counters, 0, sizeof(restricted) / sizeof(restricted[0]));
 	tcase_add_test(t, found);
 	tcase_add_test(t, only_one);

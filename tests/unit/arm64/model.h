@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A model of the registers of PMUv3, from the Arm Architecture Reference Manual and
+ * not from the driver.  What is unpredictable on hardware fails the test: a counter
+ * that is not there, a reserved bit, a counter read before what stopped it has been
+ * synchronized.
+ */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <check.h>
+#include <linux/vperfctr.h>
+
+#include "fake-kernel.h"
+
+#define require(cond, ...)		\
+do {					\
+	if (!(cond))			\
+		ck_abort_msg(__VA_ARGS__);	\
+} while (0)
+
+#define MODEL_CTRS	32		/* 31: cycles */
+
+struct model_cpu {
+	u64 counter[MODEL_CTRS];
+	u64 type[MODEL_CTRS];
+	u64 pmcr, enabled, intr, overflow, user, tsc;
+	bool unsynced;			/* since something was written */
+	unsigned int type_writes, counter_writes, counter_reads, writes;
+};
+
+struct model {
+	unsigned int version;		/* PMUVer */
+	unsigned int nr;		/* PMCR_EL0.N */
+	u64 events, extended_events;
+	u32 midr[NR_CPUS];
+	bool vhe;
+	struct model_cpu cpu[NR_CPUS];
+};
+
+extern struct model model;
+
+/* What a thread does. */
+struct work {
+	bool kernel;
+	u64 instructions, cycles;
+};
+
+void model_init(unsigned int version, unsigned int nr);
+unsigned int model_width(u32 map);
+void model_run(const struct work *work);
+bool model_interrupt(void);		/* is it asserted? */
+void model_clear_statistics(void);
+
+u64 model_read_counter(u32 map);
+void model_write_counter(u32 map, u64 value);
+void model_write_type(u32 map, u64 value);
+u64 model_read_pmcr(void);
+void model_write_pmcr(u64 value);
+void model_change(u64 *reg, u64 mask, bool set);
+void model_write_user(u64 value);
+void model_sync(void);
+
+#endif /* MODEL_H */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The driver's registers: those of the model.  Included ahead of the driver, this
+ * takes the place of module/arch/arm64/regs.h by having its include guard.
+ */
+#ifndef VPERFCTR_ARM64_REGS_H
+#define VPERFCTR_ARM64_REGS_H
+
+#include "fake-kernel.h"
+#include "model.h"
+
+#define perfctr_read_counter(map)		model_read_counter(map)
+#define perfctr_write_counter(map, value)	model_write_counter(map, value)
+#define perfctr_write_type(map, value)		model_write_type(map, value)
+#define perfctr_read_pmcr()			model_read_pmcr()
+#define perfctr_write_pmcr(value)		model_write_pmcr(value)
+#define perfctr_enable(mask)			model_change(&model.cpu[fake_cpu].enabled, mask, true)
+#define perfctr_disable(mask)			model_change(&model.cpu[fake_cpu].enabled, mask, false)
+#define perfctr_enable_intr(mask)		model_change(&model.cpu[fake_cpu].intr, mask, true)
+#define perfctr_disable_intr(mask)		model_change(&model.cpu[fake_cpu].intr, mask, false)
+#define perfctr_clear_overflow(mask)		model_change(&model.cpu[fake_cpu].overflow, mask, false)
+#define perfctr_write_user(value)		model_write_user(value)
+#define perfctr_sync()				model_sync()
+#define perfctr_rdtsc()				(model.cpu[fake_cpu].tsc)
+#define perfctr_tsc_khz()			62500
+#define perfctr_pmuver()			(model.version)
+#define perfctr_read_ceid(common, extended)	\
+	(*(common) = model.events, *(extended) = model.extended_events)
+#define perfctr_midr()				(model.midr[fake_cpu])
+#define perfctr_is_vhe()			(model.vhe)
+
+#endif /* VPERFCTR_ARM64_REGS_H */

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The arm64 driver on the model: each test in a process of its own. */
+#include <stdlib.h>
+
+#include "arm64.h"
+#include "model.h"
+
+#define P		0x80000000ULL
+#define U		0x40000000ULL
+#define INSNS		0x08
+#define CYCLES		VPERFCTR_FIXED
+
+static const struct perfctr_arm64_driver *const driver = &perfctr_arm64_pmuv3;
+
+bool perfctr_isolate = true;
+static bool may_read;
+
+bool perfctr_arm64_may_read(void)
+{
+	return may_read;
+}
+
+struct thread {
+	struct perfctr_cpu_state state;
+	struct perfctr_cpu_control control;
+	u64 room[(sizeof(struct vperfctr_page) + 4 * sizeof(struct vperfctr_page_ctr)) / 8];
+};
+
+static struct perfctr_cpu_state *overflowed;
+
+static void on_overflow(struct perfctr_cpu_state *state, struct pt_regs *regs)
+{
+	(void)regs;
+	overflowed = state;
+}
+
+static void machine(unsigned int version, unsigned int nr, bool isolate)
+{
+	unsigned int i;
+
+	perfctr_isolate = isolate;
+	model_init(version, nr);
+	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
+	ck_assert_int_eq(driver->probe(), 0);
+	perfctr_cpu_set_ihandler(on_overflow);
+	ck_assert_int_eq(perfctr_driver_init(driver->suspend, driver->resume, driver->sample), 0);
+	for (i = 0; i < NR_CPUS; i++) {
+		fake_cpu = i;
+		driver->cpu_start();
+	}
+	fake_cpu = 0;
+}
+
+static void add(struct thread *t, u32 map, u64 evntsel, u64 period)
+{
+	unsigned int i = perfctr_nrctrs(&t->control);
+	struct vperfctr_ctr *ctr = &t->control.ctr[i];
+
+	memset(ctr, 0, sizeof(*ctr));
+	ctr->map = map;
+	ctr->evntsel = evntsel;
+	ctr->ireset = -period;
+	if (period)
+		t->control.nrictrs++;
+	else
+		t->control.nractrs++;
+}
+
+static int check(struct thread *t)
+{
+	return driver->check_control(&t->control, true);
+}
+
+static void control(struct thread *t)
+{
+	t->state.page = (void *)t->room;
+	t->control.tsc_on = 1;
+	ck_assert_int_eq(check(t), 0);
+	perfctr_cpu_update_control(&t->state, &t->control, 0);
+}
+
+static u64 sum(const struct thread *t, unsigned int i)
+{
+	return ((const struct vperfctr_page *)t->room)->ctr[i].sum;
+}
+
+/* What nobody may find in the registers: anything, or a permission. */
+static void check_clean(void)
+{
+	const struct model_cpu *c = &model.cpu[fake_cpu];
+	unsigned int i;
+
+	ck_assert_uint_eq(c->enabled, 0);
+	ck_assert_uint_eq(c->user, 0);
+	for (i = 0; i < model.nr; i++)
+		ck_assert_uint_eq(c->counter[i], 0);
+	ck_assert_uint_eq(c->counter[31], 0);
+}
+
+START_TEST(probe)
+{
+	static const struct {
+		unsigned int version, width;
+		const char *name;
+	} known[] = {
+		{ 1, 32, "Arm PMUv3" }, { 4, 32, "Arm PMUv3p1" }, { 5, 32, "Arm PMUv3p4" },
+		{ 6, 64, "Arm PMUv3p5" }, { 7, 64, "Arm PMUv3p7" }, { 8, 64, "Arm PMUv3p8" },
+		{ 12, 64, "Arm PMUv3" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(known); i++) {
+		machine(known[i].version, 6, true);
+		ck_assert_uint_eq(perfctr_cpu_info.pmc_width, known[i].width);
+		ck_assert_uint_eq(perfctr_cpu_info.fixed_width, 64);
+		ck_assert_uint_eq(perfctr_cpu_info.pmc_mask, 0x3f);
+		ck_assert_uint_eq(perfctr_cpu_info.fixed_mask, 1);
+		ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 7);
+		ck_assert_uint_eq(perfctr_cpu_info.max_period, (1ULL << (known[i].width - 1)) - 1);
+		ck_assert_uint_eq(!perfctr_cpu_sampling_ns, known[i].width == 64);
+		ck_assert_uint_eq(perfctr_cpu_info.arch_events, VPERFCTR_EVENT_CYCLES |
+				  VPERFCTR_EVENT_INSTRUCTIONS |
+				  (known[i].version >= 4 ? VPERFCTR_EVENT_REF_CYCLES : 0));
+		ck_assert_str_eq(perfctr_cpu_info.cpu_name, known[i].name);
+		/* 64 bits where there are such, of cycles always, and counting is on */
+		ck_assert_uint_eq(model.cpu[0].pmcr, known[i].width == 64 ? 0xc1 : 0x41);
+		check_clean();
+	}
+	model_init(0, 6);
+	ck_assert_int_eq(driver->probe(), -ENODEV);
+	model_init(15, 6);
+	ck_assert_int_eq(driver->probe(), -ENODEV);
+	machine(4, 0, true);
+	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 1);
+	machine(4, 31, true);
+	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 32);
+}
+END_TEST
+
+START_TEST(alike)
+{
+	machine(4, 6, true);
+	ck_assert(driver->is_alike());
+	model.midr[0] ^= 0x10;		/* another processor */
+	ck_assert(!driver->is_alike());
+	model.midr[0] ^= 0x10;
+	model.events ^= 0x20;
+	ck_assert(!driver->is_alike());
+}
+END_TEST
+
+START_TEST(refused)
+{
+	static const struct {
+		u32 map;
+		u64 evntsel;
+		int err;
+	} tried[] = {
+		{ 0, P | INSNS, 0 }, { 5, U | 0x11, 0 }, { 3, P, 0 }, { 3, P | 0xc0, 0 },
+		{ 3, P | 0x4004, 0 }, { 3, P | 0xffff, 0 }, { CYCLES, 0, 0 }, { CYCLES, P, 0 },
+		{ 6, P | INSNS, -EINVAL }, { 31, P | INSNS, -EINVAL }, { 64, P, -EINVAL },
+		{ CYCLES | 1, P, -EINVAL }, { CYCLES | 31, P, -EINVAL }, { 0xffffffff, P, -EINVAL },
+		{ 0, P | U | INSNS, -EINVAL }, { CYCLES, P | U, -EINVAL },
+		{ 0, P | 0x1e, -EINVAL },	/* CHAIN */
+		{ 0, P | 0x09, -EINVAL }, { 0, P | 0x4000, -EINVAL },	/* not there */
+		{ 0, P | INSNS | 1 << 27, -EINVAL }, { 0, P | INSNS | 1ULL << 32, -EINVAL },
+		{ CYCLES, P | 0x11, -EINVAL },
+	};
+	unsigned int i;
+
+	machine(4, 6, true);
+	for (i = 0; i < ARRAY_SIZE(tried); i++) {
+		struct thread t = { 0 };
+
+		add(&t, tried[i].map, tried[i].evntsel, 0);
+		ck_assert_msg(check(&t) == tried[i].err, "case %u", i);
+		/* what is good once is not good twice */
+		add(&t, tried[i].map, tried[i].evntsel, 0);
+		ck_assert_int_eq(check(&t), -EINVAL);
+	}
+}
+END_TEST
+
+START_TEST(kernel_mode)
+{
+	static const u64 evntsels[] = { P | INSNS, U | INSNS, INSNS };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(evntsels); i++) {
+		struct thread t = { 0 };
+
+		machine(4, 6, true);
+		model.vhe = _i;
+		ck_assert_int_eq(driver->probe(), 0);
+		add(&t, 2, evntsels[i], 0);
+		ck_assert_int_eq(driver->check_control(&t.control, false), i ? -EPERM : 0);
+		control(&t);
+		perfctr_cpu_resume(&t.state);
+		model_run(&(struct work) { false, 100, 300 });
+		model_run(&(struct work) { true, 7, 30 });
+		perfctr_cpu_suspend(&t.state);
+		ck_assert_uint_eq(sum(&t, 0), i == 0 ? 100 : i == 1 ? 7 : 107);
+	}
+}
+END_TEST
+
+/* Threads with different controls, on two CPUs, in an order of chance. */
+START_TEST(switches)
+{
+	struct thread t[3] = { 0 };
+	u64 insns[3] = { 0 }, cycles[3] = { 0 };
+	unsigned int i, n, round;
+
+	machine(_i & 1 ? 6 : 4, 6, !(_i & 2));
+	may_read = true;
+	add(&t[0], 0, P | INSNS, 0);
+	add(&t[0], CYCLES, P, 0);
+	add(&t[1], 1, P | INSNS, 0);
+	add(&t[1], 0, P | 0x11, 0);
+	add(&t[2], 0, P | INSNS, 0);
+	add(&t[2], 5, P | 0x11, 0);
+	for (i = 0; i < 3; i++)
+		control(&t[i]);
+	for (round = 0; round < 3000; round++) {
+		fake_cpu = rand() % 2;
+		i = rand() % 3;
+		perfctr_cpu_resume(&t[i].state);
+		ck_assert_uint_ne(model.cpu[fake_cpu].user, 0);
+		for (n = rand() % 3; n--;) {
+			struct work work = { false, rand() % 1000, rand() % 5000 };
+
+			model_run(&work);
+			insns[i] += work.instructions;
+			cycles[i] += work.cycles;
+			if (rand() % 2)
+				perfctr_cpu_sample(&t[i].state);
+		}
+		model_run(&(struct work) { true, 13, 17 });
+		perfctr_cpu_suspend(&t[i].state);
+		ck_assert_uint_eq(sum(&t[i], 0), insns[i]);
+		ck_assert_uint_eq(sum(&t[i], 1), cycles[i]);
+		ck_assert_uint_eq(model.cpu[fake_cpu].user, 0);
+		if (perfctr_isolate)
+			check_clean();
+		/* strangers */
+		model_run(&(struct work) { false, rand() % 1000, rand() % 1000 });
+	}
+}
+END_TEST
+
+/* Coming back to the same control takes few writes, and without isolation none. */
+START_TEST(cheap)
+{
+	struct thread t = { 0 };
+
+	machine(4, 6, !_i);
+	add(&t, 0, P | INSNS, 0);
+	add(&t, 1, P | 0x11, 0);
+	add(&t, CYCLES, P, 0);
+	control(&t);
+	perfctr_cpu_resume(&t.state);
+	model_run(&(struct work) { false, 0, 0 });
+	perfctr_cpu_suspend(&t.state);
+	model_clear_statistics();
+	perfctr_cpu_resume(&t.state);
+	ck_assert_uint_eq(model.cpu[0].writes, _i ? 0 : 1);
+	ck_assert_uint_eq(model.cpu[0].counter_reads, _i ? 3 : 0);
+	model_run(&(struct work) { false, 1, 1 });
+	perfctr_cpu_suspend(&t.state);
+	ck_assert_uint_eq(model.cpu[0].writes, _i ? 0 : 3);
+	ck_assert_uint_eq(model.cpu[0].type_writes + model.cpu[0].counter_writes, 0);
+	ck_assert_uint_eq(sum(&t, 0), 1);
+}
+END_TEST
+
+START_TEST(goes_round)
+{
+	struct thread t = { 0 };
+	unsigned int i;
+
+	machine(_i ? 6 : 4, 6, true);
+	add(&t, 0, P | INSNS, 0);
+	control(&t);
+	perfctr_cpu_resume(&t.state);
+	for (i = 0; i < 10; i++) {
+		model_run(&(struct work) { false, 0xf0000000, 0 });
+		perfctr_cpu_sample(&t.state);
+	}
+	perfctr_cpu_suspend(&t.state);
+	ck_assert_uint_eq(sum(&t, 0), 10 * 0xf0000000ULL);
+}
+END_TEST
+
+START_TEST(overflow)
+{
+	struct pt_regs regs = { .user = true };
+	struct thread t = { 0 };
+	u64 skipped = 0, total = 0;
+	unsigned int i;
+
+	machine(_i ? 6 : 4, 6, true);
+	add(&t, 1, P | 0x11, 0);
+	add(&t, 0, P | INSNS, 1000);
+	control(&t);
+	perfctr_cpu_resume(&t.state);
+	for (i = 0; i < 50; i++) {
+		model_run(&(struct work) { false, 999, 10 });
+		ck_assert(!model_interrupt());
+		/* a switch to another CPU and back changes nothing */
+		perfctr_cpu_suspend(&t.state);
+		ck_assert_uint_eq(perfctr_cpu_identify_overflow(&t.state, 0, &skipped), 0);
+		fake_cpu = i & 1;
+		perfctr_cpu_resume(&t.state);
+		ck_assert(!model_interrupt());
+		model_run(&(struct work) { false, 1 + i, 10 });
+		ck_assert(model_interrupt());
+		overflowed = NULL;
+		ck_assert(driver->overflow(&regs));
+		ck_assert_ptr_eq(overflowed, &t.state);
+		/* it stands, and is told once */
+		ck_assert(!model_interrupt());
+		model_run(&(struct work) { false, 5000, 5000 });
+		overflowed = NULL;
+		driver->overflow(&regs);
+		ck_assert_ptr_eq(overflowed, NULL);
+		perfctr_cpu_suspend(&t.state);
+		total += 1000 + i;
+		ck_assert_uint_eq(sum(&t, 1), total);
+		ck_assert_uint_eq(sum(&t, 0), 20 * (i + 1));
+		ck_assert_uint_eq(perfctr_cpu_identify_overflow(&t.state, 0, &skipped), 2);
+		perfctr_cpu_resume(&t.state);
+	}
+}
+END_TEST
+
+/* An overflow that nobody has taken before a switch is told at the next resume. */
+START_TEST(overflow_before_a_switch)
+{
+	struct thread t = { 0 };
+
+	machine(4, 6, true);
+	add(&t, CYCLES, P, 1000);
+	control(&t);
+	perfctr_cpu_resume(&t.state);
+	model_run(&(struct work) { false, 1, 1500 });
+	ck_assert(model_interrupt());
+	perfctr_cpu_suspend(&t.state);
+	ck_assert(!model_interrupt());
+	check_clean();
+	fake_cpu = 1;
+	overflowed = NULL;
+	perfctr_cpu_resume(&t.state);
+	ck_assert_ptr_eq(overflowed, &t.state);
+	ck_assert_uint_eq(model.cpu[1].enabled, 0);
+	perfctr_cpu_suspend(&t.state);
+	ck_assert_uint_eq(sum(&t, 0), 1500);
+}
+END_TEST
+
+/* perf gets back what it had, and nothing that was ours. */
+START_TEST(give_back)
+{
+	struct thread t = { 0 };
+
+	machine(6, 6, !_i);
+	add(&t, 0, P | INSNS, 0);
+	add(&t, CYCLES, P, 77);
+	control(&t);
+	perfctr_cpu_resume(&t.state);
+	model_run(&(struct work) { false, 1, 1500 });
+	perfctr_cpu_suspend(&t.state);
+	driver->cpu_stop();
+	check_clean();
+	ck_assert_uint_eq(model.cpu[0].pmcr, 0x41);
+	ck_assert_uint_eq(model.cpu[0].intr | model.cpu[0].overflow, 0);
+	/* asleep or not, it is perf's now */
+	model.cpu[0].enabled = 1;
+	driver->cpu_forget();
+	ck_assert_uint_eq(model.cpu[0].enabled, 1);
+}
+END_TEST
+
+/* After deep sleep nothing is as it was: the control is loaded again. */
+START_TEST(forget)
+{
+	struct thread t = { 0 };
+
+	machine(4, 6, true);
+	add(&t, 0, P | INSNS, 0);
+	control(&t);
+	perfctr_cpu_resume(&t.state);
+	perfctr_cpu_suspend(&t.state);
+	memset(&model.cpu[0], 0, sizeof(model.cpu[0]));
+	driver->cpu_forget();
+	perfctr_cpu_resume(&t.state);
+	model_run(&(struct work) { false, 123, 1500 });
+	perfctr_cpu_suspend(&t.state);
+	ck_assert_uint_eq(sum(&t, 0), 123);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("pmuv3");
+	TCase *tc = tcase_create("pmuv3");
+	SRunner *runner = srunner_create(suite);
+	const char *seed = getenv("SEED");
+	int failed;
+
+	printf("SEED=%s\n", seed ?: "1");
+	srand(seed ? atoi(seed) : 1);
+	suite_add_tcase(suite, tc);
+	tcase_add_test(tc, probe);
+	tcase_add_test(tc, alike);
+	tcase_add_test(tc, refused);
+	tcase_add_loop_test(tc, kernel_mode, 0, 2);
+	tcase_add_loop_test(tc, switches, 0, 4);
+	tcase_add_loop_test(tc, cheap, 0, 2);
+	tcase_add_loop_test(tc, goes_round, 0, 2);
+	tcase_add_loop_test(tc, overflow, 0, 2);
+	tcase_add_test(tc, overflow_before_a_switch);
+	tcase_add_loop_test(tc, give_back, 0, 2);
+	tcase_add_test(tc, forget);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
