@@ -127,7 +127,7 @@ perf stat -j -o "$tmp/perf" -e instructions:u,cycles:u "$known" 2
 run -j -o "$tmp/perfex" -e instructions:u,cycles:u "$known" 2
 names() { grep instructions:u "$1" | grep -o '"[a-z-]*" :' | tr '\n' ' '; }
 check "names of -j" "$(names "$tmp/perfex")" "$(names "$tmp/perf")"
-check "value of -j" "$(grep -c '"counter-value" : "4004.000000"' "$tmp/perfex")" 1
+check "value of -j" "$(grep instructions:u "$tmp/perfex" | grep -c '"counter-value" : "4004.000000"')" 1
 
 # several runs, of the same or of different events; parts of one
 run -r 5 -e instructions:u "$known" 3
