@@ -33,6 +33,7 @@ static int map_page(struct vperfctr_handle *h)
 		return err;
 	}
 	h->mapper = getpid();
+	h->pub.thread = __vperfctr_thread();
 	return 0;
 }
 
@@ -103,17 +104,31 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags)
 	return open_handle(v, tid, flags | VPERFCTR_OPEN_NOMAP);
 }
 
+/*
+ * Is the caller the owner of a state with this status?  Only the owner, or its monitor,
+ * may ask for what is the case already.
+ */
+static int check_owner(int fd, uint32_t status)
+{
+	int err = __vperfctr_ioctl(fd, status & VPERFCTR_STATUS_SUSPENDED ? VPERFCTR_SUSPEND :
+							VPERFCTR_RESUME, NULL);
+
+	/* EINVAL: nothing is controlled. */
+	return err == -EINVAL ? 0 : err;
+}
+
 int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags)
 {
-	struct vperfctr_read probe = { .size = sizeof(probe) };
+	struct vperfctr_read probe = { .size = sizeof(probe), .nrctrs = VPERFCTR_MAX_CTRS };
 	int err;
 
 	*v = NULL;
 	if (flags & ~VPERFCTR_FD_MAP)
 		return -EINVAL;
-	/* EOVERFLOW: it is a state, and has counters for which we left no room. */
 	err = __vperfctr_ioctl(fd, VPERFCTR_READ, &probe);
-	if (err && err != -EOVERFLOW)
+	if (!err && (flags & VPERFCTR_FD_MAP))
+		err = check_owner(fd, probe.status);
+	if (err)
 		return err;
 	return new_handle(v, fd, flags & VPERFCTR_FD_MAP);
 }

@@ -47,6 +47,9 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 	};
 	int err;
 
+	/* Its page is about another thread: only that one may take it for its own. */
+	if (v->thread && !__vperfctr_mine(v))
+		return -EPERM;
 	if (read_suspended(v->page, tsc, pmc, first, nr))
 		return 0;
 

@@ -28,16 +28,20 @@
  * Error numbers that a function's comment does not list come from the kernel
  * as <linux/vperfctr.h> documents them under the same name.
  *
- * Threads: a handle from vperfctr_open() belongs to the thread that opened it,
- * as the state behind it does; no other thread may use it.  A read by another
- * thread is not detected, and gives that thread's idea of the counters.  One
- * from vperfctr_open_tid(), or from vperfctr_open_fd() without mapping, can be
- * read by any thread, several at a time; to change the state is for the thread
- * that has the owner stopped under ptrace.  In
+ * Threads: a handle that maps the state's page, as vperfctr_open() gives it,
+ * belongs to the thread that opened it, as the state behind it does.  Used by
+ * another thread vperfctr_read(), _read_pmc(), _read_tsc() and the calls for
+ * regions return -EPERM, and so does the kernel from all that changes the state.
+ * One without a page (VPERFCTR_OPEN_NOMAP, vperfctr_open_tid(), vperfctr_open_fd()
+ * without mapping) can be read by any thread, several at a time, and so can the
+ * state of any handle by vperfctr_read_state(): then it is the kernel that reads.
+ * To change a state is for its owner, or the thread that has the owner stopped under
+ * ptrace.  vperfctr_close() is for any thread, when no other uses the handle.  In
  * the child of a fork nothing but vperfctr_close() may be done with a handle
- * of the parent; in the child of a vfork not even that.  A read, or any other
- * call, may be made in a signal handler that interrupts the same, except that
- * vperfctr_open*(), vperfctr_close() and vperfctr_*cpus*() use malloc or free.
+ * of the parent: the page is not there, and a read ends in SIGSEGV.  In the child of
+ * a vfork not even that.  A read, or any other call, may be made in a signal handler
+ * that interrupts the same, except that vperfctr_open*(), vperfctr_close() and
+ * vperfctr_*cpus*() use malloc or free, and that a region must not be used by both.
  * vperfctr_iresume() is made for that.
  *
  * Files that other languages bind to: each inline function is exported from
@@ -88,12 +92,13 @@ extern "C" {
 #endif
 
 /*
- * A handle.  page and ring are for the inline functions below: the page of the
- * state, or one that sends them to the kernel; its ring, or an empty one.  The
- * library allocates handles, and they are larger than this.
+ * A handle.  What is here is for the inline functions below: the page of the
+ * state, or one that sends them to the kernel; the thread whose page it is, or 0; its
+ * ring, or an empty one.  The library allocates handles, and they are larger than this.
  */
 struct vperfctr {
 	const struct vperfctr_page *page;
+	uintptr_t thread;
 	const struct vperfctr_ring_page *ring;
 };
 
@@ -130,7 +135,7 @@ int vperfctr_kind_cpus(unsigned int kind, struct vperfctr_cpu_mask **mask);
 /* For vperfctr_open(), besides VPERFCTR_OPEN_*: do not map the state's page. */
 #define VPERFCTR_OPEN_NOMAP	0x80000000U
 
-/* For vperfctr_open_fd(): the caller is the state's owner; map its page. */
+/* For vperfctr_open_fd(): the caller, who is the state's owner, wants its page mapped. */
 #define VPERFCTR_FD_MAP		0x01
 
 /*
@@ -183,13 +188,16 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
  * descriptor over: vperfctr_close() closes it.
  *
  * Who is not the owner can read (vperfctr_read*(), each one system call), also
- * after the owner's end.  With VPERFCTR_FD_MAP the page is mapped as by
- * vperfctr_open(); only the owner may ask for that, as it is not detected.
+ * after the owner's end.  With VPERFCTR_FD_MAP, which is for the owner, the page is
+ * mapped as by vperfctr_open().
  *
  * Errors; *v is then NULL, and the descriptor is the caller's still:
  *
  *	-EBADF, -ENOTTY	no descriptor; not one of a state (possibly -EINVAL)
  *	-EINVAL	an unknown flag
+ *	-EPERM	VPERFCTR_FD_MAP, and the state belongs to another thread (one that has
+ *		it stopped under ptrace is not found out, and must not ask for it)
+ *	-ESRCH	VPERFCTR_FD_MAP, and it belongs to no thread any more
  *	-EPROTONOSUPPORT  VPERFCTR_FD_MAP, and the page's ABI is another
  *	-ENOMEM
  */
@@ -340,9 +348,45 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 			 unsigned int first, unsigned int nr);
 
 /*
- * The loops below: a barrier before samplecount is loaded, so that it is loaded
- * anew (and not kept in another register since the last check), one after it,
- * and one before the check.
+ * What a read checks before and after: samplecount and, above it, cstatus, which
+ * are one word in the page.  x86: little-endian.
+ */
+static inline uint64_t __vperfctr_word(const struct vperfctr_page *page)
+{
+	uint64_t word;
+
+	memcpy(&word, (const char *)page + offsetof(struct vperfctr_page, samplecount),
+	       sizeof(word));
+	return word;
+}
+
+#define __VPERFCTR_WORD(cstatus)	((uint64_t)(cstatus) << 32)
+
+/*
+ * The same before reading: for another thread than the handle's it has other bits
+ * flipped, so that the word cannot be the same afterwards.  This costs a read
+ * nothing, unlike a comparison and a jump.  The bits are between 4 (or 6) and 56, as
+ * addresses are: flags of cstatus remain.
+ */
+static inline uint64_t __vperfctr_begin(const struct vperfctr *v, const struct vperfctr_page *page)
+{
+	uintptr_t flips;
+
+	__vperfctr_thread_xor(flips, v->thread);
+	return flips ^ __vperfctr_word(page);
+}
+
+/* Is it this thread's handle? */
+static inline int __vperfctr_mine(const struct vperfctr *v)
+{
+	return __vperfctr_thread() == v->thread;
+}
+
+/*
+ * The loops below: __vperfctr_thread_xor() is a barrier before the word is loaded, so
+ * that it is loaded anew (and not kept in another register since the last check); one
+ * is after it, and one before the check.  When the check fails, for a switch or a foreign thread,
+ * the slow way tells which of them it was.
  */
 
 /* One counter's value.  For use between two looks at samplecount. */
@@ -365,29 +409,29 @@ static inline uint64_t __vperfctr_pmc(const struct vperfctr_page *page,
 VPERFCTR_INLINE int vperfctr_read_pmc(struct vperfctr *v, unsigned int i,
 				      uint64_t *value)
 {
+	const uint64_t need = __VPERFCTR_WORD(VPERFCTR_CSTATUS_RDPMC);
 	const struct vperfctr_page *page = v->page;
-	uint64_t sum, slow;
-	uint32_t seq;
+	uint64_t word, sum, slow;
 	int err;
 
 	do {
+		word = __vperfctr_begin(v, page);
+		if (__builtin_expect(!VPERFCTR_HAVE_RDPMC || !(word & need), 0))
+			break;
 		__vperfctr_barrier();
-		seq = page->samplecount;
-		__vperfctr_barrier();
-		if (__builtin_expect(!VPERFCTR_HAVE_RDPMC ||
-				     !(page->cstatus & VPERFCTR_CSTATUS_RDPMC), 0)) {
-			/* A variable of its own: the address of *value stays here. */
-			err = __vperfctr_read_slow(v, NULL, &slow, i, 1);
-			if (!err)
-				*value = slow;
-			return err;
-		}
 		sum = __vperfctr_pmc(page, i, page->mask);
 		__vperfctr_barrier_value(sum);
-	} while (__builtin_expect(page->samplecount != seq, 0));
+		if (__builtin_expect(__vperfctr_word(page) == word, 1)) {
+			*value = sum;
+			return 0;
+		}
+	} while (__vperfctr_mine(v));
 
-	*value = sum;
-	return 0;
+	/* A variable of its own: the address of *value stays here. */
+	err = __vperfctr_read_slow(v, NULL, &slow, i, 1);
+	if (!err)
+		*value = slow;
+	return err;
 }
 
 /*
@@ -401,27 +445,27 @@ VPERFCTR_INLINE int vperfctr_read_tsc(struct vperfctr *v, uint64_t *value)
 {
 	const uint32_t need = VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_TSC;
 	const struct vperfctr_page *page = v->page;
-	uint64_t sum, slow;
-	uint32_t seq;
+	uint64_t word, sum, slow;
 	int err;
 
 	do {
+		word = __vperfctr_begin(v, page);
+		/* A constant of 64 bits would take an instruction. */
+		if (__builtin_expect(!VPERFCTR_HAVE_RDTSC || (page->cstatus & need) != need, 0))
+			break;
 		__vperfctr_barrier();
-		seq = page->samplecount;
-		__vperfctr_barrier();
-		if (__builtin_expect(!VPERFCTR_HAVE_RDTSC ||
-				     (page->cstatus & need) != need, 0)) {
-			err = __vperfctr_read_slow(v, &slow, NULL, 0, 0);
-			if (!err)
-				*value = slow;
-			return err;
-		}
 		sum = page->tsc_sum + (__vperfctr_rdtsc() - page->tsc_start);
 		__vperfctr_barrier_value(sum);
-	} while (__builtin_expect(page->samplecount != seq, 0));
+		if (__builtin_expect(__vperfctr_word(page) == word, 1)) {
+			*value = sum;
+			return 0;
+		}
+	} while (__vperfctr_mine(v));
 
-	*value = sum;
-	return 0;
+	err = __vperfctr_read_slow(v, &slow, NULL, 0, 0);
+	if (!err)
+		*value = slow;
+	return err;
 }
 
 /* Above this many counters a loop is no worse. */
@@ -440,25 +484,20 @@ VPERFCTR_INLINE int vperfctr_read_tsc(struct vperfctr *v, uint64_t *value)
 VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
 				  uint64_t *pmc, unsigned int nr)
 {
-	const uint32_t need = (tsc ? VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_TSC : 0) |
-			      (nr ? VPERFCTR_CSTATUS_RDPMC : 0);
+	const uint64_t need = __VPERFCTR_WORD(
+		(tsc ? VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_TSC : 0) |
+		(nr ? VPERFCTR_CSTATUS_RDPMC : 0));
 	const struct vperfctr_page *page = v->page;
-	uint64_t mask, now = 0, slow;
+	uint64_t word, mask, now = 0, slow;
 	unsigned int i;
-	uint32_t seq;
 	int err;
 
 	do {
-		__vperfctr_barrier();
-		seq = page->samplecount;
-		__vperfctr_barrier();
+		word = __vperfctr_begin(v, page);
 		if (__builtin_expect(!VPERFCTR_HAVE_RDPMC || !VPERFCTR_HAVE_RDTSC ||
-				     (page->cstatus & need) != need, 0)) {
-			err = __vperfctr_read_slow(v, tsc ? &slow : NULL, pmc, 0, nr);
-			if (!err && tsc)
-				*tsc = slow;
-			return err;
-		}
+				     (word & need) != need, 0))
+			break;
+		__vperfctr_barrier();
 		if (tsc) {
 			now = page->tsc_sum + (__vperfctr_rdtsc() - page->tsc_start);
 			/* Done with, before its registers are needed again. */
@@ -478,11 +517,126 @@ VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
 				pmc[i] = __vperfctr_pmc(page, i, mask);
 		}
 		__vperfctr_barrier();
-	} while (__builtin_expect(page->samplecount != seq, 0));
+		if (__builtin_expect(__vperfctr_word(page) == word, 1)) {
+			if (tsc)
+				*tsc = now;
+			return 0;
+		}
+	} while (__vperfctr_mine(v));
 
-	if (tsc)
-		*tsc = now;
-	return 0;
+	err = __vperfctr_read_slow(v, tsc ? &slow : NULL, pmc, 0, nr);
+	if (!err && tsc)
+		*tsc = slow;
+	return err;
+}
+
+/* ---- regions ----------------------------------------------------------------- */
+
+/*
+ * What a piece of code counts, less what the two reads around it count:
+ *
+ *	vperfctr_region_init(&region, v, 2);
+ *	...
+ *	vperfctr_region_begin(&region);
+ *	... what is to be measured ...
+ *	vperfctr_region_end(&region);
+ *	...
+ *	n = vperfctr_region_pmc(&region, 0);	of all passes together
+ *
+ * begin and end are functions of the library, not inline, so that they are the
+ * same code in each place.  vperfctr_region_init() calls them with nothing between,
+ * in the way the program calls them, many times; the least that is counted so is
+ * their cost.  It is constant for what counts instructions, which are therefore
+ * exact, but for the instruction that loads the region's address before a call
+ * where the compiler needs several.  Of cycles and other events it is a lower limit
+ * of what a pass really costs.
+ *
+ * A region belongs to the thread whose handle it is for.  Its fields are the library's.
+ */
+struct vperfctr_region {
+	struct vperfctr *v;
+	uint32_t nr;			/* counters 0 ... nr - 1 */
+	int32_t err;			/* what went wrong since init */
+	uint32_t way_begin, way;	/* how it was read in this pass; in calibration */
+	uint64_t passes;
+	uint64_t disturbed;		/* of these, how many may count a bit too much */
+	struct __vperfctr_region_sums {
+		uint64_t tsc;
+		uint64_t pmc[VPERFCTR_MAX_CTRS];
+	} start, sum, cost;
+};
+
+#define __VPERFCTR_CALIBRATIONS	100
+
+int __vperfctr_region_prepare(struct vperfctr_region *region, struct vperfctr *v,
+			      unsigned int nr);
+int __vperfctr_region_calibrate(struct vperfctr_region *region);
+
+/*
+ * A pass begins, and ends.  What goes wrong is told by vperfctr_region_end(), from
+ * then on until vperfctr_region_init():
+ *
+ *	-EAGAIN	the way the counters are read has changed since vperfctr_region_init()
+ *		(RDPMC was allowed or forbidden; counting was suspended), so that the cost
+ *		is not known: call that again
+ *	-EINVAL	it has not begun; or (found when the kernel is asked) the control has not
+ *		so many counters
+ *	-EPERM	the handle belongs to another thread
+ *	any of vperfctr_read_state()
+ */
+void vperfctr_region_begin(struct vperfctr_region *region);
+int vperfctr_region_end(struct vperfctr_region *region);
+
+/*
+ * An empty region, for the TSC and counters 0 ... nr - 1 of the handle, which must be
+ * controlled, and running.  Takes some microseconds.
+ *
+ *	-EINVAL	nr is greater than VPERFCTR_MAX_CTRS
+ *	any of vperfctr_region_end()
+ */
+VPERFCTR_INLINE int vperfctr_region_init(struct vperfctr_region *region, struct vperfctr *v,
+					 unsigned int nr)
+{
+	int err = __vperfctr_region_prepare(region, v, nr);
+	unsigned int i;
+
+	for (i = 0; !err && i < __VPERFCTR_CALIBRATIONS; i++) {
+		vperfctr_region_begin(region);
+		vperfctr_region_end(region);
+		err = __vperfctr_region_calibrate(region);
+	}
+	return err;
+}
+
+/* What all passes have counted, less their cost. */
+VPERFCTR_INLINE uint64_t vperfctr_region_pmc(const struct vperfctr_region *region, unsigned int i)
+{
+	uint64_t cost = region->passes * region->cost.pmc[i];
+
+	return region->sum.pmc[i] > cost ? region->sum.pmc[i] - cost : 0;
+}
+
+/* The same of the TSC; 0 if the control has tsc_on 0. */
+VPERFCTR_INLINE uint64_t vperfctr_region_tsc(const struct vperfctr_region *region)
+{
+	uint64_t cost = region->passes * region->cost.tsc;
+
+	return region->sum.tsc > cost ? region->sum.tsc - cost : 0;
+}
+
+/* How many passes there were. */
+VPERFCTR_INLINE uint64_t vperfctr_region_passes(const struct vperfctr_region *region)
+{
+	return region->passes;
+}
+
+/*
+ * In how many of them the thread was switched while begin or end read: that had to
+ * start over, and what the first try took may be counted with the region.
+ */
+VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region *region)
+{
+	return region->disturbed;
 }
 
 /* ---- the ring of samples --------------------------------------------------- */

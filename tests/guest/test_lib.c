@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <vperfctr.h>
+#include <unistd.h>
+#include <vperfctr-event.h>
 
 #include "common.h"
 
@@ -120,10 +121,117 @@ START_TEST(threads)
 }
 END_TEST
 
+/* ---- by name ------------------------------------------------------------------ */
+
+/* Whatever it is called, it is the same instructions. */
+START_TEST(by_name)
+{
+	struct vperfctr_event event[4];
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[4];
+	uint64_t before[4], after[4];
+	struct vperfctr_info info;
+	struct vperfctr_why why;
+	struct vperfctr *v;
+	unsigned int i;
+	int err;
+
+	ck_assert_int_eq(vperfctr_info(&info, 0), 0);
+	const char *const names[] = {
+		"r00c0:u",
+		info.cpu_type == VPERFCTR_CPU_AMD ? "RETIRED_INSTRUCTIONS:u" :
+						    "INST_RETIRED:ANY_P:u",
+		"instructions:u", "cycles:u",
+	};
+
+	for (i = 0; i < 4; i++)
+		ck_assert_msg(!vperfctr_event(&event[i], names[i], &info, &why), "%s", why.text);
+	ck_assert_msg(!vperfctr_event_assign(event, 4, &info, ctr, &why), "%s", why.text);
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	vperfctr_control_init(&control, ctr);
+	control.nractrs = 4;
+	ck_assert_int_eq(vperfctr_control(v, &control), 0);
+	err = vperfctr_read(v, NULL, before, 4);
+	loop(100000);
+	err |= vperfctr_read(v, NULL, after, 4);
+	ck_assert_int_eq(err, 0);
+	ck_assert_uint_gt(after[0] - before[0], 200000);
+	ck_assert_uint_lt(after[0] - before[0], 200100);
+	ck_assert_uint_eq(after[1] - before[1], after[0] - before[0]);
+	ck_assert_uint_eq(after[2] - before[2], after[0] - before[0]);
+	/* Cycles are that of the time, in the emulator: neither none nor instructions. */
+	ck_assert_uint_gt(after[3] - before[3], 100000);
+	ck_assert_int_eq(vperfctr_unlink(v), 0);
+	vperfctr_close(v);
+}
+END_TEST
+
+/* ---- another thread's handle ------------------------------------------------------ */
+
+#define TRIES	20000
+
+static struct vperfctr *shared;
+static volatile int begun, done;
+
+static void *use_handle(void *arg)
+{
+	unsigned int *wrong = arg, i;
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[1];
+	struct vperfctr_read read = { .nrctrs = VPERFCTR_MAX_CTRS };
+	uint64_t value, pmc[2];
+
+	begun = 1;
+	for (i = 0; i < TRIES; i++)
+		*wrong += vperfctr_read_pmc(shared, 0, &value) != -EPERM ||
+			  vperfctr_read(shared, NULL, pmc, 2) != -EPERM ||
+			  vperfctr_read(shared, &value, pmc, 2) != -EPERM ||
+			  vperfctr_read_tsc(shared, &value) != -EPERM;
+	vperfctr_control_init(&control, ctr);
+	vperfctr_control_add(&control, 0, INSTRUCTIONS_USER);
+	*wrong += vperfctr_control(shared, &control) != -EPERM;
+	*wrong += vperfctr_stop(shared) != -EPERM;
+	*wrong += vperfctr_suspend(shared) != -EPERM;
+	*wrong += vperfctr_resume(shared) != -EPERM;
+	*wrong += vperfctr_iresume(shared) != -EPERM;
+	*wrong += vperfctr_unlink(shared) != -EPERM;
+	/* What the kernel reads is right for anybody. */
+	*wrong += vperfctr_read_state(shared, &read) != 0;
+	/* Nor can the page be had by another way. */
+	{
+		int fd = dup(vperfctr_fd(shared));
+		struct vperfctr *mine;
+
+		*wrong += vperfctr_open_fd(&mine, fd, VPERFCTR_FD_MAP) != -EPERM;
+		close(fd);
+	}
+	done = 1;
+	return NULL;
+}
+
+/* With more than one CPU the owner runs meanwhile, and its page says so. */
+START_TEST(foreign)
+{
+	unsigned int wrong = 0;
+	uint64_t value;
+	pthread_t id;
+
+	shared = count_self();
+	ck_assert_int_eq(pthread_create(&id, NULL, use_handle, &wrong), 0);
+	while (!done)
+		if (begun)
+			ck_assert_int_eq(vperfctr_read_pmc(shared, 0, &value), 0);
+	pthread_join(id, NULL);
+	ck_assert_uint_eq(wrong, 0);
+	ck_assert_int_eq(vperfctr_unlink(shared), 0);
+	vperfctr_close(shared);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("lib");
-	TCase *tcase = tcase_create("lib");
+	TCase *tcase = tcase_create("lib"), *foreign_case = tcase_create("foreign");
 	SRunner *runner = srunner_create(suite);
 
 	open_device();	/* for `info`, which says what counts instructions */
@@ -132,6 +240,10 @@ int main(void)
 	tcase_add_test(tcase, reads);
 	tcase_add_test(tcase, reads_without_page);
 	tcase_add_test(tcase, threads);
+	tcase_add_test(tcase, by_name);
+	suite_add_tcase(suite, foreign_case);
+	tcase_set_timeout(foreign_case, 100);
+	tcase_add_test(foreign_case, foreign);
 	srunner_run_all(runner, CK_NORMAL);
 	return srunner_ntests_failed(runner) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

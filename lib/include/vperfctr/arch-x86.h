@@ -22,6 +22,39 @@
 #define __vperfctr_barrier_value(x)	__vperfctr_barrier()
 #endif
 
+/*
+ * The calling thread: a number that no two living threads of a process have in common.  It is the
+ * address of its thread control block, which the psABIs put at offset 0 of the segment.
+ */
+static inline uintptr_t __vperfctr_thread(void)
+{
+	uintptr_t thread;
+
+#ifdef __x86_64__
+	__asm__ __volatile__("mov %%fs:0, %0" : "=r"(thread));
+#else
+	__asm__ __volatile__("mov %%gs:0, %0" : "=r"(thread));
+#endif
+	return thread;
+}
+
+/*
+ * Into x its bits that differ from another's, which is an lvalue: 0 if it is the same.
+ * A barrier.  Compilers would use an instruction more, and a register that RDPMC changes.
+ */
+#ifdef __x86_64__
+#define __vperfctr_thread_xor(x, other) do {					\
+	register uintptr_t __vperfctr_xored __asm__("r11");			\
+	__asm__ __volatile__("mov %%fs:0, %0\n\txor %1, %0"			\
+			     : "=&r"(__vperfctr_xored) : "m"(other) : "cc", "memory"); \
+	(x) = __vperfctr_xored;							\
+} while (0)
+#else
+#define __vperfctr_thread_xor(x, other)						\
+	__asm__ __volatile__("mov %%gs:0, %0\n\txor %1, %0"			\
+			     : "=&r"(x) : "m"(other) : "cc", "memory")
+#endif
+
 /* Both instructions clear the upper halves where registers have 64 bits. */
 static inline uint64_t __vperfctr_rdpmc(uint32_t map)
 {

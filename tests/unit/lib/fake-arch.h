@@ -14,9 +14,12 @@
 void fake_step(void);
 uint64_t fake_rdpmc(uint32_t map);
 uint64_t fake_rdtsc(void);
+uintptr_t fake_thread(void);
 
 #define __vperfctr_barrier()		fake_step()
 #define __vperfctr_barrier_value(x)	((void)(x), fake_step())
+#define __vperfctr_thread()		fake_thread()
+#define __vperfctr_thread_xor(x, other)	(fake_step(), (void)((x) = fake_thread() ^ (other)))
 #define __vperfctr_rdpmc(map)		fake_rdpmc(map)
 #define __vperfctr_rdtsc()		fake_rdtsc()
 

@@ -624,6 +624,11 @@ uint64_t fake_rdpmc(uint32_t map)
 	return value;
 }
 
+uintptr_t fake_thread(void)
+{
+	return fake.thread;
+}
+
 uint64_t fake_rdtsc(void)
 {
 	uint64_t value;
@@ -648,6 +653,7 @@ void fake_reset(void)
 					MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	memset(fake_seen, 0, sizeof(*fake_seen));
 	fake.state_fd = -1;
+	fake.thread = 0x7f1234567890;
 	fake.page_version = VPERFCTR_ABI_VERSION;
 	fake.nrkinds = 1;
 	fake.nrwords = 3;

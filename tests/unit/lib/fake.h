@@ -53,6 +53,7 @@ struct fake {
 	unsigned int rdpmcs, rdtscs;	/* executed */
 
 	/* the thread */
+	uintptr_t thread;		/* which one it is */
 	uint64_t counted[VPERFCTR_MAX_CTRS];	/* the truth */
 	uint64_t tsc_counted;
 	unsigned int steps;		/* that reads have taken */

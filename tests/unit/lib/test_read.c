@@ -414,6 +414,178 @@ START_TEST(by_descriptor_mapped)
 }
 END_TEST
 
+/* ---- by another thread ------------------------------------------------------------------- */
+
+/* As it is, and with everything that the page can say: never another value than the owner's. */
+START_TEST(foreign)
+{
+	static const uint32_t flags[] = {
+		VPERFCTR_CSTATUS_TSC | VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC,
+		VPERFCTR_CSTATUS_TSC | VPERFCTR_CSTATUS_RUNNING, VPERFCTR_CSTATUS_TSC, 0,
+	};
+	/* Bits that thread control blocks can differ in. */
+	unsigned int bit = 4 + (unsigned int)_i % 53;
+	uint64_t value = 42, pmc[4];
+
+	start(4, true);
+	fake_switch_to(DELTA, flags[_i / 53]);
+	check_four_and_tsc();
+	fake.thread ^= (uintptr_t)1 << bit;
+	fake.calls[FAKE_READ] = 0;
+	ck_assert_int_eq(vperfctr_read_pmc(v, 1, &value), -EPERM);
+	ck_assert_int_eq(vperfctr_read_tsc(v, &value), -EPERM);
+	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 4), -EPERM);
+	ck_assert_int_eq(vperfctr_read(v, &value, pmc, 4), -EPERM);
+	ck_assert_int_eq(vperfctr_read(v, &value, NULL, 0), -EPERM);
+	ck_assert_uint_eq(value, 42);
+	ck_assert_uint_eq(fake.calls[FAKE_READ], 0);
+	fake.thread ^= (uintptr_t)1 << bit;
+	check_four_and_tsc();
+}
+END_TEST
+
+/* Handles without a page are everybody's. */
+START_TEST(foreign_without_page)
+{
+	struct vperfctr *owner = v;
+
+	start(4, true);
+	ck_assert_int_eq(vperfctr_open_fd(&v, dup(vperfctr_fd(owner)), 0), 0);
+	fake.thread ^= 0x1000;
+	check_four_and_tsc();
+	vperfctr_close(v);
+	v = owner;
+}
+END_TEST
+
+/* ---- regions --------------------------------------------------------------------------- */
+
+static struct vperfctr_region region;
+
+/* What the reads themselves count, of each event. */
+static void on_step_cost(unsigned int step)
+{
+	(void)step;
+	fake_count(10);
+}
+
+static void check_region(unsigned int passes, uint64_t each)
+{
+	unsigned int i;
+
+	ck_assert_uint_eq(vperfctr_region_passes(&region), passes);
+	for (i = 0; i < region.nr; i++)
+		ck_assert_uint_eq(vperfctr_region_pmc(&region, i), each);
+	ck_assert_uint_eq(vperfctr_region_tsc(&region), each);
+}
+
+START_TEST(region_exact)
+{
+	unsigned int nr;
+
+	for (nr = 0; nr <= 4; nr++) {
+		start(4, true);
+		fake.on_step = on_step_cost;
+		ck_assert_int_eq(vperfctr_region_init(&region, v, nr), 0);
+		check_region(0, 0);
+		vperfctr_region_begin(&region);
+		ck_assert_int_eq(vperfctr_region_end(&region), 0);
+		check_region(1, 0);
+		vperfctr_region_begin(&region);
+		fake_count(1234);
+		ck_assert_int_eq(vperfctr_region_end(&region), 0);
+		vperfctr_region_begin(&region);
+		fake_count(1);
+		ck_assert_int_eq(vperfctr_region_end(&region), 0);
+		check_region(3, 1235);
+		ck_assert_uint_eq(vperfctr_region_disturbed(&region), 0);
+		ck_assert_uint_eq(fake.calls[FAKE_READ], 0);
+		/* What is less than the least is nothing, and not a lot. */
+		fake.on_step = NULL;
+		vperfctr_region_begin(&region);
+		ck_assert_int_eq(vperfctr_region_end(&region), 0);
+		ck_assert_uint_lt(vperfctr_region_tsc(&region), 1236);
+		ck_assert_int_eq(vperfctr_region_init(&region, v, nr), 0);
+		vperfctr_region_begin(&region);
+		ck_assert_int_eq(vperfctr_region_end(&region), 0);
+		check_region(1, 0);
+	}
+}
+END_TEST
+
+static void on_step_disturb(unsigned int step)
+{
+	if (step == switch_at[0])
+		fake_switch(0);
+}
+
+/* A switch at each step of begin and end: told, if it had to start over. */
+START_TEST(region_disturbed)
+{
+	unsigned int disturbed = 0;
+
+	start(4, true);
+	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), 0);
+	fake.on_step = on_step_disturb;
+	for (switch_at[0] = 0; switch_at[0] < 60; switch_at[0]++) {
+		fake.steps = fake.rdpmcs = 0;
+		vperfctr_region_begin(&region);
+		fake_count(100);
+		ck_assert_int_eq(vperfctr_region_end(&region), 0);
+		disturbed += fake.rdpmcs > 2 * 4;
+	}
+	ck_assert_uint_gt(vperfctr_region_disturbed(&region), 2);
+	ck_assert_uint_eq(vperfctr_region_disturbed(&region), disturbed);
+	check_region(60, 6000);
+}
+END_TEST
+
+START_TEST(region_errors)
+{
+	start(4, true);
+	ck_assert_int_eq(vperfctr_region_init(&region, v, VPERFCTR_MAX_CTRS + 1), -EINVAL);
+	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), 0);
+	ck_assert_int_eq(vperfctr_region_end(&region), -EINVAL);
+	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), 0);
+	vperfctr_region_begin(&region);
+	ck_assert_int_eq(vperfctr_region_end(&region), 0);
+	ck_assert_int_eq(vperfctr_region_end(&region), -EINVAL);
+	/* It stays so. */
+	vperfctr_region_begin(&region);
+	ck_assert_int_eq(vperfctr_region_end(&region), -EINVAL);
+
+	/* RDPMC is withdrawn before begin, or in between. */
+	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), 0);
+	vperfctr_region_begin(&region);
+	fake_switch_to(DELTA, VPERFCTR_CSTATUS_TSC | VPERFCTR_CSTATUS_RUNNING);
+	ck_assert_int_eq(vperfctr_region_end(&region), -EAGAIN);
+	vperfctr_region_begin(&region);
+	ck_assert_int_eq(vperfctr_region_end(&region), -EAGAIN);
+	ck_assert_uint_eq(vperfctr_region_passes(&region), 0);
+	/* Then the kernel reads. */
+	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), 0);
+	vperfctr_region_begin(&region);
+	fake_count(77);
+	ck_assert_int_eq(vperfctr_region_end(&region), 0);
+	check_region(1, 77);
+	vperfctr_region_begin(&region);
+	fake.fail[FAKE_READ] = EFAULT;
+	ck_assert_int_eq(vperfctr_region_end(&region), -EFAULT);
+	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), -EFAULT);
+	fake.fail[FAKE_READ] = 0;
+	/* More counters than there are. */
+	ck_assert_int_eq(vperfctr_region_init(&region, v, 5), -EINVAL);
+	/* Another thread. */
+	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), 0);
+	fake.thread ^= 0x40;
+	vperfctr_region_begin(&region);
+	ck_assert_int_eq(vperfctr_region_end(&region), -EPERM);
+	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), -EPERM);
+	fake.thread ^= 0x40;
+	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), 0);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("lib-read");
@@ -437,6 +609,11 @@ static Suite *suite(void)
 	tcase_add_test(t, kernel_fails);
 	tcase_add_test(t, by_descriptor);
 	tcase_add_test(t, by_descriptor_mapped);
+	tcase_add_loop_test(t, foreign, 0, 4 * 53);
+	tcase_add_test(t, foreign_without_page);
+	tcase_add_test(t, region_exact);
+	tcase_add_test(t, region_disturbed);
+	tcase_add_test(t, region_errors);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The examples in the manual pages, in README and in doc/examples: what extract has
+# found there, in the virtual machine.  Its summary looks like one of libcheck.
+
+here=$(dirname "$0")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp" || exit 1
+checks=0 failures=0
+
+check() # WHAT GOT EXPECTED
+{
+	checks=$((checks + 1))
+	[ "$2" = "$3" ] && return
+	failures=$((failures + 1))
+	echo "$1: '$2', not '$3'"
+}
+
+# ---- programs ----
+
+for program in "$here"/example_*; do
+	case $program in
+	*_text)			continue ;;
+	*example_events*)	set -- instructions:u cycles:u ;;
+	*)			set -- ;;
+	esac
+	"$program" "$@" > out 2> err
+	check "status of $program" $? 0
+	check "errors of $program" "$(cat err)" ""
+	# README's prints nothing, as it is a part of a program.
+	case $program in
+	*_readme)	continue ;;
+	esac
+	check "$program prints numbers" "$(grep -c '[1-9][0-9]' out | sed 's/^[1-9][0-9]*$/some/')" some
+done
+"$here/example_events" nonsense > out 2> err
+check "status of an unknown event" $? 1
+check "it says so" "$(grep -c "^events: nonsense: unknown event 'nonsense'" err)" 1
+
+# ---- commands: with what they run and count ----
+
+for name in prog benchmark load-generator make; do
+	printf '#!/bin/sh\nexit 0\n' > $name
+done
+for name in server daemon; do
+	printf '#!/bin/sh\nwhile :; do sleep 1; done\n' > $name
+done
+chmod +x ./*
+cp "$here/test_examples" file
+PATH=$tmp:$PATH
+server & s=$!
+daemon & d=$!
+
+n=0
+while read -r command; do
+	case $command in
+	'')	continue ;;
+	*4711*)
+		# The next process is that one.
+		echo 4710 > /proc/sys/kernel/ns_last_pid
+		sleep 5 & p=$!
+		check "the process of the examples" "$p" 4711 ;;
+	esac
+	sh -c "$command" > out 2> err
+	status=$?
+	check "status of $command" "$status$([ $status = 0 ] || cat err)" 0
+	check "output of $command" "$(cat out err counts.csv samples 2> /dev/null | wc -c | sed 's/^[1-9].*/some/')" some
+	n=$((n + 1))
+	case $command in
+	*4711*)	kill "$p" 2> /dev/null; wait "$p" 2> /dev/null ;;
+	esac
+done < "$here/example_commands_text"
+check "commands in perfex.1" "$([ $n -ge 10 ] && echo enough)" enough
+
+# ---- a session: what it prints, but for the numbers of counts ----
+
+expect() # COMMAND EXPECTED-FILE
+{
+	[ -n "$1" ] || return
+	sh -c "$1" > out 2>&1
+	status=$?
+	# The machine's clock is not the demo's to the kilohertz.
+	sed '/^$/d; /^tsc/s/[0-9.]*[0-9] MHz/N MHz/' "$2" > expected
+	sed '/^$/d; /^tsc/s/[0-9.]*[0-9] MHz/N MHz/' out > got
+	case $(cat expected) in
+	'')		check "status of $1" "$status" 0; return ;;
+	perfex:*)	check "status of $1" "$status" 125 ;;
+	*)		check "status of $1" "$status" 0 ;;
+	esac
+	if grep -q 'Counts of' expected; then
+		for f in expected got; do
+			sed 's/[0-9][0-9,]*/N/g; s/  */ /g' $f > $f.n
+			mv $f.n $f
+		done
+	fi
+	check "output of $1" "$(cat got)" "$(cat expected)"
+}
+
+n=0 command=
+: > part
+while IFS= read -r line; do
+	case $line in
+	'# '*)
+		expect "$command" part
+		command=${line#"# "} n=$((n + 1))
+		: > part ;;
+	*)	echo "$line" >> part ;;
+	esac
+done < "$here/example_session_text"
+expect "$command" part
+check "commands in README" "$([ $n -ge 6 ] && echo enough)" enough
+kill "$s" "$d"
+
+echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
+[ "$failures" = 0 ]

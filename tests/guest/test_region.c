@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Regions: exactly what is in them, for code of known length; where the region is, how
+ * the library is linked and how the program is compiled must not matter.
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <vperfctr.h>
+
+#define INSTRUCTIONS_USER	0x4100c0
+#define NR			4
+
+/* 2n + 1 instructions, and none that the compiler adds. */
+#define CODE(n)	asm volatile("	mov	%0, %%ecx\n"		\
+			     "1:	dec	%%ecx\n"	\
+			     "	jnz	1b" : : "i" (n) : "ecx", "cc")
+
+static struct vperfctr_region global;
+
+static struct vperfctr *count_self(unsigned int nr, int tsc_on, uint32_t flags)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[NR];
+	struct vperfctr *v;
+	unsigned int i;
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT | flags), 0);
+	vperfctr_control_init(&control, ctr);
+	control.tsc_on = tsc_on;
+	for (i = 0; i < nr; i++)
+		vperfctr_control_add(&control, i, INSTRUCTIONS_USER);
+	ck_assert_int_eq(vperfctr_control(v, &control), 0);
+	return v;
+}
+
+static void end(struct vperfctr *v)
+{
+	ck_assert_int_eq(vperfctr_unlink(v), 0);
+	vperfctr_close(v);
+}
+
+static void check_region(const struct vperfctr_region *r, unsigned int nr, uint64_t passes,
+			 uint64_t instructions)
+{
+	unsigned int i;
+
+	ck_assert_uint_eq(vperfctr_region_passes(r), passes);
+	/* A timer's tick can hit a read; then nothing can be said. */
+	if (vperfctr_region_disturbed(r))
+		return;
+	for (i = 0; i < nr; i++)
+		ck_assert_uint_eq(vperfctr_region_pmc(r, i), instructions);
+}
+
+static void in_pointer(struct vperfctr *v, unsigned int nr, struct vperfctr_region *r)
+{
+	int i;
+
+	ck_assert_int_eq(vperfctr_region_init(r, v, nr), 0);
+	check_region(r, nr, 0, 0);
+	vperfctr_region_begin(r);
+	vperfctr_region_end(r);
+	check_region(r, nr, 1, 0);
+	vperfctr_region_begin(r);
+	CODE(1);
+	ck_assert_int_eq(vperfctr_region_end(r), 0);
+	check_region(r, nr, 2, 3);
+	for (i = 0; i < 50; i++) {
+		vperfctr_region_begin(r);
+		CODE(1000);
+		vperfctr_region_end(r);
+	}
+	check_region(r, nr, 52, 3 + 50 * 2001);
+}
+
+static void in_stack(struct vperfctr *v, unsigned int nr)
+{
+	struct vperfctr_region r;
+	int i;
+
+	ck_assert_int_eq(vperfctr_region_init(&r, v, nr), 0);
+	for (i = 0; i < 50; i++) {
+		vperfctr_region_begin(&r);
+		CODE(10);
+		vperfctr_region_end(&r);
+	}
+	check_region(&r, nr, 50, 50 * 21);
+}
+
+static void in_global(struct vperfctr *v, unsigned int nr)
+{
+	int i;
+
+	ck_assert_int_eq(vperfctr_region_init(&global, v, nr), 0);
+	for (i = 0; i < 50; i++) {
+		vperfctr_region_begin(&global);
+		CODE(10);
+		vperfctr_region_end(&global);
+	}
+	check_region(&global, nr, 50, 50 * 21);
+}
+
+static void everywhere(unsigned int nr, int tsc_on, uint32_t flags)
+{
+	struct vperfctr *v = count_self(nr, tsc_on, flags);
+	struct vperfctr_region *r = malloc(sizeof(*r));
+
+	in_pointer(v, nr, r);
+	in_stack(v, nr);
+	in_global(v, nr);
+	if (tsc_on)
+		ck_assert_uint_gt(vperfctr_region_tsc(r), 0);
+	else
+		ck_assert_uint_eq(vperfctr_region_tsc(r), 0);
+	free(r);
+	end(v);
+}
+
+START_TEST(exact)
+{
+	everywhere(1 + _i, 1, 0);
+	everywhere(1 + _i, 0, 0);
+}
+END_TEST
+
+/* By the kernel: system calls, whose user mode part is always the same. */
+START_TEST(without_page)
+{
+	everywhere(1, 1, VPERFCTR_OPEN_NOMAP);
+	everywhere(4, 0, VPERFCTR_OPEN_NOMAP);
+}
+END_TEST
+
+/* A pause within does not count, and one around it is another way of reading. */
+START_TEST(paused)
+{
+	struct vperfctr *v = count_self(1, 1, 0);
+	int err, i;
+
+	ck_assert_int_eq(vperfctr_region_init(&global, v, 1), 0);
+	/* The first call of each is not as the others. */
+	for (i = 0; i < 2; i++) {
+		vperfctr_region_begin(&global);
+		CODE(100);
+		err = vperfctr_suspend(v);
+		CODE(100000);
+		err |= vperfctr_resume(v);
+		err |= vperfctr_region_end(&global);
+		ck_assert_int_eq(err, 0);
+		if (!i)
+			ck_assert_int_eq(vperfctr_region_init(&global, v, 1), 0);
+	}
+	ck_assert_uint_ge(vperfctr_region_pmc(&global, 0), 201);
+	ck_assert_uint_lt(vperfctr_region_pmc(&global, 0), 1000);
+	ck_assert_int_eq(vperfctr_suspend(v), 0);
+	vperfctr_region_begin(&global);
+	ck_assert_int_eq(vperfctr_region_end(&global), -EAGAIN);
+	ck_assert_int_eq(vperfctr_resume(v), 0);
+	end(v);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("region");
+	TCase *tcase = tcase_create("region");
+	SRunner *runner = srunner_create(suite);
+
+	tcase_set_timeout(tcase, 50);
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, exact, 0, NR);
+	tcase_add_test(tcase, without_page);
+	tcase_add_test(tcase, paused);
+	srunner_run_all(runner, CK_NORMAL);
+	return srunner_ntests_failed(runner) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
