@@ -9,6 +9,7 @@
 struct vperfctr {
 	int fd;
 	unsigned int process;				/* see this_process() */
+	const void *thread;				/* whose page it is */
 	const struct vperfctr_page *page;		/* NULL: all reads are the kernel's */
 };
 
@@ -61,6 +62,19 @@ static inline int is_mapped(const struct vperfctr *v)
 	return v->page && *(const volatile unsigned int *)process_word == v->process;
 }
 
+/* The calling thread, as the psABI has it: no other that lives is at this address. */
+static inline const void *this_thread(void)
+{
+	const void *thread;
+
+#ifdef __x86_64__
+	__asm__("mov %%fs:0, %0" : "=r" (thread));
+#else
+	__asm__("mov %%gs:0, %0" : "=r" (thread));
+#endif
+	return thread;
+}
+
 /* ---- handles ------------------------------------------------------------------- */
 
 static int map_page(struct vperfctr *v)
@@ -75,6 +89,7 @@ static int map_page(struct vperfctr *v)
 	if (page == MAP_FAILED)
 		return -errno;
 	v->page = page;
+	v->thread = this_thread();
 	return 0;
 }
 
@@ -202,7 +217,8 @@ static inline int read_page(const struct vperfctr *v, unsigned int first, unsign
 	unsigned int i, end;
 	uint64_t mask;
 
-	if (!is_mapped(v))
+	/* RDPMC would read another thread's counters. */
+	if (!is_mapped(v) || v->thread != this_thread())
 		return 0;
 	do {
 		barrier();

@@ -181,6 +181,8 @@ static void *use_handle(void *arg)
 	struct vperfctr_read read = { .nrctrs = VPERFCTR_MAX_CTRS };
 	uint64_t value, pmc[2];
 
+	if (nr_cpus() > 1)
+		pin(1);
 	begun = 1;
 	for (i = 0; i < TRIES; i++)
 		*wrong += vperfctr_read_pmc(shared, 0, &value) != -EPERM ||
@@ -216,6 +218,7 @@ START_TEST(foreign)
 	uint64_t value;
 	pthread_t id;
 
+	pin(0);
 	shared = count_self();
 	ck_assert_int_eq(pthread_create(&id, NULL, use_handle, &wrong), 0);
 	while (!done)

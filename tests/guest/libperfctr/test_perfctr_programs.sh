@@ -48,6 +48,27 @@ for program in signal_c89 signal_c++; do
 	fi
 done
 
+# a measurement library's layer
+for program in substrate_so substrate_a; do
+	"$dir/perfctr_$program" > "$tmp/out" 2>&1
+	check "status of $program" $? 0
+	check "$program" "$(sed -n 's/^[0-9]* checks, //p' "$tmp/out")" "0 failures"
+	grep '^line' "$tmp/out"
+done
+
+# what it counts of a command is what the new perfex, by the new interface, counts
+same() # COMMAND...
+{
+	perfex -x , -e instructions:u "$@" 2> "$tmp/new" > "$tmp/new.out"
+	"$dir/perfctr_substrate_so" "$@" > "$tmp/out" 2> "$tmp/err"
+	check "old and new counts of $*" "$(tail -n 1 "$tmp/out")" "$(cut -d , -f 1 "$tmp/new")"
+}
+same "$known"
+same "$known" 2 3
+same gzip -c "$0"
+same busybox sha256sum "$0"
+check "neither is nothing" "$(($(tail -n 1 "$tmp/out") > 100000))" 1
+
 # the old perfex
 old=$dir/perfctr_perfex
 

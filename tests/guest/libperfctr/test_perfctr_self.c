@@ -592,6 +592,47 @@ START_TEST(another_thread)
 }
 END_TEST
 
+static volatile int foreign_done, foreign_wrong;
+
+static void *foreign_reader(void *arg)
+{
+	struct perfctr_sum_ctrs before, sum, after;
+	unsigned long long pmc;
+	int i;
+
+	(void)arg;
+	if (nr_cpus() > 1)
+		pin(1);
+	for (i = 0; i < 2000; i++) {
+		/* By the kernel, then not, then by the kernel again */
+		foreign_wrong += vperfctr_read_state(v, &before, NULL) != 0;
+		foreign_wrong += vperfctr_read_ctrs(v, &sum) != 0;
+		pmc = vperfctr_read_pmc(v, 0);
+		foreign_wrong += vperfctr_read_state(v, &after, NULL) != 0;
+		foreign_wrong += sum.pmc[0] < before.pmc[0] || pmc < sum.pmc[0] ||
+				 pmc > after.pmc[0];
+	}
+	foreign_done = 1;
+	return NULL;
+}
+
+/*
+ * What another thread reads is the owner's, also while that runs elsewhere.
+ */
+START_TEST(read_by_another_thread)
+{
+	pthread_t id;
+
+	pin(0);
+	ck_assert_int_eq(vperfctr_control(v, count_with(&control, 1)), 0);
+	ck_assert_int_eq(pthread_create(&id, NULL, foreign_reader, NULL), 0);
+	while (!foreign_done)
+		loop(1000);
+	pthread_join(id, NULL);
+	ck_assert_int_eq(foreign_wrong, 0);
+}
+END_TEST
+
 /* Nobody else has the counters while somebody counts; stopped, they are given back. */
 START_TEST(hardware)
 {
@@ -776,6 +817,7 @@ static void add(TCase *tc)
 	tcase_add_loop_test(tc, reads, 0, NR_WAYS);
 	tcase_add_loop_test(tc, reads_without_rdpmc, 0, NR_WAYS);
 	tcase_add_test(tc, reads_are_short);
+	tcase_add_test(tc, read_by_another_thread);
 	tcase_add_test(tc, same_as_new);
 	tcase_add_test(tc, tsc);
 	tcase_add_test(tc, fixed);
