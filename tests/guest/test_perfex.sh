@@ -155,6 +155,14 @@ run list instructions
 check "status of list" "$status" 0
 check "instructions are listed" "$(grep -c "^instructions .* $where " "$tmp/out")" 1
 
+# which counters take an event, and what clashes there
+run list L1D_PEND_MISS:PENDING
+check "counters of a restricted event" "$(grep -c '^L1D_PEND_MISS:PENDING .* general 2 ' "$tmp/out")" 1
+bad 125 "two events for one counter" -e L1D_PEND_MISS:PENDING:u,CYCLE_ACTIVITY:CYCLES_L1D_PENDING:u true
+check "they are named" "$(grep -c 'only general counter 2 can count L1D_PEND_MISS:PENDING:u, CYCLE_ACTIVITY:CYCLES_L1D_PENDING:u' "$tmp/err")" 1
+run -v -e r0001:u,r0002:u,L1D_PEND_MISS:PENDING:u true
+check "the only counter" "$(sed -n 's/^perfex: L1D_PEND_MISS:PENDING:u: map \([^ ]*\) .*/\1/p' "$tmp/err")" 0x00000002
+
 run -i
 check "status of -i" "$status" 0
 check "errors of -i" "$(lines "$tmp/err")" 0
@@ -224,6 +232,24 @@ wait $attached
 check "status when the process ended" $? 0
 check "it was counted" "$([ "$(count "$tmp/err" instructions:u)" -gt 100000 ] && echo yes)" yes
 bad 125 "no such process" -e instructions:u -p $busy
+
+# what a command leaves behind is counted until it ends, and not further
+# shellcheck disable=SC2016
+run -e instructions:u sh -c 'while :; do :; done & echo $! > "$0"; sleep 0.2' "$tmp/pid"
+check "status when something lives on" "$status" 0
+check "it was counted" "$([ "$(count "$tmp/err" instructions:u)" -gt 10000000 ] && echo yes)" yes
+check "it is said" "$(grep -c '^ Counted until now' "$tmp/err")" 1
+check "it is alive" "$(kill -0 "$(cat "$tmp/pid")" && echo yes)" yes
+check "nothing counts on" "$(perf_counts)" ""
+kill "$(cat "$tmp/pid")"
+# shellcheck disable=SC2016
+sh -c 'sleep 0.1; while :; do :; done & echo $! > "$0"; sleep 0.2' "$tmp/pid" & busy=$!
+run -e instructions:u -p $busy
+check "status when something of a process lives on" "$status" 0
+check "that was counted" "$([ "$(count "$tmp/err" instructions:u)" -gt 1000000 ] && echo yes)" yes
+check "that is said" "$(grep -c '^ Counted until now' "$tmp/err")" 1
+check "nothing counts on of it" "$(perf_counts)" ""
+kill "$(cat "$tmp/pid")"
 
 # the counts of a command go on being nobody's when perfex is killed
 # shellcheck disable=SC2016 # the inner shell's

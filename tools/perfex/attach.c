@@ -31,6 +31,7 @@ struct thread {
 	char name[17];
 	struct vperfctr *v;	/* NULL: none, or it has ended before it was counted */
 	struct counts counts;
+	bool again;		/* stopped once more, at the end */
 };
 
 struct session {
@@ -310,34 +311,35 @@ static int read_all(struct session *s, struct error *e)
 
 /*
  * What was started and runs still is in nobody's sums.  Taking the state from
- * its thread, which must be stopped for that once more, puts it there.
+ * its thread, which must be stopped for that once more if it has not ended, puts it there.
  */
-static void end_families(struct session *s)
+static int end_families(struct session *s)
 {
-	const uint32_t wanted = VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_CHILDREN;
 	unsigned int i;
+	int err = 0;
 
 	for (i = 0; i < s->nr; i++) {
 		struct thread *t = &s->threads[i];
 
-		if (!t->v || (t->counts.status & wanted) != wanted)
-			continue;
-		if (trace_seize(&t->trace))
-			t->counts.status &= ~(uint32_t)VPERFCTR_STATUS_ATTACHED;
-		else
+		t->again = t->v && (t->counts.status & VPERFCTR_STATUS_CHILDREN) &&
+			   (t->counts.status & VPERFCTR_STATUS_ATTACHED) &&
+			   !trace_seize(&t->trace);
+		if (t->again)
 			trace_interrupt(&t->trace);
 	}
 	for (i = 0; i < s->nr; i++) {
 		struct thread *t = &s->threads[i];
-		struct counts counts;
 
-		if (!t->v || (t->counts.status & wanted) != wanted)
+		if (!t->v || !(t->counts.status & VPERFCTR_STATUS_CHILDREN))
 			continue;
-		if (!trace_await(&t->trace, &s->set) && !vperfctr_unlink(t->v) &&
-		    !counts_read(t->v, s->control, &counts))
-			t->counts = counts;
-		trace_release(&t->trace);
+		if (t->again)
+			trace_await(&t->trace, &s->set);
+		if (!err)
+			err = counts_finish(t->v, s->control, &t->counts);
+		if (t->again)
+			trace_release(&t->trace);
 	}
+	return err;
 }
 
 /* ---- until when --------------------------------------------------------------------- */
@@ -597,7 +599,11 @@ static void collect(struct session *s, struct result *r, struct error *e)
 
 	if (read_all(s, e))
 		return;
-	end_families(s);
+	i = (unsigned int)-end_families(s);
+	if (i) {
+		fail_with(e, "cannot read the counters: %s", strerror((int)i));
+		return;
+	}
 	for (i = 0; i < s->nr; i++)
 		counts_add(&r->counts, &s->threads[i].counts);
 	result_finish(r, e);

@@ -22,6 +22,7 @@ void counts_add(struct counts *to, const struct counts *c)
 	to->missed += c->missed;
 	to->status |= c->status;
 	to->replaced |= c->replaced;
+	to->cut_off |= c->cut_off;
 }
 
 /* Is what the sums are of still what we asked for? */
@@ -59,6 +60,18 @@ int counts_read(struct vperfctr *v, const struct vperfctr_control *control, stru
 		c->replaced = true;
 	}
 	return 0;
+}
+
+int counts_finish(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c)
+{
+	int err = counts_read(v, control, c);
+
+	/* Sums of descendants are there when they have ended, or when this is unlinked. */
+	if (err || !(c->status & VPERFCTR_STATUS_CHILDREN) || vperfctr_unlink(v))
+		return err;
+	err = counts_read(v, control, c);
+	c->cut_off = true;
+	return err;
 }
 
 /* The TSC runs from the first instruction on. */

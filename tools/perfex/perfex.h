@@ -114,6 +114,7 @@ struct counts {
 	uint64_t missed;	/* threads not, or not wholly, in the children's sums */
 	uint32_t status;	/* VPERFCTR_STATUS_*; of several: of any */
 	bool replaced;		/* somebody has counted something else: no sums */
+	bool cut_off;		/* some that were started run on, and are not counted any more */
 };
 
 void sums_add(struct sums *to, const struct sums *s);
@@ -121,6 +122,12 @@ void counts_add(struct counts *to, const struct counts *c);
 
 /* What a state that was given this control holds.  Returns 0 or -errno. */
 int counts_read(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c);
+
+/*
+ * The same of a state whose owner has ended.  What it has started and runs still is
+ * counted until now, and no further.
+ */
+int counts_finish(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c);
 
 /* Is anything there to be shown? */
 bool counts_any(const struct counts *c);

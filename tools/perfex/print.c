@@ -220,6 +220,8 @@ static void print_notes(FILE *f, const struct result *r)
 		fputs("\n These counts are not complete: see perfex's error message.\n", f);
 	if (r->counts.status & VPERFCTR_STATUS_CHILDREN)
 		fputs("\n Not included: threads or processes that were started and run still.\n", f);
+	else if (r->counts.cut_off)
+		fputs("\n Counted until now: threads or processes that were started and run still.\n", f);
 }
 
 static struct table make_table(const struct printing *p, const char *prefix)

@@ -358,7 +358,7 @@ int run(char **argv, const struct vperfctr_control *control,
 	if (!inherits(control))
 		r->cpu_time = run_cpu_time(&usage);
 	if (!err)
-		err = counts_read(v, control, &r->counts);
+		err = counts_finish(v, control, &r->counts);
 	vperfctr_close(v);
 	if (err)
 		fail_with(e, "cannot read the counters: %s", strerror(-err));

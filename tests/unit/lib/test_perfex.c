@@ -728,6 +728,11 @@ START_TEST(notes)
 	r.counts.status = VPERFCTR_STATUS_CHILDREN;
 	print(&r);
 	expect("\n Not included: threads or processes that were started and run still.\n");
+	r.counts.status = 0;
+	r.counts.cut_off = true;
+	print(&r);
+	ck_assert_ptr_null(strstr(printed, "Not included"));
+	expect("\n Counted until now: threads or processes that were started and run still.\n");
 	r.complete = false;
 	print(&r);
 	expect("\n These counts are not complete: see perfex's error message.\n");

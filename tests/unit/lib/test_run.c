@@ -505,9 +505,19 @@ START_TEST(forbidden)
 }
 END_TEST
 
+/* What lives on is counted until the command's end, which takes it out of the family. */
 START_TEST(survived)
 {
+	ck_assert_int_eq(perfex("-e", "cycles", "sh", "-c", "exit 3"), 3);
+	ck_assert_uint_eq(fake_seen->unlinks, 0);
+	has_not(err, "run still");
 	fake.status = VPERFCTR_STATUS_CHILDREN;
+	ck_assert_int_eq(perfex("-e", "cycles", "sh", "-c", "exit 3"), 3);
+	ck_assert_uint_eq(fake_seen->unlinks, 1);
+	has(err, "\n Counted until now: threads or processes that were started and run still.\n");
+	has_not(err, "Not included");
+	/* If that cannot be, it is said. */
+	fake.fail[FAKE_UNLINK] = EPERM;
 	ck_assert_int_eq(perfex("-e", "cycles", "sh", "-c", "exit 3"), 3);
 	has(err, "\n Not included: threads or processes that were started and run still.\n");
 }
@@ -877,6 +887,7 @@ START_TEST(started_meanwhile)
 	fake.status = VPERFCTR_STATUS_CHILDREN;
 	ck_assert_int_eq(perfex("-e", "cycles", "-p", target_id(), "--timeout", "0.05"), 0);
 	has_not(err, "Not included");
+	has(err, "Counted until now");
 	ck_assert_uint_eq(fake_seen->unlinks, 2);
 	is_untouched();
 }
