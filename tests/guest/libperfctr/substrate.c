@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
  * A measurement library's layer over perfctr 2.6, as such libraries had one: what
  * the processor is, native events and the counters that take them, event sets of threads
