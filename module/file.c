@@ -196,6 +196,8 @@ static __poll_t vperfctr_file_poll(struct file *file, struct poll_table_struct *
 	__poll_t events = 0;
 
 	poll_wait(file, &st->wait, wait);
+	/* 6.13's poll_wait() has it: who overflows sees us waiting, or we see the overflow. */
+	smp_mb();
 	if (vperfctr_is_held(st) || vperfctr_ring_ready(st))
 		events |= EPOLLIN | EPOLLRDNORM;
 	if (!READ_ONCE(st->owner))

@@ -71,6 +71,14 @@ static void send_or_retry(struct vperfctr *st)
 		hrtimer_start(timer, ns_to_ktime(RETRY_NS), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
+/* Whoever polls is to look.  PRE: what there is to see has been written. */
+static void tell(struct vperfctr *st)
+{
+	/* Has a memory barrier that pairs with poll's. */
+	if (wq_has_sleeper(&st->wait))
+		irq_work_queue(&st->wake_work);
+}
+
 static void wake(struct irq_work *work)
 {
 	struct vperfctr *st = container_of(work, struct vperfctr, wake_work);
@@ -96,14 +104,14 @@ static void take(struct vperfctr *st, u64 ip)
 		return;
 	if (ring) {
 		if (vperfctr_ring_add(st, ip, overflow, skipped))
-			irq_work_queue(&st->wake_work);
+			tell(st);
 		return;
 	}
 	WRITE_ONCE(st->overflow, st->overflow | overflow);
 	perfctr_cpu_hold_pmcs(&st->cpu_state);
 	if (st->si_signo)
 		st->checks |= VPERFCTR_CHECK_SIGNAL;
-	irq_work_queue(&st->wake_work);
+	tell(st);
 }
 
 /* The same for a state that runs here. */

@@ -98,6 +98,9 @@ u32 perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state, unsigned int 
 		if (ctr->start & perfctr_sign(ctr->map))
 			continue;
 		overflow |= BIT(i);
+		ctr->start = control->ctr[i].ireset;
+		if (likely(!(state->ishift[i] | shift)))
+			continue;
 		*skipped += BIT_ULL(state->ishift[i]) - 1;
 		state->ishift[i] = shift;
 		ctr->start = -long_period(control->ctr[i].ireset, &state->ishift[i]);

@@ -45,6 +45,7 @@ struct pmc_cpu {
 	u64 id;				/* of the control that is loaded; 0: none */
 	u64 loaded;			/* its regs.global_ctrl */
 	u64 global_ctrl;
+	u64 cleared;			/* overflows of the standing counters, in their status */
 	u64 fixed_ctrl;
 	bool ready;			/* the registers are ours */
 	struct perfctr_cpu_state *running; /* resumed here, and uses counters */
@@ -312,6 +313,11 @@ static void stop_counters(struct pmc_cpu *cpu, const struct perfctr_cpu_state *s
 
 /* ---- i-mode ------------------------------------------------------------- */
 
+static unsigned int nr_ictrs(u32 cstatus)
+{
+	return VPERFCTR_CSTATUS_NRCTRS(cstatus) - VPERFCTR_CSTATUS_NRACTRS(cstatus);
+}
+
 static bool has_ictrs(const struct perfctr_cpu_state *state)
 {
 	return state->cstatus & VPERFCTR_CSTATUS_ICTRS;
@@ -324,8 +330,14 @@ static void disarm(struct pmc_cpu *cpu)
 	barrier();
 }
 
+/* The bit of GLOBAL_CTRL that says that this counter, which holds `now`, has overflowed. */
+static __always_inline u64 overflow_bit(u32 map, u64 now)
+{
+	return now & perfctr_sign(map) ? 0 : BIT_ULL((map & 31) + (is_fixed(map) ? 32 : 0));
+}
+
 /* Which i-mode counters have overflowed, as bits of GLOBAL_CTRL? */
-static u64 find_overflow(const struct perfctr_cpu_state *state)
+static __always_inline u64 find_overflow(const struct perfctr_cpu_state *state)
 {
 	const struct vperfctr_page *page = state->page;
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
@@ -334,8 +346,7 @@ static u64 find_overflow(const struct perfctr_cpu_state *state)
 	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
 		u32 map = page->ctr[i].map;
 
-		if (!(perfctr_rdpmc(map) & perfctr_sign(map)))
-			overflow |= is_fixed(map) ? BIT_ULL(32 + fixed_index(map)) : BIT_ULL(map);
+		overflow |= overflow_bit(map, perfctr_rdpmc(map));
 	}
 	return overflow;
 }
@@ -351,7 +362,7 @@ static void clear_overflow(u64 overflow)
  * Let an NMI stop the counters.  What overflowed while that was not allowed may
  * have had its NMI, in vain; it is seen here, and the counters are not to start.
  */
-static noinline bool arm(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
+static bool arm(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 {
 	WRITE_ONCE(cpu->armed, state);
 	barrier();
@@ -368,26 +379,34 @@ bool perfctr_x86_pmc_overflow(struct perfctr_cpu_state **state)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
 	struct perfctr_cpu_state *running = READ_ONCE(cpu->running);
+	u64 overflow;
 
 	*state = NULL;
-	if (!running || !has_ictrs(running) || !find_overflow(running))
+	if (!running || !has_ictrs(running))
+		return false;
+	overflow = find_overflow(running);
+	if (!overflow)
 		return false;
 	if (READ_ONCE(cpu->armed)) {
 		disarm(cpu);
 		stop_counters(cpu, running);
-		/* Perhaps more than before.  Ahead of the unmasking of LVTPC. */
-		clear_overflow(find_overflow(running));
+		/* Perhaps more than before. */
+		if (nr_ictrs(running->cstatus) > 1)
+			overflow = find_overflow(running);
+		/* Ahead of the unmasking of LVTPC. */
+		clear_overflow(overflow);
+		cpu->cleared = overflow;
 		*state = running;
 	}
 	return true;
 }
 
 /* The part of suspend that i-mode counters need more: they stand already. */
-static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
+static void suspend_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
 {
 	struct vperfctr_page *page = state->page;
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-	u64 overflow = find_overflow(state);
+	u64 overflow = 0;
 	bool here = false;
 
 	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
@@ -396,12 +415,14 @@ static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
 
 		/* Not before this resume, perhaps on another CPU? */
 		here |= ctr->start & ~now & perfctr_sign(ctr->map);
+		overflow |= overflow_bit(ctr->map, now);
 		ctr->sum += (now - ctr->start) & page->mask;
 		ctr->start = now;
 	}
 	if (here)
 		perfctr_x86_pmi_expect();
-	clear_overflow(overflow);
+	clear_overflow(overflow & ~cpu->cleared);
+	cpu->cleared = 0;
 }
 
 /*
@@ -410,7 +431,7 @@ static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
  * not to be taken for ours.  True if one has overflowed already: then there is
  * nothing to start.
  */
-static noinline bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
+static bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
 {
 	const struct vperfctr_page *page = state->page;
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
@@ -472,7 +493,7 @@ static __always_inline void suspend(struct pmc_cpu *cpu, struct perfctr_cpu_stat
 		ctr->start = 0;	/* it tells what the counter held for others before */
 	}
 	if (ictrs)
-		suspend_ictrs(state);
+		suspend_ictrs(cpu, state);
 	perfctr_page_end(page);
 	cpu->running = NULL;
 	if (perfctr_isolate && unlikely(perfctr_x86_watched()))
@@ -561,7 +582,9 @@ static noinline void resume_other(struct perfctr_cpu_state *state)
 	if (!overflow && cpu->id != state->id)
 		write_control(cpu, state);
 	resume(cpu, state, cstatus);
-	if (ictrs && !arm(cpu, state))
+	if (ictrs && pmu->global_ctrl && !overflow)
+		WRITE_ONCE(cpu->armed, state);	/* they have stood since they were loaded */
+	else if (ictrs && !arm(cpu, state))
 		return;
 	if (pmu->global_ctrl)
 		start_counters(cpu, state);
@@ -702,6 +725,7 @@ static void clear_registers(struct pmc_cpu *cpu)
 	cpu->id = 0;
 	cpu->armed = NULL;
 	cpu->running = NULL;
+	cpu->cleared = 0;
 	cpu->global_ctrl = 0;
 	cpu->fixed_ctrl = 0;
 	memset(cpu->evntsel, 0, sizeof(cpu->evntsel));
