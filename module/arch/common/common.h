@@ -40,8 +40,11 @@ u64 perfctr_sampling_ns(unsigned int width);
 /* Hand an overflow to the service.  regs: as for its handler. */
 void perfctr_overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs);
 
-/* state.c: for check_control */
-bool perfctr_is_valid_ireset(s64 ireset, bool imode);
+/* For check_control.  a-mode: 0; i-mode: minus a period that can be loaded. */
+static inline bool perfctr_is_valid_ireset(s64 ireset, bool imode)
+{
+	return imode ? ireset < 0 && -(u64)ireset <= perfctr_cpu_info.max_period : !ireset;
+}
 
 /* The top bit of a counter, by its number in a control. */
 static inline u64 perfctr_sign(u32 map)

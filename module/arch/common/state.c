@@ -14,12 +14,6 @@
 /* A control's identity; 0 is nobody's. */
 static atomic64_t next_id = ATOMIC64_INIT(0);
 
-/* a-mode: 0; i-mode: minus a period that can be loaded. */
-bool perfctr_is_valid_ireset(s64 ireset, bool imode)
-{
-	return imode ? ireset < 0 && -(u64)ireset <= perfctr_cpu_info.max_period : !ireset;
-}
-
 static u32 make_cstatus(const struct perfctr_cpu_control *control)
 {
 	return perfctr_nrctrs(control) | control->nractrs << 8 |

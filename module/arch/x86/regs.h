@@ -22,7 +22,7 @@
  */
 static __always_inline u64 perfctr_rdpmc(u32 index)
 {
-	u32 low, high;
+	unsigned long low, high;	/* no halves to be cleared for the compiler */
 
 	asm volatile("rdpmc" : "=a" (low), "=d" (high) : "c" (index));
 	return low | (u64)high << 32;
