@@ -85,6 +85,9 @@ demo: deps
 bench: deps
 	@bench/run
 
+bench-plots: deps
+	@bench/plots
+
 bench-native:
 	@bench/native
 
@@ -95,7 +98,7 @@ help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 .PHONY: all lib perfex libperfctr module install uninstall dkms-install dkms-remove deps check check-debug check-kernels lint \
-	stress fuzz fuzz-user vm demo bench bench-native clean help
+	stress fuzz fuzz-user vm demo bench bench-plots bench-native clean help
 
 #: make [all]	the libraries (build/lib) and the perfex command (build/bin)
 #: make libperfctr	perfctr 2.6's interface only
@@ -124,6 +127,7 @@ help:
 #: make demo	the module in a virtual machine, its counts next to those of perf
 #: make vm	a shell in such a machine
 #: make bench	what it costs, next to perf_event, in the emulator: doc/performance.md
+#: make bench-plots	draw its results: doc/cost-*.svg
 #: make bench-native	the same in time, on this machine (as root, with the module loaded)
 #: make deps	install the Debian packages that the above need (as root)
 #: make clean	remove what was built here (not the cache)

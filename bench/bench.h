@@ -186,7 +186,7 @@ struct side {
 	void (*overflows)(void);
 };
 
-extern const struct side vperfctr_side, perf_side;
+extern const struct side vperfctr_side, perf_side, floor_side;
 extern const struct side *side;		/* the one that is measured */
 
 bool vperfctr_isolated(void);
@@ -200,11 +200,16 @@ void perf_self_reads(void);
 /* overflow.c */
 void vperfctr_overflows(void);
 void perf_overflows(void);
+/* Signals that were handled. */
+extern volatile u64 signals;
+/* Work until there were enough; *happened: how often.  NULL: the emulator tells. */
+void measure_overflows(const char *name, const volatile u64 *happened);
 
-/* calls.c, linked.c, switch.c, scale.c: what main() runs */
+/* calls.c, linked.c, switch.c, scale.c, floor.c: what main() runs */
 void measure_calls(void);
 void measure_linked(void);
 void measure_switches(void);
 void measure_scale(void);
+void measure_floor(void);
 
 #endif /* BENCH_H */

@@ -3,7 +3,7 @@
  * usage: bench [-e] SIDE [PART]...
  *
  * SIDE is vperfctr or perf_event.  PART is calls, linked (vperfctr only), switches,
- * overflows or scale.
+ * overflows or scale.  Or floor, both: what the kernel itself takes (-e only).
  * -e: in the emulator, where the clock counts instructions.
  */
 #include <stdio.h>
@@ -35,6 +35,8 @@ static void part(const char *name)
 		side->overflows();
 	else if (!strcmp(name, "scale"))
 		measure_scale();
+	else if (!strcmp(name, "floor"))
+		measure_floor();
 	else
 		die("bench: there is no part '%s'", name);
 }
@@ -51,6 +53,8 @@ int main(int argc, char **argv)
 		side = &vperfctr_side;
 	else if (argc > 1 && !strcmp(argv[1], "perf_event"))
 		side = &perf_side;
+	else if (argc > 1 && !strcmp(argv[1], "floor") && is_emulated)
+		side = &floor_side;
 	else
 		die("usage: bench [-e] vperfctr|perf_event [calls|linked|switches|overflows|scale]...");
 	side->check();

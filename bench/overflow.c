@@ -24,9 +24,7 @@
 #define RING_PAGES	8
 #define RING_SAMPLES	1024
 
-/* How often it happened. */
-static volatile u64 signals;
-static const volatile u64 *happened;
+volatile u64 signals;
 
 static inline void work(unsigned long n)
 {
@@ -34,22 +32,27 @@ static inline void work(unsigned long n)
 		     "	jnz	1b" : "+r" (n) : : "cc");
 }
 
-static void measure(const char *name)
+static u64 how_often(const volatile u64 *happened)
+{
+	return happened ? *happened : statistic(STAT_PMI);
+}
+
+void measure_overflows(const char *name, const volatile u64 *happened)
 {
 	struct meter all = { }, with = { };
 	u64 before, t0, t1, wrmsr, rdmsr, idle[REPEATS];
 	unsigned int pieces = 0;
 
-	before = *happened;
+	before = how_often(happened);
 	wrmsr = statistic(STAT_WRMSR);
 	rdmsr = statistic(STAT_RDMSR);
 	while (with.n < OVERFLOWS) {
 		t0 = now();
 		work(PIECE / 2);
 		t1 = now();
-		if (*happened != before) {
+		if (how_often(happened) != before) {
 			with.time[with.n++] = t1 - t0;
-			before = *happened;
+			before = how_often(happened);
 		} else if (all.n < REPEATS) {
 			idle[all.n++] = t1 - t0;
 		}
@@ -81,8 +84,10 @@ static void handle(int signal, void (*handler)(int, siginfo_t *, void *))
 
 static int ours = -1;
 
-static void open_ours(u32 flags, int signal)
+/* Returns where it can be seen how often it happened. */
+static const volatile u64 *open_ours(u32 flags, int signal)
 {
+	const volatile u64 *happened = &signals;
 	struct vperfctr_open open = { .size = sizeof(open), .flags = VPERFCTR_OPEN_CREAT };
 	struct vperfctr_ctr ctr = {
 		.map = 0,
@@ -113,10 +118,9 @@ static void open_ours(u32 flags, int signal)
 		if (page == MAP_FAILED)
 			die("mmap of the ring: %s", strerror(errno));
 		happened = (const volatile u64 *)&page->head;
-	} else {
-		happened = &signals;
 	}
 	must_ioctl(ours, VPERFCTR_CONTROL, &control);
+	return happened;
 }
 
 static void our_handler(int signal, siginfo_t *info, void *context)
@@ -132,15 +136,13 @@ static void our_signal(void *arg)
 {
 	(void)arg;
 	handle(SIGIO, our_handler);
-	open_ours(0, SIGIO);
-	measure("overflow_signal");
+	measure_overflows("overflow_signal", open_ours(0, SIGIO));
 }
 
 static void our_ring(void *arg)
 {
 	(void)arg;
-	open_ours(VPERFCTR_CONTROL_RING, 0);
-	measure("overflow_ring");
+	measure_overflows("overflow_ring", open_ours(VPERFCTR_CONTROL_RING, 0));
 }
 
 void vperfctr_overflows(void)
@@ -196,9 +198,8 @@ static void perf_signal(void *arg)
 	if (fcntl(fd, F_SETOWN_EX, &owner) || fcntl(fd, F_SETSIG, SIGIO) ||
 	    fcntl(fd, F_SETFL, O_ASYNC | O_RDWR))
 		die("fcntl: %s", strerror(errno));
-	happened = &signals;
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	measure("overflow_signal");
+	measure_overflows("overflow_signal", &signals);
 }
 
 static void measure_perf_ring(const char *name, u64 sample_type)
@@ -214,9 +215,8 @@ static void measure_perf_ring(const char *name, u64 sample_type)
 	page = mmap(NULL, (1 + RING_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
 		die("mmap of the ring: %s", strerror(errno));
-	happened = (const volatile u64 *)&page->data_head;
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	measure(name);
+	measure_overflows(name, (const volatile u64 *)&page->data_head);
 }
 
 /* The least, and what a sample of ours has in it. */

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many threads, all of which count and all of which are runnable, on one CPU:
+ * Many threads, all of which count and all of which are runnable, on two CPUs:
  * what counting adds to a switch, what it takes to make one more, and memory.
+ *
+ * In the emulator the clock counts the instructions of both CPUs together, so they
+ * are divided by the switches of both.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,19 +27,23 @@
 #define MANY_FILES	20000
 #define CGROUP	"/tmp/bench-cgroup"
 
+/* On which the members are, in turn; this thread is on the first. */
+static unsigned int cpus;
+
 struct crowd {
 	unsigned int n;
 	double per_switch, open;	/* results */
 };
 
-static struct {
+static struct member {
 	pthread_t thread;
 	struct group g;
+	volatile unsigned int yields;
 } *members;
 
 /* What they are all to do. */
 static enum { START, PAUSE, COUNT, REST, END } phase;
-static volatile unsigned int ready;
+static unsigned int ready;
 
 static int get_phase(void)
 {
@@ -59,24 +66,37 @@ static __attribute__((noinline)) void touch_stack(void)
 		stack[i] = 0;
 }
 
+static void note_ready(void)
+{
+	__atomic_add_fetch(&ready, 1, __ATOMIC_RELAXED);
+}
+
+static void yield_while(struct member *m, int while_phase)
+{
+	while (get_phase() == while_phase) {
+		m->yields++;
+		call3(SYS_sched_yield, 0, 0, 0);
+	}
+	note_ready();
+}
+
 static void *member(void *arg)
 {
-	struct group *g = arg;
+	struct member *m = arg;
+	struct group *g = &m->g;
 
+	pin((m - members) % cpus);
 	touch_stack();
-	ready++;
-	while (get_phase() == START)
-		call3(SYS_sched_yield, 0, 0, 0);
-	ready++;
+	note_ready();
+	yield_while(m, START);
 	while (get_phase() == PAUSE)
 		syscall(SYS_futex, &phase, FUTEX_WAIT, PAUSE, NULL, NULL, 0);
 	side->open(g, 1, SET_A, false);
 	/* A state needs no descriptor. */
 	if (side == &vperfctr_side)
 		close(g->fd[0]);
-	ready++;
-	while (get_phase() == COUNT)
-		call3(SYS_sched_yield, 0, 0, 0);
+	note_ready();
+	yield_while(m, COUNT);
 	while (get_phase() == REST)
 		syscall(SYS_futex, &phase, FUTEX_WAIT, REST, NULL, NULL, 0);
 	return NULL;
@@ -84,25 +104,35 @@ static void *member(void *arg)
 
 static void wait_ready(unsigned int n)
 {
-	while (ready < n)
+	while (__atomic_load_n(&ready, __ATOMIC_RELAXED) < n)
 		sched_yield();
 	ready = 0;
 }
 
-/* Each member, and this thread, runs once. */
-static double round_of(unsigned int n)
+static u64 count_yields(unsigned int n)
 {
-	struct meter m = { };
-	unsigned int rounds = n > 1000 ? 11 : REPEATS;
+	u64 yields = 0;
+	unsigned int i;
 
-	call3(SYS_sched_yield, 0, 0, 0);
-	call3(SYS_sched_yield, 0, 0, 0);
-	while (m.n < rounds) {
-		meter_begin(&m);
+	for (i = 0; i < n; i++)
+		yields += members[i].yields;
+	return yields;
+}
+
+/* How long it takes for a member to run once, on average, in rounds of all. */
+static double time_per_yield(unsigned int n)
+{
+	unsigned int i, rounds = n > 1000 ? 10 : 1000;
+	u64 time, yields;
+
+	for (i = 0; i < 2; i++)
 		call3(SYS_sched_yield, 0, 0, 0);
-		meter_end(&m);
-	}
-	return median(m.time, m.n);
+	yields = count_yields(n);
+	time = now();
+	for (i = 0; i < rounds; i++)
+		call3(SYS_sched_yield, 0, 0, 0);
+	time = now() - time;
+	return (double)time / (count_yields(n) - yields);
 }
 
 static void start_members(unsigned int n)
@@ -116,7 +146,7 @@ static void start_members(unsigned int n)
 	pthread_attr_setstacksize(&attr, STACK > PTHREAD_STACK_MIN ? STACK : PTHREAD_STACK_MIN);
 	pthread_attr_setguardsize(&attr, 0);
 	for (i = 0; i < n; i++) {
-		err = pthread_create(&members[i].thread, &attr, member, &members[i].g);
+		err = pthread_create(&members[i].thread, &attr, member, &members[i]);
 		if (err)
 			die("thread %u: %s", i, strerror(err));
 	}
@@ -171,6 +201,14 @@ static void prepare(void)
 	real_time(true);
 }
 
+/* What is freed after a grace period is freed, and nobody has anything to do. */
+static void settle(void)
+{
+	real_time(false);
+	msleep(3000);
+	real_time(true);
+}
+
 static void measure_crowd(void *arg)
 {
 	struct crowd *crowd = arg;
@@ -180,13 +218,17 @@ static void measure_crowd(void *arg)
 
 	prepare();
 	start_members(crowd->n);
-	base = round_of(crowd->n);
+	base = time_per_yield(crowd->n);
 	pause_members(crowd->n);
 	start_holder(hold, NULL);
 	let_count(crowd->n);
-	/* one switch to each, and one from each */
-	crowd->per_switch = (round_of(crowd->n) - base) / crowd->n / 2;
+	/* a switch to it, and one from it */
+	crowd->per_switch = (time_per_yield(crowd->n) - base) / 2;
 
+	/* The other CPU's instructions are not to be in these. */
+	set_phase(REST);
+	wait_ready(crowd->n);
+	settle();
 	while (m.n < 21) {
 		meter_begin(&m);
 		side->open(&g, 1, SET_A, false);
@@ -238,14 +280,6 @@ static void leave_cgroup(void)
 	umount(CGROUP);
 }
 
-/* What is freed after a grace period is freed. */
-static void settle(void)
-{
-	real_time(false);
-	msleep(3000);
-	real_time(true);
-}
-
 static void measure_memory(void *arg)
 {
 	unsigned int n = *(const unsigned int *)arg;
@@ -263,6 +297,7 @@ static void measure_memory(void *arg)
 		charge = number_in(CGROUP "/bench/memory.current", NULL);
 	let_count(n);
 	set_phase(REST);
+	wait_ready(n);
 	settle();
 	available -= number_in("/proc/meminfo", "MemFree:");
 	if (charged)
@@ -282,15 +317,17 @@ void measure_scale(void)
 	static unsigned int numbers[] = { 1, 100, 10000 };
 	struct crowd *crowd = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
 	double first = 0, first_open = 0;
 	unsigned int i;
 
 	if (crowd == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
+	cpus = online < 2 ? 1 : 2;
 	write_file("/proc/sys/kernel/threads-max", "40000");
 	write_file("/proc/sys/kernel/sched_rt_runtime_us", "-1");
 	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		progress("%u threads that count", numbers[i]);
+		progress("%u threads that count, on %u CPUs", numbers[i], cpus);
 		crowd->n = numbers[i];
 		in_child(measure_crowd, crowd);
 		emit(unit, figure(crowd->per_switch), "switch_threads_%u", crowd->n);

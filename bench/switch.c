@@ -25,6 +25,7 @@ struct arrangement {
 	enum who counted;
 	unsigned int n;
 	bool mapped;		/* the pages, by those that are counted */
+	bool suspended;		/* those that are counted are not, now */
 	bool threads;		/* of one process, rather than two processes */
 
 	/* results, shared */
@@ -89,6 +90,8 @@ static void round_trips(void *arg)
 	/* Not yet real time: perf may have to wait for what only other tasks can do. */
 	if (a->counted != NOBODY)
 		side->open(&g, a->n, SET_A, a->mapped);
+	if (a->suspended)
+		side->suspend(&g);
 	a->go = true;
 	real_time(true);
 	while (!a->ready)
@@ -149,6 +152,22 @@ static void extra(const char *name, unsigned int what, struct arrangement a)
 	}
 }
 
+/*
+ * What the kernel itself does to a process that may RDPMC: that of one with its page
+ * mapped whose counters do not run, less the same without.
+ */
+static void kernels_part(void)
+{
+	struct arrangement a = { .counted = ONE, .n = 1, .suspended = true };
+	struct arrangement without = measure(a), with;
+
+	a.mapped = true;
+	with = measure(a);
+	emit(unit, figure((with.round_trip - without.round_trip) / 2), "switch_mapped.floor", 0);
+	if (emulated)
+		emit("MOV CR4", (with.cr4 - without.cr4) / 2, "switch_mapped.floor.cr4", 0);
+}
+
 static void hold(void *arg)
 {
 	struct group g;
@@ -191,6 +210,7 @@ void measure_switches(void)
 	}
 	if (!isolated)
 		return;
+	kernels_part();
 	progress("tasks that count nothing while others do");
 	holder = start_holder(hold, NULL);
 	extra("bystander", 0, (struct arrangement){ });

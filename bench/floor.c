@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the kernel itself takes: the same with a module that does nothing else
+ * (floor/module.c).  In the emulator only, with vperfctr unloaded.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "floor/floor.h"
+
+static int fd = -1;
+
+static int open_device(void)
+{
+	return must("/dev/vperfctr-floor", call3(SYS_open, (long)"/dev/vperfctr-floor",
+						 O_RDONLY | O_CLOEXEC, 0));
+}
+
+static void check(void)
+{
+	close(open_device());
+}
+
+/* A descriptor of its own, and its page. */
+static void floor_open(struct group *g, unsigned int n, enum set set, bool map)
+{
+	int dev = open_device();
+
+	(void)n;
+	(void)set;
+	(void)map;
+	g->fd[0] = must_ioctl(dev, FLOOR_MAKE, 0);
+	g->page[0] = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, g->fd[0], 0);
+	if (g->page[0] == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	call3(SYS_close, dev, 0, 0);
+}
+
+static void floor_close(struct group *g)
+{
+	munmap(g->page[0], PAGE);
+	close(g->fd[0]);
+}
+
+/* As who wants to know the mask. */
+static void handler(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)info;
+	(void)context;
+	signals++;
+	must_ioctl(fd, FLOOR_NOTHING, 0);
+}
+
+static void floor_signal(void *arg)
+{
+	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
+
+	(void)arg;
+	if (sigaction(SIGIO, &action, NULL))
+		die("sigaction: %s", strerror(errno));
+	fd = open_device();
+	must_ioctl(fd, FLOOR_COUNT, FLOOR_SIGNAL);
+	measure_overflows("overflow_signal.floor", &signals);
+	close(fd);
+}
+
+static void floor_nmi(void *arg)
+{
+	(void)arg;
+	fd = open_device();
+	must_ioctl(fd, FLOOR_COUNT, FLOOR_NMI);
+	measure_overflows("overflow_ring.floor", NULL);
+	close(fd);
+}
+
+static void floor_overflows(void)
+{
+	in_child(floor_signal, NULL);
+	in_child(floor_nmi, NULL);
+}
+
+void measure_floor(void)
+{
+	struct meter opens = { };
+	struct group g;
+
+	progress("what the kernel itself takes");
+	while (opens.n < REPEATS) {
+		meter_begin(&opens);
+		side->open(&g, 1, SET_A, true);
+		meter_end(&opens);
+		side->close(&g);
+	}
+	emit_meter(&opens, 0, "open.n%u.floor", 1);
+	side->overflows();
+}
+
+const struct side floor_side = {
+	.name		= "floor",
+	.check		= check,
+	.open		= floor_open,
+	.close		= floor_close,
+	.overflows	= floor_overflows,
+};
