@@ -102,7 +102,7 @@ START_TEST(events)
 }
 END_TEST
 
-START_TEST(cpus)
+START_TEST(cpus_told)
 {
 	struct perfctr_cpus_info *cpus = vperfctr_cpus_info(v);
 	unsigned int i, n = 0;
@@ -811,7 +811,7 @@ static void add(TCase *tc)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, informs);
 	tcase_add_test(tc, events);
-	tcase_add_test(tc, cpus);
+	tcase_add_test(tc, cpus_told);
 	tcase_add_test(tc, global);
 	tcase_add_test(tc, opens);
 	tcase_add_loop_test(tc, reads, 0, NR_WAYS);
