@@ -395,10 +395,14 @@ bool perf_is_kept_out(void)
 		u64 value, enabled, running;
 	} got;
 
-	if (PERF_IS_REFUSED)
-		return fd == -EBUSY;
+	if (PERF_IS_REFUSED && fd == -EBUSY)
+		return true;
 	if (fd < 0)
 		die("perf_event_open: %s", strerror(-fd));
+	if (PERF_IS_REFUSED) {
+		close(fd);
+		return false;
+	}
 	loop(10000);
 	if (read(fd, &got, sizeof(got)) != sizeof(got))
 		die("cannot read perf's event");
