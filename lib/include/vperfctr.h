@@ -349,7 +349,7 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 
 /*
  * What a read checks before and after: samplecount and, above it, cstatus, which
- * are one word in the page.  x86: little-endian.
+ * are one word in the page, of a little-endian processor.
  */
 static inline uint64_t __vperfctr_word(const struct vperfctr_page *page)
 {

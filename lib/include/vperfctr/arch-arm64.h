@@ -16,6 +16,25 @@
 /* The same, and x has been computed by now. */
 #define __vperfctr_barrier_value(x)	__asm__ __volatile__("" : "+r"(x) : : "memory")
 
+/*
+ * The calling thread: a number that no two living threads of a process have in
+ * common.  It is the address of its thread control block, which the psABI has in
+ * the thread pointer.
+ */
+static inline uintptr_t __vperfctr_thread(void)
+{
+	uintptr_t thread;
+
+	__asm__ __volatile__("mrs %0, tpidr_el0" : "=r"(thread));
+	return thread;
+}
+
+/* Into x its bits that differ from another's: 0 if it is the same.  A barrier. */
+#define __vperfctr_thread_xor(x, other) do {					\
+	__asm__ __volatile__("mrs %0, tpidr_el0" : "=r"(x) : : "memory");	\
+	(x) ^= (other);								\
+} while (0)
+
 #define __VPERFCTR_READ(name, value)	__asm__ __volatile__("mrs %0, " name : "=r"(value))
 
 /*
