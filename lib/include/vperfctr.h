@@ -366,14 +366,15 @@ static inline uint64_t __vperfctr_word(const struct vperfctr_page *page)
  * The same before reading: for another thread than the handle's it has other bits
  * flipped, so that the word cannot be the same afterwards.  This costs a read
  * nothing, unlike a comparison and a jump.  The bits are between 4 (or 6) and 56, as
- * addresses are: flags of cstatus remain.
+ * addresses are: flags of cstatus remain; but where a foreign thread dies of reading a
+ * counter, none does (__VPERFCTR_FLIP).
  */
 static inline uint64_t __vperfctr_begin(const struct vperfctr *v, const struct vperfctr_page *page)
 {
 	uintptr_t flips;
 
 	__vperfctr_thread_xor(flips, v->thread);
-	return flips ^ __vperfctr_word(page);
+	return __VPERFCTR_FLIP(__vperfctr_word(page), flips);
 }
 
 /* Is it this thread's handle? */

@@ -143,4 +143,8 @@ static inline void loop_yielding(unsigned long rounds, unsigned long n)
 #define CONTEXT_IP(uc)		((uc)->uc_mcontext.pc)
 #define CONTEXT_COUNTER(uc)	((uc)->uc_mcontext.regs[9])
 
+/* Instructions: an event's code, and a name; libpfm4 does not know all processors. */
+#define INSNS_RAW	"r0008"
+#define INSNS_NAME	"instructions"
+
 #endif /* GUEST_ARCH_ARM64_H */

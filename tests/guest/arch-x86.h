@@ -127,4 +127,8 @@ static inline void loop_yielding(unsigned long rounds, unsigned long n)
 #define CONTEXT_COUNTER(uc)	((uc)->uc_mcontext.gregs[REG_RCX])
 #endif
 
+/* Instructions: an event's code, and libpfm4's name on Intel's processors. */
+#define INSNS_RAW	"r00c0"
+#define INSNS_NAME	"INST_RETIRED:ANY_P"
+
 #endif /* GUEST_ARCH_X86_H */

@@ -138,9 +138,9 @@ START_TEST(by_name)
 
 	ck_assert_int_eq(vperfctr_info(&info, 0), 0);
 	const char *const names[] = {
-		"r00c0:u",
+		INSNS_RAW ":u",
 		info.cpu_type == VPERFCTR_CPU_AMD ? "RETIRED_INSTRUCTIONS:u" :
-						    "INST_RETIRED:ANY_P:u",
+						    INSNS_NAME ":u",
 		"instructions:u", "cycles:u",
 	};
 

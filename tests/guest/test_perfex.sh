@@ -155,13 +155,15 @@ run list instructions
 check "status of list" "$status" 0
 check "instructions are listed" "$(grep -c "^instructions .* $where " "$tmp/out")" 1
 
-# which counters take an event, and what clashes there
-run list L1D_PEND_MISS:PENDING
-check "counters of a restricted event" "$(grep -c '^L1D_PEND_MISS:PENDING .* general 2 ' "$tmp/out")" 1
-bad 125 "two events for one counter" -e L1D_PEND_MISS:PENDING:u,CYCLE_ACTIVITY:CYCLES_L1D_PENDING:u true
-check "they are named" "$(grep -c 'only general counter 2 can count L1D_PEND_MISS:PENDING:u, CYCLE_ACTIVITY:CYCLES_L1D_PENDING:u' "$tmp/err")" 1
-run -v -e r0001:u,r0002:u,L1D_PEND_MISS:PENDING:u true
-check "the only counter" "$(sed -n 's/^perfex: L1D_PEND_MISS:PENDING:u: map \([^ ]*\) .*/\1/p' "$tmp/err")" 0x00000002
+# which counters take an event, and what clashes there: libpfm4 knows this processor
+if [ "$(uname -m)" = x86_64 ]; then
+	run list L1D_PEND_MISS:PENDING
+	check "counters of a restricted event" "$(grep -c '^L1D_PEND_MISS:PENDING .* general 2 ' "$tmp/out")" 1
+	bad 125 "two events for one counter" -e L1D_PEND_MISS:PENDING:u,CYCLE_ACTIVITY:CYCLES_L1D_PENDING:u true
+	check "they are named" "$(grep -c 'only general counter 2 can count L1D_PEND_MISS:PENDING:u, CYCLE_ACTIVITY:CYCLES_L1D_PENDING:u' "$tmp/err")" 1
+	run -v -e r0001:u,r0002:u,L1D_PEND_MISS:PENDING:u true
+	check "the only counter" "$(sed -n 's/^perfex: L1D_PEND_MISS:PENDING:u: map \([^ ]*\) .*/\1/p' "$tmp/err")" 0x00000002
+fi
 
 run -i
 check "status of -i" "$status" 0

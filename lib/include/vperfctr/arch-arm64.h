@@ -35,6 +35,9 @@ static inline uintptr_t __vperfctr_thread(void)
 	(x) ^= (other);								\
 } while (0)
 
+/* PMUSERENR_EL0 is a thread's own: for a foreign one it is as if the counters did not run. */
+#define __VPERFCTR_FLIP(word, flips)	((flips) ? 0 : (word))
+
 #define __VPERFCTR_READ(name, value)	__asm__ __volatile__("mrs %0, " name : "=r"(value))
 
 /*

@@ -17,6 +17,8 @@ static inline uintptr_t __vperfctr_thread(void)
 
 #define __vperfctr_thread_xor(x, other)	((void)((x) = (other)))
 
+#define __VPERFCTR_FLIP(word, flips)	((word) ^ (flips))
+
 /* Never called: they let one source compile everywhere. */
 static inline uint64_t __vperfctr_rdpmc(uint32_t map)
 {

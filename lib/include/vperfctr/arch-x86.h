@@ -55,6 +55,9 @@ static inline uintptr_t __vperfctr_thread(void)
 			     : "=&r"(x) : "m"(other) : "cc", "memory")
 #endif
 
+/* A foreign thread may read counters, if its process may: but not those that it thinks. */
+#define __VPERFCTR_FLIP(word, flips)	((word) ^ (flips))
+
 /* Both instructions clear the upper halves where registers have 64 bits. */
 static inline uint64_t __vperfctr_rdpmc(uint32_t map)
 {
