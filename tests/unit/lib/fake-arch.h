@@ -19,6 +19,7 @@ uintptr_t fake_thread(void);
 #define __vperfctr_barrier()		fake_step()
 #define __vperfctr_barrier_value(x)	((void)(x), fake_step())
 #define __vperfctr_thread()		fake_thread()
+#define __VPERFCTR_FLIP(word, flips)	((word) ^ (flips))
 #define __vperfctr_thread_xor(x, other)	(fake_step(), (void)((x) = fake_thread() ^ (other)))
 #define __vperfctr_rdpmc(map)		fake_rdpmc(map)
 #define __vperfctr_rdtsc()		fake_rdtsc()
