@@ -443,7 +443,7 @@ static int state_control(struct state *s, int fd, const struct vperfctr_control 
 	}
 	/* Who execs leaves the fake: what it will have counted is there at once. */
 	if (c->flags & VPERFCTR_CONTROL_START_ON_EXEC && !fake.exec_uncounted) {
-		s->page.tsc_sum = 3000000;
+		s->page.tsc_sum = fake.exec_tsc;
 		for (i = 0; i < nr; i++)
 			s->page.ctr[i].sum = 1000000 + i;
 		for (n = 0; c->flags & VPERFCTR_CONTROL_RING && n < fake.nrsamples; n++)
@@ -656,6 +656,7 @@ void fake_reset(void)
 	fake.thread = 0x7f1234567890;
 	fake.page_version = VPERFCTR_ABI_VERSION;
 	fake.nrkinds = 1;
+	fake.exec_tsc = 3000000;
 	fake.nrwords = 3;
 	fake.cpus[0] = 0x0000000f;
 	fake.cpus[1] = 0x80000001;

@@ -37,6 +37,7 @@ struct fake {
 	int state_fd;			/* of this thread's state, or -1 */
 	bool exec_uncounted;		/* as if it were a set-user-id file that is executed */
 	uint32_t status;		/* what READ tells besides, until UNLINK */
+	uint64_t exec_tsc;		/* the TSC's sum that START_ON_EXEC gives */
 	uint64_t children_missed;
 	uint64_t children;		/* their sum of counter i is children + i, and the TSC's children */
 	bool replaced;			/* the owner gives itself another control */

@@ -136,11 +136,11 @@ START_TEST(manual)
 	ck_assert_str_eq(names,
 			 run("sed -n '/^.SH SYN/,/^.fi/ s/^.B \"[^(]*\\(vperfctr_[_a-z]*\\)(.*/\\1/p' "
 			     "%s%s/man/*.3 | sort", TOP, l->dir));
-	run("test \"$(make -s -C %s%s install O=" LIB "/.. DESTDIR=" TMP "/install prefix=/usr && "
+	run("test \"$(make -s --no-print-directory -C %s%s install O=" LIB "/.. DESTDIR=" TMP "/install prefix=/usr && "
 	    "ls " TMP "/install/usr/share/man/man3 | wc -l)\" = \"$(%slib/man/links %s%s/man | wc -l)\"",
 	    TOP, l->dir, TOP, TOP, l->dir);
 	/* Away without a trace. */
-	ck_assert_str_eq(run("make -s -C %s%s uninstall O=" LIB "/.. DESTDIR=" TMP "/install prefix=/usr && "
+	ck_assert_str_eq(run("make -s --no-print-directory -C %s%s uninstall O=" LIB "/.. DESTDIR=" TMP "/install prefix=/usr && "
 			     "find " TMP "/install ! -type d && rm -r " TMP "/install", TOP, l->dir), "");
 }
 END_TEST

@@ -31,6 +31,8 @@ static void setup(void)
 {
 	command_setup();
 	fake.nrsamples = 1000;
+	/* More than what it really takes, on however slow a machine. */
+	fake.exec_tsc = 4000000000;
 	fake.samples[0] = (struct vperfctr_sample){ .ip = address_of("first"), .overflow = 1 };
 	fake.samples[1] = (struct vperfctr_sample){ .ip = address_of("first") + 3, .overflow = 1 };
 	fake.samples[2] = (struct vperfctr_sample){ .ip = address_of("second"), .overflow = 1 };
@@ -68,7 +70,7 @@ START_TEST(sampled)
 	ck_assert_str_eq(err, "");
 	has(out, " Samples of '" TWO " x y' (its first thread, one each 100,000 instructions:u):\n");
 	has(out, "               1,000  samples\n                   0  dropped\n"
-		 "           1,000,000  instructions:u\n         0.001500000  seconds thread time\n");
+		 "           1,000,000  instructions:u\n         2.000000000  seconds thread time\n");
 	has(out, " Functions:\n\n"
 		 "  50.00%           500  first [two]\n"
 		 "  25.00%           250  [unknown]\n"
@@ -226,6 +228,7 @@ END_TEST
 
 START_TEST(other_threads)
 {
+	fake.exec_tsc = 3000000;
 	ck_assert_int_eq(sample("cycles=1k", "sh", "-c",
 				"i=0; while test $i -lt 20000; do i=$((i+1)); done; :"), 0);
 	has(err, " s of other threads and children are not sampled\n");
