@@ -98,7 +98,8 @@ static void follow_soon(struct mm_struct *mm)
 {
 	int cpu;
 
-	for_each_cpu(cpu, mm_cpumask(mm)) {
+	/* One that goes offline meanwhile has left the mm; its work is done elsewhere, in vain. */
+	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
 		atomic_inc(&pending);
 		/* What is queued already has not looked yet. */
 		if (!queue_work_on(cpu, pce_wq, per_cpu_ptr(&pce_works, cpu)))
