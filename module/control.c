@@ -168,7 +168,7 @@ static int copy_control(struct vperfctr_control *header, struct perfctr_cpu_cont
 		if (control->ctr[i].reserved)
 			return -EINVAL;
 	}
-	err = perfctr_cpu_check_control(control, true);
+	err = perfctr_cpu_check_control(control);
 	if (!err && control->kernel && !vperfctr_may_count_kernel())
 		err = -EPERM;
 	return err;

@@ -112,11 +112,11 @@ void perfctr_cpu_release(void);
 void perfctr_cpu_forget(void);
 
 /*
- * Check what user space asks for, and derive mask and regs.  -EINVAL, or
- * -EPERM if kernel mode is to be counted without `kernel`.  Touches neither a
- * state nor a register.
+ * Check what user space asks for, and derive the rest.  -EINVAL: the processor
+ * has no such thing.  Who may count kernel mode is the caller's to see to, by
+ * `kernel`.  Touches neither a state nor a register.
  */
-int perfctr_cpu_check_control(struct perfctr_cpu_control *control, bool kernel);
+int perfctr_cpu_check_control(struct perfctr_cpu_control *control);
 
 /*
  * Make a checked control the state's.  PRE: the state is suspended and stays

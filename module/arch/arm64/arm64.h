@@ -10,7 +10,7 @@ struct perfctr_arm64_driver {
 	/* Is this the processor?  Fills in perfctr_cpu_info.  -ENODEV: no. */
 	int (*probe)(void);
 
-	int (*check_control)(struct perfctr_cpu_control *control, bool kernel);
+	int (*check_control)(struct perfctr_cpu_control *control);
 	perfctr_cpu_op *suspend;
 	perfctr_cpu_op *resume;
 	perfctr_cpu_op *sample;

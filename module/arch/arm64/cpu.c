@@ -184,9 +184,9 @@ void perfctr_arm64_close_users(struct mm_struct *mm)
 		on_each_cpu(close_here, mm, 1);
 }
 
-int perfctr_cpu_check_control(struct perfctr_cpu_control *control, bool kernel)
+int perfctr_cpu_check_control(struct perfctr_cpu_control *control)
 {
-	return driver->check_control(control, kernel);
+	return driver->check_control(control);
 }
 
 static int choose_driver(void)

@@ -189,7 +189,7 @@ static int check_event(struct vperfctr_ctr *ctr)
 	return 0;
 }
 
-static int pmuv3_check_control(struct perfctr_cpu_control *control, bool kernel)
+static int pmuv3_check_control(struct perfctr_cpu_control *control)
 {
 	struct perfctr_cpu_regs *regs = &control->regs;
 	unsigned int i;
@@ -220,7 +220,7 @@ static int pmuv3_check_control(struct perfctr_cpu_control *control, bool kernel)
 		control->kernel |= !(ctr->evntsel & TYPE_P);
 		control->mask &= counter_mask(ctr->map);
 	}
-	return control->kernel && !kernel ? -EPERM : 0;
+	return 0;
 }
 
 /* ---- registers ---------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include "../../cpu.h"
 
 /* generic.c: the driver without counters, but for its probe */
-int perfctr_generic_check_control(struct perfctr_cpu_control *control, bool kernel);
+int perfctr_generic_check_control(struct perfctr_cpu_control *control);
 
 /*
  * driver.c: the driver has been found and perfctr_cpu_info is filled in.  -EINVAL:

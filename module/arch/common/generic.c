@@ -9,7 +9,7 @@
 #include "common.h"
 #include "regs.h"	/* the architecture's */
 
-int perfctr_generic_check_control(struct perfctr_cpu_control *control, bool kernel)
+int perfctr_generic_check_control(struct perfctr_cpu_control *control)
 {
 	if (perfctr_nrctrs(control) || control->global[0] || control->global[1])
 		return -EINVAL;

@@ -150,9 +150,9 @@ void perfctr_x86_scrub(void)
 		on_each_cpu(scrub_here, NULL, 1);
 }
 
-int perfctr_cpu_check_control(struct perfctr_cpu_control *control, bool kernel)
+int perfctr_cpu_check_control(struct perfctr_cpu_control *control)
 {
-	return driver->check_control(control, kernel);
+	return driver->check_control(control);
 }
 
 static void probe_here(void *unused)

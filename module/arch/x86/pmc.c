@@ -191,7 +191,7 @@ static int check_general(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *c
 	return 0;
 }
 
-int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control, bool kernel)
+int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control)
 {
 	const struct vperfctr_info *kind = perfctr_cpu_kind(control->kind);
 	unsigned int i, width = 64;
@@ -220,7 +220,7 @@ int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control, bool kern
 			return err;
 	}
 	control->mask = perfctr_x86_low_bits(width);
-	return control->kernel && !kernel ? -EPERM : 0;
+	return 0;
 }
 
 /* ---- registers ---------------------------------------------------------- */

@@ -16,7 +16,7 @@ struct perfctr_x86_driver {
 	/* How do kinds of CPUs differ?  NULL: the driver knows one kind only. */
 	perfctr_probe_kind *probe_kind;
 
-	int (*check_control)(struct perfctr_cpu_control *control, bool kernel);
+	int (*check_control)(struct perfctr_cpu_control *control);
 	perfctr_cpu_op *suspend;
 	perfctr_cpu_op *resume;
 	perfctr_cpu_op *sample;
@@ -96,7 +96,7 @@ struct perfctr_x86_pmu {
 
 extern struct perfctr_x86_pmu perfctr_x86_pmu;
 
-int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control, bool kernel);
+int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control);
 perfctr_cpu_op perfctr_x86_pmc_suspend;
 perfctr_cpu_op perfctr_x86_pmc_resume;
 perfctr_cpu_op perfctr_x86_pmc_sample;

@@ -8,11 +8,11 @@
 
 static struct perfctr_cpu_control control;
 
-static int check_one(u32 map, u64 evntsel, bool kernel)
+static int check_one(u32 map, u64 evntsel)
 {
 	control_init(&control);
 	control_add(&control, map, evntsel);
-	return perfctr_cpu_check_control(&control, kernel);
+	return perfctr_cpu_check_control(&control);
 }
 
 /* ---- the rules again ---------------------------------------------------- */
@@ -50,22 +50,22 @@ static bool valid_counter(const struct vperfctr_ctr *ctr, bool *kernel)
 	       !(ctr->evntsel & foreign) && event_available(ctr->evntsel);
 }
 
-static int expected(const struct perfctr_cpu_control *c, bool may_kernel)
+static int expected(const struct perfctr_cpu_control *c, bool *kernel)
 {
-	bool kernel = false;
 	unsigned int i, j;
 
+	*kernel = false;
 	if (c->global[0] || c->global[1])
 		return -EINVAL;
 	for (i = 0; i < c->nractrs; i++) {
-		if (!valid_counter(&c->ctr[i], &kernel))
+		if (!valid_counter(&c->ctr[i], kernel))
 			return -EINVAL;
 		for (j = 0; j < i; j++) {
 			if (c->ctr[j].map == c->ctr[i].map)
 				return -EINVAL;
 		}
 	}
-	return kernel && !may_kernel ? -EPERM : 0;
+	return 0;
 }
 
 static u64 expected_mask(const struct perfctr_cpu_control *c)
@@ -98,15 +98,14 @@ START_TEST(evntsel_bits)
 
 	if (bit & (SEL_USR | SEL_EN)) {
 		with = bit == SEL_USR ? 0 : -EINVAL;
-		ck_assert_int_eq(check_one(1, (USER(0x1200) | SEL_OS) & ~bit, true), with);
-		ck_assert_int_eq(check_one(1, USER(0x1200) & ~bit, true), -EINVAL);
+		ck_assert_int_eq(check_one(1, (USER(0x1200) | SEL_OS) & ~bit), with);
+		ck_assert_int_eq(check_one(1, USER(0x1200) & ~bit), -EINVAL);
 		return;
 	}
 	with = bit & accepted ? 0 : -EINVAL;
-	ck_assert_int_eq(check_one(1, USER(0) | bit, true), with);
-	if (bit == SEL_OS)
-		with = -EPERM;
-	ck_assert_int_eq(check_one(1, USER(0) | bit, false), with);
+	ck_assert_int_eq(check_one(1, USER(0) | bit), with);
+	if (!with)
+		ck_assert_int_eq(control.kernel, bit == SEL_OS);
 }
 END_TEST
 
@@ -114,37 +113,50 @@ START_TEST(fixed_bits)
 {
 	u64 bit = BIT_ULL(_i);
 
-	ck_assert_int_eq(check_one(FIXED(1), bit, true), _i < 2 ? 0 : -EINVAL);
+	ck_assert_int_eq(check_one(FIXED(1), bit), _i < 2 ? 0 : -EINVAL);
 	if (_i < 2)
-		ck_assert_int_eq(check_one(FIXED(1), bit, false), bit == FIX_OS ? -EPERM : 0);
+		ck_assert_int_eq(control.kernel, bit == FIX_OS);
 	else
-		ck_assert_int_eq(check_one(FIXED(1), bit | FIX_USR, true), -EINVAL);
+		ck_assert_int_eq(check_one(FIXED(1), bit | FIX_USR), -EINVAL);
 }
 END_TEST
 
 START_TEST(counts_nothing)
 {
-	ck_assert_int_eq(check_one(0, 0, true), -EINVAL);
-	ck_assert_int_eq(check_one(0, SEL_EN | EV_CYCLES, true), -EINVAL);
-	ck_assert_int_eq(check_one(0, SEL_USR | EV_CYCLES, true), -EINVAL);
-	ck_assert_int_eq(check_one(FIXED(0), 0, true), -EINVAL);
+	ck_assert_int_eq(check_one(0, 0), -EINVAL);
+	ck_assert_int_eq(check_one(0, SEL_EN | EV_CYCLES), -EINVAL);
+	ck_assert_int_eq(check_one(0, SEL_USR | EV_CYCLES), -EINVAL);
+	ck_assert_int_eq(check_one(FIXED(0), 0), -EINVAL);
 }
 END_TEST
 
 START_TEST(kernel_mode)
 {
-	ck_assert_int_eq(check_one(0, USER(EV_CYCLES) | SEL_OS, false), -EPERM);
-	ck_assert_int_eq(check_one(0, SEL_EN | SEL_OS | EV_CYCLES, false), -EPERM);
-	ck_assert_int_eq(check_one(FIXED(2), FIX_OS | FIX_USR, false), -EPERM);
-	ck_assert_int_eq(check_one(FIXED(2), FIX_OS, true), 0);
+	static const struct {
+		u32 map;
+		u64 evntsel;
+		bool kernel;
+	} cases[] = {
+		{ 0, USER(EV_CYCLES), false },
+		{ 0, USER(EV_CYCLES) | SEL_OS, true },
+		{ 0, SEL_EN | SEL_OS | EV_CYCLES, true },
+		{ FIXED(2), FIX_USR, false },
+		{ FIXED(2), FIX_OS | FIX_USR, true },
+		{ FIXED(2), FIX_OS, true },
+	};
+	unsigned int i;
 
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		ck_assert_int_eq(check_one(cases[i].map, cases[i].evntsel), 0);
+		ck_assert_int_eq(control.kernel, cases[i].kernel);
+	}
 	/* One of many is enough, the last too. */
 	control_init(&control);
 	control_add(&control, 0, USER(EV_CYCLES));
 	control_add(&control, FIXED(0), FIX_USR);
 	control_add(&control, 1, USER(EV_CYCLES) | SEL_OS);
-	ck_assert_int_eq(perfctr_cpu_check_control(&control, false), -EPERM);
-	ck_assert_int_eq(perfctr_cpu_check_control(&control, true), 0);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), 0);
+	ck_assert(control.kernel);
 }
 END_TEST
 
@@ -168,7 +180,7 @@ START_TEST(maps)
 		if (cases[i].map & VPERFCTR_FIXED)
 			evntsel = FIX_USR;
 
-		ck_assert_msg(check_one(cases[i].map, evntsel, false) == cases[i].err,
+		ck_assert_msg(check_one(cases[i].map, evntsel) == cases[i].err,
 			      "map %#x", cases[i].map);
 	}
 }
@@ -184,7 +196,7 @@ START_TEST(map_in_hole)
 	machine_stop();
 	machine_start(&config, true);
 	for (i = 0; i < 20; i++)
-		ck_assert_int_eq(check_one(FIXED(i), FIX_USR, false),
+		ck_assert_int_eq(check_one(FIXED(i), FIX_USR),
 				 i == 0 || i == 2 || i == 4 ? 0 : -EINVAL);
 }
 END_TEST
@@ -198,7 +210,7 @@ START_TEST(map_twice)
 	for (i = 0; i < 2; i++)
 		control_add(&control, pairs[_i][i],
 			    pairs[_i][i] & VPERFCTR_FIXED ? FIX_USR : USER(EV_CYCLES));
-	ck_assert_int_eq(perfctr_cpu_check_control(&control, false),
+	ck_assert_int_eq(perfctr_cpu_check_control(&control),
 			 pairs[_i][0] == pairs[_i][1] ? -EINVAL : 0);
 }
 END_TEST
@@ -212,21 +224,21 @@ START_TEST(must_be_zero)
 	control_add(&good, 0, USER(EV_CYCLES));
 	control_add(&good, FIXED(0), FIX_USR);
 	bad = good;
-	ck_assert_int_eq(perfctr_cpu_check_control(&bad, false), 0);
+	ck_assert_int_eq(perfctr_cpu_check_control(&bad), 0);
 	for (i = 0; i < 2; i++) {
 		bad = good;
 		bad.ctr[i].aux = BIT_ULL(63);
-		ck_assert_int_eq(perfctr_cpu_check_control(&bad, true), -EINVAL);
+		ck_assert_int_eq(perfctr_cpu_check_control(&bad), -EINVAL);
 		bad = good;
 		bad.ctr[i].ireset = -1;
-		ck_assert_int_eq(perfctr_cpu_check_control(&bad, true), -EINVAL);
+		ck_assert_int_eq(perfctr_cpu_check_control(&bad), -EINVAL);
 		bad = good;
 		bad.global[i] = 1;
-		ck_assert_int_eq(perfctr_cpu_check_control(&bad, true), -EINVAL);
+		ck_assert_int_eq(perfctr_cpu_check_control(&bad), -EINVAL);
 	}
 	control_init(&bad);
 	bad.global[1] = BIT_ULL(63);
-	ck_assert_int_eq(perfctr_cpu_check_control(&bad, true), -EINVAL);
+	ck_assert_int_eq(perfctr_cpu_check_control(&bad), -EINVAL);
 }
 END_TEST
 
@@ -243,11 +255,11 @@ START_TEST(absent_events)
 		for (i = 0; i < ARRAY_SIZE(events); i++) {
 			int err = i >= nr_events || (int)i == _i ? -EINVAL : 0;
 
-			ck_assert_int_eq(check_one(0, USER(events[i]), false), err);
-			ck_assert_int_eq(check_one(0, USER(events[i]) | 0x01840000, false), err);
+			ck_assert_int_eq(check_one(0, USER(events[i])), err);
+			ck_assert_int_eq(check_one(0, USER(events[i]) | 0x01840000), err);
 			ck_assert_int_eq(!(perfctr_cpu_info.arch_events & BIT(i)), !!err);
 		}
-		ck_assert_int_eq(check_one(0, USER(0x02c0), false), 0);
+		ck_assert_int_eq(check_one(0, USER(0x02c0)), 0);
 	}
 }
 END_TEST
@@ -265,16 +277,16 @@ START_TEST(narrowest_mask)
 
 	control_init(&control);
 	control_add(&control, 2, USER(EV_CYCLES));
-	ck_assert_int_eq(perfctr_cpu_check_control(&control, false), 0);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), 0);
 	ck_assert_uint_eq(control.mask, GENMASK_ULL(widths[_i].pmc - 1, 0));
 
 	control_init(&control);
 	control_add(&control, FIXED(2), FIX_USR);
-	ck_assert_int_eq(perfctr_cpu_check_control(&control, false), 0);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), 0);
 	ck_assert_uint_eq(control.mask, GENMASK_ULL(widths[_i].fixed - 1, 0));
 
 	control_add(&control, 2, USER(EV_CYCLES));
-	ck_assert_int_eq(perfctr_cpu_check_control(&control, false), 0);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), 0);
 	ck_assert_uint_eq(control.mask, GENMASK_ULL(widths[_i].both - 1, 0));
 }
 END_TEST
@@ -325,18 +337,19 @@ static void fuzzed_control(struct perfctr_cpu_control *c)
 static bool fuzz(struct thread *threads, unsigned int nr)
 {
 	struct thread *t = &threads[random_below(nr)];
-	bool kernel = one_in(2);
 	struct perfctr_cpu_control checked;
 	struct work work;
+	bool kernel;
 	int err;
 
 	fuzzed_control(&control);
 	checked = control;
-	err = perfctr_cpu_check_control(&checked, kernel);
-	require(err == expected(&control, kernel), "%d, and not %d as expected",
-		err, expected(&control, kernel));
+	err = perfctr_cpu_check_control(&checked);
+	require(err == expected(&control, &kernel), "%d, and not %d as expected",
+		err, expected(&control, &kernel));
 	if (err)
 		return false;
+	require(checked.kernel == kernel, "kernel mode: %d", checked.kernel);
 	require(checked.mask == expected_mask(&control), "mask %#llx", checked.mask);
 	thread_control(t, &control, 0);
 	thread_in(t, random_below(NR_CPUS));

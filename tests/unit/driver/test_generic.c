@@ -44,19 +44,19 @@ START_TEST(controls)
 	unsigned int i;
 
 	control_init(&control);
-	ck_assert_int_eq(perfctr_cpu_check_control(&control, false), 0);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), 0);
 	ck_assert_uint_eq(control.mask, 0);
 	for (i = 0; i < 2; i++) {
 		control_init(&control);
 		control.global[i] = 1;
-		ck_assert_int_eq(perfctr_cpu_check_control(&control, true), -EINVAL);
+		ck_assert_int_eq(perfctr_cpu_check_control(&control), -EINVAL);
 		control_init(&control);
 		control_add(&control, i ? VPERFCTR_FIXED : 0, i ? FIX_USR : USER(EV_CYCLES));
-		ck_assert_int_eq(perfctr_cpu_check_control(&control, true), -EINVAL);
+		ck_assert_int_eq(perfctr_cpu_check_control(&control), -EINVAL);
 	}
 	control_init(&control);
 	control.nrictrs = 1;
-	ck_assert_int_eq(perfctr_cpu_check_control(&control, true), -EINVAL);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), -EINVAL);
 }
 END_TEST
 

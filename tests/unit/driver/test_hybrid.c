@@ -190,7 +190,7 @@ static int check(u32 kind, u32 map, u64 evntsel)
 	control_init(&control);
 	control_add(&control, map, evntsel);
 	control.kind = kind;
-	return perfctr_cpu_check_control(&control, true);
+	return perfctr_cpu_check_control(&control);
 }
 
 START_TEST(controls)
@@ -376,7 +376,7 @@ START_TEST(disturbing)
 		control_init(&control);
 		control_add(&control, 1, USER(EV_INSTRUCTIONS));
 		control_add(&control, 0, USER(0x8100 | event));
-		ck_assert_int_eq(perfctr_cpu_check_control(&control, true), 0);
+		ck_assert_int_eq(perfctr_cpu_check_control(&control), 0);
 		ck_assert_int_eq(control.alone,
 				 models[_i].disturbs && event >= 0xd0 && event <= 0xd3);
 	}

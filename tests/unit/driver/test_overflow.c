@@ -40,7 +40,7 @@ static int check_ireset(u32 map, u64 evntsel, s64 ireset)
 {
 	control_init(&control);
 	control_add_imode(&control, map, evntsel, -(u64)ireset);
-	return perfctr_cpu_check_control(&control, true);
+	return perfctr_cpu_check_control(&control);
 }
 
 /* From -1 to what the narrowest counter takes, the sign apart. */
@@ -125,22 +125,23 @@ START_TEST(mixed)
 					control_add_imode(&control, n, USER(EV_CYCLES), 10 + n);
 			}
 			bad = control;
-			ck_assert_int_eq(perfctr_cpu_check_control(&control, false), 0);
+			ck_assert_int_eq(perfctr_cpu_check_control(&control), 0);
 			bad.ctr[j].ireset = j < i ? -10 : 0;
-			ck_assert_int_eq(perfctr_cpu_check_control(&bad, false), -EINVAL);
+			ck_assert_int_eq(perfctr_cpu_check_control(&bad), -EINVAL);
 		}
 	}
 	/* Kernel mode is noticed, and a counter in use, in i-mode as well. */
 	control_init(&control);
 	control_add(&control, 0, USER(EV_CYCLES));
 	control_add_imode(&control, 1, USER(EV_CYCLES) | SEL_OS, 5);
-	ck_assert_int_eq(perfctr_cpu_check_control(&control, false), -EPERM);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), 0);
+	ck_assert(control.kernel);
 	control_init(&control);
 	control_add(&control, FIXED(1), FIX_USR);
 	control_add_imode(&control, FIXED(1), FIX_USR, 5);
-	ck_assert_int_eq(perfctr_cpu_check_control(&control, false), -EINVAL);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), -EINVAL);
 	control.ctr[1].map = FIXED(2);
-	ck_assert_int_eq(perfctr_cpu_check_control(&control, false), 0);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), 0);
 	ck_assert_uint_eq(control.regs.fixed_ctrl, FIX_USR << 4 | (FIX_USR | FIX_PMI) << 8);
 	machine_stop();
 }

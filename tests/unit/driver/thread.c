@@ -232,7 +232,7 @@ void thread_control(struct thread *t, const struct perfctr_cpu_control *control,
 	unsigned int i;
 
 	require(t->cpu < 0, "a test changes the control of a thread that runs");
-	ck_assert_int_eq(perfctr_cpu_check_control(&checked, true), 0);
+	ck_assert_int_eq(perfctr_cpu_check_control(&checked), 0);
 	perfctr_cpu_update_control(&t->state, &checked, preserve);
 	t->control = *control;
 	for (i = 0; i < VPERFCTR_MAX_CTRS; i++) {
