@@ -7,6 +7,9 @@
  * augmenting path.  If there is none then no matching has room for this event and
  * those before it, and the events that the search has met are those that clash: all
  * counters that any of them takes are among them taken.
+ *
+ * Registers that hold what an event's own one has no room for are few, and no counter's:
+ * events that need the same one can be together if they need the same value.
  */
 #include <stdio.h>
 
@@ -22,6 +25,7 @@ struct matching {
 	uint32_t counter_of[VPERFCTR_MAX_CTRS];	/* event's counter */
 	uint32_t event_of[NR_COUNTERS];		/* counter's event */
 	bool seen[NR_COUNTERS];			/* in one search */
+	uint64_t code_of[VPERFCTR_MAX_CTRS];	/* event's code: its own, or its twin's */
 };
 
 static bool takes(const struct vperfctr_event *event, unsigned int counter)
@@ -145,11 +149,68 @@ static int refuse_clash(const struct matching *m, const struct vperfctr_info *in
 	return refuse_number(&left, because, info, why);
 }
 
+/* ---- second registers ---------------------------------------------------------------- */
+
+/* Do two events need different values in one register?  Their codes say which it is. */
+static bool disagree(const struct matching *m, unsigned int i, uint64_t code, unsigned int k)
+{
+	return !((code ^ m->code_of[k]) & (EVNTSEL_EVENT | EVNTSEL_UMASK)) &&
+	       m->event[i].aux != m->event[k].aux;
+}
+
+/* Does event i, by this code, go with those before it? */
+static bool agrees(const struct matching *m, unsigned int i, uint64_t code)
+{
+	unsigned int k;
+
+	for (k = 0; k < i; k++)
+		if (disagree(m, i, code, k))
+			return false;
+	return true;
+}
+
+static int refuse_registers(const struct matching *m, unsigned int i, uint64_t twin,
+			    struct vperfctr_why *why)
+{
+	const struct vperfctr_event *event = &m->event[i];
+	struct list others = { .nr = 0 };
+	unsigned int k;
+
+	for (k = 0; k < i; k++)
+		if (disagree(m, i, event->code, k) || disagree(m, i, twin, k))
+			list_name(&others, &m->event[k]);
+	return __vperfctr_refuse(why, -ENOSPC,
+				 "too many events: no room for %s, whose second register has another value for %s",
+				 event->name, others.text);
+}
+
+/* Which of the registers an event gets does not matter, as twins are the same event. */
+static int share_registers(struct matching *m, const struct vperfctr_info *info,
+			   struct vperfctr_why *why)
+{
+	uint64_t code, twin;
+	unsigned int i;
+
+	for (i = 0; i < m->nr; i++) {
+		code = m->event[i].code;
+		if (!agrees(m, i, code)) {
+			twin = __vperfctr_event_twin(__vperfctr_pfm_processor(info), code);
+			if (!agrees(m, i, twin))
+				return refuse_registers(m, i, twin, why);
+			code = twin;
+		}
+		m->code_of[i] = code;
+	}
+	return 0;
+}
+
 /* ---- all of it ------------------------------------------------------------------------ */
 
-static void set_ctr(struct vperfctr_ctr *ctr, const struct vperfctr_event *event,
-		    const struct vperfctr_info *info, uint32_t counter)
+static void set_ctr(struct vperfctr_ctr *ctr, const struct matching *m, unsigned int i,
+		    const struct vperfctr_info *info)
 {
+	const struct vperfctr_event *event = &m->event[i];
+	const uint32_t counter = m->counter_of[i];
 	const bool user = event->modes & VPERFCTR_MODE_USER;
 	const bool kernel = event->modes & VPERFCTR_MODE_KERNEL;
 	const bool fixed = counter >= FIXED;
@@ -164,7 +225,7 @@ static void set_ctr(struct vperfctr_ctr *ctr, const struct vperfctr_event *event
 		ctr->evntsel = EVNTSEL_EN | (kernel ? EVNTSEL_OS : 0) | (user ? EVNTSEL_USR : 0);
 	if (fixed)
 		return;
-	ctr->evntsel |= event->code;
+	ctr->evntsel |= m->code_of[i];
 	ctr->aux = event->aux;
 }
 
@@ -175,6 +236,7 @@ int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
 	struct matching m = { .event = event, .nr = nr }, failed = { .nr = 0 };
 	struct list left = { .nr = 0 };
 	unsigned int i, turn, culprit = 0;
+	int err;
 
 	if (nr > VPERFCTR_MAX_CTRS)
 		return __vperfctr_refuse(why, -EINVAL, "too many events: %u at most",
@@ -203,7 +265,10 @@ int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
 		list_name(&left, &event[i]);
 	if (left.nr)
 		return refuse_number(&left, "", info, why);
+	err = share_registers(&m, info, why);
+	if (err)
+		return err;
 	for (i = 0; i < nr; i++)
-		set_ctr(&ctr[i], &event[i], info, m.counter_of[i]);
+		set_ctr(&ctr[i], &m, i, info);
 	return 0;
 }

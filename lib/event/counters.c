@@ -175,3 +175,17 @@ uint64_t __vperfctr_event_counters(const char *processor, uint64_t code)
 	}
 	return ~UINT64_C(0);
 }
+
+/*
+ * Two events that are the same but for the register that says which responses are
+ * counted: OFFCORE_RESPONSE_0 has MSR_OFFCORE_RSP_0, _1 has MSR_OFFCORE_RSP_1.
+ */
+uint64_t __vperfctr_event_twin(const char *processor, uint64_t code)
+{
+	static const char both[] = "wsm wsm_dp snb snb_ep ivb ivb_ep hsw hsw_ep bdw bdw_ep skl skx clx icl icx";
+	const uint64_t select = code & (EVNTSEL_UMASK | EVNTSEL_EVENT);
+
+	if (!processor || !is_among(processor, both) || (select != 0x01b7 && select != 0x01bb))
+		return code;
+	return code ^ (0x01b7 ^ 0x01bb);
+}

@@ -236,6 +236,9 @@ static int encode_register(struct vperfctr_event *event, const char *name,
 	}
 	event->code = value & settable(info);
 	find_counters(event, info);
+	/* There is none beside a fixed counter's control. */
+	if (event->aux)
+		event->fixed = 0;
 	return 0;
 }
 

@@ -77,6 +77,9 @@ const char *__vperfctr_pfm_processor(const struct vperfctr_info *info);
 /* The general counters that can count this code, on a processor that libpfm4 calls so. */
 uint64_t __vperfctr_event_counters(const char *processor, uint64_t code);
 
+/* The code of the event that does the same with another second register; or this code. */
+uint64_t __vperfctr_event_twin(const char *processor, uint64_t code);
+
 #pragma GCC visibility pop
 
 #endif /* VPERFCTR_EVENT_INTERNAL_H */

@@ -95,7 +95,12 @@ int vperfctr_event(struct vperfctr_event *event, const char *name,
  * there are such.  All are a-mode counters; for i-mode ones, which come last in a
  * control, the caller sets ireset.
  *
- *	-ENOSPC	they do not fit; *why has the names of those that clash
+ * Events that need the same second register need the same value in it.  Intel's
+ * OFFCORE_RESPONSE_0 and _1 (01B7H, 01BBH) have one each and are else the same: where
+ * there are both either may be counted as the other.
+ *
+ *	-ENOSPC	they do not fit the counters, or the second registers; *why has the
+ *		names of those that clash
  *	-EOPNOTSUPP  there are no counters at all
  *	-EINVAL	nr is greater than VPERFCTR_MAX_CTRS
  */

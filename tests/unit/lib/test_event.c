@@ -289,6 +289,76 @@ START_TEST(moves)
 }
 END_TEST
 
+/*
+ * Events that need the same second register: with one value all of them, with two as
+ * OFFCORE_RESPONSE_0 and _1, whichever was asked for.
+ */
+static const struct {
+	const char *processor;
+	const char *names[5];
+	uint64_t codes[5];
+	const char *refused;
+} registers[] = {
+	{ "snb", { "0x4101b7/0x1", "0x4101b7/0x1", "0x4201b7/0x1" },
+	  { 0x1b7, 0x1b7, 0x1b7 }, NULL },
+	{ "snb", { "0x4101b7/0x1", "0x4101b7/0x2", "0x10501b7/0x2", "0x4101bb/0x1" },
+	  { 0x1b7, 0x1bb, 0x10401bb, 0x1b7 }, NULL },
+	{ "snb", { "0x4101bb/0x1", "0x4101bb/0x2" }, { 0x1bb, 0x1b7 }, NULL },
+	{ "snb", { "0x4101b7/0x1", "0x4101bb/0x2" }, { 0x1b7, 0x1bb }, NULL },
+	{ "snb", { "0x4101b7/0x1", "0x4101bb/0x2", "0x4101b7/0x3" }, { 0 },
+	  "no room for 0x4101b7/0x3, whose second register has another value for 0x4101b7/0x1, 0x4101bb/0x2" },
+	{ "snb", { "0x4101b7/0x1", "0x4101b7/0x2", "r00c0:u", "0x4101bb/0x2", "0x4101bb/0x3" }, { 0 },
+	  "no room for 0x4101bb/0x3, whose second register has another value for 0x4101b7/0x1, 0x4101b7/0x2, 0x4101bb/0x2" },
+	/* None is a value, too. */
+	{ "snb", { "r01b7:u", "r01bb:u", "0x4101b7/0x1" }, { 0 },
+	  "no room for 0x4101b7/0x1, whose second register has another value for r01b7:u, r01bb:u" },
+	{ "skl", { "0x4101c6/0x11", "0x4101c6/0x11", "0x4101b7/0x12" }, { 0x1c6, 0x1c6, 0x1b7 }, NULL },
+	{ "skl", { "0x4101c6/0x11", "0x4101c6/0x12" }, { 0 },
+	  "no room for 0x4101c6/0x12, whose second register has another value for 0x4101c6/0x11" },
+	/* They are twins where both are. */
+	{ "nhm", { "0x4101b7/0x1", "0x4101b7/0x2" }, { 0 }, "has another value for 0x4101b7/0x1" },
+	{ "no-such-processor", { "0x4101b7/0x1", "0x4101b7/0x2" }, { 0 },
+	  "has another value for 0x4101b7/0x1" },
+	{ "skl", { "OFFCORE_RESPONSE_0:DMND_DATA_RD:ANY_RESPONSE:u",
+		   "OFFCORE_RESPONSE_0:DMND_RFO:ANY_RESPONSE:u" }, { 0x1b7, 0x1bb }, NULL },
+	{ "skl", { "FRONTEND_RETIRED:DSB_MISS:u", "FRONTEND_RETIRED:ITLB_MISS:u" }, { 0 },
+	  "no room for FRONTEND_RETIRED:ITLB_MISS:u, whose second register has another value for FRONTEND_RETIRED:DSB_MISS:u" },
+	/* Another unit mask is another event, which needs another register or none. */
+	{ "snb", { "0x4101b7/0x1", "0x4102b7/0x2" }, { 0x1b7, 0x2b7 }, NULL },
+};
+
+START_TEST(second_registers)
+{
+	const uint64_t rest = ~(EVNTSEL_USR | EVNTSEL_OS | EVNTSEL_EN);
+	unsigned int i, nr;
+
+	processor(registers[_i].processor, VPERFCTR_CPU_INTEL_ARCH, 8);
+	for (nr = 0; nr < 5 && registers[_i].names[nr]; nr++)
+		take(nr, registers[_i].names[nr]);
+	if (registers[_i].refused) {
+		ck_assert_int_eq(assign(nr), -ENOSPC);
+		ck_assert_msg(strstr(why.text, registers[_i].refused), "%s", why.text);
+		return;
+	}
+	ck_assert_msg(!assign(nr), "%s", why.text);
+	for (i = 0; i < nr; i++) {
+		ck_assert_msg((ctr[i].evntsel & rest) == registers[_i].codes[i], "%s: %llx",
+			      event[i].name, (unsigned long long)ctr[i].evntsel);
+		ck_assert_uint_eq(ctr[i].aux, event[i].aux);
+	}
+}
+END_TEST
+
+/* Where a fixed counter would do, there is no second register. */
+START_TEST(no_fixed_one)
+{
+	ck_assert_uint_eq(take(0, "0x4100c0/0x5")->fixed, 0);
+	ck_assert_int_eq(assign(1), 0);
+	ck_assert_uint_eq(ctr[0].map, 0);
+	ck_assert_uint_eq(ctr[0].aux, 0x5);
+}
+END_TEST
+
 START_TEST(none)
 {
 	take(0, "cycles:u");
@@ -440,6 +510,8 @@ int main(void)
 	tcase_add_test(t, found);
 	tcase_add_test(t, only_one);
 	tcase_add_test(t, moves);
+	tcase_add_loop_test(t, second_registers, 0, sizeof(registers) / sizeof(registers[0]));
+	tcase_add_test(t, no_fixed_one);
 	tcase_add_test(t, none);
 	tcase_add_test(t, at_random);
 	tcase_add_test(t, list);
