@@ -32,6 +32,10 @@
 #define PERFCTR_X86_INTEL_NHLM		21
 #define PERFCTR_X86_INTEL_WSTMR		22
 
+/* What two of them were called first: programs look whether these names are there. */
+#define PERFCTR_X86_AMD_FAM10		PERFCTR_X86_AMD_FAM10H
+#define PERFCTR_X86_INTEL_COREI7	PERFCTR_X86_INTEL_NHLM
+
 /* The processor's part of PERFCTR_ABI_VERSION: 5.1. */
 #define PERFCTR_CPU_VERSION		0x0501
 

@@ -56,6 +56,10 @@ START_TEST(exported)
 	/* and nothing of the static library's gets out of what is linked with it */
 	ck_assert_str_eq(output_of("readelf -sW " LIB "/libperfctr.a | "
 				   "awk '$5 == \"GLOBAL\" && $7 != \"UND\" && $6 != \"HIDDEN\"'"), "");
+	/* which has the same interface and no more, in one object: some take it apart */
+	ck_assert_str_eq(output_of("nm --defined-only " LIB "/libperfctr.a | "
+				   "sed -n 's/^[^ ]* [A-Z] //p' | LC_ALL=C sort"), map);
+	ck_assert_str_eq(output_of("ar t " LIB "/libperfctr.a"), "libperfctr.o\n");
 }
 END_TEST
 
