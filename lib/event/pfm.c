@@ -45,6 +45,9 @@ static bool is_of_kind(const pfm_pmu_info_t *pmu, const struct vperfctr_info *in
 /* The i-th of its processors, if that is the cores of this one. */
 static bool get_cores(int i, const struct vperfctr_info *info, pfm_pmu_info_t *pmu)
 {
+	/* An old name of Zen 1, which is present under its new one, too. */
+	if (i == PFM_PMU_AMD64_FAM17H)
+		return false;
 	memset(pmu, 0, sizeof(*pmu));
 	pmu->size = sizeof(*pmu);
 	return pfm_get_pmu_info((pfm_pmu_t)i, pmu) == PFM_SUCCESS && pmu->is_present &&
@@ -145,11 +148,23 @@ int __vperfctr_pfm_encode(struct vperfctr_event *event, const char *name,
 	}
 }
 
+/* One of those that all of Intel's have, which this processor has by the same name? */
+static bool is_repeated(const pfm_event_info_t *event, const char *processor)
+{
+	char name[300];
+
+	if (event->pmu != PFM_PMU_INTEL_X86_ARCH || !processor || !strcmp(processor, "ix86arch"))
+		return false;
+	snprintf(name, sizeof(name), "%s::%s", processor, event->name);
+	return pfm_find_event(name) >= 0;
+}
+
 /* Until fn returns another value than 0, which is the result.  *known: there was one. */
 static int for_each_event(const struct vperfctr_info *info,
 			  int (*fn)(const pfm_event_info_t *event, int idx, void *arg), void *arg,
 			  bool *known)
 {
+	const char *processor = __vperfctr_pfm_processor(info);
 	pfm_pmu_info_t pmu;
 	int i, idx, ret;
 
@@ -163,7 +178,8 @@ static int for_each_event(const struct vperfctr_info *info,
 			pfm_event_info_t event = { .size = sizeof(event) };
 
 			*known = true;
-			if (pfm_get_event_info(idx, PFM_OS_NONE, &event) != PFM_SUCCESS)
+			if (pfm_get_event_info(idx, PFM_OS_NONE, &event) != PFM_SUCCESS ||
+			    is_repeated(&event, processor))
 				continue;
 			ret = fn(&event, idx, arg);
 			if (ret)
