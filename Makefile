@@ -138,7 +138,8 @@ help:
 #: DESTDIR=DIR	(dkms-)install, uninstall, dkms-remove: below this directory, for packages
 #: KVER=RELEASE	dkms-install: for this kernel
 #: ARCH=NAME	check: the suites of this architecture only (amd64, arm64); vm: such a machine
-#: SUITES="A B"	check: only these; A, B are selftest, lint, unit, install or in tests/vm/suites
+#: SUITES="A B"	check: only these; A, B are selftest, lint, unit, demo, install or in
+#:		tests/vm/suites
 #: JOBS=N		check: N virtual machines at once
 #: V=1		check: show the output of all programs
 #: CPU=, PMU=, SMP=, ICOUNT=, KERNEL=, PARAMS=, CMDLINE=
