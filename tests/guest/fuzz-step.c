@@ -64,6 +64,30 @@ static void put_slot(u32 slot, int fd)
 }
 
 /*
+ * Sandy Bridge's registers of off-core responses: counters of one event may not ask for
+ * two values.
+ */
+static bool valid_aux(const struct vperfctr_ctr *ctr, u64 *registers)
+{
+	u64 *value;
+
+	switch (ctr->map & VPERFCTR_FIXED ? 0 : ctr->evntsel & 0xffff) {
+	case 0x01b7:
+		value = &registers[0];
+		break;
+	case 0x01bb:
+		value = &registers[1];
+		break;
+	default:
+		return !ctr->aux;
+	}
+	if (!ctr->aux || (ctr->aux & ~0x3f807f8fffULL) || (*value && *value != ctr->aux))
+		return false;
+	*value = ctr->aux;
+	return true;
+}
+
+/*
  * What the module may never accept, said independently of it: the rules of the
  * ABI for counters of Intel's, without overflows.
  */
@@ -71,7 +95,7 @@ static const char *why_invalid(const struct step *s)
 {
 	const struct vperfctr_control *c = (const void *)s->data;
 	const struct vperfctr_ctr *ctr = (const void *)(c + 1);
-	u64 used[2] = { 0, 0 };
+	u64 used[2] = { 0, 0 }, registers[2] = { 0, 0 };
 
 	if (c->size < sizeof(*c))
 		return "size";
@@ -99,7 +123,7 @@ static const char *why_invalid(const struct step *s)
 		bool fixed = ctr[i].map & VPERFCTR_FIXED;
 		u32 nr = ctr[i].map & ~VPERFCTR_FIXED;
 
-		if (ctr[i].reserved || ctr[i].aux)
+		if (ctr[i].reserved || !valid_aux(&ctr[i], registers))
 			return "aux";
 		if (nr >= 64 || !((fixed ? info.fixed_mask : info.pmc_mask) >> nr & 1))
 			return "map";

@@ -171,6 +171,10 @@ static void make_ctr(struct vperfctr_ctr *ctr, bool interrupts)
 	}
 	if (one_in(40))
 		ctr->map = strange_value();
+	if (one_in(10)) {
+		ctr->evntsel = (ctr->evntsel & ~0xffffULL) | (one_in(2) ? 0x01b7 : 0x01bb);
+		ctr->aux = one_in(8) ? 1ULL << below(64) : 1 + below(3);
+	}
 	if (one_in(40))
 		ctr->aux = strange_value();
 	if (interrupts)

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events that disturb the hyper-thread sibling, on two CPUs that are siblings and a
- * processor that has the erratum.  Counts are expected to be exact.
+ * Events that disturb the hyper-thread sibling or share a register with it, on two CPUs
+ * that are siblings and a processor that has them.  Counts are expected to be exact.
  */
 #include "service.h"
+
+struct event {
+	u32 code;
+	u64 aux;
+	unsigned int counted;		/* as so many, each instruction */
+};
 
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
 #define BOTH		3U
@@ -29,43 +35,59 @@ static void teardown(void)
 	write_file(ONLINE, "1");
 }
 
-/* Instructions, and an event that the model counts none of. */
-static int count_with(u32 event, u32 flags)
+/* Instructions, and an event. */
+static int count_with(const struct event *event, u32 flags)
 {
 	struct control control;
 
 	control_init(&control, 1);
 	control_add(&control, 0, INSNS_USER);
-	control_add(&control, 1, SEL_USER | event);
+	control_add(&control, 1, SEL_USER | event->code);
+	control.ctr[1].aux = event->aux;
 	control.c.flags = flags;
 	return set_control(fd, &control);
 }
 
-static u64 measure(void)
+static u64 measure(const struct event *event)
 {
 	struct reading before, after;
+	u64 insns;
 
 	if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after), 1000))
 		die("READ failed");
-	ck_assert_uint_eq(after.own[2], before.own[2]);
-	return after.own[1] - before.own[1];
+	insns = after.own[1] - before.own[1];
+	ck_assert_uint_eq(after.own[2] - before.own[2], insns * event->counted);
+	return insns;
 }
 
-static const u32 disturbing[] = { 0x81d0, 0x01d1, 0x01d2, 0x01d3 };
-static const u32 harmless[] = { 0x81cf, 0x01d4, 0xd0c4, 0x01c3 };
+/* Sandy Bridge's erratum: the model counts none of these. */
+static const struct event sandy_bridge[4] = {
+	{ .code = 0x81d0 }, { .code = 0x01d1 }, { .code = 0x01d2 }, { .code = 0x01d3 },
+};
+
+/* Off-core responses: one register for two hyper-threads. */
+static const struct event westmere[4] = {
+	{ 0x01b7, 0x0001, 1 }, { 0x01bb, 0xff33, 12 }, { 0x01b7, 0xffff, 16 }, { 0x01bb, 0x8000, 1 },
+};
+
+static const struct event harmless[4] = {
+	{ .code = 0x81cf }, { .code = 0x01d4 }, { .code = 0xd0c4 }, { .code = 0x01c3 },
+};
+
+static const struct event *disturbing;
 
 START_TEST(online)
 {
-	assert_errno(count_with(disturbing[_i], 0), EUSERS);
+	assert_errno(count_with(&disturbing[_i], 0), EUSERS);
 	assert_status(fd, ATTACHED);
 	ck_assert(counters_free());
-	assert_ok(count_with(harmless[_i], 0));
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
-	assert_errno(count_with(disturbing[_i], 0), EUSERS);
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	assert_ok(count_with(&harmless[_i], 0));
+	ck_assert_uint_eq(measure(&harmless[_i]), INSNS_BETWEEN(1000));
+	assert_errno(count_with(&disturbing[_i], 0), EUSERS);
+	ck_assert_uint_eq(measure(&harmless[_i]), INSNS_BETWEEN(1000));
 	/* who does not want to be moved or told is not counted, and READ says so */
-	assert_ok(count_with(disturbing[_i], VPERFCTR_CONTROL_NO_AFFINITY));
-	ck_assert_uint_eq(measure(), 0);
+	assert_ok(count_with(&disturbing[_i], VPERFCTR_CONTROL_NO_AFFINITY));
+	ck_assert_uint_eq(measure(&disturbing[_i]), 0);
 	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
 	ck_assert_int_eq(sigills, 0);
 }
@@ -74,8 +96,8 @@ END_TEST
 START_TEST(offline)
 {
 	write_file(ONLINE, "0");
-	assert_ok(count_with(disturbing[_i], 0));
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	assert_ok(count_with(&disturbing[_i], 0));
+	ck_assert_uint_eq(measure(&disturbing[_i]), INSNS_BETWEEN(1000));
 	assert_status(fd, ATTACHED | ACTIVE);
 }
 END_TEST
@@ -87,8 +109,8 @@ START_TEST(comes)
 	u64 last;
 
 	write_file(ONLINE, "0");
-	assert_ok(count_with(disturbing[0], flags));
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	assert_ok(count_with(&disturbing[0], flags));
+	ck_assert_uint_eq(measure(&disturbing[0]), INSNS_BETWEEN(1000));
 	write_file(ONLINE, "1");
 	ck_assert_eventually(status_of(fd) & FORBIDDEN);
 	ck_assert_int_eq(sigills, !_i);
@@ -97,7 +119,7 @@ START_TEST(comes)
 	ck_assert_uint_eq(count_of(fd), last);
 	write_file(ONLINE, "0");
 	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
-	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	ck_assert_uint_eq(measure(&disturbing[0]), INSNS_BETWEEN(1000));
 	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
 }
 END_TEST
@@ -112,6 +134,10 @@ static void add(TCase *tc)
 
 int main(void)
 {
+	unsigned int eax, ebx, ecx, edx;
+
 	open_device();
+	__get_cpuid(1, &eax, &ebx, &ecx, &edx);
+	disturbing = (eax & 0xf00f0) == 0x200a0 ? sandy_bridge : westmere;
 	return run_tests("siblings", add);
 }

@@ -85,12 +85,12 @@ int fail_control(struct error *e, int err, const struct vperfctr_control *contro
 			return fail_with(e, "the NMI watchdog holds the counters: sysctl kernel.nmi_watchdog=0");
 		return fail_with(e, "perf_event holds the counters: end the perf sessions (or other users of them) first");
 	case -EUSERS:
-		return fail_with(e, "one of these events disturbs what the hyper-thread sibling counts: as root, echo off > /sys/devices/system/cpu/smt/control");
+		return fail_with(e, "one of these events disturbs what the hyper-thread sibling counts, or shares a register with it: as root, echo off > /sys/devices/system/cpu/smt/control");
 	case -EPERM:
 		return fail_kernel_mode(e, NULL);
 	case -EINVAL:
 		if (uses_aux(control))
-			return fail_with(e, "this processor, or the module's driver for it, has no use for the second register that one of the events needs (see perfex -v): leave that event out");
+			return fail_with(e, "one of the events needs a second register that this processor or virtual machine does not have, or not with that value, or two of them need it with different ones (see perfex -v): leave one of them out");
 		return fail_with(e, "the processor cannot count these events as asked for: check raw codes and event attributes (see perfex -v)");
 	default:
 		return fail_with(e, "cannot set up the counters: %s", strerror(-err));

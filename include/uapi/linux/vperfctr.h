@@ -293,7 +293,8 @@ struct vperfctr_open {
  * of the CPU's hyper-thread sibling count wrong (errata BJ122, BV98, HSD29).  CPUs that
  * have a sibling online are like those that cannot count such a control; one that
  * comes online later makes its sibling such a CPU, as if the owner had been moved
- * there.  /sys/devices/system/cpu/smt/control takes siblings offline.
+ * there.  /sys/devices/system/cpu/smt/control takes siblings offline.  Likewise off-core
+ * response events on Nehalem and Westmere, whose hyper-threads share the registers.
  */
 
 /* Or-ed to a fixed counter's number in `map`.  On x86 this is what RDPMC takes. */
@@ -323,6 +324,17 @@ struct vperfctr_open {
  *
  * evntsel of a fixed counter is its field of IA32_FIXED_CTR_CTRL: bit 0 OS,
  * bit 1 USR, of which one at least must be set; others must be clear.
+ *
+ * aux is for events of Intel's processors that need one more register (SDM volume 3,
+ * "Off-core Response Performance Monitoring"), and is what that is to hold:
+ *
+ *	MSR_OFFCORE_RSP_0	01B7H; from Golden Cove on 012AH
+ *	MSR_OFFCORE_RSP_1	01BBH; on Atoms 02B7H; from Golden Cove on 012BH
+ *	MSR_PEBS_FRONTEND	01C6H, from Skylake on; on Golden Cove also 40ADH, 04C2H
+ *
+ * Zero would count nothing and is refused, as are reserved bits, and two values for one
+ * register in one control.  So are such events where the registers are not there, as in
+ * many virtual machines, and on Silvermont and Airmont, where cores share them.
  */
 struct vperfctr_ctr {
 	__u32 map;

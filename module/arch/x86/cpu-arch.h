@@ -3,11 +3,15 @@
 #ifndef VPERFCTR_X86_CPU_ARCH_H
 #define VPERFCTR_X86_CPU_ARCH_H
 
+#define PERFCTR_X86_NR_EXTRA	3	/* registers: see perfctr_x86_extra_msrs */
+
 /* Images of registers that several counters share, derived from a control. */
 struct perfctr_cpu_regs {
 	u64 global_ctrl;	/* enable bits of the counters used */
 	u64 fixed_ctrl;		/* IA32_FIXED_CTR_CTRL */
 	u64 fixed_used;		/* the fields of fixed_ctrl that are ours */
+	u64 extra[PERFCTR_X86_NR_EXTRA];
+	u32 extra_used;		/* bits: which of them */
 };
 
 #endif /* VPERFCTR_X86_CPU_ARCH_H */

@@ -27,9 +27,6 @@
 #define CPUID_1_ECX_PDCM	BIT(15)
 
 #define CPUID_LEAF_HYBRID	0x1a
-#define CORE_TYPE_SHIFT		24	/* of its EAX, with the model of the core below */
-#define CORE_TYPE_ATOM		0x20
-#define CORE_TYPE_CORE		0x40
 
 #define CPUID_7_1_EAX_PERFMON_EXT BIT(8)
 #define CPUID_LEAF_PERFMON_EXT	0x23
@@ -129,10 +126,10 @@ static bool find(struct found *f)
 
 static const char *core_name(u32 core_type)
 {
-	switch (core_type >> CORE_TYPE_SHIFT) {
-	case CORE_TYPE_ATOM:
+	switch (PERFCTR_INTEL_CORE_TYPE(core_type)) {
+	case PERFCTR_INTEL_ATOM:
 		return ", Atom";
-	case CORE_TYPE_CORE:
+	case PERFCTR_INTEL_CORE:
 		return ", Core";
 	}
 	return "";
@@ -229,6 +226,7 @@ static int intel_probe(void)
 		pmu->global_clear = MSR_GLOBAL_OVF_CTRL;
 	}
 	fill_in(info, &f);
+	pmu->nr_extra = perfctr_intel_probe_extra(is_intel() ? get_model() : 0, f.core_type);
 	/* MSR_PMC0 takes 32 bits and extends the sign. */
 	if (!perfctr_x86_pmc_describe(f.width, f.fixed_width, f.write_pmc0 == MSR_PMC0 ? 32 : 64))
 		return -ENODEV;
@@ -254,6 +252,7 @@ static int intel_probe_kind(struct vperfctr_info *info)
 	    f.write_pmc0 != pmu->write_pmc0)
 		return -ENODEV;
 	fill_in(info, &f);
+	perfctr_intel_probe_extra(get_model(), f.core_type);
 	return perfctr_x86_pmc_describe_kind(info) ? 0 : -ENODEV;
 }
 

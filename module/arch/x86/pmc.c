@@ -51,6 +51,7 @@ struct pmc_cpu {
 	struct perfctr_cpu_state *running; /* resumed here, and uses counters */
 	struct perfctr_cpu_state *armed; /* the same, if an NMI is to stop its counters */
 	u64 evntsel[PERFCTR_X86_MAX_PMC];
+	u64 extra[PERFCTR_X86_NR_EXTRA];
 
 	/* perf caches some of its registers: they go back as they were. */
 	u64 saved_global_ctrl;
@@ -157,7 +158,7 @@ static int check_fixed(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *con
 	ctr->map = VPERFCTR_FIXED | i;
 	if (!(kind->fixed_mask & BIT_ULL(i)) || (regs->global_ctrl & BIT_ULL(32 + i)))
 		return -EINVAL;
-	if (!ctr->evntsel || (ctr->evntsel & ~(FIXED_OS | FIXED_USR)))
+	if (!ctr->evntsel || (ctr->evntsel & ~(FIXED_OS | FIXED_USR)) || ctr->aux)
 		return -EINVAL;
 	if (ctr->evntsel & FIXED_OS)
 		control->kernel = true;
@@ -188,7 +189,7 @@ static int check_general(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *c
 	if (pmu->alone && pmu->alone(ctr->evntsel))
 		control->alone = true;
 	regs->global_ctrl |= BIT_ULL(i);
-	return 0;
+	return perfctr_x86_may_have_extra(ctr) ? perfctr_x86_check_extra(ctr, control, kind) : 0;
 }
 
 int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control)
@@ -207,7 +208,7 @@ int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control)
 		bool imode = i >= control->nractrs;
 		int err;
 
-		if (ctr->aux || !perfctr_is_valid_ireset(ctr->ireset, imode))
+		if (!perfctr_is_valid_ireset(ctr->ireset, imode))
 			return -EINVAL;
 		if (is_fixed(ctr->map)) {
 			err = check_fixed(ctr, control, kind, imode);
@@ -243,6 +244,21 @@ static bool write_evntsel(struct pmc_cpu *cpu, unsigned int i, u64 value)
 	return true;
 }
 
+static noinline bool write_extra(struct pmc_cpu *cpu, const struct perfctr_cpu_regs *regs)
+{
+	bool wrote = false;
+	unsigned int i;
+
+	for (i = 0; i < pmu->nr_extra; i++) {
+		if (!(regs->extra_used & BIT(i)) || cpu->extra[i] == regs->extra[i])
+			continue;
+		cpu->extra[i] = regs->extra[i];
+		perfctr_wrmsr(perfctr_x86_extra_msrs[i], regs->extra[i]);
+		wrote = true;
+	}
+	return wrote;
+}
+
 /*
  * Load a control into registers that hold another one, writing what differs.
  *
@@ -257,6 +273,8 @@ static void write_control(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 	bool wrote = false;
 	u64 fixed;
 
+	if (unlikely(control->regs.extra_used))
+		wrote = write_extra(cpu, &control->regs);
 	for (i = 0; i < nrctrs; i++) {
 		const struct vperfctr_ctr *ctr = &control->ctr[i];
 		u64 intr = i < control->nractrs ? 0 : PERFCTR_X86_EVNTSEL_INT;
@@ -703,6 +721,20 @@ static void clear_counters(const struct vperfctr_info *kind)
 	}
 }
 
+/*
+ * They count nothing by themselves, and perf writes them whenever it starts an event
+ * that needs one: it is enough to know what they hold.
+ */
+static void read_extra(struct pmc_cpu *cpu)
+{
+	unsigned int i;
+
+	for (i = 0; i < pmu->nr_extra; i++) {
+		if (perfctr_rdmsr_safe(perfctr_x86_extra_msrs[i], &cpu->extra[i]))
+			cpu->extra[i] = 0;	/* it is not there */
+	}
+}
+
 /* Whatever the registers hold: stop everything, clear everything. */
 static void clear_registers(struct pmc_cpu *cpu)
 {
@@ -729,6 +761,7 @@ static void clear_registers(struct pmc_cpu *cpu)
 	cpu->global_ctrl = 0;
 	cpu->fixed_ctrl = 0;
 	memset(cpu->evntsel, 0, sizeof(cpu->evntsel));
+	read_extra(cpu);
 }
 
 void perfctr_x86_pmc_cpu_start(void)

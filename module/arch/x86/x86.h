@@ -76,6 +76,7 @@ struct perfctr_x86_pmu {
 	u32 fixed_ctrl;
 	u32 global_ctrl;		/* also the bits of regs.global_ctrl */
 	u32 global_clear;		/* of overflow status; one bit for each counter, too */
+	unsigned int nr_extra;		/* of perfctr_x86_extra_msrs */
 };
 
 /*
@@ -135,6 +136,37 @@ bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
 bool perfctr_x86_pmc_describe_kind(struct vperfctr_info *info);
 
 u64 perfctr_x86_low_bits(unsigned int n);
+
+/* EAX of CPUID leaf 1AH: the type of a hybrid processor's core, with its model below. */
+#define PERFCTR_INTEL_CORE_TYPE(eax)	((eax) >> 24)
+#define PERFCTR_INTEL_ATOM		0x20
+#define PERFCTR_INTEL_CORE		0x40
+
+/*
+ * extra.c: events that need one more register, which general counters share.  Its value
+ * is the counter's aux.
+ */
+extern const u32 perfctr_x86_extra_msrs[PERFCTR_X86_NR_EXTRA];
+
+/*
+ * On a CPU of that model and core type (EAX of leaf 1AH, or 0), for its kind.  Returns
+ * how many registers there may be on any kind.
+ */
+unsigned int perfctr_intel_probe_extra(unsigned int model, u32 core_type);
+
+/* -EINVAL, or what a counter needs is added to control->regs and control->alone. */
+int perfctr_x86_check_extra(const struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control,
+			    const struct vperfctr_info *kind);
+
+/* Need it be asked?  Most events are none of those that some processor has of this sort. */
+static inline bool perfctr_x86_may_have_extra(const struct vperfctr_ctr *ctr)
+{
+	switch (ctr->evntsel & 0xff) {
+	case 0x2a: case 0x2b: case 0xad: case 0xb7: case 0xbb: case 0xc2: case 0xc6:
+		return true;
+	}
+	return ctr->aux;
+}
 
 /* Is this MSR there? */
 bool perfctr_x86_readable(u32 msr);

@@ -97,6 +97,81 @@ static u64 field(u64 fixed_ctrl, unsigned int i)
 	return fixed_ctrl >> (4 * i) & 0xf;
 }
 
+/* ---- events with a register of their own --------------------------------- */
+
+static const struct model_extra nehalem[] = {
+	{ 0x01b7, 0, true, 0xffff }, { }
+};
+static const struct model_extra westmere[] = {
+	{ 0x01b7, 0, true, 0xffff }, { 0x01bb, 1, true, 0xffff }, { }
+};
+static const struct model_extra sandy_bridge[] = {
+	{ 0x01b7, 0, false, 0x3f807f8fff }, { 0x01bb, 1, false, 0x3f807f8fff }, { }
+};
+static const struct model_extra broadwell[] = {
+	{ 0x01b7, 0, false, 0x3fffff8fff }, { 0x01bb, 1, false, 0x3fffff8fff }, { }
+};
+static const struct model_extra skylake[] = {
+	{ 0x01b7, 0, false, 0x3fffff8fff }, { 0x01bb, 1, false, 0x3fffff8fff },
+	{ 0x01c6, 2, false, 0x7fff17 }, { }
+};
+static const struct model_extra ice_lake[] = {
+	{ 0x01b7, 0, false, 0x3fffffbfff }, { 0x01bb, 1, false, 0x3fffffbfff },
+	{ 0x01c6, 2, false, 0x7fff17 }, { }
+};
+static const struct model_extra sapphire_rapids[] = {
+	{ 0x012a, 0, false, 0x3fffffffff }, { 0x012b, 1, false, 0x3fffffffff },
+	{ 0x01c6, 2, false, 0x7fff1f }, { 0x40ad, 2, false, 0x7 }, { 0x04c2, 2, false, 0x8 }, { }
+};
+static const struct model_extra silvermont[] = {
+	{ 0x01b7, 0, false, 0 }, { 0x02b7, 1, false, 0 }, { }
+};
+static const struct model_extra goldmont[] = {
+	{ 0x01b7, 0, false, 0x760005ffbf }, { 0x02b7, 1, false, 0x360005ffbf }, { }
+};
+static const struct model_extra tremont[] = {
+	{ 0x01b7, 0, false, 0x800ff0ffffff9fff }, { 0x02b7, 1, false, 0xff0ffffff9fff }, { }
+};
+static const struct model_extra gracemont[] = {
+	{ 0x01b7, 0, false, 0x3fffffffff }, { 0x02b7, 1, false, 0x3fffffffff }, { }
+};
+
+const struct model_processor model_processors[MODEL_PROCESSORS] = {
+	{ 0x106a5, nehalem }, { 0x206c2, westmere }, { 0x206a7, sandy_bridge },
+	{ 0x306d4, broadwell }, { 0x506e3, skylake }, { 0x606a6, ice_lake },
+	{ 0x806f8, sapphire_rapids }, { 0x30673, silvermont }, { 0x506c9, goldmont },
+	{ 0x906c0, tremont }, { 0xb06e0, gracemont }, { 0, NULL },
+};
+
+const struct model_extra *model_find_extra(u64 evntsel)
+{
+	const struct model_extra *extra = model_config()->extra;
+
+	for (; extra && extra->event; extra++) {
+		if (extra->event == (evntsel & 0xffff))
+			return extra;
+	}
+	return NULL;
+}
+
+bool model_has_extra(const struct model_extra *extra)
+{
+	return extra->valid && !(model_config()->no_extra & BIT(extra->reg));
+}
+
+/* Does the CPU have the register, and with which bits? */
+static u64 extra_bits(unsigned int reg)
+{
+	const struct model_extra *extra = model_config()->extra;
+	u64 bits = 0;
+
+	for (; extra && extra->event; extra++) {
+		if (extra->reg == reg && model_has_extra(extra))
+			bits |= extra->valid;
+	}
+	return bits;
+}
+
 /* ---- counting ----------------------------------------------------------- */
 
 /*
@@ -116,10 +191,11 @@ static u64 count_event(u64 event, const struct work *work)
 	return work->instructions * (2 + (event * 0x9e3779b97f4a7c15ULL >> 58));
 }
 
-u64 model_counts(u32 map, u64 evntsel, const struct work *work)
+u64 model_counts(u32 map, u64 evntsel, u64 aux, const struct work *work)
 {
 	static const u64 fixed_events[] = { EV_INSTRUCTIONS, EV_CYCLES, EV_REF_CYCLES };
 	u32 i = map & ~VPERFCTR_FIXED;
+	u64 half;
 
 	if (map & VPERFCTR_FIXED) {
 		if (!(evntsel & (work->kernel ? FIX_OS : FIX_USR)))
@@ -128,7 +204,17 @@ u64 model_counts(u32 map, u64 evntsel, const struct work *work)
 	}
 	if (!(evntsel & SEL_EN) || !(evntsel & (work->kernel ? SEL_OS : SEL_USR)))
 		return 0;
-	return count_event(evntsel & ~(SEL_EN | SEL_OS | SEL_USR | SEL_INT), work);
+	half = count_event(evntsel & ~(SEL_EN | SEL_OS | SEL_USR | SEL_INT), work);
+	if (!model_find_extra(evntsel))
+		return half;
+	return aux ? half + (aux * 0x9e3779b97f4a7c15ULL >> 58) * work->instructions : 0;
+}
+
+static u64 extra_of(const struct model_cpu *cpu, u64 evntsel)
+{
+	const struct model_extra *extra = model_find_extra(evntsel);
+
+	return extra ? cpu->extra[extra->reg] : 0;
 }
 
 /* SDM volume 3, "Local Vector Table": delivery sets the mask, but not on every hypervisor. */
@@ -201,13 +287,14 @@ void model_run(const struct work *work)
 
 	for (i = 0; i < MODEL_MAX_PMCS; i++) {
 		if (counting & BIT_ULL(i))
-			advance(cpu, i, model_counts(i, cpu->evntsel[i], work));
+			advance(cpu, i, model_counts(i, cpu->evntsel[i],
+						     extra_of(cpu, cpu->evntsel[i]), work));
 	}
 	for (i = 0; i < MODEL_MAX_FIXED; i++) {
 		u32 map = VPERFCTR_FIXED | i;
 
 		if (counting & GLOBAL_FIXED(i))
-			advance(cpu, map, model_counts(map, field(cpu->fixed_ctrl, i), work));
+			advance(cpu, map, model_counts(map, field(cpu->fixed_ctrl, i), 0, work));
 	}
 	cpu->tsc += work->cycles;
 }
@@ -247,6 +334,11 @@ static bool has_full_write(void)
 	return !model_config()->no_capabilities && !model_config()->no_full_write;
 }
 
+static unsigned int extra_index(u32 msr)
+{
+	return msr == 0x3f7 ? 2 : msr - 0x1a6;
+}
+
 /* The register's place, or NULL if it is not there. */
 static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 {
@@ -281,6 +373,10 @@ static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 	case 0x390:
 		*reg = REG_OVF_CTRL;
 		return model_config()->version >= 2 ? &cpu->overflow : NULL;
+	case 0x1a6: case 0x1a7:
+	case 0x3f7:
+		*reg = REG_EXTRA;
+		return extra_bits(extra_index(msr)) ? &cpu->extra[extra_index(msr)] : NULL;
 	}
 	return NULL;
 }
@@ -320,13 +416,14 @@ u64 model_valid_bits(enum model_reg reg)
 void model_wrmsr(u32 msr, u64 value)
 {
 	struct model_cpu *cpu = this_cpu();
-	enum model_reg reg;
+	enum model_reg reg = NR_REGS;
 	u64 *place = find_msr(cpu, msr, &reg);
+	u64 valid = reg == REG_EXTRA ? extra_bits(extra_index(msr)) : model_valid_bits(reg);
 
 	require(fake_online[fake_cpu], "CPU %u is not online", fake_cpu);
 	access();
 	require(place, "#GP: WRMSR %#x, which is not there", msr);
-	require(!(value & ~model_valid_bits(reg)), "#GP: WRMSR %#x, reserved bits in %#llx",
+	require(!(value & ~valid), "#GP: WRMSR %#x, reserved bits in %#llx",
 		msr, value);
 
 	cpu->wrmsrs[reg == REG_FULL_PMC ? REG_PMC : reg]++;

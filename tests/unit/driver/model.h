@@ -52,12 +52,24 @@ extern char model_context[128];	/* for tests to say what they are doing */
 
 #define GLOBAL_FIXED(i)	BIT_ULL(32 + (i))
 
+/* An event of which the other half is in a register of its own. */
+struct model_extra {
+	u16 event;
+	u8 reg;				/* 1A6H, 1A7H, 3F7H */
+	bool shared;			/* with the hyper-thread sibling */
+	u64 valid;
+};
+
+#define MODEL_NR_EXTRA	3
+
 struct model_config {
 	unsigned int version;
 	unsigned int nr_pmcs;		/* as CPUID says; no more than 10 are there */
 	u32 pmc_mask;			/* leaf 23H, with fixed_mask; 0: no such leaf */
 	u32 core_type;			/* EAX of leaf 1AH */
 	u32 signature;			/* EAX of leaf 1: family, model */
+	const struct model_extra *extra; /* of that model; event 0 is after the last */
+	u32 no_extra;			/* registers, as bits, that a hypervisor does not have */
 	unsigned int pmc_width;
 	unsigned int nr_fixed;		/* contiguous ones */
 	unsigned int fixed_width;
@@ -75,7 +87,7 @@ struct model_config {
 /* Registers by what WRMSRs of them are counted as. */
 enum model_reg {
 	REG_PMC, REG_EVNTSEL, REG_FIXED_CTR, REG_FIXED_CTRL, REG_GLOBAL_CTRL, REG_OVF_CTRL,
-	REG_FULL_PMC, REG_CAPABILITIES,
+	REG_FULL_PMC, REG_CAPABILITIES, REG_EXTRA,
 	NR_REGS
 };
 
@@ -86,6 +98,7 @@ struct model_cpu {
 	u64 fixed_ctrl;
 	u64 global_ctrl;
 	u64 overflow;			/* IA32_PERF_GLOBAL_STATUS */
+	u64 extra[MODEL_NR_EXTRA];
 	u32 lvtpc;
 	bool pmi;			/* the NMI that LVTPC makes is on its way */
 	u64 tsc;
@@ -138,8 +151,24 @@ struct work {
 	u64 cycles;
 };
 
-/* What a counter with that evntsel (of a fixed one: the field) counts of work. */
-u64 model_counts(u32 map, u64 evntsel, const struct work *work);
+/*
+ * What a counter with that evntsel (of a fixed one: the field) counts of work, if the
+ * register that completes it holds aux.
+ */
+u64 model_counts(u32 map, u64 evntsel, u64 aux, const struct work *work);
+
+/* What the current CPU's kind has for the event, or NULL. */
+const struct model_extra *model_find_extra(u64 evntsel);
+bool model_has_extra(const struct model_extra *extra);
+
+/* Models that have such events; the last has none. */
+struct model_processor {
+	u32 signature;
+	const struct model_extra *extra;
+};
+
+extern const struct model_processor model_processors[];
+#define MODEL_PROCESSORS	12
 
 /* Do the work on the current CPU. */
 void model_run(const struct work *work);

@@ -32,12 +32,31 @@ static bool event_available(u64 evntsel)
 	return true;
 }
 
+/* The event needs no register, or aux is what that can hold, and something. */
+static bool valid_aux(const struct vperfctr_ctr *ctr)
+{
+	const struct model_extra *extra = model_find_extra(ctr->evntsel);
+
+	if (ctr->map & VPERFCTR_FIXED || !extra)
+		return !ctr->aux;
+	return model_has_extra(extra) && ctr->aux && !(ctr->aux & ~extra->valid);
+}
+
+/* One register cannot be two things. */
+static bool clash(const struct vperfctr_ctr *a, const struct vperfctr_ctr *b)
+{
+	if (a->map == b->map)
+		return true;
+	return a->aux && b->aux && a->aux != b->aux &&
+	       model_find_extra(a->evntsel)->reg == model_find_extra(b->evntsel)->reg;
+}
+
 /* Says, too, whether kernel mode would be counted. */
 static bool valid_counter(const struct vperfctr_ctr *ctr, bool *kernel)
 {
 	u64 foreign = SEL_PC | SEL_INT | SEL_ANY | ~0xffffffffULL;
 
-	if (ctr->aux || ctr->ireset)
+	if (ctr->ireset || !valid_aux(ctr))
 		return false;
 	if (!model_counter(&model.cpu[0], ctr->map))
 		return false;
@@ -61,7 +80,7 @@ static int expected(const struct perfctr_cpu_control *c, bool *kernel)
 		if (!valid_counter(&c->ctr[i], kernel))
 			return -EINVAL;
 		for (j = 0; j < i; j++) {
-			if (c->ctr[j].map == c->ctr[i].map)
+			if (clash(&c->ctr[j], &c->ctr[i]))
 				return -EINVAL;
 		}
 	}
@@ -291,6 +310,177 @@ START_TEST(narrowest_mask)
 }
 END_TEST
 
+/* ---- events with a register ---------------------------------------------- */
+
+static void start_processor(unsigned int i, u32 no_extra)
+{
+	config = usual_config(4);
+	config.signature = model_processors[i].signature;
+	config.extra = model_processors[i].extra;
+	config.no_extra = no_extra;
+	machine_stop();
+	machine_start(&config, true);
+}
+
+static int check_aux(u64 evntsel, u64 aux)
+{
+	control_init(&control);
+	control_add(&control, 0, evntsel);
+	control.ctr[0].aux = aux;
+	return perfctr_cpu_check_control(&control);
+}
+
+/* Every event that is one of them somewhere, every bit, and none. */
+START_TEST(aux_bits)
+{
+	unsigned int p, bit;
+	u32 no_extra;
+
+	for (no_extra = 0; no_extra < 8; no_extra++) {
+		start_processor(_i, no_extra);
+		for (p = 0; p < MODEL_PROCESSORS; p++) {
+			const struct model_extra *e = model_processors[p].extra;
+
+			for (; e && e->event; e++) {
+				const struct model_extra *here = model_find_extra(e->event);
+				u64 valid = here && model_has_extra(here) ? here->valid : 0;
+
+				ck_assert_int_eq(check_aux(USER(e->event), 0), here ? -EINVAL : 0);
+				for (bit = 0; bit < 64; bit++)
+					ck_assert_int_eq(check_aux(USER(e->event), BIT_ULL(bit)),
+							 valid & BIT_ULL(bit) ? 0 : -EINVAL);
+				/* other unit masks are other events */
+				ck_assert_int_eq(check_aux(USER(e->event) ^ 0x8000, 1), -EINVAL);
+				ck_assert_int_eq(check_aux(USER(e->event) ^ 0x8000, 0), 0);
+				if (valid) {
+					ck_assert_int_eq(check_aux(USER(e->event), valid), 0);
+					ck_assert_int_eq(control.alone, here->shared);
+				}
+			}
+		}
+	}
+}
+END_TEST
+
+/* Two counters have the register, if it is to hold the same for both. */
+START_TEST(aux_shared)
+{
+	unsigned int i;
+
+	start_processor(6, 0);	/* Sapphire Rapids has three events for one register */
+	for (i = 0; i < 64; i++) {
+		control_init(&control);
+		control_add(&control, 0, USER(i & 1 ? 0x01c6 : 0x40ad));
+		control_add(&control, 1, USER(EV_CYCLES));
+		control_add(&control, 3, USER(i & 2 ? 0x01c6 : 0x40ad));
+		control_add(&control, 2, USER(0x012a));
+		control.ctr[0].aux = i & 4 ? 1 : 2;
+		control.ctr[2].aux = i & 8 ? 1 : 2;
+		control.ctr[3].aux = i & 16 ? 1 : 4;
+		ck_assert_int_eq(perfctr_cpu_check_control(&control),
+				 !(i & 4) == !(i & 8) ? 0 : -EINVAL);
+	}
+}
+END_TEST
+
+/* It is written when another value is needed, and the counter's event then is not. */
+START_TEST(aux_written)
+{
+	struct thread a, b;
+	struct work work = { .instructions = 100, .cycles = 300 };
+	struct model_cpu *cpu = &model.cpu[1];
+	unsigned int i;
+
+	start_processor(4, 0);
+	model.cpu[1].extra[0] = 0x8000;		/* what perf left: known, if not wanted */
+	fake_cpu_down(1);
+	fake_cpu_up(1);
+	thread_init(&a);
+	thread_init(&b);
+	check_aux(USER(0x01b7), 0x1);
+	thread_control(&a, &control, 0);
+	check_aux(USER(0x01b7), 0x2);
+	thread_control(&b, &control, 0);
+	model_clear_statistics();
+	for (i = 1; i <= 3; i++) {
+		thread_in(&a, 1);
+		thread_run(&a, &work);
+		thread_out(&a);
+		ck_assert_uint_eq(cpu->extra[0], 0x1);
+		ck_assert_uint_eq(cpu->wrmsrs[REG_EXTRA], 2 * i - 1);
+		thread_in(&b, 1);
+		thread_run(&b, &work);
+		thread_out(&b);
+		ck_assert_uint_eq(cpu->extra[0], 0x2);
+		ck_assert_uint_eq(cpu->wrmsrs[REG_EXTRA], 2 * i);
+		ck_assert_uint_eq(cpu->wrmsrs[REG_EVNTSEL], 1);
+		thread_check(&a);
+		thread_check(&b);
+	}
+	thread_in(&b, 1);
+	ck_assert_uint_eq(cpu->wrmsrs[REG_EXTRA], 6);
+	thread_out(&b);
+	/* who needs no register changes none, and it is not written again */
+	check_aux(USER(EV_CYCLES), 0);
+	thread_control(&a, &control, 0);
+	thread_in(&a, 1);
+	thread_out(&a);
+	thread_in(&b, 1);
+	thread_run(&b, &work);
+	thread_out(&b);
+	thread_check(&b);
+	ck_assert_uint_eq(cpu->wrmsrs[REG_EXTRA], 6);
+	/* what was in the way of it may be gone after sleep */
+	memset(cpu->extra, 0, sizeof(cpu->extra));
+	fake_cpu_down(1);
+	fake_cpu_up(1);
+	thread_in(&b, 1);
+	thread_run(&b, &work);
+	thread_out(&b);
+	thread_check(&b);
+	ck_assert_uint_eq(cpu->extra[0], 0x2);
+}
+END_TEST
+
+/* The kinds of a hybrid processor have different ones. */
+START_TEST(aux_of_kinds)
+{
+	struct model_config core, atom;
+	int kind;
+
+	machine_stop();
+	core = usual_config(5);
+	core.signature = 0x90672;
+	core.core_type = 0x40000001;
+	core.extra = model_processors[6].extra;
+	atom = core;
+	atom.core_type = 0x20000001;
+	atom.extra = model_processors[10].extra;
+	model_init_hybrid(&core, &atom, 0xc);
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	for (kind = 0; kind < 2; kind++) {
+		static const struct {
+			u16 event;
+			int err[2];
+		} cases[] = {
+			{ 0x012a, { 0, -EINVAL } }, { 0x01b7, { -EINVAL, 0 } },
+			{ 0x02b7, { -EINVAL, 0 } }, { 0x01c6, { 0, -EINVAL } },
+		};
+		unsigned int i;
+
+		for (i = 0; i < ARRAY_SIZE(cases); i++) {
+			control_init(&control);
+			control_add(&control, 0, USER(cases[i].event));
+			control.ctr[0].aux = 1;
+			control.kind = kind;
+			ck_assert_int_eq(perfctr_cpu_check_control(&control),
+					 cases[i].err[kind]);
+		}
+	}
+	machine_exit();
+}
+END_TEST
+
 /* ---- fuzz --------------------------------------------------------------- */
 
 /* A control that is right, or has some bits that are not. */
@@ -307,7 +497,8 @@ static void fuzzed_control(struct perfctr_cpu_control *c)
 			c->global[random_below(2)] = BIT_ULL(random_below(64));
 			break;
 		case 1:
-			ctr->aux = BIT_ULL(random_below(64));
+			ctr->aux = one_in(2) ? ctr->aux ^ BIT_ULL(random_below(64)) :
+					       BIT_ULL(random_below(64));
 			break;
 		case 2:
 			ctr->ireset = BIT_ULL(random_below(64));
@@ -405,6 +596,10 @@ Suite *control_suite(void)
 	tcase_add_test(tc, must_be_zero);
 	tcase_add_loop_test(tc, absent_events, 0, 7);
 	tcase_add_loop_test(tc, narrowest_mask, 0, 4);
+	tcase_add_loop_test(tc, aux_bits, 0, MODEL_PROCESSORS);
+	tcase_add_test(tc, aux_shared);
+	tcase_add_test(tc, aux_written);
+	tcase_add_test(tc, aux_of_kinds);
 	tcase_add_loop_test(tc, fuzzed, 0, 10);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);

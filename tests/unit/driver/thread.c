@@ -75,6 +75,13 @@ struct model_config random_config(unsigned int version)
 	}
 	if (version >= 5)	/* with holes above the contiguous ones */
 		config.fixed_mask = random_u64() & 0xffff;
+	if (one_in(2)) {
+		const struct model_processor *p = &model_processors[random_below(MODEL_PROCESSORS)];
+
+		config.signature = p->signature;
+		config.extra = p->extra;
+		config.no_extra = one_in(4) ? random_below(8) : 0;
+	}
 	return config;
 }
 
@@ -117,13 +124,51 @@ static u64 random_evntsel(void)
 	return SEL_EN | modes | events[random_below(ARRAY_SIZE(events))];
 }
 
+/*
+ * One of the events that need a register, if the processor has any, with the value that
+ * this control has for that; or an event that needs none.
+ */
+static void complete(struct vperfctr_ctr *ctr, const u64 *values)
+{
+	const struct model_extra *extra = model_config()->extra;
+	unsigned int n = 0;
+
+	while (extra && extra[n].event)
+		n++;
+	if (n && one_in(4))
+		ctr->evntsel = (ctr->evntsel & ~0xffffULL) | extra[random_below(n)].event;
+	extra = model_find_extra(ctr->evntsel);
+	if (!extra)
+		return;
+	/* Other events with the register may have fewer bits. */
+	ctr->aux = values[extra->reg] & extra->valid;
+	if (!model_has_extra(extra) || !ctr->aux || ctr->aux != values[extra->reg]) {
+		ctr->evntsel = USER(EV_INSTRUCTIONS);
+		ctr->aux = 0;
+	}
+}
+
+static void random_values(u64 *values)
+{
+	const struct model_extra *extra = model_config()->extra;
+
+	memset(values, 0, MODEL_NR_EXTRA * sizeof(*values));
+	for (; extra && extra->event; extra++) {
+		if (one_in(2))
+			values[extra->reg] = (one_in(2) ? random_u64() : 1ULL << random_below(64)) &
+					     extra->valid;
+	}
+}
+
 /* Counters in random order, as nothing says that it matters. */
 void random_control(struct perfctr_cpu_control *control)
 {
+	u64 values[MODEL_NR_EXTRA];
 	u64 left = model_exists();
 	unsigned int nr = 1 + random_below(__builtin_popcountll(left));
 
 	control_init(control);
+	random_values(values);
 	while (nr) {
 		unsigned int i = random_below(64);
 
@@ -131,10 +176,12 @@ void random_control(struct perfctr_cpu_control *control)
 			continue;
 		left &= ~BIT_ULL(i);
 		nr--;
-		if (i < 32)
+		if (i < 32) {
 			control_add(control, i, random_evntsel());
-		else
+			complete(&control->ctr[control->nractrs - 1], values);
+		} else {
 			control_add(control, VPERFCTR_FIXED | (i - 32), 1 + random_below(3));
+		}
 	}
 }
 
@@ -274,6 +321,9 @@ static void check_loaded(const struct thread *t, const struct model_cpu *cpu)
 		}
 		require(holds == evntsel, "counter %#x holds %#llx, not %#llx",
 			map, holds, evntsel);
+		if (t->control.ctr[i].aux)
+			require(cpu->extra[model_find_extra(evntsel)->reg] == t->control.ctr[i].aux,
+				"the event of counter %#x has not its register", map);
 	}
 	require((counting & interrupting(cpu)) == ictrs,
 		"%#llx may interrupt, and %#llx should", counting & interrupting(cpu), ictrs);
@@ -346,7 +396,8 @@ void thread_run(struct thread *t, const struct work *work)
 	if (t->control.tsc_on)
 		t->tsc_counted += work->cycles;
 	for (i = 0; i < perfctr_nrctrs(&t->control) && !t->held; i++) {
-		u64 events = model_counts(t->control.ctr[i].map, t->control.ctr[i].evntsel, work);
+		u64 events = model_counts(t->control.ctr[i].map, t->control.ctr[i].evntsel,
+					  t->control.ctr[i].aux, work);
 
 		t->counted[i] += events;
 		t->since[i] += events;
@@ -372,7 +423,8 @@ void thread_run_inside(struct thread *t, const struct work *work)
 		return;
 	model_run(work);
 	for (i = 0; i < perfctr_nrctrs(&t->control); i++) {
-		u64 events = model_counts(t->control.ctr[i].map, t->control.ctr[i].evntsel, work);
+		u64 events = model_counts(t->control.ctr[i].map, t->control.ctr[i].evntsel,
+					  t->control.ctr[i].aux, work);
 
 		if (!(counting & bit_of(t->control.ctr[i].map)))
 			continue;

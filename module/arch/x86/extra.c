@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Intel's events whose select is one half of them: which responses of the uncore, or
+ * which stalls of the front end, are to be counted is in a register that all general
+ * counters share.
+ *
+ * Intel SDM volume 3, "Performance Monitoring", the sections "Off-core Response" of
+ * each microarchitecture; volume 4 for the registers' scope.  Bits that do not fault
+ * when set are those that perf sets (arch/x86/events/intel/core.c).
+ */
+#include <linux/bitops.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+
+#include "regs.h"
+#include "x86.h"
+
+struct extra_event {
+	u16 code;			/* unit mask and event select */
+	u8 reg;
+	bool shared;			/* it is one register for a core's hyper-threads */
+	u64 valid;			/* bits that the register can have */
+};
+
+/* Places in perfctr_x86_extra_msrs. */
+#define RSP_0		0	/* MSR_OFFCORE_RSP_0 */
+#define RSP_1		1
+#define FRONTEND	2	/* MSR_PEBS_FRONTEND */
+
+const u32 perfctr_x86_extra_msrs[PERFCTR_X86_NR_EXTRA] = { 0x1a6, 0x1a7, 0x3f7 };
+
+static const struct extra_event nehalem[] = {
+	{ .code = 0x01b7, .reg = RSP_0, .valid = 0xffff, .shared = true },
+	{ }
+};
+
+static const struct extra_event westmere[] = {
+	{ .code = 0x01b7, .reg = RSP_0, .valid = 0xffff, .shared = true },
+	{ .code = 0x01bb, .reg = RSP_1, .valid = 0xffff, .shared = true },
+	{ }
+};
+
+static const struct extra_event sandy_bridge[] = {
+	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3f807f8fff },
+	{ .code = 0x01bb, .reg = RSP_1, .valid = 0x3f807f8fff },
+	{ }
+};
+
+static const struct extra_event haswell[] = {
+	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3fffff8fff },
+	{ .code = 0x01bb, .reg = RSP_1, .valid = 0x3fffff8fff },
+	{ }
+};
+
+static const struct extra_event skylake[] = {
+	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3fffff8fff },
+	{ .code = 0x01bb, .reg = RSP_1, .valid = 0x3fffff8fff },
+	{ .code = 0x01c6, .reg = FRONTEND, .valid = 0x7fff17 },
+	{ }
+};
+
+static const struct extra_event ice_lake[] = {
+	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3fffffbfff },
+	{ .code = 0x01bb, .reg = RSP_1, .valid = 0x3fffffbfff },
+	{ .code = 0x01c6, .reg = FRONTEND, .valid = 0x7fff17 },
+	{ }
+};
+
+static const struct extra_event golden_cove[] = {
+	{ .code = 0x012a, .reg = RSP_0, .valid = 0x3fffffffff },
+	{ .code = 0x012b, .reg = RSP_1, .valid = 0x3fffffffff },
+	{ .code = 0x01c6, .reg = FRONTEND, .valid = 0x7fff1f },
+	{ .code = 0x40ad, .reg = FRONTEND, .valid = 0x7 },
+	{ .code = 0x04c2, .reg = FRONTEND, .valid = 0x8 },
+	{ }
+};
+
+/* Cores of a module share the registers, and nothing says which: none is used. */
+static const struct extra_event silvermont[] = {
+	{ .code = 0x01b7, .reg = RSP_0 },
+	{ .code = 0x02b7, .reg = RSP_1 },
+	{ }
+};
+
+static const struct extra_event goldmont[] = {
+	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x760005ffbf },
+	{ .code = 0x02b7, .reg = RSP_1, .valid = 0x360005ffbf },
+	{ }
+};
+
+static const struct extra_event tremont[] = {
+	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x800ff0ffffff9fff },
+	{ .code = 0x02b7, .reg = RSP_1, .valid = 0x000ff0ffffff9fff },
+	{ }
+};
+
+static const struct extra_event gracemont[] = {
+	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3fffffffff },
+	{ .code = 0x02b7, .reg = RSP_1, .valid = 0x3fffffffff },
+	{ }
+};
+
+/* What CPUID has told of the kinds of cores: others, and Atoms of a hybrid processor. */
+static struct {
+	const struct extra_event *events;
+	unsigned int readable;		/* registers: hypervisors often have none of them */
+} kinds[2];
+
+static bool is_atom(u32 core_type)
+{
+	return PERFCTR_INTEL_CORE_TYPE(core_type) == PERFCTR_INTEL_ATOM;
+}
+
+static const struct extra_event *events_of(unsigned int model, u32 core_type)
+{
+	switch (model) {
+	case 0x1a: case 0x1e: case 0x1f: case 0x2e:
+		return nehalem;
+	case 0x25: case 0x2c: case 0x2f:
+		return westmere;
+	case 0x2a: case 0x3a:
+		return sandy_bridge;
+	case 0x2d: case 0x3e:				/* its larger brothers, */
+	case 0x3c: case 0x3f: case 0x45: case 0x46:	/* Haswell, */
+	case 0x3d: case 0x47: case 0x4f: case 0x56:	/* Broadwell */
+		return haswell;
+	case 0x4e: case 0x5e: case 0x55:
+	case 0x8e: case 0x9e: case 0xa5: case 0xa6:	/* Kaby Lake, Comet Lake */
+		return skylake;
+	case 0x6a: case 0x6c: case 0x7d: case 0x7e:
+	case 0x8c: case 0x8d: case 0xa7:		/* Tiger Lake, Rocket Lake */
+		return ice_lake;
+	case 0x8f: case 0xcf:				/* Sapphire Rapids, Emerald Rapids */
+		return golden_cove;
+	case 0x97: case 0x9a:				/* Alder Lake, */
+	case 0xb7: case 0xba: case 0xbf:		/* Raptor Lake: hybrid */
+		return is_atom(core_type) ? gracemont : golden_cove;
+	case 0x37: case 0x4a: case 0x4c: case 0x4d: case 0x5a: case 0x5d:
+		return silvermont;
+	case 0x5c: case 0x5f: case 0x7a:
+		return goldmont;
+	case 0x86: case 0x96: case 0x9c:
+		return tremont;
+	case 0xbe:
+		return gracemont;
+	}
+	return NULL;
+}
+
+unsigned int perfctr_intel_probe_extra(unsigned int model, u32 core_type)
+{
+	const struct extra_event *events = events_of(model, core_type);
+	unsigned int i, readable = 0;
+	unsigned int nr = events ? PERFCTR_X86_NR_EXTRA : 0;
+
+	for (i = 0; i < nr; i++)
+		readable |= perfctr_x86_readable(perfctr_x86_extra_msrs[i]) ? BIT(i) : 0;
+	kinds[is_atom(core_type)].events = events;
+	kinds[is_atom(core_type)].readable = readable;
+	return nr;
+}
+
+static const struct extra_event *find(const struct vperfctr_info *kind, u64 evntsel)
+{
+	const struct extra_event *event = kinds[is_atom(kind->core_type)].events;
+	u16 code = evntsel;
+
+	for (; event && event->code; event++) {
+		if (event->code == code)
+			return event;
+	}
+	return NULL;
+}
+
+int perfctr_x86_check_extra(const struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control,
+			    const struct vperfctr_info *kind)
+{
+	const struct extra_event *event = find(kind, ctr->evntsel);
+	struct perfctr_cpu_regs *regs = &control->regs;
+
+	if (!event)
+		return ctr->aux ? -EINVAL : 0;
+	/* A register of zero makes the event count nothing. */
+	if (!ctr->aux || (ctr->aux & ~event->valid) ||
+	    !(kinds[is_atom(kind->core_type)].readable & BIT(event->reg)))
+		return -EINVAL;
+	if ((regs->extra_used & BIT(event->reg)) && regs->extra[event->reg] != ctr->aux)
+		return -EINVAL;
+	regs->extra_used |= BIT(event->reg);
+	regs->extra[event->reg] = ctr->aux;
+	if (event->shared)
+		control->alone = true;
+	return 0;
+}
