@@ -137,10 +137,10 @@ void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
 /*
  * Overflow.  The handler is called when an i-mode counter of a running state
  * has overflowed, on the owner's CPU.  The state's counters are stopped, but not
- * sampled, and stay so until it is suspended and resumed, which the handler may
- * do at once if `regs` are those of user mode.  They may be of kernel mode, or
- * NULL: then somebody who has interrupts disabled may be about to do something
- * to the state.  The context is NMI, or an interrupt, or one that has interrupts
+ * sampled, and stay so until the overflow is taken, which the handler may do at
+ * once if `regs` are those of user mode.  They may be of kernel mode, or NULL:
+ * then somebody who has interrupts disabled may be about to do something to the
+ * state.  The context is NMI, or an interrupt, or one that has interrupts
  * disabled.  To be set before init; without, there is no i-mode.
  *
  * A state that was suspended with an overflow that nobody has identified is
@@ -149,14 +149,27 @@ void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
 typedef void perfctr_ihandler(struct perfctr_cpu_state *state, struct pt_regs *regs);
 void perfctr_cpu_set_ihandler(perfctr_ihandler *handler);
 
+/* Which i-mode counters have overflowed, and what passed in silence before. */
+struct perfctr_overflow {
+	u32 ctrs;			/* as bits in the order of the control */
+	u64 skipped;			/* periods, by longer ones in their place */
+};
+
 /*
- * PRE: suspended.  Which i-mode counters have overflowed, as bits in the order of
- * the control?  They will start again from ireset, or from as many periods as
- * 2^shift if those can be loaded; *skipped grows by what such longer periods
- * made to pass in silence.
+ * PRE: suspended.  What has overflowed will start again from ireset, or from as
+ * many periods as 2^shift if those can be loaded.
  */
-u32 perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state, unsigned int shift,
-				  u64 *skipped);
+struct perfctr_overflow perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state,
+						      unsigned int shift);
+
+/*
+ * The same for a running state, whose sums are brought up to date.  The counters
+ * stand from here to perfctr_cpu_go_on(), which must follow; with `hold`, if there
+ * was an overflow, they are held from there on.  The TSC goes on all the time.
+ */
+struct perfctr_overflow perfctr_cpu_take_overflow(struct perfctr_cpu_state *state, bool hold,
+						  unsigned int shift);
+void perfctr_cpu_go_on(struct perfctr_cpu_state *state);
 
 /*
  * PRE: suspended, and not to be resumed.  How many periods have passed in
@@ -165,17 +178,22 @@ u32 perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state, unsigned int 
 u64 perfctr_cpu_skipped(struct perfctr_cpu_state *state);
 
 /*
- * Between the two, what is resumed is the TSC only.  PRE: the state is suspended.
+ * Counters that are held: what is resumed is the TSC only.  PRE: the state is
+ * suspended.
  */
 void perfctr_cpu_hold_pmcs(struct perfctr_cpu_state *state);
 void perfctr_cpu_unhold_pmcs(struct perfctr_cpu_state *state);
+
+/* The end of holding for a running state. */
+void perfctr_cpu_iresume(struct perfctr_cpu_state *state);
 
 /* Say in the page that the counters do not run.  PRE: they do not. */
 void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state);
 
 /*
- * Suspend, resume, sample: called by the owner, or in its interrupts, on its
- * CPU, with interrupts disabled.  They take no lock and do not sleep.
+ * Suspend, resume, sample, and the above of running states: called by the owner,
+ * or in its interrupts, on its CPU, with interrupts disabled.  They take no lock
+ * and do not sleep.
  *
  *	suspend	stop the counters if they must not run for others; update sums
  *	resume	load the control unless it is loaded; update start values

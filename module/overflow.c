@@ -88,40 +88,50 @@ static void wake(struct irq_work *work)
 
 /* ---- taking an overflow ------------------------------------------------- */
 
-/*
- * Note what has overflowed and let it start again.  PRE: suspended, and nobody
- * else is doing anything to the state.
- */
-static void take(struct vperfctr *st, u64 ip)
+/* Does an overflow make a sample?  Otherwise counters are held. */
+static bool has_ring(const struct vperfctr *st)
 {
-	struct vperfctr_buffer *ring = st->flags & VPERFCTR_CONTROL_RING ? st->ring : NULL;
-	u64 skipped = 0;
-	u32 overflow;
+	return st->flags & VPERFCTR_CONTROL_RING;
+}
 
-	overflow = perfctr_cpu_identify_overflow(&st->cpu_state,
-						 ring ? vperfctr_ring_shift(ring) : 0, &skipped);
-	if (!overflow)
+static unsigned int shift_of(const struct vperfctr *st)
+{
+	return has_ring(st) ? st->ring_shift : 0;
+}
+
+/* PRE: the sums are up to date, and nobody else is doing anything to the state. */
+static __always_inline void note(struct vperfctr *st, u64 ip, struct perfctr_overflow overflow)
+{
+	if (unlikely(!overflow.ctrs))
 		return;
-	if (ring) {
-		if (vperfctr_ring_add(st, ip, overflow, skipped))
+	if (has_ring(st)) {
+		if (vperfctr_ring_add(st, ip, overflow))
 			tell(st);
 		return;
 	}
-	WRITE_ONCE(st->overflow, st->overflow | overflow);
-	perfctr_cpu_hold_pmcs(&st->cpu_state);
+	WRITE_ONCE(st->overflow, st->overflow | overflow.ctrs);
 	if (st->si_signo)
 		st->checks |= VPERFCTR_CHECK_SIGNAL;
 	tell(st);
 }
 
-/* The same for a state that runs here. */
+/* Of a state that runs here, and whose counters were stopped for it. */
 static void take_here(struct vperfctr *st, u64 ip)
 {
-	vperfctr_ring_begin(st);
-	perfctr_cpu_suspend(&st->cpu_state);
-	take(st, ip);
-	perfctr_cpu_resume(&st->cpu_state);
-	vperfctr_ring_end(st);
+	bool kernel = vperfctr_ring_counts_kernel(st);
+
+	if (unlikely(kernel))
+		vperfctr_ring_begin_kernel(st);
+	note(st, ip, perfctr_cpu_take_overflow(&st->cpu_state, !has_ring(st), shift_of(st)));
+	perfctr_cpu_go_on(&st->cpu_state);
+	if (unlikely(kernel))
+		vperfctr_ring_end_kernel(st);
+}
+
+/* Of one that is suspended and not to go on. */
+static void take_last(struct vperfctr *st, u64 ip)
+{
+	note(st, ip, perfctr_cpu_identify_overflow(&st->cpu_state, shift_of(st)));
 }
 
 static u64 user_ip(struct task_struct *task)
@@ -193,7 +203,7 @@ void vperfctr_overflow_last(struct vperfctr *st)
 {
 	if (st->cpu_state.control.nrictrs) {
 		/* Where a file that gives privileges begins is not to be told. */
-		take(st, test_bit(VPERFCTR_PRIVILEGED, &st->bits) ? 0 : user_ip(st->owner));
+		take_last(st, test_bit(VPERFCTR_PRIVILEGED, &st->bits) ? 0 : user_ip(st->owner));
 		if (st->flags & VPERFCTR_CONTROL_RING)
 			vperfctr_ring_drop(st, perfctr_cpu_skipped(&st->cpu_state));
 		perfctr_cpu_unhold_pmcs(&st->cpu_state);
@@ -217,8 +227,11 @@ static int op_iresume(struct vperfctr *st, void *arg)
 {
 	if (!vperfctr_is_held(st))
 		return -EPERM;
-	vperfctr_stop(st);
 	vperfctr_overflow_forget(st);
+	if (likely(st->cpu >= 0)) {
+		perfctr_cpu_iresume(&st->cpu_state);
+		return 0;
+	}
 	perfctr_cpu_unhold_pmcs(&st->cpu_state);
 	if (st->owner == current)
 		vperfctr_start(st);

@@ -37,8 +37,7 @@ struct vperfctr_buffer {
 	size_t map_size;
 	bool kernel;			/* VPERFCTR_RING_KERNEL */
 
-	/* Throttling: only each 2^shift-th overflow makes a sample. */
-	unsigned int shift;
+	/* Throttling: see also ring_shift. */
 	unsigned int taken;		/* samples in this tick of the clock */
 	unsigned long tick;
 	cycles_t begun, ended;		/* taking the last overflow, if of kernel mode */
@@ -64,12 +63,6 @@ bool vperfctr_ring_ready(const struct vperfctr *st)
 
 /* ---- writing ------------------------------------------------------------ */
 
-/* How many periods are the next overflows to be apart, as a power of two? */
-unsigned int vperfctr_ring_shift(const struct vperfctr_buffer *ring)
-{
-	return ring->shift;
-}
-
 bool vperfctr_ring_has_kernel(const struct vperfctr *st)
 {
 	return st->ring && st->ring->kernel;
@@ -83,27 +76,18 @@ bool vperfctr_ring_has_kernel(const struct vperfctr *st)
  */
 #define ROOM	8
 
-static bool counts_kernel(const struct vperfctr *st)
-{
-	return (st->flags & VPERFCTR_CONTROL_RING) && st->cpu_state.control.kernel;
-}
-
-void vperfctr_ring_begin(struct vperfctr *st)
+void vperfctr_ring_begin_kernel(struct vperfctr *st)
 {
 	struct vperfctr_buffer *ring = st->ring;
-	cycles_t now;
+	cycles_t now = get_cycles();
 
-	if (!counts_kernel(st))
-		return;
-	now = get_cycles();
 	ring->crowded = now - ring->ended < ROOM * (ring->ended - ring->begun);
 	ring->begun = now;
 }
 
-void vperfctr_ring_end(struct vperfctr *st)
+void vperfctr_ring_end_kernel(struct vperfctr *st)
 {
-	if (counts_kernel(st))
-		st->ring->ended = get_cycles();
+	st->ring->ended = get_cycles();
 }
 
 /*
@@ -111,21 +95,21 @@ void vperfctr_ring_end(struct vperfctr *st)
  * tick of the clock, and shrink again, step by step, after ticks with less than
  * half of what is allowed.
  */
-static void throttle(const struct vperfctr *st, struct vperfctr_buffer *ring)
+static void throttle(struct vperfctr *st, struct vperfctr_buffer *ring)
 {
 	unsigned int rate = READ_ONCE(max_sample_rate);
 	unsigned int limit = rate ? max_t(unsigned int, rate / HZ, 1) : UINT_MAX;
-	bool grow = counts_kernel(st) && ring->crowded;
+	bool grow = vperfctr_ring_counts_kernel(st) && ring->crowded;
 	unsigned long now = jiffies;
 
 	if (now != ring->tick) {
-		if (ring->shift && ring->taken <= limit / 2)
-			ring->shift--;
+		if (st->ring_shift && ring->taken <= limit / 2)
+			st->ring_shift--;
 		ring->tick = now;
 		ring->taken = 0;
 	}
-	if ((++ring->taken > limit || grow) && ring->shift < 31)
-		ring->shift++;
+	if ((++ring->taken > limit || grow) && st->ring_shift < 31)
+		st->ring_shift++;
 }
 
 /* Overflows that will make no sample. */
@@ -138,10 +122,10 @@ void vperfctr_ring_drop(struct vperfctr *st, u64 nr)
 }
 
 /*
- * Add a sample; `skipped` overflows were too close to make one.  True if who
- * polls is to be told.  PRE: as for vperfctr_cpu_identify_overflow().
+ * Add a sample.  True if who polls is to be told.  PRE: the sums are up to date, and
+ * nobody else is doing anything to the state.
  */
-bool vperfctr_ring_add(struct vperfctr *st, u64 ip, u32 overflow, u64 skipped)
+bool vperfctr_ring_add(struct vperfctr *st, u64 ip, struct perfctr_overflow overflow)
 {
 	struct vperfctr_buffer *ring = st->ring;
 	struct vperfctr_ring_page *page = ring->page;
@@ -150,17 +134,17 @@ bool vperfctr_ring_add(struct vperfctr *st, u64 ip, u32 overflow, u64 skipped)
 	u64 tail, head = page->head;
 
 	throttle(st, ring);
-	ring->dropped += skipped;
+	ring->dropped += overflow.skipped;
 	/* Acquire: whoever consumed a slot has looked at it before. */
 	if (head - smp_load_acquire(&page->tail) >= page->nrsamples) {
-		ring->dropped += hweight32(overflow);
+		ring->dropped += hweight32(overflow.ctrs);
 		WRITE_ONCE(page->dropped, ring->dropped);
 		return false;
 	}
 	sample = ring->data + (head & (page->nrsamples - 1)) * page->sample_size;
 	sample->ip = ip;
 	sample->tsc = get_cycles();
-	sample->overflow = overflow;
+	sample->overflow = overflow.ctrs;
 	sample->dropped = min_t(u64, ring->dropped - ring->dropped_before, U32_MAX);
 	for (i = 0; i < page->nrsums; i++)
 		sample->sums[i] = i < nrctrs ? st->cpu_state.page->ctr[i].sum : 0;

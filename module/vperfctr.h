@@ -89,6 +89,7 @@ struct vperfctr {
 	struct irq_work sigill_work;
 	struct irq_work wake_work;	/* for an overflow */
 	struct vperfctr_buffer *ring;	/* once there is one it stays; NULL: none */
+	unsigned int ring_shift;	/* only each 2^ring_shift-th overflow makes a sample */
 
 	/* Of the control, for READ to show. */
 	u32 flags;
@@ -257,14 +258,19 @@ int vperfctr_iresume(struct vperfctr *st);
 int vperfctr_ring(struct vperfctr *st, struct vperfctr_ring __user *arg);
 int vperfctr_ring_mmap(struct vperfctr *st, struct vm_area_struct *vma);
 bool vperfctr_ring_ready(const struct vperfctr *st);
-unsigned int vperfctr_ring_shift(const struct vperfctr_buffer *ring);
 bool vperfctr_ring_has_kernel(const struct vperfctr *st);
-bool vperfctr_ring_add(struct vperfctr *st, u64 ip, u32 overflow, u64 skipped);
+bool vperfctr_ring_add(struct vperfctr *st, u64 ip, struct perfctr_overflow overflow);
 void vperfctr_ring_drop(struct vperfctr *st, u64 nr);
-void vperfctr_ring_begin(struct vperfctr *st);
-void vperfctr_ring_end(struct vperfctr *st);
+void vperfctr_ring_begin_kernel(struct vperfctr *st);
+void vperfctr_ring_end_kernel(struct vperfctr *st);
 int vperfctr_consume(struct vperfctr *st, unsigned long nr);
 void vperfctr_ring_free(struct vperfctr *st);
+
+/* Do overflows make samples, which may be of what taking one does in the kernel? */
+static inline bool vperfctr_ring_counts_kernel(const struct vperfctr *st)
+{
+	return (st->flags & VPERFCTR_CONTROL_RING) && st->cpu_state.control.kernel;
+}
 
 /* read.c */
 struct vperfctr_snapshot {

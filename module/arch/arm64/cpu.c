@@ -189,6 +189,25 @@ int perfctr_cpu_check_control(struct perfctr_cpu_control *control)
 	return driver->check_control(control);
 }
 
+/* Overflows are taken by way of a suspend and a resume. */
+struct perfctr_overflow perfctr_cpu_take_overflow(struct perfctr_cpu_state *state, bool hold,
+						  unsigned int shift)
+{
+	return perfctr_take_suspended(state, hold, shift);
+}
+
+void perfctr_cpu_go_on(struct perfctr_cpu_state *state)
+{
+	perfctr_cpu_resume(state);
+}
+
+void perfctr_cpu_iresume(struct perfctr_cpu_state *state)
+{
+	perfctr_cpu_suspend(state);
+	perfctr_cpu_unhold_pmcs(state);
+	perfctr_cpu_resume(state);
+}
+
 static int choose_driver(void)
 {
 	bool intr;

@@ -37,8 +37,8 @@ extern struct cpumask perfctr_forbid_cpus;
 /* For perfctr_cpu_sampling_ns: counters as narrow as this. */
 u64 perfctr_sampling_ns(unsigned int width);
 
-/* Hand an overflow to the service.  regs: as for its handler. */
-void perfctr_overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs);
+/* driver.c: the service's handler; NULL: no i-mode. */
+extern perfctr_ihandler *perfctr_overflowed;
 
 /* For check_control.  a-mode: 0; i-mode: minus a period that can be loaded. */
 static inline bool perfctr_is_valid_ireset(s64 ireset, bool imode)
@@ -51,6 +51,33 @@ static inline u64 perfctr_sign(u32 map)
 {
 	return 1ULL << ((map & VPERFCTR_FIXED ? perfctr_cpu_info.fixed_width :
 					       perfctr_cpu_info.pmc_width) - 1);
+}
+
+/* In the page's form; without what changes at resume. */
+static inline u32 perfctr_make_cstatus(const struct perfctr_cpu_control *control)
+{
+	return perfctr_nrctrs(control) | control->nractrs << 8 |
+	       (control->tsc_on ? VPERFCTR_CSTATUS_TSC : 0) |
+	       (control->nrictrs ? VPERFCTR_CSTATUS_ICTRS : 0);
+}
+
+/* state.c: perfctr_cpu_take_overflow() for drivers that have nothing better. */
+struct perfctr_overflow perfctr_take_suspended(struct perfctr_cpu_state *state, bool hold,
+					       unsigned int shift);
+
+/* An i-mode counter is to start 2^shift periods before its next overflow. */
+u64 perfctr_long_start(struct perfctr_cpu_state *state, unsigned int i, unsigned int shift);
+
+/* The i-th counter has overflowed.  Where does it start again? */
+static __always_inline u64 perfctr_reset_ictr(struct perfctr_cpu_state *state, unsigned int i,
+					      unsigned int shift,
+					      struct perfctr_overflow *overflow)
+{
+	overflow->ctrs |= BIT(i);
+	if (likely(!(state->ishift[i] | shift)))
+		return state->control.ctr[i].ireset;
+	overflow->skipped += BIT_ULL(state->ishift[i]) - 1;
+	return perfctr_long_start(state, i, shift);
 }
 
 /*

@@ -22,16 +22,11 @@ MODULE_PARM_DESC(forbid_cpus, "list of CPUs on which not to count, for tests");
 
 struct cpumask perfctr_forbid_cpus;
 
-static perfctr_ihandler *ihandler;
+perfctr_ihandler *perfctr_overflowed;
 
 void perfctr_cpu_set_ihandler(perfctr_ihandler *handler)
 {
-	ihandler = handler;
-}
-
-void perfctr_overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
-{
-	ihandler(state, regs);
+	perfctr_overflowed = handler;
 }
 
 /*
@@ -57,7 +52,7 @@ int perfctr_driver_init(perfctr_cpu_op *suspend, perfctr_cpu_op *resume, perfctr
 	static_call_update(perfctr_suspend, suspend);
 	static_call_update(perfctr_resume, resume);
 	static_call_update(perfctr_sample, sample);
-	if (!ihandler) {
+	if (!perfctr_overflowed) {
 		perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;
 		perfctr_cpu_info.max_period = 0;
 	}

@@ -14,13 +14,6 @@
 /* A control's identity; 0 is nobody's. */
 static atomic64_t next_id = ATOMIC64_INIT(0);
 
-static u32 make_cstatus(const struct perfctr_cpu_control *control)
-{
-	return perfctr_nrctrs(control) | control->nractrs << 8 |
-	       (control->tsc_on ? VPERFCTR_CSTATUS_TSC : 0) |
-	       (control->nrictrs ? VPERFCTR_CSTATUS_ICTRS : 0);
-}
-
 void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
 				const struct perfctr_cpu_control *control, u64 preserve)
 {
@@ -32,7 +25,7 @@ void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
 	memcpy(&state->control, control, offsetof(struct perfctr_cpu_control, ctr));
 	memcpy(state->control.ctr, control->ctr, nrctrs * sizeof(control->ctr[0]));
 	state->id = atomic64_inc_return(&next_id);
-	state->cstatus = make_cstatus(control);
+	state->cstatus = perfctr_make_cstatus(control);
 	memset(state->ishift, 0, sizeof(state->ishift));
 
 	perfctr_page_begin(page);
@@ -73,33 +66,44 @@ static u64 long_period(s64 ireset, u8 *shift)
 	return period;
 }
 
+u64 perfctr_long_start(struct perfctr_cpu_state *state, unsigned int i, unsigned int shift)
+{
+	state->ishift[i] = shift;
+	return -long_period(state->control.ctr[i].ireset, &state->ishift[i]);
+}
+
 /*
  * What is suspended has in `start` where the counter was: in the lower half of
  * its range if it went through zero since it was loaded.
  */
-u32 perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state, unsigned int shift,
-				  u64 *skipped)
+struct perfctr_overflow perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state,
+						      unsigned int shift)
 {
 	const struct perfctr_cpu_control *control = &state->control;
+	struct perfctr_overflow overflow = { };
 	struct vperfctr_page *page = state->page;
-	u32 overflow = 0;
 	unsigned int i;
 
 	perfctr_page_begin(page);
 	for (i = control->nractrs; i < perfctr_nrctrs(control); i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 
-		if (ctr->start & perfctr_sign(ctr->map))
-			continue;
-		overflow |= BIT(i);
-		ctr->start = control->ctr[i].ireset;
-		if (likely(!(state->ishift[i] | shift)))
-			continue;
-		*skipped += BIT_ULL(state->ishift[i]) - 1;
-		state->ishift[i] = shift;
-		ctr->start = -long_period(control->ctr[i].ireset, &state->ishift[i]);
+		if (!(ctr->start & perfctr_sign(ctr->map)))
+			ctr->start = perfctr_reset_ictr(state, i, shift, &overflow);
 	}
 	perfctr_page_end(page);
+	return overflow;
+}
+
+struct perfctr_overflow perfctr_take_suspended(struct perfctr_cpu_state *state, bool hold,
+					       unsigned int shift)
+{
+	struct perfctr_overflow overflow;
+
+	perfctr_cpu_suspend(state);
+	overflow = perfctr_cpu_identify_overflow(state, shift);
+	if (hold && overflow.ctrs)
+		perfctr_cpu_hold_pmcs(state);
 	return overflow;
 }
 
@@ -129,7 +133,7 @@ void perfctr_cpu_hold_pmcs(struct perfctr_cpu_state *state)
 
 void perfctr_cpu_unhold_pmcs(struct perfctr_cpu_state *state)
 {
-	state->cstatus = make_cstatus(&state->control);
+	state->cstatus = perfctr_make_cstatus(&state->control);
 	perfctr_cpu_mark_suspended(state);
 }
 

@@ -18,6 +18,7 @@
  * unless the counter still holds it.
  */
 #include <linux/bitops.h>
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/nospec.h>
@@ -45,9 +46,9 @@ struct pmc_cpu {
 	u64 id;				/* of the control that is loaded; 0: none */
 	u64 loaded;			/* its regs.global_ctrl */
 	u64 global_ctrl;
-	u64 cleared;			/* overflows of the standing counters, in their status */
 	u64 fixed_ctrl;
 	bool ready;			/* the registers are ours */
+	bool cleared;			/* the status of overflows, since the counters stand */
 	struct perfctr_cpu_state *running; /* resumed here, and uses counters */
 	struct perfctr_cpu_state *armed; /* the same, if an NMI is to stop its counters */
 	u64 evntsel[PERFCTR_X86_MAX_PMC];
@@ -68,6 +69,12 @@ static bool is_fixed(u32 map)
 static unsigned int fixed_index(u32 map)
 {
 	return map & ~VPERFCTR_FIXED;
+}
+
+/* As perfctr_sign(), quicker. */
+static u64 sign_of(u32 map)
+{
+	return pmu->sign[is_fixed(map)];
 }
 
 static u32 evntsel_msr(unsigned int i)
@@ -136,6 +143,8 @@ bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
 	info->tsc_khz = tsc_khz;
 	info->pmc_width = width;
 	info->fixed_width = info->fixed_mask ? fixed_width : 0;
+	perfctr_x86_pmu.sign[0] = perfctr_sign(0);
+	perfctr_x86_pmu.sign[1] = info->fixed_mask ? perfctr_sign(VPERFCTR_FIXED) : 0;
 	if (perfctr_has_lvtpc()) {
 		info->features |= VPERFCTR_FEATURE_PCINT;
 		/* Until it overflows, a counter has its top bit set, and so what is written. */
@@ -296,11 +305,11 @@ static void write_control(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 
 static u64 counter_mask(u32 map)
 {
-	return perfctr_sign(map) * 2 - 1;
+	return sign_of(map) * 2 - 1;
 }
 
 /* Whatever an i-mode counter can be at, up to max_period from an overflow; or zero. */
-static void write_counter(u32 map, u64 value)
+static __always_inline void write_counter(u32 map, u64 value)
 {
 	value &= counter_mask(map);
 	if (is_fixed(map))
@@ -314,27 +323,27 @@ static void clear_counter(u32 map)
 	write_counter(map, 0);
 }
 
-/* Make the counters stand still, for nobody else to be counted by them. */
-static void stop_counters(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
+static noinline void clear_evntsels(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
 {
 	const struct vperfctr_page *page = state->page;
 	unsigned int i;
 
-	if (pmu->global_ctrl) {
-		write_global_ctrl(cpu, 0);
-		return;
-	}
 	for (i = 0; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++)
 		write_evntsel(cpu, page->ctr[i].map, 0);
-	cpu->id = 0;	/* the event selects are to be loaded again */
+	cpu->id = 0;	/* they are to be loaded again */
+}
+
+/* Make the counters stand still, for nobody else to be counted by them. */
+static __always_inline void stop_counters(struct pmc_cpu *cpu,
+					  const struct perfctr_cpu_state *state)
+{
+	if (likely(pmu->global_ctrl))
+		write_global_ctrl(cpu, 0);
+	else
+		clear_evntsels(cpu, state);
 }
 
 /* ---- i-mode ------------------------------------------------------------- */
-
-static unsigned int nr_ictrs(u32 cstatus)
-{
-	return VPERFCTR_CSTATUS_NRCTRS(cstatus) - VPERFCTR_CSTATUS_NRACTRS(cstatus);
-}
 
 static bool has_ictrs(const struct perfctr_cpu_state *state)
 {
@@ -348,32 +357,40 @@ static void disarm(struct pmc_cpu *cpu)
 	barrier();
 }
 
-/* The bit of GLOBAL_CTRL that says that this counter, which holds `now`, has overflowed. */
-static __always_inline u64 overflow_bit(u32 map, u64 now)
+static __always_inline bool has_overflowed(u32 map, u64 now)
 {
-	return now & perfctr_sign(map) ? 0 : BIT_ULL((map & 31) + (is_fixed(map) ? 32 : 0));
+	return !(now & sign_of(map));
 }
 
-/* Which i-mode counters have overflowed, as bits of GLOBAL_CTRL? */
-static __always_inline u64 find_overflow(const struct perfctr_cpu_state *state)
+/* Has one in i-mode?  PRE: there are some. */
+static __always_inline bool find_overflow(const struct perfctr_cpu_state *state)
 {
-	const struct vperfctr_page *page = state->page;
-	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-	u64 overflow = 0;
+	const struct vperfctr_page_ctr *ctr = state->page->ctr, *end = ctr;
 
-	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
-		u32 map = page->ctr[i].map;
-
-		overflow |= overflow_bit(map, perfctr_rdpmc(map));
-	}
-	return overflow;
+	end += VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
+	ctr += VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+	do {
+		if (has_overflowed(ctr->map, perfctr_rdpmc(ctr->map)))
+			return true;
+	} while (++ctr < end);
+	return false;
 }
 
 /* The counters stand; what IA32_PERF_GLOBAL_STATUS has of their overflow is known. */
-static void clear_overflow(u64 overflow)
+static __always_inline void clear_status(const struct perfctr_cpu_state *state)
 {
-	if (overflow && pmu->global_ctrl)
-		perfctr_wrmsr(pmu->global_clear, overflow);
+	if (pmu->global_ctrl)
+		perfctr_wrmsr(pmu->global_clear, state->control.regs.global_ctrl);
+}
+
+/* There is an overflow to be taken. */
+static __always_inline void stop_overflowed(struct pmc_cpu *cpu,
+					    const struct perfctr_cpu_state *state)
+{
+	disarm(cpu);
+	stop_counters(cpu, state);
+	clear_status(state);
+	cpu->cleared = true;
 }
 
 /*
@@ -386,37 +403,23 @@ static bool arm(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 	barrier();
 	if (likely(!find_overflow(state)))
 		return true;
-	disarm(cpu);
-	stop_counters(cpu, state);
-	clear_overflow(find_overflow(state));
+	stop_overflowed(cpu, state);
 	perfctr_overflowed(state, NULL);
 	return false;
 }
 
-bool perfctr_x86_pmc_overflow(struct perfctr_cpu_state **state)
+struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
 	struct perfctr_cpu_state *running = READ_ONCE(cpu->running);
-	u64 overflow;
 
-	*state = NULL;
-	if (!running || !has_ictrs(running))
-		return false;
-	overflow = find_overflow(running);
-	if (!overflow)
-		return false;
-	if (READ_ONCE(cpu->armed)) {
-		disarm(cpu);
-		stop_counters(cpu, running);
-		/* Perhaps more than before. */
-		if (nr_ictrs(running->cstatus) > 1)
-			overflow = find_overflow(running);
-		/* Ahead of the unmasking of LVTPC. */
-		clear_overflow(overflow);
-		cpu->cleared = overflow;
-		*state = running;
-	}
-	return true;
+	if (!running || !has_ictrs(running) || !find_overflow(running))
+		return NULL;
+	if (!READ_ONCE(cpu->armed))
+		return ERR_PTR(-EBUSY);
+	/* Ahead of the unmasking of LVTPC. */
+	stop_overflowed(cpu, running);
+	return running;
 }
 
 /* The part of suspend that i-mode counters need more: they stand already. */
@@ -424,23 +427,25 @@ static void suspend_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *s
 {
 	struct vperfctr_page *page = state->page;
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-	u64 overflow = 0;
-	bool here = false;
+	bool overflow = false, here = false;
 
 	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 		u64 now = perfctr_rdpmc(ctr->map);
 
-		/* Not before this resume, perhaps on another CPU? */
-		here |= ctr->start & ~now & perfctr_sign(ctr->map);
-		overflow |= overflow_bit(ctr->map, now);
+		if (has_overflowed(ctr->map, now)) {
+			overflow = true;
+			/* Not before this resume, perhaps on another CPU? */
+			here |= !has_overflowed(ctr->map, ctr->start);
+		}
 		ctr->sum += (now - ctr->start) & page->mask;
 		ctr->start = now;
 	}
 	if (here)
 		perfctr_x86_pmi_expect();
-	clear_overflow(overflow & ~cpu->cleared);
-	cpu->cleared = 0;
+	if (overflow && !cpu->cleared)
+		clear_status(state);
+	cpu->cleared = false;
 }
 
 /*
@@ -467,7 +472,7 @@ static bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *st
 			write_evntsel(cpu, ctr->map, 0);
 		if ((perfctr_rdpmc(ctr->map) ^ ctr->start) & counter_mask(ctr->map))
 			write_counter(ctr->map, ctr->start);
-		overflow |= !(ctr->start & perfctr_sign(ctr->map));
+		overflow |= has_overflowed(ctr->map, ctr->start);
 	}
 	return overflow;
 }
@@ -550,7 +555,7 @@ void perfctr_x86_pmc_suspend(struct perfctr_cpu_state *state)
 }
 
 static __always_inline void resume(struct pmc_cpu *cpu, struct perfctr_cpu_state *state,
-				   u32 cstatus)
+				   u32 cstatus, bool tsc_runs)
 {
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nractrs = VPERFCTR_CSTATUS_NRACTRS(cstatus);
@@ -558,7 +563,8 @@ static __always_inline void resume(struct pmc_cpu *cpu, struct perfctr_cpu_state
 	cpu->running = state;
 	perfctr_page_begin(page);
 	page->cstatus = cstatus;
-	page->tsc_start = perfctr_rdtsc();
+	if (!tsc_runs)
+		page->tsc_start = perfctr_rdtsc();
 	for (i = 0; i < nractrs; i++)
 		page->ctr[i].start = perfctr_rdpmc(page->ctr[i].map);
 	perfctr_page_end(page);
@@ -582,7 +588,7 @@ static __always_inline u32 running_cstatus(u32 cstatus)
 	       (perfctr_user_rdpmc() ? VPERFCTR_CSTATUS_RDPMC : 0);
 }
 
-static noinline void resume_other(struct perfctr_cpu_state *state)
+static noinline void resume_other(struct perfctr_cpu_state *state, bool tsc_runs)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
 	u32 cstatus = running_cstatus(state->cstatus);
@@ -599,7 +605,7 @@ static noinline void resume_other(struct perfctr_cpu_state *state)
 		overflow = resume_ictrs(cpu, state);
 	if (!overflow && cpu->id != state->id)
 		write_control(cpu, state);
-	resume(cpu, state, cstatus);
+	resume(cpu, state, cstatus, tsc_runs);
 	if (ictrs && pmu->global_ctrl && !overflow)
 		WRITE_ONCE(cpu->armed, state);	/* they have stood since they were loaded */
 	else if (ictrs && !arm(cpu, state))
@@ -614,14 +620,24 @@ void perfctr_x86_pmc_resume(struct perfctr_cpu_state *state)
 	u32 cstatus = state->cstatus;
 
 	if (unlikely(!is_simple(cstatus) || cpu->id != state->id)) {
-		resume_other(state);
+		resume_other(state, false);
 		return;
 	}
 	cstatus = running_cstatus(cstatus);
-	resume(cpu, state, cstatus);
+	resume(cpu, state, cstatus, false);
 	start_counters(cpu, state);
 	if (cstatus & VPERFCTR_CSTATUS_RDPMC)
 		perfctr_x86_saw_rdpmc();
+}
+
+static __always_inline void sample_tsc(const struct perfctr_cpu_state *state)
+{
+	struct vperfctr_page *page = state->page;
+	u64 now = perfctr_rdtsc();
+
+	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+		page->tsc_sum += now - page->tsc_start;
+	page->tsc_start = now;
 }
 
 void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
@@ -638,10 +654,7 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 		disarm(cpu);
 	}
 	perfctr_page_begin(page);
-	now = perfctr_rdtsc();
-	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
-		page->tsc_sum += now - page->tsc_start;
-	page->tsc_start = now;
+	sample_tsc(state);
 	for (i = 0; i < nrctrs; i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 
@@ -653,6 +666,85 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 	/* An overflow would be taken for one from before this sample: its NMI is of now. */
 	if (unlikely(ictrs) && !arm(cpu, state) && was_armed)
 		perfctr_x86_pmi_expect();
+}
+
+/* ---- taking an overflow -------------------------------------------------- */
+
+/*
+ * What a suspend and a resume would do here can be done with less, if the
+ * registers are the state's (it may have come from another CPU with an overflow
+ * that nobody has taken) and one of them starts and stops all.  Who reported the
+ * overflow has cleared its status.
+ */
+struct perfctr_overflow perfctr_cpu_take_overflow(struct perfctr_cpu_state *state, bool hold,
+						  unsigned int shift)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	struct vperfctr_page *page = state->page;
+	struct perfctr_overflow overflow = { };
+	u32 cstatus = state->cstatus;
+	unsigned int i;
+
+	if (unlikely(!pmu->global_ctrl || cpu->id != state->id))
+		return perfctr_take_suspended(state, hold, shift);
+
+	disarm(cpu);
+	write_global_ctrl(cpu, 0);
+	perfctr_page_begin(page);
+	sample_tsc(state);
+	for (i = VPERFCTR_CSTATUS_NRACTRS(cstatus); i < VPERFCTR_CSTATUS_NRCTRS(cstatus); i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+		u64 now = perfctr_rdpmc(ctr->map);
+
+		ctr->sum += (now - ctr->start) & page->mask;
+		ctr->start = now;
+		if (!has_overflowed(ctr->map, now))
+			continue;
+		ctr->start = perfctr_reset_ictr(state, i, shift, &overflow);
+		if (!hold)
+			write_counter(ctr->map, ctr->start);
+	}
+	hold = hold && overflow.ctrs;
+	perfctr_x86_pmi_expect();
+	cpu->cleared = false;	/* they are about to start, or have no status */
+	for (i = 0; i < VPERFCTR_CSTATUS_NRACTRS(cstatus); i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+		u64 now = perfctr_rdpmc(ctr->map);
+
+		ctr->sum += (now - ctr->start) & page->mask;
+		ctr->start = hold ? 0 : now;
+	}
+	perfctr_page_end(page);
+	if (hold) {
+		if (perfctr_isolate && unlikely(perfctr_x86_watched()))
+			clear_used(state);
+		state->cstatus &= VPERFCTR_CSTATUS_TSC;
+	}
+	return overflow;
+}
+
+void perfctr_cpu_go_on(struct perfctr_cpu_state *state)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	struct vperfctr_page *page = state->page;
+
+	if (unlikely(cpu->running != state)) {
+		perfctr_x86_pmc_resume(state);	/* it was suspended */
+	} else if (has_ictrs(state)) {
+		WRITE_ONCE(cpu->armed, state);	/* they have stood since they were loaded */
+		start_counters(cpu, state);
+	} else {
+		cpu->running = NULL;
+		perfctr_page_begin(page);
+		page->cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
+		perfctr_page_end(page);
+	}
+}
+
+void perfctr_cpu_iresume(struct perfctr_cpu_state *state)
+{
+	state->cstatus = perfctr_make_cstatus(&state->control);
+	resume_other(state, true);
 }
 
 /* ---- taking and giving back --------------------------------------------- */
@@ -757,7 +849,7 @@ static void clear_registers(struct pmc_cpu *cpu)
 	cpu->id = 0;
 	cpu->armed = NULL;
 	cpu->running = NULL;
-	cpu->cleared = 0;
+	cpu->cleared = false;
 	cpu->global_ctrl = 0;
 	cpu->fixed_ctrl = 0;
 	memset(cpu->evntsel, 0, sizeof(cpu->evntsel));

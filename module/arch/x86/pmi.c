@@ -13,6 +13,7 @@
  *  - AMD's, and older hypervisors, do not mask.  There an NMI is taken if an
  *    overflow can be seen, or was a short while ago.
  */
+#include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/percpu.h>
@@ -35,8 +36,7 @@ static DEFINE_PER_CPU(struct pmi_cpu {
 /* NULL: no i-mode. */
 static const struct perfctr_x86_driver *driver;
 
-/* LVTPC was seen masked: nothing need be guessed. */
-static bool masks;
+bool perfctr_x86_pmi_masks;
 
 static void arm_lvtpc(void)
 {
@@ -53,32 +53,32 @@ static bool is_expected(struct pmi_cpu *pmi)
 static int handle_nmi(unsigned int type, struct pt_regs *regs)
 {
 	struct pmi_cpu *pmi = this_cpu_ptr(&pmi_cpu);
-	struct perfctr_cpu_state *state;
-	bool found = driver->overflow(&state);
-	bool ours = state;
+	struct perfctr_cpu_state *state = driver->overflow();
+	bool found = state, ours = !IS_ERR_OR_NULL(state);
 
-	if ((READ_ONCE(pmi->ready) || found) && (perfctr_read_lvtpc() & APIC_LVT_MASKED)) {
-		ours = true;
-		WRITE_ONCE(masks, true);
+	if (ours && READ_ONCE(perfctr_x86_pmi_masks)) {
+		/* To look first would be the dearer of the two. */
+		arm_lvtpc();
+	} else if ((READ_ONCE(pmi->ready) || found) && (perfctr_read_lvtpc() & APIC_LVT_MASKED)) {
+		WRITE_ONCE(perfctr_x86_pmi_masks, true);
 		arm_lvtpc();
 		/* What overflowed after we looked was not heard. */
-		if (!state)
-			driver->overflow(&state);
+		if (!ours)
+			state = driver->overflow();
+		ours = true;
 	}
-	if (state)
+	if (!IS_ERR_OR_NULL(state))
 		perfctr_overflowed(state, regs);
-	if (!READ_ONCE(masks))
+	if (!READ_ONCE(perfctr_x86_pmi_masks))
 		ours |= found || is_expected(pmi);
 	return ours ? NMI_HANDLED : NMI_DONE;
 }
 
 /* Interrupts are disabled, or this is the NMI. */
-void perfctr_x86_pmi_expect(void)
+void perfctr_x86_pmi_expect_late(void)
 {
 	struct pmi_cpu *pmi = this_cpu_ptr(&pmi_cpu);
 
-	if (READ_ONCE(masks))
-		return;
 	pmi->until = jiffies + LATE;
 	WRITE_ONCE(pmi->expecting, true);
 }

@@ -30,10 +30,10 @@ struct perfctr_x86_driver {
 
 	/*
 	 * In an NMI: has an i-mode counter of what is running here overflowed?
-	 * If so, and unless somebody on this CPU is about to look, the counters
-	 * are stopped, and *state is for the caller to see to; else NULL.
+	 * If so its counters are stopped, and it is for the caller to see to; or
+	 * somebody on this CPU is about to look: -EBUSY.  NULL: no overflow.
 	 */
-	bool (*overflow)(struct perfctr_cpu_state **state);
+	struct perfctr_cpu_state *(*overflow)(void);
 
 	/*
 	 * On the CPU itself, with interrupts disabled:
@@ -77,6 +77,9 @@ struct perfctr_x86_pmu {
 	u32 global_ctrl;		/* also the bits of regs.global_ctrl */
 	u32 global_clear;		/* of overflow status; one bit for each counter, too */
 	unsigned int nr_extra;		/* of perfctr_x86_extra_msrs */
+
+	/* The top bits of general and of fixed counters. */
+	u64 sign[2];
 };
 
 /*
@@ -101,7 +104,7 @@ int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control);
 perfctr_cpu_op perfctr_x86_pmc_suspend;
 perfctr_cpu_op perfctr_x86_pmc_resume;
 perfctr_cpu_op perfctr_x86_pmc_sample;
-bool perfctr_x86_pmc_overflow(struct perfctr_cpu_state **state);
+struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void);
 int perfctr_x86_pmc_reserve(void);
 void perfctr_x86_pmc_release(void);
 void perfctr_x86_pmc_cpu_start(void);
@@ -184,8 +187,17 @@ void perfctr_x86_pmi_start(void);
 void perfctr_x86_pmi_stop(void);
 void perfctr_x86_pmi_forget(void);
 
+/* LVTPC was seen masked: nothing need be guessed. */
+extern bool perfctr_x86_pmi_masks;
+
+void perfctr_x86_pmi_expect_late(void);
+
 /* An overflow is being taken: should its interrupt still come, it finds nothing. */
-void perfctr_x86_pmi_expect(void);
+static inline void perfctr_x86_pmi_expect(void)
+{
+	if (!READ_ONCE(perfctr_x86_pmi_masks))
+		perfctr_x86_pmi_expect_late();
+}
 
 /*
  * user.c: while the hardware is not ours nobody has RDPMC because of us: it

@@ -70,6 +70,9 @@ static inline s64 atomic64_inc_return(atomic64_t *v)
 
 /* ---- static calls ------------------------------------------------------- */
 
+#define ERR_PTR(err)		((void *)(long)(err))
+#define IS_ERR_OR_NULL(p)	(!(p) || (unsigned long)(p) >= (unsigned long)-4095)
+
 #define DECLARE_STATIC_CALL(name, func)	extern __typeof__(func) *static_call__##name
 #define DEFINE_STATIC_CALL(name, func)	__typeof__(func) *static_call__##name = func
 #define static_call(name)		(*static_call__##name)

@@ -251,7 +251,7 @@ static void operate(struct thread *t, unsigned int cpu, void (*op)(struct perfct
 
 	fake_cpu = cpu;
 	fake_irqs_off = true;
-	resuming = op == perfctr_cpu_resume;
+	resuming = op == perfctr_cpu_resume || op == perfctr_cpu_iresume;
 	op(&t->state);
 	resuming = false;
 	fake_irqs_off = old_irqs;
@@ -483,14 +483,17 @@ static void lengthen(struct thread *t, unsigned int i)
 	}
 }
 
-/* Of a suspended thread exactly those overflows are found that there are. */
-static void take(struct thread *t)
+/*
+ * Exactly those overflows are found that there are, and no sum is lost.  The thread
+ * runs, or is suspended; the latter is what becomes of one whose control ends.
+ */
+static void take(struct thread *t, bool runs)
 {
-	u64 skipped = 1000, expected_skipped = skipped;
-	u32 overflow, expected = 0;
+	u32 expected = 0, samplecount = t->page.samplecount;
+	struct perfctr_overflow overflow;
+	u64 expected_skipped = 0;
 	unsigned int i;
 
-	thread_check(t);
 	for (i = t->control.nractrs; i < perfctr_nrctrs(&t->control); i++) {
 		if (t->since[i] < t->period[i])
 			continue;
@@ -500,34 +503,59 @@ static void take(struct thread *t)
 		t->since[i] = 0;
 		lengthen(t, i);
 	}
-	t->skipped += expected_skipped - skipped;
-	overflow = perfctr_cpu_identify_overflow(&t->state, service.shift, &skipped);
-	require(overflow == expected, "overflows %#x, and not %#x", overflow, expected);
-	require(overflow, "there is no overflow in what was reported");
-	require(skipped == expected_skipped, "%llu skipped, not %llu", skipped, expected_skipped);
+	t->skipped += expected_skipped;
+	if (runs)
+		overflow = perfctr_cpu_take_overflow(&t->state, service.holds, service.shift);
+	else
+		overflow = perfctr_cpu_identify_overflow(&t->state, service.shift);
+	require(t->page.samplecount != samplecount && !(t->page.samplecount & 1),
+		"the samplecount is as it was, or odd");
+	thread_check(t);
+	require(overflow.ctrs == expected, "overflows %#x, and not %#x", overflow.ctrs, expected);
+	require(overflow.ctrs, "there is no overflow in what was reported");
+	require(overflow.skipped == expected_skipped, "%llu skipped, not %llu", overflow.skipped,
+		expected_skipped);
 	for (i = t->control.nractrs; i < perfctr_nrctrs(&t->control); i++) {
 		u64 left = -t->page.ctr[i].start & model_mask(t->control.ctr[i].map);
 
 		require(left == t->period[i] - t->since[i], "counter %u has %llu to go, not %llu",
 			i, left, t->period[i] - t->since[i]);
 	}
-	require(!perfctr_cpu_identify_overflow(&t->state, service.shift, &skipped),
+	require(!perfctr_cpu_identify_overflow(&t->state, service.shift).ctrs,
 		"an overflow is found twice");
-	if (service.holds) {
-		perfctr_cpu_hold_pmcs(&t->state);
-		t->held = true;
-		check_suspended(t);
-	}
+	t->held = service.holds;
+	require(!(VPERFCTR_CSTATUS_NRCTRS(t->state.cstatus) && t->held), "it is not held");
 }
 
-static void take_here(struct thread *t)
+static void check_stand(const struct thread *t)
 {
 	require(!(model_counting(&model.cpu[fake_cpu]) & counters_of(&t->control)),
-		"an overflow was reported, and the counters count");
+		"an overflow is being taken, and the counters count");
+}
+
+/* By way of a suspend and a resume, or with less. */
+static void take_here(struct thread *t)
+{
+	const struct model_cpu *cpu = &model.cpu[fake_cpu];
+	unsigned int redundant = cpu->redundant;
+	bool old_irqs = fake_irqs_off;
+	unsigned int i;
+	u32 running;
+
+	check_stand(t);
 	t->noticed = false;
-	operate(t, fake_cpu, perfctr_cpu_suspend);
-	take(t);
-	operate(t, fake_cpu, perfctr_cpu_resume);
+	fake_irqs_off = true;
+	take(t, true);
+	check_stand(t);
+	perfctr_cpu_go_on(&t->state);
+	fake_irqs_off = old_irqs;
+	running = t->state.cstatus | VPERFCTR_CSTATUS_RUNNING;
+	if (model.user_rdpmc && !t->held)
+		running |= VPERFCTR_CSTATUS_RDPMC;
+	require(t->page.cstatus == running, "cstatus is %#x, not %#x", t->page.cstatus, running);
+	for (i = 0; t->held && i < t->control.nractrs; i++)
+		require(!t->page.ctr[i].start, "the page tells what held counters hold");
+	require(cpu->redundant == redundant, "a register was written what it held");
 }
 
 static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
@@ -561,16 +589,17 @@ void interrupts_on(void)
 
 void thread_iresume(struct thread *t)
 {
-	int cpu = t->cpu;
-
 	require(t->held, "a test resumes what is not held");
-	if (cpu >= 0)
-		thread_out(t);
-	perfctr_cpu_unhold_pmcs(&t->state);
 	t->held = false;
+	if (t->cpu >= 0) {
+		operate(t, t->cpu, perfctr_cpu_iresume);
+		interrupts_on();
+		if (!service.late)
+			thread_check_settled(t);
+		return;
+	}
+	perfctr_cpu_unhold_pmcs(&t->state);
 	check_suspended(t);
-	if (cpu >= 0)
-		thread_in(t, cpu);
 }
 
 /* In this process, as the driver remembers it. */
