@@ -32,10 +32,8 @@
 #define CPUID_LEAF_PERFMON_EXT	0x23
 #define CPUID_23_COUNTERS	1	/* sub-leaf */
 
-/* Bit i: event that CPUID.0AH:EBX bit i tells to be absent, bits in VPERFCTR_EVENT_*. */
-static const u16 arch_events[] = {
-	0x003c, 0x00c0, 0x013c, 0x4f2e, 0x412e, 0x00c4, 0x00c5,
-};
+/* Architectural events, which CPUID.0AH:EBX has a bit for, as VPERFCTR_EVENT_*. */
+#define NR_ARCH_EVENTS		7
 
 static struct perfctr_x86_pmu *const pmu = &perfctr_x86_pmu;
 
@@ -101,7 +99,7 @@ static bool find(struct found *f)
 	f->pmc_mask = perfctr_x86_low_bits(min_t(unsigned int, (eax >> 8) & 0xff,
 						 PERFCTR_X86_MAX_PMC));
 	f->arch_events = ~ebx & perfctr_x86_low_bits(min_t(unsigned int, eax >> 24,
-							   ARRAY_SIZE(arch_events)));
+							   NR_ARCH_EVENTS));
 	if (f->version >= 2) {
 		f->fixed_mask = perfctr_x86_low_bits(min_t(unsigned int, edx & 0x1f,
 							   PERFCTR_X86_MAX_FIXED));
@@ -146,17 +144,32 @@ static void fill_in(struct vperfctr_info *info, const struct found *f)
 		 core_name(f->core_type));
 }
 
+/* 0: it is not an architectural event. */
+static u32 arch_event(u64 evntsel)
+{
+	switch (evntsel & 0xffff) {
+	case 0x003c:
+		return VPERFCTR_EVENT_CYCLES;
+	case 0x00c0:
+		return VPERFCTR_EVENT_INSTRUCTIONS;
+	case 0x013c:
+		return VPERFCTR_EVENT_REF_CYCLES;
+	case 0x4f2e:
+		return VPERFCTR_EVENT_CACHE_REFS;
+	case 0x412e:
+		return VPERFCTR_EVENT_CACHE_MISSES;
+	case 0x00c4:
+		return VPERFCTR_EVENT_BRANCHES;
+	case 0x00c5:
+		return VPERFCTR_EVENT_BRANCH_MISSES;
+	}
+	return 0;
+}
+
 /* An architectural event that this processor does not have would count nothing. */
 static bool event_absent(const struct vperfctr_info *kind, u64 evntsel)
 {
-	u16 event = evntsel & 0xffff;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
-		if (event == arch_events[i])
-			return !(kind->arch_events & BIT(i));
-	}
-	return false;
+	return arch_event(evntsel) & ~kind->arch_events;
 }
 
 /* Zhaoxin's processors have the leaf too. */
