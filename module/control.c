@@ -124,6 +124,7 @@ static int check_header(const struct vperfctr_control *header)
 static int get_counters(struct vperfctr_ctr *ctr, const struct vperfctr_ctr __user *arg,
 			unsigned int n)
 {
+	u32 reserved = 0;
 	unsigned int i;
 
 	if (!user_access_begin(arg, n * sizeof(*arg)))
@@ -134,9 +135,10 @@ static int get_counters(struct vperfctr_ctr *ctr, const struct vperfctr_ctr __us
 		unsafe_get_user(ctr[i].evntsel, &arg[i].evntsel, fault);
 		unsafe_get_user(ctr[i].aux, &arg[i].aux, fault);
 		unsafe_get_user(ctr[i].ireset, &arg[i].ireset, fault);
+		reserved |= ctr[i].reserved;
 	}
 	user_access_end();
-	return 0;
+	return reserved ? -EINVAL : 0;
 
 fault:
 	user_access_end();
@@ -146,7 +148,6 @@ fault:
 static int copy_control(struct vperfctr_control *header, struct perfctr_cpu_control *control,
 			const struct vperfctr_control __user *arg)
 {
-	unsigned int i, nrctrs;
 	int err;
 
 	err = vperfctr_get_struct(header, sizeof(*header), arg, VPERFCTR_CONTROL_SIZE_VER0);
@@ -161,14 +162,9 @@ static int copy_control(struct vperfctr_control *header, struct perfctr_cpu_cont
 	control->kind = header->kind;
 	control->global[0] = header->global[0];
 	control->global[1] = header->global[1];
-	nrctrs = perfctr_nrctrs(control);
-	if (get_counters(control->ctr, u64_to_user_ptr(header->ctr), nrctrs))
-		return -EFAULT;
-	for (i = 0; i < nrctrs; i++) {
-		if (control->ctr[i].reserved)
-			return -EINVAL;
-	}
-	err = perfctr_cpu_check_control(control);
+	err = get_counters(control->ctr, u64_to_user_ptr(header->ctr), perfctr_nrctrs(control));
+	if (!err)
+		err = perfctr_cpu_check_control(control);
 	if (!err && control->kernel && !vperfctr_may_count_kernel())
 		err = -EPERM;
 	return err;

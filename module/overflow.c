@@ -194,20 +194,14 @@ static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
 	vperfctr_overflow_later();
 }
 
-/*
- * The counters have stopped for good, or for another control: what has
- * overflowed is in READ or in the ring, but there is nothing to resume and no
- * signal.  PRE: suspended, by the owner or with the owner kept from running.
- */
-void vperfctr_overflow_last(struct vperfctr *st)
+/* What has overflowed is in READ or in the ring, but there is nothing to resume, and no signal. */
+void vperfctr_overflow_end(struct vperfctr *st)
 {
-	if (st->cpu_state.control.nrictrs) {
-		/* Where a file that gives privileges begins is not to be told. */
-		take_last(st, test_bit(VPERFCTR_PRIVILEGED, &st->bits) ? 0 : user_ip(st->owner));
-		if (st->flags & VPERFCTR_CONTROL_RING)
-			vperfctr_ring_drop(st, perfctr_cpu_skipped(&st->cpu_state));
-		perfctr_cpu_unhold_pmcs(&st->cpu_state);
-	}
+	/* Where a file that gives privileges begins is not to be told. */
+	take_last(st, test_bit(VPERFCTR_PRIVILEGED, &st->bits) ? 0 : user_ip(st->owner));
+	if (st->flags & VPERFCTR_CONTROL_RING)
+		vperfctr_ring_drop(st, perfctr_cpu_skipped(&st->cpu_state));
+	perfctr_cpu_unhold_pmcs(&st->cpu_state);
 	st->checks &= ~VPERFCTR_CHECK_SIGNAL;
 	st->noticed = false;
 }

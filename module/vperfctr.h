@@ -250,9 +250,19 @@ void vperfctr_overflow_init(void);
 void vperfctr_overflow_exit(void);
 void vperfctr_overflow_attach(struct vperfctr *st);
 void vperfctr_overflow_later(void);
-void vperfctr_overflow_last(struct vperfctr *st);
+void vperfctr_overflow_end(struct vperfctr *st);
 void vperfctr_overflow_forget(struct vperfctr *st);
 int vperfctr_iresume(struct vperfctr *st);
+
+/*
+ * The counters have stopped for good, or for another control.  PRE: suspended, by
+ * the owner or with the owner kept from running.
+ */
+static inline void vperfctr_overflow_last(struct vperfctr *st)
+{
+	if (unlikely(st->cpu_state.control.nrictrs))
+		vperfctr_overflow_end(st);
+}
 
 /* ring.c */
 int vperfctr_ring(struct vperfctr *st, struct vperfctr_ring __user *arg);

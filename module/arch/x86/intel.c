@@ -195,12 +195,8 @@ static unsigned int get_model(void)
  * hyper-thread sibling count wrong.  Errata BJ122 (Sandy Bridge), BV98 (Ivy Bridge)
  * and HSD29 (Haswell) of Intel's specification updates.
  */
-static bool disturbs_sibling(u64 evntsel)
-{
-	unsigned int event = evntsel & 0xff;
-
-	return event >= 0xd0 && event <= 0xd3;
-}
+#define DISTURBING_MASK		0xfc
+#define DISTURBING_EVENT	0xd0
 
 static bool has_disturbing_events(void)
 {
@@ -227,7 +223,10 @@ static int intel_probe(void)
 	memset(pmu, 0, sizeof(*pmu));
 	pmu->allowed = PERFCTR_X86_EVNTSEL_P6;
 	pmu->refuses = event_absent;
-	pmu->alone = has_disturbing_events() ? disturbs_sibling : NULL;
+	if (has_disturbing_events()) {
+		pmu->alone_mask = DISTURBING_MASK;
+		pmu->alone_event = DISTURBING_EVENT;
+	}
 	pmu->evntsel0 = MSR_EVNTSEL0;
 	pmu->pmc0 = MSR_PMC0;
 	pmu->write_pmc0 = f.write_pmc0;

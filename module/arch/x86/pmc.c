@@ -195,7 +195,7 @@ static int check_general(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *c
 		return -EINVAL;
 	if (ctr->evntsel & PERFCTR_X86_EVNTSEL_OS)
 		control->kernel = true;
-	if (pmu->alone && pmu->alone(ctr->evntsel))
+	if (pmu->alone_mask && (ctr->evntsel & pmu->alone_mask) == pmu->alone_event)
 		control->alone = true;
 	regs->global_ctrl |= BIT_ULL(i);
 	return perfctr_x86_may_have_extra(ctr) ? perfctr_x86_check_extra(ctr, control, kind) : 0;

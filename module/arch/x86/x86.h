@@ -64,8 +64,12 @@ struct perfctr_x86_pmu {
 	u64 allowed;
 	bool (*refuses)(const struct vperfctr_info *kind, u64 evntsel);
 
-	/* May it be counted only while no hyper-thread sibling is online?  NULL: none. */
-	bool (*alone)(u64 evntsel);
+	/*
+	 * Those that may be counted only while no hyper-thread sibling is online: of
+	 * their event, the bits of this mask are that.  No mask: none.
+	 */
+	u8 alone_mask;
+	u8 alone_event;
 
 	/* MSRs; 0: there is none */
 	u32 evntsel0;
