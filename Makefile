@@ -88,6 +88,9 @@ bench: deps
 bench-plots: deps
 	@bench/plots
 
+bench-guard-check: deps
+	@bench/guard-check
+
 bench-native:
 	@bench/native
 
@@ -98,7 +101,7 @@ help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 .PHONY: all lib perfex libperfctr module install uninstall dkms-install dkms-remove deps check check-debug check-kernels lint \
-	stress fuzz fuzz-user vm demo bench bench-plots bench-native clean help
+	stress fuzz fuzz-user vm demo bench bench-plots bench-guard-check bench-native clean help
 
 #: make [all]	the libraries (build/lib) and the perfex command (build/bin)
 #: make libperfctr	perfctr 2.6's interface only
@@ -128,6 +131,8 @@ help:
 #: make vm	a shell in such a machine
 #: make bench	what it costs, next to perf_event, in the emulator: doc/performance.md
 #: make bench-plots	draw its results: doc/cost-*.svg
+#: make bench-guard-check
+#:		do the tests notice a loop, and a register write, where counters are resumed?
 #: make bench-native	the same in time, on this machine (as root, with the module loaded)
 #: make deps	install the Debian packages that the above need (as root)
 #: make clean	remove what was built here (not the cache)

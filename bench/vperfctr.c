@@ -16,13 +16,52 @@ int vperfctr_dev = -1;
 
 static struct vperfctr_info info = { .size = sizeof(info) };
 
-static int try_control(int fd, unsigned int n, enum set set);
+struct request {
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[MAX_N];
+};
+
+/* As a program has them that changes from one to another. */
+static struct request requests[2][MAX_N + 1];
+
+static inline __attribute__((always_inline)) void make_request(struct request *r, unsigned int n,
+							       enum set set)
+{
+	unsigned int i;
+
+	*r = (struct request) {
+		.control = {
+			.size = sizeof(r->control),
+			.tsc_on = 1,
+			.nractrs = n,
+			.ctr_size = sizeof(r->ctr[0]),
+			.ctr = (uintptr_t)r->ctr,
+		},
+	};
+	for (i = 0; i < n; i++) {
+		r->ctr[i].map = i;
+		r->ctr[i].evntsel = USER_EVENT | events[set][i];
+	}
+}
+
+static int try_control(int fd, unsigned int n, enum set set)
+{
+	struct request r;
+
+	make_request(&r, n, set);
+	return call3(SYS_ioctl, fd, VPERFCTR_CONTROL, (long)&r.control);
+}
 
 static void check(void)
 {
 	struct vperfctr_open req = { .size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT };
+	unsigned int n;
 	int fd, err;
 
+	for (n = 0; n <= MAX_N; n++) {
+		make_request(&requests[SET_A][n], n, SET_A);
+		make_request(&requests[SET_B][n], n, SET_B);
+	}
 	vperfctr_dev = open("/dev/vperfctr", O_RDONLY | O_CLOEXEC);
 	if (vperfctr_dev < 0)
 		die("the module vperfctr is not loaded, or not for you (/dev/vperfctr: %s)",
@@ -50,35 +89,6 @@ bool vperfctr_isolated(void)
 	return info.features & VPERFCTR_FEATURE_ISOLATE;
 }
 
-static inline __attribute__((always_inline)) int ask_control(int fd, unsigned int n, enum set set)
-{
-	struct vperfctr_ctr ctr[MAX_N] = { };
-	struct vperfctr_control control = {
-		.size = sizeof(control),
-		.tsc_on = 1,
-		.nractrs = n,
-		.ctr_size = sizeof(ctr[0]),
-		.ctr = (uintptr_t)ctr,
-	};
-	unsigned int i;
-
-	for (i = 0; i < n; i++) {
-		ctr[i].map = i;
-		ctr[i].evntsel = USER_EVENT | events[set][i];
-	}
-	return call3(SYS_ioctl, fd, VPERFCTR_CONTROL, (long)&control);
-}
-
-static int try_control(int fd, unsigned int n, enum set set)
-{
-	return ask_control(fd, n, set);
-}
-
-static void set_control(int fd, unsigned int n, enum set set)
-{
-	must("VPERFCTR_CONTROL", ask_control(fd, n, set));
-}
-
 static void side_open(struct group *g, unsigned int n, enum set set, bool map)
 {
 	struct vperfctr_open req = { .size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT };
@@ -92,7 +102,7 @@ static void side_open(struct group *g, unsigned int n, enum set set, bool map)
 		if (g->page[0] == MAP_FAILED)
 			die("mmap: %s", strerror(errno));
 	}
-	set_control(g->fd[0], n, set);
+	must("VPERFCTR_CONTROL", try_control(g->fd[0], n, set));
 	call3(SYS_close, dev, 0, 0);
 }
 
@@ -116,7 +126,7 @@ static void side_resume(struct group *g)
 
 static void side_control(struct group *g, enum set set)
 {
-	set_control(g->fd[0], g->n, set);
+	must_ioctl(g->fd[0], VPERFCTR_CONTROL, &requests[set][g->n].control);
 }
 
 static u64 side_read(struct group *g)
