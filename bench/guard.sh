@@ -9,7 +9,7 @@
 # MEASURED, which bench printed.
 
 case $1 in
-isolated)	parts="calls switches" ;;
+isolated)	parts="calls switches overflows" ;;
 unisolated)	parts=switches ;;
 *)		echo "usage: bench-guard isolated|unisolated"; exit 2 ;;
 esac
