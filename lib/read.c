@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Reading, where the page and a few instructions do not do. */
+#include <stdbool.h>
+
 #include "internal.h"
 
 int vperfctr_read_state(struct vperfctr *v, struct vperfctr_read *read)
@@ -45,17 +47,24 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 		.nrctrs = VPERFCTR_MAX_CTRS,
 		.sums = (uintptr_t)sums,
 	};
+	/* Its page is about another thread: only that one may take it for its own. */
+	const bool foreign = v->thread && !__vperfctr_mine(v);
 	int err;
 
-	/* Its page is about another thread: only that one may take it for its own. */
-	if (v->thread && !__vperfctr_mine(v))
+	/* That one lives: which is found without disturbing it. */
+	if (foreign && (v->page->cstatus & VPERFCTR_CSTATUS_RUNNING))
 		return -EPERM;
-	if (read_suspended(v->page, tsc, pmc, first, nr))
+	if (!foreign && read_suspended(v->page, tsc, pmc, first, nr))
 		return 0;
-
 	err = vperfctr_read_state(v, &read);
 	if (err)
 		return err;
+	/*
+	 * What is left by a thread that has ended is final, and anybody's: a later thread
+	 * can have its control block, and cannot be told from it.
+	 */
+	if (foreign && (read.status & VPERFCTR_STATUS_ATTACHED))
+		return -EPERM;
 	if (first > read.nrctrs || nr > read.nrctrs - first)
 		return -EINVAL;
 	if (tsc)

@@ -32,14 +32,20 @@
  * belongs to the thread that opened it, as the state behind it does.  Used by
  * another thread vperfctr_read(), _read_pmc(), _read_tsc() and the calls for
  * regions return -EPERM, and so does the kernel from all that changes the state.
+ * When its thread has ended, or has unlinked the state, any thread may read it, and
+ * gets the last sums.
  * One without a page (VPERFCTR_OPEN_NOMAP, vperfctr_open_tid(), vperfctr_open_fd()
  * without mapping) can be read by any thread, several at a time, and so can the
  * state of any handle by vperfctr_read_state(): then it is the kernel that reads.
  * To change a state is for its owner, or the thread that has the owner stopped under
- * ptrace.  vperfctr_close() is for any thread, when no other uses the handle.  In
- * the child of a fork nothing but vperfctr_close() may be done with a handle
- * of the parent: the page is not there, and a read ends in SIGSEGV.  In the child of
- * a vfork not even that.  A read, or any other call, may be made in a signal handler
+ * ptrace.  vperfctr_close() is for any thread, when no other uses the handle.
+ *
+ * Processes: in the child of a fork the page of a handle of the parent is not there.
+ * A read by it ends in SIGSEGV; vperfctr_read_state() and _close() work, and so do all
+ * reads by a handle without a page: they give the parent's sums.  A child counts
+ * itself by a handle of its own.  In the child of a vfork nothing may be done.
+ *
+ * Signals: a read, or any other call, may be made in a signal handler
  * that interrupts the same, except that vperfctr_open*(), vperfctr_close() and
  * vperfctr_*cpus*() use malloc or free, and that a region must not be used by both.
  * vperfctr_iresume() is made for that.
@@ -582,7 +588,7 @@ int __vperfctr_region_calibrate(struct vperfctr_region *region);
  *		is not known: call that again
  *	-EINVAL	it has not begun; or (found when the kernel is asked) the control has not
  *		so many counters
- *	-EPERM	the handle belongs to another thread
+ *	-EPERM	the handle belongs to another thread, which lives
  *	any of vperfctr_read_state()
  */
 void vperfctr_region_begin(struct vperfctr_region *region);

@@ -6,7 +6,9 @@
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vperfctr-event.h>
 
@@ -231,6 +233,146 @@ START_TEST(foreign)
 }
 END_TEST
 
+/* ---- a handle whose thread has ended, or that a fork has copied ------------------------- */
+
+/* What its thread has read last, and who that was. */
+static uint64_t last[2];
+static uintptr_t ended;
+
+static void *end_soon(void *arg)
+{
+	(void)arg;
+	shared = count_self();
+	ended = __vperfctr_thread();
+	loop(1000);
+	return vperfctr_read(shared, NULL, last, 2) ? shared : NULL;
+}
+
+static void *read_ended(void *arg)
+{
+	uint64_t *pmc = arg;
+
+	/* It has the other's control block: else there is nothing to see here. */
+	return __vperfctr_thread() != ended || vperfctr_read(shared, NULL, pmc, 2) ? shared : NULL;
+}
+
+/* Its last sums are everybody's, also those of a thread that looks like it. */
+START_TEST(thread_ended)
+{
+	struct vperfctr_read read = { .nrctrs = VPERFCTR_MAX_CTRS };
+	uint64_t tsc, pmc[2], again[2], one, sums[1 + VPERFCTR_MAX_CTRS];
+	unsigned int tries = 0;
+	pthread_t id;
+	void *failed;
+	int ret;
+
+	ck_assert_int_eq(pthread_create(&id, NULL, end_soon, NULL), 0);
+	pthread_join(id, &failed);
+	ck_assert_ptr_null(failed);
+	/* Those who wait for a thread can be earlier than its very end. */
+	do {
+		ret = vperfctr_read(shared, &tsc, pmc, 2);
+		usleep(1000);
+	} while (ret == -EPERM && ++tries < 100);
+	ck_assert_int_eq(ret, 0);
+	ck_assert_uint_ge(pmc[0], last[0]);
+	ck_assert_int_eq(vperfctr_read_pmc(shared, 1, &one), 0);
+	ck_assert_uint_eq(one, pmc[1]);
+	read.sums = (uintptr_t)sums;
+	ck_assert_int_eq(vperfctr_read_state(shared, &read), 0);
+	ck_assert_uint_eq(sums[0], tsc);
+	ck_assert_uint_eq(sums[1], pmc[0]);
+	ck_assert_uint_eq(sums[2], pmc[1]);
+
+	ck_assert_int_eq(pthread_create(&id, NULL, read_ended, again), 0);
+	pthread_join(id, &failed);
+	ck_assert_ptr_null(failed);
+	ck_assert_uint_eq(again[0], pmc[0]);
+	ck_assert_uint_eq(again[1], pmc[1]);
+	vperfctr_close(shared);
+}
+END_TEST
+
+/* The wait status of a child that does this. */
+static int child(struct vperfctr *v, void (*fn)(struct vperfctr *v))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		/* libcheck would take it for its own. */
+		signal(SIGSEGV, SIG_DFL);
+		fn(v);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void read_mapped(struct vperfctr *v)
+{
+	uint64_t value;
+
+	vperfctr_read_pmc(v, 0, &value);
+}
+
+/* The parent's, which does not count while it waits. */
+static void read_parent(struct vperfctr *v)
+{
+	struct vperfctr_read read = { .nrctrs = VPERFCTR_MAX_CTRS };
+	uint64_t a, b;
+
+	usleep(20000);
+	if (vperfctr_read_pmc(v, 0, &a) || a < last[0])
+		_exit(1);
+	loop(1000);
+	if (vperfctr_read_pmc(v, 0, &b) || b != a)
+		_exit(2);
+	if (vperfctr_read_state(v, &read) || vperfctr_stop(v) != -EPERM)
+		_exit(3);
+	vperfctr_close(v);
+}
+
+/* A child closes the handle that it cannot read by, and counts itself. */
+static void count_child(struct vperfctr *v)
+{
+	struct vperfctr_read read = { .nrctrs = VPERFCTR_MAX_CTRS };
+	uint64_t value;
+
+	if (vperfctr_read_state(v, &read))
+		_exit(1);
+	vperfctr_close(v);
+	v = count_self();
+	if (vperfctr_read_pmc(v, 0, &value) || value >= last[0])
+		_exit(2);
+	vperfctr_unlink(v);
+	vperfctr_close(v);
+}
+
+START_TEST(forked)
+{
+	struct vperfctr *v = count_self(), *slow;
+	uint64_t value;
+	int status;
+
+	loop(100000);
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, last), 0);
+	status = child(v, read_mapped);
+	ck_assert(WIFSIGNALED(status));
+	ck_assert_int_eq(WTERMSIG(status), SIGSEGV);
+	ck_assert_int_eq(child(v, count_child), 0);
+
+	ck_assert_int_eq(vperfctr_open(&slow, VPERFCTR_OPEN_NOMAP), 0);
+	ck_assert_int_eq(child(slow, read_parent), 0);
+	vperfctr_close(slow);
+	/* Whatever children do, it is the parent's still. */
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), 0);
+	ck_assert_uint_gt(value, last[0]);
+	ck_assert_int_eq(vperfctr_unlink(v), 0);
+	vperfctr_close(v);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("lib");
@@ -244,6 +386,8 @@ int main(void)
 	tcase_add_test(tcase, reads_without_page);
 	tcase_add_test(tcase, threads);
 	tcase_add_test(tcase, by_name);
+	tcase_add_test(tcase, thread_ended);
+	tcase_add_test(tcase, forked);
 	suite_add_tcase(suite, foreign_case);
 	tcase_set_timeout(foreign_case, 100);
 	tcase_add_test(foreign_case, foreign);
