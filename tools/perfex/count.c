@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Counting as the options say: what, how often, and how it is printed. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "perfex.h"
 
@@ -67,6 +66,7 @@ static char *describe(const struct options *o, const struct vperfctr_info *info)
 struct ticks {
 	const struct printing *printing;
 	struct sums before;
+	bool any;
 };
 
 static void on_tick(void *arg, double at, const struct sums *sums)
@@ -79,6 +79,9 @@ static void on_tick(void *arg, double at, const struct sums *sums)
 	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
 		difference.pmc[i] = sums->pmc[i] - t->before.pmc[i];
 	t->before = *sums;
+	if (!t->any)
+		print_interval_head(t->printing);
+	t->any = true;
 	print_interval(t->printing, at, &difference);
 	fflush(t->printing->f);
 }
@@ -87,23 +90,36 @@ static void on_tick(void *arg, double at, const struct sums *sums)
 
 #define PROGRESS_AFTER	2	/* seconds */
 
-/* On a terminal, which somebody looks at, and only if it takes long. */
-static void print_progress(unsigned int nr, unsigned int of, const struct timespec *start)
-{
-	if (isatty(STDERR_FILENO) && seconds_since(start) > PROGRESS_AFTER)
-		fprintf(stderr, "  %u of %u runs\033[K\r", nr, of);
-}
-
 /* How far it is. */
 struct progress {
 	struct timespec start;
 	unsigned int done, all;	/* runs */
+	bool shown;
 };
 
-/*
- * Ends early if a run could not be counted, which is the result then, or was ended
- * by a signal: that was not meant for one run only.
- */
+/* On a terminal, which somebody looks at, and only if it takes long. */
+static void show_progress(struct progress *p)
+{
+	if (!is_terminal(stderr) || seconds_since(&p->start) < PROGRESS_AFTER)
+		return;
+	fprintf(stderr, "  %u of %u runs\033[K\r", p->done, p->all);
+	p->shown = true;
+}
+
+static void hide_progress(struct progress *p)
+{
+	if (p->shown)
+		fputs("\033[K", stderr);
+	p->shown = false;
+}
+
+/* A signal that ends the command, or perfex was told to end by, was not meant for one run only. */
+static bool may_go_on(int status)
+{
+	return status < STATUS_SIGNAL && !run_told_to_end();
+}
+
+/* Ends early if a run could not be counted, which is the result then, or by a signal. */
 static int run_series(const struct options *o, const struct vperfctr_control *control,
 		      struct progress *progress, struct series *series, struct result *r,
 		      struct error *e)
@@ -113,17 +129,19 @@ static int run_series(const struct options *o, const struct vperfctr_control *co
 
 	do {
 		if (progress->done)
-			print_progress(progress->done, progress->all, &progress->start);
+			show_progress(progress);
 		result_free(r);
-		if (run(o->command, control, &none, r, e))
+		if (run(o->command, control, &none, r, e)) {
+			hide_progress(progress);
 			return -1;
+		}
 		progress->done++;
 		if (r->status)
 			status = r->status;
 		if (!r->complete)
 			return 0;
 		series_add(series, r);
-	} while (series->nr < o->repeat && status < STATUS_SIGNAL);
+	} while (series->nr < o->repeat && may_go_on(status));
 	r->status = status;
 	return 0;
 }
@@ -156,7 +174,7 @@ static int run_groups(const struct options *o, const struct events *events,
 	int status = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &progress.start);
-	for (group = 0; group < nrgroups && status < STATUS_SIGNAL; group++) {
+	for (group = 0; group < nrgroups && may_go_on(status); group++) {
 		struct series series = { 0 };
 
 		make_control(&control, chosen, events, ctr, kind, group, at);
@@ -169,6 +187,7 @@ static int run_groups(const struct options *o, const struct events *events,
 			/* These would be some events' only. */
 			if (nrgroups > 1)
 				r->counted = false;
+			hide_progress(&progress);
 			return 0;
 		}
 		for (i = 0; i < control.nractrs; i++)
@@ -177,13 +196,12 @@ static int run_groups(const struct options *o, const struct events *events,
 		spread_merge(&all->elapsed, &series.elapsed);
 		all->nr = series.nr;
 	}
-	if (isatty(STDERR_FILENO))
-		fputs("\033[K", stderr);
+	hide_progress(&progress);
 	r->status = status;
 	if (group < nrgroups) {
 		r->complete = false;
 		r->counted = false;
-		return fail_with(e, "a signal ended the command before all events were counted"), 0;
+		return fail_with(e, "a signal ended this before all events were counted"), 0;
 	}
 	for (i = 0; i < events->nr; i++)
 		r->total.pmc[i] = (uint64_t)(all->pmc[i].mean + 0.5);

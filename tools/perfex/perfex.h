@@ -227,6 +227,9 @@ void signals_restore(const struct signal_state *s);
 int run(char **argv, const struct vperfctr_control *control,
 	const struct interval *interval, struct result *r, struct error *e);
 
+/* Has one of the signals come that are to end perfex?  The command has got it, too. */
+bool run_told_to_end(void);
+
 /* The exit status that stands for a wait status. */
 int run_status(int wstatus);
 
@@ -358,10 +361,12 @@ struct printing {
 void print_result(const struct printing *p, const struct result *r);
 
 /* What was counted from one moment to another, which is `at` seconds after the start. */
+void print_interval_head(const struct printing *p);
 void print_interval(const struct printing *p, double at, const struct sums *sums);
 void print_control(FILE *f, const struct events *events, const struct vperfctr_ctr *ctr);
 
-/* It is a terminal, and nobody has said that it should be plain. */
+/* One where a line can be written over; and where nobody has said that it should be plain. */
+bool is_terminal(FILE *f);
 bool has_colours(FILE *f);
 
 /* "1,234,567"; buf has THOUSANDS_LEN characters. */

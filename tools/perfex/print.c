@@ -6,11 +6,19 @@
 
 #include "perfex.h"
 
-bool has_colours(FILE *f)
+bool is_terminal(FILE *f)
 {
 	const char *term = getenv("TERM");
 
-	return isatty(fileno(f)) && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
+	return isatty(fileno(f)) && term && strcmp(term, "dumb");
+}
+
+/* Set to nothing, NO_COLOR does not count. */
+bool has_colours(FILE *f)
+{
+	const char *no_colour = getenv("NO_COLOR");
+
+	return is_terminal(f) && !(no_colour && *no_colour);
 }
 
 char *thousands(char *buf, uint64_t n)
@@ -385,6 +393,14 @@ void print_result(const struct printing *p, const struct result *r)
 	}
 }
 
+#define TIME_WIDTH	16
+
+void print_interval_head(const struct printing *p)
+{
+	if (p->style == STYLE_TEXT)
+		fprintf(p->f, "#%*s%*s  events\n", TIME_WIDTH - 1, "time", COUNT_WIDTH, "counts");
+}
+
 void print_interval(const struct printing *p, double at, const struct sums *sums)
 {
 	char prefix[32];
@@ -394,7 +410,7 @@ void print_interval(const struct printing *p, double at, const struct sums *sums
 		print_records(p, at, NULL, sums);
 		return;
 	}
-	snprintf(prefix, sizeof(prefix), "%16.9f", at);
+	snprintf(prefix, sizeof(prefix), "%*.9f", TIME_WIDTH, at);
 	t = make_table(p, prefix);
 	if (p->events->nr)
 		print_counts(&t, sums);

@@ -85,12 +85,19 @@ static bool receive_message(int sock, struct message *m, int *fd)
  * perfex alone is passed on.
  */
 static volatile pid_t command_pid;
+static volatile sig_atomic_t told_to_end;
+
+bool run_told_to_end(void)
+{
+	return told_to_end;
+}
 
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
 	(void)context;
+	told_to_end = 1;
 	if (info->si_code <= 0 && command_pid > 0)
 		kill(command_pid, sig);
 	errno = saved;

@@ -84,15 +84,22 @@ static inline void slurp(const char *name, char *buf, size_t size)
 		fclose(f);
 }
 
-static inline int finish(pid_t pid)
+static inline int wait_for(pid_t pid)
 {
 	int status;
 
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	slurp("out", out, sizeof(out));
-	slurp("err", err, sizeof(err));
 	ck_assert_msg(WIFEXITED(status), "perfex was killed: %s", err);
 	return WEXITSTATUS(status);
+}
+
+static inline int finish(pid_t pid)
+{
+	int status = wait_for(pid);
+
+	slurp("out", out, sizeof(out));
+	slurp("err", err, sizeof(err));
+	return status;
 }
 
 #define ARGV(...)	((char *[]){ "perfex", __VA_ARGS__, NULL })

@@ -88,6 +88,14 @@ START_TEST(repeated)
 	ck_assert_int_eq(perfex("-r", "9", "sh", "-c", "kill -INT $$"), 128 + SIGINT);
 	ck_assert_uint_eq(fake_seen->controls, 1);
 	has(err, "mean of 1 runs");
+	/* Nor what has got one that was to end perfex, and goes on by itself */
+	unlink(in_dir("file"));
+	snprintf(command, sizeof(command), "trap '' INT; kill -INT $PPID; sleep 0.1; echo run >> %s",
+		 in_dir("file"));
+	ck_assert_int_eq(perfex("-r", "9", "-e", "instructions:u", "sh", "-c", command), 0);
+	has(err, "mean of 1 runs");
+	slurp("file", out, sizeof(out));
+	ck_assert_str_eq(out, "run\n");
 	/* Nor what could not be counted */
 	fake.children_missed = 1;
 	fake_seen->controls = 0;
@@ -135,7 +143,10 @@ START_TEST(runs_auto)
 	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
 				"sh", "-c", "kill -TERM $$"), 125);
 	has(err, "<not counted>  r0001:u\n");
-	has(err, "\nperfex: a signal ended the command before all events were counted\n");
+	has(err, "\nperfex: a signal ended this before all events were counted\n");
+	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
+				"sh", "-c", "trap '' INT; kill -INT $PPID; sleep 0.1"), 125);
+	has(err, "\nperfex: a signal ended this before all events were counted\n");
 	fake.children_missed = 1;
 	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u", "true"), 125);
 	has(err, "<not counted>  r0001:u\n");
@@ -177,6 +188,8 @@ START_TEST(in_intervals)
 	ck_assert_uint_eq(sum_of(err, "cycles:u", &lines), 1000500);
 	ck_assert_uint_eq(lines, 1);
 	ck_assert_int_eq(perfex("-I", "60000", "-e", "cycles:u", "true"), 0);
+	ck_assert_int_eq(strspn(err, "# "), 12);
+	has(err, "#           time              counts  events\n     ");
 	has(err, "           1,000,500  cycles:u\n");
 	has_not(err, "Counts of");
 	/* What is wrong is said after all. */
@@ -186,38 +199,121 @@ START_TEST(in_intervals)
 }
 END_TEST
 
-/* What is plain in a pipe has colours on a terminal, unless that is not wanted. */
-START_TEST(on_a_terminal)
+/* As perfex(), on a terminal; what it prints there, either way, is in out. */
+static int perfex_on_terminal(char **argv)
 {
-	static const char *const no_colour[] = { NULL, "1" }, *const terms[] = { "xterm", "dumb" };
-	bool expected = !(_i & 1) && !(_i & 2);
-	int master, slave;
+	int argc = 0, master, slave;
+	size_t len = 0;
 	ssize_t n;
 	pid_t pid;
 
-	setenv("TERM", terms[_i & 1], 1);
-	unsetenv("NO_COLOR");
-	if (no_colour[_i >> 1])
-		setenv("NO_COLOR", no_colour[_i >> 1], 1);
+	while (argv[argc])
+		argc++;
 	ck_assert_int_eq(openpty(&master, &slave, NULL, NULL, NULL), 0);
 	fflush(NULL);
 	pid = fork();
 	if (!pid) {
+		dup2(slave, STDOUT_FILENO);
 		dup2(slave, STDERR_FILENO);
-		exit(perfex_main(4, ARGV("-e", "instructions:u,cycles:u", "true")));
+		close(slave);
+		close(master);
+		exit(perfex_main(argc, argv));
 	}
 	close(slave);
-	ck_assert_int_eq(finish(pid), 0);
-	n = read(master, out, sizeof(out) - 1);
-	ck_assert_int_gt(n, 0);
-	out[n] = '\0';
-	has(out, expected ? "\033[1m           1,000,000\033[m  instructions:u      \033[2m  # 1.00 per cycle\033[m\r\n" :
-			    "           1,000,000  instructions:u        # 1.00 per cycle\r\n");
-	if (!expected)
-		has_not(out, "\033");
+	/* EIO: nobody has the other end any more. */
+	while ((n = read(master, out + len, sizeof(out) - 1 - len)) > 0)
+		len += (size_t)n;
+	out[len] = '\0';
 	close(master);
-	ck_assert_int_eq(perfex("-e", "instructions:u", "true"), 0);
+	return wait_for(pid);
+}
+
+/* What is plain in a pipe has colours on a terminal, unless that is not wanted. */
+START_TEST(on_a_terminal)
+{
+	static const struct {
+		const char *term, *no_color;
+		bool colours;
+	} cases[] = {
+		{ "xterm", NULL, true }, { "xterm", "", true }, { "xterm", "1", false },
+		{ "dumb", NULL, false }, { NULL, NULL, false },
+	};
+
+	unsetenv("TERM");
+	unsetenv("NO_COLOR");
+	if (cases[_i].term)
+		setenv("TERM", cases[_i].term, 1);
+	if (cases[_i].no_color)
+		setenv("NO_COLOR", cases[_i].no_color, 1);
+	ck_assert_int_eq(perfex_on_terminal(ARGV("-e", "instructions:u,cycles:u", "true")), 0);
+	if (cases[_i].colours)
+		has(out, "\033[1m           1,000,000\033[m  instructions:u      \033[2m  # 1.00 per cycle\033[m\r\n");
+	else
+		has(out, "           1,000,000  instructions:u        # 1.00 per cycle\r\n");
+	if (!cases[_i].colours)
+		has_not(out, "\033");
+	ck_assert_int_eq(perfex_on_terminal(ARGV("list", "LONGEST_LAT_CACHE:MISS")), 0);
+	if (cases[_i].colours)
+		has(out, "\033[1mLONGEST_LAT_CACHE:MISS                  \033[m  general 0-3");
+	else
+		has(out, "LONGEST_LAT_CACHE:MISS                    general 0-3");
+	/* For programs it is plain everywhere, and so are a pipe and a file. */
+	ck_assert_int_eq(perfex_on_terminal(ARGV("-x", ",", "-e", "instructions:u", "true")), 0);
+	ck_assert_str_eq(out, "1000000,,instructions:u,1500000,100.00,,\r\n");
+	ck_assert_int_eq(perfex_on_terminal(ARGV("-e", "cycles:u", "-o", (char *)in_dir("file"), "true")), 0);
+	ck_assert_str_eq(out, "");
+	slurp("file", out, sizeof(out));
+	has(out, "           1,000,000  cycles:u\n");
+	has_not(out, "\033");
+	ck_assert_int_eq(perfex("-e", "instructions:u,cycles:u", "true"), 0);
+	has(err, "           1,000,000  instructions:u        # 1.00 per cycle\n");
 	has_not(err, "\033");
+}
+END_TEST
+
+/* A long event's name moves what stands behind it, in all lines. */
+START_TEST(aligned)
+{
+	long column = 0, lines = 0;
+	char *line, *deviation;
+
+	ck_assert_int_eq(perfex("-r", "2", "-e", "cycles:u,OFFCORE_RESPONSE_0:DMND_DATA_RD:ANY_RESPONSE:u",
+				"true"), 0);
+	for (line = strtok(err, "\n"); line; line = strtok(NULL, "\n")) {
+		deviation = strstr(line, "( +- ");
+		if (!deviation)
+			continue;
+		/* Counts end, and names begin, in one column. */
+		ck_assert_msg(line[19] != ' ' && !strncmp(line + 20, "  ", 2) && line[22] != ' ', "%s",
+			      line);
+		ck_assert_msg(!lines++ || deviation - line == column, "%s", line);
+		column = deviation - line;
+	}
+	ck_assert_int_eq(lines, 4);
+}
+END_TEST
+
+/* Only on a terminal that can write over it, only if it takes long; gone before the result. */
+START_TEST(progress)
+{
+	char **argv = ARGV("-r", "3", "-e", "cycles:u", "sleep", "1.1");
+
+	unsetenv("NO_COLOR");
+	setenv("TERM", _i ? "dumb" : "xterm", 1);
+	ck_assert_int_eq(perfex_on_terminal(argv), 0);
+	if (_i) {
+		has_not(out, "of 3 runs\033");
+		has_not(out, "\033");
+		return;
+	}
+	ck_assert_msg(strstr(out, "  2 of 3 runs\033[K\r\033[K\r\n Counts of") == out, "%s", out);
+	ck_assert_int_eq(perfex_on_terminal(ARGV("-r", "3", "-e", "cycles:u", "true")), 0);
+	has_not(out, "of 3 runs\033");
+	has_not(out, "\033[K");
+	/* Nor if a run fails after it, nor in a pipe. */
+	ck_assert_int_eq(finish(start(argv)), 0);
+	has_not(err, "of 3 runs\033");
+	has_not(err, "\r");
 }
 END_TEST
 
@@ -1003,7 +1099,9 @@ static Suite *suite(void)
 	tcase_add_test(t, repeated);
 	tcase_add_test(t, runs_auto);
 	tcase_add_test(t, in_intervals);
-	tcase_add_loop_test(t, on_a_terminal, 0, 4);
+	tcase_add_loop_test(t, on_a_terminal, 0, 5);
+	tcase_add_test(t, aligned);
+	tcase_add_loop_test(t, progress, 0, 2);
 	tcase_add_test(t, for_programs);
 	tcase_add_test(t, bad_numbers);
 	tcase_add_test(t, status);
