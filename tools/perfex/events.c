@@ -16,6 +16,22 @@ const char *events_generic_name(unsigned int i)
 	return i < ARRAY_SIZE(generic) ? generic[i] : NULL;
 }
 
+/* What perf stat counts besides, without a counter: by the names that people are used to. */
+static bool is_software(const char *name)
+{
+	static const char *const names[] = {
+		"alignment-faults", "context-switches", "cpu-clock", "cpu-migrations", "cs",
+		"duration_time", "emulation-faults", "faults", "major-faults", "migrations",
+		"minor-faults", "page-faults", "system_time", "task-clock", "user_time",
+	};
+	size_t i, len = strcspn(name, ":");
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(name, names[i], len) && !names[i][len])
+			return true;
+	return false;
+}
+
 /* What the library says, and what to do about it here. */
 static int fail_event(struct error *e, int err, const char *name, const struct vperfctr_why *why)
 {
@@ -23,6 +39,12 @@ static int fail_event(struct error *e, int err, const char *name, const struct v
 
 	if (err == -EPERM)
 		return fail_kernel_mode(e, name);
+	if (err == -ENOENT && is_software(name))
+		return fail_with(e, "'%s' is counted by the kernel, not by the processor: use perf stat for it",
+				 name);
+	if (err == -ENOENT && strpbrk(name, "{}"))
+		return fail_with(e, "'%s': there are no groups with braces, as all events are counted together",
+				 name);
 	if (err == -ENOENT && !strstr(why->text, "did you mean"))
 		hint = ": perfex list shows those that there are, perfex --help how raw ones are written";
 	else if (strstr(why->text, "this processor has no"))

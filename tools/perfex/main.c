@@ -286,6 +286,9 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 			if (optopt >= OPT_TIMEOUT)
 				return fail_with(e, "option '%s' takes no argument: see perfex --help",
 						 argv[optind - 1]);
+			if (optopt && strchr("aCG", optopt))
+				return fail_with(e, "there is no -%c, as perfex counts threads and not CPUs: use perf stat for these",
+						 optopt);
 			if (optopt)
 				return fail_with(e, "unknown option -%c: see perfex --help", optopt);
 			return fail_with(e, "unknown option '%s': see perfex --help",

@@ -225,6 +225,11 @@ START_TEST(bad_names)
 	refuse("qqqqqqqqqq", "perfex --help");
 	refuse("r", "unknown event");
 	refuse("r12zz", "unknown event");
+	/* perf stat's */
+	refuse("task-clock", "'task-clock' is counted by the kernel, not by the processor");
+	refuse("cs:u", "use perf stat for it");
+	refuse("c", "unknown event 'c'");
+	refuse("{cycles", "no groups with braces");
 	/* Known, but not so: what libpfm4 says about it */
 	refuse("MEM_LOAD_RETIRED:NONSENSE", "event 'MEM_LOAD_RETIRED:NONSENSE': ");
 	refuse("LONGEST_LAT_CACHE:MISS:t", "other threads");

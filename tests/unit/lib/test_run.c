@@ -397,6 +397,8 @@ START_TEST(misuse)
 	is_message("no command");
 	ck_assert_int_eq(perfex("-vz", "true"), 125);
 	is_message("unknown option -z");
+	ck_assert_int_eq(perfex("-a", "true"), 125);
+	is_message("there is no -a, as perfex counts threads");
 	ck_assert_int_eq(perfex("--nonsense", "true"), 125);
 	is_message("unknown option '--nonsense'");
 	ck_assert_int_eq(perfex("-e"), 125);
