@@ -5,6 +5,10 @@
 
 #include "internal.h"
 
+/*
+ * It begins as the handle of a thread's own counters does, as perfctr's did: programs that
+ * mix the two up have worked.
+ */
 struct rvperfctr {
 	int fd;
 	int pid;

@@ -7,7 +7,7 @@
 #include "internal.h"
 
 struct vperfctr {
-	int fd;
+	int fd;						/* first: see struct rvperfctr */
 	unsigned int process;				/* see this_process() */
 	const void *thread;				/* whose page it is */
 	const struct vperfctr_page *page;		/* NULL: all reads are the kernel's */

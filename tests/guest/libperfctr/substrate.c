@@ -108,8 +108,8 @@ static const char *classify(unsigned int cpu_type)
 #ifdef PERFCTR_X86_AMD_K8C
 	case PERFCTR_X86_AMD_K8C:
 #endif
-#ifdef PERFCTR_X86_AMD_FAM10H
-	case PERFCTR_X86_AMD_FAM10H:
+#ifdef PERFCTR_X86_AMD_FAM10	/* its first name */
+	case PERFCTR_X86_AMD_FAM10:
 #endif
 		return "amd";
 	case PERFCTR_X86_CYRIX_MII:
@@ -430,6 +430,11 @@ static void test_counting(void)
 	CHECK(!vperfctr_is_running(thread_perfctr));
 	code(1000);
 	CHECK(read_set(&set, b) == OK && b[0] == a[0]);
+	/* There is a layer that stops what is attached to by the handle of its own counters. */
+	CHECK(start(&set) == OK);
+	CHECK(rvperfctr_stop((struct rvperfctr *)set.self) == 0);
+	CHECK(!vperfctr_is_running(thread_perfctr));
+	CHECK(stop(&set, NULL) == OK);
 	/* As many as there are general counters, and not one more. */
 	init_set(&set, DOMAIN_USER);
 	for (n = 0; n < 32 && add_event(&set, instructions()) == OK; n++)
