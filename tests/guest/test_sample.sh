@@ -118,7 +118,7 @@ check "status of kernel mode without rights" $? 125
 check "lines of kernel mode without rights" "$(wc -l < "$tmp/err")" 1
 
 # what is no period, no file
-for bad in $event:u=0 $event:u=-5 $event:u=x $event:u=999999G; do
+for bad in $event:u=0 $event:u=-5 $event:u=x $event:u=99999999999G; do
 	perfex --sample "$bad" -o "$tmp/bad" "$two" > "$tmp/out" 2> "$tmp/err"
 	check "status of $bad" $? 125
 	check "lines of $bad" "$(wc -l < "$tmp/err")" 1

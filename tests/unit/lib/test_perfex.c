@@ -200,6 +200,24 @@ START_TEST(two_registers)
 }
 END_TEST
 
+/* What needs a register for itself gets a run for itself. */
+START_TEST(one_register)
+{
+	events_parse(&events, "FRONTEND_RETIRED:DSB_MISS:u,FRONTEND_RETIRED:ITLB_MISS:u,cycles:u,FRONTEND_RETIRED:DSB_MISS:k",
+		     &info, &error);
+	ck_assert_int_eq(assign(&events, &info, ctr, &error), -1);
+	ck_assert(strstr(error.text, "no room for FRONTEND_RETIRED:ITLB_MISS:u, whose second register has another value for FRONTEND_RETIRED:DSB_MISS:u"));
+	ck_assert(strstr(error.text, "--runs=auto"));
+	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 2);
+	ck_assert_uint_eq(events.group[0], 0);
+	ck_assert_uint_eq(events.group[1], 1);
+	ck_assert_uint_eq(events.group[2], 0);
+	ck_assert_uint_eq(events.group[3], 0);
+	ck_assert_uint_eq(ctr[0].aux, ctr[3].aux);
+	ck_assert_uint_ne(ctr[0].aux, ctr[1].aux);
+}
+END_TEST
+
 START_TEST(several)
 {
 	ck_assert_int_eq(events_parse(&events, "cycles:u,r00c4,branch-misses:k", &info, &error), 0);
@@ -1132,6 +1150,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, counter, 0, ARRAY_SIZE(chosen));
 	tcase_add_test(t, chosen_counters);
 	tcase_add_test(t, two_registers);
+	tcase_add_test(t, one_register);
 	tcase_add_test(t, several);
 	tcase_add_test(t, bad_names);
 	tcase_add_test(t, long_names);
