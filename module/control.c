@@ -127,7 +127,7 @@ static int get_counters(struct vperfctr_ctr *ctr, const struct vperfctr_ctr __us
 	u32 reserved = 0;
 	unsigned int i;
 
-	if (!user_access_begin(arg, n * sizeof(*arg)))
+	if (!vperfctr_access_begin(arg, n * sizeof(*arg)))
 		return -EFAULT;
 	for (i = 0; i < n; i++) {
 		unsafe_get_user(ctr[i].map, &arg[i].map, fault);

@@ -190,7 +190,7 @@ static int write_reading(const struct reading *r, const struct vperfctr_read *re
 	if (req->children &&
 	    vperfctr_put_words(u64_to_user_ptr(req->children), r->children, nrsums))
 		return -EFAULT;
-	if (!user_access_begin(arg, offsetof(struct vperfctr_read, sums)))
+	if (!vperfctr_access_begin(arg, offsetof(struct vperfctr_read, sums)))
 		return -EFAULT;
 	unsafe_put_user(r->snap.nrctrs, &arg->nrctrs, fault);
 	unsafe_put_user(r->snap.status, &arg->status, fault);

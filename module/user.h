@@ -9,9 +9,17 @@
 #define VPERFCTR_USER_H
 
 #include <linux/errno.h>
+#include <linux/fault-inject-usercopy.h>
 #include <linux/mm.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
+
+/*
+ * user_access_begin(), which kernels that inject faults into copies can make fail, as
+ * they can copy_from_user() by themselves.
+ */
+#define vperfctr_access_begin(ptr, size)	\
+	(!should_fail_usercopy() && user_access_begin(ptr, size))
 
 /* The size that a structure begins with, as its caller knows it. */
 static inline int vperfctr_get_size(const void __user *arg, u32 smallest, u32 *size)
@@ -32,7 +40,7 @@ static __always_inline bool vperfctr_get_same_struct(void *to, size_t ours,
 	unsigned int i;
 	u32 size;
 
-	if (!user_access_begin(from, ours))
+	if (!vperfctr_access_begin(from, ours))
 		return false;
 	unsafe_get_user(size, (const u32 __user *)from, out);
 	if (size != ours)
@@ -65,7 +73,7 @@ static inline int vperfctr_put_words(u64 __user *to, const u64 *from, unsigned i
 {
 	unsigned int i;
 
-	if (!user_access_begin(to, n * sizeof(*to)))
+	if (!vperfctr_access_begin(to, n * sizeof(*to)))
 		return -EFAULT;
 	for (i = 0; i < n; i++)
 		unsafe_put_user(from[i], &to[i], fault);
