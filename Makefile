@@ -57,7 +57,7 @@ check: deps
 	@tests/vm/check $(SUITES)
 
 check-debug: deps
-	@SUITES="$(SUITES)" tests/vm/check-kernels debug-6.1-amd64
+	@SUITES="$(SUITES)" tests/vm/check-kernels debug-6.1-amd64 debug-kcsan-6.1-amd64
 
 check-kernels: deps
 	@SUITES="$(SUITES)" tests/vm/check-kernels debian-5.10-amd64 debian-6.1-amd64 \
