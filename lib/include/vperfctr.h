@@ -241,6 +241,7 @@ void vperfctr_close(struct vperfctr *v);
  *	-EOPNOTSUPP  i-mode counters, and no VPERFCTR_FEATURE_PCINT
  *	-EPERM	(also) kernel mode is to be counted, and the caller may not
  *	-EBUSY	perf_event or the NMI watchdog holds the counters
+ *	-EIO	the counters do not work as the processor, or hypervisor, says
  *	-EFAULT	control, or control->ctr, is no good address
  *	-ENOMEM
  */

@@ -8,6 +8,7 @@
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
 #define rdmsrq_safe(msr, p)		rdmsrl_safe(msr, p)
+#define wrmsrq_safe(msr, v)		wrmsrl_safe(msr, v)
 #define native_wrmsrq(msr, v)		native_wrmsrl(msr, v)
 #endif
 

@@ -86,6 +86,8 @@ int fail_control(struct error *e, int err, const struct vperfctr_control *contro
 		return fail_with(e, "perf_event holds the counters: end the perf sessions (or other users of them) first");
 	case -EUSERS:
 		return fail_with(e, "one of these events disturbs what the hyper-thread sibling counts, or shares a register with it: as root, echo off > /sys/devices/system/cpu/smt/control");
+	case -EIO:
+		return fail_with(e, "the counters do not work as the processor, or the virtual machine, says: see vperfctr's line in dmesg");
 	case -EPERM:
 		return fail_kernel_mode(e, NULL);
 	case -EINVAL:

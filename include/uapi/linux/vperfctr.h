@@ -284,6 +284,9 @@ struct vperfctr_open {
  *	EUSERS	likewise, because of hyper-thread siblings that are online
  *	EBUSY	counters are asked for, and perf_event or the NMI watchdog holds
  *		them: see `sysctl kernel.nmi_watchdog`
+ *	EIO	on some CPU that is online a counter does not do what the processor
+ *		says of it: does not count or cannot be written, as under some
+ *		hypervisors; the kernel's log says which
  *	ENOMEM
  */
 #define VPERFCTR_CONTROL	_IO(0xD0, 16)

@@ -3,6 +3,8 @@
  * x86: choice of the low-level driver, and what all drivers share: reservation on
  * all CPUs, and CPU hotplug.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/kernel.h>
@@ -31,18 +33,35 @@ static enum cpuhp_state hotplug_state;
  */
 static bool reserved;
 
-static void start_here(void *unused)
+/* CPUs whose counters are ours, those excepted that are not to be used. */
+static struct cpumask started;
+
+static int start(void)
 {
-	if (!perfctr_kind_here())
-		return;
-	driver->cpu_start();
+	int err;
+
+	if (!driver->cpu_start || !perfctr_kind_here())
+		return 0;
+	err = driver->cpu_start();
+	if (err)
+		return err;
 	perfctr_x86_pmi_start();
+	cpumask_set_cpu(smp_processor_id(), &started);
+	return 0;
+}
+
+static void start_here(void *error)
+{
+	int err = start();
+
+	if (err)
+		WRITE_ONCE(*(int *)error, err);
 }
 
 /* Interrupts of the last overflows are ours to take until the counters stand. */
 static void stop_here(void *unused)
 {
-	if (!perfctr_kind_here())
+	if (!cpumask_test_and_clear_cpu(smp_processor_id(), &started))
 		return;
 	driver->cpu_stop();
 	perfctr_x86_pmi_stop();
@@ -82,14 +101,18 @@ static void switch_siblings(unsigned int cpu)
 static int online_here(unsigned int cpu)
 {
 	unsigned long flags;
+	int err = 0;
 
 	perfctr_learn_kind(cpu);
 	switch_siblings(cpu);
 	local_irq_save(flags);
-	if (reserved && driver->cpu_start)
-		start_here(NULL);
+	if (reserved)
+		err = start();
 	local_irq_restore(flags);
-	return 0;
+	/* Threads that are counted could come here, and lose their counts. */
+	if (err)
+		pr_warn("CPU %u stays offline while counters are in use\n", cpu);
+	return err;
 }
 
 static int offline_here(unsigned int cpu)
@@ -97,18 +120,24 @@ static int offline_here(unsigned int cpu)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	if (reserved && driver->cpu_stop)
-		stop_here(NULL);
+	stop_here(NULL);
 	local_irq_restore(flags);
 	return 0;
 }
 
 void perfctr_cpu_forget(void)
 {
-	if (reserved && driver->cpu_forget && perfctr_kind_here()) {
+	if (cpumask_test_cpu(smp_processor_id(), &started)) {
 		driver->cpu_forget();
 		perfctr_x86_pmi_forget();
 	}
+}
+
+static void stop_and_release(void)
+{
+	on_each_cpu(stop_here, NULL, 1);
+	if (driver->release)
+		driver->release();
 }
 
 int perfctr_cpu_reserve(void)
@@ -118,12 +147,16 @@ int perfctr_cpu_reserve(void)
 	cpus_read_lock();
 	if (driver->reserve)
 		err = driver->reserve();
-	if (!err) {
+	if (err)
+		goto out;
+	on_each_cpu(start_here, &err, 1);
+	if (err) {
+		stop_and_release();
+	} else {
 		reserved = true;
-		if (driver->cpu_start)
-			on_each_cpu(start_here, NULL, 1);
 		perfctr_x86_users_allow();
 	}
+out:
 	cpus_read_unlock();
 	return err;
 }
@@ -133,10 +166,7 @@ void perfctr_cpu_release(void)
 	cpus_read_lock();
 	perfctr_x86_users_forbid();
 	reserved = false;
-	if (driver->cpu_stop)
-		on_each_cpu(stop_here, NULL, 1);
-	if (driver->release)
-		driver->release();
+	stop_and_release();
 	cpus_read_unlock();
 }
 

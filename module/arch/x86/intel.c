@@ -144,11 +144,14 @@ static void fill_in(struct vperfctr_info *info, const struct found *f)
 		 core_name(f->core_type));
 }
 
+/* Cycles: the one that the self-test counts. */
+#define EVENT_CYCLES		0x003c
+
 /* 0: it is not an architectural event. */
 static u32 arch_event(u64 evntsel)
 {
 	switch (evntsel & 0xffff) {
-	case 0x003c:
+	case EVENT_CYCLES:
 		return VPERFCTR_EVENT_CYCLES;
 	case 0x00c0:
 		return VPERFCTR_EVENT_INSTRUCTIONS;
@@ -227,6 +230,7 @@ static int intel_probe(void)
 		pmu->alone_mask = DISTURBING_MASK;
 		pmu->alone_event = DISTURBING_EVENT;
 	}
+	pmu->cycles = EVENT_CYCLES;
 	pmu->evntsel0 = MSR_EVNTSEL0;
 	pmu->pmc0 = MSR_PMC0;
 	pmu->write_pmc0 = f.write_pmc0;

@@ -856,17 +856,34 @@ static void clear_registers(struct pmc_cpu *cpu)
 	read_extra(cpu);
 }
 
-void perfctr_x86_pmc_cpu_start(void)
+/* It may be for a fault of theirs. */
+static void give_back(const struct pmc_cpu *cpu)
+{
+	if (!pmu->global_ctrl)
+		return;
+	if (perfctr_kind_here()->fixed_mask)
+		perfctr_wrmsr_safe(pmu->fixed_ctrl, cpu->saved_fixed_ctrl);
+	perfctr_wrmsr_safe(pmu->global_ctrl, cpu->saved_global_ctrl);
+}
+
+int perfctr_x86_pmc_cpu_start(void)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	int err;
 
 	if (pmu->global_ctrl) {
 		perfctr_rdmsr_safe(pmu->global_ctrl, &cpu->saved_global_ctrl);
 		if (perfctr_kind_here()->fixed_mask)
 			perfctr_rdmsr_safe(pmu->fixed_ctrl, &cpu->saved_fixed_ctrl);
 	}
+	err = perfctr_x86_selftest(perfctr_kind_here());
+	if (err) {
+		give_back(cpu);
+		return err;
+	}
 	clear_registers(cpu);
 	cpu->ready = true;
+	return 0;
 }
 
 void perfctr_x86_pmc_cpu_stop(void)
@@ -875,11 +892,7 @@ void perfctr_x86_pmc_cpu_stop(void)
 
 	cpu->ready = false;
 	clear_registers(cpu);
-	if (pmu->global_ctrl) {
-		if (perfctr_kind_here()->fixed_mask)
-			perfctr_wrmsr(pmu->fixed_ctrl, cpu->saved_fixed_ctrl);
-		perfctr_wrmsr(pmu->global_ctrl, cpu->saved_global_ctrl);
-	}
+	give_back(cpu);
 }
 
 void perfctr_x86_pmc_cpu_forget(void)

@@ -6,7 +6,9 @@
 #ifndef VPERFCTR_X86_REGS_H
 #define VPERFCTR_X86_REGS_H
 
+#include <linux/errno.h>
 #include <asm/apic.h>
+#include <asm/asm.h>
 #include <asm/processor.h>
 #include <asm/special_insns.h>
 #include <asm/tsc.h>
@@ -28,6 +30,30 @@ static __always_inline u64 perfctr_rdpmc(u32 index)
 	return low | (u64)high << 32;
 }
 
+/* -EIO: it faults. */
+static inline int perfctr_rdpmc_safe(u32 index, u64 *value)
+{
+	unsigned long low = 0, high = 0;
+	int err = -EIO;
+
+	asm volatile("1:	rdpmc\n"
+		     "	xorl	%[err], %[err]\n"
+		     "2:\n"
+		     _ASM_EXTABLE(1b, 2b)
+		     : "+a" (low), "+d" (high), [err] "+r" (err) : "c" (index));
+	*value = low | (u64)high << 32;
+	return err;
+}
+
+/* Some thousand cycles, and a few hundred instructions. */
+static inline void perfctr_pass_time(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 100; i++)
+		cpu_relax();
+}
+
 static __always_inline u64 perfctr_rdtsc(void)
 {
 	return rdtsc();
@@ -45,6 +71,11 @@ static __always_inline void perfctr_wrmsr(u32 msr, u64 value)
 static inline int perfctr_rdmsr_safe(u32 msr, u64 *value)
 {
 	return rdmsrq_safe(msr, value);
+}
+
+static inline int perfctr_wrmsr_safe(u32 msr, u64 value)
+{
+	return wrmsrq_safe(msr, value);
 }
 
 /* CR4.PCE: may user mode RDPMC on this CPU, as it is now? */

@@ -37,13 +37,14 @@ struct perfctr_x86_driver {
 
 	/*
 	 * On the CPU itself, with interrupts disabled:
-	 * start: save what is to be given back, stop and clear everything
+	 * start: save what is to be given back, stop and clear everything; -EIO:
+	 *	the registers are not what they should be, and are given back
 	 * stop: clear everything, give back what was saved
 	 * forget: the registers were lost, start over
 	 * scrub: between start and stop, clear all counters, to the harm of
 	 *	nobody's counts; otherwise do nothing
 	 */
-	void (*cpu_start)(void);
+	int (*cpu_start)(void);
 	void (*cpu_stop)(void);
 	void (*cpu_forget)(void);
 	void (*cpu_scrub)(void);
@@ -81,6 +82,7 @@ struct perfctr_x86_pmu {
 	u32 global_ctrl;		/* also the bits of regs.global_ctrl */
 	u32 global_clear;		/* of overflow status; one bit for each counter, too */
 	unsigned int nr_extra;		/* of perfctr_x86_extra_msrs */
+	u32 cycles;			/* event select; used if arch_events has it */
 
 	/* The top bits of general and of fixed counters. */
 	u64 sign[2];
@@ -111,7 +113,7 @@ perfctr_cpu_op perfctr_x86_pmc_sample;
 struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void);
 int perfctr_x86_pmc_reserve(void);
 void perfctr_x86_pmc_release(void);
-void perfctr_x86_pmc_cpu_start(void);
+int perfctr_x86_pmc_cpu_start(void);
 void perfctr_x86_pmc_cpu_stop(void);
 void perfctr_x86_pmc_cpu_forget(void);
 void perfctr_x86_pmc_cpu_scrub(void);
@@ -177,6 +179,12 @@ static inline bool perfctr_x86_may_have_extra(const struct vperfctr_ctr *ctr)
 
 /* Is this MSR there? */
 bool perfctr_x86_readable(u32 msr);
+
+/*
+ * selftest.c: do the counters of this CPU, which are ours, do what they should?  -EIO: no.
+ * They stand, and hold anything.  PRE: interrupts are disabled.
+ */
+int perfctr_x86_selftest(const struct vperfctr_info *kind);
 
 /* cpu.c: run cpu_scrub on all CPUs if the hardware is reserved. */
 void perfctr_x86_scrub(void);

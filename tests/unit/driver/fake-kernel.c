@@ -160,10 +160,9 @@ static struct {
 } hotplug;
 
 /* The callbacks run in a thread of the CPU, with interrupts on. */
-static void startup(void *unused)
+static void startup(void *error)
 {
-	(void)unused;
-	require(!hotplug.startup(fake_cpu), "a CPU was not let online");
+	*(int *)error = hotplug.startup(fake_cpu);
 }
 
 static void teardown(void *unused)
@@ -176,6 +175,7 @@ int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 		      int (*up)(unsigned int cpu), int (*down)(unsigned int cpu))
 {
 	unsigned int cpu;
+	int err = 0;
 
 	require(!hotplug_lock, "cpuhp_setup_state() takes a lock that is held");
 	require(state == CPUHP_AP_ONLINE_DYN && name, "a hotplug state that is not ours");
@@ -183,7 +183,8 @@ int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 	hotplug.teardown = down;
 	for (cpu = 0; cpu < NR_CPUS; cpu++) {
 		if (fake_online[cpu])
-			call_on(cpu, startup, NULL, false);
+			call_on(cpu, startup, &err, false);
+		require(!err, "CPU %u was not let online", cpu);
 	}
 	return CPUHP_AP_ONLINE_DYN + 1;
 }
@@ -209,12 +210,22 @@ void fake_cpu_down(unsigned int cpu)
 }
 
 /* A CPU that was off has forgotten everything. */
-void fake_cpu_up(unsigned int cpu)
+int fake_try_cpu_up(unsigned int cpu)
 {
+	int err = 0;
+
 	model_cpu_reset(cpu);
 	fake_online[cpu] = true;
 	if (hotplug.startup)
-		call_on(cpu, startup, NULL, false);
+		call_on(cpu, startup, &err, false);
+	if (err)
+		fake_online[cpu] = false;
+	return err;
+}
+
+void fake_cpu_up(unsigned int cpu)
+{
+	require(!fake_try_cpu_up(cpu), "CPU %u was not let online", cpu);
 }
 
 static void forget(void *unused)

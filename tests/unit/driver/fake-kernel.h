@@ -114,6 +114,9 @@ const struct cpumask *fake_online_mask(void);
 #define cpumask_first(mask)		((unsigned int)__builtin_ctzl((mask)->bits[0]))
 #define cpumask_test_cpu(cpu, mask)	((mask)->bits[0] >> (cpu) & 1)
 #define cpumask_clear_cpu(cpu, mask)	((mask)->bits[0] &= ~BIT(cpu))
+#define cpumask_set_cpu(cpu, mask)	((mask)->bits[0] |= BIT(cpu))
+#define cpumask_test_and_clear_cpu(cpu, mask) \
+	(cpumask_test_cpu(cpu, mask) && (cpumask_clear_cpu(cpu, mask), true))
 #define cpumask_copy(to, from)		(*(to) = *(from))
 
 #define for_each_cpu(cpu, mask)				\
@@ -133,9 +136,12 @@ struct work_struct { void (*func)(struct work_struct *work); };
 extern unsigned int fake_works[NR_CPUS];
 #define schedule_work_on(cpu, work)	(fake_works[cpu]++, (work)->func(work))
 
+#define smp_processor_id()		fake_cpu
+
 /* Lines in the log. */
 extern unsigned int fake_warnings;
 #define pr_warn(...)			(fake_warnings++, (void)snprintf(NULL, 0, __VA_ARGS__))
+#define pr_warn_once(...)		pr_warn(__VA_ARGS__)
 
 enum cpuhp_state { CPUHP_AP_ONLINE_DYN = 200 };
 int cpuhp_setup_state(enum cpuhp_state state, const char *name,
@@ -145,6 +151,7 @@ void cpuhp_remove_state(enum cpuhp_state state);
 /* For tests: what an administrator does. */
 void fake_cpu_down(unsigned int cpu);
 void fake_cpu_up(unsigned int cpu);
+int fake_try_cpu_up(unsigned int cpu);
 void fake_suspend_to_ram(void);
 
 /* The module can go: it has left nothing behind that the kernel would call. */

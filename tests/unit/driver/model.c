@@ -276,7 +276,8 @@ u64 model_counting(const struct model_cpu *cpu)
 		if (field(cpu->fixed_ctrl, i) & (FIX_OS | FIX_USR))
 			counting |= GLOBAL_FIXED(i);
 	}
-	return counting & (model_config()->version >= 2 ? cpu->global_ctrl : model_exists());
+	return counting & (model_config()->version >= 2 ? cpu->global_ctrl : model_exists()) &
+	       ~model_config()->dead;
 }
 
 void model_run(const struct work *work)
@@ -413,6 +414,35 @@ u64 model_valid_bits(enum model_reg reg)
 	}
 }
 
+static bool is_stuck(enum model_reg reg, u32 msr)
+{
+	u64 stuck = model_config()->stuck;
+
+	switch (reg) {
+	case REG_PMC:
+		return stuck & BIT_ULL(msr - 0x0c1);
+	case REG_FULL_PMC:
+		return stuck & BIT_ULL(msr - 0x4c1);
+	case REG_FIXED_CTR:
+		return stuck & GLOBAL_FIXED(msr - 0x309);
+	default:
+		return false;
+	}
+}
+
+int model_wrmsr_safe(u32 msr, u64 value)
+{
+	if (msr == model_config()->read_only)
+		return -EIO;
+	model_wrmsr(msr, value);
+	return 0;
+}
+
+void model_pass_time(void)
+{
+	model_run(&(struct work) { .kernel = true, .instructions = 200, .cycles = 1000 });
+}
+
 void model_wrmsr(u32 msr, u64 value)
 {
 	struct model_cpu *cpu = this_cpu();
@@ -422,11 +452,14 @@ void model_wrmsr(u32 msr, u64 value)
 
 	require(fake_online[fake_cpu], "CPU %u is not online", fake_cpu);
 	access();
-	require(place, "#GP: WRMSR %#x, which is not there", msr);
+	require(place && msr != model_config()->read_only,
+		"#GP: WRMSR %#x, which is not there", msr);
 	require(!(value & ~valid), "#GP: WRMSR %#x, reserved bits in %#llx",
 		msr, value);
 
 	cpu->wrmsrs[reg == REG_FULL_PMC ? REG_PMC : reg]++;
+	if (is_stuck(reg, msr))
+		return;
 	switch (reg) {
 	case REG_PMC:		/* 32 bits, sign-extended */
 		*place = (u64)(s64)(__s32)value & model_mask(0);
@@ -456,11 +489,26 @@ int model_rdmsr_safe(u32 msr, u64 *value)
 	return 0;
 }
 
+static bool is_unreadable(u32 index)
+{
+	u32 i = index & ~VPERFCTR_FIXED;
+
+	return model_config()->unreadable & (index & VPERFCTR_FIXED ? GLOBAL_FIXED(i) : BIT_ULL(i));
+}
+
+int model_rdpmc_safe(u32 index, u64 *value)
+{
+	if (is_unreadable(index))
+		return -EIO;
+	*value = model_rdpmc(index);
+	return 0;
+}
+
 u64 model_rdpmc(u32 index)
 {
 	u64 *counter = model_counter(this_cpu(), index);
 
-	require(counter, "#GP: RDPMC %#x, which is not there", index);
+	require(counter && !is_unreadable(index), "#GP: RDPMC %#x, which is not there", index);
 	access();
 	if (model.on_read)
 		model.on_read();

@@ -82,6 +82,12 @@ struct model_config {
 	bool no_full_write;		/* it says that there is no IA32_A_PMCx */
 	bool no_masking;		/* LVTPC stays as it is when its interrupt is delivered */
 	bool slow;			/* it is masked when the NMI comes, not when it is due */
+
+	/* Lies: counters are bits as in GLOBAL_CTRL. */
+	u64 dead;			/* they do not count */
+	u64 stuck;			/* they keep what they hold when written */
+	u64 unreadable;			/* RDPMC of them faults */
+	u32 read_only;			/* WRMSR of this register faults; 0: of none */
 };
 
 /* Registers by what WRMSRs of them are counted as. */
@@ -180,7 +186,10 @@ void model_clear_statistics(void);
 u64 model_valid_bits(enum model_reg reg);
 
 u64 model_rdpmc(u32 index);
+int model_rdpmc_safe(u32 index, u64 *value);
 u64 model_rdtsc(void);
+int model_wrmsr_safe(u32 msr, u64 value);
+void model_pass_time(void);
 void model_wrmsr(u32 msr, u64 value);
 int model_rdmsr_safe(u32 msr, u64 *value);
 bool model_user_rdpmc(void);

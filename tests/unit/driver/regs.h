@@ -12,8 +12,11 @@
 #include "model.h"
 
 #define perfctr_rdpmc(index)		model_rdpmc(index)
+#define perfctr_rdpmc_safe(index, value) model_rdpmc_safe(index, value)
+#define perfctr_pass_time()		model_pass_time()
 #define perfctr_rdtsc()			model_rdtsc()
 #define perfctr_wrmsr(msr, value)	model_wrmsr(msr, value)
+#define perfctr_wrmsr_safe(msr, value)	model_wrmsr_safe(msr, value)
 #define perfctr_rdmsr_safe(msr, value)	model_rdmsr_safe(msr, value)
 #define perfctr_user_rdpmc()		model_user_rdpmc()
 #define perfctr_has_lvtpc()		model_has_lvtpc()

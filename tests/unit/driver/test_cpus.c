@@ -340,6 +340,102 @@ START_TEST(forbidden)
 }
 END_TEST
 
+/* ---- hardware that is not what CPUID says -------------------------------- */
+
+/* One lie of each sort, in turn; false: there are no more. */
+static bool next_lie(struct model_config *lie, unsigned int n)
+{
+	static const u32 control_registers[] = { 0x186, 0x187, 0x38d, 0x38f, 0x390 };
+	static const u32 counter_registers[] = { 0x4c1, 0x4c4, 0x309, 0x30a, 0x30b };
+	static const u64 counters[] = {
+		BIT_ULL(0), BIT_ULL(3), GLOBAL_FIXED(0), GLOBAL_FIXED(1), GLOBAL_FIXED(2),
+	};
+	u64 counter = counters[n % 5];
+
+	lie->dead = lie->stuck = lie->unreadable = 0;
+	lie->read_only = 0;
+	switch (n / 5) {
+	case 0:
+		lie->dead = counter;
+		break;
+	case 1:
+		lie->stuck = counter;
+		break;
+	case 2:
+		lie->unreadable = counter;
+		break;
+	case 3:
+		lie->read_only = control_registers[n % 5];
+		break;
+	case 4:		/* counters, as they are written */
+		lie->read_only = counter_registers[n % 5];
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+/* What is not there at all, on version 1, and what nothing says that it counts. */
+static bool no_matter(const struct model_config *lie)
+{
+	u64 counters = lie->stuck | lie->unreadable | lie->dead;
+
+	if (counters)
+		return !(counters & model_exists() & ~(lie->dead & GLOBAL_FIXED(2)));
+	return lie->read_only >= 0x309 && lie->read_only < 0x400 && config.version < 2;
+}
+
+/* One CPU lies: nobody gets counters, and everything is given back, on all CPUs. */
+START_TEST(lies)
+{
+	struct model_cpu before[NR_CPUS];
+	unsigned int n, cpu;
+
+	random_restart(__LINE__ + _i);
+	for (n = 0; config = usual_config(_i), next_lie(&config, n); n++) {
+		struct model_config lie = config;
+
+		next_lie(&config, ~0U);
+		init();
+		if (no_matter(&lie)) {
+			machine_exit();
+			continue;
+		}
+		model.other = lie;
+		model.others = BIT(n % NR_CPUS);
+		for (cpu = 0; cpu < NR_CPUS; cpu++) {
+			fill_registers(cpu);
+			model.cpu[cpu].overflow = 0;
+		}
+		memcpy(before, model.cpu, sizeof(before));
+		snprintf(model_context, sizeof(model_context), "lie %u", n);
+		ck_assert_int_eq(perfctr_cpu_reserve(), -EIO);
+		ck_assert_uint_eq(fake_pmcs.ours | fake_evntsels.ours, 0);
+		for (cpu = 0; cpu < NR_CPUS; cpu++) {
+			const struct model_cpu *c = &model.cpu[cpu];
+
+			if (lie.read_only != 0x38f || cpu != n % NR_CPUS)
+				ck_assert_uint_eq(c->global_ctrl, before[cpu].global_ctrl);
+			if (lie.read_only != 0x38d || cpu != n % NR_CPUS)
+				ck_assert_uint_eq(c->fixed_ctrl, before[cpu].fixed_ctrl);
+			ck_assert_uint_eq(c->lvtpc, before[cpu].lvtpc);
+		}
+		/* without that CPU it is all right, and the CPU stays away */
+		fake_cpu_down(n % NR_CPUS);
+		ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+		fake_warnings = 0;
+		ck_assert_int_eq(fake_try_cpu_up(n % NR_CPUS), -EIO);
+		ck_assert_uint_gt(fake_warnings, 0);
+		perfctr_cpu_release();
+		fake_cpu_up(n % NR_CPUS);
+		ck_assert_int_eq(perfctr_cpu_reserve(), -EIO);
+		machine_exit();
+	}
+	model_context[0] = '\0';
+}
+END_TEST
+
 Suite *cpus_suite(void)
 {
 	Suite *suite = suite_create("cpus");
@@ -355,6 +451,7 @@ Suite *cpus_suite(void)
 	tcase_add_loop_test(tc, reserve_again, 0, 10);
 	tcase_add_loop_test(tc, scrub, 1, 6);
 	tcase_add_test(tc, forbidden);
+	tcase_add_loop_test(tc, lies, 1, 6);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	return suite;

@@ -472,6 +472,8 @@ START_TEST(watchdog)
 	unlink(file);
 	fail_control(&error, -EBUSY, &none, file);
 	ck_assert_ptr_nonnull(strstr(error.text, "perf_event holds"));
+	fail_control(&error, -EIO, &none, file);
+	ck_assert_ptr_nonnull(strstr(error.text, "dmesg"));
 }
 END_TEST
 
