@@ -68,6 +68,21 @@ static const u64 accepted_evntsels[] __attribute__((unused)) = {
 /* Of a fixed counter. */
 #define FIXED_NOTHING	(FIXED_USER | FIXED_KERNEL)
 
+/* For the fuzzer: could this be accepted?  The fixed counter has its event already. */
+static inline bool valid_evntsel(u64 evntsel, bool fixed)
+{
+	const u64 modes = 3ULL << 30;
+
+	return (evntsel & modes) != modes && !(evntsel & ~(modes | (fixed ? 0 : 0xffff))) &&
+	       (fixed || evntsel != 0x1e);
+}
+
+static inline bool valid_aux(const struct vperfctr_ctr *ctr, const u64 *registers)
+{
+	(void)registers;
+	return !ctr->aux;
+}
+
 #define RDPMC_SIGNAL	SIGILL
 /* It is a thread's right, while its own counters run. */
 #define RDPMC_WITHOUT_COUNTING	false

@@ -67,6 +67,38 @@ static const u64 accepted_evntsels[] __attribute__((unused)) = {
 /* Of a fixed counter. */
 #define FIXED_NOTHING	0
 
+/* For the fuzzer: could Intel's accept this? */
+static inline bool valid_evntsel(u64 evntsel, bool fixed)
+{
+	if (fixed)
+		return evntsel && !(evntsel & ~3ULL);
+	return !(evntsel & ~0xffc7ffffULL) && (evntsel & 0x30000) && (evntsel & 0x400000);
+}
+
+/*
+ * Sandy Bridge's registers of off-core responses: counters of one event may not ask for
+ * two values.
+ */
+static inline bool valid_aux(const struct vperfctr_ctr *ctr, u64 *registers)
+{
+	u64 *value;
+
+	switch (ctr->map & VPERFCTR_FIXED ? 0 : ctr->evntsel & 0xffff) {
+	case 0x01b7:
+		value = &registers[0];
+		break;
+	case 0x01bb:
+		value = &registers[1];
+		break;
+	default:
+		return !ctr->aux;
+	}
+	if (!ctr->aux || (ctr->aux & ~0x3f807f8fffULL) || (*value && *value != ctr->aux))
+		return false;
+	*value = ctr->aux;
+	return true;
+}
+
 #define RDPMC_SIGNAL	SIGSEGV
 /* In a process that may, threads that count nothing themselves may, too. */
 #define RDPMC_WITHOUT_COUNTING	true

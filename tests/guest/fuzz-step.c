@@ -16,7 +16,6 @@
 #include "code.h"
 #include "fuzz-step.h"
 
-#define SEL_ENABLE	0x400000
 
 const struct step_hooks *step_hooks;
 
@@ -64,32 +63,7 @@ static void put_slot(u32 slot, int fd)
 }
 
 /*
- * Sandy Bridge's registers of off-core responses: counters of one event may not ask for
- * two values.
- */
-static bool valid_aux(const struct vperfctr_ctr *ctr, u64 *registers)
-{
-	u64 *value;
-
-	switch (ctr->map & VPERFCTR_FIXED ? 0 : ctr->evntsel & 0xffff) {
-	case 0x01b7:
-		value = &registers[0];
-		break;
-	case 0x01bb:
-		value = &registers[1];
-		break;
-	default:
-		return !ctr->aux;
-	}
-	if (!ctr->aux || (ctr->aux & ~0x3f807f8fffULL) || (*value && *value != ctr->aux))
-		return false;
-	*value = ctr->aux;
-	return true;
-}
-
-/*
- * What the module may never accept, said independently of it: the rules of the
- * ABI for counters of Intel's, without overflows.
+ * What the module may never accept, said independently of it: the rules of the ABI.
  */
 static const char *why_invalid(const struct step *s)
 {
@@ -130,9 +104,7 @@ static const char *why_invalid(const struct step *s)
 		if (used[fixed] >> nr & 1)
 			return "map used twice";
 		used[fixed] |= 1ULL << nr;
-		if (fixed ? !ctr[i].evntsel || ctr[i].evntsel & ~3ULL :
-		    (ctr[i].evntsel & ~0xffc7ffffULL) || !(ctr[i].evntsel & SEL_BOTH & ~SEL_ENABLE) ||
-		    !(ctr[i].evntsel & SEL_ENABLE))
+		if (!valid_evntsel(ctr[i].evntsel, fixed))
 			return "evntsel";
 		if (i < c->nractrs ? ctr[i].ireset :
 		    ctr[i].ireset >= 0 || -(u64)ctr[i].ireset > info.max_period)

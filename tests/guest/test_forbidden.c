@@ -149,7 +149,8 @@ START_TEST(nothing_left)
 	/* and what holds the hardware keeps it */
 	assert_ok(count_insns(fd, VPERFCTR_CONTROL_NO_AFFINITY));
 	assert_errno(count_insns(fd, 0), EINVAL);
-	ck_assert(!counters_free());
+	/* elsewhere perf has the counters of CPUs that are not used */
+	ck_assert(counters_free() == !PERF_IS_REFUSED);
 	ck_assert_uint_eq(flags_of(fd), VPERFCTR_CONTROL_NO_AFFINITY);
 	ck_assert_uint_eq(affinity(0), 1U << bad);
 	ck_assert_int_eq(sigills, 0);
@@ -167,7 +168,7 @@ START_TEST(tsc_only)
 	read_state(fd, &before);
 	loop(1000);
 	read_state(fd, &after);
-	ck_assert_uint_ge(after.own[0] - before.own[0], 2000);
+	ck_assert_uint_ge(after.own[0] - before.own[0], tsc_of(2000));
 	ck_assert_uint_eq(after.read.status, ATTACHED | ACTIVE);
 	ck_assert_int_eq(sigills, 0);
 }

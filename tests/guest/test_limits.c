@@ -278,7 +278,7 @@ static void many_in_child(unsigned int n)
 				die("thread %u: CONTROL %ld, READ %ld, counted %llu, not %llu", i,
 				    slot->c.control_result, slot->c.read_result, slot->sums[1],
 				    INSNS_COUNTED(slot->c.n));
-			tsc += slot->sums[0] > slot->sums[1];
+			tsc += slot->sums[0] > tsc_of(slot->sums[1]);
 		}
 		child_assert(tsc == n);
 		msleep(50);

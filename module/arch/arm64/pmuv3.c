@@ -198,6 +198,7 @@ static int pmuv3_check_control(struct perfctr_cpu_control *control)
 		return -EINVAL;
 
 	control->kernel = false;
+	control->alone = false;
 	control->mask = ~0ULL;
 	memset(regs, 0, sizeof(*regs));
 	for (i = 0; i < perfctr_nrctrs(control); i++) {

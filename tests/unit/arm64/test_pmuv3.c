@@ -68,7 +68,17 @@ static void add(struct thread *t, u32 map, u64 evntsel, u64 period)
 
 static int check(struct thread *t)
 {
-	return driver->check_control(&t->control);
+	int err;
+
+	/* What the driver derives must not depend on what was there. */
+	t->control.kernel = true;
+	t->control.alone = true;
+	t->control.mask = 0;
+	memset(&t->control.regs, 0xa5, sizeof(t->control.regs));
+	err = driver->check_control(&t->control);
+	if (!err)
+		ck_assert(!t->control.alone);
+	return err;
 }
 
 static void control(struct thread *t)
