@@ -552,7 +552,9 @@ START_TEST(no_kernel_addresses)
 		ck_assert(_i || !ring.page->dropped);
 		assert_ok(consume(fd, ring_head(&ring) - ring.page->tail));
 	}
-	ck_assert_uint_ge(user, _i ? 1 : 10);
+	/* A kernel that checks all it does leaves hardly an overflow to user mode. */
+	if (_i != 1 || !is_debug_kernel())
+		ck_assert_uint_ge(user, _i ? 1 : 10);
 	if (_i == 1)
 		ck_assert_uint_ge(kernel, 20);
 	else
