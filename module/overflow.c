@@ -67,7 +67,8 @@ static void send_or_retry(struct vperfctr *st)
 {
 	struct hrtimer *timer = this_cpu_ptr(&retry_timer);
 
-	if (!send_signal(st) && !hrtimer_is_queued(timer))
+	/* Perhaps again: it may be queued on a CPU to which it went when this one was offline. */
+	if (!send_signal(st))
 		hrtimer_start(timer, ns_to_ktime(RETRY_NS), HRTIMER_MODE_REL_PINNED_HARD);
 }
 

@@ -12,6 +12,7 @@
 #include <linux/binfmts.h>
 #include <linux/cred.h>
 #include <linux/cpumask.h>
+#include <linux/irq_work.h>
 #include <linux/irqflags.h>
 #include <linux/poll.h>
 #include <linux/sched.h>
@@ -277,6 +278,8 @@ static int system_suspend(void *data)
 
 	if (st)
 		vperfctr_stop(st);
+	/* The interrupt of a pending work is lost, and no later one would be raised for it. */
+	irq_work_run();
 	return 0;
 }
 

@@ -126,7 +126,7 @@ static int amd_probe(void)
 	pmu->allowed = PERFCTR_X86_EVNTSEL_P6 | (family >= 0x10 ? EVNTSEL_EVENT_HIGH : 0);
 	pmu->refuses = counts_northbridge;
 	pmu->write_pmc0 = pmu->pmc0;
-	pmu->cycles = 0x76;
+	pmu->instructions = 0xc0;
 	if (!nr_pmcs || !perfctr_x86_pmc_describe(WIDTH, 0, WIDTH))
 		return -ENODEV;
 

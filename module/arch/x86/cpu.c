@@ -96,7 +96,9 @@ static void switch_siblings(unsigned int cpu)
 /*
  * Both run on the CPU concerned: before it becomes active for user threads,
  * and when it is no longer.  One that is still pushed off a CPU that goes may
- * load its control once more; that is counted right, and start clears it.
+ * load its control once more; that is counted right, and start clears it.  Before
+ * 5.11 it may even run on for a while, and be told of an overflow when it is
+ * switched, as the interrupt is no longer ours.
  */
 static int online_here(unsigned int cpu)
 {

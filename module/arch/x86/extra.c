@@ -10,6 +10,7 @@
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
+#include <linux/irqflags.h>
 #include <linux/kernel.h>
 
 #include "regs.h"
@@ -103,7 +104,7 @@ static const struct extra_event gracemont[] = {
 /* What CPUID has told of the kinds of cores: others, and Atoms of a hybrid processor. */
 static struct {
 	const struct extra_event *events;
-	unsigned int readable;		/* registers: hypervisors often have none of them */
+	unsigned int present;		/* registers: hypervisors often have none of them */
 } kinds[2];
 
 static bool is_atom(u32 core_type)
@@ -147,16 +148,35 @@ static const struct extra_event *events_of(unsigned int model, u32 core_type)
 	return NULL;
 }
 
+/*
+ * Hypervisors may read as zero what they do not have, and ignore what is written.  Should
+ * perf be counting such an event here, it misses a few instructions.
+ */
+static bool works(u32 msr)
+{
+	u64 old, now;
+
+	if (perfctr_rdmsr_safe(msr, &old) || perfctr_wrmsr_safe(msr, old ^ BIT_ULL(0)))
+		return false;
+	now = old;
+	perfctr_rdmsr_safe(msr, &now);
+	perfctr_wrmsr_safe(msr, old);
+	return now == (old ^ BIT_ULL(0));
+}
+
 unsigned int perfctr_intel_probe_extra(unsigned int model, u32 core_type)
 {
 	const struct extra_event *events = events_of(model, core_type);
-	unsigned int i, readable = 0;
+	unsigned int i, present = 0;
 	unsigned int nr = events ? PERFCTR_X86_NR_EXTRA : 0;
+	unsigned long flags;
 
+	local_irq_save(flags);
 	for (i = 0; i < nr; i++)
-		readable |= perfctr_x86_readable(perfctr_x86_extra_msrs[i]) ? BIT(i) : 0;
+		present |= works(perfctr_x86_extra_msrs[i]) ? BIT(i) : 0;
+	local_irq_restore(flags);
 	kinds[is_atom(core_type)].events = events;
-	kinds[is_atom(core_type)].readable = readable;
+	kinds[is_atom(core_type)].present = present;
 	return nr;
 }
 
@@ -182,7 +202,7 @@ int perfctr_x86_check_extra(const struct vperfctr_ctr *ctr, struct perfctr_cpu_c
 		return ctr->aux ? -EINVAL : 0;
 	/* A register of zero makes the event count nothing. */
 	if (!ctr->aux || (ctr->aux & ~event->valid) ||
-	    !(kinds[is_atom(kind->core_type)].readable & BIT(event->reg)))
+	    !(kinds[is_atom(kind->core_type)].present & BIT(event->reg)))
 		return -EINVAL;
 	if ((regs->extra_used & BIT(event->reg)) && regs->extra[event->reg] != ctr->aux)
 		return -EINVAL;

@@ -28,6 +28,8 @@
 
 #define CPUID_LEAF_HYBRID	0x1a
 
+#define CPUID_7_EDX_RTM_ALWAYS_ABORT BIT(11)
+#define CPUID_7_EDX_TSX_FORCE_ABORT BIT(13)
 #define CPUID_7_1_EAX_PERFMON_EXT BIT(8)
 #define CPUID_LEAF_PERFMON_EXT	0x23
 #define CPUID_23_COUNTERS	1	/* sub-leaf */
@@ -84,6 +86,21 @@ static void find_masks(struct found *f, u32 max_leaf)
 	f->fixed_mask = ebx & perfctr_x86_low_bits(PERFCTR_X86_MAX_FIXED);
 }
 
+/*
+ * Microcode uses counter 3 for transactional memory, unless perf or an administrator has
+ * told it not to ("Performance Monitoring Impact of Intel Transactional Synchronization
+ * Extension Memory Ordering Issue", Intel 604224).
+ */
+static bool is_pmc3_microcodes(u32 max_leaf)
+{
+	u32 eax, ebx, ecx, edx;
+
+	if (max_leaf < 7)
+		return false;
+	perfctr_cpuid(7, &eax, &ebx, &ecx, &edx);
+	return (edx & CPUID_7_EDX_TSX_FORCE_ABORT) && !(edx & CPUID_7_EDX_RTM_ALWAYS_ABORT);
+}
+
 /* False: no counters, or none that we know how to use. */
 static bool find(struct found *f)
 {
@@ -100,6 +117,8 @@ static bool find(struct found *f)
 						 PERFCTR_X86_MAX_PMC));
 	f->arch_events = ~ebx & perfctr_x86_low_bits(min_t(unsigned int, eax >> 24,
 							   NR_ARCH_EVENTS));
+	if (is_pmc3_microcodes(max))
+		f->pmc_mask &= ~BIT_ULL(3);
 	if (f->version >= 2) {
 		f->fixed_mask = perfctr_x86_low_bits(min_t(unsigned int, edx & 0x1f,
 							   PERFCTR_X86_MAX_FIXED));
@@ -144,16 +163,16 @@ static void fill_in(struct vperfctr_info *info, const struct found *f)
 		 core_name(f->core_type));
 }
 
-/* Cycles: the one that the self-test counts. */
-#define EVENT_CYCLES		0x003c
+/* The one that the self-test counts. */
+#define EVENT_INSTRUCTIONS	0x00c0
 
 /* 0: it is not an architectural event. */
 static u32 arch_event(u64 evntsel)
 {
 	switch (evntsel & 0xffff) {
-	case EVENT_CYCLES:
+	case 0x003c:
 		return VPERFCTR_EVENT_CYCLES;
-	case 0x00c0:
+	case EVENT_INSTRUCTIONS:
 		return VPERFCTR_EVENT_INSTRUCTIONS;
 	case 0x013c:
 		return VPERFCTR_EVENT_REF_CYCLES;
@@ -230,7 +249,7 @@ static int intel_probe(void)
 		pmu->alone_mask = DISTURBING_MASK;
 		pmu->alone_event = DISTURBING_EVENT;
 	}
-	pmu->cycles = EVENT_CYCLES;
+	pmu->instructions = EVENT_INSTRUCTIONS;
 	pmu->evntsel0 = MSR_EVNTSEL0;
 	pmu->pmc0 = MSR_PMC0;
 	pmu->write_pmc0 = f.write_pmc0;

@@ -262,7 +262,7 @@ static noinline bool write_extra(struct pmc_cpu *cpu, const struct perfctr_cpu_r
 		if (!(regs->extra_used & BIT(i)) || cpu->extra[i] == regs->extra[i])
 			continue;
 		cpu->extra[i] = regs->extra[i];
-		perfctr_wrmsr(perfctr_x86_extra_msrs[i], regs->extra[i]);
+		perfctr_wrmsr_safe(perfctr_x86_extra_msrs[i], regs->extra[i]);
 		wrote = true;
 	}
 	return wrote;
@@ -856,14 +856,17 @@ static void clear_registers(struct pmc_cpu *cpu)
 	read_extra(cpu);
 }
 
-/* It may be for a fault of theirs. */
-static void give_back(const struct pmc_cpu *cpu)
+/* It may be for a fault of theirs.  A thread may still come here: see offline_here(). */
+static void give_back(struct pmc_cpu *cpu)
 {
 	if (!pmu->global_ctrl)
 		return;
-	if (perfctr_kind_here()->fixed_mask)
-		perfctr_wrmsr_safe(pmu->fixed_ctrl, cpu->saved_fixed_ctrl);
-	perfctr_wrmsr_safe(pmu->global_ctrl, cpu->saved_global_ctrl);
+	if (perfctr_kind_here()->fixed_mask) {
+		cpu->fixed_ctrl = cpu->saved_fixed_ctrl;
+		perfctr_wrmsr_safe(pmu->fixed_ctrl, cpu->fixed_ctrl);
+	}
+	cpu->global_ctrl = cpu->saved_global_ctrl;
+	perfctr_wrmsr_safe(pmu->global_ctrl, cpu->global_ctrl);
 }
 
 int perfctr_x86_pmc_cpu_start(void)

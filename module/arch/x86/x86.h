@@ -82,7 +82,8 @@ struct perfctr_x86_pmu {
 	u32 global_ctrl;		/* also the bits of regs.global_ctrl */
 	u32 global_clear;		/* of overflow status; one bit for each counter, too */
 	unsigned int nr_extra;		/* of perfctr_x86_extra_msrs */
-	u32 cycles;			/* event select; used if arch_events has it */
+	/* Event select that every general counter takes; used if arch_events has it. */
+	u32 instructions;
 
 	/* The top bits of general and of fixed counters. */
 	u64 sign[2];

@@ -141,7 +141,7 @@ extern unsigned int fake_works[NR_CPUS];
 /* Lines in the log. */
 extern unsigned int fake_warnings;
 #define pr_warn(...)			(fake_warnings++, (void)snprintf(NULL, 0, __VA_ARGS__))
-#define pr_warn_once(...)		pr_warn(__VA_ARGS__)
+#define pr_warn_ratelimited(...)	pr_warn(__VA_ARGS__)
 
 enum cpuhp_state { CPUHP_AP_ONLINE_DYN = 200 };
 int cpuhp_setup_state(enum cpuhp_state state, const char *name,

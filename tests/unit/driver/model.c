@@ -276,8 +276,11 @@ u64 model_counting(const struct model_cpu *cpu)
 		if (field(cpu->fixed_ctrl, i) & (FIX_OS | FIX_USR))
 			counting |= GLOBAL_FIXED(i);
 	}
-	return counting & (model_config()->version >= 2 ? cpu->global_ctrl : model_exists()) &
-	       ~model_config()->dead;
+	counting &= (model_config()->version >= 2 ? cpu->global_ctrl : model_exists()) &
+		    ~model_config()->dead;
+	if (model_config()->one_at_a_time && (counting & (counting - 1)))
+		counting &= counting - 1;
+	return counting;
 }
 
 void model_run(const struct work *work)
@@ -458,7 +461,7 @@ void model_wrmsr(u32 msr, u64 value)
 		msr, value);
 
 	cpu->wrmsrs[reg == REG_FULL_PMC ? REG_PMC : reg]++;
-	if (is_stuck(reg, msr))
+	if (is_stuck(reg, msr) || (reg == REG_EXTRA && model_config()->ignores_extra))
 		return;
 	switch (reg) {
 	case REG_PMC:		/* 32 bits, sign-extended */
@@ -548,10 +551,12 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 		*ecx = c->no_capabilities ? 0 : BIT(15);	/* PDCM */
 		break;
 	case 7:
-		if (!subleaf)
+		if (!subleaf) {
 			*eax = c->pmc_mask ? 1 : 0;
-		else
+			*edx = c->force_abort ? BIT(13) : 0;
+		} else {
 			*eax = c->pmc_mask ? BIT(8) : 0;	/* leaf 23H */
+		}
 		break;
 	case 0xa:
 		*eax = c->version | c->nr_pmcs << 8 | c->pmc_width << 16 | c->nr_events << 24;

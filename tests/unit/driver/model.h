@@ -88,6 +88,10 @@ struct model_config {
 	u64 stuck;			/* they keep what they hold when written */
 	u64 unreadable;			/* RDPMC of them faults */
 	u32 read_only;			/* WRMSR of this register faults; 0: of none */
+	bool ignores_extra;		/* what is written to extra registers is not there */
+
+	bool one_at_a_time;		/* with more counters enabled, the lowest does not count */
+	bool force_abort;		/* microcode uses counter 3 */
 };
 
 /* Registers by what WRMSRs of them are counted as. */

@@ -362,6 +362,17 @@ START_TEST(aux_bits)
 }
 END_TEST
 
+/* They read as something, and keep nothing. */
+START_TEST(aux_ignored)
+{
+	start_processor(_i, 0);
+	config.ignores_extra = true;
+	machine_stop();
+	machine_start(&config, true);
+	ck_assert_int_eq(check_aux(USER(0x01b7), 1), -EINVAL);
+}
+END_TEST
+
 /* Two counters have the register, if it is to hold the same for both. */
 START_TEST(aux_shared)
 {
@@ -597,6 +608,7 @@ Suite *control_suite(void)
 	tcase_add_loop_test(tc, absent_events, 0, 7);
 	tcase_add_loop_test(tc, narrowest_mask, 0, 4);
 	tcase_add_loop_test(tc, aux_bits, 0, MODEL_PROCESSORS);
+	tcase_add_loop_test(tc, aux_ignored, 0, 6);
 	tcase_add_test(tc, aux_shared);
 	tcase_add_test(tc, aux_written);
 	tcase_add_test(tc, aux_of_kinds);

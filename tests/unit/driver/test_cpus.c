@@ -436,6 +436,33 @@ START_TEST(lies)
 }
 END_TEST
 
+/* A hypervisor that has not as many counters left as the guest: each works by itself. */
+START_TEST(one_at_a_time)
+{
+	config = usual_config(_i);
+	config.one_at_a_time = true;
+	init();
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	machine_stop();
+}
+END_TEST
+
+/* Counter 3 is microcode's: nobody else's. */
+START_TEST(force_abort)
+{
+	config = usual_config(4);
+	config.nr_pmcs = 4;
+	config.force_abort = true;
+	init();
+	ck_assert_uint_eq(perfctr_cpu_info.pmc_mask, 0x7);
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	model.cpu[0].evntsel[3] = SEL_EN | SEL_OS | EV_CYCLES;
+	perfctr_cpu_release();
+	ck_assert_uint_eq(model.cpu[0].evntsel[3], SEL_EN | SEL_OS | EV_CYCLES);
+	machine_exit();
+}
+END_TEST
+
 Suite *cpus_suite(void)
 {
 	Suite *suite = suite_create("cpus");
@@ -452,6 +479,8 @@ Suite *cpus_suite(void)
 	tcase_add_loop_test(tc, scrub, 1, 6);
 	tcase_add_test(tc, forbidden);
 	tcase_add_loop_test(tc, lies, 1, 6);
+	tcase_add_loop_test(tc, one_at_a_time, 1, 6);
+	tcase_add_test(tc, force_abort);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	return suite;
