@@ -165,7 +165,8 @@ struct perfctr_overflow perfctr_cpu_identify_overflow(struct perfctr_cpu_state *
 /*
  * The same for a running state, whose sums are brought up to date.  The counters
  * stand from here to perfctr_cpu_go_on(), which must follow; with `hold`, if there
- * was an overflow, they are held from there on.  The TSC goes on all the time.
+ * was an overflow, they are held from there on.  The TSC goes on, but for the moment
+ * between a suspend and a resume where a driver does no better than these two.
  */
 struct perfctr_overflow perfctr_cpu_take_overflow(struct perfctr_cpu_state *state, bool hold,
 						  unsigned int shift);
