@@ -31,7 +31,7 @@ bool vperfctr_may_count_kernel(void)
 /* ---- the hardware ------------------------------------------------------- */
 
 /* States that have a control with counters hold a share each. */
-static DEFINE_MUTEX(hardware_mutex);	/* for the first and the last */
+static DEFINE_MUTEX(hardware_mutex);	/* for the first, and for whoever gives back */
 static refcount_t hardware_users = REFCOUNT_INIT(0);
 
 /* May sleep.  The caller holds st->lock. */
@@ -62,15 +62,24 @@ void vperfctr_share_hardware(struct vperfctr *st)
 	set_bit(VPERFCTR_HARDWARE, &st->bits);
 }
 
-/* Give back the state's share, if it has one.  PRE: its counters are stopped for good. */
+/*
+ * Give back the state's share, if it has one.  PRE: its counters are stopped for
+ * good.  POST: it has none, whoever gave it back: the bit goes last, so that who
+ * closes a state while a worker cleans up after its owner finds the share there
+ * still, and waits.
+ */
 void vperfctr_release_hardware(struct vperfctr *st)
 {
-	if (!test_and_clear_bit(VPERFCTR_HARDWARE, &st->bits))
+	if (!test_bit(VPERFCTR_HARDWARE, &st->bits))
 		return;
-	if (refcount_dec_and_mutex_lock(&hardware_users, &hardware_mutex)) {
-		perfctr_cpu_release();
-		mutex_unlock(&hardware_mutex);
+	mutex_lock(&hardware_mutex);
+	if (test_bit(VPERFCTR_HARDWARE, &st->bits)) {
+		if (refcount_dec_and_test(&hardware_users))
+			perfctr_cpu_release();
+		smp_mb__before_atomic();	/* given back before it looks like it */
+		clear_bit(VPERFCTR_HARDWARE, &st->bits);
 	}
+	mutex_unlock(&hardware_mutex);
 }
 
 /* ---- control ------------------------------------------------------------ */
