@@ -5,6 +5,7 @@
 O	?= $(CURDIR)/build
 KDIR	?= /lib/modules/$(shell uname -r)/build
 SUITES	?=
+PROCESSORS ?= sandybridge icelake core2 k8 amd-10h zen zen4 hybrid-core hybrid-atom neoverse-n1 arm64-max
 
 # absolute, and the same for everyone who is called
 override O := $(abspath $(O))
@@ -57,11 +58,15 @@ check: deps
 	@tests/vm/check $(SUITES)
 
 check-debug: deps
-	@SUITES="$(SUITES)" tests/vm/check-kernels debug-6.1-amd64 debug-kcsan-6.1-amd64
+	@SUITES="$(SUITES)" tests/vm/check-each debug-6.1-amd64 debug-kcsan-6.1-amd64 \
+		debug-rt-6.12-amd64
 
 check-kernels: deps
-	@SUITES="$(SUITES)" tests/vm/check-kernels debian-5.10-amd64 debian-6.1-amd64 \
+	@SUITES="$(SUITES)" tests/vm/check-each debian-5.10-amd64 debian-6.1-amd64 \
 		debian-6.12-amd64 debian-sid-amd64
+
+check-processors: deps
+	@SUITES="$(SUITES)" tests/vm/check-each $(PROCESSORS)
 
 lint: deps
 	@tests/vm/check lint
@@ -100,7 +105,7 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all lib perfex libperfctr module install uninstall dkms-install dkms-remove deps check check-debug check-kernels lint \
+.PHONY: all lib perfex libperfctr module install uninstall dkms-install dkms-remove deps check check-debug check-kernels check-processors lint \
 	stress fuzz fuzz-user vm demo bench bench-plots bench-guard-check bench-native clean help
 
 #: make [all]	the libraries (build/lib) and the perfex command (build/bin)

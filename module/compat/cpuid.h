@@ -3,9 +3,7 @@
 #ifndef VPERFCTR_COMPAT_CPUID_H
 #define VPERFCTR_COMPAT_CPUID_H
 
-#include <linux/version.h>
-
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#ifdef PERFCTR_HAVE_CPUID_API
 #include <asm/cpuid/api.h>
 #else
 #include <asm/processor.h>

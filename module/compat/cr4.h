@@ -6,10 +6,13 @@
 #ifndef VPERFCTR_COMPAT_CR4_H
 #define VPERFCTR_COMPAT_CR4_H
 
-#include <linux/version.h>
 #include <asm/tlbflush.h>
 
-#define PERFCTR_WRITES_CR4	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0))
+#ifdef PERFCTR_HAVE_CR4
+#define PERFCTR_WRITES_CR4	1
+#else
+#define PERFCTR_WRITES_CR4	0
+#endif
 
 static inline void perfctr_update_cr4(unsigned long set, unsigned long clear)
 {

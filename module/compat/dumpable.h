@@ -6,9 +6,8 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/coredump.h>
-#include <linux/version.h>
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
+#ifdef PERFCTR_HAVE_EXEC_STATE
 #include <linux/sched/exec_state.h>
 
 /* task_exec_state_get_dumpable() is not exported. */

@@ -3,10 +3,9 @@
 #ifndef VPERFCTR_COMPAT_MSR_H
 #define VPERFCTR_COMPAT_MSR_H
 
-#include <linux/version.h>
 #include <asm/msr.h>
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#ifndef PERFCTR_HAVE_MSRQ
 #define rdmsrq_safe(msr, p)		rdmsrl_safe(msr, p)
 #define wrmsrq_safe(msr, v)		wrmsrl_safe(msr, v)
 #define native_wrmsrq(msr, v)		native_wrmsrl(msr, v)

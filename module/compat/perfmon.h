@@ -6,11 +6,13 @@
 #ifndef VPERFCTR_COMPAT_PERFMON_H
 #define VPERFCTR_COMPAT_PERFMON_H
 
-#include <linux/version.h>
-
 static inline bool perfctr_can_reserve(unsigned int version)
 {
-	return version < 6 || LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0);
+#ifdef PERFCTR_HAVE_PERFMON_V6
+	return version < 6;
+#else
+	return true;
+#endif
 }
 
 #endif /* VPERFCTR_COMPAT_PERFMON_H */

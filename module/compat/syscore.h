@@ -7,9 +7,8 @@
 #define VPERFCTR_COMPAT_SYSCORE_H
 
 #include <linux/syscore_ops.h>
-#include <linux/version.h>
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 19, 0)
+#ifndef PERFCTR_HAVE_SYSCORE
 struct perfctr_syscore_ops {
 	int (*suspend)(void *data);
 	void (*resume)(void *data);

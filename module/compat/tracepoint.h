@@ -4,9 +4,8 @@
 #define VPERFCTR_COMPAT_TRACEPOINT_H
 
 #include <linux/tracepoint.h>
-#include <linux/version.h>
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#ifndef PERFCTR_HAVE_PROBE_EXIT_GROUP_DEAD
 #define PERFCTR_PROBE_EXIT_ARGS	void *unused, struct task_struct *task
 #else
 #define PERFCTR_PROBE_EXIT_ARGS	void *unused, struct task_struct *task, bool group_dead

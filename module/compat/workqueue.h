@@ -3,10 +3,9 @@
 #ifndef VPERFCTR_COMPAT_WORKQUEUE_H
 #define VPERFCTR_COMPAT_WORKQUEUE_H
 
-#include <linux/version.h>
 #include <linux/workqueue.h>
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#ifndef PERFCTR_HAVE_WQ_PERCPU
 #define WQ_PERCPU	0
 #endif
 

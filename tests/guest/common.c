@@ -353,6 +353,11 @@ int nr_cpus(void)
 	return sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+bool may_choose_cpu(void)
+{
+	return nr_cpus() > 1 && !getenv("KIND");
+}
+
 void msleep(unsigned int ms)
 {
 	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
@@ -361,12 +366,23 @@ void msleep(unsigned int ms)
 		;
 }
 
+u64 perf_config(u64 config)
+{
+	char type[16], *path = info.kind ? "/sys/devices/cpu_atom/type" :
+					   "/sys/devices/cpu_core/type";
+
+	if (info.nrkinds < 2)
+		return config;
+	read_file(path, type, sizeof(type));
+	return config | (u64)atoi(type) << 32;
+}
+
 static int perf_open_format(u64 config, bool on_exec, u64 read_format)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
-		.config = config,
+		.config = perf_config(config),
 		.read_format = read_format,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,

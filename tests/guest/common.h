@@ -156,12 +156,18 @@ void pin(int cpu);
 void set_affinity(pid_t pid, u32 cpus);
 int nr_cpus(void);
 
+/* Can the test run on either of CPU 0 and 1, and be counted there? */
+bool may_choose_cpu(void);
+
 /* A PREEMPT_RT kernel? */
 bool is_rt(void);
 
 /* One of ours that checks all it does, which takes it several times the instructions? */
 bool is_debug_kernel(void);
 void msleep(unsigned int ms);
+
+/* perf's number of a hardware event, for the tested kind of CPUs. */
+u64 perf_config(u64 config);
 
 /* perf_event_open of a hardware event in user mode, for the caller; -errno. */
 int perf_open(u64 config, bool on_exec);

@@ -657,7 +657,7 @@ static void add(TCase *tc)
 int main(void)
 {
 	open_device();
-	if (sysconf(_SC_NPROCESSORS_CONF) > 1)
+	if (sysconf(_SC_NPROCESSORS_CONF) > 1 && !getenv("KIND"))
 		die("not exact on more than one CPU");
 	return run_tests("exact", add);
 }

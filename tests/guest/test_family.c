@@ -23,6 +23,7 @@ static void setup(void)
 {
 	shared = shared_memory(PAGE);
 	futex = (unsigned int *)&shared[64];
+	settle();
 	fd = open_state(0);
 	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
 }

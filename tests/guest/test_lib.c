@@ -24,6 +24,7 @@ static struct vperfctr *count_self(void)
 
 	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
 	vperfctr_control_init(&control, ctr);
+	control.kind = info.kind;
 	ck_assert_uint_eq(vperfctr_control_add(&control, 0, INSTRUCTIONS_USER), 0);
 	ck_assert_uint_eq(vperfctr_control_add(&control, 1, INSTRUCTIONS_USER), 1);
 	ck_assert_int_eq(vperfctr_control(v, &control), 0);
@@ -183,7 +184,7 @@ static void *use_handle(void *arg)
 	struct vperfctr_read read = { .nrctrs = VPERFCTR_MAX_CTRS };
 	uint64_t value, pmc[2];
 
-	if (nr_cpus() > 1)
+	if (may_choose_cpu())
 		pin(1);
 	begun = 1;
 	for (i = 0; i < TRIES; i++)
@@ -220,7 +221,8 @@ START_TEST(foreign)
 	uint64_t value;
 	pthread_t id;
 
-	pin(0);
+	if (may_choose_cpu())
+		pin(0);
 	shared = count_self();
 	ck_assert_int_eq(pthread_create(&id, NULL, use_handle, &wrong), 0);
 	while (!done)
@@ -385,7 +387,8 @@ int main(void)
 	tcase_add_test(tcase, reads);
 	tcase_add_test(tcase, reads_without_page);
 	tcase_add_test(tcase, threads);
-	tcase_add_test(tcase, by_name);
+	if (info.nrkinds < 2)	/* Debian 12's libpfm4 does not know these */
+		tcase_add_test(tcase, by_name);
 	tcase_add_test(tcase, thread_ended);
 	tcase_add_test(tcase, forked);
 	suite_add_tcase(suite, foreign_case);

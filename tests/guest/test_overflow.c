@@ -1116,7 +1116,7 @@ static void check_perf_samples(void)
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
-		.config = IMODE_PERF,
+		.config = perf_config(IMODE_PERF),
 		.sample_period = 10000,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,

@@ -151,8 +151,8 @@ START_TEST(running)
 END_TEST
 
 /*
- * The new program's view.  Its environment is empty; argv[1] is "look" and the
- * number of the kept descriptor.
+ * The new program's view.  Its environment is empty; argv[1] is "look", the number
+ * of the kept descriptor and the kind of CPUs to count on.
  */
 static int look(int fd)
 {
@@ -197,13 +197,15 @@ START_TEST(inside)
 {
 	struct reading r;
 	char text[32];
+	int fd;
 
 	/* a script's name is between; the loader of a file that can't be read reads it all the same */
 	if (files[_i].kind == INTERPRETED)
 		return;
 	/* the lowest free descriptor is what the state will get */
-	sprintf(text, "look%d", dup(0));
-	close(atoi(text + 4));
+	fd = dup(0);
+	close(fd);
+	sprintf(text, "look%d,%u", fd, info.kind);
 	count_execution(self, _i, 0, text, files[_i].goes_on ? 2 : 1, &r);
 }
 END_TEST
@@ -248,9 +250,10 @@ static void add(TCase *tc)
 int main(int argc, char **argv)
 {
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	int fd;
 
-	if (argc > 1 && !strncmp(argv[1], "look", 4))
-		return look(atoi(argv[1] + 4));
+	if (argc > 1 && sscanf(argv[1], "look%d,%u", &fd, &info.kind) == 2)
+		return look(fd);
 	if (n < 0)
 		die("/proc/self/exe: %s", strerror(errno));
 	strcpy(known, self);

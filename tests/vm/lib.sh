@@ -26,6 +26,12 @@ built()
     [ "$1" = "$native" ] && echo "$O" || echo "$O/$1"
 }
 
+# like_of KERNEL: which kernel's suites it is for, if it is not all that name none
+like_of()
+{
+    [ -z "$1" ] || sed -n 's/^like=//p' "$vm/kernels/$1"
+}
+
 say()
 {
     echo "$*" >&2
