@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <linux/uidgid.h>
 
+#include "compat/workqueue.h"
 #include "vperfctr.h"
 
 static unsigned int max_states_per_user = 20000;
@@ -181,7 +182,7 @@ static void notifiers_put(void)
 {
 	if (!refcount_dec_and_mutex_lock(&nr_states, &notifiers_mutex))
 		return;
-	mod_delayed_work(system_wq, &notifiers_drop_work, HZ);
+	mod_delayed_work(system_dfl_wq, &notifiers_drop_work, HZ);
 	mutex_unlock(&notifiers_mutex);
 }
 

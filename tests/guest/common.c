@@ -403,6 +403,38 @@ int perf_open(u64 config, bool on_exec)
 	return perf_open_format(config, on_exec, 0);
 }
 
+static volatile u32 perf_signals;
+
+static void on_perf(int sig)
+{
+	(void)sig;
+	perf_signals++;
+}
+
+unsigned int perf_samples(u64 config, u64 period)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = perf_config(config),
+		.sample_period = period,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.wakeup_events = 1,
+	};
+	int perf = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+
+	if (perf < 0)
+		die("perf_event_open: %s", strerror(errno));
+	signal(SIGIO, on_perf);
+	perf_signals = 0;
+	if (fcntl(perf, F_SETOWN, gettid()) || fcntl(perf, F_SETFL, O_ASYNC))
+		die("fcntl: %s", strerror(errno));
+	loop(100 * period / 2);
+	close(perf);
+	return perf_signals;
+}
+
 bool perf_is_kept_out(void)
 {
 	int fd = perf_open_format(PERF_COUNT_HW_CPU_CYCLES, false,

@@ -172,6 +172,9 @@ u64 perf_config(u64 config);
 /* perf_event_open of a hardware event in user mode, for the caller; -errno. */
 int perf_open(u64 config, bool on_exec);
 
+/* As perf_open, with a sample each period; for 100 of them.  How many signals that gave. */
+unsigned int perf_samples(u64 config, u64 period);
+
 /* Have states got the counters, and perf not? */
 bool perf_is_kept_out(void);
 

@@ -494,6 +494,30 @@ START_TEST(children)
 }
 END_TEST
 
+/*
+ * Where perf is not refused, it counts and samples there as ever, while states have
+ * the counters of the other CPU.
+ */
+START_TEST(perf_goes_on)
+{
+	unsigned int signals;
+	struct sums sums;
+
+	set_affinity(0, BOTH);
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_NO_AFFINITY));
+	pin(good);
+	loop(10000);
+	ck_assert(perf_is_kept_out());
+	pin(bad);
+	signals = perf_samples(IMODE_PERF, 10000);
+	ck_assert_uint_ge(signals, 80);
+	pin(good);
+	read_sums(fd, &sums);
+	loop(10000);
+	ck_assert_uint_ge(count_of(fd) - sums.pmc[0], 20000);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
@@ -511,6 +535,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, monitor);
 	tcase_add_loop_test(tc, exec, 0, 3);
 	tcase_add_test(tc, children);
+	if (!PERF_IS_REFUSED)
+		tcase_add_test(tc, perf_goes_on);
 }
 
 int main(void)

@@ -48,14 +48,16 @@ extern const struct perfctr_arm64_driver perfctr_arm64_pmuv3;
  *	May sleep.
  * take: this CPU's counters, with interrupts disabled.  False: perf has events
  *	on them.
- * give_back: may be any CPU's, online or not.
- * take_intr: all CPUs have been taken
+ * give_back: this CPU's, with interrupts disabled, or those of one that is offline.
+ * step_in: get between the driver and the CPUs that are going to be taken, and
+ *	their interrupts.
+ * step_out: all CPUs have been given back.
  */
 int perfctr_arm64_perf_find(unsigned int cpu, bool *intr);
 bool perfctr_arm64_perf_take(void);
 void perfctr_arm64_perf_give_back(unsigned int cpu);
-void perfctr_arm64_perf_take_intr(bool (*overflow)(struct pt_regs *regs));
-void perfctr_arm64_perf_give_back_intr(void);
+void perfctr_arm64_perf_step_in(bool (*overflow)(struct pt_regs *regs));
+void perfctr_arm64_perf_step_out(void);
 
 /*
  * cpu.c: the mm has lost its permission to read the counters.  Its threads that

@@ -8,6 +8,7 @@
 #include <linux/cpumask.h>
 #include <linux/kernel.h>
 #include <linux/notifier.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 
@@ -47,13 +48,12 @@ static void take_or_note(void *busy)
 		WRITE_ONCE(*(bool *)busy, true);
 }
 
-static void give_back_all(void)
+static void give_back_here(void *unused)
 {
-	unsigned int cpu;
+	unsigned int cpu = smp_processor_id();
 
-	for_each_cpu(cpu, &taken)
+	if (cpumask_test_and_clear_cpu(cpu, &taken))
 		perfctr_arm64_perf_give_back(cpu);
-	cpumask_clear(&taken);
 }
 
 static void start_here(void *unused)
@@ -73,11 +73,12 @@ int perfctr_cpu_reserve(void)
 	bool busy = false;
 
 	cpus_read_lock();
+	perfctr_arm64_perf_step_in(driver->overflow);
 	on_each_cpu(take_or_note, &busy, 1);
 	if (busy) {
-		give_back_all();
+		on_each_cpu(give_back_here, NULL, 1);
+		perfctr_arm64_perf_step_out();
 	} else {
-		perfctr_arm64_perf_take_intr(driver->overflow);
 		reserved = true;
 		on_each_cpu(start_here, NULL, 1);
 	}
@@ -90,8 +91,8 @@ void perfctr_cpu_release(void)
 	cpus_read_lock();
 	reserved = false;
 	on_each_cpu(stop_here, NULL, 1);
-	perfctr_arm64_perf_give_back_intr();
-	give_back_all();
+	on_each_cpu(give_back_here, NULL, 1);
+	perfctr_arm64_perf_step_out();
 	cpus_read_unlock();
 }
 
@@ -265,4 +266,5 @@ void perfctr_cpu_exit(void)
 	cpu_pm_unregister_notifier(&cpu_pm_nb);
 	cpuhp_remove_state_nocalls(online_state);
 	cpuhp_remove_state_nocalls(dead_state);
+	synchronize_rcu();	/* see perfctr_arm64_perf_step_out() */
 }

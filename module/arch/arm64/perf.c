@@ -3,18 +3,20 @@
  * The kernel's own driver of the counters, struct arm_pmu.  It has no reservation
  * call, and its interrupt.
  *
- * It does have a set of CPUs, as big.LITTLE systems have several such drivers:
- * supported_cpus.  It touches no register of a CPU that is not in that set; not
- * when an event is scheduled or starts, not when the CPU comes online or wakes up.
- * So taking a CPU means taking it out of the set, on that CPU and with interrupts
- * disabled, which is how perf schedules events, and only if none is on the counters.
- * Until it is back in the set, perf refuses events for the CPU, and events of
- * threads are not scheduled there, which their readers see (time running is less
- * than time enabled).
+ * What it does have is a map of the counters that are in use, on each CPU, and
+ * pointers to the functions by which it touches the unit as a whole.  Taking a CPU
+ * means marking all its counters as used, on that CPU and with interrupts disabled,
+ * which is how perf schedules events, and only if none is on them.  perf then finds
+ * no counter free; its events stay off, which their readers see (time running is
+ * less than time enabled).  What starts, stops and resets the unit, for an event
+ * that comes or goes, a CPU that comes online or wakes up, leaves it alone meanwhile.
  *
  * The interrupt stays requested and enabled as it is.  It is dispatched through
  * handle_irq, which is ours meanwhile.  Whether it is an NMI is the kernel's
- * business ("irqchip.gicv3_pseudo_nmi"); our handler works in both.
+ * business ("irqchip.gicv3_pseudo_nmi"); our handler works in both.  (The driver's
+ * set of CPUs, supported_cpus, would be simpler to take a CPU out of, and was up to
+ * Linux 6.18; since then the interrupt goes by it as well, and is disabled for good
+ * on a CPU that is not in the set.)
  */
 #include <linux/bitmap.h>
 #include <linux/cpumask.h>
@@ -31,7 +33,17 @@
 /* Each CPU's; NULL: the kernel has none for it, and the registers are nobody's. */
 static DEFINE_PER_CPU(struct arm_pmu *, pmu_here);
 
-static irqreturn_t (*saved_handler)(struct arm_pmu *pmu);
+/* Its counters are ours.  Changes on the CPU, with interrupts disabled, or while it is offline. */
+static DEFINE_PER_CPU(bool, is_ours);
+
+/* What the driver's pointers were; all CPUs' are the same driver, as others are forbidden. */
+static struct {
+	irqreturn_t (*handle_irq)(struct arm_pmu *pmu);
+	void (*start)(struct arm_pmu *pmu);
+	void (*stop)(struct arm_pmu *pmu);
+	void (*reset)(void *pmu);
+} theirs;
+
 static bool (*overflow_handler)(struct pt_regs *regs);
 
 /* It is whoever takes cycles of a CPU. */
@@ -71,30 +83,60 @@ int perfctr_arm64_perf_find(unsigned int cpu, bool *intr)
 bool perfctr_arm64_perf_take(void)
 {
 	struct arm_pmu *pmu = this_cpu_read(pmu_here);
+	struct pmu_hw_events *events;
 
 	if (!pmu)
 		return true;
-	if (!bitmap_empty(this_cpu_ptr(pmu->hw_events)->used_mask, ARMPMU_MAX_HWEVENTS))
+	events = this_cpu_ptr(pmu->hw_events);
+	if (!bitmap_empty(events->used_mask, ARMPMU_MAX_HWEVENTS))
 		return false;
-	cpumask_clear_cpu(smp_processor_id(), &pmu->supported_cpus);
+	bitmap_fill(events->used_mask, ARMPMU_MAX_HWEVENTS);
+	this_cpu_write(is_ours, true);
 	return true;
 }
 
+/* On that CPU with interrupts disabled, or while it is offline. */
 void perfctr_arm64_perf_give_back(unsigned int cpu)
 {
 	struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
-	if (pmu)
-		cpumask_set_cpu(cpu, &pmu->supported_cpus);
+	if (!pmu)
+		return;
+	per_cpu(is_ours, cpu) = false;
+	bitmap_zero(per_cpu_ptr(pmu->hw_events, cpu)->used_mask, ARMPMU_MAX_HWEVENTS);
 }
+
+/* ---- in place of the driver's functions ------------------------------------ */
+
+/* They are called with interrupts disabled, and let the CPUs that are not ours through. */
 
 static irqreturn_t handle_irq(struct arm_pmu *pmu)
 {
+	if (!this_cpu_read(is_ours))
+		return theirs.handle_irq(pmu);
 	return overflow_handler(get_irq_regs()) ? IRQ_HANDLED : IRQ_NONE;
 }
 
-/* All of them are the same driver's, as CPUs of other kinds are forbidden. */
-void perfctr_arm64_perf_take_intr(bool (*overflow)(struct pt_regs *regs))
+static void start(struct arm_pmu *pmu)
+{
+	if (!this_cpu_read(is_ours))
+		theirs.start(pmu);
+}
+
+static void stop(struct arm_pmu *pmu)
+{
+	if (!this_cpu_read(is_ours))
+		theirs.stop(pmu);
+}
+
+static void reset(void *pmu)
+{
+	if (!this_cpu_read(is_ours))
+		theirs.reset(pmu);
+}
+
+/* Before the first CPU is taken. */
+void perfctr_arm64_perf_step_in(bool (*overflow)(struct pt_regs *regs))
 {
 	unsigned int cpu;
 
@@ -102,22 +144,36 @@ void perfctr_arm64_perf_take_intr(bool (*overflow)(struct pt_regs *regs))
 	for_each_possible_cpu(cpu) {
 		struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
-		if (pmu && pmu->handle_irq != handle_irq) {
-			saved_handler = pmu->handle_irq;
-			WRITE_ONCE(pmu->handle_irq, handle_irq);
-		}
+		if (!pmu || pmu->handle_irq == handle_irq)
+			continue;
+		theirs.handle_irq = pmu->handle_irq;
+		theirs.start = pmu->start;
+		theirs.stop = pmu->stop;
+		theirs.reset = pmu->reset;
+		smp_wmb();	/* whoever gets to ours finds theirs */
+		WRITE_ONCE(pmu->handle_irq, handle_irq);
+		WRITE_ONCE(pmu->start, start);
+		WRITE_ONCE(pmu->stop, stop);
+		WRITE_ONCE(pmu->reset, reset);
 	}
 }
 
-/* Nothing counts, and nothing is left that could interrupt. */
-void perfctr_arm64_perf_give_back_intr(void)
+/*
+ * When the last CPU has been given back.  Ours may still be running on other CPUs:
+ * who unloads them has to wait for a grace period.
+ */
+void perfctr_arm64_perf_step_out(void)
 {
 	unsigned int cpu;
 
 	for_each_possible_cpu(cpu) {
 		struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
-		if (pmu && pmu->handle_irq == handle_irq)
-			WRITE_ONCE(pmu->handle_irq, saved_handler);
+		if (!pmu || pmu->handle_irq != handle_irq)
+			continue;
+		WRITE_ONCE(pmu->reset, theirs.reset);
+		WRITE_ONCE(pmu->stop, theirs.stop);
+		WRITE_ONCE(pmu->start, theirs.start);
+		WRITE_ONCE(pmu->handle_irq, theirs.handle_irq);
 	}
 }
