@@ -68,21 +68,44 @@ static const u64 accepted_evntsels[] __attribute__((unused)) = {
 #define FIXED_NOTHING	0
 
 /* For the fuzzer: could Intel's accept this? */
+/* As CPUID leaf 1 has it: family 0x10, say. */
+static inline unsigned int cpu_family(void)
+{
+	unsigned int eax = 0, ebx, ecx, edx;
+
+	__get_cpuid(1, &eax, &ebx, &ecx, &edx);
+	return (eax >> 8 & 0xf) + ((eax >> 8 & 0xf) == 0xf ? eax >> 20 & 0xff : 0);
+}
+
+static inline unsigned int cpu_model(void)
+{
+	unsigned int eax = 0, ebx, ecx, edx;
+
+	__get_cpuid(1, &eax, &ebx, &ecx, &edx);
+	return (eax >> 4 & 0xf) | (eax >> 12 & 0xf0);
+}
+
 static inline bool valid_evntsel(u64 evntsel, bool fixed)
 {
+	u64 allowed = 0xffc7ffff;
+
 	if (fixed)
 		return evntsel && !(evntsel & ~3ULL);
-	return !(evntsel & ~0xffc7ffffULL) && (evntsel & 0x30000) && (evntsel & 0x400000);
+	if (info.cpu_type == VPERFCTR_CPU_AMD && cpu_family() >= 0x10)
+		allowed |= 0xfULL << 32;	/* longer event codes */
+	return !(evntsel & ~allowed) && (evntsel & 0x30000) && (evntsel & 0x400000);
 }
 
 /*
- * Sandy Bridge's registers of off-core responses: counters of one event may not ask for
- * two values.
+ * Sandy Bridge's registers of off-core responses, which other tested processors have
+ * not: counters of one event may not ask for two values.
  */
 static inline bool valid_aux(const struct vperfctr_ctr *ctr, u64 *registers)
 {
 	u64 *value;
 
+	if (cpu_family() != 6 || cpu_model() != 42)
+		return !ctr->aux;
 	switch (ctr->map & VPERFCTR_FIXED ? 0 : ctr->evntsel & 0xffff) {
 	case 0x01b7:
 		value = &registers[0];

@@ -292,14 +292,6 @@ static void add_absent(TCase *tc)
 	tcase_add_loop_test(tc, absent, 0, nr_extras);
 }
 
-static unsigned int cpu_model(void)
-{
-	unsigned int eax, ebx, ecx, edx;
-
-	__get_cpuid(1, &eax, &ebx, &ecx, &edx);
-	return ((eax >> 12) & 0xf0) | ((eax >> 4) & 0xf);
-}
-
 int main(int argc, char **argv)
 {
 	open_device();

@@ -134,10 +134,7 @@ static void add(TCase *tc)
 
 int main(void)
 {
-	unsigned int eax, ebx, ecx, edx;
-
 	open_device();
-	__get_cpuid(1, &eax, &ebx, &ecx, &edx);
-	disturbing = (eax & 0xf00f0) == 0x200a0 ? sandy_bridge : westmere;
+	disturbing = cpu_model() == 42 ? sandy_bridge : westmere;
 	return run_tests("siblings", add);
 }

@@ -13,6 +13,7 @@
  *  - AMD's, and older hypervisors, do not mask.  There an NMI is taken if an
  *    overflow can be seen, or was a short while ago.
  */
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
@@ -125,10 +126,27 @@ int perfctr_x86_pmi_init(const struct perfctr_x86_driver *d)
 	return err;
 }
 
-/* No CPU is in the handler after this. */
+/* Nothing has been counting since these were last expected. */
+static bool are_expected(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct pmi_cpu *pmi = per_cpu_ptr(&pmi_cpu, cpu);
+
+		if (READ_ONCE(pmi->expecting) && time_before(jiffies, READ_ONCE(pmi->until)))
+			return true;
+	}
+	return false;
+}
+
+/* No CPU is in the handler after this.  May sleep: nobody else would know late NMIs. */
 void perfctr_x86_pmi_exit(void)
 {
-	if (driver)
-		unregister_nmi_handler(NMI_LOCAL, "vperfctr");
+	if (!driver)
+		return;
+	while (!READ_ONCE(perfctr_x86_pmi_masks) && are_expected())
+		msleep(20);
+	unregister_nmi_handler(NMI_LOCAL, "vperfctr");
 	driver = NULL;
 }

@@ -97,7 +97,8 @@ START_TEST(events)
 				ck_assert_int_eq(errno, EINVAL);
 		}
 	}
-	ck_assert_uint_ge(counted, info.nrctrs ? 2 * nr_general() : 0);
+	/* the sets name four counters, on processors that have more, too */
+	ck_assert_uint_ge(counted, info.nrctrs ? 2 * (nr_general() < 4 ? nr_general() : 4) : 0);
 	ck_assert_ptr_null(perfctr_cpu_event_set(1000));
 }
 END_TEST

@@ -183,6 +183,11 @@ bool fake_nmi(bool user);
 #define time_after(a, b)		time_before(b, a)
 extern unsigned long jiffies;
 
+static inline void msleep(unsigned int msecs)
+{
+	jiffies += msecs * HZ / 1000 + 1;
+}
+
 /* ---- reservation of counters -------------------------------------------- */
 
 int reserve_perfctr_nmi(unsigned int msr);
