@@ -63,7 +63,8 @@ check-debug: deps
 
 check-kernels: deps
 	@SUITES="$(SUITES)" tests/vm/check-each debian-5.10-amd64 debian-6.1-amd64 \
-		debian-6.12-amd64 debian-sid-amd64
+		debian-6.12-amd64 debian-sid-amd64 debian-5.10-arm64 debian-6.1-arm64 \
+		debian-6.12-arm64 debian-sid-arm64
 
 check-processors: deps
 	@SUITES="$(SUITES)" tests/vm/check-each $(PROCESSORS)
@@ -122,9 +123,11 @@ help:
 #: make check-kernels
 #:		the suites on Debian's kernels from 5.10 on (root only; once some minutes
 #:		to get each)
+#: make check-processors
+#:		the suites on each emulated processor; PROCESSORS="k8 zen4": on these
 #: make check-debug
-#:		the suites on a kernel built to find misuse of memory, locks, ... (once ten
-#:		minutes to build; takes an hour)
+#:		the suites on kernels built to find misuse of memory, locks, ... (once ten
+#:		minutes to build each; takes hours)
 #: make lint	what checkpatch, sparse and others say of the sources
 #: make stress	all lives of a thread at once, at random; SECONDS= of virtual time
 #:		(each takes some ten real ones), SEED= to repeat a run
