@@ -124,6 +124,27 @@ static int mask_words(int dev, unsigned long cmd)
 	return err && err != -EOVERFLOW ? err : (int)mask.nrwords;
 }
 
+/*
+ * perfctr has one kind of CPUs.  Its controls are for that of which INFO tells first,
+ * and CPUs of others are forbidden to them.
+ */
+static int forbid_other_kinds(int dev, struct perfctr_cpus_info *info)
+{
+	unsigned int nrwords = info->cpus->nrwords, i;
+	struct vperfctr_kind_cpus *first;
+	int err;
+
+	first = calloc(1, sizeof(*first) + nrwords * sizeof(first->mask[0]));
+	if (!first)
+		return -ENOMEM;
+	first->nrwords = nrwords;
+	err = __perfctr_ioctl(dev, VPERFCTR_KIND_CPUS, first);
+	for (i = 0; !err && i < nrwords; i++)
+		info->cpus_forbidden->mask[i] |= info->cpus->mask[i] & ~first->mask[i];
+	free(first);
+	return err;
+}
+
 static struct perfctr_cpus_info *read_cpus(int dev, int *err)
 {
 	int nrwords = mask_words(dev, VPERFCTR_CPUS), forbidden;
@@ -151,6 +172,8 @@ static struct perfctr_cpus_info *read_cpus(int dev, int *err)
 	*err = __perfctr_ioctl(dev, VPERFCTR_CPUS, info->cpus);
 	if (!*err)
 		*err = __perfctr_ioctl(dev, VPERFCTR_CPUS_FORBIDDEN, info->cpus_forbidden);
+	if (!*err)
+		*err = forbid_other_kinds(dev, info);
 	if (*err) {
 		free(info);
 		return NULL;

@@ -501,19 +501,21 @@ START_TEST(tsc)
 	struct control control;
 	u64 outside, inside;
 	struct sums a, b;
+	int tries = 3;
 
 	control_init(&control, 1);
 	assert_ok(set_control(fd, &control));
 	ck_assert_uint_eq(page->cstatus & VPERFCTR_CSTATUS_TSC, VPERFCTR_CSTATUS_TSC);
 	assert_status(fd, ATTACHED | ACTIVE);
-	/* without leaving the CPU it is the processor's */
-	inside = self_read_tsc(page);
-	outside = rdtsc();
-	loop(20000);
-	inside = self_read_tsc(page) - inside;
-	outside = rdtsc() - outside;
-	ck_assert_uint_ge(outside + 1000, inside);
-	ck_assert_uint_le(outside, inside + 1000);
+	/* without leaving the CPU it is the processor's; a clock's tick may hit a pair of reads */
+	do {
+		inside = self_read_tsc(page);
+		outside = rdtsc();
+		loop(20000);
+		inside = self_read_tsc(page) - inside;
+		outside = rdtsc() - outside;
+	} while ((outside + 1000 < inside || outside > inside + 1000) && --tries);
+	ck_assert_int_gt(tries, 0);
 	/* asleep, it does not count */
 	inside = self_read_tsc(page);
 	outside = rdtsc();
