@@ -128,7 +128,7 @@ check "status of another file's report" $? 125
 check "lines of another file's report" "$(wc -l < "$tmp/err")" 1
 
 # afterwards the counters are anybody's
-check "perf afterwards" "$(perf stat -x , -o "$tmp/perf" -e instructions:u "$two"; sed -n 's/,.*instr.*//p' "$tmp/perf")" "$total"
+check "perf afterwards" "$(perf stat -x , -o "$tmp/perf" -e instructions:u "$two"; sed -n 's/^\([0-9]*\),.*instr.*/\1/p' "$tmp/perf")" "$total"
 
 # the examples, by instructions: three times as many in hot() as in cold()
 examples="profiler ring"
