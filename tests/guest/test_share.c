@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "suite.h"
@@ -294,6 +295,46 @@ START_TEST(back_and_forth)
 }
 END_TEST
 
+/*
+ * Where perf is not refused, its events wait, pinned ones, too, which perf gives up if
+ * they find no counter.
+ */
+START_TEST(pinned_waits)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+		.pinned = 1,
+		.exclude_kernel = 1,
+	};
+	struct {
+		u64 value, enabled, running;
+	} before, after;
+	int fd = open_state(0), perf;
+
+	assert_ok(try_count(fd));
+	perf = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	ck_assert_int_ge(perf, 0);
+	loop(10000);
+	sched_yield();
+	ck_assert_int_eq(read(perf, &before, sizeof(before)), sizeof(before));
+	ck_assert_uint_eq(before.value, 0);
+	ck_assert_uint_eq(before.running, 0);
+	ck_assert_uint_gt(before.enabled, 0);
+	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	/* it is tried when the thread comes back */
+	usleep(10000);
+	loop(10000);
+	ck_assert_int_eq(read(perf, &after, sizeof(after)), sizeof(after));
+	ck_assert_uint_gt(after.value, 10000);
+	ck_assert_uint_gt(after.running, 0);
+	close(perf);
+	close(fd);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
 	tcase_add_test(tc, perf_first);
@@ -308,6 +349,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, process_end_without_holder);
 	tcase_add_loop_test(tc, several_states, 0, 2);
 	tcase_add_test(tc, back_and_forth);
+	if (!PERF_IS_REFUSED)
+		tcase_add_test(tc, pinned_waits);
 }
 
 int main(void)

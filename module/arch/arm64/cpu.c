@@ -133,6 +133,7 @@ static int online_here(unsigned int cpu)
 		err = look_at(cpu);
 	local_irq_save(flags);
 	if (reserved) {
+		perfctr_arm64_perf_step_in(driver->overflow);	/* it may be new */
 		if (take_here())
 			start_here(NULL);
 		else
@@ -167,7 +168,8 @@ static struct notifier_block cpu_pm_nb = { .notifier_call = cpu_pm };
 
 void perfctr_cpu_forget(void)
 {
-	if (!driver->no_counters)
+	/* Else they are perf's. */
+	if (!driver->no_counters && cpumask_test_cpu(smp_processor_id(), &taken))
 		driver->cpu_forget();
 }
 

@@ -4,12 +4,14 @@
  * call, and its interrupt.
  *
  * What it does have is a map of the counters that are in use, on each CPU, and
- * pointers to the functions by which it touches the unit as a whole.  Taking a CPU
- * means marking all its counters as used, on that CPU and with interrupts disabled,
- * which is how perf schedules events, and only if none is on them.  perf then finds
- * no counter free; its events stay off, which their readers see (time running is
- * less than time enabled).  What starts, stops and resets the unit, for an event
- * that comes or goes, a CPU that comes online or wakes up, leaves it alone meanwhile.
+ * pointers to the functions by which it says which CPUs are its own, and touches
+ * the unit as a whole.  Taking a CPU means marking all its counters as used, on that
+ * CPU and with interrupts disabled, which is how perf schedules events, and only if
+ * none is on them.  perf passes over its events there, pinned ones included, which
+ * would end for good if they were tried and found no counter; their readers see that
+ * (time running is less than time enabled).  What starts, stops and resets the unit,
+ * for an event that comes or goes, a CPU that comes online or wakes up, leaves it
+ * alone meanwhile.
  *
  * The interrupt stays requested and enabled as it is.  It is dispatched through
  * handle_irq, which is ours meanwhile.  Whether it is an NMI is the kernel's
@@ -28,6 +30,7 @@
 #include <linux/smp.h>
 #include <asm/irq_regs.h>
 
+#include "../../compat/pmu.h"
 #include "arm64.h"
 
 /* Each CPU's; NULL: the kernel has none for it, and the registers are nobody's. */
@@ -108,30 +111,36 @@ void perfctr_arm64_perf_give_back(unsigned int cpu)
 
 /* ---- in place of the driver's functions ------------------------------------ */
 
-/* They are called with interrupts disabled, and let the CPUs that are not ours through. */
+/* They are called in RCU's read-side sections, and let the CPUs that are not ours through. */
+
+static bool pass(void)
+{
+	smp_rmb();	/* pairs with step_in: who got to ours finds theirs */
+	return !this_cpu_read(is_ours);
+}
 
 static irqreturn_t handle_irq(struct arm_pmu *pmu)
 {
-	if (!this_cpu_read(is_ours))
+	if (pass())
 		return theirs.handle_irq(pmu);
 	return overflow_handler(get_irq_regs()) ? IRQ_HANDLED : IRQ_NONE;
 }
 
 static void start(struct arm_pmu *pmu)
 {
-	if (!this_cpu_read(is_ours))
+	if (pass())
 		theirs.start(pmu);
 }
 
 static void stop(struct arm_pmu *pmu)
 {
-	if (!this_cpu_read(is_ours))
+	if (pass())
 		theirs.stop(pmu);
 }
 
 static void reset(void *pmu)
 {
-	if (!this_cpu_read(is_ours))
+	if (pass())
 		theirs.reset(pmu);
 }
 
@@ -144,13 +153,15 @@ void perfctr_arm64_perf_step_in(bool (*overflow)(struct pt_regs *regs))
 	for_each_possible_cpu(cpu) {
 		struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
-		if (!pmu || pmu->handle_irq == handle_irq)
+		if (!pmu || pmu->handle_irq == handle_irq ||
+		    cpumask_test_cpu(cpu, &perfctr_forbid_cpus))
 			continue;
 		theirs.handle_irq = pmu->handle_irq;
 		theirs.start = pmu->start;
 		theirs.stop = pmu->stop;
 		theirs.reset = pmu->reset;
-		smp_wmb();	/* whoever gets to ours finds theirs */
+		smp_wmb();	/* pairs with pass() */
+		perfctr_filter_step_in(&pmu->pmu, pass);
 		WRITE_ONCE(pmu->handle_irq, handle_irq);
 		WRITE_ONCE(pmu->start, start);
 		WRITE_ONCE(pmu->stop, stop);
@@ -175,5 +186,6 @@ void perfctr_arm64_perf_step_out(void)
 		WRITE_ONCE(pmu->stop, theirs.stop);
 		WRITE_ONCE(pmu->start, theirs.start);
 		WRITE_ONCE(pmu->handle_irq, theirs.handle_irq);
+		perfctr_filter_step_out(&pmu->pmu);
 	}
 }
