@@ -16,6 +16,7 @@ aarch64)	maker=arm ;;
 *)		maker=intel
 		! grep -q AuthenticAMD /proc/cpuinfo || maker=amd ;;
 esac
+model=$(awk -F ': ' '/^model[\t ]*:/ { print $2; exit }' /proc/cpuinfo)
 
 # its general counters, and how many they are
 general=$(perfex -i | sed -n 's/^general .*: //p')
@@ -156,7 +157,9 @@ run --runs=auto -e $some,instructions:u "$known"
 check "status of --runs" "$status" 1
 check "$raw:u of several runs" "$(count "$tmp/err" $raw:u)" 2004
 check "instructions:u of several runs" "$(count "$tmp/err" instructions:u)" 2004
-check "how many runs" "$(grep -c 'each from one of [3-9] runs' "$tmp/err")" 1
+# on Ice Lake some of the events are for half of the counters
+[ $maker-$model = intel-106 ] && runs='[3-9]' || runs=3
+check "how many runs" "$(grep -c "each from one of $runs runs" "$tmp/err")" 1
 run -e $register@0,instructions:u@$last "$known"
 check "a chosen counter" "$(count "$tmp/err" $register@0)" 2004
 check "another" "$(count "$tmp/err" instructions:u@$last)" 2004
@@ -173,7 +176,7 @@ check "status of list" "$status" 0
 check "instructions are listed" "$(grep -c "^instructions .* $where " "$tmp/out")" 1
 
 # which counters take an event, and what clashes there: libpfm4 knows this processor
-case $maker-$(sed -n 's/^model\t*: //p;q' /proc/cpuinfo) in
+case $maker-$model in
 intel-42)
 	run list L1D_PEND_MISS:PENDING
 	check "counters of a restricted event" "$(grep -c '^L1D_PEND_MISS:PENDING .* general 2 ' "$tmp/out")" 1
