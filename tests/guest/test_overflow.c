@@ -867,6 +867,25 @@ START_TEST(sweep_kernel)
 END_TEST
 
 /*
+ * As they are loaded and start, a long time after any other: an NMI that nobody knows
+ * would be in the kernel's log.
+ */
+START_TEST(as_they_start)
+{
+	u64 period;
+
+	acc->resumes = 0;
+	handle(SIGUSR1, on_overflow);
+	for (period = 1; period < 200; period += period < 50 ? 1 : 7) {
+		msleep(500);
+		acc->signals = 0;
+		assert_ok(try_overflow(fd, IMODE_MAP, IMODE_BOTH, period, SIGUSR1));
+		ck_assert(check_kernel_overflow(fd, period));
+	}
+}
+END_TEST
+
+/*
  * In the kernel's instructions, and going on: whatever happens, handlers are at
  * least a period apart, and none is missing.
  */
@@ -1181,6 +1200,7 @@ static void add_sweep(TCase *tc)
 
 static void add_kernel(TCase *tc)
 {
+	tcase_add_test(tc, as_they_start);
 	/* a fork is too long for this */
 	tcase_add_loop_test(tc, sweep_kernel, 0, NR(sequences) - 1);
 }

@@ -305,7 +305,7 @@ check "it is alive" "$(kill -0 "$(cat "$tmp/pid")" && echo yes)" yes
 check "nothing counts on" "$(perf_counts)" ""
 kill "$(cat "$tmp/pid")"
 # shellcheck disable=SC2016
-sh -c 'sleep 0.1; while :; do :; done & echo $! > "$0"; sleep 0.2' "$tmp/pid" & busy=$!
+sh -c 'sleep 1; while :; do :; done & echo $! > "$0"; sleep 0.2' "$tmp/pid" & busy=$!
 run -e instructions:u -p $busy
 check "status when something of a process lives on" "$status" 0
 check "that was counted" "$([ "$(count "$tmp/err" instructions:u)" -gt 1000000 ] && echo yes)" yes

@@ -603,6 +603,9 @@ static noinline void resume_other(struct perfctr_cpu_state *state, bool tsc_runs
 		perfctr_x86_saw_rdpmc();
 	if (ictrs)
 		overflow = resume_ictrs(cpu, state);
+	/* What no one register starts counts from here on, and may overflow at once. */
+	WRITE_ONCE(cpu->running, state);
+	barrier();
 	if (!overflow && cpu->id != state->id)
 		write_control(cpu, state);
 	resume(cpu, state, cstatus, tsc_runs);

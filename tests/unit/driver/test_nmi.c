@@ -87,14 +87,15 @@ static const struct work some = { .instructions = 3, .cycles = 5 };
 static const struct work enough = { .instructions = 8, .cycles = 11 };
 static const struct work in_kernel = { .instructions = 2, .cycles = 5, .kernel = true };
 
-static void give(struct thread *t, unsigned int first)
+static void give_mode(struct thread *t, unsigned int first, bool amode)
 {
 	struct perfctr_cpu_control control;
 
 	thread_init(t);
 	control_init(&control);
-	control_add(&control, first, USER(EV_INSTRUCTIONS) | SEL_OS);
-	if (config.version >= 2)
+	if (amode)
+		control_add(&control, first, USER(EV_INSTRUCTIONS) | SEL_OS);
+	if (amode && config.version >= 2)
 		control_add(&control, FIXED(1), FIX_USR);
 	control_add_imode(&control, first + 1, USER(EV_INSTRUCTIONS) | SEL_OS, 7);
 	control_add_imode(&control, (first + 2) % 4, USER(EV_INSTRUCTIONS), 11);
@@ -103,10 +104,20 @@ static void give(struct thread *t, unsigned int first)
 	thread_control(t, &control, 0);
 }
 
+static void give(struct thread *t, unsigned int first)
+{
+	give_mode(t, first, true);
+}
+
+static bool nmi_is_late(void)
+{
+	return event == LATE || event == FOREIGN_FIRST;
+}
+
 /* An overflow whose NMI is not there yet. */
 static void overflow_before(struct thread *t)
 {
-	if (event == LATE || event == FOREIGN_FIRST)
+	if (nmi_is_late())
 		thread_run(t, &enough);
 }
 
@@ -120,6 +131,7 @@ struct operation {
 #define HELD		0x01	/* overflows wait for IRESUME */
 #define NO_WORK		0x02
 #define NO_WORK_1	0x04	/* version 1 cannot load a counter that stands */
+#define IMODE_ONLY	0x08	/* what counts can be told while it is resumed */
 
 static void running(void)
 {
@@ -168,7 +180,7 @@ static void holds(void)
 	service.holds = true;
 	thread_run(&a, &enough);
 	service.late = true;
-	if (event == LATE || event == FOREIGN_FIRST) {	/* another's is still to come */
+	if (nmi_is_late()) {	/* another's is still to come */
 		thread_out(&a);
 		thread_in(&b, 0);
 		thread_run(&b, &enough);
@@ -209,6 +221,7 @@ static const struct operation operations[] = {
 	{ "suspend, to be held", running, goes, HELD },
 	{ "resume", out, comes, 0 },
 	{ "resume after another", b_was_there, comes, NO_WORK },
+	{ "resume of i-mode only, after another", b_was_there, comes, IMODE_ONLY },
 	{ "resume after loss", lost, comes, 0 },
 	{ "resume elsewhere", came_from_elsewhere, comes, 0 },
 	{ "resume, to be held", out, comes, HELD },
@@ -243,7 +256,7 @@ static bool all_seen(const struct operation *o)
 	unsigned int i;
 
 	machine_start(&config, perfctr_isolate);
-	give(&a, 0);
+	give_mode(&a, 0, !(o->flags & IMODE_ONLY));
 	give(&b, 1);
 	/* What LVTPC does has been seen. */
 	thread_in(&a, 0);
@@ -252,6 +265,9 @@ static bool all_seen(const struct operation *o)
 	jiffies += HZ;
 	service.holds = o->flags & HELD;
 	o->before();
+	/* No NMI is taken for one that is late, but where one is. */
+	if (!nmi_is_late())
+		jiffies += HZ;
 	fake_cpu = 0;
 	accesses = 0;
 	no_work = o->flags & NO_WORK || (o->flags & NO_WORK_1 && config.version < 2);

@@ -419,7 +419,8 @@ void thread_run_inside(struct thread *t, const struct work *work)
 	unsigned int i;
 
 	require(!work->cycles, "a test has the TSC go on in an operation");
-	if (resuming)
+	/* Ahead of what they start from, or after it? */
+	if (resuming && t->control.nractrs)
 		return;
 	model_run(work);
 	for (i = 0; i < perfctr_nrctrs(&t->control); i++) {
