@@ -19,7 +19,7 @@ static int perfctr_filter(struct perf_event *event)
 	return perfctr_filter_pass() ? perfctr_their_filter(event) : 0;
 }
 
-#define filter	filter_match
+#define PERFCTR_FILTER	filter_match
 #else
 static bool (*perfctr_their_filter)(struct pmu *pmu, int cpu);
 
@@ -27,19 +27,21 @@ static bool perfctr_filter(struct pmu *pmu, int cpu)
 {
 	return perfctr_filter_pass() ? perfctr_their_filter(pmu, cpu) : true;
 }
+
+#define PERFCTR_FILTER	filter
 #endif
 
 static inline void perfctr_filter_step_in(struct pmu *pmu, bool (*pass)(void))
 {
 	perfctr_filter_pass = pass;
-	perfctr_their_filter = pmu->filter;
+	perfctr_their_filter = pmu->PERFCTR_FILTER;
 	smp_wmb();	/* pairs with pass() */
-	WRITE_ONCE(pmu->filter, perfctr_filter);
+	WRITE_ONCE(pmu->PERFCTR_FILTER, perfctr_filter);
 }
 
 static inline void perfctr_filter_step_out(struct pmu *pmu)
 {
-	WRITE_ONCE(pmu->filter, perfctr_their_filter);
+	WRITE_ONCE(pmu->PERFCTR_FILTER, perfctr_their_filter);
 }
 
 #endif /* VPERFCTR_COMPAT_PMU_H */

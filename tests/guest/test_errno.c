@@ -35,6 +35,20 @@ static void setup(void)
 
 /* ---- INFO ---------------------------------------------------------------- */
 
+/* A busy machine's kernel may have failed to measure it: it says so here, and nowhere else. */
+static bool is_tsc_known(void)
+{
+	char line[256];
+	FILE *f = fopen("/proc/cpuinfo", "r");
+	bool known = true;
+
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof(line), f))
+		known &= strncmp(line, "cpu MHz", 7) || atof(strchr(line, ':') + 1) > 0;
+	fclose(f);
+	return known;
+}
+
 START_TEST(info_what_it_says)
 {
 	u32 features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
@@ -47,7 +61,7 @@ START_TEST(info_what_it_says)
 	ck_assert(is_cpu_type(info.cpu_type));
 	ck_assert_uint_gt(info.nrkinds, info.kind);
 	ck_assert_uint_eq(info.features, features);
-	ck_assert_uint_ne(info.tsc_khz, 0);
+	ck_assert_int_eq(info.tsc_khz != 0, is_tsc_known());
 	ck_assert_uint_eq(info.nrctrs, nr_general() + nr_fixed());
 	ck_assert_uint_ge(nr_general(), 2);
 	ck_assert_uint_eq(info.arch_events & 3, VPERFCTR_EVENT_CYCLES | VPERFCTR_EVENT_INSTRUCTIONS);

@@ -735,14 +735,18 @@ static void is_read(void)
 	_exit(0);
 }
 
-START_TEST(running_owner)
+/* One that runs: does nearly each read see more than the one before? */
+static bool advances(void)
 {
 	u64 last = 0, last_tsc = 0;
 	unsigned int reads = 0, advanced = 0;
-	pid_t pid = fork_files();
 	struct reading r;
+	pid_t pid;
 	u32 step;
 
+	shared->go = 0;
+	shared->step = 0;
+	pid = fork_files();
 	/* where there are two CPUs, it runs while it is read */
 	if (!pid) {
 		if (may_choose_cpu())
@@ -767,10 +771,17 @@ START_TEST(running_owner)
 		reads++;
 	} while (step < ROUNDS);
 	ck_assert_int_eq(wait_for(pid), 0);
-	/* nearly each read sees more then */
-	if (may_choose_cpu())
-		ck_assert_uint_gt(advanced, reads / 2);
 	printf("%u reads, %u saw more than the one before\n", reads, advanced);
+	return advanced > reads / 2;
+}
+
+START_TEST(running_owner)
+{
+	unsigned int tries = 5;
+
+	/* something else may have its CPU for a while */
+	while (!advances() && may_choose_cpu())
+		ck_assert_uint_gt(--tries, 0);
 }
 END_TEST
 

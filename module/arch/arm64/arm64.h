@@ -49,6 +49,7 @@ extern const struct perfctr_arm64_driver perfctr_arm64_pmuv3;
  * take: this CPU's counters, with interrupts disabled.  False: perf has events
  *	on them.
  * give_back: this CPU's, with interrupts disabled, or those of one that is offline.
+ * reset: set this CPU's unit up for perf, which has it back; interrupts disabled.
  * step_in: get between the driver and the CPUs that are going to be taken, and
  *	their interrupts.
  * step_out: all CPUs have been given back.
@@ -56,6 +57,7 @@ extern const struct perfctr_arm64_driver perfctr_arm64_pmuv3;
 int perfctr_arm64_perf_find(unsigned int cpu, bool *intr);
 bool perfctr_arm64_perf_take(void);
 void perfctr_arm64_perf_give_back(unsigned int cpu);
+void perfctr_arm64_perf_reset(void);
 void perfctr_arm64_perf_step_in(bool (*overflow)(struct pt_regs *regs));
 void perfctr_arm64_perf_step_out(void);
 

@@ -52,8 +52,10 @@ static void give_back_here(void *unused)
 {
 	unsigned int cpu = smp_processor_id();
 
-	if (cpumask_test_and_clear_cpu(cpu, &taken))
+	if (cpumask_test_and_clear_cpu(cpu, &taken)) {
 		perfctr_arm64_perf_give_back(cpu);
+		perfctr_arm64_perf_reset();
+	}
 }
 
 static void start_here(void *unused)
@@ -62,10 +64,12 @@ static void start_here(void *unused)
 		driver->cpu_start();
 }
 
+/* At once, as an idle CPU may lose its registers at any time, and then they are perf's. */
 static void stop_here(void *unused)
 {
 	if (cpumask_test_cpu(smp_processor_id(), &taken))
 		driver->cpu_stop();
+	give_back_here(NULL);
 }
 
 int perfctr_cpu_reserve(void)
@@ -91,7 +95,6 @@ void perfctr_cpu_release(void)
 	cpus_read_lock();
 	reserved = false;
 	on_each_cpu(stop_here, NULL, 1);
-	on_each_cpu(give_back_here, NULL, 1);
 	perfctr_arm64_perf_step_out();
 	cpus_read_unlock();
 }

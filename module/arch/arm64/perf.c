@@ -109,6 +109,18 @@ void perfctr_arm64_perf_give_back(unsigned int cpu)
 	bitmap_zero(per_cpu_ptr(pmu->hw_events, cpu)->used_mask, ARMPMU_MAX_HWEVENTS);
 }
 
+/*
+ * As the driver does it where it has the CPU: it may have slept in between, with nobody
+ * to set the unit up again.  Interrupts are disabled.
+ */
+void perfctr_arm64_perf_reset(void)
+{
+	struct arm_pmu *pmu = this_cpu_read(pmu_here);
+
+	if (pmu)
+		theirs.reset(pmu);
+}
+
 /* ---- in place of the driver's functions ------------------------------------ */
 
 /* They are called in RCU's read-side sections, and let the CPUs that are not ours through. */
