@@ -16,6 +16,7 @@ static struct mapped_ring ring;
 
 static void setup(void)
 {
+	settle();
 	write_file(MAX_RATE, "0");
 	write_file(MAX_RING, "65536");
 	fd = account_init();

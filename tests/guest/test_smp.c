@@ -173,7 +173,7 @@ START_TEST(holder_reads)
 	read_sums(shared->fd, &sums);
 	memcpy(last, sums.pmc, sizeof(last));
 	last_tsc = sums.tsc;
-	while (before(end) || reads < 3000) {
+	while (before(end) || reads < 1000) {
 		now = rdtsc();
 		read_sums(shared->fd, &sums);
 		ck_assert_uint_eq(sums.status, ATTACHED | ACTIVE);
