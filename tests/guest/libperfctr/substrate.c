@@ -9,6 +9,7 @@
  *	  substrate COMMAND...	run it, and print the instructions that it has taken
  */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -442,24 +443,35 @@ static void test_counting(void)
 	CHECK(n >= 1 && n <= hw.nr_general && add_event(&set, instructions()) == E_CONFLICT);
 }
 
-static void test_domains(void)
+/* The least of some, as the kernel may have more to do at times. */
+static long long count_domain(unsigned int domain)
 {
-	long long values[3][MAX_COUNTERS];
-	unsigned int domain, i;
+	long long values[MAX_COUNTERS], least = LLONG_MAX;
 	struct event_set set;
+	unsigned int tries, i;
 
-	for (domain = DOMAIN_USER; domain <= (DOMAIN_USER | DOMAIN_KERNEL); domain++) {
+	for (tries = 0; tries < 5; tries++) {
 		init_set(&set, domain);
 		CHECK(add_event(&set, instructions()) == OK);
 		CHECK(start(&set) == OK);
 		for (i = 0; i < 100; i++)
 			getppid();
 		code(5000);
-		CHECK(stop(&set, values[domain - 1]) == OK);
+		CHECK(stop(&set, values) == OK);
+		if (values[0] < least)
+			least = values[0];
 	}
-	CHECK(values[0][0] > 10000 && values[0][0] < 13000);
-	CHECK(values[1][0] > 100 * 10);
-	CHECK(values[2][0] > values[0][0] && values[2][0] > values[1][0]);
+	return least;
+}
+
+static void test_domains(void)
+{
+	long long user = count_domain(DOMAIN_USER), kernel = count_domain(DOMAIN_KERNEL);
+	long long both = count_domain(DOMAIN_USER | DOMAIN_KERNEL);
+
+	CHECK(user > 10000 && user < 13000);
+	CHECK(kernel > 100 * 10);
+	CHECK(both > user && both > kernel);
 }
 
 static volatile unsigned int overflows;
