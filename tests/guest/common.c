@@ -371,7 +371,8 @@ u64 perf_config(u64 config)
 	char type[16], *path = info.kind ? "/sys/devices/cpu_atom/type" :
 					   "/sys/devices/cpu_core/type";
 
-	if (info.nrkinds < 2)
+	/* before 5.13 perf knows but one kind */
+	if (info.nrkinds < 2 || access(path, F_OK))
 		return config;
 	read_file(path, type, sizeof(type));
 	return config | (u64)atoi(type) << 32;

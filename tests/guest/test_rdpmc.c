@@ -404,9 +404,10 @@ static struct perf_event_mmap_page *map_perf(int *perf)
 /* x86: perf gives its mappings the same right, and the administrator gives and takes it. */
 static const char *sysfs_rdpmc(void)
 {
+	static const char hybrid[] = "/sys/bus/event_source/devices/cpu_core/rdpmc";
+
 	/* A hybrid processor's attribute is the same for both of its PMUs. */
-	return info.nrkinds > 1 ? "/sys/bus/event_source/devices/cpu_core/rdpmc" :
-				  "/sys/bus/event_source/devices/cpu/rdpmc";
+	return access(hybrid, F_OK) ? "/sys/bus/event_source/devices/cpu/rdpmc" : hybrid;
 }
 
 static bool have_sysfs_rdpmc(void)

@@ -400,6 +400,10 @@ START_TEST(kinds)
 	uint64_t counted[3];
 	cpu_set_t set;
 
+	if (!access("/sys/bus/event_source/devices/cpu/type", F_OK)) {
+		printf("this kernel's perf knows but one kind\n");
+		return;
+	}
 	for (cpu = 0; cpu < 2; cpu++) {
 		FILE *f = fopen(pmus[cpu], "r");
 		int fd;
