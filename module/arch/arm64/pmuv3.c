@@ -236,11 +236,15 @@ static u64 type_of(const struct vperfctr_ctr *ctr)
 
 static void set_enabled(struct pmu_cpu *cpu, u64 enabled)
 {
-	if (cpu->enabled & ~enabled)
-		perfctr_disable(cpu->enabled & ~enabled);
-	if (enabled & ~cpu->enabled)
-		perfctr_enable(enabled & ~cpu->enabled);
-	cpu->enabled = enabled;
+	u64 old = cpu->enabled;
+
+	if (old & ~enabled)
+		perfctr_disable(old & ~enabled);
+	/* Noted first: an interrupt that stops them, an NMI perhaps, has to know which. */
+	WRITE_ONCE(cpu->enabled, enabled);
+	barrier();
+	if (enabled & ~old)
+		perfctr_enable(enabled & ~old);
 }
 
 /* Load a control into registers that hold another one, writing what differs. */

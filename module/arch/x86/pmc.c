@@ -606,7 +606,9 @@ static noinline void resume_other(struct perfctr_cpu_state *state, bool tsc_runs
 	/* What no one register starts counts from here on, and may overflow at once. */
 	WRITE_ONCE(cpu->running, state);
 	barrier();
-	if (!overflow && cpu->id != state->id)
+	if (overflow && !pmu->global_ctrl)
+		clear_evntsels(cpu, state);	/* another's may have been left running */
+	else if (!overflow && cpu->id != state->id)
 		write_control(cpu, state);
 	resume(cpu, state, cstatus, tsc_runs);
 	if (ictrs && pmu->global_ctrl && !overflow)
@@ -648,27 +650,31 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
+	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 	bool ictrs = has_ictrs(state);
-	bool was_armed = false;
 	u64 now;
 
-	if (unlikely(ictrs)) {
-		was_armed = cpu->armed;
+	if (unlikely(ictrs))
 		disarm(cpu);
-	}
 	perfctr_page_begin(page);
 	sample_tsc(state);
 	for (i = 0; i < nrctrs; i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 
 		now = perfctr_rdpmc(ctr->map);
+		/*
+		 * Its NMI is to come, perhaps after the overflow was taken, which would
+		 * take it for one from before this sample.
+		 */
+		if (i >= nractrs && has_overflowed(ctr->map, now) &&
+		    !has_overflowed(ctr->map, ctr->start))
+			perfctr_x86_pmi_expect();
 		ctr->sum += (now - ctr->start) & page->mask;
 		ctr->start = now;
 	}
 	perfctr_page_end(page);
-	/* An overflow would be taken for one from before this sample: its NMI is of now. */
-	if (unlikely(ictrs) && !arm(cpu, state) && was_armed)
-		perfctr_x86_pmi_expect();
+	if (unlikely(ictrs))
+		arm(cpu, state);
 }
 
 /* ---- taking an overflow -------------------------------------------------- */
@@ -693,6 +699,7 @@ struct perfctr_overflow perfctr_cpu_take_overflow(struct perfctr_cpu_state *stat
 
 	disarm(cpu);
 	write_global_ctrl(cpu, 0);
+	perfctr_x86_pmi_expect();	/* before there is nothing to be found any more */
 	perfctr_page_begin(page);
 	sample_tsc(state);
 	for (i = VPERFCTR_CSTATUS_NRACTRS(cstatus); i < VPERFCTR_CSTATUS_NRCTRS(cstatus); i++) {
@@ -708,7 +715,6 @@ struct perfctr_overflow perfctr_cpu_take_overflow(struct perfctr_cpu_state *stat
 			write_counter(ctr->map, ctr->start);
 	}
 	hold = hold && overflow.ctrs;
-	perfctr_x86_pmi_expect();
 	cpu->cleared = false;	/* they are about to start, or have no status */
 	for (i = 0; i < VPERFCTR_CSTATUS_NRACTRS(cstatus); i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];

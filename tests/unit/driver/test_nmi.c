@@ -199,6 +199,14 @@ static void comes(void)
 	thread_in(&a, 0);
 }
 
+/* Another CPU's interrupt is first. */
+static void comes_and_is_sampled(void)
+{
+	service.sampled = true;
+	thread_in(&a, 0);
+	service.sampled = false;
+}
+
 static void is_sampled(void)
 {
 	thread_sample(&a);
@@ -222,6 +230,7 @@ static const struct operation operations[] = {
 	{ "resume", out, comes, 0 },
 	{ "resume after another", b_was_there, comes, NO_WORK },
 	{ "resume of i-mode only, after another", b_was_there, comes, IMODE_ONLY },
+	{ "resume of i-mode only, and sample", b_was_there, comes_and_is_sampled, IMODE_ONLY },
 	{ "resume after loss", lost, comes, 0 },
 	{ "resume elsewhere", came_from_elsewhere, comes, 0 },
 	{ "resume, to be held", out, comes, HELD },

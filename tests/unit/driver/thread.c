@@ -349,6 +349,8 @@ void thread_in(struct thread *t, unsigned int cpu)
 	require(t->page.cstatus == running, "cstatus is %#x, not %#x", t->page.cstatus, running);
 	require(fake_saw_rdpmc - saw == !!(running & VPERFCTR_CSTATUS_RDPMC),
 		"RDPMC was seen %u times", fake_saw_rdpmc - saw);
+	if (service.sampled)
+		operate(t, cpu, perfctr_cpu_sample);
 	interrupts_on();
 	if (!service.late)
 		thread_check_settled(t);

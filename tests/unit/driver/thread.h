@@ -46,6 +46,7 @@ struct service {
 	bool holds;			/* overflows wait for thread_iresume() */
 	unsigned int shift;		/* how much longer the next periods are to be */
 	bool late;			/* NMIs wait for nmi_arrives() */
+	bool sampled;			/* what comes in is sampled before all else */
 };
 
 extern struct service service;
