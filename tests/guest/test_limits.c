@@ -439,8 +439,11 @@ END_TEST
 /* Others' tests leave nothing behind. */
 static void setup(void)
 {
-	/* with little memory, and stacks that are long, it is less than MANY */
+	struct rlimit nproc = { 2 * MANY, 2 * MANY };
+
+	/* with little memory, and stacks that are long, both are less than MANY */
 	write_file("/proc/sys/kernel/threads-max", "20000");
+	ck_assert_int_eq(setrlimit(RLIMIT_NPROC, &nproc), 0);
 	ck_assert_eventually(module_refs() <= 1);
 }
 
