@@ -77,7 +77,7 @@ static void tell(struct vperfctr *st)
 {
 	/* Has a memory barrier that pairs with poll's. */
 	if (wq_has_sleeper(&st->wait))
-		irq_work_queue(&st->wake_work);
+		vperfctr_queue(st, &st->wake_work);
 }
 
 static void wake(struct irq_work *work)

@@ -239,8 +239,10 @@ void vperfctr_put(struct vperfctr *st)
 	if (!refcount_dec_and_test(&st->refs))
 		return;
 	vperfctr_release_hardware(st);
-	irq_work_sync(&st->sigill_work);
-	irq_work_sync(&st->wake_work);
+	if (test_bit(VPERFCTR_QUEUED, &st->bits)) {
+		irq_work_sync(&st->sigill_work);
+		irq_work_sync(&st->wake_work);
+	}
 	vperfctr_ring_free(st);
 	uncharge(st->account);
 	/* There is no mapping: that would have the file, and the file a reference. */

@@ -121,7 +121,7 @@ static void came_to_forbidden_cpu(struct vperfctr *st)
 	if (st->flags & VPERFCTR_CONTROL_NO_AFFINITY)
 		return;
 	st->stop |= VPERFCTR_STOP_CPU;
-	irq_work_queue(&st->sigill_work);
+	vperfctr_queue(st, &st->sigill_work);
 }
 
 /* ---- the counters of current -------------------------------------------- */

@@ -52,6 +52,7 @@ struct vperfctr_buffer;
 #define VPERFCTR_FORBIDDEN	2	/* did not count everything: forbidden CPU */
 #define VPERFCTR_PRIVILEGED	3	/* was detached by a privileged exec */
 #define VPERFCTR_CLOSED		4	/* its family is being dissolved, takes no more members */
+#define VPERFCTR_QUEUED		5	/* an irq_work of it was, some time */
 
 /*
  * The state of one thread.
@@ -86,7 +87,7 @@ struct vperfctr {
 	struct vperfctr_account *account;
 	wait_queue_head_t wait;		/* for poll */
 	struct work_struct detach_work;
-	struct irq_work sigill_work;
+	struct irq_work sigill_work;	/* vperfctr_queue() queues it, and the next */
 	struct irq_work wake_work;	/* for an overflow */
 	struct vperfctr_buffer *ring;	/* once there is one it stays; NULL: none */
 	unsigned int ring_shift;	/* only each 2^ring_shift-th overflow makes a sample */
@@ -107,6 +108,16 @@ struct vperfctr {
 	u64 children_missed;
 	u64 children[1 + VPERFCTR_MAX_CTRS];	/* struct vperfctr_sums */
 };
+
+/*
+ * One of the state's own.  The caller has a reference, or is the owner.  To wait for one
+ * takes a grace period of RCU on PREEMPT_RT: nobody is to for what was never queued.
+ */
+static inline void vperfctr_queue(struct vperfctr *st, struct irq_work *work)
+{
+	set_bit(VPERFCTR_QUEUED, &st->bits);
+	irq_work_queue(work);
+}
 
 /*
  * PREEMPT_RT: nothing can be allocated in the probe of fork, and no signal be

@@ -463,8 +463,10 @@ static void add(TCase *tc)
 	tcase_add_test(tc, failed_opens);
 	tcase_add_test(tc, many);
 	tcase_add_test(tc, no_leak);
-	tcase_add_test(tc, many_children);
-	tcase_add_test(tc, many_dissolved);
+	if (!is_rt()) {		/* no inheritance */
+		tcase_add_test(tc, many_children);
+		tcase_add_test(tc, many_dissolved);
+	}
 	tcase_add_test(tc, charged);
 }
 
