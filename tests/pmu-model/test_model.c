@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #define RAW_INSTRUCTIONS 0xc0		/* Intel's and AMD's */
@@ -312,7 +313,7 @@ END_TEST
 
 START_TEST(statistics_count)
 {
-	uint64_t writes, reads, cr4;
+	uint64_t writes, reads, cr4, none, ten;
 	struct perf_event_mmap_page *page;
 	int fd;
 
@@ -324,12 +325,18 @@ START_TEST(statistics_count)
 	page = map(fd, 0);
 	ck_assert_uint_gt(rdpmc(STAT_CR4), cr4);
 
-	/* reading statistics is no RDPMC in the statistics' sense */
-	reads = rdpmc(STAT_RDPMC);
-	ck_assert_uint_eq(rdpmc(STAT_RDPMC), reads);
-	for (int i = 0; i < 10; i++)
-		rdpmc(page->index - 1);
-	ck_assert_uint_eq(rdpmc(STAT_RDPMC), reads + 10);
+	/* reading statistics is no RDPMC in the statistics' sense; the kernel may do some */
+	for (int tries = 0; tries < 10; tries++) {
+		reads = rdpmc(STAT_RDPMC);
+		none = rdpmc(STAT_RDPMC) - reads;
+		for (int i = 0; i < 10; i++)
+			rdpmc(page->index - 1);
+		ten = rdpmc(STAT_RDPMC) - reads;
+		ck_assert_uint_ge(ten, 10);
+		if (!none && ten == 10)
+			return;
+	}
+	ck_abort_msg("%d RDPMCs for none, %d for ten", (int)none, (int)ten);
 }
 END_TEST
 
@@ -398,12 +405,14 @@ START_TEST(kinds)
 	};
 	unsigned int a, b, c, d, masks[2], i, type, cpu;
 	uint64_t counted[3];
+	struct utsname name;
 	cpu_set_t set;
 
-	if (!access("/sys/bus/event_source/devices/cpu/type", F_OK)) {
-		printf("this kernel's perf knows but one kind\n");
+	/* perf knows them since 5.13 */
+	ck_assert_int_eq(uname(&name), 0);
+	ck_assert_int_eq(sscanf(name.release, "%u.%u", &a, &b), 2);
+	if (a < 5 || (a == 5 && b < 13))
 		return;
-	}
 	for (cpu = 0; cpu < 2; cpu++) {
 		FILE *f = fopen(pmus[cpu], "r");
 		int fd;
