@@ -220,9 +220,13 @@ static int op_control(struct vperfctr *st, void *arg)
 		vperfctr_reset_family(st);
 	perfctr_cpu_update_control(&st->cpu_state, &change->control, header->preserve);
 	st->flags = header->flags;
+	if (vperfctr_has_family(st))
+		set_bit(VPERFCTR_HAD_FAMILY, &st->bits);
 	st->si_signo = header->si_signo;
 	st->preserve = header->preserve;
 	vperfctr_overflow_forget(st);
+	/* The old control's periods may have grown; how many samples were in this tick stays. */
+	st->ring_shift = 0;
 	st->checks = change->restricted ? VPERFCTR_CHECK_CPU : 0;
 	clear_bit(VPERFCTR_FORBIDDEN, &st->bits);
 	st->stop = header->flags & VPERFCTR_CONTROL_START_ON_EXEC ? VPERFCTR_STOP_EXEC : 0;
@@ -371,5 +375,7 @@ int vperfctr_unlink(struct vperfctr *st)
 	mutex_unlock(&st->lock);
 	if (!err)
 		vperfctr_finish_detach(st);
+	if (test_bit(VPERFCTR_HAD_FAMILY, &st->bits))
+		vperfctr_flush_detached();
 	return err == -ESRCH ? 0 : err;
 }

@@ -181,11 +181,15 @@ static int vperfctr_file_release(struct inode *inode, struct file *file)
 			vperfctr_dissolve_family(st);
 	}
 	/*
-	 * The owner's exit gives back the hardware in its own time.  Who waited
-	 * for that thread and closes its state may count on its being free.
+	 * The owner's exit gives back the hardware in its own time, and so do its
+	 * descendants'.  Who waited for these threads and closes the state may count
+	 * on its being free.
 	 */
-	if (!smp_load_acquire(&st->owner))
+	if (!smp_load_acquire(&st->owner)) {
 		vperfctr_release_hardware(st);
+		if (test_bit(VPERFCTR_HAD_FAMILY, &st->bits))
+			vperfctr_flush_detached();
+	}
 	vperfctr_put(st);
 	return 0;
 }

@@ -85,6 +85,7 @@ struct remote_open {
 	struct task_struct *task;
 	struct task_struct *monitor;
 	struct vperfctr *st;		/* to be attached; NULL: find what there is */
+	bool kernel;			/* what was found counts kernel mode */
 };
 
 static int open_remote(void *arg)
@@ -107,10 +108,11 @@ static int open_remote(void *arg)
 		return -ENOENT;
 	vperfctr_get(st);
 	open->st = st;
+	open->kernel = st->cpu_state.control.kernel;
 	return 0;
 }
 
-static int open_current(bool creat, struct vperfctr **st)
+static int open_current(bool creat, struct vperfctr **st, bool *kernel)
 {
 	struct vperfctr *found;
 	int err = 0;
@@ -126,6 +128,7 @@ static int open_current(bool creat, struct vperfctr **st)
 	} else {
 		vperfctr_get(found);
 		*st = found;
+		*kernel = found->cpu_state.control.kernel;
 	}
 	preempt_enable();
 	return err;
@@ -145,14 +148,24 @@ int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr *
 	};
 	int err;
 
-	if (task == current)
-		return open_current(creat, st);
-	/* As above; a dead thread is to be called dead, though. */
-	if (!may_monitor(task, current))
-		return is_ending(task) ? -ESRCH : -EPERM;
-	err = stop_machine(open_remote, &open, NULL);
-	if (!err)
-		*st = open.st;
+	if (task == current) {
+		err = open_current(creat, st, &open.kernel);
+	} else {
+		/* As above; a dead thread is to be called dead, though. */
+		if (!may_monitor(task, current))
+			return is_ending(task) ? -ESRCH : -EPERM;
+		err = stop_machine(open_remote, &open, NULL);
+		if (!err)
+			*st = open.st;
+	}
+	/*
+	 * A monitor's control must not tell the thread what it may not count itself,
+	 * nor go on for ever because that has the state as well.
+	 */
+	if (!err && open.kernel && !vperfctr_may_count_kernel()) {
+		vperfctr_put(*st);
+		return -EPERM;
+	}
 	return err;
 }
 

@@ -92,8 +92,8 @@ void vperfctr_ring_end_kernel(struct vperfctr *st)
 
 /*
  * There is a sample more.  Periods grow at once when there were too many in one
- * tick of the clock, and shrink again, step by step, after ticks with less than
- * half of what is allowed.
+ * tick of the clock, and shrink again, a step for each tick since, after one with
+ * no more than half of what is allowed.
  */
 static void throttle(struct vperfctr *st, struct vperfctr_buffer *ring)
 {
@@ -103,8 +103,8 @@ static void throttle(struct vperfctr *st, struct vperfctr_buffer *ring)
 	unsigned long now = jiffies;
 
 	if (now != ring->tick) {
-		if (st->ring_shift && ring->taken <= limit / 2)
-			st->ring_shift--;
+		if (ring->taken <= max(limit / 2, 1U))
+			st->ring_shift -= min_t(unsigned long, st->ring_shift, now - ring->tick);
 		ring->tick = now;
 		ring->taken = 0;
 	}

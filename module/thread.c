@@ -266,6 +266,12 @@ static void detach_work(struct work_struct *work)
 	vperfctr_finish_detach(container_of(work, struct vperfctr, detach_work));
 }
 
+/* Wait until those that have ended before are detached for good.  May sleep. */
+void vperfctr_flush_detached(void)
+{
+	flush_workqueue(vperfctr_wq);
+}
+
 /* ---- suspend to RAM ------------------------------------------------------ */
 
 /*
@@ -359,7 +365,7 @@ static void probe_fork(void *unused, struct task_struct *parent, struct task_str
 	preempt_enable();
 }
 
-/* Before the files are closed, after the mm is gone. */
+/* Before the files are closed; since 6.16 also before the mm is gone. */
 static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
 {
 	unsigned long flags;

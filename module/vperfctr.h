@@ -53,6 +53,7 @@ struct vperfctr_buffer;
 #define VPERFCTR_PRIVILEGED	3	/* was detached by a privileged exec */
 #define VPERFCTR_CLOSED		4	/* its family is being dissolved, takes no more members */
 #define VPERFCTR_QUEUED		5	/* an irq_work of it was, some time */
+#define VPERFCTR_HAD_FAMILY	6	/* some control of it had INHERIT */
 
 /*
  * The state of one thread.
@@ -147,6 +148,7 @@ struct vperfctr *vperfctr_of(struct task_struct *task);
 void vperfctr_attach(struct vperfctr *st, struct task_struct *task);
 void vperfctr_detach(struct vperfctr *st, bool missed);
 void vperfctr_finish_detach(struct vperfctr *st);
+void vperfctr_flush_detached(void);
 void vperfctr_start_other(struct vperfctr *st, int cpu);
 void vperfctr_sample_owner(struct vperfctr *st);
 bool vperfctr_is_alone(int cpu);

@@ -8,6 +8,7 @@
 #include <libgen.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -509,6 +510,46 @@ START_TEST(orphans_of_nobody)
 }
 END_TEST
 
+/*
+ * Who has waited for all of them finds the hardware free when he closes the state, or
+ * unlinks his own: what a child's end has left to a thread of the kernel is done.  That
+ * gets no CPU while one of us wants it.
+ */
+START_TEST(free_at_once)
+{
+	struct sched_param first = { .sched_priority = 1 };
+	pid_t pid;
+
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	ck_assert(counters_free());
+	ck_assert_int_eq(sched_setscheduler(0, SCHED_FIFO, &first), 0);
+	if (_i) {
+		fd = open_state(0);
+		assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+		ck_assert_int_eq(wait_for(start(FORKED, 300, NULL, 0)), 0);
+		/* whatever it counted last */
+		if (_i == 2)
+			assert_ok(count_insns(fd, 0));
+		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+		ck_assert(counters_free());
+		return;
+	}
+	pid = fork_files();
+	if (!pid) {
+		int mine = open_state(0);
+
+		if (count_insns(mine, VPERFCTR_CONTROL_INHERIT))
+			die("CONTROL failed");
+		pid = start(FORKED | CLONE_FILES, 300, NULL, 0);
+		shared[0] = mine;
+		_exit(wait_for(pid));
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	close(shared[0]);
+	ck_assert(counters_free());
+}
+END_TEST
+
 /* The same, when the descriptor is closed first, and the owner's end is last. */
 START_TEST(orphans_of_nobody_ever)
 {
@@ -914,6 +955,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, orphans);
 	tcase_add_test(tc, orphans_unlinked);
 	tcase_add_test(tc, orphans_of_nobody);
+	tcase_add_loop_test(tc, free_at_once, 0, 3);
 	tcase_add_test(tc, orphans_of_nobody_ever);
 	tcase_add_test(tc, child_finds_state);
 	tcase_add_test(tc, user_mode_reads);

@@ -207,6 +207,99 @@ START_TEST(found_state)
 }
 END_TEST
 
+static int count_kernel(int fd, u32 flags)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_BOTH);
+	control.c.flags = flags;
+	return set_control(fd, &control);
+}
+
+/* What counts the kernel is not for the thread to see that may not count it, nor for its children. */
+START_TEST(kernel_is_not_found)
+{
+	u32 inherit = has(VPERFCTR_FEATURE_INHERIT) ? VPERFCTR_CONTROL_INHERIT : 0;
+	pid_t pid = fork();
+	sigset_t chld;
+	int fd;
+
+	if (!pid) {
+		become(NOBODY);
+		/* which would be a stop more */
+		sigemptyset(&chld);
+		sigaddset(&chld, SIGCHLD);
+		sigprocmask(SIG_BLOCK, &chld, NULL);
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		raise(SIGSTOP);
+		child_assert(open_thread(0, 0) == -EPERM);
+		child_assert(open_thread(0, VPERFCTR_OPEN_CREAT) == -EEXIST);
+		pid = fork();
+		if (!pid) {
+			child_assert(open_thread(0, 0) == (inherit ? -EPERM : -ENOENT));
+			_exit(0);
+		}
+		child_assert(wait_for(pid) == 0);
+		/* stopped for good, but the sums are there still */
+		raise(SIGSTOP);
+		child_assert(open_thread(0, 0) == -EPERM);
+		raise(SIGSTOP);
+		fd = open_thread(0, 0);
+		child_assert(fd >= 0);
+		child_assert(status_of(fd) == (ATTACHED | ACTIVE));
+		_exit(0);
+	}
+	wait_stopped(pid);
+	fd = open_target(pid, VPERFCTR_OPEN_CREAT);
+	assert_ok(count_kernel(fd, inherit));
+	run(pid);
+	wait_stopped(pid);
+	ck_assert_uint_gt(count_of(fd), 1000);
+	assert_ok(stop_all(fd));
+	run(pid);
+	wait_stopped(pid);
+	assert_ok(count_insns(fd, 0));
+	run(pid);
+	ck_assert_int_eq(wait_for(pid), 0);
+}
+END_TEST
+
+/* Nor for a monitor that may not: the thread here gave its rights up after it had begun. */
+START_TEST(kernel_is_not_found_by_monitor)
+{
+	pid_t pid, target = fork();
+	int fd;
+
+	if (!target) {
+		fd = open_state(0);
+		child_assert(!count_kernel(fd, 0));
+		become(NOBODY);
+		prctl(PR_SET_DUMPABLE, 1);
+		/* its own, which it has */
+		child_assert(count_of(fd) > 0);
+		shared->go = 1;
+		for (;;)
+			pause();
+	}
+	while (!shared->go)
+		msleep(1);
+	pid = fork();
+	if (!pid) {
+		if (!_i)
+			become(NOBODY);
+		child_assert(!ptrace(PTRACE_ATTACH, target, 0, 0));
+		wait_stopped(target);
+		fd = open_thread(target, 0);
+		child_assert(_i ? fd >= 0 : fd == -EPERM);
+		child_assert(open_thread(target, VPERFCTR_OPEN_CREAT) == -EEXIST);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	kill_target(target);
+}
+END_TEST
+
 /* The page shows a monitor the sums, and gives it no right to RDPMC. */
 START_TEST(page)
 {
@@ -1038,6 +1131,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, exact);
 	tcase_add_test(tc, exact_as_nobody);
 	tcase_add_test(tc, found_state);
+	tcase_add_test(tc, kernel_is_not_found);
+	tcase_add_loop_test(tc, kernel_is_not_found_by_monitor, 0, 2);
 	tcase_add_test(tc, page);
 	tcase_add_test(tc, threads);
 	tcase_add_test(tc, open_errors);

@@ -172,6 +172,8 @@ struct vperfctr_kind_cpus {
  *	ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has none
  *	ESRCH	there is no such thread, or it is ending
  *	EPERM	it is another thread, and not stopped under the caller's ptrace
+ *	EPERM	(also) no VPERFCTR_OPEN_CREAT, the last control of the state counts
+ *		kernel mode, and the caller may not (see FEATURE_KERNEL)
  *	EAGAIN	the user has as many states as the module's parameter
  *		max_states_per_user allows
  *	EINVAL	(also) VPERFCTR_OPEN_TRANSIENT or _KEEP without CREAT, or both
@@ -186,7 +188,8 @@ struct vperfctr_kind_cpus {
  * VPERFCTR_OPEN_KEEP.
  *
  * Executing a file that gives privileges, or that the caller may not read,
- * ends the counting as UNLINK does, before the first instruction of that file;
+ * ends the counting of the thread as UNLINK does, before the first instruction of
+ * that file, but not that of its descendants;
  * READ's status tells (VPERFCTR_STATUS_PRIVILEGED).
  */
 #define VPERFCTR_OPEN		_IO(0xD0, 3)
@@ -227,7 +230,8 @@ struct vperfctr_open {
  * given.  A pause by VPERFCTR_SUSPEND ends.
  *
  * A control with tsc_on, nractrs and nrictrs all zero stops everything, keeps
- * all sums, and keeps the previous control for READ's control to show.
+ * all sums, and keeps the previous control for READ's control to show (and its
+ * CONTROL_END_ON_EXEC in force).
  *
  * With VPERFCTR_CONTROL_INHERIT, every thread that the owner starts from then on
  * gets a state of its own with this control, and so do those that such threads
@@ -378,7 +382,7 @@ struct vperfctr_control {
  * Argument: struct vperfctr_read *.  The addresses say where to put what; 0
  * where it is not wanted.  The sums are consistent with each other.  The
  * owner's are current as of the call; so are, for any holder of the
- * descriptor, those of a running owner, which is not disturbed.  If the owner
+ * descriptor, those of a running owner, whose CPU is interrupted for it.  If the owner
  * is off its CPU, has unlinked the state or has ended, the sums are those of
  * that moment.  Works after UNLINK and after the owner's end.
  *
@@ -431,7 +435,8 @@ struct vperfctr_read {
  * VPERFCTR_RESUME: go on.
  *
  * Argument: 0.  Suspending what is suspended, and resuming what is not,
- * changes nothing and is no error.  A control with START_ON_EXEC still waits
+ * changes nothing and is no error; but who was stopped on a forbidden CPU, and is
+ * on another now, goes on with RESUME.  A control with START_ON_EXEC still waits
  * for the exec after RESUME.  Neither changes what descendants do.  Returns 0 or:
  *
  *	EINVAL	(also) no control counts anything
