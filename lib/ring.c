@@ -12,7 +12,8 @@ int vperfctr_ring_map(struct vperfctr *v, uint64_t map_size)
 	struct vperfctr_handle *h = to_handle(v);
 	void *ring;
 
-	if (h->ring_mapper)
+	/* A parent's is not there after a fork. */
+	if (h->ring_mapper == getpid())
 		return 0;
 	/* What does not fit the address space is no ring's size either. */
 	if (map_size != (size_t)map_size)

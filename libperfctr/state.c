@@ -244,7 +244,7 @@ int __perfctr_state_open(int tid, unsigned int flags)
 		ret = __perfctr_ioctl(dev, VPERFCTR_OPEN, &arg);
 	close(dev);
 	/* Another thread, and not stopped under the caller's ptrace. */
-	return ret == -EPERM ? -ESRCH : ret;
+	return ret == -EPERM && tid ? -ESRCH : ret;
 }
 
 /* ---- the interface --------------------------------------------------------------- */
@@ -255,7 +255,8 @@ int _vperfctr_open(int creat)
 	int fd = __perfctr_state_open(0, VPERFCTR_OPEN_NOCLOEXEC |
 				      (creat ? VPERFCTR_OPEN_CREAT : 0));
 
-	if (fd == -ENOENT && !creat)
+	/* EPERM: there is one, in which somebody else counts what this thread may not. */
+	if ((fd == -ENOENT || fd == -EPERM) && !creat)
 		fd = __perfctr_device_open(0);
 	return __perfctr_result(fd);
 }

@@ -184,7 +184,22 @@ static int refuse_registers(const struct matching *m, unsigned int i, uint64_t t
 				 event->name, others.text);
 }
 
-/* Which of the registers an event gets does not matter, as twins are the same event. */
+/* Is the register of this code in use, with the value that event i needs? */
+static bool has_value(const struct matching *m, unsigned int i, uint64_t code)
+{
+	unsigned int k;
+
+	for (k = 0; k < i; k++)
+		if (!((code ^ m->code_of[k]) & (EVNTSEL_EVENT | EVNTSEL_UMASK)) &&
+		    m->event[i].aux == m->event[k].aux)
+			return true;
+	return false;
+}
+
+/*
+ * Which of the registers an event gets does not matter, as twins are the same event.
+ * A free one is taken only for a value that none has.
+ */
 static int share_registers(struct matching *m, const struct vperfctr_info *info,
 			   struct vperfctr_why *why)
 {
@@ -193,8 +208,8 @@ static int share_registers(struct matching *m, const struct vperfctr_info *info,
 
 	for (i = 0; i < m->nr; i++) {
 		code = m->event[i].code;
-		if (!agrees(m, i, code)) {
-			twin = __vperfctr_event_twin(__vperfctr_pfm_processor(info), code);
+		twin = __vperfctr_event_twin(__vperfctr_pfm_processor(info), code);
+		if (!has_value(m, i, code) && (has_value(m, i, twin) || !agrees(m, i, code))) {
 			if (!agrees(m, i, twin))
 				return refuse_registers(m, i, twin, why);
 			code = twin;

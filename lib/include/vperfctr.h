@@ -42,7 +42,8 @@
  *
  * Processes: in the child of a fork the page of a handle of the parent is not there.
  * A read by it ends in SIGSEGV; vperfctr_read_state() and _close() work, and so do all
- * reads by a handle without a page: they give the parent's sums.  A child counts
+ * reads by a handle without a page: they give the parent's sums.  Nor is a ring there
+ * until vperfctr_ring_map() maps it again.  A child counts
  * itself by a handle of its own.  In the child of a vfork nothing may be done.
  *
  * Signals: a read, or any other call, may be made in a signal handler

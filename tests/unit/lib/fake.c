@@ -468,6 +468,7 @@ static void write_control(const struct state *s, struct vperfctr_control *c)
 	memcpy(ctr, s->ctr, (c->nractrs + c->nrictrs) * sizeof(*ctr));
 	if (fake.replaced)
 		ctr[0].evntsel ^= 1;
+	c->flags ^= fake.replaced_flags;
 }
 
 /* The page as it was at the last switch, and what the owner counted since. */

@@ -41,6 +41,7 @@ struct fake {
 	uint64_t children_missed;
 	uint64_t children;		/* their sum of counter i is children + i, and the TSC's children */
 	bool replaced;			/* the owner gives itself another control */
+	uint32_t replaced_flags;	/* these of the control's flags are others */
 	uint32_t page_version;		/* of states that are made */
 	uint64_t overflow;		/* waits for IRESUME */
 	/* What START_ON_EXEC puts into a ring at once: so many, samples[i % 4] being the i-th. */

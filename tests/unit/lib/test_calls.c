@@ -680,6 +680,31 @@ START_TEST(ring_exists)
 }
 END_TEST
 
+/* A parent's is not there in its child, which may map it for itself. */
+START_TEST(ring_in_child)
+{
+	struct vperfctr_ring r;
+	struct vperfctr *v = open_ring(&r);
+	pid_t pid;
+	int status;
+
+	write_sample(1, 0);
+	pid = fork();
+	if (!pid) {
+		munmap((void *)v->ring, r.map_size);
+		if (vperfctr_ring_map(v, r.map_size))
+			_exit(1);
+		if (vperfctr_ring_map(v, r.map_size))
+			_exit(2);
+		_exit(vperfctr_ring_nr(v) == 1 ? 0 : 3);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	ck_assert_uint_eq(vperfctr_ring_nr(v), 1);
+	vperfctr_close(v);
+}
+END_TEST
+
 START_TEST(ring_unmapped)
 {
 	struct vperfctr_ring r;
@@ -734,6 +759,7 @@ static Suite *suite(void)
 	tcase_add_test(t, ring_goes_round);
 	tcase_add_test(t, ring_errors);
 	tcase_add_test(t, ring_exists);
+	tcase_add_test(t, ring_in_child);
 	tcase_add_test(t, ring_unmapped);
 	suite_add_tcase(s, t);
 	return s;

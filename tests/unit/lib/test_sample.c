@@ -145,6 +145,21 @@ START_TEST(weighted)
 }
 END_TEST
 
+/* What is one edit away from the command that made the file does not empty it. */
+START_TEST(into_itself)
+{
+	ck_assert_int_eq(sample("instructions=1", TWO), 0);
+	ck_assert_int_eq(report("-o", (char *)in_dir("s")), 125);
+	is_message("is the file to report, and -o would empty it");
+	ck_assert_int_eq(link(in_dir("s"), in_dir("other")), 0);
+	ck_assert_int_eq(report("-o", (char *)in_dir("other")), 125);
+	is_message("is the file to report");
+	ck_assert_int_eq(report("-o", (char *)in_dir("text")), 0);
+	slurp("text", text, sizeof(text));
+	has(text, "  samples\n");
+}
+END_TEST
+
 START_TEST(none)
 {
 	fake.nrsamples = 0;
@@ -554,6 +569,7 @@ static Suite *suite(void)
 	tcase_add_test(t, overfull);
 	tcase_add_test(t, weighted);
 	tcase_add_test(t, none);
+	tcase_add_test(t, into_itself);
 	tcase_add_test(t, executes_another);
 	tcase_add_test(t, on_a_terminal);
 	tcase_add_test(t, life);

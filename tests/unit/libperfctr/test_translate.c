@@ -19,7 +19,7 @@
 
 static struct {
 	struct vperfctr_info info;
-	int open_error, control_error, stop_error, iresume_error;
+	int open_error, state_error, control_error, stop_error, iresume_error;
 	unsigned int overflow, status, nrctrs;
 	struct kernel_control header;		/* the last one that is no stop */
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
@@ -86,7 +86,9 @@ static int read_call(struct vperfctr_read *read)
 
 int __wrap_ioctl(int fd, unsigned long cmd, void *arg)
 {
-	if (fd == FAKE_DEV) {
+	if (fd == FAKE_DEV && cmd == VPERFCTR_OPEN) {
+		return result(kernel.state_error);
+	} else if (fd == FAKE_DEV) {
 		ck_assert_uint_eq(cmd, VPERFCTR_INFO);
 		memcpy(arg, &kernel.info, sizeof(kernel.info));
 		return 0;
@@ -293,6 +295,25 @@ START_TEST(too_many)
 }
 END_TEST
 
+/* EPERM is about the caller's ptrace, unless it is about the caller's own state. */
+START_TEST(not_found)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		kernel.state_error = i ? EPERM : ENOENT;
+		ck_assert_int_eq(_vperfctr_open(0), FAKE_DEV);
+		errno = 0;
+		ck_assert_ptr_null(vperfctr_open_mode(0));
+		ck_assert_int_eq(errno, kernel.state_error);
+		errno = 0;
+		ck_assert_ptr_null(rvperfctr_open(getpid()));
+		ck_assert_int_eq(errno, i ? ESRCH : ENOENT);
+	}
+	assert_fails(_vperfctr_open(1), EPERM);
+}
+END_TEST
+
 /* A refused control is followed by a stop, which tells what an EPERM means. */
 START_TEST(refused)
 {
@@ -415,6 +436,7 @@ int main(void)
 	tcase_add_test(tc, names);
 	tcase_add_test(tc, information);
 	tcase_add_test(tc, no_device);
+	tcase_add_test(tc, not_found);
 	tcase_add_test(tc, control);
 	tcase_add_test(tc, too_many);
 	tcase_add_test(tc, refused);
