@@ -263,6 +263,26 @@ tracer() { sed -n 's/TracerPid:[[:space:]]*//p' "/proc/$1/status"; }
 # a number, if perf gets the counters
 perf_counts() { perf stat -x , -o "$tmp/perf" -e instructions:u true; sed -n 's/,.*instr.*//p' "$tmp/perf" | tr -d 0-9; }
 
+has_state()
+{
+	for file in "/proc/$1/fd/"*; do
+		if [ "$(readlink "$file")" = 'anon_inode:[vperfctr]' ]; then
+			return 0
+		fi
+	done
+	return 1
+}
+
+# Until this perfex counts this process: it has its state, and has let it go.
+await_counting()
+{
+	until has_state "$1" && [ "$(tracer "$2")" = 0 ]; do
+		kill -0 "$1" || return
+		sleep 0.05
+	done
+	sleep 0.3
+}
+
 sh -c 'while :; do :; done' & busy=$!
 before=$(allowed $busy)
 run -e instructions:u -p $busy --timeout 0.2
@@ -278,7 +298,7 @@ check "tracer" "$(tracer $busy)" 0
 check "nothing is left" "$(perf_counts)" ""
 for signal in TERM KILL; do
 	perfex -e instructions:u -p $busy 2> "$tmp/err" & attached=$!
-	sleep 0.5
+	await_counting $attached $busy
 	bad 125 "already counted, $signal" -e instructions:u -p $busy
 	kill -$signal $attached
 	wait $attached 2> /dev/null
@@ -288,7 +308,7 @@ for signal in TERM KILL; do
 	check "nothing is left after SIG$signal" "$(perf_counts)" ""
 done
 perfex -e instructions:u -p $busy 2> "$tmp/err" & attached=$!
-sleep 0.5
+await_counting $attached $busy
 kill $busy
 wait $attached
 check "status when the process ended" $? 0

@@ -85,14 +85,18 @@ static struct thread *new_thread(struct session *s, pid_t tid)
 static void read_name(struct thread *t)
 {
 	char path[64];
+	size_t length;
 	FILE *f;
 
 	snprintf(path, sizeof(path), PROC "/%d/comm", (int)t->trace.tid);
 	f = fopen(path, "re");
 	if (!f)
 		return;
-	if (fgets(t->name, sizeof(t->name), f))
-		t->name[strcspn(t->name, "\n")] = '\0';
+	/* The last line feed is not the name's; others are. */
+	length = fread(t->name, 1, sizeof(t->name) - 1, f);
+	if (length && t->name[length - 1] == '\n')
+		t->name[length - 1] = '\0';
+	clean(t->name);
 	fclose(f);
 }
 

@@ -69,15 +69,21 @@ struct ticks {
 	bool any;
 };
 
+/* Who begins to count for itself begins at 0; what is said of that comes at the end. */
+static uint64_t since(uint64_t sum, uint64_t before)
+{
+	return sum > before ? sum - before : 0;
+}
+
 static void on_tick(void *arg, double at, const struct sums *sums)
 {
 	struct ticks *t = arg;
 	struct sums difference;
 	unsigned int i;
 
-	difference.tsc = sums->tsc - t->before.tsc;
+	difference.tsc = since(sums->tsc, t->before.tsc);
 	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
-		difference.pmc[i] = sums->pmc[i] - t->before.pmc[i];
+		difference.pmc[i] = since(sums->pmc[i], t->before.pmc[i]);
 	t->before = *sums;
 	if (!t->any)
 		print_interval_head(t->printing);
@@ -114,9 +120,9 @@ static void hide_progress(struct progress *p)
 }
 
 /* A signal that ends the command, or perfex was told to end by, was not meant for one run only. */
-static bool may_go_on(int status)
+static bool may_go_on(const struct result *r)
 {
-	return status < STATUS_SIGNAL && !run_told_to_end();
+	return !r->signalled && !run_told_to_end();
 }
 
 /* Ends early if a run could not be counted, which is the result then, or by a signal. */
@@ -141,7 +147,7 @@ static int run_series(const struct options *o, const struct vperfctr_control *co
 		if (!r->complete)
 			return 0;
 		series_add(series, r);
-	} while (series->nr < o->repeat && may_go_on(status));
+	} while (series->nr < o->repeat && may_go_on(r));
 	r->status = status;
 	return 0;
 }
@@ -174,7 +180,7 @@ static int run_groups(const struct options *o, const struct events *events,
 	int status = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &progress.start);
-	for (group = 0; group < nrgroups && may_go_on(status); group++) {
+	for (group = 0; group < nrgroups && may_go_on(r); group++) {
 		struct series series = { 0 };
 
 		make_control(&control, chosen, events, ctr, kind, group, at);
@@ -194,6 +200,7 @@ static int run_groups(const struct options *o, const struct events *events,
 			all->pmc[at[i]] = series.pmc[i];
 		spread_merge(&all->tsc, &series.tsc);
 		spread_merge(&all->elapsed, &series.elapsed);
+		spread_merge(&all->cpu_time, &series.cpu_time);
 		all->nr = series.nr;
 	}
 	hide_progress(&progress);
@@ -207,6 +214,7 @@ static int run_groups(const struct options *o, const struct events *events,
 		r->total.pmc[i] = (uint64_t)(all->pmc[i].mean + 0.5);
 	r->total.tsc = (uint64_t)(all->tsc.mean + 0.5);
 	r->elapsed = all->elapsed.mean;
+	r->cpu_time = all->cpu_time.mean;
 	return 0;
 }
 
@@ -237,9 +245,13 @@ static int count_as_said(const struct options *o, struct printing *p,
 		control.flags = flags | VPERFCTR_CONTROL_START_ON_EXEC;
 		err = run(o->command, &control, &interval, r, e);
 	}
-	if (!err && (!o->interval || !r->complete))
+	if (err)
+		return err;
+	if (!o->interval || !r->complete)
 		print_result(p, r);
-	return err;
+	if (o->style != STYLE_TEXT || (o->interval && r->complete))
+		print_remarks(r);
+	return 0;
 }
 
 int count(const struct options *o, FILE *out, struct error *e)

@@ -30,7 +30,8 @@ static bool same_control(const struct vperfctr_control *a, const struct vperfctr
 {
 	uint32_t nr = a->nractrs + a->nrictrs;
 
-	return a->nractrs == b->nractrs && a->nrictrs == b->nrictrs && a->tsc_on == b->tsc_on &&
+	return a->flags == b->flags && a->nractrs == b->nractrs && a->nrictrs == b->nrictrs &&
+	       a->tsc_on == b->tsc_on &&
 	       (!nr || !memcmp((const void *)(uintptr_t)a->ctr,
 			       (const void *)(uintptr_t)b->ctr,
 			       nr * sizeof(struct vperfctr_ctr)));
@@ -55,7 +56,8 @@ int counts_read(struct vperfctr *v, const struct vperfctr_control *control, stru
 		return err;
 	c->status = read.status;
 	c->missed = read.children_missed;
-	if (!same_control(&now, control)) {
+	/* Nobody but its thread could have suspended it. */
+	if (!same_control(&now, control) || c->status & VPERFCTR_STATUS_SUSPENDED) {
 		memset(c, 0, sizeof(*c));
 		c->replaced = true;
 	}
@@ -147,6 +149,7 @@ void series_add(struct series *s, const struct result *r)
 		spread_add(&s->pmc[i], (double)r->total.pmc[i]);
 	spread_add(&s->tsc, (double)r->total.tsc);
 	spread_add(&s->elapsed, r->elapsed);
+	spread_add(&s->cpu_time, r->cpu_time);
 }
 
 void spread_merge(struct spread *to, const struct spread *s)

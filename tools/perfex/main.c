@@ -2,9 +2,12 @@
 /* perfex: options. */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "perfex.h"
 
@@ -169,6 +172,9 @@ static int check_options(const struct options *o, struct error *e)
 	return 0;
 }
 
+/* Options without an argument */
+#define LETTERS	"jivhV"
+
 /* Long options without a letter */
 enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
 	OPT_PER_THREAD, OPT_RUNS, OPT_KIND };
@@ -203,7 +209,7 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 	int c;
 
 	/* '+': the command's options are its own.  ':': the messages are ours. */
-	while ((c = getopt_long(argc, argv, "+:e:p:t:o:r:I:x:jivhV", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:e:p:t:o:r:I:x:" LETTERS, longs, NULL)) != -1) {
 		switch (c) {
 		case 'e':
 			if (o->nrspecs == MAX_SPECS)
@@ -282,8 +288,11 @@ static int parse_options(int argc, char **argv, struct options *o, struct error 
 						 argv[optind - 1]);
 			return fail_with(e, "option -%c needs an argument: see perfex --help", optopt);
 		default:
-			/* optopt is 0 for a long one; optind may not be past a short one. */
-			if (optopt >= OPT_TIMEOUT)
+			/*
+			 * optopt is 0 for a long one that is not known, and that of one that
+			 * takes no argument; optind may not be past a short one.
+			 */
+			if (optopt >= OPT_TIMEOUT || (optopt && strchr(LETTERS, optopt)))
 				return fail_with(e, "option '%s' takes no argument: see perfex --help",
 						 argv[optind - 1]);
 			if (optopt && strchr("aCG", optopt))
@@ -315,6 +324,50 @@ static int act(const struct options *o, FILE *out, struct error *e)
 	return count(o, out ? out : stderr, e);
 }
 
+/*
+ * What perfex opens is not to be taken for a standard file that it was started without:
+ * writing to such a one goes on to fail, and the command does not have it.
+ */
+static void keep_standard_files(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static FILE *open_output(const struct options *o, struct error *e)
+{
+	FILE *out;
+
+	if (o->report && same_file(o->report, o->output)) {
+		fail_with(e, "'%s' is the file to report, and -o would empty it: name another",
+			  o->output);
+		return NULL;
+	}
+	out = fopen(o->output, "we");
+	if (!out)
+		fail_with(e, "cannot write to '%s': %s", o->output, strerror(errno));
+	return out;
+}
+
+/* Has all been written?  Standard error is not buffered: its error may be an old one. */
+static int check_written(FILE *f, const char *name, struct error *e)
+{
+	errno = 0;
+	if (!fflush(f) && !ferror(f))
+		return 0;
+	return fail_with(e, "cannot write to %s: %s", name, errno ? strerror(errno) : "it has failed");
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = { .timeout = NO_TIMEOUT };
@@ -322,18 +375,20 @@ int main(int argc, char **argv)
 	FILE *out = NULL;
 	int ret;
 
+	keep_standard_files();
 	ret = parse_options(argc, argv, &o, &e);
-	if (ret > 0)
-		return 0;
-	if (!ret && o.output) {
-		out = fopen(o.output, "we");
-		if (!out)
-			ret = fail_with(&e, "cannot write to '%s': %s", o.output, strerror(errno));
+	if (ret > 0) {
+		ret = 0;
+	} else if (!ret) {
+		if (o.output)
+			out = open_output(&o, &e);
+		ret = o.output && !out ? -1 : act(&o, out, &e);
 	}
-	if (!ret)
-		ret = act(&o, out, &e);
 	if (out && (ferror(out) | fclose(out)) && ret >= 0)
 		ret = fail_with(&e, "cannot write to '%s': %s", o.output, strerror(errno));
+	if (ret >= 0 && (check_written(stdout, "standard output", &e) ||
+			 check_written(stderr, "standard error", &e)))
+		ret = -1;
 	if (ret < 0) {
 		fprintf(stderr, "perfex: %s\n", e.text);
 		return e.status;

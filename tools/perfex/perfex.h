@@ -151,6 +151,7 @@ struct part {
 
 struct result {
 	int status;		/* to exit with */
+	bool signalled;		/* by a signal the command ended */
 	char scope[64];		/* "its first thread" */
 	double elapsed;		/* seconds */
 	bool counted;		/* there is something in total */
@@ -180,7 +181,7 @@ struct spread {
 
 struct series {
 	unsigned int nr;	/* runs for each event */
-	struct spread pmc[VPERFCTR_MAX_CTRS], tsc, elapsed;
+	struct spread pmc[VPERFCTR_MAX_CTRS], tsc, elapsed, cpu_time;
 };
 
 void series_add(struct series *s, const struct result *r);
@@ -204,13 +205,14 @@ struct interval {
 
 /* Signals as perfex found them: what a command is to see. */
 struct signal_state {
+	bool known;
 	struct sigaction old[NR_END_SIGNALS];
 	struct sigaction old_chld;
 	sigset_t old_mask;
 };
 
 /*
- * Signals that are to end perfex: those that were not ignored are blocked, are
+ * Signals that are to end perfex; with the same state it may be done again.  Those that were not ignored are blocked, are
  * in *set, and are handled if fn is not NULL.  SIGCHLD gets its default.
  */
 void signals_catch(struct signal_state *s, sigset_t *set,
@@ -360,6 +362,9 @@ struct printing {
 
 void print_result(const struct printing *p, const struct result *r);
 
+/* What there is to be said about counts that are not in a table. */
+void print_remarks(const struct result *r);
+
 /* What was counted from one moment to another, which is `at` seconds after the start. */
 void print_interval_head(const struct printing *p);
 void print_interval(const struct printing *p, double at, const struct sums *sums);
@@ -368,6 +373,9 @@ void print_control(FILE *f, const struct events *events, const struct vperfctr_c
 /* One where a line can be written over; and where nobody has said that it should be plain. */
 bool is_terminal(FILE *f);
 bool has_colours(FILE *f);
+
+/* Who gave the text does not rule the terminal: nothing but UTF-8 without controls is left. */
+void clean(char *text);
 
 /* "1,234,567"; buf has THOUSANDS_LEN characters. */
 #define THOUSANDS_LEN	32

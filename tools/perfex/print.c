@@ -21,6 +21,38 @@ bool has_colours(FILE *f)
 	return is_terminal(f) && !(no_colour && *no_colour);
 }
 
+/* The length of the character, in UTF-8, that begins here; 0: it is none, or a control. */
+static size_t character(const unsigned char *s)
+{
+	size_t length, i;
+
+	if (s[0] < 0x80)
+		return s[0] >= ' ' && s[0] != 0x7f;
+	length = s[0] < 0xc2 || s[0] > 0xf4 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+	for (i = 1; i < length; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	/* The other controls; what would be longer than need be; surrogates; what is too large */
+	if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0) ||
+	    (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+	    (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return length;
+}
+
+void clean(char *text)
+{
+	size_t length;
+
+	for (; *text; text += length) {
+		length = character((const unsigned char *)text);
+		if (!length) {
+			*text = '?';
+			length = 1;
+		}
+	}
+}
+
 char *thousands(char *buf, uint64_t n)
 {
 	char digits[THOUSANDS_LEN];
@@ -221,15 +253,33 @@ static void print_parts(const struct table *t, const struct result *r)
 	}
 }
 
+/* About threads or processes that were started and run still; NULL: there are none. */
+static const char *about_survivors(const struct result *r)
+{
+	if (r->counts.status & VPERFCTR_STATUS_CHILDREN)
+		return "Not included";
+	return r->counts.cut_off ? "Counted until now" : NULL;
+}
+
 /* What stands in a file may be read without what perfex said on standard error. */
 static void print_notes(FILE *f, const struct result *r)
 {
+	const char *survivors = about_survivors(r);
+
 	if (r->counted && !r->complete)
 		fputs("\n These counts are not complete: see perfex's error message.\n", f);
-	if (r->counts.status & VPERFCTR_STATUS_CHILDREN)
-		fputs("\n Not included: threads or processes that were started and run still.\n", f);
-	else if (r->counts.cut_off)
-		fputs("\n Counted until now: threads or processes that were started and run still.\n", f);
+	if (survivors)
+		fprintf(f, "\n %s: threads or processes that were started and run still.\n",
+			survivors);
+}
+
+void print_remarks(const struct result *r)
+{
+	const char *survivors = about_survivors(r);
+
+	if (survivors)
+		fprintf(stderr, "perfex: %s: threads or processes that were started and run still\n",
+			survivors);
 }
 
 static struct table make_table(const struct printing *p, const char *prefix)
@@ -287,12 +337,22 @@ struct record {
 	double metric;
 };
 
+/* With '?' where the separator would be. */
+static void print_field(FILE *f, const char *sep, const char *text)
+{
+	size_t length = strlen(sep);
+
+	for (; *text; text++)
+		fputc(strncmp(text, sep, length) ? *text : '?', f);
+	fputs(sep, f);
+}
+
 static void print_csv(FILE *f, const char *sep, const struct record *r)
 {
 	if (r->at >= 0)
 		fprintf(f, "%6.9f%s", r->at, sep);
 	if (r->thread)
-		fprintf(f, "%s%s", r->thread, sep);
+		print_field(f, sep, r->thread);
 	if (r->counted)
 		fprintf(f, "%" PRIu64, r->count);
 	else

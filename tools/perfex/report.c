@@ -348,14 +348,6 @@ struct table {
 	size_t nr;
 };
 
-/* Whoever made the file does not rule the terminal. */
-static void clean(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
-}
-
 /* "[name]"; a mapping without a file is in brackets already, or has no name. */
 static void name_file(char *buf, size_t size, const char *path)
 {

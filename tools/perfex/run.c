@@ -203,7 +203,8 @@ int run_await_exec(struct running *run, struct error *e)
 
 int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e)
 {
-	struct signal_state sig;
+	/* As they were before the first of several runs. */
+	static struct signal_state sig;
 	struct rusage usage;
 	int sock[2], err, wstatus;
 	sigset_t set;
@@ -306,7 +307,7 @@ static void tick(const struct running *run, struct vperfctr *v, const struct int
 		left = next - seconds_since(&run->start);
 		if (left <= 0) {
 			/* The first is none; what is late is left out. */
-			if (next > 0 && !counts_read(v, run->control, &c)) {
+			if (next > 0 && !counts_read(v, run->control, &c) && !c.replaced) {
 				sums_add(&c.own, &c.children);
 				interval->fn(interval->arg, next, &c.own);
 			}
@@ -362,6 +363,7 @@ int run(char **argv, const struct vperfctr_control *control,
 	}
 	r->elapsed = seconds_since(&run.start);
 	r->status = run_status(wstatus);
+	r->signalled = WIFSIGNALED(wstatus);
 	if (!inherits(control))
 		r->cpu_time = run_cpu_time(&usage);
 	if (!err)

@@ -13,17 +13,19 @@ void signals_catch(struct signal_state *s, sigset_t *set,
 
 	sigemptyset(set);
 	for (i = 0; i < NR_END_SIGNALS; i++) {
-		sigaction(end_signals[i], NULL, &s->old[i]);
+		if (!s->known)
+			sigaction(end_signals[i], NULL, &s->old[i]);
 		/* nohup, or a shell's background: let it be ignored. */
 		if (s->old[i].sa_handler != SIG_IGN)
 			sigaddset(set, end_signals[i]);
 	}
-	sigprocmask(SIG_BLOCK, set, &s->old_mask);
+	sigprocmask(SIG_BLOCK, set, s->known ? NULL : &s->old_mask);
 	for (i = 0; fn && i < NR_END_SIGNALS; i++)
 		if (sigismember(set, end_signals[i]))
 			sigaction(end_signals[i], &sa, NULL);
 	/* If it is ignored there is nothing to wait for. */
-	sigaction(SIGCHLD, &dfl, &s->old_chld);
+	sigaction(SIGCHLD, &dfl, s->known ? NULL : &s->old_chld);
+	s->known = true;
 }
 
 void signals_unblock(const struct signal_state *s)

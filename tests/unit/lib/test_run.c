@@ -62,6 +62,76 @@ START_TEST(to_file)
 }
 END_TEST
 
+static const struct {
+	int file;
+	const char *with;
+	char *args[4];
+} unwritten[] = {
+	{ 1, "/dev/full", { "perfex", "-i" } },
+	{ 1, "/dev/full", { "perfex", "list" } },
+	{ 1, "/dev/full", { "perfex", "--help" } },
+	{ 1, "/dev/full", { "perfex", "--version" } },
+	{ 1, NULL, { "perfex", "-i" } },
+	{ 2, "/dev/full", { "perfex", "true" } },
+	{ 2, "/dev/full", { "perfex", "-j", "true" } },
+	{ 2, NULL, { "perfex", "true" } },
+};
+
+/* What cannot be written to a standard file, or has none, is no success. */
+START_TEST(not_written)
+{
+	char *const *args = unwritten[_i].args;
+	int argc = 0, fds[2] = { -1, -1 };
+	pid_t pid;
+
+	while (args[argc])
+		argc++;
+	if (unwritten[_i].file == 1)
+		ck_assert_int_eq(pipe(fds), 0);
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		close(unwritten[_i].file);
+		if (unwritten[_i].with && open(unwritten[_i].with, O_WRONLY) != unwritten[_i].file)
+			_exit(99);
+		if (fds[1] >= 0)
+			dup2(fds[1], STDERR_FILENO);
+		exit(perfex_main(argc, (char **)args));
+	}
+	if (fds[1] >= 0) {
+		close(fds[1]);
+		err[read(fds[0], err, sizeof(err) - 1)] = '\0';
+		close(fds[0]);
+		ck_assert_str_eq(err, unwritten[_i].with ?
+				 "perfex: cannot write to standard output: No space left on device\n" :
+				 "perfex: cannot write to standard output: Bad file descriptor\n");
+	}
+	ck_assert_int_eq(wait_for(pid), 125);
+}
+END_TEST
+
+/* Without standard files, the command has none either. */
+START_TEST(no_files)
+{
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		char *args[] = { "perfex", "-o", (char *)in_dir("file"), "sh", "-c",
+				 "for i in 0 1 2; do test ! -e /proc/$$/fd/$i || exit 9; done", NULL };
+
+		close(0);
+		close(1);
+		close(2);
+		exit(perfex_main(ARRAY_SIZE(args) - 1, args));
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	slurp("file", out, sizeof(out));
+	has(out, "instructions");
+}
+END_TEST
+
 /* ---- repeated, in intervals, for programs ------------------------------------------- */
 
 START_TEST(repeated)
@@ -83,6 +153,14 @@ START_TEST(repeated)
 	snprintf(command, sizeof(command), "test -e %s && exit 3; > %s; exit 4", in_dir("x"), in_dir("x"));
 	ck_assert_int_eq(perfex("-r", "2", "-e", "instructions:u", "sh", "-c", command), 3);
 	unlink(in_dir("x"));
+	/* Whatever it is */
+	fake_seen->controls = 0;
+	ck_assert_int_eq(perfex("-r", "3", "-e", "instructions:u", "sh", "-c", "exit 255"), 255);
+	ck_assert_uint_eq(fake_seen->controls, 3);
+	has(err, "mean of 3 runs");
+	ck_assert_int_eq(perfex("--runs=auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
+				"sh", "-c", "exit 130"), 130);
+	has(err, "each from one of 2 runs");
 	/* What a signal ended is not done again. */
 	fake_seen->controls = 0;
 	ck_assert_int_eq(perfex("-r", "9", "sh", "-c", "kill -INT $$"), 128 + SIGINT);
@@ -196,6 +274,11 @@ START_TEST(in_intervals)
 	fake.children_missed = 1;
 	ck_assert_int_eq(perfex("-I", "60000", "-e", "cycles:u", "true"), 125);
 	has(err, "These counts are not complete");
+	/* Of what somebody else has counted there is nothing. */
+	fake.children_missed = 0;
+	fake.replaced = true;
+	ck_assert_int_eq(perfex("-I", "20", "-x", ",", "-e", "cycles:u", "sleep", "0.2"), 125);
+	ck_assert_msg(!strncmp(err, "<not counted>,,cycles:u,", 24), "%s", err);
 }
 END_TEST
 
@@ -533,6 +616,12 @@ START_TEST(replaced)
 	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
 	has(err, "<not counted>");
 	has(err, "used for something else");
+	/* The same counters, but not as perfex asked for it */
+	fake.replaced = false;
+	fake.replaced_flags = VPERFCTR_CONTROL_START_ON_EXEC;
+	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
+	has(err, "<not counted>");
+	has(err, "used for something else");
 }
 END_TEST
 
@@ -561,6 +650,8 @@ END_TEST
 
 START_TEST(not_inherited)
 {
+	char command[256];
+
 	fake.children = 500;
 	ck_assert_int_eq(perfex("--no-inherit", "-v", "-e", "cycles", "true"), 0);
 	has(err, "(its first thread, ");
@@ -574,6 +665,12 @@ START_TEST(not_inherited)
 	ck_assert_int_eq(perfex("-e", "cycles", "sh", "-c",
 				"i=0; while test $i -lt 20000; do i=$((i+1)); done; :"), 0);
 	has_not(err, "are not counted");
+	/* Of several runs it is their mean as well. */
+	snprintf(command, sizeof(command),
+		 "test -e %s && exit; > %s; i=0; while test $i -lt 60000; do i=$((i+1)); done; :",
+		 in_dir("once"), in_dir("once"));
+	ck_assert_int_eq(perfex("--no-inherit", "-r", "2", "-e", "cycles", "sh", "-c", command), 0);
+	has(err, "of other threads and children are not counted");
 	/* A module without it */
 	fake.info.features &= ~VPERFCTR_FEATURE_INHERIT;
 	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
@@ -618,6 +715,14 @@ START_TEST(survived)
 	fake.fail[FAKE_UNLINK] = EPERM;
 	ck_assert_int_eq(perfex("-e", "cycles", "sh", "-c", "exit 3"), 3);
 	has(err, "\n Not included: threads or processes that were started and run still.\n");
+	/* Also where there is no table */
+	ck_assert_int_eq(perfex("-j", "-e", "cycles", "true"), 0);
+	has(err, "}\nperfex: Not included: threads or processes that were started and run still\n");
+	ck_assert_int_eq(perfex("-I", "60000", "-e", "cycles", "true"), 0);
+	has(err, " cycles\nperfex: Not included: threads or processes that were started and run still\n");
+	fake.fail[FAKE_UNLINK] = 0;
+	ck_assert_int_eq(perfex("-x", ",", "-o", (char *)in_dir("file"), "-e", "cycles", "true"), 0);
+	ck_assert_str_eq(err, "perfex: Counted until now: threads or processes that were started and run still\n");
 }
 END_TEST
 
@@ -760,6 +865,8 @@ static void *sleep_on(void *arg)
 }
 
 /* A process with that many threads, and each of them asleep. */
+static const char *target_name = "a target";
+
 static void start_target(int nrthreads)
 {
 	char ready;
@@ -770,7 +877,7 @@ static void start_target(int nrthreads)
 	if (!target) {
 		pthread_t thread;
 
-		prctl(PR_SET_NAME, "a target");
+		prctl(PR_SET_NAME, target_name);
 		while (--nrthreads > 0)
 			pthread_create(&thread, NULL, sleep_on, NULL);
 		usleep(20000);
@@ -838,6 +945,40 @@ START_TEST(each_thread)
 				"--timeout", "0.11"), 0);
 	ck_assert_uint_eq(sum_of(err, "cycles:u", &lines), 4400);
 	ck_assert_msg(lines >= 3 && lines <= 20, "%u intervals", lines);
+}
+END_TEST
+
+static const struct {
+	const char *name, *shown, *csv;
+} names[] = {
+	{ "a,b", "a,b", "a?b" },
+	{ "x\ny\033[2J\177", "x?y?[2J?", "x?y?[2J?" },
+	/* Whole characters only: this is cut after the first byte of one. */
+	{ "\303\251 fourteen by\303\251", "\303\251 fourteen by?", "\303\251 fourteen by?" },
+	{ "\302\205 \300\257 \355\240\200", "?? ?? ???", "?? ?? ???" },
+	{ "\364\217\277\277 \364\220\200\200", "\364\217\277\277 ????",
+	  "\364\217\277\277 ????" },
+	{ "\340\237\277 \360\217\277\277", "??? ????", "??? ????" },
+};
+
+/* Threads name themselves, and whoever counts them sees that on a terminal, or parses it. */
+START_TEST(strange_names)
+{
+	char text[128];
+
+	target_name = names[_i].name;
+	start_target(1);
+	ck_assert_int_eq(perfex("-v", "-e", "cycles", "-p", target_id(), "--timeout", "0"), 0);
+	snprintf(text, sizeof(text), "Of these, thread %d (%s):\n", (int)target, names[_i].shown);
+	has(err, text);
+	ck_assert_int_eq(perfex("--per-thread", "-x", ",", "-e", "cycles:u", "-p", target_id(),
+				"--timeout", "0"), 0);
+	snprintf(text, sizeof(text), "%s-%d,1000,,cycles:u,", names[_i].csv, (int)target);
+	has(err, text);
+	ck_assert_int_eq(perfex("--per-thread", "-j", "-e", "cycles:u", "-p", target_id(),
+				"--timeout", "0"), 0);
+	snprintf(text, sizeof(text), "\"thread\" : \"%s-%d\"", names[_i].shown, (int)target);
+	has(err, text);
 }
 END_TEST
 
@@ -998,6 +1139,12 @@ START_TEST(attached_and_incomplete)
 	ck_assert_int_eq(perfex("-e", "cycles", "-p", target_id(), "--timeout", "0"), 125);
 	has(err, "2,000  cycles");
 	has(err, "\nperfex: 2 threads are not");
+	/* paused by itself */
+	fake.children_missed = 0;
+	fake.status = VPERFCTR_STATUS_SUSPENDED;
+	ck_assert_int_eq(perfex("-e", "cycles", "-p", target_id(), "--timeout", "0"), 125);
+	has(err, "<not counted>");
+	has(err, "used for something else");
 }
 END_TEST
 
@@ -1075,7 +1222,9 @@ START_TEST(attach_misuse)
 	ck_assert_int_eq(perfex("-p", "1", "--timeout"), 125);
 	is_message("option '--timeout' needs an argument");
 	ck_assert_int_eq(perfex("--no-inherit=x", "true"), 125);
-	is_message("takes no argument");
+	is_message("option '--no-inherit=x' takes no argument");
+	ck_assert_int_eq(perfex("--json=x", "true"), 125);
+	is_message("option '--json=x' takes no argument");
 	for (i = 0; i < 5; i++) {
 		ck_assert_int_eq(perfex("-p", "1", "--timeout",
 					((char *[]){ "", "x", "-1", "nan", "1e3" })[i]), 125);
@@ -1098,6 +1247,8 @@ static Suite *suite(void)
 	tcase_add_test(t, counts);
 	tcase_add_test(t, defaults);
 	tcase_add_test(t, to_file);
+	tcase_add_loop_test(t, not_written, 0, ARRAY_SIZE(unwritten));
+	tcase_add_test(t, no_files);
 	tcase_add_test(t, repeated);
 	tcase_add_test(t, runs_auto);
 	tcase_add_test(t, in_intervals);
@@ -1134,6 +1285,7 @@ static Suite *suite(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, attached);
 	tcase_add_test(t, each_thread);
+	tcase_add_loop_test(t, strange_names, 0, ARRAY_SIZE(names));
 	tcase_add_test(t, attached_to_one);
 	tcase_add_loop_test(t, until_end, 0, 2);
 	tcase_add_loop_test(t, until_signal, 0, 4);
