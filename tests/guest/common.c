@@ -341,6 +341,14 @@ bool is_rt(void)
 	return !uname(&name) && strstr(name.version, "PREEMPT_RT");
 }
 
+/* It waits, 80 us at a time, for somebody else to touch what is accessed. */
+bool is_kcsan_kernel(void)
+{
+	struct utsname name;
+
+	return !uname(&name) && strstr(name.release, "-debug-kcsan");
+}
+
 bool is_debug_kernel(void)
 {
 	struct utsname name;

@@ -164,6 +164,7 @@ bool is_rt(void);
 
 /* One of ours that checks all it does, which takes it several times the instructions? */
 bool is_debug_kernel(void);
+bool is_kcsan_kernel(void);
 void msleep(unsigned int ms);
 
 /* perf's number of a hardware event, for the tested kind of CPUs. */

@@ -191,7 +191,8 @@ static inline void start_overflow(u64 period, int sig)
 /* In kernel mode: how much later than the overflow counting may end. */
 static inline u64 imode_late(void)
 {
-	return IMODE_LATE * (is_debug_kernel() ? IMODE_SLOWDOWN : 1);
+	return IMODE_LATE * (is_kcsan_kernel() ? 10 * IMODE_SLOWDOWN :
+			     is_debug_kernel() ? IMODE_SLOWDOWN : 1);
 }
 
 /*

@@ -136,7 +136,8 @@ START_TEST(longest_period)
 	loop(10000);
 	read_sums(fd, &b);
 	ck_assert_uint_ge(b.pmc[0] - a.pmc[0], 20000);
-	ck_assert_uint_lt(b.pmc[0] - a.pmc[0], 100000);
+	/* a tick of the clock may be in between */
+	ck_assert_uint_lt(b.pmc[0] - a.pmc[0], 100000 * (is_debug_kernel() ? IMODE_SLOWDOWN : 1));
 	ck_assert_uint_eq(acc->signals, 0);
 	ck_assert_uint_eq(overflow_of(fd), 0);
 }

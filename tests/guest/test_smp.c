@@ -173,7 +173,7 @@ START_TEST(holder_reads)
 	read_sums(shared->fd, &sums);
 	memcpy(last, sums.pmc, sizeof(last));
 	last_tsc = sums.tsc;
-	while (before(end) || reads < 1000) {
+	while (before(end) || reads < 3000) {
 		now = rdtsc();
 		read_sums(shared->fd, &sums);
 		ck_assert_uint_eq(sums.status, ATTACHED | ACTIVE);
@@ -261,7 +261,7 @@ START_TEST(read_while_ending)
 	unsigned int n;
 
 	ck_assert_int_eq(pthread_create(&reader, NULL, reads_always, &reads), 0);
-	for (n = 1; before(end); n++) {
+	for (n = 1; before(end) || n <= 50; n++) {
 		life.number = n;
 		life.length = 1 + random_below(50000);
 		life.unlinks = random_below(2);

@@ -356,6 +356,41 @@ START_TEST(not_masked)
 }
 END_TEST
 
+/* Somebody else's, as long as `a` is not there yet: whoever counts it counts wrong. */
+static void works_for_others(void)
+{
+	if (a.cpu < 0)
+		model_run(&(struct work) { .kernel = true, .instructions = 7 });
+}
+
+/* Who comes with an overflow starts nothing, and takes nothing over that was left running. */
+START_TEST(others_left_running)
+{
+	struct perfctr_cpu_control control;
+
+	config = usual_config(1);
+	config.no_masking = _i;
+	machine_start(&config, false);
+	give(&a, 0);
+	thread_init(&b);
+	control_init(&control);
+	control_add(&control, 0, USER(EV_INSTRUCTIONS) | SEL_OS);
+	thread_control(&b, &control, 0);
+	event = LATE;
+	came_from_elsewhere();
+	thread_in(&b, 0);
+	thread_run(&b, &some);
+	thread_out(&b);
+	model.on_access = works_for_others;
+	thread_in(&a, 0);
+	model.on_access = NULL;
+	service.late = false;
+	end(&a);
+	end(&b);
+	machine_stop();
+}
+END_TEST
+
 /* ---- taking the CPUs and giving them back ------------------------------- */
 
 static void reserves(void)
@@ -572,6 +607,7 @@ Suite *nmi_suite(void)
 	tcase_add_loop_test(tc, masked_when_due, 0, VARIANTS);
 	tcase_add_loop_test(tc, masked_when_it_comes, 0, VARIANTS);
 	tcase_add_loop_test(tc, not_masked, 0, VARIANTS);
+	tcase_add_loop_test(tc, others_left_running, 0, 2);
 	tcase_add_loop_test(tc, take_and_give_back, 0, 15);
 	tcase_add_loop_test(tc, expected_soon, 0, VARIANTS);
 	tcase_add_loop_test(tc, masked_is_certain, 0, VARIANTS);
