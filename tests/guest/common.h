@@ -164,6 +164,8 @@ bool is_rt(void);
 
 /* One of ours that checks all it does, which takes it several times the instructions? */
 bool is_debug_kernel(void);
+
+/* The one with KCSAN, which takes more again? */
 bool is_kcsan_kernel(void);
 void msleep(unsigned int ms);
 

@@ -212,8 +212,9 @@ struct signal_state {
 };
 
 /*
- * Signals that are to end perfex; with the same state it may be done again.  Those that were not ignored are blocked, are
- * in *set, and are handled if fn is not NULL.  SIGCHLD gets its default.
+ * Signals that are to end perfex: those that were not ignored are blocked, are
+ * in *set, and are handled if fn is not NULL.  SIGCHLD gets its default.  With
+ * the same state it may be done again.
  */
 void signals_catch(struct signal_state *s, sigset_t *set,
 		   void (*fn)(int sig, siginfo_t *info, void *context));
