@@ -106,9 +106,10 @@ int perfctr_cpu_reserve(void);
 void perfctr_cpu_release(void);
 
 /*
- * This CPU has been asleep and its registers are lost.  PRE: interrupts are
- * disabled, and no state is running on it.
+ * This CPU is going to sleep, with the system; it has been asleep and its registers
+ * are lost.  PRE: interrupts are disabled, and no state is running on it.
  */
+void perfctr_cpu_sleep(void);
 void perfctr_cpu_forget(void);
 
 /*

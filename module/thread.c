@@ -286,6 +286,7 @@ static int system_suspend(void *data)
 		vperfctr_stop(st);
 	/* The interrupt of a pending work is lost, and no later one would be raised for it. */
 	irq_work_run();
+	perfctr_cpu_sleep();
 	return 0;
 }
 

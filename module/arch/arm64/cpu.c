@@ -169,6 +169,10 @@ static int cpu_pm(struct notifier_block *nb, unsigned long action, void *unused)
 
 static struct notifier_block cpu_pm_nb = { .notifier_call = cpu_pm };
 
+void perfctr_cpu_sleep(void)
+{
+}
+
 void perfctr_cpu_forget(void)
 {
 	/* Else they are perf's. */

@@ -127,6 +127,12 @@ static int offline_here(unsigned int cpu)
 	return 0;
 }
 
+void perfctr_cpu_sleep(void)
+{
+	if (cpumask_test_cpu(smp_processor_id(), &started))
+		perfctr_x86_pmi_sleep();
+}
+
 void perfctr_cpu_forget(void)
 {
 	if (cpumask_test_cpu(smp_processor_id(), &started)) {

@@ -106,11 +106,19 @@ void perfctr_x86_pmi_stop(void)
 	perfctr_write_lvtpc(pmi->saved);
 }
 
-/* After suspend to RAM. */
+/* The kernel masks LVTPC before the system sleeps: who finds it so learns nothing. */
+void perfctr_x86_pmi_sleep(void)
+{
+	WRITE_ONCE(this_cpu_ptr(&pmi_cpu)->ready, false);
+}
+
+/* It has been asleep. */
 void perfctr_x86_pmi_forget(void)
 {
-	if (driver)
-		arm_lvtpc();
+	if (!driver)
+		return;
+	arm_lvtpc();
+	WRITE_ONCE(this_cpu_ptr(&pmi_cpu)->ready, true);
 }
 
 int perfctr_x86_pmi_init(const struct perfctr_x86_driver *d)

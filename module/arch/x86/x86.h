@@ -198,6 +198,7 @@ int perfctr_x86_pmi_init(const struct perfctr_x86_driver *driver);
 void perfctr_x86_pmi_exit(void);
 void perfctr_x86_pmi_start(void);
 void perfctr_x86_pmi_stop(void);
+void perfctr_x86_pmi_sleep(void);
 void perfctr_x86_pmi_forget(void);
 
 /* LVTPC was seen masked: nothing need be guessed. */

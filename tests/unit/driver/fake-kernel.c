@@ -228,11 +228,19 @@ void fake_cpu_up(unsigned int cpu)
 	require(!fake_try_cpu_up(cpu), "CPU %u was not let online", cpu);
 }
 
+static void sleep_now(void *unused)
+{
+	(void)unused;
+	perfctr_cpu_sleep();
+}
+
 static void forget(void *unused)
 {
 	(void)unused;
 	perfctr_cpu_forget();
 }
+
+void (*fake_almost_asleep)(void);
 
 /* The service stops what runs on the boot CPU before, and starts it after this. */
 void fake_suspend_to_ram(void)
@@ -246,7 +254,11 @@ void fake_suspend_to_ram(void)
 		if (was_online[cpu])
 			fake_cpu_down(cpu);
 	}
+	call_on(0, sleep_now, NULL, true);
 	lvtpc = model.cpu[0].lvtpc;
+	model.cpu[0].lvtpc |= APIC_LVT_MASKED;
+	if (fake_almost_asleep)
+		fake_almost_asleep();
 	model_cpu_reset(0);
 	model.cpu[0].lvtpc = lvtpc;	/* the kernel's own code of the APIC is earlier */
 	call_on(0, forget, NULL, true);

@@ -154,6 +154,9 @@ void fake_cpu_up(unsigned int cpu);
 int fake_try_cpu_up(unsigned int cpu);
 void fake_suspend_to_ram(void);
 
+/* Called by that: CPU 0 is about to lose its registers, and the kernel has masked LVTPC. */
+extern void (*fake_almost_asleep)(void);
+
 /* The module can go: it has left nothing behind that the kernel would call. */
 void fake_check_unloadable(void);
 

@@ -565,6 +565,52 @@ START_TEST(masked_is_certain)
 }
 END_TEST
 
+static void foreign_now(void)
+{
+	ck_assert(!fake_nmi(false));
+}
+
+/* Who masks LVTPC before the system sleeps is the kernel: it tells nothing of the processor. */
+START_TEST(masked_for_sleep)
+{
+	variant(_i);
+	config.no_masking = true;
+	machine_start(&config, perfctr_isolate);
+	fake_almost_asleep = foreign_now;
+	fake_suspend_to_ram();
+	fake_almost_asleep = NULL;
+	/* NMIs that come late are known still. */
+	give(&a, 0);
+	thread_in(&a, 0);
+	service.late = true;
+	thread_run(&a, &enough);
+	thread_out(&a);
+	ck_assert(model_take_pmi());
+	ck_assert(fake_nmi(false));
+	ck_assert(fake_nmi(false));
+	service.late = false;
+	machine_stop();
+}
+END_TEST
+
+/* And it is the processor again after that. */
+START_TEST(masked_after_sleep)
+{
+	variant(_i);
+	machine_start(&config, perfctr_isolate);
+	fake_suspend_to_ram();
+	give(&a, 0);
+	thread_in(&a, 0);
+	service.late = true;
+	thread_run(&a, &enough);
+	thread_out(&a);
+	nmi_arrives(false);
+	service.late = false;
+	ck_assert(!fake_nmi(false));
+	machine_stop();
+}
+END_TEST
+
 /* Nobody has asked for counters: no NMI is ours, whatever is in LVTPC. */
 START_TEST(not_reserved)
 {
@@ -611,6 +657,8 @@ Suite *nmi_suite(void)
 	tcase_add_loop_test(tc, take_and_give_back, 0, 15);
 	tcase_add_loop_test(tc, expected_soon, 0, VARIANTS);
 	tcase_add_loop_test(tc, masked_is_certain, 0, VARIANTS);
+	tcase_add_loop_test(tc, masked_for_sleep, 0, VARIANTS);
+	tcase_add_loop_test(tc, masked_after_sleep, 0, VARIANTS);
 	tcase_add_loop_test(tc, not_reserved, 0, VARIANTS);
 	tcase_add_test(tc, no_handler);
 	tcase_set_timeout(tc, 60);
