@@ -145,7 +145,11 @@ static void take_noticed(struct vperfctr *st)
 	u64 ip = st->noticed_at;
 
 	st->noticed = false;
-	if (!ip)
+	/*
+	 * Where a file that gives privileges begins is not to be told, and that is in the
+	 * registers before the exec has got to where the counting ends.
+	 */
+	if (!ip && !current->in_execve)
 		ip = user_ip(current);
 	if (st->cpu >= 0)
 		take_here(st, ip);

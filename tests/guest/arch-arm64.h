@@ -71,6 +71,12 @@ static const u64 accepted_evntsels[] __attribute__((unused)) = {
 /* Of a fixed counter. */
 #define FIXED_NOTHING	(FIXED_USER | FIXED_KERNEL)
 
+static inline bool needs_merging(u64 evntsel)
+{
+	(void)evntsel;
+	return false;
+}
+
 /* For the fuzzer: could this be accepted?  The fixed counter has its event already. */
 static inline bool valid_evntsel(u64 evntsel, bool fixed)
 {

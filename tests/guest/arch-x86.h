@@ -67,7 +67,6 @@ static const u64 accepted_evntsels[] __attribute__((unused)) = {
 /* Of a fixed counter. */
 #define FIXED_NOTHING	0
 
-/* For the fuzzer: could Intel's accept this? */
 /* As CPUID leaf 1 has it: family 0x10, say. */
 static inline unsigned int cpu_family(void)
 {
@@ -85,6 +84,16 @@ static inline unsigned int cpu_model(void)
 	return (eax >> 4 & 0xf) | (eax >> 12 & 0xf0);
 }
 
+/* AMD's events that need two counters, from family 17h on. */
+static inline bool needs_merging(u64 evntsel)
+{
+	u64 event = (evntsel & 0xff) | (evntsel >> 24 & 0xf00);
+
+	return info.cpu_type == VPERFCTR_CPU_AMD && cpu_family() >= 0x17 &&
+	       (event == 0x003 || event == 0xfff);
+}
+
+/* For the fuzzer: could this be accepted? */
 static inline bool valid_evntsel(u64 evntsel, bool fixed)
 {
 	u64 allowed = 0xffc7ffff;
@@ -93,7 +102,8 @@ static inline bool valid_evntsel(u64 evntsel, bool fixed)
 		return evntsel && !(evntsel & ~3ULL);
 	if (info.cpu_type == VPERFCTR_CPU_AMD && cpu_family() >= 0x10)
 		allowed |= 0xfULL << 32;	/* longer event codes */
-	return !(evntsel & ~allowed) && (evntsel & 0x30000) && (evntsel & 0x400000);
+	return !(evntsel & ~allowed) && (evntsel & 0x30000) && (evntsel & 0x400000) &&
+	       !needs_merging(evntsel);
 }
 
 /*

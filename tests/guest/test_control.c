@@ -440,6 +440,32 @@ START_TEST(einval_northbridge)
 }
 END_TEST
 
+/* By themselves they count too few. */
+START_TEST(einval_merging)
+{
+	const u64 flops = SEL_USER | 0xff03, merge = SEL_USER | 0xf000000ffULL;
+
+	if (info.cpu_type != VPERFCTR_CPU_AMD)
+		return;
+	if (needs_merging(flops)) {
+		refused(EINVAL, tried.ctr[1].evntsel, flops);
+		refused(EINVAL, tried.ctr[1].evntsel, merge);
+	} else {
+		good.ctr[1].evntsel = flops;
+		assert_ok(set_control(fd, &good));
+	}
+	/* the one before, and those that differ in the event's high bits */
+	good.ctr[1].evntsel = SEL_USER | 0xff02;
+	assert_ok(set_control(fd, &good));
+	if (needs_merging(flops)) {
+		good.ctr[1].evntsel = SEL_USER | 0x10000ff03ULL;
+		assert_ok(set_control(fd, &good));
+		good.ctr[1].evntsel = SEL_USER | 0xe000000ffULL;
+		assert_ok(set_control(fd, &good));
+	}
+}
+END_TEST
+
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
@@ -453,6 +479,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, evntsel_accepted);
 	tcase_add_test(tc, einval_absent_events);
 	tcase_add_test(tc, einval_northbridge);
+	tcase_add_test(tc, einval_merging);
 	tcase_add_test(tc, einval_fixed);
 	tcase_add_test(tc, e2big);
 	tcase_add_test(tc, efault);

@@ -433,7 +433,7 @@ static void pmuv3_suspend(struct perfctr_cpu_state *state)
 	if (unlikely(ictrs))
 		suspend_ictrs(state);
 	perfctr_page_end(page);
-	cpu->running = NULL;
+	WRITE_ONCE(cpu->running, NULL);
 
 	if (perfctr_isolate)
 		clear_counters();
@@ -459,7 +459,7 @@ static void pmuv3_resume(struct perfctr_cpu_state *state)
 	}
 	if (unlikely(ictrs))
 		overflow = resume_ictrs(cpu, state);
-	cpu->running = state;
+	WRITE_ONCE(cpu->running, state);
 	if (!overflow && cpu->id != state->id)
 		write_control(cpu, state);
 
@@ -529,8 +529,8 @@ static void clear_registers(struct pmu_cpu *cpu)
 	cpu->enabled = 0;
 	cpu->intr = 0;
 	cpu->user = false;
-	cpu->armed = NULL;
-	cpu->running = NULL;
+	WRITE_ONCE(cpu->armed, NULL);
+	WRITE_ONCE(cpu->running, NULL);
 	memset(cpu->type, 0, sizeof(cpu->type));
 }
 

@@ -26,6 +26,7 @@
 #define MSR_K7_PMC0		0xc0010004
 #define MSR_CORE_EVNTSEL0	0xc0010200	/* event selects and counters alternate */
 #define MSR_CORE_PMC0		0xc0010201
+#define MSR_V2_GLOBAL_STATUS	0xc0000300
 #define MSR_V2_GLOBAL_CTL	0xc0000301
 #define MSR_V2_GLOBAL_CLR	0xc0000302
 
@@ -42,6 +43,14 @@
 /* Northbridge events up to family 14h: 0xe0 to 0xff, whatever the high bits. */
 #define NB_EVENT		0xe0
 
+/*
+ * Events that happen up to 64 times in a cycle, and what the next counter then has to
+ * have, which perf sees to (PPR of family 17h, "Large Increment per Cycle Events").
+ * By itself a counter counts too few.
+ */
+#define EVENT_FLOPS		0x003
+#define EVENT_MERGE		0xfff
+
 static unsigned int family;
 
 /*
@@ -49,9 +58,21 @@ static unsigned int family;
  * them at the same time (BKDG of family 10h, "Performance Monitor Events").
  * Later processors have counters of their own for it.
  */
-static bool counts_northbridge(const struct vperfctr_info *kind, u64 evntsel)
+static bool counts_northbridge(u64 evntsel)
 {
 	return family < 0x15 && (evntsel & NB_EVENT) == NB_EVENT;
+}
+
+static bool needs_merging(u64 evntsel)
+{
+	u64 event = (evntsel & 0xff) | ((evntsel & EVNTSEL_EVENT_HIGH) >> 24);
+
+	return family >= 0x17 && (event == EVENT_FLOPS || event == EVENT_MERGE);
+}
+
+static bool counts_wrong(const struct vperfctr_info *kind, u64 evntsel)
+{
+	return counts_northbridge(evntsel) || needs_merging(evntsel);
 }
 
 static unsigned int get_family(void)
@@ -100,6 +121,7 @@ static const char *find_registers(unsigned int *nr_pmcs)
 	/* RDPMC has other kinds of counters after the sixth. */
 	*nr_pmcs = min_t(unsigned int, ebx & 0xf, NR_CORE);
 	pmu->global_ctrl = MSR_V2_GLOBAL_CTL;
+	pmu->global_status = MSR_V2_GLOBAL_STATUS;
 	pmu->global_clear = MSR_V2_GLOBAL_CLR;
 	return "AMD PerfMonV2";
 }
@@ -124,7 +146,7 @@ static int amd_probe(void)
 	info->pmc_mask = perfctr_x86_low_bits(nr_pmcs);
 	info->fixed_mask = 0;
 	pmu->allowed = PERFCTR_X86_EVNTSEL_P6 | (family >= 0x10 ? EVNTSEL_EVENT_HIGH : 0);
-	pmu->refuses = counts_northbridge;
+	pmu->refuses = counts_wrong;
 	pmu->write_pmc0 = pmu->pmc0;
 	pmu->instructions = 0xc0;
 	if (!nr_pmcs || !perfctr_x86_pmc_describe(WIDTH, 0, WIDTH))

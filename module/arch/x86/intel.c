@@ -20,6 +20,7 @@
 #define MSR_FIXED_CTR0		0x309
 #define MSR_PERF_CAPABILITIES	0x345
 #define MSR_FIXED_CTR_CTRL	0x38d
+#define MSR_GLOBAL_STATUS	0x38e
 #define MSR_GLOBAL_CTRL		0x38f
 #define MSR_GLOBAL_OVF_CTRL	0x390	/* version 4: GLOBAL_STATUS_RESET, same use */
 
@@ -258,6 +259,7 @@ static int intel_probe(void)
 		pmu->fixed0 = MSR_FIXED_CTR0;
 		pmu->fixed_ctrl = MSR_FIXED_CTR_CTRL;
 		pmu->global_ctrl = MSR_GLOBAL_CTRL;
+		pmu->global_status = MSR_GLOBAL_STATUS;
 		pmu->global_clear = MSR_GLOBAL_OVF_CTRL;
 	}
 	fill_in(info, &f);

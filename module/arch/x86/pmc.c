@@ -118,6 +118,7 @@ static bool registers_exist(const struct vperfctr_info *kind)
 	if (kind->fixed_mask && !perfctr_x86_readable(pmu->fixed_ctrl))
 		return false;
 	return !pmu->global_ctrl || (perfctr_x86_readable(pmu->global_ctrl) &&
+				     perfctr_x86_readable(pmu->global_status) &&
 				     perfctr_x86_readable(pmu->global_clear));
 }
 
@@ -422,6 +423,46 @@ struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void)
 	return running;
 }
 
+/* Counters whose overflow makes an interrupt, as bits of the global registers. */
+static u64 find_interrupting(const struct pmc_cpu *cpu)
+{
+	u64 bits = 0;
+	unsigned int i;
+
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
+		if (cpu->evntsel[i] & PERFCTR_X86_EVNTSEL_INT)
+			bits |= BIT_ULL(i);
+	}
+	for (i = 0; i < PERFCTR_X86_MAX_FIXED; i++) {
+		if (cpu->fixed_ctrl & FIXED_FIELD(i, FIXED_PMI))
+			bits |= BIT_ULL(32 + i);
+	}
+	return bits;
+}
+
+/*
+ * Others set all of the global control register, whosever it is: KVM, as the first
+ * virtual machine begins on AMD's PerfMonV2 or the last one ends, and BPF programs that
+ * take a snapshot of branches.  Then what a thread left here that is off its CPU goes
+ * on, and may overflow, until the next resume puts that right.  No sum goes wrong by it:
+ * resume takes no counter for what it was left at.
+ */
+bool perfctr_x86_pmc_end_stray(void)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	u64 mine = READ_ONCE(cpu->global_ctrl), status;
+
+	if (!pmu->global_ctrl || !READ_ONCE(cpu->ready) ||
+	    perfctr_rdmsr_safe(pmu->global_status, &status))
+		return false;
+	status &= find_interrupting(cpu) & ~mine;
+	if (!status)
+		return false;
+	perfctr_wrmsr(pmu->global_ctrl, mine);
+	perfctr_wrmsr(pmu->global_clear, status);
+	return true;
+}
+
 /* The part of suspend that i-mode counters need more: they stand already. */
 static void suspend_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
 {
@@ -518,7 +559,7 @@ static __always_inline void suspend(struct pmc_cpu *cpu, struct perfctr_cpu_stat
 	if (ictrs)
 		suspend_ictrs(cpu, state);
 	perfctr_page_end(page);
-	cpu->running = NULL;
+	WRITE_ONCE(cpu->running, NULL);
 	if (perfctr_isolate && unlikely(perfctr_x86_watched()))
 		clear_used(state);
 }
@@ -560,7 +601,7 @@ static __always_inline void resume(struct pmc_cpu *cpu, struct perfctr_cpu_state
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nractrs = VPERFCTR_CSTATUS_NRACTRS(cstatus);
 
-	cpu->running = state;
+	WRITE_ONCE(cpu->running, state);
 	perfctr_page_begin(page);
 	page->cstatus = cstatus;
 	if (!tsc_runs)
@@ -743,7 +784,7 @@ void perfctr_cpu_go_on(struct perfctr_cpu_state *state)
 		WRITE_ONCE(cpu->armed, state);	/* they have stood since they were loaded */
 		start_counters(cpu, state);
 	} else {
-		cpu->running = NULL;
+		WRITE_ONCE(cpu->running, NULL);
 		perfctr_page_begin(page);
 		page->cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
 		perfctr_page_end(page);
@@ -856,8 +897,8 @@ static void clear_registers(struct pmc_cpu *cpu)
 		perfctr_wrmsr(pmu->global_clear, kind->pmc_mask | kind->fixed_mask << 32);
 
 	cpu->id = 0;
-	cpu->armed = NULL;
-	cpu->running = NULL;
+	WRITE_ONCE(cpu->armed, NULL);
+	WRITE_ONCE(cpu->running, NULL);
 	cpu->cleared = false;
 	cpu->global_ctrl = 0;
 	cpu->fixed_ctrl = 0;
@@ -894,7 +935,7 @@ int perfctr_x86_pmc_cpu_start(void)
 		return err;
 	}
 	clear_registers(cpu);
-	cpu->ready = true;
+	WRITE_ONCE(cpu->ready, true);
 	return 0;
 }
 
@@ -902,7 +943,7 @@ void perfctr_x86_pmc_cpu_stop(void)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
 
-	cpu->ready = false;
+	WRITE_ONCE(cpu->ready, false);
 	clear_registers(cpu);
 	give_back(cpu);
 }

@@ -12,6 +12,8 @@
  *    "Local Vector Table").  Found masked, it has caused this NMI.
  *  - AMD's, and older hypervisors, do not mask.  There an NMI is taken if an
  *    overflow can be seen, or was a short while ago.
+ *
+ * And one of counters that were to stand, but that somebody else has started.
  */
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -70,6 +72,8 @@ static int handle_nmi(unsigned int type, struct pt_regs *regs)
 	}
 	if (!IS_ERR_OR_NULL(state))
 		perfctr_overflowed(state, regs);
+	else if (!state && READ_ONCE(pmi->ready))
+		ours |= driver->end_stray();
 	if (!READ_ONCE(perfctr_x86_pmi_masks))
 		ours |= found || is_expected(pmi);
 	return ours ? NMI_HANDLED : NMI_DONE;

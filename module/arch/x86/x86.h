@@ -36,6 +36,12 @@ struct perfctr_x86_driver {
 	struct perfctr_cpu_state *(*overflow)(void);
 
 	/*
+	 * In an NMI that found nothing: has a counter overflowed that nobody's is who is
+	 * running here?  Then it does not count any more.
+	 */
+	bool (*end_stray)(void);
+
+	/*
 	 * On the CPU itself, with interrupts disabled:
 	 * start: save what is to be given back, stop and clear everything; -EIO:
 	 *	the registers are not what they should be, and are given back
@@ -80,7 +86,8 @@ struct perfctr_x86_pmu {
 	u32 fixed0;
 	u32 fixed_ctrl;
 	u32 global_ctrl;		/* also the bits of regs.global_ctrl */
-	u32 global_clear;		/* of overflow status; one bit for each counter, too */
+	u32 global_status;		/* of overflows; one bit for each counter, too */
+	u32 global_clear;		/* likewise */
 	unsigned int nr_extra;		/* of perfctr_x86_extra_msrs */
 	/* Event select that every general counter takes; used if arch_events has it. */
 	u32 instructions;
@@ -112,6 +119,7 @@ perfctr_cpu_op perfctr_x86_pmc_suspend;
 perfctr_cpu_op perfctr_x86_pmc_resume;
 perfctr_cpu_op perfctr_x86_pmc_sample;
 struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void);
+bool perfctr_x86_pmc_end_stray(void);
 int perfctr_x86_pmc_reserve(void);
 void perfctr_x86_pmc_release(void);
 int perfctr_x86_pmc_cpu_start(void);
@@ -126,6 +134,7 @@ void perfctr_x86_pmc_cpu_scrub(void);
 	.resume		= perfctr_x86_pmc_resume,		\
 	.sample		= perfctr_x86_pmc_sample,		\
 	.overflow	= perfctr_x86_pmc_overflow,		\
+	.end_stray	= perfctr_x86_pmc_end_stray,		\
 	.reserve	= perfctr_x86_pmc_reserve,		\
 	.release	= perfctr_x86_pmc_release,		\
 	.cpu_start	= perfctr_x86_pmc_cpu_start,		\

@@ -371,6 +371,9 @@ static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 	case 0x38d:
 		*reg = REG_FIXED_CTRL;
 		return fixed_mask() ? &cpu->fixed_ctrl : NULL;
+	case 0x38e:
+		*reg = REG_STATUS;
+		return model_config()->version >= 2 ? &cpu->overflow : NULL;
 	case 0x38f:
 		*reg = REG_GLOBAL_CTRL;
 		return model_config()->version >= 2 ? &cpu->global_ctrl : NULL;

@@ -391,6 +391,50 @@ START_TEST(others_left_running)
 }
 END_TEST
 
+/* ---- what others start -------------------------------------------------- */
+
+static const struct work a_program = { .instructions = 30 };
+
+/*
+ * Somebody sets all of GLOBAL_CTRL while the thread is off its CPU, and others run there.
+ * An interrupt of what it left is ours, ends that, and no count goes wrong.
+ */
+START_TEST(started_by_others)
+{
+	unsigned int i;
+
+	variant(_i % 4 + 1 + _i / 4 % 2 * 5);	/* those with GLOBAL_CTRL, nobody watches */
+	config.no_masking = _i / 8;
+	machine_start(&config, perfctr_isolate);
+	give(&a, 0);
+	give(&b, 1);
+	for (i = 0; i < 5; i++) {
+		thread_in(&a, 0);
+		thread_run(&a, &some);
+		thread_out(&a);
+		jiffies += HZ;
+		model.cpu[0].global_ctrl = model_exists();
+		service.late = true;
+		stranger_run(0, &a_program);
+		ck_assert(model.cpu[0].pmi);
+		nmi_arrives(true);
+		service.late = false;
+		ck_assert(i % 2 || !(model.cpu[0].global_ctrl & ~(perfctr_isolate ? 0 : 3)));
+		ck_assert(!fake_nmi(true));
+		if (i % 2) {
+			model.cpu[0].global_ctrl = model_exists();
+			thread_in(&b, 0);
+			thread_run(&b, &some);
+			thread_out(&b);
+			jiffies += HZ;
+		}
+	}
+	end(&a);
+	end(&b);
+	machine_stop();
+}
+END_TEST
+
 /* ---- taking the CPUs and giving them back ------------------------------- */
 
 static void reserves(void)
@@ -654,6 +698,7 @@ Suite *nmi_suite(void)
 	tcase_add_loop_test(tc, masked_when_it_comes, 0, VARIANTS);
 	tcase_add_loop_test(tc, not_masked, 0, VARIANTS);
 	tcase_add_loop_test(tc, others_left_running, 0, 2);
+	tcase_add_loop_test(tc, started_by_others, 0, 16);
 	tcase_add_loop_test(tc, take_and_give_back, 0, 15);
 	tcase_add_loop_test(tc, expected_soon, 0, VARIANTS);
 	tcase_add_loop_test(tc, masked_is_certain, 0, VARIANTS);
