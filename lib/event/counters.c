@@ -98,6 +98,8 @@ static const struct rule rules[] = {
 	{ "spr emr adl_glc", 0xd0, 0xdf, ANY, 0xf },
 
 #define FAM15H "amd64_fam15h_interlagos"
+#define ZEN "amd64_fam17h amd64_fam17h_zen1 amd64_fam17h_zen2 amd64_fam19h_zen3 " \
+	    "amd64_fam19h_zen4 amd64_fam1ah_zen5"
 	/* Family 15h: floating point, except as in fam15h_special() */
 	{ FAM15H, 0x003, 0x003, ANY, 0x08 },
 	{ FAM15H, 0x00b, 0x00b, ANY, 0x08 },
@@ -126,6 +128,9 @@ static const struct rule rules[] = {
 	{ FAM15H, 0x1d8, 0x1d8, ANY, 0x3f },
 	{ FAM15H, 0x0d0, 0x0df, ANY, 0x07 },
 	{ FAM15H, 0x1d0, 0x1df, ANY, 0x07 },
+
+	/* Zen: retired FLOPS, which need two counters (MergeEvent); the module refuses them */
+	{ ZEN, 0x003, 0x003, ANY, 0 },
 };
 
 /* Is this one of the words? */

@@ -3,11 +3,14 @@
  * Who may execute RDPMC in user mode: the threads of a process that has mapped
  * the state of one of them, for as long.  Everybody else gets a signal.
  */
+#include <linux/filter.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "suite.h"
@@ -401,6 +404,61 @@ static struct perf_event_mmap_page *map_perf(int *perf)
 	return p;
 }
 
+/* The kernel compiles a BPF program, and writes to its own code here. */
+static void write_kernel_code(void)
+{
+	struct sock_filter filter[] = { BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
+	struct sock_fprog program = { .len = 1, .filter = filter };
+
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+/*
+ * perf clears the counters that it has left when a process comes that may RDPMC, and
+ * does not ask whose they are meanwhile.
+ */
+START_TEST(left_by_perf)
+{
+	static const u64 events[] = {
+		PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		PERF_COUNT_HW_CPU_CYCLES,
+	};
+	const unsigned int nr = sizeof(events) / sizeof(events[0]);
+	const struct vperfctr_page *page;
+	struct control control;
+	struct sums a, b;
+	unsigned int i;
+	int perf[nr];
+
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	close(fd);
+	for (i = 0; i < nr; i++)
+		perf[i] = perf_open(events[i], false);
+	loop(1000);
+	for (i = 0; i < nr; i++)
+		close(perf[i]);
+	fd = open_state(0);
+	control_init(&control, 0);
+	for (i = 0; i < nr; i++)
+		control_add(&control, i, INSNS_USER);
+	if (have_fixed_insns())
+		control_add(&control, FIXED_INSNS, FIXED_USER);
+	assert_ok(set_control(fd, &control));
+	page = map_state(fd);
+	loop(100000);
+	read_sums(fd, &a);
+	write_kernel_code();
+	loop(1000);
+	read_sums(fd, &b);
+	for (i = 0; i < control.c.nractrs; i++) {
+		ck_assert_uint_ge(b.pmc[i] - a.pmc[i], 2000);
+		ck_assert_uint_lt(b.pmc[i] - a.pmc[i], 100000);
+	}
+	ck_assert_int_eq(munmap((void *)page, PAGE), 0);
+}
+END_TEST
+
 /* x86: perf gives its mappings the same right, and the administrator gives and takes it. */
 static const char *sysfs_rdpmc(void)
 {
@@ -532,6 +590,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, covered);
 	tcase_add_test(tc, unmapped_with_others);
 	tcase_add_loop_test(tc, advised, 0, sizeof(advice) / sizeof(advice[0]));
+	tcase_add_test(tc, left_by_perf);
 	tcase_add_loop_test(tc, perf_in_the_same_process, 0, 4);
 	tcase_add_test(tc, forbidden);
 	tcase_add_test(tc, allowed_to_all);

@@ -10,6 +10,13 @@
  * then is.  Until the thread has had its turn the page says that RDPMC does not
  * work; nobody waits for it longer than a moment, as the caller has mmap_lock,
  * and a real-time thread may keep the CPU for itself.
+ *
+ * The same is done where CR4 can be written, for something else: when a kernel from
+ * 5.14 on switches to an mm that may RDPMC it clears the counters that perf has left
+ * (perf_clear_dirty_counters()), whosever they are meanwhile.  It must do so while their
+ * owner is switched out.  But it returns to a thread's mm also from patching its own
+ * code, for a BPF program or a static key, with that thread's counters running; so
+ * there is to have been such a switch before, after which there is nothing to clear.
  */
 #include <linux/cpumask.h>
 #include <linux/kthread.h>
@@ -29,7 +36,7 @@
 #include "watch.h"
 #include "x86.h"
 
-/* How long to wait for CR4.PCE to be set. */
+/* How long to wait for those threads. */
 #define WAIT_JIFFIES	(HZ / 50 + 1)
 
 static struct workqueue_struct *pce_wq;
@@ -114,7 +121,7 @@ void perfctr_x86_pce_follow(struct mm_struct *mm)
 {
 	if (PERFCTR_WRITES_CR4)
 		on_each_cpu_mask(mm_cpumask(mm), follow_here, mm, 1);
-	else
+	if (!PERFCTR_WRITES_CR4 || perfctr_x86_rdpmc_allowed(mm))
 		follow_soon(mm);
 }
 
@@ -122,8 +129,6 @@ int perfctr_x86_pce_init(void)
 {
 	int cpu;
 
-	if (PERFCTR_WRITES_CR4)
-		return 0;
 	for_each_possible_cpu(cpu)
 		INIT_WORK(per_cpu_ptr(&pce_works, cpu), borrow_mm);
 	pce_wq = alloc_workqueue("vperfctr_pce", WQ_PERCPU, 0);

@@ -206,7 +206,9 @@ static const struct {
 	{ "amd64_fam15h_interlagos", 0x00c0, 0x3f }, { "amd64_fam15h_interlagos", 0x0080, 0x07 },
 	{ "amd64_fam15h_interlagos", 0x1000000c0, 0x38 },
 	{ "amd64_fam15h_interlagos", 0x100000087, 0x01 },
-	{ "amd64_fam17h_zen1", 0xff03, ~UINT64_C(0) },
+	{ "amd64_fam17h_zen1", 0xff03, 0 }, { "amd64_fam19h_zen4", 0x0f03, 0 },
+	{ "amd64_fam17h_zen2", 0xff02, ~UINT64_C(0) },
+	{ "amd64_fam17h_zen2", 0x10000ff03, ~UINT64_C(0) },
 	/* A name that is another's beginning or end is another. */
 	{ "sn", 0x0148, ~UINT64_C(0) }, { "nb", 0x0148, ~UINT64_C(0) },
 	{ "b ivb", 0x0148, ~UINT64_C(0) }, { NULL, 0x0148, ~UINT64_C(0) },
