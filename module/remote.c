@@ -16,6 +16,7 @@
 #include <linux/sched/jobctl.h>
 #include <linux/stop_machine.h>
 
+#include "compat/traced.h"
 #include "vperfctr.h"
 
 /* Exact under stop_machine(), a guess to refuse most others elsewhere. */

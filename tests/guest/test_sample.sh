@@ -108,6 +108,7 @@ record $event:u=1 "$two"
 check "status, period 1" "$status" 0
 check "events, period 1" "$(events)" "$total"
 check "some dropped, period 1" "$([ "$(dropped)" -gt 0 ] && echo yes)" yes
+echo "$usual" > $rate
 
 # kernel mode for those who may
 record $event=10k dd if=/dev/zero of=/dev/null bs=64k count=100

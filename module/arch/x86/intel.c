@@ -232,6 +232,37 @@ static bool has_disturbing_events(void)
 	return false;
 }
 
+/*
+ * General counters may count at the core's frequency, or not at all, unless these three
+ * went through their event selects before.  Errata AAK100, AAP53 (Nehalem), BD53 (Westmere),
+ * "Performance Monitor Counters May Count Incorrectly".
+ */
+static void restart_nehalem(void)
+{
+	static const u32 values[] = { 0x4300b5, 0x4300d2, 0x4300b1, 0x4300b1 };
+	const u64 all = perfctr_x86_low_bits(ARRAY_SIZE(values));
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		perfctr_wrmsr_safe(MSR_EVNTSEL0 + i, values[i]);
+	perfctr_wrmsr_safe(MSR_GLOBAL_CTRL, all);
+	perfctr_wrmsr_safe(MSR_GLOBAL_CTRL, 0);
+	/* They are no events, but some of them are counted now and then. */
+	perfctr_wrmsr_safe(MSR_GLOBAL_OVF_CTRL, all);
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		perfctr_wrmsr_safe(MSR_EVNTSEL0 + i, 0);
+}
+
+static bool needs_restart(void)
+{
+	switch (get_model()) {
+	case 0x1a: case 0x1e: case 0x1f: case 0x2e:	/* Nehalem */
+	case 0x25: case 0x2c: case 0x2f:		/* Westmere */
+		return is_intel();
+	}
+	return false;
+}
+
 static int intel_probe(void)
 {
 	struct vperfctr_info *info = &perfctr_cpu_info;
@@ -262,6 +293,9 @@ static int intel_probe(void)
 		pmu->global_status = MSR_GLOBAL_STATUS;
 		pmu->global_clear = MSR_GLOBAL_OVF_CTRL;
 	}
+	/* A hypervisor's virtual one may have fewer counters, and need not have these. */
+	if (needs_restart() && f.version >= 2 && f.pmc_mask == perfctr_x86_low_bits(4))
+		pmu->restart = restart_nehalem;
 	fill_in(info, &f);
 	pmu->nr_extra = perfctr_intel_probe_extra(is_intel() ? get_model() : 0, f.core_type);
 	/* MSR_PMC0 takes 32 bits and extends the sign. */

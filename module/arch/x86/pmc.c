@@ -269,41 +269,6 @@ static noinline bool write_extra(struct pmc_cpu *cpu, const struct perfctr_cpu_r
 	return wrote;
 }
 
-/*
- * Load a control into registers that hold another one, writing what differs.
- *
- * If nothing does, and both use the same counters, they are the same to the
- * registers, and one identity is enough, the older one: so all threads that count
- * the same come to have the same.  (i-mode, by its INT and PMI bits, differs.)
- */
-static void write_control(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
-{
-	const struct perfctr_cpu_control *control = &state->control;
-	unsigned int i, nrctrs = perfctr_nrctrs(control);
-	bool wrote = false;
-	u64 fixed;
-
-	if (unlikely(control->regs.extra_used))
-		wrote = write_extra(cpu, &control->regs);
-	for (i = 0; i < nrctrs; i++) {
-		const struct vperfctr_ctr *ctr = &control->ctr[i];
-		u64 intr = i < control->nractrs ? 0 : PERFCTR_X86_EVNTSEL_INT;
-
-		if (!is_fixed(ctr->map))
-			wrote |= write_evntsel(cpu, ctr->map, ctr->evntsel | intr);
-	}
-	fixed = (cpu->fixed_ctrl & ~control->regs.fixed_used) | control->regs.fixed_ctrl;
-	if (fixed != cpu->fixed_ctrl) {
-		cpu->fixed_ctrl = fixed;
-		perfctr_wrmsr(pmu->fixed_ctrl, fixed);
-		wrote = true;
-	}
-	if (!wrote && cpu->id && cpu->loaded == control->regs.global_ctrl && !control->nrictrs)
-		state->id = min(state->id, cpu->id);
-	cpu->id = state->id;
-	cpu->loaded = control->regs.global_ctrl;
-}
-
 static u64 counter_mask(u32 map)
 {
 	return sign_of(map) * 2 - 1;
@@ -317,6 +282,62 @@ static __always_inline void write_counter(u32 map, u64 value)
 		perfctr_wrmsr(pmu->fixed0 + fixed_index(map), value);
 	else
 		perfctr_wrmsr(pmu->write_pmc0 + pmu->step * map, value);
+}
+
+/* All general counters get their event selects again, and those in i-mode their values. */
+static noinline void restart(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
+{
+	const struct perfctr_cpu_control *control = &state->control;
+	unsigned int i;
+
+	write_global_ctrl(cpu, 0);
+	pmu->restart();
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
+		if (cpu->evntsel[i])
+			perfctr_wrmsr(evntsel_msr(i), cpu->evntsel[i]);
+	}
+	for (i = control->nractrs; i < perfctr_nrctrs(control); i++) {
+		if (!is_fixed(control->ctr[i].map))
+			write_counter(control->ctr[i].map, state->page->ctr[i].start);
+	}
+}
+
+/*
+ * Load a control into registers that hold another one, writing what differs.
+ *
+ * If nothing does, and both use the same counters, they are the same to the
+ * registers, and one identity is enough, the older one: so all threads that count
+ * the same come to have the same.  (i-mode, by its INT and PMI bits, differs.)
+ */
+static void write_control(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
+{
+	const struct perfctr_cpu_control *control = &state->control;
+	unsigned int i, nrctrs = perfctr_nrctrs(control);
+	bool wrote = false, selects = false;
+	u64 fixed;
+
+	if (unlikely(control->regs.extra_used))
+		wrote = write_extra(cpu, &control->regs);
+	for (i = 0; i < nrctrs; i++) {
+		const struct vperfctr_ctr *ctr = &control->ctr[i];
+		u64 intr = i < control->nractrs ? 0 : PERFCTR_X86_EVNTSEL_INT;
+
+		if (!is_fixed(ctr->map))
+			selects |= write_evntsel(cpu, ctr->map, ctr->evntsel | intr);
+	}
+	wrote |= selects;
+	fixed = (cpu->fixed_ctrl & ~control->regs.fixed_used) | control->regs.fixed_ctrl;
+	if (fixed != cpu->fixed_ctrl) {
+		cpu->fixed_ctrl = fixed;
+		perfctr_wrmsr(pmu->fixed_ctrl, fixed);
+		wrote = true;
+	}
+	if (unlikely(selects && pmu->restart))
+		restart(cpu, state);
+	if (!wrote && cpu->id && cpu->loaded == control->regs.global_ctrl && !control->nrictrs)
+		state->id = min(state->id, cpu->id);
+	cpu->id = state->id;
+	cpu->loaded = control->regs.global_ctrl;
 }
 
 static void clear_counter(u32 map)

@@ -69,6 +69,10 @@ static bool counts(u32 map)
 	u32 msr = fixed ? pmu->fixed_ctrl : pmu->evntsel0 + pmu->step * i;
 	u64 now;
 
+	if (!fixed && pmu->restart) {
+		pmu->restart();
+		perfctr_wrmsr_safe(pmu->write_pmc0 + pmu->step * i, 0);
+	}
 	perfctr_wrmsr_safe(msr, fixed ? FIXED_OS(i) : PERFCTR_X86_EVNTSEL_EN |
 						      PERFCTR_X86_EVNTSEL_OS | pmu->instructions);
 	if (pmu->global_ctrl)

@@ -72,6 +72,12 @@ struct perfctr_x86_pmu {
 	bool (*refuses)(const struct vperfctr_info *kind, u64 evntsel);
 
 	/*
+	 * To be done ahead of any change of an event select, while the counters stand;
+	 * what general counters and their event selects hold is lost.  NULL: nothing.
+	 */
+	void (*restart)(void);
+
+	/*
 	 * Those that may be counted only while no hyper-thread sibling is online: of
 	 * their event, the bits of this mask are that.  No mask: none.
 	 */

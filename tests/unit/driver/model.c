@@ -136,8 +136,11 @@ static const struct model_extra gracemont[] = {
 	{ 0x01b7, 0, false, 0x3fffffffff }, { 0x02b7, 1, false, 0x3fffffffff }, { }
 };
 
+#define NEHALEM		0x106a5
+#define WESTMERE	0x206c2
+
 const struct model_processor model_processors[MODEL_PROCESSORS] = {
-	{ 0x106a5, nehalem }, { 0x206c2, westmere }, { 0x206a7, sandy_bridge },
+	{ NEHALEM, nehalem }, { WESTMERE, westmere }, { 0x206a7, sandy_bridge },
 	{ 0x306d4, broadwell }, { 0x506e3, skylake }, { 0x606a6, ice_lake },
 	{ 0x806f8, sapphire_rapids }, { 0x30673, silvermont }, { 0x506c9, goldmont },
 	{ 0x906c0, tremont }, { 0xb06e0, gracemont }, { 0, NULL },
@@ -290,7 +293,11 @@ void model_run(const struct work *work)
 	unsigned int i;
 
 	for (i = 0; i < MODEL_MAX_PMCS; i++) {
-		if (counting & BIT_ULL(i))
+		if (!(counting & BIT_ULL(i)))
+			continue;
+		if (cpu->astray & BIT(i))
+			advance(cpu, i, i & 1 ? work->cycles : 0);
+		else
 			advance(cpu, i, model_counts(i, cpu->evntsel[i],
 						     extra_of(cpu, cpu->evntsel[i]), work));
 	}
@@ -301,6 +308,52 @@ void model_run(const struct work *work)
 			advance(cpu, map, model_counts(map, field(cpu->fixed_ctrl, i), 0, work));
 	}
 	cpu->tsc += work->cycles;
+}
+
+/* ---- errata AAK100, AAP53, BD53 ------------------------------------------ */
+
+bool model_needs_restart(void)
+{
+	u32 signature = model_config()->signature;
+
+	return (signature == NEHALEM || signature == WESTMERE) &&
+	       model_config()->version >= 2 && pmc_mask() == 0xf;
+}
+
+static unsigned int magic(u64 evntsel)
+{
+	return evntsel == 0x4300b5 ? 1 : evntsel == 0x4300d2 ? 2 : evntsel == 0x4300b1 ? 4 : 0;
+}
+
+/* Each counter has one of them, and there are all: now they are enabled. */
+static void enable(struct model_cpu *cpu, u64 global_ctrl)
+{
+	unsigned int i, seen = 0;
+
+	for (i = 0; i < 4; i++) {
+		if (!magic(cpu->evntsel[i]))
+			seen |= 8;
+		seen |= magic(cpu->evntsel[i]);
+	}
+	if (seen == 7 && global_ctrl == 0xf) {
+		cpu->restarted = true;
+		/* they are said not to count, and some do */
+		cpu->pmc[0] = (cpu->pmc[0] + 3) & model_mask(0);
+		cpu->pmc[2] = model_mask(0);
+		cpu->overflow |= BIT_ULL(2);
+	} else if (global_ctrl) {
+		cpu->restarted = false;
+	}
+}
+
+static void program(struct model_cpu *cpu, unsigned int i, u64 evntsel)
+{
+	if (magic(evntsel) || !evntsel)
+		return;
+	if (cpu->restarted)
+		cpu->astray &= ~BIT(i);
+	else if (cpu->evntsel[i] != evntsel)
+		cpu->astray |= BIT(i);
 }
 
 /* ---- statistics --------------------------------------------------------- */
@@ -466,6 +519,10 @@ void model_wrmsr(u32 msr, u64 value)
 	cpu->wrmsrs[reg == REG_FULL_PMC ? REG_PMC : reg]++;
 	if (is_stuck(reg, msr) || (reg == REG_EXTRA && model_config()->ignores_extra))
 		return;
+	if (reg == REG_GLOBAL_CTRL && model_needs_restart())
+		enable(cpu, value);
+	if (reg == REG_EVNTSEL && model_needs_restart())
+		program(cpu, msr - 0x186, value);
 	switch (reg) {
 	case REG_PMC:		/* 32 bits, sign-extended */
 		*place = (u64)(s64)(__s32)value & model_mask(0);
@@ -478,7 +535,7 @@ void model_wrmsr(u32 msr, u64 value)
 		*place &= ~value;
 		break;
 	default:
-		if (*place == value)
+		if (*place == value && !model_needs_restart())
 			cpu->redundant++;
 		*place = value;
 	}

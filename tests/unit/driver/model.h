@@ -108,6 +108,8 @@ struct model_cpu {
 	u64 fixed_ctrl;
 	u64 global_ctrl;
 	u64 overflow;			/* IA32_PERF_GLOBAL_STATUS */
+	bool restarted;			/* see model_needs_restart() */
+	u32 astray;			/* general counters that were not, when programmed */
 	u64 extra[MODEL_NR_EXTRA];
 	u32 lvtpc;
 	bool pmi;			/* the NMI that LVTPC makes is on its way */
@@ -198,6 +200,9 @@ void model_wrmsr(u32 msr, u64 value);
 int model_rdmsr_safe(u32 msr, u64 *value);
 bool model_user_rdpmc(void);
 bool model_take_pmi(void);	/* is there one for the current CPU?  No longer */
+/* Nehalem and Westmere: three values in event selects first, or counters count wrong. */
+bool model_needs_restart(void);
+
 bool model_has_lvtpc(void);
 u32 model_read_lvtpc(void);
 void model_write_lvtpc(u32 value);

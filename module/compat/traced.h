@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * PREEMPT_RT before 5.19: task_is_traced() takes a lock, and enables interrupts.  We ask
+ * with all CPUs stopped.
+ */
+#ifndef VPERFCTR_COMPAT_TRACED_H
+#define VPERFCTR_COMPAT_TRACED_H
+
+#include <linux/sched.h>
+#include <linux/sched/jobctl.h>
+
+#if IS_ENABLED(CONFIG_PREEMPT_RT) && !defined(JOBCTL_TRACED)
+#error "vperfctr needs Linux 5.19 or later for PREEMPT_RT"
+#endif
+
+#endif /* VPERFCTR_COMPAT_TRACED_H */
