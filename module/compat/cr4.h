@@ -14,6 +14,13 @@
 #define PERFCTR_WRITES_CR4	0
 #endif
 
+/* 5.14: switching to an mm that may RDPMC clears counters.  6.18: where no module can write CR4. */
+#ifdef PERFCTR_HAVE_DIRTY_COUNTERS
+#define PERFCTR_CLEARS_DIRTY	1
+#else
+#define PERFCTR_CLEARS_DIRTY	0
+#endif
+
 static inline void perfctr_update_cr4(unsigned long set, unsigned long clear)
 {
 #if PERFCTR_WRITES_CR4

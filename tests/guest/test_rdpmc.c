@@ -434,6 +434,7 @@ START_TEST(left_by_perf)
 	unsigned int i;
 	int perf[nr];
 
+	pin(0);
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	close(fd);
 	for (i = 0; i < nr; i++)
@@ -444,8 +445,8 @@ START_TEST(left_by_perf)
 	msleep(1500);
 	fd = open_state(0);
 	control_init(&control, 0);
-	for (i = 0; i < nr; i++)
-		control_add(&control, i, INSNS_USER);
+	for (i = 0; i < nr && i < nr_general(); i++)
+		control_add(&control, nth_general(i), INSNS_USER);
 	if (have_fixed_insns())
 		control_add(&control, FIXED_INSNS, FIXED_USER);
 	assert_ok(set_control(fd, &control));
@@ -457,7 +458,7 @@ START_TEST(left_by_perf)
 	read_sums(fd, &b);
 	for (i = 0; i < control.c.nractrs; i++) {
 		ck_assert_uint_ge(b.pmc[i] - a.pmc[i], 2000);
-		ck_assert_uint_lt(b.pmc[i] - a.pmc[i], 100000);
+		ck_assert_uint_lt(b.pmc[i] - a.pmc[i], 1 << 30);
 	}
 	ck_assert_int_eq(munmap((void *)page, PAGE), 0);
 }

@@ -40,11 +40,17 @@
 #define WAIT_JIFFIES	(HZ / 50 + 1)
 
 static struct workqueue_struct *pce_wq;
-static DEFINE_PER_CPU(struct work_struct, pce_works);
 
-/* Queued works that have not ended. */
-static atomic_t pending = ATOMIC_INIT(0);
-static DECLARE_WAIT_QUEUE_HEAD(none_pending);
+static DEFINE_PER_CPU(struct pce_cpu {
+	struct work_struct work;
+	struct mm_struct *mm;		/* the mm to follow, with a reference */
+	bool pending;			/* the work has mm, and has not been through it */
+	bool suspect;			/* perf may have left counters, which it would clear */
+}, pce_cpu);
+
+/* CPUs whose works are waited for.  Changes as the callers of follow() serialise. */
+static struct cpumask waited;
+static DECLARE_WAIT_QUEUE_HEAD(some_ended);
 
 /* ---- where CR4 can be written -------------------------------------------- */
 
@@ -61,12 +67,9 @@ static void follow_here(void *arg)
 		perfctr_update_cr4(0, X86_CR4_PCE);
 }
 
-/* ---- and where not -------------------------------------------------------- */
+/* ---- a switch to it ------------------------------------------------------- */
 
-/*
- * Some process's mm, with a reference, that is not `mm`, which exists: nobody gets
- * it anew.  There is always init's.
- */
+/* Another process's mm than this, which exists, with a reference.  There is always init's. */
 static struct mm_struct *get_other_mm(const struct mm_struct *mm)
 {
 	struct mm_struct *other = NULL;
@@ -83,46 +86,96 @@ static struct mm_struct *get_other_mm(const struct mm_struct *mm)
 	return other;
 }
 
-static void work_ended(void)
+static void borrow(struct mm_struct *mm)
 {
-	if (atomic_dec_and_test(&pending))
-		wake_up(&none_pending);
+	kthread_use_mm(mm);
+	kthread_unuse_mm(mm);
 }
 
-static void borrow_mm(struct work_struct *work)
+/* Whichever mm is loaded here: there is a switch to this one from another. */
+static void switch_to_mm(struct pce_cpu *cpu, struct mm_struct *mm, struct mm_struct *other)
 {
-	struct mm_struct *mm = get_other_mm(current->active_mm);
+	/* The work of a CPU that went offline is done elsewhere, in vain. */
+	bool clears = perfctr_x86_rdpmc_allowed(mm) && cpu == raw_cpu_ptr(&pce_cpu);
 
-	if (mm) {
-		kthread_use_mm(mm);
-		kthread_unuse_mm(mm);
-		mmput(mm);
-	}
-	work_ended();
+	/* Ahead of it, as perf may leave something right after. */
+	if (clears)
+		WRITE_ONCE(cpu->suspect, false);
+	borrow(other);
+	borrow(mm);
+	if (clears && !perfctr_x86_rdpmc_allowed(mm))
+		WRITE_ONCE(cpu->suspect, true);
 }
 
-static void follow_soon(struct mm_struct *mm)
+static void follow_work(struct work_struct *work)
 {
-	int cpu;
+	struct pce_cpu *cpu = container_of(work, struct pce_cpu, work);
+	struct mm_struct *mm = cpu->mm, *other = get_other_mm(mm);
 
-	/* One that goes offline meanwhile has left the mm; its work is done elsewhere, in vain. */
-	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
-		atomic_inc(&pending);
-		/* What is queued already has not looked yet. */
-		if (!queue_work_on(cpu, pce_wq, per_cpu_ptr(&pce_works, cpu)))
-			work_ended();
+	if (other)
+		switch_to_mm(cpu, mm, other);
+	smp_store_release(&cpu->pending, false);	/* another may be given to it */
+	wake_up(&some_ended);
+	/* The last reference takes a lock that who waits may hold. */
+	mmput(mm);
+	if (other)
+		mmput(other);
+}
+
+static void queue_follow(unsigned int n, struct mm_struct *mm)
+{
+	struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
+
+	/*
+	 * One that was not waited for long enough is a switch from whatever is loaded
+	 * there, too.
+	 */
+	if (smp_load_acquire(&cpu->pending) || !mmget_not_zero(mm))
+		return;
+	cpu->mm = mm;
+	WRITE_ONCE(cpu->pending, true);
+	cpumask_set_cpu(n, &waited);
+	queue_work_on(n, pce_wq, &cpu->work);
+}
+
+static bool have_ended(void)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, &waited) {
+		/* What it has done is seen after. */
+		if (smp_load_acquire(&per_cpu_ptr(&pce_cpu, cpu)->pending))
+			return false;
 	}
-	wait_event_timeout(none_pending, !atomic_read(&pending), WAIT_JIFFIES);
+	return true;
+}
+
+void perfctr_x86_pce_suspect(void)
+{
+	WRITE_ONCE(this_cpu_ptr(&pce_cpu)->suspect, true);
 }
 
 /* ------------------------------------------------------------------------------ */
 
 void perfctr_x86_pce_follow(struct mm_struct *mm)
 {
+	bool clears = PERFCTR_CLEARS_DIRTY && perfctr_x86_rdpmc_allowed(mm);
+	unsigned int cpu;
+
 	if (PERFCTR_WRITES_CR4)
 		on_each_cpu_mask(mm_cpumask(mm), follow_here, mm, 1);
-	if (!PERFCTR_WRITES_CR4 || perfctr_x86_rdpmc_allowed(mm))
-		follow_soon(mm);
+	/* One that goes offline meanwhile has left the mm. */
+	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
+		if (!PERFCTR_WRITES_CR4 ||
+		    (clears && READ_ONCE(per_cpu_ptr(&pce_cpu, cpu)->suspect)))
+			queue_follow(cpu, mm);
+	}
+}
+
+void perfctr_x86_pce_wait(void)
+{
+	wait_event_timeout(some_ended, have_ended(), WAIT_JIFFIES);
+	cpumask_clear(&waited);
 }
 
 int perfctr_x86_pce_init(void)
@@ -130,7 +183,7 @@ int perfctr_x86_pce_init(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		INIT_WORK(per_cpu_ptr(&pce_works, cpu), borrow_mm);
+		INIT_WORK(&per_cpu_ptr(&pce_cpu, cpu)->work, follow_work);
 	pce_wq = alloc_workqueue("vperfctr_pce", WQ_PERCPU, 0);
 	return pce_wq ? 0 : -ENOMEM;
 }

@@ -240,7 +240,7 @@ static void write_global_ctrl(struct pmc_cpu *cpu, u64 value)
 {
 	if (cpu->global_ctrl == value)
 		return;
-	cpu->global_ctrl = value;
+	WRITE_ONCE(cpu->global_ctrl, value);
 	perfctr_wrmsr(pmu->global_ctrl, value);
 }
 
@@ -249,7 +249,7 @@ static bool write_evntsel(struct pmc_cpu *cpu, unsigned int i, u64 value)
 {
 	if (cpu->evntsel[i] == value)
 		return false;
-	cpu->evntsel[i] = value;
+	WRITE_ONCE(cpu->evntsel[i], value);
 	perfctr_wrmsr(evntsel_msr(i), value);
 	return true;
 }
@@ -328,7 +328,7 @@ static void write_control(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 	wrote |= selects;
 	fixed = (cpu->fixed_ctrl & ~control->regs.fixed_used) | control->regs.fixed_ctrl;
 	if (fixed != cpu->fixed_ctrl) {
-		cpu->fixed_ctrl = fixed;
+		WRITE_ONCE(cpu->fixed_ctrl, fixed);
 		perfctr_wrmsr(pmu->fixed_ctrl, fixed);
 		wrote = true;
 	}
@@ -451,11 +451,11 @@ static u64 find_interrupting(const struct pmc_cpu *cpu)
 	unsigned int i;
 
 	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
-		if (cpu->evntsel[i] & PERFCTR_X86_EVNTSEL_INT)
+		if (READ_ONCE(cpu->evntsel[i]) & PERFCTR_X86_EVNTSEL_INT)
 			bits |= BIT_ULL(i);
 	}
 	for (i = 0; i < PERFCTR_X86_MAX_FIXED; i++) {
-		if (cpu->fixed_ctrl & FIXED_FIELD(i, FIXED_PMI))
+		if (READ_ONCE(cpu->fixed_ctrl) & FIXED_FIELD(i, FIXED_PMI))
 			bits |= BIT_ULL(32 + i);
 	}
 	return bits;
@@ -465,8 +465,8 @@ static u64 find_interrupting(const struct pmc_cpu *cpu)
  * Others set all of the global control register, whosever it is: KVM, as the first
  * virtual machine begins on AMD's PerfMonV2 or the last one ends, and BPF programs that
  * take a snapshot of branches.  Then what a thread left here that is off its CPU goes
- * on, and may overflow, until the next resume puts that right.  No sum goes wrong by it:
- * resume takes no counter for what it was left at.
+ * on, and may overflow, until the next resume puts that right: it takes no counter for
+ * what it was left at.
  */
 bool perfctr_x86_pmc_end_stray(void)
 {
@@ -480,6 +480,7 @@ bool perfctr_x86_pmc_end_stray(void)
 	if (!status)
 		return false;
 	perfctr_wrmsr(pmu->global_ctrl, mine);
+	perfctr_x86_pmi_expect();	/* another's, which this ends as well */
 	perfctr_wrmsr(pmu->global_clear, status);
 	return true;
 }
@@ -510,21 +511,43 @@ static void suspend_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *s
 	cpu->cleared = false;
 }
 
+static bool is_at_start(const struct vperfctr_page_ctr *ctr)
+{
+	return !((perfctr_rdpmc(ctr->map) ^ ctr->start) & counter_mask(ctr->map));
+}
+
+/* Is all of it there, in counters that nobody has touched? */
+static __always_inline bool are_loaded(const struct pmc_cpu *cpu,
+				       const struct perfctr_cpu_state *state)
+{
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+	if (cpu->id != state->id)
+		return false;
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		if (!is_at_start(&state->page->ctr[i]))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Likewise for resume, ahead of everything else: the counters must stand while
  * they are loaded, and what others left in them, running or in their status, is
- * not to be taken for ours.  True if one has overflowed already: then there is
+ * not to be taken for ours.  Whether they stand is not only for us to know: see
+ * perfctr_x86_pmc_end_stray().  True if one has overflowed already: then there is
  * nothing to start.
  */
 static bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
 {
 	const struct vperfctr_page *page = state->page;
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-	bool loaded = cpu->id == state->id;
+	bool loaded = are_loaded(cpu, state);
 	bool overflow = false;
 
 	if (pmu->global_ctrl && !loaded) {
-		write_global_ctrl(cpu, 0);
+		WRITE_ONCE(cpu->global_ctrl, 0);
+		perfctr_wrmsr(pmu->global_ctrl, 0);
 		perfctr_wrmsr(pmu->global_clear, state->control.regs.global_ctrl);
 	}
 	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
@@ -532,7 +555,7 @@ static bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *st
 
 		if (!pmu->global_ctrl && !loaded)
 			write_evntsel(cpu, ctr->map, 0);
-		if ((perfctr_rdpmc(ctr->map) ^ ctr->start) & counter_mask(ctr->map))
+		if (!loaded && !is_at_start(ctr))
 			write_counter(ctr->map, ctr->start);
 		overflow |= has_overflowed(ctr->map, ctr->start);
 	}
@@ -921,8 +944,8 @@ static void clear_registers(struct pmc_cpu *cpu)
 	WRITE_ONCE(cpu->armed, NULL);
 	WRITE_ONCE(cpu->running, NULL);
 	cpu->cleared = false;
-	cpu->global_ctrl = 0;
-	cpu->fixed_ctrl = 0;
+	WRITE_ONCE(cpu->global_ctrl, 0);
+	WRITE_ONCE(cpu->fixed_ctrl, 0);
 	memset(cpu->evntsel, 0, sizeof(cpu->evntsel));
 	read_extra(cpu);
 }
@@ -940,10 +963,27 @@ static void give_back(struct pmc_cpu *cpu)
 	perfctr_wrmsr_safe(pmu->global_ctrl, cpu->global_ctrl);
 }
 
+/* Do all counters hold what we leave in them, and not what perf does? */
+static bool are_zero(const struct vperfctr_info *kind)
+{
+	u64 counters = kind->pmc_mask | kind->fixed_mask << 32, now;
+	unsigned int bit;
+
+	for (bit = 0; bit < 32 + PERFCTR_X86_MAX_FIXED; bit++) {
+		if ((counters & BIT_ULL(bit)) &&
+		    (perfctr_rdpmc_safe(bit < 32 ? bit : VPERFCTR_FIXED | (bit - 32), &now) || now))
+			return false;
+	}
+	return true;
+}
+
 int perfctr_x86_pmc_cpu_start(void)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
 	int err;
+
+	if (!are_zero(perfctr_kind_here()))
+		perfctr_x86_pce_suspect();
 
 	if (pmu->global_ctrl) {
 		perfctr_rdmsr_safe(pmu->global_ctrl, &cpu->saved_global_ctrl);

@@ -55,6 +55,7 @@ static void forbid(struct mm_struct *mm)
 	if (!atomic_dec_and_test(&mm->context.perf_rdpmc_allowed) || always)
 		return;
 	perfctr_x86_pce_follow(mm);
+	perfctr_x86_pce_wait();
 	/* A thread that was resumed in between took what was left for rdpmc=2. */
 	WRITE_ONCE(perfctr_x86_rdpmc_always, false);
 }
@@ -88,8 +89,10 @@ struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner)
 		perfctr_x86_scrub();
 found:
 	user->maps++;
-	if (owner && !user->own++ && allowing)
+	if (owner && !user->own++ && allowing) {
 		allow(mm);
+		perfctr_x86_pce_wait();
+	}
 out:
 	mutex_unlock(&users_mutex);
 	return user;
@@ -118,6 +121,7 @@ void perfctr_x86_users_allow(void)
 		if (user->own)
 			allow(user->mm);
 	}
+	perfctr_x86_pce_wait();
 	mutex_unlock(&users_mutex);
 }
 

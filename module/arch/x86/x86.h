@@ -239,9 +239,15 @@ void perfctr_x86_users_forbid(void);
  * pce.c: perfctr_x86_rdpmc_allowed() has changed; have CR4.PCE follow on the CPUs where
  * the mm is loaded.
  * At once, or on kernels that let no module write CR4 when those CPUs have got round to
- * it, which this waits for but a moment.  May sleep; mm stays.
+ * it, for which wait() waits, for all that was to be followed, but a moment only.  Both
+ * may sleep; mm stays.  The callers serialise.
+ *
+ * suspect: on this CPU perf may have left counters that the kernel will clear.  Interrupts
+ * are disabled.
  */
 void perfctr_x86_pce_follow(struct mm_struct *mm);
+void perfctr_x86_pce_wait(void);
+void perfctr_x86_pce_suspect(void);
 int perfctr_x86_pce_init(void);
 void perfctr_x86_pce_exit(void);
 

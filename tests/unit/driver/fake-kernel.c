@@ -29,6 +29,14 @@ void perfctr_x86_saw_rdpmc(void)
 /* User-mode RDPMC is to be had only between these two. */
 static bool pce_ready;
 
+unsigned int fake_suspects;
+
+void perfctr_x86_pce_suspect(void)
+{
+	require(fake_irqs_off, "interrupts are enabled");
+	fake_suspects |= BIT(fake_cpu);
+}
+
 int perfctr_x86_pce_init(void)
 {
 	require(!pce_ready, "perfctr_x86_pce_init() twice");

@@ -148,6 +148,9 @@ int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 		      int (*startup)(unsigned int cpu), int (*teardown)(unsigned int cpu));
 void cpuhp_remove_state(enum cpuhp_state state);
 
+/* CPUs on which perf is said to have left something in the counters. */
+extern unsigned int fake_suspects;
+
 /* For tests: what an administrator does. */
 void fake_cpu_down(unsigned int cpu);
 void fake_cpu_up(unsigned int cpu);

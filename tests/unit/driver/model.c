@@ -535,7 +535,8 @@ void model_wrmsr(u32 msr, u64 value)
 		*place &= ~value;
 		break;
 	default:
-		if (*place == value && !model_needs_restart())
+		/* Counters are stopped for certain at times. */
+		if (*place == value && !model_needs_restart() && (value || reg != REG_GLOBAL_CTRL))
 			cpu->redundant++;
 		*place = value;
 	}

@@ -229,6 +229,29 @@ START_TEST(offline_gives_back)
 }
 END_TEST
 
+/* What perf has left in a counter is seen, wherever that is; what we leave is nothing. */
+START_TEST(left_by_perf)
+{
+	struct thread t;
+	unsigned int i;
+
+	config = usual_config(2);
+	perfctr_isolate = _i & 1;
+	init();
+	for (i = 0; i < 3; i++) {
+		fake_suspects = 0;
+		if (i == 1)
+			*model_counter(&model.cpu[1], _i < 2 ? 1 : VPERFCTR_FIXED | 2) = 12345;
+		ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+		ck_assert_uint_eq(fake_suspects, i == 1 ? BIT(1) : 0);
+		use_all(&t);
+		use_on(&t, 0);
+		perfctr_cpu_release();
+	}
+	machine_exit();
+}
+END_TEST
+
 /* The boot CPU has lost everything without anyone having told it to stop. */
 START_TEST(suspend_to_ram)
 {
@@ -469,6 +492,7 @@ Suite *cpus_suite(void)
 	TCase *tc = tcase_create("cpus");
 
 	tcase_add_loop_test(tc, given_back_as_it_was, 0, 5);
+	tcase_add_loop_test(tc, left_by_perf, 0, 4);
 	tcase_add_loop_test(tc, init_takes_nothing, 1, 6);
 	tcase_add_loop_test(tc, all_registers_reserved, 1, 11);
 	tcase_add_loop_test(tc, conflict, 0, 16);
