@@ -5,9 +5,9 @@
  *
  * Newer kernels let no module write CR4.  They set the bit themselves, by that
  * count, when they switch to an mm from a different one; so each CPU concerned
- * gets a kernel thread that borrows some other process's mm for a moment.  Who
- * runs there is switched out for it, and its state's resume finds the bit as it
- * then is.  Until the thread has had its turn the page says that RDPMC does not
+ * gets a kernel thread that borrows some other process's mm for a moment, and then
+ * this one.  Who runs there is switched out for it, and its state's resume finds the
+ * bit as it then is.  Until the thread has had its turn the page says that RDPMC does not
  * work; nobody waits for it longer than a moment, as the caller has mmap_lock,
  * and a real-time thread may keep the CPU for itself.
  *
