@@ -434,7 +434,7 @@ START_TEST(left_by_perf)
 	unsigned int i;
 	int perf[nr];
 
-	pin(0);
+	pin(sched_getcpu());
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	close(fd);
 	for (i = 0; i < nr; i++)
