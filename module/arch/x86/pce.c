@@ -114,10 +114,14 @@ static void follow_work(struct work_struct *work)
 
 	if (other)
 		switch_to_mm(cpu, mm, other);
+	/*
+	 * Ahead of the end: a process that waits for that has a reference, and may be
+	 * gone with its mapping right after.  (The last one of another, which died, takes
+	 * a lock that who waits holds; he does not wait for long.)
+	 */
+	mmput(mm);
 	smp_store_release(&cpu->pending, false);	/* another may be given to it */
 	wake_up(&some_ended);
-	/* The last reference takes a lock that who waits may hold. */
-	mmput(mm);
 	if (other)
 		mmput(other);
 }
