@@ -14,7 +14,7 @@
 #define PERFCTR_WRITES_CR4	0
 #endif
 
-/* 5.14: switching to an mm that may RDPMC clears counters.  6.18: where no module can write CR4. */
+/* 5.14: switching to an mm that may RDPMC clears the counters that perf has left. */
 #ifdef PERFCTR_HAVE_DIRTY_COUNTERS
 #define PERFCTR_CLEARS_DIRTY	1
 #else

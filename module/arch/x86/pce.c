@@ -131,8 +131,8 @@ static void queue_follow(unsigned int n, struct mm_struct *mm)
 	struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
 
 	/*
-	 * One that was not waited for long enough is a switch from whatever is loaded
-	 * there, too.
+	 * A work that is still to come from before will be a switch from whatever is
+	 * loaded there by then, so from this mm too.
 	 */
 	if (smp_load_acquire(&cpu->pending) || !mmget_not_zero(mm))
 		return;

@@ -597,16 +597,22 @@ START_TEST(expected_soon)
 }
 END_TEST
 
-/* Where it is, nothing need be guessed: not the first time, and not on another CPU. */
-START_TEST(masked_is_certain)
+/* An overflow of a thread that is switched out before its NMI. */
+static void overflow_late(void)
 {
-	variant(_i);
-	machine_start(&config, perfctr_isolate);
 	give(&a, 0);
 	thread_in(&a, 0);
 	service.late = true;
 	thread_run(&a, &enough);
 	thread_out(&a);
+}
+
+/* Where it is, nothing need be guessed: not the first time, and not on another CPU. */
+START_TEST(masked_is_certain)
+{
+	variant(_i);
+	machine_start(&config, perfctr_isolate);
+	overflow_late();
 	nmi_arrives(false);
 	ck_assert_msg(!fake_nmi(false), "an NMI is claimed after that which was expected");
 	service.late = false;
@@ -633,11 +639,7 @@ START_TEST(masked_for_sleep)
 	fake_suspend_to_ram();
 	fake_almost_asleep = NULL;
 	/* NMIs that come late are known still. */
-	give(&a, 0);
-	thread_in(&a, 0);
-	service.late = true;
-	thread_run(&a, &enough);
-	thread_out(&a);
+	overflow_late();
 	ck_assert(model_take_pmi());
 	ck_assert(fake_nmi(false));
 	ck_assert(fake_nmi(false));
@@ -652,11 +654,7 @@ START_TEST(masked_after_sleep)
 	variant(_i);
 	machine_start(&config, perfctr_isolate);
 	fake_suspend_to_ram();
-	give(&a, 0);
-	thread_in(&a, 0);
-	service.late = true;
-	thread_run(&a, &enough);
-	thread_out(&a);
+	overflow_late();
 	nmi_arrives(false);
 	service.late = false;
 	ck_assert(!fake_nmi(false));
