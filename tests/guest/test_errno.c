@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The errors of all calls but CONTROL (test_control.c) and those that need
- * somebody else to hold the counters (test_share.c).
+ * somebody else to hold the counters (test_reservation.c).
  */
 #include <fcntl.h>
 #include <pthread.h>

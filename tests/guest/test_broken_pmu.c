@@ -85,5 +85,5 @@ static void add(TCase *tc)
 int main(void)
 {
 	open_device();
-	return run_tests("lies", add);
+	return run_tests("broken_pmu", add);
 }

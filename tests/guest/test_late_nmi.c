@@ -154,5 +154,5 @@ static void add(TCase *tc)
 int main(void)
 {
 	open_device();
-	return run_tests("late", add);
+	return run_tests("late_nmi", add);
 }

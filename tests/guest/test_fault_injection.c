@@ -428,5 +428,5 @@ int main(void)
 {
 	open_device();
 	init_faults();
-	return run_tests("inject", add);
+	return run_tests("fault_injection", add);
 }

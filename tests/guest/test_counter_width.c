@@ -166,5 +166,5 @@ static void add(TCase *tc)
 int main(void)
 {
 	open_device();
-	return run_tests("narrow", add);
+	return run_tests("counter_width", add);
 }

@@ -136,5 +136,5 @@ int main(void)
 {
 	open_device();
 	disturbing = cpu_model() == 42 ? sandy_bridge : westmere;
-	return run_tests("siblings", add);
+	return run_tests("hyperthreads", add);
 }

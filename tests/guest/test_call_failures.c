@@ -370,5 +370,5 @@ static void add(TCase *tc)
 int main(void)
 {
 	open_device();
-	return run_tests("faults", add);
+	return run_tests("call_failures", add);
 }

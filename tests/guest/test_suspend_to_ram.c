@@ -117,5 +117,5 @@ static void add(TCase *tc)
 int main(void)
 {
 	open_device();
-	return run_tests("sleep", add);
+	return run_tests("suspend_to_ram", add);
 }

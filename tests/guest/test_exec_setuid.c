@@ -326,5 +326,5 @@ int main(int argc, char **argv)
 	strcpy(known, self);
 	strcat(dirname(known), "/known");
 	open_device();
-	return run_tests("privileged", add);
+	return run_tests("exec_setuid", add);
 }

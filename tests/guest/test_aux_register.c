@@ -309,5 +309,5 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1 && !strcmp(argv[1], "absent"))
 		return run_tests("absent", add_absent);
-	return run_tests("extra", add);
+	return run_tests("aux_register", add);
 }

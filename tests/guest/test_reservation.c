@@ -356,5 +356,5 @@ static void add(TCase *tc)
 int main(void)
 {
 	open_device();
-	return run_tests("share", add);
+	return run_tests("reservation", add);
 }

@@ -474,5 +474,5 @@ static void add(TCase *tc)
 int main(void)
 {
 	open_device();
-	return run_tests("limits", add);
+	return run_tests("state_limits", add);
 }
