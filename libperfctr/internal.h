@@ -34,14 +34,14 @@ static inline int __perfctr_ioctl(int fd, unsigned long cmd, const void *arg)
 	return ret < 0 ? -errno : ret;
 }
 
-/* ---- device.c ---- */
+/* ---- perfctr-info.c ---- */
 int __perfctr_device_open(int flags);
 int __perfctr_info(int fd, struct perfctr_info *info);
 
-/* ---- cpu.c ---- */
+/* ---- cpu-type.c ---- */
 unsigned int __perfctr_cpu_type(const unsigned int vendor[3], unsigned int signature);
 
-/* ---- state.c ---- */
+/* ---- translate.c ---- */
 int __perfctr_state_open(int tid, unsigned int flags);
 int __perfctr_control(int fd, const struct vperfctr_control *control);
 int __perfctr_stop(int fd);

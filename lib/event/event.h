@@ -51,7 +51,7 @@ int __vperfctr_refuse(struct vperfctr_why *why, int err, const char *fmt, ...)
 /* "general counters 0-3, 5 and fixed counter 1", as far as there is room */
 void __vperfctr_describe(char *buf, size_t size, uint64_t general, uint64_t fixed);
 
-/* ---- pfm.c: libpfm4 ---- */
+/* ---- libpfm4.c ---- */
 
 /* Fill in code, aux and modes.  1: libpfm4 knows no such event, or not this processor. */
 int __vperfctr_pfm_encode(struct vperfctr_event *event, const char *name,
@@ -72,7 +72,7 @@ int __vperfctr_pfm_list(const struct vperfctr_info *info,
 /* libpfm4's name of this processor's cores, of the kind that info is of; or NULL. */
 const char *__vperfctr_pfm_processor(const struct vperfctr_info *info);
 
-/* ---- counters.c ---- */
+/* ---- counter-limits.c ---- */
 
 /* The general counters that can count this code, on a processor that libpfm4 calls so. */
 uint64_t __vperfctr_event_counters(const char *processor, uint64_t code);

@@ -136,7 +136,7 @@ check "lines of another file's report" "$(wc -l < "$tmp/err")" 1
 check "perf afterwards" "$(perf stat -x , -o "$tmp/perf" -e instructions:u "$two"; sed -n 's/^\([0-9]*\),.*instr.*/\1/p' "$tmp/perf")" "$total"
 
 # the examples, by instructions: three times as many in hot() as in cold()
-examples="profiler ring"
+examples="profiler sampler"
 [ $event = instructions ] || examples=
 for example in $examples; do
 	"$here/$example" > "$tmp/out" 2> "$tmp/err"

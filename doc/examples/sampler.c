@@ -4,7 +4,7 @@
  * into a ring, which the program looks at when it has done its work.  (A profiler
  * of another process would poll the descriptor, and read as they come.)
  *
- *	cc -O2 -o ring ring.c -lvperfctr
+ *	cc -O2 -o sampler sampler.c -lvperfctr
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static void check(int err, const char *what)
 {
 	if (!err)
 		return;
-	fprintf(stderr, "ring: %s: %s\n", what, strerror(-err));
+	fprintf(stderr, "sampler: %s: %s\n", what, strerror(-err));
 	exit(1);
 }
 
