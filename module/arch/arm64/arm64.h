@@ -5,7 +5,7 @@
 
 #include "../common/common.h"
 
-/* What a driver must supply.  cpu.c sees to static calls and CPU hotplug. */
+/* What a driver must supply.  reserve.c sees to static calls and CPU hotplug. */
 struct perfctr_arm64_driver {
 	/* Is this the processor?  Fills in perfctr_cpu_info.  -ENODEV: no. */
 	int (*probe)(void);
@@ -42,7 +42,7 @@ extern const struct perfctr_arm64_driver perfctr_arm64_generic;
 extern const struct perfctr_arm64_driver perfctr_arm64_pmuv3;
 
 /*
- * perf.c: the kernel's own driver of the counters.
+ * arm-pmu.c: the kernel's own driver of the counters.
  *
  * find: a CPU's; also whether it has an interrupt.  -EBUSY: it cannot be known.
  *	May sleep.
@@ -62,12 +62,12 @@ void perfctr_arm64_perf_step_in(bool (*overflow)(struct pt_regs *regs));
 void perfctr_arm64_perf_step_out(void);
 
 /*
- * cpu.c: the mm has lost its permission to read the counters.  Its threads that
+ * reserve.c: the mm has lost its permission to read the counters.  Its threads that
  * run lose it now, others have none.
  */
 void perfctr_arm64_close_users(struct mm_struct *mm);
 
-/* user.c: may current read its counters?  Preemption is disabled. */
+/* pmuserenr.c: may current read its counters?  Preemption is disabled. */
 bool perfctr_arm64_may_read(void);
 
 #endif /* VPERFCTR_ARM64_H */
