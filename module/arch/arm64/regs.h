@@ -18,117 +18,65 @@
 
 #include "../../cpu.h"
 
+enum event_counter_access { READ_COUNTER, WRITE_COUNTER, WRITE_TYPE };
+
+#define ACCESS(n)						\
+({								\
+	if (access == READ_COUNTER)				\
+		value = read_sysreg(pmevcntr##n##_el0);		\
+	else if (access == WRITE_COUNTER)			\
+		write_sysreg(value, pmevcntr##n##_el0);		\
+	else							\
+		write_sysreg(value, pmevtyper##n##_el0);	\
+	value;							\
+})
+
 /* The number of an event counter is part of the instruction that accesses it. */
-/* So this does what ACCESS() then is. */
-#define ACCESS_EVENT_COUNTER(i)					\
-do {								\
-	switch (i) {						\
-	case 0:							\
-		ACCESS(0);					\
-		break;						\
-	case 1:							\
-		ACCESS(1);					\
-		break;						\
-	case 2:							\
-		ACCESS(2);					\
-		break;						\
-	case 3:							\
-		ACCESS(3);					\
-		break;						\
-	case 4:							\
-		ACCESS(4);					\
-		break;						\
-	case 5:							\
-		ACCESS(5);					\
-		break;						\
-	case 6:							\
-		ACCESS(6);					\
-		break;						\
-	case 7:							\
-		ACCESS(7);					\
-		break;						\
-	case 8:							\
-		ACCESS(8);					\
-		break;						\
-	case 9:							\
-		ACCESS(9);					\
-		break;						\
-	case 10:						\
-		ACCESS(10);					\
-		break;						\
-	case 11:						\
-		ACCESS(11);					\
-		break;						\
-	case 12:						\
-		ACCESS(12);					\
-		break;						\
-	case 13:						\
-		ACCESS(13);					\
-		break;						\
-	case 14:						\
-		ACCESS(14);					\
-		break;						\
-	case 15:						\
-		ACCESS(15);					\
-		break;						\
-	case 16:						\
-		ACCESS(16);					\
-		break;						\
-	case 17:						\
-		ACCESS(17);					\
-		break;						\
-	case 18:						\
-		ACCESS(18);					\
-		break;						\
-	case 19:						\
-		ACCESS(19);					\
-		break;						\
-	case 20:						\
-		ACCESS(20);					\
-		break;						\
-	case 21:						\
-		ACCESS(21);					\
-		break;						\
-	case 22:						\
-		ACCESS(22);					\
-		break;						\
-	case 23:						\
-		ACCESS(23);					\
-		break;						\
-	case 24:						\
-		ACCESS(24);					\
-		break;						\
-	case 25:						\
-		ACCESS(25);					\
-		break;						\
-	case 26:						\
-		ACCESS(26);					\
-		break;						\
-	case 27:						\
-		ACCESS(27);					\
-		break;						\
-	case 28:						\
-		ACCESS(28);					\
-		break;						\
-	case 29:						\
-		ACCESS(29);					\
-		break;						\
-	case 30:						\
-		ACCESS(30);					\
-		break;						\
-	}							\
-} while (0)
+static __always_inline u64 access_event_counter(u32 i, enum event_counter_access access, u64 value)
+{
+	switch (i) {
+	case 0: return ACCESS(0);
+	case 1: return ACCESS(1);
+	case 2: return ACCESS(2);
+	case 3: return ACCESS(3);
+	case 4: return ACCESS(4);
+	case 5: return ACCESS(5);
+	case 6: return ACCESS(6);
+	case 7: return ACCESS(7);
+	case 8: return ACCESS(8);
+	case 9: return ACCESS(9);
+	case 10: return ACCESS(10);
+	case 11: return ACCESS(11);
+	case 12: return ACCESS(12);
+	case 13: return ACCESS(13);
+	case 14: return ACCESS(14);
+	case 15: return ACCESS(15);
+	case 16: return ACCESS(16);
+	case 17: return ACCESS(17);
+	case 18: return ACCESS(18);
+	case 19: return ACCESS(19);
+	case 20: return ACCESS(20);
+	case 21: return ACCESS(21);
+	case 22: return ACCESS(22);
+	case 23: return ACCESS(23);
+	case 24: return ACCESS(24);
+	case 25: return ACCESS(25);
+	case 26: return ACCESS(26);
+	case 27: return ACCESS(27);
+	case 28: return ACCESS(28);
+	case 29: return ACCESS(29);
+	case 30: return ACCESS(30);
+	}
+	return 0;
+}
+
+#undef ACCESS
 
 static inline u64 perfctr_read_counter(u32 map)
 {
-	u64 value = 0;
-
 	if (map == VPERFCTR_FIXED)
 		return read_sysreg(pmccntr_el0);
-#define ACCESS(n) (value = read_sysreg(pmevcntr##n##_el0))
-	ACCESS_EVENT_COUNTER(map);
-#undef ACCESS
-	return value;
+	return access_event_counter(map, READ_COUNTER, 0);
 }
 
 static inline void perfctr_write_counter(u32 map, u64 value)
@@ -136,23 +84,17 @@ static inline void perfctr_write_counter(u32 map, u64 value)
 	if (map == VPERFCTR_FIXED)
 		write_sysreg(value, pmccntr_el0);
 	else
-#define ACCESS(n) write_sysreg(value, pmevcntr##n##_el0)
-		ACCESS_EVENT_COUNTER(map);
-#undef ACCESS
+		access_event_counter(map, WRITE_COUNTER, value);
 }
 
-/* PMEVTYPERn_EL0 and, of the cycle counter, PMCCFILTR_EL0. */
+/* Write PMEVTYPERn_EL0 or, for the cycle counter, PMCCFILTR_EL0. */
 static inline void perfctr_write_type(u32 map, u64 value)
 {
 	if (map == VPERFCTR_FIXED)
 		write_sysreg(value, pmccfiltr_el0);
 	else
-#define ACCESS(n) write_sysreg(value, pmevtyper##n##_el0)
-		ACCESS_EVENT_COUNTER(map);
-#undef ACCESS
+		access_event_counter(map, WRITE_TYPE, value);
 }
-
-#undef ACCESS_EVENT_COUNTER
 
 static __always_inline u64 perfctr_read_pmcr(void)
 {
