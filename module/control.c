@@ -12,8 +12,8 @@
 #include <linux/uaccess.h>
 
 #include "compat/compiler.h"
-#include "user.h"
-#include "vperfctr.h"
+#include "state.h"
+#include "usercopy.h"
 
 #define CONTROL_FLAGS	(VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT | \
 			 VPERFCTR_CONTROL_NO_AFFINITY | VPERFCTR_CONTROL_RING | \

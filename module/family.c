@@ -13,7 +13,7 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
-#include "vperfctr.h"
+#include "state.h"
 
 static void count_missed(struct vperfctr *root)
 {

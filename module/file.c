@@ -11,7 +11,7 @@
 #include <linux/seq_file.h>
 
 #include "compat/vma.h"
-#include "vperfctr.h"
+#include "state.h"
 
 /* ---- mmap --------------------------------------------------------------- */
 

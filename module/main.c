@@ -15,8 +15,8 @@
 #include <linux/sched/task.h>
 #include <linux/uaccess.h>
 
-#include "user.h"
-#include "vperfctr.h"
+#include "state.h"
+#include "usercopy.h"
 
 #define DRIVER_VERSION		"0.1.0"
 

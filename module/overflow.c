@@ -25,7 +25,7 @@
 #include <linux/sched/task_stack.h>
 
 #include "compat/hrtimer.h"
-#include "vperfctr.h"
+#include "state.h"
 
 /* ---- telling ------------------------------------------------------------ */
 

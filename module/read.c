@@ -7,8 +7,8 @@
 #include <linux/uaccess.h>
 
 #include "compat/compiler.h"
-#include "user.h"
-#include "vperfctr.h"
+#include "state.h"
+#include "usercopy.h"
 
 #define READ_SIZE_VER0	56
 

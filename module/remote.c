@@ -17,7 +17,7 @@
 #include <linux/stop_machine.h>
 
 #include "compat/traced.h"
-#include "vperfctr.h"
+#include "state.h"
 
 /* Exact under stop_machine(), a guess to refuse most others elsewhere. */
 static bool may_monitor(const struct task_struct *task, const struct task_struct *monitor)

@@ -19,8 +19,8 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#include "user.h"
-#include "vperfctr.h"
+#include "state.h"
+#include "usercopy.h"
 
 #define RING_SIZE_VER0	32
 

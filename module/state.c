@@ -8,7 +8,7 @@
 #include <linux/uidgid.h>
 
 #include "compat/workqueue.h"
-#include "vperfctr.h"
+#include "state.h"
 
 static unsigned int max_states_per_user = 20000;
 module_param(max_states_per_user, uint, 0644);

@@ -24,7 +24,7 @@
 #include "compat/hrtimer.h"
 #include "compat/syscore.h"
 #include "compat/tracepoint.h"
-#include "vperfctr.h"
+#include "state.h"
 
 /* Detaching what cannot be done in an exiting thread; drained before unload. */
 static struct workqueue_struct *vperfctr_wq;

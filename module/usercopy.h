@@ -5,8 +5,8 @@
  * What is copied often is copied so that the compiler knows how much it is:
  * hardened usercopy has nothing to look at then, which takes longer than the copy.
  */
-#ifndef VPERFCTR_USER_H
-#define VPERFCTR_USER_H
+#ifndef VPERFCTR_USERCOPY_H
+#define VPERFCTR_USERCOPY_H
 
 #include <linux/errno.h>
 #include <linux/fault-inject-usercopy.h>
@@ -85,4 +85,4 @@ fault:
 	return -EFAULT;
 }
 
-#endif /* VPERFCTR_USER_H */
+#endif /* VPERFCTR_USERCOPY_H */

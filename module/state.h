@@ -12,8 +12,8 @@
  *	read.c		read
  *	file.c		descriptors and mappings
  */
-#ifndef VPERFCTR_H
-#define VPERFCTR_H
+#ifndef VPERFCTR_STATE_H
+#define VPERFCTR_STATE_H
 
 #include <linux/irqflags.h>
 #include <linux/irq_work.h>
@@ -309,4 +309,4 @@ int vperfctr_read(struct vperfctr *st, struct vperfctr_read __user *arg);
 /* file.c */
 struct file *vperfctr_file(struct vperfctr *st);
 
-#endif /* VPERFCTR_H */
+#endif /* VPERFCTR_STATE_H */
