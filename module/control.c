@@ -28,60 +28,6 @@ bool vperfctr_may_count_kernel(void)
 	return READ_ONCE(allow_kernel) || perfmon_capable();
 }
 
-/* ---- the hardware ------------------------------------------------------- */
-
-/* States that have a control with counters hold a share each. */
-static DEFINE_MUTEX(hardware_mutex);	/* for the first, and for whoever gives back */
-static refcount_t hardware_users = REFCOUNT_INIT(0);
-
-/* May sleep.  The caller holds st->lock. */
-static int get_hardware(struct vperfctr *st)
-{
-	int err = 0;
-
-	if (test_bit(VPERFCTR_HARDWARE, &st->bits))
-		return 0;
-	if (!refcount_inc_not_zero(&hardware_users)) {
-		mutex_lock(&hardware_mutex);
-		if (!refcount_inc_not_zero(&hardware_users)) {
-			err = perfctr_cpu_reserve();
-			if (!err)
-				refcount_set(&hardware_users, 1);
-		}
-		mutex_unlock(&hardware_mutex);
-	}
-	if (!err)
-		set_bit(VPERFCTR_HARDWARE, &st->bits);
-	return err;
-}
-
-/* A share for a new state, while another one that keeps its own is looked at. */
-void vperfctr_share_hardware(struct vperfctr *st)
-{
-	refcount_inc(&hardware_users);
-	set_bit(VPERFCTR_HARDWARE, &st->bits);
-}
-
-/*
- * Give back the state's share, if it has one.  PRE: its counters are stopped for
- * good.  POST: it has none, whoever gave it back: the bit goes last, so that who
- * closes a state while a worker cleans up after its owner finds the share there
- * still, and waits.
- */
-void vperfctr_release_hardware(struct vperfctr *st)
-{
-	if (!test_bit(VPERFCTR_HARDWARE, &st->bits))
-		return;
-	mutex_lock(&hardware_mutex);
-	if (test_bit(VPERFCTR_HARDWARE, &st->bits)) {
-		if (refcount_dec_and_test(&hardware_users))
-			perfctr_cpu_release();
-		smp_mb__before_atomic();	/* given back before it looks like it */
-		clear_bit(VPERFCTR_HARDWARE, &st->bits);
-	}
-	mutex_unlock(&hardware_mutex);
-}
-
 /* ---- control ------------------------------------------------------------ */
 
 /* What is to happen after an overflow. */
@@ -280,7 +226,7 @@ static int change_control(struct vperfctr *st, struct change *change)
 	if ((change->header.flags & VPERFCTR_CONTROL_RING) && !st->ring)
 		return -EINVAL;
 	if (wants_hardware)
-		err = get_hardware(st);
+		err = vperfctr_get_hardware(st);
 	change->restricted = wants_hardware &&
 			     (change->control.alone ||
 			      !cpumask_empty(perfctr_cpus_forbidden(change->control.kind)));

@@ -6,7 +6,8 @@
  *	thread.c	a thread's context switches, exec, fork and exit
  *	remote.c	doing things to another thread's state
  *	family.c	inheritance: descendants and their sums
- *	control.c	control, suspend, resume, unlink; the hardware
+ *	control.c	control, suspend, resume, unlink
+ *	hardware.c	the states' shares of the hardware
  *	overflow.c	from the interrupt to the signal
  *	ring.c		samples instead of signals
  *	read.c		read
@@ -141,6 +142,11 @@ void vperfctr_put(struct vperfctr *st);
 int vperfctr_charge_ring(struct vperfctr_account *account, unsigned int kb);
 void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb);
 
+/* hardware.c */
+int vperfctr_get_hardware(struct vperfctr *st);
+void vperfctr_share_hardware(struct vperfctr *st);
+void vperfctr_release_hardware(struct vperfctr *st);
+
 /* thread.c */
 int vperfctr_thread_init(void);
 void vperfctr_thread_exit(void);
@@ -251,8 +257,6 @@ int vperfctr_control(struct vperfctr *st, const struct vperfctr_control __user *
 int vperfctr_suspend(struct vperfctr *st);
 int vperfctr_resume(struct vperfctr *st);
 int vperfctr_unlink(struct vperfctr *st);
-void vperfctr_share_hardware(struct vperfctr *st);
-void vperfctr_release_hardware(struct vperfctr *st);
 bool vperfctr_may_count_kernel(void);
 
 /* The size of the first version of struct vperfctr_control: what every caller must have. */
