@@ -4,9 +4,7 @@
  * to it.  include/uapi/linux/vperfctr.h says what they promise.
  */
 #include <linux/bitops.h>
-#include <linux/capability.h>
 #include <linux/cpumask.h>
-#include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/signal.h>
 #include <linux/uaccess.h>
@@ -18,15 +16,6 @@
 #define CONTROL_FLAGS	(VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT | \
 			 VPERFCTR_CONTROL_NO_AFFINITY | VPERFCTR_CONTROL_RING | \
 			 VPERFCTR_CONTROL_END_ON_EXEC)
-
-static bool allow_kernel;
-module_param(allow_kernel, bool, 0644);
-MODULE_PARM_DESC(allow_kernel, "let everybody who may use the device count kernel mode");
-
-bool vperfctr_may_count_kernel(void)
-{
-	return READ_ONCE(allow_kernel) || perfmon_capable();
-}
 
 /* ---- control ------------------------------------------------------------ */
 

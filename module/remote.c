@@ -11,20 +11,10 @@
  */
 #include <linux/err.h>
 #include <linux/irqflags.h>
-#include <linux/ptrace.h>
 #include <linux/sched.h>
-#include <linux/sched/jobctl.h>
 #include <linux/stop_machine.h>
 
-#include "compat/traced.h"
 #include "state.h"
-
-/* Exact under stop_machine(), a guess to refuse most others elsewhere. */
-static bool may_monitor(const struct task_struct *task, const struct task_struct *monitor)
-{
-	return task->ptrace && rcu_access_pointer(task->parent) == monitor &&
-	       task_is_traced(task);
-}
 
 /* Has this thread been, or is it about to be, through its exit probe? */
 static bool is_ending(const struct task_struct *task)
@@ -48,28 +38,9 @@ static int apply_remote(void *arg)
 
 	if (!owner)
 		return -ESRCH;
-	if (!may_monitor(owner, call->monitor))
+	if (!vperfctr_may_monitor(owner, call->monitor))
 		return -EPERM;
 	return call->op(call->st, call->arg);
-}
-
-/*
- * See vperfctr_check_access().  Also so that stop_machine() is not for everybody
- * with a descriptor to call.
- */
-int vperfctr_check_monitor(struct vperfctr *st)
-{
-	struct task_struct *owner;
-	int err = 0;
-
-	rcu_read_lock();
-	owner = READ_ONCE(st->owner);
-	if (!owner)
-		err = -ESRCH;
-	else if (owner != current && !may_monitor(owner, current))
-		err = -EPERM;
-	rcu_read_unlock();
-	return err;
 }
 
 /* See vperfctr_apply(). */
@@ -96,7 +67,7 @@ static int open_remote(void *arg)
 
 	if (is_ending(open->task))
 		return -ESRCH;
-	if (!may_monitor(open->task, open->monitor))
+	if (!vperfctr_may_monitor(open->task, open->monitor))
 		return -EPERM;
 	st = vperfctr_of(open->task);
 	if (open->st) {
@@ -153,7 +124,7 @@ int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr *
 		err = open_current(creat, st, &open.kernel);
 	} else {
 		/* As above; a dead thread is to be called dead, though. */
-		if (!may_monitor(task, current))
+		if (!vperfctr_may_monitor(task, current))
 			return is_ending(task) ? -ESRCH : -EPERM;
 		err = stop_machine(open_remote, &open, NULL);
 		if (!err)

@@ -8,6 +8,7 @@
  *	family.c	inheritance: descendants and their sums
  *	control.c	control, suspend, resume, unlink
  *	hardware.c	the states' shares of the hardware
+ *	permission.c	what a caller may do
  *	overflow.c	from the interrupt to the signal
  *	ring.c		samples instead of signals
  *	read.c		read
@@ -147,6 +148,20 @@ int vperfctr_get_hardware(struct vperfctr *st);
 void vperfctr_share_hardware(struct vperfctr *st);
 void vperfctr_release_hardware(struct vperfctr *st);
 
+/* permission.c */
+bool vperfctr_may_count_kernel(void);
+bool vperfctr_may_monitor(const struct task_struct *task, const struct task_struct *monitor);
+int vperfctr_check_monitor(struct vperfctr *st);
+
+/*
+ * May the caller change this state?  -ESRCH: it is detached; -EPERM: neither
+ * owner nor monitor.  Only a first look, for the precise errno.
+ */
+static inline int vperfctr_check_access(struct vperfctr *st)
+{
+	return likely(READ_ONCE(st->owner) == current) ? 0 : vperfctr_check_monitor(st);
+}
+
 /* thread.c */
 int vperfctr_thread_init(void);
 void vperfctr_thread_exit(void);
@@ -196,20 +211,10 @@ static __always_inline void vperfctr_stop(struct vperfctr *st)
 
 /* remote.c */
 typedef int vperfctr_op(struct vperfctr *st, void *arg);
-int vperfctr_check_monitor(struct vperfctr *st);
 int vperfctr_apply_monitor(struct vperfctr *st, vperfctr_op *op, void *arg);
 int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr **st);
 void vperfctr_detach_abandoned(struct vperfctr *st);
 void vperfctr_dissolve_members(struct vperfctr *root);
-
-/*
- * May the caller change this state?  -ESRCH: it is detached; -EPERM: neither
- * owner nor monitor.  Only a first look, for the precise errno.
- */
-static inline int vperfctr_check_access(struct vperfctr *st)
-{
-	return likely(READ_ONCE(st->owner) == current) ? 0 : vperfctr_check_monitor(st);
-}
 
 /*
  * Do `op` to an attached state, by its owner or by the owner's monitor, with
@@ -257,7 +262,6 @@ int vperfctr_control(struct vperfctr *st, const struct vperfctr_control __user *
 int vperfctr_suspend(struct vperfctr *st);
 int vperfctr_resume(struct vperfctr *st);
 int vperfctr_unlink(struct vperfctr *st);
-bool vperfctr_may_count_kernel(void);
 
 /* The size of the first version of struct vperfctr_control: what every caller must have. */
 #define VPERFCTR_CONTROL_SIZE_VER0	64

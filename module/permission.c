@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What a caller may do: count kernel mode, and change the state of another thread. */
+#include <linux/capability.h>
+#include <linux/module.h>
+#include <linux/ptrace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/jobctl.h>
+
+#include "compat/traced.h"
+#include "state.h"
+
+static bool allow_kernel;
+module_param(allow_kernel, bool, 0644);
+MODULE_PARM_DESC(allow_kernel, "let everybody who may use the device count kernel mode");
+
+bool vperfctr_may_count_kernel(void)
+{
+	return READ_ONCE(allow_kernel) || perfmon_capable();
+}
+
+/* Exact under stop_machine(), a guess to refuse most others elsewhere. */
+bool vperfctr_may_monitor(const struct task_struct *task, const struct task_struct *monitor)
+{
+	return task->ptrace && rcu_access_pointer(task->parent) == monitor &&
+	       task_is_traced(task);
+}
+
+/*
+ * See vperfctr_check_access().  Also so that stop_machine() is not for everybody
+ * with a descriptor to call.
+ */
+int vperfctr_check_monitor(struct vperfctr *st)
+{
+	struct task_struct *owner;
+	int err = 0;
+
+	rcu_read_lock();
+	owner = READ_ONCE(st->owner);
+	if (!owner)
+		err = -ESRCH;
+	else if (owner != current && !vperfctr_may_monitor(owner, current))
+		err = -EPERM;
+	rcu_read_unlock();
+	return err;
+}
