@@ -1,143 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A state: its making and its end, and what it is charged to. */
-#include <linux/cred.h>
+/* A state: its making and its end. */
 #include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/uidgid.h>
 
 #include "compat/workqueue.h"
 #include "state.h"
 
-static unsigned int max_states_per_user = 20000;
-module_param(max_states_per_user, uint, 0644);
-MODULE_PARM_DESC(max_states_per_user, "states that one user's threads can have (default 20000)");
-
-static unsigned int max_ring_kb_per_user = 65536;
-module_param(max_ring_kb_per_user, uint, 0644);
-MODULE_PARM_DESC(max_ring_kb_per_user, "memory that one user's rings can have (default 65536)");
-
 static struct kmem_cache *vperfctr_cache;
-
-/* ---- users -------------------------------------------------------------- */
-
-/*
- * How many states a user has caused, and how large their rings are.  Memory is
- * charged to the memory cgroup besides.  There are few users at a time: a list
- * does.
- */
-struct vperfctr_account {
-	struct list_head list;
-	kuid_t uid;
-	unsigned int states;
-	unsigned int ring_kb;
-};
-
-static LIST_HEAD(accounts);
-static DEFINE_RAW_SPINLOCK(accounts_lock);	/* taken in fork: interrupts disabled */
-
-static struct vperfctr_account *find_account(kuid_t uid)
-{
-	struct vperfctr_account *account;
-
-	list_for_each_entry(account, &accounts, list) {
-		if (uid_eq(account->uid, uid))
-			return account;
-	}
-	return NULL;
-}
-
-/*
- * Charge one more to a user, whose account is *new if there is none yet; *new is
- * NULL after that.  NULL: there is none at all.  -EAGAIN: there are enough.
- */
-static struct vperfctr_account *charge_user(kuid_t uid, struct vperfctr_account **new)
-{
-	struct vperfctr_account *account;
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&accounts_lock, flags);
-	account = find_account(uid) ?: *new;
-	if (account && account->states >= READ_ONCE(max_states_per_user)) {
-		account = ERR_PTR(-EAGAIN);
-	} else if (account && !account->states++) {
-		list_add(&account->list, &accounts);
-		*new = NULL;
-	}
-	raw_spin_unlock_irqrestore(&accounts_lock, flags);
-	return account;
-}
-
-static struct vperfctr_account *charge_current(gfp_t gfp)
-{
-	struct vperfctr_account *account, *new = NULL;
-	kuid_t uid = current_uid();
-
-	account = charge_user(uid, &new);
-	if (account)
-		return account;
-	new = kzalloc(sizeof(*new), gfp);
-	if (!new)
-		return ERR_PTR(-ENOMEM);
-	new->uid = uid;
-	account = charge_user(uid, &new);
-	kfree(new);
-	return account;
-}
-
-/* An inherited state is charged to whom its parent's is. */
-static struct vperfctr_account *charge_again(struct vperfctr_account *account)
-{
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&accounts_lock, flags);
-	if (account->states < READ_ONCE(max_states_per_user))
-		account->states++;
-	else
-		account = ERR_PTR(-EAGAIN);
-	raw_spin_unlock_irqrestore(&accounts_lock, flags);
-	return account;
-}
-
-static void uncharge(struct vperfctr_account *account)
-{
-	unsigned long flags;
-	bool last;
-
-	raw_spin_lock_irqsave(&accounts_lock, flags);
-	last = !--account->states;
-	if (last)
-		list_del(&account->list);
-	raw_spin_unlock_irqrestore(&accounts_lock, flags);
-	if (last)
-		kfree(account);
-}
-
-/* For a state that exists.  -EAGAIN: it would be too much. */
-int vperfctr_charge_ring(struct vperfctr_account *account, unsigned int kb)
-{
-	unsigned int limit = READ_ONCE(max_ring_kb_per_user);
-	unsigned long flags;
-	int err = -EAGAIN;
-
-	raw_spin_lock_irqsave(&accounts_lock, flags);
-	if (kb <= limit && account->ring_kb <= limit - kb) {
-		account->ring_kb += kb;
-		err = 0;
-	}
-	raw_spin_unlock_irqrestore(&accounts_lock, flags);
-	return err;
-}
-
-void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb)
-{
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&accounts_lock, flags);
-	account->ring_kb -= kb;
-	raw_spin_unlock_irqrestore(&accounts_lock, flags);
-}
 
 /* ---- the notifiers' static key ------------------------------------------ */
 
@@ -197,7 +68,8 @@ struct vperfctr *vperfctr_create(struct vperfctr *parent, gfp_t gfp)
 	struct vperfctr_account *account;
 	struct vperfctr *st;
 
-	account = parent ? charge_again(parent->account) : charge_current(gfp);
+	account = parent ? vperfctr_charge_again(parent->account) :
+			   vperfctr_charge_current(gfp);
 	if (IS_ERR(account))
 		return ERR_CAST(account);
 	st = kmem_cache_zalloc(vperfctr_cache, gfp);
@@ -224,7 +96,7 @@ struct vperfctr *vperfctr_create(struct vperfctr *parent, gfp_t gfp)
 no_page:
 	kmem_cache_free(vperfctr_cache, st);
 no_state:
-	uncharge(account);
+	vperfctr_uncharge(account);
 	return ERR_PTR(-ENOMEM);
 }
 
@@ -244,7 +116,7 @@ void vperfctr_put(struct vperfctr *st)
 		irq_work_sync(&st->wake_work);
 	}
 	vperfctr_ring_free(st);
-	uncharge(st->account);
+	vperfctr_uncharge(st->account);
 	/* There is no mapping: that would have the file, and the file a reference. */
 	free_page((unsigned long)st->cpu_state.page);
 	mutex_destroy(&st->lock);

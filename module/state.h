@@ -2,7 +2,8 @@
 /*
  * The per-thread service:
  *
- *	state.c		a state's making and end, what it is charged to
+ *	state.c		a state's making and end
+ *	account.c	what users' states and rings cost
  *	thread.c	a thread's context switches, exec, fork and exit
  *	remote.c	doing things to another thread's state
  *	family.c	inheritance: descendants and their sums
@@ -140,6 +141,11 @@ void vperfctr_state_exit(void);
 struct vperfctr *vperfctr_create(struct vperfctr *parent, gfp_t gfp);
 void vperfctr_get(struct vperfctr *st);
 void vperfctr_put(struct vperfctr *st);
+
+/* account.c */
+struct vperfctr_account *vperfctr_charge_current(gfp_t gfp);
+struct vperfctr_account *vperfctr_charge_again(struct vperfctr_account *account);
+void vperfctr_uncharge(struct vperfctr_account *account);
 int vperfctr_charge_ring(struct vperfctr_account *account, unsigned int kb);
 void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb);
 
