@@ -119,7 +119,7 @@ struct change {
 	struct vperfctr_control header;
 	struct perfctr_cpu_control control;	/* only what is used is ever filled in */
 	bool restricted;			/* there are CPUs that cannot count this */
-	struct vperfctr *root;			/* of a family that was left */
+	struct vperfctr_state *root;			/* of a family that was left */
 };
 
 /*
@@ -127,14 +127,14 @@ struct change {
  * thread which runs nowhere and whose counters start when it is switched in.
  */
 
-static void start_if_own(struct vperfctr *st)
+static void start_if_own(struct vperfctr_state *st)
 {
 	if (st->owner == current)
 		vperfctr_start(st);
 }
 
 /* A control of its own ends what a state does for the root of its family. */
-static void become_root(struct vperfctr *st, struct change *change)
+static void become_root(struct vperfctr_state *st, struct change *change)
 {
 	if (likely(!st->root))
 		return;
@@ -143,7 +143,7 @@ static void become_root(struct vperfctr *st, struct change *change)
 	st->root = NULL;
 }
 
-static int op_control(struct vperfctr *st, void *arg)
+static int op_control(struct vperfctr_state *st, void *arg)
 {
 	struct change *change = arg;
 	const struct vperfctr_control *header = &change->header;
@@ -170,7 +170,7 @@ static int op_control(struct vperfctr *st, void *arg)
 }
 
 /* The all-zero control: stop for good, keep sums and the last control. */
-static int op_stop(struct vperfctr *st, void *arg)
+static int op_stop(struct vperfctr_state *st, void *arg)
 {
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
@@ -205,7 +205,7 @@ static int narrow_affinity(const struct perfctr_cpu_control *control)
 }
 
 /* The caller holds st->lock. */
-static int change_control(struct vperfctr *st, struct change *change)
+static int change_control(struct vperfctr_state *st, struct change *change)
 {
 	bool had_hardware = test_bit(VPERFCTR_HARDWARE, &st->bits);
 	bool wants_hardware = perfctr_nrctrs(&change->control);
@@ -233,7 +233,7 @@ static int change_control(struct vperfctr *st, struct change *change)
 	return err;
 }
 
-int vperfctr_control(struct vperfctr *st, const struct vperfctr_control __user *arg)
+int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __user *arg)
 {
 	struct change change __uninitialized;
 	int err;
@@ -259,7 +259,7 @@ int vperfctr_control(struct vperfctr *st, const struct vperfctr_control __user *
 
 /* ---- suspend, resume, unlink -------------------------------------------- */
 
-static int op_suspend(struct vperfctr *st, void *arg)
+static int op_suspend(struct vperfctr_state *st, void *arg)
 {
 	if (st->stop & VPERFCTR_STOP_IDLE)
 		return -EINVAL;
@@ -271,12 +271,12 @@ static int op_suspend(struct vperfctr *st, void *arg)
 	return 0;
 }
 
-int vperfctr_suspend(struct vperfctr *st)
+int vperfctr_suspend(struct vperfctr_state *st)
 {
 	return vperfctr_apply(st, op_suspend, NULL);
 }
 
-static int op_resume(struct vperfctr *st, void *arg)
+static int op_resume(struct vperfctr_state *st, void *arg)
 {
 	if (st->stop & VPERFCTR_STOP_IDLE)
 		return -EINVAL;
@@ -285,18 +285,18 @@ static int op_resume(struct vperfctr *st, void *arg)
 	return 0;
 }
 
-int vperfctr_resume(struct vperfctr *st)
+int vperfctr_resume(struct vperfctr_state *st)
 {
 	return vperfctr_apply(st, op_resume, NULL);
 }
 
-static int op_unlink(struct vperfctr *st, void *arg)
+static int op_unlink(struct vperfctr_state *st, void *arg)
 {
 	vperfctr_detach(st, true);
 	return 0;
 }
 
-int vperfctr_unlink(struct vperfctr *st)
+int vperfctr_unlink(struct vperfctr_state *st)
 {
 	int err = vperfctr_check_access(st);
 

@@ -15,7 +15,7 @@
 
 #include "state.h"
 
-static void count_missed(struct vperfctr *root)
+static void count_missed(struct vperfctr_state *root)
 {
 	unsigned long flags;
 
@@ -29,17 +29,17 @@ static void count_missed(struct vperfctr *root)
  * running yet.  A fork cannot fail because of us: a child that cannot be given
  * a state is counted as missed.
  */
-void vperfctr_inherit(struct vperfctr *parent, struct task_struct *child)
+void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
 {
-	struct vperfctr *root = parent->root ?: parent;
-	struct vperfctr *st;
+	struct vperfctr_state *root = parent->root ?: parent;
+	struct vperfctr_state *st;
 	unsigned long flags;
 
 	if (!(parent->flags & VPERFCTR_CONTROL_INHERIT) || parent->stop ||
 	    test_bit(VPERFCTR_CLOSED, &root->bits))
 		return;
 	/* Not GFP_NOWAIT: that fails when there is merely nothing free at hand. */
-	st = vperfctr_create(parent, GFP_ATOMIC | __GFP_NOWARN);
+	st = vperfctr_state_create(parent, GFP_ATOMIC | __GFP_NOWARN);
 	if (IS_ERR(st)) {
 		count_missed(root);
 		return;
@@ -67,10 +67,10 @@ void vperfctr_inherit(struct vperfctr *parent, struct task_struct *child)
  * thread goes on uncounted.  Interrupts are disabled.  The reference to the
  * root stays, to be given back where that may sleep.
  */
-void vperfctr_leave_family(struct vperfctr *st, bool missed)
+void vperfctr_leave_family(struct vperfctr_state *st, bool missed)
 {
 	const struct vperfctr_page *page = st->cpu_state.page;
-	struct vperfctr *root = st->root;
+	struct vperfctr_state *root = st->root;
 	unsigned int i;
 
 	if (!root)
@@ -88,7 +88,7 @@ void vperfctr_leave_family(struct vperfctr *st, bool missed)
 }
 
 /* For a new control.  PRE: no members.  Interrupts are disabled. */
-void vperfctr_reset_family(struct vperfctr *root)
+void vperfctr_reset_family(struct vperfctr_state *root)
 {
 	raw_spin_lock(&root->family_lock);
 	memset(root->children, 0, sizeof(root->children));
@@ -100,7 +100,7 @@ void vperfctr_reset_family(struct vperfctr *root)
  * The children's sums, TSC first, and whether there are more to come.  The control
  * stays, as for vperfctr_snapshot().
  */
-bool vperfctr_read_family(struct vperfctr *st, u64 *sums, unsigned int n, u64 *missed)
+bool vperfctr_read_family(struct vperfctr_state *st, u64 *sums, unsigned int n, u64 *missed)
 {
 	unsigned long flags;
 	bool more;

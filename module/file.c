@@ -67,7 +67,7 @@ static const struct vm_operations_struct vperfctr_vm_ops = {
 	.close	= vperfctr_vma_close,
 };
 
-static bool is_owners_mm(const struct vperfctr *st, const struct mm_struct *mm)
+static bool is_owners_mm(const struct vperfctr_state *st, const struct mm_struct *mm)
 {
 	const struct task_struct *owner;
 	bool ret;
@@ -81,7 +81,7 @@ static bool is_owners_mm(const struct vperfctr *st, const struct mm_struct *mm)
 }
 
 /* The owner's page is to say at once that RDPMC works. */
-static void refresh_page(struct vperfctr *st)
+static void refresh_page(struct vperfctr_state *st)
 {
 	unsigned long flags;
 
@@ -93,7 +93,7 @@ static void refresh_page(struct vperfctr *st)
 	local_irq_restore(flags);
 }
 
-static int map_page(struct vperfctr *st, struct vm_area_struct *vma)
+static int map_page(struct vperfctr_state *st, struct vm_area_struct *vma)
 {
 	bool owner = is_owners_mm(st, vma->vm_mm);
 	vm_fault_t fault;
@@ -125,7 +125,7 @@ static int map_page(struct vperfctr *st, struct vm_area_struct *vma)
  */
 static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	struct vperfctr *st = file->private_data;
+	struct vperfctr_state *st = file->private_data;
 
 	/* VM_MAYSHARE is MAP_SHARED; VM_SHARED is taken away from read-only files. */
 	if (!(vma->vm_flags & VM_MAYSHARE))
@@ -147,7 +147,7 @@ static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
 
 static long vperfctr_file_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	struct vperfctr *st = file->private_data;
+	struct vperfctr_state *st = file->private_data;
 
 	switch (cmd) {
 	case VPERFCTR_CONTROL:
@@ -172,7 +172,7 @@ static long vperfctr_file_ioctl(struct file *file, unsigned int cmd, unsigned lo
 
 static int vperfctr_file_release(struct inode *inode, struct file *file)
 {
-	struct vperfctr *st = file->private_data;
+	struct vperfctr_state *st = file->private_data;
 
 	if (atomic_dec_and_test(&st->files)) {
 		if (test_bit(VPERFCTR_TRANSIENT, &st->bits))
@@ -196,7 +196,7 @@ static int vperfctr_file_release(struct inode *inode, struct file *file)
 
 static __poll_t vperfctr_file_poll(struct file *file, struct poll_table_struct *wait)
 {
-	struct vperfctr *st = file->private_data;
+	struct vperfctr_state *st = file->private_data;
 	__poll_t events = 0;
 
 	poll_wait(file, &st->wait, wait);
@@ -212,7 +212,7 @@ static __poll_t vperfctr_file_poll(struct file *file, struct poll_table_struct *
 /* /proc/PID/fdinfo/FD: the owner's thread id as the reader's PID namespace has it. */
 static void vperfctr_file_show(struct seq_file *m, struct file *file)
 {
-	struct vperfctr *st = file->private_data;
+	struct vperfctr_state *st = file->private_data;
 	struct vperfctr_snapshot snap;
 	struct task_struct *owner;
 	unsigned int i;
@@ -244,7 +244,7 @@ static const struct file_operations vperfctr_file_fops = {
 };
 
 /* A new file of the state, with a reference of its own; an ERR_PTR on failure. */
-struct file *vperfctr_file(struct vperfctr *st)
+struct file *vperfctr_file(struct vperfctr_state *st)
 {
 	struct file *file;
 

@@ -14,7 +14,7 @@ static DEFINE_MUTEX(hardware_mutex);	/* for the first, and for whoever gives bac
 static refcount_t hardware_users = REFCOUNT_INIT(0);
 
 /* May sleep.  The caller holds st->lock. */
-int vperfctr_get_hardware(struct vperfctr *st)
+int vperfctr_get_hardware(struct vperfctr_state *st)
 {
 	int err = 0;
 
@@ -35,7 +35,7 @@ int vperfctr_get_hardware(struct vperfctr *st)
 }
 
 /* A share for a new state, while another one that keeps its own is looked at. */
-void vperfctr_share_hardware(struct vperfctr *st)
+void vperfctr_share_hardware(struct vperfctr_state *st)
 {
 	refcount_inc(&hardware_users);
 	set_bit(VPERFCTR_HARDWARE, &st->bits);
@@ -47,7 +47,7 @@ void vperfctr_share_hardware(struct vperfctr *st)
  * closes a state while a worker cleans up after its owner finds the share there
  * still, and waits.
  */
-void vperfctr_release_hardware(struct vperfctr *st)
+void vperfctr_release_hardware(struct vperfctr_state *st)
 {
 	if (!test_bit(VPERFCTR_HARDWARE, &st->bits))
 		return;

@@ -149,11 +149,11 @@ static struct task_struct *get_thread(s32 tid)
  */
 static int create_state(struct task_struct *task, u32 flags, int fd)
 {
-	struct vperfctr *st;
+	struct vperfctr_state *st;
 	struct file *file;
 	int err;
 
-	st = vperfctr_create(NULL, GFP_KERNEL);
+	st = vperfctr_state_create(NULL, GFP_KERNEL);
 	if (IS_ERR(st))
 		return PTR_ERR(st);
 	if ((flags & VPERFCTR_OPEN_TRANSIENT) ||
@@ -175,7 +175,7 @@ static int create_state(struct task_struct *task, u32 flags, int fd)
 
 static int find_state(struct task_struct *task, int fd)
 {
-	struct vperfctr *st;
+	struct vperfctr_state *st;
 	struct file *file;
 	int err;
 

@@ -35,7 +35,7 @@
 static DEFINE_PER_CPU(struct hrtimer, retry_timer);
 
 /* Interrupts are disabled, current is the owner. */
-static bool send_signal(struct vperfctr *st)
+static bool send_signal(struct vperfctr_state *st)
 {
 	struct kernel_siginfo info;
 
@@ -54,7 +54,7 @@ static bool send_signal(struct vperfctr *st)
 
 static enum hrtimer_restart retry(struct hrtimer *timer)
 {
-	struct vperfctr *st = vperfctr_of(current);
+	struct vperfctr_state *st = vperfctr_of(current);
 
 	/* If it is elsewhere, its next switch-in tries.  Timers of CPUs that went offline end. */
 	if (!st || timer != this_cpu_ptr(&retry_timer) || send_signal(st))
@@ -63,7 +63,7 @@ static enum hrtimer_restart retry(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-static void send_or_retry(struct vperfctr *st)
+static void send_or_retry(struct vperfctr_state *st)
 {
 	struct hrtimer *timer = this_cpu_ptr(&retry_timer);
 
@@ -73,7 +73,7 @@ static void send_or_retry(struct vperfctr *st)
 }
 
 /* Whoever polls is to look.  PRE: what there is to see has been written. */
-static void tell(struct vperfctr *st)
+static void tell(struct vperfctr_state *st)
 {
 	/* Has a memory barrier that pairs with poll's. */
 	if (wq_has_sleeper(&st->wait))
@@ -82,7 +82,7 @@ static void tell(struct vperfctr *st)
 
 static void wake(struct irq_work *work)
 {
-	struct vperfctr *st = container_of(work, struct vperfctr, wake_work);
+	struct vperfctr_state *st = container_of(work, struct vperfctr_state, wake_work);
 
 	wake_up_poll(&st->wait, EPOLLIN | EPOLLRDNORM);
 }
@@ -90,18 +90,19 @@ static void wake(struct irq_work *work)
 /* ---- taking an overflow ------------------------------------------------- */
 
 /* Does an overflow make a sample?  Otherwise counters are held. */
-static bool has_ring(const struct vperfctr *st)
+static bool has_ring(const struct vperfctr_state *st)
 {
 	return st->flags & VPERFCTR_CONTROL_RING;
 }
 
-static unsigned int shift_of(const struct vperfctr *st)
+static unsigned int shift_of(const struct vperfctr_state *st)
 {
 	return has_ring(st) ? st->ring_shift : 0;
 }
 
 /* PRE: the sums are up to date, and nobody else is doing anything to the state. */
-static __always_inline void note(struct vperfctr *st, u64 ip, struct perfctr_overflow overflow)
+static __always_inline void note_overflow(struct vperfctr_state *st, u64 ip,
+					  struct perfctr_overflow overflow)
 {
 	if (unlikely(!overflow.ctrs))
 		return;
@@ -117,22 +118,22 @@ static __always_inline void note(struct vperfctr *st, u64 ip, struct perfctr_ove
 }
 
 /* Of a state that runs here, and whose counters were stopped for it. */
-static void take_here(struct vperfctr *st, u64 ip)
+static void take_here(struct vperfctr_state *st, u64 ip)
 {
 	bool kernel = vperfctr_ring_counts_kernel(st);
 
 	if (unlikely(kernel))
 		vperfctr_ring_begin_kernel(st);
-	note(st, ip, perfctr_cpu_take_overflow(&st->cpu_state, !has_ring(st), shift_of(st)));
+	note_overflow(st, ip, perfctr_cpu_take_overflow(&st->cpu_state, !has_ring(st), shift_of(st)));
 	perfctr_cpu_go_on(&st->cpu_state);
 	if (unlikely(kernel))
 		vperfctr_ring_end_kernel(st);
 }
 
 /* Of one that is suspended and not to go on. */
-static void take_last(struct vperfctr *st, u64 ip)
+static void take_last(struct vperfctr_state *st, u64 ip)
 {
-	note(st, ip, perfctr_cpu_identify_overflow(&st->cpu_state, shift_of(st)));
+	note_overflow(st, ip, perfctr_cpu_identify_overflow(&st->cpu_state, shift_of(st)));
 }
 
 static u64 user_ip(struct task_struct *task)
@@ -140,7 +141,7 @@ static u64 user_ip(struct task_struct *task)
 	return instruction_pointer(task_pt_regs(task));
 }
 
-static void take_noticed(struct vperfctr *st)
+static void take_noticed(struct vperfctr_state *st)
 {
 	u64 ip = st->noticed_at;
 
@@ -158,7 +159,7 @@ static void take_noticed(struct vperfctr *st)
 /* An interrupt, hence at a moment when there may be one. */
 static void overflow_work(struct irq_work *work)
 {
-	struct vperfctr *st = vperfctr_of(current);
+	struct vperfctr_state *st = vperfctr_of(current);
 
 	if (!st)
 		return;
@@ -176,7 +177,7 @@ void vperfctr_overflow_later(void)
 }
 
 /* Where in the kernel?  Only for a ring that is to have it; 0: say where in user mode. */
-static u64 kernel_ip(const struct vperfctr *st, struct pt_regs *regs)
+static u64 kernel_ip(const struct vperfctr_state *st, struct pt_regs *regs)
 {
 	if (!regs || !st->cpu_state.control.kernel || !vperfctr_ring_has_kernel(st))
 		return 0;
@@ -186,7 +187,7 @@ static u64 kernel_ip(const struct vperfctr *st, struct pt_regs *regs)
 /* The low-level driver's handler: see perfctr_ihandler. */
 static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
 {
-	struct vperfctr *st = container_of(state, struct vperfctr, cpu_state);
+	struct vperfctr_state *st = container_of(state, struct vperfctr_state, cpu_state);
 
 	if (regs && user_mode(regs)) {
 		take_here(st, instruction_pointer(regs));
@@ -200,7 +201,7 @@ static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
 }
 
 /* What has overflowed is in READ or in the ring, but there is nothing to resume, and no signal. */
-void vperfctr_overflow_end(struct vperfctr *st)
+void vperfctr_overflow_end(struct vperfctr_state *st)
 {
 	/* Where a file that gives privileges begins is not to be told. */
 	take_last(st, test_bit(VPERFCTR_PRIVILEGED, &st->bits) ? 0 : user_ip(st->owner));
@@ -212,7 +213,7 @@ void vperfctr_overflow_end(struct vperfctr *st)
 }
 
 /* Nothing waits any more. */
-void vperfctr_overflow_forget(struct vperfctr *st)
+void vperfctr_overflow_forget(struct vperfctr_state *st)
 {
 	st->checks &= ~VPERFCTR_CHECK_SIGNAL;
 	st->noticed = false;
@@ -222,7 +223,7 @@ void vperfctr_overflow_forget(struct vperfctr *st)
 /* ---- going on ----------------------------------------------------------- */
 
 /* An operation: see vperfctr_apply(). */
-static int op_iresume(struct vperfctr *st, void *arg)
+static int op_iresume(struct vperfctr_state *st, void *arg)
 {
 	if (!vperfctr_is_held(st))
 		return -EPERM;
@@ -237,14 +238,14 @@ static int op_iresume(struct vperfctr *st, void *arg)
 	return 0;
 }
 
-int vperfctr_iresume(struct vperfctr *st)
+int vperfctr_iresume(struct vperfctr_state *st)
 {
 	return vperfctr_apply(st, op_iresume, NULL);
 }
 
 /* ---- init --------------------------------------------------------------- */
 
-void vperfctr_overflow_attach(struct vperfctr *st)
+void vperfctr_overflow_attach(struct vperfctr_state *st)
 {
 	init_irq_work(&st->wake_work, wake);
 }

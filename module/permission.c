@@ -30,7 +30,7 @@ bool vperfctr_may_monitor(const struct task_struct *task, const struct task_stru
  * See vperfctr_check_access().  Also so that stop_machine() is not for everybody
  * with a descriptor to call.
  */
-int vperfctr_check_monitor(struct vperfctr *st)
+int vperfctr_check_monitor(struct vperfctr_state *st)
 {
 	struct task_struct *owner;
 	int err = 0;

@@ -12,7 +12,7 @@
 
 #define READ_SIZE_VER0	56
 
-static u32 status_of(const struct vperfctr *st)
+static u32 status_of(const struct vperfctr_state *st)
 {
 	unsigned int stop = READ_ONCE(st->stop);
 	u32 status = 0;
@@ -34,7 +34,7 @@ static u32 status_of(const struct vperfctr *st)
 	return status;
 }
 
-static void copy_sums(const struct vperfctr *st, struct vperfctr_snapshot *snap)
+static void copy_sums(const struct vperfctr_state *st, struct vperfctr_snapshot *snap)
 {
 	const struct vperfctr_page *page = st->cpu_state.page;
 	unsigned int i;
@@ -47,7 +47,7 @@ static void copy_sums(const struct vperfctr *st, struct vperfctr_snapshot *snap)
 		snap->sums[1 + i] = READ_ONCE(page->ctr[i].sum);
 }
 
-static void snapshot_own(struct vperfctr *st, struct vperfctr_snapshot *snap)
+static void snapshot_own(struct vperfctr_state *st, struct vperfctr_snapshot *snap)
 {
 	local_irq_disable();
 	/* Not running if it was detached since the caller looked. */
@@ -58,7 +58,7 @@ static void snapshot_own(struct vperfctr *st, struct vperfctr_snapshot *snap)
 }
 
 /* The control stays, as for vperfctr_snapshot(); the sums may change all the time. */
-static void snapshot_other(struct vperfctr *st, struct vperfctr_snapshot *snap)
+static void snapshot_other(struct vperfctr_state *st, struct vperfctr_snapshot *snap)
 {
 	const struct vperfctr_page *page = st->cpu_state.page;
 	u32 samplecount;
@@ -81,7 +81,7 @@ static void snapshot_other(struct vperfctr *st, struct vperfctr_snapshot *snap)
  * Sums and status as of now.  The caller is the owner, whose control nobody
  * changes while it is in a call, or holds st->lock.  May sleep.
  */
-void vperfctr_snapshot(struct vperfctr *st, struct vperfctr_snapshot *snap)
+void vperfctr_snapshot(struct vperfctr_state *st, struct vperfctr_snapshot *snap)
 {
 	if (READ_ONCE(st->owner) == current)
 		snapshot_own(st, snap);
@@ -97,7 +97,7 @@ struct control_copy {
 	struct perfctr_cpu_control control;
 };
 
-static void copy_control(const struct vperfctr *st, struct control_copy *copy)
+static void copy_control(const struct vperfctr_state *st, struct control_copy *copy)
 {
 	copy->flags = st->flags;
 	copy->si_signo = st->si_signo;
@@ -150,7 +150,7 @@ struct reading {
 };
 
 /* Nothing is written to user space here: that may wait for user space, for ever. */
-static int take_reading(struct vperfctr *st, struct reading *r)
+static int take_reading(struct vperfctr_state *st, struct reading *r)
 {
 	bool own = READ_ONCE(st->owner) == current;
 
@@ -204,7 +204,7 @@ fault:
 	return -EFAULT;
 }
 
-int vperfctr_read(struct vperfctr *st, struct vperfctr_read __user *arg)
+int vperfctr_read(struct vperfctr_state *st, struct vperfctr_read __user *arg)
 {
 	struct vperfctr_read req __uninitialized;
 	struct reading r __uninitialized;

@@ -25,7 +25,7 @@ static bool is_ending(const struct task_struct *task)
 /* ---- calls on a state --------------------------------------------------- */
 
 struct remote_call {
-	struct vperfctr *st;
+	struct vperfctr_state *st;
 	vperfctr_op *op;
 	void *arg;
 	struct task_struct *monitor;
@@ -44,7 +44,7 @@ static int apply_remote(void *arg)
 }
 
 /* See vperfctr_apply(). */
-int vperfctr_apply_monitor(struct vperfctr *st, vperfctr_op *op, void *arg)
+int vperfctr_apply_monitor(struct vperfctr_state *st, vperfctr_op *op, void *arg)
 {
 	struct remote_call call = { .st = st, .op = op, .arg = arg, .monitor = current };
 
@@ -56,14 +56,14 @@ int vperfctr_apply_monitor(struct vperfctr *st, vperfctr_op *op, void *arg)
 struct remote_open {
 	struct task_struct *task;
 	struct task_struct *monitor;
-	struct vperfctr *st;		/* to be attached; NULL: find what there is */
+	struct vperfctr_state *st;		/* to be attached; NULL: find what there is */
 	bool kernel;			/* what was found counts kernel mode */
 };
 
 static int open_remote(void *arg)
 {
 	struct remote_open *open = arg;
-	struct vperfctr *st;
+	struct vperfctr_state *st;
 
 	if (is_ending(open->task))
 		return -ESRCH;
@@ -84,9 +84,9 @@ static int open_remote(void *arg)
 	return 0;
 }
 
-static int open_current(bool creat, struct vperfctr **st, bool *kernel)
+static int open_current(bool creat, struct vperfctr_state **st, bool *kernel)
 {
-	struct vperfctr *found;
+	struct vperfctr_state *found;
 	int err = 0;
 
 	preempt_disable();
@@ -111,7 +111,7 @@ static int open_current(bool creat, struct vperfctr **st, bool *kernel)
  * it has, with a reference.  The thread is current or stopped under current's
  * ptrace.  May sleep.
  */
-int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr **st)
+int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_state **st)
 {
 	struct remote_open open = {
 		.task = task,
@@ -145,7 +145,7 @@ int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr *
 
 static int detach_abandoned(void *arg)
 {
-	struct vperfctr *st = arg;
+	struct vperfctr_state *st = arg;
 
 	/* The owner may have ended, or somebody else have opened it, since. */
 	if (!st->owner || atomic_read(&st->files))
@@ -155,7 +155,7 @@ static int detach_abandoned(void *arg)
 }
 
 /* A transient state has lost its last descriptor.  May sleep. */
-void vperfctr_detach_abandoned(struct vperfctr *st)
+void vperfctr_detach_abandoned(struct vperfctr_state *st)
 {
 	struct task_struct *owner = READ_ONCE(st->owner);
 	unsigned long flags;
@@ -178,14 +178,14 @@ void vperfctr_detach_abandoned(struct vperfctr *st)
 #define DISSOLVE_AT_ONCE	64
 
 struct dissolve {
-	struct vperfctr *root;
+	struct vperfctr_state *root;
 	struct list_head members;
 };
 
 static int dissolve(void *arg)
 {
 	struct dissolve *d = arg;
-	struct vperfctr *st, *next;
+	struct vperfctr_state *st, *next;
 	unsigned int n = 0;
 
 	/* Detaching takes a member off the list; no lock is needed to look at it here. */
@@ -199,10 +199,10 @@ static int dissolve(void *arg)
 }
 
 /* See vperfctr_dissolve_family(). */
-void vperfctr_dissolve_members(struct vperfctr *root)
+void vperfctr_dissolve_members(struct vperfctr_state *root)
 {
 	struct dissolve d = { .root = root, .members = LIST_HEAD_INIT(d.members) };
-	struct vperfctr *st, *next;
+	struct vperfctr_state *st, *next;
 
 	/* So that this ends, however fast members fork. */
 	set_bit(VPERFCTR_CLOSED, &root->bits);

@@ -52,7 +52,7 @@ static u64 nr_waiting(const struct vperfctr_buffer *ring)
 }
 
 /* Is there something that poll() should tell? */
-bool vperfctr_ring_ready(const struct vperfctr *st)
+bool vperfctr_ring_ready(const struct vperfctr_state *st)
 {
 	/* Pairs with the store in add_ring(), here and below. */
 	const struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
@@ -63,7 +63,7 @@ bool vperfctr_ring_ready(const struct vperfctr *st)
 
 /* ---- writing ------------------------------------------------------------ */
 
-bool vperfctr_ring_has_kernel(const struct vperfctr *st)
+bool vperfctr_ring_has_kernel(const struct vperfctr_state *st)
 {
 	return st->ring && st->ring->kernel;
 }
@@ -76,7 +76,7 @@ bool vperfctr_ring_has_kernel(const struct vperfctr *st)
  */
 #define ROOM	8
 
-void vperfctr_ring_begin_kernel(struct vperfctr *st)
+void vperfctr_ring_begin_kernel(struct vperfctr_state *st)
 {
 	struct vperfctr_buffer *ring = st->ring;
 	cycles_t now = get_cycles();
@@ -85,7 +85,7 @@ void vperfctr_ring_begin_kernel(struct vperfctr *st)
 	ring->begun = now;
 }
 
-void vperfctr_ring_end_kernel(struct vperfctr *st)
+void vperfctr_ring_end_kernel(struct vperfctr_state *st)
 {
 	st->ring->ended = get_cycles();
 }
@@ -95,7 +95,7 @@ void vperfctr_ring_end_kernel(struct vperfctr *st)
  * tick of the clock, and shrink again, a step for each tick since, after one with
  * no more than half of what is allowed.
  */
-static void throttle(struct vperfctr *st, struct vperfctr_buffer *ring)
+static void throttle(struct vperfctr_state *st, struct vperfctr_buffer *ring)
 {
 	unsigned int rate = READ_ONCE(max_sample_rate);
 	unsigned int limit = rate ? max_t(unsigned int, rate / HZ, 1) : UINT_MAX;
@@ -113,7 +113,7 @@ static void throttle(struct vperfctr *st, struct vperfctr_buffer *ring)
 }
 
 /* Overflows that will make no sample. */
-void vperfctr_ring_drop(struct vperfctr *st, u64 nr)
+void vperfctr_ring_drop(struct vperfctr_state *st, u64 nr)
 {
 	struct vperfctr_buffer *ring = st->ring;
 
@@ -125,7 +125,7 @@ void vperfctr_ring_drop(struct vperfctr *st, u64 nr)
  * Add a sample.  True if who polls is to be told.  PRE: the sums are up to date, and
  * nobody else is doing anything to the state.
  */
-bool vperfctr_ring_add(struct vperfctr *st, u64 ip, struct perfctr_overflow overflow)
+bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflow overflow)
 {
 	struct vperfctr_buffer *ring = st->ring;
 	struct vperfctr_ring_page *page = ring->page;
@@ -167,7 +167,7 @@ bool vperfctr_ring_add(struct vperfctr *st, u64 ip, struct perfctr_overflow over
 
 /* ---- reading ------------------------------------------------------------ */
 
-int vperfctr_consume(struct vperfctr *st, unsigned long nr)
+int vperfctr_consume(struct vperfctr_state *st, unsigned long nr)
 {
 	/* See vperfctr_ring_ready(). */
 	struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
@@ -184,7 +184,7 @@ int vperfctr_consume(struct vperfctr *st, unsigned long nr)
 }
 
 /* Called by the file's mmap, which has looked at everything but the size. */
-int vperfctr_ring_mmap(struct vperfctr *st, struct vm_area_struct *vma)
+int vperfctr_ring_mmap(struct vperfctr_state *st, struct vm_area_struct *vma)
 {
 	/* See vperfctr_ring_ready(). */
 	struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
@@ -230,7 +230,7 @@ static struct vperfctr_buffer *create(const struct vperfctr_ring *req)
 }
 
 /* The last reference to the state is gone. */
-void vperfctr_ring_free(struct vperfctr *st)
+void vperfctr_ring_free(struct vperfctr_state *st)
 {
 	struct vperfctr_buffer *ring = st->ring;
 
@@ -242,7 +242,7 @@ void vperfctr_ring_free(struct vperfctr *st)
 }
 
 /* The caller holds st->lock.  -EEXIST: *req has the sizes of the one there is. */
-static int add_ring(struct vperfctr *st, struct vperfctr_ring *req)
+static int add_ring(struct vperfctr_state *st, struct vperfctr_ring *req)
 {
 	unsigned int kb = req->map_size / 1024;
 	struct vperfctr_buffer *ring;
@@ -290,7 +290,7 @@ static int put_sizes(const struct vperfctr_ring *req, struct vperfctr_ring __use
 	       put_user(req->map_size, &arg->map_size) ? -EFAULT : 0;
 }
 
-int vperfctr_ring(struct vperfctr *st, struct vperfctr_ring __user *arg)
+int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg)
 {
 	struct vperfctr_ring req;
 	int err;

@@ -63,10 +63,10 @@ static void notifiers_put(void)
  * A new state, attached to nobody, with one reference.  `parent`: the state
  * whose control it is to inherit; then gfp may be such that nothing sleeps.
  */
-struct vperfctr *vperfctr_create(struct vperfctr *parent, gfp_t gfp)
+struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_t gfp)
 {
 	struct vperfctr_account *account;
-	struct vperfctr *st;
+	struct vperfctr_state *st;
 
 	account = parent ? vperfctr_charge_again(parent->account) :
 			   vperfctr_charge_current(gfp);
@@ -100,13 +100,13 @@ no_state:
 	return ERR_PTR(-ENOMEM);
 }
 
-void vperfctr_get(struct vperfctr *st)
+void vperfctr_get(struct vperfctr_state *st)
 {
 	refcount_inc(&st->refs);
 }
 
 /* May sleep. */
-void vperfctr_put(struct vperfctr *st)
+void vperfctr_put(struct vperfctr_state *st)
 {
 	if (!refcount_dec_and_test(&st->refs))
 		return;
@@ -127,7 +127,7 @@ void vperfctr_put(struct vperfctr *st)
 
 int vperfctr_state_init(void)
 {
-	vperfctr_cache = KMEM_CACHE(vperfctr, SLAB_ACCOUNT | SLAB_HWCACHE_ALIGN);
+	vperfctr_cache = KMEM_CACHE(vperfctr_state, SLAB_ACCOUNT | SLAB_HWCACHE_ALIGN);
 	return vperfctr_cache ? 0 : -ENOMEM;
 }
 

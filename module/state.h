@@ -72,7 +72,7 @@ struct vperfctr_buffer;
  * prepares a change.  The owner's exit, which cannot sleep, does not take it;
  * it changes nothing but what detaching changes.
  */
-struct vperfctr {
+struct vperfctr_state {
 	/* What a context switch needs is in one cache line, up to cpu_state.regs.global_ctrl. */
 	struct preempt_notifier notifier;
 	u16 stop;			/* VPERFCTR_STOP_*; 0: counters run when the owner does */
@@ -106,7 +106,7 @@ struct vperfctr {
 	 * or not.  family_lock, an inner lock taken with interrupts disabled,
 	 * is that of the root, and guards what follows in root and members.
 	 */
-	struct vperfctr *root;		/* whose control was inherited; NULL: nobody's */
+	struct vperfctr_state *root;	/* whose control was inherited; NULL: nobody's */
 	struct list_head family;	/* root: its members; member: its link */
 	raw_spinlock_t family_lock;
 	u64 children_missed;
@@ -117,7 +117,7 @@ struct vperfctr {
  * One of the state's own.  The caller has a reference, or is the owner.  To wait for one
  * takes a grace period of RCU on PREEMPT_RT: nobody is to for what was never queued.
  */
-static inline void vperfctr_queue(struct vperfctr *st, struct irq_work *work)
+static inline void vperfctr_queue(struct vperfctr_state *st, struct irq_work *work)
 {
 	set_bit(VPERFCTR_QUEUED, &st->bits);
 	irq_work_queue(work);
@@ -130,7 +130,7 @@ static inline void vperfctr_queue(struct vperfctr *st, struct irq_work *work)
 #define VPERFCTR_RT	IS_ENABLED(CONFIG_PREEMPT_RT)
 
 /* Must the counters wait for IRESUME? */
-static inline bool vperfctr_is_held(const struct vperfctr *st)
+static inline bool vperfctr_is_held(const struct vperfctr_state *st)
 {
 	return READ_ONCE(st->overflow) && !(READ_ONCE(st->stop) & VPERFCTR_STOP_IDLE);
 }
@@ -138,9 +138,9 @@ static inline bool vperfctr_is_held(const struct vperfctr *st)
 /* state.c */
 int vperfctr_state_init(void);
 void vperfctr_state_exit(void);
-struct vperfctr *vperfctr_create(struct vperfctr *parent, gfp_t gfp);
-void vperfctr_get(struct vperfctr *st);
-void vperfctr_put(struct vperfctr *st);
+struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_t gfp);
+void vperfctr_get(struct vperfctr_state *st);
+void vperfctr_put(struct vperfctr_state *st);
 
 /* account.c */
 struct vperfctr_account *vperfctr_charge_current(gfp_t gfp);
@@ -150,20 +150,20 @@ int vperfctr_charge_ring(struct vperfctr_account *account, unsigned int kb);
 void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb);
 
 /* hardware.c */
-int vperfctr_get_hardware(struct vperfctr *st);
-void vperfctr_share_hardware(struct vperfctr *st);
-void vperfctr_release_hardware(struct vperfctr *st);
+int vperfctr_get_hardware(struct vperfctr_state *st);
+void vperfctr_share_hardware(struct vperfctr_state *st);
+void vperfctr_release_hardware(struct vperfctr_state *st);
 
 /* permission.c */
 bool vperfctr_may_count_kernel(void);
 bool vperfctr_may_monitor(const struct task_struct *task, const struct task_struct *monitor);
-int vperfctr_check_monitor(struct vperfctr *st);
+int vperfctr_check_monitor(struct vperfctr_state *st);
 
 /*
  * May the caller change this state?  -ESRCH: it is detached; -EPERM: neither
  * owner nor monitor.  Only a first look, for the precise errno.
  */
-static inline int vperfctr_check_access(struct vperfctr *st)
+static inline int vperfctr_check_access(struct vperfctr_state *st)
 {
 	return likely(READ_ONCE(st->owner) == current) ? 0 : vperfctr_check_monitor(st);
 }
@@ -171,26 +171,26 @@ static inline int vperfctr_check_access(struct vperfctr *st)
 /* thread.c */
 int vperfctr_thread_init(void);
 void vperfctr_thread_exit(void);
-struct vperfctr *vperfctr_of(struct task_struct *task);
-void vperfctr_attach(struct vperfctr *st, struct task_struct *task);
-void vperfctr_detach(struct vperfctr *st, bool missed);
-void vperfctr_finish_detach(struct vperfctr *st);
+struct vperfctr_state *vperfctr_of(struct task_struct *task);
+void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task);
+void vperfctr_detach(struct vperfctr_state *st, bool missed);
+void vperfctr_finish_detach(struct vperfctr_state *st);
 void vperfctr_flush_detached(void);
-void vperfctr_start_other(struct vperfctr *st, int cpu);
-void vperfctr_sample_owner(struct vperfctr *st);
+void vperfctr_start_other(struct vperfctr_state *st, int cpu);
+void vperfctr_sample_owner(struct vperfctr_state *st);
 bool vperfctr_is_alone(int cpu);
 
 /*
  * Start and stop the counters of a state whose owner is current.  Interrupts
  * are disabled: none that goes by st->cpu comes between that and resume.
  */
-static __always_inline void vperfctr_start_here(struct vperfctr *st, int cpu)
+static __always_inline void vperfctr_start_here(struct vperfctr_state *st, int cpu)
 {
 	WRITE_ONCE(st->cpu, cpu);
 	perfctr_cpu_resume(&st->cpu_state);
 }
 
-static __always_inline void vperfctr_switch_in(struct vperfctr *st, int cpu)
+static __always_inline void vperfctr_switch_in(struct vperfctr_state *st, int cpu)
 {
 	if (likely(!(st->stop | st->checks) && !perfctr_cpu_sampling_ns))
 		vperfctr_start_here(st, cpu);
@@ -198,14 +198,14 @@ static __always_inline void vperfctr_switch_in(struct vperfctr *st, int cpu)
 		vperfctr_start_other(st, cpu);
 }
 
-static __always_inline void vperfctr_start(struct vperfctr *st)
+static __always_inline void vperfctr_start(struct vperfctr_state *st)
 {
 	lockdep_assert_irqs_disabled();
 	if (st->cpu < 0)
 		vperfctr_switch_in(st, smp_processor_id());
 }
 
-static __always_inline void vperfctr_stop(struct vperfctr *st)
+static __always_inline void vperfctr_stop(struct vperfctr_state *st)
 {
 	lockdep_assert_irqs_disabled();
 	if (st->cpu < 0)
@@ -216,18 +216,18 @@ static __always_inline void vperfctr_stop(struct vperfctr *st)
 }
 
 /* remote.c */
-typedef int vperfctr_op(struct vperfctr *st, void *arg);
-int vperfctr_apply_monitor(struct vperfctr *st, vperfctr_op *op, void *arg);
-int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr **st);
-void vperfctr_detach_abandoned(struct vperfctr *st);
-void vperfctr_dissolve_members(struct vperfctr *root);
+typedef int vperfctr_op(struct vperfctr_state *st, void *arg);
+int vperfctr_apply_monitor(struct vperfctr_state *st, vperfctr_op *op, void *arg);
+int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_state **st);
+void vperfctr_detach_abandoned(struct vperfctr_state *st);
+void vperfctr_dissolve_members(struct vperfctr_state *root);
 
 /*
  * Do `op` to an attached state, by its owner or by the owner's monitor, with
  * interrupts disabled and nobody else doing anything to it.  Returns what it
  * does, or errors as above.  May sleep.
  */
-static __always_inline int vperfctr_apply(struct vperfctr *st, vperfctr_op *op, void *arg)
+static __always_inline int vperfctr_apply(struct vperfctr_state *st, vperfctr_op *op, void *arg)
 {
 	int err = -ESRCH;
 
@@ -245,7 +245,7 @@ static __always_inline int vperfctr_apply(struct vperfctr *st, vperfctr_op *op, 
  * Detach all that inherited a state's control; what they counted is the root's.
  * A member's link is not empty either, but no family of its own.  May sleep.
  */
-static inline void vperfctr_dissolve_family(struct vperfctr *root)
+static inline void vperfctr_dissolve_family(struct vperfctr_state *root)
 {
 	if (unlikely(!root->root && !list_empty(&root->family)))
 		vperfctr_dissolve_members(root);
@@ -253,21 +253,21 @@ static inline void vperfctr_dissolve_family(struct vperfctr *root)
 
 /* family.c */
 /* Could there be children's sums?  The control stays, as for vperfctr_snapshot(). */
-static inline bool vperfctr_has_family(const struct vperfctr *st)
+static inline bool vperfctr_has_family(const struct vperfctr_state *st)
 {
 	return st->flags & VPERFCTR_CONTROL_INHERIT;
 }
 
-void vperfctr_inherit(struct vperfctr *parent, struct task_struct *child);
-void vperfctr_leave_family(struct vperfctr *st, bool missed);
-void vperfctr_reset_family(struct vperfctr *root);
-bool vperfctr_read_family(struct vperfctr *st, u64 *sums, unsigned int n, u64 *missed);
+void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child);
+void vperfctr_leave_family(struct vperfctr_state *st, bool missed);
+void vperfctr_reset_family(struct vperfctr_state *root);
+bool vperfctr_read_family(struct vperfctr_state *st, u64 *sums, unsigned int n, u64 *missed);
 
 /* control.c */
-int vperfctr_control(struct vperfctr *st, const struct vperfctr_control __user *arg);
-int vperfctr_suspend(struct vperfctr *st);
-int vperfctr_resume(struct vperfctr *st);
-int vperfctr_unlink(struct vperfctr *st);
+int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __user *arg);
+int vperfctr_suspend(struct vperfctr_state *st);
+int vperfctr_resume(struct vperfctr_state *st);
+int vperfctr_unlink(struct vperfctr_state *st);
 
 /* The size of the first version of struct vperfctr_control: what every caller must have. */
 #define VPERFCTR_CONTROL_SIZE_VER0	64
@@ -275,36 +275,36 @@ int vperfctr_unlink(struct vperfctr *st);
 /* overflow.c */
 void vperfctr_overflow_init(void);
 void vperfctr_overflow_exit(void);
-void vperfctr_overflow_attach(struct vperfctr *st);
+void vperfctr_overflow_attach(struct vperfctr_state *st);
 void vperfctr_overflow_later(void);
-void vperfctr_overflow_end(struct vperfctr *st);
-void vperfctr_overflow_forget(struct vperfctr *st);
-int vperfctr_iresume(struct vperfctr *st);
+void vperfctr_overflow_end(struct vperfctr_state *st);
+void vperfctr_overflow_forget(struct vperfctr_state *st);
+int vperfctr_iresume(struct vperfctr_state *st);
 
 /*
  * The counters have stopped for good, or for another control.  PRE: suspended, by
  * the owner or with the owner kept from running.
  */
-static inline void vperfctr_overflow_last(struct vperfctr *st)
+static inline void vperfctr_overflow_last(struct vperfctr_state *st)
 {
 	if (unlikely(st->cpu_state.control.nrictrs))
 		vperfctr_overflow_end(st);
 }
 
 /* ring.c */
-int vperfctr_ring(struct vperfctr *st, struct vperfctr_ring __user *arg);
-int vperfctr_ring_mmap(struct vperfctr *st, struct vm_area_struct *vma);
-bool vperfctr_ring_ready(const struct vperfctr *st);
-bool vperfctr_ring_has_kernel(const struct vperfctr *st);
-bool vperfctr_ring_add(struct vperfctr *st, u64 ip, struct perfctr_overflow overflow);
-void vperfctr_ring_drop(struct vperfctr *st, u64 nr);
-void vperfctr_ring_begin_kernel(struct vperfctr *st);
-void vperfctr_ring_end_kernel(struct vperfctr *st);
-int vperfctr_consume(struct vperfctr *st, unsigned long nr);
-void vperfctr_ring_free(struct vperfctr *st);
+int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg);
+int vperfctr_ring_mmap(struct vperfctr_state *st, struct vm_area_struct *vma);
+bool vperfctr_ring_ready(const struct vperfctr_state *st);
+bool vperfctr_ring_has_kernel(const struct vperfctr_state *st);
+bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflow overflow);
+void vperfctr_ring_drop(struct vperfctr_state *st, u64 nr);
+void vperfctr_ring_begin_kernel(struct vperfctr_state *st);
+void vperfctr_ring_end_kernel(struct vperfctr_state *st);
+int vperfctr_consume(struct vperfctr_state *st, unsigned long nr);
+void vperfctr_ring_free(struct vperfctr_state *st);
 
 /* Do overflows make samples, which may be of what taking one does in the kernel? */
-static inline bool vperfctr_ring_counts_kernel(const struct vperfctr *st)
+static inline bool vperfctr_ring_counts_kernel(const struct vperfctr_state *st)
 {
 	return (st->flags & VPERFCTR_CONTROL_RING) && st->cpu_state.control.kernel;
 }
@@ -317,10 +317,10 @@ struct vperfctr_snapshot {
 	u64 sums[1 + VPERFCTR_MAX_CTRS];	/* struct vperfctr_sums */
 };
 
-void vperfctr_snapshot(struct vperfctr *st, struct vperfctr_snapshot *snap);
-int vperfctr_read(struct vperfctr *st, struct vperfctr_read __user *arg);
+void vperfctr_snapshot(struct vperfctr_state *st, struct vperfctr_snapshot *snap);
+int vperfctr_read(struct vperfctr_state *st, struct vperfctr_read __user *arg);
 
 /* file.c */
-struct file *vperfctr_file(struct vperfctr *st);
+struct file *vperfctr_file(struct vperfctr_state *st);
 
 #endif /* VPERFCTR_STATE_H */

@@ -44,7 +44,7 @@ static void sample_here(void *arg);
 
 static enum hrtimer_restart sampling_tick(struct hrtimer *timer)
 {
-	struct vperfctr *st = vperfctr_of(current);
+	struct vperfctr_state *st = vperfctr_of(current);
 
 	/* Timers of CPUs that went offline expire elsewhere; those have their own. */
 	if (!st || READ_ONCE(st->cpu) < 0 || timer != this_cpu_ptr(&sampling_timer))
@@ -89,7 +89,7 @@ bool vperfctr_is_alone(int cpu)
 	return cpumask_weight(topology_sibling_cpumask(cpu)) <= 1;
 }
 
-static bool is_forbidden(const struct vperfctr *st, int cpu)
+static bool is_forbidden(const struct vperfctr_state *st, int cpu)
 {
 	const struct perfctr_cpu_control *control = &st->cpu_state.control;
 
@@ -99,7 +99,7 @@ static bool is_forbidden(const struct vperfctr *st, int cpu)
 
 static void send_sigill(struct irq_work *work)
 {
-	struct vperfctr *st = container_of(work, struct vperfctr, sigill_work);
+	struct vperfctr_state *st = container_of(work, struct vperfctr_state, sigill_work);
 	struct task_struct *owner;
 
 	/* A task that was seen as owner is freed a grace period after it ended. */
@@ -114,7 +114,7 @@ static void send_sigill(struct irq_work *work)
  * The owner is here and would be counted.  Who let CONTROL choose the affinity
  * has been moved since, and is told; who did not is only not counted here.
  */
-static void came_to_forbidden_cpu(struct vperfctr *st)
+static void came_to_forbidden_cpu(struct vperfctr_state *st)
 {
 	set_bit(VPERFCTR_FORBIDDEN, &st->bits);
 	perfctr_cpu_mark_suspended(&st->cpu_state);
@@ -127,7 +127,7 @@ static void came_to_forbidden_cpu(struct vperfctr *st)
 /* ---- the counters of current -------------------------------------------- */
 
 /* There is more to it than resuming. */
-void vperfctr_start_other(struct vperfctr *st, int cpu)
+void vperfctr_start_other(struct vperfctr_state *st, int cpu)
 {
 	if (st->checks & VPERFCTR_CHECK_SIGNAL)
 		vperfctr_overflow_later();
@@ -144,7 +144,7 @@ void vperfctr_start_other(struct vperfctr *st, int cpu)
 
 static void sample_here(void *arg)
 {
-	struct vperfctr *st = arg;
+	struct vperfctr_state *st = arg;
 
 	if (READ_ONCE(st->cpu) == smp_processor_id())
 		perfctr_cpu_sample(&st->cpu_state);
@@ -155,7 +155,7 @@ static void sample_here(void *arg)
  * them.  If it stops running before the interrupt gets there, its suspend has
  * brought them up to a moment after this call.  May sleep.
  */
-void vperfctr_sample_owner(struct vperfctr *st)
+void vperfctr_sample_owner(struct vperfctr_state *st)
 {
 	int cpu = smp_load_acquire(&st->cpu);	/* see vperfctr_stop() */
 
@@ -169,7 +169,7 @@ void vperfctr_sample_owner(struct vperfctr *st)
 /* Run-queue lock held, interrupts disabled; current is the owner still. */
 static void vperfctr_sched_out(struct preempt_notifier *notifier, struct task_struct *next)
 {
-	vperfctr_stop(container_of(notifier, struct vperfctr, notifier));
+	vperfctr_stop(container_of(notifier, struct vperfctr_state, notifier));
 }
 
 /*
@@ -178,7 +178,7 @@ static void vperfctr_sched_out(struct preempt_notifier *notifier, struct task_st
  */
 static void vperfctr_sched_in(struct preempt_notifier *notifier, int cpu)
 {
-	struct vperfctr *st = container_of(notifier, struct vperfctr, notifier);
+	struct vperfctr_state *st = container_of(notifier, struct vperfctr_state, notifier);
 
 	local_irq_disable();
 	vperfctr_switch_in(st, cpu);
@@ -199,19 +199,19 @@ static void detach_work(struct work_struct *work);
  * is current, with preemption disabled (else its state could be taken from it
  * by remote.c), or one that is kept from running.
  */
-struct vperfctr *vperfctr_of(struct task_struct *task)
+struct vperfctr_state *vperfctr_of(struct task_struct *task)
 {
 	struct preempt_notifier *notifier;
 
 	hlist_for_each_entry(notifier, &task->preempt_notifiers, link) {
 		if (notifier->ops == &vperfctr_preempt_ops)
-			return container_of(notifier, struct vperfctr, notifier);
+			return container_of(notifier, struct vperfctr_state, notifier);
 	}
 	return NULL;
 }
 
 /* Give a thread without state, current or kept from running, this one, and a reference. */
-void vperfctr_attach(struct vperfctr *st, struct task_struct *task)
+void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task)
 {
 	vperfctr_get(st);
 	preempt_notifier_init(&st->notifier, &vperfctr_preempt_ops);
@@ -231,7 +231,7 @@ void vperfctr_attach(struct vperfctr *st, struct task_struct *task)
  * uncounted, to be told of by its family.  vperfctr_finish_detach() must
  * follow.
  */
-void vperfctr_detach(struct vperfctr *st, bool missed)
+void vperfctr_detach(struct vperfctr_state *st, bool missed)
 {
 	lockdep_assert_irqs_disabled();
 	vperfctr_stop(st);
@@ -245,9 +245,9 @@ void vperfctr_detach(struct vperfctr *st, bool missed)
 }
 
 /* The part of detaching that may sleep.  Takes the reference that attaching gave. */
-void vperfctr_finish_detach(struct vperfctr *st)
+void vperfctr_finish_detach(struct vperfctr_state *st)
 {
-	struct vperfctr *root = st->root;
+	struct vperfctr_state *root = st->root;
 
 	vperfctr_release_hardware(st);
 	wake_up_poll(&st->wait, EPOLLHUP);
@@ -263,7 +263,7 @@ void vperfctr_finish_detach(struct vperfctr *st)
 
 static void detach_work(struct work_struct *work)
 {
-	vperfctr_finish_detach(container_of(work, struct vperfctr, detach_work));
+	vperfctr_finish_detach(container_of(work, struct vperfctr_state, detach_work));
 }
 
 /* Wait until those that have ended before are detached for good.  May sleep. */
@@ -280,7 +280,7 @@ void vperfctr_flush_detached(void)
  */
 static int system_suspend(void *data)
 {
-	struct vperfctr *st = vperfctr_of(current);
+	struct vperfctr_state *st = vperfctr_of(current);
 
 	if (st)
 		vperfctr_stop(st);
@@ -292,7 +292,7 @@ static int system_suspend(void *data)
 
 static void system_resume(void *data)
 {
-	struct vperfctr *st = vperfctr_of(current);
+	struct vperfctr_state *st = vperfctr_of(current);
 
 	perfctr_cpu_forget();
 	if (st)
@@ -331,7 +331,7 @@ static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
 		       struct linux_binprm *bprm)
 {
 	unsigned long flags;
-	struct vperfctr *st;
+	struct vperfctr_state *st;
 
 	local_irq_save(flags);
 	st = vperfctr_of(current);
@@ -354,7 +354,7 @@ static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
 /* The child is not running yet. */
 static void probe_fork(void *unused, struct task_struct *parent, struct task_struct *child)
 {
-	struct vperfctr *st;
+	struct vperfctr_state *st;
 
 	if (child->mm && child->mm != parent->mm)
 		perfctr_cpu_user_fork(child->mm);
@@ -370,7 +370,7 @@ static void probe_fork(void *unused, struct task_struct *parent, struct task_str
 static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
 {
 	unsigned long flags;
-	struct vperfctr *st;
+	struct vperfctr_state *st;
 
 	local_irq_save(flags);
 	st = vperfctr_of(current);
