@@ -44,7 +44,7 @@ static int check_header(const struct vperfctr_control *header)
 		return -EINVAL;
 	if (header->ctr_size != sizeof(struct vperfctr_ctr) || header->tsc_on > 1)
 		return -EINVAL;
-	if (VPERFCTR_RT && (header->flags & VPERFCTR_CONTROL_INHERIT))
+	if (STATE_ON_RT && (header->flags & VPERFCTR_CONTROL_INHERIT))
 		return -EOPNOTSUPP;
 	if (header->nrictrs && !(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return -EOPNOTSUPP;
@@ -94,7 +94,7 @@ static int copy_control(struct vperfctr_control *header, struct perfctr_cpu_cont
 {
 	int err;
 
-	err = vperfctr_get_struct(header, sizeof(*header), arg, VPERFCTR_CONTROL_SIZE_VER0);
+	err = vperfctr_get_struct(header, sizeof(*header), arg, CONTROL_SIZE_VER0);
 	if (!err)
 		err = check_header(header);
 	if (err)
@@ -156,15 +156,15 @@ static int op_control(struct vperfctr_state *st, void *arg)
 	perfctr_cpu_update_control(&st->cpu_state, &change->control, header->preserve);
 	st->flags = header->flags;
 	if (vperfctr_has_family(st))
-		set_bit(VPERFCTR_HAD_FAMILY, &st->bits);
+		set_bit(STATE_HAD_FAMILY, &st->bits);
 	st->si_signo = header->si_signo;
 	st->preserve = header->preserve;
 	vperfctr_overflow_forget(st);
 	/* The old control's periods may have grown; how many samples were in this tick stays. */
 	st->ring_shift = 0;
-	st->checks = change->restricted ? VPERFCTR_CHECK_CPU : 0;
-	clear_bit(VPERFCTR_FORBIDDEN, &st->bits);
-	st->stop = header->flags & VPERFCTR_CONTROL_START_ON_EXEC ? VPERFCTR_STOP_EXEC : 0;
+	st->checks = change->restricted ? STATE_CHECK_CPU : 0;
+	clear_bit(STATE_FORBIDDEN, &st->bits);
+	st->stop = header->flags & VPERFCTR_CONTROL_START_ON_EXEC ? STATE_STOP_EXEC : 0;
 	start_if_own(st);
 	return 0;
 }
@@ -175,7 +175,7 @@ static int op_stop(struct vperfctr_state *st, void *arg)
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
 	become_root(st, arg);
-	st->stop = VPERFCTR_STOP_IDLE;
+	st->stop = STATE_STOP_IDLE;
 	perfctr_cpu_mark_suspended(&st->cpu_state);
 	return 0;
 }
@@ -207,7 +207,7 @@ static int narrow_affinity(const struct perfctr_cpu_control *control)
 /* The caller holds st->lock. */
 static int change_control(struct vperfctr_state *st, struct change *change)
 {
-	bool had_hardware = test_bit(VPERFCTR_HARDWARE, &st->bits);
+	bool had_hardware = test_bit(STATE_HARDWARE, &st->bits);
 	bool wants_hardware = perfctr_nrctrs(&change->control);
 	bool stop = !wants_hardware && !change->control.tsc_on;
 	int err = 0;
@@ -261,11 +261,11 @@ int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __
 
 static int op_suspend(struct vperfctr_state *st, void *arg)
 {
-	if (st->stop & VPERFCTR_STOP_IDLE)
+	if (st->stop & STATE_STOP_IDLE)
 		return -EINVAL;
-	if (!(st->stop & VPERFCTR_STOP_SUSPEND)) {
+	if (!(st->stop & STATE_STOP_SUSPEND)) {
 		vperfctr_stop(st);
-		st->stop |= VPERFCTR_STOP_SUSPEND;
+		st->stop |= STATE_STOP_SUSPEND;
 		perfctr_cpu_mark_suspended(&st->cpu_state);
 	}
 	return 0;
@@ -278,9 +278,9 @@ int vperfctr_suspend(struct vperfctr_state *st)
 
 static int op_resume(struct vperfctr_state *st, void *arg)
 {
-	if (st->stop & VPERFCTR_STOP_IDLE)
+	if (st->stop & STATE_STOP_IDLE)
 		return -EINVAL;
-	st->stop &= ~(VPERFCTR_STOP_SUSPEND | VPERFCTR_STOP_CPU);
+	st->stop &= ~(STATE_STOP_SUSPEND | STATE_STOP_CPU);
 	start_if_own(st);
 	return 0;
 }
@@ -310,7 +310,7 @@ int vperfctr_unlink(struct vperfctr_state *st)
 	mutex_unlock(&st->lock);
 	if (!err)
 		vperfctr_finish_detach(st);
-	if (test_bit(VPERFCTR_HAD_FAMILY, &st->bits))
+	if (test_bit(STATE_HAD_FAMILY, &st->bits))
 		vperfctr_flush_detached();
 	return err == -ESRCH ? 0 : err;
 }

@@ -36,7 +36,7 @@ void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
 	unsigned long flags;
 
 	if (!(parent->flags & VPERFCTR_CONTROL_INHERIT) || parent->stop ||
-	    test_bit(VPERFCTR_CLOSED, &root->bits))
+	    test_bit(STATE_CLOSED, &root->bits))
 		return;
 	/* Not GFP_NOWAIT: that fails when there is merely nothing free at hand. */
 	st = vperfctr_state_create(parent, GFP_ATOMIC | __GFP_NOWARN);
@@ -47,9 +47,9 @@ void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
 	perfctr_cpu_inherit(&st->cpu_state, &parent->cpu_state);
 	st->flags = parent->flags;
 	st->preserve = parent->preserve;
-	st->checks = parent->checks & VPERFCTR_CHECK_CPU;
+	st->checks = parent->checks & STATE_CHECK_CPU;
 	st->stop = 0;
-	if (test_bit(VPERFCTR_HARDWARE, &parent->bits))
+	if (test_bit(STATE_HARDWARE, &parent->bits))
 		vperfctr_share_hardware(st);
 
 	vperfctr_get(root);
@@ -80,7 +80,7 @@ void vperfctr_leave_family(struct vperfctr_state *st, bool missed)
 		root->children[0] += page->tsc_sum;
 		for (i = 0; i < perfctr_nrctrs(&st->cpu_state.control); i++)
 			root->children[1 + i] += page->ctr[i].sum;
-		if (missed || test_bit(VPERFCTR_FORBIDDEN, &st->bits))
+		if (missed || test_bit(STATE_FORBIDDEN, &st->bits))
 			root->children_missed++;
 		list_del_init(&st->family);
 	}

@@ -175,7 +175,7 @@ static int vperfctr_file_release(struct inode *inode, struct file *file)
 	struct vperfctr_state *st = file->private_data;
 
 	if (atomic_dec_and_test(&st->files)) {
-		if (test_bit(VPERFCTR_TRANSIENT, &st->bits))
+		if (test_bit(STATE_TRANSIENT, &st->bits))
 			vperfctr_detach_abandoned(st);
 		if (!READ_ONCE(st->owner))
 			vperfctr_dissolve_family(st);
@@ -187,7 +187,7 @@ static int vperfctr_file_release(struct inode *inode, struct file *file)
 	 */
 	if (!smp_load_acquire(&st->owner)) {
 		vperfctr_release_hardware(st);
-		if (test_bit(VPERFCTR_HAD_FAMILY, &st->bits))
+		if (test_bit(STATE_HAD_FAMILY, &st->bits))
 			vperfctr_flush_detached();
 	}
 	vperfctr_put(st);

@@ -18,7 +18,7 @@ int vperfctr_get_hardware(struct vperfctr_state *st)
 {
 	int err = 0;
 
-	if (test_bit(VPERFCTR_HARDWARE, &st->bits))
+	if (test_bit(STATE_HARDWARE, &st->bits))
 		return 0;
 	if (!refcount_inc_not_zero(&hardware_users)) {
 		mutex_lock(&hardware_mutex);
@@ -30,7 +30,7 @@ int vperfctr_get_hardware(struct vperfctr_state *st)
 		mutex_unlock(&hardware_mutex);
 	}
 	if (!err)
-		set_bit(VPERFCTR_HARDWARE, &st->bits);
+		set_bit(STATE_HARDWARE, &st->bits);
 	return err;
 }
 
@@ -38,7 +38,7 @@ int vperfctr_get_hardware(struct vperfctr_state *st)
 void vperfctr_share_hardware(struct vperfctr_state *st)
 {
 	refcount_inc(&hardware_users);
-	set_bit(VPERFCTR_HARDWARE, &st->bits);
+	set_bit(STATE_HARDWARE, &st->bits);
 }
 
 /*
@@ -49,14 +49,14 @@ void vperfctr_share_hardware(struct vperfctr_state *st)
  */
 void vperfctr_release_hardware(struct vperfctr_state *st)
 {
-	if (!test_bit(VPERFCTR_HARDWARE, &st->bits))
+	if (!test_bit(STATE_HARDWARE, &st->bits))
 		return;
 	mutex_lock(&hardware_mutex);
-	if (test_bit(VPERFCTR_HARDWARE, &st->bits)) {
+	if (test_bit(STATE_HARDWARE, &st->bits)) {
 		if (refcount_dec_and_test(&hardware_users))
 			perfctr_cpu_release();
 		smp_mb__before_atomic();	/* given back before it looks like it */
-		clear_bit(VPERFCTR_HARDWARE, &st->bits);
+		clear_bit(STATE_HARDWARE, &st->bits);
 	}
 	mutex_unlock(&hardware_mutex);
 }

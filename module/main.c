@@ -49,7 +49,7 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 	info.size = sizeof(info);
 	info.kind = kind;
 	info.nrkinds = READ_ONCE(perfctr_cpu_info.nrkinds);
-	if (!VPERFCTR_RT)
+	if (!STATE_ON_RT)
 		info.features |= VPERFCTR_FEATURE_INHERIT;
 	info.abi_version = VPERFCTR_ABI_VERSION;
 	if (vperfctr_may_count_kernel())
@@ -158,7 +158,7 @@ static int create_state(struct task_struct *task, u32 flags, int fd)
 		return PTR_ERR(st);
 	if ((flags & VPERFCTR_OPEN_TRANSIENT) ||
 	    (task != current && !(flags & VPERFCTR_OPEN_KEEP)))
-		set_bit(VPERFCTR_TRANSIENT, &st->bits);
+		set_bit(STATE_TRANSIENT, &st->bits);
 
 	file = vperfctr_file(st);
 	err = PTR_ERR_OR_ZERO(file);

@@ -39,7 +39,7 @@ static bool send_signal(struct vperfctr_state *st)
 {
 	struct kernel_siginfo info;
 
-	if (!(st->checks & VPERFCTR_CHECK_SIGNAL))
+	if (!(st->checks & STATE_CHECK_SIGNAL))
 		return true;
 	clear_siginfo(&info);
 	info.si_signo = st->si_signo;
@@ -48,7 +48,7 @@ static bool send_signal(struct vperfctr_state *st)
 	/* Fails if the queue of real-time signals is full. */
 	if (send_sig_info(st->si_signo, &info, current))
 		return false;
-	st->checks &= ~VPERFCTR_CHECK_SIGNAL;
+	st->checks &= ~STATE_CHECK_SIGNAL;
 	return true;
 }
 
@@ -113,7 +113,7 @@ static __always_inline void note_overflow(struct vperfctr_state *st, u64 ip,
 	}
 	WRITE_ONCE(st->overflow, st->overflow | overflow.ctrs);
 	if (st->si_signo)
-		st->checks |= VPERFCTR_CHECK_SIGNAL;
+		st->checks |= STATE_CHECK_SIGNAL;
 	tell(st);
 }
 
@@ -191,7 +191,7 @@ static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
 
 	if (regs && user_mode(regs)) {
 		take_here(st, instruction_pointer(regs));
-		if (!(st->checks & VPERFCTR_CHECK_SIGNAL))
+		if (!(st->checks & STATE_CHECK_SIGNAL))
 			return;
 	} else if (!st->noticed) {
 		st->noticed_at = kernel_ip(st, regs);
@@ -204,18 +204,18 @@ static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
 void vperfctr_overflow_end(struct vperfctr_state *st)
 {
 	/* Where a file that gives privileges begins is not to be told. */
-	take_last(st, test_bit(VPERFCTR_PRIVILEGED, &st->bits) ? 0 : user_ip(st->owner));
+	take_last(st, test_bit(STATE_PRIVILEGED, &st->bits) ? 0 : user_ip(st->owner));
 	if (st->flags & VPERFCTR_CONTROL_RING)
 		vperfctr_ring_drop(st, perfctr_cpu_skipped(&st->cpu_state));
 	perfctr_cpu_unhold_pmcs(&st->cpu_state);
-	st->checks &= ~VPERFCTR_CHECK_SIGNAL;
+	st->checks &= ~STATE_CHECK_SIGNAL;
 	st->noticed = false;
 }
 
 /* Nothing waits any more. */
 void vperfctr_overflow_forget(struct vperfctr_state *st)
 {
-	st->checks &= ~VPERFCTR_CHECK_SIGNAL;
+	st->checks &= ~STATE_CHECK_SIGNAL;
 	st->noticed = false;
 	WRITE_ONCE(st->overflow, 0);
 }
@@ -259,7 +259,7 @@ void vperfctr_overflow_init(void)
 			      HRTIMER_MODE_REL_PINNED_HARD);
 		init_irq_work(per_cpu_ptr(&overflow_works, cpu), overflow_work);
 	}
-	if (!VPERFCTR_RT)
+	if (!STATE_ON_RT)
 		perfctr_cpu_set_ihandler(overflowed);
 }
 

@@ -19,15 +19,15 @@ static u32 status_of(const struct vperfctr_state *st)
 
 	if (READ_ONCE(st->owner))
 		status |= VPERFCTR_STATUS_ATTACHED;
-	if (!(stop & VPERFCTR_STOP_IDLE))
+	if (!(stop & STATE_STOP_IDLE))
 		status |= VPERFCTR_STATUS_ACTIVE;
-	if (stop & VPERFCTR_STOP_SUSPEND)
+	if (stop & STATE_STOP_SUSPEND)
 		status |= VPERFCTR_STATUS_SUSPENDED;
-	if (stop & VPERFCTR_STOP_EXEC)
+	if (stop & STATE_STOP_EXEC)
 		status |= VPERFCTR_STATUS_ARMED;
-	if (test_bit(VPERFCTR_FORBIDDEN, &st->bits))
+	if (test_bit(STATE_FORBIDDEN, &st->bits))
 		status |= VPERFCTR_STATUS_FORBIDDEN;
-	if (test_bit(VPERFCTR_PRIVILEGED, &st->bits))
+	if (test_bit(STATE_PRIVILEGED, &st->bits))
 		status |= VPERFCTR_STATUS_PRIVILEGED;
 	if (vperfctr_is_held(st))
 		status |= VPERFCTR_STATUS_OVERFLOW;
@@ -112,11 +112,11 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 	u32 size;
 	int err;
 
-	err = vperfctr_get_size(arg, VPERFCTR_CONTROL_SIZE_VER0, &size);
+	err = vperfctr_get_size(arg, CONTROL_SIZE_VER0, &size);
 	if (err)
 		return err;
 	/* For what the caller set: size, ctr_size, ctr. */
-	if (copy_from_user(&header, arg, VPERFCTR_CONTROL_SIZE_VER0))
+	if (copy_from_user(&header, arg, CONTROL_SIZE_VER0))
 		return -EFAULT;
 	if (header.ctr_size != sizeof(struct vperfctr_ctr))
 		return -EINVAL;
@@ -130,9 +130,9 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 	header.global[0] = control->global[0];
 	header.global[1] = control->global[1];
 	header.kind = control->kind;
-	if (copy_to_user(arg, &header, VPERFCTR_CONTROL_SIZE_VER0) ||
-	    clear_user((char __user *)arg + VPERFCTR_CONTROL_SIZE_VER0,
-		       size - VPERFCTR_CONTROL_SIZE_VER0))
+	if (copy_to_user(arg, &header, CONTROL_SIZE_VER0) ||
+	    clear_user((char __user *)arg + CONTROL_SIZE_VER0,
+		       size - CONTROL_SIZE_VER0))
 		return -EFAULT;
 	if (header.ctr && copy_to_user(u64_to_user_ptr(header.ctr), control->ctr,
 				       perfctr_nrctrs(control) * sizeof(control->ctr[0])))

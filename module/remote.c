@@ -205,7 +205,7 @@ void vperfctr_dissolve_members(struct vperfctr_state *root)
 	struct vperfctr_state *st, *next;
 
 	/* So that this ends, however fast members fork. */
-	set_bit(VPERFCTR_CLOSED, &root->bits);
+	set_bit(STATE_CLOSED, &root->bits);
 	do {
 		stop_machine(dissolve, &d, NULL);
 		list_for_each_entry_safe(st, next, &d.members, family) {
@@ -214,5 +214,5 @@ void vperfctr_dissolve_members(struct vperfctr_state *root)
 		}
 		cond_resched();
 	} while (!list_empty(&root->family));
-	clear_bit(VPERFCTR_CLOSED, &root->bits);
+	clear_bit(STATE_CLOSED, &root->bits);
 }

@@ -81,7 +81,7 @@ struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_
 
 	st->cpu_state.page->version = VPERFCTR_ABI_VERSION;
 	st->account = account;
-	st->stop = VPERFCTR_STOP_IDLE;
+	st->stop = STATE_STOP_IDLE;
 	st->cpu = -1;
 	mutex_init(&st->lock);
 	refcount_set(&st->refs, 1);
@@ -111,7 +111,7 @@ void vperfctr_put(struct vperfctr_state *st)
 	if (!refcount_dec_and_test(&st->refs))
 		return;
 	vperfctr_release_hardware(st);
-	if (test_bit(VPERFCTR_QUEUED, &st->bits)) {
+	if (test_bit(STATE_QUEUED, &st->bits)) {
 		irq_work_sync(&st->sigill_work);
 		irq_work_sync(&st->wake_work);
 	}

@@ -40,23 +40,23 @@ struct vperfctr_account;
 struct vperfctr_buffer;
 
 /* Why a state's counters do not run though its owner does. */
-#define VPERFCTR_STOP_IDLE	0x01	/* no control, or an all-zero one */
-#define VPERFCTR_STOP_SUSPEND	0x02	/* VPERFCTR_SUSPEND */
-#define VPERFCTR_STOP_EXEC	0x04	/* START_ON_EXEC, and no exec yet */
-#define VPERFCTR_STOP_CPU	0x08	/* the owner was put on a forbidden CPU */
+#define STATE_STOP_IDLE	0x01	/* no control, or an all-zero one */
+#define STATE_STOP_SUSPEND	0x02	/* VPERFCTR_SUSPEND */
+#define STATE_STOP_EXEC	0x04	/* START_ON_EXEC, and no exec yet */
+#define STATE_STOP_CPU	0x08	/* the owner was put on a forbidden CPU */
 
 /* What is to be seen to when the owner is switched in. */
-#define VPERFCTR_CHECK_CPU	0x01	/* the control does not count on forbidden CPUs */
-#define VPERFCTR_CHECK_SIGNAL	0x02	/* an overflow's signal has not been sent yet */
+#define STATE_CHECK_CPU	0x01	/* the control does not count on forbidden CPUs */
+#define STATE_CHECK_SIGNAL	0x02	/* an overflow's signal has not been sent yet */
 
 /* How a state was made and what became of it; see `bits`. */
-#define VPERFCTR_HARDWARE	0	/* holds a share of the reservation */
-#define VPERFCTR_TRANSIENT	1	/* is detached when its last descriptor closes */
-#define VPERFCTR_FORBIDDEN	2	/* did not count everything: forbidden CPU */
-#define VPERFCTR_PRIVILEGED	3	/* was detached by a privileged exec */
-#define VPERFCTR_CLOSED		4	/* its family is being dissolved, takes no more members */
-#define VPERFCTR_QUEUED		5	/* an irq_work of it was, some time */
-#define VPERFCTR_HAD_FAMILY	6	/* some control of it had INHERIT */
+#define STATE_HARDWARE	0	/* holds a share of the reservation */
+#define STATE_TRANSIENT	1	/* is detached when its last descriptor closes */
+#define STATE_FORBIDDEN	2	/* did not count everything: forbidden CPU */
+#define STATE_PRIVILEGED	3	/* was detached by a privileged exec */
+#define STATE_CLOSED	4	/* its family is being dissolved, takes no more members */
+#define STATE_QUEUED	5	/* an irq_work of it was, some time */
+#define STATE_HAD_FAMILY	6	/* some control of it had INHERIT */
 
 /*
  * The state of one thread.
@@ -75,8 +75,8 @@ struct vperfctr_buffer;
 struct vperfctr_state {
 	/* What a context switch needs is in one cache line, up to cpu_state.regs.global_ctrl. */
 	struct preempt_notifier notifier;
-	u16 stop;			/* VPERFCTR_STOP_*; 0: counters run when the owner does */
-	u16 checks;			/* VPERFCTR_CHECK_* */
+	u16 stop;			/* STATE_STOP_*; 0: counters run when the owner does */
+	u16 checks;			/* STATE_CHECK_* */
 	int cpu;			/* where they run now; -1: nowhere */
 	struct perfctr_cpu_state cpu_state;
 	u32 overflow;			/* counters that wait for IRESUME */
@@ -87,7 +87,7 @@ struct vperfctr_state {
 	struct mutex lock;
 	refcount_t refs;		/* descriptors, descendants, one for being attached */
 	atomic_t files;			/* open descriptions */
-	unsigned long bits;		/* VPERFCTR_HARDWARE ... */
+	unsigned long bits;		/* STATE_HARDWARE ... */
 	struct vperfctr_account *account;
 	wait_queue_head_t wait;		/* for poll */
 	struct work_struct detach_work;
@@ -119,7 +119,7 @@ struct vperfctr_state {
  */
 static inline void vperfctr_queue(struct vperfctr_state *st, struct irq_work *work)
 {
-	set_bit(VPERFCTR_QUEUED, &st->bits);
+	set_bit(STATE_QUEUED, &st->bits);
 	irq_work_queue(work);
 }
 
@@ -127,12 +127,12 @@ static inline void vperfctr_queue(struct vperfctr_state *st, struct irq_work *wo
  * PREEMPT_RT: nothing can be allocated in the probe of fork, and no signal be
  * sent or sleeper be woken in an interrupt.
  */
-#define VPERFCTR_RT	IS_ENABLED(CONFIG_PREEMPT_RT)
+#define STATE_ON_RT	IS_ENABLED(CONFIG_PREEMPT_RT)
 
 /* Must the counters wait for IRESUME? */
 static inline bool vperfctr_is_held(const struct vperfctr_state *st)
 {
-	return READ_ONCE(st->overflow) && !(READ_ONCE(st->stop) & VPERFCTR_STOP_IDLE);
+	return READ_ONCE(st->overflow) && !(READ_ONCE(st->stop) & STATE_STOP_IDLE);
 }
 
 /* state.c */
@@ -270,7 +270,7 @@ int vperfctr_resume(struct vperfctr_state *st);
 int vperfctr_unlink(struct vperfctr_state *st);
 
 /* The size of the first version of struct vperfctr_control: what every caller must have. */
-#define VPERFCTR_CONTROL_SIZE_VER0	64
+#define CONTROL_SIZE_VER0	64
 
 /* overflow.c */
 void vperfctr_overflow_init(void);

@@ -116,11 +116,11 @@ static void send_sigill(struct irq_work *work)
  */
 static void came_to_forbidden_cpu(struct vperfctr_state *st)
 {
-	set_bit(VPERFCTR_FORBIDDEN, &st->bits);
+	set_bit(STATE_FORBIDDEN, &st->bits);
 	perfctr_cpu_mark_suspended(&st->cpu_state);
 	if (st->flags & VPERFCTR_CONTROL_NO_AFFINITY)
 		return;
-	st->stop |= VPERFCTR_STOP_CPU;
+	st->stop |= STATE_STOP_CPU;
 	vperfctr_queue(st, &st->sigill_work);
 }
 
@@ -129,11 +129,11 @@ static void came_to_forbidden_cpu(struct vperfctr_state *st)
 /* There is more to it than resuming. */
 void vperfctr_start_other(struct vperfctr_state *st, int cpu)
 {
-	if (st->checks & VPERFCTR_CHECK_SIGNAL)
+	if (st->checks & STATE_CHECK_SIGNAL)
 		vperfctr_overflow_later();
 	if (st->stop)
 		return;
-	if ((st->checks & VPERFCTR_CHECK_CPU) && is_forbidden(st, cpu)) {
+	if ((st->checks & STATE_CHECK_CPU) && is_forbidden(st, cpu)) {
 		came_to_forbidden_cpu(st);
 		return;
 	}
@@ -237,7 +237,7 @@ void vperfctr_detach(struct vperfctr_state *st, bool missed)
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
 	preempt_notifier_unregister(&st->notifier);
-	st->stop = VPERFCTR_STOP_IDLE;
+	st->stop = STATE_STOP_IDLE;
 	perfctr_cpu_mark_suspended(&st->cpu_state);
 	vperfctr_leave_family(st, missed);
 	/* Who sees it detached may release the hardware: all is stopped. */
@@ -340,11 +340,11 @@ static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
 
 		if (privileged || (st->flags & VPERFCTR_CONTROL_END_ON_EXEC)) {
 			if (privileged)
-				set_bit(VPERFCTR_PRIVILEGED, &st->bits);
+				set_bit(STATE_PRIVILEGED, &st->bits);
 			vperfctr_detach(st, true);
 			queue_work(vperfctr_wq, &st->detach_work);
 		} else {
-			st->stop &= ~VPERFCTR_STOP_EXEC;
+			st->stop &= ~STATE_STOP_EXEC;
 			vperfctr_start(st);
 		}
 	}
