@@ -6,12 +6,13 @@
 
 report()
 {
-    local name=$1 dir=$2 seconds=$3 console=$4 status=$5 ok
+    local name=$1 dir=$2 console=$4 status=$5 ok took="$3 s" user system
 
     "$vm/judge" "$dir/results" "$console" "$status" > "$dir/summary" 2> "$dir/details"
     ok=$(grep -c ' 0 failed$' "$dir/summary") || echo "  logs: $dir" >> "$dir/details"
+    { read -r user system < "$dir/time" && took+=", $((user + system)) s of processor time"; } 2>/dev/null
     # in one piece, because others may be reporting too
-    printf '%s\n' "$(printf '%-10s %s (%d s)\n' "$name" "$(cat "$dir/summary")" "$seconds"
+    printf '%s\n' "$(printf '%-10s %s (%s)\n' "$name" "$(cat "$dir/summary")" "$took"
         cat "$dir/details")"
     [ "$ok" = 1 ]
 }
