@@ -28,8 +28,12 @@ perfex: lib
 libperfctr:
 	@$(MAKE) -C libperfctr O=$(O)
 
+# The variables of kbuild that are on the command line.
+kbuild-vars = $(foreach v,LLVM LLVM_IAS CC LD CROSS_COMPILE KCFLAGS,$(if \
+	$(filter command,$(origin $v)),"$v=$($v)"))
+
 module:
-	@tests/vm/module $(KDIR)
+	@MAKE="$(MAKE)" scripts/build-module "$(KDIR)" $(kbuild-vars)
 
 install: all
 	@$(MAKE) -C lib O=$(O) install
