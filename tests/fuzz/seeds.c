@@ -4,7 +4,7 @@
 #include <vperfctr.h>
 
 #include "fuzz.h"
-#include "samples.h"
+#include "sample-file.h"
 
 static const char *top;
 

@@ -35,6 +35,7 @@ int fail_device(struct error *e, int err);
 int fail_access(struct error *e, const char *device);
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,
 		 const char *watchdog);
+int fail_busy(struct error *e, const char *watchdog);
 int fail_ring(struct error *e, int err);
 int fail_no_kind(struct error *e, const char *kind);
 int fail_kernel_mode(struct error *e, const char *event);
@@ -43,6 +44,9 @@ int fail_exec(struct error *e, int err, const char *command);
 /* The same for another process's thread; the files are to be found in proc. */
 int fail_open_thread(struct error *e, int err, pid_t tid);
 int fail_trace(struct error *e, int err, pid_t tid, const char *proc);
+
+/* The number in a file; 0 if there is none. */
+int read_number(const char *file);
 
 #define PROC		"/proc"
 #define NMI_WATCHDOG	PROC "/sys/kernel/nmi_watchdog"
@@ -404,6 +408,9 @@ struct options {
 	struct sample_spec sample;
 	char **command;
 };
+
+/* 0: do what they say; 1: done, exit successfully; -1: *e */
+int options_parse(int argc, char **argv, struct options *o, struct error *e);
 
 /* Do what these say.  Returns what to exit with, or -1 with *e filled in. */
 int count(const struct options *o, FILE *out, struct error *e);

@@ -1,73 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What came out, for people: aligned, and the same in every locale. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "perfex.h"
-
-bool is_terminal(FILE *f)
-{
-	const char *term = getenv("TERM");
-
-	return isatty(fileno(f)) && term && strcmp(term, "dumb");
-}
-
-/* Set to nothing, NO_COLOR does not count. */
-bool has_colours(FILE *f)
-{
-	const char *no_colour = getenv("NO_COLOR");
-
-	return is_terminal(f) && !(no_colour && *no_colour);
-}
-
-/* The length of the character, in UTF-8, that begins here; 0: it is none, or a control. */
-static size_t character(const unsigned char *s)
-{
-	size_t length, i;
-
-	if (s[0] < 0x80)
-		return s[0] >= ' ' && s[0] != 0x7f;
-	length = s[0] < 0xc2 || s[0] > 0xf4 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	for (i = 1; i < length; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	/* The other controls; what would be longer than need be; surrogates; what is too large */
-	if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0) ||
-	    (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-	    (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return length;
-}
-
-void clean(char *text)
-{
-	size_t length;
-
-	for (; *text; text += length) {
-		length = character((const unsigned char *)text);
-		if (!length) {
-			*text = '?';
-			length = 1;
-		}
-	}
-}
-
-char *thousands(char *buf, uint64_t n)
-{
-	char digits[THOUSANDS_LEN];
-	int len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
-	char *p = buf;
-	int i;
-
-	for (i = 0; i < len; i++) {
-		if (i && (len - i) % 3 == 0)
-			*p++ = ',';
-		*p++ = digits[i];
-	}
-	*p = '\0';
-	return buf;
-}
 
 /* ---- what two counts say together ------------------------------------------------ */
 

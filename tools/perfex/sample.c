@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "perfex.h"
-#include "samples.h"
+#include "sample-file.h"
 
 /* A third of a second at 100000 samples per second; the file is no slower. */
 #define RING_SAMPLES	32768

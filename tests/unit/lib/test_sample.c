@@ -6,7 +6,7 @@
 
 #include "command.h"
 #include "perfex.h"
-#include "samples.h"
+#include "sample-file.h"
 
 #define TWO		TMP "/two"
 #define KERNEL_IP	UINT64_C(0xffffffff81000000)

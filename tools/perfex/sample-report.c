@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "perfex.h"
-#include "samples.h"
+#include "sample-file.h"
 
 #define MAX_MAPPINGS	65536
 #define SHOWN		25	/* rows of a table, if not all are wanted */

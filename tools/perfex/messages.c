@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Messages: what was wrong, and what to do about it, in one line. */
+/* What went wrong and what to do about it, in one line. */
 #include <errno.h>
 #include <grp.h>
 #include <stdarg.h>
@@ -51,20 +51,6 @@ int fail_device(struct error *e, int err)
 	}
 }
 
-/* The number in a file; 0 if there is none. */
-static int read_number(const char *file)
-{
-	FILE *f = fopen(file, "re");
-	int n = 0;
-
-	if (!f)
-		return 0;
-	if (fscanf(f, "%d", &n) != 1)
-		n = 0;
-	fclose(f);
-	return n;
-}
-
 static bool uses_aux(const struct vperfctr_control *control)
 {
 	const struct vperfctr_ctr *ctr = (const struct vperfctr_ctr *)(uintptr_t)control->ctr;
@@ -81,9 +67,7 @@ int fail_control(struct error *e, int err, const struct vperfctr_control *contro
 {
 	switch (err) {
 	case -EBUSY:
-		if (read_number(watchdog) == 1)
-			return fail_with(e, "the NMI watchdog holds the counters: sysctl kernel.nmi_watchdog=0");
-		return fail_with(e, "perf_event holds the counters: end the perf sessions (or other users of them) first");
+		return fail_busy(e, watchdog);
 	case -EUSERS:
 		return fail_with(e, "one of these events disturbs what the hyper-thread sibling counts, or shares a register with it: as root, echo off > /sys/devices/system/cpu/smt/control");
 	case -EIO:

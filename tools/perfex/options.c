@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Options, their help, and what goes with what. */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "perfex.h"
+
+static void usage(FILE *f)
+{
+	unsigned int i;
+
+	fputs("Usage: perfex [OPTION]... [--] COMMAND [ARGUMENT]...\n"
+	      "       perfex [OPTION]... -p PID[,PID]... [--timeout=SECONDS | [--] COMMAND...]\n"
+	      "       perfex [OPTION]... -t TID[,TID]... [--timeout=SECONDS | [--] COMMAND...]\n"
+	      "       perfex --sample=EVENT=PERIOD -o FILE [--] COMMAND...\n"
+	      "       perfex --report=FILE\n"
+	      "       perfex list [WORD]\n"
+	      "       perfex -i\n"
+	      "Run COMMAND, and print exact counts of what it and all that it started did;\n"
+	      "or count what runs already, until it ends, you press Ctrl-C, the time is over, or\n"
+	      "COMMAND, which is not counted then, has ended.\n"
+	      "\n"
+	      "  -e, --event=EVENT   count EVENT; may be repeated, or hold several with commas\n"
+	      "  -p, --pid=PID       count all threads of a running process\n"
+	      "  -t, --tid=TID       count a running thread\n"
+	      "      --timeout=SECONDS  count for so long (with -p and -t; 0.5 is half a second)\n"
+	      "      --kind=KIND     count on CPUs of this kind (a hybrid processor's core or atom, or\n"
+	      "                      a number that -i shows), and run COMMAND on no others\n"
+	      "      --no-inherit    do not count threads and processes that are started\n"
+	      "      --sample=EVENT=PERIOD  note where COMMAND's first thread is after each PERIOD\n"
+	      "                      EVENTs (as in instructions:u=100k or cycles=2M), in FILE\n"
+	      "      --report=FILE   print the hottest functions and lines that are noted there\n"
+	      "  -r, --repeat=N      run COMMAND N times: print means, and how they deviate\n"
+	      "      --runs=auto     run COMMAND as often as it takes to count all events\n"
+	      "  -I, --interval=MS   print what was counted in each MS milliseconds\n"
+	      "  -x, --field-separator=SEP  print fields with SEP between, as perf stat does\n"
+	      "  -j, --json          print JSON, with perf stat's names\n"
+	      "      --per-thread    with -p and -t, print each thread's counts\n"
+	      "  -o, --output=FILE   print to FILE, not to standard error\n"
+	      "  -i, --info          show what the module found, and exit\n"
+	      "  -v, --verbose       also print which counter each event got, and its control,\n"
+	      "                      and the parts of each sum: threads, what they started\n"
+	      "  -h, --help          show this, and exit\n"
+	      "  -V, --version       show the version, and exit\n"
+	      "\n"
+	      "EVENT is a name followed by :u (user mode), :k (kernel mode) or :uk (both).\n"
+	      "Without, both are counted if you may count kernel mode, else user mode.\n"
+	      "Names are:\n"
+	      "\n"
+	      "  generic    ", f);
+	for (i = 0; events_generic_name(i); i++)
+		fprintf(f, "%s%s", i ? i % 4 ? ", " : ",\n             " : "",
+			events_generic_name(i));
+	fputs("\n"
+	      "  libpfm4's  as in LONGEST_LAT_CACHE:MISS; those of this processor\n"
+	      "  raw        rUUEE, hexadecimal: unit mask, then event select, as perf has it\n"
+	      "             (r412e is event 2e with unit mask 41); may go on to the left with\n"
+	      "             the bits of the event select register: r10000c0 has a cmask of 1\n"
+	      "  register   0xEVNTSEL or 0xEVNTSEL/0xAUX: the event select register as a whole\n"
+	      "\n"
+	      "After EVENT, @N is general counter N, @fixedN fixed counter N.\n"
+	      "There is no multiplexing: without --runs, what does not fit the counters is refused.\n"
+	      "Without -e the generic events that the processor has are counted, as many as fit.\n"
+	      "\n"
+	      "Exit status: COMMAND's, or 0 without; 128+N if signal N ended it; 127 if it was not\n"
+	      "found; 126 if it cannot be executed; 125 if perfex itself failed or was misused,\n"
+	      "or if not all was counted.\n", f);
+}
+
+static int fail_usage(struct error *e, const char *what)
+{
+	return fail_with(e, "%s: see perfex --help", what);
+}
+
+/* "123,456" */
+static int parse_ids(struct targets *targets, const char *arg, bool process, struct error *e)
+{
+	const char *p = arg;
+	char *end;
+	long id;
+
+	for (;; p = end + 1) {
+		errno = 0;
+		id = strtol(p, &end, 10);
+		if (!isdigit((unsigned char)*p) || (*end && *end != ',') || errno ||
+		    id <= 0 || id > INT_MAX)
+			return fail_with(e, "'%s' is no list of %s ids: see perfex --help", arg,
+					 process ? "process" : "thread");
+		if (targets->nr == MAX_TARGETS)
+			return fail_usage(e, "too many -p and -t");
+		targets->target[targets->nr++] = (struct target){ (pid_t)id, process };
+		if (!*end)
+			return 0;
+	}
+}
+
+static int parse_timeout(double *timeout, const char *arg, struct error *e)
+{
+	char *end;
+
+	*timeout = strtod(arg, &end);
+	if (!*arg || *end || strspn(arg, "0123456789.") != strlen(arg) || *timeout > 1e9)
+		return fail_with(e, "'%s' is no number of seconds: see perfex --help", arg);
+	return 0;
+}
+
+/* A number from 1 to `most`. */
+static int parse_number(unsigned int *n, const char *arg, unsigned int most, const char *what,
+			struct error *e)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(arg, &end, 10);
+	if (!isdigit((unsigned char)*arg) || *end || errno || !value || value > most)
+		return fail_with(e, "'%s' is no number of %s, from 1 to %u: see perfex --help", arg,
+				 what, most);
+	*n = (unsigned int)value;
+	return 0;
+}
+
+static int check_sampling(const struct options *o, struct error *e)
+{
+	const char *what = o->report ? "--report" : "--sample";
+
+	if (o->report && o->sampling)
+		return fail_usage(e, "--sample and --report are done one after the other");
+	if (o->nrspecs || o->targets.nr || o->timeout >= 0 || o->no_inherit || o->repeat ||
+	    o->runs_auto || o->interval || o->style != STYLE_TEXT || o->per_thread)
+		return fail_with(e, "%s goes with none of -e, -p, -t, -r, -I, -x, -j, --timeout, --runs, --no-inherit and --per-thread: see perfex --help",
+				 what);
+	if (o->report && *o->command)
+		return fail_usage(e, "--report runs no command");
+	if (o->sampling && !o->output)
+		return fail_usage(e, "--sample needs a file to write to (-o)");
+	if (o->sampling && !*o->command)
+		return fail_usage(e, "there is no command to run");
+	return 0;
+}
+
+static int check_options(const struct options *o, struct error *e)
+{
+	if (o->info)
+		return 0;
+	if (o->list && o->command[1] && o->command[2])
+		return fail_usage(e, "list takes one word (and to run a command of that name, it is '-- list')");
+	if (o->list)
+		return 0;
+	if (o->sampling || o->report)
+		return check_sampling(o, e);
+	if (o->timeout >= 0 && !o->targets.nr)
+		return fail_usage(e, "--timeout is for -p and -t");
+	if (o->timeout >= 0 && *o->command)
+		return fail_usage(e, "either --timeout or a command says how long to count");
+	if (!o->targets.nr && !*o->command)
+		return fail_usage(e, "there is no command to run");
+	if (o->targets.nr && (o->repeat || o->runs_auto))
+		return fail_usage(e, "-r and --runs are for a command that is counted");
+	if ((o->repeat > 1 || o->runs_auto) && o->interval)
+		return fail_usage(e, "-I goes neither with -r nor with --runs");
+	if (!o->targets.nr && o->per_thread)
+		return fail_usage(e, "--per-thread is for -p and -t");
+	if (o->interval && o->per_thread)
+		return fail_usage(e, "-I and --per-thread do not go together");
+	return 0;
+}
+
+/* Options without an argument */
+#define LETTERS	"jivhV"
+
+/* Long options without a letter */
+enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
+	OPT_PER_THREAD, OPT_RUNS, OPT_KIND };
+
+int options_parse(int argc, char **argv, struct options *o, struct error *e)
+{
+	static const struct option longs[] = {
+		{ "event", required_argument, NULL, 'e' },
+		{ "pid", required_argument, NULL, 'p' },
+		{ "tid", required_argument, NULL, 't' },
+		{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+		{ "kind", required_argument, NULL, OPT_KIND },
+		{ "no-inherit", no_argument, NULL, OPT_NO_INHERIT },
+		{ "repeat", required_argument, NULL, 'r' },
+		{ "runs", required_argument, NULL, OPT_RUNS },
+		{ "interval", required_argument, NULL, 'I' },
+		{ "interval-print", required_argument, NULL, 'I' },
+		{ "field-separator", required_argument, NULL, 'x' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "json-output", no_argument, NULL, 'j' },
+		{ "per-thread", no_argument, NULL, OPT_PER_THREAD },
+		{ "sample", required_argument, NULL, OPT_SAMPLE },
+		{ "report", required_argument, NULL, OPT_REPORT },
+		{ "output", required_argument, NULL, 'o' },
+		{ "info", no_argument, NULL, 'i' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 }
+	};
+	int c;
+
+	/* '+': the command's options are its own.  ':': the messages are ours. */
+	while ((c = getopt_long(argc, argv, "+:e:p:t:o:r:I:x:" LETTERS, longs, NULL)) != -1) {
+		switch (c) {
+		case 'e':
+			if (o->nrspecs == MAX_SPECS)
+				return fail_usage(e, "too many -e options");
+			o->specs[o->nrspecs++] = optarg;
+			break;
+		case 'p':
+		case 't':
+			if (parse_ids(&o->targets, optarg, c == 'p', e))
+				return -1;
+			break;
+		case OPT_TIMEOUT:
+			if (parse_timeout(&o->timeout, optarg, e))
+				return -1;
+			break;
+		case OPT_KIND:
+			o->kind = optarg;
+			o->sample.kind = optarg;
+			break;
+		case OPT_NO_INHERIT:
+			o->no_inherit = true;
+			break;
+		case 'r':
+			if (parse_number(&o->repeat, optarg, 1000000, "runs", e))
+				return -1;
+			break;
+		case OPT_RUNS:
+			if (strcmp(optarg, "auto"))
+				return fail_with(e, "--runs is 'auto', not '%.40s': to repeat runs there is -r", optarg);
+			o->runs_auto = true;
+			break;
+		case 'I':
+			if (parse_number(&o->interval, optarg, 86400000, "milliseconds", e))
+				return -1;
+			break;
+		case 'x':
+			if (!*optarg)
+				return fail_usage(e, "the separator for -x is empty");
+			o->style = STYLE_CSV;
+			o->separator = strcmp(optarg, "\\t") ? optarg : "\t";
+			break;
+		case 'j':
+			o->style = STYLE_JSON;
+			break;
+		case OPT_PER_THREAD:
+			o->per_thread = true;
+			break;
+		case OPT_SAMPLE:
+			if (o->sampling)
+				return fail_usage(e, "one --sample at a time");
+			if (sample_parse(&o->sample, optarg, e))
+				return -1;
+			o->sampling = true;
+			break;
+		case OPT_REPORT:
+			o->report = optarg;
+			break;
+		case 'o':
+			o->output = optarg;
+			break;
+		case 'i':
+			o->info = true;
+			break;
+		case 'v':
+			o->verbose = true;
+			break;
+		case 'h':
+			usage(stdout);
+			return 1;
+		case 'V':
+			puts("perfex " VPERFCTR_VERSION);
+			return 1;
+		case ':':
+			if (optopt >= OPT_TIMEOUT)
+				return fail_with(e, "option '%s' needs an argument: see perfex --help",
+						 argv[optind - 1]);
+			return fail_with(e, "option -%c needs an argument: see perfex --help", optopt);
+		default:
+			/*
+			 * optopt is 0 for a long one that is not known, and that of one that
+			 * takes no argument; optind may not be past a short one.
+			 */
+			if (optopt >= OPT_TIMEOUT || (optopt && strchr(LETTERS, optopt)))
+				return fail_with(e, "option '%s' takes no argument: see perfex --help",
+						 argv[optind - 1]);
+			if (optopt && strchr("aCG", optopt))
+				return fail_with(e, "there is no -%c, as perfex counts threads and not CPUs: use perf stat for these",
+						 optopt);
+			if (optopt)
+				return fail_with(e, "unknown option -%c: see perfex --help", optopt);
+			return fail_with(e, "unknown option '%s': see perfex --help",
+				    argv[optind - 1]);
+		}
+	}
+	o->command = argv + optind;
+	/* A command of that name can be run after "--". */
+	o->list = *o->command && !strcmp(*o->command, "list") && strcmp(argv[optind - 1], "--");
+	return check_options(o, e);
+}
