@@ -16,7 +16,7 @@ void fuzz_one(const uint8_t *data, size_t size)
 	if (fd < 0 || !out || write(fd, data, size) != (ssize_t)size)
 		abort();
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	report(out, name, size & 1, &e);
+	report_samples(out, name, size & 1, &e);
 	fclose(out);
 	close(fd);
 }

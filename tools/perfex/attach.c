@@ -96,12 +96,12 @@ static void read_name(struct thread *t)
 	length = fread(t->name, 1, sizeof(t->name) - 1, f);
 	if (length && t->name[length - 1] == '\n')
 		t->name[length - 1] = '\0';
-	clean(t->name);
+	replace_controls(t->name);
 	fclose(f);
 }
 
 /* 1: under ptrace from now on; 0: it has ended; -1: *e */
-static int seize(struct session *s, pid_t tid, struct error *e)
+static int seize_thread(struct session *s, pid_t tid, struct error *e)
 {
 	struct thread *t = new_thread(s, tid);
 	int err;
@@ -158,7 +158,7 @@ static int seize_new(struct session *s, DIR *dir, bool *any, struct error *e)
 			*any = true;
 			continue;
 		}
-		ret = seize(s, tid, e);
+		ret = seize_thread(s, tid, e);
 		if (ret < 0)
 			return ret;
 		found += ret;
@@ -202,7 +202,7 @@ static int stop_thread(struct session *s, pid_t tid, struct error *e)
 
 	if (find_thread(s, tid))
 		return 0;
-	ret = seize(s, tid, e);
+	ret = seize_thread(s, tid, e);
 	if (ret > 0)
 		ret = await_stops(s, first, e);
 	if (!ret && s->nr == first)
@@ -221,7 +221,7 @@ static void release_all(struct session *s)
 /* ---- their counters -------------------------------------------------------------- */
 
 /* SIGKILL may have woken it: that is no error of ours.  False: it has. */
-static bool is_error(const struct thread *t, int err)
+static bool is_counter_error(const struct thread *t, int err)
 {
 	return err && (err != -ESRCH && (err != -EPERM || trace_is_stopped(&t->trace)));
 }
@@ -230,7 +230,7 @@ static int open_counters(struct thread *t, struct error *e)
 {
 	int err = vperfctr_open_tid(&t->v, t->trace.tid, VPERFCTR_OPEN_CREAT);
 
-	return is_error(t, err) ? fail_open_thread(e, err, t->trace.tid) : 0;
+	return is_counter_error(t, err) ? fail_open_thread(e, err, t->trace.tid) : 0;
 }
 
 static int start_counters(struct session *s, struct thread *t, struct error *e)
@@ -242,7 +242,7 @@ static int start_counters(struct session *s, struct thread *t, struct error *e)
 	err = vperfctr_control(t->v, s->control);
 	if (!err)
 		return 0;
-	if (!is_error(t, err)) {
+	if (!is_counter_error(t, err)) {
 		vperfctr_close(t->v);
 		t->v = NULL;
 		return 0;
@@ -250,7 +250,7 @@ static int start_counters(struct session *s, struct thread *t, struct error *e)
 	return fail_control(e, err, s->control, NMI_WATCHDOG);
 }
 
-static int set_up(struct session *s, struct error *e)
+static int stop_and_open(struct session *s, struct error *e)
 {
 	const struct targets *targets = s->targets;
 	unsigned int i;
@@ -414,7 +414,7 @@ static void close_ends(struct session *s)
 }
 
 /* Also those whom SIGKILL took from under our ptrace.  True: the command is among them. */
-static bool reap(struct session *s)
+static bool reap_children(struct session *s)
 {
 	bool ended = false;
 	int wstatus;
@@ -441,7 +441,7 @@ static bool take_signal(struct session *s, int fd)
 	if (read(fd, &info, sizeof(info)) != sizeof(info))
 		return false;
 	if (info.ssi_signo == SIGCHLD)
-		return reap(s);
+		return reap_children(s);
 	if (!s->command)
 		return true;
 	/* As for a command that is counted: what the terminal sends it gets too. */
@@ -468,7 +468,7 @@ static bool forget_ended(struct session *s)
 	return !some;
 }
 
-static void tick(struct session *s)
+static void attach_interval(struct session *s)
 {
 	struct sums sums = { 0 };
 	struct counts c;
@@ -494,7 +494,7 @@ static double time_left(struct session *s, double timeout)
 	if (timeout >= 0 && now >= timeout)
 		return 0;
 	if (s->interval->ms && now >= s->next)
-		tick(s);
+		attach_interval(s);
 	if (s->interval->ms && (until < 0 || s->next < until))
 		until = s->next;
 	if (until < 0)
@@ -515,7 +515,7 @@ static int await_end(struct session *s, double timeout, struct error *e)
 	signals->events = POLLIN;
 	if (signals->fd < 0)
 		return fail_with(e, "cannot wait for signals: %s", strerror(errno));
-	if (reap(s))
+	if (reap_children(s))
 		return 0;
 	for (;;) {
 		if (forget_ended(s) && !s->command)
@@ -597,7 +597,7 @@ static void add_parts(struct session *s, struct result *r)
 	}
 }
 
-static void collect(struct session *s, struct result *r, struct error *e)
+static void collect_counts(struct session *s, struct result *r, struct error *e)
 {
 	unsigned int i;
 
@@ -623,7 +623,7 @@ static int count_attached(struct session *s, char **argv, double timeout,
 
 	if (open_ends(s, e))
 		return -1;
-	err = set_up(s, e);
+	err = stop_and_open(s, e);
 	clock_gettime(CLOCK_MONOTONIC, &s->start);
 	release_all(s);
 	if (err)
@@ -640,7 +640,7 @@ static int count_attached(struct session *s, char **argv, double timeout,
 	if (err)
 		return err;
 	r->status = *argv ? run_status(s->wstatus) : 0;
-	collect(s, r, e);
+	collect_counts(s, r, e);
 	if (s->interval->ms && r->counted)
 		s->interval->fn(s->interval->arg, r->elapsed, &r->total);
 	return 0;
@@ -658,9 +658,9 @@ static void raise_limit(struct rlimit *old)
 	setrlimit(RLIMIT_NOFILE, &new);
 }
 
-int attach(const struct targets *targets, char **argv, double timeout,
-	   const struct vperfctr_control *control, const struct interval *interval,
-	   struct result *r, struct error *e)
+int attach_and_count(const struct targets *targets, char **argv, double timeout,
+		     const struct vperfctr_control *control, const struct interval *interval,
+		     struct result *r, struct error *e)
 {
 	struct session s = {
 		.targets = targets, .control = control,

@@ -4,8 +4,8 @@
 
 #include "perfex.h"
 
-int assign(const struct events *events, const struct vperfctr_info *info,
-	   struct vperfctr_ctr *ctr, struct error *e)
+int assign_counters(const struct events *events, const struct vperfctr_info *info,
+		    struct vperfctr_ctr *ctr, struct error *e)
 {
 	struct vperfctr_why why;
 	int err = vperfctr_event_assign(events->ev, events->nr, info, ctr, &why);
@@ -48,13 +48,13 @@ int assign_groups(struct events *events, const struct vperfctr_info *info,
 		events->nr = i + 1;
 		for (*group = 0; *group < nr; ++*group) {
 			select_group(events, *group, &some, at);
-			if (!assign(&some, info, chosen, e))
+			if (!assign_counters(&some, info, chosen, e))
 				break;
 		}
 		if (*group < nr)
 			continue;
 		select_group(events, nr, &some, at);
-		err = assign(&some, info, chosen, e);
+		err = assign_counters(&some, info, chosen, e);
 		events->nr = all;
 		if (err)
 			return err;
@@ -62,7 +62,7 @@ int assign_groups(struct events *events, const struct vperfctr_info *info,
 	}
 	for (i = 0; i < nr; i++) {
 		select_group(events, i, &some, at);
-		assign(&some, info, chosen, e);
+		assign_counters(&some, info, chosen, e);
 		for (k = 0; k < some.nr; k++)
 			ctr[at[k]] = chosen[k];
 	}

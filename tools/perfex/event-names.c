@@ -97,7 +97,7 @@ void events_default(struct events *events, const struct vperfctr_info *info)
 	for (i = 0; i < ARRAY_SIZE(generic); i++) {
 		if (add_event(events, generic[i], info, &ignored))
 			continue;
-		if (assign(events, info, ctr, &ignored))
+		if (assign_counters(events, info, ctr, &ignored))
 			events->nr--;
 	}
 }

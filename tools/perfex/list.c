@@ -64,7 +64,7 @@ static void list_kind(const struct vperfctr_info *info, struct listing *l)
 		      stderr);
 }
 
-int list(FILE *f, const char *word, const char *kind, struct error *e)
+int list_events(FILE *f, const char *word, const char *kind, struct error *e)
 {
 	struct listing l = { .f = f, .word = word, .bold = has_colours(f) };
 	struct vperfctr_info info;

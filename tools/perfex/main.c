@@ -8,17 +8,17 @@
 #include "perfex.h"
 
 /* The exit status, or -1 with *e filled in.  out: NULL if there is no -o. */
-static int act(const struct options *o, FILE *out, struct error *e)
+static int execute_options(const struct options *o, FILE *out, struct error *e)
 {
 	if (o->info)
 		return info_print(out ? out : stdout, e);
 	if (o->list)
-		return list(out ? out : stdout, o->command[1], o->kind, e);
+		return list_events(out ? out : stdout, o->command[1], o->kind, e);
 	if (o->report)
-		return report(out ? out : stdout, o->report, o->verbose, e);
+		return report_samples(out ? out : stdout, o->report, o->verbose, e);
 	if (o->sampling)
-		return sample(&o->sample, o->command, out, o->output, o->verbose, e);
-	return count(o, out ? out : stderr, e);
+		return sample_command(&o->sample, o->command, out, o->output, o->verbose, e);
+	return measure(o, out ? out : stderr, e);
 }
 
 /*
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 	} else if (!ret) {
 		if (o.output)
 			out = open_output(&o, &e);
-		ret = o.output && !out ? -1 : act(&o, out, &e);
+		ret = o.output && !out ? -1 : execute_options(&o, out, &e);
 	}
 	if (out && (ferror(out) | fclose(out)) && ret >= 0)
 		ret = fail_with(&e, "cannot write to '%s': %s", o.output, strerror(errno));

@@ -27,11 +27,11 @@ static int choose_events(const struct vperfctr_info *info, void *arg, struct err
 		events_default(events, info);
 	if (o->runs_auto && events->nr)
 		return assign_groups(events, info, ctr, e);
-	return assign(events, info, ctr, e) ? -1 : 1;
+	return assign_counters(events, info, ctr, e) ? -1 : 1;
 }
 
 /* For "Counts of ...": the command, or the processes and threads; allocated. */
-static char *describe(const struct options *o, const struct vperfctr_info *info)
+static char *describe_targets(const struct options *o, const struct vperfctr_info *info)
 {
 	const char *kind = kind_name(info);
 	const struct targets *targets = &o->targets;
@@ -70,20 +70,20 @@ struct ticks {
 };
 
 /* Who begins to count for itself begins at 0; what is said of that comes at the end. */
-static uint64_t since(uint64_t sum, uint64_t before)
+static uint64_t count_since(uint64_t sum, uint64_t before)
 {
 	return sum > before ? sum - before : 0;
 }
 
-static void on_tick(void *arg, double at, const struct sums *sums)
+static void on_interval(void *arg, double at, const struct sums *sums)
 {
 	struct ticks *t = arg;
 	struct sums difference;
 	unsigned int i;
 
-	difference.tsc = since(sums->tsc, t->before.tsc);
+	difference.tsc = count_since(sums->tsc, t->before.tsc);
 	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
-		difference.pmc[i] = since(sums->pmc[i], t->before.pmc[i]);
+		difference.pmc[i] = count_since(sums->pmc[i], t->before.pmc[i]);
 	t->before = *sums;
 	if (!t->any)
 		print_interval_head(t->printing);
@@ -120,7 +120,7 @@ static void hide_progress(struct progress *p)
 }
 
 /* A signal that ends the command, or perfex was told to end by, was not meant for one run only. */
-static bool may_go_on(const struct result *r)
+static bool may_run_again(const struct result *r)
 {
 	return !r->signalled && !run_told_to_end();
 }
@@ -137,7 +137,7 @@ static int run_series(const struct options *o, const struct vperfctr_control *co
 		if (progress->done)
 			show_progress(progress);
 		result_free(r);
-		if (run(o->command, control, &none, r, e)) {
+		if (run_command(o->command, control, &none, r, e)) {
 			hide_progress(progress);
 			return -1;
 		}
@@ -147,7 +147,7 @@ static int run_series(const struct options *o, const struct vperfctr_control *co
 		if (!r->complete)
 			return 0;
 		series_add(series, r);
-	} while (series->nr < o->repeat && may_go_on(r));
+	} while (series->nr < o->repeat && may_run_again(r));
 	r->status = status;
 	return 0;
 }
@@ -180,7 +180,7 @@ static int run_groups(const struct options *o, const struct events *events,
 	int status = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &progress.start);
-	for (group = 0; group < nrgroups && may_go_on(r); group++) {
+	for (group = 0; group < nrgroups && may_run_again(r); group++) {
 		struct series series = { 0 };
 
 		make_control(&control, chosen, events, ctr, kind, group, at);
@@ -218,13 +218,13 @@ static int run_groups(const struct options *o, const struct events *events,
 	return 0;
 }
 
-static int count_as_said(const struct options *o, struct printing *p,
-			 const struct vperfctr_ctr *ctr, unsigned int nrgroups,
-			 struct result *r, struct error *e)
+static int measure_once(const struct options *o, struct printing *p,
+			const struct vperfctr_ctr *ctr, unsigned int nrgroups,
+			struct result *r, struct error *e)
 {
 	uint32_t flags = o->no_inherit ? 0 : VPERFCTR_CONTROL_INHERIT;
 	struct ticks ticks = { .printing = p };
-	struct interval interval = { o->interval, on_tick, &ticks };
+	struct interval interval = { o->interval, on_interval, &ticks };
 	struct vperfctr_ctr chosen[VPERFCTR_MAX_CTRS];
 	unsigned int at[VPERFCTR_MAX_CTRS];
 	struct vperfctr_control control;
@@ -234,7 +234,7 @@ static int count_as_said(const struct options *o, struct printing *p,
 	make_control(&control, chosen, p->events, ctr, p->info->kind, 0, at);
 	if (o->targets.nr) {
 		control.flags = flags | VPERFCTR_CONTROL_NO_AFFINITY;
-		err = attach(&o->targets, o->command, o->timeout, &control, &interval, r, e);
+		err = attach_and_count(&o->targets, o->command, o->timeout, &control, &interval, r, e);
 	} else if (o->repeat > 1 || nrgroups > 1) {
 		err = run_groups(o, p->events, ctr, p->info->kind, nrgroups,
 				 flags | VPERFCTR_CONTROL_START_ON_EXEC, &series, r, e);
@@ -243,7 +243,7 @@ static int count_as_said(const struct options *o, struct printing *p,
 			p->series = &series;
 	} else {
 		control.flags = flags | VPERFCTR_CONTROL_START_ON_EXEC;
-		err = run(o->command, &control, &interval, r, e);
+		err = run_command(o->command, &control, &interval, r, e);
 	}
 	if (err)
 		return err;
@@ -254,7 +254,7 @@ static int count_as_said(const struct options *o, struct printing *p,
 	return 0;
 }
 
-int count(const struct options *o, FILE *out, struct error *e)
+int measure(const struct options *o, FILE *out, struct error *e)
 {
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 	struct result result = { 0 };
@@ -278,9 +278,9 @@ int count(const struct options *o, FILE *out, struct error *e)
 	if (o->verbose)
 		print_control(stderr, &events, ctr);
 
-	what = describe(o, &info);
+	what = describe_targets(o, &info);
 	p.what = what ? what : "?";
-	err = count_as_said(o, &p, ctr, (unsigned int)nrgroups, &result, e);
+	err = measure_once(o, &p, ctr, (unsigned int)nrgroups, &result, e);
 	free(what);
 	result_free(&result);
 	return err ? -1 : result.complete ? result.status : -1;

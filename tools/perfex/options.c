@@ -8,7 +8,7 @@
 
 #include "perfex.h"
 
-static void usage(FILE *f)
+static void print_usage(FILE *f)
 {
 	unsigned int i;
 
@@ -273,7 +273,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			o->verbose = true;
 			break;
 		case 'h':
-			usage(stdout);
+			print_usage(stdout);
 			return 1;
 		case 'V':
 			puts("perfex " VPERFCTR_VERSION);

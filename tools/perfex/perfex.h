@@ -73,8 +73,8 @@ const char *events_generic_name(unsigned int i);
 /* ---- counters ---------------------------------------------------------------- */
 
 /* A counter for each event: ctr[i] is for events->ev[i]. */
-int assign(const struct events *events, const struct vperfctr_info *info,
-	   struct vperfctr_ctr *ctr, struct error *e);
+int assign_counters(const struct events *events, const struct vperfctr_info *info,
+		    struct vperfctr_ctr *ctr, struct error *e);
 
 /*
  * The same in several runs: ctr[i] is for events->ev[i] in the run of its group.
@@ -231,8 +231,8 @@ void signals_restore(const struct signal_state *s);
  * Run the command and count it.  Fails (status: what to exit with) if it did not
  * run.  If it ran and could not be counted, r->complete is false, *e says why.
  */
-int run(char **argv, const struct vperfctr_control *control,
-	const struct interval *interval, struct result *r, struct error *e);
+int run_command(char **argv, const struct vperfctr_control *control,
+		const struct interval *interval, struct result *r, struct error *e);
 
 /* Has one of the signals come that are to end perfex?  The command has got it, too. */
 bool run_told_to_end(void);
@@ -280,11 +280,11 @@ int sample_parse(struct sample_spec *spec, const char *arg, struct error *e);
  * name), and a line about them to standard error.  Returns what to exit with, or
  * -1 with *e filled in.
  */
-int sample(const struct sample_spec *spec, char **argv, FILE *out, const char *name,
-	   bool verbose, struct error *e);
+int sample_command(const struct sample_spec *spec, char **argv, FILE *out, const char *name,
+		   bool verbose, struct error *e);
 
 /* Print what is in such a file; all: not only the hottest. */
-int report(FILE *out, const char *name, bool all, struct error *e);
+int report_samples(FILE *out, const char *name, bool all, struct error *e);
 
 /* A file that is mapped; NULL: it is none, or has no symbols. */
 struct module;
@@ -322,9 +322,9 @@ struct targets {
  * Count running threads until they end, the command (if *argv) ends, the
  * timeout is over, or perfex is to end.  Results as those of run().
  */
-int attach(const struct targets *targets, char **argv, double timeout,
-	   const struct vperfctr_control *control, const struct interval *interval,
-	   struct result *r, struct error *e);
+int attach_and_count(const struct targets *targets, char **argv, double timeout,
+		     const struct vperfctr_control *control, const struct interval *interval,
+		     struct result *r, struct error *e);
 
 /* A thread that is, or was, under our ptrace. */
 struct tracee {
@@ -380,7 +380,7 @@ bool is_terminal(FILE *f);
 bool has_colours(FILE *f);
 
 /* Who gave the text does not rule the terminal: nothing but UTF-8 without controls is left. */
-void clean(char *text);
+void replace_controls(char *text);
 
 /* "1,234,567"; buf has THOUSANDS_LEN characters. */
 #define THOUSANDS_LEN	32
@@ -413,7 +413,7 @@ struct options {
 int options_parse(int argc, char **argv, struct options *o, struct error *e);
 
 /* Do what these say.  Returns what to exit with, or -1 with *e filled in. */
-int count(const struct options *o, FILE *out, struct error *e);
+int measure(const struct options *o, FILE *out, struct error *e);
 
 /* "0-3,8", or "none" */
 void print_bits(FILE *f, uint64_t mask);
@@ -422,7 +422,7 @@ void print_bits(FILE *f, uint64_t mask);
  * The events whose names or descriptions have this word (NULL: all) and the
  * counters that take them.
  */
-int list(FILE *f, const char *word, const char *kind, struct error *e);
+int list_events(FILE *f, const char *word, const char *kind, struct error *e);
 
 /* Everything that the module tells. */
 int info_print(FILE *f, struct error *e);

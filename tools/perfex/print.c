@@ -101,7 +101,7 @@ static double deviation_of(const struct printing *p, const struct spread *spread
 	return p->series ? spread_percent(spread) : -1;
 }
 
-static const char *modes(const struct events *events)
+static const char *modes_text(const struct events *events)
 {
 	bool both = false, user = false, kernel = false;
 	unsigned int i;
@@ -245,7 +245,7 @@ static void print_text(const struct printing *p, const struct result *r)
 		snprintf(runs, sizeof(runs), ", mean of %u runs", p->series->nr);
 	else if (p->nrgroups > 1)
 		snprintf(runs, sizeof(runs), ", each from one of %u runs", p->nrgroups);
-	fprintf(p->f, "\n Counts of %s (%s%s%s):\n\n", p->what, r->scope, modes(p->events), runs);
+	fprintf(p->f, "\n Counts of %s (%s%s%s):\n\n", p->what, r->scope, modes_text(p->events), runs);
 	print_table(&t, total, r->cpu_time);
 	snprintf(elapsed, sizeof(elapsed), "%.9f", r->elapsed);
 	print_row(&t, elapsed, "seconds elapsed", "",

@@ -51,7 +51,7 @@ static bool has_ended(pid_t tid)
 static pid_t *tracees;
 static unsigned int nrtracees, room;
 
-static int remember(pid_t tid)
+static int remember_tracee(pid_t tid)
 {
 	if (nrtracees == room) {
 		const unsigned int more = room ? room * 2 : 64;
@@ -70,7 +70,7 @@ static int remember(pid_t tid)
  * Let go of tracees that have ended.  One by one, as waiting for all would find
  * those that have stopped, too, whether asked for or not.
  */
-static void reap(void)
+static void reap_tracees(void)
 {
 	siginfo_t info;
 	unsigned int i;
@@ -89,7 +89,7 @@ static void on_sigchld(int sig)
 	int saved = errno;
 
 	(void)sig;
-	reap();
+	reap_tracees();
 	errno = saved;
 }
 
@@ -98,7 +98,7 @@ static void on_sigchld(int sig)
  * and those that are ours for us to wait for them, while PTRACE_SEIZE waits for
  * it to be done with that.  What interrupts that is SIGCHLD.
  */
-static int seize(pid_t tid)
+static int ptrace_seize(pid_t tid)
 {
 	struct sigaction sa = { .sa_handler = on_sigchld, .sa_flags = SA_RESTART }, old_sa;
 	sigset_t chld, old;
@@ -125,7 +125,7 @@ int trace_seize(struct tracee *t)
 	t->stopped = false;
 	t->signal = 0;
 	/* EPERM is also what a thread says that is just becoming another, by exec. */
-	for (tries = 0; (err = seize(t->tid)) == -EPERM && tries < TRIES; tries++) {
+	for (tries = 0; (err = ptrace_seize(t->tid)) == -EPERM && tries < TRIES; tries++) {
 		/* One of ours that has executed a file has its process's id now. */
 		if (trace_look_up(t->tid, PROC, &ended) == getpid())
 			err = 0;
@@ -135,7 +135,7 @@ int trace_seize(struct tracee *t)
 			break;
 		nanosleep(&pause, NULL);
 	}
-	return err ? err : remember(t->tid);
+	return err ? err : remember_tracee(t->tid);
 }
 
 /* If it has ended, waiting for it tells. */
@@ -145,7 +145,7 @@ void trace_interrupt(const struct tracee *t)
 }
 
 /* 1: it has stopped or ended, and *info tells */
-static int look(const struct tracee *t, siginfo_t *info)
+static int look_at_tracee(const struct tracee *t, siginfo_t *info)
 {
 	int ret;
 
@@ -175,7 +175,7 @@ static int await_change(const sigset_t *set, const struct timespec *start)
 	sigaddset(&all, SIGCHLD);
 	sig = sigtimedwait(&all, NULL, &ts);
 	if (sig < 0)
-		reap();
+		reap_tracees();
 	return sig > 0 && sig != SIGCHLD ? -EINTR : 0;
 }
 
@@ -186,7 +186,7 @@ int trace_await(struct tracee *t, const sigset_t *set)
 	int ret;
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	while (!(ret = look(t, &info))) {
+	while (!(ret = look_at_tracee(t, &info))) {
 		ret = await_change(set, &start);
 		if (!ret && has_ended(t->tid))
 			ret = -ESRCH;

@@ -92,7 +92,7 @@ bool run_told_to_end(void)
 	return told_to_end;
 }
 
-static void pass_on(int sig, siginfo_t *info, void *context)
+static void on_end_signal(int sig, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
@@ -105,10 +105,9 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 
 /* ---- child ---------------------------------------------------------------------- */
 
-static void __attribute__((noreturn)) child(int sock, char **argv,
-					    const struct vperfctr_control *control,
-					    struct vperfctr_ring *ring,
-					    const struct signal_state *sig)
+static void __attribute__((noreturn))
+count_and_exec(int sock, char **argv, const struct vperfctr_control *control,
+	       struct vperfctr_ring *ring, const struct signal_state *sig)
 {
 	struct message m = { .stage = STAGE_OPEN }, go;
 	struct vperfctr *v;
@@ -214,12 +213,12 @@ int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e)
 		return fail_with(e, "cannot make a socket: %s", strerror(errno));
 
 	/* They remain blocked until there is a child to pass them on to. */
-	signals_catch(&sig, &set, pass_on);
+	signals_catch(&sig, &set, on_end_signal);
 	run->pid = fork();
 	if (!run->pid) {
 		/* Its only end is to be perfex's, so that perfex's death is seen. */
 		close(sock[0]);
-		child(sock[1], run->argv, run->control, ring, &sig);
+		count_and_exec(sock[1], run->argv, run->control, ring, &sig);
 	}
 	err = errno;
 	command_pid = run->pid;
@@ -256,8 +255,8 @@ static void add_parts(struct result *r)
 		strcpy(part->name, "its other threads and its children");
 }
 
-static int judge(struct result *r, int wstatus, const struct vperfctr_control *control,
-		 struct error *e)
+static int judge_counts(struct result *r, int wstatus, const struct vperfctr_control *control,
+			struct error *e)
 {
 	bool inherit = inherits(control);
 
@@ -286,7 +285,7 @@ int run_await_end(const struct running *run, int *wstatus, struct rusage *usage)
 	return ret < 0 ? -errno : 0;
 }
 
-static bool has_ended(pid_t pid)
+static bool command_has_ended(pid_t pid)
 {
 	siginfo_t info = { .si_pid = 0 };
 
@@ -294,7 +293,7 @@ static bool has_ended(pid_t pid)
 }
 
 /* Until the command has ended, which remains to be waited for. */
-static void tick(const struct running *run, struct vperfctr *v, const struct interval *interval)
+static void run_intervals(const struct running *run, struct vperfctr *v, const struct interval *interval)
 {
 	sigset_t chld, old;
 	double next = 0, left;
@@ -303,7 +302,7 @@ static void tick(const struct running *run, struct vperfctr *v, const struct int
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, &old);
-	while (!has_ended(run->pid)) {
+	while (!command_has_ended(run->pid)) {
 		left = next - seconds_since(&run->start);
 		if (left <= 0) {
 			/* The first is none; what is late is left out. */
@@ -335,8 +334,8 @@ int run_status(int wstatus)
 	return WIFSIGNALED(wstatus) ? STATUS_SIGNAL + WTERMSIG(wstatus) : WEXITSTATUS(wstatus);
 }
 
-int run(char **argv, const struct vperfctr_control *control,
-	const struct interval *interval, struct result *r, struct error *e)
+int run_command(char **argv, const struct vperfctr_control *control,
+		const struct interval *interval, struct result *r, struct error *e)
 {
 	struct running run = { .argv = argv, .control = control };
 	struct vperfctr *v = NULL;
@@ -355,7 +354,7 @@ int run(char **argv, const struct vperfctr_control *control,
 	if (err)
 		close(run.fd);
 	else if (interval->ms)
-		tick(&run, v, interval);
+		run_intervals(&run, v, interval);
 	ended = run_await_end(&run, &wstatus, &usage);
 	if (ended) {
 		vperfctr_close(v);
@@ -372,7 +371,7 @@ int run(char **argv, const struct vperfctr_control *control,
 	if (err)
 		fail_with(e, "cannot read the counters: %s", strerror(-err));
 	else
-		judge(r, wstatus, control, e);
+		judge_counts(r, wstatus, control, e);
 	if (interval->ms && r->counted)
 		interval->fn(interval->arg, r->elapsed, &r->total);
 	return 0;

@@ -187,7 +187,7 @@ static struct spot *find_slot(struct spot *spots, size_t nrslots, unsigned int f
 	return &spots[i];
 }
 
-static int grow(struct recording *rec)
+static int grow_spots(struct recording *rec)
 {
 	size_t nrslots = rec->nrslots ? rec->nrslots * 2 : 1024, i;
 	struct spot *spots = calloc(nrslots, sizeof(*spots));
@@ -222,7 +222,7 @@ static int take_sample(struct recording *rec, const struct record_sample *sample
 		file = FILE_KERNEL;
 		offset = 0;
 	}
-	if (rec->nrspots * 2 >= rec->nrslots && grow(rec))
+	if (rec->nrspots * 2 >= rec->nrslots && grow_spots(rec))
 		return -1;
 	spot = find_slot(rec->spots, rec->nrslots, file, offset);
 	if (!spot->samples) {
@@ -382,16 +382,16 @@ static char *label_of(const struct file *file, const struct spot *spot, bool lin
 		len = asprintf(&label, "%s+0x%" PRIx64, name, place.address);
 	if (len < 0)
 		return NULL;
-	clean(label);
+	replace_controls(label);
 	return label;
 }
 
-static int by_label(const void *a, const void *b)
+static int compare_labels(const void *a, const void *b)
 {
 	return strcmp(((const struct row *)a)->label, ((const struct row *)b)->label);
 }
 
-static int by_weight(const void *a, const void *b)
+static int compare_weights(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
@@ -410,11 +410,11 @@ static void table_free(struct table *t)
 }
 
 /* Spots that are called the same are one row. */
-static void merge(struct table *t)
+static void merge_rows(struct table *t)
 {
 	size_t from, to = 0;
 
-	qsort(t->rows, t->nr, sizeof(*t->rows), by_label);
+	qsort(t->rows, t->nr, sizeof(*t->rows), compare_labels);
 	for (from = 0; from < t->nr; from++) {
 		struct row *row = &t->rows[from];
 
@@ -427,7 +427,7 @@ static void merge(struct table *t)
 		}
 	}
 	t->nr = to;
-	qsort(t->rows, t->nr, sizeof(*t->rows), by_weight);
+	qsort(t->rows, t->nr, sizeof(*t->rows), compare_weights);
 }
 
 static int make_table(const struct recording *rec, struct table *t, bool lines, struct error *e)
@@ -449,7 +449,7 @@ static int make_table(const struct recording *rec, struct table *t, bool lines, 
 			return fail_memory(e);
 		t->rows[t->nr++] = (struct row){ label, spot->samples, spot->weight };
 	}
-	merge(t);
+	merge_rows(t);
 	return 0;
 }
 
@@ -492,9 +492,9 @@ static void print_head(FILE *f, struct recording *rec)
 	     count[THOUSANDS_LEN];
 	struct samples_header *h = &rec->header;
 
-	clean(h->event);
+	replace_controls(h->event);
 	if (rec->command)
-		clean(rec->command);
+		replace_controls(rec->command);
 	fprintf(f, "\n Samples of '%s' (its first thread, one each %s %s):\n\n",
 		rec->command ? rec->command : "?", thousands(period, h->period), h->event);
 	fprintf(f, "%20s  samples\n%20s  dropped\n", thousands(samples, rec->nrsamples),
@@ -543,7 +543,7 @@ static void open_modules(struct recording *rec)
 	}
 }
 
-int report(FILE *out, const char *name, bool all, struct error *e)
+int report_samples(FILE *out, const char *name, bool all, struct error *e)
 {
 	struct recording rec = { .nrfiles = FILE_FIRST };
 	int err;

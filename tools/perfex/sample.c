@@ -174,7 +174,7 @@ static void write_command(FILE *out, char **argv)
 
 /* ---- mappings ---------------------------------------------------------------------- */
 
-static void forget(struct mappings *m)
+static void forget_mappings(struct mappings *m)
 {
 	unsigned int i;
 
@@ -184,7 +184,7 @@ static void forget(struct mappings *m)
 	memset(m, 0, sizeof(*m));
 }
 
-static bool is_known(const struct mappings *known, const struct mapping *map)
+static bool mapping_is_known(const struct mappings *known, const struct mapping *map)
 {
 	unsigned int i;
 
@@ -250,7 +250,7 @@ static void read_mappings(struct session *s)
 	while (getline(&line, &size, f) > 0) {
 		if (!parse_mapping(&map, line))
 			continue;
-		if (!is_known(&s->known, &map))
+		if (!mapping_is_known(&s->known, &map))
 			write_mapping(s->out, &map);
 		map.path = strdup(map.path);
 		if (!map.path || !add_mapping(&now, &map))
@@ -260,7 +260,7 @@ static void read_mappings(struct session *s)
 	fclose(f);
 	if (!now.nr)
 		return;
-	forget(&s->known);
+	forget_mappings(&s->known);
 	s->known = now;
 }
 
@@ -291,7 +291,7 @@ static int write_samples(struct session *s, uint64_t nr, struct error *e)
 	return 0;
 }
 
-static int drain(struct session *s, struct error *e)
+static int drain_ring(struct session *s, struct error *e)
 {
 	uint64_t nr = vperfctr_ring_nr(s->v);
 
@@ -311,7 +311,7 @@ static int take_exec(struct session *s, struct error *e)
 		return 0;
 	if (s->started && write_samples(s, vperfctr_ring_nr(s->v), e))
 		return -1;
-	forget(&s->known);
+	forget_mappings(&s->known);
 	write_record(s->out, RECORD_EXEC, NULL, 0, NULL);
 	s->started = true;
 	s->look_again = FIRST_LOOK;
@@ -338,7 +338,7 @@ static int take_stop(struct session *s, int status, struct error *e)
 		sig = 0;
 		break;
 	case PTRACE_EVENT_EXIT:
-		err = drain(s, e);
+		err = drain_ring(s, e);
 		sig = 0;
 		break;
 	case PTRACE_EVENT_STOP:
@@ -407,7 +407,7 @@ static int wait_and_take(struct session *s, struct pollfd *fds, struct error *e)
 		fds[2].fd = -1;
 	}
 	if (!ret || fds[1].revents)
-		err |= drain(s, e);
+		err |= drain_ring(s, e);
 	/* The counting has ended, if perhaps not the command. */
 	if (fds[1].revents & (POLLHUP | POLLERR))
 		fds[1].fd = -1;
@@ -415,7 +415,7 @@ static int wait_and_take(struct session *s, struct pollfd *fds, struct error *e)
 }
 
 /* Until the command has ended, also if something fails here. */
-static int follow(struct session *s, struct error *e)
+static int follow_command(struct session *s, struct error *e)
 {
 	struct pollfd fds[3] = {
 		{ .events = POLLIN },
@@ -441,7 +441,7 @@ static int follow(struct session *s, struct error *e)
 	return err;
 }
 
-static int finish(struct session *s, struct error *e)
+static int finish_recording(struct session *s, struct error *e)
 {
 	struct record_end end = { 0 };
 	struct counts c;
@@ -482,7 +482,7 @@ static void print_summary(const struct session *s, const struct counts *c, const
 }
 
 /* Before the command is executed: then a failure ends it. */
-static int prepare(struct session *s, struct error *e)
+static int map_ring(struct session *s, struct error *e)
 {
 	int err;
 
@@ -495,8 +495,8 @@ static int prepare(struct session *s, struct error *e)
 	return err ? fail_ring(e, err) : 0;
 }
 
-static int record(struct session *s, struct vperfctr_ring *ring, struct rusage *usage,
-		  struct error *e)
+static int record_command(struct session *s, struct vperfctr_ring *ring, struct rusage *usage,
+			  struct error *e)
 {
 	sigset_t chld, old;
 	int err, ended;
@@ -507,12 +507,12 @@ static int record(struct session *s, struct vperfctr_ring *ring, struct rusage *
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, &old);
 
-	err = prepare(s, e);
+	err = map_ring(s, e);
 	if (!err) {
 		s->traced = !ptrace(PTRACE_SEIZE, s->run.pid, 0,
 				    PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT);
 		run_go(&s->run);
-		err = follow(s, e);
+		err = follow_command(s, e);
 	}
 	if (s->run.sock >= 0)
 		close(s->run.sock);
@@ -520,7 +520,7 @@ static int record(struct session *s, struct vperfctr_ring *ring, struct rusage *
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (!err && ended)
 		err = fail_with(e, "cannot wait for the command: %s", strerror(-ended));
-	return err ? -1 : finish(s, e);
+	return err ? -1 : finish_recording(s, e);
 }
 
 struct choice {
@@ -538,11 +538,11 @@ static int choose_event(const struct vperfctr_info *info, void *arg, struct erro
 	if (check_period(c->spec->period, info, e) ||
 	    events_parse(&c->events, c->spec->event, info, e))
 		return -1;
-	return assign(&c->events, info, c->ctr, e);
+	return assign_counters(&c->events, info, c->ctr, e);
 }
 
-int sample(const struct sample_spec *spec, char **argv, FILE *out, const char *name,
-	   bool verbose, struct error *e)
+int sample_command(const struct sample_spec *spec, char **argv, FILE *out, const char *name,
+		   bool verbose, struct error *e)
 {
 	struct vperfctr_ring ring = { .nrsamples = RING_SAMPLES, .watermark = RING_WATERMARK };
 	struct choice choice = { .spec = spec };
@@ -570,14 +570,14 @@ int sample(const struct sample_spec *spec, char **argv, FILE *out, const char *n
 	write_header(out, &events->ev[0], spec->period, ctr, &info);
 	write_command(out, argv);
 	s.run = (struct running){ .argv = argv, .control = &control };
-	err = record(&s, &ring, &usage, e);
+	err = record_command(&s, &ring, &usage, e);
 	if (!err && !counts_read(s.v, &control, &c)) {
 		print_summary(&s, &c, name, events, &info, &usage);
 		err = counts_check(&c, e);
 		if (!err && !counts_any(&c))
 			err = fail_with(e, "the command was not counted");
 	}
-	forget(&s.known);
+	forget_mappings(&s.known);
 	vperfctr_close(s.v);
 	return err ? -1 : run_status(s.wstatus);
 }

@@ -22,7 +22,7 @@ bool has_colours(FILE *f)
 }
 
 /* The length of the character, in UTF-8, that begins here; 0: it is none, or a control. */
-static size_t character(const unsigned char *s)
+static size_t utf8_length(const unsigned char *s)
 {
 	size_t length, i;
 
@@ -40,12 +40,12 @@ static size_t character(const unsigned char *s)
 	return length;
 }
 
-void clean(char *text)
+void replace_controls(char *text)
 {
 	size_t length;
 
 	for (; *text; text += length) {
-		length = character((const unsigned char *)text);
+		length = utf8_length((const unsigned char *)text);
 		if (!length) {
 			*text = '?';
 			length = 1;

@@ -163,7 +163,7 @@ START_TEST(counter)
 	ck_assert_uint_eq(ev->code, chosen[_i].code);
 	ck_assert_uint_eq(ev->aux, chosen[_i].aux);
 	ck_assert_uint_eq(ev->modes, modes_of(chosen[_i].user, chosen[_i].kernel));
-	ck_assert_int_eq(assign(&events, &info, ctr, &error), 0);
+	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), 0);
 	ck_assert_uint_eq(ctr[0].map, chosen[_i].map);
 	ck_assert_str_eq(ev->name, !strncmp(ev->name, "mem", 3) ?
 			 "mem_load_retired:l1_hit:u=1:k=0:u@1" : chosen[_i].spec);
@@ -177,12 +177,12 @@ START_TEST(chosen_counters)
 	unsigned int i;
 
 	events_parse(&events, "instructions:u,instructions:k@fixed0,r0001,r0002@3,r0003", &info, &error);
-	ck_assert_int_eq(assign(&events, &info, ctr, &error), 0);
+	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), 0);
 	for (i = 0; i < 5; i++)
 		ck_assert_uint_eq(ctr[i].map, maps[i]);
 	memset(&events, 0, sizeof(events));
 	events_parse(&events, "r0001@2,cycles@2", &info, &error);
-	ck_assert_int_eq(assign(&events, &info, ctr, &error), -1);
+	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), -1);
 	ck_assert(strstr(error.text, "no room for cycles@2, as only general counter 2 can count r0001@2, cycles@2"));
 	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 2);
 }
@@ -194,7 +194,7 @@ START_TEST(two_registers)
 
 	ck_assert_uint_eq(ev->code, 0x01b7);
 	ck_assert_uint_eq(ev->aux, 0x10001);
-	ck_assert_int_eq(assign(&events, &info, ctr, &error), 0);
+	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), 0);
 	ck_assert_uint_eq(ctr[0].evntsel, 0x4101b7);
 	ck_assert_uint_eq(ctr[0].aux, 0x10001);
 }
@@ -205,7 +205,7 @@ START_TEST(one_register)
 {
 	events_parse(&events, "FRONTEND_RETIRED:DSB_MISS:u,FRONTEND_RETIRED:ITLB_MISS:u,cycles:u,FRONTEND_RETIRED:DSB_MISS:k",
 		     &info, &error);
-	ck_assert_int_eq(assign(&events, &info, ctr, &error), -1);
+	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), -1);
 	ck_assert(strstr(error.text, "no room for FRONTEND_RETIRED:ITLB_MISS:u, whose second register has another value for FRONTEND_RETIRED:DSB_MISS:u"));
 	ck_assert(strstr(error.text, "--runs=auto"));
 	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 2);
@@ -335,14 +335,14 @@ static void assign_ok(const char *spec)
 	memset(&events, 0, sizeof(events));
 	memset(ctr, 0xff, sizeof(ctr));
 	ck_assert_int_eq(events_parse(&events, spec, &info, &error), 0);
-	ck_assert_msg(!assign(&events, &info, ctr, &error), "%s", error.text);
+	ck_assert_msg(!assign_counters(&events, &info, ctr, &error), "%s", error.text);
 }
 
 static void assign_fails(const char *spec, const char *because)
 {
 	memset(&events, 0, sizeof(events));
 	ck_assert_int_eq(events_parse(&events, spec, &info, &error), 0);
-	ck_assert_int_eq(assign(&events, &info, ctr, &error), -1);
+	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), -1);
 	ck_assert_msg(strstr(error.text, because), "'%s' not in '%s'", because, error.text);
 }
 
@@ -407,7 +407,7 @@ START_TEST(no_room)
 	memset(&events, 0, sizeof(events));
 	while (events.nr < VPERFCTR_MAX_CTRS)
 		events_parse(&events, "MEM_LOAD_RETIRED:L1_HIT", &info, &error);
-	ck_assert_int_eq(assign(&events, &info, ctr, &error), -1);
+	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), -1);
 	ck_assert_ptr_nonnull(strstr(error.text, "..."));
 }
 END_TEST
@@ -422,7 +422,7 @@ START_TEST(no_counters)
 	memset(&events, 0, sizeof(events));
 	events_default(&events, &info);
 	ck_assert_uint_eq(events.nr, 0);
-	ck_assert_int_eq(assign(&events, &info, ctr, &error), 0);
+	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), 0);
 }
 END_TEST
 
@@ -432,7 +432,7 @@ START_TEST(defaults)
 
 	events_default(&events, &info);
 	ck_assert_uint_eq(events.nr, 7);
-	ck_assert_int_eq(assign(&events, &info, ctr, &error), 0);
+	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), 0);
 
 	/* What does not fit is left out, and what comes after it is not. */
 	memset(&events, 0, sizeof(events));

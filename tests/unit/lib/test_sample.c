@@ -432,7 +432,7 @@ static void store(const char *buf, size_t len)
 static int try_report(struct error *e)
 {
 	FILE *null = fopen("/dev/null", "w");
-	int ret = (report)(null, in_dir("s"), true, e);
+	int ret = report_samples(null, in_dir("s"), true, e);
 
 	fclose(null);
 	return ret;
