@@ -8,7 +8,7 @@
 
 static const char *top;
 
-static FILE *create(const char *what, const char *name)
+static FILE *create_seed(const char *what, const char *name)
 {
 	char path[4096];
 	FILE *f;
@@ -24,7 +24,7 @@ static FILE *create(const char *what, const char *name)
 	return f;
 }
 
-static void put(FILE *f, uint32_t type, const void *data, size_t size, const char *text)
+static void put_record(FILE *f, uint32_t type, const void *data, size_t size, const char *text)
 {
 	static const char zeros[8];
 	size_t more = text ? strlen(text) + 1 : 0, pad = -more & 7;
@@ -38,7 +38,7 @@ static void put(FILE *f, uint32_t type, const void *data, size_t size, const cha
 }
 
 /* A recording of this very program. */
-static void recording(const char *name, const char *path, int complete)
+static void write_recording(const char *name, const char *path, int complete)
 {
 	struct samples_header h = {
 		.magic = SAMPLES_MAGIC, .version = SAMPLES_VERSION, .size = sizeof(h),
@@ -51,15 +51,15 @@ static void recording(const char *name, const char *path, int complete)
 		{ .ip = 0xffffffff81000000, .tsc = 3 },
 	};
 	struct record_end end = { .samples = 3, .dropped = 3, .count = 6000, .tsc = 9, .elapsed = 9 };
-	FILE *f = create("report", name);
+	FILE *f = create_seed("report", name);
 
 	fwrite(&h, sizeof(h), 1, f);
-	put(f, RECORD_COMMAND, NULL, 0, "command argument");
-	put(f, RECORD_EXEC, NULL, 0, NULL);
-	put(f, RECORD_MAPPING, &m, sizeof(m), path);
-	put(f, RECORD_SAMPLES, s, sizeof(s), NULL);
+	put_record(f, RECORD_COMMAND, NULL, 0, "command argument");
+	put_record(f, RECORD_EXEC, NULL, 0, NULL);
+	put_record(f, RECORD_MAPPING, &m, sizeof(m), path);
+	put_record(f, RECORD_SAMPLES, s, sizeof(s), NULL);
 	if (complete)
-		put(f, RECORD_END, &end, sizeof(end), NULL);
+		put_record(f, RECORD_END, &end, sizeof(end), NULL);
 	fclose(f);
 }
 
@@ -76,13 +76,13 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	top = argv[1];
-	recording("complete", "/proc/self/exe", 1);
-	recording("cut", "[vdso]", 0);
-	f = create("info", "intel");
+	write_recording("complete", "/proc/self/exe", 1);
+	write_recording("cut", "[vdso]", 0);
+	f = create_seed("info", "intel");
 	fwrite(&info, sizeof(info), 1, f);
 	fwrite("", 1, 1, f);
 	fclose(f);
-	f = create("event", "names");
+	f = create_seed("event", "names");
 	fputs("instructions:u\ncycles\nr01c2:k\n0x4100c0/0x1@2\nBR_INST_RETIRED:CONDITIONAL:u\n"
 	      "L1D_PEND_MISS:PENDING:c=1:e=1\nref-cycles@fixed2\n", f);
 	fclose(f);

@@ -4,7 +4,7 @@
 #include <pty.h>
 #include <sys/ptrace.h>
 
-#include "command.h"
+#include "perfex-command.h"
 #include "perfex.h"
 #include "sample-file.h"
 

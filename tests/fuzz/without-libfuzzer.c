@@ -33,7 +33,7 @@ static size_t read_file(const char *name, uint8_t *data)
 	return size;
 }
 
-static size_t change(uint8_t *data, size_t size)
+static size_t mutate(uint8_t *data, size_t size)
 {
 	static const uint32_t values[] = { 0, 1, 7, 8, 0x7fffffff, 0x80000000, 0xffffffff };
 	unsigned int n;
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 		free(data);
 	}
 	while (n--) {
-		size_t size = change(file, read_file(argv[3 + random32() % (argc - 3)], file));
+		size_t size = mutate(file, read_file(argv[3 + random32() % (argc - 3)], file));
 		uint8_t *data = malloc(size + !size);
 
 		memcpy(data, file, size);

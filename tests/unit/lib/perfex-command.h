@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Running perfex as a whole, in a child, and looking at what came out. */
-#ifndef COMMAND_H
-#define COMMAND_H
+#ifndef PERFEX_COMMAND_H
+#define PERFEX_COMMAND_H
 
 #include <check.h>
 #include <fcntl.h>
@@ -123,4 +123,4 @@ static inline void is_message(const char *what)
 	has(err, what);
 }
 
-#endif /* COMMAND_H */
+#endif /* PERFEX_COMMAND_H */

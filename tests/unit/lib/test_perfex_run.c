@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "perfex-command.h"
 #include "perfex.h"
 
 /* ---- counting ------------------------------------------------------------------ */
