@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * 6.18: cr4_update_irqsoff() is exported to KVM's modules alone, and CR4 cannot be
- * written here.  arch/x86/pce.c has the kernel do it.
+ * written here.  arch/x86/cr4-pce.c has the kernel do it.
  */
 #ifndef VPERFCTR_COMPAT_CR4_H
 #define VPERFCTR_COMPAT_CR4_H

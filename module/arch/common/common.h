@@ -5,11 +5,11 @@
 
 #include "../../cpu.h"
 
-/* generic.c: the driver without counters, but for its probe */
+/* no-counters.c: the driver without counters, but for its probe */
 int perfctr_generic_check_control(struct perfctr_cpu_control *control);
 
 /*
- * driver.c: the driver has been found and perfctr_cpu_info is filled in.  -EINVAL:
+ * static-calls.c: the driver has been found and perfctr_cpu_info is filled in.  -EINVAL:
  * a module parameter is wrong.
  */
 int perfctr_driver_init(perfctr_cpu_op *suspend, perfctr_cpu_op *resume, perfctr_cpu_op *sample);
@@ -31,13 +31,13 @@ void perfctr_learn_kind(unsigned int cpu);
 /* That of this CPU; NULL: its counters are not to be used. */
 const struct vperfctr_info *perfctr_kind_here(void);
 
-/* driver.c: those that the module's parameter names, and what a driver adds. */
+/* static-calls.c: those that the module's parameter names, and what a driver adds. */
 extern struct cpumask perfctr_forbid_cpus;
 
 /* For perfctr_cpu_sampling_ns: counters as narrow as this. */
 u64 perfctr_sampling_ns(unsigned int width);
 
-/* driver.c: the service's handler; NULL: no i-mode. */
+/* static-calls.c: the service's handler; NULL: no i-mode. */
 extern perfctr_ihandler *perfctr_overflowed;
 
 /* For check_control.  a-mode: 0; i-mode: minus a period that can be loaded. */
@@ -61,7 +61,7 @@ static inline u32 perfctr_make_cstatus(const struct perfctr_cpu_control *control
 	       (control->nrictrs ? VPERFCTR_CSTATUS_ICTRS : 0);
 }
 
-/* state.c: perfctr_cpu_take_overflow() for drivers that have nothing better. */
+/* suspended.c: perfctr_cpu_take_overflow() for drivers that have nothing better. */
 struct perfctr_overflow perfctr_take_suspended(struct perfctr_cpu_state *state, bool hold,
 					       unsigned int shift);
 

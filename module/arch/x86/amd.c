@@ -12,7 +12,7 @@
  * Counters"; events and their bits in the BKDG or PPR of each family.
  *
  * LVTPC is not masked as its interrupt is delivered, and that may come after the
- * counters have been stopped: see pmi.c.
+ * counters have been stopped: see nmi.c.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>

@@ -27,7 +27,7 @@
 #include <asm/nmi.h>
 
 #include "regs.h"
-#include "watch.h"
+#include "rdpmc.h"
 #include "x86.h"
 
 /* One field of the fixed counters' control register. */

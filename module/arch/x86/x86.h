@@ -7,7 +7,7 @@
 
 /*
  * What a driver must supply.  The three hot operations are called through
- * static calls; cpu.c sees to that and to CPU hotplug.
+ * static calls; drivers.c sees to that and to CPU hotplug.
  */
 struct perfctr_x86_driver {
 	/* Is this the processor?  Fills in perfctr_cpu_info.  -ENODEV: no. */
@@ -168,7 +168,7 @@ u64 perfctr_x86_low_bits(unsigned int n);
 #define PERFCTR_INTEL_CORE		0x40
 
 /*
- * extra.c: events that need one more register, which general counters share.  Its value
+ * intel-extra.c: events that need one more register, which general counters share.  Its value
  * is the counter's aux.
  */
 extern const u32 perfctr_x86_extra_msrs[PERFCTR_X86_NR_EXTRA];
@@ -202,11 +202,11 @@ bool perfctr_x86_readable(u32 msr);
  */
 int perfctr_x86_selftest(const struct vperfctr_info *kind);
 
-/* cpu.c: run cpu_scrub on all CPUs if the hardware is reserved. */
+/* drivers.c: run cpu_scrub on all CPUs if the hardware is reserved. */
 void perfctr_x86_scrub(void);
 
 /*
- * pmi.c: the interrupt of the counters.  Init and exit of the module; start and
+ * nmi.c: the interrupt of the counters.  Init and exit of the module; start and
  * stop on a CPU, with its registers, interrupts disabled.
  */
 int perfctr_x86_pmi_init(const struct perfctr_x86_driver *driver);
@@ -229,14 +229,14 @@ static inline void perfctr_x86_pmi_expect(void)
 }
 
 /*
- * user.c: while the hardware is not ours nobody has RDPMC because of us: it
+ * rdpmc.c: while the hardware is not ours nobody has RDPMC because of us: it
  * would show what perf counts.  Both may sleep; users are scrubbed for before.
  */
 void perfctr_x86_users_allow(void);
 void perfctr_x86_users_forbid(void);
 
 /*
- * pce.c: perfctr_x86_rdpmc_allowed() has changed; have CR4.PCE follow on the CPUs where
+ * cr4-pce.c: perfctr_x86_rdpmc_allowed() has changed; have CR4.PCE follow on the CPUs where
  * the mm is loaded.
  * At once, or on kernels that let no module write CR4 when those CPUs have got round to
  * it, for which wait() waits, for all that was to be followed, but a moment only.  Both

@@ -2,11 +2,11 @@
 /*
  * The drivers' registers: those of the model.  Included ahead of each driver,
  * this takes the place of module/arch/x86/regs.h by having its include guard, and
- * of watch.h likewise.
+ * of rdpmc.h likewise.
  */
 #ifndef VPERFCTR_X86_REGS_H
 #define VPERFCTR_X86_REGS_H
-#define VPERFCTR_X86_WATCH_H
+#define VPERFCTR_X86_RDPMC_H
 
 #include "fake-kernel.h"
 #include "model.h"

@@ -33,7 +33,7 @@
 
 #include "../../compat/cr4.h"
 #include "../../compat/workqueue.h"
-#include "watch.h"
+#include "rdpmc.h"
 #include "x86.h"
 
 /* How long to wait for those threads. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What every switch asks of user.c: who could see what the counters hold? */
-#ifndef VPERFCTR_X86_WATCH_H
-#define VPERFCTR_X86_WATCH_H
+/* What every switch asks of rdpmc.c: who could see what the counters hold? */
+#ifndef VPERFCTR_X86_RDPMC_H
+#define VPERFCTR_X86_RDPMC_H
 
 #include <linux/sched.h>
 #include <asm/mmu.h>
@@ -43,4 +43,4 @@ static __always_inline void perfctr_x86_saw_rdpmc(void)
 		WRITE_ONCE(perfctr_x86_rdpmc_always, true);
 }
 
-#endif /* VPERFCTR_X86_WATCH_H */
+#endif /* VPERFCTR_X86_RDPMC_H */

@@ -5,7 +5,7 @@
  * CR4.PCE follows mm->context.perf_rdpmc_allowed: the kernel sets and clears
  * it when it switches to an mm from a different one.  While the hardware is
  * ours, we raise that count for an mm whose thread has mapped its own state,
- * and pass the change on to the CPUs that have the mm loaded now (pce.c), as perf
+ * and pass the change on to the CPUs that have the mm loaded now (cr4-pce.c), as perf
  * does for its mappings.  Where an administrator forbade RDPMC (the "rdpmc"
  * attribute of the cpu PMU in sysfs is 0), the next switch from a different mm
  * takes the bit away again, and the page says so.
@@ -19,7 +19,7 @@
 #include <asm/mmu_context.h>
 
 #include "regs.h"
-#include "watch.h"
+#include "rdpmc.h"
 #include "x86.h"
 
 /* One per mm that has mapped a state's page. */
@@ -36,7 +36,7 @@ static DEFINE_MUTEX(users_mutex);	/* nests in mmap_lock */
 /* The hardware is ours: those that have own states may RDPMC. */
 static bool allowing;
 
-/* The length of the list, for those who may not take the mutex: see watch.h. */
+/* The length of the list, for those who may not take the mutex: see rdpmc.h. */
 unsigned int perfctr_x86_nr_users;
 
 bool perfctr_x86_rdpmc_always;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The generic x86 driver: see ../common/generic.c. */
+/* The generic x86 driver: see ../common/no-counters.c. */
 #include <linux/string.h>
 
 #include "regs.h"
