@@ -19,220 +19,17 @@
  */
 #include <linux/bitops.h>
 #include <linux/err.h>
-#include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/nospec.h>
 #include <linux/percpu.h>
-#include <linux/string.h>
-#include <asm/nmi.h>
 
 #include "regs.h"
 #include "rdpmc.h"
 #include "x86.h"
-
-/* One field of the fixed counters' control register. */
-#define FIXED_OS		BIT_ULL(0)
-#define FIXED_USR		BIT_ULL(1)
-#define FIXED_PMI		BIT_ULL(3)
-#define FIXED_FIELD(i, v)	((u64)(v) << (4 * (i)))
+#include "pmc.h"
 
 struct perfctr_x86_pmu perfctr_x86_pmu __ro_after_init;
 
-/* Shorter; the compiler sees through it. */
-static const struct perfctr_x86_pmu *const pmu = &perfctr_x86_pmu;
-
-/* What the registers of a CPU hold. */
-struct pmc_cpu {
-	u64 id;				/* of the control that is loaded; 0: none */
-	u64 loaded;			/* its regs.global_ctrl */
-	u64 global_ctrl;
-	u64 fixed_ctrl;
-	bool ready;			/* the registers are ours */
-	bool cleared;			/* the status of overflows, since the counters stand */
-	struct perfctr_cpu_state *running; /* resumed here, and uses counters */
-	struct perfctr_cpu_state *armed; /* the same, if an NMI is to stop its counters */
-	u64 evntsel[PERFCTR_X86_MAX_PMC];
-	u64 extra[PERFCTR_X86_NR_EXTRA];
-
-	/* perf caches some of its registers: they go back as they were. */
-	u64 saved_global_ctrl;
-	u64 saved_fixed_ctrl;
-};
-
-static DEFINE_PER_CPU_ALIGNED(struct pmc_cpu, pmc_cpu);
-
-static bool is_fixed(u32 map)
-{
-	return map & VPERFCTR_FIXED;
-}
-
-static unsigned int fixed_index(u32 map)
-{
-	return map & ~VPERFCTR_FIXED;
-}
-
-/* As perfctr_sign(), quicker. */
-static u64 sign_of(u32 map)
-{
-	return pmu->sign[is_fixed(map)];
-}
-
-static u32 evntsel_msr(unsigned int i)
-{
-	return pmu->evntsel0 + pmu->step * i;
-}
-
-static u32 pmc_msr(unsigned int i)
-{
-	return pmu->pmc0 + pmu->step * i;
-}
-
-/* ---- detection ---------------------------------------------------------- */
-
-bool perfctr_x86_readable(u32 msr)
-{
-	u64 value;
-
-	return !perfctr_rdmsr_safe(msr, &value);
-}
-
-u64 perfctr_x86_low_bits(unsigned int n)
-{
-	return n ? GENMASK_ULL(n - 1, 0) : 0;
-}
-
-/* Does everything that CPUID promises exist?  A hypervisor may have lied. */
-static bool registers_exist(const struct vperfctr_info *kind)
-{
-	unsigned int i;
-
-	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
-		if ((kind->pmc_mask & BIT_ULL(i)) &&
-		    (!perfctr_x86_readable(evntsel_msr(i)) || !perfctr_x86_readable(pmc_msr(i))))
-			return false;
-	}
-	for (i = 0; i < PERFCTR_X86_MAX_FIXED; i++) {
-		if ((kind->fixed_mask & BIT_ULL(i)) && !perfctr_x86_readable(pmu->fixed0 + i))
-			return false;
-	}
-	if (kind->fixed_mask && !perfctr_x86_readable(pmu->fixed_ctrl))
-		return false;
-	return !pmu->global_ctrl || (perfctr_x86_readable(pmu->global_ctrl) &&
-				     perfctr_x86_readable(pmu->global_status) &&
-				     perfctr_x86_readable(pmu->global_clear));
-}
-
-bool perfctr_x86_pmc_describe_kind(struct vperfctr_info *info)
-{
-	info->nrctrs = min_t(unsigned int, VPERFCTR_MAX_CTRS,
-			     hweight64(info->pmc_mask) + hweight64(info->fixed_mask));
-	return registers_exist(info);
-}
-
-bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
-			      unsigned int write_width)
-{
-	struct vperfctr_info *info = &perfctr_cpu_info;
-	unsigned int narrowest = info->fixed_mask ? min(width, fixed_width) : width;
-
-	if (!perfctr_x86_pmc_describe_kind(info))
-		return false;
-	perfctr_cpu_sampling_ns = perfctr_sampling_ns(narrowest);
-	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
-			 (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
-	info->nrkinds = 1;
-	info->tsc_khz = tsc_khz;
-	info->pmc_width = width;
-	info->fixed_width = info->fixed_mask ? fixed_width : 0;
-	perfctr_x86_pmu.sign[0] = perfctr_sign(0);
-	perfctr_x86_pmu.sign[1] = info->fixed_mask ? perfctr_sign(VPERFCTR_FIXED) : 0;
-	if (perfctr_has_lvtpc()) {
-		info->features |= VPERFCTR_FEATURE_PCINT;
-		/* Until it overflows, a counter has its top bit set, and so what is written. */
-		info->max_period = BIT_ULL(min(narrowest, write_width) - 1) - 1;
-	}
-	return true;
-}
-
-/* ---- control ------------------------------------------------------------ */
-
-static int check_fixed(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control,
-		       const struct vperfctr_info *kind, bool imode)
-{
-	struct perfctr_cpu_regs *regs = &control->regs;
-	unsigned int i = fixed_index(ctr->map);
-
-	if (i >= PERFCTR_X86_MAX_FIXED)
-		return -EINVAL;
-	i = array_index_nospec(i, PERFCTR_X86_MAX_FIXED);
-	ctr->map = VPERFCTR_FIXED | i;
-	if (!(kind->fixed_mask & BIT_ULL(i)) || (regs->global_ctrl & BIT_ULL(32 + i)))
-		return -EINVAL;
-	if (!ctr->evntsel || (ctr->evntsel & ~(FIXED_OS | FIXED_USR)) || ctr->aux)
-		return -EINVAL;
-	if (ctr->evntsel & FIXED_OS)
-		control->kernel = true;
-	regs->global_ctrl |= BIT_ULL(32 + i);
-	regs->fixed_ctrl |= FIXED_FIELD(i, ctr->evntsel | (imode ? FIXED_PMI : 0));
-	regs->fixed_used |= FIXED_FIELD(i, 0xf);
-	return 0;
-}
-
-static int check_general(struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control,
-			 const struct vperfctr_info *kind)
-{
-	struct perfctr_cpu_regs *regs = &control->regs;
-	unsigned int i = ctr->map;
-
-	if (i >= PERFCTR_X86_MAX_PMC)
-		return -EINVAL;
-	i = array_index_nospec(i, PERFCTR_X86_MAX_PMC);
-	ctr->map = i;
-	if (!(kind->pmc_mask & BIT_ULL(i)) || (regs->global_ctrl & BIT_ULL(i)))
-		return -EINVAL;
-	if ((ctr->evntsel & ~pmu->allowed) || !(ctr->evntsel & PERFCTR_X86_EVNTSEL_EN) ||
-	    !(ctr->evntsel & (PERFCTR_X86_EVNTSEL_USR | PERFCTR_X86_EVNTSEL_OS)) ||
-	    pmu->refuses(kind, ctr->evntsel))
-		return -EINVAL;
-	if (ctr->evntsel & PERFCTR_X86_EVNTSEL_OS)
-		control->kernel = true;
-	if (pmu->alone_mask && (ctr->evntsel & pmu->alone_mask) == pmu->alone_event)
-		control->alone = true;
-	regs->global_ctrl |= BIT_ULL(i);
-	return perfctr_x86_may_have_extra(ctr) ? perfctr_x86_check_extra(ctr, control, kind) : 0;
-}
-
-int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control)
-{
-	const struct vperfctr_info *kind = perfctr_cpu_kind(control->kind);
-	unsigned int i, width = 64;
-
-	if (!kind || control->global[0] || control->global[1])
-		return -EINVAL;
-
-	control->kernel = false;
-	control->alone = false;
-	memset(&control->regs, 0, sizeof(control->regs));
-	for (i = 0; i < perfctr_nrctrs(control); i++) {
-		struct vperfctr_ctr *ctr = &control->ctr[i];
-		bool imode = i >= control->nractrs;
-		int err;
-
-		if (!perfctr_is_valid_ireset(ctr->ireset, imode))
-			return -EINVAL;
-		if (is_fixed(ctr->map)) {
-			err = check_fixed(ctr, control, kind, imode);
-			width = min(width, perfctr_cpu_info.fixed_width);
-		} else {
-			err = check_general(ctr, control, kind);
-			width = min(width, perfctr_cpu_info.pmc_width);
-		}
-		if (err)
-			return err;
-	}
-	control->mask = perfctr_x86_low_bits(width);
-	return 0;
-}
+DEFINE_PER_CPU_ALIGNED(struct pmc_cpu, perfctr_x86_pmc_cpu);
 
 /* ---- registers ---------------------------------------------------------- */
 
@@ -267,21 +64,6 @@ static noinline bool write_extra(struct pmc_cpu *cpu, const struct perfctr_cpu_r
 		wrote = true;
 	}
 	return wrote;
-}
-
-static u64 counter_mask(u32 map)
-{
-	return sign_of(map) * 2 - 1;
-}
-
-/* Whatever an i-mode counter can be at, up to max_period from an overflow; or zero. */
-static __always_inline void write_counter(u32 map, u64 value)
-{
-	value &= counter_mask(map);
-	if (is_fixed(map))
-		perfctr_wrmsr(pmu->fixed0 + fixed_index(map), value);
-	else
-		perfctr_wrmsr(pmu->write_pmc0 + pmu->step * map, value);
 }
 
 /* All general counters get their event selects again, and those in i-mode their values. */
@@ -338,11 +120,6 @@ static void write_control(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 		state->id = min(state->id, cpu->id);
 	cpu->id = state->id;
 	cpu->loaded = control->regs.global_ctrl;
-}
-
-static void clear_counter(u32 map)
-{
-	write_counter(map, 0);
 }
 
 static noinline void clear_evntsels(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
@@ -432,7 +209,7 @@ static bool arm(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 
 struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void)
 {
-	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	struct perfctr_cpu_state *running = READ_ONCE(cpu->running);
 
 	if (!running || !has_ictrs(running) || !find_overflow(running))
@@ -470,7 +247,7 @@ static u64 find_interrupting(const struct pmc_cpu *cpu)
  */
 bool perfctr_x86_pmc_end_stray(void)
 {
-	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	u64 mine = READ_ONCE(cpu->global_ctrl), status;
 
 	if (!pmu->global_ctrl || !READ_ONCE(cpu->ready) ||
@@ -610,7 +387,7 @@ static __always_inline void suspend(struct pmc_cpu *cpu, struct perfctr_cpu_stat
 
 static noinline void suspend_other(struct perfctr_cpu_state *state)
 {
-	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	bool ictrs = has_ictrs(state);
 
 	if (!VPERFCTR_CSTATUS_NRCTRS(state->cstatus)) {
@@ -633,7 +410,7 @@ void perfctr_x86_pmc_suspend(struct perfctr_cpu_state *state)
 		suspend_other(state);
 		return;
 	}
-	cpu = this_cpu_ptr(&pmc_cpu);
+	cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	if (perfctr_isolate)
 		write_global_ctrl(cpu, 0);
 	suspend(cpu, state, cstatus, false);
@@ -675,7 +452,7 @@ static __always_inline u32 running_cstatus(u32 cstatus)
 
 static noinline void resume_other(struct perfctr_cpu_state *state, bool tsc_runs)
 {
-	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	u32 cstatus = running_cstatus(state->cstatus);
 	bool ictrs = has_ictrs(state);
 	bool overflow = false;
@@ -706,7 +483,7 @@ static noinline void resume_other(struct perfctr_cpu_state *state, bool tsc_runs
 
 void perfctr_x86_pmc_resume(struct perfctr_cpu_state *state)
 {
-	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	u32 cstatus = state->cstatus;
 
 	if (unlikely(!is_simple(cstatus) || cpu->id != state->id)) {
@@ -732,7 +509,7 @@ static __always_inline void sample_tsc(const struct perfctr_cpu_state *state)
 
 void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 {
-	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
 	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
@@ -773,7 +550,7 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 struct perfctr_overflow perfctr_cpu_take_overflow(struct perfctr_cpu_state *state, bool hold,
 						  unsigned int shift)
 {
-	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	struct vperfctr_page *page = state->page;
 	struct perfctr_overflow overflow = { };
 	u32 cstatus = state->cstatus;
@@ -819,7 +596,7 @@ struct perfctr_overflow perfctr_cpu_take_overflow(struct perfctr_cpu_state *stat
 
 void perfctr_cpu_go_on(struct perfctr_cpu_state *state)
 {
-	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	struct vperfctr_page *page = state->page;
 
 	if (unlikely(cpu->running != state)) {
@@ -839,192 +616,4 @@ void perfctr_cpu_iresume(struct perfctr_cpu_state *state)
 {
 	state->cstatus = perfctr_make_cstatus(&state->control);
 	resume_other(state, true);
-}
-
-/* ---- taking and giving back --------------------------------------------- */
-
-/* A kind that comes later may have more.  Changes as its caller serialises. */
-static unsigned int nr_reserved;
-
-static unsigned int count_registers(void)
-{
-	const struct vperfctr_info *info;
-	unsigned int kind, nr = 0;
-
-	for (kind = 0; (info = perfctr_cpu_kind(kind)); kind++)
-		nr = max_t(unsigned int, nr, fls64(info->pmc_mask));
-	return nr;
-}
-
-/*
- * perf reserves all general counters and event selects with its first hardware
- * event, the NMI watchdog's included, and nothing for fixed ones.  Whoever has
- * all of them has the whole unit, and has any of them, for all kinds of CPUs.
- */
-int perfctr_x86_pmc_reserve(void)
-{
-	unsigned int i;
-
-	nr_reserved = count_registers();
-	for (i = 0; i < nr_reserved; i++) {
-		if (!reserve_evntsel_nmi(evntsel_msr(i)))
-			goto fail;
-		if (!reserve_perfctr_nmi(pmc_msr(i))) {
-			release_evntsel_nmi(evntsel_msr(i));
-			goto fail;
-		}
-	}
-	return 0;
-fail:
-	while (i--) {
-		release_evntsel_nmi(evntsel_msr(i));
-		release_perfctr_nmi(pmc_msr(i));
-	}
-	return -EBUSY;
-}
-
-void perfctr_x86_pmc_release(void)
-{
-	unsigned int i = nr_reserved;
-
-	while (i--) {
-		release_evntsel_nmi(evntsel_msr(i));
-		release_perfctr_nmi(pmc_msr(i));
-	}
-}
-
-static void clear_counters(const struct vperfctr_info *kind)
-{
-	unsigned int i;
-
-	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
-		if (kind->pmc_mask & BIT_ULL(i))
-			clear_counter(i);
-	}
-	for (i = 0; i < PERFCTR_X86_MAX_FIXED; i++) {
-		if (kind->fixed_mask & BIT_ULL(i))
-			clear_counter(VPERFCTR_FIXED | i);
-	}
-}
-
-/*
- * They count nothing by themselves, and perf writes them whenever it starts an event
- * that needs one: it is enough to know what they hold.
- */
-static void read_extra(struct pmc_cpu *cpu)
-{
-	unsigned int i;
-
-	for (i = 0; i < pmu->nr_extra; i++) {
-		if (perfctr_rdmsr_safe(perfctr_x86_extra_msrs[i], &cpu->extra[i]))
-			cpu->extra[i] = 0;	/* it is not there */
-	}
-}
-
-/* Whatever the registers hold: stop everything, clear everything. */
-static void clear_registers(struct pmc_cpu *cpu)
-{
-	const struct vperfctr_info *kind = perfctr_kind_here();
-	unsigned int i;
-
-	if (pmu->global_ctrl) {
-		perfctr_wrmsr(pmu->global_ctrl, 0);
-		if (kind->fixed_mask)
-			perfctr_wrmsr(pmu->fixed_ctrl, 0);
-	}
-	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
-		if (kind->pmc_mask & BIT_ULL(i))
-			perfctr_wrmsr(evntsel_msr(i), 0);
-	}
-	clear_counters(kind);
-	if (pmu->global_ctrl)
-		perfctr_wrmsr(pmu->global_clear, kind->pmc_mask | kind->fixed_mask << 32);
-
-	cpu->id = 0;
-	WRITE_ONCE(cpu->armed, NULL);
-	WRITE_ONCE(cpu->running, NULL);
-	cpu->cleared = false;
-	WRITE_ONCE(cpu->global_ctrl, 0);
-	WRITE_ONCE(cpu->fixed_ctrl, 0);
-	memset(cpu->evntsel, 0, sizeof(cpu->evntsel));
-	read_extra(cpu);
-}
-
-/* It may be for a fault of theirs.  A thread may still come here: see offline_here(). */
-static void give_back(struct pmc_cpu *cpu)
-{
-	if (!pmu->global_ctrl)
-		return;
-	if (perfctr_kind_here()->fixed_mask) {
-		cpu->fixed_ctrl = cpu->saved_fixed_ctrl;
-		perfctr_wrmsr_safe(pmu->fixed_ctrl, cpu->fixed_ctrl);
-	}
-	cpu->global_ctrl = cpu->saved_global_ctrl;
-	perfctr_wrmsr_safe(pmu->global_ctrl, cpu->global_ctrl);
-}
-
-/* Do all counters hold what we leave in them, and not what perf does? */
-static bool are_zero(const struct vperfctr_info *kind)
-{
-	u64 counters = kind->pmc_mask | kind->fixed_mask << 32, now;
-	unsigned int bit;
-
-	for (bit = 0; bit < 32 + PERFCTR_X86_MAX_FIXED; bit++) {
-		if ((counters & BIT_ULL(bit)) &&
-		    (perfctr_rdpmc_safe(bit < 32 ? bit : VPERFCTR_FIXED | (bit - 32), &now) || now))
-			return false;
-	}
-	return true;
-}
-
-int perfctr_x86_pmc_cpu_start(void)
-{
-	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
-	int err;
-
-	if (!are_zero(perfctr_kind_here()))
-		perfctr_x86_pce_suspect();
-
-	if (pmu->global_ctrl) {
-		perfctr_rdmsr_safe(pmu->global_ctrl, &cpu->saved_global_ctrl);
-		if (perfctr_kind_here()->fixed_mask)
-			perfctr_rdmsr_safe(pmu->fixed_ctrl, &cpu->saved_fixed_ctrl);
-	}
-	err = perfctr_x86_selftest(perfctr_kind_here());
-	if (err) {
-		give_back(cpu);
-		return err;
-	}
-	clear_registers(cpu);
-	WRITE_ONCE(cpu->ready, true);
-	return 0;
-}
-
-void perfctr_x86_pmc_cpu_stop(void)
-{
-	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
-
-	WRITE_ONCE(cpu->ready, false);
-	clear_registers(cpu);
-	give_back(cpu);
-}
-
-void perfctr_x86_pmc_cpu_forget(void)
-{
-	clear_registers(this_cpu_ptr(&pmc_cpu));
-}
-
-void perfctr_x86_pmc_cpu_scrub(void)
-{
-	struct pmc_cpu *cpu = this_cpu_ptr(&pmc_cpu);
-	struct perfctr_cpu_state *state = cpu->running;
-
-	if (!cpu->ready)
-		return;
-	/* What is running may have started from what somebody else left. */
-	if (state)
-		perfctr_x86_pmc_suspend(state);
-	clear_counters(perfctr_kind_here());
-	if (state)
-		perfctr_x86_pmc_resume(state);
 }

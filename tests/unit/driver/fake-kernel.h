@@ -95,6 +95,7 @@ extern bool fake_irqs_off;
 
 #define DEFINE_PER_CPU(type, name)	__typeof__(type) name[NR_CPUS]
 #define DEFINE_PER_CPU_ALIGNED(type, name) DEFINE_PER_CPU(type, name)
+#define DECLARE_PER_CPU_ALIGNED(type, name) extern DEFINE_PER_CPU(type, name)
 #define this_cpu_ptr(ptr)		(&(*(ptr))[fake_cpu])
 
 #define local_irq_save(flags)		((flags) = fake_irqs_off, fake_irqs_off = true)

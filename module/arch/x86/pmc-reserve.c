@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Taking the counters of pmc.c from the kernel and perf, and giving them back; and
+ * the registers of a CPU that comes, goes, or has slept.
+ */
+#include <linux/bitops.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/percpu.h>
+#include <linux/string.h>
+#include <asm/nmi.h>
+
+#include "regs.h"
+#include "x86.h"
+#include "pmc.h"
+
+/* ---- from the kernel --------------------------------------------------- */
+
+/* A kind that comes later may have more.  Changes as its caller serialises. */
+static unsigned int nr_reserved;
+
+static unsigned int count_registers(void)
+{
+	const struct vperfctr_info *info;
+	unsigned int kind, nr = 0;
+
+	for (kind = 0; (info = perfctr_cpu_kind(kind)); kind++)
+		nr = max_t(unsigned int, nr, fls64(info->pmc_mask));
+	return nr;
+}
+
+/*
+ * perf reserves all general counters and event selects with its first hardware
+ * event, the NMI watchdog's included, and nothing for fixed ones.  Whoever has
+ * all of them has the whole unit, and has any of them, for all kinds of CPUs.
+ */
+int perfctr_x86_pmc_reserve(void)
+{
+	unsigned int i;
+
+	nr_reserved = count_registers();
+	for (i = 0; i < nr_reserved; i++) {
+		if (!reserve_evntsel_nmi(evntsel_msr(i)))
+			goto fail;
+		if (!reserve_perfctr_nmi(pmc_msr(i))) {
+			release_evntsel_nmi(evntsel_msr(i));
+			goto fail;
+		}
+	}
+	return 0;
+fail:
+	while (i--) {
+		release_evntsel_nmi(evntsel_msr(i));
+		release_perfctr_nmi(pmc_msr(i));
+	}
+	return -EBUSY;
+}
+
+void perfctr_x86_pmc_release(void)
+{
+	unsigned int i = nr_reserved;
+
+	while (i--) {
+		release_evntsel_nmi(evntsel_msr(i));
+		release_perfctr_nmi(pmc_msr(i));
+	}
+}
+
+/* ---- on each CPU ------------------------------------------------------- */
+
+static void clear_counters(const struct vperfctr_info *kind)
+{
+	unsigned int i;
+
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
+		if (kind->pmc_mask & BIT_ULL(i))
+			clear_counter(i);
+	}
+	for (i = 0; i < PERFCTR_X86_MAX_FIXED; i++) {
+		if (kind->fixed_mask & BIT_ULL(i))
+			clear_counter(VPERFCTR_FIXED | i);
+	}
+}
+
+/*
+ * They count nothing by themselves, and perf writes them whenever it starts an event
+ * that needs one: it is enough to know what they hold.
+ */
+static void read_extra(struct pmc_cpu *cpu)
+{
+	unsigned int i;
+
+	for (i = 0; i < pmu->nr_extra; i++) {
+		if (perfctr_rdmsr_safe(perfctr_x86_extra_msrs[i], &cpu->extra[i]))
+			cpu->extra[i] = 0;	/* it is not there */
+	}
+}
+
+/* Whatever the registers hold: stop everything, clear everything. */
+static void clear_registers(struct pmc_cpu *cpu)
+{
+	const struct vperfctr_info *kind = perfctr_kind_here();
+	unsigned int i;
+
+	if (pmu->global_ctrl) {
+		perfctr_wrmsr(pmu->global_ctrl, 0);
+		if (kind->fixed_mask)
+			perfctr_wrmsr(pmu->fixed_ctrl, 0);
+	}
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
+		if (kind->pmc_mask & BIT_ULL(i))
+			perfctr_wrmsr(evntsel_msr(i), 0);
+	}
+	clear_counters(kind);
+	if (pmu->global_ctrl)
+		perfctr_wrmsr(pmu->global_clear, kind->pmc_mask | kind->fixed_mask << 32);
+
+	cpu->id = 0;
+	WRITE_ONCE(cpu->armed, NULL);
+	WRITE_ONCE(cpu->running, NULL);
+	cpu->cleared = false;
+	WRITE_ONCE(cpu->global_ctrl, 0);
+	WRITE_ONCE(cpu->fixed_ctrl, 0);
+	memset(cpu->evntsel, 0, sizeof(cpu->evntsel));
+	read_extra(cpu);
+}
+
+/* It may be for a fault of theirs.  A thread may still come here: see offline_here(). */
+static void give_back(struct pmc_cpu *cpu)
+{
+	if (!pmu->global_ctrl)
+		return;
+	if (perfctr_kind_here()->fixed_mask) {
+		cpu->fixed_ctrl = cpu->saved_fixed_ctrl;
+		perfctr_wrmsr_safe(pmu->fixed_ctrl, cpu->fixed_ctrl);
+	}
+	cpu->global_ctrl = cpu->saved_global_ctrl;
+	perfctr_wrmsr_safe(pmu->global_ctrl, cpu->global_ctrl);
+}
+
+/* Do all counters hold what we leave in them, and not what perf does? */
+static bool are_zero(const struct vperfctr_info *kind)
+{
+	u64 counters = kind->pmc_mask | kind->fixed_mask << 32, now;
+	unsigned int bit;
+
+	for (bit = 0; bit < 32 + PERFCTR_X86_MAX_FIXED; bit++) {
+		if ((counters & BIT_ULL(bit)) &&
+		    (perfctr_rdpmc_safe(bit < 32 ? bit : VPERFCTR_FIXED | (bit - 32), &now) || now))
+			return false;
+	}
+	return true;
+}
+
+int perfctr_x86_pmc_cpu_start(void)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+	int err;
+
+	if (!are_zero(perfctr_kind_here()))
+		perfctr_x86_pce_suspect();
+
+	if (pmu->global_ctrl) {
+		perfctr_rdmsr_safe(pmu->global_ctrl, &cpu->saved_global_ctrl);
+		if (perfctr_kind_here()->fixed_mask)
+			perfctr_rdmsr_safe(pmu->fixed_ctrl, &cpu->saved_fixed_ctrl);
+	}
+	err = perfctr_x86_selftest(perfctr_kind_here());
+	if (err) {
+		give_back(cpu);
+		return err;
+	}
+	clear_registers(cpu);
+	WRITE_ONCE(cpu->ready, true);
+	return 0;
+}
+
+void perfctr_x86_pmc_cpu_stop(void)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+
+	WRITE_ONCE(cpu->ready, false);
+	clear_registers(cpu);
+	give_back(cpu);
+}
+
+void perfctr_x86_pmc_cpu_forget(void)
+{
+	clear_registers(this_cpu_ptr(&perfctr_x86_pmc_cpu));
+}
+
+void perfctr_x86_pmc_cpu_scrub(void)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+	struct perfctr_cpu_state *state = cpu->running;
+
+	if (!cpu->ready)
+		return;
+	/* What is running may have started from what somebody else left. */
+	if (state)
+		perfctr_x86_pmc_suspend(state);
+	clear_counters(perfctr_kind_here());
+	if (state)
+		perfctr_x86_pmc_resume(state);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Shared by pmc.c, pmc-control.c and pmc-reserve.c: what a CPU's registers hold,
+ * and how to write a counter.  Include regs.h and x86.h first.
+ */
+#ifndef VPERFCTR_X86_PMC_H
+#define VPERFCTR_X86_PMC_H
+
+#include <linux/bitops.h>
+#include <linux/percpu.h>
+
+/* One field of the fixed counters' control register. */
+#define FIXED_OS		BIT_ULL(0)
+#define FIXED_USR		BIT_ULL(1)
+#define FIXED_PMI		BIT_ULL(3)
+#define FIXED_FIELD(i, v)	((u64)(v) << (4 * (i)))
+
+/* Shorter; the compiler sees through it. */
+static const struct perfctr_x86_pmu *const pmu = &perfctr_x86_pmu;
+
+/* What the registers of a CPU hold. */
+struct pmc_cpu {
+	u64 id;				/* of the control that is loaded; 0: none */
+	u64 loaded;			/* its regs.global_ctrl */
+	u64 global_ctrl;
+	u64 fixed_ctrl;
+	bool ready;			/* the registers are ours */
+	bool cleared;			/* the status of overflows, since the counters stand */
+	struct perfctr_cpu_state *running; /* resumed here, and uses counters */
+	struct perfctr_cpu_state *armed; /* the same, if an NMI is to stop its counters */
+	u64 evntsel[PERFCTR_X86_MAX_PMC];
+	u64 extra[PERFCTR_X86_NR_EXTRA];
+
+	/* perf caches some of its registers: they go back as they were. */
+	u64 saved_global_ctrl;
+	u64 saved_fixed_ctrl;
+};
+
+DECLARE_PER_CPU_ALIGNED(struct pmc_cpu, perfctr_x86_pmc_cpu);
+
+static __always_inline bool is_fixed(u32 map)
+{
+	return map & VPERFCTR_FIXED;
+}
+
+static __always_inline unsigned int fixed_index(u32 map)
+{
+	return map & ~VPERFCTR_FIXED;
+}
+
+/* As perfctr_sign(), quicker. */
+static __always_inline u64 sign_of(u32 map)
+{
+	return pmu->sign[is_fixed(map)];
+}
+
+static __always_inline u32 evntsel_msr(unsigned int i)
+{
+	return pmu->evntsel0 + pmu->step * i;
+}
+
+static __always_inline u32 pmc_msr(unsigned int i)
+{
+	return pmu->pmc0 + pmu->step * i;
+}
+
+static __always_inline u64 counter_mask(u32 map)
+{
+	return sign_of(map) * 2 - 1;
+}
+
+/* Whatever an i-mode counter can be at, up to max_period from an overflow; or zero. */
+static __always_inline void write_counter(u32 map, u64 value)
+{
+	value &= counter_mask(map);
+	if (is_fixed(map))
+		perfctr_wrmsr(pmu->fixed0 + fixed_index(map), value);
+	else
+		perfctr_wrmsr(pmu->write_pmc0 + pmu->step * map, value);
+}
+
+static inline void clear_counter(u32 map)
+{
+	write_counter(map, 0);
+}
+
+#endif /* VPERFCTR_X86_PMC_H */
