@@ -18,7 +18,8 @@
  *	    vperfctr_event_assign(event, 2, &info, ctr, &why))
  *		errx(1, "%s", why.text);
  *	vperfctr_control_init(&control, ctr);
- *	control.nractrs = 2;
+ *	vperfctr_control_add_ctr(&control, &ctr[0]);
+ *	vperfctr_control_add_ctr(&control, &ctr[1]);
  *	vperfctr_control(v, &control);
  *
  * Functions return 0 or a negative error number, and say in *why, unless that is
@@ -119,6 +120,23 @@ int vperfctr_event_list(const struct vperfctr_info *info,
 			int (*fn)(const struct vperfctr_event *event, const char *description,
 				  void *arg),
 			void *arg);
+
+/*
+ * Count events by name, for the calling thread: open a state for it and a handle,
+ * choose counters, and start.  names is a list of names as vperfctr_event() takes
+ * them, separated by commas.  Counter i of the handle counts the i-th of them.  On a
+ * hybrid processor the names are those of kind 0.  vperfctr_close() ends the counting,
+ * as the state is a transient one.
+ *
+ * Returns 0, or a negative error number; then *v is NULL and *why, unless why is NULL,
+ * says in words what is wrong:
+ *
+ *	-EEXIST	the thread has a state: see "Two users in one thread" in <vperfctr.h>
+ *	-EBUSY	perf_event or the NMI watchdog holds the counters
+ *	any of vperfctr_info(), vperfctr_event(), vperfctr_event_assign(),
+ *	vperfctr_open() and vperfctr_control()
+ */
+int vperfctr_event_open(struct vperfctr **v, const char *names, struct vperfctr_why *why);
 
 #ifdef __cplusplus
 #pragma GCC diagnostic pop

@@ -40,6 +40,12 @@
  * To change a state is for its owner, or the thread that has the owner stopped under
  * ptrace.  vperfctr_close() is for any thread, when no other uses the handle.
  *
+ * Two users in one thread: a thread has one state, and so one control.  If two
+ * parts of a program want to count the same thread, the second one's
+ * vperfctr_open() with VPERFCTR_OPEN_CREAT fails with -EEXIST.  It must not go on
+ * without CREAT and give the state another control: that zeroes the sums that the
+ * first one reads.  See vperfctr_open(3) for what the second one can do.
+ *
  * Processes: in the child of a fork the page of a handle of the parent is not there.
  * A read by it ends in SIGSEGV; vperfctr_read_state() and _close() work, and so do all
  * reads by a handle without a page: they give the parent's sums.  Nor is a ring there
@@ -328,6 +334,34 @@ VPERFCTR_INLINE unsigned int vperfctr_control_add_imode(struct vperfctr_control 
 	ctr->evntsel = evntsel;
 	/* What is too large for a period remains what no kernel takes. */
 	ctr->ireset = period <= INT64_MAX ? -(int64_t)period : INT64_MIN;
+	return i;
+}
+
+/*
+ * Append a copy of *ctr as an a-mode counter, with its aux.  For what
+ * vperfctr_event_assign() has filled in; *ctr may be the very element of the
+ * control's array that it goes to.  ireset is not copied.  Otherwise as
+ * vperfctr_control_add().
+ */
+VPERFCTR_INLINE unsigned int vperfctr_control_add_ctr(struct vperfctr_control *control,
+						      const struct vperfctr_ctr *ctr)
+{
+	const uint64_t aux = ctr->aux;
+	unsigned int i = vperfctr_control_add(control, ctr->map, ctr->evntsel);
+
+	((struct vperfctr_ctr *)(uintptr_t)control->ctr)[i].aux = aux;
+	return i;
+}
+
+/* Likewise as an i-mode counter, as vperfctr_control_add_imode(). */
+VPERFCTR_INLINE unsigned int vperfctr_control_add_ctr_imode(struct vperfctr_control *control,
+							    const struct vperfctr_ctr *ctr,
+							    uint64_t period)
+{
+	const uint64_t aux = ctr->aux;
+	unsigned int i = vperfctr_control_add_imode(control, ctr->map, ctr->evntsel, period);
+
+	((struct vperfctr_ctr *)(uintptr_t)control->ctr)[i].aux = aux;
 	return i;
 }
 

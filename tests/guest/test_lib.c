@@ -5,6 +5,7 @@
  */
 #include <check.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -166,6 +167,24 @@ START_TEST(by_name)
 	ck_assert_uint_gt(after[3] - before[3], 100000);
 	ck_assert_int_eq(vperfctr_unlink(v), 0);
 	vperfctr_close(v);
+}
+END_TEST
+
+/* doc/examples/first.c, which README quotes, counts a loop of a thousand rounds. */
+START_TEST(first_example)
+{
+	char path[PATH_MAX], *slash;
+	unsigned long counted = 0;
+	FILE *output;
+
+	ck_assert_int_gt(readlink("/proc/self/exe", memset(path, 0, sizeof(path)), sizeof(path) - 32), 0);
+	slash = strrchr(path, '/');
+	strcpy(slash + 1, "example_first");
+	output = popen(path, "r");
+	ck_assert_int_eq(fscanf(output, "%lu instructions", &counted), 1);
+	ck_assert_int_eq(pclose(output), 0);
+	ck_assert_uint_gt(counted, 3000);
+	ck_assert_uint_lt(counted, 12000);
 }
 END_TEST
 
@@ -387,8 +406,10 @@ int main(void)
 	tcase_add_test(tcase, reads);
 	tcase_add_test(tcase, reads_without_page);
 	tcase_add_test(tcase, threads);
-	if (info.nrkinds < 2)	/* Debian 12's libpfm4 does not know these */
+	if (info.nrkinds < 2) {	/* Debian 12's libpfm4 does not know these */
 		tcase_add_test(tcase, by_name);
+		tcase_add_test(tcase, first_example);
+	}
 	tcase_add_test(tcase, thread_ended);
 	tcase_add_test(tcase, forked);
 	suite_add_tcase(suite, foreign_case);

@@ -30,7 +30,7 @@ static const struct library {
 	const char *name, *dir, *version, *needs;
 } libraries[] = {
 	{ "vperfctr", "lib", "VPERFCTR_0.1", "libc" },
-	{ "vperfctr-event", "lib/event", "VPERFCTR_EVENT_0.1", "libc\\|libpfm" },
+	{ "vperfctr-event", "lib/event", "VPERFCTR_EVENT_0.1", "libc\\|libpfm\\|libvperfctr" },
 };
 
 #define NR_LIBRARIES	(sizeof(libraries) / sizeof(libraries[0]))
@@ -164,9 +164,10 @@ START_TEST(header)
 		 "printf '#include <vperfctr-event.h>\\n#include <vperfctr.h>\\n#include <vperfctr-event.h>\\n"
 		 "int f(struct vperfctr *v, uint64_t *p);\\n"
 		 "int f(struct vperfctr *v, uint64_t *p)\\n{\\n"
-		 "struct vperfctr_control c; struct vperfctr_ctr t[2]; struct vperfctr_info i;\\n"
+		 "struct vperfctr_control c; struct vperfctr_ctr t[4]; struct vperfctr_info i;\\n"
 		 "vperfctr_control_init(&c, t); vperfctr_control_add(&c, 0, 1);\\n"
-		 "vperfctr_control_add_imode(&c, 1, 1, 5); *p = vperfctr_ring_nr(v) + vperfctr_ring_dropped(v) +\\n"
+		 "vperfctr_control_add_imode(&c, 1, 1, 5); vperfctr_control_add_ctr(&c, t);\\n"
+		 "vperfctr_control_add_ctr_imode(&c, t, 5); *p = vperfctr_ring_nr(v) + vperfctr_ring_dropped(v) +\\n"
 		 "vperfctr_ring_sample(v, 0)->ip;\\n"
 		 "return vperfctr_info(&i, 0) | vperfctr_control(v, &c) | vperfctr_read(v, p, p + 1, 4) |\\n"
 		 "vperfctr_read_pmc(v, 1, p) | vperfctr_read_tsc(v, p);\\n}\\n' | "

@@ -530,6 +530,40 @@ START_TEST(control_imode)
 }
 END_TEST
 
+/* All of a counter that another call has filled in, its second register included. */
+START_TEST(control_add_ctr)
+{
+	const struct vperfctr_ctr offcore = {
+		.map = 2, .evntsel = 0x4101b7, .aux = 0x10001, .ireset = 77,
+	};
+	struct vperfctr_ctr ctr[3];
+	struct vperfctr_control c;
+
+	memset(ctr, 0xff, sizeof(ctr));
+	/* In place: the first two elements are filled in already. */
+	ctr[0] = offcore;
+	ctr[1] = (struct vperfctr_ctr){ .map = VPERFCTR_FIXED, .evntsel = 2 };
+	vperfctr_control_init(&c, ctr);
+	ck_assert_uint_eq(vperfctr_control_add_ctr(&c, &ctr[0]), 0);
+	ck_assert_uint_eq(vperfctr_control_add_ctr(&c, &ctr[1]), 1);
+	ck_assert_uint_eq(vperfctr_control_add_ctr_imode(&c, &offcore, 100), 2);
+	ck_assert_uint_eq(c.nractrs, 2);
+	ck_assert_uint_eq(c.nrictrs, 1);
+	ck_assert_uint_eq(ctr[0].map, 2);
+	ck_assert_uint_eq(ctr[0].evntsel, 0x4101b7);
+	ck_assert_uint_eq(ctr[0].aux, 0x10001);
+	ck_assert_int_eq(ctr[0].ireset, 0);
+	ck_assert_uint_eq(ctr[1].map, VPERFCTR_FIXED);
+	ck_assert_uint_eq(ctr[1].evntsel, 2);
+	ck_assert_uint_eq(ctr[1].aux, 0);
+	ck_assert_uint_eq(ctr[2].map, 2);
+	ck_assert_uint_eq(ctr[2].evntsel, 0x4101b7);
+	ck_assert_uint_eq(ctr[2].aux, 0x10001);
+	ck_assert_uint_eq(ctr[2].reserved, 0);
+	ck_assert_int_eq(ctr[2].ireset, -100);
+}
+END_TEST
+
 START_TEST(iresume)
 {
 	struct vperfctr *v;
@@ -755,6 +789,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, control_fails, 0, 8);
 	tcase_add_test(t, read_state);
 	tcase_add_test(t, control_imode);
+	tcase_add_test(t, control_add_ctr);
 	tcase_add_test(t, iresume);
 	tcase_add_test(t, ring_goes_round);
 	tcase_add_test(t, ring_errors);

@@ -3,8 +3,10 @@
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "event.h"
+#include "fake.h"
 
 static struct vperfctr_info info;
 static struct vperfctr_event event[VPERFCTR_MAX_CTRS];
@@ -499,6 +501,82 @@ START_TEST(unknown_processor)
 }
 END_TEST
 
+/* ---- in one call ------------------------------------------------------------ */
+
+static void fake_open_fails(int err, const char *names, const char *because)
+{
+	struct vperfctr *v = (struct vperfctr *)1;
+
+	ck_assert_int_eq(vperfctr_event_open(&v, names, &why), err);
+	ck_assert_ptr_null(v);
+	ck_assert_msg(strstr(why.text, because), "%s: '%s' not in '%s'", names, because, why.text);
+	if (fake.state_fd < 0)
+		ck_assert_int_eq(vperfctr_event_open(&v, names, NULL), err);
+}
+
+START_TEST(opens)
+{
+	struct vperfctr *v;
+
+	fake_reset();
+	ck_assert_int_eq(vperfctr_event_open(&v, "branches:u,OFFCORE_RESPONSE_0:DMND_DATA_RD:u", &why), 0);
+	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
+	ck_assert_uint_eq(fake_seen->control.nractrs, 2);
+	ck_assert_uint_eq(fake_seen->control.nrictrs, 0);
+	ck_assert_uint_eq(fake_seen->control.tsc_on, 1);
+	ck_assert_uint_eq(fake_seen->ctr[0].evntsel & 0xffff, 0x00c4);
+	ck_assert_uint_eq(fake_seen->ctr[1].evntsel & 0xffff, 0x01b7);
+	ck_assert_uint_ne(fake_seen->ctr[1].aux, 0);
+	/* One state for a thread. */
+	fake_open_fails(-EEXIST, "instructions:u", "another part of the program");
+	vperfctr_close(v);
+}
+END_TEST
+
+/* What each step may find wrong is said in words; nothing is left open. */
+START_TEST(opens_not)
+{
+	static const struct {
+		enum fake_call call;
+		int err;
+		const char *why;
+	} fails[] = {
+		{ FAKE_DEVICE, ENOENT, "modprobe vperfctr" },
+		{ FAKE_DEVICE, EACCES, "join the group" },
+		{ FAKE_OPEN, EAGAIN, "cannot count: Resource temporarily unavailable" },
+		{ FAKE_CONTROL, EBUSY, "the counters are busy" },
+		{ FAKE_CONTROL, EIO, "cannot count: Input/output error" },
+	};
+	char names[33 * 3], long_name[300];
+	unsigned int i;
+
+	for (i = 0; i < sizeof(fails) / sizeof(fails[0]); i++) {
+		fake_reset();
+		fake.fail[fails[i].call] = fails[i].err;
+		fake_open_fails(fails[i].err == ENOENT ? -ENODEV : -fails[i].err, "r00c4:u",
+				fails[i].why);
+		if (fake.state_fd >= 0)
+			close(fake.state_fd);
+	}
+	fake_reset();
+	fake.info.abi_version += 0x10000;
+	fake_open_fails(-EPROTONOSUPPORT, "r00c4:u", "another interface version");
+	fake.info.abi_version = VPERFCTR_ABI_VERSION;
+	fake_open_fails(-ENOENT, "", "unknown event ''");
+	fake_open_fails(-ENOENT, "r00c4:u,", "unknown event ''");
+	fake_open_fails(-ENOENT, "r00c4:u,cylces:u,cycles", "did you mean 'cycles'");
+	fake_open_fails(-ENOSPC, "r00c4,r00c4,r00c4,r00c4,r00c4", "no room");
+	memset(long_name, 'x', sizeof(long_name));
+	long_name[sizeof(long_name) - 1] = '\0';
+	fake_open_fails(-ENAMETOOLONG, long_name, "too long");
+	for (i = 0; i < 33; i++)
+		memcpy(names + 3 * i, "r1,", 3);
+	names[sizeof(names) - 1] = '\0';
+	fake_open_fails(-EINVAL, names, "32 at most");
+	ck_assert_uint_eq(fake_seen->opens, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("lib-event");
@@ -523,6 +601,8 @@ int main(void)
 	tcase_add_test(t, at_random);
 	tcase_add_test(t, list);
 	tcase_add_test(t, unknown_processor);
+	tcase_add_test(t, opens);
+	tcase_add_test(t, opens_not);
 	suite_add_tcase(s, t);
 	srunner_run_all(sr, CK_NORMAL);
 	failed = srunner_ntests_failed(sr);
