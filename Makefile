@@ -96,13 +96,13 @@ bench: deps
 	@bench/run
 
 bench-plots: deps
-	@bench/plots
+	@bench/report plots
 
 bench-guard-check: deps
-	@bench/guard-check
+	@bench/guard check
 
 bench-native:
-	@bench/native
+	@bench/run native
 
 clean:
 	rm -rf $(O)
@@ -142,7 +142,7 @@ help:
 #: make demo	the module in a virtual machine, its counts next to those of perf
 #: make vm	a shell in such a machine
 #: make bench	what it costs, next to perf_event, in the emulator: doc/performance.md
-#: make bench-plots	draw its results: doc/cost-*.svg
+#: make bench-plots	draw its results: bench/cost-*.svg
 #: make bench-guard-check
 #:		do the tests notice a loop, and a register write, where counters are resumed?
 #: make bench-native	the same in time, on this machine (as root, with the module loaded)
