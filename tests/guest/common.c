@@ -251,17 +251,28 @@ u64 self_read_tsc(const struct vperfctr_page *p)
 	return value;
 }
 
-/* Per thread, as several may try at the same time. */
+/* Per thread: several threads may try at the same time. */
 static __thread sigjmp_buf fault;
+static __thread volatile sig_atomic_t fault_expected;
 
-static void on_fault(int sig)
+/*
+ * An overflow may be reported by any signal, these included: it is no fault.  A fault
+ * that is not expected kills as it does without a handler.
+ */
+static void on_fault(int sig, siginfo_t *si, void *context)
 {
-	siglongjmp(fault, sig);
+	(void)context;
+	if (si->si_code == SI_PMC_OVF)
+		return;
+	if (fault_expected)
+		siglongjmp(fault, sig);
+	signal(sig, SIG_DFL);
+	raise(sig);
 }
 
-static void catch_faults(void)
+void catch_faults(void)
 {
-	struct sigaction action = { .sa_handler = on_fault };
+	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
 
 	sigaction(SIGSEGV, &action, NULL);
 	sigaction(SIGBUS, &action, NULL);
@@ -274,8 +285,11 @@ int try_rdpmc(u32 index, u64 *value)
 
 	catch_faults();
 	sig = sigsetjmp(fault, 1);
-	if (!sig)
+	if (!sig) {
+		fault_expected = 1;
 		*value = rdpmc(index);
+	}
+	fault_expected = 0;
 	return sig;
 }
 
@@ -285,8 +299,11 @@ int try_touch(const volatile void *address)
 
 	catch_faults();
 	sig = sigsetjmp(fault, 1);
-	if (!sig)
+	if (!sig) {
+		fault_expected = 1;
 		(void)*(const volatile char *)address;
+	}
+	fault_expected = 0;
 	return sig;
 }
 

@@ -138,6 +138,9 @@ int try_rdpmc(u32 index, u64 *value);
 /* Read a byte: 0, or the signal that this gave. */
 int try_touch(const volatile void *address);
 
+/* Ignore overflow signals with the numbers of faults; real faults still kill. */
+void catch_faults(void);
+
 /* ---- threads and processes ------------------------------------------------ */
 
 /* Memory that stays shared after a fork; zero. */

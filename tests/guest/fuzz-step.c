@@ -11,6 +11,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "code.h"
@@ -26,6 +27,9 @@ static int slots[SLOTS];
 static struct { void *at; size_t size; } maps[SLOTS];
 static pid_t traced;
 static char *edge;
+
+/* The steps that all processes of the round have done: the watchdog's food. */
+static volatile u32 *steps_done;
 
 /* ---- steps: doing them ------------------------------------------------------------ */
 
@@ -200,6 +204,33 @@ static int do_rdpmc(struct step *s)
 	return 0;
 }
 
+/* In each of the round's processes after its last step. */
+static void end_steps(void)
+{
+	if (!traced)
+		return;
+	kill(traced, SIGKILL);
+	wait_for(traced);
+	traced = 0;
+}
+
+/* As wait_for(), but an overflow's signal may have stopped the child: it continues. */
+static int wait_and_continue(pid_t pid)
+{
+	int status;
+
+	for (;;) {
+		if (waitpid(pid, &status, WUNTRACED) < 0) {
+			if (errno != EINTR)
+				die("waitpid: %m");
+		} else if (WIFSTOPPED(status)) {
+			kill(pid, SIGCONT);
+		} else {
+			return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+		}
+	}
+}
+
 static int do_fork(struct step *s)
 {
 	/* The name is taken before, so that it is in the log. */
@@ -218,7 +249,7 @@ static int do_fork(struct step *s)
 		return -errno;
 	if (s->a & 2)
 		return 0;
-	return wait_for(pid) == 99 ? -EIO : 0;
+	return wait_and_continue(pid) == 99 ? -EIO : 0;
 }
 
 static int do_exec(void)
@@ -230,7 +261,7 @@ static int do_exec(void)
 		execv("/tests/known", args);
 		_exit(1);
 	}
-	wait_for(pid);
+	wait_and_continue(pid);
 	return 0;
 }
 
@@ -295,11 +326,11 @@ static int do_affinity(struct step *s)
 /* Of the first process only; and fuzz.c lets one worker have it. */
 static int do_hotplug(struct step *s)
 {
-	if (process || access("/sys/devices/system/cpu/cpu1/online", W_OK))
+	if (process || access(CPU1_ONLINE, W_OK))
 		return -EPERM;
-	write_file("/sys/devices/system/cpu/cpu1/online", "0");
+	write_file(CPU1_ONLINE, "0");
 	msleep(s->b % 3);
-	write_file("/sys/devices/system/cpu/cpu1/online", "1");
+	write_file(CPU1_ONLINE, "1");
 	return 0;
 }
 
@@ -387,6 +418,8 @@ int do_step(struct step *s)
 	struct pollfd p = { .events = s->a };
 	int fd;
 
+	__atomic_add_fetch(steps_done, 1, __ATOMIC_RELAXED);
+
 	/* What is closed is tried, but not most of the time. */
 	for (u32 i = 0; i < SLOTS && slots[s->slot] < 0 && s->slot < 4 &&
 	     s->op != OP_OPEN; i++)
@@ -469,16 +502,20 @@ static void make_edge(void)
 	edge = p + 2 * PAGE;
 }
 
-void begin_steps(void)
+static void begin_steps(void)
 {
 	sigset_t none;
 	int sig;
 
-	/* Whatever an overflow's signal is. */
+	/*
+	 * Survive every overflow signal that can be ignored.  SIGKILL and SIGSTOP
+	 * cannot: run_round() expects them.
+	 */
 	for (sig = 1; sig < 65; sig++) {
-		if (sig != SIGSEGV && sig != SIGBUS && sig != SIGCHLD && sig != SIGABRT)
+		if (sig != SIGCHLD && sig != SIGABRT)
 			signal(sig, SIG_IGN);
 	}
+	catch_faults();
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpgid(0, 0);
@@ -488,13 +525,80 @@ void begin_steps(void)
 	make_edge();
 }
 
-void end_steps(void)
+unsigned int round_limit_ms = 5000;
+
+static u64 now_ms(void)
 {
-	if (!traced)
-		return;
-	kill(traced, SIGKILL);
-	wait_for(traced);
-	traced = 0;
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
+}
+
+/* Wait for the round's first process; its group is to be killed afterwards. */
+static int watch_round(pid_t pid, const sigset_t *child)
+{
+	const struct timespec tick = { .tv_nsec = 100000000 };
+	u64 limit = now_ms() + round_limit_ms;
+	unsigned int warnings = 0;
+	u32 seen = *steps_done;
+	int status;
+	pid_t got;
+
+	for (;;) {
+		got = waitpid(pid, &status, WNOHANG | WUNTRACED);
+		if (got < 0)
+			die("waitpid: %m");
+		if (got && !WIFSTOPPED(status)) {
+			if (warnings > 2)
+				return ROUND_HUNG;
+			return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+		}
+		if (got)
+			kill(pid, SIGCONT);
+		else
+			sigtimedwait(child, NULL, &tick);
+		if (*steps_done != seen) {
+			seen = *steps_done;
+			limit = now_ms() + round_limit_ms;
+			warnings = 0;
+		} else if (now_ms() >= limit) {
+			/* The first SIGCONT may come between a stop and the next one. */
+			if (++warnings > 3)
+				die("a killed round does not end: it is stuck in the kernel");
+			kill(-pid, warnings > 2 ? SIGKILL : SIGCONT);
+			limit = now_ms() + round_limit_ms;
+		}
+	}
+}
+
+int run_round(void (*round)(void))
+{
+	sigset_t child, before;
+	int status;
+	pid_t pid;
+
+	if (!steps_done)
+		steps_done = shared_memory(PAGE);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, &before);
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		die("fork: %m");
+	if (!pid) {
+		begin_steps();
+		round();
+		end_steps();
+		_exit(0);
+	}
+	/* As the child does: the group must exist before the first kill(). */
+	setpgid(pid, pid);
+	status = watch_round(pid, &child);
+	kill(-pid, SIGKILL);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return status;
 }
 
 /* ---- afterwards ------------------------------------------------------------------- */
@@ -518,7 +622,7 @@ const char *why_not_exact(unsigned int which)
 	static char why[100];
 	struct control control;
 	u64 counted;
-	int fd, err;
+	int fd, err, tries = 5000;
 
 	fd = try_open_state(VPERFCTR_OPEN_CREAT);
 	if (fd < 0)
@@ -528,9 +632,9 @@ const char *why_not_exact(unsigned int which)
 		control_add(&control, FIXED_INSNS, FIXED_USER);
 	else
 		control_add(&control, which % nr_general(), INSNS_USER);
-	/* somebody else may be using perf for a moment */
-	while ((err = set_control(fd, &control)) == -EBUSY)
-		sched_yield();
+	/* Another worker's round may use perf for a moment. */
+	while ((err = set_control(fd, &control)) == -EBUSY && --tries)
+		msleep(1);
 	counted = err ? 0 : measure(fd, 20000);
 	call(fd, VPERFCTR_UNLINK, NULL);
 	close(fd);
@@ -546,7 +650,7 @@ const char *why_not_exact(unsigned int which)
 static const struct step *replayed;
 static unsigned int nr_replayed;
 
-static void replay_process(unsigned int number)
+static void replay_child(unsigned int number)
 {
 	/* do_step() changes it */
 	static struct step s;
@@ -559,24 +663,17 @@ static void replay_process(unsigned int number)
 	}
 }
 
+static void replay_round(void)
+{
+	replay_child(0);
+}
+
 int replay_steps(const struct step *steps, unsigned int nr)
 {
-	static const struct step_hooks hooks = { .run_child = replay_process, .wrong = die };
-	pid_t pid;
-	int status;
+	static const struct step_hooks hooks = { .run_child = replay_child, .wrong = die };
 
 	step_hooks = &hooks;
 	replayed = steps;
 	nr_replayed = nr;
-	pid = fork();
-	if (!pid) {
-		begin_steps();
-		replay_process(0);
-		end_steps();
-		_exit(0);
-	}
-	status = wait_for(pid);
-	/* what it left behind */
-	kill(-pid, SIGKILL);
-	return status;
+	return run_round(replay_round);
 }

@@ -6,9 +6,12 @@
 #ifndef GUEST_FUZZ_STEP_H
 #define GUEST_FUZZ_STEP_H
 
+#include <signal.h>
+
 #include "common.h"
 
 #define SLOTS		6
+#define CPU1_ONLINE	"/sys/devices/system/cpu/cpu1/online"
 #define DATA_MAX	(sizeof(struct vperfctr_control) + \
 			 (VPERFCTR_MAX_CTRS + 1) * sizeof(struct vperfctr_ctr))
 
@@ -38,9 +41,25 @@ enum { AT_MEMORY, AT_NULL, AT_EDGE, AT_KERNEL, AT_PAGE, AT_ODD, NR_PLACES };
 /* 0 or a negative errno; `wrong` is called for what the module must never do. */
 int do_step(struct step *s);
 
-/* In the round's process before its first step, and in each after its last. */
-void begin_steps(void);
-void end_steps(void);
+/*
+ * Call `round` in a process group of its own, and return the process's wait status as
+ * wait_for() does.  The round's processes are killed when it ends.
+ *
+ * A watchdog keeps any signal that a step chooses, and any call that blocks, from
+ * hanging the caller: a process that is stopped continues, and a round that does no
+ * step for the limit is killed and reported as ROUND_HUNG.  The clock is the virtual
+ * machine's: with -icount it measures instructions and idle time, not the host's load.
+ */
+int run_round(void (*round)(void));
+#define ROUND_HUNG	256			/* no exit status, and no signal */
+extern unsigned int round_limit_ms;		/* until SIGCONT, and then until SIGKILL */
+
+/* True if a round must not end with this status. */
+static inline bool round_failed(int status)
+{
+	return status == ROUND_HUNG || status == 99 ||
+	       status == 128 + SIGSEGV || status == 128 + SIGBUS;
+}
 
 /* What who makes the steps has to supply. */
 struct step_hooks {
@@ -50,10 +69,7 @@ struct step_hooks {
 };
 extern const struct step_hooks *step_hooks;
 
-/*
- * All steps of a round, in processes of its own: 0, or what the first process
- * ended with, as wait_for() has it.
- */
+/* All steps of a round, by run_round(). */
 int replay_steps(const struct step *steps, unsigned int nr);
 
 /*

@@ -406,13 +406,10 @@ static const struct step_hooks hooks = {
 
 static void fuzz_round(void)
 {
-	begin_steps();
 	process = 0;
 	shared->processes[worker] = 0;
 	seed_process();
 	do_steps(STEPS);
-	end_steps();
-	_exit(0);
 }
 
 /* Whatever happened before: a plain count is exact. */
@@ -429,18 +426,17 @@ static void work(unsigned int number)
 {
 	worker = number;
 	for (round_nr = 0; time(NULL) < deadline; round_nr++) {
-		pid_t pid = fork();
-		int status;
+		int status = run_round(fuzz_round);
 
-		if (!pid)
-			fuzz_round();
-		status = wait_for(pid);
-		/* what it left behind */
-		kill(-pid, SIGKILL);
-		if (status == 99 || status == 128 + SIGSEGV || status == 128 + SIGBUS)
+		if (status == ROUND_HUNG)
+			wrong("a step of the round hung");
+		if (round_failed(status))
 			wrong("the round ended with status %d", status);
 		if (status)
 			COUNT(killed);
+		/* A round that is killed may leave a CPU offline. */
+		if (!worker && status && !access(CPU1_ONLINE, W_OK))
+			write_file(CPU1_ONLINE, "1");
 		COUNT(rounds);
 		check_plain_count();
 	}
@@ -514,7 +510,7 @@ static int replay(const char *name, const char *which)
 	printf("fuzz: %u steps replayed, status %d\n", nr, status);
 	free(steps);
 	check_plain_count();
-	return status == 99 || !nr;
+	return round_failed(status) || !nr;
 }
 
 int main(int argc, char **argv)
