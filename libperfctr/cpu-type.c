@@ -26,6 +26,7 @@ static const char *const names[] = {
 	[PERFCTR_X86_INTEL_ATOM]	= "Intel Atom",
 	[PERFCTR_X86_INTEL_NHLM]	= "Intel Nehalem",
 	[PERFCTR_X86_INTEL_WSTMR]	= "Intel Westmere or newer",
+	[PERFCTR_X86_INTEL_SNB]		= "Intel Sandy Bridge",
 };
 
 const char *perfctr_info_cpu_name(const struct perfctr_info *info)
@@ -52,6 +53,10 @@ static unsigned int amd_type(unsigned int family, unsigned int model, unsigned i
 	return PERFCTR_X86_AMD_K8;
 }
 
+/*
+ * Sandy Bridge and later are not reported as PERFCTR_X86_INTEL_SNB: programs older
+ * than that name refuse a type they do not know, and the others know Westmere too.
+ */
 static unsigned int intel_type(unsigned int family, unsigned int model)
 {
 	if (family != 6)

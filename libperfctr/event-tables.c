@@ -68,6 +68,7 @@ static const struct perfctr_event_set sets[] = {
 	SET(PERFCTR_X86_INTEL_ATOM, "ATOM_", two_counters),
 	SET(PERFCTR_X86_INTEL_NHLM, "NHLM_", four_counters),
 	SET(PERFCTR_X86_INTEL_WSTMR, "WSTMR_", four_counters),
+	SET(PERFCTR_X86_INTEL_SNB, "SNB_", four_counters),
 };
 
 const struct perfctr_event_set *perfctr_cpu_event_set(unsigned int cpu_type)

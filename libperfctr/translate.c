@@ -54,6 +54,34 @@ static int to_fixed(unsigned int map, unsigned int evntsel, unsigned int *field)
 	return 0;
 }
 
+/* True if this event select needs off-core response register n. */
+static int offcore_event(unsigned int evntsel, unsigned int n)
+{
+	return (evntsel & EVNTSEL_EVENT) == (n ? 0x01bb : 0x01b7);
+}
+
+/*
+ * Refuse an off-core response value that no counter uses.  The program counts
+ * something else than it wants, then: on a later processor, for one, where these
+ * events have other codes.
+ */
+static int check_offcore(const struct perfctr_cpu_control *cpu, unsigned int nrctrs)
+{
+	unsigned int i, n;
+
+	for (n = 0; nrctrs && n < 2; n++) {
+		if (!cpu->nhlm.offcore_rsp[n])
+			continue;
+		for (i = 0; i < nrctrs; i++)
+			if (!(cpu->pmc_map[i] & VPERFCTR_FIXED) &&
+			    offcore_event(cpu->evntsel[i], n))
+				break;
+		if (i == nrctrs)
+			return -EINVAL;
+	}
+	return 0;
+}
+
 /*
  * The interrupt is to be enabled for i-mode counters and for no others; the
  * kernel wants to hear nothing of it.
@@ -62,6 +90,7 @@ static int to_kernel_ctr(const struct perfctr_cpu_control *cpu, unsigned int i,
 			 struct vperfctr_ctr *ctr)
 {
 	unsigned int evntsel = cpu->evntsel[i], interrupt = EVNTSEL_INT;
+	const uint64_t high = cpu->evntsel_high[i];
 	const int imode = i >= cpu->nractrs;
 	int err;
 
@@ -69,16 +98,20 @@ static int to_kernel_ctr(const struct perfctr_cpu_control *cpu, unsigned int i,
 		err = to_fixed(cpu->pmc_map[i], evntsel, &evntsel);
 		if (err)
 			return err;
+		/* Its field has four bits. */
+		if (high)
+			return -EINVAL;
 		interrupt = FIXED_INT;
-	} else if ((evntsel & EVNTSEL_EVENT) == 0x01b7) {
-		ctr->aux = cpu->p4.pebs_enable;
-	} else if ((evntsel & EVNTSEL_EVENT) == 0x01bb) {
-		ctr->aux = cpu->p4.pebs_matrix_vert;
+	} else if (offcore_event(evntsel, 0)) {
+		ctr->aux = cpu->nhlm.offcore_rsp[0];
+	} else if (offcore_event(evntsel, 1)) {
+		ctr->aux = cpu->nhlm.offcore_rsp[1];
 	}
 	if (!(evntsel & interrupt) != !imode)
 		return -EINVAL;
 	ctr->map = cpu->pmc_map[i];
-	ctr->evntsel = evntsel & ~interrupt;
+	/* The kernel refuses the bits that this processor does not have. */
+	ctr->evntsel = (evntsel & ~interrupt) | high << 32;
 	if (imode)
 		ctr->ireset = cpu->ireset[i];
 	return 0;
@@ -95,6 +128,9 @@ static int to_kernel(const struct vperfctr_control *control, struct request *req
 		return -EINVAL;
 	if (control->flags & ~VPERFCTR_CONTROL_CLOEXEC)
 		return -EINVAL;
+	err = check_offcore(cpu, nrctrs);
+	if (err)
+		return err;
 	for (i = 0; i < nrctrs; i++) {
 		err = to_kernel_ctr(cpu, i, &request->ctr[i]);
 		if (err)
@@ -161,14 +197,15 @@ static void from_kernel(const struct request *request, struct vperfctr_control *
 		const int fixed = !!(ctr->map & VPERFCTR_FIXED);
 
 		cpu->pmc_map[i] = ctr->map;
-		cpu->evntsel[i] = ctr->evntsel;
+		cpu->evntsel[i] = (unsigned int)ctr->evntsel;
+		cpu->evntsel_high[i] = (unsigned int)(ctr->evntsel >> 32);
 		cpu->ireset[i] = ctr->ireset;
 		if (i >= header->nractrs)
 			cpu->evntsel[i] |= fixed ? FIXED_INT : EVNTSEL_INT;
-		if (!fixed && (ctr->evntsel & EVNTSEL_EVENT) == 0x01b7)
-			cpu->p4.pebs_enable = ctr->aux;
-		if (!fixed && (ctr->evntsel & EVNTSEL_EVENT) == 0x01bb)
-			cpu->p4.pebs_matrix_vert = ctr->aux;
+		if (!fixed && offcore_event(cpu->evntsel[i], 0))
+			cpu->nhlm.offcore_rsp[0] = (unsigned int)ctr->aux;
+		if (!fixed && offcore_event(cpu->evntsel[i], 1))
+			cpu->nhlm.offcore_rsp[1] = (unsigned int)ctr->aux;
 	}
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The perfex of perfctr 2.6, for who has scripts that use it, and as an example
+ * The perfex of perfctr 2.6, for scripts that use it, and as an example
  * of a program that counts another: the child makes its state, hands its parent
  * a descriptor of that and executes the command; when that has ended, its sums
  * are read.
  */
 #include <errno.h>
+#include <getopt.h>
 #include <libperfctr.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +19,8 @@
 #define MAX_EVENTS	18
 
 static struct vperfctr_control control;
-static int has_escr[MAX_EVENTS];	/* to be printed with evntsel2 */
+static unsigned int second[MAX_EVENTS];	/* EVNTSEL2 */
+static int has_second[MAX_EVENTS];
 static unsigned int nevents;
 
 static void fail(const char *what)
@@ -31,7 +33,11 @@ static void usage(FILE *f, int status)
 {
 	fputs("usage: perfex [-d|-x] [-e EVNTSEL[/EVNTSEL2][@PMC]]... [-o FILE] COMMAND...\n"
 	      "       perfex -i | -l | -L | -h\n"
+	      "       perfex --nhlm_offcore_rsp_0=VALUE --nhlm_offcore_rsp_1=VALUE ...\n"
 	      "  -e  count: event select, second one, and counter (the first that is free)\n"
+	      "      The second one is bits 32 to 63 of the event select, on AMD; of the\n"
+	      "      events 0x01B7 and 0x01BB, on Intel, it is the off-core response\n"
+	      "  --nhlm_offcore_rsp_0, --nhlm_offcore_rsp_1  the off-core responses\n"
 	      "  -d  print sums in decimal; -x: in hexadecimal, as is the default\n"
 	      "  -o  print to FILE, not to stderr\n"
 	      "  -i  print what there is\n"
@@ -124,10 +130,54 @@ static int is_used(unsigned int pmc)
 	return 0;
 }
 
+static int is_amd(void)
+{
+	struct perfctr_info info;
+
+	get_info(&info);
+	switch (info.cpu_type) {
+	case PERFCTR_X86_AMD_K7:
+	case PERFCTR_X86_AMD_K8:
+	case PERFCTR_X86_AMD_K8C:
+	case PERFCTR_X86_AMD_FAM10H:
+		return 1;
+	}
+	return 0;
+}
+
+/* Put the second part of event i where this processor has it. */
+static void set_second(unsigned int i, unsigned int value)
+{
+	struct perfctr_cpu_control *cpu = &control.cpu_control;
+	const unsigned int event = cpu->evntsel[i] & 0xffff;
+
+	second[i] = value;
+	has_second[i] = 1;
+	if ((event == 0x01b7 || event == 0x01bb) && !is_amd())
+		cpu->nhlm.offcore_rsp[event == 0x01bb] = value;
+	else
+		cpu->evntsel_high[i] = value;
+}
+
+static void set_offcore_rsp(unsigned int n, const char *arg)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(arg, &end, 16);
+	if (end == arg || *end || errno || value > 0xffffffff) {
+		fprintf(stderr, "perfex: not a value: '%s'\n", arg);
+		exit(1);
+	}
+	control.cpu_control.nhlm.offcore_rsp[n] = value;
+}
+
 static void add_event(const char *arg)
 {
 	struct perfctr_cpu_control *cpu = &control.cpu_control;
-	unsigned long evntsel, escr = 0, pmc = 0;
+	unsigned long evntsel, evntsel2 = 0, pmc = 0;
+	int has_evntsel2 = 0;
 	char *end;
 
 	if (nevents == MAX_EVENTS) {
@@ -139,10 +189,10 @@ static void add_event(const char *arg)
 	if (end == arg)
 		goto bad;
 	if (*end == '/') {
-		escr = strtoul(arg = end + 1, &end, 16);
+		evntsel2 = strtoul(arg = end + 1, &end, 16);
 		if (end == arg)
 			goto bad;
-		has_escr[nevents] = 1;
+		has_evntsel2 = 1;
 	}
 	if (*end == '@') {
 		pmc = strtoul(arg = end + 1, &end, 0);
@@ -152,15 +202,11 @@ static void add_event(const char *arg)
 		while (is_used(pmc))
 			pmc++;
 	}
-	if (*end || errno || evntsel > 0xffffffff || escr > 0xffffffff || pmc > 0xffffffff)
+	if (*end || errno || evntsel > 0xffffffff || evntsel2 > 0xffffffff || pmc > 0xffffffff)
 		goto bad;
 	cpu->evntsel[nevents] = evntsel;
-	cpu->p4.escr[nevents] = escr;
-	/* What has a second part on these processors is an off-core event. */
-	if ((evntsel & 0xffff) == 0x01b7)
-		cpu->p4.pebs_enable = escr;
-	if ((evntsel & 0xffff) == 0x01bb)
-		cpu->p4.pebs_matrix_vert = escr;
+	if (has_evntsel2)
+		set_second(nevents, evntsel2);
 	cpu->pmc_map[nevents++] = pmc;
 	return;
 bad:
@@ -239,7 +285,7 @@ static void print_sums(FILE *f, int fd, int decimal)
 {
 	const struct perfctr_cpu_control *cpu = &control.cpu_control;
 	struct perfctr_sum_ctrs sum;
-	char name[64], escr[16];
+	char name[64], evntsel2[16];
 	unsigned int i;
 
 	if (_vperfctr_read_sum(fd, &sum) < 0)
@@ -247,10 +293,10 @@ static void print_sums(FILE *f, int fd, int decimal)
 	if (cpu->tsc_on)
 		print_sum(f, "tsc\t\t\t\t", sum.tsc, decimal);
 	for (i = 0; i < cpu->nractrs; i++) {
-		escr[0] = '\0';
-		if (has_escr[i])
-			sprintf(escr, "/0x%08X", cpu->p4.escr[i]);
-		sprintf(name, "event 0x%08X%s@%u\t", cpu->evntsel[i], escr, cpu->pmc_map[i]);
+		evntsel2[0] = '\0';
+		if (has_second[i])
+			sprintf(evntsel2, "/0x%08X", second[i]);
+		sprintf(name, "event 0x%08X%s@%u\t", cpu->evntsel[i], evntsel2, cpu->pmc_map[i]);
 		print_sum(f, name, sum.pmc[i], decimal);
 	}
 }
@@ -284,6 +330,12 @@ static int count(FILE *f, int decimal, char **argv)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+static const struct option long_options[] = {
+	{ "nhlm_offcore_rsp_0", required_argument, NULL, 0 },
+	{ "nhlm_offcore_rsp_1", required_argument, NULL, 1 },
+	{ NULL, 0, NULL, 0 },
+};
+
 int main(int argc, char **argv)
 {
 	FILE *out = stderr;
@@ -291,8 +343,12 @@ int main(int argc, char **argv)
 	int decimal = 0, option;
 
 	control.cpu_control.tsc_on = 1;
-	while ((option = getopt(argc, argv, "+dxe:o:ilLh")) != -1) {
+	while ((option = getopt_long(argc, argv, "+dxe:o:ilLh", long_options, NULL)) != -1) {
 		switch (option) {
+		case 0:
+		case 1:
+			set_offcore_rsp(option, optarg);
+			break;
 		case 'd':
 		case 'x':
 			decimal = option == 'd';

@@ -31,6 +31,7 @@
 #define PERFCTR_X86_INTEL_ATOM		20
 #define PERFCTR_X86_INTEL_NHLM		21
 #define PERFCTR_X86_INTEL_WSTMR		22
+#define PERFCTR_X86_INTEL_SNB		23	/* no processor is reported as this one */
 
 /* What two of them were called first: programs look whether these names are there. */
 #define PERFCTR_X86_AMD_FAM10		PERFCTR_X86_AMD_FAM10H
@@ -45,8 +46,11 @@
 #pragma GCC diagnostic ignored "-Wlong-long"
 __extension__ typedef unsigned long long __perfctr_ull;
 #pragma GCC diagnostic pop
+/* Nor do they have unions without a name. */
+#define __perfctr_extension	__extension__
 #else
 typedef unsigned long long __perfctr_ull;
+#define __perfctr_extension
 #endif
 
 struct perfctr_sum_ctrs {
@@ -60,11 +64,21 @@ struct perfctr_cpu_control {
 	unsigned int nrictrs;		/* then i-mode ones */
 	unsigned int pmc_map[18];	/* counter; 0x40000000 + n: fixed counter n */
 	unsigned int evntsel[18];
-	struct {
-		unsigned int escr[18];			/* not used */
-		unsigned int pebs_enable;		/* for off-core event 0 (0x01B7) */
-		unsigned int pebs_matrix_vert;		/* for off-core event 1 (0x01BB) */
-	} p4;
+	/* One place, three names: it is the processor that decides what is there. */
+	__perfctr_extension union {
+		struct {
+			unsigned int escr[18];
+			unsigned int pebs_enable;
+			unsigned int pebs_matrix_vert;
+		} p4;
+		/* AMD family 10h and later: bits 32 to 63 of the event select; elsewhere 0 */
+		unsigned int evntsel_high[18];
+		/* Intel: for the events 0x01B7 and 0x01BB */
+		struct {
+			unsigned int _padding[18];
+			unsigned int offcore_rsp[2];
+		} nhlm;
+	};
 	int ireset[18];			/* of i-mode counters: minus the period */
 	unsigned int _reserved1;
 	unsigned int _reserved2;

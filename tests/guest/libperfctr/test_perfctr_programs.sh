@@ -107,6 +107,20 @@ check "to a file" "$(count "$tmp/counts" 'event 0x004100C0/0x00000000@0')" "$two
 check "in another counter" "$(count "$tmp/counts" 'event 0x004100C0@1')" "$two"
 check "the TSC" $(($(count "$tmp/counts" tsc) > two)) 1
 check "lines" "$(wc -l < "$tmp/counts")" 3
+# on AMD the second part makes it another event, 1C0H; elsewhere there is no such half
+run -d -e 004100C0/1 -e 4100C0@1 "$known" 2
+case $("$dir/perfctr_perfex" -i | grep cpu_type) in
+*AMD*)	check "status with a high half" "$status" 2
+	check "another event" "$(count "$tmp/err" 'event 0x004100C0/0x00000001@0')" 0
+	check "beside the usual one" "$(count "$tmp/err" 'event 0x004100C0@1')" "$two" ;;
+*)	check "status with a high half" "$status" 1
+	check "what it says of a high half" "$(head -n 1 "$tmp/err")" "perfex: _vperfctr_control: Invalid argument"
+	check "it counts nothing" "$(count "$tmp/err" 'event 0x004100C0@1')" 0 ;;
+esac
+run -d --nhlm_offcore_rsp_0=1 -e 004100C0 "$known"
+check "an off-core response without its event" "$(head -n 1 "$tmp/err")" "perfex: _vperfctr_control: Invalid argument"
+run -d --nhlm_offcore_rsp_1=x -e 004100C0 "$known"
+check "an off-core response that is none" "$(cat "$tmp/err")" "perfex: not a value: 'x'"
 run -e 004100C0 sh -c 'echo out; exit 42'
 check "status of a shell" "$status" 42
 check "its output" "$(cat "$tmp/out")" out

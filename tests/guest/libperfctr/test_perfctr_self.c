@@ -15,6 +15,7 @@ static const unsigned long lengths[] = { 1, 2, 3, 10, 1000, 12345, 1000000 };
 
 static struct vperfctr *v;
 static struct vperfctr_control control;
+static unsigned int offcore_accepted;
 
 static void setup(void)
 {
@@ -510,7 +511,7 @@ START_TEST(control_can_be_read)
 	ck_assert_int_eq(vperfctr_read_state(v, NULL, NULL), 0);
 	/* what there is no use for does not matter */
 	control.cpu_control.ireset[0] = 5;
-	control.cpu_control.p4.escr[0] = 5;
+	control.cpu_control.evntsel_high[7] = 5;
 	control.si_signo = SIGIO;
 	control.cpu_control.evntsel[7] = 0xffffffff;
 	ck_assert_int_eq(vperfctr_control(v, &control), 0);
@@ -528,6 +529,9 @@ static void set_many(void) { control.cpu_control.nractrs = 19; }
 static void set_too_many(void) { control.cpu_control.nractrs = info.nrctrs + 1; }
 static void set_wrapping(void) { control.cpu_control.nrictrs = -1; }
 static void set_flags(void) { control.flags = 2; }
+/* Bit 36 is reserved on AMD, too; off-core responses have an event. */
+static void set_high(void) { control.cpu_control.evntsel_high[1] = 0x10; }
+static void set_offcore(void) { control.cpu_control.nhlm.offcore_rsp[0] = 1; }
 static void set_imode_no_int(void)
 {
 	control.cpu_control.nractrs--;
@@ -537,8 +541,62 @@ static void set_imode_no_int(void)
 
 static void (*const mistakes[])(void) = {
 	set_map, set_twice, set_no_enable, set_nothing, set_int, set_pin, set_any, set_many,
-	set_too_many, set_wrapping, set_flags, set_imode_no_int,
+	set_too_many, set_wrapping, set_flags, set_imode_no_int, set_high, set_offcore,
 };
+
+/*
+ * With a high half the event is another one: on AMD 1C0H, which is none of the
+ * model's.  Other processors have no high half, and refuse it.
+ */
+START_TEST(high_half)
+{
+	struct vperfctr_control now;
+	struct perfctr_sum_ctrs sum;
+
+	count_with(&control, 2);
+	control.cpu_control.evntsel_high[0] = 1;
+	if (info.cpu_type != VPERFCTR_CPU_AMD) {
+		assert_fails(vperfctr_control(v, &control), EINVAL);
+		return;
+	}
+	ck_assert_int_eq(vperfctr_control(v, &control), 0);
+	loop(10000);
+	ck_assert_int_eq(vperfctr_read_state(v, &sum, &now), 0);
+	ck_assert_uint_eq(sum.pmc[0], 0);
+	ck_assert_uint_ge(sum.pmc[1], 20000);
+	ck_assert_mem_eq(&now, &control, sizeof(now));
+}
+END_TEST
+
+/* Off-core responses reach the kernel, or are refused where the registers are not there. */
+START_TEST(offcore)
+{
+	static const unsigned int evntsels[] = { SEL_USER | 0x01b7, SEL_USER | 0x01bb };
+	struct vperfctr_control now;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		count_with(&control, 2);
+		control.cpu_control.evntsel[1] = evntsels[i];
+		/* Zero would count nothing. */
+		if (info.cpu_type != VPERFCTR_CPU_AMD)
+			assert_fails(vperfctr_control(v, &control), EINVAL);
+		control.cpu_control.nhlm.offcore_rsp[i] = 1;
+		errno = 0;
+		if (vperfctr_control(v, &control)) {
+			ck_assert_int_eq(errno, EINVAL);
+			continue;
+		}
+		ck_assert_int_eq(vperfctr_read_state(v, NULL, &now), 0);
+		ck_assert_mem_eq(&now, &control, sizeof(now));
+		offcore_accepted++;
+	}
+	/* Both or none, as the registers are; Sandy Bridge's model may have them. */
+	ck_assert_uint_ne(offcore_accepted, 1);
+	if (getenv("PERFCTR_OFFCORE"))
+		ck_assert_uint_eq(offcore_accepted, 2);
+}
+END_TEST
 
 /* What is wrong is refused, and has stopped what ran; its sums remain. */
 START_TEST(invalid_control)
@@ -827,6 +885,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, zero_control_stops);
 	tcase_add_test(tc, control_can_be_read);
 	tcase_add_loop_test(tc, invalid_control, 0, sizeof(mistakes) / sizeof(mistakes[0]));
+	tcase_add_test(tc, high_half);
+	tcase_add_test(tc, offcore);
 	tcase_add_test(tc, kernel_mode);
 	tcase_add_test(tc, another_thread);
 	tcase_add_test(tc, hardware);

@@ -92,7 +92,8 @@ START_TEST(headers)
 	write_source("header.c",
 		     "#include HEADER\n#include HEADER\n"
 		     "int f(struct perfctr_cpu_control *c);\n"
-		     "int f(struct perfctr_cpu_control *c) { c->p4.escr[17] = 1; return c->ireset[17]; }\n"
+		     "int f(struct perfctr_cpu_control *c) { c->p4.escr[17] = 1; c->evntsel_high[17] = PERFCTR_X86_INTEL_SNB;\n"
+		     "c->nhlm.offcore_rsp[1] = sizeof(*c); return c->ireset[17]; }\n"
 		     "#ifdef __LIB_PERFCTR_H\n"
 		     "int g(struct vperfctr *v, struct vperfctr_control *c);\n"
 		     "int g(struct vperfctr *v, struct vperfctr_control *c)\n"

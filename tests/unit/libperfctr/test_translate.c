@@ -166,7 +166,7 @@ START_TEST(names)
 {
 	struct perfctr_info info;
 
-	for (info.cpu_type = 0; info.cpu_type <= PERFCTR_X86_INTEL_WSTMR; info.cpu_type++)
+	for (info.cpu_type = 0; info.cpu_type <= PERFCTR_X86_INTEL_SNB; info.cpu_type++)
 		ck_assert_int_gt(strlen(perfctr_info_cpu_name(&info)), 5);
 	ck_assert_str_eq(perfctr_info_cpu_name(&info), "unknown processor");
 }
@@ -276,6 +276,70 @@ START_TEST(control)
 	memset(&back, 0xff, sizeof(back));
 	ck_assert_int_eq(_vperfctr_read_control(FAKE_STATE, &back), 0);
 	ck_assert_mem_eq(&back, &old, sizeof(old));
+}
+END_TEST
+
+/* The upper half of an event select, to the kernel and back. */
+START_TEST(high_half)
+{
+	struct vperfctr_control old, back;
+	struct perfctr_cpu_control *cpu = &old.cpu_control;
+
+	memset(&old, 0, sizeof(old));
+	cpu->nractrs = 1;
+	cpu->nrictrs = 1;
+	cpu->evntsel[0] = 0xff4100c0;
+	cpu->evntsel_high[0] = 1;
+	cpu->pmc_map[1] = 1;
+	cpu->evntsel[1] = 0x5100c0;
+	cpu->evntsel_high[1] = 0x80000002;
+	cpu->ireset[1] = -1;
+	ck_assert_int_eq(_vperfctr_control(FAKE_STATE, &old), 0);
+	ck_assert_uint_eq(kernel.ctr[0].evntsel, 0x1ff4100c0);
+	ck_assert_uint_eq(kernel.ctr[1].evntsel, 0x80000002004100c0);
+	kernel.nrctrs = 2;
+	ck_assert_int_eq(_vperfctr_read_control(FAKE_STATE, &back), 0);
+	ck_assert_mem_eq(&back, &old, sizeof(old));
+	/* It is where a Pentium 4 has its second part. */
+	ck_assert_ptr_eq(cpu->evntsel_high, cpu->p4.escr);
+	ck_assert_ptr_eq(&cpu->nhlm.offcore_rsp[0], &cpu->p4.pebs_enable);
+	ck_assert_ptr_eq(&cpu->nhlm.offcore_rsp[1], &cpu->p4.pebs_matrix_vert);
+	/* A fixed counter has none. */
+	cpu->pmc_map[0] = 0x40000000;
+	cpu->evntsel[0] = 2;
+	assert_fails(_vperfctr_control(FAKE_STATE, &old), EINVAL);
+	cpu->evntsel_high[0] = 0;
+	ck_assert_int_eq(_vperfctr_control(FAKE_STATE, &old), 0);
+}
+END_TEST
+
+/* An off-core response that nothing uses is refused, not dropped. */
+START_TEST(offcore_without_event)
+{
+	static const unsigned int events[] = { 0x4101b7, 0x4101bb };
+	struct vperfctr_control old;
+	struct perfctr_cpu_control *cpu = &old.cpu_control;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		memset(&old, 0, sizeof(old));
+		cpu->nractrs = 2;
+		cpu->pmc_map[1] = 1;
+		cpu->evntsel[0] = 0x4100c0;
+		cpu->evntsel[1] = events[i];
+		cpu->nhlm.offcore_rsp[i] = 0xf077;
+		ck_assert_int_eq(_vperfctr_control(FAKE_STATE, &old), 0);
+		ck_assert_uint_eq(kernel.ctr[1].aux, 0xf077);
+		ck_assert_uint_eq(kernel.ctr[0].aux, 0);
+		cpu->nhlm.offcore_rsp[!i] = 0xf077;
+		assert_fails(_vperfctr_control(FAKE_STATE, &old), EINVAL);
+		cpu->nhlm.offcore_rsp[!i] = 0;
+		cpu->evntsel[1] = 0x41003c;
+		assert_fails(_vperfctr_control(FAKE_STATE, &old), EINVAL);
+		/* Nothing is counted: nothing is wrong. */
+		cpu->nractrs = 0;
+		ck_assert_int_eq(_vperfctr_control(FAKE_STATE, &old), 0);
+	}
 }
 END_TEST
 
@@ -438,6 +502,8 @@ int main(void)
 	tcase_add_test(tc, no_device);
 	tcase_add_test(tc, not_found);
 	tcase_add_test(tc, control);
+	tcase_add_test(tc, high_half);
+	tcase_add_test(tc, offcore_without_event);
 	tcase_add_test(tc, too_many);
 	tcase_add_test(tc, refused);
 	tcase_add_test(tc, iresume);
