@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Handles: opened, made of a descriptor, closed. */
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -133,6 +136,26 @@ int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags)
 	return new_handle(v, fd, flags & VPERFCTR_FD_MAP);
 }
 
+/*
+ * True if a state's page is mapped at this address.  For the child of a fork: it
+ * inherits the mapping, which keeps the state's file open, but something else may have
+ * been mapped there since, or nothing be there if the module is an older one.
+ */
+static bool is_mapping_of_state(const void *page)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[PATH_MAX + 128], start[32];
+	bool found = false;
+
+	if (!maps)
+		return false;
+	snprintf(start, sizeof(start), "%lx-", (unsigned long)page);
+	while (!found && fgets(line, sizeof(line), maps))
+		found = !strncmp(line, start, strlen(start)) && strstr(line, "vperfctr");
+	fclose(maps);
+	return found;
+}
+
 int vperfctr_fd(const struct vperfctr *v)
 {
 	return to_const_handle(v)->fd;
@@ -144,11 +167,7 @@ void vperfctr_close(struct vperfctr *v)
 
 	if (!h)
 		return;
-	/*
-	 * The mapping is not inherited by fork: in a child there is nothing at
-	 * its address, or something that is none of ours.
-	 */
-	if (h->mapper && h->mapper == getpid())
+	if (h->mapper == getpid() || (h->mapper && is_mapping_of_state(h->pub.page)))
 		munmap((void *)h->pub.page, page_size());
 	__vperfctr_ring_unmap(h);
 	close(h->fd);

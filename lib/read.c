@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Reading, where the page and a few instructions do not do. */
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -38,6 +39,21 @@ static int read_suspended(const struct vperfctr_page *page, uint64_t *tsc,
 	return 1;
 }
 
+/*
+ * True if the page is not the caller's: the handle belongs to another thread, or the
+ * caller is a child of the handle's process, where fork has put a page of zeros.  The
+ * process is looked at only if nothing is controlled, which that page says: so a
+ * suspended owner needs no system call.
+ */
+static bool is_foreign(const struct vperfctr *v)
+{
+	const struct vperfctr_handle *h = to_const_handle(v);
+
+	if (!v->thread)
+		return false;
+	return !__vperfctr_mine(v) || (!v->page->cstatus && h->mapper != getpid());
+}
+
 int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 			 unsigned int first, unsigned int nr)
 {
@@ -47,8 +63,7 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 		.nrctrs = VPERFCTR_MAX_CTRS,
 		.sums = (uintptr_t)sums,
 	};
-	/* Its page is about another thread: only that one may take it for its own. */
-	const bool foreign = v->thread && !__vperfctr_mine(v);
+	const bool foreign = is_foreign(v);
 	int err;
 
 	/* That one lives: which is found without disturbing it. */

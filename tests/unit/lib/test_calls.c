@@ -380,6 +380,82 @@ START_TEST(close_after_fork)
 }
 END_TEST
 
+/* A page as the kernel gives it to the child of a fork: all zeros but for the version. */
+static void map_dead_page(const void *at)
+{
+	struct vperfctr_page *page = mmap((void *)at, 4096, PROT_READ | PROT_WRITE,
+					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	page->version = VPERFCTR_ABI_VERSION;
+}
+
+/* In the child: 0, or which call did not fail as it must. */
+static int read_in_child(struct vperfctr *v, int expected)
+{
+	struct vperfctr_read read = { .nrctrs = VPERFCTR_MAX_CTRS };
+	struct vperfctr_region region;
+	uint64_t value = 42, tsc = 43, pmc[4];
+
+	map_dead_page(v->page);
+	if (vperfctr_read_pmc(v, 0, &value) != expected)
+		return 1;
+	if (vperfctr_read_tsc(v, &tsc) != expected)
+		return 2;
+	if (vperfctr_read(v, NULL, pmc, 4) != expected || vperfctr_read(v, &tsc, pmc, 4) != expected ||
+	    vperfctr_read(v, &tsc, NULL, 0) != expected)
+		return 3;
+	if (vperfctr_region_init(&region, v, 4) != expected)
+		return 4;
+	if (expected && (value != 42 || tsc != 43))
+		return 5;
+	/* What the kernel reads is the parent's, as it is for any holder. */
+	return vperfctr_read_state(v, &read) ? 6 : 0;
+}
+
+/* By a handle of its parent a child reads nothing, until the parent's state has ended. */
+START_TEST(read_after_fork)
+{
+	struct vperfctr *v;
+	int status;
+	pid_t pid;
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	fake_run(4, true);
+	fake_count(1000);
+	if (_i) {
+		fake_switch_to(0, 0);
+		ck_assert_int_eq(vperfctr_unlink(v), 0);
+	}
+	pid = fork();
+	if (!pid)
+		_exit(read_in_child(v, _i ? 0 : -EPERM));
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	vperfctr_close(v);
+}
+END_TEST
+
+/* A child that closes its parent's handle does not keep the state's file open. */
+START_TEST(close_inherited)
+{
+	struct vperfctr *v;
+	int status;
+	pid_t pid;
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	pid = fork();
+	if (!pid) {
+		void *page = (void *)v->page;
+
+		vperfctr_close(v);
+		_exit(msync(page, 4096, MS_ASYNC) ? 0 : 1);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	vperfctr_close(v);
+}
+END_TEST
+
 /* ---- control -------------------------------------------------------------------- */
 
 START_TEST(control)
@@ -783,6 +859,8 @@ static Suite *suite(void)
 	tcase_add_test(t, mapping_fails);
 	tcase_add_test(t, open_fd);
 	tcase_add_test(t, close_after_fork);
+	tcase_add_loop_test(t, read_after_fork, 0, 2);
+	tcase_add_test(t, close_inherited);
 	tcase_add_test(t, control);
 	tcase_add_test(t, stop);
 	tcase_add_loop_test(t, simple_calls, 0, 4);
