@@ -1,34 +1,60 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# "make help" says what there is to make.
+# "make help" lists the targets.
+#
+# make and kbuild split file names at white space and take a colon, a quote and the
+# like for syntax; make's realpath and abspath split them, too. A checkout with such
+# a path is copied to a private directory in /tmp and built there: the result is in
+# "build" as usual, which is then a symbolic link. See scripts/in-copy.
+
+ifneq ($(shell scripts/in-copy --needed),)
+
+goals := $(or $(MAKECMDGOALS),all)
+.PHONY: $(goals) in-copy
+$(goals): in-copy ; @:
+in-copy:
+	@+scripts/in-copy sh -c 'exec "$$@" O="$$O"' sh $(MAKE) --no-print-directory $(goals)
+
+else
 
 O	?= $(CURDIR)/build
 KDIR	?= /lib/modules/$(shell uname -r)/build
 SUITES	?=
-PROCESSORS ?= sandybridge icelake core2 k8 amd-10h zen zen4 hybrid-core hybrid-atom neoverse-n1 arm64-max
+PROCESSORS ?= $(shell tests/vm/names processors)
 
-# absolute, and the same for everyone who is called
+ifneq ($(words $(O)),1)
+$(error O=$(O): make cannot build in a path with white space)
+endif
+# Absolute, and the same for each make and script that is run.
 override O := $(abspath $(O))
 export O
 
-# the scripts run make themselves, with as many jobs as they see fit
+# O of the command line is as the user has written it.
+sub = $(MAKE) O=$(O) -C
+
+# The scripts run make themselves, with as many jobs as they choose.
 MAKEFLAGS += --no-print-directory
 
-# perfctr's control is an x86 processor's.
+# perfctr's control is that of an x86 processor.
 perfctr := $(if $(filter x86_64% i%86%,$(shell $(CC) -dumpmachine)),libperfctr)
-all: lib perfex $(perfctr)
+all: libvperfctr $(perfctr) perfex
 
-lib:
-	@$(MAKE) -C lib O=$(O)
-	@$(MAKE) -C lib/event O=$(O)
+lib: libvperfctr event
 
-perfex: lib
-	@$(MAKE) -C tools/perfex O=$(O)
+libvperfctr:
+	@$(sub) lib
+
+event: libvperfctr
+	@scripts/needs $(CC) $(CPPFLAGS) $(CFLAGS)
+	@$(sub) lib/event
+
+perfex: event
+	@$(sub) tools/perfex
 
 libperfctr:
-	@$(MAKE) -C libperfctr O=$(O)
+	@$(sub) libperfctr
 
-# The variables of kbuild that are on the command line.
+# kbuild gets those of its variables that are on the command line.
 kbuild-vars = $(foreach v,LLVM LLVM_IAS CC LD CROSS_COMPILE KCFLAGS,$(if \
 	$(filter command,$(origin $v)),"$v=$($v)"))
 
@@ -36,24 +62,27 @@ module:
 	@MAKE="$(MAKE)" scripts/build-module "$(KDIR)" $(kbuild-vars)
 
 install: all
-	@$(MAKE) -C lib O=$(O) install
-	@$(MAKE) -C lib/event O=$(O) install
-	$(if $(perfctr),@$(MAKE) -C libperfctr O=$(O) install)
-	@$(MAKE) -C tools/perfex O=$(O) install
-	@$(MAKE) -C packaging install
+	@$(sub) lib install
+	@$(sub) lib/event install
+	$(if $(perfctr),@$(sub) libperfctr install)
+	@$(sub) tools/perfex install
+	@$(sub) packaging install
 
 uninstall:
-	@$(MAKE) -C lib O=$(O) uninstall
-	@$(MAKE) -C lib/event O=$(O) uninstall
-	@$(MAKE) -C libperfctr O=$(O) uninstall
-	@$(MAKE) -C tools/perfex O=$(O) uninstall
-	@$(MAKE) -C packaging uninstall
+	@$(sub) lib uninstall
+	@$(sub) lib/event uninstall
+	@$(sub) libperfctr uninstall
+	@$(sub) tools/perfex uninstall
+	@$(sub) packaging uninstall
+
+install-system uninstall-system:
+	@$(sub) packaging $@
 
 dkms-install:
-	@DESTDIR=$(DESTDIR) packaging/dkms install $(KVER)
+	@DESTDIR="$(DESTDIR)" packaging/dkms install $(KVER)
 
 dkms-remove:
-	@DESTDIR=$(DESTDIR) packaging/dkms remove
+	@DESTDIR="$(DESTDIR)" packaging/dkms remove
 
 deps:
 	@tests/vm/deps
@@ -62,13 +91,10 @@ check: deps
 	@tests/vm/check $(SUITES)
 
 check-debug: deps
-	@SUITES="$(SUITES)" tests/vm/check-each debug-6.1-amd64 debug-kcsan-6.1-amd64 \
-		debug-rt-6.12-amd64
+	@SUITES="$(SUITES)" tests/vm/check-each $$(tests/vm/names debug)
 
 check-kernels: deps
-	@SUITES="$(SUITES)" tests/vm/check-each debian-5.10-amd64 debian-6.1-amd64 \
-		debian-6.12-amd64 debian-sid-amd64 debian-5.10-arm64 debian-6.1-arm64 \
-		debian-6.12-arm64 debian-sid-arm64
+	@SUITES="$(SUITES)" tests/vm/check-each $$(tests/vm/names kernels)
 
 check-processors: deps
 	@SUITES="$(SUITES)" tests/vm/check-each $(PROCESSORS)
@@ -84,7 +110,7 @@ fuzz: deps
 
 fuzz-user: deps
 	@tests/vm/deps tests/fuzz/packages
-	@$(MAKE) -C tests/fuzz O=$(O) fuzz
+	@$(sub) tests/fuzz fuzz
 
 vm: deps
 	@tests/vm/shell
@@ -110,57 +136,66 @@ clean:
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
-.PHONY: all lib perfex libperfctr module install uninstall dkms-install dkms-remove deps check check-debug check-kernels check-processors lint \
-	stress fuzz fuzz-user vm demo bench bench-plots bench-guard-check bench-native clean help
+.PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
+	install-system uninstall-system dkms-install dkms-remove deps check \
+	check-debug check-kernels check-processors lint stress fuzz fuzz-user vm demo \
+	bench bench-plots bench-guard-check bench-native clean help
 
-#: make [all]	the libraries (build/lib) and the perfex command (build/bin)
-#: make libperfctr	perfctr 2.6's interface only
-#: make module	the kernel module, for the kernel of this machine
-#: make install	libraries, perfex, headers, man pages, the udev rule of /dev/vperfctr (and its
-#:		group, unless DESTDIR is set)
-#: make uninstall	remove them
-#: make dkms-install
-#: 		the module, by DKMS: for the kernel of this machine and those to come
-#: make dkms-remove
-#: 		remove it
-#: make check	all tests, most of them in virtual machines; needs no PMU and no KVM
-#: make check-kernels
-#:		the suites on Debian's kernels from 5.10 on (root only; once some minutes
-#:		to get each)
-#: make check-processors
-#:		the suites on each emulated processor; PROCESSORS="k8 zen4": on these
-#: make check-debug
-#:		the suites on kernels built to find misuse of memory, locks, ... (once ten
-#:		minutes to build each; takes hours)
-#: make lint	what checkpatch, sparse and others say of the sources
-#: make stress	all lives of a thread at once, at random; SECONDS= of virtual time
-#:		(each takes some ten real ones), SEED= to repeat a run
-#: make fuzz	almost valid calls, at random; SECONDS= of virtual time (each takes some
-#:		thirty real ones), SEED= to repeat a run
-#: make fuzz-user	what perfex and the library read, with clang's libFuzzer; SECONDS= for each of
-#:		them, SEED=
-#: make demo	the module in a virtual machine, its counts next to those of perf
-#: make vm	a shell in such a machine
-#: make bench	what it costs, next to perf_event, in the emulator: doc/performance.md
-#: make bench-plots	draw its results: bench/cost-*.svg
-#: make bench-guard-check
-#:		do the tests notice a loop, and a register write, where counters are resumed?
-#: make bench-native	the same in time, on this machine (as root, with the module loaded)
-#: make deps	install the Debian packages that the above need (as root)
-#: make clean	remove what was built here (not the cache)
+endif
+
+#: To build and install
+#:   make [all]         the libraries (build/lib) and perfex (build/bin)
+#:   make libvperfctr   only the library that needs no other one
+#:   make libperfctr    only perfctr 2.6's interface
+#:   make module        the module, for the headers in KDIR
+#:   make install       libraries, perfex, headers, manual pages, udev's rule; for
+#:                      the prefixes /usr and /usr/local also the group perfctr
+#:   make uninstall     remove them
+#:   make install-system, uninstall-system
+#:                      udev's rule in /etc and the group, for another prefix
+#:   make dkms-install, dkms-remove
+#:                      the module by DKMS, for this kernel and later ones
+#:   make clean         remove what was built here, but not the cache
 #:
-#: O=DIR		build there, not in build/
-#: KDIR=DIR	module: build for the kernel whose headers are there
-#: prefix=DIR	install, uninstall: there, not in /usr/local
-#: DESTDIR=DIR	(dkms-)install, uninstall, dkms-remove: below this directory, for packages
-#: KVER=RELEASE	dkms-install: for this kernel
-#: ARCH=NAME	check: the suites of this architecture only (amd64, arm64); vm: such a machine
-#: SUITES="A B"	check: only these; A, B are selftest, lint, unit, demo, install or in
-#:		tests/vm/suites
-#: JOBS=N		check: N virtual machines at once
-#: V=1		check: show the output of all programs
-#: CPU=, PMU=, SMP=, ICOUNT=, KERNEL=, PARAMS=, CMDLINE=
-#: 		vm: the virtual machine, see tests/vm/README.md
-#: VPERFCTR_CACHE=DIR
-#: 		where downloads, kernels and the emulator are kept
-#: 		(default: ~/.cache/vperfctr)
+#: To test: most tests run in virtual machines and need neither a PMU nor KVM
+#:   make demo          count in a virtual machine, beside perf
+#:   make vm            a shell in such a machine
+#:   make check         all tests
+#:   make lint          only checkpatch, sparse, shellcheck and the like
+#:   make check-kernels on Debian's kernels from 5.10 on (as root)
+#:   make check-processors
+#:                      on each emulated processor; PROCESSORS="k8 zen4": on these
+#:   make check-debug   on kernels that detect misuse of memory and locks (ten
+#:                      minutes to build each, once; takes hours)
+#:   make stress        the lives of threads, at random, for SECONDS= of virtual
+#:                      time (ten real ones each); SEED= repeats a run
+#:   make fuzz          almost valid calls, at random, for SECONDS= of virtual time
+#:                      (thirty real ones each); SEED= repeats a run
+#:   make fuzz-user     input of perfex and the libraries, with libFuzzer; SECONDS=
+#:                      for each, SEED=
+#:   make bench         the cost beside perf_event's, emulated: doc/performance.md
+#:   make bench-plots   draw the results of "make bench": bench/cost-*.svg
+#:   make bench-guard-check
+#:                      do the tests detect a loop, or a register write, that is
+#:                      added where counters are resumed?
+#:   make bench-native  the cost in time on this machine (as root, module loaded)
+#:   make deps          install the Debian packages that the tests need (as root)
+#:
+#: Variables
+#:   O=DIR              build in DIR instead of build/
+#:   KDIR=DIR           module: the kernel's headers
+#:   LLVM=1             module: build with clang, as a kernel built by clang is
+#:   CC=, CFLAGS=, LDFLAGS=
+#:                      the libraries and perfex; CC= on the command line: module
+#:   prefix=DIR         install there instead of in /usr/local
+#:   DESTDIR=DIR        install and remove below this directory, for packages
+#:   KVER=RELEASE       dkms-install: for this kernel
+#:   ARCH=NAME          check: only suites of this architecture (amd64, arm64)
+#:   SUITES="A B"       check: only selftest, lint, unit, demo, install, or suites
+#:                      of tests/vm
+#:   JOBS=N             check: N virtual machines at once
+#:   V=1                check: show the output of all programs
+#:   CPU=, PMU=, SMP=, ICOUNT=, KERNEL=, PARAMS=, CMDLINE=
+#:                      vm: the virtual machine, see tests/vm/README.md
+#:   VPERFCTR_CACHE=DIR where downloads, kernels and the emulator are kept
+#:                      (default: ~/.cache/vperfctr)
