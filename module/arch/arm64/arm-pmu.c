@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's own driver of the counters, struct arm_pmu.  It has no reservation
- * call, and its interrupt.
+ * Claim counters from the kernel's own driver, struct arm_pmu, which offers no
+ * call to reserve them and owns their interrupt.
  *
- * What it does have is a map of the counters that are in use, on each CPU, and
- * pointers to the functions by which it says which CPUs are its own, and touches
- * the unit as a whole.  Taking a CPU means marking all its counters as used, on that
- * CPU and with interrupts disabled, which is how perf schedules events, and only if
- * none is on them.  perf passes over its events there, pinned ones included, which
- * would end for good if they were tried and found no counter; their readers see that
- * (time running is less than time enabled).  What starts, stops and resets the unit,
- * for an event that comes or goes, a CPU that comes online or wakes up, leaves it
- * alone meanwhile.
+ * struct arm_pmu has a map of the counters in use on each CPU.  It has pointers to
+ * the functions that say which CPUs it drives, and that start, stop and reset the
+ * whole unit.  Claiming a CPU marks all its counters as used, on that CPU and with
+ * interrupts disabled, as perf schedules events.  It fails if an event is on them.
  *
- * The interrupt stays requested and enabled as it is.  It is dispatched through
- * handle_irq, which is ours meanwhile.  Whether it is an NMI is the kernel's
- * business ("irqchip.gicv3_pseudo_nmi"); our handler works in both.  (The driver's
- * set of CPUs, supported_cpus, would be simpler to take a CPU out of, and was up to
- * Linux 6.18; since then the interrupt goes by it as well, and is disabled for good
- * on a CPU that is not in the set.)
+ * perf then skips its events on that CPU.  This includes pinned events: perf would
+ * disable them for good if it tried them and found no counter.  Readers see that
+ * time running is less than time enabled.  The functions that start, stop and reset
+ * the unit leave a claimed CPU alone, whether an event is added or removed, or a
+ * CPU comes online or wakes up.
+ *
+ * The interrupt stays requested and enabled.  Its dispatch goes through handle_irq,
+ * which points to our handler meanwhile.  The kernel decides whether it is an NMI
+ * ("irqchip.gicv3_pseudo_nmi"); our handler works in both contexts.
+ *
+ * Removing a CPU from the driver's set of CPUs, supported_cpus, would be simpler.
+ * It worked up to Linux 6.18.  Later kernels use the set for the interrupt too, and
+ * disable the interrupt for good on a CPU that is not in it.
  */
 #include <linux/bitmap.h>
 #include <linux/cpumask.h>
@@ -33,13 +35,16 @@
 #include "../../compat/pmu.h"
 #include "arm64.h"
 
-/* Each CPU's; NULL: the kernel has none for it, and the registers are nobody's. */
+/* NULL: the kernel has no driver for this CPU, and perf never uses its registers. */
 static DEFINE_PER_CPU(struct arm_pmu *, pmu_here);
 
-/* Its counters are ours.  Changes on the CPU, with interrupts disabled, or while it is offline. */
-static DEFINE_PER_CPU(bool, is_ours);
+/*
+ * True if vperfctr has claimed the counters.  Written on the CPU with interrupts
+ * disabled, or while the CPU is offline.
+ */
+static DEFINE_PER_CPU(bool, is_claimed);
 
-/* What the driver's pointers were; all CPUs' are the same driver, as others are forbidden. */
+/* The driver's own functions.  One set serves all CPUs: others are forbidden. */
 static struct {
 	irqreturn_t (*handle_irq)(struct arm_pmu *pmu);
 	void (*start)(struct arm_pmu *pmu);
@@ -49,8 +54,8 @@ static struct {
 
 static bool (*overflow_handler)(struct pt_regs *regs);
 
-/* It is whoever takes cycles of a CPU. */
-static struct arm_pmu *find_pmu(unsigned int cpu)
+/* The driver that accepts an event for the CPU's cycles is the CPU's driver. */
+static struct arm_pmu *find_arm_pmu(unsigned int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
@@ -73,8 +78,8 @@ int perfctr_arm64_perf_find(unsigned int cpu, bool *intr)
 	struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
 	if (!pmu) {
-		pmu = find_pmu(cpu);
-		/* Forbidden to us (lockdown), or no memory: it may be there all the same. */
+		pmu = find_arm_pmu(cpu);
+		/* Lockdown forbids the event, or memory is short: there may be a driver. */
 		if (IS_ERR(pmu))
 			return -EBUSY;
 		per_cpu(pmu_here, cpu) = pmu;
@@ -83,7 +88,7 @@ int perfctr_arm64_perf_find(unsigned int cpu, bool *intr)
 	return 0;
 }
 
-bool perfctr_arm64_perf_take(void)
+bool perfctr_arm64_perf_claim(void)
 {
 	struct arm_pmu *pmu = this_cpu_read(pmu_here);
 	struct pmu_hw_events *events;
@@ -94,24 +99,23 @@ bool perfctr_arm64_perf_take(void)
 	if (!bitmap_empty(events->used_mask, ARMPMU_MAX_HWEVENTS))
 		return false;
 	bitmap_fill(events->used_mask, ARMPMU_MAX_HWEVENTS);
-	this_cpu_write(is_ours, true);
+	this_cpu_write(is_claimed, true);
 	return true;
 }
 
-/* On that CPU with interrupts disabled, or while it is offline. */
-void perfctr_arm64_perf_give_back(unsigned int cpu)
+void perfctr_arm64_perf_release(unsigned int cpu)
 {
 	struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
 	if (!pmu)
 		return;
-	per_cpu(is_ours, cpu) = false;
+	per_cpu(is_claimed, cpu) = false;
 	bitmap_zero(per_cpu_ptr(pmu->hw_events, cpu)->used_mask, ARMPMU_MAX_HWEVENTS);
 }
 
 /*
- * As the driver does it where it has the CPU: it may have slept in between, with nobody
- * to set the unit up again.  Interrupts are disabled.
+ * The driver resets the unit when a CPU wakes up.  It could not do so while the CPU
+ * was claimed, so do it now.
  */
 void perfctr_arm64_perf_reset(void)
 {
@@ -121,42 +125,45 @@ void perfctr_arm64_perf_reset(void)
 		theirs.reset(pmu);
 }
 
-/* ---- in place of the driver's functions ------------------------------------ */
+/* ---- replacements of the driver's functions --------------------------------- */
 
-/* They are called in RCU's read-side sections, and let the CPUs that are not ours through. */
+/*
+ * These run in RCU read-side critical sections.  On CPUs that are not claimed they
+ * call the driver's own functions.
+ */
 
-static bool pass(void)
+/* True if perf may use the counters of this CPU. */
+static bool belongs_to_perf(void)
 {
-	smp_rmb();	/* pairs with step_in: who got to ours finds theirs */
-	return !this_cpu_read(is_ours);
+	smp_rmb();	/* pairs with step_in: a call of ours must find `theirs` */
+	return !this_cpu_read(is_claimed);
 }
 
-static irqreturn_t handle_irq(struct arm_pmu *pmu)
+static irqreturn_t divert_handle_irq(struct arm_pmu *pmu)
 {
-	if (pass())
+	if (belongs_to_perf())
 		return theirs.handle_irq(pmu);
 	return overflow_handler(get_irq_regs()) ? IRQ_HANDLED : IRQ_NONE;
 }
 
-static void start(struct arm_pmu *pmu)
+static void divert_start(struct arm_pmu *pmu)
 {
-	if (pass())
+	if (belongs_to_perf())
 		theirs.start(pmu);
 }
 
-static void stop(struct arm_pmu *pmu)
+static void divert_stop(struct arm_pmu *pmu)
 {
-	if (pass())
+	if (belongs_to_perf())
 		theirs.stop(pmu);
 }
 
-static void reset(void *pmu)
+static void divert_reset(void *pmu)
 {
-	if (pass())
+	if (belongs_to_perf())
 		theirs.reset(pmu);
 }
 
-/* Before the first CPU is taken. */
 void perfctr_arm64_perf_step_in(bool (*overflow)(struct pt_regs *regs))
 {
 	unsigned int cpu;
@@ -165,26 +172,22 @@ void perfctr_arm64_perf_step_in(bool (*overflow)(struct pt_regs *regs))
 	for_each_possible_cpu(cpu) {
 		struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
-		if (!pmu || pmu->handle_irq == handle_irq ||
+		if (!pmu || pmu->handle_irq == divert_handle_irq ||
 		    cpumask_test_cpu(cpu, &perfctr_forbid_cpus))
 			continue;
 		theirs.handle_irq = pmu->handle_irq;
 		theirs.start = pmu->start;
 		theirs.stop = pmu->stop;
 		theirs.reset = pmu->reset;
-		smp_wmb();	/* pairs with pass() */
-		perfctr_filter_step_in(&pmu->pmu, pass);
-		WRITE_ONCE(pmu->handle_irq, handle_irq);
-		WRITE_ONCE(pmu->start, start);
-		WRITE_ONCE(pmu->stop, stop);
-		WRITE_ONCE(pmu->reset, reset);
+		smp_wmb();	/* pairs with belongs_to_perf() */
+		perfctr_filter_step_in(&pmu->pmu, belongs_to_perf);
+		WRITE_ONCE(pmu->handle_irq, divert_handle_irq);
+		WRITE_ONCE(pmu->start, divert_start);
+		WRITE_ONCE(pmu->stop, divert_stop);
+		WRITE_ONCE(pmu->reset, divert_reset);
 	}
 }
 
-/*
- * When the last CPU has been given back.  Ours may still be running on other CPUs:
- * who unloads them has to wait for a grace period.
- */
 void perfctr_arm64_perf_step_out(void)
 {
 	unsigned int cpu;
@@ -192,7 +195,7 @@ void perfctr_arm64_perf_step_out(void)
 	for_each_possible_cpu(cpu) {
 		struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
-		if (!pmu || pmu->handle_irq != handle_irq)
+		if (!pmu || pmu->handle_irq != divert_handle_irq)
 			continue;
 		WRITE_ONCE(pmu->reset, theirs.reset);
 		WRITE_ONCE(pmu->stop, theirs.stop);

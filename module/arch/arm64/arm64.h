@@ -5,9 +5,9 @@
 
 #include "../common/common.h"
 
-/* What a driver must supply.  reserve.c sees to static calls and CPU hotplug. */
+/* The operations of a driver.  reserve.c handles static calls and CPU hotplug. */
 struct perfctr_arm64_driver {
-	/* Is this the processor?  Fills in perfctr_cpu_info.  -ENODEV: no. */
+	/* Detect the processor and fill in perfctr_cpu_info.  Return: 0 or -ENODEV. */
 	int (*probe)(void);
 
 	int (*check_control)(struct perfctr_cpu_control *control);
@@ -15,26 +15,30 @@ struct perfctr_arm64_driver {
 	perfctr_cpu_op *resume;
 	perfctr_cpu_op *sample;
 
-	/* No counters: what follows is not called. */
+	/* True if there are no counters: the operations below are not called. */
 	bool no_counters;
 
-	/* Does this CPU have what the probe found on its own? */
+	/* True if this CPU has what probe found on its CPU. */
 	bool (*is_alike)(void);
 
 	/*
-	 * On the CPU itself, with interrupts disabled:
-	 * start: save what is to be given back, stop and clear everything
-	 * stop: clear everything, give back what was saved
-	 * forget: the registers were lost, start over
+	 * Context: the CPU concerned, interrupts disabled.
+	 * cpu_start: save what perf needs back, stop and clear all counters.
+	 * cpu_stop: clear all counters, restore what was saved.
+	 * cpu_forget: the registers were lost, clear them again.
 	 */
 	void (*cpu_start)(void);
 	void (*cpu_stop)(void);
 	void (*cpu_forget)(void);
 
-	/* The counters' interrupt, perhaps an NMI, on the CPU itself. */
+	/*
+	 * Handle the counters' interrupt.
+	 * Context: the CPU concerned, interrupt or NMI.
+	 * Return: true if a state with i-mode counters runs here.
+	 */
 	bool (*overflow)(struct pt_regs *regs);
 
-	/* This CPU's thread has lost its permission to read. */
+	/* The thread that runs on this CPU has lost the permission to read counters. */
 	void (*cpu_close_user)(void);
 };
 
@@ -44,30 +48,57 @@ extern const struct perfctr_arm64_driver perfctr_arm64_pmuv3;
 /*
  * arm-pmu.c: the kernel's own driver of the counters.
  *
- * find: a CPU's; also whether it has an interrupt.  -EBUSY: it cannot be known.
- *	May sleep.
- * take: this CPU's counters, with interrupts disabled.  False: perf has events
- *	on them.
- * give_back: this CPU's, with interrupts disabled, or those of one that is offline.
- * reset: set this CPU's unit up for perf, which has it back; interrupts disabled.
- * step_in: get between the driver and the CPUs that are going to be taken, and
- *	their interrupts.
- * step_out: all CPUs have been given back.
+ * perfctr_arm64_perf_find() - find the driver of a CPU
+ * @cpu: an online CPU
+ * @intr: set to whether the driver has an interrupt for this CPU
+ *
+ * Context: May sleep.
+ * Return: 0, or -EBUSY if the kernel does not say whether there is a driver.
  */
 int perfctr_arm64_perf_find(unsigned int cpu, bool *intr);
-bool perfctr_arm64_perf_take(void);
-void perfctr_arm64_perf_give_back(unsigned int cpu);
+
+/*
+ * Claim this CPU's counters.
+ *
+ * Context: Interrupts disabled.
+ * Return: false if perf has events on them.
+ */
+bool perfctr_arm64_perf_claim(void);
+
+/*
+ * Release a CPU's counters.
+ *
+ * Context: That CPU with interrupts disabled, or the CPU is offline.
+ */
+void perfctr_arm64_perf_release(unsigned int cpu);
+
+/*
+ * Set up this CPU's unit for perf after it was released.
+ *
+ * Context: Interrupts disabled.
+ */
 void perfctr_arm64_perf_reset(void);
+
+/*
+ * step_in: replace the driver's functions and the interrupt's handler, before the
+ * first CPU is claimed.
+ * step_out: restore them, after the last CPU was released.  Other CPUs may still
+ * run our functions, so unloading the module must wait for a grace period.
+ */
 void perfctr_arm64_perf_step_in(bool (*overflow)(struct pt_regs *regs));
 void perfctr_arm64_perf_step_out(void);
 
 /*
- * reserve.c: the mm has lost its permission to read the counters.  Its threads that
- * run lose it now, others have none.
+ * reserve.c: the mm has lost the permission to read counters.  Withdraw it from the
+ * threads that run now; the others have no access until they are resumed.
  */
 void perfctr_arm64_close_users(struct mm_struct *mm);
 
-/* pmuserenr.c: may current read its counters?  Preemption is disabled. */
+/*
+ * pmuserenr.c: true if current may read its counters in user mode.
+ *
+ * Context: Preemption disabled.
+ */
 bool perfctr_arm64_may_read(void);
 
 #endif /* VPERFCTR_ARM64_H */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What arm64 drivers add to the low-level API's types. */
+/* The arm64 drivers' part of struct perfctr_cpu_control. */
 #ifndef VPERFCTR_ARM64_CPU_ARCH_H
 #define VPERFCTR_ARM64_CPU_ARCH_H
 
-/* Derived from a control: bits as in PMCNTENSET_EL0 and its relatives. */
+/* Register images derived from a control, with the bits of PMCNTENSET_EL0. */
 struct perfctr_cpu_regs {
-	u64 enable;		/* counters used */
-	u64 intr;		/* of these, the i-mode ones */
+	u64 enable;		/* all counters used */
+	u64 intr;		/* the i-mode counters */
 };
 
 #endif /* VPERFCTR_ARM64_CPU_ARCH_H */

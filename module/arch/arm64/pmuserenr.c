@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may read counters in user mode: threads whose process has mapped the state
- * of one of its own threads, while their own counters run.  PMUSERENR_EL0 is
- * opened by resume and closed by suspend, so a thread without a state never finds
- * it open, and what a stranger's counters held has been cleared before it is.
+ * Permission to read counters in user mode (PMUSERENR_EL0).  A thread has it while
+ * its own counters run, if its process has mapped the state of one of its threads.
+ *
+ * Resume grants access and suspend withdraws it, so a thread without a state never
+ * has access.  Counters of other threads are cleared before access is granted.
  */
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
@@ -16,16 +17,16 @@
 /* One per mm that has mapped a state's page. */
 struct perfctr_user {
 	struct hlist_node node;
-	struct mm_struct *mm;		/* alive: it has a mapping of ours */
-	unsigned int maps;		/* mappings in all */
-	unsigned int own;		/* of states of its own threads: each allows reads */
+	struct mm_struct *mm;		/* kept alive by its mapping */
+	unsigned int maps;		/* all mappings */
+	unsigned int own;		/* mappings of states of its own threads */
 	struct rcu_head rcu;
 };
 
 static DEFINE_HASHTABLE(users, 6);
-static DEFINE_MUTEX(users_mutex);	/* nests in mmap_lock */
+static DEFINE_MUTEX(users_mutex);	/* taken inside mmap_lock */
 
-/* How many mms have own ones, for a quick look. */
+/* The number of mms with `own`, for a quick test without a lookup. */
 static unsigned int nr_owners;
 
 bool perfctr_arm64_may_read(void)
@@ -47,7 +48,7 @@ bool perfctr_arm64_may_read(void)
 	return may;
 }
 
-static struct perfctr_user *find(struct mm_struct *mm)
+static struct perfctr_user *lookup_user(struct mm_struct *mm)
 {
 	struct perfctr_user *user;
 
@@ -63,7 +64,7 @@ struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner)
 	struct perfctr_user *user;
 
 	mutex_lock(&users_mutex);
-	user = find(mm);
+	user = lookup_user(mm);
 	if (!user) {
 		user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 		if (!user)
@@ -99,7 +100,7 @@ void perfctr_cpu_user_put(struct perfctr_user *user, bool owner)
 	mutex_unlock(&users_mutex);
 }
 
-/* The permission is a thread's, for as long as its counters run: fork copies nothing. */
+/* The permission belongs to a thread whose counters run: fork copies nothing. */
 void perfctr_cpu_user_fork(struct mm_struct *mm)
 {
 }

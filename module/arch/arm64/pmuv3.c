@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PMUv3: the performance monitors of Armv8-A and later, as the Arm Architecture
- * Reference Manual has them ("The Performance Monitors Extension").  Up to 31 event
- * counters of 32 bits, or of 64 from PMUv3p5 on, and a cycle counter of 64.
+ * PMUv3: the performance monitors of Armv8-A and later, described in the Arm
+ * Architecture Reference Manual, "The Performance Monitors Extension".  There are up
+ * to 31 event counters and a cycle counter of 64 bits.  Event counters have 32 bits,
+ * or 64 from PMUv3p5 on.
  *
- * Writing these registers is cheap next to x86's, but each change needs a
- * synchronization (perfctr_sync()) before it can be relied on.  Each CPU remembers
- * what its control registers hold, and the identity of the control that they were
- * loaded for: resuming that control again writes none of them.  With isolation,
- * suspend stops the counters and clears all of them, which is one write to each
- * of two registers however many there are.  So resume knows what they start from,
- * and nobody can ever see what they held.  Without, they are left running and the
- * differences are taken.
+ * Writes to these registers are cheap compared with x86, but each needs a
+ * synchronization (perfctr_sync()) before software can rely on it.  Each CPU caches
+ * the values of its control registers and the identity of the control that they were
+ * loaded for.  Resuming that control again writes none of them.
  *
- * i-mode counters always stop with their owner and go on from the value that
- * they had: it is in the page's `start` meanwhile.
+ * With isolation, suspend stops the counters and clears all of them, with one write
+ * to each of two registers.  So resume knows their start values, and no thread can
+ * see the counts of another.  Without isolation they keep running, and the sums are
+ * made of differences.
+ *
+ * i-mode counters always stop with their owner.  The page's `start` keeps their value
+ * until they are resumed.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -28,40 +30,40 @@
 #include "regs.h"
 
 /* PMCR_EL0 */
-#define PMCR_E			BIT_ULL(0)	/* counters can count */
+#define PMCR_E			BIT_ULL(0)	/* enable all counters */
 #define PMCR_P			BIT_ULL(1)	/* clear the event counters */
 #define PMCR_C			BIT_ULL(2)	/* clear the cycle counter */
 #define PMCR_LC			BIT_ULL(6)	/* the cycle counter overflows at 64 bits */
-#define PMCR_LP			BIT_ULL(7)	/* so do event counters */
+#define PMCR_LP			BIT_ULL(7)	/* event counters overflow at 64 bits */
 #define PMCR_N(pmcr)		(((pmcr) >> 11) & 0x1f)
-#define PMCR_KEPT		0xffULL		/* the fields that are read-write everywhere */
+#define PMCR_KEPT		0xffULL		/* fields that are writable on all versions */
 
 /* PMEVTYPERn_EL0, PMCCFILTR_EL0 */
-#define TYPE_P			BIT_ULL(31)	/* not in EL1 */
-#define TYPE_U			BIT_ULL(30)	/* not in EL0 */
-#define TYPE_NSH		BIT_ULL(27)	/* in EL2 */
+#define TYPE_P			BIT_ULL(31)	/* do not count in EL1 */
+#define TYPE_U			BIT_ULL(30)	/* do not count in EL0 */
+#define TYPE_NSH		BIT_ULL(27)	/* count in EL2 */
 
-/* PMUSERENR_EL0: reading counters, and incrementing those of event SW_INCR. */
+/* PMUSERENR_EL0: read counters, and increment those of the event SW_INCR. */
 #define USER_SW			BIT_ULL(1)
 #define USER_CR			BIT_ULL(2)
 #define USER_ER			BIT_ULL(3)
 
 /* ID_AA64DFR0_EL1.PMUVer */
 #define PMUVER_NONE		0x0
-#define PMUVER_V3P1		0x4	/* events of 16 bits, 4000h to 403fh are common ones */
+#define PMUVER_V3P1		0x4	/* events have 16 bits, 4000h to 403fh are common */
 #define PMUVER_V3P5		0x6	/* 64-bit event counters */
-#define PMUVER_OWN		0xf	/* something else */
+#define PMUVER_OWN		0xf	/* not PMUv3 */
 
 #define EVENT_CHAIN		0x001e
 #define CYCLE_BIT		31	/* in masks of counters */
 #define MAX_EVENT_CTRS		31
 
-/* Bit i of arch_events: the event's number; "last-level" are the reads. */
+/* The event of bit i of arch_events; "last-level" are the read events. */
 static const u16 arch_events[] = {
 	0x0011, 0x0008, 0x4004, 0x0036, 0x0037, 0x0021, 0x0022,
 };
 
-/* PMUv3p1 and later, by PMUVer. */
+/* The minor version of PMUv3p1 and later, by PMUVer. */
 static const u8 minor[] = { [4] = 1, [5] = 4, [6] = 5, [7] = 7, [8] = 8, [9] = 9 };
 
 static struct {
@@ -69,21 +71,21 @@ static struct {
 	unsigned int version;
 	u64 events;			/* PMCEID: bit i is event i */
 	u64 extended_events;		/* event 4000h + i */
-	u64 type_bits;			/* of PMEVTYPERn_EL0 that users may set */
-	u64 pmcr;			/* what it is while the counters are ours */
+	u64 type_bits;			/* of PMEVTYPERn_EL0, writable by users */
+	u64 pmcr;			/* its value while the counters are claimed */
 	u32 midr;
 	bool vhe;
 } pmu __ro_after_init;
 
-/* What the registers of a CPU hold. */
+/* The contents of a CPU's registers. */
 struct pmu_cpu {
-	u64 id;				/* of the control that is loaded; 0: none */
+	u64 id;				/* of the loaded control; 0: none */
 	u64 enabled;			/* PMCNTENSET_EL0 */
 	u64 intr;			/* PMINTENSET_EL1 */
 	bool user;			/* PMUSERENR_EL0 is open */
-	bool ready;			/* the registers are ours */
-	struct perfctr_cpu_state *running; /* resumed here, and uses counters */
-	struct perfctr_cpu_state *armed; /* the same, if an interrupt is to stop its counters */
+	bool ready;			/* the counters are claimed */
+	struct perfctr_cpu_state *running; /* the state resumed here, if it has counters */
+	struct perfctr_cpu_state *armed; /* the same, if an interrupt may stop its counters */
 	u64 saved_pmcr;
 	u64 type[MAX_EVENT_CTRS + 1];	/* by counter_bit() */
 };
@@ -107,7 +109,7 @@ static u64 counter_mask(u32 map)
 
 /* ---- detection ---------------------------------------------------------- */
 
-/* Is this event one that the processor says not to have? */
+/* True if the processor reports that it does not have this event. */
 static bool event_absent(u16 event)
 {
 	if (event < 0x40)
@@ -148,7 +150,7 @@ static int pmuv3_probe(void)
 		if (!event_absent(arch_events[i]))
 			info->arch_events |= BIT(i);
 	}
-	/* Until it overflows, a counter has its top bit set. */
+	/* a counter has its top bit set until it overflows */
 	info->max_period = BIT_ULL(info->pmc_width - 1) - 1;
 	perfctr_cpu_sampling_ns = perfctr_sampling_ns(info->pmc_width);
 	if (pmu.version < ARRAY_SIZE(minor) && minor[pmu.version])
@@ -159,7 +161,7 @@ static int pmuv3_probe(void)
 	return 0;
 }
 
-/* What the probe found on one CPU must hold for all on which a control may run. */
+/* True if a control that was checked against the probed CPU can run on this CPU. */
 static bool pmuv3_is_alike(void)
 {
 	u64 events, extended_events;
@@ -183,7 +185,7 @@ static int check_event(struct vperfctr_ctr *ctr)
 	if (ctr->map >= pmu.nr)
 		return -EINVAL;
 	ctr->map = array_index_nospec(ctr->map, MAX_EVENT_CTRS);
-	/* CHAIN is another counter's overflow: sums have 64 bits without. */
+	/* CHAIN counts overflows of another counter: sums have 64 bits without it */
 	if ((ctr->evntsel & ~pmu.type_bits) || event == EVENT_CHAIN || event_absent(event))
 		return -EINVAL;
 	return 0;
@@ -226,7 +228,7 @@ static int pmuv3_check_control(struct perfctr_cpu_control *control)
 
 /* ---- registers ---------------------------------------------------------- */
 
-/* Where the kernel runs in EL2, that is kernel mode, and EL1 is a guest's. */
+/* With VHE, kernel mode is EL2, and EL1 belongs to guests. */
 static u64 type_of(const struct vperfctr_ctr *ctr)
 {
 	if (pmu.vhe && !(ctr->evntsel & TYPE_P))
@@ -240,14 +242,14 @@ static void set_enabled(struct pmu_cpu *cpu, u64 enabled)
 
 	if (old & ~enabled)
 		perfctr_disable(old & ~enabled);
-	/* Noted first: an interrupt that stops them, an NMI perhaps, has to know which. */
+	/* store it first: an interrupt, perhaps an NMI, must know which ones to stop */
 	WRITE_ONCE(cpu->enabled, enabled);
 	barrier();
 	if (enabled & ~old)
 		perfctr_enable(enabled & ~old);
 }
 
-/* Load a control into registers that hold another one, writing what differs. */
+/* Load a control into registers that hold another one.  Write only differences. */
 static noinline void write_control(struct pmu_cpu *cpu, const struct perfctr_cpu_state *state)
 {
 	const struct perfctr_cpu_control *control = &state->control;
@@ -266,7 +268,7 @@ static noinline void write_control(struct pmu_cpu *cpu, const struct perfctr_cpu
 	if (cpu->intr & ~intr)
 		perfctr_disable_intr(cpu->intr & ~intr);
 	if (intr & ~cpu->intr) {
-		/* a-mode counters may have left theirs. */
+		/* a-mode counters may have left overflow flags */
 		perfctr_clear_overflow(intr);
 		perfctr_enable_intr(intr & ~cpu->intr);
 	}
@@ -293,8 +295,8 @@ static bool has_ictrs(const struct perfctr_cpu_state *state)
 	return state->cstatus & VPERFCTR_CSTATUS_ICTRS;
 }
 
-/* From here on an interrupt leaves the counters to us: it may be an NMI. */
-static void disarm(struct pmu_cpu *cpu)
+/* From here on an interrupt, which may be an NMI, must not stop the counters. */
+static void disarm_counters(struct pmu_cpu *cpu)
 {
 	WRITE_ONCE(cpu->armed, NULL);
 	barrier();
@@ -321,17 +323,19 @@ static void stop_counters(struct pmu_cpu *cpu)
 }
 
 /*
- * Let an interrupt stop the counters.  What overflowed while that was not allowed
- * may have had its interrupt, in vain; it is seen here, and the counters do not
- * go on.
+ * Let an interrupt stop the counters.  A counter may have overflowed before: its
+ * interrupt has had no effect then.  So look for overflows here, and stop the
+ * counters if there is one.
+ *
+ * Return: true if the counters may run.
  */
-static noinline bool arm(struct pmu_cpu *cpu, struct perfctr_cpu_state *state)
+static noinline bool arm_counters(struct pmu_cpu *cpu, struct perfctr_cpu_state *state)
 {
 	WRITE_ONCE(cpu->armed, state);
 	barrier();
 	if (likely(!have_overflowed(state)))
 		return true;
-	disarm(cpu);
+	disarm_counters(cpu);
 	stop_counters(cpu);
 	perfctr_clear_overflow(state->control.regs.intr);
 	perfctr_overflowed(state, NULL);
@@ -339,8 +343,8 @@ static noinline bool arm(struct pmu_cpu *cpu, struct perfctr_cpu_state *state)
 }
 
 /*
- * The interrupt is there as long as an overflow is not cleared, whoever has seen
- * to the counter.
+ * The interrupt stays asserted until the overflow flag is cleared, even if the
+ * counter was reloaded.
  */
 static bool pmuv3_overflow(struct pt_regs *regs)
 {
@@ -352,7 +356,7 @@ static bool pmuv3_overflow(struct pt_regs *regs)
 		return false;
 	}
 	if (READ_ONCE(cpu->armed) && have_overflowed(running)) {
-		disarm(cpu);
+		disarm_counters(cpu);
 		stop_counters(cpu);
 		perfctr_clear_overflow(cpu->intr);
 		perfctr_overflowed(running, regs);
@@ -362,7 +366,7 @@ static bool pmuv3_overflow(struct pt_regs *regs)
 	return true;
 }
 
-/* The part of suspend that i-mode counters need more: they stand already. */
+/* Suspend the i-mode counters, which are already stopped. */
 static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
 {
 	struct vperfctr_page *page = state->page;
@@ -379,8 +383,10 @@ static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
 }
 
 /*
- * Likewise for resume, ahead of everything else: the counters must stand while they
- * are loaded.  True if one has overflowed already: then there is nothing to start.
+ * Load the i-mode counters.  They must be stopped meanwhile, so resume does this
+ * first.
+ *
+ * Return: true if one has already overflowed, and no counter may be started.
  */
 static noinline bool resume_ictrs(struct pmu_cpu *cpu, const struct perfctr_cpu_state *state)
 {
@@ -388,7 +394,7 @@ static noinline bool resume_ictrs(struct pmu_cpu *cpu, const struct perfctr_cpu_
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 	bool overflow = false;
 
-	/* Others' may have been left running. */
+	/* counters of other threads may still run */
 	stop_counters(cpu);
 	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
 		const struct vperfctr_page_ctr *ctr = &page->ctr[i];
@@ -415,7 +421,7 @@ static void pmuv3_suspend(struct perfctr_cpu_state *state)
 		return;
 	}
 	if (unlikely(ictrs))
-		disarm(cpu);
+		disarm_counters(cpu);
 	if (perfctr_isolate || ictrs)
 		stop_counters(cpu);
 	if (cpu->user)
@@ -466,16 +472,16 @@ static void pmuv3_resume(struct perfctr_cpu_state *state)
 	perfctr_page_begin(page);
 	page->cstatus = cstatus;
 	page->tsc_start = perfctr_rdtsc();
-	/* With isolation they have been cleared, and start is 0 as suspend left it. */
+	/* with isolation suspend has cleared the counters, and `start` */
 	if (!perfctr_isolate) {
 		for (i = 0; i < nractrs; i++)
 			page->ctr[i].start = perfctr_read_counter(page->ctr[i].map);
 	}
 	perfctr_page_end(page);
 
-	if (unlikely(ictrs) && !arm(cpu, state))
+	if (unlikely(ictrs) && !arm_counters(cpu, state))
 		return;
-	/* Without isolation others' counters may as well go on. */
+	/* without isolation, counters of other threads may keep running */
 	set_enabled(cpu, state->control.regs.enable | (perfctr_isolate ? 0 : cpu->enabled));
 }
 
@@ -488,7 +494,7 @@ static void pmuv3_sample(struct perfctr_cpu_state *state)
 	u64 now;
 
 	if (unlikely(ictrs))
-		disarm(cpu);
+		disarm_counters(cpu);
 	perfctr_page_begin(page);
 	now = perfctr_rdtsc();
 	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
@@ -503,12 +509,12 @@ static void pmuv3_sample(struct perfctr_cpu_state *state)
 	}
 	perfctr_page_end(page);
 	if (unlikely(ictrs))
-		arm(cpu, state);
+		arm_counters(cpu, state);
 }
 
-/* ---- taking and giving back --------------------------------------------- */
+/* ---- claiming and releasing a CPU --------------------------------------- */
 
-/* Whatever the registers hold: stop everything, clear everything. */
+/* Stop and clear all counters.  Nothing is known about the registers. */
 static void clear_registers(struct pmu_cpu *cpu)
 {
 	const u64 all = (BIT_ULL(pmu.nr) - 1) | BIT_ULL(CYCLE_BIT);
@@ -561,7 +567,10 @@ static void pmuv3_cpu_forget(void)
 		clear_registers(cpu);
 }
 
-/* The page of who runs here is not mapped any more, so nobody takes its word. */
+/*
+ * The process that runs here has unmapped its page, so it no longer relies on the
+ * page's promise that reads work.
+ */
 static void pmuv3_cpu_close_user(void)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every access of the arm64 drivers to a register goes through here, so that a
- * build in user space can put a model of the registers in its place.
+ * All accesses of the arm64 drivers to registers.  Unit tests in user space replace
+ * this file by a model of the registers.
  *
- * A counter is named as in a control: event counter i is i, the cycle counter is
+ * Counters are numbered as in a control: event counter i is i, the cycle counter is
  * VPERFCTR_FIXED.  Masks have bit i for event counter i, and bit 31 for the cycle
  * counter.
  */
@@ -31,7 +31,7 @@ enum event_counter_access { READ_COUNTER, WRITE_COUNTER, WRITE_TYPE };
 	value;							\
 })
 
-/* The number of an event counter is part of the instruction that accesses it. */
+/* The instruction encodes the number of the event counter, so each has a case. */
 static __always_inline u64 access_event_counter(u32 i, enum event_counter_access access, u64 value)
 {
 	switch (i) {
@@ -132,8 +132,8 @@ static __always_inline void perfctr_clear_overflow(u64 mask)
 }
 
 /*
- * Of user mode: what it may access.  PMSELR_EL0 becomes writable with that, and is not
- * to tell one thread what another left in it; 31 is valid everywhere.
+ * Set what user mode may access.  Access makes PMSELR_EL0 writable too, so reset it:
+ * it must not pass data from one thread to another.  31 is valid everywhere.
  */
 static __always_inline void perfctr_write_user(u64 value)
 {
@@ -141,16 +141,13 @@ static __always_inline void perfctr_write_user(u64 value)
 	write_sysreg(31, pmselr_el0);
 }
 
-/*
- * What was written to one register has its effect on others, and what is read of
- * them later is read later.
- */
+/* Complete the effects of earlier register writes before any later register read. */
 static __always_inline void perfctr_sync(void)
 {
 	isb();
 }
 
-/* The generic timer's, as user mode reads it. */
+/* Read the generic timer's virtual counter, as user mode does. */
 static __always_inline u64 perfctr_rdtsc(void)
 {
 	return arch_timer_read_counter();
@@ -161,13 +158,13 @@ static inline u32 perfctr_tsc_khz(void)
 	return arch_timer_get_cntfrq() / 1000;
 }
 
-/* ID_AA64DFR0_EL1.PMUVer */
+/* Read ID_AA64DFR0_EL1.PMUVer. */
 static inline unsigned int perfctr_pmuver(void)
 {
 	return (read_cpuid(ID_AA64DFR0_EL1) >> 8) & 0xf;
 }
 
-/* Bit i of the first: event i is there; of the second: event 0x4000 + i. */
+/* Bit i of @common: event i exists.  Bit i of @extended: event 0x4000 + i exists. */
 static inline void perfctr_read_ceid(u64 *common, u64 *extended)
 {
 	u64 id0 = read_sysreg(pmceid0_el0), id1 = read_sysreg(pmceid1_el0);
@@ -176,13 +173,13 @@ static inline void perfctr_read_ceid(u64 *common, u64 *extended)
 	*extended = id0 >> 32 | (id1 & ~0xffffffffULL);
 }
 
-/* Which processor it is, but for its revision. */
+/* The CPU model, without its revision. */
 static inline u32 perfctr_midr(void)
 {
 	return read_cpuid_id() & MIDR_CPU_MODEL_MASK;
 }
 
-/* The kernel runs in EL2, and EL1 is for guests. */
+/* True if the kernel runs in EL2, and EL1 is for guests. */
 static inline bool perfctr_is_vhe(void)
 {
 	return is_kernel_in_hyp_mode();

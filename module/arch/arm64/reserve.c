@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arm64: choice of the low-level driver, reservation on all CPUs, and CPUs that
- * come, go, or sleep.
+ * arm64: choose the low-level driver, claim the counters of all CPUs from perf, and
+ * follow CPU hotplug and CPU power management.
  */
 #include <linux/cpu.h>
 #include <linux/cpu_pm.h>
@@ -18,58 +18,62 @@ static const struct perfctr_arm64_driver *driver;
 static enum cpuhp_state dead_state, online_state;
 
 /*
- * The counters are ours, on these CPUs.  Both change under cpus_read_lock(), so that
- * the hotplug callbacks, which hold that lock for writing, see them stable.
+ * True while the hardware is reserved, and the CPUs whose counters are claimed.  Both
+ * change under cpus_read_lock().  Hotplug callbacks hold that lock for writing, so
+ * they see them stable.
  */
 static bool reserved;
-static struct cpumask taken;
+static struct cpumask claimed;
 
-/* Those that have been looked at: may they count? */
-static struct cpumask known;
+/* CPUs that have been inspected: perfctr_forbid_cpus is valid for them. */
+static struct cpumask inspected;
 static bool initialised;
 
-/* ---- taking and giving back ----------------------------------------------- */
+/* ---- claiming and releasing ----------------------------------------------- */
 
-static bool take_here(void)
+static bool claim_this_cpu(void)
 {
 	unsigned int cpu = smp_processor_id();
 
 	if (cpumask_test_cpu(cpu, &perfctr_forbid_cpus))
 		return true;
-	if (!perfctr_arm64_perf_take())
+	if (!perfctr_arm64_perf_claim())
 		return false;
-	cpumask_set_cpu(cpu, &taken);
+	cpumask_set_cpu(cpu, &claimed);
 	return true;
 }
 
-static void take_or_note(void *busy)
+static void claim_or_report_busy(void *busy)
 {
-	if (!take_here())
+	if (!claim_this_cpu())
 		WRITE_ONCE(*(bool *)busy, true);
 }
 
-static void give_back_here(void *unused)
+static void release_this_cpu(void *unused)
 {
 	unsigned int cpu = smp_processor_id();
 
-	if (cpumask_test_and_clear_cpu(cpu, &taken)) {
-		perfctr_arm64_perf_give_back(cpu);
+	if (cpumask_test_and_clear_cpu(cpu, &claimed)) {
+		perfctr_arm64_perf_release(cpu);
 		perfctr_arm64_perf_reset();
 	}
 }
 
-static void start_here(void *unused)
+static void start_this_cpu(void *unused)
 {
-	if (cpumask_test_cpu(smp_processor_id(), &taken))
+	if (cpumask_test_cpu(smp_processor_id(), &claimed))
 		driver->cpu_start();
 }
 
-/* At once, as an idle CPU may lose its registers at any time, and then they are perf's. */
-static void stop_here(void *unused)
+/*
+ * Stop and release in one step: an idle CPU may lose its registers at any time, and
+ * after the release perf sets them up again.
+ */
+static void stop_this_cpu(void *unused)
 {
-	if (cpumask_test_cpu(smp_processor_id(), &taken))
+	if (cpumask_test_cpu(smp_processor_id(), &claimed))
 		driver->cpu_stop();
-	give_back_here(NULL);
+	release_this_cpu(NULL);
 }
 
 int perfctr_cpu_reserve(void)
@@ -78,13 +82,13 @@ int perfctr_cpu_reserve(void)
 
 	cpus_read_lock();
 	perfctr_arm64_perf_step_in(driver->overflow);
-	on_each_cpu(take_or_note, &busy, 1);
+	on_each_cpu(claim_or_report_busy, &busy, 1);
 	if (busy) {
-		on_each_cpu(give_back_here, NULL, 1);
+		on_each_cpu(release_this_cpu, NULL, 1);
 		perfctr_arm64_perf_step_out();
 	} else {
 		reserved = true;
-		on_each_cpu(start_here, NULL, 1);
+		on_each_cpu(start_this_cpu, NULL, 1);
 	}
 	cpus_read_unlock();
 	return busy ? -EBUSY : 0;
@@ -94,15 +98,15 @@ void perfctr_cpu_release(void)
 {
 	cpus_read_lock();
 	reserved = false;
-	on_each_cpu(stop_here, NULL, 1);
+	on_each_cpu(stop_this_cpu, NULL, 1);
 	perfctr_arm64_perf_step_out();
 	cpus_read_unlock();
 }
 
-/* ---- CPUs that come and go ------------------------------------------------ */
+/* ---- CPU hotplug and power management ------------------------------------- */
 
-/* On a CPU that has not been seen yet: is it one that can count? */
-static int look_at(unsigned int cpu)
+/* Find out whether this CPU, which is new, can count; forbid it if not. */
+static int inspect_cpu(unsigned int cpu)
 {
 	unsigned long flags;
 	bool alike, intr;
@@ -118,27 +122,29 @@ static int look_at(unsigned int cpu)
 	}
 	if (err || !alike || (!intr && (perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT)))
 		cpumask_set_cpu(cpu, &perfctr_forbid_cpus);
-	cpumask_set_cpu(cpu, &known);
+	cpumask_set_cpu(cpu, &inspected);
 	return 0;
 }
 
 /*
- * On the CPU, before it becomes active for user threads.  The kernel's driver has
- * had it since it started; should perf have got an event on it so soon, the CPU
- * stays offline: somebody who counts there would count wrong.
+ * Claim a CPU that comes online.  The kernel's driver has had it since it started.
+ * If perf already has an event on it, the CPU must stay offline: counts made there
+ * would be wrong.
+ *
+ * Context: On that CPU, before user threads can run there.
  */
-static int online_here(unsigned int cpu)
+static int prepare_online_cpu(unsigned int cpu)
 {
 	unsigned long flags;
 	int err = 0;
 
-	if (!cpumask_test_cpu(cpu, &known))
-		err = look_at(cpu);
+	if (!cpumask_test_cpu(cpu, &inspected))
+		err = inspect_cpu(cpu);
 	local_irq_save(flags);
 	if (reserved) {
-		perfctr_arm64_perf_step_in(driver->overflow);	/* it may be new */
-		if (take_here())
-			start_here(NULL);
+		perfctr_arm64_perf_step_in(driver->overflow);	/* its arm_pmu may be new */
+		if (claim_this_cpu())
+			start_this_cpu(NULL);
 		else
 			err = -EBUSY;
 	}
@@ -147,27 +153,33 @@ static int online_here(unsigned int cpu)
 }
 
 /*
- * On another CPU, when this one has gone.  Not before: threads that are still being
- * pushed off it count there.
+ * Release a CPU that has gone offline.  Earlier would be wrong: threads that have yet
+ * to migrate off the CPU still count there.
+ *
+ * Context: On another CPU.
  */
-static int dead_elsewhere(unsigned int cpu)
+static int release_dead_cpu(unsigned int cpu)
 {
-	if (cpumask_test_cpu(cpu, &taken)) {
-		cpumask_clear_cpu(cpu, &taken);
-		perfctr_arm64_perf_give_back(cpu);
+	if (cpumask_test_cpu(cpu, &claimed)) {
+		cpumask_clear_cpu(cpu, &claimed);
+		perfctr_arm64_perf_release(cpu);
 	}
 	return 0;
 }
 
-/* A CPU that slept deeply has lost its registers; it is idle, with interrupts disabled. */
-static int cpu_pm(struct notifier_block *nb, unsigned long action, void *unused)
+/*
+ * A CPU that comes back from deep sleep has lost its registers.
+ *
+ * Context: The idle task of that CPU, interrupts disabled.
+ */
+static int handle_cpu_pm(struct notifier_block *nb, unsigned long action, void *unused)
 {
 	if (action == CPU_PM_EXIT || action == CPU_PM_ENTER_FAILED)
 		perfctr_cpu_forget();
 	return NOTIFY_OK;
 }
 
-static struct notifier_block cpu_pm_nb = { .notifier_call = cpu_pm };
+static struct notifier_block cpu_pm_nb = { .notifier_call = handle_cpu_pm };
 
 void perfctr_cpu_sleep(void)
 {
@@ -175,14 +187,14 @@ void perfctr_cpu_sleep(void)
 
 void perfctr_cpu_forget(void)
 {
-	/* Else they are perf's. */
-	if (!driver->no_counters && cpumask_test_cpu(smp_processor_id(), &taken))
+	/* perf's driver sets up the registers of CPUs that are not claimed. */
+	if (!driver->no_counters && cpumask_test_cpu(smp_processor_id(), &claimed))
 		driver->cpu_forget();
 }
 
 /* ---- the rest ------------------------------------------------------------- */
 
-static void close_here(void *mm)
+static void close_user_here(void *mm)
 {
 	if (current->mm == mm)
 		driver->cpu_close_user();
@@ -191,7 +203,7 @@ static void close_here(void *mm)
 void perfctr_arm64_close_users(struct mm_struct *mm)
 {
 	if (!driver->no_counters)
-		on_each_cpu(close_here, mm, 1);
+		on_each_cpu(close_user_here, mm, 1);
 }
 
 int perfctr_cpu_check_control(struct perfctr_cpu_control *control)
@@ -199,7 +211,7 @@ int perfctr_cpu_check_control(struct perfctr_cpu_control *control)
 	return driver->check_control(control);
 }
 
-/* Overflows are taken by way of a suspend and a resume. */
+/* Each of these operations on a running state is a suspend and a resume. */
 struct perfctr_overflow perfctr_cpu_take_overflow(struct perfctr_cpu_state *state, bool hold,
 						  unsigned int shift)
 {
@@ -223,7 +235,7 @@ static int choose_driver(void)
 	bool intr;
 	int err;
 
-	/* What is here is compared with the other CPUs later. */
+	/* is_alike() compares this CPU with the others later */
 	preempt_disable();
 	driver = &perfctr_arm64_pmuv3;
 	err = driver->probe();
@@ -247,11 +259,11 @@ int perfctr_cpu_init(void)
 		err = perfctr_driver_init(driver->suspend, driver->resume, driver->sample);
 	if (err || driver->no_counters)
 		return err;
-	err = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "vperfctr:dead", NULL, dead_elsewhere);
+	err = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "vperfctr:dead", NULL, release_dead_cpu);
 	if (err < 0)
 		return err;
 	dead_state = err;
-	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", online_here, NULL);
+	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", prepare_online_cpu, NULL);
 	if (err < 0)
 		goto no_online;
 	online_state = err;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The generic arm64 driver: see ../common/no-counters.c. */
+/*
+ * The arm64 driver for CPUs without usable counters: it counts the generic timer
+ * only.  See ../common/no-counters.c.
+ */
 #include <linux/string.h>
 
 #include "arm64.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See model.h; also what the driver takes from the kernel. */
+/* The model (see model.h), and the kernel functions that the driver calls. */
 #include "model.h"
 
 struct model model;
@@ -22,7 +22,7 @@ static u64 exists(void)
 	return ((1ULL << model.nr) - 1) | 1ULL << 31;
 }
 
-/* As after reset: nothing is known of most registers. */
+/* The state after reset: most registers have unknown values. */
 void model_init(unsigned int version, unsigned int nr)
 {
 	unsigned int c, i;
@@ -45,7 +45,7 @@ void model_init(unsigned int version, unsigned int nr)
 	fake_cpu = 0;
 }
 
-/* Of what overflows. */
+/* The number of bits from which the counter overflows. */
 unsigned int model_width(u32 map)
 {
 	if (map == VPERFCTR_FIXED)
@@ -72,13 +72,13 @@ void model_run(const struct work *work)
 	unsigned int i;
 
 	c->tsc += work->cycles;
-	c->unsynced = false;	/* exceptions are taken and returned from */
+	c->unsynced = false;	/* the exceptions in between synchronize */
 	for (i = 0; i < MODEL_CTRS; i++) {
 		u64 type = c->type[i];
-		bool left_out = work->kernel ? (model.vhe ? !(type >> 27 & 1) : type >> 31 & 1) :
+		bool excluded = work->kernel ? (model.vhe ? !(type >> 27 & 1) : type >> 31 & 1) :
 					       type >> 30 & 1;
 
-		if (!(exists() >> i & 1) || !(c->enabled >> i & 1) || !(c->pmcr & 1) || left_out)
+		if (!(exists() >> i & 1) || !(c->enabled >> i & 1) || !(c->pmcr & 1) || excluded)
 			continue;
 		if (i == 31 || (type & 0xffff) == 0x11)
 			count(i, work->cycles);
@@ -99,7 +99,7 @@ void model_clear_statistics(void)
 	c->type_writes = c->counter_writes = c->counter_reads = c->writes = 0;
 }
 
-static void written(void)
+static void note_write(void)
 {
 	cpu()->unsynced = true;
 	cpu()->writes++;
@@ -121,7 +121,7 @@ void model_write_counter(u32 map, u64 value)
 	require(i == 31 || model.version >= 6 || !(value >> 32), "%#llx does not fit", value);
 	cpu()->counter[i] = value;
 	cpu()->counter_writes++;
-	written();
+	note_write();
 }
 
 void model_write_type(u32 map, u64 value)
@@ -133,7 +133,7 @@ void model_write_type(u32 map, u64 value)
 	require(!(value & ~valid), "reserved bits in a type: %#llx", value);
 	cpu()->type[i] = value;
 	cpu()->type_writes++;
-	written();
+	note_write();
 }
 
 u64 model_read_pmcr(void)
@@ -152,7 +152,7 @@ void model_write_pmcr(u64 value)
 			cpu()->counter[i] = 0;
 	}
 	cpu()->pmcr = value & ~6ULL;
-	written();
+	note_write();
 }
 
 void model_change(u64 *reg, u64 mask, bool set)
@@ -162,10 +162,10 @@ void model_change(u64 *reg, u64 mask, bool set)
 		*reg |= mask;
 	else
 		*reg &= ~mask;
-	written();
+	note_write();
 }
 
-/* What user mode may do changes for user mode, not for who writes it. */
+/* Needs no synchronization: the return to user mode is one. */
 void model_write_user(u64 value)
 {
 	require(!(value & ~0xfULL), "reserved bits in PMUSERENR_EL0: %#llx", value);
@@ -177,7 +177,7 @@ void model_sync(void)
 	cpu()->unsynced = false;
 }
 
-/* ---- what the driver takes from the kernel -------------------------------------- */
+/* ---- kernel functions that the driver calls ------------------------------------- */
 
 unsigned int fake_bad_index(void)
 {

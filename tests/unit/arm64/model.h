@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A model of the registers of PMUv3, from the Arm Architecture Reference Manual and
- * not from the driver.  What is unpredictable on hardware fails the test: a counter
- * that is not there, a reserved bit, a counter read before what stopped it has been
- * synchronized.
+ * A model of the registers of PMUv3, written from the Arm Architecture Reference
+ * Manual, not from the driver.  Accesses with unpredictable results fail the test: to
+ * a counter that does not exist, to a reserved bit, or to a counter that was stopped
+ * without a synchronization since.
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -25,7 +25,7 @@ struct model_cpu {
 	u64 counter[MODEL_CTRS];
 	u64 type[MODEL_CTRS];
 	u64 pmcr, enabled, intr, overflow, user, tsc;
-	bool unsynced;			/* since something was written */
+	bool unsynced;			/* a write has not been synchronized */
 	unsigned int type_writes, counter_writes, counter_reads, writes;
 };
 
@@ -40,7 +40,7 @@ struct model {
 
 extern struct model model;
 
-/* What a thread does. */
+/* The execution of a thread. */
 struct work {
 	bool kernel;
 	u64 instructions, cycles;
@@ -49,7 +49,7 @@ struct work {
 void model_init(unsigned int version, unsigned int nr);
 unsigned int model_width(u32 map);
 void model_run(const struct work *work);
-bool model_interrupt(void);		/* is it asserted? */
+bool model_interrupt(void);		/* true if it is asserted */
 void model_clear_statistics(void);
 
 u64 model_read_counter(u32 map);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The driver's registers: those of the model.  Included ahead of the driver, this
- * takes the place of module/arch/arm64/regs.h by having its include guard.
+ * Maps the driver's register accesses to the model.  Included before the driver, this
+ * replaces module/arch/arm64/regs.h because it defines the same include guard.
  */
 #ifndef VPERFCTR_ARM64_REGS_H
 #define VPERFCTR_ARM64_REGS_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The arm64 driver on the model: each test in a process of its own. */
+/* Tests of the arm64 driver on the model, each in a process of its own. */
 #include <stdlib.h>
 
 #include "arm64.h"
@@ -70,7 +70,7 @@ static int check(struct thread *t)
 {
 	int err;
 
-	/* What the driver derives must not depend on what was there. */
+	/* the derived fields must not depend on their old values */
 	t->control.kernel = true;
 	t->control.alone = true;
 	t->control.mask = 0;
@@ -94,7 +94,7 @@ static u64 sum(const struct thread *t, unsigned int i)
 	return ((const struct vperfctr_page *)t->room)->ctr[i].sum;
 }
 
-/* What nobody may find in the registers: anything, or a permission. */
+/* No counter may hold a value, and user mode must have no access. */
 static void check_clean(void)
 {
 	const struct model_cpu *c = &model.cpu[fake_cpu];
@@ -132,7 +132,7 @@ START_TEST(probe)
 				  VPERFCTR_EVENT_INSTRUCTIONS |
 				  (known[i].version >= 4 ? VPERFCTR_EVENT_REF_CYCLES : 0));
 		ck_assert_str_eq(perfctr_cpu_info.cpu_name, known[i].name);
-		/* 64 bits where there are such, of cycles always, and counting is on */
+		/* counting is on; the cycle counter, and others if they can, have 64 bits */
 		ck_assert_uint_eq(model.cpu[0].pmcr, known[i].width == 64 ? 0xc1 : 0x41);
 		check_clean();
 	}
@@ -147,11 +147,11 @@ START_TEST(probe)
 }
 END_TEST
 
-START_TEST(alike)
+START_TEST(is_alike)
 {
 	machine(4, 6, true);
 	ck_assert(driver->is_alike());
-	model.midr[0] ^= 0x10;		/* another processor */
+	model.midr[0] ^= 0x10;		/* another model */
 	ck_assert(!driver->is_alike());
 	model.midr[0] ^= 0x10;
 	model.events ^= 0x20;
@@ -159,7 +159,7 @@ START_TEST(alike)
 }
 END_TEST
 
-START_TEST(refused)
+START_TEST(check_control)
 {
 	static const struct {
 		u32 map;
@@ -172,7 +172,7 @@ START_TEST(refused)
 		{ CYCLES | 1, P, -EINVAL }, { CYCLES | 31, P, -EINVAL }, { 0xffffffff, P, -EINVAL },
 		{ 0, P | U | INSNS, -EINVAL }, { CYCLES, P | U, -EINVAL },
 		{ 0, P | 0x1e, -EINVAL },	/* CHAIN */
-		{ 0, P | 0x09, -EINVAL }, { 0, P | 0x4000, -EINVAL },	/* not there */
+		{ 0, P | 0x09, -EINVAL }, { 0, P | 0x4000, -EINVAL },	/* absent events */
 		{ 0, P | INSNS | 1 << 27, -EINVAL }, { 0, P | INSNS | 1ULL << 32, -EINVAL },
 		{ CYCLES, P | 0x11, -EINVAL },
 	};
@@ -184,7 +184,7 @@ START_TEST(refused)
 
 		add(&t, tried[i].map, tried[i].evntsel, 0);
 		ck_assert_msg(check(&t) == tried[i].err, "case %u", i);
-		/* what is good once is not good twice */
+		/* a counter that is accepted once is refused twice */
 		add(&t, tried[i].map, tried[i].evntsel, 0);
 		ck_assert_int_eq(check(&t), -EINVAL);
 	}
@@ -214,8 +214,8 @@ START_TEST(kernel_mode)
 }
 END_TEST
 
-/* Threads with different controls, on two CPUs, in an order of chance. */
-START_TEST(switches)
+/* Threads with different controls run on two CPUs in random order. */
+START_TEST(context_switches)
 {
 	struct thread t[3] = { 0 };
 	u64 insns[3] = { 0 }, cycles[3] = { 0 };
@@ -252,14 +252,14 @@ START_TEST(switches)
 		ck_assert_uint_eq(model.cpu[fake_cpu].user, 0);
 		if (perfctr_isolate)
 			check_clean();
-		/* strangers */
+		/* threads that are not counted */
 		model_run(&(struct work) { false, rand() % 1000, rand() % 1000 });
 	}
 }
 END_TEST
 
-/* Coming back to the same control takes few writes, and without isolation none. */
-START_TEST(cheap)
+/* Resuming the loaded control takes few writes, and without isolation none. */
+START_TEST(register_writes)
 {
 	struct thread t = { 0 };
 
@@ -283,7 +283,7 @@ START_TEST(cheap)
 }
 END_TEST
 
-START_TEST(goes_round)
+START_TEST(wraparound)
 {
 	struct thread t = { 0 };
 	unsigned int i;
@@ -327,7 +327,7 @@ START_TEST(overflow)
 		overflowed = NULL;
 		ck_assert(driver->overflow(&regs));
 		ck_assert_ptr_eq(overflowed, &t.state);
-		/* it stands, and is told once */
+		/* the counters are stopped, and the overflow is reported once */
 		ck_assert(!model_interrupt());
 		model_run(&(struct work) { false, 5000, 5000 });
 		overflowed = NULL;
@@ -343,7 +343,7 @@ START_TEST(overflow)
 }
 END_TEST
 
-/* An overflow that nobody has taken before a switch is told at the next resume. */
+/* A resume reports an overflow that was not taken before the suspend. */
 START_TEST(overflow_before_a_switch)
 {
 	struct thread t = { 0 };
@@ -367,8 +367,8 @@ START_TEST(overflow_before_a_switch)
 }
 END_TEST
 
-/* perf gets back what it had, and nothing that was ours. */
-START_TEST(give_back)
+/* perf gets back the state it had, and no trace of our counts. */
+START_TEST(release)
 {
 	struct thread t = { 0 };
 
@@ -383,15 +383,15 @@ START_TEST(give_back)
 	check_clean();
 	ck_assert_uint_eq(model.cpu[0].pmcr, 0x41);
 	ck_assert_uint_eq(model.cpu[0].intr | model.cpu[0].overflow, 0);
-	/* asleep or not, it is perf's now */
+	/* after a deep sleep too, the registers belong to perf */
 	model.cpu[0].enabled = 1;
 	driver->cpu_forget();
 	ck_assert_uint_eq(model.cpu[0].enabled, 1);
 }
 END_TEST
 
-/* After deep sleep nothing is as it was: the control is loaded again. */
-START_TEST(forget)
+/* A deep sleep loses the registers, so resume loads the control again. */
+START_TEST(deep_sleep)
 {
 	struct thread t = { 0 };
 
@@ -421,16 +421,16 @@ int main(void)
 	srand(seed ? atoi(seed) : 1);
 	suite_add_tcase(suite, tc);
 	tcase_add_test(tc, probe);
-	tcase_add_test(tc, alike);
-	tcase_add_test(tc, refused);
+	tcase_add_test(tc, is_alike);
+	tcase_add_test(tc, check_control);
 	tcase_add_loop_test(tc, kernel_mode, 0, 2);
-	tcase_add_loop_test(tc, switches, 0, 4);
-	tcase_add_loop_test(tc, cheap, 0, 2);
-	tcase_add_loop_test(tc, goes_round, 0, 2);
+	tcase_add_loop_test(tc, context_switches, 0, 4);
+	tcase_add_loop_test(tc, register_writes, 0, 2);
+	tcase_add_loop_test(tc, wraparound, 0, 2);
 	tcase_add_loop_test(tc, overflow, 0, 2);
 	tcase_add_test(tc, overflow_before_a_switch);
-	tcase_add_loop_test(tc, give_back, 0, 2);
-	tcase_add_test(tc, forget);
+	tcase_add_loop_test(tc, release, 0, 2);
+	tcase_add_test(tc, deep_sleep);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
