@@ -283,21 +283,29 @@ START_TEST(open_eexist_enoent)
 }
 END_TEST
 
-static void *thread_lives(void *arg)
-{
-	pid_t *tid = arg;
+/* Threads that live until the test says otherwise, however slow the machine is. */
+struct live_thread {
+	volatile pid_t tid;
+	volatile bool stop;
+};
 
-	*tid = gettid();
-	msleep(300);
+static void *live_until_stop(void *arg)
+{
+	struct live_thread *t = arg;
+
+	t->tid = gettid();
+	while (!t->stop)
+		msleep(1);
 	return NULL;
 }
 
 START_TEST(open_esrch_eperm)
 {
 	const u32 size = sizeof(struct vperfctr_open);
-	volatile pid_t tid = 0;
+	struct live_thread t = { 0 };
 	pthread_t thread;
 	pid_t child;
+	int err;
 
 	assert_errno(try_open(size, 0x7fffffff, VPERFCTR_OPEN_CREAT, 0), ESRCH);
 	assert_errno(try_open(size, -1, VPERFCTR_OPEN_CREAT, 0), ESRCH);
@@ -313,14 +321,16 @@ START_TEST(open_esrch_eperm)
 	wait_for(child);
 	assert_errno(try_open(size, child, VPERFCTR_OPEN_CREAT, 0), ESRCH);
 
-	ck_assert_int_eq(pthread_create(&thread, NULL, thread_lives, (void *)&tid), 0);
-	while (!tid)
+	ck_assert_int_eq(pthread_create(&thread, NULL, live_until_stop, &t), 0);
+	while (!t.tid)
 		msleep(1);
-	assert_errno(try_open(size, tid, VPERFCTR_OPEN_CREAT, 0), EPERM);
+	assert_errno(try_open(size, t.tid, VPERFCTR_OPEN_CREAT, 0), EPERM);
+	t.stop = true;
 	pthread_join(thread, NULL);
-	/* join returns before the thread is quite gone */
-	msleep(100);
-	assert_errno(try_open(size, tid, VPERFCTR_OPEN_CREAT, 0), ESRCH);
+	/* pthread_join() returns before the kernel has removed the thread. */
+	while ((err = try_open(size, t.tid, VPERFCTR_OPEN_CREAT, 0)) == -EPERM)
+		msleep(1);
+	assert_errno(err, ESRCH);
 
 	ck_assert_int_ge(try_open(size, gettid(), VPERFCTR_OPEN_CREAT, 0), 0);
 	ck_assert_int_ge(try_open(size, gettid(), 0, 0), 0);
