@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the tests must know of arm64 processors: see common.h. */
+/* Properties of arm64 processors: see common.h. */
 #ifndef GUEST_ARCH_ARM64_H
 #define GUEST_ARCH_ARM64_H
 
 #include <signal.h>
 #include <ucontext.h>
 
-/* PMEVTYPERn_EL0: which modes are left out, and the event. */
+/* PMEVTYPERn_EL0: the modes that do not count, and the event. */
 #define SEL_USER	0x80000000ULL
 #define SEL_KERNEL	0x40000000ULL
 #define SEL_BOTH	0ULL
-/* Instructions; the emulator has them with icount only, else cycles must do. */
+/* Instructions: the emulator counts them with icount only; otherwise use cycles. */
 #define INSNS		(info.arch_events & VPERFCTR_EVENT_INSTRUCTIONS ? 0x08 : CYCLES)
 #define INSNS_USER	(SEL_USER | INSNS)
 #define INSNS_KERNEL	(SEL_KERNEL | INSNS)
@@ -24,9 +24,9 @@
 #define FIXED_BOTH	SEL_BOTH
 #define FIXED(i)	(VPERFCTR_FIXED | (i))
 /*
- * The counter of i-mode tests, what it counts, and that as perf has it: cycles, one for
- * each instruction with icount=0.  In the emulator the overflow of any other counter
- * comes up to a tick of the kernel's clock late.
+ * The counter of i-mode tests, its event, and perf's name of the event: cycles, one for
+ * each instruction with icount=0.  The emulator reports overflows of all other counters
+ * up to a tick of the kernel's clock late.
  */
 #define IMODE_MAP	FIXED(0)
 #define IMODE_USER	FIXED_USER
@@ -34,8 +34,8 @@
 #define IMODE_PERF	PERF_COUNT_HW_CPU_CYCLES
 #define IMODE_ALL	false
 /*
- * In kernel mode not before interrupts are enabled, so many instructions later: 5,600 were
- * seen with Linux 6.1, 17,000 with 7.2, where a thread is switched.
+ * In kernel mode an overflow is reported when interrupts are enabled, up to IMODE_LATE
+ * instructions later.  Measured in a thread switch: 5,600 with Linux 6.1, 17,000 with 7.2.
  */
 #define IMODE_NMI	false
 #define IMODE_LATE	25000
@@ -50,16 +50,16 @@ static const u32 arch_events[] __attribute__((unused)) = {
 };
 #define absent_events_refused()	true
 
-/* A bit of an evntsel that is the kernel's business: NSH. */
+/* An evntsel bit that only the kernel sets: NSH. */
 #define NOT_THE_USERS	(1ULL << 27)
 
-/* All but the event, and P; with U, too, nothing would be counted. */
+/* All but the event and P: with U set as well as P, nothing would be counted. */
 static inline u64 refused_bits(void)
 {
 	return ~0x8000ffffULL;
 }
 
-/* Nothing would be counted; CHAIN; an event that the processor says not to have. */
+/* No mode; CHAIN; events that the processor reports as absent. */
 static const u64 refused_evntsels[] __attribute__((unused)) = {
 	SEL_USER | SEL_KERNEL | 0x08, SEL_USER | 0x1e, SEL_USER | 0x3f, SEL_USER | 0x4000,
 };
@@ -68,7 +68,7 @@ static const u64 accepted_evntsels[] __attribute__((unused)) = {
 	SEL_KERNEL | 0x11, SEL_BOTH | 0x11,
 };
 
-/* Of a fixed counter. */
+/* The evntsel of a fixed counter that counts nothing. */
 #define FIXED_NOTHING	(FIXED_USER | FIXED_KERNEL)
 
 static inline bool needs_merging(u64 evntsel)
@@ -77,7 +77,7 @@ static inline bool needs_merging(u64 evntsel)
 	return false;
 }
 
-/* For the fuzzer: could this be accepted?  The fixed counter has its event already. */
+/* True if the module may accept this; for the fuzzer.  A fixed counter has no event code. */
 static inline bool valid_evntsel(u64 evntsel, bool fixed)
 {
 	const u64 modes = 3ULL << 30;
@@ -93,21 +93,21 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, const u64 *register
 }
 
 #define RDPMC_SIGNAL	SIGILL
-/* It is a thread's right, while its own counters run. */
+/* The right is the thread's, while its own counters run. */
 #define RDPMC_WITHOUT_COUNTING	false
 
-/* While counters are ours, perf's events are there, but do not count. */
+/* While states hold the counters, perf opens events that do not count. */
 #define PERF_IS_REFUSED	false
 
-/* One register starts and stops all counters, so they agree in kernel mode too. */
+/* True if one register starts and stops all counters: they then agree in kernel mode. */
 static inline bool have_global_ctrl(void)
 {
 	return true;
 }
 
 /*
- * The same number of instructions for all counters, of which there are no more than
- * the emulator's processors have: six for events.
+ * Read a counter, with the same number of instructions for each.  The emulator's
+ * processors have six event counters.
  */
 static inline u64 rdpmc(u32 map)
 {
@@ -142,14 +142,14 @@ static inline u64 rdtsc(void)
 	return value;
 }
 
-/* 2n instructions. */
+/* Execute 2n instructions. */
 static inline void loop(unsigned long n)
 {
 	asm volatile("1:	subs	%0, %0, #1\n"
 		     "	b.ne	1b" : "+r" (n) : : "cc");
 }
 
-/* rounds * (2n + 5) instructions, with sched_yield() in each. */
+/* Execute rounds * (2n + 5) instructions, with a sched_yield() in each round. */
 static inline void loop_yielding(unsigned long rounds, unsigned long n)
 {
 	asm volatile("1:	mov	x9, %1\n"
@@ -163,11 +163,11 @@ static inline void loop_yielding(unsigned long rounds, unsigned long n)
 		     : "x0", "x8", "x9", "memory", "cc");
 }
 
-/* The interrupted instruction, and marked_loop()'s counter. */
+/* The address of the interrupted instruction, and marked_loop()'s loop counter. */
 #define CONTEXT_IP(uc)		((uc)->uc_mcontext.pc)
 #define CONTEXT_COUNTER(uc)	((uc)->uc_mcontext.regs[9])
 
-/* Instructions: an event's code, and a name; libpfm4 does not know all processors. */
+/* The event of instructions: its code, and a name; libpfm4 lacks some processors. */
 #define INSNS_RAW	"r0008"
 #define INSNS_NAME	"instructions"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the tests must know of x86 processors: see common.h. */
+/* Properties of x86 processors: see common.h. */
 #ifndef GUEST_ARCH_X86_H
 #define GUEST_ARCH_X86_H
 
@@ -21,20 +21,20 @@
 #define FIXED_BOTH	3
 #define FIXED(i)	(VPERFCTR_FIXED | (i))
 
-/* The counter of i-mode tests, what it counts, and that as perf has it. */
+/* The counter of i-mode tests, its event, and perf's name of the event. */
 #define IMODE_MAP	0
 #define IMODE_USER	INSNS_USER
 #define IMODE_BOTH	INSNS_BOTH
 #define IMODE_PERF	PERF_COUNT_HW_INSTRUCTIONS
-/* All counters' overflows come at once. */
+/* An overflow of any counter is reported at the same instruction. */
 #define IMODE_ALL	true
-/* In kernel mode, too: it is an NMI.  Else, as many instructions later. */
+/* Also in kernel mode, as the interrupt is an NMI; otherwise up to IMODE_LATE later. */
 #define IMODE_NMI	true
 #define IMODE_LATE	2000
 #define have_fixed_insns()	(nr_fixed() > 0)
 #define FIXED_INSNS		FIXED(0)
 
-/* Cycles: the one event that processors do not agree on. */
+/* Cycles: the only event here whose code differs between processors. */
 #define CYCLES		(info.cpu_type == VPERFCTR_CPU_AMD ? 0x76 : 0x3c)
 #define CYCLES_USER	(SEL_USER | CYCLES)
 
@@ -46,16 +46,16 @@ static const u32 arch_events[] __attribute__((unused)) = {
 };
 #define absent_events_refused()	(info.cpu_type == VPERFCTR_CPU_INTEL_ARCH)
 
-/* A bit of an evntsel that is the kernel's business: INT. */
+/* An evntsel bit that only the kernel sets: INT. */
 #define NOT_THE_USERS	(1ULL << 20)
 
-/* PC, INT, AnyThread, and whatever is not there; AMD has a longer event */
+/* PC, INT, AnyThread, and undefined bits; AMD's event code is longer. */
 static inline u64 refused_bits(void)
 {
 	return 7ULL << 19 | ~0ULL << (info.cpu_type == VPERFCTR_CPU_AMD ? 36 : 32);
 }
 
-/* EN and one of the modes are missing.  0x013d is no architectural event. */
+/* Refused: nothing, no EN, no mode.  Accepted: 0x013d, which is not architectural. */
 static const u64 refused_evntsels[] __attribute__((unused)) = {
 	0, INSNS_USER & ~(1ULL << 22), INSNS_USER & ~(1ULL << 16),
 };
@@ -64,10 +64,10 @@ static const u64 accepted_evntsels[] __attribute__((unused)) = {
 	SEL_USER | 0x013d,
 };
 
-/* Of a fixed counter. */
+/* The evntsel of a fixed counter that counts nothing. */
 #define FIXED_NOTHING	0
 
-/* As CPUID leaf 1 has it: family 0x10, say. */
+/* The family of CPUID leaf 1, for example 0x10. */
 static inline unsigned int cpu_family(void)
 {
 	unsigned int eax = 0, ebx, ecx, edx;
@@ -84,7 +84,7 @@ static inline unsigned int cpu_model(void)
 	return (eax >> 4 & 0xf) | (eax >> 12 & 0xf0);
 }
 
-/* AMD's events that need two counters, from family 17h on. */
+/* True if the event needs two merged counters: some of AMD's, from family 17h on. */
 static inline bool needs_merging(u64 evntsel)
 {
 	u64 event = (evntsel & 0xff) | (evntsel >> 24 & 0xf00);
@@ -93,7 +93,7 @@ static inline bool needs_merging(u64 evntsel)
 	       (event == 0x003 || event == 0xfff);
 }
 
-/* For the fuzzer: could this be accepted? */
+/* True if the module may accept this; for the fuzzer. */
 static inline bool valid_evntsel(u64 evntsel, bool fixed)
 {
 	u64 allowed = 0xffc7ffff;
@@ -107,8 +107,8 @@ static inline bool valid_evntsel(u64 evntsel, bool fixed)
 }
 
 /*
- * Sandy Bridge's registers of off-core responses, which other tested processors have
- * not: counters of one event may not ask for two values.
+ * True if the module may accept this aux.  Of the tested processors, only Sandy Bridge
+ * has registers of off-core responses.  Counters of one event must agree on a value.
  */
 static inline bool valid_aux(const struct vperfctr_ctr *ctr, u64 *registers)
 {
@@ -133,13 +133,13 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, u64 *registers)
 }
 
 #define RDPMC_SIGNAL	SIGSEGV
-/* In a process that may, threads that count nothing themselves may, too. */
+/* The right to use RDPMC is the process's, also for threads that count nothing. */
 #define RDPMC_WITHOUT_COUNTING	true
 
-/* While counters are ours, perf gets no events: EBUSY. */
+/* While states hold the counters, perf_event_open() fails with EBUSY. */
 #define PERF_IS_REFUSED	true
 
-/* One register starts and stops all counters, so they agree in kernel mode too. */
+/* True if one register starts and stops all counters: they then agree in kernel mode. */
 static inline bool have_global_ctrl(void)
 {
 	unsigned int eax, ebx, ecx, edx;
@@ -165,7 +165,7 @@ static inline u64 rdtsc(void)
 	return low | (u64)high << 32;
 }
 
-/* 2n instructions. */
+/* Execute 2n instructions. */
 static inline void loop(unsigned long n)
 {
 	asm volatile("1:	dec	%0\n"
@@ -173,7 +173,7 @@ static inline void loop(unsigned long n)
 }
 
 #ifdef __x86_64__
-/* rounds * (2n + 5) instructions, with sched_yield() in each. */
+/* Execute rounds * (2n + 5) instructions, with a sched_yield() in each round. */
 static inline void loop_yielding(unsigned long rounds, unsigned long n)
 {
 	asm volatile("1:	mov	%1, %%rdx\n"
@@ -187,12 +187,12 @@ static inline void loop_yielding(unsigned long rounds, unsigned long n)
 		     : "rax", "rcx", "rdx", "r11", "memory", "cc");
 }
 
-/* The interrupted instruction, and marked_loop()'s counter. */
+/* The address of the interrupted instruction, and marked_loop()'s loop counter. */
 #define CONTEXT_IP(uc)		((uc)->uc_mcontext.gregs[REG_RIP])
 #define CONTEXT_COUNTER(uc)	((uc)->uc_mcontext.gregs[REG_RCX])
 #endif
 
-/* Instructions: an event's code, and libpfm4's name on Intel's processors. */
+/* The event of instructions: its code, and libpfm4's name on Intel processors. */
 #define INSNS_RAW	"r00c0"
 #define INSNS_NAME	"INST_RETIRED:ANY_P"
 

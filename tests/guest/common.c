@@ -37,7 +37,7 @@ void open_device(void)
 {
 	int err;
 
-	/* Close-on-exec: what is executed opens its own. */
+	/* Close-on-exec: a program that is executed opens the device itself. */
 	dev = open("/dev/vperfctr", O_RDONLY | O_CLOEXEC);
 	if (dev < 0)
 		die("/dev/vperfctr: %s", strerror(errno));
@@ -187,7 +187,7 @@ int try_read_sums(int fd, struct sums *sums)
 	struct vperfctr_read req = {
 		.size = sizeof(req),
 		.nrctrs = VPERFCTR_MAX_CTRS,
-		.sums = (uintptr_t)sums,	/* begins like struct vperfctr_sums */
+		.sums = (uintptr_t)sums,	/* starts with TSC and counters */
 	};
 	int err = call(fd, VPERFCTR_READ, &req);
 
@@ -214,7 +214,7 @@ u32 status_of(int fd)
 
 /* ---- instructions -------------------------------------------------------- */
 
-/* Out of line, and so of the same length wherever it is used. */
+/* Out of line: then it has the same length wherever it is called. */
 __attribute__((noinline))
 u64 self_read_restarts(const struct vperfctr_page *p, unsigned int i, unsigned int *restarts)
 {
@@ -358,7 +358,7 @@ bool is_rt(void)
 	return !uname(&name) && strstr(name.version, "PREEMPT_RT");
 }
 
-/* It waits, 80 us at a time, for somebody else to touch what is accessed. */
+/* KCSAN delays accesses by 80 us, to see whether another CPU touches the memory. */
 bool is_kcsan_kernel(void)
 {
 	struct utsname name;
@@ -396,7 +396,7 @@ u64 perf_config(u64 config)
 	char type[16], *path = info.kind ? "/sys/devices/cpu_atom/type" :
 					   "/sys/devices/cpu_core/type";
 
-	/* before 5.13 perf knows but one kind */
+	/* Before Linux 5.13 perf knows only one kind. */
 	if (info.nrkinds < 2 || access(path, F_OK))
 		return config;
 	read_file(path, type, sizeof(type));
@@ -422,7 +422,7 @@ static int perf_open_format(u64 config, bool on_exec, u64 read_format)
 
 int perf_open(u64 config, bool on_exec)
 {
-	/* As INSNS_USER, where the emulator counts no instructions. */
+	/* Like INSNS_USER, where the emulator counts no instructions. */
 	if (config == PERF_COUNT_HW_INSTRUCTIONS &&
 	    !(info.arch_events & VPERFCTR_EVENT_INSTRUCTIONS))
 		config = PERF_COUNT_HW_CPU_CYCLES;

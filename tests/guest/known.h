@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What known.S executes in user mode when it gets that many arguments, its name included. */
+/* Instructions of known.S in user mode, for this many arguments including its name. */
 #define KNOWN_INSNS(argc)	(4 + 2000 * (argc))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the tests of i-mode counters have in common. */
+/* Shared by the tests of i-mode counters. */
 #ifndef GUEST_OVERFLOW_H
 #define GUEST_OVERFLOW_H
 
@@ -12,10 +12,10 @@
 
 #define OVERFLOW	VPERFCTR_STATUS_OVERFLOW
 
-/* Arguments of what follows. */
+/* The map and evntsel arguments of the functions below. */
 #define IMODE	IMODE_MAP, IMODE_USER
 
-/* Appended: a-mode counters have to be there already. */
+/* Append an i-mode counter: a-mode counters must be added before. */
 static inline void control_add_imode(struct control *control, u32 map, u64 evntsel, u64 period)
 {
 	struct vperfctr_ctr *ctr = &control->ctr[control->c.nractrs + control->c.nrictrs++];
@@ -35,7 +35,7 @@ static inline void handle(int sig, void (*handler)(int, siginfo_t *, void *))
 		die("sigaction of signal %d: %s", sig, strerror(errno));
 }
 
-/* The set that waits for IRESUME. */
+/* The set of counters that wait for IRESUME. */
 static inline u64 overflow_of(int fd)
 {
 	struct reading r;
@@ -51,13 +51,13 @@ static inline short poll_now(int fd)
 	return poll(&p, 1, 0) < 0 ? -1 : p.revents;
 }
 
-/* 2n instructions and two; overflow-code.S. */
+/* Execute 2n + 2 instructions (overflow-code.S). */
 void marked_loop(unsigned long n);
 extern const char marked_loop_dec[], marked_loop_jnz[], marked_loop_end[];
 
 /*
- * How many of a marked_loop(n)'s instructions had been executed, when these were
- * the registers; -1: it was not in the loop.
+ * Tell from the interrupted registers how many instructions of marked_loop(n) had
+ * been executed; -1 if outside the loop.
  */
 static inline long place_in_loop(const ucontext_t *uc, unsigned long n)
 {
@@ -71,26 +71,26 @@ static inline long place_in_loop(const ucontext_t *uc, unsigned long n)
 	return ip == (uintptr_t)marked_loop_end ? 2 * (long)n : -1;
 }
 
-/* ---- a handler that keeps account ---------------------------------------- */
+/* ---- a handler that checks and counts overflows ---------------------------------------- */
 
 /*
- * Of the overflows of one state, in memory that stays shared after a fork.  The
- * handler notes in `wrong` the line of the first thing that is not as promised.
+ * The overflows of one state, in memory that stays shared after a fork.  `wrong` is the
+ * line of the handler's first check that failed.
  */
 struct account {
 	int fd;
 	u32 signals;
-	u32 masks;		/* all that were seen, or-ed */
-	u32 mask;		/* the last */
-	u32 resumes;		/* how often the handler is to go on */
+	u32 masks;		/* union of all */
+	u32 mask;		/* of the last overflow */
+	u32 resumes;		/* how often the handler calls IRESUME */
 	u32 wrong;
 	/* If not 0, the sum of counter `index` is a multiple of it at each overflow. */
 	u64 period;
 	unsigned int index;
-	/* If not 0, what marked_loop() was called with: */
+	/* If not 0, the argument of marked_loop(): */
 	unsigned long n;
 	u32 elsewhere;		/* overflows outside that loop */
-	long place;		/* where in the loop it was last; -1: nowhere */
+	long place;		/* last place in the loop, or -1 */
 	long step;		/* from one place to the next */
 	u32 uneven;		/* steps that differ */
 };
@@ -103,7 +103,7 @@ static inline void account_wrong(u32 line)
 		acc->wrong = line;
 }
 
-static inline void note_place(const ucontext_t *uc)
+static inline void account_place(const ucontext_t *uc)
 {
 	long place = place_in_loop(uc, acc->n);
 	long step = place - acc->place;
@@ -118,7 +118,7 @@ static inline void note_place(const ucontext_t *uc)
 	acc->place = place;
 }
 
-static inline void note_sums(u32 mask)
+static inline void account_sums(u32 mask)
 {
 	struct reading r;
 
@@ -129,7 +129,7 @@ static inline void note_sums(u32 mask)
 		account_wrong(__LINE__);
 }
 
-/* Instructions after its IRESUME are counted: always as many. */
+/* A constant number of instructions is counted after its IRESUME. */
 __attribute__((unused))
 static void on_overflow(int sig, siginfo_t *si, void *context)
 {
@@ -141,9 +141,9 @@ static void on_overflow(int sig, siginfo_t *si, void *context)
 	if (si->si_code != SI_PMC_OVF || !mask || si->si_signo != sig)
 		account_wrong(__LINE__);
 	if (acc->n)
-		note_place(context);
+		account_place(context);
 	if (acc->period)
-		note_sums(mask);
+		account_sums(mask);
 	if (!acc->resumes)
 		return;
 	acc->resumes--;
@@ -151,7 +151,7 @@ static void on_overflow(int sig, siginfo_t *si, void *context)
 		account_wrong(__LINE__);
 }
 
-/* With a state for the caller; the handler always goes on. */
+/* Open a state for the caller; the handler always calls IRESUME. */
 static inline int account_init(void)
 {
 	if (!acc)
@@ -163,7 +163,7 @@ static inline int account_init(void)
 	return acc->fd;
 }
 
-/* One i-mode counter, and the TSC. */
+/* Start one i-mode counter, and the TSC. */
 static inline int try_overflow(int fd, u32 map, u64 evntsel, u64 period, int sig)
 {
 	struct control control;
@@ -185,10 +185,10 @@ static inline void start_overflow(u64 period, int sig)
 		die("CONTROL with an i-mode counter: %s", strerror(-err));
 }
 
-/* Debug kernels take so many more instructions for the same; sum 22,147 of period 1 was seen. */
+/* Debug kernels execute this many times as much: a period of 1 ended with sum 22,147. */
 #define IMODE_SLOWDOWN	20
 
-/* In kernel mode: how much later than the overflow counting may end. */
+/* Limit of the instructions in kernel mode from an overflow until counting stops. */
 static inline u64 imode_late(void)
 {
 	return IMODE_LATE * (is_kcsan_kernel() ? 10 * IMODE_SLOWDOWN :
@@ -196,9 +196,9 @@ static inline u64 imode_late(void)
 }
 
 /*
- * Kernel mode was counted, too: if there was an overflow it has one signal, and
- * the counter went no further than the interrupt's own entry.  An overflow in
- * the SUSPEND that is made here is told of by the RESUME.  True if there was one.
+ * Check a state that counts kernel mode too: an overflow has one signal, and the
+ * counter stopped in the interrupt's entry.  RESUME reports an overflow that happens in
+ * the SUSPEND here.  Return true if there was an overflow.
  */
 static inline bool check_kernel_overflow(int fd, u64 period)
 {

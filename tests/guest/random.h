@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Random numbers that can be had again: the seed is printed, and SEED overrides it. */
+/* Reproducible random numbers: the seed is printed, and SEED overrides it. */
 #ifndef GUEST_RANDOM_H
 #define GUEST_RANDOM_H
 
@@ -23,7 +23,7 @@ static inline void random_init(void)
 	fflush(stdout);
 }
 
-/* 0 to n - 1; xorshift64. */
+/* Return 0 to n - 1 (xorshift64). */
 static inline u32 random_below(u32 n)
 {
 	random_state ^= random_state << 13;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the tests of monitors, families and limits have in common. */
+/* Shared by the tests of monitors, families and limits. */
 #ifndef GUEST_SERVICE_H
 #define GUEST_SERVICE_H
 
@@ -19,7 +19,7 @@
 #define REFCNT		"/sys/module/vperfctr/refcnt"
 #define MAX_STATES	"/sys/module/vperfctr/parameters/max_states_per_user"
 
-/* OPEN of any thread's state. */
+/* Open any thread's state. */
 static inline int open_thread(pid_t tid, u32 flags)
 {
 	struct vperfctr_open req = { .size = sizeof(req), .tid = tid, .flags = flags };
@@ -27,10 +27,10 @@ static inline int open_thread(pid_t tid, u32 flags)
 	return call(dev, VPERFCTR_OPEN, &req);
 }
 
-/* All that READ has to tell of a state. */
+/* Everything that READ returns about a state. */
 struct reading {
 	struct vperfctr_read read;
-	u64 own[1 + VPERFCTR_MAX_CTRS];		/* TSC first */
+	u64 own[1 + VPERFCTR_MAX_CTRS];		/* first the TSC */
 	u64 children[1 + VPERFCTR_MAX_CTRS];
 };
 
@@ -52,7 +52,7 @@ static inline void read_state(int fd, struct reading *r)
 		die("VPERFCTR_READ: %s", strerror(-err));
 }
 
-/* The first counter. */
+/* The sum of the first counter. */
 static inline u64 count_of(int fd)
 {
 	struct reading r;
@@ -61,7 +61,7 @@ static inline u64 count_of(int fd)
 	return r.own[1];
 }
 
-/* One counter of instructions in user mode, and the TSC. */
+/* Count instructions in user mode with one counter, and the TSC. */
 static inline int count_insns(int fd, u32 flags)
 {
 	struct control control;
@@ -72,7 +72,10 @@ static inline int count_insns(int fd, u32 flags)
 	return set_control(fd, &control);
 }
 
-/* Not now, perhaps, but soon: what is left to do for a thread that ended is done later. */
+/*
+ * Wait up to 2000 ms for the condition, for example because the kernel finishes the work
+ * for a thread that has ended later; return 0 if it stays false.
+ */
 #define eventually(condition) ({					\
 	int tries_ = 2000;						\
 									\
@@ -82,9 +85,9 @@ static inline int count_insns(int fd, u32 flags)
 })
 
 #define ck_assert_eventually(condition)					\
-	ck_assert_msg(eventually(condition), "not so even after a while: %s", #condition)
+	ck_assert_msg(eventually(condition), "still false after 2 s: %s", #condition)
 
-/* Can perf have the counters?  It takes and holds all of them. */
+/* True if perf can use the counters: a state reserves all of them. */
 static inline bool counters_free(void)
 {
 	return !perf_is_kept_out();
@@ -96,7 +99,7 @@ static inline void wake_all(unsigned int *futex)
 	syscall(SYS_futex, futex, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
 }
 
-/* The module's references: one for each open device, state and open state. */
+/* Read the module's references: one for each open device, state and open state. */
 static inline int module_refs(void)
 {
 	char text[32];
@@ -105,7 +108,7 @@ static inline int module_refs(void)
 	return atoi(text);
 }
 
-/* What the test before this has left: of it all, only the device is open. */
+/* Wait until the previous test's states are gone and only the device is open. */
 static inline void settle(void)
 {
 	ck_assert_eventually(module_refs() == 1);

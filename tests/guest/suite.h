@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the programs that use libcheck have in common. */
+/* Shared by the programs that use libcheck. */
 #ifndef GUEST_SUITE_H
 #define GUEST_SUITE_H
 
@@ -20,8 +20,8 @@
 #define ARMED		VPERFCTR_STATUS_ARMED
 
 /*
- * Run tests, each in a process of its own: whose thread has no state.  The
- * limit is for an emulator on a busy machine; the harness has one as well.
+ * Run each test in a process of its own, whose thread has no state.  The limit per
+ * test is in the machine's time; the harness limits the program as well.
  */
 static inline int run_tests(const char *name, void (*add)(TCase *))
 {

@@ -47,7 +47,7 @@ static void check_sums(void)
 }
 
 /* A period ends as much too late as the interrupt comes. */
-START_TEST(signals)
+START_TEST(periods_end_late)
 {
 	start(SIGUSR1);
 	loop(100 * PERIOD / 2);
@@ -58,7 +58,7 @@ START_TEST(signals)
 END_TEST
 
 /* Who switches all the time finds its overflow before the interrupt comes, which others get. */
-START_TEST(switches)
+START_TEST(nmi_after_switch)
 {
 	const unsigned int nr = 1 + _i;
 	pid_t pid[3];
@@ -84,7 +84,7 @@ START_TEST(switches)
 END_TEST
 
 /* It comes when the control is another one, or there is none, and nobody counts. */
-START_TEST(ends)
+START_TEST(nmi_after_stop)
 {
 	struct control tsc;
 	unsigned int i, j;
@@ -126,7 +126,7 @@ static void sample_by_perf(void)
 }
 
 /* The one's interrupts come when the counters are the other's. */
-START_TEST(perf)
+START_TEST(nmi_of_perf)
 {
 	unsigned int i;
 
@@ -145,10 +145,10 @@ END_TEST
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_test(tc, signals);
-	tcase_add_loop_test(tc, switches, 0, 3);
-	tcase_add_loop_test(tc, ends, 0, 4);
-	tcase_add_test(tc, perf);
+	tcase_add_test(tc, periods_end_late);
+	tcase_add_loop_test(tc, nmi_after_switch, 0, 3);
+	tcase_add_loop_test(tc, nmi_after_stop, 0, 4);
+	tcase_add_test(tc, nmi_of_perf);
 }
 
 int main(void)
