@@ -88,7 +88,7 @@ static const struct {
 	{ "UNHALTED_REFERENCE_CYCLES:u", "UNHALTED_REFERENCE_CYCLES:u", 0x0300, true, false, 2, true, 0 },
 };
 
-START_TEST(name)
+START_TEST(event_name)
 {
 	const struct vperfctr_event *ev;
 
@@ -151,7 +151,7 @@ static const struct {
 	{ .spec = "0x11111111111111111", .refused = "is no event select register" },
 };
 
-START_TEST(counter)
+START_TEST(chosen_counter)
 {
 	const struct vperfctr_event *ev;
 
@@ -171,7 +171,7 @@ START_TEST(counter)
 END_TEST
 
 /* Others get what is left; the same counter twice is no choice. */
-START_TEST(chosen_counters)
+START_TEST(counters_beside_chosen_ones)
 {
 	static const uint32_t maps[] = { 0, VPERFCTR_FIXED + 0, 1, 3, 2 };
 	unsigned int i;
@@ -188,7 +188,7 @@ START_TEST(chosen_counters)
 }
 END_TEST
 
-START_TEST(two_registers)
+START_TEST(second_register)
 {
 	const struct vperfctr_event *ev = parse_one("OFFCORE_RESPONSE_0:DMND_DATA_RD:ANY_RESPONSE:u");
 
@@ -201,7 +201,7 @@ START_TEST(two_registers)
 END_TEST
 
 /* What needs a register for itself gets a run for itself. */
-START_TEST(one_register)
+START_TEST(second_register_in_each_run)
 {
 	events_parse(&events, "FRONTEND_RETIRED:DSB_MISS:u,FRONTEND_RETIRED:ITLB_MISS:u,cycles:u,FRONTEND_RETIRED:DSB_MISS:k",
 		     &info, &error);
@@ -218,7 +218,7 @@ START_TEST(one_register)
 }
 END_TEST
 
-START_TEST(several)
+START_TEST(several_events)
 {
 	ck_assert_int_eq(events_parse(&events, "cycles:u,r00c4,branch-misses:k", &info, &error), 0);
 	ck_assert_int_eq(events_parse(&events, "instructions", &info, &error), 0);
@@ -230,7 +230,7 @@ START_TEST(several)
 }
 END_TEST
 
-START_TEST(bad_names)
+START_TEST(unknown_or_malformed_names)
 {
 	refuse("", "missing");
 	refuse("cycles,", "missing");
@@ -283,7 +283,7 @@ START_TEST(too_many_names)
 }
 END_TEST
 
-START_TEST(without_pfm)
+START_TEST(without_libpfm4)
 {
 	setenv("LIBPFM_FORCE_PMU", "no-such-processor", 1);
 	parse_one("cycles");
@@ -294,7 +294,7 @@ END_TEST
 
 /* ---- modes ---------------------------------------------------------------------- */
 
-START_TEST(kernel_not_allowed)
+START_TEST(kernel_mode_not_allowed)
 {
 	const struct vperfctr_event *ev;
 
@@ -316,7 +316,7 @@ START_TEST(kernel_not_allowed)
 }
 END_TEST
 
-START_TEST(not_available)
+START_TEST(event_not_available)
 {
 	info.arch_events = VPERFCTR_EVENT_CYCLES;
 	parse_one("cycles");
@@ -354,7 +354,7 @@ static void check_ctr(unsigned int i, uint32_t map, uint64_t evntsel)
 	ck_assert_uint_eq(ctr[i].reserved | ctr[i].aux | ctr[i].ireset, 0);
 }
 
-START_TEST(fixed_first)
+START_TEST(fixed_counters_first)
 {
 	assign_ok("branches,cycles:k,instructions:u,ref-cycles,branch-misses:u");
 	check_ctr(0, 0, 0x4300c4);
@@ -365,7 +365,7 @@ START_TEST(fixed_first)
 }
 END_TEST
 
-START_TEST(fixed_once)
+START_TEST(fixed_counter_once)
 {
 	/* One event in two modes: the second takes a general counter ... */
 	assign_ok("cycles:u,cycles:k");
@@ -379,7 +379,7 @@ START_TEST(fixed_once)
 }
 END_TEST
 
-START_TEST(no_fixed)
+START_TEST(no_fixed_counters)
 {
 	info.fixed_mask = 0;
 	info.nrctrs = 4;
@@ -393,7 +393,7 @@ START_TEST(no_fixed)
 }
 END_TEST
 
-START_TEST(no_room)
+START_TEST(more_events_than_counters)
 {
 	assign_ok("r01d1,r02d1,r04d1,r08d1,cycles,instructions,ref-cycles");
 	check_ctr(3, 3, 0x4308d1);
@@ -426,7 +426,7 @@ START_TEST(no_counters)
 }
 END_TEST
 
-START_TEST(defaults)
+START_TEST(default_events)
 {
 	unsigned int i;
 
@@ -505,7 +505,7 @@ START_TEST(access_denied)
 }
 END_TEST
 
-START_TEST(messages)
+START_TEST(error_messages)
 {
 	struct vperfctr_ctr one = { .map = 0 };
 	const struct vperfctr_control control = { .nractrs = 1, .ctr = (uintptr_t)&one };
@@ -546,7 +546,7 @@ END_TEST
 
 /* ---- output ---------------------------------------------------------------------------- */
 
-START_TEST(separators)
+START_TEST(thousands_separators)
 {
 	static const struct {
 		uint64_t n;
@@ -584,7 +584,7 @@ static void expect(const char *text)
 	ck_assert_msg(strstr(printed, text), "no '%s' in:\n%s", text, printed);
 }
 
-START_TEST(table)
+START_TEST(text_table)
 {
 	struct result r = {
 		.counted = true, .complete = true, .scope = "its first thread", .elapsed = 1.5,
@@ -611,7 +611,7 @@ START_TEST(table)
 END_TEST
 
 /* Instructions of one mode and cycles of another have no ratio; nor has zero. */
-START_TEST(no_ratio)
+START_TEST(no_ratio_of_different_modes)
 {
 	struct result r = { .counted = true, .complete = true, .total = { 1, { 3, 2, 0 } } };
 
@@ -631,7 +631,7 @@ START_TEST(no_ratio)
 }
 END_TEST
 
-START_TEST(header)
+START_TEST(table_header)
 {
 	struct result r = {
 		.counted = true, .complete = true, .scope = "its first thread", .total = { .tsc = 1 },
@@ -663,7 +663,7 @@ START_TEST(header)
 }
 END_TEST
 
-START_TEST(times)
+START_TEST(thread_time)
 {
 	struct result r = { .counted = true, .complete = true, .total = { .tsc = 1234567 } };
 
@@ -683,7 +683,7 @@ START_TEST(times)
 }
 END_TEST
 
-START_TEST(not_counted)
+START_TEST(table_without_counts)
 {
 	struct result r = { .counted = false, .elapsed = 1, .total = { .pmc = { 77 } } };
 
@@ -696,7 +696,7 @@ START_TEST(not_counted)
 END_TEST
 
 /* The parts, each a table like the whole. */
-START_TEST(parts)
+START_TEST(verbose_parts)
 {
 	struct result r = {
 		.counted = true, .complete = true, .scope = "2 threads", .elapsed = 1,
@@ -743,7 +743,7 @@ START_TEST(parts)
 }
 END_TEST
 
-START_TEST(notes)
+START_TEST(table_notes)
 {
 	struct result r = { .counted = true, .complete = true };
 
@@ -766,7 +766,7 @@ END_TEST
 
 /* ---- several runs ------------------------------------------------------------------- */
 
-START_TEST(deviation)
+START_TEST(mean_and_deviation)
 {
 	/* 2, 4, 4, 4, 5, 5, 7, 9: mean 5, variance 32 / 7, of the mean a square root of 4 / 7 */
 	static const uint64_t values[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
@@ -826,7 +826,7 @@ START_TEST(deviation)
 END_TEST
 
 /* Merged in any way, it is as if all had been added to one. */
-START_TEST(merged)
+START_TEST(merged_spreads)
 {
 	static const uint64_t values[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
 	struct series half[2];
@@ -847,7 +847,7 @@ START_TEST(merged)
 }
 END_TEST
 
-START_TEST(groups)
+START_TEST(event_groups)
 {
 	unsigned int i;
 
@@ -880,7 +880,7 @@ END_TEST
 
 /* ---- for programs -------------------------------------------------------------------- */
 
-START_TEST(csv)
+START_TEST(csv_records)
 {
 	struct result r = {
 		.counted = true, .complete = true,
@@ -911,7 +911,7 @@ START_TEST(csv)
 }
 END_TEST
 
-START_TEST(json)
+START_TEST(json_records)
 {
 	struct result r = {
 		.counted = true, .complete = true, .total = { 2000000, { 3000000, 2000000 } },
@@ -937,7 +937,7 @@ START_TEST(json)
 }
 END_TEST
 
-START_TEST(per_thread)
+START_TEST(per_thread_records)
 {
 	struct result r = {
 		.counted = true, .complete = true, .scope = "2 threads",
@@ -963,7 +963,7 @@ START_TEST(per_thread)
 }
 END_TEST
 
-START_TEST(intervals)
+START_TEST(interval_records)
 {
 	struct sums sums = { 2000, { 30, 20 } };
 
@@ -989,7 +989,7 @@ START_TEST(intervals)
 END_TEST
 
 /* What is wrong with counts, the gravest first. */
-START_TEST(checks)
+START_TEST(incomplete_counts)
 {
 	struct counts c = { .own = { .tsc = 1 }, .status = VPERFCTR_STATUS_CHILDREN };
 
@@ -1016,7 +1016,7 @@ START_TEST(checks)
 }
 END_TEST
 
-START_TEST(sums)
+START_TEST(counts_are_added)
 {
 	struct counts a = {
 		.own = { 1, { 2 } }, .children = { 3, { [VPERFCTR_MAX_CTRS - 1] = 4 } },
@@ -1044,7 +1044,7 @@ static void write_file(const char *path, const char *text)
 }
 
 /* Why ptrace may not, as /proc tells. */
-START_TEST(may_not_trace)
+START_TEST(ptrace_refused)
 {
 	char proc[] = "/tmp/perfex-proc-XXXXXX", command[128], status[64], scope[64];
 
@@ -1079,7 +1079,7 @@ START_TEST(may_not_trace)
 }
 END_TEST
 
-START_TEST(control_text)
+START_TEST(verbose_control)
 {
 	char buf[256];
 	FILE *f = fmemopen(buf, sizeof(buf), "w");
@@ -1148,46 +1148,46 @@ static Suite *suite(void)
 
 	tcase_add_checked_fixture(t, setup, NULL);
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, name, 0, ARRAY_SIZE(names));
-	tcase_add_loop_test(t, counter, 0, ARRAY_SIZE(chosen));
-	tcase_add_test(t, chosen_counters);
-	tcase_add_test(t, two_registers);
-	tcase_add_test(t, one_register);
-	tcase_add_test(t, several);
-	tcase_add_test(t, bad_names);
+	tcase_add_loop_test(t, event_name, 0, ARRAY_SIZE(names));
+	tcase_add_loop_test(t, chosen_counter, 0, ARRAY_SIZE(chosen));
+	tcase_add_test(t, counters_beside_chosen_ones);
+	tcase_add_test(t, second_register);
+	tcase_add_test(t, second_register_in_each_run);
+	tcase_add_test(t, several_events);
+	tcase_add_test(t, unknown_or_malformed_names);
 	tcase_add_test(t, long_names);
 	tcase_add_test(t, too_many_names);
-	tcase_add_test(t, without_pfm);
-	tcase_add_test(t, kernel_not_allowed);
-	tcase_add_test(t, not_available);
-	tcase_add_test(t, fixed_first);
-	tcase_add_test(t, fixed_once);
-	tcase_add_test(t, no_fixed);
-	tcase_add_test(t, no_room);
+	tcase_add_test(t, without_libpfm4);
+	tcase_add_test(t, kernel_mode_not_allowed);
+	tcase_add_test(t, event_not_available);
+	tcase_add_test(t, fixed_counters_first);
+	tcase_add_test(t, fixed_counter_once);
+	tcase_add_test(t, no_fixed_counters);
+	tcase_add_test(t, more_events_than_counters);
 	tcase_add_test(t, no_counters);
-	tcase_add_test(t, defaults);
+	tcase_add_test(t, default_events);
 	tcase_add_test(t, watchdog);
 	tcase_add_test(t, access_denied);
-	tcase_add_test(t, messages);
-	tcase_add_test(t, separators);
-	tcase_add_test(t, table);
-	tcase_add_test(t, no_ratio);
-	tcase_add_test(t, header);
-	tcase_add_test(t, times);
-	tcase_add_test(t, not_counted);
-	tcase_add_test(t, parts);
-	tcase_add_test(t, deviation);
-	tcase_add_test(t, merged);
-	tcase_add_test(t, groups);
-	tcase_add_test(t, csv);
-	tcase_add_test(t, json);
-	tcase_add_test(t, per_thread);
-	tcase_add_test(t, intervals);
-	tcase_add_test(t, notes);
-	tcase_add_test(t, checks);
-	tcase_add_test(t, sums);
-	tcase_add_test(t, may_not_trace);
-	tcase_add_test(t, control_text);
+	tcase_add_test(t, error_messages);
+	tcase_add_test(t, thousands_separators);
+	tcase_add_test(t, text_table);
+	tcase_add_test(t, no_ratio_of_different_modes);
+	tcase_add_test(t, table_header);
+	tcase_add_test(t, thread_time);
+	tcase_add_test(t, table_without_counts);
+	tcase_add_test(t, verbose_parts);
+	tcase_add_test(t, mean_and_deviation);
+	tcase_add_test(t, merged_spreads);
+	tcase_add_test(t, event_groups);
+	tcase_add_test(t, csv_records);
+	tcase_add_test(t, json_records);
+	tcase_add_test(t, per_thread_records);
+	tcase_add_test(t, interval_records);
+	tcase_add_test(t, table_notes);
+	tcase_add_test(t, incomplete_counts);
+	tcase_add_test(t, counts_are_added);
+	tcase_add_test(t, ptrace_refused);
+	tcase_add_test(t, verbose_control);
 	tcase_add_test(t, info_output);
 	suite_add_tcase(s, t);
 	return s;

@@ -18,7 +18,7 @@
 
 /* ---- counting ------------------------------------------------------------------ */
 
-START_TEST(counts)
+START_TEST(count_command)
 {
 	ck_assert_int_eq(perfex("-e", "instructions:u,branches", "-e", "cycles", "--",
 				"sh", "-c", "echo hello; echo there >&2"), 0);
@@ -33,7 +33,7 @@ START_TEST(counts)
 }
 END_TEST
 
-START_TEST(defaults)
+START_TEST(default_events)
 {
 	ck_assert_int_eq(perfex("true"), 0);
 	has(err, "  instructions          # 1.00 per cycle\n");
@@ -47,7 +47,7 @@ START_TEST(defaults)
 }
 END_TEST
 
-START_TEST(to_file)
+START_TEST(output_file)
 {
 	char text[4096];
 
@@ -78,7 +78,7 @@ static const struct {
 };
 
 /* What cannot be written to a standard file, or has none, is no success. */
-START_TEST(not_written)
+START_TEST(output_not_written)
 {
 	char *const *args = unwritten[_i].args;
 	int argc = 0, fds[2] = { -1, -1 };
@@ -111,7 +111,7 @@ START_TEST(not_written)
 END_TEST
 
 /* Without standard files, the command has none either. */
-START_TEST(no_files)
+START_TEST(without_standard_files)
 {
 	pid_t pid;
 
@@ -134,7 +134,7 @@ END_TEST
 
 /* ---- repeated, in intervals, for programs ------------------------------------------- */
 
-START_TEST(repeated)
+START_TEST(repeated_runs)
 {
 	char command[256];
 
@@ -253,7 +253,7 @@ static unsigned long sum_of(const char *text, const char *event, unsigned int *l
 	return sum;
 }
 
-START_TEST(in_intervals)
+START_TEST(interval_output)
 {
 	unsigned int lines;
 
@@ -312,7 +312,7 @@ static int perfex_on_terminal(char **argv)
 }
 
 /* What is plain in a pipe has colours on a terminal, unless that is not wanted. */
-START_TEST(on_a_terminal)
+START_TEST(colours_on_a_terminal)
 {
 	static const struct {
 		const char *term, *no_color;
@@ -355,7 +355,7 @@ START_TEST(on_a_terminal)
 END_TEST
 
 /* A long event's name moves what stands behind it, in all lines. */
-START_TEST(aligned)
+START_TEST(aligned_columns)
 {
 	long column = 0, lines = 0;
 	char *line, *deviation;
@@ -377,7 +377,7 @@ START_TEST(aligned)
 END_TEST
 
 /* Only on a terminal that can write over it, only if it takes long; gone before the result. */
-START_TEST(progress)
+START_TEST(progress_line)
 {
 	char **argv = ARGV("-r", "3", "-e", "cycles:u", "sleep", "1.1");
 
@@ -400,7 +400,7 @@ START_TEST(progress)
 }
 END_TEST
 
-START_TEST(for_programs)
+START_TEST(csv_and_json)
 {
 	ck_assert_int_eq(perfex("-x", ";", "-e", "instructions:u,branches:u", "true"), 0);
 	ck_assert_str_eq(err, "1000000;;instructions:u;1500000;100.00;;\n"
@@ -445,7 +445,7 @@ END_TEST
 
 /* ---- exit status --------------------------------------------------------------- */
 
-START_TEST(status)
+START_TEST(exit_status)
 {
 	ck_assert_int_eq(perfex("true"), 0);
 	ck_assert_int_eq(perfex("false"), 1);
@@ -457,7 +457,7 @@ START_TEST(status)
 }
 END_TEST
 
-START_TEST(cannot_run)
+START_TEST(command_cannot_run)
 {
 	int fd;
 
@@ -472,7 +472,7 @@ START_TEST(cannot_run)
 }
 END_TEST
 
-START_TEST(misuse)
+START_TEST(option_misuse)
 {
 	ck_assert_int_eq(finish(start((char *[]){ "perfex", NULL })), 125);
 	is_message("no command");
@@ -494,7 +494,7 @@ START_TEST(misuse)
 }
 END_TEST
 
-START_TEST(shown)
+START_TEST(help_version_info)
 {
 	ck_assert_int_eq(perfex("--help"), 0);
 	has(out, "Usage: perfex");
@@ -510,7 +510,7 @@ START_TEST(shown)
 }
 END_TEST
 
-START_TEST(listed)
+START_TEST(list_of_events)
 {
 	/* All of them are more than the buffer has room for: a part of them. */
 	ck_assert_int_eq(perfex("list", "retired"), 0);
@@ -563,7 +563,7 @@ static const struct {
 	{ FAKE_CONTROL, ENOMEM, "cannot set up the counters: Cannot allocate memory" },
 };
 
-START_TEST(failure)
+START_TEST(failing_calls)
 {
 	fake.fail[failures[_i].call] = failures[_i].error;
 	ck_assert_int_eq(perfex("-e", "cycles", "sh", "-c", "echo ran"), 125);
@@ -572,7 +572,7 @@ START_TEST(failure)
 }
 END_TEST
 
-START_TEST(cannot_read)
+START_TEST(failing_read)
 {
 	fake.fail[FAKE_READ] = EFAULT;
 	ck_assert_int_eq(perfex("-e", "cycles", "echo", "ran"), 125);
@@ -582,7 +582,7 @@ START_TEST(cannot_read)
 }
 END_TEST
 
-START_TEST(gains_privileges)
+START_TEST(command_gains_privileges)
 {
 	fake.exec_uncounted = true;
 	fake.status = VPERFCTR_STATUS_PRIVILEGED;
@@ -599,7 +599,7 @@ START_TEST(gains_privileges)
 }
 END_TEST
 
-START_TEST(uncounted)
+START_TEST(uncounted_command)
 {
 	fake.exec_uncounted = true;
 	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
@@ -610,7 +610,7 @@ START_TEST(uncounted)
 }
 END_TEST
 
-START_TEST(replaced)
+START_TEST(replaced_control)
 {
 	fake.replaced = true;
 	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
@@ -627,7 +627,7 @@ END_TEST
 
 /* ---- children ------------------------------------------------------------------- */
 
-START_TEST(inherited)
+START_TEST(children_counted)
 {
 	fake.children = 500;
 	ck_assert_int_eq(perfex("-e", "cycles,branches", "true"), 0);
@@ -648,7 +648,7 @@ START_TEST(inherited)
 }
 END_TEST
 
-START_TEST(not_inherited)
+START_TEST(children_not_counted)
 {
 	char command[256];
 
@@ -679,7 +679,7 @@ START_TEST(not_inherited)
 }
 END_TEST
 
-START_TEST(missed)
+START_TEST(children_missed)
 {
 	fake.children_missed = 2;
 	ck_assert_int_eq(perfex("-o", (char *)in_dir("file"), "-e", "cycles", "true"), 125);
@@ -691,7 +691,7 @@ START_TEST(missed)
 }
 END_TEST
 
-START_TEST(forbidden)
+START_TEST(forbidden_cpus)
 {
 	fake.status = VPERFCTR_STATUS_FORBIDDEN;
 	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
@@ -701,7 +701,7 @@ START_TEST(forbidden)
 END_TEST
 
 /* What lives on is counted until the command's end, which takes it out of the family. */
-START_TEST(survived)
+START_TEST(surviving_children)
 {
 	ck_assert_int_eq(perfex("-e", "cycles", "sh", "-c", "exit 3"), 3);
 	ck_assert_uint_eq(fake_seen->unlinks, 0);
@@ -742,7 +742,7 @@ static void await_output(const char *text)
 }
 
 /* What is sent to perfex alone reaches the command; perfex stays, and prints. */
-START_TEST(passed_on)
+START_TEST(signal_passed_on)
 {
 	static const int sigs[] = { SIGTERM, SIGINT, SIGQUIT, SIGHUP };
 	pid_t pid = start(ARGV("-e", "cycles", "sh", "-c",
@@ -755,7 +755,7 @@ START_TEST(passed_on)
 }
 END_TEST
 
-START_TEST(passed_on_and_fatal)
+START_TEST(fatal_signal_passed_on)
 {
 	pid_t pid = start(ARGV("-e", "cycles", "sh", "-c", "echo ready; exec sleep 100"));
 
@@ -767,7 +767,7 @@ START_TEST(passed_on_and_fatal)
 END_TEST
 
 /* What perfex was told to ignore (nohup) it does not pass on. */
-START_TEST(ignored_is_not_passed_on)
+START_TEST(ignored_signal_not_passed_on)
 {
 	pid_t pid;
 
@@ -799,7 +799,7 @@ START_TEST(command_signals)
 END_TEST
 
 /* ... or what was ignored (SIGHUP 1, SIGCHLD 17), which perfex bears. */
-START_TEST(ignored_signals)
+START_TEST(command_ignored_signals)
 {
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGCHLD, SIG_IGN);
@@ -813,7 +813,7 @@ START_TEST(ignored_signals)
 END_TEST
 
 /* Nothing of perfex's is open in the command. */
-START_TEST(command_files)
+START_TEST(command_descriptors)
 {
 	ck_assert_int_eq(perfex("ls", "-l", "/proc/self/fd"), 0);
 	has_not(out, "vperfctr");
@@ -904,7 +904,7 @@ static void attach_teardown(void)
 	command_teardown();
 }
 
-START_TEST(attached)
+START_TEST(attach_process)
 {
 	char text[128];
 
@@ -929,7 +929,7 @@ START_TEST(attached)
 }
 END_TEST
 
-START_TEST(each_thread)
+START_TEST(attach_per_thread)
 {
 	unsigned int lines;
 	char text[128];
@@ -962,7 +962,7 @@ static const struct {
 };
 
 /* Threads name themselves, and whoever counts them sees that on a terminal, or parses it. */
-START_TEST(strange_names)
+START_TEST(strange_thread_names)
 {
 	char text[128];
 
@@ -982,7 +982,7 @@ START_TEST(strange_names)
 }
 END_TEST
 
-START_TEST(attached_to_one)
+START_TEST(attach_thread)
 {
 	char text[128];
 
@@ -1002,7 +1002,7 @@ START_TEST(attached_to_one)
 END_TEST
 
 /* Until they end: -p, -t */
-START_TEST(until_end)
+START_TEST(attach_until_end)
 {
 	pid_t pid;
 
@@ -1016,7 +1016,7 @@ START_TEST(until_end)
 }
 END_TEST
 
-START_TEST(until_signal)
+START_TEST(attach_until_signal)
 {
 	static const int sigs[] = { SIGTERM, SIGINT, SIGQUIT, SIGHUP };
 	pid_t pid;
@@ -1033,7 +1033,7 @@ START_TEST(until_signal)
 }
 END_TEST
 
-START_TEST(until_command)
+START_TEST(attach_until_command)
 {
 	start_target(1);
 	ck_assert_int_eq(perfex("-e", "cycles", "-p", target_id(), "sh", "-c", "echo ran; exit 7"), 7);
@@ -1057,7 +1057,7 @@ START_TEST(until_command)
 END_TEST
 
 /* Job control's business is not disturbed. */
-START_TEST(stopped_process)
+START_TEST(attach_stopped_process)
 {
 	start_target(2);
 	kill(target, SIGSTOP);
@@ -1084,7 +1084,7 @@ static void receive(int sig, siginfo_t *si, void *context)
 #define NRSIGNALS	400
 
 /* No signal is lost, repeated, changed or overtaken. */
-START_TEST(signals_arrive)
+START_TEST(attach_keeps_signals)
 {
 	struct sigaction sa = { .sa_sigaction = receive, .sa_flags = SA_SIGINFO };
 	int i, wstatus;
@@ -1120,7 +1120,7 @@ START_TEST(signals_arrive)
 END_TEST
 
 /* Those that are started while it counts, and go on: their sums are had by force. */
-START_TEST(started_meanwhile)
+START_TEST(threads_started_meanwhile)
 {
 	start_target(2);
 	fake.status = VPERFCTR_STATUS_CHILDREN;
@@ -1132,7 +1132,7 @@ START_TEST(started_meanwhile)
 }
 END_TEST
 
-START_TEST(attached_and_incomplete)
+START_TEST(attach_incomplete)
 {
 	start_target(2);
 	fake.children_missed = 1;
@@ -1175,7 +1175,7 @@ START_TEST(attach_fails)
 }
 END_TEST
 
-START_TEST(no_target)
+START_TEST(attach_no_such_process)
 {
 	start_target(2);
 	ck_assert_int_eq(perfex("-p", "2147483647"), 125);
@@ -1193,7 +1193,7 @@ START_TEST(no_target)
 }
 END_TEST
 
-START_TEST(traced_already)
+START_TEST(attach_traced_process)
 {
 	char text[64];
 
@@ -1244,59 +1244,59 @@ static Suite *suite(void)
 
 	tcase_add_checked_fixture(t, command_setup, command_teardown);
 	tcase_set_timeout(t, 60);
-	tcase_add_test(t, counts);
-	tcase_add_test(t, defaults);
-	tcase_add_test(t, to_file);
-	tcase_add_loop_test(t, not_written, 0, ARRAY_SIZE(unwritten));
-	tcase_add_test(t, no_files);
-	tcase_add_test(t, repeated);
+	tcase_add_test(t, count_command);
+	tcase_add_test(t, default_events);
+	tcase_add_test(t, output_file);
+	tcase_add_loop_test(t, output_not_written, 0, ARRAY_SIZE(unwritten));
+	tcase_add_test(t, without_standard_files);
+	tcase_add_test(t, repeated_runs);
 	tcase_add_test(t, runs_auto);
-	tcase_add_test(t, in_intervals);
-	tcase_add_loop_test(t, on_a_terminal, 0, 5);
-	tcase_add_test(t, aligned);
-	tcase_add_loop_test(t, progress, 0, 2);
-	tcase_add_test(t, for_programs);
+	tcase_add_test(t, interval_output);
+	tcase_add_loop_test(t, colours_on_a_terminal, 0, 5);
+	tcase_add_test(t, aligned_columns);
+	tcase_add_loop_test(t, progress_line, 0, 2);
+	tcase_add_test(t, csv_and_json);
 	tcase_add_test(t, bad_numbers);
-	tcase_add_test(t, status);
-	tcase_add_test(t, cannot_run);
-	tcase_add_test(t, misuse);
-	tcase_add_test(t, shown);
-	tcase_add_test(t, listed);
-	tcase_add_loop_test(t, failure, 0, ARRAY_SIZE(failures));
-	tcase_add_test(t, cannot_read);
-	tcase_add_test(t, gains_privileges);
-	tcase_add_test(t, uncounted);
-	tcase_add_test(t, replaced);
-	tcase_add_test(t, inherited);
-	tcase_add_test(t, not_inherited);
-	tcase_add_test(t, missed);
-	tcase_add_test(t, forbidden);
-	tcase_add_test(t, survived);
-	tcase_add_loop_test(t, passed_on, 0, 4);
-	tcase_add_test(t, passed_on_and_fatal);
-	tcase_add_test(t, ignored_is_not_passed_on);
+	tcase_add_test(t, exit_status);
+	tcase_add_test(t, command_cannot_run);
+	tcase_add_test(t, option_misuse);
+	tcase_add_test(t, help_version_info);
+	tcase_add_test(t, list_of_events);
+	tcase_add_loop_test(t, failing_calls, 0, ARRAY_SIZE(failures));
+	tcase_add_test(t, failing_read);
+	tcase_add_test(t, command_gains_privileges);
+	tcase_add_test(t, uncounted_command);
+	tcase_add_test(t, replaced_control);
+	tcase_add_test(t, children_counted);
+	tcase_add_test(t, children_not_counted);
+	tcase_add_test(t, children_missed);
+	tcase_add_test(t, forbidden_cpus);
+	tcase_add_test(t, surviving_children);
+	tcase_add_loop_test(t, signal_passed_on, 0, 4);
+	tcase_add_test(t, fatal_signal_passed_on);
+	tcase_add_test(t, ignored_signal_not_passed_on);
 	tcase_add_test(t, command_signals);
-	tcase_add_test(t, ignored_signals);
-	tcase_add_test(t, command_files);
+	tcase_add_test(t, command_ignored_signals);
+	tcase_add_test(t, command_descriptors);
 	suite_add_tcase(s, t);
 
 	t = tcase_create("attach");
 	tcase_add_checked_fixture(t, command_setup, attach_teardown);
 	tcase_set_timeout(t, 60);
-	tcase_add_test(t, attached);
-	tcase_add_test(t, each_thread);
-	tcase_add_loop_test(t, strange_names, 0, ARRAY_SIZE(names));
-	tcase_add_test(t, attached_to_one);
-	tcase_add_loop_test(t, until_end, 0, 2);
-	tcase_add_loop_test(t, until_signal, 0, 4);
-	tcase_add_test(t, until_command);
-	tcase_add_test(t, stopped_process);
-	tcase_add_test(t, signals_arrive);
-	tcase_add_test(t, started_meanwhile);
-	tcase_add_test(t, attached_and_incomplete);
+	tcase_add_test(t, attach_process);
+	tcase_add_test(t, attach_per_thread);
+	tcase_add_loop_test(t, strange_thread_names, 0, ARRAY_SIZE(names));
+	tcase_add_test(t, attach_thread);
+	tcase_add_loop_test(t, attach_until_end, 0, 2);
+	tcase_add_loop_test(t, attach_until_signal, 0, 4);
+	tcase_add_test(t, attach_until_command);
+	tcase_add_test(t, attach_stopped_process);
+	tcase_add_test(t, attach_keeps_signals);
+	tcase_add_test(t, threads_started_meanwhile);
+	tcase_add_test(t, attach_incomplete);
 	tcase_add_loop_test(t, attach_fails, 0, ARRAY_SIZE(attach_failures));
-	tcase_add_test(t, no_target);
-	tcase_add_test(t, traced_already);
+	tcase_add_test(t, attach_no_such_process);
+	tcase_add_test(t, attach_traced_process);
 	tcase_add_test(t, attach_misuse);
 	suite_add_tcase(s, t);
 	return s;

@@ -50,7 +50,7 @@ static void teardown(void)
 
 /* ---- from the ring to the table ---------------------------------------------------- */
 
-START_TEST(sampled)
+START_TEST(sample_and_report)
 {
 	ck_assert_int_eq(sample("instructions:u=100k", TWO, "x", "y"), 2);
 	snprintf(text, sizeof(text), "perfex: 1,000 samples in '%s', 0 dropped; "
@@ -83,7 +83,7 @@ START_TEST(sampled)
 }
 END_TEST
 
-START_TEST(kernel)
+START_TEST(kernel_samples)
 {
 	fake.samples[3].ip = KERNEL_IP;
 	fake.samples[2].ip = KERNEL_IP + 12345;
@@ -97,7 +97,7 @@ START_TEST(kernel)
 END_TEST
 
 /* Without symbols: what can be looked up by other means. */
-START_TEST(stripped)
+START_TEST(stripped_file)
 {
 	char address[64], copy[128];
 
@@ -119,7 +119,7 @@ START_TEST(stripped)
 }
 END_TEST
 
-START_TEST(overfull)
+START_TEST(full_ring)
 {
 	fake.nrsamples = 40000;
 	ck_assert_int_eq(sample("instructions=1", TWO), 0);
@@ -131,7 +131,7 @@ START_TEST(overfull)
 END_TEST
 
 /* Each stands for those dropped before it, unless they are very many. */
-START_TEST(weighted)
+START_TEST(weight_of_dropped_samples)
 {
 	fake.samples[2].dropped = 3;
 	fake.samples[3].dropped = 100000;
@@ -146,7 +146,7 @@ START_TEST(weighted)
 END_TEST
 
 /* What is one edit away from the command that made the file does not empty it. */
-START_TEST(into_itself)
+START_TEST(report_into_itself)
 {
 	ck_assert_int_eq(sample("instructions=1", TWO), 0);
 	ck_assert_int_eq(report("-o", (char *)in_dir("s")), 125);
@@ -160,7 +160,7 @@ START_TEST(into_itself)
 }
 END_TEST
 
-START_TEST(none)
+START_TEST(no_samples)
 {
 	fake.nrsamples = 0;
 	ck_assert_int_eq(sample("instructions=1", TWO), 0);
@@ -172,7 +172,7 @@ START_TEST(none)
 END_TEST
 
 /* Mappings are those of the program in which the samples were taken. */
-START_TEST(executes_another)
+START_TEST(exec_forgets_mappings)
 {
 	ck_assert_int_eq(sample("instructions=1", "sh", "-c", "exec " TWO), 0);
 	ck_assert_int_eq(report(), 0);
@@ -181,7 +181,7 @@ START_TEST(executes_another)
 }
 END_TEST
 
-START_TEST(on_a_terminal)
+START_TEST(report_on_a_terminal)
 {
 	int master, slave;
 	ssize_t n;
@@ -208,7 +208,7 @@ END_TEST
 
 /* ---- the command's life is its own ---------------------------------------------------- */
 
-START_TEST(life)
+START_TEST(command_life)
 {
 	ck_assert_int_eq(sample("cycles=1k", "sh", "-c", "echo out; echo err >&2; exit 42"), 42);
 	ck_assert_str_eq(out, "out\n");
@@ -250,7 +250,7 @@ START_TEST(other_threads)
 }
 END_TEST
 
-START_TEST(killed)
+START_TEST(perfex_killed)
 {
 	pid_t pid = start(ARGV("--sample", "cycles=1k", "-o", (char *)in_dir("s"), "sh", "-c",
 			       "echo $$; exec sleep 5"));
@@ -307,7 +307,7 @@ START_TEST(bad_spec)
 }
 END_TEST
 
-START_TEST(largest)
+START_TEST(largest_period)
 {
 	ck_assert_int_eq(sample("instructions=2147483647", TWO), 0);
 	ck_assert_int_eq(fake_seen->ctr[0].ireset, -2147483647);
@@ -318,7 +318,7 @@ START_TEST(largest)
 }
 END_TEST
 
-START_TEST(misuse)
+START_TEST(sample_misuse)
 {
 	ck_assert_int_eq(perfex("--sample", "cycles=1k", "true"), 125);
 	is_message("needs a file");
@@ -356,7 +356,7 @@ static const struct {
 	{ FAKE_CONTROL, EINVAL, "cannot count these events" },
 };
 
-START_TEST(failure)
+START_TEST(failing_calls)
 {
 	fake.fail[failures[_i].call] = failures[_i].error;
 	ck_assert_int_eq(sample("cycles=1k", "echo", "ran"), 125);
@@ -365,7 +365,7 @@ START_TEST(failure)
 }
 END_TEST
 
-START_TEST(cannot_run)
+START_TEST(command_cannot_run)
 {
 	ck_assert_int_eq(sample("cycles=1k", "no-such-command-at-all"), 127);
 	is_message("there is no command 'no-such-command-at-all'");
@@ -375,7 +375,7 @@ START_TEST(cannot_run)
 END_TEST
 
 /* The command runs to its end, whatever becomes of its samples. */
-START_TEST(fails_later)
+START_TEST(failure_during_the_run)
 {
 	fake.fail[FAKE_CONSUME] = EINVAL;
 	ck_assert_int_eq(sample("cycles=1k", "sh", "-c", "sleep 0.1; echo ran"), 125);
@@ -398,7 +398,7 @@ END_TEST
 
 /* ---- files that are none ----------------------------------------------------------------- */
 
-START_TEST(no_file)
+START_TEST(not_a_sample_file)
 {
 	ck_assert_int_eq(perfex("--report", "/nonexistent"), 125);
 	is_message("cannot read '/nonexistent': No such file");
@@ -445,7 +445,7 @@ static void record_few(void)
 }
 
 /* Wherever it is cut off there is a report, or one line. */
-START_TEST(cut_off)
+START_TEST(truncated_file)
 {
 	size_t len, n;
 	struct error e;
@@ -463,7 +463,7 @@ START_TEST(cut_off)
 }
 END_TEST
 
-START_TEST(damaged)
+START_TEST(damaged_file)
 {
 	static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff };
 	size_t len, n, i;
@@ -496,7 +496,7 @@ static void append(const void *data, size_t len)
 	fclose(f);
 }
 
-START_TEST(hostile)
+START_TEST(hostile_file)
 {
 	struct record r = { RECORD_MAPPING, 16 + sizeof(struct record_mapping) };
 	struct { struct record_mapping m; char path[8]; } map = { .m = { 1, 2, 0 } };
@@ -563,29 +563,29 @@ static Suite *suite(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 120);
-	tcase_add_test(t, sampled);
-	tcase_add_test(t, kernel);
-	tcase_add_test(t, stripped);
-	tcase_add_test(t, overfull);
-	tcase_add_test(t, weighted);
-	tcase_add_test(t, none);
-	tcase_add_test(t, into_itself);
-	tcase_add_test(t, executes_another);
-	tcase_add_test(t, on_a_terminal);
-	tcase_add_test(t, life);
+	tcase_add_test(t, sample_and_report);
+	tcase_add_test(t, kernel_samples);
+	tcase_add_test(t, stripped_file);
+	tcase_add_test(t, full_ring);
+	tcase_add_test(t, weight_of_dropped_samples);
+	tcase_add_test(t, no_samples);
+	tcase_add_test(t, report_into_itself);
+	tcase_add_test(t, exec_forgets_mappings);
+	tcase_add_test(t, report_on_a_terminal);
+	tcase_add_test(t, command_life);
 	tcase_add_test(t, signal_is_passed_on);
 	tcase_add_test(t, other_threads);
-	tcase_add_test(t, killed);
+	tcase_add_test(t, perfex_killed);
 	tcase_add_loop_test(t, bad_spec, 0, ARRAY_SIZE(bad_specs));
-	tcase_add_test(t, largest);
-	tcase_add_test(t, misuse);
-	tcase_add_loop_test(t, failure, 0, ARRAY_SIZE(failures));
-	tcase_add_test(t, cannot_run);
-	tcase_add_test(t, fails_later);
-	tcase_add_test(t, no_file);
-	tcase_add_test(t, cut_off);
-	tcase_add_test(t, damaged);
-	tcase_add_test(t, hostile);
+	tcase_add_test(t, largest_period);
+	tcase_add_test(t, sample_misuse);
+	tcase_add_loop_test(t, failing_calls, 0, ARRAY_SIZE(failures));
+	tcase_add_test(t, command_cannot_run);
+	tcase_add_test(t, failure_during_the_run);
+	tcase_add_test(t, not_a_sample_file);
+	tcase_add_test(t, truncated_file);
+	tcase_add_test(t, damaged_file);
+	tcase_add_test(t, hostile_file);
 	suite_add_tcase(s, t);
 	return s;
 }
