@@ -121,10 +121,36 @@ bad 125 "nowhere to write" -o /nowhere/at/all -e instructions:u true
 perf stat -a -e instructions:u -o /dev/null sleep 5 & perf=$!
 sleep 1
 bad 125 "perf has the counters" -e instructions:u true
-kill "$perf"
+check "the holder's name and id" "$(grep -c "holds the counters for perf (process $perf)" "$tmp/err")" 1
+# what perfex advises is done to the letter, but for sudo
+free=$(sed -n "s/.*'sudo \(kill [0-9]*\)'.*/\1/p" "$tmp/err")
+check "the command that frees the counters" "$free" "kill $perf"
+$free
 wait "$perf" 2> /dev/null
 run -e instructions:u "$known"
 check "after perf" "$(count "$tmp/err" instructions:u)" 2004
+
+# nor do the NMI watchdog and perfex, where the watchdog uses a counter
+watchdog=/proc/sys/kernel/nmi_watchdog
+if echo 1 2> /dev/null > $watchdog && ! perfex -o /dev/null -e instructions:u true 2> /dev/null; then
+	bad 125 "the watchdog has the counters" -e instructions:u true
+	free=$(sed -n "s/.*: 'sudo \([^']*\)' frees them.*/\1/p" "$tmp/err")
+	restore=$(sed -n "s/.*, 'sudo \([^']*\)' restores it.*/\1/p" "$tmp/err")
+	$free > /dev/null
+	run -e instructions:u "$known"
+	check "after the watchdog" "$(count "$tmp/err" instructions:u)" 2004
+	$restore > /dev/null
+	check "the watchdog is back" "$(cat $watchdog)" 1
+fi
+echo 0 2> /dev/null > $watchdog
+
+# perfex under perfex: one thread has one set of counters
+bad 125 "perfex under perfex" -o /dev/null -e instructions:u perfex -e instructions:u true
+check "what to do about it" "$(grep -c 'give the outer perfex --no-inherit' "$tmp/err")" 1
+run --no-inherit -o "$tmp/outer" -e instructions:u perfex -e instructions:u "$known"
+check "status of perfex under perfex" "$status" 1
+check "instructions:u under perfex" "$(count "$tmp/err" instructions:u)" 2004
+check "perfex itself, under perfex" "$([ "$(count "$tmp/outer" instructions:u)" -gt 100000 ] && echo yes)" yes
 
 # a real program: perf says the same, if the environment is the same (perf adds to PATH)
 environment=$(perf stat -o /dev/null -- env)

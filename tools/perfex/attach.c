@@ -247,7 +247,7 @@ static int start_counters(struct session *s, struct thread *t, struct error *e)
 		t->v = NULL;
 		return 0;
 	}
-	return fail_control(e, err, s->control, NMI_WATCHDOG);
+	return fail_control(e, err, s->control, PROC);
 }
 
 static int stop_and_open(struct session *s, struct error *e)

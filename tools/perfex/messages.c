@@ -44,6 +44,8 @@ int fail_device(struct error *e, int err)
 		return fail_with(e, "you are not permitted to open /dev/vperfctr here: if this is a container, it must be given the device");
 	case -EPROTONOSUPPORT:
 		return fail_with(e, "the vperfctr module has another interface version than this perfex (see perfex -i): install the two from the same release, and reload the module");
+	case -EEXIST:
+		return fail_with(e, "this perfex is being counted itself, by another perfex or by the program that started it, and a thread has one set of counters: count with one of them, or give the outer perfex --no-inherit");
 	case -EAGAIN:
 		return fail_with(e, "there is no room for more counters of this user: the module's parameter max_states_per_user can be raised (/sys/module/vperfctr/parameters)");
 	default:
@@ -63,11 +65,11 @@ static bool uses_aux(const struct vperfctr_control *control)
 }
 
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,
-		 const char *watchdog)
+		 const char *proc)
 {
 	switch (err) {
 	case -EBUSY:
-		return fail_busy(e, watchdog);
+		return fail_busy(e, proc);
 	case -EUSERS:
 		return fail_with(e, "one of these events disturbs what the hyper-thread sibling counts, or shares a register with it: as root, echo off > /sys/devices/system/cpu/smt/control");
 	case -EIO:
@@ -105,8 +107,7 @@ int fail_open_thread(struct error *e, int err, pid_t tid)
 {
 	switch (err) {
 	case -EEXIST:
-		return fail_with(e, "thread %d has counters already, by its own program or another perfex: end that first",
-				 (int)tid);
+		return fail_counted_already(e, tid, PROC);
 	case -EMFILE:
 		return fail_with(e, "there are too many threads for one perfex, which needs a file descriptor for each: raise the hard limit (ulimit -Hn)");
 	default:

@@ -34,8 +34,7 @@ int fail_with(struct error *e, const char *fmt, ...) __attribute__((format(print
 int fail_device(struct error *e, int err);
 int fail_access(struct error *e, const char *device);
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,
-		 const char *watchdog);
-int fail_busy(struct error *e, const char *watchdog);
+		 const char *proc);
 int fail_ring(struct error *e, int err);
 int fail_no_kind(struct error *e, const char *kind);
 int fail_kernel_mode(struct error *e, const char *event);
@@ -45,11 +44,36 @@ int fail_exec(struct error *e, int err, const char *command);
 int fail_open_thread(struct error *e, int err, pid_t tid);
 int fail_trace(struct error *e, int err, pid_t tid, const char *proc);
 
+#define PROC		"/proc"
+
+/* ---- who holds the counters ------------------------------------------------ */
+
+#define MAX_HOLDERS	3	/* that are named */
+
+struct holder {
+	pid_t pid;
+	char comm[32];
+};
+
+struct holders {
+	unsigned int nr;
+	struct holder holder[MAX_HOLDERS];
+	bool hidden;		/* there are processes that the caller may not look at */
+};
+
+/* The processes that have a descriptor of this link: "anon_inode:[perf_event]". */
+void find_holders(struct holders *h, const char *proc, const char *link);
+/* "perf (process 12), top (process 34) and 2 more" */
+void describe_holders(char *buf, size_t size, const struct holders *h);
+
+/* Name the holder of the counters, and say how to free them. */
+int fail_busy(struct error *e, const char *proc);
+
+/* The same of a thread that has vperfctr counters already. */
+int fail_counted_already(struct error *e, pid_t tid, const char *proc);
+
 /* The number in a file; 0 if there is none. */
 int read_number(const char *file);
-
-#define PROC		"/proc"
-#define NMI_WATCHDOG	PROC "/sys/kernel/nmi_watchdog"
 
 /* ---- events --------------------------------------------------------------- */
 

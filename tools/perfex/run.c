@@ -156,7 +156,7 @@ static int fail_child(struct error *e, const struct message *m, const struct run
 	case STAGE_RING:
 		return fail_ring(e, m->err);
 	case STAGE_CONTROL:
-		return fail_control(e, m->err, run->control, NMI_WATCHDOG);
+		return fail_control(e, m->err, run->control, PROC);
 	case STAGE_EXEC:
 		return fail_exec(e, m->err, run->argv[0]);
 	default:

@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fake.h"
@@ -455,24 +456,151 @@ END_TEST
 
 /* ---- messages -------------------------------------------------------------------------- */
 
-START_TEST(watchdog)
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	ck_assert_msg(f, "%s", path);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* A directory like /proc, with a process `pid` that has a descriptor of this link. */
+static char proc[32];
+
+static const char *in_proc(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", proc, name);
+	return path;
+}
+
+static void make_proc(void)
+{
+	char command[128];
+
+	strcpy(proc, "/tmp/perfex-proc-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(proc));
+	snprintf(command, sizeof(command), "mkdir -p %s/42 %s/sys/kernel/yama", proc, proc);
+	ck_assert_int_eq(system(command), 0);
+}
+
+static void make_holder(int pid, const char *comm, const char *link)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%d", pid);
+	mkdir(in_proc(name), 0755);
+	snprintf(name, sizeof(name), "%d/comm", pid);
+	write_file(in_proc(name), comm);
+	snprintf(name, sizeof(name), "%d/fd", pid);
+	mkdir(in_proc(name), 0755);
+	snprintf(name, sizeof(name), "%d/fd/0", pid);
+	ck_assert_int_eq(symlink("/dev/null", in_proc(name)), 0);
+	snprintf(name, sizeof(name), "%d/fd/3", pid);
+	ck_assert_int_eq(symlink(link, in_proc(name)), 0);
+}
+
+static void remove_proc(void)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -r %s", proc);
+	ck_assert_int_eq(system(command), 0);
+}
+
+static void busy(const char *message)
 {
 	const struct vperfctr_control none = { .nractrs = 0 };
-	char file[] = "/tmp/perfex-watchdog-XXXXXX";
-	int fd = mkstemp(file);
 
-	ck_assert_int_eq(write(fd, "1\n", 2), 2);
-	fail_control(&error, -EBUSY, &none, file);
-	ck_assert_ptr_nonnull(strstr(error.text, "sysctl kernel.nmi_watchdog=0"));
-	ck_assert_int_eq(pwrite(fd, "0\n", 2, 0), 2);
-	fail_control(&error, -EBUSY, &none, file);
-	ck_assert_ptr_null(strstr(error.text, "watchdog"));
-	ck_assert_ptr_nonnull(strstr(error.text, "perf_event holds"));
-	close(fd);
-	unlink(file);
-	fail_control(&error, -EBUSY, &none, file);
-	ck_assert_ptr_nonnull(strstr(error.text, "perf_event holds"));
-	fail_control(&error, -EIO, &none, file);
+	ck_assert_int_eq(fail_control(&error, -EBUSY, &none, proc), -1);
+	ck_assert_int_eq(error.status, 125);
+	ck_assert_str_eq(error.text, message);
+}
+
+START_TEST(busy_counters_watchdog)
+{
+	make_proc();
+	make_holder(42, "cat\n", "socket:[1]");
+	write_file(in_proc("sys/kernel/nmi_watchdog"), "1\n");
+	busy("the NMI watchdog holds the counters: 'sudo sysctl kernel.nmi_watchdog=0' frees them, "
+	     "'sudo sysctl kernel.nmi_watchdog=1' restores it");
+	make_holder(1234, "perf\n", "anon_inode:[perf_event]");
+	busy("the NMI watchdog holds the counters, and perf_event may hold them for perf (process 1234), too: "
+	     "'sudo sysctl kernel.nmi_watchdog=0' frees them, 'sudo sysctl kernel.nmi_watchdog=1' restores it");
+	remove_proc();
+}
+END_TEST
+
+START_TEST(busy_counters_process)
+{
+	int pid;
+
+	make_proc();
+	write_file(in_proc("sys/kernel/nmi_watchdog"), "0\n");
+	make_holder(42, "cat\n", "anon_inode:[eventfd]");
+	busy("perf_event holds the counters, but for no process that is visible here: look outside this container, "
+	     "stop virtual machines with a PMU, and BPF programs ('sudo bpftool link' lists them)");
+	/* A process chooses its name: it must not write on the terminal. */
+	make_holder(1234, "pe\033rf\n", "anon_inode:[perf_event]");
+	busy("perf_event holds the counters for pe?rf (process 1234): wait until it ends, or free them with "
+	     "'sudo kill 1234' and start it again afterwards");
+	for (pid = 2000; pid < 2005; pid++)
+		make_holder(pid, "x", "anon_inode:[perf_event]");
+	fail_busy(&error, proc);
+	ck_assert_ptr_nonnull(strstr(error.text, " and 3 more: wait until"));
+	ck_assert_ptr_null(strchr(error.text, '\n'));
+	remove_proc();
+	/* Without /proc nothing is known. */
+	fail_busy(&error, proc);
+	ck_assert_ptr_nonnull(strstr(error.text, "'sudo perfex ...' names it"));
+}
+END_TEST
+
+/* root may look everywhere. */
+START_TEST(busy_counters_hidden_process)
+{
+	pid_t pid;
+	int status;
+
+	make_proc();
+	make_holder(42, "perf\n", "anon_inode:[perf_event]");
+	ck_assert_int_eq(chmod(in_proc("42/fd"), 0), 0);
+	ck_assert_int_eq(chmod(proc, 0755), 0);
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		if (!geteuid() && setuid(65534))
+			_exit(2);
+		fail_busy(&error, proc);
+		_exit(!strstr(error.text, "a process that you may not look at: 'sudo perfex ...' names it"));
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	chmod(in_proc("42/fd"), 0755);
+	remove_proc();
+}
+END_TEST
+
+START_TEST(thread_is_counted_already)
+{
+	make_proc();
+	fail_counted_already(&error, 42, proc);
+	ck_assert_str_eq(error.text, "thread 42 has counters already, by its own program or another perfex: end that first");
+	make_holder(77, "perfex\n", "anon_inode:[vperfctr]");
+	fail_counted_already(&error, 42, proc);
+	ck_assert_str_eq(error.text, "thread 42 has counters already, and these use vperfctr: perfex (process 77); "
+			 "end the one that counts it first");
+	remove_proc();
+}
+END_TEST
+
+START_TEST(dead_counters)
+{
+	const struct vperfctr_control none = { .nractrs = 0 };
+
+	fail_control(&error, -EIO, &none, PROC);
 	ck_assert_ptr_nonnull(strstr(error.text, "dmesg"));
 }
 END_TEST
@@ -519,6 +647,9 @@ START_TEST(error_messages)
 	ck_assert_ptr_nonnull(strstr(error.text, "version"));
 	fail_device(&error, -EMFILE);
 	ck_assert_ptr_nonnull(strstr(error.text, "Too many open files"));
+	fail_device(&error, -EEXIST);
+	ck_assert_ptr_nonnull(strstr(error.text, "give the outer perfex --no-inherit"));
+	ck_assert_ptr_null(strstr(error.text, "File exists"));
 	fail_device(&error, -EAGAIN);
 	ck_assert_ptr_nonnull(strstr(error.text, "max_states_per_user"));
 	fail_open_thread(&error, -EEXIST, 42);
@@ -1035,22 +1166,12 @@ START_TEST(counts_are_added)
 }
 END_TEST
 
-static void write_file(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	fputs(text, f);
-	fclose(f);
-}
-
 /* Why ptrace may not, as /proc tells. */
 START_TEST(ptrace_refused)
 {
-	char proc[] = "/tmp/perfex-proc-XXXXXX", command[128], status[64], scope[64];
+	char status[64], scope[64];
 
-	ck_assert_ptr_nonnull(mkdtemp(proc));
-	snprintf(command, sizeof(command), "mkdir -p %s/42 %s/sys/kernel/yama", proc, proc);
-	ck_assert_int_eq(system(command), 0);
+	make_proc();
 	snprintf(status, sizeof(status), "%s/42/status", proc);
 	snprintf(scope, sizeof(scope), "%s/sys/kernel/yama/ptrace_scope", proc);
 
@@ -1074,8 +1195,7 @@ START_TEST(ptrace_refused)
 	ck_assert_ptr_nonnull(strstr(error.text, "does not stop"));
 	fail_trace(&error, -EIO, 42, proc);
 	ck_assert_ptr_nonnull(strstr(error.text, "cannot attach to 42: "));
-	snprintf(command, sizeof(command), "rm -r %s", proc);
-	ck_assert_int_eq(system(command), 0);
+	remove_proc();
 }
 END_TEST
 
@@ -1166,7 +1286,11 @@ static Suite *suite(void)
 	tcase_add_test(t, more_events_than_counters);
 	tcase_add_test(t, no_counters);
 	tcase_add_test(t, default_events);
-	tcase_add_test(t, watchdog);
+	tcase_add_test(t, busy_counters_watchdog);
+	tcase_add_test(t, busy_counters_process);
+	tcase_add_test(t, busy_counters_hidden_process);
+	tcase_add_test(t, thread_is_counted_already);
+	tcase_add_test(t, dead_counters);
 	tcase_add_test(t, access_denied);
 	tcase_add_test(t, error_messages);
 	tcase_add_test(t, thousands_separators);

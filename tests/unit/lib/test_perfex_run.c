@@ -557,7 +557,7 @@ static const struct {
 	{ FAKE_DEVICE, EACCES, "group" },
 	{ FAKE_INFO, ENOTTY, "cannot use /dev/vperfctr: Inappropriate ioctl" },
 	{ FAKE_OPEN, ENOMEM, "cannot use /dev/vperfctr: Cannot allocate memory" },
-	{ FAKE_CONTROL, EBUSY, "counters: " },
+	{ FAKE_CONTROL, EBUSY, "holds the counters" },
 	{ FAKE_CONTROL, EPERM, "count user mode with ':u'" },
 	{ FAKE_CONTROL, EINVAL, "cannot count these events" },
 	{ FAKE_CONTROL, ENOMEM, "cannot set up the counters: Cannot allocate memory" },
@@ -1158,7 +1158,7 @@ static const struct {
 	{ FAKE_OPEN, EAGAIN, "max_states_per_user" },
 	{ FAKE_OPEN, EMFILE, "ulimit" },
 	{ FAKE_OPEN, EPERM, "not permitted" },
-	{ FAKE_CONTROL, EBUSY, "counters: " },
+	{ FAKE_CONTROL, EBUSY, "holds the counters" },
 	{ FAKE_CONTROL, EINVAL, "cannot count these events" },
 	{ FAKE_READ, EFAULT, "cannot read the counters: Bad address" },
 };

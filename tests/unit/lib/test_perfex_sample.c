@@ -352,7 +352,7 @@ static const struct {
 	{ FAKE_RING, EAGAIN, "max_ring_kb_per_user" },
 	{ FAKE_RING, ENOMEM, "cannot make room for samples: Cannot allocate memory" },
 	{ FAKE_RING_MMAP, ENOMEM, "cannot make room for samples: Cannot allocate memory" },
-	{ FAKE_CONTROL, EBUSY, "counters: " },
+	{ FAKE_CONTROL, EBUSY, "holds the counters" },
 	{ FAKE_CONTROL, EINVAL, "cannot count these events" },
 };
 
