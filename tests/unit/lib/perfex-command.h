@@ -71,6 +71,8 @@ static inline pid_t start(char **argv)
 		return pid;
 	redirect("out", STDOUT_FILENO);
 	redirect("err", STDERR_FILENO);
+	/* What the tests were started with, and what libcheck opens, is not perfex's. */
+	close_range(STDERR_FILENO + 1, ~0U, 0);
 	exit(perfex_main(argc, argv));
 }
 
