@@ -2,7 +2,6 @@
 /* Do what the options say, and check that all output has been written. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "perfex.h"
@@ -18,7 +17,7 @@ static int execute_options(const struct options *o, FILE *out, struct error *e)
 		return report_samples(out ? out : stdout, o->report, o->verbose, e);
 	if (o->sampling)
 		return sample_command(&o->sample, o->command, out, o->output, o->verbose, e);
-	return measure(o, out ? out : stderr, e);
+	return measure(o, out, e);
 }
 
 /*
@@ -32,28 +31,6 @@ static void keep_standard_files(void)
 	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
 			open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
-}
-
-static bool same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-static FILE *open_output(const struct options *o, struct error *e)
-{
-	FILE *out;
-
-	if (o->report && same_file(o->report, o->output)) {
-		fail_with(e, "'%s' is the file to report, and -o would empty it: name another",
-			  o->output);
-		return NULL;
-	}
-	out = fopen(o->output, "we");
-	if (!out)
-		fail_with(e, "cannot write to '%s': %s", o->output, strerror(errno));
-	return out;
 }
 
 /* Has all been written?  Standard error is not buffered: its error may be an old one. */
@@ -78,7 +55,7 @@ int main(int argc, char **argv)
 		ret = 0;
 	} else if (!ret) {
 		if (o.output)
-			out = open_output(&o, &e);
+			out = output_open(&o, &e);
 		ret = o.output && !out ? -1 : execute_options(&o, out, &e);
 	}
 	if (out && (ferror(out) | fclose(out)) && ret >= 0)

@@ -61,10 +61,38 @@ static char *describe_targets(const struct options *o, const struct vperfctr_inf
 	return text;
 }
 
+/* ---- the file of -o ---------------------------------------------------------------- */
+
+/*
+ * A pipe without a reader must not end perfex before it has printed.  Commands have
+ * been started when perfex prints, so none of them inherits this.
+ */
+static void ignore_sigpipe(const struct printing *p)
+{
+	if (p->file)
+		signal(SIGPIPE, SIG_IGN);
+}
+
+/*
+ * If the file could not be written, print to standard error from now on, so that the
+ * counts are not lost.  Return: whether what was printed last must be printed again.
+ */
+static bool fall_back_to_stderr(struct printing *p)
+{
+	int err = p->file ? output_error(p->f) : 0;
+
+	if (!err)
+		return false;
+	p->write_error = err;
+	p->file = NULL;
+	p->f = stderr;
+	return true;
+}
+
 /* ---- intervals --------------------------------------------------------------------- */
 
 struct ticks {
-	const struct printing *printing;
+	struct printing *printing;
 	struct sums before;
 	bool any;
 };
@@ -85,11 +113,15 @@ static void on_interval(void *arg, double at, const struct sums *sums)
 	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
 		difference.pmc[i] = count_since(sums->pmc[i], t->before.pmc[i]);
 	t->before = *sums;
+	ignore_sigpipe(t->printing);
 	if (!t->any)
 		print_interval_head(t->printing);
 	t->any = true;
 	print_interval(t->printing, at, &difference);
-	fflush(t->printing->f);
+	if (fall_back_to_stderr(t->printing)) {
+		print_interval_head(t->printing);
+		print_interval(t->printing, at, &difference);
+	}
 }
 
 /* ---- runs ------------------------------------------------------------------------------ */
@@ -247,8 +279,12 @@ static int measure_once(const struct options *o, struct printing *p,
 	}
 	if (err)
 		return err;
-	if (!o->interval || !r->complete)
+	if (!o->interval || !r->complete) {
+		ignore_sigpipe(p);
 		print_result(p, r);
+		if (fall_back_to_stderr(p))
+			print_result(p, r);
+	}
 	if (o->style != STYLE_TEXT || (o->interval && r->complete))
 		print_remarks(r);
 	return 0;
@@ -262,7 +298,7 @@ int measure(const struct options *o, FILE *out, struct error *e)
 	struct events events;
 	struct choice choice = { .o = o, .events = &events, .ctr = ctr };
 	struct printing p = {
-		.f = out, .style = o->style, .separator = o->separator,
+		.f = out ? out : stderr, .file = out ? o->output : NULL, .style = o->style, .separator = o->separator,
 		.events = &events, .info = &info,
 		.verbose = o->verbose, .per_thread = o->per_thread,
 	};
@@ -283,5 +319,13 @@ int measure(const struct options *o, FILE *out, struct error *e)
 	err = measure_once(o, &p, ctr, (unsigned int)nrgroups, &result, e);
 	free(what);
 	result_free(&result);
-	return err ? -1 : result.complete ? result.status : -1;
+	if (err)
+		return -1;
+	if (p.write_error) {
+		if (!result.complete)
+			fprintf(stderr, "perfex: %s\n", e->text);
+		return fail_with(e, "cannot write to '%s': %s; the counts are above, on standard error",
+				 o->output, strerror(p.write_error));
+	}
+	return result.complete ? result.status : -1;
 }

@@ -378,6 +378,7 @@ enum style { STYLE_TEXT, STYLE_CSV, STYLE_JSON };
 /* What is the same in all that is printed. */
 struct printing {
 	FILE *f;
+	const char *file;		/* its name, if it is that of -o; NULL: standard error */
 	enum style style;
 	const char *separator;		/* of STYLE_CSV */
 	const char *what;		/* "process 123" */
@@ -387,6 +388,7 @@ struct printing {
 	const struct series *series;	/* the result is the mean of these; or NULL */
 	bool verbose;			/* the parts, too */
 	bool per_thread;		/* a thread's counts apart from each other's */
+	int write_error;		/* errno of writing to the file, or 0 */
 };
 
 void print_result(const struct printing *p, const struct result *r);
@@ -436,7 +438,13 @@ struct options {
 /* 0: do what they say; 1: done, exit successfully; -1: *e */
 int options_parse(int argc, char **argv, struct options *o, struct error *e);
 
-/* Do what these say.  Returns what to exit with, or -1 with *e filled in. */
+/* The file of -o; NULL: *e. */
+FILE *output_open(const struct options *o, struct error *e);
+
+/* 0: all has been written; else errno. */
+int output_error(FILE *f);
+
+/* Do what these say; out: NULL without -o.  Returns what to exit with, or -1 with *e filled in. */
 int measure(const struct options *o, FILE *out, struct error *e);
 
 /* "0-3,8", or "none" */

@@ -57,8 +57,69 @@ START_TEST(output_file)
 	has(text, "           1,000,000  r01d1\n");
 	ck_assert_int_eq(perfex("-o", "/nonexistent/file", "true"), 125);
 	is_message("cannot write to '/nonexistent/file': No such file");
-	ck_assert_int_eq(perfex("-o", "/dev/full", "true"), 125);
-	is_message("cannot write to '/dev/full': No space");
+}
+END_TEST
+
+/* The counts in lines of one event, added. */
+static unsigned long sum_of(const char *text, const char *event, unsigned int *lines)
+{
+	unsigned long sum = 0, n;
+	char name[64];
+	double at, last = 0;
+
+	for (*lines = 0; text && *text; (*lines)++) {
+		ck_assert_msg(sscanf(text, "%lf,%lu,,%63[^,],", &at, &n, name) == 3, "%s", text);
+		ck_assert_str_eq(name, event);
+		ck_assert(at > last);
+		last = at;
+		sum += n;
+		text = strchr(text, '\n') + 1;
+	}
+	return sum;
+}
+
+/* What could not be written to the file is on standard error, with the reason after it. */
+START_TEST(counts_are_not_lost)
+{
+	unsigned int lines;
+	char *message;
+	pid_t reader;
+	int fd;
+
+	ck_assert_int_eq(perfex("-o", "/dev/full", "-e", "instructions:u", "true"), 125);
+	has(err, "           1,000,000  instructions:u\n");
+	has(err, "\n\nperfex: cannot write to '/dev/full': No space left on device; the counts are above, on standard error\n");
+	/* The command's own status is not hidden by success: 125 says that something is wrong. */
+	ck_assert_int_eq(perfex("-o", "/dev/full", "-x", ",", "-e", "instructions:u", "sh", "-c", "exit 3"), 125);
+	ck_assert_str_eq(err, "1000000,,instructions:u,1500000,100.00,,\n"
+			      "perfex: cannot write to '/dev/full': No space left on device; the counts are above, on standard error\n");
+	/* Of intervals, none is lost, and none comes twice. */
+	ck_assert_int_eq(perfex("-o", "/dev/full", "-I", "50", "-x", ",", "-e", "cycles:u", "sleep", "0.2"), 125);
+	message = strstr(err, "perfex: cannot write to '/dev/full'");
+	ck_assert_ptr_nonnull(message);
+	*message = '\0';
+	ck_assert_uint_eq(sum_of(err, "cycles:u", &lines), 1000000);
+	ck_assert_uint_ge(lines, 2);
+	/* Incomplete counts are said to be so, too. */
+	fake.children_missed = 1;
+	ck_assert_int_eq(perfex("-o", "/dev/full", "-e", "cycles", "true"), 125);
+	has(err, "           1,000,000  cycles\n");
+	has(err, "\nperfex: 1 thread is not, or not wholly, in these counts");
+	has(err, "\nperfex: cannot write to '/dev/full'");
+	fake.children_missed = 0;
+	/* A reader that has gone does not end perfex by SIGPIPE. */
+	ck_assert_int_eq(mkfifo(in_dir("fifo"), 0600), 0);
+	fflush(NULL);
+	reader = fork();
+	if (!reader) {
+		fd = open(in_dir("fifo"), O_RDONLY);
+		_exit(fd < 0);
+	}
+	ck_assert_int_eq(perfex("-o", (char *)in_dir("fifo"), "-e", "cycles", "sleep", "0.2"), 125);
+	has(err, "           1,000,000  cycles\n");
+	has(err, "fifo': Broken pipe; the counts are above, on standard error\n");
+	waitpid(reader, NULL, 0);
+	unlink(in_dir("fifo"));
 }
 END_TEST
 
@@ -234,24 +295,6 @@ START_TEST(runs_auto)
 	is_message("-r and --runs are for a command");
 }
 END_TEST
-
-/* The counts in lines of one event, added. */
-static unsigned long sum_of(const char *text, const char *event, unsigned int *lines)
-{
-	unsigned long sum = 0, n;
-	char name[64];
-	double at, last = 0;
-
-	for (*lines = 0; text && *text; (*lines)++) {
-		ck_assert_msg(sscanf(text, "%lf,%lu,,%63[^,],", &at, &n, name) == 3, "%s", text);
-		ck_assert_str_eq(name, event);
-		ck_assert(at > last);
-		last = at;
-		sum += n;
-		text = strchr(text, '\n') + 1;
-	}
-	return sum;
-}
 
 START_TEST(interval_output)
 {
@@ -1246,6 +1289,7 @@ static Suite *suite(void)
 	tcase_add_test(t, count_command);
 	tcase_add_test(t, default_events);
 	tcase_add_test(t, output_file);
+	tcase_add_test(t, counts_are_not_lost);
 	tcase_add_loop_test(t, output_not_written, 0, ARRAY_SIZE(unwritten));
 	tcase_add_test(t, without_standard_files);
 	tcase_add_test(t, repeated_runs);
