@@ -151,13 +151,19 @@ static void hide_progress(struct progress *p)
 	p->shown = false;
 }
 
-/* A signal that ends the command, or perfex was told to end by, was not meant for one run only. */
+/*
+ * A signal that ended the command, or told perfex to end, was not meant for one run
+ * only.  It may have cut this run short.
+ */
 static bool may_run_again(const struct result *r)
 {
 	return !r->signalled && !run_told_to_end();
 }
 
-/* Ends early if a run could not be counted, which is the result then, or by a signal. */
+/*
+ * Ends early if a run could not be counted, which is the result then, or by a signal:
+ * a run that was cut short is no part of a mean.
+ */
 static int run_series(const struct options *o, const struct vperfctr_control *control,
 		      struct progress *progress, struct series *series, struct result *r,
 		      struct error *e)
@@ -178,8 +184,12 @@ static int run_series(const struct options *o, const struct vperfctr_control *co
 			status = r->status;
 		if (!r->complete)
 			return 0;
+		if (!may_run_again(r)) {
+			r->cut_short = series->nr ? CUT_RUN_LEFT_OUT : CUT_RUN_IS_ALL;
+			break;
+		}
 		series_add(series, r);
-	} while (series->nr < o->repeat && may_run_again(r));
+	} while (series->nr < o->repeat);
 	r->status = status;
 	return 0;
 }
@@ -228,6 +238,8 @@ static int run_groups(const struct options *o, const struct events *events,
 			hide_progress(&progress);
 			return 0;
 		}
+		if (r->cut_short == CUT_RUN_IS_ALL)
+			break;
 		for (i = 0; i < control.nractrs; i++)
 			all->pmc[at[i]] = series.pmc[i];
 		spread_merge(&all->tsc, &series.tsc);
@@ -237,6 +249,9 @@ static int run_groups(const struct options *o, const struct events *events,
 	}
 	hide_progress(&progress);
 	r->status = status;
+	/* What there is of it is better than nothing. */
+	if (nrgroups == 1 && !all->nr)
+		return 0;
 	if (group < nrgroups) {
 		r->complete = false;
 		r->counted = false;
@@ -271,7 +286,7 @@ static int measure_once(const struct options *o, struct printing *p,
 		err = run_groups(o, p->events, ctr, p->info->kind, nrgroups,
 				 flags | VPERFCTR_CONTROL_START_ON_EXEC, &series, r, e);
 		p->nrgroups = nrgroups;
-		if (r->complete && o->repeat > 1)
+		if (r->complete && series.nr && o->repeat > 1)
 			p->series = &series;
 	} else {
 		control.flags = flags | VPERFCTR_CONTROL_START_ON_EXEC;

@@ -177,9 +177,17 @@ struct part {
 	struct sums sums;
 };
 
+/* A signal came in the last of several runs. */
+enum cut_short {
+	NOT_CUT_SHORT,
+	CUT_RUN_LEFT_OUT,	/* the mean is that of those before */
+	CUT_RUN_IS_ALL,		/* it was the first: its counts are no mean */
+};
+
 struct result {
 	int status;		/* to exit with */
 	bool signalled;		/* by a signal the command ended */
+	enum cut_short cut_short;
 	char scope[64];		/* "its first thread" */
 	double elapsed;		/* seconds */
 	bool counted;		/* there is something in total */

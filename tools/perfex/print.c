@@ -196,11 +196,26 @@ static const char *about_survivors(const struct result *r)
 	return r->counts.cut_off ? "Counted until now" : NULL;
 }
 
+/* About a run in which a signal came; NULL: there is none. */
+static const char *about_cut_run(const struct result *r)
+{
+	switch (r->cut_short) {
+	case CUT_RUN_LEFT_OUT:
+		return "The last run is left out of the mean: a signal may have cut it short";
+	case CUT_RUN_IS_ALL:
+		return "A signal came in the first run: these are its counts, and no mean";
+	default:
+		return NULL;
+	}
+}
+
 /* What stands in a file may be read without what perfex said on standard error. */
 static void print_notes(FILE *f, const struct result *r)
 {
-	const char *survivors = about_survivors(r);
+	const char *survivors = about_survivors(r), *cut_run = about_cut_run(r);
 
+	if (cut_run)
+		fprintf(f, "\n %s.\n", cut_run);
 	if (r->counted && !r->complete)
 		fputs("\n These counts are not complete: see perfex's error message.\n", f);
 	if (survivors)
@@ -210,8 +225,10 @@ static void print_notes(FILE *f, const struct result *r)
 
 void print_remarks(const struct result *r)
 {
-	const char *survivors = about_survivors(r);
+	const char *survivors = about_survivors(r), *cut_run = about_cut_run(r);
 
+	if (cut_run)
+		fprintf(stderr, "perfex: %s\n", cut_run);
 	if (survivors)
 		fprintf(stderr, "perfex: %s: threads or processes that were started and run still\n",
 			survivors);
@@ -239,7 +256,8 @@ static void print_text(const struct printing *p, const struct result *r)
 	char elapsed[32], runs[80] = "";
 
 	if (p->series && p->nrgroups > 1)
-		snprintf(runs, sizeof(runs), ", each the mean of %u out of %u runs", p->series->nr,
+		snprintf(runs, sizeof(runs), r->cut_short ? ", each the mean of %u or more runs" :
+			 ", each the mean of %u out of %u runs", p->series->nr,
 			 p->series->nr * p->nrgroups);
 	else if (p->series)
 		snprintf(runs, sizeof(runs), ", mean of %u runs", p->series->nr);

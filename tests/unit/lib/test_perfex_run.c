@@ -226,13 +226,15 @@ START_TEST(repeated_runs)
 	fake_seen->controls = 0;
 	ck_assert_int_eq(perfex("-r", "9", "sh", "-c", "kill -INT $$"), 128 + SIGINT);
 	ck_assert_uint_eq(fake_seen->controls, 1);
-	has(err, "mean of 1 runs");
-	/* Nor what has got one that was to end perfex, and goes on by itself */
+	has(err, "\n A signal came in the first run: these are its counts, and no mean.\n");
+	has_not(err, "mean of");
+	has(err, "           1,000,000  instructions");
+	/* Nor is a run in which a signal came that told perfex to end, and which went on by itself. */
 	unlink(in_dir("file"));
 	snprintf(command, sizeof(command), "trap '' INT; kill -INT $PPID; sleep 0.1; echo run >> %s",
 		 in_dir("file"));
 	ck_assert_int_eq(perfex("-r", "9", "-e", "instructions:u", "sh", "-c", command), 0);
-	has(err, "mean of 1 runs");
+	has(err, "\n A signal came in the first run: these are its counts, and no mean.\n");
 	slurp("file", out, sizeof(out));
 	ck_assert_str_eq(out, "run\n");
 	/* Nor what could not be counted */
@@ -244,6 +246,47 @@ START_TEST(repeated_runs)
 	fake.children_missed = 0;
 	ck_assert_int_eq(perfex("-r", "9", "no-such-command-at-all"), 127);
 	is_message("there is no command");
+}
+END_TEST
+
+/* The third run sleeps and is killed: the mean is that of the two before it. */
+START_TEST(cut_run_is_left_out)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "echo run >> %s; test $(wc -l < %s) -lt 3 || kill -TERM $$",
+		 in_dir("file"), in_dir("file"));
+	ck_assert_int_eq(perfex("-r", "9", "-e", "instructions:u", "sh", "-c", command), 128 + SIGTERM);
+	has(err, ", mean of 2 runs):");
+	has(err, "\n The last run is left out of the mean: a signal may have cut it short.\n");
+	ck_assert_uint_eq(fake_seen->controls, 3);
+	/* For programs the remark is on standard error. */
+	unlink(in_dir("file"));
+	ck_assert_int_eq(perfex("-r", "9", "-x", ",", "-e", "instructions:u", "sh", "-c", command), 128 + SIGTERM);
+	ck_assert_str_eq(err, "1000000,,instructions:u,0.00%,1500000,100.00,,\n"
+			      "perfex: The last run is left out of the mean: a signal may have cut it short\n");
+	/* A signal in the last of all runs, too */
+	unlink(in_dir("file"));
+	ck_assert_int_eq(perfex("-r", "3", "-e", "instructions:u", "sh", "-c", command), 128 + SIGTERM);
+	has(err, ", mean of 2 runs):");
+	/* Several groups of events: if one of them has no whole run, there is nothing to show. */
+	unlink(in_dir("file"));
+	ck_assert_int_eq(perfex("--runs=auto", "-r", "2", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
+				"sh", "-c", command), 125);
+	has(err, "\nperfex: a signal ended this before all events were counted\n");
+	unlink(in_dir("file"));
+	snprintf(command, sizeof(command), "echo run >> %s; test $(wc -l < %s) -lt 4 || kill -TERM $$",
+		 in_dir("file"), in_dir("file"));
+	ck_assert_int_eq(perfex("--runs=auto", "-r", "2", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
+				"sh", "-c", command), 128 + SIGTERM);
+	has(err, ", each the mean of 1 or more runs):");
+	/* The only run of the last group */
+	unlink(in_dir("file"));
+	snprintf(command, sizeof(command), "echo run >> %s; test $(wc -l < %s) -lt 2 || kill -TERM $$",
+		 in_dir("file"), in_dir("file"));
+	ck_assert_int_eq(perfex("--runs=auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
+				"sh", "-c", command), 125);
+	has(err, "\nperfex: a signal ended this before all events were counted\n");
 }
 END_TEST
 
@@ -1293,6 +1336,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, output_not_written, 0, ARRAY_SIZE(unwritten));
 	tcase_add_test(t, without_standard_files);
 	tcase_add_test(t, repeated_runs);
+	tcase_add_test(t, cut_run_is_left_out);
 	tcase_add_test(t, runs_auto);
 	tcase_add_test(t, interval_output);
 	tcase_add_loop_test(t, colours_on_a_terminal, 0, 5);
