@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A program that profiles itself: after each PERIOD instructions in user mode it
- * gets a signal, whose handler notes which function it came to.
+ * gets a signal, whose handler records the interrupted function.
  *
- *	cc -O2 -o profiler profiler.c -lvperfctr
+ *	cc -O2 -o profiler profiler.c -lvperfctr-event -lvperfctr
  */
 #include <errno.h>
 #include <signal.h>
@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
-#include <vperfctr.h>
+#include <vperfctr-event.h>
 
 #define PERIOD	20000
 #define SIGNO	SIGPROF
 
-/* Where a signal's handler came between two instructions. */
+/* The address of the instruction that a signal's handler interrupted. */
 #if defined(__aarch64__)
 #define INTERRUPTED(uc)	((uc)->uc_mcontext.pc)
 #else
@@ -27,7 +27,7 @@ static struct vperfctr *v;
 
 /* ---- what is profiled ------------------------------------------------------ */
 
-/* A section of its own, whose beginning and end the linker knows. */
+/* Put a function into its own section: the linker defines symbols for its start and end. */
 #define IN(name)	__attribute__((noinline, section(#name)))
 
 static void IN(hot_code) hot(void)
@@ -59,7 +59,7 @@ static void on_overflow(int sig, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)sig;
-	/* Somebody may have sent it with kill(1). */
+	/* kill(1) sends the same signal. */
 	if (info->si_code != SI_PMC_OVF)
 		return;
 	/* There is one counter, number 0. */
@@ -71,7 +71,7 @@ static void on_overflow(int sig, siginfo_t *info, void *context)
 		else
 			histogram[ELSEWHERE]++;
 	}
-	/* Counters stand still until now. */
+	/* The counters are stopped until this call. */
 	vperfctr_iresume(v);
 	errno = saved;
 }
@@ -84,19 +84,21 @@ static void check(int err, const char *what)
 	exit(1);
 }
 
-/* Instructions in user mode: <linux/vperfctr.h> says what an evntsel is. */
-static void add_instructions(struct vperfctr_control *control, const struct vperfctr_info *info)
+/* Append an i-mode counter of instructions in user mode. */
+static void add_instructions(struct vperfctr_control *control)
 {
-#if defined(__aarch64__)
-	(void)info;
-	vperfctr_control_add_imode(control, 0, 0x80000008, PERIOD);
-#else
-	/* Fixed counter 0, or else general counter 0. */
-	if (info->fixed_mask & 1)
-		vperfctr_control_add_imode(control, VPERFCTR_FIXED | 0, 2, PERIOD);
-	else
-		vperfctr_control_add_imode(control, 0, 0x4100c0, PERIOD);
-#endif
+	struct vperfctr_event event;
+	struct vperfctr_info info;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_why why;
+
+	check(vperfctr_info(&info, 0), "the module");
+	if (vperfctr_event(&event, "instructions:u", &info, &why) ||
+	    vperfctr_event_assign(&event, 1, &info, &ctr, &why)) {
+		fprintf(stderr, "profiler: %s\n", why.text);
+		exit(1);
+	}
+	vperfctr_control_add_ctr_imode(control, &ctr, PERIOD);
 }
 
 static void start(void)
@@ -104,14 +106,15 @@ static void start(void)
 	struct sigaction sa = { .sa_sigaction = on_overflow, .sa_flags = SA_SIGINFO | SA_RESTART };
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr[1];
-	struct vperfctr_info info;
 
-	check(vperfctr_info(&info, 0), "the module");
 	check(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), "a state");
-	sigaction(SIGNO, &sa, NULL);
+	if (sigaction(SIGNO, &sa, NULL)) {
+		perror("profiler: sigaction");
+		exit(1);
+	}
 
 	vperfctr_control_init(&control, ctr);
-	add_instructions(&control, &info);
+	add_instructions(&control);
 	control.si_signo = SIGNO;
 	check(vperfctr_control(v, &control), "the control");
 }

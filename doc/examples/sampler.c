@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The same as profiler.c without a signal for each sample: the kernel puts them
- * into a ring, which the program looks at when it has done its work.  (A profiler
- * of another process would poll the descriptor, and read as they come.)
+ * As profiler.c, without a signal for each sample: the kernel writes samples into
+ * a ring, and the program reads the ring when its work is done.  (A profiler of
+ * another process would poll the descriptor, and read samples as they come.)
  *
- *	cc -O2 -o sampler sampler.c -lvperfctr
+ *	cc -O2 -o sampler sampler.c -lvperfctr-event -lvperfctr
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <vperfctr.h>
+#include <vperfctr-event.h>
 
 #define PERIOD	20000
 
@@ -57,35 +57,35 @@ static void check(int err, const char *what)
 	exit(1);
 }
 
-/* Instructions in user mode: <linux/vperfctr.h> says what an evntsel is. */
-static void add_instructions(struct vperfctr_control *control, const struct vperfctr_info *info)
+/* Append an i-mode counter of instructions in user mode. */
+static void add_instructions(struct vperfctr_control *control)
 {
-#if defined(__aarch64__)
-	(void)info;
-	vperfctr_control_add_imode(control, 0, 0x80000008, PERIOD);
-#else
-	/* Fixed counter 0, or else general counter 0. */
-	if (info->fixed_mask & 1)
-		vperfctr_control_add_imode(control, VPERFCTR_FIXED | 0, 2, PERIOD);
-	else
-		vperfctr_control_add_imode(control, 0, 0x4100c0, PERIOD);
-#endif
+	struct vperfctr_event event;
+	struct vperfctr_info info;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_why why;
+
+	check(vperfctr_info(&info, 0), "the module");
+	if (vperfctr_event(&event, "instructions:u", &info, &why) ||
+	    vperfctr_event_assign(&event, 1, &info, &ctr, &why)) {
+		fprintf(stderr, "sampler: %s\n", why.text);
+		exit(1);
+	}
+	vperfctr_control_add_ctr_imode(control, &ctr, PERIOD);
 }
 
 static void start(struct vperfctr **v)
 {
-	/* Each sample has the sum of counter 0, too. */
+	/* Each sample includes the sum of counter 0. */
 	struct vperfctr_ring ring = { .nrsamples = 1024, .watermark = 512, .nrsums = 1 };
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr[1];
-	struct vperfctr_info info;
 
-	check(vperfctr_info(&info, 0), "the module");
 	check(vperfctr_open(v, VPERFCTR_OPEN_CREAT), "a state");
 	check(vperfctr_ring_open(*v, &ring), "the ring");
 
 	vperfctr_control_init(&control, ctr);
-	add_instructions(&control, &info);
+	add_instructions(&control);
 	control.flags = VPERFCTR_CONTROL_RING;
 	check(vperfctr_control(*v, &control), "the control");
 }

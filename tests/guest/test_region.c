@@ -163,6 +163,49 @@ START_TEST(paused)
 }
 END_TEST
 
+#define EMPTY_PASS do {				\
+	vperfctr_region_begin(&inner);		\
+	vperfctr_region_end(&inner);		\
+} while (0)
+
+/*
+ * An empty inner pass adds the same number each time to the region around it.
+ * vperfctr_region_init(3) says how much.
+ */
+START_TEST(nested)
+{
+	struct vperfctr_region outer, inner;
+	struct vperfctr *v = count_self(1, 1, 0);
+	uint64_t one;
+
+	ck_assert_int_eq(vperfctr_region_init(&inner, v, 1), 0);
+	ck_assert_int_eq(vperfctr_region_init(&outer, v, 1), 0);
+	vperfctr_region_begin(&outer);
+	EMPTY_PASS;
+	ck_assert_int_eq(vperfctr_region_end(&outer), 0);
+	one = vperfctr_region_pmc(&outer, 0);
+	if (vperfctr_region_disturbed(&outer))
+		return;
+	ck_assert_uint_ge(one, 150);
+	ck_assert_uint_le(one, 250);
+
+	ck_assert_int_eq(vperfctr_region_init(&outer, v, 1), 0);
+	vperfctr_region_begin(&outer);
+	EMPTY_PASS;
+	CODE(1000);
+	EMPTY_PASS;
+	EMPTY_PASS;
+	EMPTY_PASS;
+	ck_assert_int_eq(vperfctr_region_end(&outer), 0);
+	ck_assert_uint_eq(vperfctr_region_passes(&inner), 5);
+	if (!vperfctr_region_disturbed(&outer) && !vperfctr_region_disturbed(&inner))
+		ck_assert_uint_eq(vperfctr_region_pmc(&outer, 0) - 4 * one, 2001);
+	/* The inner one counts nothing of this. */
+	check_region(&inner, 1, 5, 0);
+	end(v);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("region");
@@ -182,6 +225,7 @@ int main(void)
 	tcase_add_loop_test(tcase, exact, 0, nr_general);
 	tcase_add_test(tcase, without_page);
 	tcase_add_test(tcase, paused);
+	tcase_add_test(tcase, nested);
 	srunner_run_all(runner, CK_NORMAL);
 	return srunner_ntests_failed(runner) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
