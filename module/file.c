@@ -4,6 +4,8 @@
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/gfp.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/rcupdate.h>
@@ -17,11 +19,21 @@
 
 /*
  * A mapping by the owner's process gives that process user-mode reads; one by
- * another process only shows it the page.  Which of the two a mapping is, is
- * decided when it is made, and holds until it is unmapped: the vma's private
- * data is the mm's entry with the low-level driver, bit 0 says owner.
+ * another process only shows it the page.  mmap() decides which of the two a
+ * mapping is, and it stays that until it is unmapped.  The vma's private data is
+ * the mm's entry with the low-level driver; bit 0 says owner.
+ *
+ * NULL: the mapping was inherited by the child of a fork, or by a child of that.
+ * It shows the dead page, gives no user-mode reads, and is not counted as one
+ * that could see what counters held.
  */
 #define VMA_OWNER	1UL
+
+/*
+ * The page of inherited mappings: version, and all else zero.  A reader finds no
+ * counter and no TSC there, and must not execute RDPMC.
+ */
+static struct vperfctr_page *dead_page;
 
 static struct perfctr_user *vma_user(const struct vm_area_struct *vma)
 {
@@ -45,13 +57,37 @@ static int vma_get_user(struct vm_area_struct *vma, bool owner)
 	return 0;
 }
 
+static vm_fault_t insert_page(struct vm_area_struct *vma, const struct vperfctr_page *page)
+{
+	/* One page only: remap_pfn_range() would look up its memory type twice. */
+	return vmf_insert_pfn(vma, vma->vm_start, page_to_pfn(virt_to_page(page)));
+}
+
 /*
- * mremap makes a copy, in the same mm, and closes the old one.  fork is not to
- * get here (VM_DONTCOPY, and VM_IO so that madvise cannot take that away).
+ * A fork gives the child this vma.  VM_WIPEONFORK has kept the live page out of the
+ * child's page table, unless madvise() took that flag away.  Kernels call open()
+ * before or after they copy the entry: set the flag for the former, and remove the
+ * entry for the latter.
+ */
+static void inherit_vma(struct vm_area_struct *vma)
+{
+	vma->vm_private_data = NULL;
+	if (vma->vm_flags & VM_WIPEONFORK)
+		return;
+	vm_flags_mod(vma, VM_WIPEONFORK, 0);
+	zap_special_vma_range(vma, vma->vm_start, PAGE_SIZE);
+}
+
+/*
+ * Called by fork, with the child's mm, and by mremap(), which makes a copy in the same
+ * mm and then closes the old one.  No other mm than current's can be moved.
  */
 static void vperfctr_vma_open(struct vm_area_struct *vma)
 {
-	vma_get_user(vma, vma_owner(vma));
+	if (vma->vm_mm != current->mm)
+		inherit_vma(vma);
+	else if (vma_user(vma))
+		vma_get_user(vma, vma_owner(vma));
 }
 
 static void vperfctr_vma_close(struct vm_area_struct *vma)
@@ -62,9 +98,16 @@ static void vperfctr_vma_close(struct vm_area_struct *vma)
 		perfctr_cpu_user_put(user, vma_owner(vma));
 }
 
+/* mmap() inserts the live page, and nothing removes it: so this mapping is inherited. */
+static vm_fault_t vperfctr_vma_fault(struct vm_fault *vmf)
+{
+	return insert_page(vmf->vma, dead_page);
+}
+
 static const struct vm_operations_struct vperfctr_vm_ops = {
 	.open	= vperfctr_vma_open,
 	.close	= vperfctr_vma_close,
+	.fault	= vperfctr_vma_fault,
 };
 
 static bool is_owners_mm(const struct vperfctr_state *st, const struct mm_struct *mm)
@@ -80,7 +123,7 @@ static bool is_owners_mm(const struct vperfctr_state *st, const struct mm_struct
 	return ret;
 }
 
-/* The owner's page is to say at once that RDPMC works. */
+/* Suspend and resume, so that the owner's page says at once that RDPMC works. */
 static void refresh_page(struct vperfctr_state *st)
 {
 	unsigned long flags;
@@ -101,27 +144,38 @@ static int map_page(struct vperfctr_state *st, struct vm_area_struct *vma)
 
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
 		return -EINVAL;
-	/* First, so that the page shows nothing of strangers when it is seen. */
+	/* First: once the page is visible it must not show what counters held before. */
 	err = vma_get_user(vma, owner);
 	if (err)
 		return err;
-	/* Of one page; remap_pfn_range() would look up twice what kind of memory it is. */
-	fault = vmf_insert_pfn(vma, vma->vm_start,
-			       page_to_pfn(virt_to_page(st->cpu_state.page)));
+	fault = insert_page(vma, st->cpu_state.page);
 	if (fault & VM_FAULT_ERROR) {
 		vperfctr_vma_close(vma);
 		return vm_fault_to_errno(fault, 0);
 	}
+	/*
+	 * A child inherits the mapping, as its copy of a library's handle has the
+	 * address, but with an empty page table: see inherit_vma().
+	 */
+	vm_flags_mod(vma, VM_WIPEONFORK, 0);
 	vma->vm_ops = &vperfctr_vm_ops;
 	if (owner)
 		refresh_page(st);
 	return 0;
 }
 
+static int map_ring(struct vperfctr_state *st, struct vm_area_struct *vma)
+{
+	/* A child maps it anew, if it wants it. */
+	vm_flags_mod(vma, VM_DONTCOPY, 0);
+	return vperfctr_ring_mmap(st, vma);
+}
+
 /*
- * Mapped now rather than at the first access, which is in somebody's inner loop;
- * and by frame number, so that madvise and the like keep off.  The memory lives
- * as long as the state, and that as long as the mapping has the file.
+ * Insert the pages now: the first access may be in an inner loop, which a fault would
+ * delay.  They are inserted by frame number, so that madvise() and the like leave them
+ * alone.  The memory lives as long as the state, and the state as long as the mapping
+ * has the file.  VM_IO: madvise() cannot take VM_DONTCOPY away.
  */
 static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
 {
@@ -132,13 +186,13 @@ static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
 		return -EINVAL;
 	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
 		return -EPERM;
-	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP | VM_IO | VM_PFNMAP,
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP | VM_IO | VM_PFNMAP,
 		     VM_MAYWRITE | VM_MAYEXEC);
 	switch (vma->vm_pgoff) {
 	case 0:
 		return map_page(st, vma);
 	case VPERFCTR_RING_OFFSET >> PAGE_SHIFT:
-		return vperfctr_ring_mmap(st, vma);
+		return map_ring(st, vma);
 	}
 	return -EINVAL;
 }
@@ -255,4 +309,19 @@ struct file *vperfctr_file(struct vperfctr_state *st)
 		atomic_inc(&st->files);
 	}
 	return file;
+}
+
+int vperfctr_file_init(void)
+{
+	dead_page = (void *)get_zeroed_page(GFP_KERNEL);
+	if (!dead_page)
+		return -ENOMEM;
+	dead_page->version = VPERFCTR_ABI_VERSION;
+	return 0;
+}
+
+/* There are no files, hence no mappings. */
+void vperfctr_file_exit(void)
+{
+	free_page((unsigned long)dead_page);
 }

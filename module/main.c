@@ -275,6 +275,9 @@ static int __init vperfctr_init(void)
 	err = vperfctr_thread_init();
 	if (err)
 		goto no_thread;
+	err = vperfctr_file_init();
+	if (err)
+		goto no_file;
 	err = misc_register(&vperfctr_dev);
 	if (err)
 		goto no_dev;
@@ -284,6 +287,8 @@ static int __init vperfctr_init(void)
 	return 0;
 
 no_dev:
+	vperfctr_file_exit();
+no_file:
 	vperfctr_thread_exit();
 no_thread:
 	vperfctr_state_exit();
@@ -295,6 +300,7 @@ no_state:
 static void __exit vperfctr_exit(void)
 {
 	misc_deregister(&vperfctr_dev);
+	vperfctr_file_exit();
 	vperfctr_thread_exit();
 	vperfctr_state_exit();
 	perfctr_cpu_exit();

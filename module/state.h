@@ -321,6 +321,8 @@ void vperfctr_snapshot(struct vperfctr_state *st, struct vperfctr_snapshot *snap
 int vperfctr_read(struct vperfctr_state *st, struct vperfctr_read __user *arg);
 
 /* file.c */
+int vperfctr_file_init(void);
+void vperfctr_file_exit(void);
 struct file *vperfctr_file(struct vperfctr_state *st);
 
 #endif /* VPERFCTR_STATE_H */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* 6.3: vma->vm_flags is no longer written directly but by vm_flags_mod(). */
+/*
+ * 6.3: vma->vm_flags is no longer written directly but by vm_flags_mod().
+ * 7.1: zap_special_vma_range() is the new name of zap_vma_ptes().
+ */
 #ifndef VPERFCTR_COMPAT_VMA_H
 #define VPERFCTR_COMPAT_VMA_H
 
@@ -9,6 +12,14 @@
 static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_flags_t clear)
 {
 	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+}
+#endif
+
+#ifndef PERFCTR_HAVE_ZAP_SPECIAL_VMA_RANGE
+static inline void zap_special_vma_range(struct vm_area_struct *vma, unsigned long address,
+					 unsigned long size)
+{
+	zap_vma_ptes(vma, address, size);
 }
 #endif
 

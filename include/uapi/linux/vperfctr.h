@@ -510,7 +510,8 @@ struct vperfctr_read {
  *
  * mmap(NULL, map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET) maps it:
  * struct vperfctr_ring_page, and `data` bytes after its beginning nrsamples
- * times sample_size bytes.  Anybody with a descriptor may.  Errors as for the
+ * times sample_size bytes.  Anybody with a descriptor may.  The child
+ * of a fork does not inherit the mapping.  Errors as for the
  * page, and EINVAL if there is no ring, or the size is another; EPERM if it is one
  * with VPERFCTR_RING_KERNEL and the caller may not count kernel mode.
  *
@@ -592,8 +593,11 @@ struct vperfctr_ring_page {
  *
  * A mapping by the owner's process lets that process (all of its threads, but
  * not the children of a fork) execute RDPMC, until it is unmapped, and while
- * some state has a control with counters.  It does not survive exec and is not
- * inherited.
+ * some state has a control with counters.  It does not survive exec.
+ *
+ * The child of a fork has the mapping too, but it shows another page there, in
+ * which all but version is zero: no counter, no TSC, no RDPMC.  Until the child
+ * unmaps it, executes a file or ends, it keeps the state as a descriptor would.
  *
  * Reading counter i by the owner:
  *

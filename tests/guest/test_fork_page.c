@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The page after a fork: the child has the mapping, and the page says that there is
+ * nothing to be read.  The parent's mapping is as before.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "service.h"
+
+#ifndef MADV_KEEPONFORK
+#define MADV_KEEPONFORK	19
+#endif
+
+static int fd;
+static const struct vperfctr_page *page;
+
+static void setup(void)
+{
+	fd = open_state(0);
+	page = map_state(fd);
+	count(fd, INSNS_USER);
+}
+
+/* In a child: 0, or which of its properties a dead page lacks. */
+static int check_dead(const void *address)
+{
+	static const char zeros[PAGE - sizeof(u32)];
+	const struct vperfctr_page *dead = address;
+	u64 value;
+
+	if (try_touch(dead))
+		return 1;
+	if (dead->version != VPERFCTR_ABI_VERSION)
+		return 2;
+	if (dead->cstatus || dead->samplecount)
+		return 3;
+	if (memcmp((const char *)address + sizeof(u32), zeros, sizeof(zeros)))
+		return 4;
+	if (try_rdpmc(0, &value) != RDPMC_SIGNAL)
+		return 5;
+	return 0;
+}
+
+/* In the parent: the page is live, and reads count. */
+static void check_live(const struct vperfctr_page *live)
+{
+	u64 before;
+
+	ck_assert_uint_eq(live->version, VPERFCTR_ABI_VERSION);
+	before = self_read(live, 0);
+	loop(1000);
+	ck_assert_uint_ge(self_read(live, 0) - before, 2000);
+}
+
+static int in_child(int (*test)(const void *), const void *arg)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(test(arg));
+	return wait_for(pid);
+}
+
+START_TEST(child_reads_dead_page)
+{
+	unsigned int i;
+
+	for (i = 0; i < 5; i++) {
+		ck_assert_int_eq(in_child(check_dead, page), 0);
+		check_live(page);
+	}
+	/* the children's ends have not taken the permission away, and this does */
+	ck_assert_int_eq(munmap((void *)page, PAGE), 0);
+	ck_assert_int_eq(try_rdpmc(0, &(u64) { 0 }), RDPMC_SIGNAL);
+}
+END_TEST
+
+static int check_grandchild(const void *address)
+{
+	return check_dead(address) ?: in_child(check_dead, address);
+}
+
+START_TEST(grandchild)
+{
+	ck_assert_int_eq(in_child(check_grandchild, page), 0);
+	check_live(page);
+}
+END_TEST
+
+static int unmap_and_map(const void *address)
+{
+	const struct vperfctr_page *own;
+	int state, err;
+	u64 value;
+
+	if (munmap((void *)address, PAGE) || try_touch(address) != SIGSEGV)
+		return 10;
+	/* a state of its own works as ever; its mapping has another one's place */
+	state = open_state(0);
+	own = map_state(state);
+	count(state, INSNS_USER);
+	value = self_read(own, 0);
+	loop(1000);
+	if (self_read(own, 0) - value < 2000)
+		return 11;
+	/* what it maps by the inherited descriptor is the parent's page */
+	own = map_state(fd);
+	if (!VPERFCTR_CSTATUS_NRCTRS(own->cstatus) || !own->ctr[0].sum)
+		return 12;
+	err = in_child(check_dead, own);
+	return err ? 20 + err : 0;
+}
+
+START_TEST(child_unmaps)
+{
+	ck_assert_int_eq(in_child(unmap_and_map, page), 0);
+	check_live(page);
+}
+END_TEST
+
+static void *move(const void *address)
+{
+	void *to = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (mremap((void *)address, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
+		return NULL;
+	return to;
+}
+
+/* Before or after the first access. */
+static int move_and_check(const void *address)
+{
+	void *to = move(address);
+
+	return to ? check_dead(to) : 30;
+}
+
+static int touch_and_move(const void *address)
+{
+	return check_dead(address) ?: move_and_check(address);
+}
+
+START_TEST(child_moves)
+{
+	ck_assert_int_eq(in_child(move_and_check, page), 0);
+	ck_assert_int_eq(in_child(touch_and_move, page), 0);
+	check_live(page);
+}
+END_TEST
+
+START_TEST(parent_moved)
+{
+	const struct vperfctr_page *to = move(page);
+
+	ck_assert_ptr_ne(to, NULL);
+	ck_assert_int_eq(in_child(check_dead, to), 0);
+	check_live(to);
+	ck_assert_int_eq(munmap((void *)to, PAGE), 0);
+	ck_assert_int_eq(try_rdpmc(0, &(u64) { 0 }), RDPMC_SIGNAL);
+}
+END_TEST
+
+/* Advice may keep the mapping from the child, but not show it the live page. */
+START_TEST(advised)
+{
+	static const int advice[] = { MADV_KEEPONFORK, MADV_DOFORK, MADV_DONTNEED };
+
+	madvise((void *)page, PAGE, advice[_i]);
+	check_live(page);
+	ck_assert_int_eq(in_child(check_dead, page), 0);
+	ck_assert_int_eq(in_child(check_grandchild, page), 0);
+	check_live(page);
+	ck_assert_int_eq(munmap((void *)page, PAGE), 0);
+	ck_assert_int_eq(try_rdpmc(0, &(u64) { 0 }), RDPMC_SIGNAL);
+}
+END_TEST
+
+static int is_gone(const void *address)
+{
+	return try_touch(address) != SIGSEGV;
+}
+
+START_TEST(dontfork)
+{
+	ck_assert_int_eq(madvise((void *)page, PAGE, MADV_DONTFORK), 0);
+	ck_assert_int_eq(in_child(is_gone, page), 0);
+	check_live(page);
+}
+END_TEST
+
+/* Not a fork: the memory is the parent's. */
+static int sees_live(void *arg)
+{
+	const struct vperfctr_page *live = arg;
+
+	_exit(!VPERFCTR_CSTATUS_NRCTRS(live->cstatus) || !live->ctr[0].sum);
+}
+
+START_TEST(shared_memory_is_live)
+{
+	static char stack[16384] __attribute__((aligned(16)));
+	pid_t pid = clone(sees_live, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+			  (void *)page);
+
+	ck_assert_int_gt(pid, 0);
+	ck_assert_int_eq(wait_for(pid), 0);
+	check_live(page);
+}
+END_TEST
+
+/* A mapping by another process than the owner's is inherited in the same way. */
+static int map_and_fork(const void *unused)
+{
+	const struct vperfctr_page *theirs = map_state(fd);
+
+	(void)unused;
+	if (!theirs->ctr[0].sum)
+		return 40;
+	return in_child(check_dead, theirs);
+}
+
+START_TEST(mapped_by_another)
+{
+	ck_assert_int_eq(in_child(map_and_fork, NULL), 0);
+	check_live(page);
+}
+END_TEST
+
+/*
+ * A child that lives on with the mapping, and has closed its descriptors, keeps the
+ * counters from nobody: neither after UNLINK nor after the owner's end.
+ */
+START_TEST(counters_are_given_back)
+{
+	volatile int *step = shared_memory(PAGE);
+	pid_t owner, child;
+
+	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	munmap((void *)page, PAGE);
+	close(fd);
+	ck_assert(counters_free());
+
+	owner = fork();
+	if (!owner) {
+		setup();
+		child = fork();
+		if (!child) {
+			close(fd);
+			close(dev);
+			*step = 1;
+			while (*step < 2)
+				msleep(1);
+			*step = check_dead(page) ? 4 : 3;
+			_exit(0);
+		}
+		while (*step < 1)
+			msleep(1);
+		if (_i) {
+			if (call(fd, VPERFCTR_UNLINK, 0) || !counters_free())
+				_exit(1);
+			munmap((void *)page, PAGE);
+			close(fd);
+		}
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(owner), 0);
+	ck_assert_eventually(counters_free());
+	*step = 2;
+	while (*step == 2)
+		msleep(1);
+	ck_assert_int_eq(*step, 3);
+	/* and with it goes the last of the state */
+	settle();
+}
+END_TEST
+
+/* A ring is not inherited: a child maps it by itself. */
+START_TEST(ring_is_not_there)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 4, .watermark = 1 };
+	void *p;
+
+	assert_ok(call(fd, VPERFCTR_RING, &ring));
+	p = mmap(NULL, ring.map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET);
+	ck_assert_ptr_ne(p, MAP_FAILED);
+	madvise(p, ring.map_size, MADV_DOFORK);
+	ck_assert_int_eq(in_child(is_gone, p), 0);
+	ck_assert_int_eq(try_touch(p), 0);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, child_reads_dead_page);
+	tcase_add_test(tc, grandchild);
+	tcase_add_test(tc, child_unmaps);
+	tcase_add_test(tc, child_moves);
+	tcase_add_test(tc, parent_moved);
+	tcase_add_loop_test(tc, advised, 0, 3);
+	tcase_add_test(tc, dontfork);
+	tcase_add_test(tc, shared_memory_is_live);
+	tcase_add_test(tc, mapped_by_another);
+	tcase_add_loop_test(tc, counters_are_given_back, 0, 2);
+	if (has(VPERFCTR_FEATURE_PCINT))
+		tcase_add_test(tc, ring_is_not_there);
+}
+
+int main(void)
+{
+	open_device();
+	return run_tests("fork_page", add);
+}
