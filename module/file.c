@@ -224,6 +224,31 @@ static long vperfctr_file_ioctl(struct file *file, unsigned int cmd, unsigned lo
 	return -ENOTTY;
 }
 
+/*
+ * The owner's exit leaves the release of the hardware to a worker, and so do the
+ * exits of its descendants.  A caller that has waited for these threads and closes
+ * the state finds the hardware free.
+ */
+static void release_after_exit(struct vperfctr_state *st)
+{
+	if (smp_load_acquire(&st->owner))
+		return;
+	vperfctr_release_hardware(st);
+	if (test_bit(STATE_HAD_FAMILY, &st->bits))
+		vperfctr_flush_detached();
+}
+
+/*
+ * A descriptor is being closed.  This must not wait for the last reference to the
+ * file: a mapping has one, and outlives its process where something else holds the
+ * mm, such as arch/x86/cr4-pce.c or a reader of /proc/PID.
+ */
+static int vperfctr_file_flush(struct file *file, fl_owner_t id)
+{
+	release_after_exit(file->private_data);
+	return 0;
+}
+
 static int vperfctr_file_release(struct inode *inode, struct file *file)
 {
 	struct vperfctr_state *st = file->private_data;
@@ -234,16 +259,8 @@ static int vperfctr_file_release(struct inode *inode, struct file *file)
 		if (!READ_ONCE(st->owner))
 			vperfctr_dissolve_family(st);
 	}
-	/*
-	 * The owner's exit gives back the hardware in its own time, and so do its
-	 * descendants'.  Who waited for these threads and closes the state may count
-	 * on its being free.
-	 */
-	if (!smp_load_acquire(&st->owner)) {
-		vperfctr_release_hardware(st);
-		if (test_bit(STATE_HAD_FAMILY, &st->bits))
-			vperfctr_flush_detached();
-	}
+	/* Descriptors in flight through a socket are closed without a flush. */
+	release_after_exit(st);
 	vperfctr_put(st);
 	return 0;
 }
@@ -293,6 +310,7 @@ static const struct file_operations vperfctr_file_fops = {
 	.compat_ioctl	= compat_ptr_ioctl,
 	.mmap		= vperfctr_file_mmap,
 	.poll		= vperfctr_file_poll,
+	.flush		= vperfctr_file_flush,
 	.release	= vperfctr_file_release,
 	.show_fdinfo	= vperfctr_file_show,
 };

@@ -131,6 +131,7 @@ END_TEST
 
 static volatile struct {
 	int fd, ready, stop;
+	int hogged, stays;
 	u64 floor;		/* the owner's latest self-read */
 	u64 last;
 } *shared;
@@ -475,6 +476,70 @@ START_TEST(killed)
 }
 END_TEST
 
+/* A process of the killed one's address space, which keeps it, and the mapping in it. */
+static int stay(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+}
+
+static void be_fifo(int priority)
+{
+	struct sched_param param = { .sched_priority = priority };
+
+	ck_assert_int_eq(sched_setscheduler(0, SCHED_FIFO, &param), 0);
+}
+
+/*
+ * The hardware is free when the close returns, even if a mapping keeps the file and no
+ * worker of the kernel has run since the owner ended: both CPUs are kept from them.
+ */
+START_TEST(closed_while_mapped)
+{
+	pid_t hog, pid;
+	int fd;
+
+	hog = fork();
+	if (!hog) {
+		pin(1);
+		be_fifo(1);
+		for (;;)
+			shared->hogged = 1;
+	}
+	while (!shared->hogged)
+		sched_yield();
+	pin(0);
+	be_fifo(3);
+	shared->fd = -1;
+	pid = fork_files();
+	if (!pid) {
+		static char stack[16384] __attribute__((__aligned__(16)));
+		int mine = open_state(0);
+
+		be_fifo(2);
+		map_state(mine);
+		start(mine, false);
+		shared->stays = clone(stay, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
+		shared->fd = mine;
+		for (;;)
+			pause();
+	}
+	while ((fd = shared->fd) < 0)
+		usleep(1000);
+	ck_assert_int_gt(shared->stays, 0);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(wait_for(pid), 128 + SIGKILL);
+	close(fd);
+	fd = perf_open(0, false);
+	ck_assert_msg(fd >= 0, "perf_event_open: %s", strerror(-fd));
+	close(fd);
+	kill(shared->stays, SIGKILL);
+	kill(hog, SIGKILL);
+	wait_for(hog);
+}
+END_TEST
+
 /* ---- unloading ------------------------------------------------------------------------- */
 
 START_TEST(no_unload_in_use)
@@ -518,6 +583,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, fork_storm);
 	tcase_add_test(tc, many_states);
 	tcase_add_test(tc, killed);
+	tcase_add_test(tc, closed_while_mapped);
 	tcase_add_test(tc, no_unload_in_use);
 }
 
