@@ -1,28 +1,28 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Debian packages, as files.  No host is named here: they come from where the
-# machine's own apt gets its packages.
+# Debian packages, as files.  No host is named here: the packages come from the mirror
+# that apt on this machine uses.
 
 apt_update()
 {
     [ "$(id -u)" = 0 ] || die "the package lists are missing or too old; as root: apt-get update"
-    # a broken third-party source is not our concern: what we need will tell
+    # A broken third-party source does not matter: the download of a package reports what
+    # is missing.
     logged "$cache/log/apt-update.log" "updating the package lists" \
         apt-get -o DPkg::Lock::Timeout=600 update || true
 }
 
 apt_mirror()
 {
-    # the single quotes are right: apt expands this
+    # apt expands this, not the shell
     # shellcheck disable=SC2016
     apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Label: Debian' \
         'Created-By: Packages' | head -n 1
 }
 
-# apt_private DIR ARCH SUITE...: make apt-get and apt-cache in this script see
-# only these suites, with lists of their own in DIR, and leave the machine's
-# alone
+# apt_private DIR ARCH SUITE...: make apt-get and apt-cache in this script use only these
+# suites, with package lists in DIR; the lists of the machine stay as they are
 apt_private()
 {
     local dir=$1 arch=$2 mirror suite

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# A round of a log of tests/guest/fuzz.c as a test in C: see fuzz.
+# Print a round of a log of tests/guest/fuzz.c as a test in C: see fuzz.
 
-# word AT SIZE: of the data, little-endian, in hexadecimal
+# word(at, size): a little-endian number in the data, in hexadecimal
 function word(at, size,    text)
 {
 	while (size--)
@@ -11,7 +11,7 @@ function word(at, size,    text)
 	return text == "" ? "0" : text
 }
 
-# What a control says, for who reads the test.
+# control(): print the fields of a control as a comment, for the reader of the test
 function control(    n, i, at)
 {
 	printf "\t/* flags %s, tsc_on %s, %s a-mode, %s i-mode, signal %s\n", word(4, 4), word(8, 4),

@@ -1,32 +1,33 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the scripts of the harness have in common: where things are, messages,
-# locks, long commands with their output in a log.
+# Common to the scripts of the harness: directories, messages, locks, and long
+# commands with their output in a log.
 
 set -euo pipefail
-# a command that is not expected to fail never ends a script without a word
+# An unexpected failure of a command always prints a message.
 explained=""
 trap '[ -n "$explained" ] || say "${0##*/}: line $LINENO: \"$BASH_COMMAND\" failed"' ERR
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 vm=$top/tests/vm
-# shellcheck disable=SC2034 # used by those who read this file
+# shellcheck disable=SC2034 # used by the scripts that source this file
 model=$top/tests/pmu-model
 O=$(realpath -m "${O:-$top/build}")
-# what is costly to get or to build outlives the checkout
+# Downloads, kernels and the emulator outlive the checkout.
 cache=${VPERFCTR_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/vperfctr}
 mkdir -p "$O" "$cache"
-# this machine's architecture, and others, as Debian calls them
+# Architectures have Debian's names; this is the one of this machine.
 native=$(dpkg --print-architecture)
 
-# built ARCH: where what runs on this architecture is built
+# built ARCH: print the build directory for programs of this architecture
 built()
 {
     [ "$1" = "$native" ] && echo "$O" || echo "$O/$1"
 }
 
-# like_of KERNEL: which kernel's suites it is for, if it is not all that name none
+# like_of KERNEL: print the kernel whose suites it runs, or nothing if it runs those
+# that name no kernel
 like_of()
 {
     [ -z "$1" ] || sed -n 's/^like=//p' "$vm/kernels/$1"
@@ -43,7 +44,7 @@ die()
     exit 1
 }
 
-# lock FILE: hold it until the script ends, waiting for who has it now
+# lock FILE: hold a lock until the script ends; wait if another run holds it
 lock()
 {
     local fd
@@ -55,24 +56,24 @@ lock()
     fi
 }
 
-# hash FILE_OR_DIRECTORY...: of contents and names relative to the project
+# hash FILE_OR_DIRECTORY...: of the contents and of the names relative to the project
 hash()
 {
     (cd "$top" && find "$@" -type f -print0 | LC_ALL=C sort -z |
         xargs -0 sha256sum) | sha256sum | cut -c 1-16
 }
 
-# say every few seconds (on a terminal: always in the same line) how far the
-# command is that writes to a log; ends by itself should the script be killed
+# ticker WHAT LOG: every few seconds, print the progress of a command that writes to LOG;
+# on a terminal always in the same line.  It ends by itself if the script is killed.
 ticker()
 {
     local what=$1 log=$2 start=$SECONDS at
 
     while true; do
-        # sleep(1) would keep our stdout open after we are killed
+        # a sleep(1) would keep stdout open after the ticker is killed
         read -rt 5 <> <(:) || true
         kill -0 $$ 2>/dev/null || return
-        # ninja's counter, if there is one
+        # the counter of ninja, if the command is ninja
         at=$(tail -c 500 "$log" 2>/dev/null | grep -o '^\[[0-9]*/[0-9]*\]' | tail -n 1) || true
         if [ -t 2 ]; then
             printf '  %s: %d s %s\033[K\r' "$what" $((SECONDS - start)) "$at" >&2
@@ -82,8 +83,8 @@ ticker()
     done
 }
 
-# logged LOG WHAT COMMAND...: run a command that may take long.  WHAT is said
-# first, its output goes to LOG, and if it fails the end of that is shown.
+# logged LOG WHAT COMMAND...: print WHAT and run a command that may take long.  Its
+# output goes to LOG; if it fails, the last lines of LOG are printed.
 logged()
 {
     local log=$1 what=$2 tick status=0

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# report NAME DIR SECONDS CONSOLE QEMU_STATUS: judge what a run left in DIR, leave
-# "summary" there, and say how it went; false if anything failed.
+# report NAME DIR SECONDS CONSOLE QEMU_STATUS: judge the files that a run left in DIR,
+# write "summary" there, and print the result; false if a check failed.
 
 report()
 {
@@ -11,7 +11,7 @@ report()
     "$vm/judge" "$dir/results" "$console" "$status" > "$dir/summary" 2> "$dir/details"
     ok=$(grep -c ' 0 failed$' "$dir/summary") || echo "  logs: $dir" >> "$dir/details"
     { read -r user system < "$dir/time" && took+=", $((user + system)) s of processor time"; } 2>/dev/null
-    # in one piece, because others may be reporting too
+    # in one write, because other runs may report at the same time
     printf '%s\n' "$(printf '%-10s %s (%s)\n' "$name" "$(cat "$dir/summary")" "$took"
         cat "$dir/details")"
     [ "$ok" = 1 ]
