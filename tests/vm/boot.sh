@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Boot a virtual machine.  What it is like is in variables, which these are the
-# defaults of; a test suite and the command line set others.
+# Boot a virtual machine.  These variables describe it, here with their defaults; a
+# suite and the command line set others.
 
 : "${arch:=amd64}"		# as Debian calls it
 : "${kernel:=debian-6.1-$arch}"	# a file in kernels/
@@ -17,15 +17,15 @@ arm64) : "${cpu:=neoverse-n1}" ;;
 *)     die "no virtual machines for the architecture $arch" ;;
 esac
 
-# vm_kernel_says NAME: the value in the kernel's entry, or nothing
+# vm_kernel_says NAME: print the value in the kernel's entry, or nothing
 vm_kernel_says()
 {
     # shellcheck source=kernels/debug-6.1-amd64
     (declare "$1="; . "$vm/kernels/$kernel"; echo "${!1}")
 }
 
-# vm_prepare: get what it takes; sets qemu, kernel_dir, base_image, memory,
-# kernel_cmdline, programs_dir
+# vm_prepare: get the emulator, the kernel and the root image; set qemu, kernel_dir,
+# base_image, memory, kernel_cmdline and programs_dir
 vm_prepare()
 {
     memory=$(vm_kernel_says memory)
@@ -36,7 +36,7 @@ vm_prepare()
     programs_dir=$(built "$arch")
 }
 
-# vm_layer DIR START: the beginnings of a layer whose /vm/start is guest/START
+# vm_layer DIR START: begin a layer whose /vm/start is guest/START
 vm_layer()
 {
     rm -rf "$1"
@@ -44,11 +44,14 @@ vm_layer()
     cp "$vm/guest/$2" "$1/vm/start"
 }
 
-# vm_install DIR: the module, the library and the command, as built
+# vm_install DIR: copy the module, the libraries and the command into a layer
 vm_install()
 {
-    local module f
+    local module f lock
 
+    # "build" replaces these files: it must not do so now
+    exec {lock}> "$O/build.lock"
+    flock -s "$lock"
     module=$O/module-$(cat "$kernel_dir/release")/vperfctr.ko
     # shellcheck disable=SC2154 # vm_prepare did
     for f in "$module" "$programs_dir/bin/perfex"; do
@@ -57,12 +60,13 @@ vm_install()
     cp "$module" "$1/vm/"
     cp "$programs_dir/bin/perfex" "$1/usr/bin/"
     find "$programs_dir/lib" -maxdepth 1 -name '*.so*' -exec cp -P -t "$1/usr/lib" {} +
+    exec {lock}>&-
 }
 
-# vm_command DIR LAYER CHARDEV...: sets the array "command", which boots with the
-# layer on top of the base image.  The CHARDEVs, as -chardev has them but for their
-# id, are the serial ports: the console, and, as /dev/ttyS1 and 2, for the programs;
-# DIR is for what it takes to boot.
+# vm_command DIR LAYER CHARDEV...: set the array "command" to a command that boots with
+# the layer on top of the base image.  Each CHARDEV is an argument of -chardev without
+# its id.  They become the serial ports: first the console, then /dev/ttyS1 and ttyS2 for
+# the programs.  DIR gets the files that the emulator boots from.
 vm_command()
 {
     local dir=$1 layer=$2 clock=() boot=$kernel_dir/vmlinux model=$cpu ports=() port i=0 n=0 console card
@@ -72,7 +76,7 @@ vm_command()
     cat "$base_image" "$dir/layer.cpio" > "$dir/initrd"
     rm -rf "$layer" "$dir/layer.cpio"
     if [ -n "$icount" ]; then
-        # time is instructions and idle time passes at once: each run is the same
+        # instructions are the clock, and idle time passes at once: all runs are the same
         clock=(-icount "shift=$icount,${sleep:-sleep=off}"
             -rtc "base=2026-01-01T00:00:00,clock=vm" -seed 1)
     fi
@@ -93,7 +97,7 @@ vm_command()
         console=ttyS0
         ;;
     arm64)
-        # the board has one port; those of this card are ttyS0 to 3
+        # the board has one port; the ports of this card are ttyS0 to ttyS3
         command+=("$qemu" -M virt -cpu "$model")
         ports+=(-serial chardev:port0 -chardev "null,id=unused0" -chardev "null,id=unused3")
         for ((; i < 3; i++)); do ports+=(-chardev "null,id=port$i"); done
