@@ -63,6 +63,13 @@ vm_install()
     exec {lock}>&-
 }
 
+# vm_file FILE: print a CHARDEV for vm_command that writes there
+vm_file()
+{
+    # a comma ends a QEMU option, two of them are one
+    echo "file,path=${1//,/,,}"
+}
+
 # vm_command DIR LAYER CHARDEV...: set the array "command" to a command that boots with
 # the layer on top of the base image.  Each CHARDEV is an argument of -chardev without
 # its id.  They become the serial ports: first the console, then /dev/ttyS1 and ttyS2 for

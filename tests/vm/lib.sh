@@ -5,11 +5,13 @@
 # commands with their output in a log.
 
 set -euo pipefail
+# What is made here goes to machines, roots and a cache, where other users read it.
+umask 022
 # An unexpected failure of a command always prints a message.
 explained=""
 trap '[ -n "$explained" ] || say "${0##*/}: line $LINENO: \"$BASH_COMMAND\" failed"' ERR
 
-top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 vm=$top/tests/vm
 # shellcheck disable=SC2034 # used by the scripts that source this file
 model=$top/tests/pmu-model
