@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is measured, and with what: the programs that "make bench" and "make
- * bench-native" run.  The same work is done by both sides, vperfctr and
- * perf_event; what is measured is the difference that the side makes.
+ * The measuring programs of "make bench" and "make bench-native".  Two sides,
+ * vperfctr and perf_event, do the same work; the figures show the difference.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -17,19 +16,19 @@ typedef uint64_t u64;
 typedef int64_t s64;
 
 #define PAGE		4096
-#define MAX_N		4	/* counters in a group */
-#define REPEATS		201	/* medians are of so many */
+#define MAX_N		4	/* most counters in a group */
+#define REPEATS		201	/* repetitions of each measurement */
 
-/* The numbers of counters that are measured; X(n). */
+/* X(n) for each measured number of counters. */
 #define FOR_EACH_N(X)	X(1) X(2) X(4)
 
 /* ---- measure.c ----------------------------------------------------------- */
 
 __attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...);
 
-/* In the emulator: the TSC counts instructions, and there are statistics. */
+/* True in the emulator: the TSC counts instructions, and statistics exist. */
 extern bool emulated;
-/* What a figure is: "instructions", or "ns" */
+/* The unit of figures: "instructions", or "ns". */
 extern const char *unit;
 
 void measure_init(bool is_emulated);
@@ -42,7 +41,7 @@ static inline u64 now(void)
 	return low | (u64)high << 32;
 }
 
-/* See tests/pmu-model/README.md; all zero on real hardware. */
+/* The emulator's statistics, see tests/pmu-model/README.md; zero on hardware. */
 enum { STAT_WRMSR, STAT_RDMSR, STAT_RDPMC, STAT_WRMSR_ANY, STAT_CR4, STAT_PMI };
 
 static inline u64 statistic(unsigned int n)
@@ -55,10 +54,10 @@ static inline u64 statistic(unsigned int n)
 	return low | (u64)high << 32;
 }
 
-/* Many measurements of the same. */
+/* Repeated measurements of one operation. */
 struct meter {
 	unsigned int n;
-	unsigned int batch;	/* how often it is done in one measurement; 0: once */
+	unsigned int batch;	/* operations in each measurement; 0: one */
 	u64 t0, wrmsr0;
 	u64 time[REPEATS], wrmsr[REPEATS];
 };
@@ -80,44 +79,45 @@ static inline void meter_end(struct meter *m)
 
 u64 median(u64 *values, unsigned int n);
 
-/* What the TSC says (of something that a meter did not measure), as a figure. */
+/* Convert a difference of TSC values that no meter measured to a figure. */
 double figure(double ticks);
 
-/* A line of the results.  The name may be a format for n. */
+/* Print a line of the results.  The name may be a format for n. */
 void emit(const char *unit, double value, const char *name, unsigned int n);
-/* There is none, because. */
+/* Print that there is no value, and why. */
 void emit_none(const char *unit, const char *because, const char *name, unsigned int n);
 /*
- * The median without the first, less what an empty measurement takes; the first
- * (NAME.first), if asked for; and the WRMSRs of each (NAME.wrmsr).
+ * Print the median without the first, less the result of an empty measurement.  With
+ * EMIT_FIRST print the first too (NAME.first), with EMIT_WRMSR the median number of
+ * WRMSRs (NAME.wrmsr).
  */
 #define EMIT_FIRST	1
 #define EMIT_WRMSR	2
 void emit_meter(struct meter *m, unsigned int what, const char *name, unsigned int n);
 
-/* On standard error, for who waits. */
+/* Print a message on standard error, for the user who waits. */
 __attribute__((format(printf, 1, 2))) void progress(const char *format, ...);
 
 /* ---- surroundings --------------------------------------------------------- */
 
 void pin(int cpu);
-/* SCHED_FIFO: nobody but tasks of the same kind runs beside. */
+/* Switch SCHED_FIFO on or off: only other SCHED_FIFO tasks can preempt. */
 void real_time(bool on);
 void msleep(unsigned int ms);
 void write_file(const char *path, const char *text);
 
 /*
- * Do it in a process of its own, whose end gives back all that it had.  The
- * system is let settle before: static keys are dropped a second after their
- * last user.  Dies if the function does, or takes too long.
+ * Call a function in a process of its own, whose exit frees everything it had.  Let
+ * the system settle before: static keys are dropped a second after their last user.
+ * Die if the function dies or takes too long.
  */
 void in_child(void (*function)(void *arg), void *arg);
 
-/* A process that does this, then "ready", and sleeps until it is killed. */
+/* Start a process that calls the function and then sleeps until it is killed. */
 int start_holder(void (*function)(void *arg), void *arg);
 void kill_holder(int pid);
 
-/* libc's wrappers are the same for both sides, and no part of what is measured. */
+/* A system call without libc's wrapper, which is not part of the measurement. */
 static inline long call3(long nr, long a, long b, long c)
 {
 	long ret;
@@ -127,7 +127,7 @@ static inline long call3(long nr, long a, long b, long c)
 	return ret;
 }
 
-/* As the process's real system calls fail: this one must not. */
+/* Die because a system call failed that must not fail. */
 void call_failed(const char *what, long result);
 
 static inline long must(const char *what, long result)
@@ -143,13 +143,13 @@ static inline long must(const char *what, long result)
 /* ---- the two sides ---------------------------------------------------------- */
 
 /*
- * Two sets of events, of which the first n are counted, all in user mode, on the
- * same counters: each has another event in the other set.
+ * Two sets of events.  The first n of a set are counted, in user mode only.  Each
+ * counter has different events in the two sets.
  */
 enum set { SET_A, SET_B };
 extern const unsigned short events[2][MAX_N];
 
-/* n counters of one task. */
+/* A group of n counters of one task. */
 struct group {
 	unsigned int n;
 	bool mapped;
@@ -160,34 +160,34 @@ struct group {
 struct side {
 	const char *name;
 
-	/* Can it be measured?  Dies, with one line, if not. */
+	/* Die with one line if this side cannot be measured here. */
 	void (*check)(void);
 
-	/* From nothing to counting, and, if `map`, ready to read in user mode. */
+	/* Start counting, and with `map` get ready to read in user mode. */
 	void (*open)(struct group *g, unsigned int n, enum set set, bool map);
 	void (*close)(struct group *g);
 
 	void (*suspend)(struct group *g);
 	void (*resume)(struct group *g);
-	/* The same, with each event by itself; NULL: there is no such thing. */
+	/* The same for each event separately; NULL: impossible on this side. */
 	void (*suspend_each)(struct group *g);
 	void (*resume_each)(struct group *g);
-	/* Start anew, of a group that is suspended, or that runs. */
+	/* Restart a suspended group, or a running one. */
 	void (*control)(struct group *g, enum set set);
 	void (*control_running)(struct group *g, enum set set);
-	/* Start anew with other events. */
+	/* Restart with other events. */
 	void (*control_other)(struct group *g, enum set set);
-	/* By the kernel: the first is returned. */
+	/* Read by a system call.  Return: the first count. */
 	u64 (*read)(struct group *g);
 
-	/* calls.c: reads in user mode */
+	/* selfread.c: measure reads in user mode */
 	void (*self_reads)(void);
-	/* overflow.c */
+	/* overflow.c: measure overflows */
 	void (*overflows)(void);
 };
 
 extern const struct side vperfctr_side, perf_side, floor_side;
-extern const struct side *side;		/* the one that is measured */
+extern const struct side *side;		/* the measured side */
 
 bool vperfctr_isolated(void);
 u32 vperfctr_features(void);
@@ -200,12 +200,12 @@ void perf_self_reads(void);
 /* overflow.c */
 void vperfctr_overflows(void);
 void perf_overflows(void);
-/* Signals that were handled. */
+/* The number of handled signals. */
 extern volatile u64 signals;
-/* Work until there were enough; *happened: how often.  NULL: the emulator tells. */
+/* Run until *happened has counted enough overflows; NULL: use the emulator's count. */
 void measure_overflows(const char *name, const volatile u64 *happened);
 
-/* calls.c, linked.c, switch.c, scale.c, floor.c: what main() runs */
+/* calls.c, linked.c, switch.c, scale.c, floor.c: the parts that main() calls */
 void measure_calls(void);
 void measure_linked(void);
 void measure_switches(void);

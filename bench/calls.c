@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the calls cost that a task makes for its own counters. */
+/* The cost of the calls that a task makes for its own counters. */
 #include <string.h>
 #include <unistd.h>
 
@@ -7,8 +7,8 @@
 
 static const unsigned int numbers[] = { 1, 2, 4 };
 
-/* Enough for static keys and the reservation to be in place. */
-static void hold(void *arg)
+/* One counter keeps static keys and the reservation in place. */
+static void hold_counter(void *arg)
 {
 	struct group g;
 
@@ -16,7 +16,7 @@ static void hold(void *arg)
 	side->open(&g, 1, SET_A, false);
 }
 
-static void nothing(struct group *g)
+static void do_nothing(struct group *g)
 {
 	(void)g;
 }
@@ -39,15 +39,15 @@ static void measure_open(void *arg)
 	emit_meter(&closes, 0, "close.n%u", n);
 }
 
-/* A measurement: `before` is not measured. */
-static void measure(const char *name, struct group *g, void (*before)(struct group *),
-		    void (*what)(struct group *), void (*what_set)(struct group *, enum set))
+/* Measure one operation; `before` runs before each, unmeasured. */
+static void measure_call(const char *name, struct group *g, void (*before)(struct group *),
+			 void (*what)(struct group *), void (*what_set)(struct group *, enum set))
 {
 	struct meter m = { };
 	unsigned int i;
 
 	for (i = 0; i < REPEATS; i++) {
-		(before ?: nothing)(g);
+		(before ?: do_nothing)(g);
 		if (what) {
 			meter_begin(&m);
 			what(g);
@@ -61,7 +61,7 @@ static void measure(const char *name, struct group *g, void (*before)(struct gro
 	emit_meter(&m, EMIT_FIRST | EMIT_WRMSR, name, g->n);
 }
 
-static void read_it(struct group *g)
+static void kernel_read(struct group *g)
 {
 	side->read(g);
 }
@@ -72,23 +72,20 @@ static void measure_group(void *arg)
 	struct group g;
 
 	side->open(&g, n, SET_A, true);
-	measure("kernelread.n%u", &g, NULL, read_it, NULL);
-	measure("suspend.n%u", &g, side->resume, side->suspend, NULL);
-	measure("resume.n%u", &g, side->suspend, side->resume, NULL);
-	measure("control.n%u", &g, side->suspend, NULL, side->control);
-	measure("control_running.n%u", &g, NULL, NULL, side->control_running);
-	measure("control_other.n%u", &g, NULL, NULL, side->control_other);
+	measure_call("kernelread.n%u", &g, NULL, kernel_read, NULL);
+	measure_call("suspend.n%u", &g, side->resume, side->suspend, NULL);
+	measure_call("resume.n%u", &g, side->suspend, side->resume, NULL);
+	measure_call("control.n%u", &g, side->suspend, NULL, side->control);
+	measure_call("control_running.n%u", &g, NULL, NULL, side->control_running);
+	measure_call("control_other.n%u", &g, NULL, NULL, side->control_other);
 	if (side->resume_each) {
-		measure("suspend_each.n%u", &g, side->resume_each, side->suspend_each, NULL);
-		measure("resume_each.n%u", &g, side->suspend_each, side->resume_each, NULL);
+		measure_call("suspend_each.n%u", &g, side->resume_each, side->suspend_each, NULL);
+		measure_call("resume_each.n%u", &g, side->suspend_each, side->resume_each, NULL);
 	}
 	side->close(&g);
 }
 
-/*
- * A system call that does nothing, and an ioctl that there is not: what all others
- * have in them.
- */
+/* A system call that does nothing, and an unknown ioctl: all others include these. */
 #define NO_IOCTL	0x7fff
 
 static void measure_null(void *arg)
@@ -123,7 +120,7 @@ void measure_calls(void)
 	side->self_reads();
 	progress("open, close");
 	in_child(measure_null, NULL);
-	holder = start_holder(hold, NULL);
+	holder = start_holder(hold_counter, NULL);
 	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		in_child(measure_open, (void *)&numbers[i]);
 	progress("read, suspend, resume, control");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the kernel itself takes: the same with a module that does nothing else
+ * The kernel's own cost: the same operations with a module that does nothing else
  * (floor/module.c).  In the emulator only, with vperfctr unloaded.
  */
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "bench.h"
 #include "floor/floor.h"
 
-static int fd = -1;
+static int floor_fd = -1;
 
 static int open_device(void)
 {
@@ -27,7 +27,7 @@ static void check(void)
 	close(open_device());
 }
 
-/* A descriptor of its own, and its page. */
+/* Get a descriptor and map its page. */
 static void floor_open(struct group *g, unsigned int n, enum set set, bool map)
 {
 	int dev = open_device();
@@ -48,36 +48,36 @@ static void floor_close(struct group *g)
 	close(g->fd[0]);
 }
 
-/* As who wants to know the mask. */
-static void handler(int signal, siginfo_t *info, void *context)
+/* A handler that makes an ioctl, as one that asks for the mask of overflows. */
+static void handle_signal(int signal, siginfo_t *info, void *context)
 {
 	(void)signal;
 	(void)info;
 	(void)context;
 	signals++;
-	must_ioctl(fd, FLOOR_NOTHING, 0);
+	must_ioctl(floor_fd, FLOOR_NOTHING, 0);
 }
 
 static void floor_signal(void *arg)
 {
-	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
+	struct sigaction action = { .sa_sigaction = handle_signal, .sa_flags = SA_SIGINFO };
 
 	(void)arg;
 	if (sigaction(SIGIO, &action, NULL))
 		die("sigaction: %s", strerror(errno));
-	fd = open_device();
-	must_ioctl(fd, FLOOR_COUNT, FLOOR_SIGNAL);
+	floor_fd = open_device();
+	must_ioctl(floor_fd, FLOOR_COUNT, FLOOR_SIGNAL);
 	measure_overflows("overflow_signal.floor", &signals);
-	close(fd);
+	close(floor_fd);
 }
 
 static void floor_nmi(void *arg)
 {
 	(void)arg;
-	fd = open_device();
-	must_ioctl(fd, FLOOR_COUNT, FLOOR_NMI);
+	floor_fd = open_device();
+	must_ioctl(floor_fd, FLOOR_COUNT, FLOOR_NMI);
 	measure_overflows("overflow_ring.floor", NULL);
-	close(fd);
+	close(floor_fd);
 }
 
 static void floor_overflows(void)
@@ -91,7 +91,7 @@ void measure_floor(void)
 	struct meter opens = { };
 	struct group g;
 
-	progress("what the kernel itself takes");
+	progress("the kernel's own cost");
 	while (opens.n < REPEATS) {
 		meter_begin(&opens);
 		side->open(&g, 1, SET_A, true);

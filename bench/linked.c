@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The library's read as a function that is linked, not in line: built twice,
- * with the static and the shared library; LINKED says which.
+ * Measure the library's read as a linked function, not inline.  This file is built
+ * twice, for the static and the shared library; LINKED names the one.
  */
 #include <string.h>
 
 #include "bench.h"
 
-/* Not by the header, where it is inline. */
+/* Declared here, because the functions of the header are inline. */
 struct vperfctr;
 int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags);
 int vperfctr_read(struct vperfctr *v, u64 *tsc, u64 *pmc, unsigned int nr);
 
 #define FD_MAP	1
 
-static void measure(void *arg)
+static void measure_read(void *arg)
 {
 	unsigned int n = *(const unsigned int *)arg;
 	struct vperfctr *v;
@@ -37,7 +37,7 @@ void measure_linked(void)
 	static unsigned int numbers[] = { 1, 2, 4 };
 	unsigned int i;
 
-	progress("reads by a function of the " LINKED " library");
+	progress("reads by the function of the " LINKED " library");
 	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		in_child(measure, &numbers[i]);
+		in_child(measure_read, &numbers[i]);
 }

@@ -3,8 +3,8 @@
  * usage: bench [-e] SIDE [PART]...
  *
  * SIDE is vperfctr or perf_event.  PART is calls, linked (vperfctr only), switches,
- * overflows or scale.  Or floor, both: what the kernel itself takes (-e only).
- * -e: in the emulator, where the clock counts instructions.
+ * overflows or scale.  SIDE and PART may both be floor: the kernel's own cost (-e
+ * only).  -e: in the emulator, where the clock counts instructions.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,16 +14,16 @@
 const struct side *side;
 
 /*
- * Instructions, cycles, and events that the architecture gives no name.  perf has
- * fixed counters for the first two; ours are on general ones, each of which has
- * another event in the other set.
+ * Instructions, cycles, and events that are not architectural.  perf puts the first
+ * two on fixed counters; vperfctr uses general counters.  Each general counter has
+ * different events in the two sets.
  */
 const unsigned short events[2][MAX_N] = {
 	{ 0x00c0, 0x003c, 0x01a2, 0x02a2 },
 	{ 0x003c, 0x00c0, 0x04a2, 0x08a2 },
 };
 
-static void part(const char *name)
+static void measure_part(const char *name)
 {
 	if (!strcmp(name, "calls"))
 		measure_calls();
@@ -38,7 +38,7 @@ static void part(const char *name)
 	else if (!strcmp(name, "floor"))
 		measure_floor();
 	else
-		die("bench: there is no part '%s'", name);
+		die("bench: unknown part '%s'", name);
 }
 
 int main(int argc, char **argv)
@@ -61,6 +61,6 @@ int main(int argc, char **argv)
 	pin(0);
 	measure_init(is_emulated);
 	for (argv += 2; *argv; argv++)
-		part(*argv);
+		measure_part(*argv);
 	return 0;
 }

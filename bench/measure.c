@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Clock, medians, results; and what surrounds a measurement.  See bench.h. */
+/* Clock, medians, results, and the surroundings of a measurement: see bench.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -21,7 +21,7 @@ bool emulated;
 const char *unit;
 
 static double ticks_per_unit = 1;
-static u64 empty;			/* what a meter with nothing to measure shows */
+static u64 empty;			/* the median of an empty measurement */
 
 void die(const char *format, ...)
 {
@@ -42,7 +42,7 @@ void call_failed(const char *what, long result)
 
 /* ---- figures -------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+static int compare_u64(const void *a, const void *b)
 {
 	const u64 *x = a, *y = b;
 
@@ -51,7 +51,7 @@ static int compare(const void *a, const void *b)
 
 u64 median(u64 *values, unsigned int n)
 {
-	qsort(values, n, sizeof(*values), compare);
+	qsort(values, n, sizeof(*values), compare_u64);
 	return values[n / 2];
 }
 
@@ -88,7 +88,7 @@ double figure(double ticks)
 	return ticks / ticks_per_unit;
 }
 
-static void emit_text(const char *what, const char *value, const char *name, unsigned int n)
+static void print_result(const char *what, const char *value, const char *name, unsigned int n)
 {
 	char metric[64];
 
@@ -104,15 +104,15 @@ void emit(const char *what, double value, const char *name, unsigned int n)
 {
 	char text[32];
 
-	/* Differences of instructions are whole or half; no more is meant by time. */
+	/* differences of instructions are whole or half; times need no more digits */
 	snprintf(text, sizeof(text), "%.*f", value == (s64)value ? 0 : value < 10 ? 3 : 1, value);
-	emit_text(what, text, name, n);
+	print_result(what, text, name, n);
 }
 
 void emit_none(const char *what, const char *because, const char *name, unsigned int n)
 {
 	progress("%s: %s", name, because);
-	emit_text(what, "-", name, n);
+	print_result(what, "-", name, n);
 }
 
 void emit_meter(struct meter *m, unsigned int what, const char *name, unsigned int n)
@@ -201,7 +201,7 @@ void in_child(void (*function)(void *arg), void *arg)
 	if (waitpid(pid, &status, 0) != pid)
 		die("waitpid: %s", strerror(errno));
 	if (WIFSIGNALED(status))
-		die("a measurement was ended by a signal: %s", strsignal(WTERMSIG(status)));
+		die("a signal ended a measurement: %s", strsignal(WTERMSIG(status)));
 	if (status)
 		exit(1);
 }

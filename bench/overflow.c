@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an overflow costs its task: as a signal, from the instruction that
- * overflows to the handler and back to counting, and as a sample in a ring.
+ * The cost of an overflow for its task: with a signal, from the instruction that
+ * overflows to the handler and back to counting, and with a sample in a ring.
  *
- * The task works in small pieces and looks at the clock before and after each.
- * Those in which something happened took so much longer.
+ * The task runs small pieces of work and reads the clock before and after each.  The
+ * pieces with an overflow take longer by its cost.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static inline void work(unsigned long n)
 		     "	jnz	1b" : "+r" (n) : : "cc");
 }
 
-static u64 how_often(const volatile u64 *happened)
+static u64 count_overflows(const volatile u64 *happened)
 {
 	return happened ? *happened : statistic(STAT_PMI);
 }
@@ -43,21 +43,21 @@ void measure_overflows(const char *name, const volatile u64 *happened)
 	u64 before, t0, t1, wrmsr, rdmsr, idle[REPEATS];
 	unsigned int pieces = 0;
 
-	before = how_often(happened);
+	before = count_overflows(happened);
 	wrmsr = statistic(STAT_WRMSR);
 	rdmsr = statistic(STAT_RDMSR);
 	while (with.n < OVERFLOWS) {
 		t0 = now();
 		work(PIECE / 2);
 		t1 = now();
-		if (how_often(happened) != before) {
+		if (count_overflows(happened) != before) {
 			with.time[with.n++] = t1 - t0;
-			before = how_often(happened);
+			before = count_overflows(happened);
 		} else if (all.n < REPEATS) {
 			idle[all.n++] = t1 - t0;
 		}
 		if (++pieces > OVERFLOWS * (PERIOD / PIECE) * 10)
-			die("%s: there were only %u overflows", name, with.n);
+			die("%s: only %u overflows", name, with.n);
 	}
 	wrmsr = statistic(STAT_WRMSR) - wrmsr;
 	rdmsr = statistic(STAT_RDMSR) - rdmsr;
@@ -72,7 +72,7 @@ void measure_overflows(const char *name, const volatile u64 *happened)
 	}
 }
 
-static void handle(int signal, void (*handler)(int, siginfo_t *, void *))
+static void set_handler(int signal, void (*handler)(int, siginfo_t *, void *))
 {
 	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
 
@@ -82,9 +82,9 @@ static void handle(int signal, void (*handler)(int, siginfo_t *, void *))
 
 /* ---- vperfctr ---------------------------------------------------------------- */
 
-static int ours = -1;
+static int our_fd = -1;
 
-/* Returns where it can be seen how often it happened. */
+/* Start counting with overflows.  Return: the address of their number. */
 static const volatile u64 *open_ours(u32 flags, int signal)
 {
 	const volatile u64 *happened = &signals;
@@ -110,16 +110,16 @@ static const volatile u64 *open_ours(u32 flags, int signal)
 	};
 	struct vperfctr_ring_page *page;
 
-	ours = must_ioctl(vperfctr_dev, VPERFCTR_OPEN, &open);
+	our_fd = must_ioctl(vperfctr_dev, VPERFCTR_OPEN, &open);
 	if (flags & VPERFCTR_CONTROL_RING) {
-		must_ioctl(ours, VPERFCTR_RING, &ring);
-		page = mmap(NULL, ring.map_size, PROT_READ, MAP_SHARED, ours,
+		must_ioctl(our_fd, VPERFCTR_RING, &ring);
+		page = mmap(NULL, ring.map_size, PROT_READ, MAP_SHARED, our_fd,
 			    VPERFCTR_RING_OFFSET);
 		if (page == MAP_FAILED)
 			die("mmap of the ring: %s", strerror(errno));
 		happened = (const volatile u64 *)&page->head;
 	}
-	must_ioctl(ours, VPERFCTR_CONTROL, &control);
+	must_ioctl(our_fd, VPERFCTR_CONTROL, &control);
 	return happened;
 }
 
@@ -129,13 +129,13 @@ static void our_handler(int signal, siginfo_t *info, void *context)
 	(void)info;
 	(void)context;
 	signals++;
-	must_ioctl(ours, VPERFCTR_IRESUME, 0);
+	must_ioctl(our_fd, VPERFCTR_IRESUME, 0);
 }
 
 static void our_signal(void *arg)
 {
 	(void)arg;
-	handle(SIGIO, our_handler);
+	set_handler(SIGIO, our_handler);
 	measure_overflows("overflow_signal", open_ours(0, SIGIO));
 }
 
@@ -147,7 +147,7 @@ static void our_ring(void *arg)
 
 void vperfctr_overflows(void)
 {
-	static const char *const none = "this module has no VPERFCTR_FEATURE_PCINT";
+	static const char *const none = "the module lacks VPERFCTR_FEATURE_PCINT";
 
 	progress("overflows");
 	if (!(vperfctr_features() & VPERFCTR_FEATURE_PCINT)) {
@@ -186,7 +186,7 @@ static void perf_handler(int signal, siginfo_t *info, void *context)
 	signals++;
 }
 
-/* The event goes on by itself; nothing is sampled, only told. */
+/* The event continues without a call.  It is notified, not sampled. */
 static void perf_signal(void *arg)
 {
 	struct perf_event_attr attr = { .wakeup_events = 1 };
@@ -194,7 +194,7 @@ static void perf_signal(void *arg)
 	int fd = open_perf(&attr);
 
 	(void)arg;
-	handle(SIGIO, perf_handler);
+	set_handler(SIGIO, perf_handler);
 	if (fcntl(fd, F_SETOWN_EX, &owner) || fcntl(fd, F_SETSIG, SIGIO) ||
 	    fcntl(fd, F_SETFL, O_ASYNC | O_RDWR))
 		die("fcntl: %s", strerror(errno));
@@ -219,7 +219,7 @@ static void measure_perf_ring(const char *name, u64 sample_type)
 	measure_overflows(name, (const volatile u64 *)&page->data_head);
 }
 
-/* The least, and what a sample of ours has in it. */
+/* The smallest sample, and one with the content of a sample of vperfctr. */
 static void perf_ring(void *arg)
 {
 	(void)arg;
@@ -234,7 +234,7 @@ static void perf_ring_time(void *arg)
 
 void perf_overflows(void)
 {
-	/* else it slows down because the emulator is slow */
+	/* or the kernel lowers the sampling rate, because the emulator is slow */
 	write_file("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
 	progress("overflows");
 	in_child(perf_signal, NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf_event's side: a group of events of one task.  The group is started and
- * stopped by its leader alone, which is the cheapest way that there is; the
- * other way, all events one after the other, is measured besides.
+ * perf_event's side: a group of events of one task.  The cheapest way to start and
+ * stop the group is by its leader alone.  The other way, one event after the other,
+ * is measured too.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static int open_event(unsigned int config, int leader)
 	register long group asm("r10") = leader;
 	long ret;
 
-	/* for this task, on any CPU */
+	/* this task, any CPU */
 	asm volatile("syscall" : "=a" (ret)
 		     : "0" (SYS_perf_event_open), "D" (&attr), "S" (0L), "d" (-1L),
 		       "r" (group), "r" (flags) : "rcx", "r11", "memory");
@@ -93,7 +93,7 @@ static void side_resume_each(struct group *g)
 
 static void side_control(struct group *g, enum set set)
 {
-	(void)set;	/* an event cannot be given another configuration */
+	(void)set;	/* the configuration of an event cannot change */
 	must_ioctl(g->fd[0], PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
 	must_ioctl(g->fd[0], PERF_EVENT_IOC_ENABLE, 0);
 }

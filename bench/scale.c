@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many threads, all of which count and all of which are runnable, on two CPUs:
- * what counting adds to a switch, what it takes to make one more, and memory.
+ * Many threads, all counted and all runnable, on two CPUs: the cost that counting
+ * adds to a switch, the cost of one more state, and the memory of states.
  *
- * In the emulator the clock counts the instructions of both CPUs together, so they
- * are divided by the switches of both.
+ * In the emulator the clock counts the instructions of both CPUs, so they are divided
+ * by the switches of both.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #define MANY_FILES	20000
 #define CGROUP	"/tmp/bench-cgroup"
 
-/* On which the members are, in turn; this thread is on the first. */
+/* The members are distributed over so many CPUs; this thread runs on the first. */
 static unsigned int cpus;
 
 struct crowd {
@@ -41,7 +41,7 @@ static struct member {
 	volatile unsigned int yields;
 } *members;
 
-/* What they are all to do. */
+/* The phase that all members must follow. */
 static enum { START, PAUSE, COUNT, REST, END } phase;
 static unsigned int ready;
 
@@ -56,7 +56,7 @@ static void set_phase(int next)
 	syscall(SYS_futex, &phase, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* What making a state uses of it is not the state's memory. */
+/* Allocate the stack now, so that it does not appear as memory of the state. */
 static __attribute__((noinline)) void touch_stack(void)
 {
 	volatile char stack[STACK / 2];
@@ -92,7 +92,7 @@ static void *member(void *arg)
 	while (get_phase() == PAUSE)
 		syscall(SYS_futex, &phase, FUTEX_WAIT, PAUSE, NULL, NULL, 0);
 	side->open(g, 1, SET_A, false);
-	/* A state needs no descriptor. */
+	/* the state lives on without a descriptor */
 	if (side == &vperfctr_side)
 		close(g->fd[0]);
 	note_ready();
@@ -119,7 +119,7 @@ static u64 count_yields(unsigned int n)
 	return yields;
 }
 
-/* How long it takes for a member to run once, on average, in rounds of all. */
+/* The average time for one turn of a member, in rounds of all members. */
 static double time_per_yield(unsigned int n)
 {
 	unsigned int i, rounds = n > 1000 ? 10 : 1000;
@@ -153,7 +153,7 @@ static void start_members(unsigned int n)
 	wait_ready(n);
 }
 
-static void hold(void *arg)
+static void hold_counter(void *arg)
 {
 	struct group g;
 
@@ -163,8 +163,9 @@ static void hold(void *arg)
 }
 
 /*
- * The first of all may have to wait for what only other tasks can do, which do
- * not run beside so many of SCHED_FIFO: it is not one of them.
+ * Let the members sleep.  The first counted task may have to wait for other tasks,
+ * which cannot run beside so many SCHED_FIFO tasks.  So a holder that is not
+ * SCHED_FIFO counts first.
  */
 static void pause_members(unsigned int n)
 {
@@ -193,7 +194,7 @@ static void prepare(void)
 
 	if (setrlimit(RLIMIT_NOFILE, &files))
 		die("RLIMIT_NOFILE: %s", strerror(errno));
-	/* A table of descriptors that threads share waits for RCU to grow. */
+	/* grow the table of descriptors now: a shared one waits for RCU */
 	if (dup2(0, MANY_FILES - 1) < 0)
 		die("dup2: %s", strerror(errno));
 	close(MANY_FILES - 1);
@@ -201,7 +202,7 @@ static void prepare(void)
 	real_time(true);
 }
 
-/* What is freed after a grace period is freed, and nobody has anything to do. */
+/* Wait until grace periods have ended, deferred work is done and all is idle. */
 static void settle(void)
 {
 	real_time(false);
@@ -220,12 +221,12 @@ static void measure_crowd(void *arg)
 	start_members(crowd->n);
 	base = time_per_yield(crowd->n);
 	pause_members(crowd->n);
-	start_holder(hold, NULL);
+	start_holder(hold_counter, NULL);
 	let_count(crowd->n);
-	/* a switch to it, and one from it */
+	/* two switches: one to the member and one from it */
 	crowd->per_switch = (time_per_yield(crowd->n) - base) / 2;
 
-	/* The other CPU's instructions are not to be in these. */
+	/* keep the other CPU's instructions out of these figures */
 	set_phase(REST);
 	wait_ready(crowd->n);
 	settle();
@@ -255,7 +256,7 @@ static long number_in(const char *path, const char *label)
 	if (label) {
 		at = strstr(text, label);
 		if (!at)
-			die("%s: there is no %s", path, label);
+			die("%s: no %s", path, label);
 		at += strlen(label);
 	}
 	return strtol(at, NULL, 10);
@@ -286,8 +287,8 @@ static void measure_memory(void *arg)
 	bool charged = side == &vperfctr_side && join_cgroup();
 	long charge = 0, available;
 
-	/* Ahead of the members: a fork makes their memory one to be copied. */
-	start_holder(hold, NULL);
+	/* fork before the members exist: it would make their memory copy-on-write */
+	start_holder(hold_counter, NULL);
 	prepare();
 	start_members(n);
 	pause_members(n);
@@ -302,7 +303,7 @@ static void measure_memory(void *arg)
 	available -= number_in("/proc/meminfo", "MemFree:");
 	if (charged)
 		charge = number_in(CGROUP "/bench/memory.current", NULL) - charge;
-	/* perf's memory is not charged: what is gone is all that can be said of it */
+	/* perf's memory is not charged: only the loss of free memory shows it */
 	if (charged || side == &perf_side)
 		emit("bytes", (double)(charged ? charge : available * 1024) / n,
 		     "state_bytes", 0);
@@ -327,7 +328,7 @@ void measure_scale(void)
 	write_file("/proc/sys/kernel/threads-max", "40000");
 	write_file("/proc/sys/kernel/sched_rt_runtime_us", "-1");
 	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		progress("%u threads that count, on %u CPUs", numbers[i], cpus);
+		progress("%u counted threads, on %u CPUs", numbers[i], cpus);
 		crowd->n = numbers[i];
 		in_child(measure_crowd, crowd);
 		emit(unit, figure(crowd->per_switch), "switch_threads_%u", crowd->n);

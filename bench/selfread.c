@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task's reads of its own counters in user mode: vperfctr's by the library's
- * inline functions; perf_event's by the least that will do for a task that is
- * never multiplexed, and with the times that tell whether it was.  Compiled as a
- * user would, so that what is measured is what a user gets.
+ * A task's reads of its own counters in user mode.  vperfctr: the library's inline
+ * functions.  perf_event: the shortest code for a task that is never multiplexed, and
+ * the code with the times that show whether it was.  Compiled with a user's options,
+ * so that the figures are a user's.
  */
 #include <string.h>
 #include <linux/perf_event.h>
@@ -11,7 +11,7 @@
 
 #include "bench.h"
 
-/* In the emulator one read is exact; on hardware only many of them tell. */
+/* One read is exact in the emulator; hardware needs an average of many. */
 #define BATCH	1000
 
 #define SELF_READ(name, nr, statement)						\
@@ -37,7 +37,7 @@ static __attribute__((noinline)) void name##_##nr(void *arg)			\
 	emit_meter(&m, 0, #name ".n%u", nr);					\
 }
 
-/* What an empty region counts, of instructions: always the same? */
+/* The instructions counted in an empty region, and how much they vary. */
 #define BIAS(name, type, statement)						\
 static __attribute__((noinline)) void name(type arg)				\
 {										\
@@ -63,7 +63,7 @@ static __attribute__((noinline)) void name(type arg)				\
 
 #define OURS(n) SELF_READ(selfread, n, vperfctr_read(arg, NULL, v, n))
 FOR_EACH_N(OURS)
-/* one counter by its own function; the TSC as well */
+/* one counter by its own function, and one counter with the TSC */
 SELF_READ(selfread_pmc, 1, vperfctr_read_pmc(arg, 0, v))
 SELF_READ(selfread_tsc, 1, vperfctr_read(arg, v + 1, v, 1))
 
@@ -79,7 +79,7 @@ static void measure_ours(void *arg)
 	side->open(&g, n, SET_A, false);
 	must("vperfctr_open_fd", vperfctr_open_fd(&v, g.fd[0], VPERFCTR_FD_MAP));
 	if (!(v->page->cstatus & VPERFCTR_CSTATUS_RDPMC))
-		die("the page says that RDPMC is not allowed: see 'rdpmc' in sysfs");
+		die("the page does not permit RDPMC: see 'rdpmc' in sysfs");
 	switch (n) {
 	case 1:
 		selfread_1(v);
@@ -117,7 +117,7 @@ static inline u64 read_pmc(u32 index)
 	return low | (u64)high << 32;
 }
 
-/* As include/uapi/linux/perf_event.h has it, without the times. */
+/* The loop of include/uapi/linux/perf_event.h, without the times. */
 static inline __attribute__((always_inline)) u64 perf_read(const void *map)
 {
 	const volatile struct perf_event_mmap_page *page = map;
@@ -139,7 +139,7 @@ static inline __attribute__((always_inline)) u64 perf_read(const void *map)
 	return count;
 }
 
-/* With them, and scaled if the event was not always on the PMU. */
+/* With the times, and scaled if the event was not always on the PMU. */
 static inline __attribute__((always_inline)) u64 perf_read_times(const void *map)
 {
 	const volatile struct perf_event_mmap_page *page = map;
@@ -214,7 +214,7 @@ static void measure_perf(void *arg)
 
 	side->open(&g, n, SET_A, true);
 	if (!((struct perf_event_mmap_page *)g.page[0])->index)
-		die("the page says that RDPMC is not allowed: see 'rdpmc' in sysfs");
+		die("the page does not permit RDPMC: see 'rdpmc' in sysfs");
 	switch (n) {
 	case 1:
 		perf_selfread_1(&g);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What counting adds to a context switch.  Two tasks of SCHED_FIFO on one CPU
- * yield to each other, and one of them looks at the clock: a round trip is two
- * switches.  What is reported is a switch's half of the difference to the same
- * two tasks when nobody in the system counts.
+ * The cost that counting adds to a context switch.  Two SCHED_FIFO tasks on one CPU
+ * yield to each other, and one of them reads the clock.  A round trip is two switches.
+ * The figure is half of the difference from a round trip of the same two tasks when
+ * no task in the system is counted.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,17 +19,17 @@
 
 #define WARM_UP		100
 
-enum who { NOBODY, ONE, BOTH };
+enum counted { NONE, ONE, BOTH };
 
 struct arrangement {
-	enum who counted;
+	enum counted counted;
 	unsigned int n;
-	bool mapped;		/* the pages, by those that are counted */
-	bool suspended;		/* those that are counted are not, now */
-	bool threads;		/* of one process, rather than two processes */
+	bool mapped;		/* the counted tasks have mapped their pages */
+	bool suspended;		/* the counters are suspended */
+	bool threads;		/* threads of one process, not two processes */
 
-	/* results, shared */
-	volatile unsigned int yields;	/* of the other task */
+	/* results, in shared memory */
+	volatile unsigned int yields;	/* by the other task */
 	volatile bool go, ready;
 	double round_trip;		/* ticks */
 	double wrmsr, cr4;		/* per round trip */
@@ -85,10 +85,10 @@ static void round_trips(void *arg)
 	unsigned int yields, i;
 
 	pin(0);
-	/* First: a fork copies perf's permission to RDPMC, though no mapping. */
+	/* fork before perf maps: fork copies its permission to RDPMC, but no mapping */
 	start_other(a);
-	/* Not yet real time: perf may have to wait for what only other tasks can do. */
-	if (a->counted != NOBODY)
+	/* not yet SCHED_FIFO: perf may have to wait for other tasks */
+	if (a->counted != NONE)
 		side->open(&g, a->n, SET_A, a->mapped);
 	if (a->suspended)
 		side->suspend(&g);
@@ -110,14 +110,14 @@ static void round_trips(void *arg)
 	a->wrmsr = (double)(statistic(STAT_WRMSR) - wrmsr) / REPEATS;
 	a->cr4 = (double)(statistic(STAT_CR4) - cr4) / REPEATS;
 	if (a->yields - yields != REPEATS)
-		die("%u round trips with %u of the other task: not alone on the CPU",
+		die("%u round trips, but %u of the other task: another task ran on the CPU",
 		    REPEATS, a->yields - yields);
 	a->round_trip = median(m.time, m.n);
 	/* the other process ends with this one */
 	_exit(0);
 }
 
-static struct arrangement measure(struct arrangement a)
+static struct arrangement run_arrangement(struct arrangement a)
 {
 	struct arrangement *shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -131,14 +131,14 @@ static struct arrangement measure(struct arrangement a)
 	return a;
 }
 
-/* Those without anything: two processes, two threads. */
+/* Round trips without counting: of two processes, of two threads. */
 static double base[2];
 
 #define WITH_CR4	1
 
-static void extra(const char *name, unsigned int what, struct arrangement a)
+static void emit_extra(const char *name, unsigned int what, struct arrangement a)
 {
-	struct arrangement m = measure(a);
+	struct arrangement m = run_arrangement(a);
 	char full[64];
 
 	emit(unit, figure((m.round_trip - base[a.threads]) / 2), name, a.n);
@@ -153,22 +153,22 @@ static void extra(const char *name, unsigned int what, struct arrangement a)
 }
 
 /*
- * What the kernel itself does to a process that may RDPMC: that of one with its page
- * mapped whose counters do not run, less the same without.
+ * The kernel's own cost for a process that may use RDPMC: the difference between a
+ * process with suspended counters and a mapped page, and the same without the page.
  */
-static void kernels_part(void)
+static void measure_kernel_part(void)
 {
 	struct arrangement a = { .counted = ONE, .n = 1, .suspended = true };
-	struct arrangement without = measure(a), with;
+	struct arrangement without = run_arrangement(a), with;
 
 	a.mapped = true;
-	with = measure(a);
+	with = run_arrangement(a);
 	emit(unit, figure((with.round_trip - without.round_trip) / 2), "switch_mapped.floor", 0);
 	if (emulated)
 		emit("MOV CR4", (with.cr4 - without.cr4) / 2, "switch_mapped.floor.cr4", 0);
 }
 
-static void hold(void *arg)
+static void hold_counter(void *arg)
 {
 	struct group g;
 
@@ -185,36 +185,36 @@ void measure_switches(void)
 
 	write_file("/proc/sys/kernel/sched_rt_runtime_us", "-1");
 	progress("context switches");
-	base[false] = measure((struct arrangement){ }).round_trip;
-	base[true] = measure((struct arrangement){ .threads = true }).round_trip;
+	base[false] = run_arrangement((struct arrangement){ }).round_trip;
+	base[true] = run_arrangement((struct arrangement){ .threads = true }).round_trip;
 	for (i = 0; i < 3; i++) {
 		unsigned int n = numbers[i];
 
 		if (side == &perf_side || !isolated)
-			extra("switch_one.n%u", 0, (struct arrangement){ .counted = ONE, .n = n });
+			emit_extra("switch_one.n%u", 0, (struct arrangement){ .counted = ONE, .n = n });
 		if (isolated)
-			extra("switch_one_isolated.n%u", 0,
-			      (struct arrangement){ .counted = ONE, .n = n });
+			emit_extra("switch_one_isolated.n%u", 0,
+				   (struct arrangement){ .counted = ONE, .n = n });
 		if (side == &perf_side || !isolated)
-			extra("switch_both_unisolated.n%u", 0,
-			      (struct arrangement){ .counted = BOTH, .n = n });
+			emit_extra("switch_both_unisolated.n%u", 0,
+				   (struct arrangement){ .counted = BOTH, .n = n });
 		if (isolated) {
-			extra("switch_both.n%u", 0,
-			      (struct arrangement){ .counted = BOTH, .n = n });
-			extra("switch_mapped.n%u", WITH_CR4,
-			      (struct arrangement){ .counted = ONE, .n = n, .mapped = true });
-			extra("switch_mapped_threads.n%u", WITH_CR4,
-			      (struct arrangement){ .counted = ONE, .n = n, .mapped = true,
-						    .threads = true });
+			emit_extra("switch_both.n%u", 0,
+				   (struct arrangement){ .counted = BOTH, .n = n });
+			emit_extra("switch_mapped.n%u", WITH_CR4,
+				   (struct arrangement){ .counted = ONE, .n = n, .mapped = true });
+			emit_extra("switch_mapped_threads.n%u", WITH_CR4,
+				   (struct arrangement){ .counted = ONE, .n = n, .mapped = true,
+							 .threads = true });
 		}
 	}
 	if (!isolated)
 		return;
-	kernels_part();
-	progress("tasks that count nothing while others do");
-	holder = start_holder(hold, NULL);
-	extra("bystander", 0, (struct arrangement){ });
+	measure_kernel_part();
+	progress("tasks that are not counted while another one is");
+	holder = start_holder(hold_counter, NULL);
+	emit_extra("bystander", 0, (struct arrangement){ });
 	kill_holder(holder);
-	again = measure((struct arrangement){ });
+	again = run_arrangement((struct arrangement){ });
 	emit(unit, figure((again.round_trip - base[false]) / 2), "bystander_none", 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* vperfctr's side, by the kernel's interface alone. */
+/* vperfctr's side, with the system calls and not the library. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ struct request {
 	struct vperfctr_ctr ctr[MAX_N];
 };
 
-/* As a program has them that changes from one to another. */
+/* Prepared requests, as in a program that alternates between them. */
 static struct request requests[2][MAX_N + 1];
 
 static inline __attribute__((always_inline)) void make_request(struct request *r, unsigned int n,
@@ -44,7 +44,7 @@ static inline __attribute__((always_inline)) void make_request(struct request *r
 	}
 }
 
-static int try_control(int fd, unsigned int n, enum set set)
+static int send_control(int fd, unsigned int n, enum set set)
 {
 	struct request r;
 
@@ -64,14 +64,14 @@ static void check(void)
 	}
 	vperfctr_dev = open("/dev/vperfctr", O_RDONLY | O_CLOEXEC);
 	if (vperfctr_dev < 0)
-		die("the module vperfctr is not loaded, or not for you (/dev/vperfctr: %s)",
+		die("the module is not loaded, or access is denied (/dev/vperfctr: %s)",
 		    strerror(errno));
 	must_ioctl(vperfctr_dev, VPERFCTR_INFO, &info);
 	if (__builtin_popcountll(info.pmc_mask) < MAX_N)
-		die("there is no PMU with %u general counters here: nothing can be measured",
+		die("nothing can be measured: the PMU has fewer than %u general counters",
 		    MAX_N);
 	fd = must_ioctl(vperfctr_dev, VPERFCTR_OPEN, &req);
-	err = try_control(fd, 1, SET_A);
+	err = send_control(fd, 1, SET_A);
 	if (err == -EBUSY)
 		die("perf or the NMI watchdog has the counters: sysctl kernel.nmi_watchdog=0");
 	must("VPERFCTR_CONTROL", err);
@@ -102,7 +102,7 @@ static void side_open(struct group *g, unsigned int n, enum set set, bool map)
 		if (g->page[0] == MAP_FAILED)
 			die("mmap: %s", strerror(errno));
 	}
-	must("VPERFCTR_CONTROL", try_control(g->fd[0], n, set));
+	must("VPERFCTR_CONTROL", send_control(g->fd[0], n, set));
 	call3(SYS_close, dev, 0, 0);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The least that a module can do for what vperfctr does: what the kernel itself
- * takes for it, to be measured next to it.  No safety, no sums, one task, one CPU,
+ * The least that a module can do for the measured operations of vperfctr, which shows
+ * the kernel's own cost.  It has no safety and no sums, and handles one task, one CPU
  * and Intel's version 2 of the counters.  For the emulator of "make bench" only.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -38,7 +38,7 @@ static u64 read_counter(void)
 	return low | (u64)high << 32;
 }
 
-static void send(struct irq_work *work)
+static void send_sigio(struct irq_work *work)
 {
 	struct kernel_siginfo info;
 
@@ -50,7 +50,7 @@ static void send(struct irq_work *work)
 
 static struct irq_work signal_work;
 
-/* Stop, acknowledge, load, listen again, start. */
+/* Stop, acknowledge, reload, unmask the interrupt, start. */
 static int handle_nmi(unsigned int type, struct pt_regs *regs)
 {
 	if (!counting || (read_counter() & TOP_BIT))
@@ -65,7 +65,7 @@ static int handle_nmi(unsigned int type, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-static void stop(void)
+static void stop_counting(void)
 {
 	native_wrmsrq(GLOBAL_CTRL, 0);
 	native_wrmsrq(EVNTSEL0, 0);
@@ -73,12 +73,12 @@ static void stop(void)
 	counting = false;
 }
 
-static int count(bool signal)
+static int start_counting(bool signal)
 {
 	unsigned long flags;
 
 	local_irq_save(flags);
-	stop();
+	stop_counting();
 	with_signal = signal;
 	native_wrmsrq(PMC0, -FLOOR_PERIOD);
 	native_wrmsrq(EVNTSEL0, INSTRUCTIONS);
@@ -89,7 +89,7 @@ static int count(bool signal)
 	return 0;
 }
 
-/* ---- a descriptor with a page ------------------------------------------------ */
+/* ---- descriptors with a page ------------------------------------------------- */
 
 static int page_mmap(struct file *file, struct vm_area_struct *vma)
 {
@@ -111,7 +111,7 @@ static const struct file_operations page_fops = {
 	.release	= page_release,
 };
 
-static int make(void)
+static int make_page_fd(void)
 {
 	unsigned long page = get_zeroed_page(GFP_KERNEL_ACCOUNT);
 	int fd;
@@ -132,9 +132,9 @@ static long floor_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case FLOOR_NOTHING:
 		return 0;
 	case FLOOR_COUNT:
-		return count(arg == FLOOR_SIGNAL);
+		return start_counting(arg == FLOOR_SIGNAL);
 	case FLOOR_MAKE:
-		return make();
+		return make_page_fd();
 	}
 	return -ENOTTY;
 }
@@ -142,7 +142,7 @@ static long floor_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 static int floor_release(struct inode *inode, struct file *file)
 {
 	if (counting)
-		stop();
+		stop_counting();
 	return 0;
 }
 
@@ -162,7 +162,7 @@ static int __init floor_init(void)
 {
 	int err = -EBUSY;
 
-	init_irq_work(&signal_work, send);
+	init_irq_work(&signal_work, send_sigio);
 	if (!reserve_evntsel_nmi(EVNTSEL0))
 		return err;
 	if (!reserve_perfctr_nmi(PMC0))
@@ -193,6 +193,6 @@ static void __exit floor_exit(void)
 module_init(floor_init);
 module_exit(floor_exit);
 
-MODULE_DESCRIPTION("What the kernel itself takes for what vperfctr does");
+MODULE_DESCRIPTION("The kernel's own cost of the operations of vperfctr");
 MODULE_AUTHOR("The vperfctr authors");
 MODULE_LICENSE("GPL");
