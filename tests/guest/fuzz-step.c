@@ -22,16 +22,16 @@ const struct step_hooks *step_hooks;
 
 static unsigned int process;
 
-/* Of this process, and of those that share its files. */
+/* Descriptors and mappings of this process, and of processes that share its files. */
 static int slots[SLOTS];
 static struct { void *at; size_t size; } maps[SLOTS];
 static pid_t traced;
 static char *edge;
 
-/* The steps that all processes of the round have done: the watchdog's food. */
+/* Steps that all processes of the round have done; watch_round() watches it. */
 static volatile u32 *steps_done;
 
-/* ---- steps: doing them ------------------------------------------------------------ */
+/* ---- doing steps ------------------------------------------------------------------ */
 
 static char memory[8192] __attribute__((aligned(4096)));
 
@@ -66,9 +66,7 @@ static void put_slot(u32 slot, int fd)
 	slots[slot] = fd;
 }
 
-/*
- * What the module may never accept, said independently of it: the rules of the ABI.
- */
+/* Check a control against the rules of the ABI, independently of the module's code. */
 static const char *why_invalid(const struct step *s)
 {
 	const struct vperfctr_control *c = (const void *)s->data;
@@ -123,7 +121,7 @@ static int do_control(struct step *s)
 	void *ctr, *arg;
 	int err;
 
-	/* the counters and the rest do not share their memory */
+	/* The counters and the header must not share memory. */
 	static char counters[4096];
 	static u64 header[sizeof(struct vperfctr_control) / 8 + 1];
 
@@ -182,7 +180,7 @@ static int do_mmap(struct step *s)
 	return 0;
 }
 
-/* By the page's word: who is told that RDPMC works does not die of it. */
+/* If the page says that RDPMC works, RDPMC must not raise a signal. */
 static int do_rdpmc(struct step *s)
 {
 	const volatile struct vperfctr_page *page = maps[s->slot].at;
@@ -190,7 +188,7 @@ static int do_rdpmc(struct step *s)
 
 	if (!page || try_touch(page))
 		return -ENOENT;
-	/* Somebody else's state tells nothing of what this process may do. */
+	/* Another process's state says nothing about this process's rights. */
 	if (process || s->slot)
 		return 0;
 	seq = page->samplecount;
@@ -214,7 +212,7 @@ static void end_steps(void)
 	traced = 0;
 }
 
-/* As wait_for(), but an overflow's signal may have stopped the child: it continues. */
+/* Like wait_for(), but continue the child if an overflow's signal has stopped it. */
 static int wait_and_continue(pid_t pid)
 {
 	int status;
@@ -233,7 +231,7 @@ static int wait_and_continue(pid_t pid)
 
 static int do_fork(struct step *s)
 {
-	/* The name is taken before, so that it is in the log. */
+	/* fuzz.c has chosen the number before, to have it in the log. */
 	unsigned int child = s->b;
 	pid_t pid;
 
@@ -277,7 +275,7 @@ static int do_trace(void)
 		for (;;) {
 			raise(SIGSTOP);
 			loop(1000);
-			/* a state of its own, sometimes */
+			/* Open a state of its own, sometimes. */
 			close(try_open_state(VPERFCTR_OPEN_CREAT));
 		}
 	}
@@ -286,7 +284,7 @@ static int do_trace(void)
 	return 0;
 }
 
-static int do_go_on(void)
+static int do_continue(void)
 {
 	int status;
 
@@ -323,7 +321,7 @@ static int do_affinity(struct step *s)
 	return sched_setaffinity(s->b & 16 && traced ? traced : 0, sizeof(set), &set);
 }
 
-/* Of the first process only; and fuzz.c lets one worker have it. */
+/* Only the first process does this; fuzz.c allows it to one worker. */
 static int do_hotplug(struct step *s)
 {
 	if (process || access(CPU1_ONLINE, W_OK))
@@ -420,7 +418,7 @@ int do_step(struct step *s)
 
 	__atomic_add_fetch(steps_done, 1, __ATOMIC_RELAXED);
 
-	/* What is closed is tried, but not most of the time. */
+	/* Prefer open slots: most of the time a closed one is not worth a try. */
 	for (u32 i = 0; i < SLOTS && slots[s->slot] < 0 && s->slot < 4 &&
 	     s->op != OP_OPEN; i++)
 		s->slot = i;
@@ -444,7 +442,7 @@ int do_step(struct step *s)
 	case OP_RING:
 		return call(fd, VPERFCTR_RING, place(s->c, s->data, s->len, s->b));
 	case OP_STRANGE:
-		/* OPEN by chance would leave a descriptor that nobody knows. */
+		/* An OPEN here would leave a descriptor that is in no slot. */
 		if (s->a == VPERFCTR_OPEN)
 			return 0;
 		return call(s->b ? dev : fd, s->a, place(s->c, s->data, s->len, s->b));
@@ -477,7 +475,7 @@ int do_step(struct step *s)
 	case OP_TRACE:
 		return do_trace();
 	case OP_GO_ON:
-		return do_go_on();
+		return do_continue();
 	case OP_KILL:
 		return do_kill(s);
 	case OP_AFFINITY:
@@ -535,7 +533,7 @@ static u64 now_ms(void)
 	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
-/* Wait for the round's first process; its group is to be killed afterwards. */
+/* Wait for the round's first process; the caller then kills its group. */
 static int watch_round(pid_t pid, const sigset_t *child)
 {
 	const struct timespec tick = { .tv_nsec = 100000000 };
@@ -601,7 +599,7 @@ int run_round(void (*round)(void))
 	return status;
 }
 
-/* ---- afterwards ------------------------------------------------------------------- */
+/* ---- checks after a round --------------------------------------------------------- */
 
 static u64 measure(int fd, unsigned long n)
 {
@@ -645,14 +643,14 @@ const char *why_not_exact(unsigned int which)
 	return why;
 }
 
-/* ---- again ------------------------------------------------------------------------ */
+/* ---- replay ----------------------------------------------------------------------- */
 
 static const struct step *replayed;
 static unsigned int nr_replayed;
 
 static void replay_child(unsigned int number)
 {
-	/* do_step() changes it */
+	/* A copy, because do_step() changes it. */
 	static struct step s;
 
 	for (unsigned int i = 0; i < nr_replayed; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The steps of fuzz.c: one call, or something that happens to who makes them, each.
- * Chance makes them there; a log of them is made into a test by tests/vm/fuzz.
+ * The steps of fuzz.c.  Each is a call, or an event in the life of the calling process.
+ * fuzz.c chooses them at random; tests/vm/fuzz makes the log of a round into a test.
  */
 #ifndef GUEST_FUZZ_STEP_H
 #define GUEST_FUZZ_STEP_H
@@ -15,7 +15,7 @@
 #define DATA_MAX	(sizeof(struct vperfctr_control) + \
 			 (VPERFCTR_MAX_CTRS + 1) * sizeof(struct vperfctr_ctr))
 
-/* What is done, and how often chance does it. */
+/* The operations, and the weights of their random choice. */
 #define OPERATIONS(X) \
 	X(INFO, 2) X(CPUS, 2) X(OPEN, 12) X(CONTROL, 30) X(READ, 14) X(CALL, 14) X(RING, 5) \
 	X(STRANGE, 3) X(MMAP, 8) X(MUNMAP, 4) X(MREMAP, 2) X(MPROTECT, 2) X(MADVISE, 2) \
@@ -26,19 +26,22 @@
 #define AS_ENUM(name, weight)	OP_##name,
 enum { OPERATIONS(AS_ENUM) NR_OPS };
 
-/* As a line of the log has it. */
+/* A step, as a line of the log has it. */
 struct step {
-	u32 process;		/* of the round: 0, or of those that it forked */
+	u32 process;		/* 0: the round's first process; else one that it forked */
 	u32 op, slot;
 	u64 a, b, c;
 	u32 len;
 	unsigned char data[DATA_MAX];
 };
 
-/* Where an argument is. */
+/* Locations of an argument. */
 enum { AT_MEMORY, AT_NULL, AT_EDGE, AT_KERNEL, AT_PAGE, AT_ODD, NR_PLACES };
 
-/* 0 or a negative errno; `wrong` is called for what the module must never do. */
+/*
+ * Do a step; return 0 or a negative errno.  Call step_hooks->wrong() if the module does
+ * something that it must never do.
+ */
 int do_step(struct step *s);
 
 /*
@@ -61,20 +64,20 @@ static inline bool round_failed(int status)
 	       status == 128 + SIGSEGV || status == 128 + SIGBUS;
 }
 
-/* What who makes the steps has to supply. */
+/* Functions that the user of steps supplies. */
 struct step_hooks {
-	void (*run_child)(unsigned int process);	/* in one that was forked */
+	void (*run_child)(unsigned int process);	/* in a forked process */
 	void (*wrong)(const char *format, ...);		/* does not return */
-	void (*control_done)(int err);			/* NULL: nobody asks */
+	void (*control_done)(int err);			/* may be NULL */
 };
 extern const struct step_hooks *step_hooks;
 
-/* All steps of a round, by run_round(). */
+/* Do all steps of a round, by run_round(). */
 int replay_steps(const struct step *steps, unsigned int nr);
 
 /*
- * Whatever has happened, a plain count (of one counter or another) is exact: NULL.
- * The caller has no state.
+ * Make a plain count with a counter that `which` selects.  Return NULL if it is exact, or
+ * a description of the error.  The caller must have no state.
  */
 const char *why_not_exact(unsigned int which);
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: fuzz SECONDS			SEED=n in the environment: the same calls again
- *	  fuzz replay LOG WORKER.ROUND	the calls of one round, as the log has them
+ * usage: fuzz SECONDS			SEED=n in the environment repeats a run
+ *	  fuzz replay LOG WORKER.ROUND	repeats one round of a log
  *
- * Calls the device's interface with arguments that are almost valid, from several
- * processes, among forks, execs, ptrace, kills, mappings and CPUs that come and
- * go.  Workers do rounds of some hundred steps, each round in a process of its
- * own.  After each the worker starts over with a plain count, which has to be exact.
+ * Call the device's interface with arguments that are almost valid, from several
+ * processes, among forks, execs, ptrace, kills, mappings and CPUs that go offline and
+ * online.  Each worker does rounds of some hundred steps, each round in a process of
+ * its own.  After each round the worker makes a plain count, which must be exact.
  *
- * What a step does follows from the seed.  It is written to the log (LOG in
- * the environment; none otherwise) before it is done:
+ * The seed determines the steps.  Each step is written to the log (LOG in the
+ * environment; no log without it) before it is done:
  *
  *	WORKER.ROUND.PROCESS OPERATION SLOT A B C DATA
  *
- * Needs -icount, as the stress does.
+ * Needs -icount, like the stress test.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ static const unsigned int op_weights[] = { OPERATIONS(AS_WEIGHT) };
 
 static struct shared {
 	u64 steps, rounds, exact, accepted, refused, killed, done[NR_OPS], worked[NR_OPS];
-	unsigned int processes[WORKERS];	/* of the round: names for its processes */
+	unsigned int processes[WORKERS];	/* of the round: the last process number */
 } *shared;
 
 static unsigned int seed, worker, round_nr, process;
@@ -47,7 +47,7 @@ static int log_fd = -1;
 
 #define COUNT(what)	__atomic_add_fetch(&shared->what, 1, __ATOMIC_RELAXED)
 
-/* ---- chance ------------------------------------------------------------------- */
+/* ---- random choices ----------------------------------------------------------- */
 
 static u32 random32(void)
 {
@@ -72,7 +72,7 @@ static bool one_in(u32 n)
 	return !below(n);
 }
 
-/* Each process of each round of each worker has a sequence of its own. */
+/* Give each process of each round of each worker a sequence of its own. */
 static void seed_process(void)
 {
 	rng = seed + 1;
@@ -96,7 +96,7 @@ static void wrong(const char *format, ...)
 	die("SEED=%u: %u.%u.%u: %s", seed, worker, round_nr, process, text);
 }
 
-/* A value near the limits of what may be valid. */
+/* Return a value near the limits of validity. */
 static u64 strange_value(void)
 {
 	switch (below(8)) {
@@ -113,7 +113,7 @@ static u64 strange_value(void)
 	}
 }
 
-/* Change a few bytes, or bits, of a structure that was valid. */
+/* Change a few bytes or bits of a valid structure. */
 static void spoil(void *p, size_t size)
 {
 	unsigned char *bytes = p;
@@ -139,14 +139,14 @@ static void spoil(void *p, size_t size)
 	}
 }
 
-static u32 some_place(void)
+static u32 choose_place(void)
 {
 	return one_in(20) ? below(NR_PLACES) : AT_MEMORY;
 }
 
-/* ---- steps: what is to be done ------------------------------------------------- */
+/* ---- choosing steps --------------------------------------------------------------- */
 
-static u64 some_evntsel(void)
+static u64 choose_evntsel(void)
 {
 	u64 evntsel = one_in(2) ? INSNS_USER : CYCLES_USER;
 
@@ -167,7 +167,7 @@ static void make_ctr(struct vperfctr_ctr *ctr, bool interrupts)
 		ctr->evntsel = one_in(4) ? below(16) : FIXED_USER;
 	} else {
 		ctr->map = below(nr_general() + one_in(8));
-		ctr->evntsel = some_evntsel();
+		ctr->evntsel = choose_evntsel();
 	}
 	if (one_in(40))
 		ctr->map = strange_value();
@@ -210,7 +210,7 @@ static void make_control(struct step *s)
 		n = VPERFCTR_MAX_CTRS + 1;
 	for (unsigned int i = 0; i < n; i++)
 		make_ctr(&ctr[i], i >= c->nractrs);
-	/* Counters that collide are refused, most of the time nobody wants that. */
+	/* Counters that collide are refused: make them differ most of the time. */
 	for (unsigned int i = 1; i < n && !one_in(8); i++) {
 		if (ctr[i].map & VPERFCTR_FIXED)
 			ctr[i].map = FIXED(i % nr_fixed());
@@ -219,7 +219,7 @@ static void make_control(struct step *s)
 	}
 	s->len = sizeof(*c) + n * sizeof(*ctr);
 	spoil(s->data, s->len);
-	s->c = some_place() | some_place() << 4;
+	s->c = choose_place() | choose_place() << 4;
 }
 
 static void make_read(struct step *s)
@@ -230,9 +230,9 @@ static void make_read(struct step *s)
 	r->nrctrs = one_in(4) ? below(4) : VPERFCTR_MAX_CTRS;
 	s->len = sizeof(*r);
 	spoil(s->data, s->len);
-	/* addresses are filled in when it is known where there is memory */
+	/* do_read() fills in the addresses. */
 	s->a = below(8);
-	s->c = some_place() | some_place() << 4;
+	s->c = choose_place() | choose_place() << 4;
 }
 
 static void make_mmap(struct step *s)
@@ -240,7 +240,7 @@ static void make_mmap(struct step *s)
 	s->a = one_in(4) ? below(5) * PAGE + (one_in(5) ? below(PAGE) : 0) : PAGE;
 	if (one_in(5))
 		s->b = one_in(2) ? VPERFCTR_RING_OFFSET : strange_value() * PAGE;
-	/* 0 is what the real thing has: readable and shared */
+	/* Most of the time the valid protection and flags: readable and shared. */
 	s->c = one_in(5) ? below(8) | below(4) << 4 : PROT_READ | MAP_SHARED << 4;
 	if (one_in(10) && s->b == VPERFCTR_RING_OFFSET)
 		s->a = PAGE * (1 + below(20));
@@ -265,13 +265,13 @@ static void make_step(struct step *s, bool first)
 		s->len = sizeof(info);
 		((struct vperfctr_info *)s->data)->size = one_in(3) ? below(200) : sizeof(info);
 		spoil(s->data, s->len);
-		s->c = some_place();
+		s->c = choose_place();
 		break;
 	case OP_CPUS:
 		s->len = 12;
 		s->data[0] = below(3);
 		s->a = below(2);
-		s->c = some_place();
+		s->c = choose_place();
 		break;
 	case OP_OPEN: {
 		struct vperfctr_open *o = (void *)s->data;
@@ -284,8 +284,8 @@ static void make_step(struct step *s, bool first)
 			break;
 		}
 		spoil(s->data, s->len);
-		s->a = below(5);	/* whose */
-		s->c = some_place();
+		s->a = below(5);	/* whose state */
+		s->c = choose_place();
 		break;
 	}
 	case OP_CONTROL:
@@ -312,15 +312,15 @@ static void make_step(struct step *s, bool first)
 		r->nrsums = below(5);
 		s->len = sizeof(*r);
 		spoil(s->data, s->len);
-		s->c = some_place();
+		s->c = choose_place();
 		break;
 	}
 	case OP_STRANGE:
 		s->a = one_in(2) ? _IO(0xd0, below(40)) : random32();
 		s->len = 64;
 		spoil(s->data, s->len);
-		s->b = below(2);	/* on the device, or a state */
-		s->c = some_place();
+		s->b = below(2);	/* of the device, or of a state */
+		s->c = choose_place();
 		break;
 	case OP_MMAP:
 		make_mmap(s);
@@ -329,7 +329,7 @@ static void make_step(struct step *s, bool first)
 		s->a = 1 + below(one_in(10) ? 1000000 : 5000);
 		break;
 	case OP_FORK:
-		s->a = below(4);	/* with what in common, waited for or not */
+		s->a = below(4);	/* bit 0: share files; bit 1: do not wait */
 		break;
 	default:
 		s->a = strange_value();
@@ -338,7 +338,7 @@ static void make_step(struct step *s, bool first)
 	}
 }
 
-/* ---- steps: the log -------------------------------------------------------------- */
+/* ---- the log of steps ------------------------------------------------------------ */
 
 static void log_step(const struct step *s)
 {
@@ -364,13 +364,13 @@ static void do_steps(unsigned int nr)
 	for (unsigned int i = 0; i < nr; i++) {
 		make_step(&s, !i);
 		if (s.op == OP_FORK) {
-			/* No trees without end. */
+			/* Children do not fork: the tree stays finite. */
 			if (process)
 				continue;
-			/* its name, in the log before it is there */
+			/* The child's number is logged before the child exists. */
 			s.b = __atomic_add_fetch(&shared->processes[worker], 1, __ATOMIC_RELAXED);
 		}
-		/* One worker's, and nobody else's. */
+		/* Only one worker takes a CPU offline. */
 		if (s.op == OP_HOTPLUG && worker)
 			continue;
 		log_step(&s);
@@ -412,7 +412,7 @@ static void fuzz_round(void)
 	do_steps(STEPS);
 }
 
-/* Whatever happened before: a plain count is exact. */
+/* A plain count is exact after any round. */
 static void check_plain_count(void)
 {
 	const char *why = why_not_exact(round_nr);
@@ -453,13 +453,13 @@ static int report(void)
 	for (unsigned int i = 0; i < NR_OPS; i++)
 		printf("fuzz: %-10s %8llu, without an error %llu\n", op_names[i], shared->done[i],
 		       shared->worked[i]);
-	/* Nothing was tested if all was refused. */
+	/* A run in which all calls were refused has tested nothing. */
 	if (!shared->exact || !shared->accepted || !shared->refused || !shared->worked[OP_READ])
 		failed = 1;
 	return failed;
 }
 
-/* The next step of the round; false: there is none. */
+/* Read the next step of the round; return false if there is none. */
 static bool read_step(FILE *file, struct step *s)
 {
 	char line[2 * DATA_MAX + 200], name[20], *data;
@@ -522,8 +522,6 @@ int main(int argc, char **argv)
 	open_device();
 	shared = shared_memory(sizeof(*shared));
 	step_hooks = &hooks;
-	/* Descendants that a worker kills are nobody else's to wait for. */
-	signal(SIGALRM, SIG_IGN);
 	if (argc == 4 && !strcmp(argv[1], "replay"))
 		return replay(argv[2], argv[3]);
 	seed = given ? strtoul(given, NULL, 0) : (unsigned int)time(NULL);

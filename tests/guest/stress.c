@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: stress [SECONDS]		SEED=n in the environment replays
+ * usage: stress [SECONDS]		SEED=n in the environment repeats a run
  *
- * Workers lead all the lives that a thread with a state can lead, at random
- * and at the same time, while others take a CPU offline and back, try to unload
- * the module, and try to get the counters for perf.  A worker's choices follow
- * from the seed and its number.  What runs while it is counted is of known
- * length, so that each count is either exact or the end of the test; only what
- * has been hit by a SIGKILL, which some get at any moment, is not looked at.
+ * Workers lead all the lives that a thread with a state can lead, at random and at the
+ * same time.  Meanwhile another process takes a CPU offline and back, tries to unload
+ * the module, and tries to get the counters for perf.  The seed and a worker's number
+ * determine its choices.  Counted code has a known length, so a count that is not exact
+ * ends the test.  Only processes that a SIGKILL hits at a random moment are not checked.
  *
- * Needs -icount: counts are then exact with several CPUs too, as the emulator
- * runs them in turns.
+ * Needs -icount: counts are then exact with several CPUs too, as the emulator runs the
+ * CPUs in turns.
  */
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -44,7 +43,7 @@ static const char *doing = "calibration";
 static u64 rng;
 static time_t deadline;
 
-/* What the workers did, in memory that they share. */
+/* What the workers did, in shared memory. */
 static struct {
 	u64 exact, self, trees, traced, execs, killed, signals, samples;
 	u64 offline, perf, held, unload;
@@ -52,9 +51,9 @@ static struct {
 
 #define DID(what)	__atomic_add_fetch(&did->what, 1, __ATOMIC_RELAXED)
 
-/* ---- chance ---------------------------------------------------------------- */
+/* ---- random choices -------------------------------------------------------- */
 
-/* xorshift64*: good enough, and the same everywhere. */
+/* xorshift64*: good enough, and the same on all systems. */
 static u32 random32(void)
 {
 	rng ^= rng >> 12;
@@ -93,20 +92,20 @@ static void wrong(const char *format, ...)
 	die("SEED=%u worker %u step %lu, %s: %s", seed, worker, step, doing, text);
 }
 
-static void expect(u64 count, u64 expected)
+static void check_count(u64 count, u64 expected)
 {
 	if (count != expected)
 		wrong("counted %llu instead of %llu", count, expected);
 	DID(exact);
 }
 
-static void must(int err)
+static void check_ok(int err)
 {
 	if (err)
 		wrong("%s", strerror(-err));
 }
 
-/* ---- what all lives need ----------------------------------------------------- */
+/* ---- shared by all lives ----------------------------------------------------- */
 
 static int state_of(pid_t tid, u32 flags)
 {
@@ -124,7 +123,7 @@ static int own_state(u32 flags)
 	return fd;
 }
 
-/* Instructions in user mode, by a counter of chance's choice; TSC sometimes. */
+/* Count instructions in user mode, by a random counter; and the TSC, sometimes. */
 static int count_instructions(int fd, u32 flags)
 {
 	struct control control;
@@ -142,7 +141,7 @@ static int count_instructions(int fd, u32 flags)
 	return err;
 }
 
-/* The same, however often perf has the counters. */
+/* The same, but retry while perf holds the counters. */
 static void count_patiently(int fd, u32 flags)
 {
 	int err;
@@ -176,7 +175,7 @@ static void read_state(int fd, struct reading *r)
 		wrong("READ: %s", strerror(-err));
 }
 
-/* Somewhere else, if that is online. */
+/* Move to a random CPU, if it is online. */
 static void migrate(void)
 {
 	cpu_set_t set;
@@ -217,12 +216,12 @@ static void live_self(void)
 
 		if (!below(3))
 			migrate();
-		expect(measure_self(fd, n), self_extra + 2 * n);
+		check_count(measure_self(fd, n), self_extra + 2 * n);
 		switch (below(6)) {
 		case 0:
-			must(call(fd, VPERFCTR_SUSPEND, NULL));
-			expect(measure_self(fd, n), 0);
-			must(call(fd, VPERFCTR_RESUME, NULL));
+			check_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+			check_count(measure_self(fd, n), 0);
+			check_ok(call(fd, VPERFCTR_RESUME, NULL));
 			break;
 		case 1:
 			count_patiently(fd, 0);
@@ -236,13 +235,13 @@ static void live_self(void)
 	if (page)
 		munmap((void *)page, PAGE);
 	if (below(2))
-		must(call(fd, VPERFCTR_UNLINK, NULL));
+		check_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	DID(self);
 }
 
 /* ---- lives: overflows, with signals and with a ring ------------------------------ */
 
-/* One i-mode counter, at some distance from what is throttled. */
+/* Start one i-mode counter, with a period too long for throttling. */
 static u64 overflow_patiently(int fd, int sig, u32 flags)
 {
 	u64 period = 20011 + below(50000);
@@ -282,10 +281,10 @@ static void on_overflow(int sig, siginfo_t *si, void *context)
 	if (si->si_code != SI_PMC_OVF || si->si_pmc_ovf_mask != 1)
 		wrong("si_code %d, mask %#x", si->si_code, si->si_pmc_ovf_mask);
 	read_state(overflow_fd, &r);
-	expect(r.own[1], overflows * overflow_period);
+	check_count(r.own[1], overflows * overflow_period);
 	if (r.read.overflow != 1)
 		wrong("READ has %#llx for what overflowed", r.read.overflow);
-	must(call(overflow_fd, VPERFCTR_IRESUME, NULL));
+	check_ok(call(overflow_fd, VPERFCTR_IRESUME, NULL));
 }
 
 static void live_signals(void)
@@ -299,21 +298,21 @@ static void live_signals(void)
 	overflow_fd = own_state(below(2) ? VPERFCTR_OPEN_TRANSIENT : 0);
 	for (u32 i = 1 + below(3); i; i--) {
 		overflows = 0;
-		/* Known before the first overflow, as that is 20011 instructions away. */
+		/* In time: the first overflow is 20011 instructions away. */
 		overflow_period = overflow_patiently(overflow_fd, sig, 0);
 		for (u32 j = 1 + below(10); j; j--) {
 			if (!below(3))
 				migrate();
 			loop(some_length());
 			if (!below(4)) {
-				must(call(overflow_fd, VPERFCTR_SUSPEND, NULL));
+				check_ok(call(overflow_fd, VPERFCTR_SUSPEND, NULL));
 				loop(some_length());
-				must(call(overflow_fd, VPERFCTR_RESUME, NULL));
+				check_ok(call(overflow_fd, VPERFCTR_RESUME, NULL));
 			}
 		}
-		must(call(overflow_fd, VPERFCTR_SUSPEND, NULL));
+		check_ok(call(overflow_fd, VPERFCTR_SUSPEND, NULL));
 		read_state(overflow_fd, &r);
-		expect(overflows, r.own[1] / overflow_period);
+		check_count(overflows, r.own[1] / overflow_period);
 	}
 	DID(signals);
 }
@@ -329,7 +328,7 @@ static void live_samples(void)
 	struct reading r;
 
 	doing = "samples";
-	must(call(fd, VPERFCTR_RING, &req));
+	check_ok(call(fd, VPERFCTR_RING, &req));
 	page = mmap(NULL, req.map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET);
 	if (page == MAP_FAILED)
 		wrong("mmap of the ring: %s", strerror(errno));
@@ -341,18 +340,18 @@ static void live_samples(void)
 
 			if (!below(3))
 				migrate();
-			expect(measure_self(fd, n), self_extra + 2 * n);
+			check_count(measure_self(fd, n), self_extra + 2 * n);
 			nr = page->head - page->tail;
 			if (nr > 64)
 				wrong("%llu samples in the ring", nr);
 			if (nr && !below(3)) {
 				nr = 1 + below(nr);
-				must(call(fd, VPERFCTR_CONSUME, (void *)(uintptr_t)nr));
+				check_ok(call(fd, VPERFCTR_CONSUME, (void *)(uintptr_t)nr));
 			}
 		}
-		must(call(fd, VPERFCTR_SUSPEND, NULL));
+		check_ok(call(fd, VPERFCTR_SUSPEND, NULL));
 		read_state(fd, &r);
-		expect(page->head + page->dropped - made, r.own[1] / period);
+		check_count(page->head + page->dropped - made, r.own[1] / period);
 	}
 	DID(samples);
 }
@@ -363,7 +362,7 @@ static void live_samples(void)
 #define LEAF_THREAD	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | \
 			 CLONE_SYSVSEM | CLONE_VFORK)
 
-/* What a tree with one leaf of n = 1 counts, and each further one, by kind of leaf. */
+/* The count of a tree with one leaf of n = 1, and of each further leaf; by kind of leaf. */
 static u64 tree_one[2], tree_more[2];
 
 static u64 measure_tree(int fd, bool threads, unsigned long leaves, unsigned long n)
@@ -378,7 +377,7 @@ static u64 measure_tree(int fd, bool threads, unsigned long leaves, unsigned lon
 		wrong("the tree's trunk ended with %#x", status);
 	read_state(fd, &after);
 	if (after.read.children_missed || (after.read.status & VPERFCTR_STATUS_CHILDREN))
-		wrong("missed %llu, status %#x", after.read.children_missed, after.read.status);
+		wrong("missed %llu children, status %#x", after.read.children_missed, after.read.status);
 	return after.children[1] - before.children[1];
 }
 
@@ -394,7 +393,7 @@ static void live_tree(void)
 
 		if (!below(3))
 			migrate();
-		expect(measure_tree(fd, threads, leaves, n),
+		check_count(measure_tree(fd, threads, leaves, n),
 		       tree_one[threads] + (leaves - 1) * tree_more[threads] +
 		       leaves * 2 * (n - 1));
 	}
@@ -414,7 +413,7 @@ static void live_exec(void)
 	args[argc] = NULL;
 	if (pipe(pipefd))
 		wrong("pipe");
-	/* The child's descriptor is the parent's as well, until the exec. */
+	/* Until the exec, the child's descriptor is the parent's too. */
 	pid = fork_files();
 	if (!pid) {
 		fd = own_state(VPERFCTR_OPEN_TRANSIENT);
@@ -430,7 +429,7 @@ static void live_exec(void)
 		read_state(fd, &r);
 	wait_for(pid);
 	read_state(fd, &r);
-	expect(r.own[1], KNOWN_INSNS(argc));
+	check_count(r.own[1], KNOWN_INSNS(argc));
 	close(fd);
 	close(pipefd[0]);
 	close(pipefd[1]);
@@ -461,20 +460,20 @@ static pid_t start_traced(unsigned long n)
 	return pid;
 }
 
-static void go_on(pid_t pid)
+static void continue_traced(pid_t pid)
 {
 	if (ptrace(PTRACE_CONT, pid, 0, 0))
 		wrong("PTRACE_CONT");
 	wait_stopped(pid);
 }
 
-/* From one stop to the next. */
+/* Count from one stop to the next. */
 static u64 measure_traced(int fd, pid_t pid)
 {
 	struct reading before, after;
 
 	read_state(fd, &before);
-	go_on(pid);
+	continue_traced(pid);
 	read_state(fd, &after);
 	return after.own[1] - before.own[1];
 }
@@ -490,18 +489,18 @@ static void live_traced(void)
 		wrong("OPEN: %s", strerror(-fd));
 	count_patiently(fd, 0);
 	for (u32 i = 1 + below(4); i; i--) {
-		expect(measure_traced(fd, pid), traced_extra + 2 * n);
+		check_count(measure_traced(fd, pid), traced_extra + 2 * n);
 		switch (below(4)) {
 		case 0:
-			must(call(fd, VPERFCTR_SUSPEND, NULL));
-			expect(measure_traced(fd, pid), 0);
-			must(call(fd, VPERFCTR_RESUME, NULL));
+			check_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+			check_count(measure_traced(fd, pid), 0);
+			check_ok(call(fd, VPERFCTR_RESUME, NULL));
 			break;
 		case 1:
 			count_patiently(fd, 0);
 			break;
 		case 2:
-			/* Transient: gone with its descriptor. */
+			/* A transient state ends with its descriptor. */
 			close(fd);
 			fd = state_of(pid, VPERFCTR_OPEN_CREAT);
 			if (fd < 0)
@@ -516,14 +515,14 @@ static void live_traced(void)
 	DID(traced);
 }
 
-/* What a call on a thread that may just be dying can return. */
+/* Check the result of a call on a thread that may be dying. */
 static void check_dying(int err)
 {
 	if (err < 0 && err != -ESRCH && err != -EPERM && err != -EBUSY)
-		wrong("dying thread: %s", strerror(-err));
+		wrong("a call on a dying thread: %s", strerror(-err));
 }
 
-/* SIGKILL in the middle of what a monitor does. */
+/* A monitor's thread gets SIGKILL in the middle of the monitor's calls. */
 static void live_killed(void)
 {
 	pid_t pid = start_traced(some_length()), killer;
@@ -557,12 +556,12 @@ static void live_killed(void)
 	DID(killed);
 }
 
-/* A whole tree, killed while it grows. */
-static void live_felled(void)
+/* A whole tree gets SIGKILL while it grows. */
+static void live_killed_tree(void)
 {
 	pid_t pid = fork();
 
-	doing = "felled";
+	doing = "killed tree";
 	if (!pid) {
 		int fd = own_state(0);
 
@@ -584,12 +583,12 @@ static void live_felled(void)
 	DID(killed);
 }
 
-/* In the middle of overflows. */
-static void live_stormed(void)
+/* A thread gets SIGKILL in the middle of its overflows. */
+static void live_killed_in_overflows(void)
 {
 	pid_t pid = fork();
 
-	doing = "stormed";
+	doing = "killed in overflows";
 	if (!pid) {
 		struct sigaction action = { .sa_handler = SIG_IGN };
 		int fd = own_state(0);
@@ -614,13 +613,13 @@ static void live_stormed(void)
 static void work(unsigned int number)
 {
 	static void (*const lives[])(void) = {
-		live_self, live_self, live_tree, live_exec, live_traced, live_killed, live_felled,
-		live_signals, live_samples, live_stormed,
+		live_self, live_self, live_tree, live_exec, live_traced, live_killed, live_killed_tree,
+		live_signals, live_samples, live_killed_in_overflows,
 	};
 
 	seed_worker(number);
 	for (step = 0; !time_is_up(); step++) {
-		/* A process for each, so that each ends in its own way. */
+		/* In a process of its own, so that each life ends in its own way. */
 		u32 life = below(sizeof(lives) / sizeof(lives[0]));
 		u32 luck = random32();
 		pid_t pid = fork();
@@ -658,7 +657,7 @@ static void disturb(void)
 			DID(offline);
 			break;
 		case 1:
-			/* perf gets the counters in between, or it does not. */
+			/* perf gets the counters, or not, depending on the workers. */
 			fd = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
 			if (fd >= 0) {
 				DID(perf);
@@ -667,7 +666,7 @@ static void disturb(void)
 			}
 			break;
 		case 2:
-			/* The device is open: there can be only one answer. */
+			/* The device is open, so unloading check_ok fail. */
 			if (!syscall(SYS_delete_module, "vperfctr", O_NONBLOCK) || errno != EAGAIN)
 				wrong("the module's unloading: %s", strerror(errno));
 			DID(unload);
@@ -677,7 +676,7 @@ static void disturb(void)
 	exit(0);
 }
 
-/* ---- the whole --------------------------------------------------------------------- */
+/* ---- the whole run ----------------------------------------------------------------- */
 
 static void calibrate(void)
 {
@@ -690,7 +689,7 @@ static void calibrate(void)
 		tree_one[threads] = measure_tree(fd, threads, 1, 1);
 		tree_more[threads] = measure_tree(fd, threads, 2, 1) - tree_one[threads];
 	}
-	must(call(fd, VPERFCTR_UNLINK, NULL));
+	check_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	close(fd);
 
 	pid = start_traced(1);
@@ -700,7 +699,7 @@ static void calibrate(void)
 	kill(pid, SIGKILL);
 	wait_for(pid);
 	close(fd);
-	/* By construction: these are in stress-code.S. */
+	/* Known from the source, stress-code.S. */
 	if (self_extra != 5 || traced_extra != 6)
 		wrong("%llu and %llu instructions besides the loops", self_extra, traced_extra);
 }

@@ -2,8 +2,8 @@
 /*
  * i-mode counters, signals and IRESUME, exactly: one CPU, virtual time.
  *
- * An overflow comes after each P counted instructions, and its interrupt at the
- * very instruction; so total / P is how many there have to be.
+ * There is an overflow after each P counted instructions, and its interrupt comes at
+ * that instruction.  So there must be total / P overflows.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -27,8 +27,8 @@ static void setup(void)
 	fd = account_init();
 }
 
-/* Sums, when all has been stopped for good. */
-static u64 stop(void)
+/* Stop all counters and return the final sum. */
+static u64 stop_and_sum(void)
 {
 	struct sums sums;
 
@@ -45,34 +45,34 @@ static void check_account(u64 signals)
 		ck_assert_uint_eq(acc->masks, 1);
 }
 
-/* ---- how many, and where ---------------------------------------------------- */
+/* ---- number and place of overflows ------------------------------------------- */
 
 static const u64 periods[] = { 1000, 1001, 4999, 100000, 1234567 };
 
-START_TEST(as_many_as_arithmetic_says)
+START_TEST(signals_are_total_over_period)
 {
 	u64 total;
 
 	acc->period = periods[_i];
 	start_overflow(periods[_i], SIGUSR1);
 	loop(500000);
-	total = stop();
+	total = stop_and_sum();
 	ck_assert_uint_ge(total, 1000000);
 	check_account(total / periods[_i]);
 }
 END_TEST
 
 /*
- * In the loop, an overflow is as many instructions behind the one before as the
- * period says, less what the handler executes after IRESUME.
+ * In the loop, the distance of two overflows is the period, less the instructions that
+ * the handler executes after IRESUME.
  */
-START_TEST(at_the_very_instruction)
+START_TEST(signals_are_one_period_apart)
 {
 	const u64 tried[] = { 1009, 5003, 1000, 77777 };
 	long handler = 0;
 	unsigned int i;
 
-	/* The last one's signal may not come before all has been stopped. */
+	/* The last overflow's signal may not arrive before all is stopped. */
 	if (!IMODE_NMI)
 		return;
 	for (i = 0; i < NR(tried); i++) {
@@ -82,9 +82,9 @@ START_TEST(at_the_very_instruction)
 		acc->elsewhere = acc->signals = 0;
 		start_overflow(tried[i], SIGRTMIN);
 		marked_loop(acc->n);
-		check_account(stop() / tried[i]);
+		check_account(stop_and_sum() / tried[i]);
 		ck_assert_uint_ge(acc->signals, 5);
-		/* some may be on the way there and back */
+		/* Some overflows may be in the code before and after the loop. */
 		ck_assert_uint_le(acc->elsewhere, 2);
 		ck_assert_uint_eq(acc->uneven, 0);
 		if (!handler)
@@ -106,24 +106,24 @@ START_TEST(fixed_counter)
 	acc->period = 10007;
 	assert_ok(try_overflow(fd, FIXED_INSNS, FIXED_USER, 10007, SIGRTMAX));
 	loop(500000);
-	total = stop();
+	total = stop_and_sum();
 	check_account(total / 10007);
 }
 END_TEST
 
-START_TEST(a_hundred_thousand_in_a_row)
+START_TEST(a_hundred_thousand_overflows)
 {
 	u64 total;
 
 	start_overflow(300, SIGUSR1);
 	while (acc->signals < 100000)
 		loop(10000);
-	total = stop();
+	total = stop_and_sum();
 	check_account(total / 300);
 }
 END_TEST
 
-/* The longest: there is none in what a test can wait for; nor in kernel mode. */
+/* The longest period: no test can wait for its end, which must not come early. */
 START_TEST(longest_period)
 {
 	struct sums a, b;
@@ -136,14 +136,14 @@ START_TEST(longest_period)
 	loop(10000);
 	read_sums(fd, &b);
 	ck_assert_uint_ge(b.pmc[0] - a.pmc[0], 20000);
-	/* a tick of the clock may be in between */
+	/* A tick of the clock may be in between. */
 	ck_assert_uint_lt(b.pmc[0] - a.pmc[0], 100000 * (is_debug_kernel() ? IMODE_SLOWDOWN : 1));
 	ck_assert_uint_eq(acc->signals, 0);
 	ck_assert_uint_eq(overflow_of(fd), 0);
 }
 END_TEST
 
-/* ---- several ---------------------------------------------------------------- */
+/* ---- several counters -------------------------------------------------------- */
 
 static u32 mask_of_handler[64];
 
@@ -156,7 +156,7 @@ static void on_several(int sig, siginfo_t *si, void *context)
 	read_state(fd, &r);
 	if (si->si_code != SI_PMC_OVF || r.read.overflow != (u32)si->si_pmc_ovf_mask)
 		account_wrong(__LINE__);
-	/* an a-mode counter of the same event, whatever the others were loaded with */
+	/* An a-mode counter of the same event agrees, whatever the i-mode ones started with. */
 	if (r.own[1] != r.own[2] || r.own[1] != r.own[3])
 		account_wrong(__LINE__);
 	if (acc->signals < NR(mask_of_handler))
@@ -170,7 +170,7 @@ static const struct {
 	u64 first, second;
 } pairs[] = { { 1000, 1000 }, { 1000, 2000 }, { 3001, 1000 }, { 700, 100000 } };
 
-/* One a-mode and two i-mode counters, all of instructions. */
+/* One a-mode and two i-mode counters, all of which count instructions. */
 START_TEST(one_mask_for_all)
 {
 	u64 first = pairs[_i].first, second = pairs[_i].second, at, n = 0;
@@ -197,7 +197,7 @@ START_TEST(one_mask_for_all)
 	ck_assert_uint_eq(sums.pmc[0], sums.pmc[1]);
 	ck_assert_uint_eq(sums.pmc[0], sums.pmc[2]);
 	ck_assert_uint_ge(acc->signals, 10);
-	/* Next in time is whoever's multiple comes next. */
+	/* The next overflow is at the next multiple of either period. */
 	for (at = 1, i = 0; at <= sums.pmc[0]; at++) {
 		u32 mask = (at % first ? 0 : 2) | (at % second ? 0 : 4);
 
@@ -215,9 +215,9 @@ START_TEST(one_mask_for_all)
 }
 END_TEST
 
-/* ---- while it waits for IRESUME --------------------------------------------- */
+/* ---- counters that wait for IRESUME ------------------------------------------ */
 
-static void block(int how, int sig)
+static void change_signal_mask(int how, int sig)
 {
 	sigset_t set;
 
@@ -226,7 +226,7 @@ static void block(int how, int sig)
 	ck_assert_int_eq(sigprocmask(how, &set, NULL), 0);
 }
 
-/* No signal at all: poll() and READ tell. */
+/* Without a signal, poll() and READ report the overflow. */
 START_TEST(without_a_signal)
 {
 	struct sums a, b;
@@ -243,7 +243,7 @@ START_TEST(without_a_signal)
 	read_sums(fd, &a);
 	ck_assert_uint_eq(a.status, ATTACHED | ACTIVE | OVERFLOW);
 	ck_assert_uint_eq(a.pmc[0], 100000);
-	/* the TSC goes on, and nothing else does */
+	/* The TSC keeps counting, and nothing else does. */
 	loop(10000);
 	ck_assert_uint_eq(page->cstatus & VPERFCTR_CSTATUS_RDPMC, 0);
 	ck_assert_uint_eq(page->ctr[0].sum, 100000);
@@ -258,7 +258,7 @@ START_TEST(without_a_signal)
 	ck_assert_int_eq(poll_now(fd), 0);
 	assert_status(fd, ATTACHED | ACTIVE);
 	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), EPERM);
-	/* from the ireset, not from what was left */
+	/* The new period starts at the ireset, not at the old remainder. */
 	loop(10000);
 	ck_assert_int_eq(poll_now(fd), 0);
 	ck_assert_uint_ge(self_read(page, 0), 120000);
@@ -269,7 +269,7 @@ START_TEST(without_a_signal)
 }
 END_TEST
 
-/* Somebody who polls is woken; he may READ, but not go on for the owner. */
+/* The overflow wakes another process's poll(); it may READ, but not IRESUME. */
 START_TEST(poll_from_another_process)
 {
 	pid_t pid;
@@ -294,7 +294,7 @@ START_TEST(poll_from_another_process)
 }
 END_TEST
 
-START_TEST(handler_that_does_not_go_on)
+START_TEST(handler_without_iresume)
 {
 	struct sums a;
 
@@ -309,7 +309,7 @@ START_TEST(handler_that_does_not_go_on)
 	read_sums(fd, &a);
 	ck_assert_uint_eq(a.pmc[0], 5000);
 	ck_assert_uint_eq(a.status, ATTACHED | ACTIVE | OVERFLOW);
-	/* later will do */
+	/* IRESUME may come later. */
 	assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
 	loop(5000);
 	check_account(2);
@@ -320,7 +320,7 @@ START_TEST(blocked)
 {
 	struct sums a;
 
-	block(SIG_BLOCK, SIGUSR1);
+	change_signal_mask(SIG_BLOCK, SIGUSR1);
 	start_overflow(5000, SIGUSR1);
 	loop(50000);
 	check_account(0);
@@ -329,15 +329,15 @@ START_TEST(blocked)
 	ck_assert_uint_eq(a.pmc[0], 5000);
 	ck_assert_uint_eq(a.status, ATTACHED | ACTIVE | OVERFLOW);
 	acc->resumes = 0;
-	acc->period = 5000;	/* the handler sees that they are suspended still */
-	block(SIG_UNBLOCK, SIGUSR1);
+	acc->period = 5000;	/* the handler checks that counting has stopped */
+	change_signal_mask(SIG_UNBLOCK, SIGUSR1);
 	check_account(1);
 	loop(50000);
 	check_account(1);
 }
 END_TEST
 
-/* A standard signal is queued once: the set is not lost with it. */
+/* A standard signal is queued only once; the set of counters is not lost with it. */
 static volatile u32 plain_signals, codes;
 
 static void on_plain(int sig, siginfo_t *si, void *context)
@@ -352,15 +352,15 @@ static void on_plain(int sig, siginfo_t *si, void *context)
 START_TEST(merged)
 {
 	handle(SIGUSR1, on_plain);
-	block(SIG_BLOCK, SIGUSR1);
+	change_signal_mask(SIG_BLOCK, SIGUSR1);
 	ck_assert_int_eq(raise(SIGUSR1), 0);
 	assert_ok(try_overflow(fd, IMODE, 5000, SIGUSR1));
 	loop(50000);
-	block(SIG_UNBLOCK, SIGUSR1);
+	change_signal_mask(SIG_UNBLOCK, SIGUSR1);
 	ck_assert_uint_eq(plain_signals, 1);
 	ck_assert_uint_eq(codes, 0);
 	ck_assert_uint_eq(overflow_of(fd), 1);
-	/* and the next has its own */
+	/* The next overflow has its own signal. */
 	assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
 	loop(50000);
 	ck_assert_uint_eq(plain_signals, 2);
@@ -382,7 +382,7 @@ START_TEST(ignored)
 	check_account(0);
 	assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
 	loop(5000);
-	check_account(stop() / 5000 - 1);
+	check_account(stop_and_sum() / 5000 - 1);
 }
 END_TEST
 
@@ -404,8 +404,8 @@ START_TEST(default_action_kills)
 }
 END_TEST
 
-/* Two pauses that know nothing of each other: both have to end. */
-START_TEST(suspend_and_overflow)
+/* SUSPEND and an overflow are independent pauses: counting needs the end of both. */
+START_TEST(suspended_during_overflow)
 {
 	struct sums a;
 
@@ -438,14 +438,14 @@ START_TEST(suspend_and_overflow)
 }
 END_TEST
 
-START_TEST(control_forgets)
+START_TEST(control_drops_overflow)
 {
 	struct sums a;
 
 	start_overflow(5000, 0);
 	loop(50000);
 	ck_assert_uint_eq(overflow_of(fd), 1);
-	/* the counter starts anew; its sum goes on */
+	/* The counter restarts; its sum is preserved. */
 	{
 		struct control control;
 
@@ -466,9 +466,9 @@ START_TEST(control_forgets)
 }
 END_TEST
 
-/* ---- signals of all sorts --------------------------------------------------- */
+/* ---- signals of all kinds ---------------------------------------------------- */
 
-/* All that there are can be asked for, whatever they do. */
+/* Every signal number is accepted, whatever its effect. */
 START_TEST(every_signal_accepted)
 {
 	struct control control;
@@ -491,12 +491,12 @@ START_TEST(every_signal_arrives)
 
 	for (sig = 1; sig <= 64; sig++) {
 		if (sig == SIGKILL || sig == SIGSTOP || sig == 32 || sig == 33)
-			continue;	/* cannot be handled; libc's own */
+			continue;	/* cannot be handled; used by libc */
 		acc->signals = 0;
 		acc->period = 1000;
 		start_overflow(1000, sig);
 		loop(2000);
-		check_account(stop() / 1000);
+		check_account(stop_and_sum() / 1000);
 	}
 }
 END_TEST
@@ -525,7 +525,7 @@ START_TEST(alternate_stack)
 	acc->period = 3000;
 	assert_ok(try_overflow(fd, IMODE, 3000, SIGUSR1));
 	loop(100000);
-	check_account(stop() / 3000);
+	check_account(stop_and_sum() / 3000);
 	ck_assert_uint_ge(acc->signals, 60);
 }
 END_TEST
@@ -537,7 +537,7 @@ static void set_pending_limit(rlim_t limit)
 	ck_assert_int_eq(setrlimit(RLIMIT_SIGPENDING, &r), 0);
 }
 
-/* No room in the queue: the signal comes when there is some. */
+/* The queue is full: the signal comes when there is room. */
 START_TEST(full_queue)
 {
 	set_pending_limit(0);
@@ -546,7 +546,7 @@ START_TEST(full_queue)
 	check_account(0);
 	ck_assert_uint_eq(overflow_of(fd), 1);
 	ck_assert_int_eq(poll_now(fd), POLLIN);
-	loop(20000000);		/* 40 ms: it is tried, in vain */
+	loop(20000000);		/* 40 ms: attempts to send it fail */
 	check_account(0);
 	acc->resumes = 0;
 	acc->period = 5000;
@@ -554,9 +554,9 @@ START_TEST(full_queue)
 	if (_i)
 		loop(10000000);	/* 20 ms, without a switch */
 	else
-		msleep(1);	/* at the next switch to it */
+		msleep(1);	/* at the next switch to this thread */
 	check_account(1);
-	/* once */
+	/* It comes only once. */
 	loop(20000000);
 	msleep(30);
 	check_account(1);
@@ -566,7 +566,7 @@ START_TEST(full_queue)
 }
 END_TEST
 
-/* What cannot be queued is not sent when the control that asked for it is gone. */
+/* A signal that cannot be queued is dropped when a new control replaces the old one. */
 START_TEST(full_queue_then_control)
 {
 	set_pending_limit(0);
@@ -588,7 +588,7 @@ START_TEST(full_queue_then_control)
 }
 END_TEST
 
-/* ---- who is in another PID namespace ---------------------------------------- */
+/* ---- an owner in another PID namespace ---------------------------------------- */
 
 struct contained {
 	volatile u32 go, done;
@@ -603,8 +603,8 @@ static void wait_stopped(pid_t pid)
 }
 
 /*
- * The owner's mask is where other signals have a PID, which is translated if
- * sender and receiver do not share a namespace.  The monitor is outside.
+ * si_pid, which the kernel translates if sender and receiver are in different PID
+ * namespaces, is the set of counters here.  The monitor is outside.
  */
 START_TEST(pid_namespaces)
 {
@@ -637,7 +637,7 @@ START_TEST(pid_namespaces)
 	c->go = 1;
 	ck_assert_int_eq(ptrace(PTRACE_DETACH, pid, 0, 0), 0);
 	ck_assert_int_eq(wait_for(pid), 0);
-	ck_assert_uint_eq(c->done, 1);	/* it was a namespace of its own */
+	ck_assert_uint_eq(c->done, 1);	/* the namespace was really a new one */
 	ck_assert_uint_eq(acc->wrong, 0);
 	ck_assert_uint_ge(acc->signals, 60);
 	ck_assert_uint_eq(acc->masks, 3);
@@ -665,7 +665,7 @@ static void on_control(int sig, siginfo_t *si, void *context)
 		return;
 	if (try_overflow(fd, IMODE, acc->period, sig))
 		account_wrong(__LINE__);
-	/* nothing is left to go on from */
+	/* No overflow is left that waits for IRESUME. */
 	if (call(fd, VPERFCTR_IRESUME, NULL) != -EPERM)
 		account_wrong(__LINE__);
 }
@@ -708,7 +708,7 @@ START_TEST(unlink_from_the_handler)
 }
 END_TEST
 
-/* ---- at each instruction of what a thread can do ---------------------------- */
+/* ---- an overflow at each instruction of a sequence ------------------------------ */
 
 static void seq_nothing(void)
 {
@@ -748,7 +748,7 @@ static void seq_sleep(void)
 	loop(5);
 }
 
-/* The page is mapped, which makes others' counters be cleared. */
+/* A mapped page makes the kernel clear the counters of other threads. */
 static void seq_map(void)
 {
 	const struct vperfctr_page *page = map_state(fd);
@@ -757,7 +757,7 @@ static void seq_map(void)
 	munmap((void *)page, PAGE);
 }
 
-/* A fault, and what was not there before. */
+/* A page fault. */
 static void seq_fault(void)
 {
 	volatile char *p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -788,7 +788,7 @@ static void (*const sequences[])(void) = {
 	seq_fork,
 };
 
-/* Another counted thread that switches all the time, so that ours goes and comes. */
+/* Start another counted thread that switches all the time, so that ours switches too. */
 static pid_t start_rival(void)
 {
 	pid_t pid = fork();
@@ -808,8 +808,8 @@ static pid_t start_rival(void)
 }
 
 /*
- * The handler does not go on: so what is counted ends at the overflow, exactly,
- * and there is one signal, if there is an overflow at all.
+ * The handler does not call IRESUME.  So counting ends exactly at the overflow, and there
+ * is one signal if there is an overflow.
  */
 START_TEST(sweep_user)
 {
@@ -818,7 +818,7 @@ START_TEST(sweep_user)
 	u64 period;
 
 	acc->resumes = 0;
-	/* the first time, libc links and the like */
+	/* The first run resolves symbols. */
 	sequences[_i]();
 	for (period = 1; ; period++) {
 		ck_assert_uint_lt(period, 5000);
@@ -843,7 +843,7 @@ START_TEST(sweep_user)
 }
 END_TEST
 
-/* All of a sequence in the kernel too, in steps that miss no instruction for long. */
+/* A whole sequence, in kernel mode too, in steps that skip few instructions. */
 START_TEST(sweep_kernel)
 {
 	pid_t rival = start_rival();
@@ -858,7 +858,7 @@ START_TEST(sweep_kernel)
 		assert_ok(try_overflow(fd, IMODE_MAP, IMODE_BOTH, period, SIGUSR1));
 		sequences[_i]();
 		none = check_kernel_overflow(fd, period) ? 0 : none + 1;
-		/* each of the first few hundred, then ever fewer */
+		/* At each of the first few hundred instructions, then at fewer and fewer. */
 		step = 1 + period / 300;
 	}
 	ck_assert_uint_ge(period, 1000);
@@ -868,10 +868,10 @@ START_TEST(sweep_kernel)
 END_TEST
 
 /*
- * As they are loaded and start, a long time after any other: an NMI that nobody knows
- * would be in the kernel's log.
+ * The first overflow after a long time without any: an unknown NMI would be in the
+ * kernel's log.
  */
-START_TEST(as_they_start)
+START_TEST(first_overflow_after_idle)
 {
 	u64 period;
 
@@ -887,8 +887,8 @@ START_TEST(as_they_start)
 END_TEST
 
 /*
- * In the kernel's instructions, and going on: whatever happens, handlers are at
- * least a period apart, and none is missing.
+ * In kernel mode, with IRESUME: handlers are at least a period apart, and none is
+ * missing.
  */
 static const u64 kernel_periods[] = { 20000, 20011, 50021, 99991 };
 
@@ -917,26 +917,26 @@ START_TEST(distance_in_the_kernel)
 	u64 total;
 
 	handle(SIGUSR1, on_distance);
-	/* more than what an overflow takes itself */
+	/* More than the instructions that an overflow takes itself. */
 	acc->period = kernel_periods[_i] * (is_debug_kernel() ? IMODE_SLOWDOWN : 1);
 	assert_ok(try_overflow(fd, IMODE_MAP, IMODE_BOTH, acc->period, SIGUSR1));
 	for (i = 0; i < 20; i++) {
 		for (j = 0; j < NR(sequences); j++)
 			sequences[j]();
 	}
-	total = stop();
+	total = stop_and_sum();
 	ck_assert_uint_eq(acc->wrong, 0);
 	ck_assert_uint_ge(acc->signals, 10);
-	/* what is counted after the last is less than a period */
+	/* Less than a period is counted after the last overflow. */
 	ck_assert_uint_lt(total - previous, acc->period + imode_late());
 	kill(rival, SIGKILL);
 	wait_for(rival);
 }
 END_TEST
 
-/* ---- at the moment at which the control goes -------------------------------- */
+/* ---- an overflow while the control ends ------------------------------------------ */
 
-/* Another control, with a long period or none: once, or not at all. */
+/* Another control, with a long period or none: the old overflow is reported once or never. */
 START_TEST(sweep_control)
 {
 	struct control next;
@@ -957,11 +957,11 @@ START_TEST(sweep_control)
 		loop(100);
 		read_sums(fd, &sums);
 		ck_assert_uint_eq(acc->wrong, 0);
-		/* and nothing of the old one's */
+		/* No overflow of the old control. */
 		ck_assert_uint_eq(sums.status, ATTACHED | ACTIVE);
 		ck_assert_uint_eq(overflow_of(fd), 0);
 		ck_assert_uint_ge(sums.pmc[0], 200);
-		ck_assert_uint_lt(sums.pmc[0], 3000);	/* a handler's included */
+		ck_assert_uint_lt(sums.pmc[0], 3000);	/* with a handler's instructions */
 		ck_assert_uint_le(acc->signals, 1);
 		if (acc->signals) {
 			ck_assert_uint_eq(before, period - 1);
@@ -972,7 +972,7 @@ START_TEST(sweep_control)
 }
 END_TEST
 
-/* UNLINK, and the all-zero control: what overflowed before stays to be read. */
+/* UNLINK and the all-zero control: an earlier overflow can still be read. */
 START_TEST(sweep_stop)
 {
 	u64 period, before;
@@ -998,7 +998,7 @@ START_TEST(sweep_stop)
 			ck_assert_uint_eq(before, period - 1);
 			before = period;
 		} else {
-			/* all that there is to count */
+			/* The sum of all counted instructions. */
 			ck_assert_uint_eq(sums.pmc[0], before);
 		}
 		if (!_i) {
@@ -1010,7 +1010,7 @@ START_TEST(sweep_stop)
 }
 END_TEST
 
-/* The end of a thread; the signal may come to nobody. */
+/* The thread ends: its signal may have no receiver. */
 START_TEST(sweep_exit)
 {
 	u64 period, overflows = 0;
@@ -1039,7 +1039,7 @@ START_TEST(sweep_exit)
 		if (acc->signals)
 			ck_assert_uint_eq(sums.pmc[0], period);
 		overflows += sums.pmc[0] == period;
-		/* with no owner, it is not for IRESUME any more */
+			/* Without an owner, no caller may use IRESUME. */
 		assert_errno(call(acc->fd, VPERFCTR_IRESUME, NULL), ESRCH);
 		close(acc->fd);
 	}
@@ -1048,7 +1048,7 @@ START_TEST(sweep_exit)
 }
 END_TEST
 
-/* The instruction that execs included; the new program is counted on. */
+/* The exec instruction included; the new program is counted too. */
 START_TEST(sweep_exec)
 {
 	char *args[] = { "known", NULL };
@@ -1064,7 +1064,7 @@ START_TEST(sweep_exec)
 			own = open_state(0);
 			acc->fd = own;
 			if (_i)
-				handle(SIGCHLD, on_overflow);	/* reset to be ignored */
+				handle(SIGCHLD, on_overflow);	/* ignored after the exec */
 			assert_ok(try_overflow(own, IMODE, period, _i ? SIGCHLD : 0));
 			loop(3);
 			execv("/tests/known", args);
@@ -1090,8 +1090,8 @@ END_TEST
 /* ---- storms ----------------------------------------------------------------- */
 
 /*
- * Each instruction overflows, the handler's own tail included.  Others get their
- * share of the CPU, and SIGKILL ends it.
+ * Each instruction overflows, those at the end of the handler included.  Other threads
+ * still get their share of the CPU, and SIGKILL ends the storm.
  */
 START_TEST(storm)
 {
@@ -1122,7 +1122,7 @@ START_TEST(storm)
 }
 END_TEST
 
-/* ---- together with perf ----------------------------------------------------- */
+/* ---- alternating with perf ----------------------------------------------------- */
 
 static void check_perf_samples(void)
 {
@@ -1144,10 +1144,10 @@ START_TEST(perf_before_and_after)
 		ck_assert(perf_is_kept_out());
 		loop(50000);
 		ck_assert(perf_is_kept_out());
-		check_account(stop() / 1000);
+		check_account(stop_and_sum() / 1000);
 		check_perf_samples();
 	}
-	/* and with an overflow that waits when the counters are given back */
+	/* An overflow waits for IRESUME while the counters are released. */
 	start_overflow(1000, 0);
 	loop(1000);
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
@@ -1157,10 +1157,10 @@ END_TEST
 
 static void add_counts(TCase *tc)
 {
-	tcase_add_loop_test(tc, as_many_as_arithmetic_says, 0, NR(periods));
-	tcase_add_test(tc, at_the_very_instruction);
+	tcase_add_loop_test(tc, signals_are_total_over_period, 0, NR(periods));
+	tcase_add_test(tc, signals_are_one_period_apart);
 	tcase_add_test(tc, fixed_counter);
-	tcase_add_test(tc, a_hundred_thousand_in_a_row);
+	tcase_add_test(tc, a_hundred_thousand_overflows);
 	tcase_add_test(tc, longest_period);
 	tcase_add_loop_test(tc, one_mask_for_all, 0, NR(pairs));
 }
@@ -1169,12 +1169,12 @@ static void add_waiting(TCase *tc)
 {
 	tcase_add_test(tc, without_a_signal);
 	tcase_add_test(tc, poll_from_another_process);
-	tcase_add_test(tc, handler_that_does_not_go_on);
+	tcase_add_test(tc, handler_without_iresume);
 	tcase_add_test(tc, blocked);
 	tcase_add_test(tc, merged);
 	tcase_add_test(tc, ignored);
-	tcase_add_test(tc, suspend_and_overflow);
-	tcase_add_test(tc, control_forgets);
+	tcase_add_test(tc, suspended_during_overflow);
+	tcase_add_test(tc, control_drops_overflow);
 }
 
 static void add_signals(TCase *tc)
@@ -1201,8 +1201,8 @@ static void add_sweep(TCase *tc)
 
 static void add_kernel(TCase *tc)
 {
-	tcase_add_test(tc, as_they_start);
-	/* a fork is too long for this */
+	tcase_add_test(tc, first_overflow_after_idle);
+	/* A fork takes too long for this. */
 	tcase_add_loop_test(tc, sweep_kernel, 0, NR(sequences) - 1);
 }
 
@@ -1221,7 +1221,7 @@ static void add_perf(TCase *tc)
 	tcase_add_test(tc, perf_before_and_after);
 }
 
-/* An argument names one of these; without, it is all. */
+/* An argument selects one of these groups; without one, all run. */
 static const struct {
 	const char *name;
 	void (*add)(TCase *tc);
