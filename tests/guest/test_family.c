@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * VPERFCTR_CONTROL_INHERIT: the children's sums.  All code that is counted here
- * is of known length, so that sums are expected to be exact; that takes
- * virtual time that is instructions, on however many CPUs.
+ * VPERFCTR_CONTROL_INHERIT: the children's sums.  All counted code has a known length,
+ * so sums must be exact, on any number of CPUs.  This needs virtual time, where time is
+ * instructions.
  */
 #include <fcntl.h>
 #include <libgen.h>
@@ -29,7 +29,7 @@ static void setup(void)
 	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
 }
 
-/* What the children counted, when there is nothing more to come. */
+/* Check the sums of the children, after all of them have ended. */
 static void check_family(int state, u64 insns, u64 missed)
 {
 	struct reading r;
@@ -46,7 +46,7 @@ static bool has_children(int state)
 	return status_of(state) & CHILDREN;
 }
 
-/* Until nothing runs but us, nearly. */
+/* Wait until hardly anything else is running. */
 static void let_others_run(void)
 {
 	msleep(50);
@@ -61,19 +61,19 @@ static pid_t start(unsigned long flags, unsigned long n, unsigned int *wait, uns
 	return pid;
 }
 
-/* In a child: 0 or the first thing that was wrong, as exit status. */
+/* In a child: exit with a status other than 0 if the condition is false. */
 #define child_assert(condition) do {					\
 	if (!(condition)) {						\
-		fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
+		fprintf(stderr, "line %d: false: %s\n", __LINE__, #condition); \
 		_exit(1);						\
 	}								\
 } while (0)
 
-/* ---- who inherits, and what --------------------------------------------------- */
+/* ---- inheritance by all kinds of children -------------------------------------- */
 
 static const unsigned long kinds[] = { FORKED, VFORKED, SHARING_MEMORY, THREAD };
 
-START_TEST(each_kind)
+START_TEST(every_kind_of_child)
 {
 	const unsigned long lengths[] = { 1, 2, 1000, 123456 };
 	u64 expected = 0;
@@ -92,7 +92,7 @@ START_TEST(each_kind)
 }
 END_TEST
 
-/* What the owner counts itself, while there are children and while there are none. */
+/* The owner's own count, with and without children. */
 static u64 own_count(unsigned long n)
 {
 	struct reading before, after;
@@ -106,13 +106,13 @@ static u64 own_count(unsigned long n)
 	return after.own[1] - before.own[1];
 }
 
-START_TEST(own_sums_apart)
+START_TEST(own_sums_exclude_children)
 {
 	u64 own = own_count(1);
 
-	own = own_count(1);	/* the first may have resolved a symbol */
+	own = own_count(1);	/* the first may resolve a symbol */
 	ck_assert_uint_eq(own_count(100000), own);
-	/* the same without inheritance */
+	/* The same without inheritance. */
 	assert_ok(count_insns(fd, 0));
 	ck_assert_uint_eq(own_count(1), own);
 	ck_assert_uint_eq(own_count(100000), own);
@@ -140,7 +140,7 @@ START_TEST(grandchildren)
 END_TEST
 
 /* 20 trees of 25 processes or threads each, all at the same time. */
-START_TEST(a_thousand)
+START_TEST(a_thousand_children)
 {
 	int refs = module_refs();
 	u64 expected = 0;
@@ -163,7 +163,7 @@ START_TEST(a_thousand)
 }
 END_TEST
 
-/* All counters, in the control's order. */
+/* All counters, in the order of the control. */
 START_TEST(all_counters)
 {
 	struct control control;
@@ -211,7 +211,7 @@ static void *some_thread(void *arg)
 	int mine = open_thread(0, 0);
 	struct reading r;
 
-	/* its own state, with the same control and nobody else's sums */
+	/* The thread has its own state, with the same control and only its own sums. */
 	if (mine < 0)
 		die("a thread has no state: %s", strerror(-mine));
 	loop((uintptr_t)arg);
@@ -249,7 +249,7 @@ static void *endless(void *arg)
 	return NULL;
 }
 
-/* A process that ends in the middle of its threads. */
+/* A process ends while its threads run. */
 START_TEST(exit_among_threads)
 {
 	struct reading r;
@@ -287,7 +287,7 @@ START_TEST(killed)
 }
 END_TEST
 
-/* ---- while they run ----------------------------------------------------------- */
+/* ---- READ while the children run ------------------------------------------------ */
 
 START_TEST(read_while_running)
 {
@@ -334,8 +334,8 @@ static void end_counting(int how)
 }
 
 /*
- * Descendants of all kinds and ages live on: nothing of it is counted, and the
- * hardware is free; what was counted until then counts, or is dropped.
+ * Descendants of all kinds and ages outlive counting.  Nothing is counted after its end,
+ * and perf can use the counters.  The count until then is added to the sums, or dropped.
  */
 START_TEST(ended_while_running)
 {
@@ -345,7 +345,7 @@ START_TEST(ended_while_running)
 
 	for (i = 0; i < 4; i++)
 		pids[i] = start(kinds[i == 1 ? 0 : i], 700, futex, 100000);
-	/* one that has ended before */
+	/* A child that has ended before. */
 	ck_assert_int_eq(wait_for(start(FORKED, 702, NULL, 0)), 0);
 	ck_assert_uint_eq(INSNS_CHILD(702), INSNS_CHILD_UNTIL_FUTEX(700));
 	let_others_run();
@@ -361,7 +361,7 @@ START_TEST(ended_while_running)
 
 	if (_i == UNLINK)
 		return;
-	/* and it can be started again */
+	/* Counting can start again. */
 	if (_i == STOP) {
 		assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
 		check_family(fd, 0, 0);
@@ -371,7 +371,7 @@ START_TEST(ended_while_running)
 }
 END_TEST
 
-/* The same while the descendants are running, and making more of themselves. */
+/* The same while the descendants run and fork. */
 START_TEST(ended_while_growing)
 {
 	struct reading before, after;
@@ -404,8 +404,8 @@ START_TEST(ended_while_growing)
 }
 END_TEST
 
-/* A descendant without its state is as free as anybody. */
-START_TEST(freed_child)
+/* A descendant that has lost its state can have a new one. */
+START_TEST(unlinked_child_is_free)
 {
 	pid_t pid = fork();
 
@@ -424,7 +424,7 @@ END_TEST
 
 /* ---- the owner's end ------------------------------------------------------------ */
 
-/* A process whose state has children, and that then ends; the state's descriptor is ours. */
+/* Make a process that has children and then ends; keep its state's descriptor. */
 static int orphan_children(pid_t *child)
 {
 	pid_t pid = fork_files();
@@ -434,7 +434,7 @@ static int orphan_children(pid_t *child)
 
 		if (count_insns(mine, VPERFCTR_CONTROL_INHERIT))
 			die("CONTROL failed");
-		/* a copy of the descriptor would keep it open */
+		/* A copy of the descriptor would keep the state open. */
 		shared[1] = start(FORKED | CLONE_FILES, 300, futex, 400);
 		start(SHARING_MEMORY | CLONE_FILES, 300, futex, 400);
 		shared[0] = mine;
@@ -446,7 +446,7 @@ static int orphan_children(pid_t *child)
 	return shared[0];
 }
 
-START_TEST(orphans)
+START_TEST(orphaned_children)
 {
 	struct reading r;
 	pid_t child;
@@ -466,7 +466,7 @@ START_TEST(orphans)
 }
 END_TEST
 
-/* Who holds the state of an ended thread can end it: what was counted by then counts. */
+/* A holder can unlink an ended thread's state: counts until then are added. */
 START_TEST(orphans_unlinked)
 {
 	struct reading r;
@@ -488,8 +488,8 @@ START_TEST(orphans_unlinked)
 }
 END_TEST
 
-/* With nobody to tell, they do not keep the hardware. */
-START_TEST(orphans_of_nobody)
+/* Without a descriptor, the children of an ended thread do not keep the hardware. */
+START_TEST(orphans_without_descriptor)
 {
 	int refs, state, copy;
 	pid_t child;
@@ -511,11 +511,11 @@ START_TEST(orphans_of_nobody)
 END_TEST
 
 /*
- * Who has waited for all of them finds the hardware free when he closes the state, or
- * unlinks his own: what a child's end has left to a thread of the kernel is done.  That
- * gets no CPU while one of us wants it.
+ * A parent waits for all children, then closes the state or unlinks its own: the
+ * hardware is free at once.  So the work that a child's end leaves to a kernel thread
+ * must be done, although that thread gets no CPU while this SCHED_FIFO thread runs.
  */
-START_TEST(free_at_once)
+START_TEST(hardware_is_free_at_once)
 {
 	struct sched_param first = { .sched_priority = 1 };
 	pid_t pid;
@@ -527,7 +527,7 @@ START_TEST(free_at_once)
 		fd = open_state(0);
 		assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
 		ck_assert_int_eq(wait_for(start(FORKED, 300, NULL, 0)), 0);
-		/* whatever it counted last */
+		/* In any case, whatever the last control was. */
 		if (_i == 2)
 			assert_ok(count_insns(fd, 0));
 		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
@@ -550,8 +550,8 @@ START_TEST(free_at_once)
 }
 END_TEST
 
-/* The same, when the descriptor is closed first, and the owner's end is last. */
-START_TEST(orphans_of_nobody_ever)
+/* The same if the descriptor is closed first, and the owner ends last. */
+START_TEST(orphans_without_descriptor_or_owner)
 {
 	pid_t pid;
 
@@ -565,7 +565,7 @@ START_TEST(orphans_of_nobody_ever)
 		close(mine);
 		shared[1] = start(FORKED, 300, futex, 400);
 		msleep(50);
-		/* the state is there: it is this thread's own */
+		/* The state still exists: it is this thread's own. */
 		child_assert(!counters_free());
 		mine = open_thread(0, 0);
 		child_assert(mine >= 0 && has_children(mine));
@@ -600,7 +600,7 @@ START_TEST(child_finds_state)
 		child_assert(b.read.status == (ATTACHED | ACTIVE));
 		child_assert(!b.children[1] && !b.read.children_missed);
 		child_assert(self_read(map_state(mine), 0) > b.own[1]);
-		/* a pause is its own affair */
+		/* A child's pause affects only the child. */
 		child_assert(!call(mine, VPERFCTR_SUSPEND, NULL));
 		child_assert(!call(mine, VPERFCTR_RESUME, NULL));
 		_exit(0);
@@ -625,7 +625,7 @@ static void *mapping_thread(void *arg)
 	return arg;
 }
 
-/* The right to RDPMC is not inherited; the mapping gives it. */
+/* The right to use RDPMC is not inherited: a mapping gives it. */
 START_TEST(user_mode_reads)
 {
 	const struct vperfctr_page *page = map_state(fd);
@@ -648,7 +648,7 @@ START_TEST(user_mode_reads)
 }
 END_TEST
 
-/* A control of its own, a stop of its own, and unlinking: it leaves. */
+/* A child leaves the family by its own control, its own stop, or UNLINK. */
 START_TEST(child_leaves)
 {
 	pid_t pid = fork(), leaf;
@@ -659,7 +659,7 @@ START_TEST(child_leaves)
 		int mine = open_thread(0, 0);
 
 		child_assert(mine >= 0);
-		/* an unsuccessful one is none */
+		/* A CONTROL that fails changes nothing. */
 		child_assert(count_insns(mine, 0x80000000) == -EINVAL);
 		child_assert(has_children(fd));
 		leaf = start_child(FORKED, 400, NULL, 0);
@@ -679,7 +679,7 @@ START_TEST(child_leaves)
 		child_assert(!has_children(fd));
 		read_state(fd, &r);
 		child_assert(r.read.children_missed == 1);
-		/* its children are no longer of this family */
+		/* Its children do not belong to the family any more. */
 		leaf = start_child(FORKED, 60000, NULL, 0);
 		child_assert(wait_for(leaf) == 0);
 		read_state(mine, &r);
@@ -695,7 +695,7 @@ START_TEST(child_leaves)
 	ck_assert_uint_eq(r.read.children_missed, 1);
 	ck_assert_uint_gt(until, INSNS_CHILD(400));
 	ck_assert_uint_lt(until, 20000);
-	/* a second one; and a new control forgets that */
+	/* A second child; a new control then forgets that one has left. */
 	ck_assert_int_eq(wait_for(start(FORKED, 10, NULL, 0)), 0);
 	check_family(fd, until + INSNS_CHILD(10), 1);
 	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
@@ -703,7 +703,7 @@ START_TEST(child_leaves)
 }
 END_TEST
 
-/* Nobody else in the family leaves with it. */
+/* A grandchild does not leave the family with its parent. */
 START_TEST(grandchild_stays)
 {
 	pid_t pid = fork();
@@ -729,7 +729,7 @@ START_TEST(grandchild_stays)
 }
 END_TEST
 
-/* ---- who does not pass it on -------------------------------------------------- */
+/* ---- threads that do not pass it on ---------------------------------------------- */
 
 static void child_has_none(void)
 {
@@ -763,7 +763,7 @@ START_TEST(not_inherited)
 }
 END_TEST
 
-/* Suspended, it still has those that it had; resumed, there are new ones. */
+/* A suspended owner keeps its children; a resumed one gets new ones. */
 START_TEST(suspended_with_children)
 {
 	pid_t pid = start(FORKED, 200, futex, 300);
@@ -783,8 +783,8 @@ END_TEST
 
 /* ---- exec ------------------------------------------------------------------------ */
 
-/* As perfex does it: the command and all that it starts. */
-START_TEST(command)
+/* Like perfex: a command_and_its_children and everything that it starts. */
+START_TEST(command_and_its_children)
 {
 	char number[16], *args[] = { family, number, NULL }, *environment[] = { NULL };
 	struct reading r;
@@ -812,7 +812,7 @@ START_TEST(command)
 }
 END_TEST
 
-/* What a child executes is counted on. */
+/* A program that a child executes is counted too. */
 START_TEST(child_execs)
 {
 	char *args[4], *environment[] = { NULL };
@@ -836,7 +836,7 @@ START_TEST(child_execs)
 		counts[n] = r.children[1];
 	}
 	ck_assert_uint_ge(counts[1], KNOWN_INSNS(1));
-	/* the first may have resolved a symbol */
+	/* The first exec may resolve a symbol. */
 	ck_assert_uint_eq(counts[3] - counts[2], KNOWN_INSNS(3) - KNOWN_INSNS(2));
 }
 END_TEST
@@ -854,7 +854,7 @@ static void copy_file(const char *from, const char *to, mode_t mode)
 	ck_assert_int_eq(chmod(to, mode), 0);
 }
 
-/* A child that executes what must not be watched is missed from there on. */
+/* A child that executes a protected file is missed from then on. */
 START_TEST(child_execs_privileged)
 {
 	char *args[] = { "/tmp/known-set-user-id", NULL }, *environment[] = { NULL };
@@ -880,13 +880,13 @@ END_TEST
 
 /* ---- limits ------------------------------------------------------------------------ */
 
-/* max_states_per_user in the middle of it: forks succeed, and who is missed is told. */
-START_TEST(too_many)
+/* max_states_per_user is reached: forks succeed, and missed children are reported. */
+START_TEST(max_states_reached)
 {
 	pid_t pids[50];
 	int i;
 
-	/* all tests' states are one user's: this test's own is the only one now */
+	/* All tests' states are charged to one user: wait until only this test's is left. */
 	ck_assert_eventually(module_refs() <= 3);
 	write_file(MAX_STATES, "31");
 	for (i = 0; i < 50; i++)
@@ -902,7 +902,7 @@ START_TEST(too_many)
 }
 END_TEST
 
-/* They are the owner's, whoever the children become. */
+/* The children's states are charged to the owner, whatever their user is. */
 START_TEST(charged_to_owner)
 {
 	pid_t pid;
@@ -938,10 +938,10 @@ static void add(TCase *tc)
 {
 	tcase_add_unchecked_fixture(tc, NULL, teardown);
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_loop_test(tc, each_kind, 0, 4);
-	tcase_add_test(tc, own_sums_apart);
+	tcase_add_loop_test(tc, every_kind_of_child, 0, 4);
+	tcase_add_test(tc, own_sums_exclude_children);
 	tcase_add_test(tc, grandchildren);
-	tcase_add_test(tc, a_thousand);
+	tcase_add_test(tc, a_thousand_children);
 	tcase_add_test(tc, all_counters);
 	tcase_add_test(tc, tsc_only);
 	tcase_add_test(tc, pthreads);
@@ -951,22 +951,22 @@ static void add(TCase *tc)
 	tcase_add_loop_test(tc, read_while_running, 2, 4);
 	tcase_add_loop_test(tc, ended_while_running, 0, 3);
 	tcase_add_loop_test(tc, ended_while_growing, 0, 3);
-	tcase_add_loop_test(tc, freed_child, 0, 3);
-	tcase_add_test(tc, orphans);
+	tcase_add_loop_test(tc, unlinked_child_is_free, 0, 3);
+	tcase_add_test(tc, orphaned_children);
 	tcase_add_test(tc, orphans_unlinked);
-	tcase_add_test(tc, orphans_of_nobody);
-	tcase_add_loop_test(tc, free_at_once, 0, 3);
-	tcase_add_test(tc, orphans_of_nobody_ever);
+	tcase_add_test(tc, orphans_without_descriptor);
+	tcase_add_loop_test(tc, hardware_is_free_at_once, 0, 3);
+	tcase_add_test(tc, orphans_without_descriptor_or_owner);
 	tcase_add_test(tc, child_finds_state);
 	tcase_add_test(tc, user_mode_reads);
 	tcase_add_loop_test(tc, child_leaves, 0, 3);
 	tcase_add_test(tc, grandchild_stays);
 	tcase_add_test(tc, not_inherited);
 	tcase_add_test(tc, suspended_with_children);
-	tcase_add_test(tc, command);
+	tcase_add_test(tc, command_and_its_children);
 	tcase_add_test(tc, child_execs);
 	tcase_add_loop_test(tc, child_execs_privileged, 0, 2);
-	tcase_add_test(tc, too_many);
+	tcase_add_test(tc, max_states_reached);
 	tcase_add_test(tc, charged_to_owner);
 }
 

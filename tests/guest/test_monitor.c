@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A state in others' hands: monitors, which have its owner stopped under
- * ptrace, and mere holders of a descriptor.  Counts are expected to be exact;
- * that takes virtual time that is instructions, on however many CPUs.
+ * The state of another thread: by monitors, which have its owner stopped under ptrace,
+ * and by holders of a descriptor.  Counts must be exact, on any number of CPUs.  This
+ * needs virtual time, where time is instructions.
  */
 #include <fcntl.h>
 #include <libgen.h>
@@ -22,7 +22,7 @@ static char known[256];
 
 /* In memory that all processes share. */
 static volatile struct {
-	unsigned long n[8];		/* what targets execute from stop to stop */
+	unsigned long n[8];		/* loop length of targets from stop to stop */
 	pid_t tid[8];
 	u32 go, step;
 	int fd;
@@ -46,7 +46,7 @@ static void wait_stopped(pid_t tid)
 		die("the target ended with %#x, or %s", status, strerror(errno));
 }
 
-/* A child that stops all the time, and that does not outlive us. */
+/* Start a child that stops again and again, and dies with its parent. */
 static pid_t start_target(void)
 {
 	pid_t pid = fork();
@@ -82,7 +82,7 @@ static int open_target(pid_t tid, u32 flags)
 	return fd;
 }
 
-/* From this stop to the next. */
+/* Count from this stop to the next. */
 static u64 measure(int fd, pid_t tid)
 {
 	u64 before = count_of(fd);
@@ -94,7 +94,7 @@ static u64 measure(int fd, pid_t tid)
 
 #define child_assert(condition) do {					\
 	if (!(condition)) {						\
-		fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
+		fprintf(stderr, "line %d: false: %s\n", __LINE__, #condition); \
 		_exit(1);						\
 	}								\
 } while (0)
@@ -147,7 +147,7 @@ static void check_exact(void)
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	assert_errno(call(fd, VPERFCTR_RESUME, NULL), ESRCH);
 	assert_errno(open_thread(pid, 0), ENOENT);
-	/* only root may ask perf */
+	/* Only root may ask perf. */
 	ck_assert(getuid() || counters_free());
 	close(fd);
 	kill_target(pid);
@@ -159,7 +159,7 @@ START_TEST(exact)
 }
 END_TEST
 
-/* No privilege is needed where ptrace needs none. */
+/* A monitor needs no privilege that ptrace does not need. */
 START_TEST(exact_as_nobody)
 {
 	become(NOBODY);
@@ -168,8 +168,8 @@ START_TEST(exact_as_nobody)
 }
 END_TEST
 
-/* The target's own control can be changed, and it finds it changed. */
-START_TEST(found_state)
+/* A monitor can replace the target's own control, and the target notices. */
+START_TEST(monitor_changes_found_state)
 {
 	struct reading r;
 	pid_t pid = fork();
@@ -217,8 +217,8 @@ static int count_kernel(int fd, u32 flags)
 	return set_control(fd, &control);
 }
 
-/* What counts the kernel is not for the thread to see that may not count it, nor for its children. */
-START_TEST(kernel_is_not_found)
+/* A thread that must not count the kernel sees no kernel count, nor do its children. */
+START_TEST(kernel_count_is_hidden)
 {
 	u32 inherit = has(VPERFCTR_FEATURE_INHERIT) ? VPERFCTR_CONTROL_INHERIT : 0;
 	pid_t pid = fork();
@@ -227,7 +227,7 @@ START_TEST(kernel_is_not_found)
 
 	if (!pid) {
 		become(NOBODY);
-		/* which would be a stop more */
+		/* The child's end must not add a stop. */
 		sigemptyset(&chld);
 		sigaddset(&chld, SIGCHLD);
 		sigprocmask(SIG_BLOCK, &chld, NULL);
@@ -241,7 +241,7 @@ START_TEST(kernel_is_not_found)
 			_exit(0);
 		}
 		child_assert(wait_for(pid) == 0);
-		/* stopped for good, but the sums are there still */
+		/* Stopped for good, but the sums can still be read. */
 		raise(SIGSTOP);
 		child_assert(open_thread(0, 0) == -EPERM);
 		raise(SIGSTOP);
@@ -265,8 +265,8 @@ START_TEST(kernel_is_not_found)
 }
 END_TEST
 
-/* Nor for a monitor that may not: the thread here gave its rights up after it had begun. */
-START_TEST(kernel_is_not_found_by_monitor)
+/* Nor does a monitor that must not: this thread gives up its rights after its CONTROL. */
+START_TEST(kernel_count_is_hidden_from_monitor)
 {
 	pid_t pid, target = fork();
 	int fd;
@@ -276,7 +276,7 @@ START_TEST(kernel_is_not_found_by_monitor)
 		child_assert(!count_kernel(fd, 0));
 		become(NOBODY);
 		prctl(PR_SET_DUMPABLE, 1);
-		/* its own, which it has */
+		/* It still sees its own state's count. */
 		child_assert(count_of(fd) > 0);
 		shared->go = 1;
 		for (;;)
@@ -300,7 +300,7 @@ START_TEST(kernel_is_not_found_by_monitor)
 }
 END_TEST
 
-/* The page shows a monitor the sums, and gives it no right to RDPMC. */
+/* The page shows the sums to a monitor, but gives it no right to RDPMC. */
 START_TEST(page)
 {
 	pid_t pid = start_target();
@@ -361,7 +361,7 @@ START_TEST(threads)
 	for (round = 0; round < 5; round++) {
 		for (i = 0; i < THREADS; i++) {
 			before[i] = count_of(fd[i]);
-			if (i != 3 || round & 1)	/* the last one only sometimes */
+			if (i != 3 || round & 1)	/* the last one runs only sometimes */
 				run(shared->tid[i]);
 		}
 		for (i = 0; i < THREADS; i++) {
@@ -373,9 +373,9 @@ START_TEST(threads)
 			ck_assert_uint_eq(count_of(fd[i]) - before[i], INSNS_STOP(shared->n[i]));
 		}
 	}
-	/* the leader has none, and is not traced */
+	/* The first thread has no state, and is not traced. */
 	assert_errno(open_thread(pid, 0), EPERM);
-	/* one thread's end is only its own */
+	/* UNLINK ends one thread's state only. */
 	assert_ok(call(fd[0], VPERFCTR_UNLINK, NULL));
 	ck_assert_uint_eq(measure(fd[1], shared->tid[1]), INSNS_STOP(shared->n[1]));
 	kill(pid, SIGKILL);
@@ -387,7 +387,7 @@ START_TEST(threads)
 }
 END_TEST
 
-/* ---- who may not -------------------------------------------------------------------- */
+/* ---- calls that are refused ------------------------------------------------------------ */
 
 START_TEST(open_errors)
 {
@@ -398,13 +398,13 @@ START_TEST(open_errors)
 		for (;;)
 			pause();
 	}
-	/* not traced */
+	/* The target is not traced. */
 	assert_errno(open_thread(pid, 0), EPERM);
 	assert_errno(open_thread(pid, VPERFCTR_OPEN_CREAT), EPERM);
 	assert_errno(open_thread(getppid(), VPERFCTR_OPEN_CREAT), EPERM);
 	assert_errno(open_thread(1, VPERFCTR_OPEN_CREAT), EPERM);
 	assert_errno(open_thread(2, VPERFCTR_OPEN_CREAT), EPERM);	/* kthreadd */
-	/* traced, not stopped */
+	/* The target is traced, but not stopped. */
 	ck_assert_int_eq(ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_EXITKILL), 0);
 	assert_errno(open_thread(pid, 0), EPERM);
 	assert_errno(open_thread(pid, VPERFCTR_OPEN_CREAT), EPERM);
@@ -424,14 +424,14 @@ START_TEST(open_errors)
 	assert_errno(open_thread(INT_MAX, VPERFCTR_OPEN_CREAT), ESRCH);
 	assert_errno(open_thread(4000000, 0), ESRCH);
 
-	/* itself, by its number */
+	/* A thread is found by its own number too. */
 	assert_errno(open_thread(getpid(), 0), ENOENT);
 	ck_assert_int_ge(open_thread(getpid(), VPERFCTR_OPEN_CREAT), 0);
 	ck_assert_int_ge(open_thread(0, 0), 0);
 }
 END_TEST
 
-/* On a state whose owner they have not stopped: READ only. */
+/* A caller that has not stopped the owner may only READ. */
 static void check_holder_only(int fd, int error)
 {
 	struct sums sums;
@@ -450,7 +450,7 @@ START_TEST(call_errors)
 	int fd = open_target(pid, VPERFCTR_OPEN_CREAT);
 
 	assert_ok(count_insns(fd, 0));
-	/* a holder, whose parent is the monitor */
+	/* A holder, whose parent is the monitor. */
 	holder = fork();
 	if (!holder) {
 		child_assert(count_insns(fd, 0) == -EPERM);
@@ -461,7 +461,7 @@ START_TEST(call_errors)
 		_exit(0);
 	}
 	ck_assert_int_eq(wait_for(holder), 0);
-	/* the monitor, while it runs */
+	/* The monitor, while the target runs. */
 	shared->n[0] = 20000000;
 	run(pid);
 	check_holder_only(fd, EPERM);
@@ -470,7 +470,7 @@ START_TEST(call_errors)
 	shared->n[0] = 1000;
 	ck_assert_uint_eq(count_of(fd), INSNS_STOP(20000000));
 	ck_assert_uint_eq(measure(fd, pid), INSNS_STOP(1000));
-	/* a monitor no longer */
+	/* A former monitor. */
 	ck_assert_int_eq(ptrace(PTRACE_DETACH, pid, 0, SIGSTOP), 0);
 	check_holder_only(fd, EPERM);
 	assert_errno(open_thread(pid, 0), EPERM);
@@ -485,7 +485,7 @@ static void *tracing_thread(void *arg)
 	int fd = open_target(pid, VPERFCTR_OPEN_CREAT);
 
 	if (count_insns(fd, 0) || measure(fd, pid) != INSNS_STOP(1000))
-		die("the tracing thread counts something else");
+		die("the tracing thread's count is not exact");
 	shared->fd = fd;
 	shared->tid[0] = pid;
 	while (!shared->go)
@@ -495,7 +495,7 @@ static void *tracing_thread(void *arg)
 	return arg;
 }
 
-/* It is the thread that traces, not its process. */
+/* The tracer is one thread, not its process. */
 START_TEST(traced_by_another)
 {
 	pthread_t id;
@@ -518,7 +518,7 @@ static void *lasting_thread(void *arg)
 	return arg;
 }
 
-/* Ended, and not yet waited for; and a process whose first thread has ended. */
+/* A zombie, and a process whose first thread has ended. */
 START_TEST(zombies)
 {
 	pid_t pid = start_target();
@@ -606,7 +606,7 @@ START_TEST(fdinfo)
 	ck_assert_uint_eq(f.status, 0);
 	ck_assert_uint_eq(f.pmc[0], INSNS_STOP(1000));
 
-	/* one's own is current */
+	/* The caller's own state has current sums. */
 	mine = open_state(0);
 	assert_ok(count_insns(mine, 0));
 	loop(5000);
@@ -617,8 +617,8 @@ START_TEST(fdinfo)
 }
 END_TEST
 
-/* The first process of a PID namespace, which monitors the second. */
-static void in_namespace(pid_t outer)
+/* The first process of a PID namespace monitors the second. */
+static void monitor_in_namespace(pid_t outer)
 {
 	struct fdinfo f;
 	pid_t pid;
@@ -653,12 +653,12 @@ START_TEST(pid_namespace)
 		child_assert(!unshare(CLONE_NEWPID));
 		first = fork();
 		if (!first)
-			in_namespace(outer);
+			monitor_in_namespace(outer);
 		shared->tid[0] = first;
 		_exit(wait_for(first));
 	}
 	ck_assert_eventually(shared->step && shared->tid[0]);
-	/* the same descriptor, seen from outside */
+	/* The same descriptor, seen from outside the namespace. */
 	read_fdinfo(shared->tid[0], shared->fd, &f);
 	ck_assert_int_gt(f.owner, 3);
 	ck_assert_uint_eq(f.pmc[0], INSNS_STOP(1000));
@@ -672,7 +672,7 @@ START_TEST(pid_namespace)
 }
 END_TEST
 
-/* ---- how long a state lasts ------------------------------------------------------------- */
+/* ---- lifetime of a state ----------------------------------------------------------------- */
 
 START_TEST(monitors_state)
 {
@@ -691,7 +691,7 @@ START_TEST(monitors_state)
 	close(fd);
 	ck_assert(counters_free());
 	assert_errno(open_thread(pid, 0), ENOENT);
-	/* another one; and it also ends when its owner runs, or has ended */
+	/* Another state ends too, whether its owner runs or has ended. */
 	fd = open_target(pid, VPERFCTR_OPEN_CREAT);
 	assert_ok(count_insns(fd, 0));
 	shared->n[0] = 10000000;
@@ -708,7 +708,7 @@ START_TEST(monitors_state)
 }
 END_TEST
 
-START_TEST(kept)
+START_TEST(kept_without_descriptor)
 {
 	pid_t pid = start_target();
 	int fd = open_target(pid, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_KEEP);
@@ -752,7 +752,7 @@ START_TEST(monitor_killed)
 	ck_assert_int_eq(kill(monitor, SIGKILL), 0);
 	ck_assert_int_eq(wait_for(monitor), 128 + SIGKILL);
 	ck_assert_int_eq(counters_free(), !_i);
-	/* and the target goes on */
+	/* The target survives. */
 	ck_assert_int_eq(kill(pid, 0), 0);
 	if (!_i)
 		ck_assert_int_eq(module_refs(), refs);
@@ -762,7 +762,7 @@ START_TEST(monitor_killed)
 }
 END_TEST
 
-START_TEST(self_made)
+START_TEST(own_state_outlives_descriptors)
 {
 	int fd = open_state(_i ? VPERFCTR_OPEN_TRANSIENT : 0), copy;
 
@@ -810,8 +810,8 @@ END_TEST
 #define ROUNDS		40
 #define ROUND_LENGTH	100000UL
 
-/* Its own measurements stay exact, whoever reads. */
-static void is_read(void)
+/* The owner's own measurements stay exact while others read. */
+static void run_owner_to_be_read(void)
 {
 	struct reading before, after;
 	int fd = open_state(0), i;
@@ -828,8 +828,8 @@ static void is_read(void)
 	_exit(0);
 }
 
-/* One that runs: does nearly each read see more than the one before? */
-static bool advances(void)
+/* Read a running owner; return true if nearly each READ exceeds the one before. */
+static bool each_read_advances(void)
 {
 	u64 last = 0, last_tsc = 0;
 	unsigned int reads = 0, advanced = 0;
@@ -840,11 +840,11 @@ static bool advances(void)
 	shared->go = 0;
 	shared->step = 0;
 	pid = fork_files();
-	/* where there are two CPUs, it runs while it is read */
+	/* With two CPUs, the owner runs while it is read. */
 	if (!pid) {
 		if (may_choose_cpu())
 			pin(1);
-		is_read();
+		run_owner_to_be_read();
 	}
 	if (may_choose_cpu())
 		pin(0);
@@ -853,7 +853,7 @@ static bool advances(void)
 	do {
 		step = shared->step;
 		read_state(shared->fd, &r);
-		/* at least what it is known to have counted */
+		/* At least the count of the owner's completed rounds. */
 		ck_assert_uint_ge(r.own[1], step * INSNS_BETWEEN(ROUND_LENGTH));
 		ck_assert_uint_ge(r.own[1], last);
 		ck_assert_uint_ge(r.own[0], last_tsc);
@@ -864,7 +864,7 @@ static bool advances(void)
 		reads++;
 	} while (step < ROUNDS);
 	ck_assert_int_eq(wait_for(pid), 0);
-	printf("%u reads, %u saw more than the one before\n", reads, advanced);
+	printf("%u reads, %u exceeded the one before\n", reads, advanced);
 	return advanced > reads / 2;
 }
 
@@ -872,8 +872,8 @@ START_TEST(running_owner)
 {
 	unsigned int tries = 5;
 
-	/* something else may have its CPU for a while */
-	while (!advances() && may_choose_cpu())
+	/* Another thread may have the owner's CPU for a while. */
+	while (!each_read_advances() && may_choose_cpu())
 		ck_assert_uint_gt(--tries, 0);
 }
 END_TEST
@@ -888,7 +888,7 @@ static int poll_now(int fd, int timeout)
 	return n > 0 ? p.revents : n;
 }
 
-/* A sleeping poller wakes up when the owner ends, or is parted from its state. */
+/* A sleeping poller wakes up when the owner ends, or loses its state. */
 START_TEST(polling)
 {
 	pid_t pid = start_target(), poller;
@@ -905,7 +905,7 @@ START_TEST(polling)
 		int got;
 
 		shared->go = 1;
-		/* it looks once more when the time is up: that would be too late */
+		/* poll() also looks at its timeout: a wakeup then would be too late. */
 		got = poll_now(fd, 20000);
 		shared->step = 1;
 		_exit(got != POLLHUP ? 1 : time(NULL) - began > 5 ? 2 : 0);
@@ -940,7 +940,7 @@ static void *executing_thread(void *arg)
 	return arg;
 }
 
-/* The thread becomes the process's first, and keeps its state. */
+/* exec makes the thread the process's first one, and it keeps its state. */
 START_TEST(exec_of_a_thread)
 {
 	pid_t pid = fork(), tid;
@@ -971,7 +971,7 @@ START_TEST(exec_of_a_thread)
 	ck_assert_int_eq(f.owner, pid);
 	assert_errno(open_thread(tid, 0), ESRCH);
 	close(open_target(pid, 0));
-	/* the monitor is one still */
+	/* The monitor still monitors it. */
 	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
 	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
 	if (_i)
@@ -983,7 +983,7 @@ START_TEST(exec_of_a_thread)
 }
 END_TEST
 
-/* At its very end a thread can still be given a state, once. */
+/* A monitor can open a thread's state once more at PTRACE_EVENT_EXIT. */
 START_TEST(event_exit)
 {
 	struct reading r;
@@ -1015,7 +1015,7 @@ START_TEST(event_exit)
 	ck_assert_int_eq(wait_for(pid), 3);
 	read_state(fd, &r);
 	ck_assert_uint_eq(r.read.status, 0);
-	ck_assert_uint_eq(r.own[1], 0);		/* all of it was in the kernel */
+	ck_assert_uint_eq(r.own[1], 0);		/* everything was in the kernel */
 	ck_assert_uint_gt(r.own[0], 0);
 	close(fd);
 	ck_assert(counters_free());
@@ -1047,7 +1047,7 @@ static int call_in_loop(int what, pid_t pid, int fd)
 			close(fd);
 			if (unlinked && unlinked != -EPERM)
 				return unlinked;
-			/* it is gone, whatever made it so; EPERM: dying still */
+			/* The state is gone, for any reason; EPERM: the thread is still dying. */
 			if (!unlinked && status)
 				die("status %#x after UNLINK", status);
 			return err;
@@ -1062,8 +1062,8 @@ static int call_in_loop(int what, pid_t pid, int fd)
 }
 
 /*
- * Others that stop the machine all the time: who wants to do that has to wait
- * for them, in which time a thread that was stopped can end.
+ * Start processes that stop the machine all the time.  A call that needs to do so waits
+ * for them, and meanwhile a stopped thread can end.
  */
 static void start_hammers(pid_t *pids, int n)
 {
@@ -1082,7 +1082,7 @@ static void start_hammers(pid_t *pids, int n)
 
 #define HAMMERS		3
 
-START_TEST(sigkill)
+START_TEST(sigkill_at_any_moment)
 {
 	int refs = module_refs(), calls = 0, i;
 	pid_t hammers[HAMMERS];
@@ -1130,9 +1130,9 @@ static void add(TCase *tc)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, exact);
 	tcase_add_test(tc, exact_as_nobody);
-	tcase_add_test(tc, found_state);
-	tcase_add_test(tc, kernel_is_not_found);
-	tcase_add_loop_test(tc, kernel_is_not_found_by_monitor, 0, 2);
+	tcase_add_test(tc, monitor_changes_found_state);
+	tcase_add_test(tc, kernel_count_is_hidden);
+	tcase_add_loop_test(tc, kernel_count_is_hidden_from_monitor, 0, 2);
 	tcase_add_test(tc, page);
 	tcase_add_test(tc, threads);
 	tcase_add_test(tc, open_errors);
@@ -1142,15 +1142,15 @@ static void add(TCase *tc)
 	tcase_add_test(tc, fdinfo);
 	tcase_add_test(tc, pid_namespace);
 	tcase_add_loop_test(tc, monitors_state, 0, 2);
-	tcase_add_test(tc, kept);
+	tcase_add_test(tc, kept_without_descriptor);
 	tcase_add_loop_test(tc, monitor_killed, 0, 2);
-	tcase_add_loop_test(tc, self_made, 0, 2);
+	tcase_add_loop_test(tc, own_state_outlives_descriptors, 0, 2);
 	tcase_add_test(tc, affinity);
 	tcase_add_test(tc, running_owner);
 	tcase_add_loop_test(tc, polling, 0, 2);
 	tcase_add_loop_test(tc, exec_of_a_thread, 0, 2);
 	tcase_add_loop_test(tc, event_exit, 0, 2);
-	tcase_add_loop_test(tc, sigkill, 0, NR_CALLS);
+	tcase_add_loop_test(tc, sigkill_at_any_moment, 0, NR_CALLS);
 }
 
 int main(void)
