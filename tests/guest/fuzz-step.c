@@ -28,8 +28,18 @@ static struct { void *at; size_t size; } maps[SLOTS];
 static pid_t traced;
 static char *edge;
 
-/* Steps that all processes of the round have done; watch_round() watches it. */
-static volatile u32 *steps_done;
+/* What the round's processes tell its worker. */
+static volatile struct {
+	u32 steps_done;		/* watch_round() watches it */
+	u32 wrong;
+} *progress;
+
+/* Its exit status does not show that a process failed if no other one waits for it. */
+void report_wrong(const char *what, const char *detail)
+{
+	progress->wrong = 1;
+	step_hooks->wrong("%s%s", what, detail);
+}
 
 /* ---- doing steps ------------------------------------------------------------------ */
 
@@ -125,6 +135,8 @@ static int do_control(struct step *s)
 	static char counters[4096];
 	static u64 header[sizeof(struct vperfctr_control) / 8 + 1];
 
+	/* A random nractrs may exceed the data: what follows are zeros, as in s->data. */
+	memset(counters, 0, sizeof(counters));
 	ctr = place(s->c >> 4, c + 1, s->len - sizeof(*c), s->a);
 	if (ctr == memory || ctr == memory + 1) {
 		memcpy(counters, ctr, s->len - sizeof(*c));
@@ -140,7 +152,7 @@ static int do_control(struct step *s)
 		const char *why = why_invalid(s);
 
 		if (why)
-			step_hooks->wrong("CONTROL took an invalid %s", why);
+			report_wrong("CONTROL accepted an invalid ", why);
 	}
 	if (step_hooks->control_done)
 		step_hooks->control_done(err);
@@ -172,7 +184,7 @@ static int do_mmap(struct step *s)
 	if (p == MAP_FAILED)
 		return -errno;
 	if (s->c & PROT_WRITE)
-		step_hooks->wrong("a state was mapped writable");
+		report_wrong("a state was mapped writable", "");
 	if (maps[s->slot].at)
 		munmap(maps[s->slot].at, maps[s->slot].size);
 	maps[s->slot].at = p;
@@ -233,6 +245,7 @@ static int do_fork(struct step *s)
 {
 	/* fuzz.c has chosen the number before, to have it in the log. */
 	unsigned int child = s->b;
+	int status;
 	pid_t pid;
 
 	pid = s->a & 1 ? fork_files() : fork();
@@ -247,7 +260,10 @@ static int do_fork(struct step *s)
 		return -errno;
 	if (s->a & 2)
 		return 0;
-	return wait_and_continue(pid) == 99 ? -EIO : 0;
+	status = wait_and_continue(pid);
+	if (round_failed(status))
+		report_wrong("a forked process failed", "");
+	return status ? -EIO : 0;
 }
 
 static int do_exec(void)
@@ -403,7 +419,7 @@ static int do_map_op(struct step *s)
 		return 0;
 	case OP_MPROTECT:
 		if (!mprotect(at, size, s->b & 7) && (s->b & 7 & PROT_WRITE))
-			step_hooks->wrong("a state was made writable");
+			report_wrong("a state was made writable", "");
 		mprotect(at, size, PROT_READ);
 		return 0;
 	default:
@@ -416,7 +432,7 @@ int do_step(struct step *s)
 	struct pollfd p = { .events = s->a };
 	int fd;
 
-	__atomic_add_fetch(steps_done, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&progress->steps_done, 1, __ATOMIC_RELAXED);
 
 	/* Prefer open slots: most of the time a closed one is not worth a try. */
 	for (u32 i = 0; i < SLOTS && slots[s->slot] < 0 && s->slot < 4 &&
@@ -539,7 +555,7 @@ static int watch_round(pid_t pid, const sigset_t *child)
 	const struct timespec tick = { .tv_nsec = 100000000 };
 	u64 limit = now_ms() + round_limit_ms;
 	unsigned int warnings = 0;
-	u32 seen = *steps_done;
+	u32 seen = progress->steps_done;
 	int status;
 	pid_t got;
 
@@ -556,8 +572,8 @@ static int watch_round(pid_t pid, const sigset_t *child)
 			kill(pid, SIGCONT);
 		else
 			sigtimedwait(child, NULL, &tick);
-		if (*steps_done != seen) {
-			seen = *steps_done;
+		if (progress->steps_done != seen) {
+			seen = progress->steps_done;
 			limit = now_ms() + round_limit_ms;
 			warnings = 0;
 		} else if (now_ms() >= limit) {
@@ -576,8 +592,9 @@ int run_round(void (*round)(void))
 	int status;
 	pid_t pid;
 
-	if (!steps_done)
-		steps_done = shared_memory(PAGE);
+	if (!progress)
+		progress = shared_memory(PAGE);
+	progress->wrong = 0;
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, &before);
@@ -596,7 +613,7 @@ int run_round(void (*round)(void))
 	status = watch_round(pid, &child);
 	kill(-pid, SIGKILL);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	return status;
+	return progress->wrong ? ROUND_WRONG : status;
 }
 
 /* ---- checks after a round --------------------------------------------------------- */

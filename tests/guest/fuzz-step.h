@@ -39,10 +39,13 @@ struct step {
 enum { AT_MEMORY, AT_NULL, AT_EDGE, AT_KERNEL, AT_PAGE, AT_ODD, NR_PLACES };
 
 /*
- * Do a step; return 0 or a negative errno.  Call step_hooks->wrong() if the module does
+ * Do a step; return 0 or a negative errno.  Call report_wrong() if the module does
  * something that it must never do.
  */
 int do_step(struct step *s);
+
+/* Fail the round, in any of its processes, and call step_hooks->wrong(). */
+void report_wrong(const char *what, const char *detail);
 
 /*
  * Call `round` in a process group of its own, and return the process's wait status as
@@ -55,19 +58,20 @@ int do_step(struct step *s);
  */
 int run_round(void (*round)(void));
 #define ROUND_HUNG	256			/* no exit status, and no signal */
+#define ROUND_WRONG	257			/* a process called report_wrong() */
 extern unsigned int round_limit_ms;		/* until SIGCONT, and then until SIGKILL */
 
 /* True if a round must not end with this status. */
 static inline bool round_failed(int status)
 {
-	return status == ROUND_HUNG || status == 99 ||
+	return status == ROUND_HUNG || status == ROUND_WRONG || status == 99 ||
 	       status == 128 + SIGSEGV || status == 128 + SIGBUS;
 }
 
 /* Functions that the user of steps supplies. */
 struct step_hooks {
 	void (*run_child)(unsigned int process);	/* in a forked process */
-	void (*wrong)(const char *format, ...);		/* does not return */
+	void (*wrong)(const char *format, ...);		/* must not return */
 	void (*control_done)(int err);			/* may be NULL */
 };
 extern const struct step_hooks *step_hooks;

@@ -430,6 +430,8 @@ static void work(unsigned int number)
 
 		if (status == ROUND_HUNG)
 			wrong("a step of the round hung");
+		if (status == ROUND_WRONG)
+			wrong("a process of the round failed");
 		if (round_failed(status))
 			wrong("the round ended with status %d", status);
 		if (status)

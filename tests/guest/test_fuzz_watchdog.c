@@ -202,6 +202,27 @@ START_TEST(hung_round_is_killed)
 }
 END_TEST
 
+/* A process that no other one waits for fails. */
+static void fail_in_a_child(void)
+{
+	if (!fork()) {
+		report_wrong("expected by the test", "");
+		_exit(0);
+	}
+	do_nothing();
+	pause();
+}
+
+START_TEST(failure_of_any_process_is_reported)
+{
+	static const struct step_hooks hooks = { .wrong = die };
+
+	step_hooks = &hooks;
+	ck_assert_int_eq(run_round(fail_in_a_child), ROUND_WRONG);
+	ck_assert_int_eq(run_round(do_nothing), 0);
+}
+END_TEST
+
 static void die_of(void)
 {
 	raise(SIGKILL);
@@ -235,6 +256,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, stopped_child_continues);
 	tcase_add_test(tc, stopped_vfork_continues);
 	tcase_add_loop_test(tc, hung_round_is_killed, 0, sizeof(hangs) / sizeof(hangs[0]));
+	tcase_add_test(tc, failure_of_any_process_is_reported);
 	tcase_add_test(tc, status_is_returned);
 }
 
