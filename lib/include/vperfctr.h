@@ -2,9 +2,9 @@
 /*
  * libvperfctr: virtual per-thread performance counters
  *
- * A thin layer over the kernel interface, <linux/vperfctr.h>, whose structures
- * and constants it uses and whose comments say what they mean.  For a thread
- * that counts itself:
+ * A thin layer over the kernel's interface, <linux/vperfctr.h>.  It uses the
+ * structures and constants of that header, whose comments explain them.  A thread
+ * counts itself so:
  *
  *	struct vperfctr *v;
  *	struct vperfctr_control control;
@@ -16,49 +16,52 @@
  *	vperfctr_control_add(&control, 0, 0x4100c0);	(instructions, user mode)
  *	vperfctr_control(v, &control);
  *	vperfctr_read_pmc(v, 0, &before);
- *	... what is to be measured ...
+ *	... the code to be measured ...
  *	vperfctr_read_pmc(v, 0, &after);
  *	vperfctr_unlink(v);
  *	vperfctr_close(v);
  *
- * Results: every function that can fail returns 0, or a negative error number
- * (-EBUSY, ...).  When one fails, what its pointers point to is unspecified
- * unless said otherwise.  errno is not part of the interface, and may change.
- * Nothing is printed, no signal is handled, nothing is kept outside handles.
- * Error numbers that a function's comment does not list come from the kernel
- * as <linux/vperfctr.h> documents them under the same name.
+ * <vperfctr-event.h> finds counters and codes for the names of events.
  *
- * Threads: a handle that maps the state's page, as vperfctr_open() gives it,
- * belongs to the thread that opened it, as the state behind it does.  Used by
- * another thread vperfctr_read(), _read_pmc(), _read_tsc() and the calls for
- * regions return -EPERM, and so does the kernel from all that changes the state.
- * When its thread has ended, or has unlinked the state, any thread may read it, and
- * gets the last sums.
- * One without a page (VPERFCTR_OPEN_NOMAP, vperfctr_open_tid(), vperfctr_open_fd()
- * without mapping) can be read by any thread, several at a time, and so can the
- * state of any handle by vperfctr_read_state(): then it is the kernel that reads.
- * To change a state is for its owner, or the thread that has the owner stopped under
- * ptrace.  vperfctr_close() is for any thread, when no other uses the handle.
+ * Results: each function that can fail returns 0, or a negative error number
+ * (-EBUSY, ...).  After a failure, the objects that its pointers point to are
+ * unspecified unless stated otherwise.  errno is not part of the interface and may
+ * change.  The library prints nothing, handles no signal, and keeps all its data in
+ * handles.  An error number that a function's comment does not list comes from the
+ * kernel, as <linux/vperfctr.h> documents it under the same name.
  *
- * Two users in one thread: a thread has one state, and so one control.  If two
- * parts of a program want to count the same thread, the second one's
- * vperfctr_open() with VPERFCTR_OPEN_CREAT fails with -EEXIST.  It must not go on
- * without CREAT and give the state another control: that zeroes the sums that the
- * first one reads.  See vperfctr_open(3) for what the second one can do.
+ * Threads: a handle that maps the state's page belongs to the thread that opened it,
+ * as the state does.  vperfctr_open() makes such handles.  In another thread
+ * vperfctr_read(), _read_pmc(), _read_tsc() and the calls for regions return -EPERM by
+ * this handle, and so does each call that changes the state.  When the owner has ended,
+ * or has unlinked the state, any thread may read, and gets the last sums.
  *
- * Processes: in the child of a fork the page of a handle of the parent is not there.
- * A read by it ends in SIGSEGV; vperfctr_read_state() and _close() work, and so do all
- * reads by a handle without a page: they give the parent's sums.  Nor is a ring there
- * until vperfctr_ring_map() maps it again.  A child counts
- * itself by a handle of its own.  In the child of a vfork nothing may be done.
+ * A handle without a page (VPERFCTR_OPEN_NOMAP, vperfctr_open_tid(), vperfctr_open_fd()
+ * without VPERFCTR_FD_MAP) can be read by any thread, also by several at a time.  So
+ * can the state of any handle by vperfctr_read_state().  The kernel reads in these
+ * cases.  Only the owner, or a thread that has the owner stopped under ptrace, may
+ * change a state.  Any thread may call vperfctr_close() when no other uses the handle.
  *
- * Signals: a read, or any other call, may be made in a signal handler
- * that interrupts the same, except that vperfctr_open*(), vperfctr_close() and
- * vperfctr_*cpus*() use malloc or free, and that a region must not be used by both.
- * vperfctr_iresume() is made for that.
+ * Two users in one thread: a thread has one state, and so one control.  If two parts of
+ * a program want to count the same thread, the second one's vperfctr_open() with
+ * VPERFCTR_OPEN_CREAT fails with -EEXIST.  It must not open the state without CREAT and
+ * give it another control: that zeroes the sums that the first part reads.
+ * vperfctr_open(3) says what the second part can do.
  *
- * Files that other languages bind to: each inline function is exported from
- * the library under its own name too.
+ * Processes: in the child of a fork, a handle of the parent that has a page cannot
+ * read: vperfctr_read(), _read_pmc(), _read_tsc() and the calls for regions return
+ * -EPERM (or the last sums, when the state has no thread any more).
+ * vperfctr_read_state(), vperfctr_close() and all reads by a handle without a page
+ * work; reads return the parent's sums.  A ring is not mapped until vperfctr_ring_map()
+ * maps it again.  A child counts itself with a handle of its own.  In the child of a
+ * vfork no call is allowed.
+ *
+ * Signals: a signal handler may call any function, also one that it interrupts, with
+ * two exceptions.  vperfctr_open*(), vperfctr_close() and vperfctr_*cpus*() use malloc
+ * or free.  A region must not be used by both the handler and the code it interrupts.
+ * vperfctr_iresume() is made for signal handlers.
+ *
+ * Other languages: the library also exports each inline function under its own name.
  */
 #ifndef VPERFCTR_H
 #define VPERFCTR_H
@@ -68,7 +71,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-/* Arrays whose length is not said are C's, and an extension of every C++ compiler. */
+/* Flexible array members are C; every C++ compiler has them as an extension. */
 #ifdef __cplusplus
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
@@ -78,10 +81,10 @@
 #pragma GCC diagnostic pop
 #endif
 
-/* Of this header, and of the library that came with it. */
+/* The version of this header and of its library. */
 #define VPERFCTR_VERSION	"0.1.0"
 
-/* A test replaces the instructions with a model of the registers. */
+/* Unit tests replace the instructions with a model of the registers. */
 #if defined(VPERFCTR_ARCH_HEADER)
 #include VPERFCTR_ARCH_HEADER
 #elif defined(__x86_64__) || defined(__i386__)
@@ -92,51 +95,51 @@
 #include <vperfctr/arch-generic.h>
 #endif
 
-/* The library defines it empty once, to export what is inline elsewhere. */
+/* The library defines this as empty in one file, which exports the inline functions. */
 #ifndef VPERFCTR_INLINE
 #define VPERFCTR_INLINE		static inline
 #endif
 
 #ifdef __cplusplus
 extern "C" {
-/* Functions named as structures are, as in stat(2), are meant to be. */
+/* Some functions have the name of a structure on purpose, as in stat(2). */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #endif
 
 /*
- * A handle.  What is here is for the inline functions below: the page of the
- * state, or one that sends them to the kernel; the thread whose page it is, or 0; its
- * ring, or an empty one.  The library allocates handles, and they are larger than this.
+ * A handle.  These fields are for the inline functions below.  The library allocates
+ * handles, and a handle is larger than this structure.
  */
 struct vperfctr {
-	const struct vperfctr_page *page;
-	uintptr_t thread;
-	const struct vperfctr_ring_page *ring;
+	const struct vperfctr_page *page;	/* or one that sends readers to the kernel */
+	uintptr_t thread;			/* the owner; 0 without a page */
+	const struct vperfctr_ring_page *ring;	/* or an empty one */
 };
 
-/* ---- what there is ---------------------------------------------------- */
+/* ---- information ---------------------------------------------------- */
 
 /*
- * What the module is and what it found, for CPUs of the given kind (0 unless
- * info->nrkinds says that there are more).
+ * Fill in *info: the module, and what it found on CPUs of this kind.  kind is 0 unless
+ * info->nrkinds of kind 0 says that there are more.
  *
- *	-ENODEV	there is no /dev/vperfctr, or nothing behind it: the module is
- *		not loaded
+ *	-ENODEV	there is no /dev/vperfctr, or no driver for it: the module is not
+ *		loaded
  *	-EACCES, -EPERM	the caller may not open /dev/vperfctr
- *	-EPROTONOSUPPORT  the module's ABI is another than this library's; info
- *		is filled in, as far as can be told
+ *	-EPROTONOSUPPORT  the module's ABI differs from this library's; *info is
+ *		filled in as far as possible
  *	-EINVAL	there is no such kind
  *	-EMFILE, -ENFILE, -ENOMEM  as from open(2)
  */
 int vperfctr_info(struct vperfctr_info *info, unsigned int kind);
 
 /*
- * The CPUs of the system, those on which counters must not be used, and those of
- * a kind, on which controls of that kind count.  *mask is allocated; free() it.
+ * Return in *mask the CPUs of the system; those on which counters must not be used;
+ * those of a kind, on which controls for that kind count.  *mask is allocated with
+ * malloc(): the caller frees it.  It is NULL after an error.
  *
  *	-ENODEV, -EACCES, -EPERM, -EMFILE, -ENFILE	as vperfctr_info()
- *	-ENOMEM	no memory for the mask (also as from open(2))
+ *	-ENOMEM	no memory for the mask, or as from open(2)
  *	-EINVAL	there is no such kind
  */
 int vperfctr_cpus(struct vperfctr_cpu_mask **mask);
@@ -145,148 +148,155 @@ int vperfctr_kind_cpus(unsigned int kind, struct vperfctr_cpu_mask **mask);
 
 /* ---- handles ----------------------------------------------------------- */
 
-/* For vperfctr_open(), besides VPERFCTR_OPEN_*: do not map the state's page. */
+/* A flag of vperfctr_open(), in addition to VPERFCTR_OPEN_*: do not map the page. */
 #define VPERFCTR_OPEN_NOMAP	0x80000000U
 
-/* For vperfctr_open_fd(): the caller, who is the state's owner, wants its page mapped. */
+/* A flag of vperfctr_open_fd(): the caller owns the state; map its page. */
 #define VPERFCTR_FD_MAP		0x01
 
 /*
- * Open the calling thread's state, and map its page so that reading needs no
- * system call.  flags:
+ * Open the calling thread's state and store a handle in *v.  The state's page is
+ * mapped, so reads need no system call.  flags:
  *
  *	VPERFCTR_OPEN_CREAT	make the state; it counts nothing yet
- *	VPERFCTR_OPEN_TRANSIENT	with CREAT: unlink it when its last descriptor is
- *				closed, whoever has that
- *	VPERFCTR_OPEN_KEEP	with CREAT: let it live on with its thread; that
- *				is what happens without either, too
+ *	VPERFCTR_OPEN_TRANSIENT	with CREAT: unlink the state when its last descriptor
+ *				is closed, in whatever process
+ *	VPERFCTR_OPEN_KEEP	with CREAT: the state lives as long as its thread;
+ *				this is the default here
  *	VPERFCTR_OPEN_NOCLOEXEC	keep the descriptor open across exec
- *	VPERFCTR_OPEN_NOMAP	do not map the page: the process gets no RDPMC
- *				by this, and every read is a system call
+ *	VPERFCTR_OPEN_NOMAP	do not map the page: each read is a system call, and
+ *				this handle does not enable RDPMC for the process
  *
  * Errors; *v is then NULL, and no state has been made:
  *
  *	-EEXIST	VPERFCTR_OPEN_CREAT, and the thread has a state
- *	-ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has none
+ *	-ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has no state
  *	-ENODEV, -EACCES, -EPERM, -EPROTONOSUPPORT	as vperfctr_info()
  *	-EAGAIN	the user has as many states as the module allows
- *	-EINVAL	an unknown flag; TRANSIENT or KEEP without CREAT, or both
- *	-ENOMEM, -EMFILE, -ENFILE
+ *	-EINVAL	an unknown flag; TRANSIENT or KEEP without CREAT; both of them
+ *	-ENOMEM, -EMFILE, -ENFILE	as from open(2) and mmap(2)
  */
 int vperfctr_open(struct vperfctr **v, unsigned int flags);
 
 /*
- * For monitors: open the state of the thread with this id, which the calling
- * thread must have stopped under ptrace (PTRACE_SEIZE and PTRACE_INTERRUPT, for
- * one), or make one for it.  The page is not mapped.  As long as the thread is
- * stopped so, the handle is good for all calls, and what is controlled starts
- * when the thread goes on; at other times it is good for reading.  Flags as
- * vperfctr_open(), except that with VPERFCTR_OPEN_CREAT the state is unlinked
- * when its last descriptor is closed unless VPERFCTR_OPEN_KEEP is given.
+ * Open the state of thread tid, for a monitor.  The calling thread must have that
+ * thread stopped under ptrace, by PTRACE_SEIZE and PTRACE_INTERRUPT for example.  The
+ * page is not mapped.  While the thread is stopped so, all calls work by this handle,
+ * and a new control starts when the thread continues.  At other times only reads work.
+ * vperfctr_read_state() also returns the children's sums and says whether sums are
+ * complete.
  *
- * Children's sums, and how complete all sums are: vperfctr_read_state().
+ * flags: as vperfctr_open().  A state that is made here is unlinked when its last
+ * descriptor is closed, unless VPERFCTR_OPEN_KEEP is given.
  *
  * Errors; *v is then NULL, and no state has been made:
  *
  *	-ESRCH	there is no such thread, or it is ending
- *	-EPERM	(also) it is not stopped under the caller's ptrace, perhaps no
- *		longer: SIGKILL wakes it at any time
+ *	-EPERM	(also) the thread is not stopped under the caller's ptrace; SIGKILL
+ *		wakes it at any time
  *	any of vperfctr_open(), about that thread
  */
 int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
 
 /*
- * A handle for a state's descriptor, which may have come from another process
- * or, kept open across exec, from an earlier program.  The handle takes the
- * descriptor over: vperfctr_close() closes it.
+ * Make a handle for fd, a state's descriptor.  It may come from another process or,
+ * kept open across exec, from an earlier program.  The handle owns the descriptor:
+ * vperfctr_close() closes it.
  *
- * Who is not the owner can read (vperfctr_read*(), each one system call), also
- * after the owner's end.  With VPERFCTR_FD_MAP, which is for the owner, the page is
- * mapped as by vperfctr_open().
+ * Any holder can read by this handle, also after the owner's end; each read is one
+ * system call.  With VPERFCTR_FD_MAP, which is for the owner, the page is mapped as by
+ * vperfctr_open().
  *
- * Errors; *v is then NULL, and the descriptor is the caller's still:
+ * Errors; *v is then NULL, and the caller still owns the descriptor:
  *
- *	-EBADF, -ENOTTY	no descriptor; not one of a state (possibly -EINVAL)
+ *	-EBADF, -ENOTTY	fd is not open, or not a state's (possibly -EINVAL)
  *	-EINVAL	an unknown flag
- *	-EPERM	VPERFCTR_FD_MAP, and the state belongs to another thread (one that has
- *		it stopped under ptrace is not found out, and must not ask for it)
- *	-ESRCH	VPERFCTR_FD_MAP, and it belongs to no thread any more
- *	-EPROTONOSUPPORT  VPERFCTR_FD_MAP, and the page's ABI is another
+ *	-EPERM	VPERFCTR_FD_MAP, and the state belongs to another thread.  A thread that
+ *		has the owner stopped under ptrace is not detected, and must not use it
+ *	-ESRCH	VPERFCTR_FD_MAP, and the state has no thread any more
+ *	-EPROTONOSUPPORT  VPERFCTR_FD_MAP, and the page has another ABI
  *	-ENOMEM
  */
 int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags);
 
-/* The handle's descriptor, to be passed on or polled; it remains the handle's. */
+/* Return the handle's descriptor, to poll it or to pass it on.  The handle still owns it. */
 int vperfctr_fd(const struct vperfctr *v);
 
 /*
- * Give the handle up, and unmap page and ring; NULL is nothing to do.  The state lives on with its
- * thread, counting, unless this was the last descriptor of one that is
- * transient: see vperfctr_unlink().  When the last mapping of its page
- * in a process goes, so does the right of that process to RDPMC.
+ * Free the handle, unmap its page and ring, and close its descriptor.  v may be NULL.
+ * The state lives on with its thread and keeps counting, unless it is a transient one
+ * and this was its last descriptor: see vperfctr_unlink().  When a process has no
+ * mapping of a page of its own any more, it loses the right to execute RDPMC.
  */
 void vperfctr_close(struct vperfctr *v);
 
 /* ---- control: for the owner, or the owner's monitor ---------------------- */
 
 /*
- * Each returns, besides what is listed with it:
+ * Each of these calls can also return:
  *
  *	-ESRCH	the state has been unlinked, or its thread has ended
- *	-EPERM	the caller is neither the thread that the state belongs to, nor
- *		one that has it stopped under ptrace
+ *	-EPERM	the caller neither owns the state nor has its owner stopped under
+ *		ptrace
  */
 
 /*
- * Say what to count and start, as VPERFCTR_CONTROL.  Nothing changes when it
- * fails.  vperfctr_control_init() fills in what is the same in all controls;
- * control->flags is for VPERFCTR_CONTROL_INHERIT and others.
+ * Set what to count, zero the sums, and start, as VPERFCTR_CONTROL does.
+ * vperfctr_control_init() fills in what all controls have in common; control->flags
+ * takes VPERFCTR_CONTROL_*.  Nothing has changed after an error:
  *
- *	-EINVAL	the control is not valid for this processor: see
- *		VPERFCTR_CONTROL in <linux/vperfctr.h> for the list
- *	-E2BIG	the control asks for something newer than the module
- *	-EOPNOTSUPP  i-mode counters, and no VPERFCTR_FEATURE_PCINT
- *	-EPERM	(also) kernel mode is to be counted, and the caller may not
+ *	-EINVAL	the control is not valid for this processor: see the list at
+ *		VPERFCTR_CONTROL in <linux/vperfctr.h>
+ *	-E2BIG	the control uses a feature that the module is too old for
+ *	-EOPNOTSUPP  i-mode counters without VPERFCTR_FEATURE_PCINT;
+ *		VPERFCTR_CONTROL_INHERIT without VPERFCTR_FEATURE_INHERIT
+ *	-EPERM	(also) the control counts kernel mode, and the caller may not
+ *	-EUSERS	the thread may run only on CPUs that cannot count this while their
+ *		hyper-thread siblings are online
  *	-EBUSY	perf_event or the NMI watchdog holds the counters
- *	-EIO	the counters do not work as the processor, or hypervisor, says
- *	-EFAULT	control, or control->ctr, is no good address
+ *	-EIO	a counter does not work as the processor, or the hypervisor, claims
+ *	-EFAULT	control or control->ctr is not accessible
  *	-ENOMEM
  */
 int vperfctr_control(struct vperfctr *v, const struct vperfctr_control *control);
 
-/* Stop everything.  All sums remain; the hardware is released.  -ENOMEM. */
+/*
+ * Stop all counting and release the hardware.  The sums remain readable.
+ *
+ *	-ENOMEM
+ */
 int vperfctr_stop(struct vperfctr *v);
 
 /*
- * Pause all counting, the TSC's included, and go on.  Suspending what is
- * suspended, or resuming what is not, is no error.
+ * Pause all counting, the TSC's included; continue.  Suspending a suspended state and
+ * resuming a running one do nothing and succeed.
  *
- *	-EINVAL	nothing is controlled
+ *	-EINVAL	no control counts anything
  */
 int vperfctr_suspend(struct vperfctr *v);
 int vperfctr_resume(struct vperfctr *v);
 
 /*
- * Go on after an overflow of an i-mode counter: what VPERFCTR_IRESUME says.  To
- * be called in the handler of the control's si_signo, as its last action: what
- * the handler does after it is counted again.
+ * Continue after an overflow of an i-mode counter, as VPERFCTR_IRESUME does.  Call it
+ * as the last action of the handler of the control's si_signo: what the handler does
+ * afterwards is counted again.
  *
- *	-EPERM	(also) no overflow waits for it
+ *	-EPERM	(also) no overflow is pending
  */
 int vperfctr_iresume(struct vperfctr *v);
 
 /*
- * Stop, and take the state from its thread, which may then open a new one.
- * The handle remains good for reading.  What living descendants have counted
- * until now is then in the children's sums.  No error if the state has no
- * thread any more, but -EPERM if the thread is another's.
+ * Stop, and detach the state from its thread, which may then open a new one.  The
+ * handle still reads the last sums.  The children's sums include what living
+ * descendants have counted so far.  Succeeds if the state has no thread any more; -EPERM
+ * if it belongs to another thread.
  */
 int vperfctr_unlink(struct vperfctr *v);
 
 /*
- * An empty control that samples the TSC.  ctr is an array with room for the
- * counters that will be added: it must live until vperfctr_control() returns,
- * and may be NULL if there will be none.
+ * Initialize *control to one that samples the TSC and has no counters.  ctr is an array
+ * with room for the counters that will be added.  It must exist until
+ * vperfctr_control() returns.  It may be NULL if no counters will be added.
  */
 VPERFCTR_INLINE void vperfctr_control_init(struct vperfctr_control *control,
 					   struct vperfctr_ctr *ctr)
@@ -299,8 +309,10 @@ VPERFCTR_INLINE void vperfctr_control_init(struct vperfctr_control *control,
 }
 
 /*
- * Append an a-mode counter; call it before any i-mode counter is put there.
- * Returns its index, which is what reads of it take.
+ * Append an a-mode counter.  All a-mode counters precede the i-mode ones, so do not
+ * call this after an i-mode counter has been added.  map and evntsel are those of
+ * struct vperfctr_ctr in <linux/vperfctr.h>.  Returns the counter's index, which reads
+ * take.
  */
 VPERFCTR_INLINE unsigned int vperfctr_control_add(struct vperfctr_control *control,
 						  uint32_t map, uint64_t evntsel)
@@ -315,11 +327,10 @@ VPERFCTR_INLINE unsigned int vperfctr_control_add(struct vperfctr_control *contr
 }
 
 /*
- * Append an i-mode counter, which overflows each time after `period` events: at
- * most max_period of struct vperfctr_info.  All a-mode counters come first, so
- * there is no vperfctr_control_add() after this.  What an overflow does is said by
- * control->si_signo and VPERFCTR_CONTROL_RING, which are the caller's to set.
- * Returns the counter's index, which is its bit in masks of overflowed ones, too.
+ * Append an i-mode counter, which overflows after each `period` events: from 1 to
+ * max_period of struct vperfctr_info.  The caller sets control->si_signo or
+ * VPERFCTR_CONTROL_RING to say what an overflow does.  Returns the counter's index,
+ * which is also its bit in masks of overflowed counters.
  */
 VPERFCTR_INLINE unsigned int vperfctr_control_add_imode(struct vperfctr_control *control,
 							uint32_t map, uint64_t evntsel,
@@ -332,15 +343,15 @@ VPERFCTR_INLINE unsigned int vperfctr_control_add_imode(struct vperfctr_control 
 	memset(ctr, 0, sizeof(*ctr));
 	ctr->map = map;
 	ctr->evntsel = evntsel;
-	/* What is too large for a period remains what no kernel takes. */
+	/* A period that is too large must not become a valid one. */
 	ctr->ireset = period <= INT64_MAX ? -(int64_t)period : INT64_MIN;
 	return i;
 }
 
 /*
- * Append a copy of *ctr as an a-mode counter, with its aux.  For what
- * vperfctr_event_assign() has filled in; *ctr may be the very element of the
- * control's array that it goes to.  ireset is not copied.  Otherwise as
+ * Append an a-mode counter with the map, evntsel and aux of *ctr, as
+ * vperfctr_event_assign() fills them in.  Its ireset is ignored.  ctr may point to the
+ * element of the control's array that it is copied to.  Otherwise as
  * vperfctr_control_add().
  */
 VPERFCTR_INLINE unsigned int vperfctr_control_add_ctr(struct vperfctr_control *control,
@@ -353,7 +364,7 @@ VPERFCTR_INLINE unsigned int vperfctr_control_add_ctr(struct vperfctr_control *c
 	return i;
 }
 
-/* Likewise as an i-mode counter, as vperfctr_control_add_imode(). */
+/* Likewise an i-mode counter; otherwise as vperfctr_control_add_imode(). */
 VPERFCTR_INLINE unsigned int vperfctr_control_add_ctr_imode(struct vperfctr_control *control,
 							    const struct vperfctr_ctr *ctr,
 							    uint64_t period)
@@ -368,30 +379,31 @@ VPERFCTR_INLINE unsigned int vperfctr_control_add_ctr_imode(struct vperfctr_cont
 /* ---- reading ------------------------------------------------------------- */
 
 /*
- * VPERFCTR_READ: sums, children's sums, status and control, each as wanted;
- * any holder of the descriptor may.  read->size is set here, the rest by the
- * caller; unused fields must be zero.  With VPERFCTR_CONTROL_INHERIT the sums
- * of all are complete if read->children_missed is 0 and read->status has none
- * of VPERFCTR_STATUS_CHILDREN, _FORBIDDEN and _PRIVILEGED.
+ * Read what the kernel knows, as VPERFCTR_READ does: sums, children's sums, status and
+ * control, each if it is asked for.  Any holder of a handle may.  The function sets
+ * read->size and the caller the rest; unused fields must be zero.  With
+ * VPERFCTR_CONTROL_INHERIT the sums of all are complete if read->children_missed is 0
+ * and read->status has none of VPERFCTR_STATUS_CHILDREN, _FORBIDDEN and _PRIVILEGED.
  *
- *	-EOVERFLOW  read->nrctrs was too small, and is what is needed now;
- *		nothing else has been written
- *	-EINVAL	a reserved field is not zero, or the size or ctr_size of the
- *		control asked for is wrong
- *	-EFAULT	one of the addresses is no good
+ *	-EOVERFLOW  read->nrctrs was smaller than the number of counters, and has been
+ *		set to it; nothing else has been written
+ *	-EINVAL	a reserved field is not zero; or size or ctr_size of the control asked
+ *		for is wrong
+ *	-EFAULT	one of the addresses is not accessible
+ *	-ENOMEM	the control is asked for
  */
 int vperfctr_read_state(struct vperfctr *v, struct vperfctr_read *read);
 
 /*
- * Where the inline functions go when the page does not do.  Reads counters
- * first ... first + nr - 1; tsc may be NULL.  Not to be called directly.
+ * Read counters first ... first + nr - 1 and, unless tsc is NULL, the TSC, when the
+ * inline functions cannot use the page.  Internal.
  */
 int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 			 unsigned int first, unsigned int nr);
 
 /*
- * What a read checks before and after: samplecount and, above it, cstatus, which
- * are one word in the page, of a little-endian processor.
+ * Return samplecount and, above it, cstatus, which a read checks before and after.  The
+ * two make one 64-bit word of the page, on a little-endian processor.
  */
 static inline uint64_t __vperfctr_word(const struct vperfctr_page *page)
 {
@@ -405,11 +417,12 @@ static inline uint64_t __vperfctr_word(const struct vperfctr_page *page)
 #define __VPERFCTR_WORD(cstatus)	((uint64_t)(cstatus) << 32)
 
 /*
- * The same before reading: for another thread than the handle's it has other bits
- * flipped, so that the word cannot be the same afterwards.  This costs a read
- * nothing, unlike a comparison and a jump.  The bits are between 4 (or 6) and 56, as
- * addresses are: flags of cstatus remain; but where a foreign thread dies of reading a
- * counter, none does (__VPERFCTR_FLIP).
+ * Return that word at the beginning of a read.  In another thread than the handle's some
+ * of its bits are flipped, so the comparison at the end of the read fails.  Unlike a
+ * comparison and a jump of its own this costs a read nothing.  The flipped bits are
+ * those in which two addresses differ: between bit 4 (or 6) and bit 56.  So the flags
+ * of cstatus keep their values.  Where a foreign thread faults when it reads a counter,
+ * __VPERFCTR_FLIP clears the flags.
  */
 static inline uint64_t __vperfctr_begin(const struct vperfctr *v, const struct vperfctr_page *page)
 {
@@ -419,20 +432,20 @@ static inline uint64_t __vperfctr_begin(const struct vperfctr *v, const struct v
 	return __VPERFCTR_FLIP(__vperfctr_word(page), flips);
 }
 
-/* Is it this thread's handle? */
+/* True if the handle belongs to the calling thread. */
 static inline int __vperfctr_mine(const struct vperfctr *v)
 {
 	return __vperfctr_thread() == v->thread;
 }
 
 /*
- * The loops below: __vperfctr_thread_xor() is a barrier before the word is loaded, so
- * that it is loaded anew (and not kept in another register since the last check); one
- * is after it, and one before the check.  When the check fails, for a switch or a foreign thread,
- * the slow way tells which of them it was.
+ * Barriers in the loops below: __vperfctr_thread_xor() is one before the word is
+ * loaded, so that the compiler loads it again and does not keep it from the last check.
+ * Another follows the load, and a third precedes the check.  If the check fails, because
+ * of a switch or in a foreign thread, the slow path finds out which of them it was.
  */
 
-/* One counter's value.  For use between two looks at samplecount. */
+/* Return a counter's value.  Valid only if samplecount is the same before and after. */
 static inline uint64_t __vperfctr_pmc(const struct vperfctr_page *page,
 				      unsigned int i, uint64_t mask)
 {
@@ -442,11 +455,14 @@ static inline uint64_t __vperfctr_pmc(const struct vperfctr_page *page,
 }
 
 /*
- * The value of counter i, counted from 0 in the control's order.  i is not
- * checked: it must be one that is controlled.  No system call if the page is
- * mapped and this thread may RDPMC, or is suspended.
+ * Read the value of counter i into *value, which an error leaves as it was.  Counters
+ * are numbered from 0 in the order of the control.  The inline code does not check i:
+ * the control must have it.  There is no system call if the page is mapped and this
+ * thread may execute RDPMC or is suspended.
  *
- *	-EINVAL	there is no counter i (found only when the kernel is asked)
+ *	-EINVAL	there is no counter i (found only when the kernel reads)
+ *	-EPERM	the handle has a page, and belongs to another thread or to the parent of
+ *		this process: see "Threads" and "Processes" above
  *	any of vperfctr_read_state()
  */
 VPERFCTR_INLINE int vperfctr_read_pmc(struct vperfctr *v, unsigned int i,
@@ -470,7 +486,7 @@ VPERFCTR_INLINE int vperfctr_read_pmc(struct vperfctr *v, unsigned int i,
 		}
 	} while (__vperfctr_mine(v));
 
-	/* A variable of its own: the address of *value stays here. */
+	/* A separate variable, so that *value can stay in a register. */
 	err = __vperfctr_read_slow(v, NULL, &slow, i, 1);
 	if (!err)
 		*value = slow;
@@ -478,10 +494,11 @@ VPERFCTR_INLINE int vperfctr_read_pmc(struct vperfctr *v, unsigned int i,
 }
 
 /*
- * TSC cycles for which the thread has been counted.  0 if the control has
- * tsc_on 0.  No system call if the page is mapped and the TSC runs or the
+ * Read into *value for how many TSC cycles the thread has been counted: 0 if the control
+ * has tsc_on 0.  There is no system call if the page is mapped and the TSC runs or the
  * thread is suspended.
  *
+ *	-EPERM	as vperfctr_read_pmc()
  *	any of vperfctr_read_state()
  */
 VPERFCTR_INLINE int vperfctr_read_tsc(struct vperfctr *v, uint64_t *value)
@@ -493,7 +510,7 @@ VPERFCTR_INLINE int vperfctr_read_tsc(struct vperfctr *v, uint64_t *value)
 
 	do {
 		word = __vperfctr_begin(v, page);
-		/* A constant of 64 bits would take an instruction. */
+		/* A 64-bit constant would take one more instruction. */
 		if (__builtin_expect(!VPERFCTR_HAVE_RDTSC || (page->cstatus & need) != need, 0))
 			break;
 		__vperfctr_barrier();
@@ -511,17 +528,17 @@ VPERFCTR_INLINE int vperfctr_read_tsc(struct vperfctr *v, uint64_t *value)
 	return err;
 }
 
-/* Above this many counters a loop is no worse. */
+/* With more counters a loop costs no more. */
 #define __VPERFCTR_UNROLL	8
 
 /*
- * The values of counters 0 ... nr - 1, and of the TSC unless tsc is NULL, all
- * consistent: of the same moment, except for the few instructions between
- * reading the first and the last.  nr is not checked: it must not be greater
- * than the number of controlled counters.  A constant nr, and a constant NULL,
- * give the shortest code.
+ * Read the values of counters 0 ... nr - 1 into pmc[] and, unless tsc is NULL, the TSC
+ * cycles into *tsc.  All are of the same moment, except for the few instructions between
+ * reading the first and the last.  The inline code does not check nr: the control must
+ * have so many counters.  A constant nr and a constant NULL make the shortest code.
  *
- *	-EINVAL	there are not as many (found only when the kernel is asked)
+ *	-EINVAL	there are fewer counters (found only when the kernel reads)
+ *	-EPERM	as vperfctr_read_pmc()
  *	any of vperfctr_read_state()
  */
 VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
@@ -543,7 +560,7 @@ VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
 		__vperfctr_barrier();
 		if (tsc) {
 			now = page->tsc_sum + (__vperfctr_rdtsc() - page->tsc_start);
-			/* Done with, before its registers are needed again. */
+			/* Complete the sum before the counters need its registers. */
 			__vperfctr_barrier_value(now);
 		}
 		mask = page->mask;
@@ -576,33 +593,35 @@ VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
 /* ---- regions ----------------------------------------------------------------- */
 
 /*
- * What a piece of code counts, less what the two reads around it count:
+ * A region: what a piece of code counts, less what the two reads around it count.
  *
  *	vperfctr_region_init(&region, v, 2);
  *	...
  *	vperfctr_region_begin(&region);
- *	... what is to be measured ...
+ *	... the code to be measured ...
  *	vperfctr_region_end(&region);
  *	...
  *	n = vperfctr_region_pmc(&region, 0);	of all passes together
  *
- * begin and end are functions of the library, not inline, so that they are the
- * same code in each place.  vperfctr_region_init() calls them with nothing between,
- * in the way the program calls them, many times; the least that is counted so is
- * their cost.  It is constant for what counts instructions, which are therefore
- * exact, but for the instruction that loads the region's address before a call
- * where the compiler needs several.  Of cycles and other events it is a lower limit
- * of what a pass really costs.
+ * begin and end are functions of the library and not inline, so they are the same code
+ * everywhere.  vperfctr_region_init() calls them many times with nothing between, in
+ * the way the program calls them.  The smallest count is their cost.  It is constant for
+ * events that count instructions, so these are exact, except for the instruction that
+ * loads the region's address before a call, where the compiler needs several.  For
+ * cycles and other events it is a lower limit of what a pass really costs.
  *
- * A region belongs to the thread whose handle it is for.  Its fields are the library's.
+ * Only the cost of a region's own passes is subtracted.  A region inside another one
+ * adds its two calls to that one's count: see vperfctr_region_init(3).
+ *
+ * A region belongs to the thread whose handle it uses.  Its fields are internal.
  */
 struct vperfctr_region {
 	struct vperfctr *v;
 	uint32_t nr;			/* counters 0 ... nr - 1 */
-	int32_t err;			/* what went wrong since init */
-	uint32_t way_begin, way;	/* how it was read in this pass; in calibration */
+	int32_t err;			/* the first error since init */
+	uint32_t way_begin, way;	/* how this pass was read; how calibration was */
 	uint64_t passes;
-	uint64_t disturbed;		/* of these, how many may count a bit too much */
+	uint64_t disturbed;		/* passes whose count may be a bit too large */
 	struct __vperfctr_region_sums {
 		uint64_t tsc;
 		uint64_t pmc[VPERFCTR_MAX_CTRS];
@@ -616,23 +635,23 @@ int __vperfctr_region_prepare(struct vperfctr_region *region, struct vperfctr *v
 int __vperfctr_region_calibrate(struct vperfctr_region *region);
 
 /*
- * A pass begins, and ends.  What goes wrong is told by vperfctr_region_end(), from
- * then on until vperfctr_region_init():
+ * Begin and end a pass.  begin reports nothing: vperfctr_region_end() returns the first
+ * error, and returns it again until the next vperfctr_region_init():
  *
- *	-EAGAIN	the way the counters are read has changed since vperfctr_region_init()
- *		(RDPMC was allowed or forbidden; counting was suspended), so that the cost
- *		is not known: call that again
- *	-EINVAL	it has not begun; or (found when the kernel is asked) the control has not
- *		so many counters
- *	-EPERM	the handle belongs to another thread, which lives
+ *	-EAGAIN	the counters are read in another way than at vperfctr_region_init(), as
+ *		RDPMC was allowed or forbidden or counting was suspended.  The cost is
+ *		not known: call vperfctr_region_init() again
+ *	-EINVAL	end without begin; or the control has fewer counters (found only when
+ *		the kernel reads)
+ *	-EPERM	as vperfctr_read_pmc()
  *	any of vperfctr_read_state()
  */
 void vperfctr_region_begin(struct vperfctr_region *region);
 int vperfctr_region_end(struct vperfctr_region *region);
 
 /*
- * An empty region, for the TSC and counters 0 ... nr - 1 of the handle, which must be
- * controlled, and running.  Takes some microseconds.
+ * Initialize and calibrate a region for the TSC and counters 0 ... nr - 1 of the handle.
+ * The handle must have a control, and must be counting.  Takes some microseconds.
  *
  *	-EINVAL	nr is greater than VPERFCTR_MAX_CTRS
  *	any of vperfctr_region_end()
@@ -651,7 +670,7 @@ VPERFCTR_INLINE int vperfctr_region_init(struct vperfctr_region *region, struct 
 	return err;
 }
 
-/* What all passes have counted, less their cost. */
+/* Return what counter i has counted in all passes, less their cost. */
 VPERFCTR_INLINE uint64_t vperfctr_region_pmc(const struct vperfctr_region *region, unsigned int i)
 {
 	uint64_t cost = region->passes * region->cost.pmc[i];
@@ -659,7 +678,7 @@ VPERFCTR_INLINE uint64_t vperfctr_region_pmc(const struct vperfctr_region *regio
 	return region->sum.pmc[i] > cost ? region->sum.pmc[i] - cost : 0;
 }
 
-/* The same of the TSC; 0 if the control has tsc_on 0. */
+/* Return the same for the TSC, in cycles; 0 if the control has tsc_on 0. */
 VPERFCTR_INLINE uint64_t vperfctr_region_tsc(const struct vperfctr_region *region)
 {
 	uint64_t cost = region->passes * region->cost.tsc;
@@ -667,15 +686,15 @@ VPERFCTR_INLINE uint64_t vperfctr_region_tsc(const struct vperfctr_region *regio
 	return region->sum.tsc > cost ? region->sum.tsc - cost : 0;
 }
 
-/* How many passes there were. */
+/* Return the number of passes. */
 VPERFCTR_INLINE uint64_t vperfctr_region_passes(const struct vperfctr_region *region)
 {
 	return region->passes;
 }
 
 /*
- * In how many of them the thread was switched while begin or end read: that had to
- * start over, and what the first try took may be counted with the region.
+ * Return in how many passes the thread was switched while begin or end read.  The read
+ * starts over then, and the region may contain what the first attempt counted.
  */
 VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region *region)
 {
@@ -685,10 +704,10 @@ VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region 
 /* ---- the ring of samples --------------------------------------------------- */
 
 /*
- * With VPERFCTR_CONTROL_RING each overflow puts a sample into the state's ring,
- * without a signal.  Whoever has a handle that maps the ring reads them:
+ * With VPERFCTR_CONTROL_RING each overflow adds a sample to the state's ring and makes no
+ * signal.  A holder of a handle that maps the ring reads the samples:
  *
- *	poll(&(struct pollfd){ vperfctr_fd(v), POLLIN }, 1, -1);
+ *	poll(&(struct pollfd){ .fd = vperfctr_fd(v), .events = POLLIN }, 1, -1);
  *	nr = vperfctr_ring_nr(v);
  *	for (i = 0; i < nr; i++)
  *		use(vperfctr_ring_sample(v, i));
@@ -698,46 +717,45 @@ VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region 
  */
 
 /*
- * Make the state's ring, and map it.  The caller sets ring->nrsamples, watermark,
- * nrsums and flags, and the rest to zero; size is set here, sample_size and map_size
- * by the kernel.  If the state has a ring already that one is mapped: what it is
- * like is in v->ring.  Mapping does not let the process RDPMC.  For the owner, or
- * the owner's monitor.
+ * Make the state's ring and map it.  For the owner or the owner's monitor.  The caller
+ * sets ring->nrsamples, watermark, nrsums and flags, and all other fields to zero.  The
+ * function sets size, the kernel sample_size and map_size.  If the state has a ring
+ * already, that one is mapped, and v->ring says what it is like.  Mapping a ring does
+ * not enable RDPMC.
  *
  *	-EINVAL	nrsamples is not a power of two, or greater than
  *		VPERFCTR_RING_MAX; watermark is 0 or greater than nrsamples; nrsums
- *		is greater than VPERFCTR_MAX_CTRS; a field is not zero that must be
- *	-EAGAIN	more than the user may have (max_ring_kb_per_user)
- *	-EOPNOTSUPP  there is no VPERFCTR_FEATURE_PCINT
- *	-ENOMEM	also if it cannot be mapped: the state has a ring then
+ *		is greater than VPERFCTR_MAX_CTRS; a reserved field is not zero
+ *	-EAGAIN	more memory than the user may have (max_ring_kb_per_user)
+ *	-EOPNOTSUPP  the processor does not have VPERFCTR_FEATURE_PCINT
+ *	-ENOMEM	(also) the ring was made, but cannot be mapped
  *	-ESRCH, -EPERM	as vperfctr_control()
  *	-EPERM	(also) VPERFCTR_RING_KERNEL, and the caller may not count kernel mode
  */
 int vperfctr_ring_open(struct vperfctr *v, struct vperfctr_ring *ring);
 
 /*
- * Map the ring that the state has; for everybody with a handle.  map_size is what
- * vperfctr_ring_open() has put into ring->map_size for whoever made it.  Nothing
- * is done if the handle has mapped it.
+ * Map the state's ring.  For any holder of a handle.  map_size is ring->map_size of the
+ * vperfctr_ring_open() that made the ring.  Does nothing if the handle has mapped it.
  *
- *	-EINVAL	there is no ring, or map_size is another
- *	-EPERM	it is one with VPERFCTR_RING_KERNEL, and the caller may not count
- *		kernel mode
+ *	-EINVAL	there is no ring, or it has another size
+ *	-EPERM	the ring has VPERFCTR_RING_KERNEL, and the caller may not count kernel
+ *		mode
  *	-ENOMEM
  */
 int vperfctr_ring_map(struct vperfctr *v, uint64_t map_size);
 
-/* How many samples are there to be read?  0 without a ring. */
+/* Return how many samples can be read: 0 without a ring. */
 VPERFCTR_INLINE uint64_t vperfctr_ring_nr(const struct vperfctr *v)
 {
-	/* Acquire: samples are not looked at before it is known that they are there. */
+	/* Acquire: load no sample before the head that says it is there. */
 	return __atomic_load_n(&v->ring->head, __ATOMIC_ACQUIRE) -
 	       __atomic_load_n(&v->ring->tail, __ATOMIC_RELAXED);
 }
 
 /*
- * The i-th of them, 0 being the oldest.  i must be less than what
- * vperfctr_ring_nr() has said.  It is good until it is consumed.
+ * Return the i-th of them; 0 is the oldest.  i must be less than the result of
+ * vperfctr_ring_nr().  The sample is valid until it is consumed.
  */
 VPERFCTR_INLINE const struct vperfctr_sample *vperfctr_ring_sample(const struct vperfctr *v,
 								   uint64_t i)
@@ -750,16 +768,16 @@ VPERFCTR_INLINE const struct vperfctr_sample *vperfctr_ring_sample(const struct 
 		 (n & (ring->nrsamples - 1)) * (size_t)ring->sample_size);
 }
 
-/* Overflows of which there is no sample, from the ring's beginning. */
+/* Return for how many overflows there is no sample, since the ring was made. */
 VPERFCTR_INLINE uint64_t vperfctr_ring_dropped(const struct vperfctr *v)
 {
 	return __atomic_load_n(&v->ring->dropped, __ATOMIC_RELAXED);
 }
 
 /*
- * Give the slots of the nr oldest samples back.
+ * Give back the slots of the nr oldest samples.
  *
- *	-EINVAL	there are not so many, or the state has no ring
+ *	-EINVAL	there are fewer samples, or the state has no ring
  */
 int vperfctr_ring_consume(struct vperfctr *v, uint64_t nr);
 
