@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* What an owner, or the owner's monitor, does to a state. */
+/* Calls for a state's owner, or the owner's monitor. */
 #include "internal.h"
 
 int vperfctr_control(struct vperfctr *v, const struct vperfctr_control *control)

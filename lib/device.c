@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* What can be asked of the device without having a state. */
+/* Calls that need no state: information and CPU masks. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@ int __vperfctr_device_open(void)
 
 	if (fd >= 0)
 		return fd;
-	/* A missing device must not look like a missing state: that is ENOENT. */
+	/* ENOENT means that a thread has no state: do not return it for a missing device. */
 	if (errno == ENOENT || errno == ENXIO)
 		return -ENODEV;
 	return -errno;
@@ -28,7 +28,7 @@ int __vperfctr_device_info(int dev, struct vperfctr_info *info, unsigned int kin
 	err = __vperfctr_ioctl(dev, VPERFCTR_INFO, info);
 	if (err)
 		return err;
-	/* Whatever the kernel knows, ours are this many. */
+	/* The kernel stored the size that it knows. */
 	info->size = sizeof(*info);
 	return __vperfctr_abi_check(info->abi_version);
 }
@@ -45,7 +45,10 @@ int vperfctr_info(struct vperfctr_info *info, unsigned int kind)
 	return err;
 }
 
-/* A mask and what comes before it are the end of struct vperfctr_kind_cpus. */
+/*
+ * Read a mask for any of the three requests.  struct vperfctr_cpu_mask has the layout of
+ * struct vperfctr_kind_cpus without its first field.
+ */
 static int read_mask(int dev, unsigned long request, unsigned int kind,
 		     struct vperfctr_cpu_mask **mask)
 {
@@ -53,7 +56,7 @@ static int read_mask(int dev, unsigned long request, unsigned int kind,
 	uint32_t nrwords = 0;
 	int err;
 
-	/* The kernel says how many words there are when they do not fit. */
+	/* If the mask does not fit, the kernel sets nrwords to what it needs. */
 	do {
 		larger = (struct vperfctr_kind_cpus *)
 			 realloc(m, sizeof(*m) + nrwords * sizeof(m->mask[0]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Handles: opened, made of a descriptor, closed. */
+/* Open and close handles. */
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "internal.h"
 
 /*
- * RUNNING, so that a read does not take the sums for final; neither RDPMC nor
- * TSC, so that it does not take start for anything either.
+ * RUNNING, so that a read does not use the sums of this page.  Neither RDPMC nor TSC, so
+ * that it does not use start either.
  */
 const struct vperfctr_page __vperfctr_no_page = {
 	.cstatus = VPERFCTR_CSTATUS_RUNNING,
@@ -88,7 +88,7 @@ static int open_handle(struct vperfctr **v, pid_t tid, unsigned int flags)
 		return fd;
 	err = new_handle(v, fd, !(flags & VPERFCTR_OPEN_NOMAP));
 	if (err) {
-		/* A state that this call has made must not be left behind. */
+		/* Do not leave a state behind that this call has made. */
 		if (flags & VPERFCTR_OPEN_CREAT)
 			__vperfctr_ioctl(fd, VPERFCTR_UNLINK, NULL);
 		close(fd);
@@ -101,22 +101,23 @@ int vperfctr_open(struct vperfctr **v, unsigned int flags)
 	return open_handle(v, 0, flags);
 }
 
-/* The page tells nobody but the owner more than READ does. */
+/* The page is of use to the owner only. */
 int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags)
 {
 	return open_handle(v, tid, flags | VPERFCTR_OPEN_NOMAP);
 }
 
 /*
- * Is the caller the owner of a state with this status?  Only the owner, or its monitor,
- * may ask for what is the case already.
+ * Return 0 if the caller owns a state with this status, or an error.  Suspending a
+ * suspended state, or resuming a running one, changes nothing, but only the owner and
+ * its monitor may do so.
  */
 static int check_owner(int fd, uint32_t status)
 {
 	int err = __vperfctr_ioctl(fd, status & VPERFCTR_STATUS_SUSPENDED ? VPERFCTR_SUSPEND :
 							VPERFCTR_RESUME, NULL);
 
-	/* EINVAL: nothing is controlled. */
+	/* EINVAL: the caller may, but nothing is controlled. */
 	return err == -EINVAL ? 0 : err;
 }
 
@@ -137,9 +138,9 @@ int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags)
 }
 
 /*
- * True if a state's page is mapped at this address.  For the child of a fork: it
- * inherits the mapping, which keeps the state's file open, but something else may have
- * been mapped there since, or nothing be there if the module is an older one.
+ * True if a state's page is mapped at this address.  For the child of a fork, which
+ * inherits the mapping and so keeps the state's file open.  The child may have mapped
+ * something else there, and an older module lets it inherit nothing.
  */
 static bool is_mapping_of_state(const void *page)
 {

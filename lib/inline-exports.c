@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The header's inline functions once more, with external linkage and the same
- * names: languages that cannot use a C header bind to these.
+ * Compile the header's inline functions with external linkage, for languages that cannot
+ * use a C header.
  */
 #define VPERFCTR_INLINE
-/* The header cannot declare them: there they are static. */
+/* In the header they are static, so nothing declares them. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include <vperfctr.h>

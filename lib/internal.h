@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the library's files share, and nobody else sees. */
+/* Internal to the library. */
 #ifndef VPERFCTR_INTERNAL_H
 #define VPERFCTR_INTERNAL_H
 
@@ -13,14 +13,14 @@
 #pragma GCC visibility push(hidden)
 
 struct vperfctr_handle {
-	struct vperfctr pub;	/* first: a handle's address is its public part's */
+	struct vperfctr pub;	/* first: the address of a handle is that of pub */
 	int fd;
 	pid_t mapper;		/* process that mapped pub.page; 0: it is not mapped */
 	pid_t ring_mapper;	/* the same of pub.ring */
 	size_t ring_size;
 };
 
-/* The page of handles without one: it says "ask the kernel" to every reader. */
+/* The page of handles without one: it sends each reader to the kernel. */
 extern const struct vperfctr_page __vperfctr_no_page;
 /* The ring of handles without one: empty. */
 extern const struct vperfctr_ring_page __vperfctr_no_ring;
@@ -35,7 +35,7 @@ static inline const struct vperfctr_handle *to_const_handle(const struct vperfct
 	return (const struct vperfctr_handle *)v;
 }
 
-/* The ioctl's result, or -errno. */
+/* Return the ioctl's result, or -errno. */
 static inline int __vperfctr_ioctl(int fd, unsigned long request, const void *arg)
 {
 	int ret = ioctl(fd, request, arg);
@@ -43,16 +43,16 @@ static inline int __vperfctr_ioctl(int fd, unsigned long request, const void *ar
 	return ret < 0 ? -errno : ret;
 }
 
-/* Only a change of the major number, the upper half, is one that breaks us. */
+/* Only another major number, the upper half, is incompatible. */
 static inline int __vperfctr_abi_check(uint32_t version)
 {
 	return version >> 16 == VPERFCTR_ABI_VERSION >> 16 ? 0 : -EPROTONOSUPPORT;
 }
 
-/* For vperfctr_close(). */
+/* Unmap the handle's ring, if this process has mapped it. */
 void __vperfctr_ring_unmap(struct vperfctr_handle *h);
 
-/* A descriptor of the device, or -errno with -ENODEV if it is not there. */
+/* Return a descriptor of the device, or -errno; -ENODEV if the device is missing. */
 int __vperfctr_device_open(void);
 int __vperfctr_device_info(int dev, struct vperfctr_info *info, unsigned int kind);
 

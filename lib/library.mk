@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# How each of the libraries is made, shared and static.  Included by its Makefile, with
-# src (where it is), name (without lib), objs (names of its files), and perhaps libs (that
-# it needs).  make O=DIR [prefix=...] [libdir=...]; DIR/lib gets the results.
+# Rules for one library, shared and static.  Its Makefile includes this file, and sets src
+# (its directory), name (without lib), objs (the names of its files) and, optionally, libs
+# (the libraries that it needs).  make O=DIR [prefix=...] [libdir=...] puts the results into
+# DIR/lib.
 
 ifeq ($(filter /%,$(O)),)
 $(error Say where to build: make O=/an/absolute/directory)
@@ -22,7 +23,7 @@ warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 incs := -I$(library)include -I$(library)../include/uapi
 flags := -std=gnu11 $(warnings) $(incs) -D_GNU_SOURCE -fPIC -MMD -MP
 
-# The header knows the version; the soname changes when old programs break.
+# The header has the version.  The soname changes when old programs break.
 version := $(shell sed -n 's/^.define VPERFCTR_VERSION[[:space:]]*"\(.*\)"/\1/p' \
 		$(library)include/vperfctr.h)
 soname := lib$(name).so.0
@@ -42,7 +43,7 @@ $(out) $(obj):
 $(obj)/%.o: $(src)%.c $(src)Makefile $(library)library.mk | $(obj)
 	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-# One object: what is hidden in it can be nobody else's, and clashes with nothing.
+# One object: its hidden symbols become local and cannot clash.
 $(obj)/lib$(name).o: $(objects)
 	$(LD) -r -o $@ $(objects)
 	$(OBJCOPY) --localize-hidden $@
@@ -60,7 +61,7 @@ $(out)/$(soname) $(out)/lib$(name).so: $(shared)
 
 $(out)/lib$(name).so: $(out)/$(soname)
 
-# Made again each time: prefix may be another one now.
+# Always made again: prefix may have changed.
 $(out)/lib$(name).pc: $(src)lib$(name).pc.in FORCE | $(out)
 	@sed -e 's|@prefix@|$(prefix)|' -e 's|@libdir@|$(libdir)|' \
 		-e 's|@includedir@|$(includedir)|' -e 's|@version@|$(version)|' $< > $@

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Reading, where the page and a few instructions do not do. */
+/* Reads that the inline functions cannot do: of a suspended state, and by the kernel. */
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -12,9 +12,9 @@ int vperfctr_read_state(struct vperfctr *v, struct vperfctr_read *read)
 }
 
 /*
- * While the owner, who is the caller, is suspended the sums in the page are the
- * values.  Returns 0 if it is not, or if the page has not got these counters:
- * the kernel is to be asked, then.
+ * Read a suspended state, whose values are the sums in the page.  The caller is the
+ * owner.  Returns 0 if the state is not suspended or the page does not have these
+ * counters; then the kernel must read.
  */
 static int read_suspended(const struct vperfctr_page *page, uint64_t *tsc,
 			  uint64_t *pmc, unsigned int first, unsigned int nr)
@@ -57,7 +57,7 @@ static bool is_foreign(const struct vperfctr *v)
 int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 			 unsigned int first, unsigned int nr)
 {
-	/* A struct vperfctr_sums with room for all. */
+	/* A struct vperfctr_sums with room for all counters. */
 	uint64_t sums[1 + VPERFCTR_MAX_CTRS];
 	struct vperfctr_read read = {
 		.nrctrs = VPERFCTR_MAX_CTRS,
@@ -66,7 +66,7 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 	const bool foreign = is_foreign(v);
 	int err;
 
-	/* That one lives: which is found without disturbing it. */
+	/* The owner is alive: READ would interrupt it only to find that out. */
 	if (foreign && (v->page->cstatus & VPERFCTR_CSTATUS_RUNNING))
 		return -EPERM;
 	if (!foreign && read_suspended(v->page, tsc, pmc, first, nr))
@@ -75,8 +75,8 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 	if (err)
 		return err;
 	/*
-	 * What is left by a thread that has ended is final, and anybody's: a later thread
-	 * can have its control block, and cannot be told from it.
+	 * The sums of a thread that has ended are final, and for any thread: a later
+	 * thread can have the same control block and cannot be told from the owner.
 	 */
 	if (foreign && (read.status & VPERFCTR_STATUS_ATTACHED))
 		return -EPERM;

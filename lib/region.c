@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Regions: reading at the beginning and at the end of some code, with a cost that is
- * the same each time.
+ * Regions: read the counters at the beginning and the end of a piece of code, at a cost
+ * that is the same each time.
  *
- * What counts is how many instructions there are between a counter's RDPMC in begin and
- * the one in end: so neither may be inlined, cloned or tailored to a caller, and the two
- * go the same way for a given number of counters.
+ * The cost is the number of instructions between a counter's RDPMC in begin and the one
+ * in end.  So the compiler must not inline, clone or specialize either function, and both
+ * execute the same path for a given number of counters.
  */
 #include "internal.h"
 
-/* How the values were read. */
+/* How the values were read: from the page, from the page after a retry, by the kernel. */
 enum way { WAY_NONE, WAY_PAGE, WAY_AGAIN, WAY_KERNEL };
 
 #ifdef __clang__
@@ -18,7 +18,7 @@ enum way { WAY_NONE, WAY_PAGE, WAY_AGAIN, WAY_KERNEL };
 #define SAME_EVERYWHERE	__attribute__((noipa))
 #endif
 
-/* The way, or a negative error number. */
+/* Read all values.  Returns an enum way, or a negative error number. */
 static inline __attribute__((always_inline)) int
 sample(const struct vperfctr_region *r, struct __vperfctr_region_sums *to)
 {
@@ -37,7 +37,7 @@ sample(const struct vperfctr_region *r, struct __vperfctr_region_sums *to)
 		if (!VPERFCTR_HAVE_RDPMC || !VPERFCTR_HAVE_RDTSC || !(word & running) ||
 		    !(word & (r->nr ? rdpmc : rdtsc)))
 			break;
-		/* tsc_sum is what there is without. */
+		/* Without the TSC running, its value is tsc_sum. */
 		to->tsc = page->tsc_sum + (word & rdtsc ? __vperfctr_rdtsc() - page->tsc_start : 0);
 		for (i = 0; i < r->nr; i++)
 			to->pmc[i] = __vperfctr_pmc(page, i, page->mask);
@@ -59,11 +59,11 @@ SAME_EVERYWHERE void vperfctr_region_begin(struct vperfctr_region *r)
 		r->err = way;
 		way = WAY_NONE;
 	}
-	/* Nothing that depends on the way: this is counted, too. */
+	/* No branch on the way here: these instructions are counted, too. */
 	r->way_begin = way;
 }
 
-/* Without "again". */
+/* Reads with and without a retry are the same way. */
 static uint32_t main_way(uint32_t way)
 {
 	return way == WAY_AGAIN ? WAY_PAGE : way;
@@ -85,7 +85,7 @@ SAME_EVERYWHERE int vperfctr_region_end(struct vperfctr_region *r)
 		r->err = -EINVAL;
 		return r->err;
 	}
-	/* The first pass of all, which is one of calibration, says how it is to be. */
+	/* The very first pass, during calibration, determines the way. */
 	if (r->way == WAY_NONE)
 		r->way = main_way(way);
 	if (main_way(way) != r->way || main_way(r->way_begin) != r->way) {
@@ -112,22 +112,22 @@ int __vperfctr_region_prepare(struct vperfctr_region *r, struct vperfctr *v, uns
 	return 0;
 }
 
-static void take_least(uint64_t *least, uint64_t value)
+static void lower_to(uint64_t *least, uint64_t value)
 {
 	if (value < *least)
 		*least = value;
 }
 
-/* After a pass with nothing in it.  Leaves the region without passes. */
+/* Take the costs from one empty pass, and forget the pass. */
 int __vperfctr_region_calibrate(struct vperfctr_region *r)
 {
 	unsigned int i;
 
 	if (r->err)
 		return r->err;
-	take_least(&r->cost.tsc, r->sum.tsc);
+	lower_to(&r->cost.tsc, r->sum.tsc);
 	for (i = 0; i < r->nr; i++)
-		take_least(&r->cost.pmc[i], r->sum.pmc[i]);
+		lower_to(&r->cost.pmc[i], r->sum.pmc[i]);
 	memset(&r->sum, 0, sizeof(r->sum));
 	r->passes = 0;
 	r->disturbed = 0;

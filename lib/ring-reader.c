@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The ring of samples: made, mapped, consumed. */
+/* The ring of samples: make it, map it, consume samples. */
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -12,10 +12,10 @@ int vperfctr_ring_map(struct vperfctr *v, uint64_t map_size)
 	struct vperfctr_handle *h = to_handle(v);
 	void *ring;
 
-	/* A parent's is not there after a fork. */
+	/* A child does not inherit the mapping. */
 	if (h->ring_mapper == getpid())
 		return 0;
-	/* What does not fit the address space is no ring's size either. */
+	/* No ring is larger than the address space. */
 	if (map_size != (size_t)map_size)
 		return -EINVAL;
 	ring = mmap(NULL, (size_t)map_size, PROT_READ, MAP_SHARED, h->fd, VPERFCTR_RING_OFFSET);
@@ -33,7 +33,7 @@ int vperfctr_ring_open(struct vperfctr *v, struct vperfctr_ring *ring)
 
 	ring->size = sizeof(*ring);
 	err = __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_RING, ring);
-	/* EEXIST: the sizes are those of the ring that there is. */
+	/* EEXIST: the kernel stored the sizes of the existing ring. */
 	if (err && err != -EEXIST)
 		return err;
 	return vperfctr_ring_map(v, ring->map_size);
@@ -41,13 +41,13 @@ int vperfctr_ring_open(struct vperfctr *v, struct vperfctr_ring *ring)
 
 int vperfctr_ring_consume(struct vperfctr *v, uint64_t nr)
 {
-	/* A pointer's size is what the call takes; no ring has that many. */
+	/* The argument has the size of a pointer.  No ring has more samples than this. */
 	if (nr > VPERFCTR_RING_MAX)
 		return -EINVAL;
 	return __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_CONSUME, (void *)(uintptr_t)nr);
 }
 
-/* As the page, it is not inherited by fork. */
+/* The mapping belongs to the process that made it: a child does not inherit it. */
 void __vperfctr_ring_unmap(struct vperfctr_handle *h)
 {
 	if (h->ring_mapper && h->ring_mapper == getpid())

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading the counters and the generic timer in user mode: 64-bit Arm. */
+/* Read the counters and the generic timer in user mode: 64-bit Arm. */
 #ifndef VPERFCTR_ARCH_ARM64_H
 #define VPERFCTR_ARCH_ARM64_H
 
@@ -7,19 +7,19 @@
 #define VPERFCTR_HAVE_RDTSC	1
 
 /*
- * The reader and whoever changes the page under it, the kernel at a context
- * switch, are one thread: the compiler must keep the order.  The processor does,
- * as taking an interrupt and returning from it are synchronizations.
+ * The kernel changes the page at a context switch of the very thread that reads it.
+ * So only the compiler must keep the order: for the processor, taking an interrupt
+ * and returning from it are synchronization events.
  */
 #define __vperfctr_barrier()	__asm__ __volatile__("" : : : "memory")
 
-/* The same, and x has been computed by now. */
+/* The same, and x must have been computed before. */
 #define __vperfctr_barrier_value(x)	__asm__ __volatile__("" : "+r"(x) : : "memory")
 
 /*
- * The calling thread: a number that no two living threads of a process have in
- * common.  It is the address of its thread control block, which the psABI has in
- * the thread pointer.
+ * Return a number that identifies the calling thread among the living threads of the
+ * process: the address of its thread control block, which the psABI keeps in the
+ * thread pointer.
  */
 static inline uintptr_t __vperfctr_thread(void)
 {
@@ -29,119 +29,62 @@ static inline uintptr_t __vperfctr_thread(void)
 	return thread;
 }
 
-/* Into x its bits that differ from another's: 0 if it is the same.  A barrier. */
+/* Set x to the bits in which this thread's number differs from other.  A barrier. */
 #define __vperfctr_thread_xor(x, other) do {					\
 	__asm__ __volatile__("mrs %0, tpidr_el0" : "=r"(x) : : "memory");	\
 	(x) ^= (other);								\
 } while (0)
 
-/* PMUSERENR_EL0 is a thread's own: for a foreign one it is as if the counters did not run. */
+/*
+ * PMUSERENR_EL0 is per thread, so a foreign thread may fault when it reads a counter: for
+ * it the counters do not run.
+ */
 #define __VPERFCTR_FLIP(word, flips)	((flips) ? 0 : (word))
 
 #define __VPERFCTR_READ(name, value)	__asm__ __volatile__("mrs %0, " name : "=r"(value))
 
+#define __VPERFCTR_CASE(n)	case n: __VPERFCTR_READ("pmevcntr" #n "_el0", value); break;
+
 /*
- * The number of a counter is part of the instruction.  (PMXEVCNTR_EL0, which reads
- * the one that PMSELR_EL0 selects, would take a synchronization between the two.)
+ * The counter's number is part of the instruction.  PMXEVCNTR_EL0 reads the counter that
+ * PMSELR_EL0 selects, but needs a synchronization between the two accesses.
  */
 static inline uint64_t __vperfctr_rdpmc(uint32_t map)
 {
 	uint64_t value = 0;
 
 	switch (map) {
-	case 0:
-		__VPERFCTR_READ("pmevcntr0_el0", value);
-		break;
-	case 1:
-		__VPERFCTR_READ("pmevcntr1_el0", value);
-		break;
-	case 2:
-		__VPERFCTR_READ("pmevcntr2_el0", value);
-		break;
-	case 3:
-		__VPERFCTR_READ("pmevcntr3_el0", value);
-		break;
-	case 4:
-		__VPERFCTR_READ("pmevcntr4_el0", value);
-		break;
-	case 5:
-		__VPERFCTR_READ("pmevcntr5_el0", value);
-		break;
-	case 6:
-		__VPERFCTR_READ("pmevcntr6_el0", value);
-		break;
-	case 7:
-		__VPERFCTR_READ("pmevcntr7_el0", value);
-		break;
-	case 8:
-		__VPERFCTR_READ("pmevcntr8_el0", value);
-		break;
-	case 9:
-		__VPERFCTR_READ("pmevcntr9_el0", value);
-		break;
-	case 10:
-		__VPERFCTR_READ("pmevcntr10_el0", value);
-		break;
-	case 11:
-		__VPERFCTR_READ("pmevcntr11_el0", value);
-		break;
-	case 12:
-		__VPERFCTR_READ("pmevcntr12_el0", value);
-		break;
-	case 13:
-		__VPERFCTR_READ("pmevcntr13_el0", value);
-		break;
-	case 14:
-		__VPERFCTR_READ("pmevcntr14_el0", value);
-		break;
-	case 15:
-		__VPERFCTR_READ("pmevcntr15_el0", value);
-		break;
-	case 16:
-		__VPERFCTR_READ("pmevcntr16_el0", value);
-		break;
-	case 17:
-		__VPERFCTR_READ("pmevcntr17_el0", value);
-		break;
-	case 18:
-		__VPERFCTR_READ("pmevcntr18_el0", value);
-		break;
-	case 19:
-		__VPERFCTR_READ("pmevcntr19_el0", value);
-		break;
-	case 20:
-		__VPERFCTR_READ("pmevcntr20_el0", value);
-		break;
-	case 21:
-		__VPERFCTR_READ("pmevcntr21_el0", value);
-		break;
-	case 22:
-		__VPERFCTR_READ("pmevcntr22_el0", value);
-		break;
-	case 23:
-		__VPERFCTR_READ("pmevcntr23_el0", value);
-		break;
-	case 24:
-		__VPERFCTR_READ("pmevcntr24_el0", value);
-		break;
-	case 25:
-		__VPERFCTR_READ("pmevcntr25_el0", value);
-		break;
-	case 26:
-		__VPERFCTR_READ("pmevcntr26_el0", value);
-		break;
-	case 27:
-		__VPERFCTR_READ("pmevcntr27_el0", value);
-		break;
-	case 28:
-		__VPERFCTR_READ("pmevcntr28_el0", value);
-		break;
-	case 29:
-		__VPERFCTR_READ("pmevcntr29_el0", value);
-		break;
-	case 30:
-		__VPERFCTR_READ("pmevcntr30_el0", value);
-		break;
+	__VPERFCTR_CASE(0)
+	__VPERFCTR_CASE(1)
+	__VPERFCTR_CASE(2)
+	__VPERFCTR_CASE(3)
+	__VPERFCTR_CASE(4)
+	__VPERFCTR_CASE(5)
+	__VPERFCTR_CASE(6)
+	__VPERFCTR_CASE(7)
+	__VPERFCTR_CASE(8)
+	__VPERFCTR_CASE(9)
+	__VPERFCTR_CASE(10)
+	__VPERFCTR_CASE(11)
+	__VPERFCTR_CASE(12)
+	__VPERFCTR_CASE(13)
+	__VPERFCTR_CASE(14)
+	__VPERFCTR_CASE(15)
+	__VPERFCTR_CASE(16)
+	__VPERFCTR_CASE(17)
+	__VPERFCTR_CASE(18)
+	__VPERFCTR_CASE(19)
+	__VPERFCTR_CASE(20)
+	__VPERFCTR_CASE(21)
+	__VPERFCTR_CASE(22)
+	__VPERFCTR_CASE(23)
+	__VPERFCTR_CASE(24)
+	__VPERFCTR_CASE(25)
+	__VPERFCTR_CASE(26)
+	__VPERFCTR_CASE(27)
+	__VPERFCTR_CASE(28)
+	__VPERFCTR_CASE(29)
+	__VPERFCTR_CASE(30)
 	case VPERFCTR_FIXED:
 		__VPERFCTR_READ("pmccntr_el0", value);
 		break;
@@ -157,6 +100,7 @@ static inline uint64_t __vperfctr_rdtsc(void)
 	return value;
 }
 
+#undef __VPERFCTR_CASE
 #undef __VPERFCTR_READ
 
 #endif /* VPERFCTR_ARCH_ARM64_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A processor whose counters we cannot read in user mode: the kernel does it. */
+/* A processor whose counters cannot be read in user mode: the kernel reads them. */
 #ifndef VPERFCTR_ARCH_GENERIC_H
 #define VPERFCTR_ARCH_GENERIC_H
 
@@ -9,7 +9,7 @@
 #define __vperfctr_barrier()	__asm__ __volatile__("" : : : "memory")
 #define __vperfctr_barrier_value(x)	__vperfctr_barrier()
 
-/* Whoever reads asks the kernel, which knows. */
+/* All reads go to the kernel, which knows the thread. */
 static inline uintptr_t __vperfctr_thread(void)
 {
 	return 0;
@@ -19,7 +19,7 @@ static inline uintptr_t __vperfctr_thread(void)
 
 #define __VPERFCTR_FLIP(word, flips)	((word) ^ (flips))
 
-/* Never called: they let one source compile everywhere. */
+/* Never called: with them the same source compiles everywhere. */
 static inline uint64_t __vperfctr_rdpmc(uint32_t map)
 {
 	(void)map;

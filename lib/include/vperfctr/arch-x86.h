@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading the counters and the TSC in user mode: x86, 32 and 64 bit. */
+/* Read the counters and the TSC in user mode: x86, 32 and 64 bit. */
 #ifndef VPERFCTR_ARCH_X86_H
 #define VPERFCTR_ARCH_X86_H
 
@@ -7,14 +7,14 @@
 #define VPERFCTR_HAVE_RDTSC	1
 
 /*
- * The reader and whoever changes the page under it, the kernel at a context
- * switch, are one thread: the compiler must keep the order, the processor does.
+ * The kernel changes the page at a context switch of the very thread that reads it.
+ * So only the compiler must keep the order.
  */
 #define __vperfctr_barrier()	__asm__ __volatile__("" : : : "memory")
 
 /*
- * The same, and x has been computed by now: else the compiler keeps every part
- * of it in a register across the barrier, to compute it later.
+ * The same, and x must have been computed before.  Otherwise the compiler keeps each
+ * part of x in a register across the barrier and computes x later.
  */
 #ifdef __x86_64__
 #define __vperfctr_barrier_value(x)	__asm__ __volatile__("" : "+r"(x) : : "memory")
@@ -23,8 +23,9 @@
 #endif
 
 /*
- * The calling thread: a number that no two living threads of a process have in common.  It is the
- * address of its thread control block, which the psABIs put at offset 0 of the segment.
+ * Return a number that identifies the calling thread among the living threads of the
+ * process: the address of its thread control block, which the psABIs put at offset 0 of
+ * the segment.
  */
 static inline uintptr_t __vperfctr_thread(void)
 {
@@ -39,8 +40,9 @@ static inline uintptr_t __vperfctr_thread(void)
 }
 
 /*
- * Into x its bits that differ from another's, which is an lvalue: 0 if it is the same.
- * A barrier.  Compilers would use an instruction more, and a register that RDPMC changes.
+ * Set x to the bits in which this thread's number differs from other, an lvalue.  A
+ * barrier.  Without asm, compilers use one more instruction, and a register that RDPMC
+ * clobbers.
  */
 #ifdef __x86_64__
 #define __vperfctr_thread_xor(x, other) do {					\
@@ -55,10 +57,10 @@ static inline uintptr_t __vperfctr_thread(void)
 			     : "=&r"(x) : "m"(other) : "cc", "memory")
 #endif
 
-/* A foreign thread may read counters, if its process may: but not those that it thinks. */
+/* In a foreign thread RDPMC does not fault, but reads other counters than its owner's. */
 #define __VPERFCTR_FLIP(word, flips)	((word) ^ (flips))
 
-/* Both instructions clear the upper halves where registers have 64 bits. */
+/* In 64-bit mode both instructions clear the upper halves of the registers. */
 static inline uint64_t __vperfctr_rdpmc(uint32_t map)
 {
 	unsigned long lo, hi;
