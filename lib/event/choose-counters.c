@@ -1,97 +1,100 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Which counter for which event.  Nobody shares: what does not fit is refused.
+ * Choose a counter for each event.  Events never share a counter: if they do not fit,
+ * they are refused.
  *
- * It is a bipartite matching.  Each event in its turn gets a counter that is free, or
- * one that is made free by moving another event, which may move a third: an
- * augmenting path.  If there is none then no matching has room for this event and
- * those before it, and the events that the search has met are those that clash: all
- * counters that any of them takes are among them taken.
+ * This is a bipartite matching.  Each event gets a free counter, or one that becomes free
+ * by moving another event, which may move a third: an augmenting path.  If there is no
+ * such path, no matching has room for this event and those before it.  The events that
+ * the search has met are those that clash: together they use all counters that any of
+ * them can use.
  *
- * Registers that hold what an event's own one has no room for are few, and no counter's:
- * events that need the same one can be together if they need the same value.
+ * Second registers are few and belong to no counter.  Events that need the same one fit
+ * together if they need the same value in it.
  */
 #include <stdio.h>
 
 #include "event.h"
 
-#define NOBODY		UINT32_MAX
+#define NONE		UINT32_MAX
 #define NR_COUNTERS	128		/* general ones, then fixed ones */
-#define FIXED		64		/* the first fixed one */
+#define FIXED		64		/* number of the first fixed one */
 
 struct matching {
 	const struct vperfctr_event *event;
 	unsigned int nr;
 	uint32_t counter_of[VPERFCTR_MAX_CTRS];	/* event's counter */
 	uint32_t event_of[NR_COUNTERS];		/* counter's event */
-	bool seen[NR_COUNTERS];			/* in one search */
+	bool seen[NR_COUNTERS];			/* visited in this search */
 	uint64_t code_of[VPERFCTR_MAX_CTRS];	/* event's code: its own, or its twin's */
 };
 
-static bool takes(const struct vperfctr_event *event, unsigned int counter)
+/* True if this counter can count the event. */
+static bool can_count(const struct vperfctr_event *event, unsigned int counter)
 {
 	return (counter < FIXED ? event->general >> counter : event->fixed >> (counter - FIXED)) & 1;
 }
 
-static void place(struct matching *m, unsigned int i, unsigned int counter)
+static void put_event(struct matching *m, unsigned int i, unsigned int counter)
 {
 	m->counter_of[i] = counter;
 	m->event_of[counter] = i;
 }
 
-/* One that nobody has; fixed ones first, as they are good for little else. */
+/* Return a free counter for event i, or NR_COUNTERS.  Fixed ones first: few events can use them. */
 static unsigned int find_free(const struct matching *m, unsigned int i)
 {
 	unsigned int k, counter;
 
 	for (k = 0; k < NR_COUNTERS; k++) {
 		counter = (k + FIXED) % NR_COUNTERS;
-		if (m->event_of[counter] == NOBODY && takes(&m->event[i], counter))
+		if (m->event_of[counter] == NONE && can_count(&m->event[i], counter))
 			return counter;
 	}
 	return NR_COUNTERS;
 }
 
-/* As deep as there are events. */
+/* Find a counter for event i, moving others if needed.  The recursion is at most nr deep. */
 static bool find_room(struct matching *m, unsigned int i)
 {
 	unsigned int counter = find_free(m, i);
 
 	if (counter < NR_COUNTERS) {
-		place(m, i, counter);
+		put_event(m, i, counter);
 		return true;
 	}
 	for (counter = 0; counter < NR_COUNTERS; counter++) {
-		if (m->seen[counter] || !takes(&m->event[i], counter))
+		if (m->seen[counter] || !can_count(&m->event[i], counter))
 			continue;
 		m->seen[counter] = true;
 		if (find_room(m, m->event_of[counter])) {
-			place(m, i, counter);
+			put_event(m, i, counter);
 			return true;
 		}
 	}
 	return false;
 }
 
-static unsigned int nr_takers(const struct vperfctr_event *event)
+static unsigned int nr_choices(const struct vperfctr_event *event)
 {
 	return (unsigned int)(__builtin_popcountll(event->general) +
 			      __builtin_popcountll(event->fixed));
 }
 
 /*
- * The order decides about nothing but which of the possible counters they get:
- * first those that have no choice, then those that a fixed counter is free for.
+ * True if event i is placed in this turn: first the events without a choice, then those
+ * that a fixed counter is free for, then the rest.  The order only decides which of the
+ * possible counters an event gets, not whether all fit.
  */
 static bool is_turn(const struct matching *m, unsigned int i, unsigned int turn)
 {
 	if (turn == 0)
-		return nr_takers(&m->event[i]) == 1;
+		return nr_choices(&m->event[i]) == 1;
 	return turn == 2 || (m->event[i].fixed && find_free(m, i) >= FIXED &&
 			     find_free(m, i) < NR_COUNTERS);
 }
 
-/* ---- what does not fit ------------------------------------------------------------- */
+/* ---- events that do not fit ------------------------------------------------------------- */
 
 struct list {
 	char text[384];
@@ -110,7 +113,7 @@ static void list_name(struct list *l, const struct vperfctr_event *event)
 		 l->full ? "..." : event->name);
 }
 
-static int refuse_number(const struct list *left, const char *because,
+static int refuse_left(const struct list *left, const char *because,
 			 const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	return __vperfctr_refuse(why, -ENOSPC,
@@ -120,7 +123,7 @@ static int refuse_number(const struct list *left, const char *because,
 				 because);
 }
 
-/* The search for a counter for event `culprit` left `failed`. */
+/* `failed` is the matching after the search for a counter for event `culprit` failed. */
 static int refuse_clash(const struct matching *m, const struct vperfctr_info *info,
 			const struct matching *failed, unsigned int culprit,
 			struct vperfctr_why *why)
@@ -133,9 +136,9 @@ static int refuse_clash(const struct matching *m, const struct vperfctr_info *in
 	for (i = 0; i < m->nr; i++) {
 		uint32_t counter = failed->counter_of[i];
 
-		if (m->counter_of[i] == NOBODY)
+		if (m->counter_of[i] == NONE)
 			list_name(&left, &m->event[i]);
-		if (i != culprit && (counter == NOBODY || !failed->seen[counter]))
+		if (i != culprit && (counter == NONE || !failed->seen[counter]))
 			continue;
 		list_name(&clash, &m->event[i]);
 		general |= m->event[i].general;
@@ -146,19 +149,19 @@ static int refuse_clash(const struct matching *m, const struct vperfctr_info *in
 					 m->event[culprit].name);
 	__vperfctr_describe(counters, sizeof(counters), general, fixed);
 	snprintf(because, sizeof(because), ", as only %s can count %s", counters, clash.text);
-	return refuse_number(&left, because, info, why);
+	return refuse_left(&left, because, info, why);
 }
 
 /* ---- second registers ---------------------------------------------------------------- */
 
-/* Do two events need different values in one register?  Their codes say which it is. */
+/* True if events i and k need different values in one register, which their codes select. */
 static bool disagree(const struct matching *m, unsigned int i, uint64_t code, unsigned int k)
 {
 	return !((code ^ m->code_of[k]) & (EVNTSEL_EVENT | EVNTSEL_UMASK)) &&
 	       m->event[i].aux != m->event[k].aux;
 }
 
-/* Does event i, by this code, go with those before it? */
+/* True if event i, with this code, fits together with all events before it. */
 static bool agrees(const struct matching *m, unsigned int i, uint64_t code)
 {
 	unsigned int k;
@@ -184,7 +187,7 @@ static int refuse_registers(const struct matching *m, unsigned int i, uint64_t t
 				 event->name, others.text);
 }
 
-/* Is the register of this code in use, with the value that event i needs? */
+/* True if an event before i uses this code's register with the value that event i needs. */
 static bool has_value(const struct matching *m, unsigned int i, uint64_t code)
 {
 	unsigned int k;
@@ -197,8 +200,8 @@ static bool has_value(const struct matching *m, unsigned int i, uint64_t code)
 }
 
 /*
- * Which of the registers an event gets does not matter, as twins are the same event.
- * A free one is taken only for a value that none has.
+ * Choose between an event and its twin, which is the same event with another register.
+ * Use a free register only for a value that no register has yet.
  */
 static int share_registers(struct matching *m, const struct vperfctr_info *info,
 			   struct vperfctr_why *why)
@@ -219,7 +222,7 @@ static int share_registers(struct matching *m, const struct vperfctr_info *info,
 	return 0;
 }
 
-/* ---- all of it ------------------------------------------------------------------------ */
+/* ---- the whole assignment ------------------------------------------------------------------------ */
 
 static void set_ctr(struct vperfctr_ctr *ctr, const struct matching *m, unsigned int i,
 		    const struct vperfctr_info *info)
@@ -265,7 +268,7 @@ int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
 	memset(m.event_of, 0xff, sizeof(m.event_of));
 	for (turn = 0; turn <= 2; turn++)
 		for (i = 0; i < nr; i++) {
-			if (m.counter_of[i] != NOBODY || !is_turn(&m, i, turn))
+			if (m.counter_of[i] != NONE || !is_turn(&m, i, turn))
 				continue;
 			memset(m.seen, 0, sizeof(m.seen));
 			if (find_room(&m, i) || failed.nr)
@@ -275,11 +278,11 @@ int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
 		}
 	if (failed.nr)
 		return refuse_clash(&m, info, &failed, culprit, why);
-	/* Not all that there are can be used at once. */
+	/* The processor may have more counters than can be used at once. */
 	for (i = info->nrctrs; i < nr; i++)
 		list_name(&left, &event[i]);
 	if (left.nr)
-		return refuse_number(&left, "", info, why);
+		return refuse_left(&left, "", info, why);
 	err = share_registers(&m, info, why);
 	if (err)
 		return err;

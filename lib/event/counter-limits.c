@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Which general counters can count an event, where not all can.
+ * Which general counters can count an event, if not all can.
  *
- * libpfm4 knows that for some processors, and tells nobody.  So here are the events
- * that are restricted.  Intel's: SDM volume 3, "Performance Monitoring Events" (in
- * older editions chapter 19, where a remark says "counter 2 only" and the like), and
- * the column "Counter" of the event lists at download.01.org/perfmon.  Where the two
- * differ only counters that both name are taken.  AMD's family 15h: BKDG 42301, 3.14
- * "Core Performance Counter Events", where each says its PERF_CTL[n].
+ * libpfm4 has this information for some processors but does not export it.  So this table
+ * lists the restricted events.  Sources for Intel: SDM volume 3, "Performance Monitoring
+ * Events" (chapter 19 in older editions, with remarks such as "counter 2 only"), and the
+ * column "Counter" of the event lists at download.01.org/perfmon.  If the two differ, the
+ * table has only the counters that both name.  Source for AMD family 15h: BKDG 42301, 3.14
+ * "Core Performance Counter Events", which gives PERF_CTL[n] for each event.
  */
 #include "event.h"
 
@@ -20,7 +20,7 @@ struct rule {
 	uint64_t counters;
 };
 
-/* The first that fits decides.  What none of them fits all counters take. */
+/* The first matching rule decides.  All counters count an event that matches none. */
 static const struct rule rules[] = {
 	/* Core Duo */
 	{ "coreduo", 0x11, 0x13, ANY, 0x2 },		/* FP_ASSIST, MUL, DIV */
@@ -49,7 +49,7 @@ static const struct rule rules[] = {
 	{ "nhm nhm_ex wsm wsm_dp", 0x51, 0x53, ANY, 0x3 },	/* L1D, ..._FB_HIT */
 	{ "nhm nhm_ex wsm wsm_dp", 0x63, 0x63, ANY, 0x3 },	/* CACHE_LOCK_CYCLES */
 
-	/* Sandy Bridge to Broadwell: L1 misses that are waited for; retired loads */
+	/* Sandy Bridge to Broadwell: pending L1 misses; retired loads */
 	{ "snb snb_ep ivb ivb_ep hsw hsw_ep bdw bdw_ep", 0x48, 0x48, ANY, 0x4 },
 	{ "snb snb_ep", 0xa3, 0xa3, 0x02, 0x4 },	/* CYCLE_ACTIVITY.*_L1D_PENDING */
 	{ "snb snb_ep", 0xa3, 0xa3, 0x06, 0x4 },
@@ -133,7 +133,7 @@ static const struct rule rules[] = {
 	{ ZEN, 0x003, 0x003, ANY, 0 },
 };
 
-/* Is this one of the words? */
+/* True if word is one of words. */
 static bool is_among(const char *word, const char *words)
 {
 	size_t len = strlen(word);
@@ -147,7 +147,7 @@ static bool is_among(const char *word, const char *words)
 	return false;
 }
 
-/* Two events where it depends on how much of the unit mask there is. */
+/* Return the counters of two events for which the unit mask decides, or 0. */
 static uint64_t fam15h_special(unsigned int select, unsigned int umask)
 {
 	if (select == 0x000 && (umask & 0xf0) && (umask & 0x0f))
@@ -182,8 +182,8 @@ uint64_t __vperfctr_event_counters(const char *processor, uint64_t code)
 }
 
 /*
- * Two events that are the same but for the register that says which responses are
- * counted: OFFCORE_RESPONSE_0 has MSR_OFFCORE_RSP_0, _1 has MSR_OFFCORE_RSP_1.
+ * OFFCORE_RESPONSE_0 and _1 are the same event with two registers that select responses:
+ * MSR_OFFCORE_RSP_0 and MSR_OFFCORE_RSP_1.
  */
 uint64_t __vperfctr_event_twin(const char *processor, uint64_t code)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* From an event's name to what a counter must be told. */
+/* Translate the name of an event to its code and to the counters that can count it. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,11 +11,14 @@
 #define MODES_BOTH	(VPERFCTR_MODE_USER | VPERFCTR_MODE_KERNEL)
 
 /*
- * Events that have the same name everywhere: with Intel's architectural codes, and those of
- * AMD and Arm where they have the event; Arm's cache events are reads.  A fixed counter that counts the very same event may stand in for the
- * code; where it only has the same purpose, for the name: fixed counter 2 counts
- * reference cycles at another rate than code 013c does.  That is Intel's; Arm's only
- * fixed counter counts cycles.
+ * Generic events, which have the same name on every processor: with Intel's architectural
+ * codes, and those of AMD and Arm if they have the event.  Arm's cache events count
+ * reads.
+ *
+ * fixed: the fixed counter of Intel that counts the event.  fixed_is_code: it counts the
+ * same as the code does, so it can replace the code.  Otherwise it can only replace the
+ * name: fixed counter 2 counts reference cycles at another rate than code 013c.  The only
+ * fixed counter of Arm counts cycles.
  */
 static const struct arch_event {
 	const char *name, *alias, *description;
@@ -57,7 +60,7 @@ static uint32_t arch_code(const struct arch_event *a, const struct vperfctr_info
 	return is_amd(info) ? a->amd : is_arm(info) ? a->arm : a->intel;
 }
 
-/* The fixed counter that counts it; or counts the very same as the code does. */
+/* Return the fixed counters that count the event; with same, exactly as its code does. */
 static uint64_t arch_fixed(const struct arch_event *a, const struct vperfctr_info *info, bool same)
 {
 	if (is_arm(info))
@@ -98,7 +101,7 @@ void __vperfctr_describe(char *buf, size_t size, uint64_t general, uint64_t fixe
 	append_bits(buf, size, "fixed", fixed);
 }
 
-/* The counters that can count this code, whether or not this processor has them. */
+/* Set which counters can count event->code, whether or not this processor has them. */
 static void find_counters(struct vperfctr_event *event, const struct vperfctr_info *info)
 {
 	unsigned int i;
@@ -107,7 +110,7 @@ static void find_counters(struct vperfctr_event *event, const struct vperfctr_in
 	event->fixed = 0;
 	event->general = ~UINT64_C(0);
 
-	/* Intel's event 00 is none: its unit mask names a fixed counter, from 1. */
+	/* Intel's event select 00 is a pseudo event: its unit mask is a fixed counter + 1. */
 	if (!is_amd(info) && !is_arm(info) && !(event->code & EVNTSEL_EVENT) && event->code >> 8 >= 1 &&
 	    event->code >> 8 <= 4) {
 		event->fixed = UINT64_C(1) << ((event->code >> 8) - 1);
@@ -140,7 +143,7 @@ static bool encode_generic(struct vperfctr_event *event, const char *name,
 			continue;
 		event->code = arch_code(a, info);
 		event->arch = a->arch;
-		/* 0: AMD's processors have no such event. */
+		/* 0: the processor does not have this event. */
 		event->general = event->code ? ~UINT64_C(0) : 0;
 		event->fixed = arch_fixed(a, info, false);
 		return true;
@@ -148,7 +151,7 @@ static bool encode_generic(struct vperfctr_event *event, const char *name,
 	return false;
 }
 
-/* What a name may set of the event select register, besides the modes. */
+/* Return the bits of the event select register that a name may set, besides the modes. */
 static uint64_t settable(const struct vperfctr_info *info)
 {
 	if (is_arm(info))
@@ -157,7 +160,7 @@ static uint64_t settable(const struct vperfctr_info *info)
 	       (is_amd(info) ? AMD_EVENT_HIGH : 0);
 }
 
-static const char *say_settable(const struct vperfctr_info *info)
+static const char *describe_settable(const struct vperfctr_info *info)
 {
 	if (is_arm(info))
 		return "an event's number (bits 0-15)";
@@ -166,7 +169,7 @@ static const char *say_settable(const struct vperfctr_info *info)
 	return "event select, unit mask, edge (bit 18), inv (23) and cmask (24-31)";
 }
 
-/* ... and what may be set of the modes. */
+/* Return the bits of the event select register that select the modes. */
 static uint64_t mode_bits(const struct vperfctr_info *info)
 {
 	return is_arm(info) ? ARM_P | ARM_U : EVNTSEL_USR | EVNTSEL_OS;
@@ -180,7 +183,7 @@ static unsigned int modes_of(uint64_t evntsel, const struct vperfctr_info *info)
 	return (user ? VPERFCTR_MODE_USER : 0) | (kernel ? VPERFCTR_MODE_KERNEL : 0);
 }
 
-/* r and digits: 1 if it is not raw at all. */
+/* Encode rUUEE.  Returns 1 if the name does not have this form. */
 static int encode_raw(struct vperfctr_event *event, const char *name,
 		      const struct vperfctr_info *info, struct vperfctr_why *why)
 {
@@ -188,7 +191,7 @@ static int encode_raw(struct vperfctr_event *event, const char *name,
 
 	if (name[0] != 'r' || len < 2 || strspn(name + 1, "0123456789abcdefABCDEF") != len - 1)
 		return 1;
-	/* Sixteen digits are 64 bits; more would be cut off without a word. */
+	/* Sixteen digits are 64 bits.  strtoull() would saturate with more. */
 	if (len > 17)
 		return __vperfctr_refuse(why, -EINVAL,
 					 "raw event '%s' is too long: it is %s in hexadecimal",
@@ -198,12 +201,12 @@ static int encode_raw(struct vperfctr_event *event, const char *name,
 	if (event->code & ~settable(info))
 		return __vperfctr_refuse(why, -EINVAL,
 					 "raw event '%s' sets more than %s: modes are given by ':u' and ':k'",
-					 name, say_settable(info));
+					 name, describe_settable(info));
 	find_counters(event, info);
 	return 0;
 }
 
-/* 0xEVNTSEL[/0xAUX]: 1 if it is not that.  It may say in which modes. */
+/* Encode 0xEVNTSEL[/0xAUX], which may select modes.  Returns 1 if it has another form. */
 static int encode_register(struct vperfctr_event *event, const char *name,
 			   const struct vperfctr_info *info, struct vperfctr_why *why)
 {
@@ -225,7 +228,7 @@ static int encode_register(struct vperfctr_event *event, const char *name,
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' sets more than %s%s", name,
 					 is_arm(info) ? "U (30), P (31) and " :
-					 "USR (bit 16), OS (17), EN (22), ", say_settable(info));
+					 "USR (bit 16), OS (17), EN (22), ", describe_settable(info));
 	if (value & mode_bits(info)) {
 		if (!event->modes_left)
 			return __vperfctr_refuse(why, -EINVAL,
@@ -236,17 +239,17 @@ static int encode_register(struct vperfctr_event *event, const char *name,
 	}
 	event->code = value & settable(info);
 	find_counters(event, info);
-	/* There is none beside a fixed counter's control. */
+	/* A fixed counter has no second register. */
 	if (event->aux)
 		event->fixed = 0;
 	return 0;
 }
 
-/* ---- names that nobody knows -------------------------------------------------------- */
+/* ---- unknown names ------------------------------------------------------------------ */
 
 #define NAME_MAX_CMP	64
 
-/* How many letters must be changed, added or removed; case does not matter. */
+/* Return how many letters must be changed, added or removed, ignoring case. */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int row[NAME_MAX_CMP + 1], diagonal, above, best;
@@ -294,7 +297,7 @@ static void guess_closer(const char *candidate, void *arg)
 static int refuse_unknown(const char *name, const struct vperfctr_info *info,
 			  struct vperfctr_why *why)
 {
-	/* More than a third wrong is no misspelling. */
+	/* If more than a third of the letters is wrong it is not a misspelling. */
 	struct guess g = { name, NULL, (unsigned int)strlen(name) / 3 + 1 };
 	char base[NAME_MAX_CMP + 1];
 	unsigned int i;
@@ -321,7 +324,7 @@ static int refuse_unknown(const char *name, const struct vperfctr_info *info,
 
 /* ---- one event ------------------------------------------------------------------------ */
 
-/* Cut ":u", ":k", ":uk" (any number) off the end of name. */
+/* Cut ":u", ":k" and ":uk", in any number, off the end of name. */
 static void cut_modes(struct vperfctr_event *event, char *name)
 {
 	char *colon, *p;
@@ -334,13 +337,13 @@ static void cut_modes(struct vperfctr_event *event, char *name)
 	}
 }
 
-/* A counter that is asked for. */
+/* The counter that a name asks for with @. */
 struct wish {
-	bool is, fixed;
+	bool is, fixed;		/* there is one; it is a fixed counter */
 	unsigned int n;
 };
 
-/* Cut "@N" or "@fixedN" off the end: the counter that is to be used. */
+/* Cut "@N" or "@fixedN" off the end of name and store the counter in *wish. */
 static int cut_counter(struct wish *wish, char *name, struct vperfctr_why *why)
 {
 	char *at = strrchr(name, '@'), *digits, *end;
@@ -382,17 +385,17 @@ static int encode(struct vperfctr_event *event, const char *name,
 	return ret;
 }
 
-/* Of the counters that can count it, those that there are. */
+/* Remove the counters that this processor does not have. */
 static void limit_counters(struct vperfctr_event *event, const struct vperfctr_info *info)
 {
-	/* The kernel refuses the code of an event that the processor says it has not got. */
+	/* The kernel refuses the code of an architectural event that CPUID reports as absent. */
 	bool missing = event->arch && !(info->arch_events & event->arch);
 
 	event->general = missing ? 0 : event->general & info->pmc_mask;
 	event->fixed = missing ? 0 : event->fixed & info->fixed_mask;
 }
 
-static int take_wish(struct vperfctr_event *event, const struct wish *wish,
+static int apply_wish(struct vperfctr_event *event, const struct wish *wish,
 		     const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	const uint64_t bit = UINT64_C(1) << wish->n;
@@ -416,8 +419,8 @@ static int check_counters(struct vperfctr_event *event, const struct wish *wish,
 
 	limit_counters(event, info);
 	if (wish->is && (event->general || event->fixed))
-		return take_wish(event, wish, info, why);
-	/* Where there are no counters at all vperfctr_event_assign() says so. */
+		return apply_wish(event, wish, info, why);
+	/* Without any counters vperfctr_event_assign() reports the error. */
 	if (event->general || event->fixed || (!info->nrctrs && !event->arch))
 		return 0;
 	if (event->arch || (!general && !fixed))
@@ -425,11 +428,11 @@ static int check_counters(struct vperfctr_event *event, const struct wish *wish,
 					 "this processor cannot count '%s': leave it out", event->name);
 	__vperfctr_describe(counters, sizeof(counters), general, fixed);
 	return __vperfctr_refuse(why, -EOPNOTSUPP,
-				 "'%s' is counted by %s only, which this processor has not got: leave it out",
+				 "'%s' is counted by %s only, which this processor does not have: leave it out",
 				 event->name, counters);
 }
 
-/* What is not both modes is said, once: by the user or here; before the counter. */
+/* Add the mode to the name, before the counter, if the user left it out and it is not both. */
 static void compose_name(struct vperfctr_event *event, const char *name)
 {
 	size_t at = strcspn(name, "@");
@@ -463,10 +466,10 @@ int vperfctr_event(struct vperfctr_event *event, const char *name,
 	err = encode(event, bare, info, why);
 	if (err)
 		return err;
-	/* libpfm4's attributes can say so. */
+	/* The attributes u=0 and k=0 of libpfm4 can cause this. */
 	if (!event->modes)
 		return __vperfctr_refuse(why, -EINVAL,
-					 "'%s' is to be counted neither in user nor in kernel mode",
+					 "'%s' counts neither in user nor in kernel mode",
 					 name);
 	if ((event->modes & VPERFCTR_MODE_KERNEL) && !may_kernel)
 		return __vperfctr_refuse(why, -EPERM,
@@ -484,7 +487,7 @@ struct listing {
 	void *arg;
 };
 
-/* What no counter takes is known by its name all the same. */
+/* List an event also if no counter can count it. */
 static int list_one(const char *name, const char *description, void *arg)
 {
 	const struct listing *l = arg;

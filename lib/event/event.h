@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the files of libvperfctr-event share, and nobody else sees. */
+/* Internal to libvperfctr-event. */
 #ifndef VPERFCTR_EVENT_INTERNAL_H
 #define VPERFCTR_EVENT_INTERNAL_H
 
@@ -25,11 +25,11 @@
 #define AMD_EVENT_HIGH	(UINT64_C(0xf) << 32)	/* bits 8 to 11 of the event select */
 #define AMD_GUEST_HOST	(UINT64_C(3) << 40)
 
-/* ... and of a fixed counter's field of the fixed counter control */
+/* x86: bits of a fixed counter's field of its control register */
 #define FIXED_OS	1U
 #define FIXED_USR	2U
 
-/* Arm: fields of PMEVTYPERn_EL0 and PMCCFILTR_EL0; P and U leave a mode out */
+/* Arm: fields of PMEVTYPERn_EL0 and PMCCFILTR_EL0; P and U exclude a mode */
 #define ARM_EVENT	UINT64_C(0xffff)
 #define ARM_U		(UINT64_C(1) << 30)
 #define ARM_P		(UINT64_C(1) << 31)
@@ -44,40 +44,40 @@ static inline bool is_arm(const struct vperfctr_info *info)
 	return info->cpu_type == VPERFCTR_CPU_ARM_PMUV3;
 }
 
-/* Write *why, unless it is NULL, and return err. */
+/* Write the text to *why, unless why is NULL.  Returns err. */
 int __vperfctr_refuse(struct vperfctr_why *why, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* "general counters 0-3, 5 and fixed counter 1", as far as there is room */
+/* Write "general counters 0-3, 5 and fixed counter 1" to buf, truncated to size. */
 void __vperfctr_describe(char *buf, size_t size, uint64_t general, uint64_t fixed);
 
 /* ---- libpfm4.c ---- */
 
-/* Fill in code, aux and modes.  1: libpfm4 knows no such event, or not this processor. */
+/* Set code, aux and modes.  Returns 1 if libpfm4 does not know the event or the processor. */
 int __vperfctr_pfm_encode(struct vperfctr_event *event, const char *name,
 			  const struct vperfctr_info *info, struct vperfctr_why *why);
 
-/* Call fn for each event (without unit masks) of this processor. */
+/* Call fn with the name of each event of this processor, without unit masks. */
 void __vperfctr_pfm_names(const struct vperfctr_info *info,
 			  void (*fn)(const char *name, void *arg), void *arg);
 
 /*
- * With each unit mask, until fn returns another value than 0, which is the result.
- * *known: there are events of this processor.
+ * Call fn for each event with each of its unit masks, until it returns nonzero.  Returns
+ * that value, or 0.  Sets *known to true if libpfm4 has events of this processor.
  */
 int __vperfctr_pfm_list(const struct vperfctr_info *info,
 			int (*fn)(const char *name, const char *description, void *arg),
 			void *arg, bool *known);
 
-/* libpfm4's name of this processor's cores, of the kind that info is of; or NULL. */
+/* Return libpfm4's name of this kind of cores, or NULL if it does not know them. */
 const char *__vperfctr_pfm_processor(const struct vperfctr_info *info);
 
 /* ---- counter-limits.c ---- */
 
-/* The general counters that can count this code, on a processor that libpfm4 calls so. */
+/* Return a mask of the general counters that can count this code.  processor may be NULL. */
 uint64_t __vperfctr_event_counters(const char *processor, uint64_t code);
 
-/* The code of the event that does the same with another second register; or this code. */
+/* Return the code of the same event with the other second register, or the code itself. */
 uint64_t __vperfctr_event_twin(const char *processor, uint64_t code);
 
 #pragma GCC visibility pop

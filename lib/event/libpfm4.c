@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Events that libpfm4 knows. */
+/* Look up events in libpfm4. */
 #include <perfmon/pfmlib.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static void initialize(void)
 	ready = pfm_initialize() == PFM_SUCCESS;
 }
 
-/* Loading its tables takes longer than running many a command: only if needed. */
+/* Initialize libpfm4 at the first use only: it takes longer than many a command runs. */
 static bool pfm_ready(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -23,7 +23,7 @@ static bool pfm_ready(void)
 	return ready;
 }
 
-/* What the kinds of cores of hybrid processors are called, by bits 31-24 of core_type. */
+/* libpfm4's names for the kinds of cores of hybrid processors, and bits 31-24 of core_type. */
 static const struct {
 	const char *name;
 	unsigned int type;
@@ -42,10 +42,10 @@ static bool is_of_kind(const pfm_pmu_info_t *pmu, const struct vperfctr_info *in
 	return true;
 }
 
-/* The i-th of its processors, if that is the cores of this one. */
+/* True if the i-th PMU of libpfm4 is that of this processor's cores. */
 static bool get_cores(int i, const struct vperfctr_info *info, pfm_pmu_info_t *pmu)
 {
-	/* An old name of Zen 1, which is present under its new one, too. */
+	/* An old name of Zen 1, which is also present under its new name. */
 	if (i == PFM_PMU_AMD64_FAM17H)
 		return false;
 	memset(pmu, 0, sizeof(*pmu));
@@ -62,7 +62,7 @@ const char *__vperfctr_pfm_processor(const struct vperfctr_info *info)
 
 	if (!pfm_ready())
 		return NULL;
-	/* What is the same in all of Intel's, "ix86arch", is present besides. */
+	/* "ix86arch", Intel's architectural events, is present in addition. */
 	for (i = 0; i < PFM_PMU_MAX; i++)
 		if (get_cores(i, info, &pmu) && (!name || i != PFM_PMU_INTEL_X86_ARCH))
 			name = pmu.name;
@@ -79,7 +79,7 @@ static bool get_pmu(int idx, pfm_pmu_info_t *pmu)
 	       pfm_get_pmu_info(event.pmu, pmu) == PFM_SUCCESS;
 }
 
-static int take_codes(struct vperfctr_event *event, const char *name,
+static int copy_codes(struct vperfctr_event *event, const char *name,
 		      const struct vperfctr_info *info, const pfm_pmu_encode_arg_t *arg,
 		      struct vperfctr_why *why)
 {
@@ -98,7 +98,7 @@ static int take_codes(struct vperfctr_event *event, const char *name,
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' needs more registers than can be set: leave it out",
 					 name);
-	/* Its modes are not those of the register: ":u" and ":k" are ours. */
+	/* libpfm4's mode bits are not the register's: this library sets them for :u and :k. */
 	if (is_arm(info)) {
 		event->code = code & ARM_EVENT;
 		return 0;
@@ -111,7 +111,7 @@ static int take_codes(struct vperfctr_event *event, const char *name,
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' would count guests or the host only: leave the attributes 'g' and 'h' out",
 					 name);
-	/* The name may have attributes that say in which mode. */
+	/* The name may have attributes that select the modes. */
 	event->modes = (code & EVNTSEL_USR ? VPERFCTR_MODE_USER : 0) |
 		       (code & EVNTSEL_OS ? VPERFCTR_MODE_KERNEL : 0);
 	event->code = code & ~(EVNTSEL_USR | EVNTSEL_OS | EVNTSEL_INT | EVNTSEL_EN);
@@ -131,14 +131,14 @@ int __vperfctr_pfm_encode(struct vperfctr_event *event, const char *name,
 
 	if (!pfm_ready())
 		return 1;
-	/* What both kinds have: this one's. */
+	/* Both kinds have some names: prefer this kind's event. */
 	processor = info->core_type && !strstr(name, "::") ? __vperfctr_pfm_processor(info) : NULL;
 	snprintf(full, sizeof(full), "%s%s%s", processor ? processor : "", processor ? "::" : "",
 		 name);
 	ret = pfm_get_os_event_encoding(full, plm, PFM_OS_NONE, &arg);
 	switch (ret) {
 	case PFM_SUCCESS:
-		ret = take_codes(event, name, info, &arg, why);
+		ret = copy_codes(event, name, info, &arg, why);
 		free(arg.codes);
 		return ret;
 	case PFM_ERR_NOTFOUND:
@@ -148,7 +148,7 @@ int __vperfctr_pfm_encode(struct vperfctr_event *event, const char *name,
 	}
 }
 
-/* One of those that all of Intel's have, which this processor has by the same name? */
+/* True if this is an architectural event that the processor lists by the same name. */
 static bool is_repeated(const pfm_event_info_t *event, const char *processor)
 {
 	char name[300];
@@ -159,7 +159,7 @@ static bool is_repeated(const pfm_event_info_t *event, const char *processor)
 	return pfm_find_event(name) >= 0;
 }
 
-/* Until fn returns another value than 0, which is the result.  *known: there was one. */
+/* Call fn until it returns nonzero, and return that.  Set *known if there was an event. */
 static int for_each_event(const struct vperfctr_info *info,
 			  int (*fn)(const pfm_event_info_t *event, int idx, void *arg), void *arg,
 			  bool *known)
