@@ -3,10 +3,9 @@
 #
 # usage: build.sh WORKDIR	build WORKDIR/qemu-system-x86_64 with the PMU model
 #
-# Gets QEMU's source from Debian and builds it in WORKDIR, which needs 650 MB.
-# ORIG=FILE: an upstream tarball that is there already (no download then);
-# KEEP=DIR: where to keep the one that is downloaded; JOBS=N.
-# The packages that this needs are listed in ../vm/packages.
+# The script gets QEMU's source from Debian and builds it in WORKDIR, which takes 650 MB.
+# ORIG=FILE is an upstream tarball to use instead of a download.  KEEP=DIR is a directory to
+# keep the downloaded one in.  JOBS=N.  ../vm/packages lists the packages that it needs.
 
 . "$(dirname "$0")/../vm/lib.sh"
 # shellcheck source=../vm/apt.sh
@@ -26,7 +25,7 @@ sources()
     [ -n "${APT_CONFIG:-}" ] || apt_private "$work/apt" amd64 "$suite"
 }
 
-# what a stable release has may be too old
+# the meson of a stable release may be too old
 if ! printf '%s\n' "$meson" "$(meson --version 2>/dev/null || echo 0)" | sort -VC; then
     sources
     logged "$work/meson.log" "downloading meson" apt-get download meson
@@ -35,7 +34,7 @@ if ! printf '%s\n' "$meson" "$(meson --version 2>/dev/null || echo 0)" | sort -V
     export PYTHONPATH=$work/meson/usr/lib/python3/dist-packages
 fi
 
-# just the upstream tarball: Debian's changes aren't needed
+# the upstream tarball is enough: the model does not need Debian's changes
 if [ -z "${ORIG:-}" ]; then
     sources
     logged "$work/source.log" "downloading QEMU" \
@@ -57,7 +56,7 @@ mkdir src obj
 logged "$work/unpack.log" "unpacking QEMU" tar -C src --strip-components=1 -xJf "$ORIG"
 cp -R "$model/files/." src/
 logged "$work/patch.log" "patching QEMU" patch -d src -p0 -i "$model/hooks.patch"
-# a test module that isn't needed, and firmware that the tarball lacks
+# leave out a test module, and firmware that the tarball lacks
 sed -i '/^pycotap/d' src/pythondeps.toml
 sed -i 's/unpack_edk2_blobs = bzip2.found()/unpack_edk2_blobs = false/' src/meson.build
 

@@ -2,8 +2,8 @@
 /*
  * Tests of the emulated PMU, by means of Linux's own perf
  *
- * Everything is exact, because it runs with -icount shift=0: one instruction
- * is one virtual nanosecond, and (cyc=2) two cycles.
+ * Counts are exact with -icount shift=0: one instruction is one virtual
+ * nanosecond and, with cyc=2, two cycles.
  */
 #define _GNU_SOURCE
 #include <check.h>
@@ -37,7 +37,7 @@
 #define PAGE		 4096
 #define RING_PAGES	 16
 
-/* What the processor says that it has. */
+/* The counters that CPUID reports. */
 static unsigned int gp, fixed;
 static bool global_ctrl;	/* one register starts and stops all counters */
 
@@ -58,7 +58,7 @@ static void find_counters(void)
 	}
 }
 
-/* 2n instructions, at an address of their own */
+/* Execute 2n instructions at known addresses. */
 static void loop(uint64_t n);
 extern const char loop_begin[], loop_end[];
 
@@ -84,7 +84,7 @@ static void on_fault(int sig)
 	siglongjmp(fault, sig);
 }
 
-/* Does RDPMC take this index, here and now? */
+/* True if RDPMC with this index does not fault. */
 static bool can_rdpmc(uint32_t index)
 {
 	signal(SIGSEGV, on_fault);
@@ -96,7 +96,7 @@ static bool can_rdpmc(uint32_t index)
 
 enum { USER = 1, KERNEL = 2 };
 
-/* An event of this thread, or of CPU 0; disabled if it leads a group. */
+/* Open an event of this thread (cpu < 0) or of a CPU; a group leader is disabled. */
 static int event(uint32_t type, uint64_t config, int modes, int leader, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -123,12 +123,12 @@ static uint64_t count(int fd)
 {
 	uint64_t n;
 
-	/* end of file: a pinned event that did not get a counter */
+	/* a read returns 0 if a pinned event did not get a counter */
 	ck_assert_int_eq(read(fd, &n, sizeof(n)), sizeof(n));
 	return n;
 }
 
-/* Enabling and disabling the leader does it for the whole group at once. */
+/* Enabling or disabling the leader acts on the whole group at once. */
 static void enable(int fd)
 {
 	ck_assert_int_eq(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0);
@@ -139,7 +139,7 @@ static void disable(int fd)
 	ck_assert_int_eq(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), 0);
 }
 
-/* What a loop of n counts, with what it takes to start and stop. */
+/* Return the count of a loop of n, including the ends of the two system calls. */
 static uint64_t count_loop(int fd, uint64_t n)
 {
 	uint64_t before = count(fd);
@@ -200,7 +200,7 @@ START_TEST(user_and_kernel_add_up)
 	disable(all);
 	ck_assert_uint_gt(count(user), 200 * 1000);
 	ck_assert_uint_gt(count(all), count(user) + 50 * 1000);
-	/* without global control the kernel starts one after the other */
+	/* without global control the kernel starts the counters one by one */
 	if (kernel >= 0)
 		ck_assert_int_le(llabs((long long)(count(user) + count(kernel) - count(all))),
 				 global_ctrl ? 0 : 1000);
@@ -236,7 +236,7 @@ END_TEST
 
 START_TEST(nothing_counts_while_halted)
 {
-	/* long, because there is always somebody who is not idle; passes at once */
+	/* long, because the system is never quite idle; it passes at once */
 	static const struct timespec idle = { .tv_sec = 20 };
 	int fd = event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, USER | KERNEL, -1, 0);
 
@@ -265,7 +265,7 @@ START_TEST(rdpmc_with_permission)
 		ck_assert(can_rdpmc(i));
 	for (unsigned int i = 0; i < fixed; i++)
 		ck_assert(can_rdpmc(FIXED + i));
-	/* there are no others, whatever the permission */
+	/* permission does not make up other counters */
 	ck_assert(!can_rdpmc(gp));
 	ck_assert(!can_rdpmc(0xff));
 	ck_assert(!can_rdpmc(FIXED + fixed));
@@ -290,11 +290,11 @@ START_TEST(rdpmc_is_exact)
 		uint64_t i = n;
 		uint32_t before, after;
 
-		asm volatile("rdpmc\n\t"	/* from this one ... */
+		asm volatile("rdpmc\n\t"	/* counted */
 			     "mov %%eax, %1\n"
 			     "1: dec %0\n\t"
 			     "jnz 1b\n\t"
-			     "rdpmc"		/* ... to this one, which is not counted */
+			     "rdpmc"		/* not counted */
 			     : "+r" (i), "=&r" (before), "=a" (after)
 			     : "c" (index) : "edx", "cc");
 		ck_assert_uint_eq(after - before, 2 * n + 2);
@@ -325,7 +325,7 @@ START_TEST(statistics_count)
 	page = map(fd, 0);
 	ck_assert_uint_gt(rdpmc(STAT_CR4), cr4);
 
-	/* reading statistics is no RDPMC in the statistics' sense; the kernel may do some */
+	/* statistics leave out their own reads; the kernel may execute some RDPMCs */
 	for (int tries = 0; tries < 10; tries++) {
 		reads = rdpmc(STAT_RDPMC);
 		none = rdpmc(STAT_RDPMC) - reads;
@@ -369,7 +369,7 @@ START_TEST(overflows_are_exact)
 	disable(fd);
 	interrupts = rdpmc(STAT_PMI) - interrupts;
 
-	/* the ring is large enough for not having wrapped */
+	/* the ring is large enough not to wrap */
 	ck_assert_uint_lt(page->data_head, RING_PAGES * PAGE);
 	for (uint64_t at = 0; at < page->data_head; ) {
 		const struct perf_event_header *head = (void *)(ring + at);
@@ -387,8 +387,8 @@ START_TEST(overflows_are_exact)
 	ck_assert_uint_eq(samples, count(fd) / PERIOD);
 	ck_assert_uint_eq(interrupts, samples);
 	/*
-	 * Only the first period and the last may end outside the loop, and since
-	 * there is no skid an odd period takes turns with its two instructions.
+	 * Only the first and the last period may end outside the loop.  There is no
+	 * skid, so odd periods end at its two instructions alternately.
 	 */
 	ck_assert_uint_ge(at_dec + at_jnz, samples - 1);
 	ck_assert_uint_ge(at_dec, samples / 2 - 1);
@@ -396,7 +396,7 @@ START_TEST(overflows_are_exact)
 }
 END_TEST
 
-/* A hybrid processor: CPU 0 is a Core, CPU 1 an Atom, and Linux knows it. */
+/* A hybrid processor that Linux knows: CPU 0 is a Core, CPU 1 an Atom. */
 START_TEST(kinds)
 {
 	static const char *const pmus[] = {
@@ -408,7 +408,7 @@ START_TEST(kinds)
 	struct utsname name;
 	cpu_set_t set;
 
-	/* perf knows them since 5.13 */
+	/* perf supports hybrid processors since 5.13 */
 	ck_assert_int_eq(uname(&name), 0);
 	ck_assert_int_eq(sscanf(name.release, "%u.%u", &a, &b), 2);
 	if (a < 5 || (a == 5 && b < 13))
@@ -446,7 +446,7 @@ START_TEST(kinds)
 		ck_assert_uint_eq(counted[2] - counted[1], counted[1] - counted[0] + 2 * 999);
 		close(fd);
 	}
-	/* as the suite has it */
+	/* the configuration of the suite */
 	ck_assert_uint_eq(masks[0], 0x3f);
 	ck_assert_uint_eq(masks[1], 0x7);
 }
@@ -475,7 +475,7 @@ int main(void)
 	tcase_add_test(tcase, statistics_need_no_permission);
 	tcase_add_test(tcase, statistics_count);
 	tcase_add_test(tcase, overflows_are_exact);
-	/* CK_RUN_CASE says which of the two: the machines are different ones. */
+	/* CK_RUN_CASE selects one of the two: they need different machines. */
 	suite_add_tcase(suite, hybrid);
 	tcase_add_test(hybrid, kinds);
 	srunner_run_all(runner, CK_NORMAL);
