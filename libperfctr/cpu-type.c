@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Processors, as programs for perfctr know them. */
+/* Processor types, as programs written for perfctr know them. */
 #include "internal.h"
 
 static const char *const names[] = {
@@ -47,7 +47,7 @@ static unsigned int amd_type(unsigned int family, unsigned int model, unsigned i
 		return PERFCTR_X86_AMD_K7;
 	if (family > 15)
 		return PERFCTR_X86_AMD_FAM10H;
-	/* Revision C is stepping 8 of the first two models, and all others. */
+	/* Revision C: from stepping 8 on of models 4 and 5, and all later models. */
 	if (model > 5 || (model >= 4 && stepping >= 8))
 		return PERFCTR_X86_AMD_K8C;
 	return PERFCTR_X86_AMD_K8;
@@ -75,8 +75,8 @@ static unsigned int intel_type(unsigned int family, unsigned int model)
 }
 
 /*
- * The closest of the types that programs know, for a processor whose counters
- * are used: from CPUID's leaf 0 (EBX, EDX, ECX) and leaf 1 (EAX).
+ * Return the closest type that programs know, for a processor whose counters are used.
+ * vendor is EBX, EDX and ECX of CPUID leaf 0, signature EAX of leaf 1.
  */
 unsigned int __perfctr_cpu_type(const unsigned int vendor[3], unsigned int signature)
 {
@@ -89,6 +89,6 @@ unsigned int __perfctr_cpu_type(const unsigned int vendor[3], unsigned int signa
 		family += (signature >> 20) & 0xff;
 	if (!memcmp(vendor, "AuthenticAMD", 12) || !memcmp(vendor, "HygonGenuine", 12))
 		return amd_type(family, model, signature & 0xf);
-	/* Others that have Intel's counters have its architectural events. */
+	/* Other vendors with Intel's counters have the architectural events, too. */
 	return intel_type(family, model);
 }

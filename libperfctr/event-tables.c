@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Events for programs that look for them here: those of Intel's architecture
- * (SDM volume 3, "Pre-defined Architectural Performance Events"), and those that
- * AMD's processors have had unchanged since the K7.  Whether a processor has
- * one of the former CONTROL knows.
+ * Events for programs that take them from the library: Intel's architectural events
+ * (SDM volume 3, "Pre-defined Architectural Performance Events"), and those that AMD's
+ * processors have had unchanged since the K7.  The kernel refuses an architectural event
+ * that a processor does not have.
  */
 #include "internal.h"
 
 #define NR(array)	(sizeof(array) / sizeof((array)[0]))
 
-/* Which counters can count them: all general ones. */
+/* The counters that can count them: all general ones. */
 #define TWO	0x3
 #define FOUR	0xf
 
@@ -56,7 +56,7 @@ static const struct perfctr_event amd[] = {
 	.nevents = NR(list), .events = (list),				\
 }
 
-/* What the kernel has no driver for is not among them. */
+/* Only processors that the kernel has a driver for. */
 static const struct perfctr_event_set sets[] = {
 	{ .cpu_type = PERFCTR_X86_GENERIC, .event_prefix = "" },
 	SET(PERFCTR_X86_AMD_K7, "K7_", amd),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Counters of CPUs rather than threads: the module has none, so nothing here works. */
+/* Counters of CPUs instead of threads: the module has none, so each call fails with ENOSYS. */
 #include "internal.h"
 
 struct gperfctr *gperfctr_open(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the library's files share.  Functions that begin with __perfctr_ return
- * a negative error number; the interface's return __perfctr_result() of that.
+ * Internal to libperfctr.  Functions that begin with __perfctr_ return a negative error
+ * number; the functions of the interface return __perfctr_result() of it.
  */
 #ifndef LIBPERFCTR_INTERNAL_H
 #define LIBPERFCTR_INTERNAL_H
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-/* In this order: <linux/perfctr.h> looks whether the other has been included. */
+/* In this order: <linux/perfctr.h> is an error after <linux/vperfctr.h>. */
 #include <libperfctr.h>
 #include "kernel.h"
 
@@ -47,7 +47,7 @@ int __perfctr_control(int fd, const struct vperfctr_control *control);
 int __perfctr_stop(int fd);
 int __perfctr_iresume(int fd);
 int __perfctr_unlink(int fd);
-/* Either may be NULL.  Returns VPERFCTR_STATUS_*. */
+/* Read sums and control; either may be NULL.  Returns VPERFCTR_STATUS_*. */
 int __perfctr_read(int fd, struct perfctr_sum_ctrs *sum, struct vperfctr_control *control);
 
 #pragma GCC visibility pop

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The kernel's interface, in files that know perfctr's.  One structure has the
- * same name in both: here the kernel's is struct kernel_control.
+ * Include the kernel's interface in files that use perfctr's.  One structure has the same
+ * name in both: here the kernel's is struct kernel_control.
  */
 #ifndef LIBPERFCTR_KERNEL_H
 #define LIBPERFCTR_KERNEL_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* What can be asked of any descriptor: information and the CPUs. */
+/* Information about the processor and the CPUs, by any descriptor. */
 #include <cpuid.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ int __perfctr_device_open(int flags)
 
 	if (fd >= 0)
 		return fd;
-	/* ENOENT is for a thread that has no state. */
+	/* ENOENT means that a thread has no state. */
 	return errno == ENOENT || errno == ENXIO ? -ENODEV : -errno;
 }
 
@@ -31,8 +31,8 @@ static int kernel_info(int dev, struct vperfctr_info *info)
 }
 
 /*
- * A descriptor of the device: fd itself, or a new one if fd is a state's.  Then
- * the caller closes it.
+ * Return a descriptor of the device, and fill in *info: fd itself, or a new one if fd is
+ * a state's.  The caller closes a new one.
  */
 static int device_of(int fd, struct vperfctr_info *info)
 {
@@ -67,7 +67,7 @@ static unsigned int type_of_this_cpu(void)
 int __perfctr_info(int fd, struct perfctr_info *info)
 {
 	const unsigned int features = PERFCTR_FEATURE_RDPMC | PERFCTR_FEATURE_RDTSC |
-				      PERFCTR_FEATURE_PCINT;	/* the kernel's are the same bits */
+				      PERFCTR_FEATURE_PCINT;	/* the kernel has the same bits */
 	struct vperfctr_info kernel;
 	int dev = device_of(fd, &kernel);
 
@@ -115,7 +115,7 @@ int _perfctr_abi_check_fd(int fd, unsigned int user_abi_version)
 	return __perfctr_result(err);
 }
 
-/* How many words a mask has, or a negative error number. */
+/* Return how many words a mask has, or a negative error number. */
 static int mask_words(int dev, unsigned long cmd)
 {
 	struct vperfctr_cpu_mask mask = { .nrwords = 0 };
@@ -125,8 +125,8 @@ static int mask_words(int dev, unsigned long cmd)
 }
 
 /*
- * perfctr has one kind of CPUs.  Its controls are for that of which INFO tells first,
- * and CPUs of others are forbidden to them.
+ * Add the CPUs of other kinds to the forbidden ones.  perfctr knows one kind of CPUs:
+ * its controls are for kind 0.
  */
 static int forbid_other_kinds(int dev, struct perfctr_cpus_info *info)
 {
@@ -158,7 +158,7 @@ static struct perfctr_cpus_info *read_cpus(int dev, int *err)
 	}
 	if (nrwords < forbidden)
 		nrwords = forbidden;
-	/* The kernel's masks are perfctr's, but for the one word that is always there. */
+	/* The kernel's masks have perfctr's layout, which always has at least one word. */
 	mask_size = sizeof(struct perfctr_cpu_mask) + nrwords * sizeof(info->cpus->mask[0]);
 	info = calloc(1, sizeof(*info) + 2 * mask_size);
 	if (!info) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The calls that print, to stdout. */
+/* The calls that print to stdout. */
 #include <stdio.h>
 
 #include "internal.h"

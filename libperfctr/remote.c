@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Another thread's counters, while it is stopped under the caller's ptrace. */
+/* The counters of another thread that is stopped under the caller's ptrace. */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "internal.h"
 
 /*
- * It begins as the handle of a thread's own counters does, as perfctr's did: programs that
- * mix the two up have worked.
+ * It begins like struct vperfctr, as in perfctr: programs that confuse the two types have
+ * worked.
  */
 struct rvperfctr {
 	int fd;
 	int pid;
 };
 
-/* The thread's state or, if it has none, one that is its own from then on. */
+/* Open the thread's state, or make one that stays with the thread. */
 static int open_remote(int pid)
 {
 	int fd;
 
-	/* 0 would be the caller. */
+	/* To the kernel 0 is the caller. */
 	if (pid <= 0)
 		return -ESRCH;
 	fd = __perfctr_state_open(pid, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_KEEP);

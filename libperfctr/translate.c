@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Calls on a state's descriptor: perfctr's control and errors, the kernel's, and back. */
+/* Translate controls, values and errors between perfctr's interface and the kernel's. */
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "internal.h"
 
-/* Event selects, of Intel's and AMD's processors alike. */
-#define EVNTSEL_EVENT	0x0000ffffU	/* with the unit mask */
+/* Fields of an event select, the same on Intel and AMD. */
+#define EVNTSEL_EVENT	0x0000ffffU	/* event and unit mask */
 #define EVNTSEL_USR	0x00010000U
 #define EVNTSEL_OS	0x00020000U
 #define EVNTSEL_INT	0x00100000U
 #define EVNTSEL_EN	0x00400000U
 
-/* A fixed counter's field of its control register. */
+/* A fixed counter's field of the control register. */
 #define FIXED_OS	0x1U
 #define FIXED_USR	0x2U
 #define FIXED_INT	0x8U
 
-/* A control as the kernel takes it. */
+/* A control in the kernel's form. */
 struct request {
 	struct kernel_control header;
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
@@ -34,8 +34,8 @@ static void init_request(struct request *request)
 /* ---- control --------------------------------------------------------------- */
 
 /*
- * Programs have a fixed counter's evntsel in one of two forms: the field itself,
- * or an event select of the event that it counts.
+ * Translate a fixed counter's evntsel to its field.  Programs use one of two forms: the
+ * field itself, or an event select of the event that the counter counts.
  */
 static int to_fixed(unsigned int map, unsigned int evntsel, unsigned int *field)
 {
@@ -61,9 +61,8 @@ static int offcore_event(unsigned int evntsel, unsigned int n)
 }
 
 /*
- * Refuse an off-core response value that no counter uses.  The program counts
- * something else than it wants, then: on a later processor, for one, where these
- * events have other codes.
+ * Refuse an off-core response value that no counter uses: the program does not count what
+ * it wants.  This can happen on later processors, where these events have other codes.
  */
 static int check_offcore(const struct perfctr_cpu_control *cpu, unsigned int nrctrs)
 {
@@ -83,8 +82,8 @@ static int check_offcore(const struct perfctr_cpu_control *cpu, unsigned int nrc
 }
 
 /*
- * The interrupt is to be enabled for i-mode counters and for no others; the
- * kernel wants to hear nothing of it.
+ * Translate counter i.  In perfctr's interface the interrupt is enabled for i-mode
+ * counters and for no others; in the kernel's the bit is always clear.
  */
 static int to_kernel_ctr(const struct perfctr_cpu_control *cpu, unsigned int i,
 			 struct vperfctr_ctr *ctr)
@@ -98,7 +97,7 @@ static int to_kernel_ctr(const struct perfctr_cpu_control *cpu, unsigned int i,
 		err = to_fixed(cpu->pmc_map[i], evntsel, &evntsel);
 		if (err)
 			return err;
-		/* Its field has four bits. */
+		/* A fixed counter's field has four bits. */
 		if (high)
 			return -EINVAL;
 		interrupt = FIXED_INT;
@@ -139,7 +138,7 @@ static int to_kernel(const struct vperfctr_control *control, struct request *req
 	request->header.tsc_on = !!cpu->tsc_on;
 	request->header.nractrs = cpu->nractrs;
 	request->header.nrictrs = cpu->nrictrs;
-	/* What there is no use for programs may leave there. */
+	/* Programs may leave unused fields set. */
 	request->header.si_signo = cpu->nrictrs ? control->si_signo : 0;
 	request->header.preserve = control->preserve & ((1U << nrctrs) - 1);
 #ifdef VPERFCTR_CONTROL_END_ON_EXEC
@@ -160,9 +159,10 @@ int __perfctr_stop(int fd)
 }
 
 /*
- * The kernel changes nothing if it refuses a control; perfctr stopped what ran.
- * That stop also tells two EPERMs apart: the caller may not count kernel mode,
- * or it is neither the owner nor the owner's monitor, which perfctr called ESRCH.
+ * Set a control.  If the kernel refuses one, the old control keeps running; perfctr
+ * stopped it, so stop it here.  The result of this stop also distinguishes two reasons for
+ * EPERM: the caller may not count kernel mode; or it is neither the owner nor the
+ * owner's monitor, for which perfctr returned ESRCH.
  */
 int __perfctr_control(int fd, const struct vperfctr_control *control)
 {
@@ -231,7 +231,7 @@ int __perfctr_read(int fd, struct perfctr_sum_ctrs *sum, struct vperfctr_control
 	err = __perfctr_ioctl(fd, VPERFCTR_READ, &read);
 	if (err)
 		return err;
-	/* Somebody controls it by another interface than this one. */
+	/* Another interface than this one has set the control. */
 	if (read.nrctrs > MAX_CTRS && (sum || control))
 		return -EOVERFLOW;
 	if (sum) {
@@ -242,14 +242,17 @@ int __perfctr_read(int fd, struct perfctr_sum_ctrs *sum, struct vperfctr_control
 	}
 	if (control) {
 		memset(control, 0, sizeof(*control));
-		/* What has stopped it is an all-zero control; the kernel shows the one before. */
+		/* An all-zero control stopped it, but the kernel shows the one before. */
 		if ((read.status & (stopped | VPERFCTR_STATUS_ACTIVE)) != stopped)
 			from_kernel(&request, control);
 	}
 	return read.status;
 }
 
-/* Here EPERM is perfctr's too, for a state that is not suspended by an overflow. */
+/*
+ * perfctr returned EPERM if no overflow was pending, as the kernel does.  If one is
+ * pending, EPERM means that the caller may not.
+ */
 int __perfctr_iresume(int fd)
 {
 	struct vperfctr_read read = { .size = sizeof(read), .nrctrs = VPERFCTR_MAX_CTRS };
@@ -276,23 +279,23 @@ int __perfctr_state_open(int tid, unsigned int flags)
 	dev = __perfctr_device_open(O_CLOEXEC);
 	if (dev < 0)
 		return dev;
-	ret = __perfctr_info(dev, &info);	/* is the kernel's interface ours? */
+	ret = __perfctr_info(dev, &info);	/* checks the version of the interface */
 	if (!ret)
 		ret = __perfctr_ioctl(dev, VPERFCTR_OPEN, &arg);
 	close(dev);
-	/* Another thread, and not stopped under the caller's ptrace. */
+	/* EPERM: the other thread is not stopped under the caller's ptrace. */
 	return ret == -EPERM && tid ? -ESRCH : ret;
 }
 
 /* ---- the interface --------------------------------------------------------------- */
 
-/* Descriptors that the program sees survive exec, as any other that it opens. */
+/* The program sees this descriptor: as others that it opens, it survives exec. */
 int _vperfctr_open(int creat)
 {
 	int fd = __perfctr_state_open(0, VPERFCTR_OPEN_NOCLOEXEC |
 				      (creat ? VPERFCTR_OPEN_CREAT : 0));
 
-	/* EPERM: there is one, in which somebody else counts what this thread may not. */
+	/* EPERM: a monitor counts kernel mode in this thread's state, and the thread may not. */
 	if ((fd == -ENOENT || fd == -EPERM) && !creat)
 		fd = __perfctr_device_open(0);
 	return __perfctr_result(fd);

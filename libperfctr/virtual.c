@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The calling thread's counters: handles, and reading without a system call. */
+/* The calling thread's counters: handles, and reads without a system call. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 struct vperfctr {
 	int fd;						/* first: see struct rvperfctr */
 	unsigned int process;				/* see this_process() */
-	const void *thread;				/* whose page it is */
-	const struct vperfctr_page *page;		/* NULL: all reads are the kernel's */
+	const void *thread;				/* owner of the page */
+	const struct vperfctr_page *page;		/* NULL: the kernel reads */
 };
 
 static size_t page_size(void)
@@ -18,18 +18,18 @@ static size_t page_size(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* ---- which process is this? ------------------------------------------------- */
+/* ---- identify the process ------------------------------------------------- */
 
 /*
- * The child of a fork has its parent's handles, but not the pages that are
- * mapped for them: the kernel does not copy these.  A read must be able to
- * tell, and cannot pay for getpid().  So there is one word that the kernel
- * clears in a child, which numbers processes from a fork to the next.
+ * The child of a fork has its parent's handles, but cannot read by their pages: the kernel
+ * shows the child a page without counters, or none.  A read must detect this, and getpid()
+ * costs too much.  So one word numbers processes from one fork to the next: the kernel
+ * clears it in a child (MADV_WIPEONFORK).
  */
 static unsigned int *process_word;
 static unsigned int last_process;
 
-/* This process's number, or 0 if there is none to be had. */
+/* Return this process's number, or 0 if the kernel does not support this. */
 static unsigned int this_process(void)
 {
 	unsigned int *word = __atomic_load_n(&process_word, __ATOMIC_ACQUIRE), none = 0, next;
@@ -62,7 +62,7 @@ static inline int is_mapped(const struct vperfctr *v)
 	return v->page && *(const volatile unsigned int *)process_word == v->process;
 }
 
-/* The calling thread, as the psABI has it: no other that lives is at this address. */
+/* Return the address of the calling thread's control block: unique among living threads. */
 static inline const void *this_thread(void)
 {
 	const void *thread;
@@ -111,7 +111,7 @@ static int open_handle(unsigned int mode, struct vperfctr **handle)
 		return 0;
 	}
 	if (v->fd >= 0) {
-		/* A state that this call has made is not to be left behind. */
+		/* Do not leave a state behind that this call has made. */
 		if (creat)
 			__perfctr_unlink(v->fd);
 		close(v->fd);
@@ -185,7 +185,7 @@ int vperfctr_unlink(const struct vperfctr *v)
 
 /* ---- reading ------------------------------------------------------------------------ */
 
-/* The kernel changes the page at a switch of the thread that reads it: order is the compiler's. */
+/* The kernel changes the page at a switch of the reading thread: only the compiler can reorder. */
 #define barrier()	__asm__ __volatile__("" : : : "memory")
 
 static inline uint64_t rdpmc(uint32_t map)
@@ -205,9 +205,9 @@ static inline uint64_t rdtsc(void)
 }
 
 /*
- * Counters first ... first + nr - 1, or as many of them as are controlled, and
- * the TSC unless NULL, all of the same moment.  Returns 0 if the page does not
- * do: then the kernel is to be asked.
+ * Read counters first ... first + nr - 1, or as many of them as are controlled, and the
+ * TSC unless tsc is NULL, all of the same moment.  Returns 0 if the page cannot be used;
+ * then the kernel must read.
  */
 static inline int read_page(const struct vperfctr *v, unsigned int first, unsigned int nr,
 			    __perfctr_ull *tsc, __perfctr_ull *pmc)
@@ -229,8 +229,8 @@ static inline int read_page(const struct vperfctr *v, unsigned int first, unsign
 		if (end > first + nr)
 			end = first + nr;
 		/*
-		 * None of them, or none that we may read: after an overflow the page is
-		 * one without counters.
+		 * RDPMC is not allowed, or there are no counters: after an overflow the
+		 * page has none.
 		 */
 		if (nr && !(cstatus & VPERFCTR_CSTATUS_RDPMC) &&
 		    ((cstatus & VPERFCTR_CSTATUS_RUNNING) || !end))
@@ -278,7 +278,7 @@ __perfctr_ull vperfctr_read_pmc(const struct vperfctr *v, unsigned int i)
 	return __perfctr_read(v->fd, &sum, NULL) < 0 ? 0 : sum.pmc[i];
 }
 
-/* What is not controlled need not be written. */
+/* Counters that are not controlled are not written. */
 int vperfctr_read_ctrs(const struct vperfctr *v, struct perfctr_sum_ctrs *sum)
 {
 	int ret;

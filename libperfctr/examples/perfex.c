@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The perfex of perfctr 2.6, for scripts that use it, and as an example
- * of a program that counts another: the child makes its state, hands its parent
- * a descriptor of that and executes the command; when that has ended, its sums
- * are read.
+ * The perfex of perfctr 2.6, for scripts that use it, and as an example of a program that
+ * counts another one.  The child makes its state, passes a descriptor of it to the parent,
+ * and executes the command.  The parent reads the sums when the command has ended.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -40,13 +39,13 @@ static void usage(FILE *f, int status)
 	      "  --nhlm_offcore_rsp_0, --nhlm_offcore_rsp_1  the off-core responses\n"
 	      "  -d  print sums in decimal; -x: in hexadecimal, as is the default\n"
 	      "  -o  print to FILE, not to stderr\n"
-	      "  -i  print what there is\n"
-	      "  -l  list the processor's events; -L: with what they are\n"
+	      "  -i  print information about the processor\n"
+	      "  -l  list the processor's events; -L: with codes and descriptions\n"
 	      "  -h  print this\n", f);
 	exit(status);
 }
 
-/* ---- what there is ------------------------------------------------------------ */
+/* ---- information ------------------------------------------------------------ */
 
 static void get_info(struct perfctr_info *info)
 {
@@ -117,7 +116,7 @@ static void list_events(int with_more)
 	list_set(set, with_more);
 }
 
-/* ---- what to count --------------------------------------------------------------- */
+/* ---- events --------------------------------------------------------------- */
 
 static int is_used(unsigned int pmc)
 {
@@ -238,7 +237,7 @@ static void send_fd(int to, int fd)
 		fail("sendmsg");
 }
 
-/* -1: the child has ended, and said why. */
+/* Returns -1 if the child has ended; it has printed the reason. */
 static int receive_fd(int from)
 {
 	char byte, room[CMSG_SPACE(sizeof(int))];
@@ -317,7 +316,7 @@ static int count(FILE *f, int decimal, char **argv)
 	}
 	close(socks[1]);
 	fd = receive_fd(socks[0]);
-	/* Who interrupts the command wants its counts. */
+	/* Ctrl-C interrupts the command; its counts are still wanted. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	while (waitpid(pid, &status, 0) < 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A thread that counts itself, as programs for perfctr do it: how many
- * instructions do loops of 1000 and of 2000 rounds take?
+ * A thread that counts itself, as programs for perfctr do it: print how many instructions
+ * loops of 1000 and of 2000 rounds take.
  */
 #include <libperfctr.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ int main(void)
 	}
 
 	if (control.cpu_control.nractrs) {
-		measure(self, 1);	/* what is called first takes longer */
+		measure(self, 1);	/* a function's first call takes longer */
 		printf("\n1000 rounds\t\t%lu\n", measure(self, 1000));
 		printf("2000 rounds\t\t%lu\n", measure(self, 2000));
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An i-mode counter: a signal for every 100,000 instructions, whose handler
- * lets the counters go on.
+ * An i-mode counter: a signal after each 100,000 instructions, whose handler resumes the
+ * counters.
  */
 #include <errno.h>
 #include <libperfctr.h>

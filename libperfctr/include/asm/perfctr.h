@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * perfctr 2.6's source interface: what depends on the processor, x86.
+ * perfctr 2.6's source interface: the part that depends on the processor, for x86.
  *
  * For programs written for perfctr.  They include <libperfctr.h>.
  */
 #ifndef _ASM_PERFCTR_H
 #define _ASM_PERFCTR_H
 
-/* Processors, as perfctr_info's cpu_type has them.  Later ones have the last of their maker's. */
+/*
+ * cpu_type of struct perfctr_info.  Later processors are reported as INTEL_WSTMR or
+ * AMD_FAM10H.
+ */
 #define PERFCTR_X86_GENERIC		0	/* no counters, only the TSC */
 #define PERFCTR_X86_INTEL_P5		1
 #define PERFCTR_X86_INTEL_P5MMX		2
@@ -33,20 +36,20 @@
 #define PERFCTR_X86_INTEL_WSTMR		22
 #define PERFCTR_X86_INTEL_SNB		23	/* no processor is reported as this one */
 
-/* What two of them were called first: programs look whether these names are there. */
+/* The first names of two of them: programs test whether these are defined. */
 #define PERFCTR_X86_AMD_FAM10		PERFCTR_X86_AMD_FAM10H
 #define PERFCTR_X86_INTEL_COREI7	PERFCTR_X86_INTEL_NHLM
 
 /* The processor's part of PERFCTR_ABI_VERSION: 5.1. */
 #define PERFCTR_CPU_VERSION		0x0501
 
-/* C89 and C++98 have no long long, and the interface has always had it. */
+/* C89 and C++98 have no long long, but this interface has always used it. */
 #ifdef __GNUC__
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wlong-long"
 __extension__ typedef unsigned long long __perfctr_ull;
 #pragma GCC diagnostic pop
-/* Nor do they have unions without a name. */
+/* Nor do they have anonymous unions. */
 #define __perfctr_extension	__extension__
 #else
 typedef unsigned long long __perfctr_ull;
@@ -64,7 +67,7 @@ struct perfctr_cpu_control {
 	unsigned int nrictrs;		/* then i-mode ones */
 	unsigned int pmc_map[18];	/* counter; 0x40000000 + n: fixed counter n */
 	unsigned int evntsel[18];
-	/* One place, three names: it is the processor that decides what is there. */
+	/* The processor decides which of these is used. */
 	__perfctr_extension union {
 		struct {
 			unsigned int escr[18];

@@ -2,9 +2,9 @@
 /*
  * perfctr 2.6's source interface: types and constants.
  *
- * For programs written for perfctr.  They include <libperfctr.h>.  This is not
- * the kernel's interface, which is <linux/vperfctr.h>: a program includes one
- * or the other, as both have a struct vperfctr_control.
+ * For programs written for perfctr, which include <libperfctr.h>.  The kernel's interface
+ * is another one, <linux/vperfctr.h>.  Both have a struct vperfctr_control, so a program
+ * includes only one of them.
  */
 #ifndef _LINUX_PERFCTR_H
 #define _LINUX_PERFCTR_H
@@ -15,7 +15,7 @@
 
 #include <asm/perfctr.h>
 
-/* 5.2; the lower half is the processor's.  Two versions agree if the major numbers do. */
+/* 5.2, and the processor's part in the lower half.  Equal major numbers are compatible. */
 #define PERFCTR_API_VERSION	0x0502
 #define PERFCTR_ABI_VERSION	((PERFCTR_API_VERSION << 16) | PERFCTR_CPU_VERSION)
 
@@ -42,7 +42,7 @@ struct perfctr_cpu_mask {
 };
 
 struct vperfctr_control {
-	int si_signo;			/* for i-mode counters' overflows */
+	int si_signo;			/* sent at overflows of i-mode counters */
 	struct perfctr_cpu_control cpu_control;
 	unsigned int preserve;		/* bit i: do not zero the sum of counter i */
 	unsigned int flags;		/* VPERFCTR_CONTROL_* */
