@@ -666,7 +666,7 @@ static void disturb(void)
 			}
 			break;
 		case 2:
-			/* The device is open, so unloading check_ok fail. */
+			/* The device is open, so unloading must fail. */
 			if (!syscall(SYS_delete_module, "vperfctr", O_NONBLOCK) || errno != EAGAIN)
 				wrong("the module's unloading: %s", strerror(errno));
 			DID(unload);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CONTROL: all that it refuses, and that it then changes nothing.  Counts are
- * expected to be exact.
+ * CONTROL: everything that it refuses, and that a refused CONTROL changes nothing.
+ * Counts must be exact.
  */
 #include <linux/capability.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 static int fd;
 static const struct vperfctr_page *page;
 
-/* What runs, and what is tried while it does: the same, but for one thing. */
+/* The control that runs, and the one that is tried: the same except for one field. */
 static struct control good, tried;
 
 /* Instructions from one self-read to the next with a failing ioctl in between. */
@@ -30,7 +30,7 @@ static u64 insns_of_call(int cmd, const void *arg, int *ret)
 	before = self_read_restarts(page, 0, &ignored);
 	*ret = call(fd, cmd, arg);
 	after = self_read_restarts(page, 0, &restarts);
-	/* rare, and known: it took more instructions */
+	/* A read that starts over is rare and takes more instructions. */
 	return restarts ? overhead : after - before;
 }
 
@@ -46,13 +46,13 @@ static void setup(void)
 	assert_ok(set_control(fd, &good));
 	tried = good;
 	tried.c.ctr = (uintptr_t)tried.ctr;
-	/* the path through libc is linked at the first call */
+	/* The first call resolves libc's symbol. */
 	insns_of_call(VPERFCTR_OPEN, NULL, &ret);
 	overhead = insns_of_call(VPERFCTR_OPEN, NULL, &ret);
 	assert_errno(ret, ENOTTY);
 }
 
-/* Nothing has changed: the control is the old one, and it runs. */
+/* Check that nothing has changed: the old control is set, and runs. */
 static void check_unharmed(const char *what)
 {
 	struct control now;
@@ -114,7 +114,7 @@ START_TEST(einval_header)
 	refused(EINVAL, tried.c.global[0], 1);
 	refused(EINVAL, tried.c.global[1], 1ULL << 63);
 
-	/* nothing to start, nothing to preserve; is it an all-zero control? */
+	/* No counter to start or preserve: it must not be taken for an all-zero control. */
 	tried.c.tsc_on = tried.c.nractrs = 0;
 	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_START_ON_EXEC);
 	refused(EINVAL, tried.c.preserve, 1);
@@ -124,10 +124,10 @@ START_TEST(einval_header)
 }
 END_TEST
 
-/* Without overflow interrupts it is EOPNOTSUPP: test_nopmu.c. */
+/* Without overflow interrupts the error is EOPNOTSUPP: see test_nopmu.c. */
 START_TEST(einval_imode)
 {
-	/* the second as an i-mode counter */
+	/* The second counter as an i-mode counter. */
 	refused(EINVAL, tried.c.nrictrs, 0xffffffff);
 	refused(EINVAL, tried.c.nrictrs, 0xfffffffe);	/* 0 in all */
 	refused(EINVAL, tried.c.nrictrs, 0x80000000);
@@ -152,7 +152,7 @@ START_TEST(einval_imode)
 	refused(EINVAL, tried.c.si_signo, INT32_MIN);
 	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_INHERIT);
 	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_RING);	/* and a signal */
-	/* what is not the user's is not in an i-mode counter either */
+	/* Bits that the user must not set are refused in i-mode counters too. */
 	refused(EINVAL, tried.ctr[1].evntsel, CYCLES_USER | NOT_THE_USERS);
 	refused(EINVAL, tried.ctr[1].map, tried.ctr[0].map);
 	tried.c.si_signo = 0;
@@ -167,7 +167,7 @@ END_TEST
 
 static const s64 good_iresets[] = { -1, -2, -1000, -0x7fffffff, 0 };	/* 0: the longest */
 
-/* READ shows it, and the page where it will start. */
+/* READ returns the ireset, and the page has the counter's start value. */
 START_TEST(ireset_accepted)
 {
 	s64 ireset = good_iresets[_i] ?: -(s64)info.max_period;
@@ -175,7 +175,7 @@ START_TEST(ireset_accepted)
 	good.c.nractrs = good.c.nrictrs = 1;
 	good.c.si_signo = 0;
 	good.ctr[0].evntsel = CYCLES_USER;
-	good.ctr[1].evntsel = INSNS_KERNEL;	/* what overflows, if at all, waits */
+	good.ctr[1].evntsel = INSNS_KERNEL;	/* an overflow, if any, has to wait */
 	good.ctr[1].ireset = ireset;
 	good.c.flags = VPERFCTR_CONTROL_START_ON_EXEC;
 	assert_ok(set_control(fd, &good));
@@ -216,7 +216,7 @@ START_TEST(einval_counter)
 }
 END_TEST
 
-/* The counterpart: each bit that is the user's is taken, and READ shows it. */
+/* The counterpart: each bit that a user may set is accepted, and READ returns it. */
 START_TEST(evntsel_accepted)
 {
 	unsigned int i;
@@ -246,7 +246,7 @@ START_TEST(einval_absent_events)
 			absent++;
 		}
 	}
-	/* the emulated processor lacks some; without that this tests half */
+	/* The emulated processor lacks some events: otherwise this tests only half. */
 	ck_assert_uint_ne(absent, 0);
 }
 END_TEST
@@ -303,7 +303,7 @@ START_TEST(e2big)
 	s.c.size = 0xffffffff;
 	refused_at(E2BIG, &s, "a control of 4 GB");
 	s.c.size = sizeof(s.c) + 32;
-	s.newer[32] = 1;	/* beyond */
+	s.newer[32] = 1;	/* beyond the size */
 	assert_ok(call(fd, VPERFCTR_CONTROL, &s));
 	check_unharmed("a newer control, with zeroes");
 }
@@ -331,11 +331,11 @@ START_TEST(efault)
 	refused(EFAULT, tried.c.ctr, (uintptr_t)edge);
 	refused(EFAULT, tried.c.ctr, ~0ULL);
 	refused(EFAULT, tried.c.ctr, 0xffff888000000000);
-	/* the first counter, but not all of the second */
+	/* The first counter is readable, but not all of the second. */
 	memcpy(edge - 2 * sizeof(tried.ctr[0]) + 8, tried.ctr, 2 * sizeof(tried.ctr[0]) - 8);
 	refused(EFAULT, tried.c.ctr, (uintptr_t)edge - 2 * sizeof(tried.ctr[0]) + 8);
 
-	/* only as many are read as there are */
+	/* The kernel reads only as many counters as there are. */
 	memcpy(edge - 2 * sizeof(tried.ctr[0]), tried.ctr, 2 * sizeof(tried.ctr[0]));
 	tried.c.ctr = (uintptr_t)edge - 2 * sizeof(tried.ctr[0]);
 	assert_ok(set_control(fd, &tried));
@@ -345,7 +345,7 @@ END_TEST
 
 /* ---- kernel mode ------------------------------------------------------------- */
 
-/* Give up all rights but, perhaps, one capability; the device remains open. */
+/* Give up all privileges except at most one capability; the device stays open. */
 static void become_nobody(unsigned int capability)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -377,7 +377,7 @@ START_TEST(eperm_kernel)
 	refused(EPERM, tried.ctr[1].evntsel, INSNS_KERNEL);
 	refused(EPERM, tried.ctr[1].evntsel, INSNS_BOTH);
 	refused(EPERM, tried.ctr[0].evntsel, INSNS_BOTH);
-	/* that it is wrong comes first */
+	/* An invalid control is EINVAL, with or without the privilege. */
 	refused(EINVAL, tried.ctr[1].evntsel, INSNS_BOTH | NOT_THE_USERS);
 	if (nr_fixed()) {
 		tried.ctr[1].map = FIXED(0);
@@ -427,10 +427,10 @@ START_TEST(kernel_by_parameter)
 }
 END_TEST
 
-/* What other cores do would be counted as the owner's, and theirs go wrong. */
+/* Northbridge events count other cores' events, and disturb the other cores' counts. */
 START_TEST(einval_northbridge)
 {
-	/* From family 15h on there are counters apart for it. */
+	/* From family 15h on they have separate counters. */
 	if (info.cpu_type != VPERFCTR_CPU_AMD || nr_general() > 4)
 		return;
 	refused(EINVAL, tried.ctr[1].evntsel, SEL_USER | 0x01e0);
@@ -440,7 +440,7 @@ START_TEST(einval_northbridge)
 }
 END_TEST
 
-/* By themselves they count too few. */
+/* Events that need two merged counters: a single one counts too few. */
 START_TEST(einval_merging)
 {
 	const u64 flops = SEL_USER | 0xff03, merge = SEL_USER | 0xf000000ffULL;
@@ -454,7 +454,7 @@ START_TEST(einval_merging)
 		good.ctr[1].evntsel = flops;
 		assert_ok(set_control(fd, &good));
 	}
-	/* the one before, and those that differ in the event's high bits */
+	/* The neighbouring code, and codes that differ in the high bits, are accepted. */
 	good.ctr[1].evntsel = SEL_USER | 0xff02;
 	assert_ok(set_control(fd, &good));
 	if (needs_merging(flops)) {
@@ -470,7 +470,7 @@ static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, einval_header);
-	/* where there is no i-mode: test_rt.c */
+	/* Without i-mode: test_rt.c. */
 	if (has(VPERFCTR_FEATURE_PCINT)) {
 		tcase_add_test(tc, einval_imode);
 		tcase_add_loop_test(tc, ireset_accepted, 0, 5);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The errors of all calls but CONTROL (test_control.c) and those that need
- * somebody else to hold the counters (test_reservation.c).
+ * The errors of all calls but CONTROL (test_control.c) and but those that need
+ * another user of the counters (test_reservation.c).
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 
 #include "suite.h"
 
-/* An address after which nothing can be accessed, and one where nothing is. */
+/* The end of accessible memory: nothing can be accessed from here on. */
 static char *edge;
 #define NOWHERE	((void *)8)
 
@@ -26,7 +26,7 @@ static void setup(void)
 	char *p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	ck_assert_ptr_ne(p, MAP_FAILED);
-	/* rather than unmapped: something else might be put there */
+	/* Not unmapped: another mapping could take the place. */
 	ck_assert_int_eq(mprotect(p + PAGE, PAGE, PROT_NONE), 0);
 	edge = p + PAGE;
 	readonly = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -35,7 +35,7 @@ static void setup(void)
 
 /* ---- INFO ---------------------------------------------------------------- */
 
-/* A busy machine's kernel may have failed to measure it: it says so here, and nowhere else. */
+/* A busy machine's kernel may have failed to measure the TSC; only this log line says so. */
 static bool is_tsc_known(void)
 {
 	char line[256];
@@ -49,7 +49,7 @@ static bool is_tsc_known(void)
 	return known;
 }
 
-START_TEST(info_what_it_says)
+START_TEST(info_matches_processor)
 {
 	u32 features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
 		       VPERFCTR_FEATURE_ISOLATE | VPERFCTR_FEATURE_KERNEL;
@@ -68,7 +68,7 @@ START_TEST(info_what_it_says)
 	ck_assert_uint_ge(info.pmc_width, 32);
 	ck_assert_int_eq(!info.fixed_mask, !info.fixed_width);
 	ck_assert_int_eq(!info.core_type, info.nrkinds == 1);
-	/* without full-width writes a counter is loaded with 32 bits, sign-extended */
+	/* Without full-width writes a counter is loaded with 32 bits, sign-extended. */
 	if (is_rt())
 		ck_assert_uint_eq(info.max_period, 0);
 	else
@@ -81,7 +81,7 @@ START_TEST(info_what_it_says)
 }
 END_TEST
 
-/* As the first clients know it: max_period came later. */
+/* The size that the first clients know: max_period was added later. */
 #define INFO_SIZE_VER0	offsetof(struct vperfctr_info, max_period)
 
 START_TEST(info_einval)
@@ -140,10 +140,10 @@ START_TEST(info_efault)
 	assert_errno(call(dev, VPERFCTR_INFO, NOWHERE), EFAULT);
 	i->size = sizeof(*i);
 	assert_errno(call(dev, VPERFCTR_INFO, i), EFAULT);
-	/* the size, but not the kind */
+	/* The size is readable, but not the kind. */
 	*(u32 *)(edge - 4) = sizeof(*i);
 	assert_errno(call(dev, VPERFCTR_INFO, edge - 4), EFAULT);
-	/* the whole structure, but not the newer part */
+	/* The whole structure is readable, but not the newer part. */
 	i = (void *)(edge - sizeof(*i));
 	i->size = sizeof(*i) + 4;
 	i->kind = 0;
@@ -212,12 +212,12 @@ START_TEST(open_einval)
 	assert_errno(try_open(size, 0, VPERFCTR_OPEN_CREAT, 1), EINVAL);
 	for (i = 4; i < 32; i++)
 		assert_errno(try_open(size, 0, VPERFCTR_OPEN_CREAT | 1U << i, 0), EINVAL);
-	/* how long a new state is to live: only for a new one, and one of both */
+	/* Lifetime flags are valid only with CREAT, and only one of them. */
 	assert_errno(try_open(size, 0, VPERFCTR_OPEN_TRANSIENT, 0), EINVAL);
 	assert_errno(try_open(size, 0, VPERFCTR_OPEN_KEEP, 0), EINVAL);
 	assert_errno(try_open(size, 0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
 			      VPERFCTR_OPEN_KEEP, 0), EINVAL);
-	/* none of them made one */
+	/* None of these calls made a state. */
 	assert_errno(try_open(size, 0, 0, 0), ENOENT);
 }
 END_TEST
@@ -266,7 +266,7 @@ START_TEST(open_eexist_enoent)
 	other = try_open_state(0);
 	ck_assert_int_ge(other, 0);
 	ck_assert_int_ne(other, fd);
-	/* both are of the same state, and the thread keeps it without them */
+	/* Both descriptors are of the same state, which the thread keeps without them. */
 	count(fd, INSNS_USER);
 	assert_status(other, ATTACHED | ACTIVE);
 	close(fd);
@@ -276,14 +276,14 @@ START_TEST(open_eexist_enoent)
 	assert_status(fd, ATTACHED | ACTIVE);
 	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
 	assert_errno(try_open_state(0), ENOENT);
-	/* a new one has nothing of the old one */
+	/* A new state has nothing of the old one. */
 	other = open_state(0);
 	assert_status(other, ATTACHED);
 	assert_status(fd, 0);
 }
 END_TEST
 
-/* Threads that live until the test says otherwise, however slow the machine is. */
+/* A thread that lives until the test stops it, however slow the machine is. */
 struct live_thread {
 	volatile pid_t tid;
 	volatile bool stop;
@@ -348,7 +348,7 @@ START_TEST(open_cloexec)
 }
 END_TEST
 
-/* A failed OPEN leaves nothing behind, and what was there is unharmed. */
+/* A failed OPEN leaves nothing behind, and does not affect an existing state. */
 START_TEST(open_emfile)
 {
 	struct rlimit limit, none;
@@ -370,7 +370,7 @@ START_TEST(open_emfile)
 }
 END_TEST
 
-/* ---- ioctls that are not there --------------------------------------------- */
+/* ---- ioctls that do not exist ------------------------------------------------- */
 
 START_TEST(enotty)
 {
@@ -388,7 +388,7 @@ START_TEST(enotty)
 		if (n < 16 || n > 23)
 			assert_errno(call(fd, _IO(0xD0, n), NULL), ENOTTY);
 	}
-	/* the numbers carry neither size nor direction */
+	/* The command numbers encode neither size nor direction. */
 	assert_errno(call(fd, _IOW(0xD0, 20, int), NULL), ENOTTY);
 	assert_errno(call(fd, _IO(0xD1, 20), NULL), ENOTTY);
 	assert_status(fd, ATTACHED);
@@ -397,7 +397,7 @@ END_TEST
 
 /* ---- READ ------------------------------------------------------------------- */
 
-/* A state with two counters, and a READ of it that wants nothing. */
+/* Open a state with two counters, and fill in a READ of nothing. */
 static int read_fixture(struct vperfctr_read *req)
 {
 	struct control control;
@@ -420,7 +420,7 @@ START_TEST(read_outputs)
 	u64 sums[4], children[4];
 	int fd = read_fixture(&req);
 
-	/* nothing is wanted, and more room than needed */
+	/* No output is requested, and there is more room than needed. */
 	req.nrctrs = 9;
 	req.status = 0xffffffff;
 	req.overflow = req.children_missed = ~0ULL;
@@ -464,7 +464,7 @@ START_TEST(read_outputs)
 	ck_assert_int_eq(control.ctr[1].ireset, 0);
 	ck_assert_uint_eq(control.ctr[2].map, ~0U);
 
-	/* without room for counters, it tells how many there are */
+	/* Without room for counters, READ still returns their number. */
 	memset(&control, 0xff, sizeof(control));
 	control.c.size = sizeof(control.c);
 	control.c.ctr_size = sizeof(control.ctr[0]);
@@ -545,7 +545,7 @@ START_TEST(read_of_a_newer_caller)
 	assert_errno(call(fd, VPERFCTR_READ, &s), E2BIG);
 	s.newer[0] = 0;
 
-	/* the control is output: what this kernel does not know is zero */
+	/* The control is output: parts that this kernel does not know are zero. */
 	control.c.size = offsetof(typeof(control), newer[2]);
 	control.c.ctr_size = sizeof(struct vperfctr_ctr);
 	s.r.control = (uintptr_t)&control;
@@ -557,7 +557,7 @@ END_TEST
 
 START_TEST(read_efault)
 {
-	/* the same, all readable, not all of it writable */
+	/* The same, with a structure that is readable, but not completely writable. */
 	struct vperfctr_read *req = (void *)(edge - sizeof(*req));
 	struct control control;
 	int fd = read_fixture(req);
@@ -568,14 +568,14 @@ START_TEST(read_efault)
 		*fields[i] = 8;
 		assert_errno(call(fd, VPERFCTR_READ, req), EFAULT);
 		*fields[i] = (uintptr_t)readonly;
-		/* a control that is all zero has a wrong size */
+		/* A control that is all zero has an invalid size. */
 		assert_errno(call(fd, VPERFCTR_READ, req), i < 2 ? EFAULT : EINVAL);
-		/* of the kernel */
+		/* An address of the kernel. */
 		*fields[i] = 0xffff888000000000;
 		assert_errno(call(fd, VPERFCTR_READ, req), EFAULT);
 		*fields[i] = 0;
 	}
-	/* room for the TSC and one counter, but not for the second */
+	/* Room for the TSC and one counter, but not for the second. */
 	memmove((char *)req - 64, req, sizeof(*req));
 	req = (void *)((char *)req - 64);
 	req->sums = (uintptr_t)(edge - 16);
@@ -600,7 +600,7 @@ START_TEST(read_efault)
 	*(u32 *)(edge - 8) = sizeof(*req);
 	assert_errno(call(fd, VPERFCTR_READ, edge - 8), EFAULT);
 
-	/* one that can be read but not written */
+	/* A structure that can be read but not written. */
 	memcpy((void *)(edge - PAGE), &(struct vperfctr_read){ .size = sizeof(*req), .nrctrs = 2 },
 	       sizeof(*req));
 	ck_assert_int_eq(mprotect(edge - PAGE, PAGE, PROT_READ), 0);
@@ -640,9 +640,9 @@ START_TEST(suspend_einval)
 }
 END_TEST
 
-/* ---- whose state it is --------------------------------------------------------- */
+/* ---- calls that only the owner may make ------------------------------------------ */
 
-/* Try all that only the owner may: all fail alike, but UNLINK of a detached state. */
+/* All owner's calls fail with the same error, except UNLINK of a detached state. */
 static int all_refused(int fd, int error)
 {
 	struct vperfctr_ring ring = {
@@ -700,13 +700,13 @@ START_TEST(esrch_after_unlink)
 	count(fd, INSNS_USER);
 	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
 	ck_assert_int_eq(all_refused(fd, ESRCH), 0);
-	/* there is no owner any more: others get the same */
+	/* There is no owner any more: other processes get the same error. */
 	pid = fork();
 	if (!pid)
 		_exit(all_refused(fd, ESRCH));
 	ck_assert_int_eq(wait_for(pid), 0);
 	assert_status(fd, 0);
-	/* even if the thread has another state now */
+	/* The same if the thread has another state now. */
 	open_state(0);
 	ck_assert_int_eq(all_refused(fd, ESRCH), 0);
 }
@@ -750,7 +750,7 @@ START_TEST(mmap_errors)
 	int fd = open_state(0), err;
 
 	assert_ok(try_mmap(PAGE, PROT_READ, MAP_SHARED, fd, 0));
-	/* less is rounded up */
+	/* A shorter length is rounded up. */
 	assert_ok(try_mmap(1, PROT_READ, MAP_SHARED, fd, 0));
 	assert_errno(try_mmap(2 * PAGE, PROT_READ, MAP_SHARED, fd, 0), EINVAL);
 	assert_errno(try_mmap(PAGE, PROT_READ, MAP_SHARED, fd, PAGE), EINVAL);
@@ -779,7 +779,7 @@ START_TEST(mprotect_errors)
 	ck_assert_int_ne(try_touch(page), 0);
 	ck_assert_int_eq(mprotect((void *)page, PAGE, PROT_READ), 0);
 	ck_assert_uint_eq(page->version, VPERFCTR_ABI_VERSION);
-	/* nor does a descriptor that was opened anew help */
+	/* A new open of the descriptor does not help either. */
 	fd = open("/proc/self/fd/3", O_RDWR);
 	if (fd >= 0)
 		ck_assert_int_lt(try_mmap(PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), 0);
@@ -789,7 +789,7 @@ END_TEST
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_test(tc, info_what_it_says);
+	tcase_add_test(tc, info_matches_processor);
 	tcase_add_test(tc, info_einval);
 	tcase_add_test(tc, info_of_an_older_caller);
 	tcase_add_test(tc, info_of_a_newer_caller);

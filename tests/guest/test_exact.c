@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counts of code of known length, by all ways of reading: exact.  Needs one
- * CPU, and an emulator that counts exactly.
+ * Exact counts of code of known length, by all ways of reading.  Needs one CPU, and an
+ * emulator that counts exactly.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -25,8 +25,8 @@ static void setup(void)
 }
 
 /*
- * The count of 2n instructions, and of what is always the same around them.
- * A self-read that had to start over took more: then once more.
+ * Count 2n instructions, and a constant number around them.  A self-read that starts
+ * over takes more instructions: then measure again.
  */
 static __attribute__((noinline, noclone)) u64 region(unsigned int i, unsigned long n)
 {
@@ -51,13 +51,13 @@ START_TEST(self_reads)
 	ck_assert_uint_lt(overhead, 50);
 	for (i = 0; i < NR_LENGTHS; i++)
 		ck_assert_uint_eq(region(0, lengths[i]), overhead + 2 * lengths[i]);
-	/* the empty region is the same every time */
+	/* The empty region has the same count every time. */
 	for (i = 0; i < 1000; i++)
 		ck_assert_uint_eq(region(0, 1), overhead + 2);
 }
 END_TEST
 
-/* READ without the detours of libc. */
+/* Measure by READ, without libc's code. */
 static __attribute__((noinline, noclone)) u64 region_by_read(struct vperfctr_read *req, u64 *sums,
 						    unsigned long n)
 {
@@ -88,7 +88,7 @@ START_TEST(reads)
 }
 END_TEST
 
-/* All counters at once; those that count the same agree, cycles are a multiple. */
+/* All counters at once: those of the same event agree, and cycles are a multiple. */
 START_TEST(all_counters)
 {
 	struct control control;
@@ -108,13 +108,13 @@ START_TEST(all_counters)
 	for (i = 0; i < info.nrctrs; i++)
 		overhead[i] = region(i, 1);
 	for (i = 0; i < nr_general() + have_fixed_insns(); i++) {
-		/* the last is fixed counter 0: instructions, too */
+		/* The last one is fixed counter 0, which counts instructions too. */
 		ck_assert_uint_eq(overhead[i], overhead[0]);
 		for (j = 0; j < NR_LENGTHS; j++)
 			ck_assert_uint_eq(region(i, lengths[j]),
 					  overhead[i] + 2 * (lengths[j] - 1));
 	}
-	/* the next fixed counter: cycles, a constant number per instruction here */
+	/* The next fixed counter: cycles, a constant number per instruction here. */
 	if (i < info.nrctrs) {
 		ck_assert_uint_gt(overhead[i], overhead[0]);
 		ck_assert_uint_eq((region(i, 10001) - overhead[i]) % 20000, 0);
@@ -122,7 +122,7 @@ START_TEST(all_counters)
 }
 END_TEST
 
-/* The same moment for all: the differences of two READs agree. */
+/* READ reads all counters at the same moment: the differences of two READs agree. */
 START_TEST(counters_agree)
 {
 	struct control control;
@@ -177,8 +177,8 @@ END_TEST
 
 /* ---- switches -------------------------------------------------------------------- */
 
-/* rounds * (2n + 5) instructions, and a switch in each round if there is another thread. */
-static __attribute__((noinline, noclone)) void yields(unsigned long rounds, unsigned long n)
+/* Execute rounds * (2n + 5) instructions; switch in each round if there is another thread. */
+static __attribute__((noinline, noclone)) void yield_rounds(unsigned long rounds, unsigned long n)
 {
 	loop_yielding(rounds, n);
 }
@@ -190,7 +190,7 @@ struct job {
 	u64 evntsel[2];
 	unsigned long rounds, n;
 	int fd;
-	u64 got[2];			/* filled in */
+	u64 got[2];			/* output */
 	volatile bool *go;
 };
 
@@ -210,7 +210,7 @@ static void *worker(void *arg)
 	while (!*job->go)
 		sched_yield();
 	read_sums(job->fd, &before);
-	yields(job->rounds, job->n);
+	yield_rounds(job->rounds, job->n);
 	read_sums(job->fd, &after);
 	for (i = 0; i < 2; i++)
 		job->got[i] = after.pmc[i] - before.pmc[i];
@@ -218,11 +218,11 @@ static void *worker(void *arg)
 }
 
 /*
- * Threads on one CPU, each with a control of its own: on the same counters, on
- * others, with other events on the same.  All yield to each other thousands of
- * times, and each counts its own instructions, to the last one.
+ * Threads on one CPU, each with a control of its own: on the same counters, on others,
+ * or with other events on the same ones.  They yield to each other thousands of times,
+ * and each count is exact.
  */
-START_TEST(threads)
+START_TEST(threads_on_one_cpu)
 {
 	volatile bool go = false;
 	struct job jobs[] = {
@@ -246,7 +246,7 @@ START_TEST(threads)
 	for (i = 0; i < nr; i++) {
 		u64 known = YIELDS_INSNS(jobs[i].rounds, jobs[i].n);
 
-		/* READ takes some instructions of its own, the same for all */
+		/* READ takes some instructions of its own, the same number for all threads. */
 		overhead[i] = jobs[i].got[0] - known;
 		ck_assert_msg(overhead[i] < 200 && overhead[i] == overhead[0],
 			      "thread %u: %llu, not %llu", i, jobs[i].got[0], known);
@@ -254,14 +254,14 @@ START_TEST(threads)
 			ck_assert_uint_eq(jobs[i].got[1], jobs[i].got[0]);
 			continue;
 		}
-		/* cycles are a multiple, or they could not be told from instructions */
+		/* A multiple: otherwise cycles and instructions look the same. */
 		ck_assert_uint_gt(jobs[i].got[1], jobs[i].got[0]);
 		ck_assert_uint_eq(jobs[i].got[1] % jobs[i].got[0], 0);
 	}
 }
 END_TEST
 
-/* A blocking switch there and back per round; all rounds cost the same. */
+/* Block and be woken once per round; all rounds take the same number of instructions. */
 static __attribute__((noinline, noclone)) u64 ping_pong(int in, int out, unsigned int rounds)
 {
 	u64 before = self_read(page, 0);
@@ -274,7 +274,7 @@ static __attribute__((noinline, noclone)) u64 ping_pong(int in, int out, unsigne
 	return self_read(page, 0) - before;
 }
 
-START_TEST(processes)
+START_TEST(processes_switching)
 {
 	int to[2], from[2];
 	u64 one, two, three;
@@ -301,7 +301,7 @@ START_TEST(processes)
 	two = ping_pong(from[0], to[1], 2000);
 	three = ping_pong(from[0], to[1], 3000);
 	ck_assert_uint_eq(two - one, three - two);
-	/* a few hundred instructions each, none of the other's thousand */
+	/* A few hundred instructions per round, and none of the other process's thousand. */
 	ck_assert_uint_lt(two - one, 1000 * 500);
 	ck_assert_uint_gt(two - one, 1000 * 10);
 	close(to[1]);
@@ -311,7 +311,7 @@ END_TEST
 
 /* ---- suspend and resume ------------------------------------------------------------ */
 
-/* All that an owner can see of the sums of a state that does not count. */
+/* Check everything that an owner can see of the sums of a stopped state. */
 static void check_standstill(unsigned int nrctrs)
 {
 	struct sums a, b;
@@ -341,7 +341,7 @@ START_TEST(suspend_resume)
 
 	count(fd, INSNS_USER);
 	loop(1000);
-	for (i = 0; i < 2; i++) {	/* the second time nothing happens */
+	for (i = 0; i < 2; i++) {	/* the second call changes nothing */
 		assert_ok(call(fd, VPERFCTR_SUSPEND, 0));
 		assert_status(fd, ATTACHED | ACTIVE | SUSPENDED);
 		check_standstill(1);
@@ -358,7 +358,7 @@ START_TEST(suspend_resume)
 	ck_assert_uint_le(b.pmc[0], a.pmc[0] + 220000);
 	ck_assert_uint_gt(b.tsc, a.tsc);
 
-	/* a pause and what is done in it costs always the same */
+	/* A pause and the code in it always have the same count. */
 	for (i = 0; i < 2; i++) {
 		u64 before = self_read(page, 0);
 
@@ -372,7 +372,7 @@ START_TEST(suspend_resume)
 }
 END_TEST
 
-/* CONTROL ends a pause; a control that stops all, too. */
+/* CONTROL ends a pause, also a control that stops everything. */
 START_TEST(control_ends_pause)
 {
 	count(fd, INSNS_USER);
@@ -387,7 +387,7 @@ START_TEST(control_ends_pause)
 }
 END_TEST
 
-/* ---- what CONTROL does to the sums ---------------------------------------------------- */
+/* ---- effect of CONTROL on the sums ------------------------------------------------------- */
 
 START_TEST(control_resets)
 {
@@ -400,7 +400,7 @@ START_TEST(control_resets)
 	read_sums(fd, &b);
 	ck_assert_uint_ge(a.pmc[0], 200000);
 	ck_assert_uint_lt(b.pmc[0], 2000);
-	/* but not the TSC, which goes on */
+	/* The TSC is not reset. */
 	ck_assert_uint_gt(b.tsc, a.tsc);
 }
 END_TEST
@@ -427,7 +427,7 @@ START_TEST(control_preserves)
 	ck_assert_uint_gt(b.pmc[1], a.pmc[1]);
 	ck_assert_uint_eq(b.pmc[1] - a.pmc[1], b.pmc[0]);
 
-	/* it is the counter's place that counts, not which one is there */
+	/* The position in the control matters, not the hardware counter. */
 	control_init(&control, 0);
 	control_add(&control, 1, INSNS_USER);
 	control_add(&control, 0, INSNS_USER);
@@ -439,7 +439,7 @@ START_TEST(control_preserves)
 	ck_assert_uint_eq(b.pmc[0] - a.pmc[0], b.pmc[1] - a.pmc[1]);
 	ck_assert_uint_lt(b.pmc[0] - a.pmc[0], 5000);
 
-	/* what a control in between did not have is preserved as zero */
+	/* A counter that the last control did not have is preserved as zero. */
 	control.c.nractrs = 1;
 	control.c.preserve = 1;
 	assert_ok(set_control(fd, &control));
@@ -458,7 +458,7 @@ START_TEST(all_zero_control)
 	struct control control, shown;
 	struct sums a;
 
-	/* also one that never was */
+	/* The same for a state that was never started. */
 	assert_ok(stop_all(fd));
 	check_standstill(0);
 
@@ -484,7 +484,7 @@ START_TEST(all_zero_control)
 	shown.c.ctr = control.c.ctr;
 	ck_assert_int_eq(memcmp(&shown, &control, sizeof(control)), 0);
 
-	/* the sums can be gone on with */
+	/* Counting can continue from the old sums. */
 	control.c.preserve = 3;
 	assert_ok(set_control(fd, &control));
 	assert_ok(call(fd, VPERFCTR_SUSPEND, 0));
@@ -496,7 +496,7 @@ END_TEST
 
 /* ---- the TSC ----------------------------------------------------------------------------- */
 
-START_TEST(tsc)
+START_TEST(tsc_counts_own_time)
 {
 	struct control control;
 	u64 outside, inside;
@@ -507,7 +507,7 @@ START_TEST(tsc)
 	assert_ok(set_control(fd, &control));
 	ck_assert_uint_eq(page->cstatus & VPERFCTR_CSTATUS_TSC, VPERFCTR_CSTATUS_TSC);
 	assert_status(fd, ATTACHED | ACTIVE);
-	/* without leaving the CPU it is the processor's; a clock's tick may hit a pair of reads */
+	/* On one CPU it equals the processor's TSC, unless a clock tick hits a pair of reads. */
 	do {
 		inside = self_read_tsc(page);
 		outside = rdtsc();
@@ -516,7 +516,7 @@ START_TEST(tsc)
 		outside = rdtsc() - outside;
 	} while ((outside + 1000 < inside || outside > inside + 1000) && --tries);
 	ck_assert_int_gt(tries, 0);
-	/* asleep, it does not count */
+	/* It does not count while the thread sleeps. */
 	inside = self_read_tsc(page);
 	outside = rdtsc();
 	msleep(100);
@@ -548,14 +548,14 @@ START_TEST(tsc_off)
 	sched_yield();
 	msleep(5);
 	read_sums(fd, &sums);
-	ck_assert_msg(sums.tsc == 0, "the TSC's sum is %llu without tsc_on", sums.tsc);
+	ck_assert_msg(sums.tsc == 0, "TSC sum %llu without tsc_on", sums.tsc);
 }
 END_TEST
 
-/* ---- the end ------------------------------------------------------------------------------- */
+/* ---- the end of a state -------------------------------------------------------------------- */
 
-/* After the owner's end the sums are those of that moment, for whoever has the descriptor. */
-static void *ends(void *arg)
+/* After the owner's end, a descriptor still gives the sums of that moment. */
+static void *count_and_exit(void *arg)
 {
 	struct job *job = arg;
 	const struct vperfctr_page *mine;
@@ -564,8 +564,8 @@ static void *ends(void *arg)
 	mine = map_state(job->fd);
 	count(job->fd, INSNS_USER);
 	job->got[0] = self_read(mine, 0);
-	yields(job->rounds, job->n);
-	syscall(SYS_exit, 0);	/* not by way of libc */
+	yield_rounds(job->rounds, job->n);
+	syscall(SYS_exit, 0);	/* without libc's code */
 	return NULL;
 }
 
@@ -582,7 +582,7 @@ START_TEST(after_the_end)
 		job->n = lengths[i];
 		pid = fork_files();
 		if (!pid)
-			ends(job);
+			count_and_exit(job);
 		ck_assert_int_eq(wait_for(pid), 0);
 		read_sums(job->fd, &a);
 		ck_assert_uint_eq(a.status, 0);
@@ -616,13 +616,13 @@ START_TEST(after_unlink)
 	ck_assert_uint_le(a.pmc[0], 120000);
 	assert_ok(call(fd2, VPERFCTR_UNLINK, 0));
 	close(fd);
-	/* the other descriptor and the mapping have it still */
+	/* The other descriptor and the mapping still have the sums. */
 	fd = fd2;
 	check_standstill(1);
 	close(fd2);
 	ck_assert_uint_eq(page->ctr[0].sum, a.pmc[0]);
 
-	/* a new state beside the old one's page */
+	/* The thread can have a new state beside the old one's page. */
 	fd = open_state(0);
 	other = map_state(fd);
 	read_sums(fd, &b);
@@ -643,14 +643,14 @@ static void add(TCase *tc)
 	tcase_add_test(tc, all_counters);
 	tcase_add_test(tc, counters_agree);
 	tcase_add_test(tc, user_and_kernel);
-	tcase_add_test(tc, threads);
-	tcase_add_test(tc, processes);
+	tcase_add_test(tc, threads_on_one_cpu);
+	tcase_add_test(tc, processes_switching);
 	tcase_add_test(tc, suspend_resume);
 	tcase_add_test(tc, control_ends_pause);
 	tcase_add_test(tc, control_resets);
 	tcase_add_test(tc, control_preserves);
 	tcase_add_test(tc, all_zero_control);
-	tcase_add_test(tc, tsc);
+	tcase_add_test(tc, tsc_counts_own_time);
 	tcase_add_test(tc, tsc_off);
 	tcase_add_test(tc, after_the_end);
 	tcase_add_test(tc, after_unlink);
@@ -660,6 +660,6 @@ int main(void)
 {
 	open_device();
 	if (sysconf(_SC_NPROCESSORS_CONF) > 1 && !getenv("KIND"))
-		die("not exact on more than one CPU");
+		die("this test needs a single CPU to be exact");
 	return run_tests("exact", add);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What exec does to a state.  Counts are expected to be exact.
+ * The effect of exec on a state.  Counts must be exact.
  *
- * The program executes itself, with a first argument, to look at things from
- * the other side, and "known" (known.S), from its own directory.
+ * The program executes itself, with a first argument, to see the state from the new
+ * program; and it executes "known" (known.S), from its own directory.
  */
 #include <fcntl.h>
 #include <libgen.h>
@@ -20,7 +20,7 @@
 
 static char known[256];
 
-/* Between the process that counts and the one that looks. */
+/* Shared by the process that counts and the one that checks. */
 static volatile struct {
 	int fd;
 	u64 before;
@@ -41,7 +41,7 @@ static void exec_known(int nr_args)
 	die("%s: %s", known, strerror(errno));
 }
 
-/* What a process counts that executes "known", by a control to be filled in. */
+/* Count a process that executes "known" with this control. */
 static void count_known(struct control *control, int nr_args, struct sums *sums)
 {
 	pid_t pid = fork_files();
@@ -98,7 +98,7 @@ START_TEST(start_on_exec)
 }
 END_TEST
 
-/* A real program: dynamically linked, with libc's start and end. */
+/* Output of a real program: dynamically linked, with libc's start and end. */
 static int echo(void)
 {
 	printf("some words\n");
@@ -176,8 +176,8 @@ START_TEST(user_and_kernel)
 }
 END_TEST
 
-/* Until the exec nothing is counted, whatever else is done. */
-START_TEST(armed)
+/* Nothing is counted until the exec, whatever else the thread does. */
+START_TEST(armed_until_exec)
 {
 	struct control control;
 	struct sums sums;
@@ -201,7 +201,7 @@ START_TEST(armed)
 	ck_assert_uint_eq(sums.tsc, 0);
 	ck_assert_uint_eq(sums.pmc[0], 0);
 	ck_assert_uint_eq(page->cstatus & (VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC), 0);
-	/* a control without the flag starts now */
+	/* A control without the flag starts at once. */
 	count(fd, INSNS_USER);
 	assert_status(fd, ATTACHED | ACTIVE);
 	loop(1000);
@@ -226,7 +226,7 @@ START_TEST(armed_and_failed_exec)
 }
 END_TEST
 
-/* Suspended before the exec, it stays so: the two are independent. */
+/* A state that is suspended before the exec stays suspended: the two are independent. */
 START_TEST(suspended_across_exec)
 {
 	struct sums sums;
@@ -247,7 +247,7 @@ START_TEST(suspended_across_exec)
 }
 END_TEST
 
-/* What runs goes on, in the same counters. */
+/* A running state keeps counting, in the same counters. */
 START_TEST(running_across_exec)
 {
 	struct sums sums;
@@ -268,19 +268,19 @@ START_TEST(running_across_exec)
 		counts[n - 1] = sums.pmc[0];
 	}
 	ck_assert_uint_gt(counts[0], KNOWN_INSNS(1));
-	/* setting up one more argument takes none: they are all there */
+	/* All strings are set up in advance: one more argument takes no instruction. */
 	ck_assert_uint_eq(counts[1] - counts[0], KNOWN_INSNS(2) - KNOWN_INSNS(1));
 	ck_assert_uint_eq(counts[2] - counts[1], KNOWN_INSNS(3) - KNOWN_INSNS(2));
 }
 END_TEST
 
-/* The new program's view: argv[2] is a descriptor that was kept, or 0. */
+/* Check in the new program; argv[2] is a descriptor that was kept, or 0. */
 static int after_exec(int kept)
 {
 	struct sums a, b;
 	int fd;
 
-	/* the other descriptors and the mapping did not come along */
+	/* The other descriptors and the mapping are gone. */
 	if (try_open_state(VPERFCTR_OPEN_CREAT) != -EEXIST)
 		return 1;
 	fd = try_open_state(0);
@@ -293,7 +293,7 @@ static int after_exec(int kept)
 	read_sums(kept ?: fd, &b);
 	if (b.pmc[0] < a.pmc[0] + 200000 || b.pmc[0] > a.pmc[0] + 210000)
 		return 4;
-	/* it can be mapped, controlled and unlinked as before */
+	/* The state can be mapped, controlled and unlinked as before. */
 	if (self_read(map_state(fd), 0) < b.pmc[0])
 		return 5;
 	count(kept ?: fd, INSNS_USER);
@@ -322,7 +322,7 @@ START_TEST(survives_exec)
 }
 END_TEST
 
-/* END_ON_EXEC: what was counted until then stays, and the thread can have a new one. */
+/* END_ON_EXEC: counts until the exec stay readable, and the thread can have a new state. */
 static int after_end(void)
 {
 	return try_open_state(VPERFCTR_OPEN_CREAT) < 0;
@@ -341,7 +341,7 @@ START_TEST(end_on_exec)
 	pid = fork_files();
 	if (!pid) {
 		shared->fd = open_state(0);
-		/* with either of these it means nothing */
+		/* END_ON_EXEC excludes these flags. */
 		control.c.flags |= VPERFCTR_CONTROL_START_ON_EXEC;
 		if (set_control(shared->fd, &control) != -EINVAL)
 			die("END_ON_EXEC with START_ON_EXEC");
@@ -353,7 +353,7 @@ START_TEST(end_on_exec)
 		if (set_control(shared->fd, &control))
 			die("CONTROL failed");
 		loop(1000);
-		/* stopped, it still is to end then */
+		/* A stopped state ends at the exec too. */
 		if (_i && stop_all(shared->fd))
 			die("CONTROL failed");
 		execv(SELF, args);
@@ -363,7 +363,7 @@ START_TEST(end_on_exec)
 	read_sums(shared->fd, &sums);
 	ck_assert_uint_eq(sums.status, 0);
 	ck_assert_uint_ge(sums.pmc[0], 2000);
-	/* nothing of the new program, which takes many more to start */
+	/* Not the new program's instructions: its start alone takes many more. */
 	ck_assert_uint_lt(sums.pmc[0], 20000);
 	close(shared->fd);
 }
@@ -378,14 +378,14 @@ static const struct {
 	uid_t uid;
 	gid_t gid;
 	uid_t run_as;
-	bool goes_on;
+	bool counted;
 } files[] = {
 	{ 0755, 0, 0, NOBODY, true },
 	{ 04755, 0, 0, NOBODY, false },
 	{ 04755, 1000, 1000, NOBODY, false },
 	{ 02755, 0, 0, NOBODY, false },
 	{ 0711, 0, 0, NOBODY, false },
-	/* who it belongs to, or may do all, gets no privileges by it */
+	/* The file's owner, and root, gain no privileges by executing it. */
 	{ 04755, NOBODY, NOBODY, NOBODY, true },
 	{ 0711, 0, 0, 0, true },
 };
@@ -402,7 +402,7 @@ static void copy_known(void)
 	close(out);
 }
 
-START_TEST(privileged_exec)
+START_TEST(exec_of_setuid_file)
 {
 	char *args[] = { COPY, "2", NULL }, *environment[] = { NULL };
 	struct control control;
@@ -429,11 +429,11 @@ START_TEST(privileged_exec)
 	}
 	ck_assert_int_eq(wait_for(pid), 2);
 	read_sums(shared->fd, &a);
-	ck_assert_uint_eq(a.status, files[_i].goes_on ? 0 : VPERFCTR_STATUS_PRIVILEGED);
-	ck_assert_uint_eq(a.pmc[0], files[_i].goes_on ? KNOWN_INSNS(2) : 0);
-	ck_assert_int_eq(!a.tsc, !files[_i].goes_on);
+	ck_assert_uint_eq(a.status, files[_i].counted ? 0 : VPERFCTR_STATUS_PRIVILEGED);
+	ck_assert_uint_eq(a.pmc[0], files[_i].counted ? KNOWN_INSNS(2) : 0);
+	ck_assert_int_eq(!a.tsc, !files[_i].counted);
 
-	/* one that counts already ends before the first instruction, too */
+	/* A running state ends too, before the first instruction. */
 	control.c.flags = 0;
 	pid = fork_files();
 	if (!pid) {
@@ -448,7 +448,7 @@ START_TEST(privileged_exec)
 	}
 	ck_assert_int_eq(wait_for(pid), 2);
 	read_sums(shared->fd, &b);
-	if (files[_i].goes_on)
+	if (files[_i].counted)
 		ck_assert_uint_gt(b.pmc[0], KNOWN_INSNS(2));
 	else
 		ck_assert_uint_lt(b.pmc[0], KNOWN_INSNS(2) / 2);
@@ -463,13 +463,13 @@ static void add(TCase *tc)
 	tcase_add_test(tc, start_on_exec);
 	tcase_add_test(tc, start_on_exec_as_perf);
 	tcase_add_test(tc, user_and_kernel);
-	tcase_add_test(tc, armed);
+	tcase_add_test(tc, armed_until_exec);
 	tcase_add_test(tc, armed_and_failed_exec);
 	tcase_add_test(tc, suspended_across_exec);
 	tcase_add_test(tc, running_across_exec);
 	tcase_add_loop_test(tc, end_on_exec, 0, 2);
 	tcase_add_loop_test(tc, survives_exec, 0, 2);
-	tcase_add_loop_test(tc, privileged_exec, 0, sizeof(files) / sizeof(files[0]));
+	tcase_add_loop_test(tc, exec_of_setuid_file, 0, sizeof(files) / sizeof(files[0]));
 }
 
 int main(int argc, char **argv)

@@ -783,7 +783,7 @@ END_TEST
 
 /* ---- exec ------------------------------------------------------------------------ */
 
-/* Like perfex: a command_and_its_children and everything that it starts. */
+/* Like perfex: a command and everything that it starts. */
 START_TEST(command_and_its_children)
 {
 	char number[16], *args[] = { family, number, NULL }, *environment[] = { NULL };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPUs on which counters must not be used: the module's parameter forbid_cpus
- * names one of two; or they are of the other kind.  Counts are expected to be
- * exact.
+ * CPUs on which counters must not be used: the module's parameter forbid_cpus names one
+ * of two CPUs, or one is of another kind.  Counts must be exact.
  */
 #include <libgen.h>
 #include <sys/ptrace.h>
@@ -61,7 +60,7 @@ static void setup(void)
 	signal(SIGILL, on_sigill);
 }
 
-/* An exact measurement, on whatever CPU. */
+/* Measure exactly, on any CPU. */
 static u64 measure(unsigned long n)
 {
 	struct reading before, after;
@@ -102,7 +101,7 @@ END_TEST
 
 /* ---- CONTROL ----------------------------------------------------------------------- */
 
-START_TEST(narrows)
+START_TEST(control_narrows_affinity)
 {
 	pin(bad);
 	set_affinity(0, BOTH);
@@ -111,7 +110,7 @@ START_TEST(narrows)
 	assert_status(fd, ATTACHED | ACTIVE);
 	ck_assert_uint_eq(measure(1000), INSNS_BETWEEN(1000));
 	ck_assert_int_eq(sigills, 0);
-	/* not a second time, and not back */
+	/* CONTROL changes the affinity only once, and never widens it. */
 	assert_ok(count_insns(fd, 0));
 	ck_assert_uint_eq(affinity(0), 1U << good);
 	assert_ok(stop_all(fd));
@@ -119,8 +118,8 @@ START_TEST(narrows)
 }
 END_TEST
 
-/* What was allowed before stays all that is allowed. */
-START_TEST(intersection)
+/* The new affinity is a subset of the old one. */
+START_TEST(affinity_is_intersected)
 {
 	pin(good);
 	assert_ok(count_insns(fd, 0));
@@ -128,7 +127,7 @@ START_TEST(intersection)
 }
 END_TEST
 
-START_TEST(nothing_left)
+START_TEST(no_allowed_cpu_left)
 {
 	struct reading before, after;
 
@@ -137,7 +136,7 @@ START_TEST(nothing_left)
 	ck_assert_uint_eq(affinity(0), 1U << bad);
 	assert_status(fd, ATTACHED);
 	ck_assert(counters_free());
-	/* what ran runs */
+	/* The current control still runs. */
 	assert_ok(count_tsc(0));
 	read_state(fd, &before);
 	assert_errno(count_insns(fd, 0), EINVAL);
@@ -146,10 +145,10 @@ START_TEST(nothing_left)
 	ck_assert_uint_eq(after.read.status, ATTACHED | ACTIVE);
 	ck_assert_uint_gt(after.own[0], before.own[0]);
 	ck_assert(counters_free());
-	/* and what holds the hardware keeps it */
+	/* A state that holds the hardware keeps it. */
 	assert_ok(count_insns(fd, VPERFCTR_CONTROL_NO_AFFINITY));
 	assert_errno(count_insns(fd, 0), EINVAL);
-	/* elsewhere perf has the counters of CPUs that are not used */
+	/* On such kernels perf has the counters of CPUs that are not used. */
 	ck_assert(counters_free() == !PERF_IS_REFUSED);
 	ck_assert_uint_eq(flags_of(fd), VPERFCTR_CONTROL_NO_AFFINITY);
 	ck_assert_uint_eq(affinity(0), 1U << bad);
@@ -157,7 +156,7 @@ START_TEST(nothing_left)
 }
 END_TEST
 
-/* The TSC alone can be used anywhere. */
+/* A control with only the TSC may run on any CPU. */
 START_TEST(tsc_only)
 {
 	struct reading before, after;
@@ -174,9 +173,9 @@ START_TEST(tsc_only)
 }
 END_TEST
 
-/* ---- moved all the same ---------------------------------------------------------------- */
+/* ---- a counted thread is moved to a forbidden CPU ---------------------------------------- */
 
-START_TEST(moved)
+START_TEST(moved_while_counting)
 {
 	const struct vperfctr_page *page = map_state(fd);
 	struct reading before, after;
@@ -189,12 +188,12 @@ START_TEST(moved)
 	ck_assert_uint_eq(page->cstatus & (VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC), 0);
 	read_state(fd, &before);
 	ck_assert_uint_eq(measure(1000), 0);
-	/* going on here is what it must not */
+	/* RESUME on this CPU is the error. */
 	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
 	loop(1000);
 	ck_assert_int_eq(sigills, 2);
 	ck_assert_uint_eq(measure(1000), 0);
-	/* stopped is stopped, until RESUME */
+	/* The state stays stopped until RESUME. */
 	pin(good);
 	ck_assert_uint_eq(measure(1000), 0);
 	read_state(fd, &after);
@@ -205,7 +204,7 @@ START_TEST(moved)
 	ck_assert_uint_gt(self_read(page, 0), after.own[1]);
 	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
 	ck_assert_int_eq(sigills, 2);
-	/* a new control is a new start */
+	/* A new control starts again. */
 	assert_ok(count_insns(fd, 0));
 	assert_status(fd, ATTACHED | ACTIVE);
 	ck_assert_uint_eq(measure(1000), INSNS_BETWEEN(1000));
@@ -215,8 +214,8 @@ START_TEST(moved)
 }
 END_TEST
 
-/* What does not count is not stopped, until it would. */
-START_TEST(moved_suspended)
+/* A suspended state is not stopped before it would count. */
+START_TEST(moved_while_suspended)
 {
 	assert_ok(count_insns(fd, 0));
 	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
@@ -258,7 +257,7 @@ static pid_t start_counting_child(u32 flags)
 	return pid;
 }
 
-/* How the child ended; a busy one that goes on instead would take ages to wait for. */
+/* Return the child's end; do not wait for a busy child that wrongly continues. */
 static int ended_soon(pid_t pid)
 {
 	int status, tries = 200;
@@ -299,8 +298,8 @@ static void set_online(bool online)
 	write_file(path, online ? "1" : "0");
 }
 
-/* The last CPU where it can be counted goes away. */
-START_TEST(offline)
+/* The last CPU where the thread can be counted goes offline. */
+START_TEST(last_allowed_cpu_offline)
 {
 	pid_t pid = start_counting_child(_i ? VPERFCTR_CONTROL_NO_AFFINITY : 0);
 	struct reading before, after;
@@ -316,7 +315,7 @@ START_TEST(offline)
 		set_online(true);
 		return;
 	}
-	/* that one did not ask for anything: it goes on uncounted, and then counted */
+	/* This thread did not ask for the move: it runs uncounted, and is counted again later. */
 	ck_assert_eventually(status_of(shared->fd) & FORBIDDEN);
 	read_state(shared->fd, &before);
 	msleep(50);
@@ -360,7 +359,7 @@ START_TEST(no_affinity)
 		ck_assert_uint_eq(after.read.status, ATTACHED | ACTIVE | FORBIDDEN);
 	}
 	ck_assert_int_eq(sigills, 0);
-	/* started there */
+	/* Counting starts on the forbidden CPU. */
 	pin(bad);
 	assert_ok(count_insns(fd, VPERFCTR_CONTROL_NO_AFFINITY));
 	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
@@ -390,7 +389,7 @@ static u64 measure_target(pid_t pid)
 	return count_of(shared->fd) - before;
 }
 
-/* A monitor does not move its target about, and does not get it killed. */
+/* A monitor neither moves its target nor gets it killed. */
 START_TEST(monitor)
 {
 	const u32 masks_[] = { BOTH, 1U << good, 1U << bad };
@@ -432,7 +431,7 @@ END_TEST
 
 /* ---- exec, families ---------------------------------------------------------------------- */
 
-/* Moved while it waits for the exec: SIGILL comes with that, or nothing does. */
+/* Moved while it waits for the exec: SIGILL comes at the exec, or not at all. */
 START_TEST(exec)
 {
 	char *args[] = { known, NULL }, *environment[] = { NULL };
@@ -456,7 +455,7 @@ START_TEST(exec)
 }
 END_TEST
 
-/* Children that were not counted everywhere are among the missed. */
+/* Children that were not counted on all CPUs are reported as missed. */
 START_TEST(children)
 {
 	struct reading r;
@@ -495,10 +494,10 @@ START_TEST(children)
 END_TEST
 
 /*
- * Where perf is not refused, it counts and samples there as ever, while states have
- * the counters of the other CPU.
+ * If states do not exclude perf, it counts and samples on the forbidden CPU, while states
+ * have the counters of the other CPU.
  */
-START_TEST(perf_goes_on)
+START_TEST(perf_counts_on_forbidden_cpu)
 {
 	unsigned int signals;
 	struct sums sums;
@@ -522,21 +521,21 @@ static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, masks);
-	tcase_add_test(tc, narrows);
-	tcase_add_test(tc, intersection);
-	tcase_add_test(tc, nothing_left);
+	tcase_add_test(tc, control_narrows_affinity);
+	tcase_add_test(tc, affinity_is_intersected);
+	tcase_add_test(tc, no_allowed_cpu_left);
 	tcase_add_test(tc, tsc_only);
-	tcase_add_test(tc, moved);
-	tcase_add_test(tc, moved_suspended);
+	tcase_add_test(tc, moved_while_counting);
+	tcase_add_test(tc, moved_while_suspended);
 	tcase_add_test(tc, moved_by_another);
-	if (good)	/* CPU 0 stays */
-		tcase_add_loop_test(tc, offline, 0, 2);
+	if (good)	/* CPU 0 cannot go offline */
+		tcase_add_loop_test(tc, last_allowed_cpu_offline, 0, 2);
 	tcase_add_test(tc, no_affinity);
 	tcase_add_test(tc, monitor);
 	tcase_add_loop_test(tc, exec, 0, 3);
 	tcase_add_test(tc, children);
 	if (!PERF_IS_REFUSED)
-		tcase_add_test(tc, perf_goes_on);
+		tcase_add_test(tc, perf_counts_on_forbidden_cpu);
 }
 
 int main(void)
@@ -550,6 +549,6 @@ int main(void)
 	good = __builtin_ffs(kind_cpus(info.kind)) - 1;
 	bad = !good;
 	if (nr_cpus() != 2 || kind_cpus(info.kind) != 1U << good)
-		die("this needs two CPUs, one of them forbidden");
+		die("this test needs two CPUs, one of them forbidden");
 	return run_tests("forbidden", add);
 }

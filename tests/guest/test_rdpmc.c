@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may execute RDPMC in user mode: the threads of a process that has mapped
- * the state of one of them, for as long.  Everybody else gets a signal.
+ * RDPMC in user mode: it works in the threads of a process while that has mapped the
+ * state of one of them.  In all other threads it raises a signal.
  */
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ static void check_rdpmc(int signal)
 	ck_assert_int_eq(try_rdpmc(nr_fixed() ? FIXED(0) : 1, &value), signal);
 }
 
-/* The page says what is so, and counts go on. */
+/* The page is correct, and counting continues. */
 static void check_page(const struct vperfctr_page *page)
 {
 	u64 before;
@@ -50,7 +50,7 @@ START_TEST(not_without_mapping)
 }
 END_TEST
 
-/* At once, both ways: also if nothing has been switched in between. */
+/* At once, both ways: also without a context switch in between. */
 START_TEST(while_mapped)
 {
 	const struct vperfctr_page *page;
@@ -71,7 +71,7 @@ START_TEST(while_mapped)
 }
 END_TEST
 
-/* Only while some state has the counters: else they are perf's. */
+/* Only while a state has the counters: otherwise perf has them. */
 START_TEST(without_control)
 {
 	assert_ok(stop_all(fd));
@@ -88,7 +88,7 @@ START_TEST(without_control)
 }
 END_TEST
 
-/* A mapping is no way to watch what perf counts of others. */
+/* A mapping gives no view of perf's counts of other threads. */
 START_TEST(perf_has_the_counters)
 {
 	int perf;
@@ -131,7 +131,7 @@ struct thread {
 	pthread_t id;
 };
 
-static void *tries(void *arg)
+static void *try_in_steps(void *arg)
 {
 	struct thread *t = arg;
 	int step;
@@ -155,18 +155,18 @@ static void step(struct thread *t, int n)
 		msleep(1);
 }
 
-/* Threads without a state, one that was there before and one that comes later. */
+/* Threads without a state: one that exists before the mapping, and one that comes later. */
 START_TEST(all_threads)
 {
-	/* They have no states. */
+	/* These threads have no states. */
 	const int may = RDPMC_WITHOUT_COUNTING ? 0 : RDPMC_SIGNAL;
 	struct thread old = { 0 }, young = { 0 };
 	const struct vperfctr_page *page;
 
-	ck_assert_int_eq(pthread_create(&old.id, NULL, tries, &old), 0);
+	ck_assert_int_eq(pthread_create(&old.id, NULL, try_in_steps, &old), 0);
 	step(&old, 1);
 	page = map_state(fd);
-	ck_assert_int_eq(pthread_create(&young.id, NULL, tries, &young), 0);
+	ck_assert_int_eq(pthread_create(&young.id, NULL, try_in_steps, &young), 0);
 	step(&old, 2);
 	step(&young, 1);
 	young.step = 0;
@@ -188,24 +188,24 @@ START_TEST(all_threads)
 }
 END_TEST
 
-static void *maps_given(void *arg)
+static void *map_given_state(void *arg)
 {
 	return (void *)try_map_state(*(int *)arg);
 }
 
-static void *maps_own(void *arg)
+static void *map_own_state(void *arg)
 {
 	*(int *)arg = open_state(0);
 	return (void *)map_state(*(int *)arg);
 }
 
-/* Any thread's mapping of any thread's state of this process will do. */
+/* A mapping by any thread, of the state of any thread of the process, gives the right. */
 START_TEST(mapped_by_another_thread)
 {
 	pthread_t thread;
 	void *page;
 
-	ck_assert_int_eq(pthread_create(&thread, NULL, maps_given, &fd), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, map_given_state, &fd), 0);
 	pthread_join(thread, &page);
 	ck_assert_ptr_ne(page, MAP_FAILED);
 	check_rdpmc(0);
@@ -214,14 +214,14 @@ START_TEST(mapped_by_another_thread)
 }
 END_TEST
 
-/* A mapping holds after its state's thread has ended, but then no new one counts. */
+/* A mapping stays valid when its state's thread has ended; a new one gives no right. */
 START_TEST(owner_has_ended)
 {
 	pthread_t thread;
 	void *page;
 	int other;
 
-	ck_assert_int_eq(pthread_create(&thread, NULL, maps_own, &other), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, map_own_state, &other), 0);
 	pthread_join(thread, &page);
 	while (status_of(other) & ATTACHED)
 		msleep(1);
@@ -247,7 +247,7 @@ START_TEST(not_in_the_child)
 		/* its copy of the mapping has nothing to read */
 		if (try_touch(page) || page->cstatus)
 			_exit(2);
-		/* it can have one of its own, and loses that again */
+		/* The child can have a mapping of its own; unmapping revokes the right again. */
 		fd = open_state(0);
 		page = map_state(fd);
 		if (!RDPMC_WITHOUT_COUNTING)
@@ -289,7 +289,7 @@ START_TEST(not_by_a_strangers_state)
 		msleep(2);
 		if (try_rdpmc(0, &value) != RDPMC_SIGNAL)
 			_exit(2);
-		/* it does see the page */
+		/* It can read the page. */
 		read_sums(fd, &sums);
 		if (!page->ctr[0].sum || page->ctr[0].sum > sums.pmc[0])
 			_exit(3);
@@ -303,9 +303,9 @@ START_TEST(not_by_a_strangers_state)
 }
 END_TEST
 
-/* ---- what else can be done to a mapping ----------------------------------------------- */
+/* ---- other operations on a mapping ------------------------------------------------------ */
 
-START_TEST(moved)
+START_TEST(moved_mapping)
 {
 	const struct vperfctr_page *page = map_state(fd);
 	void *to = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -314,7 +314,7 @@ START_TEST(moved)
 	ck_assert_ptr_eq(new, to);
 	check_page(new);
 	ck_assert_int_eq(try_touch(page), SIGSEGV);
-	/* another one in the old one's place changes nothing */
+	/* Another mapping in the old one's place changes nothing. */
 	ck_assert_ptr_ne(mmap((void *)page, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS |
 			      MAP_FIXED, -1, 0), MAP_FAILED);
 	check_page(new);
@@ -335,7 +335,7 @@ START_TEST(not_grown_nor_copied)
 }
 END_TEST
 
-START_TEST(covered)
+START_TEST(covered_by_another_mapping)
 {
 	const struct vperfctr_page *page = map_state(fd);
 
@@ -346,7 +346,7 @@ START_TEST(covered)
 }
 END_TEST
 
-/* A range that has it in the middle; what is no page cannot be unmapped. */
+/* munmap() of a range around the page; an address inside a page is refused. */
 START_TEST(unmapped_with_others)
 {
 	char *three = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -362,13 +362,13 @@ START_TEST(unmapped_with_others)
 }
 END_TEST
 
-/* Whatever the advice, the page remains what it is, and is this process's alone. */
+/* No advice changes the page, or shares it with another process. */
 static const int advice[] = {
 	MADV_DONTNEED, MADV_DONTFORK, MADV_DOFORK, MADV_WIPEONFORK, MADV_COLD, MADV_PAGEOUT,
 	MADV_WILLNEED, MADV_MERGEABLE, MADV_REMOVE, MADV_FREE, MADV_DODUMP,
 };
 
-START_TEST(advised)
+START_TEST(madvise_changes_nothing)
 {
 	const struct vperfctr_page *page = map_state(fd);
 	unsigned int i;
@@ -389,7 +389,7 @@ START_TEST(advised)
 }
 END_TEST
 
-/* ---- beside perf ------------------------------------------------------------------------- */
+/* ---- together with perf ------------------------------------------------------------------ */
 
 static struct perf_event_mmap_page *map_perf(int *perf)
 {
@@ -403,8 +403,8 @@ static struct perf_event_mmap_page *map_perf(int *perf)
 }
 
 /*
- * The kernel writes to its own code, here: with its first event perf is in the scheduler's
- * way (a static key), until a second after the last one.
+ * Make the kernel write to its own code: perf's first event enables a static key in the
+ * scheduler, and a second after the last event the key is disabled.
  */
 static void write_kernel_code(void)
 {
@@ -418,10 +418,10 @@ static void write_kernel_code(void)
 }
 
 /*
- * perf clears the counters that it has left when a process comes that may RDPMC, and
- * does not ask whose they are meanwhile.
+ * perf clears the counters that its last events used, when it switches to a process that
+ * may use RDPMC, without a look at their current user.
  */
-START_TEST(left_by_perf)
+START_TEST(counters_left_by_perf)
 {
 	static const u64 events[] = {
 		PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
@@ -464,12 +464,12 @@ START_TEST(left_by_perf)
 }
 END_TEST
 
-/* x86: perf gives its mappings the same right, and the administrator gives and takes it. */
+/* x86: perf's mappings give the same right, and sysfs enables and disables it. */
 static const char *sysfs_rdpmc(void)
 {
 	static const char hybrid[] = "/sys/bus/event_source/devices/cpu_core/rdpmc";
 
-	/* A hybrid processor's attribute is the same for both of its PMUs. */
+	/* The attribute of a hybrid processor is the same for both of its PMUs. */
 	return access(hybrid, F_OK) ? "/sys/bus/event_source/devices/cpu/rdpmc" : hybrid;
 }
 
@@ -483,7 +483,7 @@ static void write_rdpmc(const char *value)
 	write_file(sysfs_rdpmc(), value);
 }
 
-/* Each gives and takes its own right, in any order. */
+/* perf's mapping and the state's give and revoke the right independently, in any order. */
 START_TEST(perf_in_the_same_process)
 {
 	struct perf_event_mmap_page *theirs;
@@ -515,14 +515,14 @@ START_TEST(perf_in_the_same_process)
 	}
 	check_rdpmc(RDPMC_SIGNAL);
 	assert_ok(stop_all(fd));
-	/* and perf works as before */
+	/* perf works as before. */
 	theirs = map_perf(&perf);
 	check_rdpmc(0);
 }
 END_TEST
 
-/* The administrator has the last word, and the page tells. */
-START_TEST(forbidden)
+/* sysfs overrides mappings, and the page says so. */
+START_TEST(forbidden_by_sysfs)
 {
 	const struct vperfctr_page *page = map_state(fd);
 	struct sums sums;
@@ -543,7 +543,7 @@ START_TEST(forbidden)
 }
 END_TEST
 
-START_TEST(allowed_to_all)
+START_TEST(allowed_to_all_by_sysfs)
 {
 	const struct vperfctr_page *page;
 	u64 value;
@@ -568,7 +568,7 @@ START_TEST(allowed_to_all)
 }
 END_TEST
 
-/* Should a test have failed half-way. */
+/* Restore the attribute, even if a test has failed half-way. */
 static void restore_sysfs(void)
 {
 	if (have_sysfs_rdpmc())
@@ -590,15 +590,15 @@ static void add(TCase *tc)
 	tcase_add_test(tc, not_in_the_child);
 	tcase_add_test(tc, not_after_exec);
 	tcase_add_loop_test(tc, not_by_a_strangers_state, 0, 2);
-	tcase_add_test(tc, moved);
+	tcase_add_test(tc, moved_mapping);
 	tcase_add_test(tc, not_grown_nor_copied);
-	tcase_add_test(tc, covered);
+	tcase_add_test(tc, covered_by_another_mapping);
 	tcase_add_test(tc, unmapped_with_others);
-	tcase_add_loop_test(tc, advised, 0, sizeof(advice) / sizeof(advice[0]));
-	tcase_add_test(tc, left_by_perf);
+	tcase_add_loop_test(tc, madvise_changes_nothing, 0, sizeof(advice) / sizeof(advice[0]));
+	tcase_add_test(tc, counters_left_by_perf);
 	tcase_add_loop_test(tc, perf_in_the_same_process, 0, 4);
-	tcase_add_test(tc, forbidden);
-	tcase_add_test(tc, allowed_to_all);
+	tcase_add_test(tc, forbidden_by_sysfs);
+	tcase_add_test(tc, allowed_to_all_by_sysfs);
 }
 
 int main(int argc, char **argv)

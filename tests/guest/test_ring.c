@@ -22,7 +22,7 @@ static void setup(void)
 	fd = account_init();
 }
 
-/* As they were. */
+/* Restore the parameters. */
 static void teardown(void)
 {
 	write_file(MAX_RATE, "100000");
@@ -77,7 +77,7 @@ START_TEST(ring_errors)
 	assert_errno(call(fd, VPERFCTR_RING, NULL), EFAULT);
 	req.size = 4096;
 	assert_errno(call(fd, VPERFCTR_RING, (void *)8), EFAULT);
-	/* none of them made one */
+	/* None of these calls made a ring. */
 	assert_errno(try_overflow_ring(fd, IMODE, 1000), EINVAL);
 	assert_errno(consume(fd, 0), EINVAL);
 	assert_errno(consume(fd, 1), EINVAL);
@@ -129,7 +129,7 @@ START_TEST(mmap_errors)
 }
 END_TEST
 
-/* The user's rings all together, given back with the states. */
+/* All rings of a user are charged together; the memory returns with the states. */
 START_TEST(charged)
 {
 	struct vperfctr_ring req;
@@ -139,7 +139,7 @@ START_TEST(charged)
 	write_file(MAX_RING, "50");
 	assert_errno(try_ring(fd, 4096, 1, 0, &req), EAGAIN);
 	assert_errno(try_ring(fd, VPERFCTR_RING_MAX, 1, 32, &req), EAGAIN);
-	/* 3 pages and one: 16 kB each */
+	/* 3 pages and one: 16 kB each. */
 	for (i = 0; i < 20; i++) {
 		assert_ok(try_ring(fd, 512, 1, 0, &req));
 		ck_assert_uint_eq(req.map_size, 4 * PAGE);
@@ -157,7 +157,7 @@ START_TEST(charged)
 		if (call(one, VPERFCTR_UNLINK, NULL))
 			_exit(2);
 		two = open_state(0);
-		/* the first is open still: 48 kB */
+		/* The first ring still exists: 48 kB. */
 		if (try_ring(two, 512, 1, 0, &req) || call(two, VPERFCTR_UNLINK, NULL))
 			_exit(3);
 		if (try_ring(open_state(0), 512, 1, 0, &req) != -EAGAIN)
@@ -168,9 +168,9 @@ START_TEST(charged)
 }
 END_TEST
 
-/* ---- what is in it ---------------------------------------------------------------- */
+/* ---- content of samples ------------------------------------------------------------ */
 
-/* Every sample: where, when, and sums that are multiples of the period. */
+/* Each sample has a place, a time, and sums that are multiples of the period. */
 START_TEST(samples)
 {
 	const unsigned long n = 100000;
@@ -206,7 +206,7 @@ START_TEST(samples)
 		ck_assert_uint_eq(s->sums[2] | s->sums[3], 0);
 		ck_assert_uint_gt(s->tsc, tsc);
 		tsc = s->tsc;
-		/* one instruction further in the loop than an even number: by turns */
+		/* The period is odd: the two instructions of the loop alternate. */
 		if (s->ip != (uintptr_t)marked_loop_dec && s->ip != (uintptr_t)marked_loop_jnz)
 			outside++;
 		else if (i && i + 1 < head)
@@ -217,7 +217,7 @@ START_TEST(samples)
 }
 END_TEST
 
-/* The same program in a-mode and i-mode: the same sum. */
+/* Run the same program in a-mode or i-mode: the sum must be the same. */
 static u64 count_known(u64 period, u64 *head)
 {
 	char *args[] = { "known", "a", "b", NULL };
@@ -256,7 +256,7 @@ static u64 count_known(u64 period, u64 *head)
 	return sums.pmc[0];
 }
 
-START_TEST(same_sums_as_in_amode)
+START_TEST(same_sums_in_imode_and_amode)
 {
 	const u64 tried[] = { 1, 2, 3, 7, 100, 1001, 6003, 6004, 6005, 1000000 };
 	u64 head;
@@ -271,7 +271,7 @@ START_TEST(same_sums_as_in_amode)
 }
 END_TEST
 
-START_TEST(a_hundred_thousand_in_a_row)
+START_TEST(a_hundred_thousand_samples)
 {
 	u64 total;
 
@@ -286,8 +286,8 @@ START_TEST(a_hundred_thousand_in_a_row)
 }
 END_TEST
 
-/* Several overflow at once: one sample with both bits. */
-START_TEST(several)
+/* Several counters overflow at once: one sample has all their bits. */
+START_TEST(several_overflows_in_one_sample)
 {
 	const u64 a = 1000, b = 1500;
 	struct control control;
@@ -321,9 +321,9 @@ START_TEST(several)
 }
 END_TEST
 
-/* ---- full ------------------------------------------------------------------------------ */
+/* ---- full rings ------------------------------------------------------------------------ */
 
-START_TEST(full)
+START_TEST(full_ring_drops_samples)
 {
 	struct sums sums;
 	u64 head, dropped;
@@ -344,7 +344,7 @@ START_TEST(full)
 	ck_assert_uint_eq(ring.page->tail, 3);
 	assert_errno(consume(fd, 14), EINVAL);
 
-	/* three more, the first of which tells what was lost before it */
+	/* Three more samples; the first one reports the number dropped before it. */
 	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
 	loop(10000);
 	head = ring_head(&ring);
@@ -360,7 +360,7 @@ START_TEST(full)
 }
 END_TEST
 
-/* A ring stays, whatever its state's controls are. */
+/* The ring stays when its state's control changes. */
 START_TEST(outlives_controls)
 {
 	u64 first, total;
@@ -386,10 +386,10 @@ START_TEST(outlives_controls)
 }
 END_TEST
 
-/* ---- in others' hands -------------------------------------------------------------------- */
+/* ---- rings of other threads ---------------------------------------------------------------- */
 
-/* The sums of a sample are right when who maps it elsewhere sees it; no wake-up is lost. */
-START_TEST(ping_pong)
+/* Another process sees complete samples, and no wake-up is lost. */
+START_TEST(read_by_another_process)
 {
 	const u32 watermark = _i ? 5 : 1;
 	volatile u64 *consumed = shared_memory(PAGE);
@@ -424,7 +424,7 @@ START_TEST(ping_pong)
 	assert_ok(try_overflow_ring(fd, IMODE, 2000));
 	while (*consumed < 2000) {
 		loop(1000);
-		/* not to run ahead of who reads */
+			/* Do not run ahead of the reader. */
 		while (ring_head(&ring) - *consumed >= watermark && *consumed < 2000) {
 			assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
 			while (ring_head(&ring) - *consumed >= watermark && *consumed < 2000) {
@@ -461,7 +461,7 @@ START_TEST(after_the_end)
 	ck_assert_int_eq(wait_for(pid), 0);
 	ck_assert_eventually(!(status_of(acc->fd) & ATTACHED));
 	read_sums(acc->fd, &sums);
-	/* fewer than the watermark, but there will be no more */
+	/* Fewer samples than the watermark, but there will be no more. */
 	ck_assert_int_eq(poll_now(acc->fd), expected);
 	map_ring(acc->fd, 2 * PAGE, &ring);
 	head = ring_head(&ring);
@@ -484,8 +484,8 @@ static void wait_stopped(pid_t pid)
 		die("the target ended with %#x, or %s", status, strerror(errno));
 }
 
-/* A monitor's ring, of a process that knows nothing of it. */
-START_TEST(monitored)
+/* A monitor's ring of a process that does not cooperate. */
+START_TEST(ring_of_a_monitor)
 {
 	volatile unsigned long *n = shared_memory(PAGE);
 	int target, i;
@@ -508,7 +508,7 @@ START_TEST(monitored)
 		ck_assert_uint_eq(ring_head(&ring), i * INSNS_STOP(10000) / 777);
 	}
 	ck_assert_uint_eq(ring_sample(&ring, 3)->sums[0], 4 * 777);
-	/* not while it runs, nor by others */
+	/* Not while the process runs, and not by other callers. */
 	ck_assert_int_eq(ptrace(PTRACE_CONT, pid, 0, 0), 0);
 	wait_stopped(pid);
 	kill(pid, SIGKILL);
@@ -519,11 +519,11 @@ START_TEST(monitored)
 }
 END_TEST
 
-/* ---- the kernel's addresses ---- */
+/* ---- kernel addresses ----------------------------------------------------------- */
 
 /*
- * Overflows at and around system calls: kernel addresses are only of a control
- * that counts kernel mode, and only in a ring that was asked to have them.
+ * Overflows at and around system calls: samples have kernel addresses only if the
+ * control counts kernel mode and the ring was made to hold them.
  */
 START_TEST(no_kernel_addresses)
 {
@@ -542,7 +542,7 @@ START_TEST(no_kernel_addresses)
 			if (j == 1)
 				msleep(1);
 		}
-		/* more than a period, however long the kernel took */
+		/* More than a period, however long the kernel took. */
 		if (_i)
 			loop(6000);
 		assert_ok(stop_all(fd));
@@ -556,7 +556,7 @@ START_TEST(no_kernel_addresses)
 		ck_assert(_i || !ring.page->dropped);
 		assert_ok(consume(fd, ring_head(&ring) - ring.page->tail));
 	}
-	/* some are left out: what it takes to make them makes the kernel's next one */
+	/* Some are missing: making a sample causes the kernel's next overflow. */
 	ck_assert_uint_ge(user, _i && !is_kcsan_kernel() ? 20 : 10);
 	if (_i == 1)
 		ck_assert_uint_ge(kernel, 20);
@@ -565,7 +565,7 @@ START_TEST(no_kernel_addresses)
 }
 END_TEST
 
-/* Who may not count the kernel can neither make nor map one that tells of it. */
+/* A caller that must not count the kernel can neither make nor map a ring of its addresses. */
 START_TEST(kernel_ring_eperm)
 {
 	struct vperfctr_ring req;
@@ -603,7 +603,7 @@ static const struct {
 	const char *rate;
 } storms[] = { { 1, "0" }, { 1, "100000" }, { 1, "1" }, { 3, "1000" }, { 10, "100000" } };
 
-/* Throttled or not: what makes no sample is counted, and sums are exact. */
+/* Throttled or not: overflows without a sample are counted, and sums are exact. */
 START_TEST(storm)
 {
 	const u64 period = storms[_i].period;
@@ -628,7 +628,7 @@ START_TEST(storm)
 	}
 	ck_assert_uint_eq(n + ring.page->dropped, total / period);
 	ck_assert_uint_ge(ring.page->dropped, dropped);
-	/* "0" is no limit: nothing but room makes them dropped */
+	/* "0" is no limit: samples are dropped only for lack of room. */
 	if (storms[_i].rate[0] == '0')
 		ck_assert_uint_eq(n, nrsamples);
 	if (!strcmp(storms[_i].rate, "1000"))
@@ -636,8 +636,8 @@ START_TEST(storm)
 }
 END_TEST
 
-/* Periods that have grown are not the next control's. */
-START_TEST(after_a_storm)
+/* The next control does not inherit lengthened periods. */
+START_TEST(next_control_after_a_storm)
 {
 	u64 before, total;
 
@@ -647,7 +647,7 @@ START_TEST(after_a_storm)
 	loop(100000);
 	stop();
 	ck_assert_uint_gt(ring.page->dropped, 1000);
-	/* another tick of the clock */
+	/* Another tick of the clock. */
 	write_file(MAX_RATE, "100000");
 	msleep(20);
 	before = ring_head(&ring) + ring.page->dropped;
@@ -660,8 +660,8 @@ START_TEST(after_a_storm)
 }
 END_TEST
 
-/* They are as they were when it has been quiet for some time, however few samples are allowed. */
-START_TEST(quiet_after_a_storm)
+/* After some quiet time the periods are short again, however small the limit is. */
+START_TEST(periods_recover_after_a_storm)
 {
 	u64 before, dropped;
 	int i;
@@ -670,7 +670,7 @@ START_TEST(quiet_after_a_storm)
 	make_ring(fd, 1 << 14, 1, 1, &ring);
 	assert_ok(try_overflow_ring(fd, IMODE, 10000));
 	loop(100000);
-	/* One period each, in another tick: those in which nothing is sampled pass as well. */
+	/* One period per tick: ticks without a sample pass as well. */
 	for (i = 0; i < 100; i++) {
 		loop(5000);
 		msleep(20);
@@ -689,7 +689,7 @@ START_TEST(quiet_after_a_storm)
 }
 END_TEST
 
-/* Someone else gets his share of the CPU, and SIGKILL ends it. */
+/* Another thread gets its share of the CPU, and SIGKILL ends the storm. */
 START_TEST(storm_is_killable)
 {
 	pid_t pid;
@@ -720,8 +720,8 @@ START_TEST(storm_is_killable)
 END_TEST
 
 /*
- * The same in kernel mode, where what serves an overflow is counted as well: it
- * must not take all the time that there is.
+ * The same in kernel mode, which counts the handling of overflows too: this must not
+ * take all the time of the CPU.
  */
 START_TEST(storm_in_the_kernel)
 {
@@ -764,23 +764,23 @@ static void add(TCase *tc)
 	tcase_add_test(tc, mmap_errors);
 	tcase_add_test(tc, charged);
 	tcase_add_test(tc, samples);
-	tcase_add_test(tc, same_sums_as_in_amode);
-	tcase_add_test(tc, a_hundred_thousand_in_a_row);
-	tcase_add_test(tc, several);
-	tcase_add_test(tc, full);
+	tcase_add_test(tc, same_sums_in_imode_and_amode);
+	tcase_add_test(tc, a_hundred_thousand_samples);
+	tcase_add_test(tc, several_overflows_in_one_sample);
+	tcase_add_test(tc, full_ring_drops_samples);
 	tcase_add_test(tc, outlives_controls);
-	tcase_add_loop_test(tc, ping_pong, 0, 2);
+	tcase_add_loop_test(tc, read_by_another_process, 0, 2);
 	tcase_add_loop_test(tc, after_the_end, 0, 2);
-	tcase_add_test(tc, monitored);
+	tcase_add_test(tc, ring_of_a_monitor);
 	tcase_add_loop_test(tc, no_kernel_addresses, 0, 3);
 	tcase_add_test(tc, kernel_ring_eperm);
 	tcase_add_loop_test(tc, storm, 0, NR(storms));
-	tcase_add_test(tc, after_a_storm);
-	tcase_add_loop_test(tc, quiet_after_a_storm, 0, 2);
+	tcase_add_test(tc, next_control_after_a_storm);
+	tcase_add_loop_test(tc, periods_recover_after_a_storm, 0, 2);
 	tcase_add_loop_test(tc, storm_is_killable, 0, 2);
 }
 
-/* "kernel" is a test that may take the machine with it. */
+/* "kernel" is a test that could bring the machine down. */
 int main(int argc, char **argv)
 {
 	open_device();

@@ -480,8 +480,9 @@ END_TEST
 static int stay(void *arg)
 {
 	(void)arg;
-	for (;;)
-		pause();
+	while (pause() < 0)
+		;
+	return 0;
 }
 
 static void be_fifo(int priority)
