@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pty.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 
 #include "perfex-command.h"
 #include "perfex.h"
@@ -80,6 +81,103 @@ START_TEST(sample_and_report)
 	has(out, "two.c:17  second\n");
 	has_not(out, "#");
 	has_not(out, "[kernel]");
+}
+END_TEST
+
+static void check_mode(const char *name, unsigned int mode)
+{
+	struct stat st;
+
+	ck_assert_int_eq(stat(in_dir(name), &st), 0);
+	ck_assert_uint_eq(st.st_mode & 07777, mode);
+	ck_assert_int_gt(st.st_size, 0);
+}
+
+/* Addresses and paths are nobody else's business, whatever the file was before. */
+START_TEST(samples_are_private)
+{
+	struct stat before, after;
+	char buf[8];
+	int fd;
+
+	umask(0);
+	ck_assert_int_eq(sample("instructions=1", TWO), 0);
+	check_mode("s", 0600);
+	/* A process that has the old file open does not get to see the new one. */
+	ck_assert_int_eq(chmod(in_dir("s"), 0644), 0);
+	fd = open(in_dir("s"), O_RDONLY);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fstat(fd, &before), 0);
+	ck_assert_int_eq(sample("instructions=1", TWO, "again"), 1);
+	check_mode("s", 0600);
+	ck_assert_int_eq(stat(in_dir("s"), &after), 0);
+	ck_assert_uint_ne(before.st_ino, after.st_ino);
+	ck_assert_int_eq(fstat(fd, &after), 0);
+	ck_assert_int_eq(before.st_size, after.st_size);
+	ck_assert_uint_eq(after.st_nlink, 0);
+	close(fd);
+	ck_assert_int_eq(report(), 0);
+	has(out, " Samples of '" TWO " again' (");
+	/* A link remains a link; what it leads to is replaced, or made. */
+	ck_assert_int_eq(chmod(in_dir("s"), 0666), 0);
+	ck_assert_int_eq(symlink("s", in_dir("file")), 0);
+	ck_assert_int_eq(perfex("--sample", "instructions=1", "-o", (char *)in_dir("file"), TWO), 0);
+	ck_assert_int_eq(readlink(in_dir("file"), buf, sizeof(buf)), 1);
+	check_mode("s", 0600);
+	unlink(in_dir("s"));
+	ck_assert_int_eq(perfex("--sample", "instructions=1", "-o", (char *)in_dir("file"), TWO), 0);
+	check_mode("s", 0600);
+	/* A device is no file to replace. */
+	ck_assert_int_eq(perfex("--sample", "instructions=1", "-o", "/dev/null", TWO), 0);
+	ck_assert_int_eq(stat("/dev/null", &after), 0);
+	ck_assert(S_ISCHR(after.st_mode));
+	ck_assert_uint_eq(after.st_mode & 07777, 0666);
+	/* Counts are for others to read, as the user's umask has it. */
+	unlink(in_dir("file"));
+	ck_assert_int_eq(perfex("-o", (char *)in_dir("file"), "true"), 0);
+	check_mode("file", 0666);
+}
+END_TEST
+
+/* Where the directory does not let the file be replaced; root may do it everywhere. */
+START_TEST(samples_in_fixed_directory)
+{
+	pid_t pid;
+	int fd, status;
+
+	umask(022);
+	fd = open(in_dir("s"), O_WRONLY | O_CREAT, 0666);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fchmod(fd, 0666), 0);
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		struct options o = { .sampling = true, .output = in_dir("s") };
+		struct error e = { .text = "" };
+		FILE *f;
+
+		if (!geteuid()) {
+			/* Another user's file, which this one may write */
+			if (chmod(dir, 0755) || setuid(65534))
+				_exit(2);
+			f = output_open(&o, &e);
+			_exit(f || !strstr(e.text, "is another user's file, who could read the samples"));
+		}
+		if (chmod(dir, 0555))
+			_exit(2);
+		f = output_open(&o, &e);
+		_exit(!f);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	chmod(dir, 0700);
+	if (geteuid()) {
+		struct stat st;
+
+		ck_assert_int_eq(fstat(fd, &st), 0);
+		ck_assert_uint_eq(st.st_mode & 07777, 0600);
+	}
+	close(fd);
 }
 END_TEST
 
@@ -564,6 +662,8 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, sample_and_report);
+	tcase_add_test(t, samples_are_private);
+	tcase_add_test(t, samples_in_fixed_directory);
 	tcase_add_test(t, kernel_samples);
 	tcase_add_test(t, stripped_file);
 	tcase_add_test(t, full_ring);
