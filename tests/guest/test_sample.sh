@@ -68,6 +68,7 @@ for period in 1000 1001 100k; do
 	check "elsewhere, period $period" "$(row Functions '[[]two[]]$')" $((total / n))
 done
 record $event:u=1000 "$two"
+check "mode of the file" "$(stat -c %a "$tmp/samples")" 600
 check "share of hot" "$(grep -c '^  75.00%  .* hot .two.$' "$tmp/report")" 1
 # hot() is entered after an even number of instructions, cold() after an odd one: after
 # an even number of all the next one in hot() is dec, in cold() jnz
@@ -108,6 +109,12 @@ record $event:u=1 "$two"
 check "status, period 1" "$status" 0
 check "events, period 1" "$(events)" "$total"
 check "some dropped, period 1" "$([ "$(dropped)" -gt 0 ] && echo yes)" yes
+[ "$(dropped)" -le "$(samples)" ] ||
+	check "advice, period 1" "$(grep -c 'overflows gave no sample: use a longer period' "$tmp/err")" 1
+record $event:u=100M "$two"
+check "status, period 100M" "$status" 0
+check "samples, period 100M" "$(samples)" 0
+check "advice, period 100M" "$(sed -n 's/^perfex: no samples: .* as in --sample //p' "$tmp/err")" "$event:u=1000"
 echo "$usual" > $rate
 
 # kernel mode for those who may

@@ -31,6 +31,8 @@
 #define FIRST_LOOK	1
 #define LAST_LOOK	256
 
+#define MAX_SAMPLE_RATE	"/sys/module/vperfctr/parameters/max_sample_rate"
+
 struct mapping {
 	uint64_t start, end, offset;
 	char *path;
@@ -464,9 +466,53 @@ static int finish_recording(struct session *s, struct error *e)
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
+/* A round number that is no greater, and not 0. */
+static uint64_t round_down(uint64_t n)
+{
+	uint64_t power = 1;
+
+	while (n / power >= 10)
+		power *= 10;
+	return n ? n / power * power : 1;
+}
+
+#define ENOUGH_SAMPLES	1000
+
+/* So few samples that the file tells nothing: what to do about it. */
+static void print_advice(uint64_t samples, uint64_t dropped, uint64_t count, double seconds,
+			 const struct vperfctr_event *event, const struct sample_spec *spec)
+{
+	char a[THOUSANDS_LEN], b[THOUSANDS_LEN];
+	uint64_t overflows = samples + dropped, period;
+	int rate = read_number(MAX_SAMPLE_RATE);
+
+	if (!samples && !dropped) {
+		if (!count)
+			fprintf(stderr, "perfex: no samples: the command's first thread had no %s; 'perfex -e %s ...' counts its other threads and children, too\n",
+				event->name, event->name);
+		else
+			fprintf(stderr, "perfex: no samples: there were only %s %s: use a shorter period, as in --sample %s=%" PRIu64 "\n",
+				thousands(a, count), event->name, spec->event,
+				round_down(count / ENOUGH_SAMPLES));
+	} else if (dropped > samples) {
+		/* As long as it takes for none to be dropped, and half as long again. */
+		period = spec->period;
+		if (__builtin_mul_overflow(period, overflows / (samples ? samples : 1) * 3 / 2 + 1,
+					   &period))
+			period = UINT64_MAX;
+		fprintf(stderr, "perfex: %s of %s overflows gave no sample: use a longer period, as in --sample %s=%" PRIu64,
+			thousands(a, dropped), thousands(b, overflows), spec->event,
+			round_down(period));
+		if (rate > 0 && seconds > 0 && (double)overflows / seconds > rate)
+			fprintf(stderr, "; the module's parameter max_sample_rate allows %d samples per second",
+				rate);
+		fputc('\n', stderr);
+	}
+}
+
 static void print_summary(const struct session *s, const struct counts *c, const char *name,
 			  const struct events *events, const struct vperfctr_info *info,
-			  const struct rusage *usage)
+			  const struct rusage *usage, const struct sample_spec *spec)
 {
 	char samples[THOUSANDS_LEN], dropped[THOUSANDS_LEN], count[THOUSANDS_LEN];
 	double thread = info->tsc_khz ? (double)c->own.tsc / (info->tsc_khz * 1e3) : 0;
@@ -476,6 +522,8 @@ static void print_summary(const struct session *s, const struct counts *c, const
 		thousands(samples, s->nrsamples), name,
 		thousands(dropped, vperfctr_ring_dropped(s->v)),
 		thousands(count, c->own.pmc[0]), events->ev[0].name);
+	print_advice(s->nrsamples, vperfctr_ring_dropped(s->v), c->own.pmc[0], thread,
+		     &events->ev[0], spec);
 	if (info->tsc_khz && cpu_time > thread * 1.05 + 0.01)
 		fprintf(stderr, "perfex: %.3f s of other threads and children are not sampled\n",
 			cpu_time - thread);
@@ -572,7 +620,7 @@ int sample_command(const struct sample_spec *spec, char **argv, FILE *out, const
 	s.run = (struct running){ .argv = argv, .control = &control };
 	err = record_command(&s, &ring, &usage, e);
 	if (!err && !counts_read(s.v, &control, &c)) {
-		print_summary(&s, &c, name, events, &info, &usage);
+		print_summary(&s, &c, name, events, &info, &usage, spec);
 		err = counts_check(&c, e);
 		if (!err && !counts_any(&c))
 			err = fail_with(e, "the command was not counted");

@@ -445,7 +445,7 @@ static int state_control(struct state *s, int fd, const struct vperfctr_control 
 	if (c->flags & VPERFCTR_CONTROL_START_ON_EXEC && !fake.exec_uncounted) {
 		s->page.tsc_sum = fake.exec_tsc;
 		for (i = 0; i < nr; i++)
-			s->page.ctr[i].sum = 1000000 + i;
+			s->page.ctr[i].sum = fake.no_events ? 0 : 1000000 + i;
 		for (n = 0; c->flags & VPERFCTR_CONTROL_RING && n < fake.nrsamples; n++)
 			add_sample(s, fd, &fake.samples[n % 4], NULL);
 	} else if (s->tid) {

@@ -38,6 +38,7 @@ struct fake {
 	bool exec_uncounted;		/* as if it were a set-user-id file that is executed */
 	uint32_t status;		/* what READ tells besides, until UNLINK */
 	uint64_t exec_tsc;		/* the TSC's sum that START_ON_EXEC gives */
+	bool no_events;			/* START_ON_EXEC counts none: the other sums are 0 */
 	uint64_t children_missed;
 	uint64_t children;		/* their sum of counter i is children + i, and the TSC's children */
 	bool replaced;			/* the owner gives itself another control */

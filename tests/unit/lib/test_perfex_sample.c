@@ -223,6 +223,7 @@ START_TEST(full_ring)
 	ck_assert_int_eq(sample("instructions=1", TWO), 0);
 	has(err, "perfex: 32,768 samples in ");
 	has(err, ", 7,232 dropped; ");
+	has_not(err, "use a longer period");
 	ck_assert_int_eq(report(), 0);
 	has(out, "              32,768  samples\n               7,232  dropped\n");
 }
@@ -263,9 +264,36 @@ START_TEST(no_samples)
 	fake.nrsamples = 0;
 	ck_assert_int_eq(sample("instructions=1", TWO), 0);
 	has(err, "perfex: 0 samples in ");
+	has(err, "\nperfex: no samples: there were only 1,000,000 instructions: "
+		 "use a shorter period, as in --sample instructions=1000\n");
 	ck_assert_int_eq(report(), 0);
 	has(out, "                   0  samples\n");
 	has_not(out, "Functions");
+}
+END_TEST
+
+/* Samples of one overflow in 1000 tell nothing about the others. */
+START_TEST(most_samples_dropped)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		fake.samples[i].dropped = 999;
+	ck_assert_int_eq(sample("instructions:u=20", TWO, "x"), 1);
+	has(err, "perfex: 1,000 samples in ");
+	has(err, "\nperfex: 999,000 of 1,000,000 overflows gave no sample: "
+		 "use a longer period, as in --sample instructions:u=30000\n");
+	/* As many as there are samples are not most. */
+	for (i = 0; i < 4; i++)
+		fake.samples[i].dropped = 1;
+	ck_assert_int_eq(sample("instructions:u=20", TWO), 0);
+	has_not(err, "use a longer period");
+	/* The event does not happen at all. */
+	fake.nrsamples = 0;
+	fake.no_events = true;
+	ck_assert_int_eq(sample("cache-misses:u=20", TWO), 0);
+	has(err, "\nperfex: no samples: the command's first thread had no cache-misses:u; "
+		 "'perfex -e cache-misses:u ...' counts its other threads and children, too\n");
 }
 END_TEST
 
@@ -669,6 +697,7 @@ static Suite *suite(void)
 	tcase_add_test(t, full_ring);
 	tcase_add_test(t, weight_of_dropped_samples);
 	tcase_add_test(t, no_samples);
+	tcase_add_test(t, most_samples_dropped);
 	tcase_add_test(t, report_into_itself);
 	tcase_add_test(t, exec_forgets_mappings);
 	tcase_add_test(t, report_on_a_terminal);
