@@ -201,13 +201,14 @@ check "sum of intervals" "$intervals" "$(cut -d , -f 1 "$tmp/err")"
 
 run list instructions
 check "status of list" "$status" 0
-check "instructions are listed" "$(grep -c "^instructions .* $where " "$tmp/out")" 1
+check "instructions are listed" "$(grep -c "^instructions .* $where$" "$tmp/out")" 1
+check "columns of list" "$(awk 'length > 80' "$tmp/out")" ""
 
 # which counters take an event, and what clashes there: libpfm4 knows this processor
 case $maker-$model in
 intel-42)
 	run list L1D_PEND_MISS:PENDING
-	check "counters of a restricted event" "$(grep -c '^L1D_PEND_MISS:PENDING .* general 2 ' "$tmp/out")" 1
+	check "counters of a restricted event" "$(grep -c '^L1D_PEND_MISS:PENDING .* general 2$' "$tmp/out")" 1
 	bad 125 "two events for one counter" -e L1D_PEND_MISS:PENDING:u,CYCLE_ACTIVITY:CYCLES_L1D_PENDING:u true
 	check "they are named" "$(grep -c 'only general counter 2 can count L1D_PEND_MISS:PENDING:u, CYCLE_ACTIVITY:CYCLES_L1D_PENDING:u' "$tmp/err")" 1
 	run -v -e r0001:u,r0002:u,L1D_PEND_MISS:PENDING:u true
@@ -217,9 +218,11 @@ amd-*)
 	run -e RETIRED_INSTRUCTIONS:u,RETIRED_BRANCH_INSTRUCTIONS:u "$known" 2
 	check "libpfm4's instructions" "$(count "$tmp/err" RETIRED_INSTRUCTIONS:u)" 4004
 	run list RETIRED_INSTRUCTIONS
-	check "they are listed" "$(grep -c "^RETIRED_INSTRUCTIONS  *general $general " "$tmp/out")" 1
-	run list ref-cycles
-	check "what no counter takes" "$(grep -c '^ref-cycles  *none ' "$tmp/out")" 1
+	check "they are listed" "$(grep -c "^RETIRED_INSTRUCTIONS  *general $general$" "$tmp/out")" 1
+	run -v list ref-cycles
+	check "what no counter takes" "$(grep -c '^ref-cycles  *none$' "$tmp/out")" 1
+	run list cycles
+	check "it is not listed without -v" "$(grep -c '^ref-cycles ' "$tmp/out")" 0
 	bad 125 "an event that there is not" -e cache-misses:u true
 	check "it is named" "$(grep -c "cannot count 'cache-misses:u'" "$tmp/err")" 1
 	bad 125 "bits that only longer codes have" -e r1000000000:u true
@@ -233,7 +236,22 @@ amd-*)
 esac
 
 # each name once
-check "names that are listed twice" "$(perfex list | cut -d ' ' -f 1 | sort | uniq -d)" ""
+check "names that are listed twice" "$(perfex -v list | grep '^[^ ]' | cut -d ' ' -f 1 | sort | uniq -d)" ""
+
+# the example of --help is an event of this processor, if libpfm4 knows it
+run --help
+check "columns of --help" "$(awk 'length > 80' "$tmp/out")" ""
+example=$(sed -n "s/^  libpfm4's  as in //p" "$tmp/out")
+run -o /dev/null -e "${example:-instructions}:u" true
+check "status of the example of --help" "$status" 0
+
+# perf's names and subcommands, as people type them
+for name in page-faults task-clock LLC-load-misses sched:sched_switch Instructions instructions:k:u; do
+	bad 125 "$name" -e $name true
+	check "$name is named" "$(grep -c "'$name'" "$tmp/err")" 1
+done
+bad 125 "perfex stat" stat /
+check "what perfex stat is" "$(grep -c "'stat' is no subcommand of perfex.*perfex -- stat / runs" "$tmp/err")" 1
 
 # derived figures: from the two counts, to two digits; only of the same mode
 run -e instructions:u,cycles:u "$known" 50

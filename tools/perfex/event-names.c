@@ -16,42 +16,31 @@ const char *events_generic_name(unsigned int i)
 	return i < ARRAY_SIZE(generic) ? generic[i] : NULL;
 }
 
-/* What perf stat counts besides, without a counter: by the names that people are used to. */
-static bool is_software(const char *name)
+bool is_generic(const char *name)
 {
-	static const char *const names[] = {
-		"alignment-faults", "context-switches", "cpu-clock", "cpu-migrations", "cs",
-		"duration_time", "emulation-faults", "faults", "major-faults", "migrations",
-		"minor-faults", "page-faults", "system_time", "task-clock", "user_time",
-	};
-	size_t i, len = strcspn(name, ":");
+	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strncmp(name, names[i], len) && !names[i][len])
+	for (i = 0; i < ARRAY_SIZE(generic); i++)
+		if (!strcmp(name, generic[i]))
 			return true;
-	return false;
+	return !strcmp(name, "cpu-cycles") || !strcmp(name, "branch-instructions");
 }
 
-/* What the library says, and what to do about it here. */
-static int fail_event(struct error *e, int err, const char *name, const struct vperfctr_why *why)
+/* ":u:k": one group of letters says in which modes, as perf has it. */
+static int check_modes(const char *name, struct error *e)
 {
-	const char *hint = "";
+	size_t len = strcspn(name, "@"), last = len, before;
 
-	if (err == -EPERM)
-		return fail_kernel_mode(e, name);
-	if (err == -ENOENT && is_software(name))
-		return fail_with(e, "'%s' is counted by the kernel, not by the processor: use perf stat for it",
-				 name);
-	if (err == -ENOENT && strpbrk(name, "{}"))
-		return fail_with(e, "'%s': there are no groups with braces, as all events are counted together",
-				 name);
-	if (err == -ENOENT && !strstr(why->text, "did you mean"))
-		hint = ": perfex list shows those that there are, perfex --help how raw ones are written";
-	else if (strstr(why->text, "this processor has no"))
-		hint = ": see perfex -i";
-	else if (strstr(why->text, "cannot count that event"))
-		hint = ": see perfex list";
-	return fail_with(e, "%s%s", why->text, hint);
+	while (last && name[last - 1] != ':')
+		last--;
+	if (last < 2 || last == len || strspn(name + last, "uk") < len - last)
+		return 0;
+	for (before = last - 1; before && name[before - 1] != ':'; before--)
+		;
+	if (!before || before == last - 1 || strspn(name + before, "uk") < last - 1 - before)
+		return 0;
+	return fail_with(e, "'%s' says twice in which mode to count: ':uk' is user and kernel mode",
+			 name);
 }
 
 static int add_event(struct events *events, const char *name,
@@ -68,7 +57,9 @@ static int add_event(struct events *events, const char *name,
 				 VPERFCTR_MAX_CTRS, info->nrctrs);
 	err = vperfctr_event(event, name, info, &why);
 	if (err)
-		return fail_event(e, err, name, &why);
+		return fail_event(e, err, name, info, &why);
+	if (check_modes(name, e))
+		return -1;
 	events->user_by_default |= event->modes_left && !(info->features & VPERFCTR_FEATURE_KERNEL);
 	events->group[events->nr++] = 0;
 	return 0;

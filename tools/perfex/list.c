@@ -5,11 +5,16 @@
 
 #include "perfex.h"
 
+#define WIDTH		80
+#define INDENT		4	/* of descriptions */
+
 struct listing {
 	FILE *f;
-	const char *word;
+	char *const *words;
+	bool all;		/* also events that cannot be counted */
 	bool bold;		/* names, on a terminal */
 	unsigned int nr;	/* found */
+	unsigned int nrhidden;
 };
 
 /* "fixed 0, general 0-3" */
@@ -37,19 +42,69 @@ static char *describe_counters(const struct vperfctr_event *event)
 	return text;
 }
 
+static bool has_words(const struct vperfctr_event *event, const char *description,
+		      char *const *words)
+{
+	for (; *words; words++)
+		if (!strcasestr(event->name, *words) && !strcasestr(description, *words))
+			return false;
+	return true;
+}
+
+/* Lines of at most WIDTH columns, broken at spaces where there are some. */
+static void print_wrapped(FILE *f, const char *text)
+{
+	const size_t room = WIDTH - INDENT;
+	size_t n;
+
+	for (text += strspn(text, " \n"); *text; text += strspn(text, " \n")) {
+		n = strcspn(text, "\n");
+		if (n > room) {
+			for (n = room; n && text[n] != ' '; n--)
+				;
+			n = n ? n : room;
+		}
+		fprintf(f, "%*s%.*s\n", INDENT, "", (int)n, text);
+		text += n;
+	}
+}
+
 static int print_event(const struct vperfctr_event *event, const char *description, void *arg)
 {
 	struct listing *l = arg;
 	char *counters;
+	size_t len;
 
-	if (l->word && !strcasestr(event->name, l->word) && !strcasestr(description, l->word))
+	if (!has_words(event, description, l->words))
 		return 0;
+	if (!event->general && !event->fixed && !l->all) {
+		l->nrhidden++;
+		return 0;
+	}
 	counters = describe_counters(event);
-	fprintf(l->f, "%s%-40s%s  %-22s  %s\n", l->bold ? "\033[1m" : "", event->name,
-		l->bold ? "\033[m" : "", counters ? counters : "?", description);
+	len = strlen(event->name) + 2 + strlen(counters ? counters : "?");
+	fprintf(l->f, "%s%-40s%s", l->bold ? "\033[1m" : "", event->name, l->bold ? "\033[m" : "");
+	/* A name that fills the line has its counters in the next one. */
+	if (len > WIDTH)
+		fprintf(l->f, "\n%*s", INDENT - 2, "");
+	fprintf(l->f, "  %s\n", counters ? counters : "?");
+	print_wrapped(l->f, description);
 	free(counters);
 	l->nr++;
 	return 0;
+}
+
+static int find_word(const struct vperfctr_event *event, const char *description, void *arg)
+{
+	const char *word = arg;
+
+	return (event->general || event->fixed) &&
+	       has_words(event, description, (char *const []){ (char *)word, NULL });
+}
+
+bool list_has_word(const char *word, const struct vperfctr_info *info)
+{
+	return vperfctr_event_list(info, find_word, (void *)word) > 0;
 }
 
 static void list_kind(const struct vperfctr_info *info, struct listing *l)
@@ -64,9 +119,24 @@ static void list_kind(const struct vperfctr_info *info, struct listing *l)
 		      stderr);
 }
 
-int list_events(FILE *f, const char *word, const char *kind, struct error *e)
+/* "'miss' and 'l2'" */
+static int fail_no_event(struct error *e, const struct listing *l)
 {
-	struct listing l = { .f = f, .word = word, .bold = has_colours(f) };
+	char words[200] = "";
+	size_t len = 0, i;
+
+	for (i = 0; l->words[i] && len < sizeof(words); i++)
+		len += (size_t)snprintf(words + len, sizeof(words) - len, "%s'%s'",
+					i ? " and " : "", l->words[i]);
+	if (l->nrhidden)
+		return fail_with(e, "this processor can count no event that has %s in its name or description: perfex -v list shows %u that other processors count",
+				 words, l->nrhidden);
+	return fail_with(e, "no event has %s in its name or description", words);
+}
+
+int list_events(FILE *f, char *const *words, bool all, const char *kind, struct error *e)
+{
+	struct listing l = { .f = f, .words = words, .all = all, .bold = has_colours(f) };
 	struct vperfctr_info info;
 	bool any = false;
 	uint32_t i = 0;
@@ -84,6 +154,6 @@ int list_events(FILE *f, const char *word, const char *kind, struct error *e)
 	if (!any)
 		return fail_no_kind(e, kind);
 	if (!l.nr)
-		return fail_with(e, "no event has '%s' in its name or description", word ? word : "");
+		return fail_no_event(e, &l);
 	return 0;
 }

@@ -12,7 +12,7 @@ static int execute_options(const struct options *o, FILE *out, struct error *e)
 	if (o->info)
 		return info_print(out ? out : stdout, e);
 	if (o->list)
-		return list_events(out ? out : stdout, o->command[1], o->kind, e);
+		return list_events(out ? out : stdout, o->command + 1, o->verbose, o->kind, e);
 	if (o->report)
 		return report_samples(out ? out : stdout, o->report, o->verbose, e);
 	if (o->sampling)

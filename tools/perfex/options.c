@@ -8,32 +8,81 @@
 
 #include "perfex.h"
 
-static void print_usage(FILE *f)
+/* An event of this processor with a unit mask, as libpfm4 has it. */
+static int find_example(const struct vperfctr_event *event, const char *description, void *arg)
 {
+	char *example = arg;
+
+	(void)description;
+	if (!event->general || !strchr(event->name, ':') || strlen(event->name) > 30)
+		return 0;
+	strcpy(example, event->name);
+	return 1;
+}
+
+/* Examples that work on the processor at hand, if the module says which one it is. */
+static void print_event_names(FILE *f)
+{
+	struct vperfctr_info info = { 0 };
+	char example[32] = "";
 	unsigned int i;
 
+	if (vperfctr_info(&info, 0))
+		memset(&info, 0, sizeof(info));
+	else
+		vperfctr_event_list(&info, find_example, example);
+	fputs("  generic    ", f);
+	for (i = 0; events_generic_name(i); i++)
+		fprintf(f, "%s%s", i ? i % 4 ? ", " : ",\n             " : "",
+			events_generic_name(i));
+	fprintf(f, "\n  libpfm4's  %s%s\n             (perfex list shows those of this processor)\n",
+		*example ? "as in " : "", *example ? example : "EVENT:UMASK");
+	switch (info.cpu_type) {
+	case VPERFCTR_CPU_ARM_PMUV3:
+		fputs("  raw        rEEEE, hexadecimal: the event's number (r0008: instructions)\n"
+		      "  register   0xEVNTSEL: the event type register as a whole\n", f);
+		break;
+	case VPERFCTR_CPU_AMD:
+		fputs("  raw        rUUEE, hexadecimal: unit mask, then event select, as perf has it\n"
+		      "             (r00c0: event c0 with unit mask 00, instructions); may go on to\n"
+		      "             the left with the bits of the event select register: r10000c0\n"
+		      "             has a cmask of 1\n"
+		      "  register   0xEVNTSEL: the event select register as a whole\n", f);
+		break;
+	default:
+		fputs("  raw        rUUEE, hexadecimal: unit mask, then event select, as perf has it\n"
+		      "             (r00c0: event c0 with unit mask 00, instructions); may go on to\n"
+		      "             the left with the bits of the event select register: r10000c0\n"
+		      "             has a cmask of 1\n"
+		      "  register   0xEVNTSEL or 0xEVNTSEL/0xAUX: the event select register as a\n"
+		      "             whole, and the second one that the event needs\n", f);
+	}
+}
+
+static void print_usage(FILE *f)
+{
 	fputs("Usage: perfex [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 	      "       perfex [OPTION]... -p PID[,PID]... [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex [OPTION]... -t TID[,TID]... [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex --sample=EVENT=PERIOD -o FILE [--] COMMAND...\n"
 	      "       perfex --report=FILE\n"
-	      "       perfex list [WORD]\n"
+	      "       perfex [-v] list [WORD]...\n"
 	      "       perfex -i\n"
 	      "Run COMMAND, and print exact counts of what it and all that it started did;\n"
-	      "or count what runs already, until it ends, you press Ctrl-C, the time is over, or\n"
-	      "COMMAND, which is not counted then, has ended.\n"
+	      "or count running processes until they end, you press Ctrl-C, the time is over,\n"
+	      "or COMMAND, which is not counted then, has ended.\n"
 	      "\n"
 	      "  -e, --event=EVENT   count EVENT; may be repeated, or hold several with commas\n"
 	      "  -p, --pid=PID       count all threads of a running process\n"
 	      "  -t, --tid=TID       count a running thread\n"
-	      "      --timeout=SECONDS  count for so long (with -p and -t; 0.5 is half a second)\n"
-	      "      --kind=KIND     count on CPUs of this kind (a hybrid processor's core or atom, or\n"
-	      "                      a number that -i shows), and run COMMAND on no others\n"
+	      "      --timeout=SECONDS  with -p and -t, count for so long (0.5: half a second)\n"
+	      "      --kind=KIND     count on CPUs of this kind (a hybrid processor's core or\n"
+	      "                      atom, or a number that -i shows); COMMAND runs on these\n"
 	      "      --no-inherit    do not count threads and processes that are started\n"
-	      "      --sample=EVENT=PERIOD  note where COMMAND's first thread is after each PERIOD\n"
-	      "                      EVENTs (as in instructions:u=100k or cycles=2M), in FILE\n"
-	      "      --report=FILE   print the hottest functions and lines that are noted there\n"
-	      "  -r, --repeat=N      run COMMAND N times: print means, and how they deviate\n"
+	      "      --sample=EVENT=PERIOD  write to FILE where COMMAND's first thread is after\n"
+	      "                      each PERIOD events (instructions:u=100k, cycles=2M)\n"
+	      "      --report=FILE   print the hottest functions and lines of such a file\n"
+	      "  -r, --repeat=N      run COMMAND N times: print means and their deviation\n"
 	      "      --runs=auto     run COMMAND as often as it takes to count all events\n"
 	      "  -I, --interval=MS   print what was counted in each MS milliseconds\n"
 	      "  -x, --field-separator=SEP  print fields with SEP between, as perf stat does\n"
@@ -41,33 +90,25 @@ static void print_usage(FILE *f)
 	      "      --per-thread    with -p and -t, print each thread's counts\n"
 	      "  -o, --output=FILE   print to FILE, not to standard error\n"
 	      "  -i, --info          show what the module found, and exit\n"
-	      "  -v, --verbose       also print which counter each event got, and its control,\n"
-	      "                      and the parts of each sum: threads, what they started\n"
+	      "  -v, --verbose       also print each event's counter and its control, and the\n"
+	      "                      parts of each sum; list all events, report all rows\n"
 	      "  -h, --help          show this, and exit\n"
 	      "  -V, --version       show the version, and exit\n"
 	      "\n"
 	      "EVENT is a name followed by :u (user mode), :k (kernel mode) or :uk (both).\n"
 	      "Without, both are counted if you may count kernel mode, else user mode.\n"
 	      "Names are:\n"
-	      "\n"
-	      "  generic    ", f);
-	for (i = 0; events_generic_name(i); i++)
-		fprintf(f, "%s%s", i ? i % 4 ? ", " : ",\n             " : "",
-			events_generic_name(i));
+	      "\n", f);
+	print_event_names(f);
 	fputs("\n"
-	      "  libpfm4's  as in LONGEST_LAT_CACHE:MISS; those of this processor\n"
-	      "  raw        rUUEE, hexadecimal: unit mask, then event select, as perf has it\n"
-	      "             (r412e is event 2e with unit mask 41); may go on to the left with\n"
-	      "             the bits of the event select register: r10000c0 has a cmask of 1\n"
-	      "  register   0xEVNTSEL or 0xEVNTSEL/0xAUX: the event select register as a whole\n"
-	      "\n"
 	      "After EVENT, @N is general counter N, @fixedN fixed counter N.\n"
-	      "There is no multiplexing: without --runs, what does not fit the counters is refused.\n"
-	      "Without -e the generic events that the processor has are counted, as many as fit.\n"
+	      "Nothing is multiplexed: without --runs, events that do not fit the counters are\n"
+	      "refused.  Without -e, the generic events that the processor has are counted, as\n"
+	      "many as fit.\n"
 	      "\n"
-	      "Exit status: COMMAND's, or 0 without; 128+N if signal N ended it; 127 if it was not\n"
-	      "found; 126 if it cannot be executed; 125 if perfex itself failed or was misused,\n"
-	      "or if not all was counted.\n", f);
+	      "Exit status: COMMAND's, or 0 without; 128+N if signal N ended it; 127 if it was\n"
+	      "not found; 126 if it cannot be executed; 125 if perfex itself failed or was\n"
+	      "misused, or if not all was counted.\n", f);
 }
 
 static int fail_usage(struct error *e, const char *what)
@@ -146,8 +187,6 @@ static int check_options(const struct options *o, struct error *e)
 {
 	if (o->info)
 		return 0;
-	if (o->list && o->command[1] && o->command[2])
-		return fail_usage(e, "list takes one word (and to run a command of that name, it is '-- list')");
 	if (o->list)
 		return 0;
 	if (o->sampling || o->report)
@@ -167,6 +206,21 @@ static int check_options(const struct options *o, struct error *e)
 	if (o->interval && o->per_thread)
 		return fail_usage(e, "-I and --per-thread do not go together");
 	return 0;
+}
+
+/* perfex list -v: an option where a word would be. */
+static void take_list_options(struct options *o)
+{
+	char **from, **to = o->command + 1;
+
+	for (from = to; *from; from++) {
+		if (!strcmp(*from, "-v") || !strcmp(*from, "--verbose"))
+			o->verbose = true;
+		else if (to++ != from)
+			to[-1] = *from;
+	}
+	if (to != from)
+		*to = NULL;
 }
 
 /* Options without an argument */
@@ -301,7 +355,13 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		}
 	}
 	o->command = argv + optind;
-	/* A command of that name can be run after "--". */
-	o->list = *o->command && !strcmp(*o->command, "list") && strcmp(argv[optind - 1], "--");
+	/* A command of such a name can be run after "--". */
+	if (*o->command && strcmp(argv[optind - 1], "--")) {
+		o->list = !strcmp(*o->command, "list");
+		if (check_subcommand(e, o->command))
+			return -1;
+	}
+	if (o->list)
+		take_list_options(o);
 	return check_options(o, e);
 }

@@ -91,6 +91,15 @@ int events_parse(struct events *events, const char *spec,
 /* Add those that this processor has of the usual events, as many as fit. */
 void events_default(struct events *events, const struct vperfctr_info *info);
 
+/* Say why the library refused this name, what the name is, and what to count instead. */
+int fail_event(struct error *e, int err, const char *name, const struct vperfctr_info *info,
+	       const struct vperfctr_why *why);
+
+/* Fails if the command is called as one of perf's subcommands. */
+int check_subcommand(struct error *e, char **command);
+
+bool is_generic(const char *name);
+
 /* The generic names, one after the other; NULL: no more. */
 const char *events_generic_name(unsigned int i);
 
@@ -459,10 +468,13 @@ int measure(const struct options *o, FILE *out, struct error *e);
 void print_bits(FILE *f, uint64_t mask);
 
 /*
- * The events whose names or descriptions have this word (NULL: all) and the
- * counters that take them.
+ * The events whose names or descriptions have each of these words, and the counters that
+ * take them; all: also those that no counter of this processor takes.
  */
-int list_events(FILE *f, const char *word, const char *kind, struct error *e);
+int list_events(FILE *f, char *const *words, bool all, const char *kind, struct error *e);
+
+/* True if the processor can count an event that has this word. */
+bool list_has_word(const char *word, const struct vperfctr_info *info);
 
 /* Everything that the module tells. */
 int info_print(FILE *f, struct error *e);

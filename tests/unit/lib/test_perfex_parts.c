@@ -65,7 +65,7 @@ static const struct {
 	{ "ref-cycles:k", "ref-cycles:k", 0x013c, false, true, 2, false, VPERFCTR_EVENT_REF_CYCLES },
 	{ "cache-references:uk", "cache-references:uk", 0x4f2e, true, true, -1, false, VPERFCTR_EVENT_CACHE_REFS },
 	{ "cache-misses:ku", "cache-misses:ku", 0x412e, true, true, -1, false, VPERFCTR_EVENT_CACHE_MISSES },
-	{ "branches:u:k", "branches:u:k", 0x00c4, true, true, -1, false, VPERFCTR_EVENT_BRANCHES },
+	{ "branches:ukuk", "branches:ukuk", 0x00c4, true, true, -1, false, VPERFCTR_EVENT_BRANCHES },
 	{ "branch-instructions", "branch-instructions", 0x00c4, true, true, -1, false, VPERFCTR_EVENT_BRANCHES },
 	{ "branch-misses", "branch-misses", 0x00c5, true, true, -1, false, VPERFCTR_EVENT_BRANCH_MISSES },
 
@@ -244,9 +244,6 @@ START_TEST(unknown_or_malformed_names)
 	refuse("qqqqqqqqqq", "perfex --help");
 	refuse("r", "unknown event");
 	refuse("r12zz", "unknown event");
-	/* perf stat's */
-	refuse("task-clock", "'task-clock' is counted by the kernel, not by the processor");
-	refuse("cs:u", "use perf stat for it");
 	refuse("c", "unknown event 'c'");
 	refuse("{cycles", "no groups with braces");
 	/* Known, but not so: what libpfm4 says about it */
@@ -258,6 +255,67 @@ START_TEST(unknown_or_malformed_names)
 	refuse("r200c0", "':u' and ':k'");
 	refuse("r4000c0", "sets more than");
 	refuse("r1000000c0", "");	/* bit 36 */
+}
+END_TEST
+
+/* As a real machine has them, where libpfm4 knows perf's own events, too. */
+START_TEST(names_of_perf)
+{
+	if (_i)
+		setenv("LIBPFM_FORCE_PMU", "perf", 1);
+	refuse("task-clock", "'task-clock' is counted by the kernel, not by the processor: "
+			     "perfex always prints the thread time; or use perf stat for it");
+	refuse("cs:u", "'cs:u' is counted by the kernel, not by the processor: use perf stat for it");
+	refuse("page-faults", "'page-faults' is counted by the kernel, not by the processor: use perf stat for it");
+	refuse("PAGE-FAULTS:u", "is counted by the kernel");
+	refuse("LLC-load-misses", "'LLC-load-misses' is perf's name: the nearest event here is 'cache-misses', "
+				  "and 'perfex list cache' shows events of this processor");
+	refuse("LLC-loads:u", "the nearest event here is 'cache-references'");
+	refuse("branch-load-misses", "the nearest event here is 'branch-misses'");
+	refuse("stalled-cycles-frontend", "'stalled-cycles-frontend' is perf's name: ");
+	refuse("node-loads", "'node-loads' is perf's name: use perf stat for it");
+	refuse("sched:sched_switch", "'sched:sched_switch' is a tracepoint of the kernel: use perf stat for it");
+	refuse("syscalls:sys_enter_read", "is a tracepoint of the kernel");
+	refuse("cpu/event=0xc0/u", "is perf's syntax for the events of a unit: raw events of a core are rUUEE here");
+	refuse("Instructions", "unknown event 'Instructions': did you mean 'instructions'? Generic names are in lower case");
+	refuse("CYCLES:u", "did you mean 'cycles'?");
+	refuse("cycles:pp", "'cycles:pp': a generic event may be followed by ':u', ':k' or ':uk', and not by ':pp'; "
+			    "perf's precise events are not available");
+	/* An event that is near, but that this processor has not got, is no advice. */
+	info.arch_events &= ~VPERFCTR_EVENT_CACHE_MISSES;
+	memset(&error, 0, sizeof(error));
+	refuse("LLC-load-misses", "'LLC-load-misses' is perf's name: 'perfex list cache' shows");
+}
+END_TEST
+
+/* One group of letters; two are no modes that anyone means. */
+START_TEST(modes_given_twice)
+{
+	refuse("instructions:k:u", "'instructions:k:u' says twice in which mode to count: ':uk' is user and kernel mode");
+	refuse("instructions:u:u@1", "says twice");
+	refuse("MEM_LOAD_RETIRED:L1_HIT:u:k", "says twice");
+	ck_assert_uint_eq(parse_one("instructions:uk")->modes, modes_of(true, true));
+	ck_assert_uint_eq(parse_one("instructions:ku")->modes, modes_of(true, true));
+}
+END_TEST
+
+START_TEST(event_needs_unit_mask)
+{
+	refuse("MEM_LOAD_RETIRED", "'MEM_LOAD_RETIRED' needs a unit mask, as in MEM_LOAD_RETIRED:L1_HIT; it has L1_HIT, L2_HIT, ");
+	refuse("mem_load_retired", "it has L1_HIT, ");
+	refuse("skl::MEM_LOAD_RETIRED", "as in skl::MEM_LOAD_RETIRED:L1_HIT; it has L1_HIT, ");
+	refuse("MEM_LOAD_RETIRED:NONSENSE", "; its unit masks are L1_HIT, ");
+}
+END_TEST
+
+/* On the processor that has the event of this name */
+START_TEST(event_of_haswell_needs_unit_mask)
+{
+	setenv("LIBPFM_FORCE_PMU", "hsw", 1);
+	refuse("MEM_LOAD_UOPS_RETIRED", "'MEM_LOAD_UOPS_RETIRED' needs a unit mask, as in MEM_LOAD_UOPS_RETIRED:L1_HIT; it has L1_HIT, L2_HIT, ");
+	ck_assert_uint_lt(strlen(error.text), sizeof(error.text) - 1);
+	/* There is an end to the list. */
+	refuse("OFFCORE_RESPONSE_0:NONSENSE", "its unit masks are ");
 }
 END_TEST
 
@@ -1275,6 +1333,10 @@ static Suite *suite(void)
 	tcase_add_test(t, second_register_in_each_run);
 	tcase_add_test(t, several_events);
 	tcase_add_test(t, unknown_or_malformed_names);
+	tcase_add_loop_test(t, names_of_perf, 0, 2);
+	tcase_add_test(t, modes_given_twice);
+	tcase_add_test(t, event_needs_unit_mask);
+	tcase_add_test(t, event_of_haswell_needs_unit_mask);
 	tcase_add_test(t, long_names);
 	tcase_add_test(t, too_many_names);
 	tcase_add_test(t, without_libpfm4);

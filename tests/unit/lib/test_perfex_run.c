@@ -423,7 +423,7 @@ START_TEST(colours_on_a_terminal)
 		has_not(out, "\033");
 	ck_assert_int_eq(perfex_on_terminal(ARGV("list", "LONGEST_LAT_CACHE:MISS")), 0);
 	if (cases[_i].colours)
-		has(out, "\033[1mLONGEST_LAT_CACHE:MISS                  \033[m  general 0-3");
+		has(out, "\033[1mLONGEST_LAT_CACHE:MISS                  \033[m  general 0-3\r\n");
 	else
 		has(out, "LONGEST_LAT_CACHE:MISS                    general 0-3");
 	/* For programs it is plain everywhere, and so are a pipe and a file. */
@@ -580,12 +580,76 @@ START_TEST(option_misuse)
 }
 END_TEST
 
+/* No line has more than 80 columns; there are no tabs. */
+static void fits_terminal(const char *text)
+{
+	const char *line = text;
+
+	has_not(text, "\t");
+	for (; *line; line += strcspn(line, "\n"), line += *line == '\n')
+		ck_assert_msg(strcspn(line, "\n") <= 80, "%zu columns: %.*s", strcspn(line, "\n"),
+			      (int)strcspn(line, "\n"), line);
+}
+
+/* The example that --help gives is an event of the processor at hand. */
+static void help_example(uint32_t cpu_type, const char *pmu)
+{
+	char example[64], *at;
+
+	fake.info.cpu_type = cpu_type;
+	setenv("LIBPFM_FORCE_PMU", pmu, 1);
+	ck_assert_int_eq(perfex("--help"), 0);
+	fits_terminal(out);
+	at = strstr(out, "libpfm4's  as in ");
+	ck_assert_msg(at && sscanf(at, "libpfm4's  as in %60[^\n]", example) == 1, "%s", out);
+	ck_assert_int_eq(perfex("-e", example, "true"), 0);
+	has(err, example);
+}
+
+START_TEST(help_examples_can_be_counted)
+{
+	help_example(fake.info.cpu_type, "skl");
+	help_example(VPERFCTR_CPU_AMD, "amd64_fam17h_zen2");
+	has_not(out, "LONGEST_LAT_CACHE");
+	/* Without a module, or without libpfm4's events, there is a form and no example. */
+	setenv("LIBPFM_FORCE_PMU", "no-such-processor", 1);
+	ck_assert_int_eq(perfex("--help"), 0);
+	has(out, "libpfm4's  EVENT:UMASK\n             (perfex list shows");
+	fake.fail[FAKE_DEVICE] = ENOENT;
+	ck_assert_int_eq(perfex("--help"), 0);
+	has(out, "libpfm4's  EVENT:UMASK\n             (perfex list shows");
+	ck_assert_str_eq(err, "");
+}
+END_TEST
+
+START_TEST(subcommands_of_perf)
+{
+	ck_assert_int_eq(perfex("stat", "ls"), 125);
+	is_message("'stat' is no subcommand of perfex: perfex COMMAND counts a command; perfex -- stat ls runs the program of that name");
+	ck_assert_str_eq(out, "");
+	ck_assert_int_eq(perfex("-e", "cycles", "record", "ls", "-l"), 125);
+	is_message("perfex --sample=EVENT=PERIOD -o FILE COMMAND takes samples; perfex -- record ... runs");
+	ck_assert_int_eq(perfex("top"), 125);
+	is_message("perfex -p PID -I 1000 counts a process in intervals; perfex -- top runs the program");
+	ck_assert_int_eq(perfex("report"), 125);
+	is_message("--report=FILE");
+	ck_assert_int_eq(perfex("-p", "1", "stat", "ls"), 125);
+	is_message("is no subcommand");
+	/* Programs of these names are counted all the same, if it is they that are meant. */
+	ck_assert_int_eq(perfex("-e", "cycles", "--", "stat", "-c", "%F", "/"), 0);
+	ck_assert_str_eq(out, "directory\n");
+	ck_assert_int_eq(perfex("-e", "cycles", "env", "stat", "-c", "%F", "/"), 0);
+	ck_assert_str_eq(out, "directory\n");
+}
+END_TEST
+
 START_TEST(help_version_info)
 {
 	ck_assert_int_eq(perfex("--help"), 0);
 	has(out, "Usage: perfex");
 	has(out, "cache-misses");
 	ck_assert_str_eq(err, "");
+	fits_terminal(out);
 	ck_assert_int_eq(perfex("-V"), 0);
 	ck_assert_str_eq(out, "perfex " VPERFCTR_VERSION "\n");
 	ck_assert_int_eq(perfex("-i"), 0);
@@ -601,26 +665,30 @@ START_TEST(list_of_events)
 	/* All of them are more than the buffer has room for: a part of them. */
 	ck_assert_int_eq(perfex("list", "retired"), 0);
 	ck_assert_str_eq(err, "");
-	has(out, "instructions                              fixed 0, general 0-3    instructions retired\n");
-	has(out, "\nMEM_LOAD_RETIRED:L1_HIT                   general 0-3             ");
+	has(out, "instructions                              fixed 0, general 0-3\n    instructions retired\n");
+	has(out, "\nMEM_LOAD_RETIRED:L1_HIT                   general 0-3\n    ");
 	has_not(out, "\033");
 	has_not(out, "LONGEST_LAT_CACHE");
+	fits_terminal(out);
 	/* In names, too, and in any case */
 	ck_assert_int_eq(perfex("list", "longest_LAT"), 0);
 	has(out, "LONGEST_LAT_CACHE:MISS ");
 	has_not(out, "instructions ");
+	/* Long descriptions and names */
+	ck_assert_int_eq(perfex("list", "offcore_response_0:"), 0);
+	has(out, "OFFCORE_RESPONSE_0:");
+	fits_terminal(out);
+	/* Each of several words, in name or description */
+	ck_assert_int_eq(perfex("list", "MEM_LOAD", "l2", "miss"), 0);
+	has(out, "MEM_LOAD_RETIRED:L2_MISS ");
+	has_not(out, "L1_MISS ");
+	has_not(out, "L2_HIT ");
 	ck_assert_int_eq(perfex("list", "UNHALTED_REFERENCE_CYCLES"), 0);
-	has(out, "UNHALTED_REFERENCE_CYCLES                 fixed 2                 ");
-	fake.info.fixed_mask = 0;
-	fake.info.arch_events &= ~VPERFCTR_EVENT_CACHE_MISSES;
-	ck_assert_int_eq(perfex("list", "UNHALTED_REFERENCE_CYCLES"), 0);
-	has(out, "UNHALTED_REFERENCE_CYCLES                 none                    ");
-	ck_assert_int_eq(perfex("list", "cache-misses"), 0);
-	has(out, "cache-misses                              none                    misses of the last-level cache\n");
+	has(out, "UNHALTED_REFERENCE_CYCLES                 fixed 2\n");
 	ck_assert_int_eq(perfex("list", "no-such-word"), 125);
-	is_message("no event has 'no-such-word'");
-	ck_assert_int_eq(perfex("list", "a", "b"), 125);
-	is_message("list takes one word");
+	is_message("no event has 'no-such-word' in its name or description");
+	ck_assert_int_eq(perfex("list", "retired", "no-such-word"), 125);
+	is_message("no event has 'retired' and 'no-such-word' in its name or description");
 	ck_assert_int_eq(perfex("list"), 0);
 	has(out, "cycles ");
 	/* A command */
@@ -629,6 +697,24 @@ START_TEST(list_of_events)
 	fake.fail[FAKE_DEVICE] = ENOENT;
 	ck_assert_int_eq(perfex("list"), 125);
 	is_message("modprobe");
+}
+END_TEST
+
+/* What no counter of this processor takes is shown with -v only. */
+START_TEST(list_of_countable_events)
+{
+	fake.info.fixed_mask = 0;
+	fake.info.arch_events &= ~VPERFCTR_EVENT_CACHE_MISSES;
+	ck_assert_int_eq(perfex("list", "UNHALTED_REFERENCE_CYCLES"), 125);
+	is_message("this processor can count no event that has 'UNHALTED_REFERENCE_CYCLES' in its name or description: "
+		   "perfex -v list shows 1 that other processors count");
+	ck_assert_int_eq(perfex("-v", "list", "UNHALTED_REFERENCE_CYCLES"), 0);
+	has(out, "UNHALTED_REFERENCE_CYCLES                 none\n");
+	ck_assert_int_eq(perfex("list", "cache-misses", "-v"), 0);
+	has(out, "cache-misses                              none\n    misses of the last-level cache\n");
+	ck_assert_int_eq(perfex("list", "last-level"), 0);
+	has(out, "cache-references ");
+	has_not(out, "cache-misses ");
 }
 END_TEST
 
@@ -1348,7 +1434,10 @@ static Suite *suite(void)
 	tcase_add_test(t, command_cannot_run);
 	tcase_add_test(t, option_misuse);
 	tcase_add_test(t, help_version_info);
+	tcase_add_test(t, help_examples_can_be_counted);
+	tcase_add_test(t, subcommands_of_perf);
 	tcase_add_test(t, list_of_events);
+	tcase_add_test(t, list_of_countable_events);
 	tcase_add_loop_test(t, failing_calls, 0, ARRAY_SIZE(failures));
 	tcase_add_test(t, failing_read);
 	tcase_add_test(t, command_gains_privileges);

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Names that perfex does not count: what they are, and the nearest that it does. */
+#include <ctype.h>
+#include <errno.h>
+
+#include "perfex.h"
+
+/* ---- perf's names ---------------------------------------------------------------- */
+
+/* What perf stat counts without a counter, and what perfex prints instead. */
+static const struct {
+	const char *name, *instead;
+} software[] = {
+	{ "alignment-faults", NULL }, { "bpf-output", NULL }, { "cgroup-switches", NULL },
+	{ "context-switches", NULL }, { "cpu-migrations", NULL }, { "cs", NULL },
+	{ "dummy", NULL }, { "emulation-faults", NULL }, { "faults", NULL },
+	{ "major-faults", NULL }, { "migrations", NULL }, { "minor-faults", NULL },
+	{ "page-faults", NULL },
+	{ "cpu-clock", "perfex always prints the thread time" },
+	{ "task-clock", "perfex always prints the thread time" },
+	{ "duration_time", "perfex always prints the elapsed time" },
+	{ "system_time", "count cycles:k" }, { "user_time", "count cycles:u" },
+};
+
+/* perf's names of hardware events: the nearest one here, and a word for perfex list. */
+static const struct {
+	const char *prefix, *suffix, *nearest, *word;
+} hardware[] = {
+	{ "branch-load", "-misses", "branch-misses", "branch" },
+	{ "branch-load", "", "branches", "branch" },
+	{ "llc-", "-misses", "cache-misses", "cache" },
+	{ "llc-", "", "cache-references", "cache" },
+	{ "l1-dcache-", "", NULL, "L1D" },
+	{ "l1-icache-", "", NULL, "ICACHE" },
+	{ "dtlb-", "", NULL, "DTLB" },
+	{ "itlb-", "", NULL, "ITLB" },
+	{ "node-", "", NULL, NULL },
+	{ "bus-cycles", "", "ref-cycles", "cycles" },
+	{ "stalled-cycles-", "", NULL, "stall" },
+	{ "idle-cycles-", "", NULL, "stall" },
+	{ "mem-loads", "", NULL, "load" },
+	{ "mem-stores", "", NULL, "store" },
+	{ "topdown-", "", NULL, "slots" },
+	{ "slots", "", NULL, "slots" },
+};
+
+/* Without modifiers, in lower case. */
+static void simplify_name(char *buf, size_t size, const char *name)
+{
+	size_t i, len = strcspn(name, ":@");
+
+	for (i = 0; i < len && i + 1 < size; i++)
+		buf[i] = (char)tolower((unsigned char)name[i]);
+	buf[i] = '\0';
+}
+
+static bool is_countable(const char *name, const struct vperfctr_info *info)
+{
+	struct vperfctr_event event;
+
+	return !vperfctr_event(&event, name, info, NULL);
+}
+
+static bool ends_with(const char *text, const char *suffix)
+{
+	size_t n = strlen(text), k = strlen(suffix);
+
+	return n >= k && !strcmp(text + n - k, suffix);
+}
+
+static int fail_hardware(struct error *e, const char *name, const char *nearest,
+			 const char *word, const struct vperfctr_info *info)
+{
+	char list[64] = "";
+
+	if (word && list_has_word(word, info))
+		snprintf(list, sizeof(list), "'perfex list %s' shows events of this processor",
+			 word);
+	if (nearest && !is_countable(nearest, info))
+		nearest = NULL;
+	if (nearest)
+		return fail_with(e, "'%s' is perf's name: the nearest event here is '%s'%s%s", name,
+				 nearest, *list ? ", and " : "", list);
+	return fail_with(e, "'%s' is perf's name: %s", name,
+			 *list ? list : "use perf stat for it");
+}
+
+/* 0: it is none of perf's names; -1: *e */
+static int advise_perf_name(struct error *e, const char *name, const struct vperfctr_info *info)
+{
+	const char *colon = strchr(name, ':');
+	char simple[64];
+	size_t i;
+
+	simplify_name(simple, sizeof(simple), name);
+	for (i = 0; i < ARRAY_SIZE(software); i++) {
+		if (strcmp(simple, software[i].name))
+			continue;
+		return fail_with(e, "'%s' is counted by the kernel, not by the processor: %s%suse perf stat for it",
+				 name, software[i].instead ? software[i].instead : "",
+				 software[i].instead ? "; or " : "");
+	}
+	for (i = 0; i < ARRAY_SIZE(hardware); i++)
+		if (!strncmp(simple, hardware[i].prefix, strlen(hardware[i].prefix)) &&
+		    ends_with(simple, hardware[i].suffix))
+			return fail_hardware(e, name, hardware[i].nearest, hardware[i].word, info);
+	if (strchr(name, '/') && name[0] != '0')
+		return fail_with(e, "'%s' is perf's syntax for the events of a unit: raw events of a core are %s here; for other units, use perf stat",
+				 name, info->cpu_type == VPERFCTR_CPU_ARM_PMUV3 ? "rEEEE" : "rUUEE");
+	/* Events of processors have no lower-case letter on both sides of a colon. */
+	if (colon && islower((unsigned char)*name) && islower((unsigned char)colon[1]) &&
+	    strchr(colon, '_') && !is_generic(simple))
+		return fail_with(e, "'%s' is a tracepoint of the kernel: use perf stat for it", name);
+	return 0;
+}
+
+/* ---- nearly right ----------------------------------------------------------------- */
+
+/* 0: not that; -1: *e */
+static int advise_generic_name(struct error *e, const char *name)
+{
+	const char *colon = strchr(name, ':');
+	char simple[64];
+
+	simplify_name(simple, sizeof(simple), name);
+	if (!is_generic(simple))
+		return 0;
+	if (strncmp(name, simple, strlen(simple)))
+		return fail_with(e, "unknown event '%s': did you mean '%s'? Generic names are in lower case",
+				 name, simple);
+	if (colon && colon[1])
+		return fail_with(e, "'%s': a generic event may be followed by ':u', ':k' or ':uk', and not by '%s'%s",
+				 name, colon,
+				 strchr(colon, 'p') ? "; perf's precise events are not available" : "");
+	return 0;
+}
+
+struct unit_masks {
+	const char *event;
+	size_t len;		/* of its name */
+	char text[800];
+	size_t used;
+	bool more;
+};
+
+static int collect_unit_mask(const struct vperfctr_event *event, const char *description, void *arg)
+{
+	struct unit_masks *m = arg;
+	const char *mask = event->name + m->len + 1;
+
+	(void)description;
+	if (strncasecmp(event->name, m->event, m->len) || event->name[m->len] != ':' ||
+	    (!event->general && !event->fixed))
+		return 0;
+	if (m->used + strlen(mask) + sizeof(", ...") >= sizeof(m->text)) {
+		m->more = true;
+		return 0;
+	}
+	m->used += (size_t)sprintf(m->text + m->used, "%s%s", m->used ? ", " : "", mask);
+	return 0;
+}
+
+/* An event that libpfm4 knows, without a unit mask or with a wrong one. */
+static int advise_unit_masks(struct error *e, const char *name, const struct vperfctr_info *info,
+			     const struct vperfctr_why *why)
+{
+	const char *prefix = strstr(name, "::");
+	struct unit_masks m = { .event = prefix ? prefix + 2 : name };
+
+	m.len = strcspn(m.event, ":@");
+	if (!m.len)
+		return 0;
+	vperfctr_event_list(info, collect_unit_mask, &m);
+	if (!m.used)
+		return 0;
+	if (!m.event[m.len])
+		return fail_with(e, "'%s' needs a unit mask, as in %s:%.*s; it has %s%s", name, name,
+				 (int)strcspn(m.text, ","), m.text, m.text, m.more ? ", ..." : "");
+	return fail_with(e, "%s; its unit masks are %s%s", why->text, m.text, m.more ? ", ..." : "");
+}
+
+int fail_event(struct error *e, int err, const char *name, const struct vperfctr_info *info,
+	       const struct vperfctr_why *why)
+{
+	const char *hint = "";
+
+	if (err == -EPERM)
+		return fail_kernel_mode(e, name);
+	/* libpfm4 takes some of perf's own names for another unit's: it says EINVAL. */
+	if ((err == -ENOENT || err == -EINVAL) &&
+	    (advise_perf_name(e, name, info) || advise_generic_name(e, name)))
+		return -1;
+	if (err == -EINVAL && advise_unit_masks(e, name, info, why))
+		return -1;
+	if (err == -ENOENT && strpbrk(name, "{}"))
+		return fail_with(e, "'%s': there are no groups with braces, as all events are counted together",
+				 name);
+	if (err == -ENOENT && !strstr(why->text, "did you mean"))
+		hint = ": perfex list shows those that there are, perfex --help how raw ones are written";
+	else if (strstr(why->text, "this processor has no"))
+		hint = ": see perfex -i";
+	else if (strstr(why->text, "cannot count that event"))
+		hint = ": see perfex list";
+	return fail_with(e, "%s%s", why->text, hint);
+}
+
+/* ---- perf's subcommands ----------------------------------------------------------- */
+
+static const struct {
+	const char *name, *advice;
+} subcommands[] = {
+	{ "stat", "perfex COMMAND counts a command" },
+	{ "record", "perfex --sample=EVENT=PERIOD -o FILE COMMAND takes samples" },
+	{ "report", "perfex --report=FILE shows samples" },
+	{ "annotate", "perfex --report=FILE shows functions and lines" },
+	{ "top", "perf top shows all of the system; perfex -p PID -I 1000 counts a process in intervals" },
+	{ "trace", "perf trace shows system calls" },
+	{ "script", "perfex --report=FILE shows samples" },
+	{ "help", "perfex --help shows the options" },
+	{ "version", "perfex --version shows the version" },
+	{ "info", "perfex --info shows the counters" },
+};
+
+int check_subcommand(struct error *e, char **command)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(subcommands); i++)
+		if (!strcmp(command[0], subcommands[i].name))
+			return fail_with(e, "'%s' is no subcommand of perfex: %s; perfex -- %s%s%s runs the program of that name",
+					 command[0], subcommands[i].advice, command[0],
+					 command[1] ? " " : "",
+					 !command[1] ? "" : command[2] ? "..." : command[1]);
+	return 0;
+}
