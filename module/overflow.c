@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Overflow: from the interrupt to the signal, or to the ring.
+ * Overflow: from the interrupt to the signal or to the ring.
  *
- * The interrupt may be an NMI.  It may change a state only if it interrupted
- * user mode, for then nobody on this CPU is doing anything to it.  Otherwise the
- * counters stay stopped, and an irq_work of this CPU sees to whom it finds there
- * as soon as interrupts are enabled.  Should that be somebody else, because the
- * owner was switched out before, then the owner's suspend has kept what the
- * counters say, and its next resume, on whatever CPU, reports the overflow again.
- * The works belong to CPUs, not to states: that of a state could still be pending
- * where the owner has come from.
+ * The interrupt may be an NMI.  It may change a state only if it interrupted user
+ * mode, as no other code of this CPU can then be in the middle of a change.
+ * Otherwise the counters stay stopped, and the handler queues an irq_work of this
+ * CPU, which runs as soon as interrupts are enabled.
  *
- * A signal is sent with its receiver as current: else the sender's PID namespace
- * would decide whether the mask, which is where others have si_pid, gets through.
+ * The irq_work may find another thread than the owner, if the owner was switched
+ * out before.  The owner's suspend has then saved the counters, and its next
+ * resume, on any CPU, reports the overflow again.  The irq_works belong to CPUs and
+ * not to states, because a state's could still be pending on the CPU that the owner
+ * has left.
+ *
+ * A signal is sent with its receiver as current.  Otherwise the sender's PID
+ * namespace would decide whether the kernel keeps the mask, which lies where other
+ * signals have si_pid.
  */
 #include <linux/hrtimer.h>
 #include <linux/irqflags.h>
@@ -27,14 +30,19 @@
 #include "compat/hrtimer.h"
 #include "state.h"
 
-/* ---- telling ------------------------------------------------------------ */
+/* ---- signal and poll ---------------------------------------------------- */
 
-/* Where a signal could not be queued: how soon to try again. */
+/* A signal that could not be queued is sent again after this time. */
 #define RETRY_NS	(10 * NSEC_PER_MSEC)
 
 static DEFINE_PER_CPU(struct hrtimer, retry_timer);
 
-/* Interrupts are disabled, current is the owner. */
+/*
+ * Send the signal that is due, if there is one.
+ *
+ * Context: interrupts disabled; current is the owner.
+ * Return: false if it could not be queued.
+ */
 static bool send_signal(struct vperfctr_state *st)
 {
 	struct kernel_siginfo info;
@@ -45,138 +53,149 @@ static bool send_signal(struct vperfctr_state *st)
 	info.si_signo = st->si_signo;
 	info.si_code = SI_PMC_OVF;
 	info.si_pmc_ovf_mask = st->overflow;
-	/* Fails if the queue of real-time signals is full. */
+	/* This fails if the queue of real-time signals is full. */
 	if (send_sig_info(st->si_signo, &info, current))
 		return false;
 	st->checks &= ~STATE_CHECK_SIGNAL;
 	return true;
 }
 
-static enum hrtimer_restart retry(struct hrtimer *timer)
+static enum hrtimer_restart retry_signal(struct hrtimer *timer)
 {
 	struct vperfctr_state *st = vperfctr_of(current);
 
-	/* If it is elsewhere, its next switch-in tries.  Timers of CPUs that went offline end. */
+	/*
+	 * An owner that has left is served by its next switch-in.  A timer that expires
+	 * on another CPU, as its own went offline, ends.
+	 */
 	if (!st || timer != this_cpu_ptr(&retry_timer) || send_signal(st))
 		return HRTIMER_NORESTART;
 	hrtimer_forward_now(timer, ns_to_ktime(RETRY_NS));
 	return HRTIMER_RESTART;
 }
 
-static void send_or_retry(struct vperfctr_state *st)
+static void send_signal_or_retry(struct vperfctr_state *st)
 {
 	struct hrtimer *timer = this_cpu_ptr(&retry_timer);
 
-	/* Perhaps again: it may be queued on a CPU to which it went when this one was offline. */
+	/* The timer may be queued on the CPU that got it while this one was offline. */
 	if (!send_signal(st))
 		hrtimer_start(timer, ns_to_ktime(RETRY_NS), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-/* Whoever polls is to look.  PRE: what there is to see has been written. */
-static void tell(struct vperfctr_state *st)
+/* Wake pollers.  The overflow must already be visible. */
+static void wake_pollers(struct vperfctr_state *st)
 {
-	/* Has a memory barrier that pairs with poll's. */
+	/* The memory barrier in it pairs with that of poll(). */
 	if (wq_has_sleeper(&st->wait))
 		vperfctr_queue(st, &st->wake_work);
 }
 
-static void wake(struct irq_work *work)
+static void wake_pollers_work(struct irq_work *work)
 {
 	struct vperfctr_state *st = container_of(work, struct vperfctr_state, wake_work);
 
 	wake_up_poll(&st->wait, EPOLLIN | EPOLLRDNORM);
 }
 
-/* ---- taking an overflow ------------------------------------------------- */
+/* ---- handling an overflow ----------------------------------------------- */
 
-/* Does an overflow make a sample?  Otherwise counters are held. */
-static bool has_ring(const struct vperfctr_state *st)
+/* True if an overflow makes a sample.  Otherwise it holds the counters. */
+static bool makes_samples(const struct vperfctr_state *st)
 {
 	return st->flags & VPERFCTR_CONTROL_RING;
 }
 
-static unsigned int shift_of(const struct vperfctr_state *st)
+/* log2 of the number of periods to load at once */
+static unsigned int period_shift(const struct vperfctr_state *st)
 {
-	return has_ring(st) ? st->ring_shift : 0;
+	return makes_samples(st) ? st->ring_shift : 0;
 }
 
-/* PRE: the sums are up to date, and nobody else is doing anything to the state. */
-static __always_inline void note_overflow(struct vperfctr_state *st, u64 ip,
-					  struct perfctr_overflow overflow)
+/*
+ * Add a sample to the ring, or record the overflow for READ, the signal and poll().
+ *
+ * Context: the sums are up to date, and no other code changes the state.
+ */
+static __always_inline void record_overflow(struct vperfctr_state *st, u64 ip,
+					    struct perfctr_overflow overflow)
 {
 	if (unlikely(!overflow.ctrs))
 		return;
-	if (has_ring(st)) {
+	if (makes_samples(st)) {
 		if (vperfctr_ring_add(st, ip, overflow))
-			tell(st);
+			wake_pollers(st);
 		return;
 	}
 	WRITE_ONCE(st->overflow, st->overflow | overflow.ctrs);
 	if (st->si_signo)
 		st->checks |= STATE_CHECK_SIGNAL;
-	tell(st);
+	wake_pollers(st);
 }
 
-/* Of a state that runs here, and whose counters were stopped for it. */
-static void take_here(struct vperfctr_state *st, u64 ip)
+/* Handle the overflow of a state that runs on this CPU and whose counters are stopped. */
+static void handle_running(struct vperfctr_state *st, u64 ip)
 {
 	bool kernel = vperfctr_ring_counts_kernel(st);
 
 	if (unlikely(kernel))
 		vperfctr_ring_begin_kernel(st);
-	note_overflow(st, ip, perfctr_cpu_take_overflow(&st->cpu_state, !has_ring(st), shift_of(st)));
+	record_overflow(st, ip, perfctr_cpu_take_overflow(&st->cpu_state, !makes_samples(st),
+							  period_shift(st)));
 	perfctr_cpu_go_on(&st->cpu_state);
 	if (unlikely(kernel))
 		vperfctr_ring_end_kernel(st);
 }
 
-/* Of one that is suspended and not to go on. */
-static void take_last(struct vperfctr_state *st, u64 ip)
+/* Handle the overflow of a state that is suspended and will not be resumed. */
+static void handle_last(struct vperfctr_state *st, u64 ip)
 {
-	note_overflow(st, ip, perfctr_cpu_identify_overflow(&st->cpu_state, shift_of(st)));
+	record_overflow(st, ip, perfctr_cpu_identify_overflow(&st->cpu_state, period_shift(st)));
 }
 
+/* Where a thread entered the kernel from user mode. */
 static u64 user_ip(struct task_struct *task)
 {
 	return instruction_pointer(task_pt_regs(task));
 }
 
-static void take_noticed(struct vperfctr_state *st)
+/* Handle what an interrupt of kernel mode left pending. */
+static void handle_pending(struct vperfctr_state *st)
 {
-	u64 ip = st->noticed_at;
+	u64 ip = st->pending_ip;
 
-	st->noticed = false;
+	st->pending = false;
 	/*
-	 * Where a file that gives privileges begins is not to be told, and that is in the
-	 * registers before the exec has got to where the counting ends.
+	 * The entry point of a file that gives privileges must not be reported.  An
+	 * exec puts it into the registers before it reaches the end of the counting.
 	 */
 	if (!ip && !current->in_execve)
 		ip = user_ip(current);
 	if (st->cpu >= 0)
-		take_here(st, ip);
+		handle_running(st, ip);
 }
 
-/* An interrupt, hence at a moment when there may be one. */
+/* Context: hard interrupt, hence no code of this CPU is in the middle of a change. */
 static void overflow_work(struct irq_work *work)
 {
 	struct vperfctr_state *st = vperfctr_of(current);
 
 	if (!st)
 		return;
-	if (st->noticed)
-		take_noticed(st);
-	send_or_retry(st);
+	if (st->pending)
+		handle_pending(st);
+	send_signal_or_retry(st);
 }
 
 static DEFINE_PER_CPU(struct irq_work, overflow_works);
 
-/* Have it done as soon as interrupts are enabled on this CPU. */
+/* Run overflow_work() as soon as interrupts are enabled on this CPU. */
 void vperfctr_overflow_later(void)
 {
 	irq_work_queue(this_cpu_ptr(&overflow_works));
 }
 
-/* Where in the kernel?  Only for a ring that is to have it; 0: say where in user mode. */
+/* The address in the kernel, for a ring that may have it; otherwise 0: use that in user mode. */
 static u64 kernel_ip(const struct vperfctr_state *st, struct pt_regs *regs)
 {
 	if (!regs || !st->cpu_state.control.kernel || !vperfctr_ring_has_kernel(st))
@@ -184,45 +203,48 @@ static u64 kernel_ip(const struct vperfctr_state *st, struct pt_regs *regs)
 	return instruction_pointer(regs);
 }
 
-/* The low-level driver's handler: see perfctr_ihandler. */
-static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
+/* Called by the low-level driver: see perfctr_ihandler. */
+static void handle_overflow(struct perfctr_cpu_state *state, struct pt_regs *regs)
 {
 	struct vperfctr_state *st = container_of(state, struct vperfctr_state, cpu_state);
 
 	if (regs && user_mode(regs)) {
-		take_here(st, instruction_pointer(regs));
+		handle_running(st, instruction_pointer(regs));
 		if (!(st->checks & STATE_CHECK_SIGNAL))
 			return;
-	} else if (!st->noticed) {
-		st->noticed_at = kernel_ip(st, regs);
-		st->noticed = true;
+	} else if (!st->pending) {
+		st->pending_ip = kernel_ip(st, regs);
+		st->pending = true;
 	}
 	vperfctr_overflow_later();
 }
 
-/* What has overflowed is in READ or in the ring, but there is nothing to resume, and no signal. */
+/*
+ * The counters have stopped for good, or for another control.  Their last overflows go
+ * to READ or to the ring; there is no signal, and nothing to resume.
+ */
 void vperfctr_overflow_end(struct vperfctr_state *st)
 {
-	/* Where a file that gives privileges begins is not to be told. */
-	take_last(st, test_bit(STATE_PRIVILEGED, &st->bits) ? 0 : user_ip(st->owner));
+	/* The entry point of a file that gives privileges must not be reported. */
+	handle_last(st, test_bit(STATE_PRIVILEGED, &st->bits) ? 0 : user_ip(st->owner));
 	if (st->flags & VPERFCTR_CONTROL_RING)
 		vperfctr_ring_drop(st, perfctr_cpu_skipped(&st->cpu_state));
 	perfctr_cpu_unhold_pmcs(&st->cpu_state);
 	st->checks &= ~STATE_CHECK_SIGNAL;
-	st->noticed = false;
+	st->pending = false;
 }
 
-/* Nothing waits any more. */
+/* No overflow waits for IRESUME any more. */
 void vperfctr_overflow_forget(struct vperfctr_state *st)
 {
 	st->checks &= ~STATE_CHECK_SIGNAL;
-	st->noticed = false;
+	st->pending = false;
 	WRITE_ONCE(st->overflow, 0);
 }
 
-/* ---- going on ----------------------------------------------------------- */
+/* ---- iresume ------------------------------------------------------------ */
 
-/* An operation: see vperfctr_apply(). */
+/* A vperfctr_op: see vperfctr_apply(). */
 static int op_iresume(struct vperfctr_state *st, void *arg)
 {
 	if (!vperfctr_is_held(st))
@@ -247,7 +269,7 @@ int vperfctr_iresume(struct vperfctr_state *st)
 
 void vperfctr_overflow_attach(struct vperfctr_state *st)
 {
-	init_irq_work(&st->wake_work, wake);
+	init_irq_work(&st->wake_work, wake_pollers_work);
 }
 
 void vperfctr_overflow_init(void)
@@ -255,15 +277,15 @@ void vperfctr_overflow_init(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		hrtimer_setup(per_cpu_ptr(&retry_timer, cpu), retry, CLOCK_MONOTONIC,
+		hrtimer_setup(per_cpu_ptr(&retry_timer, cpu), retry_signal, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_REL_PINNED_HARD);
 		init_irq_work(per_cpu_ptr(&overflow_works, cpu), overflow_work);
 	}
 	if (!STATE_ON_RT)
-		perfctr_cpu_set_ihandler(overflowed);
+		perfctr_cpu_set_ihandler(handle_overflow);
 }
 
-/* There are no states. */
+/* Context: no states exist. */
 void vperfctr_overflow_exit(void)
 {
 	int cpu;

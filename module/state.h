@@ -80,8 +80,8 @@ struct vperfctr_state {
 	int cpu;			/* where they run now; -1: nowhere */
 	struct perfctr_cpu_state cpu_state;
 	u32 overflow;			/* counters that wait for IRESUME */
-	u64 noticed_at;			/* where in the kernel; 0: not known */
-	bool noticed;			/* an interrupt left an overflow to be taken */
+	u64 pending_ip;			/* where in the kernel; 0: not known */
+	bool pending;			/* an interrupt left an overflow to be taken */
 
 	struct task_struct *owner;	/* NULL: detached */
 	struct mutex lock;
