@@ -5,43 +5,43 @@
  * The only interface between the vperfctr kernel module and user space.  A
  * client can be written from this file alone.
  *
- * Model (that of perfctr's "low-level-api.txt" and "virtual.txt"): a thread
- * may own one *state*.  The state holds a *control* (what to count), and for
- * the time-stamp counter (TSC) and each controlled counter a *sum* and a
- * *start*: the count is sum + (now - start) while the owner runs, and sum
- * while it does not.  Counters are suspended when the owner is switched out
- * and resumed when it is switched in, on whatever CPU, so a count is the
- * owner's alone.  An *a-mode* counter accumulates; an *i-mode* counter
- * interrupts when it overflows and restarts from *ireset*.
+ * The model is that of perfctr's "low-level-api.txt" and "virtual.txt".  A
+ * thread may own one *state*.  The state holds a *control* (what to count), and
+ * for the time-stamp counter (TSC) and each controlled counter a *sum* and a
+ * *start*.  The count is sum + (now - start) while the owner runs, and sum while
+ * it does not.  Counters are suspended when the owner is switched out, and
+ * resumed when it is switched in, on any CPU, so a count is the owner's alone.
+ * An *a-mode* counter accumulates.  An *i-mode* counter interrupts when it
+ * overflows, and restarts from *ireset*.
  *
- * How to use it, for a thread that counts itself:
+ * A thread counts itself like this:
  *
  *	dev = open("/dev/vperfctr", O_RDONLY | O_CLOEXEC);
  *	fd = ioctl(dev, VPERFCTR_OPEN, &(struct vperfctr_open) {
  *		.size = sizeof(struct vperfctr_open), .flags = VPERFCTR_OPEN_CREAT });
- *	page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+ *	page = mmap(NULL, page size, PROT_READ, MAP_SHARED, fd, 0);
  *	ioctl(fd, VPERFCTR_CONTROL, &control);		counting starts
  *	... read the counters from the page (see struct vperfctr_page) ...
- *	ioctl(fd, VPERFCTR_UNLINK, 0);			the state is the thread's no longer
+ *	ioctl(fd, VPERFCTR_UNLINK, 0);			the thread gives the state up
  *
- * Conventions: every structure has the same layout for 32- and 64-bit
- * callers.  It begins with its size as the caller knows it, which is how it
- * can grow: a kernel that knows a larger structure takes what is missing as
- * zero; one that knows a smaller structure fails with E2BIG unless what it
- * does not know is zero.  Reserved fields and unknown flags must be zero.
- * User addresses are passed as 64-bit integers.  The ioctl numbers therefore
- * carry no size.  A caller that is killed while it waits gets EINTR, not that
- * it could tell.
+ * Conventions: every structure has the same layout for 32- and 64-bit callers.
+ * It begins with its size as the caller knows it, so that it can grow.  A kernel
+ * that knows a larger structure takes the missing fields as zero.  One that
+ * knows a smaller structure fails with E2BIG unless the fields that it does not
+ * know are zero.  Reserved fields and unknown flags must be zero.  User addresses
+ * are passed as 64-bit integers.  Therefore the ioctl numbers carry no size.
  *
- * Errors that any call may return, not repeated below:
+ * Every call returns 0 unless its comment says otherwise, or -1 with errno.  These
+ * errors can occur in any call and are not repeated below:
  *
- *	EFAULT	an address in or of the argument cannot be accessed
+ *	EFAULT	the argument, or an address in it, cannot be accessed
  *	EINVAL	the size is smaller than the first version of the structure; a
  *		reserved field, an unknown flag, or the argument of a call that
  *		takes none, is not zero
- *	E2BIG	the structure is larger than this kernel knows, and what it does
- *		not know is not zero
- *	ENOTTY	no such ioctl on this descriptor
+ *	E2BIG	the structure is larger than this kernel knows, and a field that
+ *		it does not know is not zero; or it is larger than a memory page
+ *	EINTR	the caller was killed while it waited: user space never sees it
+ *	ENOTTY	this descriptor has no such ioctl
  */
 #ifndef _UAPI_LINUX_VPERFCTR_H
 #define _UAPI_LINUX_VPERFCTR_H
@@ -49,7 +49,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* Major number in the upper half: a change there breaks clients. */
+/* The major number is the upper half: a change there breaks clients. */
 #define VPERFCTR_ABI_VERSION	0x00010000
 
 /* The greatest number of counters that one control can hold. */
@@ -58,20 +58,20 @@
 /* ---- on /dev/vperfctr ------------------------------------------------ */
 
 /*
- * VPERFCTR_INFO: what the module is and what it found.
+ * VPERFCTR_INFO: describe the module and the processor.
  *
- * Argument: struct vperfctr_info *; the caller sets size and kind, the kernel
- * fills in the rest and sets size to what it knows itself.  Fields that the
- * kernel does not know are zeroed.  Returns 0 or:
+ * Argument: struct vperfctr_info *.  The caller sets size and kind.  The kernel
+ * fills in the rest, and sets size to the size that it knows.  Fields that the
+ * kernel does not know are zeroed.  Errors:
  *
  *	EINVAL	kind is not smaller than nrkinds
  *
  * A hybrid processor has several kinds of CPUs, with different counters and
- * events; there, arch_events, core_type, nrctrs, pmc_mask, fixed_mask and
- * cpu_name are those of the kind, and everything else is the same for all.
- * Kinds are numbered as they are found, from CPU 0 on: a kind of which no CPU
- * has been online yet is added when the first one is, and none is ever taken
- * away.  Elsewhere there is one kind, 0.
+ * events.  There, arch_events, core_type, nrctrs, pmc_mask, fixed_mask and
+ * cpu_name are those of the kind, and all other fields are the same for all
+ * kinds.  Kinds are numbered as they are found, from CPU 0 on.  A kind of which
+ * no CPU has been online is added when the first one comes online.  No kind is
+ * ever removed.  Other processors have one kind, 0.
  */
 #define VPERFCTR_INFO		_IO(0xD0, 0)
 
@@ -80,7 +80,7 @@
 #define VPERFCTR_FEATURE_RDTSC		0x02 /* there is a TSC that user mode can read */
 #define VPERFCTR_FEATURE_PCINT		0x04 /* overflow interrupts: i-mode counters */
 #define VPERFCTR_FEATURE_INHERIT	0x08 /* control is inherited by children */
-#define VPERFCTR_FEATURE_ISOLATE	0x10 /* nobody sees what others' counters held */
+#define VPERFCTR_FEATURE_ISOLATE	0x10 /* no thread sees what others' counters held */
 #define VPERFCTR_FEATURE_KERNEL		0x20 /* this caller may count kernel mode */
 
 /* cpu_type */
@@ -90,10 +90,10 @@
 #define VPERFCTR_CPU_ARM_PMUV3		3 /* Arm's PMUv3, all versions */
 
 /*
- * arch_events: events that every processor names alike.  On x86 these are the
- * architectural events of Intel's manual (SDM volume 3, "Pre-defined
- * Architectural Performance Events"), and AMD's 76h, C0h, C2h and C3h for
- * cycles, instructions, branches and branch misses.
+ * arch_events: events that have one meaning on every processor.  On Intel these
+ * are the architectural events (SDM volume 3, "Pre-defined Architectural
+ * Performance Events").  On AMD they are events 76H, C0H, C2H and C3H: cycles,
+ * instructions, branches and branch misses.
  */
 #define VPERFCTR_EVENT_CYCLES		0x01 /* unhalted core cycles */
 #define VPERFCTR_EVENT_INSTRUCTIONS	0x02 /* instructions retired */
@@ -105,19 +105,19 @@
 
 struct vperfctr_info {
 	__u32 size;
-	__u32 kind;		/* in: which kind of CPU, from 0 (hybrid processors have several) */
+	__u32 kind;		/* in: the kind of CPU, from 0 (see above) */
 	__u32 abi_version;	/* VPERFCTR_ABI_VERSION */
 	__u32 features;		/* VPERFCTR_FEATURE_* */
 	__u32 cpu_type;		/* VPERFCTR_CPU_* */
-	__u32 nrkinds;		/* how many kinds of CPUs there are */
-	__u32 tsc_khz;		/* rate of the TSC; 0: not known */
+	__u32 nrkinds;		/* number of kinds of CPUs */
+	__u32 tsc_khz;		/* rate of the TSC in kHz; 0: not known */
 	__u32 arch_events;	/* VPERFCTR_EVENT_* that can be counted */
-	__u32 nrctrs;		/* how many counters can be controlled at once */
+	__u32 nrctrs;		/* the most counters that one control can have */
 	__u32 core_type;	/* Intel, hybrid: EAX of CPUID leaf 1AH; else 0 */
 	__u32 pmc_width;	/* bits in a general counter */
 	__u32 fixed_width;	/* bits in a fixed counter */
-	__u64 pmc_mask;		/* bit i: general counter i (map i) is there */
-	__u64 fixed_mask;	/* bit i: fixed counter i (map VPERFCTR_FIXED + i) is there */
+	__u64 pmc_mask;		/* bit i: general counter i (map i) exists */
+	__u64 fixed_mask;	/* bit i: fixed counter i (map VPERFCTR_FIXED + i) exists */
 	char driver_version[32];	/* of the module, NUL-terminated */
 	char cpu_name[64];		/* of the low-level driver, NUL-terminated */
 	__u64 max_period;	/* i-mode: ireset is at least -max_period; 0: no i-mode */
@@ -125,15 +125,15 @@ struct vperfctr_info {
 
 /*
  * VPERFCTR_CPUS: the CPUs of the system.
- * VPERFCTR_CPUS_FORBIDDEN: those on which counters must not be used, whatever the
- * kind.  On a hybrid processor CPUs that have not been online are among them, as
- * their kind is not known.
+ * VPERFCTR_CPUS_FORBIDDEN: the CPUs on which counters of no kind can be used.  On
+ * a hybrid processor they include CPUs that have never been online, as their kind
+ * is not known.
  *
- * Argument: struct vperfctr_cpu_mask *, with nrwords set to the number of
- * words that mask[] has room for.  The kernel always sets nrwords to the
- * number that it needs.  CPU n is bit n % 32 of word n / 32.  Returns 0 or:
+ * Argument: struct vperfctr_cpu_mask *.  nrwords is the number of words that
+ * mask[] has room for.  The kernel always sets nrwords to the number that it
+ * needs.  CPU n is bit n % 32 of word n / 32.  Errors:
  *
- *	EOVERFLOW  there was no room; nothing but nrwords was written
+ *	EOVERFLOW  mask[] is too small; only nrwords was written
  */
 #define VPERFCTR_CPUS		_IO(0xD0, 1)
 #define VPERFCTR_CPUS_FORBIDDEN	_IO(0xD0, 2)
@@ -146,11 +146,11 @@ struct vperfctr_cpu_mask {
 /*
  * VPERFCTR_KIND_CPUS: the CPUs of a kind, on which a control of that kind counts.
  *
- * Argument: struct vperfctr_kind_cpus *, with the kind; the rest as above.
- * Returns 0 or:
+ * Argument: struct vperfctr_kind_cpus *.  The caller sets kind; nrwords and mask
+ * are those of VPERFCTR_CPUS.  Errors:
  *
  *	EINVAL	kind is not smaller than nrkinds of VPERFCTR_INFO
- *	EOVERFLOW  there was no room; nothing but nrwords was written
+ *	EOVERFLOW  mask[] is too small; only nrwords was written
  */
 #define VPERFCTR_KIND_CPUS	_IO(0xD0, 4)
 
@@ -161,43 +161,43 @@ struct vperfctr_kind_cpus {
 };
 
 /*
- * VPERFCTR_OPEN: a new descriptor of a thread's state.
+ * VPERFCTR_OPEN: make or find the state of a thread.
  *
- * Argument: struct vperfctr_open *.  tid is a thread id in the caller's PID
+ * Argument: const struct vperfctr_open *.  tid is a thread id in the caller's PID
  * namespace; 0 is the calling thread.  Any other thread must be stopped under
- * ptrace by the calling thread.  Returns the descriptor, which is close-on-exec
- * unless VPERFCTR_OPEN_NOCLOEXEC is given, or:
+ * ptrace by the calling thread.  Returns a new descriptor of the state, which is
+ * close-on-exec unless VPERFCTR_OPEN_NOCLOEXEC is given.  Errors:
  *
  *	EEXIST	VPERFCTR_OPEN_CREAT, and the thread has a state
- *	ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has none
+ *	ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has no state
  *	ESRCH	there is no such thread, or it is ending
- *	EPERM	it is another thread, and not stopped under the caller's ptrace
- *	EPERM	(also) no VPERFCTR_OPEN_CREAT, the last control of the state counts
- *		kernel mode, and the caller may not (see FEATURE_KERNEL)
+ *	EPERM	the thread is another one, and not stopped under the caller's ptrace;
+ *		or no VPERFCTR_OPEN_CREAT, the last control of the state counts kernel
+ *		mode, and the caller may not (see VPERFCTR_FEATURE_KERNEL)
  *	EAGAIN	the user has as many states as the module's parameter
  *		max_states_per_user allows
- *	EINVAL	(also) VPERFCTR_OPEN_TRANSIENT or _KEEP without CREAT, or both
- *	ENOMEM, EMFILE, ENFILE	as from open(2)
+ *	EINVAL	VPERFCTR_OPEN_TRANSIENT or _KEEP without CREAT, or both of them
+ *	ENOMEM	there is no memory
+ *	EMFILE, ENFILE	as of open(2)
  *
- * A new state counts nothing and all of its sums are zero.  It belongs to the
- * thread until UNLINK or the thread's end, and it survives exec.  It exists,
- * with its final sums, as long as it has a thread or a descriptor.  One that a
- * thread makes for itself stays its own with no descriptor open, unless it was
- * made with VPERFCTR_OPEN_TRANSIENT; one that is made for another thread is
- * unlinked when its last descriptor is closed, unless it was made with
- * VPERFCTR_OPEN_KEEP.
+ * A new state counts nothing, and all of its sums are zero.  It belongs to the
+ * thread until UNLINK or the thread's end, and survives exec.  It exists, with its
+ * final sums, as long as it has a thread or a descriptor.  A state that a thread
+ * makes for itself stays attached without a descriptor, unless it was made with
+ * VPERFCTR_OPEN_TRANSIENT.  A state that is made for another thread is unlinked
+ * when its last descriptor is closed, unless it was made with VPERFCTR_OPEN_KEEP.
+ * A mapping counts as a descriptor.
  *
- * Executing a file that gives privileges, or that the caller may not read,
- * ends the counting of the thread as UNLINK does, before the first instruction of
- * that file, but not that of its descendants;
- * READ's status tells (VPERFCTR_STATUS_PRIVILEGED).
+ * Executing a file that gives privileges, or that the caller may not read, unlinks
+ * the state before the first instruction of that file.  Descendants continue to be
+ * counted.  READ's status then has VPERFCTR_STATUS_PRIVILEGED.
  */
 #define VPERFCTR_OPEN		_IO(0xD0, 3)
 
-#define VPERFCTR_OPEN_CREAT	0x01
-#define VPERFCTR_OPEN_NOCLOEXEC	0x02
-#define VPERFCTR_OPEN_TRANSIENT	0x04
-#define VPERFCTR_OPEN_KEEP	0x08
+#define VPERFCTR_OPEN_CREAT	0x01 /* make a state */
+#define VPERFCTR_OPEN_NOCLOEXEC	0x02 /* exec leaves the descriptor open */
+#define VPERFCTR_OPEN_TRANSIENT	0x04 /* unlink with the last descriptor */
+#define VPERFCTR_OPEN_KEEP	0x08 /* do not unlink with the last descriptor */
 
 struct vperfctr_open {
 	__u32 size;
@@ -209,146 +209,163 @@ struct vperfctr_open {
 /* ---- on the descriptor of a state ------------------------------------ */
 
 /*
- * All calls but READ and CONSUME are for the state's owner, or for a thread that has the
- * owner stopped under ptrace, and return, besides what is listed with them:
+ * All calls but READ and CONSUME are for the state's owner, or for its monitor: a
+ * thread that has the owner stopped under ptrace.  They can fail with these errors
+ * in addition to those of each call:
  *
  *	ESRCH	the state has been unlinked, or its thread has ended
  *	EPERM	the caller is neither the owner nor the owner's monitor
  *
- * A monitor's owner may be woken by SIGKILL at any time: the call is then made
- * or returns an error, and nothing comes of it but that CONTROL and UNLINK may
- * already have ended the counting of the owner's descendants.
+ * SIGKILL may wake a monitored owner at any time.  The call then either succeeds
+ * or fails and changes nothing, except that CONTROL and UNLINK may already have
+ * ended the counting of the owner's descendants.
  */
 
 /*
- * VPERFCTR_CONTROL: say what to count, and start.
+ * VPERFCTR_CONTROL: set what to count, and start.
  *
- * Argument: const struct vperfctr_control *.  Stops and samples what runs,
- * then sets the sums to zero except those of counters whose bit is set in
- * `preserve` (and the TSC's, which is reset only when tsc_on is 0), then
- * starts what the control asks for, unless VPERFCTR_CONTROL_START_ON_EXEC is
- * given.  A pause by VPERFCTR_SUSPEND ends.
+ * Argument: const struct vperfctr_control *.  The call stops and samples running
+ * counters.  It sets the sums to zero, except those of counters whose bit is set
+ * in `preserve`, and except the TSC's unless tsc_on is 0.  Then it starts what the
+ * control asks for, unless VPERFCTR_CONTROL_START_ON_EXEC is given.  A pause by
+ * VPERFCTR_SUSPEND ends.
  *
- * A control with tsc_on, nractrs and nrictrs all zero stops everything, keeps
- * all sums, and keeps the previous control for READ's control to show (and its
- * CONTROL_END_ON_EXEC in force).
+ * A control with tsc_on, nractrs and nrictrs all zero stops everything and keeps
+ * all sums.  It also keeps the previous control, for READ to return, and the
+ * VPERFCTR_CONTROL_END_ON_EXEC of that control in force.
  *
  * With VPERFCTR_CONTROL_INHERIT, every thread that the owner starts from then on
- * gets a state of its own with this control, and so do those that such threads
- * start.  What they count is added to this state's children's sums when they
- * end, in a form that READ returns.  A thread that is started while counting is
- * paused, or waits for an exec, gets none.  CONTROL and UNLINK on the state, and
- * closing the last descriptor of one whose thread is gone, end the counting of
- * all descendants.  A thread with an inherited state that gives it a control of
- * its own, or unlinks it, leaves the family and is counted in children_missed.
+ * gets a state of its own with this control, and so do the threads that such
+ * threads start.  Their counts are added to the children's sums of this state when
+ * they end; READ returns them.  A thread that is started while counting is paused,
+ * or waits for an exec, gets no state.  CONTROL and UNLINK on the state end the
+ * counting of all descendants, and so does closing the last descriptor of a state
+ * whose thread is gone.  A thread leaves the family if it unlinks its inherited
+ * state or gives it a control of its own; children_missed counts it.
  *
  * On a hybrid processor a control with counters is for one kind of CPUs, and
  * counts on no other.  A control of the TSC alone counts everywhere.
  *
- * If some CPUs cannot count this control (those that are not in
- * VPERFCTR_KIND_CPUS), the owner's CPU affinity is narrowed to the others, and
- * should somebody move the owner to one of them after all, counting stops and the
- * owner gets SIGILL.  With VPERFCTR_CONTROL_NO_AFFINITY, which a monitor's CONTROL
- * implies, neither happens: there the owner is not counted, and READ's status says
- * so (VPERFCTR_STATUS_FORBIDDEN).
+ * If some CPUs cannot count this control (see VPERFCTR_KIND_CPUS), the owner's CPU
+ * affinity is narrowed to the others.  If the owner is moved to one of them after
+ * that, counting stops and the owner gets SIGILL.  With
+ * VPERFCTR_CONTROL_NO_AFFINITY, which a monitor's CONTROL implies, neither happens.
+ * The owner is then not counted on such CPUs, and READ's status has
+ * VPERFCTR_STATUS_FORBIDDEN.
  *
- * The hardware counters are taken from everyone else in the system (perf_event,
- * the NMI watchdog) while some state has a control with counters.
+ * The hardware counters are taken from all other users of the system (perf_event,
+ * the NMI watchdog) while any state has a control with counters.
  *
- * An i-mode counter starts from its ireset, which is minus the period.  What
- * happens when it overflows is said at VPERFCTR_IRESUME and, for a control with
- * VPERFCTR_CONTROL_RING, at VPERFCTR_RING.  i-mode counters are not inherited:
- * with VPERFCTR_CONTROL_INHERIT there can be none.  A new control forgets
- * overflows of the previous one that wait for IRESUME; their signal may be on
- * its way, though.
+ * An i-mode counter starts from its ireset, which is minus the period.  See
+ * VPERFCTR_IRESUME for its overflow, and VPERFCTR_RING if the control has
+ * VPERFCTR_CONTROL_RING.  i-mode counters are not inherited: a control with
+ * VPERFCTR_CONTROL_INHERIT can have none.  A new control clears overflows of the
+ * previous one that wait for IRESUME, but their signal may already be on its way.
  *
- * When CONTROL fails, nothing has changed: what was running keeps running,
- * and the old sums and control stay.  Errors:
+ * A call that fails changes nothing: running counters keep running, and sums and
+ * control remain.  Errors:
  *
- *	EINVAL	a kind that is not smaller than nrkinds of VPERFCTR_INFO, or is
- *		not 0 and there are no counters; more counters than the kind's
- *		nrctrs; a map that is no counter of this kind, or used twice; an
- *		evntsel with reserved or foreign bits (see below), or that would
- *		count nothing; an aux or global that is not zero where this
- *		processor has no use for it; an ireset that is not zero of an
- *		a-mode counter, or not in -max_period
- *		(see VPERFCTR_INFO) ... -1 of an i-mode counter; ctr_size is
- *		not sizeof(struct vperfctr_ctr); tsc_on greater than 1; a bit in
- *		preserve that is no counter; si_signo or CONTROL_RING without
- *		i-mode counters; si_signo that is no signal, or with
- *		CONTROL_RING; CONTROL_RING without a ring; CONTROL_INHERIT with
- *		i-mode counters
- *	EINVAL	(also) CONTROL_END_ON_EXEC with CONTROL_START_ON_EXEC or
- *		CONTROL_INHERIT
- *	EOPNOTSUPP nrictrs is not 0, and FEATURE_PCINT is not there; or
- *		CONTROL_INHERIT, and FEATURE_INHERIT is not
- *	EPERM	(also) kernel mode is to be counted, and the caller lacks
- *		CAP_PERFMON and CAP_SYS_ADMIN (see FEATURE_KERNEL)
- *	EINVAL	(also) the owner may run only on CPUs that cannot count this
- *	EUSERS	likewise, because of hyper-thread siblings that are online
- *	EBUSY	counters are asked for, and perf_event or the NMI watchdog holds
- *		them: see `sysctl kernel.nmi_watchdog`
- *	EIO	on some CPU that is online a counter does not do what the processor
- *		says of it: does not count or cannot be written, as under some
- *		hypervisors; the kernel's log says which
- *	ENOMEM
+ *	EINVAL	any of:
+ *		- kind is not smaller than nrkinds of VPERFCTR_INFO, or it is not 0
+ *		  and there are no counters
+ *		- more counters than the kind's nrctrs
+ *		- a map that is no counter of this kind, or used twice
+ *		- an evntsel with reserved or refused bits, or one that would count
+ *		  nothing (see struct vperfctr_ctr)
+ *		- an aux or global that is not zero where this processor has no use
+ *		  for it
+ *		- an ireset of an a-mode counter that is not zero, or one of an
+ *		  i-mode counter that is not in -max_period ... -1
+ *		- ctr_size is not sizeof(struct vperfctr_ctr)
+ *		- tsc_on is greater than 1
+ *		- a bit in preserve that is no counter
+ *		- flags without anything to count
+ *		- si_signo or CONTROL_RING without i-mode counters
+ *		- si_signo that is no signal, or together with CONTROL_RING
+ *		- CONTROL_RING and the state has no ring
+ *		- CONTROL_INHERIT with i-mode counters
+ *		- CONTROL_END_ON_EXEC with CONTROL_START_ON_EXEC or CONTROL_INHERIT
+ *		- the owner's affinity allows only CPUs that cannot count this
+ *	EUSERS	the affinity allows only CPUs that cannot count this, because their
+ *		hyper-thread siblings are online
+ *	EOPNOTSUPP nrictrs is not 0 and there is no VPERFCTR_FEATURE_PCINT; or
+ *		CONTROL_INHERIT and there is no VPERFCTR_FEATURE_INHERIT
+ *	EPERM	kernel mode would be counted, and the caller lacks CAP_PERFMON and
+ *		CAP_SYS_ADMIN (see VPERFCTR_FEATURE_KERNEL)
+ *	EBUSY	there are counters, and perf_event or the NMI watchdog holds them:
+ *		see `sysctl kernel.nmi_watchdog`
+ *	EIO	on an online CPU a counter does not count or cannot be written, unlike
+ *		the processor says, as under some hypervisors; the kernel's log names
+ *		the counter
+ *	ENOMEM	there is no memory
  */
 #define VPERFCTR_CONTROL	_IO(0xD0, 16)
 
 /*
- * On Intel's Sandy Bridge, Ivy Bridge and Haswell, events D0H to D3H can make counters
- * of the CPU's hyper-thread sibling count wrong (errata BJ122, BV98, HSD29).  CPUs that
- * have a sibling online are like those that cannot count such a control; one that
- * comes online later makes its sibling such a CPU, as if the owner had been moved
- * there.  /sys/devices/system/cpu/smt/control takes siblings offline.  Likewise off-core
- * response events on Nehalem and Westmere, whose hyper-threads share the registers.
+ * On Intel's Sandy Bridge, Ivy Bridge and Haswell, events D0H to D3H can corrupt
+ * counters of the hyper-thread sibling (errata BJ122, BV98, HSD29 of Intel's
+ * specification updates).  CPUs whose sibling is online cannot count such a
+ * control.  If a sibling comes online later, this has the effect of moving the
+ * owner to a CPU that cannot count.  /sys/devices/system/cpu/smt/control takes
+ * siblings offline.  The same holds for off-core response events on Nehalem and
+ * Westmere, whose hyper-threads share the registers.
  */
 
-/* Or-ed to a fixed counter's number in `map`.  On x86 this is what RDPMC takes. */
+/* Added to a fixed counter's number in `map`.  On x86 the sum is RDPMC's index. */
 #define VPERFCTR_FIXED		0x40000000
 
 /*
  * One counter's control.  On x86:
  *
- * map is the index that RDPMC takes: general counter i is i, fixed counter i
- * is VPERFCTR_FIXED + i.
+ * map is the index that RDPMC takes: general counter i is i, fixed counter i is
+ * VPERFCTR_FIXED + i.
  *
  * evntsel of a general counter is the image of its IA32_PERFEVTSELx (Intel SDM
- * volume 3, "Architectural Performance Monitoring"): event select and unit
- * mask, USR (bit 16) and OS (17) of which one at least must be set, E (18),
- * EN (22), which must be set, INV (23), CMASK (24 to 31).  PC (19), INT (20),
- * AnyThread (21) and all others must be clear: pin control is nobody's to
- * give, the interrupt is the driver's business (it is enabled for i-mode
- * counters), and AnyThread would count a stranger.  An architectural event
- * that this processor reports as not available (arch_events of VPERFCTR_INFO)
- * is refused.
+ * volume 3, "Architectural Performance Monitoring"): event select and unit mask,
+ * USR (bit 16) and OS (17), of which at least one must be set, E (18), EN (22),
+ * which must be set, INV (23), CMASK (24 to 31).  PC (19), INT (20), AnyThread (21)
+ * and all others must be clear.  Pin control is refused to all users, the driver
+ * sets INT for i-mode counters, and AnyThread would count another thread.  An
+ * architectural event that this processor reports as not available (arch_events of
+ * VPERFCTR_INFO) is refused.
  *
- * On AMD it is the image of PERF_CTL (AMD64 Architecture Programmer's Manual
- * volume 2, "Performance Event-Select Registers"), with the same bits, and from
- * family 10h on bits 32 to 35, which extend the event select.  The guest and
- * host bits (40, 41) must be clear.  Northbridge events up to family 14h (E0h
- * to FFh) are refused: they count what other cores do.
+ * On AMD, evntsel is the image of PERF_CTL (AMD64 Architecture Programmer's Manual
+ * volume 2, "Performance Event-Select Registers"), with the same bits.  From
+ * family 10h on bits 32 to 35 extend the event select.  The guest and host bits
+ * (40, 41) must be clear.  Northbridge events up to family 14h (E0H to FFH) are
+ * refused: they count what other cores do.
  *
- * evntsel of a fixed counter is its field of IA32_FIXED_CTR_CTRL: bit 0 OS,
- * bit 1 USR, of which one at least must be set; others must be clear.
+ * evntsel of a fixed counter is its field of IA32_FIXED_CTR_CTRL: bit 0 is OS, bit 1
+ * is USR.  At least one must be set; all others must be clear.
  *
- * aux is for events of Intel's processors that need one more register (SDM volume 3,
- * "Off-core Response Performance Monitoring"), and is what that is to hold:
+ * aux is for events of Intel's processors that need one more register (SDM volume
+ * 3, "Off-core Response Performance Monitoring"), and is the value of that register:
  *
  *	MSR_OFFCORE_RSP_0	01B7H; from Golden Cove on 012AH
  *	MSR_OFFCORE_RSP_1	01BBH; on Atoms 02B7H; from Golden Cove on 012BH
  *	MSR_PEBS_FRONTEND	01C6H, from Skylake on; on Golden Cove also 40ADH, 04C2H
  *
- * Zero would count nothing and is refused, as are reserved bits, and two values for one
- * register in one control.  So are such events where the registers are not there, as in
- * many virtual machines, and on Silvermont and Airmont, where cores share them.
+ * Zero would count nothing and is refused.  Reserved bits, and two values for one
+ * register in one control, are refused.  Such events are refused where the
+ * registers do not exist, as in many virtual machines, and on Silvermont and
+ * Airmont, where cores share them.
+ *
+ * On arm64 (Arm Architecture Reference Manual, "The Performance Monitors
+ * Extension"):
+ *
+ * map of event counter i is i; the cycle counter is VPERFCTR_FIXED.  evntsel is the
+ * image of PMEVTYPER<n>_EL0: the event, P (bit 31: not in kernel mode) and U (bit
+ * 30: not in user mode), not both of which may be set.  evntsel of the cycle
+ * counter, as PMCCFILTR_EL0, has only P and U.  All other bits are refused, and so
+ * are CHAIN (1EH) and events that PMCEID<n>_EL0 reports as not available.  aux must
+ * be 0.
  */
 struct vperfctr_ctr {
 	__u32 map;
 	__u32 reserved;
 	__u64 evntsel;
 	__u64 aux;		/* a second register that the event needs; 0: none */
-	__s64 ireset;		/* i-mode: minus the period; a-mode: 0 */
+	__s64 ireset;		/* i-mode: minus the period in events; a-mode: 0 */
 };
 
 struct vperfctr_control {
@@ -357,47 +374,45 @@ struct vperfctr_control {
 	__u32 tsc_on;		/* 1: sample the TSC too */
 	__u32 nractrs;		/* a-mode counters: ctr[0 .. nractrs - 1] */
 	__u32 nrictrs;		/* i-mode counters: ctr[nractrs .. nractrs + nrictrs - 1] */
-	__s32 si_signo;		/* signal after an overflow, any there is; 0: none */
+	__s32 si_signo;		/* signal after an overflow, any number; 0: none */
 	__u64 preserve;		/* bit i: do not reset the sum of counter i */
 	__u64 global[2];	/* processor's global control words; 0 where it has none */
 	__u32 ctr_size;		/* sizeof(struct vperfctr_ctr) */
-	__u32 kind;		/* of CPUs on which to count; 0 without counters */
+	__u32 kind;		/* kind of the CPUs to count on; 0 without counters */
 	__u64 ctr;		/* address of nractrs + nrictrs struct vperfctr_ctr */
 };
 
-/* Start counting not now but when the owner next executes a file. */
+/* Start counting when the owner next executes a file, not now. */
 #define VPERFCTR_CONTROL_START_ON_EXEC	0x01
-/* Threads that the owner starts are counted too. */
+/* Count the threads that the owner starts, too. */
 #define VPERFCTR_CONTROL_INHERIT	0x02
-/* Leave the owner's CPU affinity alone. */
+/* Do not change the owner's CPU affinity. */
 #define VPERFCTR_CONTROL_NO_AFFINITY	0x04
-/* Overflows are put into the state's ring: see VPERFCTR_RING. */
+/* Put overflows into the state's ring: see VPERFCTR_RING. */
 #define VPERFCTR_CONTROL_RING		0x08
 /* Unlink the state when the owner next executes a file, before its first instruction. */
 #define VPERFCTR_CONTROL_END_ON_EXEC	0x10
 
 /*
- * VPERFCTR_READ: sums and control, the kind of CPUs included.
+ * VPERFCTR_READ: return sums and control.
  *
- * Argument: struct vperfctr_read *.  The addresses say where to put what; 0
- * where it is not wanted.  The sums are consistent with each other.  The
- * owner's are current as of the call; so are, for any holder of the
- * descriptor, those of a running owner, whose CPU is interrupted for it.  If the owner
- * is off its CPU, has unlinked the state or has ended, the sums are those of
- * that moment.  Works after UNLINK and after the owner's end.
+ * Argument: struct vperfctr_read *.  The addresses in it say where to store each
+ * part; 0 where a part is not wanted.  The sums are consistent with each other.
+ * Any holder of the descriptor may call it, also after UNLINK and after the owner's
+ * end.  The sums of a running owner are current: if the caller is another thread,
+ * the owner's CPU is interrupted.  If the owner is off its CPU, has unlinked the
+ * state or has ended, the sums are those of that moment.  Errors:
  *
- * If nrctrs is smaller than the number of controlled counters nothing but
- * nrctrs is written.  Returns 0 or:
- *
- *	EOVERFLOW  nrctrs was too small; it has been set to what is needed
- *	EINVAL	(also) the control asked for has a wrong size or ctr_size
- *	ENOMEM	the control is asked for
+ *	EOVERFLOW  nrctrs is smaller than the number of controlled counters; it is
+ *		set to that number, and nothing else is written
+ *	EINVAL	the control is asked for, and its size or ctr_size is wrong
+ *	ENOMEM	the control is asked for, and there is no memory
  */
 #define VPERFCTR_READ		_IO(0xD0, 17)
 
 struct vperfctr_sums {
-	__u64 tsc;
-	__u64 pmc[];		/* one per controlled counter, in the control's order */
+	__u64 tsc;		/* in ticks of the TSC: see tsc_khz */
+	__u64 pmc[];		/* events; one per controlled counter, in its order */
 };
 
 struct vperfctr_read {
@@ -407,8 +422,9 @@ struct vperfctr_read {
 	__u32 reserved;
 	__u64 overflow;		/* out: bit i: counter i overflowed, and waits for IRESUME */
 	/*
-	 * out: children not, or not wholly, in the children's sums; those that
-	 * such a child starts in its turn are missing too, and not counted here
+	 * out: number of children whose counts are not, or not wholly, in the
+	 * children's sums.  The children of such a child are missing too, and
+	 * are not included in this number.
 	 */
 	__u64 children_missed;
 	__u64 sums;		/* address of struct vperfctr_sums: the owner's own counts */
@@ -422,60 +438,61 @@ struct vperfctr_read {
 
 /* status */
 #define VPERFCTR_STATUS_ATTACHED	0x01 /* belongs to a living thread */
-#define VPERFCTR_STATUS_ACTIVE		0x02 /* there is a control that counts something */
+#define VPERFCTR_STATUS_ACTIVE		0x02 /* has a control that counts something */
 #define VPERFCTR_STATUS_SUSPENDED	0x04 /* paused by VPERFCTR_SUSPEND */
 #define VPERFCTR_STATUS_ARMED		0x08 /* will start at the next exec */
 #define VPERFCTR_STATUS_CHILDREN	0x10 /* descendants are still counting */
 #define VPERFCTR_STATUS_FORBIDDEN	0x20 /* was on a forbidden CPU, not counted there */
-#define VPERFCTR_STATUS_PRIVILEGED	0x40 /* counting ended when privileges were given */
-#define VPERFCTR_STATUS_OVERFLOW	0x80 /* counters wait for IRESUME; the TSC goes on */
+#define VPERFCTR_STATUS_PRIVILEGED	0x40 /* unlinked by an exec that gave privileges */
+#define VPERFCTR_STATUS_OVERFLOW	0x80 /* counters wait for IRESUME; the TSC does not */
 
 /*
  * VPERFCTR_SUSPEND: pause all counting, TSC included, and keep the control.
- * VPERFCTR_RESUME: go on.
+ * VPERFCTR_RESUME: end the pause.
  *
- * Argument: 0.  Suspending what is suspended, and resuming what is not,
- * changes nothing and is no error; but who was stopped on a forbidden CPU, and is
- * on another now, goes on with RESUME.  A control with START_ON_EXEC still waits
- * for the exec after RESUME.  Neither changes what descendants do.  Returns 0 or:
+ * Argument: 0.  Suspending a paused state changes nothing and is no error, nor is
+ * resuming one that is not paused.  RESUME also restarts an owner that was stopped
+ * on a forbidden CPU and is on another one now.  A control with START_ON_EXEC still
+ * waits for the exec after RESUME.  Neither call affects descendants.  Errors:
  *
- *	EINVAL	(also) no control counts anything
+ *	EINVAL	the state has no control that counts something
  */
 #define VPERFCTR_SUSPEND	_IO(0xD0, 18)
 #define VPERFCTR_RESUME		_IO(0xD0, 19)
 
 /*
- * VPERFCTR_UNLINK: stop, sample, and take the state from its thread.
+ * VPERFCTR_UNLINK: stop, sample, and detach the state from its thread.
  *
- * Argument: 0.  The sums stay readable through this and other descriptors.
- * Unlinking what was unlinked, or whose thread has ended, is no error, and ends
- * the counting of what descendants there still are.  Returns 0.
+ * Argument: 0.  The sums remain readable through this and other descriptors.
+ * UNLINK also ends the counting of all descendants.  After an UNLINK or the
+ * thread's end it is no error: any holder of the descriptor may then end the
+ * counting of the remaining descendants.
  */
 #define VPERFCTR_UNLINK		_IO(0xD0, 20)
 
 /*
- * VPERFCTR_IRESUME: go on after an overflow.
+ * VPERFCTR_IRESUME: continue after an overflow.
  *
- * When an i-mode counter has overflowed, in this order: all counters stop and
- * are sampled; they are suspended, while the TSC goes on; those that overflowed
- * (there may be several) are set to their ireset; they are noted for READ; the
- * owner gets the signal si_signo, with si_code SI_PMC_OVF and the set of
- * overflowed counters in si_pmc_ovf_mask: bit i is the control's counter i.
- * IRESUME lets the counters go on.  Sums are those of a-mode, what the counters
- * were past the overflow when they stopped included; only what the kernel does
- * until then is missing from the counts of kernel mode.  A period begins when
- * counters go on.
+ * When an i-mode counter overflows, the kernel does this, in this order.  It stops
+ * and samples all counters.  It keeps them suspended, while the TSC continues.  It
+ * sets each counter that overflowed (there may be several) to its ireset, and
+ * records it for READ.  It sends the signal si_signo to the owner, with si_code
+ * SI_PMC_OVF and the set of these counters in si_pmc_ovf_mask: bit i is the
+ * control's counter i.  IRESUME then restarts the counters.
  *
- * The signal is only the message.  It may be blocked or ignored, or merge with
- * another of its number; if it cannot be queued it is tried again.  READ's
- * overflow has the set until IRESUME, and poll() says POLLIN as long as there is
- * one; without si_signo these are all there is to tell.  VPERFCTR_SUSPEND and
- * RESUME are independent of it: both a pause and an overflow keep counters from
- * going on.
+ * Sums are those of a-mode, and include the events between the overflow and the
+ * stop.  Only what the kernel does in between is missing from counts of kernel
+ * mode.  A period begins when the counters restart.
  *
- * Argument: 0.  Returns 0 or:
+ * The signal can be blocked or ignored, or merge with another one of its number.
+ * If it cannot be queued, the kernel tries again.  READ's overflow has the set until
+ * IRESUME, and poll() returns POLLIN that long; without si_signo, only these two
+ * report the overflow.  VPERFCTR_SUSPEND and RESUME are independent of it: counters
+ * run if there is neither a pause nor an overflow.
  *
- *	EPERM	(also) no overflow waits for it
+ * Argument: 0.  Errors:
+ *
+ *	EPERM	no overflow waits for it
  */
 #define VPERFCTR_IRESUME	_IO(0xD0, 21)
 
@@ -486,76 +503,77 @@ struct vperfctr_read {
 #endif
 
 /*
- * VPERFCTR_RING: a ring of samples for the state.
+ * VPERFCTR_RING: add a ring of samples to the state.
  *
- * Overflows of a control with VPERFCTR_CONTROL_RING make no signal.  Each adds a
- * sample to the ring, and the counters go on by themselves.  The ring belongs to
- * the state for all its life, whatever its controls are; every descriptor of it
- * can map and read the same one.  Its memory is charged to the user who
- * made the state, as far as max_ring_kb_per_user (a parameter of the module)
- * allows, and to the memory cgroup of the caller.
+ * Overflows of a control with VPERFCTR_CONTROL_RING make no signal.  Each one adds
+ * a sample to the ring, and the counters continue.  The ring belongs to the state
+ * for all of its life, with all of its controls.  Every descriptor of the state can
+ * map and read the same ring.  Its memory is charged to the user who made the state,
+ * up to the module's parameter max_ring_kb_per_user, and to the caller's memory
+ * cgroup.
  *
- * Argument: struct vperfctr_ring *.  For the owner or its monitor.  The kernel
- * sets sample_size and map_size.  Returns 0 or:
+ * Argument: struct vperfctr_ring *.  The kernel sets sample_size and map_size.
+ * Errors:
  *
- *	EEXIST	the state has a ring; sample_size and map_size are that one's
- *	EINVAL	(also) nrsamples is not a power of two or greater than
- *		VPERFCTR_RING_MAX; watermark is 0 or greater than nrsamples;
- *		nrsums is greater than VPERFCTR_MAX_CTRS
- *	EPERM	(also) VPERFCTR_RING_KERNEL, and the caller may not count kernel
- *		mode (see FEATURE_KERNEL)
- *	EAGAIN	more than the user may have
- *	EOPNOTSUPP there is no FEATURE_PCINT
- *	ENOMEM
+ *	EEXIST	the state has a ring; sample_size and map_size are set to its sizes
+ *	EINVAL	nrsamples is not a power of two, or greater than VPERFCTR_RING_MAX;
+ *		watermark is 0 or greater than nrsamples; nrsums is greater than
+ *		VPERFCTR_MAX_CTRS
+ *	EPERM	VPERFCTR_RING_KERNEL, and the caller may not count kernel mode (see
+ *		VPERFCTR_FEATURE_KERNEL)
+ *	EAGAIN	the user's rings would exceed max_ring_kb_per_user
+ *	EOPNOTSUPP there is no VPERFCTR_FEATURE_PCINT
+ *	ENOMEM	there is no memory
  *
  * mmap(NULL, map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET) maps it:
- * struct vperfctr_ring_page, and `data` bytes after its beginning nrsamples
- * times sample_size bytes.  Anybody with a descriptor may.  The child
- * of a fork does not inherit the mapping.  Errors as for the
- * page, and EINVAL if there is no ring, or the size is another; EPERM if it is one
- * with VPERFCTR_RING_KERNEL and the caller may not count kernel mode.
+ * struct vperfctr_ring_page, and from `data` bytes on nrsamples slots of
+ * sample_size bytes.  Any holder of a descriptor may map it.  The child of a fork
+ * does not inherit the mapping.  Errors are those of the page's mmap, and:
  *
- * To read: sample number n, counted from the first, is in slot n % nrsamples,
- * and is good for tail <= n < head; a load-acquire of head comes before looking
- * at samples.  Then VPERFCTR_CONSUME gives their slots back.  poll() says POLLIN
- * if there are `watermark` samples or more, or any and the state has no owner any
- * more.  A sample that finds the ring full is dropped, and counted.
+ *	EINVAL	the state has no ring, or its size is another
+ *	EPERM	the ring has VPERFCTR_RING_KERNEL, and the caller may not count
+ *		kernel mode
  *
- * A period so short that there were more samples than the kernel can serve (the
- * parameter max_sample_rate of the module, per second and thread) is throttled:
- * only each 2nd, 4th, ... overflow then makes a sample, and the others are counted
- * as dropped when it comes.  Sums stay what they are without.
+ * Sample n, counted from the first one, is in slot n % nrsamples, and is valid for
+ * tail <= n < head.  A reader must load head with acquire semantics before it looks
+ * at samples.  Then VPERFCTR_CONSUME frees their slots.  poll() returns POLLIN if
+ * there are at least `watermark` samples, or any and the state has no owner.  A
+ * sample that finds the ring full is dropped and counted.
+ *
+ * Periods so short that a thread makes more samples per second than the module's
+ * parameter max_sample_rate are throttled: only each 2nd, 4th, ... overflow makes
+ * a sample.  The others are counted as dropped when it does.  Sums are not affected.
  */
 #define VPERFCTR_RING		_IO(0xD0, 22)
 
 #define VPERFCTR_RING_MAX	(1U << 20)	/* samples */
 #define VPERFCTR_RING_OFFSET	0x10000000	/* for mmap; the page is at 0 */
 
-/* A sample of kernel mode is to say where in the kernel it is. */
+/* Samples of kernel mode have the address in the kernel. */
 #define VPERFCTR_RING_KERNEL	0x01
 
 struct vperfctr_ring {
 	__u32 size;
 	__u32 flags;		/* VPERFCTR_RING_KERNEL */
-	__u32 nrsamples;	/* room, a power of two */
-	__u32 watermark;	/* as many samples wake who polls */
+	__u32 nrsamples;	/* slots, a power of two */
+	__u32 watermark;	/* poll() wakes at this number of samples */
 	__u32 nrsums;		/* each sample has the sums of counters 0 ... nrsums - 1 */
-	__u32 sample_size;	/* out */
-	__u64 map_size;		/* out: for mmap and munmap */
+	__u32 sample_size;	/* out: bytes */
+	__u64 map_size;		/* out: bytes, for mmap and munmap */
 };
 
 struct vperfctr_sample {
 	/*
-	 * Where the owner was in user mode; with VPERFCTR_RING_KERNEL, if the
-	 * control counts kernel mode and it was there, in the kernel.  It is
-	 * the instruction after the one that overflowed, or some instructions
-	 * later, as the processor has it.  0: not known.
+	 * Where the owner was in user mode.  With VPERFCTR_RING_KERNEL, if the
+	 * control counts kernel mode and the owner was there: where in the kernel.
+	 * This is the instruction after the one that overflowed, or some
+	 * instructions later, as the processor reports it.  0: not known.
 	 */
 	__u64 ip;
 	__u64 tsc;		/* the processor's TSC, not the owner's share */
 	__u32 overflow;		/* bit i: counter i overflowed */
 	__u32 dropped;		/* overflows dropped since the previous sample */
-	__u64 sums[];		/* as of the overflow; 0 for counters that there are not */
+	__u64 sums[];		/* at the overflow; 0 for counters that do not exist */
 };
 
 struct vperfctr_ring_page {
@@ -568,28 +586,38 @@ struct vperfctr_ring_page {
 	__u32 watermark;
 	__u32 nrsums;
 	__u32 sample_size;
-	__u32 data;		/* where the first slot is */
+	__u32 data;		/* offset of the first slot in bytes */
 	__u32 reserved2;
 };
 
 /*
- * VPERFCTR_CONSUME: give back the slots of the oldest samples.
+ * VPERFCTR_CONSUME: free the slots of the oldest samples.
  *
- * Argument: how many.  For everyone who has a descriptor, whether or not the
- * state has an owner.  Of several who consume, each must do so in turn.
- * Returns 0 or:
+ * Argument: their number.  Any holder of a descriptor may call it, also when the
+ * state has no owner.  Several consumers must divide the samples among themselves.
+ * Errors:
  *
- *	EINVAL	there are not so many, or there is no ring
+ *	EINVAL	the ring has fewer samples, or there is no ring
  */
 #define VPERFCTR_CONSUME	_IO(0xD0, 23)
+
+/*
+ * poll() returns POLLIN as VPERFCTR_IRESUME and VPERFCTR_RING say, and POLLHUP when
+ * the state has no owner any more.
+ *
+ * /proc/PID/fdinfo/FD has the lines vperfctr-owner (its thread id, or 0),
+ * vperfctr-status (VPERFCTR_STATUS_*), vperfctr-tsc and vperfctr-pmc0 ... (sums).
+ */
 
 /* ---- the page --------------------------------------------------------- */
 
 /*
- * mmap(NULL, page size, PROT_READ, MAP_SHARED, fd, 0) maps the state's page:
+ * mmap(NULL, page size, PROT_READ, MAP_SHARED, fd, 0) maps the state's page.
+ * Errors:
  *
- *	EINVAL	not exactly one page, or not at offset 0, or MAP_PRIVATE
+ *	EINVAL	the size is not one page, the offset is not 0, or MAP_PRIVATE
  *	EACCES, EPERM	PROT_WRITE or PROT_EXEC
+ *	ENOMEM	there is no memory
  *
  * A mapping by the owner's process lets that process (all of its threads, but
  * not the children of a fork) execute RDPMC, until it is unmapped, and while
@@ -599,7 +627,7 @@ struct vperfctr_ring_page {
  * which all but version is zero: no counter, no TSC, no RDPMC.  Until the child
  * unmaps it, executes a file or ends, it keeps the state as a descriptor would.
  *
- * Reading counter i by the owner:
+ * The owner reads counter i like this:
  *
  *	do {
  *		seq = page->samplecount;		(compiler barrier)
@@ -610,29 +638,29 @@ struct vperfctr_ring_page {
  *							(compiler barrier)
  *	} while (page->samplecount != seq);
  *
- * Several counters read within one pass of the loop are consistent.  The TSC
- * is read the same way: tsc_sum + (rdtsc() - tsc_start), if cstatus has both
- * VPERFCTR_CSTATUS_RUNNING and VPERFCTR_CSTATUS_TSC; without
- * VPERFCTR_CSTATUS_RUNNING the value is tsc_sum, and a counter's is its sum.
+ * Several counters that one pass of the loop reads are consistent.  The TSC is
+ * read in the same way.  If cstatus has both VPERFCTR_CSTATUS_RUNNING and
+ * VPERFCTR_CSTATUS_TSC the value is tsc_sum + (rdtsc() - tsc_start).  Without
+ * VPERFCTR_CSTATUS_RUNNING it is tsc_sum, and a counter's value is its sum.
  *
  * cstatus is about the owner: other threads and processes must not use start.
- * They can take sums as of the owner's last suspend from the page, by the loop
- * above without rdpmc, if they also start over while samplecount is odd (it
- * never is for the owner), or current ones from VPERFCTR_READ.
+ * They can get current sums from VPERFCTR_READ.  They can also take the sums of the
+ * owner's last suspend from the page, by the loop above without rdpmc, if they
+ * start over while samplecount is odd, too.  The owner never finds it odd.
  *
- * The first 64 bytes are for the TSC and for what seldom matters; the fields
- * that a read of counters needs start at the second 64, so that reading one
- * or two counters touches one cache line.
+ * The first 64 bytes are for the TSC and for fields that seldom matter.  The fields
+ * for reading counters start at the second 64 bytes, so that reading one or two
+ * counters touches one cache line.
  */
 struct vperfctr_page_ctr {
 	__u32 map;		/* what RDPMC takes */
 	__u32 reserved;
 	/*
-	 * The counter when last resumed or sampled.  While suspended 0, or of an
-	 * i-mode counter where it will go on.
+	 * The counter when last resumed or sampled.  While suspended: 0, or for an
+	 * i-mode counter the value from which it will continue.
 	 */
 	__u64 start;
-	__u64 sum;		/* what was counted until then */
+	__u64 sum;		/* events until then */
 };
 
 struct vperfctr_page {
