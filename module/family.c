@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Inheritance: a thread that is started by one whose control has INHERIT gets
- * a state with the same control and zero sums.  When it ends, what it counted
- * is added to the children's sums of the root, the state that the control was
- * given to; never to anybody's own sums.
+ * Inheritance: a thread that is started by one whose control has INHERIT gets a
+ * state with the same control and zero sums.  When it ends, its counts are added to
+ * the children's sums of the root, which is the state that CONTROL was called for.
+ * They are never added to a state's own sums.
  *
- * A state's members never outlive its control: before that is changed, stopped
- * or unlinked they are detached (vperfctr_dissolve_family()).
+ * Members never outlive the control of their root: vperfctr_dissolve_family() detaches
+ * them before the control is changed, stopped or unlinked.
  */
 #include <linux/err.h>
 #include <linux/gfp.h>
@@ -25,9 +25,12 @@ static void count_missed(struct vperfctr_state *root)
 }
 
 /*
- * In the fork of a thread with a state, preemption disabled.  The child is not
- * running yet.  A fork cannot fail because of us: a child that cannot be given
- * a state is counted as missed.
+ * Give the child of a thread with a state one that inherits the control.  The fork
+ * cannot fail any more: a child for which there is no memory, or that exceeds the
+ * user's limit, is counted as missed.
+ *
+ * Context: the fork probe of the parent, preemption disabled; the child does not run
+ * yet.
  */
 void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
 {
@@ -38,7 +41,7 @@ void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
 	if (!(parent->flags & VPERFCTR_CONTROL_INHERIT) || parent->stop ||
 	    test_bit(STATE_CLOSED, &root->bits))
 		return;
-	/* Not GFP_NOWAIT: that fails when there is merely nothing free at hand. */
+	/* GFP_NOWAIT would also fail when memory only has to be reclaimed. */
 	st = vperfctr_state_create(parent, GFP_ATOMIC | __GFP_NOWARN);
 	if (IS_ERR(st)) {
 		count_missed(root);
@@ -59,13 +62,15 @@ void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
 	raw_spin_unlock_irqrestore(&root->family_lock, flags);
 
 	vperfctr_attach(st, child);
-	vperfctr_put(st);	/* not the last one: the child keeps its own */
+	vperfctr_put(st);	/* not the last one: the child has its own */
 }
 
 /*
- * A member has stopped for good: hand in what it counted.  `missed`: its
- * thread goes on uncounted.  Interrupts are disabled.  The reference to the
- * root stays, to be given back where that may sleep.
+ * Add the counts of a member that has stopped for good to its root.  `missed`: its
+ * thread continues uncounted.  The reference to the root remains, to be put where
+ * that may sleep.
+ *
+ * Context: interrupts disabled.
  */
 void vperfctr_leave_family(struct vperfctr_state *st, bool missed)
 {
@@ -87,7 +92,11 @@ void vperfctr_leave_family(struct vperfctr_state *st, bool missed)
 	raw_spin_unlock(&root->family_lock);
 }
 
-/* For a new control.  PRE: no members.  Interrupts are disabled. */
+/*
+ * Clear the children's sums, for a new control.
+ *
+ * Context: the root has no members; interrupts disabled.
+ */
 void vperfctr_reset_family(struct vperfctr_state *root)
 {
 	raw_spin_lock(&root->family_lock);
@@ -97,8 +106,11 @@ void vperfctr_reset_family(struct vperfctr_state *root)
 }
 
 /*
- * The children's sums, TSC first, and whether there are more to come.  The control
- * stays, as for vperfctr_snapshot().
+ * Copy the first n of the children's sums (the TSC's is first), and how many children
+ * were missed.
+ *
+ * Context: the control cannot change, as for vperfctr_snapshot().
+ * Return: true if descendants still count.
  */
 bool vperfctr_read_family(struct vperfctr_state *st, u64 *sums, unsigned int n, u64 *missed)
 {

@@ -9,11 +9,15 @@
 
 #include "state.h"
 
-/* States that have a control with counters hold a share each. */
-static DEFINE_MUTEX(hardware_mutex);	/* for the first, and for whoever gives back */
+static DEFINE_MUTEX(hardware_mutex);	/* for the first share, and for each release */
 static refcount_t hardware_users = REFCOUNT_INIT(0);
 
-/* May sleep.  The caller holds st->lock. */
+/*
+ * Give the state a share, if it has none.
+ *
+ * Context: may sleep; the caller holds st->lock.
+ * Return: 0, or an error of perfctr_cpu_reserve().
+ */
 int vperfctr_get_hardware(struct vperfctr_state *st)
 {
 	int err = 0;
@@ -34,7 +38,11 @@ int vperfctr_get_hardware(struct vperfctr_state *st)
 	return err;
 }
 
-/* A share for a new state, while another one that keeps its own is looked at. */
+/*
+ * Give a new state a share.
+ *
+ * Context: the caller keeps another state from releasing its share.
+ */
 void vperfctr_share_hardware(struct vperfctr_state *st)
 {
 	refcount_inc(&hardware_users);
@@ -42,10 +50,11 @@ void vperfctr_share_hardware(struct vperfctr_state *st)
 }
 
 /*
- * Give back the state's share, if it has one.  PRE: its counters are stopped for
- * good.  POST: it has none, whoever gave it back: the bit goes last, so that who
- * closes a state while a worker cleans up after its owner finds the share there
- * still, and waits.
+ * Release the state's share, if it has one.  When this returns the state has none, even
+ * if another thread released it.  The bit is cleared last: a close that races with the
+ * worker, which finishes the owner's exit, still finds it set and waits for the worker.
+ *
+ * Context: may sleep; the state's counters have stopped for good.
  */
 void vperfctr_release_hardware(struct vperfctr_state *st)
 {
@@ -55,7 +64,7 @@ void vperfctr_release_hardware(struct vperfctr_state *st)
 	if (test_bit(STATE_HARDWARE, &st->bits)) {
 		if (refcount_dec_and_test(&hardware_users))
 			perfctr_cpu_release();
-		smp_mb__before_atomic();	/* given back before it looks like it */
+		smp_mb__before_atomic();	/* release first, then the clear bit */
 		clear_bit(STATE_HARDWARE, &st->bits);
 	}
 	mutex_unlock(&hardware_mutex);

@@ -19,7 +19,11 @@ bool vperfctr_may_count_kernel(void)
 	return READ_ONCE(allow_kernel) || perfmon_capable();
 }
 
-/* Exact under stop_machine(), a guess to refuse most others elsewhere. */
+/*
+ * True if `monitor` has the task stopped under ptrace.  This is exact under
+ * stop_machine().  Elsewhere it may be outdated at once, and serves to refuse most
+ * other callers early.
+ */
 bool vperfctr_may_monitor(const struct task_struct *task, const struct task_struct *monitor)
 {
 	return task->ptrace && rcu_access_pointer(task->parent) == monitor &&
@@ -27,8 +31,8 @@ bool vperfctr_may_monitor(const struct task_struct *task, const struct task_stru
 }
 
 /*
- * See vperfctr_check_access().  Also so that stop_machine() is not for everybody
- * with a descriptor to call.
+ * The slow path of vperfctr_check_access().  It also keeps holders of a descriptor from
+ * calling stop_machine() at will.
  */
 int vperfctr_check_monitor(struct vperfctr_state *st)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Doing things to another thread's state.
+ * Changes to another thread's state.
  *
- * A monitor's thread is stopped under its ptrace, but SIGKILL can wake it at
- * any moment, and its list of notifiers has no lock that we could take.  So
- * what changes a state of another thread happens under stop_machine(): no
- * thread runs anywhere, each has been through its sched_out, and none is in
- * the middle of changing its list, as that is done with preemption disabled.
- * What was checked there stays true until the change is made.
+ * A monitored thread is stopped under ptrace, but SIGKILL can wake it at any moment,
+ * and its list of notifiers has no lock that the module can acquire.  So another
+ * thread's state is changed only under stop_machine().  No thread runs then, and
+ * each has been through its sched_out.  None is in the middle of a change of its list,
+ * as preemption is disabled for that.  A condition that is checked there remains true
+ * until the change is made.
  */
 #include <linux/err.h>
 #include <linux/irqflags.h>
@@ -16,7 +16,7 @@
 
 #include "state.h"
 
-/* Has this thread been, or is it about to be, through its exit probe? */
+/* True if this thread has passed its exit probe, or is about to. */
 static bool is_ending(const struct task_struct *task)
 {
 	return task->exit_state || (task->flags & PF_EXITING);
@@ -56,8 +56,8 @@ int vperfctr_apply_monitor(struct vperfctr_state *st, vperfctr_op *op, void *arg
 struct remote_open {
 	struct task_struct *task;
 	struct task_struct *monitor;
-	struct vperfctr_state *st;		/* to be attached; NULL: find what there is */
-	bool kernel;			/* what was found counts kernel mode */
+	struct vperfctr_state *st;	/* to be attached; NULL: find the state */
+	bool kernel;			/* the state that was found counts kernel mode */
 };
 
 static int open_remote(void *arg)
@@ -107,9 +107,13 @@ static int open_current(bool creat, struct vperfctr_state **st, bool *kernel)
 }
 
 /*
- * Attach *st to a thread that has no state (`creat`), or find the state that
- * it has, with a reference.  The thread is current or stopped under current's
- * ptrace.  May sleep.
+ * Attach *st to a thread that has no state (`creat`), or store its state in *st, with a
+ * reference.
+ *
+ * Context: may sleep.
+ * Return: 0; -EEXIST or -ENOENT; -ESRCH if the thread is ending; -EPERM if it is neither
+ * current nor stopped under current's ptrace, or if the state counts kernel mode and
+ * current may not.
  */
 int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_state **st)
 {
@@ -123,7 +127,7 @@ int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_s
 	if (task == current) {
 		err = open_current(creat, st, &open.kernel);
 	} else {
-		/* As above; a dead thread is to be called dead, though. */
+		/* The exact check is in open_remote(); a dead thread gets -ESRCH. */
 		if (!vperfctr_may_monitor(task, current))
 			return is_ending(task) ? -ESRCH : -EPERM;
 		err = stop_machine(open_remote, &open, NULL);
@@ -131,8 +135,8 @@ int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_s
 			*st = open.st;
 	}
 	/*
-	 * A monitor's control must not tell the thread what it may not count itself,
-	 * nor go on for ever because that has the state as well.
+	 * The thread must not read from a monitor's control what it may not count itself.
+	 * A descriptor of the thread would also keep that control counting for ever.
 	 */
 	if (!err && open.kernel && !vperfctr_may_count_kernel()) {
 		vperfctr_put(*st);
@@ -141,20 +145,24 @@ int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_s
 	return err;
 }
 
-/* ---- detaching what nobody wants any more ------------------------------- */
+/* ---- detaching ---------------------------------------------------------- */
 
 static int detach_abandoned(void *arg)
 {
 	struct vperfctr_state *st = arg;
 
-	/* The owner may have ended, or somebody else have opened it, since. */
+	/* Since the last close, the owner may have ended, or the state been opened. */
 	if (!st->owner || atomic_read(&st->files))
 		return 0;
 	vperfctr_detach(st, false);
 	return 1;
 }
 
-/* A transient state has lost its last descriptor.  May sleep. */
+/*
+ * Detach a transient state that has lost its last descriptor.
+ *
+ * Context: may sleep.
+ */
 void vperfctr_detach_abandoned(struct vperfctr_state *st)
 {
 	struct task_struct *owner = READ_ONCE(st->owner);
@@ -174,7 +182,7 @@ void vperfctr_detach_abandoned(struct vperfctr_state *st)
 		vperfctr_finish_detach(st);
 }
 
-/* All other CPUs stand still for about a microsecond for each. */
+/* Each member stops all CPUs for about a microsecond. */
 #define DISSOLVE_AT_ONCE	64
 
 struct dissolve {
@@ -188,7 +196,7 @@ static int dissolve(void *arg)
 	struct vperfctr_state *st, *next;
 	unsigned int n = 0;
 
-	/* Detaching takes a member off the list; no lock is needed to look at it here. */
+	/* Detaching removes a member from the list, which needs no lock here. */
 	list_for_each_entry_safe(st, next, &d->root->family, family) {
 		if (n++ == DISSOLVE_AT_ONCE)
 			break;
@@ -204,7 +212,7 @@ void vperfctr_dissolve_members(struct vperfctr_state *root)
 	struct dissolve d = { .root = root, .members = LIST_HEAD_INIT(d.members) };
 	struct vperfctr_state *st, *next;
 
-	/* So that this ends, however fast members fork. */
+	/* Admit no more members, so that this ends however fast they fork. */
 	set_bit(STATE_CLOSED, &root->bits);
 	do {
 		stop_machine(dissolve, &d, NULL);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The per-thread service:
+ * The state of a thread, and the files of the per-thread service:
  *
- *	state.c		a state's making and end
- *	account.c	what users' states and rings cost
+ *	main.c		the module and /dev/vperfctr
+ *	file.c		descriptors and mappings of a state
  *	thread.c	a thread's context switches, exec, fork and exit
- *	remote.c	doing things to another thread's state
  *	family.c	inheritance: descendants and their sums
+ *	remote.c	changes to another thread's state
  *	control.c	control, suspend, resume, unlink
- *	hardware.c	the states' shares of the hardware
- *	permission.c	what a caller may do
+ *	read.c		read
  *	overflow.c	from the interrupt to the signal
  *	ring.c		samples instead of signals
- *	read.c		read
- *	file.c		descriptors and mappings
+ *	state.c		creation and end of a state
+ *	account.c	limits on a user's states and rings
+ *	hardware.c	the reservation of the hardware
+ *	permission.c	what a caller may do
  */
 #ifndef VPERFCTR_STATE_H
 #define VPERFCTR_STATE_H
@@ -39,74 +40,74 @@ struct vm_area_struct;
 struct vperfctr_account;
 struct vperfctr_buffer;
 
-/* Why a state's counters do not run though its owner does. */
-#define STATE_STOP_IDLE	0x01	/* no control, or an all-zero one */
+/* Reasons why a state's counters do not run while its owner does; see `stop`. */
+#define STATE_STOP_IDLE		0x01	/* no control, or an all-zero one */
 #define STATE_STOP_SUSPEND	0x02	/* VPERFCTR_SUSPEND */
-#define STATE_STOP_EXEC	0x04	/* START_ON_EXEC, and no exec yet */
-#define STATE_STOP_CPU	0x08	/* the owner was put on a forbidden CPU */
+#define STATE_STOP_EXEC		0x04	/* START_ON_EXEC, and no exec yet */
+#define STATE_STOP_CPU		0x08	/* the owner was moved to a forbidden CPU */
 
-/* What is to be seen to when the owner is switched in. */
-#define STATE_CHECK_CPU	0x01	/* the control does not count on forbidden CPUs */
+/* Slow work of the owner's switch-in; see `checks`. */
+#define STATE_CHECK_CPU		0x01	/* some CPUs cannot count the control */
 #define STATE_CHECK_SIGNAL	0x02	/* an overflow's signal has not been sent yet */
 
-/* How a state was made and what became of it; see `bits`. */
-#define STATE_HARDWARE	0	/* holds a share of the reservation */
-#define STATE_TRANSIENT	1	/* is detached when its last descriptor closes */
-#define STATE_FORBIDDEN	2	/* did not count everything: forbidden CPU */
+/* Bit numbers in `bits`. */
+#define STATE_HARDWARE		0	/* has a share of the reservation */
+#define STATE_TRANSIENT		1	/* is detached when its last descriptor closes */
+#define STATE_FORBIDDEN		2	/* was not counted on a forbidden CPU */
 #define STATE_PRIVILEGED	3	/* was detached by a privileged exec */
-#define STATE_CLOSED	4	/* its family is being dissolved, takes no more members */
-#define STATE_QUEUED	5	/* an irq_work of it was, some time */
-#define STATE_HAD_FAMILY	6	/* some control of it had INHERIT */
+#define STATE_CLOSED		4	/* its family is being dissolved, admits no member */
+#define STATE_QUEUED		5	/* one of its irq_works has been queued */
+#define STATE_HAD_FAMILY	6	/* one of its controls had INHERIT */
 
 /*
  * The state of one thread.
  *
- * The owner changes notifier, stop, checks, cpu, cpu_state and what is of
- * overflows: in its context switches, and in calls with interrupts disabled,
- * which excludes the former and the interrupts that sample.  NMIs are not
- * excluded: see overflow.c.  Another thread does so only while every CPU is kept
- * from running anything else (remote.c).  Other CPUs otherwise only read: cpu
- * (see vperfctr_sample_owner()) and the page's sums (under its samplecount).
+ * The owner changes notifier, stop, checks, cpu, cpu_state and the fields of
+ * overflows, in its context switches and in its calls.  The calls disable
+ * interrupts, which excludes context switches and the interrupts that sample.  They
+ * do not exclude NMIs: see overflow.c.  Another thread changes these fields only
+ * under stop_machine() (remote.c).  Otherwise other CPUs only read cpu (see
+ * vperfctr_sample_owner()) and the page's sums (under its samplecount).
  *
- * `lock` keeps control and attachment as they are while somebody looks or
- * prepares a change.  The owner's exit, which cannot sleep, does not take it;
- * it changes nothing but what detaching changes.
+ * `lock` keeps the control and the attachment unchanged while another thread reads
+ * them or prepares a change.  The owner's exit cannot sleep and does not acquire it;
+ * it changes only what detaching changes.
  */
 struct vperfctr_state {
-	/* What a context switch needs is in one cache line, up to cpu_state.regs.global_ctrl. */
+	/* A context switch needs one cache line, up to cpu_state.control.regs.global_ctrl. */
 	struct preempt_notifier notifier;
 	u16 stop;			/* STATE_STOP_*; 0: counters run when the owner does */
 	u16 checks;			/* STATE_CHECK_* */
-	int cpu;			/* where they run now; -1: nowhere */
+	int cpu;			/* on which they run now; -1: none */
 	struct perfctr_cpu_state cpu_state;
 	u32 overflow;			/* counters that wait for IRESUME */
-	u64 pending_ip;			/* where in the kernel; 0: not known */
-	bool pending;			/* an interrupt left an overflow to be taken */
+	u64 pending_ip;			/* of `pending`, in the kernel; 0: not known */
+	bool pending;			/* an interrupt left an overflow to overflow_work() */
 
 	struct task_struct *owner;	/* NULL: detached */
 	struct mutex lock;
-	refcount_t refs;		/* descriptors, descendants, one for being attached */
-	atomic_t files;			/* open descriptions */
-	unsigned long bits;		/* STATE_HARDWARE ... */
+	refcount_t refs;		/* files, members of the family, one while attached */
+	atomic_t files;			/* open file descriptions */
+	unsigned long bits;		/* STATE_HARDWARE and the like */
 	struct vperfctr_account *account;
 	wait_queue_head_t wait;		/* for poll */
 	struct work_struct detach_work;
-	struct irq_work sigill_work;	/* vperfctr_queue() queues it, and the next */
-	struct irq_work wake_work;	/* for an overflow */
-	struct vperfctr_buffer *ring;	/* once there is one it stays; NULL: none */
-	unsigned int ring_shift;	/* only each 2^ring_shift-th overflow makes a sample */
+	struct irq_work sigill_work;	/* queue this and the next by vperfctr_queue() */
+	struct irq_work wake_work;	/* wakes pollers after an overflow */
+	struct vperfctr_buffer *ring;	/* NULL: none; never changes after that */
+	unsigned int ring_shift;	/* each 2^ring_shift-th overflow makes a sample */
 
-	/* Of the control, for READ to show. */
+	/* The rest of the control, for READ. */
 	u32 flags;
 	s32 si_signo;
 	u64 preserve;
 
 	/*
-	 * The family: a state and those that inherited its control, directly
-	 * or not.  family_lock, an inner lock taken with interrupts disabled,
-	 * is that of the root, and guards what follows in root and members.
+	 * The family: a root, and the states that inherited its control, directly or
+	 * not.  The root's family_lock is an inner lock, with interrupts disabled; it
+	 * guards the fields that follow, in the root and in its members.
 	 */
-	struct vperfctr_state *root;	/* whose control was inherited; NULL: nobody's */
+	struct vperfctr_state *root;	/* of which the control was inherited; or NULL */
 	struct list_head family;	/* root: its members; member: its link */
 	raw_spinlock_t family_lock;
 	u64 children_missed;
@@ -114,8 +115,10 @@ struct vperfctr_state {
 };
 
 /*
- * One of the state's own.  The caller has a reference, or is the owner.  To wait for one
- * takes a grace period of RCU on PREEMPT_RT: nobody is to for what was never queued.
+ * Queue one of the state's irq_works.  STATE_QUEUED lets vperfctr_put() skip
+ * irq_work_sync(), which takes an RCU grace period on PREEMPT_RT.
+ *
+ * Context: the caller has a reference, or is the owner.
  */
 static inline void vperfctr_queue(struct vperfctr_state *st, struct irq_work *work)
 {
@@ -124,12 +127,12 @@ static inline void vperfctr_queue(struct vperfctr_state *st, struct irq_work *wo
 }
 
 /*
- * PREEMPT_RT: nothing can be allocated in the probe of fork, and no signal be
- * sent or sleeper be woken in an interrupt.
+ * On PREEMPT_RT the fork probe cannot allocate memory, and interrupts can neither send
+ * a signal nor wake a sleeper.
  */
 #define STATE_ON_RT	IS_ENABLED(CONFIG_PREEMPT_RT)
 
-/* Must the counters wait for IRESUME? */
+/* True if an overflow holds the counters until IRESUME. */
 static inline bool vperfctr_is_held(const struct vperfctr_state *st)
 {
 	return READ_ONCE(st->overflow) && !(READ_ONCE(st->stop) & STATE_STOP_IDLE);
@@ -160,8 +163,11 @@ bool vperfctr_may_monitor(const struct task_struct *task, const struct task_stru
 int vperfctr_check_monitor(struct vperfctr_state *st);
 
 /*
- * May the caller change this state?  -ESRCH: it is detached; -EPERM: neither
- * owner nor monitor.  Only a first look, for the precise errno.
+ * Check that the caller may change this state.  The result may be outdated at once:
+ * vperfctr_apply() checks again.
+ *
+ * Return: 0; -ESRCH if it is detached; -EPERM if the caller is neither its owner nor
+ * the owner's monitor.
  */
 static inline int vperfctr_check_access(struct vperfctr_state *st)
 {
@@ -181,8 +187,10 @@ void vperfctr_sample_owner(struct vperfctr_state *st);
 bool vperfctr_is_alone(int cpu);
 
 /*
- * Start and stop the counters of a state whose owner is current.  Interrupts
- * are disabled: none that goes by st->cpu comes between that and resume.
+ * Start the counters of a state.
+ *
+ * Context: current is the owner.  Interrupts are disabled, so that no interrupt that
+ * reads st->cpu comes between its change and the resume.
  */
 static __always_inline void vperfctr_start_here(struct vperfctr_state *st, int cpu)
 {
@@ -205,13 +213,14 @@ static __always_inline void vperfctr_start(struct vperfctr_state *st)
 		vperfctr_switch_in(st, smp_processor_id());
 }
 
+/* Stop them, in the same context. */
 static __always_inline void vperfctr_stop(struct vperfctr_state *st)
 {
 	lockdep_assert_irqs_disabled();
 	if (st->cpu < 0)
 		return;
 	perfctr_cpu_suspend(&st->cpu_state);
-	/* Who sees that they do not run sees all that they counted. */
+	/* A CPU that sees -1 must also see the final sums. */
 	smp_store_release(&st->cpu, -1);
 }
 
@@ -223,9 +232,11 @@ void vperfctr_detach_abandoned(struct vperfctr_state *st);
 void vperfctr_dissolve_members(struct vperfctr_state *root);
 
 /*
- * Do `op` to an attached state, by its owner or by the owner's monitor, with
- * interrupts disabled and nobody else doing anything to it.  Returns what it
- * does, or errors as above.  May sleep.
+ * Call `op` for an attached state on behalf of its owner or the owner's monitor, with
+ * interrupts disabled and with no other code changing the state.
+ *
+ * Context: may sleep.
+ * Return: the result of `op`, or an error of vperfctr_check_access().
  */
 static __always_inline int vperfctr_apply(struct vperfctr_state *st, vperfctr_op *op, void *arg)
 {
@@ -234,7 +245,7 @@ static __always_inline int vperfctr_apply(struct vperfctr_state *st, vperfctr_op
 	if (unlikely(READ_ONCE(st->owner) != current))
 		return vperfctr_apply_monitor(st, op, arg);
 	local_irq_disable();
-	/* Somebody may have detached it since we looked. */
+	/* It may have been detached since the first check. */
 	if (likely(st->owner == current))
 		err = op(st, arg);
 	local_irq_enable();
@@ -242,8 +253,10 @@ static __always_inline int vperfctr_apply(struct vperfctr_state *st, vperfctr_op
 }
 
 /*
- * Detach all that inherited a state's control; what they counted is the root's.
- * A member's link is not empty either, but no family of its own.  May sleep.
+ * Detach all members of a root's family, and add their counts to the root's children's
+ * sums.  The list of a member is not empty either, but is no family of its own.
+ *
+ * Context: may sleep.
  */
 static inline void vperfctr_dissolve_family(struct vperfctr_state *root)
 {
@@ -252,7 +265,11 @@ static inline void vperfctr_dissolve_family(struct vperfctr_state *root)
 }
 
 /* family.c */
-/* Could there be children's sums?  The control stays, as for vperfctr_snapshot(). */
+/*
+ * True if there can be children's sums.
+ *
+ * Context: the control cannot change, as for vperfctr_snapshot().
+ */
 static inline bool vperfctr_has_family(const struct vperfctr_state *st)
 {
 	return st->flags & VPERFCTR_CONTROL_INHERIT;
@@ -269,7 +286,7 @@ int vperfctr_suspend(struct vperfctr_state *st);
 int vperfctr_resume(struct vperfctr_state *st);
 int vperfctr_unlink(struct vperfctr_state *st);
 
-/* The size of the first version of struct vperfctr_control: what every caller must have. */
+/* The size of the first version of struct vperfctr_control, and the smallest accepted. */
 #define CONTROL_SIZE_VER0	64
 
 /* overflow.c */
@@ -282,8 +299,10 @@ void vperfctr_overflow_forget(struct vperfctr_state *st);
 int vperfctr_iresume(struct vperfctr_state *st);
 
 /*
- * The counters have stopped for good, or for another control.  PRE: suspended, by
- * the owner or with the owner kept from running.
+ * Report the last overflows of counters that have stopped for good or for another
+ * control.
+ *
+ * Context: the state is suspended; current is the owner, or the owner cannot run.
  */
 static inline void vperfctr_overflow_last(struct vperfctr_state *st)
 {
@@ -303,7 +322,7 @@ void vperfctr_ring_end_kernel(struct vperfctr_state *st);
 int vperfctr_consume(struct vperfctr_state *st, unsigned long nr);
 void vperfctr_ring_free(struct vperfctr_state *st);
 
-/* Do overflows make samples, which may be of what taking one does in the kernel? */
+/* True if the kernel's handling of an overflow may itself make samples. */
 static inline bool vperfctr_ring_counts_kernel(const struct vperfctr_state *st)
 {
 	return (st->flags & VPERFCTR_CONTROL_RING) && st->cpu_state.control.kernel;

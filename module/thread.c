@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A thread and its state: how the one gets the other and loses it, and what
- * the thread's context switches, exec, fork and exit do to it.
+ * A thread and its state: attaching and detaching, and what the thread's context
+ * switches, exec, fork and exit do to the state.
  *
- * There is no pointer to the state in the task: its preempt notifier on the
- * task's list is the link.  That list is the task's own, changed and walked
- * by nobody else while the task can run.
+ * The task has no pointer to the state: the link is the state's preempt notifier on
+ * the task's list.  While the task can run, only the task itself changes and walks
+ * that list.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -26,17 +26,17 @@
 #include "compat/tracepoint.h"
 #include "state.h"
 
-/* Detaching what cannot be done in an exiting thread; drained before unload. */
+/* Finishes a detachment where the thread cannot sleep; drained before unload. */
 static struct workqueue_struct *vperfctr_wq;
 
 /* ---- narrow counters ---------------------------------------------------- */
 
 /*
- * A counter of 32 bits can go round more than once between two context
- * switches, and then its difference is wrong.  Where there are such, each CPU
- * that runs a state samples it often enough; the timer stops by itself when it
- * finds nothing to sample.  (A CPU that goes offline and returns within one
- * period finds its timer queued elsewhere, and samples from its next switch on.)
+ * A counter of 32 bits can wrap more than once between two context switches, and
+ * then its difference is wrong.  Where counters are narrow, a timer on each CPU that
+ * runs a state samples it often enough.  The timer stops when it finds no state to
+ * sample.  A CPU that goes offline and returns within one period finds its timer
+ * queued on another CPU, and samples from its next switch on.
  */
 static DEFINE_PER_CPU(struct hrtimer, sampling_timer);
 
@@ -46,7 +46,7 @@ static enum hrtimer_restart sampling_tick(struct hrtimer *timer)
 {
 	struct vperfctr_state *st = vperfctr_of(current);
 
-	/* Timers of CPUs that went offline expire elsewhere; those have their own. */
+	/* The timer of a CPU that went offline expires on another, which has its own. */
 	if (!st || READ_ONCE(st->cpu) < 0 || timer != this_cpu_ptr(&sampling_timer))
 		return HRTIMER_NORESTART;
 	sample_here(st);
@@ -54,7 +54,7 @@ static enum hrtimer_restart sampling_tick(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* Interrupts are disabled. */
+/* Context: interrupts disabled. */
 static void start_sampling(void)
 {
 	struct hrtimer *timer = this_cpu_ptr(&sampling_timer);
@@ -83,7 +83,7 @@ static void sampling_exit(void)
 
 /* ---- forbidden CPUs ----------------------------------------------------- */
 
-/* The kernel has online siblings only in that mask. */
+/* True if the CPU has no online hyper-thread sibling: the mask has only online CPUs. */
 bool vperfctr_is_alone(int cpu)
 {
 	return cpumask_weight(topology_sibling_cpumask(cpu)) <= 1;
@@ -111,10 +111,11 @@ static void send_sigill(struct irq_work *work)
 }
 
 /*
- * The owner is here and would be counted.  Who let CONTROL choose the affinity
- * has been moved since, and is told; who did not is only not counted here.
+ * The owner has come to a CPU that cannot count it.  If CONTROL has narrowed its
+ * affinity, it was moved after that: stop counting and send SIGILL.  Otherwise only do
+ * not count it on this CPU.
  */
-static void came_to_forbidden_cpu(struct vperfctr_state *st)
+static void enter_forbidden_cpu(struct vperfctr_state *st)
 {
 	set_bit(STATE_FORBIDDEN, &st->bits);
 	perfctr_cpu_mark_suspended(&st->cpu_state);
@@ -126,7 +127,7 @@ static void came_to_forbidden_cpu(struct vperfctr_state *st)
 
 /* ---- the counters of current -------------------------------------------- */
 
-/* There is more to it than resuming. */
+/* The slow path of vperfctr_switch_in(). */
 void vperfctr_start_other(struct vperfctr_state *st, int cpu)
 {
 	if (st->checks & STATE_CHECK_SIGNAL)
@@ -134,7 +135,7 @@ void vperfctr_start_other(struct vperfctr_state *st, int cpu)
 	if (st->stop)
 		return;
 	if ((st->checks & STATE_CHECK_CPU) && is_forbidden(st, cpu)) {
-		came_to_forbidden_cpu(st);
+		enter_forbidden_cpu(st);
 		return;
 	}
 	vperfctr_start_here(st, cpu);
@@ -151,30 +152,32 @@ static void sample_here(void *arg)
 }
 
 /*
- * Bring the sums of a running owner up to date, for whoever is about to read
- * them.  If it stops running before the interrupt gets there, its suspend has
- * brought them up to a moment after this call.  May sleep.
+ * Bring the sums of a running owner up to date, for a reader.  If the owner stops
+ * running before the interrupt arrives, its suspend has updated them after the start
+ * of this call.
+ *
+ * Context: may sleep.
  */
 void vperfctr_sample_owner(struct vperfctr_state *st)
 {
 	int cpu = smp_load_acquire(&st->cpu);	/* see vperfctr_stop() */
 
-	/* An error means that the CPU went offline: the owner left it before that. */
+	/* An error means that the CPU went offline: the owner had left it before. */
 	if (cpu >= 0)
 		smp_call_function_single(cpu, sample_here, st, 1);
 }
 
 /* ---- context switches --------------------------------------------------- */
 
-/* Run-queue lock held, interrupts disabled; current is the owner still. */
+/* Context: run-queue lock held, interrupts disabled; current is still the owner. */
 static void vperfctr_sched_out(struct preempt_notifier *notifier, struct task_struct *next)
 {
 	vperfctr_stop(container_of(notifier, struct vperfctr_state, notifier));
 }
 
 /*
- * Preemption disabled, interrupts enabled: one may have come before, with the
- * owner as current and its counters not resumed.
+ * Context: preemption disabled, interrupts enabled.  An interrupt may already have come
+ * that found the owner as current and its counters not resumed.
  */
 static void vperfctr_sched_in(struct preempt_notifier *notifier, int cpu)
 {
@@ -192,12 +195,14 @@ static struct preempt_ops vperfctr_preempt_ops = {
 
 /* ---- attaching and detaching -------------------------------------------- */
 
-static void detach_work(struct work_struct *work);
+static void finish_detach_work(struct work_struct *work);
 
 /*
- * The state of a thread that cannot leave us meanwhile, or NULL.  The thread
- * is current, with preemption disabled (else its state could be taken from it
- * by remote.c), or one that is kept from running.
+ * Find the state of a thread.
+ *
+ * Context: the thread is current, with preemption disabled, as remote.c could
+ * otherwise detach the state; or the thread cannot run.
+ * Return: the state, or NULL.
  */
 struct vperfctr_state *vperfctr_of(struct task_struct *task)
 {
@@ -210,26 +215,31 @@ struct vperfctr_state *vperfctr_of(struct task_struct *task)
 	return NULL;
 }
 
-/* Give a thread without state, current or kept from running, this one, and a reference. */
+/*
+ * Attach a state to a thread that has none.  The thread gets a reference.
+ *
+ * Context: the thread is current, or cannot run.
+ */
 void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task)
 {
 	vperfctr_get(st);
 	preempt_notifier_init(&st->notifier, &vperfctr_preempt_ops);
 	init_irq_work(&st->sigill_work, send_sigill);
 	vperfctr_overflow_attach(st);
-	INIT_WORK(&st->detach_work, detach_work);
+	INIT_WORK(&st->detach_work, finish_detach_work);
 	preempt_disable();
 	WRITE_ONCE(st->owner, task);
-	/* preempt_notifier_register() knows only current. */
+	/* preempt_notifier_register() supports only current. */
 	hlist_add_head(&st->notifier.link, &task->preempt_notifiers);
 	preempt_enable();
 }
 
 /*
- * Stop the counters and part state and thread, which is current, with
- * interrupts disabled, or kept from running.  `missed`: the thread goes on
- * uncounted, to be told of by its family.  vperfctr_finish_detach() must
- * follow.
+ * Stop the counters and separate the state from its thread.  `missed`: the thread
+ * continues uncounted, and its family must count it as missed.
+ * vperfctr_finish_detach() must follow.
+ *
+ * Context: interrupts disabled; the thread is current, or cannot run.
  */
 void vperfctr_detach(struct vperfctr_state *st, bool missed)
 {
@@ -240,11 +250,16 @@ void vperfctr_detach(struct vperfctr_state *st, bool missed)
 	st->stop = STATE_STOP_IDLE;
 	perfctr_cpu_mark_suspended(&st->cpu_state);
 	vperfctr_leave_family(st, missed);
-	/* Who sees it detached may release the hardware: all is stopped. */
+	/* A CPU that sees it detached may release the hardware: the stop comes first. */
 	smp_store_release(&st->owner, NULL);
 }
 
-/* The part of detaching that may sleep.  Takes the reference that attaching gave. */
+/*
+ * Finish a detachment: release the hardware, wake pollers, and put the references of the
+ * thread and of a family's member.
+ *
+ * Context: may sleep.
+ */
 void vperfctr_finish_detach(struct vperfctr_state *st)
 {
 	struct vperfctr_state *root = st->root;
@@ -255,18 +270,22 @@ void vperfctr_finish_detach(struct vperfctr_state *st)
 		st->root = NULL;
 		vperfctr_put(root);
 	}
-	/* Descendants that count for nobody are not to keep the hardware. */
+	/* Descendants whose sums no descriptor can read must not keep the hardware. */
 	if (!atomic_read(&st->files))
 		vperfctr_dissolve_family(st);
 	vperfctr_put(st);
 }
 
-static void detach_work(struct work_struct *work)
+static void finish_detach_work(struct work_struct *work)
 {
 	vperfctr_finish_detach(container_of(work, struct vperfctr_state, detach_work));
 }
 
-/* Wait until those that have ended before are detached for good.  May sleep. */
+/*
+ * Wait until the detachments of threads that ended before this call are finished.
+ *
+ * Context: may sleep.
+ */
 void vperfctr_flush_detached(void)
 {
 	flush_workqueue(vperfctr_wq);
@@ -275,8 +294,8 @@ void vperfctr_flush_detached(void)
 /* ---- suspend to RAM ------------------------------------------------------ */
 
 /*
- * All CPUs but one go offline.  On that one, with interrupts disabled, current
- * is the thread that asked for it: it may be counted like any other.
+ * Context: one CPU is online, with interrupts disabled; current is the thread that asked
+ * for the suspend, and may have a state.
  */
 static int system_suspend(void *data)
 {
@@ -284,7 +303,7 @@ static int system_suspend(void *data)
 
 	if (st)
 		vperfctr_stop(st);
-	/* The interrupt of a pending work is lost, and no later one would be raised for it. */
+	/* The interrupt of a pending irq_work is lost, and no later one would be raised. */
 	irq_work_run();
 	perfctr_cpu_sleep();
 	return 0;
@@ -309,14 +328,15 @@ static struct syscore syscore = { .ops = &syscore_ops };
 /* ---- exec, fork, exit --------------------------------------------------- */
 
 /*
- * Tracepoint probes: in the context of the thread (of the parent, for fork),
- * never to sleep.
+ * Tracepoint probes.
+ *
+ * Context: the thread's own, or the parent's for fork; must not sleep.
  */
 
 /*
- * Is this a program whose instructions the caller must not watch?  The same
- * question as ptrace's and core dumps', but for the fs.suid_dumpable that an
- * administrator may have set.
+ * True if the caller must not watch the instructions of the new program.  ptrace and
+ * core dumps are refused for the same programs.  The result does not depend on
+ * fs.suid_dumpable, which an administrator may have set.
  */
 static bool is_privileged_exec(const struct linux_binprm *bprm)
 {
@@ -351,7 +371,7 @@ static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
 	local_irq_restore(flags);
 }
 
-/* The child is not running yet. */
+/* Context: the child does not run yet. */
 static void probe_fork(void *unused, struct task_struct *parent, struct task_struct *child)
 {
 	struct vperfctr_state *st;
@@ -366,7 +386,7 @@ static void probe_fork(void *unused, struct task_struct *parent, struct task_str
 	preempt_enable();
 }
 
-/* Before the files are closed; since 6.16 also before the mm is gone. */
+/* Context: before the files are closed; since 6.16 also before exit_mm(). */
 static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
 {
 	unsigned long flags;
@@ -444,7 +464,7 @@ int vperfctr_thread_init(void)
 	return 0;
 }
 
-/* There are no states, but work that gave back the last may still be returning. */
+/* Context: no states exist, but the work that put the last one may not have returned. */
 void vperfctr_thread_exit(void)
 {
 	unregister_syscore(&syscore);
