@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Control, suspend, resume, unlink: what the calls on a state's descriptor do
- * to it.  include/uapi/linux/vperfctr.h says what they promise.
+ * The calls VPERFCTR_CONTROL, SUSPEND, RESUME and UNLINK.
+ * include/uapi/linux/vperfctr.h documents them.
  */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
@@ -19,7 +19,7 @@
 
 /* ---- control ------------------------------------------------------------ */
 
-/* What is to happen after an overflow. */
+/* True if signal, ring and inheritance suit the i-mode counters. */
 static bool is_valid_overflow(const struct vperfctr_control *header)
 {
 	bool ring = header->flags & VPERFCTR_CONTROL_RING;
@@ -31,10 +31,10 @@ static bool is_valid_overflow(const struct vperfctr_control *header)
 	return ring ? !header->si_signo : valid_signal(header->si_signo);
 }
 
-/* Everything about a control that does not depend on the processor or the state. */
+/* Check what does not depend on the events or the state. */
 static int check_header(const struct vperfctr_control *header)
 {
-	/* Each within limits first, so that the sum cannot overflow. */
+	/* Limit each of them first, so that the sum cannot overflow. */
 	u32 nractrs = min_t(u32, header->nractrs, VPERFCTR_MAX_CTRS + 1);
 	u32 nrictrs = min_t(u32, header->nrictrs, VPERFCTR_MAX_CTRS + 1);
 	u32 nrctrs = nractrs + nrictrs;
@@ -48,18 +48,18 @@ static int check_header(const struct vperfctr_control *header)
 		return -EOPNOTSUPP;
 	if (header->nrictrs && !(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return -EOPNOTSUPP;
-	/* The TSC is the same everywhere. */
+	/* The TSC is the same on all kinds. */
 	if (nrctrs > kind->nrctrs || (header->kind && !nrctrs))
 		return -EINVAL;
 	if (header->preserve & ~(nrctrs ? GENMASK_ULL(nrctrs - 1, 0) : 0))
 		return -EINVAL;
 	if (!is_valid_overflow(header))
 		return -EINVAL;
-	/* An end is neither a start, nor one that a family could survive. */
+	/* An exec cannot both start and end the counting, nor end that of a family. */
 	if ((header->flags & VPERFCTR_CONTROL_END_ON_EXEC) &&
 	    (header->flags & (VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT)))
 		return -EINVAL;
-	/* There must be something to start. */
+	/* Flags need something to count. */
 	if (header->flags && !nrctrs && !header->tsc_on)
 		return -EINVAL;
 	return 0;
@@ -114,17 +114,17 @@ static int copy_control(struct vperfctr_control *header, struct perfctr_cpu_cont
 	return err;
 }
 
-/* What is to be done to the state, and what is left to do after it. */
+/* The argument of op_control() and op_stop(). */
 struct change {
 	struct vperfctr_control header;
-	struct perfctr_cpu_control control;	/* only what is used is ever filled in */
-	bool restricted;			/* there are CPUs that cannot count this */
-	struct vperfctr_state *root;			/* of a family that was left */
+	struct perfctr_cpu_control control;	/* only what is used is initialized */
+	bool restricted;			/* some CPUs cannot count this */
+	struct vperfctr_state *root;		/* out: of a family that was left; put it */
 };
 
 /*
- * Operations: see vperfctr_apply().  The state is current's, or that of a
- * thread which runs nowhere and whose counters start when it is switched in.
+ * Operations: see vperfctr_apply().  Where the owner is not current, it runs nowhere,
+ * and its counters start when it is switched in.
  */
 
 static void start_if_own(struct vperfctr_state *st)
@@ -133,7 +133,7 @@ static void start_if_own(struct vperfctr_state *st)
 		vperfctr_start(st);
 }
 
-/* A control of its own ends what a state does for the root of its family. */
+/* A member that gets a control of its own leaves its family. */
 static void become_root(struct vperfctr_state *st, struct change *change)
 {
 	if (likely(!st->root))
@@ -160,7 +160,7 @@ static int op_control(struct vperfctr_state *st, void *arg)
 	st->si_signo = header->si_signo;
 	st->preserve = header->preserve;
 	vperfctr_overflow_forget(st);
-	/* The old control's periods may have grown; how many samples were in this tick stays. */
+	/* Undo throttling.  The number of samples in this tick remains. */
 	st->ring_shift = 0;
 	st->checks = change->restricted ? STATE_CHECK_CPU : 0;
 	clear_bit(STATE_FORBIDDEN, &st->bits);
@@ -169,7 +169,7 @@ static int op_control(struct vperfctr_state *st, void *arg)
 	return 0;
 }
 
-/* The all-zero control: stop for good, keep sums and the last control. */
+/* The all-zero control: stop for good, and keep the sums and the last control. */
 static int op_stop(struct vperfctr_state *st, void *arg)
 {
 	vperfctr_stop(st);
@@ -180,7 +180,7 @@ static int op_stop(struct vperfctr_state *st, void *arg)
 	return 0;
 }
 
-/* Keep current, which asked for a control that some CPUs cannot count, off them. */
+/* Narrow the affinity of current to CPUs that can count the control. */
 static int narrow_affinity(const struct perfctr_cpu_control *control)
 {
 	const struct cpumask *forbidden = perfctr_cpus_forbidden(control->kind);
@@ -204,7 +204,7 @@ static int narrow_affinity(const struct perfctr_cpu_control *control)
 	return err;
 }
 
-/* The caller holds st->lock. */
+/* Context: may sleep; the caller holds st->lock. */
 static int change_control(struct vperfctr_state *st, struct change *change)
 {
 	bool had_hardware = test_bit(STATE_HARDWARE, &st->bits);
@@ -227,7 +227,10 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 		err = stop ? vperfctr_apply(st, op_stop, change) :
 			     vperfctr_apply(st, op_control, change);
 	}
-	/* Not needed (after all); or the owner ended, and who cleaned up was before us. */
+	/*
+	 * Release a share that is not needed, or that came after the owner's end: the
+	 * worker that finished the exit may not have seen it.
+	 */
 	if (err == -ESRCH || (err ? !had_hardware : !wants_hardware))
 		vperfctr_release_hardware(st);
 	return err;
@@ -244,7 +247,7 @@ int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __
 		err = copy_control(&change.header, &change.control, arg);
 	if (err)
 		return err;
-	/* A monitor's threads are not to be moved about, nor killed for being moved. */
+	/* A monitor must not change the owner's affinity, nor have it killed for a move. */
 	if (READ_ONCE(st->owner) != current)
 		change.header.flags |= VPERFCTR_CONTROL_NO_AFFINITY;
 
@@ -304,7 +307,7 @@ int vperfctr_unlink(struct vperfctr_state *st)
 		return err;
 	if (mutex_lock_killable(&st->lock))
 		return -EINTR;
-	/* Also by whoever holds it when the owner has ended: who else could? */
+	/* After the owner's end, any descriptor holder may dissolve the family. */
 	vperfctr_dissolve_family(st);
 	err = vperfctr_apply(st, op_unlink, NULL);
 	mutex_unlock(&st->lock);

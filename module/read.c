@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Read: sums, children's sums and control, by the owner or anybody else. */
+/* VPERFCTR_READ: sums, children's sums and control, for the owner or another thread. */
 #include <linux/irqflags.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -50,14 +50,14 @@ static void copy_sums(const struct vperfctr_state *st, struct vperfctr_snapshot 
 static void snapshot_own(struct vperfctr_state *st, struct vperfctr_snapshot *snap)
 {
 	local_irq_disable();
-	/* Not running if it was detached since the caller looked. */
+	/* It does not run if it was detached since the caller's check. */
 	if (st->cpu >= 0)
 		perfctr_cpu_sample(&st->cpu_state);
 	copy_sums(st, snap);
 	local_irq_enable();
 }
 
-/* The control stays, as for vperfctr_snapshot(); the sums may change all the time. */
+/* Context: the control cannot change, as for vperfctr_snapshot(); the sums may. */
 static void snapshot_other(struct vperfctr_state *st, struct vperfctr_snapshot *snap)
 {
 	const struct vperfctr_page *page = st->cpu_state.page;
@@ -69,7 +69,7 @@ static void snapshot_other(struct vperfctr_state *st, struct vperfctr_snapshot *
 		smp_rmb();	/* pairs with the smp_wmb()s of the writer */
 		if (!(samplecount & 1)) {
 			copy_sums(st, snap);
-			smp_rmb();	/* likewise */
+			smp_rmb();	/* pairs in the same way */
 			if (READ_ONCE(page->samplecount) == samplecount)
 				return;
 		}
@@ -78,8 +78,10 @@ static void snapshot_other(struct vperfctr_state *st, struct vperfctr_snapshot *
 }
 
 /*
- * Sums and status as of now.  The caller is the owner, whose control nobody
- * changes while it is in a call, or holds st->lock.  May sleep.
+ * Copy the current sums and the status.
+ *
+ * Context: may sleep.  The control must not change: the caller is the owner, whose
+ * control no other thread changes during a call, or holds st->lock.
  */
 void vperfctr_snapshot(struct vperfctr_state *st, struct vperfctr_snapshot *snap)
 {
@@ -89,7 +91,7 @@ void vperfctr_snapshot(struct vperfctr_state *st, struct vperfctr_snapshot *snap
 		snapshot_other(st, snap);
 }
 
-/* What READ shows of a control, copied while it stays. */
+/* The control as READ returns it, copied while it cannot change. */
 struct control_copy {
 	u32 flags;
 	s32 si_signo;
@@ -115,7 +117,7 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 	err = vperfctr_get_size(arg, CONTROL_SIZE_VER0, &size);
 	if (err)
 		return err;
-	/* For what the caller set: size, ctr_size, ctr. */
+	/* The caller has set size, ctr_size and ctr. */
 	if (copy_from_user(&header, arg, CONTROL_SIZE_VER0))
 		return -EFAULT;
 	if (header.ctr_size != sizeof(struct vperfctr_ctr))
@@ -140,16 +142,16 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 	return 0;
 }
 
-/* Everything that READ may be asked for, of one moment.  Only what is used is filled in. */
+/* All that READ can return, of one moment.  Only what is used is initialized. */
 struct reading {
 	struct vperfctr_snapshot snap;
 	u64 children[1 + VPERFCTR_MAX_CTRS];
 	u64 children_missed;
-	bool with_children;			/* asked for? */
-	struct control_copy *control;		/* NULL: not asked for */
+	bool with_children;			/* the caller wants them */
+	struct control_copy *control;		/* NULL: the caller does not want it */
 };
 
-/* Nothing is written to user space here: that may wait for user space, for ever. */
+/* Writes nothing to user space, as that may wait for user space while st->lock is held. */
 static int take_reading(struct vperfctr_state *st, struct reading *r)
 {
 	bool own = READ_ONCE(st->owner) == current;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ring: overflows of a control with VPERFCTR_CONTROL_RING make samples
- * instead of signals, and counters go on by themselves.
+ * The ring: overflows of a control with VPERFCTR_CONTROL_RING make samples instead of
+ * signals, and the counters continue.
  *
- * There is one writer: the owner's thread, in the interrupt that takes an
- * overflow (overflow.c), which may be an NMI.  Its memory is the kernel's alone:
- * user space maps it read-only, and says by a call what it has consumed.
+ * The only writer is the owner's thread, in the interrupt that handles an overflow
+ * (overflow.c), which may be an NMI.  User space cannot write to the ring: it maps it
+ * read-only, and reports what it has consumed by a call.
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
@@ -26,22 +26,22 @@
 
 static unsigned int max_sample_rate = 100000;
 module_param(max_sample_rate, uint, 0644);
-MODULE_PARM_DESC(max_sample_rate, "samples per second in a thread's ring, 0: as many as there are (default 100000)");
+MODULE_PARM_DESC(max_sample_rate, "samples per second in a thread's ring, 0: no limit (default 100000)");
 
 struct vperfctr_buffer {
 	struct vperfctr_ring_page *page;
 	void *data;
-	u64 dropped;			/* as in page */
-	u64 dropped_before;		/* when the last sample was written */
-	u64 told_tail;			/* who polls was told, with the tail here */
+	u64 dropped;			/* as in the page */
+	u64 dropped_before;		/* its value at the last sample */
+	u64 woken_tail;			/* the tail at the last wake-up of pollers */
 	size_t map_size;
 	bool kernel;			/* VPERFCTR_RING_KERNEL */
 
 	/* Throttling: see also ring_shift. */
-	unsigned int taken;		/* samples in this tick of the clock */
-	unsigned long tick;
-	cycles_t begun, ended;		/* taking the last overflow, if of kernel mode */
-	bool crowded;			/* there was little time since */
+	unsigned int nr_in_tick;	/* samples in `tick` */
+	unsigned long tick;		/* in jiffies */
+	cycles_t begun, ended;		/* handling the last overflow of kernel mode */
+	bool crowded;			/* it came soon after the one before */
 };
 
 static u64 nr_waiting(const struct vperfctr_buffer *ring)
@@ -51,10 +51,10 @@ static u64 nr_waiting(const struct vperfctr_buffer *ring)
 	return READ_ONCE(ring->page->head) - tail;
 }
 
-/* Is there something that poll() should tell? */
+/* True if poll() must report samples. */
 bool vperfctr_ring_ready(const struct vperfctr_state *st)
 {
-	/* Pairs with the store in add_ring(), here and below. */
+	/* Pairs with the store-release in add_ring(). */
 	const struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
 	u64 nr = ring ? nr_waiting(ring) : 0;
 
@@ -69,19 +69,19 @@ bool vperfctr_ring_has_kernel(const struct vperfctr_state *st)
 }
 
 /*
- * Where the kernel is counted, what it does to take an overflow, interrupts and
- * all, may make the next one.  That could go on for ever, with the owner at the
- * same instruction; so there has to be some time from one to the next, compared
- * with how long it takes between `begin` and `end`.
+ * Where kernel mode is counted, the kernel's handling of an overflow can make the next
+ * one, and so on for ever, while the owner stays at one instruction.  So the periods
+ * grow unless the time between two overflows is at least this many times that of the
+ * handling, from `begin` to `end`.
  */
-#define ROOM	8
+#define MIN_SPACING	8
 
 void vperfctr_ring_begin_kernel(struct vperfctr_state *st)
 {
 	struct vperfctr_buffer *ring = st->ring;
 	cycles_t now = get_cycles();
 
-	ring->crowded = now - ring->ended < ROOM * (ring->ended - ring->begun);
+	ring->crowded = now - ring->ended < MIN_SPACING * (ring->ended - ring->begun);
 	ring->begun = now;
 }
 
@@ -91,9 +91,9 @@ void vperfctr_ring_end_kernel(struct vperfctr_state *st)
 }
 
 /*
- * There is a sample more.  Periods grow at once when there were too many in one
- * tick of the clock, and shrink again, a step for each tick since, after one with
- * no more than half of what is allowed.
+ * Adapt the periods to one more sample.  They grow at once if one tick of the clock has
+ * too many samples.  After a tick with at most half of the limit they shrink, one step
+ * for each tick since.
  */
 static void throttle(struct vperfctr_state *st, struct vperfctr_buffer *ring)
 {
@@ -103,16 +103,16 @@ static void throttle(struct vperfctr_state *st, struct vperfctr_buffer *ring)
 	unsigned long now = jiffies;
 
 	if (now != ring->tick) {
-		if (ring->taken <= max(limit / 2, 1U))
+		if (ring->nr_in_tick <= max(limit / 2, 1U))
 			st->ring_shift -= min_t(unsigned long, st->ring_shift, now - ring->tick);
 		ring->tick = now;
-		ring->taken = 0;
+		ring->nr_in_tick = 0;
 	}
-	if ((++ring->taken > limit || grow) && st->ring_shift < 31)
+	if ((++ring->nr_in_tick > limit || grow) && st->ring_shift < 31)
 		st->ring_shift++;
 }
 
-/* Overflows that will make no sample. */
+/* Count overflows that make no sample. */
 void vperfctr_ring_drop(struct vperfctr_state *st, u64 nr)
 {
 	struct vperfctr_buffer *ring = st->ring;
@@ -122,8 +122,10 @@ void vperfctr_ring_drop(struct vperfctr_state *st, u64 nr)
 }
 
 /*
- * Add a sample.  True if who polls is to be told.  PRE: the sums are up to date, and
- * nobody else is doing anything to the state.
+ * Add a sample.
+ *
+ * Context: the sums are up to date, and no other code changes the state.
+ * Return: true if pollers must be woken.
  */
 bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflow overflow)
 {
@@ -135,7 +137,7 @@ bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflo
 
 	throttle(st, ring);
 	ring->dropped += overflow.skipped;
-	/* Acquire: whoever consumed a slot has looked at it before. */
+	/* Acquire: the consumer of a slot has read it before. */
 	if (head - smp_load_acquire(&page->tail) >= page->nrsamples) {
 		ring->dropped += hweight32(overflow.ctrs);
 		WRITE_ONCE(page->dropped, ring->dropped);
@@ -150,18 +152,18 @@ bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflo
 		sample->sums[i] = i < nrctrs ? st->cpu_state.page->ctr[i].sum : 0;
 	ring->dropped_before = ring->dropped;
 	WRITE_ONCE(page->dropped, ring->dropped);
-	/* Who sees the new head sees the sample. */
+	/* A reader that sees the new head sees the sample. */
 	smp_store_release(&page->head, head + 1);
 
 	/*
-	 * Tell once for each tail.  Who has moved it since has done so in a
-	 * cmpxchg(), and then sees this sample; or we see the new tail.
+	 * Wake pollers once for each tail.  Either the cmpxchg() that moves the tail comes
+	 * later, and its caller sees this sample; or the new tail is seen here.
 	 */
 	smp_mb();
 	tail = READ_ONCE(page->tail);
-	if (head + 1 - tail < page->watermark || ring->told_tail == tail)
+	if (head + 1 - tail < page->watermark || ring->woken_tail == tail)
 		return false;
-	ring->told_tail = tail;
+	ring->woken_tail = tail;
 	return true;
 }
 
@@ -169,7 +171,7 @@ bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflo
 
 int vperfctr_consume(struct vperfctr_state *st, unsigned long nr)
 {
-	/* See vperfctr_ring_ready(). */
+	/* Pairs with the store-release in add_ring(). */
 	struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
 	u64 tail;
 
@@ -183,10 +185,10 @@ int vperfctr_consume(struct vperfctr_state *st, unsigned long nr)
 	return 0;
 }
 
-/* Called by the file's mmap, which has looked at everything but the size. */
+/* Called by the file's mmap, which has checked everything but the size. */
 int vperfctr_ring_mmap(struct vperfctr_state *st, struct vm_area_struct *vma)
 {
-	/* See vperfctr_ring_ready(). */
+	/* Pairs with the store-release in add_ring(). */
 	struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
 	unsigned long offset;
 	int err = 0;
@@ -202,9 +204,9 @@ int vperfctr_ring_mmap(struct vperfctr_state *st, struct vm_area_struct *vma)
 	return err;
 }
 
-/* ---- making and ending -------------------------------------------------- */
+/* ---- creation and end --------------------------------------------------- */
 
-static struct vperfctr_buffer *create(const struct vperfctr_ring *req)
+static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 {
 	struct vperfctr_buffer *ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
 	struct vperfctr_ring_page *page;
@@ -224,12 +226,12 @@ static struct vperfctr_buffer *create(const struct vperfctr_ring *req)
 	ring->page = page;
 	ring->data = (void *)page + PAGE_SIZE;
 	ring->map_size = req->map_size;
-	ring->told_tail = U64_MAX;
+	ring->woken_tail = U64_MAX;
 	ring->kernel = req->flags & VPERFCTR_RING_KERNEL;
 	return ring;
 }
 
-/* The last reference to the state is gone. */
+/* Context: the last reference to the state is gone. */
 void vperfctr_ring_free(struct vperfctr_state *st)
 {
 	struct vperfctr_buffer *ring = st->ring;
@@ -241,7 +243,10 @@ void vperfctr_ring_free(struct vperfctr_state *st)
 	kfree(ring);
 }
 
-/* The caller holds st->lock.  -EEXIST: *req has the sizes of the one there is. */
+/*
+ * Context: may sleep; the caller holds st->lock.
+ * Return: 0 or an error; with -EEXIST, *req has the sizes of the ring that exists.
+ */
 static int add_ring(struct vperfctr_state *st, struct vperfctr_ring *req)
 {
 	unsigned int kb = req->map_size / 1024;
@@ -256,12 +261,12 @@ static int add_ring(struct vperfctr_state *st, struct vperfctr_ring *req)
 	err = vperfctr_charge_ring(st->account, kb);
 	if (err)
 		return err;
-	ring = create(req);
+	ring = alloc_ring(req);
 	if (!ring) {
 		vperfctr_uncharge_ring(st->account, kb);
 		return -ENOMEM;
 	}
-	/* Who sees the ring sees what is in it. */
+	/* A thread that sees the ring sees its contents. */
 	smp_store_release(&st->ring, ring);
 	return 0;
 }
@@ -304,7 +309,7 @@ int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg)
 		return -EOPNOTSUPP;
 	if ((req.flags & VPERFCTR_RING_KERNEL) && !vperfctr_may_count_kernel())
 		return -EPERM;
-	/* Before it is too late to fail. */
+	/* Fail before the ring exists, not after. */
 	if (put_sizes(&req, arg))
 		return -EFAULT;
 	if (mutex_lock_killable(&st->lock))
