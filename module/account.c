@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What users' states and rings cost, and how much of it they may have. */
+/* Limits on the number of a user's states and on the size of the user's rings. */
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/gfp.h>
@@ -20,9 +20,8 @@ module_param(max_ring_kb_per_user, uint, 0644);
 MODULE_PARM_DESC(max_ring_kb_per_user, "memory that one user's rings can have (default 65536)");
 
 /*
- * How many states a user has caused, and how large their rings are.  Memory is
- * charged to the memory cgroup besides.  There are few users at a time: a list
- * does.
+ * The states and rings that are charged to a user.  Their memory is also charged to
+ * the memory cgroup.  Few users have states at a time, so a list is enough.
  */
 struct vperfctr_account {
 	struct list_head list;
@@ -32,7 +31,7 @@ struct vperfctr_account {
 };
 
 static LIST_HEAD(accounts);
-static DEFINE_RAW_SPINLOCK(accounts_lock);	/* taken in fork: interrupts disabled */
+static DEFINE_RAW_SPINLOCK(accounts_lock);	/* for the fork probe, which cannot sleep */
 
 static struct vperfctr_account *find_account(kuid_t uid)
 {
@@ -46,8 +45,11 @@ static struct vperfctr_account *find_account(kuid_t uid)
 }
 
 /*
- * Charge one more to a user, whose account is *new if there is none yet; *new is
- * NULL after that.  NULL: there is none at all.  -EAGAIN: there are enough.
+ * Charge one more state to a user.  If the user has no account, *new becomes the account
+ * and is set to NULL.
+ *
+ * Return: the account; NULL if there is none and *new is NULL; -EAGAIN if the limit is
+ * reached.
  */
 static struct vperfctr_account *charge_user(kuid_t uid, struct vperfctr_account **new)
 {
@@ -84,7 +86,7 @@ struct vperfctr_account *vperfctr_charge_current(gfp_t gfp)
 	return account;
 }
 
-/* An inherited state is charged to whom its parent's is. */
+/* Charge an inherited state to the account of its parent. */
 struct vperfctr_account *vperfctr_charge_again(struct vperfctr_account *account)
 {
 	unsigned long flags;
@@ -112,7 +114,11 @@ void vperfctr_uncharge(struct vperfctr_account *account)
 		kfree(account);
 }
 
-/* For a state that exists.  -EAGAIN: it would be too much. */
+/*
+ * Charge the ring of a state that exists.
+ *
+ * Return: 0, or -EAGAIN if it would exceed the limit.
+ */
 int vperfctr_charge_ring(struct vperfctr_account *account, unsigned int kb)
 {
 	unsigned int limit = READ_ONCE(max_ring_kb_per_user);

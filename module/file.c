@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The file of a state: what its descriptors and its mapping can do. */
+/* The file of a state: the operations of its descriptors and mappings. */
 #include <linux/anon_inodes.h>
 #include <linux/err.h>
 #include <linux/file.h>
@@ -45,7 +45,11 @@ static bool vma_owner(const struct vm_area_struct *vma)
 	return (unsigned long)vma->vm_private_data & VMA_OWNER;
 }
 
-/* A reference to the mm's entry for one more mapping.  -ENOMEM: the mapping has none. */
+/*
+ * Get a reference to the mm's entry for one more mapping.
+ *
+ * Return: 0, or -ENOMEM if the mapping has none.
+ */
 static int vma_get_user(struct vm_area_struct *vma, bool owner)
 {
 	struct perfctr_user *user = perfctr_cpu_user_get(vma->vm_mm, owner);
@@ -197,7 +201,7 @@ static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
 	return -EINVAL;
 }
 
-/* ---- the rest ----------------------------------------------------------- */
+/* ---- descriptors -------------------------------------------------------- */
 
 static long vperfctr_file_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
@@ -271,7 +275,10 @@ static __poll_t vperfctr_file_poll(struct file *file, struct poll_table_struct *
 	__poll_t events = 0;
 
 	poll_wait(file, &st->wait, wait);
-	/* 6.13's poll_wait() has it: who overflows sees us waiting, or we see the overflow. */
+	/*
+	 * Either an overflow finds this poller in the queue, or the overflow is seen here.
+	 * poll_wait() has this barrier from 6.13 on.
+	 */
 	smp_mb();
 	if (vperfctr_is_held(st) || vperfctr_ring_ready(st))
 		events |= EPOLLIN | EPOLLRDNORM;
@@ -280,7 +287,7 @@ static __poll_t vperfctr_file_poll(struct file *file, struct poll_table_struct *
 	return events;
 }
 
-/* /proc/PID/fdinfo/FD: the owner's thread id as the reader's PID namespace has it. */
+/* /proc/PID/fdinfo/FD, with the owner's thread id in the reader's PID namespace. */
 static void vperfctr_file_show(struct seq_file *m, struct file *file)
 {
 	struct vperfctr_state *st = file->private_data;
@@ -315,12 +322,16 @@ static const struct file_operations vperfctr_file_fops = {
 	.show_fdinfo	= vperfctr_file_show,
 };
 
-/* A new file of the state, with a reference of its own; an ERR_PTR on failure. */
+/*
+ * Make a file of the state, with a reference of its own.
+ *
+ * Return: the file, or an ERR_PTR().
+ */
 struct file *vperfctr_file(struct vperfctr_state *st)
 {
 	struct file *file;
 
-	/* Read-only, so that the page cannot be mapped writable. */
+	/* O_RDONLY: the page cannot be mapped writable. */
 	file = anon_inode_getfile("[vperfctr]", &vperfctr_file_fops, st, O_RDONLY);
 	if (!IS_ERR(file)) {
 		vperfctr_get(st);
@@ -338,7 +349,7 @@ int vperfctr_file_init(void)
 	return 0;
 }
 
-/* There are no files, hence no mappings. */
+/* Context: no files exist, hence no mappings. */
 void vperfctr_file_exit(void)
 {
 	free_page((unsigned long)dead_page);

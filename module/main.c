@@ -2,7 +2,7 @@
 /*
  * vperfctr: virtual per-thread performance counters for stock kernels.
  *
- * The top level: the module and /dev/vperfctr.
+ * The module and /dev/vperfctr.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -56,7 +56,7 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 		info.features |= VPERFCTR_FEATURE_KERNEL;
 	strscpy(info.driver_version, DRIVER_VERSION, sizeof(info.driver_version));
 
-	/* A larger structure is taken for a newer one: what is not known is zero. */
+	/* A larger structure is a newer one: zero the fields that this kernel does not know. */
 	if (copy_to_user(arg, &info, min_t(u32, size, sizeof(info))))
 		return -EFAULT;
 	if (size > sizeof(info) && clear_user((char __user *)arg + sizeof(info),
@@ -65,7 +65,7 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 	return 0;
 }
 
-/* Sets of CPUs: is this one in? */
+/* A set of CPUs: true if it has this one. */
 typedef bool cpu_test(unsigned int cpu, unsigned int kind);
 
 static bool is_possible(unsigned int cpu, unsigned int unused)
@@ -89,7 +89,7 @@ static bool is_forbidden(unsigned int cpu, unsigned int unused)
 	return cpu_possible(cpu);
 }
 
-/* 32-bit words, as longs have no common layout for 32- and 64-bit callers. */
+/* The words have 32 bits, as longs differ between 32- and 64-bit callers. */
 static int write_cpus(u32 __user *arg_nrwords, u32 __user *mask, cpu_test *test,
 		      unsigned int kind)
 {
@@ -129,7 +129,11 @@ static int vperfctr_kind_cpus_ioctl(struct vperfctr_kind_cpus __user *arg)
 	return write_cpus(&arg->nrwords, arg->mask, is_of_kind, kind);
 }
 
-/* A reference to the thread with this id in the caller's PID namespace, or NULL. */
+/*
+ * Find the thread with this id in the caller's PID namespace; 0 is current.
+ *
+ * Return: the thread, with a reference, or NULL.
+ */
 static struct task_struct *get_thread(s32 tid)
 {
 	struct task_struct *task = current;
@@ -144,8 +148,8 @@ static struct task_struct *get_thread(s32 tid)
 }
 
 /*
- * Descriptor and file first, so that nothing can fail once the thread has the
- * state.
+ * Make a state and attach it to the thread.  Descriptor and file come first, so that
+ * nothing can fail after the attachment.
  */
 static int create_state(struct task_struct *task, u32 flags, int fd)
 {
@@ -201,7 +205,7 @@ static int vperfctr_open_ioctl(const struct vperfctr_open __user *arg)
 		return err;
 	if ((req.flags & ~OPEN_FLAGS) || req.reserved)
 		return -EINVAL;
-	/* How a new state is to end is for who makes it to say, once. */
+	/* Lifetime flags are valid only with CREAT. */
 	if (!(req.flags & VPERFCTR_OPEN_CREAT) && (req.flags & OPEN_LIFE_FLAGS))
 		return -EINVAL;
 	if ((req.flags & OPEN_LIFE_FLAGS) == OPEN_LIFE_FLAGS)
@@ -258,7 +262,7 @@ static int __init vperfctr_init(void)
 {
 	int err;
 
-	/* The ABI's layout: whoever changes it by accident learns of it here. */
+	/* The layout is ABI and must not change. */
 	BUILD_BUG_ON(offsetofend(struct vperfctr_info, cpu_name) != INFO_SIZE_VER0);
 	BUILD_BUG_ON(sizeof(struct vperfctr_info) != 168);
 	BUILD_BUG_ON(sizeof(struct vperfctr_open) != OPEN_SIZE_VER0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A state: its making and its end. */
+/* Creation and end of a state. */
 #include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/module.h>
@@ -13,15 +13,15 @@ static struct kmem_cache *vperfctr_cache;
 /* ---- the notifiers' static key ------------------------------------------ */
 
 /*
- * Taken when there is a first state, given back when there has been none for
- * a while, so that programs run one after the other do not patch the kernel
- * each time.
+ * The key is enabled for the first state.  It is disabled when there has been no state
+ * for a second, so that a sequence of programs does not patch the kernel's code for
+ * each of them.
  */
 static DEFINE_MUTEX(notifiers_mutex);
 static refcount_t nr_states = REFCOUNT_INIT(0);
 static bool notifiers_on;
 
-static void notifiers_drop(struct work_struct *work)
+static void notifiers_disable(struct work_struct *work)
 {
 	mutex_lock(&notifiers_mutex);
 	if (!refcount_read(&nr_states) && notifiers_on) {
@@ -31,9 +31,9 @@ static void notifiers_drop(struct work_struct *work)
 	mutex_unlock(&notifiers_mutex);
 }
 
-static DECLARE_DELAYED_WORK(notifiers_drop_work, notifiers_drop);
+static DECLARE_DELAYED_WORK(notifiers_disable_work, notifiers_disable);
 
-/* Sleeps only for the first state: not if the caller has one already. */
+/* Context: sleeps only for the first state, hence not if the caller has a state. */
 static void notifiers_get(void)
 {
 	if (refcount_inc_not_zero(&nr_states))
@@ -53,15 +53,18 @@ static void notifiers_put(void)
 {
 	if (!refcount_dec_and_mutex_lock(&nr_states, &notifiers_mutex))
 		return;
-	mod_delayed_work(system_dfl_wq, &notifiers_drop_work, HZ);
+	mod_delayed_work(system_dfl_wq, &notifiers_disable_work, HZ);
 	mutex_unlock(&notifiers_mutex);
 }
 
-/* ---- making and ending -------------------------------------------------- */
+/* ---- creation and end --------------------------------------------------- */
 
 /*
- * A new state, attached to nobody, with one reference.  `parent`: the state
- * whose control it is to inherit; then gfp may be such that nothing sleeps.
+ * Make a state that is attached to no thread.  `parent`: the state from which it will
+ * inherit the control, or NULL.
+ *
+ * Context: may sleep, unless there is a parent and gfp does not allow it.
+ * Return: the state, with one reference, or an ERR_PTR().
  */
 struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_t gfp)
 {
@@ -88,7 +91,7 @@ struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_
 	init_waitqueue_head(&st->wait);
 	INIT_LIST_HEAD(&st->family);
 	raw_spin_lock_init(&st->family_lock);
-	/* A state may be attached with no descriptor open. */
+	/* An attached state needs no open descriptor. */
 	__module_get(THIS_MODULE);
 	notifiers_get();
 	return st;
@@ -105,7 +108,7 @@ void vperfctr_get(struct vperfctr_state *st)
 	refcount_inc(&st->refs);
 }
 
-/* May sleep. */
+/* Context: may sleep if this is the last reference. */
 void vperfctr_put(struct vperfctr_state *st)
 {
 	if (!refcount_dec_and_test(&st->refs))
@@ -117,7 +120,7 @@ void vperfctr_put(struct vperfctr_state *st)
 	}
 	vperfctr_ring_free(st);
 	vperfctr_uncharge(st->account);
-	/* There is no mapping: that would have the file, and the file a reference. */
+	/* No mapping is left: it would have the file, and the file a reference. */
 	free_page((unsigned long)st->cpu_state.page);
 	mutex_destroy(&st->lock);
 	kmem_cache_free(vperfctr_cache, st);
@@ -131,10 +134,10 @@ int vperfctr_state_init(void)
 	return vperfctr_cache ? 0 : -ENOMEM;
 }
 
-/* There are no states. */
+/* Context: no states exist. */
 void vperfctr_state_exit(void)
 {
-	cancel_delayed_work_sync(&notifiers_drop_work);
-	notifiers_drop(NULL);
+	cancel_delayed_work_sync(&notifiers_disable_work);
+	notifiers_disable(NULL);
 	kmem_cache_destroy(vperfctr_cache);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Copying from and to callers' memory.
+ * Copies from and to the caller's memory.
  *
- * What is copied often is copied so that the compiler knows how much it is:
- * hardened usercopy has nothing to look at then, which takes longer than the copy.
+ * Frequent copies have a size that the compiler knows, one word at a time.  Hardened
+ * usercopy then has nothing to check, which would take longer than the copy.
  */
 #ifndef VPERFCTR_USERCOPY_H
 #define VPERFCTR_USERCOPY_H
@@ -15,13 +15,13 @@
 #include <linux/uaccess.h>
 
 /*
- * user_access_begin(), which kernels that inject faults into copies can make fail, as
- * they can copy_from_user() by themselves.
+ * user_access_begin() that a kernel with fault injection for user copies can make fail,
+ * like its own copy_from_user().
  */
 #define vperfctr_access_begin(ptr, size)	\
 	(!should_fail_usercopy() && user_access_begin(ptr, size))
 
-/* The size that a structure begins with, as its caller knows it. */
+/* Read the size at the beginning of a structure, which the caller has set. */
 static inline int vperfctr_get_size(const void __user *arg, u32 smallest, u32 *size)
 {
 	if (get_user(*size, (const u32 __user *)arg))
@@ -31,7 +31,12 @@ static inline int vperfctr_get_size(const void __user *arg, u32 smallest, u32 *s
 	return *size > PAGE_SIZE ? -E2BIG : 0;
 }
 
-/* If it is of the size that we know.  Errors are for vperfctr_get_struct() to tell. */
+/*
+ * Copy a structure of exactly the size that this kernel knows.
+ *
+ * Return: false if it has another size or there was an error; vperfctr_get_struct() then
+ * handles it.
+ */
 static __always_inline bool vperfctr_get_same_struct(void *to, size_t ours,
 						     const void __user *from)
 {
@@ -56,7 +61,10 @@ out:
 	return false;
 }
 
-/* Such a structure, of `ours` bytes as we know it, a multiple of 8. */
+/*
+ * Copy a structure that begins with its size.  `ours`: its size in this kernel, a
+ * multiple of 8.  `smallest`: the smallest size that a caller may use.
+ */
 static __always_inline int vperfctr_get_struct(void *to, size_t ours, const void __user *from,
 					       u32 smallest)
 {
