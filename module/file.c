@@ -235,6 +235,7 @@ static long vperfctr_file_ioctl(struct file *file, unsigned int cmd, unsigned lo
  */
 static void release_after_exit(struct vperfctr_state *st)
 {
+	/* Acquire: the counters stopped before vperfctr_detach() cleared it. */
 	if (smp_load_acquire(&st->owner))
 		return;
 	vperfctr_release_hardware(st);
