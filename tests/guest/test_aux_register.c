@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events that need a register besides their select (struct vperfctr_ctr's aux), on
- * processors of the model that have them: each counts an instruction as often as there
- * are bits set in its register.
+ * Events that need a register besides their select (aux in struct vperfctr_ctr).  The
+ * model's processors that have them count an instruction once for each bit that is set in
+ * the register.
  *
- * "absent": on one whose hypervisor does not have the registers.
+ * "absent": on a processor whose hypervisor does not have the registers.
  */
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 
 struct extra {
 	u32 event;
-	u64 aux[3];		/* values that differ */
+	u64 aux[3];		/* different values */
 	u64 bad;		/* a bit that would fault */
 };
 
@@ -40,26 +40,26 @@ static void setup(void)
 	fd = open_state(0);
 }
 
-static unsigned int bits(u64 value)
+static unsigned int bits_set(u64 value)
 {
 	return __builtin_popcountll(value);
 }
 
-static void add_extra(struct control *control, u32 map, u32 event, u64 aux)
+static void add_aux_event(struct control *control, u32 map, u32 event, u64 aux)
 {
 	control_add(control, map, SEL_USER | event);
 	control->ctr[control->c.nractrs - 1].aux = aux;
 }
 
-/* Instructions as well, in the first counter. */
+/* Count instructions in the first counter, and the event in the second. */
 static void start_control(struct control *control, u32 event, u64 aux)
 {
 	control_init(control, 1);
 	control_add(control, 2, INSNS_USER);
-	add_extra(control, 0, event, aux);
+	add_aux_event(control, 0, event, aux);
 }
 
-/* Counter i counts `times` instructions as so many. */
+/* Check that counter i counts each instruction `times[i]` times. */
 static void assert_counts(const unsigned int *times, unsigned int nr)
 {
 	struct reading before, after;
@@ -72,7 +72,7 @@ static void assert_counts(const unsigned int *times, unsigned int nr)
 				  times[i] * INSNS_BETWEEN(1000));
 }
 
-START_TEST(counts)
+START_TEST(counts_by_bits_of_aux)
 {
 	const struct extra *e = &extras[_i / 3];
 	u64 aux = e->aux[_i % 3];
@@ -80,21 +80,21 @@ START_TEST(counts)
 
 	start_control(&control, e->event, aux);
 	assert_ok(set_control(fd, &control));
-	assert_counts((unsigned int[]) { 1, bits(aux) }, 2);
+	assert_counts((unsigned int[]) { 1, bits_set(aux) }, 2);
 
-	/* Next to the same again, and the others with values of their own. */
-	add_extra(&control, 1, e->event, aux);
+	/* Beside the same value again, and the other registers with other values. */
+	add_aux_event(&control, 1, e->event, aux);
 	assert_ok(set_control(fd, &control));
-	assert_counts((unsigned int[]) { 1, bits(aux), bits(aux) }, 3);
+	assert_counts((unsigned int[]) { 1, bits_set(aux), bits_set(aux) }, 3);
 	e = &extras[(_i / 3 + 1) % nr_extras];
-	add_extra(&control, 3, e->event, e->aux[1]);
+	add_aux_event(&control, 3, e->event, e->aux[1]);
 	assert_ok(set_control(fd, &control));
-	assert_counts((unsigned int[]) { 1, bits(aux), bits(aux), bits(e->aux[1]) }, 4);
+	assert_counts((unsigned int[]) { 1, bits_set(aux), bits_set(aux), bits_set(e->aux[1]) }, 4);
 }
 END_TEST
 
-/* What is refused changes nothing. */
-START_TEST(refused)
+/* A refused control changes nothing. */
+START_TEST(refused_aux_changes_nothing)
 {
 	const struct extra *e = &extras[_i];
 	struct control good, bad;
@@ -115,27 +115,27 @@ START_TEST(refused)
 		case 2:
 			bad.ctr[1].aux = e->bad;
 			break;
-		case 3:		/* no such event */
+		case 3:		/* another event, without a register */
 			bad.ctr[1].evntsel ^= 0x8000;
 			break;
-		case 4:		/* an ordinary one */
+		case 4:		/* an event that needs no register */
 			bad.ctr[0].aux = e->aux[1];
 			break;
 		case 5:
 			control_add(&bad, FIXED(0), FIXED_USER);
 			bad.ctr[2].aux = e->aux[1];
 			break;
-		case 6:		/* the register is to be two things */
-			add_extra(&bad, 1, e->event, e->aux[2]);
+		case 6:		/* two values for one register */
+			add_aux_event(&bad, 1, e->event, e->aux[2]);
 			break;
 		}
 		assert_errno(set_control(fd, &bad), EINVAL);
-		assert_counts((unsigned int[]) { 1, bits(e->aux[1]) }, 2);
+		assert_counts((unsigned int[]) { 1, bits_set(e->aux[1]) }, 2);
 	}
 }
 END_TEST
 
-/* Threads of one CPU, each with its value, and one without. */
+/* Threads of one CPU, each with a value of its own, and one without. */
 static void *count_yielding(void *arg)
 {
 	const struct extra *e = &extras[0];
@@ -149,15 +149,15 @@ static void *count_yielding(void *arg)
 	control_init(&control, 1);
 	control_add(&control, 2, INSNS_USER);
 	if (n < 3)
-		add_extra(&control, 0, e->event, e->aux[n]);
+		add_aux_event(&control, 0, e->event, e->aux[n]);
 	if (set_control(own, &control))
 		die("CONTROL failed");
 	loop_yielding(100, 1000 + n);
 	read_sums(own, &sums);
-	return n < 3 && sums.pmc[1] != bits(e->aux[n]) * sums.pmc[0] ? (void *)1 : NULL;
+	return n < 3 && sums.pmc[1] != bits_set(e->aux[n]) * sums.pmc[0] ? (void *)1 : NULL;
 }
 
-START_TEST(threads)
+START_TEST(threads_with_different_aux)
 {
 	pthread_t thread[4];
 	void *wrong;
@@ -182,8 +182,8 @@ static void on_overflow(int sig)
 		die("IRESUME failed");
 }
 
-/* Each period's end is a signal, with the event's own count. */
-START_TEST(overflows)
+/* Each period, in the event's own count, ends with a signal. */
+START_TEST(overflows_of_aux_event)
 {
 	const struct extra *e = &extras[0];
 	const u64 period = 4000;
@@ -192,7 +192,7 @@ START_TEST(overflows)
 
 	signal(SIGUSR1, on_overflow);
 	control_init(&control, 0);
-	add_extra(&control, 0, e->event, e->aux[0]);
+	add_aux_event(&control, 0, e->event, e->aux[0]);
 	control.c.nractrs = 0;
 	control.c.nrictrs = 1;
 	control.c.si_signo = SIGUSR1;
@@ -201,7 +201,7 @@ START_TEST(overflows)
 	loop(100000);
 	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
 	read_sums(fd, &sums);
-	/* 200,000 instructions, and as many as it takes to get here and back. */
+	/* 200,000 instructions, and those of the way here and back. */
 	ck_assert_uint_ge(sums.pmc[0], 200000);
 	ck_assert_uint_lt(sums.pmc[0], 210000);
 	ck_assert_int_eq(signals, sums.pmc[0] / period);
@@ -239,13 +239,13 @@ static void assert_perf_counts(u32 event, u64 aux)
 	loop(1000);
 	ck_assert_int_eq(read(leader, got, sizeof(got)), sizeof(got));
 	ck_assert_uint_ge(got[1], 2000);
-	ck_assert_uint_eq(got[2], bits(aux) * got[1]);
+	ck_assert_uint_eq(got[2], bits_set(aux) * got[1]);
 	close(other);
 	close(leader);
 }
 
-/* perf has the registers before and after, and counts right with its values. */
-START_TEST(perf)
+/* perf can use the registers before and after, and counts correctly with its own values. */
+START_TEST(perf_counts_with_its_aux)
 {
 	const struct extra *e = &extras[_i];
 	struct control control;
@@ -253,7 +253,7 @@ START_TEST(perf)
 	assert_perf_counts(e->event, e->aux[0]);
 	start_control(&control, e->event, e->aux[1]);
 	assert_ok(set_control(fd, &control));
-	assert_counts((unsigned int[]) { 1, bits(e->aux[1]) }, 2);
+	assert_counts((unsigned int[]) { 1, bits_set(e->aux[1]) }, 2);
 	assert_ok(stop_all(fd));
 	assert_perf_counts(e->event, e->aux[0]);
 	assert_perf_counts(e->event, e->aux[2]);
@@ -263,16 +263,16 @@ END_TEST
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_loop_test(tc, counts, 0, 3 * nr_extras);
-	tcase_add_loop_test(tc, refused, 0, nr_extras);
-	tcase_add_test(tc, threads);
-	tcase_add_test(tc, overflows);
-	tcase_add_loop_test(tc, perf, 0, nr_extras);
+	tcase_add_loop_test(tc, counts_by_bits_of_aux, 0, 3 * nr_extras);
+	tcase_add_loop_test(tc, refused_aux_changes_nothing, 0, nr_extras);
+	tcase_add_test(tc, threads_with_different_aux);
+	tcase_add_test(tc, overflows_of_aux_event);
+	tcase_add_loop_test(tc, perf_counts_with_its_aux, 0, nr_extras);
 }
 
 /* ---- absent --------------------------------------------------------------- */
 
-START_TEST(absent)
+START_TEST(registers_are_absent)
 {
 	const struct extra *e = &extras[_i];
 	struct control control;
@@ -289,7 +289,7 @@ END_TEST
 static void add_absent(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_loop_test(tc, absent, 0, nr_extras);
+	tcase_add_loop_test(tc, registers_are_absent, 0, nr_extras);
 }
 
 int main(int argc, char **argv)
@@ -305,7 +305,7 @@ int main(int argc, char **argv)
 		nr_extras = 3;
 		break;
 	default:
-		die("this is for Sandy Bridge and Skylake");
+		die("this test needs Sandy Bridge or Skylake");
 	}
 	if (argc > 1 && !strcmp(argv[1], "absent"))
 		return run_tests("absent", add_absent);

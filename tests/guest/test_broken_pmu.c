@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A processor whose second CPU does not do what CPUID says: it takes no count, does not
- * keep what is written, or faults.  Nobody gets counters while it is online; without it
- * all is as ever, and it does not come online while counters are in use.
+ * A processor whose second CPU does not do what CPUID says: a counter does not count, a
+ * register does not keep its value, or an access faults.  No state gets counters while
+ * that CPU is online.  Without it everything works, and it cannot go online while
+ * counters are in use.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -42,8 +43,8 @@ static int try_online(void)
 	return err;
 }
 
-/* The TSC needs no counters; they are refused, and perf and others have them. */
-START_TEST(refused)
+/* A control with only the TSC works; counters are refused, and perf can have them. */
+START_TEST(refused_with_broken_cpu_online)
 {
 	struct control tsc;
 	struct sums sums;
@@ -61,7 +62,7 @@ START_TEST(refused)
 }
 END_TEST
 
-START_TEST(without_it)
+START_TEST(works_with_broken_cpu_offline)
 {
 	write_file(ONLINE, "0");
 	assert_ok(count_insns(fd, 0));
@@ -78,8 +79,8 @@ END_TEST
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_test(tc, refused);
-	tcase_add_loop_test(tc, without_it, 0, 2);
+	tcase_add_test(tc, refused_with_broken_cpu_online);
+	tcase_add_loop_test(tc, works_with_broken_cpu_offline, 0, 2);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What goes wrong around a call: arguments that end in the middle of a
- * structure, no files left in the system, signals all the time.
+ * Calls under bad conditions: structures that end in the middle, no free files in the
+ * system, a signal every 100 us, SIGKILL at any moment.
  */
 #include <signal.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 /* ---- structures that end in the middle ------------------------------------ */
 
-/* The end of memory that can be accessed. */
+/* The end of accessible memory. */
 static char *edge;
 
 static void make_edge(int prot)
@@ -30,11 +30,11 @@ static int state_fd;
 static struct control control;
 static u64 sums[1 + VPERFCTR_MAX_CTRS];
 
-/* An argument to be put at the edge, and the call that takes it. */
+/* An argument that is placed at the edge, and the call that takes it. */
 struct argument {
 	const char *name;
 	size_t size;
-	bool written;		/* by the kernel, all of it */
+	bool written;		/* the kernel writes all of it */
 	void (*fill)(void *p);
 	int (*try)(void *p);
 };
@@ -198,7 +198,7 @@ static void start(void)
 	assert_ok(set_control(state_fd, &control));
 }
 
-/* The state is as if nothing had been tried. */
+/* Check that the state is as before the calls. */
 static void check_counting(void)
 {
 	struct sums before, after;
@@ -211,8 +211,8 @@ static void check_counting(void)
 	ck_assert_uint_lt(after.pmc[0] - before.pmc[0], 21000);
 }
 
-/* Of `size` bytes all but the last can be had, then one less, ... */
-START_TEST(truncated)
+/* All of the argument but 1 byte is accessible, or but 2, 3, and so on. */
+START_TEST(truncated_argument)
 {
 	const struct argument *a = &arguments[_i];
 	char whole[256];
@@ -225,7 +225,8 @@ START_TEST(truncated)
 	a->fill(whole);
 	for (have = 0; have < a->size; have++) {
 		memcpy(edge - have, whole, have);
-		ck_assert_msg(a->try(edge - have) == -EFAULT, "%s with %zu bytes", a->name, have);
+		ck_assert_msg(a->try(edge - have) == -EFAULT, "%s with %zu accessible bytes", a->name,
+			      have);
 	}
 	memcpy(edge - a->size, whole, a->size);
 	ck_assert_msg(!a->try(edge - a->size), "%s with all bytes", a->name);
@@ -233,8 +234,8 @@ START_TEST(truncated)
 }
 END_TEST
 
-/* The page after the edge can only be read: what is written fails, what is read does not. */
-START_TEST(read_only)
+/* The page after the edge is read-only: writes fail, reads do not. */
+START_TEST(argument_ends_in_readonly_page)
 {
 	const struct argument *a = &arguments[_i];
 	char *p;
@@ -250,7 +251,7 @@ START_TEST(read_only)
 		ck_assert_int_eq(mprotect(edge, PAGE, PROT_READ), 0);
 		if (a->written)
 			ck_assert_msg(a->try(p) == -EFAULT, "%s, %zu bytes", a->name, have);
-		else if (a->try != try_read)	/* which is written up to its addresses */
+		else if (a->try != try_read)	/* the kernel writes its first part */
 			ck_assert_msg(!a->try(p), "%s, %zu bytes", a->name, have);
 	}
 	check_counting();
@@ -268,23 +269,23 @@ static int as_nobody(void)
 	if (!pid) {
 		if (setgid(NOBODY) || setuid(NOBODY))
 			_exit(98);
-		/* Twice: nothing is left over from the first. */
+		/* Twice: the first failure leaves nothing behind. */
 		_exit(try_open_state(VPERFCTR_OPEN_CREAT) == -ENFILE &&
 		      try_open_state(VPERFCTR_OPEN_CREAT) == -ENFILE ? 0 : 1);
 	}
 	return wait_for(pid);
 }
 
-START_TEST(enfile)
+START_TEST(no_free_files)
 {
 	char before[32];
 	int status;
 
 	read_file(FILE_MAX, before, sizeof(before));
-	/* Not 1: the kernel first looks at a rough number, which may be less than there are. */
+	/* Not 1: the kernel first looks at an estimate, which may be too low. */
 	write_file(FILE_MAX, "0");
 	status = as_nobody();
-	/* A file is needed to say so. */
+	/* The report of a failed check needs a file: restore the limit before it. */
 	write_file(FILE_MAX, before);
 	ck_assert_int_eq(status, 0);
 	close(open_state(0));
@@ -301,7 +302,7 @@ static void on_alarm(int sig)
 	signals++;
 }
 
-/* No call is ended by a signal that does not kill. */
+/* A signal that does not kill ends no call. */
 START_TEST(signals_all_the_time)
 {
 	struct itimerval often = { { 0, 100 }, { 0, 100 } }, never = { { 0, 0 }, { 0, 0 } };
@@ -331,7 +332,7 @@ START_TEST(signals_all_the_time)
 }
 END_TEST
 
-/* SIGKILL, at any moment of a loop of calls on somebody else's state and one's own. */
+/* SIGKILL at any moment of a loop of calls on the caller's own state. */
 START_TEST(killed_at_any_moment)
 {
 	int i;
@@ -360,9 +361,9 @@ END_TEST
 
 static void add(TCase *tc)
 {
-	tcase_add_loop_test(tc, truncated, 0, NR_ARGUMENTS);
-	tcase_add_loop_test(tc, read_only, 0, NR_ARGUMENTS);
-	tcase_add_test(tc, enfile);
+	tcase_add_loop_test(tc, truncated_argument, 0, NR_ARGUMENTS);
+	tcase_add_loop_test(tc, argument_ends_in_readonly_page, 0, NR_ARGUMENTS);
+	tcase_add_test(tc, no_free_files);
 	tcase_add_test(tc, signals_all_the_time);
 	tcase_add_test(tc, killed_at_any_moment);
 }

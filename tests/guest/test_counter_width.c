@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters that are so narrow that they go round between two context switches:
- * 32 bits, and 30 cycles per nanosecond.
+ * Counters so narrow that they wrap between two context switches: 32 bits, and 30 cycles
+ * per nanosecond.
  */
 #include <sys/resource.h>
 #include <time.h>
@@ -27,7 +27,7 @@ static long switches(void)
 	return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* Nothing else runs on this CPU until we sleep. */
+/* Run alone on this CPU, until the thread sleeps. */
 static void take_the_cpu(void)
 {
 	struct sched_param param = { .sched_priority = 50 };
@@ -53,7 +53,7 @@ static void check_close(u64 count, u64 expected, const char *what)
 
 static const unsigned int phases[] = { 20, 100, 150, 550 };	/* ms */
 
-START_TEST(goes_round)
+START_TEST(counters_wrap)
 {
 	int fd = open_state(0);
 	const struct vperfctr_page *page = map_state(fd);
@@ -83,7 +83,7 @@ START_TEST(goes_round)
 	self = self_read(page, 0) - self;
 	self_tsc = self_read_tsc(page) - self_tsc;
 	read_state(fd, &after);
-	/* or else this tests nothing */
+	/* Otherwise a context switch has sampled the counters, and nothing is tested. */
 	ck_assert_int_eq(switches(), was);
 
 	after.own[0] -= before.own[0];
@@ -92,16 +92,16 @@ START_TEST(goes_round)
 	check_close(self, took * CYCLES_PER_NS, "self-read cycles and time");
 	check_close(after.own[1], after.own[0] * CYCLES_PER_NS * 1000000 / info.tsc_khz,
 		    "cycles and TSC");
-	/* a little more often than it goes round six times */
+	/* Samples: more than six for each time that a counter wraps. */
 	ck_assert_uint_ge((page->samplecount - samples) / 2, phases[_i] / 25);
-	/* an instruction takes a nanosecond, and little of the time is the kernel's */
+	/* An instruction takes a nanosecond, and the kernel takes little of the time. */
 	ck_assert_uint_le(after.own[2] - before.own[2], took);
 	ck_assert_uint_gt(after.own[2] - before.own[2], took / 10 * 8);
 }
 END_TEST
 
-/* Paused, and then going on, it is sampled again. */
-START_TEST(paused)
+/* After a pause, the counters are sampled again. */
+START_TEST(counters_wrap_after_pause)
 {
 	int fd = open_state(0);
 	struct control control;
@@ -126,8 +126,8 @@ START_TEST(paused)
 }
 END_TEST
 
-/* Another thread's timer is no obstacle. */
-START_TEST(taken_over)
+/* Another thread's timer may sample the counters too. */
+START_TEST(timer_of_another_thread)
 {
 	int fd = open_state(0);
 	struct control control;
@@ -158,9 +158,9 @@ END_TEST
 
 static void add(TCase *tc)
 {
-	tcase_add_loop_test(tc, goes_round, 0, sizeof(phases) / sizeof(phases[0]));
-	tcase_add_test(tc, paused);
-	tcase_add_test(tc, taken_over);
+	tcase_add_loop_test(tc, counters_wrap, 0, sizeof(phases) / sizeof(phases[0]));
+	tcase_add_test(tc, counters_wrap_after_pause);
+	tcase_add_test(tc, timer_of_another_thread);
 }
 
 int main(void)

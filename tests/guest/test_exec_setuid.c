@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Executing files that give privileges, or that must not be read, by a thread
- * that is counted.  Counts are expected to be exact.
+ * A counted thread executes a file that gives privileges (set-user-id, set-group-id,
+ * capabilities), or that must not be read.  Counts must be exact.
  *
- * The program executes copies of itself to look from the other side.
+ * The program executes copies of itself to see the state from the new program.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 static char self[256], known[256];
 
-/* Between the process that executes and the one that looks. */
+/* Shared by the process that executes and the one that checks. */
 static volatile struct {
 	int fd;
 	u64 map_size;
@@ -33,9 +33,9 @@ enum { PLAIN, CAPABLE, INTERPRETED };
 static const struct {
 	mode_t mode;
 	uid_t uid, gid;
-	uid_t as;		/* who executes it */
+	uid_t as;		/* the user that executes it */
 	int kind;
-	bool goes_on;
+	bool counted;
 } files[] = {
 	{ 0755, 0, 0, NOBODY, PLAIN, true },
 	{ 04755, 0, 0, NOBODY, PLAIN, false },
@@ -45,11 +45,11 @@ static const struct {
 	{ 0755, 0, 0, NOBODY, CAPABLE, false },
 	{ 0755, 0, 0, NOBODY, INTERPRETED, true },
 	{ 0111, 0, 0, NOBODY, INTERPRETED, false },
-	/* whose it is already, or who may do all, gets no privileges by it */
+	/* The file's owner, and root, gain no privileges by executing it. */
 	{ 04755, NOBODY, NOBODY, NOBODY, PLAIN, true },
 	{ 04755, 0, 0, 0, PLAIN, true },
 	{ 0111, 0, 0, 0, PLAIN, true },
-	/* root can give privileges, too: to be somebody else is one */
+	/* Root gains privileges, too, if it becomes another user. */
 	{ 04755, 1000, 1000, 0, PLAIN, false },
 };
 
@@ -91,7 +91,7 @@ static void execute(int i, const char *argument)
 	die("%s: %s", file, strerror(errno));
 }
 
-/* Have `program`'s copy executed by a thread with such a control. */
+/* Let a thread with such a control execute `program`'s copy. */
 static void count_execution(const char *program, int i, u32 flags, const char *argument,
 			    int status, struct reading *r)
 {
@@ -112,30 +112,30 @@ static void count_execution(const char *program, int i, u32 flags, const char *a
 	close(shared->fd);
 }
 
-/* What a script's interpreter gets is its name and that of the script, and the argument. */
+/* The interpreter gets its own name, the script's name, and the argument. */
 static int nr_args(int i)
 {
 	return files[i].kind == INTERPRETED ? 3 : 2;
 }
 
-START_TEST(at_exec)
+START_TEST(counted_from_exec)
 {
 	struct reading r;
 
 	count_execution(known, _i, VPERFCTR_CONTROL_START_ON_EXEC, "x", nr_args(_i), &r);
-	ck_assert_uint_eq(r.read.status, files[_i].goes_on ? 0 : PRIVILEGED);
-	ck_assert_uint_eq(r.own[1], files[_i].goes_on ? KNOWN_INSNS(nr_args(_i)) : 0);
-	ck_assert_int_eq(!r.own[0], !files[_i].goes_on);
+	ck_assert_uint_eq(r.read.status, files[_i].counted ? 0 : PRIVILEGED);
+	ck_assert_uint_eq(r.own[1], files[_i].counted ? KNOWN_INSNS(nr_args(_i)) : 0);
+	ck_assert_int_eq(!r.own[0], !files[_i].counted);
 }
 END_TEST
 
-/* One that runs ends where the file begins: all before is counted, and nothing of it. */
-START_TEST(running)
+/* A running state ends where the file begins: only what was before is counted. */
+START_TEST(running_state_ends)
 {
 	struct reading r, plain;
 	u64 before;
 
-	/* what the way to exec takes by itself; twice, as the first may resolve symbols */
+	/* The instructions up to the exec; twice, as the first run may resolve symbols. */
 	count_execution(known, 0, 0, "x", 2, &plain);
 	count_execution(known, 0, 0, "x", 2, &plain);
 	before = plain.own[1] - KNOWN_INSNS(2);
@@ -143,8 +143,8 @@ START_TEST(running)
 	ck_assert_uint_lt(before, KNOWN_INSNS(1));
 
 	count_execution(known, _i, 0, "x", nr_args(_i), &r);
-	ck_assert_uint_eq(r.read.status, files[_i].goes_on ? 0 : PRIVILEGED);
-	if (files[_i].goes_on)
+	ck_assert_uint_eq(r.read.status, files[_i].counted ? 0 : PRIVILEGED);
+	if (files[_i].counted)
 		ck_assert_uint_ge(r.own[1], KNOWN_INSNS(nr_args(_i)) + 10);
 	else if (files[_i].as == NOBODY)
 		ck_assert_uint_eq(r.own[1], before);
@@ -154,8 +154,8 @@ START_TEST(running)
 END_TEST
 
 /*
- * The new program's view.  Its environment is empty; argv[1] is "look", the number
- * of the kept descriptor and the kind of CPUs to count on.
+ * Check in the new program.  Its environment is empty; argv[1] is "look", the number of
+ * the kept descriptor, and the kind of CPUs to count on.
  */
 static int look(int fd)
 {
@@ -176,7 +176,7 @@ static int look(int fd)
 
 		if (poll(&p, 1, 1000) != 1 || p.revents != POLLHUP)
 			return 12;
-		/* without a state, it can have one like everybody */
+		/* The thread has no state, and can have a new one. */
 		if (dev >= 0) {
 			if (open_thread(0, 0) != -ENOENT)
 				return 13;
@@ -196,24 +196,24 @@ static int look(int fd)
 	return 2;
 }
 
-START_TEST(inside)
+START_TEST(state_in_new_program)
 {
 	struct reading r;
 	char text[32];
 	int fd;
 
-	/* a script's name is between; the loader of a file that can't be read reads it all the same */
+	/* A script inserts its name; and the loader needs no right to read the file. */
 	if (files[_i].kind == INTERPRETED)
 		return;
-	/* the lowest free descriptor is what the state will get */
+	/* The state will get the lowest free descriptor. */
 	fd = dup(0);
 	close(fd);
 	sprintf(text, "look%d,%u", fd, info.kind);
-	count_execution(self, _i, 0, text, files[_i].goes_on ? 2 : 1, &r);
+	count_execution(self, _i, 0, text, files[_i].counted ? 2 : 1, &r);
 }
 END_TEST
 
-/* An exec that fails ends nothing. */
+/* An exec that fails does not end the state. */
 START_TEST(failed_exec)
 {
 	int fd = open_state(0);
@@ -229,15 +229,16 @@ START_TEST(failed_exec)
 END_TEST
 
 /*
- * Where it begins may be a secret, and is in the registers before the exec is done.
- * Kernel mode is counted, so that there are overflows then, but not to be shown: one
- * each, at about the time when the counting ends.  How often was the beginning told?
+ * The address of the first instruction may be a secret, and is in the registers before
+ * the exec is complete.  Count kernel mode, so that overflows happen then; samples must
+ * not show kernel addresses.  Each call has one overflow, near the end of counting.
+ * Return how many samples have the address.
  */
 static unsigned int overflow_at_exec(u64 period, u64 entry, u64 *sum)
 {
 	struct vperfctr_ring req;
 	struct mapped_ring ring;
-	unsigned int told = 0;
+	unsigned int shown = 0;
 	struct reading r;
 	pid_t pid;
 	u64 i;
@@ -248,7 +249,7 @@ static unsigned int overflow_at_exec(u64 period, u64 entry, u64 *sum)
 
 		if (try_ring(mine, 4096, 1, 0, &req) ||
 		    try_overflow_ring(mine, IMODE_MAP, IMODE_BOTH, period))
-			die("no ring");
+			die("no ring, or no control");
 		shared->map_size = req.map_size;
 		shared->fd = mine;
 		become(NOBODY);
@@ -260,15 +261,15 @@ static unsigned int overflow_at_exec(u64 period, u64 entry, u64 *sum)
 	*sum = r.own[1];
 	map_ring(shared->fd, shared->map_size, &ring);
 	for (i = ring.page->tail; i < ring_head(&ring); i++)
-		told += ring_sample(&ring, i)->ip == entry;
+		shown += ring_sample(&ring, i)->ip == entry;
 	munmap((void *)ring.page, ring.size);
 	close(shared->fd);
-	return told;
+	return shown;
 }
 
-START_TEST(beginning)
+START_TEST(first_address_is_hidden)
 {
-	unsigned int i, n = 0, told = 0;
+	unsigned int i, n = 0, shown = 0;
 	u64 period, sum = 0;
 	Elf64_Ehdr head;
 	int in;
@@ -277,16 +278,16 @@ START_TEST(beginning)
 	in = open(known, O_RDONLY);
 	ck_assert_int_eq(read(in, &head, sizeof(head)), sizeof(head));
 	close(in);
-	/* it takes about as much each time, after some */
+	/* After some runs, each takes about as many instructions. */
 	for (i = 0; i < 20; i++)
 		overflow_at_exec(1 << 30, head.e_entry, &sum);
 	for (i = 0; i < 1000; i++) {
 		period = sum - i * 7 % 1000;
-		told += overflow_at_exec(period, head.e_entry, &sum);
+		shown += overflow_at_exec(period, head.e_entry, &sum);
 		n += sum >= period;
 	}
 	ck_assert_uint_gt(n, 100);
-	ck_assert_uint_eq(told, 0);
+	ck_assert_uint_eq(shown, 0);
 }
 END_TEST
 
@@ -306,12 +307,12 @@ static void add(TCase *tc)
 	const int n = sizeof(files) / sizeof(files[0]);
 
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_loop_test(tc, at_exec, 0, n);
-	tcase_add_loop_test(tc, running, 0, n);
-	tcase_add_loop_test(tc, inside, 0, n);
+	tcase_add_loop_test(tc, counted_from_exec, 0, n);
+	tcase_add_loop_test(tc, running_state_ends, 0, n);
+	tcase_add_loop_test(tc, state_in_new_program, 0, n);
 	tcase_add_test(tc, failed_exec);
 	if (has(VPERFCTR_FEATURE_PCINT))
-		tcase_add_test(tc, beginning);
+		tcase_add_test(tc, first_address_is_hidden);
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every allocation and every copy from and to user space that a call makes
- * fails once: the first one, then the second, ... until there are no more.
- * The error is a clean one, nothing has changed, and the same call then works.
+ * Make every allocation, and every copy from and to user space, of a call fail once: the
+ * first one, then the second, and so on until no more fail.  The error must be a proper
+ * one, nothing may have changed, and the same call must then succeed.
  *
  * Needs a kernel with fault injection (/proc/PID/fail-nth).
  */
@@ -18,7 +18,7 @@
 
 #define FAULTS	"/sys/kernel/debug/"
 
-/* More than any call allocates and copies. */
+/* More than the allocations and copies of any call. */
 #define MAX_NTH	2000
 
 static int fail_nth_fd = -1;
@@ -30,7 +30,7 @@ static void init_faults(void)
 	unsigned int i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		/* No word of it in the log, which is looked at for complaints. */
+		/* Without messages: the log is checked for complaints. */
 		snprintf(path, sizeof(path), FAULTS "%s/verbose", kinds[i]);
 		write_file(path, "0");
 	}
@@ -39,7 +39,7 @@ static void init_faults(void)
 	write_file(FAULTS "fail_page_alloc/min-order", "0");
 }
 
-/* The nth thing of the calling thread that can fail does. */
+/* Make the nth operation of the calling thread that can fail do so. */
 static void fail_nth(unsigned int nth)
 {
 	char text[16];
@@ -49,23 +49,23 @@ static void fail_nth(unsigned int nth)
 		die("fail-nth: %m");
 }
 
-/* Has it?  Otherwise there are not so many, and nothing fails any more. */
+/* Return true if it has failed; otherwise the call has fewer such operations. */
 static bool has_failed(void)
 {
 	char text[16] = "";
 
-	/* It may be this very copy to user space that fails. */
+	/* This copy to user space may be the one that fails. */
 	if (pread(fail_nth_fd, text, sizeof(text) - 1, 0) <= 0)
 		return false;
 	if (!atoi(text))
 		return true;
-	/* Or this one from it: that ends it, too. */
+	/* Or this copy from user space: it ends the injection, too. */
 	if (pwrite(fail_nth_fd, "0", 1, 0) != 1 && errno != EFAULT)
 		die("fail-nth: %m");
 	return false;
 }
 
-/* ---- what is tried -------------------------------------------------------------- */
+/* ---- the calls -------------------------------------------------------------------- */
 
 static int fd;
 static pid_t traced;
@@ -83,7 +83,7 @@ static void init_controls(u32 flags)
 	control_add(&other, 0, CYCLES_USER);
 }
 
-/* 2n instructions, and little else, are counted. */
+/* Check that 2n instructions, and few others, are counted. */
 static void check_counts(void)
 {
 	struct sums before, after;
@@ -153,7 +153,7 @@ static void count_before(void)
 		die("CONTROL");
 }
 
-/* Another control, that is then taken back. */
+/* Set another control, and then the old one again. */
 static int try_other(void)
 {
 	return set_control(fd, &other);
@@ -217,7 +217,7 @@ static void inherit_before(void)
 	count_before();
 }
 
-/* The child is counted, or missed, or was not made: it is never in between. */
+/* A child is counted, or missed, or was not made: there is no fourth case. */
 static int try_fork(void)
 {
 	pid_t pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
@@ -281,7 +281,7 @@ static void trace_after(void)
 	wait_for(traced);
 }
 
-/* Small, and of this many samples. */
+/* A small ring, with this many samples. */
 static struct vperfctr_ring ring;
 
 static int try_ring(void)
@@ -327,9 +327,9 @@ static const struct injected {
 	const char *name;
 	void (*before)(void);
 	int (*try)(void);
-	void (*after)(void);	/* it worked at last */
-	unsigned int least;	/* so many allocations and copies there are */
-	bool counts;		/* the state counts, also when it has failed */
+	void (*after)(void);	/* called when the call has succeeded */
+	unsigned int least;	/* number of allocations and copies */
+	bool counts;		/* the state counts, also after a failure */
 	bool pcint;		/* only with FEATURE_PCINT */
 } injected[] = {
 	{ "INFO", nothing, try_info, nothing, 1, false, false },
@@ -350,8 +350,8 @@ static const struct injected {
 };
 
 /*
- * Only what runs out and what cannot be accessed.  The kernel has other names for the
- * former: fork EAGAIN, a look into /proc ENOENT.
+ * True if the error is one of resources or of access.  For a lack of resources, fork
+ * returns EAGAIN, and a look into /proc ENOENT.
  */
 static bool is_clean(int err)
 {
@@ -359,7 +359,7 @@ static bool is_clean(int err)
 	       err == -ENOENT;
 }
 
-/* In a process of its own: has the nth thing failed? */
+/* Run in a process of its own; return true if the nth operation has failed. */
 static bool inject(const struct injected *in, unsigned int nth)
 {
 	int lowest, err;
@@ -374,7 +374,7 @@ static bool inject(const struct injected *in, unsigned int nth)
 	if (err && !failed)
 		die("%s: %s though nothing failed", in->name, strerror(-err));
 	if (err && !is_clean(err))
-		die("%s, %u: %s", in->name, nth, strerror(-err));
+		die("%s, failure %u: %s", in->name, nth, strerror(-err));
 	if (err) {
 		int free = dup(0);
 

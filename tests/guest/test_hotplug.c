@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* CPUs that go and come back while threads count. */
+/* CPUs that go offline and online while threads count. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -12,7 +12,7 @@
 
 static volatile bool stop;
 
-static void *counts(void *arg)
+static void *count_until_stop(void *arg)
 {
 	unsigned int number = (uintptr_t)arg;
 	const struct vperfctr_page *page;
@@ -37,15 +37,15 @@ static void *counts(void *arg)
 		if (number == 2)
 			sched_yield();
 	}
-	/* it does count still */
+	/* It still counts. */
 	for (i = 0; i < 10; i++)
 		loop(1000);
 	if (self_read(page, 0) <= last[0])
-		die("it does not count any more");
+		die("counting has stopped");
 	return NULL;
 }
 
-static void counts_on(int cpu)
+static void check_counting_on(int cpu)
 {
 	int fd = open_state(0);
 	const struct vperfctr_page *page;
@@ -69,7 +69,7 @@ START_TEST(while_counting)
 	uintptr_t i;
 
 	for (i = 0; i < 3; i++)
-		ck_assert_int_eq(pthread_create(&ids[i], NULL, counts, (void *)i), 0);
+		ck_assert_int_eq(pthread_create(&ids[i], NULL, count_until_stop, (void *)i), 0);
 	for (i = 0; i < 6; i++) {
 		write_file(CPU1_ONLINE, "0");
 		msleep(50);
@@ -82,7 +82,7 @@ START_TEST(while_counting)
 }
 END_TEST
 
-/* One that comes back while the counters are in use is ready to be used. */
+/* A CPU that comes online while the counters are in use can count. */
 START_TEST(comes_back_ready)
 {
 	int fd = open_state(0), child_fd;
@@ -95,7 +95,7 @@ START_TEST(comes_back_ready)
 	child_fd = fd;
 	pid = fork();
 	if (!pid) {
-		counts_on(1);
+		check_counting_on(1);
 		_exit(0);
 	}
 	ck_assert_int_eq(wait_for(pid), 0);
@@ -106,7 +106,7 @@ START_TEST(comes_back_ready)
 }
 END_TEST
 
-/* One that went with the counters reserved, and came back after their release, is perf's. */
+/* A CPU that was offline when the counters were released has them for perf. */
 START_TEST(released_while_away)
 {
 	u64 a = 0, b = 0;
@@ -125,19 +125,19 @@ START_TEST(released_while_away)
 	ck_assert_uint_gt(b, a);
 	close(perf);
 
-	/* and the other way: reserved while it is away */
+	/* The reverse: the counters are reserved while it is offline. */
 	pin(0);
 	write_file(CPU1_ONLINE, "0");
 	fd = open_state(0);
 	count(fd, INSNS_USER);
 	write_file(CPU1_ONLINE, "1");
 	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
-	counts_on(1);
-	counts_on(0);
+	check_counting_on(1);
+	check_counting_on(0);
 }
 END_TEST
 
-/* Whatever happened. */
+/* Restore the CPU in any case. */
 static void online(void)
 {
 	write_file(CPU1_ONLINE, "1");
@@ -155,6 +155,6 @@ int main(void)
 {
 	open_device();
 	if (nr_cpus() < 2)
-		die("there is but one CPU");
+		die("two CPUs are needed, and there is one");
 	return run_tests("hotplug", add);
 }

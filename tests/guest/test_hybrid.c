@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A hybrid processor: CPU 0 and CPU 1 are of different kinds, with different
- * counters.  Counts are expected to be exact.
+ * A hybrid processor: CPU 0 and CPU 1 are of different kinds, with different counters.
+ * Counts must be exact.
  */
 #include <sys/wait.h>
 
@@ -9,7 +9,7 @@
 
 #define BOTH		3U
 
-/* Intel's numbers, CPUID leaf 1AH, EAX 31-24. */
+/* Intel's numbers of core types: CPUID leaf 1AH, EAX 31-24. */
 #define ATOM		0x20
 #define CORE		0x40
 
@@ -27,7 +27,7 @@ static int get_info(u32 kind, struct vperfctr_info *i)
 static void get_kinds(void)
 {
 	if (get_info(0, &kinds[0]) || get_info(1, &kinds[1]))
-		die("this needs two kinds of CPUs");
+		die("this test needs two kinds of CPUs");
 }
 
 static void setup(void)
@@ -46,7 +46,7 @@ static u32 affinity(void)
 	return mask[0];
 }
 
-/* Instructions in user mode, by everything that the kind has. */
+/* Count instructions in user mode with all counters of the kind. */
 static void use_all(struct control *control, u32 kind)
 {
 	u32 i;
@@ -71,9 +71,9 @@ static int count_kind(u32 kind, u32 flags)
 	return set_control(fd, &control);
 }
 
-/* ---- what there is ---------------------------------------------------------------- */
+/* ---- kinds ---------------------------------------------------------------------------- */
 
-START_TEST(infos)
+START_TEST(info_of_each_kind)
 {
 	struct vperfctr_info i;
 	u32 kind;
@@ -87,12 +87,12 @@ START_TEST(infos)
 		ck_assert_uint_eq(kinds[kind].nrctrs, __builtin_popcountll(kinds[kind].pmc_mask) +
 				  __builtin_popcountll(kinds[kind].fixed_mask));
 	}
-	/* as the suite has it */
+	/* These are the suite's values. */
 	ck_assert_uint_eq(kinds[0].pmc_mask, 0xff);
 	ck_assert_uint_eq(kinds[0].fixed_mask, 0xf);
 	ck_assert_uint_eq(kinds[1].pmc_mask, 0x3f);
 	ck_assert_uint_eq(kinds[1].fixed_mask, 0x7);
-	/* what a control must not depend on */
+	/* Properties that a control must not depend on. */
 	ck_assert_uint_eq(kinds[0].features, kinds[1].features);
 	ck_assert_uint_eq(kinds[0].max_period, kinds[1].max_period);
 	ck_assert_uint_eq(kinds[0].pmc_width, kinds[1].pmc_width);
@@ -101,7 +101,7 @@ START_TEST(infos)
 }
 END_TEST
 
-START_TEST(cpus)
+START_TEST(cpus_of_each_kind)
 {
 	struct {
 		struct vperfctr_kind_cpus cpus;
@@ -133,15 +133,15 @@ START_TEST(refused)
 
 	assert_errno(count_kind(2, 0), EINVAL);
 	assert_errno(count_kind(~0U, 0), EINVAL);
-	/* the TSC has no kind */
+	/* A control with only the TSC has no kind. */
 	control_init(&control, 1);
 	control.c.kind = 1;
 	assert_errno(set_control(fd, &control), EINVAL);
-	/* nor has nothing */
+	/* Nor does the all-zero control. */
 	control_init(&control, 0);
 	control.c.kind = 1;
 	assert_errno(set_control(fd, &control), EINVAL);
-	/* a counter that only the other kind has */
+	/* A counter that only the other kind has. */
 	control_init(&control, 1);
 	control_add(&control, 6, INSNS_USER);
 	control.c.kind = 1;
@@ -155,7 +155,7 @@ START_TEST(refused)
 	assert_errno(set_control(fd, &control), EINVAL);
 	control.c.kind = 0;
 	assert_ok(set_control(fd, &control));
-	/* as many as the other kind has */
+	/* The number of counters of the other kind. */
 	use_all(&control, 0);
 	control.c.kind = 1;
 	assert_errno(set_control(fd, &control), EINVAL);
@@ -163,8 +163,8 @@ START_TEST(refused)
 }
 END_TEST
 
-/* All counters of either kind, by READ and by RDPMC; the kind is in READ's control. */
-START_TEST(counts)
+/* All counters of either kind, by READ and by RDPMC; READ's control has the kind. */
+START_TEST(all_counters_of_each_kind)
 {
 	const struct vperfctr_page *page = map_state(fd);
 	struct vperfctr_control shown = { .size = sizeof(shown),
@@ -192,7 +192,7 @@ START_TEST(counts)
 	assert_ok(call(fd, VPERFCTR_READ, &after.read));
 	ck_assert_uint_eq(shown.kind, _i);
 	ck_assert_uint_eq(after.read.status, ATTACHED | ACTIVE);
-	/* what was counted is still to be seen when counting has stopped */
+	/* The sums can still be read after counting has stopped. */
 	assert_ok(stop_all(fd));
 	assert_ok(call(fd, VPERFCTR_READ, &after.read));
 	ck_assert_uint_eq(shown.kind, _i);
@@ -208,8 +208,8 @@ static u64 measure(void)
 	return after.own[1] - before.own[1];
 }
 
-/* Counted on its kind, not counted and said so on the other one, however often it moves. */
-START_TEST(migrates)
+/* A thread is counted on its kind, and not on the other one, as READ reports, after any move. */
+START_TEST(migrate_between_kinds)
 {
 	struct reading r;
 	u64 sum = 0;
@@ -230,15 +230,15 @@ START_TEST(migrates)
 		read_state(fd, &r);
 		ck_assert_uint_eq(r.own[1], sum);
 	}
-	/* with a control for that kind it counts there */
+	/* With a control for the other kind it counts there. */
 	assert_ok(count_kind(!_i, VPERFCTR_CONTROL_NO_AFFINITY));
 	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
 	assert_status(fd, ATTACHED | ACTIVE);
 }
 END_TEST
 
-/* One state, first on the one kind and then on the other, with the sum kept. */
-START_TEST(changes_kind)
+/* One state counts on one kind, then on the other, and preserves its sum. */
+START_TEST(control_changes_kind)
 {
 	struct control control;
 	struct reading r;
@@ -246,7 +246,7 @@ START_TEST(changes_kind)
 
 	assert_ok(count_kind(_i, 0));
 	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
-	/* there is nothing left of the affinity that it was narrowed to */
+	/* No CPU of the old kind is left in the affinity that was narrowed. */
 	assert_errno(count_kind(!_i, 0), EINVAL);
 	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
 	assert_ok(stop_all(fd));
@@ -268,8 +268,8 @@ START_TEST(changes_kind)
 }
 END_TEST
 
-/* Threads of both kinds at once, and one for which the kind does not matter. */
-START_TEST(at_once)
+/* Threads of both kinds at the same time, and one whose kind does not matter. */
+START_TEST(both_kinds_at_once)
 {
 	pid_t pid[2];
 	int i, k;
@@ -294,16 +294,16 @@ START_TEST(at_once)
 }
 END_TEST
 
-/* ---- CPUs that come and go ----------------------------------------------------------- */
+/* ---- CPUs that go offline and online ------------------------------------------------- */
 
-/* No CPU of a kind is online: there is the kind, but nowhere to be counted. */
+/* No CPU of a kind is online: the kind exists, but nothing can be counted there. */
 START_TEST(kind_offline)
 {
 	struct vperfctr_info i;
 
 	pin(0);
 	set_affinity(0, BOTH);
-	assert_ok(count_kind(0, 0));	/* the hardware is ours while it goes and comes */
+	assert_ok(count_kind(0, 0));	/* states hold the hardware meanwhile */
 	write_file(ONLINE, "0");
 	assert_ok(get_info(1, &i));
 	ck_assert_uint_eq(i.nrkinds, 2);
@@ -321,13 +321,13 @@ START_TEST(kind_offline)
 }
 END_TEST
 
-/* CPU 1 was never online: its kind is not known until it is. */
+/* CPU 1 has never been online: its kind is unknown until it is. */
 static void setup_late(void)
 {
 	fd = open_state(0);
 }
 
-START_TEST(late)
+START_TEST(kind_unknown_until_online)
 {
 	struct {
 		struct vperfctr_cpu_mask mask;
@@ -344,7 +344,7 @@ START_TEST(late)
 	ck_assert_uint_eq(m.words[0], 2);
 	use_all(&control, 0);
 	assert_ok(set_control(fd, &control));
-	/* one that asked before there was a second kind is kept off it, too */
+	/* A control from before the second kind was known does not run there either. */
 	child = fork_files();
 	if (!child) {
 		fd = open_state(0);
@@ -368,7 +368,7 @@ START_TEST(late)
 	ck_assert_uint_eq(kind_cpus(1), 2);
 	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
-	/* the child was nobody's family: its share goes in its own time */
+	/* The child has no family; its references are dropped a little later. */
 	ck_assert_eventually(counters_free());
 }
 END_TEST
@@ -376,19 +376,19 @@ END_TEST
 static void add_late(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup_late, NULL);
-	tcase_add_test(tc, late);
+	tcase_add_test(tc, kind_unknown_until_online);
 }
 
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_test(tc, infos);
-	tcase_add_test(tc, cpus);
+	tcase_add_test(tc, info_of_each_kind);
+	tcase_add_test(tc, cpus_of_each_kind);
 	tcase_add_test(tc, refused);
-	tcase_add_loop_test(tc, counts, 0, 2);
-	tcase_add_loop_test(tc, migrates, 0, 2);
-	tcase_add_loop_test(tc, changes_kind, 0, 2);
-	tcase_add_test(tc, at_once);
+	tcase_add_loop_test(tc, all_counters_of_each_kind, 0, 2);
+	tcase_add_loop_test(tc, migrate_between_kinds, 0, 2);
+	tcase_add_loop_test(tc, control_changes_kind, 0, 2);
+	tcase_add_test(tc, both_kinds_at_once);
 	tcase_add_test(tc, kind_offline);
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events that disturb the hyper-thread sibling or share a register with it, on two CPUs
- * that are siblings and a processor that has them.  Counts are expected to be exact.
+ * Events that disturb the hyper-thread sibling, or share a register with it: on two CPUs
+ * that are siblings.  Counts must be exact.
  */
 #include "service.h"
 
 struct event {
 	u32 code;
 	u64 aux;
-	unsigned int counted;		/* as so many, each instruction */
+	unsigned int counted;		/* times that an instruction is counted */
 };
 
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
@@ -35,7 +35,7 @@ static void teardown(void)
 	write_file(ONLINE, "1");
 }
 
-/* Instructions, and an event. */
+/* Count instructions, and an event. */
 static int count_with(const struct event *event, u32 flags)
 {
 	struct control control;
@@ -60,12 +60,12 @@ static u64 measure(const struct event *event)
 	return insns;
 }
 
-/* Sandy Bridge's erratum: the model counts none of these. */
+/* Events of Sandy Bridge's erratum: the model counts none of these. */
 static const struct event sandy_bridge[4] = {
 	{ .code = 0x81d0 }, { .code = 0x01d1 }, { .code = 0x01d2 }, { .code = 0x01d3 },
 };
 
-/* Off-core responses: one register for two hyper-threads. */
+/* Off-core responses: two hyper-threads share one register. */
 static const struct event westmere[4] = {
 	{ 0x01b7, 0x0001, 1 }, { 0x01bb, 0xff33, 12 }, { 0x01b7, 0xffff, 16 }, { 0x01bb, 0x8000, 1 },
 };
@@ -76,7 +76,7 @@ static const struct event harmless[4] = {
 
 static const struct event *disturbing;
 
-START_TEST(online)
+START_TEST(refused_while_sibling_online)
 {
 	assert_errno(count_with(&disturbing[_i], 0), EUSERS);
 	assert_status(fd, ATTACHED);
@@ -85,7 +85,7 @@ START_TEST(online)
 	ck_assert_uint_eq(measure(&harmless[_i]), INSNS_BETWEEN(1000));
 	assert_errno(count_with(&disturbing[_i], 0), EUSERS);
 	ck_assert_uint_eq(measure(&harmless[_i]), INSNS_BETWEEN(1000));
-	/* who does not want to be moved or told is not counted, and READ says so */
+	/* With NO_AFFINITY the thread is not moved: it is not counted, and READ says so. */
 	assert_ok(count_with(&disturbing[_i], VPERFCTR_CONTROL_NO_AFFINITY));
 	ck_assert_uint_eq(measure(&disturbing[_i]), 0);
 	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
@@ -93,7 +93,7 @@ START_TEST(online)
 }
 END_TEST
 
-START_TEST(offline)
+START_TEST(accepted_while_sibling_offline)
 {
 	write_file(ONLINE, "0");
 	assert_ok(count_with(&disturbing[_i], 0));
@@ -102,8 +102,8 @@ START_TEST(offline)
 }
 END_TEST
 
-/* The sibling comes while it is counted: that ends soon, and SIGILL tells. */
-START_TEST(comes)
+/* The sibling goes online: counting ends soon, and SIGILL says so, except with NO_AFFINITY. */
+START_TEST(sibling_goes_online)
 {
 	const u32 flags = _i ? VPERFCTR_CONTROL_NO_AFFINITY : 0;
 	u64 last;
@@ -127,9 +127,9 @@ END_TEST
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_loop_test(tc, online, 0, 4);
-	tcase_add_loop_test(tc, offline, 0, 4);
-	tcase_add_loop_test(tc, comes, 0, 2);
+	tcase_add_loop_test(tc, refused_while_sibling_online, 0, 4);
+	tcase_add_loop_test(tc, accepted_while_sibling_offline, 0, 4);
+	tcase_add_loop_test(tc, sibling_goes_online, 0, 2);
 }
 
 int main(void)

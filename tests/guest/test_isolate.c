@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Nobody sees what others' counters held: whatever a stranger counted, those
- * who look by RDPMC, or at a mapped page, see the same.  Counts are expected
- * to be exact.
+ * No thread can see what other threads' counters held: a look by RDPMC, or at a mapped
+ * page, gives the same whatever a stranger has counted.  Counts must be exact.
  *
- * The secret is the length of a loop.  Each test looks twenty times at what a
- * stranger left, for one secret and for another, and compares all it saw.
+ * The secret is the length of a loop.  Each test looks twenty times at the remains of a
+ * stranger's count, with one secret and with another, and compares everything that it
+ * sees.
  */
 #include <signal.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 typedef u64 view[ROUNDS][VALUES];
 
-/* A process that counts, and that runs when it is told to. */
+/* A process that counts, and that runs on request. */
 struct party {
 	int to[2], from[2];
 	pid_t pid;
@@ -53,7 +53,7 @@ static void party_start(struct party *p, unsigned long secret, bool maps)
 	}
 }
 
-/* Let it run, once, until it waits again. */
+/* Let the process run once, until it waits again. */
 static void party_turn(struct party *p)
 {
 	char c = 0;
@@ -79,7 +79,7 @@ static void look(u64 values[VALUES])
 		values[3] = rdpmc(FIXED(1));
 }
 
-/* What the looker counts itself: nothing, on another counter, on the same ones. */
+/* The looker counts nothing, or on another counter, or on the same counters. */
 static void own_control(int fd, int which)
 {
 	struct control control;
@@ -95,9 +95,8 @@ static void own_control(int fd, int which)
 }
 
 /*
- * In a process of its own, so that each time everything is the same.
- * mapped_first: the looker may RDPMC before the stranger has counted, or only
- * afterwards.
+ * Look in a process of its own, so that all circumstances are the same each time.
+ * mapped_first: the looker may use RDPMC before the stranger counts, or only afterwards.
  */
 static void look_by_rdpmc(view seen, unsigned long secret, int which, bool stranger_maps,
 			  bool mapped_first)
@@ -132,8 +131,8 @@ static void look_by_rdpmc(view seen, unsigned long secret, int which, bool stran
 }
 
 /*
- * Its own few instructions between two switches the looker sees as well, and
- * who preempts whom at a wake-up may differ by some of them.
+ * The looker also sees its own few instructions between two switches.  Their number
+ * varies a little with the order in which the scheduler wakes threads.
  */
 #define OWN	1000
 
@@ -159,15 +158,15 @@ START_TEST(by_rdpmc)
 	look_by_rdpmc(seen[0], 1000, which, stranger_maps, mapped_first);
 	look_by_rdpmc(seen[1], 70000, which, stranger_maps, mapped_first);
 	compare(seen[0], seen[1]);
-	/* what it does not count itself, is not there at all */
+	/* A counter that the looker does not use must read as zero. */
 	for (i = 0; i < ROUNDS && which != 2; i++)
 		ck_assert_uint_eq(seen[1][i][0] | seen[1][i][2], 0);
 }
 END_TEST
 
 /*
- * A monitor without a state of its own, that maps that of somebody who lets
- * it: the start values in the page are what a stranger left.
+ * Look as a monitor without a state of its own, at the page of a thread that allows it.
+ * A stranger must not influence the start values in the page.
  */
 static void look_at_page(view seen, unsigned long secret)
 {
@@ -190,7 +189,7 @@ static void look_at_page(view seen, unsigned long secret)
 		seen[i][1] = page->ctr[1].start;
 	}
 	if (page->ctr[0].sum < ROUNDS * 200)
-		die("the friend has not counted");
+		die("the monitored thread has not counted");
 	party_end(&stranger);
 	party_end(&friend);
 	_exit(0);
@@ -206,7 +205,7 @@ START_TEST(by_page)
 }
 END_TEST
 
-/* Once nobody counts any more, nothing is left in the registers. */
+/* When the last state stops, nothing is left in the registers. */
 START_TEST(after_the_last)
 {
 	struct party stranger;
@@ -217,7 +216,7 @@ START_TEST(after_the_last)
 	party_start(&stranger, 70000, false);
 	party_turn(&stranger);
 	party_end(&stranger);
-	/* To look, one must count: on a counter that starts from nothing. */
+	/* RDPMC needs a control: its counter starts from zero, or from the remains. */
 	fd = open_state(0);
 	map_state(fd);
 	count(fd, INSNS_USER);

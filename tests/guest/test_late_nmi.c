@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Interrupts that come a while after their overflow, as on AMD's processors: by
- * then somebody else may run, or nothing count any more.  That the kernel does
- * not complain of an NMI that nobody wants is what the suite sees to.  Counts
- * are expected to be exact.
+ * NMIs that come a while after their overflow, as on AMD processors: by then another
+ * thread may run, or nothing may count.  The suite checks that the kernel does not
+ * complain of unknown NMIs.  Counts must be exact.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -24,7 +23,7 @@ static void setup(void)
 	handle(SIGUSR1, on_overflow);
 }
 
-/* Counter 1 overflows, counter 0 says how much there was. */
+/* Counter 1 overflows; counter 0 counts the same without overflows. */
 static void start(int signo)
 {
 	struct control control;
@@ -46,7 +45,7 @@ static void check_sums(void)
 	ck_assert_uint_eq(acc->wrong, 0);
 }
 
-/* A period ends as much too late as the interrupt comes. */
+/* A period ends late by the delay of the NMI. */
 START_TEST(periods_end_late)
 {
 	start(SIGUSR1);
@@ -57,7 +56,7 @@ START_TEST(periods_end_late)
 }
 END_TEST
 
-/* Who switches all the time finds its overflow before the interrupt comes, which others get. */
+/* A switch finds the overflow before the NMI comes, which then hits another thread. */
 START_TEST(nmi_after_switch)
 {
 	const unsigned int nr = 1 + _i;
@@ -83,7 +82,7 @@ START_TEST(nmi_after_switch)
 }
 END_TEST
 
-/* It comes when the control is another one, or there is none, and nobody counts. */
+/* The NMI comes under another control, or without one, and when nothing counts. */
 START_TEST(nmi_after_stop)
 {
 	struct control tsc;
@@ -92,7 +91,7 @@ START_TEST(nmi_after_stop)
 	control_init(&tsc, 1);
 	for (i = 0; i < 200; i++) {
 		start(0);
-		/* the last instructions of a period, and then some of the delay, or all of it */
+		/* The end of a period, and then a part of the delay, or all of it. */
 		for (j = 0; !overflow_of(fd) && j < PERIOD / 400 + i; j++)
 			loop(200);
 		switch (_i) {
@@ -125,7 +124,7 @@ static void sample_by_perf(void)
 	ck_assert_uint_le(signals, 105);
 }
 
-/* The one's interrupts come when the counters are the other's. */
+/* The NMI of perf's event comes when states have the counters, or the other way round. */
 START_TEST(nmi_of_perf)
 {
 	unsigned int i;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where there is no PMU: the generic driver has the TSC, and only that. */
+/* Without a PMU, the generic driver has only the TSC. */
 
 #include "suite.h"
 
-START_TEST(says_so)
+START_TEST(reported_in_info)
 {
 	ck_assert_uint_eq(info.cpu_type, VPERFCTR_CPU_GENERIC);
 	ck_assert_uint_eq(info.features, VPERFCTR_FEATURE_RDTSC |
@@ -63,7 +63,7 @@ START_TEST(no_counters)
 }
 END_TEST
 
-START_TEST(tsc)
+START_TEST(tsc_counts)
 {
 	const struct vperfctr_page *page;
 	struct control control;
@@ -104,9 +104,9 @@ END_TEST
 
 static void add(TCase *tc)
 {
-	tcase_add_test(tc, says_so);
+	tcase_add_test(tc, reported_in_info);
 	tcase_add_test(tc, no_counters);
-	tcase_add_test(tc, tsc);
+	tcase_add_test(tc, tsc_counts);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * i-mode counters on two CPUs, exactly: virtual time, in which the emulator runs
- * them in turns.
+ * i-mode counters on two CPUs, exactly: in virtual time the emulator runs the CPUs in
+ * turns.
  */
 #include <sched.h>
 #include <sys/prctl.h>
@@ -14,7 +14,7 @@
 #define MAX_RATE	"/sys/module/vperfctr/parameters/max_sample_rate"
 #define CPU1_ONLINE	"/sys/devices/system/cpu/cpu1/online"
 
-/* Children; they find their own account in place of the parent's. */
+/* Start a child, with an account of its own in place of the parent's. */
 static pid_t start(void (*life)(unsigned int), unsigned int n)
 {
 	pid_t pid = fork();
@@ -42,11 +42,11 @@ static void go_to(int cpu)
 
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
-	/* It may be offline. */
+	/* This fails if the CPU is offline. */
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* ---- lives: all is accounted for ------------------------------------------------- */
+/* ---- lives in which every overflow is accounted for ------------------------------- */
 
 static volatile struct {
 	u32 stop;
@@ -69,7 +69,7 @@ static u64 total_of(int fd)
 	return sums.pmc[0];
 }
 
-/* Signals; n is the CPU, or more: anywhere, moving about. */
+/* Overflows with signals; n is the CPU, or if more, the thread migrates. */
 static void live_signals(unsigned int n)
 {
 	const u64 period = 3001 + 1000 * n;
@@ -79,7 +79,7 @@ static void live_signals(unsigned int n)
 		go_to(n);
 	acc->period = period;
 	start_overflow(period, n & 1 ? SIGRTMIN + n : SIGUSR1);
-	/* a few in any case, however little it got to run */
+	/* A few overflows in any case, however little CPU time the thread gets. */
 	while (!shared->stop || acc->signals <= 2) {
 		loop(20000);
 		if (n >= 2)
@@ -94,7 +94,7 @@ static void live_signals(unsigned int n)
 	child_assert(acc->signals > 2, 13);
 }
 
-/* A ring, likewise; consumed now and then. */
+/* The same with a ring, from which samples are consumed now and then. */
 static void live_ring(unsigned int n)
 {
 	const u64 period = 1009 + 100 * n;
@@ -144,7 +144,7 @@ static void run_for(unsigned int ms, void (*disturb)(void))
 
 START_TEST(on_both_and_migrating)
 {
-	/* no throttling, for none to be dropped */
+	/* Without throttling no sample is dropped. */
 	write_file(MAX_RATE, "0");
 	run_for(_i ? 60 : 10, NULL);
 	ck_assert_eventually(counters_free());
@@ -166,7 +166,7 @@ START_TEST(while_cpus_come_and_go)
 }
 END_TEST
 
-/* ---- at each instruction around a migration ---------------------------------------- */
+/* ---- an overflow at each instruction around a migration ----------------------------- */
 
 static void migrate(void)
 {
@@ -177,7 +177,7 @@ static void migrate(void)
 	loop(5);
 }
 
-/* As on one CPU: the handler does not go on, and all ends exactly there. */
+/* As on one CPU: the handler does not call IRESUME, and counting ends exactly there. */
 START_TEST(sweep_user)
 {
 	struct sums sums;
@@ -282,6 +282,6 @@ int main(void)
 {
 	open_device();
 	if (nr_cpus() < 2)
-		die("this takes two CPUs");
+		die("this test needs two CPUs");
 	return run_tests("overflow_smp", add);
 }

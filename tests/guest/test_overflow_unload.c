@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module goes at the very moment at which the last state with overflows has
- * gone, and comes back.  No libcheck: whose process would keep the device open.
+ * The module is removed as soon as the last state with overflows is gone, and loaded
+ * again.  Without libcheck, whose process would keep the device open.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void unload(void)
 {
 	unsigned int refused = 0;
 
-	/* Refused as long as what the last process had open is being closed. */
+	/* Refused until the last process's open files are closed. */
 	while (syscall(SYS_delete_module, "vperfctr", O_NONBLOCK)) {
 		if (errno != EAGAIN || ++refused > 100000)
 			die("the module's unloading: %s", strerror(errno));
@@ -59,7 +59,7 @@ int main(void)
 		pid_t pids[2];
 
 		for (j = 0; j < 2; j++) {
-			/* With another seed than its parent's next. */
+			/* A seed that differs from that of the parent's next child. */
 			unsigned int kind = random_below(8);
 
 			pids[j] = fork();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who has the counters: perf_event and states take them from each other only
- * when nobody holds them, and give them back at once.
+ * Reservation of the counters: perf_event and states get them only while the other does
+ * not hold them, and release them at once.
  */
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ static int try_tsc(int fd)
 	return set_control(fd, &control);
 }
 
-/* An event of perf's counts; the first read is longer, as libc links it. */
+/* Check that perf's event counts; the first read takes longer, as libc resolves a symbol. */
 static void check_perf_counts(int fd)
 {
 	u64 value[3] = { 0 };
@@ -44,7 +44,7 @@ static void check_perf_counts(int fd)
 	ck_assert_uint_le(value[2] - value[1], 20100);
 }
 
-/* perf has the counters to itself, and they count. */
+/* Check that perf can use all counters, and that they count. */
 static void check_perf_works(void)
 {
 	int fd = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
@@ -70,7 +70,7 @@ START_TEST(perf_first)
 	page = map_state(fd);
 	assert_errno(try_count(fd), EBUSY);
 	assert_status(fd, ATTACHED);
-	/* the TSC needs no counter; what failed leaves it running */
+	/* The TSC needs no counter; a failed CONTROL leaves it running. */
 	assert_ok(try_tsc(fd));
 	before = self_read_tsc(page);
 	assert_errno(try_count(fd), EBUSY);
@@ -96,13 +96,13 @@ START_TEST(open_and_tsc_reserve_nothing)
 }
 END_TEST
 
-START_TEST(unlink_gives_back)
+START_TEST(unlink_releases)
 {
 	int fd = open_state(0);
 
 	assert_ok(try_count(fd));
 	check_perf_busy();
-	/* a pause does not */
+	/* A pause releases nothing. */
 	assert_ok(call(fd, VPERFCTR_SUSPEND, 0));
 	check_perf_busy();
 	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
@@ -112,7 +112,7 @@ START_TEST(unlink_gives_back)
 }
 END_TEST
 
-START_TEST(stop_gives_back)
+START_TEST(stop_releases)
 {
 	int fd = open_state(0);
 
@@ -128,7 +128,7 @@ START_TEST(stop_gives_back)
 }
 END_TEST
 
-START_TEST(tsc_only_gives_back)
+START_TEST(tsc_only_releases)
 {
 	int fd = open_state(0);
 
@@ -155,7 +155,7 @@ START_TEST(start_on_exec_reserves)
 }
 END_TEST
 
-START_TEST(refused_control_gives_back)
+START_TEST(refused_control_releases)
 {
 	int fd = open_state(0);
 	struct control control;
@@ -168,7 +168,7 @@ START_TEST(refused_control_gives_back)
 }
 END_TEST
 
-static void *counts_and_ends(void *arg)
+static void *count_and_exit(void *arg)
 {
 	int fd = open_state(0);
 
@@ -177,14 +177,14 @@ static void *counts_and_ends(void *arg)
 	return NULL;
 }
 
-START_TEST(threads_end_gives_back)
+START_TEST(end_of_thread_releases)
 {
 	pthread_t thread;
 	int fd;
 
-	ck_assert_int_eq(pthread_create(&thread, NULL, counts_and_ends, &fd), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, count_and_exit, &fd), 0);
 	pthread_join(thread, NULL);
-	/* who closes the state of a thread that has ended may count on it */
+	/* When a holder sees the end of the thread, the counters are free. */
 	while (status_of(fd) & ATTACHED)
 		msleep(1);
 	close(fd);
@@ -192,7 +192,7 @@ START_TEST(threads_end_gives_back)
 }
 END_TEST
 
-START_TEST(process_end_gives_back)
+START_TEST(end_of_process_releases)
 {
 	volatile int *fd = shared_memory(PAGE);
 	pid_t pid = fork_files();
@@ -211,8 +211,8 @@ START_TEST(process_end_gives_back)
 }
 END_TEST
 
-/* Its own descriptor is the last: nobody waits for anything. */
-START_TEST(process_end_without_holder)
+/* The thread has the last descriptor: no other thread waits for its end. */
+START_TEST(end_of_process_without_holder)
 {
 	unsigned int i;
 	int fd = -EBUSY;
@@ -233,8 +233,8 @@ START_TEST(process_end_without_holder)
 }
 END_TEST
 
-/* The last of several gives back, whichever it is. */
-START_TEST(several_states)
+/* The last of several states releases the counters, whichever it is. */
+START_TEST(last_of_several_states_releases)
 {
 	int *go = shared_memory(PAGE), fd = open_state(0);
 	volatile int *ready = go + 1, *stop = go;
@@ -276,8 +276,8 @@ START_TEST(several_states)
 }
 END_TEST
 
-/* perf finds the registers as if nothing had been: many times over. */
-START_TEST(back_and_forth)
+/* perf finds the registers unchanged, many times in a row. */
+START_TEST(states_and_perf_in_turns)
 {
 	const struct vperfctr_page *page;
 	int fd = open_state(0), i;
@@ -296,8 +296,8 @@ START_TEST(back_and_forth)
 END_TEST
 
 /*
- * Where perf is not refused, its events wait, pinned ones, too, which perf gives up if
- * they find no counter.
+ * If states do not exclude perf, its events wait, also pinned ones, which perf gives up
+ * if they find no counter.
  */
 START_TEST(pinned_waits)
 {
@@ -324,7 +324,7 @@ START_TEST(pinned_waits)
 	ck_assert_uint_eq(before.running, 0);
 	ck_assert_uint_gt(before.enabled, 0);
 	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
-	/* it is tried when the thread comes back */
+	/* perf tries again when the thread is scheduled. */
 	usleep(10000);
 	loop(10000);
 	ck_assert_int_eq(read(perf, &after, sizeof(after)), sizeof(after));
@@ -339,16 +339,16 @@ static void add(TCase *tc)
 {
 	tcase_add_test(tc, perf_first);
 	tcase_add_test(tc, open_and_tsc_reserve_nothing);
-	tcase_add_test(tc, unlink_gives_back);
-	tcase_add_test(tc, stop_gives_back);
-	tcase_add_test(tc, tsc_only_gives_back);
+	tcase_add_test(tc, unlink_releases);
+	tcase_add_test(tc, stop_releases);
+	tcase_add_test(tc, tsc_only_releases);
 	tcase_add_test(tc, start_on_exec_reserves);
-	tcase_add_test(tc, refused_control_gives_back);
-	tcase_add_test(tc, threads_end_gives_back);
-	tcase_add_loop_test(tc, process_end_gives_back, 0, 2);
-	tcase_add_test(tc, process_end_without_holder);
-	tcase_add_loop_test(tc, several_states, 0, 2);
-	tcase_add_test(tc, back_and_forth);
+	tcase_add_test(tc, refused_control_releases);
+	tcase_add_test(tc, end_of_thread_releases);
+	tcase_add_loop_test(tc, end_of_process_releases, 0, 2);
+	tcase_add_test(tc, end_of_process_without_holder);
+	tcase_add_loop_test(tc, last_of_several_states_releases, 0, 2);
+	tcase_add_test(tc, states_and_perf_in_turns);
 	if (!PERF_IS_REFUSED)
 		tcase_add_test(tc, pinned_waits);
 }

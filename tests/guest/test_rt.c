@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A PREEMPT_RT kernel: what there is no room for is said not to be there, and is
- * refused without harm to what counts.
+ * A PREEMPT_RT kernel: missing features are reported as missing, and refused without
+ * effect on what counts.
  */
 #include "suite.h"
 
@@ -26,7 +26,7 @@ static void refused(int fd, int error)
 	ck_assert_uint_gt(after.pmc[0], before.pmc[0] + 2000);
 }
 
-START_TEST(is_said)
+START_TEST(missing_features_are_reported)
 {
 	ck_assert(is_rt());
 	ck_assert(!has(VPERFCTR_FEATURE_PCINT));
@@ -36,7 +36,7 @@ START_TEST(is_said)
 }
 END_TEST
 
-START_TEST(is_refused)
+START_TEST(missing_features_are_refused)
 {
 	struct vperfctr_ring ring = {
 		.size = sizeof(ring), .nrsamples = 8, .watermark = 1,
@@ -68,8 +68,8 @@ END_TEST
 
 static void add(TCase *tc)
 {
-	tcase_add_test(tc, is_said);
-	tcase_add_test(tc, is_refused);
+	tcase_add_test(tc, missing_features_are_reported);
+	tcase_add_test(tc, missing_features_are_refused);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many states there can be, of whom, and what they cost.  Counts are
- * expected to be exact.
+ * The number of states, their charge to users and cgroups, and their cost.  Counts must
+ * be exact.
  */
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -12,7 +12,7 @@
 
 #define MANY	10000
 
-/* A thread, what it wants, and what it counted. */
+/* A thread: its requests, and its count. */
 struct slot {
 	struct counted c;
 	struct vperfctr_read read;
@@ -62,7 +62,7 @@ static void make_crowd(unsigned int n)
 		if (tid < 0)
 			die("thread %u: %s", i, strerror((int)-tid));
 	}
-	/* all of them wait */
+	/* Wait until all of them wait for the futex. */
 	for (i = 0; i < n; i++) {
 		while (__atomic_load_n(&crowd->slots[i].c.control_result, __ATOMIC_ACQUIRE) == 1)
 			msleep(1);
@@ -107,7 +107,7 @@ static void limit(unsigned int n)
 	write_file(MAX_STATES, text);
 }
 
-/* In a child: 0 or the first thing that was wrong, as exit status. */
+/* In a child: exit with a status other than 0 if the condition is false. */
 #define child_assert(condition) do {					\
 	if (!(condition)) {						\
 		fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
@@ -126,9 +126,9 @@ START_TEST(eagain)
 	make_crowd(20);
 	ck_assert_uint_eq(nr_opened(), 7);
 	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EAGAIN);
-	/* what there is, is found */
+	/* An existing state can be opened, but there is none. */
 	assert_errno(try_open_state(0), ENOENT);
-	/* another user has as many */
+	/* Another user has the same limit. */
 	pid = fork();
 	if (!pid) {
 		become(NOBODY);
@@ -139,7 +139,7 @@ START_TEST(eagain)
 		_exit(0);
 	}
 	ck_assert_int_eq(wait_for(pid), 0);
-	/* nothing of that is anything to us */
+	/* The other user's states do not matter here. */
 	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EAGAIN);
 	limit(8);
 	fd = try_open_state(VPERFCTR_OPEN_CREAT);
@@ -148,7 +148,7 @@ START_TEST(eagain)
 	if (!pid)
 		_exit(-try_open_state(VPERFCTR_OPEN_CREAT));
 	ck_assert_int_eq(wait_for(pid), EAGAIN);
-	/* one that is less gives back one, when nobody has a descriptor of it either */
+	/* UNLINK and close of the last descriptor make room for another state. */
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EAGAIN);
 	close(fd);
@@ -156,7 +156,7 @@ START_TEST(eagain)
 	ck_assert_int_ge(fd, 0);
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	close(fd);
-	/* a lower limit takes nothing from anybody */
+	/* A lower limit does not affect existing states. */
 	limit(3);
 	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EAGAIN);
 	end_crowd();
@@ -169,7 +169,7 @@ START_TEST(eagain)
 }
 END_TEST
 
-/* The end of a thread gives back what was its own, with no descriptor left. */
+/* The end of a thread makes room for another state, if no descriptor is left. */
 START_TEST(given_back_at_end)
 {
 	pid_t pid;
@@ -181,7 +181,7 @@ START_TEST(given_back_at_end)
 		if (!pid) {
 			int fd = -EAGAIN;
 
-			/* what the one before left is cleaned up soon */
+			/* The state of the thread before is freed soon. */
 			child_assert(eventually((fd = try_open_state(VPERFCTR_OPEN_CREAT)) >= 0));
 			if (i & 1)
 				close(fd);
@@ -194,7 +194,7 @@ START_TEST(given_back_at_end)
 }
 END_TEST
 
-/* Zero allows none. */
+/* A limit of zero allows no state. */
 START_TEST(none)
 {
 	limit(0);
@@ -203,7 +203,7 @@ START_TEST(none)
 }
 END_TEST
 
-/* Who fails for lack of a descriptor has made nothing. */
+/* An OPEN that fails for lack of a descriptor makes no state. */
 START_TEST(emfile)
 {
 	struct rlimit few = { 0, 1024 };
@@ -222,7 +222,7 @@ START_TEST(emfile)
 }
 END_TEST
 
-/* Nor has who fails because there is one. */
+/* Nor does an OPEN that fails because the thread has a state. */
 START_TEST(failed_opens)
 {
 	int refs, i, fd = open_state(0);
@@ -239,13 +239,13 @@ START_TEST(failed_opens)
 }
 END_TEST
 
-/* ---- many ------------------------------------------------------------------------ */
+/* ---- many states ------------------------------------------------------------------- */
 
 static long mem_available(void)
 {
 	char text[1000], *s;
 
-	/* what is freed later is to be freed now */
+	/* Let deferred frees happen. */
 	msleep(500);
 	write_file("/proc/sys/vm/drop_caches", "3");
 	read_file("/proc/meminfo", text, sizeof(text));
@@ -266,7 +266,7 @@ static void many_in_child(unsigned int n)
 		before = mem_available();
 		make_crowd(n);
 		child_assert(nr_opened() == n);
-		/* one for the state, one for the open file */
+		/* Each state has one reference, and each open file. */
 		child_assert(module_refs() == refs + 2 * (int)n);
 		between = mem_available();
 		end_crowd();
@@ -282,13 +282,13 @@ static void many_in_child(unsigned int n)
 		}
 		child_assert(tsc == n);
 		for (i = 0; i < n; i += n / 20) {
-			/* they have been told to end, and do so in their own time */
+			/* The threads have been told to end, and may take a while. */
 			for (tries = 0; status_of(crowd->slots[i].c.fd) && tries < 1000; tries++)
 				msleep(10);
 			child_assert(status_of(crowd->slots[i].c.fd) == 0);
 			child_assert(count_of(crowd->slots[i].c.fd) >= INSNS_COUNTED(length_of(i)));
 		}
-		/* some are closed, some are left to exit */
+		/* Close some descriptors; the exit closes the others. */
 		crowd->n = n / 2;
 		close_crowd();
 		printf("%u threads took %ld kB\n", n, before - between);
@@ -306,13 +306,13 @@ START_TEST(many)
 }
 END_TEST
 
-/* What they took is there again. */
+/* The memory of many states is freed. */
 START_TEST(no_leak)
 {
 	long before, after;
 	int i;
 
-	/* what the kernel keeps for the next time is not lost */
+	/* The first time fills the kernel's caches, which is no leak. */
 	many_in_child(1000);
 	many_in_child(1000);
 	before = mem_available();
@@ -320,12 +320,12 @@ START_TEST(no_leak)
 		many_in_child(1000);
 	after = mem_available();
 	printf("before %ld kB, after %ld kB\n", before, after);
-	/* pages alone would be 12 MB */
+	/* The pages alone would be 12 MB. */
 	ck_assert_int_gt(after, before - 3000);
 }
 END_TEST
 
-/* The same with inheritance: no descriptors. */
+/* The same with inheritance, without descriptors. */
 START_TEST(many_children)
 {
 	static unsigned int futex;
@@ -352,7 +352,7 @@ START_TEST(many_children)
 }
 END_TEST
 
-/* Thousands that are stopped at once, and go on uncounted. */
+/* Thousands of children are dissolved at once, and continue uncounted. */
 START_TEST(many_dissolved)
 {
 	const unsigned int n = 3000;
@@ -390,7 +390,7 @@ static long memory_current(void)
 	return atol(text);
 }
 
-/* A state's memory is its maker's cgroup's. */
+/* A state's memory is charged to the cgroup of the thread that makes it. */
 START_TEST(charged)
 {
 	const unsigned int n = 500;
@@ -431,19 +431,19 @@ START_TEST(charged)
 	ck_assert_int_eq(read(pipes[0], &without, sizeof(without)), sizeof(without));
 	printf("%u threads were charged %ld kB with states, %ld kB without\n", n, with / 1024,
 	       without / 1024);
-	/* a page and the rest of a state */
+	/* At least a page, and the rest of a state. */
 	ck_assert_int_gt(with - without, (long)n * (PAGE + 1024));
 	ck_assert_eventually(!rmdir(CGROUP "/test"));
 	umount(CGROUP);
 }
 END_TEST
 
-/* Others' tests leave nothing behind. */
+/* Wait until the states of the tests before are gone. */
 static void setup(void)
 {
 	struct rlimit nproc = { 2 * MANY, 2 * MANY };
 
-	/* with little memory, or long stacks, each is less than MANY */
+	/* With little memory, or large stacks, these limits are less than MANY. */
 	write_file("/proc/sys/kernel/threads-max", "20000");
 	ck_assert_int_eq(setrlimit(RLIMIT_NPROC, &nproc), 0);
 	ck_assert_eventually(module_refs() <= 1);
@@ -464,7 +464,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, failed_opens);
 	tcase_add_test(tc, many);
 	tcase_add_test(tc, no_leak);
-	if (!is_rt()) {		/* no inheritance */
+	if (!is_rt()) {		/* RT has no inheritance */
 		tcase_add_test(tc, many_children);
 		tcase_add_test(tc, many_dissolved);
 	}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suspend to RAM, which loses the counters' registers, up to the point where
- * the last CPU would be switched off ("core" in pm_test).  Counts are expected
- * to be exact.
+ * Suspend to RAM, which loses the counters' registers, up to the point where the last CPU
+ * would be switched off ("core" in pm_test).  Counts must be exact.
  */
 #include <string.h>
 #include <unistd.h>
@@ -29,7 +28,7 @@ static u64 counted(int fd)
 	return sums.pmc[0];
 }
 
-/* What a loop of n counts, from READ to READ; the same code for each. */
+/* Count a loop of n, from READ to READ, with the same code each time. */
 static __attribute__((noinline, noclone)) u64 measure(int fd, unsigned long n)
 {
 	u64 before = counted(fd);
@@ -40,14 +39,14 @@ static __attribute__((noinline, noclone)) u64 measure(int fd, unsigned long n)
 
 static void sleep_and_wake(void)
 {
-	/* Seconds that it stays there, in virtual time. */
+	/* The delay in this state, in seconds of virtual time. */
 	write_file("/sys/module/suspend/parameters/pm_test_delay", "0");
 	write_file(POWER "pm_test", "core");
 	write_file(POWER "state", "mem");
 	write_file(POWER "pm_test", "none");
 }
 
-/* The thread that asks for it is counted itself, by general counter or fixed. */
+/* The thread that suspends the machine is counted, by a general or a fixed counter. */
 START_TEST(counted_thread_sleeps)
 {
 	int fd = open_state(0);
@@ -64,7 +63,7 @@ START_TEST(counted_thread_sleeps)
 	assert_ok(set_control(fd, &control));
 	measure(fd, 1);
 	extra = measure(fd, 1) - 2;
-	/* What it takes in user mode is the same each time but the first. */
+	/* Its instructions in user mode are constant, except for the first time. */
 	sleep_and_wake();
 	before = counted(fd);
 	sleep_and_wake();
@@ -77,7 +76,7 @@ START_TEST(counted_thread_sleeps)
 }
 END_TEST
 
-/* Others are not running then. */
+/* Other threads do not run meanwhile. */
 START_TEST(others_sleep)
 {
 	volatile int *shared = shared_memory(PAGE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kernel's NMI watchdog holds the counters (nmi_watchdog=1), until it is told not to. */
+/* The kernel's NMI watchdog holds the counters (nmi_watchdog=1), until it is disabled. */
 #include <unistd.h>
 
 #include "suite.h"
@@ -40,7 +40,7 @@ static void check_watchdog(char expected)
 	ck_assert_int_eq(text[0], expected);
 }
 
-START_TEST(holds_the_counters)
+START_TEST(watchdog_holds_counters)
 {
 	struct control control;
 	int fd = open_state(0);
@@ -57,7 +57,7 @@ START_TEST(holds_the_counters)
 }
 END_TEST
 
-START_TEST(lets_go)
+START_TEST(counters_free_without_watchdog)
 {
 	int fd = open_state(0);
 	const struct vperfctr_page *page = map_state(fd);
@@ -70,7 +70,7 @@ START_TEST(lets_go)
 	loop(1000);
 	ck_assert_uint_ge(self_read(page, 0) - before, 2000);
 	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
-	/* it gets them back */
+	/* The watchdog gets them back. */
 	write_file(WATCHDOG, "1");
 	check_watchdog('1');
 	fd = open_state(0);
@@ -78,8 +78,8 @@ START_TEST(lets_go)
 }
 END_TEST
 
-/* The two interrupts, one after the other, are told apart. */
-START_TEST(overflows_in_between)
+/* The watchdog's NMIs and a state's overflows, in turns, are not confused. */
+START_TEST(overflows_while_watchdog_is_off)
 {
 	struct sums sums;
 	int fd = open_state(0), i;
@@ -111,9 +111,9 @@ END_TEST
 static void add(TCase *tc)
 {
 	tcase_add_unchecked_fixture(tc, NULL, set_watchdog);
-	tcase_add_test(tc, holds_the_counters);
-	tcase_add_test(tc, lets_go);
-	tcase_add_test(tc, overflows_in_between);
+	tcase_add_test(tc, watchdog_holds_counters);
+	tcase_add_test(tc, counters_free_without_watchdog);
+	tcase_add_test(tc, overflows_while_watchdog_is_off);
 }
 
 int main(void)

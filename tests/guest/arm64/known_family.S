@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The program of known length that forks: see ../x86/known_family.S.  exec clears the
- * registers, so those that clone takes no notice of need not be set.
+ * registers, so the unused arguments of clone need not be set.
  */
 #include <asm/unistd.h>
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * See overflow.h: where in it an overflow came can be told from the interrupted
- * registers.
- */
+/* A loop in which the interrupted registers show the place of an overflow: overflow.h. */
 	.text
 
 	.globl	marked_loop, marked_loop_dec, marked_loop_jnz, marked_loop_end

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code of known length: see ../code.h and ../x86/service-code.S.  System calls leave
- * all registers but x0 alone.
+ * Code of known length: see ../code.h and ../x86/service-code.S.  System calls preserve
+ * all registers but x0.
  */
 #include <asm/unistd.h>
 
@@ -63,7 +63,7 @@ fork_chain:
 	b.ne	2b
 	subs	x9, x9, #1
 	b.eq	3f
-	mov	x0, #17			/* the other registers are as before */
+	mov	x0, #17			/* the other registers are unchanged */
 	svc	#0
 	cmp	x0, #0
 	b.eq	1b

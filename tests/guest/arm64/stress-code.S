@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code of known length: see ../x86/stress-code.S.  As many instructions, so there is a
- * nop here and there.
+ * Code of known length: see ../x86/stress-code.S.  Nops make the number of instructions
+ * the same as there.
  */
 #include <asm/unistd.h>
 
@@ -24,7 +24,7 @@ read_loop_read:
 
 	.globl	spawn_tree
 spawn_tree:
-	mov	x9, x0			/* what the kernel leaves alone */
+	mov	x9, x0			/* registers that the kernel preserves */
 	mov	x10, x1
 	mov	x11, x2
 	mov	x0, #17			/* SIGCHLD */

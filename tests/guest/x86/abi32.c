@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ABI for 32-bit programs.  There is no 32-bit libcheck: it prints what is
- * wrong, and exits with 1 then.  Counts are expected to be exact.
+ * The ABI for 32-bit programs.  There is no 32-bit libcheck: a check that fails is
+ * printed, and the exit status is then 1.  Counts must be exact.
  */
 #include <signal.h>
 #include <string.h>

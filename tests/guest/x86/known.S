@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A program of known length: 4 + 2000 * argc instructions, to the end of its
- * exit(argc).  Linked without libc, statically: these are all that it executes
- * in user mode.  KNOWN_INSNS() in known.h says the same.
+ * A program of known length: 4 + 2000 * argc instructions, including those of its
+ * exit(argc).  It is linked statically and without libc, so it executes no others in user
+ * mode.  See KNOWN_INSNS() in known.h.
  */
 	.globl	_start
 _start:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A program of known length that forks argv[1] (one digit) children and waits
- * for each; they execute "known"'s loop.  KNOWN_FAMILY_OWN() and
- * KNOWN_FAMILY_CHILDREN() in code.h say how many instructions that is.
+ * A program of known length that forks argv[1] (one digit) children and waits for each.
+ * The children execute the loop of "known".  For the number of instructions see
+ * KNOWN_FAMILY_OWN() and KNOWN_FAMILY_CHILDREN() in code.h.
  */
 #include <asm/unistd.h>
 

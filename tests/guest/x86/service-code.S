@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * See code.h.  Children share their parent's stack and do not touch it; what
- * clone() takes no notice of holds what they need.
+ * Code of known length: see code.h.  Children share their parent's stack and do not touch
+ * it; registers that clone() ignores hold their arguments.
  */
 #include <asm/unistd.h>
 

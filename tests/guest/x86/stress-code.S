@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code of known length for stress.c: what is executed in user mode between
- * two looks at a counter depends on neither compiler nor library.
+ * Code of known length for stress.c: between two reads of a counter, neither the compiler
+ * nor the library influences the number of instructions in user mode.
  */
 #include <asm/unistd.h>
 
@@ -11,7 +11,7 @@
  * long read_loop_read(int fd, unsigned int cmd, struct vperfctr_read *before,
  *		       struct vperfctr_read *after, unsigned long n)
  *
- * 2n instructions and a few between the two samples.
+ * Execute 2n instructions and a few between the two samples.
  */
 	.globl	read_loop_read
 read_loop_read:
@@ -30,12 +30,12 @@ read_loop_read:
 /*
  * long spawn_tree(unsigned long flags, unsigned long leaves, unsigned long n)
  *
- * fork a process that clones `leaves` times with `flags` and waits for those
- * that can be waited for.  Each leaf executes 2n instructions and a few.
+ * Fork a process that clones `leaves` times with `flags` and waits for those leaves that
+ * are processes.  Each leaf executes 2n instructions and a few.
  */
 	.globl	spawn_tree
 spawn_tree:
-	mov	%rdi, %r8		/* what the kernel leaves alone */
+	mov	%rdi, %r8		/* registers that the kernel preserves */
 	mov	%rsi, %r9
 	mov	%rdx, %r10
 	mov	$__NR_fork, %eax
@@ -80,7 +80,7 @@ leaf:	mov	16(%rsp), %rcx
 /*
  * void stop_and_loop(pid_t self, unsigned long n)
  *
- * For ever: SIGSTOP, then 2n instructions and a few.
+ * Loop forever: SIGSTOP, then 2n instructions and a few.
  */
 	.globl	stop_and_loop
 stop_and_loop:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A program of two functions, with three times as many instructions in hot() as in
- * cold(): 1200001 + 400001, and 7 around them.  All that it executes in user mode.
+ * cold(): 1200001 + 400001, and 7 around them.  It executes no others in user mode.
  */
 	.globl	_start, hot, cold
 	.type	_start, @function
