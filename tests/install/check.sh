@@ -1,7 +1,7 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Checks, and a summary like that of libcheck.
+# Checks, and a summary in the form of libcheck.
 
 checks=0 failures=0
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program that knows only what has been installed; C and C++.  It prints the
- * library's version and, if there is a device, whether it counts.
+ * A program that is built against the installed files only, as C and as C++.  It
+ * prints the library's version and, if there is a device, whether it counts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static int count(struct vperfctr *v)
 	if (!err)
 		err = vperfctr_read_pmc(v, 0, &after);
 	if (!err)
-		puts(after > before ? "counts" : "stands still");
+		puts(after > before ? "counts" : "does not count");
 	return err;
 }
 
