@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CR4.PCE after a change of mm->context.perf_rdpmc_allowed, on the CPUs that
- * have that mm loaded.
+ * CR4.PCE after a change of mm->context.perf_rdpmc_allowed, on the CPUs that have
+ * that mm loaded.
  *
- * Newer kernels let no module write CR4.  They set the bit themselves, by that
- * count, when they switch to an mm from a different one; so each CPU concerned
- * gets a kernel thread that borrows some other process's mm for a moment, and then
- * this one.  Who runs there is switched out for it, and its state's resume finds the
- * bit as it then is.  Until the thread has had its turn the page says that RDPMC does not
- * work; nobody waits for it longer than a moment, as the caller has mmap_lock,
- * and a real-time thread may keep the CPU for itself.
+ * Newer kernels let no module write CR4.  The kernel derives the bit from that count
+ * when it switches to an mm from a different one.  So each CPU concerned gets a kernel
+ * thread that borrows another process's mm for a moment, and then this one.  The
+ * thread that runs there is switched out for it, and the resume of its state finds
+ * the bit as it then is.  Until then the page says that RDPMC does not work.  The
+ * wait for the kernel threads is short: the caller holds mmap_lock, and a real-time
+ * thread may keep the CPU for itself.
  *
- * The same is done where CR4 can be written, for something else: when a kernel from
- * 5.14 on switches to an mm that may RDPMC it clears the counters that perf has left
- * (perf_clear_dirty_counters()), whosever they are meanwhile.  It must do so while their
- * owner is switched out.  But it returns to a thread's mm also from patching its own
- * code, for a BPF program or a static key, with that thread's counters running; so
- * there is to have been such a switch before, after which there is nothing to clear.
+ * Kernels that let a module write CR4 need the same switch for another reason.  From
+ * 5.14 on, a switch to an mm that may RDPMC clears the counters that perf has left
+ * (perf_clear_dirty_counters()), whichever state they belong to by then.  That must
+ * happen while the owner is switched out.  But the kernel also returns to a thread's
+ * mm after it has patched its own code, for a BPF program or a static key, with that
+ * thread's counters running.  So one such switch comes first, and the later ones
+ * find nothing to clear.
  */
+#include <linux/atomic.h>
 #include <linux/cpumask.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
@@ -36,21 +38,22 @@
 #include "rdpmc.h"
 #include "x86.h"
 
-/* How long to wait for those threads. */
-#define WAIT_JIFFIES	(HZ / 50 + 1)
+/* How long to wait for the kernel threads. */
+#define WAIT_JIFFIES	(HZ / 10 + 1)
 
 static struct workqueue_struct *pce_wq;
 
 static DEFINE_PER_CPU(struct pce_cpu {
 	struct work_struct work;
-	struct mm_struct *mm;		/* the mm to follow, with a reference */
-	bool pending;			/* the work has mm, and has not been through it */
-	bool suspect;			/* perf may have left counters, which it would clear */
+	struct mm_struct *mm;		/* the mm to follow next, with mmgrab(); or NULL */
+	unsigned int requested;		/* number of the last request */
+	unsigned int completed;		/* the last request that has been fulfilled */
+	bool suspect;			/* perf may have left counters to be cleared */
 }, pce_cpu);
 
-/* CPUs whose works are waited for.  Changes as the callers of follow() serialise. */
+/* CPUs whose works are waited for.  The callers of perfctr_x86_pce_follow() serialise. */
 static struct cpumask waited;
-static DECLARE_WAIT_QUEUE_HEAD(some_ended);
+static DECLARE_WAIT_QUEUE_HEAD(completed_wait);
 
 /* ---- where CR4 can be written -------------------------------------------- */
 
@@ -58,7 +61,7 @@ static void follow_here(void *arg)
 {
 	struct mm_struct *mm = arg;
 
-	/* A lazy kernel thread keeps its predecessor's mm in active_mm. */
+	/* A lazy kernel thread has its predecessor's mm in active_mm. */
 	if (current->active_mm != mm)
 		return;
 	if (perfctr_x86_rdpmc_allowed(mm))
@@ -67,9 +70,9 @@ static void follow_here(void *arg)
 		perfctr_update_cr4(0, X86_CR4_PCE);
 }
 
-/* ---- a switch to it ------------------------------------------------------- */
+/* ---- a switch to the mm --------------------------------------------------- */
 
-/* Another process's mm than this, which exists, with a reference.  There is always init's. */
+/* The mm of another process, with a reference.  Init's is always there. */
 static struct mm_struct *get_other_mm(const struct mm_struct *mm)
 {
 	struct mm_struct *other = NULL;
@@ -86,69 +89,97 @@ static struct mm_struct *get_other_mm(const struct mm_struct *mm)
 	return other;
 }
 
-static void borrow(struct mm_struct *mm)
+static void borrow_mm(struct mm_struct *mm)
 {
 	kthread_use_mm(mm);
 	kthread_unuse_mm(mm);
 }
 
-/* Whichever mm is loaded here: there is a switch to this one from another. */
+/* Whichever mm is loaded here: switch to this one from another. */
 static void switch_to_mm(struct pce_cpu *cpu, struct mm_struct *mm, struct mm_struct *other)
 {
-	/* The work of a CPU that went offline is done elsewhere, in vain. */
+	/* The work of a CPU that went offline runs elsewhere, and does nothing for it. */
 	bool clears = perfctr_x86_rdpmc_allowed(mm) && cpu == raw_cpu_ptr(&pce_cpu);
 
-	/* Ahead of it, as perf may leave something right after. */
+	/* Before the switch: perf may leave counters right after it. */
 	if (clears)
 		WRITE_ONCE(cpu->suspect, false);
-	borrow(other);
-	borrow(mm);
+	borrow_mm(other);
+	borrow_mm(mm);
 	if (clears && !perfctr_x86_rdpmc_allowed(mm))
 		WRITE_ONCE(cpu->suspect, true);
+}
+
+/*
+ * The mm is borrowed with a reference to its user space, which is as short as it can
+ * be: it keeps mappings of an exiting process, and what these hold.  A queued work
+ * has none.  If user space is gone by now, a second process's mm serves as well: the
+ * thread that the CPU returns to gets a switch from a different mm.
+ */
+static void switch_from_other(struct pce_cpu *cpu, struct mm_struct *mm)
+{
+	struct mm_struct *other = get_other_mm(mm);
+
+	if (!other)
+		return;
+	if (!mmget_not_zero(mm))
+		mm = get_other_mm(other);
+	if (mm) {
+		switch_to_mm(cpu, mm, other);
+		/*
+		 * This may be the last reference, and unmapping take a lock that the waiter
+		 * holds.  The waiter times out.
+		 */
+		mmput(mm);
+	}
+	mmput(other);
 }
 
 static void follow_work(struct work_struct *work)
 {
 	struct pce_cpu *cpu = container_of(work, struct pce_cpu, work);
-	struct mm_struct *mm = cpu->mm, *other = get_other_mm(mm);
+	unsigned int request = smp_load_acquire(&cpu->requested);
+	struct mm_struct *mm = xchg(&cpu->mm, NULL);
 
-	if (other)
-		switch_to_mm(cpu, mm, other);
-	/*
-	 * Ahead of the end: a process that waits for that has a reference, and may be
-	 * gone with its mapping right after.  (The last one of another, which died, takes
-	 * a lock that who waits holds; he does not wait for long.)
-	 */
-	mmput(mm);
-	smp_store_release(&cpu->pending, false);	/* another may be given to it */
-	wake_up(&some_ended);
-	if (other)
-		mmput(other);
+	/* NULL: the previous run took it, after the count had changed. */
+	if (mm) {
+		switch_from_other(cpu, mm);
+		mmdrop(mm);
+	}
+	/* After the mm is dropped: a waiter may depend on that. */
+	smp_store_release(&cpu->completed, request);
+	wake_up(&completed_wait);
 }
 
+/*
+ * Queue a switch to this mm on CPU n.  A request that is still queued is replaced:
+ * whatever mm is loaded there by then, it gets a switch from a different one.  A work
+ * that already runs may be past its switch, and is queued again.
+ */
 static void queue_follow(unsigned int n, struct mm_struct *mm)
 {
 	struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
+	struct mm_struct *old;
 
-	/*
-	 * A work that is still to come from before will be a switch from whatever is
-	 * loaded there by then, so from this mm too.
-	 */
-	if (smp_load_acquire(&cpu->pending) || !mmget_not_zero(mm))
-		return;
-	cpu->mm = mm;
-	WRITE_ONCE(cpu->pending, true);
+	mmgrab(mm);
+	old = xchg(&cpu->mm, mm);
+	if (old)
+		mmdrop(old);
+	/* A work that sees the number sees the mm. */
+	smp_store_release(&cpu->requested, cpu->requested + 1);
 	cpumask_set_cpu(n, &waited);
 	queue_work_on(n, pce_wq, &cpu->work);
 }
 
-static bool have_ended(void)
+static bool all_completed(void)
 {
-	unsigned int cpu;
+	unsigned int n;
 
-	for_each_cpu(cpu, &waited) {
-		/* What it has done is seen after. */
-		if (smp_load_acquire(&per_cpu_ptr(&pce_cpu, cpu)->pending))
+	for_each_cpu(n, &waited) {
+		const struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
+
+		/* Pairs with the release in follow_work(): the switch has been made. */
+		if (smp_load_acquire(&cpu->completed) != cpu->requested)
 			return false;
 	}
 	return true;
@@ -159,7 +190,7 @@ void perfctr_x86_pce_suspect(void)
 	WRITE_ONCE(this_cpu_ptr(&pce_cpu)->suspect, true);
 }
 
-/* ------------------------------------------------------------------------------ */
+/* ---- the interface -------------------------------------------------------- */
 
 void perfctr_x86_pce_follow(struct mm_struct *mm)
 {
@@ -168,7 +199,7 @@ void perfctr_x86_pce_follow(struct mm_struct *mm)
 
 	if (PERFCTR_WRITES_CR4)
 		on_each_cpu_mask(mm_cpumask(mm), follow_here, mm, 1);
-	/* One that goes offline meanwhile has left the mm. */
+	/* A CPU that goes offline meanwhile has left the mm. */
 	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
 		if (!PERFCTR_WRITES_CR4 ||
 		    (clears && READ_ONCE(per_cpu_ptr(&pce_cpu, cpu)->suspect)))
@@ -178,7 +209,7 @@ void perfctr_x86_pce_follow(struct mm_struct *mm)
 
 void perfctr_x86_pce_wait(void)
 {
-	wait_event_timeout(some_ended, have_ended(), WAIT_JIFFIES);
+	wait_event_timeout(completed_wait, all_completed(), WAIT_JIFFIES);
 	cpumask_clear(&waited);
 }
 
