@@ -164,16 +164,6 @@ struct perfctr_overflow perfctr_cpu_identify_overflow(struct perfctr_cpu_state *
 						      unsigned int shift);
 
 /*
- * The same for a running state, whose sums are brought up to date.  The counters
- * stand from here to perfctr_cpu_go_on(), which must follow; with `hold`, if there
- * was an overflow, they are held from there on.  The TSC goes on, but for the moment
- * between a suspend and a resume where a driver does no better than these two.
- */
-struct perfctr_overflow perfctr_cpu_take_overflow(struct perfctr_cpu_state *state, bool hold,
-						  unsigned int shift);
-void perfctr_cpu_go_on(struct perfctr_cpu_state *state);
-
-/*
  * PRE: suspended, and not to be resumed.  How many periods have passed in
  * silence since the last overflows?  They are told once.
  */
@@ -186,31 +176,51 @@ u64 perfctr_cpu_skipped(struct perfctr_cpu_state *state);
 void perfctr_cpu_hold_pmcs(struct perfctr_cpu_state *state);
 void perfctr_cpu_unhold_pmcs(struct perfctr_cpu_state *state);
 
-/* The end of holding for a running state. */
-void perfctr_cpu_iresume(struct perfctr_cpu_state *state);
-
 /* Say in the page that the counters do not run.  PRE: they do not. */
 void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state);
 
 /*
- * Suspend, resume, sample, and the above of running states: called by the owner,
- * or in its interrupts, on its CPU, with interrupts disabled.  They take no lock
- * and do not sleep.
+ * The operations on a running state, or on one that is about to run.  They are
+ * called through static calls, as context switches and NMIs must not pay for an
+ * indirect one.
  *
- *	suspend	stop the counters if they must not run for others; update sums
- *	resume	load the control unless it is loaded; update start values
- *	sample	update sums and start values of counters that keep running; may
- *		find an overflow and report it
+ * suspend: stop the counters if they must not run for others; update the sums.
+ *
+ * resume: load the control unless it is loaded; update the start values.
+ *
+ * sample: update sums and start values of counters that keep running.  May find an
+ *	overflow, and report it.
+ *
+ * take_overflow: update the sums and identify the overflow, as
+ *	perfctr_cpu_identify_overflow() does.  The counters stay stopped; restart must
+ *	follow.  With @hold, an overflow holds the counters from there on.  The TSC
+ *	keeps running, except between a suspend and a resume where the driver has
+ *	no faster way.
+ *
+ * restart: restart what take_overflow has stopped.
+ *
+ * iresume: end the holding of a running state's counters.
+ *
+ * Context: the owner, or an interrupt or NMI that interrupted it, on its CPU, with
+ * interrupts disabled.  The operations take no lock and do not sleep.
  */
 typedef void perfctr_cpu_op(struct perfctr_cpu_state *state);
+typedef struct perfctr_overflow perfctr_cpu_take_op(struct perfctr_cpu_state *state, bool hold,
+						    unsigned int shift);
 
 perfctr_cpu_op perfctr_generic_suspend;
 perfctr_cpu_op perfctr_generic_resume;
 perfctr_cpu_op perfctr_generic_sample;
+perfctr_cpu_take_op perfctr_generic_take_overflow;
+perfctr_cpu_op perfctr_generic_restart;
+perfctr_cpu_op perfctr_generic_iresume;
 
 DECLARE_STATIC_CALL(perfctr_suspend, perfctr_generic_suspend);
 DECLARE_STATIC_CALL(perfctr_resume, perfctr_generic_resume);
 DECLARE_STATIC_CALL(perfctr_sample, perfctr_generic_sample);
+DECLARE_STATIC_CALL(perfctr_take_overflow, perfctr_generic_take_overflow);
+DECLARE_STATIC_CALL(perfctr_restart, perfctr_generic_restart);
+DECLARE_STATIC_CALL(perfctr_iresume, perfctr_generic_iresume);
 
 static __always_inline void perfctr_cpu_suspend(struct perfctr_cpu_state *state)
 {
@@ -225,6 +235,22 @@ static __always_inline void perfctr_cpu_resume(struct perfctr_cpu_state *state)
 static __always_inline void perfctr_cpu_sample(struct perfctr_cpu_state *state)
 {
 	static_call(perfctr_sample)(state);
+}
+
+static __always_inline struct perfctr_overflow
+perfctr_cpu_take_overflow(struct perfctr_cpu_state *state, bool hold, unsigned int shift)
+{
+	return static_call(perfctr_take_overflow)(state, hold, shift);
+}
+
+static __always_inline void perfctr_cpu_restart(struct perfctr_cpu_state *state)
+{
+	static_call(perfctr_restart)(state);
+}
+
+static __always_inline void perfctr_cpu_iresume(struct perfctr_cpu_state *state)
+{
+	static_call(perfctr_iresume)(state);
 }
 
 /*

@@ -142,7 +142,7 @@ static void handle_running(struct vperfctr_state *st, u64 ip)
 		vperfctr_ring_begin_kernel(st);
 	record_overflow(st, ip, perfctr_cpu_take_overflow(&st->cpu_state, !makes_samples(st),
 							  period_shift(st)));
-	perfctr_cpu_go_on(&st->cpu_state);
+	perfctr_cpu_restart(&st->cpu_state);
 	if (unlikely(kernel))
 		vperfctr_ring_end_kernel(st);
 }

@@ -11,9 +11,7 @@ struct perfctr_arm64_driver {
 	int (*probe)(void);
 
 	int (*check_control)(struct perfctr_cpu_control *control);
-	perfctr_cpu_op *suspend;
-	perfctr_cpu_op *resume;
-	perfctr_cpu_op *sample;
+	struct perfctr_cpu_ops ops;
 
 	/* True if there are no counters: the operations below are not called. */
 	bool no_counters;

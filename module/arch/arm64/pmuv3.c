@@ -582,9 +582,9 @@ static void pmuv3_cpu_close_user(void)
 const struct perfctr_arm64_driver perfctr_arm64_pmuv3 = {
 	.probe		= pmuv3_probe,
 	.check_control	= pmuv3_check_control,
-	.suspend	= pmuv3_suspend,
-	.resume		= pmuv3_resume,
-	.sample		= pmuv3_sample,
+	.ops.suspend	= pmuv3_suspend,
+	.ops.resume	= pmuv3_resume,
+	.ops.sample	= pmuv3_sample,
 	.is_alike	= pmuv3_is_alike,
 	.cpu_start	= pmuv3_cpu_start,
 	.cpu_stop	= pmuv3_cpu_stop,

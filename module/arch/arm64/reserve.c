@@ -211,25 +211,6 @@ int perfctr_cpu_check_control(struct perfctr_cpu_control *control)
 	return driver->check_control(control);
 }
 
-/* Each of these operations on a running state is a suspend and a resume. */
-struct perfctr_overflow perfctr_cpu_take_overflow(struct perfctr_cpu_state *state, bool hold,
-						  unsigned int shift)
-{
-	return perfctr_take_suspended(state, hold, shift);
-}
-
-void perfctr_cpu_go_on(struct perfctr_cpu_state *state)
-{
-	perfctr_cpu_resume(state);
-}
-
-void perfctr_cpu_iresume(struct perfctr_cpu_state *state)
-{
-	perfctr_cpu_suspend(state);
-	perfctr_cpu_unhold_pmcs(state);
-	perfctr_cpu_resume(state);
-}
-
 static int choose_driver(void)
 {
 	bool intr;
@@ -256,7 +237,7 @@ int perfctr_cpu_init(void)
 
 	err = choose_driver();
 	if (!err)
-		err = perfctr_driver_init(driver->suspend, driver->resume, driver->sample);
+		err = perfctr_driver_init(&driver->ops);
 	if (err || driver->no_counters)
 		return err;
 	err = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "vperfctr:dead", NULL, release_dead_cpu);

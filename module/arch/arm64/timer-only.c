@@ -23,8 +23,6 @@ static int generic_probe(void)
 const struct perfctr_arm64_driver perfctr_arm64_generic = {
 	.probe		= generic_probe,
 	.check_control	= perfctr_generic_check_control,
-	.suspend	= perfctr_generic_suspend,
-	.resume		= perfctr_generic_resume,
-	.sample		= perfctr_generic_sample,
+	.ops		= PERFCTR_GENERIC_OPS,
 	.no_counters	= true,
 };

@@ -9,10 +9,31 @@
 int perfctr_generic_check_control(struct perfctr_cpu_control *control);
 
 /*
- * static-calls.c: the driver has been found and perfctr_cpu_info is filled in.  -EINVAL:
- * a module parameter is wrong.
+ * What a driver does with a running state: see cpu.h.  Without a faster way, a driver
+ * leaves the last three NULL, which makes them a suspend and a resume.
  */
-int perfctr_driver_init(perfctr_cpu_op *suspend, perfctr_cpu_op *resume, perfctr_cpu_op *sample);
+struct perfctr_cpu_ops {
+	perfctr_cpu_op *suspend;
+	perfctr_cpu_op *resume;
+	perfctr_cpu_op *sample;
+	perfctr_cpu_take_op *take_overflow;
+	perfctr_cpu_op *restart;
+	perfctr_cpu_op *iresume;
+};
+
+/* For a driver without counters. */
+#define PERFCTR_GENERIC_OPS {				\
+	.suspend	= perfctr_generic_suspend,	\
+	.resume		= perfctr_generic_resume,	\
+	.sample		= perfctr_generic_sample,	\
+}
+
+/*
+ * static-calls.c: install the operations of the driver whose probe succeeded.
+ *
+ * Return: 0, or -EINVAL if a module parameter is wrong.
+ */
+int perfctr_driver_init(const struct perfctr_cpu_ops *ops);
 
 /*
  * kind.c: for processors with several kinds of CPUs.  After driver_init, what is to
@@ -60,10 +81,6 @@ static inline u32 perfctr_make_cstatus(const struct perfctr_cpu_control *control
 	       (control->tsc_on ? VPERFCTR_CSTATUS_TSC : 0) |
 	       (control->nrictrs ? VPERFCTR_CSTATUS_ICTRS : 0);
 }
-
-/* suspended.c: perfctr_cpu_take_overflow() for drivers that have nothing better. */
-struct perfctr_overflow perfctr_take_suspended(struct perfctr_cpu_state *state, bool hold,
-					       unsigned int shift);
 
 /* An i-mode counter is to start 2^shift periods before its next overflow. */
 u64 perfctr_long_start(struct perfctr_cpu_state *state, unsigned int i, unsigned int shift);

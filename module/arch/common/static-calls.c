@@ -15,6 +15,9 @@ u64 perfctr_cpu_sampling_ns;
 DEFINE_STATIC_CALL(perfctr_suspend, perfctr_generic_suspend);
 DEFINE_STATIC_CALL(perfctr_resume, perfctr_generic_resume);
 DEFINE_STATIC_CALL(perfctr_sample, perfctr_generic_sample);
+DEFINE_STATIC_CALL(perfctr_take_overflow, perfctr_generic_take_overflow);
+DEFINE_STATIC_CALL(perfctr_restart, perfctr_generic_restart);
+DEFINE_STATIC_CALL(perfctr_iresume, perfctr_generic_iresume);
 
 static char *forbid_cpus;
 module_param(forbid_cpus, charp, 0444);
@@ -41,7 +44,7 @@ u64 perfctr_sampling_ns(unsigned int width)
 	return (BIT_ULL(width) / 2) / 96;
 }
 
-int perfctr_driver_init(perfctr_cpu_op *suspend, perfctr_cpu_op *resume, perfctr_cpu_op *sample)
+int perfctr_driver_init(const struct perfctr_cpu_ops *ops)
 {
 	int err = 0;
 
@@ -49,9 +52,13 @@ int perfctr_driver_init(perfctr_cpu_op *suspend, perfctr_cpu_op *resume, perfctr
 		err = cpulist_parse(forbid_cpus, &perfctr_forbid_cpus);
 	if (err)
 		return err;
-	static_call_update(perfctr_suspend, suspend);
-	static_call_update(perfctr_resume, resume);
-	static_call_update(perfctr_sample, sample);
+	static_call_update(perfctr_suspend, ops->suspend);
+	static_call_update(perfctr_resume, ops->resume);
+	static_call_update(perfctr_sample, ops->sample);
+	static_call_update(perfctr_take_overflow,
+			   ops->take_overflow ?: perfctr_generic_take_overflow);
+	static_call_update(perfctr_restart, ops->restart ?: perfctr_generic_restart);
+	static_call_update(perfctr_iresume, ops->iresume ?: perfctr_generic_iresume);
 	if (!perfctr_overflowed) {
 		perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;
 		perfctr_cpu_info.max_period = 0;

@@ -95,8 +95,9 @@ struct perfctr_overflow perfctr_cpu_identify_overflow(struct perfctr_cpu_state *
 	return overflow;
 }
 
-struct perfctr_overflow perfctr_take_suspended(struct perfctr_cpu_state *state, bool hold,
-					       unsigned int shift)
+/* The operations on a running state for drivers that have no faster way. */
+struct perfctr_overflow perfctr_generic_take_overflow(struct perfctr_cpu_state *state, bool hold,
+						      unsigned int shift)
 {
 	struct perfctr_overflow overflow;
 
@@ -105,6 +106,18 @@ struct perfctr_overflow perfctr_take_suspended(struct perfctr_cpu_state *state, 
 	if (hold && overflow.ctrs)
 		perfctr_cpu_hold_pmcs(state);
 	return overflow;
+}
+
+void perfctr_generic_restart(struct perfctr_cpu_state *state)
+{
+	perfctr_cpu_resume(state);
+}
+
+void perfctr_generic_iresume(struct perfctr_cpu_state *state)
+{
+	perfctr_cpu_suspend(state);
+	perfctr_cpu_unhold_pmcs(state);
+	perfctr_cpu_resume(state);
 }
 
 u64 perfctr_cpu_skipped(struct perfctr_cpu_state *state)

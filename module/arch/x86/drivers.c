@@ -217,7 +217,7 @@ int perfctr_cpu_init(void)
 	smp_call_function_single(cpumask_first(cpu_online_mask), probe_here, NULL, 1);
 	cpus_read_unlock();
 
-	err = perfctr_driver_init(driver->suspend, driver->resume, driver->sample);
+	err = perfctr_driver_init(&driver->ops);
 	if (err)
 		return err;
 	if (perfctr_is_hybrid() && driver->probe_kind)

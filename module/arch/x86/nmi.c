@@ -72,7 +72,7 @@ static int handle_nmi(unsigned int type, struct pt_regs *regs)
 	}
 	if (!IS_ERR_OR_NULL(state))
 		perfctr_overflowed(state, regs);
-	else if (!state && READ_ONCE(pmi->ready))
+	else if (!state && READ_ONCE(pmi->ready) && driver->end_stray)
 		ours |= driver->end_stray();
 	if (!READ_ONCE(perfctr_x86_pmi_masks))
 		ours |= found || is_expected(pmi);

@@ -547,8 +547,8 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
  * that nobody has taken) and one of them starts and stops all.  Who reported the
  * overflow has cleared its status.
  */
-struct perfctr_overflow perfctr_cpu_take_overflow(struct perfctr_cpu_state *state, bool hold,
-						  unsigned int shift)
+struct perfctr_overflow perfctr_x86_pmc_take_overflow(struct perfctr_cpu_state *state, bool hold,
+						      unsigned int shift)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	struct vperfctr_page *page = state->page;
@@ -557,7 +557,7 @@ struct perfctr_overflow perfctr_cpu_take_overflow(struct perfctr_cpu_state *stat
 	unsigned int i;
 
 	if (unlikely(!pmu->global_ctrl || cpu->id != state->id))
-		return perfctr_take_suspended(state, hold, shift);
+		return perfctr_generic_take_overflow(state, hold, shift);
 
 	disarm(cpu);
 	write_global_ctrl(cpu, 0);
@@ -594,7 +594,7 @@ struct perfctr_overflow perfctr_cpu_take_overflow(struct perfctr_cpu_state *stat
 	return overflow;
 }
 
-void perfctr_cpu_go_on(struct perfctr_cpu_state *state)
+void perfctr_x86_pmc_restart(struct perfctr_cpu_state *state)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	struct vperfctr_page *page = state->page;
@@ -612,7 +612,7 @@ void perfctr_cpu_go_on(struct perfctr_cpu_state *state)
 	}
 }
 
-void perfctr_cpu_iresume(struct perfctr_cpu_state *state)
+void perfctr_x86_pmc_iresume(struct perfctr_cpu_state *state)
 {
 	state->cstatus = perfctr_make_cstatus(&state->control);
 	resume_other(state, true);

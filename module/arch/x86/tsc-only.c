@@ -20,7 +20,5 @@ static int generic_probe(void)
 const struct perfctr_x86_driver perfctr_x86_generic = {
 	.probe		= generic_probe,
 	.check_control	= perfctr_generic_check_control,
-	.suspend	= perfctr_generic_suspend,
-	.resume		= perfctr_generic_resume,
-	.sample		= perfctr_generic_sample,
+	.ops		= PERFCTR_GENERIC_OPS,
 };

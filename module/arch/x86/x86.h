@@ -17,9 +17,7 @@ struct perfctr_x86_driver {
 	perfctr_probe_kind *probe_kind;
 
 	int (*check_control)(struct perfctr_cpu_control *control);
-	perfctr_cpu_op *suspend;
-	perfctr_cpu_op *resume;
-	perfctr_cpu_op *sample;
+	struct perfctr_cpu_ops ops;
 
 	/*
 	 * Take the counters from perf_event and other users of the kernel's
@@ -124,6 +122,9 @@ int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control);
 perfctr_cpu_op perfctr_x86_pmc_suspend;
 perfctr_cpu_op perfctr_x86_pmc_resume;
 perfctr_cpu_op perfctr_x86_pmc_sample;
+perfctr_cpu_take_op perfctr_x86_pmc_take_overflow;
+perfctr_cpu_op perfctr_x86_pmc_restart;
+perfctr_cpu_op perfctr_x86_pmc_iresume;
 struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void);
 bool perfctr_x86_pmc_end_stray(void);
 int perfctr_x86_pmc_reserve(void);
@@ -136,9 +137,14 @@ void perfctr_x86_pmc_cpu_scrub(void);
 /* All that a driver has to name in its table if it leaves these to pmc.c. */
 #define PERFCTR_X86_PMC_OPS					\
 	.check_control	= perfctr_x86_pmc_check_control,	\
-	.suspend	= perfctr_x86_pmc_suspend,		\
-	.resume		= perfctr_x86_pmc_resume,		\
-	.sample		= perfctr_x86_pmc_sample,		\
+	.ops = {						\
+		.suspend	= perfctr_x86_pmc_suspend,	\
+		.resume		= perfctr_x86_pmc_resume,	\
+		.sample		= perfctr_x86_pmc_sample,	\
+		.take_overflow	= perfctr_x86_pmc_take_overflow, \
+		.restart	= perfctr_x86_pmc_restart,	\
+		.iresume	= perfctr_x86_pmc_iresume,	\
+	},							\
 	.overflow	= perfctr_x86_pmc_overflow,		\
 	.end_stray	= perfctr_x86_pmc_end_stray,		\
 	.reserve	= perfctr_x86_pmc_reserve,		\

@@ -43,7 +43,7 @@ static void machine(unsigned int version, unsigned int nr, bool isolate)
 	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
 	ck_assert_int_eq(driver->probe(), 0);
 	perfctr_cpu_set_ihandler(on_overflow);
-	ck_assert_int_eq(perfctr_driver_init(driver->suspend, driver->resume, driver->sample), 0);
+	ck_assert_int_eq(perfctr_driver_init(&driver->ops), 0);
 	for (i = 0; i < NR_CPUS; i++) {
 		fake_cpu = i;
 		driver->cpu_start();

@@ -550,11 +550,17 @@ START_TEST(random_schedule)
 }
 END_TEST
 
+static void use_generic_ops(void)
+{
+	machine_has_generic_ops = true;
+}
+
 Suite *overflow_suite(void)
 {
 	Suite *suite = suite_create("overflow");
 	TCase *controls = tcase_create("controls");
 	TCase *tc = tcase_create("overflow");
+	TCase *generic = tcase_create("generic operations");
 
 	tcase_add_loop_test(controls, iresets, 0, 20);
 	tcase_add_loop_test(controls, interrupt_bits, 1, 6);
@@ -570,5 +576,13 @@ Suite *overflow_suite(void)
 	tcase_add_loop_test(tc, random_schedule, 0, VARIANTS);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
+	/* A driver of its own kind need not have its own way to take an overflow. */
+	tcase_add_checked_fixture(generic, use_generic_ops, NULL);
+	tcase_add_loop_test(generic, exact_periods, 0, 80);
+	tcase_add_loop_test(generic, shifts, 0, 10);
+	tcase_add_loop_test(generic, held, 0, 20);
+	tcase_add_loop_test(generic, random_schedule, 0, VARIANTS);
+	tcase_set_timeout(generic, 60);
+	suite_add_tcase(suite, generic);
 	return suite;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "random.h"
 #include "thread.h"
+#include "x86.h"
 
 struct service service;
 
@@ -15,6 +16,14 @@ static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs);
 
 /* ---- the machine -------------------------------------------------------- */
 
+bool machine_has_generic_ops;
+
+static const struct perfctr_cpu_ops generic_ops = {
+	.suspend	= perfctr_x86_pmc_suspend,
+	.resume		= perfctr_x86_pmc_resume,
+	.sample		= perfctr_x86_pmc_sample,
+};
+
 void machine_use_service(void)
 {
 	service = (struct service) {};
@@ -28,6 +37,8 @@ void machine_start(const struct model_config *config, bool isolate)
 	perfctr_isolate = isolate;
 	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
 	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	if (machine_has_generic_ops)
+		ck_assert_int_eq(perfctr_driver_init(&generic_ops), 0);
 	ck_assert_int_eq(perfctr_cpu_info.cpu_type, VPERFCTR_CPU_INTEL_ARCH);
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
 	model_clear_statistics();
@@ -550,7 +561,7 @@ static void take_here(struct thread *t)
 	fake_irqs_off = true;
 	take(t, true);
 	check_stand(t);
-	perfctr_cpu_go_on(&t->state);
+	perfctr_cpu_restart(&t->state);
 	fake_irqs_off = old_irqs;
 	running = t->state.cstatus | VPERFCTR_CSTATUS_RUNNING;
 	if (model.user_rdpmc && !t->held)

@@ -38,6 +38,9 @@ struct thread {
 
 /* A module with that processor and isolation, and the hardware reserved. */
 void machine_start(const struct model_config *config, bool isolate);
+
+/* As for a driver that has suspend, resume and sample only. */
+extern bool machine_has_generic_ops;
 /*
  * What the service has to do with overflows, as in module/overflow.c: at once if
  * user mode was interrupted, else as soon as interrupts are enabled.
