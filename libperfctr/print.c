@@ -57,7 +57,10 @@ void perfctr_cpu_control_print(const struct perfctr_cpu_control *control)
 	printf("nractrs\t\t\t%u\n", control->nractrs);
 	printf("nrictrs\t\t\t%u\n", control->nrictrs);
 	for (i = 0; i < nrctrs && i < MAX_CTRS; i++) {
-		printf("pmc_map[%u]\t\t%#x\n", i, control->pmc_map[i]);
+		/* A fixed counter's number is easier to read in hexadecimal. */
+		printf(control->pmc_map[i] < MAX_CTRS ? "pmc_map[%u]\t\t%u\n" :
+							"pmc_map[%u]\t\t0x%08X\n",
+		       i, control->pmc_map[i]);
 		printf("evntsel[%u]\t\t0x%08X\n", i, control->evntsel[i]);
 		if (control->p4.escr[i])
 			printf("escr[%u]\t\t\t0x%08X\n", i, control->p4.escr[i]);

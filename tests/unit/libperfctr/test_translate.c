@@ -483,6 +483,8 @@ START_TEST(prints)
 			 "pmc_map[0]\t\t0\nevntsel[0]\t\t0x004100C0\nescr[0]\t\t\t0x00000012\n"
 			 "pmc_map[1]\t\t0x40000000\nevntsel[1]\t\t0x0000000A\nireset[1]\t\t-5\n"
 			 "pebs_enable\t\t0x00000001\n");
+	cpu.pmc_map[0] = 17;
+	ck_assert_ptr_nonnull(strstr(PRINTED(perfctr_cpu_control_print(&cpu)), "pmc_map[0]\t\t17\n"));
 	cpu.nractrs = ~0U / 2;			/* not more than there are */
 	PRINTED(perfctr_cpu_control_print(&cpu));
 }
