@@ -28,7 +28,7 @@ static struct { void *at; size_t size; } maps[SLOTS];
 static pid_t traced;
 static char *edge;
 
-/* What the round's processes tell its worker. */
+/* Shared by the round's processes and its worker. */
 static volatile struct {
 	u32 steps_done;		/* watch_round() watches it */
 	u32 wrong;

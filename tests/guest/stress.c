@@ -43,7 +43,7 @@ static const char *doing = "calibration";
 static u64 rng;
 static time_t deadline;
 
-/* What the workers did, in shared memory. */
+/* Numbers of things that the workers have done, in shared memory. */
 static struct {
 	u64 exact, self, trees, traced, execs, killed, signals, samples;
 	u64 offline, perf, held, unload;

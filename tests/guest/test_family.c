@@ -271,7 +271,7 @@ START_TEST(exit_among_threads)
 }
 END_TEST
 
-START_TEST(killed)
+START_TEST(killed_children)
 {
 	pid_t pids[10];
 	int i;
@@ -744,7 +744,7 @@ static void child_has_none(void)
 	check_family(fd, 0, 0);
 }
 
-START_TEST(not_inherited)
+START_TEST(states_that_are_not_inherited)
 {
 	assert_ok(count_insns(fd, 0));
 	child_has_none();
@@ -946,7 +946,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, tsc_only);
 	tcase_add_test(tc, pthreads);
 	tcase_add_test(tc, exit_among_threads);
-	tcase_add_test(tc, killed);
+	tcase_add_test(tc, killed_children);
 	tcase_add_loop_test(tc, read_while_running, 0, 1);
 	tcase_add_loop_test(tc, read_while_running, 2, 4);
 	tcase_add_loop_test(tc, ended_while_running, 0, 3);
@@ -961,7 +961,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, user_mode_reads);
 	tcase_add_loop_test(tc, child_leaves, 0, 3);
 	tcase_add_test(tc, grandchild_stays);
-	tcase_add_test(tc, not_inherited);
+	tcase_add_test(tc, states_that_are_not_inherited);
 	tcase_add_test(tc, suspended_with_children);
 	tcase_add_test(tc, command_and_its_children);
 	tcase_add_test(tc, child_execs);

@@ -391,7 +391,7 @@ static bool inject(const struct injected *in, unsigned int nth)
 	return failed;
 }
 
-START_TEST(each_fails_once)
+START_TEST(each_failure_is_clean)
 {
 	const struct injected *in = &injected[_i];
 	unsigned int nth;
@@ -421,7 +421,7 @@ END_TEST
 static void add(TCase *tc)
 {
 	tcase_set_timeout(tc, 1000);
-	tcase_add_loop_test(tc, each_fails_once, 0, sizeof(injected) / sizeof(injected[0]));
+	tcase_add_loop_test(tc, each_failure_is_clean, 0, sizeof(injected) / sizeof(injected[0]));
 }
 
 int main(void)

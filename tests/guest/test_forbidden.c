@@ -91,7 +91,7 @@ static int count_tsc(u32 flags)
 	return set_control(fd, &control);
 }
 
-START_TEST(masks)
+START_TEST(masks_of_allowed_and_forbidden_cpus)
 {
 	ck_assert_uint_eq(cpus(VPERFCTR_CPUS), BOTH);
 	ck_assert_uint_eq(cpus(VPERFCTR_CPUS_FORBIDDEN), info.nrkinds > 1 ? 0 : 1U << bad);
@@ -332,7 +332,7 @@ END_TEST
 
 /* ---- NO_AFFINITY ----------------------------------------------------------------------- */
 
-START_TEST(no_affinity)
+START_TEST(no_affinity_flag)
 {
 	const struct vperfctr_page *page = map_state(fd);
 	struct reading before, after;
@@ -390,7 +390,7 @@ static u64 measure_target(pid_t pid)
 }
 
 /* A monitor neither moves its target nor gets it killed. */
-START_TEST(monitor)
+START_TEST(monitor_does_not_move_target)
 {
 	const u32 masks_[] = { BOTH, 1U << good, 1U << bad };
 	pid_t pid = fork();
@@ -432,7 +432,7 @@ END_TEST
 /* ---- exec, families ---------------------------------------------------------------------- */
 
 /* Moved while it waits for the exec: SIGILL comes at the exec, or not at all. */
-START_TEST(exec)
+START_TEST(moved_before_exec)
 {
 	char *args[] = { known, NULL }, *environment[] = { NULL };
 	pid_t pid = fork_files();
@@ -456,7 +456,7 @@ START_TEST(exec)
 END_TEST
 
 /* Children that were not counted on all CPUs are reported as missed. */
-START_TEST(children)
+START_TEST(children_on_forbidden_cpu_are_missed)
 {
 	struct reading r;
 	pid_t pid;
@@ -520,7 +520,7 @@ END_TEST
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_test(tc, masks);
+	tcase_add_test(tc, masks_of_allowed_and_forbidden_cpus);
 	tcase_add_test(tc, control_narrows_affinity);
 	tcase_add_test(tc, affinity_is_intersected);
 	tcase_add_test(tc, no_allowed_cpu_left);
@@ -530,10 +530,10 @@ static void add(TCase *tc)
 	tcase_add_test(tc, moved_by_another);
 	if (good)	/* CPU 0 cannot go offline */
 		tcase_add_loop_test(tc, last_allowed_cpu_offline, 0, 2);
-	tcase_add_test(tc, no_affinity);
-	tcase_add_test(tc, monitor);
-	tcase_add_loop_test(tc, exec, 0, 3);
-	tcase_add_test(tc, children);
+	tcase_add_test(tc, no_affinity_flag);
+	tcase_add_test(tc, monitor_does_not_move_target);
+	tcase_add_loop_test(tc, moved_before_exec, 0, 3);
+	tcase_add_test(tc, children_on_forbidden_cpu_are_missed);
 	if (!PERF_IS_REFUSED)
 		tcase_add_test(tc, perf_counts_on_forbidden_cpu);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The page after a fork: the child has the mapping, and the page says that there is
- * nothing to be read.  The parent's mapping is as before.
+ * The page after a fork: the child has the mapping, and the page says that nothing can be
+ * read.  The parent's mapping does not change.
  */
 #include <sched.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ static void setup(void)
 	count(fd, INSNS_USER);
 }
 
-/* In a child: 0, or which of its properties a dead page lacks. */
+/* In a child: return 0, or the number of the first property that a dead page lacks. */
 static int check_dead(const void *address)
 {
 	static const char zeros[PAGE - sizeof(u32)];
@@ -46,7 +46,7 @@ static int check_dead(const void *address)
 	return 0;
 }
 
-/* In the parent: the page is live, and reads count. */
+/* In the parent: the page is live, and self-reads count. */
 static void check_live(const struct vperfctr_page *live)
 {
 	u64 before;
@@ -74,7 +74,7 @@ START_TEST(child_reads_dead_page)
 		ck_assert_int_eq(in_child(check_dead, page), 0);
 		check_live(page);
 	}
-	/* the children's ends have not taken the permission away, and this does */
+	/* The ends of the children have not revoked the right; this does. */
 	ck_assert_int_eq(munmap((void *)page, PAGE), 0);
 	ck_assert_int_eq(try_rdpmc(0, &(u64) { 0 }), RDPMC_SIGNAL);
 }
@@ -100,7 +100,7 @@ static int unmap_and_map(const void *address)
 
 	if (munmap((void *)address, PAGE) || try_touch(address) != SIGSEGV)
 		return 10;
-	/* a state of its own works as ever; its mapping has another one's place */
+	/* A state of its own works; its mapping takes the place of the other one. */
 	state = open_state(0);
 	own = map_state(state);
 	count(state, INSNS_USER);
@@ -108,7 +108,7 @@ static int unmap_and_map(const void *address)
 	loop(1000);
 	if (self_read(own, 0) - value < 2000)
 		return 11;
-	/* what it maps by the inherited descriptor is the parent's page */
+	/* A mapping by the inherited descriptor is the parent's page. */
 	own = map_state(fd);
 	if (!VPERFCTR_CSTATUS_NRCTRS(own->cstatus) || !own->ctr[0].sum)
 		return 12;
@@ -132,7 +132,7 @@ static void *move(const void *address)
 	return to;
 }
 
-/* Before or after the first access. */
+/* Move the mapping before or after the first access. */
 static int move_and_check(const void *address)
 {
 	void *to = move(address);
@@ -165,8 +165,8 @@ START_TEST(parent_moved)
 }
 END_TEST
 
-/* Advice may keep the mapping from the child, but not show it the live page. */
-START_TEST(advised)
+/* madvise() may keep the mapping from the child, but never shows it the live page. */
+START_TEST(advice_shows_no_live_page)
 {
 	static const int advice[] = { MADV_KEEPONFORK, MADV_DOFORK, MADV_DONTNEED };
 
@@ -180,7 +180,7 @@ START_TEST(advised)
 }
 END_TEST
 
-static int is_gone(const void *address)
+static int check_unmapped(const void *address)
 {
 	return try_touch(address) != SIGSEGV;
 }
@@ -188,13 +188,13 @@ static int is_gone(const void *address)
 START_TEST(dontfork)
 {
 	ck_assert_int_eq(madvise((void *)page, PAGE, MADV_DONTFORK), 0);
-	ck_assert_int_eq(in_child(is_gone, page), 0);
+	ck_assert_int_eq(in_child(check_unmapped, page), 0);
 	check_live(page);
 }
 END_TEST
 
-/* Not a fork: the memory is the parent's. */
-static int sees_live(void *arg)
+/* CLONE_VM is no fork: the memory is the parent's. */
+static int check_shared_live(void *arg)
 {
 	const struct vperfctr_page *live = arg;
 
@@ -204,7 +204,7 @@ static int sees_live(void *arg)
 START_TEST(shared_memory_is_live)
 {
 	static char stack[16384] __attribute__((aligned(16)));
-	pid_t pid = clone(sees_live, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+	pid_t pid = clone(check_shared_live, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
 			  (void *)page);
 
 	ck_assert_int_gt(pid, 0);
@@ -213,7 +213,7 @@ START_TEST(shared_memory_is_live)
 }
 END_TEST
 
-/* A mapping by another process than the owner's is inherited in the same way. */
+/* A child inherits a mapping in the same way from a process that is not the owner. */
 static int map_and_fork(const void *unused)
 {
 	const struct vperfctr_page *theirs = map_state(fd);
@@ -232,10 +232,10 @@ START_TEST(mapped_by_another)
 END_TEST
 
 /*
- * A child that lives on with the mapping, and has closed its descriptors, keeps the
- * counters from nobody: neither after UNLINK nor after the owner's end.
+ * A child that lives on with the mapping, and has closed its descriptors, does not keep
+ * the counters: neither after UNLINK nor after the owner's end.
  */
-START_TEST(counters_are_given_back)
+START_TEST(counters_are_released)
 {
 	volatile int *step = shared_memory(PAGE);
 	pid_t owner, child;
@@ -274,13 +274,13 @@ START_TEST(counters_are_given_back)
 	while (*step == 2)
 		msleep(1);
 	ck_assert_int_eq(*step, 3);
-	/* and with it goes the last of the state */
+	/* The rest of the state goes with it. */
 	settle();
 }
 END_TEST
 
-/* A ring is not inherited: a child maps it by itself. */
-START_TEST(ring_is_not_there)
+/* A ring is not inherited: a child must map it itself. */
+START_TEST(ring_is_not_inherited)
 {
 	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 4, .watermark = 1 };
 	void *p;
@@ -289,7 +289,7 @@ START_TEST(ring_is_not_there)
 	p = mmap(NULL, ring.map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET);
 	ck_assert_ptr_ne(p, MAP_FAILED);
 	madvise(p, ring.map_size, MADV_DOFORK);
-	ck_assert_int_eq(in_child(is_gone, p), 0);
+	ck_assert_int_eq(in_child(check_unmapped, p), 0);
 	ck_assert_int_eq(try_touch(p), 0);
 }
 END_TEST
@@ -302,13 +302,13 @@ static void add(TCase *tc)
 	tcase_add_test(tc, child_unmaps);
 	tcase_add_test(tc, child_moves);
 	tcase_add_test(tc, parent_moved);
-	tcase_add_loop_test(tc, advised, 0, 3);
+	tcase_add_loop_test(tc, advice_shows_no_live_page, 0, 3);
 	tcase_add_test(tc, dontfork);
 	tcase_add_test(tc, shared_memory_is_live);
 	tcase_add_test(tc, mapped_by_another);
-	tcase_add_loop_test(tc, counters_are_given_back, 0, 2);
+	tcase_add_loop_test(tc, counters_are_released, 0, 2);
 	if (has(VPERFCTR_FEATURE_PCINT))
-		tcase_add_test(tc, ring_is_not_there);
+		tcase_add_test(tc, ring_is_not_inherited);
 }
 
 int main(void)

@@ -63,7 +63,7 @@ static void check_counting_on(int cpu)
 	close(fd);
 }
 
-START_TEST(while_counting)
+START_TEST(hotplug_while_counting)
 {
 	pthread_t ids[3];
 	uintptr_t i;
@@ -83,7 +83,7 @@ START_TEST(while_counting)
 END_TEST
 
 /* A CPU that comes online while the counters are in use can count. */
-START_TEST(comes_back_ready)
+START_TEST(returning_cpu_can_count)
 {
 	int fd = open_state(0), child_fd;
 	struct sums a, b;
@@ -107,7 +107,7 @@ START_TEST(comes_back_ready)
 END_TEST
 
 /* A CPU that was offline when the counters were released has them for perf. */
-START_TEST(released_while_away)
+START_TEST(released_while_cpu_offline)
 {
 	u64 a = 0, b = 0;
 	int fd = open_state(0), perf;
@@ -146,9 +146,9 @@ static void online(void)
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, NULL, online);
-	tcase_add_test(tc, while_counting);
-	tcase_add_test(tc, comes_back_ready);
-	tcase_add_test(tc, released_while_away);
+	tcase_add_test(tc, hotplug_while_counting);
+	tcase_add_test(tc, returning_cpu_can_count);
+	tcase_add_test(tc, released_while_cpu_offline);
 }
 
 int main(void)

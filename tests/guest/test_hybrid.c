@@ -127,7 +127,7 @@ END_TEST
 
 /* ---- control -------------------------------------------------------------------- */
 
-START_TEST(refused)
+START_TEST(refused_for_wrong_kind)
 {
 	struct control control;
 
@@ -384,7 +384,7 @@ static void add(TCase *tc)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, info_of_each_kind);
 	tcase_add_test(tc, cpus_of_each_kind);
-	tcase_add_test(tc, refused);
+	tcase_add_test(tc, refused_for_wrong_kind);
 	tcase_add_loop_test(tc, all_counters_of_each_kind, 0, 2);
 	tcase_add_loop_test(tc, migrate_between_kinds, 0, 2);
 	tcase_add_loop_test(tc, control_changes_kind, 0, 2);

@@ -148,7 +148,7 @@ static void compare(view a, view b)
 	}
 }
 
-START_TEST(by_rdpmc)
+START_TEST(rdpmc_shows_no_secret)
 {
 	view *seen = shared_memory(2 * sizeof(view));
 	unsigned int i;
@@ -195,7 +195,7 @@ static void look_at_page(view seen, unsigned long secret)
 	_exit(0);
 }
 
-START_TEST(by_page)
+START_TEST(page_shows_no_secret)
 {
 	view *seen = shared_memory(2 * sizeof(view));
 
@@ -206,7 +206,7 @@ START_TEST(by_page)
 END_TEST
 
 /* When the last state stops, nothing is left in the registers. */
-START_TEST(after_the_last)
+START_TEST(registers_are_clear_after_last_state)
 {
 	struct party stranger;
 	u64 values[VALUES] = { 0 };
@@ -229,9 +229,9 @@ END_TEST
 
 static void add(TCase *tc)
 {
-	tcase_add_loop_test(tc, by_rdpmc, 0, 12);
-	tcase_add_test(tc, by_page);
-	tcase_add_test(tc, after_the_last);
+	tcase_add_loop_test(tc, rdpmc_shows_no_secret, 0, 12);
+	tcase_add_test(tc, page_shows_no_secret);
+	tcase_add_test(tc, registers_are_clear_after_last_state);
 }
 
 int main(void)

@@ -153,14 +153,14 @@ static void check_exact(void)
 	kill_target(pid);
 }
 
-START_TEST(exact)
+START_TEST(exact_counts_of_target)
 {
 	check_exact();
 }
 END_TEST
 
 /* A monitor needs no privilege that ptrace does not need. */
-START_TEST(exact_as_nobody)
+START_TEST(exact_counts_without_privilege)
 {
 	become(NOBODY);
 	prctl(PR_SET_DUMPABLE, 1);
@@ -301,7 +301,7 @@ START_TEST(kernel_count_is_hidden_from_monitor)
 END_TEST
 
 /* The page shows the sums to a monitor, but gives it no right to RDPMC. */
-START_TEST(page)
+START_TEST(page_of_target)
 {
 	pid_t pid = start_target();
 	int fd = open_target(pid, VPERFCTR_OPEN_CREAT);
@@ -331,7 +331,7 @@ static void *stopping_thread(void *arg)
 }
 
 /* Each thread of a process has a state of its own. */
-START_TEST(threads)
+START_TEST(threads_of_one_process)
 {
 	int fd[THREADS], round;
 	u64 before[THREADS];
@@ -674,7 +674,7 @@ END_TEST
 
 /* ---- lifetime of a state ----------------------------------------------------------------- */
 
-START_TEST(monitors_state)
+START_TEST(state_ends_with_descriptor)
 {
 	pid_t pid = start_target();
 	int fd, copy;
@@ -889,7 +889,7 @@ static int poll_now(int fd, int timeout)
 }
 
 /* A sleeping poller wakes up when the owner ends, or loses its state. */
-START_TEST(polling)
+START_TEST(poll_wakes_at_end_of_owner)
 {
 	pid_t pid = start_target(), poller;
 	int fd = open_target(pid, VPERFCTR_OPEN_CREAT);
@@ -1128,26 +1128,26 @@ END_TEST
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_test(tc, exact);
-	tcase_add_test(tc, exact_as_nobody);
+	tcase_add_test(tc, exact_counts_of_target);
+	tcase_add_test(tc, exact_counts_without_privilege);
 	tcase_add_test(tc, monitor_changes_found_state);
 	tcase_add_test(tc, kernel_count_is_hidden);
 	tcase_add_loop_test(tc, kernel_count_is_hidden_from_monitor, 0, 2);
-	tcase_add_test(tc, page);
-	tcase_add_test(tc, threads);
+	tcase_add_test(tc, page_of_target);
+	tcase_add_test(tc, threads_of_one_process);
 	tcase_add_test(tc, open_errors);
 	tcase_add_test(tc, call_errors);
 	tcase_add_test(tc, traced_by_another);
 	tcase_add_test(tc, zombies);
 	tcase_add_test(tc, fdinfo);
 	tcase_add_test(tc, pid_namespace);
-	tcase_add_loop_test(tc, monitors_state, 0, 2);
+	tcase_add_loop_test(tc, state_ends_with_descriptor, 0, 2);
 	tcase_add_test(tc, kept_without_descriptor);
 	tcase_add_loop_test(tc, monitor_killed, 0, 2);
 	tcase_add_loop_test(tc, own_state_outlives_descriptors, 0, 2);
 	tcase_add_test(tc, affinity);
 	tcase_add_test(tc, running_owner);
-	tcase_add_loop_test(tc, polling, 0, 2);
+	tcase_add_loop_test(tc, poll_wakes_at_end_of_owner, 0, 2);
 	tcase_add_loop_test(tc, exec_of_a_thread, 0, 2);
 	tcase_add_loop_test(tc, event_exit, 0, 2);
 	tcase_add_loop_test(tc, sigkill_at_any_moment, 0, NR_CALLS);

@@ -316,7 +316,7 @@ START_TEST(handler_without_iresume)
 }
 END_TEST
 
-START_TEST(blocked)
+START_TEST(blocked_signal)
 {
 	struct sums a;
 
@@ -349,7 +349,7 @@ static void on_plain(int sig, siginfo_t *si, void *context)
 		codes++;
 }
 
-START_TEST(merged)
+START_TEST(merged_signals)
 {
 	handle(SIGUSR1, on_plain);
 	change_signal_mask(SIG_BLOCK, SIGUSR1);
@@ -369,7 +369,7 @@ START_TEST(merged)
 }
 END_TEST
 
-START_TEST(ignored)
+START_TEST(ignored_signal)
 {
 	start_overflow(5000, SIGUSR1);
 	signal(SIGUSR1, SIG_IGN);
@@ -1093,7 +1093,7 @@ END_TEST
  * Each instruction overflows, those at the end of the handler included.  Other threads
  * still get their share of the CPU, and SIGKILL ends the storm.
  */
-START_TEST(storm)
+START_TEST(storm_of_overflows)
 {
 	const u64 evntsel = _i ? IMODE_BOTH : IMODE_USER;
 	pid_t pid;
@@ -1170,9 +1170,9 @@ static void add_waiting(TCase *tc)
 	tcase_add_test(tc, without_a_signal);
 	tcase_add_test(tc, poll_from_another_process);
 	tcase_add_test(tc, handler_without_iresume);
-	tcase_add_test(tc, blocked);
-	tcase_add_test(tc, merged);
-	tcase_add_test(tc, ignored);
+	tcase_add_test(tc, blocked_signal);
+	tcase_add_test(tc, merged_signals);
+	tcase_add_test(tc, ignored_signal);
 	tcase_add_test(tc, suspended_during_overflow);
 	tcase_add_test(tc, control_drops_overflow);
 }
@@ -1213,7 +1213,7 @@ static void add_distance(TCase *tc)
 
 static void add_storm(TCase *tc)
 {
-	tcase_add_loop_test(tc, storm, 0, 2);
+	tcase_add_loop_test(tc, storm_of_overflows, 0, 2);
 }
 
 static void add_perf(TCase *tc)

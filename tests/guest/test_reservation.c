@@ -59,7 +59,7 @@ static void check_perf_busy(void)
 	ck_assert(perf_is_kept_out());
 }
 
-START_TEST(perf_first)
+START_TEST(perf_has_counters_first)
 {
 	int perf = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false), fd;
 	const struct vperfctr_page *page;
@@ -299,7 +299,7 @@ END_TEST
  * If states do not exclude perf, its events wait, also pinned ones, which perf gives up
  * if they find no counter.
  */
-START_TEST(pinned_waits)
+START_TEST(pinned_perf_event_waits)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
@@ -337,7 +337,7 @@ END_TEST
 
 static void add(TCase *tc)
 {
-	tcase_add_test(tc, perf_first);
+	tcase_add_test(tc, perf_has_counters_first);
 	tcase_add_test(tc, open_and_tsc_reserve_nothing);
 	tcase_add_test(tc, unlink_releases);
 	tcase_add_test(tc, stop_releases);
@@ -350,7 +350,7 @@ static void add(TCase *tc)
 	tcase_add_loop_test(tc, last_of_several_states_releases, 0, 2);
 	tcase_add_test(tc, states_and_perf_in_turns);
 	if (!PERF_IS_REFUSED)
-		tcase_add_test(tc, pinned_waits);
+		tcase_add_test(tc, pinned_perf_event_waits);
 }
 
 int main(void)

@@ -130,7 +130,7 @@ START_TEST(mmap_errors)
 END_TEST
 
 /* All rings of a user are charged together; the memory returns with the states. */
-START_TEST(charged)
+START_TEST(rings_are_charged_to_user)
 {
 	struct vperfctr_ring req;
 	pid_t pid;
@@ -171,7 +171,7 @@ END_TEST
 /* ---- content of samples ------------------------------------------------------------ */
 
 /* Each sample has a place, a time, and sums that are multiples of the period. */
-START_TEST(samples)
+START_TEST(content_of_samples)
 {
 	const unsigned long n = 100000;
 	const u64 period = 1009;
@@ -361,7 +361,7 @@ START_TEST(full_ring_drops_samples)
 END_TEST
 
 /* The ring stays when its state's control changes. */
-START_TEST(outlives_controls)
+START_TEST(ring_outlives_controls)
 {
 	u64 first, total;
 
@@ -440,7 +440,7 @@ START_TEST(read_by_another_process)
 }
 END_TEST
 
-START_TEST(after_the_end)
+START_TEST(ring_after_end_of_owner)
 {
 	pid_t pid;
 	struct sums sums;
@@ -604,7 +604,7 @@ static const struct {
 } storms[] = { { 1, "0" }, { 1, "100000" }, { 1, "1" }, { 3, "1000" }, { 10, "100000" } };
 
 /* Throttled or not: overflows without a sample are counted, and sums are exact. */
-START_TEST(storm)
+START_TEST(storm_is_throttled)
 {
 	const u64 period = storms[_i].period;
 	u32 nrsamples = 1 << 14;
@@ -762,19 +762,19 @@ static void add(TCase *tc)
 	tcase_add_unchecked_fixture(tc, NULL, teardown);
 	tcase_add_test(tc, ring_errors);
 	tcase_add_test(tc, mmap_errors);
-	tcase_add_test(tc, charged);
-	tcase_add_test(tc, samples);
+	tcase_add_test(tc, rings_are_charged_to_user);
+	tcase_add_test(tc, content_of_samples);
 	tcase_add_test(tc, same_sums_in_imode_and_amode);
 	tcase_add_test(tc, a_hundred_thousand_samples);
 	tcase_add_test(tc, several_overflows_in_one_sample);
 	tcase_add_test(tc, full_ring_drops_samples);
-	tcase_add_test(tc, outlives_controls);
+	tcase_add_test(tc, ring_outlives_controls);
 	tcase_add_loop_test(tc, read_by_another_process, 0, 2);
-	tcase_add_loop_test(tc, after_the_end, 0, 2);
+	tcase_add_loop_test(tc, ring_after_end_of_owner, 0, 2);
 	tcase_add_test(tc, ring_of_a_monitor);
 	tcase_add_loop_test(tc, no_kernel_addresses, 0, 3);
 	tcase_add_test(tc, kernel_ring_eperm);
-	tcase_add_loop_test(tc, storm, 0, NR(storms));
+	tcase_add_loop_test(tc, storm_is_throttled, 0, NR(storms));
 	tcase_add_test(tc, next_control_after_a_storm);
 	tcase_add_loop_test(tc, periods_recover_after_a_storm, 0, 2);
 	tcase_add_loop_test(tc, storm_is_killable, 0, 2);

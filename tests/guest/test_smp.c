@@ -94,7 +94,7 @@ static void migrate_and_read(int fd, unsigned int moves, unsigned int first_cpu)
 	munmap((void *)page, PAGE);
 }
 
-START_TEST(migrating)
+START_TEST(migrating_process)
 {
 	int fd = open_state(0);
 
@@ -430,7 +430,7 @@ START_TEST(many_states)
 END_TEST
 
 /* The owner is killed at any moment, also while it is read; then perf gets the counters. */
-START_TEST(killed)
+START_TEST(killed_while_read)
 {
 	u64 end = time_after(3000);
 	unsigned int n;
@@ -575,7 +575,7 @@ static void setup(void)
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_test(tc, migrating);
+	tcase_add_test(tc, migrating_process);
 	tcase_add_test(tc, migrating_threads);
 	tcase_add_test(tc, holder_reads);
 	tcase_add_test(tc, read_while_ending);
@@ -583,7 +583,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, unmapped_on_another_cpu);
 	tcase_add_test(tc, fork_storm);
 	tcase_add_test(tc, many_states);
-	tcase_add_test(tc, killed);
+	tcase_add_test(tc, killed_while_read);
 	tcase_add_test(tc, closed_while_mapped);
 	tcase_add_test(tc, no_unload_in_use);
 }

@@ -117,7 +117,7 @@ static void limit(unsigned int n)
 
 /* ---- max_states_per_user -------------------------------------------------------- */
 
-START_TEST(eagain)
+START_TEST(limit_per_user)
 {
 	int fd;
 	pid_t pid;
@@ -170,7 +170,7 @@ START_TEST(eagain)
 END_TEST
 
 /* The end of a thread makes room for another state, if no descriptor is left. */
-START_TEST(given_back_at_end)
+START_TEST(end_of_thread_makes_room)
 {
 	pid_t pid;
 	int i;
@@ -195,7 +195,7 @@ START_TEST(given_back_at_end)
 END_TEST
 
 /* A limit of zero allows no state. */
-START_TEST(none)
+START_TEST(limit_of_zero)
 {
 	limit(0);
 	assert_errno(try_open_state(VPERFCTR_OPEN_CREAT), EAGAIN);
@@ -204,7 +204,7 @@ START_TEST(none)
 END_TEST
 
 /* An OPEN that fails for lack of a descriptor makes no state. */
-START_TEST(emfile)
+START_TEST(failed_open_makes_no_state)
 {
 	struct rlimit few = { 0, 1024 };
 	int refs = module_refs(), i;
@@ -223,7 +223,7 @@ START_TEST(emfile)
 END_TEST
 
 /* Nor does an OPEN that fails because the thread has a state. */
-START_TEST(failed_opens)
+START_TEST(open_of_existing_state_makes_none)
 {
 	int refs, i, fd = open_state(0);
 
@@ -298,7 +298,7 @@ static void many_in_child(unsigned int n)
 	ck_assert_eventually(module_refs() == refs);
 }
 
-START_TEST(many)
+START_TEST(ten_thousand_states)
 {
 	write_file("/proc/sys/kernel/threads-max", "30000");
 	many_in_child(MANY);
@@ -307,7 +307,7 @@ START_TEST(many)
 END_TEST
 
 /* The memory of many states is freed. */
-START_TEST(no_leak)
+START_TEST(memory_of_states_is_freed)
 {
 	long before, after;
 	int i;
@@ -326,7 +326,7 @@ START_TEST(no_leak)
 END_TEST
 
 /* The same with inheritance, without descriptors. */
-START_TEST(many_children)
+START_TEST(ten_thousand_children)
 {
 	static unsigned int futex;
 	int fd = open_state(0);
@@ -353,7 +353,7 @@ START_TEST(many_children)
 END_TEST
 
 /* Thousands of children are dissolved at once, and continue uncounted. */
-START_TEST(many_dissolved)
+START_TEST(thousands_dissolved_at_once)
 {
 	const unsigned int n = 3000;
 	static unsigned int futex;
@@ -391,7 +391,7 @@ static long memory_current(void)
 }
 
 /* A state's memory is charged to the cgroup of the thread that makes it. */
-START_TEST(charged)
+START_TEST(memory_is_charged_to_cgroup)
 {
 	const unsigned int n = 500;
 	int pipes[2];
@@ -457,18 +457,18 @@ static void teardown(void)
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_test(tc, eagain);
-	tcase_add_test(tc, given_back_at_end);
-	tcase_add_test(tc, none);
-	tcase_add_test(tc, emfile);
-	tcase_add_test(tc, failed_opens);
-	tcase_add_test(tc, many);
-	tcase_add_test(tc, no_leak);
+	tcase_add_test(tc, limit_per_user);
+	tcase_add_test(tc, end_of_thread_makes_room);
+	tcase_add_test(tc, limit_of_zero);
+	tcase_add_test(tc, failed_open_makes_no_state);
+	tcase_add_test(tc, open_of_existing_state_makes_none);
+	tcase_add_test(tc, ten_thousand_states);
+	tcase_add_test(tc, memory_of_states_is_freed);
 	if (!is_rt()) {		/* RT has no inheritance */
-		tcase_add_test(tc, many_children);
-		tcase_add_test(tc, many_dissolved);
+		tcase_add_test(tc, ten_thousand_children);
+		tcase_add_test(tc, thousands_dissolved_at_once);
 	}
-	tcase_add_test(tc, charged);
+	tcase_add_test(tc, memory_is_charged_to_cgroup);
 }
 
 int main(void)

@@ -47,7 +47,7 @@ static void sleep_and_wake(void)
 }
 
 /* The thread that suspends the machine is counted, by a general or a fixed counter. */
-START_TEST(counted_thread_sleeps)
+START_TEST(suspended_by_counted_thread)
 {
 	int fd = open_state(0);
 	struct control control;
@@ -77,7 +77,7 @@ START_TEST(counted_thread_sleeps)
 END_TEST
 
 /* Other threads do not run meanwhile. */
-START_TEST(others_sleep)
+START_TEST(suspended_beside_counted_threads)
 {
 	volatile int *shared = shared_memory(PAGE);
 	pid_t child;
@@ -109,8 +109,8 @@ END_TEST
 
 static void add(TCase *tc)
 {
-	tcase_add_loop_test(tc, counted_thread_sleeps, 0, 2);
-	tcase_add_test(tc, others_sleep);
+	tcase_add_loop_test(tc, suspended_by_counted_thread, 0, 2);
+	tcase_add_test(tc, suspended_beside_counted_threads);
 }
 
 int main(void)
