@@ -204,8 +204,8 @@ static int check_shared_live(void *arg)
 START_TEST(shared_memory_is_live)
 {
 	static char stack[16384] __attribute__((aligned(16)));
-	pid_t pid = clone(check_shared_live, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
-			  (void *)page);
+	pid_t pid = clone(check_shared_live, stack + sizeof(stack),
+			  CLONE_VM | CLONE_VFORK | SIGCHLD, (void *)page);
 
 	ck_assert_int_gt(pid, 0);
 	ck_assert_int_eq(wait_for(pid), 0);
