@@ -160,6 +160,26 @@ perf stat -x , -o "$tmp/perf" -e instructions:u gzip -c "$0" > /dev/null
 check "perf's count of gzip" "$(sed -n 's/,.*instructions:u.*//p' "$tmp/perf")" \
 	"$(count "$tmp/perfex" instructions:u)"
 
+# which part of a process's end is counted in kernel mode: perfex.1, "The end of a process".
+# It is told by what freeing 20 MB costs, which is counted in any case if it is done
+# before the end.
+exit_mapped=$(dirname "$0")/exit_mapped
+perfex_counts() { perfex -x , -o "$tmp/perfex" -e instructions:k "$exit_mapped" "$@"; cut -d , -f 1 "$tmp/perfex"; }
+perf_counts_too() { perf stat -x , -o "$tmp/perf" -e instructions:k "$exit_mapped" "$@"; sed -n 's/,.*instructions:k.*//p' "$tmp/perf"; }
+# what share of the work is left if the end frees the memory: all of it, or not all
+share() { [ "$1" -gt $(($2 * 95 / 100)) ] && echo all || { [ "$1" -lt $(($2 * 9 / 10)) ] && echo part; }; }
+by_perfex=$(perfex_counts 20 unmap)
+by_perf=$(perf_counts_too 20 unmap)
+check "freed before the end, perf agrees" "$((by_perfex * 100 > by_perf * 98 && by_perfex * 100 < by_perf * 102))" 1
+perfex_share=$(share "$(perfex_counts 20)" "$by_perfex")
+perf_share=$(share "$(perf_counts_too 20)" "$by_perf")
+# since 6.16 the tracepoint at which vperfctr stops is before the memory is freed
+release=$(uname -r | awk -F '[.-]' '{ print $1 * 1000 + $2 }')
+check "what perfex counts of the end" "$perfex_share" "$([ "$release" -ge 6016 ] && echo part || echo all)"
+check "perf counts no more of it" "$([ "$perf_share" = "$perfex_share" ] || echo "$perf_share")" \
+	"$([ "$perf_share" = "$perfex_share" ] || echo part)"
+echo "the end of a process, Linux $(uname -r): perfex counts $perfex_share of it, perf $perf_share"
+
 # for programs: perf's fields, each at its place
 perf stat -x , -o "$tmp/perf" -e instructions:u,cycles:u "$known" 2
 run -x , -o "$tmp/perfex" -e instructions:u,cycles:u "$known" 2
