@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counting threads that run already.
+ * Counting running threads.
  *
- * All are stopped under ptrace, given a state and a control each, and let go.
- * Their counters start when they go on, so all start within the time that it
- * takes to release them.  Threads that are started later inherit.  While a
- * process is being stopped its running threads can start others; these are
- * found as the list of its threads is read again until, with all that were
- * known stopped, there is no new one.
+ * perfex stops all of them under ptrace, gives each a state and a control, and
+ * releases them.  A thread's counters start when it is released, so all start within
+ * the time that this takes.  Threads that are started later inherit.  While a
+ * process is being stopped, its running threads can start others.  So its list of
+ * threads is read again until all known threads are stopped and no new one is found.
  *
- * Whatever happens to perfex, the kernel releases the threads and, as the
- * states are transient, takes them away.
+ * If perfex is killed, the kernel releases the threads and, as the states are
+ * transient, removes these.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -29,7 +28,7 @@
 struct thread {
 	struct tracee trace;
 	char name[17];
-	struct vperfctr *v;	/* NULL: none, or it has ended before it was counted */
+	struct vperfctr *v;	/* NULL: none, or the thread ended before it was counted */
 	struct counts counts;
 	bool again;		/* stopped once more, at the end */
 };
@@ -44,7 +43,7 @@ struct session {
 	struct rlimit nofile;
 	struct thread *threads;
 	unsigned int nr, room;
-	struct pollfd *polls;	/* a process's or a thread's end each; signals */
+	struct pollfd *polls;	/* the end of each process or thread; then signals */
 	struct timespec start;
 	pid_t command;
 	int wstatus;
@@ -81,7 +80,7 @@ static struct thread *new_thread(struct session *s, pid_t tid)
 	return t;
 }
 
-/* Names are for -v; who ended has none. */
+/* Names are for -v; a thread that has ended has none. */
 static void read_name(struct thread *t)
 {
 	char path[64];
@@ -92,7 +91,7 @@ static void read_name(struct thread *t)
 	f = fopen(path, "re");
 	if (!f)
 		return;
-	/* The last line feed is not the name's; others are. */
+	/* The last line feed is not part of the name; others are. */
 	length = fread(t->name, 1, sizeof(t->name) - 1, f);
 	if (length && t->name[length - 1] == '\n')
 		t->name[length - 1] = '\0';
@@ -100,7 +99,7 @@ static void read_name(struct thread *t)
 	fclose(f);
 }
 
-/* 1: under ptrace from now on; 0: it has ended; -1: *e */
+/* Return: 1: traced from now on; 0: it has ended; -1: *e */
 static int seize_thread(struct session *s, pid_t tid, struct error *e)
 {
 	struct thread *t = new_thread(s, tid);
@@ -118,7 +117,7 @@ static int seize_thread(struct session *s, pid_t tid, struct error *e)
 	return 1;
 }
 
-/* Those that have ended meanwhile are forgotten: their ids may be in use again. */
+/* Forget threads that have ended meanwhile: their ids may be in use again. */
 static int await_stops(struct session *s, unsigned int first, struct error *e)
 {
 	unsigned int i;
@@ -142,7 +141,7 @@ static int await_stops(struct session *s, unsigned int first, struct error *e)
 	return 0;
 }
 
-/* The number of new threads, or -1 with *e.  *any: there are any, new or not. */
+/* Return: the number of new threads, or -1 with *e.  *any: there are threads, new or not. */
 static int seize_new(struct session *s, DIR *dir, bool *any, struct error *e)
 {
 	const struct dirent *d;
@@ -179,8 +178,8 @@ static int stop_process(struct session *s, pid_t pid, struct error *e)
 	if (!dir)
 		return fail_trace(e, -ESRCH, pid, PROC);
 	/*
-	 * All are looked at each time: if one that was not stopped yet has
-	 * executed a file, it has another's id now, and the others have ended.
+	 * Check all threads each time: if one that was not stopped yet has executed
+	 * a file, it has the id of another now, and the others have ended.
 	 */
 	do {
 		any = false;
@@ -218,9 +217,9 @@ static void release_all(struct session *s)
 		trace_release(&s->threads[i].trace);
 }
 
-/* ---- their counters -------------------------------------------------------------- */
+/* ---- counters of threads ---------------------------------------------------------- */
 
-/* SIGKILL may have woken it: that is no error of ours.  False: it has. */
+/* True if err is an error: SIGKILL may have woken the thread, which is none. */
 static bool is_counter_error(const struct thread *t, int err)
 {
 	return err && (err != -ESRCH && (err != -EPERM || trace_is_stopped(&t->trace)));
@@ -266,14 +265,14 @@ static int stop_and_open(struct session *s, struct error *e)
 	for (i = 0; i < s->nr; i++)
 		if (open_counters(&s->threads[i], e))
 			return -1;
-	/* Only now that it is known that none has counters of its own. */
+	/* Only now: no thread has counters of its own. */
 	for (i = 0; i < s->nr; i++)
 		if (start_counters(s, &s->threads[i], e))
 			return -1;
 	return 0;
 }
 
-/* Has ended, and left some behind. */
+/* True if the thread has ended and left running descendants behind. */
 static bool is_survived(const struct thread *t)
 {
 	return (t->counts.status & (VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_CHILDREN)) ==
@@ -284,8 +283,8 @@ static bool is_survived(const struct thread *t)
 #define GRACE_STEP	5
 
 /*
- * A thread that another has joined need not be quite at its end when the other
- * ends.  Whatever is about to end gets a little time, all together.
+ * A thread that another has joined may still be in its exit when the other ends.
+ * Wait a little for descendants that are about to end, for all together.
  */
 static int read_again(struct session *s, struct thread *t, int *grace)
 {
@@ -314,8 +313,8 @@ static int read_all(struct session *s, struct error *e)
 }
 
 /*
- * What was started and runs still is in nobody's sums.  Taking the state from
- * its thread, which must be stopped for that once more if it has not ended, puts it there.
+ * Descendants that still run are in no sums.  Unlinking the state from its thread adds
+ * them; for that, a thread that has not ended must be stopped once more.
  */
 static int end_families(struct session *s)
 {
@@ -346,16 +345,16 @@ static int end_families(struct session *s)
 	return err;
 }
 
-/* ---- until when --------------------------------------------------------------------- */
+/* ---- waiting for the end ------------------------------------------------------------- */
 
-/* An end that can be polled for: a process's descriptor. */
+/* Open a descriptor that can be polled for the end of a process. */
 static int open_process(pid_t pid, struct pollfd *p, struct error *e)
 {
 	p->fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	p->events = POLLIN;
 	if (p->fd >= 0)
 		return 0;
-	/* Older kernels say EINVAL, newer ones ENOENT. */
+	/* Old kernels return EINVAL, new ones ENOENT. */
 	if (errno == EINVAL || errno == ENOENT)
 		return fail_with(e, "%d is a thread, and not its process's first: count it with -t, or all with -p and the process's id",
 				 (int)pid);
@@ -383,7 +382,7 @@ static int open_ends(struct session *s, struct error *e)
 	return 0;
 }
 
-/* A thread's end is its state's POLLHUP. */
+/* The end of a thread is POLLHUP of its state. */
 static void poll_threads(struct session *s)
 {
 	const struct targets *targets = s->targets;
@@ -413,7 +412,10 @@ static void close_ends(struct session *s)
 	free(s->polls);
 }
 
-/* Also those whom SIGKILL took from under our ptrace.  True: the command is among them. */
+/*
+ * Reap all children, also traced threads that SIGKILL has ended.
+ * Return: whether the command has ended.
+ */
 static bool reap_children(struct session *s)
 {
 	bool ended = false;
@@ -421,7 +423,7 @@ static bool reap_children(struct session *s)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &wstatus, WNOHANG | __WALL)) > 0) {
-		/* None is under ptrace any more; but nobody is to stay stopped. */
+		/* No thread is traced any more; but none must stay stopped. */
 		if (WIFSTOPPED(wstatus))
 			ptrace(PTRACE_DETACH, pid, 0,
 			       wstatus >> 16 ? 0L : (long)WSTOPSIG(wstatus));
@@ -433,7 +435,7 @@ static bool reap_children(struct session *s)
 	return ended;
 }
 
-/* True: the counting is to end. */
+/* Return: whether counting must end. */
 static bool take_signal(struct session *s, int fd)
 {
 	struct signalfd_siginfo info;
@@ -444,13 +446,13 @@ static bool take_signal(struct session *s, int fd)
 		return reap_children(s);
 	if (!s->command)
 		return true;
-	/* As for a command that is counted: what the terminal sends it gets too. */
+	/* As for a counted command: it gets the terminal's signals itself. */
 	if (info.ssi_code <= 0)
 		kill(s->command, (int)info.ssi_signo);
 	return false;
 }
 
-/* True: there is none left. */
+/* Return: whether all have ended. */
 static bool forget_ended(struct session *s)
 {
 	bool some = false;
@@ -458,7 +460,7 @@ static bool forget_ended(struct session *s)
 
 	for (i = 0; i < s->targets->nr; i++) {
 		if (s->polls[i].revents) {
-			/* A thread's is its handle's. */
+			/* The descriptor of a thread belongs to its handle. */
 			if (s->targets->target[i].process)
 				close(s->polls[i].fd);
 			s->polls[i].fd = -1;
@@ -481,12 +483,12 @@ static void attach_interval(struct session *s)
 		sums_add(&sums, &c.children);
 	}
 	s->interval->fn(s->interval->arg, s->next, &sums);
-	/* What is late is left out. */
+	/* Skip intervals that are over already. */
 	while (s->next <= seconds_since(&s->start))
 		s->next += s->interval->ms / 1e3;
 }
 
-/* Seconds to wait, or NO_TIMEOUT; 0: the time is over. */
+/* Return: seconds to wait, or NO_TIMEOUT; 0: the time is over. */
 static double time_left(struct session *s, double timeout)
 {
 	double now = seconds_since(&s->start), until = timeout;
@@ -559,7 +561,7 @@ static int start_command(struct session *s, char **argv, struct error *e)
 		return fail_with(e, "cannot make a process for the command: %s", strerror(err));
 	}
 	close(pipes[1]);
-	/* exec closes the child's end: silence is success. */
+	/* A successful exec closes the child's end without a message. */
 	do {
 		n = read(pipes[0], &err, sizeof(err));
 	} while (n < 0 && errno == EINTR);
@@ -570,7 +572,7 @@ static int start_command(struct session *s, char **argv, struct error *e)
 	return fail_exec(e, err, argv[0]);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------------------------ */
 
 static void add_parts(struct session *s, struct result *r)
 {
@@ -611,7 +613,7 @@ static void collect_counts(struct session *s, struct result *r, struct error *e)
 	for (i = 0; i < s->nr; i++)
 		counts_add(&r->counts, &s->threads[i].counts);
 	result_finish(r, e);
-	/* Nothing is what a thread that slept all the time has done. */
+	/* A thread that slept all the time has counts, which are 0. */
 	r->counted = !r->counts.replaced;
 	add_parts(s, r);
 }
@@ -646,7 +648,7 @@ static int count_attached(struct session *s, char **argv, double timeout,
 	return 0;
 }
 
-/* A descriptor for each thread: as many as we may have. */
+/* Each thread needs a descriptor: allow as many as the hard limit does. */
 static void raise_limit(struct rlimit *old)
 {
 	struct rlimit new;
@@ -673,7 +675,7 @@ int attach_and_count(const struct targets *targets, char **argv, double timeout,
 	memset(r, 0, sizeof(*r));
 	raise_limit(&s.nofile);
 	signals_catch(&s.signals, &s.set, NULL);
-	/* For sigtimedwait() and signalfd() it must be blocked, too. */
+	/* sigtimedwait() and signalfd() need it blocked, too. */
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Kinds of CPUs, which hybrid processors have several of: which one is counted. */
+/* Kinds of CPUs, of which hybrid processors have several: choose the one to count on. */
 #include <ctype.h>
 #include <errno.h>
 #include <sched.h>
@@ -28,7 +28,7 @@ bool kind_is(const struct vperfctr_info *info, const char *asked)
 	return !asked || !strcmp(asked, number) || (name && !strcasecmp(asked, name));
 }
 
-/* May this thread (0: perfex) run on CPUs of the kind?  In doubt it may. */
+/* True if this thread (0: perfex) may run on CPUs of the kind, or if that is not known. */
 static bool may_run_on(pid_t tid, uint32_t kind)
 {
 	const size_t size = CPU_ALLOC_SIZE(65536);
@@ -65,7 +65,7 @@ int kind_choose(const char *asked, pid_t tid, struct vperfctr_info *info, kind_f
 		ret = try(info, arg, first);
 		if (ret >= 0)
 			return ret;
-		/* Why the first one cannot count it is what is told. */
+		/* Report why the first kind refused. */
 		first = &later;
 	} while (++kind < info->nrkinds);
 

@@ -7,7 +7,7 @@
 
 /* ---- perf's names ---------------------------------------------------------------- */
 
-/* What perf stat counts without a counter, and what perfex prints instead. */
+/* Events that perf stat counts without a counter, and the replacement here. */
 static const struct {
 	const char *name, *instead;
 } software[] = {

@@ -17,7 +17,7 @@ int assign_counters(const struct events *events, const struct vperfctr_info *inf
 			 !info->nrctrs ? ": leave -e out to get the thread's time" : "");
 }
 
-/* The events of a group, and where they are among all. */
+/* Copy the events of a group, and their indices among all. */
 static void select_group(const struct events *all, unsigned int group, struct events *events,
 			 unsigned int *at)
 {
@@ -31,7 +31,7 @@ static void select_group(const struct events *all, unsigned int group, struct ev
 		}
 }
 
-/* Each event goes to the first group where there is room for it. */
+/* Put each event into the first group that has room for it. */
 int assign_groups(struct events *events, const struct vperfctr_info *info,
 		  struct vperfctr_ctr *ctr, struct error *e)
 {
@@ -44,7 +44,7 @@ int assign_groups(struct events *events, const struct vperfctr_info *info,
 	for (i = 0; i < all; i++) {
 		unsigned int *group = &events->group[i];
 
-		/* Those after it are in no group yet. */
+		/* Events after this one are in no group yet. */
 		events->nr = i + 1;
 		for (*group = 0; *group < nr; ++*group) {
 			select_group(events, *group, &some, at);

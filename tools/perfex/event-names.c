@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The events that are asked for, and a counter for each. */
+/* The events that are asked for, by name. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "perfex.h"
 
-/* Generic names, in the order in which they are counted as long as there is room. */
+/* Generic names, in the order in which events_default() adds them. */
 static const char *const generic[] = {
 	"instructions", "cycles", "branches", "branch-misses", "ref-cycles",
 	"cache-references", "cache-misses",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* perfex -i: what the module is and what it found. */
+/* perfex -i: the module, and what it found. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -55,7 +55,7 @@ static void print_flags(FILE *f, const char *label, uint32_t flags, const struct
 	fputc('\n', f);
 }
 
-/* "0-3,8"; bit() says whether i is in the set. */
+/* Print "0-3,8"; bit() is true if i is in the set. */
 static void print_ranges(FILE *f, unsigned int nbits, bool (*bit)(const void *, unsigned int),
 			 const void *set)
 {
@@ -103,7 +103,7 @@ static void print_counters(FILE *f, const char *label, uint64_t mask, unsigned i
 	fputc('\n', f);
 }
 
-/* What a call for a mask returned, and the mask. */
+/* err: what the call for the mask returned. */
 static void print_mask(FILE *f, int err, struct vperfctr_cpu_mask *mask)
 {
 	if (err) {

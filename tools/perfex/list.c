@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* perfex list: which events there are, and which counters take them. */
+/* perfex list: the events of this processor, and the counters that can count them. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ struct listing {
 	unsigned int nrhidden;
 };
 
-/* "fixed 0, general 0-3" */
+/* Return: "fixed 0, general 0-3"; allocated. */
 static char *describe_counters(const struct vperfctr_event *event)
 {
 	char *text = NULL;
@@ -119,7 +119,6 @@ static void list_kind(const struct vperfctr_info *info, struct listing *l)
 		      stderr);
 }
 
-/* "'miss' and 'l2'" */
 static int fail_no_event(struct error *e, const struct listing *l)
 {
 	char words[200] = "";

@@ -6,7 +6,7 @@
 
 #include "perfex.h"
 
-/* The exit status, or -1 with *e filled in.  out: NULL if there is no -o. */
+/* out: NULL without -o.  Return: the exit status, or -1 with *e. */
 static int execute_options(const struct options *o, FILE *out, struct error *e)
 {
 	if (o->info)
@@ -21,8 +21,9 @@ static int execute_options(const struct options *o, FILE *out, struct error *e)
 }
 
 /*
- * What perfex opens is not to be taken for a standard file that it was started without:
- * writing to such a one goes on to fail, and the command does not have it.
+ * If perfex was started without a standard file, the next file that it opens would
+ * become that one.  Open /dev/null in its place, in the mode that makes its use fail;
+ * the command does not inherit it.
  */
 static void keep_standard_files(void)
 {
@@ -33,7 +34,7 @@ static void keep_standard_files(void)
 			open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
 }
 
-/* Has all been written?  Standard error is not buffered: its error may be an old one. */
+/* Standard error is not buffered, so its error may be an old one, without errno. */
 static int check_written(FILE *f, const char *name, struct error *e)
 {
 	errno = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counting as the options say: what, how often, and how it is printed. */
+/* Count as the options say: the events, the number of runs, and the output. */
 #include <stdlib.h>
 
 #include "perfex.h"
@@ -10,7 +10,7 @@ struct choice {
 	struct vperfctr_ctr *ctr;
 };
 
-/* The number of runs that these events take on this kind of CPUs, or -1 with *e. */
+/* Return: the number of runs that the events need on this kind of CPUs, or -1 with *e. */
 static int choose_events(const struct vperfctr_info *info, void *arg, struct error *e)
 {
 	const struct choice *choice = arg;
@@ -30,7 +30,7 @@ static int choose_events(const struct vperfctr_info *info, void *arg, struct err
 	return assign_counters(events, info, ctr, e) ? -1 : 1;
 }
 
-/* For "Counts of ...": the command, or the processes and threads; allocated. */
+/* Return: the command, or the processes and threads, for "Counts of ..."; allocated. */
 static char *describe_targets(const struct options *o, const struct vperfctr_info *info)
 {
 	const char *kind = kind_name(info);
@@ -97,7 +97,7 @@ struct ticks {
 	bool any;
 };
 
-/* Who begins to count for itself begins at 0; what is said of that comes at the end. */
+/* A program that takes its counters for itself starts them at 0; the end reports that. */
 static uint64_t count_since(uint64_t sum, uint64_t before)
 {
 	return sum > before ? sum - before : 0;
@@ -128,14 +128,14 @@ static void on_interval(void *arg, double at, const struct sums *sums)
 
 #define PROGRESS_AFTER	2	/* seconds */
 
-/* How far it is. */
+/* Runs that are done. */
 struct progress {
 	struct timespec start;
 	unsigned int done, all;	/* runs */
 	bool shown;
 };
 
-/* On a terminal, which somebody looks at, and only if it takes long. */
+/* Only on a terminal, and only if the runs take long. */
 static void show_progress(struct progress *p)
 {
 	if (!is_terminal(stderr) || seconds_since(&p->start) < PROGRESS_AFTER)
@@ -161,8 +161,8 @@ static bool may_run_again(const struct result *r)
 }
 
 /*
- * Ends early if a run could not be counted, which is the result then, or by a signal:
- * a run that was cut short is no part of a mean.
+ * Run the command as often as asked for.  A run that could not be counted ends the
+ * series and is its result.  A signal ends it, too; the mean leaves that run out.
  */
 static int run_series(const struct options *o, const struct vperfctr_control *control,
 		      struct progress *progress, struct series *series, struct result *r,
@@ -210,7 +210,7 @@ static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *
 		}
 }
 
-/* All groups' runs, in one result: each event has been counted in its own. */
+/* Run all groups, and put them into one result: each event is counted in one group. */
 static int run_groups(const struct options *o, const struct events *events,
 		      const struct vperfctr_ctr *ctr, uint32_t kind, unsigned int nrgroups,
 		      uint32_t flags, struct series *all, struct result *r, struct error *e)
@@ -232,7 +232,7 @@ static int run_groups(const struct options *o, const struct events *events,
 		if (r->status)
 			status = r->status;
 		if (!r->complete) {
-			/* These would be some events' only. */
+			/* Only some events have counts. */
 			if (nrgroups > 1)
 				r->counted = false;
 			hide_progress(&progress);
@@ -249,7 +249,7 @@ static int run_groups(const struct options *o, const struct events *events,
 	}
 	hide_progress(&progress);
 	r->status = status;
-	/* What there is of it is better than nothing. */
+	/* The counts of a run that may be cut short are better than none. */
 	if (nrgroups == 1 && !all->nr)
 		return 0;
 	if (group < nrgroups) {

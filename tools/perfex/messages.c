@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What went wrong and what to do about it, in one line. */
+/* Error messages: the cause and the remedy, in one line. */
 #include <errno.h>
 #include <grp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Options, their help, and what goes with what. */
+/* The options, their help, and which of them go together. */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -148,7 +148,7 @@ static int parse_timeout(double *timeout, const char *arg, struct error *e)
 	return 0;
 }
 
-/* A number from 1 to `most`. */
+/* Parse a number from 1 to `most`. */
 static int parse_number(unsigned int *n, const char *arg, unsigned int most, const char *what,
 			struct error *e)
 {
@@ -169,7 +169,7 @@ static int check_sampling(const struct options *o, struct error *e)
 	const char *what = o->report ? "--report" : "--sample";
 
 	if (o->report && o->sampling)
-		return fail_usage(e, "--sample and --report are done one after the other");
+		return fail_usage(e, "--sample and --report do not go together");
 	if (o->nrspecs || o->targets.nr || o->timeout >= 0 || o->no_inherit || o->repeat ||
 	    o->runs_auto || o->interval || o->style != STYLE_TEXT || o->per_thread)
 		return fail_with(e, "%s goes with none of -e, -p, -t, -r, -I, -x, -j, --timeout, --runs, --no-inherit and --per-thread: see perfex --help",
@@ -223,10 +223,10 @@ static void take_list_options(struct options *o)
 		*to = NULL;
 }
 
-/* Options without an argument */
+/* Options without an argument. */
 #define LETTERS	"jivhV"
 
-/* Long options without a letter */
+/* Long options without a letter. */
 enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
 	OPT_PER_THREAD, OPT_RUNS, OPT_KIND };
 
@@ -258,7 +258,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 	};
 	int c;
 
-	/* '+': the command's options are its own.  ':': the messages are ours. */
+	/* '+': stop at the command.  ':': perfex prints the messages. */
 	while ((c = getopt_long(argc, argv, "+:e:p:t:o:r:I:x:" LETTERS, longs, NULL)) != -1) {
 		switch (c) {
 		case 'e':
@@ -339,8 +339,8 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			return fail_with(e, "option -%c needs an argument: see perfex --help", optopt);
 		default:
 			/*
-			 * optopt is 0 for a long one that is not known, and that of one that
-			 * takes no argument; optind may not be past a short one.
+			 * optopt is 0 for an unknown long option, and that of a long option
+			 * that takes no argument; optind may not be past a short one.
 			 */
 			if (optopt >= OPT_TIMEOUT || (optopt && strchr(LETTERS, optopt)))
 				return fail_with(e, "option '%s' takes no argument: see perfex --help",

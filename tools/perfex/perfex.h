@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* perfex: count the events of commands and processes.  What its files share. */
+/* perfex: count the events of commands and processes.  Shared declarations. */
 #ifndef PERFEX_H
 #define PERFEX_H
 
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <vperfctr-event.h>
 
-/* Exit statuses that are perfex's own; those of env(1) and timeout(1). */
+/* Exit statuses of perfex itself: those that env(1) and timeout(1) use. */
 #define STATUS_FAILED		125	/* perfex has failed, or was misused */
 #define STATUS_CANNOT_RUN	126	/* the command cannot be executed */
 #define STATUS_NOT_FOUND	127	/* there is no such command */
@@ -30,7 +30,7 @@ struct error {
 /* Fill in *e (status STATUS_FAILED) and return -1. */
 int fail_with(struct error *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* What a failed call of the library means to a user; err is its -errno. */
+/* Explain a failed call of the library to the user; err is its -errno. */
 int fail_device(struct error *e, int err);
 int fail_access(struct error *e, const char *device);
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,
@@ -40,7 +40,7 @@ int fail_no_kind(struct error *e, const char *kind);
 int fail_kernel_mode(struct error *e, const char *event);
 int fail_exec(struct error *e, int err, const char *command);
 
-/* The same for another process's thread; the files are to be found in proc. */
+/* The same for a thread of another process; proc is where its files are. */
 int fail_open_thread(struct error *e, int err, pid_t tid);
 int fail_trace(struct error *e, int err, pid_t tid, const char *proc);
 
@@ -80,15 +80,15 @@ int read_number(const char *file);
 struct events {
 	unsigned int nr;
 	struct vperfctr_event ev[VPERFCTR_MAX_CTRS];
-	unsigned int group[VPERFCTR_MAX_CTRS];	/* those that are counted in one run */
-	bool user_by_default;	/* kernel mode was left out, as it may not be counted */
+	unsigned int group[VPERFCTR_MAX_CTRS];	/* events of a group are counted in one run */
+	bool user_by_default;	/* kernel mode is left out, as it may not be counted */
 };
 
 /* Add the events of a -e argument, separated by commas. */
 int events_parse(struct events *events, const char *spec,
 		 const struct vperfctr_info *info, struct error *e);
 
-/* Add those that this processor has of the usual events, as many as fit. */
+/* Add the generic events that this processor has, as many as fit. */
 void events_default(struct events *events, const struct vperfctr_info *info);
 
 /* Say why the library refused this name, what the name is, and what to count instead. */
@@ -100,79 +100,79 @@ int check_subcommand(struct error *e, char **command);
 
 bool is_generic(const char *name);
 
-/* The generic names, one after the other; NULL: no more. */
+/* Return: the i-th generic name, or NULL. */
 const char *events_generic_name(unsigned int i);
 
 /* ---- counters ---------------------------------------------------------------- */
 
-/* A counter for each event: ctr[i] is for events->ev[i]. */
+/* Choose a counter for each event: ctr[i] is for events->ev[i]. */
 int assign_counters(const struct events *events, const struct vperfctr_info *info,
 		    struct vperfctr_ctr *ctr, struct error *e);
 
 /*
  * The same in several runs: ctr[i] is for events->ev[i] in the run of its group.
- * Returns the number of groups, or -1 with *e.
+ * Return: the number of groups, or -1 with *e.
  */
 int assign_groups(struct events *events, const struct vperfctr_info *info,
 		  struct vperfctr_ctr *ctr, struct error *e);
 
 /* ---- kinds of CPUs ----------------------------------------------------------- */
 
-/* What it is called, or NULL. */
+/* Return: the name of the kind, or NULL. */
 const char *kind_name(const struct vperfctr_info *info);
 
-/* Is this the one that is asked for, by number or name?  NULL: any is. */
+/* True if this kind is asked for, by number or name; NULL asks for any. */
 bool kind_is(const struct vperfctr_info *info, const char *asked);
 
 /*
- * Call try() for the kind that is asked for, or for each of them on which the
- * thread `tid` (0: perfex) may run, until it returns 0 or more, which is the result.
- * Else it returns -1 with *e: why the first of them will not do.
+ * Call try() for the kind that is asked for, or else for each kind on which the
+ * thread `tid` (0: perfex) may run, until it returns 0 or more.
+ * Return: what try() returned, or -1 with *e: why it refused the first kind.
  */
 typedef int kind_fn(const struct vperfctr_info *info, void *arg, struct error *e);
 int kind_choose(const char *asked, pid_t tid, struct vperfctr_info *info, kind_fn *try, void *arg,
 		struct error *e);
 
-/* The CPUs of a kind: "0-7". */
+/* Print the CPUs of a kind: "0-7". */
 void print_kind_cpus(FILE *f, uint32_t kind);
 
 /* ---- counts ---------------------------------------------------------------------- */
 
-/* As struct vperfctr_sums, with room for all. */
+/* As struct vperfctr_sums, with room for all counters. */
 struct sums {
 	uint64_t tsc;
 	uint64_t pmc[VPERFCTR_MAX_CTRS];
 };
 
-/* What one state holds, or several together. */
+/* The counts of one state, or of several together. */
 struct counts {
 	struct sums own;
-	struct sums children;	/* those that inherited, and have ended */
+	struct sums children;	/* of threads that inherited, and have ended */
 	uint64_t missed;	/* threads not, or not wholly, in the children's sums */
 	uint32_t status;	/* VPERFCTR_STATUS_*; of several: of any */
-	bool replaced;		/* somebody has counted something else: no sums */
-	bool cut_off;		/* some that were started run on, and are not counted any more */
+	bool replaced;		/* the program has counted something else: no sums */
+	bool cut_off;		/* descendants run on, and are not counted any more */
 };
 
 void sums_add(struct sums *to, const struct sums *s);
 void counts_add(struct counts *to, const struct counts *c);
 
-/* What a state that was given this control holds.  Returns 0 or -errno. */
+/* Read a state that was given this control.  Return: 0 or -errno. */
 int counts_read(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c);
 
 /*
- * The same of a state whose owner has ended.  What it has started and runs still is
+ * The same for a state whose owner has ended.  Descendants that still run are
  * counted until now, and no further.
  */
 int counts_finish(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c);
 
-/* Is anything there to be shown? */
+/* True if there is a count to show. */
 bool counts_any(const struct counts *c);
 
-/* 0, or -1 with *e saying why the counts are not all that was asked for. */
+/* Return: 0, or -1 with *e: why the counts are incomplete. */
 int counts_check(const struct counts *c, struct error *e);
 
-/* Children are in the sums. */
+/* True if children are in the sums. */
 static inline bool inherits(const struct vperfctr_control *control)
 {
 	return control->flags & VPERFCTR_CONTROL_INHERIT;
@@ -195,22 +195,22 @@ enum cut_short {
 
 struct result {
 	int status;		/* to exit with */
-	bool signalled;		/* by a signal the command ended */
+	bool signalled;		/* a signal ended the command */
 	enum cut_short cut_short;
 	char scope[64];		/* "its first thread" */
 	double elapsed;		/* seconds */
-	bool counted;		/* there is something in total */
-	bool complete;		/* and that is all; else *e says why not */
+	bool counted;		/* total is valid */
+	bool complete;		/* total is complete; else *e says why not */
 	struct counts counts;
 	struct sums total;
-	double cpu_time;	/* seconds that should be in total; 0: not known */
+	double cpu_time;	/* seconds that total should hold; 0: not known */
 	struct part *parts;	/* of total; allocated */
 	unsigned int nrparts;
 };
 
 /*
- * Fill in what r's counts determine.  Returns -1 with *e filled in if they are
- * not complete.
+ * Fill in what r's counts determine.
+ * Return: 0, or -1 with *e if they are incomplete.
  */
 int result_finish(struct result *r, struct error *e);
 struct part *result_add_part(struct result *r, const struct sums *sums);
@@ -218,10 +218,10 @@ void result_free(struct result *r);
 
 double seconds_since(const struct timespec *start);
 
-/* Mean and deviation of what several runs gave. */
+/* Mean and deviation of a number in several runs. */
 struct spread {
 	unsigned int nr;
-	double mean, squares;	/* of differences from the mean, added */
+	double mean, squares;	/* sum of squared differences from the mean */
 };
 
 struct series {
@@ -231,13 +231,13 @@ struct series {
 
 void series_add(struct series *s, const struct result *r);
 
-/* The standard deviation of the mean, in percent of it. */
+/* Return: the standard deviation of the mean, in percent of the mean. */
 double spread_percent(const struct spread *s);
 
-/* As if all had been added to one of them. */
+/* Add all runs of s to `to`. */
 void spread_merge(struct spread *to, const struct spread *s);
 
-/* Called each `ms` milliseconds, and at the end, with the sums until then. */
+/* fn is called each `ms` milliseconds and at the end, with the sums until then. */
 struct interval {
 	unsigned int ms;	/* 0: never */
 	void (*fn)(void *arg, double at, const struct sums *sums);
@@ -248,7 +248,7 @@ struct interval {
 
 #define NR_END_SIGNALS	4
 
-/* Signals as perfex found them: what a command is to see. */
+/* Signals as perfex found them, which is how a command must find them. */
 struct signal_state {
 	bool known;
 	struct sigaction old[NR_END_SIGNALS];
@@ -257,9 +257,9 @@ struct signal_state {
 };
 
 /*
- * Signals that are to end perfex: those that were not ignored are blocked, are
- * in *set, and are handled if fn is not NULL.  SIGCHLD gets its default.  With
- * the same state it may be done again.
+ * Block the signals that end perfex, but for those that are ignored, and put them
+ * into *set.  If fn is not NULL, it handles them.  SIGCHLD gets its default.
+ * Context: may be called again with the same state.
  */
 void signals_catch(struct signal_state *s, sigset_t *set,
 		   void (*fn)(int sig, siginfo_t *info, void *context));
@@ -269,33 +269,34 @@ void signals_restore(const struct signal_state *s);
 /* ---- run ----------------------------------------------------------------------- */
 
 /*
- * Run the command and count it.  Fails (status: what to exit with) if it did not
- * run.  If it ran and could not be counted, r->complete is false, *e says why.
+ * Run the command and count it.
+ * Return: 0, or -1 with *e if it did not run.  If it ran and could not be counted,
+ * r->complete is false, and *e says why.
  */
 int run_command(char **argv, const struct vperfctr_control *control,
 		const struct interval *interval, struct result *r, struct error *e);
 
-/* Has one of the signals come that are to end perfex?  The command has got it, too. */
+/* True if a signal came that ends perfex.  The command has got it, too. */
 bool run_told_to_end(void);
 
-/* The exit status that stands for a wait status. */
+/* Return: the exit status for a wait status. */
 int run_status(int wstatus);
 
-/* CPU time of all threads and waited-for children, in seconds. */
+/* Return: the CPU time of all threads and waited-for children, in seconds. */
 double run_cpu_time(const struct rusage *usage);
 
 /*
- * The same in steps.  After run_start() there is a child with counters (and, if
- * `ring` is not NULL, a ring) that is about to execute the command; with a ring it
- * waits for run_go().  run_await_exec() returns when it has done so, or has failed
- * to; before, `sock` can be polled for that.
+ * The same in steps.  run_start() makes a child with counters, and with a ring if
+ * `ring` is not NULL, that is about to execute the command.  With a ring it waits
+ * for run_go().  run_await_exec() returns when the child has executed the command
+ * or has failed to; `sock` is readable then.
  */
 struct running {
 	char **argv;
 	const struct vperfctr_control *control;
 	pid_t pid;
-	int sock;		/* -1: it has executed the command */
-	int fd;			/* of its state; the caller's to close */
+	int sock;		/* -1: the child has executed the command */
+	int fd;			/* of the child's state; the caller closes it */
 	uint64_t map_size;	/* of the ring */
 	struct timespec start;
 };
@@ -307,9 +308,9 @@ int run_await_end(const struct running *run, int *wstatus, struct rusage *usage)
 
 /* ---- sampling --------------------------------------------------------------------- */
 
-/* What --sample asks for. */
+/* The argument of --sample. */
 struct sample_spec {
-	const char *kind;	/* of CPUs; NULL: not said */
+	const char *kind;	/* of CPUs; NULL: any */
 	char event[256];
 	uint64_t period;
 };
@@ -317,25 +318,25 @@ struct sample_spec {
 int sample_parse(struct sample_spec *spec, const char *arg, struct error *e);
 
 /*
- * Run the command, and write samples of its first thread to `out` (which has this
- * name), and a line about them to standard error.  Returns what to exit with, or
- * -1 with *e filled in.
+ * Run the command, write samples of its first thread to `out`, a file of this name,
+ * and a line about them to standard error.
+ * Return: the exit status, or -1 with *e.
  */
 int sample_command(const struct sample_spec *spec, char **argv, FILE *out, const char *name,
 		   bool verbose, struct error *e);
 
-/* Print what is in such a file; all: not only the hottest. */
+/* Print the samples in such a file; all: also those that are not among the hottest. */
 int report_samples(FILE *out, const char *name, bool all, struct error *e);
 
-/* A file that is mapped; NULL: it is none, or has no symbols. */
+/* A mapped file that has symbols. */
 struct module;
 
 struct module *module_open(const char *path);
 void module_close(struct module *m);
 
-/* What is at this offset of the file.  Strings are the module's; NULL: not known. */
+/* The symbol and line at an offset of the file.  The module owns the strings; NULL: unknown. */
 struct place {
-	uint64_t address;	/* as the file has it */
+	uint64_t address;	/* as in the file's symbols */
 	const char *function;
 	const char *source;
 	int line;
@@ -360,31 +361,32 @@ struct targets {
 #define NO_TIMEOUT	(-1.0)
 
 /*
- * Count running threads until they end, the command (if *argv) ends, the
- * timeout is over, or perfex is to end.  Results as those of run().
+ * Count running threads until they end, the command (if *argv) ends, the timeout
+ * is over, or a signal ends perfex.
+ * Return: as run_command().
  */
 int attach_and_count(const struct targets *targets, char **argv, double timeout,
 		     const struct vperfctr_control *control, const struct interval *interval,
 		     struct result *r, struct error *e);
 
-/* A thread that is, or was, under our ptrace. */
+/* A thread that perfex traces, or has traced. */
 struct tracee {
 	pid_t tid;
 	bool stopped;
-	int signal;		/* that stopped it and is yet to be delivered, or 0 */
+	int signal;		/* signal that stopped it, not yet delivered; or 0 */
 };
 
-/* Those that can fail return 0 or -errno; -ESRCH: the thread has ended. */
+/* Return: 0 or -errno; -ESRCH: the thread has ended. */
 int trace_seize(struct tracee *t);
 void trace_interrupt(const struct tracee *t);
-/* -EINTR: one of the (blocked) signals in `set` came; -ETIMEDOUT: it does not stop */
+/* Return: also -EINTR: a (blocked) signal in `set` came; -ETIMEDOUT: it does not stop */
 int trace_await(struct tracee *t, const sigset_t *set);
 bool trace_is_stopped(const struct tracee *t);
 void trace_release(struct tracee *t);
 
 /*
- * Who traces this thread, or 0, and whether it has ended: also if nobody has
- * waited for it yet, or its process's other threads have not.
+ * Return: the process that traces this thread, or 0.  *ended: the thread has ended,
+ * even if it was not waited for yet, or the other threads of its process run on.
  */
 pid_t trace_look_up(pid_t tid, const char *proc, bool *ended);
 
@@ -392,37 +394,40 @@ pid_t trace_look_up(pid_t tid, const char *proc, bool *ended);
 
 enum style { STYLE_TEXT, STYLE_CSV, STYLE_JSON };
 
-/* What is the same in all that is printed. */
+/* Settings of all output. */
 struct printing {
 	FILE *f;
 	const char *file;		/* its name, if it is that of -o; NULL: standard error */
 	enum style style;
 	const char *separator;		/* of STYLE_CSV */
-	const char *what;		/* "process 123" */
+	const char *what;		/* is counted: "process 123" */
 	const struct events *events;
 	const struct vperfctr_info *info;
-	unsigned int nrgroups;		/* different runs; 0, 1: all were counted in one */
+	unsigned int nrgroups;		/* different runs; 0, 1: all events in one run */
 	const struct series *series;	/* the result is the mean of these; or NULL */
-	bool verbose;			/* the parts, too */
-	bool per_thread;		/* a thread's counts apart from each other's */
+	bool verbose;			/* print the parts, too */
+	bool per_thread;		/* print the counts of each thread */
 	int write_error;		/* errno of writing to the file, or 0 */
 };
 
 void print_result(const struct printing *p, const struct result *r);
 
-/* What there is to be said about counts that are not in a table. */
+/* Print on standard error what a table says below its counts. */
 void print_remarks(const struct result *r);
 
-/* What was counted from one moment to another, which is `at` seconds after the start. */
+/* Print the counts of an interval that ends `at` seconds after the start. */
 void print_interval_head(const struct printing *p);
 void print_interval(const struct printing *p, double at, const struct sums *sums);
 void print_control(FILE *f, const struct events *events, const struct vperfctr_ctr *ctr);
 
-/* One where a line can be written over; and where nobody has said that it should be plain. */
+/* True if a line can be written over; true if, besides, NO_COLOR is not set. */
 bool is_terminal(FILE *f);
 bool has_colours(FILE *f);
 
-/* Who gave the text does not rule the terminal: nothing but UTF-8 without controls is left. */
+/*
+ * Replace what is not UTF-8, and control characters: text that other programs chose must
+ * not command the terminal.
+ */
 void replace_controls(char *text);
 
 /* "1,234,567"; buf has THOUSANDS_LEN characters. */
@@ -444,7 +449,7 @@ struct options {
 	const char *separator;
 	unsigned int repeat;		/* 0: not said */
 	bool runs_auto;			/* as many runs as the events need */
-	const char *kind;		/* of CPUs; NULL: not said */
+	const char *kind;		/* of CPUs; NULL: any */
 	unsigned int interval;		/* milliseconds; 0: none */
 	const char *report;
 	bool sampling;
@@ -452,31 +457,34 @@ struct options {
 	char **command;
 };
 
-/* 0: do what they say; 1: done, exit successfully; -1: *e */
+/* Return: 0: do what they say; 1: done, exit successfully; -1: *e */
 int options_parse(int argc, char **argv, struct options *o, struct error *e);
 
-/* The file of -o; NULL: *e. */
+/* Open the file of -o.  Return: NULL with *e if that fails. */
 FILE *output_open(const struct options *o, struct error *e);
 
-/* 0: all has been written; else errno. */
+/* Return: 0 if all has been written, or errno. */
 int output_error(FILE *f);
 
-/* Do what these say; out: NULL without -o.  Returns what to exit with, or -1 with *e filled in. */
+/*
+ * Count as the options say.  out: NULL without -o.
+ * Return: the exit status, or -1 with *e.
+ */
 int measure(const struct options *o, FILE *out, struct error *e);
 
-/* "0-3,8", or "none" */
+/* Print "0-3,8", or "none". */
 void print_bits(FILE *f, uint64_t mask);
 
 /*
- * The events whose names or descriptions have each of these words, and the counters that
- * take them; all: also those that no counter of this processor takes.
+ * Print the events whose names or descriptions have each of these words, and their
+ * counters; all: also those that no counter of this processor can count.
  */
 int list_events(FILE *f, char *const *words, bool all, const char *kind, struct error *e);
 
 /* True if the processor can count an event that has this word. */
 bool list_has_word(const char *word, const struct vperfctr_info *info);
 
-/* Everything that the module tells. */
+/* Print all that the module reports. */
 int info_print(FILE *f, struct error *e);
 
 #endif /* PERFEX_H */

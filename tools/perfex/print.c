@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What came out, for people: aligned, and the same in every locale. */
+/* The table for people, and fields for programs; the same in every locale. */
 #include <inttypes.h>
 
 #include "perfex.h"
 
-/* ---- what two counts say together ------------------------------------------------ */
+/* ---- ratios of two counts --------------------------------------------------------- */
 
 static const struct ratio {
 	uint32_t of, by;	/* VPERFCTR_EVENT_* */
@@ -20,7 +20,7 @@ static const struct ratio {
 	  "of all cache refs" },
 };
 
-/* Only counts of the same modes, and of the same run, are about the same code. */
+/* Only counts of the same modes, and of the same run, have a meaningful ratio. */
 static int find_same_mode(const struct events *events, uint32_t arch, unsigned int like)
 {
 	unsigned int i;
@@ -33,7 +33,7 @@ static int find_same_mode(const struct events *events, uint32_t arch, unsigned i
 	return -1;
 }
 
-/* What there is to be said about count i, or NULL. */
+/* Return: the ratio that has count i as its first part, or NULL. */
 static const struct ratio *find_ratio(const struct events *events, const struct sums *sums,
 				      unsigned int i, double *value)
 {
@@ -71,7 +71,7 @@ static void format_ratio(char *buf, size_t size, const struct events *events,
 #define COUNT_WIDTH	20
 #define NAME_WIDTH	20
 
-/* What is the same in all rows of one output. */
+/* Settings of all rows of one table. */
 struct table {
 	const struct printing *p;
 	FILE *f;
@@ -80,7 +80,7 @@ struct table {
 	const char *bold, *faint, *plain;	/* empty but on a terminal */
 };
 
-/* deviation: in percent; negative: there is none. */
+/* deviation: in percent; negative: none. */
 static void print_row(const struct table *t, const char *count, const char *name,
 		      const char *remark, double deviation)
 {
@@ -144,7 +144,7 @@ static void print_counts(const struct table *t, const struct sums *sums)
 	}
 }
 
-/* cpu_time: what it should be, if that is known. */
+/* cpu_time: the thread time that there should be, or 0. */
 static void print_thread_time(const struct table *t, const struct sums *sums, double cpu_time)
 {
 	const struct printing *p = t->p;
@@ -159,7 +159,7 @@ static void print_thread_time(const struct table *t, const struct sums *sums, do
 	} else {
 		thread = (double)sums->tsc / (p->info->tsc_khz * 1e3);
 		snprintf(buf, sizeof(buf), "%.9f", thread);
-		/* The scheduler's clock is not the TSC: let small differences be. */
+		/* The scheduler's clock is not the TSC: ignore small differences. */
 		if (cpu_time > thread * 1.05 + 0.01) {
 			snprintf(text, sizeof(text),
 				 "%.3f s of other threads and children are not counted",
@@ -188,7 +188,7 @@ static void print_parts(const struct table *t, const struct result *r)
 	}
 }
 
-/* About threads or processes that were started and run still; NULL: there are none. */
+/* Return: a remark about descendants that still run, or NULL. */
 static const char *about_survivors(const struct result *r)
 {
 	if (r->counts.status & VPERFCTR_STATUS_CHILDREN)
@@ -196,7 +196,7 @@ static const char *about_survivors(const struct result *r)
 	return r->counts.cut_off ? "Counted until now" : NULL;
 }
 
-/* About a run in which a signal came; NULL: there is none. */
+/* Return: a remark about a run in which a signal came, or NULL. */
 static const char *about_cut_run(const struct result *r)
 {
 	switch (r->cut_short) {
@@ -209,7 +209,7 @@ static const char *about_cut_run(const struct result *r)
 	}
 }
 
-/* What stands in a file may be read without what perfex said on standard error. */
+/* A file may be read without the messages that perfex wrote to standard error. */
 static void print_notes(FILE *f, const struct result *r)
 {
 	const char *survivors = about_survivors(r), *cut_run = about_cut_run(r);
@@ -274,12 +274,12 @@ static void print_text(const struct printing *p, const struct result *r)
 	fputc('\n', p->f);
 }
 
-/* ---- for programs: with perf stat's fields and names ----------------------------------- */
+/* ---- for programs: the fields and names of perf stat ------------------------------------ */
 
-/* A count that stands in a record of its own. */
+/* A count and what belongs to it. */
 struct record {
-	double at;		/* end of an interval; negative: there are none */
-	const char *thread;	/* NULL: all together */
+	double at;		/* end of the interval; negative: no intervals */
+	const char *thread;	/* NULL: all threads together */
 	const char *event;
 	bool counted;
 	uint64_t count;
@@ -290,7 +290,7 @@ struct record {
 	double metric;
 };
 
-/* With '?' where the separator would be. */
+/* Print '?' in place of each separator in the text. */
 static void print_field(FILE *f, const char *sep, const char *text)
 {
 	size_t length = strlen(sep);
@@ -356,7 +356,7 @@ static void print_json(FILE *f, const struct record *r)
 		r->ratio ? r->metric : 0, r->ratio ? r->ratio->unit : "");
 }
 
-/* sums: NULL if it was not counted. */
+/* sums: NULL if the events were not counted. */
 static void print_records(const struct printing *p, double at, const char *thread,
 			  const struct sums *sums)
 {
@@ -364,7 +364,7 @@ static void print_records(const struct printing *p, double at, const char *threa
 	const struct events *events = p->events;
 	unsigned int i;
 
-	/* Without counters there is a time, at least. */
+	/* Without counters, print the thread time. */
 	for (i = 0; i < (events->nr ? events->nr : 1); i++) {
 		struct record r = {
 			.at = at, .thread = thread, .counted = sums, .runtime = ns,

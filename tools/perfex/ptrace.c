@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stopping a running thread for a moment, and letting it go on as if nothing
- * had been.
+ * Stop a running thread for a moment, and release it as it was.
  *
- * PTRACE_SEIZE and PTRACE_INTERRUPT leave no trace: no signal is sent, and a
- * thread that job control has stopped is stopped afterwards.  A thread that was
- * about to take a signal stops for that; it takes it when it is released.  All
- * waiting leaves the stop to be waited for again (WNOWAIT), because the kernel
+ * PTRACE_SEIZE and PTRACE_INTERRUPT leave no trace: they send no signal, and a
+ * thread that job control has stopped is stopped afterwards.  A thread that is about
+ * to receive a signal stops for that, and receives it when it is released.  All
+ * waits leave the stop to be waited for again (WNOWAIT), because the kernel
  * forgets such a signal if a tracer has waited for it and then dies.
  */
 #include <errno.h>
@@ -18,7 +17,7 @@
 #include "perfex.h"
 
 #define STOP_TIMEOUT	10	/* seconds */
-#define LOOK_AGAIN	0.01
+#define CHECK_INTERVAL	0.01	/* seconds */
 
 pid_t trace_look_up(pid_t tid, const char *proc, bool *ended)
 {
@@ -47,7 +46,7 @@ static bool has_ended(pid_t tid)
 	return ended;
 }
 
-/* Is waited for below; also changed there only while SIGCHLD is blocked. */
+/* The handler of SIGCHLD reads these; they change only while SIGCHLD is blocked. */
 static pid_t *tracees;
 static unsigned int nrtracees, room;
 
@@ -67,8 +66,8 @@ static int remember_tracee(pid_t tid)
 }
 
 /*
- * Let go of tracees that have ended.  One by one, as waiting for all would find
- * those that have stopped, too, whether asked for or not.
+ * Reap tracees that have ended.  One by one, as waiting for all would also find
+ * those that have stopped.
  */
 static void reap_tracees(void)
 {
@@ -94,9 +93,9 @@ static void on_sigchld(int sig)
 }
 
 /*
- * A thread that executes a file waits for its process's other threads to end,
- * and those that are ours for us to wait for them, while PTRACE_SEIZE waits for
- * it to be done with that.  What interrupts that is SIGCHLD.
+ * A thread that executes a file waits for the other threads of its process to end.
+ * Those that perfex traces end only when perfex reaps them, while its PTRACE_SEIZE
+ * waits for the exec.  SIGCHLD breaks this deadlock: its handler reaps them.
  */
 static int ptrace_seize(pid_t tid)
 {
@@ -124,9 +123,9 @@ int trace_seize(struct tracee *t)
 
 	t->stopped = false;
 	t->signal = 0;
-	/* EPERM is also what a thread says that is just becoming another, by exec. */
+	/* A thread that is in exec, and about to get another id, returns EPERM, too. */
 	for (tries = 0; (err = ptrace_seize(t->tid)) == -EPERM && tries < TRIES; tries++) {
-		/* One of ours that has executed a file has its process's id now. */
+		/* A tracee that has executed a file has the id of its process now. */
 		if (trace_look_up(t->tid, PROC, &ended) == getpid())
 			err = 0;
 		if (ended)
@@ -138,13 +137,13 @@ int trace_seize(struct tracee *t)
 	return err ? err : remember_tracee(t->tid);
 }
 
-/* If it has ended, waiting for it tells. */
+/* If the thread has ended, waiting for it will show that. */
 void trace_interrupt(const struct tracee *t)
 {
 	ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 }
 
-/* 1: it has stopped or ended, and *info tells */
+/* Return: 1: it has stopped or ended, see *info; 0: neither; -ESRCH: it is gone. */
 static int look_at_tracee(const struct tracee *t, siginfo_t *info)
 {
 	int ret;
@@ -154,19 +153,19 @@ static int look_at_tracee(const struct tracee *t, siginfo_t *info)
 		ret = waitid(P_PID, (id_t)t->tid, info,
 			     WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL);
 	} while (ret && errno == EINTR);
-	/* ECHILD: gone without a trace, as another thread has executed a file. */
+	/* ECHILD: it vanished, as another thread has executed a file. */
 	return ret ? -ESRCH : info->si_pid != 0;
 }
 
 /*
- * Wait for SIGCHLD, which may be another's, but not for long: there is none for
- * the end of a process's first thread before the others are waited for; and who
- * is to stop may be waiting for them, too.  -EINTR, -ETIMEDOUT: something else
- * happened.
+ * Wait for SIGCHLD, of this or of another thread, but not for long.  The end of
+ * a process's first thread sends none before the others are reaped, and the thread
+ * that must stop may wait for them, too.
+ * Return: 0; -EINTR: a signal in `set` came; -ETIMEDOUT: the thread does not stop.
  */
 static int await_change(const sigset_t *set, const struct timespec *start)
 {
-	const struct timespec ts = { .tv_nsec = (long)(LOOK_AGAIN * 1e9) };
+	const struct timespec ts = { .tv_nsec = (long)(CHECK_INTERVAL * 1e9) };
 	sigset_t all = *set;
 	int sig;
 
@@ -200,12 +199,12 @@ int trace_await(struct tracee *t, const sigset_t *set)
 		return -ESRCH;
 	}
 	t->stopped = true;
-	/* An event, above the lower eight bits, is no signal's arrival. */
+	/* An event, which is above the lower eight bits, is no signal. */
 	t->signal = info.si_status >> 8 ? 0 : info.si_status & 0x7f;
 	return 0;
 }
 
-/* SIGKILL wakes it at any time. */
+/* True if it is stopped at the moment: SIGKILL can wake it at any time. */
 bool trace_is_stopped(const struct tracee *t)
 {
 	unsigned long ignored;
@@ -213,7 +212,7 @@ bool trace_is_stopped(const struct tracee *t)
 	return !ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &ignored);
 }
 
-/* What cannot be released because it does not stop is so by the kernel when we exit. */
+/* The kernel releases a thread that does not stop when perfex exits. */
 void trace_release(struct tracee *t)
 {
 	if (t->stopped)

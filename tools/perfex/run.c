@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Run the command in a child that counts itself from its exec on, and read the
- * sums when it has ended: the state outlives it, as we hold its descriptor.
+ * sums when it has ended: perfex holds a descriptor, so the state outlives the child.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 enum stage { STAGE_OPEN, STAGE_RING, STAGE_CONTROL, STAGE_READY, STAGE_EXEC };
 
 /*
- * From the child, with the state's descriptor if the stage is READY; and one to
- * the child, if it is sampled, for it to go on then.
+ * The child sends these, with the descriptor of its state if the stage is READY.
+ * If it is sampled it waits for one that releases it.
  */
 struct message {
 	enum stage stage;
@@ -25,7 +25,7 @@ struct message {
 	uint64_t map_size;	/* of the ring */
 };
 
-/* ---- the descriptor's way --------------------------------------------------- */
+/* ---- passing the descriptor -------------------------------------------------- */
 
 union fd_buf {
 	struct cmsghdr align;
@@ -53,7 +53,7 @@ static int send_message(int sock, struct message *m, int fd)
 	return sendmsg(sock, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* False: the other end is closed.  *fd is -1 if none came. */
+/* Return: false if the other end is closed.  *fd is -1 if no descriptor came. */
 static bool receive_message(int sock, struct message *m, int *fd)
 {
 	struct iovec iov = { m, sizeof(*m) };
@@ -80,9 +80,9 @@ static bool receive_message(int sock, struct message *m, int *fd)
 /* ---- signals ---------------------------------------------------------------------- */
 
 /*
- * Whatever is to end perfex is meant for the command: perfex stays to print.
- * What the terminal sends, the command gets too; what a process has sent to
- * perfex alone is passed on.
+ * A signal that ends perfex is meant for the command: perfex stays to print.
+ * The command gets the terminal's signals itself; those that a process has sent to
+ * perfex only are passed on.
  */
 static volatile pid_t command_pid;
 static volatile sig_atomic_t told_to_end;
@@ -113,7 +113,7 @@ count_and_exec(int sock, char **argv, const struct vperfctr_control *control,
 	struct vperfctr *v;
 	int none;
 
-	/* The last descriptor will be perfex's: should it be killed, all of this ends. */
+	/* perfex will hold the last descriptor: if it is killed, the counting ends. */
 	m.err = vperfctr_open(&v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
 				  VPERFCTR_OPEN_NOMAP);
 	if (m.err)
@@ -183,7 +183,7 @@ void run_go(const struct running *run)
 {
 	struct message go = { .stage = STAGE_READY };
 
-	/* If it has ended meanwhile, waiting for it tells. */
+	/* If it has ended meanwhile, waiting for it will show that. */
 	send_message(run->sock, &go, -1);
 }
 
@@ -192,7 +192,7 @@ int run_await_exec(struct running *run, struct error *e)
 	struct message later;
 	int none, err = 0;
 
-	/* exec closes the child's end: silence is success. */
+	/* A successful exec closes the child's end without a message. */
 	if (receive_message(run->sock, &later, &none))
 		err = fail_child(e, &later, run);
 	close(run->sock);
@@ -202,7 +202,7 @@ int run_await_exec(struct running *run, struct error *e)
 
 int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e)
 {
-	/* As they were before the first of several runs. */
+	/* Signals as they were before the first of several runs. */
 	static struct signal_state sig;
 	struct rusage usage;
 	int sock[2], err, wstatus;
@@ -212,11 +212,11 @@ int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock))
 		return fail_with(e, "cannot make a socket: %s", strerror(errno));
 
-	/* They remain blocked until there is a child to pass them on to. */
+	/* Signals remain blocked until there is a child to pass them on to. */
 	signals_catch(&sig, &set, on_end_signal);
 	run->pid = fork();
 	if (!run->pid) {
-		/* Its only end is to be perfex's, so that perfex's death is seen. */
+		/* perfex must hold the only other end, so that the child sees its death. */
 		close(sock[0]);
 		count_and_exec(sock[1], run->argv, run->control, ring, &sig);
 	}
@@ -292,7 +292,7 @@ static bool command_has_ended(pid_t pid)
 	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
 }
 
-/* Until the command has ended, which remains to be waited for. */
+/* Run intervals until the command has ended; the caller waits for it. */
 static void run_intervals(const struct running *run, struct vperfctr *v, const struct interval *interval)
 {
 	sigset_t chld, old;
@@ -305,7 +305,7 @@ static void run_intervals(const struct running *run, struct vperfctr *v, const s
 	while (!command_has_ended(run->pid)) {
 		left = next - seconds_since(&run->start);
 		if (left <= 0) {
-			/* The first is none; what is late is left out. */
+			/* The start ends no interval; skip those that are over already. */
 			if (next > 0 && !counts_read(v, run->control, &c) && !c.replaced) {
 				sums_add(&c.own, &c.children);
 				interval->fn(interval->arg, next, &c.own);

@@ -4,11 +4,11 @@
  *
  * A header, and records until the end of the file.  Numbers are little-endian,
  * all sizes are multiples of 8, text ends with a NUL and is padded with NULs.
- * Records of unknown type are skipped; what breaks old readers gets a new version.
+ * Readers skip records of unknown type; a change that breaks old readers gets a new version.
  *
- * Samples are in the order in which they were taken.  A sample's address belongs
- * to the latest MAPPING record before it, after the latest EXEC record before it,
- * in whose range the address is.
+ * Samples are in the order in which they were taken.  The address of a sample belongs
+ * to the latest MAPPING record before it that contains the address and that is not
+ * followed by an EXEC record before the sample.
  */
 #ifndef PERFEX_SAMPLES_H
 #define PERFEX_SAMPLES_H
@@ -34,15 +34,15 @@ struct samples_header {
 
 enum record_type {
 	RECORD_COMMAND = 1,	/* text: the command and its arguments */
-	RECORD_EXEC = 2,	/* nothing: a file was executed, there are no mappings */
+	RECORD_EXEC = 2,	/* empty: a file was executed, older mappings are gone */
 	RECORD_MAPPING = 3,	/* struct record_mapping */
 	RECORD_SAMPLES = 4,	/* struct record_sample [] */
-	RECORD_END = 5,		/* struct record_end; without it the recording was cut off */
+	RECORD_END = 5,		/* struct record_end; missing if the recording was cut off */
 };
 
 struct record {
 	uint32_t type;
-	uint32_t size;		/* with this structure */
+	uint32_t size;		/* including this structure */
 };
 
 /* An executable mapping. */
@@ -67,7 +67,7 @@ struct record_end {
 	uint64_t elapsed;	/* nanoseconds */
 };
 
-/* What a reader need not accept more of. */
+/* Limits that a reader may rely on. */
 #define MAX_RECORD		(1U << 24)
 #define MAX_SAMPLES_AT_ONCE	4096
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perfex --report: where the samples in a file are.
+ * perfex --report: print the functions and lines of the samples in a file.
  *
- * The file may come from anybody.  Each length in it is checked before it is used,
- * and what would be printed is printed without control characters.
+ * The file may come from an attacker.  Each length in it is checked before it is used,
+ * and its text is printed without control characters.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,21 +14,21 @@
 #include "sample-file.h"
 
 #define MAX_MAPPINGS	65536
-#define SHOWN		25	/* rows of a table, if not all are wanted */
+#define SHOWN		25	/* rows of a table without -v */
 
 /*
- * A sample stands for the overflows dropped before it, too.  This is right if
- * these are few: a period was too short, so that only each 2nd, 4th, ... overflow
- * made a sample.  When the ring was full many are missing, which may have been
- * anywhere.
+ * A sample also stands for the overflows that were dropped before it.  This is right
+ * if these are few: the period was too short, so that only each 2nd, 4th, ... overflow
+ * made a sample.  When the ring was full, many samples are missing, which may have
+ * been anywhere.
  */
 #define MAX_DROPPED	1024
 
-/* A file that was mapped, or what else /proc/PID/maps calls a mapping. */
+/* A mapped file, or another name in /proc/PID/maps. */
 struct file {
 	char *path;
 	struct module *module;
-	bool looked_at;
+	bool opened;		/* or tried to */
 };
 
 struct mapping {
@@ -36,13 +36,13 @@ struct mapping {
 	unsigned int file;
 };
 
-/* Files that are none */
+/* Numbers that stand for no file */
 enum { FILE_UNKNOWN, FILE_KERNEL, FILE_FIRST };
 
-/* Where samples are, and how many. */
+/* A place, and its samples. */
 struct spot {
 	unsigned int file;
-	uint64_t offset;	/* in it; FILE_UNKNOWN: the address */
+	uint64_t offset;	/* in the file; FILE_UNKNOWN: the address */
 	uint64_t samples, weight;
 };
 
@@ -53,7 +53,7 @@ struct recording {
 	unsigned int nrfiles;
 	struct mapping *maps;
 	unsigned int nrmaps;
-	struct spot *spots;	/* a hash table; without samples it is a free slot */
+	struct spot *spots;	/* a hash table; a slot without samples is free */
 	size_t nrspots, nrslots;
 	uint64_t nrsamples, dropped, weight;
 	bool complete;
@@ -78,7 +78,7 @@ static int fail_damaged(struct error *e, const struct input *in, const char *wha
 	return fail_with(e, "'%s' is damaged: %s at byte %" PRIu64, in->name, what, in->at);
 }
 
-/* 1: read; 0: the file ends before; -1: *e */
+/* Return: 1: read; 0: the file ends before; -1: *e */
 static int read_input(struct input *in, void *buf, size_t len, struct error *e)
 {
 	if (fread(buf, 1, len, in->f) == len) {
@@ -119,7 +119,7 @@ static int read_header(struct input *in, struct samples_header *h, struct error 
 
 /* ---- mappings ---------------------------------------------------------------------- */
 
-/* Its number; 0 (FILE_UNKNOWN): no memory. */
+/* Return: the number of the file; 0 (FILE_UNKNOWN): no memory. */
 static unsigned int find_file(struct recording *rec, const char *path)
 {
 	struct file *files;
@@ -139,7 +139,7 @@ static unsigned int find_file(struct recording *rec, const char *path)
 	return i;
 }
 
-static int take_mapping(struct recording *rec, const struct input *in, const void *data,
+static int read_mapping(struct recording *rec, const struct input *in, const void *data,
 			size_t len, struct error *e)
 {
 	struct record_mapping r;
@@ -164,7 +164,7 @@ static int take_mapping(struct recording *rec, const struct input *in, const voi
 	return 0;
 }
 
-/* The latest that has the address. */
+/* Return: the latest mapping of the address, or NULL. */
 static const struct mapping *find_mapping(const struct recording *rec, uint64_t ip)
 {
 	unsigned int i;
@@ -206,7 +206,7 @@ static int grow_spots(struct recording *rec)
 	return 0;
 }
 
-static int take_sample(struct recording *rec, const struct record_sample *sample)
+static int add_sample(struct recording *rec, const struct record_sample *sample)
 {
 	uint64_t weight = 1 + (sample->dropped < MAX_DROPPED ? sample->dropped : 0);
 	const struct mapping *map = find_mapping(rec, sample->ip);
@@ -218,7 +218,7 @@ static int take_sample(struct recording *rec, const struct record_sample *sample
 		file = map->file;
 		offset = sample->ip - map->start + map->offset;
 	} else if (sample->ip >> 63) {
-		/* All of it is one. */
+		/* All of the kernel is one spot. */
 		file = FILE_KERNEL;
 		offset = 0;
 	}
@@ -238,7 +238,7 @@ static int take_sample(struct recording *rec, const struct record_sample *sample
 	return 0;
 }
 
-static int take_samples(struct recording *rec, const struct input *in, const void *data,
+static int read_samples(struct recording *rec, const struct input *in, const void *data,
 			size_t len, struct error *e)
 {
 	struct record_sample sample;
@@ -248,7 +248,7 @@ static int take_samples(struct recording *rec, const struct input *in, const voi
 		return fail_damaged(e, in, "samples of another size");
 	for (at = 0; at < len; at += sizeof(sample)) {
 		memcpy(&sample, (const char *)data + at, sizeof(sample));
-		if (take_sample(rec, &sample))
+		if (add_sample(rec, &sample))
 			return fail_memory(e);
 	}
 	return 0;
@@ -256,7 +256,7 @@ static int take_samples(struct recording *rec, const struct input *in, const voi
 
 /* ---- records ------------------------------------------------------------------------- */
 
-static int take_record(struct recording *rec, const struct input *in, uint32_t type,
+static int read_record_data(struct recording *rec, const struct input *in, uint32_t type,
 		       const void *data, size_t len, struct error *e)
 {
 	switch (type) {
@@ -268,9 +268,9 @@ static int take_record(struct recording *rec, const struct input *in, uint32_t t
 		rec->nrmaps = 0;
 		return 0;
 	case RECORD_MAPPING:
-		return take_mapping(rec, in, data, len, e);
+		return read_mapping(rec, in, data, len, e);
 	case RECORD_SAMPLES:
-		return take_samples(rec, in, data, len, e);
+		return read_samples(rec, in, data, len, e);
 	case RECORD_END:
 		if (len < sizeof(rec->end))
 			return fail_damaged(e, in, "a short end");
@@ -282,7 +282,7 @@ static int take_record(struct recording *rec, const struct input *in, uint32_t t
 	}
 }
 
-/* 1: there may be more; 0: the file ends, perhaps within a record; -1: *e */
+/* Return: 1: there may be more; 0: the file ends, perhaps within a record; -1: *e */
 static int read_record(struct recording *rec, struct input *in, struct error *e)
 {
 	struct record r;
@@ -298,7 +298,7 @@ static int read_record(struct recording *rec, struct input *in, struct error *e)
 	if (!data)
 		return fail_memory(e);
 	ret = read_input(in, data, r.size - sizeof(r), e);
-	if (ret > 0 && take_record(rec, in, r.type, data, r.size - sizeof(r), e))
+	if (ret > 0 && read_record_data(rec, in, r.type, data, r.size - sizeof(r), e))
 		ret = -1;
 	free(data);
 	return ret;
@@ -336,7 +336,7 @@ static void recording_free(struct recording *rec)
 	free(rec->command);
 }
 
-/* ---- what to call a spot --------------------------------------------------------------- */
+/* ---- names of spots -------------------------------------------------------------------- */
 
 struct row {
 	char *label;
@@ -348,7 +348,7 @@ struct table {
 	size_t nr;
 };
 
-/* "[name]"; a mapping without a file is in brackets already, or has no name. */
+/* Write "[name]"; a mapping without a file has brackets already, or no name. */
 static void name_file(char *buf, size_t size, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -409,7 +409,7 @@ static void table_free(struct table *t)
 	free(t->rows);
 }
 
-/* Spots that are called the same are one row. */
+/* Make one row of spots with the same name. */
 static void merge_rows(struct table *t)
 {
 	size_t from, to = 0;
@@ -505,7 +505,7 @@ static void print_head(FILE *f, struct recording *rec)
 			fprintf(f, "%20.9f  seconds thread time\n",
 				(double)rec->end.tsc / (h->tsc_khz * 1e3));
 	} else {
-		fputs("\n The recording was cut off: perfex was killed, or is still at it.\n", f);
+		fputs("\n The recording was cut off: perfex was killed, or is still recording.\n", f);
 	}
 }
 
@@ -532,12 +532,12 @@ static void open_modules(struct recording *rec)
 	struct file *file;
 	size_t k;
 
-	/* Only those that are needed: looking at a file takes a while. */
+	/* Open only files that have samples: reading symbols takes a while. */
 	for (k = 0; k < rec->nrslots; k++) {
 		file = &rec->files[rec->spots[k].file];
-		if (!rec->spots[k].samples || file->looked_at)
+		if (!rec->spots[k].samples || file->opened)
 			continue;
-		file->looked_at = true;
+		file->opened = true;
 		if (file->path && file->path[0] == '/')
 			file->module = module_open(file->path);
 	}

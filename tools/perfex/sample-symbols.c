@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is at an offset of a file: libdw (elfutils) knows.  Files are looked at for
- * themselves, not as some process had mapped them.
+ * Find the function and line at an offset of a file, by libdw (elfutils).  Files are
+ * read for themselves, and not as a process had mapped them.
  */
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-/* The path is from a file that anybody may have made: no devices, no pipes. */
+/* The path may come from an attacker: open no devices and no pipes. */
 static int open_regular(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -38,7 +38,7 @@ static int open_regular(const char *path)
 	return fd;
 }
 
-/* Programs and shared libraries; an archive, say, has no place where it is mapped. */
+/* True for programs and shared libraries; an archive, for instance, cannot be mapped. */
 static bool can_be_mapped(Elf *elf)
 {
 	GElf_Ehdr ehdr;
@@ -57,7 +57,7 @@ struct module *module_open(const char *path)
 	m->dwfl = dwfl_begin(&callbacks);
 	if (!m->dwfl)
 		goto fail;
-	/* The descriptor is libdwfl's, then. */
+	/* On success, libdwfl owns the descriptor. */
 	m->mod = dwfl_report_offline(m->dwfl, path, path, fd);
 	if (!m->mod)
 		goto fail;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perfex --sample: the command's first thread counts with an i-mode counter, whose
- * overflows the kernel puts into a ring; we move them from there into a file,
- * together with what is mapped where, which only a living process tells.
+ * perfex --sample: the command's first thread counts with an i-mode counter, and the
+ * kernel puts its overflows into a ring.  perfex moves them into a file, together with
+ * the mappings of the process, which can be read only while it lives.
  *
- * The command is under ptrace, so that it stops when it has executed a file and
- * when it is about to end: its mappings are read then in any case, however short
- * its life is.  They are also read each time samples are taken from the ring,
- * always after it is known which: so what these samples are in is mapped, unless it
- * has been unmapped again already.  Where ptrace is not permitted only that is done.
+ * The command runs under ptrace: it stops when it has executed a file and when it is
+ * about to end.  Its mappings are read at these stops, so that a short life suffices.
+ * They are also read each time samples are taken from the ring, after the number
+ * of samples is known: so the code of these samples is mapped, unless it has been
+ * unmapped since.  Where ptrace is not permitted, mappings are read only then.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -23,11 +23,11 @@
 #include "perfex.h"
 #include "sample-file.h"
 
-/* A third of a second at 100000 samples per second; the file is no slower. */
+/* A third of a second at 100000 samples per second, which a file can take. */
 #define RING_SAMPLES	32768
 #define RING_WATERMARK	(RING_SAMPLES / 4)
 
-/* Mappings come at the beginning of a program, seldom later: milliseconds. */
+/* Milliseconds: a program maps files when it begins, and seldom later. */
 #define FIRST_LOOK	1
 #define LAST_LOOK	256
 
@@ -47,19 +47,19 @@ struct session {
 	struct running run;
 	struct vperfctr *v;
 	FILE *out;
-	struct mappings known;	/* in the file, and still there */
+	struct mappings known;	/* written, and still mapped */
 	uint64_t nrsamples;
 	bool traced;
 	bool started;		/* the command has been executed */
-	bool failed;		/* nothing more is written; the command runs on */
+	bool failed;		/* no more is written; the command runs on */
 	bool ended;
 	int wstatus;
 	int look_again;		/* milliseconds, or -1 */
 };
 
-/* ---- what is asked for ----------------------------------------------------------- */
+/* ---- the argument of --sample ----------------------------------------------------- */
 
-/* "100", "100k", "2M", "1G"; 0 if it is no such number. */
+/* Return: "100", "100k", "2M" or "1G" as a number; 0 if it is none. */
 static uint64_t parse_period(const char *text)
 {
 	static const struct { char suffix; uint64_t factor; } factors[] = {
@@ -79,7 +79,7 @@ static uint64_t parse_period(const char *text)
 			end++;
 			break;
 		}
-	/* What does not fit is too large for any counter, too. */
+	/* A number that does not fit is too large for any counter. */
 	if (errno || __builtin_mul_overflow(n, factor, &n))
 		n = UINT64_MAX;
 	return *end ? 0 : n;
@@ -87,7 +87,7 @@ static uint64_t parse_period(const char *text)
 
 int sample_parse(struct sample_spec *spec, const char *arg, struct error *e)
 {
-	/* The last: names can have some, too. */
+	/* The last one: names can have others. */
 	const char *equals = strrchr(arg, '=');
 	size_t len = equals ? (size_t)(equals - arg) : 0;
 
@@ -215,7 +215,7 @@ static bool add_mapping(struct mappings *m, const struct mapping *map)
 	return true;
 }
 
-/* A line of /proc/PID/maps.  False: it cannot be executed. */
+/* Parse a line of /proc/PID/maps.  Return: whether the mapping is executable. */
 static bool parse_mapping(struct mapping *map, char *line)
 {
 	char perms[5];
@@ -236,7 +236,7 @@ static void write_mapping(FILE *out, const struct mapping *map)
 	write_record(out, RECORD_MAPPING, &r, sizeof(r), map->path);
 }
 
-/* Write what is new.  A process that has ended has none: nothing changes then. */
+/* Write new mappings.  A process that has ended has none, which changes nothing. */
 static void read_mappings(struct session *s)
 {
 	struct mappings now = { 0 };
@@ -268,7 +268,7 @@ static void read_mappings(struct session *s)
 
 /* ---- samples ------------------------------------------------------------------------ */
 
-/* Move the nr oldest from the ring into the file. */
+/* Move the nr oldest samples from the ring into the file. */
 static int write_samples(struct session *s, uint64_t nr, struct error *e)
 {
 	struct record_sample buf[MAX_SAMPLES_AT_ONCE];
@@ -301,13 +301,13 @@ static int drain_ring(struct session *s, struct error *e)
 		return 0;
 	if (!s->started)
 		return 0;
-	/* Only now, see above. */
+	/* After the number of samples is known: see above. */
 	read_mappings(s);
 	return write_samples(s, nr, e);
 }
 
-/* What there is belongs to the program that was executed before. */
-static int take_exec(struct session *s, struct error *e)
+/* Samples that are in the ring belong to the program that was executed before. */
+static int handle_exec(struct session *s, struct error *e)
 {
 	if (s->failed)
 		return 0;
@@ -328,15 +328,15 @@ static bool is_stop_signal(int sig)
 	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 }
 
-/* status: of waitid(); a signal, and above that an event. */
-static int take_stop(struct session *s, int status, struct error *e)
+/* status: of waitid(): a signal, and an event in the bits above. */
+static int handle_stop(struct session *s, int status, struct error *e)
 {
 	long sig = status & 0x7f;
 	int err = 0;
 
 	switch (status >> 8) {
 	case PTRACE_EVENT_EXEC:
-		err = take_exec(s, e);
+		err = handle_exec(s, e);
 		sig = 0;
 		break;
 	case PTRACE_EVENT_EXIT:
@@ -344,7 +344,7 @@ static int take_stop(struct session *s, int status, struct error *e)
 		sig = 0;
 		break;
 	case PTRACE_EVENT_STOP:
-		/* Job control stops it: that is to last. */
+		/* Job control stops it, so it must remain stopped. */
 		if (is_stop_signal((int)sig)) {
 			ptrace(PTRACE_LISTEN, s->run.pid, 0, 0);
 			return 0;
@@ -352,14 +352,14 @@ static int take_stop(struct session *s, int status, struct error *e)
 		sig = 0;
 		break;
 	default:
-		/* A signal that it is about to take. */
+		/* A signal that it is about to receive. */
 		break;
 	}
 	ptrace(PTRACE_CONT, s->run.pid, 0, sig);
 	return err;
 }
 
-static int take_changes(struct session *s, struct error *e)
+static int handle_changes(struct session *s, struct error *e)
 {
 	const id_t pid = (id_t)s->run.pid;
 	siginfo_t info;
@@ -370,27 +370,27 @@ static int take_changes(struct session *s, struct error *e)
 		if (waitid(P_PID, pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) ||
 		    !info.si_pid)
 			return err;
-		/* It is left to be waited for with what it has used. */
+		/* The caller reaps it, together with its resource usage. */
 		if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) {
 			s->ended = true;
 			return err;
 		}
-		/* If it has been killed meanwhile there is no stop any more. */
+		/* If it has been killed meanwhile, there is no stop any more. */
 		info.si_pid = 0;
 		if (!waitid(P_PID, pid, &info, WSTOPPED | WNOHANG | __WALL) && info.si_pid)
-			err |= take_stop(s, info.si_status, e);
+			err |= handle_stop(s, info.si_status, e);
 	}
 }
 
-/* The other end of the socket is closed, or has something to say. */
-static int take_start(struct session *s, struct error *e)
+/* The child has executed the command, or has failed to. */
+static int handle_start(struct session *s, struct error *e)
 {
 	if (run_await_exec(&s->run, e))
 		return -1;
-	return s->traced ? 0 : take_exec(s, e);
+	return s->traced ? 0 : handle_exec(s, e);
 }
 
-static int wait_and_take(struct session *s, struct pollfd *fds, struct error *e)
+static int wait_and_handle(struct session *s, struct pollfd *fds, struct error *e)
 {
 	struct timespec ts = { .tv_sec = s->look_again / 1000,
 			       .tv_nsec = s->look_again % 1000 * 1000000L };
@@ -405,18 +405,18 @@ static int wait_and_take(struct session *s, struct pollfd *fds, struct error *e)
 	while (read(fds[0].fd, &info, sizeof(info)) > 0)
 		;
 	if (fds[2].revents) {
-		err = take_start(s, e);
+		err = handle_start(s, e);
 		fds[2].fd = -1;
 	}
 	if (!ret || fds[1].revents)
 		err |= drain_ring(s, e);
-	/* The counting has ended, if perhaps not the command. */
+	/* Counting has ended; the command may still run. */
 	if (fds[1].revents & (POLLHUP | POLLERR))
 		fds[1].fd = -1;
-	return take_changes(s, e) | err;
+	return handle_changes(s, e) | err;
 }
 
-/* Until the command has ended, also if something fails here. */
+/* Follow the command until it has ended, even if something fails here. */
 static int follow_command(struct session *s, struct error *e)
 {
 	struct pollfd fds[3] = {
@@ -434,7 +434,7 @@ static int follow_command(struct session *s, struct error *e)
 	if (fds[0].fd < 0)
 		return fail_with(e, "cannot wait for signals: %s", strerror(errno));
 	while (!s->ended) {
-		if (wait_and_take(s, fds, err ? &later : e)) {
+		if (wait_and_handle(s, fds, err ? &later : e)) {
 			err = -1;
 			s->failed = true;
 		}
@@ -449,7 +449,7 @@ static int finish_recording(struct session *s, struct error *e)
 	struct counts c;
 	int err;
 
-	/* What came after the last stop: nothing, or a signal's delivery. */
+	/* After the last stop there may be samples of a signal's delivery. */
 	if (write_samples(s, vperfctr_ring_nr(s->v), e))
 		return -1;
 	err = counts_read(s->v, s->run.control, &c);
@@ -464,9 +464,9 @@ static int finish_recording(struct session *s, struct error *e)
 	return 0;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------- */
+/* ---- recording ----------------------------------------------------------------------------- */
 
-/* A round number that is no greater, and not 0. */
+/* Return: the greatest number with one digit and zeros that is not above n; at least 1. */
 static uint64_t round_down(uint64_t n)
 {
 	uint64_t power = 1;
@@ -478,7 +478,7 @@ static uint64_t round_down(uint64_t n)
 
 #define ENOUGH_SAMPLES	1000
 
-/* So few samples that the file tells nothing: what to do about it. */
+/* If there are so few samples that the file says nothing, print what to do about it. */
 static void print_advice(uint64_t samples, uint64_t dropped, uint64_t count, double seconds,
 			 const struct vperfctr_event *event, const struct sample_spec *spec)
 {
@@ -495,7 +495,7 @@ static void print_advice(uint64_t samples, uint64_t dropped, uint64_t count, dou
 				thousands(a, count), event->name, spec->event,
 				round_down(count / ENOUGH_SAMPLES));
 	} else if (dropped > samples) {
-		/* As long as it takes for none to be dropped, and half as long again. */
+		/* One and a half times the period at which none would be dropped. */
 		period = spec->period;
 		if (__builtin_mul_overflow(period, overflows / (samples ? samples : 1) * 3 / 2 + 1,
 					   &period))
@@ -529,7 +529,7 @@ static void print_summary(const struct session *s, const struct counts *c, const
 			cpu_time - thread);
 }
 
-/* Before the command is executed: then a failure ends it. */
+/* Context: before the command is executed, so that a failure can prevent that. */
 static int map_ring(struct session *s, struct error *e)
 {
 	int err;
@@ -577,7 +577,7 @@ struct choice {
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 };
 
-/* Can CPUs of this kind be sampled so? */
+/* Return: 0 if CPUs of this kind can count and sample the event. */
 static int choose_event(const struct vperfctr_info *info, void *arg, struct error *e)
 {
 	struct choice *c = arg;

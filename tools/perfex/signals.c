@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Signals that are to end perfex, which has something to print before. */
+/* Signals that end perfex: it must print the counts before. */
 #include "perfex.h"
 
 static const int end_signals[NR_END_SIGNALS] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
@@ -15,7 +15,7 @@ void signals_catch(struct signal_state *s, sigset_t *set,
 	for (i = 0; i < NR_END_SIGNALS; i++) {
 		if (!s->known)
 			sigaction(end_signals[i], NULL, &s->old[i]);
-		/* nohup, or a shell's background: let it be ignored. */
+		/* nohup, or the background of a shell: it remains ignored. */
 		if (s->old[i].sa_handler != SIG_IGN)
 			sigaddset(set, end_signals[i]);
 	}
@@ -23,7 +23,7 @@ void signals_catch(struct signal_state *s, sigset_t *set,
 	for (i = 0; fn && i < NR_END_SIGNALS; i++)
 		if (sigismember(set, end_signals[i]))
 			sigaction(end_signals[i], &sa, NULL);
-	/* If it is ignored there is nothing to wait for. */
+	/* If SIGCHLD is ignored, children cannot be waited for. */
 	sigaction(SIGCHLD, &dfl, s->known ? NULL : &s->old_chld);
 	s->known = true;
 }

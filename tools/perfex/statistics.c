@@ -4,7 +4,7 @@
 
 #include "perfex.h"
 
-/* Welford's way: nothing is lost where the mean is large and differences are small. */
+/* Welford's algorithm: exact even if the mean is large and the differences are small. */
 static void spread_add(struct spread *s, double x)
 {
 	double difference = x - s->mean;

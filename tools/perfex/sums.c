@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Sums: read, added, and whether they are what was asked for. */
+/* Read and add sums, and check that they are complete. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ void counts_add(struct counts *to, const struct counts *c)
 	to->cut_off |= c->cut_off;
 }
 
-/* Is what the sums are of still what we asked for? */
+/* True if the state still has the control that perfex gave it. */
 static bool same_control(const struct vperfctr_control *a, const struct vperfctr_control *b)
 {
 	uint32_t nr = a->nractrs + a->nrictrs;
@@ -55,7 +55,7 @@ int counts_read(struct vperfctr *v, const struct vperfctr_control *control, stru
 		return err;
 	c->status = read.status;
 	c->missed = read.children_missed;
-	/* Nobody but its thread could have suspended it. */
+	/* Only its own thread can have suspended it. */
 	if (!same_control(&now, control) || c->status & VPERFCTR_STATUS_SUSPENDED) {
 		memset(c, 0, sizeof(*c));
 		c->replaced = true;
@@ -67,7 +67,7 @@ int counts_finish(struct vperfctr *v, const struct vperfctr_control *control, st
 {
 	int err = counts_read(v, control, c);
 
-	/* Sums of descendants are there when they have ended, or when this is unlinked. */
+	/* The sums of a descendant are added when it ends, or when the state is unlinked. */
 	if (err || !(c->status & VPERFCTR_STATUS_CHILDREN) || vperfctr_unlink(v))
 		return err;
 	err = counts_read(v, control, c);
@@ -75,7 +75,7 @@ int counts_finish(struct vperfctr *v, const struct vperfctr_control *control, st
 	return err;
 }
 
-/* The TSC runs from the first instruction on. */
+/* The TSC is counted from the first instruction on. */
 bool counts_any(const struct counts *c)
 {
 	return c->own.tsc || c->children.tsc;
@@ -90,7 +90,7 @@ int counts_check(const struct counts *c, struct error *e)
 			    counts_any(c) ? "a program was not counted" :
 					    "the command was not counted");
 	if (c->status & VPERFCTR_STATUS_FORBIDDEN)
-		return fail_with(e, "not all was counted, as some of it ran on CPUs that cannot (see forbidden CPUs in perfex -i): use taskset(1)");
+		return fail_with(e, "not all was counted, as some of it ran on CPUs that cannot count (see forbidden CPUs in perfex -i): use taskset(1)");
 	if (c->missed)
 		return fail_with(e, "%" PRIu64 " %s not, or not wholly, in these counts: %s gained privileges when executed (set-user-ID?), used the counters otherwise, ran on forbidden CPUs, or there was no room (memory, or the module's max_states_per_user)",
 			    c->missed, c->missed == 1 ? "thread is" : "threads are",
@@ -107,7 +107,7 @@ int result_finish(struct result *r, struct error *e)
 	return r->complete ? 0 : -1;
 }
 
-/* The name is the caller's to write; NULL: no memory. */
+/* The caller fills in the name.  Return: NULL if there is no memory. */
 struct part *result_add_part(struct result *r, const struct sums *sums)
 {
 	struct part *parts = reallocarray(r->parts, r->nrparts + 1, sizeof(*parts));

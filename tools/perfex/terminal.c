@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a terminal may be sent, and numbers as people read them. */
+/* Text that a terminal may be sent, and numbers as people read them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ bool is_terminal(FILE *f)
 	return isatty(fileno(f)) && term && strcmp(term, "dumb");
 }
 
-/* Set to nothing, NO_COLOR does not count. */
+/* An empty NO_COLOR does not count. */
 bool has_colours(FILE *f)
 {
 	const char *no_colour = getenv("NO_COLOR");
@@ -21,7 +21,7 @@ bool has_colours(FILE *f)
 	return is_terminal(f) && !(no_colour && *no_colour);
 }
 
-/* The length of the character, in UTF-8, that begins here; 0: it is none, or a control. */
+/* Return: the length of the UTF-8 character that begins here; 0: none, or a control. */
 static size_t utf8_length(const unsigned char *s)
 {
 	size_t length, i;
@@ -32,7 +32,7 @@ static size_t utf8_length(const unsigned char *s)
 	for (i = 1; i < length; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	/* The other controls; what would be longer than need be; surrogates; what is too large */
+	/* Refuse C1 controls, overlong forms, surrogates, and numbers that are too large. */
 	if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0) ||
 	    (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
 	    (s[0] == 0xf4 && s[1] > 0x8f))

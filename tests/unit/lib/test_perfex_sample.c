@@ -457,7 +457,7 @@ START_TEST(sample_misuse)
 	ck_assert_int_eq(sample("cycles=1k", "--sample", "cycles=2k", "true"), 125);
 	is_message("one --sample at a time");
 	ck_assert_int_eq(sample("cycles=1k", "--report", "x"), 125);
-	is_message("one after the other");
+	is_message("do not go together");
 	ck_assert_int_eq(perfex("--report", "x", "true"), 125);
 	is_message("--report runs no command");
 	ck_assert_int_eq(perfex("--sample"), 125);
