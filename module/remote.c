@@ -190,7 +190,7 @@ struct dissolve {
 	struct list_head members;
 };
 
-static int dissolve(void *arg)
+static int detach_some_members(void *arg)
 {
 	struct dissolve *d = arg;
 	struct vperfctr_state *st, *next;
@@ -215,7 +215,7 @@ void vperfctr_dissolve_members(struct vperfctr_state *root)
 	/* Admit no more members, so that this ends however fast they fork. */
 	set_bit(STATE_CLOSED, &root->bits);
 	do {
-		stop_machine(dissolve, &d, NULL);
+		stop_machine(detach_some_members, &d, NULL);
 		list_for_each_entry_safe(st, next, &d.members, family) {
 			list_del_init(&st->family);
 			vperfctr_finish_detach(st);

@@ -95,7 +95,7 @@ void vperfctr_ring_end_kernel(struct vperfctr_state *st)
  * too many samples.  After a tick with at most half of the limit they shrink, one step
  * for each tick since.
  */
-static void throttle(struct vperfctr_state *st, struct vperfctr_buffer *ring)
+static void throttle_samples(struct vperfctr_state *st, struct vperfctr_buffer *ring)
 {
 	unsigned int rate = READ_ONCE(max_sample_rate);
 	unsigned int limit = rate ? max_t(unsigned int, rate / HZ, 1) : UINT_MAX;
@@ -135,7 +135,7 @@ bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflo
 	struct vperfctr_sample *sample;
 	u64 tail, head = page->head;
 
-	throttle(st, ring);
+	throttle_samples(st, ring);
 	ring->dropped += overflow.skipped;
 	/* Acquire: the consumer of a slot has read it before. */
 	if (head - smp_load_acquire(&page->tail) >= page->nrsamples) {
