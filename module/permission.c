@@ -12,7 +12,7 @@
 
 static bool allow_kernel;
 module_param(allow_kernel, bool, 0644);
-MODULE_PARM_DESC(allow_kernel, "let everybody who may use the device count kernel mode");
+MODULE_PARM_DESC(allow_kernel, "let every user of the device count kernel mode");
 
 bool vperfctr_may_count_kernel(void)
 {

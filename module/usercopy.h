@@ -37,7 +37,7 @@ static inline int vperfctr_get_size(const void __user *arg, u32 smallest, u32 *s
  * Return: false if it has another size or there was an error; vperfctr_get_struct() then
  * handles it.
  */
-static __always_inline bool vperfctr_get_same_struct(void *to, size_t ours,
+static __always_inline bool vperfctr_get_same_struct(void *to, size_t known,
 						     const void __user *from)
 {
 	const u64 __user *source = from;
@@ -45,13 +45,13 @@ static __always_inline bool vperfctr_get_same_struct(void *to, size_t ours,
 	unsigned int i;
 	u32 size;
 
-	if (!vperfctr_access_begin(from, ours))
+	if (!vperfctr_access_begin(from, known))
 		return false;
 	unsafe_get_user(size, (const u32 __user *)from, out);
-	if (size != ours)
+	if (size != known)
 		goto out;
 #pragma GCC unroll 8
-	for (i = 0; i < ours / sizeof(u64); i++)
+	for (i = 0; i < known / sizeof(u64); i++)
 		unsafe_get_user(words[i], &source[i], out);
 	user_access_end();
 	return true;
@@ -62,19 +62,19 @@ out:
 }
 
 /*
- * Copy a structure that begins with its size.  `ours`: its size in this kernel, a
+ * Copy a structure that begins with its size.  `known`: its size in this kernel, a
  * multiple of 8.  `smallest`: the smallest size that a caller may use.
  */
-static __always_inline int vperfctr_get_struct(void *to, size_t ours, const void __user *from,
+static __always_inline int vperfctr_get_struct(void *to, size_t known, const void __user *from,
 					       u32 smallest)
 {
 	u32 size;
 	int err;
 
-	if (likely(vperfctr_get_same_struct(to, ours, from)))
+	if (likely(vperfctr_get_same_struct(to, known, from)))
 		return 0;
 	err = vperfctr_get_size(from, smallest, &size);
-	return err ?: copy_struct_from_user(to, ours, from, size);
+	return err ?: copy_struct_from_user(to, known, from, size);
 }
 
 static inline int vperfctr_put_words(u64 __user *to, const u64 *from, unsigned int n)
