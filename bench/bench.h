@@ -88,11 +88,12 @@ void emit(const char *unit, double value, const char *name, unsigned int n);
 void emit_none(const char *unit, const char *because, const char *name, unsigned int n);
 /*
  * Print the median without the first, less the result of an empty measurement.  With
- * EMIT_FIRST print the first too (NAME.first), with EMIT_WRMSR the median number of
- * WRMSRs (NAME.wrmsr).
+ * EMIT_FIRST print the first too (NAME.first), with EMIT_LEAST the least but the first
+ * (NAME.least), with EMIT_WRMSR the median number of WRMSRs (NAME.wrmsr).
  */
 #define EMIT_FIRST	1
 #define EMIT_WRMSR	2
+#define EMIT_LEAST	4
 void emit_meter(struct meter *m, unsigned int what, const char *name, unsigned int n);
 
 /* Print a message on standard error, for the user who waits. */

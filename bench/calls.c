@@ -36,7 +36,7 @@ static void measure_open(void *arg)
 		meter_end(&closes);
 	}
 	emit_meter(&opens, EMIT_FIRST, "open.n%u", n);
-	emit_meter(&closes, 0, "close.n%u", n);
+	emit_meter(&closes, EMIT_LEAST, "close.n%u", n);
 }
 
 /* Measure one operation; `before` runs before each, unmeasured. */

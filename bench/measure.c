@@ -126,6 +126,11 @@ void emit_meter(struct meter *m, unsigned int what, const char *name, unsigned i
 		snprintf(other, sizeof(other), "%s.wrmsr", name);
 		emit("WRMSR", median(m->wrmsr + 1, m->n - 1), other, n);
 	}
+	if (what & EMIT_LEAST) {
+		/* median() has sorted them */
+		snprintf(other, sizeof(other), "%s.least", name);
+		emit(unit, figure(((double)m->time[1] - empty) / batch), other, n);
+	}
 	if (what & EMIT_FIRST) {
 		snprintf(other, sizeof(other), "%s.first", name);
 		emit(unit, figure(((double)first - empty) / batch), other, n);
