@@ -191,8 +191,8 @@ endif
 #:   DESTDIR=DIR        install and remove below this directory, for packages
 #:   KVER=RELEASE       dkms-install: for this kernel
 #:   ARCH=NAME          check: only suites of this architecture (amd64, arm64)
-#:   SUITES="A B"       check: only selftest, lint, unit, demo, install, or suites
-#:                      of tests/vm
+#:   SUITES="A B"       check: only selftest, lint, unit, demo, install, clone, or
+#:                      suites of tests/vm
 #:   JOBS=N             check: N virtual machines at once
 #:   V=1                check: show the output of all programs
 #:   CPU=, PMU=, SMP=, ICOUNT=, KERNEL=, PARAMS=, CMDLINE=
