@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The counters of a thread as a C++ object, and what two containers cost.
+ * The counters of a thread as a C++ object, which compares the costs of two containers.
  *
  *	c++ -O2 -o counters counters.cc -lvperfctr-event -lvperfctr
  */
@@ -14,12 +14,12 @@
 
 class Counters {
 public:
-	/* For the calling thread, which is the only one to use it. */
+	/* For the calling thread: no other may use the object. */
 	explicit Counters(const std::vector<std::string> &names) : events(names.size())
 	{
 		std::vector<struct vperfctr_ctr> ctr(names.size());
 		const unsigned int nr = static_cast<unsigned int>(names.size());
-		/* Functions have the names of structures, as in stat(2). */
+		/* "struct", as there are functions with the same names. */
 		struct vperfctr_control control;
 		struct vperfctr_info info;
 		struct vperfctr_why why;
@@ -32,7 +32,8 @@ public:
 			throw std::runtime_error(why.text);
 		check(vperfctr_open(&v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT), "cannot open");
 		vperfctr_control_init(&control, ctr.data());
-		control.nractrs = nr;
+		for (const struct vperfctr_ctr &c : ctr)
+			vperfctr_control_add_ctr(&control, &c);
 		int err = vperfctr_control(v, &control);
 		if (err) {
 			vperfctr_close(v);
@@ -48,7 +49,7 @@ public:
 	Counters(const Counters &) = delete;
 	Counters &operator=(const Counters &) = delete;
 
-	/* What f() counts, of each event. */
+	/* Return how many of each event f() causes. */
 	template<typename F> std::vector<uint64_t> count(F f) const
 	{
 		std::vector<uint64_t> counts(events.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counts events that are named on the command line, of two ways to add up the same
- * numbers, less what counting itself takes.
+ * Counts events, named on the command line, for two ways to add up the same numbers.  The
+ * cost of counting is subtracted.
  *
  *	cc -O2 -o events events.c -lvperfctr-event -lvperfctr
  *	./events instructions:u cycles:u
@@ -43,7 +43,7 @@ static void fail(const char *what, const char *why)
 	exit(EXIT_FAILURE);
 }
 
-/* A control that counts these events. */
+/* Make a control that counts these events. */
 static void choose(struct vperfctr_event *event, char **names, unsigned int nr,
 		   struct vperfctr_control *control, struct vperfctr_ctr *ctr)
 {
@@ -59,7 +59,8 @@ static void choose(struct vperfctr_event *event, char **names, unsigned int nr,
 	if (vperfctr_event_assign(event, nr, &info, ctr, &why))
 		fail("these do not go together", why.text);
 	vperfctr_control_init(control, ctr);
-	control->nractrs = nr;
+	for (unsigned int i = 0; i < nr; i++)
+		vperfctr_control_add_ctr(control, &ctr[i]);
 }
 
 int main(int argc, char **argv)
@@ -70,7 +71,7 @@ int main(int argc, char **argv)
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr[MAX];
 	struct vperfctr *v;
-	volatile long sum = 0;	/* or they would not be called at all */
+	volatile long sum = 0;	/* or the compiler would remove the calls */
 	int err;
 
 	if (nr < 1 || nr > MAX)
@@ -89,10 +90,14 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 10; i++) {
 		vperfctr_region_begin(&rows);
 		sum += by_rows();
-		vperfctr_region_end(&rows);
+		err = vperfctr_region_end(&rows);
+		if (err)
+			break;
 		vperfctr_region_begin(&columns);
 		sum -= by_columns();
 		err = vperfctr_region_end(&columns);
+		if (err)
+			break;
 	}
 	if (err)
 		fail("cannot read", strerror(-err));

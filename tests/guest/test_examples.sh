@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The examples in the manual pages, in README and in doc/examples: what extract has
-# found there, in the virtual machine.  Its summary looks like one of libcheck.
+# Test the examples in the manual pages, in README and in doc/examples, which extract has
+# found.  The summary has libcheck's form.
 
 here=$(dirname "$0")
 tmp=$(mktemp -d)
@@ -54,7 +54,7 @@ while read -r command; do
 	case $command in
 	'')	continue ;;
 	*4711*)
-		# The next process is that one.
+		# Give the next process this id.
 		echo 4710 > /proc/sys/kernel/ns_last_pid
 		sleep 5 & p=$!
 		check "the process of the examples" "$p" 4711 ;;
@@ -81,14 +81,14 @@ done < "$here/example_hardware_text"
 check "what is left of the watchdog" "$(cat /proc/sys/kernel/nmi_watchdog)" 0
 check "commands for real hardware" "$([ $n -ge 2 ] && echo enough)" enough
 
-# ---- a session: what it prints, but for the numbers of counts ----
+# ---- a session: its output, except the numbers of counts ----
 
 expect() # COMMAND EXPECTED-FILE
 {
 	[ -n "$1" ] || return
 	sh -c "$1" > out 2>&1
 	status=$?
-	# The machine's clock is not the demo's to the kilohertz.
+	# The machine's clock differs from the demo's by some kilohertz.
 	sed '/^$/d; /^tsc/s/[0-9.]*[0-9] MHz/N MHz/' "$2" > expected
 	sed '/^$/d; /^tsc/s/[0-9.]*[0-9] MHz/N MHz/' out > got
 	case $(cat expected) in

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libvperfctr as a user of it would use it, for real.  Counts are expected to
- * be exact.  (All its cases are tested against a fake kernel, in tests/unit.)
+ * Tests of libvperfctr with the module, used as a program would use it.  Counts are exact.
+ * (tests/unit has tests of all cases with a fake kernel.)
  */
 #include <check.h>
 #include <errno.h>
@@ -62,7 +62,7 @@ START_TEST(reads)
 	ck_assert_uint_gt(tsc2, tsc);
 	ck_assert_uint_eq(pmc2[0] - pmc[0], pmc2[1] - pmc[1]);
 
-	/* by the kernel, it is the same count */
+	/* a suspended state does not count */
 	ck_assert_int_eq(vperfctr_suspend(v), 0);
 	ck_assert_int_eq(vperfctr_read(v, &tsc, pmc, 2), 0);
 	loop(1000);
@@ -78,7 +78,7 @@ START_TEST(reads)
 }
 END_TEST
 
-/* A state that is not mapped is read by system calls, and counts no less exactly. */
+/* A handle without a page reads by system calls, and counts are exact as well. */
 START_TEST(reads_without_page)
 {
 	struct vperfctr *v = count_self(), *slow;
@@ -127,7 +127,7 @@ END_TEST
 
 /* ---- by name ------------------------------------------------------------------ */
 
-/* Whatever it is called, it is the same instructions. */
+/* Instructions by each of their names have the same count. */
 START_TEST(by_name)
 {
 	struct vperfctr_event event[4];
@@ -160,7 +160,7 @@ START_TEST(by_name)
 	ck_assert_uint_lt(after[0] - before[0], 200100);
 	ck_assert_uint_eq(after[1] - before[1], after[0] - before[0]);
 	ck_assert_uint_eq(after[2] - before[2], after[0] - before[0]);
-	/* Cycles are that of the time, in the emulator: neither none nor instructions. */
+	/* In the emulator cycles depend on virtual time: they are not instructions. */
 	ck_assert_uint_gt(after[3] - before[3], 100000);
 	ck_assert_int_eq(vperfctr_unlink(v), 0);
 	vperfctr_close(v);
@@ -216,9 +216,9 @@ static void *use_handle(void *arg)
 	*wrong += vperfctr_resume(shared) != -EPERM;
 	*wrong += vperfctr_iresume(shared) != -EPERM;
 	*wrong += vperfctr_unlink(shared) != -EPERM;
-	/* What the kernel reads is right for anybody. */
+	/* The kernel reads the right values for any thread. */
 	*wrong += vperfctr_read_state(shared, &read) != 0;
-	/* Nor can the page be had by another way. */
+	/* Another thread cannot map the page by the descriptor either. */
 	{
 		int fd = dup(vperfctr_fd(shared));
 		struct vperfctr *mine;
@@ -230,8 +230,8 @@ static void *use_handle(void *arg)
 	return NULL;
 }
 
-/* With more than one CPU the owner runs meanwhile, and its page says so. */
-START_TEST(foreign)
+/* With more than one CPU the owner runs meanwhile, and its page has RUNNING. */
+START_TEST(handle_in_other_thread)
 {
 	unsigned int wrong = 0;
 	uint64_t value;
@@ -255,7 +255,7 @@ END_TEST
 
 static int closed[2], end[2];		/* pipes of closed_in_child */
 
-/* What its thread has read last, and who that was. */
+/* The thread's last read, and its number. */
 static uint64_t last[2];
 static uintptr_t ended;
 
@@ -272,11 +272,11 @@ static void *read_ended(void *arg)
 {
 	uint64_t *pmc = arg;
 
-	/* It has the other's control block: else there is nothing to see here. */
+	/* The test needs a thread with the same control block as the one that has ended. */
 	return __vperfctr_thread() != ended || vperfctr_read(shared, NULL, pmc, 2) ? shared : NULL;
 }
 
-/* Its last sums are everybody's, also those of a thread that looks like it. */
+/* Any thread reads the last sums of a thread that has ended, also one that has its number. */
 START_TEST(thread_ended)
 {
 	struct vperfctr_read read = { .nrctrs = VPERFCTR_MAX_CTRS };
@@ -289,7 +289,7 @@ START_TEST(thread_ended)
 	ck_assert_int_eq(pthread_create(&id, NULL, end_soon, NULL), 0);
 	pthread_join(id, &failed);
 	ck_assert_ptr_null(failed);
-	/* Those who wait for a thread can be earlier than its very end. */
+	/* pthread_join() can return a moment before the thread has ended. */
 	do {
 		ret = vperfctr_read(shared, &tsc, pmc, 2);
 		usleep(1000);
@@ -315,14 +315,14 @@ END_TEST
 
 static pid_t parent;
 
-/* The wait status of a child that does this. */
+/* Run fn in a child.  Returns its wait status. */
 static int child(struct vperfctr *v, void (*fn)(struct vperfctr *v))
 {
 	pid_t pid = fork();
 	int status;
 
 	if (!pid) {
-		/* libcheck would take it for its own. */
+		/* Remove libcheck's handler. */
 		signal(SIGSEGV, SIG_DFL);
 		fn(v);
 		_exit(0);
@@ -331,7 +331,7 @@ static int child(struct vperfctr *v, void (*fn)(struct vperfctr *v))
 	return status;
 }
 
-/* By the parent's handle a child reads nothing, whatever the parent does meanwhile. */
+/* A child cannot read by its parent's handle. */
 static void read_mapped(struct vperfctr *v)
 {
 	uint64_t value = 42, tsc = 43, pmc[2];
@@ -356,7 +356,7 @@ static void read_mapped(struct vperfctr *v)
 		_exit(6);
 }
 
-/* When the parent has unlinked the state its last sums are for anybody. */
+/* After the parent has unlinked the state, a child reads the last sums. */
 static void read_last(struct vperfctr *v)
 {
 	uint64_t value;
@@ -365,7 +365,7 @@ static void read_last(struct vperfctr *v)
 		_exit(1);
 }
 
-/* The parent's, which does not count while it waits. */
+/* Without a page a child reads the parent's sums, which do not change while it waits. */
 static void read_parent(struct vperfctr *v)
 {
 	struct vperfctr_read read = { .nrctrs = VPERFCTR_MAX_CTRS };
@@ -382,7 +382,7 @@ static void read_parent(struct vperfctr *v)
 	vperfctr_close(v);
 }
 
-/* A child closes the handle that it cannot read by, and counts itself. */
+/* A child closes the parent's handle and counts itself. */
 static void count_child(struct vperfctr *v)
 {
 	struct vperfctr_read read = { .nrctrs = VPERFCTR_MAX_CTRS };
@@ -398,7 +398,7 @@ static void count_child(struct vperfctr *v)
 	vperfctr_close(v);
 }
 
-START_TEST(forked)
+START_TEST(handle_in_forked_child)
 {
 	struct vperfctr *v = count_self(), *slow;
 	uint64_t value;
@@ -412,7 +412,7 @@ START_TEST(forked)
 	ck_assert_int_eq(vperfctr_open(&slow, VPERFCTR_OPEN_NOMAP), 0);
 	ck_assert_int_eq(child(slow, read_parent), 0);
 	vperfctr_close(slow);
-	/* Whatever children do, it is the parent's still. */
+	/* The children have not changed the parent's state. */
 	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), 0);
 	ck_assert_uint_gt(value, last[0]);
 	ck_assert_int_eq(vperfctr_unlink(v), 0);
@@ -448,7 +448,7 @@ START_TEST(closed_in_child)
 	}
 	ck_assert_int_eq(read(closed[0], &byte, 1), 1);
 	vperfctr_close(v);
-	/* It has ended with that: the thread may have another. */
+	/* The state has ended with this close: the thread can have another one. */
 	ck_assert_int_eq(vperfctr_open(&again, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT), 0);
 	vperfctr_close(again);
 	ck_assert_int_eq(write(end[1], "", 1), 1);
@@ -474,11 +474,11 @@ int main(void)
 		tcase_add_test(tcase, first_example);
 	}
 	tcase_add_test(tcase, thread_ended);
-	tcase_add_test(tcase, forked);
+	tcase_add_test(tcase, handle_in_forked_child);
 	tcase_add_test(tcase, closed_in_child);
 	suite_add_tcase(suite, foreign_case);
 	tcase_set_timeout(foreign_case, 100);
-	tcase_add_test(foreign_case, foreign);
+	tcase_add_test(foreign_case, handle_in_other_thread);
 	srunner_run_all(runner, CK_NORMAL);
 	return srunner_ntests_failed(runner) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Regions: exactly what is in them, for code of known length; where the region is, how
- * the library is linked and how the program is compiled must not matter.
+ * Tests of regions: they count code of known length exactly, wherever the region is,
+ * however the library is linked and the program is compiled.
  */
 #include <check.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #define INSTRUCTIONS_USER	0x4100c0
 #define NR			4
 
-/* 2n + 1 instructions, and none that the compiler adds. */
+/* 2n + 1 instructions; the compiler adds none. */
 #define CODE(n)	asm volatile("	mov	%0, %%ecx\n"		\
 			     "1:	dec	%%ecx\n"	\
 			     "	jnz	1b" : : "i" (n) : "ecx", "cc")
@@ -48,7 +48,7 @@ static void check_region(const struct vperfctr_region *r, unsigned int nr, uint6
 	unsigned int i;
 
 	ck_assert_uint_eq(vperfctr_region_passes(r), passes);
-	/* A timer's tick can hit a read; then nothing can be said. */
+	/* A timer interrupt during a read makes the count inexact. */
 	if (vperfctr_region_disturbed(r))
 		return;
 	for (i = 0; i < nr; i++)
@@ -126,7 +126,7 @@ START_TEST(exact)
 }
 END_TEST
 
-/* By the kernel: system calls, whose user mode part is always the same. */
+/* The kernel reads: the user-mode part of the system calls is always the same. */
 START_TEST(without_page)
 {
 	everywhere(1, 1, VPERFCTR_OPEN_NOMAP);
@@ -134,14 +134,14 @@ START_TEST(without_page)
 }
 END_TEST
 
-/* A pause within does not count, and one around it is another way of reading. */
+/* A pause inside a region is not counted; a pause around it is another way to read. */
 START_TEST(paused)
 {
 	struct vperfctr *v = count_self(1, 1, 0);
 	int err, i;
 
 	ck_assert_int_eq(vperfctr_region_init(&global, v, 1), 0);
-	/* The first call of each is not as the others. */
+	/* The first call of each function takes longer. */
 	for (i = 0; i < 2; i++) {
 		vperfctr_region_begin(&global);
 		CODE(100);
@@ -200,7 +200,7 @@ START_TEST(nested)
 	ck_assert_uint_eq(vperfctr_region_passes(&inner), 5);
 	if (!vperfctr_region_disturbed(&outer) && !vperfctr_region_disturbed(&inner))
 		ck_assert_uint_eq(vperfctr_region_pmc(&outer, 0) - 4 * one, 2001);
-	/* The inner one counts nothing of this. */
+	/* The inner region itself counts nothing. */
 	check_region(&inner, 1, 5, 0);
 	end(v);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* perfctr's interface and, to check it by, the kernel's: see ../../../libperfctr/kernel.h. */
+/* perfctr's interface, and the kernel's to check it: see ../../../libperfctr/kernel.h. */
 #ifndef GUEST_OLD_H
 #define GUEST_OLD_H
 
@@ -9,7 +9,7 @@
 #include "service.h"
 #undef vperfctr_control
 
-/* A call of perfctr's interface failed, with this error. */
+/* Assert that a call of perfctr's interface fails with this error. */
 #define assert_fails(call, error) do {						\
 	errno = 0;								\
 	ck_assert_int_eq(call, -1);						\
@@ -25,7 +25,7 @@
 /* The interrupt's enable bit. */
 #define SEL_INT		0x100000
 
-/* nr counters of instructions in user mode, a-mode, and the TSC. */
+/* Fill in a control: nr a-mode counters of instructions in user mode, and the TSC. */
 static inline struct vperfctr_control *count_with(struct vperfctr_control *control,
 						  unsigned int nr)
 {
@@ -42,7 +42,7 @@ static inline struct vperfctr_control *count_with(struct vperfctr_control *contr
 	return control;
 }
 
-/* The same state by the kernel's interface. */
+/* Open the same state by the kernel's interface. */
 static inline int kernel_fd(void)
 {
 	int fd = try_open_state(0);

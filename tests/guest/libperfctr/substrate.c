@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A measurement library's layer over perfctr 2.6, as such libraries had one: what
- * the processor is, native events and the counters that take them, event sets of threads
- * and of attached processes, overflow handlers; and a program that uses it on code of
- * known length.  Only what <libperfctr.h> has is used, in the C of that time.
+ * A layer over perfctr 2.6, as measurement libraries had one: the processor's type, native
+ * events and their counters, event sets of threads and of attached processes, overflow
+ * handlers; and a program that uses it on code of known length.  It uses only
+ * <libperfctr.h>, in the C of that time.
  *
- * usage: substrate		check all that, say what is wrong
- *	  substrate COMMAND...	run it, and print the instructions that it has taken
+ * usage: substrate		check all this, and print what is wrong
+ *	  substrate COMMAND...	run the command, and print how many instructions it took
  */
 #include <errno.h>
 #include <limits.h>
@@ -69,7 +69,7 @@ static void check(int good, const char *what, int line)
 
 #define CHECK(expression)	check(expression, #expression, __LINE__)
 
-/* Which code takes this processor; and the name by which its maker is known. */
+/* Return the maker of this type of processor, or NULL if the type is unknown. */
 static const char *classify(unsigned int cpu_type)
 {
 	switch (cpu_type) {
@@ -95,6 +95,9 @@ static const char *classify(unsigned int cpu_type)
 #endif
 #ifdef PERFCTR_X86_INTEL_WSTMR
 	case PERFCTR_X86_INTEL_WSTMR:
+#endif
+#ifdef PERFCTR_X86_INTEL_SNB
+	case PERFCTR_X86_INTEL_SNB:
 #endif
 	case PERFCTR_X86_INTEL_P4:
 	case PERFCTR_X86_INTEL_P4M2:
@@ -198,7 +201,7 @@ struct event_set {
 	void (*handler)(struct event_set *set, unsigned int event, void *pc);
 };
 
-/* Of this thread: what the signal's handler finds it by. */
+/* The thread's own: for the signal's handler. */
 static __thread struct vperfctr *thread_perfctr;
 static __thread struct event_set *thread_set;
 
@@ -224,7 +227,7 @@ static void init_set(struct event_set *set, unsigned int domain)
 	set->self = thread_perfctr;
 }
 
-/* Event i and all after it, on counters that are not in use. */
+/* Allocate unused counters for event i and all after it.  Returns 0 if they do not fit. */
 static int allocate(const struct event_set *set, unsigned int i, unsigned int used,
 		    unsigned int *pmc)
 {
@@ -242,7 +245,7 @@ static int allocate(const struct event_set *set, unsigned int i, unsigned int us
 	return 0;
 }
 
-/* The control: a-mode counters, then i-mode ones. */
+/* Make the control: a-mode counters, then i-mode ones. */
 static int update_control(struct event_set *set)
 {
 	struct perfctr_cpu_control *cpu = &set->control.cpu_control;
@@ -406,7 +409,7 @@ static void test_counting(void)
 	CHECK(start(&set) == E_ISRUN);
 	CHECK(add_event(&set, instructions()) == E_ISRUN);
 	CHECK(vperfctr_is_running(thread_perfctr));
-	/* The first calls find their functions. */
+	/* The first calls also bind the functions. */
 	read_set(&set, a);
 	read_set(&set, b);
 	read_set(&set, a);
@@ -431,19 +434,19 @@ static void test_counting(void)
 	CHECK(!vperfctr_is_running(thread_perfctr));
 	code(1000);
 	CHECK(read_set(&set, b) == OK && b[0] == a[0]);
-	/* There is a layer that stops what is attached to by the handle of its own counters. */
+	/* A known layer stops an attached thread by the handle type of its own counters. */
 	CHECK(start(&set) == OK);
 	CHECK(rvperfctr_stop((struct rvperfctr *)set.self) == 0);
 	CHECK(!vperfctr_is_running(thread_perfctr));
 	CHECK(stop(&set, NULL) == OK);
-	/* As many as there are general counters, and not one more. */
+	/* As many events as general counters fit, and not one more. */
 	init_set(&set, DOMAIN_USER);
 	for (n = 0; n < 32 && add_event(&set, instructions()) == OK; n++)
 		;
 	CHECK(n >= 1 && n <= hw.nr_general && add_event(&set, instructions()) == E_CONFLICT);
 }
 
-/* The least of some, as the kernel may have more to do at times. */
+/* The minimum of several tries: the kernel may have more to do in some. */
 static long long count_domain(unsigned int domain)
 {
 	long long values[MAX_COUNTERS], least = LLONG_MAX;
@@ -500,7 +503,7 @@ static void test_overflows(void)
 	CHECK(start(&set) == OK);
 	code(500000);
 	CHECK(stop(&set, values) == OK);
-	/* What the handler takes after iresume is counted, too. */
+	/* The handler's instructions after iresume are counted, too. */
 	CHECK(overflows >= 100 && overflows <= 105);
 	CHECK(overflows == (unsigned int)(values[1] / 10000));
 	CHECK(values[0] == values[1]);
@@ -525,7 +528,7 @@ static void *thread(void *arg)
 	return NULL;
 }
 
-/* Each has its own, whoever runs meanwhile. */
+/* Each thread has its own counts, whatever runs meanwhile. */
 static void test_threads(void)
 {
 	long long counts[4];
@@ -542,7 +545,7 @@ static void test_threads(void)
 	}
 }
 
-/* A command, from its first instruction to its end: -1, or its instructions. */
+/* Count a command from its first instruction to its end.  Returns its instructions, or -1. */
 static long long count_command(char **argv)
 {
 	long long values[MAX_COUNTERS] = { -1 };

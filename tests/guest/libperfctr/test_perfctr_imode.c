@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Overflows in perfctr's interface.  Where there is no overflow interrupt, that
- * i-mode counters are refused is all there is to test.
+ * Tests of overflows in perfctr's interface.  On a processor without an overflow interrupt
+ * they only test that i-mode counters are refused.
  */
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -28,7 +28,7 @@ static void on_overflow(int sig, siginfo_t *si, void *context)
 	if (sig != SIGIO || si->si_code != SI_PMC_OVF)
 		bad++;
 	mask = si->si_pmc_ovf_mask;
-	/* counters are suspended, the TSC goes on */
+	/* counters are suspended, the TSC continues */
 	tsc_in_handler[0] = vperfctr_read_tsc(v);
 	pmc_in_handler[0] = vperfctr_read_pmc(v, 0);
 	loop(100);
@@ -49,7 +49,7 @@ static void setup(void)
 		die("vperfctr_open: %s", strerror(errno));
 }
 
-/* Instructions in user mode twice: in a-mode, and with a period. */
+/* Count instructions in user mode twice: in a-mode, and in i-mode with a period. */
 static struct vperfctr_control *overflows(int ireset)
 {
 	struct perfctr_cpu_control *cpu = &control.cpu_control;
@@ -73,7 +73,7 @@ START_TEST(refused)
 }
 END_TEST
 
-/* One signal for each period of what is counted, whose sum is that of the a-mode counter. */
+/* There is one signal for each period, and both counters have the same sum. */
 START_TEST(signals_come)
 {
 	struct perfctr_sum_ctrs sum;
@@ -99,7 +99,7 @@ START_TEST(signals_come)
 }
 END_TEST
 
-/* Without iresume nothing more is counted; then it goes on. */
+/* Nothing is counted between the overflow and iresume. */
 START_TEST(not_resumed)
 {
 	struct perfctr_sum_ctrs a, b;
@@ -128,7 +128,7 @@ START_TEST(not_resumed)
 }
 END_TEST
 
-/* Any period that an int has. */
+/* All periods that fit an int. */
 START_TEST(periods)
 {
 	static const int good[] = { -1000, -PERIOD, -0x7fffffff };
@@ -145,7 +145,7 @@ START_TEST(periods)
 		assert_fails(vperfctr_control(v, overflows(wrong[i])), EINVAL);
 		ck_assert(!vperfctr_is_running(v));
 	}
-	/* the interrupt is for i-mode counters */
+	/* only i-mode counters have the interrupt enabled */
 	overflows(-PERIOD);
 	control.cpu_control.evntsel[1] &= ~SEL_INT;
 	assert_fails(vperfctr_control(v, &control), EINVAL);
@@ -174,7 +174,7 @@ START_TEST(fixed)
 }
 END_TEST
 
-/* Another process gets the signal; who stops it for that lets it go on. */
+/* Another process gets the signal; the monitor that stops it for that resumes it. */
 START_TEST(remote)
 {
 	struct rvperfctr *rv;

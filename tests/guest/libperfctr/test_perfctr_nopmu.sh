@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Programs for perfctr where there are no counters.  The summary looks like one
-# of libcheck.
+# Test programs for perfctr on a machine without counters.  The summary has libcheck's
+# form.
 
 dir=$(dirname "$0")
 tmp=$(mktemp -d)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Programs for perfctr: those of libperfctr/examples.  The summary looks like
-# one of libcheck.  What they count is expected to be exact.
+# Test the programs of libperfctr/examples.  Their counts must be exact.  The summary has
+# libcheck's form.
 
 dir=$(dirname "$0")
 known=$dir/known	# 4 + 2000 * (number of arguments, its name too) instructions
@@ -56,7 +56,7 @@ for program in substrate_so substrate_a; do
 	grep '^line' "$tmp/out"
 done
 
-# what it counts of a command is what the new perfex, by the new interface, counts
+# it counts the same for a command as perfex does by the new interface
 same() # COMMAND...
 {
 	perfex -x , -e instructions:u "$@" 2> "$tmp/new" > "$tmp/new.out"
@@ -92,7 +92,7 @@ run -d -e 0x4100c0@0 "$known" 2
 two=$(count "$tmp/err" "$insns")
 run -d "$known" 2 3
 three=$(count "$tmp/err" "$insns")
-# from the control to the exec it takes some
+# the child also executes instructions between the control and the exec
 check "known" $(((one - 2004) / 10000)) 0
 check "known with an argument" $((two - one)) 2000
 check "known with two" $((three - two)) 2000
@@ -107,7 +107,7 @@ check "to a file" "$(count "$tmp/counts" 'event 0x004100C0/0x00000000@0')" "$two
 check "in another counter" "$(count "$tmp/counts" 'event 0x004100C0@1')" "$two"
 check "the TSC" $(($(count "$tmp/counts" tsc) > two)) 1
 check "lines" "$(wc -l < "$tmp/counts")" 3
-# on AMD the second part makes it another event, 1C0H; elsewhere there is no such half
+# on AMD the second part selects another event, 1C0H; elsewhere there is no high half
 run -d -e 004100C0/1 -e 4100C0@1 "$known" 2
 case $("$dir/perfctr_perfex" -i | grep cpu_type) in
 *AMD*)	check "status with a high half" "$status" 2
@@ -141,7 +141,7 @@ run -h
 check "status of help" "$status" 0
 check "help" "$(head -c 6 "$tmp/out")" usage:
 
-# what there is
+# information
 run -i
 check "status of -i" "$status" 0
 check "abi_version" "$(awk '$1 == "abi_version" { print $2 }' "$tmp/out")" 0x05020501

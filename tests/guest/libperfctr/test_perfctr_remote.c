@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Other processes' counters in perfctr's interface: what code of known length
- * executes between two stops is known to the instruction.
+ * Tests of other processes' counters in perfctr's interface.  The number of instructions
+ * between two stops is known exactly.
  */
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -20,7 +20,7 @@ static void wait_stopped(void)
 		die("the target ended with %#x, or %s", status, strerror(errno));
 }
 
-/* A child that stops all the time, and that does not outlive us. */
+/* Start a child that stops again and again, and ends with its parent. */
 static void setup(void)
 {
 	rounds = shared_memory(PAGE);
@@ -64,7 +64,7 @@ static u64 count_now(struct rvperfctr *rv)
 	return sum.pmc[0];
 }
 
-/* From this stop to the next. */
+/* Let the child run from this stop to the next. */
 static u64 measure(struct rvperfctr *rv)
 {
 	u64 before = count_now(rv);
@@ -112,7 +112,7 @@ START_TEST(counts)
 	ck_assert_int_eq(rvperfctr_control(rv, &control), 0);
 	ck_assert_uint_eq(count_now(rv), 0);
 	ck_assert_uint_eq(measure(rv), INSNS_STOP(300));
-	/* what is wrong stops it */
+	/* an invalid control stops it */
 	control.cpu_control.pmc_map[0] = 99;
 	assert_fails(rvperfctr_control(rv, &control), EINVAL);
 	ck_assert_uint_eq(measure(rv), 0);
@@ -130,7 +130,7 @@ START_TEST(counts)
 }
 END_TEST
 
-/* The same by the kernel's interface. */
+/* The kernel's interface counts the same. */
 START_TEST(same_as_new)
 {
 	struct rvperfctr *rv = open_target();
@@ -153,7 +153,7 @@ START_TEST(same_as_new)
 }
 END_TEST
 
-/* Closed and not unlinked, it goes on, and can be opened again. */
+/* After a close without unlink the state counts on and can be opened again. */
 START_TEST(closed)
 {
 	struct rvperfctr *rv = open_target();
@@ -171,7 +171,7 @@ START_TEST(closed)
 }
 END_TEST
 
-/* Not stopped, not ours, not there: all of these are ESRCH. */
+/* ESRCH: the thread is not stopped, not traced by the caller, or does not exist. */
 START_TEST(errors)
 {
 	struct rvperfctr *rv;
@@ -193,7 +193,7 @@ START_TEST(errors)
 		_exit(0);
 	}
 	ck_assert_int_eq(wait_for(pid), 0);
-	/* while it runs */
+	/* while the child runs */
 	*rounds = 20000000;
 	run();
 	assert_null(rvperfctr_open(target), ESRCH);
@@ -203,7 +203,7 @@ START_TEST(errors)
 	control.cpu_control.pmc_map[0] = 99;
 	assert_fails(rvperfctr_control(rv, &control), ESRCH);
 	wait_stopped();
-	/* none of that has stopped it */
+	/* none of these calls has stopped the counters */
 	ck_assert_uint_eq(count_now(rv), INSNS_STOP(20000000));
 	assert_fails(rvperfctr_control(rv, &control), EINVAL);
 	kill_target();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A thread's own counters in perfctr's interface.  What is counted is checked
- * by the kernel's, and exact.
+ * Tests of a thread's own counters in perfctr's interface.  Counts are exact, and compared
+ * with those of the kernel's interface.
  *
- * PERFCTR_CPU_TYPE is what perfctr_info's cpu_type is to be.
+ * PERFCTR_CPU_TYPE=N: perfctr_info() must return this cpu_type.
+ * PERFCTR_OFFCORE=1: the processor must have the registers for off-core responses.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -71,7 +72,7 @@ START_TEST(informs)
 }
 END_TEST
 
-/* All events of the set can be counted, by the counters that it names. */
+/* All events of the set can be counted by the counters that the set names. */
 START_TEST(events)
 {
 	const struct perfctr_event_set *set;
@@ -91,20 +92,20 @@ START_TEST(events)
 			count_with(&control, 1);
 			control.cpu_control.pmc_map[0] = pmc;
 			control.cpu_control.evntsel[0] = SEL_USER | event->evntsel | mask << 8;
-			/* the kernel knows which architectural ones this processor has */
+			/* the kernel refuses architectural events that this processor lacks */
 			if (!vperfctr_control(v, &control))
 				counted++;
 			else
 				ck_assert_int_eq(errno, EINVAL);
 		}
 	}
-	/* the sets name four counters, on processors that have more, too */
+	/* the sets name at most four counters */
 	ck_assert_uint_ge(counted, info.nrctrs ? 2 * (nr_general() < 4 ? nr_general() : 4) : 0);
 	ck_assert_ptr_null(perfctr_cpu_event_set(1000));
 }
 END_TEST
 
-START_TEST(cpus_told)
+START_TEST(cpus_reported)
 {
 	struct perfctr_cpus_info *cpus = vperfctr_cpus_info(v);
 	unsigned int i, n = 0;
@@ -167,7 +168,7 @@ START_TEST(opens)
 	ck_assert_uint_gt(sum.tsc, 0);
 	close(fd);
 	vperfctr_close(again);
-	/* closed, it is still there */
+	/* a close does not end the state */
 	ck_assert(vperfctr_is_running(v));
 	vperfctr_close(v);
 	assert_null(vperfctr_open(), EEXIST);
@@ -184,7 +185,7 @@ START_TEST(opens)
 	vperfctr_close(v);
 	vperfctr_close(NULL);
 
-	/* no state: this much, and no more */
+	/* without a state only these calls work */
 	assert_null(vperfctr_open_mode(0), ENOENT);
 	fd = _vperfctr_open(0);
 	ck_assert_int_ge(fd, 0);
@@ -194,7 +195,7 @@ START_TEST(opens)
 	free(perfctr_cpus_info(fd));
 	assert_fails(_vperfctr_read_sum(fd, &sum), ENOTTY);
 	assert_fails(_vperfctr_control(fd, &control), ENOTTY);
-	/* it made none */
+	/* and no state has been made */
 	fd = _vperfctr_open(1);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(_vperfctr_control(fd, &control), 0);
@@ -205,7 +206,7 @@ END_TEST
 
 /* ---- counts -------------------------------------------------------------------------- */
 
-/* Each of the interface's ways to read: the first counter, or 0. */
+/* All ways to read the first counter; they return 0 after an error. */
 static u64 by_read_ctrs(void)
 {
 	struct perfctr_sum_ctrs sum;
@@ -241,7 +242,7 @@ static __attribute__((noinline, noclone)) u64 region(u64 (*way)(void), unsigned 
 	return way() - before;
 }
 
-/* A context switch within makes a self-read start over, and is not the rule. */
+/* A context switch makes a self-read start over, so some tries may count more. */
 static void check_exact(u64 (*way)(void), u64 most)
 {
 	u64 overhead, again;
@@ -271,7 +272,7 @@ START_TEST(reads)
 }
 END_TEST
 
-/* A self-read is a few instructions, not a system call with all around it. */
+/* A self-read takes a few instructions and no system call. */
 START_TEST(reads_are_short)
 {
 	u64 kernel_before, kernel_after;
@@ -285,7 +286,7 @@ START_TEST(reads_are_short)
 	both.cpu_control.evntsel[1] = INSNS_KERNEL;
 	ck_assert_int_eq(vperfctr_control(v, &both), 0);
 	ck_assert_int_eq(vperfctr_read_ctrs(v, &sum), 0);
-	/* none of a hundred enters the kernel, unless an interrupt comes: not in each try */
+	/* a hundred reads do not enter the kernel, except for interrupts in some tries */
 	do {
 		kernel_before = vperfctr_read_pmc(v, 1);
 		for (i = 0; i < 100; i++)
@@ -298,8 +299,8 @@ START_TEST(reads_are_short)
 END_TEST
 
 /*
- * Where the page says not to use RDPMC the kernel is asked.  A page that says so
- * takes the place of the real one, and with that goes the right to RDPMC.
+ * If the page does not allow RDPMC the kernel reads.  The test maps such a page in the
+ * place of the real one, and so the process loses the right to RDPMC.
  */
 START_TEST(reads_without_rdpmc)
 {
@@ -330,7 +331,7 @@ START_TEST(reads_without_rdpmc)
 }
 END_TEST
 
-/* Controlled by either interface, the same program has the same count. */
+/* A program has the same count, whichever interface sets the control. */
 START_TEST(same_as_new)
 {
 	u64 a[1 + VPERFCTR_MAX_CTRS], b[1 + VPERFCTR_MAX_CTRS];
@@ -352,7 +353,7 @@ START_TEST(same_as_new)
 		count(fd, INSNS_USER);
 		ck_assert_int_eq(read_loop_read(fd, VPERFCTR_READ, &before, &after, lengths[i]), 0);
 		ck_assert_uint_eq(b[1] - a[1], INSNS_BETWEEN(lengths[i]));
-		/* and what one counts the other shows */
+		/* and each interface shows the other's sums */
 		ck_assert_int_eq(vperfctr_stop(v), 0);
 		read_sums(fd, &new);
 		ck_assert_int_eq(vperfctr_read_ctrs(v, &sum), 0);
@@ -362,7 +363,7 @@ START_TEST(same_as_new)
 }
 END_TEST
 
-/* The TSC goes on or stands still, and all ways of reading agree. */
+/* The TSC counts or is stopped, and all ways to read it agree. */
 START_TEST(tsc)
 {
 	struct perfctr_sum_ctrs sum;
@@ -393,7 +394,7 @@ START_TEST(tsc)
 }
 END_TEST
 
-/* A fixed counter's evntsel in both forms; it counts what a general one does. */
+/* A fixed counter with both forms of evntsel counts the same as a general one. */
 START_TEST(fixed)
 {
 	static const unsigned int forms[] = { FIXED_USER, INSNS_USER, SEL_USER };
@@ -445,7 +446,7 @@ START_TEST(control_zeroes)
 	ck_assert_uint_ge(sum.pmc[0], 20000);
 	ck_assert_uint_lt(sum.pmc[1], 20000);
 	first = sum.pmc[0];
-	/* bits that are no counters' mean nothing */
+	/* bits without a counter are ignored */
 	control.preserve = 0xfffffffe;
 	ck_assert_int_eq(vperfctr_control(v, &control), 0);
 	ck_assert_int_eq(vperfctr_read_ctrs(v, &sum), 0);
@@ -476,7 +477,7 @@ START_TEST(zero_control_stops)
 		ck_assert_int_eq(vperfctr_read_ctrs(v, &a), 0);
 		ck_assert_uint_ge(a.pmc[0], 2000);
 		loop(1000);
-		/* all ways to read have the sums still, and a control that counts nothing */
+		/* all ways to read return the sums, and a control that counts nothing */
 		memset(&now, 0xff, sizeof(now));
 		ck_assert_int_eq(vperfctr_read_state(v, &b, &now), 0);
 		ck_assert_uint_eq(a.tsc, b.tsc);
@@ -509,7 +510,7 @@ START_TEST(control_can_be_read)
 	ck_assert_mem_eq(&now, &control, sizeof(now));
 	ck_assert_int_eq(vperfctr_read_state(v, &sum, NULL), 0);
 	ck_assert_int_eq(vperfctr_read_state(v, NULL, NULL), 0);
-	/* what there is no use for does not matter */
+	/* unused fields are ignored */
 	control.cpu_control.ireset[0] = 5;
 	control.cpu_control.evntsel_high[7] = 5;
 	control.si_signo = SIGIO;
@@ -529,7 +530,7 @@ static void set_many(void) { control.cpu_control.nractrs = 19; }
 static void set_too_many(void) { control.cpu_control.nractrs = info.nrctrs + 1; }
 static void set_wrapping(void) { control.cpu_control.nrictrs = -1; }
 static void set_flags(void) { control.flags = 2; }
-/* Bit 36 is reserved on AMD, too; off-core responses have an event. */
+/* Bit 36 is reserved on AMD, too.  An off-core response needs its event. */
 static void set_high(void) { control.cpu_control.evntsel_high[1] = 0x10; }
 static void set_offcore(void) { control.cpu_control.nhlm.offcore_rsp[0] = 1; }
 static void set_imode_no_int(void)
@@ -545,8 +546,8 @@ static void (*const mistakes[])(void) = {
 };
 
 /*
- * With a high half the event is another one: on AMD 1C0H, which is none of the
- * model's.  Other processors have no high half, and refuse it.
+ * With a high half the event is another one: 1C0H on AMD, which the model does not have.
+ * Other processors have no high half, and the kernel refuses it.
  */
 START_TEST(high_half)
 {
@@ -568,7 +569,7 @@ START_TEST(high_half)
 }
 END_TEST
 
-/* Off-core responses reach the kernel, or are refused where the registers are not there. */
+/* Off-core responses reach the kernel, or are refused if the registers do not exist. */
 START_TEST(offcore)
 {
 	static const unsigned int evntsels[] = { SEL_USER | 0x01b7, SEL_USER | 0x01bb };
@@ -591,14 +592,14 @@ START_TEST(offcore)
 		control.cpu_control.nhlm.offcore_rsp[i] = 0;
 		assert_fails(vperfctr_control(v, &control), EINVAL);
 	}
-	/* Both or none, as the registers are; Sandy Bridge's model may have them. */
+	/* The processor has both registers or none. */
 	ck_assert_uint_ne(offcore_accepted, 1);
 	if (getenv("PERFCTR_OFFCORE"))
 		ck_assert_uint_eq(offcore_accepted, 2);
 }
 END_TEST
 
-/* What is wrong is refused, and has stopped what ran; its sums remain. */
+/* An invalid control is refused and stops what ran; the sums remain. */
 START_TEST(invalid_control)
 {
 	struct perfctr_sum_ctrs a, b;
@@ -619,7 +620,7 @@ START_TEST(invalid_control)
 }
 END_TEST
 
-/* Two EPERMs of the kernel: not kernel mode, and not one's own. */
+/* EPERM: kernel mode is to be counted, and the caller may not. */
 START_TEST(kernel_mode)
 {
 	ck_assert_int_eq(vperfctr_control(v, count_with(&control, 1)), 0);
@@ -664,7 +665,7 @@ static void *foreign_reader(void *arg)
 	if (nr_cpus() > 1)
 		pin(1);
 	for (i = 0; i < 2000; i++) {
-		/* By the kernel, then not, then by the kernel again */
+		/* read by the kernel, otherwise, and by the kernel again */
 		foreign_wrong += vperfctr_read_state(v, &before, NULL) != 0;
 		foreign_wrong += vperfctr_read_ctrs(v, &sum) != 0;
 		pmc = vperfctr_read_pmc(v, 0);
@@ -676,9 +677,7 @@ static void *foreign_reader(void *arg)
 	return NULL;
 }
 
-/*
- * What another thread reads is the owner's, also while that runs elsewhere.
- */
+/* Another thread reads the owner's counts, also while the owner runs on another CPU. */
 START_TEST(read_by_another_thread)
 {
 	pthread_t id;
@@ -693,7 +692,7 @@ START_TEST(read_by_another_thread)
 }
 END_TEST
 
-/* Nobody else has the counters while somebody counts; stopped, they are given back. */
+/* perf does not get the counters while a thread counts, and gets them after a stop. */
 START_TEST(hardware)
 {
 	int fd = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
@@ -723,14 +722,14 @@ START_TEST(forked)
 	ck_assert_int_eq(vperfctr_read_ctrs(v, &a), 0);
 	pid = fork();
 	if (!pid) {
-		/* the parent's, as it is now: its page is not here */
+		/* the parent's current counts: the kernel reads */
 		if (vperfctr_read_ctrs(v, &b) || b.pmc[0] < a.pmc[0])
 			die("the parent's counts in a child: %llu < %llu", b.pmc[0], a.pmc[0]);
 		if (vperfctr_read_pmc(v, 0) < b.pmc[0] || vperfctr_read_tsc(v) < b.tsc)
 			die("the parent's counters in a child");
 		if (!vperfctr_control(v, &control) || errno != ESRCH)
 			die("a child controls its parent: %s", strerror(errno));
-		/* it has none, and gets one of its own */
+		/* the child has no state, and gets its own */
 		mine = vperfctr_open();
 		if (!mine || vperfctr_control(mine, &control))
 			die("open in a child: %s", strerror(errno));
@@ -783,7 +782,7 @@ END_TEST
 
 static volatile int *shared_fd;
 
-/* The sums stay as long as there is a descriptor. */
+/* The sums remain as long as there is a descriptor. */
 START_TEST(thread_ended)
 {
 	struct vperfctr_control now;
@@ -812,7 +811,7 @@ END_TEST
 
 #define COUNTED_BEFORE	200000
 
-/* In the program that was executed.  argv: fd (0: none was kept), does the state survive? */
+/* In the executed program.  argv: fd (0: none was kept), and 1 if the state must survive. */
 static int after_exec(int fd, int survives)
 {
 	struct perfctr_sum_ctrs sum;
@@ -871,7 +870,7 @@ static void add(TCase *tc)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, informs);
 	tcase_add_test(tc, events);
-	tcase_add_test(tc, cpus_told);
+	tcase_add_test(tc, cpus_reported);
 	tcase_add_test(tc, global);
 	tcase_add_test(tc, opens);
 	tcase_add_loop_test(tc, reads, 0, NR_WAYS);

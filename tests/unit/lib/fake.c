@@ -124,7 +124,7 @@ void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off
 
 /* ---- other threads --------------------------------------------------------- */
 
-/* Is it there, and if `stopped`, stopped under the ptrace of this process? */
+/* True if the thread exists and, with `stopped`, is stopped under this process's ptrace. */
 static bool is_thread(int32_t tid, bool stopped)
 {
 	char path[64], line[256], state = 0;
@@ -145,7 +145,7 @@ static bool is_thread(int32_t tid, bool stopped)
 
 static struct vperfctr_ring_page *ring_of(int fd, size_t size);
 
-/* Like the kernel, but that it does not know the end of this thread. */
+/* Return the state's poll events, as the kernel does, except for the end of this thread. */
 static short state_events(int fd)
 {
 	struct state *s = state_of(fd);
@@ -164,7 +164,7 @@ static short state_events(int fd)
 	return events;
 }
 
-/* A memfd is always ready: what its state has to tell is not what poll would. */
+/* Poll the states: poll() itself finds a memfd always ready. */
 static int states_ready(struct pollfd *fds, nfds_t nr)
 {
 	int ended = 0;
@@ -218,7 +218,7 @@ static int dev_info(struct vperfctr_info *arg)
 	if (fake.nrkinds > 1)
 		info.core_type = arg->kind ? 0x20000001 : 0x40000001;
 	info.nrkinds = fake.nrkinds;
-	/* A newer kernel knows more. */
+	/* As a newer kernel with a larger structure. */
 	info.size = sizeof(info) + 64;
 	*arg = info;
 	return 0;
@@ -299,7 +299,7 @@ static int dev_open(const struct vperfctr_open *arg)
 	if (arg->flags & VPERFCTR_OPEN_CREAT) {
 		if (fake.state_fd >= 0)
 			return refuse(EEXIST);
-		/* One of our own, as the library may close the other. */
+		/* The fake keeps a descriptor of its own: the library may close the other. */
 		fake.state_fd = new_state(0);
 	} else if (fake.state_fd < 0) {
 		return refuse(ENOENT);
@@ -310,7 +310,7 @@ static int dev_open(const struct vperfctr_open *arg)
 
 /* ---- a state ------------------------------------------------------------------ */
 
-/* A state that is read may have come from another process. */
+/* Map the state of this descriptor, which may have come from another process. */
 static struct state *state_of(int fd)
 {
 	struct state *s = __real_mmap(NULL, STATE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -441,7 +441,7 @@ static int state_control(struct state *s, int fd, const struct vperfctr_control 
 		s->page.ctr[i].map = s->ctr[i].map;
 		s->page.ctr[i].sum = 0;
 	}
-	/* Who execs leaves the fake: what it will have counted is there at once. */
+	/* After an exec the fake is gone, so the final counts appear at once. */
 	if (c->flags & VPERFCTR_CONTROL_START_ON_EXEC && !fake.exec_uncounted) {
 		s->page.tsc_sum = fake.exec_tsc;
 		for (i = 0; i < nr; i++)
@@ -471,7 +471,7 @@ static void write_control(const struct state *s, struct vperfctr_control *c)
 	c->flags ^= fake.replaced_flags;
 }
 
-/* The page as it was at the last switch, and what the owner counted since. */
+/* READ: the sums of the page and what the owner has counted since the last switch. */
 static int state_read(struct state *s, struct vperfctr_read *r)
 {
 	uint32_t nr = VPERFCTR_CSTATUS_NRCTRS(s->page.cstatus), i;
@@ -593,7 +593,7 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	own = !s->tid;
 	munmap(s, STATE_SIZE);
 	errno = err;
-	/* A state that its thread has lost can be made anew. */
+	/* After UNLINK the thread can have a new state. */
 	if (!ret && own && request == VPERFCTR_UNLINK && fake.state_fd >= 0) {
 		close(fake.state_fd);
 		fake.state_fd = -1;
@@ -611,7 +611,7 @@ void fake_step(void)
 		fake.on_step(step);
 }
 
-/* Interruptible before and after: what is read may be old when it is used. */
+/* A test can interrupt before and after: the value may be old when it is used. */
 uint64_t fake_rdpmc(uint32_t map)
 {
 	uint64_t value;
@@ -720,12 +720,12 @@ static void suspend(void)
 	page->samplecount++;
 }
 
-/* Others use the hardware: whatever it holds now, it is not ours. */
+/* Other threads use the hardware and leave arbitrary values in the counters. */
 static void others_run(void)
 {
 	uint32_t i;
 
-	/* Odd counters are always about to wrap. */
+	/* Odd counters are about to wrap. */
 	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
 		fake.reg[i] = i & 1 ? fake.mask - (noise() & 0xff) : noise() & fake.mask;
 	fake.tsc += noise() >> 16;
@@ -741,7 +741,7 @@ void fake_run(unsigned int nr, bool tsc_on)
 	page->cstatus = nr | nr << 8;
 	for (i = 0; i < nr; i++) {
 		page->ctr[i].map = FAKE_MAP_BASE + i;
-		/* Different, and of more than 48 bits, so that none is taken for another. */
+		/* All different, and wider than 48 bits, so that a test finds a mix-up. */
 		page->ctr[i].sum = fake.counted[i] = (i + 1) * UINT64_C(0x1000000000000) + i;
 	}
 	page->tsc_sum = fake.tsc_counted = tsc_on ? 77 : 0;
@@ -755,7 +755,7 @@ void fake_count(uint64_t delta)
 	uint32_t nr = VPERFCTR_CSTATUS_NRCTRS(page->cstatus), i;
 	bool running = page->cstatus & VPERFCTR_CSTATUS_RUNNING;
 
-	/* While the thread is suspended the registers go on without it. */
+	/* While the thread is suspended, the registers advance for others. */
 	for (i = 0; i < nr; i++) {
 		fake.reg[i] = (fake.reg[i] + delta) & fake.mask;
 		fake.counted[i] += running ? delta : 0;
@@ -771,7 +771,7 @@ void fake_switch_to(uint64_t delta, uint32_t cstatus_flags)
 	suspend();
 	others_run();
 	resume(cstatus_flags);
-	/* So that start is not what the counter holds. */
+	/* Make start differ from the counter. */
 	fake_count(delta / 3);
 }
 

@@ -2,17 +2,16 @@
 /*
  * A fake kernel and processor under the library.
  *
- * The linker sends the library's open, ioctl and mmap here.  A state is a
- * memfd, so that its descriptor can be mapped, passed on and read by other
- * processes as a real one can.
+ * The linker redirects the library's open, ioctl, mmap and ppoll here.  A state is a
+ * memfd, so its descriptor can be mapped, passed on and read by other processes, as a
+ * real one can.
  *
- * Counters advance only where a test says so, and the thread is switched out
- * and in where a test says so, which can be at every step of a read.  So every
- * value has one right result: what the model has counted when the read returns.
+ * Tests decide when counters advance and when the thread is switched out and in, which
+ * can be at every step of a read.  So each value has one correct result: what the model
+ * has counted when the read returns.
  *
- * Other threads can have states, too, if they are stopped under ptrace, which
- * is the real one.  What such a thread counts is there as soon as it has a
- * control: 1000 + i, and 3000 for the TSC.
+ * Other threads can have states, too, if they are stopped under a real ptrace.  Their
+ * counts appear as soon as they have a control: 1000 + i, and 3000 for the TSC.
  */
 #ifndef FAKE_H
 #define FAKE_H
@@ -36,7 +35,7 @@ struct fake {
 	uint32_t nrkinds;
 	int state_fd;			/* of this thread's state, or -1 */
 	bool exec_uncounted;		/* as if it were a set-user-id file that is executed */
-	uint32_t status;		/* what READ tells besides, until UNLINK */
+	uint32_t status;		/* additional status of READ, until UNLINK */
 	uint64_t exec_tsc;		/* the TSC's sum that START_ON_EXEC gives */
 	bool no_events;			/* START_ON_EXEC counts none: the other sums are 0 */
 	uint64_t children_missed;
@@ -45,7 +44,7 @@ struct fake {
 	uint32_t replaced_flags;	/* these of the control's flags are others */
 	uint32_t page_version;		/* of states that are made */
 	uint64_t overflow;		/* waits for IRESUME */
-	/* What START_ON_EXEC puts into a ring at once: so many, samples[i % 4] being the i-th. */
+	/* START_ON_EXEC writes so many samples to the ring at once; the i-th is samples[i % 4]. */
 	uint64_t nrsamples;
 	struct vperfctr_sample samples[4];
 
@@ -65,7 +64,7 @@ struct fake {
 
 extern struct fake fake;
 
-/* What was asked for, also by other processes since fake_reset(). */
+/* The arguments of calls since fake_reset(), also of calls by other processes. */
 struct fake_seen {
 	uint32_t open_flags, control_flags;
 	unsigned int opens, controls, unlinks, consumes;
@@ -82,19 +81,18 @@ struct vperfctr_page *fake_page(void);
 /* Write this sample into the live state's ring, or drop it if there is no room. */
 void fake_sample(const struct vperfctr_sample *sample, const uint64_t *sums);
 
-/* Put the fake, and what it is like, in its first state: 4 + 3 counters. */
+/* Reset the fake kernel and processor: 4 general and 3 fixed counters, no state. */
 void fake_reset(void);
 
 /* Control nr counters with the i-th on map base + i, all running. */
 void fake_run(unsigned int nr, bool tsc_on);
 
-/* The registers advance by delta, and so does what the thread counts if it is running. */
+/* Advance the registers by delta, and the thread's counts, if it is running. */
 void fake_count(uint64_t delta);
 
 /*
- * The thread counts delta of everything, is switched out, others use the
- * hardware, and it is switched in again, and
- * counts a third of that.
+ * The thread counts delta of each event and is switched out.  Others use the hardware.
+ * The thread is switched in again and counts a third of delta.
  */
 void fake_switch(uint64_t delta);
 

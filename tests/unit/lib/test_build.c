@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* What is built and installed: symbols, header, and the cost of a read. */
+/* Tests of what is built and installed: symbols, headers, and the cost of a read. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,12 +9,12 @@
 #define WARN	" -O2 -Wall -Wextra -Wshadow -Werror "
 #define CC	"${CC:-cc}" WARN INCS
 #define CXX	"${CXX:-c++}" WARN INCS
-/* asm/ is there without gcc-multilib, too, which excludes cross compilers. */
+/* Find asm/ without gcc-multilib, which conflicts with cross compilers. */
 #define M32	"-m32 -idirafter /usr/include/$(${CC:-cc} -print-multiarch) "
 
 static char text[65536];
 
-/* The command's output, in text. */
+/* Run the command and return its output. */
 static const char *output_of(const char *command)
 {
 	FILE *f = popen(command, "r");
@@ -25,7 +25,7 @@ static const char *output_of(const char *command)
 	return text;
 }
 
-/* Both are made alike; the second needs libpfm4. */
+/* The same rules build both; the second also needs libpfm4 and libvperfctr. */
 static const struct library {
 	const char *name, *dir, *version, *needs;
 } libraries[] = {
@@ -39,7 +39,7 @@ static char command[4096];
 
 #define run(...)	(snprintf(command, sizeof(command), __VA_ARGS__), output_of(command))
 
-/* The functions in a library's map, sorted. */
+/* Write the sorted functions of a library's map to map. */
 static void read_map(const struct library *l, char *map, size_t size)
 {
 	snprintf(map, size, "%s", run("sed -n 's/^\t\t\\([_a-z]*\\);$/\\1/p' %s%s/lib%s.map | sort",
@@ -56,10 +56,10 @@ START_TEST(exported)
 	ck_assert_str_eq(map, run("nm -D --defined-only %s/lib%s.so | "
 				  "sed -n 's/.* T \\(.*\\)@@%s$/\\1/p' | sort",
 				  LIB, l->name, l->version));
-	/* Nothing else: not without a version, nor as data. */
+	/* Nothing else: no symbol without a version, and no data. */
 	ck_assert_str_eq(run("nm -D --defined-only %s/lib%s.so | grep -v ' T .*@@%s$' | "
 			     "grep -v ' A %s$' || true", LIB, l->name, l->version, l->version), "");
-	/* Nor in the static library. */
+	/* The same in the static library. */
 	ck_assert_str_eq(map, run("nm -g --defined-only %s/lib%s.a | sed -n 's/.* T //p' | sort",
 				  LIB, l->name));
 	ck_assert_str_eq(run("nm -g --defined-only %s/lib%s.a | grep ' [^T] ' || true", LIB, l->name), "");
@@ -86,7 +86,7 @@ START_TEST(soname)
 	run("readelf -d %s/lib%s.so | grep -q 'Library soname: .lib%s.so.0.$'", LIB, l->name, l->name);
 	run("test -L %s/lib%s.so && test -L %s/lib%s.so.0 && test -f %s/lib%s.so.0",
 	    LIB, l->name, LIB, l->name, LIB, l->name);
-	/* It depends on little, and neither prints nor ends programs. */
+	/* It needs few libraries, and neither prints nor ends the program. */
 	ck_assert_str_eq(run("readelf -d %s/lib%s.so | grep NEEDED | grep -v '%s\\.so' || true",
 			     LIB, l->name, l->needs), "");
 	ck_assert_str_eq(run("nm -D --undefined-only %s/lib%s.so | sed 's/.* U //; s/@.*//' | "
@@ -95,7 +95,7 @@ START_TEST(soname)
 }
 END_TEST
 
-/* No variables: what there is belongs to handles. */
+/* libvperfctr has no variables: all data belongs to handles. */
 START_TEST(variables)
 {
 	ck_assert_str_eq(output_of("nm " LIB "/libvperfctr.a | grep -E ' [BbDdCGgSs] ' || true"), "");
@@ -109,7 +109,7 @@ START_TEST(pkg_config)
 	ck_assert_ptr_nonnull(strstr(run("PKG_CONFIG_PATH=%s pkg-config --libs lib%s", LIB, l->name),
 				     "-lvperfctr"));
 	ck_assert_ptr_null(strchr(run("cat %s/lib%s.pc", LIB, l->name), '@'));
-	/* Statically linked, with what it needs. */
+	/* A static link finds all that the library needs. */
 	run("echo 'int main(void) { return 0; }' | PKG_CONFIG_PATH=%s sh -c 'exec ${CC:-cc} -x c - "
 	    "-o %s/linked -L%s $(pkg-config --static --libs lib%s)' 2>&1",
 	    LIB, TMP, LIB, l->name);
@@ -129,17 +129,17 @@ START_TEST(manual)
 	ck_assert_str_eq(names,
 			 run("sed -n 's/^\t\t\\([_a-z]*\\);$/\\1/p' %s%s/lib%s.map | grep -v '^__' | sort",
 			     TOP, l->dir, l->name));
-	/* What is declared differently, or is not a declaration, does not compile. */
+	/* A different declaration, or other text, does not compile. */
 	run("for p in %s%s/man/*.3; do " SYNOPSIS "$p | " CC "-x c -std=gnu11 -c -o /dev/null - 2>&1 || exit; done",
 	    TOP, l->dir);
-	/* And each is. */
+	/* Each function is declared. */
 	ck_assert_str_eq(names,
 			 run("sed -n '/^.SH SYN/,/^.fi/ s/^.B \"[^(]*\\(vperfctr_[_a-z]*\\)(.*/\\1/p' "
 			     "%s%s/man/*.3 | sort", TOP, l->dir));
 	run("test \"$(make -s --no-print-directory -C %s%s install O=" LIB "/.. DESTDIR=" TMP "/install prefix=/usr && "
 	    "ls " TMP "/install/usr/share/man/man3 | wc -l)\" = \"$(%slib/man/links %s%s/man | wc -l)\"",
 	    TOP, l->dir, TOP, TOP, l->dir);
-	/* Away without a trace. */
+	/* uninstall leaves no file behind. */
 	ck_assert_str_eq(run("make -s --no-print-directory -C %s%s uninstall O=" LIB "/.. DESTDIR=" TMP "/install prefix=/usr && "
 			     "find " TMP "/install ! -type d && rm -r " TMP "/install", TOP, l->dir), "");
 }
@@ -157,7 +157,7 @@ static const char *const compilers[] = {
 	CXX M32 "-x c++ -std=c++17",
 };
 
-/* Twice, and used. */
+/* The header compiles, included twice, and its functions can be called. */
 START_TEST(header)
 {
 	snprintf(command, sizeof(command),
@@ -177,8 +177,8 @@ START_TEST(header)
 END_TEST
 
 /*
- * The instructions from a function's first to its first return, which is the
- * way through a read that nothing disturbs: the rest is laid out behind it.
+ * Return the number of instructions from a function's first to its first return.  This is
+ * the path of an undisturbed read: compilers put the rest behind it.
  */
 static int instructions(const char *body)
 {
@@ -199,7 +199,7 @@ START_TEST(cost)
 	int four = instructions("return vperfctr_read(v, NULL, p, 4);");
 	int tsc = instructions("uint64_t x = 0; vperfctr_read_tsc(v, &x); return x;");
 
-	/* The lower limit: what a read cannot do without. */
+	/* A read needs at least the lower limit: fewer mean that something is missing. */
 	ck_assert_msg(one >= 10 && one <= 16, "one counter: %d instructions", one);
 	ck_assert_msg(four >= 34 && four <= 44, "four counters: %d instructions", four);
 	ck_assert_msg(tsc >= 9 && tsc <= 16, "tsc: %d instructions", tsc);

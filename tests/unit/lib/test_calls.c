@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Every call, what it asks of the kernel, and each way in which it can fail. */
+/* Tests of each call: what it asks the kernel for, and each way it can fail. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +32,7 @@ static void setup(void)
 	fds_at_start = count_fds();
 }
 
-/* Whatever happened, nothing is left behind (the state's own is the fake's). */
+/* No descriptor is left open.  (The fake keeps one of the state.) */
 static void teardown(void)
 {
 	if (fake.state_fd >= 0)
@@ -59,7 +59,7 @@ START_TEST(info)
 }
 END_TEST
 
-/* What open(2) says of the device, and what that is to a caller. */
+/* Errors of open(2) on the device, and the results of the library's calls. */
 static const struct {
 	int err, result;
 } device_errors[] = {
@@ -96,7 +96,7 @@ START_TEST(abi)
 	struct vperfctr_info i;
 	struct vperfctr *v;
 
-	/* A later minor is compatible; any other major is not. */
+	/* A later minor number is compatible; another major number is not. */
 	fake.info.abi_version = VPERFCTR_ABI_VERSION + 5;
 	ck_assert_int_eq(vperfctr_info(&i, 0), 0);
 	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
@@ -114,7 +114,7 @@ START_TEST(abi)
 }
 END_TEST
 
-/* The module was exchanged between INFO and mmap, or a descriptor is older. */
+/* The page has another version: the module was replaced after INFO, or the descriptor is older. */
 START_TEST(abi_of_page)
 {
 	struct vperfctr *v;
@@ -152,12 +152,12 @@ START_TEST(cpus)
 	free(mask);
 	ck_assert_int_eq(vperfctr_kind_cpus(2, &mask), -EINVAL);
 	ck_assert_ptr_null(mask);
-	/* No CPU at all needs no room. */
+	/* A mask without words is valid. */
 	fake.nrwords = 0;
 	ck_assert_int_eq(vperfctr_cpus_forbidden(&mask), 0);
 	ck_assert_uint_eq(mask->nrwords, 0);
 	free(mask);
-	/* A kernel that is never content is an error, not a loop. */
+	/* A kernel that always returns EOVERFLOW causes an error, not an endless loop. */
 	fake.fail[FAKE_CPUS] = EOVERFLOW;
 	ck_assert_int_eq(vperfctr_cpus(&mask), -EOVERFLOW);
 	fake.fail[FAKE_CPUS] = EFAULT;
@@ -176,7 +176,7 @@ START_TEST(open_and_create)
 	ck_assert_ptr_null(v);
 	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
 	ck_assert_int_eq(vperfctr_open(&again, VPERFCTR_OPEN_CREAT), -EEXIST);
-	/* The failed one has not taken the state away. */
+	/* The failed call has not unlinked the state. */
 	ck_assert_uint_eq(fake.calls[FAKE_UNLINK], 0);
 	ck_assert_int_eq(vperfctr_open(&again, 0), 0);
 	ck_assert_int_ne(vperfctr_fd(v), vperfctr_fd(again));
@@ -192,7 +192,7 @@ START_TEST(open_flags)
 	struct vperfctr *v;
 
 	ck_assert_int_eq(vperfctr_open(&v, 0x40), -EINVAL);
-	/* How a state ends is for who makes it to say. */
+	/* Lifetime flags are valid only with CREAT. */
 	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_TRANSIENT), -EINVAL);
 	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
 					   VPERFCTR_OPEN_KEEP), -EINVAL);
@@ -225,7 +225,7 @@ START_TEST(open_fails)
 }
 END_TEST
 
-/* A state made in vain is taken away again; one that was there is not. */
+/* If mapping fails, a new state is unlinked; an existing one is not. */
 START_TEST(mapping_fails)
 {
 	struct vperfctr *v;
@@ -249,7 +249,7 @@ START_TEST(open_fd)
 	ck_assert_int_eq(vperfctr_open_fd(&w, -1, 0), -EBADF);
 	ck_assert_ptr_null(w);
 	ck_assert_int_eq(vperfctr_open_fd(&w, null, 0), -ENOTTY);
-	/* It has not been closed. */
+	/* The failed call has not closed it. */
 	ck_assert_int_eq(close(null), 0);
 
 	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
@@ -268,7 +268,7 @@ START_TEST(open_fd)
 }
 END_TEST
 
-/* A child that does nothing, stopped under our ptrace if `stopped`. */
+/* Start a child that only waits, stopped under this process's ptrace if `stopped`. */
 static pid_t start_child(bool stopped)
 {
 	pid_t pid = fork();
@@ -304,7 +304,7 @@ START_TEST(open_tid)
 	ck_assert_int_eq(vperfctr_open_tid(&v, 0x7fffffff, VPERFCTR_OPEN_CREAT), -ESRCH);
 	ck_assert_int_eq(vperfctr_open_tid(&v, stopped, VPERFCTR_OPEN_CREAT), 0);
 	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT);
-	/* Not its page: it is not for us to use. */
+	/* The page is not mapped: only the owner can use it. */
 	ck_assert_uint_eq(fake.calls[FAKE_MMAP], 0);
 	vperfctr_control_init(&c, ctr);
 	vperfctr_control_add(&c, FAKE_MAP_BASE, 0x4100c0);
@@ -321,7 +321,7 @@ START_TEST(open_tid)
 }
 END_TEST
 
-/* READ in full. */
+/* READ returns the children's sums and the status. */
 START_TEST(read_children)
 {
 	uint64_t sums[5], children[5];
@@ -352,7 +352,7 @@ START_TEST(read_children)
 }
 END_TEST
 
-/* The page is not the child's, and what is at its address may be of use to it. */
+/* In a child, close does not unmap something else that is mapped at the page's address. */
 START_TEST(close_after_fork)
 {
 	struct vperfctr *v;
@@ -364,7 +364,7 @@ START_TEST(close_after_fork)
 	page = (void *)v->page;
 	pid = fork();
 	if (!pid) {
-		/* What the kernel does at fork, and what the child does next. */
+		/* The child maps memory of its own at this address. */
 		if (mmap(page, 4096, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != page)
 			_exit(2);
@@ -375,12 +375,12 @@ START_TEST(close_after_fork)
 	waitpid(pid, &status, 0);
 	ck_assert_int_eq(status, 0);
 	vperfctr_close(v);
-	/* The parent's was unmapped. */
+	/* The parent's page has been unmapped. */
 	ck_assert_int_eq(msync(page, 4096, MS_ASYNC), -1);
 }
 END_TEST
 
-/* A page as the kernel gives it to the child of a fork: all zeros but for the version. */
+/* Map the page that the kernel shows to the child of a fork: zeros except for the version. */
 static void map_dead_page(const void *at)
 {
 	struct vperfctr_page *page = mmap((void *)at, 4096, PROT_READ | PROT_WRITE,
@@ -389,7 +389,7 @@ static void map_dead_page(const void *at)
 	page->version = VPERFCTR_ABI_VERSION;
 }
 
-/* In the child: 0, or which call did not fail as it must. */
+/* In the child.  Returns 0, or the number of the call with a wrong result. */
 static int read_in_child(struct vperfctr *v, int expected)
 {
 	struct vperfctr_read read = { .nrctrs = VPERFCTR_MAX_CTRS };
@@ -408,11 +408,11 @@ static int read_in_child(struct vperfctr *v, int expected)
 		return 4;
 	if (expected && (value != 42 || tsc != 43))
 		return 5;
-	/* What the kernel reads is the parent's, as it is for any holder. */
+	/* The kernel reads the parent's sums for any holder of the descriptor. */
 	return vperfctr_read_state(v, &read) ? 6 : 0;
 }
 
-/* By a handle of its parent a child reads nothing, until the parent's state has ended. */
+/* A child cannot read by its parent's handle until the parent's state has ended. */
 START_TEST(read_after_fork)
 {
 	struct vperfctr *v;
@@ -484,7 +484,7 @@ START_TEST(control)
 }
 END_TEST
 
-/* Stopping keeps the sums, which remain readable. */
+/* The sums remain readable after a stop. */
 START_TEST(stop)
 {
 	struct vperfctr *v;
@@ -503,7 +503,7 @@ START_TEST(stop)
 }
 END_TEST
 
-/* Each reaches its own ioctl, once, with no argument; each error comes back. */
+/* Each call makes its ioctl once, without an argument, and returns each error. */
 START_TEST(simple_calls)
 {
 	static const struct {
@@ -585,7 +585,7 @@ START_TEST(control_imode)
 	ck_assert_uint_eq(vperfctr_control_add(&c, 5, 0x4100c0), 0);
 	ck_assert_uint_eq(vperfctr_control_add_imode(&c, 1, 0x4100c4, 100), 1);
 	ck_assert_uint_eq(vperfctr_control_add_imode(&c, VPERFCTR_FIXED, 2, UINT64_C(1) << 40), 2);
-	/* Nothing that is no period becomes one. */
+	/* An invalid period does not become a valid one. */
 	ck_assert_uint_eq(vperfctr_control_add_imode(&c, 2, 0x4100c4, 0), 3);
 	ck_assert_uint_eq(vperfctr_control_add_imode(&c, 3, 0x4100c4, UINT64_MAX), 4);
 	ck_assert_uint_eq(c.nractrs, 1);
@@ -655,7 +655,7 @@ END_TEST
 
 #define NRSAMPLES	8
 
-/* A state with a ring of that many. */
+/* Open a state with a ring of NRSAMPLES samples. */
 static struct vperfctr *open_ring(struct vperfctr_ring *ring)
 {
 	struct vperfctr *v;
@@ -666,7 +666,7 @@ static struct vperfctr *open_ring(struct vperfctr_ring *ring)
 	return v;
 }
 
-/* Sample number n, and whether it is that. */
+/* Write sample number n; check that a sample is number n. */
 static void write_sample(uint64_t n, uint32_t dropped)
 {
 	struct vperfctr_sample sample = {
@@ -688,7 +688,7 @@ static void check_sample(const struct vperfctr *v, uint64_t i, uint64_t n)
 	ck_assert_uint_eq(sample->sums[1], 100 * n + 1);
 }
 
-/* Several times round, each time another number at once; full; empty. */
+/* The ring wraps several times, with different numbers of samples, from empty to full. */
 START_TEST(ring_goes_round)
 {
 	uint64_t written = 0, consumed = 0, i, nr;
@@ -705,7 +705,7 @@ START_TEST(ring_goes_round)
 		ck_assert_uint_eq(vperfctr_ring_nr(v), nr % (NRSAMPLES + 1));
 		for (i = 0; i < vperfctr_ring_nr(v); i++)
 			check_sample(v, i, consumed + i);
-		/* In two parts, if there are as many. */
+		/* Consume in two parts, if there are enough. */
 		ck_assert_int_eq(vperfctr_ring_consume(v, i / 2), 0);
 		consumed += i / 2;
 		i = vperfctr_ring_nr(v);
@@ -734,7 +734,7 @@ START_TEST(ring_errors)
 	size_t i;
 
 	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
-	/* Without a ring there is nothing to be read, or to go wrong. */
+	/* Without a ring there are no samples, and nothing fails that cannot return an error. */
 	ck_assert_uint_eq(vperfctr_ring_nr(v), 0);
 	ck_assert_uint_eq(vperfctr_ring_dropped(v), 0);
 	ck_assert_int_eq(vperfctr_ring_consume(v, 0), -EINVAL);
@@ -750,7 +750,7 @@ START_TEST(ring_errors)
 	fake.fail[FAKE_RING_MMAP] = ENOMEM;
 	ck_assert_int_eq(vperfctr_ring_open(v, &r), -ENOMEM);
 	ck_assert_uint_eq(vperfctr_ring_nr(v), 0);
-	/* The ring is there, though. */
+	/* The ring exists, though. */
 	fake.fail[FAKE_RING_MMAP] = 0;
 	ck_assert_int_eq(vperfctr_ring_map(v, r.map_size + 4096), -EINVAL);
 	ck_assert_int_eq(vperfctr_ring_open(v, &r), 0);
@@ -758,13 +758,13 @@ START_TEST(ring_errors)
 	ck_assert_int_eq(vperfctr_ring_consume(v, 0), -EINVAL);
 	fake.fail[FAKE_CONSUME] = 0;
 	ck_assert_int_eq(vperfctr_ring_consume(v, 0), 0);
-	/* Not 0 to a kernel that sees half of it. */
+	/* A 32-bit kernel interface would see 0. */
 	ck_assert_int_eq(vperfctr_ring_consume(v, UINT64_C(1) << 32), -EINVAL);
 	vperfctr_close(v);
 }
 END_TEST
 
-/* A second handle maps the ring that there is, by what it says or by its size. */
+/* A second handle maps the existing ring: by vperfctr_ring_open(), or by its size. */
 START_TEST(ring_exists)
 {
 	struct vperfctr_ring r, other = { .nrsamples = 1024, .watermark = 1 };
@@ -776,7 +776,7 @@ START_TEST(ring_exists)
 	ck_assert_uint_eq(w->ring->nrsamples, NRSAMPLES);
 	ck_assert_int_eq(vperfctr_open_fd(&x, dup(vperfctr_fd(v)), 0), 0);
 	ck_assert_int_eq(vperfctr_ring_map(x, r.map_size), 0);
-	/* Once is enough. */
+	/* A second call does nothing. */
 	ck_assert_int_eq(vperfctr_ring_map(x, r.map_size), 0);
 	ck_assert_uint_eq(fake.calls[FAKE_RING_MMAP], 3);
 	write_sample(1, 0);
@@ -790,7 +790,7 @@ START_TEST(ring_exists)
 }
 END_TEST
 
-/* A parent's is not there in its child, which may map it for itself. */
+/* A child does not inherit the ring's mapping, and can map it for itself. */
 START_TEST(ring_in_child)
 {
 	struct vperfctr_ring r;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* libvperfctr-event: names, the counters that take them, and a counter for each. */
+/* Tests of libvperfctr-event: names of events, their counters, and the assignment. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static struct vperfctr_event event[VPERFCTR_MAX_CTRS];
 static struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 static struct vperfctr_why why;
 
-/* libpfm4 is asked at the first use in this process, and each test is one. */
+/* libpfm4 reads the environment at its first use in a process; each test is a process. */
 static void processor(const char *name, uint32_t type, unsigned int nr)
 {
 	setenv("LIBPFM_FORCE_PMU", name, 1);
@@ -50,13 +50,13 @@ static void refuse(int err, const char *name, const char *because)
 	ck_assert_int_eq(vperfctr_event(&event[0], name, &info, &why), err);
 	ck_assert_msg(strstr(why.text, because), "%s: '%s' not in '%s'", name, because, why.text);
 	ck_assert_ptr_null(strchr(why.text, '\n'));
-	/* Who does not want to know is not told. */
+	/* why may be NULL. */
 	ck_assert_int_eq(vperfctr_event(&event[0], name, &info, NULL), err);
 }
 
 /* ---- names ------------------------------------------------------------------ */
 
-/* Each kind of a hybrid processor's CPUs has events of its own: libpfm4 knows them from 4.14 on. */
+/* Each kind of CPUs of a hybrid processor has its own events, in libpfm4 from 4.14 on. */
 START_TEST(kinds)
 {
 	const bool atom = _i;
@@ -74,7 +74,7 @@ START_TEST(kinds)
 		ck_assert_uint_eq(take(0, "UOPS_RETIRED:SLOTS")->code, 0x02c2);
 		ck_assert_uint_eq(take(0, "adl_glc::UOPS_RETIRED:SLOTS")->code, 0x02c2);
 	}
-	/* Those of the other kind, of which libpfm4 knows too. */
+	/* Events of the other kind are refused. */
 	info.core_type = atom ? 0x40000001 : 0x20000001;
 	refuse(-EINVAL, atom ? "adl_grt::TOPDOWN_RETIRING:ALL" : "adl_glc::UOPS_RETIRED:SLOTS",
 	       "another kind of CPUs");
@@ -129,7 +129,7 @@ START_TEST(modes)
 }
 END_TEST
 
-/* The same name is another code there, and some are none. */
+/* On AMD some names have other codes, and some have none. */
 START_TEST(amd)
 {
 	processor("amd64_fam17h_zen1", VPERFCTR_CPU_AMD, 6);
@@ -142,7 +142,7 @@ START_TEST(amd)
 	ck_assert_uint_eq(take(0, "branch-misses:u")->code, 0xc3);
 	refuse(-EOPNOTSUPP, "ref-cycles:u", "cannot count 'ref-cycles:u'");
 	refuse(-EOPNOTSUPP, "cache-misses:u", "cannot count 'cache-misses:u'");
-	/* Intel's codes are other events there, or AMD's have more bits. */
+	/* Intel's codes are other events on AMD, and AMD's have more bits. */
 	ck_assert_uint_eq(take(0, "r003c:u")->arch, 0);
 	ck_assert_uint_eq(take(0, "r0076:u")->arch, VPERFCTR_EVENT_CYCLES);
 	ck_assert_uint_eq(take(0, "r0100:u")->fixed, 0);
@@ -153,7 +153,7 @@ START_TEST(amd)
 }
 END_TEST
 
-/* An event's number, and modes that are left out; the fixed counter counts cycles. */
+/* On Arm a code is an event's number and bits exclude modes; the fixed counter counts cycles. */
 START_TEST(arm)
 {
 	processor("arm_n1", VPERFCTR_CPU_ARM_PMUV3, 6);
@@ -211,7 +211,7 @@ static const struct {
 	{ "amd64_fam17h_zen1", 0xff03, 0 }, { "amd64_fam19h_zen4", 0x0f03, 0 },
 	{ "amd64_fam17h_zen2", 0xff02, ~UINT64_C(0) },
 	{ "amd64_fam17h_zen2", 0x10000ff03, ~UINT64_C(0) },
-	/* A name that is another's beginning or end is another. */
+	/* A processor's name that begins or ends with another one's is another processor. */
 	{ "sn", 0x0148, ~UINT64_C(0) }, { "nb", 0x0148, ~UINT64_C(0) },
 	{ "b ivb", 0x0148, ~UINT64_C(0) }, { NULL, 0x0148, ~UINT64_C(0) },
 };
@@ -226,8 +226,8 @@ START_TEST(counters)
 }
 END_TEST
 
-/* By name, by libpfm4's and by code it is the same event. */
-START_TEST(found)
+/* A generic name, libpfm4's name and the code are the same event. */
+START_TEST(same_event_by_any_name)
 {
 	ck_assert_uint_eq(take(0, "L1D_PEND_MISS:PENDING:u")->general, 0x4);
 	ck_assert_uint_eq(take(0, "r0148:u")->general, 0x4);
@@ -248,8 +248,8 @@ static int assign(unsigned int nr)
 	return vperfctr_event_assign(event, nr, &info, ctr, &why);
 }
 
-/* What only one counter takes has it, whatever was there before. */
-START_TEST(only_one)
+/* An event that only one counter can count gets it, whatever was placed there before. */
+START_TEST(single_choice_first)
 {
 	static const char *const names[] = {
 		"r0001:u", "r0002:u", "r0003:u", "L1D_PEND_MISS:PENDING:u",
@@ -274,8 +274,8 @@ START_TEST(only_one)
 }
 END_TEST
 
-/* Others may have to move, more than one of them: no order of placing them would do. */
-START_TEST(moves)
+/* Several events have to move: no order of placing them would fit without that. */
+START_TEST(events_move)
 {
 	static const uint64_t masks[] = { 0x3, 0x6, 0xc, 0x9, 0x3 };
 	unsigned int i;
@@ -294,8 +294,8 @@ START_TEST(moves)
 END_TEST
 
 /*
- * Events that need the same second register: with one value all of them, with two as
- * OFFCORE_RESPONSE_0 and _1, whichever was asked for.
+ * Events that need the same second register: all fit with one value, and two values fit as
+ * OFFCORE_RESPONSE_0 and _1, whichever name was given.
  */
 static const struct {
 	const char *processor;
@@ -308,7 +308,7 @@ static const struct {
 	{ "snb", { "0x4101b7/0x1", "0x4101b7/0x2", "0x10501b7/0x2", "0x4101bb/0x1" },
 	  { 0x1b7, 0x1bb, 0x10401bb, 0x1b7 }, NULL },
 	{ "snb", { "0x4101bb/0x1", "0x4101bb/0x2" }, { 0x1bb, 0x1b7 }, NULL },
-	/* A register is not taken for a value that the other has: whatever the order. */
+	/* A register is not used for a value that the other one has, in any order. */
 	{ "snb", { "0x4101b7/0x1", "0x4101bb/0x1", "0x4101b7/0x2" }, { 0x1b7, 0x1b7, 0x1bb }, NULL },
 	{ "snb", { "0x4101b7/0x1", "0x4101bb/0x2", "0x4101b7/0x2", "0x4101bb/0x1" },
 	  { 0x1b7, 0x1bb, 0x1bb, 0x1b7 }, NULL },
@@ -317,14 +317,14 @@ static const struct {
 	  "no room for 0x4101b7/0x3, whose second register has another value for 0x4101b7/0x1, 0x4101bb/0x2" },
 	{ "snb", { "0x4101b7/0x1", "0x4101b7/0x2", "r00c0:u", "0x4101bb/0x2", "0x4101bb/0x3" }, { 0 },
 	  "no room for 0x4101bb/0x3, whose second register has another value for 0x4101b7/0x1, 0x4101b7/0x2, 0x4101bb/0x2" },
-	/* None is a value, too. */
+	/* 0 is a value, too. */
 	{ "snb", { "r01b7:u", "r01bb:u", "0x4101b7/0x1" }, { 0x1b7, 0x1b7, 0x1bb }, NULL },
 	{ "snb", { "r01b7:u", "0x4101bb/0x2", "0x4101b7/0x1" }, { 0 },
 	  "no room for 0x4101b7/0x1, whose second register has another value for r01b7:u, 0x4101bb/0x2" },
 	{ "skl", { "0x4101c6/0x11", "0x4101c6/0x11", "0x4101b7/0x12" }, { 0x1c6, 0x1c6, 0x1b7 }, NULL },
 	{ "skl", { "0x4101c6/0x11", "0x4101c6/0x12" }, { 0 },
 	  "no room for 0x4101c6/0x12, whose second register has another value for 0x4101c6/0x11" },
-	/* They are twins where both are. */
+	/* They are twins on processors that have both. */
 	{ "nhm", { "0x4101b7/0x1", "0x4101b7/0x2" }, { 0 }, "has another value for 0x4101b7/0x1" },
 	{ "no-such-processor", { "0x4101b7/0x1", "0x4101b7/0x2" }, { 0 },
 	  "has another value for 0x4101b7/0x1" },
@@ -332,7 +332,7 @@ static const struct {
 		   "OFFCORE_RESPONSE_0:DMND_RFO:ANY_RESPONSE:u" }, { 0x1b7, 0x1bb }, NULL },
 	{ "skl", { "FRONTEND_RETIRED:DSB_MISS:u", "FRONTEND_RETIRED:ITLB_MISS:u" }, { 0 },
 	  "no room for FRONTEND_RETIRED:ITLB_MISS:u, whose second register has another value for FRONTEND_RETIRED:DSB_MISS:u" },
-	/* Another unit mask is another event, which needs another register or none. */
+	/* With another unit mask it is another event, with another register or none. */
 	{ "snb", { "0x4101b7/0x1", "0x4102b7/0x2" }, { 0x1b7, 0x2b7 }, NULL },
 };
 
@@ -358,8 +358,8 @@ START_TEST(second_registers)
 }
 END_TEST
 
-/* Where a fixed counter would do, there is no second register. */
-START_TEST(no_fixed_one)
+/* An event with a second register does not get a fixed counter. */
+START_TEST(aux_needs_general_counter)
 {
 	ck_assert_uint_eq(take(0, "0x4100c0/0x5")->fixed, 0);
 	ck_assert_int_eq(assign(1), 0);
@@ -368,7 +368,7 @@ START_TEST(no_fixed_one)
 }
 END_TEST
 
-START_TEST(none)
+START_TEST(no_counters)
 {
 	take(0, "cycles:u");
 	ck_assert_int_eq(vperfctr_event_assign(event, VPERFCTR_MAX_CTRS + 1, &info, ctr, &why), -EINVAL);
@@ -382,7 +382,7 @@ START_TEST(none)
 }
 END_TEST
 
-/* All subsets: more events than counters that any of them takes? (Hall's theorem) */
+/* True if each subset of the events has enough counters (Hall's theorem). */
 static bool fits(unsigned int nr)
 {
 	unsigned int subset, i;
@@ -443,7 +443,7 @@ START_TEST(at_random)
 				ck_assert_uint_ne(ctr[i].map, ctr[k].map);
 		}
 	}
-	/* Neither always nor never. */
+	/* Both results have occurred. */
 	ck_assert_uint_gt(possible, 2000);
 	ck_assert_uint_lt(possible, 18000);
 }
@@ -527,13 +527,13 @@ START_TEST(opens)
 	ck_assert_uint_eq(fake_seen->ctr[0].evntsel & 0xffff, 0x00c4);
 	ck_assert_uint_eq(fake_seen->ctr[1].evntsel & 0xffff, 0x01b7);
 	ck_assert_uint_ne(fake_seen->ctr[1].aux, 0);
-	/* One state for a thread. */
+	/* A thread has one state. */
 	fake_open_fails(-EEXIST, "instructions:u", "another part of the program");
 	vperfctr_close(v);
 }
 END_TEST
 
-/* What each step may find wrong is said in words; nothing is left open. */
+/* An error of each step is described in words, and nothing is left open. */
 START_TEST(opens_not)
 {
 	static const struct {
@@ -592,12 +592,12 @@ int main(void)
 	tcase_add_test(t, amd);
 	tcase_add_test(t, arm);
 	tcase_add_loop_test(t, counters, 0, sizeof(restricted) / sizeof(restricted[0]));
-	tcase_add_test(t, found);
-	tcase_add_test(t, only_one);
-	tcase_add_test(t, moves);
+	tcase_add_test(t, same_event_by_any_name);
+	tcase_add_test(t, single_choice_first);
+	tcase_add_test(t, events_move);
 	tcase_add_loop_test(t, second_registers, 0, sizeof(registers) / sizeof(registers[0]));
-	tcase_add_test(t, no_fixed_one);
-	tcase_add_test(t, none);
+	tcase_add_test(t, aux_needs_general_counter);
+	tcase_add_test(t, no_counters);
 	tcase_add_test(t, at_random);
 	tcase_add_test(t, list);
 	tcase_add_test(t, unknown_processor);

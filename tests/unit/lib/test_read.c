@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Reads: in the middle of a context switch, across wraps, without RDPMC,
- * suspended, of descriptors.  Each checks against what the model has counted.
+ * Tests of reads: interrupted by a context switch, across wraps, without RDPMC, suspended,
+ * by descriptor.  Each compares the values with what the model has counted.
  */
 #include <check.h>
 #include <errno.h>
@@ -95,7 +95,7 @@ static void check_four_and_tsc(void)
 	check_counted(pmc, 4);
 }
 
-/* Not a constant: the loop.  volatile hides it from the compiler. */
+/* Test the loop: volatile hides from the compiler that nr is constant. */
 static void check_many(void)
 {
 	volatile unsigned int nr = 12;
@@ -131,11 +131,11 @@ static const struct {
 
 /* ---- without interruption -------------------------------------------------------- */
 
-START_TEST(quiet)
+START_TEST(undisturbed)
 {
 	start(reads[_i].nr, true);
 	reads[_i].read();
-	/* And again: nothing is used up. */
+	/* A second read works as well. */
 	fake_count(5);
 	reads[_i].read();
 	ck_assert_uint_eq(fake.calls[FAKE_READ], 0);
@@ -143,7 +143,7 @@ START_TEST(quiet)
 }
 END_TEST
 
-/* One RDPMC per counter, no RDTSC that is not wanted. */
+/* A read executes one RDPMC per counter, and RDTSC only if the TSC is wanted. */
 START_TEST(no_more_than_needed)
 {
 	start(4, true);
@@ -170,7 +170,7 @@ START_TEST(widths)
 	check_four();
 	check_pmc(0);
 	check_pmc(1);
-	/* Nearly all the way round. */
+	/* Advance nearly the whole width. */
 	fake_count(fake.mask - 2 * DELTA);
 	check_four();
 	check_pmc(1);
@@ -191,7 +191,7 @@ START_TEST(one_switch)
 		fake.on_step = NULL;
 		if (!switch_at[0])
 			ck_assert_uint_gt(fake.steps, 3);
-		/* Until the read ends before it is interrupted. */
+		/* Go on until the read ends before the interruption. */
 		if (fake.steps > switch_at[0])
 			last = fake.steps;
 	}
@@ -216,7 +216,7 @@ START_TEST(two_switches)
 }
 END_TEST
 
-/* The samplecount wraps too. */
+/* samplecount wraps, too. */
 START_TEST(samplecount_wraps)
 {
 	switch_at[1] = -1;
@@ -236,7 +236,7 @@ static const struct {
 	uint32_t flags;
 	bool asks_kernel;
 } after[] = {
-	/* RDPMC withdrawn */
+	/* RDPMC is not allowed any more */
 	{ VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_TSC, true },
 	/* suspended: the sums are in the page */
 	{ VPERFCTR_CSTATUS_TSC, false },
@@ -255,7 +255,7 @@ static void withdraw_at(unsigned int step, unsigned int which, unsigned int read
 	if (fake.steps <= step)
 		return;	/* it had come through before */
 	fake.on_step = NULL;
-	/* From now on neither instruction is executed. */
+	/* From now on the read executes neither instruction. */
 	rdpmcs = fake.rdpmcs;
 	if (reads[read].read != check_tsc) {
 		fake.calls[FAKE_READ] = 0;
@@ -275,7 +275,7 @@ START_TEST(withdrawn)
 }
 END_TEST
 
-/* Taking up again what was suspended. */
+/* Reads before and after a suspended state is resumed. */
 START_TEST(resumed)
 {
 	start(4, true);
@@ -302,7 +302,7 @@ static void on_step_resume_and_suspend(unsigned int step)
 	}
 }
 
-/* A signal handler, for a while, in the middle of a read while suspended. */
+/* A signal handler interrupts a read of a suspended state, resumes, and suspends again. */
 START_TEST(resumed_in_between)
 {
 	for (switch_at[0] = 0; switch_at[0] < 12; switch_at[0]++) {
@@ -315,7 +315,7 @@ START_TEST(resumed_in_between)
 }
 END_TEST
 
-/* No tsc_on: the TSC's value is 0, whatever the register holds. */
+/* Without tsc_on the TSC's value is 0, whatever the register contains. */
 START_TEST(tsc_off)
 {
 	uint64_t tsc = 1;
@@ -329,7 +329,7 @@ START_TEST(tsc_off)
 }
 END_TEST
 
-/* Only the TSC: as on a processor without counters. */
+/* A control of the TSC alone, as on a processor without counters. */
 START_TEST(tsc_only)
 {
 	uint64_t tsc = 0;
@@ -343,7 +343,7 @@ START_TEST(tsc_only)
 }
 END_TEST
 
-/* A counter that is not there, found when the kernel or the page is asked. */
+/* A counter that does not exist is an error when the kernel or the suspended page is read. */
 START_TEST(no_such_counter)
 {
 	uint64_t value = 42, pmc[8];
@@ -387,7 +387,7 @@ START_TEST(by_descriptor)
 	check_tsc();
 	check_four();
 	check_four_and_tsc();
-	/* Suspended, it still has no page to look at. */
+	/* The handle has no page, also when the state is suspended. */
 	fake_switch_to(DELTA, VPERFCTR_CSTATUS_TSC);
 	check_four_and_tsc();
 	ck_assert_uint_eq(fake.calls[FAKE_READ], 5);
@@ -409,21 +409,21 @@ START_TEST(by_descriptor_mapped)
 	ck_assert_uint_eq(fake.calls[FAKE_READ], 0);
 	vperfctr_close(second);
 	v = first;
-	/* Each has its own mapping. */
+	/* Each handle has its own mapping. */
 	check_four_and_tsc();
 }
 END_TEST
 
 /* ---- by another thread ------------------------------------------------------------------- */
 
-/* As it is, and with everything that the page can say: never another value than the owner's. */
+/* Another thread gets an error, whatever the flags in the page, and never a wrong value. */
 START_TEST(foreign)
 {
 	static const uint32_t flags[] = {
 		VPERFCTR_CSTATUS_TSC | VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC,
 		VPERFCTR_CSTATUS_TSC | VPERFCTR_CSTATUS_RUNNING, VPERFCTR_CSTATUS_TSC, 0,
 	};
-	/* Bits that thread control blocks can differ in. */
+	/* The bits in which addresses of thread control blocks can differ. */
 	unsigned int bit = 4 + (unsigned int)_i % 53;
 	uint64_t value = 42, pmc[4];
 
@@ -438,7 +438,7 @@ START_TEST(foreign)
 	ck_assert_int_eq(vperfctr_read(v, &value, pmc, 4), -EPERM);
 	ck_assert_int_eq(vperfctr_read(v, &value, NULL, 0), -EPERM);
 	ck_assert_uint_eq(value, 42);
-	/* The kernel would have to interrupt an owner that runs. */
+	/* READ would interrupt a running owner. */
 	if (flags[_i / 53] & VPERFCTR_CSTATUS_RUNNING)
 		ck_assert_uint_eq(fake.calls[FAKE_READ], 0);
 	fake.thread ^= (uintptr_t)1 << bit;
@@ -446,7 +446,7 @@ START_TEST(foreign)
 }
 END_TEST
 
-/* What has no thread any more is everybody's. */
+/* Any thread can read a state that has no thread any more. */
 START_TEST(foreign_of_none)
 {
 	start(4, true);
@@ -456,12 +456,12 @@ START_TEST(foreign_of_none)
 	fake.thread ^= 0x1000;
 	fake.calls[FAKE_READ] = 0;
 	check_four_and_tsc();
-	/* by the kernel, as nobody knows whose page it is */
+	/* the kernel reads: the page's owner is unknown */
 	ck_assert_uint_gt(fake.calls[FAKE_READ], 0);
 }
 END_TEST
 
-/* Handles without a page are everybody's. */
+/* Any thread can read by a handle without a page. */
 START_TEST(foreign_without_page)
 {
 	struct vperfctr *owner = v;
@@ -479,7 +479,7 @@ END_TEST
 
 static struct vperfctr_region region;
 
-/* What the reads themselves count, of each event. */
+/* Each step of a read counts 10 of each event. */
 static void on_step_cost(unsigned int step)
 {
 	(void)step;
@@ -517,7 +517,7 @@ START_TEST(region_exact)
 		check_region(3, 1235);
 		ck_assert_uint_eq(vperfctr_region_disturbed(&region), 0);
 		ck_assert_uint_eq(fake.calls[FAKE_READ], 0);
-		/* What is less than the least is nothing, and not a lot. */
+		/* A pass that counts less than the cost counts 0 and does not wrap. */
 		fake.on_step = NULL;
 		vperfctr_region_begin(&region);
 		ck_assert_int_eq(vperfctr_region_end(&region), 0);
@@ -536,7 +536,7 @@ static void on_step_disturb(unsigned int step)
 		fake_switch(0);
 }
 
-/* A switch at each step of begin and end: told, if it had to start over. */
+/* A switch at each step of begin and end is reported, if the read started over. */
 START_TEST(region_disturbed)
 {
 	unsigned int disturbed = 0;
@@ -567,11 +567,11 @@ START_TEST(region_errors)
 	vperfctr_region_begin(&region);
 	ck_assert_int_eq(vperfctr_region_end(&region), 0);
 	ck_assert_int_eq(vperfctr_region_end(&region), -EINVAL);
-	/* It stays so. */
+	/* The error persists. */
 	vperfctr_region_begin(&region);
 	ck_assert_int_eq(vperfctr_region_end(&region), -EINVAL);
 
-	/* RDPMC is withdrawn before begin, or in between. */
+	/* RDPMC is disabled before begin, or between begin and end. */
 	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), 0);
 	vperfctr_region_begin(&region);
 	fake_switch_to(DELTA, VPERFCTR_CSTATUS_TSC | VPERFCTR_CSTATUS_RUNNING);
@@ -579,7 +579,7 @@ START_TEST(region_errors)
 	vperfctr_region_begin(&region);
 	ck_assert_int_eq(vperfctr_region_end(&region), -EAGAIN);
 	ck_assert_uint_eq(vperfctr_region_passes(&region), 0);
-	/* Then the kernel reads. */
+	/* After another calibration the kernel reads. */
 	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), 0);
 	vperfctr_region_begin(&region);
 	fake_count(77);
@@ -590,7 +590,7 @@ START_TEST(region_errors)
 	ck_assert_int_eq(vperfctr_region_end(&region), -EFAULT);
 	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), -EFAULT);
 	fake.fail[FAKE_READ] = 0;
-	/* More counters than there are. */
+	/* More counters than the control has. */
 	ck_assert_int_eq(vperfctr_region_init(&region, v, 5), -EINVAL);
 	/* Another thread. */
 	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), 0);
@@ -611,7 +611,7 @@ static Suite *suite(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, quiet, 0, nreads);
+	tcase_add_loop_test(t, undisturbed, 0, nreads);
 	tcase_add_test(t, no_more_than_needed);
 	tcase_add_loop_test(t, widths, 0, 4);
 	tcase_add_loop_test(t, one_switch, 0, nreads);

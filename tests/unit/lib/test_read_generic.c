@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Reads on a processor whose counters user mode cannot read. */
+/* Tests of reads on a processor whose counters user mode cannot read. */
 #include <check.h>
 #include <stdlib.h>
 
@@ -34,7 +34,7 @@ START_TEST(generic)
 	ck_assert_uint_eq(fake.calls[FAKE_READ], 6);
 	fake_switch(1000);
 	check_all();
-	/* Suspended, the page will do. */
+	/* A suspended state is read from the page. */
 	fake_switch_to(1000, VPERFCTR_CSTATUS_TSC);
 	fake.calls[FAKE_READ] = 0;
 	check_all();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The libraries in several threads at once, each with a handle of its own, under
- * ThreadSanitizer, which finds what they share without a word.
+ * Run the libraries in several threads at once, each with its own handle, under
+ * ThreadSanitizer, which finds data that they share without synchronization.
  *
- * open, ioctl and mmap come here, and share nothing.
+ * The linker redirects open, ioctl and mmap here.  These share nothing.
  */
 #include <check.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* What is built and installed: symbols, headers, and peace with libvperfctr. */
+/* Tests of what is built and installed: symbols, headers, and use beside libvperfctr. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 static char text[65536];
 
-/* The command's output, in text. */
+/* Run the command and return its output. */
 static const char *output_of(const char *command)
 {
 	FILE *f = popen(command, "r");
@@ -49,14 +49,14 @@ START_TEST(exported)
 	ck_assert_str_eq(output_of("nm -D --defined-only " LIB "/libperfctr.so | "
 				   "grep -v ' T .*@@PERFCTR_2\\.6$' | grep -v ' A PERFCTR_2\\.6$' || true"),
 			 "");
-	/* all that the header declares, but for what is inline there */
+	/* all functions that the header declares, except inline ones */
 	ck_assert_str_eq(output_of("sed -n 's/^[a-z_][^(]*[ *]\\([_a-z]*perfctr_[_a-z]*\\)(.*/\\1/p' "
 				   TOP "libperfctr/include/libperfctr.h | "
 				   "grep -v '^perfctr_abi_check_fd$' | LC_ALL=C sort"), map);
-	/* and nothing of the static library's gets out of what is linked with it */
+	/* no symbol of the static library is exported from what is linked with it */
 	ck_assert_str_eq(output_of("readelf -sW " LIB "/libperfctr.a | "
 				   "awk '$5 == \"GLOBAL\" && $7 != \"UND\" && $6 != \"HIDDEN\"'"), "");
-	/* which has the same interface and no more, in one object: some take it apart */
+	/* the archive has the same interface in one object, as some programs extract it */
 	ck_assert_str_eq(output_of("nm --defined-only " LIB "/libperfctr.a | "
 				   "sed -n 's/^[^ ]* [A-Z] //p' | LC_ALL=C sort"), map);
 	ck_assert_str_eq(output_of("ar t " LIB "/libperfctr.a"), "libperfctr.o\n");
@@ -82,7 +82,7 @@ static const char *const compilers[] = {
 	CXX "-x c++ -std=c++17 -pedantic -m32",
 };
 
-/* Twice, and used, each of them alone. */
+/* Each header compiles, included twice and alone, and can be used. */
 START_TEST(headers)
 {
 	static const char *const names[] = { "libperfctr.h", "linux/perfctr.h", "asm/perfctr.h" };
@@ -109,7 +109,7 @@ START_TEST(headers)
 }
 END_TEST
 
-/* Both interfaces in one file are refused with a reason. */
+/* Including both interfaces in one file is an error with a reason. */
 START_TEST(both_headers)
 {
 	ck_assert_ptr_nonnull(strstr(
@@ -119,9 +119,9 @@ START_TEST(both_headers)
 END_TEST
 
 /*
- * A process with both libraries, which have functions of the same names: each
- * finds its own.  Called wrongly, new's vperfctr_open() would return 0 or a
- * pointer, and old's an error number instead of NULL.
+ * A process with both libraries, which have functions of the same names: each caller gets
+ * its own library's.  Otherwise vperfctr_open() of libvperfctr would return 0 or a pointer,
+ * and that of libperfctr an error number instead of NULL.
  */
 static const char *const links[] = {
 	"-lperfctr -luser -lvperfctr",

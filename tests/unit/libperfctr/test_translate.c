@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What libperfctr makes of perfctr's calls for the kernel, and of the kernel's
- * answers, where no virtual machine shows it: other processors, other kernels.
- * The linker sends the library's open and ioctl here.
+ * Tests of how libperfctr translates perfctr's calls for the kernel, and the kernel's
+ * results, for cases that no virtual machine has: other processors, other kernels.  The
+ * linker redirects the library's open and ioctl here.
  */
 #include <check.h>
 #include <stdarg.h>
@@ -156,7 +156,7 @@ START_TEST(cpu_type)
 	memcpy(vendor, processors[_i].vendor, sizeof(vendor));
 	ck_assert_uint_eq(__perfctr_cpu_type(vendor, processors[_i].signature),
 			  processors[_i].type);
-	/* what is reported has a name and events */
+	/* each reported type has a name and events */
 	ck_assert_int_gt(strlen(perfctr_info_cpu_name(&info)), 5);
 	ck_assert_ptr_nonnull(perfctr_cpu_event_set(processors[_i].type));
 }
@@ -225,7 +225,7 @@ END_TEST
 
 /* ---- controls ------------------------------------------------------------------------ */
 
-/* Everything that a control can have, to the kernel and back. */
+/* All fields of a control, to the kernel and back. */
 START_TEST(control)
 {
 	struct vperfctr_control old, back;
@@ -300,11 +300,11 @@ START_TEST(high_half)
 	kernel.nrctrs = 2;
 	ck_assert_int_eq(_vperfctr_read_control(FAKE_STATE, &back), 0);
 	ck_assert_mem_eq(&back, &old, sizeof(old));
-	/* It is where a Pentium 4 has its second part. */
+	/* It has the place of the Pentium 4's fields. */
 	ck_assert_ptr_eq(cpu->evntsel_high, cpu->p4.escr);
 	ck_assert_ptr_eq(&cpu->nhlm.offcore_rsp[0], &cpu->p4.pebs_enable);
 	ck_assert_ptr_eq(&cpu->nhlm.offcore_rsp[1], &cpu->p4.pebs_matrix_vert);
-	/* A fixed counter has none. */
+	/* A fixed counter has no upper half. */
 	cpu->pmc_map[0] = 0x40000000;
 	cpu->evntsel[0] = 2;
 	assert_fails(_vperfctr_control(FAKE_STATE, &old), EINVAL);
@@ -313,7 +313,7 @@ START_TEST(high_half)
 }
 END_TEST
 
-/* An off-core response that nothing uses is refused, not dropped. */
+/* An off-core response that no counter uses is refused, not ignored. */
 START_TEST(offcore_without_event)
 {
 	static const unsigned int events[] = { 0x4101b7, 0x4101bb };
@@ -336,15 +336,15 @@ START_TEST(offcore_without_event)
 		cpu->nhlm.offcore_rsp[!i] = 0;
 		cpu->evntsel[1] = 0x41003c;
 		assert_fails(_vperfctr_control(FAKE_STATE, &old), EINVAL);
-		/* Nothing is counted: nothing is wrong. */
+		/* Without counters there is nothing to refuse. */
 		cpu->nractrs = 0;
 		ck_assert_int_eq(_vperfctr_control(FAKE_STATE, &old), 0);
 	}
 }
 END_TEST
 
-/* Somebody else controls more counters than perfctr has room for. */
-START_TEST(too_many)
+/* Another interface controls more counters than perfctr has room for. */
+START_TEST(too_many_counters)
 {
 	struct vperfctr_control now;
 	struct perfctr_sum_ctrs sum;
@@ -359,7 +359,7 @@ START_TEST(too_many)
 }
 END_TEST
 
-/* EPERM is about the caller's ptrace, unless it is about the caller's own state. */
+/* EPERM for another thread is ESRCH: it is not stopped.  For the caller's state it is EPERM. */
 START_TEST(not_found)
 {
 	unsigned int i;
@@ -378,7 +378,7 @@ START_TEST(not_found)
 }
 END_TEST
 
-/* A refused control is followed by a stop, which tells what an EPERM means. */
+/* After a refused control the library stops, which also shows what an EPERM means. */
 START_TEST(refused)
 {
 	static const int errors[][3] = {	/* of the control, of the stop, of both */
@@ -402,7 +402,7 @@ START_TEST(refused)
 }
 END_TEST
 
-/* perfctr's EPERM of iresume is that nothing waits for it. */
+/* iresume returns EPERM if no overflow is pending. */
 START_TEST(iresume)
 {
 	ck_assert_int_eq(__perfctr_iresume(FAKE_STATE), 0);
@@ -419,7 +419,7 @@ END_TEST
 
 static char printed[4096];
 
-/* What a call prints. */
+/* Return what a call prints. */
 #define PRINTED(call) ({						\
 	FILE *file_ = tmpfile();					\
 	int saved_ = dup(1);						\
@@ -506,7 +506,7 @@ int main(void)
 	tcase_add_test(tc, control);
 	tcase_add_test(tc, high_half);
 	tcase_add_test(tc, offcore_without_event);
-	tcase_add_test(tc, too_many);
+	tcase_add_test(tc, too_many_counters);
 	tcase_add_test(tc, refused);
 	tcase_add_test(tc, iresume);
 	tcase_add_test(tc, prints);
