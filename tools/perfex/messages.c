@@ -27,9 +27,9 @@ int fail_access(struct error *e, const char *device)
 	if (!stat(device, &st) && st.st_gid && (st.st_mode & 0040))
 		group = getgrgid(st.st_gid);
 	if (!group)
-		return fail_with(e, "only root may open %s: give it to a group, as its udev rule does (make install)",
+		return fail_with(e, "only root may open %s: the udev rule of make install gives it to a group",
 				 device);
-	return fail_with(e, "you may not open %s, but the group %s may: have yourself added to it (as root: usermod -aG %s USER), and log in again",
+	return fail_with(e, "you may not open %s, but the group %s may: 'sudo usermod -aG %s USER' adds you to it; log in again then",
 			 device, group->gr_name, group->gr_name);
 }
 
@@ -37,17 +37,17 @@ int fail_device(struct error *e, int err)
 {
 	switch (err) {
 	case -ENODEV:
-		return fail_with(e, "there is no /dev/vperfctr: load the module (modprobe vperfctr)");
+		return fail_with(e, "there is no /dev/vperfctr: load the module (sudo modprobe vperfctr)");
 	case -EACCES:
 		return fail_access(e, "/dev/vperfctr");
 	case -EPERM:
-		return fail_with(e, "you are not permitted to open /dev/vperfctr here: if this is a container, it must be given the device");
+		return fail_with(e, "you may not open /dev/vperfctr here: if this is a container, give it the device");
 	case -EPROTONOSUPPORT:
 		return fail_with(e, "the vperfctr module has another interface version than this perfex (see perfex -i): install the two from the same release, and reload the module");
 	case -EEXIST:
 		return fail_with(e, "this perfex is being counted itself, by another perfex or by the program that started it, and a thread has one set of counters: count with one of them, or give the outer perfex --no-inherit");
 	case -EAGAIN:
-		return fail_with(e, "there is no room for more counters of this user: the module's parameter max_states_per_user can be raised (/sys/module/vperfctr/parameters)");
+		return fail_with(e, "this user has as many counters as allowed: raise the module's parameter max_states_per_user (in /sys/module/vperfctr/parameters)");
 	default:
 		return fail_with(e, "cannot use /dev/vperfctr: %s", strerror(-err));
 	}
@@ -71,9 +71,9 @@ int fail_control(struct error *e, int err, const struct vperfctr_control *contro
 	case -EBUSY:
 		return fail_busy(e, proc);
 	case -EUSERS:
-		return fail_with(e, "one of these events disturbs what the hyper-thread sibling counts, or shares a register with it: as root, echo off > /sys/devices/system/cpu/smt/control");
+		return fail_with(e, "one of these events disturbs the counts of the hyper-thread sibling, or shares a register with it: 'echo off | sudo tee /sys/devices/system/cpu/smt/control' turns siblings off");
 	case -EIO:
-		return fail_with(e, "the counters do not work as the processor, or the virtual machine, says: see vperfctr's line in dmesg");
+		return fail_with(e, "the counters do not work as the processor, or the virtual machine, reports: see vperfctr's line in dmesg");
 	case -EPERM:
 		return fail_kernel_mode(e, NULL);
 	case -EINVAL:
@@ -93,7 +93,7 @@ int fail_no_kind(struct error *e, const char *kind)
 int fail_ring(struct error *e, int err)
 {
 	if (err == -EAGAIN)
-		return fail_with(e, "there is no room for more samples of this user: the module's parameter max_ring_kb_per_user can be raised (/sys/module/vperfctr/parameters)");
+		return fail_with(e, "this user has as much memory for samples as allowed: raise the module's parameter max_ring_kb_per_user (in /sys/module/vperfctr/parameters)");
 	return fail_with(e, "cannot make room for samples: %s", strerror(-err));
 }
 
@@ -109,7 +109,7 @@ int fail_open_thread(struct error *e, int err, pid_t tid)
 	case -EEXIST:
 		return fail_counted_already(e, tid, PROC);
 	case -EMFILE:
-		return fail_with(e, "there are too many threads for one perfex, which needs a file descriptor for each: raise the hard limit (ulimit -Hn)");
+		return fail_with(e, "there are more threads than perfex may have file descriptors: raise the hard limit (ulimit -Hn)");
 	default:
 		return fail_device(e, err);
 	}
@@ -129,12 +129,12 @@ static int fail_trace_eperm(struct error *e, pid_t tid, const char *proc)
 	snprintf(path, sizeof(path), "%s/sys/kernel/yama/ptrace_scope", proc);
 	yama = read_number(path);
 	if (yama >= 3)
-		return fail_with(e, "you may not attach to %d: kernel.yama.ptrace_scope is 3, which only booting changes",
+		return fail_with(e, "you may not attach to %d: kernel.yama.ptrace_scope is 3, which only a reboot changes",
 				 (int)tid);
 	if (yama && geteuid())
 		return fail_with(e, "you may not attach to %d, as kernel.yama.ptrace_scope is %d: use sudo%s",
 				 (int)tid, yama,
-				 yama == 1 ? ", or sysctl kernel.yama.ptrace_scope=0" : "");
+				 yama == 1 ? ", or 'sudo sysctl kernel.yama.ptrace_scope=0'" : "");
 	return fail_with(e, "you may not attach to %d, which is another user's, has more privileges than you, or is the kernel's own: %s",
 			 (int)tid, geteuid() ? "use sudo" : "CAP_SYS_PTRACE is needed");
 }
@@ -163,7 +163,7 @@ int fail_exec(struct error *e, int err, const char *command)
 		e->status = STATUS_NOT_FOUND;
 		return -1;
 	case -EACCES:
-		fail_with(e, "cannot run '%s': it is not an executable file, or you may not execute it (chmod +x?)",
+		fail_with(e, "cannot run '%s': it is not an executable file, or you may not execute it (chmod +x)",
 		     command);
 		break;
 	default:

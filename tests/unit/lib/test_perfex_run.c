@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* perfex as a whole: it runs commands, which the fake kernel "counts". */
+/* All of perfex: it runs commands, which the fake kernel "counts". */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ START_TEST(count_command)
 	ck_assert_str_eq(out, "hello\n");
 	has(err, "there\n");
 	has(err, " Counts of 'sh -c echo hello; echo there >&2' (");
-	/* Each event's own sum, in the order of the events */
+	/* Each event has its own sum, in the order of the events. */
 	has(err, "           1,000,000  instructions:u\n");
 	has(err, "           1,000,001  branches\n");
 	has(err, "           1,000,002  cycles\n");
@@ -60,7 +60,7 @@ START_TEST(output_file)
 }
 END_TEST
 
-/* The counts in lines of one event, added. */
+/* Return: the sum of the counts in lines of one event. */
 static unsigned long sum_of(const char *text, const char *event, unsigned int *lines)
 {
 	unsigned long sum = 0, n;
@@ -78,7 +78,7 @@ static unsigned long sum_of(const char *text, const char *event, unsigned int *l
 	return sum;
 }
 
-/* What could not be written to the file is on standard error, with the reason after it. */
+/* Counts that could not be written to the file are on standard error, before the reason. */
 START_TEST(counts_are_not_lost)
 {
 	unsigned int lines;
@@ -89,25 +89,25 @@ START_TEST(counts_are_not_lost)
 	ck_assert_int_eq(perfex("-o", "/dev/full", "-e", "instructions:u", "true"), 125);
 	has(err, "           1,000,000  instructions:u\n");
 	has(err, "\n\nperfex: cannot write to '/dev/full': No space left on device; the counts are above, on standard error\n");
-	/* The command's own status is not hidden by success: 125 says that something is wrong. */
+	/* The status is 125, whatever that of the command is. */
 	ck_assert_int_eq(perfex("-o", "/dev/full", "-x", ",", "-e", "instructions:u", "sh", "-c", "exit 3"), 125);
 	ck_assert_str_eq(err, "1000000,,instructions:u,1500000,100.00,,\n"
 			      "perfex: cannot write to '/dev/full': No space left on device; the counts are above, on standard error\n");
-	/* Of intervals, none is lost, and none comes twice. */
+	/* No interval is lost or printed twice. */
 	ck_assert_int_eq(perfex("-o", "/dev/full", "-I", "50", "-x", ",", "-e", "cycles:u", "sleep", "0.2"), 125);
 	message = strstr(err, "perfex: cannot write to '/dev/full'");
 	ck_assert_ptr_nonnull(message);
 	*message = '\0';
 	ck_assert_uint_eq(sum_of(err, "cycles:u", &lines), 1000000);
 	ck_assert_uint_ge(lines, 2);
-	/* Incomplete counts are said to be so, too. */
+	/* The reason why counts are incomplete is printed, too. */
 	fake.children_missed = 1;
 	ck_assert_int_eq(perfex("-o", "/dev/full", "-e", "cycles", "true"), 125);
 	has(err, "           1,000,000  cycles\n");
 	has(err, "\nperfex: 1 thread is not, or not wholly, in these counts");
 	has(err, "\nperfex: cannot write to '/dev/full'");
 	fake.children_missed = 0;
-	/* A reader that has gone does not end perfex by SIGPIPE. */
+	/* SIGPIPE does not end perfex when the reader has gone. */
 	ck_assert_int_eq(mkfifo(in_dir("fifo"), 0600), 0);
 	fflush(NULL);
 	reader = fork();
@@ -138,7 +138,7 @@ static const struct {
 	{ 2, NULL, { "perfex", "true" } },
 };
 
-/* What cannot be written to a standard file, or has none, is no success. */
+/* Output that a standard file refuses, or for which there is none, makes perfex fail. */
 START_TEST(output_not_written)
 {
 	char *const *args = unwritten[_i].args;
@@ -171,7 +171,7 @@ START_TEST(output_not_written)
 }
 END_TEST
 
-/* Without standard files, the command has none either. */
+/* If perfex has no standard files, the command has none either. */
 START_TEST(without_standard_files)
 {
 	pid_t pid;
@@ -207,14 +207,14 @@ START_TEST(repeated_runs)
 		 "           1,000,000  instructions:u          ( +-  0.00% )\n");
 	has(err, "  seconds elapsed         ( +- ");
 	ck_assert_uint_eq(fake_seen->controls, 5);
-	/* One run is not a mean. */
+	/* There is no mean of one run. */
 	ck_assert_int_eq(perfex("-r", "1", "-e", "instructions:u", "true"), 0);
 	has_not(err, "mean");
-	/* The last that was not 0 */
+	/* The status is the last one other than 0. */
 	snprintf(command, sizeof(command), "test -e %s && exit 3; > %s; exit 4", in_dir("x"), in_dir("x"));
 	ck_assert_int_eq(perfex("-r", "2", "-e", "instructions:u", "sh", "-c", command), 3);
 	unlink(in_dir("x"));
-	/* Whatever it is */
+	/* Any such status. */
 	fake_seen->controls = 0;
 	ck_assert_int_eq(perfex("-r", "3", "-e", "instructions:u", "sh", "-c", "exit 255"), 255);
 	ck_assert_uint_eq(fake_seen->controls, 3);
@@ -222,14 +222,14 @@ START_TEST(repeated_runs)
 	ck_assert_int_eq(perfex("--runs=auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
 				"sh", "-c", "exit 130"), 130);
 	has(err, "each from one of 2 runs");
-	/* What a signal ended is not done again. */
+	/* A run that a signal ended is the last. */
 	fake_seen->controls = 0;
 	ck_assert_int_eq(perfex("-r", "9", "sh", "-c", "kill -INT $$"), 128 + SIGINT);
 	ck_assert_uint_eq(fake_seen->controls, 1);
 	has(err, "\n A signal came in the first run: these are its counts, and no mean.\n");
 	has_not(err, "mean of");
 	has(err, "           1,000,000  instructions");
-	/* Nor is a run in which a signal came that told perfex to end, and which went on by itself. */
+	/* So is a run in which perfex got a signal, even if the command ignored it. */
 	unlink(in_dir("file"));
 	snprintf(command, sizeof(command), "trap '' INT; kill -INT $PPID; sleep 0.1; echo run >> %s",
 		 in_dir("file"));
@@ -237,7 +237,7 @@ START_TEST(repeated_runs)
 	has(err, "\n A signal came in the first run: these are its counts, and no mean.\n");
 	slurp("file", out, sizeof(out));
 	ck_assert_str_eq(out, "run\n");
-	/* Nor what could not be counted */
+	/* So is a run that could not be counted. */
 	fake.children_missed = 1;
 	fake_seen->controls = 0;
 	ck_assert_int_eq(perfex("-r", "9", "-e", "instructions:u", "true"), 125);
@@ -249,7 +249,7 @@ START_TEST(repeated_runs)
 }
 END_TEST
 
-/* The third run sleeps and is killed: the mean is that of the two before it. */
+/* A signal ends the third run: the mean is that of the two runs before. */
 START_TEST(cut_run_is_left_out)
 {
 	char command[256];
@@ -260,16 +260,16 @@ START_TEST(cut_run_is_left_out)
 	has(err, ", mean of 2 runs):");
 	has(err, "\n The last run is left out of the mean: a signal may have cut it short.\n");
 	ck_assert_uint_eq(fake_seen->controls, 3);
-	/* For programs the remark is on standard error. */
+	/* In output for programs, the remark is on standard error. */
 	unlink(in_dir("file"));
 	ck_assert_int_eq(perfex("-r", "9", "-x", ",", "-e", "instructions:u", "sh", "-c", command), 128 + SIGTERM);
 	ck_assert_str_eq(err, "1000000,,instructions:u,0.00%,1500000,100.00,,\n"
 			      "perfex: The last run is left out of the mean: a signal may have cut it short\n");
-	/* A signal in the last of all runs, too */
+	/* A signal in the last of the runs that were asked for. */
 	unlink(in_dir("file"));
 	ck_assert_int_eq(perfex("-r", "3", "-e", "instructions:u", "sh", "-c", command), 128 + SIGTERM);
 	has(err, ", mean of 2 runs):");
-	/* Several groups of events: if one of them has no whole run, there is nothing to show. */
+	/* If a group of events has no complete run, no counts are shown. */
 	unlink(in_dir("file"));
 	ck_assert_int_eq(perfex("--runs=auto", "-r", "2", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
 				"sh", "-c", command), 125);
@@ -280,7 +280,7 @@ START_TEST(cut_run_is_left_out)
 	ck_assert_int_eq(perfex("--runs=auto", "-r", "2", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
 				"sh", "-c", command), 128 + SIGTERM);
 	has(err, ", each the mean of 1 or more runs):");
-	/* The only run of the last group */
+	/* The same in the only run of the last group. */
 	unlink(in_dir("file"));
 	snprintf(command, sizeof(command), "echo run >> %s; test $(wc -l < %s) -lt 2 || kill -TERM $$",
 		 in_dir("file"), in_dir("file"));
@@ -312,16 +312,16 @@ START_TEST(runs_auto)
 		 "         0.001500000  seconds thread time\n");
 	ck_assert_uint_eq(fake_seen->control.nractrs, 2);
 	ck_assert_uint_eq(fake_seen->ctr[1].evntsel, 0x410006);
-	/* What fits is counted in one. */
+	/* Events that fit are counted in one run. */
 	ck_assert_int_eq(perfex("--runs", "auto", "-e", "cycles", "true"), 0);
 	has_not(err, "runs)");
-	/* Of different runs there is no ratio. */
+	/* Counts of different runs have no ratio. */
 	ck_assert_int_eq(perfex("--runs=auto", "-r", "3", "-e",
 				"branches:u,r0002:u,r0003:u,r0004:u,branch-misses:u", "true"), 0);
 	has(err, "each the mean of 3 out of 6 runs):");
 	has(err, "           1,000,000  branch-misses:u         ( +-  0.00% )\n");
 	has_not(err, "of branches");
-	/* None of them is shown if some are missing. */
+	/* No counts are shown if some are missing. */
 	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
 				"sh", "-c", "kill -TERM $$"), 125);
 	has(err, "<not counted>  r0001:u\n");
@@ -347,7 +347,7 @@ START_TEST(interval_output)
 	ck_assert_int_eq(perfex("-I", "50", "-x", ",", "-e", "cycles:u", "sh", "-c", "sleep 0.28; exit 6"), 6);
 	ck_assert_uint_eq(sum_of(err, "cycles:u", &lines), 1000500);
 	ck_assert_msg(lines >= 4 && lines <= 20, "%u intervals", lines);
-	/* The last is shorter. */
+	/* The last interval is shorter. */
 	ck_assert_int_eq(perfex("-I", "60000", "-x", ",", "-e", "cycles:u", "true"), 0);
 	ck_assert_uint_eq(sum_of(err, "cycles:u", &lines), 1000500);
 	ck_assert_uint_eq(lines, 1);
@@ -356,11 +356,11 @@ START_TEST(interval_output)
 	has(err, "#           time              counts  events\n     ");
 	has(err, "           1,000,500  cycles:u\n");
 	has_not(err, "Counts of");
-	/* What is wrong is said after all. */
+	/* Incomplete counts are reported at the end. */
 	fake.children_missed = 1;
 	ck_assert_int_eq(perfex("-I", "60000", "-e", "cycles:u", "true"), 125);
 	has(err, "These counts are not complete");
-	/* Of what somebody else has counted there is nothing. */
+	/* Counts of another control are not shown. */
 	fake.children_missed = 0;
 	fake.replaced = true;
 	ck_assert_int_eq(perfex("-I", "20", "-x", ",", "-e", "cycles:u", "sleep", "0.2"), 125);
@@ -368,7 +368,7 @@ START_TEST(interval_output)
 }
 END_TEST
 
-/* As perfex(), on a terminal; what it prints there, either way, is in out. */
+/* As perfex(), on a terminal; `out` has both standard output and standard error. */
 static int perfex_on_terminal(char **argv)
 {
 	int argc = 0, master, slave;
@@ -389,7 +389,7 @@ static int perfex_on_terminal(char **argv)
 		exit(perfex_main(argc, argv));
 	}
 	close(slave);
-	/* EIO: nobody has the other end any more. */
+	/* EIO: the other end is closed. */
 	while ((n = read(master, out + len, sizeof(out) - 1 - len)) > 0)
 		len += (size_t)n;
 	out[len] = '\0';
@@ -397,7 +397,7 @@ static int perfex_on_terminal(char **argv)
 	return wait_for(pid);
 }
 
-/* What is plain in a pipe has colours on a terminal, unless that is not wanted. */
+/* Output has colours on a terminal, but not in a pipe, or if the environment forbids them. */
 START_TEST(colours_on_a_terminal)
 {
 	static const struct {
@@ -426,7 +426,7 @@ START_TEST(colours_on_a_terminal)
 		has(out, "\033[1mLONGEST_LAT_CACHE:MISS                  \033[m  general 0-3\r\n");
 	else
 		has(out, "LONGEST_LAT_CACHE:MISS                    general 0-3");
-	/* For programs it is plain everywhere, and so are a pipe and a file. */
+	/* Output for programs, a pipe or a file has no colours. */
 	ck_assert_int_eq(perfex_on_terminal(ARGV("-x", ",", "-e", "instructions:u", "true")), 0);
 	ck_assert_str_eq(out, "1000000,,instructions:u,1500000,100.00,,\r\n");
 	ck_assert_int_eq(perfex_on_terminal(ARGV("-e", "cycles:u", "-o", (char *)in_dir("file"), "true")), 0);
@@ -440,7 +440,7 @@ START_TEST(colours_on_a_terminal)
 }
 END_TEST
 
-/* A long event's name moves what stands behind it, in all lines. */
+/* A long event name moves the columns after it in all lines. */
 START_TEST(aligned_columns)
 {
 	long column = 0, lines = 0;
@@ -452,7 +452,7 @@ START_TEST(aligned_columns)
 		deviation = strstr(line, "( +- ");
 		if (!deviation)
 			continue;
-		/* Counts end, and names begin, in one column. */
+		/* Counts end in one column, and names begin in one. */
 		ck_assert_msg(line[19] != ' ' && !strncmp(line + 20, "  ", 2) && line[22] != ' ', "%s",
 			      line);
 		ck_assert_msg(!lines++ || deviation - line == column, "%s", line);
@@ -462,7 +462,7 @@ START_TEST(aligned_columns)
 }
 END_TEST
 
-/* Only on a terminal that can write over it, only if it takes long; gone before the result. */
+/* The line is shown only on a terminal that can erase it, only if runs take long, and is gone before the result. */
 START_TEST(progress_line)
 {
 	char **argv = ARGV("-r", "3", "-e", "cycles:u", "sleep", "1.1");
@@ -479,7 +479,7 @@ START_TEST(progress_line)
 	ck_assert_int_eq(perfex_on_terminal(ARGV("-r", "3", "-e", "cycles:u", "true")), 0);
 	has_not(out, "of 3 runs\033");
 	has_not(out, "\033[K");
-	/* Nor if a run fails after it, nor in a pipe. */
+	/* Nor is it shown if a run fails, or in a pipe. */
 	ck_assert_int_eq(finish(start(argv)), 0);
 	has_not(err, "of 3 runs\033");
 	has_not(err, "\r");
@@ -574,7 +574,7 @@ START_TEST(option_misuse)
 	is_message("-e needs an argument");
 	ck_assert_int_eq(perfex("-e", "nonsense-event", "true"), 125);
 	is_message("unknown event 'nonsense-event'");
-	/* The command's options are not perfex's. */
+	/* perfex leaves the options of the command alone. */
 	ck_assert_int_eq(perfex("sh", "-e", "-c", "exit 4"), 4);
 	ck_assert_int_eq(perfex("--", "sh", "-e", "-c", "exit 4"), 4);
 }
@@ -635,7 +635,7 @@ START_TEST(subcommands_of_perf)
 	is_message("--report=FILE");
 	ck_assert_int_eq(perfex("-p", "1", "stat", "ls"), 125);
 	is_message("is no subcommand");
-	/* Programs of these names are counted all the same, if it is they that are meant. */
+	/* Programs of these names can be counted. */
 	ck_assert_int_eq(perfex("-e", "cycles", "--", "stat", "-c", "%F", "/"), 0);
 	ck_assert_str_eq(out, "directory\n");
 	ck_assert_int_eq(perfex("-e", "cycles", "env", "stat", "-c", "%F", "/"), 0);
@@ -662,7 +662,7 @@ END_TEST
 
 START_TEST(list_of_events)
 {
-	/* All of them are more than the buffer has room for: a part of them. */
+	/* A part of the list: the buffer has no room for all. */
 	ck_assert_int_eq(perfex("list", "retired"), 0);
 	ck_assert_str_eq(err, "");
 	has(out, "instructions                              fixed 0, general 0-3\n    instructions retired\n");
@@ -670,15 +670,15 @@ START_TEST(list_of_events)
 	has_not(out, "\033");
 	has_not(out, "LONGEST_LAT_CACHE");
 	fits_terminal(out);
-	/* In names, too, and in any case */
+	/* Words are also searched in names, and case does not matter. */
 	ck_assert_int_eq(perfex("list", "longest_LAT"), 0);
 	has(out, "LONGEST_LAT_CACHE:MISS ");
 	has_not(out, "instructions ");
-	/* Long descriptions and names */
+	/* Long descriptions and names. */
 	ck_assert_int_eq(perfex("list", "offcore_response_0:"), 0);
 	has(out, "OFFCORE_RESPONSE_0:");
 	fits_terminal(out);
-	/* Each of several words, in name or description */
+	/* Each of several words must be in name or description. */
 	ck_assert_int_eq(perfex("list", "MEM_LOAD", "l2", "miss"), 0);
 	has(out, "MEM_LOAD_RETIRED:L2_MISS ");
 	has_not(out, "L1_MISS ");
@@ -691,7 +691,7 @@ START_TEST(list_of_events)
 	is_message("no event has 'retired' and 'no-such-word' in its name or description");
 	ck_assert_int_eq(perfex("list"), 0);
 	has(out, "cycles ");
-	/* A command */
+	/* A command of this name. */
 	ck_assert_int_eq(perfex("--", "list"), 127);
 	is_message("there is no command 'list'");
 	fake.fail[FAKE_DEVICE] = ENOENT;
@@ -700,7 +700,7 @@ START_TEST(list_of_events)
 }
 END_TEST
 
-/* What no counter of this processor takes is shown with -v only. */
+/* Events that no counter of this processor can count are shown with -v only. */
 START_TEST(list_of_countable_events)
 {
 	fake.info.fixed_mask = 0;
@@ -762,7 +762,7 @@ START_TEST(command_gains_privileges)
 	ck_assert_str_eq(out, "ran\n");
 	has(err, "<not counted>");
 	has(err, "\nperfex: the command was not counted: it gained privileges");
-	/* A later exec: what was counted before is shown. */
+	/* A later exec: the counts until then are shown. */
 	fake.exec_uncounted = false;
 	ck_assert_int_eq(perfex("-e", "cycles", "echo", "ran"), 125);
 	has(err, "1,000,000  cycles");
@@ -788,7 +788,7 @@ START_TEST(replaced_control)
 	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
 	has(err, "<not counted>");
 	has(err, "used for something else");
-	/* The same counters, but not as perfex asked for it */
+	/* The same counters, with other flags than perfex set. */
 	fake.replaced = false;
 	fake.replaced_flags = VPERFCTR_CONTROL_START_ON_EXEC;
 	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
@@ -811,7 +811,7 @@ START_TEST(children_counted)
 	has_not(err, "Not included");
 	ck_assert_uint_eq(fake_seen->control_flags,
 			  VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT);
-	/* So that nothing remains if perfex is killed */
+	/* So that no state remains if perfex is killed. */
 	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
 
 	ck_assert_int_eq(perfex("-v", "-e", "cycles", "true"), 0);
@@ -830,20 +830,20 @@ START_TEST(children_not_counted)
 	has(err, "           1,000,000  cycles\n");
 	has_not(err, "Of these");
 	ck_assert_uint_eq(fake_seen->control_flags, VPERFCTR_CONTROL_START_ON_EXEC);
-	/* Others' time is noticed. */
+	/* The time of other threads is reported. */
 	ck_assert_int_eq(perfex("--no-inherit", "-e", "cycles", "sh", "-c",
 				"i=0; while test $i -lt 20000; do i=$((i+1)); done; :"), 0);
 	has(err, "of other threads and children are not counted");
 	ck_assert_int_eq(perfex("-e", "cycles", "sh", "-c",
 				"i=0; while test $i -lt 20000; do i=$((i+1)); done; :"), 0);
 	has_not(err, "are not counted");
-	/* Of several runs it is their mean as well. */
+	/* Of several runs, the mean of these times is. */
 	snprintf(command, sizeof(command),
 		 "test -e %s && exit; > %s; i=0; while test $i -lt 60000; do i=$((i+1)); done; :",
 		 in_dir("once"), in_dir("once"));
 	ck_assert_int_eq(perfex("--no-inherit", "-r", "2", "-e", "cycles", "sh", "-c", command), 0);
 	has(err, "of other threads and children are not counted");
-	/* A module without it */
+	/* A module without this feature. */
 	fake.info.features &= ~VPERFCTR_FEATURE_INHERIT;
 	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
 	is_message("--no-inherit");
@@ -856,7 +856,7 @@ START_TEST(children_missed)
 	fake.children_missed = 2;
 	ck_assert_int_eq(perfex("-o", (char *)in_dir("file"), "-e", "cycles", "true"), 125);
 	is_message("2 threads are not, or not wholly, in these counts");
-	/* Not everybody who reads the file has seen that. */
+	/* The file says so, too, as it may be read without the message. */
 	slurp("file", out, sizeof(out));
 	has(out, "           1,000,000  cycles\n");
 	has(out, " These counts are not complete");
@@ -872,7 +872,7 @@ START_TEST(forbidden_cpus)
 }
 END_TEST
 
-/* What lives on is counted until the command's end, which takes it out of the family. */
+/* Descendants that run on are counted until the command ends, and the state is unlinked. */
 START_TEST(surviving_children)
 {
 	ck_assert_int_eq(perfex("-e", "cycles", "sh", "-c", "exit 3"), 3);
@@ -883,11 +883,11 @@ START_TEST(surviving_children)
 	ck_assert_uint_eq(fake_seen->unlinks, 1);
 	has(err, "\n Counted until now: threads or processes that were started and run still.\n");
 	has_not(err, "Not included");
-	/* If that cannot be, it is said. */
+	/* If unlinking fails, perfex says so. */
 	fake.fail[FAKE_UNLINK] = EPERM;
 	ck_assert_int_eq(perfex("-e", "cycles", "sh", "-c", "exit 3"), 3);
 	has(err, "\n Not included: threads or processes that were started and run still.\n");
-	/* Also where there is no table */
+	/* It does so where there is no table, too. */
 	ck_assert_int_eq(perfex("-j", "-e", "cycles", "true"), 0);
 	has(err, "}\nperfex: Not included: threads or processes that were started and run still\n");
 	ck_assert_int_eq(perfex("-I", "60000", "-e", "cycles", "true"), 0);
@@ -913,7 +913,7 @@ static void await_output(const char *text)
 	ck_abort_msg("no '%s'", text);
 }
 
-/* What is sent to perfex alone reaches the command; perfex stays, and prints. */
+/* A signal that is sent to perfex only reaches the command; perfex stays, and prints. */
 START_TEST(signal_passed_on)
 {
 	static const int sigs[] = { SIGTERM, SIGINT, SIGQUIT, SIGHUP };
@@ -938,7 +938,7 @@ START_TEST(fatal_signal_passed_on)
 }
 END_TEST
 
-/* What perfex was told to ignore (nohup) it does not pass on. */
+/* perfex does not pass on a signal that it ignores (nohup). */
 START_TEST(ignored_signal_not_passed_on)
 {
 	pid_t pid;
@@ -952,7 +952,7 @@ START_TEST(ignored_signal_not_passed_on)
 }
 END_TEST
 
-/* The standard signals in that line of a /proc/PID/status. */
+/* Return: the standard signals in this line of a /proc/PID/status. */
 static unsigned int signal_mask(const char *label)
 {
 	const char *line = strstr(out, label);
@@ -961,7 +961,7 @@ static unsigned int signal_mask(const char *label)
 	return strtoull(line + strlen(label), NULL, 16) & 0x7fffffff;
 }
 
-/* The command finds signals as perfex did: none caught, blocked or ignored ... */
+/* The command finds signals as perfex did: none blocked or ignored ... */
 START_TEST(command_signals)
 {
 	ck_assert_int_eq(perfex("grep", "Sig[BI]", "/proc/self/status"), 0);
@@ -970,7 +970,7 @@ START_TEST(command_signals)
 }
 END_TEST
 
-/* ... or what was ignored (SIGHUP 1, SIGCHLD 17), which perfex bears. */
+/* ... or those that were ignored (SIGHUP 1, SIGCHLD 17). */
 START_TEST(command_ignored_signals)
 {
 	signal(SIGHUP, SIG_IGN);
@@ -984,7 +984,7 @@ START_TEST(command_ignored_signals)
 }
 END_TEST
 
-/* The command has its standard files, and ls the directory that it reads: no more. */
+/* The command has its standard files, and ls the directory that it reads, and no others. */
 #define ONLY_STANDARD_FILES	"0\n1\n2\n3\n"
 
 START_TEST(command_descriptors)
@@ -998,7 +998,7 @@ END_TEST
 
 static pid_t target;
 
-/* What a line of the target's /proc/PID/status begins with after its label. */
+/* Check that this line of the target's /proc/PID/status begins with value. */
 static void target_status(const char *label, const char *value)
 {
 	char path[64], line[256];
@@ -1015,7 +1015,7 @@ static void target_status(const char *label, const char *value)
 		      "not %s: %s", value, line);
 }
 
-/* As it was before. */
+/* The target is as it was before. */
 static void is_untouched(void)
 {
 	target_status("TracerPid:\t", "0\n");
@@ -1037,7 +1037,7 @@ static void *sleep_on(void *arg)
 	return arg;
 }
 
-/* A process with that many threads, and each of them asleep. */
+/* Start a process with that many threads, all asleep. */
 static const char *target_name = "a target";
 
 static void start_target(int nrthreads)
@@ -1095,7 +1095,7 @@ START_TEST(attach_process)
 	ck_assert_uint_eq(fake_seen->opens, 4);
 	ck_assert_uint_eq(fake_seen->controls, 4);
 	ck_assert_uint_eq(fake_seen->unlinks, 0);
-	/* Without KEEP: the states end with perfex. */
+	/* Without KEEP, the states end with perfex. */
 	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT);
 	ck_assert_uint_eq(fake_seen->control_flags,
 			  VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_NO_AFFINITY);
@@ -1126,7 +1126,7 @@ static const struct {
 } names[] = {
 	{ "a,b", "a,b", "a?b" },
 	{ "x\ny\033[2J\177", "x?y?[2J?", "x?y?[2J?" },
-	/* Whole characters only: this is cut after the first byte of one. */
+	/* Whole characters only: the kernel cuts this name after the first byte of one. */
 	{ "\303\251 fourteen by\303\251", "\303\251 fourteen by?", "\303\251 fourteen by?" },
 	{ "\302\205 \300\257 \355\240\200", "?? ?? ???", "?? ?? ???" },
 	{ "\364\217\277\277 \364\220\200\200", "\364\217\277\277 ????",
@@ -1134,7 +1134,7 @@ static const struct {
 	{ "\340\237\277 \360\217\277\277", "??? ????", "??? ????" },
 };
 
-/* Threads name themselves, and whoever counts them sees that on a terminal, or parses it. */
+/* A thread chooses its name, which must do no harm on a terminal or to a parser. */
 START_TEST(strange_thread_names)
 {
 	char text[128];
@@ -1166,7 +1166,7 @@ START_TEST(attach_thread)
 	has(err, "               1,000  cycles\n");
 	ck_assert_uint_eq(fake_seen->opens, 1);
 	ck_assert_uint_eq(fake_seen->control_flags, VPERFCTR_CONTROL_NO_AFFINITY);
-	/* Each thread once, however often it is named */
+	/* Each thread is counted once, however often it is named. */
 	snprintf(text, sizeof(text), "%d,%d", (int)target, (int)target);
 	ck_assert_int_eq(perfex("-e", "cycles", "-p", text, "-t", target_id(), "--timeout", "0"), 0);
 	has(err, "               4,000  cycles\n");
@@ -1174,7 +1174,7 @@ START_TEST(attach_thread)
 }
 END_TEST
 
-/* Until they end: -p, -t */
+/* perfex counts until the process (-p) or the thread (-t) has ended. */
 START_TEST(attach_until_end)
 {
 	pid_t pid;
@@ -1215,7 +1215,7 @@ START_TEST(attach_until_command)
 	has(err, "               1,000  cycles\n");
 	ck_assert_int_eq(perfex("-e", "cycles", "-p", target_id(), "no-such-command-at-all"), 127);
 	is_message("there is no command");
-	/* It finds everything as perfex did. */
+	/* The command finds signals and descriptors as perfex did. */
 	ck_assert_int_eq(perfex("-o", "/dev/null", "-e", "cycles", "-p", target_id(),
 				"grep", "Sig[BI]", "/proc/self/status"), 0);
 	ck_assert_uint_eq(signal_mask("SigBlk:"), 0);
@@ -1227,7 +1227,7 @@ START_TEST(attach_until_command)
 }
 END_TEST
 
-/* Job control's business is not disturbed. */
+/* A process that job control has stopped remains stopped. */
 START_TEST(attach_stopped_process)
 {
 	start_target(2);
@@ -1254,7 +1254,7 @@ static void receive(int sig, siginfo_t *si, void *context)
 
 #define NRSIGNALS	400
 
-/* No signal is lost, repeated, changed or overtaken. */
+/* No signal is lost, repeated, changed or reordered. */
 START_TEST(attach_keeps_signals)
 {
 	struct sigaction sa = { .sa_sigaction = receive, .sa_flags = SA_SIGINFO };
@@ -1290,7 +1290,7 @@ START_TEST(attach_keeps_signals)
 }
 END_TEST
 
-/* Those that are started while it counts, and go on: their sums are had by force. */
+/* Threads that were started meanwhile and still run: perfex unlinks the states to get their sums. */
 START_TEST(threads_started_meanwhile)
 {
 	start_target(2);
@@ -1310,7 +1310,7 @@ START_TEST(attach_incomplete)
 	ck_assert_int_eq(perfex("-e", "cycles", "-p", target_id(), "--timeout", "0"), 125);
 	has(err, "2,000  cycles");
 	has(err, "\nperfex: 2 threads are not");
-	/* paused by itself */
+	/* The thread has suspended its counters itself. */
 	fake.children_missed = 0;
 	fake.status = VPERFCTR_STATUS_SUSPENDED;
 	ck_assert_int_eq(perfex("-e", "cycles", "-p", target_id(), "--timeout", "0"), 125);
@@ -1328,13 +1328,13 @@ static const struct {
 	{ FAKE_OPEN, EEXIST, "has counters already" },
 	{ FAKE_OPEN, EAGAIN, "max_states_per_user" },
 	{ FAKE_OPEN, EMFILE, "ulimit" },
-	{ FAKE_OPEN, EPERM, "not permitted" },
+	{ FAKE_OPEN, EPERM, "if this is a container, give it the device" },
 	{ FAKE_CONTROL, EBUSY, "holds the counters" },
 	{ FAKE_CONTROL, EINVAL, "cannot count these events" },
 	{ FAKE_READ, EFAULT, "cannot read the counters: Bad address" },
 };
 
-/* Whatever goes wrong, the process goes on. */
+/* The process runs on, whatever fails. */
 START_TEST(attach_fails)
 {
 	start_target(3);
@@ -1353,10 +1353,10 @@ START_TEST(attach_no_such_process)
 	is_message("no process or thread 2147483647");
 	ck_assert_int_eq(perfex("-t", "2147483647"), 125);
 	is_message("no process or thread 2147483647");
-	/* The other is let go. */
+	/* The other thread is released. */
 	ck_assert_int_eq(perfex("-t", target_id(), "-t", "2147483647"), 125);
 	is_untouched();
-	/* Ended, but not waited for */
+	/* The process has ended, but was not waited for. */
 	kill(target, SIGKILL);
 	usleep(50000);
 	ck_assert_int_eq(perfex("-p", target_id()), 125);
