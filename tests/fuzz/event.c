@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Names of events, one in a line, as vperfctr_event() and perfex -e take them. */
+/* Fuzz names of events, one in a line, as vperfctr_event() and perfex -e take them. */
 #include <errno.h>
 #include <vperfctr-event.h>
 
@@ -8,7 +8,7 @@
 
 #define MAX_EVENTS	40
 
-/* What was said of a failure is text, and whole. */
+/* A failure has a message, with its end. */
 static void check_why(int err, const struct vperfctr_why *why)
 {
 	if (err && (!why->text[0] || !memchr(why->text, '\0', sizeof(why->text))))
@@ -37,7 +37,7 @@ void fuzz_one(const uint8_t *data, size_t size)
 	memset(&why, 0, sizeof(why));
 	err = vperfctr_event_assign(event, nr, &fake.info, ctr, &why);
 	check_why(err, &why);
-	/* No counter is given to two. */
+	/* No counter is given to two events. */
 	for (i = 0; !err && i < nr; i++)
 		for (k = 0; k < i; k++)
 			if (ctr[i].map == ctr[k].map)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is fuzzed defines this; libFuzzer, or without-libfuzzer.c, calls it. */
+/* Each target defines this; libFuzzer, or without-libfuzzer.c, calls it. */
 #ifndef FUZZ_H
 #define FUZZ_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the library and perfex make of what the module says, were it damaged or lying. */
+/* Fuzz what the module reports to the library and perfex, as if it were damaged. */
 #include "fake.h"
 #include "fuzz.h"
 #include "perfex.h"
@@ -17,14 +17,14 @@ void fuzz_one(const uint8_t *data, size_t size)
 	if (!out)
 		abort();
 	fake_reset();
-	/* The ABI's version stays, or that is all there is to see. */
+	/* Keep the version of the ABI in most inputs: with another, the library stops there. */
 	if (size > sizeof(fake.info))
 		memcpy(&fake.page_version, data + sizeof(fake.info),
 		       size - sizeof(fake.info) < 4 ? size - sizeof(fake.info) : 4);
 	memcpy(&fake.info, data, size < sizeof(fake.info) ? size : sizeof(fake.info));
 	if (size & 3)
 		fake.info.abi_version = VPERFCTR_ABI_VERSION;
-	/* perfex -i asks for each, and believes that there are so many. */
+	/* perfex -i asks for each kind, and trusts this number. */
 	fake.nrkinds = fake.info.nrkinds &= 0x1f;
 
 	info_print(out, &e);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* perfex --report, of files from anybody. */
+/* Fuzz perfex --report, which may read files of an attacker. */
 #include <sys/mman.h>
 #include <unistd.h>
 

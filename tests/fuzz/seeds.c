@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* usage: seeds DIR	write what the fuzzers start from: DIR/report/... and so on */
+/* usage: seeds DIR	write the first inputs of the fuzzers: DIR/report/... and so on */
 #include <sys/stat.h>
 #include <vperfctr.h>
 
@@ -37,7 +37,7 @@ static void put_record(FILE *f, uint32_t type, const void *data, size_t size, co
 	fwrite(zeros, 1, pad, f);
 }
 
-/* A recording of this very program. */
+/* Write a recording of this program. */
 static void write_recording(const char *name, const char *path, int complete)
 {
 	struct samples_header h = {

@@ -2,8 +2,8 @@
 /*
  * usage: TARGET N SEED FILE...
  *
- * Each file, and N times one of them with some bytes changed, where there is no
- * libFuzzer.  A sanitizer ends the program if something is wrong.
+ * Fuzz without libFuzzer: use each file, and N times one of them with some bytes
+ * changed.  A sanitizer ends the program if it finds an error.
  */
 #include "fuzz.h"
 
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 	seed = strtoul(argv[2], NULL, 0);
 	rng = seed * 0x9e3779b97f4a7c15ULL ?: 1;
 	for (i = 3; i < argc; i++) {
-		/* of its own length, so that what is read past its end is noticed */
+		/* A buffer of the exact size, so that a read past its end is found. */
 		size_t size = read_file(argv[i], file);
 		uint8_t *data = malloc(size + !size);
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# perfex in the virtual machine, from end to end.  Its summary looks like one of
-# libcheck.  What it counts is expected to be exact.
+# Test perfex in the virtual machine, from end to end.  The summary looks like one of
+# libcheck.  Counts must be exact.
 # shellcheck disable=SC2086 # no event has a space in it
 
 known=$(dirname "$0")/known	# 4 + 2000 * (number of arguments, its name too) instructions
@@ -10,7 +10,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 checks=0 failures=0
 
-# whose processor it is
+# the maker of the processor
 case $(uname -m) in
 aarch64)	maker=arm ;;
 *)		maker=intel
@@ -18,7 +18,7 @@ aarch64)	maker=arm ;;
 esac
 model=$(awk -F ': ' '/^model[\t ]*:/ { print $2; exit }' /proc/cpuinfo)
 
-# its general counters, and how many they are
+# the general counters, and their number
 general=$(perfex -i | sed -n 's/^general .*: //p')
 n=$(perfex -i | sed -n 's/^general  *\([0-9]*\),.*/\1/p')
 last=$((n - 1))
@@ -31,9 +31,10 @@ raw_events()
 	awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%sr%02x:u", i ? "," : "", 64 + i }'
 }
 
-# instructions, as a raw event, and as a register for user mode; too many events for any
-# processor; too many for two runs, the first two of which are instructions; where they
-# can be counted
+# raw, register: instructions as a raw event, and as a register for user mode
+# many: too many events for any processor
+# some: too many for two runs; the first two are instructions
+# where: the counters that can count instructions
 [ $maker = arm ] && raw=r0008 register=0x80000008 || raw=r00c0 register=0x4100c0
 many=$(raw_events 20)
 some=$raw:u,$raw:k,$(raw_events $((2 * n + 1)))
@@ -47,14 +48,14 @@ check() # WHAT GOT EXPECTED
 	echo "$1: '$2', not '$3'"
 }
 
-# run ARGUMENT...: perfex's exit status, and what it wrote in $tmp/out and $tmp/err
+# run ARGUMENT...: run perfex; its status is in $status, its output in $tmp/out and $tmp/err
 run()
 {
 	perfex "$@" > "$tmp/out" 2> "$tmp/err"
 	status=$?
 }
 
-# the count of an event in FILE, by its whole name
+# print the count of an event in FILE, by its whole name
 count() # FILE EVENT
 {
 	awk -v event="$2" '
@@ -66,7 +67,7 @@ lines() # FILE
 	wc -l < "$1"
 }
 
-# counts: each way to name the same, each number of arguments
+# counts of one event by different names, with different numbers of arguments
 run -e instructions:u "$known"
 check "status of known" "$status" 1
 check "instructions:u" "$(count "$tmp/err" instructions:u)" 2004
@@ -79,15 +80,15 @@ check "nothing on standard error" "$(lines "$tmp/err")" 0
 run -e $raw:u -e $raw:k -e $raw:uk "$known" 2
 user=$(count "$tmp/err" $raw:u) kernel=$(count "$tmp/err" $raw:k)
 check "$raw:u" "$user" 4004
-# counters that nothing starts together start one after the other, in the kernel
+# without a global control, counters start one after the other, in the kernel
 off=$(($(count "$tmp/err" $raw:uk) - user - kernel)) may=0
 perfex -i | grep -q '^processor.*\(PerfMonV2\|version [2-9]\|PMUv3\)' || may=100
-# KCSAN has the kernel wait in between, for others to come
+# KCSAN delays the kernel in between
 case $(uname -r) in *-debug-kcsan*) may=$((may * 10000)) ;; esac
 check "user + kernel" "$((off <= may && off >= -may))" 1
 check "something in the kernel" "$([ "$kernel" -gt 1000 ] && echo yes)" yes
 
-# what the command does is its own
+# status, output and input of the command are its own
 run -e instructions:u sh -c 'echo out; echo err >&2; exit 42'
 check "status of a shell" "$status" 42
 check "its output" "$(cat "$tmp/out")" out
@@ -98,7 +99,7 @@ for signal in 9 11 15; do
 done
 check "input" "$(echo words | perfex -o /dev/null -e instructions:u cat)" words
 
-# what perfex itself finds wrong: one line, and no count
+# errors of perfex itself: one line, and no count
 bad() # STATUS WHAT ARGUMENT...
 {
 	expected=$1 what=$2
@@ -122,7 +123,7 @@ perf stat -a -e instructions:u -o /dev/null sleep 5 & perf=$!
 sleep 1
 bad 125 "perf has the counters" -e instructions:u true
 check "the holder's name and id" "$(grep -c "holds the counters for perf (process $perf)" "$tmp/err")" 1
-# what perfex advises is done to the letter, but for sudo
+# follow the advice to the letter, but for sudo
 free=$(sed -n "s/.*'sudo \(kill [0-9]*\)'.*/\1/p" "$tmp/err")
 check "the command that frees the counters" "$free" "kill $perf"
 $free
@@ -130,7 +131,7 @@ wait "$perf" 2> /dev/null
 run -e instructions:u "$known"
 check "after perf" "$(count "$tmp/err" instructions:u)" 2004
 
-# nor do the NMI watchdog and perfex, where the watchdog uses a counter
+# the NMI watchdog and perfex do not count at the same time, where it uses a counter
 watchdog=/proc/sys/kernel/nmi_watchdog
 if echo 1 2> /dev/null > $watchdog && ! perfex -o /dev/null -e instructions:u true 2> /dev/null; then
 	bad 125 "the watchdog has the counters" -e instructions:u true
@@ -152,7 +153,7 @@ check "status of perfex under perfex" "$status" 1
 check "instructions:u under perfex" "$(count "$tmp/err" instructions:u)" 2004
 check "perfex itself, under perfex" "$([ "$(cut -d , -f 1 "$tmp/outer")" -gt 100000 ] && echo yes)" yes
 
-# a real program: perf says the same, if the environment is the same (perf adds to PATH)
+# perf counts the same of a real program in the same environment (perf adds to PATH)
 environment=$(perf stat -o /dev/null -- env)
 # shellcheck disable=SC2086 # several words
 env -i $environment perfex -o "$tmp/perfex" -e instructions:u gzip -c "$0" > /dev/null
@@ -160,20 +161,27 @@ perf stat -x , -o "$tmp/perf" -e instructions:u gzip -c "$0" > /dev/null
 check "perf's count of gzip" "$(sed -n 's/,.*instructions:u.*//p' "$tmp/perf")" \
 	"$(count "$tmp/perfex" instructions:u)"
 
-# which part of a process's end is counted in kernel mode: perfex.1, "The end of a process".
-# It is told by what freeing 20 MB costs, which is counted in any case if it is done
-# before the end.
+# The part of a process's end that is counted in kernel mode: see perfex.1, "The end of
+# a process".  Freeing 20 MB tells it: it is always counted if it is done before the end.
 exit_mapped=$(dirname "$0")/exit_mapped
 perfex_counts() { perfex -x , -o "$tmp/perfex" -e instructions:k "$exit_mapped" "$@"; cut -d , -f 1 "$tmp/perfex"; }
 perf_counts_too() { perf stat -x , -o "$tmp/perf" -e instructions:k "$exit_mapped" "$@"; sed -n 's/,.*instructions:k.*//p' "$tmp/perf"; }
-# what share of the work is left if the end frees the memory: all of it, or not all
-share() { [ "$1" -gt $(($2 * 95 / 100)) ] && echo all || { [ "$1" -lt $(($2 * 9 / 10)) ] && echo part; }; }
+# print whether the count has all of the work if the end frees the memory, or a part of it
+share() # COUNT ALL
+{
+	if [ "$1" -gt $(($2 * 95 / 100)) ]; then
+		echo all
+	elif [ "$1" -lt $(($2 * 9 / 10)) ]; then
+		echo part
+	fi
+}
+
 by_perfex=$(perfex_counts 20 unmap)
 by_perf=$(perf_counts_too 20 unmap)
 check "freed before the end, perf agrees" "$((by_perfex * 100 > by_perf * 98 && by_perfex * 100 < by_perf * 102))" 1
 perfex_share=$(share "$(perfex_counts 20)" "$by_perfex")
 perf_share=$(share "$(perf_counts_too 20)" "$by_perf")
-# since 6.16 the tracepoint at which vperfctr stops is before the memory is freed
+# since 6.16, vperfctr stops at a tracepoint before the memory is freed
 release=$(uname -r | awk -F '[.-]' '{ print $1 * 1000 + $2 }')
 check "what perfex counts of the end" "$perfex_share" "$([ "$release" -ge 6016 ] && echo part || echo all)"
 check "perf counts no more of it" "$([ "$perf_share" = "$perfex_share" ] || echo "$perf_share")" \
@@ -205,7 +213,7 @@ run --runs=auto -e $some,instructions:u "$known"
 check "status of --runs" "$status" 1
 check "$raw:u of several runs" "$(count "$tmp/err" $raw:u)" 2004
 check "instructions:u of several runs" "$(count "$tmp/err" instructions:u)" 2004
-# on Ice Lake some of the events are for half of the counters
+# on Ice Lake, half of the counters can count some of the events
 [ $maker-$model = intel-106 ] && runs='[3-9]' || runs=3
 check "how many runs" "$(grep -c "each from one of $runs runs" "$tmp/err")" 1
 run -e $register@0,instructions:u@$last "$known"
@@ -224,7 +232,7 @@ check "status of list" "$status" 0
 check "instructions are listed" "$(grep -c "^instructions .* $where$" "$tmp/out")" 1
 check "columns of list" "$(awk 'length > 80' "$tmp/out")" ""
 
-# which counters take an event, and what clashes there: libpfm4 knows this processor
+# counters that can count an event, and events that clash: libpfm4 knows this processor
 case $maker-$model in
 intel-42)
 	run list L1D_PEND_MISS:PENDING
@@ -246,7 +254,7 @@ amd-*)
 	bad 125 "an event that there is not" -e cache-misses:u true
 	check "it is named" "$(grep -c "cannot count 'cache-misses:u'" "$tmp/err")" 1
 	bad 125 "bits that only longer codes have" -e r1000000000:u true
-	# a processor whose floating point events are only counter 3's
+	# a processor on which only counter 3 can count floating point events
 	LIBPFM_FORCE_PMU=amd64_fam15h_interlagos
 	export LIBPFM_FORCE_PMU
 	run -v -e "$(raw_events $((n - 2))),RETIRED_SSE_OPS:ALL:u" true
@@ -255,7 +263,7 @@ amd-*)
 	;;
 esac
 
-# each name once
+# no name is listed twice
 check "names that are listed twice" "$(perfex -v list | grep '^[^ ]' | cut -d ' ' -f 1 | sort | uniq -d)" ""
 
 # the example of --help is an event of this processor, if libpfm4 knows it
@@ -281,7 +289,7 @@ check "instructions per cycle" "$(sed -n 's/.* instructions:u .*# \(.*\)/\1/p' "
 run -e instructions:u,cycles:k "$known"
 check "nothing per cycle of another mode" "$(grep -c 'per cycle' "$tmp/err")" 0
 
-# what is counted if nobody says what: in the group, user mode only, and it is said
+# events that are counted by default
 run "$known" 7
 check "status without events" "$status" 2
 for event in $(perfex -i | sed -n 's/^generic events *//p' | tr -d ,); do
@@ -292,7 +300,7 @@ run -i
 check "status of -i" "$status" 0
 check "errors of -i" "$(lines "$tmp/err")" 0
 
-# who is in the group may use it, others are told
+# users in the group may count in user mode; others get a message
 su -s /bin/sh user -c "exec perfex -e instructions:u '$known'" 2> "$tmp/err"
 check "status in the group" $? 1
 check "instructions:u in the group" "$(count "$tmp/err" instructions:u)" 2004
@@ -308,7 +316,7 @@ check "status without rights" $? 125
 check "lines without rights" "$(lines "$tmp/err")" 1
 chmod 660 /dev/vperfctr
 
-# a command's children are counted with it, unless that is not wanted
+# children of a command are counted with it, unless --no-inherit is given
 tree="'$known'; '$known' 2; :"
 run -e instructions:u sh -c "$tree"
 all=$(count "$tmp/err" instructions:u)
@@ -323,10 +331,10 @@ echo "$usual" > $limit
 check "status when children are missed" "$status" 125
 check "how many are missed" "$(grep -c '^perfex: 2 threads' "$tmp/err")" 1
 
-# running processes: counted, and left as they were
+# running processes are counted, and left as they were
 allowed() { grep Cpus_allowed: "/proc/$1/status"; }
 tracer() { sed -n 's/TracerPid:[[:space:]]*//p' "/proc/$1/status"; }
-# a number, if perf gets the counters
+# print nothing if perf gets the counters
 perf_counts() { perf stat -x , -o "$tmp/perf" -e instructions:u true; sed -n 's/,.*instr.*//p' "$tmp/perf" | tr -d 0-9; }
 
 has_state()
@@ -339,7 +347,7 @@ has_state()
 	return 1
 }
 
-# Until this perfex counts this process: it has its state, and has let it go.
+# Wait until this perfex counts this process: it has its state, and has released it.
 await_counting()
 {
 	until has_state "$1" && [ "$(tracer "$2")" = 0 ]; do
@@ -381,7 +389,7 @@ check "status when the process ended" $? 0
 check "it was counted" "$([ "$(count "$tmp/err" instructions:u)" -gt 100000 ] && echo yes)" yes
 bad 125 "no such process" -e instructions:u -p $busy
 
-# what a command leaves behind is counted until it ends, and not further
+# processes that a command leaves behind are counted until it ends, and no further
 # shellcheck disable=SC2016
 run -e instructions:u sh -c 'while :; do :; done & echo $! > "$0"; sleep 0.2' "$tmp/pid"
 check "status when something lives on" "$status" 0
@@ -399,7 +407,7 @@ check "that is said" "$(grep -c '^ Counted until now' "$tmp/err")" 1
 check "nothing counts on of it" "$(perf_counts)" ""
 kill "$(cat "$tmp/pid")"
 
-# the counts of a command go on being nobody's when perfex is killed
+# when perfex is killed, its command is not counted any more
 # shellcheck disable=SC2016 # the inner shell's
 perfex -e instructions:u sh -c 'echo $$ > "$0"; while :; do :; done' "$tmp/pid" & attached=$!
 sleep 0.5

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# perfex on a hybrid processor: CPU 0 is a core, CPU 1 an atom.  Its summary looks
-# like one of libcheck.  What it counts is expected to be exact.
+# Test perfex on a hybrid processor: CPU 0 is a core, CPU 1 an atom.  The summary looks
+# like one of libcheck.  Counts must be exact.
 
 known=$(dirname "$0")/known	# 4 + 2000 * (number of arguments, its name too) instructions
 tmp=$(mktemp -d)
@@ -17,7 +17,7 @@ check() # WHAT GOT EXPECTED
 	echo "$1: '$2', not '$3'"
 }
 
-# run COMMAND...: its exit status, and what it wrote in $tmp/out and $tmp/err
+# run COMMAND...: its status is in $status, its output in $tmp/out and $tmp/err
 run()
 {
 	"$@" > "$tmp/out" 2> "$tmp/err"
@@ -29,7 +29,7 @@ has() # WHAT TEXT FILE
 	check "$1" "$(grep -c -- "$2" "$tmp/$3")" 1
 }
 
-# one that was counted on kind $1, of this name
+# check that the command was counted on this kind
 counted() # KIND NAME
 {
 	check "status on $2" "$status" 1
@@ -45,7 +45,7 @@ has "an atom" '^kind of CPU     1 (of 0-1): atom$' out
 has "its CPUs" '^CPUs of it      1$' out
 has "its counters" '^general         6, 48 bits wide: 0-5$' out
 
-# the first kind, if nobody says anything; all of it is counted there
+# without --kind, the first kind; all is counted there
 run perfex -e instructions:u "$known"
 counted 0 core
 run perfex --kind=1 -e instructions:u "$known"
@@ -55,7 +55,7 @@ counted 1 atom
 run perfex --kind CORE -e instructions:u "$known"
 counted 0 core
 
-# the one where it may run
+# the kind on which perfex may run
 run taskset 2 perfex -e instructions:u "$known"
 counted 1 atom
 run taskset 1 perfex -e instructions:u "$known"
@@ -63,7 +63,7 @@ counted 0 core
 run taskset 1 perfex --kind=1 -e instructions:u "$known"
 check "status where it may not run" "$status" 125
 
-# the one that has the counter
+# the kind that has the counter
 run perfex -e instructions:u@7 "$known"
 has "only a core has counter 7" "kind 0: core " err
 run perfex --kind=atom -e instructions:u@7 "$known"
@@ -81,7 +81,7 @@ has "one list" "^on CPUs 1 (--kind=1):" out
 has "its counters" "^instructions.*fixed 0, general 0-5" out
 check "nothing of the other" "$(grep -c '0-7' "$tmp/out")" 0
 
-# children stay there, too
+# children stay on this kind
 run perfex --kind=1 -e instructions:u sh -c "$known; $known 2; exit 1"
 check "status of a shell" "$status" 1
 
@@ -89,7 +89,7 @@ check "status of a shell" "$status" 1
 run perfex --kind=1 --sample instructions:u=1000 -o "$tmp/samples" "$known"
 check "status of sampling" "$status" 1
 
-# what runs on both kinds is counted on one, and that is said
+# a process that runs on both kinds is counted on one, and perfex says so
 sh -c 'while :; do taskset -p 1 $$; taskset -p 2 $$; done > /dev/null' &
 run perfex --kind=0 -e instructions:u -p $! --timeout=0.2
 check "status of what moved" "$status" 125

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# perfex --sample and --report in the virtual machine, and the profilers of
-# doc/examples.  Its summary looks like one of libcheck.  What is sampled is
-# expected to be where arithmetic says.
+# Test perfex --sample and --report in the virtual machine, and the profilers of
+# doc/examples.  The summary looks like one of libcheck.  Each function must have
+# the number of samples that its instructions give.
 
 here=$(dirname "$0")
-# what overflows at the very instruction in the emulator: on arm64, cycles, one for each
+# the event that overflows at the very instruction in the emulator; on arm64, each
+# instruction takes one cycle
 event=instructions
 [ "$(uname -m)" != aarch64 ] || event=cycles
 two=$here/two		# 1600009 instructions, 3/4 of them in hot(), 1/4 in cold()
@@ -22,7 +23,7 @@ check() # WHAT GOT EXPECTED
 	echo "$1: '$2', not '$3'"
 }
 
-# record EVENT=PERIOD COMMAND...
+# record EVENT=PERIOD COMMAND...: sample the command, and report it
 record()
 {
 	spec=$1
@@ -34,12 +35,12 @@ record()
 	check "errors of --report" "$(cat "$tmp/report.err")" ""
 }
 
-# from what --sample said: how many samples, dropped overflows, events
+# print the number of samples, dropped overflows and events that --sample printed
 samples() { sed -n 's/^perfex: \([0-9,]*\) samples in .*/\1/p' "$tmp/err" | tr -d ,; }
 dropped() { sed -n 's/^perfex: .*, \([0-9,]*\) dropped;.*/\1/p' "$tmp/err" | tr -d ,; }
 events() { sed -n 's/^perfex: .* dropped; \([0-9,]*\) .*/\1/p' "$tmp/err" | tr -d ,; }
 
-# row TABLE PATTERN: the samples of the rows that match
+# row TABLE PATTERN: print the samples of the rows that match
 row()
 {
 	awk -v table=" $1:" -v pattern="$2" '
@@ -53,7 +54,7 @@ rate=/sys/module/vperfctr/parameters/max_sample_rate
 usual=$(cat $rate)
 echo 0 > $rate
 
-# each function and line gets its own, to the sample
+# each function and line has its exact number of samples
 total=$(perfex -e instructions:u "$two" 2>&1 | awk '$2 == "instructions:u" { gsub(",", "", $1); print $1 }')
 check "instructions of two" "$total" 1600009
 for period in 1000 1001 100k; do
@@ -70,21 +71,21 @@ done
 record $event:u=1000 "$two"
 check "mode of the file" "$(stat -c %a "$tmp/samples")" 600
 check "share of hot" "$(grep -c '^  75.00%  .* hot .two.$' "$tmp/report")" 1
-# hot() is entered after an even number of instructions, cold() after an odd one: after
-# an even number of all the next one in hot() is dec, in cold() jnz
+# hot() is entered after an even number of instructions, cold() after an odd one.  So
+# after an even number, the next instruction is dec in hot(), and jnz in cold().
 hot_line=$(grep -n 'hot line' "$here/two.S" | cut -d: -f 1)
 cold_line=$(grep -n 'cold line' "$here/two.S" | cut -d: -f 1)
 check "line of hot" "$(row Lines "/two[.]S:$hot_line  hot")" 1200
 check "line of cold" "$(row Lines "/two[.]S:$((cold_line + 1))  cold")" 400
 check "no bars in a pipe" "$(grep -c '#' "$tmp/report")" 0
 
-# the mappings are those of what was executed last, and of a short life
+# the mappings are those of the program that was executed last, even if its life is short
 record $event:u=1000 sh -c "exec $two"
 check "status of exec" "$status" 0
 check "hot after exec" "$(row Functions ' hot .two.$')" 1200
 check "unknown after exec" "$(row Functions '[[]unknown')" 0
 
-# a program as they are: with libraries, without symbols
+# a usual program, with libraries and without symbols
 head -c 300000 /bin/busybox > "$tmp/input"
 record $event:u=20k gzip -9c "$tmp/input"
 check "status of gzip" "$status" 0
@@ -95,9 +96,9 @@ check "gzip's are explained" "$([ "$(row Functions '[[](gzip|libc[.].*)[]]')" -g
 check "unknown of gzip" "$(row Functions '[[]unknown')" 0
 check "kernel addresses of user mode" "$(row Functions '[[]kernel')" 0
 
-# more samples than there may be: some are dropped, all events are counted
+# more overflows than samples are allowed: some are dropped, all events are counted
 case $(uname -r) in
-# where a sample takes milliseconds
+# a sample takes milliseconds there
 *-debug-kcsan*) echo 1 > $rate ;;
 *) echo "$usual" > $rate ;;
 esac
@@ -117,7 +118,7 @@ check "samples, period 100M" "$(samples)" 0
 check "advice, period 100M" "$(sed -n 's/^perfex: no samples: .* as in --sample //p' "$tmp/err")" "$event:u=1000"
 echo "$usual" > $rate
 
-# kernel mode for those who may
+# kernel mode, for users with the right to count it
 record $event=10k dd if=/dev/zero of=/dev/null bs=64k count=100
 check "kernel mode" "$([ "$(row Functions '[[]kernel')" -gt 0 ] && echo yes)" yes
 check "kernel addresses" "$(grep -c ffffffff "$tmp/report")" 0
@@ -129,7 +130,7 @@ su -s /bin/sh user -c "perfex --sample $event:k=1000 -o $tmp/mine $two" 2> "$tmp
 check "status of kernel mode without rights" $? 125
 check "lines of kernel mode without rights" "$(wc -l < "$tmp/err")" 1
 
-# what is no period, no file
+# bad periods, a bad file
 for bad in $event:u=0 $event:u=-5 $event:u=x $event:u=99999999999G; do
 	perfex --sample "$bad" -o "$tmp/bad" "$two" > "$tmp/out" 2> "$tmp/err"
 	check "status of $bad" $? 125
@@ -139,7 +140,7 @@ perfex --report "$two" > "$tmp/out" 2> "$tmp/err"
 check "status of another file's report" $? 125
 check "lines of another file's report" "$(wc -l < "$tmp/err")" 1
 
-# afterwards the counters are anybody's
+# afterwards the counters are free
 check "perf afterwards" "$(perf stat -x , -o "$tmp/perf" -e instructions:u "$two"; sed -n 's/^\([0-9]*\),.*instr.*/\1/p' "$tmp/perf")" "$total"
 
 # the examples, by instructions: three times as many in hot() as in cold()

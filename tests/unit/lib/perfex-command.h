@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Running perfex as a whole, in a child, and looking at what came out. */
+/* Run all of perfex in a child, and check its output. */
 #ifndef PERFEX_COMMAND_H
 #define PERFEX_COMMAND_H
 
@@ -22,7 +22,7 @@ static inline const char *in_dir(const char *name)
 	static char paths[4][128], *path;
 	static unsigned int next;
 
-	/* A result lives until the fourth one after it. */
+	/* A result is valid until the fourth call after it. */
 	path = paths[next++ % 4];
 	snprintf(path, sizeof(paths[0]), "%s/%s", dir, name);
 	return path;
@@ -33,7 +33,7 @@ static inline void command_setup(void)
 	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD };
 	unsigned int i;
 
-	/* As in a shell's foreground, wherever the tests were started. */
+	/* As in the foreground of a shell, wherever the tests were started. */
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		signal(signals[i], SIG_DFL);
 	fake_reset();
@@ -71,7 +71,7 @@ static inline pid_t start(char **argv)
 		return pid;
 	redirect("out", STDOUT_FILENO);
 	redirect("err", STDERR_FILENO);
-	/* What the tests were started with, and what libcheck opens, is not perfex's. */
+	/* perfex must not inherit what the tests were started with, and what libcheck opens. */
 	close_range(STDERR_FILENO + 1, ~0U, 0);
 	exit(perfex_main(argc, argv));
 }
@@ -117,7 +117,7 @@ static inline void has_not(const char *text, const char *what)
 	ck_assert_msg(!strstr(text, what), "'%s' in:\n%s", what, text);
 }
 
-/* One line, which begins with perfex's name. */
+/* Check that standard error has one line, of perfex, with this text. */
 static inline void is_message(const char *what)
 {
 	ck_assert_msg(!strncmp(err, "perfex: ", 8) && strchr(err, '\n') == err + strlen(err) - 1,

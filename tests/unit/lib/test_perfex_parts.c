@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* perfex's parts: events, counters, messages, output. */
+/* Parts of perfex: events, counters, messages, output. */
 #include <check.h>
 #include <errno.h>
 #include <grp.h>
@@ -22,7 +22,7 @@ static void setup(void)
 	info = fake.info;
 	memset(&events, 0, sizeof(events));
 	memset(&error, 0, sizeof(error));
-	/* libpfm4 is asked at the first use in this process. */
+	/* libpfm4 reads this when this process first uses it. */
 	setenv("LIBPFM_FORCE_PMU", "skl", 1);
 }
 
@@ -72,12 +72,12 @@ static const struct {
 	{ "r00c0", "r00c0", 0x00c0, true, true, 0, false, VPERFCTR_EVENT_INSTRUCTIONS },
 	{ "rc0:u", "rc0:u", 0x00c0, true, false, 0, false, VPERFCTR_EVENT_INSTRUCTIONS },
 	{ "r412E", "r412E", 0x412e, true, true, -1, false, VPERFCTR_EVENT_CACHE_MISSES },
-	/* The same purpose, but not the same rate, as fixed counter 2 */
+	/* Fixed counter 2 has the same purpose, but another rate. */
 	{ "r013c", "r013c", 0x013c, true, true, -1, false, VPERFCTR_EVENT_REF_CYCLES },
 	{ "r0300", "r0300", 0x0300, true, true, 2, true, 0 },
 	{ "r0400", "r0400", 0x0400, true, true, 3, true, 0 },
 	{ "r0500", "r0500", 0x0500, true, true, -1, false, 0 },
-	/* With a threshold it is another event than instructions. */
+	/* With a threshold it is an event other than instructions. */
 	{ "r14000c0", NULL, 0, false, false, 0, false, 0 },	/* EN: refused */
 	{ "r10000c0:k", "r10000c0:k", 0x10000c0, false, true, -1, false, 0 },
 
@@ -93,7 +93,7 @@ START_TEST(event_name)
 {
 	const struct vperfctr_event *ev;
 
-	/* Without a code it stands for a refusal. */
+	/* A case without a code is refused. */
 	if (!names[_i].code) {
 		refuse(names[_i].spec, "sets more than");
 		return;
@@ -111,7 +111,7 @@ START_TEST(event_name)
 }
 END_TEST
 
-/* As perfctr's own perfex had them */
+/* In the form of perfctr's perfex. */
 static const struct {
 	const char *spec;
 	uint64_t code, aux;
@@ -171,7 +171,7 @@ START_TEST(chosen_counter)
 }
 END_TEST
 
-/* Others get what is left; the same counter twice is no choice. */
+/* Other events get the rest; one counter cannot be chosen twice. */
 START_TEST(counters_beside_chosen_ones)
 {
 	static const uint32_t maps[] = { 0, VPERFCTR_FIXED + 0, 1, 3, 2 };
@@ -201,7 +201,7 @@ START_TEST(second_register)
 }
 END_TEST
 
-/* What needs a register for itself gets a run for itself. */
+/* An event that needs the register with another value gets another run. */
 START_TEST(second_register_in_each_run)
 {
 	events_parse(&events, "FRONTEND_RETIRED:DSB_MISS:u,FRONTEND_RETIRED:ITLB_MISS:u,cycles:u,FRONTEND_RETIRED:DSB_MISS:k",
@@ -246,11 +246,11 @@ START_TEST(unknown_or_malformed_names)
 	refuse("r12zz", "unknown event");
 	refuse("c", "unknown event 'c'");
 	refuse("{cycles", "no groups with braces");
-	/* Known, but not so: what libpfm4 says about it */
+	/* The event is known, but not with this attribute: libpfm4 says why. */
 	refuse("MEM_LOAD_RETIRED:NONSENSE", "event 'MEM_LOAD_RETIRED:NONSENSE': ");
 	refuse("LONGEST_LAT_CACHE:MISS:t", "other threads");
 	refuse("r12345678123456781234", "too long");
-	/* Modes are not given by bits. */
+	/* Bits do not set modes. */
 	refuse("r100c0", "':u' and ':k'");
 	refuse("r200c0", "':u' and ':k'");
 	refuse("r4000c0", "sets more than");
@@ -258,7 +258,7 @@ START_TEST(unknown_or_malformed_names)
 }
 END_TEST
 
-/* As a real machine has them, where libpfm4 knows perf's own events, too. */
+/* On a real machine, libpfm4 also knows perf's own events. */
 START_TEST(names_of_perf)
 {
 	if (_i)
@@ -281,14 +281,14 @@ START_TEST(names_of_perf)
 	refuse("CYCLES:u", "did you mean 'cycles'?");
 	refuse("cycles:pp", "'cycles:pp': a generic event may be followed by ':u', ':k' or ':uk', and not by ':pp'; "
 			    "perf's precise events are not available");
-	/* An event that is near, but that this processor has not got, is no advice. */
+	/* An event that this processor does not have is not suggested. */
 	info.arch_events &= ~VPERFCTR_EVENT_CACHE_MISSES;
 	memset(&error, 0, sizeof(error));
 	refuse("LLC-load-misses", "'LLC-load-misses' is perf's name: 'perfex list cache' shows");
 }
 END_TEST
 
-/* One group of letters; two are no modes that anyone means. */
+/* Modes are one group of letters, as in perf; a second group is refused. */
 START_TEST(modes_given_twice)
 {
 	refuse("instructions:k:u", "'instructions:k:u' says twice in which mode to count: ':uk' is user and kernel mode");
@@ -308,13 +308,13 @@ START_TEST(event_needs_unit_mask)
 }
 END_TEST
 
-/* On the processor that has the event of this name */
+/* A processor that has an event of this name. */
 START_TEST(event_of_haswell_needs_unit_mask)
 {
 	setenv("LIBPFM_FORCE_PMU", "hsw", 1);
 	refuse("MEM_LOAD_UOPS_RETIRED", "'MEM_LOAD_UOPS_RETIRED' needs a unit mask, as in MEM_LOAD_UOPS_RETIRED:L1_HIT; it has L1_HIT, L2_HIT, ");
 	ck_assert_uint_lt(strlen(error.text), sizeof(error.text) - 1);
-	/* There is an end to the list. */
+	/* The list fits the message. */
 	refuse("OFFCORE_RESPONSE_0:NONSENSE", "its unit masks are ");
 }
 END_TEST
@@ -362,7 +362,7 @@ START_TEST(kernel_mode_not_allowed)
 	ck_assert_uint_eq(ev->modes, VPERFCTR_MODE_USER);
 	ck_assert_str_eq(ev->name, "cycles:u");
 	ck_assert(events.user_by_default);
-	/* Who has asked for it is not told that it was left out. */
+	/* If the user asked for user mode, the output does not say that kernel mode was left out. */
 	ev = parse_one("cycles:u");
 	ck_assert_uint_eq(ev->modes, VPERFCTR_MODE_USER);
 	ck_assert(!events.user_by_default);
@@ -442,7 +442,7 @@ START_TEST(no_fixed_counters)
 {
 	info.fixed_mask = 0;
 	info.nrctrs = 4;
-	/* Counter 1 is not there. */
+	/* There is no counter 1. */
 	info.pmc_mask = 0x1d;
 	assign_ok("instructions:u,cycles,ref-cycles,branches:k");
 	check_ctr(0, 0, 0x4100c0);
@@ -458,11 +458,11 @@ START_TEST(more_events_than_counters)
 	check_ctr(3, 3, 0x4308d1);
 	assign_fails("r01d1,r02d1,r04d1,r08d1,cycles,r10d1,r20d1:u,instructions",
 		     "4 general and 3 fixed counters, 7 at once; no room for r10d1, r20d1:u");
-	/* Fewer at once than there are */
+	/* Fewer counters at once than there are. */
 	info.nrctrs = 2;
 	assign_ok("r01d1,cycles");
 	assign_fails("r01d1,r02d1,r04d1", "no room for r04d1");
-	/* The message has an end even if the list has none. */
+	/* The message is cut off if the list is too long. */
 	memset(&events, 0, sizeof(events));
 	while (events.nr < VPERFCTR_MAX_CTRS)
 		events_parse(&events, "MEM_LOAD_RETIRED:L1_HIT", &info, &error);
@@ -493,7 +493,7 @@ START_TEST(default_events)
 	ck_assert_uint_eq(events.nr, 7);
 	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), 0);
 
-	/* What does not fit is left out, and what comes after it is not. */
+	/* An event that does not fit is left out; those after it are tried. */
 	memset(&events, 0, sizeof(events));
 	info.pmc_mask = 0x1;
 	info.nrctrs = 4;
@@ -600,7 +600,7 @@ START_TEST(busy_counters_process)
 	make_holder(42, "cat\n", "anon_inode:[eventfd]");
 	busy("perf_event holds the counters, but for no process that is visible here: look outside this container, "
 	     "stop virtual machines with a PMU, and BPF programs ('sudo bpftool link' lists them)");
-	/* A process chooses its name: it must not write on the terminal. */
+	/* A process chooses its name, which must not command the terminal. */
 	make_holder(1234, "pe\033rf\n", "anon_inode:[perf_event]");
 	busy("perf_event holds the counters for pe?rf (process 1234): wait until it ends, or free them with "
 	     "'sudo kill 1234' and start it again afterwards");
@@ -610,13 +610,13 @@ START_TEST(busy_counters_process)
 	ck_assert_ptr_nonnull(strstr(error.text, " and 3 more: wait until"));
 	ck_assert_ptr_null(strchr(error.text, '\n'));
 	remove_proc();
-	/* Without /proc nothing is known. */
+	/* Without /proc, no holder is known. */
 	fail_busy(&error, proc);
 	ck_assert_ptr_nonnull(strstr(error.text, "'sudo perfex ...' names it"));
 }
 END_TEST
 
-/* root may look everywhere. */
+/* A process that only root may look at. */
 START_TEST(busy_counters_hidden_process)
 {
 	pid_t pid;
@@ -663,7 +663,7 @@ START_TEST(dead_counters)
 }
 END_TEST
 
-/* Who may not open the device is told which group may, if there is one. */
+/* The message names the group that may open the device, if there is one. */
 START_TEST(access_denied)
 {
 	char file[] = "/tmp/test_perfex_XXXXXX";
@@ -671,7 +671,7 @@ START_TEST(access_denied)
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(fchmod(fd, 0660), 0);
-	/* Only root can give files away; the other case is everybody's. */
+	/* Only root can give files away; the other case needs no privileges. */
 	if (!geteuid()) {
 		ck_assert_int_eq(fchown(fd, 0, getgrnam("daemon")->gr_gid), 0);
 		ck_assert_int_eq(fail_access(&error, file), -1);
@@ -799,7 +799,7 @@ START_TEST(text_table)
 }
 END_TEST
 
-/* Instructions of one mode and cycles of another have no ratio; nor has zero. */
+/* Instructions of one mode and cycles of another have no ratio; nor do 0 cycles. */
 START_TEST(no_ratio_of_different_modes)
 {
 	struct result r = { .counted = true, .complete = true, .total = { 1, { 3, 2, 0 } } };
@@ -862,7 +862,7 @@ START_TEST(thread_time)
 	info.tsc_khz = 1000;	/* 1.234567 s */
 	print(&r);
 	expect("         1.234567000  seconds thread time\n");
-	/* Others were there too: more than clocks can differ by */
+	/* Other threads ran, too: the difference is more than that of the clocks. */
 	r.cpu_time = 3.234567;
 	print(&r);
 	expect("# 2.000 s of other threads and children are not counted\n");
@@ -884,7 +884,7 @@ START_TEST(table_without_counts)
 }
 END_TEST
 
-/* The parts, each a table like the whole. */
+/* Each part is a table like the whole. */
 START_TEST(verbose_parts)
 {
 	struct result r = {
@@ -966,7 +966,7 @@ START_TEST(mean_and_deviation)
 	ck_assert_double_eq(spread_percent(&s.tsc), 0);
 	for (i = 0; i < ARRAY_SIZE(values); i++) {
 		r.total.pmc[1] = values[i];
-		/* Where sums of squares would have lost them */
+		/* Differences that sums of squares would lose. */
 		r.total.pmc[2] = UINT64_C(1000000000000) + values[i];
 		r.total.tsc = 7;
 		r.elapsed = (double)values[i];
@@ -1014,7 +1014,7 @@ START_TEST(mean_and_deviation)
 }
 END_TEST
 
-/* Merged in any way, it is as if all had been added to one. */
+/* Merging gives the same as adding all to one. */
 START_TEST(merged_spreads)
 {
 	static const uint64_t values[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
@@ -1040,7 +1040,7 @@ START_TEST(event_groups)
 {
 	unsigned int i;
 
-	/* Fixed counters for those that can, then four general ones a run */
+	/* Fixed counters first, then four general ones in each run. */
 	events_parse(&events, "r0001,instructions,r0002,r0003,instructions:u,cycles,r0004,r0005,"
 			      "r0300,r0300:u,r0006", &info, &error);
 	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 2);
@@ -1056,11 +1056,11 @@ START_TEST(event_groups)
 	ck_assert_uint_eq(ctr[9].map, VPERFCTR_FIXED + 2);
 	ck_assert_uint_eq(ctr[10].map, 2);
 	ck_assert_uint_eq(ctr[10].evntsel, 0x430006);
-	/* What fits is one run. */
+	/* Events that fit take one run. */
 	memset(&events, 0, sizeof(events));
 	events_parse(&events, "r0001,r0002,r0003,r0004,cycles", &info, &error);
 	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 1);
-	/* What fits nowhere is refused. */
+	/* An event that fits no run is refused. */
 	info.nrctrs = 0;
 	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), -1);
 	ck_assert(strstr(error.text, "no counters that can be used"));
@@ -1091,7 +1091,7 @@ START_TEST(csv_records)
 	events.nr = 1;
 	print(&r);
 	ck_assert_str_eq(printed, "<not counted>;;instructions;0;100.00;;\n");
-	/* No counters at all */
+	/* No counters at all. */
 	events.nr = 0;
 	r.counted = true;
 	print(&r);
@@ -1117,7 +1117,7 @@ START_TEST(json_records)
 		"{\"counter-value\" : \"2000000.000000\", \"unit\" : \"\", \"event\" : \"cycles\", "
 		"\"event-runtime\" : 1000000, \"pcnt-running\" : 100.00, "
 		"\"metric-value\" : 0.000000, \"metric-unit\" : \"\"}\n");
-	/* What would end the string does not. */
+	/* Characters that would end the string are escaped. */
 	strcpy(events.ev[1].name, "a\"b\\c\n");
 	r.counted = false;
 	print(&r);
@@ -1177,7 +1177,7 @@ START_TEST(interval_records)
 }
 END_TEST
 
-/* What is wrong with counts, the gravest first. */
+/* The most serious reason for incomplete counts is reported. */
 START_TEST(incomplete_counts)
 {
 	struct counts c = { .own = { .tsc = 1 }, .status = VPERFCTR_STATUS_CHILDREN };
@@ -1224,7 +1224,7 @@ START_TEST(counts_are_added)
 }
 END_TEST
 
-/* Why ptrace may not, as /proc tells. */
+/* The reasons why ptrace is refused are found in /proc. */
 START_TEST(ptrace_refused)
 {
 	char status[64], scope[64];
@@ -1309,7 +1309,7 @@ START_TEST(info_output)
 	expect("rate not known");
 	expect("CPUs            not known: Bad address\n");
 
-	/* Another interface: what can be told, and the error */
+	/* With another interface version, the versions are printed, and the error. */
 	fake.info.abi_version = 0x20001;
 	info_text();
 	expect("interface       2.1\n");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* perfex --sample and --report: what the fake kernel puts into the ring comes out. */
+/* perfex --sample and --report: samples that the fake kernel puts into the ring come out. */
 #include <errno.h>
 #include <pty.h>
 #include <sys/ptrace.h>
@@ -32,7 +32,7 @@ static void setup(void)
 {
 	command_setup();
 	fake.nrsamples = 1000;
-	/* More than what it really takes, on however slow a machine. */
+	/* More than the run really takes, on any machine. */
 	fake.exec_tsc = 4000000000;
 	fake.samples[0] = (struct vperfctr_sample){ .ip = address_of("first"), .overflow = 1 };
 	fake.samples[1] = (struct vperfctr_sample){ .ip = address_of("first") + 3, .overflow = 1 };
@@ -76,7 +76,7 @@ START_TEST(sample_and_report)
 		 "  50.00%           500  first [two]\n"
 		 "  25.00%           250  [unknown]\n"
 		 "  25.00%           250  second [two]\n");
-	/* The first sample is at the function's beginning, in its line. */
+	/* The first sample is at the beginning of the function, in its line. */
 	has(out, "two.c:11  first\n");
 	has(out, "two.c:17  second\n");
 	has_not(out, "#");
@@ -93,7 +93,7 @@ static void check_mode(const char *name, unsigned int mode)
 	ck_assert_int_gt(st.st_size, 0);
 }
 
-/* Addresses and paths are nobody else's business, whatever the file was before. */
+/* Only the user may read addresses and paths, whatever the file was before. */
 START_TEST(samples_are_private)
 {
 	struct stat before, after;
@@ -103,7 +103,7 @@ START_TEST(samples_are_private)
 	umask(0);
 	ck_assert_int_eq(sample("instructions=1", TWO), 0);
 	check_mode("s", 0600);
-	/* A process that has the old file open does not get to see the new one. */
+	/* A process that has the old file open does not see the new one. */
 	ck_assert_int_eq(chmod(in_dir("s"), 0644), 0);
 	fd = open(in_dir("s"), O_RDONLY);
 	ck_assert_int_ge(fd, 0);
@@ -118,7 +118,7 @@ START_TEST(samples_are_private)
 	close(fd);
 	ck_assert_int_eq(report(), 0);
 	has(out, " Samples of '" TWO " again' (");
-	/* A link remains a link; what it leads to is replaced, or made. */
+	/* A link remains a link; its target is replaced, or made. */
 	ck_assert_int_eq(chmod(in_dir("s"), 0666), 0);
 	ck_assert_int_eq(symlink("s", in_dir("file")), 0);
 	ck_assert_int_eq(perfex("--sample", "instructions=1", "-o", (char *)in_dir("file"), TWO), 0);
@@ -127,19 +127,19 @@ START_TEST(samples_are_private)
 	unlink(in_dir("s"));
 	ck_assert_int_eq(perfex("--sample", "instructions=1", "-o", (char *)in_dir("file"), TWO), 0);
 	check_mode("s", 0600);
-	/* A device is no file to replace. */
+	/* A device is not replaced. */
 	ck_assert_int_eq(perfex("--sample", "instructions=1", "-o", "/dev/null", TWO), 0);
 	ck_assert_int_eq(stat("/dev/null", &after), 0);
 	ck_assert(S_ISCHR(after.st_mode));
 	ck_assert_uint_eq(after.st_mode & 07777, 0666);
-	/* Counts are for others to read, as the user's umask has it. */
+	/* A file of counts has the mode that the user's umask allows. */
 	unlink(in_dir("file"));
 	ck_assert_int_eq(perfex("-o", (char *)in_dir("file"), "true"), 0);
 	check_mode("file", 0666);
 }
 END_TEST
 
-/* Where the directory does not let the file be replaced; root may do it everywhere. */
+/* The directory does not let the file be replaced; root may replace it everywhere. */
 START_TEST(samples_in_fixed_directory)
 {
 	pid_t pid;
@@ -157,7 +157,7 @@ START_TEST(samples_in_fixed_directory)
 		FILE *f;
 
 		if (!geteuid()) {
-			/* Another user's file, which this one may write */
+			/* Another user's file that this user may write. */
 			if (chmod(dir, 0755) || setuid(65534))
 				_exit(2);
 			f = output_open(&o, &e);
@@ -194,7 +194,7 @@ START_TEST(kernel_samples)
 }
 END_TEST
 
-/* Without symbols: what can be looked up by other means. */
+/* A file without symbols: the report shows offsets. */
 START_TEST(stripped_file)
 {
 	char address[64], copy[128];
@@ -208,7 +208,7 @@ START_TEST(stripped_file)
 		 (unsigned long)fake.samples[2].ip);
 	has(out, address);
 	has_not(out, " second ");
-	/* The file is gone; its offset in it is still known. */
+	/* The file is gone; the offset in it is still known. */
 	unlink(copy);
 	ck_assert_int_eq(report(), 0);
 	snprintf(address, sizeof(address), " [file]+0x%lx\n",
@@ -229,7 +229,7 @@ START_TEST(full_ring)
 }
 END_TEST
 
-/* Each stands for those dropped before it, unless they are very many. */
+/* A sample stands for those dropped before it, unless these are very many. */
 START_TEST(weight_of_dropped_samples)
 {
 	fake.samples[2].dropped = 3;
@@ -244,7 +244,7 @@ START_TEST(weight_of_dropped_samples)
 }
 END_TEST
 
-/* What is one edit away from the command that made the file does not empty it. */
+/* -o must not empty the file to report: the command is one edit away from that which made it. */
 START_TEST(report_into_itself)
 {
 	ck_assert_int_eq(sample("instructions=1", TWO), 0);
@@ -272,7 +272,7 @@ START_TEST(no_samples)
 }
 END_TEST
 
-/* Samples of one overflow in 1000 tell nothing about the others. */
+/* Samples of one overflow in 1000 say nothing about the others. */
 START_TEST(most_samples_dropped)
 {
 	unsigned int i;
@@ -283,7 +283,7 @@ START_TEST(most_samples_dropped)
 	has(err, "perfex: 1,000 samples in ");
 	has(err, "\nperfex: 999,000 of 1,000,000 overflows gave no sample: "
 		 "use a longer period, as in --sample instructions:u=30000\n");
-	/* As many as there are samples are not most. */
+	/* As many dropped as samples are not most. */
 	for (i = 0; i < 4; i++)
 		fake.samples[i].dropped = 1;
 	ck_assert_int_eq(sample("instructions:u=20", TWO), 0);
@@ -297,7 +297,7 @@ START_TEST(most_samples_dropped)
 }
 END_TEST
 
-/* Mappings are those of the program in which the samples were taken. */
+/* A sample is looked up in the mappings of the program in which it was taken. */
 START_TEST(exec_forgets_mappings)
 {
 	ck_assert_int_eq(sample("instructions=1", "sh", "-c", "exec " TWO), 0);
@@ -332,7 +332,7 @@ START_TEST(report_on_a_terminal)
 }
 END_TEST
 
-/* ---- the command's life is its own ---------------------------------------------------- */
+/* ---- what the command does ---------------------------------------------------- */
 
 START_TEST(command_life)
 {
@@ -343,7 +343,7 @@ START_TEST(command_life)
 	ck_assert_int_eq(sample("cycles=1k", "sh", "-c", "kill -KILL $$"), 128 + SIGKILL);
 	has(err, " samples in ");
 	ck_assert_int_eq(sample("cycles=1k", "sh", "-c", "trap 'exit 9' USR1; kill -USR1 $$; exit 8"), 9);
-	/* Stopped, it stays stopped until somebody lets it go on. */
+	/* A stopped command stays stopped until SIGCONT. */
 	ck_assert_int_eq(sample("cycles=1k", "sh", "-c",
 				"(sleep 0.2; grep -q 'State:.[tT]' /proc/$$/status && echo stopped; kill -CONT $$) & "
 				"kill -STOP $$; wait; exit 7"), 7);
@@ -390,7 +390,7 @@ START_TEST(perfex_killed)
 	usleep(100000);
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	/* The command is let go. */
+	/* The command runs on. */
 	ck_assert_int_eq(kill(atoi(out), 0), 0);
 	kill(atoi(out), SIGKILL);
 }
@@ -500,7 +500,7 @@ START_TEST(command_cannot_run)
 }
 END_TEST
 
-/* The command runs to its end, whatever becomes of its samples. */
+/* The command runs to its end even if its samples are lost. */
 START_TEST(failure_during_the_run)
 {
 	fake.fail[FAKE_CONSUME] = EINVAL;
@@ -509,7 +509,7 @@ START_TEST(failure_during_the_run)
 	ck_assert_str_eq(out, "ran\n");
 	fake.fail[FAKE_CONSUME] = 0;
 	fake.fail[FAKE_READ] = EFAULT;
-	/* Here it is found before the command is let go. */
+	/* This failure is found before the command is released. */
 	ck_assert_int_eq(sample("cycles=1k", "echo", "ran"), 125);
 	is_message("cannot use the counters' descriptor: Bad address");
 	ck_assert_str_eq(out, "");
@@ -522,7 +522,7 @@ START_TEST(failure_during_the_run)
 }
 END_TEST
 
-/* ---- files that are none ----------------------------------------------------------------- */
+/* ---- bad files ----------------------------------------------------------------- */
 
 START_TEST(not_a_sample_file)
 {
@@ -554,7 +554,7 @@ static void store(const char *buf, size_t len)
 	fclose(f);
 }
 
-/* In this process: there are thousands. */
+/* Report in this process: there are thousands of files. */
 static int try_report(struct error *e)
 {
 	FILE *null = fopen("/dev/null", "w");
@@ -570,7 +570,7 @@ static void record_few(void)
 	ck_assert_int_eq(sample("instructions=1", TWO), 0);
 }
 
-/* Wherever it is cut off there is a report, or one line. */
+/* A file that is cut off anywhere gives a report, or a message. */
 START_TEST(truncated_file)
 {
 	size_t len, n;
@@ -600,7 +600,7 @@ START_TEST(damaged_file)
 	len = load(text);
 	for (n = 0; n < len; n++)
 		for (i = 0; i < sizeof(values); i++) {
-			/* Most of the header is names. */
+			/* Names take most of the header. */
 			if (n > 64 && n < sizeof(struct samples_header) - 80)
 				continue;
 			old = text[n];
@@ -630,7 +630,7 @@ START_TEST(hostile_file)
 
 	record_few();
 	len = load(text);
-	/* Text that a terminal would obey, and a device instead of a file */
+	/* Text that a terminal would obey. */
 	map = (typeof(map)){ .m = { 0x1000, 0x2000, 0 }, .path = "\033[2J" };
 	r.size = sizeof(r) + sizeof(map);
 	append(&r, sizeof(r));
@@ -642,7 +642,7 @@ START_TEST(hostile_file)
 	has(out, " [?[2J]+0x10\n");
 	has_not(out, "\033");
 
-	/* No end of its name */
+	/* A name without an end. */
 	store(text, len);
 	memset(map.path, 'x', sizeof(map.path));
 	r = (struct record){ RECORD_MAPPING, sizeof(r) + sizeof(map) };
@@ -651,7 +651,7 @@ START_TEST(hostile_file)
 	ck_assert_int_eq(report(), 125);
 	is_message("is damaged: a mapping without a name at byte ");
 
-	/* Samples of 24 bytes do not fill 32 */
+	/* 32 bytes are no whole number of samples of 24. */
 	store(text, len);
 	r = (struct record){ RECORD_SAMPLES, sizeof(r) + 32 };
 	append(&r, sizeof(r));
@@ -659,7 +659,7 @@ START_TEST(hostile_file)
 	ck_assert_int_eq(report(), 125);
 	is_message("is damaged: samples of another size");
 
-	/* What is not known is skipped, if it is a record at all. */
+	/* An unknown record is skipped, if it is a record at all. */
 	store(text, len);
 	r = (struct record){ 99, sizeof(r) + 8 };
 	append(&r, sizeof(r));
