@@ -98,7 +98,8 @@ vm_command()
     case $arch in
     amd64)
         case $pmu in ""|off) ;; *) command+=("QEMU_X86_PMU=$pmu") ;; esac
-        command+=("$qemu" -M pc -cpu "$model,-hypervisor,-tsc-deadline"
+        # with RDRAND the kernel has random numbers at once, else after a busy second
+        command+=("$qemu" -M pc -cpu "$model,-hypervisor,-tsc-deadline,+rdrand"
             -L /usr/share/seabios -L /usr/share/qemu)
         for ((i = 0; i < $#; i++)); do ports+=(-serial "chardev:port$i"); done
         console=ttyS0
@@ -116,7 +117,8 @@ vm_command()
         console=ttyAMA0
         ;;
     esac
+    # the kernel's tests of its ciphers would take most of its boot
     command+=(-m "${memory:-512}" -smp "$smp" "${clock[@]}" -nodefaults -display none -no-reboot
         -kernel "$boot" -initrd "$dir/initrd" "${ports[@]}"
-        -append "panic=-1 oops=panic norandmaps nmi_watchdog=0 console=$console $kernel_cmdline $cmdline")
+        -append "cryptomgr.notests panic=-1 oops=panic norandmaps nmi_watchdog=0 console=$console $kernel_cmdline $cmdline")
 }
