@@ -108,7 +108,7 @@ int vperfctr_read_state(const struct vperfctr *vperfctr, struct perfctr_sum_ctrs
  *	EINVAL	the processor cannot count this: a pmc_map or evntsel is not valid, an
  *		evntsel_high[] has bits that the processor does not have, an
  *		nhlm.offcore_rsp[] is not zero without a counter of its event
- *	EPERM	kernel mode is to be counted, and the caller may not
+ *	EPERM	the control counts kernel mode, and the caller may not
  *	EBUSY	perf_event or the NMI watchdog holds the counters
  *	EOPNOTSUPP  i-mode counters without PERFCTR_FEATURE_PCINT
  *	ESRCH	the state has been unlinked, or the caller does not own it

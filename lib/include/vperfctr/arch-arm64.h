@@ -41,9 +41,14 @@ static inline uintptr_t __vperfctr_thread(void)
  */
 #define __VPERFCTR_FLIP(word, flips)	((flips) ? 0 : (word))
 
-#define __VPERFCTR_READ(name, value)	__asm__ __volatile__("mrs %0, " name : "=r"(value))
+#define __VPERFCTR_READ(name) __extension__ ({					\
+	uint64_t __vperfctr_value;						\
+										\
+	__asm__ __volatile__("mrs %0, " name : "=r"(__vperfctr_value));		\
+	__vperfctr_value;							\
+})
 
-#define __VPERFCTR_CASE(n)	case n: __VPERFCTR_READ("pmevcntr" #n "_el0", value); break;
+#define __VPERFCTR_COUNTER(n)	__VPERFCTR_READ("pmevcntr" #n "_el0")
 
 /*
  * The counter's number is part of the instruction.  PMXEVCNTR_EL0 reads the counter that
@@ -51,56 +56,49 @@ static inline uintptr_t __vperfctr_thread(void)
  */
 static inline uint64_t __vperfctr_rdpmc(uint32_t map)
 {
-	uint64_t value = 0;
-
 	switch (map) {
-	__VPERFCTR_CASE(0)
-	__VPERFCTR_CASE(1)
-	__VPERFCTR_CASE(2)
-	__VPERFCTR_CASE(3)
-	__VPERFCTR_CASE(4)
-	__VPERFCTR_CASE(5)
-	__VPERFCTR_CASE(6)
-	__VPERFCTR_CASE(7)
-	__VPERFCTR_CASE(8)
-	__VPERFCTR_CASE(9)
-	__VPERFCTR_CASE(10)
-	__VPERFCTR_CASE(11)
-	__VPERFCTR_CASE(12)
-	__VPERFCTR_CASE(13)
-	__VPERFCTR_CASE(14)
-	__VPERFCTR_CASE(15)
-	__VPERFCTR_CASE(16)
-	__VPERFCTR_CASE(17)
-	__VPERFCTR_CASE(18)
-	__VPERFCTR_CASE(19)
-	__VPERFCTR_CASE(20)
-	__VPERFCTR_CASE(21)
-	__VPERFCTR_CASE(22)
-	__VPERFCTR_CASE(23)
-	__VPERFCTR_CASE(24)
-	__VPERFCTR_CASE(25)
-	__VPERFCTR_CASE(26)
-	__VPERFCTR_CASE(27)
-	__VPERFCTR_CASE(28)
-	__VPERFCTR_CASE(29)
-	__VPERFCTR_CASE(30)
-	case VPERFCTR_FIXED:
-		__VPERFCTR_READ("pmccntr_el0", value);
-		break;
+	case 0: return __VPERFCTR_COUNTER(0);
+	case 1: return __VPERFCTR_COUNTER(1);
+	case 2: return __VPERFCTR_COUNTER(2);
+	case 3: return __VPERFCTR_COUNTER(3);
+	case 4: return __VPERFCTR_COUNTER(4);
+	case 5: return __VPERFCTR_COUNTER(5);
+	case 6: return __VPERFCTR_COUNTER(6);
+	case 7: return __VPERFCTR_COUNTER(7);
+	case 8: return __VPERFCTR_COUNTER(8);
+	case 9: return __VPERFCTR_COUNTER(9);
+	case 10: return __VPERFCTR_COUNTER(10);
+	case 11: return __VPERFCTR_COUNTER(11);
+	case 12: return __VPERFCTR_COUNTER(12);
+	case 13: return __VPERFCTR_COUNTER(13);
+	case 14: return __VPERFCTR_COUNTER(14);
+	case 15: return __VPERFCTR_COUNTER(15);
+	case 16: return __VPERFCTR_COUNTER(16);
+	case 17: return __VPERFCTR_COUNTER(17);
+	case 18: return __VPERFCTR_COUNTER(18);
+	case 19: return __VPERFCTR_COUNTER(19);
+	case 20: return __VPERFCTR_COUNTER(20);
+	case 21: return __VPERFCTR_COUNTER(21);
+	case 22: return __VPERFCTR_COUNTER(22);
+	case 23: return __VPERFCTR_COUNTER(23);
+	case 24: return __VPERFCTR_COUNTER(24);
+	case 25: return __VPERFCTR_COUNTER(25);
+	case 26: return __VPERFCTR_COUNTER(26);
+	case 27: return __VPERFCTR_COUNTER(27);
+	case 28: return __VPERFCTR_COUNTER(28);
+	case 29: return __VPERFCTR_COUNTER(29);
+	case 30: return __VPERFCTR_COUNTER(30);
+	case VPERFCTR_FIXED: return __VPERFCTR_READ("pmccntr_el0");
+	default: return 0;
 	}
-	return value;
 }
 
 static inline uint64_t __vperfctr_rdtsc(void)
 {
-	uint64_t value;
-
-	__VPERFCTR_READ("cntvct_el0", value);
-	return value;
+	return __VPERFCTR_READ("cntvct_el0");
 }
 
-#undef __VPERFCTR_CASE
+#undef __VPERFCTR_COUNTER
 #undef __VPERFCTR_READ
 
 #endif /* VPERFCTR_ARCH_ARM64_H */

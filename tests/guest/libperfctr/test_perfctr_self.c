@@ -620,7 +620,7 @@ START_TEST(invalid_control)
 }
 END_TEST
 
-/* EPERM: kernel mode is to be counted, and the caller may not. */
+/* EPERM: the control counts kernel mode, and the caller may not. */
 START_TEST(kernel_mode)
 {
 	ck_assert_int_eq(vperfctr_control(v, count_with(&control, 1)), 0);

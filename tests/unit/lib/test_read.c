@@ -372,7 +372,7 @@ START_TEST(kernel_fails)
 }
 END_TEST
 
-/* ---- without the page, by somebody else -------------------------------------------------- */
+/* ---- without the page, by another holder -------------------------------------------------- */
 
 START_TEST(by_descriptor)
 {
