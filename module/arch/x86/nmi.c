@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The interrupt that a counter makes when it overflows: an NMI, through the
- * local APIC's LVTPC.
+ * The NMI of an overflow, which the local APIC raises through LVTPC: which NMIs to
+ * claim, and how the overflow gets to the service.
  *
- * perf_event's handler sees our NMIs too, and takes none while it has no event
- * on the hardware.  Everybody's handler is called for every NMI.  One that finds an
- * overflow and stops the counters is ours.  But an overflow may have been seen to
- * before its NMI came, or two of them by one NMI; so these are ours, too:
+ * The kernel calls every handler for every NMI.  perf_event's handler claims none
+ * while perf has no event on the hardware.  We claim an NMI if we find an overflow
+ * and stop the counters.  But an overflow may have been handled before its NMI
+ * arrives, and one NMI may stand for two overflows.  So we also claim these:
  *
  *  - Intel's processors mask LVTPC as they deliver its interrupt (SDM volume 3,
- *    "Local Vector Table").  Found masked, it has caused this NMI.
- *  - AMD's, and older hypervisors, do not mask.  There an NMI is taken if an
- *    overflow can be seen, or was a short while ago.
- *
- * And one of counters that were to stand, but that somebody else has started.
+ *    "Local Vector Table").  If it is masked, it has caused this NMI.
+ *  - AMD's processors and older hypervisors do not mask it.  There we claim an NMI
+ *    if there is an overflow, or was one a short while ago.
+ *  - An NMI of counters that should be stopped, but that other code has started.
  */
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -26,46 +25,47 @@
 #include "regs.h"
 #include "x86.h"
 
-/* As long as an NMI may be late; perf_event has the same for AMD. */
+/* How late an NMI may be.  perf_event allows the same for AMD. */
 #define LATE	(HZ / 10)
 
 static DEFINE_PER_CPU(struct pmi_cpu {
 	bool ready;			/* LVTPC is ours */
-	u32 saved;			/* what it was */
-	bool expecting;			/* an NMI that finds nothing may be ours */
-	unsigned long until;		/* jiffies */
+	u32 saved;			/* its previous value */
+	bool expecting;			/* an NMI that finds no overflow may be ours */
+	unsigned long until;		/* when it no longer is, in jiffies */
 }, pmi_cpu);
 
-/* NULL: no i-mode. */
+/* NULL: there is no i-mode. */
 static const struct perfctr_x86_driver *driver;
 
 bool perfctr_x86_pmi_masks;
 
-static void arm_lvtpc(void)
+static void unmask_lvtpc(void)
 {
 	perfctr_write_lvtpc(APIC_DM_NMI);
 }
 
-static bool is_expected(struct pmi_cpu *pmi)
+/* True if an overflow was handled on this CPU within the last LATE jiffies. */
+static bool is_late_nmi_expected(struct pmi_cpu *pmi)
 {
 	if (pmi->expecting && !time_before(jiffies, pmi->until))
 		pmi->expecting = false;
 	return pmi->expecting;
 }
 
-static int handle_nmi(unsigned int type, struct pt_regs *regs)
+static int overflow_nmi(unsigned int type, struct pt_regs *regs)
 {
 	struct pmi_cpu *pmi = this_cpu_ptr(&pmi_cpu);
 	struct perfctr_cpu_state *state = driver->overflow();
 	bool found = state, ours = !IS_ERR_OR_NULL(state);
 
 	if (ours && READ_ONCE(perfctr_x86_pmi_masks)) {
-		/* To look first would be the dearer of the two. */
-		arm_lvtpc();
+		/* Reading LVTPC first would cost more than this write. */
+		unmask_lvtpc();
 	} else if ((READ_ONCE(pmi->ready) || found) && (perfctr_read_lvtpc() & APIC_LVT_MASKED)) {
 		WRITE_ONCE(perfctr_x86_pmi_masks, true);
-		arm_lvtpc();
-		/* What overflowed after we looked was not heard. */
+		unmask_lvtpc();
+		/* A masked LVTPC has lost the interrupt of any later overflow: look again. */
 		if (!ours)
 			state = driver->overflow();
 		ours = true;
@@ -75,11 +75,11 @@ static int handle_nmi(unsigned int type, struct pt_regs *regs)
 	else if (!state && READ_ONCE(pmi->ready) && driver->end_stray)
 		ours |= driver->end_stray();
 	if (!READ_ONCE(perfctr_x86_pmi_masks))
-		ours |= found || is_expected(pmi);
+		ours |= found || is_late_nmi_expected(pmi);
 	return ours ? NMI_HANDLED : NMI_DONE;
 }
 
-/* Interrupts are disabled, or this is the NMI. */
+/* Context: interrupts disabled, or NMI. */
 void perfctr_x86_pmi_expect_late(void)
 {
 	struct pmi_cpu *pmi = this_cpu_ptr(&pmi_cpu);
@@ -95,7 +95,7 @@ void perfctr_x86_pmi_start(void)
 	if (!driver)
 		return;
 	pmi->saved = perfctr_read_lvtpc();
-	arm_lvtpc();
+	unmask_lvtpc();
 	WRITE_ONCE(pmi->ready, true);
 }
 
@@ -105,23 +105,23 @@ void perfctr_x86_pmi_stop(void)
 
 	if (!driver)
 		return;
-	/* First: what is restored may be masked. */
+	/* First: the restored value may be masked, which must not look like our NMI. */
 	WRITE_ONCE(pmi->ready, false);
 	perfctr_write_lvtpc(pmi->saved);
 }
 
-/* The kernel masks LVTPC before the system sleeps: who finds it so learns nothing. */
+/* The kernel masks LVTPC before suspend, so a masked LVTPC says nothing about the CPU. */
 void perfctr_x86_pmi_sleep(void)
 {
 	WRITE_ONCE(this_cpu_ptr(&pmi_cpu)->ready, false);
 }
 
-/* It has been asleep. */
+/* The CPU has been asleep, and LVTPC is lost. */
 void perfctr_x86_pmi_forget(void)
 {
 	if (!driver)
 		return;
-	arm_lvtpc();
+	unmask_lvtpc();
 	WRITE_ONCE(this_cpu_ptr(&pmi_cpu)->ready, true);
 }
 
@@ -132,14 +132,14 @@ int perfctr_x86_pmi_init(const struct perfctr_x86_driver *d)
 	if (!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return 0;
 	driver = d;
-	err = register_nmi_handler(NMI_LOCAL, handle_nmi, 0, "vperfctr");
+	err = register_nmi_handler(NMI_LOCAL, overflow_nmi, 0, "vperfctr");
 	if (err)
 		driver = NULL;
 	return err;
 }
 
-/* Nothing has been counting since these were last expected. */
-static bool are_expected(void)
+/* True if a late NMI may arrive on some CPU.  No counter runs any more. */
+static bool are_late_nmis_expected(void)
 {
 	int cpu;
 
@@ -152,12 +152,17 @@ static bool are_expected(void)
 	return false;
 }
 
-/* No CPU is in the handler after this.  May sleep: nobody else would know late NMIs. */
+/*
+ * Remove the handler.  Waits for late NMIs first: without it, the kernel would report
+ * them as unknown.
+ *
+ * Context: May sleep.
+ */
 void perfctr_x86_pmi_exit(void)
 {
 	if (!driver)
 		return;
-	while (!READ_ONCE(perfctr_x86_pmi_masks) && are_expected())
+	while (!READ_ONCE(perfctr_x86_pmi_masks) && are_late_nmis_expected())
 		msleep(20);
 	unregister_nmi_handler(NMI_LOCAL, "vperfctr");
 	driver = NULL;

@@ -6,47 +6,61 @@
 #include "../common/common.h"
 
 /*
- * What a driver must supply.  The three hot operations are called through
- * static calls; drivers.c sees to that and to CPU hotplug.
+ * What a driver supplies.  drivers.c chooses the driver, installs its operations,
+ * and calls the rest as CPUs come and go.
  */
 struct perfctr_x86_driver {
-	/* Is this the processor?  Fills in perfctr_cpu_info.  -ENODEV: no. */
+	/* Detect the processor, and fill in perfctr_cpu_info.  Return: 0 or -ENODEV. */
 	int (*probe)(void);
 
-	/* How do kinds of CPUs differ?  NULL: the driver knows one kind only. */
+	/* Describe the kind of this CPU.  NULL: the driver knows one kind only. */
 	perfctr_probe_kind *probe_kind;
 
+	/* As perfctr_cpu_check_control(). */
 	int (*check_control)(struct perfctr_cpu_control *control);
+
 	struct perfctr_cpu_ops ops;
 
 	/*
-	 * Take the counters from perf_event and other users of the kernel's
-	 * register reservation, and give them back.  NULL: nothing to take.
+	 * Reserve the counters against perf_event and other users of the kernel's
+	 * reservation of registers, and release them.  NULL: there is nothing to
+	 * reserve.  Return: 0, or -EBUSY.
 	 */
 	int (*reserve)(void);
 	void (*release)(void);
 
 	/*
-	 * In an NMI: has an i-mode counter of what is running here overflowed?
-	 * If so its counters are stopped, and it is for the caller to see to; or
-	 * somebody on this CPU is about to look: -EBUSY.  NULL: no overflow.
+	 * Look for an overflow of the state that runs on this CPU.  Required if the
+	 * driver offers VPERFCTR_FEATURE_PCINT.
+	 *
+	 * Context: NMI.
+	 * Return: the state, with its counters stopped, and the caller must handle
+	 * the overflow; -EBUSY if the interrupted code is about to handle it; NULL
+	 * if there is no overflow.
 	 */
 	struct perfctr_cpu_state *(*overflow)(void);
 
 	/*
-	 * In an NMI that found nothing: has a counter overflowed that nobody's is who is
-	 * running here?  Then it does not count any more.
+	 * No overflow of the running state was found.  If a counter left enabled for
+	 * another thread has overflowed, stop it and return true.  NULL: no counter
+	 * can be in this state.
+	 *
+	 * Context: NMI.
 	 */
 	bool (*end_stray)(void);
 
 	/*
-	 * On the CPU itself, with interrupts disabled:
-	 * start: save what is to be given back, stop and clear everything; -EIO:
-	 *	the registers are not what they should be, and are given back
-	 * stop: clear everything, give back what was saved
-	 * forget: the registers were lost, start over
-	 * scrub: between start and stop, clear all counters, to the harm of
-	 *	nobody's counts; otherwise do nothing
+	 * Prepare the registers of this CPU for us, and give them back.
+	 *
+	 * start: save what perf caches, stop and clear everything.  Return: 0, or
+	 *	-EIO if the registers are not what they should be; then they have been
+	 *	given back.
+	 * stop: clear everything, restore what was saved.
+	 * forget: the registers were lost; start over.
+	 * scrub: clear all counters without changing any count.  Does nothing before
+	 *	start and after stop.
+	 *
+	 * Context: on the CPU concerned, interrupts disabled.
 	 */
 	int (*cpu_start)(void);
 	void (*cpu_stop)(void);
@@ -59,51 +73,50 @@ extern const struct perfctr_x86_driver perfctr_x86_generic;
 extern const struct perfctr_x86_driver perfctr_x86_intel;
 
 /*
- * pmc.c: what most drivers have in common, for those whose probe describes their
- * registers.  General counters are an event select and a counter each, at
- * regular distances.  Which of them there are may depend on the kind of CPU:
- * pmc_mask and fixed_mask of its struct vperfctr_info say so.
+ * pmc.c: counters as most processors have them.  The probe of the driver describes
+ * the registers.  A general counter is an event select and a counter, at regular
+ * distances.  Which counters exist may depend on the kind of CPU: see pmc_mask and
+ * fixed_mask of its struct vperfctr_info.
  */
 struct perfctr_x86_pmu {
-	/* Of event selects: bits that users may set; and is this one refused besides? */
+	/* The bits of an event select that users may set. */
 	u64 allowed;
+
+	/* True if this event select must be refused although its bits are allowed. */
 	bool (*refuses)(const struct vperfctr_info *kind, u64 evntsel);
 
 	/*
-	 * To be done ahead of any change of an event select, while the counters stand;
-	 * what general counters and their event selects hold is lost.  NULL: nothing.
+	 * Called before an event select changes, with the counters stopped.  Clobbers
+	 * the general counters and their event selects.  NULL: not needed.
 	 */
 	void (*restart)(void);
 
 	/*
-	 * Those that may be counted only while no hyper-thread sibling is online: of
-	 * their event, the bits of this mask are that.  No mask: none.
+	 * Events that may be counted only while no hyper-thread sibling is online:
+	 * those with (event & alone_mask) == alone_event.  Mask 0: no event.
 	 */
 	u8 alone_mask;
 	u8 alone_event;
 
-	/* MSRs; 0: there is none */
+	/* MSRs; 0: the processor has none */
 	u32 evntsel0;
-	u32 pmc0;			/* by which the kernel knows it */
-	u32 write_pmc0;			/* by which it is best written */
-	u32 step;			/* to the next one, of all three */
+	u32 pmc0;			/* the address that the kernel reserves */
+	u32 write_pmc0;			/* the address that writes most bits */
+	u32 step;			/* to the next one, for these three */
 	u32 fixed0;
 	u32 fixed_ctrl;
 	u32 global_ctrl;		/* also the bits of regs.global_ctrl */
-	u32 global_status;		/* of overflows; one bit for each counter, too */
+	u32 global_status;		/* overflows, by the same bits */
 	u32 global_clear;		/* likewise */
-	unsigned int nr_extra;		/* of perfctr_x86_extra_msrs */
-	/* Event select that every general counter takes; used if arch_events has it. */
+	unsigned int nr_extra;		/* registers of perfctr_x86_extra_msrs */
+	/* "Instructions" on every general counter; valid if arch_events has the event. */
 	u32 instructions;
 
-	/* The top bits of general and of fixed counters. */
+	/* The top bit of general counters, and that of fixed counters. */
 	u64 sign[2];
 };
 
-/*
- * No processor has more that RDPMC can read and whose event selects are where one
- * would expect them.
- */
+/* No processor has more that RDPMC can read and whose event selects are contiguous. */
 #define PERFCTR_X86_MAX_PMC	10
 #define PERFCTR_X86_MAX_FIXED	16
 
@@ -113,7 +126,7 @@ struct perfctr_x86_pmu {
 #define PERFCTR_X86_EVNTSEL_INT	BIT_ULL(20)
 #define PERFCTR_X86_EVNTSEL_EN	BIT_ULL(22)
 
-/* Event, unit mask, USR, OS, E, EN, INV, CMASK: not PC, INT, and bit 21. */
+/* Event, unit mask, USR, OS, E, EN, INV, CMASK; without PC, INT and bit 21. */
 #define PERFCTR_X86_EVNTSEL_P6	0xffc7ffffULL
 
 extern struct perfctr_x86_pmu perfctr_x86_pmu;
@@ -134,7 +147,7 @@ void perfctr_x86_pmc_cpu_stop(void);
 void perfctr_x86_pmc_cpu_forget(void);
 void perfctr_x86_pmc_cpu_scrub(void);
 
-/* All that a driver has to name in its table if it leaves these to pmc.c. */
+/* The operations of a driver that leaves them to pmc.c. */
 #define PERFCTR_X86_PMC_OPS					\
 	.check_control	= perfctr_x86_pmc_check_control,	\
 	.ops = {						\
@@ -155,17 +168,20 @@ void perfctr_x86_pmc_cpu_scrub(void);
 	.cpu_scrub	= perfctr_x86_pmc_cpu_scrub
 
 /*
- * For the end of a probe, when the masks are known: fill in what else
- * perfctr_cpu_info has of the counters.  They are so wide, and so many bits of
- * them can be written, with the sign extended.  False: not everything is there
- * that the probe described.
+ * Fill in the rest of perfctr_cpu_info at the end of a probe, which has set the masks.
+ * @width: bits of a general counter
+ * @fixed_width: bits of a fixed counter
+ * @write_width: bits of a general counter that a write sets; the rest is sign-extended
+ *
+ * Return: false if a register that the probe described does not exist.
  */
 bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
 			      unsigned int write_width);
 
-/* The same for another kind of CPU, of which the masks are known. */
+/* The same for the kind of this CPU. */
 bool perfctr_x86_pmc_describe_kind(struct vperfctr_info *info);
 
+/* A mask of the n lowest bits. */
 u64 perfctr_x86_low_bits(unsigned int n);
 
 /* EAX of CPUID leaf 1AH: the type of a hybrid processor's core, with its model below. */
@@ -174,22 +190,29 @@ u64 perfctr_x86_low_bits(unsigned int n);
 #define PERFCTR_INTEL_CORE		0x40
 
 /*
- * intel-extra.c: events that need one more register, which general counters share.  Its value
- * is the counter's aux.
+ * intel-extra.c: events that need one more register, which the general counters share.
+ * The aux field of the counter is its value.
  */
 extern const u32 perfctr_x86_extra_msrs[PERFCTR_X86_NR_EXTRA];
 
 /*
- * On a CPU of that model and core type (EAX of leaf 1AH, or 0), for its kind.  Returns
- * how many registers there may be on any kind.
+ * Find the extra events of this CPU's kind.
+ * @model: of family 6, or 0
+ * @core_type: EAX of CPUID leaf 1AH, or 0
+ *
+ * Return: an upper bound of the registers that any kind has.
  */
 unsigned int perfctr_intel_probe_extra(unsigned int model, u32 core_type);
 
-/* -EINVAL, or what a counter needs is added to control->regs and control->alone. */
+/*
+ * Add what the extra event of a counter needs to control->regs and control->alone.
+ *
+ * Return: 0, or -EINVAL if this kind of CPU cannot count it.
+ */
 int perfctr_x86_check_extra(const struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control,
 			    const struct vperfctr_info *kind);
 
-/* Need it be asked?  Most events are none of those that some processor has of this sort. */
+/* False if no processor has this event as an extra event: a fast check. */
 static inline bool perfctr_x86_may_have_extra(const struct vperfctr_ctr *ctr)
 {
 	switch (ctr->evntsel & 0xff) {
@@ -199,21 +222,28 @@ static inline bool perfctr_x86_may_have_extra(const struct vperfctr_ctr *ctr)
 	return ctr->aux;
 }
 
-/* Is this MSR there? */
+/* True if this MSR can be read. */
 bool perfctr_x86_readable(u32 msr);
 
 /*
- * selftest.c: do the counters of this CPU, which are ours, do what they should?  -EIO: no.
- * They stand, and hold anything.  PRE: interrupts are disabled.
+ * selftest.c: try the counters of this CPU.  They are stopped, and are clobbered.
+ *
+ * Context: Interrupts disabled, counters reserved.
+ * Return: 0, or -EIO if they do not hold a value or do not count.
  */
 int perfctr_x86_selftest(const struct vperfctr_info *kind);
 
-/* drivers.c: run cpu_scrub on all CPUs if the hardware is reserved. */
+/* drivers.c: run cpu_scrub on all CPUs. */
 void perfctr_x86_scrub(void);
 
 /*
- * nmi.c: the interrupt of the counters.  Init and exit of the module; start and
- * stop on a CPU, with its registers, interrupts disabled.
+ * nmi.c: the interrupt of the counters.
+ *
+ * init, exit: of the module.  Return: 0, or an errno.
+ * start, stop: of this CPU, together with its registers.
+ * sleep, forget: before and after this CPU has slept with the system.
+ *
+ * Context: interrupts disabled, except init and exit, which may sleep.
  */
 int perfctr_x86_pmi_init(const struct perfctr_x86_driver *driver);
 void perfctr_x86_pmi_exit(void);
@@ -222,12 +252,15 @@ void perfctr_x86_pmi_stop(void);
 void perfctr_x86_pmi_sleep(void);
 void perfctr_x86_pmi_forget(void);
 
-/* LVTPC was seen masked: nothing need be guessed. */
+/* True once LVTPC was seen masked: each NMI of ours can be told from others. */
 extern bool perfctr_x86_pmi_masks;
 
 void perfctr_x86_pmi_expect_late(void);
 
-/* An overflow is being taken: should its interrupt still come, it finds nothing. */
+/*
+ * An overflow is being handled before its interrupt has arrived.  The NMI handler must
+ * claim that interrupt although it will find no overflow.
+ */
 static inline void perfctr_x86_pmi_expect(void)
 {
 	if (!READ_ONCE(perfctr_x86_pmi_masks))
@@ -235,21 +268,25 @@ static inline void perfctr_x86_pmi_expect(void)
 }
 
 /*
- * rdpmc.c: while the hardware is not ours nobody has RDPMC because of us: it
- * would show what perf counts.  Both may sleep; users are scrubbed for before.
+ * rdpmc.c: grant user-mode RDPMC to the processes that have mapped a state, after the
+ * hardware was reserved, and revoke it before the release.  RDPMC would otherwise
+ * show what perf counts.
+ *
+ * Context: May sleep.
  */
 void perfctr_x86_users_allow(void);
 void perfctr_x86_users_forbid(void);
 
 /*
- * cr4-pce.c: perfctr_x86_rdpmc_allowed() has changed; have CR4.PCE follow on the CPUs where
- * the mm is loaded.
- * At once, or on kernels that let no module write CR4 when those CPUs have got round to
- * it, for which wait() waits, for all that was to be followed, but a moment only.  Both
- * may sleep; mm stays.  The callers serialise.
+ * cr4-pce.c: perfctr_x86_rdpmc_allowed() of an mm has changed.
  *
- * suspect: on this CPU perf may have left counters that the kernel will clear.  Interrupts
- * are disabled.
+ * follow: update CR4.PCE on the CPUs that have the mm loaded.  On kernels that let no
+ *	module write CR4, this only asks these CPUs to do it.
+ * wait: wait for these CPUs, but for a tenth of a second at most.
+ * suspect: perf may have left counters on this CPU that the kernel will clear.
+ *
+ * Context: follow and wait may sleep, and the caller serialises them; mm must not be
+ * freed meanwhile.  suspect: interrupts disabled.
  */
 void perfctr_x86_pce_follow(struct mm_struct *mm);
 void perfctr_x86_pce_wait(void);
