@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What x86 drivers add to the low-level API's types. */
+/* The x86 part of the low-level API's types. */
 #ifndef VPERFCTR_X86_CPU_ARCH_H
 #define VPERFCTR_X86_CPU_ARCH_H
 
-#define PERFCTR_X86_NR_EXTRA	3	/* registers: see perfctr_x86_extra_msrs */
+#define PERFCTR_X86_NR_EXTRA	3	/* see perfctr_x86_extra_msrs */
 
-/* Images of registers that several counters share, derived from a control. */
+/* Images of the registers that counters share, derived from a control. */
 struct perfctr_cpu_regs {
 	u64 global_ctrl;	/* enable bits of the counters used */
 	u64 fixed_ctrl;		/* IA32_FIXED_CTR_CTRL */
-	u64 fixed_used;		/* the fields of fixed_ctrl that are ours */
+	u64 fixed_used;		/* mask of the fields of fixed_ctrl that are used */
 	u64 extra[PERFCTR_X86_NR_EXTRA];
-	u32 extra_used;		/* bits: which of them */
+	u32 extra_used;		/* mask of the extra registers that are used */
 };
 
 #endif /* VPERFCTR_X86_CPU_ARCH_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * x86: choice of the low-level driver, and what all drivers share: reservation on
- * all CPUs, and CPU hotplug.
+ * The table of x86 drivers, and the choice of one.  Reservation on all CPUs, CPU hotplug
+ * and sleep are the same for all drivers.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,7 +17,7 @@
 #include "regs.h"
 #include "x86.h"
 
-/* In order of preference; the generic driver takes whatever is left. */
+/* In order of preference.  The last one accepts every processor. */
 static const struct perfctr_x86_driver *const drivers[] = {
 	&perfctr_x86_intel,
 	&perfctr_x86_amd,
@@ -28,15 +28,16 @@ static const struct perfctr_x86_driver *driver;
 static enum cpuhp_state hotplug_state;
 
 /*
- * True while the counters are ours.  Changes under cpus_read_lock(), so that
- * the hotplug callbacks, which hold that lock for writing, see it stable.
+ * True while the counters are reserved.  It changes under cpus_read_lock(), and the
+ * hotplug callbacks hold that lock for writing, so they see a stable value.
  */
 static bool reserved;
 
-/* CPUs whose counters are ours, those excepted that are not to be used. */
+/* The CPUs that cpu_start has prepared: not those whose counters are unusable. */
 static struct cpumask started;
 
-static int start(void)
+/* Context: the CPU concerned, interrupts disabled. */
+static int start_this_cpu(void)
 {
 	int err;
 
@@ -50,16 +51,16 @@ static int start(void)
 	return 0;
 }
 
-static void start_here(void *error)
+static void start_cpu_ipi(void *error)
 {
-	int err = start();
+	int err = start_this_cpu();
 
 	if (err)
 		WRITE_ONCE(*(int *)error, err);
 }
 
-/* Interrupts of the last overflows are ours to take until the counters stand. */
-static void stop_here(void *unused)
+/* The counters stop before LVTPC is given back: their last overflows raise NMIs. */
+static void stop_cpu_ipi(void *unused)
 {
 	if (!cpumask_test_and_clear_cpu(smp_processor_id(), &started))
 		return;
@@ -67,23 +68,23 @@ static void stop_here(void *unused)
 	perfctr_x86_pmi_stop();
 }
 
-static void scrub_here(void *unused)
+static void scrub_cpu_ipi(void *unused)
 {
 	driver->cpu_scrub();
 }
 
 /*
- * A state that must not have the sibling online is stopped when its owner is next
- * switched in: see that this is soon.  (An owner that a kernel thread does not
- * preempt, as its policy is SCHED_FIFO, goes on until it is switched.)
+ * A state that must not have a sibling online is stopped when its owner is switched in
+ * next.  This work makes that soon, by preempting the owner.  (It does not preempt a
+ * SCHED_FIFO owner, which counts until its next switch.)
  */
-static void nothing(struct work_struct *work)
+static void force_switch_work(struct work_struct *work)
 {
 }
 
 static DEFINE_PER_CPU(struct work_struct, switch_work);
 
-static void switch_siblings(unsigned int cpu)
+static void force_switch_on_siblings(unsigned int cpu)
 {
 	unsigned int sibling;
 
@@ -94,35 +95,37 @@ static void switch_siblings(unsigned int cpu)
 }
 
 /*
- * Both run on the CPU concerned: before it becomes active for user threads,
- * and when it is no longer.  One that is still pushed off a CPU that goes may
- * load its control once more; that is counted right, and start clears it.  Before
- * 5.11 it may even run on for a while, and be told of an overflow when it is
- * switched, as the interrupt is no longer ours.
+ * The hotplug callbacks.  The first runs before user threads run on the CPU, the second
+ * after they have been told to leave.  A thread that is still being pushed off may
+ * load its control once more.  It is counted right, and the next start clears the
+ * registers.  Before 5.11 such a thread may even run on for a while.  An overflow is
+ * then reported at its next switch, as the interrupt is no longer ours.
+ *
+ * Context: the CPU concerned.
  */
-static int online_here(unsigned int cpu)
+static int prepare_this_cpu(unsigned int cpu)
 {
 	unsigned long flags;
 	int err = 0;
 
 	perfctr_learn_kind(cpu);
-	switch_siblings(cpu);
+	force_switch_on_siblings(cpu);
 	local_irq_save(flags);
 	if (reserved)
-		err = start();
+		err = start_this_cpu();
 	local_irq_restore(flags);
-	/* Threads that are counted could come here, and lose their counts. */
+	/* Counted threads that moved to this CPU would lose counts. */
 	if (err)
 		pr_warn("CPU %u stays offline while counters are in use\n", cpu);
 	return err;
 }
 
-static int offline_here(unsigned int cpu)
+static int release_this_cpu(unsigned int cpu)
 {
 	unsigned long flags;
 
 	local_irq_save(flags);
-	stop_here(NULL);
+	stop_cpu_ipi(NULL);
 	local_irq_restore(flags);
 	return 0;
 }
@@ -141,9 +144,9 @@ void perfctr_cpu_forget(void)
 	}
 }
 
-static void stop_and_release(void)
+static void stop_all_and_release(void)
 {
-	on_each_cpu(stop_here, NULL, 1);
+	on_each_cpu(stop_cpu_ipi, NULL, 1);
 	if (driver->release)
 		driver->release();
 }
@@ -157,9 +160,9 @@ int perfctr_cpu_reserve(void)
 		err = driver->reserve();
 	if (err)
 		goto out;
-	on_each_cpu(start_here, &err, 1);
+	on_each_cpu(start_cpu_ipi, &err, 1);
 	if (err) {
-		stop_and_release();
+		stop_all_and_release();
 	} else {
 		reserved = true;
 		perfctr_x86_users_allow();
@@ -174,18 +177,18 @@ void perfctr_cpu_release(void)
 	cpus_read_lock();
 	perfctr_x86_users_forbid();
 	reserved = false;
-	stop_and_release();
+	stop_all_and_release();
 	cpus_read_unlock();
 }
 
 /*
- * Called under mmap_lock, which nests inside cpus_read_lock() elsewhere in the
- * kernel.  Not needed here: each CPU knows whether its counters are ours.
+ * Without cpus_read_lock(): the caller holds mmap_lock, which nests inside it elsewhere
+ * in the kernel.  Each CPU knows whether its counters are ours.
  */
 void perfctr_x86_scrub(void)
 {
 	if (driver->cpu_scrub)
-		on_each_cpu(scrub_here, NULL, 1);
+		on_each_cpu(scrub_cpu_ipi, NULL, 1);
 }
 
 int perfctr_cpu_check_control(struct perfctr_cpu_control *control)
@@ -193,7 +196,7 @@ int perfctr_cpu_check_control(struct perfctr_cpu_control *control)
 	return driver->check_control(control);
 }
 
-static void probe_here(void *unused)
+static void probe_cpu_ipi(void *unused)
 {
 	unsigned int i;
 
@@ -211,10 +214,10 @@ int perfctr_cpu_init(void)
 	int err;
 
 	for_each_possible_cpu(cpu)
-		INIT_WORK(per_cpu_ptr(&switch_work, cpu), nothing);
-	/* On the same CPU each time, for kinds to have the same numbers. */
+		INIT_WORK(per_cpu_ptr(&switch_work, cpu), force_switch_work);
+	/* Always on the same CPU, so that kinds get the same numbers each time. */
 	cpus_read_lock();
-	smp_call_function_single(cpumask_first(cpu_online_mask), probe_here, NULL, 1);
+	smp_call_function_single(cpumask_first(cpu_online_mask), probe_cpu_ipi, NULL, 1);
 	cpus_read_unlock();
 
 	err = perfctr_driver_init(&driver->ops);
@@ -228,7 +231,8 @@ int perfctr_cpu_init(void)
 	err = perfctr_x86_pce_init();
 	if (err)
 		goto out_pmi;
-	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", online_here, offline_here);
+	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", prepare_this_cpu,
+				release_this_cpu);
 	if (err < 0)
 		goto out_pce;
 	hotplug_state = err;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the counters of pmc.c can count: which registers there are, and the check
- * of what user space asks of them.
+ * The capabilities of the counters of pmc.c: which registers exist, and the check of
+ * the controls that user space asks for.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -27,7 +27,7 @@ u64 perfctr_x86_low_bits(unsigned int n)
 	return n ? GENMASK_ULL(n - 1, 0) : 0;
 }
 
-/* Does everything that CPUID promises exist?  A hypervisor may have lied. */
+/* True if all registers that CPUID promises exist.  Under a hypervisor they may not. */
 static bool registers_exist(const struct vperfctr_info *kind)
 {
 	unsigned int i;
@@ -74,7 +74,7 @@ bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
 	perfctr_x86_pmu.sign[1] = info->fixed_mask ? perfctr_sign(VPERFCTR_FIXED) : 0;
 	if (perfctr_has_lvtpc()) {
 		info->features |= VPERFCTR_FEATURE_PCINT;
-		/* Until it overflows, a counter has its top bit set, and so what is written. */
+		/* A counter has its top bit set until it overflows, so its start value has. */
 		info->max_period = BIT_ULL(min(narrowest, write_width) - 1) - 1;
 	}
 	return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Taking the counters of pmc.c from the kernel and perf, and giving them back; and
- * the registers of a CPU that comes, goes, or has slept.
+ * Reserving the counters of pmc.c against perf and other users in the kernel, and
+ * preparing the registers of a CPU that comes online, goes offline, or has slept.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -16,9 +16,13 @@
 
 /* ---- from the kernel --------------------------------------------------- */
 
-/* A kind that comes later may have more.  Changes as its caller serialises. */
+/*
+ * How many counters are reserved.  A kind of CPU that comes online later may have more.
+ * The callers of reserve and release serialise.
+ */
 static unsigned int nr_reserved;
 
+/* The number of counters to reserve: up to the last one of any kind of CPU. */
 static unsigned int count_registers(void)
 {
 	const struct vperfctr_info *info;
@@ -30,9 +34,9 @@ static unsigned int count_registers(void)
 }
 
 /*
- * perf reserves all general counters and event selects with its first hardware
- * event, the NMI watchdog's included, and nothing for fixed ones.  Whoever has
- * all of them has the whole unit, and has any of them, for all kinds of CPUs.
+ * perf reserves all general counters and event selects at its first hardware event,
+ * which may be the NMI watchdog's.  It reserves nothing for fixed counters.  So the
+ * owner of all general counters owns the whole unit, on all kinds of CPUs.
  */
 int perfctr_x86_pmc_reserve(void)
 {
@@ -83,8 +87,8 @@ static void clear_counters(const struct vperfctr_info *kind)
 }
 
 /*
- * They count nothing by themselves, and perf writes them whenever it starts an event
- * that needs one: it is enough to know what they hold.
+ * The extra registers count nothing by themselves, and perf writes one whenever it
+ * starts an event that needs it.  So they need no clearing, only to be known.
  */
 static void read_extra(struct pmc_cpu *cpu)
 {
@@ -92,11 +96,11 @@ static void read_extra(struct pmc_cpu *cpu)
 
 	for (i = 0; i < pmu->nr_extra; i++) {
 		if (perfctr_rdmsr_safe(perfctr_x86_extra_msrs[i], &cpu->extra[i]))
-			cpu->extra[i] = 0;	/* it is not there */
+			cpu->extra[i] = 0;	/* the register does not exist */
 	}
 }
 
-/* Whatever the registers hold: stop everything, clear everything. */
+/* Stop and clear everything, whatever the registers hold. */
 static void clear_registers(struct pmc_cpu *cpu)
 {
 	const struct vperfctr_info *kind = perfctr_kind_here();
@@ -125,7 +129,11 @@ static void clear_registers(struct pmc_cpu *cpu)
 	read_extra(cpu);
 }
 
-/* It may be for a fault of theirs.  A thread may still come here: see offline_here(). */
+/*
+ * Restore what perf caches.  The writes may fault: the self-test may have failed.  The
+ * cached values must stay right, as a thread may still be switched in here: see
+ * release_this_cpu() in drivers.c.
+ */
 static void give_back(struct pmc_cpu *cpu)
 {
 	if (!pmu->global_ctrl)
@@ -138,7 +146,7 @@ static void give_back(struct pmc_cpu *cpu)
 	perfctr_wrmsr_safe(pmu->global_ctrl, cpu->global_ctrl);
 }
 
-/* Do all counters hold what we leave in them, and not what perf does? */
+/* True if all counters are zero, as we leave them.  perf does not clear its counters. */
 static bool are_zero(const struct vperfctr_info *kind)
 {
 	u64 counters = kind->pmc_mask | kind->fixed_mask << 32, now;
@@ -196,7 +204,7 @@ void perfctr_x86_pmc_cpu_scrub(void)
 
 	if (!cpu->ready)
 		return;
-	/* What is running may have started from what somebody else left. */
+	/* The running state may count from a value that another thread left. */
 	if (state)
 		perfctr_x86_pmc_suspend(state);
 	clear_counters(perfctr_kind_here());

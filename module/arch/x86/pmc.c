@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The registers of counters as nearly all x86 processors have them: an event
- * select for each general counter, perhaps fixed counters with a register of
- * their own, perhaps one that starts and stops all of them.  The driver's probe
- * says what there is (perfctr_x86_pmu).
+ * Suspend, resume and sample of counters as nearly all x86 processors have them, and
+ * their overflows.  There is an event select for each general counter.  There may be
+ * fixed counters, with a control register of their own, and a register that starts
+ * and stops all counters.  The driver's probe describes them: see perfctr_x86_pmu.
  *
- * MSR writes are what a context switch must not pay for.  Each CPU remembers
- * what its registers hold, and the identity of the control that they were
- * loaded for: resuming that control again writes no event select.  With
- * isolation, one write to the global control register stops all counters when
- * their owner leaves and one starts them when it returns; without, counters are
- * left running and the differences taken.  Where there is no such register,
- * isolation clears and reloads each event select.
+ * A context switch must not pay for MSR writes.  So each CPU remembers what its
+ * registers hold, and the identity of the control that they were loaded for.
+ * Resuming the same control again writes no event select.
  *
- * i-mode counters always stop with their owner, and go on, on whatever CPU, from
- * the value that they had: it is in the page's `start` meanwhile.  It is written
- * unless the counter still holds it.
+ * With isolation, one write to the global control register stops all counters when
+ * their owner leaves, and one starts them when it returns.  Processors without this
+ * register clear and reload each event select instead.  Without isolation, counters
+ * keep running, and their differences are added up.
+ *
+ * i-mode counters always stop with their owner.  The page's `start` keeps the value,
+ * and the next resume, on any CPU, loads it unless the counter still holds it.
  */
 #include <linux/bitops.h>
 #include <linux/err.h>
@@ -41,7 +41,7 @@ static void write_global_ctrl(struct pmc_cpu *cpu, u64 value)
 	perfctr_wrmsr(pmu->global_ctrl, value);
 }
 
-/* Was there anything to write? */
+/* Returns true if the register had to be written. */
 static bool write_evntsel(struct pmc_cpu *cpu, unsigned int i, u64 value)
 {
 	if (cpu->evntsel[i] == value)
@@ -66,8 +66,12 @@ static noinline bool write_extra(struct pmc_cpu *cpu, const struct perfctr_cpu_r
 	return wrote;
 }
 
-/* All general counters get their event selects again, and those in i-mode their values. */
-static noinline void restart(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
+/*
+ * Run the driver's workaround, which clobbers the general counters.  Then reload their
+ * event selects, and the values of those in i-mode.
+ */
+static noinline void reload_after_workaround(struct pmc_cpu *cpu,
+					     const struct perfctr_cpu_state *state)
 {
 	const struct perfctr_cpu_control *control = &state->control;
 	unsigned int i;
@@ -85,11 +89,11 @@ static noinline void restart(struct pmc_cpu *cpu, const struct perfctr_cpu_state
 }
 
 /*
- * Load a control into registers that hold another one, writing what differs.
+ * Load a control into registers that hold another one.  Writes only what differs.
  *
- * If nothing does, and both use the same counters, they are the same to the
- * registers, and one identity is enough, the older one: so all threads that count
- * the same come to have the same.  (i-mode, by its INT and PMI bits, differs.)
+ * If nothing differs and both use the same counters, the state takes the older of the
+ * two identities.  So all threads that count the same come to share one.  (An i-mode
+ * control differs by its INT and PMI bits.)
  */
 static void write_control(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 {
@@ -115,7 +119,7 @@ static void write_control(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 		wrote = true;
 	}
 	if (unlikely(selects && pmu->restart))
-		restart(cpu, state);
+		reload_after_workaround(cpu, state);
 	if (!wrote && cpu->id && cpu->loaded == control->regs.global_ctrl && !control->nrictrs)
 		state->id = min(state->id, cpu->id);
 	cpu->id = state->id;
@@ -129,10 +133,10 @@ static noinline void clear_evntsels(struct pmc_cpu *cpu, const struct perfctr_cp
 
 	for (i = 0; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++)
 		write_evntsel(cpu, page->ctr[i].map, 0);
-	cpu->id = 0;	/* they are to be loaded again */
+	cpu->id = 0;	/* the next resume reloads them */
 }
 
-/* Make the counters stand still, for nobody else to be counted by them. */
+/* Stop the counters, so that they do not count for another thread. */
 static __always_inline void stop_counters(struct pmc_cpu *cpu,
 					  const struct perfctr_cpu_state *state)
 {
@@ -149,7 +153,7 @@ static bool has_ictrs(const struct perfctr_cpu_state *state)
 	return state->cstatus & VPERFCTR_CSTATUS_ICTRS;
 }
 
-/* From here on an NMI leaves the counters to us. */
+/* From here on the NMI handler leaves the counters alone. */
 static void disarm(struct pmc_cpu *cpu)
 {
 	WRITE_ONCE(cpu->armed, NULL);
@@ -161,8 +165,8 @@ static __always_inline bool has_overflowed(u32 map, u64 now)
 	return !(now & sign_of(map));
 }
 
-/* Has one in i-mode?  PRE: there are some. */
-static __always_inline bool find_overflow(const struct perfctr_cpu_state *state)
+/* True if an i-mode counter of the state has overflowed.  It has at least one. */
+static __always_inline bool any_ictr_overflowed(const struct perfctr_cpu_state *state)
 {
 	const struct vperfctr_page_ctr *ctr = state->page->ctr, *end = ctr;
 
@@ -175,32 +179,37 @@ static __always_inline bool find_overflow(const struct perfctr_cpu_state *state)
 	return false;
 }
 
-/* The counters stand; what IA32_PERF_GLOBAL_STATUS has of their overflow is known. */
-static __always_inline void clear_status(const struct perfctr_cpu_state *state)
+/*
+ * Clear the overflow bits in IA32_PERF_GLOBAL_STATUS.  The counters are stopped, and
+ * their overflows are known.
+ */
+static __always_inline void clear_overflow_status(const struct perfctr_cpu_state *state)
 {
 	if (pmu->global_ctrl)
 		perfctr_wrmsr(pmu->global_clear, state->control.regs.global_ctrl);
 }
 
-/* There is an overflow to be taken. */
+/* Stop counters of which one has overflowed, for the overflow to be handled. */
 static __always_inline void stop_overflowed(struct pmc_cpu *cpu,
 					    const struct perfctr_cpu_state *state)
 {
 	disarm(cpu);
 	stop_counters(cpu, state);
-	clear_status(state);
+	clear_overflow_status(state);
 	cpu->cleared = true;
 }
 
 /*
- * Let an NMI stop the counters.  What overflowed while that was not allowed may
- * have had its NMI, in vain; it is seen here, and the counters are not to start.
+ * Let the NMI handler stop the counters.  A counter that overflowed before may have had
+ * its NMI, which did nothing.  So look for overflows, and report one here.
+ *
+ * Return: false if there was one; the counters must not be started.
  */
 static bool arm(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 {
 	WRITE_ONCE(cpu->armed, state);
 	barrier();
-	if (likely(!find_overflow(state)))
+	if (likely(!any_ictr_overflowed(state)))
 		return true;
 	stop_overflowed(cpu, state);
 	perfctr_overflowed(state, NULL);
@@ -212,17 +221,17 @@ struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void)
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	struct perfctr_cpu_state *running = READ_ONCE(cpu->running);
 
-	if (!running || !has_ictrs(running) || !find_overflow(running))
+	if (!running || !has_ictrs(running) || !any_ictr_overflowed(running))
 		return NULL;
 	if (!READ_ONCE(cpu->armed))
 		return ERR_PTR(-EBUSY);
-	/* Ahead of the unmasking of LVTPC. */
+	/* Before LVTPC is unmasked. */
 	stop_overflowed(cpu, running);
 	return running;
 }
 
-/* Counters whose overflow makes an interrupt, as bits of the global registers. */
-static u64 find_interrupting(const struct pmc_cpu *cpu)
+/* The counters whose overflow raises an interrupt, as bits of the global registers. */
+static u64 interrupting_counters(const struct pmc_cpu *cpu)
 {
 	u64 bits = 0;
 	unsigned int i;
@@ -239,11 +248,11 @@ static u64 find_interrupting(const struct pmc_cpu *cpu)
 }
 
 /*
- * Others set all of the global control register, whosever it is: KVM, as the first
- * virtual machine begins on AMD's PerfMonV2 or the last one ends, and BPF programs that
- * take a snapshot of branches.  Then what a thread left here that is off its CPU goes
- * on, and may overflow, until the next resume puts that right: it takes no counter for
- * what it was left at.
+ * Other code sets the whole global control register without reserving it: KVM, as the
+ * first virtual machine starts on AMD's PerfMonV2 or the last one ends, and BPF programs
+ * that take a snapshot of branches.  Then the counters that a thread left on this CPU
+ * run without it, and may overflow.  The next resume corrects this: it does not rely
+ * on the value that a counter was left at.
  */
 bool perfctr_x86_pmc_end_stray(void)
 {
@@ -253,16 +262,16 @@ bool perfctr_x86_pmc_end_stray(void)
 	if (!pmu->global_ctrl || !READ_ONCE(cpu->ready) ||
 	    perfctr_rdmsr_safe(pmu->global_status, &status))
 		return false;
-	status &= find_interrupting(cpu) & ~mine;
+	status &= interrupting_counters(cpu) & ~mine;
 	if (!status)
 		return false;
 	perfctr_wrmsr(pmu->global_ctrl, mine);
-	perfctr_x86_pmi_expect();	/* another's, which this ends as well */
+	perfctr_x86_pmi_expect();	/* of a second overflow, which this clears too */
 	perfctr_wrmsr(pmu->global_clear, status);
 	return true;
 }
 
-/* The part of suspend that i-mode counters need more: they stand already. */
+/* Update i-mode counters at suspend.  They are stopped already. */
 static void suspend_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
 {
 	struct vperfctr_page *page = state->page;
@@ -275,7 +284,7 @@ static void suspend_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *s
 
 		if (has_overflowed(ctr->map, now)) {
 			overflow = true;
-			/* Not before this resume, perhaps on another CPU? */
+			/* False if it overflowed before this resume, perhaps on another CPU. */
 			here |= !has_overflowed(ctr->map, ctr->start);
 		}
 		ctr->sum += (now - ctr->start) & page->mask;
@@ -284,7 +293,7 @@ static void suspend_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *s
 	if (here)
 		perfctr_x86_pmi_expect();
 	if (overflow && !cpu->cleared)
-		clear_status(state);
+		clear_overflow_status(state);
 	cpu->cleared = false;
 }
 
@@ -293,7 +302,7 @@ static bool is_at_start(const struct vperfctr_page_ctr *ctr)
 	return !((perfctr_rdpmc(ctr->map) ^ ctr->start) & counter_mask(ctr->map));
 }
 
-/* Is all of it there, in counters that nobody has touched? */
+/* True if the registers hold the control, and its i-mode counters their values. */
 static __always_inline bool are_loaded(const struct pmc_cpu *cpu,
 				       const struct perfctr_cpu_state *state)
 {
@@ -309,11 +318,11 @@ static __always_inline bool are_loaded(const struct pmc_cpu *cpu,
 }
 
 /*
- * Likewise for resume, ahead of everything else: the counters must stand while
- * they are loaded, and what others left in them, running or in their status, is
- * not to be taken for ours.  Whether they stand is not only for us to know: see
- * perfctr_x86_pmc_end_stray().  True if one has overflowed already: then there is
- * nothing to start.
+ * Load i-mode counters, as the first step of resume.  They must be stopped meanwhile,
+ * and an overflow bit that another thread left must not look like ours.  The cached
+ * register does not prove that they are stopped: see perfctr_x86_pmc_end_stray().
+ *
+ * Return: true if a counter has overflowed already; then nothing must be started.
  */
 static bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
 {
@@ -342,9 +351,8 @@ static bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *st
 /* ---- suspend, resume, sample -------------------------------------------- */
 
 /*
- * What nearly all switches are of: a-mode counters only, that one register starts
- * and stops.  Everything else is out of line, and called last, in the place of
- * what it is not, so that no register need be saved for it.
+ * Fast path: a-mode only, one global control.  Slow paths are noinline tail calls, so
+ * no registers are spilled.
  */
 static __always_inline bool is_simple(u32 cstatus)
 {
@@ -352,7 +360,7 @@ static __always_inline bool is_simple(u32 cstatus)
 	       pmu->global_ctrl;
 }
 
-/* Somebody could see what the counters hold. */
+/* Another process could see what the counters hold. */
 static noinline void clear_used(const struct perfctr_cpu_state *state)
 {
 	unsigned int i;
@@ -361,7 +369,7 @@ static noinline void clear_used(const struct perfctr_cpu_state *state)
 		clear_counter(state->page->ctr[i].map);
 }
 
-/* The counters stand, or may as well go on. */
+/* Update the state.  The counters are stopped, or may keep running. */
 static __always_inline void suspend(struct pmc_cpu *cpu, struct perfctr_cpu_state *state,
 				    u32 cstatus, bool ictrs)
 {
@@ -375,7 +383,7 @@ static __always_inline void suspend(struct pmc_cpu *cpu, struct perfctr_cpu_stat
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 
 		ctr->sum += (perfctr_rdpmc(ctr->map) - ctr->start) & page->mask;
-		ctr->start = 0;	/* it tells what the counter held for others before */
+		ctr->start = 0;	/* shows what the counter held for other threads */
 	}
 	if (ictrs)
 		suspend_ictrs(cpu, state);
@@ -437,13 +445,13 @@ static __always_inline void start_counters(struct pmc_cpu *cpu,
 {
 	u64 global_ctrl = state->control.regs.global_ctrl;
 
-	/* Without isolation others' counters may as well go on. */
+	/* Without isolation, counters of other threads keep running. */
 	if (!perfctr_isolate)
 		global_ctrl |= cpu->global_ctrl;
 	write_global_ctrl(cpu, global_ctrl);
 }
 
-/* What the page is to say while they run. */
+/* The page's cstatus while the counters run. */
 static __always_inline u32 running_cstatus(u32 cstatus)
 {
 	return cstatus | VPERFCTR_CSTATUS_RUNNING |
@@ -465,16 +473,16 @@ static noinline void resume_other(struct perfctr_cpu_state *state, bool tsc_runs
 		perfctr_x86_saw_rdpmc();
 	if (ictrs)
 		overflow = resume_ictrs(cpu, state);
-	/* What no one register starts counts from here on, and may overflow at once. */
+	/* Without a global control, counters run from here on, and may overflow at once. */
 	WRITE_ONCE(cpu->running, state);
 	barrier();
 	if (overflow && !pmu->global_ctrl)
-		clear_evntsels(cpu, state);	/* another's may have been left running */
+		clear_evntsels(cpu, state);	/* another thread's may be running */
 	else if (!overflow && cpu->id != state->id)
 		write_control(cpu, state);
 	resume(cpu, state, cstatus, tsc_runs);
 	if (ictrs && pmu->global_ctrl && !overflow)
-		WRITE_ONCE(cpu->armed, state);	/* they have stood since they were loaded */
+		WRITE_ONCE(cpu->armed, state);	/* stopped since they were loaded */
 	else if (ictrs && !arm(cpu, state))
 		return;
 	if (pmu->global_ctrl)
@@ -525,8 +533,8 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 
 		now = perfctr_rdpmc(ctr->map);
 		/*
-		 * Its NMI is to come, perhaps after the overflow was taken, which would
-		 * take it for one from before this sample.
+		 * Its NMI may arrive after the overflow has been handled.  The handler
+		 * could not tell, as `start` will look as if it were older.
 		 */
 		if (i >= nractrs && has_overflowed(ctr->map, now) &&
 		    !has_overflowed(ctr->map, ctr->start))
@@ -539,13 +547,12 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 		arm(cpu, state);
 }
 
-/* ---- taking an overflow -------------------------------------------------- */
+/* ---- handling an overflow ------------------------------------------------ */
 
 /*
- * What a suspend and a resume would do here can be done with less, if the
- * registers are the state's (it may have come from another CPU with an overflow
- * that nobody has taken) and one of them starts and stops all.  Who reported the
- * overflow has cleared its status.
+ * Faster than a suspend and a resume.  This needs a global control, and registers that
+ * hold the state's control.  They do not if the state came from another CPU with an
+ * overflow that was not handled there.  The overflow's status bit is clear already.
  */
 struct perfctr_overflow perfctr_x86_pmc_take_overflow(struct perfctr_cpu_state *state, bool hold,
 						      unsigned int shift)
@@ -561,7 +568,7 @@ struct perfctr_overflow perfctr_x86_pmc_take_overflow(struct perfctr_cpu_state *
 
 	disarm(cpu);
 	write_global_ctrl(cpu, 0);
-	perfctr_x86_pmi_expect();	/* before there is nothing to be found any more */
+	perfctr_x86_pmi_expect();	/* while its cause can still be found */
 	perfctr_page_begin(page);
 	sample_tsc(state);
 	for (i = VPERFCTR_CSTATUS_NRACTRS(cstatus); i < VPERFCTR_CSTATUS_NRCTRS(cstatus); i++) {
@@ -577,7 +584,7 @@ struct perfctr_overflow perfctr_x86_pmc_take_overflow(struct perfctr_cpu_state *
 			write_counter(ctr->map, ctr->start);
 	}
 	hold = hold && overflow.ctrs;
-	cpu->cleared = false;	/* they are about to start, or have no status */
+	cpu->cleared = false;	/* the counters are about to start, or have no status */
 	for (i = 0; i < VPERFCTR_CSTATUS_NRACTRS(cstatus); i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 		u64 now = perfctr_rdpmc(ctr->map);
@@ -602,7 +609,7 @@ void perfctr_x86_pmc_restart(struct perfctr_cpu_state *state)
 	if (unlikely(cpu->running != state)) {
 		perfctr_x86_pmc_resume(state);	/* it was suspended */
 	} else if (has_ictrs(state)) {
-		WRITE_ONCE(cpu->armed, state);	/* they have stood since they were loaded */
+		WRITE_ONCE(cpu->armed, state);	/* stopped since they were loaded */
 		start_counters(cpu, state);
 	} else {
 		WRITE_ONCE(cpu->running, NULL);

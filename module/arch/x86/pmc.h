@@ -15,23 +15,23 @@
 #define FIXED_PMI		BIT_ULL(3)
 #define FIXED_FIELD(i, v)	((u64)(v) << (4 * (i)))
 
-/* Shorter; the compiler sees through it. */
+/* A short name, which costs nothing: the compiler resolves it. */
 static const struct perfctr_x86_pmu *const pmu = &perfctr_x86_pmu;
 
-/* What the registers of a CPU hold. */
+/* What the registers of a CPU hold, and which state uses them. */
 struct pmc_cpu {
-	u64 id;				/* of the control that is loaded; 0: none */
+	u64 id;				/* identity of the loaded control; 0: none */
 	u64 loaded;			/* its regs.global_ctrl */
 	u64 global_ctrl;
 	u64 fixed_ctrl;
-	bool ready;			/* the registers are ours */
-	bool cleared;			/* the status of overflows, since the counters stand */
+	bool ready;			/* between cpu_start and cpu_stop */
+	bool cleared;			/* overflow status cleared since the counters stopped */
 	struct perfctr_cpu_state *running; /* resumed here, and uses counters */
-	struct perfctr_cpu_state *armed; /* the same, if an NMI is to stop its counters */
+	struct perfctr_cpu_state *armed; /* the same, if an NMI may stop its counters */
 	u64 evntsel[PERFCTR_X86_MAX_PMC];
 	u64 extra[PERFCTR_X86_NR_EXTRA];
 
-	/* perf caches some of its registers: they go back as they were. */
+	/* perf caches these two, and expects them back unchanged. */
 	u64 saved_global_ctrl;
 	u64 saved_fixed_ctrl;
 };
@@ -48,7 +48,7 @@ static __always_inline unsigned int fixed_index(u32 map)
 	return map & ~VPERFCTR_FIXED;
 }
 
-/* As perfctr_sign(), quicker. */
+/* The top bit of a counter: as perfctr_sign(), but faster. */
 static __always_inline u64 sign_of(u32 map)
 {
 	return pmu->sign[is_fixed(map)];
@@ -69,7 +69,10 @@ static __always_inline u64 counter_mask(u32 map)
 	return sign_of(map) * 2 - 1;
 }
 
-/* Whatever an i-mode counter can be at, up to max_period from an overflow; or zero. */
+/*
+ * Write a counter.  The value is zero, or at most max_period below an overflow: other
+ * values may not fit the bits that a write sets.
+ */
 static __always_inline void write_counter(u32 map, u64 value)
 {
 	value &= counter_mask(map);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * User-mode RDPMC, by process, and who could watch a stranger's counters.
+ * User-mode RDPMC by process, and the processes that could see what the counters of
+ * others hold.
  *
- * CR4.PCE follows mm->context.perf_rdpmc_allowed: the kernel sets and clears
- * it when it switches to an mm from a different one.  While the hardware is
- * ours, we raise that count for an mm whose thread has mapped its own state,
- * and pass the change on to the CPUs that have the mm loaded now (cr4-pce.c), as perf
- * does for its mappings.  Where an administrator forbade RDPMC (the "rdpmc"
- * attribute of the cpu PMU in sysfs is 0), the next switch from a different mm
- * takes the bit away again, and the page says so.
+ * CR4.PCE follows mm->context.perf_rdpmc_allowed: the kernel updates it when it switches
+ * to an mm from a different one.  While the hardware is reserved, we raise that count
+ * for an mm whose thread has mapped its own state.  cr4-pce.c passes the change on
+ * to the CPUs that have the mm loaded, as perf does for its mappings.  If an
+ * administrator has forbidden RDPMC (the "rdpmc" attribute of the cpu PMU in sysfs
+ * is 0), the next switch from a different mm clears the bit, and the page says so.
  */
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -33,22 +33,22 @@ struct perfctr_user {
 static LIST_HEAD(users);
 static DEFINE_MUTEX(users_mutex);	/* nests in mmap_lock */
 
-/* The hardware is ours: those that have own states may RDPMC. */
+/* True while the hardware is reserved: a mapping of an own state allows RDPMC. */
 static bool allowing;
 
-/* The length of the list, for those who may not take the mutex: see rdpmc.h. */
+/* The length of the list, to be read without the mutex: see rdpmc.h. */
 unsigned int perfctr_x86_nr_users;
 
 bool perfctr_x86_rdpmc_always;
 
-/* An mm on the list lives as long as users_mutex is held. */
-static void allow(struct mm_struct *mm)
+/* Context: users_mutex held, so that an mm on the list stays. */
+static void allow_rdpmc(struct mm_struct *mm)
 {
 	atomic_inc(&mm->context.perf_rdpmc_allowed);
 	perfctr_x86_pce_follow(mm);
 }
 
-static void forbid(struct mm_struct *mm)
+static void forbid_rdpmc(struct mm_struct *mm)
 {
 	bool always = READ_ONCE(perfctr_x86_rdpmc_always);
 
@@ -56,7 +56,7 @@ static void forbid(struct mm_struct *mm)
 		return;
 	perfctr_x86_pce_follow(mm);
 	perfctr_x86_pce_wait();
-	/* A thread that was resumed in between took what was left for rdpmc=2. */
+	/* A thread resumed meanwhile may have found CR4.PCE still set, as with rdpmc=2. */
 	WRITE_ONCE(perfctr_x86_rdpmc_always, false);
 }
 
@@ -64,7 +64,7 @@ struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner)
 {
 	struct perfctr_user *user;
 
-	/* The caller's mm tells whether rdpmc=2 is in force, unless it is allowed anyway. */
+	/* If RDPMC works for an mm that is not allowed it, rdpmc=2 is in force. */
 	preempt_disable();
 	if (!perfctr_x86_rdpmc_allowed(mm))
 		WRITE_ONCE(perfctr_x86_rdpmc_always, perfctr_user_rdpmc());
@@ -82,15 +82,15 @@ struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner)
 	list_add(&user->list, &users);
 	WRITE_ONCE(perfctr_x86_nr_users, perfctr_x86_nr_users + 1);
 	/*
-	 * Whoever is suspended from here on leaves nothing behind; what was
-	 * left behind until now goes before the new user can look.
+	 * Each suspend from here on clears its counters.  Clear what earlier ones
+	 * left, before the new user can look.
 	 */
 	if (perfctr_isolate)
 		perfctr_x86_scrub();
 found:
 	user->maps++;
 	if (owner && !user->own++ && allowing) {
-		allow(mm);
+		allow_rdpmc(mm);
 		perfctr_x86_pce_wait();
 	}
 out:
@@ -102,7 +102,7 @@ void perfctr_cpu_user_put(struct perfctr_user *user, bool owner)
 {
 	mutex_lock(&users_mutex);
 	if (owner && !--user->own && allowing)
-		forbid(user->mm);
+		forbid_rdpmc(user->mm);
 	if (!--user->maps) {
 		list_del(&user->list);
 		WRITE_ONCE(perfctr_x86_nr_users, perfctr_x86_nr_users - 1);
@@ -119,7 +119,7 @@ void perfctr_x86_users_allow(void)
 	allowing = true;
 	list_for_each_entry(user, &users, list) {
 		if (user->own)
-			allow(user->mm);
+			allow_rdpmc(user->mm);
 	}
 	perfctr_x86_pce_wait();
 	mutex_unlock(&users_mutex);
@@ -133,14 +133,14 @@ void perfctr_x86_users_forbid(void)
 	allowing = false;
 	list_for_each_entry(user, &users, list) {
 		if (user->own)
-			forbid(user->mm);
+			forbid_rdpmc(user->mm);
 	}
 	mutex_unlock(&users_mutex);
 }
 
 /*
- * fork copies the count with the rest of the mm, but neither our mappings nor
- * perf's: without this the child could RDPMC for all its life.
+ * fork copies the count with the rest of the mm, but neither our mappings nor perf's.
+ * Without this, the child could RDPMC until it ends.
  */
 void perfctr_cpu_user_fork(struct mm_struct *mm)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every access of the x86 drivers to a register goes through here, so that a
- * build in user space can put a model of the registers in its place.
+ * Every register access of the x86 drivers.  The unit tests replace this header by a
+ * model of the registers.
  */
 #ifndef VPERFCTR_X86_REGS_H
 #define VPERFCTR_X86_REGS_H
@@ -19,18 +19,18 @@
 #include "../../compat/perfmon.h"
 
 /*
- * RDPMC rather than RDMSR: a third of the cost, and the same number that
- * user space gets.  The kernel's own wrapper has a tracepoint in it.
+ * RDPMC costs a third of RDMSR, and returns the number that user space gets.  The
+ * kernel's own wrapper contains a tracepoint.
  */
 static __always_inline u64 perfctr_rdpmc(u32 index)
 {
-	unsigned long low, high;	/* no halves to be cleared for the compiler */
+	unsigned long low, high;	/* u32 would cost the clearing of upper halves */
 
 	asm volatile("rdpmc" : "=a" (low), "=d" (high) : "c" (index));
 	return low | (u64)high << 32;
 }
 
-/* -EIO: it faults. */
+/* Return: 0, or -EIO if RDPMC faults. */
 static inline int perfctr_rdpmc_safe(u32 index, u64 *value)
 {
 	unsigned long low = 0, high = 0;
@@ -45,7 +45,7 @@ static inline int perfctr_rdpmc_safe(u32 index, u64 *value)
 	return err;
 }
 
-/* Some thousand cycles, and a few hundred instructions. */
+/* Spend some thousand cycles and a few hundred instructions. */
 static inline void perfctr_pass_time(void)
 {
 	unsigned int i;
@@ -60,8 +60,8 @@ static __always_inline u64 perfctr_rdtsc(void)
 }
 
 /*
- * Writes a register that the probe found to be there.  Should it fault all
- * the same, the kernel's exception table makes that one warning in the log.
+ * Write a register that the probe has found.  If the write faults all the same, the
+ * kernel's exception table turns the fault into one warning in the log.
  */
 static __always_inline void perfctr_wrmsr(u32 msr, u64 value)
 {
@@ -78,16 +78,16 @@ static inline int perfctr_wrmsr_safe(u32 msr, u64 value)
 	return wrmsrq_safe(msr, value);
 }
 
-/* CR4.PCE: may user mode RDPMC on this CPU, as it is now? */
+/* True if user mode may RDPMC on this CPU at the moment (CR4.PCE). */
 static __always_inline bool perfctr_user_rdpmc(void)
 {
 	return native_read_cr4() & X86_CR4_PCE;
 }
 
 /*
- * The local APIC's entry for the counters' interrupt, on this CPU.  Through the
- * driver's table of functions: apic_write() is inline, and takes static calls
- * that are not exported.
+ * LVTPC: the local APIC's entry for the counters' interrupt, on this CPU.  The accesses
+ * use the APIC driver's table of functions, as apic_write() is inline and needs static
+ * calls that are not exported.
  */
 static inline bool perfctr_has_lvtpc(void)
 {
@@ -115,13 +115,13 @@ static inline void perfctr_cpuid(u32 leaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *ed
 	perfctr_cpuid_count(leaf, 0, eax, ebx, ecx, edx);
 }
 
-/* Two kinds of CPUs, with different counters. */
+/* True if there are two kinds of CPUs, with different counters. */
 static inline bool perfctr_is_hybrid(void)
 {
 	return boot_cpu_has(X86_FEATURE_HYBRID_CPU);
 }
 
-/* Xen PV traps and emulates what we would write. */
+/* True under Xen PV, which traps and emulates register writes. */
 static inline bool perfctr_is_pv_guest(void)
 {
 	return boot_cpu_has(X86_FEATURE_XENPV);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Are the registers what CPUID says?  A hypervisor may let them be read and not
- * written, have counters but no RDPMC of them, or take everything and count nothing.
- * Each CPU tries them whenever the hardware is taken, in ways that survive a fault;
- * after that they are relied on.
+ * Trying the registers that CPUID promises.  Under a hypervisor they may be readable but
+ * not writable.  Counters may exist but fault on RDPMC, or accept every write and count
+ * nothing.  Each CPU tries them whenever the hardware is reserved, in ways that survive
+ * a fault.  After that the drivers rely on them.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -40,8 +40,8 @@ static int clear_controls(const struct vperfctr_info *kind)
 	return err ? -EIO : 0;
 }
 
-/* PRE: it stands. */
-static bool holds(u32 map, u64 value)
+/* True if a counter, which is stopped, keeps the value that it is set to. */
+static bool counter_holds(u32 map, u64 value)
 {
 	u64 mask = perfctr_sign(map) * 2 - 1, now;
 	u32 msr = pmu->write_pmc0 + pmu->step * map;
@@ -52,17 +52,18 @@ static bool holds(u32 map, u64 value)
 	       !((now ^ value) & mask);
 }
 
-/* i-mode counters start from below zero. */
-static bool can_be_set(u32 map)
+/* i-mode counters start below zero, others are cleared. */
+static bool counter_can_be_set(u32 map)
 {
-	return holds(map, -2) && holds(map, 0);
+	return counter_holds(map, -2) && counter_holds(map, 0);
 }
 
 /*
- * By itself: where a hypervisor counts with counters of its own, there may not be enough
- * for all at once.  No bit is set here that is reserved anywhere.
+ * True if a counter counts.  Each is tried alone: a hypervisor that counts with counters
+ * of the host may not have enough for all at once.  Sets no bit that is reserved on
+ * any processor.
  */
-static bool counts(u32 map)
+static bool counter_counts(u32 map)
 {
 	unsigned int i = map & ~VPERFCTR_FIXED;
 	bool fixed = map & VPERFCTR_FIXED;
@@ -84,8 +85,8 @@ static bool counts(u32 map)
 	return !perfctr_rdpmc_safe(map, &now) && now;
 }
 
-/* Each of these counters, bits of GLOBAL_CTRL. */
-static int try_each(u64 counters, bool (*works)(u32 map), const char *otherwise)
+/* Try each of these counters, which are bits as in GLOBAL_CTRL. */
+static int try_each_counter(u64 counters, bool (*works)(u32 map), const char *failure)
 {
 	unsigned int bit;
 
@@ -94,7 +95,7 @@ static int try_each(u64 counters, bool (*works)(u32 map), const char *otherwise)
 
 		if ((counters & BIT_ULL(bit)) && !works(map)) {
 			pr_warn_ratelimited("CPU %u: counter %#x %s\n", smp_processor_id(),
-					    map, otherwise);
+					    map, failure);
 			return -EIO;
 		}
 	}
@@ -103,7 +104,7 @@ static int try_each(u64 counters, bool (*works)(u32 map), const char *otherwise)
 
 int perfctr_x86_selftest(const struct vperfctr_info *kind)
 {
-	/* Instructions and cycles; others may have nothing to count. */
+	/* Fixed counters of instructions and cycles; others may have nothing to count. */
 	u64 counting = (kind->fixed_mask & (BIT_ULL(0) | BIT_ULL(1))) << 32;
 
 	if (kind->arch_events & VPERFCTR_EVENT_INSTRUCTIONS)
@@ -113,7 +114,7 @@ int perfctr_x86_selftest(const struct vperfctr_info *kind)
 				    smp_processor_id());
 		return -EIO;
 	}
-	return try_each(kind->pmc_mask | kind->fixed_mask << 32, can_be_set,
+	return try_each_counter(kind->pmc_mask | kind->fixed_mask << 32, counter_can_be_set,
 			"does not hold what it is set to") ?:
-	       try_each(counting, counts, "does not count");
+	       try_each_counter(counting, counter_counts, "does not count");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The generic x86 driver: see ../common/no-counters.c. */
+/* The driver for processors without usable counters: see ../common/no-counters.c. */
 #include <linux/string.h>
 
 #include "regs.h"
