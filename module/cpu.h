@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The low-level API: the only door between the per-thread service and the
+ * The low-level API: the only interface between the per-thread service and the
  * low-level drivers under arch/.
  *
- * The service knows threads and when their counters start and stop; a driver
- * knows registers.  Calls go down only.  The model and the names are those of
- * perfctr's "low-level-api.txt".
+ * The service knows threads, and when their counters start and stop.  A driver knows
+ * registers.  Calls go down only, except the overflow handler.  The model and the
+ * names are those of perfctr's "low-level-api.txt".
  */
 #ifndef VPERFCTR_CPU_H
 #define VPERFCTR_CPU_H
@@ -22,33 +22,33 @@ struct pt_regs;
 #include "cpu-arch.h"	/* in arch/ARCH */
 
 /*
- * A control, checked or to be checked.  It is what the user asked for, but
- * kernel, alone, mask and regs: these are derived by perfctr_cpu_check_control().
+ * A control, before or after the check.  It is what user space asked for, except regs,
+ * mask, kernel and alone, which perfctr_cpu_check_control() derives.
  */
 struct perfctr_cpu_control {
-	struct perfctr_cpu_regs regs;	/* the driver's own; first, as resume needs it */
-	u64 mask;			/* of the narrowest counter used */
+	struct perfctr_cpu_regs regs;	/* the driver's; first, as resume needs it */
+	u64 mask;			/* bits of the narrowest counter used */
 	u64 global[2];
 	u32 tsc_on;
 	u32 nractrs;
 	u32 nrictrs;
-	u32 kind;			/* of CPUs that can count it; 0 without counters */
+	u32 kind;			/* the kind of CPU that can count it; 0 without counters */
 	bool kernel;			/* some counter counts in kernel mode */
 	bool alone;			/* no hyper-thread sibling may be online */
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 };
 
 /*
- * One thread's counters.  start and sum live in the page that user space maps
- * read-only; id tells this control from every other one, so that a CPU knows
- * what its registers hold.
+ * One thread's counters.  Their start values and sums are in the page that user space
+ * maps read-only.  The id identifies the control, so that a CPU knows whether its
+ * registers hold it.
  */
 struct perfctr_cpu_state {
 	struct vperfctr_page *page;
 	u64 id;
 	u32 cstatus;			/* as in the page, without what changes at resume */
 	struct perfctr_cpu_control control;
-	u8 ishift[VPERFCTR_MAX_CTRS];	/* of i-mode counters: see identify_overflow */
+	u8 ishift[VPERFCTR_MAX_CTRS];	/* of i-mode periods: see identify_overflow */
 };
 
 static inline unsigned int perfctr_nrctrs(const struct perfctr_cpu_control *control)
@@ -57,15 +57,15 @@ static inline unsigned int perfctr_nrctrs(const struct perfctr_cpu_control *cont
 }
 
 /*
- * Everything that VPERFCTR_INFO tells about the processor; set by init.  Where
- * there are several kinds of CPUs this is the first, and all have the features,
- * widths and max_period that it has.
+ * What VPERFCTR_INFO reports about the processor; set by init.  If there are several
+ * kinds of CPUs, this describes the first one.  All kinds have its features, widths and
+ * max_period.
  */
 extern struct vperfctr_info perfctr_cpu_info;
 
 /*
- * The same for each kind; NULL: there are not so many.  There may be more when
- * a CPU has come online; those that there are stay as they are.
+ * The same for each kind, or NULL if there are fewer.  A CPU that comes online may add a
+ * kind.  Known kinds do not change.
  */
 const struct vperfctr_info *perfctr_cpu_other_kind(unsigned int kind);
 
@@ -75,108 +75,124 @@ static inline const struct vperfctr_info *perfctr_cpu_kind(unsigned int kind)
 }
 
 /*
- * How often a running state must be sampled for its counters not to go round
- * unseen; 0: they are so wide that context switches are often enough.
+ * How often a running state must be sampled, so that no counter wraps unseen.  0: the
+ * counters are so wide that context switches are often enough.
  */
 extern u64 perfctr_cpu_sampling_ns;
 
-/* Module parameter: nobody is to see what another's counters held. */
+/* Module parameter: no thread may see what the counters held for another one. */
 extern bool perfctr_isolate;
 
 /*
- * Detect the processor and choose its driver.  There is always one: the
- * generic driver has only the TSC.  May sleep.
+ * Detect the processor and choose its driver.  There is always one: the last resort has
+ * the TSC only.
+ *
+ * Context: May sleep.
+ * Return: 0, or an errno.
  */
 int perfctr_cpu_init(void);
 void perfctr_cpu_exit(void);
 
 /*
- * CPUs on which counters must not be used by a control of this kind, which there
- * is: those of other kinds among them.  A CPU is taken out before threads run on
- * it, and is never put in.
+ * The CPUs on which a control of this existing kind must not count.  CPUs of other kinds
+ * are among them.  A CPU is removed before threads run on it, and is never added.
  */
 const struct cpumask *perfctr_cpus_forbidden(unsigned int kind);
 
 /*
- * Take the hardware from everyone else (-EBUSY: somebody has it) and make it
- * ready on every CPU, those that come online later included; give it back as
- * it was.  May sleep; the caller serialises.
+ * Reserve the hardware and prepare it on every CPU, also those that come online later;
+ * restore and release it.
+ *
+ * Context: May sleep.  The caller serialises.
+ * Return: 0, or -EBUSY if perf or another user has the hardware, or -EIO if it does
+ * not work.
  */
 int perfctr_cpu_reserve(void);
 void perfctr_cpu_release(void);
 
 /*
- * This CPU is going to sleep, with the system; it has been asleep and its registers
- * are lost.  PRE: interrupts are disabled, and no state is running on it.
+ * This CPU is about to sleep, with the system; it has been asleep, and its registers are
+ * lost.
+ *
+ * Context: Interrupts disabled.  No state is running on this CPU.
  */
 void perfctr_cpu_sleep(void);
 void perfctr_cpu_forget(void);
 
 /*
- * Check what user space asks for, and derive the rest.  -EINVAL: the processor
- * has no such thing.  Who may count kernel mode is the caller's to see to, by
- * `kernel`.  Touches neither a state nor a register.
+ * Check what user space asks for, and derive the rest of the control.  The caller checks
+ * the permission to count kernel mode, by the derived `kernel`.  Uses neither a state nor
+ * a register.
+ *
+ * Return: 0, or -EINVAL if the processor cannot count this.
  */
 int perfctr_cpu_check_control(struct perfctr_cpu_control *control);
 
 /*
- * Make a checked control the state's.  PRE: the state is suspended and stays
- * so, and the hardware is reserved if the control has counters.  The sums of
- * counters in `preserve` are kept, the others start at zero.
+ * Install a checked control in a state.  The sums of counters in @preserve are kept, the
+ * others start at zero.
+ *
+ * Context: The state is suspended and stays so.  The hardware is reserved if the control
+ * has counters.
  */
 void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
 				const struct perfctr_cpu_control *control,
 				u64 preserve);
 
 /*
- * Give a new state the control of another one, whose owner is current, and sums
- * of zero.  The two are the same to the registers.
+ * Install the control of another state, whose owner is current, in a new state, with
+ * sums of zero.  The two have the same identity.
  */
 void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
 			 const struct perfctr_cpu_state *parent);
 
 /*
- * Overflow.  The handler is called when an i-mode counter of a running state
- * has overflowed, on the owner's CPU.  The state's counters are stopped, but not
- * sampled, and stay so until the overflow is taken, which the handler may do at
- * once if `regs` are those of user mode.  They may be of kernel mode, or NULL:
- * then somebody who has interrupts disabled may be about to do something to the
- * state.  The context is NMI, or an interrupt, or one that has interrupts
- * disabled.  To be set before init; without, there is no i-mode.
+ * The overflow handler, which must be set before init; without it there is no i-mode.
+ * The driver calls it on the owner's CPU when an i-mode counter of a running state has
+ * overflowed.  The state's counters are stopped, but not sampled.  They stay stopped
+ * until perfctr_cpu_take_overflow().
  *
- * A state that was suspended with an overflow that nobody has identified is
- * reported when it is resumed.
+ * If @regs are those of user mode, the handler may do that at once.  If they are those
+ * of kernel mode, or NULL, the interrupted code may be about to change the state.
+ *
+ * If a state was suspended with an overflow that has not been identified, the next
+ * resume reports it again.
+ *
+ * Context: NMI, or an interrupt, or a thread with interrupts disabled.
  */
 typedef void perfctr_ihandler(struct perfctr_cpu_state *state, struct pt_regs *regs);
 void perfctr_cpu_set_ihandler(perfctr_ihandler *handler);
 
-/* Which i-mode counters have overflowed, and what passed in silence before. */
+/* The i-mode counters that have overflowed, and the periods skipped before. */
 struct perfctr_overflow {
-	u32 ctrs;			/* as bits in the order of the control */
-	u64 skipped;			/* periods, by longer ones in their place */
+	u32 ctrs;			/* a bit for each, in the order of the control */
+	u64 skipped;			/* periods, which a longer one replaced */
 };
 
 /*
- * PRE: suspended.  What has overflowed will start again from ireset, or from as
- * many periods as 2^shift if those can be loaded.
+ * Identify the overflows of a suspended state.  An overflowed counter restarts from
+ * ireset.  With @shift, its next period is 2^shift times as long, or the longest such
+ * multiple that can be loaded.
  */
 struct perfctr_overflow perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state,
 						      unsigned int shift);
 
 /*
- * PRE: suspended, and not to be resumed.  How many periods have passed in
- * silence since the last overflows?  They are told once.
+ * Return the number of periods that were skipped since the last overflows, once.
+ *
+ * Context: The state is suspended, and will not be resumed.
  */
 u64 perfctr_cpu_skipped(struct perfctr_cpu_state *state);
 
 /*
- * Counters that are held: what is resumed is the TSC only.  PRE: the state is
- * suspended.
+ * Hold the counters: a resume starts the TSC only; end that.
+ *
+ * Context: The state is suspended.
  */
 void perfctr_cpu_hold_pmcs(struct perfctr_cpu_state *state);
 void perfctr_cpu_unhold_pmcs(struct perfctr_cpu_state *state);
 
-/* Say in the page that the counters do not run.  PRE: they do not. */
+/* Note in the page that the counters do not run.  The state is suspended. */
 void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state);
 
 /*
@@ -254,17 +270,19 @@ static __always_inline void perfctr_cpu_iresume(struct perfctr_cpu_state *state)
 }
 
 /*
- * Somebody maps a state's page into `mm`.  With `owner` (the mm is that of the
- * state's owner) its threads may read the counters in user mode while the
- * hardware is reserved, until as many puts have been made.  Without it the
- * mapping only counts as one that could see what counters held.  NULL: no
- * memory.  Called under mmap_lock; may sleep.
+ * A state's page is being mapped into @mm.  With @owner, the mm is that of the state's
+ * owner.  Its threads may read counters in user mode while the hardware is reserved,
+ * until as many puts have been made.  Without @owner, the mapping only counts as one
+ * that could see what counters held.
+ *
+ * Context: mmap_lock held.  May sleep.
+ * Return: NULL if there is no memory.
  */
 struct perfctr_user;
 struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner);
 void perfctr_cpu_user_put(struct perfctr_user *user, bool owner);
 
-/* A fork copied `mm` from one that may have had user-mode reads: this one has none. */
+/* @mm is a fork's copy of one that may have had user-mode reads.  It has none. */
 void perfctr_cpu_user_fork(struct mm_struct *mm);
 
 #endif /* VPERFCTR_CPU_H */

@@ -5,7 +5,7 @@
 
 #include "../../cpu.h"
 
-/* no-counters.c: the driver without counters, but for its probe */
+/* no-counters.c: a driver without counters, except its probe */
 int perfctr_generic_check_control(struct perfctr_cpu_control *control);
 
 /*
@@ -36,45 +36,47 @@ struct perfctr_cpu_ops {
 int perfctr_driver_init(const struct perfctr_cpu_ops *ops);
 
 /*
- * kind.c: for processors with several kinds of CPUs.  After driver_init, what is to
- * tell on a CPU how its kind differs from perfctr_cpu_info, which is in *info; it
- * returns an error if that is too much, and the CPU's counters cannot be used.
+ * kind.c: for processors with several kinds of CPUs.  The probe runs on a CPU, and changes
+ * *info, a copy of perfctr_cpu_info, to describe the kind of that CPU.  It returns an
+ * error if the kind differs too much for its counters to be used.
+ * perfctr_init_kinds() comes after perfctr_driver_init().
  */
 typedef int perfctr_probe_kind(struct vperfctr_info *info);
 void perfctr_init_kinds(perfctr_probe_kind *probe);
 
 /*
- * On a CPU that comes online, before user threads are on it, of one after the
- * other.  Without perfctr_init_kinds(): nothing.
+ * Find the kind of a CPU that comes online.  Does nothing without perfctr_init_kinds().
+ *
+ * Context: That CPU, before user threads run on it.  One CPU at a time.
  */
 void perfctr_learn_kind(unsigned int cpu);
 
-/* That of this CPU; NULL: its counters are not to be used. */
+/* The kind of this CPU, or NULL if its counters must not be used. */
 const struct vperfctr_info *perfctr_kind_here(void);
 
-/* static-calls.c: those that the module's parameter names, and what a driver adds. */
+/* static-calls.c: the CPUs that the module parameter names, and those a driver adds. */
 extern struct cpumask perfctr_forbid_cpus;
 
-/* For perfctr_cpu_sampling_ns: counters as narrow as this. */
+/* The value of perfctr_cpu_sampling_ns for counters of this width. */
 u64 perfctr_sampling_ns(unsigned int width);
 
 /* static-calls.c: the service's handler; NULL: no i-mode. */
 extern perfctr_ihandler *perfctr_overflowed;
 
-/* For check_control.  a-mode: 0; i-mode: minus a period that can be loaded. */
+/* True if ireset is 0 in a-mode, or minus a period that can be loaded in i-mode. */
 static inline bool perfctr_is_valid_ireset(s64 ireset, bool imode)
 {
 	return imode ? ireset < 0 && -(u64)ireset <= perfctr_cpu_info.max_period : !ireset;
 }
 
-/* The top bit of a counter, by its number in a control. */
+/* The top bit of a counter, by its map in a control. */
 static inline u64 perfctr_sign(u32 map)
 {
 	return 1ULL << ((map & VPERFCTR_FIXED ? perfctr_cpu_info.fixed_width :
 					       perfctr_cpu_info.pmc_width) - 1);
 }
 
-/* In the page's form; without what changes at resume. */
+/* A control's cstatus, in the page's format, without the bits that resume sets. */
 static inline u32 perfctr_make_cstatus(const struct perfctr_cpu_control *control)
 {
 	return perfctr_nrctrs(control) | control->nractrs << 8 |
@@ -82,10 +84,10 @@ static inline u32 perfctr_make_cstatus(const struct perfctr_cpu_control *control
 	       (control->nrictrs ? VPERFCTR_CSTATUS_ICTRS : 0);
 }
 
-/* An i-mode counter is to start 2^shift periods before its next overflow. */
+/* Returns the value from which an i-mode counter overflows after 2^shift periods. */
 u64 perfctr_long_start(struct perfctr_cpu_state *state, unsigned int i, unsigned int shift);
 
-/* The i-th counter has overflowed.  Where does it start again? */
+/* Note the overflow of the i-th counter.  Returns the value that it restarts from. */
 static __always_inline u64 perfctr_reset_ictr(struct perfctr_cpu_state *state, unsigned int i,
 					      unsigned int shift,
 					      struct perfctr_overflow *overflow)
@@ -98,9 +100,8 @@ static __always_inline u64 perfctr_reset_ictr(struct perfctr_cpu_state *state, u
 }
 
 /*
- * The samplecount is odd while sums change.  The owner's own reads never meet
- * that, as the changes are made in the kernel on the owner's CPU, but other
- * CPUs' reads of the page do.
+ * The samplecount is odd while sums change.  The owner never reads it odd, as the kernel
+ * makes the changes on the owner's CPU.  Readers on other CPUs may.
  */
 static __always_inline void perfctr_page_begin(struct vperfctr_page *page)
 {

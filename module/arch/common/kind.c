@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kinds of CPUs.  A hybrid processor has CPUs with different counters and events.
- * What a CPU has it tells only itself, so kinds are learned as CPUs come online,
- * when the module is loaded or later, and are numbered as they are found.  Until
- * then a CPU is forbidden to all of them.
+ * Kinds of CPUs.  A hybrid processor has CPUs with different counters and events.  Only
+ * code on a CPU can find out what that CPU has.  So kinds are found as CPUs come online,
+ * when the module is loaded or later, and are numbered in that order.  Until then a
+ * CPU is forbidden to all kinds.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -16,10 +16,10 @@
 
 #define MAX_KINDS	4
 
-static struct vperfctr_info more_kinds[MAX_KINDS - 1];	/* after perfctr_cpu_info */
+static struct vperfctr_info more_kinds[MAX_KINDS - 1];	/* the kinds after perfctr_cpu_info */
 static struct cpumask forbidden[MAX_KINDS];
 
-/* NULL: all CPUs are alike. */
+/* NULL: there is one kind of CPUs. */
 static perfctr_probe_kind *probe_kind;
 
 static DEFINE_PER_CPU(const struct vperfctr_info *, kind_here);
@@ -76,7 +76,7 @@ void perfctr_learn_kind(unsigned int cpu)
 	}
 	if (kind == perfctr_cpu_info.nrkinds) {
 		*info_of(kind) = info;
-		/* Who sees the number sees the kind. */
+		/* Pairs with perfctr_cpu_other_kind(): a new number comes after its kind. */
 		smp_store_release(&perfctr_cpu_info.nrkinds, kind + 1);
 	}
 	*this_cpu_ptr(&kind_here) = info_of(kind);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What every architecture's choice of a driver ends in: the static calls, the
- * handler of overflows, and the CPUs that are not to count.
+ * Installing a driver, on every architecture: the static calls of its operations, the
+ * overflow handler, and the CPUs that must not count.
  */
 #include <linux/cpumask.h>
 #include <linux/kernel.h>
@@ -33,9 +33,9 @@ void perfctr_cpu_set_ihandler(perfctr_ihandler *handler)
 }
 
 /*
- * Nothing counts more than 16 events a cycle at 6 GHz (on x86, CMASK counts cycles,
- * not events): 2^32 of them take 44 ms, 2^40 eleven seconds, in which an
- * isolated CPU need not switch either.
+ * No counter counts more than 16 events a cycle at 6 GHz.  (On x86, CMASK counts cycles,
+ * not events.)  At that rate 2^32 events take 44 ms.  2^40 take eleven seconds, and an
+ * isolated CPU can go for longer without a switch.
  */
 u64 perfctr_sampling_ns(unsigned int width)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What becomes of a control, sums and overflows in a suspended state: the same on
- * all processors.
+ * Controls, sums and overflows of suspended states, which are the same on all processors;
+ * and operations on running states for drivers without faster ones.
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
@@ -11,7 +11,7 @@
 
 #include "common.h"
 
-/* A control's identity; 0 is nobody's. */
+/* Identities of controls.  0 identifies none. */
 static atomic64_t next_id = ATOMIC64_INIT(0);
 
 void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
@@ -21,7 +21,7 @@ void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
 	unsigned int i, nrctrs = perfctr_nrctrs(control);
 	unsigned int old = perfctr_nrctrs(&state->control);
 
-	/* A copy of what is used, not of all that there is room for. */
+	/* Copy only the counters that are used. */
 	memcpy(&state->control, control, offsetof(struct perfctr_cpu_control, ctr));
 	memcpy(state->control.ctr, control->ctr, nrctrs * sizeof(control->ctr[0]));
 	state->id = atomic64_inc_return(&next_id);
@@ -39,7 +39,7 @@ void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
 		if (!(preserve & BIT_ULL(i)))
 			page->ctr[i].sum = 0;
 	}
-	/* Should a later control preserve one of these, it preserves zero. */
+	/* A later control that preserves one of these preserves zero. */
 	for (; i < old; i++)
 		memset(&page->ctr[i], 0, sizeof(page->ctr[i]));
 	perfctr_page_end(page);
@@ -54,7 +54,7 @@ void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
 
 /* ---- overflow ------------------------------------------------------------ */
 
-/* The period of 2^shift resets, or the longest of those that can be loaded. */
+/* A period of 2^shift resets.  Reduces *shift until the period can be loaded. */
 static u64 long_period(s64 ireset, u8 *shift)
 {
 	u64 period = -ireset;
@@ -73,8 +73,8 @@ u64 perfctr_long_start(struct perfctr_cpu_state *state, unsigned int i, unsigned
 }
 
 /*
- * What is suspended has in `start` where the counter was: in the lower half of
- * its range if it went through zero since it was loaded.
+ * The `start` of a suspended i-mode counter is where it stopped.  That is in the lower
+ * half of its range if it passed zero since it was loaded.
  */
 struct perfctr_overflow perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state,
 						      unsigned int shift)

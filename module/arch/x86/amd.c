@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * AMD, from the K7 on, and Hygon.  Three generations of registers for the same
- * counters, which CPUID tells apart:
+ * AMD, from the K7 on, and Hygon.  There are three generations of registers for the same
+ * counters, which CPUID distinguishes:
  *
- *  - four counters, without anything that starts or stops all of them (K7, K8,
+ *  - four counters, and no register that starts or stops all of them (K7, K8,
  *    family 10h to 14h);
  *  - PerfCtrExtCore: six counters at other addresses (family 15h on);
- *  - PerfMonV2: besides, global control and status (Zen 4 on).
+ *  - PerfMonV2: in addition, global control and status (Zen 4 on).
  *
  * AMD64 Architecture Programmer's Manual, volume 2, "Performance Monitoring
  * Counters"; events and their bits in the BKDG or PPR of each family.
  *
- * LVTPC is not masked as its interrupt is delivered, and that may come after the
- * counters have been stopped: see nmi.c.
+ * These processors do not mask LVTPC when they deliver its interrupt, and the interrupt
+ * may arrive after the counters have been stopped: see nmi.c.  Events that some
+ * families count wrong are in amd-quirks.c.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -37,43 +38,7 @@
 #define NR_CORE			6
 #define WIDTH			48
 
-/* From family 10h on the event has four bits more. */
-#define EVNTSEL_EVENT_HIGH	(0xfULL << 32)
-
-/* Northbridge events up to family 14h: 0xe0 to 0xff, whatever the high bits. */
-#define NB_EVENT		0xe0
-
-/*
- * Events that happen up to 64 times in a cycle, and what the next counter then has to
- * have, which perf sees to (PPR of family 17h, "Large Increment per Cycle Events").
- * By itself a counter counts too few.
- */
-#define EVENT_FLOPS		0x003
-#define EVENT_MERGE		0xfff
-
-static unsigned int family;
-
-/*
- * Those count what all cores of the node do, and go wrong if two cores count
- * them at the same time (BKDG of family 10h, "Performance Monitor Events").
- * Later processors have counters of their own for it.
- */
-static bool counts_northbridge(u64 evntsel)
-{
-	return family < 0x15 && (evntsel & NB_EVENT) == NB_EVENT;
-}
-
-static bool needs_merging(u64 evntsel)
-{
-	u64 event = (evntsel & 0xff) | ((evntsel & EVNTSEL_EVENT_HIGH) >> 24);
-
-	return family >= 0x17 && (event == EVENT_FLOPS || event == EVENT_MERGE);
-}
-
-static bool counts_wrong(const struct vperfctr_info *kind, u64 evntsel)
-{
-	return counts_northbridge(evntsel) || needs_merging(evntsel);
-}
+unsigned int perfctr_amd_family;
 
 static unsigned int get_family(void)
 {
@@ -92,7 +57,7 @@ static bool is_amd(u32 ebx, u32 ecx, u32 edx)
 	       (ebx == 0x6f677948 && edx == 0x6e65476e && ecx == 0x656e6975);
 }
 
-/* How many counters, and where?  Returns what to call it. */
+/* Find the number of the counters and their registers.  Returns the processor's name. */
 static const char *find_registers(unsigned int *nr_pmcs)
 {
 	struct perfctr_x86_pmu *pmu = &perfctr_x86_pmu;
@@ -107,7 +72,8 @@ static const char *find_registers(unsigned int *nr_pmcs)
 		pmu->evntsel0 = MSR_K7_EVNTSEL0;
 		pmu->pmc0 = MSR_K7_PMC0;
 		pmu->step = 1;
-		return family < 0xf ? "AMD K7" : family == 0xf ? "AMD K8" : "AMD family 10h";
+		return perfctr_amd_family < 0xf ? "AMD K7" :
+		       perfctr_amd_family == 0xf ? "AMD K8" : "AMD family 10h";
 	}
 	*nr_pmcs = NR_CORE;
 	pmu->evntsel0 = MSR_CORE_EVNTSEL0;
@@ -118,7 +84,7 @@ static const char *find_registers(unsigned int *nr_pmcs)
 	perfctr_cpuid(0x80000022, &eax, &ebx, &ecx, &edx);
 	if (!(eax & CPUID_80000022_EAX_V2))
 		return "AMD core counters";
-	/* RDPMC has other kinds of counters after the sixth. */
+	/* After the sixth, RDPMC reads counters of other kinds. */
 	*nr_pmcs = min_t(unsigned int, ebx & 0xf, NR_CORE);
 	pmu->global_ctrl = MSR_V2_GLOBAL_CTL;
 	pmu->global_status = MSR_V2_GLOBAL_STATUS;
@@ -137,23 +103,24 @@ static int amd_probe(void)
 	perfctr_cpuid(0, &max, &ebx, &ecx, &edx);
 	if (!is_amd(ebx, ecx, edx) || perfctr_is_pv_guest() || perfctr_is_hybrid())
 		return -ENODEV;
-	family = get_family();
-	if (family < 6)
+	perfctr_amd_family = get_family();
+	if (perfctr_amd_family < 6)
 		return -ENODEV;
 
 	memset(pmu, 0, sizeof(*pmu));
 	name = find_registers(&nr_pmcs);
 	info->pmc_mask = perfctr_x86_low_bits(nr_pmcs);
 	info->fixed_mask = 0;
-	pmu->allowed = PERFCTR_X86_EVNTSEL_P6 | (family >= 0x10 ? EVNTSEL_EVENT_HIGH : 0);
-	pmu->refuses = counts_wrong;
+	pmu->allowed = PERFCTR_X86_EVNTSEL_P6 |
+		       (perfctr_amd_family >= 0x10 ? PERFCTR_AMD_EVENT_HIGH : 0);
+	pmu->refuses = perfctr_amd_refuses;
 	pmu->write_pmc0 = pmu->pmc0;
 	pmu->instructions = 0xc0;
 	if (!nr_pmcs || !perfctr_x86_pmc_describe(WIDTH, 0, WIDTH))
 		return -ENODEV;
 
 	info->cpu_type = VPERFCTR_CPU_AMD;
-	/* 76h, C0h, C2h, C3h; caches are another matter in each family. */
+	/* 76h, C0h, C2h, C3h; the cache events differ in each family. */
 	info->arch_events = VPERFCTR_EVENT_CYCLES | VPERFCTR_EVENT_INSTRUCTIONS |
 			    VPERFCTR_EVENT_BRANCHES | VPERFCTR_EVENT_BRANCH_MISSES;
 	strscpy(info->cpu_name, name, sizeof(info->cpu_name));

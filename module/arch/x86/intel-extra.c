@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Intel's events whose select is one half of them: which responses of the uncore, or
- * which stalls of the front end, are to be counted is in a register that all general
- * counters share.
+ * Intel's events that an event select describes only by half.  A second register, which
+ * all general counters share, selects the responses of the uncore, or the stalls of
+ * the front end, that are counted.
  *
  * Intel SDM volume 3, "Performance Monitoring", the sections "Off-core Response" of
- * each microarchitecture; volume 4 for the registers' scope.  Bits that do not fault
- * when set are those that perf sets (arch/x86/events/intel/core.c).
+ * each microarchitecture; volume 4 for the registers' scope.  The bits that can
+ * be set without a fault are those that perf sets (arch/x86/events/intel/core.c).
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -19,11 +19,11 @@
 struct extra_event {
 	u16 code;			/* unit mask and event select */
 	u8 reg;
-	bool shared;			/* it is one register for a core's hyper-threads */
+	bool shared;			/* one register for both hyper-threads of a core */
 	u64 valid;			/* bits that the register can have */
 };
 
-/* Places in perfctr_x86_extra_msrs. */
+/* Indices of perfctr_x86_extra_msrs. */
 #define RSP_0		0	/* MSR_OFFCORE_RSP_0 */
 #define RSP_1		1
 #define FRONTEND	2	/* MSR_PEBS_FRONTEND */
@@ -76,7 +76,7 @@ static const struct extra_event golden_cove[] = {
 	{ }
 };
 
-/* Cores of a module share the registers, and nothing says which: none is used. */
+/* The cores of a module share the registers, and nothing shows which: none is used. */
 static const struct extra_event silvermont[] = {
 	{ .code = 0x01b7, .reg = RSP_0 },
 	{ .code = 0x02b7, .reg = RSP_1 },
@@ -112,7 +112,7 @@ static bool is_atom(u32 core_type)
 	return PERFCTR_INTEL_CORE_TYPE(core_type) == PERFCTR_INTEL_ATOM;
 }
 
-static const struct extra_event *events_of(unsigned int model, u32 core_type)
+static const struct extra_event *extra_events_of(unsigned int model, u32 core_type)
 {
 	switch (model) {
 	case 0x1a: case 0x1e: case 0x1f: case 0x2e:
@@ -121,7 +121,7 @@ static const struct extra_event *events_of(unsigned int model, u32 core_type)
 		return westmere;
 	case 0x2a: case 0x3a:
 		return sandy_bridge;
-	case 0x2d: case 0x3e:				/* its larger brothers, */
+	case 0x2d: case 0x3e:				/* the server models, */
 	case 0x3c: case 0x3f: case 0x45: case 0x46:	/* Haswell, */
 	case 0x3d: case 0x47: case 0x4f: case 0x56:	/* Broadwell */
 		return haswell;
@@ -149,10 +149,11 @@ static const struct extra_event *events_of(unsigned int model, u32 core_type)
 }
 
 /*
- * Hypervisors may read as zero what they do not have, and ignore what is written.  Should
- * perf be counting such an event here, it misses a few instructions.
+ * True if the register keeps what is written to it.  Under a hypervisor, a register that
+ * does not exist may read as zero and ignore writes.  If perf counts such an event on
+ * this CPU, it misses a few instructions.
  */
-static bool works(u32 msr)
+static bool extra_msr_works(u32 msr)
 {
 	u64 old, now;
 
@@ -166,21 +167,21 @@ static bool works(u32 msr)
 
 unsigned int perfctr_intel_probe_extra(unsigned int model, u32 core_type)
 {
-	const struct extra_event *events = events_of(model, core_type);
+	const struct extra_event *events = extra_events_of(model, core_type);
 	unsigned int i, present = 0;
 	unsigned int nr = events ? PERFCTR_X86_NR_EXTRA : 0;
 	unsigned long flags;
 
 	local_irq_save(flags);
 	for (i = 0; i < nr; i++)
-		present |= works(perfctr_x86_extra_msrs[i]) ? BIT(i) : 0;
+		present |= extra_msr_works(perfctr_x86_extra_msrs[i]) ? BIT(i) : 0;
 	local_irq_restore(flags);
 	kinds[is_atom(core_type)].events = events;
 	kinds[is_atom(core_type)].present = present;
 	return nr;
 }
 
-static const struct extra_event *find(const struct vperfctr_info *kind, u64 evntsel)
+static const struct extra_event *find_extra_event(const struct vperfctr_info *kind, u64 evntsel)
 {
 	const struct extra_event *event = kinds[is_atom(kind->core_type)].events;
 	u16 code = evntsel;
@@ -195,7 +196,7 @@ static const struct extra_event *find(const struct vperfctr_info *kind, u64 evnt
 int perfctr_x86_check_extra(const struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control,
 			    const struct vperfctr_info *kind)
 {
-	const struct extra_event *event = find(kind, ctr->evntsel);
+	const struct extra_event *event = find_extra_event(kind, ctr->evntsel);
 	struct perfctr_cpu_regs *regs = &control->regs;
 
 	if (!event)

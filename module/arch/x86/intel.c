@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Intel architectural performance monitoring, version 1 and later: whatever
- * number and width of general and fixed counters CPUID leaf 0xA reports.
+ * Intel architectural performance monitoring, version 1 and later: general and fixed
+ * counters of the number and width that CPUID leaf 0AH reports.  Errata are in
+ * intel-quirks.c.
  *
  * Intel SDM volume 3, chapter "Performance Monitoring", "Architectural
  * Performance Monitoring"; register numbers from volume 4.
@@ -15,7 +16,7 @@
 #include "x86.h"
 
 #define MSR_PMC0		0x0c1
-#define MSR_FULL_PMC0		0x4c1	/* the same, to be written in full width */
+#define MSR_FULL_PMC0		0x4c1	/* the same counters, written in full width */
 #define MSR_EVNTSEL0		0x186
 #define MSR_FIXED_CTR0		0x309
 #define MSR_PERF_CAPABILITIES	0x345
@@ -29,18 +30,16 @@
 
 #define CPUID_LEAF_HYBRID	0x1a
 
-#define CPUID_7_EDX_RTM_ALWAYS_ABORT BIT(11)
-#define CPUID_7_EDX_TSX_FORCE_ABORT BIT(13)
 #define CPUID_7_1_EAX_PERFMON_EXT BIT(8)
 #define CPUID_LEAF_PERFMON_EXT	0x23
 #define CPUID_23_COUNTERS	1	/* sub-leaf */
 
-/* Architectural events, which CPUID.0AH:EBX has a bit for, as VPERFCTR_EVENT_*. */
+/* Architectural events: the bits in CPUID.0AH:EBX are those of VPERFCTR_EVENT_*. */
 #define NR_ARCH_EVENTS		7
 
 static struct perfctr_x86_pmu *const pmu = &perfctr_x86_pmu;
 
-/* What CPUID says of the CPU that this runs on. */
+/* What CPUID reports on this CPU. */
 struct found {
 	u8 version;
 	unsigned int width, fixed_width;
@@ -50,7 +49,7 @@ struct found {
 	u32 write_pmc0;
 };
 
-/* Which registers take all bits of a general counter? */
+/* Find the registers that set all bits of a general counter. */
 static u32 find_write_pmc0(void)
 {
 	u32 eax, ebx, ecx, edx;
@@ -64,8 +63,8 @@ static u32 find_write_pmc0(void)
 }
 
 /*
- * Leaf 23H has masks of all counters, where leaf 0AH has how many there are, one
- * after the other.  SDM volume 2, "CPUID".
+ * Leaf 23H has masks of all counters.  Leaf 0AH has only the number of contiguous ones.
+ * SDM volume 2, "CPUID".
  */
 static void find_masks(struct found *f, u32 max_leaf)
 {
@@ -87,23 +86,8 @@ static void find_masks(struct found *f, u32 max_leaf)
 	f->fixed_mask = ebx & perfctr_x86_low_bits(PERFCTR_X86_MAX_FIXED);
 }
 
-/*
- * Microcode uses counter 3 for transactional memory, unless perf or an administrator has
- * told it not to ("Performance Monitoring Impact of Intel Transactional Synchronization
- * Extension Memory Ordering Issue", Intel 604224).
- */
-static bool is_pmc3_microcodes(u32 max_leaf)
-{
-	u32 eax, ebx, ecx, edx;
-
-	if (max_leaf < 7)
-		return false;
-	perfctr_cpuid(7, &eax, &ebx, &ecx, &edx);
-	return (edx & CPUID_7_EDX_TSX_FORCE_ABORT) && !(edx & CPUID_7_EDX_RTM_ALWAYS_ABORT);
-}
-
-/* False: no counters, or none that we know how to use. */
-static bool find(struct found *f)
+/* Returns false if there are no counters, or none that this driver can use. */
+static bool find_counters(struct found *f)
 {
 	u32 eax, ebx, ecx, edx, max;
 
@@ -118,20 +102,20 @@ static bool find(struct found *f)
 						 PERFCTR_X86_MAX_PMC));
 	f->arch_events = ~ebx & perfctr_x86_low_bits(min_t(unsigned int, eax >> 24,
 							   NR_ARCH_EVENTS));
-	if (is_pmc3_microcodes(max))
+	if (perfctr_intel_pmc3_is_microcodes(max))
 		f->pmc_mask &= ~BIT_ULL(3);
 	if (f->version >= 2) {
 		f->fixed_mask = perfctr_x86_low_bits(min_t(unsigned int, edx & 0x1f,
 							   PERFCTR_X86_MAX_FIXED));
 		f->fixed_width = (edx >> 5) & 0xff;
 	}
-	if (f->version >= 5) {	/* the number is of contiguous ones, the mask of all */
+	if (f->version >= 5) {	/* the number covers contiguous counters, the mask all */
 		f->fixed_mask |= ecx & perfctr_x86_low_bits(PERFCTR_X86_MAX_FIXED);
 		find_masks(f, max);
 	}
 	if (!f->version || !f->pmc_mask || f->width < 32 || f->width > 64)
 		return false;
-	/* What perf may take at any time counts wrong. */
+	/* perf could use counters that it cannot be kept from, and they would count wrong. */
 	if (!perfctr_can_reserve(f->version))
 		return false;
 	if (f->fixed_width < 32 || f->fixed_width > 64)
@@ -153,7 +137,7 @@ static const char *core_name(u32 core_type)
 	return "";
 }
 
-static void fill_in(struct vperfctr_info *info, const struct found *f)
+static void describe_kind(struct vperfctr_info *info, const struct found *f)
 {
 	info->pmc_mask = f->pmc_mask;
 	info->fixed_mask = f->fixed_mask;
@@ -164,10 +148,10 @@ static void fill_in(struct vperfctr_info *info, const struct found *f)
 		 core_name(f->core_type));
 }
 
-/* The one that the self-test counts. */
+/* The self-test counts this event. */
 #define EVENT_INSTRUCTIONS	0x00c0
 
-/* 0: it is not an architectural event. */
+/* Returns the VPERFCTR_EVENT_* of an event select, or 0 for other events. */
 static u32 arch_event(u64 evntsel)
 {
 	switch (evntsel & 0xffff) {
@@ -189,13 +173,13 @@ static u32 arch_event(u64 evntsel)
 	return 0;
 }
 
-/* An architectural event that this processor does not have would count nothing. */
+/* True for an architectural event that this kind does not have: it would count nothing. */
 static bool event_absent(const struct vperfctr_info *kind, u64 evntsel)
 {
 	return arch_event(evntsel) & ~kind->arch_events;
 }
 
-/* Zhaoxin's processors have the leaf too. */
+/* False for Zhaoxin's processors, which have the leaf too. */
 static bool is_intel(void)
 {
 	u32 max, ebx, ecx, edx;
@@ -204,7 +188,7 @@ static bool is_intel(void)
 	return ebx == 0x756e6547 && edx == 0x49656e69 && ecx == 0x6c65746e;
 }
 
-/* Family 6; 0: another one. */
+/* Returns the model of a processor of family 6, or 0. */
 static unsigned int get_model(void)
 {
 	u32 eax, ebx, ecx, edx;
@@ -213,74 +197,21 @@ static unsigned int get_model(void)
 	return ((eax >> 8) & 0xf) == 6 ? ((eax >> 12) & 0xf0) | ((eax >> 4) & 0xf) : 0;
 }
 
-/*
- * Events D0H to D3H (memory uops and loads retired) can make a counter of the
- * hyper-thread sibling count wrong.  Errata BJ122 (Sandy Bridge), BV98 (Ivy Bridge)
- * and HSD29 (Haswell) of Intel's specification updates.
- */
-#define DISTURBING_MASK		0xfc
-#define DISTURBING_EVENT	0xd0
-
-static bool has_disturbing_events(void)
-{
-	switch (get_model()) {
-	case 0x2a: case 0x2d:				/* Sandy Bridge */
-	case 0x3a: case 0x3e:				/* Ivy Bridge */
-	case 0x3c: case 0x3f: case 0x45: case 0x46:	/* Haswell */
-		return is_intel();
-	}
-	return false;
-}
-
-/*
- * General counters may count at the core's frequency, or not at all, unless these three
- * went through their event selects before.  Errata AAK100, AAP53 (Nehalem), BD53 (Westmere),
- * "Performance Monitor Counters May Count Incorrectly".
- */
-static void restart_nehalem(void)
-{
-	static const u32 values[] = { 0x4300b5, 0x4300d2, 0x4300b1, 0x4300b1 };
-	const u64 all = perfctr_x86_low_bits(ARRAY_SIZE(values));
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(values); i++)
-		perfctr_wrmsr_safe(MSR_EVNTSEL0 + i, values[i]);
-	perfctr_wrmsr_safe(MSR_GLOBAL_CTRL, all);
-	perfctr_wrmsr_safe(MSR_GLOBAL_CTRL, 0);
-	/* They are no events, but some of them are counted now and then. */
-	perfctr_wrmsr_safe(MSR_GLOBAL_OVF_CTRL, all);
-	for (i = 0; i < ARRAY_SIZE(values); i++)
-		perfctr_wrmsr_safe(MSR_EVNTSEL0 + i, 0);
-}
-
-static bool needs_restart(void)
-{
-	switch (get_model()) {
-	case 0x1a: case 0x1e: case 0x1f: case 0x2e:	/* Nehalem */
-	case 0x25: case 0x2c: case 0x2f:		/* Westmere */
-		return is_intel();
-	}
-	return false;
-}
-
 static int intel_probe(void)
 {
 	struct vperfctr_info *info = &perfctr_cpu_info;
 	struct found f;
 
-	if (perfctr_is_pv_guest() || !find(&f))
+	if (perfctr_is_pv_guest() || !find_counters(&f))
 		return -ENODEV;
-	/* What another kind may not have. */
+	/* Registers that another kind may lack. */
 	if (perfctr_is_hybrid() && f.version < 2)
 		return -ENODEV;
 
 	memset(pmu, 0, sizeof(*pmu));
 	pmu->allowed = PERFCTR_X86_EVNTSEL_P6;
 	pmu->refuses = event_absent;
-	if (has_disturbing_events()) {
-		pmu->alone_mask = DISTURBING_MASK;
-		pmu->alone_event = DISTURBING_EVENT;
-	}
+	perfctr_intel_set_quirks(pmu, is_intel() ? get_model() : 0, f.version, f.pmc_mask);
 	pmu->instructions = EVENT_INSTRUCTIONS;
 	pmu->evntsel0 = MSR_EVNTSEL0;
 	pmu->pmc0 = MSR_PMC0;
@@ -293,16 +224,13 @@ static int intel_probe(void)
 		pmu->global_status = MSR_GLOBAL_STATUS;
 		pmu->global_clear = MSR_GLOBAL_OVF_CTRL;
 	}
-	/* A hypervisor's virtual one may have fewer counters, and need not have these. */
-	if (needs_restart() && f.version >= 2 && f.pmc_mask == perfctr_x86_low_bits(4))
-		pmu->restart = restart_nehalem;
-	fill_in(info, &f);
+	describe_kind(info, &f);
 	pmu->nr_extra = perfctr_intel_probe_extra(is_intel() ? get_model() : 0, f.core_type);
 	/* MSR_PMC0 takes 32 bits and extends the sign. */
 	if (!perfctr_x86_pmc_describe(f.width, f.fixed_width, f.write_pmc0 == MSR_PMC0 ? 32 : 64))
 		return -ENODEV;
 	info->cpu_type = VPERFCTR_CPU_INTEL_ARCH;
-	/* Zhaoxin's take a write to GLOBAL_OVF_CTRL only while GLOBAL_CTRL enables counters. */
+	/* Zhaoxin's accept a write to GLOBAL_OVF_CTRL only while GLOBAL_CTRL enables counters. */
 	if (!is_intel()) {
 		info->features &= ~VPERFCTR_FEATURE_PCINT;
 		info->max_period = 0;
@@ -311,18 +239,18 @@ static int intel_probe(void)
 }
 
 /*
- * Kinds have as many counters each as they like, but of the same width and in
- * the same registers: a thread that changes CPUs has one state.
+ * Kinds may differ in the number of counters, but not in their width and registers: a
+ * thread that moves between CPUs has one state.
  */
 static int intel_probe_kind(struct vperfctr_info *info)
 {
 	struct found f;
 
-	if (!find(&f) || f.version < 2 || f.width != info->pmc_width ||
+	if (!find_counters(&f) || f.version < 2 || f.width != info->pmc_width ||
 	    (f.fixed_mask && f.fixed_width != info->fixed_width) ||
 	    f.write_pmc0 != pmu->write_pmc0)
 		return -ENODEV;
-	fill_in(info, &f);
+	describe_kind(info, &f);
 	perfctr_intel_probe_extra(get_model(), f.core_type);
 	return perfctr_x86_pmc_describe_kind(info) ? 0 : -ENODEV;
 }

@@ -189,6 +189,28 @@ u64 perfctr_x86_low_bits(unsigned int n);
 #define PERFCTR_INTEL_ATOM		0x20
 #define PERFCTR_INTEL_CORE		0x40
 
+/* amd-quirks.c: for perfctr_x86_pmu.refuses. */
+bool perfctr_amd_refuses(const struct vperfctr_info *kind, u64 evntsel);
+
+extern unsigned int perfctr_amd_family;
+
+/* The four high bits of an event, which event selects have from family 10h on. */
+#define PERFCTR_AMD_EVENT_HIGH	(0xfULL << 32)
+
+/*
+ * intel-quirks.c
+ *
+ * pmc3_is_microcodes: true if microcode uses general counter 3.
+ * @max_leaf: EAX of CPUID leaf 0
+ *
+ * set_quirks: fill in alone_mask, alone_event and restart.
+ * @model: of family 6, or 0
+ * @version: of architectural performance monitoring
+ */
+bool perfctr_intel_pmc3_is_microcodes(u32 max_leaf);
+void perfctr_intel_set_quirks(struct perfctr_x86_pmu *pmu, unsigned int model,
+			      unsigned int version, u64 pmc_mask);
+
 /*
  * intel-extra.c: events that need one more register, which the general counters share.
  * The aux field of the counter is its value.

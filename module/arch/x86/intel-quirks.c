@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Errata of Intel's processors: counters that microcode uses, events that disturb the
+ * hyper-thread sibling, counters that must be restarted.
+ */
+#include <linux/bitops.h>
+#include <linux/kernel.h>
+
+#include "regs.h"
+#include "x86.h"
+
+#define MSR_EVNTSEL0		0x186
+
+#define CPUID_7_EDX_RTM_ALWAYS_ABORT BIT(11)
+#define CPUID_7_EDX_TSX_FORCE_ABORT BIT(13)
+
+/*
+ * True if microcode uses counter 3 for transactional memory.  perf or an administrator
+ * can forbid that ("Performance Monitoring Impact of Intel Transactional
+ * Synchronization Extension Memory Ordering Issue", Intel 604224).
+ */
+bool perfctr_intel_pmc3_is_microcodes(u32 max_leaf)
+{
+	u32 eax, ebx, ecx, edx;
+
+	if (max_leaf < 7)
+		return false;
+	perfctr_cpuid(7, &eax, &ebx, &ecx, &edx);
+	return (edx & CPUID_7_EDX_TSX_FORCE_ABORT) && !(edx & CPUID_7_EDX_RTM_ALWAYS_ABORT);
+}
+
+/*
+ * Events D0H to D3H (memory uops and loads retired) can make a counter of the
+ * hyper-thread sibling count wrong.  Errata BJ122 (Sandy Bridge), BV98 (Ivy Bridge)
+ * and HSD29 (Haswell) of Intel's specification updates.
+ */
+#define DISTURBING_MASK		0xfc
+#define DISTURBING_EVENT	0xd0
+
+static bool has_disturbing_events(unsigned int model)
+{
+	switch (model) {
+	case 0x2a: case 0x2d:				/* Sandy Bridge */
+	case 0x3a: case 0x3e:				/* Ivy Bridge */
+	case 0x3c: case 0x3f: case 0x45: case 0x46:	/* Haswell */
+		return true;
+	}
+	return false;
+}
+
+/*
+ * General counters may count at the core's frequency, or not at all, unless these three
+ * values went through their event selects before.  Errata AAK100, AAP53 (Nehalem), BD53
+ * (Westmere), "Performance Monitor Counters May Count Incorrectly".
+ */
+static void restart_nehalem(void)
+{
+	const struct perfctr_x86_pmu *pmu = &perfctr_x86_pmu;
+	static const u32 values[] = { 0x4300b5, 0x4300d2, 0x4300b1, 0x4300b1 };
+	const u64 all = perfctr_x86_low_bits(ARRAY_SIZE(values));
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		perfctr_wrmsr_safe(MSR_EVNTSEL0 + i, values[i]);
+	perfctr_wrmsr_safe(pmu->global_ctrl, all);
+	perfctr_wrmsr_safe(pmu->global_ctrl, 0);
+	/* These are no events, but the counters count some of them now and then. */
+	perfctr_wrmsr_safe(pmu->global_clear, all);
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		perfctr_wrmsr_safe(MSR_EVNTSEL0 + i, 0);
+}
+
+static bool needs_restart(unsigned int model)
+{
+	switch (model) {
+	case 0x1a: case 0x1e: case 0x1f: case 0x2e:	/* Nehalem */
+	case 0x25: case 0x2c: case 0x2f:		/* Westmere */
+		return true;
+	}
+	return false;
+}
+
+void perfctr_intel_set_quirks(struct perfctr_x86_pmu *pmu, unsigned int model,
+			      unsigned int version, u64 pmc_mask)
+{
+	if (has_disturbing_events(model)) {
+		pmu->alone_mask = DISTURBING_MASK;
+		pmu->alone_event = DISTURBING_EVENT;
+	}
+	/* A hypervisor's PMU may have fewer counters, and need not have these registers. */
+	if (needs_restart(model) && version >= 2 && pmc_mask == perfctr_x86_low_bits(4))
+		pmu->restart = restart_nehalem;
+}
