@@ -138,6 +138,7 @@ static void switch_from_other(struct pce_cpu *cpu, struct mm_struct *mm)
 static void follow_work(struct work_struct *work)
 {
 	struct pce_cpu *cpu = container_of(work, struct pce_cpu, work);
+	/* Pairs with queue_follow(): the mm comes with the number. */
 	unsigned int request = smp_load_acquire(&cpu->requested);
 	struct mm_struct *mm = xchg(&cpu->mm, NULL);
 
