@@ -613,8 +613,8 @@ static void live_killed_in_overflows(void)
 static void work(unsigned int number)
 {
 	static void (*const lives[])(void) = {
-		live_self, live_self, live_tree, live_exec, live_traced, live_killed, live_killed_tree,
-		live_signals, live_samples, live_killed_in_overflows,
+		live_self, live_self, live_tree, live_exec, live_traced, live_killed,
+		live_killed_tree, live_signals, live_samples, live_killed_in_overflows,
 	};
 
 	seed_worker(number);

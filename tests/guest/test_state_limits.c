@@ -62,7 +62,7 @@ static void make_crowd(unsigned int n)
 		if (tid < 0)
 			die("thread %u: %s", i, strerror((int)-tid));
 	}
-	/* Wait until all of them wait for the futex. */
+	/* Wait until all of them have called CONTROL. */
 	for (i = 0; i < n; i++) {
 		while (__atomic_load_n(&crowd->slots[i].c.control_result, __ATOMIC_ACQUIRE) == 1)
 			msleep(1);
