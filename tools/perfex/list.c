@@ -57,7 +57,7 @@ static void print_wrapped(FILE *f, const char *text)
 	const size_t room = WIDTH - INDENT;
 	size_t n;
 
-	for (text += strspn(text, " \n"); *text; text += strspn(text, " \n")) {
+	for (text += strspn(text, "\n "); *text; text += strspn(text, "\n ")) {
 		n = strcspn(text, "\n");
 		if (n > room) {
 			for (n = room; n && text[n] != ' '; n--)

@@ -837,7 +837,7 @@ START_TEST(children_not_counted)
 	ck_assert_int_eq(perfex("-e", "cycles", "sh", "-c",
 				"i=0; while test $i -lt 20000; do i=$((i+1)); done; :"), 0);
 	has_not(err, "are not counted");
-	/* Of several runs, the mean of these times is. */
+	/* The mean of these times is reported for several runs. */
 	snprintf(command, sizeof(command),
 		 "test -e %s && exit; > %s; i=0; while test $i -lt 60000; do i=$((i+1)); done; :",
 		 in_dir("once"), in_dir("once"));

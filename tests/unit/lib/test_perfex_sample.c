@@ -27,7 +27,7 @@ static uint64_t address_of(const char *symbol)
 	return address;
 }
 
-/* Of four samples two are in first(), one in second(). */
+/* Two of four samples are in first(), one is in second(). */
 static void setup(void)
 {
 	command_setup();
