@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* 6.11: __uninitialized, for what CONFIG_INIT_STACK_ALL_* need not clear. */
+/* 6.11: __uninitialized marks variables that CONFIG_INIT_STACK_ALL_* must not clear. */
 #ifndef VPERFCTR_COMPAT_COMPILER_H
 #define VPERFCTR_COMPAT_COMPILER_H
 

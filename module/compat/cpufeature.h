@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* 5.14: a name for the bit that hybrid processors set (CPUID leaf 7, EDX, bit 15). */
+/* 5.14: a name for the bit of hybrid processors (CPUID leaf 7, EDX, bit 15). */
 #ifndef VPERFCTR_COMPAT_CPUFEATURE_H
 #define VPERFCTR_COMPAT_CPUFEATURE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * 6.18: cr4_update_irqsoff() is exported to KVM's modules alone, and CR4 cannot be
- * written here.  arch/x86/cr4-pce.c has the kernel do it.
+ * 6.18: cr4_update_irqsoff() is exported to KVM's modules only, so this module cannot
+ * write CR4.  arch/x86/cr4-pce.c makes the kernel write it.
  */
 #ifndef VPERFCTR_COMPAT_CR4_H
 #define VPERFCTR_COMPAT_CR4_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* 7.1: whether a task may be dumped and traced is no longer its mm's property. */
+/* 7.1: the property that a task may be dumped and traced is no longer its mm's. */
 #ifndef VPERFCTR_COMPAT_DUMPABLE_H
 #define VPERFCTR_COMPAT_DUMPABLE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* 6.13: hrtimer_setup() does what hrtimer_init() and setting the function did. */
+/* 6.13: hrtimer_setup() replaces hrtimer_init() and sets the function. */
 #ifndef VPERFCTR_COMPAT_HRTIMER_H
 #define VPERFCTR_COMPAT_HRTIMER_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * 6.11: perf drives version 6 of Intel's architecture by other addresses of the same
- * registers, which reserve_perfctr_nmi() does not know: nobody is kept from them.
+ * 6.11: perf uses version 6 of Intel's architecture through other addresses of the same
+ * registers.  reserve_perfctr_nmi() does not know these, so it cannot keep perf away.
  */
 #ifndef VPERFCTR_COMPAT_PERFMON_H
 #define VPERFCTR_COMPAT_PERFMON_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * 6.19: syscore operations take data, and are registered as a struct syscore.
- * Only one can be registered here before that.
+ * Before that, this header supports a single registration.
  */
 #ifndef VPERFCTR_COMPAT_SYSCORE_H
 #define VPERFCTR_COMPAT_SYSCORE_H

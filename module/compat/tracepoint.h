@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* 6.16: the tracepoint sched_process_exit tells whether the whole group is dead. */
+/* 6.16: the tracepoint sched_process_exit reports whether the whole group is dead. */
 #ifndef VPERFCTR_COMPAT_TRACEPOINT_H
 #define VPERFCTR_COMPAT_TRACEPOINT_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * 6.17: a workqueue says that it belongs to CPUs; before, it did unless it was WQ_UNBOUND.
- * That of the system which is unbound has another name, of which 7.x warns.
+ * 6.17: a per-CPU workqueue has the flag WQ_PERCPU; before, every workqueue without
+ * WQ_UNBOUND was one.  The unbound system workqueue has a new name, and 7.x warns of
+ * the old one.
  */
 #ifndef VPERFCTR_COMPAT_WORKQUEUE_H
 #define VPERFCTR_COMPAT_WORKQUEUE_H
