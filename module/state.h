@@ -3,8 +3,11 @@
  * The state of a thread, and the files of the per-thread service:
  *
  *	main.c		the module and /dev/vperfctr
- *	file.c		descriptors and mappings of a state
- *	thread.c	a thread's context switches, exec, fork and exit
+ *	ioctl.c		dispatch of the ioctls; those of the device
+ *	file.c		descriptors of a state
+ *	page.c		the mapped page, also after a fork
+ *	thread.c	attaching to a thread, and its context switches
+ *	exec-fork-exit.c	a thread's exec, fork and exit
  *	family.c	inheritance: descendants and their sums
  *	remote.c	changes to another thread's state
  *	control.c	control, suspend, resume, unlink
@@ -181,6 +184,7 @@ struct vperfctr_state *vperfctr_of(struct task_struct *task);
 void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task);
 void vperfctr_detach(struct vperfctr_state *st, bool missed);
 void vperfctr_finish_detach(struct vperfctr_state *st);
+void vperfctr_finish_detach_later(struct vperfctr_state *st);
 void vperfctr_flush_detached(void);
 void vperfctr_start_other(struct vperfctr_state *st, int cpu);
 void vperfctr_sample_owner(struct vperfctr_state *st);
@@ -339,9 +343,23 @@ struct vperfctr_snapshot {
 void vperfctr_snapshot(struct vperfctr_state *st, struct vperfctr_snapshot *snap);
 int vperfctr_read(struct vperfctr_state *st, struct vperfctr_read __user *arg);
 
+/* exec-fork-exit.c */
+int vperfctr_probes_init(void);
+void vperfctr_probes_exit(void);
+
 /* file.c */
-int vperfctr_file_init(void);
-void vperfctr_file_exit(void);
 struct file *vperfctr_file(struct vperfctr_state *st);
+
+/* page.c */
+int vperfctr_page_init(void);
+void vperfctr_page_exit(void);
+int vperfctr_page_mmap(struct vperfctr_state *st, struct vm_area_struct *vma);
+
+/* ioctl.c */
+long vperfctr_dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+long vperfctr_state_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
+/* main.c */
+extern const char vperfctr_version[];
 
 #endif /* VPERFCTR_STATE_H */

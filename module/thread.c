@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A thread and its state: attaching and detaching, and what the thread's context
- * switches, exec, fork and exit do to the state.
+ * switches do to the state.
  *
  * The task has no pointer to the state: the link is the state's preempt notifier on
  * the task's list.  While the task can run, only the task itself changes and walks
@@ -9,8 +9,6 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/binfmts.h>
-#include <linux/cred.h>
 #include <linux/cpumask.h>
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
@@ -20,10 +18,8 @@
 #include <linux/smp.h>
 #include <linux/topology.h>
 
-#include "compat/dumpable.h"
 #include "compat/hrtimer.h"
 #include "compat/syscore.h"
-#include "compat/tracepoint.h"
 #include "state.h"
 
 /* Finishes a detachment where the thread cannot sleep; drained before unload. */
@@ -281,6 +277,12 @@ static void finish_detach_work(struct work_struct *work)
 	vperfctr_finish_detach(container_of(work, struct vperfctr_state, detach_work));
 }
 
+/* The same by a worker, for a thread that cannot sleep. */
+void vperfctr_finish_detach_later(struct vperfctr_state *st)
+{
+	queue_work(vperfctr_wq, &st->detach_work);
+}
+
 /*
  * Wait until the detachments of threads that ended before this call are finished.
  *
@@ -325,128 +327,6 @@ static const struct syscore_ops syscore_ops = {
 
 static struct syscore syscore = { .ops = &syscore_ops };
 
-/* ---- exec, fork, exit --------------------------------------------------- */
-
-/*
- * Tracepoint probes.
- *
- * Context: the thread's own, or the parent's for fork; must not sleep.
- */
-
-/*
- * True if the caller must not watch the instructions of the new program.  ptrace and
- * core dumps are refused for the same programs.  The result does not depend on
- * fs.suid_dumpable, which an administrator may have set.
- */
-static bool is_privileged_exec(const struct linux_binprm *bprm)
-{
-	const struct cred *cred = current_cred();
-
-	return bprm->secureexec || (bprm->interp_flags & BINPRM_FLAGS_ENFORCE_NONDUMP) ||
-	       !uid_eq(cred->euid, cred->uid) || !gid_eq(cred->egid, cred->gid) ||
-	       !perfctr_current_dumpable();
-}
-
-static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
-		       struct linux_binprm *bprm)
-{
-	unsigned long flags;
-	struct vperfctr_state *st;
-
-	local_irq_save(flags);
-	st = vperfctr_of(current);
-	if (unlikely(st)) {
-		bool privileged = is_privileged_exec(bprm);
-
-		if (privileged || (st->flags & VPERFCTR_CONTROL_END_ON_EXEC)) {
-			if (privileged)
-				set_bit(STATE_PRIVILEGED, &st->bits);
-			vperfctr_detach(st, true);
-			queue_work(vperfctr_wq, &st->detach_work);
-		} else {
-			st->stop &= ~STATE_STOP_EXEC;
-			vperfctr_start(st);
-		}
-	}
-	local_irq_restore(flags);
-}
-
-/* Context: the child does not run yet. */
-static void probe_fork(void *unused, struct task_struct *parent, struct task_struct *child)
-{
-	struct vperfctr_state *st;
-
-	if (child->mm && child->mm != parent->mm)
-		perfctr_cpu_user_fork(child->mm);
-
-	preempt_disable();
-	st = vperfctr_of(current);
-	if (unlikely(st))
-		vperfctr_inherit(st, child);
-	preempt_enable();
-}
-
-/* Context: before the files are closed; since 6.16 also before exit_mm(). */
-static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
-{
-	unsigned long flags;
-	struct vperfctr_state *st;
-
-	local_irq_save(flags);
-	st = vperfctr_of(current);
-	if (unlikely(st)) {
-		vperfctr_detach(st, false);
-		queue_work(vperfctr_wq, &st->detach_work);
-	}
-	local_irq_restore(flags);
-}
-
-static struct vperfctr_probe {
-	const char *name;
-	void *func;
-	struct tracepoint *tp;
-} probes[] = {
-	{ "sched_process_exec", probe_exec },
-	{ "sched_process_fork", probe_fork },
-	{ "sched_process_exit", probe_exit },
-};
-
-/* The tracepoints are not exported by name. */
-static void find_tracepoint(struct tracepoint *tp, void *unused)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(probes); i++) {
-		if (!strcmp(tp->name, probes[i].name))
-			probes[i].tp = tp;
-	}
-}
-
-static void unregister_probes(unsigned int n)
-{
-	while (n--)
-		tracepoint_probe_unregister(probes[n].tp, probes[n].func, NULL);
-	tracepoint_synchronize_unregister();
-}
-
-static int register_probes(void)
-{
-	unsigned int i;
-	int err;
-
-	for_each_kernel_tracepoint(find_tracepoint, NULL);
-	for (i = 0; i < ARRAY_SIZE(probes); i++) {
-		err = probes[i].tp ?
-		      tracepoint_probe_register(probes[i].tp, probes[i].func, NULL) : -ENOENT;
-		if (err) {
-			pr_err("cannot attach to the tracepoint %s\n", probes[i].name);
-			unregister_probes(i);
-			return err;
-		}
-	}
-	return 0;
-}
-
 int vperfctr_thread_init(void)
 {
 	int err;
@@ -455,7 +335,7 @@ int vperfctr_thread_init(void)
 	if (!vperfctr_wq)
 		return -ENOMEM;
 	sampling_init();
-	err = register_probes();
+	err = vperfctr_probes_init();
 	if (err) {
 		destroy_workqueue(vperfctr_wq);
 		return err;
@@ -468,7 +348,7 @@ int vperfctr_thread_init(void)
 void vperfctr_thread_exit(void)
 {
 	unregister_syscore(&syscore);
-	unregister_probes(ARRAY_SIZE(probes));
+	vperfctr_probes_exit();
 	destroy_workqueue(vperfctr_wq);
 	sampling_exit();
 }

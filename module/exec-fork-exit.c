@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A thread's exec, fork and exit, and what they do to its state.
+ *
+ * These are tracepoint probes.  They run in the context of the thread, or of the parent
+ * for fork, and must not sleep.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/binfmts.h>
+#include <linux/cred.h>
+#include <linux/irqflags.h>
+#include <linux/kernel.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "compat/dumpable.h"
+#include "compat/tracepoint.h"
+#include "state.h"
+
+/*
+ * True if the caller must not watch the instructions of the new program.  ptrace and
+ * core dumps are refused for the same programs.  The result does not depend on
+ * fs.suid_dumpable, which an administrator may have set.
+ */
+static bool is_privileged_exec(const struct linux_binprm *bprm)
+{
+	const struct cred *cred = current_cred();
+
+	return bprm->secureexec || (bprm->interp_flags & BINPRM_FLAGS_ENFORCE_NONDUMP) ||
+	       !uid_eq(cred->euid, cred->uid) || !gid_eq(cred->egid, cred->gid) ||
+	       !perfctr_current_dumpable();
+}
+
+static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
+		       struct linux_binprm *bprm)
+{
+	unsigned long flags;
+	struct vperfctr_state *st;
+
+	local_irq_save(flags);
+	st = vperfctr_of(current);
+	if (unlikely(st)) {
+		bool privileged = is_privileged_exec(bprm);
+
+		if (privileged || (st->flags & VPERFCTR_CONTROL_END_ON_EXEC)) {
+			if (privileged)
+				set_bit(STATE_PRIVILEGED, &st->bits);
+			vperfctr_detach(st, true);
+			vperfctr_finish_detach_later(st);
+		} else {
+			st->stop &= ~STATE_STOP_EXEC;
+			vperfctr_start(st);
+		}
+	}
+	local_irq_restore(flags);
+}
+
+/* Context: the child does not run yet. */
+static void probe_fork(void *unused, struct task_struct *parent, struct task_struct *child)
+{
+	struct vperfctr_state *st;
+
+	if (child->mm && child->mm != parent->mm)
+		perfctr_cpu_user_fork(child->mm);
+
+	preempt_disable();
+	st = vperfctr_of(current);
+	if (unlikely(st))
+		vperfctr_inherit(st, child);
+	preempt_enable();
+}
+
+/* Context: before the files are closed; since 6.16 also before exit_mm(). */
+static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
+{
+	unsigned long flags;
+	struct vperfctr_state *st;
+
+	local_irq_save(flags);
+	st = vperfctr_of(current);
+	if (unlikely(st)) {
+		vperfctr_detach(st, false);
+		vperfctr_finish_detach_later(st);
+	}
+	local_irq_restore(flags);
+}
+
+static struct vperfctr_probe {
+	const char *name;
+	void *func;
+	struct tracepoint *tp;
+} probes[] = {
+	{ "sched_process_exec", probe_exec },
+	{ "sched_process_fork", probe_fork },
+	{ "sched_process_exit", probe_exit },
+};
+
+/* The tracepoints are not exported by name. */
+static void find_tracepoint(struct tracepoint *tp, void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		if (!strcmp(tp->name, probes[i].name))
+			probes[i].tp = tp;
+	}
+}
+
+static void unregister_first(unsigned int n)
+{
+	while (n--)
+		tracepoint_probe_unregister(probes[n].tp, probes[n].func, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+int vperfctr_probes_init(void)
+{
+	unsigned int i;
+	int err;
+
+	for_each_kernel_tracepoint(find_tracepoint, NULL);
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		err = probes[i].tp ?
+		      tracepoint_probe_register(probes[i].tp, probes[i].func, NULL) : -ENOENT;
+		if (err) {
+			pr_err("cannot attach to the tracepoint %s\n", probes[i].name);
+			unregister_first(i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* Context: no states exist. */
+void vperfctr_probes_exit(void)
+{
+	unregister_first(ARRAY_SIZE(probes));
+}
