@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Open and close handles. */
-#include <limits.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "internal.h"
+#include "mapping.h"
 
 /*
  * RUNNING, so that a read does not use the sums of this page.  Neither RDPMC nor TSC, so
@@ -137,26 +135,6 @@ int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags)
 	return new_handle(v, fd, flags & VPERFCTR_FD_MAP);
 }
 
-/*
- * True if a state's page is mapped at this address.  For the child of a fork, which
- * inherits the mapping and so keeps the state's file open.  The child may have mapped
- * something else there, and an older module lets it inherit nothing.
- */
-static bool is_mapping_of_state(const void *page)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[PATH_MAX + 128], start[32];
-	bool found = false;
-
-	if (!maps)
-		return false;
-	snprintf(start, sizeof(start), "%lx-", (unsigned long)page);
-	while (!found && fgets(line, sizeof(line), maps))
-		found = !strncmp(line, start, strlen(start)) && strstr(line, "vperfctr");
-	fclose(maps);
-	return found;
-}
-
 int vperfctr_fd(const struct vperfctr *v)
 {
 	return to_const_handle(v)->fd;
@@ -168,7 +146,7 @@ void vperfctr_close(struct vperfctr *v)
 
 	if (!h)
 		return;
-	if (h->mapper == getpid() || (h->mapper && is_mapping_of_state(h->pub.page)))
+	if (h->mapper == getpid() || (h->mapper && __vperfctr_is_state_mapped(h->pub.page)))
 		munmap((void *)h->pub.page, page_size());
 	__vperfctr_ring_unmap(h);
 	close(h->fd);

@@ -12,6 +12,7 @@
 
 #define DEVICE_NAME	"fake-vperfctr-device"
 #define STATE_NAME	"fake-vperfctr-state"
+#define STATE_MAPPING	"/memfd:" STATE_NAME " (deleted)"
 #define STATE_SIZE	8192	/* the page; what only the kernel knows */
 #define RING_AT		STATE_SIZE	/* in the memfd */
 #define RING_DATA	4096
@@ -35,6 +36,7 @@ struct state {
 static struct state *live;
 
 int __real_open(const char *path, int flags, ...);
+FILE *__real_fopen(const char *path, const char *mode);
 int __real_ioctl(int fd, unsigned long request, ...);
 void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
 
@@ -42,6 +44,7 @@ int __real_ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
 		 const sigset_t *mask);
 
 int __wrap_open(const char *path, int flags, ...);
+FILE *__wrap_fopen(const char *path, const char *mode);
 int __wrap_ioctl(int fd, unsigned long request, ...);
 void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
 int __wrap_ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
@@ -89,6 +92,26 @@ int __wrap_open(const char *path, int flags, ...)
 	if (fails(FAKE_DEVICE))
 		return -1;
 	return memfd_create(DEVICE_NAME, MFD_CLOEXEC);
+}
+
+/* Show the name that the kernel gives to the mapping of a state. */
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+	FILE *real = __real_fopen(path, mode), *shown;
+	char line[4096], *name;
+
+	if (!real || strcmp(path, "/proc/self/maps"))
+		return real;
+	shown = tmpfile();
+	while (fgets(line, sizeof(line), real)) {
+		name = strstr(line, STATE_MAPPING);
+		if (name)
+			strcpy(name, "anon_inode:[vperfctr]\n");
+		fputs(line, shown);
+	}
+	fclose(real);
+	rewind(shown);
+	return shown;
 }
 
 static struct state *state_of(int fd);

@@ -2,7 +2,7 @@
 /*
  * A fake kernel and processor under the library.
  *
- * The linker redirects the library's open, ioctl, mmap and ppoll here.  A state is a
+ * The linker redirects the library's open, fopen, ioctl, mmap and ppoll here.  A state is a
  * memfd, so its descriptor can be mapped, passed on and read by other processes, as a
  * real one can.
  *
