@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "../lib/mapping.h"
 
 struct vperfctr {
 	int fd;						/* first: see struct rvperfctr */
@@ -133,11 +134,12 @@ struct vperfctr *vperfctr_open(void)
 	return vperfctr_open_mode(VPERFCTR_OPEN_CREAT_EXCL);
 }
 
+/* A child inherits the mapping, which keeps the state's file open. */
 void vperfctr_close(struct vperfctr *v)
 {
 	if (!v)
 		return;
-	if (is_mapped(v))
+	if (is_mapped(v) || (v->page && __vperfctr_is_state_mapped(v->page)))
 		munmap((void *)v->page, page_size());
 	close(v->fd);
 	free(v);

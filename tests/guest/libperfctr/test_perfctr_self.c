@@ -711,10 +711,24 @@ END_TEST
 
 /* ---- fork, threads, exec, exit ------------------------------------------------------------ */
 
+/* Return the number of states' pages that this process maps. */
+static unsigned int nr_mapped(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned int nr = 0;
+	char line[8192];
+
+	while (fgets(line, sizeof(line), maps))
+		nr += !!strstr(line, " anon_inode:[vperfctr]\n");
+	fclose(maps);
+	return nr;
+}
+
 START_TEST(forked)
 {
 	struct perfctr_sum_ctrs a, b;
 	struct vperfctr *mine;
+	unsigned int mapped;
 	pid_t pid;
 
 	ck_assert_int_eq(vperfctr_control(v, count_with(&control, 1)), 0);
@@ -736,7 +750,11 @@ START_TEST(forked)
 		loop(1000);
 		if (vperfctr_read_pmc(mine, 0) < 2000 || vperfctr_read_pmc(mine, 0) > 20000)
 			die("a child's own count is %llu", vperfctr_read_pmc(mine, 0));
+		/* The child inherits the page of v, and close unmaps it. */
+		mapped = nr_mapped();
 		vperfctr_close(v);
+		if (mapped != 2 || nr_mapped() != 1)
+			die("%u pages are mapped, then %u", mapped, nr_mapped());
 		if (vperfctr_read_pmc(mine, 0) < 2000)
 			die("closing one has closed the other");
 		vperfctr_close(mine);
