@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* 6.16: CPUID has a header of its own; asm/processor.h no longer includes it on 7.x. */
+/* 6.16: CPUID has its own header, which asm/processor.h of 7.x no longer includes. */
 #ifndef VPERFCTR_COMPAT_CPUID_H
 #define VPERFCTR_COMPAT_CPUID_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* 6.16: rdmsrl() and relatives became rdmsrq(), native_wrmsrl() native_wrmsrq(). */
+/* 6.16: the names of 64-bit accesses to MSRs end in "q", not "l": rdmsrl() is rdmsrq(). */
 #ifndef VPERFCTR_COMPAT_MSR_H
 #define VPERFCTR_COMPAT_MSR_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * 6.11: perf uses version 6 of Intel's architecture through other addresses of the same
- * registers.  reserve_perfctr_nmi() does not know these, so it cannot keep perf away.
+ * 6.11: perf accesses the counters of Intel's architectural performance monitoring,
+ * version 6, through other addresses of the same registers.  reserve_perfctr_nmi() does
+ * not know these addresses, so it cannot keep perf away.
  */
 #ifndef VPERFCTR_COMPAT_PERFMON_H
 #define VPERFCTR_COMPAT_PERFMON_H

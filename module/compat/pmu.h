@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * 6.2: a PMU filters CPUs, not events, and says which it does not want, not which it
- * does.  Here whoever steps in leaves a CPU to the PMU's own filter if pass() says
- * so, and else lets nothing through.  All PMUs that it is done to have the same.
+ * 6.2: filter() of a PMU replaces filter_match().  It gets a CPU, not an event, and
+ * returns true to refuse, not to accept.
+ *
+ * For arch/arm64/arm-pmu.c: replace the filter of a PMU.  If belongs_to_perf() returns
+ * true, the PMU's own filter decides.  If it returns false, no event may be scheduled on
+ * this CPU.  All PMUs that are passed to this must have the same filter.
  */
 #ifndef VPERFCTR_COMPAT_PMU_H
 #define VPERFCTR_COMPAT_PMU_H
@@ -31,11 +34,11 @@ static bool perfctr_filter(struct pmu *pmu, int cpu)
 #define PERFCTR_FILTER	filter
 #endif
 
-static inline void perfctr_filter_step_in(struct pmu *pmu, bool (*pass)(void))
+static inline void perfctr_filter_step_in(struct pmu *pmu, bool (*belongs_to_perf)(void))
 {
-	perfctr_filter_pass = pass;
+	perfctr_filter_pass = belongs_to_perf;
 	perfctr_their_filter = pmu->PERFCTR_FILTER;
-	smp_wmb();	/* pairs with pass() */
+	smp_wmb();	/* pairs with the barrier in belongs_to_perf() */
 	WRITE_ONCE(pmu->PERFCTR_FILTER, perfctr_filter);
 }
 

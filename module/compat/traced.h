@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * PREEMPT_RT before 5.19: task_is_traced() takes a lock and enables interrupts.  The
- * module calls it while all CPUs are stopped.
+ * 5.19: task_is_traced() takes no lock.  With PREEMPT_RT, older kernels take one and
+ * enable interrupts, but the module calls it while all CPUs are stopped.
  */
 #ifndef VPERFCTR_COMPAT_TRACED_H
 #define VPERFCTR_COMPAT_TRACED_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * 6.3: vma->vm_flags is no longer written directly but by vm_flags_mod().
+ * 6.3: vma->vm_flags must be changed by vm_flags_mod(), not written directly.
  * 7.1: zap_special_vma_range() is the new name of zap_vma_ptes().
  */
 #ifndef VPERFCTR_COMPAT_VMA_H
