@@ -22,7 +22,7 @@ struct pt_regs;
 #include "cpu-arch.h"	/* in arch/ARCH */
 
 /*
- * A control, before or after the check.  It is what user space asked for, except regs,
+ * A control, before or after the check.  User space has asked for it, except for regs,
  * mask, kernel and alone, which perfctr_cpu_check_control() derives.
  */
 struct perfctr_cpu_control {
@@ -48,7 +48,7 @@ struct perfctr_cpu_state {
 	u64 id;
 	u32 cstatus;			/* as in the page, without what changes at resume */
 	struct perfctr_cpu_control control;
-	u8 ishift[VPERFCTR_MAX_CTRS];	/* of i-mode periods: see identify_overflow */
+	u8 ishift[VPERFCTR_MAX_CTRS];	/* each i-mode period is 2^ishift times -ireset */
 };
 
 static inline unsigned int perfctr_nrctrs(const struct perfctr_cpu_control *control)
@@ -57,15 +57,15 @@ static inline unsigned int perfctr_nrctrs(const struct perfctr_cpu_control *cont
 }
 
 /*
- * What VPERFCTR_INFO reports about the processor; set by init.  If there are several
- * kinds of CPUs, this describes the first one.  All kinds have its features, widths and
+ * The processor, as VPERFCTR_INFO reports it; set by init.  If there are several kinds
+ * of CPUs, this describes the first one.  All kinds have its features, widths and
  * max_period.
  */
 extern struct vperfctr_info perfctr_cpu_info;
 
 /*
- * The same for each kind, or NULL if there are fewer.  A CPU that comes online may add a
- * kind.  Known kinds do not change.
+ * Return the same for each kind, or NULL if there are fewer.  A CPU that comes online
+ * may add a kind.  Known kinds do not change.
  */
 const struct vperfctr_info *perfctr_cpu_other_kind(unsigned int kind);
 
@@ -75,8 +75,8 @@ static inline const struct vperfctr_info *perfctr_cpu_kind(unsigned int kind)
 }
 
 /*
- * How often a running state must be sampled, so that no counter wraps unseen.  0: the
- * counters are so wide that context switches are often enough.
+ * The longest time between samples of a running state in which no counter can wrap
+ * unnoticed.  0: the counters are so wide that context switches are often enough.
  */
 extern u64 perfctr_cpu_sampling_ns;
 
@@ -94,14 +94,16 @@ int perfctr_cpu_init(void);
 void perfctr_cpu_exit(void);
 
 /*
- * The CPUs on which a control of this existing kind must not count.  CPUs of other kinds
- * are among them.  A CPU is removed before threads run on it, and is never added.
+ * Return the CPUs on which a control of this existing kind must not count.  CPUs of
+ * other kinds are among them.  A CPU joins or leaves the set only before a state can run
+ * on it.
  */
 const struct cpumask *perfctr_cpus_forbidden(unsigned int kind);
 
 /*
- * Reserve the hardware and prepare it on every CPU, also those that come online later;
- * restore and release it.
+ * reserve: claim the hardware, and prepare it on every CPU, also on those that come
+ *	online later.
+ * release: restore the hardware on every CPU, and release it.
  *
  * Context: May sleep.  The caller serialises.
  * Return: 0, or -EBUSY if perf or another user has the hardware, or -EIO if it does
@@ -111,8 +113,8 @@ int perfctr_cpu_reserve(void);
 void perfctr_cpu_release(void);
 
 /*
- * This CPU is about to sleep, with the system; it has been asleep, and its registers are
- * lost.
+ * sleep: this CPU is about to sleep with the system.
+ * forget: it has slept, and its registers are lost.
  *
  * Context: Interrupts disabled.  No state is running on this CPU.
  */
@@ -140,8 +142,10 @@ void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
 				u64 preserve);
 
 /*
- * Install the control of another state, whose owner is current, in a new state, with
- * sums of zero.  The two have the same identity.
+ * Install the parent's control in a new state, with sums of zero.  Both have the same
+ * identity, so a switch between their owners loads no registers.
+ *
+ * Context: The owner of the parent.
  */
 void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
 			 const struct perfctr_cpu_state *parent);
@@ -166,7 +170,7 @@ void perfctr_cpu_set_ihandler(perfctr_ihandler *handler);
 /* The i-mode counters that have overflowed, and the periods skipped before. */
 struct perfctr_overflow {
 	u32 ctrs;			/* a bit for each, in the order of the control */
-	u64 skipped;			/* periods, which a longer one replaced */
+	u64 skipped;			/* periods that a longer one replaced */
 };
 
 /*
@@ -185,14 +189,19 @@ struct perfctr_overflow perfctr_cpu_identify_overflow(struct perfctr_cpu_state *
 u64 perfctr_cpu_skipped(struct perfctr_cpu_state *state);
 
 /*
- * Hold the counters: a resume starts the TSC only; end that.
+ * hold: let the next resumes start only the TSC.
+ * unhold: end that.
  *
  * Context: The state is suspended.
  */
 void perfctr_cpu_hold_pmcs(struct perfctr_cpu_state *state);
 void perfctr_cpu_unhold_pmcs(struct perfctr_cpu_state *state);
 
-/* Note in the page that the counters do not run.  The state is suspended. */
+/*
+ * Report in the page that the counters do not run.
+ *
+ * Context: The state is suspended.
+ */
 void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state);
 
 /*
@@ -215,9 +224,9 @@ void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state);
  *
  * restart: restart what take_overflow has stopped.
  *
- * iresume: end the holding of a running state's counters.
+ * iresume: end the hold of a running state's counters.
  *
- * Context: the owner, or an interrupt or NMI that interrupted it, on its CPU, with
+ * Context: The owner, or an interrupt or NMI that interrupted it, on its CPU, with
  * interrupts disabled.  The operations take no lock and do not sleep.
  */
 typedef void perfctr_cpu_op(struct perfctr_cpu_state *state);
@@ -270,19 +279,23 @@ static __always_inline void perfctr_cpu_iresume(struct perfctr_cpu_state *state)
 }
 
 /*
- * A state's page is being mapped into @mm.  With @owner, the mm is that of the state's
- * owner.  Its threads may read counters in user mode while the hardware is reserved,
- * until as many puts have been made.  Without @owner, the mapping only counts as one
- * that could see what counters held.
+ * get: a state's page is being mapped into @mm.  With @owner, the mm is that of the
+ *	state's owner.  Its threads may then read counters in user mode while the
+ *	hardware is reserved, until as many puts have been made.  Without @owner, the
+ *	mapping only counts as one that could see what counters held.
+ * put: the page has been unmapped.
  *
  * Context: mmap_lock held.  May sleep.
- * Return: NULL if there is no memory.
+ * Return: the entry of the mm, or NULL if there is no memory.
  */
 struct perfctr_user;
 struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner);
 void perfctr_cpu_user_put(struct perfctr_user *user, bool owner);
 
-/* @mm is a fork's copy of one that may have had user-mode reads.  It has none. */
+/*
+ * @mm is a fork's copy of an mm whose threads may have had user-mode reads.  Its own
+ * threads must not have them: the mappings that it inherits are dead, see page.c.
+ */
 void perfctr_cpu_user_fork(struct mm_struct *mm);
 
 #endif /* VPERFCTR_CPU_H */
