@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events that AMD's processors count wrong, and that are refused therefore: northbridge
+ * Events that are refused because AMD's processors count them wrong: northbridge
  * events of the K8 and family 10h to 14h, and events that need a pair of counters.
  */
 #include "regs.h"
@@ -27,6 +27,7 @@ static bool counts_northbridge(u64 evntsel)
 	return perfctr_amd_family < 0x15 && (evntsel & NB_EVENT) == NB_EVENT;
 }
 
+/* True for events that need a pair of counters, and for the second counter's event. */
 static bool needs_merging(u64 evntsel)
 {
 	u64 event = (evntsel & 0xff) | ((evntsel & PERFCTR_AMD_EVENT_HIGH) >> 24);

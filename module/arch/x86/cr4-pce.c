@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CR4.PCE after a change of mm->context.perf_rdpmc_allowed, on the CPUs that have
- * that mm loaded.
+ * Update CR4.PCE after a change of mm->context.perf_rdpmc_allowed, on the CPUs that
+ * have that mm loaded.
  *
  * Newer kernels let no module write CR4.  The kernel derives the bit from that count
  * when it switches to an mm from a different one.  So each CPU concerned gets a kernel
@@ -72,7 +72,7 @@ static void follow_here(void *arg)
 
 /* ---- a switch to the mm --------------------------------------------------- */
 
-/* The mm of another process, with a reference.  Init's is always there. */
+/* Get a reference to the mm of another process.  Init always has one. */
 static struct mm_struct *get_other_mm(const struct mm_struct *mm)
 {
 	struct mm_struct *other = NULL;
@@ -95,7 +95,7 @@ static void borrow_mm(struct mm_struct *mm)
 	kthread_unuse_mm(mm);
 }
 
-/* Whichever mm is loaded here: switch to this one from another. */
+/* Switch to @mm from a different one, whichever is loaded here. */
 static void switch_to_mm(struct pce_cpu *cpu, struct mm_struct *mm, struct mm_struct *other)
 {
 	/* The work of a CPU that went offline runs elsewhere, and does nothing for it. */
@@ -111,10 +111,10 @@ static void switch_to_mm(struct pce_cpu *cpu, struct mm_struct *mm, struct mm_st
 }
 
 /*
- * The mm is borrowed with a reference to its user space, which is as short as it can
- * be: it keeps mappings of an exiting process, and what these hold.  A queued work
- * has none.  If user space is gone by now, a second process's mm serves as well: the
- * thread that the CPU returns to gets a switch from a different mm.
+ * Borrow the mm with a reference to its user space.  The reference is as short as it can
+ * be, as it keeps the mappings of an exiting process.  A queued work holds none.  If user
+ * space is gone by now, a second process's mm serves as well: the CPU returns to its
+ * thread from a different mm.
  */
 static void switch_from_other(struct pce_cpu *cpu, struct mm_struct *mm)
 {
@@ -127,7 +127,7 @@ static void switch_from_other(struct pce_cpu *cpu, struct mm_struct *mm)
 	if (mm) {
 		switch_to_mm(cpu, mm, other);
 		/*
-		 * This may be the last reference, and unmapping take a lock that the waiter
+		 * If this is the last reference, unmapping may need a lock that the waiter
 		 * holds.  The waiter times out.
 		 */
 		mmput(mm);

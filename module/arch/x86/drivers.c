@@ -36,7 +36,7 @@ static bool reserved;
 /* The CPUs that cpu_start has prepared: not those whose counters are unusable. */
 static struct cpumask started;
 
-/* Context: the CPU concerned, interrupts disabled. */
+/* Context: The CPU concerned, interrupts disabled. */
 static int start_this_cpu(void)
 {
 	int err;
@@ -59,7 +59,7 @@ static void start_cpu_ipi(void *error)
 		WRITE_ONCE(*(int *)error, err);
 }
 
-/* The counters stop before LVTPC is given back: their last overflows raise NMIs. */
+/* Stop the counters before LVTPC is given back: their last overflows raise NMIs. */
 static void stop_cpu_ipi(void *unused)
 {
 	if (!cpumask_test_and_clear_cpu(smp_processor_id(), &started))
@@ -74,9 +74,9 @@ static void scrub_cpu_ipi(void *unused)
 }
 
 /*
- * A state that must not have a sibling online is stopped when its owner is switched in
- * next.  This work makes that soon, by preempting the owner.  (It does not preempt a
- * SCHED_FIFO owner, which counts until its next switch.)
+ * Preempt the thread that runs on this CPU.  A control that forbids an online sibling
+ * stops counting when its owner is next switched in, and the work makes that soon.  (It
+ * does not preempt a SCHED_FIFO owner, which counts until its next switch.)
  */
 static void force_switch_work(struct work_struct *work)
 {
@@ -96,12 +96,12 @@ static void force_switch_on_siblings(unsigned int cpu)
 
 /*
  * The hotplug callbacks.  The first runs before user threads run on the CPU, the second
- * after they have been told to leave.  A thread that is still being pushed off may
- * load its control once more.  It is counted right, and the next start clears the
- * registers.  Before 5.11 such a thread may even run on for a while.  An overflow is
- * then reported at its next switch, as the interrupt is no longer ours.
+ * once the scheduler moves them away.  A thread that has not left yet may load its control
+ * once more.  It is counted right, and the next start clears the registers.  Before 5.11
+ * such a thread may even keep running for a while.  An overflow is then reported at its
+ * next switch, as the interrupt is no longer ours.
  *
- * Context: the CPU concerned.
+ * Context: The CPU concerned.
  */
 static int prepare_this_cpu(unsigned int cpu)
 {
@@ -182,7 +182,7 @@ void perfctr_cpu_release(void)
 }
 
 /*
- * Without cpus_read_lock(): the caller holds mmap_lock, which nests inside it elsewhere
+ * Runs without cpus_read_lock(): the caller holds mmap_lock, which nests inside it elsewhere
  * in the kernel.  Each CPU knows whether its counters are ours.
  */
 void perfctr_x86_scrub(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Intel's events that an event select describes only by half.  A second register, which
+ * Intel's events that an event select describes only in part.  A second register, which
  * all general counters share, selects the responses of the uncore, or the stalls of
  * the front end, that are counted.
  *
@@ -76,7 +76,7 @@ static const struct extra_event golden_cove[] = {
 	{ }
 };
 
-/* The cores of a module share the registers, and nothing shows which: none is used. */
+/* The cores of a module share the registers, and nothing reports which cores: use none. */
 static const struct extra_event silvermont[] = {
 	{ .code = 0x01b7, .reg = RSP_0 },
 	{ .code = 0x02b7, .reg = RSP_1 },
@@ -101,10 +101,10 @@ static const struct extra_event gracemont[] = {
 	{ }
 };
 
-/* What CPUID has told of the kinds of cores: others, and Atoms of a hybrid processor. */
+/* Found by the probe of each kind of core.  1: Atoms of a hybrid processor; 0: all others. */
 static struct {
 	const struct extra_event *events;
-	unsigned int present;		/* registers: hypervisors often have none of them */
+	unsigned int present;		/* mask of registers: hypervisors often have none */
 } kinds[2];
 
 static bool is_atom(u32 core_type)
@@ -121,7 +121,7 @@ static const struct extra_event *extra_events_of(unsigned int model, u32 core_ty
 		return westmere;
 	case 0x2a: case 0x3a:
 		return sandy_bridge;
-	case 0x2d: case 0x3e:				/* the server models, */
+	case 0x2d: case 0x3e:				/* servers of these two, */
 	case 0x3c: case 0x3f: case 0x45: case 0x46:	/* Haswell, */
 	case 0x3d: case 0x47: case 0x4f: case 0x56:	/* Broadwell */
 		return haswell;

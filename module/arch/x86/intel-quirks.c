@@ -64,7 +64,7 @@ static void restart_nehalem(void)
 		perfctr_wrmsr_safe(MSR_EVNTSEL0 + i, values[i]);
 	perfctr_wrmsr_safe(pmu->global_ctrl, all);
 	perfctr_wrmsr_safe(pmu->global_ctrl, 0);
-	/* These are no events, but the counters count some of them now and then. */
+	/* The values are not events, but counters count some now and then, and may overflow. */
 	perfctr_wrmsr_safe(pmu->global_clear, all);
 	for (i = 0; i < ARRAY_SIZE(values); i++)
 		perfctr_wrmsr_safe(MSR_EVNTSEL0 + i, 0);

@@ -39,7 +39,7 @@
 
 static struct perfctr_x86_pmu *const pmu = &perfctr_x86_pmu;
 
-/* What CPUID reports on this CPU. */
+/* The counters of this CPU, as CPUID reports them. */
 struct found {
 	u8 version;
 	unsigned int width, fixed_width;
@@ -63,8 +63,8 @@ static u32 find_write_pmc0(void)
 }
 
 /*
- * Leaf 23H has masks of all counters.  Leaf 0AH has only the number of contiguous ones.
- * SDM volume 2, "CPUID".
+ * Get the masks of all counters from leaf 23H.  Leaf 0AH has only the number of contiguous
+ * ones.  SDM volume 2, "CPUID".
  */
 static void find_masks(struct found *f, u32 max_leaf)
 {
@@ -86,7 +86,7 @@ static void find_masks(struct found *f, u32 max_leaf)
 	f->fixed_mask = ebx & perfctr_x86_low_bits(PERFCTR_X86_MAX_FIXED);
 }
 
-/* Returns false if there are no counters, or none that this driver can use. */
+/* Find the counters of this CPU.  Return: false if there are none that can be used. */
 static bool find_counters(struct found *f)
 {
 	u32 eax, ebx, ecx, edx, max;
@@ -115,7 +115,7 @@ static bool find_counters(struct found *f)
 	}
 	if (!f->version || !f->pmc_mask || f->width < 32 || f->width > 64)
 		return false;
-	/* perf could use counters that it cannot be kept from, and they would count wrong. */
+	/* If perf cannot be kept from using the counters, they would count wrong. */
 	if (!perfctr_can_reserve(f->version))
 		return false;
 	if (f->fixed_width < 32 || f->fixed_width > 64)
@@ -204,7 +204,7 @@ static int intel_probe(void)
 
 	if (perfctr_is_pv_guest() || !find_counters(&f))
 		return -ENODEV;
-	/* Registers that another kind may lack. */
+	/* All kinds must have the same registers, and intel_probe_kind() requires these. */
 	if (perfctr_is_hybrid() && f.version < 2)
 		return -ENODEV;
 
@@ -226,7 +226,7 @@ static int intel_probe(void)
 	}
 	describe_kind(info, &f);
 	pmu->nr_extra = perfctr_intel_probe_extra(is_intel() ? get_model() : 0, f.core_type);
-	/* MSR_PMC0 takes 32 bits and extends the sign. */
+	/* A write to MSR_PMC0 sets 32 bits and extends their sign. */
 	if (!perfctr_x86_pmc_describe(f.width, f.fixed_width, f.write_pmc0 == MSR_PMC0 ? 32 : 64))
 		return -ENODEV;
 	info->cpu_type = VPERFCTR_CPU_INTEL_ARCH;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The NMI of an overflow, which the local APIC raises through LVTPC: which NMIs to
- * claim, and how the overflow gets to the service.
+ * Handle the NMI of an overflow, which the local APIC raises through LVTPC: choose the
+ * NMIs to claim, and report the overflow to the service.
  *
  * The kernel calls every handler for every NMI.  perf_event's handler claims none
  * while perf has no event on the hardware.  We claim an NMI if we find an overflow
  * and stop the counters.  But an overflow may have been handled before its NMI
- * arrives, and one NMI may stand for two overflows.  So we also claim these:
+ * arrives, and one NMI may report two overflows.  So we also claim these:
  *
  *  - Intel's processors mask LVTPC as they deliver its interrupt (SDM volume 3,
  *    "Local Vector Table").  If it is masked, it has caused this NMI.
@@ -32,7 +32,7 @@ static DEFINE_PER_CPU(struct pmi_cpu {
 	bool ready;			/* LVTPC is ours */
 	u32 saved;			/* its previous value */
 	bool expecting;			/* an NMI that finds no overflow may be ours */
-	unsigned long until;		/* when it no longer is, in jiffies */
+	unsigned long until;		/* the end of that, in jiffies */
 }, pmi_cpu);
 
 /* NULL: there is no i-mode. */
@@ -53,6 +53,7 @@ static bool is_late_nmi_expected(struct pmi_cpu *pmi)
 	return pmi->expecting;
 }
 
+/* Claim the NMI if it is ours, and report the overflow that it finds to the service. */
 static int overflow_nmi(unsigned int type, struct pt_regs *regs)
 {
 	struct pmi_cpu *pmi = this_cpu_ptr(&pmi_cpu);
@@ -65,7 +66,7 @@ static int overflow_nmi(unsigned int type, struct pt_regs *regs)
 	} else if ((READ_ONCE(pmi->ready) || found) && (perfctr_read_lvtpc() & APIC_LVT_MASKED)) {
 		WRITE_ONCE(perfctr_x86_pmi_masks, true);
 		unmask_lvtpc();
-		/* A masked LVTPC has lost the interrupt of any later overflow: look again. */
+		/* Look again: while LVTPC was masked, a later overflow lost its interrupt. */
 		if (!ours)
 			state = driver->overflow();
 		ours = true;
@@ -79,7 +80,7 @@ static int overflow_nmi(unsigned int type, struct pt_regs *regs)
 	return ours ? NMI_HANDLED : NMI_DONE;
 }
 
-/* Context: interrupts disabled, or NMI. */
+/* Context: Interrupts disabled, or NMI. */
 void perfctr_x86_pmi_expect_late(void)
 {
 	struct pmi_cpu *pmi = this_cpu_ptr(&pmi_cpu);
@@ -105,12 +106,12 @@ void perfctr_x86_pmi_stop(void)
 
 	if (!driver)
 		return;
-	/* First: the restored value may be masked, which must not look like our NMI. */
+	/* Do this first: the old value may be masked, which must not look like our NMI. */
 	WRITE_ONCE(pmi->ready, false);
 	perfctr_write_lvtpc(pmi->saved);
 }
 
-/* The kernel masks LVTPC before suspend, so a masked LVTPC says nothing about the CPU. */
+/* The kernel masks LVTPC before suspend, so a masked LVTPC proves nothing about the CPU. */
 void perfctr_x86_pmi_sleep(void)
 {
 	WRITE_ONCE(this_cpu_ptr(&pmi_cpu)->ready, false);

@@ -74,7 +74,7 @@ bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
 	perfctr_x86_pmu.sign[1] = info->fixed_mask ? perfctr_sign(VPERFCTR_FIXED) : 0;
 	if (perfctr_has_lvtpc()) {
 		info->features |= VPERFCTR_FEATURE_PCINT;
-		/* A counter has its top bit set until it overflows, so its start value has. */
+		/* The top bit is set until the overflow, so it must be set in the start value. */
 		info->max_period = BIT_ULL(min(narrowest, write_width) - 1) - 1;
 	}
 	return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reserving the counters of pmc.c against perf and other users in the kernel, and
- * preparing the registers of a CPU that comes online, goes offline, or has slept.
+ * Reserve the counters of pmc.c against perf and other users in the kernel, and prepare
+ * the registers of a CPU that comes online, goes offline, or has slept.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -14,15 +14,15 @@
 #include "x86.h"
 #include "pmc.h"
 
-/* ---- from the kernel --------------------------------------------------- */
+/* ---- reservation ------------------------------------------------------- */
 
 /*
- * How many counters are reserved.  A kind of CPU that comes online later may have more.
+ * The number of reserved counters.  A kind of CPU that comes online later may have more.
  * The callers of reserve and release serialise.
  */
 static unsigned int nr_reserved;
 
-/* The number of counters to reserve: up to the last one of any kind of CPU. */
+/* Return the number of counters to reserve: up to the last one of any kind of CPU. */
 static unsigned int count_registers(void)
 {
 	const struct vperfctr_info *info;
@@ -34,6 +34,8 @@ static unsigned int count_registers(void)
 }
 
 /*
+ * Reserve all general counters and event selects.
+ *
  * perf reserves all general counters and event selects at its first hardware event,
  * which may be the NMI watchdog's.  It reserves nothing for fixed counters.  So the
  * owner of all general counters owns the whole unit, on all kinds of CPUs.
@@ -87,8 +89,8 @@ static void clear_counters(const struct vperfctr_info *kind)
 }
 
 /*
- * The extra registers count nothing by themselves, and perf writes one whenever it
- * starts an event that needs it.  So they need no clearing, only to be known.
+ * Cache the values of the extra registers.  These count nothing by themselves, and perf
+ * writes one whenever it starts an event that needs it.  So they need no clearing.
  */
 static void read_extra(struct pmc_cpu *cpu)
 {
@@ -130,9 +132,9 @@ static void clear_registers(struct pmc_cpu *cpu)
 }
 
 /*
- * Restore what perf caches.  The writes may fault: the self-test may have failed.  The
- * cached values must stay right, as a thread may still be switched in here: see
- * release_this_cpu() in drivers.c.
+ * Restore the registers that perf caches.  The writes may fault: the self-test may have
+ * failed.  Our own cached values must stay right, as a thread may still be switched in
+ * here: see the hotplug callbacks in drivers.c.
  */
 static void give_back(struct pmc_cpu *cpu)
 {

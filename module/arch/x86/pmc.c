@@ -41,7 +41,7 @@ static void write_global_ctrl(struct pmc_cpu *cpu, u64 value)
 	perfctr_wrmsr(pmu->global_ctrl, value);
 }
 
-/* Returns true if the register had to be written. */
+/* Write an event select if it differs.  Return: true if it did. */
 static bool write_evntsel(struct pmc_cpu *cpu, unsigned int i, u64 value)
 {
 	if (cpu->evntsel[i] == value)
@@ -91,9 +91,9 @@ static noinline void reload_after_workaround(struct pmc_cpu *cpu,
 /*
  * Load a control into registers that hold another one.  Writes only what differs.
  *
- * If nothing differs and both use the same counters, the state takes the older of the
- * two identities.  So all threads that count the same come to share one.  (An i-mode
- * control differs by its INT and PMI bits.)
+ * If nothing differs and both use the same counters, the state gets the older of the
+ * two identities.  So all threads that count the same end up with one identity.  (A
+ * loaded i-mode control differs by its INT and PMI bits.)
  */
 static void write_control(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 {
@@ -153,7 +153,7 @@ static bool has_ictrs(const struct perfctr_cpu_state *state)
 	return state->cstatus & VPERFCTR_CSTATUS_ICTRS;
 }
 
-/* From here on the NMI handler leaves the counters alone. */
+/* Keep the NMI handler from stopping the counters, from here on. */
 static void disarm(struct pmc_cpu *cpu)
 {
 	WRITE_ONCE(cpu->armed, NULL);
@@ -189,7 +189,7 @@ static __always_inline void clear_overflow_status(const struct perfctr_cpu_state
 		perfctr_wrmsr(pmu->global_clear, state->control.regs.global_ctrl);
 }
 
-/* Stop counters of which one has overflowed, for the overflow to be handled. */
+/* Stop the counters, one of which has overflowed, before the overflow is handled. */
 static __always_inline void stop_overflowed(struct pmc_cpu *cpu,
 					    const struct perfctr_cpu_state *state)
 {
@@ -200,10 +200,10 @@ static __always_inline void stop_overflowed(struct pmc_cpu *cpu,
 }
 
 /*
- * Let the NMI handler stop the counters.  A counter that overflowed before may have had
- * its NMI, which did nothing.  So look for overflows, and report one here.
+ * Let the NMI handler stop the counters.  The NMI of an earlier overflow may have arrived
+ * already, and had no effect.  So look for overflows, and report one here.
  *
- * Return: false if there was one; the counters must not be started.
+ * Return: false if there was one; then the counters must not be started.
  */
 static bool arm(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 {
@@ -225,7 +225,7 @@ struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void)
 		return NULL;
 	if (!READ_ONCE(cpu->armed))
 		return ERR_PTR(-EBUSY);
-	/* Before LVTPC is unmasked. */
+	/* Stop them here: afterwards the caller unmasks LVTPC. */
 	stop_overflowed(cpu, running);
 	return running;
 }
@@ -248,10 +248,12 @@ static u64 interrupting_counters(const struct pmc_cpu *cpu)
 }
 
 /*
+ * Stop counters that other code has started, if one has overflowed.
+ *
  * Other code sets the whole global control register without reserving it: KVM, as the
  * first virtual machine starts on AMD's PerfMonV2 or the last one ends, and BPF programs
- * that take a snapshot of branches.  Then the counters that a thread left on this CPU
- * run without it, and may overflow.  The next resume corrects this: it does not rely
+ * that record a snapshot of branches.  The counters of a thread that was switched out
+ * then run without it, and may overflow.  The next resume corrects this: it does not rely
  * on the value that a counter was left at.
  */
 bool perfctr_x86_pmc_end_stray(void)
@@ -266,12 +268,12 @@ bool perfctr_x86_pmc_end_stray(void)
 	if (!status)
 		return false;
 	perfctr_wrmsr(pmu->global_ctrl, mine);
-	perfctr_x86_pmi_expect();	/* of a second overflow, which this clears too */
+	perfctr_x86_pmi_expect();	/* the NMI of a second overflow, also cleared here */
 	perfctr_wrmsr(pmu->global_clear, status);
 	return true;
 }
 
-/* Update i-mode counters at suspend.  They are stopped already. */
+/* Update i-mode counters at suspend.  They are already stopped. */
 static void suspend_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
 {
 	struct vperfctr_page *page = state->page;
@@ -322,7 +324,7 @@ static __always_inline bool are_loaded(const struct pmc_cpu *cpu,
  * and an overflow bit that another thread left must not look like ours.  The cached
  * register does not prove that they are stopped: see perfctr_x86_pmc_end_stray().
  *
- * Return: true if a counter has overflowed already; then nothing must be started.
+ * Return: true if a counter has already overflowed; then none must be started.
  */
 static bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
 {
@@ -351,7 +353,7 @@ static bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *st
 /* ---- suspend, resume, sample -------------------------------------------- */
 
 /*
- * Fast path: a-mode only, one global control.  Slow paths are noinline tail calls, so
+ * True on the fast path: a-mode only, one global control.  Slow paths are noinline tail calls, so
  * no registers are spilled.
  */
 static __always_inline bool is_simple(u32 cstatus)
@@ -360,7 +362,7 @@ static __always_inline bool is_simple(u32 cstatus)
 	       pmu->global_ctrl;
 }
 
-/* Another process could see what the counters hold. */
+/* Clear the state's counters, as another process could see what they hold. */
 static noinline void clear_used(const struct perfctr_cpu_state *state)
 {
 	unsigned int i;
@@ -369,7 +371,7 @@ static noinline void clear_used(const struct perfctr_cpu_state *state)
 		clear_counter(state->page->ctr[i].map);
 }
 
-/* Update the state.  The counters are stopped, or may keep running. */
+/* Update the state.  The counters are stopped, or keep running for other threads. */
 static __always_inline void suspend(struct pmc_cpu *cpu, struct perfctr_cpu_state *state,
 				    u32 cstatus, bool ictrs)
 {
@@ -383,7 +385,7 @@ static __always_inline void suspend(struct pmc_cpu *cpu, struct perfctr_cpu_stat
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 
 		ctr->sum += (perfctr_rdpmc(ctr->map) - ctr->start) & page->mask;
-		ctr->start = 0;	/* shows what the counter held for other threads */
+		ctr->start = 0;	/* the old value shows counts of other threads */
 	}
 	if (ictrs)
 		suspend_ictrs(cpu, state);
@@ -482,7 +484,7 @@ static noinline void resume_other(struct perfctr_cpu_state *state, bool tsc_runs
 		write_control(cpu, state);
 	resume(cpu, state, cstatus, tsc_runs);
 	if (ictrs && pmu->global_ctrl && !overflow)
-		WRITE_ONCE(cpu->armed, state);	/* stopped since they were loaded */
+		WRITE_ONCE(cpu->armed, state);	/* stopped since the load: no overflow */
 	else if (ictrs && !arm(cpu, state))
 		return;
 	if (pmu->global_ctrl)
@@ -533,8 +535,8 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 
 		now = perfctr_rdpmc(ctr->map);
 		/*
-		 * Its NMI may arrive after the overflow has been handled.  The handler
-		 * could not tell, as `start` will look as if it were older.
+		 * The NMI of this overflow may arrive after the overflow was handled.  The
+		 * next suspend would not expect it, as `start` makes the overflow look older.
 		 */
 		if (i >= nractrs && has_overflowed(ctr->map, now) &&
 		    !has_overflowed(ctr->map, ctr->start))
@@ -550,9 +552,10 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 /* ---- handling an overflow ------------------------------------------------ */
 
 /*
- * Faster than a suspend and a resume.  This needs a global control, and registers that
- * hold the state's control.  They do not if the state came from another CPU with an
- * overflow that was not handled there.  The overflow's status bit is clear already.
+ * Update the sums and reload the overflowed counters, faster than by a suspend and a
+ * resume.  This needs a global control, and registers that hold the state's control.
+ * They do not if the state came from another CPU with an overflow that was not handled
+ * there.  The overflow's status bit is already clear.
  */
 struct perfctr_overflow perfctr_x86_pmc_take_overflow(struct perfctr_cpu_state *state, bool hold,
 						      unsigned int shift)
@@ -568,7 +571,7 @@ struct perfctr_overflow perfctr_x86_pmc_take_overflow(struct perfctr_cpu_state *
 
 	disarm(cpu);
 	write_global_ctrl(cpu, 0);
-	perfctr_x86_pmi_expect();	/* while its cause can still be found */
+	perfctr_x86_pmi_expect();	/* before a reload removes the cause of its NMI */
 	perfctr_page_begin(page);
 	sample_tsc(state);
 	for (i = VPERFCTR_CSTATUS_NRACTRS(cstatus); i < VPERFCTR_CSTATUS_NRCTRS(cstatus); i++) {
@@ -584,7 +587,7 @@ struct perfctr_overflow perfctr_x86_pmc_take_overflow(struct perfctr_cpu_state *
 			write_counter(ctr->map, ctr->start);
 	}
 	hold = hold && overflow.ctrs;
-	cpu->cleared = false;	/* the counters are about to start, or have no status */
+	cpu->cleared = false;	/* the counters are about to start, or to be held */
 	for (i = 0; i < VPERFCTR_CSTATUS_NRACTRS(cstatus); i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 		u64 now = perfctr_rdpmc(ctr->map);
@@ -609,7 +612,7 @@ void perfctr_x86_pmc_restart(struct perfctr_cpu_state *state)
 	if (unlikely(cpu->running != state)) {
 		perfctr_x86_pmc_resume(state);	/* it was suspended */
 	} else if (has_ictrs(state)) {
-		WRITE_ONCE(cpu->armed, state);	/* stopped since they were loaded */
+		WRITE_ONCE(cpu->armed, state);	/* stopped since the load: no overflow */
 		start_counters(cpu, state);
 	} else {
 		WRITE_ONCE(cpu->running, NULL);

@@ -18,7 +18,7 @@
 /* A short name, which costs nothing: the compiler resolves it. */
 static const struct perfctr_x86_pmu *const pmu = &perfctr_x86_pmu;
 
-/* What the registers of a CPU hold, and which state uses them. */
+/* The contents of a CPU's registers, and the state that uses them. */
 struct pmc_cpu {
 	u64 id;				/* identity of the loaded control; 0: none */
 	u64 loaded;			/* its regs.global_ctrl */
@@ -48,7 +48,7 @@ static __always_inline unsigned int fixed_index(u32 map)
 	return map & ~VPERFCTR_FIXED;
 }
 
-/* The top bit of a counter: as perfctr_sign(), but faster. */
+/* Return the top bit of a counter, as perfctr_sign() does, but faster. */
 static __always_inline u64 sign_of(u32 map)
 {
 	return pmu->sign[is_fixed(map)];

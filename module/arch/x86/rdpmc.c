@@ -25,13 +25,13 @@
 /* One per mm that has mapped a state's page. */
 struct perfctr_user {
 	struct list_head list;
-	struct mm_struct *mm;		/* alive: it has a mapping of ours */
-	unsigned int maps;		/* mappings in all */
-	unsigned int own;		/* of states of its own threads: each allows RDPMC */
+	struct mm_struct *mm;		/* kept alive by its mapping */
+	unsigned int maps;		/* all mappings, except dead ones: see page.c */
+	unsigned int own;		/* mappings of states of its own threads: allow RDPMC */
 };
 
 static LIST_HEAD(users);
-static DEFINE_MUTEX(users_mutex);	/* nests in mmap_lock */
+static DEFINE_MUTEX(users_mutex);	/* taken inside mmap_lock */
 
 /* True while the hardware is reserved: a mapping of an own state allows RDPMC. */
 static bool allowing;
@@ -56,7 +56,7 @@ static void forbid_rdpmc(struct mm_struct *mm)
 		return;
 	perfctr_x86_pce_follow(mm);
 	perfctr_x86_pce_wait();
-	/* A thread resumed meanwhile may have found CR4.PCE still set, as with rdpmc=2. */
+	/* A thread resumed meanwhile may have found CR4.PCE still set, and inferred rdpmc=2. */
 	WRITE_ONCE(perfctr_x86_rdpmc_always, false);
 }
 
@@ -139,8 +139,9 @@ void perfctr_x86_users_forbid(void)
 }
 
 /*
- * fork copies the count with the rest of the mm, but neither our mappings nor perf's.
- * Without this, the child could RDPMC until it ends.
+ * Withdraw the permission to RDPMC that fork has copied with the rest of the mm.  The
+ * child has no mapping that entitles it: fork copies none of perf's, and ours are dead in
+ * the child (see page.c).  Without this, the child could RDPMC until it ends.
  */
 void perfctr_cpu_user_fork(struct mm_struct *mm)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The checks of rdpmc.c at each context switch: could a process see others' counters? */
+/* Checks at each context switch whether a process could see counts of others. */
 #ifndef VPERFCTR_X86_RDPMC_H
 #define VPERFCTR_X86_RDPMC_H
 
 #include <linux/sched.h>
 #include <asm/mmu.h>
 
-/* Processes that have mapped a page. */
+/* The number of processes that have mapped a state's page. */
 extern unsigned int perfctr_x86_nr_users;
 
-/* rdpmc=2 in sysfs: every process may RDPMC.  Found by looking: nothing reports it. */
+/* True under rdpmc=2 in sysfs: every process may RDPMC.  Inferred from CR4.PCE. */
 extern bool perfctr_x86_rdpmc_always;
 
 /* True if perf or we allow the threads of this process to RDPMC. */
@@ -20,10 +20,10 @@ static __always_inline bool perfctr_x86_rdpmc_allowed(const struct mm_struct *mm
 
 /*
  * True if another process could see what the counters hold, by RDPMC or through a
- * mapped page.  The owner's mm does not count if it may RDPMC.  In doubt, if it maps
- * states of others only, it does count.
+ * mapped page.  If only one process has a mapping, and the owner may RDPMC, that process
+ * is the owner's own.  An owner that may not RDPMC may map states of other processes.
  *
- * Context: suspend, with interrupts disabled, in the owner.
+ * Context: Suspend in the owner, interrupts disabled.
  */
 static __always_inline bool perfctr_x86_watched(void)
 {
@@ -36,9 +36,9 @@ static __always_inline bool perfctr_x86_watched(void)
 }
 
 /*
- * CR4.PCE was found set: note if neither perf nor we allowed it.
+ * Record that CR4.PCE was found set, if neither perf nor this module allowed it.
  *
- * Context: the owner, preemption disabled.
+ * Context: The owner, preemption disabled.
  */
 static __always_inline void perfctr_x86_saw_rdpmc(void)
 {

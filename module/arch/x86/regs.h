@@ -19,8 +19,8 @@
 #include "../../compat/perfmon.h"
 
 /*
- * RDPMC costs a third of RDMSR, and returns the number that user space gets.  The
- * kernel's own wrapper contains a tracepoint.
+ * Read a counter.  RDPMC costs a third of RDMSR, and its result is the same in user mode.
+ * The kernel's own wrapper contains a tracepoint.
  */
 static __always_inline u64 perfctr_rdpmc(u32 index)
 {

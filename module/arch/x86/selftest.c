@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Trying the registers that CPUID promises.  Under a hypervisor they may be readable but
+ * Try the registers that CPUID promises.  Under a hypervisor they may be readable but
  * not writable.  Counters may exist but fault on RDPMC, or accept every write and count
  * nothing.  Each CPU tries them whenever the hardware is reserved, in ways that survive
  * a fault.  After that the drivers rely on them.
@@ -52,7 +52,7 @@ static bool counter_holds(u32 map, u64 value)
 	       !((now ^ value) & mask);
 }
 
-/* i-mode counters start below zero, others are cleared. */
+/* True if a counter holds both kinds of start values: negative (i-mode) and zero. */
 static bool counter_can_be_set(u32 map)
 {
 	return counter_holds(map, -2) && counter_holds(map, 0);

@@ -6,7 +6,7 @@
 #include "../common/common.h"
 
 /*
- * What a driver supplies.  drivers.c chooses the driver, installs its operations,
+ * The functions of a driver.  drivers.c chooses the driver, installs its operations,
  * and calls the rest as CPUs come and go.
  */
 struct perfctr_x86_driver {
@@ -52,15 +52,14 @@ struct perfctr_x86_driver {
 	/*
 	 * Prepare the registers of this CPU for us, and give them back.
 	 *
-	 * start: save what perf caches, stop and clear everything.  Return: 0, or
-	 *	-EIO if the registers are not what they should be; then they have been
-	 *	given back.
+	 * start: save what perf caches, test the registers, stop and clear everything.
+	 *	Return: 0, or -EIO if the test failed and the registers were given back.
 	 * stop: clear everything, restore what was saved.
 	 * forget: the registers were lost; start over.
 	 * scrub: clear all counters without changing any count.  Does nothing before
 	 *	start and after stop.
 	 *
-	 * Context: on the CPU concerned, interrupts disabled.
+	 * Context: On the CPU concerned, interrupts disabled.
 	 */
 	int (*cpu_start)(void);
 	void (*cpu_stop)(void);
@@ -116,7 +115,7 @@ struct perfctr_x86_pmu {
 	u64 sign[2];
 };
 
-/* No processor has more that RDPMC can read and whose event selects are contiguous. */
+/* The most that RDPMC can read, with contiguous event selects, on any processor. */
 #define PERFCTR_X86_MAX_PMC	10
 #define PERFCTR_X86_MAX_FIXED	16
 
@@ -178,10 +177,15 @@ void perfctr_x86_pmc_cpu_scrub(void);
 bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
 			      unsigned int write_width);
 
-/* The same for the kind of this CPU. */
+/*
+ * Set nrctrs of a kind of CPU, whose masks are set.
+ *
+ * Context: A CPU of that kind.
+ * Return: as above.
+ */
 bool perfctr_x86_pmc_describe_kind(struct vperfctr_info *info);
 
-/* A mask of the n lowest bits. */
+/* Return a mask of the n lowest bits. */
 u64 perfctr_x86_low_bits(unsigned int n);
 
 /* EAX of CPUID leaf 1AH: the type of a hybrid processor's core, with its model below. */
@@ -265,7 +269,7 @@ void perfctr_x86_scrub(void);
  * start, stop: of this CPU, together with its registers.
  * sleep, forget: before and after this CPU has slept with the system.
  *
- * Context: interrupts disabled, except init and exit, which may sleep.
+ * Context: Interrupts disabled, except init and exit, which may sleep.
  */
 int perfctr_x86_pmi_init(const struct perfctr_x86_driver *driver);
 void perfctr_x86_pmi_exit(void);
@@ -274,14 +278,14 @@ void perfctr_x86_pmi_stop(void);
 void perfctr_x86_pmi_sleep(void);
 void perfctr_x86_pmi_forget(void);
 
-/* True once LVTPC was seen masked: each NMI of ours can be told from others. */
+/* True once LVTPC was found masked: an NMI of ours is always distinguishable. */
 extern bool perfctr_x86_pmi_masks;
 
 void perfctr_x86_pmi_expect_late(void);
 
 /*
- * An overflow is being handled before its interrupt has arrived.  The NMI handler must
- * claim that interrupt although it will find no overflow.
+ * Prepare for the late interrupt of an overflow that is being handled.  The NMI handler
+ * must claim that interrupt although it will find no overflow.
  */
 static inline void perfctr_x86_pmi_expect(void)
 {
@@ -300,15 +304,15 @@ void perfctr_x86_users_allow(void);
 void perfctr_x86_users_forbid(void);
 
 /*
- * cr4-pce.c: perfctr_x86_rdpmc_allowed() of an mm has changed.
+ * cr4-pce.c: make CR4.PCE follow perfctr_x86_rdpmc_allowed() of an mm.
  *
  * follow: update CR4.PCE on the CPUs that have the mm loaded.  On kernels that let no
  *	module write CR4, this only asks these CPUs to do it.
  * wait: wait for these CPUs, but for a tenth of a second at most.
  * suspect: perf may have left counters on this CPU that the kernel will clear.
  *
- * Context: follow and wait may sleep, and the caller serialises them; mm must not be
- * freed meanwhile.  suspect: interrupts disabled.
+ * Context: follow and wait may sleep, and the caller serialises them.  The mm must not
+ * be freed meanwhile.  suspect: interrupts disabled.
  */
 void perfctr_x86_pce_follow(struct mm_struct *mm);
 void perfctr_x86_pce_wait(void);
