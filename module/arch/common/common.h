@@ -9,7 +9,7 @@
 int perfctr_generic_check_control(struct perfctr_cpu_control *control);
 
 /*
- * What a driver does with a running state: see cpu.h.  Without a faster way, a driver
+ * A driver's operations on a running state: see cpu.h.  Without a faster way, a driver
  * leaves the last three NULL, which makes them a suspend and a resume.
  */
 struct perfctr_cpu_ops {
@@ -51,13 +51,13 @@ void perfctr_init_kinds(perfctr_probe_kind *probe);
  */
 void perfctr_learn_kind(unsigned int cpu);
 
-/* The kind of this CPU, or NULL if its counters must not be used. */
+/* Return the kind of this CPU, or NULL if its counters must not be used. */
 const struct vperfctr_info *perfctr_kind_here(void);
 
 /* static-calls.c: the CPUs that the module parameter names, and those a driver adds. */
 extern struct cpumask perfctr_forbid_cpus;
 
-/* The value of perfctr_cpu_sampling_ns for counters of this width. */
+/* Return perfctr_cpu_sampling_ns for counters of this width. */
 u64 perfctr_sampling_ns(unsigned int width);
 
 /* static-calls.c: the service's handler; NULL: no i-mode. */
@@ -69,14 +69,14 @@ static inline bool perfctr_is_valid_ireset(s64 ireset, bool imode)
 	return imode ? ireset < 0 && -(u64)ireset <= perfctr_cpu_info.max_period : !ireset;
 }
 
-/* The top bit of a counter, by its map in a control. */
+/* Return the top bit of a counter, by its map in a control. */
 static inline u64 perfctr_sign(u32 map)
 {
 	return 1ULL << ((map & VPERFCTR_FIXED ? perfctr_cpu_info.fixed_width :
 					       perfctr_cpu_info.pmc_width) - 1);
 }
 
-/* A control's cstatus, in the page's format, without the bits that resume sets. */
+/* Return a control's cstatus, in the page's format, without the bits that resume sets. */
 static inline u32 perfctr_make_cstatus(const struct perfctr_cpu_control *control)
 {
 	return perfctr_nrctrs(control) | control->nractrs << 8 |
@@ -84,10 +84,10 @@ static inline u32 perfctr_make_cstatus(const struct perfctr_cpu_control *control
 	       (control->nrictrs ? VPERFCTR_CSTATUS_ICTRS : 0);
 }
 
-/* Returns the value from which an i-mode counter overflows after 2^shift periods. */
+/* Return the value from which an i-mode counter overflows after 2^shift periods. */
 u64 perfctr_long_start(struct perfctr_cpu_state *state, unsigned int i, unsigned int shift);
 
-/* Note the overflow of the i-th counter.  Returns the value that it restarts from. */
+/* Record the overflow of the i-th counter.  Return: the value that it restarts from. */
 static __always_inline u64 perfctr_reset_ictr(struct perfctr_cpu_state *state, unsigned int i,
 					      unsigned int shift,
 					      struct perfctr_overflow *overflow)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The isolation policy: what a thread must not see of the counts of another.
+ * The isolation policy: no thread may see the counts of another.
  *
  * With isolation, counters stop when their owner is switched out, so they count for
- * the owner only.  What they hold must not be visible to other threads either.  On x86,
+ * the owner only.  Their values must not be visible to other threads either.  On x86,
  * suspend clears them if another process has a page mapped or may execute RDPMC
  * (arch/x86/rdpmc.h).  On arm64, suspend always clears them.
  *

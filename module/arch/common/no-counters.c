@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The driver for processors without usable counters: the TSC only.  With tsc_on each
- * thread still gets the time that it ran.
+ * The driver for processors without usable counters: it counts the TSC only.  With
+ * tsc_on each thread still has the time that it ran.
  */
 #include <linux/errno.h>
 #include <linux/string.h>
 
 #include "common.h"
-#include "regs.h"	/* of this architecture */
+#include "regs.h"	/* in arch/ARCH */
 
 int perfctr_generic_check_control(struct perfctr_cpu_control *control)
 {

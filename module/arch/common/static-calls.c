@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Installing a driver, on every architecture: the static calls of its operations, the
+ * Install a driver, on every architecture: the static calls of its operations, the
  * overflow handler, and the CPUs that must not count.
  */
 #include <linux/cpumask.h>
@@ -33,9 +33,11 @@ void perfctr_cpu_set_ihandler(perfctr_ihandler *handler)
 }
 
 /*
+ * Return a time in which a counter of this width cannot wrap.
+ *
  * No counter counts more than 16 events a cycle at 6 GHz.  (On x86, CMASK counts cycles,
  * not events.)  At that rate 2^32 events take 44 ms.  2^40 take eleven seconds, and an
- * isolated CPU can go for longer without a switch.
+ * isolated CPU can run for longer without a switch.
  */
 u64 perfctr_sampling_ns(unsigned int width)
 {

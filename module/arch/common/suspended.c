@@ -54,7 +54,7 @@ void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
 
 /* ---- overflow ------------------------------------------------------------ */
 
-/* A period of 2^shift resets.  Reduces *shift until the period can be loaded. */
+/* Return a period 2^shift times as long.  Reduces *shift until it can be loaded. */
 static u64 long_period(s64 ireset, u8 *shift)
 {
 	u64 period = -ireset;
@@ -73,8 +73,8 @@ u64 perfctr_long_start(struct perfctr_cpu_state *state, unsigned int i, unsigned
 }
 
 /*
- * The `start` of a suspended i-mode counter is where it stopped.  That is in the lower
- * half of its range if it passed zero since it was loaded.
+ * The `start` of a suspended i-mode counter is the value that it stopped at.  The value is
+ * in the lower half of the range if the counter passed zero since it was loaded.
  */
 struct perfctr_overflow perfctr_cpu_identify_overflow(struct perfctr_cpu_state *state,
 						      unsigned int shift)
