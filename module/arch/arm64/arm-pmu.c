@@ -54,7 +54,7 @@ static struct {
 
 static bool (*overflow_handler)(struct pt_regs *regs);
 
-/* The driver that accepts an event for the CPU's cycles is the CPU's driver. */
+/* Find the driver of a CPU: the one that accepts an event for the CPU's cycles. */
 static struct arm_pmu *find_arm_pmu(unsigned int cpu)
 {
 	struct perf_event_attr attr = {
@@ -79,7 +79,7 @@ int perfctr_arm64_perf_find(unsigned int cpu, bool *intr)
 
 	if (!pmu) {
 		pmu = find_arm_pmu(cpu);
-		/* Lockdown forbids the event, or memory is short: there may be a driver. */
+		/* If lockdown forbids the event, or memory is short, there may be a driver. */
 		if (IS_ERR(pmu))
 			return -EBUSY;
 		per_cpu(pmu_here, cpu) = pmu;
@@ -135,7 +135,7 @@ void perfctr_arm64_perf_reset(void)
 /* True if perf may use the counters of this CPU. */
 static bool belongs_to_perf(void)
 {
-	smp_rmb();	/* pairs with step_in: a call of ours must find `theirs` */
+	smp_rmb();	/* pairs with step_in: the diversions must find `theirs` */
 	return !this_cpu_read(is_claimed);
 }
 

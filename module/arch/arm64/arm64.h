@@ -51,7 +51,7 @@ extern const struct perfctr_arm64_driver perfctr_arm64_pmuv3;
  * @intr: set to whether the driver has an interrupt for this CPU
  *
  * Context: May sleep.
- * Return: 0, or -EBUSY if the kernel does not say whether there is a driver.
+ * Return: 0, or -EBUSY if the kernel does not reveal whether there is a driver.
  */
 int perfctr_arm64_perf_find(unsigned int cpu, bool *intr);
 

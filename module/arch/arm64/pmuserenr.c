@@ -4,7 +4,8 @@
  * its own counters run, if its process has mapped the state of one of its threads.
  *
  * Resume grants access and suspend withdraws it, so a thread without a state never
- * has access.  Counters of other threads are cleared before access is granted.
+ * has access.  With isolation, suspend also clears the counters, so access never shows
+ * the counts of other threads.
  */
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
@@ -18,7 +19,7 @@
 struct perfctr_user {
 	struct hlist_node node;
 	struct mm_struct *mm;		/* kept alive by its mapping */
-	unsigned int maps;		/* all mappings */
+	unsigned int maps;		/* all mappings, except dead ones: see page.c */
 	unsigned int own;		/* mappings of states of its own threads */
 	struct rcu_head rcu;
 };
@@ -100,7 +101,7 @@ void perfctr_cpu_user_put(struct perfctr_user *user, bool owner)
 	mutex_unlock(&users_mutex);
 }
 
-/* The permission belongs to a thread whose counters run: fork copies nothing. */
+/* Nothing to withdraw: resume grants access by mm, and @mm has no entry here. */
 void perfctr_cpu_user_fork(struct mm_struct *mm)
 {
 }

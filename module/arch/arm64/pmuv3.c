@@ -71,7 +71,7 @@ static struct {
 	unsigned int version;
 	u64 events;			/* PMCEID: bit i is event i */
 	u64 extended_events;		/* event 4000h + i */
-	u64 type_bits;			/* of PMEVTYPERn_EL0, writable by users */
+	u64 type_bits;			/* bits of PMEVTYPERn_EL0 that users may set */
 	u64 pmcr;			/* its value while the counters are claimed */
 	u32 midr;
 	bool vhe;
@@ -150,7 +150,7 @@ static int pmuv3_probe(void)
 		if (!event_absent(arch_events[i]))
 			info->arch_events |= BIT(i);
 	}
-	/* a counter has its top bit set until it overflows */
+	/* The top bit is set until the overflow, so it must be set in the start value. */
 	info->max_period = BIT_ULL(info->pmc_width - 1) - 1;
 	perfctr_cpu_sampling_ns = perfctr_sampling_ns(info->pmc_width);
 	if (pmu.version < ARRAY_SIZE(minor) && minor[pmu.version])
@@ -185,7 +185,7 @@ static int check_event(struct vperfctr_ctr *ctr)
 	if (ctr->map >= pmu.nr)
 		return -EINVAL;
 	ctr->map = array_index_nospec(ctr->map, MAX_EVENT_CTRS);
-	/* CHAIN counts overflows of another counter: sums have 64 bits without it */
+	/* CHAIN counts overflows of another counter.  Sums have 64 bits without it. */
 	if ((ctr->evntsel & ~pmu.type_bits) || event == EVENT_CHAIN || event_absent(event))
 		return -EINVAL;
 	return 0;
@@ -242,7 +242,7 @@ static void set_enabled(struct pmu_cpu *cpu, u64 enabled)
 
 	if (old & ~enabled)
 		perfctr_disable(old & ~enabled);
-	/* store it first: an interrupt, perhaps an NMI, must know which ones to stop */
+	/* Store it first: an interrupt, perhaps an NMI, must know which ones to stop. */
 	WRITE_ONCE(cpu->enabled, enabled);
 	barrier();
 	if (enabled & ~old)
@@ -268,7 +268,7 @@ static noinline void write_control(struct pmu_cpu *cpu, const struct perfctr_cpu
 	if (cpu->intr & ~intr)
 		perfctr_disable_intr(cpu->intr & ~intr);
 	if (intr & ~cpu->intr) {
-		/* a-mode counters may have left overflow flags */
+		/* Counters in a-mode may have left overflow flags. */
 		perfctr_clear_overflow(intr);
 		perfctr_enable_intr(intr & ~cpu->intr);
 	}
@@ -323,11 +323,10 @@ static void stop_counters(struct pmu_cpu *cpu)
 }
 
 /*
- * Let an interrupt stop the counters.  A counter may have overflowed before: its
- * interrupt has had no effect then.  So look for overflows here, and stop the
- * counters if there is one.
+ * Let an interrupt stop the counters.  The interrupt of an earlier overflow may have
+ * arrived already, and had no effect.  So look for overflows, and report one here.
  *
- * Return: true if the counters may run.
+ * Return: false if there was one; then the counters must not be started.
  */
 static noinline bool arm_counters(struct pmu_cpu *cpu, struct perfctr_cpu_state *state)
 {
@@ -343,7 +342,7 @@ static noinline bool arm_counters(struct pmu_cpu *cpu, struct perfctr_cpu_state 
 }
 
 /*
- * The interrupt stays asserted until the overflow flag is cleared, even if the
+ * Handle the interrupt.  It stays asserted until the overflow flag is cleared, even if the
  * counter was reloaded.
  */
 static bool pmuv3_overflow(struct pt_regs *regs)
@@ -394,7 +393,7 @@ static noinline bool resume_ictrs(struct pmu_cpu *cpu, const struct perfctr_cpu_
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 	bool overflow = false;
 
-	/* counters of other threads may still run */
+	/* Counters of other threads may still run. */
 	stop_counters(cpu);
 	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
 		const struct vperfctr_page_ctr *ctr = &page->ctr[i];
@@ -472,7 +471,7 @@ static void pmuv3_resume(struct perfctr_cpu_state *state)
 	perfctr_page_begin(page);
 	page->cstatus = cstatus;
 	page->tsc_start = perfctr_rdtsc();
-	/* with isolation suspend has cleared the counters, and `start` */
+	/* With isolation, suspend has cleared the counters, and `start`. */
 	if (!perfctr_isolate) {
 		for (i = 0; i < nractrs; i++)
 			page->ctr[i].start = perfctr_read_counter(page->ctr[i].map);
@@ -481,7 +480,7 @@ static void pmuv3_resume(struct perfctr_cpu_state *state)
 
 	if (unlikely(ictrs) && !arm_counters(cpu, state))
 		return;
-	/* without isolation, counters of other threads may keep running */
+	/* Without isolation, counters of other threads keep running. */
 	set_enabled(cpu, state->control.regs.enable | (perfctr_isolate ? 0 : cpu->enabled));
 }
 
@@ -568,8 +567,8 @@ static void pmuv3_cpu_forget(void)
 }
 
 /*
- * The process that runs here has unmapped its page, so it no longer relies on the
- * page's promise that reads work.
+ * End user-mode reads here.  The process that runs here has unmapped its page, so it no
+ * longer relies on the page's promise that reads work.
  */
 static void pmuv3_cpu_close_user(void)
 {

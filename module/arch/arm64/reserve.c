@@ -20,7 +20,7 @@ static enum cpuhp_state dead_state, online_state;
 /*
  * True while the hardware is reserved, and the CPUs whose counters are claimed.  Both
  * change under cpus_read_lock().  Hotplug callbacks hold that lock for writing, so
- * they see them stable.
+ * they see stable values.
  */
 static bool reserved;
 static struct cpumask claimed;
@@ -105,7 +105,10 @@ void perfctr_cpu_release(void)
 
 /* ---- CPU hotplug and power management ------------------------------------- */
 
-/* Find out whether this CPU, which is new, can count; forbid it if not. */
+/*
+ * Find out whether this new CPU can count, and forbid it if not.  A CPU without an
+ * interrupt ends the support of i-mode during init, and is forbidden afterwards.
+ */
 static int inspect_cpu(unsigned int cpu)
 {
 	unsigned long flags;
@@ -216,7 +219,7 @@ static int choose_driver(void)
 	bool intr;
 	int err;
 
-	/* is_alike() compares this CPU with the others later */
+	/* The CPU must not change: is_alike() later compares the others with it. */
 	preempt_disable();
 	driver = &perfctr_arm64_pmuv3;
 	err = driver->probe();
