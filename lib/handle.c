@@ -8,8 +8,8 @@
 #include "mapping.h"
 
 /*
- * RUNNING, so that a read does not use the sums of this page.  Neither RDPMC nor TSC, so
- * that it does not use start either.
+ * This page sends each reader to the kernel.  RUNNING keeps a read from using the sums
+ * of this page.  Without RDPMC and TSC it does not use the start values either.
  */
 const struct vperfctr_page __vperfctr_no_page = {
 	.cstatus = VPERFCTR_CSTATUS_RUNNING,
@@ -99,7 +99,7 @@ int vperfctr_open(struct vperfctr **v, unsigned int flags)
 	return open_handle(v, 0, flags);
 }
 
-/* The page is of use to the owner only. */
+/* Do not map the page: only the owner can read by it. */
 int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags)
 {
 	return open_handle(v, tid, flags | VPERFCTR_OPEN_NOMAP);

@@ -9,11 +9,12 @@
 #include <string.h>
 
 /*
- * True if a state's page is mapped at this address.  For the child of a fork, which
- * inherits the mapping and so keeps the state's file open.  The child may have mapped
- * something else there, and an older module lets it inherit nothing.
+ * True if a state's page is mapped at this address.  The child of a fork needs this: it
+ * inherits the mapping, which keeps the state's file open until the child unmaps it.
+ * The child may have mapped something else there, and an older module lets it inherit
+ * nothing.
  *
- * The name must be the kernel's: a path, which begins with '/', can contain it.
+ * Compare the whole name.  A path begins with '/', but can contain the kernel's name.
  */
 static inline bool __vperfctr_is_state_mapped(const void *page)
 {

@@ -41,8 +41,8 @@ static int read_suspended(const struct vperfctr_page *page, uint64_t *tsc,
 
 /*
  * True if the page is not the caller's: the handle belongs to another thread, or the
- * caller is a child of the handle's process, where fork has put a page of zeros.  The
- * process is looked at only if nothing is controlled, which that page says: so a
+ * caller is a child of the handle's process.  A child sees a page of zeros, which
+ * controls nothing.  So compare the process only if the page controls nothing: a
  * suspended owner needs no system call.
  */
 static bool is_foreign(const struct vperfctr *v)
@@ -66,7 +66,7 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 	const bool foreign = is_foreign(v);
 	int err;
 
-	/* The owner is alive: READ would interrupt it only to find that out. */
+	/* RUNNING: the owner is alive.  READ would interrupt it for nothing. */
 	if (foreign && (v->page->cstatus & VPERFCTR_CSTATUS_RUNNING))
 		return -EPERM;
 	if (!foreign && read_suspended(v->page, tsc, pmc, first, nr))
@@ -75,8 +75,8 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 	if (err)
 		return err;
 	/*
-	 * The sums of a thread that has ended are final, and for any thread: a later
-	 * thread can have the same control block and cannot be told from the owner.
+	 * Any thread may read the final sums of a thread that has ended.  A later thread
+	 * can have the same control block, so this code cannot distinguish the two.
 	 */
 	if (foreign && (read.status & VPERFCTR_STATUS_ATTACHED))
 		return -EPERM;

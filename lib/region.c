@@ -9,7 +9,7 @@
  */
 #include "internal.h"
 
-/* How the values were read: from the page, from the page after a retry, by the kernel. */
+/* How the values were read: from the page, from the page after a retry, or by the kernel. */
 enum way { WAY_NONE, WAY_PAGE, WAY_AGAIN, WAY_KERNEL };
 
 #ifdef __clang__
@@ -59,11 +59,11 @@ SAME_EVERYWHERE void vperfctr_region_begin(struct vperfctr_region *r)
 		r->err = way;
 		way = WAY_NONE;
 	}
-	/* No branch on the way here: these instructions are counted, too. */
+	/* No early return: the instructions after the read are counted, too. */
 	r->way_begin = way;
 }
 
-/* Reads with and without a retry are the same way. */
+/* Return the way without regard to a retry, which region->disturbed counts. */
 static uint32_t main_way(uint32_t way)
 {
 	return way == WAY_AGAIN ? WAY_PAGE : way;
@@ -118,7 +118,7 @@ static void lower_to(uint64_t *least, uint64_t value)
 		*least = value;
 }
 
-/* Take the costs from one empty pass, and forget the pass. */
+/* Lower the costs to those of this empty pass, and remove the pass from the sums. */
 int __vperfctr_region_calibrate(struct vperfctr_region *r)
 {
 	unsigned int i;

@@ -14,7 +14,7 @@ static void initialize(void)
 	ready = pfm_initialize() == PFM_SUCCESS;
 }
 
-/* Initialize libpfm4 at the first use only: it takes longer than many a command runs. */
+/* Initialize libpfm4 at the first use only: many commands do not run that long. */
 static bool pfm_ready(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

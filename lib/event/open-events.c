@@ -4,13 +4,13 @@
 
 #include "event.h"
 
-/* One name of a list that commas separate.  Returns its length. */
+/* Return the length of the first name in a list that commas separate. */
 static size_t name_length(const char *list)
 {
 	return strcspn(list, ",");
 }
 
-/* Fill in one event for each name.  Returns how many there are, or a negative error number. */
+/* Fill in one event for each name.  Returns the number of names, or a negative error number. */
 static int parse_names(struct vperfctr_event *event, const char *names,
 		       const struct vperfctr_info *info, struct vperfctr_why *why)
 {

@@ -2,9 +2,9 @@
 /*
  * libvperfctr-event: translate the names of events to counters
  *
- * A separate library, as it needs libpfm4, which knows the events of some hundred
- * processors.  A program that only reads counters links with libvperfctr and needs
- * neither.  vperfctr_event_open() does all in one call.  Its steps, for two events:
+ * This is a separate library, as it needs libpfm4, which knows the events of about a
+ * hundred processors.  A program that only reads counters links with libvperfctr and
+ * needs neither.  vperfctr_event_open() does all in one call.  Its steps, for two events:
  *
  *	struct vperfctr_info info;
  *	struct vperfctr_event event[2];
@@ -22,8 +22,8 @@
  *	vperfctr_control_add_ctr(&control, &ctr[1]);
  *	vperfctr_control(v, &control);
  *
- * Functions return 0 or a negative error number.  After an error *why says what was
- * wrong, unless why is NULL.  Any thread may call them at any time.  libpfm4 is
+ * Functions return 0 or a negative error number.  After an error *why has the
+ * reason, unless why is NULL.  Any thread may call them at any time.  libpfm4 is
  * initialized at the first name that is not a generic one.  It reads the environment:
  * LIBPFM_FORCE_PMU is the name of a processor whose events it uses.
  */

@@ -4,7 +4,7 @@
  *
  * A thin layer over the kernel's interface, <linux/vperfctr.h>.  It uses the
  * structures and constants of that header, whose comments explain them.  A thread
- * counts itself so:
+ * counts itself as follows:
  *
  *	struct vperfctr *v;
  *	struct vperfctr_control control;
@@ -181,7 +181,7 @@ int vperfctr_open(struct vperfctr **v, unsigned int flags);
 /*
  * Open the state of thread tid, for a monitor.  The calling thread must have that
  * thread stopped under ptrace, by PTRACE_SEIZE and PTRACE_INTERRUPT for example.  The
- * page is not mapped.  While the thread is stopped so, all calls work by this handle,
+ * page is not mapped.  While the thread is stopped, all calls work by this handle,
  * and a new control starts when the thread continues.  At other times only reads work.
  * vperfctr_read_state() also returns the children's sums and says whether sums are
  * complete.
@@ -311,8 +311,8 @@ VPERFCTR_INLINE void vperfctr_control_init(struct vperfctr_control *control,
 /*
  * Append an a-mode counter.  All a-mode counters precede the i-mode ones, so do not
  * call this after an i-mode counter has been added.  map and evntsel are those of
- * struct vperfctr_ctr in <linux/vperfctr.h>.  Returns the counter's index, which reads
- * take.
+ * struct vperfctr_ctr in <linux/vperfctr.h>.  Returns the counter's index, an
+ * argument of the reads.
  */
 VPERFCTR_INLINE unsigned int vperfctr_control_add(struct vperfctr_control *control,
 						  uint32_t map, uint64_t evntsel)
@@ -494,7 +494,7 @@ VPERFCTR_INLINE int vperfctr_read_pmc(struct vperfctr *v, unsigned int i,
 }
 
 /*
- * Read into *value for how many TSC cycles the thread has been counted: 0 if the control
+ * Read into *value the TSC cycles for which the thread has been counted: 0 if the control
  * has tsc_on 0.  There is no system call if the page is mapped and the TSC runs or the
  * thread is suspended.
  *
@@ -510,7 +510,7 @@ VPERFCTR_INLINE int vperfctr_read_tsc(struct vperfctr *v, uint64_t *value)
 
 	do {
 		word = __vperfctr_begin(v, page);
-		/* A 64-bit constant would take one more instruction. */
+		/* A 64-bit constant would need one more instruction. */
 		if (__builtin_expect(!VPERFCTR_HAVE_RDTSC || (page->cstatus & need) != need, 0))
 			break;
 		__vperfctr_barrier();
@@ -693,8 +693,8 @@ VPERFCTR_INLINE uint64_t vperfctr_region_passes(const struct vperfctr_region *re
 }
 
 /*
- * Return in how many passes the thread was switched while begin or end read.  The read
- * starts over then, and the region may contain what the first attempt counted.
+ * Return the number of passes in which the thread was switched while begin or end read.
+ * The read starts over then, and the count may include the first attempt.
  */
 VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region *region)
 {
@@ -720,8 +720,8 @@ VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region 
  * Make the state's ring and map it.  For the owner or the owner's monitor.  The caller
  * sets ring->nrsamples, watermark, nrsums and flags, and all other fields to zero.  The
  * function sets size, the kernel sample_size and map_size.  If the state has a ring
- * already, that one is mapped, and v->ring says what it is like.  Mapping a ring does
- * not enable RDPMC.
+ * already, that one is mapped, and v->ring has its properties.  Mapping a ring does not
+ * enable RDPMC.
  *
  *	-EINVAL	nrsamples is not a power of two, or greater than
  *		VPERFCTR_RING_MAX; watermark is 0 or greater than nrsamples; nrsums
@@ -768,14 +768,14 @@ VPERFCTR_INLINE const struct vperfctr_sample *vperfctr_ring_sample(const struct 
 		 (n & (ring->nrsamples - 1)) * (size_t)ring->sample_size);
 }
 
-/* Return for how many overflows there is no sample, since the ring was made. */
+/* Return the number of overflows without a sample, since the ring was made. */
 VPERFCTR_INLINE uint64_t vperfctr_ring_dropped(const struct vperfctr *v)
 {
 	return __atomic_load_n(&v->ring->dropped, __ATOMIC_RELAXED);
 }
 
 /*
- * Give back the slots of the nr oldest samples.
+ * Release the slots of the nr oldest samples, for new ones.
  *
  *	-EINVAL	there are fewer samples, or the state has no ring
  */
