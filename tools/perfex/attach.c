@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counting running threads.
+ * Count running threads.
  *
  * perfex stops all of them under ptrace, gives each a state and a control, and
  * releases them.  A thread's counters start when it is released, so all start within
@@ -8,8 +8,8 @@
  * process is being stopped, its running threads can start others.  So its list of
  * threads is read again until all known threads are stopped and no new one is found.
  *
- * If perfex is killed, the kernel releases the threads and, as the states are
- * transient, removes these.
+ * If perfex is killed, the kernel releases the threads.  It also removes the states,
+ * which are transient.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -219,7 +219,7 @@ static void release_all(struct session *s)
 
 /* ---- counters of threads ---------------------------------------------------------- */
 
-/* True if err is an error: SIGKILL may have woken the thread, which is none. */
+/* True if err is an error.  It is not if the thread has ended or SIGKILL has woken it. */
 static bool is_counter_error(const struct thread *t, int err)
 {
 	return err && (err != -ESRCH && (err != -EPERM || trace_is_stopped(&t->trace)));
@@ -265,7 +265,7 @@ static int stop_and_open(struct session *s, struct error *e)
 	for (i = 0; i < s->nr; i++)
 		if (open_counters(&s->threads[i], e))
 			return -1;
-	/* Only now: no thread has counters of its own. */
+	/* Start none before this: if a thread has a state of its own, none must count. */
 	for (i = 0; i < s->nr; i++)
 		if (start_counters(s, &s->threads[i], e))
 			return -1;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The counters are busy: which process, or the NMI watchdog, holds them, and how to
- * free them.
+ * If the counters are busy, name the process that holds them, or the NMI watchdog, and
+ * say how to free them.
  *
- * perf_event has no interface that tells this.  But each process that holds an event
- * has a descriptor of it, and the link in /proc/PID/fd says what it is.  Events of the
- * kernel itself have none; the watchdog's sysctl tells of its own.
+ * perf_event has no interface that reports the holder.  But each process that holds an
+ * event has a descriptor of it, which the link in /proc/PID/fd names.  Events of the
+ * kernel itself have no descriptor.  The watchdog's sysctl reports its events.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -28,7 +28,7 @@ int read_number(const char *file)
 	return n;
 }
 
-/* 1: one of the process's descriptors is such a file; 0: none; -1: it may not be read */
+/* Return: 1: one of the process's descriptors is such a file; 0: none; -1: not permitted */
 static int has_descriptor(const char *proc, pid_t pid, const char *link)
 {
 	char dir[128], path[400], target[64];

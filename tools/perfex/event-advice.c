@@ -186,7 +186,7 @@ int fail_event(struct error *e, int err, const char *name, const struct vperfctr
 
 	if (err == -EPERM)
 		return fail_kernel_mode(e, name);
-	/* libpfm4 takes some of perf's own names for another unit's: it says EINVAL. */
+	/* libpfm4 mistakes some of perf's own names for events of another unit: EINVAL. */
 	if ((err == -ENOENT || err == -EINVAL) &&
 	    (advise_perf_name(e, name, info) || advise_generic_name(e, name)))
 		return -1;

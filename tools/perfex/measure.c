@@ -97,7 +97,7 @@ struct ticks {
 	bool any;
 };
 
-/* A program that takes its counters for itself starts them at 0; the end reports that. */
+/* A program that counts itself starts its counters at 0; the end reports that. */
 static uint64_t count_since(uint64_t sum, uint64_t before)
 {
 	return sum > before ? sum - before : 0;
@@ -152,7 +152,7 @@ static void hide_progress(struct progress *p)
 }
 
 /*
- * A signal that ended the command, or told perfex to end, was not meant for one run
+ * A signal that ended the command, or asked perfex to end, was not meant for one run
  * only.  It may have cut this run short.
  */
 static bool may_run_again(const struct result *r)

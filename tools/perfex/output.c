@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The file of -o: who may read it, and whether all has been written to it. */
+/* The file of -o: its permissions, and whether all has been written to it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,11 +19,11 @@ static bool same_file(const char *a, const char *b)
 #define CREATE_FLAGS	(O_WRONLY | O_CREAT | O_CLOEXEC)
 
 /*
- * Samples are addresses and paths of a program, and so a secret of the user: only he
- * may read the file.  If it exists, its permissions may be wider, another user may own
- * it, or have it open.  So it is replaced by a new one; a process that has the old one
- * open sees nothing of the new one.  Where its directory does not let it be replaced,
- * one's own file is narrowed in place, and another user's is refused.
+ * Open a file that only the user may read.  Samples are addresses and paths of a
+ * program, and so a secret of the user.  An existing file may have wider permissions,
+ * and another user may own it or have it open.  So a new file replaces it: a process
+ * that has the old one open sees nothing of the new one.  The directory may forbid
+ * that.  Then restrict the file's permissions if the user owns it, or else refuse it.
  *
  * Return: a descriptor, or -errno; -ENOTUNIQ: another user's file.
  */
@@ -36,12 +36,12 @@ static int open_private(const char *name)
 	fd = open(name, CREATE_FLAGS | O_EXCL, 0600);
 	if (fd >= 0 || errno != EEXIST)
 		return fd < 0 ? -errno : fd;
-	/* A link to nothing, which O_EXCL refuses. */
+	/* The name is a link to a file that does not exist: O_EXCL refuses it. */
 	if (!realpath(name, path)) {
 		fd = open(name, CREATE_FLAGS, 0600);
 		return fd < 0 ? -errno : fd;
 	}
-	/* It must be writable, even if its directory would let it be replaced. */
+	/* The user must have write permission, even where the file can be replaced. */
 	old = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	if (old < 0)
 		return -errno;

@@ -46,7 +46,7 @@ int fail_trace(struct error *e, int err, pid_t tid, const char *proc);
 
 #define PROC		"/proc"
 
-/* ---- who holds the counters ------------------------------------------------ */
+/* ---- holders of the counters ----------------------------------------------- */
 
 #define MAX_HOLDERS	3	/* that are named */
 

@@ -80,9 +80,9 @@ static bool receive_message(int sock, struct message *m, int *fd)
 /* ---- signals ---------------------------------------------------------------------- */
 
 /*
- * A signal that ends perfex is meant for the command: perfex stays to print.
- * The command gets the terminal's signals itself; those that a process has sent to
- * perfex only are passed on.
+ * A signal that ends perfex is meant for the command: perfex continues, to print.
+ * The command gets the terminal's signals itself.  perfex passes on those that a
+ * process has sent to perfex only.
  */
 static volatile pid_t command_pid;
 static volatile sig_atomic_t told_to_end;

@@ -17,10 +17,10 @@
 #define SHOWN		25	/* rows of a table without -v */
 
 /*
- * A sample also stands for the overflows that were dropped before it.  This is right
+ * A sample also represents the overflows that were dropped before it.  This is right
  * if these are few: the period was too short, so that only each 2nd, 4th, ... overflow
- * made a sample.  When the ring was full, many samples are missing, which may have
- * been anywhere.
+ * made a sample.  While the ring was full, many samples were lost, and their addresses
+ * are unknown.
  */
 #define MAX_DROPPED	1024
 
@@ -36,7 +36,7 @@ struct mapping {
 	unsigned int file;
 };
 
-/* Numbers that stand for no file */
+/* Numbers that name no file. */
 enum { FILE_UNKNOWN, FILE_KERNEL, FILE_FIRST };
 
 /* A place, and its samples. */

@@ -5,7 +5,7 @@
  * the mappings of the process, which can be read only while it lives.
  *
  * The command runs under ptrace: it stops when it has executed a file and when it is
- * about to end.  Its mappings are read at these stops, so that a short life suffices.
+ * about to end.  Its mappings are read at these stops, so a short run has them, too.
  * They are also read each time samples are taken from the ring, after the number
  * of samples is known: so the code of these samples is mapped, unless it has been
  * unmapped since.  Where ptrace is not permitted, mappings are read only then.
