@@ -196,12 +196,12 @@ struct event_set {
 	struct vperfctr_control control;
 	int place[MAX_COUNTERS];		/* event i is the control's counter place[i] */
 	struct perfctr_sum_ctrs base, sum;
-	struct vperfctr *self;			/* either of the two */
+	struct vperfctr *self;			/* one of these two is not NULL */
 	struct rvperfctr *other;
 	void (*handler)(struct event_set *set, unsigned int event, void *pc);
 };
 
-/* The thread's own: for the signal's handler. */
+/* The thread's handle, and the set that the signal handler uses. */
 static __thread struct vperfctr *thread_perfctr;
 static __thread struct event_set *thread_set;
 
@@ -528,7 +528,7 @@ static void *thread(void *arg)
 	return NULL;
 }
 
-/* Each thread has its own counts, whatever runs meanwhile. */
+/* Each thread has its own counts, although the others run meanwhile. */
 static void test_threads(void)
 {
 	long long counts[4];

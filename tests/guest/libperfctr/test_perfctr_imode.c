@@ -174,7 +174,7 @@ START_TEST(fixed)
 }
 END_TEST
 
-/* Another process gets the signal; the monitor that stops it for that resumes it. */
+/* Overflows of another process: it gets the signal and stops, and the monitor resumes it. */
 START_TEST(remote)
 {
 	struct rvperfctr *rv;

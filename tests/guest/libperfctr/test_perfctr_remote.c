@@ -187,9 +187,9 @@ START_TEST(errors)
 	pid = fork();
 	if (!pid) {
 		if (!rvperfctr_control(rv, &control) || errno != ESRCH)
-			die("who does not trace controls: %s", strerror(errno));
+			die("a thread that does not trace controls: %s", strerror(errno));
 		if (rvperfctr_open(target) || errno != ESRCH)
-			die("who does not trace opens: %s", strerror(errno));
+			die("a thread that does not trace opens: %s", strerror(errno));
 		_exit(0);
 	}
 	ck_assert_int_eq(wait_for(pid), 0);

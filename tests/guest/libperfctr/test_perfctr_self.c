@@ -206,7 +206,7 @@ END_TEST
 
 /* ---- counts -------------------------------------------------------------------------- */
 
-/* All ways to read the first counter; they return 0 after an error. */
+/* All ways to read the first counter.  Each returns 0 after an error. */
 static u64 by_read_ctrs(void)
 {
 	struct perfctr_sum_ctrs sum;
@@ -299,8 +299,8 @@ START_TEST(reads_are_short)
 END_TEST
 
 /*
- * If the page does not allow RDPMC the kernel reads.  The test maps such a page in the
- * place of the real one, and so the process loses the right to RDPMC.
+ * If the page does not allow RDPMC, the kernel reads.  The test replaces the page by such
+ * a page, and so the process loses the right to execute RDPMC.
  */
 START_TEST(reads_without_rdpmc)
 {
@@ -829,7 +829,7 @@ END_TEST
 
 #define COUNTED_BEFORE	200000
 
-/* In the executed program.  argv: fd (0: none was kept), and 1 if the state must survive. */
+/* Check the state in the executed program.  fd: 0 if none was kept open. */
 static int after_exec(int fd, int survives)
 {
 	struct perfctr_sum_ctrs sum;

@@ -241,7 +241,7 @@ static int dev_info(struct vperfctr_info *arg)
 	if (fake.nrkinds > 1)
 		info.core_type = arg->kind ? 0x20000001 : 0x40000001;
 	info.nrkinds = fake.nrkinds;
-	/* As a newer kernel with a larger structure. */
+	/* Return the size that a newer kernel with a larger structure returns. */
 	info.size = sizeof(info) + 64;
 	*arg = info;
 	return 0;
@@ -464,7 +464,7 @@ static int state_control(struct state *s, int fd, const struct vperfctr_control 
 		s->page.ctr[i].map = s->ctr[i].map;
 		s->page.ctr[i].sum = 0;
 	}
-	/* After an exec the fake is gone, so the final counts appear at once. */
+	/* An exec removes the fake, so the final counts appear at once. */
 	if (c->flags & VPERFCTR_CONTROL_START_ON_EXEC && !fake.exec_uncounted) {
 		s->page.tsc_sum = fake.exec_tsc;
 		for (i = 0; i < nr; i++)
@@ -494,7 +494,7 @@ static void write_control(const struct state *s, struct vperfctr_control *c)
 	c->flags ^= fake.replaced_flags;
 }
 
-/* READ: the sums of the page and what the owner has counted since the last switch. */
+/* READ: return the page's sums plus what the owner has counted since the last switch. */
 static int state_read(struct state *s, struct vperfctr_read *r)
 {
 	uint32_t nr = VPERFCTR_CSTATUS_NRCTRS(s->page.cstatus), i;
@@ -634,7 +634,7 @@ void fake_step(void)
 		fake.on_step(step);
 }
 
-/* A test can interrupt before and after: the value may be old when it is used. */
+/* A test can interrupt before and after the read: the value may be old when it is used. */
 uint64_t fake_rdpmc(uint32_t map)
 {
 	uint64_t value;
@@ -764,7 +764,7 @@ void fake_run(unsigned int nr, bool tsc_on)
 	page->cstatus = nr | nr << 8;
 	for (i = 0; i < nr; i++) {
 		page->ctr[i].map = FAKE_MAP_BASE + i;
-		/* All different, and wider than 48 bits, so that a test finds a mix-up. */
+		/* All differ and are wider than 48 bits, so that a test finds confused values. */
 		page->ctr[i].sum = fake.counted[i] = (i + 1) * UINT64_C(0x1000000000000) + i;
 	}
 	page->tsc_sum = fake.tsc_counted = tsc_on ? 77 : 0;

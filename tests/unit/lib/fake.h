@@ -40,8 +40,8 @@ struct fake {
 	bool no_events;			/* START_ON_EXEC counts none: the other sums are 0 */
 	uint64_t children_missed;
 	uint64_t children;		/* their sum of counter i is children + i, and the TSC's children */
-	bool replaced;			/* the owner gives itself another control */
-	uint32_t replaced_flags;	/* these of the control's flags are others */
+	bool replaced;			/* READ shows another control than was given */
+	uint32_t replaced_flags;	/* READ inverts these flags of the control */
 	uint32_t page_version;		/* of states that are made */
 	uint64_t overflow;		/* waits for IRESUME */
 	/* START_ON_EXEC writes so many samples to the ring at once; the i-th is samples[i % 4]. */
@@ -55,8 +55,8 @@ struct fake {
 	unsigned int rdpmcs, rdtscs;	/* executed */
 
 	/* the thread */
-	uintptr_t thread;		/* which one it is */
-	uint64_t counted[VPERFCTR_MAX_CTRS];	/* the truth */
+	uintptr_t thread;		/* its number */
+	uint64_t counted[VPERFCTR_MAX_CTRS];	/* the correct values */
 	uint64_t tsc_counted;
 	unsigned int steps;		/* that reads have taken */
 	void (*on_step)(unsigned int step);

@@ -180,7 +180,7 @@ START_TEST(arm)
 }
 END_TEST
 
-/* ---- which counters take an event ------------------------------------------------- */
+/* ---- counters that can count an event --------------------------------------------- */
 
 static const struct {
 	const char *processor;
@@ -274,7 +274,7 @@ START_TEST(single_choice_first)
 }
 END_TEST
 
-/* Several events have to move: no order of placing them would fit without that. */
+/* Several events must move: without that, they fit in no order. */
 START_TEST(events_move)
 {
 	static const uint64_t masks[] = { 0x3, 0x6, 0xc, 0x9, 0x3 };

@@ -462,7 +462,10 @@ START_TEST(aligned_columns)
 }
 END_TEST
 
-/* The line is shown only on a terminal that can erase it, only if runs take long, and is gone before the result. */
+/*
+ * The line is shown only on a terminal that can erase it, and only if the runs are long.
+ * It is erased before the result.
+ */
 START_TEST(progress_line)
 {
 	char **argv = ARGV("-r", "3", "-e", "cycles:u", "sleep", "1.1");
@@ -913,7 +916,7 @@ static void await_output(const char *text)
 	ck_abort_msg("no '%s'", text);
 }
 
-/* A signal that is sent to perfex only reaches the command; perfex stays, and prints. */
+/* perfex passes on a signal that is sent to perfex only, and prints when the command has ended. */
 START_TEST(signal_passed_on)
 {
 	static const int sigs[] = { SIGTERM, SIGINT, SIGQUIT, SIGHUP };

@@ -229,7 +229,7 @@ START_TEST(full_ring)
 }
 END_TEST
 
-/* A sample stands for those dropped before it, unless these are very many. */
+/* A sample also represents those dropped before it, unless these are very many. */
 START_TEST(weight_of_dropped_samples)
 {
 	fake.samples[2].dropped = 3;

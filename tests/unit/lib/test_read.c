@@ -191,7 +191,7 @@ START_TEST(one_switch)
 		fake.on_step = NULL;
 		if (!switch_at[0])
 			ck_assert_uint_gt(fake.steps, 3);
-		/* Go on until the read ends before the interruption. */
+		/* Repeat until the read ends before the interruption. */
 		if (fake.steps > switch_at[0])
 			last = fake.steps;
 	}
@@ -230,7 +230,7 @@ START_TEST(samplecount_wraps)
 }
 END_TEST
 
-/* ---- the page stops being the way ------------------------------------------------------ */
+/* ---- the page cannot be used any more -------------------------------------------------- */
 
 static const struct {
 	uint32_t flags;
@@ -253,7 +253,7 @@ static void withdraw_at(unsigned int step, unsigned int which, unsigned int read
 	fake.on_step = on_step_switch_to;
 	reads[read].read();
 	if (fake.steps <= step)
-		return;	/* it had come through before */
+		return;	/* it had ended before this step */
 	fake.on_step = NULL;
 	/* From now on the read executes neither instruction. */
 	rdpmcs = fake.rdpmcs;

@@ -21,7 +21,7 @@ static struct {
 	struct vperfctr_info info;
 	int open_error, state_error, control_error, stop_error, iresume_error;
 	unsigned int overflow, status, nrctrs;
-	struct kernel_control header;		/* the last one that is no stop */
+	struct kernel_control header;		/* the last one that is not a stop */
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 	unsigned int stops;
 } kernel;
@@ -359,7 +359,10 @@ START_TEST(too_many_counters)
 }
 END_TEST
 
-/* EPERM for another thread is ESRCH: it is not stopped.  For the caller's state it is EPERM. */
+/*
+ * The kernel's EPERM for another thread becomes ESRCH, as the thread is not stopped.  EPERM
+ * for the caller's own state remains EPERM.
+ */
 START_TEST(not_found)
 {
 	unsigned int i;
