@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Debian packages, as files.  No host is named here: the packages come from the mirror
-# that apt on this machine uses.
+# Debian packages, as files.  The packages come from the mirror that apt on this
+# machine uses.
 
 apt_update()
 {

@@ -5,7 +5,7 @@
 # commands with their output in a log.
 
 set -euo pipefail
-# What is made here goes to machines, roots and a cache, where other users read it.
+# The files go to machines, roots and a cache, where other users read them.
 umask 022
 # An unexpected failure of a command always prints a message.
 explained=""
