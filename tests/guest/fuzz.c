@@ -478,7 +478,7 @@ static bool read_step(FILE *file, struct step *s)
 		while (s->op < NR_OPS && strcmp(name, op_names[s->op]))
 			s->op++;
 		if (s->op == NR_OPS || s->slot >= SLOTS)
-			die("the log: what is '%s'?", name);
+			die("the log: bad operation or slot: %s %u", name, s->slot);
 		for (data = line + at; s->len < DATA_MAX &&
 		     sscanf(data, "%2hhx", &s->data[s->len]) == 1; data += 2)
 			s->len++;

@@ -56,8 +56,8 @@ void marked_loop(unsigned long n);
 extern const char marked_loop_dec[], marked_loop_jnz[], marked_loop_end[];
 
 /*
- * Tell from the interrupted registers how many instructions of marked_loop(n) had
- * been executed; -1 if outside the loop.
+ * Return how many instructions of marked_loop(n) had been executed, from the
+ * interrupted registers; -1 if outside the loop.
  */
 static inline long place_in_loop(const ucontext_t *uc, unsigned long n)
 {

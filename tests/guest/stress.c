@@ -2,8 +2,8 @@
 /*
  * usage: stress [SECONDS]		SEED=n in the environment repeats a run
  *
- * Workers lead all the lives that a thread with a state can lead, at random and at the
- * same time.  Meanwhile another process takes a CPU offline and back, tries to unload
+ * Workers let threads with states live and end in all possible ways, at random and at
+ * the same time.  Meanwhile another process takes a CPU offline and back, tries to unload
  * the module, and tries to get the counters for perf.  The seed and a worker's number
  * determine its choices.  Counted code has a known length, so a count that is not exact
  * ends the test.  Only processes that a SIGKILL hits at a random moment are not checked.

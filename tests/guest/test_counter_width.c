@@ -115,7 +115,7 @@ START_TEST(counters_wrap_after_pause)
 	for (i = 0; i < 2; i++) {
 		loop_for(160);
 		assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
-		loop_for(60);	/* the timer finds nothing to sample */
+		loop_for(60);	/* the timer has nothing to sample */
 		assert_ok(call(fd, VPERFCTR_RESUME, NULL));
 	}
 	loop_for(160);

@@ -53,7 +53,7 @@ static void party_start(struct party *p, unsigned long secret, bool maps)
 	}
 }
 
-/* Let the process run once, until it waits again. */
+/* Run the process once, until it waits again. */
 static void party_turn(struct party *p)
 {
 	char c = 0;

@@ -46,7 +46,7 @@ static void go_to(int cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* ---- lives in which every overflow is accounted for ------------------------------- */
+/* ---- threads all of whose overflows are accounted for ------------------------------- */
 
 static volatile struct {
 	u32 stop;

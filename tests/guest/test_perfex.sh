@@ -162,7 +162,7 @@ check "perf's count of gzip" "$(sed -n 's/,.*instructions:u.*//p' "$tmp/perf")" 
 	"$(count "$tmp/perfex" instructions:u)"
 
 # The part of a process's end that is counted in kernel mode: see perfex.1, "The end of
-# a process".  Freeing 20 MB tells it: it is always counted if it is done before the end.
+# a process".  The work of freeing 20 MB shows which: it is counted if it is done before the end.
 exit_mapped=$(dirname "$0")/exit_mapped
 perfex_counts() { perfex -x , -o "$tmp/perfex" -e instructions:k "$exit_mapped" "$@"; cut -d , -f 1 "$tmp/perfex"; }
 perf_counts_too() { perf stat -x , -o "$tmp/perf" -e instructions:k "$exit_mapped" "$@"; sed -n 's/,.*instructions:k.*//p' "$tmp/perf"; }

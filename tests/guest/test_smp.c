@@ -272,7 +272,7 @@ START_TEST(read_while_ending)
 	unsigned int n;
 
 	ck_assert_int_eq(pthread_create(&reader, NULL, read_published, NULL), 0);
-	/* The reader's CPU may stand still for many of these lives. */
+	/* The host may pause the reader's CPU during many of these lives. */
 	for (n = 1; is_before(end) || n <= 50 || nr_reads <= n; n++) {
 		life.number = n;
 		life.length = 1 + random_below(50000);
