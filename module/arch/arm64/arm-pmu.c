@@ -11,8 +11,8 @@
  * perf then skips its events on that CPU.  This includes pinned events: perf would
  * disable them for good if it tried them and found no counter.  Readers see that
  * time running is less than time enabled.  The functions that start, stop and reset
- * the unit leave a claimed CPU alone, whether an event is added or removed, or a
- * CPU comes online or wakes up.
+ * the unit leave a claimed CPU alone.  The kernel calls them as perf adds or removes an event,
+ * and as a CPU comes online or wakes up.
  *
  * The interrupt stays requested and enabled.  Its dispatch goes through handle_irq,
  * which points to our handler meanwhile.  The kernel decides whether it is an NMI

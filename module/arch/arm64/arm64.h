@@ -20,7 +20,7 @@ struct perfctr_arm64_driver {
 	bool (*is_alike)(void);
 
 	/*
-	 * Context: the CPU concerned, interrupts disabled.
+	 * Context: The CPU concerned, interrupts disabled.
 	 * cpu_start: save what perf needs back, stop and clear all counters.
 	 * cpu_stop: clear all counters, restore what was saved.
 	 * cpu_forget: the registers were lost, clear them again.
@@ -31,7 +31,7 @@ struct perfctr_arm64_driver {
 
 	/*
 	 * Handle the counters' interrupt.
-	 * Context: the CPU concerned, interrupt or NMI.
+	 * Context: The CPU concerned, interrupt or NMI.
 	 * Return: true if a state with i-mode counters runs here.
 	 */
 	bool (*overflow)(struct pt_regs *regs);
@@ -48,7 +48,7 @@ extern const struct perfctr_arm64_driver perfctr_arm64_pmuv3;
  *
  * perfctr_arm64_perf_find() - find the driver of a CPU
  * @cpu: an online CPU
- * @intr: set to whether the driver has an interrupt for this CPU
+ * @intr: set to true if the driver has an interrupt for this CPU, else to false
  *
  * Context: May sleep.
  * Return: 0, or -EBUSY if the kernel does not reveal whether there is a driver.

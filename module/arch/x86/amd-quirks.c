@@ -10,9 +10,9 @@
 #define NB_EVENT		0xe0
 
 /*
- * Events that happen up to 64 times in a cycle, and the event that the next counter must
- * have then, which perf sets up (PPR of family 17h, "Large Increment per Cycle Events").
- * One counter alone counts too few.
+ * An event that happens up to 64 times in a cycle, of which one counter alone counts too
+ * few.  The next counter must then count EVENT_MERGE, which perf sets up (PPR of family
+ * 17h, "Large Increment per Cycle Events").
  */
 #define EVENT_FLOPS		0x003
 #define EVENT_MERGE		0xfff

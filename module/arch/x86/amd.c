@@ -57,7 +57,7 @@ static bool is_amd(u32 ebx, u32 ecx, u32 edx)
 	       (ebx == 0x6f677948 && edx == 0x6e65476e && ecx == 0x656e6975);
 }
 
-/* Find the number of the counters and their registers.  Returns the processor's name. */
+/* Find the number of the counters and their registers.  Return: the processor's name. */
 static const char *find_registers(unsigned int *nr_pmcs)
 {
 	struct perfctr_x86_pmu *pmu = &perfctr_x86_pmu;

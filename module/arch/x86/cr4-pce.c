@@ -7,16 +7,16 @@
  * when it switches to an mm from a different one.  So each CPU concerned gets a kernel
  * thread that borrows another process's mm for a moment, and then this one.  The
  * thread that runs there is switched out for it, and the resume of its state finds
- * the bit as it then is.  Until then the page says that RDPMC does not work.  The
+ * the bit as it then is.  Until then the page reports that RDPMC does not work.  The
  * wait for the kernel threads is short: the caller holds mmap_lock, and a real-time
  * thread may keep the CPU for itself.
  *
  * Kernels that let a module write CR4 need the same switch for another reason.  From
  * 5.14 on, a switch to an mm that may RDPMC clears the counters that perf has left
- * (perf_clear_dirty_counters()), whichever state they belong to by then.  That must
- * happen while the owner is switched out.  But the kernel also returns to a thread's
- * mm after it has patched its own code, for a BPF program or a static key, with that
- * thread's counters running.  So one such switch comes first, and the later ones
+ * (perf_clear_dirty_counters()).  They may belong to a state by then, so this must
+ * happen while its owner is switched out.  But the kernel also leaves a thread's mm for a
+ * moment to patch its own code, for a BPF program or a static key.  The
+ * thread's counters run meanwhile.  So one such switch comes first, and the later ones
  * find nothing to clear.
  */
 #include <linux/atomic.h>
@@ -38,7 +38,7 @@
 #include "rdpmc.h"
 #include "x86.h"
 
-/* How long to wait for the kernel threads. */
+/* The longest wait for the kernel threads. */
 #define WAIT_JIFFIES	(HZ / 10 + 1)
 
 static struct workqueue_struct *pce_wq;

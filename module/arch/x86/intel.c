@@ -151,7 +151,7 @@ static void describe_kind(struct vperfctr_info *info, const struct found *f)
 /* The self-test counts this event. */
 #define EVENT_INSTRUCTIONS	0x00c0
 
-/* Returns the VPERFCTR_EVENT_* of an event select, or 0 for other events. */
+/* Return the VPERFCTR_EVENT_* of an event select, or 0 for other events. */
 static u32 arch_event(u64 evntsel)
 {
 	switch (evntsel & 0xffff) {
@@ -188,7 +188,7 @@ static bool is_intel(void)
 	return ebx == 0x756e6547 && edx == 0x49656e69 && ecx == 0x6c65746e;
 }
 
-/* Returns the model of a processor of family 6, or 0. */
+/* Return the model of a processor of family 6, or 0. */
 static unsigned int get_model(void)
 {
 	u32 eax, ebx, ecx, edx;

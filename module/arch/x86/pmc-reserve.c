@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reserve the counters of pmc.c against perf and other users in the kernel, and prepare
- * the registers of a CPU that comes online, goes offline, or has slept.
+ * Reserve the counters of pmc.c against perf and other users in the kernel.  Prepare the
+ * registers of a CPU that comes online, goes offline, or has slept.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>

@@ -353,8 +353,8 @@ static bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *st
 /* ---- suspend, resume, sample -------------------------------------------- */
 
 /*
- * True on the fast path: a-mode only, one global control.  Slow paths are noinline tail calls, so
- * no registers are spilled.
+ * True on the fast path: a-mode only, one global control.  Slow paths are noinline tail
+ * calls, so no registers are spilled.
  */
 static __always_inline bool is_simple(u32 cstatus)
 {
@@ -475,7 +475,7 @@ static noinline void resume_other(struct perfctr_cpu_state *state, bool tsc_runs
 		perfctr_x86_saw_rdpmc();
 	if (ictrs)
 		overflow = resume_ictrs(cpu, state);
-	/* Without a global control, counters run from here on, and may overflow at once. */
+	/* Without a global control, counters run once written, and may overflow at once. */
 	WRITE_ONCE(cpu->running, state);
 	barrier();
 	if (overflow && !pmu->global_ctrl)

@@ -6,9 +6,10 @@
  * CR4.PCE follows mm->context.perf_rdpmc_allowed: the kernel updates it when it switches
  * to an mm from a different one.  While the hardware is reserved, we raise that count
  * for an mm whose thread has mapped its own state.  cr4-pce.c passes the change on
- * to the CPUs that have the mm loaded, as perf does for its mappings.  If an
- * administrator has forbidden RDPMC (the "rdpmc" attribute of the cpu PMU in sysfs
- * is 0), the next switch from a different mm clears the bit, and the page says so.
+ * to the CPUs that have the mm loaded, as perf does for its mappings.
+ *
+ * An administrator can forbid RDPMC: the "rdpmc" attribute of the cpu PMU in sysfs is 0.
+ * Then the next switch from a different mm clears the bit, and the page reports that.
  */
 #include <linux/list.h>
 #include <linux/mm.h>
