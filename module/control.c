@@ -34,7 +34,7 @@ static bool is_valid_overflow(const struct vperfctr_control *header)
 /* Check what does not depend on the events or the state. */
 static int check_header(const struct vperfctr_control *header)
 {
-	/* Limit each of them first, so that the sum cannot overflow. */
+	/* Limit each first, so that the sum cannot overflow. */
 	u32 nractrs = min_t(u32, header->nractrs, VPERFCTR_MAX_CTRS + 1);
 	u32 nrictrs = min_t(u32, header->nrictrs, VPERFCTR_MAX_CTRS + 1);
 	u32 nrctrs = nractrs + nrictrs;
@@ -247,7 +247,7 @@ int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __
 		err = copy_control(&change.header, &change.control, arg);
 	if (err)
 		return err;
-	/* A monitor must not change the owner's affinity, nor have it killed for a move. */
+	/* A monitor must not change the owner's affinity, and a move must not kill the owner. */
 	if (READ_ONCE(st->owner) != current)
 		change.header.flags |= VPERFCTR_CONTROL_NO_AFFINITY;
 

@@ -71,7 +71,7 @@ static void probe_fork(void *unused, struct task_struct *parent, struct task_str
 	preempt_enable();
 }
 
-/* Context: before the files are closed; since 6.16 also before exit_mm(). */
+/* Context: files are closed later.  exit_mm() comes before this, from 6.16 on after it. */
 static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
 {
 	unsigned long flags;

@@ -18,22 +18,21 @@
 
 static int map_ring(struct vperfctr_state *st, struct vm_area_struct *vma)
 {
-	/* A child maps it anew, if it wants it. */
+	/* A child must map it itself.  VM_IO: MADV_DOFORK cannot clear this flag. */
 	vm_flags_mod(vma, VM_DONTCOPY, 0);
 	return vperfctr_ring_mmap(st, vma);
 }
 
 /*
  * Insert the pages now: the first access may be in an inner loop, which a fault would
- * delay.  They are inserted by frame number, so that madvise() and the like leave them
- * alone.  The memory lives as long as the state, and the state as long as the mapping
- * has the file.  VM_IO: madvise() cannot take VM_DONTCOPY away.
+ * delay.  They are inserted by frame number, so that madvise() cannot remove them.  The
+ * mapping has a reference to the file, which keeps the state, which keeps the memory.
  */
 static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct vperfctr_state *st = file->private_data;
 
-	/* VM_MAYSHARE is MAP_SHARED; VM_SHARED is taken away from read-only files. */
+	/* VM_MAYSHARE is MAP_SHARED; the kernel clears VM_SHARED for read-only files. */
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
 	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
@@ -52,9 +51,11 @@ static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
 /* ---- descriptors -------------------------------------------------------- */
 
 /*
- * The owner's exit leaves the release of the hardware to a worker, and so do the
- * exits of its descendants.  A caller that has waited for these threads and closes
- * the state finds the hardware free.
+ * Release the hardware of a state whose owner has ended.  The exits of the owner and
+ * of its descendants leave that to a worker.  A caller that has waited for these
+ * threads and closes the state must find the hardware free.
+ *
+ * Context: may sleep.
  */
 static void release_after_exit(struct vperfctr_state *st)
 {
@@ -67,9 +68,11 @@ static void release_after_exit(struct vperfctr_state *st)
 }
 
 /*
- * A descriptor is being closed.  This must not wait for the last reference to the
- * file: a mapping has one, and outlives its process where something else holds the
- * mm, such as arch/x86/cr4-pce.c or a reader of /proc/PID.
+ * A descriptor is being closed.  The release must not wait for the last reference to
+ * the file.  A mapping has one too, and outlives its process while something else
+ * holds the mm, such as arch/x86/cr4-pce.c or a reader of /proc/PID.
+ *
+ * Context: may sleep.  An exec closes descriptors with exec_update_lock held.
  */
 static int vperfctr_file_flush(struct file *file, fl_owner_t id)
 {
@@ -87,7 +90,7 @@ static int vperfctr_file_release(struct inode *inode, struct file *file)
 		if (!READ_ONCE(st->owner))
 			vperfctr_dissolve_family(st);
 	}
-	/* Descriptors in flight through a socket are closed without a flush. */
+	/* No flush: descriptors in flight through a socket, and io_uring's own files. */
 	release_after_exit(st);
 	vperfctr_put(st);
 	return 0;

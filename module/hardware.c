@@ -9,7 +9,7 @@
 
 #include "state.h"
 
-static DEFINE_MUTEX(hardware_mutex);	/* for the first share, and for each release */
+static DEFINE_MUTEX(hardware_mutex);	/* held to take the first share, and to release any */
 static refcount_t hardware_users = REFCOUNT_INIT(0);
 
 /*
@@ -51,8 +51,8 @@ void vperfctr_share_hardware(struct vperfctr_state *st)
 
 /*
  * Release the state's share, if it has one.  When this returns the state has none, even
- * if another thread released it.  The bit is cleared last: a close that races with the
- * worker, which finishes the owner's exit, still finds it set and waits for the worker.
+ * if another thread released it.  The bit is cleared last.  So a close that races with
+ * the worker, which finishes the owner's exit, finds it set and waits for the worker.
  *
  * Context: may sleep; the state's counters have stopped for good.
  */
@@ -64,7 +64,7 @@ void vperfctr_release_hardware(struct vperfctr_state *st)
 	if (test_bit(STATE_HARDWARE, &st->bits)) {
 		if (refcount_dec_and_test(&hardware_users))
 			perfctr_cpu_release();
-		smp_mb__before_atomic();	/* release first, then the clear bit */
+		smp_mb__before_atomic();	/* the release must be visible first */
 		clear_bit(STATE_HARDWARE, &st->bits);
 	}
 	mutex_unlock(&hardware_mutex);

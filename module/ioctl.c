@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Dispatch of the ioctls, and those of the device: INFO, CPUS, OPEN.  What the ioctls of
- * a state do is in control.c, read.c, overflow.c and ring.c.
+ * Dispatch of the ioctls, and those of the device: INFO, CPUS, OPEN.  The ioctls of a
+ * state are in control.c, read.c, overflow.c and ring.c.
  */
 #include <linux/build_bug.h>
 #include <linux/cpumask.h>
@@ -62,7 +62,7 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 	return 0;
 }
 
-/* A set of CPUs: true if it has this one. */
+/* True if the CPU belongs to a set, for some of the sets that of a kind. */
 typedef bool cpu_test(unsigned int cpu, unsigned int kind);
 
 static bool is_possible(unsigned int cpu, unsigned int unused)
@@ -86,7 +86,10 @@ static bool is_forbidden(unsigned int cpu, unsigned int unused)
 	return cpu_possible(cpu);
 }
 
-/* The words have 32 bits, as longs differ between 32- and 64-bit callers. */
+/*
+ * Write a set of CPUs to user space, and the number of words that it needs.  The words
+ * have 32 bits, as longs differ between 32- and 64-bit callers.
+ */
 static int write_cpus(u32 __user *arg_nrwords, u32 __user *mask, cpu_test *test,
 		      unsigned int kind)
 {

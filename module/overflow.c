@@ -65,8 +65,8 @@ static enum hrtimer_restart retry_signal(struct hrtimer *timer)
 	struct vperfctr_state *st = vperfctr_of(current);
 
 	/*
-	 * An owner that has left is served by its next switch-in.  A timer that expires
-	 * on another CPU, as its own went offline, ends.
+	 * If the owner has left, its next switch-in sends the signal.  A timer whose own
+	 * CPU went offline expires on another one, and ends.
 	 */
 	if (!st || timer != this_cpu_ptr(&retry_timer) || send_signal(st))
 		return HRTIMER_NORESTART;
@@ -106,7 +106,7 @@ static bool makes_samples(const struct vperfctr_state *st)
 	return st->flags & VPERFCTR_CONTROL_RING;
 }
 
-/* log2 of the number of periods to load at once */
+/* The log2 of the number of periods to load at once. */
 static unsigned int period_shift(const struct vperfctr_state *st)
 {
 	return makes_samples(st) ? st->ring_shift : 0;
@@ -159,7 +159,7 @@ static u64 user_ip(struct task_struct *task)
 	return instruction_pointer(task_pt_regs(task));
 }
 
-/* Handle what an interrupt of kernel mode left pending. */
+/* Handle the overflow that an interrupt of kernel mode left pending. */
 static void handle_pending(struct vperfctr_state *st)
 {
 	u64 ip = st->pending_ip;
@@ -195,7 +195,7 @@ void vperfctr_overflow_later(void)
 	irq_work_queue(this_cpu_ptr(&overflow_works));
 }
 
-/* The address in the kernel, for a ring that may have it; otherwise 0: use that in user mode. */
+/* The address in the kernel if the ring may have it.  0: use the one in user mode. */
 static u64 kernel_ip(const struct vperfctr_state *st, struct pt_regs *regs)
 {
 	if (!regs || !st->cpu_state.control.kernel || !vperfctr_ring_has_kernel(st))
@@ -220,8 +220,8 @@ static void handle_overflow(struct perfctr_cpu_state *state, struct pt_regs *reg
 }
 
 /*
- * The counters have stopped for good, or for another control.  Their last overflows go
- * to READ or to the ring; there is no signal, and nothing to resume.
+ * Record the last overflows of counters that have stopped for good, or for another
+ * control.  They go to READ or to the ring.  No signal is sent, and nothing resumes.
  */
 void vperfctr_overflow_end(struct vperfctr_state *st)
 {
@@ -234,7 +234,7 @@ void vperfctr_overflow_end(struct vperfctr_state *st)
 	st->pending = false;
 }
 
-/* No overflow waits for IRESUME any more. */
+/* Forget the overflows that wait for IRESUME. */
 void vperfctr_overflow_forget(struct vperfctr_state *st)
 {
 	st->checks &= ~STATE_CHECK_SIGNAL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The mapped page of a state: its mappings, and the page that the child of a fork has. */
+/* The page of a state: its mappings, and the page that the child of a fork sees instead. */
 #include <linux/gfp.h>
 #include <linux/irqflags.h>
 #include <linux/mm.h>
@@ -10,20 +10,20 @@
 #include "state.h"
 
 /*
- * A mapping by the owner's process gives that process user-mode reads; one by
+ * A mapping by the owner's process gives that process user-mode reads.  One by
  * another process only shows it the page.  mmap() decides which of the two a
- * mapping is, and it stays that until it is unmapped.  The vma's private data is
- * the mm's entry with the low-level driver; bit 0 says owner.
+ * mapping is, and this does not change until it is unmapped.  The vma's private
+ * data is the mm's entry with the low-level driver; bit 0 says owner.
  *
- * NULL: the mapping was inherited by the child of a fork, or by a child of that.
- * It shows the dead page, gives no user-mode reads, and is not counted as one
- * that could see what counters held.
+ * NULL: the mapping was inherited by the child of a fork, or by a descendant of
+ * that child.  It shows the dead page and gives no user-mode reads.  It is not
+ * counted as one that could see what counters held.
  */
 #define VMA_OWNER	1UL
 
 /*
- * The page of inherited mappings: version, and all else zero.  A reader finds no
- * counter and no TSC there, and must not execute RDPMC.
+ * The page of inherited mappings: all but version is zero.  A reader finds no counter
+ * and no TSC there, and must not execute RDPMC.
  */
 static struct vperfctr_page *dead_page;
 
@@ -60,10 +60,10 @@ static vm_fault_t insert_page(struct vm_area_struct *vma, const struct vperfctr_
 }
 
 /*
- * A fork gives the child this vma.  VM_WIPEONFORK has kept the live page out of the
- * child's page table, unless madvise() took that flag away.  Kernels call open()
- * before or after they copy the entry: set the flag for the former, and remove the
- * entry for the latter.
+ * Keep the live page from the child of a fork, which gets this vma.  VM_WIPEONFORK does
+ * so unless MADV_KEEPONFORK has cleared it.  Kernels differ in the order of open() and
+ * of the copy of the page table entry.  If open() comes first, setting the flag prevents
+ * the copy.  If it comes last, the entry must be removed.
  */
 static void inherit_vma(struct vm_area_struct *vma)
 {
@@ -76,7 +76,8 @@ static void inherit_vma(struct vm_area_struct *vma)
 
 /*
  * Called by fork, with the child's mm, and by mremap(), which makes a copy in the same
- * mm and then closes the old one.  No other mm than current's can be moved.
+ * mm and then closes the old vma.  mremap() moves only mappings of current's mm.  The
+ * copy needs no memory: the mm has an entry.
  */
 static void vperfctr_vma_open(struct vm_area_struct *vma)
 {
@@ -94,7 +95,10 @@ static void vperfctr_vma_close(struct vm_area_struct *vma)
 		perfctr_cpu_user_put(user, vma_owner(vma));
 }
 
-/* mmap() inserts the live page, and nothing removes it: so this mapping is inherited. */
+/*
+ * Insert the dead page.  mmap() inserts the live one, and madvise() removes no entry of a
+ * VM_PFNMAP mapping.  So a fault happens only in an inherited mapping.
+ */
 static vm_fault_t vperfctr_vma_fault(struct vm_fault *vmf)
 {
 	return insert_page(vmf->vma, dead_page);
@@ -140,7 +144,7 @@ int vperfctr_page_mmap(struct vperfctr_state *st, struct vm_area_struct *vma)
 
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
 		return -EINVAL;
-	/* First: once the page is visible it must not show what counters held before. */
+	/* First: the page must not show what counters held before. */
 	err = vma_get_user(vma, owner);
 	if (err)
 		return err;
@@ -150,8 +154,8 @@ int vperfctr_page_mmap(struct vperfctr_state *st, struct vm_area_struct *vma)
 		return vm_fault_to_errno(fault, 0);
 	}
 	/*
-	 * A child inherits the mapping, as its copy of a library's handle has the
-	 * address, but with an empty page table: see inherit_vma().
+	 * The child of a fork inherits the mapping, as its copy of a library's handle has
+	 * the address.  Its page table is empty there: see inherit_vma().
 	 */
 	vm_flags_mod(vma, VM_WIPEONFORK, 0);
 	vma->vm_ops = &vperfctr_vm_ops;

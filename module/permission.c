@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a caller may do: count kernel mode, and change the state of another thread. */
+/* Permissions of a caller: to count kernel mode, and to change another thread's state. */
 #include <linux/capability.h>
 #include <linux/module.h>
 #include <linux/ptrace.h>

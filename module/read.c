@@ -142,7 +142,7 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 	return 0;
 }
 
-/* All that READ can return, of one moment.  Only what is used is initialized. */
+/* All that READ can return, as it is at one moment.  Only what is used is initialized. */
 struct reading {
 	struct vperfctr_snapshot snap;
 	u64 children[1 + VPERFCTR_MAX_CTRS];
@@ -151,7 +151,10 @@ struct reading {
 	struct control_copy *control;		/* NULL: the caller does not want it */
 };
 
-/* Writes nothing to user space, as that may wait for user space while st->lock is held. */
+/*
+ * Collect what READ returns, in kernel memory.  A write to user space can fault, and user
+ * space may delay that fault for as long as it likes: st->lock must not be held then.
+ */
 static int take_reading(struct vperfctr_state *st, struct reading *r)
 {
 	bool own = READ_ONCE(st->owner) == current;

@@ -185,7 +185,7 @@ int vperfctr_consume(struct vperfctr_state *st, unsigned long nr)
 	return 0;
 }
 
-/* Called by the file's mmap, which has checked everything but the size. */
+/* Map the ring.  The caller, the file's mmap, has checked all but the size. */
 int vperfctr_ring_mmap(struct vperfctr_state *st, struct vm_area_struct *vma)
 {
 	/* Pairs with the store-release in add_ring(). */

@@ -120,7 +120,7 @@ void vperfctr_put(struct vperfctr_state *st)
 	}
 	vperfctr_ring_free(st);
 	vperfctr_uncharge(st->account);
-	/* No mapping is left: it would have the file, and the file a reference. */
+	/* No mapping is left: a mapping keeps the file, and the file a reference. */
 	free_page((unsigned long)st->cpu_state.page);
 	mutex_destroy(&st->lock);
 	kmem_cache_free(vperfctr_cache, st);

@@ -7,7 +7,7 @@
  *	file.c		descriptors of a state
  *	page.c		the mapped page, also after a fork
  *	thread.c	attaching to a thread, and its context switches
- *	exec-fork-exit.c	a thread's exec, fork and exit
+ *	exec-fork-exit.c a thread's exec, fork and exit
  *	family.c	inheritance: descendants and their sums
  *	remote.c	changes to another thread's state
  *	control.c	control, suspend, resume, unlink
@@ -18,6 +18,7 @@
  *	account.c	limits on a user's states and rings
  *	hardware.c	the reservation of the hardware
  *	permission.c	what a caller may do
+ *	usercopy.h	copies from and to user memory
  */
 #ifndef VPERFCTR_STATE_H
 #define VPERFCTR_STATE_H
@@ -81,7 +82,7 @@ struct vperfctr_state {
 	struct preempt_notifier notifier;
 	u16 stop;			/* STATE_STOP_*; 0: counters run when the owner does */
 	u16 checks;			/* STATE_CHECK_* */
-	int cpu;			/* on which they run now; -1: none */
+	int cpu;			/* where the counters run now; -1: nowhere */
 	struct perfctr_cpu_state cpu_state;
 	u32 overflow;			/* counters that wait for IRESUME */
 	u64 pending_ip;			/* of `pending`, in the kernel; 0: not known */
@@ -91,11 +92,11 @@ struct vperfctr_state {
 	struct mutex lock;
 	refcount_t refs;		/* files, members of the family, one while attached */
 	atomic_t files;			/* open file descriptions */
-	unsigned long bits;		/* STATE_HARDWARE and the like */
+	unsigned long bits;		/* STATE_HARDWARE to STATE_HAD_FAMILY */
 	struct vperfctr_account *account;
 	wait_queue_head_t wait;		/* for poll */
 	struct work_struct detach_work;
-	struct irq_work sigill_work;	/* queue this and the next by vperfctr_queue() */
+	struct irq_work sigill_work;	/* queue both works by vperfctr_queue() */
 	struct irq_work wake_work;	/* wakes pollers after an overflow */
 	struct vperfctr_buffer *ring;	/* NULL: none; never changes after that */
 	unsigned int ring_shift;	/* each 2^ring_shift-th overflow makes a sample */
@@ -110,7 +111,7 @@ struct vperfctr_state {
 	 * not.  The root's family_lock is an inner lock, with interrupts disabled; it
 	 * guards the fields that follow, in the root and in its members.
 	 */
-	struct vperfctr_state *root;	/* of which the control was inherited; or NULL */
+	struct vperfctr_state *root;	/* whose control was inherited; NULL: not inherited */
 	struct list_head family;	/* root: its members; member: its link */
 	raw_spinlock_t family_lock;
 	u64 children_missed;
@@ -193,8 +194,8 @@ bool vperfctr_is_alone(int cpu);
 /*
  * Start the counters of a state.
  *
- * Context: current is the owner.  Interrupts are disabled, so that no interrupt that
- * reads st->cpu comes between its change and the resume.
+ * Context: current is the owner.  Interrupts are disabled: an interrupt that reads
+ * st->cpu must not come between its change and the resume.
  */
 static __always_inline void vperfctr_start_here(struct vperfctr_state *st, int cpu)
 {
@@ -217,7 +218,11 @@ static __always_inline void vperfctr_start(struct vperfctr_state *st)
 		vperfctr_switch_in(st, smp_processor_id());
 }
 
-/* Stop them, in the same context. */
+/*
+ * Stop the counters of a state, unless they are stopped.
+ *
+ * Context: as for vperfctr_start_here().
+ */
 static __always_inline void vperfctr_stop(struct vperfctr_state *st)
 {
 	lockdep_assert_irqs_disabled();
@@ -258,7 +263,7 @@ static __always_inline int vperfctr_apply(struct vperfctr_state *st, vperfctr_op
 
 /*
  * Detach all members of a root's family, and add their counts to the root's children's
- * sums.  The list of a member is not empty either, but is no family of its own.
+ * sums.  A member's list is not empty either, but it is the root's family.
  *
  * Context: may sleep.
  */

@@ -108,8 +108,8 @@ static void send_sigill(struct irq_work *work)
 
 /*
  * The owner has come to a CPU that cannot count it.  If CONTROL has narrowed its
- * affinity, it was moved after that: stop counting and send SIGILL.  Otherwise only do
- * not count it on this CPU.
+ * affinity, it was moved after that: stop counting and send SIGILL.  Otherwise it is
+ * only not counted on this CPU.
  */
 static void enter_forbidden_cpu(struct vperfctr_state *st)
 {
@@ -158,7 +158,7 @@ void vperfctr_sample_owner(struct vperfctr_state *st)
 {
 	int cpu = smp_load_acquire(&st->cpu);	/* see vperfctr_stop() */
 
-	/* An error means that the CPU went offline: the owner had left it before. */
+	/* An error means that the CPU is offline: the owner left it before. */
 	if (cpu >= 0)
 		smp_call_function_single(cpu, sample_here, st, 1);
 }
@@ -172,8 +172,8 @@ static void vperfctr_sched_out(struct preempt_notifier *notifier, struct task_st
 }
 
 /*
- * Context: preemption disabled, interrupts enabled.  An interrupt may already have come
- * that found the owner as current and its counters not resumed.
+ * Context: preemption disabled, interrupts enabled.  An interrupt may come before this:
+ * it finds the owner as current, and its counters not resumed.
  */
 static void vperfctr_sched_in(struct preempt_notifier *notifier, int cpu)
 {
@@ -277,7 +277,7 @@ static void finish_detach_work(struct work_struct *work)
 	vperfctr_finish_detach(container_of(work, struct vperfctr_state, detach_work));
 }
 
-/* The same by a worker, for a thread that cannot sleep. */
+/* Let a worker call vperfctr_finish_detach(), for a thread that cannot sleep. */
 void vperfctr_finish_detach_later(struct vperfctr_state *st)
 {
 	queue_work(vperfctr_wq, &st->detach_work);
