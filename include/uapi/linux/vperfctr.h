@@ -188,7 +188,7 @@ struct vperfctr_kind_cpus {
  * when its last descriptor is closed, unless it was made with VPERFCTR_OPEN_KEEP.
  * A mapping counts as a descriptor.
  *
- * Executing a file that gives privileges, or that the caller may not read, unlinks
+ * Executing a file that gives privileges, or that the thread may not read, unlinks
  * the state before the first instruction of that file.  Descendants continue to be
  * counted.  READ's status then has VPERFCTR_STATUS_PRIVILEGED.
  */
@@ -294,8 +294,8 @@ struct vperfctr_open {
  *		CAP_SYS_ADMIN (see VPERFCTR_FEATURE_KERNEL)
  *	EBUSY	there are counters, and perf_event or the NMI watchdog holds them:
  *		see `sysctl kernel.nmi_watchdog`
- *	EIO	on an online CPU a counter does not count or cannot be written, unlike
- *		the processor says, as under some hypervisors; the kernel's log names
+ *	EIO	on an online CPU a counter that the processor reports does not count or
+ *		cannot be written, as under some hypervisors; the kernel's log names
  *		the counter
  *	ENOMEM	there is no memory
  */
@@ -345,8 +345,8 @@ struct vperfctr_open {
  *	MSR_OFFCORE_RSP_1	01BBH; on Atoms 02B7H; from Golden Cove on 012BH
  *	MSR_PEBS_FRONTEND	01C6H, from Skylake on; on Golden Cove also 40ADH, 04C2H
  *
- * Zero would count nothing and is refused.  Reserved bits, and two values for one
- * register in one control, are refused.  Such events are refused where the
+ * Zero would count nothing and is refused.  Also refused are reserved bits, and two
+ * values for one register in one control.  Such events are refused where the
  * registers do not exist, as in many virtual machines, and on Silvermont and
  * Airmont, where cores share them.
  *
@@ -355,7 +355,7 @@ struct vperfctr_open {
  *
  * map of event counter i is i; the cycle counter is VPERFCTR_FIXED.  evntsel is the
  * image of PMEVTYPER<n>_EL0: the event, P (bit 31: not in kernel mode) and U (bit
- * 30: not in user mode), not both of which may be set.  evntsel of the cycle
+ * 30: not in user mode).  P and U must not both be set.  evntsel of the cycle
  * counter, as PMCCFILTR_EL0, has only P and U.  All other bits are refused, and so
  * are CHAIN (1EH) and events that PMCEID<n>_EL0 reports as not available.  aux must
  * be 0.
@@ -485,10 +485,10 @@ struct vperfctr_read {
  * mode.  A period begins when the counters restart.
  *
  * The signal can be blocked or ignored, or merge with another one of its number.
- * If it cannot be queued, the kernel tries again.  READ's overflow has the set until
- * IRESUME, and poll() returns POLLIN that long; without si_signo, only these two
- * report the overflow.  VPERFCTR_SUSPEND and RESUME are independent of it: counters
- * run if there is neither a pause nor an overflow.
+ * If it cannot be queued, the kernel tries again.  Until IRESUME, READ's overflow has
+ * the set, and poll() returns POLLIN.  Without si_signo, only these two report the
+ * overflow.  VPERFCTR_SUSPEND and RESUME are independent of it: counters run if there
+ * is neither a pause nor an overflow.
  *
  * Argument: 0.  Errors:
  *
@@ -530,7 +530,7 @@ struct vperfctr_read {
  * sample_size bytes.  Any holder of a descriptor may map it.  The child of a fork
  * does not inherit the mapping.  Errors are those of the page's mmap, and:
  *
- *	EINVAL	the state has no ring, or its size is another
+ *	EINVAL	the state has no ring, or the size is not map_size
  *	EPERM	the ring has VPERFCTR_RING_KERNEL, and the caller may not count
  *		kernel mode
  *
@@ -540,9 +540,9 @@ struct vperfctr_read {
  * there are at least `watermark` samples, or any and the state has no owner.  A
  * sample that finds the ring full is dropped and counted.
  *
- * Periods so short that a thread makes more samples per second than the module's
- * parameter max_sample_rate are throttled: only each 2nd, 4th, ... overflow makes
- * a sample.  The others are counted as dropped when it does.  Sums are not affected.
+ * If a thread makes more samples per second than the module's parameter
+ * max_sample_rate, the kernel throttles it: only every 2nd, 4th, ... overflow makes a
+ * sample.  The next sample counts the others as dropped.  Sums are not affected.
  */
 #define VPERFCTR_RING		_IO(0xD0, 22)
 
@@ -645,11 +645,11 @@ struct vperfctr_ring_page {
  *
  * cstatus is about the owner: other threads and processes must not use start.
  * They can get current sums from VPERFCTR_READ.  They can also take the sums of the
- * owner's last suspend from the page, by the loop above without rdpmc, if they
- * start over while samplecount is odd, too.  The owner never finds it odd.
+ * owner's last suspend from the page, by the loop above without rdpmc.  They must
+ * also start over while samplecount is odd; the owner never finds it odd.
  *
- * The first 64 bytes are for the TSC and for fields that seldom matter.  The fields
- * for reading counters start at the second 64 bytes, so that reading one or two
+ * The first 64 bytes have the TSC and fields that are seldom needed.  The second 64
+ * bytes begin with the fields for reading counters, so that reading one or two
  * counters touches one cache line.
  */
 struct vperfctr_page_ctr {
