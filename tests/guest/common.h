@@ -50,9 +50,9 @@ u32 no_general(void);
 u32 no_fixed(void);
 
 /*
- * For each processor family: SEL_ and FIXED_ for the modes of an evntsel, INSNS_ and
- * CYCLES_, rdpmc() and rdtsc(), the signal that a forbidden RDPMC raises, and loop(n)
- * of 2n instructions.  FIXED_INSNS is the fixed counter of instructions, if
+ * Each architecture's header defines SEL_ and FIXED_ for the modes of an evntsel, INSNS_
+ * and CYCLES_, rdpmc() and rdtsc(), and loop(n) of 2n instructions.  RDPMC_SIGNAL is the
+ * signal that a forbidden RDPMC raises.  FIXED_INSNS is the fixed counter of instructions, if
  * have_fixed_insns().
  */
 #if defined(__aarch64__)

@@ -512,8 +512,8 @@ END_TEST
 
 /*
  * A parent waits for all children, then closes the state or unlinks its own: the
- * hardware is free at once.  So the work that a child's end leaves to a kernel thread
- * must be done, although that thread gets no CPU while this SCHED_FIFO thread runs.
+ * hardware is free at once.  A child's end leaves work to a kernel thread, which gets no
+ * CPU while this SCHED_FIFO thread runs.  That work must be done nevertheless.
  */
 START_TEST(hardware_is_free_at_once)
 {

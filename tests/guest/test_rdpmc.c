@@ -418,8 +418,8 @@ static void write_kernel_code(void)
 }
 
 /*
- * perf clears the counters that its last events used, when it switches to a process that
- * may use RDPMC, without a look at their current user.
+ * perf clears the counters that its last events used when it switches to a process that
+ * may use RDPMC.  It does not check which state uses them now.
  */
 START_TEST(counters_left_by_perf)
 {

@@ -493,8 +493,8 @@ static void be_fifo(int priority)
 }
 
 /*
- * The hardware is free when the close returns, even if a mapping keeps the file and no
- * worker of the kernel has run since the owner ended: both CPUs are kept from them.
+ * The hardware is free when the close returns, even if a mapping keeps the file.  No
+ * worker of the kernel has run since the owner ended: real-time threads keep both CPUs.
  */
 START_TEST(closed_while_mapped)
 {

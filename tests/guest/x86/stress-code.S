@@ -30,7 +30,7 @@ read_loop_read:
 /*
  * long spawn_tree(unsigned long flags, unsigned long leaves, unsigned long n)
  *
- * Fork a process that clones `leaves` times with `flags` and waits for those leaves that
+ * Fork a process that clones `leaves` times with `flags`.  It waits for the leaves that
  * are processes.  Each leaf executes 2n instructions and a few.
  */
 	.globl	spawn_tree
