@@ -3,9 +3,10 @@
 # "make help" lists the targets.
 #
 # make and kbuild split file names at white space and take a colon, a quote and the
-# like for syntax; make's realpath and abspath split them, too. A checkout with such
-# a path is copied to a private directory in /tmp and built there: the result is in
-# "build" as usual, which is then a symbolic link. See scripts/in-copy.
+# like for syntax; make's realpath and abspath split them, too. The compiler splits
+# options at a comma. A checkout with such a path is copied to a private directory in
+# /tmp and built there. The result is in "build" as usual, which is then a symbolic
+# link. See scripts/in-copy.
 
 ifneq ($(shell scripts/in-copy --needed),)
 
