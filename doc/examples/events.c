@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counts events, named on the command line, for two ways to add up the same numbers.  The
+ * Count events, named on the command line, for two ways to add up the same numbers.  The
  * cost of counting is subtracted.
  *
  *	cc -O2 -o events events.c -lvperfctr-event -lvperfctr
@@ -57,7 +57,7 @@ static void choose(struct vperfctr_event *event, char **names, unsigned int nr,
 		if (vperfctr_event(&event[i], names[i], &info, &why))
 			fail(names[i], why.text);
 	if (vperfctr_event_assign(event, nr, &info, ctr, &why))
-		fail("these do not go together", why.text);
+		fail("cannot count these together", why.text);
 	vperfctr_control_init(control, ctr);
 	for (unsigned int i = 0; i < nr; i++)
 		vperfctr_control_add_ctr(control, &ctr[i]);
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr[MAX];
 	struct vperfctr *v;
-	volatile long sum = 0;	/* or the compiler would remove the calls */
+	volatile long sum = 0;	/* volatile: keep the calls */
 	int err;
 
 	if (nr < 1 || nr > MAX)

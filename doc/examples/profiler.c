@@ -25,7 +25,7 @@
 
 static struct vperfctr *v;
 
-/* ---- what is profiled ------------------------------------------------------ */
+/* ---- the profiled code ----------------------------------------------------- */
 
 /* Put a function into its own section: the linker defines symbols for its start and end. */
 #define IN(name)	__attribute__((noinline, section(#name)))
@@ -92,7 +92,7 @@ static void add_instructions(struct vperfctr_control *control)
 	struct vperfctr_ctr ctr;
 	struct vperfctr_why why;
 
-	check(vperfctr_info(&info, 0), "the module");
+	check(vperfctr_info(&info, 0), "no information");
 	if (vperfctr_event(&event, "instructions:u", &info, &why) ||
 	    vperfctr_event_assign(&event, 1, &info, &ctr, &why)) {
 		fprintf(stderr, "profiler: %s\n", why.text);
@@ -107,7 +107,7 @@ static void start(void)
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr[1];
 
-	check(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), "a state");
+	check(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), "cannot open a state");
 	if (sigaction(SIGNO, &sa, NULL)) {
 		perror("profiler: sigaction");
 		exit(1);
@@ -116,7 +116,7 @@ static void start(void)
 	vperfctr_control_init(&control, ctr);
 	add_instructions(&control);
 	control.si_signo = SIGNO;
-	check(vperfctr_control(v, &control), "the control");
+	check(vperfctr_control(v, &control), "cannot count");
 }
 
 int main(void)
@@ -127,7 +127,7 @@ int main(void)
 	start();
 	hot();
 	cold();
-	check(vperfctr_unlink(v), "the end");
+	check(vperfctr_unlink(v), "cannot stop");
 	vperfctr_close(v);
 
 	for (i = 0; i < NR; i++)

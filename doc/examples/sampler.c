@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * As profiler.c, without a signal for each sample: the kernel writes samples into
- * a ring, and the program reads the ring when its work is done.  (A profiler of
- * another process would poll the descriptor, and read samples as they come.)
+ * A program that profiles itself without a signal for each sample: compare
+ * profiler.c.  The kernel writes samples into a ring, and the program reads the ring
+ * when its work is done.  A profiler of another process would poll the descriptor,
+ * and read samples while the process runs.
  *
  *	cc -O2 -o sampler sampler.c -lvperfctr-event -lvperfctr
  */
@@ -13,7 +14,7 @@
 
 #define PERIOD	20000
 
-/* ---- what is profiled ------------------------------------------------------ */
+/* ---- the profiled code ----------------------------------------------------- */
 
 #define IN(name)	__attribute__((noinline, section(#name)))
 
@@ -65,7 +66,7 @@ static void add_instructions(struct vperfctr_control *control)
 	struct vperfctr_ctr ctr;
 	struct vperfctr_why why;
 
-	check(vperfctr_info(&info, 0), "the module");
+	check(vperfctr_info(&info, 0), "no information");
 	if (vperfctr_event(&event, "instructions:u", &info, &why) ||
 	    vperfctr_event_assign(&event, 1, &info, &ctr, &why)) {
 		fprintf(stderr, "sampler: %s\n", why.text);
@@ -81,13 +82,13 @@ static void start(struct vperfctr **v)
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr[1];
 
-	check(vperfctr_open(v, VPERFCTR_OPEN_CREAT), "a state");
-	check(vperfctr_ring_open(*v, &ring), "the ring");
+	check(vperfctr_open(v, VPERFCTR_OPEN_CREAT), "cannot open a state");
+	check(vperfctr_ring_open(*v, &ring), "cannot make a ring");
 
 	vperfctr_control_init(&control, ctr);
 	add_instructions(&control);
 	control.flags = VPERFCTR_CONTROL_RING;
-	check(vperfctr_control(*v, &control), "the control");
+	check(vperfctr_control(*v, &control), "cannot count");
 }
 
 int main(void)
@@ -101,7 +102,7 @@ int main(void)
 	start(&v);
 	hot();
 	cold();
-	check(vperfctr_stop(v), "the end");
+	check(vperfctr_stop(v), "cannot stop");
 
 	nr = vperfctr_ring_nr(v);
 	for (n = 0; n < nr; n++) {
@@ -109,7 +110,7 @@ int main(void)
 		histogram[place(sample->ip)]++;
 		sum = sample->sums[0];
 	}
-	check(vperfctr_ring_consume(v, nr), "giving samples back");
+	check(vperfctr_ring_consume(v, nr), "cannot consume the samples");
 
 	for (i = 0; i < NR; i++)
 		most = histogram[i] > most ? histogram[i] : most;
