@@ -54,8 +54,8 @@ static unsigned int amd_type(unsigned int family, unsigned int model, unsigned i
 }
 
 /*
- * Sandy Bridge and later are not reported as PERFCTR_X86_INTEL_SNB: programs older
- * than that name refuse a type they do not know, and the others know Westmere too.
+ * Do not report Sandy Bridge and later as PERFCTR_X86_INTEL_SNB.  Programs older than
+ * that name refuse a type that they do not know.  The others know Westmere, too.
  */
 static unsigned int intel_type(unsigned int family, unsigned int model)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Events for programs that take them from the library: Intel's architectural events
- * (SDM volume 3, "Pre-defined Architectural Performance Events"), and those that AMD's
- * processors have had unchanged since the K7.  The kernel refuses an architectural event
+ * Events for programs that ask the library for them.  These are Intel's architectural
+ * events (SDM volume 3, "Pre-defined Architectural Performance Events"), and those that
+ * AMD's processors have had unchanged since the K7.  The kernel refuses an architectural event
  * that a processor does not have.
  */
 #include "internal.h"

@@ -22,10 +22,10 @@ static size_t page_size(void)
 /* ---- identify the process ------------------------------------------------- */
 
 /*
- * The child of a fork has its parent's handles, but cannot read by their pages: the kernel
+ * The child of a fork has its parent's handles, but cannot read by their pages.  The kernel
  * shows the child a page without counters, or none.  A read must detect this, and getpid()
- * costs too much.  So one word numbers processes from one fork to the next: the kernel
- * clears it in a child (MADV_WIPEONFORK).
+ * costs too much.  So a word contains the number of the process.  The kernel clears it in
+ * a child (MADV_WIPEONFORK), which then gets the next number.
  */
 static unsigned int *process_word;
 static unsigned int last_process;

@@ -82,9 +82,9 @@ static unsigned int nr_choices(const struct vperfctr_event *event)
 }
 
 /*
- * True if event i is placed in this turn: first the events without a choice, then those
- * that a fixed counter is free for, then the rest.  The order only decides which of the
- * possible counters an event gets, not whether all fit.
+ * True if event i is placed in this turn.  Events without a choice come first, then
+ * those that a free fixed counter can count, then the rest.  The order only decides which
+ * of the possible counters an event gets, not whether all fit.
  */
 static bool is_turn(const struct matching *m, unsigned int i, unsigned int turn)
 {

@@ -3,11 +3,12 @@
  * Which general counters can count an event, if not all can.
  *
  * libpfm4 has this information for some processors but does not export it.  So this table
- * lists the restricted events.  Sources for Intel: SDM volume 3, "Performance Monitoring
- * Events" (chapter 19 in older editions, with remarks such as "counter 2 only"), and the
- * column "Counter" of the event lists at download.01.org/perfmon.  If the two differ, the
- * table has only the counters that both name.  Source for AMD family 15h: BKDG 42301, 3.14
- * "Core Performance Counter Events", which gives PERF_CTL[n] for each event.
+ * lists the restricted events.  There are two sources for Intel.  SDM volume 3,
+ * "Performance Monitoring Events" (chapter 19 in older editions), has remarks such as
+ * "counter 2 only".  The event lists at download.01.org/perfmon have a column "Counter".
+ * If the two differ, the table has only the counters that both name.  The source for AMD
+ * family 15h is BKDG 42301, 3.14 "Core Performance Counter Events", which gives
+ * PERF_CTL[n] for each event.
  */
 #include "event.h"
 

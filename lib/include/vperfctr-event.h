@@ -98,7 +98,7 @@ int vperfctr_event(struct vperfctr_event *event, const char *name,
  *
  * Events that need the same second register fit together if they need the same value in
  * it.  Intel's OFFCORE_RESPONSE_0 and _1 (01B7H, 01BBH) have one register each and are
- * otherwise the same, so one may be counted as the other if the processor has both.
+ * otherwise the same.  One may be counted as the other if the processor has both.
  *
  *	-ENOSPC	the events do not fit the counters, or the second registers; *why
  *		names those that clash

@@ -49,10 +49,10 @@
  * vperfctr_open(3) says what the second part can do.
  *
  * Processes: in the child of a fork, a handle of the parent that has a page cannot
- * read: vperfctr_read(), _read_pmc(), _read_tsc() and the calls for regions return
- * -EPERM (or the last sums, when the state has no thread any more).
+ * read.  vperfctr_read(), _read_pmc(), _read_tsc() and the calls for regions return
+ * -EPERM by it, or the last sums when the state has no thread any more.
  * vperfctr_read_state(), vperfctr_close() and all reads by a handle without a page
- * work; reads return the parent's sums.  A ring is not mapped until vperfctr_ring_map()
+ * work.  These reads return the parent's sums.  A ring is not mapped until vperfctr_ring_map()
  * maps it again.  A child counts itself with a handle of its own.  In the child of a
  * vfork no call is allowed.
  *
@@ -440,7 +440,7 @@ static inline int __vperfctr_mine(const struct vperfctr *v)
 
 /*
  * Barriers in the loops below: __vperfctr_thread_xor() is one before the word is
- * loaded, so that the compiler loads it again and does not keep it from the last check.
+ * loaded.  It makes the compiler load the word again, not keep it from the last check.
  * Another follows the load, and a third precedes the check.  If the check fails, because
  * of a switch or in a foreign thread, the slow path finds out which of them it was.
  */
@@ -606,9 +606,9 @@ VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
  * begin and end are functions of the library and not inline, so they are the same code
  * everywhere.  vperfctr_region_init() calls them many times with nothing between, in
  * the way the program calls them.  The smallest count is their cost.  It is constant for
- * events that count instructions, so these are exact, except for the instruction that
- * loads the region's address before a call, where the compiler needs several.  For
- * cycles and other events it is a lower limit of what a pass really costs.
+ * events that count instructions, so these are exact.  The exception is the load of the
+ * region's address before a call, if the compiler needs several instructions for it.
+ * For cycles and other events the cost is a lower limit of what a pass really costs.
  *
  * Only the cost of a region's own passes is subtracted.  A region inside another one
  * adds its two calls to that one's count: see vperfctr_region_init(3).

@@ -38,9 +38,9 @@ struct perfctr_cpus_info {
 
 /*
  * Return a descriptor of the calling thread's state.  With creat 1 the state is made:
- * EEXIST if there is one, EAGAIN if the user has too many.  With creat 0, if the thread has
- * no state, or one that the caller may not open, the descriptor is only good for
- * perfctr_info(), perfctr_cpus_info() and perfctr_abi_check_fd().
+ * EEXIST if there is one, EAGAIN if the user has too many.  With creat 0, the thread may
+ * have no state, or one that the caller may not open.  The descriptor then works only
+ * for perfctr_info(), perfctr_cpus_info() and perfctr_abi_check_fd().
  */
 int _vperfctr_open(int creat);
 

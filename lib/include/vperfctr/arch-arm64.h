@@ -18,8 +18,8 @@
 
 /*
  * Return a number that identifies the calling thread among the living threads of the
- * process: the address of its thread control block, which the psABI keeps in the
- * thread pointer.
+ * process.  It is the address of the thread control block, which the psABI keeps in
+ * the thread pointer.
  */
 static inline uintptr_t __vperfctr_thread(void)
 {

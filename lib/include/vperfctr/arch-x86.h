@@ -24,8 +24,8 @@
 
 /*
  * Return a number that identifies the calling thread among the living threads of the
- * process: the address of its thread control block, which the psABIs put at offset 0 of
- * the segment.
+ * process.  It is the address of the thread control block, which the psABIs put at
+ * offset 0 of the segment.
  */
 static inline uintptr_t __vperfctr_thread(void)
 {
