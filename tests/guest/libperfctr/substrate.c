@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A layer over perfctr 2.6, as measurement libraries had one: the processor's type, native
- * events and their counters, event sets of threads and of attached processes, overflow
- * handlers; and a program that uses it on code of known length.  It uses only
- * <libperfctr.h>, in the C of that time.
+ * A layer over perfctr 2.6, as measurement libraries had one, and a program that uses it
+ * on code of known length.  The layer has the processor's type, native events and their
+ * counters, event sets of threads and of attached processes, and overflow handlers.  It
+ * uses only <libperfctr.h>, in the C of that time.
  *
  * usage: substrate		check all this, and print what is wrong
  *	  substrate COMMAND...	run the command, and print how many instructions it took

@@ -17,7 +17,7 @@ check() # WHAT GOT EXPECTED
 	echo "$1: '$2', not '$3'"
 }
 
-run() # PROGRAM ARGUMENT...: exit status, and what it wrote in $tmp/out and $tmp/err
+run() # PROGRAM ARGUMENT...: set status; the output is in $tmp/out and $tmp/err
 {
 	program=$1
 	shift
@@ -45,7 +45,7 @@ check "one line" "$(wc -l < "$tmp/err")" 1
 check "the TSC" "$(($(field "$tmp/err" tsc) > 1000))" 1
 run perfex -e 004100C0 true
 check "status of an event" "$status" 1
-check "what it says" "$(head -n 1 "$tmp/err")" "perfex: _vperfctr_control: Invalid argument"
+check "message about an event" "$(head -n 1 "$tmp/err")" "perfex: _vperfctr_control: Invalid argument"
 
 run self_c89
 check "status of self" "$status" 0
@@ -53,7 +53,7 @@ check "its TSC" "$(($(field "$tmp/out" TSC) > 0))" 1
 check "no counts" "$(grep -c rounds "$tmp/out")" 0
 run signal_c89
 check "status of signal" "$status" 1
-check "what signal says" "$(cat "$tmp/err")" "vperfctr_control: Operation not supported"
+check "message of signal" "$(cat "$tmp/err")" "vperfctr_control: Operation not supported"
 
 echo "$(((checks - failures) * 100 / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
 exit $((failures != 0))

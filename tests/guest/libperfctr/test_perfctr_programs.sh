@@ -44,7 +44,7 @@ for program in signal_c89 signal_c++; do
 		check "$program's instructions" $((insns >= 2000000)) 1
 	else
 		check "status of $program" $status 1
-		check "what $program says" "$(cat "$tmp/out")" "vperfctr_control: Operation not supported"
+		check "message of $program" "$(cat "$tmp/out")" "vperfctr_control: Operation not supported"
 	fi
 done
 
@@ -56,7 +56,7 @@ for program in substrate_so substrate_a; do
 	grep '^line' "$tmp/out"
 done
 
-# it counts the same for a command as perfex does by the new interface
+# the layer counts the same for a command as perfex does by the new interface
 same() # COMMAND...
 {
 	perfex -x , -e instructions:u "$@" 2> "$tmp/new" > "$tmp/new.out"
@@ -67,12 +67,12 @@ same "$known"
 same "$known" 2 3
 same gzip -c "$0"
 same busybox sha256sum "$0"
-check "neither is nothing" "$(($(tail -n 1 "$tmp/out") > 100000))" 1
+check "they have counted" "$(($(tail -n 1 "$tmp/out") > 100000))" 1
 
 # the old perfex
 old=$dir/perfctr_perfex
 
-run() # ARGUMENT...: exit status, and what it wrote in $tmp/out and $tmp/err
+run() # ARGUMENT...: set status; the output is in $tmp/out and $tmp/err
 {
 	"$old" "$@" > "$tmp/out" 2> "$tmp/err"
 	status=$?
@@ -114,7 +114,7 @@ case $("$dir/perfctr_perfex" -i | grep cpu_type) in
 	check "another event" "$(count "$tmp/err" 'event 0x004100C0/0x00000001@0')" 0
 	check "beside the usual one" "$(count "$tmp/err" 'event 0x004100C0@1')" "$two" ;;
 *)	check "status with a high half" "$status" 1
-	check "what it says of a high half" "$(head -n 1 "$tmp/err")" "perfex: _vperfctr_control: Invalid argument"
+	check "message about a high half" "$(head -n 1 "$tmp/err")" "perfex: _vperfctr_control: Invalid argument"
 	check "it counts nothing" "$(count "$tmp/err" 'event 0x004100C0@1')" 0 ;;
 esac
 run -d --nhlm_offcore_rsp_0=1 -e 004100C0 "$known"
@@ -129,10 +129,10 @@ check "status after a signal" "$status" 137
 check "input" "$(echo words | "$old" -o /dev/null cat)" words
 run -e 0041FFFF@99 true
 check "status with no such counter" "$status" 1
-check "what it says" "$(head -n 1 "$tmp/err")" "perfex: _vperfctr_control: Invalid argument"
+check "message about no such counter" "$(head -n 1 "$tmp/err")" "perfex: _vperfctr_control: Invalid argument"
 run -e nonsense true
 check "status with nonsense" "$status" 1
-check "what it says of nonsense" "$(cat "$tmp/err")" "perfex: not EVNTSEL[/EVNTSEL2][@PMC]: 'nonsense'"
+check "message about nonsense" "$(cat "$tmp/err")" "perfex: not EVNTSEL[/EVNTSEL2][@PMC]: 'nonsense'"
 run /nowhere/at/all
 check "status without a command" "$status" 1
 run
