@@ -282,7 +282,7 @@ for name in page-faults task-clock LLC-load-misses sched:sched_switch Instructio
 	check "$name is named" "$(grep -c "'$name'" "$tmp/err")" 1
 done
 bad 125 "perfex stat" stat /
-check "what perfex stat is" "$(grep -c "'stat' is no subcommand of perfex.*perfex -- stat / runs" "$tmp/err")" 1
+check "what perfex stat is" "$(grep -c "'stat' is not a subcommand of perfex.*perfex -- stat / runs" "$tmp/err")" 1
 
 # derived figures: from the two counts, to two digits; only of the same mode
 run -e instructions:u,cycles:u "$known" 50

@@ -178,8 +178,8 @@ static int stop_process(struct session *s, pid_t pid, struct error *e)
 	if (!dir)
 		return fail_trace(e, -ESRCH, pid, PROC);
 	/*
-	 * Check all threads each time: if one that was not stopped yet has executed
-	 * a file, it has the id of another now, and the others have ended.
+	 * Check all threads each time.  One that was not stopped yet may have executed
+	 * a file: it then has the id of another, and the others have ended.
 	 */
 	do {
 		any = false;

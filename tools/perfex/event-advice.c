@@ -227,7 +227,7 @@ int check_subcommand(struct error *e, char **command)
 
 	for (i = 0; i < ARRAY_SIZE(subcommands); i++)
 		if (!strcmp(command[0], subcommands[i].name))
-			return fail_with(e, "'%s' is no subcommand of perfex: %s; perfex -- %s%s%s runs the program of that name",
+			return fail_with(e, "'%s' is not a subcommand of perfex: %s; perfex -- %s%s%s runs the program of that name",
 					 command[0], subcommands[i].advice, command[0],
 					 command[1] ? " " : "",
 					 !command[1] ? "" : command[2] ? "..." : command[1]);

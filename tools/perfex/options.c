@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The options, their help, and which of them go together. */
+/* The options, their help, and the combinations that are refused. */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -44,16 +44,16 @@ static void print_event_names(FILE *f)
 		break;
 	case VPERFCTR_CPU_AMD:
 		fputs("  raw        rUUEE, hexadecimal: unit mask, then event select, as perf has it\n"
-		      "             (r00c0: event c0 with unit mask 00, instructions); may go on to\n"
-		      "             the left with the bits of the event select register: r10000c0\n"
-		      "             has a cmask of 1\n"
+		      "             (r00c0: event c0 with unit mask 00, instructions); digits further\n"
+		      "             left are bits of the event select register from bit 16 on:\n"
+		      "             r10000c0 has a cmask of 1\n"
 		      "  register   0xEVNTSEL: the event select register as a whole\n", f);
 		break;
 	default:
 		fputs("  raw        rUUEE, hexadecimal: unit mask, then event select, as perf has it\n"
-		      "             (r00c0: event c0 with unit mask 00, instructions); may go on to\n"
-		      "             the left with the bits of the event select register: r10000c0\n"
-		      "             has a cmask of 1\n"
+		      "             (r00c0: event c0 with unit mask 00, instructions); digits further\n"
+		      "             left are bits of the event select register from bit 16 on:\n"
+		      "             r10000c0 has a cmask of 1\n"
 		      "  register   0xEVNTSEL or 0xEVNTSEL/0xAUX: the event select register as a\n"
 		      "             whole, and the second one that the event needs\n", f);
 	}
@@ -68,14 +68,14 @@ static void print_usage(FILE *f)
 	      "       perfex --report=FILE\n"
 	      "       perfex [-v] list [WORD]...\n"
 	      "       perfex -i\n"
-	      "Run COMMAND, and print exact counts of what it and all that it started did;\n"
+	      "Run COMMAND, and print exact counts of it and of all that it starts;\n"
 	      "or count running processes until they end, you press Ctrl-C, the time is over,\n"
 	      "or COMMAND, which is not counted then, has ended.\n"
 	      "\n"
-	      "  -e, --event=EVENT   count EVENT; may be repeated, or hold several with commas\n"
+	      "  -e, --event=EVENT   count EVENT; may be repeated, or several, with commas\n"
 	      "  -p, --pid=PID       count all threads of a running process\n"
 	      "  -t, --tid=TID       count a running thread\n"
-	      "      --timeout=SECONDS  with -p and -t, count for so long (0.5: half a second)\n"
+	      "      --timeout=SECONDS  with -p and -t, count this long (0.5: half a second)\n"
 	      "      --kind=KIND     count on CPUs of this kind (a hybrid processor's core or\n"
 	      "                      atom, or a number that -i shows); COMMAND runs on these\n"
 	      "      --no-inherit    do not count threads and processes that are started\n"
@@ -96,7 +96,7 @@ static void print_usage(FILE *f)
 	      "  -V, --version       show the version, and exit\n"
 	      "\n"
 	      "EVENT is a name followed by :u (user mode), :k (kernel mode) or :uk (both).\n"
-	      "Without, both are counted if you may count kernel mode, else user mode.\n"
+	      "Without these, both are counted if you may count kernel mode, else user mode.\n"
 	      "Names are:\n"
 	      "\n", f);
 	print_event_names(f);
@@ -128,7 +128,7 @@ static int parse_ids(struct targets *targets, const char *arg, bool process, str
 		id = strtol(p, &end, 10);
 		if (!isdigit((unsigned char)*p) || (*end && *end != ',') || errno ||
 		    id <= 0 || id > INT_MAX)
-			return fail_with(e, "'%s' is no list of %s ids: see perfex --help", arg,
+			return fail_with(e, "'%s' is not a list of %s ids: see perfex --help", arg,
 					 process ? "process" : "thread");
 		if (targets->nr == MAX_TARGETS)
 			return fail_usage(e, "too many -p and -t");
@@ -144,7 +144,7 @@ static int parse_timeout(double *timeout, const char *arg, struct error *e)
 
 	*timeout = strtod(arg, &end);
 	if (!*arg || *end || strspn(arg, "0123456789.") != strlen(arg) || *timeout > 1e9)
-		return fail_with(e, "'%s' is no number of seconds: see perfex --help", arg);
+		return fail_with(e, "'%s' is not a number of seconds: see perfex --help", arg);
 	return 0;
 }
 
@@ -158,7 +158,7 @@ static int parse_number(unsigned int *n, const char *arg, unsigned int most, con
 	errno = 0;
 	value = strtoul(arg, &end, 10);
 	if (!isdigit((unsigned char)*arg) || *end || errno || !value || value > most)
-		return fail_with(e, "'%s' is no number of %s, from 1 to %u: see perfex --help", arg,
+		return fail_with(e, "'%s' is not a number of %s, from 1 to %u: see perfex --help", arg,
 				 what, most);
 	*n = (unsigned int)value;
 	return 0;
@@ -169,10 +169,10 @@ static int check_sampling(const struct options *o, struct error *e)
 	const char *what = o->report ? "--report" : "--sample";
 
 	if (o->report && o->sampling)
-		return fail_usage(e, "--sample and --report do not go together");
+		return fail_usage(e, "--sample and --report cannot be combined");
 	if (o->nrspecs || o->targets.nr || o->timeout >= 0 || o->no_inherit || o->repeat ||
 	    o->runs_auto || o->interval || o->style != STYLE_TEXT || o->per_thread)
-		return fail_with(e, "%s goes with none of -e, -p, -t, -r, -I, -x, -j, --timeout, --runs, --no-inherit and --per-thread: see perfex --help",
+		return fail_with(e, "%s cannot be combined with -e, -p, -t, -r, -I, -x, -j, --timeout, --runs, --no-inherit or --per-thread: see perfex --help",
 				 what);
 	if (o->report && *o->command)
 		return fail_usage(e, "--report runs no command");
@@ -204,7 +204,7 @@ static int check_options(const struct options *o, struct error *e)
 	if (!o->targets.nr && o->per_thread)
 		return fail_usage(e, "--per-thread is for -p and -t");
 	if (o->interval && o->per_thread)
-		return fail_usage(e, "-I and --per-thread do not go together");
+		return fail_usage(e, "-I and --per-thread cannot be combined");
 	return 0;
 }
 

@@ -78,7 +78,7 @@ FILE *output_open(const struct options *o, struct error *e)
 	fd = open_private(o->output);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (fd == -ENOTUNIQ)
-		fail_with(e, "'%s' is another user's file, who could read the samples: name another, or remove it",
+		fail_with(e, "'%s' belongs to another user, who could read the samples: name another, or remove it",
 			  o->output);
 	else if (!out)
 		fail_with(e, "cannot write to '%s': %s", o->output, strerror(-fd));

@@ -125,8 +125,8 @@ const char *kind_name(const struct vperfctr_info *info);
 bool kind_is(const struct vperfctr_info *info, const char *asked);
 
 /*
- * Call try() for the kind that is asked for, or else for each kind on which the
- * thread `tid` (0: perfex) may run, until it returns 0 or more.
+ * Call try() for the kind that is asked for.  Otherwise call it for each kind on which
+ * the thread `tid` (0: perfex) may run, until it returns 0 or more.
  * Return: what try() returned, or -1 with *e: why it refused the first kind.
  */
 typedef int kind_fn(const struct vperfctr_info *info, void *arg, struct error *e);

@@ -5,7 +5,7 @@
  * PTRACE_SEIZE and PTRACE_INTERRUPT leave no trace: they send no signal, and a
  * thread that job control has stopped is stopped afterwards.  A thread that is about
  * to receive a signal stops for that, and receives it when it is released.  All
- * waits leave the stop to be waited for again (WNOWAIT), because the kernel
+ * waits use WNOWAIT, so that the stop can be waited for again.  Otherwise the kernel
  * forgets such a signal if a tracer has waited for it and then dies.
  */
 #include <errno.h>

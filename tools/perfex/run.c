@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Run the command in a child that counts itself from its exec on, and read the
- * sums when it has ended: perfex holds a descriptor, so the state outlives the child.
+ * Run the command in a child that counts itself from its exec on.  Read the sums when
+ * it has ended: perfex holds a descriptor, so the state outlives the child.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -173,7 +173,7 @@ static int await_ready(struct running *run, struct error *e)
 	if (m.stage != STAGE_READY || m.err)
 		return fail_child(e, &m, run);
 	if (run->fd < 0)
-		return fail_with(e, "the counters' descriptor did not arrive: are there too many open files?");
+		return fail_with(e, "the counters' descriptor did not arrive: there may be too many open files");
 	run->start = m.start;
 	run->map_size = m.map_size;
 	return 0;

@@ -7,8 +7,8 @@
  * Readers skip records of unknown type; a change that breaks old readers gets a new version.
  *
  * Samples are in the order in which they were taken.  The address of a sample belongs
- * to the latest MAPPING record before it that contains the address and that is not
- * followed by an EXEC record before the sample.
+ * to the latest MAPPING record before it that contains the address.  There must be no
+ * EXEC record between the two.
  */
 #ifndef PERFEX_SAMPLES_H
 #define PERFEX_SAMPLES_H

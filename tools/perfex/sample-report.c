@@ -101,7 +101,7 @@ static int read_header(struct input *in, struct samples_header *h, struct error 
 	if (ret < 0)
 		return ret;
 	if (memcmp(h->magic, SAMPLES_MAGIC, sizeof(h->magic)))
-		return fail_with(e, "'%s' is no file of perfex --sample", in->name);
+		return fail_with(e, "'%s' is not a file of perfex --sample", in->name);
 	if (ret && h->version != SAMPLES_VERSION)
 		return fail_with(e, "'%s' has another format than this perfex knows (version %u, not %u)",
 				 in->name, h->version, SAMPLES_VERSION);

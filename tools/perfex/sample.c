@@ -6,8 +6,8 @@
  *
  * The command runs under ptrace: it stops when it has executed a file and when it is
  * about to end.  Its mappings are read at these stops, so a short run has them, too.
- * They are also read each time samples are taken from the ring, after the number
- * of samples is known: so the code of these samples is mapped, unless it has been
+ * They are also read each time perfex moves samples from the ring, after the number
+ * of samples is known.  So they include the code of these samples, unless it has been
  * unmapped since.  Where ptrace is not permitted, mappings are read only then.
  */
 #include <ctype.h>
@@ -101,7 +101,7 @@ int sample_parse(struct sample_spec *spec, const char *arg, struct error *e)
 		return fail_with(e, "--sample takes one event, not '%.80s'", spec->event);
 	spec->period = parse_period(equals + 1);
 	if (!spec->period)
-		return fail_with(e, "'%.80s' is no period: it is a number of events, from 1 on, as in 5000, 100k or 2M",
+		return fail_with(e, "'%.80s' is not a period: it is a number of events, from 1 on, as in 5000, 100k or 2M",
 				 equals + 1);
 	return 0;
 }

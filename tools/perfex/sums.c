@@ -84,7 +84,7 @@ bool counts_any(const struct counts *c)
 int counts_check(const struct counts *c, struct error *e)
 {
 	if (c->replaced)
-		return fail_with(e, "the counters were used for something else by the program itself");
+		return fail_with(e, "the program itself used the counters for something else");
 	if (c->status & VPERFCTR_STATUS_PRIVILEGED)
 		return fail_with(e, "%s: it gained privileges when executed (set-user-ID?), or you may not read its file",
 			    counts_any(c) ? "a program was not counted" :

@@ -515,9 +515,9 @@ START_TEST(bad_numbers)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		ck_assert_int_eq(perfex("-r", bad[i], "true"), 125);
-		is_message("is no number of runs, from 1 to 1000000");
+		is_message("is not a number of runs, from 1 to 1000000");
 		ck_assert_int_eq(perfex("-I", bad[i], "true"), 125);
-		is_message("is no number of milliseconds");
+		is_message("is not a number of milliseconds");
 	}
 	ck_assert_int_eq(perfex("-x", "", "true"), 125);
 	is_message("separator for -x is empty");
@@ -528,7 +528,7 @@ START_TEST(bad_numbers)
 	ck_assert_int_eq(perfex("--per-thread", "true"), 125);
 	is_message("--per-thread is for -p and -t");
 	ck_assert_int_eq(perfex("--per-thread", "-I", "5", "-p", "1"), 125);
-	is_message("-I and --per-thread do not go together");
+	is_message("-I and --per-thread cannot be combined");
 }
 END_TEST
 
@@ -628,7 +628,7 @@ END_TEST
 START_TEST(subcommands_of_perf)
 {
 	ck_assert_int_eq(perfex("stat", "ls"), 125);
-	is_message("'stat' is no subcommand of perfex: perfex COMMAND counts a command; perfex -- stat ls runs the program of that name");
+	is_message("'stat' is not a subcommand of perfex: perfex COMMAND counts a command; perfex -- stat ls runs the program of that name");
 	ck_assert_str_eq(out, "");
 	ck_assert_int_eq(perfex("-e", "cycles", "record", "ls", "-l"), 125);
 	is_message("perfex --sample=EVENT=PERIOD -o FILE COMMAND takes samples; perfex -- record ... runs");
@@ -637,7 +637,7 @@ START_TEST(subcommands_of_perf)
 	ck_assert_int_eq(perfex("report"), 125);
 	is_message("--report=FILE");
 	ck_assert_int_eq(perfex("-p", "1", "stat", "ls"), 125);
-	is_message("is no subcommand");
+	is_message("is not a subcommand");
 	/* Programs of these names can be counted. */
 	ck_assert_int_eq(perfex("-e", "cycles", "--", "stat", "-c", "%F", "/"), 0);
 	ck_assert_str_eq(out, "directory\n");
@@ -790,13 +790,13 @@ START_TEST(replaced_control)
 	fake.replaced = true;
 	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
 	has(err, "<not counted>");
-	has(err, "used for something else");
+	has(err, "used the counters for something else");
 	/* The same counters, with other flags than perfex set. */
 	fake.replaced = false;
 	fake.replaced_flags = VPERFCTR_CONTROL_START_ON_EXEC;
 	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
 	has(err, "<not counted>");
-	has(err, "used for something else");
+	has(err, "used the counters for something else");
 }
 END_TEST
 
@@ -1318,7 +1318,7 @@ START_TEST(attach_incomplete)
 	fake.status = VPERFCTR_STATUS_SUSPENDED;
 	ck_assert_int_eq(perfex("-e", "cycles", "-p", target_id(), "--timeout", "0"), 125);
 	has(err, "<not counted>");
-	has(err, "used for something else");
+	has(err, "used the counters for something else");
 }
 END_TEST
 
@@ -1387,10 +1387,10 @@ START_TEST(attach_misuse)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		ck_assert_int_eq(perfex("-p", bad[i]), 125);
-		is_message("is no list of process ids");
+		is_message("is not a list of process ids");
 	}
 	ck_assert_int_eq(perfex("-t", "x"), 125);
-	is_message("is no list of thread ids");
+	is_message("is not a list of thread ids");
 	ck_assert_int_eq(perfex("-p"), 125);
 	is_message("option -p needs an argument");
 	ck_assert_int_eq(perfex("-p", "1", "--timeout"), 125);
@@ -1402,7 +1402,7 @@ START_TEST(attach_misuse)
 	for (i = 0; i < 5; i++) {
 		ck_assert_int_eq(perfex("-p", "1", "--timeout",
 					((char *[]){ "", "x", "-1", "nan", "1e3" })[i]), 125);
-		is_message("is no number of seconds");
+		is_message("is not a number of seconds");
 	}
 	ck_assert_int_eq(perfex("--timeout", "1", "true"), 125);
 	is_message("--timeout is for -p and -t");

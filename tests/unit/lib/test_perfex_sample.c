@@ -161,7 +161,7 @@ START_TEST(samples_in_fixed_directory)
 			if (chmod(dir, 0755) || setuid(65534))
 				_exit(2);
 			f = output_open(&o, &e);
-			_exit(f || !strstr(e.text, "is another user's file, who could read the samples"));
+			_exit(f || !strstr(e.text, "belongs to another user, who could read the samples"));
 		}
 		if (chmod(dir, 0555))
 			_exit(2);
@@ -404,18 +404,18 @@ static const struct {
 	{ "", "needs EVENT=PERIOD" },
 	{ "instructions", "needs EVENT=PERIOD" },
 	{ "=5", "needs EVENT=PERIOD" },
-	{ "instructions=", "'' is no period" },
-	{ "instructions=0", "'0' is no period" },
-	{ "instructions=0k", "'0k' is no period" },
-	{ "instructions=-1", "'-1' is no period" },
-	{ "instructions=+1", "is no period" },
-	{ "instructions= 1", "is no period" },
-	{ "instructions=x", "is no period" },
-	{ "instructions=1x", "is no period" },
-	{ "instructions=1kk", "is no period" },
-	{ "instructions=1.5", "is no period" },
-	{ "instructions=0x10", "is no period" },
-	{ "instructions=k", "is no period" },
+	{ "instructions=", "'' is not a period" },
+	{ "instructions=0", "'0' is not a period" },
+	{ "instructions=0k", "'0k' is not a period" },
+	{ "instructions=-1", "'-1' is not a period" },
+	{ "instructions=+1", "is not a period" },
+	{ "instructions= 1", "is not a period" },
+	{ "instructions=x", "is not a period" },
+	{ "instructions=1x", "is not a period" },
+	{ "instructions=1kk", "is not a period" },
+	{ "instructions=1.5", "is not a period" },
+	{ "instructions=0x10", "is not a period" },
+	{ "instructions=k", "is not a period" },
 	{ "instructions=2147483648", "too large: 2,147,483,647 is" },
 	{ "instructions=3G", "too large" },
 	{ "instructions=99999999999999999999", "too large" },
@@ -451,13 +451,13 @@ START_TEST(sample_misuse)
 	ck_assert_int_eq(sample("cycles=1k"), 125);
 	is_message("no command");
 	ck_assert_int_eq(sample("cycles=1k", "-e", "cycles", "true"), 125);
-	is_message("--sample goes with none of");
+	is_message("--sample cannot be combined with");
 	ck_assert_int_eq(sample("cycles=1k", "-p", "1"), 125);
-	is_message("--sample goes with none of");
+	is_message("--sample cannot be combined with");
 	ck_assert_int_eq(sample("cycles=1k", "--sample", "cycles=2k", "true"), 125);
 	is_message("one --sample at a time");
 	ck_assert_int_eq(sample("cycles=1k", "--report", "x"), 125);
-	is_message("do not go together");
+	is_message("cannot be combined");
 	ck_assert_int_eq(perfex("--report", "x", "true"), 125);
 	is_message("--report runs no command");
 	ck_assert_int_eq(perfex("--sample"), 125);
@@ -531,9 +531,9 @@ START_TEST(not_a_sample_file)
 	ck_assert_int_eq(perfex("--report", "/"), 125);
 	is_message("cannot read '/': Is a directory");
 	ck_assert_int_eq(perfex("--report", "/dev/null"), 125);
-	is_message("is no file of perfex --sample");
+	is_message("is not a file of perfex --sample");
 	ck_assert_int_eq(perfex("--report", TWO), 125);
-	is_message("is no file of perfex --sample");
+	is_message("is not a file of perfex --sample");
 }
 END_TEST
 
