@@ -2,8 +2,8 @@
 /*
  * Changes to another thread's state.
  *
- * A monitored thread is stopped under ptrace, but SIGKILL can wake it at any moment,
- * and its list of notifiers has no lock that the module can acquire.  So another
+ * A monitored thread is stopped under ptrace, but SIGKILL can wake it at any moment.
+ * Its list of notifiers has no lock that the module can acquire.  So another
  * thread's state is changed only under stop_machine().  No thread runs then, and
  * each has been through its sched_out.  None is in the middle of a change of its list,
  * as preemption is disabled for that.  A condition that is checked there remains true

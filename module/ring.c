@@ -70,9 +70,9 @@ bool vperfctr_ring_has_kernel(const struct vperfctr_state *st)
 
 /*
  * Where kernel mode is counted, the kernel's handling of an overflow can make the next
- * one, and so on for ever, while the owner stays at one instruction.  So the periods
- * grow unless the time between two overflows is at least this many times that of the
- * handling, from `begin` to `end`.
+ * one.  The owner would stay at one instruction for ever.  So the periods grow unless
+ * the time between two overflows is at least this many times that of the handling, from
+ * `begun` to `ended`.
  */
 #define MIN_SPACING	8
 

@@ -13,9 +13,8 @@ static struct kmem_cache *vperfctr_cache;
 /* ---- the notifiers' static key ------------------------------------------ */
 
 /*
- * The key is enabled for the first state.  It is disabled when there has been no state
- * for a second, so that a sequence of programs does not patch the kernel's code for
- * each of them.
+ * The key is enabled for the first state, and disabled when there has been no state for
+ * a second.  So a sequence of programs does not patch the kernel's code for each.
  */
 static DEFINE_MUTEX(notifiers_mutex);
 static refcount_t nr_states = REFCOUNT_INIT(0);

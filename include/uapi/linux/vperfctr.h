@@ -235,8 +235,8 @@ struct vperfctr_open {
  * VPERFCTR_CONTROL_END_ON_EXEC of that control in force.
  *
  * With VPERFCTR_CONTROL_INHERIT, every thread that the owner starts from then on
- * gets a state of its own with this control, and so do the threads that such
- * threads start.  Their counts are added to the children's sums of this state when
+ * gets a state of its own with this control.  So do the threads that such threads
+ * start.  Their counts are added to the children's sums of this state when
  * they end; READ returns them.  A thread that is started while counting is paused,
  * or waits for an exec, gets no state.  CONTROL and UNLINK on the state end the
  * counting of all descendants, and so does closing the last descriptor of a state
