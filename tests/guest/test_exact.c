@@ -269,7 +269,7 @@ static __attribute__((noinline, noclone)) u64 ping_pong(int in, int out, unsigne
 
 	while (rounds--) {
 		if (write(out, &c, 1) != 1 || read(in, &c, 1) != 1)
-			die("ping-pong");
+			die("a pipe between the two processes failed");
 	}
 	return self_read(page, 0) - before;
 }
