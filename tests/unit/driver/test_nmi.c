@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * NMIs at any moment: each operation is done again and again, with an NMI ahead
- * of its first access to a register, of its second, and so on to the last.  No
- * count and no overflow is lost, none is found twice, and an NMI is claimed if
- * and only if it is ours.
+ * NMIs at every moment.  Each operation is repeated with an NMI before its first
+ * register access, before its second, and so on to the last.  No count and no
+ * overflow is lost or found twice.  The driver claims an NMI if and only if its own
+ * counters caused it.
  */
 #include "random.h"
 #include "tests.h"
@@ -15,16 +15,16 @@
 static struct model_config config;
 static struct thread a, b;
 
-/* ---- what happens ------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------- */
 
 enum event {
-	LATE,			/* the overflow was before the operation, its NMI comes now */
-	FOREIGN,		/* nothing of ours */
-	FOREIGN_FIRST,		/* the overflow was before; an NMI of others, its own right after */
-	OVERFLOWS,		/* the kernel's own work makes one overflow, */
-	ALL_OVERFLOW,		/* or all, */
-	OVERFLOWS_LATE,		/* the NMI one access later, */
-	OVERFLOWS_LATER,	/* or at the end */
+	LATE,			/* overflow before the operation, its NMI now */
+	FOREIGN,		/* an NMI that the counters did not cause */
+	FOREIGN_FIRST,		/* as LATE, but a foreign NMI comes one access earlier */
+	OVERFLOWS,		/* the kernel's execution makes one counter overflow */
+	ALL_OVERFLOW,		/* the kernel's execution makes all counters overflow */
+	OVERFLOWS_LATE,		/* as OVERFLOWS, with the NMI one access later */
+	OVERFLOWS_LATER,	/* as OVERFLOWS, with the NMI after the operation */
 	NR_EVENTS
 };
 
@@ -34,8 +34,10 @@ static const char *const event_names[] = {
 };
 
 static enum event event;
-static unsigned int at, accesses, on;	/* that access, of so many, on that CPU */
-static bool no_work;		/* who would be counted is not certain here */
+static unsigned int at;		/* the access before which the event happens */
+static unsigned int accesses;	/* the accesses of this operation so far */
+static unsigned int on;		/* the CPU whose accesses are counted */
+static bool no_work;		/* the model cannot know which counters would count here */
 
 static void work_inside(u64 instructions)
 {
@@ -47,7 +49,7 @@ static void work_inside(u64 instructions)
 		});
 }
 
-static void happen(void)
+static void deliver_event(void)
 {
 	switch (event) {
 	case LATE:
@@ -75,19 +77,19 @@ static void on_access(void)
 	if (fake_cpu != on)
 		return;
 	if (accesses == at)
-		happen();
+		deliver_event();
 	else if (accesses == at + 1 && (event == OVERFLOWS_LATE || event == FOREIGN_FIRST))
 		nmi_arrives(false);
 	accesses++;
 }
 
-/* ---- what it happens to ------------------------------------------------- */
+/* ---- operations --------------------------------------------------------- */
 
 static const struct work some = { .instructions = 3, .cycles = 5 };
 static const struct work enough = { .instructions = 8, .cycles = 11 };
 static const struct work in_kernel = { .instructions = 2, .cycles = 5, .kernel = true };
 
-static void give_mode(struct thread *t, unsigned int first, bool amode)
+static void set_control_modes(struct thread *t, unsigned int first, bool amode)
 {
 	struct perfctr_cpu_control control;
 
@@ -104,9 +106,9 @@ static void give_mode(struct thread *t, unsigned int first, bool amode)
 	thread_control(t, &control, 0);
 }
 
-static void give(struct thread *t, unsigned int first)
+static void set_control(struct thread *t, unsigned int first)
 {
-	give_mode(t, first, true);
+	set_control_modes(t, first, true);
 }
 
 static bool nmi_is_late(void)
@@ -114,7 +116,7 @@ static bool nmi_is_late(void)
 	return event == LATE || event == FOREIGN_FIRST;
 }
 
-/* An overflow whose NMI is not there yet. */
+/* Cause an overflow whose NMI is still pending, if the event needs one. */
 static void overflow_before(struct thread *t)
 {
 	if (nmi_is_late())
@@ -129,11 +131,11 @@ struct operation {
 };
 
 #define HELD		0x01	/* overflows wait for IRESUME */
-#define NO_WORK		0x02
-#define NO_WORK_1	0x04	/* version 1 cannot load a counter that stands */
-#define IMODE_ONLY	0x08	/* what counts can be told while it is resumed */
+#define NO_WORK		0x02	/* the kernel does no counted work inside */
+#define NO_WORK_1	0x04	/* version 1 cannot load a counter while it is stopped */
+#define IMODE_ONLY	0x08	/* without a-mode, the counts during a resume are exact */
 
-static void running(void)
+static void start_running(void)
 {
 	thread_in(&a, 0);
 	thread_run(&a, &some);
@@ -141,28 +143,28 @@ static void running(void)
 	overflow_before(&a);
 }
 
-static void out(void)
+static void start_suspended(void)
 {
-	running();
+	start_running();
 	thread_out(&a);
 }
 
-/* Its counters are as it left them, or another's, or nobody's. */
-static void b_was_there(void)
+/* The CPU's counters at a resume: as the thread left them, used by another, or lost. */
+static void start_after_b(void)
 {
-	out();
+	start_suspended();
 	thread_in(&b, 0);
 	thread_out(&b);
 }
 
-static void lost(void)
+static void start_lost(void)
 {
-	out();
+	start_suspended();
 	memset(model.cpu[0].pmc, 0, sizeof(model.cpu[0].pmc));
 	memset(model.cpu[0].fixed, 0, sizeof(model.cpu[0].fixed));
 }
 
-static void came_from_elsewhere(void)
+static void start_on_other_cpu(void)
 {
 	thread_in(&a, 1);
 	thread_run(&a, &some);
@@ -174,13 +176,13 @@ static void came_from_elsewhere(void)
 	fake_cpu = 0;
 }
 
-static void holds(void)
+static void start_held(void)
 {
 	thread_in(&a, 0);
 	service.holds = true;
 	thread_run(&a, &enough);
 	service.late = true;
-	if (nmi_is_late()) {	/* another's is still to come */
+	if (nmi_is_late()) {	/* leave the NMI of another thread pending */
 		thread_out(&a);
 		thread_in(&b, 0);
 		thread_run(&b, &enough);
@@ -189,60 +191,60 @@ static void holds(void)
 	}
 }
 
-static void goes(void)
+static void do_suspend(void)
 {
 	thread_out(&a);
 }
 
-static void comes(void)
+static void do_resume(void)
 {
 	thread_in(&a, 0);
 }
 
-/* Another CPU's interrupt is first. */
-static void comes_and_is_sampled(void)
+/* Another CPU's interrupt samples the state before its overflow is taken. */
+static void do_resume_and_sample(void)
 {
 	service.sampled = true;
 	thread_in(&a, 0);
 	service.sampled = false;
 }
 
-static void is_sampled(void)
+static void do_sample(void)
 {
 	thread_sample(&a);
 }
 
-static void changes(void)
+static void do_switch(void)
 {
 	thread_out(&a);
 	thread_in(&b, 0);
 }
 
-static void resumes(void)
+static void do_iresume(void)
 {
 	if (a.held)
 		thread_iresume(&a);
 }
 
 static const struct operation operations[] = {
-	{ "suspend", running, goes, 0 },
-	{ "suspend, to be held", running, goes, HELD },
-	{ "resume", out, comes, 0 },
-	{ "resume after another", b_was_there, comes, NO_WORK },
-	{ "resume of i-mode only, after another", b_was_there, comes, IMODE_ONLY },
-	{ "resume of i-mode only, and sample", b_was_there, comes_and_is_sampled, IMODE_ONLY },
-	{ "resume after loss", lost, comes, 0 },
-	{ "resume elsewhere", came_from_elsewhere, comes, 0 },
-	{ "resume, to be held", out, comes, HELD },
-	{ "sample", running, is_sampled, 0 },
-	{ "sample, to be held", running, is_sampled, HELD },
-	{ "scrub", running, perfctr_x86_scrub, NO_WORK_1 },
-	{ "scrub, to be held", running, perfctr_x86_scrub, HELD | NO_WORK_1 },
-	{ "switch", running, changes, 0 },
-	{ "IRESUME", holds, resumes, HELD },
+	{ "suspend", start_running, do_suspend, 0 },
+	{ "suspend, to be held", start_running, do_suspend, HELD },
+	{ "resume", start_suspended, do_resume, 0 },
+	{ "resume after another", start_after_b, do_resume, NO_WORK },
+	{ "resume of i-mode only, after another", start_after_b, do_resume, IMODE_ONLY },
+	{ "resume of i-mode only, and sample", start_after_b, do_resume_and_sample, IMODE_ONLY },
+	{ "resume after loss", start_lost, do_resume, 0 },
+	{ "resume elsewhere", start_on_other_cpu, do_resume, 0 },
+	{ "resume, to be held", start_suspended, do_resume, HELD },
+	{ "sample", start_running, do_sample, 0 },
+	{ "sample, to be held", start_running, do_sample, HELD },
+	{ "scrub", start_running, perfctr_x86_scrub, NO_WORK_1 },
+	{ "scrub, to be held", start_running, perfctr_x86_scrub, HELD | NO_WORK_1 },
+	{ "switch", start_running, do_switch, 0 },
+	{ "IRESUME", start_held, do_iresume, HELD },
 };
 
-static void end(struct thread *t)
+static void finish_thread(struct thread *t)
 {
 	unsigned int i;
 
@@ -260,21 +262,21 @@ static void end(struct thread *t)
 	thread_check(t);
 }
 
-static bool all_seen(const struct operation *o)
+static bool test_one_access(const struct operation *o)
 {
 	unsigned int i;
 
 	machine_start(&config, perfctr_isolate);
-	give_mode(&a, 0, !(o->flags & IMODE_ONLY));
-	give(&b, 1);
-	/* What LVTPC does has been seen. */
+	set_control_modes(&a, 0, !(o->flags & IMODE_ONLY));
+	set_control(&b, 1);
+	/* One overflow lets the driver learn whether the CPU masks LVTPC. */
 	thread_in(&a, 0);
 	thread_run(&a, &enough);
 	thread_out(&a);
 	jiffies += HZ;
 	service.holds = o->flags & HELD;
 	o->before();
-	/* No NMI is taken for one that is late, but where one is. */
+	/* Unless an NMI is pending, leave the time in which NMIs are claimed as late. */
 	if (!nmi_is_late())
 		jiffies += HZ;
 	fake_cpu = 0;
@@ -284,7 +286,7 @@ static bool all_seen(const struct operation *o)
 	o->op();
 	model.on_access = NULL;
 
-	/* What is still to come comes now, and finds user mode at times. */
+	/* Deliver what is still pending now, in user mode every other time. */
 	service.late = false;
 	service.holds = false;
 	fake_cpu = 0;
@@ -294,16 +296,16 @@ static bool all_seen(const struct operation *o)
 		interrupts_on();
 	}
 	if (a.cpu >= 0)
-		end(&a);
-	end(&b);
-	end(&a);
+		finish_thread(&a);
+	finish_thread(&b);
+	finish_thread(&a);
 	for (i = 0; i < NR_CPUS; i++)
 		require(!model.cpu[i].lost_pmis, "an interrupt was lost, LVTPC being masked");
 	machine_stop();
 	return at >= accesses;
 }
 
-/* Versions, isolation and who watches. */
+/* Versions 1 to 5, each without isolation, with it, and with it while watched. */
 #define VARIANTS	(5 * 3)
 
 static void variant(int i)
@@ -313,13 +315,13 @@ static void variant(int i)
 	fake_watched = i / 5 == 2;
 }
 
-static void anywhere(void)
+static void test_all_accesses(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(operations); i++) {
 		for (event = 0; event < NR_EVENTS; event++) {
-			/* Latched next to another it is the kernel's to sort out. */
+			/* A second NMI next to a latched one is left to the kernel. */
 			if (event == FOREIGN_FIRST && (!config.slow || config.no_masking))
 				continue;
 			at = 0;
@@ -327,7 +329,7 @@ static void anywhere(void)
 				snprintf(model_context, sizeof(model_context),
 					 "%s: %s at access %u", operations[i].name,
 					 event_names[event], at);
-			while (!all_seen(&operations[i]) && ++at);
+			while (!test_one_access(&operations[i]) && ++at);
 		}
 	}
 }
@@ -335,7 +337,7 @@ static void anywhere(void)
 START_TEST(masked_when_due)
 {
 	variant(_i);
-	anywhere();
+	test_all_accesses();
 }
 END_TEST
 
@@ -344,7 +346,7 @@ START_TEST(masked_when_it_comes)
 	variant(_i);
 	config.slow = true;
 	config.no_full_write = true;
-	anywhere();
+	test_all_accesses();
 }
 END_TEST
 
@@ -352,18 +354,21 @@ START_TEST(not_masked)
 {
 	variant(_i);
 	config.no_masking = true;
-	anywhere();
+	test_all_accesses();
 }
 END_TEST
 
-/* Somebody else's, as long as `a` is not there yet: whoever counts it counts wrong. */
-static void works_for_others(void)
+/* The kernel executes for others until `a` is resumed: no counter may count this. */
+static void run_for_others(void)
 {
 	if (a.cpu < 0)
 		model_run(&(struct work) { .kernel = true, .instructions = 7 });
 }
 
-/* Who comes with an overflow starts nothing, and takes nothing over that was left running. */
+/*
+ * Resuming a thread with a pending overflow starts no counter, and does not count with
+ * those that another thread left enabled.
+ */
 START_TEST(others_left_running)
 {
 	struct perfctr_cpu_control control;
@@ -371,48 +376,52 @@ START_TEST(others_left_running)
 	config = usual_config(1);
 	config.no_masking = _i;
 	machine_start(&config, false);
-	give(&a, 0);
+	set_control(&a, 0);
 	thread_init(&b);
 	control_init(&control);
 	control_add(&control, 0, USER(EV_INSTRUCTIONS) | SEL_OS);
 	thread_control(&b, &control, 0);
 	event = LATE;
-	came_from_elsewhere();
+	start_on_other_cpu();
 	thread_in(&b, 0);
 	thread_run(&b, &some);
 	thread_out(&b);
-	model.on_access = works_for_others;
+	model.on_access = run_for_others;
 	thread_in(&a, 0);
 	model.on_access = NULL;
 	service.late = false;
-	end(&a);
-	end(&b);
+	finish_thread(&a);
+	finish_thread(&b);
 	machine_stop();
 }
 END_TEST
 
-/* ---- what others start -------------------------------------------------- */
+/* ---- counters enabled by others ------------------------------------------ */
 
 static const struct work a_program = { .instructions = 30 };
 
-/* Without isolation these may go on: counter 0 and fixed counter 1, see give_mode(). */
+/*
+ * Without isolation these may stay enabled: counter 0 and fixed counter 1, see
+ * set_control_modes().
+ */
 static const u64 a_mode_counters = BIT_ULL(0) | GLOBAL_FIXED(1);
 
 /*
- * Somebody sets all of GLOBAL_CTRL while the thread is off its CPU, and others run there.
- * An interrupt of what it left is ours, ends that, and no count goes wrong.
+ * Another user sets all of GLOBAL_CTRL while the thread is off its CPU, and other
+ * programs run there.  The driver claims the interrupt of a counter that the thread
+ * left, stops those counters, and no count is wrong.
  */
 START_TEST(started_by_others)
 {
 	u64 a_mode;
 	unsigned int i;
 
-	variant(_i % 4 + 1 + _i / 4 % 2 * 5);	/* those with GLOBAL_CTRL, nobody watches */
+	variant(_i % 4 + 1 + _i / 4 % 2 * 5);	/* those with GLOBAL_CTRL, not watched */
 	config.no_masking = _i / 8;
 	a_mode = perfctr_isolate ? 0 : a_mode_counters;
 	machine_start(&config, perfctr_isolate);
-	give(&a, 0);
-	give(&b, 1);
+	set_control(&a, 0);
+	set_control(&b, 1);
 	for (i = 0; i < 5; i++) {
 		thread_in(&a, 0);
 		thread_run(&a, &some);
@@ -429,7 +438,7 @@ START_TEST(started_by_others)
 		jiffies += HZ;
 		ck_assert(!fake_nmi(true));
 		if (i % 2) {
-			/* nor does what it goes on from depend on who has started it */
+			/* the start values that it continues from do not depend on it */
 			model.cpu[0].global_ctrl = model_exists();
 			stranger_run(0, &(struct work) { .instructions = 1, .kernel = true });
 			thread_in(&b, 0);
@@ -438,25 +447,25 @@ START_TEST(started_by_others)
 			jiffies += HZ;
 		}
 	}
-	end(&a);
-	end(&b);
+	finish_thread(&a);
+	finish_thread(&b);
 	machine_stop();
 }
 END_TEST
 
-/* ---- taking the CPUs and giving them back ------------------------------- */
+/* ---- claiming and releasing the CPUs -------------------------------------- */
 
-static void reserves(void)
+static void do_reserve(void)
 {
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
 }
 
-static void goes_offline(void)
+static void do_offline(void)
 {
 	fake_cpu_down(1);
 }
 
-static void comes_online(void)
+static void do_online(void)
 {
 	fake_cpu_up(1);
 }
@@ -464,49 +473,52 @@ static void comes_online(void)
 static const struct {
 	const char *name;
 	void (*op)(void);
-	bool ours;		/* before it */
+	bool ours;		/* the counters are reserved before it */
 } machine_operations[] = {
-	{ "reserve", reserves, false },
+	{ "reserve", do_reserve, false },
 	{ "release", perfctr_cpu_release, true },
-	{ "offline", goes_offline, true },
-	{ "online", comes_online, true },
+	{ "offline", do_offline, true },
+	{ "online", do_online, true },
 	{ "suspend to RAM", fake_suspend_to_ram, true },
 };
 
-/* What the kernel, perf or nobody may have had in LVTPC. */
+/* Values that the kernel or perf may have left in LVTPC, and that of a reset. */
 static const u32 lvtpcs[] = {
 	APIC_LVT_MASKED, APIC_DM_NMI, APIC_DM_NMI | APIC_LVT_MASKED, 0xfe,
 };
 
-/* There is i-mode only with a handler. */
-static void unexpected(struct perfctr_cpu_state *state, struct pt_regs *regs)
+/* The handler that makes i-mode available: it must not be called. */
+static void unexpected_overflow(struct perfctr_cpu_state *state, struct pt_regs *regs)
 {
 	ck_abort_msg("an overflow of %p was reported, regs %p", (void *)state, (void *)regs);
 }
 
-/* How many accesses there were.  The last of those that stop is LVTPC's: all is over then. */
+/*
+ * Run the operation once and return the number of its accesses.  The last access of an
+ * operation that stops the counters is that of LVTPC: no NMI follows it.
+ */
 static unsigned int machine_operation(unsigned int i, u32 lvtpc)
 {
 	void (*op)(void) = machine_operations[i].op;
 	unsigned int cpu;
 
 	model_init(&config);
-	perfctr_cpu_set_ihandler(unexpected);
+	perfctr_cpu_set_ihandler(unexpected_overflow);
 	for (cpu = 0; cpu < NR_CPUS; cpu++)
 		model.cpu[cpu].lvtpc = lvtpc;
 	ck_assert_int_eq(perfctr_cpu_init(), 0);
 	jiffies += HZ;
 	if (machine_operations[i].ours)
-		reserves();
+		do_reserve();
 	if (event == LATE) {
 		machine_use_service();
-		give(&a, 0);
+		set_control(&a, 0);
 		thread_in(&a, on);
 		service.late = true;
 		thread_run(&a, &enough);
 		thread_out(&a);
 	}
-	if (op == comes_online)
+	if (op == do_online)
 		fake_cpu_down(1);
 	accesses = 0;
 	model.on_access = on_access;
@@ -514,16 +526,16 @@ static unsigned int machine_operation(unsigned int i, u32 lvtpc)
 	model.on_access = NULL;
 
 	ck_assert_uint_eq(model.cpu[on].lvtpc,
-			  op == perfctr_cpu_release || op == goes_offline ? lvtpc : APIC_DM_NMI);
+			  op == perfctr_cpu_release || op == do_offline ? lvtpc : APIC_DM_NMI);
 	fake_cpu = on;
 	nmi_foreign(false);
 	fake_cpu = 0;
-	if (op == goes_offline)
+	if (op == do_offline)
 		fake_cpu_up(1);
 	if (op != perfctr_cpu_release)
 		perfctr_cpu_release();
 	for (cpu = 0; cpu < NR_CPUS; cpu++) {
-		/* A CPU that was off has what a reset leaves. */
+		/* A CPU that was off has the values of a reset. */
 		bool was_off = op == fake_suspend_to_ram ? cpu : on && cpu == on;
 
 		ck_assert_uint_eq(model.cpu[cpu].lvtpc, was_off ? APIC_LVT_MASKED : lvtpc);
@@ -542,9 +554,9 @@ START_TEST(take_and_give_back)
 	config.no_masking = _i / 5 == 2;
 	for (i = 0; i < ARRAY_SIZE(machine_operations); i++) {
 		void (*op)(void) = machine_operations[i].op;
-		bool stops = op == perfctr_cpu_release || op == goes_offline;
+		bool stops = op == perfctr_cpu_release || op == do_offline;
 
-		on = op == goes_offline || op == comes_online;
+		on = op == do_offline || op == do_online;
 		for (j = 0; j < ARRAY_SIZE(events); j++) {
 			event = events[j];
 			if (event == LATE && !stops)
@@ -566,9 +578,9 @@ START_TEST(take_and_give_back)
 }
 END_TEST
 
-/* ---- whose it is -------------------------------------------------------- */
+/* ---- claims ------------------------------------------------------------- */
 
-/* Where LVTPC is not masked, NMIs are claimed for a while after an overflow. */
+/* Where the CPU does not mask LVTPC, NMIs are claimed for a while after an overflow. */
 START_TEST(expected_soon)
 {
 	static const unsigned long late[] = { 0, HZ / 20, HZ / 10 - 1, HZ / 10, HZ / 5, 100 * HZ };
@@ -577,7 +589,7 @@ START_TEST(expected_soon)
 	variant(_i);
 	config.no_masking = true;
 	machine_start(&config, perfctr_isolate);
-	give(&a, 0);
+	set_control(&a, 0);
 	thread_in(&a, 0);
 	for (i = 0; i < ARRAY_SIZE(late); i++) {
 		service.late = true;
@@ -597,17 +609,17 @@ START_TEST(expected_soon)
 }
 END_TEST
 
-/* An overflow of a thread that is switched out before its NMI. */
+/* Switch a thread out between an overflow and its NMI. */
 static void overflow_late(void)
 {
-	give(&a, 0);
+	set_control(&a, 0);
 	thread_in(&a, 0);
 	service.late = true;
 	thread_run(&a, &enough);
 	thread_out(&a);
 }
 
-/* Where it is, nothing need be guessed: not the first time, and not on another CPU. */
+/* Where the CPU masks LVTPC, claims are exact: the first time too, and on another CPU. */
 START_TEST(masked_is_certain)
 {
 	variant(_i);
@@ -624,21 +636,21 @@ START_TEST(masked_is_certain)
 }
 END_TEST
 
-static void foreign_now(void)
+static void check_foreign_nmi(void)
 {
 	ck_assert(!fake_nmi(false));
 }
 
-/* Who masks LVTPC before the system sleeps is the kernel: it tells nothing of the processor. */
+/* The kernel masks LVTPC before suspend, so a masked LVTPC says nothing about the CPU. */
 START_TEST(masked_for_sleep)
 {
 	variant(_i);
 	config.no_masking = true;
 	machine_start(&config, perfctr_isolate);
-	fake_almost_asleep = foreign_now;
+	fake_almost_asleep = check_foreign_nmi;
 	fake_suspend_to_ram();
 	fake_almost_asleep = NULL;
-	/* NMIs that come late are known still. */
+	/* Late NMIs are still claimed. */
 	overflow_late();
 	ck_assert(model_take_pmi());
 	ck_assert(fake_nmi(false));
@@ -648,7 +660,7 @@ START_TEST(masked_for_sleep)
 }
 END_TEST
 
-/* And it is the processor again after that. */
+/* After the resume, a masked LVTPC was masked by the CPU again. */
 START_TEST(masked_after_sleep)
 {
 	variant(_i);
@@ -662,7 +674,7 @@ START_TEST(masked_after_sleep)
 }
 END_TEST
 
-/* Nobody has asked for counters: no NMI is ours, whatever is in LVTPC. */
+/* While the counters are not reserved, no NMI is claimed, whatever LVTPC holds. */
 START_TEST(not_reserved)
 {
 	unsigned int i;
@@ -670,7 +682,7 @@ START_TEST(not_reserved)
 	variant(_i);
 	for (i = 0; i < ARRAY_SIZE(lvtpcs); i++) {
 		model_init(&config);
-		perfctr_cpu_set_ihandler(unexpected);
+		perfctr_cpu_set_ihandler(unexpected_overflow);
 		ck_assert_int_eq(perfctr_cpu_init(), 0);
 		model.cpu[0].lvtpc = lvtpcs[i];
 		ck_assert(!fake_nmi(false));
@@ -686,7 +698,7 @@ START_TEST(no_handler)
 {
 	config = usual_config(3);
 	model_init(&config);
-	perfctr_cpu_set_ihandler(unexpected);
+	perfctr_cpu_set_ihandler(unexpected_overflow);
 	fake_register_error = -ENOMEM;
 	ck_assert_int_eq(perfctr_cpu_init(), -ENOMEM);
 	fake_check_unloadable();
