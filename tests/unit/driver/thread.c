@@ -5,14 +5,14 @@
 
 struct service service;
 
-/* Those of whom the irq_work is to look after. */
+/* The threads whose overflow the CPU's irq_work must take. */
 static struct thread *irq_work[NR_CPUS];
 
 static struct thread *on_cpu[NR_CPUS];
 
 static bool resuming;
 
-static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs);
+static void overflow_handler(struct perfctr_cpu_state *state, struct pt_regs *regs);
 
 /* ---- the machine -------------------------------------------------------- */
 
@@ -27,7 +27,7 @@ static const struct perfctr_cpu_ops generic_ops = {
 void machine_use_service(void)
 {
 	service = (struct service) {};
-	perfctr_cpu_set_ihandler(overflowed);
+	perfctr_cpu_set_ihandler(overflow_handler);
 }
 
 void machine_start(const struct model_config *config, bool isolate)
@@ -100,7 +100,7 @@ struct model_config random_config(unsigned int version)
 
 void control_init(struct perfctr_cpu_control *control)
 {
-	/* What the driver derives must not depend on what was there. */
+	/* The fields that the driver derives must not depend on their old values. */
 	memset(control, 0xa5, sizeof(*control));
 	control->tsc_on = 1;
 	control->nractrs = 0;
@@ -136,10 +136,10 @@ static u64 random_evntsel(void)
 }
 
 /*
- * One of the events that need a register, if the processor has any, with the value that
- * this control has for that; or an event that needs none.
+ * Sometimes replace the event by one that needs an extra register, and set aux to the
+ * control's value for that register.  If the value is not valid, use a plain event.
  */
-static void complete(struct vperfctr_ctr *ctr, const u64 *values)
+static void complete_event(struct vperfctr_ctr *ctr, const u64 *values)
 {
 	const struct model_extra *extra = model_config()->extra;
 	unsigned int n = 0;
@@ -151,7 +151,7 @@ static void complete(struct vperfctr_ctr *ctr, const u64 *values)
 	extra = model_find_extra(ctr->evntsel);
 	if (!extra)
 		return;
-	/* Other events with the register may have fewer bits. */
+	/* Other events may use fewer bits of the same register. */
 	ctr->aux = values[extra->reg] & extra->valid;
 	if (!model_has_extra(extra) || !ctr->aux || ctr->aux != values[extra->reg]) {
 		ctr->evntsel = USER(EV_INSTRUCTIONS);
@@ -171,7 +171,7 @@ static void random_values(u64 *values)
 	}
 }
 
-/* Counters in random order, as nothing says that it matters. */
+/* The counters are in random order: the interface allows any. */
 void random_control(struct perfctr_cpu_control *control)
 {
 	u64 values[MODEL_NR_EXTRA];
@@ -189,7 +189,7 @@ void random_control(struct perfctr_cpu_control *control)
 		nr--;
 		if (i < 32) {
 			control_add(control, i, random_evntsel());
-			complete(&control->ctr[control->nractrs - 1], values);
+			complete_event(&control->ctr[control->nractrs - 1], values);
 		} else {
 			control_add(control, VPERFCTR_FIXED | (i - 32), 1 + random_below(3));
 		}
@@ -240,7 +240,7 @@ static u64 counters_of(const struct perfctr_cpu_control *control)
 	return bits;
 }
 
-/* Those that would make an interrupt. */
+/* The counters whose overflow would cause an interrupt. */
 static u64 interrupting(const struct model_cpu *cpu)
 {
 	u64 bits = 0;
@@ -253,7 +253,7 @@ static u64 interrupting(const struct model_cpu *cpu)
 	return bits;
 }
 
-/* Any operation on the page of a thread, on that CPU. */
+/* Run an operation on the CPU, and check what it does to the thread's page. */
 static void operate(struct thread *t, unsigned int cpu, void (*op)(struct perfctr_cpu_state *state))
 {
 	bool old_irqs = fake_irqs_off;
@@ -269,17 +269,17 @@ static void operate(struct thread *t, unsigned int cpu, void (*op)(struct perfct
 
 	require(t->page.samplecount != samplecount, "the samplecount has not changed");
 	require(!(t->page.samplecount & 1), "the samplecount is odd");
-	require(model.cpu[cpu].redundant == old, "a register was written what it held");
+	require(model.cpu[cpu].redundant == old, "a register was written with its old value");
 	require(VPERFCTR_CSTATUS_NRCTRS(t->page.cstatus) ==
 		(t->held ? 0 : perfctr_nrctrs(&t->control)),
-		"cstatus has another number of counters");
+		"cstatus has a wrong number of counters");
 }
 
 static void check_suspended(const struct thread *t)
 {
 	require(t->page.cstatus == t->state.cstatus, "cstatus is %#x", t->page.cstatus);
 	require(!(t->page.cstatus & (VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC)),
-		"suspended, and cstatus says it runs");
+		"cstatus of a suspended thread is that of a running one");
 }
 
 void thread_control(struct thread *t, const struct perfctr_cpu_control *control, u64 preserve)
@@ -307,13 +307,13 @@ void thread_control(struct thread *t, const struct perfctr_cpu_control *control,
 
 	check_suspended(t);
 	require(t->page.samplecount != samplecount && !(t->page.samplecount & 1),
-		"the samplecount is as it was, or odd");
+		"the samplecount is unchanged or odd");
 	require(model_wrmsrs(&model.cpu[fake_cpu]) == wrmsrs,
-		"a control that does not run was written to registers");
+		"the control of a suspended thread was written to registers");
 	thread_check(t);
 }
 
-/* The registers are what was asked for, bit by bit. */
+/* The registers hold exactly the control that user space requested. */
 static void check_loaded(const struct thread *t, const struct model_cpu *cpu)
 {
 	u64 counters = t->held ? 0 : counters_of(&t->control), ictrs = 0;
@@ -334,14 +334,14 @@ static void check_loaded(const struct thread *t, const struct model_cpu *cpu)
 			map, holds, evntsel);
 		if (t->control.ctr[i].aux)
 			require(cpu->extra[model_find_extra(evntsel)->reg] == t->control.ctr[i].aux,
-				"the event of counter %#x has not its register", map);
+				"the extra register of counter %#x has a wrong value", map);
 	}
 	require((counting & interrupting(cpu)) == ictrs,
 		"%#llx may interrupt, and %#llx should", counting & interrupting(cpu), ictrs);
-	require((counting & counters) == counters, "of counters %#llx only %#llx count",
-		counters, counting & counters);
-	/* TSC alone stops nothing: what others left running is theirs. */
-	require(!perfctr_isolate || counting == counters, "%#llx count, and nobody wants them",
+	require((counting & counters) == counters, "only %#llx count, not %#llx",
+		counting & counters, counters);
+	/* Without isolation, counters that other threads left enabled may count. */
+	require(!perfctr_isolate || counting == counters, "%#llx count without an owner",
 		counting & ~counters);
 }
 
@@ -350,7 +350,8 @@ void thread_in(struct thread *t, unsigned int cpu)
 	unsigned int saw = fake_saw_rdpmc;
 	u32 running = t->state.cstatus | VPERFCTR_CSTATUS_RUNNING;
 
-	require(t->cpu < 0 && fake_online[cpu], "a test runs a thread where it cannot");
+	require(t->cpu < 0 && fake_online[cpu],
+		"a test resumes a running thread, or on an offline CPU");
 	t->stale = model.cpu[cpu].overflow;
 	on_cpu[cpu] = t;
 	operate(t, cpu, perfctr_cpu_resume);
@@ -385,7 +386,7 @@ void thread_out(struct thread *t)
 	require(!model_counting(cpu), "%#llx still count", model_counting(cpu));
 	for (i = 0; fake_watched && i < perfctr_nrctrs(&t->control); i++)
 		require(!*model_counter(cpu, t->control.ctr[i].map),
-			"something was left in counter %#x", t->control.ctr[i].map);
+			"counter %#x was not cleared", t->control.ctr[i].map);
 }
 
 void thread_sample(struct thread *t)
@@ -431,8 +432,8 @@ void thread_run_inside(struct thread *t, const struct work *work)
 	u64 counting = model_counting(&model.cpu[fake_cpu]);
 	unsigned int i;
 
-	require(!work->cycles, "a test has the TSC go on in an operation");
-	/* Ahead of what they start from, or after it? */
+	require(!work->cycles, "a test advances the TSC in an operation");
+	/* The events may precede or follow the read of a counter's start value. */
 	if (resuming && t->control.nractrs)
 		return;
 	model_run(work);
@@ -453,12 +454,12 @@ void thread_check_settled(const struct thread *t)
 	unsigned int i;
 
 	check_loaded(t, cpu);
-	require(!cpu->pmi, "an NMI is on its way");
+	require(!cpu->pmi, "an NMI is pending");
 	require(!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT) || cpu->lvtpc == APIC_DM_NMI,
 		"LVTPC is %#x", cpu->lvtpc);
 	for (i = t->control.nractrs; i < perfctr_nrctrs(&t->control); i++) {
 		require(t->since[i] < t->period[i], "the overflow of counter %u was missed", i);
-		/* While it waits for IRESUME, what others left running overflows for them. */
+		/* While this thread waits for IRESUME, a counter left enabled by others may overflow. */
 		if (t->held && !perfctr_isolate)
 			continue;
 		require(!(cpu->overflow & ~t->stale & bit_of(t->control.ctr[i].map)),
@@ -485,8 +486,8 @@ void stranger_run(unsigned int cpu, const struct work *work)
 
 /* ---- the service -------------------------------------------------------- */
 
-/* The next period, computed as one would. */
-static void lengthen(struct thread *t, unsigned int i)
+/* Compute the next period, without the driver's arithmetic. */
+static void lengthen_period(struct thread *t, unsigned int i)
 {
 	t->shift[i] = 0;
 	t->period[i] = -(u64)t->control.ctr[i].ireset;
@@ -498,10 +499,10 @@ static void lengthen(struct thread *t, unsigned int i)
 }
 
 /*
- * Exactly those overflows are found that there are, and no sum is lost.  The thread
- * runs, or is suspended; the latter is what becomes of one whose control ends.
+ * Take the thread's overflows, or identify them if it is suspended, as when its control
+ * ends.  The driver must report exactly the overflows that occurred, and lose no count.
  */
-static void take(struct thread *t, bool runs)
+static void take_and_check(struct thread *t, bool runs)
 {
 	u32 expected = 0, samplecount = t->page.samplecount;
 	struct perfctr_overflow overflow;
@@ -515,7 +516,7 @@ static void take(struct thread *t, bool runs)
 		expected_skipped += (1ULL << t->shift[i]) - 1;
 		t->overflows[i]++;
 		t->since[i] = 0;
-		lengthen(t, i);
+		lengthen_period(t, i);
 	}
 	t->skipped += expected_skipped;
 	if (runs)
@@ -523,10 +524,10 @@ static void take(struct thread *t, bool runs)
 	else
 		overflow = perfctr_cpu_identify_overflow(&t->state, service.shift);
 	require(t->page.samplecount != samplecount && !(t->page.samplecount & 1),
-		"the samplecount is as it was, or odd");
+		"the samplecount is unchanged or odd");
 	thread_check(t);
-	require(overflow.ctrs == expected, "overflows %#x, and not %#x", overflow.ctrs, expected);
-	require(overflow.ctrs, "there is no overflow in what was reported");
+	require(overflow.ctrs == expected, "overflows %#x, not %#x", overflow.ctrs, expected);
+	require(overflow.ctrs, "the reported overflow is not found");
 	require(overflow.skipped == expected_skipped, "%llu skipped, not %llu", overflow.skipped,
 		expected_skipped);
 	for (i = t->control.nractrs; i < perfctr_nrctrs(&t->control); i++) {
@@ -538,17 +539,18 @@ static void take(struct thread *t, bool runs)
 	require(!perfctr_cpu_identify_overflow(&t->state, service.shift).ctrs,
 		"an overflow is found twice");
 	t->held = service.holds;
-	require(!(VPERFCTR_CSTATUS_NRCTRS(t->state.cstatus) && t->held), "it is not held");
+	require(!(VPERFCTR_CSTATUS_NRCTRS(t->state.cstatus) && t->held),
+		"the thread is not held");
 }
 
-static void check_stand(const struct thread *t)
+static void check_stopped(const struct thread *t)
 {
 	require(!(model_counting(&model.cpu[fake_cpu]) & counters_of(&t->control)),
-		"an overflow is being taken, and the counters count");
+		"counters are enabled while an overflow is taken");
 }
 
-/* By way of a suspend and a resume, or with less. */
-static void take_here(struct thread *t)
+/* Take an overflow on the thread's CPU: the counters are stopped before and after. */
+static void take_on_cpu(struct thread *t)
 {
 	const struct model_cpu *cpu = &model.cpu[fake_cpu];
 	unsigned int redundant = cpu->redundant;
@@ -556,11 +558,11 @@ static void take_here(struct thread *t)
 	unsigned int i;
 	u32 running;
 
-	check_stand(t);
+	check_stopped(t);
 	t->noticed = false;
 	fake_irqs_off = true;
-	take(t, true);
-	check_stand(t);
+	take_and_check(t, true);
+	check_stopped(t);
 	perfctr_cpu_restart(&t->state);
 	fake_irqs_off = old_irqs;
 	running = t->state.cstatus | VPERFCTR_CSTATUS_RUNNING;
@@ -568,19 +570,19 @@ static void take_here(struct thread *t)
 		running |= VPERFCTR_CSTATUS_RDPMC;
 	require(t->page.cstatus == running, "cstatus is %#x, not %#x", t->page.cstatus, running);
 	for (i = 0; t->held && i < t->control.nractrs; i++)
-		require(!t->page.ctr[i].start, "the page tells what held counters hold");
-	require(cpu->redundant == redundant, "a register was written what it held");
+		require(!t->page.ctr[i].start, "the page has a start value of a held counter");
+	require(cpu->redundant == redundant, "a register was written with its old value");
 }
 
-static void overflowed(struct perfctr_cpu_state *state, struct pt_regs *regs)
+static void overflow_handler(struct perfctr_cpu_state *state, struct pt_regs *regs)
 {
 	struct thread *t = (struct thread *)state;	/* its first member */
 
 	require(fake_irqs_off, "an overflow is reported with interrupts on");
-	require(!t->held, "an overflow is reported of a thread that is held");
+	require(!t->held, "an overflow of a held thread is reported");
 	require(t->cpu < 0 || t->cpu == (int)fake_cpu, "an overflow of another CPU is reported");
 	if (regs && (user_mode(regs) || !fake_in_nmi)) {
-		take_here(t);
+		take_on_cpu(t);
 	} else {
 		t->noticed = true;
 		irq_work[fake_cpu] = t;
@@ -596,14 +598,14 @@ void interrupts_on(void)
 	t = irq_work[fake_cpu];
 	irq_work[fake_cpu] = NULL;
 	if (t && t->cpu == (int)fake_cpu && t->noticed) {
-		take_here(t);
+		take_on_cpu(t);
 		interrupts_on();
 	}
 }
 
 void thread_iresume(struct thread *t)
 {
-	require(t->held, "a test resumes what is not held");
+	require(t->held, "a test uses IRESUME on a thread that is not held");
 	t->held = false;
 	if (t->cpu >= 0) {
 		operate(t, t->cpu, perfctr_cpu_iresume);
@@ -616,14 +618,14 @@ void thread_iresume(struct thread *t)
 	check_suspended(t);
 }
 
-/* In this process, as the driver remembers it. */
+/* True if the CPU was seen to mask LVTPC, in this process, as the driver remembers it. */
 static bool masking_seen;
 
 void nmi_arrives(bool user)
 {
 	if (!model_take_pmi())
 		return;
-	require(fake_nmi(user), "an NMI of ours is left to others");
+	require(fake_nmi(user), "an NMI of the driver's counters is not claimed");
 	masking_seen |= !model.config.no_masking;
 }
 
@@ -636,10 +638,10 @@ void nmi_foreign(bool user)
 	for (i = 0; t && i < perfctr_nrctrs(&t->control); i++)
 		overflow |= i >= t->control.nractrs && t->since[i] >= t->period[i];
 	/*
-	 * Where LVTPC is not masked, or was never seen to be, one shortly after an
-	 * overflow was taken cannot be told from ours; how shortly has a test of its own.
+	 * Unless the CPU was seen to mask LVTPC, a foreign NMI shortly after an overflow
+	 * looks like one of ours.  test_nmi.c tests how long that lasts.
 	 */
 	if (model.config.no_masking || !masking_seen)
 		overflow = true;
-	require(!fake_nmi(user) || overflow, "an NMI of others is claimed");
+	require(!fake_nmi(user) || overflow, "a foreign NMI is claimed");
 }
