@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What user space may ask for: exactly what include/uapi/linux/vperfctr.h says. */
+/* The checks of controls: exactly those that include/uapi/linux/vperfctr.h describes. */
 #include "random.h"
 #include "tests.h"
 #include "thread.h"
@@ -15,7 +15,7 @@ static int check_one(u32 map, u64 evntsel)
 	return perfctr_cpu_check_control(&control);
 }
 
-/* ---- the rules again ---------------------------------------------------- */
+/* ---- the rules, without the driver's code ---------------------------------- */
 
 /* SDM: UMask and event select of bit i of CPUID.0AH:EBX. */
 static const u16 events[] = { 0x003c, 0x00c0, 0x013c, 0x4f2e, 0x412e, 0x00c4, 0x00c5 };
@@ -32,8 +32,8 @@ static bool event_available(u64 evntsel)
 	return true;
 }
 
-/* The event needs no register, or aux is what that can hold, and something. */
-static bool valid_aux(const struct vperfctr_ctr *ctr)
+/* True if the event needs no extra register, or aux is a valid value for it, not zero. */
+static bool is_valid_aux(const struct vperfctr_ctr *ctr)
 {
 	const struct model_extra *extra = model_find_extra(ctr->evntsel);
 
@@ -42,8 +42,8 @@ static bool valid_aux(const struct vperfctr_ctr *ctr)
 	return model_has_extra(extra) && ctr->aux && !(ctr->aux & ~extra->valid);
 }
 
-/* One register cannot be two things. */
-static bool clash(const struct vperfctr_ctr *a, const struct vperfctr_ctr *b)
+/* True if both are one counter, or need different values of one extra register. */
+static bool counters_clash(const struct vperfctr_ctr *a, const struct vperfctr_ctr *b)
 {
 	if (a->map == b->map)
 		return true;
@@ -51,12 +51,12 @@ static bool clash(const struct vperfctr_ctr *a, const struct vperfctr_ctr *b)
 	       model_find_extra(a->evntsel)->reg == model_find_extra(b->evntsel)->reg;
 }
 
-/* Says, too, whether kernel mode would be counted. */
-static bool valid_counter(const struct vperfctr_ctr *ctr, bool *kernel)
+/* True if the counter is valid.  Sets *kernel if it would count in kernel mode. */
+static bool is_valid_counter(const struct vperfctr_ctr *ctr, bool *kernel)
 {
 	u64 foreign = SEL_PC | SEL_INT | SEL_ANY | ~0xffffffffULL;
 
-	if (ctr->ireset || !valid_aux(ctr))
+	if (ctr->ireset || !is_valid_aux(ctr))
 		return false;
 	if (!model_counter(&model.cpu[0], ctr->map))
 		return false;
@@ -69,7 +69,7 @@ static bool valid_counter(const struct vperfctr_ctr *ctr, bool *kernel)
 	       !(ctr->evntsel & foreign) && event_available(ctr->evntsel);
 }
 
-static int expected(const struct perfctr_cpu_control *c, bool *kernel)
+static int expected_error(const struct perfctr_cpu_control *c, bool *kernel)
 {
 	unsigned int i, j;
 
@@ -77,10 +77,10 @@ static int expected(const struct perfctr_cpu_control *c, bool *kernel)
 	if (c->global[0] || c->global[1])
 		return -EINVAL;
 	for (i = 0; i < c->nractrs; i++) {
-		if (!valid_counter(&c->ctr[i], kernel))
+		if (!is_valid_counter(&c->ctr[i], kernel))
 			return -EINVAL;
 		for (j = 0; j < i; j++) {
-			if (clash(&c->ctr[j], &c->ctr[i]))
+			if (counters_clash(&c->ctr[j], &c->ctr[i]))
 				return -EINVAL;
 		}
 	}
@@ -107,7 +107,7 @@ static void setup(void)
 	machine_start(&config, true);
 }
 
-/* Every bit, added to an evntsel that is right, and taken from it. */
+/* Each bit is added to a valid evntsel, or removed from it. */
 START_TEST(evntsel_bits)
 {
 	static const u64 accepted = 0xffffULL | SEL_USR | SEL_OS | BIT_ULL(18) | BIT_ULL(23) |
@@ -169,7 +169,7 @@ START_TEST(kernel_mode)
 		ck_assert_int_eq(check_one(cases[i].map, cases[i].evntsel), 0);
 		ck_assert_int_eq(control.kernel, cases[i].kernel);
 	}
-	/* One of many is enough, the last too. */
+	/* One such counter of several is enough, also the last one. */
 	control_init(&control);
 	control_add(&control, 0, USER(EV_CYCLES));
 	control_add(&control, FIXED(0), FIX_USR);
@@ -261,7 +261,7 @@ START_TEST(must_be_zero)
 }
 END_TEST
 
-/* With every other bit that may be set next to it, an absent event is absent. */
+/* Absent events are refused, also with the other bits of an evntsel set. */
 START_TEST(absent_events)
 {
 	unsigned int i, nr_events;
@@ -310,7 +310,7 @@ START_TEST(narrowest_mask)
 }
 END_TEST
 
-/* ---- events with a register ---------------------------------------------- */
+/* ---- events with an extra register ----------------------------------------- */
 
 static void start_processor(unsigned int i, u32 no_extra)
 {
@@ -330,7 +330,7 @@ static int check_aux(u64 evntsel, u64 aux)
 	return perfctr_cpu_check_control(&control);
 }
 
-/* Every event that is one of them somewhere, every bit, and none. */
+/* Each bit of aux, and zero, with every event that needs a register on some processor. */
 START_TEST(aux_bits)
 {
 	unsigned int p, bit;
@@ -349,7 +349,7 @@ START_TEST(aux_bits)
 				for (bit = 0; bit < 64; bit++)
 					ck_assert_int_eq(check_aux(USER(e->event), BIT_ULL(bit)),
 							 valid & BIT_ULL(bit) ? 0 : -EINVAL);
-				/* other unit masks are other events */
+				/* with another unit mask it is another event */
 				ck_assert_int_eq(check_aux(USER(e->event) ^ 0x8000, 1), -EINVAL);
 				ck_assert_int_eq(check_aux(USER(e->event) ^ 0x8000, 0), 0);
 				if (valid) {
@@ -362,7 +362,7 @@ START_TEST(aux_bits)
 }
 END_TEST
 
-/* They read as something, and keep nothing. */
+/* The registers can be read, but ignore writes. */
 START_TEST(aux_ignored)
 {
 	start_processor(_i, 0);
@@ -373,7 +373,7 @@ START_TEST(aux_ignored)
 }
 END_TEST
 
-/* Two counters have the register, if it is to hold the same for both. */
+/* Two counters may share the register if both need the same value. */
 START_TEST(aux_shared)
 {
 	unsigned int i;
@@ -394,7 +394,7 @@ START_TEST(aux_shared)
 }
 END_TEST
 
-/* It is written when another value is needed, and the counter's event then is not. */
+/* A change of aux alone writes the extra register, and not the event select. */
 START_TEST(aux_written)
 {
 	struct thread a, b;
@@ -403,7 +403,7 @@ START_TEST(aux_written)
 	unsigned int i;
 
 	start_processor(4, 0);
-	model.cpu[1].extra[0] = 0x8000;		/* what perf left: known, if not wanted */
+	model.cpu[1].extra[0] = 0x8000;		/* a value that perf left */
 	fake_cpu_down(1);
 	fake_cpu_up(1);
 	thread_init(&a);
@@ -431,7 +431,7 @@ START_TEST(aux_written)
 	thread_in(&b, 1);
 	ck_assert_uint_eq(cpu->wrmsrs[REG_EXTRA], 6);
 	thread_out(&b);
-	/* who needs no register changes none, and it is not written again */
+	/* a control without such events leaves the register alone: no write is needed later */
 	check_aux(USER(EV_CYCLES), 0);
 	thread_control(&a, &control, 0);
 	thread_in(&a, 1);
@@ -441,7 +441,7 @@ START_TEST(aux_written)
 	thread_out(&b);
 	thread_check(&b);
 	ck_assert_uint_eq(cpu->wrmsrs[REG_EXTRA], 6);
-	/* what was in the way of it may be gone after sleep */
+	/* after a sleep the register has lost its value, and is written again */
 	memset(cpu->extra, 0, sizeof(cpu->extra));
 	fake_cpu_down(1);
 	fake_cpu_up(1);
@@ -453,7 +453,7 @@ START_TEST(aux_written)
 }
 END_TEST
 
-/* The kinds of a hybrid processor have different ones. */
+/* The kinds of CPUs of a hybrid processor have different extra registers. */
 START_TEST(aux_of_kinds)
 {
 	struct model_config core, atom;
@@ -494,7 +494,7 @@ END_TEST
 
 /* ---- fuzz --------------------------------------------------------------- */
 
-/* A control that is right, or has some bits that are not. */
+/* Make a valid control, or one with up to three defects. */
 static void fuzzed_control(struct perfctr_cpu_control *c)
 {
 	unsigned int flips = random_below(4);
@@ -535,7 +535,10 @@ static void fuzzed_control(struct perfctr_cpu_control *c)
 	}
 }
 
-/* Accepted or refused as the rules say; what is accepted can be loaded.  True: it was. */
+/*
+ * The control is accepted or refused as the rules say, and an accepted one can be loaded.
+ * Returns true if it was accepted.
+ */
 static bool fuzz(struct thread *threads, unsigned int nr)
 {
 	struct thread *t = &threads[random_below(nr)];
@@ -547,8 +550,8 @@ static bool fuzz(struct thread *threads, unsigned int nr)
 	fuzzed_control(&control);
 	checked = control;
 	err = perfctr_cpu_check_control(&checked);
-	require(err == expected(&control, &kernel), "%d, and not %d as expected",
-		err, expected(&control, &kernel));
+	require(err == expected_error(&control, &kernel), "returned %d, not %d",
+		err, expected_error(&control, &kernel));
 	if (err)
 		return false;
 	require(checked.kernel == kernel, "kernel mode: %d", checked.kernel);
@@ -578,14 +581,14 @@ START_TEST(fuzzed)
 		config.nr_events = 7 - random_below(2);
 		config.events_absent = one_in(2) ? BIT(3 + random_below(4)) : 0;
 		machine_start(&config, _i & 1);
-		/* Sharing registers, with the right values or not. */
+		/* The threads share the registers and the values in them. */
 		for (j = 0; j < ARRAY_SIZE(threads); j++)
 			thread_init(&threads[j]);
 		for (j = 0; j < FUZZ_CONTROLS; j++)
 			accepted += fuzz(threads, ARRAY_SIZE(threads));
 		machine_stop();
 	}
-	/* Neither kind is so rare that it is not tested. */
+	/* Accepted and refused controls are both frequent enough to be tested. */
 	ck_assert_uint_gt(accepted, FUZZ_MACHINES * FUZZ_CONTROLS / 10);
 	ck_assert_uint_lt(accepted, FUZZ_MACHINES * FUZZ_CONTROLS * 9 / 10);
 }

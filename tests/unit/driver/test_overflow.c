@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * i-mode counters: what may be asked for, and that overflows come exactly when
- * they are due, once each, and change no count.
+ * i-mode counters: which controls are valid.  Each overflow is reported once, exactly
+ * when it is due, and changes no count.
  */
 #include "random.h"
 #include "tests.h"
@@ -16,10 +16,10 @@ static struct thread a, b;
 
 static const struct work one = { .instructions = 1, .cycles = 2 };
 
-/* Processors that differ in what overflows are about. */
+/* Processors that differ in features that matter to overflows. */
 #define NR_KINDS	4
 
-static void kind(unsigned int version, unsigned int k)
+static void set_config(unsigned int version, unsigned int k)
 {
 	config = usual_config(version);
 	config.no_full_write = k & 1;
@@ -28,7 +28,7 @@ static void kind(unsigned int version, unsigned int k)
 
 static void start(unsigned int version, unsigned int k, bool isolate)
 {
-	kind(version, k);
+	set_config(version, k);
 	machine_start(&config, isolate);
 	thread_init(&a);
 	thread_init(&b);
@@ -43,7 +43,7 @@ static int check_ireset(u32 map, u64 evntsel, s64 ireset)
 	return perfctr_cpu_check_control(&control);
 }
 
-/* From -1 to what the narrowest counter takes, the sign apart. */
+/* The valid range: from -1 to the most that fits in the narrowest counter, less its sign. */
 START_TEST(iresets)
 {
 	static const struct {
@@ -56,7 +56,7 @@ START_TEST(iresets)
 	for (w = 0; w < ARRAY_SIZE(widths); w++) {
 		u64 max;
 
-		kind(1 + _i / 4, 0);
+		set_config(1 + _i / 4, 0);
 		config.pmc_width = widths[w].pmc;
 		config.fixed_width = widths[w].fixed;
 		config.no_full_write = _i & 1;
@@ -86,7 +86,7 @@ START_TEST(iresets)
 }
 END_TEST
 
-/* The interrupt is not the user's to ask for, neither in i-mode nor for a-mode counters. */
+/* User space cannot set the interrupt bit, in i-mode or a-mode. */
 START_TEST(interrupt_bits)
 {
 	start(_i, 0, true);
@@ -98,14 +98,14 @@ START_TEST(interrupt_bits)
 		ck_assert_int_eq(check_ireset(FIXED(0), FIX_USR | FIX_PMI, -1), -EINVAL);
 		ck_assert_int_eq(check_ireset(FIXED(0), FIX_USR | FIX_ANY, -1), -EINVAL);
 		ck_assert_int_eq(check_ireset(FIXED(0), FIX_USR, -1), 0);
-		/* What is derived has it, in that field only. */
+		/* The derived FIXED_CTR_CTRL has it, in that field only. */
 		ck_assert_uint_eq(control.regs.fixed_ctrl, FIX_USR | FIX_PMI);
 	}
 	machine_stop();
 }
 END_TEST
 
-/* Which are which is by their place: ireset is for the last ones, and all of those. */
+/* The counters' places decide: exactly the last nrictrs counters have an ireset. */
 START_TEST(mixed)
 {
 	unsigned int i;
@@ -130,7 +130,7 @@ START_TEST(mixed)
 			ck_assert_int_eq(perfctr_cpu_check_control(&bad), -EINVAL);
 		}
 	}
-	/* Kernel mode is noticed, and a counter in use, in i-mode as well. */
+	/* Kernel mode, and a counter used twice, are detected for i-mode counters too. */
 	control_init(&control);
 	control_add(&control, 0, USER(EV_CYCLES));
 	control_add_imode(&control, 1, USER(EV_CYCLES) | SEL_OS, 5);
@@ -147,7 +147,7 @@ START_TEST(mixed)
 }
 END_TEST
 
-/* No APIC: nothing of it is touched, and no period is short enough. */
+/* Without an APIC the driver accesses no LVTPC, and no period is valid. */
 START_TEST(no_apic)
 {
 	config = usual_config(_i);
@@ -171,10 +171,10 @@ END_TEST
 
 /* ---- periods ------------------------------------------------------------ */
 
-/* Two a-mode counters, three in i-mode, of which one is a fixed one where there are some. */
+/* Two a-mode and three i-mode counters; one of each is fixed, if the processor has any. */
 static const u64 periods[] = { 7, 10, 23 };
 
-static void give(struct thread *t, bool os)
+static void set_control(struct thread *t, bool os)
 {
 	u64 sel = USER(EV_INSTRUCTIONS) | (os ? SEL_OS : 0);
 
@@ -191,14 +191,17 @@ static void give(struct thread *t, bool os)
 	thread_control(t, &control, 0);
 }
 
-/* One event after the other, switched and sampled anywhere: floor(events / period). */
+/*
+ * One event at a time, with switches and samples at many points: there are
+ * floor(events / period) overflows.
+ */
 START_TEST(exact_periods)
 {
 	unsigned int i, j, n = 0;
 
 	start(1 + _i % 5, _i / 5 % 4, _i / 20 & 1);
 	fake_watched = _i / 40;
-	give(&a, false);
+	set_control(&a, false);
 	for (i = 0; i < 2001; i++) {
 		if (a.cpu < 0)
 			thread_in(&a, i % 13 % NR_CPUS);
@@ -220,7 +223,7 @@ START_TEST(exact_periods)
 }
 END_TEST
 
-/* The longest period there is, and one event short of it. */
+/* The longest period, and one event less. */
 START_TEST(longest_period)
 {
 	unsigned int i;
@@ -249,11 +252,11 @@ START_TEST(longest_period)
 }
 END_TEST
 
-/* Nothing is written to a counter that still holds what it should. */
+/* A resume writes no counter that still holds its value. */
 START_TEST(written_if_changed)
 {
 	start(_i, 0, true);
-	give(&a, false);
+	set_control(&a, false);
 	thread_in(&a, 0);
 	thread_run(&a, &one);
 	thread_out(&a);
@@ -264,7 +267,7 @@ START_TEST(written_if_changed)
 	ck_assert_uint_eq(model.cpu[0].wrmsrs[REG_EVNTSEL], _i == 1 ? 4 : 0);
 	ck_assert_uint_eq(model.cpu[0].wrmsrs[REG_OVF_CTRL], 0);
 	thread_out(&a);
-	/* perf_clear_dirty_counters() may come when the kernel changes from mm to mm. */
+	/* The kernel may run perf_clear_dirty_counters() when it switches the mm. */
 	memset(model.cpu[0].pmc, 0, sizeof(model.cpu[0].pmc));
 	memset(model.cpu[0].fixed, 0, sizeof(model.cpu[0].fixed));
 	thread_in(&a, 0);
@@ -281,11 +284,11 @@ START_TEST(written_if_changed)
 }
 END_TEST
 
-/* A new control starts over, with sums preserved or not. */
+/* A new control begins new periods, also if it preserves the sums. */
 START_TEST(control_again)
 {
 	start(_i, 0, true);
-	give(&a, false);
+	set_control(&a, false);
 	thread_in(&a, 0);
 	thread_run(&a, &(struct work) { .instructions = 6 });
 	thread_out(&a);
@@ -303,7 +306,7 @@ END_TEST
 
 /* ---- longer periods ----------------------------------------------------- */
 
-/* Events are overflows and what was skipped, whatever the shifts were. */
+/* Reported and skipped overflows together account for all events, whatever the shifts. */
 START_TEST(shifts)
 {
 	static const unsigned int all[] = { 0, 1, 3, 0, 10, 31, 63, 255, 2 };
@@ -328,13 +331,13 @@ START_TEST(shifts)
 		ck_assert_uint_eq((a.overflows[0] + a.skipped) * 3, a.page.ctr[0].sum);
 		ck_assert_uint_le(a.period[0], perfctr_cpu_info.max_period);
 	}
-	/* The other's are its own. */
+	/* The other counter's period is its own. */
 	service.shift = 2;
 	thread_run(&a, &(struct work) { .cycles = 1000 });
 	ck_assert_uint_eq(a.overflows[1], 1);
 	ck_assert_uint_eq(a.period[1], 4000);
 	thread_out(&a);
-	/* Nothing of it survives a new control. */
+	/* A new control resets the periods. */
 	thread_control(&a, &control, 0);
 	service.shift = 0;
 	thread_in(&a, 0);
@@ -354,8 +357,8 @@ START_TEST(held)
 
 	start(1 + _i % 5, 0, _i / 5 & 1);
 	fake_watched = _i / 10;
-	give(&a, true);
-	give(&b, true);
+	set_control(&a, true);
+	set_control(&b, true);
 	service.holds = true;
 	thread_in(&a, 0);
 	thread_run(&a, &(struct work) { .instructions = 7, .cycles = 10 });
@@ -374,7 +377,7 @@ START_TEST(held)
 	ck_assert_uint_eq(a.tsc_counted, tsc + 20);
 	ck_assert_uint_eq(model_wrmsrs(&model.cpu[0]) + model_wrmsrs(&model.cpu[1]), 0);
 
-	/* Meanwhile another one uses the same registers, where the first was. */
+	/* Meanwhile another thread uses the same registers on the first one's CPU. */
 	thread_in(&b, 0);
 	thread_run(&b, &(struct work) { .instructions = 6 });
 	thread_out(&b);
@@ -383,7 +386,7 @@ START_TEST(held)
 	thread_run(&a, &(struct work) { .instructions = 2 });
 	ck_assert(!a.held);
 	thread_run(&a, &one);
-	ck_assert(a.held);	/* by the one with a period of 10 */
+	ck_assert(a.held);	/* by the counter with a period of 10 */
 	thread_out(&a);
 	thread_iresume(&a);
 	thread_in(&a, 2);
@@ -430,7 +433,7 @@ static void new_control(struct thread *t)
 	thread_control(t, &control, one_in(2) ? random_u64() : 0);
 }
 
-/* Counters are worth little while nobody is there: the kernel may clear them. */
+/* The kernel may clear the counters while no owner runs. */
 static void lose_counters(unsigned int cpu)
 {
 	u64 lost = random_u64();
@@ -576,7 +579,7 @@ Suite *overflow_suite(void)
 	tcase_add_loop_test(tc, random_schedule, 0, VARIANTS);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
-	/* A driver of its own kind need not have its own way to take an overflow. */
+	/* A driver with its own operations table need not implement take_overflow. */
 	tcase_add_checked_fixture(generic, use_generic_ops, NULL);
 	tcase_add_loop_test(generic, exact_periods, 0, 80);
 	tcase_add_loop_test(generic, shifts, 0, 10);
