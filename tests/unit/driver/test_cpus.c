@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Taking the hardware and giving it back; CPUs that lose what they were told. */
+/* Reserving and releasing the hardware, and CPUs that lose their registers. */
 #include "random.h"
 #include "tests.h"
 #include "thread.h"
@@ -8,7 +8,7 @@
 static struct model_config config;
 static const struct work work = { .instructions = 1000, .cycles = 3000 };
 
-/* What perf may have in the registers: anything that they can hold. */
+/* Fill the registers with random valid values, as perf may leave them. */
 static void fill_registers(unsigned int cpu)
 {
 	struct model_cpu *c = &model.cpu[cpu];
@@ -31,7 +31,7 @@ static void fill_registers(unsigned int cpu)
 	}
 }
 
-/* Nothing counts, nothing is left. */
+/* No counter is enabled, and all registers are 0. */
 static void check_clear(unsigned int cpu)
 {
 	const struct model_cpu *c = &model.cpu[cpu];
@@ -52,7 +52,7 @@ static void init(void)
 	ck_assert_int_eq(perfctr_cpu_init(), 0);
 }
 
-/* One that uses all counters there are. */
+/* Make the thread use all counters that exist. */
 static void use_all(struct thread *t)
 {
 	struct perfctr_cpu_control control;
@@ -117,7 +117,7 @@ START_TEST(given_back_as_it_was)
 }
 END_TEST
 
-/* Nobody has asked for counters: whoever has them now keeps them. */
+/* Loading the module touches no register: the counters may be in use by others. */
 START_TEST(init_takes_nothing)
 {
 	struct model_cpu before[NR_CPUS];
@@ -150,7 +150,7 @@ START_TEST(all_registers_reserved)
 }
 END_TEST
 
-/* Somebody has the k-th register: nothing is taken, and nothing is touched. */
+/* Another user has reserved one register: the driver reserves none, and writes none. */
 START_TEST(conflict)
 {
 	struct fake_reservation *r = _i & 1 ? &fake_pmcs : &fake_evntsels;
@@ -166,7 +166,7 @@ START_TEST(conflict)
 	ck_assert_uint_eq(fake_pmcs.ours | fake_evntsels.ours, 0);
 	ck_assert_mem_eq(before, model.cpu, sizeof(before));
 
-	/* A CPU that comes now is not ours either. */
+	/* Nor does it write the registers of a CPU that comes online then. */
 	fake_cpu_down(1);
 	fake_cpu_up(1);
 	ck_assert_uint_eq(model_wrmsrs(&model.cpu[1]), 0);
@@ -189,15 +189,15 @@ START_TEST(hotplug)
 	fake_cpu_down(1);
 	fake_cpu_up(1);
 	check_clear(1);
-	use_on(&t, 1);		/* loaded again: thread_in() looks */
+	use_on(&t, 1);		/* thread_in() checks that all is loaded again */
 
-	/* One that is away when the hardware is given back. */
+	/* A CPU that is offline when the hardware is released. */
 	fake_cpu_down(2);
 	perfctr_cpu_release();
 	fake_cpu_up(2);
 	ck_assert_uint_eq(model_wrmsrs(&model.cpu[2]), 0);
 
-	/* One that is away when it is taken. */
+	/* A CPU that is offline when the hardware is reserved. */
 	fake_cpu_down(3);
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
 	fake_cpu_up(3);
@@ -207,7 +207,7 @@ START_TEST(hotplug)
 }
 END_TEST
 
-/* A CPU that leaves is left as it was found. */
+/* A CPU that goes offline gets its old values back. */
 START_TEST(offline_gives_back)
 {
 	struct model_cpu before;
@@ -229,7 +229,10 @@ START_TEST(offline_gives_back)
 }
 END_TEST
 
-/* What perf has left in a counter is seen, wherever that is; what we leave is nothing. */
+/*
+ * The driver detects a value that perf left in any counter of any CPU.  It leaves no
+ * values itself.
+ */
 START_TEST(left_by_perf)
 {
 	struct thread t;
@@ -252,7 +255,7 @@ START_TEST(left_by_perf)
 }
 END_TEST
 
-/* The boot CPU has lost everything without anyone having told it to stop. */
+/* The boot CPU loses its registers, without a hotplug callback before that. */
 START_TEST(suspend_to_ram)
 {
 	u64 global_ctrl, fixed_ctrl;
@@ -272,11 +275,11 @@ START_TEST(suspend_to_ram)
 	check_clear(0);
 	use_on(&t, 0);
 	perfctr_cpu_release();
-	/* What was saved at the start survives. */
+	/* The values saved when the hardware was reserved are still restored. */
 	ck_assert_uint_eq(model.cpu[0].global_ctrl, global_ctrl);
 	ck_assert_uint_eq(model.cpu[0].fixed_ctrl, fixed_ctrl);
 
-	/* Not ours: not touched. */
+	/* A resume does not touch registers that are not reserved. */
 	model_clear_statistics();
 	fake_suspend_to_ram();
 	ck_assert_uint_eq(model_wrmsrs(&model.cpu[0]), 0);
@@ -284,7 +287,7 @@ START_TEST(suspend_to_ram)
 }
 END_TEST
 
-/* Between two owners of the hardware nothing is remembered. */
+/* After a release the driver forgets the contents of the registers. */
 START_TEST(reserve_again)
 {
 	struct thread t;
@@ -312,7 +315,10 @@ static bool any_left(unsigned int cpu)
 	return false;
 }
 
-/* Clears what anybody left behind, on all CPUs, and what a running state counts goes on. */
+/*
+ * A scrub clears the counters that suspended states left, on all CPUs.  A running state
+ * continues to count.
+ */
 START_TEST(scrub)
 {
 	struct thread a, b;
@@ -336,7 +342,7 @@ START_TEST(scrub)
 	use_on(&a, 1);
 	use_on(&b, 2);
 
-	/* The hardware is somebody else's now. */
+	/* Once the hardware is released, a scrub clears nothing. */
 	perfctr_cpu_release();
 	fill_registers(1);
 	perfctr_x86_scrub();
@@ -363,10 +369,10 @@ START_TEST(forbidden)
 }
 END_TEST
 
-/* ---- hardware that is not what CPUID says -------------------------------- */
+/* ---- hardware that differs from CPUID ------------------------------------- */
 
-/* One lie of each sort, in turn; false: there are no more. */
-static bool next_lie(struct model_config *lie, unsigned int n)
+/* Set the n-th defect, each sort in turn.  False if there are no more. */
+static bool set_defect(struct model_config *lie, unsigned int n)
 {
 	static const u32 control_registers[] = { 0x186, 0x187, 0x38d, 0x38f, 0x390 };
 	static const u32 counter_registers[] = { 0x4c1, 0x4c4, 0x309, 0x30a, 0x30b };
@@ -390,7 +396,7 @@ static bool next_lie(struct model_config *lie, unsigned int n)
 	case 3:
 		lie->read_only = control_registers[n % 5];
 		break;
-	case 4:		/* counters, as they are written */
+	case 4:		/* counters, by the register that the driver writes */
 		lie->read_only = counter_registers[n % 5];
 		break;
 	default:
@@ -399,8 +405,11 @@ static bool next_lie(struct model_config *lie, unsigned int n)
 	return true;
 }
 
-/* What is not there at all, on version 1, and what nothing says that it counts. */
-static bool no_matter(const struct model_config *lie)
+/*
+ * True if the driver cannot notice the defect: version 1 does not have the register, or
+ * the dead counter is fixed counter 2, of which the self-test expects no counts.
+ */
+static bool is_harmless(const struct model_config *lie)
 {
 	u64 counters = lie->stuck | lie->unreadable | lie->dead;
 
@@ -409,19 +418,19 @@ static bool no_matter(const struct model_config *lie)
 	return lie->read_only >= 0x309 && lie->read_only < 0x400 && config.version < 2;
 }
 
-/* One CPU lies: nobody gets counters, and everything is given back, on all CPUs. */
-START_TEST(lies)
+/* One CPU is defective: the reservation fails, and all CPUs get their values back. */
+START_TEST(broken_cpu)
 {
 	struct model_cpu before[NR_CPUS];
 	unsigned int n, cpu;
 
 	random_restart(__LINE__ + _i);
-	for (n = 0; config = usual_config(_i), next_lie(&config, n); n++) {
+	for (n = 0; config = usual_config(_i), set_defect(&config, n); n++) {
 		struct model_config lie = config;
 
-		next_lie(&config, ~0U);
+		set_defect(&config, ~0U);
 		init();
-		if (no_matter(&lie)) {
+		if (is_harmless(&lie)) {
 			machine_exit();
 			continue;
 		}
@@ -432,7 +441,7 @@ START_TEST(lies)
 			model.cpu[cpu].overflow = 0;
 		}
 		memcpy(before, model.cpu, sizeof(before));
-		snprintf(model_context, sizeof(model_context), "lie %u", n);
+		snprintf(model_context, sizeof(model_context), "defect %u", n);
 		ck_assert_int_eq(perfctr_cpu_reserve(), -EIO);
 		ck_assert_uint_eq(fake_pmcs.ours | fake_evntsels.ours, 0);
 		for (cpu = 0; cpu < NR_CPUS; cpu++) {
@@ -444,7 +453,7 @@ START_TEST(lies)
 				ck_assert_uint_eq(c->fixed_ctrl, before[cpu].fixed_ctrl);
 			ck_assert_uint_eq(c->lvtpc, before[cpu].lvtpc);
 		}
-		/* without that CPU it is all right, and the CPU stays away */
+		/* without that CPU the reservation succeeds, and the CPU cannot come online */
 		fake_cpu_down(n % NR_CPUS);
 		ck_assert_int_eq(perfctr_cpu_reserve(), 0);
 		fake_warnings = 0;
@@ -459,7 +468,10 @@ START_TEST(lies)
 }
 END_TEST
 
-/* A hypervisor that has not as many counters left as the guest: each works by itself. */
+/*
+ * A hypervisor with fewer free counters than the guest: each counter works while it is
+ * the only one.
+ */
 START_TEST(one_at_a_time)
 {
 	config = usual_config(_i);
@@ -470,7 +482,7 @@ START_TEST(one_at_a_time)
 }
 END_TEST
 
-/* Counter 3 is microcode's: nobody else's. */
+/* Microcode owns counter 3: the driver does not use it or write it. */
 START_TEST(force_abort)
 {
 	config = usual_config(4);
@@ -502,7 +514,7 @@ Suite *cpus_suite(void)
 	tcase_add_loop_test(tc, reserve_again, 0, 10);
 	tcase_add_loop_test(tc, scrub, 1, 6);
 	tcase_add_test(tc, forbidden);
-	tcase_add_loop_test(tc, lies, 1, 6);
+	tcase_add_loop_test(tc, broken_cpu, 1, 6);
 	tcase_add_loop_test(tc, one_at_a_time, 1, 6);
 	tcase_add_test(tc, force_abort);
 	tcase_set_timeout(tc, 60);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The page that user space maps, and what a new control does to it. */
+/* The page that user space maps, and the effect of a new control on it. */
 #include "tests.h"
 #include "thread.h"
 
@@ -18,7 +18,7 @@ static void setup(void)
 }
 
 /* The first nr of four counters of instructions. */
-static void give(unsigned int nr, bool tsc_on, u64 preserve)
+static void set_control(unsigned int nr, bool tsc_on, u64 preserve)
 {
 	static const u32 maps[] = { 1, FIXED(0), 0, 2 };
 	struct perfctr_cpu_control control;
@@ -47,7 +47,7 @@ START_TEST(header)
 	config.fixed_width = 40;
 	machine_stop();
 	machine_start(&config, true);
-	give(3, true, 0);
+	set_control(3, true, 0);
 	cstatus = 3 | 3 << 8 | VPERFCTR_CSTATUS_TSC;
 	ck_assert_uint_eq(t.page.cstatus, cstatus);
 	ck_assert_uint_eq(t.page.mask, BIT_ULL(40) - 1);
@@ -62,18 +62,18 @@ START_TEST(header)
 	ck_assert_uint_eq(t.page.cstatus, cstatus);
 	ck_assert_uint_eq(t.page.samplecount & 1, 0);
 
-	give(1, false, 0);
+	set_control(1, false, 0);
 	ck_assert_uint_eq(t.page.cstatus, 1 | 1 << 8);
 	ck_assert_uint_eq(t.page.mask, BIT_ULL(48) - 1);
-	give(0, true, 0);
+	set_control(0, true, 0);
 	ck_assert_uint_eq(t.page.cstatus, VPERFCTR_CSTATUS_TSC);
 }
 END_TEST
 
-/* As it is now, at each resume. */
+/* Each resume sets the flag to the present state of CR4.PCE. */
 START_TEST(rdpmc_flag)
 {
-	give(2, true, 0);
+	set_control(2, true, 0);
 	model.user_rdpmc = true;
 	thread_in(&t, 0);
 	ck_assert(t.page.cstatus & VPERFCTR_CSTATUS_RDPMC);
@@ -86,8 +86,8 @@ START_TEST(rdpmc_flag)
 	ck_assert_uint_eq(fake_saw_rdpmc, 1);
 	thread_out(&t);
 
-	/* There is nothing to read. */
-	give(0, true, 0);
+	/* Without counters there is nothing to read. */
+	set_control(0, true, 0);
 	model.user_rdpmc = true;
 	thread_in(&t, 0);
 	ck_assert(!(t.page.cstatus & VPERFCTR_CSTATUS_RDPMC));
@@ -95,13 +95,13 @@ START_TEST(rdpmc_flag)
 }
 END_TEST
 
-/* The loop that include/uapi/linux/vperfctr.h gives, as the owner. */
+/* The owner reads by the formula in include/uapi/linux/vperfctr.h. */
 START_TEST(self_read)
 {
 	unsigned int i, j;
 
 	model.user_rdpmc = true;
-	give(4, true, 0);
+	set_control(4, true, 0);
 	for (j = 0; j < 5; j++) {
 		thread_in(&t, j % NR_CPUS);
 		for (i = 0; i < t.control.nractrs; i++) {
@@ -124,7 +124,7 @@ static bool odd_seen;
 static struct vperfctr_page_ctr ctrs_before[4];
 static u64 tsc_sum_before;
 
-/* While another CPU could see it as valid the page is as it was. */
+/* The sums must not change while the samplecount is even, as another CPU may read then. */
 static void look_at_page(void)
 {
 	if (t.page.samplecount & 1) {
@@ -144,7 +144,7 @@ static void watch_page(void)
 
 START_TEST(odd_while_it_changes)
 {
-	give(4, true, 0);
+	set_control(4, true, 0);
 	model.on_read = look_at_page;
 	watch_page();
 	thread_in(&t, 0);
@@ -160,12 +160,12 @@ START_TEST(odd_while_it_changes)
 }
 END_TEST
 
-/* Between suspend and mark_suspended the flags stay; sums are good at once. */
+/* The flags stay set between suspend and mark_suspended; the sums are exact at once. */
 START_TEST(paused)
 {
 	u32 samplecount;
 
-	give(2, true, 0);
+	set_control(2, true, 0);
 	count();
 	ck_assert(t.page.cstatus & VPERFCTR_CSTATUS_RUNNING);
 	samplecount = t.page.samplecount;
@@ -184,9 +184,9 @@ START_TEST(preserve)
 	u64 mask = _i;
 	unsigned int i;
 
-	give(4, true, 0);
+	set_control(4, true, 0);
 	count();
-	give(4, true, mask);
+	set_control(4, true, mask);
 	for (i = 0; i < 4; i++)
 		ck_assert_uint_eq(t.page.ctr[i].sum, mask & BIT(i) ? 1000 : 0);
 	ck_assert_uint_eq(t.page.tsc_sum, 3000);
@@ -197,13 +197,13 @@ START_TEST(preserve)
 }
 END_TEST
 
-/* Counters that were not there have nothing that could be preserved. */
+/* Counters that the old control did not have start from 0. */
 START_TEST(shorter_then_longer)
 {
-	give(4, true, 0);
+	set_control(4, true, 0);
 	count();
-	give(_i, true, 0xf);
-	give(4, true, 0xf);
+	set_control(_i, true, 0xf);
+	set_control(4, true, 0xf);
 	thread_check(&t);
 	for (; _i < 4; _i++)
 		ck_assert_uint_eq(t.page.ctr[_i].sum, 0);
@@ -211,14 +211,14 @@ START_TEST(shorter_then_longer)
 }
 END_TEST
 
-/* A control of the TSC alone in between is shorter too. */
+/* A control with the TSC alone, in between, does not reset the TSC's sum. */
 START_TEST(tsc_sum_is_kept)
 {
-	give(2, true, 0);
+	set_control(2, true, 0);
 	count();
-	give(0, true, 0);
+	set_control(0, true, 0);
 	count();
-	give(2, true, 0);
+	set_control(2, true, 0);
 	count();
 	ck_assert_uint_eq(t.page.tsc_sum, 9000);
 }
@@ -227,9 +227,9 @@ END_TEST
 /* tsc_on = 0 resets the sum, and nothing adds to it until tsc_on is 1. */
 START_TEST(tsc_off)
 {
-	give(2, true, 0);
+	set_control(2, true, 0);
 	count();
-	give(2, false, 0);
+	set_control(2, false, 0);
 	ck_assert_uint_eq(t.page.tsc_sum, 0);
 	thread_in(&t, 0);
 	thread_run(&t, &work);
@@ -237,37 +237,37 @@ START_TEST(tsc_off)
 	thread_run(&t, &work);
 	thread_out(&t);
 	ck_assert_uint_eq(t.page.ctr[0].sum, 2000);
-	ck_assert_msg(t.page.tsc_sum == 0, "tsc_on is 0 and the TSC was counted");
-	give(2, true, 0);
+	ck_assert_msg(t.page.tsc_sum == 0, "the TSC was counted with tsc_on = 0");
+	set_control(2, true, 0);
 	count();
 	ck_assert_uint_eq(t.page.tsc_sum, 3000);
 }
 END_TEST
 
-/* Two controls never have the same identity, and none has nobody's. */
+/* Two controls never have the same identity, and no control has identity 0. */
 START_TEST(identity)
 {
 	struct thread other;
 	u64 id;
 
 	thread_init(&other);
-	give(1, true, 0);
+	set_control(1, true, 0);
 	id = t.state.id;
 	ck_assert_uint_ne(id, 0);
-	give(1, true, 0);
+	set_control(1, true, 0);
 	ck_assert_uint_ne(t.state.id, id);
 	thread_control(&other, &t.control, 0);
 	ck_assert_uint_ne(other.state.id, t.state.id);
 }
 END_TEST
 
-/* A child has its parent's control, also to the registers, and counts for itself. */
+/* A child has its parent's control and identity, so no registers are loaded, and its own sums. */
 START_TEST(inherit)
 {
 	struct thread child;
 
 	thread_init(&child);
-	give(4, true, 0);
+	set_control(4, true, 0);
 	count();
 	thread_in(&t, 0);
 	thread_run(&t, &work);
@@ -289,8 +289,8 @@ START_TEST(inherit)
 	thread_out(&child);
 	thread_check(&child);
 
-	/* What one of them gets from now on is its own. */
-	give(2, true, 0);
+	/* A new control of one of them does not affect the other. */
+	set_control(2, true, 0);
 	count();
 	thread_in(&child, 0);
 	thread_run(&child, &work);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Detection: what CPUID may say, and what becomes of it. */
+/* Detection: perfctr_cpu_info for what CPUID may report. */
 #include "random.h"
 #include "tests.h"
 #include "thread.h"
@@ -15,7 +15,7 @@ static int probe(const struct model_config *config)
 	return perfctr_x86_intel.probe();
 }
 
-/* All bits below the top one, which is the sign; of 32 if that is what a write takes. */
+/* The maximum has all bits below the sign; without full-width writes, the sign is bit 31. */
 static void check_max_period(const struct model_config *config)
 {
 	unsigned int width = config->pmc_width;
@@ -53,7 +53,7 @@ static void check_info(const struct model_config *config)
 	ck_assert_int_eq(info->cpu_name[strlen(info->cpu_name) - 1], '0' + config->version);
 }
 
-/* Narrow counters are to be sampled before they can have gone round. */
+/* Narrow counters must be sampled before they can wrap around. */
 static void check_sampling(const struct model_config *config)
 {
 	unsigned int width = config->pmc_width;
@@ -64,12 +64,12 @@ static void check_sampling(const struct model_config *config)
 		ck_assert_uint_eq(perfctr_cpu_sampling_ns, 0);
 	} else {
 		ck_assert_uint_gt(perfctr_cpu_sampling_ns, 1000000);
-		/* 16 events a cycle, 6 cycles a nanosecond */
+		/* at most 16 events per cycle, and 6 cycles per nanosecond */
 		ck_assert_uint_lt(perfctr_cpu_sampling_ns * 96, 1ULL << width);
 	}
 }
 
-static void matrix(unsigned int version, unsigned int nr_pmcs, unsigned int nr_fixed)
+static void check_widths(unsigned int version, unsigned int nr_pmcs, unsigned int nr_fixed)
 {
 	unsigned int w, fw;
 
@@ -99,7 +99,7 @@ START_TEST(versions_counts_widths)
 	for (version = 1; version <= 5; version++) {
 		for (nr_pmcs = 1; nr_pmcs <= 8; nr_pmcs++) {
 			for (nr_fixed = 0; nr_fixed <= 4; nr_fixed++)
-				matrix(version, nr_pmcs, nr_fixed);
+				check_widths(version, nr_pmcs, nr_fixed);
 		}
 	}
 }
@@ -131,7 +131,7 @@ START_TEST(no_leaf)
 }
 END_TEST
 
-/* What cannot be reserved is not used. */
+/* A PMU whose counters cannot be reserved is not used. */
 START_TEST(version_6)
 {
 	struct model_config config = usual_config(6);
@@ -153,7 +153,7 @@ START_TEST(impossible_widths)
 	config.pmc_width = bad[_i];
 	ck_assert_int_eq(probe(&config), -ENODEV);
 
-	/* Without fixed counters there is something left. */
+	/* Without the fixed counters, the general ones are used. */
 	config = usual_config(3);
 	config.fixed_width = bad[_i];
 	ck_assert_int_eq(probe(&config), 0);
@@ -198,7 +198,7 @@ START_TEST(holes)
 }
 END_TEST
 
-/* A hypervisor that passes CPUID on but not the registers. */
+/* Registers that CPUID promises, but a hypervisor may not provide. */
 static const u32 promised[] = {
 	0x186, 0x187, 0x189, 0x0c1, 0x0c4, 0x309, 0x30b, 0x38d, 0x38e, 0x38f, 0x390,
 };
@@ -213,7 +213,7 @@ START_TEST(promised_but_absent)
 }
 END_TEST
 
-/* What is found absent leaves nothing behind for the driver that is used then. */
+/* A driver that rejects the processor leaves no values for the driver that is used. */
 START_TEST(rejected_is_forgotten)
 {
 	struct model_config config = usual_config(2);
@@ -224,7 +224,7 @@ START_TEST(rejected_is_forgotten)
 	ck_assert_int_eq(perfctr_cpu_init(), 0);
 	ck_assert_uint_eq(perfctr_cpu_info.cpu_type, VPERFCTR_CPU_GENERIC);
 	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 0);
-	ck_assert_msg(!perfctr_cpu_sampling_ns, "counters that are not used are to be sampled");
+	ck_assert_msg(!perfctr_cpu_sampling_ns, "counters that are not used must be sampled");
 	machine_exit();
 }
 END_TEST

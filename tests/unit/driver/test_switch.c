@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a context switch writes, which is as little as can be, and what it
- * leaves for others to see, which is nothing.
+ * Context switches: they write as few registers as possible, and with isolation leave
+ * no counts for others to see.
  */
 #include "tests.h"
 #include "thread.h"
@@ -21,8 +21,8 @@ static void start(unsigned int version, bool isolate)
 	thread_init(&b);
 }
 
-/* Two general counters from `first` on, and two fixed ones where there are some. */
-static void give(struct thread *t, unsigned int first, u64 event, unsigned int first_fixed)
+/* Two general counters from `first` on, and two fixed ones if the version has any. */
+static void set_control(struct thread *t, unsigned int first, u64 event, unsigned int first_fixed)
 {
 	struct perfctr_cpu_control control;
 
@@ -45,7 +45,7 @@ static void in_and_out(struct thread *t, unsigned int cpu)
 	stranger_run(cpu, &work);
 }
 
-/* WRMSRs since this was last called, by register; the rest must be none. */
+/* Check the numbers of WRMSRs since the last call: no other register may be written. */
 static void expect_wrmsrs(unsigned int cpu, unsigned int evntsel, unsigned int fixed_ctrl,
 			  unsigned int global_ctrl)
 {
@@ -63,7 +63,7 @@ START_TEST(one_state_isolated)
 	unsigned int i;
 
 	start(_i, true);
-	give(&a, 0, EV_INSTRUCTIONS, 0);
+	set_control(&a, 0, EV_INSTRUCTIONS, 0);
 	thread_in(&a, 0);
 	expect_wrmsrs(0, 2, 1, 1);
 	thread_out(&a);
@@ -83,7 +83,7 @@ START_TEST(one_state_not_isolated)
 	unsigned int i;
 
 	start(_i, false);
-	give(&a, 0, EV_INSTRUCTIONS, 0);
+	set_control(&a, 0, EV_INSTRUCTIONS, 0);
 	in_and_out(&a, 0);
 	expect_wrmsrs(0, 2, _i >= 2, _i >= 2);
 	for (i = 0; i < 5; i++)
@@ -93,13 +93,13 @@ START_TEST(one_state_not_isolated)
 }
 END_TEST
 
-/* Version 1 can be stopped by its event selects only. */
+/* On version 1 only the event selects can stop the counters. */
 START_TEST(version_1_isolated)
 {
 	unsigned int i;
 
 	start(1, true);
-	give(&a, 0, EV_INSTRUCTIONS, 0);
+	set_control(&a, 0, EV_INSTRUCTIONS, 0);
 	for (i = 0; i < 5; i++) {
 		thread_in(&a, 0);
 		expect_wrmsrs(0, 2, 0, 0);
@@ -110,7 +110,7 @@ START_TEST(version_1_isolated)
 }
 END_TEST
 
-/* They share one of the general counters, with another event, and a fixed one. */
+/* Two states share a fixed counter, and a general one with different events. */
 START_TEST(two_states_differ)
 {
 	bool isolate = _i & 1;
@@ -119,10 +119,10 @@ START_TEST(two_states_differ)
 	start(1 + _i / 2, isolate);
 	if (model.config.version < 2 && isolate) {
 		machine_stop();
-		return;		/* all of them, always: see above */
+		return;		/* it writes all event selects: see version_1_isolated */
 	}
-	give(&a, 0, EV_INSTRUCTIONS, 0);
-	give(&b, 1, EV_INSTRUCTIONS, 1);
+	set_control(&a, 0, EV_INSTRUCTIONS, 0);
+	set_control(&b, 1, EV_INSTRUCTIONS, 1);
 	in_and_out(&a, 0);
 	in_and_out(&b, 0);
 	model_clear_statistics();
@@ -136,15 +136,15 @@ START_TEST(two_states_differ)
 }
 END_TEST
 
-/* Apart, neither disturbs what the other has loaded. */
+/* Two states with separate counters do not overwrite each other's event selects. */
 START_TEST(two_states_apart)
 {
 	bool isolate = _i & 1;
 	unsigned int i;
 
 	start(2 + _i / 2, isolate);
-	give(&a, 0, EV_INSTRUCTIONS, 0);
-	give(&b, 2, EV_INSTRUCTIONS, 1);
+	set_control(&a, 0, EV_INSTRUCTIONS, 0);
+	set_control(&b, 2, EV_INSTRUCTIONS, 1);
 	in_and_out(&a, 0);
 	in_and_out(&b, 0);
 	model_clear_statistics();
@@ -155,7 +155,7 @@ START_TEST(two_states_apart)
 }
 END_TEST
 
-/* The same fixed counter in another mode is one write, of the common register. */
+/* Another mode of the same fixed counter costs one write, of FIXED_CTR_CTRL. */
 START_TEST(two_states_fixed_modes)
 {
 	struct perfctr_cpu_control control;
@@ -178,13 +178,13 @@ START_TEST(two_states_fixed_modes)
 }
 END_TEST
 
-/* Each CPU remembers by itself. */
+/* The driver remembers the loaded control of each CPU. */
 START_TEST(migration)
 {
 	unsigned int i;
 
 	start(_i, true);
-	give(&a, 0, EV_INSTRUCTIONS, 0);
+	set_control(&a, 0, EV_INSTRUCTIONS, 0);
 	in_and_out(&a, 0);
 	expect_wrmsrs(0, 2, 1, 2);
 	in_and_out(&a, 3);
@@ -197,29 +197,29 @@ START_TEST(migration)
 }
 END_TEST
 
-/* Another control with the same values is another control, and costs nothing. */
+/* A new control with the same values costs no writes. */
 START_TEST(same_values_again)
 {
 	start(_i, true);
-	give(&a, 0, EV_INSTRUCTIONS, 0);
+	set_control(&a, 0, EV_INSTRUCTIONS, 0);
 	in_and_out(&a, 0);
 	model_clear_statistics();
-	give(&a, 0, EV_INSTRUCTIONS, 0);
+	set_control(&a, 0, EV_INSTRUCTIONS, 0);
 	in_and_out(&a, 0);
 	expect_wrmsrs(0, 0, 0, 2);
-	/* And one with other values is not taken for it. */
-	give(&a, 0, EV_REF_CYCLES, 0);
+	/* A control with another event is loaded. */
+	set_control(&a, 0, EV_REF_CYCLES, 0);
 	in_and_out(&a, 0);
 	expect_wrmsrs(0, 1, 0, 2);
 	machine_stop();
 }
 END_TEST
 
-/* What is loaded is known by its identity alone: no look at the counters' controls. */
+/* A loaded control is recognised by its identity alone, without comparing its values. */
 START_TEST(identity_is_enough)
 {
 	start(_i, true);
-	give(&a, 0, EV_INSTRUCTIONS, 0);
+	set_control(&a, 0, EV_INSTRUCTIONS, 0);
 	in_and_out(&a, 0);
 	a.state.control.ctr[0].evntsel = ~0ULL;
 	a.state.control.regs.fixed_ctrl = ~0ULL;
@@ -246,11 +246,11 @@ START_TEST(tsc_only)
 }
 END_TEST
 
-/* A counter is read once, and by RDPMC. */
+/* Each operation reads a counter once, by RDPMC. */
 START_TEST(reads)
 {
 	start(_i, true);
-	give(&a, 0, EV_INSTRUCTIONS, 0);
+	set_control(&a, 0, EV_INSTRUCTIONS, 0);
 	thread_in(&a, 0);
 	ck_assert_uint_eq(model.cpu[0].rdpmcs, 4);
 	thread_sample(&a);
@@ -263,12 +263,12 @@ END_TEST
 
 /* ---- isolation ---------------------------------------------------------- */
 
-START_TEST(stands_still)
+START_TEST(stopped_after_suspend)
 {
 	struct model_cpu before;
 
 	start(_i, true);
-	give(&a, 0, EV_INSTRUCTIONS, 0);
+	set_control(&a, 0, EV_INSTRUCTIONS, 0);
 	thread_in(&a, 0);
 	thread_run(&a, &work);
 	thread_out(&a);
@@ -280,14 +280,14 @@ START_TEST(stands_still)
 }
 END_TEST
 
-/* A state without counters runs: those of its predecessor do not. */
-START_TEST(stands_still_for_tsc_only)
+/* While a state without counters runs, its predecessor's counters stay stopped. */
+START_TEST(stopped_for_tsc_only)
 {
 	struct perfctr_cpu_control control;
 	u64 before;
 
 	start(_i, true);
-	give(&a, 0, EV_INSTRUCTIONS, 0);
+	set_control(&a, 0, EV_INSTRUCTIONS, 0);
 	control_init(&control);
 	thread_control(&b, &control, 0);
 	in_and_out(&a, 0);
@@ -303,8 +303,8 @@ START_TEST(nothing_left_when_watched)
 	unsigned int i;
 
 	start(_i, true);
-	give(&a, 1, EV_INSTRUCTIONS, 0);
-	give(&b, 2, EV_INSTRUCTIONS, 1);
+	set_control(&a, 1, EV_INSTRUCTIONS, 0);
+	set_control(&b, 2, EV_INSTRUCTIONS, 1);
 	fake_watched = true;
 	for (i = 0; i < 10; i++) {
 		unsigned int j;
@@ -319,11 +319,11 @@ START_TEST(nothing_left_when_watched)
 }
 END_TEST
 
-/* Only the owner's counters, each once, and only with isolation. */
-START_TEST(clearing_costs)
+/* A suspend clears the owner's counters only, each once, and only with isolation. */
+START_TEST(cost_of_clearing)
 {
 	start(2, true);
-	give(&a, 0, EV_INSTRUCTIONS, 0);
+	set_control(&a, 0, EV_INSTRUCTIONS, 0);
 	fake_watched = true;
 	in_and_out(&a, 0);
 	model_clear_statistics();
@@ -334,7 +334,7 @@ START_TEST(clearing_costs)
 	machine_stop();
 
 	start(2, false);
-	give(&a, 0, EV_INSTRUCTIONS, 0);
+	set_control(&a, 0, EV_INSTRUCTIONS, 0);
 	in_and_out(&a, 0);
 	model_clear_statistics();
 	in_and_out(&a, 0);
@@ -361,10 +361,10 @@ Suite *switch_suite(void)
 	tcase_add_loop_test(writes, tsc_only, 0, 10);
 	tcase_add_loop_test(writes, reads, 2, 6);
 	suite_add_tcase(suite, writes);
-	tcase_add_loop_test(isolation, stands_still, 1, 6);
-	tcase_add_loop_test(isolation, stands_still_for_tsc_only, 1, 6);
+	tcase_add_loop_test(isolation, stopped_after_suspend, 1, 6);
+	tcase_add_loop_test(isolation, stopped_for_tsc_only, 1, 6);
 	tcase_add_loop_test(isolation, nothing_left_when_watched, 1, 6);
-	tcase_add_test(isolation, clearing_costs);
+	tcase_add_test(isolation, cost_of_clearing);
 	suite_add_tcase(suite, isolation);
 	return suite;
 }
