@@ -26,7 +26,7 @@ void perfctr_x86_saw_rdpmc(void)
 	fake_saw_rdpmc++;
 }
 
-/* User-mode RDPMC is to be had only between these two. */
+/* User-mode RDPMC may be allowed only between these two. */
 static bool pce_ready;
 
 unsigned int fake_suspects;
@@ -82,7 +82,7 @@ void cpus_read_lock(void)
 
 void cpus_read_unlock(void)
 {
-	require(hotplug_lock, "cpus_read_unlock() of what is not locked");
+	require(hotplug_lock, "cpus_read_unlock() without cpus_read_lock()");
 	hotplug_lock--;
 }
 
@@ -114,7 +114,7 @@ int smp_call_function_single(int cpu, void (*func)(void *), void *arg, int wait)
 {
 	require(!fake_irqs_off, "smp_call_function_single() waits for a CPU");
 	require(wait, "smp_call_function_single() returns before it is done");
-	require(hotplug_lock, "CPU %d may go away meanwhile", cpu);
+	require(hotplug_lock, "CPU %d may go offline during the call", cpu);
 	call_on(cpu, func, arg, true);
 	return 0;
 }
@@ -145,7 +145,7 @@ const struct cpumask *fake_online_mask(void)
 	return &mask;
 }
 
-/* CPUs one by one, "0,2": no ranges. */
+/* Parse a list of single CPUs, such as "0,2".  Ranges are not supported. */
 int cpulist_parse(const char *list, struct cpumask *mask)
 {
 	unsigned long cpu;
@@ -176,7 +176,7 @@ static void startup(void *error)
 static void teardown(void *unused)
 {
 	(void)unused;
-	require(!hotplug.teardown(fake_cpu), "a CPU was not let offline");
+	require(!hotplug.teardown(fake_cpu), "the teardown callback failed");
 }
 
 int cpuhp_setup_state(enum cpuhp_state state, const char *name,
@@ -186,13 +186,13 @@ int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 	int err = 0;
 
 	require(!hotplug_lock, "cpuhp_setup_state() takes a lock that is held");
-	require(state == CPUHP_AP_ONLINE_DYN && name, "a hotplug state that is not ours");
+	require(state == CPUHP_AP_ONLINE_DYN && name, "a wrong hotplug state, or no name");
 	hotplug.startup = up;
 	hotplug.teardown = down;
 	for (cpu = 0; cpu < NR_CPUS; cpu++) {
 		if (fake_online[cpu])
 			call_on(cpu, startup, &err, false);
-		require(!err, "CPU %u was not let online", cpu);
+		require(!err, "the startup callback of CPU %u failed", cpu);
 	}
 	return CPUHP_AP_ONLINE_DYN + 1;
 }
@@ -201,7 +201,7 @@ void cpuhp_remove_state(enum cpuhp_state state)
 {
 	unsigned int cpu;
 
-	require(state == CPUHP_AP_ONLINE_DYN + 1, "not the hotplug state that was set up");
+	require(state == CPUHP_AP_ONLINE_DYN + 1, "removes a hotplug state that was not set up");
 	for (cpu = 0; cpu < NR_CPUS; cpu++) {
 		if (fake_online[cpu])
 			call_on(cpu, teardown, NULL, false);
@@ -217,7 +217,7 @@ void fake_cpu_down(unsigned int cpu)
 	fake_online[cpu] = false;
 }
 
-/* A CPU that was off has forgotten everything. */
+/* A CPU that was off has the registers of a reset. */
 int fake_try_cpu_up(unsigned int cpu)
 {
 	int err = 0;
@@ -233,7 +233,7 @@ int fake_try_cpu_up(unsigned int cpu)
 
 void fake_cpu_up(unsigned int cpu)
 {
-	require(!fake_try_cpu_up(cpu), "CPU %u was not let online", cpu);
+	require(!fake_try_cpu_up(cpu), "the startup callback of CPU %u failed", cpu);
 }
 
 static void sleep_now(void *unused)
@@ -250,7 +250,7 @@ static void forget(void *unused)
 
 void (*fake_almost_asleep)(void);
 
-/* The service stops what runs on the boot CPU before, and starts it after this. */
+/* The service suspends the thread on the boot CPU before this, and resumes it after. */
 void fake_suspend_to_ram(void)
 {
 	bool was_online[NR_CPUS];
@@ -268,7 +268,7 @@ void fake_suspend_to_ram(void)
 	if (fake_almost_asleep)
 		fake_almost_asleep();
 	model_cpu_reset(0);
-	model.cpu[0].lvtpc = lvtpc;	/* the kernel's own code of the APIC is earlier */
+	model.cpu[0].lvtpc = lvtpc;	/* the kernel's APIC code restores it first */
 	call_on(0, forget, NULL, true);
 	for (cpu = 1; cpu < NR_CPUS; cpu++) {
 		if (was_online[cpu])
@@ -278,7 +278,7 @@ void fake_suspend_to_ram(void)
 
 /* ---- non-maskable interrupts -------------------------------------------- */
 
-/* About to wrap, as the kernel has it. */
+/* Wraps soon, as the kernel's jiffies do after boot. */
 unsigned long jiffies = -300UL * HZ;
 bool fake_in_nmi;
 int fake_register_error;
@@ -288,7 +288,8 @@ static const char *nmi_name;
 
 int register_nmi_handler(unsigned int type, nmi_handler_t *handler, u64 flags, const char *name)
 {
-	require(type == NMI_LOCAL && !flags && name && handler, "an NMI handler of another kind");
+	require(type == NMI_LOCAL && !flags && name && handler,
+		"a wrong NMI handler type, flags or name");
 	require(!nmi_handler, "the NMI handler is registered twice");
 	if (fake_register_error)
 		return fake_register_error;
@@ -301,7 +302,7 @@ void unregister_nmi_handler(unsigned int type, const char *name)
 {
 	require(!fake_irqs_off, "unregister_nmi_handler() sleeps");
 	require(type == NMI_LOCAL && nmi_handler && !strcmp(name, nmi_name),
-		"an NMI handler is unregistered that is not registered");
+		"an NMI handler is unregistered without being registered");
 	nmi_handler = NULL;
 }
 
@@ -311,8 +312,8 @@ bool fake_nmi(bool user)
 	bool old_irqs = fake_irqs_off;
 	int ret;
 
-	require(!fake_in_nmi, "a test has an NMI interrupt another");
-	require(!user || !old_irqs, "a test has user mode run with interrupts off");
+	require(!fake_in_nmi, "a test nests an NMI in another");
+	require(!user || !old_irqs, "a test interrupts user mode with interrupts off");
 	if (!nmi_handler)
 		return false;
 	fake_in_nmi = true;
@@ -328,7 +329,7 @@ bool fake_nmi(bool user)
 
 struct fake_reservation fake_pmcs, fake_evntsels;
 
-/* The kernel has a BUG_ON() for those who ask for more. */
+/* The kernel has a BUG_ON() for higher indices. */
 #define RESERVABLE	64
 
 static bool reserve(struct fake_reservation *r, unsigned int index)
@@ -344,7 +345,7 @@ static void release(struct fake_reservation *r, unsigned int index)
 {
 	require(!users_allowed, "RDPMC outlives the reservation");
 	require(index < RESERVABLE && (r->ours & BIT_ULL(index)),
-		"register %u was released and not reserved", index);
+		"register %u is released without being reserved", index);
 	r->ours &= ~BIT_ULL(index);
 }
 

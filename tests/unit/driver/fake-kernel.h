@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the drivers take from the kernel, in user space, with several CPUs of
- * which one is current.  What a driver may do only in some context fails the
- * test elsewhere.
+ * The kernel interface that the drivers use, in user space.  There are several CPUs,
+ * and one of them is current.  A function called in the wrong context fails the test.
  */
 #ifndef FAKE_KERNEL_H
 #define FAKE_KERNEL_H
@@ -56,7 +55,7 @@ static inline void strscpy(char *to, const char *from, size_t size)
 	snprintf(to, size, "%s", from);
 }
 
-/* Not before the index has been checked: it makes a bad one valid, not refused. */
+/* The driver must check the index first: this makes a bad index valid, and returns no error. */
 #define array_index_nospec(index, size)	((index) < (size) ? (index) : fake_bad_index())
 unsigned int fake_bad_index(void);
 
@@ -78,7 +77,7 @@ static inline s64 atomic64_inc_return(atomic64_t *v)
 #define static_call(name)		(*static_call__##name)
 #define static_call_update(name, func)	(static_call__##name = (func))
 
-/* ---- module parameters: for tests to set -------------------------------- */
+/* ---- module parameters, which tests may set ------------------------------ */
 
 #define module_param(name, type, perm)	__typeof__(name) *const fake_param_##name = &(name)
 #define MODULE_PARM_DESC(name, text)	_Static_assert(sizeof(text) > 1, "")
@@ -126,11 +125,11 @@ const struct cpumask *fake_online_mask(void);
 #define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < NR_CPUS; (cpu)++)
 #define per_cpu_ptr(ptr, cpu)		(&(*(ptr))[cpu])
 
-/* Hyper-threads: CPUs 0 and 1, 2 and 3 if there are such. */
+/* True: CPUs 0 and 1, and 2 and 3, are hyper-threads of one core. */
 extern bool fake_smt;
 const struct cpumask *topology_sibling_cpumask(unsigned int cpu);
 
-/* Work: counted. */
+/* Works run at once, and are counted. */
 struct work_struct { void (*func)(struct work_struct *work); };
 #define INIT_WORK(work, f)		((work)->func = (f))
 #define flush_work(work)		((work)->func ? (void)0 : (void)0)
@@ -139,7 +138,7 @@ extern unsigned int fake_works[NR_CPUS];
 
 #define smp_processor_id()		fake_cpu
 
-/* Lines in the log. */
+/* The number of warnings in the log. */
 extern unsigned int fake_warnings;
 #define pr_warn(...)			(fake_warnings++, (void)snprintf(NULL, 0, __VA_ARGS__))
 #define pr_warn_ratelimited(...)	pr_warn(__VA_ARGS__)
@@ -149,19 +148,19 @@ int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 		      int (*startup)(unsigned int cpu), int (*teardown)(unsigned int cpu));
 void cpuhp_remove_state(enum cpuhp_state state);
 
-/* CPUs on which perf is said to have left something in the counters. */
+/* The CPUs on which the driver found values that perf left in the counters. */
 extern unsigned int fake_suspects;
 
-/* For tests: what an administrator does. */
+/* For tests: the actions of an administrator. */
 void fake_cpu_down(unsigned int cpu);
 void fake_cpu_up(unsigned int cpu);
 int fake_try_cpu_up(unsigned int cpu);
 void fake_suspend_to_ram(void);
 
-/* Called by that: CPU 0 is about to lose its registers, and the kernel has masked LVTPC. */
+/* fake_suspend_to_ram() calls it after the kernel masks LVTPC, before CPU 0 loses its registers. */
 extern void (*fake_almost_asleep)(void);
 
-/* The module can go: it has left nothing behind that the kernel would call. */
+/* Fail the test unless the module has removed all that the kernel would call. */
 void fake_check_unloadable(void);
 
 /* ---- non-maskable interrupts -------------------------------------------- */
@@ -180,9 +179,9 @@ int register_nmi_handler(unsigned int type, nmi_handler_t *handler, u64 flags, c
 void unregister_nmi_handler(unsigned int type, const char *name);
 
 extern bool fake_in_nmi;
-extern int fake_register_error;		/* what register_nmi_handler() fails with */
+extern int fake_register_error;		/* the error of register_nmi_handler() */
 
-/* An NMI on the current CPU: did the module take it? */
+/* Deliver an NMI on the current CPU.  True if the module claims it. */
 bool fake_nmi(bool user);
 
 #define HZ			250
@@ -213,12 +212,12 @@ struct fake_reservation {
 
 extern struct fake_reservation fake_pmcs, fake_evntsels;
 
-/* ---- what the rest of the module has ------------------------------------- */
+/* ---- functions of the rest of the module ---------------------------------- */
 
 extern unsigned int tsc_khz;
 bool perfctr_x86_watched(void);
 void perfctr_x86_saw_rdpmc(void);
-extern bool fake_watched;		/* what perfctr_x86_watched() says */
+extern bool fake_watched;		/* the result of perfctr_x86_watched() */
 extern unsigned int fake_saw_rdpmc;	/* calls of perfctr_x86_saw_rdpmc() */
 
 #endif /* FAKE_KERNEL_H */

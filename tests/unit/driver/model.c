@@ -9,7 +9,7 @@ static struct model_cpu *this_cpu(void)
 	return &model.cpu[fake_cpu];
 }
 
-/* ---- what there is ------------------------------------------------------ */
+/* ---- configuration ------------------------------------------------------ */
 
 static u64 low_bits(unsigned int n)
 {
@@ -59,7 +59,7 @@ u64 *model_counter(struct model_cpu *cpu, u32 map)
 	return i < MODEL_MAX_PMCS && (pmc_mask() & BIT_ULL(i)) ? &cpu->pmc[i] : NULL;
 }
 
-/* SDM: GLOBAL_CTRL has the general counters on.  TSCs are not the same everywhere. */
+/* SDM: a reset enables the general counters in GLOBAL_CTRL.  The CPUs' TSCs differ. */
 void model_cpu_reset(unsigned int cpu)
 {
 	unsigned int old_cpu = fake_cpu;
@@ -97,7 +97,7 @@ static u64 field(u64 fixed_ctrl, unsigned int i)
 	return fixed_ctrl >> (4 * i) & 0xf;
 }
 
-/* ---- events with a register of their own --------------------------------- */
+/* ---- events with an extra register ---------------------------------------- */
 
 static const struct model_extra nehalem[] = {
 	{ 0x01b7, 0, true, 0xffff }, { }
@@ -162,7 +162,7 @@ bool model_has_extra(const struct model_extra *extra)
 	return extra->valid && !(model_config()->no_extra & BIT(extra->reg));
 }
 
-/* Does the CPU have the register, and with which bits? */
+/* The valid bits of the extra register, or 0 if the CPU does not have it. */
 static u64 extra_bits(unsigned int reg)
 {
 	const struct model_extra *extra = model_config()->extra;
@@ -178,8 +178,9 @@ static u64 extra_bits(unsigned int reg)
 /* ---- counting ----------------------------------------------------------- */
 
 /*
- * Events that nobody named count something else each, for a wrong one to show:
- * a multiple of the instructions that depends on every bit but USR, OS, EN and INT.
+ * The number of events in work.  An event without a name counts a multiple of the
+ * instructions that depends on every bit except USR, OS, EN and INT.  So a wrong event
+ * shows in the count.
  */
 static u64 count_event(u64 event, const struct work *work)
 {
@@ -220,7 +221,7 @@ static u64 extra_of(const struct model_cpu *cpu, u64 evntsel)
 	return extra ? cpu->extra[extra->reg] : 0;
 }
 
-/* SDM volume 3, "Local Vector Table": delivery sets the mask, but not on every hypervisor. */
+/* SDM volume 3, "Local Vector Table": delivery masks LVTPC, but not on all hypervisors. */
 static void make_pmi(struct model_cpu *cpu)
 {
 	if (model_config()->no_apic)
@@ -229,7 +230,7 @@ static void make_pmi(struct model_cpu *cpu)
 		cpu->lost_pmis += !cpu->pmi;
 		return;
 	}
-	require(cpu->lvtpc == APIC_DM_NMI, "an interrupt by LVTPC %#x, which is no NMI",
+	require(cpu->lvtpc == APIC_DM_NMI, "LVTPC %#x delivers an interrupt that is no NMI",
 		cpu->lvtpc);
 	cpu->pmis++;
 	cpu->pmi = true;
@@ -265,7 +266,7 @@ static void advance(struct model_cpu *cpu, u32 map, u64 events)
 	*counter = sum & model_mask(map);
 }
 
-/* Those whose selects and GLOBAL_CTRL let them count, whatever the mode. */
+/* The counters that their selects and GLOBAL_CTRL restart_counters, in any mode. */
 u64 model_counting(const struct model_cpu *cpu)
 {
 	u64 counting = 0;
@@ -320,24 +321,27 @@ bool model_needs_restart(void)
 	       model_config()->version >= 2 && pmc_mask() == 0xf;
 }
 
-static unsigned int magic(u64 evntsel)
+static unsigned int restart_value(u64 evntsel)
 {
 	return evntsel == 0x4300b5 ? 1 : evntsel == 0x4300d2 ? 2 : evntsel == 0x4300b1 ? 4 : 0;
 }
 
-/* Each counter has one of them, and there are all: now they are enabled. */
-static void enable(struct model_cpu *cpu, u64 global_ctrl)
+/*
+ * Note a write of GLOBAL_CTRL.  If each counter has one of the special values, and all
+ * values occur, enabling all counters restarts them.
+ */
+static void restart_counters(struct model_cpu *cpu, u64 global_ctrl)
 {
 	unsigned int i, seen = 0;
 
 	for (i = 0; i < 4; i++) {
-		if (!magic(cpu->evntsel[i]))
+		if (!restart_value(cpu->evntsel[i]))
 			seen |= 8;
-		seen |= magic(cpu->evntsel[i]);
+		seen |= restart_value(cpu->evntsel[i]);
 	}
 	if (seen == 7 && global_ctrl == 0xf) {
 		cpu->restarted = true;
-		/* they are said not to count, and some do */
+		/* the special events are documented not to count, but some do */
 		cpu->pmc[0] = (cpu->pmc[0] + 3) & model_mask(0);
 		cpu->pmc[2] = model_mask(0);
 		cpu->overflow |= BIT_ULL(2);
@@ -346,9 +350,9 @@ static void enable(struct model_cpu *cpu, u64 global_ctrl)
 	}
 }
 
-static void program(struct model_cpu *cpu, unsigned int i, u64 evntsel)
+static void program_counter(struct model_cpu *cpu, unsigned int i, u64 evntsel)
 {
-	if (magic(evntsel) || !evntsel)
+	if (restart_value(evntsel) || !evntsel)
 		return;
 	if (cpu->restarted)
 		cpu->astray &= ~BIT(i);
@@ -380,7 +384,7 @@ void model_clear_statistics(void)
 
 /* ---- instructions ------------------------------------------------------- */
 
-static void access(void)
+static void before_access(void)
 {
 	if (model.on_access && !fake_in_nmi)
 		model.on_access();
@@ -396,7 +400,7 @@ static unsigned int extra_index(u32 msr)
 	return msr == 0x3f7 ? 2 : msr - 0x1a6;
 }
 
-/* The register's place, or NULL if it is not there. */
+/* The register's value in the model, or NULL if the register does not exist. */
 static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 {
 	static u64 capabilities;
@@ -510,9 +514,9 @@ void model_wrmsr(u32 msr, u64 value)
 	u64 valid = reg == REG_EXTRA ? extra_bits(extra_index(msr)) : model_valid_bits(reg);
 
 	require(fake_online[fake_cpu], "CPU %u is not online", fake_cpu);
-	access();
+	before_access();
 	require(place && msr != model_config()->read_only,
-		"#GP: WRMSR %#x, which is not there", msr);
+		"#GP: WRMSR %#x, which does not exist", msr);
 	require(!(value & ~valid), "#GP: WRMSR %#x, reserved bits in %#llx",
 		msr, value);
 
@@ -520,9 +524,9 @@ void model_wrmsr(u32 msr, u64 value)
 	if (is_stuck(reg, msr) || (reg == REG_EXTRA && model_config()->ignores_extra))
 		return;
 	if (reg == REG_GLOBAL_CTRL && model_needs_restart())
-		enable(cpu, value);
+		restart_counters(cpu, value);
 	if (reg == REG_EVNTSEL && model_needs_restart())
-		program(cpu, msr - 0x186, value);
+		program_counter(cpu, msr - 0x186, value);
 	switch (reg) {
 	case REG_PMC:		/* 32 bits, sign-extended */
 		*place = (u64)(s64)(__s32)value & model_mask(0);
@@ -535,7 +539,7 @@ void model_wrmsr(u32 msr, u64 value)
 		*place &= ~value;
 		break;
 	default:
-		/* Counters are stopped for certain at times. */
+		/* The driver may write 0 to GLOBAL_CTRL twice, to be sure that all is stopped. */
 		if (*place == value && !model_needs_restart() && (value || reg != REG_GLOBAL_CTRL))
 			cpu->redundant++;
 		*place = value;
@@ -572,8 +576,8 @@ u64 model_rdpmc(u32 index)
 {
 	u64 *counter = model_counter(this_cpu(), index);
 
-	require(counter && !is_unreadable(index), "#GP: RDPMC %#x, which is not there", index);
-	access();
+	require(counter && !is_unreadable(index), "#GP: RDPMC %#x, which does not exist", index);
+	before_access();
 	if (model.on_read)
 		model.on_read();
 	this_cpu()->rdpmcs++;
@@ -582,7 +586,7 @@ u64 model_rdpmc(u32 index)
 
 u64 model_rdtsc(void)
 {
-	access();
+	before_access();
 	if (model.on_read)
 		model.on_read();
 	return this_cpu()->tsc;
@@ -598,8 +602,11 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 	const struct model_config *c = model_config();
 
 	*eax = *ebx = *ecx = *edx = 0;
-	/* Without a leaf, those of another one: anything. */
-	require(leaf <= model.max_leaf || leaf == 0xa, "CPUID leaf %#x is not there", leaf);
+	/*
+	 * The driver must not read an absent leaf, which returns arbitrary values.  Leaf 0AH
+	 * returns valid ones even then: a driver that trusts them fails a test of test_probe.c.
+	 */
+	require(leaf <= model.max_leaf || leaf == 0xa, "CPUID leaf %#x does not exist", leaf);
 	switch (leaf) {
 	case 0:
 		*eax = model.max_leaf;
@@ -629,7 +636,7 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 		*eax = c->core_type;
 		break;
 	case 0x23:
-		require(c->pmc_mask, "CPUID leaf 23H is not said to be there");
+		require(c->pmc_mask, "CPUID leaf 23H is read, and leaf 7 does not report it");
 		*eax = subleaf ? c->pmc_mask : BIT(0) | BIT(1);
 		*ebx = subleaf ? c->fixed_mask : 0;
 		break;
@@ -643,17 +650,17 @@ bool model_has_lvtpc(void)
 
 u32 model_read_lvtpc(void)
 {
-	require(!model_config()->no_apic, "LVTPC is read, and there is none");
-	access();
+	require(!model_config()->no_apic, "LVTPC is read without an APIC");
+	before_access();
 	return this_cpu()->lvtpc;
 }
 
-/* The upper bits are reserved, and the vector is no matter to an NMI. */
+/* The upper bits are reserved.  The vector does not matter to an NMI. */
 void model_write_lvtpc(u32 value)
 {
-	require(!model_config()->no_apic, "LVTPC is written, and there is none");
+	require(!model_config()->no_apic, "LVTPC is written without an APIC");
 	require(!(value & ~0x117ffU), "LVTPC, reserved bits in %#x", value);
-	access();
+	before_access();
 	this_cpu()->lvtpc = value;
 }
 

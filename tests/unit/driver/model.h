@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A model of the registers of Intel's architectural performance monitoring,
- * versions 1 to 5, from the SDM and not from the driver.
+ * versions 1 to 5, written from the SDM, not from the driver.
  *
- * What raises an exception on hardware fails the test: a register that is not
- * there, a reserved bit, RDPMC of an absent counter.  Where processors differ
+ * Accesses that raise an exception on hardware fail the test: to an absent register,
+ * with a reserved bit set, or RDPMC of an absent counter.  Where processors differ,
  * the model is as strict as the strictest.
  */
 #ifndef MODEL_H
@@ -15,7 +15,7 @@
 
 #include "fake-kernel.h"
 
-/* Like ck_assert_msg(), but quick enough for the inside of a register. */
+/* Like ck_assert_msg(), but fast enough for each register access. */
 #define require(cond, ...)				\
 do {							\
 	if (!(cond)) {					\
@@ -26,7 +26,7 @@ do {							\
 	}						\
 } while (0)
 
-extern char model_context[128];	/* for tests to say what they are doing */
+extern char model_context[128];	/* describes the test's present step; printed on failure */
 
 #define MODEL_MAX_PMCS	10	/* IA32_PERFEVTSEL0 to 9 */
 #define MODEL_MAX_FIXED	16	/* fields in IA32_FIXED_CTR_CTRL */
@@ -52,7 +52,7 @@ extern char model_context[128];	/* for tests to say what they are doing */
 
 #define GLOBAL_FIXED(i)	BIT_ULL(32 + (i))
 
-/* An event of which the other half is in a register of its own. */
+/* An event that needs a value in an extra register. */
 struct model_extra {
 	u16 event;
 	u8 reg;				/* 1A6H, 1A7H, 3F7H */
@@ -64,37 +64,37 @@ struct model_extra {
 
 struct model_config {
 	unsigned int version;
-	unsigned int nr_pmcs;		/* as CPUID says; no more than 10 are there */
+	unsigned int nr_pmcs;		/* as CPUID reports; at most 10 exist */
 	u32 pmc_mask;			/* leaf 23H, with fixed_mask; 0: no such leaf */
 	u32 core_type;			/* EAX of leaf 1AH */
 	u32 signature;			/* EAX of leaf 1: family, model */
-	const struct model_extra *extra; /* of that model; event 0 is after the last */
-	u32 no_extra;			/* registers, as bits, that a hypervisor does not have */
+	const struct model_extra *extra; /* of that model; event 0 ends the table */
+	u32 no_extra;			/* bit mask of registers that a hypervisor lacks */
 	unsigned int pmc_width;
 	unsigned int nr_fixed;		/* contiguous ones */
 	unsigned int fixed_width;
-	u32 fixed_mask;			/* version 5: all of them */
-	unsigned int nr_events;		/* bits of EBX that mean something */
+	u32 fixed_mask;			/* version 5: all fixed counters */
+	unsigned int nr_events;		/* number of valid bits in EBX */
 	u32 events_absent;		/* EBX */
 	bool no_any_thread;
 	bool no_apic;
 	bool no_capabilities;		/* no IA32_PERF_CAPABILITIES */
-	bool no_full_write;		/* it says that there is no IA32_A_PMCx */
-	bool no_masking;		/* LVTPC stays as it is when its interrupt is delivered */
-	bool slow;			/* it is masked when the NMI comes, not when it is due */
+	bool no_full_write;		/* IA32_PERF_CAPABILITIES reports no IA32_A_PMCx */
+	bool no_masking;		/* delivery of the interrupt does not mask LVTPC */
+	bool slow;			/* LVTPC is masked at the NMI, not at the overflow */
 
-	/* Lies: counters are bits as in GLOBAL_CTRL. */
+	/* Defects that CPUID hides: counters are bits as in GLOBAL_CTRL. */
 	u64 dead;			/* they do not count */
-	u64 stuck;			/* they keep what they hold when written */
+	u64 stuck;			/* they ignore writes */
 	u64 unreadable;			/* RDPMC of them faults */
-	u32 read_only;			/* WRMSR of this register faults; 0: of none */
-	bool ignores_extra;		/* what is written to extra registers is not there */
+	u32 read_only;			/* WRMSR of this register faults; 0: none */
+	bool ignores_extra;		/* extra registers ignore writes */
 
 	bool one_at_a_time;		/* with more counters enabled, the lowest does not count */
 	bool force_abort;		/* microcode uses counter 3 */
 };
 
-/* Registers by what WRMSRs of them are counted as. */
+/* The kinds of registers whose WRMSRs are counted separately. */
 enum model_reg {
 	REG_PMC, REG_EVNTSEL, REG_FIXED_CTR, REG_FIXED_CTRL, REG_GLOBAL_CTRL, REG_STATUS, REG_OVF_CTRL,
 	REG_FULL_PMC, REG_CAPABILITIES, REG_EXTRA,
@@ -109,54 +109,54 @@ struct model_cpu {
 	u64 global_ctrl;
 	u64 overflow;			/* IA32_PERF_GLOBAL_STATUS */
 	bool restarted;			/* see model_needs_restart() */
-	u32 astray;			/* general counters that were not, when programmed */
+	u32 astray;			/* general counters programmed without a restart */
 	u64 extra[MODEL_NR_EXTRA];
 	u32 lvtpc;
-	bool pmi;			/* the NMI that LVTPC makes is on its way */
+	bool pmi;			/* the NMI of LVTPC is pending */
 	u64 tsc;
 
 	unsigned int wrmsrs[NR_REGS];
-	unsigned int redundant;		/* writes of what a control register holds */
+	unsigned int redundant;		/* writes of a control register's old value */
 	unsigned int rdpmcs;
-	unsigned int pmis;		/* interrupts made, */
-	unsigned int lost_pmis;		/* and not made because LVTPC was masked */
+	unsigned int pmis;		/* interrupts raised */
+	unsigned int lost_pmis;		/* interrupts lost because LVTPC was masked */
 };
 
 struct model {
 	struct model_config config;
-	struct model_config other;	/* of CPUs that are different, */
-	u32 others;			/* which are these */
+	struct model_config other;	/* of the CPUs in `others` */
+	u32 others;
 	u32 max_leaf;
 	bool pv_guest;
-	bool new_perf;			/* it uses the addresses of version 6 */
+	bool new_perf;			/* perf uses the addresses of version 6 */
 	bool hybrid;
-	u32 absent_msr;			/* CPUID has it, the hypervisor has not; 0: none */
+	u32 absent_msr;			/* promised by CPUID, absent in the hypervisor; 0: none */
 	bool user_rdpmc;		/* CR4.PCE */
 	struct model_cpu cpu[NR_CPUS];
-	void (*on_read)(void);		/* before each RDPMC and RDTSC */
-	void (*on_access)(void);	/* before each access outside of NMIs, LVTPC's included */
+	void (*on_read)(void);		/* called before each RDPMC and RDTSC */
+	void (*on_access)(void);	/* called before each access except in NMIs; also LVTPC */
 };
 
 extern struct model model;
 
-/* A processor like this, after reset. */
+/* Reset the model, as a processor with this configuration. */
 void model_init(const struct model_config *config);
 void model_cpu_reset(unsigned int cpu);
 
-/* A hybrid one: the CPUs in `others` are like `other`. */
+/* Reset it as a hybrid processor: the CPUs in `others` have the configuration `other`. */
 void model_init_hybrid(const struct model_config *config, const struct model_config *other,
 		       u32 others);
 
-/* The current CPU's. */
+/* The current CPU's configuration. */
 const struct model_config *model_config(void);
 
-/* Bits as in GLOBAL_CTRL: what is there, and what would count something now. */
+/* Bits as in GLOBAL_CTRL: the counters that exist, and those enabled to count. */
 u64 model_exists(void);
 u64 model_counting(const struct model_cpu *cpu);
 u64 model_mask(u32 map);		/* of the counter's width */
 u64 *model_counter(struct model_cpu *cpu, u32 map);
 
-/* What a thread may do. */
+/* The execution of a thread. */
 struct work {
 	bool kernel;			/* mode */
 	u64 instructions;
@@ -164,16 +164,16 @@ struct work {
 };
 
 /*
- * What a counter with that evntsel (of a fixed one: the field) counts of work, if the
- * register that completes it holds aux.
+ * The events that a counter with that evntsel counts of work, while the extra register
+ * holds aux.  The evntsel of a fixed counter is its field of FIXED_CTR_CTRL.
  */
 u64 model_counts(u32 map, u64 evntsel, u64 aux, const struct work *work);
 
-/* What the current CPU's kind has for the event, or NULL. */
+/* The extra register of the event on the current CPU's kind, or NULL. */
 const struct model_extra *model_find_extra(u64 evntsel);
 bool model_has_extra(const struct model_extra *extra);
 
-/* Models that have such events; the last has none. */
+/* Processors with such events; the last one has none. */
 struct model_processor {
 	u32 signature;
 	const struct model_extra *extra;
@@ -182,13 +182,13 @@ struct model_processor {
 extern const struct model_processor model_processors[];
 #define MODEL_PROCESSORS	12
 
-/* Do the work on the current CPU. */
+/* Execute the work on the current CPU. */
 void model_run(const struct work *work);
 
 unsigned int model_wrmsrs(const struct model_cpu *cpu);	/* all */
 void model_clear_statistics(void);
 
-/* Any image that the register can hold. */
+/* The bits that may be set in the register. */
 u64 model_valid_bits(enum model_reg reg);
 
 u64 model_rdpmc(u32 index);
@@ -199,8 +199,12 @@ void model_pass_time(void);
 void model_wrmsr(u32 msr, u64 value);
 int model_rdmsr_safe(u32 msr, u64 *value);
 bool model_user_rdpmc(void);
-bool model_take_pmi(void);	/* is there one for the current CPU?  No longer */
-/* Nehalem and Westmere: three values in event selects first, or counters count wrong. */
+/* True if an NMI is pending on the current CPU.  Clears it. */
+bool model_take_pmi(void);
+/*
+ * True for Nehalem and Westmere: their counters count wrong unless three special values
+ * are loaded into the event selects first.
+ */
 bool model_needs_restart(void);
 
 bool model_has_lvtpc(void);

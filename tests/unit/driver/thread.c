@@ -459,7 +459,10 @@ void thread_check_settled(const struct thread *t)
 		"LVTPC is %#x", cpu->lvtpc);
 	for (i = t->control.nractrs; i < perfctr_nrctrs(&t->control); i++) {
 		require(t->since[i] < t->period[i], "the overflow of counter %u was missed", i);
-		/* While this thread waits for IRESUME, a counter left enabled by others may overflow. */
+		/*
+		 * While this thread waits for IRESUME, counters that others left enabled may
+		 * overflow.
+		 */
 		if (t->held && !perfctr_isolate)
 			continue;
 		require(!(cpu->overflow & ~t->stale & bit_of(t->control.ctr[i].map)),
