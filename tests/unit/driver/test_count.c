@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counts are exact: whatever threads do in turn, on whatever CPUs, each gets
- * what it did itself, in the mode it asked for, and nothing else.
+ * Counts are exact: in any schedule on any CPUs, each thread gets exactly its own
+ * events, in the modes that it requested.
  */
 #include "random.h"
 #include "tests.h"
@@ -11,11 +11,11 @@
 #define STEPS		4000
 #define MACHINES	4
 
-/* A test is for one version, one of isolation or not, one of watched or not. */
+/* Each test has one version, with or without isolation, watched or not. */
 #define VARIANTS	(5 * 4)
 
 static struct thread threads[NR_THREADS];
-static u64 limit;	/* of what may be done without sampling */
+static u64 limit;	/* the most events that may pass without a sample */
 
 static struct thread *on_cpu(int cpu)
 {
@@ -74,7 +74,7 @@ static void step_on_cpu(struct thread *t)
 		break;
 	default:
 		thread_run(t, &work);
-		thread_sample(t);	/* not to go round unseen */
+		thread_sample(t);	/* before a counter can wrap twice */
 		if (one_in(2)) {
 			work = random_work(limit);
 			thread_run(t, &work);
@@ -84,7 +84,7 @@ static void step_on_cpu(struct thread *t)
 	}
 }
 
-/* The registers of an idle CPU are lost, or others use it. */
+/* An idle CPU loses its registers, or executes for others. */
 static void step_cpu(unsigned int cpu)
 {
 	struct work work = random_work(limit);
@@ -142,7 +142,7 @@ START_TEST(random_switches)
 }
 END_TEST
 
-/* Every counter starts right before its end, and goes round several times. */
+/* Each counter starts just before its maximum, and wraps around several times. */
 START_TEST(wrapping)
 {
 	static const unsigned int widths[] = { 32, 40, 48, 63, 64 };
@@ -185,7 +185,7 @@ START_TEST(wrapping)
 }
 END_TEST
 
-/* All modes of all counters, user and kernel work in turn. */
+/* All modes of all counters, with user and kernel mode in turn. */
 START_TEST(each_mode)
 {
 	static const u64 modes[] = { SEL_USR, SEL_OS, SEL_USR | SEL_OS };
@@ -208,7 +208,7 @@ START_TEST(each_mode)
 	thread_out(&t);
 	thread_check(&t);
 
-	/* In plain numbers, for model and truth not to be wrong alike. */
+	/* As plain numbers, in case the model and the expected counts have the same defect. */
 	ck_assert_uint_eq(t.page.ctr[0].sum, 100);
 	ck_assert_uint_eq(t.page.ctr[1].sum, 7);
 	ck_assert_uint_eq(t.page.ctr[2].sum, 107);

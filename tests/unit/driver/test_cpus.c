@@ -372,7 +372,7 @@ END_TEST
 /* ---- hardware that differs from CPUID ------------------------------------- */
 
 /* Set the n-th defect, each sort in turn.  False if there are no more. */
-static bool set_defect(struct model_config *lie, unsigned int n)
+static bool set_defect(struct model_config *broken, unsigned int n)
 {
 	static const u32 control_registers[] = { 0x186, 0x187, 0x38d, 0x38f, 0x390 };
 	static const u32 counter_registers[] = { 0x4c1, 0x4c4, 0x309, 0x30a, 0x30b };
@@ -381,23 +381,23 @@ static bool set_defect(struct model_config *lie, unsigned int n)
 	};
 	u64 counter = counters[n % 5];
 
-	lie->dead = lie->stuck = lie->unreadable = 0;
-	lie->read_only = 0;
+	broken->dead = broken->stuck = broken->unreadable = 0;
+	broken->read_only = 0;
 	switch (n / 5) {
 	case 0:
-		lie->dead = counter;
+		broken->dead = counter;
 		break;
 	case 1:
-		lie->stuck = counter;
+		broken->stuck = counter;
 		break;
 	case 2:
-		lie->unreadable = counter;
+		broken->unreadable = counter;
 		break;
 	case 3:
-		lie->read_only = control_registers[n % 5];
+		broken->read_only = control_registers[n % 5];
 		break;
 	case 4:		/* counters, by the register that the driver writes */
-		lie->read_only = counter_registers[n % 5];
+		broken->read_only = counter_registers[n % 5];
 		break;
 	default:
 		return false;
@@ -409,13 +409,13 @@ static bool set_defect(struct model_config *lie, unsigned int n)
  * True if the driver cannot notice the defect: version 1 does not have the register, or
  * the dead counter is fixed counter 2, of which the self-test expects no counts.
  */
-static bool is_harmless(const struct model_config *lie)
+static bool is_harmless(const struct model_config *broken)
 {
-	u64 counters = lie->stuck | lie->unreadable | lie->dead;
+	u64 counters = broken->stuck | broken->unreadable | broken->dead;
 
 	if (counters)
-		return !(counters & model_exists() & ~(lie->dead & GLOBAL_FIXED(2)));
-	return lie->read_only >= 0x309 && lie->read_only < 0x400 && config.version < 2;
+		return !(counters & model_exists() & ~(broken->dead & GLOBAL_FIXED(2)));
+	return broken->read_only >= 0x309 && broken->read_only < 0x400 && config.version < 2;
 }
 
 /* One CPU is defective: the reservation fails, and all CPUs get their values back. */
@@ -426,15 +426,15 @@ START_TEST(broken_cpu)
 
 	random_restart(__LINE__ + _i);
 	for (n = 0; config = usual_config(_i), set_defect(&config, n); n++) {
-		struct model_config lie = config;
+		struct model_config broken = config;
 
 		set_defect(&config, ~0U);
 		init();
-		if (is_harmless(&lie)) {
+		if (is_harmless(&broken)) {
 			machine_exit();
 			continue;
 		}
-		model.other = lie;
+		model.other = broken;
 		model.others = BIT(n % NR_CPUS);
 		for (cpu = 0; cpu < NR_CPUS; cpu++) {
 			fill_registers(cpu);
@@ -447,9 +447,9 @@ START_TEST(broken_cpu)
 		for (cpu = 0; cpu < NR_CPUS; cpu++) {
 			const struct model_cpu *c = &model.cpu[cpu];
 
-			if (lie.read_only != 0x38f || cpu != n % NR_CPUS)
+			if (broken.read_only != 0x38f || cpu != n % NR_CPUS)
 				ck_assert_uint_eq(c->global_ctrl, before[cpu].global_ctrl);
-			if (lie.read_only != 0x38d || cpu != n % NR_CPUS)
+			if (broken.read_only != 0x38d || cpu != n % NR_CPUS)
 				ck_assert_uint_eq(c->fixed_ctrl, before[cpu].fixed_ctrl);
 			ck_assert_uint_eq(c->lvtpc, before[cpu].lvtpc);
 		}

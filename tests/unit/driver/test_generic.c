@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A processor without counters that we know: every thread still has its TSC. */
+/* A processor without supported counters: each thread still has its TSC. */
 #include "tests.h"
 #include "thread.h"
 #include "x86.h"
@@ -60,7 +60,8 @@ START_TEST(controls)
 }
 END_TEST
 
-START_TEST(time_is_the_owners)
+/* The TSC's sum has the owner's cycles only. */
+START_TEST(tsc_of_owner)
 {
 	const struct work work = { .cycles = 500 };
 	struct perfctr_cpu_control control;
@@ -86,7 +87,8 @@ START_TEST(time_is_the_owners)
 }
 END_TEST
 
-START_TEST(cpus_come_and_go)
+/* Hotplug, suspend and scrub access no counter: see teardown(). */
+START_TEST(hotplug_and_suspend)
 {
 	fake_cpu_down(1);
 	fake_cpu_up(1);
@@ -103,8 +105,8 @@ Suite *generic_suite(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, info);
 	tcase_add_test(tc, controls);
-	tcase_add_test(tc, time_is_the_owners);
-	tcase_add_test(tc, cpus_come_and_go);
+	tcase_add_test(tc, tsc_of_owner);
+	tcase_add_test(tc, hotplug_and_suspend);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

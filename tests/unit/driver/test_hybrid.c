@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Several kinds of CPUs: how they are found, and that each has its own counters. */
+/* Several kinds of CPUs: they are detected, and each kind has its own counters. */
 #include "random.h"
 #include "tests.h"
 #include "thread.h"
@@ -10,7 +10,7 @@
 
 static const struct work work = { .instructions = 1000, .cycles = 3000 };
 
-/* As CPUID tells of them: 8 + 4 counters and 6 + 3. */
+/* As CPUID reports them: 8 + 4 counters and 6 + 3. */
 static struct model_config core_config(void)
 {
 	struct model_config config = usual_config(5);
@@ -31,7 +31,7 @@ static struct model_config atom_config(void)
 	return config;
 }
 
-/* CPUs 1 and 3 are the other kind's. */
+/* CPUs 1 and 3 are of the other kind. */
 #define OTHERS	0xa
 
 static void init(const struct model_config *config, const struct model_config *other)
@@ -80,8 +80,8 @@ START_TEST(found)
 }
 END_TEST
 
-/* What CPUID tells differently makes another kind; nothing else does. */
-START_TEST(what_makes_a_kind)
+/* CPUs are of another kind if CPUID reports something else, and only then. */
+START_TEST(cpuid_decides_kind)
 {
 	struct model_config core = core_config(), other = core;
 
@@ -101,7 +101,7 @@ START_TEST(what_makes_a_kind)
 	case 4:
 		other.events_absent = 0x10;
 		break;
-	case 5:		/* the same, in the other words */
+	case 5:		/* the same, reported in the other leaves */
 		other.nr_pmcs = 4;
 		other.pmc_mask = 0xff;
 		break;
@@ -114,7 +114,7 @@ START_TEST(what_makes_a_kind)
 }
 END_TEST
 
-/* CPUs that no state can have a share in count nothing, and are not touched. */
+/* CPUs that are too different for the driver are forbidden, and it writes none of them. */
 START_TEST(too_different)
 {
 	struct model_config core = core_config(), other = atom_config();
@@ -157,7 +157,7 @@ START_TEST(too_different)
 }
 END_TEST
 
-/* The boot CPU is such a one: nothing is counted, and not by half. */
+/* If the boot CPU has no counters, the driver uses no counters on any CPU. */
 START_TEST(first_without_counters)
 {
 	struct model_config none = core_config(), atom = atom_config();
@@ -215,7 +215,7 @@ START_TEST(controls)
 }
 END_TEST
 
-/* A thread of either kind, with all counters that this has, on all of its CPUs. */
+/* Make a thread use all counters of a kind. */
 static void use_all(struct thread *t, u32 kind)
 {
 	const struct vperfctr_info *info = perfctr_cpu_kind(kind);
@@ -252,7 +252,7 @@ START_TEST(counted)
 
 	init(&core, &atom);
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
-	/* both kinds' */
+	/* the counters of both kinds */
 	ck_assert_uint_eq(fake_pmcs.ours, 0xff);
 	fake_cpu = 0;
 	use_all(&a, 0);
@@ -262,7 +262,7 @@ START_TEST(counted)
 		use_on(&a, 2 * (i & 1));
 		use_on(&b, 1 + 2 * (i & 1));
 	}
-	/* CPUs that go and come are what they were */
+	/* CPUs keep their kind when they go offline and online */
 	fake_cpu_down(1);
 	fake_cpu_down(2);
 	fake_cpu_up(2);
@@ -279,8 +279,8 @@ START_TEST(counted)
 }
 END_TEST
 
-/* A kind of which no CPU was online: it has more counters than those that are reserved. */
-START_TEST(late)
+/* All CPUs of a kind are offline at first: it has more counters than are reserved. */
+START_TEST(late_kind)
 {
 	struct model_config core = core_config(), atom = atom_config();
 	struct thread a, b;
@@ -319,8 +319,8 @@ START_TEST(late)
 }
 END_TEST
 
-/* More kinds than there is room for: those CPUs count nothing, and are told of. */
-START_TEST(too_many)
+/* CPUs of more kinds than the driver supports are not used, and it warns about them. */
+START_TEST(too_many_kinds)
 {
 	struct model_config config = core_config();
 	unsigned int i;
@@ -334,7 +334,7 @@ START_TEST(too_many)
 		model.other.core_type += i;
 		fake_cpu_up(1);
 	}
-	/* that was not a hybrid when it was looked at */
+	/* the processor was not hybrid when it was detected */
 	ck_assert_uint_eq(perfctr_cpu_info.nrkinds, 1);
 	machine_exit();
 
@@ -353,8 +353,8 @@ START_TEST(too_many)
 }
 END_TEST
 
-/* Events that disturb the sibling, by model: SDM's and the specification updates' numbers. */
-START_TEST(disturbing)
+/* Events that disturb the sibling, by model: from the SDM and the specification updates. */
+START_TEST(disturbing_events)
 {
 	static const struct {
 		u32 signature;
@@ -384,8 +384,11 @@ START_TEST(disturbing)
 }
 END_TEST
 
-/* Whose sibling comes online is to be switched, for its owner to be looked at. */
-START_TEST(sibling_comes)
+/*
+ * When a hyper-thread comes online, its sibling must switch threads, so that the driver
+ * checks the running owner again.
+ */
+START_TEST(sibling_online)
 {
 	struct model_config config = usual_config(3);
 
@@ -407,16 +410,16 @@ Suite *hybrid_suite(void)
 	TCase *tc = tcase_create("hybrid");
 
 	tcase_add_test(tc, found);
-	tcase_add_loop_test(tc, what_makes_a_kind, 0, 6);
+	tcase_add_loop_test(tc, cpuid_decides_kind, 0, 6);
 	tcase_add_loop_test(tc, too_different, 0, 6);
 	tcase_add_loop_test(tc, first_without_counters, 0, 2);
 	tcase_add_test(tc, forbidden_besides);
 	tcase_add_test(tc, controls);
 	tcase_add_test(tc, counted);
-	tcase_add_test(tc, late);
-	tcase_add_test(tc, too_many);
-	tcase_add_loop_test(tc, disturbing, 0, 14);
-	tcase_add_test(tc, sibling_comes);
+	tcase_add_test(tc, late_kind);
+	tcase_add_test(tc, too_many_kinds);
+	tcase_add_loop_test(tc, disturbing_events, 0, 14);
+	tcase_add_test(tc, sibling_online);
 	suite_add_tcase(suite, tc);
 	return suite;
 }
