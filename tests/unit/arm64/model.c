@@ -6,18 +6,18 @@ struct model model;
 unsigned int fake_cpu;
 bool fake_irqs_off;
 
-static struct model_cpu *cpu(void)
+static struct model_cpu *this_cpu(void)
 {
 	return &model.cpu[fake_cpu];
 }
 
 static unsigned int index_of(u32 map)
 {
-	require(map == VPERFCTR_FIXED || map < model.nr, "counter %#x is not there", map);
+	require(map == VPERFCTR_FIXED || map < model.nr, "counter %#x does not exist", map);
 	return map == VPERFCTR_FIXED ? 31 : map;
 }
 
-static u64 exists(void)
+static u64 existing_counters(void)
 {
 	return ((1ULL << model.nr) - 1) | 1ULL << 31;
 }
@@ -38,7 +38,8 @@ void model_init(unsigned int version, unsigned int nr)
 		model.cpu[c].pmcr = 0x41;
 		model.cpu[c].unsynced = false;
 		model.cpu[c].tsc = 1000;
-		model.cpu[c].enabled = model.cpu[c].intr = model.cpu[c].overflow = exists();
+		model.cpu[c].enabled = existing_counters();
+		model.cpu[c].intr = model.cpu[c].overflow = existing_counters();
 		for (i = 0; i < MODEL_CTRS; i++)
 			model.cpu[c].counter[i] = 0x5a5a5a5a;
 	}
@@ -49,13 +50,13 @@ void model_init(unsigned int version, unsigned int nr)
 unsigned int model_width(u32 map)
 {
 	if (map == VPERFCTR_FIXED)
-		return cpu()->pmcr & 0x40 ? 64 : 32;
-	return model.version >= 6 && (cpu()->pmcr & 0x80) ? 64 : 32;
+		return this_cpu()->pmcr & 0x40 ? 64 : 32;
+	return model.version >= 6 && (this_cpu()->pmcr & 0x80) ? 64 : 32;
 }
 
-static void count(unsigned int i, u64 n)
+static void count_events(unsigned int i, u64 n)
 {
-	struct model_cpu *c = cpu();
+	struct model_cpu *c = this_cpu();
 	u32 map = i == 31 ? VPERFCTR_FIXED : i;
 	u64 old = c->counter[i], top = model_width(map) == 64 ? ~0ULL : 0xffffffff;
 
@@ -68,7 +69,7 @@ static void count(unsigned int i, u64 n)
 
 void model_run(const struct work *work)
 {
-	struct model_cpu *c = cpu();
+	struct model_cpu *c = this_cpu();
 	unsigned int i;
 
 	c->tsc += work->cycles;
@@ -78,40 +79,42 @@ void model_run(const struct work *work)
 		bool excluded = work->kernel ? (model.vhe ? !(type >> 27 & 1) : type >> 31 & 1) :
 					       type >> 30 & 1;
 
-		if (!(exists() >> i & 1) || !(c->enabled >> i & 1) || !(c->pmcr & 1) || excluded)
+		if (!(existing_counters() & c->enabled & 1ULL << i) || !(c->pmcr & 1) || excluded)
 			continue;
 		if (i == 31 || (type & 0xffff) == 0x11)
-			count(i, work->cycles);
+			count_events(i, work->cycles);
 		else if ((type & 0xffff) == 0x08)
-			count(i, work->instructions);
+			count_events(i, work->instructions);
 	}
 }
 
 bool model_interrupt(void)
 {
-	return (cpu()->pmcr & 1) && (cpu()->overflow & cpu()->intr & exists());
+	const struct model_cpu *c = this_cpu();
+
+	return (c->pmcr & 1) && (c->overflow & c->intr & existing_counters());
 }
 
 void model_clear_statistics(void)
 {
-	struct model_cpu *c = cpu();
+	struct model_cpu *c = this_cpu();
 
 	c->type_writes = c->counter_writes = c->counter_reads = c->writes = 0;
 }
 
 static void note_write(void)
 {
-	cpu()->unsynced = true;
-	cpu()->writes++;
+	this_cpu()->unsynced = true;
+	this_cpu()->writes++;
 }
 
 u64 model_read_counter(u32 map)
 {
 	unsigned int i = index_of(map);
 
-	require(!cpu()->unsynced, "counter %u is read before what was written has its effect", i);
-	cpu()->counter_reads++;
-	return cpu()->counter[i];
+	require(!this_cpu()->unsynced, "counter %u is read before a write was synchronized", i);
+	this_cpu()->counter_reads++;
+	return this_cpu()->counter[i];
 }
 
 void model_write_counter(u32 map, u64 value)
@@ -119,8 +122,8 @@ void model_write_counter(u32 map, u64 value)
 	unsigned int i = index_of(map);
 
 	require(i == 31 || model.version >= 6 || !(value >> 32), "%#llx does not fit", value);
-	cpu()->counter[i] = value;
-	cpu()->counter_writes++;
+	this_cpu()->counter[i] = value;
+	this_cpu()->counter_writes++;
 	note_write();
 }
 
@@ -131,14 +134,14 @@ void model_write_type(u32 map, u64 value)
 	u64 valid = i == 31 ? filter : filter | (model.version >= 4 ? 0xffff : 0x3ff);
 
 	require(!(value & ~valid), "reserved bits in a type: %#llx", value);
-	cpu()->type[i] = value;
-	cpu()->type_writes++;
+	this_cpu()->type[i] = value;
+	this_cpu()->type_writes++;
 	note_write();
 }
 
 u64 model_read_pmcr(void)
 {
-	return (cpu()->pmcr & 0xff) | model.nr << 11 | 0x410000 << 8;
+	return (this_cpu()->pmcr & 0xff) | model.nr << 11 | 0x410000 << 8;
 }
 
 void model_write_pmcr(u64 value)
@@ -149,15 +152,15 @@ void model_write_pmcr(u64 value)
 	require(model.version >= 6 || !(value & 0x80), "PMCR_EL0.LP without PMUv3p5");
 	for (i = 0; i < MODEL_CTRS; i++) {
 		if (i == 31 ? value & 4 : value & 2)
-			cpu()->counter[i] = 0;
+			this_cpu()->counter[i] = 0;
 	}
-	cpu()->pmcr = value & ~6ULL;
+	this_cpu()->pmcr = value & ~6ULL;
 	note_write();
 }
 
 void model_change(u64 *reg, u64 mask, bool set)
 {
-	require(!(mask & ~exists()), "bits of counters that are not there: %#llx", mask);
+	require(!(mask & ~existing_counters()), "bits of absent counters: %#llx", mask);
 	if (set)
 		*reg |= mask;
 	else
@@ -165,16 +168,16 @@ void model_change(u64 *reg, u64 mask, bool set)
 	note_write();
 }
 
-/* Needs no synchronization: the return to user mode is one. */
+/* No synchronization is needed: the return to user mode synchronizes. */
 void model_write_user(u64 value)
 {
 	require(!(value & ~0xfULL), "reserved bits in PMUSERENR_EL0: %#llx", value);
-	cpu()->user = value;
+	this_cpu()->user = value;
 }
 
 void model_sync(void)
 {
-	cpu()->unsynced = false;
+	this_cpu()->unsynced = false;
 }
 
 /* ---- kernel functions that the driver calls ------------------------------------- */

@@ -28,13 +28,13 @@ struct thread {
 
 static struct perfctr_cpu_state *overflowed;
 
-static void on_overflow(struct perfctr_cpu_state *state, struct pt_regs *regs)
+static void overflow_handler(struct perfctr_cpu_state *state, struct pt_regs *regs)
 {
 	(void)regs;
 	overflowed = state;
 }
 
-static void machine(unsigned int version, unsigned int nr, bool isolate)
+static void start_machine(unsigned int version, unsigned int nr, bool isolate)
 {
 	unsigned int i;
 
@@ -42,7 +42,7 @@ static void machine(unsigned int version, unsigned int nr, bool isolate)
 	model_init(version, nr);
 	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
 	ck_assert_int_eq(driver->probe(), 0);
-	perfctr_cpu_set_ihandler(on_overflow);
+	perfctr_cpu_set_ihandler(overflow_handler);
 	ck_assert_int_eq(perfctr_driver_init(&driver->ops), 0);
 	for (i = 0; i < NR_CPUS; i++) {
 		fake_cpu = i;
@@ -51,7 +51,7 @@ static void machine(unsigned int version, unsigned int nr, bool isolate)
 	fake_cpu = 0;
 }
 
-static void add(struct thread *t, u32 map, u64 evntsel, u64 period)
+static void add_counter(struct thread *t, u32 map, u64 evntsel, u64 period)
 {
 	unsigned int i = perfctr_nrctrs(&t->control);
 	struct vperfctr_ctr *ctr = &t->control.ctr[i];
@@ -66,7 +66,7 @@ static void add(struct thread *t, u32 map, u64 evntsel, u64 period)
 		t->control.nractrs++;
 }
 
-static int check(struct thread *t)
+static int check_thread_control(struct thread *t)
 {
 	int err;
 
@@ -81,11 +81,11 @@ static int check(struct thread *t)
 	return err;
 }
 
-static void control(struct thread *t)
+static void set_control(struct thread *t)
 {
 	t->state.page = (void *)t->room;
 	t->control.tsc_on = 1;
-	ck_assert_int_eq(check(t), 0);
+	ck_assert_int_eq(check_thread_control(t), 0);
 	perfctr_cpu_update_control(&t->state, &t->control, 0);
 }
 
@@ -120,7 +120,7 @@ START_TEST(probe)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(known); i++) {
-		machine(known[i].version, 6, true);
+		start_machine(known[i].version, 6, true);
 		ck_assert_uint_eq(perfctr_cpu_info.pmc_width, known[i].width);
 		ck_assert_uint_eq(perfctr_cpu_info.fixed_width, 64);
 		ck_assert_uint_eq(perfctr_cpu_info.pmc_mask, 0x3f);
@@ -132,7 +132,7 @@ START_TEST(probe)
 				  VPERFCTR_EVENT_INSTRUCTIONS |
 				  (known[i].version >= 4 ? VPERFCTR_EVENT_REF_CYCLES : 0));
 		ck_assert_str_eq(perfctr_cpu_info.cpu_name, known[i].name);
-		/* counting is on; the cycle counter, and others if they can, have 64 bits */
+		/* counting is enabled; the cycle counter has 64 bits, the others from PMUv3p5 */
 		ck_assert_uint_eq(model.cpu[0].pmcr, known[i].width == 64 ? 0xc1 : 0x41);
 		check_clean();
 	}
@@ -140,16 +140,16 @@ START_TEST(probe)
 	ck_assert_int_eq(driver->probe(), -ENODEV);
 	model_init(15, 6);
 	ck_assert_int_eq(driver->probe(), -ENODEV);
-	machine(4, 0, true);
+	start_machine(4, 0, true);
 	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 1);
-	machine(4, 31, true);
+	start_machine(4, 31, true);
 	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 32);
 }
 END_TEST
 
 START_TEST(is_alike)
 {
-	machine(4, 6, true);
+	start_machine(4, 6, true);
 	ck_assert(driver->is_alike());
 	model.midr[0] ^= 0x10;		/* another model */
 	ck_assert(!driver->is_alike());
@@ -178,15 +178,15 @@ START_TEST(check_control)
 	};
 	unsigned int i;
 
-	machine(4, 6, true);
+	start_machine(4, 6, true);
 	for (i = 0; i < ARRAY_SIZE(tried); i++) {
 		struct thread t = { 0 };
 
-		add(&t, tried[i].map, tried[i].evntsel, 0);
-		ck_assert_msg(check(&t) == tried[i].err, "case %u", i);
-		/* a counter that is accepted once is refused twice */
-		add(&t, tried[i].map, tried[i].evntsel, 0);
-		ck_assert_int_eq(check(&t), -EINVAL);
+		add_counter(&t, tried[i].map, tried[i].evntsel, 0);
+		ck_assert_msg(check_thread_control(&t) == tried[i].err, "case %u", i);
+		/* a control that uses the same counter twice is refused */
+		add_counter(&t, tried[i].map, tried[i].evntsel, 0);
+		ck_assert_int_eq(check_thread_control(&t), -EINVAL);
 	}
 }
 END_TEST
@@ -199,11 +199,11 @@ START_TEST(kernel_mode)
 	for (i = 0; i < ARRAY_SIZE(evntsels); i++) {
 		struct thread t = { 0 };
 
-		machine(4, 6, true);
+		start_machine(4, 6, true);
 		model.vhe = _i;
 		ck_assert_int_eq(driver->probe(), 0);
-		add(&t, 2, evntsels[i], 0);
-		control(&t);
+		add_counter(&t, 2, evntsels[i], 0);
+		set_control(&t);
 		ck_assert_int_eq(t.control.kernel, i != 0);
 		perfctr_cpu_resume(&t.state);
 		model_run(&(struct work) { false, 100, 300 });
@@ -221,16 +221,16 @@ START_TEST(context_switches)
 	u64 insns[3] = { 0 }, cycles[3] = { 0 };
 	unsigned int i, n, round;
 
-	machine(_i & 1 ? 6 : 4, 6, !(_i & 2));
+	start_machine(_i & 1 ? 6 : 4, 6, !(_i & 2));
 	may_read = true;
-	add(&t[0], 0, P | INSNS, 0);
-	add(&t[0], CYCLES, P, 0);
-	add(&t[1], 1, P | INSNS, 0);
-	add(&t[1], 0, P | 0x11, 0);
-	add(&t[2], 0, P | INSNS, 0);
-	add(&t[2], 5, P | 0x11, 0);
+	add_counter(&t[0], 0, P | INSNS, 0);
+	add_counter(&t[0], CYCLES, P, 0);
+	add_counter(&t[1], 1, P | INSNS, 0);
+	add_counter(&t[1], 0, P | 0x11, 0);
+	add_counter(&t[2], 0, P | INSNS, 0);
+	add_counter(&t[2], 5, P | 0x11, 0);
 	for (i = 0; i < 3; i++)
-		control(&t[i]);
+		set_control(&t[i]);
 	for (round = 0; round < 3000; round++) {
 		fake_cpu = rand() % 2;
 		i = rand() % 3;
@@ -252,7 +252,7 @@ START_TEST(context_switches)
 		ck_assert_uint_eq(model.cpu[fake_cpu].user, 0);
 		if (perfctr_isolate)
 			check_clean();
-		/* threads that are not counted */
+		/* execution of threads without a state is not counted */
 		model_run(&(struct work) { false, rand() % 1000, rand() % 1000 });
 	}
 }
@@ -263,11 +263,11 @@ START_TEST(register_writes)
 {
 	struct thread t = { 0 };
 
-	machine(4, 6, !_i);
-	add(&t, 0, P | INSNS, 0);
-	add(&t, 1, P | 0x11, 0);
-	add(&t, CYCLES, P, 0);
-	control(&t);
+	start_machine(4, 6, !_i);
+	add_counter(&t, 0, P | INSNS, 0);
+	add_counter(&t, 1, P | 0x11, 0);
+	add_counter(&t, CYCLES, P, 0);
+	set_control(&t);
 	perfctr_cpu_resume(&t.state);
 	model_run(&(struct work) { false, 0, 0 });
 	perfctr_cpu_suspend(&t.state);
@@ -288,9 +288,9 @@ START_TEST(wraparound)
 	struct thread t = { 0 };
 	unsigned int i;
 
-	machine(_i ? 6 : 4, 6, true);
-	add(&t, 0, P | INSNS, 0);
-	control(&t);
+	start_machine(_i ? 6 : 4, 6, true);
+	add_counter(&t, 0, P | INSNS, 0);
+	set_control(&t);
 	perfctr_cpu_resume(&t.state);
 	for (i = 0; i < 10; i++) {
 		model_run(&(struct work) { false, 0xf0000000, 0 });
@@ -308,10 +308,10 @@ START_TEST(overflow)
 	u64 total = 0;
 	unsigned int i;
 
-	machine(_i ? 6 : 4, 6, true);
-	add(&t, 1, P | 0x11, 0);
-	add(&t, 0, P | INSNS, 1000);
-	control(&t);
+	start_machine(_i ? 6 : 4, 6, true);
+	add_counter(&t, 1, P | 0x11, 0);
+	add_counter(&t, 0, P | INSNS, 1000);
+	set_control(&t);
 	perfctr_cpu_resume(&t.state);
 	for (i = 0; i < 50; i++) {
 		model_run(&(struct work) { false, 999, 10 });
@@ -348,9 +348,9 @@ START_TEST(overflow_before_a_switch)
 {
 	struct thread t = { 0 };
 
-	machine(4, 6, true);
-	add(&t, CYCLES, P, 1000);
-	control(&t);
+	start_machine(4, 6, true);
+	add_counter(&t, CYCLES, P, 1000);
+	set_control(&t);
 	perfctr_cpu_resume(&t.state);
 	model_run(&(struct work) { false, 1, 1500 });
 	ck_assert(model_interrupt());
@@ -372,10 +372,10 @@ START_TEST(release)
 {
 	struct thread t = { 0 };
 
-	machine(6, 6, !_i);
-	add(&t, 0, P | INSNS, 0);
-	add(&t, CYCLES, P, 77);
-	control(&t);
+	start_machine(6, 6, !_i);
+	add_counter(&t, 0, P | INSNS, 0);
+	add_counter(&t, CYCLES, P, 77);
+	set_control(&t);
 	perfctr_cpu_resume(&t.state);
 	model_run(&(struct work) { false, 1, 1500 });
 	perfctr_cpu_suspend(&t.state);
@@ -395,9 +395,9 @@ START_TEST(deep_sleep)
 {
 	struct thread t = { 0 };
 
-	machine(4, 6, true);
-	add(&t, 0, P | INSNS, 0);
-	control(&t);
+	start_machine(4, 6, true);
+	add_counter(&t, 0, P | INSNS, 0);
+	set_control(&t);
 	perfctr_cpu_resume(&t.state);
 	perfctr_cpu_suspend(&t.state);
 	memset(&model.cpu[0], 0, sizeof(model.cpu[0]));
