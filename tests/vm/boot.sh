@@ -76,7 +76,7 @@ vm_file()
 # the programs.  DIR gets the files that the emulator boots from.
 vm_command()
 {
-    local dir=$1 layer=$2 clock=() boot=$kernel_dir/vmlinux model=$cpu ports=() port i=0 n=0 console card
+    local dir=$1 layer=$2 clock=() boot=$kernel_dir/vmlinux model=$cpu boot_test= ports=() port i=0 n=0 console card
     shift 2
 
     "$vm/image" pack "$layer" "$dir/layer.cpio" "$arch"
@@ -86,6 +86,9 @@ vm_command()
         # instructions are the clock, and idle time passes at once: all runs are the same
         clock=(-icount "shift=$icount,${sleep:-sleep=off}"
             -rtc "base=2026-01-01T00:00:00,clock=vm" -seed 1)
+    elif [ "$arch" = amd64 ]; then
+        # the kernel's test of the timer panics if this machine's load stalls the virtual one
+        boot_test=no_timer_check
     fi
     [ -e "$boot" ] || boot=$kernel_dir/bzImage
     command=(env)
@@ -120,5 +123,5 @@ vm_command()
     # the kernel's tests of its ciphers would take most of its boot
     command+=(-m "${memory:-512}" -smp "$smp" "${clock[@]}" -nodefaults -display none -no-reboot
         -kernel "$boot" -initrd "$dir/initrd" "${ports[@]}"
-        -append "cryptomgr.notests panic=-1 oops=panic norandmaps nmi_watchdog=0 console=$console $kernel_cmdline $cmdline")
+        -append "cryptomgr.notests panic=-1 oops=panic norandmaps nmi_watchdog=0 console=$console $boot_test $kernel_cmdline $cmdline")
 }
