@@ -214,6 +214,42 @@ u32 status_of(int fd)
 
 /* ---- instructions -------------------------------------------------------- */
 
+/*
+ * The sleeps leave the CPU to the kernel thread, so its progress does not depend on
+ * another virtual CPU.  In practice one or two suffice.
+ */
+#define LATE_SLEEPS	20000
+
+bool rdpmc_may_be_late(void)
+{
+#if defined(__aarch64__)
+	return false;
+#else
+	unsigned int major, minor;
+	struct utsname name;
+
+	if (sysconf(_SC_NPROCESSORS_CONF) < 2)
+		return false;
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+		die("the kernel has no release");
+	return major > 6 || (major == 6 && minor >= 18);
+#endif
+}
+
+/* Out of line: a read that finds the right has the same length with and without it. */
+__attribute__((noinline, cold))
+static void wait_for_rdpmc(const volatile struct vperfctr_page *page)
+{
+	unsigned int sleeps = rdpmc_may_be_late() ? LATE_SLEEPS : 0;
+	u32 cstatus;
+
+	while (!((cstatus = page->cstatus) & VPERFCTR_CSTATUS_RDPMC)) {
+		if (!sleeps-- || !(cstatus & VPERFCTR_CSTATUS_RUNNING))
+			die("the page says not to use RDPMC: cstatus %#x", cstatus);
+		msleep(1);
+	}
+}
+
 /* Out of line: then it has the same length wherever it is called. */
 __attribute__((noinline))
 u64 self_read_restarts(const struct vperfctr_page *p, unsigned int i, unsigned int *restarts)
@@ -225,8 +261,10 @@ u64 self_read_restarts(const struct vperfctr_page *p, unsigned int i, unsigned i
 
 	for (;; n++) {
 		seq = page->samplecount;
-		if (!(page->cstatus & VPERFCTR_CSTATUS_RDPMC))
-			die("the page says not to use RDPMC: cstatus %#x", page->cstatus);
+		if (!(page->cstatus & VPERFCTR_CSTATUS_RDPMC)) {
+			wait_for_rdpmc(page);
+			continue;
+		}
 		value = rdpmc(page->ctr[i].map);
 		value = page->ctr[i].sum + ((value - page->ctr[i].start) & page->mask);
 		if (page->samplecount == seq)
@@ -290,6 +328,17 @@ int try_rdpmc(u32 index, u64 *value)
 		*value = rdpmc(index);
 	}
 	fault_expected = 0;
+	return sig;
+}
+
+int try_changed_rdpmc(u32 index, int expected)
+{
+	unsigned int sleeps = rdpmc_may_be_late() ? LATE_SLEEPS : 0;
+	u64 value;
+	int sig;
+
+	while ((sig = try_rdpmc(index, &value)) != expected && sleeps--)
+		msleep(1);
 	return sig;
 }
 

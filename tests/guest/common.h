@@ -113,7 +113,7 @@ u32 status_of(int fd);
 /*
  * Read counter i as its owner, without a system call, by the ABI's protocol.
  * *restarts is the number of times that the read started over, which takes
- * instructions.  Die if the page forbids RDPMC.
+ * instructions.  Die if the page forbids RDPMC, after a wait if the right may be late.
  */
 u64 self_read_restarts(const struct vperfctr_page *page, unsigned int i, unsigned int *restarts);
 
@@ -134,6 +134,20 @@ static inline u64 tsc_of(u64 instructions)
 
 /* Execute RDPMC; return 0, or the signal that it raised (RDPMC_SIGNAL if forbidden). */
 int try_rdpmc(u32 index, u64 *value);
+
+/*
+ * True if a change of the right to RDPMC may come late, on x86 from Linux 6.18 on.  It
+ * then reaches a CPU when a kernel thread runs there, and the system call that makes
+ * the change waits for these threads a short time only.  False with one CPU: it runs
+ * the kernel thread while the call waits, and virtual time does not pass meanwhile.
+ */
+bool rdpmc_may_be_late(void);
+
+/*
+ * Execute RDPMC after a change of the right, until it does as expected; return the
+ * last result, as try_rdpmc() does.  Where the change may not be late, execute it once.
+ */
+int try_changed_rdpmc(u32 index, int expected);
 
 /* Read a byte; return 0, or the signal that this raised. */
 int try_touch(const volatile void *address);

@@ -21,12 +21,25 @@ static void setup(void)
 	count(fd, INSNS_USER);
 }
 
+static u32 other_counter(void)
+{
+	return nr_fixed() ? FIXED(0) : 1;
+}
+
+/* The process has, or no longer has, the right. */
 static void check_rdpmc(int signal)
+{
+	ck_assert_int_eq(try_changed_rdpmc(0, signal), signal);
+	ck_assert_int_eq(try_changed_rdpmc(other_counter(), signal), signal);
+}
+
+/* It has never had the right: this cannot be late. */
+static void check_never_rdpmc(void)
 {
 	u64 value;
 
-	ck_assert_int_eq(try_rdpmc(0, &value), signal);
-	ck_assert_int_eq(try_rdpmc(nr_fixed() ? FIXED(0) : 1, &value), signal);
+	ck_assert_int_eq(try_rdpmc(0, &value), RDPMC_SIGNAL);
+	ck_assert_int_eq(try_rdpmc(other_counter(), &value), RDPMC_SIGNAL);
 }
 
 /* The page is correct, and counting continues. */
@@ -43,10 +56,10 @@ static void check_page(const struct vperfctr_page *page)
 
 START_TEST(not_without_mapping)
 {
-	check_rdpmc(RDPMC_SIGNAL);
+	check_never_rdpmc();
 	sched_yield();
 	msleep(2);
-	check_rdpmc(RDPMC_SIGNAL);
+	check_never_rdpmc();
 }
 END_TEST
 
@@ -97,11 +110,11 @@ START_TEST(perf_has_the_counters)
 	map_state(fd);
 	perf = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
 	ck_assert_int_ge(perf, 0);
-	check_rdpmc(RDPMC_SIGNAL);
+	check_never_rdpmc();
 	map_state(fd);
-	check_rdpmc(RDPMC_SIGNAL);
+	check_never_rdpmc();
 	close(perf);
-	check_rdpmc(RDPMC_SIGNAL);
+	check_never_rdpmc();
 	count(fd, INSNS_USER);
 	check_rdpmc(0);
 }
@@ -127,6 +140,7 @@ END_TEST
 
 struct thread {
 	volatile int step;
+	int expected[3];
 	volatile int sig[3];
 	pthread_t id;
 };
@@ -135,12 +149,11 @@ static void *try_in_steps(void *arg)
 {
 	struct thread *t = arg;
 	int step;
-	u64 value;
 
 	for (step = 0; step < 3; step++) {
 		while (t->step <= step)
 			msleep(1);
-		t->sig[step] = try_rdpmc(0, &value);
+		t->sig[step] = try_changed_rdpmc(0, t->expected[step]);
 		t->step = -1;
 		while (t->step < 0)
 			msleep(1);
@@ -160,7 +173,8 @@ START_TEST(all_threads)
 {
 	/* These threads have no states. */
 	const int may = RDPMC_WITHOUT_COUNTING ? 0 : RDPMC_SIGNAL;
-	struct thread old = { 0 }, young = { 0 };
+	struct thread old = { .expected = { RDPMC_SIGNAL, may, RDPMC_SIGNAL } };
+	struct thread young = { .expected = { may, RDPMC_SIGNAL, may } };
 	const struct vperfctr_page *page;
 
 	ck_assert_int_eq(pthread_create(&old.id, NULL, try_in_steps, &old), 0);
@@ -252,10 +266,10 @@ START_TEST(not_in_the_child)
 		page = map_state(fd);
 		if (!RDPMC_WITHOUT_COUNTING)
 			count(fd, INSNS_USER);
-		if (try_rdpmc(0, &value))
+		if (try_changed_rdpmc(0, 0))
 			_exit(3);
 		munmap((void *)page, PAGE);
-		_exit(try_rdpmc(0, &value) == RDPMC_SIGNAL ? 0 : 4);
+		_exit(try_changed_rdpmc(0, RDPMC_SIGNAL) == RDPMC_SIGNAL ? 0 : 4);
 	}
 	ck_assert_int_eq(wait_for(pid), 0);
 	check_page(page);
@@ -297,9 +311,10 @@ START_TEST(not_by_a_strangers_state)
 		_exit(try_rdpmc(0, &value) == RDPMC_SIGNAL ? 0 : 4);
 	}
 	ck_assert_int_eq(wait_for(pid), 0);
-	check_rdpmc(_i ? 0 : RDPMC_SIGNAL);
 	if (own)
 		check_page(own);
+	else
+		check_never_rdpmc();
 }
 END_TEST
 
