@@ -76,7 +76,7 @@ vm_file()
 # the programs.  DIR gets the files that the emulator boots from.
 vm_command()
 {
-    local dir=$1 layer=$2 clock=() boot=$kernel_dir/vmlinux model=$cpu boot_test= ports=() port i=0 n=0 console card
+    local dir=$1 layer=$2 clock=() boot=$kernel_dir/vmlinux model=$cpu boot_test="" ports=() port i=0 n=0 console card
     shift 2
 
     "$vm/image" pack "$layer" "$dir/layer.cpio" "$arch"
