@@ -142,3 +142,8 @@ void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb)
 	account->ring_kb -= kb;
 	raw_spin_unlock_irqrestore(&accounts_lock, flags);
 }
+
+kuid_t vperfctr_account_uid(const struct vperfctr_account *account)
+{
+	return account->uid;
+}

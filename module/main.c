@@ -77,6 +77,7 @@ static void __exit vperfctr_exit(void)
 	vperfctr_state_exit();
 	perfctr_cpu_exit();
 	vperfctr_overflow_exit();
+	vperfctr_ration_exit();
 }
 
 module_init(vperfctr_init);

@@ -113,7 +113,7 @@ static int open_current(bool creat, struct vperfctr_state **st, bool *kernel)
  * Context: may sleep.
  * Return: 0; -EEXIST or -ENOENT; -ESRCH if the thread is ending; -EPERM if it is neither
  * current nor stopped under current's ptrace, or if the state counts kernel mode and
- * current may not.
+ * current may not; or an error of vperfctr_stop_ration().
  */
 int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_state **st)
 {
@@ -130,7 +130,9 @@ int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_s
 		/* The exact check is in open_remote(); a dead thread gets -ESRCH. */
 		if (!vperfctr_may_monitor(task, current))
 			return is_ending(task) ? -ESRCH : -EPERM;
-		err = stop_machine(open_remote, &open, NULL);
+		err = creat ? vperfctr_stop_ration((*st)->account) : 0;
+		if (!err)
+			err = stop_machine(open_remote, &open, NULL);
 		if (!err)
 			*st = open.st;
 	}

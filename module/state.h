@@ -10,6 +10,7 @@
  *	exec-fork-exit.c a thread's exec, fork and exit
  *	family.c	inheritance: descendants and their sums
  *	remote.c	changes to another thread's state
+ *	ration.c	a limit on stops of the machine
  *	control.c	control, suspend, resume, unlink
  *	read.c		read
  *	overflow.c	from the interrupt to the signal
@@ -34,6 +35,7 @@
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/uidgid.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
@@ -153,8 +155,13 @@ void vperfctr_put(struct vperfctr_state *st);
 struct vperfctr_account *vperfctr_charge_current(gfp_t gfp);
 struct vperfctr_account *vperfctr_charge_again(struct vperfctr_account *account);
 void vperfctr_uncharge(struct vperfctr_account *account);
+kuid_t vperfctr_account_uid(const struct vperfctr_account *account);
 int vperfctr_charge_ring(struct vperfctr_account *account, unsigned int kb);
 void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb);
+
+/* ration.c */
+int vperfctr_stop_ration(const struct vperfctr_account *account);
+void vperfctr_ration_exit(void);
 
 /* hardware.c */
 int vperfctr_get_hardware(struct vperfctr_state *st);

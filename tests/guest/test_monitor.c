@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -428,6 +429,77 @@ START_TEST(open_errors)
 	assert_errno(open_thread(getpid(), 0), ENOENT);
 	ck_assert_int_ge(open_thread(getpid(), VPERFCTR_OPEN_CREAT), 0);
 	ck_assert_int_ge(open_thread(0, 0), 0);
+}
+END_TEST
+
+static void on_alarm(int sig)
+{
+}
+
+static u64 now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void limit_stops(const char *text)
+{
+	write_file("/sys/module/vperfctr/parameters/max_stops_per_second", text);
+}
+
+/* Making states for others stops all CPUs, which a user may do only so often. */
+static void check_stops(void)
+{
+	struct itimerval soon = { .it_value.tv_usec = 100000 };
+	struct sigaction sa = { .sa_handler = on_alarm };
+	u64 start = now_ms();
+	pid_t pid = start_target();
+
+	close(open_target(pid, VPERFCTR_OPEN_CREAT));
+	/* A signal ends the wait, unless its action restarts the call. */
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	child_assert(open_thread(pid, VPERFCTR_OPEN_CREAT) == -EINTR);
+	child_assert(open_thread(pid, 0) == -ENOENT);
+	sa.sa_flags = SA_RESTART;
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	close(open_target(pid, VPERFCTR_OPEN_CREAT));
+	child_assert(now_ms() - start >= 1000);
+	kill(pid, SIGKILL);
+	_exit(wait_for(pid) != 128 + SIGKILL);
+}
+
+START_TEST(stops_are_rationed)
+{
+	int i, round;
+	pid_t pid;
+	u64 start;
+
+	limit_stops("1");
+	pid = fork();
+	if (!pid) {
+		become(NOBODY);
+		prctl(PR_SET_DUMPABLE, 1);
+		check_stops();
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	/* Root has no limit, and where there is none, others have none either. */
+	for (round = 0; round < 2; round++) {
+		if (round) {
+			limit_stops("0");
+			become(NOBODY);
+			prctl(PR_SET_DUMPABLE, 1);
+		}
+		start = now_ms();
+		pid = start_target();
+		for (i = 0; i < 10; i++)
+			close(open_target(pid, VPERFCTR_OPEN_CREAT));
+		ck_assert_uint_lt(now_ms() - start, 9000);
+		kill_target(pid);
+	}
 }
 END_TEST
 
@@ -1137,6 +1209,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, threads_of_one_process);
 	tcase_add_test(tc, open_errors);
 	tcase_add_test(tc, call_errors);
+	tcase_add_test(tc, stops_are_rationed);
 	tcase_add_test(tc, traced_by_another);
 	tcase_add_test(tc, zombies);
 	tcase_add_test(tc, fdinfo);

@@ -178,7 +178,13 @@ struct vperfctr_kind_cpus {
  *		max_states_per_user allows
  *	EINVAL	VPERFCTR_OPEN_TRANSIENT or _KEEP without CREAT, or both of them
  *	ENOMEM	there is no memory
+ *	EINTR	a signal came while the call waited, see below; with SA_RESTART the
+ *		call starts again
  *	EMFILE, ENFILE	as of open(2)
+ *
+ * Making a state for another thread stops all CPUs for a moment.  A user without
+ * CAP_PERFMON and CAP_SYS_ADMIN can do so only as often as the module's parameter
+ * max_stops_per_second allows; the call waits.
  *
  * A new state counts nothing, and all of its sums are zero.  It belongs to the
  * thread until UNLINK or the thread's end, and survives exec.  It exists, with its

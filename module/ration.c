@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A limit on how often a user can stop the machine.
+ *
+ * Attaching a state to another thread needs stop_machine(), which all CPUs notice.  Each
+ * user has a ration of stops.  A caller that has used it up waits.
+ */
+#include <linux/capability.h>
+#include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uidgid.h>
+
+#include "state.h"
+
+static unsigned int max_stops_per_second = 20;
+module_param(max_stops_per_second, uint, 0644);
+MODULE_PARM_DESC(max_stops_per_second, "stops of the machine by one user in a second, 0: no limit (default 20)");
+
+/*
+ * The stops of one user.  They are not in the user's account, which ends with the last
+ * state: an attachment and a close in a loop would begin with a new ration each time.
+ */
+struct ration {
+	struct list_head list;
+	kuid_t uid;
+	u64 used_until;		/* ktime_get_ns(): when the stops so far will have been paid */
+};
+
+static LIST_HEAD(rations);
+static DEFINE_MUTEX(rations_mutex);
+
+/*
+ * Find the user's entry, and remove those that say nothing any more.  So the list has
+ * only users that have stopped the machine in the last second.
+ */
+static struct ration *find_ration(kuid_t uid, u64 now)
+{
+	struct ration *ration, *next, *found = NULL;
+
+	list_for_each_entry_safe(ration, next, &rations, list) {
+		if (uid_eq(ration->uid, uid)) {
+			found = ration;
+		} else if (ration->used_until <= now) {
+			list_del(&ration->list);
+			kfree(ration);
+		}
+	}
+	return found;
+}
+
+/*
+ * Use one stop of the user's ration.  A user that has been idle for a second may make all
+ * stops of a second at once.
+ *
+ * Return: 0; how long to wait before the next attempt, in ns; or -ENOMEM.
+ */
+static s64 use_ration(kuid_t uid, unsigned int rate)
+{
+	u64 now = ktime_get_ns();
+	u64 price = NSEC_PER_SEC / rate;
+	struct ration *ration = find_ration(uid, now);
+
+	if (!ration) {
+		ration = kmalloc(sizeof(*ration), GFP_KERNEL);
+		if (!ration)
+			return -ENOMEM;
+		ration->uid = uid;
+		ration->used_until = now;
+		list_add(&ration->list, &rations);
+	}
+	if (ration->used_until < now)
+		ration->used_until = now;
+	if (ration->used_until + price > now + NSEC_PER_SEC)
+		return ration->used_until + price - (now + NSEC_PER_SEC);
+	ration->used_until += price;
+	return 0;
+}
+
+/*
+ * Wait until the user of this account may stop the machine once more, and count that
+ * stop.  Users that may count the whole system are not limited.
+ *
+ * Context: may sleep; nothing has been done that a restart of the call would repeat.
+ * Return: 0; -ERESTARTSYS if a signal ended the wait; -ENOMEM.
+ */
+int vperfctr_stop_ration(const struct vperfctr_account *account)
+{
+	unsigned int rate = READ_ONCE(max_stops_per_second);
+	s64 wait;
+
+	if (!rate || perfmon_capable())
+		return 0;
+	for (;;) {
+		mutex_lock(&rations_mutex);
+		wait = use_ration(vperfctr_account_uid(account), rate);
+		mutex_unlock(&rations_mutex);
+		if (wait <= 0)
+			return wait;
+		schedule_timeout_interruptible(nsecs_to_jiffies(wait) + 1);
+		if (signal_pending(current))
+			return -ERESTARTSYS;
+	}
+}
+
+/* Context: no states exist. */
+void vperfctr_ration_exit(void)
+{
+	struct ration *ration, *next;
+
+	list_for_each_entry_safe(ration, next, &rations, list)
+		kfree(ration);
+}
