@@ -14,8 +14,8 @@
 /* Identities of controls.  0 identifies none. */
 static atomic64_t next_id = ATOMIC64_INIT(0);
 
-void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
-				const struct perfctr_cpu_control *control, u64 preserve)
+static void install_control(struct perfctr_cpu_state *state,
+			    const struct perfctr_cpu_control *control, u64 id, u64 preserve)
 {
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nrctrs = perfctr_nrctrs(control);
@@ -24,7 +24,7 @@ void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
 	/* Copy only the counters that are used. */
 	memcpy(&state->control, control, offsetof(struct perfctr_cpu_control, ctr));
 	memcpy(state->control.ctr, control->ctr, nrctrs * sizeof(control->ctr[0]));
-	state->id = atomic64_inc_return(&next_id);
+	state->id = id;
 	state->cstatus = perfctr_make_cstatus(control);
 	memset(state->ishift, 0, sizeof(state->ishift));
 
@@ -45,11 +45,16 @@ void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
 	perfctr_page_end(page);
 }
 
+void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
+				const struct perfctr_cpu_control *control, u64 preserve)
+{
+	install_control(state, control, atomic64_inc_return(&next_id), preserve);
+}
+
 void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
 			 const struct perfctr_cpu_state *parent)
 {
-	perfctr_cpu_update_control(state, &parent->control, 0);
-	state->id = parent->id;
+	install_control(state, &parent->control, parent->id, 0);
 }
 
 /* ---- overflow ------------------------------------------------------------ */
