@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Limits on the number of a user's states and on the size of the user's rings. */
+#include <linux/atomic.h>
+#include <linux/cache.h>
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/gfp.h>
+#include <linux/hash.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
+#include <linux/user_namespace.h>
 
 #include "state.h"
 
@@ -21,23 +25,72 @@ MODULE_PARM_DESC(max_ring_kb_per_user, "memory that one user's rings can have (d
 
 /*
  * The states and rings that are charged to a user.  Their memory is also charged to
- * the memory cgroup.  Few users have states at a time, so a list is enough.
+ * the memory cgroup.  An account exists while it has states.  A thread that inherits
+ * writes the account of its user, and nothing that other users write.
  */
 struct vperfctr_account {
-	struct list_head list;
+	struct hlist_node link;
 	kuid_t uid;
-	unsigned int states;
-	unsigned int ring_kb;
-};
+	atomic_t states;
+	atomic_t ring_kb;
+} ____cacheline_aligned_in_smp;
 
-static LIST_HEAD(accounts);
-static DEFINE_RAW_SPINLOCK(accounts_lock);	/* for the fork probe, which cannot sleep */
+#define ACCOUNT_BITS	8
 
-static struct vperfctr_account *find_account(kuid_t uid)
+/*
+ * The accounts of users whose ids have this hash.  The lock guards the list, the first
+ * charge of an account and the last one.
+ */
+static struct bucket {
+	raw_spinlock_t lock;		/* for the fork probe, which cannot sleep */
+	struct hlist_head accounts;
+} ____cacheline_aligned_in_smp buckets[1 << ACCOUNT_BITS];
+
+static struct bucket *bucket_of(kuid_t uid)
+{
+	return &buckets[hash_32(__kuid_val(uid), ACCOUNT_BITS)];
+}
+
+void __init vperfctr_account_init(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(buckets); i++)
+		raw_spin_lock_init(&buckets[i].lock);
+}
+
+/*
+ * Return the user to whom current's states are charged.  A user namespace maps many
+ * users.  They are charged to the user who made it, or who made its outermost ancestor
+ * below the initial one.
+ */
+static kuid_t account_uid(void)
+{
+	const struct user_namespace *ns;
+	kuid_t uid = current_uid();
+
+	for (ns = current_user_ns(); ns != &init_user_ns; ns = ns->parent)
+		uid = ns->owner;
+	return uid;
+}
+
+/* Add to a counter, unless it would exceed the limit. */
+static bool charge(atomic_t *counter, unsigned int n, unsigned int limit)
+{
+	int old = atomic_read(counter);
+
+	do {
+		if (n > limit || (unsigned int)old > limit - n)
+			return false;
+	} while (!atomic_try_cmpxchg(counter, &old, old + n));
+	return true;
+}
+
+static struct vperfctr_account *find_account(const struct bucket *bucket, kuid_t uid)
 {
 	struct vperfctr_account *account;
 
-	list_for_each_entry(account, &accounts, list) {
+	hlist_for_each_entry(account, &bucket->accounts, link) {
 		if (uid_eq(account->uid, uid))
 			return account;
 	}
@@ -53,26 +106,27 @@ static struct vperfctr_account *find_account(kuid_t uid)
  */
 static struct vperfctr_account *charge_user(kuid_t uid, struct vperfctr_account **new)
 {
+	struct bucket *bucket = bucket_of(uid);
 	struct vperfctr_account *account;
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&accounts_lock, flags);
-	account = find_account(uid) ?: *new;
-	if (account && account->states >= READ_ONCE(max_states_per_user)) {
+	raw_spin_lock_irqsave(&bucket->lock, flags);
+	account = find_account(bucket, uid) ?: *new;
+	if (account && !charge(&account->states, 1, READ_ONCE(max_states_per_user))) {
 		account = ERR_PTR(-EAGAIN);
-	} else if (account && !account->states++) {
-		list_add(&account->list, &accounts);
+	} else if (account && account == *new) {
+		hlist_add_head(&account->link, &bucket->accounts);
 		*new = NULL;
 	}
-	raw_spin_unlock_irqrestore(&accounts_lock, flags);
+	raw_spin_unlock_irqrestore(&bucket->lock, flags);
 	return account;
 }
 
-/* Charge a new state to the current user. */
+/* Charge a new state to the user of current. */
 struct vperfctr_account *vperfctr_charge_current(gfp_t gfp)
 {
 	struct vperfctr_account *account, *new = NULL;
-	kuid_t uid = current_uid();
+	kuid_t uid = account_uid();
 
 	account = charge_user(uid, &new);
 	if (account)
@@ -86,30 +140,35 @@ struct vperfctr_account *vperfctr_charge_current(gfp_t gfp)
 	return account;
 }
 
-/* Charge an inherited state to the account of its parent. */
-struct vperfctr_account *vperfctr_charge_again(struct vperfctr_account *account)
+/*
+ * Charge an inherited state to the user of current.  That is the account of the parent's
+ * state, which this function finds without a lock, unless the thread has changed its user
+ * since.
+ *
+ * Context: the parent's state cannot end.
+ */
+struct vperfctr_account *vperfctr_charge_child(struct vperfctr_account *account, gfp_t gfp)
 {
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&accounts_lock, flags);
-	if (account->states < READ_ONCE(max_states_per_user))
-		account->states++;
-	else
-		account = ERR_PTR(-EAGAIN);
-	raw_spin_unlock_irqrestore(&accounts_lock, flags);
-	return account;
+	if (unlikely(!uid_eq(account_uid(), account->uid)))
+		return vperfctr_charge_current(gfp);
+	return charge(&account->states, 1, READ_ONCE(max_states_per_user)) ?
+	       account : ERR_PTR(-EAGAIN);
 }
 
 void vperfctr_uncharge(struct vperfctr_account *account)
 {
+	struct bucket *bucket;
 	unsigned long flags;
 	bool last;
 
-	raw_spin_lock_irqsave(&accounts_lock, flags);
-	last = !--account->states;
+	if (atomic_add_unless(&account->states, -1, 1))
+		return;
+	bucket = bucket_of(account->uid);
+	raw_spin_lock_irqsave(&bucket->lock, flags);
+	last = atomic_dec_and_test(&account->states);
 	if (last)
-		list_del(&account->list);
-	raw_spin_unlock_irqrestore(&accounts_lock, flags);
+		hlist_del(&account->link);
+	raw_spin_unlock_irqrestore(&bucket->lock, flags);
 	if (last)
 		kfree(account);
 }
@@ -121,26 +180,12 @@ void vperfctr_uncharge(struct vperfctr_account *account)
  */
 int vperfctr_charge_ring(struct vperfctr_account *account, unsigned int kb)
 {
-	unsigned int limit = READ_ONCE(max_ring_kb_per_user);
-	unsigned long flags;
-	int err = -EAGAIN;
-
-	raw_spin_lock_irqsave(&accounts_lock, flags);
-	if (kb <= limit && account->ring_kb <= limit - kb) {
-		account->ring_kb += kb;
-		err = 0;
-	}
-	raw_spin_unlock_irqrestore(&accounts_lock, flags);
-	return err;
+	return charge(&account->ring_kb, kb, READ_ONCE(max_ring_kb_per_user)) ? 0 : -EAGAIN;
 }
 
 void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb)
 {
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&accounts_lock, flags);
-	account->ring_kb -= kb;
-	raw_spin_unlock_irqrestore(&accounts_lock, flags);
+	atomic_sub(kb, &account->ring_kb);
 }
 
 kuid_t vperfctr_account_uid(const struct vperfctr_account *account)

@@ -70,7 +70,7 @@ struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_
 	struct vperfctr_account *account;
 	struct vperfctr_state *st;
 
-	account = parent ? vperfctr_charge_again(parent->account) :
+	account = parent ? vperfctr_charge_child(parent->account, gfp) :
 			   vperfctr_charge_current(gfp);
 	if (IS_ERR(account))
 		return ERR_CAST(account);
@@ -127,8 +127,9 @@ void vperfctr_put(struct vperfctr_state *st)
 	module_put(THIS_MODULE);
 }
 
-int vperfctr_state_init(void)
+int __init vperfctr_state_init(void)
 {
+	vperfctr_account_init();
 	vperfctr_cache = KMEM_CACHE(vperfctr_state, SLAB_ACCOUNT | SLAB_HWCACHE_ALIGN);
 	return vperfctr_cache ? 0 : -ENOMEM;
 }

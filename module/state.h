@@ -152,8 +152,9 @@ void vperfctr_get(struct vperfctr_state *st);
 void vperfctr_put(struct vperfctr_state *st);
 
 /* account.c */
+void vperfctr_account_init(void);
 struct vperfctr_account *vperfctr_charge_current(gfp_t gfp);
-struct vperfctr_account *vperfctr_charge_again(struct vperfctr_account *account);
+struct vperfctr_account *vperfctr_charge_child(struct vperfctr_account *account, gfp_t gfp);
 void vperfctr_uncharge(struct vperfctr_account *account);
 kuid_t vperfctr_account_uid(const struct vperfctr_account *account);
 int vperfctr_charge_ring(struct vperfctr_account *account, unsigned int kb);

@@ -4,6 +4,7 @@
  * be exact.
  */
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -11,6 +12,8 @@
 #include "service.h"
 
 #define MANY	10000
+
+#define MAX_RING	"/sys/module/vperfctr/parameters/max_ring_kb_per_user"
 
 /* A thread: its requests, and its count. */
 struct slot {
@@ -239,6 +242,141 @@ START_TEST(open_of_existing_state_makes_none)
 }
 END_TEST
 
+/* ---- users -------------------------------------------------------------------------- */
+
+/* Let the process be root of a new user namespace that maps many users. */
+static void enter_user_namespace(const char *map)
+{
+	int ready[2], mapped[2];
+	char path[64], c = 0;
+	pid_t pid;
+
+	child_assert(!pipe(ready) && !pipe(mapped));
+	pid = fork();
+	if (!pid) {
+		/* As newuidmap does, with more rights than the owner of the namespace. */
+		close(ready[1]);
+		child_assert(read(ready[0], &c, 1) == 1);
+		sprintf(path, "/proc/%d/uid_map", getppid());
+		write_file(path, map);
+		sprintf(path, "/proc/%d/gid_map", getppid());
+		write_file(path, map);
+		child_assert(write(mapped[1], &c, 1) == 1);
+		_exit(0);
+	}
+	/* The device is open: the owner of the namespace may use it. */
+	become(1000);
+	child_assert(!unshare(CLONE_NEWUSER));
+	child_assert(write(ready[1], &c, 1) == 1);
+	child_assert(read(mapped[0], &c, 1) == 1);
+	child_assert(wait_for(pid) == 0);
+	close(ready[0]);
+	close(ready[1]);
+	close(mapped[0]);
+	close(mapped[1]);
+}
+
+/* Open states that outlast their users' processes; return how many could be opened. */
+static unsigned int open_as_users(unsigned int n, unsigned int ring_samples)
+{
+	unsigned int i, opened = 0;
+
+	for (i = 1; i <= n; i++) {
+		struct vperfctr_ring ring = {
+			.size = sizeof(ring), .nrsamples = ring_samples, .watermark = 1,
+		};
+		int fd = -1;
+		pid_t pid;
+
+		child_assert(!setresuid(i, i, 0));
+		pid = fork_files();
+		if (!pid) {
+			fd = try_open_state(VPERFCTR_OPEN_CREAT);
+			if (fd < 0)
+				_exit(fd == -EAGAIN ? 1 : 2);
+			if (ring_samples && call(fd, VPERFCTR_RING, &ring))
+				_exit(3);
+			_exit(0);
+		}
+		switch (wait_for(pid)) {
+		case 0:
+			opened++;
+			break;
+		case 2:
+			child_assert(false);
+		}
+		child_assert(!setresuid(0, 0, 0));
+	}
+	return opened;
+}
+
+/* Users that a namespace maps share the limits of the user who made it. */
+START_TEST(limit_holds_in_user_namespace)
+{
+	pid_t pid;
+
+	limit(4);
+	pid = fork();
+	if (!pid) {
+		enter_user_namespace("0 1000 1\n1 100000 60000\n");
+		_exit(open_as_users(30, 0));
+	}
+	ck_assert_int_eq(wait_for(pid), 4);
+	settle();
+}
+END_TEST
+
+/* So do those of a namespace within it. */
+START_TEST(limit_holds_in_nested_namespaces)
+{
+	pid_t pid;
+
+	limit(4);
+	pid = fork();
+	if (!pid) {
+		unsigned int opened;
+
+		enter_user_namespace("0 1000 1\n1 100000 60000\n");
+		opened = open_as_users(2, 0);
+		child_assert(!setresuid(77, 77, 77));
+		child_assert(!unshare(CLONE_NEWUSER));
+		child_assert(try_open_state(VPERFCTR_OPEN_CREAT) >= 0);
+		pid = fork_files();
+		if (!pid)
+			_exit(try_open_state(VPERFCTR_OPEN_CREAT) >= 0);
+		opened += 1 + wait_for(pid);
+		pid = fork();
+		if (!pid)
+			_exit(-try_open_state(VPERFCTR_OPEN_CREAT));
+		child_assert(wait_for(pid) == EAGAIN);
+		_exit(opened);
+	}
+	ck_assert_int_eq(wait_for(pid), 4);
+	settle();
+}
+END_TEST
+
+/* The limit of the rings' memory holds there, too. */
+START_TEST(ring_limit_holds_in_user_namespace)
+{
+	pid_t pid;
+
+	int opened;
+
+	write_file(MAX_RING, "512");
+	pid = fork();
+	if (!pid) {
+		enter_user_namespace("0 1000 1\n1 100000 60000\n");
+		/* At least 52 kB each. */
+		_exit(open_as_users(20, 2048));
+	}
+	opened = wait_for(pid);
+	ck_assert_int_ge(opened, 2);
+	ck_assert_int_le(opened, 9);
+	settle();
+}
+END_TEST
+
 /* ---- many states ------------------------------------------------------------------- */
 
 static long mem_available(void)
@@ -452,6 +590,7 @@ static void setup(void)
 static void teardown(void)
 {
 	limit(20000);
+	write_file(MAX_RING, "65536");
 }
 
 static void add(TCase *tc)
@@ -462,6 +601,10 @@ static void add(TCase *tc)
 	tcase_add_test(tc, limit_of_zero);
 	tcase_add_test(tc, failed_open_makes_no_state);
 	tcase_add_test(tc, open_of_existing_state_makes_none);
+	tcase_add_test(tc, limit_holds_in_user_namespace);
+	tcase_add_test(tc, limit_holds_in_nested_namespaces);
+	if (has(VPERFCTR_FEATURE_PCINT))
+		tcase_add_test(tc, ring_limit_holds_in_user_namespace);
 	tcase_add_test(tc, ten_thousand_states);
 	tcase_add_test(tc, memory_of_states_is_freed);
 	if (!is_rt()) {		/* RT has no inheritance */
