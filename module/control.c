@@ -155,8 +155,6 @@ static int op_control(struct vperfctr_state *st, void *arg)
 		vperfctr_reset_family(st);
 	perfctr_cpu_update_control(&st->cpu_state, &change->control, header->preserve);
 	st->flags = header->flags;
-	if (vperfctr_has_family(st))
-		set_bit(STATE_HAD_FAMILY, &st->bits);
 	st->si_signo = header->si_signo;
 	st->preserve = header->preserve;
 	vperfctr_overflow_forget(st);
@@ -214,6 +212,8 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 
 	if ((change->header.flags & VPERFCTR_CONTROL_RING) && !st->ring)
 		return -EINVAL;
+	/* A member that leaves its family can no longer count by the root's shares. */
+	vperfctr_get_global(st);
 	if (wants_hardware)
 		err = vperfctr_get_hardware(st);
 	change->restricted = wants_hardware &&
@@ -255,8 +255,10 @@ int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __
 		return -EINTR;
 	err = change_control(st, &change);
 	mutex_unlock(&st->lock);
-	if (change.root)
+	if (change.root) {
+		vperfctr_release_unused(change.root);
 		vperfctr_put(change.root);
+	}
 	return err;
 }
 
@@ -313,7 +315,7 @@ int vperfctr_unlink(struct vperfctr_state *st)
 	mutex_unlock(&st->lock);
 	if (!err)
 		vperfctr_finish_detach(st);
-	if (test_bit(STATE_HAD_FAMILY, &st->bits))
+	if (test_bit(STATE_HAD_LEAVER, &st->bits))
 		vperfctr_flush_detached();
 	return err == -ESRCH ? 0 : err;
 }

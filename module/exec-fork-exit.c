@@ -81,7 +81,8 @@ static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
 	st = vperfctr_of(current);
 	if (unlikely(st)) {
 		vperfctr_detach(st, false);
-		vperfctr_finish_detach_later(st);
+		if (!vperfctr_end_member(st))
+			vperfctr_finish_detach_later(st);
 	}
 	local_irq_restore(flags);
 }

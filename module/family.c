@@ -7,9 +7,15 @@
  *
  * Members never outlive the control of their root: vperfctr_dissolve_family() detaches
  * them before the control is changed, stopped or unlinked.
+ *
+ * A member has a reference to the root until it has been detached.  It counts by the
+ * root's share of the hardware, and the root's shares of the module and the notifiers
+ * are enough for both.  So a counted fork, and the exit of that thread, write only what
+ * belongs to the family and to the user's account.  They take the root's family_lock.
  */
 #include <linux/err.h>
 #include <linux/gfp.h>
+#include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 
@@ -52,9 +58,6 @@ void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
 	st->preserve = parent->preserve;
 	st->checks = parent->checks & STATE_CHECK_CPU;
 	st->stop = 0;
-	if (test_bit(STATE_HARDWARE, &parent->bits))
-		vperfctr_share_hardware(st);
-
 	vperfctr_get(root);
 	st->root = root;
 	raw_spin_lock_irqsave(&root->family_lock, flags);
@@ -87,9 +90,47 @@ void vperfctr_leave_family(struct vperfctr_state *st, bool missed)
 			root->children[1 + i] += page->ctr[i].sum;
 		if (missed || test_bit(STATE_FORBIDDEN, &st->bits))
 			root->children_missed++;
+		if (missed)
+			set_bit(STATE_HAD_LEAVER, &root->bits);
 		list_del_init(&st->family);
 	}
 	raw_spin_unlock(&root->family_lock);
+}
+
+/*
+ * Put the references that a member of a family has and is when its thread ends, unless
+ * that may sleep.  Most members are never opened, and end while the family goes on.
+ *
+ * Context: the member is detached; interrupts disabled.
+ * Return: false if vperfctr_finish_detach() must do it.
+ */
+bool vperfctr_end_member(struct vperfctr_state *st)
+{
+	struct vperfctr_state *root = st->root;
+
+	if (!root || st->bits || vperfctr_family_is_over(root) ||
+	    !refcount_dec_not_one(&root->refs))
+		return false;
+	st->root = NULL;
+	vperfctr_put(st);
+	return true;
+}
+
+/*
+ * True if the state is detached and has no members.
+ *
+ * The last member leaves, and the root is detached, before they ask.  So at least one of
+ * them finds the family over.
+ */
+bool vperfctr_family_is_over(struct vperfctr_state *st)
+{
+	unsigned long flags;
+	bool over;
+
+	raw_spin_lock_irqsave(&st->family_lock, flags);
+	over = !READ_ONCE(st->owner) && list_empty(&st->family);
+	raw_spin_unlock_irqrestore(&st->family_lock, flags);
+	return over;
 }
 
 /*

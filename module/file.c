@@ -51,9 +51,9 @@ static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
 /* ---- descriptors -------------------------------------------------------- */
 
 /*
- * Release the hardware of a state whose owner has ended.  The exits of the owner and
- * of its descendants leave that to a worker.  A caller that has waited for these
- * threads and closes the state must find the hardware free.
+ * Release the hardware of a state whose owner and descendants have ended.  Their exits
+ * leave that to a worker.  A caller that has waited for these threads and closes the
+ * state must find the hardware free.
  *
  * Context: may sleep.
  */
@@ -62,8 +62,8 @@ static void release_after_exit(struct vperfctr_state *st)
 	/* Acquire: the counters stopped before vperfctr_detach() cleared it. */
 	if (smp_load_acquire(&st->owner))
 		return;
-	vperfctr_release_hardware(st);
-	if (test_bit(STATE_HAD_FAMILY, &st->bits))
+	vperfctr_release_unused(st);
+	if (test_bit(STATE_HAD_LEAVER, &st->bits))
 		vperfctr_flush_detached();
 }
 
@@ -162,6 +162,7 @@ struct file *vperfctr_file(struct vperfctr_state *st)
 	file = anon_inode_getfile("[vperfctr]", &vperfctr_file_fops, st, O_RDONLY);
 	if (!IS_ERR(file)) {
 		vperfctr_get(st);
+		set_bit(STATE_OPENED, &st->bits);
 		atomic_inc(&st->files);
 	}
 	return file;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The reservation of the hardware.  Each state whose control has counters holds a
- * share; the first share reserves the counters, and the last one releases them.
+ * share, and members of a family count by their root's.  The first share reserves the
+ * counters, and the last one releases them.
  */
 #include <linux/bitops.h>
+#include <linux/cache.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/wait_bit.h>
 
 #include "state.h"
 
-static DEFINE_MUTEX(hardware_mutex);	/* held to take the first share, and to release any */
-static refcount_t hardware_users = REFCOUNT_INIT(0);
+static DEFINE_MUTEX(hardware_mutex);	/* held for the first share and the last one */
+static refcount_t hardware_users ____cacheline_aligned_in_smp = REFCOUNT_INIT(0);
 
 /*
  * Give the state a share, if it has none.
@@ -39,20 +42,9 @@ int vperfctr_get_hardware(struct vperfctr_state *st)
 }
 
 /*
- * Give a new state a share.
- *
- * Context: the caller keeps another state from releasing its share.
- */
-void vperfctr_share_hardware(struct vperfctr_state *st)
-{
-	refcount_inc(&hardware_users);
-	set_bit(STATE_HARDWARE, &st->bits);
-}
-
-/*
  * Release the state's share, if it has one.  When this returns the state has none, even
- * if another thread released it.  The bit is cleared last.  So a close that races with
- * the worker, which finishes the owner's exit, finds it set and waits for the worker.
+ * if another thread released it.  So a close that races with the worker, which finishes
+ * the owner's exit, waits for the worker.
  *
  * Context: may sleep; the state's counters have stopped for good.
  */
@@ -60,12 +52,31 @@ void vperfctr_release_hardware(struct vperfctr_state *st)
 {
 	if (!test_bit(STATE_HARDWARE, &st->bits))
 		return;
-	mutex_lock(&hardware_mutex);
+	if (test_and_set_bit(STATE_RELEASING, &st->bits)) {
+		wait_on_bit(&st->bits, STATE_RELEASING, TASK_UNINTERRUPTIBLE);
+		return;
+	}
 	if (test_bit(STATE_HARDWARE, &st->bits)) {
-		if (refcount_dec_and_test(&hardware_users))
+		/* Acquires the mutex only for the last share. */
+		if (refcount_dec_and_mutex_lock(&hardware_users, &hardware_mutex)) {
 			perfctr_cpu_release();
+			mutex_unlock(&hardware_mutex);
+		}
 		smp_mb__before_atomic();	/* the release must be visible first */
 		clear_bit(STATE_HARDWARE, &st->bits);
 	}
-	mutex_unlock(&hardware_mutex);
+	clear_and_wake_up_bit(STATE_RELEASING, &st->bits);
+}
+
+/*
+ * Release the share of a root that has neither a thread nor members: they all count by
+ * this share.  The owner's end, and the end of the last member, come here after they
+ * have changed the family.
+ *
+ * Context: may sleep.
+ */
+void vperfctr_release_unused(struct vperfctr_state *st)
+{
+	if (vperfctr_family_is_over(st))
+		vperfctr_release_hardware(st);
 }

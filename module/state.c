@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Creation and end of a state. */
+#include <linux/cache.h>
 #include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/module.h>
@@ -8,7 +9,7 @@
 #include "compat/workqueue.h"
 #include "state.h"
 
-static struct kmem_cache *vperfctr_cache;
+static struct kmem_cache *vperfctr_cache __ro_after_init;
 
 /* ---- the notifiers' static key ------------------------------------------ */
 
@@ -17,7 +18,7 @@ static struct kmem_cache *vperfctr_cache;
  * a second.  So a sequence of programs does not patch the kernel's code for each.
  */
 static DEFINE_MUTEX(notifiers_mutex);
-static refcount_t nr_states = REFCOUNT_INIT(0);
+static refcount_t nr_states ____cacheline_aligned_in_smp = REFCOUNT_INIT(0);
 static bool notifiers_on;
 
 static void notifiers_disable(struct work_struct *work)
@@ -32,7 +33,6 @@ static void notifiers_disable(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(notifiers_disable_work, notifiers_disable);
 
-/* Context: sleeps only for the first state, hence not if the caller has a state. */
 static void notifiers_get(void)
 {
 	if (refcount_inc_not_zero(&nr_states))
@@ -59,8 +59,25 @@ static void notifiers_put(void)
 /* ---- creation and end --------------------------------------------------- */
 
 /*
+ * Give the state a share of the module and of the notifiers' key, if it has none.  An
+ * attached state needs no open descriptor.
+ *
+ * Context: may sleep; the caller's descriptor has the module, and no other thread calls
+ * this for the state.
+ */
+void vperfctr_get_global(struct vperfctr_state *st)
+{
+	if (test_bit(STATE_GLOBAL, &st->bits))
+		return;
+	__module_get(THIS_MODULE);
+	notifiers_get();
+	set_bit(STATE_GLOBAL, &st->bits);
+}
+
+/*
  * Make a state that is attached to no thread.  `parent`: the state from which it will
- * inherit the control, or NULL.
+ * inherit the control, or NULL.  A state that inherits needs no share of its own: its
+ * root has one.
  *
  * Context: may sleep, unless there is a parent and gfp does not allow it.
  * Return: the state, with one reference, or an ERR_PTR().
@@ -90,9 +107,8 @@ struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_
 	init_waitqueue_head(&st->wait);
 	INIT_LIST_HEAD(&st->family);
 	raw_spin_lock_init(&st->family_lock);
-	/* An attached state needs no open descriptor. */
-	__module_get(THIS_MODULE);
-	notifiers_get();
+	if (!parent)
+		vperfctr_get_global(st);
 	return st;
 
 no_page:
@@ -107,11 +123,18 @@ void vperfctr_get(struct vperfctr_state *st)
 	refcount_inc(&st->refs);
 }
 
-/* Context: may sleep if this is the last reference. */
+/*
+ * Context: may sleep if this is the last reference, but not if the state has none of its
+ * bits.  A descriptor, a share or the module's workqueue keeps the module until this
+ * returns.
+ */
 void vperfctr_put(struct vperfctr_state *st)
 {
+	bool global;
+
 	if (!refcount_dec_and_test(&st->refs))
 		return;
+	global = test_bit(STATE_GLOBAL, &st->bits);
 	vperfctr_release_hardware(st);
 	if (test_bit(STATE_QUEUED, &st->bits)) {
 		irq_work_sync(&st->sigill_work);
@@ -123,8 +146,10 @@ void vperfctr_put(struct vperfctr_state *st)
 	free_page((unsigned long)st->cpu_state.page);
 	mutex_destroy(&st->lock);
 	kmem_cache_free(vperfctr_cache, st);
-	notifiers_put();
-	module_put(THIS_MODULE);
+	if (global) {
+		notifiers_put();
+		module_put(THIS_MODULE);
+	}
 }
 
 int __init vperfctr_state_init(void)

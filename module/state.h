@@ -63,7 +63,10 @@ struct vperfctr_buffer;
 #define STATE_PRIVILEGED	3	/* was detached by a privileged exec */
 #define STATE_CLOSED		4	/* its family is being dissolved, admits no member */
 #define STATE_QUEUED		5	/* one of its irq_works has been queued */
-#define STATE_HAD_FAMILY	6	/* one of its controls had INHERIT */
+#define STATE_HAD_LEAVER	6	/* a thread left its family and went on */
+#define STATE_RELEASING		7	/* its share of the reservation is being released */
+#define STATE_GLOBAL		8	/* has a share of the module and the notifiers */
+#define STATE_OPENED		9	/* has had a descriptor */
 
 /*
  * The state of one thread.
@@ -94,7 +97,7 @@ struct vperfctr_state {
 	struct mutex lock;
 	refcount_t refs;		/* files, members of the family, one while attached */
 	atomic_t files;			/* open file descriptions */
-	unsigned long bits;		/* STATE_HARDWARE to STATE_HAD_FAMILY */
+	unsigned long bits;		/* STATE_HARDWARE to STATE_OPENED */
 	struct vperfctr_account *account;
 	wait_queue_head_t wait;		/* for poll */
 	struct work_struct detach_work;
@@ -148,6 +151,7 @@ static inline bool vperfctr_is_held(const struct vperfctr_state *st)
 int vperfctr_state_init(void);
 void vperfctr_state_exit(void);
 struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_t gfp);
+void vperfctr_get_global(struct vperfctr_state *st);
 void vperfctr_get(struct vperfctr_state *st);
 void vperfctr_put(struct vperfctr_state *st);
 
@@ -166,8 +170,8 @@ void vperfctr_ration_exit(void);
 
 /* hardware.c */
 int vperfctr_get_hardware(struct vperfctr_state *st);
-void vperfctr_share_hardware(struct vperfctr_state *st);
 void vperfctr_release_hardware(struct vperfctr_state *st);
+void vperfctr_release_unused(struct vperfctr_state *st);
 
 /* permission.c */
 bool vperfctr_may_count_kernel(void);
@@ -294,6 +298,8 @@ static inline bool vperfctr_has_family(const struct vperfctr_state *st)
 
 void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child);
 void vperfctr_leave_family(struct vperfctr_state *st, bool missed);
+bool vperfctr_end_member(struct vperfctr_state *st);
+bool vperfctr_family_is_over(struct vperfctr_state *st);
 void vperfctr_reset_family(struct vperfctr_state *root);
 bool vperfctr_read_family(struct vperfctr_state *st, u64 *sums, unsigned int n, u64 *missed);
 

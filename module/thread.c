@@ -9,6 +9,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/cache.h>
 #include <linux/cpumask.h>
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
@@ -23,7 +24,7 @@
 #include "state.h"
 
 /* Finishes a detachment where the thread cannot sleep; drained before unload. */
-static struct workqueue_struct *vperfctr_wq;
+static struct workqueue_struct *vperfctr_wq __ro_after_init;
 
 /* ---- narrow counters ---------------------------------------------------- */
 
@@ -251,8 +252,8 @@ void vperfctr_detach(struct vperfctr_state *st, bool missed)
 }
 
 /*
- * Finish a detachment: release the hardware, wake pollers, and put the references of the
- * thread and of a family's member.
+ * Finish a detachment: release the hardware unless a family counts by it, wake pollers,
+ * and put the references of the thread and of a family's member.
  *
  * Context: may sleep.
  */
@@ -260,10 +261,11 @@ void vperfctr_finish_detach(struct vperfctr_state *st)
 {
 	struct vperfctr_state *root = st->root;
 
-	vperfctr_release_hardware(st);
+	vperfctr_release_unused(st);
 	wake_up_poll(&st->wait, EPOLLHUP);
 	if (root) {
 		st->root = NULL;
+		vperfctr_release_unused(root);
 		vperfctr_put(root);
 	}
 	/* Descendants whose sums no descriptor can read must not keep the hardware. */
@@ -327,7 +329,7 @@ static const struct syscore_ops syscore_ops = {
 
 static struct syscore syscore = { .ops = &syscore_ops };
 
-int vperfctr_thread_init(void)
+int __init vperfctr_thread_init(void)
 {
 	int err;
 
