@@ -31,6 +31,13 @@ static bool is_valid_overflow(const struct vperfctr_control *header)
 	return ring ? !header->si_signo : valid_signal(header->si_signo);
 }
 
+/* The thread time is the TSC's sum. */
+static bool is_valid_soft(const struct vperfctr_control *header)
+{
+	return !(header->soft & ~(u64)vperfctr_soft_available()) &&
+	       (header->tsc_on || !(header->soft & VPERFCTR_SOFT_TASK_CLOCK));
+}
+
 /* Check what does not depend on the events or the state. */
 static int check_header(const struct vperfctr_control *header)
 {
@@ -43,6 +50,8 @@ static int check_header(const struct vperfctr_control *header)
 	if ((header->flags & ~CONTROL_FLAGS) || !kind)
 		return -EINVAL;
 	if (header->ctr_size != sizeof(struct vperfctr_ctr) || header->tsc_on > 1)
+		return -EINVAL;
+	if (unlikely(header->soft) && !is_valid_soft(header))
 		return -EINVAL;
 	if (STATE_ON_RT && (header->flags & VPERFCTR_CONTROL_INHERIT))
 		return -EOPNOTSUPP;
@@ -60,7 +69,7 @@ static int check_header(const struct vperfctr_control *header)
 	    (header->flags & (VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT)))
 		return -EINVAL;
 	/* Flags need something to count. */
-	if (header->flags && !nrctrs && !header->tsc_on)
+	if (header->flags && !nrctrs && !header->tsc_on && !header->soft)
 		return -EINVAL;
 	return 0;
 }
@@ -150,6 +159,7 @@ static int op_control(struct vperfctr_state *st, void *arg)
 
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
+	vperfctr_set_stop(st, STATE_STOP_IDLE);
 	become_root(st, change);
 	if (vperfctr_has_family(st))
 		vperfctr_reset_family(st);
@@ -162,7 +172,10 @@ static int op_control(struct vperfctr_state *st, void *arg)
 	st->ring_shift = 0;
 	st->checks = change->restricted ? STATE_CHECK_CPU : 0;
 	clear_bit(STATE_FORBIDDEN, &st->bits);
-	st->stop = header->flags & VPERFCTR_CONTROL_START_ON_EXEC ? STATE_STOP_EXEC : 0;
+	if (unlikely(st->soft | header->soft))
+		vperfctr_soft_control(st, header->soft);
+	vperfctr_set_stop(st, header->flags & VPERFCTR_CONTROL_START_ON_EXEC ?
+			      STATE_STOP_EXEC : 0);
 	start_if_own(st);
 	return 0;
 }
@@ -172,8 +185,8 @@ static int op_stop(struct vperfctr_state *st, void *arg)
 {
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
+	vperfctr_set_stop(st, STATE_STOP_IDLE);
 	become_root(st, arg);
-	st->stop = STATE_STOP_IDLE;
 	perfctr_cpu_mark_suspended(&st->cpu_state);
 	return 0;
 }
@@ -207,7 +220,7 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 {
 	bool had_hardware = test_bit(STATE_HARDWARE, &st->bits);
 	bool wants_hardware = perfctr_nrctrs(&change->control);
-	bool stop = !wants_hardware && !change->control.tsc_on;
+	bool stop = !wants_hardware && !change->control.tsc_on && !change->header.soft;
 	int err = 0;
 
 	if ((change->header.flags & VPERFCTR_CONTROL_RING) && !st->ring)
@@ -270,7 +283,7 @@ static int op_suspend(struct vperfctr_state *st, void *arg)
 		return -EINVAL;
 	if (!(st->stop & STATE_STOP_SUSPEND)) {
 		vperfctr_stop(st);
-		st->stop |= STATE_STOP_SUSPEND;
+		vperfctr_set_stop(st, st->stop | STATE_STOP_SUSPEND);
 		perfctr_cpu_mark_suspended(&st->cpu_state);
 	}
 	return 0;
@@ -285,7 +298,7 @@ static int op_resume(struct vperfctr_state *st, void *arg)
 {
 	if (st->stop & STATE_STOP_IDLE)
 		return -EINVAL;
-	st->stop &= ~(STATE_STOP_SUSPEND | STATE_STOP_CPU);
+	vperfctr_set_stop(st, st->stop & ~(STATE_STOP_SUSPEND | STATE_STOP_CPU));
 	start_if_own(st);
 	return 0;
 }

@@ -49,7 +49,7 @@ static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
 			vperfctr_detach(st, true);
 			vperfctr_finish_detach_later(st);
 		} else {
-			st->stop &= ~STATE_STOP_EXEC;
+			vperfctr_set_stop(st, st->stop & ~STATE_STOP_EXEC);
 			vperfctr_start(st);
 		}
 	}

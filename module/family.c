@@ -56,6 +56,8 @@ void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
 	perfctr_cpu_inherit(&st->cpu_state, &parent->cpu_state);
 	st->flags = parent->flags;
 	st->preserve = parent->preserve;
+	/* The task's numbers are zero, as soft_start is. */
+	st->soft = parent->soft;
 	st->checks = parent->checks & STATE_CHECK_CPU;
 	st->stop = 0;
 	vperfctr_get(root);
@@ -88,6 +90,8 @@ void vperfctr_leave_family(struct vperfctr_state *st, bool missed)
 		root->children[0] += page->tsc_sum;
 		for (i = 0; i < perfctr_nrctrs(&st->cpu_state.control); i++)
 			root->children[1 + i] += page->ctr[i].sum;
+		if (unlikely(st->soft))
+			vperfctr_soft_leave(root, st);
 		if (missed || test_bit(STATE_FORBIDDEN, &st->bits))
 			root->children_missed++;
 		if (missed)
@@ -142,24 +146,27 @@ void vperfctr_reset_family(struct vperfctr_state *root)
 {
 	raw_spin_lock(&root->family_lock);
 	memset(root->children, 0, sizeof(root->children));
+	memset(&root->soft_children, 0, sizeof(root->soft_children));
 	root->children_missed = 0;
 	raw_spin_unlock(&root->family_lock);
 }
 
 /*
- * Copy the first n of the children's sums (the TSC's is first), and how many children
- * were missed.
+ * Copy the first n of the children's sums (the TSC's is first), those of their software
+ * counters, and how many children were missed.
  *
  * Context: the control cannot change, as for vperfctr_snapshot().
  * Return: true if descendants still count.
  */
-bool vperfctr_read_family(struct vperfctr_state *st, u64 *sums, unsigned int n, u64 *missed)
+bool vperfctr_read_family(struct vperfctr_state *st, u64 *sums, unsigned int n,
+			  struct vperfctr_soft_sums *soft, u64 *missed)
 {
 	unsigned long flags;
 	bool more;
 
 	raw_spin_lock_irqsave(&st->family_lock, flags);
 	memcpy(sums, st->children, n * sizeof(*sums));
+	*soft = st->soft_children;
 	*missed = st->children_missed;
 	more = !st->root && !list_empty(&st->family);
 	raw_spin_unlock_irqrestore(&st->family_lock, flags);

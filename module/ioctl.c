@@ -24,7 +24,7 @@
 
 /* The layout is ABI and must not change. */
 static_assert(offsetofend(struct vperfctr_info, cpu_name) == INFO_SIZE_VER0);
-static_assert(sizeof(struct vperfctr_info) == 168);
+static_assert(sizeof(struct vperfctr_info) == 176);
 static_assert(sizeof(struct vperfctr_open) == OPEN_SIZE_VER0);
 
 static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
@@ -49,6 +49,7 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 	if (!STATE_ON_RT)
 		info.features |= VPERFCTR_FEATURE_INHERIT;
 	info.abi_version = VPERFCTR_ABI_VERSION;
+	info.soft = vperfctr_soft_available();
 	if (vperfctr_may_count_kernel())
 		info.features |= VPERFCTR_FEATURE_KERNEL;
 	strscpy(info.driver_version, vperfctr_version, sizeof(info.driver_version));

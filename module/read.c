@@ -11,6 +11,7 @@
 #include "usercopy.h"
 
 #define READ_SIZE_VER0	56
+#define SOFT_SIZE_VER0	88
 
 static u32 status_of(const struct vperfctr_state *st)
 {
@@ -54,14 +55,25 @@ static void snapshot_own(struct vperfctr_state *st, struct vperfctr_snapshot *sn
 	if (st->cpu >= 0)
 		perfctr_cpu_sample(&st->cpu_state);
 	copy_sums(st, snap);
+	if (unlikely(st->soft))
+		vperfctr_soft_read(st, &snap->soft);
 	local_irq_enable();
 }
+
+/*
+ * A sample is taken again if the owner was switched after it, as its software counters
+ * would then be newer than its sums.  An owner that is switched all the time must not
+ * keep the reader for ever.
+ */
+#define MAX_SAMPLES	4
 
 /* Context: the control cannot change, as for vperfctr_snapshot(); the sums may. */
 static void snapshot_other(struct vperfctr_state *st, struct vperfctr_snapshot *snap)
 {
 	const struct vperfctr_page *page = st->cpu_state.page;
+	unsigned int samples = 1;
 	u32 samplecount;
+	bool same;
 
 	vperfctr_sample_owner(st);
 	for (;;) {
@@ -69,9 +81,14 @@ static void snapshot_other(struct vperfctr_state *st, struct vperfctr_snapshot *
 		smp_rmb();	/* pairs with the smp_wmb()s of the writer */
 		if (!(samplecount & 1)) {
 			copy_sums(st, snap);
+			same = likely(!st->soft) ||
+			       vperfctr_soft_read_other(st, samplecount, &snap->soft);
 			smp_rmb();	/* pairs in the same way */
-			if (READ_ONCE(page->samplecount) == samplecount)
-				return;
+			if (READ_ONCE(page->samplecount) == samplecount) {
+				if (same || samples++ == MAX_SAMPLES)
+					return;
+				vperfctr_sample_owner(st);
+			}
 		}
 		cpu_relax();
 	}
@@ -96,6 +113,7 @@ struct control_copy {
 	u32 flags;
 	s32 si_signo;
 	u64 preserve;
+	u64 soft;
 	struct perfctr_cpu_control control;
 };
 
@@ -104,7 +122,17 @@ static void copy_control(const struct vperfctr_state *st, struct control_copy *c
 	copy->flags = st->flags;
 	copy->si_signo = st->si_signo;
 	copy->preserve = st->preserve;
+	copy->soft = st->soft;
 	copy->control = st->cpu_state.control;
+}
+
+/* Write a structure in the caller's size.  The fields that only the caller knows are 0. */
+static int put_struct(void __user *to, u32 size, const void *from, u32 known)
+{
+	if (copy_to_user(to, from, min(size, known)) ||
+	    (size > known && clear_user((char __user *)to + known, size - known)))
+		return -EFAULT;
+	return 0;
 }
 
 static int write_control(const struct control_copy *copy, struct vperfctr_control __user *arg)
@@ -132,10 +160,10 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 	header.global[0] = control->global[0];
 	header.global[1] = control->global[1];
 	header.kind = control->kind;
-	if (copy_to_user(arg, &header, CONTROL_SIZE_VER0) ||
-	    clear_user((char __user *)arg + CONTROL_SIZE_VER0,
-		       size - CONTROL_SIZE_VER0))
-		return -EFAULT;
+	header.soft = copy->soft;
+	err = put_struct(arg, size, &header, sizeof(header));
+	if (err)
+		return err;
 	if (header.ctr && copy_to_user(u64_to_user_ptr(header.ctr), control->ctr,
 				       perfctr_nrctrs(control) * sizeof(control->ctr[0])))
 		return -EFAULT;
@@ -146,6 +174,8 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 struct reading {
 	struct vperfctr_snapshot snap;
 	u64 children[1 + VPERFCTR_MAX_CTRS];
+	struct vperfctr_soft_sums soft_children;
+	u32 soft;
 	u64 children_missed;
 	bool with_children;			/* the caller wants them */
 	struct control_copy *control;		/* NULL: the caller does not want it */
@@ -164,17 +194,41 @@ static int take_reading(struct vperfctr_state *st, struct reading *r)
 	vperfctr_snapshot(st, &r->snap);
 	r->children_missed = 0;
 	if (vperfctr_has_family(st)) {
-		if (vperfctr_read_family(st, r->children, 1 + r->snap.nrctrs,
+		if (vperfctr_read_family(st, r->children, 1 + r->snap.nrctrs, &r->soft_children,
 					 &r->children_missed))
 			r->snap.status |= VPERFCTR_STATUS_CHILDREN;
 	} else if (r->with_children) {
 		memset(r->children, 0, (1 + r->snap.nrctrs) * sizeof(r->children[0]));
+		memset(&r->soft_children, 0, sizeof(r->soft_children));
 	}
+	r->soft = st->soft;
 	if (r->control)
 		copy_control(st, r->control);
 	if (!own)
 		mutex_unlock(&st->lock);
 	return 0;
+}
+
+static int write_soft(const struct reading *r, struct vperfctr_soft __user *arg)
+{
+	u64 own[VPERFCTR_NR_SOFT], children[VPERFCTR_NR_SOFT];
+	struct vperfctr_soft soft;
+	unsigned int i;
+	u32 size;
+	int err;
+
+	err = vperfctr_get_size(arg, SOFT_SIZE_VER0, &size);
+	if (err)
+		return err;
+	soft.size = size;
+	soft.soft = r->soft;
+	vperfctr_soft_fill(r->soft, &r->snap.soft, r->snap.sums[0], own);
+	vperfctr_soft_fill(r->soft, &r->soft_children, r->children[0], children);
+	for (i = 0; i < VPERFCTR_NR_SOFT; i++) {
+		soft.count[i].own = own[i];
+		soft.count[i].children = children[i];
+	}
+	return put_struct(arg, size, &soft, sizeof(soft));
 }
 
 static int write_reading(const struct reading *r, const struct vperfctr_read *req,
@@ -195,6 +249,12 @@ static int write_reading(const struct reading *r, const struct vperfctr_read *re
 	if (req->children &&
 	    vperfctr_put_words(u64_to_user_ptr(req->children), r->children, nrsums))
 		return -EFAULT;
+	if (unlikely(req->soft)) {
+		int err = write_soft(r, u64_to_user_ptr(req->soft));
+
+		if (err)
+			return err;
+	}
 	if (!vperfctr_access_begin(arg, offsetof(struct vperfctr_read, sums)))
 		return -EFAULT;
 	unsafe_put_user(r->snap.nrctrs, &arg->nrctrs, fault);
@@ -221,7 +281,7 @@ int vperfctr_read(struct vperfctr_state *st, struct vperfctr_read __user *arg)
 	if (req.reserved)
 		return -EINVAL;
 
-	r.with_children = req.children;
+	r.with_children = req.children || req.soft;
 	r.control = NULL;
 	if (unlikely(req.control)) {
 		r.control = kmalloc(sizeof(*r.control), GFP_KERNEL);

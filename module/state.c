@@ -107,6 +107,7 @@ struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_
 	init_waitqueue_head(&st->wait);
 	INIT_LIST_HEAD(&st->family);
 	raw_spin_lock_init(&st->family_lock);
+	seqcount_init(&st->soft_seq);
 	if (!parent)
 		vperfctr_get_global(st);
 	return st;

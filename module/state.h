@@ -9,6 +9,7 @@
  *	thread.c	attaching to a thread, and its context switches
  *	exec-fork-exit.c a thread's exec, fork and exit
  *	family.c	inheritance: descendants and their sums
+ *	software.c	software counters: the task's own numbers
  *	remote.c	changes to another thread's state
  *	ration.c	a limit on stops of the machine
  *	control.c	control, suspend, resume, unlink
@@ -32,6 +33,7 @@
 #include <linux/preempt.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
+#include <linux/seqlock.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -67,6 +69,14 @@ struct vperfctr_buffer;
 #define STATE_RELEASING		7	/* its share of the reservation is being released */
 #define STATE_GLOBAL		8	/* has a share of the module and the notifiers */
 #define STATE_OPENED		9	/* has had a descriptor */
+
+/* Sums of the software counters, or a task's numbers: see software.c. */
+struct vperfctr_soft_sums {
+	u64 context_switches;
+	u64 migrations;
+	u64 minor_faults;
+	u64 major_faults;
+};
 
 /*
  * The state of one thread.
@@ -110,6 +120,16 @@ struct vperfctr_state {
 	u32 flags;
 	s32 si_signo;
 	u64 preserve;
+	u32 soft;			/* VPERFCTR_SOFT_*; 0: no software counters */
+
+	/*
+	 * Software counters.  soft_seq covers the sums, the task's numbers when `stop`
+	 * became 0, and `stop` itself.
+	 */
+	seqcount_t soft_seq;
+	struct vperfctr_soft_sums soft_sums, soft_start;
+	struct vperfctr_soft_sums soft_sampled;	/* when samplecount was soft_samplecount */
+	u32 soft_samplecount;
 
 	/*
 	 * The family: a root, and the states that inherited its control, directly or
@@ -121,6 +141,7 @@ struct vperfctr_state {
 	raw_spinlock_t family_lock;
 	u64 children_missed;
 	u64 children[1 + VPERFCTR_MAX_CTRS];	/* struct vperfctr_sums */
+	struct vperfctr_soft_sums soft_children;
 };
 
 /*
@@ -245,6 +266,31 @@ static __always_inline void vperfctr_stop(struct vperfctr_state *st)
 	smp_store_release(&st->cpu, -1);
 }
 
+/* software.c */
+u32 vperfctr_soft_available(void);
+void vperfctr_soft_set_stop(struct vperfctr_state *st, u16 stop);
+void vperfctr_soft_control(struct vperfctr_state *st, u32 soft);
+void vperfctr_soft_read(const struct vperfctr_state *st, struct vperfctr_soft_sums *sums);
+void vperfctr_soft_sample(struct vperfctr_state *st);
+bool vperfctr_soft_read_other(const struct vperfctr_state *st, u32 samplecount,
+			      struct vperfctr_soft_sums *sums);
+void vperfctr_soft_leave(struct vperfctr_state *root, const struct vperfctr_state *st);
+void vperfctr_soft_fill(u32 soft, const struct vperfctr_soft_sums *sums, u64 tsc,
+			u64 counts[VPERFCTR_NR_SOFT]);
+
+/*
+ * Change `stop`.  The software counters run while it is 0.
+ *
+ * Context: interrupts disabled; the owner is current, or cannot run.
+ */
+static inline void vperfctr_set_stop(struct vperfctr_state *st, u16 stop)
+{
+	if (unlikely(st->soft))
+		vperfctr_soft_set_stop(st, stop);
+	else
+		WRITE_ONCE(st->stop, stop);
+}
+
 /* remote.c */
 typedef int vperfctr_op(struct vperfctr_state *st, void *arg);
 int vperfctr_apply_monitor(struct vperfctr_state *st, vperfctr_op *op, void *arg);
@@ -301,7 +347,8 @@ void vperfctr_leave_family(struct vperfctr_state *st, bool missed);
 bool vperfctr_end_member(struct vperfctr_state *st);
 bool vperfctr_family_is_over(struct vperfctr_state *st);
 void vperfctr_reset_family(struct vperfctr_state *root);
-bool vperfctr_read_family(struct vperfctr_state *st, u64 *sums, unsigned int n, u64 *missed);
+bool vperfctr_read_family(struct vperfctr_state *st, u64 *sums, unsigned int n,
+			  struct vperfctr_soft_sums *soft, u64 *missed);
 
 /* control.c */
 int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __user *arg);
@@ -357,6 +404,7 @@ struct vperfctr_snapshot {
 	u32 status;
 	u32 overflow;
 	u64 sums[1 + VPERFCTR_MAX_CTRS];	/* struct vperfctr_sums */
+	struct vperfctr_soft_sums soft;		/* only if the state has software counters */
 };
 
 void vperfctr_snapshot(struct vperfctr_state *st, struct vperfctr_snapshot *snap);

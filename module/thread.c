@@ -118,7 +118,7 @@ static void enter_forbidden_cpu(struct vperfctr_state *st)
 	perfctr_cpu_mark_suspended(&st->cpu_state);
 	if (st->flags & VPERFCTR_CONTROL_NO_AFFINITY)
 		return;
-	st->stop |= STATE_STOP_CPU;
+	vperfctr_set_stop(st, st->stop | STATE_STOP_CPU);
 	vperfctr_queue(st, &st->sigill_work);
 }
 
@@ -144,8 +144,11 @@ static void sample_here(void *arg)
 {
 	struct vperfctr_state *st = arg;
 
-	if (READ_ONCE(st->cpu) == smp_processor_id())
-		perfctr_cpu_sample(&st->cpu_state);
+	if (READ_ONCE(st->cpu) != smp_processor_id())
+		return;
+	perfctr_cpu_sample(&st->cpu_state);
+	if (unlikely(st->soft))
+		vperfctr_soft_sample(st);
 }
 
 /*
@@ -244,7 +247,7 @@ void vperfctr_detach(struct vperfctr_state *st, bool missed)
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
 	preempt_notifier_unregister(&st->notifier);
-	st->stop = STATE_STOP_IDLE;
+	vperfctr_set_stop(st, STATE_STOP_IDLE);
 	perfctr_cpu_mark_suspended(&st->cpu_state);
 	vperfctr_leave_family(st, missed);
 	/* A CPU that sees it detached may release the hardware: the stop comes first. */

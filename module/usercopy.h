@@ -52,7 +52,7 @@ static __always_inline bool vperfctr_get_same_struct(void *to, size_t known,
 		goto out;
 	/* clang does not unroll a loop with asm goto, and warns. */
 #ifdef CONFIG_CC_IS_GCC
-#pragma GCC unroll 8
+#pragma GCC unroll 16
 #endif
 	for (i = 0; i < known / sizeof(u64); i++)
 		unsafe_get_user(words[i], &source[i], out);

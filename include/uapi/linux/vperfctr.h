@@ -103,6 +103,30 @@
 #define VPERFCTR_EVENT_BRANCHES		0x20 /* branch instructions retired */
 #define VPERFCTR_EVENT_BRANCH_MISSES	0x40 /* mispredicted branches retired */
 
+/*
+ * Software counters: what the kernel itself counts for a thread, in all modes.  Each bit
+ * is a counter, and its number is the counter's index in struct vperfctr_soft.
+ *
+ * TASK_CLOCK	nanoseconds on a CPU: the TSC's sum, in another unit
+ * CONTEXT_SWITCHES  how often the thread left a CPU for another thread, or to wait
+ * MIGRATIONS	how often the scheduler gave the thread another CPU
+ * MINOR_FAULTS	page faults that needed no I/O, those for system calls included
+ * MAJOR_FAULTS	page faults that needed I/O
+ *
+ * They run while the control does, which means except while VPERFCTR_SUSPEND or
+ * START_ON_EXEC stops it.  An overflow that waits for IRESUME does not stop them, nor
+ * does a CPU that cannot count the control, except that TASK_CLOCK stops there with the
+ * TSC.  They need no hardware.
+ */
+#define VPERFCTR_SOFT_TASK_CLOCK	0x01
+#define VPERFCTR_SOFT_CONTEXT_SWITCHES	0x02
+#define VPERFCTR_SOFT_MIGRATIONS	0x04
+#define VPERFCTR_SOFT_MINOR_FAULTS	0x08
+#define VPERFCTR_SOFT_MAJOR_FAULTS	0x10
+#define VPERFCTR_SOFT_PAGE_FAULTS	(VPERFCTR_SOFT_MINOR_FAULTS | VPERFCTR_SOFT_MAJOR_FAULTS)
+/* The number of counters that this header has. */
+#define VPERFCTR_NR_SOFT		5
+
 struct vperfctr_info {
 	__u32 size;
 	__u32 kind;		/* in: the kind of CPU, from 0 (see above) */
@@ -121,6 +145,7 @@ struct vperfctr_info {
 	char driver_version[32];	/* of the module, NUL-terminated */
 	char cpu_name[64];		/* of the low-level driver, NUL-terminated */
 	__u64 max_period;	/* i-mode: ireset is at least -max_period; 0: no i-mode */
+	__u64 soft;		/* VPERFCTR_SOFT_* that can be counted */
 };
 
 /*
@@ -236,7 +261,10 @@ struct vperfctr_open {
  * control asks for, unless VPERFCTR_CONTROL_START_ON_EXEC is given.  A pause by
  * VPERFCTR_SUSPEND ends.
  *
- * A control with tsc_on, nractrs and nrictrs all zero stops everything and keeps
+ * `soft` asks for software counters (VPERFCTR_SOFT_*), which start at zero with each
+ * control.  READ returns them; the page does not have them.
+ *
+ * A control with tsc_on, nractrs, nrictrs and soft all zero stops everything and keeps
  * all sums.  It also keeps the previous control, for READ to return, and the
  * VPERFCTR_CONTROL_END_ON_EXEC of that control in force.
  *
@@ -284,6 +312,8 @@ struct vperfctr_open {
  *		  i-mode counter that is not in -max_period ... -1
  *		- ctr_size is not sizeof(struct vperfctr_ctr)
  *		- tsc_on is greater than 1
+ *		- soft has a bit that INFO's soft does not have, or has
+ *		  SOFT_TASK_CLOCK and tsc_on is 0
  *		- a bit in preserve that is no counter
  *		- flags without anything to count
  *		- si_signo or CONTROL_RING without i-mode counters
@@ -386,6 +416,7 @@ struct vperfctr_control {
 	__u32 ctr_size;		/* sizeof(struct vperfctr_ctr) */
 	__u32 kind;		/* kind of the CPUs to count on; 0 without counters */
 	__u64 ctr;		/* address of nractrs + nrictrs struct vperfctr_ctr */
+	__u64 soft;		/* software counters: VPERFCTR_SOFT_* */
 };
 
 /* Start counting when the owner next executes a file, not now. */
@@ -411,7 +442,8 @@ struct vperfctr_control {
  *
  *	EOVERFLOW  nrctrs is smaller than the number of controlled counters; it is
  *		set to that number, and nothing else is written
- *	EINVAL	the control is asked for, and its size or ctr_size is wrong
+ *	EINVAL	the control is asked for, and its size or ctr_size is wrong; software
+ *		counters are asked for, and their size is too small
  *	ENOMEM	the control is asked for, and there is no memory
  */
 #define VPERFCTR_READ		_IO(0xD0, 17)
@@ -440,6 +472,20 @@ struct vperfctr_read {
 	 * ctr_size and ctr (0, or the address of room for nrctrs counters).
 	 */
 	__u64 control;
+	__u64 soft;		/* address of struct vperfctr_soft, of which the caller has set size */
+};
+
+/*
+ * Software counters, at the moment of the sums.  count[i] is that of bit i of
+ * VPERFCTR_SOFT_*.
+ */
+struct vperfctr_soft {
+	__u32 size;
+	__u32 soft;		/* out: those that the control has; the others are 0 */
+	struct vperfctr_soft_count {
+		__u64 own;	/* the owner's own count */
+		__u64 children;	/* that of its ended children */
+	} count[VPERFCTR_NR_SOFT];
 };
 
 /* status */

@@ -9,11 +9,12 @@
 #include "common.h"
 
 _Static_assert(sizeof(void *) == 4, "to be built with -m32");
-_Static_assert(sizeof(struct vperfctr_info) == 168, "the same as in 64-bit programs");
+_Static_assert(sizeof(struct vperfctr_info) == 176, "the same as in 64-bit programs");
 _Static_assert(sizeof(struct vperfctr_open) == 16, "");
 _Static_assert(sizeof(struct vperfctr_ctr) == 32, "");
-_Static_assert(sizeof(struct vperfctr_control) == 64, "");
-_Static_assert(sizeof(struct vperfctr_read) == 56, "");
+_Static_assert(sizeof(struct vperfctr_control) == 72, "");
+_Static_assert(sizeof(struct vperfctr_read) == 64, "");
+_Static_assert(sizeof(struct vperfctr_soft) == 88, "");
 _Static_assert(sizeof(struct vperfctr_page_ctr) == 24, "");
 _Static_assert(sizeof(struct vperfctr_ring) == 32, "");
 _Static_assert(sizeof(struct vperfctr_sample) == 24, "");
