@@ -37,24 +37,27 @@
 
 static DEFINE_PER_CPU(struct hrtimer, retry_timer);
 
+/* A signal that is being sent on this CPU.  On the stack it would be cleared each time. */
+static DEFINE_PER_CPU(struct kernel_siginfo, signal_info);
+
 /*
  * Send the signal that is due, if there is one.
  *
- * Context: interrupts disabled; current is the owner.
+ * Context: hard interrupt; current is the owner.
  * Return: false if it could not be queued.
  */
-static bool send_signal(struct vperfctr_state *st)
+static __always_inline bool send_signal(struct vperfctr_state *st)
 {
-	struct kernel_siginfo info;
+	struct kernel_siginfo *info;
 
 	if (!(st->checks & STATE_CHECK_SIGNAL))
 		return true;
-	clear_siginfo(&info);
-	info.si_signo = st->si_signo;
-	info.si_code = SI_PMC_OVF;
-	info.si_pmc_ovf_mask = st->overflow;
+	info = this_cpu_ptr(&signal_info);
+	info->si_signo = st->si_signo;
+	info->si_code = SI_PMC_OVF;
+	info->si_pmc_ovf_mask = st->overflow;
 	/* This fails if the queue of real-time signals is full. */
-	if (send_sig_info(st->si_signo, &info, current))
+	if (send_sig_info(st->si_signo, info, current))
 		return false;
 	st->checks &= ~STATE_CHECK_SIGNAL;
 	return true;
@@ -74,13 +77,12 @@ static enum hrtimer_restart retry_signal(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-static void send_signal_or_retry(struct vperfctr_state *st)
+static __always_inline void send_signal_or_retry(struct vperfctr_state *st)
 {
-	struct hrtimer *timer = this_cpu_ptr(&retry_timer);
-
 	/* The timer may be queued on the CPU that got it while this one was offline. */
-	if (!send_signal(st))
-		hrtimer_start(timer, ns_to_ktime(RETRY_NS), HRTIMER_MODE_REL_PINNED_HARD);
+	if (unlikely(!send_signal(st)))
+		hrtimer_start(this_cpu_ptr(&retry_timer), ns_to_ktime(RETRY_NS),
+			      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 /* Wake pollers.  The overflow must already be visible. */
