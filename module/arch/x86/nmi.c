@@ -38,6 +38,14 @@ static DEFINE_PER_CPU(struct pmi_cpu {
 /* NULL: there is no i-mode. */
 static const struct perfctr_x86_driver *driver;
 
+static struct perfctr_cpu_state *no_overflow(void)
+{
+	return NULL;
+}
+
+/* The driver's function: an NMI must not pay for an indirect call. */
+DEFINE_STATIC_CALL(perfctr_x86_overflow, no_overflow);
+
 bool perfctr_x86_pmi_masks;
 
 static void unmask_lvtpc(void)
@@ -53,22 +61,18 @@ static bool is_late_nmi_expected(struct pmi_cpu *pmi)
 	return pmi->expecting;
 }
 
-/* Claim the NMI if it is ours, and report the overflow that it finds to the service. */
-static int overflow_nmi(unsigned int type, struct pt_regs *regs)
+/* As overflow_nmi(), which has found this; LVTPC tells more, or may do so. */
+static noinline int other_nmi(struct perfctr_cpu_state *state, struct pt_regs *regs)
 {
 	struct pmi_cpu *pmi = this_cpu_ptr(&pmi_cpu);
-	struct perfctr_cpu_state *state = driver->overflow();
 	bool found = state, ours = !IS_ERR_OR_NULL(state);
 
-	if (ours && READ_ONCE(perfctr_x86_pmi_masks)) {
-		/* Reading LVTPC first would cost more than this write. */
-		unmask_lvtpc();
-	} else if ((READ_ONCE(pmi->ready) || found) && (perfctr_read_lvtpc() & APIC_LVT_MASKED)) {
+	if ((READ_ONCE(pmi->ready) || found) && (perfctr_read_lvtpc() & APIC_LVT_MASKED)) {
 		WRITE_ONCE(perfctr_x86_pmi_masks, true);
 		unmask_lvtpc();
 		/* Look again: while LVTPC was masked, a later overflow lost its interrupt. */
 		if (!ours)
-			state = driver->overflow();
+			state = static_call(perfctr_x86_overflow)();
 		ours = true;
 	}
 	if (!IS_ERR_OR_NULL(state))
@@ -78,6 +82,19 @@ static int overflow_nmi(unsigned int type, struct pt_regs *regs)
 	if (!READ_ONCE(perfctr_x86_pmi_masks))
 		ours |= found || is_late_nmi_expected(pmi);
 	return ours ? NMI_HANDLED : NMI_DONE;
+}
+
+/* Claim the NMI if it is ours, and report the overflow that it finds to the service. */
+static int overflow_nmi(unsigned int type, struct pt_regs *regs)
+{
+	struct perfctr_cpu_state *state = static_call(perfctr_x86_overflow)();
+
+	if (unlikely(IS_ERR_OR_NULL(state) || !READ_ONCE(perfctr_x86_pmi_masks)))
+		return other_nmi(state, regs);
+	/* Reading LVTPC first would cost more than this write. */
+	unmask_lvtpc();
+	perfctr_overflowed(state, regs);
+	return NMI_HANDLED;
 }
 
 /* Context: Interrupts disabled, or NMI. */
@@ -133,6 +150,7 @@ int perfctr_x86_pmi_init(const struct perfctr_x86_driver *d)
 	if (!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return 0;
 	driver = d;
+	static_call_update(perfctr_x86_overflow, d->overflow);
 	err = register_nmi_handler(NMI_LOCAL, overflow_nmi, 0, "vperfctr");
 	if (err)
 		driver = NULL;
