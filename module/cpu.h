@@ -47,6 +47,7 @@ struct perfctr_cpu_state {
 	struct vperfctr_page *page;
 	u64 id;
 	u32 cstatus;			/* as in the page, without what changes at resume */
+	u32 unheld_cstatus;		/* the same, and unchanged while the counters are held */
 	struct perfctr_cpu_control control;
 	u8 ishift[VPERFCTR_MAX_CTRS];	/* each i-mode period is 2^ishift times -ireset */
 };
@@ -154,7 +155,7 @@ void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
  * The overflow handler, which must be set before init; without it there is no i-mode.
  * The driver calls it on the owner's CPU when an i-mode counter of a running state has
  * overflowed.  The state's counters are stopped, but not sampled.  They stay stopped
- * until perfctr_cpu_take_overflow().
+ * until perfctr_cpu_take_overflow() or perfctr_cpu_hold_overflow().
  *
  * If @regs are those of user mode, the handler may do that at once.  If they are those
  * of kernel mode, or NULL, the interrupted code may be about to change the state.
@@ -218,11 +219,14 @@ void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state);
  *
  * take_overflow: update the sums and identify the overflow, as
  *	perfctr_cpu_identify_overflow() does.  The counters stay stopped; restart must
- *	follow.  With @hold, an overflow holds the counters from there on.  The TSC
- *	keeps running, except between a suspend and a resume where the driver has
- *	no faster way.
+ *	follow.  The TSC keeps running, except between a suspend and a resume where
+ *	the driver has no faster way.
  *
  * restart: restart what take_overflow has stopped.
+ *
+ * hold_overflow: the same as these two, and hold the counters in between.  Returns the
+ *	overflowed counters.  If there are none, nothing is held.  No period of the
+ *	control may be a multiple of -ireset.
  *
  * iresume: end the hold of a running state's counters.
  *
@@ -230,14 +234,16 @@ void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state);
  * interrupts disabled.  The operations take no lock and do not sleep.
  */
 typedef void perfctr_cpu_op(struct perfctr_cpu_state *state);
-typedef struct perfctr_overflow perfctr_cpu_take_op(struct perfctr_cpu_state *state, bool hold,
+typedef struct perfctr_overflow perfctr_cpu_take_op(struct perfctr_cpu_state *state,
 						    unsigned int shift);
+typedef u32 perfctr_cpu_hold_op(struct perfctr_cpu_state *state);
 
 perfctr_cpu_op perfctr_generic_suspend;
 perfctr_cpu_op perfctr_generic_resume;
 perfctr_cpu_op perfctr_generic_sample;
 perfctr_cpu_take_op perfctr_generic_take_overflow;
 perfctr_cpu_op perfctr_generic_restart;
+perfctr_cpu_hold_op perfctr_generic_hold_overflow;
 perfctr_cpu_op perfctr_generic_iresume;
 
 DECLARE_STATIC_CALL(perfctr_suspend, perfctr_generic_suspend);
@@ -245,6 +251,7 @@ DECLARE_STATIC_CALL(perfctr_resume, perfctr_generic_resume);
 DECLARE_STATIC_CALL(perfctr_sample, perfctr_generic_sample);
 DECLARE_STATIC_CALL(perfctr_take_overflow, perfctr_generic_take_overflow);
 DECLARE_STATIC_CALL(perfctr_restart, perfctr_generic_restart);
+DECLARE_STATIC_CALL(perfctr_hold_overflow, perfctr_generic_hold_overflow);
 DECLARE_STATIC_CALL(perfctr_iresume, perfctr_generic_iresume);
 
 static __always_inline void perfctr_cpu_suspend(struct perfctr_cpu_state *state)
@@ -263,14 +270,19 @@ static __always_inline void perfctr_cpu_sample(struct perfctr_cpu_state *state)
 }
 
 static __always_inline struct perfctr_overflow
-perfctr_cpu_take_overflow(struct perfctr_cpu_state *state, bool hold, unsigned int shift)
+perfctr_cpu_take_overflow(struct perfctr_cpu_state *state, unsigned int shift)
 {
-	return static_call(perfctr_take_overflow)(state, hold, shift);
+	return static_call(perfctr_take_overflow)(state, shift);
 }
 
 static __always_inline void perfctr_cpu_restart(struct perfctr_cpu_state *state)
 {
 	static_call(perfctr_restart)(state);
+}
+
+static __always_inline u32 perfctr_cpu_hold_overflow(struct perfctr_cpu_state *state)
+{
+	return static_call(perfctr_hold_overflow)(state);
 }
 
 static __always_inline void perfctr_cpu_iresume(struct perfctr_cpu_state *state)

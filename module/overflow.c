@@ -108,51 +108,58 @@ static bool makes_samples(const struct vperfctr_state *st)
 	return st->flags & VPERFCTR_CONTROL_RING;
 }
 
-/* The log2 of the number of periods to load at once. */
-static unsigned int period_shift(const struct vperfctr_state *st)
-{
-	return makes_samples(st) ? st->ring_shift : 0;
-}
-
 /*
- * Add a sample to the ring, or record the overflow for READ, the signal and poll().
+ * Add a sample to the ring.
  *
  * Context: the sums are up to date, and no other code changes the state.
  */
-static __always_inline void record_overflow(struct vperfctr_state *st, u64 ip,
-					    struct perfctr_overflow overflow)
+static __always_inline void add_sample(struct vperfctr_state *st, u64 ip,
+				       struct perfctr_overflow overflow)
 {
-	if (unlikely(!overflow.ctrs))
+	if (likely(overflow.ctrs) && vperfctr_ring_add(st, ip, overflow))
+		wake_pollers(st);
+}
+
+/* Record the overflow for READ, the signal and poll().  Context: as for add_sample(). */
+static __always_inline void record_overflow(struct vperfctr_state *st, u32 ctrs)
+{
+	if (unlikely(!ctrs))
 		return;
-	if (makes_samples(st)) {
-		if (vperfctr_ring_add(st, ip, overflow))
-			wake_pollers(st);
-		return;
-	}
-	WRITE_ONCE(st->overflow, st->overflow | overflow.ctrs);
+	WRITE_ONCE(st->overflow, st->overflow | ctrs);
 	if (st->si_signo)
 		st->checks |= STATE_CHECK_SIGNAL;
 	wake_pollers(st);
 }
 
-/* Handle the overflow of a state that runs on this CPU and whose counters are stopped. */
-static void handle_running(struct vperfctr_state *st, u64 ip)
+/* The same as handle_running() for overflows that make samples. */
+static noinline void add_samples(struct vperfctr_state *st, u64 ip)
 {
 	bool kernel = vperfctr_ring_counts_kernel(st);
 
 	if (unlikely(kernel))
 		vperfctr_ring_begin_kernel(st);
-	record_overflow(st, ip, perfctr_cpu_take_overflow(&st->cpu_state, !makes_samples(st),
-							  period_shift(st)));
+	add_sample(st, ip, perfctr_cpu_take_overflow(&st->cpu_state, st->ring_shift));
 	perfctr_cpu_restart(&st->cpu_state);
 	if (unlikely(kernel))
 		vperfctr_ring_end_kernel(st);
 }
 
+/* Handle the overflow of a state that runs on this CPU and whose counters are stopped. */
+static __always_inline void handle_running(struct vperfctr_state *st, u64 ip)
+{
+	if (makes_samples(st))
+		add_samples(st, ip);
+	else
+		record_overflow(st, perfctr_cpu_hold_overflow(&st->cpu_state));
+}
+
 /* Handle the overflow of a state that is suspended and will not be resumed. */
 static void handle_last(struct vperfctr_state *st, u64 ip)
 {
-	record_overflow(st, ip, perfctr_cpu_identify_overflow(&st->cpu_state, period_shift(st)));
+	if (makes_samples(st))
+		add_sample(st, ip, perfctr_cpu_identify_overflow(&st->cpu_state, st->ring_shift));
+	else
+		record_overflow(st, perfctr_cpu_identify_overflow(&st->cpu_state, 0).ctrs);
 }
 
 /* Where a thread entered the kernel from user mode. */
@@ -247,7 +254,7 @@ void vperfctr_overflow_forget(struct vperfctr_state *st)
 /* ---- iresume ------------------------------------------------------------ */
 
 /* A vperfctr_op: see vperfctr_apply(). */
-static int op_iresume(struct vperfctr_state *st, void *arg)
+static __always_inline int op_iresume(struct vperfctr_state *st, void *arg)
 {
 	if (!vperfctr_is_held(st))
 		return -EPERM;

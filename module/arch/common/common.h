@@ -10,7 +10,7 @@ int perfctr_generic_check_control(struct perfctr_cpu_control *control);
 
 /*
  * A driver's operations on a running state: see cpu.h.  Without a faster way, a driver
- * leaves the last three NULL, which makes them a suspend and a resume.
+ * leaves the last four NULL, which makes them a suspend and a resume.
  */
 struct perfctr_cpu_ops {
 	perfctr_cpu_op *suspend;
@@ -18,6 +18,7 @@ struct perfctr_cpu_ops {
 	perfctr_cpu_op *sample;
 	perfctr_cpu_take_op *take_overflow;
 	perfctr_cpu_op *restart;
+	perfctr_cpu_hold_op *hold_overflow;
 	perfctr_cpu_op *iresume;
 };
 

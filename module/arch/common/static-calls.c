@@ -17,6 +17,7 @@ DEFINE_STATIC_CALL(perfctr_resume, perfctr_generic_resume);
 DEFINE_STATIC_CALL(perfctr_sample, perfctr_generic_sample);
 DEFINE_STATIC_CALL(perfctr_take_overflow, perfctr_generic_take_overflow);
 DEFINE_STATIC_CALL(perfctr_restart, perfctr_generic_restart);
+DEFINE_STATIC_CALL(perfctr_hold_overflow, perfctr_generic_hold_overflow);
 DEFINE_STATIC_CALL(perfctr_iresume, perfctr_generic_iresume);
 
 static char *forbid_cpus;
@@ -60,6 +61,8 @@ int perfctr_driver_init(const struct perfctr_cpu_ops *ops)
 	static_call_update(perfctr_take_overflow,
 			   ops->take_overflow ?: perfctr_generic_take_overflow);
 	static_call_update(perfctr_restart, ops->restart ?: perfctr_generic_restart);
+	static_call_update(perfctr_hold_overflow,
+			   ops->hold_overflow ?: perfctr_generic_hold_overflow);
 	static_call_update(perfctr_iresume, ops->iresume ?: perfctr_generic_iresume);
 	if (!perfctr_overflowed) {
 		perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;

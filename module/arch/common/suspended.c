@@ -26,6 +26,7 @@ static void install_control(struct perfctr_cpu_state *state,
 	memcpy(state->control.ctr, control->ctr, nrctrs * sizeof(control->ctr[0]));
 	state->id = id;
 	state->cstatus = perfctr_make_cstatus(control);
+	state->unheld_cstatus = state->cstatus;
 	memset(state->ishift, 0, sizeof(state->ishift));
 
 	perfctr_page_begin(page);
@@ -101,21 +102,28 @@ struct perfctr_overflow perfctr_cpu_identify_overflow(struct perfctr_cpu_state *
 }
 
 /* The operations on a running state for drivers that have no faster way. */
-struct perfctr_overflow perfctr_generic_take_overflow(struct perfctr_cpu_state *state, bool hold,
+struct perfctr_overflow perfctr_generic_take_overflow(struct perfctr_cpu_state *state,
 						      unsigned int shift)
 {
-	struct perfctr_overflow overflow;
-
 	perfctr_cpu_suspend(state);
-	overflow = perfctr_cpu_identify_overflow(state, shift);
-	if (hold && overflow.ctrs)
-		perfctr_cpu_hold_pmcs(state);
-	return overflow;
+	return perfctr_cpu_identify_overflow(state, shift);
 }
 
 void perfctr_generic_restart(struct perfctr_cpu_state *state)
 {
 	perfctr_cpu_resume(state);
+}
+
+u32 perfctr_generic_hold_overflow(struct perfctr_cpu_state *state)
+{
+	u32 ctrs;
+
+	perfctr_cpu_suspend(state);
+	ctrs = perfctr_cpu_identify_overflow(state, 0).ctrs;
+	if (ctrs)
+		perfctr_cpu_hold_pmcs(state);
+	perfctr_cpu_resume(state);
+	return ctrs;
 }
 
 void perfctr_generic_iresume(struct perfctr_cpu_state *state)
@@ -151,7 +159,7 @@ void perfctr_cpu_hold_pmcs(struct perfctr_cpu_state *state)
 
 void perfctr_cpu_unhold_pmcs(struct perfctr_cpu_state *state)
 {
-	state->cstatus = perfctr_make_cstatus(&state->control);
+	state->cstatus = state->unheld_cstatus;
 	perfctr_cpu_mark_suspended(state);
 }
 

@@ -165,18 +165,38 @@ static __always_inline bool has_overflowed(u32 map, u64 now)
 	return !(now & sign_of(map));
 }
 
+/*
+ * True if there is only one counter, as nearly always in i-mode.  The path of an overflow
+ * is inline for it, without loops and indexes, and calls functions for more.
+ */
+static __always_inline bool has_one_counter(u32 cstatus)
+{
+	return likely(VPERFCTR_CSTATUS_NRCTRS(cstatus) == 1);
+}
+
+static __always_inline bool has_ictr_overflowed(const struct vperfctr_page *page, unsigned int i)
+{
+	u32 map = page->ctr[i].map;
+
+	return has_overflowed(map, perfctr_rdpmc(map));
+}
+
+static noinline bool any_of_many_overflowed(const struct perfctr_cpu_state *state)
+{
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		if (has_ictr_overflowed(state->page, i))
+			return true;
+	}
+	return false;
+}
+
 /* True if an i-mode counter of the state has overflowed.  It has at least one. */
 static __always_inline bool any_ictr_overflowed(const struct perfctr_cpu_state *state)
 {
-	const struct vperfctr_page_ctr *ctr = state->page->ctr, *end = ctr;
-
-	end += VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
-	ctr += VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-	do {
-		if (has_overflowed(ctr->map, perfctr_rdpmc(ctr->map)))
-			return true;
-	} while (++ctr < end);
-	return false;
+	return has_one_counter(state->cstatus) ? has_ictr_overflowed(state->page, 0) :
+						 any_of_many_overflowed(state);
 }
 
 /*
@@ -194,9 +214,13 @@ static __always_inline void stop_overflowed(struct pmc_cpu *cpu,
 					    const struct perfctr_cpu_state *state)
 {
 	disarm(cpu);
-	stop_counters(cpu, state);
-	clear_overflow_status(state);
 	cpu->cleared = true;
+	if (likely(pmu->global_ctrl)) {
+		write_global_ctrl(cpu, 0);
+		perfctr_wrmsr(pmu->global_clear, state->control.regs.global_ctrl);
+	} else {
+		clear_evntsels(cpu, state);
+	}
 }
 
 /*
@@ -216,18 +240,23 @@ static bool arm(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 	return false;
 }
 
+/* An armed state is the running one, and has i-mode counters. */
 struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
-	struct perfctr_cpu_state *running = READ_ONCE(cpu->running);
+	struct perfctr_cpu_state *state = READ_ONCE(cpu->armed);
 
-	if (!running || !has_ictrs(running) || !any_ictr_overflowed(running))
+	if (likely(state)) {
+		if (!any_ictr_overflowed(state))
+			return NULL;
+		/* Stop them here: afterwards the caller unmasks LVTPC. */
+		stop_overflowed(cpu, state);
+		return state;
+	}
+	state = READ_ONCE(cpu->running);
+	if (!state || !has_ictrs(state) || !any_ictr_overflowed(state))
 		return NULL;
-	if (!READ_ONCE(cpu->armed))
-		return ERR_PTR(-EBUSY);
-	/* Stop them here: afterwards the caller unmasks LVTPC. */
-	stop_overflowed(cpu, running);
-	return running;
+	return ERR_PTR(-EBUSY);
 }
 
 /* The counters whose overflow raises an interrupt, as bits of the global registers. */
@@ -299,7 +328,7 @@ static void suspend_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *s
 	cpu->cleared = false;
 }
 
-static bool is_at_start(const struct vperfctr_page_ctr *ctr)
+static __always_inline bool is_at_start(const struct vperfctr_page_ctr *ctr)
 {
 	return !((perfctr_rdpmc(ctr->map) ^ ctr->start) & counter_mask(ctr->map));
 }
@@ -507,12 +536,11 @@ void perfctr_x86_pmc_resume(struct perfctr_cpu_state *state)
 		perfctr_x86_saw_rdpmc();
 }
 
-static __always_inline void sample_tsc(const struct perfctr_cpu_state *state)
+static __always_inline void sample_tsc(struct vperfctr_page *page, u32 cstatus)
 {
-	struct vperfctr_page *page = state->page;
 	u64 now = perfctr_rdtsc();
 
-	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+	if (likely(cstatus & VPERFCTR_CSTATUS_TSC))
 		page->tsc_sum += now - page->tsc_start;
 	page->tsc_start = now;
 }
@@ -529,7 +557,7 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 	if (unlikely(ictrs))
 		disarm(cpu);
 	perfctr_page_begin(page);
-	sample_tsc(state);
+	sample_tsc(page, state->cstatus);
 	for (i = 0; i < nrctrs; i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 
@@ -552,12 +580,37 @@ void perfctr_x86_pmc_sample(struct perfctr_cpu_state *state)
 /* ---- handling an overflow ------------------------------------------------ */
 
 /*
- * Update the sums and reload the overflowed counters, faster than by a suspend and a
- * resume.  This needs a global control, and registers that hold the state's control.
- * They do not if the state came from another CPU with an overflow that was not handled
- * there.  The overflow's status bit is already clear.
+ * True if an overflow can be handled faster than by a suspend and a resume.  This needs a
+ * global control, and registers that hold the state's control.  They do not if the state
+ * came from another CPU with an overflow that was not handled there.
  */
-struct perfctr_overflow perfctr_x86_pmc_take_overflow(struct perfctr_cpu_state *state, bool hold,
+static __always_inline bool is_fast(const struct pmc_cpu *cpu,
+				    const struct perfctr_cpu_state *state)
+{
+	return likely(pmu->global_ctrl && cpu->id == state->id);
+}
+
+/* Stop the counters.  The overflow's status bit is already clear. */
+static __always_inline void begin_overflow(struct pmc_cpu *cpu)
+{
+	disarm(cpu);
+	write_global_ctrl(cpu, 0);
+	perfctr_x86_pmi_expect();	/* before a reload removes the cause of its NMI */
+	cpu->cleared = false;	/* the counters are about to start, or to be held */
+}
+
+/* Add what a counter has counted to its sum.  Return: its value. */
+static __always_inline u64 add_count(const struct vperfctr_page *page,
+				     struct vperfctr_page_ctr *ctr)
+{
+	u64 now = perfctr_rdpmc(ctr->map);
+
+	ctr->sum += (now - ctr->start) & page->mask;
+	ctr->start = now;
+	return now;
+}
+
+struct perfctr_overflow perfctr_x86_pmc_take_overflow(struct perfctr_cpu_state *state,
 						      unsigned int shift)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
@@ -566,64 +619,140 @@ struct perfctr_overflow perfctr_x86_pmc_take_overflow(struct perfctr_cpu_state *
 	u32 cstatus = state->cstatus;
 	unsigned int i;
 
-	if (unlikely(!pmu->global_ctrl || cpu->id != state->id))
-		return perfctr_generic_take_overflow(state, hold, shift);
-
-	disarm(cpu);
-	write_global_ctrl(cpu, 0);
-	perfctr_x86_pmi_expect();	/* before a reload removes the cause of its NMI */
+	if (!is_fast(cpu, state))
+		return perfctr_generic_take_overflow(state, shift);
+	begin_overflow(cpu);
 	perfctr_page_begin(page);
-	sample_tsc(state);
+	sample_tsc(page, state->cstatus);
 	for (i = VPERFCTR_CSTATUS_NRACTRS(cstatus); i < VPERFCTR_CSTATUS_NRCTRS(cstatus); i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-		u64 now = perfctr_rdpmc(ctr->map);
 
-		ctr->sum += (now - ctr->start) & page->mask;
-		ctr->start = now;
-		if (!has_overflowed(ctr->map, now))
+		if (!has_overflowed(ctr->map, add_count(page, ctr)))
 			continue;
 		ctr->start = perfctr_reset_ictr(state, i, shift, &overflow);
-		if (!hold)
-			write_counter(ctr->map, ctr->start);
+		write_counter(ctr->map, ctr->start);
 	}
-	hold = hold && overflow.ctrs;
-	cpu->cleared = false;	/* the counters are about to start, or to be held */
-	for (i = 0; i < VPERFCTR_CSTATUS_NRACTRS(cstatus); i++) {
-		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-		u64 now = perfctr_rdpmc(ctr->map);
-
-		ctr->sum += (now - ctr->start) & page->mask;
-		ctr->start = hold ? 0 : now;
-	}
+	for (i = 0; i < VPERFCTR_CSTATUS_NRACTRS(cstatus); i++)
+		add_count(page, &page->ctr[i]);
 	perfctr_page_end(page);
-	if (hold) {
-		if (perfctr_isolate && unlikely(perfctr_x86_watched()))
-			clear_used(state);
-		state->cstatus &= VPERFCTR_CSTATUS_TSC;
-	}
 	return overflow;
 }
 
 void perfctr_x86_pmc_restart(struct perfctr_cpu_state *state)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
-	struct vperfctr_page *page = state->page;
 
 	if (unlikely(cpu->running != state)) {
 		perfctr_x86_pmc_resume(state);	/* it was suspended */
-	} else if (has_ictrs(state)) {
-		WRITE_ONCE(cpu->armed, state);	/* stopped since the load: no overflow */
-		start_counters(cpu, state);
-	} else {
-		WRITE_ONCE(cpu->running, NULL);
-		perfctr_page_begin(page);
-		page->cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
-		perfctr_page_end(page);
+		return;
 	}
+	WRITE_ONCE(cpu->armed, state);	/* stopped since the load: no overflow */
+	start_counters(cpu, state);
+}
+
+/*
+ * Update an i-mode counter that will be held.  If it has overflowed, load it now: then
+ * IRESUME only has to start it, unless another thread has used it.
+ *
+ * Return: its bit if it has overflowed.
+ */
+static __always_inline u32 hold_ictr(const struct perfctr_cpu_state *state,
+				     struct vperfctr_page *page, unsigned int i)
+{
+	struct vperfctr_page_ctr *ctr = &page->ctr[i];
+	u64 ireset;
+
+	if (!has_overflowed(ctr->map, add_count(page, ctr)))
+		return 0;
+	ireset = state->control.ctr[i].ireset;
+	ctr->start = ireset;
+	write_counter(ctr->map, ireset);
+	return 1U << i;
+}
+
+/* Update a-mode counters: start values of those that do not run would show other counts. */
+static void hold_actrs(struct vperfctr_page *page, u32 cstatus, bool hold)
+{
+	unsigned int i;
+
+	for (i = 0; i < VPERFCTR_CSTATUS_NRACTRS(cstatus); i++) {
+		add_count(page, &page->ctr[i]);
+		if (hold)
+			page->ctr[i].start = 0;
+	}
+}
+
+static __always_inline u32 hold(struct perfctr_cpu_state *state, bool one_counter)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+	struct vperfctr_page *page = state->page;
+	u32 cstatus = state->cstatus, ctrs = 0;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(cstatus);
+
+	begin_overflow(cpu);
+	perfctr_page_begin(page);
+	sample_tsc(page, cstatus);
+	if (one_counter) {
+		ctrs = hold_ictr(state, page, 0);
+	} else {
+		for (; i < VPERFCTR_CSTATUS_NRCTRS(cstatus); i++)
+			ctrs |= hold_ictr(state, page, i);
+		hold_actrs(page, cstatus, ctrs);
+	}
+	if (unlikely(!ctrs)) {
+		perfctr_page_end(page);
+		perfctr_x86_pmc_restart(state);
+		return 0;
+	}
+	WRITE_ONCE(cpu->running, NULL);
+	if (perfctr_isolate && unlikely(perfctr_x86_watched()))
+		clear_used(state);
+	cstatus &= VPERFCTR_CSTATUS_TSC;
+	state->cstatus = cstatus;
+	page->cstatus = cstatus | VPERFCTR_CSTATUS_RUNNING;
+	perfctr_page_end(page);
+	return ctrs;
+}
+
+static noinline u32 hold_many(struct perfctr_cpu_state *state)
+{
+	return hold(state, false);
+}
+
+u32 perfctr_x86_pmc_hold_overflow(struct perfctr_cpu_state *state)
+{
+	if (!is_fast(this_cpu_ptr(&perfctr_x86_pmc_cpu), state))
+		return perfctr_generic_hold_overflow(state);
+	return has_one_counter(state->cstatus) ? hold(state, true) : hold_many(state);
+}
+
+/* True if the only counter still holds what hold_overflow has loaded. */
+static __always_inline bool is_only_start_missing(const struct pmc_cpu *cpu,
+						  const struct perfctr_cpu_state *state)
+{
+	return likely(pmu->global_ctrl && cpu->id == state->id &&
+		      has_one_counter(state->unheld_cstatus) &&
+		      is_at_start(&state->page->ctr[0]));
 }
 
 void perfctr_x86_pmc_iresume(struct perfctr_cpu_state *state)
 {
-	state->cstatus = perfctr_make_cstatus(&state->control);
-	resume_other(state, true);
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+	struct vperfctr_page *page = state->page;
+	u32 cstatus = state->unheld_cstatus;
+
+	state->cstatus = cstatus;
+	if (!is_only_start_missing(cpu, state)) {
+		resume_other(state, true);
+		return;
+	}
+	cstatus = running_cstatus(cstatus);
+	if (cstatus & VPERFCTR_CSTATUS_RDPMC)
+		perfctr_x86_saw_rdpmc();
+	WRITE_ONCE(cpu->running, state);
+	perfctr_page_begin(page);
+	page->cstatus = cstatus;
+	perfctr_page_end(page);
+	WRITE_ONCE(cpu->armed, state);	/* stopped since the load: no overflow */
+	start_counters(cpu, state);
 }

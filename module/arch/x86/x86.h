@@ -136,6 +136,7 @@ perfctr_cpu_op perfctr_x86_pmc_resume;
 perfctr_cpu_op perfctr_x86_pmc_sample;
 perfctr_cpu_take_op perfctr_x86_pmc_take_overflow;
 perfctr_cpu_op perfctr_x86_pmc_restart;
+perfctr_cpu_hold_op perfctr_x86_pmc_hold_overflow;
 perfctr_cpu_op perfctr_x86_pmc_iresume;
 struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void);
 bool perfctr_x86_pmc_end_stray(void);
@@ -155,6 +156,7 @@ void perfctr_x86_pmc_cpu_scrub(void);
 		.sample		= perfctr_x86_pmc_sample,	\
 		.take_overflow	= perfctr_x86_pmc_take_overflow, \
 		.restart	= perfctr_x86_pmc_restart,	\
+		.hold_overflow	= perfctr_x86_pmc_hold_overflow, \
 		.iresume	= perfctr_x86_pmc_iresume,	\
 	},							\
 	.overflow	= perfctr_x86_pmc_overflow,		\

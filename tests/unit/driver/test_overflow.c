@@ -483,8 +483,7 @@ static void step_on_cpu(struct thread *t)
 {
 	struct work work = random_work(one_in(2) ? 20 : 10000);
 
-	service.shift = one_in(2) ? 0 : random_below(40);
-	service.holds = one_in(3);
+	service.shift = service.holds || one_in(2) ? 0 : random_below(40);
 	switch (random_below(6)) {
 	case 0:
 		thread_out(t);
@@ -509,6 +508,8 @@ static void schedule_at_random(bool isolate)
 	u64 overflows = 0;
 
 	machine_start(&config, isolate);
+	/* A state is held, or skips periods, but not both. */
+	service.holds = one_in(3);
 	for (i = 0; i < NR_THREADS; i++) {
 		thread_init(&threads[i]);
 		new_control(&threads[i]);

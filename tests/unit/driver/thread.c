@@ -508,7 +508,7 @@ static void lengthen_period(struct thread *t, unsigned int i)
 static void take_and_check(struct thread *t, bool runs)
 {
 	u32 expected = 0, samplecount = t->page.samplecount;
-	struct perfctr_overflow overflow;
+	struct perfctr_overflow overflow = { };
 	u64 expected_skipped = 0;
 	unsigned int i;
 
@@ -522,8 +522,10 @@ static void take_and_check(struct thread *t, bool runs)
 		lengthen_period(t, i);
 	}
 	t->skipped += expected_skipped;
-	if (runs)
-		overflow = perfctr_cpu_take_overflow(&t->state, service.holds, service.shift);
+	if (runs && service.holds)
+		overflow.ctrs = perfctr_cpu_hold_overflow(&t->state);
+	else if (runs)
+		overflow = perfctr_cpu_take_overflow(&t->state, service.shift);
 	else
 		overflow = perfctr_cpu_identify_overflow(&t->state, service.shift);
 	require(t->page.samplecount != samplecount && !(t->page.samplecount & 1),
@@ -566,7 +568,8 @@ static void take_on_cpu(struct thread *t)
 	fake_irqs_off = true;
 	take_and_check(t, true);
 	check_stopped(t);
-	perfctr_cpu_restart(&t->state);
+	if (!service.holds)
+		perfctr_cpu_restart(&t->state);
 	fake_irqs_off = old_irqs;
 	running = t->state.cstatus | VPERFCTR_CSTATUS_RUNNING;
 	if (model.user_rdpmc && !t->held)
