@@ -15,7 +15,7 @@
 
 #define CONTROL_FLAGS	(VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT | \
 			 VPERFCTR_CONTROL_NO_AFFINITY | VPERFCTR_CONTROL_RING | \
-			 VPERFCTR_CONTROL_END_ON_EXEC)
+			 VPERFCTR_CONTROL_END_ON_EXEC | VPERFCTR_CONTROL_INHERIT_THREADS)
 
 /* ---- control ------------------------------------------------------------ */
 
@@ -68,6 +68,9 @@ static int check_header(const struct vperfctr_control *header)
 	if ((header->flags & VPERFCTR_CONTROL_END_ON_EXEC) &&
 	    (header->flags & (VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT)))
 		return -EINVAL;
+	if ((header->flags & VPERFCTR_CONTROL_INHERIT_THREADS) &&
+	    !(header->flags & VPERFCTR_CONTROL_INHERIT))
+		return -EINVAL;
 	/* Flags need something to count. */
 	if (header->flags && !nrctrs && !header->tsc_on && !header->soft)
 		return -EINVAL;
@@ -98,8 +101,14 @@ fault:
 	return -EFAULT;
 }
 
-static int copy_control(struct vperfctr_control *header, struct perfctr_cpu_control *control,
-			const struct vperfctr_control __user *arg)
+/*
+ * Copy a control from user space, and check it.  Only what is used of *control is
+ * initialized.
+ *
+ * Return: 0, or an error of VPERFCTR_CONTROL.
+ */
+int vperfctr_get_control(struct vperfctr_control *header, struct perfctr_cpu_control *control,
+			 const struct vperfctr_control __user *arg)
 {
 	int err;
 
@@ -215,6 +224,13 @@ static int narrow_affinity(const struct perfctr_cpu_control *control)
 	return err;
 }
 
+/* True if some CPUs cannot count this. */
+bool vperfctr_is_restricted(const struct perfctr_cpu_control *control)
+{
+	return perfctr_nrctrs(control) &&
+	       (control->alone || !cpumask_empty(perfctr_cpus_forbidden(control->kind)));
+}
+
 /* Context: may sleep; the caller holds st->lock. */
 static int change_control(struct vperfctr_state *st, struct change *change)
 {
@@ -229,9 +245,7 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 	vperfctr_get_global(st);
 	if (wants_hardware)
 		err = vperfctr_get_hardware(st);
-	change->restricted = wants_hardware &&
-			     (change->control.alone ||
-			      !cpumask_empty(perfctr_cpus_forbidden(change->control.kind)));
+	change->restricted = vperfctr_is_restricted(&change->control);
 	if (!err && change->restricted && READ_ONCE(st->owner) == current &&
 	    !(change->header.flags & VPERFCTR_CONTROL_NO_AFFINITY))
 		err = narrow_affinity(&change->control);
@@ -257,7 +271,7 @@ int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __
 	change.root = NULL;
 	err = vperfctr_check_access(st);
 	if (!err)
-		err = copy_control(&change.header, &change.control, arg);
+		err = vperfctr_get_control(&change.header, &change.control, arg);
 	if (err)
 		return err;
 	/* A monitor must not change the owner's affinity, and a move must not kill the owner. */

@@ -13,10 +13,13 @@
  * are enough for both.  So a counted fork, and the exit of that thread, write only what
  * belongs to the family and to the user's account.  They take the root's family_lock.
  */
+#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 
 #include "state.h"
@@ -31,9 +34,64 @@ static void count_missed(struct vperfctr_state *root)
 }
 
 /*
+ * Make a state that will inherit the parent's control, with a reference to the root of the
+ * family.
+ *
+ * Context: as for vperfctr_state_create(); the parent's control cannot change.
+ * Return: the state, with one reference, or an ERR_PTR().
+ */
+struct vperfctr_state *vperfctr_make_member(struct vperfctr_state *parent, gfp_t gfp)
+{
+	struct vperfctr_state *root = parent->root ?: parent;
+	struct vperfctr_state *st;
+
+	st = vperfctr_state_create(parent, gfp);
+	if (IS_ERR(st))
+		return st;
+	perfctr_cpu_inherit(&st->cpu_state, &parent->cpu_state);
+	st->flags = parent->flags & ~STATE_FLAG_SET;
+	st->preserve = parent->preserve;
+	/* A new task's numbers are zero, as soft_start is. */
+	st->soft = parent->soft;
+	st->checks = parent->checks & STATE_CHECK_CPU;
+	st->stop = 0;
+	vperfctr_get(root);
+	st->root = root;
+	return st;
+}
+
+/*
+ * Attach a member to a thread that has no state.
+ *
+ * Context: the thread cannot run.
+ */
+void vperfctr_join_family(struct vperfctr_state *st, struct task_struct *task)
+{
+	struct vperfctr_state *root = st->root;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&root->family_lock, flags);
+	/* A reading that has begun does not include it: see vperfctr_read_members(). */
+	st->round = root->round;
+	list_add_tail(&st->family, &root->family);
+	raw_spin_unlock_irqrestore(&root->family_lock, flags);
+
+	vperfctr_attach(st, task);
+}
+
+/* True if the control excludes this child of current. */
+static bool is_excluded(const struct vperfctr_state *parent, const struct task_struct *child)
+{
+	return (parent->flags & VPERFCTR_CONTROL_INHERIT_THREADS) &&
+	       child->signal != current->signal;
+}
+
+/*
  * Give the child of a thread with a state one that inherits the control.  The fork
  * cannot fail any more: a child for which there is no memory, or that exceeds the
  * user's limit, is counted as missed.
+ *
+ * VPERFCTR_ATTACH may have given the child a state already: see attach.c.
  *
  * Context: the fork probe of the parent, preemption disabled; the child does not run
  * yet.
@@ -42,32 +100,58 @@ void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
 {
 	struct vperfctr_state *root = parent->root ?: parent;
 	struct vperfctr_state *st;
-	unsigned long flags;
 
 	if (!(parent->flags & VPERFCTR_CONTROL_INHERIT) || parent->stop ||
-	    test_bit(STATE_CLOSED, &root->bits))
+	    test_bit(STATE_CLOSED, &root->bits) || is_excluded(parent, child))
 		return;
+	st = vperfctr_of(child);
+	if (unlikely(st)) {
+		if (st->root != root)
+			count_missed(root);
+		return;
+	}
 	/* GFP_NOWAIT would also fail when memory only has to be reclaimed. */
-	st = vperfctr_state_create(parent, GFP_ATOMIC | __GFP_NOWARN);
+	st = vperfctr_make_member(parent, GFP_ATOMIC | __GFP_NOWARN);
 	if (IS_ERR(st)) {
 		count_missed(root);
 		return;
 	}
-	perfctr_cpu_inherit(&st->cpu_state, &parent->cpu_state);
-	st->flags = parent->flags;
-	st->preserve = parent->preserve;
-	/* The task's numbers are zero, as soft_start is. */
-	st->soft = parent->soft;
-	st->checks = parent->checks & STATE_CHECK_CPU;
-	st->stop = 0;
-	vperfctr_get(root);
-	st->root = root;
-	raw_spin_lock_irqsave(&root->family_lock, flags);
-	list_add(&st->family, &root->family);
-	raw_spin_unlock_irqrestore(&root->family_lock, flags);
-
-	vperfctr_attach(st, child);
+	vperfctr_join_family(st, child);
 	vperfctr_put(st);	/* not the last one: the child has its own */
+}
+
+/* Add the sums of a member whose page does not change meanwhile. */
+static void add_sums(u64 *sums, const struct vperfctr_state *st)
+{
+	const struct vperfctr_page *page = st->cpu_state.page;
+	unsigned int i;
+
+	sums[0] += page->tsc_sum;
+	for (i = 0; i < perfctr_nrctrs(&st->cpu_state.control); i++)
+		sums[1 + i] += page->ctr[i].sum;
+}
+
+/* The sums that a READ_MEMBERS is collecting. */
+struct vperfctr_reader {
+	u64 *sums;
+	struct vperfctr_soft_sums *soft;
+};
+
+/* Add the final sums of a member.  Context: the root's family_lock is held. */
+static void add_to_reader(struct vperfctr_reader *reader, const struct vperfctr_state *st)
+{
+	add_sums(reader->sums, st);
+	if (unlikely(st->soft))
+		vperfctr_soft_add(reader->soft, &st->soft_sums);
+}
+
+/* A set has no thread of its own: its status is that of its members. */
+static void report_to_set(struct vperfctr_state *root, const struct vperfctr_state *st)
+{
+	if (test_bit(STATE_PRIVILEGED, &st->bits))
+		set_bit(STATE_PRIVILEGED, &root->bits);
+	if (test_bit(STATE_FORBIDDEN, &st->bits))
+		set_bit(STATE_FORBIDDEN, &root->bits);
 }
 
 /*
@@ -79,23 +163,24 @@ void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
  */
 void vperfctr_leave_family(struct vperfctr_state *st, bool missed)
 {
-	const struct vperfctr_page *page = st->cpu_state.page;
 	struct vperfctr_state *root = st->root;
-	unsigned int i;
 
 	if (!root)
 		return;
 	raw_spin_lock(&root->family_lock);
 	if (!list_empty(&st->family)) {
-		root->children[0] += page->tsc_sum;
-		for (i = 0; i < perfctr_nrctrs(&st->cpu_state.control); i++)
-			root->children[1 + i] += page->ctr[i].sum;
+		add_sums(root->children, st);
 		if (unlikely(st->soft))
-			vperfctr_soft_leave(root, st);
+			vperfctr_soft_add(&root->soft_children, &st->soft_sums);
+		/* A reading that has not come to it must not miss it. */
+		if (root->reader && st->round != root->round)
+			add_to_reader(root->reader, st);
 		if (missed || test_bit(STATE_FORBIDDEN, &st->bits))
 			root->children_missed++;
 		if (missed)
 			set_bit(STATE_HAD_LEAVER, &root->bits);
+		if (vperfctr_is_set(root))
+			report_to_set(root, st);
 		list_del_init(&st->family);
 	}
 	raw_spin_unlock(&root->family_lock);
@@ -152,8 +237,8 @@ void vperfctr_reset_family(struct vperfctr_state *root)
 }
 
 /*
- * Copy the first n of the children's sums (the TSC's is first), those of their software
- * counters, and how many children were missed.
+ * Copy the first n of the children's sums (the TSC's is first; NULL: not wanted), those of
+ * their software counters, and how many children were missed.
  *
  * Context: the control cannot change, as for vperfctr_snapshot().
  * Return: true if descendants still count.
@@ -165,10 +250,163 @@ bool vperfctr_read_family(struct vperfctr_state *st, u64 *sums, unsigned int n,
 	bool more;
 
 	raw_spin_lock_irqsave(&st->family_lock, flags);
-	memcpy(sums, st->children, n * sizeof(*sums));
-	*soft = st->soft_children;
+	if (likely(sums)) {
+		memcpy(sums, st->children, n * sizeof(*sums));
+		*soft = st->soft_children;
+	}
 	*missed = st->children_missed;
 	more = !st->root && !list_empty(&st->family);
 	raw_spin_unlock_irqrestore(&st->family_lock, flags);
 	return more;
+}
+
+/* ---- living members ----------------------------------------------------- */
+
+/* The lock is released after so many members, for those that end or start. */
+#define READ_AT_ONCE	32
+
+struct batch {
+	struct vperfctr_state *st[READ_AT_ONCE];
+	unsigned int n;
+	cpumask_var_t cpus;		/* where they run */
+};
+
+/* Take the next members, with references.  Those that this round has read come last. */
+static void take_batch(struct vperfctr_state *root, struct batch *b)
+{
+	struct vperfctr_state *st;
+	unsigned long flags;
+	int cpu;
+
+	b->n = 0;
+	cpumask_clear(b->cpus);
+	raw_spin_lock_irqsave(&root->family_lock, flags);
+	list_for_each_entry(st, &root->family, family) {
+		if (st->round == root->round || b->n == READ_AT_ONCE)
+			break;
+		vperfctr_get(st);
+		b->st[b->n++] = st;
+		cpu = smp_load_acquire(&st->cpu);	/* see vperfctr_stop() */
+		if (cpu >= 0)
+			cpumask_set_cpu(cpu, b->cpus);
+	}
+	raw_spin_unlock_irqrestore(&root->family_lock, flags);
+}
+
+/* Sample the counters of current if it is a member.  Context: interrupts disabled. */
+static void sample_member(void *arg)
+{
+	struct vperfctr_state *st = vperfctr_of(current);
+
+	if (!st || READ_ONCE(st->root) != arg || READ_ONCE(st->cpu) != smp_processor_id())
+		return;
+	perfctr_cpu_sample(&st->cpu_state);
+	if (unlikely(st->soft))
+		vperfctr_soft_sample(st);
+}
+
+/*
+ * Add the sums of a member that may be running.
+ *
+ * Context: the caller holds family_lock, which the member does not need to get out of a
+ * change of its page.
+ */
+static void add_live_sums(struct vperfctr_reader *reader, const struct vperfctr_state *st)
+{
+	const struct vperfctr_page *page = st->cpu_state.page;
+	unsigned int i, nr = perfctr_nrctrs(&st->cpu_state.control);
+	u64 now[1 + VPERFCTR_MAX_CTRS];
+	struct vperfctr_soft_sums soft;
+	u32 samplecount;
+
+	for (;;) {
+		samplecount = READ_ONCE(page->samplecount);
+		smp_rmb();	/* pairs with the smp_wmb()s of the writer */
+		now[0] = READ_ONCE(page->tsc_sum);
+		for (i = 0; i < nr; i++)
+			now[1 + i] = READ_ONCE(page->ctr[i].sum);
+		if (unlikely(st->soft))
+			vperfctr_soft_read_other(st, samplecount, &soft);
+		smp_rmb();	/* pairs in the same way */
+		if (!(samplecount & 1) && READ_ONCE(page->samplecount) == samplecount)
+			break;
+		cpu_relax();
+	}
+	for (i = 0; i < 1 + nr; i++)
+		reader->sums[i] += now[i];
+	if (unlikely(st->soft))
+		vperfctr_soft_add(reader->soft, &soft);
+}
+
+static void read_batch(struct vperfctr_state *root, struct batch *b)
+{
+	unsigned long flags;
+	unsigned int i;
+
+	/* A member that leaves its CPU before the interrupt has up-to-date sums then. */
+	if (!cpumask_empty(b->cpus))
+		on_each_cpu_mask(b->cpus, sample_member, root, true);
+
+	raw_spin_lock_irqsave(&root->family_lock, flags);
+	for (i = 0; i < b->n; i++) {
+		/* Otherwise it has left, and vperfctr_leave_family() has added its sums. */
+		if (b->st[i]->root == root && !list_empty(&b->st[i]->family)) {
+			add_live_sums(root->reader, b->st[i]);
+			b->st[i]->round = root->round;
+			list_move_tail(&b->st[i]->family, &root->family);
+			if (vperfctr_is_set(root))
+				report_to_set(root, b->st[i]);
+		}
+	}
+	raw_spin_unlock_irqrestore(&root->family_lock, flags);
+	for (i = 0; i < b->n; i++)
+		vperfctr_put(b->st[i]);
+}
+
+static void set_reader(struct vperfctr_state *root, struct vperfctr_reader *reader)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&root->family_lock, flags);
+	if (reader) {
+		memcpy(reader->sums, root->children, sizeof(root->children));
+		*reader->soft = root->soft_children;
+		root->round++;
+	}
+	root->reader = reader;
+	raw_spin_unlock_irqrestore(&root->family_lock, flags);
+}
+
+/*
+ * Store the children's sums, including those of all living members, each sampled now.
+ * `sums` has room for all counters.  A member that joins meanwhile is not included.  Only
+ * CPUs that run members are interrupted.
+ *
+ * Context: may sleep; the caller holds root->lock and a file of the root, so that the
+ * family is not dissolved meanwhile.
+ * Return: 0, or -ENOMEM.
+ */
+int vperfctr_read_members(struct vperfctr_state *root, u64 *sums,
+			  struct vperfctr_soft_sums *soft)
+{
+	struct vperfctr_reader reader = { .sums = sums, .soft = soft };
+	struct batch b;
+
+	if (root->root) {
+		/* A member's descendants are those of its root. */
+		memset(sums, 0, sizeof(root->children));
+		memset(soft, 0, sizeof(*soft));
+		return 0;
+	}
+	if (!alloc_cpumask_var(&b.cpus, GFP_KERNEL))
+		return -ENOMEM;
+	set_reader(root, &reader);
+	do {
+		take_batch(root, &b);
+		read_batch(root, &b);
+		cond_resched();
+	} while (b.n);
+	set_reader(root, NULL);
+	free_cpumask_var(b.cpus);
+	return 0;
 }

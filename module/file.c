@@ -109,7 +109,7 @@ static __poll_t vperfctr_file_poll(struct file *file, struct poll_table_struct *
 	smp_mb();
 	if (vperfctr_is_held(st) || vperfctr_ring_ready(st))
 		events |= EPOLLIN | EPOLLRDNORM;
-	if (!READ_ONCE(st->owner))
+	if (vperfctr_is_set(st) ? list_empty(&st->family) : !READ_ONCE(st->owner))
 		events |= EPOLLHUP;
 	return events;
 }

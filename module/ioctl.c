@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Dispatch of the ioctls, and those of the device: INFO, CPUS, OPEN.  The ioctls of a
- * state are in control.c, read.c, overflow.c and ring.c.
+ * Dispatch of the ioctls, and those of the device: INFO, CPUS, OPEN.  ATTACH is in
+ * attach.c.  The ioctls of a state are in control.c, read.c, overflow.c and ring.c.
  */
 #include <linux/build_bug.h>
 #include <linux/cpumask.h>
@@ -135,7 +135,7 @@ static int vperfctr_kind_cpus_ioctl(struct vperfctr_kind_cpus __user *arg)
  *
  * Return: the thread, with a reference, or NULL.
  */
-static struct task_struct *get_thread(s32 tid)
+struct task_struct *vperfctr_get_thread(s32 tid)
 {
 	struct task_struct *task = current;
 
@@ -215,7 +215,7 @@ static int vperfctr_open_ioctl(const struct vperfctr_open __user *arg)
 	fd = get_unused_fd_flags(req.flags & VPERFCTR_OPEN_NOCLOEXEC ? 0 : O_CLOEXEC);
 	if (fd < 0)
 		return fd;
-	task = get_thread(req.tid);
+	task = vperfctr_get_thread(req.tid);
 	if (!task)
 		err = -ESRCH;
 	else if (req.flags & VPERFCTR_OPEN_CREAT)
@@ -244,6 +244,8 @@ long vperfctr_dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return vperfctr_kind_cpus_ioctl((void __user *)arg);
 	case VPERFCTR_OPEN:
 		return vperfctr_open_ioctl((void __user *)arg);
+	case VPERFCTR_ATTACH:
+		return vperfctr_attach_ioctl((void __user *)arg);
 	}
 	return -ENOTTY;
 }

@@ -119,7 +119,7 @@ struct control_copy {
 
 static void copy_control(const struct vperfctr_state *st, struct control_copy *copy)
 {
-	copy->flags = st->flags;
+	copy->flags = st->flags & ~STATE_FLAG_SET;
 	copy->si_signo = st->si_signo;
 	copy->preserve = st->preserve;
 	copy->soft = st->soft;
@@ -178,6 +178,7 @@ struct reading {
 	u32 soft;
 	u64 children_missed;
 	bool with_children;			/* the caller wants them */
+	bool with_members;			/* and those of living descendants */
 	struct control_copy *control;		/* NULL: the caller does not want it */
 };
 
@@ -187,14 +188,20 @@ struct reading {
  */
 static int take_reading(struct vperfctr_state *st, struct reading *r)
 {
-	bool own = READ_ONCE(st->owner) == current;
+	bool own = READ_ONCE(st->owner) == current && likely(!r->with_members);
+	int err = 0;
 
 	if (!own && mutex_lock_killable(&st->lock))
 		return -EINTR;
+	/* First: it reports to the status of a set. */
+	if (unlikely(r->with_members) && vperfctr_has_family(st))
+		err = vperfctr_read_members(st, r->children, &r->soft_children);
 	vperfctr_snapshot(st, &r->snap);
 	r->children_missed = 0;
 	if (vperfctr_has_family(st)) {
-		if (vperfctr_read_family(st, r->children, 1 + r->snap.nrctrs, &r->soft_children,
+		u64 *sums = likely(!r->with_members) ? r->children : NULL;
+
+		if (vperfctr_read_family(st, sums, 1 + r->snap.nrctrs, &r->soft_children,
 					 &r->children_missed))
 			r->snap.status |= VPERFCTR_STATUS_CHILDREN;
 	} else if (r->with_children) {
@@ -206,7 +213,7 @@ static int take_reading(struct vperfctr_state *st, struct reading *r)
 		copy_control(st, r->control);
 	if (!own)
 		mutex_unlock(&st->lock);
-	return 0;
+	return err;
 }
 
 static int write_soft(const struct reading *r, struct vperfctr_soft __user *arg)
@@ -278,10 +285,11 @@ int vperfctr_read(struct vperfctr_state *st, struct vperfctr_read __user *arg)
 	err = vperfctr_get_struct(&req, sizeof(req), arg, READ_SIZE_VER0);
 	if (err)
 		return err;
-	if (req.reserved)
+	if (req.flags & ~VPERFCTR_READ_MEMBERS)
 		return -EINVAL;
 
 	r.with_children = req.children || req.soft;
+	r.with_members = req.flags & VPERFCTR_READ_MEMBERS;
 	r.control = NULL;
 	if (unlikely(req.control)) {
 		r.control = kmalloc(sizeof(*r.control), GFP_KERNEL);

@@ -144,12 +144,12 @@ bool vperfctr_soft_read_other(const struct vperfctr_state *st, u32 samplecount,
 	return false;
 }
 
-/* Add a member's final sums to its root's.  Context: the root's family_lock is held. */
-void vperfctr_soft_leave(struct vperfctr_state *root, const struct vperfctr_state *st)
+/* Add sums to others, for example a member's final ones to its root's. */
+void vperfctr_soft_add(struct vperfctr_soft_sums *to, const struct vperfctr_soft_sums *sums)
 {
 	static const struct vperfctr_soft_sums zero;
 
-	add_difference(&root->soft_children, &st->soft_sums, &zero);
+	add_difference(to, sums, &zero);
 }
 
 /*

@@ -12,6 +12,7 @@
  *	software.c	software counters: the task's own numbers
  *	remote.c	changes to another thread's state
  *	ration.c	a limit on stops of the machine
+ *	attach.c	attaching to a running process
  *	control.c	control, suspend, resume, unlink
  *	read.c		read
  *	overflow.c	from the interrupt to the signal
@@ -47,6 +48,7 @@ struct file;
 struct vm_area_struct;
 struct vperfctr_account;
 struct vperfctr_buffer;
+struct vperfctr_reader;
 
 /* Reasons why a state's counters do not run while its owner does; see `stop`. */
 #define STATE_STOP_IDLE		0x01	/* no control, or an all-zero one */
@@ -116,7 +118,7 @@ struct vperfctr_state {
 	struct vperfctr_buffer *ring;	/* NULL: none; never changes after that */
 	unsigned int ring_shift;	/* each 2^ring_shift-th overflow makes a sample */
 
-	/* The rest of the control, for READ. */
+	/* The rest of the control, for READ; and STATE_FLAG_SET. */
 	u32 flags;
 	s32 si_signo;
 	u64 preserve;
@@ -139,10 +141,23 @@ struct vperfctr_state {
 	struct vperfctr_state *root;	/* whose control was inherited; NULL: not inherited */
 	struct list_head family;	/* root: its members; member: its link */
 	raw_spinlock_t family_lock;
+	u32 round;			/* root: of the last READ_MEMBERS; member: that read it */
+	struct vperfctr_reader *reader;	/* root: of a READ_MEMBERS, or NULL */
 	u64 children_missed;
 	u64 children[1 + VPERFCTR_MAX_CTRS];	/* struct vperfctr_sums */
 	struct vperfctr_soft_sums soft_children;
 };
+
+/*
+ * In `flags`: the root of a set, which never has an owner.  No flag of a control has this
+ * value, so that vperfctr_has_family() needs to test only one word.
+ */
+#define STATE_FLAG_SET	0x80000000U
+
+static inline bool vperfctr_is_set(const struct vperfctr_state *st)
+{
+	return st->flags & STATE_FLAG_SET;
+}
 
 /*
  * Queue one of the state's irq_works.  STATE_QUEUED lets vperfctr_put() skip
@@ -274,7 +289,7 @@ void vperfctr_soft_read(const struct vperfctr_state *st, struct vperfctr_soft_su
 void vperfctr_soft_sample(struct vperfctr_state *st);
 bool vperfctr_soft_read_other(const struct vperfctr_state *st, u32 samplecount,
 			      struct vperfctr_soft_sums *sums);
-void vperfctr_soft_leave(struct vperfctr_state *root, const struct vperfctr_state *st);
+void vperfctr_soft_add(struct vperfctr_soft_sums *to, const struct vperfctr_soft_sums *sums);
 void vperfctr_soft_fill(u32 soft, const struct vperfctr_soft_sums *sums, u64 tsc,
 			u64 counts[VPERFCTR_NR_SOFT]);
 
@@ -339,18 +354,28 @@ static inline void vperfctr_dissolve_family(struct vperfctr_state *root)
  */
 static inline bool vperfctr_has_family(const struct vperfctr_state *st)
 {
-	return st->flags & VPERFCTR_CONTROL_INHERIT;
+	return st->flags & (VPERFCTR_CONTROL_INHERIT | STATE_FLAG_SET);
 }
 
 void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child);
+struct vperfctr_state *vperfctr_make_member(struct vperfctr_state *parent, gfp_t gfp);
+void vperfctr_join_family(struct vperfctr_state *st, struct task_struct *task);
 void vperfctr_leave_family(struct vperfctr_state *st, bool missed);
 bool vperfctr_end_member(struct vperfctr_state *st);
 bool vperfctr_family_is_over(struct vperfctr_state *st);
 void vperfctr_reset_family(struct vperfctr_state *root);
 bool vperfctr_read_family(struct vperfctr_state *st, u64 *sums, unsigned int n,
 			  struct vperfctr_soft_sums *soft, u64 *missed);
+int vperfctr_read_members(struct vperfctr_state *root, u64 *sums,
+			  struct vperfctr_soft_sums *soft);
+
+/* attach.c */
+int vperfctr_attach_ioctl(struct vperfctr_attach __user *arg);
 
 /* control.c */
+int vperfctr_get_control(struct vperfctr_control *header, struct perfctr_cpu_control *control,
+			 const struct vperfctr_control __user *arg);
+bool vperfctr_is_restricted(const struct perfctr_cpu_control *control);
 int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __user *arg);
 int vperfctr_suspend(struct vperfctr_state *st);
 int vperfctr_resume(struct vperfctr_state *st);
@@ -423,6 +448,7 @@ void vperfctr_page_exit(void);
 int vperfctr_page_mmap(struct vperfctr_state *st, struct vm_area_struct *vma);
 
 /* ioctl.c */
+struct task_struct *vperfctr_get_thread(s32 tid);
 long vperfctr_dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long vperfctr_state_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 

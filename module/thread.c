@@ -269,6 +269,8 @@ void vperfctr_finish_detach(struct vperfctr_state *st)
 	if (root) {
 		st->root = NULL;
 		vperfctr_release_unused(root);
+		if (vperfctr_is_set(root) && list_empty(&root->family))
+			wake_up_poll(&root->wait, EPOLLHUP);
 		vperfctr_put(root);
 	}
 	/* Descendants whose sums no descriptor can read must not keep the hardware. */

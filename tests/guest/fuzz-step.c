@@ -87,8 +87,11 @@ static const char *why_invalid(const struct step *s)
 		return "size";
 	if (c->kind)
 		return "kind";
-	if (c->flags & ~31u)
+	if (c->flags & ~63u)
 		return "flags";
+	if ((c->flags & VPERFCTR_CONTROL_INHERIT_THREADS) &&
+	    !(c->flags & VPERFCTR_CONTROL_INHERIT))
+		return "threads";
 	if ((c->flags & VPERFCTR_CONTROL_END_ON_EXEC) &&
 	    (c->flags & (VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT)))
 		return "end";

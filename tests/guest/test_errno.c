@@ -382,7 +382,8 @@ START_TEST(enotty)
 	assert_errno(call(fd, VPERFCTR_INFO, &i), ENOTTY);
 	assert_errno(call(fd, VPERFCTR_OPEN, &i), ENOTTY);
 	assert_errno(call(fd, FIONREAD, &i), ENOTTY);
-	for (n = 5; n < 256; n++)
+	assert_errno(call(fd, VPERFCTR_ATTACH, &i), ENOTTY);
+	for (n = 6; n < 256; n++)
 		assert_errno(call(dev, _IO(0xD0, n), NULL), ENOTTY);
 	for (n = 0; n < 256; n++) {
 		if (n < 16 || n > 23)
@@ -509,9 +510,9 @@ START_TEST(read_einval)
 	req.size = sizeof(req) - 1;
 	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
 	req.size = sizeof(req);
-	req.reserved = 1;
+	req.flags = 2;
 	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
-	req.reserved = 0;
+	req.flags = 0;
 	req.control = (uintptr_t)&control;
 	control.size = sizeof(control) - 1;
 	control.ctr_size = sizeof(struct vperfctr_ctr);

@@ -237,6 +237,64 @@ struct vperfctr_open {
 	__u32 reserved;
 };
 
+/*
+ * VPERFCTR_ATTACH: count a process that is running, or one of its threads.
+ *
+ * Argument: struct vperfctr_attach *.  tid is the id of the process, or of any of its
+ * threads, in the caller's PID namespace; 0 is the calling thread.  mem_fd is a
+ * descriptor of the process's /proc/PID/mem, open for reading: the caller then has the
+ * rights that ptrace needs.  All threads of the process are attached to at the same
+ * moment.  None of them is stopped longer than a few microseconds, nor interrupted
+ * in a system call.  ptrace, of the caller or of another process, is not involved.
+ *
+ * Returns a descriptor of a *set*: the root of a family that has no thread of its
+ * own.  Each thread gets a state that inherits the control.  With
+ * VPERFCTR_CONTROL_INHERIT, so do the threads and processes that are started from
+ * then on; with VPERFCTR_CONTROL_INHERIT_THREADS too, only the threads.  Without
+ * INHERIT, only threads that exist now are counted.
+ *
+ * READ on the descriptor returns the counts of all of them as children's sums: those
+ * that have ended or, with VPERFCTR_READ_MEMBERS, all.  Sums of the set itself are
+ * zero.  READ's status has VPERFCTR_STATUS_CHILDREN while some are counted.  poll()
+ * returns POLLHUP when all have ended.  UNLINK and closing the last descriptor end the
+ * counting.  CONTROL, SUSPEND, RESUME, IRESUME and RING fail with ESRCH.
+ *
+ * A thread that has a state is skipped: children_missed of READ counts it.  So does it
+ * count a thread that gains privileges by an exec, which is not counted any more; the
+ * status then has VPERFCTR_STATUS_PRIVILEGED.  A control must count something, and
+ * may have no other flags than INHERIT, INHERIT_THREADS and NO_AFFINITY, which is
+ * implied.  Errors are those of VPERFCTR_CONTROL, and:
+ *
+ *	EBADF	mem_fd is no descriptor
+ *	EINVAL	mem_fd is not one of a /proc/PID/mem, or not open for reading; or the
+ *		control has i-mode counters, preserves sums, counts nothing, or has
+ *		another flag
+ *	ESRCH	there is no such thread, or it and all others of its process are ending;
+ *		or the process has executed a file since mem_fd was opened; or mem_fd
+ *		is that of another process, or of a kernel thread
+ *	EEXIST	all threads that could be counted have states
+ *	EINTR	a signal came while the call waited, as in VPERFCTR_OPEN; with
+ *		SA_RESTART the call starts again
+ *	EAGAIN	the user would have more states than the module's parameter
+ *		max_states_per_user allows
+ *	ENOMEM	there is no memory
+ *	EMFILE, ENFILE	as of open(2)
+ */
+#define VPERFCTR_ATTACH		_IO(0xD0, 5)
+
+#define VPERFCTR_ATTACH_THREAD	0x01 /* attach to this thread only */
+#define VPERFCTR_ATTACH_NOCLOEXEC 0x02 /* exec leaves the descriptor open */
+
+struct vperfctr_attach {
+	__u32 size;
+	__u32 flags;		/* VPERFCTR_ATTACH_* */
+	__s32 tid;
+	__s32 mem_fd;
+	__u64 control;		/* address of struct vperfctr_control */
+	__u32 nrthreads;	/* out: threads that were attached to; in: 0 */
+	__u32 nrskipped;	/* out: threads that have states; in: 0 */
+};
+
 /* ---- on the descriptor of a state ------------------------------------ */
 
 /*
@@ -321,6 +379,7 @@ struct vperfctr_open {
  *		- CONTROL_RING and the state has no ring
  *		- CONTROL_INHERIT with i-mode counters
  *		- CONTROL_END_ON_EXEC with CONTROL_START_ON_EXEC or CONTROL_INHERIT
+ *		- CONTROL_INHERIT_THREADS without CONTROL_INHERIT
  *		- the owner's affinity allows only CPUs that cannot count this
  *	EUSERS	the affinity allows only CPUs that cannot count this, because their
  *		hyper-thread siblings are online
@@ -429,6 +488,8 @@ struct vperfctr_control {
 #define VPERFCTR_CONTROL_RING		0x08
 /* Unlink the state when the owner next executes a file, before its first instruction. */
 #define VPERFCTR_CONTROL_END_ON_EXEC	0x10
+/* With INHERIT: count threads of the owner's process only, no child processes. */
+#define VPERFCTR_CONTROL_INHERIT_THREADS 0x20
 
 /*
  * VPERFCTR_READ: return sums and control.
@@ -444,7 +505,7 @@ struct vperfctr_control {
  *		set to that number, and nothing else is written
  *	EINVAL	the control is asked for, and its size or ctr_size is wrong; software
  *		counters are asked for, and their size is too small
- *	ENOMEM	the control is asked for, and there is no memory
+ *	ENOMEM	the control or READ_MEMBERS is asked for, and there is no memory
  */
 #define VPERFCTR_READ		_IO(0xD0, 17)
 
@@ -457,7 +518,7 @@ struct vperfctr_read {
 	__u32 size;
 	__u32 nrctrs;		/* in: room in the arrays; out: number of controlled counters */
 	__u32 status;		/* out: VPERFCTR_STATUS_* */
-	__u32 reserved;
+	__u32 flags;		/* in: VPERFCTR_READ_* */
 	__u64 overflow;		/* out: bit i: counter i overflowed, and waits for IRESUME */
 	/*
 	 * out: number of children whose counts are not, or not wholly, in the
@@ -466,7 +527,8 @@ struct vperfctr_read {
 	 */
 	__u64 children_missed;
 	__u64 sums;		/* address of struct vperfctr_sums: the owner's own counts */
-	__u64 children;		/* address of struct vperfctr_sums: its ended children's */
+	/* Address of struct vperfctr_sums: its ended children's, or see READ_MEMBERS. */
+	__u64 children;
 	/*
 	 * Address of struct vperfctr_control, of which the caller has set size,
 	 * ctr_size and ctr (0, or the address of room for nrctrs counters).
@@ -487,6 +549,13 @@ struct vperfctr_soft {
 		__u64 children;	/* that of its ended children */
 	} count[VPERFCTR_NR_SOFT];
 };
+
+/*
+ * Flag of READ: the children's sums include those of descendants that have not ended.
+ * Each of them is sampled now: CPUs that run one are interrupted.  Descendants that are
+ * started during the call are not included.
+ */
+#define VPERFCTR_READ_MEMBERS		0x01
 
 /* status */
 #define VPERFCTR_STATUS_ATTACHED	0x01 /* belongs to a living thread */
@@ -655,7 +724,7 @@ struct vperfctr_ring_page {
 
 /*
  * poll() returns POLLIN as VPERFCTR_IRESUME and VPERFCTR_RING say, and POLLHUP when
- * the state has no owner any more.
+ * the state has no owner any more.  That of a set is described with VPERFCTR_ATTACH.
  *
  * /proc/PID/fdinfo/FD has the lines vperfctr-owner (its thread id, or 0),
  * vperfctr-status (VPERFCTR_STATUS_*), vperfctr-tsc and vperfctr-pmc0 ... (sums).
