@@ -38,7 +38,7 @@ static int map_page(struct vperfctr_handle *h)
 	return 0;
 }
 
-static int new_handle(struct vperfctr **v, int fd, int map)
+int __vperfctr_new_handle(struct vperfctr **v, int fd, int map)
 {
 	struct vperfctr_handle *h = (struct vperfctr_handle *)malloc(sizeof(*h));
 	int err;
@@ -84,7 +84,7 @@ static int open_handle(struct vperfctr **v, pid_t tid, unsigned int flags)
 	fd = open_state(tid, flags & ~VPERFCTR_OPEN_NOMAP);
 	if (fd < 0)
 		return fd;
-	err = new_handle(v, fd, !(flags & VPERFCTR_OPEN_NOMAP));
+	err = __vperfctr_new_handle(v, fd, !(flags & VPERFCTR_OPEN_NOMAP));
 	if (err) {
 		/* Do not leave a state behind that this call has made. */
 		if (flags & VPERFCTR_OPEN_CREAT)
@@ -132,7 +132,7 @@ int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags)
 		err = check_owner(fd, probe.status);
 	if (err)
 		return err;
-	return new_handle(v, fd, flags & VPERFCTR_FD_MAP);
+	return __vperfctr_new_handle(v, fd, flags & VPERFCTR_FD_MAP);
 }
 
 int vperfctr_fd(const struct vperfctr *v)

@@ -52,6 +52,9 @@ static inline int __vperfctr_abi_check(uint32_t version)
 /* Unmap the handle's ring, if this process has mapped it. */
 void __vperfctr_ring_unmap(struct vperfctr_handle *h);
 
+/* Make a handle that owns fd.  After an error the caller still owns it. */
+int __vperfctr_new_handle(struct vperfctr **v, int fd, int map);
+
 /* Return a descriptor of the device, or -errno; -ENODEV if the device is missing. */
 int __vperfctr_device_open(void);
 int __vperfctr_device_info(int dev, struct vperfctr_info *info, unsigned int kind);

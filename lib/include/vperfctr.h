@@ -199,6 +199,58 @@ int vperfctr_open(struct vperfctr **v, unsigned int flags);
 int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
 
 /*
+ * Count a running process, without ptrace and without a disturbance: all of its threads at
+ * once or, with VPERFCTR_ATTACH_THREAD, one of them.  tid is the id of the process or of
+ * any of its threads, in the caller's PID namespace; 0 is the calling thread.  Counting
+ * starts before the call returns.  With VPERFCTR_CONTROL_INHERIT in control->flags,
+ * threads and processes that are started from then on are included; with
+ * VPERFCTR_CONTROL_INHERIT_THREADS too, only threads.
+ *
+ * *v becomes a handle for the *set* of these threads.  *nrthreads, unless nrthreads is
+ * NULL, is set to their number.  vperfctr_read_state() reads the set, from any thread:
+ *
+ *	uint64_t sums[1 + VPERFCTR_MAX_CTRS];	(ticks of the TSC; the counters)
+ *	struct vperfctr_read read = { 0 };
+ *
+ *	read.nrctrs = VPERFCTR_MAX_CTRS;
+ *	read.flags = VPERFCTR_READ_MEMBERS;	(without it: of threads that have ended)
+ *	read.children = (uintptr_t)sums;
+ *	vperfctr_read_state(v, &read);
+ *
+ * read.children_missed is the number of threads that are not, or not wholly, included,
+ * such as those that had states.  read.status has VPERFCTR_STATUS_CHILDREN while some are
+ * counted.  poll() on vperfctr_fd() returns POLLHUP when all have ended.  vperfctr_unlink()
+ * ends the counting and keeps the sums.  vperfctr_close() ends it, too, if this was the
+ * last descriptor, and so does the end of the caller's process.  Calls that change the
+ * control return -ESRCH.
+ *
+ * The caller needs the rights that ptrace(PTRACE_ATTACH) needs.  The call opens
+ * /proc/PID/mem to prove them; the process may have a tracer.  flags:
+ *
+ *	VPERFCTR_ATTACH_THREAD	count this thread only, and what it starts
+ *	VPERFCTR_ATTACH_NOCLOEXEC  keep the descriptor open across exec
+ *
+ * Errors; *v is then NULL, and nothing is counted:
+ *
+ *	-ESRCH	there is no such process or thread; or it is ending, or the kernel's own
+ *	-EPERM	the caller may not trace the process; or the control counts kernel mode,
+ *		and the caller may not
+ *	-EEXIST	the threads have states already, of their own or of another set
+ *	-ENOSYS	/proc is not mounted
+ *	-ENOTTY	the module is too old to attach
+ *	-EINTR	a signal came while the call waited: a user may attach only so many times
+ *		per second (the module's parameter max_stops_per_second)
+ *	-EINVAL	an unknown flag; or the control has i-mode counters, preserves sums, counts
+ *		nothing, or has another flag than INHERIT, INHERIT_THREADS, NO_AFFINITY
+ *	-EAGAIN	the user would have more states than the module allows
+ *	-ENODEV, -EACCES, -EPROTONOSUPPORT	as vperfctr_info()
+ *	-EMFILE, -ENFILE	as from open(2)
+ *	any of vperfctr_control(), but -EUSERS
+ */
+int vperfctr_attach(struct vperfctr **v, pid_t tid, unsigned int flags,
+		    const struct vperfctr_control *control, unsigned int *nrthreads);
+
+/*
  * Make a handle for fd, a state's descriptor.  It may come from another process or,
  * kept open across exec, from an earlier program.  The handle owns the descriptor:
  * vperfctr_close() closes it.

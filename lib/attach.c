@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Count a running process. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* Return a descriptor of the file, or the error of vperfctr_attach(). */
+static int open_mem(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	switch (errno) {
+	case EACCES:
+		return -EPERM;
+	case ENOENT:
+		return access("/proc/self", F_OK) ? -ENOSYS : -ESRCH;
+	default:
+		return -errno;
+	}
+}
+
+static int attach_by(int dev, const char *path, struct vperfctr_attach *arg)
+{
+	int ret;
+
+	arg->mem_fd = open_mem(path);
+	if (arg->mem_fd < 0)
+		return arg->mem_fd;
+	ret = __vperfctr_ioctl(dev, VPERFCTR_ATTACH, arg);
+	close(arg->mem_fd);
+	return ret;
+}
+
+/*
+ * The process's first thread may have ended before the others.  It has no memory any more,
+ * so take the memory of another thread, which is the same.
+ */
+static int attach_by_threads(int dev, struct vperfctr_attach *arg)
+{
+	const struct dirent *d;
+	int ret = -ESRCH;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)arg->tid);
+	dir = opendir(path);
+	while (dir && ret == -ESRCH && (d = readdir(dir))) {
+		if (*d->d_name == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/mem", (int)arg->tid, d->d_name);
+		ret = attach_by(dev, path, arg);
+	}
+	if (dir)
+		closedir(dir);
+	return ret;
+}
+
+static int attach(int dev, struct vperfctr_attach *arg)
+{
+	struct vperfctr_info info;
+	char path[64];
+	int ret;
+
+	ret = __vperfctr_device_info(dev, &info, 0);
+	if (ret)
+		return ret;
+	if (arg->tid)
+		snprintf(path, sizeof(path), "/proc/%d/mem", (int)arg->tid);
+	else
+		snprintf(path, sizeof(path), "/proc/self/mem");
+	ret = attach_by(dev, path, arg);
+	if (ret == -ESRCH && arg->tid && !(arg->flags & VPERFCTR_ATTACH_THREAD))
+		ret = attach_by_threads(dev, arg);
+	return ret;
+}
+
+int vperfctr_attach(struct vperfctr **v, pid_t tid, unsigned int flags,
+		    const struct vperfctr_control *control, unsigned int *nrthreads)
+{
+	struct vperfctr_attach arg = {
+		.size = sizeof(arg), .flags = flags, .tid = tid, .control = (uintptr_t)control,
+	};
+	int dev, fd, err;
+
+	*v = NULL;
+	dev = __vperfctr_device_open();
+	if (dev < 0)
+		return dev;
+	fd = attach(dev, &arg);
+	close(dev);
+	if (fd < 0)
+		return fd;
+	err = __vperfctr_new_handle(v, fd, 0);
+	if (err)
+		close(fd);
+	else if (nrthreads)
+		*nrthreads = arg.nrthreads;
+	return err;
+}
