@@ -36,8 +36,14 @@ struct perfctr_arm64_driver {
 	 */
 	bool (*overflow)(struct pt_regs *regs);
 
-	/* The thread that runs on this CPU has lost the permission to read counters. */
-	void (*cpu_close_user)(void);
+	/*
+	 * cpu_reader: return the mm of the thread that runs on a CPU with the permission to
+	 *	read counters, or NULL.  For any CPU.
+	 * cpu_close_user: the threads of this mm have lost the permission.  Withdraw it
+	 *	from the one that runs on this CPU.
+	 */
+	const struct mm_struct *(*cpu_reader)(unsigned int cpu);
+	void (*cpu_close_user)(const struct mm_struct *mm);
 };
 
 extern const struct perfctr_arm64_driver perfctr_arm64_generic;
@@ -93,10 +99,11 @@ void perfctr_arm64_perf_step_out(void);
 void perfctr_arm64_close_users(struct mm_struct *mm);
 
 /*
- * pmuserenr.c: true if current may read its counters in user mode.
+ * pmuserenr.c: true if current may read its counters in user mode.  Then *reader, of
+ * this CPU, is set to its mm, else it is left or set to NULL.
  *
- * Context: Preemption disabled.
+ * Context: Interrupts disabled.
  */
-bool perfctr_arm64_may_read(void);
+bool perfctr_arm64_may_read(struct mm_struct **reader);
 
 #endif /* VPERFCTR_ARM64_H */

@@ -82,7 +82,7 @@ struct pmu_cpu {
 	u64 id;				/* of the loaded control; 0: none */
 	u64 enabled;			/* PMCNTENSET_EL0 */
 	u64 intr;			/* PMINTENSET_EL1 */
-	bool user;			/* PMUSERENR_EL0 is open */
+	struct mm_struct *reader;	/* PMUSERENR_EL0 is open, or is being opened, to it */
 	bool ready;			/* the counters are claimed */
 	struct perfctr_cpu_state *running; /* the state resumed here, if it has counters */
 	struct perfctr_cpu_state *armed; /* the same, if an interrupt may stop its counters */
@@ -282,10 +282,15 @@ static void clear_counters(void)
 	perfctr_write_pmcr(pmu.pmcr | PMCR_P | PMCR_C);
 }
 
-static void set_user(struct pmu_cpu *cpu, bool user)
+static void open_user(void)
 {
-	cpu->user = user;
-	perfctr_write_user(user ? USER_SW | USER_CR | USER_ER : 0);
+	perfctr_write_user(USER_SW | USER_CR | USER_ER);
+}
+
+static void close_user(struct pmu_cpu *cpu)
+{
+	WRITE_ONCE(cpu->reader, NULL);
+	perfctr_write_user(0);
 }
 
 /* ---- i-mode ------------------------------------------------------------- */
@@ -423,8 +428,8 @@ static void pmuv3_suspend(struct perfctr_cpu_state *state)
 		disarm_counters(cpu);
 	if (perfctr_isolate || ictrs)
 		stop_counters(cpu);
-	if (cpu->user)
-		set_user(cpu, false);
+	if (cpu->reader)
+		close_user(cpu);
 
 	perfctr_page_begin(page);
 	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
@@ -458,9 +463,9 @@ static void pmuv3_resume(struct perfctr_cpu_state *state)
 		perfctr_generic_resume(state);
 		return;
 	}
-	if (perfctr_arm64_may_read()) {
+	if (perfctr_arm64_may_read(&cpu->reader)) {
 		cstatus |= VPERFCTR_CSTATUS_RDPMC;
-		set_user(cpu, true);
+		open_user();
 	}
 	if (unlikely(ictrs))
 		overflow = resume_ictrs(cpu, state);
@@ -533,7 +538,7 @@ static void clear_registers(struct pmu_cpu *cpu)
 	cpu->id = 0;
 	cpu->enabled = 0;
 	cpu->intr = 0;
-	cpu->user = false;
+	WRITE_ONCE(cpu->reader, NULL);
 	WRITE_ONCE(cpu->armed, NULL);
 	WRITE_ONCE(cpu->running, NULL);
 	memset(cpu->type, 0, sizeof(cpu->type));
@@ -566,16 +571,21 @@ static void pmuv3_cpu_forget(void)
 		clear_registers(cpu);
 }
 
+static const struct mm_struct *pmuv3_cpu_reader(unsigned int cpu)
+{
+	return READ_ONCE(per_cpu_ptr(&pmu_cpu, cpu)->reader);
+}
+
 /*
  * End user-mode reads here.  The process that runs here has unmapped its page, so it no
  * longer relies on the page's promise that reads work.
  */
-static void pmuv3_cpu_close_user(void)
+static void pmuv3_cpu_close_user(const struct mm_struct *mm)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 
-	if (cpu->user)
-		set_user(cpu, false);
+	if (cpu->reader == mm)
+		close_user(cpu);
 }
 
 const struct perfctr_arm64_driver perfctr_arm64_pmuv3 = {
@@ -589,5 +599,6 @@ const struct perfctr_arm64_driver perfctr_arm64_pmuv3 = {
 	.cpu_stop	= pmuv3_cpu_stop,
 	.cpu_forget	= pmuv3_cpu_forget,
 	.overflow	= pmuv3_overflow,
+	.cpu_reader	= pmuv3_cpu_reader,
 	.cpu_close_user	= pmuv3_cpu_close_user,
 };

@@ -197,16 +197,20 @@ void perfctr_cpu_forget(void)
 
 /* ---- the rest ------------------------------------------------------------- */
 
+static bool is_reader(int cpu, void *mm)
+{
+	return driver->cpu_reader(cpu) == mm;
+}
+
 static void close_user_here(void *mm)
 {
-	if (current->mm == mm)
-		driver->cpu_close_user();
+	driver->cpu_close_user(mm);
 }
 
 void perfctr_arm64_close_users(struct mm_struct *mm)
 {
 	if (!driver->no_counters)
-		on_each_cpu(close_user_here, mm, 1);
+		on_each_cpu_cond(is_reader, close_user_here, mm, 1);
 }
 
 int perfctr_cpu_check_control(struct perfctr_cpu_control *control)

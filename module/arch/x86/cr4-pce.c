@@ -4,12 +4,15 @@
  * have that mm loaded.
  *
  * Newer kernels let no module write CR4.  The kernel derives the bit from that count
- * when it switches to an mm from a different one.  So each CPU concerned gets a kernel
+ * when it switches to an mm from a different one.  So each CPU concerned has a kernel
  * thread that borrows another process's mm for a moment, and then this one.  The
  * thread that runs there is switched out for it, and the resume of its state finds
- * the bit as it then is.  Until then the page reports that RDPMC does not work.  The
- * wait for the kernel threads is short: the caller holds mmap_lock, and a real-time
- * thread may keep the CPU for itself.
+ * the bit as it then is.  Until then the page reports that RDPMC does not work.
+ *
+ * Nothing waits for these threads but the release of the hardware to perf, once for all
+ * mms: mmap() and munmap() hold mmap_lock.  The threads are real-time ones.  So on the
+ * caller's CPU the bit has changed when the call returns, and on others it changes soon,
+ * unless a real-time thread of a higher priority keeps the CPU for itself.
  *
  * Kernels that let a module write CR4 need the same switch for another reason.  From
  * 5.14 on, a switch to an mm that may RDPMC clears the counters that perf has left
@@ -24,49 +27,63 @@
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/smp.h>
+#include <linux/smpboot.h>
 #include <linux/wait.h>
-#include <linux/workqueue.h>
 #include <asm/mmu_context.h>
 
 #include "../../compat/cr4.h"
-#include "../../compat/workqueue.h"
+#include "../common/users.h"
 #include "rdpmc.h"
 #include "x86.h"
+
+/* True if this kernel needs the threads at all. */
+#define NEEDS_THREADS	(!PERFCTR_WRITES_CR4 || PERFCTR_CLEARS_DIRTY)
 
 /* The longest wait for the kernel threads. */
 #define WAIT_JIFFIES	(HZ / 10 + 1)
 
-static struct workqueue_struct *pce_wq;
-
 static DEFINE_PER_CPU(struct pce_cpu {
-	struct work_struct work;
+	struct task_struct *thread;
 	struct mm_struct *mm;		/* the mm to follow next, with mmgrab(); or NULL */
-	unsigned int requested;		/* number of the last request */
-	unsigned int completed;		/* the last request that has been fulfilled */
+	atomic_t requested;		/* number of the last request */
+	int completed;			/* the last request that has been fulfilled */
 	bool suspect;			/* perf may have left counters to be cleared */
 }, pce_cpu);
 
-/* CPUs whose works are waited for.  The callers of perfctr_x86_pce_follow() serialise. */
-static struct cpumask waited;
 static DECLARE_WAIT_QUEUE_HEAD(completed_wait);
 
 /* ---- where CR4 can be written -------------------------------------------- */
 
-static void follow_here(void *arg)
+/* True if the mm has an entry. */
+static bool is_user(const struct mm_struct *mm)
 {
-	struct mm_struct *mm = arg;
+	bool ret;
 
-	/* A lazy kernel thread has its predecessor's mm in active_mm. */
-	if (current->active_mm != mm)
+	rcu_read_lock();
+	ret = perfctr_find_user(mm);
+	rcu_read_unlock();
+	return ret;
+}
+
+/*
+ * Follow the mm that is loaded here, if it is one of those that may have changed.  A lazy
+ * kernel thread has its predecessor's mm in active_mm.
+ */
+static void follow_here(void *unused)
+{
+	const struct mm_struct *mm = current->active_mm;
+
+	if (!is_user(mm))
 		return;
 	if (perfctr_x86_rdpmc_allowed(mm))
 		perfctr_update_cr4(X86_CR4_PCE, 0);
-	else
+	else if (!READ_ONCE(perfctr_x86_rdpmc_always))
 		perfctr_update_cr4(0, X86_CR4_PCE);
 }
 
@@ -98,8 +115,7 @@ static void borrow_mm(struct mm_struct *mm)
 /* Switch to @mm from a different one, whichever is loaded here. */
 static void switch_to_mm(struct pce_cpu *cpu, struct mm_struct *mm, struct mm_struct *other)
 {
-	/* The work of a CPU that went offline runs elsewhere, and does nothing for it. */
-	bool clears = perfctr_x86_rdpmc_allowed(mm) && cpu == raw_cpu_ptr(&pce_cpu);
+	bool clears = perfctr_x86_rdpmc_allowed(mm);
 
 	/* Before the switch: perf may leave counters right after it. */
 	if (clears)
@@ -112,7 +128,7 @@ static void switch_to_mm(struct pce_cpu *cpu, struct mm_struct *mm, struct mm_st
 
 /*
  * Borrow the mm with a reference to its user space.  The reference is as short as it can
- * be, as it keeps the mappings of an exiting process.  A queued work holds none.  If user
+ * be, as it keeps the mappings of an exiting process.  A request holds none.  If user
  * space is gone by now, a second process's mm serves as well: the CPU returns to its
  * thread from a different mm.
  */
@@ -126,20 +142,31 @@ static void switch_from_other(struct pce_cpu *cpu, struct mm_struct *mm)
 		mm = get_other_mm(other);
 	if (mm) {
 		switch_to_mm(cpu, mm, other);
-		/*
-		 * If this is the last reference, unmapping may need a lock that the waiter
-		 * holds.  The waiter times out.
-		 */
 		mmput(mm);
 	}
 	mmput(other);
 }
 
-static void follow_work(struct work_struct *work)
+static void complete_requests(struct pce_cpu *cpu, int request)
 {
-	struct pce_cpu *cpu = container_of(work, struct pce_cpu, work);
-	/* Pairs with queue_follow(): the mm comes with the number. */
-	unsigned int request = smp_load_acquire(&cpu->requested);
+	/* After the mm is dropped: a waiter may depend on that. */
+	smp_store_release(&cpu->completed, request);
+	if (wq_has_sleeper(&completed_wait))
+		wake_up(&completed_wait);
+}
+
+static int thread_should_run(unsigned int n)
+{
+	const struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
+
+	return atomic_read(&cpu->requested) != cpu->completed;
+}
+
+static void thread_follow(unsigned int n)
+{
+	struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
+	/* Pairs with request_switch(): the mm comes with the number. */
+	int request = atomic_read_acquire(&cpu->requested);
 	struct mm_struct *mm = xchg(&cpu->mm, NULL);
 
 	/* NULL: the previous run took it, after the count had changed. */
@@ -147,43 +174,78 @@ static void follow_work(struct work_struct *work)
 		switch_from_other(cpu, mm);
 		mmdrop(mm);
 	}
-	/* After the mm is dropped: a waiter may depend on that. */
-	smp_store_release(&cpu->completed, request);
-	wake_up(&completed_wait);
+	complete_requests(cpu, request);
+}
+
+static void thread_setup(unsigned int n)
+{
+	sched_set_fifo(current);
+}
+
+/* The CPU goes offline, and leaves the mm. */
+static void thread_park(unsigned int n)
+{
+	struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
+
+	complete_requests(cpu, atomic_read(&cpu->requested));
+}
+
+static struct smp_hotplug_thread pce_threads = {
+	.store			= &pce_cpu.thread,
+	.setup			= thread_setup,
+	.thread_should_run	= thread_should_run,
+	.thread_fn		= thread_follow,
+	.park			= thread_park,
+	.thread_comm		= "vperfctr/%u",
+};
+
+static void set_mm(unsigned int n, struct mm_struct *mm)
+{
+	struct mm_struct *old;
+
+	if (mm)
+		mmgrab(mm);
+	old = xchg(&per_cpu_ptr(&pce_cpu, n)->mm, mm);
+	if (old)
+		mmdrop(old);
 }
 
 /*
- * Queue a switch to this mm on CPU n.  A request that is still queued is replaced:
- * whatever mm is loaded there by then, it gets a switch from a different one.  A work
- * that already runs may be past its switch, and is queued again.
+ * Request a switch to the mm that was set on CPU n.  A request that has not been served is
+ * replaced: whatever mm is loaded there by then, it gets a switch from a different one.
+ * A thread that already runs may be past its switch, and runs once more.
  */
-static void queue_follow(unsigned int n, struct mm_struct *mm)
+static void request_switch(unsigned int n)
 {
 	struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
-	struct mm_struct *old;
 
-	mmgrab(mm);
-	old = xchg(&cpu->mm, mm);
-	if (old)
-		mmdrop(old);
-	/* A work that sees the number sees the mm. */
-	smp_store_release(&cpu->requested, cpu->requested + 1);
-	cpumask_set_cpu(n, &waited);
-	queue_work_on(n, pce_wq, &cpu->work);
+	/* A thread that sees the number sees the mm. */
+	atomic_inc_return_release(&cpu->requested);
+	if (cpu->thread)
+		wake_up_process(cpu->thread);
 }
 
-static bool all_completed(void)
+bool perfctr_x86_pce_idle(void)
 {
 	unsigned int n;
 
-	for_each_cpu(n, &waited) {
+	if (!NEEDS_THREADS)
+		return true;
+	for_each_online_cpu(n) {
 		const struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
 
-		/* Pairs with the release in follow_work(): the switch has been made. */
-		if (smp_load_acquire(&cpu->completed) != cpu->requested)
+		/* Pairs with complete_requests(): the switch has been made. */
+		if (smp_load_acquire(&cpu->completed) != atomic_read(&cpu->requested))
 			return false;
 	}
 	return true;
+}
+
+bool perfctr_x86_pce_is_late(void)
+{
+	const struct pce_cpu *cpu = this_cpu_ptr(&pce_cpu);
+
+	return READ_ONCE(cpu->completed) != atomic_read(&cpu->requested);
 }
 
 void perfctr_x86_pce_suspect(void)
@@ -193,39 +255,79 @@ void perfctr_x86_pce_suspect(void)
 
 /* ---- the interface -------------------------------------------------------- */
 
+/* True if CPU n must switch to an mm whose right has changed to @allowed. */
+static bool must_switch(unsigned int n, bool allowed)
+{
+	if (!PERFCTR_WRITES_CR4)
+		return true;
+	return PERFCTR_CLEARS_DIRTY && allowed && READ_ONCE(per_cpu_ptr(&pce_cpu, n)->suspect);
+}
+
+/* A CPU that goes offline meanwhile has left the mm. */
 void perfctr_x86_pce_follow(struct mm_struct *mm)
 {
-	bool clears = PERFCTR_CLEARS_DIRTY && perfctr_x86_rdpmc_allowed(mm);
+	bool allowed = perfctr_x86_rdpmc_allowed(mm);
 	unsigned int cpu;
 
 	if (PERFCTR_WRITES_CR4)
-		on_each_cpu_mask(mm_cpumask(mm), follow_here, mm, 1);
-	/* A CPU that goes offline meanwhile has left the mm. */
+		on_each_cpu_mask(mm_cpumask(mm), follow_here, NULL, 1);
 	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
-		if (!PERFCTR_WRITES_CR4 ||
-		    (clears && READ_ONCE(per_cpu_ptr(&pce_cpu, cpu)->suspect)))
-			queue_follow(cpu, mm);
+		if (must_switch(cpu, allowed)) {
+			set_mm(cpu, mm);
+			request_switch(cpu);
+		}
 	}
+}
+
+/* The CPUs of the mms that were added. */
+static struct cpumask added;
+
+void perfctr_x86_pce_add(struct mm_struct *mm)
+{
+	unsigned int cpu;
+
+	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
+		cpumask_set_cpu(cpu, &added);
+		if (NEEDS_THREADS)
+			set_mm(cpu, mm);
+	}
+}
+
+void perfctr_x86_pce_follow_added(bool allowed)
+{
+	unsigned int cpu;
+
+	if (cpumask_empty(&added))
+		return;
+	if (PERFCTR_WRITES_CR4)
+		on_each_cpu_mask(&added, follow_here, NULL, 1);
+	for_each_cpu(cpu, &added) {
+		if (must_switch(cpu, allowed))
+			request_switch(cpu);
+		else if (NEEDS_THREADS)
+			set_mm(cpu, NULL);
+	}
+	cpumask_clear(&added);
 }
 
 void perfctr_x86_pce_wait(void)
 {
-	wait_event_timeout(completed_wait, all_completed(), WAIT_JIFFIES);
-	cpumask_clear(&waited);
+	if (!perfctr_x86_pce_idle())
+		wait_event_timeout(completed_wait, perfctr_x86_pce_idle(), WAIT_JIFFIES);
 }
 
 int perfctr_x86_pce_init(void)
 {
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		INIT_WORK(&per_cpu_ptr(&pce_cpu, cpu)->work, follow_work);
-	pce_wq = alloc_workqueue("vperfctr_pce", WQ_PERCPU, 0);
-	return pce_wq ? 0 : -ENOMEM;
+	return NEEDS_THREADS ? smpboot_register_percpu_thread(&pce_threads) : 0;
 }
 
 void perfctr_x86_pce_exit(void)
 {
-	if (pce_wq)
-		destroy_workqueue(pce_wq);	/* drains it */
+	int cpu;
+
+	if (!NEEDS_THREADS)
+		return;
+	smpboot_unregister_percpu_thread(&pce_threads);
+	for_each_possible_cpu(cpu)
+		set_mm(cpu, NULL);
 }

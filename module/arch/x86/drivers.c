@@ -181,6 +181,24 @@ void perfctr_cpu_release(void)
 	cpus_read_unlock();
 }
 
+static bool cpu_holds(int cpu, void *unused)
+{
+	return driver->cpu_holds(cpu);
+}
+
+bool perfctr_x86_others_hold(void)
+{
+	unsigned int cpu, here = raw_smp_processor_id();
+
+	if (!driver->cpu_holds)
+		return false;
+	for_each_online_cpu(cpu) {
+		if (cpu != here && driver->cpu_holds(cpu))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Runs without cpus_read_lock(): the caller holds mmap_lock, which nests inside it elsewhere
  * in the kernel.  Each CPU knows whether its counters are ours.
@@ -188,7 +206,7 @@ void perfctr_cpu_release(void)
 void perfctr_x86_scrub(void)
 {
 	if (driver->cpu_scrub)
-		on_each_cpu(scrub_cpu_ipi, NULL, 1);
+		on_each_cpu_cond(cpu_holds, scrub_cpu_ipi, NULL, 1);
 }
 
 int perfctr_cpu_check_control(struct perfctr_cpu_control *control)
@@ -252,6 +270,7 @@ void perfctr_cpu_exit(void)
 	cpuhp_remove_state(hotplug_state);
 	for_each_possible_cpu(cpu)
 		flush_work(per_cpu_ptr(&switch_work, cpu));
+	perfctr_x86_users_exit();
 	perfctr_x86_pce_exit();
 	perfctr_x86_pmi_exit();
 }

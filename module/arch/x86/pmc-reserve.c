@@ -122,6 +122,7 @@ static void clear_registers(struct pmc_cpu *cpu)
 		perfctr_wrmsr(pmu->global_clear, kind->pmc_mask | kind->fixed_mask << 32);
 
 	cpu->id = 0;
+	WRITE_ONCE(cpu->loaded, 0);
 	WRITE_ONCE(cpu->armed, NULL);
 	WRITE_ONCE(cpu->running, NULL);
 	cpu->cleared = false;
@@ -210,6 +211,14 @@ void perfctr_x86_pmc_cpu_scrub(void)
 	if (state)
 		perfctr_x86_pmc_suspend(state);
 	clear_counters(perfctr_kind_here());
+	/* The next resume loads its control, and so marks this CPU again. */
+	cpu->id = 0;
+	WRITE_ONCE(cpu->loaded, 0);
 	if (state)
 		perfctr_x86_pmc_resume(state);
+}
+
+bool perfctr_x86_pmc_cpu_holds(unsigned int cpu)
+{
+	return READ_ONCE(per_cpu_ptr(&perfctr_x86_pmc_cpu, cpu)->loaded);
 }

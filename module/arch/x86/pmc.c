@@ -123,7 +123,7 @@ static void write_control(struct pmc_cpu *cpu, struct perfctr_cpu_state *state)
 	if (!wrote && cpu->id && cpu->loaded == control->regs.global_ctrl && !control->nrictrs)
 		state->id = min(state->id, cpu->id);
 	cpu->id = state->id;
-	cpu->loaded = control->regs.global_ctrl;
+	WRITE_ONCE(cpu->loaded, control->regs.global_ctrl);	/* not 0: it has counters */
 }
 
 static noinline void clear_evntsels(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
@@ -379,6 +379,15 @@ static bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *st
 	return overflow;
 }
 
+/* Start no counter of a state that has overflowed.  Its values are loaded nevertheless. */
+static noinline void resume_overflowed(struct pmc_cpu *cpu,
+				       const struct perfctr_cpu_state *state)
+{
+	if (!pmu->global_ctrl)
+		clear_evntsels(cpu, state);	/* another thread's may be running */
+	WRITE_ONCE(cpu->loaded, cpu->loaded | state->control.regs.global_ctrl);
+}
+
 /* ---- suspend, resume, sample -------------------------------------------- */
 
 /*
@@ -507,9 +516,9 @@ static noinline void resume_other(struct perfctr_cpu_state *state, bool tsc_runs
 	/* Without a global control, counters run once written, and may overflow at once. */
 	WRITE_ONCE(cpu->running, state);
 	barrier();
-	if (overflow && !pmu->global_ctrl)
-		clear_evntsels(cpu, state);	/* another thread's may be running */
-	else if (!overflow && cpu->id != state->id)
+	if (unlikely(overflow))
+		resume_overflowed(cpu, state);
+	else if (cpu->id != state->id)
 		write_control(cpu, state);
 	resume(cpu, state, cstatus, tsc_runs);
 	if (ictrs && pmu->global_ctrl && !overflow)

@@ -21,7 +21,7 @@ static const struct perfctr_x86_pmu *const pmu = &perfctr_x86_pmu;
 /* The contents of a CPU's registers, and the state that uses them. */
 struct pmc_cpu {
 	u64 id;				/* identity of the loaded control; 0: none */
-	u64 loaded;			/* its regs.global_ctrl */
+	u64 loaded;			/* its regs.global_ctrl; 0: counters are clear since */
 	u64 global_ctrl;
 	u64 fixed_ctrl;
 	bool ready;			/* between cpu_start and cpu_stop */

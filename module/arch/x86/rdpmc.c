@@ -11,132 +11,266 @@
  * An administrator can forbid RDPMC: the "rdpmc" attribute of the cpu PMU in sysfs is 0.
  * Then the next switch from a different mm clears the bit, and the page reports that.
  */
-#include <linux/list.h>
+#include <linux/atomic.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 #include <linux/smp.h>
+#include <linux/workqueue.h>
 #include <asm/mmu_context.h>
 
+#include "../../compat/workqueue.h"
+#include "../common/users.h"
 #include "regs.h"
 #include "rdpmc.h"
 #include "x86.h"
 
-/* One per mm that has mapped a state's page. */
-struct perfctr_user {
-	struct list_head list;
-	struct mm_struct *mm;		/* kept alive by its mapping */
-	unsigned int maps;		/* all mappings, except dead ones: see page.c */
-	unsigned int own;		/* mappings of states of its own threads: allow RDPMC */
-};
+unsigned int perfctr_x86_watchers __read_mostly;
+bool perfctr_x86_rdpmc_always __read_mostly;
 
-static LIST_HEAD(users);
-static DEFINE_MUTEX(users_mutex);	/* taken inside mmap_lock */
+/* ---- rdpmc=2 --------------------------------------------------------------- */
+
+/*
+ * The number of withdrawals of the right that have begun, and whose CPUs have not been
+ * asked yet.  Such a CPU may still have CR4.PCE set for the mm.
+ */
+static atomic_t withdrawals;
+
+static void set_always(bool always)
+{
+	if (always != READ_ONCE(perfctr_x86_rdpmc_always))
+		WRITE_ONCE(perfctr_x86_rdpmc_always, always);
+}
+
+/* True if CR4.PCE of this CPU may be late.  Context: preemption disabled. */
+static bool is_late_here(void)
+{
+	return atomic_read(&withdrawals) || perfctr_x86_pce_is_late();
+}
+
+void perfctr_x86_infer_always(void)
+{
+	if (!is_late_here())
+		set_always(true);
+}
+
+/* If RDPMC works for an mm that is not allowed it, rdpmc=2 is in force. */
+static void look_for_always(void)
+{
+	preempt_disable();
+	if (!perfctr_x86_rdpmc_allowed(current->mm) && !is_late_here())
+		set_always(perfctr_user_rdpmc());
+	preempt_enable();
+}
+
+/* ---- what earlier threads left -------------------------------------------- */
+
+/*
+ * With isolation, each suspend clears its counters while another process could look at
+ * them: see perfctr_x86_watched().  What earlier suspends left must be cleared before a
+ * new process can look.  That interrupts the CPUs on which counters were loaded since
+ * they were last cleared.
+ *
+ * A user can map and unmap a page in a loop, or start processes that do so.  So other
+ * CPUs are interrupted a few times only.  After that the level stays at the highest, at
+ * which all suspends clear, until no process has unmapped its last page for a second.
+ */
+#define MAX_INTERRUPTIONS	4
+
+static atomic_t nr_mms;
+
+/*
+ * Serialises changes of the level.  Held over the interrupts that clear counters, which
+ * processes that map their first page at the same time must wait for.
+ */
+static DEFINE_MUTEX(level_mutex);
+
+/* The level is the highest, and all that was left before has been cleared. */
+static bool settled;
+
+/* How often other CPUs were interrupted since the level last fell. */
+static unsigned int interruptions;
+
+static void lower_level(struct work_struct *work);
+static DECLARE_DELAYED_WORK(lower_work, lower_level);
+
+static void set_level(unsigned int level)
+{
+	if (level != perfctr_x86_watchers)
+		WRITE_ONCE(perfctr_x86_watchers, level);
+}
+
+/*
+ * Let suspends clear counters from here on, and clear what earlier ones left.  A process
+ * that has lost the right to RDPMC, but not on all CPUs yet, can look, too.
+ */
+static void raise_level(void)
+{
+	bool several = atomic_read(&nr_mms) > 1 || !perfctr_x86_pce_idle() ||
+		       interruptions >= MAX_INTERRUPTIONS;
+
+	set_level(several ? 2 : max(1U, perfctr_x86_watchers));
+	/*
+	 * Pairs with a full barrier between the resume that loads counters, which marks its
+	 * CPU, and the next suspend there: a CPU without a mark sees the new level.
+	 */
+	smp_mb();
+	if (perfctr_x86_others_hold())
+		interruptions++;
+	perfctr_x86_scrub();
+	if (!several)
+		return;
+	/* Pairs with perfctr_mm_added(), which then need not wait. */
+	smp_store_release(&settled, true);
+	mod_delayed_work(system_dfl_wq, &lower_work, HZ);
+}
+
+/* A second without an unmapping has passed. */
+static void lower_level(struct work_struct *work)
+{
+	mutex_lock(&level_mutex);
+	if (!perfctr_x86_pce_idle()) {
+		queue_delayed_work(system_dfl_wq, &lower_work, HZ);
+	} else {
+		/* Pairs with perfctr_mm_added(): it sees this, or its count is seen here. */
+		smp_store_mb(settled, false);
+		set_level(min(perfctr_x86_watchers, (unsigned int)atomic_read(&nr_mms)));
+		smp_store_release(&settled, perfctr_x86_watchers > 1);
+		interruptions = 0;
+	}
+	mutex_unlock(&level_mutex);
+}
+
+/* Context: mmap(), so current->mm is the mm. */
+void perfctr_mm_added(void)
+{
+	look_for_always();
+	if (!perfctr_isolate)
+		return;
+	atomic_inc(&nr_mms);
+	smp_mb__after_atomic();
+	if (smp_load_acquire(&settled))
+		return;
+	mutex_lock(&level_mutex);
+	if (!settled)
+		raise_level();
+	mutex_unlock(&level_mutex);
+}
+
+void perfctr_mm_removed(void)
+{
+	if (!perfctr_isolate)
+		return;
+	atomic_dec(&nr_mms);
+	mod_delayed_work(system_dfl_wq, &lower_work, HZ);
+}
+
+/* ---- the right to RDPMC ---------------------------------------------------- */
 
 /* True while the hardware is reserved: a mapping of an own state allows RDPMC. */
 static bool allowing;
 
-/* The length of the list, to be read without the mutex: see rdpmc.h. */
-unsigned int perfctr_x86_nr_users;
-
-bool perfctr_x86_rdpmc_always;
-
-/* Context: users_mutex held, so that an mm on the list stays. */
-static void allow_rdpmc(struct mm_struct *mm)
+/*
+ * Change the right of an mm, with its entry's lock held.
+ *
+ * Return: true if the CPUs that have the mm loaded must follow.  After a withdrawal they
+ * must be asked soon, and then end_withdrawal() be called.
+ */
+static bool allow_rdpmc(struct perfctr_user *user)
 {
-	atomic_inc(&mm->context.perf_rdpmc_allowed);
-	perfctr_x86_pce_follow(mm);
+	if (user->allowed)
+		return false;
+	user->allowed = true;
+	atomic_inc(&user->mm->context.perf_rdpmc_allowed);
+	return true;
 }
 
-static void forbid_rdpmc(struct mm_struct *mm)
+static void end_withdrawal(void)
 {
-	bool always = READ_ONCE(perfctr_x86_rdpmc_always);
-
-	if (!atomic_dec_and_test(&mm->context.perf_rdpmc_allowed) || always)
-		return;
-	perfctr_x86_pce_follow(mm);
-	perfctr_x86_pce_wait();
-	/* A thread resumed meanwhile may have found CR4.PCE still set, and inferred rdpmc=2. */
-	WRITE_ONCE(perfctr_x86_rdpmc_always, false);
+	smp_mb__before_atomic();
+	atomic_dec(&withdrawals);
 }
 
-struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner)
+static bool forbid_rdpmc(struct perfctr_user *user)
+{
+	if (!user->allowed)
+		return false;
+	user->allowed = false;
+	atomic_inc(&withdrawals);
+	if (atomic_dec_and_test(&user->mm->context.perf_rdpmc_allowed) &&
+	    !READ_ONCE(perfctr_x86_rdpmc_always))
+		return true;
+	end_withdrawal();
+	return false;
+}
+
+bool perfctr_own_changed(struct perfctr_user *user)
+{
+	if (!user->own)
+		return forbid_rdpmc(user);
+	return READ_ONCE(allowing) && allow_rdpmc(user);
+}
+
+/* An mm without users runs no thread again, and its CPUs leave it for another mm. */
+void perfctr_own_followup(struct perfctr_user *user)
+{
+	if (atomic_read(&user->mm->mm_users))
+		perfctr_x86_pce_follow(user->mm);
+	if (!user->own)
+		end_withdrawal();
+}
+
+/*
+ * Change the right of all mms.  First all are changed, and then the CPUs that have any of
+ * them loaded are asked, each of them once.
+ *
+ * Context: the caller of reserve and release serialises.
+ */
+static void change_all(bool allow)
 {
 	struct perfctr_user *user;
+	unsigned int i;
 
-	/* If RDPMC works for an mm that is not allowed it, rdpmc=2 is in force. */
-	preempt_disable();
-	if (!perfctr_x86_rdpmc_allowed(mm))
-		WRITE_ONCE(perfctr_x86_rdpmc_always, perfctr_user_rdpmc());
-	preempt_enable();
-
-	mutex_lock(&users_mutex);
-	list_for_each_entry(user, &users, list) {
-		if (user->mm == mm)
-			goto found;
-	}
-	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
-	if (!user)
-		goto out;
-	user->mm = mm;
-	list_add(&user->list, &users);
-	WRITE_ONCE(perfctr_x86_nr_users, perfctr_x86_nr_users + 1);
 	/*
-	 * Each suspend from here on clears its counters.  Clear what earlier ones
-	 * left, before the new user can look.
+	 * Pairs with atomic_inc() in change_own(): the walk finds the owner, or the owner
+	 * finds the new value.
 	 */
-	if (perfctr_isolate)
-		perfctr_x86_scrub();
-found:
-	user->maps++;
-	if (owner && !user->own++ && allowing) {
-		allow_rdpmc(mm);
-		perfctr_x86_pce_wait();
+	smp_store_mb(allowing, allow);
+	if (!atomic_read(&perfctr_nr_owners))
+		return;
+	atomic_inc(&withdrawals);
+	rcu_read_lock();
+	perfctr_for_each_user(user, i) {
+		spin_lock(&user->lock);
+		if (allow && user->own && allow_rdpmc(user))
+			perfctr_x86_pce_add(user->mm);
+		if (!allow && forbid_rdpmc(user)) {
+			perfctr_x86_pce_add(user->mm);
+			end_withdrawal();
+		}
+		spin_unlock(&user->lock);
 	}
-out:
-	mutex_unlock(&users_mutex);
-	return user;
-}
-
-void perfctr_cpu_user_put(struct perfctr_user *user, bool owner)
-{
-	mutex_lock(&users_mutex);
-	if (owner && !--user->own && allowing)
-		forbid_rdpmc(user->mm);
-	if (!--user->maps) {
-		list_del(&user->list);
-		WRITE_ONCE(perfctr_x86_nr_users, perfctr_x86_nr_users - 1);
-		kfree(user);
-	}
-	mutex_unlock(&users_mutex);
+	rcu_read_unlock();
+	perfctr_x86_pce_follow_added(allow);
+	end_withdrawal();
 }
 
 void perfctr_x86_users_allow(void)
 {
-	struct perfctr_user *user;
-
-	mutex_lock(&users_mutex);
-	allowing = true;
-	list_for_each_entry(user, &users, list) {
-		if (user->own)
-			allow_rdpmc(user->mm);
-	}
-	perfctr_x86_pce_wait();
-	mutex_unlock(&users_mutex);
+	change_all(true);
 }
 
 void perfctr_x86_users_forbid(void)
 {
-	struct perfctr_user *user;
+	change_all(false);
+	/* Also for the withdrawals by munmap(), which have not waited. */
+	perfctr_x86_pce_wait();
+}
 
-	mutex_lock(&users_mutex);
-	allowing = false;
-	list_for_each_entry(user, &users, list) {
-		if (user->own)
-			forbid_rdpmc(user->mm);
-	}
-	mutex_unlock(&users_mutex);
+void perfctr_x86_users_exit(void)
+{
+	cancel_delayed_work_sync(&lower_work);
 }
 
 /*
@@ -146,5 +280,6 @@ void perfctr_x86_users_forbid(void)
  */
 void perfctr_cpu_user_fork(struct mm_struct *mm)
 {
-	atomic_set(&mm->context.perf_rdpmc_allowed, 0);
+	if (atomic_read(&mm->context.perf_rdpmc_allowed))
+		atomic_set(&mm->context.perf_rdpmc_allowed, 0);
 }

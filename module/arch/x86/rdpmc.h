@@ -6,8 +6,11 @@
 #include <linux/sched.h>
 #include <asm/mmu.h>
 
-/* The number of processes that have mapped a state's page. */
-extern unsigned int perfctr_x86_nr_users;
+/*
+ * The number of processes that have mapped a state's page; 2 means two or more.  It falls
+ * with a delay: see rdpmc.c.
+ */
+extern unsigned int perfctr_x86_watchers;
 
 /* True under rdpmc=2 in sysfs: every process may RDPMC.  Inferred from CR4.PCE. */
 extern bool perfctr_x86_rdpmc_always;
@@ -27,13 +30,15 @@ static __always_inline bool perfctr_x86_rdpmc_allowed(const struct mm_struct *mm
  */
 static __always_inline bool perfctr_x86_watched(void)
 {
-	unsigned int nr = READ_ONCE(perfctr_x86_nr_users);
+	unsigned int nr = READ_ONCE(perfctr_x86_watchers);
 	struct mm_struct *mm = current->mm;	/* NULL late in exit */
 
 	if (READ_ONCE(perfctr_x86_rdpmc_always))
 		return true;
 	return nr && (nr > 1 || !mm || !perfctr_x86_rdpmc_allowed(mm));
 }
+
+void perfctr_x86_infer_always(void);
 
 /*
  * Record that CR4.PCE was found set, if neither perf nor this module allowed it.
@@ -45,7 +50,7 @@ static __always_inline void perfctr_x86_saw_rdpmc(void)
 	struct mm_struct *mm = current->mm;	/* NULL late in exit */
 
 	if (mm && unlikely(!perfctr_x86_rdpmc_allowed(mm)))
-		WRITE_ONCE(perfctr_x86_rdpmc_always, true);
+		perfctr_x86_infer_always();
 }
 
 #endif /* VPERFCTR_X86_RDPMC_H */

@@ -58,6 +58,8 @@ struct perfctr_x86_driver {
 	 * forget: the registers were lost; start over.
 	 * scrub: clear all counters without changing any count.  Does nothing before
 	 *	start and after stop.
+	 * holds: true if counters were loaded since they were last cleared.  May be
+	 *	called on any CPU, for any CPU.
 	 *
 	 * Context: On the CPU concerned, interrupts disabled.
 	 */
@@ -65,6 +67,7 @@ struct perfctr_x86_driver {
 	void (*cpu_stop)(void);
 	void (*cpu_forget)(void);
 	void (*cpu_scrub)(void);
+	bool (*cpu_holds)(unsigned int cpu);
 };
 
 extern const struct perfctr_x86_driver perfctr_x86_amd;
@@ -146,6 +149,7 @@ int perfctr_x86_pmc_cpu_start(void);
 void perfctr_x86_pmc_cpu_stop(void);
 void perfctr_x86_pmc_cpu_forget(void);
 void perfctr_x86_pmc_cpu_scrub(void);
+bool perfctr_x86_pmc_cpu_holds(unsigned int cpu);
 
 /* The operations of a driver that leaves them to pmc.c. */
 #define PERFCTR_X86_PMC_OPS					\
@@ -166,7 +170,8 @@ void perfctr_x86_pmc_cpu_scrub(void);
 	.cpu_start	= perfctr_x86_pmc_cpu_start,		\
 	.cpu_stop	= perfctr_x86_pmc_cpu_stop,		\
 	.cpu_forget	= perfctr_x86_pmc_cpu_forget,		\
-	.cpu_scrub	= perfctr_x86_pmc_cpu_scrub
+	.cpu_scrub	= perfctr_x86_pmc_cpu_scrub,		\
+	.cpu_holds	= perfctr_x86_pmc_cpu_holds
 
 /*
  * Fill in the rest of perfctr_cpu_info at the end of a probe, which has set the masks.
@@ -261,8 +266,12 @@ bool perfctr_x86_readable(u32 msr);
  */
 int perfctr_x86_selftest(const struct vperfctr_info *kind);
 
-/* drivers.c: run cpu_scrub on all CPUs. */
+/*
+ * drivers.c: run cpu_scrub on the CPUs that cpu_holds names; others_hold: true if that
+ * interrupts another CPU.
+ */
 void perfctr_x86_scrub(void);
+bool perfctr_x86_others_hold(void);
 
 /*
  * nmi.c: the interrupt of the counters.
@@ -304,20 +313,30 @@ static inline void perfctr_x86_pmi_expect(void)
  */
 void perfctr_x86_users_allow(void);
 void perfctr_x86_users_forbid(void);
+void perfctr_x86_users_exit(void);
 
 /*
- * cr4-pce.c: make CR4.PCE follow perfctr_x86_rdpmc_allowed() of an mm.
+ * cr4-pce.c: make CR4.PCE follow perfctr_x86_rdpmc_allowed() of an mm with an entry.
  *
  * follow: update CR4.PCE on the CPUs that have the mm loaded.  On kernels that let no
  *	module write CR4, this only asks these CPUs to do it.
- * wait: wait for these CPUs, but for a tenth of a second at most.
+ * add: as follow, but for a later follow_added, which does it for all of them at once;
+ *	@allowed says which way their right has changed.
+ * idle: true if all CPUs have done it.
+ * wait: wait for that, but for a tenth of a second at most.
+ * is_late: true if this CPU has not done it.
  * suspect: perf may have left counters on this CPU that the kernel will clear.
  *
- * Context: follow and wait may sleep, and the caller serialises them.  The mm must not
- * be freed meanwhile.  suspect: interrupts disabled.
+ * Context: the mm must not be freed meanwhile.  follow, follow_added: interrupts enabled.
+ * wait: may sleep.  add, follow_added: the caller serialises.  is_late: preemption
+ * disabled.  suspect: interrupts disabled.
  */
 void perfctr_x86_pce_follow(struct mm_struct *mm);
+void perfctr_x86_pce_add(struct mm_struct *mm);
+void perfctr_x86_pce_follow_added(bool allowed);
+bool perfctr_x86_pce_idle(void);
 void perfctr_x86_pce_wait(void);
+bool perfctr_x86_pce_is_late(void);
 void perfctr_x86_pce_suspect(void);
 int perfctr_x86_pce_init(void);
 void perfctr_x86_pce_exit(void);

@@ -15,8 +15,14 @@ static const struct perfctr_arm64_driver *const driver = &perfctr_arm64_pmuv3;
 bool perfctr_isolate = true;
 static bool may_read;
 
-bool perfctr_arm64_may_read(void)
+/* The mm of all threads. */
+struct mm_struct { char unused; };
+static struct mm_struct the_mm, other_mm;
+
+bool perfctr_arm64_may_read(struct mm_struct **reader)
 {
+	if (may_read)
+		*reader = &the_mm;
 	return may_read;
 }
 
@@ -211,6 +217,42 @@ START_TEST(kernel_mode)
 		perfctr_cpu_suspend(&t.state);
 		ck_assert_uint_eq(sum(&t, 0), i == 0 ? 100 : i == 1 ? 7 : 107);
 	}
+}
+END_TEST
+
+/*
+ * The process on one CPU loses its permission.  Only a CPU that runs a thread with it is
+ * named, and no other process loses it.
+ */
+START_TEST(permission_withdrawn)
+{
+	struct thread t = { 0 };
+
+	start_machine(4, 6, true);
+	add_counter(&t, 0, P | INSNS, 0);
+	set_control(&t);
+	may_read = true;
+	ck_assert_ptr_null(driver->cpu_reader(0));
+	perfctr_cpu_resume(&t.state);
+	ck_assert_ptr_eq(driver->cpu_reader(0), &the_mm);
+	ck_assert_ptr_null(driver->cpu_reader(1));
+	driver->cpu_close_user(&other_mm);
+	ck_assert_uint_ne(model.cpu[0].user, 0);
+	driver->cpu_close_user(&the_mm);
+	ck_assert_uint_eq(model.cpu[0].user, 0);
+	ck_assert_ptr_null(driver->cpu_reader(0));
+	model_run(&(struct work) { false, 100, 300 });
+	perfctr_cpu_suspend(&t.state);
+	perfctr_cpu_resume(&t.state);
+	model_run(&(struct work) { false, 100, 300 });
+	perfctr_cpu_suspend(&t.state);
+	ck_assert_ptr_null(driver->cpu_reader(0));
+	may_read = false;
+	perfctr_cpu_resume(&t.state);
+	ck_assert_ptr_null(driver->cpu_reader(0));
+	model_run(&(struct work) { false, 100, 300 });
+	perfctr_cpu_suspend(&t.state);
+	ck_assert_uint_eq(sum(&t, 0), 300);
 }
 END_TEST
 
@@ -424,6 +466,7 @@ int main(void)
 	tcase_add_test(tc, is_alike);
 	tcase_add_test(tc, check_control);
 	tcase_add_loop_test(tc, kernel_mode, 0, 2);
+	tcase_add_test(tc, permission_withdrawn);
 	tcase_add_loop_test(tc, context_switches, 0, 4);
 	tcase_add_loop_test(tc, register_writes, 0, 2);
 	tcase_add_loop_test(tc, wraparound, 0, 2);

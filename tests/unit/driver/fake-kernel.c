@@ -64,6 +64,10 @@ void perfctr_x86_users_forbid(void)
 	users_allowed = false;
 }
 
+void perfctr_x86_users_exit(void)
+{
+}
+
 unsigned int fake_bad_index(void)
 {
 	require(false, "an index went through array_index_nospec() unchecked");
@@ -86,11 +90,15 @@ void cpus_read_unlock(void)
 	hotplug_lock--;
 }
 
+unsigned int fake_interrupts[NR_CPUS];
+
 static void call_on(unsigned int cpu, void (*func)(void *), void *arg, bool irqs_off)
 {
 	unsigned int old_cpu = fake_cpu;
 	bool old_irqs = fake_irqs_off;
 
+	if (irqs_off && cpu != fake_cpu)
+		fake_interrupts[cpu]++;
 	fake_cpu = cpu;
 	fake_irqs_off = irqs_off;
 	func(arg);
@@ -98,16 +106,28 @@ static void call_on(unsigned int cpu, void (*func)(void *), void *arg, bool irqs
 	fake_cpu = old_cpu;
 }
 
-void on_each_cpu(void (*func)(void *), void *arg, int wait)
+void on_each_cpu_cond(bool (*cond)(int cpu, void *arg), void (*func)(void *), void *arg, int wait)
 {
 	unsigned int cpu;
 
 	require(!fake_irqs_off, "on_each_cpu() waits for CPUs that may wait for this one");
 	require(wait, "on_each_cpu() returns before it is done");
 	for (cpu = 0; cpu < NR_CPUS; cpu++) {
-		if (fake_online[cpu])
+		if (fake_online[cpu] && cond(cpu, arg))
 			call_on(cpu, func, arg, true);
 	}
+}
+
+static bool is_any(int cpu, void *unused)
+{
+	(void)cpu;
+	(void)unused;
+	return true;
+}
+
+void on_each_cpu(void (*func)(void *), void *arg, int wait)
+{
+	on_each_cpu_cond(is_any, func, arg, wait);
 }
 
 int smp_call_function_single(int cpu, void (*func)(void *), void *arg, int wait)

@@ -100,7 +100,11 @@ extern bool fake_irqs_off;
 #define local_irq_save(flags)		((flags) = fake_irqs_off, fake_irqs_off = true)
 #define local_irq_restore(flags)	(fake_irqs_off = (flags))
 
+/* These count in fake_interrupts how often another CPU than the current one is called. */
+extern unsigned int fake_interrupts[NR_CPUS];
 void on_each_cpu(void (*func)(void *), void *arg, int wait);
+void on_each_cpu_cond(bool (*cond)(int cpu, void *arg), void (*func)(void *), void *arg,
+		      int wait);
 int smp_call_function_single(int cpu, void (*func)(void *), void *arg, int wait);
 void cpus_read_lock(void);
 void cpus_read_unlock(void);
@@ -122,6 +126,7 @@ const struct cpumask *fake_online_mask(void);
 #define for_each_cpu(cpu, mask)				\
 	for ((cpu) = 0; (cpu) < NR_CPUS; (cpu)++)	\
 		if (cpumask_test_cpu(cpu, mask))
+#define for_each_online_cpu(cpu)	for_each_cpu(cpu, cpu_online_mask)
 #define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < NR_CPUS; (cpu)++)
 #define per_cpu_ptr(ptr, cpu)		(&(*(ptr))[cpu])
 
@@ -137,6 +142,7 @@ extern unsigned int fake_works[NR_CPUS];
 #define schedule_work_on(cpu, work)	(fake_works[cpu]++, (work)->func(work))
 
 #define smp_processor_id()		fake_cpu
+#define raw_smp_processor_id()		fake_cpu
 
 /* The number of warnings in the log. */
 extern unsigned int fake_warnings;

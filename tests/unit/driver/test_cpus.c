@@ -315,9 +315,25 @@ static bool any_left(unsigned int cpu)
 	return false;
 }
 
+/* Scrub.  Return: the CPUs that this has interrupted, as the driver foretells. */
+static unsigned int scrub_from(unsigned int cpu)
+{
+	unsigned int interrupted = 0, i;
+	bool others;
+
+	fake_cpu = cpu;
+	memset(fake_interrupts, 0, sizeof(fake_interrupts));
+	others = perfctr_x86_others_hold();
+	perfctr_x86_scrub();
+	for (i = 0; i < NR_CPUS; i++)
+		interrupted |= fake_interrupts[i] ? BIT(i) : 0;
+	ck_assert(others == !!interrupted);
+	return interrupted;
+}
+
 /*
- * A scrub clears the counters that suspended states left, on all CPUs.  A running state
- * continues to count.
+ * A scrub clears the counters that suspended states left, on all CPUs, and interrupts no
+ * CPU where there is nothing to clear.  A running state continues to count.
  */
 START_TEST(scrub)
 {
@@ -331,21 +347,29 @@ START_TEST(scrub)
 	thread_in(&b, 2);
 	thread_run(&b, &work);
 	ck_assert(any_left(1) && any_left(2));
-	perfctr_x86_scrub();
+	ck_assert_uint_eq(scrub_from(0), BIT(1) | BIT(2));
 	ck_assert(!any_left(1) && !any_left(2));
+	/* The running state has marked its CPU again. */
+	ck_assert_uint_eq(scrub_from(0), BIT(2));
 	thread_run(&b, &work);
 	ck_assert(any_left(2));
 	thread_out(&b);
 	thread_check(&b);
-	perfctr_x86_scrub();
+	ck_assert_uint_eq(scrub_from(2), 0);
 	ck_assert(!any_left(2));
+	ck_assert_uint_eq(scrub_from(0), 0);
+	/* The registers still hold the controls, but the CPUs are marked. */
 	use_on(&a, 1);
 	use_on(&b, 2);
+	ck_assert(any_left(1) && any_left(2));
+	ck_assert_uint_eq(scrub_from(1), BIT(2));
+	ck_assert(!any_left(1) && !any_left(2));
 
 	/* Once the hardware is released, a scrub clears nothing. */
+	use_on(&a, 1);
 	perfctr_cpu_release();
 	fill_registers(1);
-	perfctr_x86_scrub();
+	ck_assert_uint_eq(scrub_from(0), 0);
 	ck_assert(any_left(1));
 	machine_exit();
 }
