@@ -242,8 +242,8 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 	if ((change->header.flags & VPERFCTR_CONTROL_RING) && !st->ring)
 		return -EINVAL;
 	/* A member that leaves its family can no longer count by the root's shares. */
-	vperfctr_get_global(st);
-	if (wants_hardware)
+	err = vperfctr_get_global(st);
+	if (!err && wants_hardware)
 		err = vperfctr_get_hardware(st);
 	change->restricted = vperfctr_is_restricted(&change->control);
 	if (!err && change->restricted && READ_ONCE(st->owner) == current &&
@@ -305,7 +305,7 @@ static int op_suspend(struct vperfctr_state *st, void *arg)
 
 int vperfctr_suspend(struct vperfctr_state *st)
 {
-	return vperfctr_apply(st, op_suspend, NULL);
+	return vperfctr_check_access(st) ?: vperfctr_apply(st, op_suspend, NULL);
 }
 
 static int op_resume(struct vperfctr_state *st, void *arg)
@@ -319,7 +319,7 @@ static int op_resume(struct vperfctr_state *st, void *arg)
 
 int vperfctr_resume(struct vperfctr_state *st)
 {
-	return vperfctr_apply(st, op_resume, NULL);
+	return vperfctr_check_access(st) ?: vperfctr_apply(st, op_resume, NULL);
 }
 
 static int op_unlink(struct vperfctr_state *st, void *arg)
@@ -330,13 +330,15 @@ static int op_unlink(struct vperfctr_state *st, void *arg)
 
 int vperfctr_unlink(struct vperfctr_state *st)
 {
-	int err = vperfctr_check_access(st);
+	int err = vperfctr_check_unlink(st);
 
+	/* After the owner's end, any descriptor of the creator may dissolve the family. */
+	if (err == -ESRCH && test_bit(STATE_GLOBAL, &st->bits) && !vperfctr_may_use(st))
+		err = list_empty(&st->family) ? 0 : -EPERM;
 	if (err == -EPERM)
 		return err;
 	if (mutex_lock_killable(&st->lock))
 		return -EINTR;
-	/* After the owner's end, any descriptor holder may dissolve the family. */
 	vperfctr_dissolve_family(st);
 	err = vperfctr_apply(st, op_unlink, NULL);
 	mutex_unlock(&st->lock);

@@ -20,7 +20,8 @@
 #define OPEN_SIZE_VER0		16
 
 #define OPEN_LIFE_FLAGS	(VPERFCTR_OPEN_TRANSIENT | VPERFCTR_OPEN_KEEP)
-#define OPEN_FLAGS	(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOCLOEXEC | OPEN_LIFE_FLAGS)
+#define OPEN_FLAGS	(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOCLOEXEC | OPEN_LIFE_FLAGS | \
+			 VPERFCTR_OPEN_LOCKED)
 
 /* The layout is ABI and must not change. */
 static_assert(offsetofend(struct vperfctr_info, cpu_name) == INFO_SIZE_VER0);
@@ -158,9 +159,13 @@ static int create_state(struct task_struct *task, u32 flags, int fd)
 	struct file *file;
 	int err;
 
+	if ((flags & VPERFCTR_OPEN_LOCKED) && task == current)
+		return -EINVAL;
 	st = vperfctr_state_create(NULL, GFP_KERNEL);
 	if (IS_ERR(st))
 		return PTR_ERR(st);
+	if (flags & VPERFCTR_OPEN_LOCKED)
+		st->may_change = NULL;
 	if ((flags & VPERFCTR_OPEN_TRANSIENT) ||
 	    (task != current && !(flags & VPERFCTR_OPEN_KEEP)))
 		set_bit(STATE_TRANSIENT, &st->bits);
@@ -206,8 +211,9 @@ static int vperfctr_open_ioctl(const struct vperfctr_open __user *arg)
 		return err;
 	if ((req.flags & ~OPEN_FLAGS) || req.reserved)
 		return -EINVAL;
-	/* Lifetime flags are valid only with CREAT. */
-	if (!(req.flags & VPERFCTR_OPEN_CREAT) && (req.flags & OPEN_LIFE_FLAGS))
+	/* Flags of a state are valid only with CREAT. */
+	if (!(req.flags & VPERFCTR_OPEN_CREAT) &&
+	    (req.flags & (OPEN_LIFE_FLAGS | VPERFCTR_OPEN_LOCKED)))
 		return -EINVAL;
 	if ((req.flags & OPEN_LIFE_FLAGS) == OPEN_LIFE_FLAGS)
 		return -EINVAL;

@@ -271,6 +271,8 @@ static __always_inline int op_iresume(struct vperfctr_state *st, void *arg)
 
 int vperfctr_iresume(struct vperfctr_state *st)
 {
+	if (unlikely(vperfctr_is_locked(st)) && READ_ONCE(st->owner) == current)
+		return -EPERM;
 	return vperfctr_apply(st, op_iresume, NULL);
 }
 

@@ -48,7 +48,7 @@ int vperfctr_apply_monitor(struct vperfctr_state *st, vperfctr_op *op, void *arg
 {
 	struct remote_call call = { .st = st, .op = op, .arg = arg, .monitor = current };
 
-	return vperfctr_check_monitor(st) ?: stop_machine(apply_remote, &call, NULL);
+	return vperfctr_check_user(st) ?: stop_machine(apply_remote, &call, NULL);
 }
 
 /* ---- open --------------------------------------------------------------- */
@@ -112,8 +112,8 @@ static int open_current(bool creat, struct vperfctr_state **st, bool *kernel)
  *
  * Context: may sleep.
  * Return: 0; -EEXIST or -ENOENT; -ESRCH if the thread is ending; -EPERM if it is neither
- * current nor stopped under current's ptrace, or if the state counts kernel mode and
- * current may not; or an error of vperfctr_stop_ration().
+ * current nor stopped under current's ptrace, if the state counts kernel mode and current
+ * may not, or if another user made the state; or an error of vperfctr_stop_ration().
  */
 int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_state **st)
 {
@@ -140,10 +140,14 @@ int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_s
 	 * The thread must not read from a monitor's control what it may not count itself.
 	 * A descriptor of the thread would also keep that control counting for ever.
 	 */
-	if (!err && open.kernel && !vperfctr_may_count_kernel()) {
+	if (!err && open.kernel && !vperfctr_may_count_kernel())
+		err = -EPERM;
+	else if (!err && !creat)
+		err = vperfctr_check_open(*st);
+	else
+		return err;
+	if (err)
 		vperfctr_put(*st);
-		return -EPERM;
-	}
 	return err;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Creation and end of a state. */
 #include <linux/cache.h>
+#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/module.h>
@@ -59,19 +60,37 @@ static void notifiers_put(void)
 /* ---- creation and end --------------------------------------------------- */
 
 /*
- * Give the state a share of the module and of the notifiers' key, if it has none.  An
- * attached state needs no open descriptor.
- *
- * Context: may sleep; the caller's descriptor has the module, and no other thread calls
- * this for the state.
+ * Give the state shares of the module and of the notifiers' key.  An attached state needs
+ * no open descriptor.
  */
-void vperfctr_get_global(struct vperfctr_state *st)
+static void get_shares(struct vperfctr_state *st)
 {
-	if (test_bit(STATE_GLOBAL, &st->bits))
-		return;
 	__module_get(THIS_MODULE);
 	notifiers_get();
 	set_bit(STATE_GLOBAL, &st->bits);
+}
+
+/*
+ * Give a member of a family what it has from the root until it leaves, unless it has
+ * left.
+ *
+ * Context: may sleep; the caller holds st->lock, and its descriptor has the module.
+ * Return: 0, or -ESRCH if the state is detached.
+ */
+int vperfctr_get_global(struct vperfctr_state *st)
+{
+	int err = -ESRCH;
+
+	if (test_bit(STATE_GLOBAL, &st->bits))
+		return 0;
+	/* The root may end at any time, its creator a grace period later. */
+	rcu_read_lock();
+	if (READ_ONCE(st->owner) && get_cred_rcu(st->creator))
+		err = 0;
+	rcu_read_unlock();
+	if (!err)
+		get_shares(st);
+	return err;
 }
 
 /*
@@ -108,8 +127,14 @@ struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_
 	INIT_LIST_HEAD(&st->family);
 	raw_spin_lock_init(&st->family_lock);
 	seqcount_init(&st->soft_seq);
-	if (!parent)
-		vperfctr_get_global(st);
+	if (parent) {
+		st->creator = parent->creator;
+		st->may_change = parent->may_change;
+	} else {
+		st->creator = get_current_cred();
+		st->may_change = st->creator;
+		get_shares(st);
+	}
 	return st;
 
 no_page:
@@ -131,11 +156,11 @@ void vperfctr_get(struct vperfctr_state *st)
  */
 void vperfctr_put(struct vperfctr_state *st)
 {
-	bool global;
+	const struct cred *creator;
 
 	if (!refcount_dec_and_test(&st->refs))
 		return;
-	global = test_bit(STATE_GLOBAL, &st->bits);
+	creator = test_bit(STATE_GLOBAL, &st->bits) ? st->creator : NULL;
 	vperfctr_release_hardware(st);
 	if (test_bit(STATE_QUEUED, &st->bits)) {
 		irq_work_sync(&st->sigill_work);
@@ -147,7 +172,8 @@ void vperfctr_put(struct vperfctr_state *st)
 	free_page((unsigned long)st->cpu_state.page);
 	mutex_destroy(&st->lock);
 	kmem_cache_free(vperfctr_cache, st);
-	if (global) {
+	if (creator) {
+		put_cred(creator);
 		notifiers_put();
 		module_put(THIS_MODULE);
 	}

@@ -26,6 +26,7 @@
 #ifndef VPERFCTR_STATE_H
 #define VPERFCTR_STATE_H
 
+#include <linux/cred.h>
 #include <linux/irqflags.h>
 #include <linux/irq_work.h>
 #include <linux/list.h>
@@ -44,6 +45,7 @@
 
 #include "cpu.h"
 
+struct cred;
 struct file;
 struct vm_area_struct;
 struct vperfctr_account;
@@ -69,7 +71,7 @@ struct vperfctr_reader;
 #define STATE_QUEUED		5	/* one of its irq_works has been queued */
 #define STATE_HAD_LEAVER	6	/* a thread left its family and went on */
 #define STATE_RELEASING		7	/* its share of the reservation is being released */
-#define STATE_GLOBAL		8	/* has a share of the module and the notifiers */
+#define STATE_GLOBAL		8	/* has shares of module, notifiers and creator */
 #define STATE_OPENED		9	/* has had a descriptor */
 
 /* Sums of the software counters, or a task's numbers: see software.c. */
@@ -111,6 +113,8 @@ struct vperfctr_state {
 	atomic_t files;			/* open file descriptions */
 	unsigned long bits;		/* STATE_HARDWARE to STATE_OPENED */
 	struct vperfctr_account *account;
+	const struct cred *creator;	/* made it, or the root; see vperfctr_may_use() */
+	const struct cred *may_change;	/* the same; NULL: the owner may not change it */
 	wait_queue_head_t wait;		/* for poll */
 	struct work_struct detach_work;
 	struct irq_work sigill_work;	/* queue both works by vperfctr_queue() */
@@ -187,7 +191,7 @@ static inline bool vperfctr_is_held(const struct vperfctr_state *st)
 int vperfctr_state_init(void);
 void vperfctr_state_exit(void);
 struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_t gfp);
-void vperfctr_get_global(struct vperfctr_state *st);
+int vperfctr_get_global(struct vperfctr_state *st);
 void vperfctr_get(struct vperfctr_state *st);
 void vperfctr_put(struct vperfctr_state *st);
 
@@ -211,19 +215,30 @@ void vperfctr_release_unused(struct vperfctr_state *st);
 
 /* permission.c */
 bool vperfctr_may_count_kernel(void);
+bool vperfctr_may_use(const struct vperfctr_state *st);
 bool vperfctr_may_monitor(const struct task_struct *task, const struct task_struct *monitor);
-int vperfctr_check_monitor(struct vperfctr_state *st);
+int vperfctr_check_open(const struct vperfctr_state *st);
+int vperfctr_check_user(struct vperfctr_state *st);
+int vperfctr_check_unlink(struct vperfctr_state *st);
+
+/* True if the state was made with VPERFCTR_OPEN_LOCKED, or inherited from such a one. */
+static inline bool vperfctr_is_locked(const struct vperfctr_state *st)
+{
+	return !st->may_change;
+}
 
 /*
- * Check that the caller may change this state.  The result may be outdated at once:
- * vperfctr_apply() checks again.
+ * Check that the caller may change this state.  vperfctr_apply() checks again that it is
+ * the owner or the monitor, as that may be outdated at once.
  *
  * Return: 0; -ESRCH if it is detached; -EPERM if the caller is neither its owner nor
- * the owner's monitor.
+ * the owner's monitor, is another user than the creator, or is an owner that may not
+ * change it.
  */
 static inline int vperfctr_check_access(struct vperfctr_state *st)
 {
-	return likely(READ_ONCE(st->owner) == current) ? 0 : vperfctr_check_monitor(st);
+	return likely(READ_ONCE(st->owner) == current && st->may_change == current_cred()) ?
+	       0 : vperfctr_check_user(st);
 }
 
 /* thread.c */

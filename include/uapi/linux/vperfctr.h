@@ -198,10 +198,12 @@ struct vperfctr_kind_cpus {
  *	ESRCH	there is no such thread, or it is ending
  *	EPERM	the thread is another one, and not stopped under the caller's ptrace;
  *		or no VPERFCTR_OPEN_CREAT, the last control of the state counts kernel
- *		mode, and the caller may not (see VPERFCTR_FEATURE_KERNEL)
+ *		mode, and the caller may not (see VPERFCTR_FEATURE_KERNEL); or no
+ *		VPERFCTR_OPEN_CREAT, and another user made the state (see below)
  *	EAGAIN	the user has as many states as the module's parameter
  *		max_states_per_user allows
- *	EINVAL	VPERFCTR_OPEN_TRANSIENT or _KEEP without CREAT, or both of them
+ *	EINVAL	VPERFCTR_OPEN_TRANSIENT, _KEEP or _LOCKED without CREAT; TRANSIENT and
+ *		KEEP; or LOCKED, and the thread is the calling one
  *	ENOMEM	there is no memory
  *	EINTR	a signal came while the call waited, see below; with SA_RESTART the
  *		call starts again
@@ -219,6 +221,18 @@ struct vperfctr_kind_cpus {
  * when its last descriptor is closed, unless it was made with VPERFCTR_OPEN_KEEP.
  * A mapping counts as a descriptor.
  *
+ * A state belongs to the user who made it: the user namespace, and the real,
+ * effective and saved user ids of the thread that called OPEN.  An inherited state
+ * belongs to the user who made the one that it was inherited from.  If the
+ * thread becomes another user, the counting continues.  To that user, OPEN, CONTROL,
+ * RING, SUSPEND and RESUME are EPERM then.  UNLINK, IRESUME, CONSUME, READ and mmap
+ * need only a descriptor that the thread has kept.  A caller with CAP_PERFMON or
+ * CAP_SYS_ADMIN in the user namespace of the state may do everything that its user may.
+ *
+ * States and rings are charged to the user who makes them, inherited states to the user
+ * who starts the thread.  All users of a user namespace are charged to the user who
+ * made the outermost one.
+ *
  * Executing a file that gives privileges, or that the thread may not read, unlinks
  * the state before the first instruction of that file.  Descendants continue to be
  * counted.  READ's status then has VPERFCTR_STATUS_PRIVILEGED.
@@ -229,6 +243,7 @@ struct vperfctr_kind_cpus {
 #define VPERFCTR_OPEN_NOCLOEXEC	0x02 /* exec leaves the descriptor open */
 #define VPERFCTR_OPEN_TRANSIENT	0x04 /* unlink with the last descriptor */
 #define VPERFCTR_OPEN_KEEP	0x08 /* do not unlink with the last descriptor */
+#define VPERFCTR_OPEN_LOCKED	0x10 /* the owner cannot change the state, only its monitor */
 
 struct vperfctr_open {
 	__u32 size;
@@ -303,7 +318,10 @@ struct vperfctr_attach {
  * in addition to those of each call:
  *
  *	ESRCH	the state has been unlinked, or its thread has ended
- *	EPERM	the caller is neither the owner nor the owner's monitor
+ *	EPERM	the caller is neither the owner nor the owner's monitor; or it is another
+ *		user than the one who made the state (see VPERFCTR_OPEN); or it is the
+ *		owner, and the state was made with VPERFCTR_OPEN_LOCKED or inherited
+ *		from one that was
  *
  * SIGKILL may wake a monitored owner at any time.  The call then either succeeds
  * or fails and changes nothing, except that CONTROL and UNLINK may already have
