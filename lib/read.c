@@ -11,6 +11,28 @@ int vperfctr_read_state(struct vperfctr *v, struct vperfctr_read *read)
 	return __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_READ, read);
 }
 
+int vperfctr_read_soft(struct vperfctr *v, uint64_t soft, uint64_t *value)
+{
+	struct vperfctr_soft all = { .size = sizeof(all) };
+	struct vperfctr_read read = {
+		.nrctrs = VPERFCTR_MAX_CTRS,
+		.soft = (uintptr_t)&all,
+	};
+	unsigned int i;
+	int err;
+
+	err = vperfctr_read_state(v, &read);
+	if (err)
+		return err;
+	if (!soft || soft & ~(uint64_t)all.soft)
+		return -EINVAL;
+	*value = 0;
+	for (i = 0; i < VPERFCTR_NR_SOFT; i++)
+		if (soft >> i & 1)
+			*value += all.count[i].own;
+	return 0;
+}
+
 /*
  * Read a suspended state, whose values are the sums in the page.  The caller is the
  * owner.  Returns 0 if the state is not suspended or the page does not have these

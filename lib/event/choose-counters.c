@@ -247,18 +247,15 @@ static void set_ctr(struct vperfctr_ctr *ctr, const struct matching *m, unsigned
 	ctr->aux = event->aux;
 }
 
-int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
-			  const struct vperfctr_info *info, struct vperfctr_ctr *ctr,
-			  struct vperfctr_why *why)
+static int assign_hardware(const struct vperfctr_event *event, unsigned int nr,
+			   const struct vperfctr_info *info, struct vperfctr_ctr *ctr,
+			   struct vperfctr_why *why)
 {
 	struct matching m = { .event = event, .nr = nr }, failed = { .nr = 0 };
 	struct list left = { .nr = 0 };
 	unsigned int i, turn, culprit = 0;
 	int err;
 
-	if (nr > VPERFCTR_MAX_CTRS)
-		return __vperfctr_refuse(why, -EINVAL, "too many events: %u at most",
-					 VPERFCTR_MAX_CTRS);
 	if (nr && !info->nrctrs)
 		return __vperfctr_refuse(why, -EOPNOTSUPP,
 					 "this processor (%.*s) has no counters that can be used",
@@ -288,5 +285,32 @@ int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
 		return err;
 	for (i = 0; i < nr; i++)
 		set_ctr(&ctr[i], &m, i, info);
+	return 0;
+}
+
+int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
+			  const struct vperfctr_info *info, struct vperfctr_ctr *ctr,
+			  struct vperfctr_why *why)
+{
+	struct vperfctr_event hardware[VPERFCTR_MAX_CTRS];
+	struct vperfctr_ctr chosen[VPERFCTR_MAX_CTRS];
+	unsigned int i, n = 0;
+	int err;
+
+	if (nr > VPERFCTR_MAX_CTRS)
+		return __vperfctr_refuse(why, -EINVAL, "too many events: %u at most",
+					 VPERFCTR_MAX_CTRS);
+	for (i = 0; i < nr; i++)
+		if (!event[i].soft)
+			hardware[n++] = event[i];
+	err = assign_hardware(hardware, n, info, chosen, why);
+	if (err)
+		return err;
+	for (i = n = 0; i < nr; i++) {
+		if (event[i].soft)
+			memset(&ctr[i], 0, sizeof(ctr[i]));
+		else
+			ctr[i] = chosen[n++];
+	}
 	return 0;
 }

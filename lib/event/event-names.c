@@ -43,6 +43,21 @@ static const struct arch_event {
 	  0x412e, 0, 0x0037, VPERFCTR_EVENT_CACHE_MISSES, NO_FIXED, false },
 };
 
+/* Software events, which have perf's names. */
+static const struct soft_event {
+	const char *name, *alias, *description;
+	uint32_t soft;
+} soft_events[] = {
+	{ "task-clock", NULL, "time on a CPU", VPERFCTR_SOFT_TASK_CLOCK },
+	{ "context-switches", "cs", "context switches away from the thread",
+	  VPERFCTR_SOFT_CONTEXT_SWITCHES },
+	{ "cpu-migrations", "migrations", "moves to another CPU", VPERFCTR_SOFT_MIGRATIONS },
+	{ "page-faults", "faults", "page faults, with I/O and without",
+	  VPERFCTR_SOFT_PAGE_FAULTS },
+	{ "minor-faults", NULL, "page faults without I/O", VPERFCTR_SOFT_MINOR_FAULTS },
+	{ "major-faults", NULL, "page faults with I/O", VPERFCTR_SOFT_MAJOR_FAULTS },
+};
+
 int __vperfctr_refuse(struct vperfctr_why *why, int err, const char *fmt, ...)
 {
 	va_list ap;
@@ -149,6 +164,19 @@ static bool encode_generic(struct vperfctr_event *event, const char *name,
 		return true;
 	}
 	return false;
+}
+
+static const struct soft_event *find_soft(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(soft_events); i++) {
+		const struct soft_event *s = &soft_events[i];
+
+		if (!strcmp(name, s->name) || (s->alias && !strcmp(name, s->alias)))
+			return s;
+	}
+	return NULL;
 }
 
 /* Return the bits of the event select register that a name may set, besides the modes. */
@@ -309,6 +337,8 @@ static int refuse_unknown(const char *name, const struct vperfctr_info *info,
 		if (arch_events[i].alias)
 			guess_closer(arch_events[i].alias, &g);
 	}
+	for (i = 0; i < ARRAY_SIZE(soft_events); i++)
+		guess_closer(soft_events[i].name, &g);
 	/* libpfm4 lists events without their unit masks and attributes. */
 	snprintf(base, sizeof(base), "%.*s", (int)strcspn(name, ":"), name);
 	g.name = base;
@@ -442,12 +472,36 @@ static void compose_name(struct vperfctr_event *event, const char *name)
 		 event->modes & VPERFCTR_MODE_USER ? ":u" : ":k", name + at);
 }
 
+/* A software event has no modes, and takes no counter. */
+static int encode_soft(struct vperfctr_event *event, const char *name,
+		       const struct soft_event *soft, bool wish,
+		       const struct vperfctr_info *info, struct vperfctr_why *why)
+{
+	if (wish)
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s': the kernel counts this event, and takes no counter for it: leave '@' out",
+					 name);
+	if (event->modes)
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s': a software event counts in all modes: leave ':u' or ':k' out",
+					 name);
+	if (soft->soft & ~info->soft)
+		return __vperfctr_refuse(why, -EOPNOTSUPP,
+					 "'%s' is a software event that the module does not count here: leave it out",
+					 name);
+	strcpy(event->name, name);
+	event->soft = soft->soft;
+	event->modes = MODES_BOTH;
+	return 0;
+}
+
 int vperfctr_event(struct vperfctr_event *event, const char *name,
 		   const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	const bool may_kernel = info->features & VPERFCTR_FEATURE_KERNEL;
 	char bare[sizeof(event->name)];
 	struct wish wish = { .is = false };
+	const struct soft_event *soft;
 	int err;
 
 	memset(event, 0, sizeof(*event));
@@ -459,6 +513,9 @@ int vperfctr_event(struct vperfctr_event *event, const char *name,
 	if (err)
 		return err;
 	cut_modes(event, bare);
+	soft = find_soft(bare);
+	if (soft)
+		return encode_soft(event, name, soft, wish.is, info, why);
 	event->modes_left = !event->modes;
 	if (event->modes_left)
 		event->modes = may_kernel ? MODES_BOTH : VPERFCTR_MODE_USER;
@@ -513,6 +570,17 @@ int vperfctr_event_list(const struct vperfctr_info *info,
 
 	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
 		ret = list_one(arch_events[i].name, arch_events[i].description, &l);
+		if (ret)
+			return ret;
+	}
+	for (i = 0; i < ARRAY_SIZE(soft_events); i++) {
+		const struct soft_event *s = &soft_events[i];
+		struct vperfctr_event event = { .modes = MODES_BOTH, .soft = s->soft };
+
+		if (s->soft & ~info->soft)
+			continue;
+		strcpy(event.name, s->name);
+		ret = fn(&event, s->description, arg);
 		if (ret)
 			return ret;
 	}

@@ -83,8 +83,12 @@ int vperfctr_event_open(struct vperfctr **v, const char *names, struct vperfctr_
 	if (err)
 		return err;
 	vperfctr_control_init(&control, ctr);
-	for (i = 0; i < nr; i++)
-		vperfctr_control_add_ctr(&control, &ctr[i]);
+	for (i = 0; i < nr; i++) {
+		if (event[i].soft)
+			vperfctr_control_add_soft(&control, event[i].soft);
+		else
+			vperfctr_control_add_ctr(&control, &ctr[i]);
+	}
 	err = vperfctr_open(v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
 	if (err)
 		return explain(err, why);

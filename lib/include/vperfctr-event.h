@@ -56,7 +56,7 @@ struct vperfctr_event {
 	uint32_t modes;		/* VPERFCTR_MODE_* in which it is counted */
 	uint32_t modes_left;	/* 1: the name did not give the modes */
 	uint32_t arch;		/* VPERFCTR_EVENT_* if it is a generic event, or 0 */
-	uint32_t reserved;
+	uint32_t soft;		/* VPERFCTR_SOFT_* if it is a software event, or 0 */
 };
 
 /*
@@ -74,16 +74,21 @@ struct vperfctr_event {
  *			rEEEE, the event's number
  *	register	0xEVNTSEL or 0xEVNTSEL/0xAUX: the whole event select register,
  *			and a second one that the event needs
+ *	software	task-clock, context-switches (cs), cpu-migrations (migrations),
+ *			page-faults (faults), minor-faults, major-faults: as perf.  They
+ *			take no counter, and count in all modes
  *
- * followed by :u (user mode), :k (kernel mode) or :uk (both).  Without these, both are
- * counted if info's features allow the caller to count kernel mode, and user mode if
- * not.  A final @N asks for general counter N, @fixedN for fixed counter N.
+ * All but software events may be followed by :u (user mode), :k (kernel mode) or :uk
+ * (both).  Without these, both are counted if info's features allow the caller to count
+ * kernel mode, and user mode if not.  A final @N asks for general counter N, @fixedN for fixed counter N.
  *
  *	-ENOENT	this processor has no event of that name
  *	-EINVAL	the name is malformed; or asks for something that cannot be counted
  *		for a thread (other threads of the core, a unit outside the cores); or
- *		asks for a counter that does not exist or cannot count the event
- *	-EOPNOTSUPP  this processor has no counter for the event
+ *		asks for a counter that does not exist or cannot count the event; or
+ *		gives a software event modes or a counter
+ *	-EOPNOTSUPP  this processor has no counter for the event, or the module does not
+ *		count this software event
  *	-EPERM	kernel mode is asked for, and the caller may not count it
  *	-ENAMETOOLONG  the name does not fit event->name
  */
@@ -92,7 +97,8 @@ int vperfctr_event(struct vperfctr_event *event, const char *name,
 
 /*
  * Choose a counter for each of nr events, and set map, evntsel and aux of ctr[i] for
- * event[i].  If the events fit the counters at all, in whatever order, a choice is found.
+ * event[i].  For a software event, ctr[i] is zero: vperfctr_control_add_soft() adds
+ * event[i].soft to the control.  If the events fit the counters at all, in whatever order, a choice is found.
  * vperfctr_control_add_ctr() and vperfctr_control_add_ctr_imode() append ctr[i] to a
  * control.  The i-mode counters come last there.
  *
@@ -110,8 +116,8 @@ int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
 			  struct vperfctr_why *why);
 
 /*
- * Call fn for each event, in user mode: the generic ones, then libpfm4's, each with each
- * of its unit masks.  An event that no counter can count has neither general nor fixed
+ * Call fn for each event, in user mode: the generic ones, the software events, then
+ * libpfm4's, each with each of its unit masks.  A hardware event that no counter can count has neither general nor fixed
  * counters.  Ends when fn returns nonzero, and returns that value; otherwise returns 0.
  *
  *	-ENOENT	libpfm4 does not know this processor: only generic events were listed
@@ -124,7 +130,8 @@ int vperfctr_event_list(const struct vperfctr_info *info,
 /*
  * Count events by name, for the calling thread: open a transient state, choose counters,
  * and start.  names is a list of names as vperfctr_event() takes them, separated by
- * commas.  Counter i of the handle counts the i-th of them.  On a hybrid processor the
+ * commas.  Counter i of the handle counts the i-th of them, software events left out;
+ * vperfctr_read_soft() reads those.  On a hybrid processor the
  * names are those of kind 0.  vperfctr_close() ends the counting.
  *
  * Errors; *v is then NULL:

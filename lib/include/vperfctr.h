@@ -361,6 +361,17 @@ VPERFCTR_INLINE void vperfctr_control_init(struct vperfctr_control *control,
 }
 
 /*
+ * Add software counters, VPERFCTR_SOFT_*: those in INFO's soft.  They need no room in ctr,
+ * and may be added at any place.  VPERFCTR_SOFT_TASK_CLOCK sets tsc_on, on which it depends.
+ */
+VPERFCTR_INLINE void vperfctr_control_add_soft(struct vperfctr_control *control, uint64_t soft)
+{
+	control->soft |= soft;
+	if (soft & VPERFCTR_SOFT_TASK_CLOCK)
+		control->tsc_on = 1;
+}
+
+/*
  * Append an a-mode counter.  All a-mode counters precede the i-mode ones, so do not
  * call this after an i-mode counter has been added.  map and evntsel are those of
  * struct vperfctr_ctr in <linux/vperfctr.h>.  Returns the counter's index, an
@@ -445,6 +456,17 @@ VPERFCTR_INLINE unsigned int vperfctr_control_add_ctr_imode(struct vperfctr_cont
  *	-ENOMEM	the control is asked for
  */
 int vperfctr_read_state(struct vperfctr *v, struct vperfctr_read *read);
+
+/*
+ * Read into *value what the owner itself has counted: a software counter of the control, or
+ * the sum of several, as VPERFCTR_SOFT_PAGE_FAULTS is.  Each read is a system call.  For any
+ * holder of a handle.  vperfctr_read_state() returns all of them, and those of the
+ * children, with the counters' sums of the same moment.
+ *
+ *	-EINVAL	soft is 0, or has a counter that the control does not have
+ *	-E2BIG	the module is too old for software counters
+ */
+int vperfctr_read_soft(struct vperfctr *v, uint64_t soft, uint64_t *value);
 
 /*
  * Read counters first ... first + nr - 1 and, unless tsc is NULL, the TSC, when the

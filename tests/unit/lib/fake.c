@@ -451,7 +451,7 @@ static int state_control(struct state *s, int fd, const struct vperfctr_control 
 	if (nr)
 		memcpy(fake_seen->ctr, (void *)(uintptr_t)c->ctr, nr * sizeof(s->ctr[0]));
 	s->status &= VPERFCTR_STATUS_ATTACHED;
-	if (!c->tsc_on && !c->nractrs && !c->nrictrs) {
+	if (!c->tsc_on && !c->nractrs && !c->nrictrs && !c->soft) {
 		s->page.cstatus &= ~(VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC);
 		return 0;
 	}
@@ -494,6 +494,22 @@ static void write_control(const struct state *s, struct vperfctr_control *c)
 	c->flags ^= fake.replaced_flags;
 }
 
+static void write_soft(const struct state *s, struct vperfctr_soft *soft)
+{
+	unsigned int i;
+
+	if (soft->size != sizeof(*soft))
+		abort();
+	soft->soft = (uint32_t)s->control.soft;
+	for (i = 0; i < VPERFCTR_NR_SOFT; i++) {
+		const bool has = s->control.soft >> i & 1;
+
+		soft->count[i].own = has ? 2000000 + i : 0;
+		soft->count[i].children = has && fake.children &&
+			s->control.flags & VPERFCTR_CONTROL_INHERIT ? fake.children + i : 0;
+	}
+}
+
 /* READ: return the page's sums plus what the owner has counted since the last switch. */
 static int state_read(struct state *s, struct vperfctr_read *r)
 {
@@ -516,6 +532,8 @@ static int state_read(struct state *s, struct vperfctr_read *r)
 	r->overflow = fake.overflow;
 	if (r->control)
 		write_control(s, (struct vperfctr_control *)(uintptr_t)r->control);
+	if (r->soft)
+		write_soft(s, (struct vperfctr_soft *)(uintptr_t)r->soft);
 	for (i = 0; children && i <= nr; i++)
 		children[i] = !(s->control.flags & VPERFCTR_CONTROL_INHERIT) || !fake.children ? 0 :
 			      fake.children + (i ? i - 1 : 0);

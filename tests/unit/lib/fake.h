@@ -12,6 +12,8 @@
  *
  * Other threads can have states, too, if they are stopped under a real ptrace.  Their
  * counts appear as soon as they have a control: 1000 + i, and 3000 for the TSC.
+ * Software counter i of any control has counted 2000000 + i, and the children's is
+ * children + i.
  */
 #ifndef FAKE_H
 #define FAKE_H

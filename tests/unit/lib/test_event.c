@@ -514,6 +514,97 @@ static void fake_open_fails(int err, const char *names, const char *because)
 		ck_assert_int_eq(vperfctr_event_open(&v, names, NULL), err);
 }
 
+/* Software events have perf's names, no modes, and no counter. */
+START_TEST(software)
+{
+	static const struct {
+		const char *name;
+		uint32_t soft;
+	} names[] = {
+		{ "task-clock", VPERFCTR_SOFT_TASK_CLOCK },
+		{ "context-switches", VPERFCTR_SOFT_CONTEXT_SWITCHES },
+		{ "cs", VPERFCTR_SOFT_CONTEXT_SWITCHES },
+		{ "cpu-migrations", VPERFCTR_SOFT_MIGRATIONS },
+		{ "migrations", VPERFCTR_SOFT_MIGRATIONS },
+		{ "page-faults", VPERFCTR_SOFT_PAGE_FAULTS },
+		{ "faults", VPERFCTR_SOFT_PAGE_FAULTS },
+		{ "minor-faults", VPERFCTR_SOFT_MINOR_FAULTS },
+		{ "major-faults", VPERFCTR_SOFT_MAJOR_FAULTS },
+	};
+	unsigned int i;
+
+	info.soft = 0x1f;
+	info.features = 0;	/* nor do they need the right to count kernel mode */
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		take(0, names[i].name);
+		ck_assert_uint_eq(event[0].soft, names[i].soft);
+		ck_assert_str_eq(event[0].name, names[i].name);
+		ck_assert_uint_eq(event[0].modes_left | event[0].general | event[0].fixed, 0);
+	}
+	refuse(-EINVAL, "cs:u", "'cs:u': a software event counts in all modes: leave ':u' or ':k' out");
+	refuse(-EINVAL, "cs@1", "'cs@1': the kernel counts this event, and takes no counter for it");
+	refuse(-ENOENT, "page-fault", "did you mean 'page-faults'?");
+	info.soft = VPERFCTR_SOFT_MINOR_FAULTS;
+	take(0, "minor-faults");
+	refuse(-EOPNOTSUPP, "page-faults", "a software event that the module does not count here");
+	refuse(-EOPNOTSUPP, "task-clock", "leave it out");
+}
+END_TEST
+
+/* They take nothing from the others, and are assigned without any counter. */
+START_TEST(software_and_hardware)
+{
+	unsigned int i;
+
+	info.soft = 0x1f;
+	take(0, "page-faults");
+	take(1, "r0001");
+	take(2, "task-clock");
+	take(3, "r0002");
+	take(4, "r0003");
+	take(5, "cs");
+	take(6, "r0004");
+	ck_assert_int_eq(vperfctr_event_assign(event, 7, &info, ctr, &why), 0);
+	for (i = 0; i < 7; i++)
+		ck_assert_int_eq(!ctr[i].evntsel, event[i].soft != 0);
+	ck_assert_uint_eq(ctr[1].evntsel & 0xffff, 1);
+	ck_assert_uint_eq(ctr[6].evntsel & 0xffff, 4);
+	info.nrctrs = 0;
+	info.pmc_mask = info.fixed_mask = 0;
+	ck_assert_int_eq(vperfctr_event_assign(event, 7, &info, ctr, &why), -EOPNOTSUPP);
+	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), 0);
+}
+END_TEST
+
+START_TEST(opens_software)
+{
+	struct vperfctr *v;
+	uint64_t value;
+
+	fake_reset();
+	fake.info.soft = 0x1f;
+	ck_assert_int_eq(vperfctr_event_open(&v, "page-faults,branches:u,task-clock,cycles:u", &why), 0);
+	ck_assert_uint_eq(fake_seen->control.nractrs, 2);
+	ck_assert_uint_eq(fake_seen->control.soft,
+			  VPERFCTR_SOFT_PAGE_FAULTS | VPERFCTR_SOFT_TASK_CLOCK);
+	ck_assert_uint_eq(fake_seen->control.tsc_on, 1);
+	ck_assert_uint_eq(fake_seen->ctr[0].evntsel & 0xffff, 0x00c4);
+	ck_assert_int_eq(vperfctr_read_soft(v, VPERFCTR_SOFT_TASK_CLOCK, &value), 0);
+	ck_assert_uint_eq(value, 2000000);
+	ck_assert_int_eq(vperfctr_read_soft(v, VPERFCTR_SOFT_PAGE_FAULTS, &value), 0);
+	ck_assert_uint_eq(value, 2000003 + 2000004);
+	value = 7;
+	ck_assert_int_eq(vperfctr_read_soft(v, VPERFCTR_SOFT_MIGRATIONS, &value), -EINVAL);
+	ck_assert_int_eq(vperfctr_read_soft(v, UINT64_C(1) << 40, &value), -EINVAL);
+	ck_assert_int_eq(vperfctr_read_soft(v, 0, &value), -EINVAL);
+	fake.fail[FAKE_READ] = E2BIG;
+	ck_assert_int_eq(vperfctr_read_soft(v, VPERFCTR_SOFT_TASK_CLOCK, &value), -E2BIG);
+	ck_assert_uint_eq(value, 7);
+	fake.fail[FAKE_READ] = 0;
+	vperfctr_close(v);
+}
+END_TEST
+
 START_TEST(opens)
 {
 	struct vperfctr *v;
@@ -602,6 +693,9 @@ int main(void)
 	tcase_add_test(t, list);
 	tcase_add_test(t, unknown_processor);
 	tcase_add_test(t, opens);
+	tcase_add_test(t, software);
+	tcase_add_test(t, software_and_hardware);
+	tcase_add_test(t, opens_software);
 	tcase_add_test(t, opens_not);
 	suite_add_tcase(s, t);
 	srunner_run_all(sr, CK_NORMAL);
