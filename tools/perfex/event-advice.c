@@ -7,17 +7,13 @@
 
 /* ---- perf's names ---------------------------------------------------------------- */
 
-/* Events that perf stat counts without a counter, and the replacement here. */
+/* Events that perf stat counts without a counter and perfex does not, and the replacement. */
 static const struct {
 	const char *name, *instead;
 } software[] = {
 	{ "alignment-faults", NULL }, { "bpf-output", NULL }, { "cgroup-switches", NULL },
-	{ "context-switches", NULL }, { "cpu-migrations", NULL }, { "cs", NULL },
-	{ "dummy", NULL }, { "emulation-faults", NULL }, { "faults", NULL },
-	{ "major-faults", NULL }, { "migrations", NULL }, { "minor-faults", NULL },
-	{ "page-faults", NULL },
-	{ "cpu-clock", "perfex always prints the thread time" },
-	{ "task-clock", "perfex always prints the thread time" },
+	{ "dummy", NULL }, { "emulation-faults", NULL },
+	{ "cpu-clock", "count task-clock" },
 	{ "duration_time", "perfex always prints the elapsed time" },
 	{ "system_time", "count cycles:k" }, { "user_time", "count cycles:u" },
 };

@@ -14,7 +14,7 @@ int assign_counters(const struct events *events, const struct vperfctr_info *inf
 		return 0;
 	return fail_with(e, "%s%s", why.text,
 			 err == -ENOSPC ? " (--runs=auto counts them one after the other)" :
-			 !info->nrctrs ? ": leave -e out to get the thread's time" : "");
+			 !info->nrctrs ? ": leave -e out to get the software events" : "");
 }
 
 /* Copy the events of a group, and their indices among all. */

@@ -36,7 +36,9 @@ static char *describe_counters(const struct vperfctr_event *event)
 		fputs("general ", f);
 		print_bits(f, event->general);
 	}
-	if (!event->fixed && !event->general)
+	if (event->soft)
+		fputs("software", f);
+	else if (!event->fixed && !event->general)
 		fputs("none", f);
 	fclose(f);
 	return text;
@@ -77,7 +79,7 @@ static int print_event(const struct vperfctr_event *event, const char *descripti
 
 	if (!has_words(event, description, l->words))
 		return 0;
-	if (!event->general && !event->fixed && !l->all) {
+	if (!event->general && !event->fixed && !event->soft && !l->all) {
 		l->nrhidden++;
 		return 0;
 	}

@@ -112,6 +112,8 @@ static void on_interval(void *arg, double at, const struct sums *sums)
 	difference.tsc = count_since(sums->tsc, t->before.tsc);
 	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
 		difference.pmc[i] = count_since(sums->pmc[i], t->before.pmc[i]);
+	for (i = 0; i < NR_SOFT; i++)
+		difference.soft[i] = count_since(sums->soft[i], t->before.soft[i]);
 	t->before = *sums;
 	ignore_sigpipe(t->printing);
 	if (!t->any)
@@ -194,7 +196,7 @@ static int run_series(const struct options *o, const struct vperfctr_control *co
 	return 0;
 }
 
-/* The control of one run; its counters are events at[0], at[1], ... */
+/* The control of one run.  Its counters have the places at[0], at[1], ... in sums of all. */
 static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *chosen,
 			 const struct events *events, const struct vperfctr_ctr *ctr,
 			 uint32_t kind, unsigned int group, unsigned int *at)
@@ -203,11 +205,16 @@ static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *
 
 	vperfctr_control_init(control, chosen);
 	control->kind = kind;
-	for (i = 0; i < events->nr; i++)
-		if (events->group[i] == group) {
-			at[control->nractrs] = i;
-			chosen[control->nractrs++] = ctr[i];
+	for (i = 0; i < events->nr; i++) {
+		if (events->group[i] != group)
+			continue;
+		if (events->ev[i].soft) {
+			vperfctr_control_add_soft(control, events->ev[i].soft);
+			continue;
 		}
+		at[control->nractrs] = event_pmc(events, i);
+		chosen[control->nractrs++] = ctr[i];
+	}
 }
 
 /* Run all groups, and put them into one result: each event is counted in one group. */
@@ -242,6 +249,8 @@ static int run_groups(const struct options *o, const struct events *events,
 			break;
 		for (i = 0; i < control.nractrs; i++)
 			all->pmc[at[i]] = series.pmc[i];
+		if (control.soft)
+			memcpy(all->soft, series.soft, sizeof(all->soft));
 		spread_merge(&all->tsc, &series.tsc);
 		spread_merge(&all->elapsed, &series.elapsed);
 		spread_merge(&all->cpu_time, &series.cpu_time);
@@ -259,6 +268,8 @@ static int run_groups(const struct options *o, const struct events *events,
 	}
 	for (i = 0; i < events->nr; i++)
 		r->total.pmc[i] = (uint64_t)(all->pmc[i].mean + 0.5);
+	for (i = 0; i < NR_SOFT; i++)
+		r->total.soft[i] = (uint64_t)(all->soft[i].mean + 0.5);
 	r->total.tsc = (uint64_t)(all->tsc.mean + 0.5);
 	r->elapsed = all->elapsed.mean;
 	r->cpu_time = all->cpu_time.mean;

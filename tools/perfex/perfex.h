@@ -100,6 +100,18 @@ int check_subcommand(struct error *e, char **command);
 
 bool is_generic(const char *name);
 
+/* ---- places of counts ---------------------------------------------------------- */
+
+/* Software counters by the bit of VPERFCTR_SOFT_*, and page faults of both sorts. */
+#define SOFT_PAGE_FAULTS	VPERFCTR_NR_SOFT
+#define NR_SOFT			(VPERFCTR_NR_SOFT + 1)
+
+/* Return: the place of event i in sums->pmc: software events are not in there. */
+unsigned int event_pmc(const struct events *events, unsigned int i);
+
+/* Return: the place of a software event in sums->soft. */
+unsigned int event_soft(const struct vperfctr_event *event);
+
 /* Return: the i-th generic name, or NULL. */
 const char *events_generic_name(unsigned int i);
 
@@ -142,7 +154,18 @@ void print_kind_cpus(FILE *f, uint32_t kind);
 struct sums {
 	uint64_t tsc;
 	uint64_t pmc[VPERFCTR_MAX_CTRS];
+	/* after what the kernel writes */
+	uint64_t soft[NR_SOFT];
 };
+
+/* Return: the count of event i. */
+static inline uint64_t event_count(const struct events *events, const struct sums *sums,
+				   unsigned int i)
+{
+	const struct vperfctr_event *event = &events->ev[i];
+
+	return event->soft ? sums->soft[event_soft(event)] : sums->pmc[event_pmc(events, i)];
+}
 
 /* The counts of one state, or of several together. */
 struct counts {
@@ -226,7 +249,7 @@ struct spread {
 
 struct series {
 	unsigned int nr;	/* runs for each event */
-	struct spread pmc[VPERFCTR_MAX_CTRS], tsc, elapsed, cpu_time;
+	struct spread pmc[VPERFCTR_MAX_CTRS], soft[NR_SOFT], tsc, elapsed, cpu_time;
 };
 
 void series_add(struct series *s, const struct result *r);

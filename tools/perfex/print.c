@@ -46,22 +46,42 @@ static const struct ratio *find_ratio(const struct events *events, const struct 
 		if (events->ev[i].arch != ratio->of)
 			continue;
 		by = find_same_mode(events, ratio->by, i);
-		if (by < 0 || !sums->pmc[by])
+		if (by < 0 || !event_count(events, sums, (unsigned int)by))
 			return NULL;
-		*value = ratio->scale * (double)sums->pmc[i] / (double)sums->pmc[by];
+		*value = ratio->scale * (double)event_count(events, sums, i) /
+			 (double)event_count(events, sums, (unsigned int)by);
 		return ratio;
 	}
 	return NULL;
 }
 
+static bool is_clock(const struct vperfctr_event *event)
+{
+	return event->soft == VPERFCTR_SOFT_TASK_CLOCK;
+}
+
+/* perf's ratio of the thread time and the elapsed time. */
+static const struct ratio utilized = { .format = "%.3f CPUs utilized", .unit = "CPUs utilized" };
+
+/* elapsed: seconds; 0: not known. */
+static const struct ratio *find_utilized(const struct vperfctr_event *event,
+					 const struct sums *sums, double elapsed, double *value)
+{
+	if (!is_clock(event) || elapsed <= 0)
+		return NULL;
+	*value = (double)sums->soft[event_soft(event)] / 1e9 / elapsed;
+	return &utilized;
+}
+
 static void format_ratio(char *buf, size_t size, const struct events *events,
-			 const struct sums *sums, unsigned int i)
+			 const struct sums *sums, double elapsed, unsigned int i)
 {
 	const struct ratio *ratio;
 	double value;
 
 	buf[0] = '\0';
-	ratio = find_ratio(events, sums, i, &value);
+	ratio = events->ev[i].soft ? find_utilized(&events->ev[i], sums, elapsed, &value) :
+				     find_ratio(events, sums, i, &value);
 	if (ratio)
 		snprintf(buf, size, ratio->format, value);
 }
@@ -106,13 +126,13 @@ static const char *modes_text(const struct events *events)
 	bool both = false, user = false, kernel = false;
 	unsigned int i;
 
-	if (!events->nr)
-		return "";
 	if (events->user_by_default)
 		return ", user mode only (kernel mode needs CAP_PERFMON)";
 	for (i = 0; i < events->nr; i++) {
 		const uint32_t m = events->ev[i].modes;
 
+		if (events->ev[i].soft)
+			continue;
 		both |= m == (VPERFCTR_MODE_USER | VPERFCTR_MODE_KERNEL);
 		user |= !(m & VPERFCTR_MODE_KERNEL);
 		kernel |= !(m & VPERFCTR_MODE_USER);
@@ -122,22 +142,52 @@ static const char *modes_text(const struct events *events)
 					", user and kernel mode";
 	if (user && kernel)
 		return ", user and kernel mode as marked";
-	return user ? ", user mode" : ", kernel mode";
+	return user ? ", user mode" : kernel ? ", kernel mode" : "";
 }
 
-static void print_counts(const struct table *t, const struct sums *sums)
+static const struct spread *event_spread(const struct events *events, const struct series *series,
+					 unsigned int i)
+{
+	const struct vperfctr_event *event = &events->ev[i];
+
+	return event->soft ? &series->soft[event_soft(event)] : &series->pmc[event_pmc(events, i)];
+}
+
+/* The thread time is in milliseconds, as perf has it. */
+static const char *event_unit(const struct vperfctr_event *event)
+{
+	return is_clock(event) ? "msec" : "";
+}
+
+#define LABEL_LEN	(sizeof(((struct vperfctr_event *)0)->name) + sizeof("msec "))
+
+static char *event_label(char *buf, const struct vperfctr_event *event)
+{
+	snprintf(buf, LABEL_LEN, "%s%s%s", event_unit(event), is_clock(event) ? " " : "",
+		 event->name);
+	return buf;
+}
+
+/* elapsed: see find_utilized(). */
+static void print_counts(const struct table *t, const struct sums *sums, double elapsed)
 {
 	const struct events *events = t->p->events;
 	unsigned int i;
 
 	for (i = 0; i < events->nr; i++) {
-		const char *name = events->ev[i].name;
-		char count[THOUSANDS_LEN], remark[64];
+		char name[LABEL_LEN], count[THOUSANDS_LEN], remark[64];
+		uint64_t n;
 
+		event_label(name, &events->ev[i]);
 		if (sums) {
-			format_ratio(remark, sizeof(remark), events, sums, i);
-			print_row(t, thousands(count, sums->pmc[i]), name, remark,
-				  t->p->series ? deviation_of(t->p, &t->p->series->pmc[i]) : -1);
+			n = event_count(events, sums, i);
+			format_ratio(remark, sizeof(remark), events, sums, elapsed, i);
+			if (is_clock(&events->ev[i]))
+				snprintf(count, sizeof(count), "%.6f", (double)n / 1e6);
+			else
+				thousands(count, n);
+			print_row(t, count, name, remark, !t->p->series ? -1 :
+				  deviation_of(t->p, event_spread(events, t->p->series, i)));
 		} else {
 			print_row(t, "<not counted>", name, "", -1);
 		}
@@ -170,9 +220,10 @@ static void print_thread_time(const struct table *t, const struct sums *sums, do
 	}
 }
 
-static void print_table(const struct table *t, const struct sums *sums, double cpu_time)
+static void print_table(const struct table *t, const struct sums *sums, double cpu_time,
+			double elapsed)
 {
-	print_counts(t, sums);
+	print_counts(t, sums, elapsed);
 	if (t->p->events->nr)
 		fputc('\n', t->f);
 	print_thread_time(t, sums, cpu_time);
@@ -184,7 +235,7 @@ static void print_parts(const struct table *t, const struct result *r)
 
 	for (i = 0; i < r->nrparts; i++) {
 		fprintf(t->f, "\n Of these, %s:\n\n", r->parts[i].name);
-		print_table(t, &r->parts[i].sums, 0);
+		print_table(t, &r->parts[i].sums, 0, r->elapsed);
 	}
 }
 
@@ -243,9 +294,13 @@ static struct table make_table(const struct printing *p, const char *prefix)
 	};
 	unsigned int i;
 
-	for (i = 0; i < p->events->nr; i++)
-		if ((int)strlen(p->events->ev[i].name) > t.name_width)
-			t.name_width = (int)strlen(p->events->ev[i].name);
+	for (i = 0; i < p->events->nr; i++) {
+		char label[LABEL_LEN];
+		const int width = (int)strlen(event_label(label, &p->events->ev[i]));
+
+		if (width > t.name_width)
+			t.name_width = width;
+	}
 	return t;
 }
 
@@ -264,7 +319,7 @@ static void print_text(const struct printing *p, const struct result *r)
 	else if (p->nrgroups > 1)
 		snprintf(runs, sizeof(runs), ", each from one of %u runs", p->nrgroups);
 	fprintf(p->f, "\n Counts of %s (%s%s%s):\n\n", p->what, r->scope, modes_text(p->events), runs);
-	print_table(&t, total, r->cpu_time);
+	print_table(&t, total, r->cpu_time, r->elapsed);
 	snprintf(elapsed, sizeof(elapsed), "%.9f", r->elapsed);
 	print_row(&t, elapsed, "seconds elapsed", "",
 		  p->series ? deviation_of(p, &p->series->elapsed) : -1);
@@ -282,13 +337,19 @@ struct record {
 	const char *thread;	/* NULL: all threads together */
 	const char *event;
 	bool counted;
-	uint64_t count;
+	uint64_t count;		/* nanoseconds if the unit is msec */
 	const char *unit;
 	double deviation;	/* negative: one run */
 	double runtime;		/* nanoseconds */
 	const struct ratio *ratio;
 	double metric;
 };
+
+/* True if the count is printed in milliseconds. */
+static bool has_decimals(const struct record *r)
+{
+	return !strcmp(r->unit, "msec");
+}
 
 /* Print '?' in place of each separator in the text. */
 static void print_field(FILE *f, const char *sep, const char *text)
@@ -306,7 +367,9 @@ static void print_csv(FILE *f, const char *sep, const struct record *r)
 		fprintf(f, "%6.9f%s", r->at, sep);
 	if (r->thread)
 		print_field(f, sep, r->thread);
-	if (r->counted)
+	if (r->counted && has_decimals(r))
+		fprintf(f, "%.6f", (double)r->count / 1e6);
+	else if (r->counted)
 		fprintf(f, "%" PRIu64, r->count);
 	else
 		fputs("<not counted>", f);
@@ -343,7 +406,9 @@ static void print_json(FILE *f, const struct record *r)
 		print_string(f, r->thread);
 		fputs(", ", f);
 	}
-	if (r->counted)
+	if (r->counted && has_decimals(r))
+		fprintf(f, "\"counter-value\" : \"%.6f\"", (double)r->count / 1e6);
+	else if (r->counted)
 		fprintf(f, "\"counter-value\" : \"%" PRIu64 ".000000\"", r->count);
 	else
 		fputs("\"counter-value\" : \"<not counted>\"", f);
@@ -356,9 +421,9 @@ static void print_json(FILE *f, const struct record *r)
 		r->ratio ? r->metric : 0, r->ratio ? r->ratio->unit : "");
 }
 
-/* sums: NULL if the events were not counted. */
+/* sums: NULL if the events were not counted.  elapsed: see find_utilized(). */
 static void print_records(const struct printing *p, double at, const char *thread,
-			  const struct sums *sums)
+			  const struct sums *sums, double elapsed)
 {
 	double ns = sums && p->info->tsc_khz ? (double)sums->tsc * 1e6 / p->info->tsc_khz : 0;
 	const struct events *events = p->events;
@@ -378,9 +443,13 @@ static void print_records(const struct printing *p, double at, const char *threa
 			r.deviation = p->series ? deviation_of(p, &p->series->tsc) : -1;
 		} else {
 			r.event = events->ev[i].name;
-			r.count = sums ? sums->pmc[i] : 0;
-			r.deviation = p->series ? deviation_of(p, &p->series->pmc[i]) : -1;
-			if (sums)
+			r.unit = event_unit(&events->ev[i]);
+			r.count = sums ? event_count(events, sums, i) : 0;
+			r.deviation = p->series ?
+				deviation_of(p, event_spread(events, p->series, i)) : -1;
+			if (sums && events->ev[i].soft)
+				r.ratio = find_utilized(&events->ev[i], sums, elapsed, &r.metric);
+			else if (sums)
 				r.ratio = find_ratio(events, sums, i, &r.metric);
 		}
 		if (p->style == STYLE_JSON)
@@ -400,9 +469,9 @@ void print_result(const struct printing *p, const struct result *r)
 		print_text(p, r);
 	} else if (p->per_thread && r->counted) {
 		for (i = 0; i < r->nrparts; i++)
-			print_records(p, -1, r->parts[i].thread, &r->parts[i].sums);
+			print_records(p, -1, r->parts[i].thread, &r->parts[i].sums, r->elapsed);
 	} else {
-		print_records(p, -1, NULL, r->counted ? &r->total : NULL);
+		print_records(p, -1, NULL, r->counted ? &r->total : NULL, r->elapsed);
 	}
 }
 
@@ -420,13 +489,13 @@ void print_interval(const struct printing *p, double at, const struct sums *sums
 	struct table t;
 
 	if (p->style != STYLE_TEXT) {
-		print_records(p, at, NULL, sums);
+		print_records(p, at, NULL, sums, 0);
 		return;
 	}
 	snprintf(prefix, sizeof(prefix), "%*.9f", TIME_WIDTH, at);
 	t = make_table(p, prefix);
 	if (p->events->nr)
-		print_counts(&t, sums);
+		print_counts(&t, sums, 0);
 	else
 		print_thread_time(&t, sums, 0);
 }
@@ -436,6 +505,10 @@ void print_control(FILE *f, const struct events *events, const struct vperfctr_c
 	unsigned int i;
 
 	for (i = 0; i < events->nr; i++) {
+		if (events->ev[i].soft) {
+			fprintf(f, "perfex: %s: counted by the kernel\n", events->ev[i].name);
+			continue;
+		}
 		fprintf(f, "perfex: %s: map 0x%08" PRIx32 " evntsel 0x%08" PRIx64,
 			events->ev[i].name, (uint32_t)ctr[i].map, (uint64_t)ctr[i].evntsel);
 		if (ctr[i].aux)

@@ -11,6 +11,27 @@ static const char *const generic[] = {
 	"cache-references", "cache-misses",
 };
 
+/* Software events, in the order in which perf stat prints them. */
+static const char *const software[] = {
+	"task-clock", "context-switches", "cpu-migrations", "page-faults",
+};
+
+unsigned int event_pmc(const struct events *events, unsigned int i)
+{
+	unsigned int k, n = 0;
+
+	for (k = 0; k < i; k++)
+		n += !events->ev[k].soft;
+	return n;
+}
+
+unsigned int event_soft(const struct vperfctr_event *event)
+{
+	if (event->soft == VPERFCTR_SOFT_PAGE_FAULTS)
+		return SOFT_PAGE_FAULTS;
+	return (unsigned int)__builtin_ctz(event->soft);
+}
+
 const char *events_generic_name(unsigned int i)
 {
 	return i < ARRAY_SIZE(generic) ? generic[i] : NULL;
@@ -85,6 +106,9 @@ void events_default(struct events *events, const struct vperfctr_info *info)
 	struct error ignored;
 	unsigned int i;
 
+	/* An older module has none. */
+	for (i = 0; i < ARRAY_SIZE(software); i++)
+		add_event(events, software[i], info, &ignored);
 	for (i = 0; i < ARRAY_SIZE(generic); i++) {
 		if (add_event(events, generic[i], info, &ignored))
 			continue;

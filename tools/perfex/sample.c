@@ -586,6 +586,9 @@ static int choose_event(const struct vperfctr_info *info, void *arg, struct erro
 	if (check_period(c->spec->period, info, e) ||
 	    events_parse(&c->events, c->spec->event, info, e))
 		return -1;
+	if (c->events.ev[0].soft)
+		return fail_with(e, "'%s' is counted by the kernel, which takes no samples of it here: sample an event of the processor, or use perf record",
+				 c->spec->event);
 	return assign_counters(&c->events, info, c->ctr, e);
 }
 

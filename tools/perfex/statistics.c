@@ -20,6 +20,8 @@ void series_add(struct series *s, const struct result *r)
 	s->nr++;
 	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
 		spread_add(&s->pmc[i], (double)r->total.pmc[i]);
+	for (i = 0; i < NR_SOFT; i++)
+		spread_add(&s->soft[i], (double)r->total.soft[i]);
 	spread_add(&s->tsc, (double)r->total.tsc);
 	spread_add(&s->elapsed, r->elapsed);
 	spread_add(&s->cpu_time, r->cpu_time);

@@ -12,6 +12,8 @@ void sums_add(struct sums *to, const struct sums *s)
 	to->tsc += s->tsc;
 	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
 		to->pmc[i] += s->pmc[i];
+	for (i = 0; i < NR_SOFT; i++)
+		to->soft[i] += s->soft[i];
 }
 
 void counts_add(struct counts *to, const struct counts *c)
@@ -30,15 +32,30 @@ static bool same_control(const struct vperfctr_control *a, const struct vperfctr
 	uint32_t nr = a->nractrs + a->nrictrs;
 
 	return a->flags == b->flags && a->nractrs == b->nractrs && a->nrictrs == b->nrictrs &&
-	       a->tsc_on == b->tsc_on &&
+	       a->tsc_on == b->tsc_on && a->soft == b->soft &&
 	       (!nr || !memcmp((const void *)(uintptr_t)a->ctr,
 			       (const void *)(uintptr_t)b->ctr,
 			       nr * sizeof(struct vperfctr_ctr)));
 }
 
+static void copy_soft(const struct vperfctr_soft *soft, struct counts *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < VPERFCTR_NR_SOFT; i++) {
+		c->own.soft[i] = soft->count[i].own;
+		c->children.soft[i] = soft->count[i].children;
+		if (!(VPERFCTR_SOFT_PAGE_FAULTS >> i & 1))
+			continue;
+		c->own.soft[SOFT_PAGE_FAULTS] += soft->count[i].own;
+		c->children.soft[SOFT_PAGE_FAULTS] += soft->count[i].children;
+	}
+}
+
 int counts_read(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c)
 {
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
+	struct vperfctr_soft soft = { .size = sizeof(soft) };
 	struct vperfctr_control now;
 	struct vperfctr_read read = {
 		.nrctrs = VPERFCTR_MAX_CTRS,
@@ -49,12 +66,16 @@ int counts_read(struct vperfctr *v, const struct vperfctr_control *control, stru
 	int err;
 
 	memset(c, 0, sizeof(*c));
+	if (control->soft)
+		read.soft = (uintptr_t)&soft;
 	vperfctr_control_init(&now, ctr);
 	err = vperfctr_read_state(v, &read);
 	if (err)
 		return err;
 	c->status = read.status;
 	c->missed = read.children_missed;
+	if (control->soft)
+		copy_soft(&soft, c);
 	/* Only its own thread can have suspended it. */
 	if (!same_control(&now, control) || c->status & VPERFCTR_STATUS_SUSPENDED) {
 		memset(c, 0, sizeof(*c));

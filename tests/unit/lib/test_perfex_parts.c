@@ -263,11 +263,13 @@ START_TEST(names_of_perf)
 {
 	if (_i)
 		setenv("LIBPFM_FORCE_PMU", "perf", 1);
-	refuse("task-clock", "'task-clock' is counted by the kernel, not by the processor: "
-			     "perfex always prints the thread time; or use perf stat for it");
-	refuse("cs:u", "'cs:u' is counted by the kernel, not by the processor: use perf stat for it");
-	refuse("page-faults", "'page-faults' is counted by the kernel, not by the processor: use perf stat for it");
-	refuse("PAGE-FAULTS:u", "is counted by the kernel");
+	/* Those that perfex counts are refused with a mode, and by an older module. */
+	refuse("task-clock", "'task-clock' is a software event that the module does not count here: leave it out");
+	refuse("cs:u", "'cs:u': a software event counts in all modes: leave ':u' or ':k' out");
+	refuse("cpu-clock", "'cpu-clock' is counted by the kernel, not by the processor: "
+			    "count task-clock; or use perf stat for it");
+	refuse("alignment-faults", "'alignment-faults' is counted by the kernel, not by the processor: use perf stat for it");
+	refuse("BPF-OUTPUT:u", "is counted by the kernel");
 	refuse("LLC-load-misses", "'LLC-load-misses' is perf's name: the nearest event here is 'cache-misses', "
 				  "and 'perfex list cache' shows events of this processor");
 	refuse("LLC-loads:u", "the nearest event here is 'cache-references'");
@@ -509,6 +511,18 @@ START_TEST(default_events)
 	events_default(&events, &info);
 	ck_assert_uint_eq(events.nr, 2);
 	ck_assert_str_eq(events.ev[1].name, "branch-misses");
+
+	/* Software events precede them, in perf's order. */
+	memset(&events, 0, sizeof(events));
+	info.soft = 0x1f;
+	events_default(&events, &info);
+	ck_assert_uint_eq(events.nr, 6);
+	for (i = 0; i < 5; i++)
+		ck_assert_str_eq(events.ev[i].name,
+				 ((const char *[]){ "task-clock", "context-switches",
+						    "cpu-migrations", "page-faults", "cycles" })[i]);
+	ck_assert_uint_eq(event_pmc(&events, 5), 1);
+	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), 0);
 }
 END_TEST
 
@@ -777,7 +791,7 @@ START_TEST(text_table)
 {
 	struct result r = {
 		.counted = true, .complete = true, .scope = "its first thread", .elapsed = 1.5,
-		.total = { 1000000000, { 3000000, 2000000, 200, 5, 12 } },
+		.total = { .tsc = 1000000000, .pmc = { 3000000, 2000000, 200, 5, 12 } },
 	};
 
 	events_parse(&events, "instructions,cycles,branches:u,branch-misses:u", &info, &error);
@@ -802,7 +816,7 @@ END_TEST
 /* Instructions of one mode and cycles of another have no ratio; nor do 0 cycles. */
 START_TEST(no_ratio_of_different_modes)
 {
-	struct result r = { .counted = true, .complete = true, .total = { 1, { 3, 2, 0 } } };
+	struct result r = { .counted = true, .complete = true, .total = { .tsc = 1, .pmc = { 3, 2, 0 } } };
 
 	events_parse(&events, "instructions:u,cycles", &info, &error);
 	print(&r);
@@ -984,7 +998,7 @@ START_TEST(mean_and_deviation)
 
 	events_parse(&events, "instructions:u,cycles:u", &info, &error);
 	info.tsc_khz = 1000;
-	r.total = (struct sums){ 7, { 0, 5 } };
+	r.total = (struct sums){ .tsc = 7, .pmc = { 0, 5 } };
 	r.elapsed = 5;
 	strcpy(r.scope, "its first thread");
 	printing.series = &s;
@@ -1073,7 +1087,7 @@ START_TEST(csv_records)
 {
 	struct result r = {
 		.counted = true, .complete = true,
-		.total = { 2000000, { 3000000, 2000000, 200, 5, 18446744073709551615u } },
+		.total = { .tsc = 2000000, .pmc = { 3000000, 2000000, 200, 5, 18446744073709551615u } },
 	};
 
 	events_parse(&events, "instructions,cycles,branches:u,branch-misses:u,r01d1:k", &info, &error);
@@ -1100,10 +1114,87 @@ START_TEST(csv_records)
 }
 END_TEST
 
+/* Rows are in the order of the events, and the thread time is in milliseconds. */
+START_TEST(software_events)
+{
+	struct result r = {
+		.counted = true, .complete = true, .elapsed = 0.004,
+		.total = { 2000000, { 3000000, 2000000 }, { 1234567, 5, 1, 20, 1, 21 } },
+	};
+	struct series s = { 0 };
+	unsigned int i;
+
+	info.soft = 0x1f;
+	events_parse(&events, "page-faults,instructions:u,task-clock,cycles:u,cs,major-faults", &info, &error);
+	info.tsc_khz = 1000000;
+	strcpy(r.scope, "its first thread");
+	print(&r);
+	ck_assert_str_eq(printed,
+		"\n"
+		" Counts of 'prog -x a b' (its first thread, user mode):\n"
+		"\n"
+		"                  21  page-faults\n"
+		"           3,000,000  instructions:u        # 1.50 per cycle\n"
+		"            1.234567  msec task-clock       # 0.309 CPUs utilized\n"
+		"           2,000,000  cycles:u\n"
+		"                   5  cs\n"
+		"                   1  major-faults\n"
+		"\n"
+		"         0.002000000  seconds thread time\n"
+		"         0.004000000  seconds elapsed\n"
+		"\n");
+	printing.style = STYLE_CSV;
+	printing.separator = ",";
+	print(&r);
+	ck_assert_str_eq(printed,
+		"21,,page-faults,2000000,100.00,,\n"
+		"3000000,,instructions:u,2000000,100.00,1.50,insn per cycle\n"
+		"1.234567,msec,task-clock,2000000,100.00,0.31,CPUs utilized\n"
+		"2000000,,cycles:u,2000000,100.00,,\n"
+		"5,,cs,2000000,100.00,,\n"
+		"1,,major-faults,2000000,100.00,,\n");
+	printing.style = STYLE_JSON;
+	print(&r);
+	expect("{\"counter-value\" : \"1.234567\", \"unit\" : \"msec\", \"event\" : \"task-clock\", ");
+	/* Means and deviations. */
+	for (i = 0; i < 2; i++) {
+		r.total.soft[SOFT_PAGE_FAULTS] = 20 + 2 * i;
+		series_add(&s, &r);
+	}
+	printing.style = STYLE_TEXT;
+	printing.series = &s;
+	print(&r);
+	expect("                  22  page-faults             ( +-  4.76% )\n");
+	expect("            1.234567  msec task-clock       # 0.309 CPUs utilized  ( +-  0.00% )\n");
+	memset(&printing, 0, sizeof(printing));
+}
+END_TEST
+
+/* Without hardware events no modes are named.  All software events are in the first group. */
+START_TEST(software_events_alone)
+{
+	struct result r = { .counted = true, .complete = true };
+
+	info.soft = 0x1f;
+	events_parse(&events, "cs,migrations", &info, &error);
+	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 1);
+	strcpy(r.scope, "its first thread");
+	print(&r);
+	expect(" (its first thread):\n");
+	memset(&events, 0, sizeof(events));
+	events_parse(&events, "cs,r0001,r0002,r0003,r0004,r0005,migrations", &info, &error);
+	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 2);
+	ck_assert_uint_eq(events.group[0], 0);
+	ck_assert_uint_eq(events.group[5], 1);
+	ck_assert_uint_eq(events.group[6], 0);
+	memset(&printing, 0, sizeof(printing));
+}
+END_TEST
+
 START_TEST(json_records)
 {
 	struct result r = {
-		.counted = true, .complete = true, .total = { 2000000, { 3000000, 2000000 } },
+		.counted = true, .complete = true, .total = { .tsc = 2000000, .pmc = { 3000000, 2000000 } },
 	};
 
 	events_parse(&events, "instructions,cycles", &info, &error);
@@ -1154,7 +1245,7 @@ END_TEST
 
 START_TEST(interval_records)
 {
-	struct sums sums = { 2000, { 30, 20 } };
+	struct sums sums = { .tsc = 2000, .pmc = { 30, 20 } };
 
 	events_parse(&events, "instructions:u,cycles:u", &info, &error);
 	info.tsc_khz = 1000;
@@ -1348,6 +1439,8 @@ static Suite *suite(void)
 	tcase_add_test(t, more_events_than_counters);
 	tcase_add_test(t, no_counters);
 	tcase_add_test(t, default_events);
+	tcase_add_test(t, software_events);
+	tcase_add_test(t, software_events_alone);
 	tcase_add_test(t, busy_counters_watchdog);
 	tcase_add_test(t, busy_counters_process);
 	tcase_add_test(t, busy_counters_hidden_process);

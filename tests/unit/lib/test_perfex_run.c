@@ -47,6 +47,49 @@ START_TEST(default_events)
 }
 END_TEST
 
+/* Software events, alone and among others, in one run and in several. */
+START_TEST(software_events)
+{
+	fake.info.soft = 0x1f;
+	ck_assert_int_eq(perfex("-e", "page-faults,branches,task-clock,context-switches", "-e", "cycles,cpu-migrations", "true"), 0);
+	has(err, "           4,000,007  page-faults\n"
+		 "           1,000,000  branches\n"
+		 "            2.000000  msec task-clock       # ");
+	has(err, "           2,000,001  context-switches\n"
+		 "           1,000,001  cycles\n"
+		 "           2,000,002  cpu-migrations\n");
+	ck_assert_uint_eq(fake_seen->control.nractrs, 2);
+	ck_assert_uint_eq(fake_seen->control.soft, 0x1f);
+
+	fake.children = 10;
+	ck_assert_int_eq(perfex("-v", "-x,", "-r", "2", "-e", "cs,minor-faults", "true"), 0);
+	has(err, "perfex: cs: counted by the kernel\n");
+	has(err, "2000012,,cs,0.00%,");
+	has(err, "2000016,,minor-faults,0.00%,");
+	fake.children = 0;
+	ck_assert_int_eq(perfex("--runs=auto", "-e", "cs,r0001,r0002,r0003,r0004,r0005,faults", "true"), 0);
+	has(err, "           2,000,001  cs\n");
+	has(err, "           1,000,000  r0005\n");
+	has(err, "           4,000,007  faults\n");
+
+	/* By default, with counters and without. */
+	ck_assert_int_eq(perfex("true"), 0);
+	has(err, " msec task-clock ");
+	has(err, "  instructions          # 1.00 per cycle\n");
+	fake.info.nrctrs = 0;
+	fake.info.pmc_mask = fake.info.fixed_mask = 0;
+	fake.info.arch_events = 0;
+	ck_assert_int_eq(perfex("true"), 0);
+	has(err, " msec task-clock ");
+	has(err, "           4,000,007  page-faults\n");
+	has_not(err, "cycles");
+	ck_assert_int_eq(perfex("-e", "cs", "true"), 0);
+	has(err, "           2,000,001  cs\n");
+	ck_assert_int_eq(perfex("-e", "cs,cycles", "true"), 125);
+	ck_assert_int_eq(perfex("--sample=cs=1000", "-o", (char *)in_dir("file"), "true"), 125);
+}
+END_TEST
+
 START_TEST(output_file)
 {
 	char text[4096];
@@ -1420,6 +1463,7 @@ static Suite *suite(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, count_command);
 	tcase_add_test(t, default_events);
+	tcase_add_test(t, software_events);
 	tcase_add_test(t, output_file);
 	tcase_add_test(t, counts_are_not_lost);
 	tcase_add_loop_test(t, output_not_written, 0, ARRAY_SIZE(unwritten));
