@@ -167,6 +167,8 @@ struct side {
 	/* Start counting, and with `map` get ready to read in user mode. */
 	void (*open)(struct group *g, unsigned int n, enum set set, bool map);
 	void (*close)(struct group *g);
+	/* Open and close the device; NULL: there is none. */
+	void (*open_device)(void);
 
 	void (*suspend)(struct group *g);
 	void (*resume)(struct group *g);

@@ -36,6 +36,15 @@ static void measure_open(void *arg)
 		meter_end(&closes);
 	}
 	emit_meter(&opens, EMIT_FIRST, "open.n%u", n);
+	if (n == 1 && side->open_device) {
+		memset(&opens, 0, sizeof(opens));
+		while (opens.n < REPEATS) {
+			meter_begin(&opens);
+			side->open_device();
+			meter_end(&opens);
+		}
+		emit_meter(&opens, 0, "open_device", 0);
+	}
 	emit_meter(&closes, EMIT_LEAST, "close.n%u", n);
 }
 

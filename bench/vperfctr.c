@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <linux/vperfctr.h>
 
@@ -89,20 +90,28 @@ bool vperfctr_isolated(void)
 	return info.features & VPERFCTR_FEATURE_ISOLATE;
 }
 
+/* What the library does: it keeps a descriptor of the device, and looks whether it does. */
 static void side_open(struct group *g, unsigned int n, enum set set, bool map)
 {
 	struct vperfctr_open req = { .size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT };
-	int dev = must("open", call3(SYS_open, (long)"/dev/vperfctr", O_RDONLY | O_CLOEXEC, 0));
+	struct stat status;
 
+	must("fstat", call3(SYS_fstat, vperfctr_dev, (long)&status, 0));
 	g->n = n;
 	g->mapped = map;
-	g->fd[0] = must_ioctl(dev, VPERFCTR_OPEN, &req);
+	g->fd[0] = must_ioctl(vperfctr_dev, VPERFCTR_OPEN, &req);
 	if (map) {
 		g->page[0] = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, g->fd[0], 0);
 		if (g->page[0] == MAP_FAILED)
 			die("mmap: %s", strerror(errno));
 	}
 	must("VPERFCTR_CONTROL", send_control(g->fd[0], n, set));
+}
+
+static void open_device(void)
+{
+	int dev = must("open", call3(SYS_open, (long)"/dev/vperfctr", O_RDONLY | O_CLOEXEC, 0));
+
 	call3(SYS_close, dev, 0, 0);
 }
 
@@ -146,6 +155,7 @@ const struct side vperfctr_side = {
 	.name		= "vperfctr",
 	.check		= check,
 	.open		= side_open,
+	.open_device	= open_device,
 	.close		= side_close,
 	.suspend	= side_suspend,
 	.resume		= side_resume,

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Calls that need no state: information and CPU masks. */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -32,6 +35,82 @@ int __vperfctr_device_info(int dev, struct vperfctr_info *info, unsigned int kin
 	info->size = sizeof(*info);
 	return __vperfctr_abi_check(info->abi_version);
 }
+
+/* ---- a descriptor that is kept --------------------------------------------- */
+
+/*
+ * Finding and opening the device takes the kernel half as long as making and mapping a
+ * state.  So a process keeps the descriptor of its first open.  It is closed by exec, and
+ * a child of a fork has it too.
+ *
+ * A descriptor is a right that a process does not lose when it drops privileges.  So a
+ * process that has privileges to drop keeps none.
+ */
+static struct kept {
+	int fd;			/* -1: none */
+	dev_t dev;
+	ino_t ino;
+} kept = { .fd = -1 };
+
+static bool has_privileges(void)
+{
+	uid_t uid, euid, suid;
+	gid_t gid, egid, sgid;
+
+	return getauxval(AT_SECURE) || getresuid(&uid, &euid, &suid) ||
+	       getresgid(&gid, &egid, &sgid) || !uid || uid != euid || uid != suid ||
+	       gid != egid || gid != sgid;
+}
+
+/* True if the kept descriptor is still the device: a daemon closes all descriptors. */
+static bool is_kept(int fd)
+{
+	struct stat status;
+
+	return fd >= 0 && !fstat(fd, &status) && status.st_dev == kept.dev &&
+	       status.st_ino == kept.ino;
+}
+
+/* Keep a descriptor if there is none.  Of several threads, one succeeds. */
+static void keep(int fd)
+{
+	static int taken;
+	struct stat status;
+
+	if (has_privileges() || fstat(fd, &status) ||
+	    __atomic_exchange_n(&taken, 1, __ATOMIC_ACQUIRE))
+		return;
+	kept.dev = status.st_dev;
+	kept.ino = status.st_ino;
+	__atomic_store_n(&kept.fd, fd, __ATOMIC_RELEASE);
+}
+
+int __vperfctr_device_get(void)
+{
+	int dev = __atomic_load_n(&kept.fd, __ATOMIC_ACQUIRE), err;
+	struct vperfctr_info info;
+
+	if (is_kept(dev))
+		return dev;
+	dev = __vperfctr_device_open();
+	if (dev < 0)
+		return dev;
+	err = __vperfctr_device_info(dev, &info, 0);
+	if (err) {
+		close(dev);
+		return err;
+	}
+	keep(dev);
+	return dev;
+}
+
+void __vperfctr_device_put(int dev)
+{
+	if (dev != __atomic_load_n(&kept.fd, __ATOMIC_ACQUIRE))
+		close(dev);
+}
+
+/* ---- information and masks --------------------------------------------------- */
 
 int vperfctr_info(struct vperfctr_info *info, unsigned int kind)
 {

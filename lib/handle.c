@@ -63,16 +63,13 @@ int __vperfctr_new_handle(struct vperfctr **v, int fd, int map)
 static int open_state(pid_t tid, unsigned int flags)
 {
 	struct vperfctr_open arg = { .size = sizeof(arg), .tid = tid, .flags = flags };
-	struct vperfctr_info info;
 	int dev, ret;
 
-	dev = __vperfctr_device_open();
+	dev = __vperfctr_device_get();
 	if (dev < 0)
 		return dev;
-	ret = __vperfctr_device_info(dev, &info, 0);
-	if (!ret)
-		ret = __vperfctr_ioctl(dev, VPERFCTR_OPEN, &arg);
-	close(dev);
+	ret = __vperfctr_ioctl(dev, VPERFCTR_OPEN, &arg);
+	__vperfctr_device_put(dev);
 	return ret;
 }
 

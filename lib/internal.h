@@ -57,6 +57,12 @@ int __vperfctr_new_handle(struct vperfctr **v, int fd, int map);
 
 /* Return a descriptor of the device, or -errno; -ENODEV if the device is missing. */
 int __vperfctr_device_open(void);
+/*
+ * The same for opening a state: the interface's version is checked, and the descriptor may
+ * be one that this process keeps.  Give it back by __vperfctr_device_put().
+ */
+int __vperfctr_device_get(void);
+void __vperfctr_device_put(int dev);
 int __vperfctr_device_info(int dev, struct vperfctr_info *info, unsigned int kind);
 
 #pragma GCC visibility pop

@@ -76,6 +76,17 @@ static bool is_fd(int fd, const char *name)
 	return strstr(target, name);
 }
 
+int fake_device_fd(void)
+{
+	int fd;
+
+	for (fd = 0; fd < 1024; fd++) {
+		if (is_fd(fd, DEVICE_NAME))
+			return fd;
+	}
+	return -1;
+}
+
 int __wrap_open(const char *path, int flags, ...)
 {
 	if (strcmp(path, "/dev/vperfctr")) {

@@ -85,6 +85,8 @@ void fake_sample(const struct vperfctr_sample *sample, const uint64_t *sums);
 
 /* Reset the fake kernel and processor: 4 general and 3 fixed counters, no state. */
 void fake_reset(void);
+/* Return an open descriptor of the device, or -1. */
+int fake_device_fd(void);
 
 /* Control nr counters with the i-th on map base + i, all running. */
 void fake_run(unsigned int nr, bool tsc_on);

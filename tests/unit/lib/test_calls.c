@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,12 +33,17 @@ static void setup(void)
 	fds_at_start = count_fds();
 }
 
-/* No descriptor is left open.  (The fake keeps one of the state.) */
+/*
+ * No descriptor is left open, except that the library keeps one of the device, unless it
+ * is root.  (The fake keeps one of the state.)
+ */
 static void teardown(void)
 {
+	unsigned int kept = getuid() && fake_device_fd() >= 0;
+
 	if (fake.state_fd >= 0)
 		close(fake.state_fd);
-	ck_assert_uint_eq(count_fds(), fds_at_start);
+	ck_assert_uint_eq(count_fds(), fds_at_start + kept);
 }
 
 /* ---- info and CPUs ----------------------------------------------------------- */
@@ -184,6 +190,54 @@ START_TEST(open_and_create)
 	vperfctr_close(again);
 	vperfctr_close(NULL);
 	ck_assert_uint_eq(fake.calls[FAKE_UNLINK], 0);
+}
+END_TEST
+
+static void open_and_close(void)
+{
+	struct vperfctr *v;
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	ck_assert_int_eq(vperfctr_unlink(v), 0);
+	vperfctr_close(v);
+	close(fake.state_fd);
+	fake.state_fd = -1;
+}
+
+/* The device is opened once, unless the process has privileges that it could drop. */
+START_TEST(device_kept)
+{
+	int fd, other;
+
+	if (!getuid()) {
+		open_and_close();
+		open_and_close();
+		ck_assert_uint_eq(fake.calls[FAKE_DEVICE], 2);
+		ck_assert_int_eq(fake_device_fd(), -1);
+		ck_assert_int_eq(setresgid(65534, 65534, 65534), 0);
+		ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
+		/* or /proc/self/fd is root's, where the fake looks */
+		ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
+	}
+	fake.calls[FAKE_DEVICE] = fake.calls[FAKE_INFO] = 0;
+	open_and_close();
+	open_and_close();
+	ck_assert_uint_eq(fake.calls[FAKE_DEVICE], 1);
+	ck_assert_uint_eq(fake.calls[FAKE_INFO], 1);
+	fd = fake_device_fd();
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+
+	/* A program may close all its descriptors, and use the number for something else. */
+	other = memfd_create("other", 0);
+	ck_assert_int_eq(dup2(other, fd), fd);
+	open_and_close();
+	ck_assert_uint_eq(fake.calls[FAKE_DEVICE], 2);
+	ck_assert_int_eq(fcntl(fd, F_GETFD), 0);
+	close(fd);
+	close(other);
+	open_and_close();
+	ck_assert_uint_eq(fake.calls[FAKE_DEVICE], 3);
 }
 END_TEST
 
@@ -861,6 +915,7 @@ static Suite *suite(void)
 	tcase_add_test(t, abi_of_page);
 	tcase_add_test(t, cpus);
 	tcase_add_test(t, open_and_create);
+	tcase_add_test(t, device_kept);
 	tcase_add_test(t, open_flags);
 	tcase_add_loop_test(t, open_fails, 0, 6);
 	tcase_add_test(t, open_tid);
