@@ -141,10 +141,11 @@ static int to_kernel(const struct vperfctr_control *control, struct request *req
 	/* Programs may leave unused fields set. */
 	request->header.si_signo = cpu->nrictrs ? control->si_signo : 0;
 	request->header.preserve = control->preserve & ((1U << nrctrs) - 1);
-#ifdef VPERFCTR_CONTROL_END_ON_EXEC
+	/* perfctr's rule for forbidden CPUs.  A control that only stops has no flags. */
+	if (nrctrs)
+		request->header.flags |= VPERFCTR_CONTROL_AFFINITY;
 	if ((control->flags & VPERFCTR_CONTROL_CLOEXEC) && (nrctrs || cpu->tsc_on))
-		request->header.flags = VPERFCTR_CONTROL_END_ON_EXEC;
-#endif
+		request->header.flags |= VPERFCTR_CONTROL_END_ON_EXEC;
 	return 0;
 }
 

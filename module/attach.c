@@ -53,8 +53,7 @@
 static_assert(sizeof(struct vperfctr_attach) == ATTACH_SIZE_VER0);
 
 /* A control that a set can have: overflows belong to one thread, an exec to its owner. */
-#define CONTROL_FLAGS	(VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_INHERIT_THREADS | \
-			 VPERFCTR_CONTROL_NO_AFFINITY)
+#define CONTROL_FLAGS	(VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_INHERIT_THREADS)
 
 /* ---- the proof ---------------------------------------------------------- */
 
@@ -270,8 +269,6 @@ static int get_control(struct vperfctr_control *header, struct perfctr_cpu_contr
 	if ((header->flags & ~CONTROL_FLAGS) || header->nrictrs || header->preserve ||
 	    (!header->nractrs && !header->tsc_on && !header->soft))
 		return -EINVAL;
-	/* As for a monitor: the threads' affinity must not change, nor a move kill them. */
-	header->flags |= VPERFCTR_CONTROL_NO_AFFINITY;
 	return 0;
 }
 

@@ -14,7 +14,7 @@
 #include "usercopy.h"
 
 #define CONTROL_FLAGS	(VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT | \
-			 VPERFCTR_CONTROL_NO_AFFINITY | VPERFCTR_CONTROL_RING | \
+			 VPERFCTR_CONTROL_AFFINITY | VPERFCTR_CONTROL_RING | \
 			 VPERFCTR_CONTROL_END_ON_EXEC | VPERFCTR_CONTROL_INHERIT_THREADS)
 
 /* ---- control ------------------------------------------------------------ */
@@ -247,7 +247,7 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 		err = vperfctr_get_hardware(st);
 	change->restricted = vperfctr_is_restricted(&change->control);
 	if (!err && change->restricted && READ_ONCE(st->owner) == current &&
-	    !(change->header.flags & VPERFCTR_CONTROL_NO_AFFINITY))
+	    (change->header.flags & VPERFCTR_CONTROL_AFFINITY))
 		err = narrow_affinity(&change->control);
 	if (!err) {
 		vperfctr_dissolve_family(st);
@@ -276,7 +276,7 @@ int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __
 		return err;
 	/* A monitor must not change the owner's affinity, and a move must not kill the owner. */
 	if (READ_ONCE(st->owner) != current)
-		change.header.flags |= VPERFCTR_CONTROL_NO_AFFINITY;
+		change.header.flags &= ~VPERFCTR_CONTROL_AFFINITY;
 
 	if (mutex_lock_killable(&st->lock))
 		return -EINTR;

@@ -108,15 +108,15 @@ static void send_sigill(struct irq_work *work)
 }
 
 /*
- * The owner has come to a CPU that cannot count it.  If CONTROL has narrowed its
- * affinity, it was moved after that: stop counting and send SIGILL.  Otherwise it is
- * only not counted on this CPU.
+ * The owner has come to a CPU that cannot count it, and is not counted there.  If its
+ * CONTROL has narrowed its affinity, it was moved after that: stop counting and send
+ * SIGILL.
  */
 static void enter_forbidden_cpu(struct vperfctr_state *st)
 {
 	set_bit(STATE_FORBIDDEN, &st->bits);
 	perfctr_cpu_mark_suspended(&st->cpu_state);
-	if (st->flags & VPERFCTR_CONTROL_NO_AFFINITY)
+	if (!(st->flags & VPERFCTR_CONTROL_AFFINITY))
 		return;
 	vperfctr_set_stop(st, st->stop | STATE_STOP_CPU);
 	vperfctr_queue(st, &st->sigill_work);

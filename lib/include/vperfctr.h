@@ -241,7 +241,7 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
  *	-EINTR	a signal came while the call waited: a user may attach only so many times
  *		per second (the module's parameter max_stops_per_second)
  *	-EINVAL	an unknown flag; or the control has i-mode counters, preserves sums, counts
- *		nothing, or has another flag than INHERIT, INHERIT_THREADS, NO_AFFINITY
+ *		nothing, or has another flag than INHERIT and INHERIT_THREADS
  *	-EAGAIN	the user would have more states than the module allows
  *	-ENODEV, -EACCES, -EPROTONOSUPPORT	as vperfctr_info()
  *	-EMFILE, -ENFILE	as from open(2)
@@ -303,8 +303,8 @@ void vperfctr_close(struct vperfctr *v);
  *	-EOPNOTSUPP  i-mode counters without VPERFCTR_FEATURE_PCINT;
  *		VPERFCTR_CONTROL_INHERIT without VPERFCTR_FEATURE_INHERIT
  *	-EPERM	(also) the control counts kernel mode, and the caller may not
- *	-EUSERS	the thread may run only on CPUs that cannot count this while their
- *		hyper-thread siblings are online
+ *	-EUSERS	VPERFCTR_CONTROL_AFFINITY, and the thread may run only on CPUs that
+ *		cannot count this while their hyper-thread siblings are online
  *	-EBUSY	perf_event or the NMI watchdog holds the counters
  *	-EIO	a counter does not work as the processor, or the hypervisor, claims
  *	-EFAULT	control or control->ctr is not accessible

@@ -769,6 +769,8 @@ START_TEST(wrong_arguments)
 	assert_errno(attach_with(&req, &control), EINVAL);
 	control.c.flags = VPERFCTR_CONTROL_END_ON_EXEC;
 	assert_errno(attach_with(&req, &control), EINVAL);
+	control.c.flags = VPERFCTR_CONTROL_AFFINITY;
+	assert_errno(attach_with(&req, &control), EINVAL);
 	control.c.flags = VPERFCTR_CONTROL_INHERIT_THREADS;
 	assert_errno(attach_with(&req, &control), EINVAL);
 	control.c.flags = 0;
@@ -795,13 +797,13 @@ START_TEST(wrong_arguments)
 	assert_errno(call(set, VPERFCTR_SUSPEND, NULL), ESRCH);
 	assert_errno(call(set, VPERFCTR_RESUME, NULL), ESRCH);
 	assert_errno(call(set, VPERFCTR_IRESUME, NULL), ESRCH);
-	/* READ returns the control as it was given, and the flag that is implied. */
+	/* READ returns the control as it was given. */
 	control.c.size = sizeof(control.c);
 	control.c.ctr_size = sizeof(struct vperfctr_ctr);
 	control.c.ctr = 0;
 	init_reading(&r)->control = (uintptr_t)&control.c;
 	assert_ok(call(set, VPERFCTR_READ, &r.read));
-	ck_assert_uint_eq(control.c.flags, VPERFCTR_CONTROL_NO_AFFINITY);
+	ck_assert_uint_eq(control.c.flags, 0);
 	ck_assert_uint_eq(control.c.tsc_on, 1);
 	kill_target(pid);
 }

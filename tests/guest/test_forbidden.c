@@ -105,13 +105,13 @@ START_TEST(control_narrows_affinity)
 {
 	pin(bad);
 	set_affinity(0, BOTH);
-	assert_ok(count_insns(fd, 0));
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_AFFINITY));
 	ck_assert_uint_eq(affinity(0), 1U << good);
 	assert_status(fd, ATTACHED | ACTIVE);
 	ck_assert_uint_eq(measure(1000), INSNS_BETWEEN(1000));
 	ck_assert_int_eq(sigills, 0);
 	/* CONTROL changes the affinity only once, and never widens it. */
-	assert_ok(count_insns(fd, 0));
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_AFFINITY));
 	ck_assert_uint_eq(affinity(0), 1U << good);
 	assert_ok(stop_all(fd));
 	ck_assert_uint_eq(affinity(0), 1U << good);
@@ -122,7 +122,7 @@ END_TEST
 START_TEST(affinity_is_intersected)
 {
 	pin(good);
-	assert_ok(count_insns(fd, 0));
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_AFFINITY));
 	ck_assert_uint_eq(affinity(0), 1U << good);
 }
 END_TEST
@@ -132,25 +132,25 @@ START_TEST(no_allowed_cpu_left)
 	struct reading before, after;
 
 	pin(bad);
-	assert_errno(count_insns(fd, 0), EINVAL);
+	assert_errno(count_insns(fd, VPERFCTR_CONTROL_AFFINITY), EINVAL);
 	ck_assert_uint_eq(affinity(0), 1U << bad);
 	assert_status(fd, ATTACHED);
 	ck_assert(counters_free());
 	/* The current control still runs. */
 	assert_ok(count_tsc(0));
 	read_state(fd, &before);
-	assert_errno(count_insns(fd, 0), EINVAL);
+	assert_errno(count_insns(fd, VPERFCTR_CONTROL_AFFINITY), EINVAL);
 	read_state(fd, &after);
 	ck_assert_uint_eq(after.read.nrctrs, 0);
 	ck_assert_uint_eq(after.read.status, ATTACHED | ACTIVE);
 	ck_assert_uint_gt(after.own[0], before.own[0]);
 	ck_assert(counters_free());
 	/* A state that holds the hardware keeps it. */
-	assert_ok(count_insns(fd, VPERFCTR_CONTROL_NO_AFFINITY));
-	assert_errno(count_insns(fd, 0), EINVAL);
+	assert_ok(count_insns(fd, 0));
+	assert_errno(count_insns(fd, VPERFCTR_CONTROL_AFFINITY), EINVAL);
 	/* On such kernels perf has the counters of CPUs that are not used. */
 	ck_assert(counters_free() == !PERF_IS_REFUSED);
-	ck_assert_uint_eq(flags_of(fd), VPERFCTR_CONTROL_NO_AFFINITY);
+	ck_assert_uint_eq(flags_of(fd), 0);
 	ck_assert_uint_eq(affinity(0), 1U << bad);
 	ck_assert_int_eq(sigills, 0);
 }
@@ -180,7 +180,7 @@ START_TEST(moved_while_counting)
 	const struct vperfctr_page *page = map_state(fd);
 	struct reading before, after;
 
-	assert_ok(count_insns(fd, 0));
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_AFFINITY));
 	pin(bad);
 	loop(1000);
 	ck_assert_int_eq(sigills, 1);
@@ -205,7 +205,7 @@ START_TEST(moved_while_counting)
 	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
 	ck_assert_int_eq(sigills, 2);
 	/* A new control starts again. */
-	assert_ok(count_insns(fd, 0));
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_AFFINITY));
 	assert_status(fd, ATTACHED | ACTIVE);
 	ck_assert_uint_eq(measure(1000), INSNS_BETWEEN(1000));
 	pin(bad);
@@ -217,7 +217,7 @@ END_TEST
 /* A suspended state is not stopped before it would count. */
 START_TEST(moved_while_suspended)
 {
-	assert_ok(count_insns(fd, 0));
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_AFFINITY));
 	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
 	pin(bad);
 	loop(1000);
@@ -232,7 +232,7 @@ START_TEST(moved_while_suspended)
 	loop(1000);
 	ck_assert_int_eq(sigills, 1);
 	pin(good);
-	assert_ok(count_insns(fd, 0));
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_AFFINITY));
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	pin(bad);
 	loop(1000);
@@ -272,7 +272,7 @@ static int ended_soon(pid_t pid)
 
 START_TEST(moved_by_another)
 {
-	pid_t pid = start_counting_child(0);
+	pid_t pid = start_counting_child(VPERFCTR_CONTROL_AFFINITY);
 	u64 last;
 
 	ck_assert_uint_eq(affinity(pid), 1U << good);
@@ -301,7 +301,7 @@ static void set_online(bool online)
 /* The last CPU where the thread can be counted goes offline. */
 START_TEST(last_allowed_cpu_offline)
 {
-	pid_t pid = start_counting_child(_i ? VPERFCTR_CONTROL_NO_AFFINITY : 0);
+	pid_t pid = start_counting_child(_i ? 0 : VPERFCTR_CONTROL_AFFINITY);
 	struct reading before, after;
 
 	if (_i)
@@ -330,9 +330,9 @@ START_TEST(last_allowed_cpu_offline)
 }
 END_TEST
 
-/* ---- NO_AFFINITY ----------------------------------------------------------------------- */
+/* ---- without AFFINITY ----------------------------------------------------------------------- */
 
-START_TEST(no_affinity_flag)
+START_TEST(not_counted_on_forbidden_cpu)
 {
 	const struct vperfctr_page *page = map_state(fd);
 	struct reading before, after;
@@ -340,7 +340,7 @@ START_TEST(no_affinity_flag)
 
 	pin(good);
 	set_affinity(0, BOTH);
-	assert_ok(count_insns(fd, VPERFCTR_CONTROL_NO_AFFINITY));
+	assert_ok(count_insns(fd, 0));
 	ck_assert_uint_eq(affinity(0), BOTH);
 	for (i = 0; i < 3; i++) {
 		pin(good);
@@ -361,7 +361,7 @@ START_TEST(no_affinity_flag)
 	ck_assert_int_eq(sigills, 0);
 	/* Counting starts on the forbidden CPU. */
 	pin(bad);
-	assert_ok(count_insns(fd, VPERFCTR_CONTROL_NO_AFFINITY));
+	assert_ok(count_insns(fd, 0));
 	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
 	ck_assert_uint_eq(measure(1000), 0);
 	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
@@ -407,9 +407,9 @@ START_TEST(monitor_does_not_move_target)
 	ck_assert_int_ge(shared->fd, 0);
 	for (i = 0; i < 3; i++) {
 		set_affinity(pid, masks_[i]);
-		assert_ok(count_insns(shared->fd, 0));
+		assert_ok(count_insns(shared->fd, VPERFCTR_CONTROL_AFFINITY));
 		ck_assert_uint_eq(affinity(pid), masks_[i]);
-		ck_assert_uint_eq(flags_of(shared->fd), VPERFCTR_CONTROL_NO_AFFINITY);
+		ck_assert_uint_eq(flags_of(shared->fd), 0);
 		assert_status(shared->fd, ATTACHED | ACTIVE);
 		if (masks_[i] == BOTH)
 			continue;
@@ -441,7 +441,7 @@ START_TEST(moved_before_exec)
 		signal(SIGILL, SIG_DFL);
 		shared->fd = open_state(0);
 		if (count_insns(shared->fd, VPERFCTR_CONTROL_START_ON_EXEC |
-				(_i == 2 ? VPERFCTR_CONTROL_NO_AFFINITY : 0)))
+				(_i == 2 ? 0 : VPERFCTR_CONTROL_AFFINITY)))
 			die("CONTROL failed");
 		if (_i)
 			pin(bad);
@@ -461,7 +461,7 @@ START_TEST(children_on_forbidden_cpu_are_missed)
 	struct reading r;
 	pid_t pid;
 
-	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_AFFINITY));
 	ck_assert_int_eq(wait_for(start_child(FORKED, 100, NULL, 0)), 0);
 	read_state(fd, &r);
 	ck_assert_uint_eq(r.children[1], INSNS_CHILD(100));
@@ -478,7 +478,7 @@ START_TEST(children_on_forbidden_cpu_are_missed)
 	ck_assert_uint_eq(r.read.status, ATTACHED | ACTIVE);
 
 	set_affinity(0, BOTH);
-	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_NO_AFFINITY));
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
 	pin(bad);
 	ck_assert_int_eq(wait_for(start_child(FORKED, 100, NULL, 0)), 0);
 	read_state(fd, &r);
@@ -503,7 +503,7 @@ START_TEST(perf_counts_on_forbidden_cpu)
 	struct sums sums;
 
 	set_affinity(0, BOTH);
-	assert_ok(count_insns(fd, VPERFCTR_CONTROL_NO_AFFINITY));
+	assert_ok(count_insns(fd, 0));
 	pin(good);
 	loop(10000);
 	ck_assert(perf_is_kept_out());
@@ -530,7 +530,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, moved_by_another);
 	if (good)	/* CPU 0 cannot go offline */
 		tcase_add_loop_test(tc, last_allowed_cpu_offline, 0, 2);
-	tcase_add_test(tc, no_affinity_flag);
+	tcase_add_test(tc, not_counted_on_forbidden_cpu);
 	tcase_add_test(tc, monitor_does_not_move_target);
 	tcase_add_loop_test(tc, moved_before_exec, 0, 3);
 	tcase_add_test(tc, children_on_forbidden_cpu_are_missed);

@@ -131,8 +131,8 @@ START_TEST(refused_for_wrong_kind)
 {
 	struct control control;
 
-	assert_errno(count_kind(2, 0), EINVAL);
-	assert_errno(count_kind(~0U, 0), EINVAL);
+	assert_errno(count_kind(2, VPERFCTR_CONTROL_AFFINITY), EINVAL);
+	assert_errno(count_kind(~0U, VPERFCTR_CONTROL_AFFINITY), EINVAL);
 	/* A control with only the TSC has no kind. */
 	control_init(&control, 1);
 	control.c.kind = 1;
@@ -177,6 +177,7 @@ START_TEST(all_counters_of_each_kind)
 	use_all(&control, _i);
 	nr = control.c.nractrs;
 	ck_assert_uint_eq(nr, _i ? 7 : 9);
+	control.c.flags = VPERFCTR_CONTROL_AFFINITY;
 	assert_ok(set_control(fd, &control));
 	ck_assert_uint_eq(affinity(), 1U << _i);
 	if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after), 1000))
@@ -215,7 +216,7 @@ START_TEST(migrate_between_kinds)
 	u64 sum = 0;
 	int i;
 
-	assert_ok(count_kind(_i, VPERFCTR_CONTROL_NO_AFFINITY));
+	assert_ok(count_kind(_i, 0));
 	ck_assert_uint_eq(affinity(), BOTH);
 	for (i = 0; i < 5; i++) {
 		pin(_i);
@@ -231,7 +232,7 @@ START_TEST(migrate_between_kinds)
 		ck_assert_uint_eq(r.own[1], sum);
 	}
 	/* With a control for the other kind it counts there. */
-	assert_ok(count_kind(!_i, VPERFCTR_CONTROL_NO_AFFINITY));
+	assert_ok(count_kind(!_i, 0));
 	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
 	assert_status(fd, ATTACHED | ACTIVE);
 }
@@ -244,10 +245,10 @@ START_TEST(control_changes_kind)
 	struct reading r;
 	u64 sum;
 
-	assert_ok(count_kind(_i, 0));
+	assert_ok(count_kind(_i, VPERFCTR_CONTROL_AFFINITY));
 	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
 	/* No CPU of the old kind is left in the affinity that was narrowed. */
-	assert_errno(count_kind(!_i, 0), EINVAL);
+	assert_errno(count_kind(!_i, VPERFCTR_CONTROL_AFFINITY), EINVAL);
 	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
 	assert_ok(stop_all(fd));
 	read_state(fd, &r);
@@ -257,6 +258,7 @@ START_TEST(control_changes_kind)
 	control_init(&control, 1);
 	control_add(&control, 0, INSNS_USER);
 	control.c.kind = !_i;
+	control.c.flags = VPERFCTR_CONTROL_AFFINITY;
 	control.c.preserve = 1;
 	assert_ok(set_control(fd, &control));
 	ck_assert_uint_eq(affinity(), 1U << !_i);
@@ -279,7 +281,7 @@ START_TEST(both_kinds_at_once)
 		if (pid[k])
 			continue;
 		fd = open_state(0);
-		if (count_kind(k, 0))
+		if (count_kind(k, VPERFCTR_CONTROL_AFFINITY))
 			_exit(1);
 		for (i = 0; i < 200; i++) {
 			if (measure() != INSNS_BETWEEN(1000))
@@ -303,20 +305,20 @@ START_TEST(kind_offline)
 
 	pin(0);
 	set_affinity(0, BOTH);
-	assert_ok(count_kind(0, 0));	/* states hold the hardware meanwhile */
+	assert_ok(count_kind(0, VPERFCTR_CONTROL_AFFINITY));	/* states hold the hardware meanwhile */
 	write_file(ONLINE, "0");
 	assert_ok(get_info(1, &i));
 	ck_assert_uint_eq(i.nrkinds, 2);
 	ck_assert_uint_eq(kind_cpus(1), 2);
-	assert_errno(count_kind(1, 0), EINVAL);
-	assert_ok(count_kind(1, VPERFCTR_CONTROL_NO_AFFINITY));
+	assert_errno(count_kind(1, VPERFCTR_CONTROL_AFFINITY), EINVAL);
+	assert_ok(count_kind(1, 0));
 	ck_assert_uint_eq(measure(), 0);
 	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
 	write_file(ONLINE, "1");
 	set_affinity(0, BOTH);
 	ck_assert_uint_eq(kind_cpus(0), 1);
 	ck_assert_uint_eq(kind_cpus(1), 2);
-	assert_ok(count_kind(1, 0));
+	assert_ok(count_kind(1, VPERFCTR_CONTROL_AFFINITY));
 	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
 }
 END_TEST
@@ -339,7 +341,7 @@ START_TEST(kind_unknown_until_online)
 	assert_ok(get_info(0, &kinds[0]));
 	ck_assert_uint_eq(kinds[0].nrkinds, 1);
 	assert_errno(get_info(1, &kinds[1]), EINVAL);
-	assert_errno(count_kind(1, 0), EINVAL);
+	assert_errno(count_kind(1, VPERFCTR_CONTROL_AFFINITY), EINVAL);
 	assert_ok(call(dev, VPERFCTR_CPUS_FORBIDDEN, &m));
 	ck_assert_uint_eq(m.words[0], 2);
 	use_all(&control, 0);
@@ -348,7 +350,7 @@ START_TEST(kind_unknown_until_online)
 	child = fork_files();
 	if (!child) {
 		fd = open_state(0);
-		if (count_kind(0, VPERFCTR_CONTROL_NO_AFFINITY))
+		if (count_kind(0, 0))
 			_exit(1);
 		write_file(ONLINE, "1");
 		pin(1);
@@ -356,7 +358,7 @@ START_TEST(kind_unknown_until_online)
 			_exit(2);
 		if (status_of(fd) != (ATTACHED | ACTIVE | FORBIDDEN))
 			_exit(3);
-		if (count_kind(1, 0) || measure() != INSNS_BETWEEN(1000))
+		if (count_kind(1, VPERFCTR_CONTROL_AFFINITY) || measure() != INSNS_BETWEEN(1000))
 			_exit(4);
 		_exit(0);
 	}

@@ -85,6 +85,12 @@ check "nothing of the other" "$(grep -c '0-7' "$tmp/out")" 0
 run perfex --kind=1 -e instructions:u sh -c "$known; $known 2; exit 1"
 check "status of a shell" "$status" 1
 
+# a command that moves itself is not killed, and perfex says that not all was counted
+run perfex -e instructions:u taskset 2 "$known"
+check "status of a command that moves" "$status" 125
+has "that a command moved" "not all was counted" err
+has "so does the table" "These counts are not complete" err
+
 # samples
 run perfex --kind=1 --sample instructions:u=1000 -o "$tmp/samples" "$known"
 check "status of sampling" "$status" 1

@@ -28,6 +28,27 @@ bool kind_is(const struct vperfctr_info *info, const char *asked)
 	return !asked || !strcmp(asked, number) || (name && !strcasecmp(asked, name));
 }
 
+int kind_bind(uint32_t kind)
+{
+	const size_t size = CPU_ALLOC_SIZE(65536);
+	struct vperfctr_cpu_mask *mask = NULL;
+	cpu_set_t *set = CPU_ALLOC(65536);
+	int err = -ENOMEM;
+	unsigned int i;
+
+	if (set)
+		err = sched_getaffinity(0, size, set) ? -errno : vperfctr_kind_cpus(kind, &mask);
+	if (!err) {
+		for (i = 0; i < 65536; i++)
+			if (i / 32 >= mask->nrwords || !(mask->mask[i / 32] >> i % 32 & 1))
+				CPU_CLR_S(i, size, set);
+		err = sched_setaffinity(0, size, set) ? -errno : 0;
+	}
+	free(mask);
+	CPU_FREE(set);
+	return err;
+}
+
 /* True if this thread (0: perfex) may run on CPUs of the kind, or if that is not known. */
 static bool may_run_on(pid_t tid, uint32_t kind)
 {
@@ -72,6 +93,6 @@ int kind_choose(const char *asked, pid_t tid, struct vperfctr_info *info, kind_f
 	if (first == e && asked)
 		return fail_no_kind(e, asked);
 	if (first == e)
-		return fail_with(e, "there are no CPUs that can count where this may run: see perfex -i, and taskset(1)");
+		return fail_no_cpu(e);
 	return -1;
 }

@@ -291,7 +291,7 @@ static int measure_once(const struct options *o, struct printing *p,
 
 	make_control(&control, chosen, p->events, ctr, p->info->kind, 0, at);
 	if (o->targets.nr) {
-		control.flags = flags | VPERFCTR_CONTROL_NO_AFFINITY;
+		control.flags = flags;
 		err = attach_and_count(&o->targets, o->command, o->timeout, &control, &interval, r, e);
 	} else if (o->repeat > 1 || nrgroups > 1) {
 		err = run_groups(o, p->events, ctr, p->info->kind, nrgroups,

@@ -70,8 +70,6 @@ int fail_control(struct error *e, int err, const struct vperfctr_control *contro
 	switch (err) {
 	case -EBUSY:
 		return fail_busy(e, proc);
-	case -EUSERS:
-		return fail_with(e, "one of these events disturbs the counts of the hyper-thread sibling, or shares a register with it: 'echo off | sudo tee /sys/devices/system/cpu/smt/control' turns siblings off");
 	case -EIO:
 		return fail_with(e, "the counters do not work as the processor, or the virtual machine, reports: see vperfctr's line in dmesg");
 	case -EPERM:
@@ -85,9 +83,21 @@ int fail_control(struct error *e, int err, const struct vperfctr_control *contro
 	}
 }
 
+int fail_no_cpu(struct error *e)
+{
+	return fail_with(e, "there are no CPUs that can count where this may run: see perfex -i, and taskset(1)");
+}
+
 int fail_no_kind(struct error *e, const char *kind)
 {
 	return fail_with(e, "there is no kind '%.40s' of CPUs: see perfex -i", kind);
+}
+
+int fail_bind(struct error *e, int err)
+{
+	if (err == -EINVAL)
+		return fail_no_cpu(e);
+	return fail_with(e, "cannot choose the CPUs on which the command runs: %s", strerror(-err));
 }
 
 int fail_ring(struct error *e, int err)

@@ -35,7 +35,9 @@ int fail_device(struct error *e, int err);
 int fail_access(struct error *e, const char *device);
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,
 		 const char *proc);
+int fail_bind(struct error *e, int err);
 int fail_ring(struct error *e, int err);
+int fail_no_cpu(struct error *e);
 int fail_no_kind(struct error *e, const char *kind);
 int fail_kernel_mode(struct error *e, const char *event);
 int fail_exec(struct error *e, int err, const char *command);
@@ -144,6 +146,12 @@ bool kind_is(const struct vperfctr_info *info, const char *asked);
 typedef int kind_fn(const struct vperfctr_info *info, void *arg, struct error *e);
 int kind_choose(const char *asked, pid_t tid, struct vperfctr_info *info, kind_fn *try, void *arg,
 		struct error *e);
+
+/*
+ * Let the calling thread run on no other CPUs than those of the kind.
+ * Return: 0 or -errno; -EINVAL: it may run on none of them.
+ */
+int kind_bind(uint32_t kind);
 
 /* Print the CPUs of a kind: "0-7". */
 void print_kind_cpus(FILE *f, uint32_t kind);

@@ -12,7 +12,7 @@
 
 #include "perfex.h"
 
-enum stage { STAGE_OPEN, STAGE_RING, STAGE_CONTROL, STAGE_READY, STAGE_EXEC };
+enum stage { STAGE_BIND, STAGE_OPEN, STAGE_RING, STAGE_CONTROL, STAGE_READY, STAGE_EXEC };
 
 /*
  * The child sends these, with the descriptor of its state if the stage is READY.
@@ -109,10 +109,20 @@ static void __attribute__((noreturn))
 count_and_exec(int sock, char **argv, const struct vperfctr_control *control,
 	       struct vperfctr_ring *ring, const struct signal_state *sig)
 {
-	struct message m = { .stage = STAGE_OPEN }, go;
+	struct message m = { .stage = STAGE_BIND }, go;
 	struct vperfctr *v;
 	int none;
 
+	/*
+	 * Count all of the command, if it does not move itself.  The module's own way
+	 * (VPERFCTR_CONTROL_AFFINITY) would kill a command that does.
+	 */
+	if (control->nractrs + control->nrictrs)
+		m.err = kind_bind(control->kind);
+	if (m.err)
+		goto out;
+
+	m.stage = STAGE_OPEN;
 	/* perfex will hold the last descriptor: if it is killed, the counting ends. */
 	m.err = vperfctr_open(&v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
 				  VPERFCTR_OPEN_NOMAP);
@@ -151,6 +161,8 @@ out:
 static int fail_child(struct error *e, const struct message *m, const struct running *run)
 {
 	switch (m->stage) {
+	case STAGE_BIND:
+		return fail_bind(e, m->err);
 	case STAGE_OPEN:
 		return fail_device(e, m->err);
 	case STAGE_RING:

@@ -277,8 +277,8 @@ struct vperfctr_open {
  * A thread that has a state is skipped: children_missed of READ counts it.  So does it
  * count a thread that gains privileges by an exec, which is not counted any more; the
  * status then has VPERFCTR_STATUS_PRIVILEGED.  A control must count something, and
- * may have no other flags than INHERIT, INHERIT_THREADS and NO_AFFINITY, which is
- * implied.  Errors are those of VPERFCTR_CONTROL, and:
+ * may have no other flags than INHERIT and INHERIT_THREADS.  Errors are those of
+ * VPERFCTR_CONTROL, and:
  *
  *	EBADF	mem_fd is no descriptor
  *	EINVAL	mem_fd is not one of a /proc/PID/mem, or not open for reading; or the
@@ -356,12 +356,12 @@ struct vperfctr_attach {
  * On a hybrid processor a control with counters is for one kind of CPUs, and
  * counts on no other.  A control of the TSC alone counts everywhere.
  *
- * If some CPUs cannot count this control (see VPERFCTR_KIND_CPUS), the owner's CPU
- * affinity is narrowed to the others.  If the owner is moved to one of them after
- * that, counting stops and the owner gets SIGILL.  With
- * VPERFCTR_CONTROL_NO_AFFINITY, which a monitor's CONTROL implies, neither happens.
- * The owner is then not counted on such CPUs, and READ's status has
- * VPERFCTR_STATUS_FORBIDDEN.
+ * The owner is not counted on CPUs that cannot count this control (see
+ * VPERFCTR_KIND_CPUS).  After it has run on one, READ's status has
+ * VPERFCTR_STATUS_FORBIDDEN.  With VPERFCTR_CONTROL_AFFINITY, the call narrows the
+ * owner's CPU affinity to the other CPUs.  If the owner is moved to a CPU that cannot
+ * count after that, counting stops and the owner gets SIGILL.  A monitor's CONTROL
+ * clears this flag: it neither moves its target nor lets a move kill it.
  *
  * The hardware counters are taken from all other users of the system (perf_event,
  * the NMI watchdog) while any state has a control with counters.
@@ -398,9 +398,10 @@ struct vperfctr_attach {
  *		- CONTROL_INHERIT with i-mode counters
  *		- CONTROL_END_ON_EXEC with CONTROL_START_ON_EXEC or CONTROL_INHERIT
  *		- CONTROL_INHERIT_THREADS without CONTROL_INHERIT
- *		- the owner's affinity allows only CPUs that cannot count this
- *	EUSERS	the affinity allows only CPUs that cannot count this, because their
- *		hyper-thread siblings are online
+ *		- CONTROL_AFFINITY and the owner's affinity allows only CPUs that
+ *		  cannot count this
+ *	EUSERS	CONTROL_AFFINITY and the affinity allows only CPUs that cannot count
+ *		this, because their hyper-thread siblings are online
  *	EOPNOTSUPP nrictrs is not 0 and there is no VPERFCTR_FEATURE_PCINT; or
  *		CONTROL_INHERIT and there is no VPERFCTR_FEATURE_INHERIT
  *	EPERM	kernel mode would be counted, and the caller lacks CAP_PERFMON and
@@ -500,8 +501,8 @@ struct vperfctr_control {
 #define VPERFCTR_CONTROL_START_ON_EXEC	0x01
 /* Count the threads that the owner starts, too. */
 #define VPERFCTR_CONTROL_INHERIT	0x02
-/* Do not change the owner's CPU affinity. */
-#define VPERFCTR_CONTROL_NO_AFFINITY	0x04
+/* Narrow the owner's CPU affinity; SIGILL if it is moved: see VPERFCTR_CONTROL. */
+#define VPERFCTR_CONTROL_AFFINITY	0x04
 /* Put overflows into the state's ring: see VPERFCTR_RING. */
 #define VPERFCTR_CONTROL_RING		0x08
 /* Unlink the state when the owner next executes a file, before its first instruction. */

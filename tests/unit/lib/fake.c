@@ -49,6 +49,8 @@ int __wrap_ioctl(int fd, unsigned long request, ...);
 void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
 int __wrap_ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
 		 const sigset_t *mask);
+int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
+int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set);
 
 static int refuse(int err)
 {
@@ -236,6 +238,29 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
 	} while (!ret && !ended && left > 0);
 	free(others);
 	return ret < 0 ? ret : ret + ended;
+}
+
+/* ---- affinity -------------------------------------------------------------- */
+
+int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+	(void)pid;
+	memset(set, 0, size);
+	memcpy(set, &fake.affinity, sizeof(fake.affinity));
+	return 0;
+}
+
+int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
+{
+	uint32_t cpus;
+
+	(void)pid;
+	(void)size;
+	memcpy(&cpus, set, sizeof(cpus));
+	if (!cpus)
+		return refuse(EINVAL);
+	fake.affinity = fake_seen->affinity = cpus;
+	return 0;
 }
 
 /* ---- the device ----------------------------------------------------------- */
@@ -709,6 +734,7 @@ void fake_reset(void)
 	fake.thread = 0x7f1234567890;
 	fake.page_version = VPERFCTR_ABI_VERSION;
 	fake.nrkinds = 1;
+	fake.affinity = 0xf;
 	fake.exec_tsc = 3000000;
 	fake.nrwords = 3;
 	fake.cpus[0] = 0x0000000f;

@@ -35,6 +35,7 @@ struct fake {
 	uint32_t cpus[4];		/* bits of VPERFCTR_CPUS; FORBIDDEN: inverted */
 	uint32_t nrwords;
 	uint32_t nrkinds;
+	uint32_t affinity;		/* the CPUs on which this thread may run */
 	int state_fd;			/* of this thread's state, or -1 */
 	bool exec_uncounted;		/* as if it were a set-user-id file that is executed */
 	uint32_t status;		/* additional status of READ, until UNLINK */
@@ -70,6 +71,7 @@ extern struct fake fake;
 struct fake_seen {
 	uint32_t open_flags, control_flags;
 	unsigned int opens, controls, unlinks, consumes;
+	uint32_t affinity;		/* what a thread has set */
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 	struct vperfctr_ring ring;

@@ -362,7 +362,7 @@ START_TEST(open_tid)
 	ck_assert_uint_eq(fake.calls[FAKE_MMAP], 0);
 	vperfctr_control_init(&c, ctr);
 	vperfctr_control_add(&c, FAKE_MAP_BASE, 0x4100c0);
-	c.flags = VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_NO_AFFINITY;
+	c.flags = VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_AFFINITY;
 	ck_assert_int_eq(vperfctr_control(v, &c), 0);
 	ck_assert_uint_eq(fake_seen->control_flags, c.flags);
 	ck_assert_int_eq(ptrace(PTRACE_DETACH, stopped, 0, 0), 0);

@@ -918,6 +918,25 @@ START_TEST(forbidden_cpus)
 }
 END_TEST
 
+/* The command runs on the CPUs that can count it; a command of the TSC alone runs on any. */
+START_TEST(command_runs_where_it_is_counted)
+{
+	ck_assert_int_eq(perfex("-e", "cycles", "true"), 0);
+	ck_assert_uint_eq(fake_seen->affinity, 0xf);
+	fake.nrkinds = 2;
+	ck_assert_int_eq(perfex("-e", "cycles", "true"), 0);
+	ck_assert_uint_eq(fake_seen->affinity, 0x5);
+	ck_assert_uint_eq(fake_seen->control_flags & VPERFCTR_CONTROL_AFFINITY, 0);
+	ck_assert_int_eq(perfex("--kind=1", "-e", "cycles", "true"), 0);
+	ck_assert_uint_eq(fake_seen->affinity, 0xa);
+	fake.affinity = 0x5;
+	fake_seen->affinity = 0;
+	ck_assert_int_eq(perfex("--kind=1", "-e", "cycles", "true"), 125);
+	is_message("there are no CPUs that can count where this may run");
+	ck_assert_uint_eq(fake_seen->affinity, 0);
+}
+END_TEST
+
 /* Descendants that run on are counted until the command ends, and the state is unlinked. */
 START_TEST(surviving_children)
 {
@@ -1144,7 +1163,7 @@ START_TEST(attach_process)
 	/* Without KEEP, the states end with perfex. */
 	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT);
 	ck_assert_uint_eq(fake_seen->control_flags,
-			  VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_NO_AFFINITY);
+			  VPERFCTR_CONTROL_INHERIT);
 }
 END_TEST
 
@@ -1211,7 +1230,7 @@ START_TEST(attach_thread)
 	has(err, text);
 	has(err, "               1,000  cycles\n");
 	ck_assert_uint_eq(fake_seen->opens, 1);
-	ck_assert_uint_eq(fake_seen->control_flags, VPERFCTR_CONTROL_NO_AFFINITY);
+	ck_assert_uint_eq(fake_seen->control_flags, 0);
 	/* Each thread is counted once, however often it is named. */
 	snprintf(text, sizeof(text), "%d,%d", (int)target, (int)target);
 	ck_assert_int_eq(perfex("-e", "cycles", "-p", text, "-t", target_id(), "--timeout", "0"), 0);

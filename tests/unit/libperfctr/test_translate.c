@@ -256,7 +256,7 @@ START_TEST(control)
 
 	ck_assert_int_eq(kernel.header.si_signo, 29);
 	ck_assert_uint_eq(kernel.header.preserve, 0x15);
-	ck_assert_uint_eq(kernel.header.flags, 0);
+	ck_assert_uint_eq(kernel.header.flags, VPERFCTR_CONTROL_AFFINITY);
 	ck_assert_uint_eq(kernel.header.tsc_on, 1);
 	ck_assert_uint_eq(kernel.header.nractrs, 3);
 	ck_assert_uint_eq(kernel.header.nrictrs, 2);
