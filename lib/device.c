@@ -124,41 +124,63 @@ int vperfctr_info(struct vperfctr_info *info, unsigned int kind)
 	return err;
 }
 
-/*
- * Read a mask for any of the three requests.  struct vperfctr_cpu_mask has the layout of
- * struct vperfctr_kind_cpus without its first field.
- */
+/* The argument of the three requests, and the mask that the caller wants in the end. */
+union mask_arg {
+	struct vperfctr_cpu_mask all;
+	struct vperfctr_kind_cpus of_kind;
+};
+
+/* Call with room for nrwords words.  *nrwords becomes the number that the kernel needs. */
+static int call_mask(int dev, unsigned long request, unsigned int kind, union mask_arg *m,
+		     uint32_t *nrwords)
+{
+	int err;
+
+	if (request == VPERFCTR_KIND_CPUS) {
+		memset(&m->of_kind, 0, sizeof(m->of_kind));
+		m->of_kind.size = sizeof(m->of_kind);
+		m->of_kind.kind = kind;
+		m->of_kind.nrwords = *nrwords;
+		err = __vperfctr_ioctl(dev, request, m);
+		*nrwords = m->of_kind.nrwords;
+		if (!err)
+			memmove(m->all.mask, m->of_kind.mask, *nrwords * sizeof(m->all.mask[0]));
+	} else {
+		m->all.size = sizeof(m->all);
+		m->all.nrwords = *nrwords;
+		err = __vperfctr_ioctl(dev, request, m);
+		*nrwords = m->all.nrwords;
+	}
+	m->all.size = sizeof(m->all);
+	m->all.nrwords = *nrwords;
+	return err;
+}
+
 static int read_mask(int dev, unsigned long request, unsigned int kind,
 		     struct vperfctr_cpu_mask **mask)
 {
-	struct vperfctr_kind_cpus *m = NULL, *larger;
-	uint32_t nrwords = 0;
+	union mask_arg *m = NULL, *larger;
+	uint32_t nrwords = 0, room;
 	int err;
 
 	/* If the mask does not fit, the kernel sets nrwords to what it needs. */
 	do {
-		larger = (struct vperfctr_kind_cpus *)
-			 realloc(m, sizeof(*m) + nrwords * sizeof(m->mask[0]));
+		room = nrwords;
+		larger = (union mask_arg *)
+			 realloc(m, sizeof(*m) + nrwords * sizeof(m->all.mask[0]));
 		if (!larger) {
 			err = -ENOMEM;
 			break;
 		}
 		m = larger;
-		m->kind = kind;
-		m->nrwords = nrwords;
-		err = __vperfctr_ioctl(dev, request, request == VPERFCTR_KIND_CPUS ?
-						     (void *)m : (void *)&m->nrwords);
-		if (err == -EOVERFLOW && m->nrwords <= nrwords)
-			break;
-		nrwords = m->nrwords;
-	} while (err == -EOVERFLOW);
+		err = call_mask(dev, request, kind, m, &nrwords);
+	} while (err == -EOVERFLOW && nrwords > room);
 
 	if (err) {
 		free(m);
 		return err;
 	}
-	memmove(m, &m->nrwords, sizeof(**mask) + nrwords * sizeof(m->mask[0]));
-	*mask = (struct vperfctr_cpu_mask *)m;
+	*mask = &m->all;
 	return 0;
 }
 

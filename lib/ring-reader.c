@@ -21,6 +21,10 @@ int vperfctr_ring_map(struct vperfctr *v, uint64_t map_size)
 	ring = mmap(NULL, (size_t)map_size, PROT_READ, MAP_SHARED, h->fd, VPERFCTR_RING_OFFSET);
 	if (ring == MAP_FAILED)
 		return -errno;
+	if (((const struct vperfctr_ring_page *)ring)->format != VPERFCTR_RING_FORMAT) {
+		munmap(ring, (size_t)map_size);
+		return -EPROTONOSUPPORT;
+	}
 	h->pub.ring = (const struct vperfctr_ring_page *)ring;
 	h->ring_size = (size_t)map_size;
 	h->ring_mapper = getpid();

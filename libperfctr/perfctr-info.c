@@ -118,10 +118,27 @@ int _perfctr_abi_check_fd(int fd, unsigned int user_abi_version)
 /* Return how many words a mask has, or a negative error number. */
 static int mask_words(int dev, unsigned long cmd)
 {
-	struct vperfctr_cpu_mask mask = { .nrwords = 0 };
+	struct vperfctr_cpu_mask mask = { .size = sizeof(mask) };
 	int err = __perfctr_ioctl(dev, cmd, &mask);
 
 	return err && err != -EOVERFLOW ? err : (int)mask.nrwords;
+}
+
+static int read_mask(int dev, unsigned long cmd, struct perfctr_cpu_mask *to)
+{
+	const size_t words = to->nrwords * sizeof(to->mask[0]);
+	struct vperfctr_cpu_mask *mask = calloc(1, sizeof(*mask) + words);
+	int err;
+
+	if (!mask)
+		return -ENOMEM;
+	mask->size = sizeof(*mask);
+	mask->nrwords = to->nrwords;
+	err = __perfctr_ioctl(dev, cmd, mask);
+	if (!err)
+		memcpy(to->mask, mask->mask, words);
+	free(mask);
+	return err;
 }
 
 /*
@@ -137,6 +154,7 @@ static int forbid_other_kinds(int dev, struct perfctr_cpus_info *info)
 	first = calloc(1, sizeof(*first) + nrwords * sizeof(first->mask[0]));
 	if (!first)
 		return -ENOMEM;
+	first->size = sizeof(*first);
 	first->nrwords = nrwords;
 	err = __perfctr_ioctl(dev, VPERFCTR_KIND_CPUS, first);
 	for (i = 0; !err && i < nrwords; i++)
@@ -158,7 +176,7 @@ static struct perfctr_cpus_info *read_cpus(int dev, int *err)
 	}
 	if (nrwords < forbidden)
 		nrwords = forbidden;
-	/* The kernel's masks have perfctr's layout, which always has at least one word. */
+	/* perfctr's masks have at least one word. */
 	mask_size = sizeof(struct perfctr_cpu_mask) + nrwords * sizeof(info->cpus->mask[0]);
 	info = calloc(1, sizeof(*info) + 2 * mask_size);
 	if (!info) {
@@ -169,9 +187,9 @@ static struct perfctr_cpus_info *read_cpus(int dev, int *err)
 	info->cpus_forbidden = (struct perfctr_cpu_mask *)((char *)info->cpus + mask_size);
 	info->cpus->nrwords = nrwords;
 	info->cpus_forbidden->nrwords = nrwords;
-	*err = __perfctr_ioctl(dev, VPERFCTR_CPUS, info->cpus);
+	*err = read_mask(dev, VPERFCTR_CPUS, info->cpus);
 	if (!*err)
-		*err = __perfctr_ioctl(dev, VPERFCTR_CPUS_FORBIDDEN, info->cpus_forbidden);
+		*err = read_mask(dev, VPERFCTR_CPUS_FORBIDDEN, info->cpus_forbidden);
 	if (!*err)
 		*err = forbid_other_kinds(dev, info);
 	if (*err) {

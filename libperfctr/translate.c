@@ -186,10 +186,8 @@ static void from_kernel(const struct request *request, struct vperfctr_control *
 
 	control->si_signo = header->si_signo;
 	control->preserve = header->preserve;
-#ifdef VPERFCTR_CONTROL_END_ON_EXEC
 	if (header->flags & VPERFCTR_CONTROL_END_ON_EXEC)
 		control->flags = VPERFCTR_CONTROL_CLOEXEC;
-#endif
 	cpu->tsc_on = header->tsc_on;
 	cpu->nractrs = header->nractrs;
 	cpu->nrictrs = header->nrictrs;

@@ -47,9 +47,11 @@ static int check_header(const struct vperfctr_control *header)
 	u32 nrctrs = nractrs + nrictrs;
 	const struct vperfctr_info *kind = perfctr_cpu_kind(header->kind);
 
-	if ((header->flags & ~CONTROL_FLAGS) || !kind)
+	if (header->kind == VPERFCTR_ANY_KIND)
+		return -EOPNOTSUPP;
+	if ((header->flags & ~CONTROL_FLAGS) || header->nrkinds || header->reserved || !kind)
 		return -EINVAL;
-	if (header->ctr_size != sizeof(struct vperfctr_ctr) || header->tsc_on > 1)
+	if (!vperfctr_is_ctr_size(header->ctr_size) || header->tsc_on > 1)
 		return -EINVAL;
 	if (unlikely(header->soft) && !is_valid_soft(header))
 		return -EINVAL;
@@ -74,6 +76,23 @@ static int check_header(const struct vperfctr_control *header)
 	/* Flags need something to count. */
 	if (header->flags && !nrctrs && !header->tsc_on && !header->soft)
 		return -EINVAL;
+	return 0;
+}
+
+/* Copy counters of another size than this kernel knows, each as vperfctr_get_struct() does. */
+static noinline int get_other_counters(struct vperfctr_ctr *ctr, const void __user *arg,
+				       unsigned int n, u32 size)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < n; i++) {
+		err = copy_struct_from_user(&ctr[i], sizeof(ctr[i]), arg + i * size, size);
+		if (err)
+			return err;
+		if (ctr[i].reserved)
+			return -EINVAL;
+	}
 	return 0;
 }
 
@@ -124,7 +143,12 @@ int vperfctr_get_control(struct vperfctr_control *header, struct perfctr_cpu_con
 	control->kind = header->kind;
 	control->global[0] = header->global[0];
 	control->global[1] = header->global[1];
-	err = get_counters(control->ctr, u64_to_user_ptr(header->ctr), perfctr_nrctrs(control));
+	if (likely(header->ctr_size == sizeof(struct vperfctr_ctr)))
+		err = get_counters(control->ctr, u64_to_user_ptr(header->ctr),
+				   perfctr_nrctrs(control));
+	else
+		err = get_other_counters(control->ctr, u64_to_user_ptr(header->ctr),
+					 perfctr_nrctrs(control), header->ctr_size);
 	if (!err)
 		err = perfctr_cpu_check_control(control);
 	if (!err && control->kernel && !vperfctr_may_count_kernel())

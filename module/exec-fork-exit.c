@@ -43,6 +43,7 @@ static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
 	if (unlikely(st)) {
 		bool privileged = is_privileged_exec(bprm);
 
+		vperfctr_ring_exec(st);
 		if (privileged || (st->flags & VPERFCTR_CONTROL_END_ON_EXEC)) {
 			if (privileged)
 				set_bit(STATE_PRIVILEGED, &st->bits);

@@ -18,6 +18,8 @@
 
 #define INFO_SIZE_VER0		160
 #define OPEN_SIZE_VER0		16
+#define CPU_MASK_SIZE_VER0	8
+#define KIND_CPUS_SIZE_VER0	16
 
 #define OPEN_LIFE_FLAGS	(VPERFCTR_OPEN_TRANSIENT | VPERFCTR_OPEN_KEEP)
 #define OPEN_FLAGS	(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOCLOEXEC | OPEN_LIFE_FLAGS | \
@@ -115,20 +117,31 @@ static int write_cpus(u32 __user *arg_nrwords, u32 __user *mask, cpu_test *test,
 	return 0;
 }
 
+/* The mask follows the structure, of which the caller may know a larger version. */
 static int vperfctr_cpus_ioctl(struct vperfctr_cpu_mask __user *arg, cpu_test *test)
 {
-	return write_cpus(&arg->nrwords, arg->mask, test, 0);
+	struct vperfctr_cpu_mask req;
+	int err;
+
+	err = vperfctr_get_struct(&req, sizeof(req), arg, CPU_MASK_SIZE_VER0);
+	if (err)
+		return err;
+	if (req.size % sizeof(arg->mask[0]))
+		return -EINVAL;
+	return write_cpus(&arg->nrwords, (void __user *)arg + req.size, test, 0);
 }
 
 static int vperfctr_kind_cpus_ioctl(struct vperfctr_kind_cpus __user *arg)
 {
-	u32 kind;
+	struct vperfctr_kind_cpus req;
+	int err;
 
-	if (get_user(kind, &arg->kind))
-		return -EFAULT;
-	if (!perfctr_cpu_kind(kind))
+	err = vperfctr_get_struct(&req, sizeof(req), arg, KIND_CPUS_SIZE_VER0);
+	if (err)
+		return err;
+	if (req.size % sizeof(arg->mask[0]) || req.reserved || !perfctr_cpu_kind(req.kind))
 		return -EINVAL;
-	return write_cpus(&arg->nrwords, arg->mask, is_of_kind, kind);
+	return write_cpus(&arg->nrwords, (void __user *)arg + req.size, is_of_kind, req.kind);
 }
 
 /*

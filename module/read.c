@@ -10,7 +10,7 @@
 #include "state.h"
 #include "usercopy.h"
 
-#define READ_SIZE_VER0	56
+#define READ_SIZE_VER0	64
 #define SOFT_SIZE_VER0	88
 
 static u32 status_of(const struct vperfctr_state *st)
@@ -135,6 +135,17 @@ static int put_struct(void __user *to, u32 size, const void *from, u32 known)
 	return 0;
 }
 
+/* Write counters in the caller's size. */
+static int put_counters(const struct perfctr_cpu_control *control, void __user *to, u32 size)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < perfctr_nrctrs(control) && !err; i++)
+		err = put_struct(to + i * size, size, &control->ctr[i], sizeof(control->ctr[i]));
+	return err;
+}
+
 static int write_control(const struct control_copy *copy, struct vperfctr_control __user *arg)
 {
 	const struct perfctr_cpu_control *control = &copy->control;
@@ -148,7 +159,7 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 	/* The caller has set size, ctr_size and ctr. */
 	if (copy_from_user(&header, arg, CONTROL_SIZE_VER0))
 		return -EFAULT;
-	if (header.ctr_size != sizeof(struct vperfctr_ctr))
+	if (!vperfctr_is_ctr_size(header.ctr_size))
 		return -EINVAL;
 	header.size = size;
 	header.flags = copy->flags;
@@ -161,13 +172,12 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 	header.global[1] = control->global[1];
 	header.kind = control->kind;
 	header.soft = copy->soft;
+	header.nrkinds = 0;
+	header.reserved = 0;
 	err = put_struct(arg, size, &header, sizeof(header));
-	if (err)
+	if (err || !header.ctr)
 		return err;
-	if (header.ctr && copy_to_user(u64_to_user_ptr(header.ctr), control->ctr,
-				       perfctr_nrctrs(control) * sizeof(control->ctr[0])))
-		return -EFAULT;
-	return 0;
+	return put_counters(control, u64_to_user_ptr(header.ctr), header.ctr_size);
 }
 
 /* All that READ can return, as it is at one moment.  Only what is used is initialized. */

@@ -14,6 +14,8 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/timex.h>
 #include <linux/uaccess.h>
@@ -28,9 +30,16 @@ static unsigned int max_sample_rate = 100000;
 module_param(max_sample_rate, uint, 0644);
 MODULE_PARM_DESC(max_sample_rate, "samples per second in a thread's ring, 0: no limit (default 100000)");
 
+/* The layout is ABI and must not change.  Kernel and user space write different cache lines. */
+static_assert(sizeof(struct vperfctr_sample) == 56);
+static_assert(offsetof(struct vperfctr_ring_page, head) == 64);
+static_assert(offsetof(struct vperfctr_ring_page, tail) == 128);
+static_assert(sizeof(struct vperfctr_ring_page) == 192);
+
 struct vperfctr_buffer {
 	struct vperfctr_ring_page *page;
 	void *data;
+	u32 pid, tid;			/* of the owner: see struct vperfctr_sample */
 	u64 dropped;			/* as in the page */
 	u64 dropped_before;		/* its value at the last sample */
 	u64 woken_tail;			/* the tail at the last wake-up of pollers */
@@ -121,6 +130,29 @@ void vperfctr_ring_drop(struct vperfctr_state *st, u64 nr)
 	WRITE_ONCE(ring->page->dropped, ring->dropped);
 }
 
+static void fill_sample(const struct vperfctr_state *st, struct vperfctr_sample *sample, u64 ip,
+			struct perfctr_overflow overflow)
+{
+	const struct vperfctr_buffer *ring = st->ring;
+	unsigned int i, nrctrs = perfctr_nrctrs(&st->cpu_state.control);
+
+	sample->type = VPERFCTR_SAMPLE_OVERFLOW;
+	sample->size = ring->page->sample_size;
+	/* Only addresses in the kernel have the top bit. */
+	sample->flags = !ip ? 0 : ip >> 63 ? VPERFCTR_SAMPLE_KERNEL : VPERFCTR_SAMPLE_USER;
+	/* Another CPU may write the last sample of an owner that does not run. */
+	sample->cpu = task_cpu(st->owner);
+	sample->kind = st->cpu_state.control.kind;
+	sample->pid = ring->pid;
+	sample->tid = ring->tid;
+	sample->ip = ip;
+	sample->tsc = get_cycles();
+	sample->overflow = overflow.ctrs;
+	sample->dropped = ring->dropped - ring->dropped_before;
+	for (i = 0; i < ring->page->nrsums; i++)
+		sample->sums[i] = i < nrctrs ? st->cpu_state.page->ctr[i].sum : 0;
+}
+
 /*
  * Add a sample.
  *
@@ -131,8 +163,6 @@ bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflo
 {
 	struct vperfctr_buffer *ring = st->ring;
 	struct vperfctr_ring_page *page = ring->page;
-	unsigned int i, nrctrs = perfctr_nrctrs(&st->cpu_state.control);
-	struct vperfctr_sample *sample;
 	u64 tail, head = page->head;
 
 	throttle_samples(st, ring);
@@ -143,13 +173,8 @@ bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflo
 		WRITE_ONCE(page->dropped, ring->dropped);
 		return false;
 	}
-	sample = ring->data + (head & (page->nrsamples - 1)) * page->sample_size;
-	sample->ip = ip;
-	sample->tsc = get_cycles();
-	sample->overflow = overflow.ctrs;
-	sample->dropped = min_t(u64, ring->dropped - ring->dropped_before, U32_MAX);
-	for (i = 0; i < page->nrsums; i++)
-		sample->sums[i] = i < nrctrs ? st->cpu_state.page->ctr[i].sum : 0;
+	fill_sample(st, ring->data + (head & (page->nrsamples - 1)) * page->sample_size, ip,
+		    overflow);
 	ring->dropped_before = ring->dropped;
 	WRITE_ONCE(page->dropped, ring->dropped);
 	/* A reader that sees the new head sees the sample. */
@@ -206,6 +231,32 @@ int vperfctr_ring_mmap(struct vperfctr_state *st, struct vm_area_struct *vma)
 
 /* ---- creation and end --------------------------------------------------- */
 
+/*
+ * Set the ids that samples show: those that the caller, who makes the ring, would see.
+ *
+ * Context: may sleep.  If the owner has ended, no sample will follow.
+ */
+static void set_ids(struct vperfctr_state *st, struct vperfctr_buffer *ring)
+{
+	struct pid_namespace *ns = task_active_pid_ns(current);
+	struct task_struct *owner;
+
+	rcu_read_lock();
+	owner = READ_ONCE(st->owner);
+	if (owner) {
+		ring->pid = task_tgid_nr_ns(owner, ns);
+		ring->tid = task_pid_nr_ns(owner, ns);
+	}
+	rcu_read_unlock();
+}
+
+/* The owner has executed a file.  It is its process's only thread, hence the first one. */
+void vperfctr_ring_exec(struct vperfctr_state *st)
+{
+	if (st->ring)
+		st->ring->tid = st->ring->pid;
+}
+
 static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 {
 	struct vperfctr_buffer *ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
@@ -218,6 +269,9 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 		kfree(ring);
 		return NULL;
 	}
+	page->size = sizeof(*page);
+	page->format = VPERFCTR_RING_FORMAT;
+	page->flags = req->flags;
 	page->nrsamples = req->nrsamples;
 	page->watermark = req->watermark;
 	page->nrsums = req->nrsums;
@@ -266,6 +320,7 @@ static int add_ring(struct vperfctr_state *st, struct vperfctr_ring *req)
 		vperfctr_uncharge_ring(st->account, kb);
 		return -ENOMEM;
 	}
+	set_ids(st, ring);
 	/* A thread that sees the ring sees its contents. */
 	smp_store_release(&st->ring, ring);
 	return 0;

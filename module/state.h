@@ -396,8 +396,16 @@ int vperfctr_suspend(struct vperfctr_state *st);
 int vperfctr_resume(struct vperfctr_state *st);
 int vperfctr_unlink(struct vperfctr_state *st);
 
-/* The size of the first version of struct vperfctr_control, and the smallest accepted. */
-#define CONTROL_SIZE_VER0	64
+/* The sizes of the first versions, and the smallest accepted. */
+#define CONTROL_SIZE_VER0	80
+#define CTR_SIZE_VER0		32
+
+/* True if a counter's control can have this size; the fields have 8 bytes. */
+static inline bool vperfctr_is_ctr_size(u32 size)
+{
+	return likely(size == sizeof(struct vperfctr_ctr)) ||
+	       (size >= CTR_SIZE_VER0 && size <= PAGE_SIZE && !(size % sizeof(u64)));
+}
 
 /* overflow.c */
 void vperfctr_overflow_init(void);
@@ -423,6 +431,7 @@ static inline void vperfctr_overflow_last(struct vperfctr_state *st)
 /* ring.c */
 int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg);
 int vperfctr_ring_mmap(struct vperfctr_state *st, struct vm_area_struct *vma);
+void vperfctr_ring_exec(struct vperfctr_state *st);
 bool vperfctr_ring_ready(const struct vperfctr_state *st);
 bool vperfctr_ring_has_kernel(const struct vperfctr_state *st);
 bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflow overflow);

@@ -301,7 +301,8 @@ void vperfctr_close(struct vperfctr *v);
  *		VPERFCTR_CONTROL in <linux/vperfctr.h>
  *	-E2BIG	the control uses a feature that the module is too old for
  *	-EOPNOTSUPP  i-mode counters without VPERFCTR_FEATURE_PCINT;
- *		VPERFCTR_CONTROL_INHERIT without VPERFCTR_FEATURE_INHERIT
+ *		VPERFCTR_CONTROL_INHERIT without VPERFCTR_FEATURE_INHERIT;
+ *		VPERFCTR_ANY_KIND, which is reserved
  *	-EPERM	(also) the control counts kernel mode, and the caller may not
  *	-EUSERS	VPERFCTR_CONTROL_AFFINITY, and the thread may run only on CPUs that
  *		cannot count this while their hyper-thread siblings are online
@@ -803,6 +804,7 @@ VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region 
  *	-EAGAIN	more memory than the user may have (max_ring_kb_per_user)
  *	-EOPNOTSUPP  the processor does not have VPERFCTR_FEATURE_PCINT
  *	-ENOMEM	(also) the ring was made, but cannot be mapped
+ *	-EPROTONOSUPPORT  the ring has another format than this library knows
  *	-ESRCH, -EPERM	as vperfctr_control()
  *	-EPERM	(also) VPERFCTR_RING_KERNEL, and the caller may not count kernel mode
  */
@@ -813,6 +815,7 @@ int vperfctr_ring_open(struct vperfctr *v, struct vperfctr_ring *ring);
  * vperfctr_ring_open() that made the ring.  Does nothing if the handle has mapped it.
  *
  *	-EINVAL	there is no ring, or it has another size
+ *	-EPROTONOSUPPORT  it has another format than this library knows
  *	-EPERM	the ring has VPERFCTR_RING_KERNEL, and the caller may not count kernel
  *		mode
  *	-ENOMEM

@@ -55,7 +55,7 @@ u32 kind_cpus(u32 kind)
 	struct {
 		struct vperfctr_kind_cpus cpus;
 		u32 words[64];
-	} k = { .cpus = { .kind = kind, .nrwords = 64 } };
+	} k = { .cpus = { .size = sizeof(k.cpus), .kind = kind, .nrwords = 64 } };
 	int err = call(dev, VPERFCTR_KIND_CPUS, &k);
 
 	if (err)

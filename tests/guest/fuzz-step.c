@@ -76,16 +76,27 @@ static void put_slot(u32 slot, int fd)
 	slots[slot] = fd;
 }
 
+/* The i-th counter's control.  Beyond the data there are zeros. */
+static struct vperfctr_ctr nth_ctr(const struct step *s, u32 i)
+{
+	const struct vperfctr_control *c = (const void *)s->data;
+	u64 at = sizeof(*c) + (u64)i * c->ctr_size;
+	struct vperfctr_ctr ctr = { 0 };
+
+	if (at + sizeof(ctr) <= sizeof(s->data))
+		memcpy(&ctr, s->data + at, sizeof(ctr));
+	return ctr;
+}
+
 /* Check a control against the rules of the ABI, independently of the module's code. */
 static const char *why_invalid(const struct step *s)
 {
 	const struct vperfctr_control *c = (const void *)s->data;
-	const struct vperfctr_ctr *ctr = (const void *)(c + 1);
 	u64 used[2] = { 0, 0 }, registers[2] = { 0, 0 };
 
 	if (c->size < sizeof(*c))
 		return "size";
-	if (c->kind)
+	if (c->kind || c->nrkinds || c->reserved)
 		return "kind";
 	if (c->flags & ~63u)
 		return "flags";
@@ -97,7 +108,7 @@ static const char *why_invalid(const struct step *s)
 		return "end";
 	if (c->tsc_on > 1)
 		return "tsc_on";
-	if (c->ctr_size != sizeof(*ctr))
+	if (c->ctr_size < sizeof(struct vperfctr_ctr) || c->ctr_size > PAGE || c->ctr_size % 8)
 		return "ctr_size";
 	if (c->nractrs + (u64)c->nrictrs > info.nrctrs)
 		return "number of counters";
@@ -109,20 +120,21 @@ static const char *why_invalid(const struct step *s)
 	if (c->global[0] || c->global[1])
 		return "global";
 	for (u32 i = 0; i < c->nractrs + c->nrictrs; i++) {
-		bool fixed = ctr[i].map & VPERFCTR_FIXED;
-		u32 nr = ctr[i].map & ~VPERFCTR_FIXED;
+		const struct vperfctr_ctr ctr = nth_ctr(s, i);
+		bool fixed = ctr.map & VPERFCTR_FIXED;
+		u32 nr = ctr.map & ~VPERFCTR_FIXED;
 
-		if (ctr[i].reserved || !valid_aux(&ctr[i], registers))
+		if (ctr.reserved || !valid_aux(&ctr, registers))
 			return "aux";
 		if (nr >= 64 || !((fixed ? info.fixed_mask : info.pmc_mask) >> nr & 1))
 			return "map";
 		if (used[fixed] >> nr & 1)
 			return "map used twice";
 		used[fixed] |= 1ULL << nr;
-		if (!valid_evntsel(ctr[i].evntsel, fixed))
+		if (!valid_evntsel(ctr.evntsel, fixed))
 			return "evntsel";
-		if (i < c->nractrs ? ctr[i].ireset :
-		    ctr[i].ireset >= 0 || -(u64)ctr[i].ireset > info.max_period)
+		if (i < c->nractrs ? ctr.ireset :
+		    ctr.ireset >= 0 || -(u64)ctr.ireset > info.max_period)
 			return "ireset";
 	}
 	return NULL;

@@ -268,8 +268,9 @@ static void make_step(struct step *s, bool first)
 		s->c = choose_place();
 		break;
 	case OP_CPUS:
-		s->len = 12;
-		s->data[0] = below(3);
+		s->len = 16;
+		s->data[0] = one_in(4) ? below(20) : sizeof(struct vperfctr_cpu_mask);
+		s->data[4] = below(3);
 		s->a = below(2);
 		s->c = choose_place();
 		break;

@@ -138,7 +138,7 @@ static void on_overflow(int sig, siginfo_t *si, void *context)
 	acc->signals++;
 	acc->masks |= mask;
 	acc->mask = mask;
-	if (si->si_code != SI_PMC_OVF || !mask || si->si_signo != sig)
+	if (si->si_code != SI_PMC_OVF || !mask || si->si_signo != sig || si->si_pmc_ovf_mask_high)
 		account_wrong(__LINE__);
 	if (acc->n)
 		account_place(context);

@@ -51,8 +51,10 @@ static int try_info(void *p)
 
 static void fill_cpus(void *p)
 {
-	memset(p, 0, 8);
-	((struct vperfctr_cpu_mask *)p)->nrwords = 1;
+	struct vperfctr_cpu_mask *m = p;
+
+	*m = (struct vperfctr_cpu_mask) { .size = sizeof(*m), .nrwords = 1 };
+	m->mask[0] = 0;
 }
 
 static int try_cpus(void *p)

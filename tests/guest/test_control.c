@@ -97,10 +97,15 @@ START_TEST(einval_header)
 	refused(EINVAL, tried.c.flags, 0x80000000);
 	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_START_ON_EXEC | 16);
 	refused(EINVAL, tried.c.kind, info.nrkinds);
-	refused(EINVAL, tried.c.kind, 0xffffffff);
+	refused(EINVAL, tried.c.kind, 0xfffffffe);
+	refused(EOPNOTSUPP, tried.c.kind, VPERFCTR_ANY_KIND);
+	refused(EINVAL, tried.c.nrkinds, 1);
+	refused(EINVAL, tried.c.reserved, 1);
 	refused(EINVAL, tried.c.ctr_size, 0);
 	refused(EINVAL, tried.c.ctr_size, sizeof(tried.ctr[0]) - 8);
-	refused(EINVAL, tried.c.ctr_size, sizeof(tried.ctr[0]) + 8);
+	refused(EINVAL, tried.c.ctr_size, sizeof(tried.ctr[0]) + 4);
+	refused(EINVAL, tried.c.ctr_size, 4096 + 8);
+	refused(EINVAL, tried.c.ctr_size, 0xfffffff8);
 	refused(EINVAL, tried.c.tsc_on, 2);
 	refused(EINVAL, tried.c.tsc_on, 0x80000000);
 	refused(EINVAL, tried.c.nractrs, info.nrctrs + 1);
@@ -309,6 +314,41 @@ START_TEST(e2big)
 }
 END_TEST
 
+/* Counters of another size: fields that this kernel does not know must be zero. */
+START_TEST(counters_of_a_newer_caller)
+{
+	struct newer {
+		struct vperfctr_ctr ctr;
+		u64 newer[2];
+	} ctr[2] = { { .ctr = tried.ctr[0] }, { .ctr = tried.ctr[1] } }, shown[2];
+	struct vperfctr_control now = { .size = sizeof(now), .ctr_size = sizeof(shown[0]),
+					.ctr = (uintptr_t)shown };
+	struct vperfctr_read req = { .size = sizeof(req), .nrctrs = 2,
+				     .control = (uintptr_t)&now };
+	unsigned int i;
+
+	tried.c.ctr = (uintptr_t)ctr;
+	tried.c.ctr_size = sizeof(ctr[0]);
+	for (i = 0; i < 4; i++) {
+		ctr[i / 2].newer[i % 2] = 1ULL << 63;
+		refused_at(E2BIG, &tried, "a newer counter");
+		ctr[i / 2].newer[i % 2] = 0;
+	}
+	refused(EINVAL, ctr[1].ctr.reserved, 1);
+	refused(EINVAL, ctr[1].ctr.map, no_general());
+	assert_ok(call(fd, VPERFCTR_CONTROL, &tried));
+	check_unharmed("newer counters, with zeroes");
+	refused(EFAULT, tried.c.ctr, 8);
+
+	memset(shown, 0xff, sizeof(shown));
+	assert_ok(call(fd, VPERFCTR_READ, &req));
+	ck_assert_int_eq(memcmp(shown, ctr, sizeof(ctr)), 0);
+	/* The kernel does not write beyond the counters. */
+	now.ctr_size = sizeof(shown[0].ctr) - 8;
+	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
+}
+END_TEST
+
 START_TEST(efault)
 {
 	char *edge = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -496,6 +536,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, einval_merging);
 	tcase_add_test(tc, einval_fixed);
 	tcase_add_test(tc, e2big);
+	tcase_add_test(tc, counters_of_a_newer_caller);
 	tcase_add_test(tc, efault);
 	tcase_add_test(tc, eperm_kernel);
 	tcase_add_loop_test(tc, kernel_by_capability, 0, 2);

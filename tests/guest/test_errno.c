@@ -29,8 +29,10 @@ static void setup(void)
 	/* Not unmapped: another mapping could take the place. */
 	ck_assert_int_eq(mprotect(p + PAGE, PAGE, PROT_NONE), 0);
 	edge = p + PAGE;
-	readonly = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	readonly = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(readonly, MAP_FAILED);
+	*(u32 *)readonly = sizeof(struct vperfctr_cpu_mask);
+	ck_assert_int_eq(mprotect(readonly, PAGE, PROT_READ), 0);
 }
 
 /* ---- INFO ---------------------------------------------------------------- */
@@ -164,6 +166,7 @@ START_TEST(cpus)
 	int n = sysconf(_SC_NPROCESSORS_CONF);
 
 	memset(&s, 0xff, sizeof(s));
+	s.m.size = sizeof(s.m);
 	s.m.nrwords = 0;
 	assert_errno(call(dev, masks[_i], &s), EOVERFLOW);
 	ck_assert_uint_eq(s.m.nrwords, 1);
@@ -186,8 +189,75 @@ START_TEST(cpus_efault)
 
 	assert_errno(call(dev, masks[_i], NULL), EFAULT);
 	assert_errno(call(dev, masks[_i], readonly), EFAULT);
+	m->size = sizeof(*m);
 	m->nrwords = 1;
 	assert_errno(call(dev, masks[_i], m), EFAULT);
+}
+END_TEST
+
+START_TEST(cpus_einval)
+{
+	struct vperfctr_cpu_mask m = { .size = sizeof(m) - 1 };
+
+	assert_errno(call(dev, masks[_i], &m), EINVAL);
+	m.size = 0;
+	assert_errno(call(dev, masks[_i], &m), EINVAL);
+	m.size = PAGE + 4;
+	assert_errno(call(dev, masks[_i], &m), E2BIG);
+}
+END_TEST
+
+/* The mask begins after the structure as the caller knows it. */
+START_TEST(cpus_of_a_newer_caller)
+{
+	struct {
+		struct vperfctr_cpu_mask m;
+		u32 newer[2], mask[1];
+	} s;
+
+	memset(&s, 0, sizeof(s));
+	s.m.size = offsetof(typeof(s), mask);
+	s.m.nrwords = 1;
+	s.newer[1] = 1;
+	assert_errno(call(dev, VPERFCTR_CPUS, &s), E2BIG);
+	s.newer[1] = 0;
+	assert_ok(call(dev, VPERFCTR_CPUS, &s));
+	ck_assert_uint_eq(s.m.nrwords, 1);
+	ck_assert_uint_eq(s.newer[0] | s.newer[1], 0);
+	ck_assert_uint_eq(s.mask[0] & 1, 1);
+	s.m.size--;
+	assert_errno(call(dev, VPERFCTR_CPUS, &s), EINVAL);
+}
+END_TEST
+
+START_TEST(kind_cpus_errors)
+{
+	struct {
+		struct vperfctr_kind_cpus k;
+		u32 newer[2], mask[1];
+	} s;
+
+	memset(&s, 0, sizeof(s));
+	s.k.size = offsetof(typeof(s), mask);
+	s.k.kind = info.kind;
+	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &s), EOVERFLOW);
+	ck_assert_uint_eq(s.k.nrwords, 1);
+	assert_ok(call(dev, VPERFCTR_KIND_CPUS, &s));
+	ck_assert_uint_eq(s.mask[0], kind_cpus(info.kind));
+	s.newer[0] = 1;
+	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &s), E2BIG);
+	s.newer[0] = 0;
+	s.k.reserved = 1;
+	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &s), EINVAL);
+	s.k.reserved = 0;
+	s.k.kind = info.nrkinds;
+	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &s), EINVAL);
+	s.k.kind = info.kind;
+	s.k.size = sizeof(s.k) - 1;
+	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &s), EINVAL);
+	s.k.size = sizeof(s.k) + 2;
+	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &s), EINVAL);
+	assert_errno(call(dev, VPERFCTR_KIND_CPUS, NULL), EFAULT);
 }
 END_TEST
 
@@ -797,6 +867,9 @@ static void add(TCase *tc)
 	tcase_add_test(tc, info_efault);
 	tcase_add_loop_test(tc, cpus, 0, 2);
 	tcase_add_loop_test(tc, cpus_efault, 0, 2);
+	tcase_add_loop_test(tc, cpus_einval, 0, 2);
+	tcase_add_test(tc, cpus_of_a_newer_caller);
+	tcase_add_test(tc, kind_cpus_errors);
 	tcase_add_test(tc, open_einval);
 	tcase_add_test(tc, open_of_a_newer_caller);
 	tcase_add_test(tc, open_efault);

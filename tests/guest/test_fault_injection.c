@@ -108,7 +108,7 @@ static int try_info(void)
 
 static int try_cpus(void)
 {
-	struct { u32 nrwords, mask[8]; } m = { .nrwords = 8 };
+	struct { u32 size, nrwords, mask[8]; } m = { .size = 8, .nrwords = 8 };
 
 	return call(dev, VPERFCTR_CPUS, &m);
 }

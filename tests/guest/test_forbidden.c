@@ -25,7 +25,7 @@ static u32 cpus(unsigned long which)
 	struct {
 		struct vperfctr_cpu_mask mask;
 		u32 words[64];
-	} m = { .mask.nrwords = 64 };
+	} m = { .mask = { .size = sizeof(m.mask), .nrwords = 64 } };
 	int err = call(dev, which, &m);
 
 	if (err)

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Rings of samples, exactly: one CPU, virtual time. */
+#include <pthread.h>
+#include <sched.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "known.h"
 #include "overflow.h"
@@ -136,31 +140,31 @@ START_TEST(rings_are_charged_to_user)
 	pid_t pid;
 	int i;
 
-	write_file(MAX_RING, "50");
+	write_file(MAX_RING, "62");
 	assert_errno(try_ring(fd, 4096, 1, 0, &req), EAGAIN);
 	assert_errno(try_ring(fd, VPERFCTR_RING_MAX, 1, 32, &req), EAGAIN);
-	/* 3 pages and one: 16 kB each. */
+	/* 4 pages and one: 20 kB each. */
 	for (i = 0; i < 20; i++) {
-		assert_ok(try_ring(fd, 512, 1, 0, &req));
-		ck_assert_uint_eq(req.map_size, 4 * PAGE);
+		assert_ok(try_ring(fd, 256, 1, 0, &req));
+		ck_assert_uint_eq(req.map_size, 5 * PAGE);
 		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 		close(fd);
 		fd = open_state(0);
 	}
-	assert_ok(try_ring(fd, 512, 1, 0, &req));
+	assert_ok(try_ring(fd, 256, 1, 0, &req));
 	pid = fork();
 	if (!pid) {
 		int one = open_state(0), two;
 
-		if (try_ring(one, 512, 1, 0, &req))
+		if (try_ring(one, 256, 1, 0, &req))
 			_exit(1);
 		if (call(one, VPERFCTR_UNLINK, NULL))
 			_exit(2);
 		two = open_state(0);
-		/* The first ring still exists: 48 kB. */
-		if (try_ring(two, 512, 1, 0, &req) || call(two, VPERFCTR_UNLINK, NULL))
+		/* The first ring still exists: 60 kB. */
+		if (try_ring(two, 256, 1, 0, &req) || call(two, VPERFCTR_UNLINK, NULL))
 			_exit(3);
-		if (try_ring(open_state(0), 512, 1, 0, &req) != -EAGAIN)
+		if (try_ring(open_state(0), 256, 1, 0, &req) != -EAGAIN)
 			_exit(4);
 		_exit(0);
 	}
@@ -180,6 +184,9 @@ START_TEST(content_of_samples)
 	u64 total, head, i, tsc = rdtsc(), outside = 0;
 
 	make_ring(fd, 1024, 1024, 4, &ring);
+	ck_assert_uint_eq(ring.page->size, sizeof(*ring.page));
+	ck_assert_uint_eq(ring.page->format, VPERFCTR_RING_FORMAT);
+	ck_assert_uint_eq(ring.page->flags, 0);
 	ck_assert_uint_eq(ring.page->nrsamples, 1024);
 	ck_assert_uint_eq(ring.page->watermark, 1024);
 	ck_assert_uint_eq(ring.page->nrsums, 4);
@@ -199,6 +206,13 @@ START_TEST(content_of_samples)
 	ck_assert_uint_eq(ring.page->dropped, 0);
 	for (i = 0; i < head; i++) {
 		s = ring_sample(&ring, i);
+		ck_assert_uint_eq(s->type, VPERFCTR_SAMPLE_OVERFLOW);
+		ck_assert_uint_eq(s->size, sizeof(*s) + 32);
+		ck_assert_uint_eq(s->flags, VPERFCTR_SAMPLE_USER);
+		ck_assert_uint_lt(s->cpu, nr_cpus());
+		ck_assert_uint_eq(s->kind, info.kind);
+		ck_assert_uint_eq(s->pid, getpid());
+		ck_assert_uint_eq(s->tid, getpid());
 		ck_assert_uint_eq(s->overflow, 2);
 		ck_assert_uint_eq(s->dropped, 0);
 		ck_assert_uint_eq(s->sums[1], (i + 1) * period);
@@ -214,6 +228,87 @@ START_TEST(content_of_samples)
 	}
 	ck_assert_uint_le(outside, 1);
 	ck_assert_uint_lt(tsc, rdtsc());
+}
+END_TEST
+
+static volatile struct {
+	int fd;
+	u32 tid;
+	u64 at;
+} *theirs;
+
+static void check_ids(const char *what, u32 pid, u32 tid, u64 from, u64 to)
+{
+	ck_assert_msg(from < to, "%s: no samples", what);
+	for (; from < to; from++) {
+		const struct vperfctr_sample *s = ring_sample(&ring, from);
+
+		ck_assert_msg(s->pid == pid && s->tid == tid,
+			      "%s: sample %llu has pid %u and tid %u, not %u and %u",
+			      what, from, s->pid, s->tid, pid, tid);
+	}
+}
+
+static void *exec_in_thread(void *arg)
+{
+	char *args[] = { "known", "a", "b", NULL };
+
+	(void)arg;
+	theirs->fd = open_state(0);
+	make_ring(theirs->fd, 1024, 1, 0, &ring);
+	if (try_overflow_ring(theirs->fd, IMODE, 100))
+		die("CONTROL failed");
+	loop(10000);
+	theirs->tid = syscall(SYS_gettid);
+	theirs->at = ring_head(&ring);
+	execv("/tests/known", args);
+	die("exec failed");
+}
+
+/* A thread that executes a file gets the process's id, and so do its samples. */
+START_TEST(thread_id_in_samples)
+{
+	pthread_t thread;
+	pid_t pid;
+
+	theirs = shared_memory(PAGE);
+	pid = fork_files();
+	if (!pid) {
+		pthread_create(&thread, NULL, exec_in_thread, NULL);
+		for (;;)
+			pause();
+	}
+	ck_assert_int_eq(wait_for(pid), 3);
+	ck_assert_int_ne(theirs->tid, pid);
+	map_ring(theirs->fd, PAGE + 14 * PAGE, &ring);
+	check_ids("the thread", pid, theirs->tid, 0, theirs->at);
+	/* Between the last look and the exec there are other samples. */
+	check_ids("after the exec", pid, pid, ring_head(&ring) - 10, ring_head(&ring));
+	close(theirs->fd);
+}
+END_TEST
+
+/* The ids are those that the maker of the ring sees. */
+START_TEST(ids_in_namespace_of_maker)
+{
+	pid_t pid;
+
+	theirs = shared_memory(PAGE);
+	if (unshare(CLONE_NEWPID))
+		return;		/* this kernel has no such namespaces */
+	pid = fork_files();
+	if (!pid) {
+		theirs->fd = open_state(0);
+		make_ring(theirs->fd, 64, 1, 0, &ring);
+		if (try_overflow_ring(theirs->fd, IMODE, 1000))
+			die("CONTROL failed");
+		loop(5000);
+		_exit(getpid());
+	}
+	ck_assert_int_eq(wait_for(pid), 1);
+	map_ring(theirs->fd, 2 * PAGE, &ring);
+	check_ids("in the namespace", 1, 1, 0, ring_head(&ring));
+	close(theirs->fd);
 }
 END_TEST
 
@@ -552,6 +647,9 @@ START_TEST(no_kernel_addresses)
 			else
 				user++;
 			ck_assert_uint_ne(ring_sample(&ring, i)->ip, 0);
+			ck_assert_uint_eq(ring_sample(&ring, i)->flags,
+					  ring_sample(&ring, i)->ip >> 63 ?
+					  VPERFCTR_SAMPLE_KERNEL : VPERFCTR_SAMPLE_USER);
 		}
 		ck_assert(_i || !ring.page->dropped);
 		assert_ok(consume(fd, ring_head(&ring) - ring.page->tail));
@@ -764,6 +862,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, mmap_errors);
 	tcase_add_test(tc, rings_are_charged_to_user);
 	tcase_add_test(tc, content_of_samples);
+	tcase_add_test(tc, thread_id_in_samples);
+	tcase_add_test(tc, ids_in_namespace_of_maker);
 	tcase_add_test(tc, same_sums_in_imode_and_amode);
 	tcase_add_test(tc, a_hundred_thousand_samples);
 	tcase_add_test(tc, several_overflows_in_one_sample);

@@ -17,7 +17,7 @@ function control(    n, i, at)
 	printf "\t/* flags %s, tsc_on %s, %s a-mode, %s i-mode, signal %s\n", word(4, 4), word(8, 4),
 	       word(12, 4), word(16, 4), word(20, 4)
 	n = length(data) / 2
-	for (at = 64; at + 32 <= n; at += 32)
+	for (at = 80; at + 32 <= n; at += 32)
 		printf "\t *\tmap %s, evntsel %s, aux %s, ireset %s\n", word(at, 4), word(at + 8, 8),
 		       word(at + 16, 8), word(at + 24, 8)
 	print "\t */"

@@ -272,23 +272,31 @@ static void read_mappings(struct session *s)
 static int write_samples(struct session *s, uint64_t nr, struct error *e)
 {
 	struct record_sample buf[MAX_SAMPLES_AT_ONCE];
-	uint64_t i, n;
+	uint64_t i, n, taken;
 	int err;
 
 	for (; nr; nr -= n) {
+		taken = 0;
 		n = nr < MAX_SAMPLES_AT_ONCE ? nr : MAX_SAMPLES_AT_ONCE;
 		for (i = 0; i < n; i++) {
 			const struct vperfctr_sample *sample = vperfctr_ring_sample(s->v, i);
 
-			buf[i] = (struct record_sample){
-				sample->ip, sample->tsc, sample->overflow, sample->dropped
+			if (sample->type != VPERFCTR_SAMPLE_OVERFLOW)
+				continue;
+			buf[taken++] = (struct record_sample){
+				.ip = sample->ip,
+				.tsc = sample->tsc,
+				.overflow = (uint32_t)sample->overflow,
+				.dropped = sample->dropped < UINT32_MAX ?
+					   (uint32_t)sample->dropped : UINT32_MAX,
 			};
 		}
 		err = vperfctr_ring_consume(s->v, n);
 		if (err)
 			return fail_with(e, "cannot read samples: %s", strerror(-err));
-		write_record(s->out, RECORD_SAMPLES, buf, n * sizeof(buf[0]), NULL);
-		s->nrsamples += n;
+		if (taken)
+			write_record(s->out, RECORD_SAMPLES, buf, taken * sizeof(buf[0]), NULL);
+		s->nrsamples += taken;
 	}
 	return 0;
 }

@@ -29,7 +29,9 @@
  * that knows a larger structure takes the missing fields as zero.  One that
  * knows a smaller structure fails with E2BIG unless the fields that it does not
  * know are zero.  Reserved fields and unknown flags must be zero.  User addresses
- * are passed as 64-bit integers.  Therefore the ioctl numbers carry no size.
+ * are passed as 64-bit integers.  Therefore the ioctl numbers carry no size.  A set
+ * of counters has 64 bits: bit i is the control's counter i.  doc/abi.md says what
+ * later versions may change.
  *
  * Every call returns 0 unless its comment says otherwise, or -1 with errno.  These
  * errors can occur in any call and are not repeated below:
@@ -154,16 +156,19 @@ struct vperfctr_info {
  * a hybrid processor they include CPUs that have never been online, as their kind
  * is not known.
  *
- * Argument: struct vperfctr_cpu_mask *.  nrwords is the number of words that
+ * Argument: struct vperfctr_cpu_mask *.  size is that of the structure without
+ * mask[], which begins after so many bytes.  nrwords is the number of words that
  * mask[] has room for.  The kernel always sets nrwords to the number that it
  * needs.  CPU n is bit n % 32 of word n / 32.  Errors:
  *
+ *	EINVAL	size is no multiple of 4
  *	EOVERFLOW  mask[] is too small; only nrwords was written
  */
 #define VPERFCTR_CPUS		_IO(0xD0, 1)
 #define VPERFCTR_CPUS_FORBIDDEN	_IO(0xD0, 2)
 
 struct vperfctr_cpu_mask {
+	__u32 size;
 	__u32 nrwords;
 	__u32 mask[];
 };
@@ -171,17 +176,20 @@ struct vperfctr_cpu_mask {
 /*
  * VPERFCTR_KIND_CPUS: the CPUs of a kind, on which a control of that kind counts.
  *
- * Argument: struct vperfctr_kind_cpus *.  The caller sets kind; nrwords and mask
- * are those of VPERFCTR_CPUS.  Errors:
+ * Argument: struct vperfctr_kind_cpus *.  The caller sets kind; size, nrwords and
+ * mask are those of VPERFCTR_CPUS.  Errors:
  *
- *	EINVAL	kind is not smaller than nrkinds of VPERFCTR_INFO
+ *	EINVAL	kind is not smaller than nrkinds of VPERFCTR_INFO, or size is no
+ *		multiple of 4
  *	EOVERFLOW  mask[] is too small; only nrwords was written
  */
 #define VPERFCTR_KIND_CPUS	_IO(0xD0, 4)
 
 struct vperfctr_kind_cpus {
+	__u32 size;
 	__u32 kind;
 	__u32 nrwords;
+	__u32 reserved;
 	__u32 mask[];
 };
 
@@ -386,7 +394,8 @@ struct vperfctr_attach {
  *		  for it
  *		- an ireset of an a-mode counter that is not zero, or one of an
  *		  i-mode counter that is not in -max_period ... -1
- *		- ctr_size is not sizeof(struct vperfctr_ctr)
+ *		- ctr_size is smaller than the first version of struct
+ *		  vperfctr_ctr, greater than a memory page, or no multiple of 8
  *		- tsc_on is greater than 1
  *		- soft has a bit that INFO's soft does not have, or has
  *		  SOFT_TASK_CLOCK and tsc_on is 0
@@ -400,10 +409,13 @@ struct vperfctr_attach {
  *		- CONTROL_INHERIT_THREADS without CONTROL_INHERIT
  *		- CONTROL_AFFINITY and the owner's affinity allows only CPUs that
  *		  cannot count this
+ *	E2BIG	ctr_size is greater than this kernel knows, and a field of a counter
+ *		that it does not know is not zero
  *	EUSERS	CONTROL_AFFINITY and the affinity allows only CPUs that cannot count
  *		this, because their hyper-thread siblings are online
  *	EOPNOTSUPP nrictrs is not 0 and there is no VPERFCTR_FEATURE_PCINT; or
- *		CONTROL_INHERIT and there is no VPERFCTR_FEATURE_INHERIT
+ *		CONTROL_INHERIT and there is no VPERFCTR_FEATURE_INHERIT; or kind is
+ *		VPERFCTR_ANY_KIND
  *	EPERM	kernel mode would be counted, and the caller lacks CAP_PERFMON and
  *		CAP_SYS_ADMIN (see VPERFCTR_FEATURE_KERNEL)
  *	EBUSY	there are counters, and perf_event or the NMI watchdog holds them:
@@ -491,11 +503,19 @@ struct vperfctr_control {
 	__s32 si_signo;		/* signal after an overflow, any number; 0: none */
 	__u64 preserve;		/* bit i: do not reset the sum of counter i */
 	__u64 global[2];	/* processor's global control words; 0 where it has none */
-	__u32 ctr_size;		/* sizeof(struct vperfctr_ctr) */
+	__u32 ctr_size;		/* sizeof(struct vperfctr_ctr), which may grow */
 	__u32 kind;		/* kind of the CPUs to count on; 0 without counters */
 	__u64 ctr;		/* address of nractrs + nrictrs struct vperfctr_ctr */
 	__u64 soft;		/* software counters: VPERFCTR_SOFT_* */
+	__u32 nrkinds;		/* for VPERFCTR_ANY_KIND; otherwise 0 */
+	__u32 reserved;
 };
+
+/*
+ * Reserved as the kind of a control that counts on all kinds of CPUs: nrkinds is
+ * then the number of tables at ctr.  Each has nractrs + nrictrs counters.
+ */
+#define VPERFCTR_ANY_KIND		0xffffffffU
 
 /* Start counting when the owner next executes a file, not now. */
 #define VPERFCTR_CONTROL_START_ON_EXEC	0x01
@@ -522,7 +542,8 @@ struct vperfctr_control {
  *
  *	EOVERFLOW  nrctrs is smaller than the number of controlled counters; it is
  *		set to that number, and nothing else is written
- *	EINVAL	the control is asked for, and its size or ctr_size is wrong; software
+ *	EINVAL	the control is asked for, and its size or ctr_size is wrong (both may
+ *		be greater than this kernel knows: it zeroes the rest); software
  *		counters are asked for, and their size is too small
  *	ENOMEM	the control or READ_MEMBERS is asked for, and there is no memory
  */
@@ -617,8 +638,8 @@ struct vperfctr_soft {
  * and samples all counters.  It keeps them suspended, while the TSC continues.  It
  * sets each counter that overflowed (there may be several) to its ireset, and
  * records it for READ.  It sends the signal si_signo to the owner, with si_code
- * SI_PMC_OVF and the set of these counters in si_pmc_ovf_mask: bit i is the
- * control's counter i.  IRESUME then restarts the counters.
+ * SI_PMC_OVF and the set of these counters: counters 0 to 31 in si_pmc_ovf_mask, the
+ * others in si_pmc_ovf_mask_high.  IRESUME then restarts the counters.
  *
  * Sums are those of a-mode, and include the events between the overflow and the
  * stop.  Only what the kernel does in between is missing from counts of kernel
@@ -641,6 +662,7 @@ struct vperfctr_soft {
 #define SI_PMC_OVF		'P'
 #define si_pmc_ovf_mask		si_pid	/* the first word after si_signo, si_errno, si_code */
 #endif
+#define si_pmc_ovf_mask_high	si_uid	/* the second word; 0 as long as no kernel has more */
 
 /*
  * VPERFCTR_RING: add a ring of samples to the state.
@@ -676,7 +698,7 @@ struct vperfctr_soft {
  *
  * Sample n, counted from the first one, is in slot n % nrsamples, and is valid for
  * tail <= n < head.  A reader must load head with acquire semantics before it looks
- * at samples.  Then VPERFCTR_CONSUME frees their slots.  poll() returns POLLIN if
+ * at samples.  It passes over samples of a type that it does not know.  Then VPERFCTR_CONSUME frees their slots.  poll() returns POLLIN if
  * there are at least `watermark` samples, or any and the state has no owner.  A
  * sample that finds the ring full is dropped and counted.
  *
@@ -702,7 +724,25 @@ struct vperfctr_ring {
 	__u64 map_size;		/* out: bytes, for mmap and munmap */
 };
 
+/* Types of samples. */
+#define VPERFCTR_SAMPLE_OVERFLOW	1
+
+/* Flags of a sample: where ip is.  Neither: it is not known. */
+#define VPERFCTR_SAMPLE_USER	0x01
+#define VPERFCTR_SAMPLE_KERNEL	0x02
+
 struct vperfctr_sample {
+	__u16 type;		/* VPERFCTR_SAMPLE_OVERFLOW */
+	__u16 size;		/* bytes that are valid; at most sample_size */
+	__u32 flags;		/* VPERFCTR_SAMPLE_* */
+	__u32 cpu;		/* where the owner was when the kernel made the sample */
+	__u32 kind;		/* of the control */
+	/*
+	 * The owner's process and thread, in the PID namespace of the caller of
+	 * VPERFCTR_RING.  0: that namespace does not have them.
+	 */
+	__u32 pid;
+	__u32 tid;
 	/*
 	 * Where the owner was in user mode.  With VPERFCTR_RING_KERNEL, if the
 	 * control counts kernel mode and the owner was there: where in the kernel.
@@ -711,23 +751,36 @@ struct vperfctr_sample {
 	 */
 	__u64 ip;
 	__u64 tsc;		/* the processor's TSC, not the owner's share */
-	__u32 overflow;		/* bit i: counter i overflowed */
-	__u32 dropped;		/* overflows dropped since the previous sample */
+	__u64 overflow;		/* bit i: counter i overflowed */
+	__u64 dropped;		/* overflows dropped since the previous sample */
 	__u64 sums[];		/* at the overflow; 0 for counters that do not exist */
 };
 
+/* The format that this header describes: see struct vperfctr_ring_page. */
+#define VPERFCTR_RING_FORMAT	1
+
+/*
+ * The kernel sets the first 64 bytes when it makes the ring, and never changes them.
+ * A reader must refuse a format that it does not know, and find slots by sample_size
+ * and data, as the structures may grow.
+ */
 struct vperfctr_ring_page {
-	__u64 head;		/* samples written */
-	__u64 dropped;		/* overflows that made no sample: no room, or throttled */
-	__u64 reserved0[6];
-	__u64 tail;		/* samples consumed */
-	__u64 reserved1[7];
+	__u32 size;		/* of this structure, as the kernel knows it */
+	__u32 format;		/* VPERFCTR_RING_FORMAT */
+	__u32 flags;		/* of VPERFCTR_RING */
 	__u32 nrsamples;
 	__u32 watermark;
 	__u32 nrsums;
 	__u32 sample_size;
 	__u32 data;		/* offset of the first slot in bytes */
-	__u32 reserved2;
+	__u32 reserved0[8];
+	/* The kernel writes these with each sample. */
+	__u64 head;		/* samples written */
+	__u64 dropped;		/* overflows that made no sample: no room, or throttled */
+	__u64 reserved1[6];
+	/* VPERFCTR_CONSUME writes these. */
+	__u64 tail;		/* samples consumed */
+	__u64 reserved2[7];
 };
 
 /*

@@ -12,13 +12,15 @@ _Static_assert(sizeof(void *) == 4, "to be built with -m32");
 _Static_assert(sizeof(struct vperfctr_info) == 176, "the same as in 64-bit programs");
 _Static_assert(sizeof(struct vperfctr_open) == 16, "");
 _Static_assert(sizeof(struct vperfctr_ctr) == 32, "");
-_Static_assert(sizeof(struct vperfctr_control) == 72, "");
+_Static_assert(sizeof(struct vperfctr_control) == 80, "");
 _Static_assert(sizeof(struct vperfctr_read) == 64, "");
 _Static_assert(sizeof(struct vperfctr_soft) == 88, "");
 _Static_assert(sizeof(struct vperfctr_page_ctr) == 24, "");
 _Static_assert(sizeof(struct vperfctr_ring) == 32, "");
-_Static_assert(sizeof(struct vperfctr_sample) == 24, "");
-_Static_assert(sizeof(struct vperfctr_ring_page) == 152, "");
+_Static_assert(sizeof(struct vperfctr_sample) == 56, "");
+_Static_assert(sizeof(struct vperfctr_ring_page) == 192, "");
+_Static_assert(sizeof(struct vperfctr_cpu_mask) == 8, "");
+_Static_assert(sizeof(struct vperfctr_kind_cpus) == 16, "");
 _Static_assert(sizeof(struct vperfctr_page) == 80, "");
 
 static int failures;
@@ -54,7 +56,7 @@ static void on_overflow(int sig, siginfo_t *si, void *context)
 	(void)context;
 	signals++;
 	CHECK(sig == SIGUSR1 && si->si_code == SI_PMC_OVF);
-	CHECK(si->si_pmc_ovf_mask == 3);
+	CHECK(si->si_pmc_ovf_mask == 3 && si->si_pmc_ovf_mask_high == 0);
 	CHECK(call(overflow_fd, VPERFCTR_IRESUME, 0) == 0);
 }
 
@@ -84,7 +86,7 @@ static void check_overflows(void)
 	CHECK(signals >= 38 && signals == sums.pmc[0] / 5003);
 
 	CHECK(call(overflow_fd, VPERFCTR_RING, &ring) == 0);
-	CHECK(ring.sample_size == 32 && ring.map_size == 2 * PAGE);
+	CHECK(ring.sample_size == 64 && ring.map_size == 2 * PAGE);
 	page = mmap(NULL, ring.map_size, PROT_READ, MAP_SHARED, overflow_fd,
 		    VPERFCTR_RING_OFFSET);
 	CHECK(page != MAP_FAILED);
@@ -105,7 +107,7 @@ int main(void)
 	struct {
 		struct vperfctr_cpu_mask m;
 		u32 words[4];
-	} cpus = { .m.nrwords = 4 };
+	} cpus = { .m = { .size = sizeof(cpus.m), .nrwords = 4 } };
 	struct control control, shown;
 	struct vperfctr_read req;
 	struct sums a, b;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -290,7 +291,7 @@ static int dev_kind_cpus(struct vperfctr_kind_cpus *arg)
 
 	if (fails(FAKE_CPUS))
 		return -1;
-	if (arg->kind >= fake.nrkinds)
+	if (arg->size != sizeof(*arg) || arg->reserved || arg->kind >= fake.nrkinds)
 		return refuse(EINVAL);
 	arg->nrwords = fake.nrwords;
 	if (room < fake.nrwords)
@@ -306,6 +307,8 @@ static int dev_cpus(struct vperfctr_cpu_mask *arg, bool forbidden)
 
 	if (fails(FAKE_CPUS))
 		return -1;
+	if (arg->size != sizeof(*arg))
+		return refuse(EINVAL);
 	arg->nrwords = fake.nrwords;
 	if (room < fake.nrwords)
 		return refuse(EOVERFLOW);
@@ -407,6 +410,9 @@ static int state_ring(struct state *s, int fd, struct vperfctr_ring *r)
 		if (ftruncate(fd, RING_AT + (off_t)s->ring_size))
 			abort();
 		page = ring_of(fd, s->ring_size);
+		page->size = sizeof(*page);
+		page->format = fake.ring_format;
+		page->flags = r->flags;
 		page->nrsamples = r->nrsamples;
 		page->watermark = r->watermark;
 		page->nrsums = r->nrsums;
@@ -474,7 +480,7 @@ static int state_control(struct state *s, int fd, const struct vperfctr_control 
 
 	if (fails(FAKE_CONTROL))
 		return -1;
-	if (c->size != sizeof(*c) || c->kind >= fake.nrkinds || c->ctr_size != sizeof(struct vperfctr_ctr) ||
+	if (c->size != sizeof(*c) || c->nrkinds || c->reserved || c->kind >= fake.nrkinds || c->ctr_size != sizeof(struct vperfctr_ctr) ||
 	    c->nractrs + c->nrictrs > fake.info.nrctrs ||
 	    (c->flags & VPERFCTR_CONTROL_RING && (!c->nrictrs || !s->ring_size)) ||
 	    (c->flags & VPERFCTR_CONTROL_INHERIT && c->nrictrs))
@@ -733,6 +739,7 @@ void fake_reset(void)
 	fake.state_fd = -1;
 	fake.thread = 0x7f1234567890;
 	fake.page_version = VPERFCTR_ABI_VERSION;
+	fake.ring_format = VPERFCTR_RING_FORMAT;
 	fake.nrkinds = 1;
 	fake.affinity = 0xf;
 	fake.exec_tsc = 3000000;

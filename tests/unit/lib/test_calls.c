@@ -733,6 +733,7 @@ static struct vperfctr *open_ring(struct vperfctr_ring *ring)
 static void write_sample(uint64_t n, uint32_t dropped)
 {
 	struct vperfctr_sample sample = {
+		.type = VPERFCTR_SAMPLE_OVERFLOW,
 		.ip = 0x400000 + n, .tsc = 7 * n, .overflow = 1, .dropped = dropped
 	};
 	uint64_t sums[2] = { 100 * n, 100 * n + 1 };
@@ -823,6 +824,19 @@ START_TEST(ring_errors)
 	ck_assert_int_eq(vperfctr_ring_consume(v, 0), 0);
 	/* A 32-bit kernel interface would see 0. */
 	ck_assert_int_eq(vperfctr_ring_consume(v, UINT64_C(1) << 32), -EINVAL);
+	vperfctr_close(v);
+}
+END_TEST
+
+START_TEST(ring_of_another_format)
+{
+	struct vperfctr_ring r = { .nrsamples = 4, .watermark = 1 };
+	struct vperfctr *v;
+
+	fake.ring_format++;
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	ck_assert_int_eq(vperfctr_ring_open(v, &r), -EPROTONOSUPPORT);
+	ck_assert_uint_eq(vperfctr_ring_nr(v), 0);
 	vperfctr_close(v);
 }
 END_TEST
@@ -935,6 +949,7 @@ static Suite *suite(void)
 	tcase_add_test(t, iresume);
 	tcase_add_test(t, ring_goes_round);
 	tcase_add_test(t, ring_errors);
+	tcase_add_test(t, ring_of_another_format);
 	tcase_add_test(t, ring_exists);
 	tcase_add_test(t, ring_in_child);
 	tcase_add_test(t, ring_unmapped);

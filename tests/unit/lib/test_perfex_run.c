@@ -1513,6 +1513,7 @@ static Suite *suite(void)
 	tcase_add_test(t, children_not_counted);
 	tcase_add_test(t, children_missed);
 	tcase_add_test(t, forbidden_cpus);
+	tcase_add_test(t, command_runs_where_it_is_counted);
 	tcase_add_test(t, surviving_children);
 	tcase_add_loop_test(t, signal_passed_on, 0, 4);
 	tcase_add_test(t, fatal_signal_passed_on);

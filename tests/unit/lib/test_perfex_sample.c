@@ -27,6 +27,13 @@ static uint64_t address_of(const char *symbol)
 	return address;
 }
 
+static struct vperfctr_sample sample_at(uint64_t ip)
+{
+	return (struct vperfctr_sample){
+		.type = VPERFCTR_SAMPLE_OVERFLOW, .ip = ip, .overflow = 1,
+	};
+}
+
 /* Two of four samples are in first(), one is in second(). */
 static void setup(void)
 {
@@ -34,10 +41,10 @@ static void setup(void)
 	fake.nrsamples = 1000;
 	/* More than the run really takes, on any machine. */
 	fake.exec_tsc = 4000000000;
-	fake.samples[0] = (struct vperfctr_sample){ .ip = address_of("first"), .overflow = 1 };
-	fake.samples[1] = (struct vperfctr_sample){ .ip = address_of("first") + 3, .overflow = 1 };
-	fake.samples[2] = (struct vperfctr_sample){ .ip = address_of("second"), .overflow = 1 };
-	fake.samples[3] = (struct vperfctr_sample){ .ip = 0x10, .overflow = 1 };
+	fake.samples[0] = sample_at(address_of("first"));
+	fake.samples[1] = sample_at(address_of("first") + 3);
+	fake.samples[2] = sample_at(address_of("second"));
+	fake.samples[3] = sample_at(0x10);
 }
 
 static void teardown(void)
