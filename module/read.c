@@ -10,7 +10,7 @@
 #include "state.h"
 #include "usercopy.h"
 
-#define READ_SIZE_VER0	64
+#define READ_SIZE_VER0	56
 #define SOFT_SIZE_VER0	88
 
 static u32 status_of(const struct vperfctr_state *st)

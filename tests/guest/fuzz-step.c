@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -94,7 +95,7 @@ static const char *why_invalid(const struct step *s)
 	const struct vperfctr_control *c = (const void *)s->data;
 	u64 used[2] = { 0, 0 }, registers[2] = { 0, 0 };
 
-	if (c->size < sizeof(*c))
+	if (c->size < offsetof(struct vperfctr_control, soft))
 		return "size";
 	if (c->kind || c->nrkinds || c->reserved)
 		return "kind";

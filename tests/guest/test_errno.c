@@ -577,14 +577,14 @@ START_TEST(read_einval)
 	struct vperfctr_read req;
 	int fd = read_fixture(&req);
 
-	req.size = sizeof(req) - 1;
+	req.size = offsetof(struct vperfctr_read, soft) - 1;
 	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
 	req.size = sizeof(req);
 	req.flags = 2;
 	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
 	req.flags = 0;
 	req.control = (uintptr_t)&control;
-	control.size = sizeof(control) - 1;
+	control.size = offsetof(struct vperfctr_control, soft) - 1;
 	control.ctr_size = sizeof(struct vperfctr_ctr);
 	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
 	control.size = sizeof(control);

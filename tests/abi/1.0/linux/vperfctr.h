@@ -1,0 +1,880 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * vperfctr: virtual per-thread performance counters
+ *
+ * The only interface between the vperfctr kernel module and user space.  A
+ * client can be written from this file alone.
+ *
+ * The model is that of perfctr's "low-level-api.txt" and "virtual.txt".  A
+ * thread may own one *state*.  The state holds a *control* (what to count), and
+ * for the time-stamp counter (TSC) and each controlled counter a *sum* and a
+ * *start*.  The count is sum + (now - start) while the owner runs, and sum while
+ * it does not.  Counters are suspended when the owner is switched out, and
+ * resumed when it is switched in, on any CPU, so a count is the owner's alone.
+ * An *a-mode* counter accumulates.  An *i-mode* counter interrupts when it
+ * overflows, and restarts from *ireset*.
+ *
+ * A thread counts itself like this:
+ *
+ *	dev = open("/dev/vperfctr", O_RDONLY | O_CLOEXEC);
+ *	fd = ioctl(dev, VPERFCTR_OPEN, &(struct vperfctr_open) {
+ *		.size = sizeof(struct vperfctr_open), .flags = VPERFCTR_OPEN_CREAT });
+ *	page = mmap(NULL, page size, PROT_READ, MAP_SHARED, fd, 0);
+ *	ioctl(fd, VPERFCTR_CONTROL, &control);		counting starts
+ *	... read the counters from the page (see struct vperfctr_page) ...
+ *	ioctl(fd, VPERFCTR_UNLINK, 0);			the thread gives the state up
+ *
+ * Conventions: every structure has the same layout for 32- and 64-bit callers.
+ * It begins with its size as the caller knows it, so that it can grow.  A kernel
+ * that knows a larger structure takes the missing fields as zero.  One that
+ * knows a smaller structure fails with E2BIG unless the fields that it does not
+ * know are zero.  Reserved fields and unknown flags must be zero.  User addresses
+ * are passed as 64-bit integers.  Therefore the ioctl numbers carry no size.  A set
+ * of counters has 64 bits: bit i is the control's counter i.  doc/abi.md says what
+ * later versions may change.
+ *
+ * Every call returns 0 unless its comment says otherwise, or -1 with errno.  These
+ * errors can occur in any call and are not repeated below:
+ *
+ *	EFAULT	the argument, or an address in it, cannot be accessed
+ *	EINVAL	the size is smaller than the first version of the structure; a
+ *		reserved field, an unknown flag, or the argument of a call that
+ *		takes none, is not zero
+ *	E2BIG	the structure is larger than this kernel knows, and a field that
+ *		it does not know is not zero; or it is larger than a memory page
+ *	EINTR	the caller was killed while it waited: user space never sees it
+ *	ENOTTY	this descriptor has no such ioctl
+ */
+#ifndef _UAPI_LINUX_VPERFCTR_H
+#define _UAPI_LINUX_VPERFCTR_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/* The major number is the upper half: a change there breaks clients. */
+#define VPERFCTR_ABI_VERSION	0x00010000
+
+/* The greatest number of counters that one control can hold. */
+#define VPERFCTR_MAX_CTRS	32
+
+/* ---- on /dev/vperfctr ------------------------------------------------ */
+
+/*
+ * VPERFCTR_INFO: describe the module and the processor.
+ *
+ * Argument: struct vperfctr_info *.  The caller sets size and kind.  The kernel
+ * fills in the rest, and sets size to the size that it knows.  Fields that the
+ * kernel does not know are zeroed.  Errors:
+ *
+ *	EINVAL	kind is not smaller than nrkinds
+ *
+ * A hybrid processor has several kinds of CPUs, with different counters and
+ * events.  There, arch_events, core_type, nrctrs, pmc_mask, fixed_mask and
+ * cpu_name are those of the kind, and all other fields are the same for all
+ * kinds.  Kinds are numbered as they are found, from CPU 0 on.  A kind of which
+ * no CPU has been online is added when the first one comes online.  No kind is
+ * ever removed.  Other processors have one kind, 0.
+ */
+#define VPERFCTR_INFO		_IO(0xD0, 0)
+
+/* features */
+#define VPERFCTR_FEATURE_RDPMC		0x01 /* user-mode RDPMC once the page is mapped */
+#define VPERFCTR_FEATURE_RDTSC		0x02 /* there is a TSC that user mode can read */
+#define VPERFCTR_FEATURE_PCINT		0x04 /* overflow interrupts: i-mode counters */
+#define VPERFCTR_FEATURE_INHERIT	0x08 /* control is inherited by children */
+#define VPERFCTR_FEATURE_ISOLATE	0x10 /* no thread sees what others' counters held */
+#define VPERFCTR_FEATURE_KERNEL		0x20 /* this caller may count kernel mode */
+
+/* cpu_type */
+#define VPERFCTR_CPU_GENERIC		0 /* no counters, only the TSC */
+#define VPERFCTR_CPU_INTEL_ARCH		1 /* Intel architectural performance monitoring */
+#define VPERFCTR_CPU_AMD		2 /* AMD, K7 and later, and Hygon */
+#define VPERFCTR_CPU_ARM_PMUV3		3 /* Arm's PMUv3, all versions */
+
+/*
+ * arch_events: events that have one meaning on every processor.  On Intel these
+ * are the architectural events (SDM volume 3, "Pre-defined Architectural
+ * Performance Events").  On AMD they are events 76H, C0H, C2H and C3H: cycles,
+ * instructions, branches and branch misses.
+ */
+#define VPERFCTR_EVENT_CYCLES		0x01 /* unhalted core cycles */
+#define VPERFCTR_EVENT_INSTRUCTIONS	0x02 /* instructions retired */
+#define VPERFCTR_EVENT_REF_CYCLES	0x04 /* unhalted reference cycles */
+#define VPERFCTR_EVENT_CACHE_REFS	0x08 /* last-level cache references */
+#define VPERFCTR_EVENT_CACHE_MISSES	0x10 /* last-level cache misses */
+#define VPERFCTR_EVENT_BRANCHES		0x20 /* branch instructions retired */
+#define VPERFCTR_EVENT_BRANCH_MISSES	0x40 /* mispredicted branches retired */
+
+/*
+ * Software counters: what the kernel itself counts for a thread, in all modes.  Each bit
+ * is a counter, and its number is the counter's index in struct vperfctr_soft.
+ *
+ * TASK_CLOCK	nanoseconds on a CPU: the TSC's sum, in another unit
+ * CONTEXT_SWITCHES  how often the thread left a CPU for another thread, or to wait
+ * MIGRATIONS	how often the scheduler gave the thread another CPU
+ * MINOR_FAULTS	page faults that needed no I/O, those for system calls included
+ * MAJOR_FAULTS	page faults that needed I/O
+ *
+ * They run while the control does, which means except while VPERFCTR_SUSPEND or
+ * START_ON_EXEC stops it.  An overflow that waits for IRESUME does not stop them, nor
+ * does a CPU that cannot count the control, except that TASK_CLOCK stops there with the
+ * TSC.  They need no hardware.
+ */
+#define VPERFCTR_SOFT_TASK_CLOCK	0x01
+#define VPERFCTR_SOFT_CONTEXT_SWITCHES	0x02
+#define VPERFCTR_SOFT_MIGRATIONS	0x04
+#define VPERFCTR_SOFT_MINOR_FAULTS	0x08
+#define VPERFCTR_SOFT_MAJOR_FAULTS	0x10
+#define VPERFCTR_SOFT_PAGE_FAULTS	(VPERFCTR_SOFT_MINOR_FAULTS | VPERFCTR_SOFT_MAJOR_FAULTS)
+/* The number of counters that this header has. */
+#define VPERFCTR_NR_SOFT		5
+
+struct vperfctr_info {
+	__u32 size;
+	__u32 kind;		/* in: the kind of CPU, from 0 (see above) */
+	__u32 abi_version;	/* VPERFCTR_ABI_VERSION */
+	__u32 features;		/* VPERFCTR_FEATURE_* */
+	__u32 cpu_type;		/* VPERFCTR_CPU_* */
+	__u32 nrkinds;		/* number of kinds of CPUs */
+	__u32 tsc_khz;		/* rate of the TSC in kHz; 0: not known */
+	__u32 arch_events;	/* VPERFCTR_EVENT_* that can be counted */
+	__u32 nrctrs;		/* the most counters that one control can have */
+	__u32 core_type;	/* Intel, hybrid: EAX of CPUID leaf 1AH; else 0 */
+	__u32 pmc_width;	/* bits in a general counter */
+	__u32 fixed_width;	/* bits in a fixed counter */
+	__u64 pmc_mask;		/* bit i: general counter i (map i) exists */
+	__u64 fixed_mask;	/* bit i: fixed counter i (map VPERFCTR_FIXED + i) exists */
+	char driver_version[32];	/* of the module, NUL-terminated */
+	char cpu_name[64];		/* of the low-level driver, NUL-terminated */
+	__u64 max_period;	/* i-mode: ireset is at least -max_period; 0: no i-mode */
+	__u64 soft;		/* VPERFCTR_SOFT_* that can be counted */
+};
+
+/*
+ * VPERFCTR_CPUS: the CPUs of the system.
+ * VPERFCTR_CPUS_FORBIDDEN: the CPUs on which counters of no kind can be used.  On
+ * a hybrid processor they include CPUs that have never been online, as their kind
+ * is not known.
+ *
+ * Argument: struct vperfctr_cpu_mask *.  size is that of the structure without
+ * mask[], which begins after so many bytes.  nrwords is the number of words that
+ * mask[] has room for.  The kernel always sets nrwords to the number that it
+ * needs.  CPU n is bit n % 32 of word n / 32.  Errors:
+ *
+ *	EINVAL	size is no multiple of 4
+ *	EOVERFLOW  mask[] is too small; only nrwords was written
+ */
+#define VPERFCTR_CPUS		_IO(0xD0, 1)
+#define VPERFCTR_CPUS_FORBIDDEN	_IO(0xD0, 2)
+
+struct vperfctr_cpu_mask {
+	__u32 size;
+	__u32 nrwords;
+	__u32 mask[];
+};
+
+/*
+ * VPERFCTR_KIND_CPUS: the CPUs of a kind, on which a control of that kind counts.
+ *
+ * Argument: struct vperfctr_kind_cpus *.  The caller sets kind; size, nrwords and
+ * mask are those of VPERFCTR_CPUS.  Errors:
+ *
+ *	EINVAL	kind is not smaller than nrkinds of VPERFCTR_INFO, or size is no
+ *		multiple of 4
+ *	EOVERFLOW  mask[] is too small; only nrwords was written
+ */
+#define VPERFCTR_KIND_CPUS	_IO(0xD0, 4)
+
+struct vperfctr_kind_cpus {
+	__u32 size;
+	__u32 kind;
+	__u32 nrwords;
+	__u32 reserved;
+	__u32 mask[];
+};
+
+/*
+ * VPERFCTR_OPEN: make or find the state of a thread.
+ *
+ * Argument: const struct vperfctr_open *.  tid is a thread id in the caller's PID
+ * namespace; 0 is the calling thread.  Any other thread must be stopped under
+ * ptrace by the calling thread.  Returns a new descriptor of the state, which is
+ * close-on-exec unless VPERFCTR_OPEN_NOCLOEXEC is given.  Errors:
+ *
+ *	EEXIST	VPERFCTR_OPEN_CREAT, and the thread has a state
+ *	ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has no state
+ *	ESRCH	there is no such thread, or it is ending
+ *	EPERM	the thread is another one, and not stopped under the caller's ptrace;
+ *		or no VPERFCTR_OPEN_CREAT, the last control of the state counts kernel
+ *		mode, and the caller may not (see VPERFCTR_FEATURE_KERNEL); or no
+ *		VPERFCTR_OPEN_CREAT, and another user made the state (see below)
+ *	EAGAIN	the user has as many states as the module's parameter
+ *		max_states_per_user allows
+ *	EINVAL	VPERFCTR_OPEN_TRANSIENT, _KEEP or _LOCKED without CREAT; TRANSIENT and
+ *		KEEP; or LOCKED, and the thread is the calling one
+ *	ENOMEM	there is no memory
+ *	EINTR	a signal came while the call waited, see below; with SA_RESTART the
+ *		call starts again
+ *	EMFILE, ENFILE	as of open(2)
+ *
+ * Making a state for another thread stops all CPUs for a moment.  A user without
+ * CAP_PERFMON and CAP_SYS_ADMIN can do so only as often as the module's parameter
+ * max_stops_per_second allows; the call waits.
+ *
+ * A new state counts nothing, and all of its sums are zero.  It belongs to the
+ * thread until UNLINK or the thread's end, and survives exec.  It exists, with its
+ * final sums, as long as it has a thread or a descriptor.  A state that a thread
+ * makes for itself stays attached without a descriptor, unless it was made with
+ * VPERFCTR_OPEN_TRANSIENT.  A state that is made for another thread is unlinked
+ * when its last descriptor is closed, unless it was made with VPERFCTR_OPEN_KEEP.
+ * A mapping counts as a descriptor.
+ *
+ * A state belongs to the user who made it: the user namespace, and the real,
+ * effective and saved user ids of the thread that called OPEN.  An inherited state
+ * belongs to the user who made the one that it was inherited from.  If the
+ * thread becomes another user, the counting continues.  To that user, OPEN, CONTROL,
+ * RING, SUSPEND and RESUME are EPERM then.  UNLINK, IRESUME, CONSUME, READ and mmap
+ * need only a descriptor that the thread has kept.  A caller with CAP_PERFMON or
+ * CAP_SYS_ADMIN in the user namespace of the state may do everything that its user may.
+ *
+ * States and rings are charged to the user who makes them, inherited states to the user
+ * who starts the thread.  All users of a user namespace are charged to the user who
+ * made the outermost one.
+ *
+ * Executing a file that gives privileges, or that the thread may not read, unlinks
+ * the state before the first instruction of that file.  Descendants continue to be
+ * counted.  READ's status then has VPERFCTR_STATUS_PRIVILEGED.
+ */
+#define VPERFCTR_OPEN		_IO(0xD0, 3)
+
+#define VPERFCTR_OPEN_CREAT	0x01 /* make a state */
+#define VPERFCTR_OPEN_NOCLOEXEC	0x02 /* exec leaves the descriptor open */
+#define VPERFCTR_OPEN_TRANSIENT	0x04 /* unlink with the last descriptor */
+#define VPERFCTR_OPEN_KEEP	0x08 /* do not unlink with the last descriptor */
+#define VPERFCTR_OPEN_LOCKED	0x10 /* the owner cannot change the state, only its monitor */
+
+struct vperfctr_open {
+	__u32 size;
+	__s32 tid;
+	__u32 flags;		/* VPERFCTR_OPEN_* */
+	__u32 reserved;
+};
+
+/*
+ * VPERFCTR_ATTACH: count a process that is running, or one of its threads.
+ *
+ * Argument: struct vperfctr_attach *.  tid is the id of the process, or of any of its
+ * threads, in the caller's PID namespace; 0 is the calling thread.  mem_fd is a
+ * descriptor of the process's /proc/PID/mem, open for reading: the caller then has the
+ * rights that ptrace needs.  All threads of the process are attached to at the same
+ * moment.  None of them is stopped longer than a few microseconds, nor interrupted
+ * in a system call.  ptrace, of the caller or of another process, is not involved.
+ *
+ * Returns a descriptor of a *set*: the root of a family that has no thread of its
+ * own.  Each thread gets a state that inherits the control.  With
+ * VPERFCTR_CONTROL_INHERIT, so do the threads and processes that are started from
+ * then on; with VPERFCTR_CONTROL_INHERIT_THREADS too, only the threads.  Without
+ * INHERIT, only threads that exist now are counted.
+ *
+ * READ on the descriptor returns the counts of all of them as children's sums: those
+ * that have ended or, with VPERFCTR_READ_MEMBERS, all.  Sums of the set itself are
+ * zero.  READ's status has VPERFCTR_STATUS_CHILDREN while some are counted.  poll()
+ * returns POLLHUP when all have ended.  UNLINK and closing the last descriptor end the
+ * counting.  CONTROL, SUSPEND, RESUME, IRESUME and RING fail with ESRCH.
+ *
+ * A thread that has a state is skipped: children_missed of READ counts it.  So does it
+ * count a thread that gains privileges by an exec, which is not counted any more; the
+ * status then has VPERFCTR_STATUS_PRIVILEGED.  A control must count something, and
+ * may have no other flags than INHERIT and INHERIT_THREADS.  Errors are those of
+ * VPERFCTR_CONTROL, and:
+ *
+ *	EBADF	mem_fd is no descriptor
+ *	EINVAL	mem_fd is not one of a /proc/PID/mem, or not open for reading; or the
+ *		control has i-mode counters, preserves sums, counts nothing, or has
+ *		another flag
+ *	ESRCH	there is no such thread, or it and all others of its process are ending;
+ *		or the process has executed a file since mem_fd was opened; or mem_fd
+ *		is that of another process, or of a kernel thread
+ *	EEXIST	all threads that could be counted have states
+ *	EINTR	a signal came while the call waited, as in VPERFCTR_OPEN; with
+ *		SA_RESTART the call starts again
+ *	EAGAIN	the user would have more states than the module's parameter
+ *		max_states_per_user allows
+ *	ENOMEM	there is no memory
+ *	EMFILE, ENFILE	as of open(2)
+ */
+#define VPERFCTR_ATTACH		_IO(0xD0, 5)
+
+#define VPERFCTR_ATTACH_THREAD	0x01 /* attach to this thread only */
+#define VPERFCTR_ATTACH_NOCLOEXEC 0x02 /* exec leaves the descriptor open */
+
+struct vperfctr_attach {
+	__u32 size;
+	__u32 flags;		/* VPERFCTR_ATTACH_* */
+	__s32 tid;
+	__s32 mem_fd;
+	__u64 control;		/* address of struct vperfctr_control */
+	__u32 nrthreads;	/* out: threads that were attached to; in: 0 */
+	__u32 nrskipped;	/* out: threads that have states; in: 0 */
+};
+
+/* ---- on the descriptor of a state ------------------------------------ */
+
+/*
+ * All calls but READ and CONSUME are for the state's owner, or for its monitor: a
+ * thread that has the owner stopped under ptrace.  They can fail with these errors
+ * in addition to those of each call:
+ *
+ *	ESRCH	the state has been unlinked, or its thread has ended
+ *	EPERM	the caller is neither the owner nor the owner's monitor; or it is another
+ *		user than the one who made the state (see VPERFCTR_OPEN); or it is the
+ *		owner, and the state was made with VPERFCTR_OPEN_LOCKED or inherited
+ *		from one that was
+ *
+ * SIGKILL may wake a monitored owner at any time.  The call then either succeeds
+ * or fails and changes nothing, except that CONTROL and UNLINK may already have
+ * ended the counting of the owner's descendants.
+ */
+
+/*
+ * VPERFCTR_CONTROL: set what to count, and start.
+ *
+ * Argument: const struct vperfctr_control *.  The call stops and samples running
+ * counters.  It sets the sums to zero, except those of counters whose bit is set
+ * in `preserve`, and except the TSC's unless tsc_on is 0.  Then it starts what the
+ * control asks for, unless VPERFCTR_CONTROL_START_ON_EXEC is given.  A pause by
+ * VPERFCTR_SUSPEND ends.
+ *
+ * `soft` asks for software counters (VPERFCTR_SOFT_*), which start at zero with each
+ * control.  READ returns them; the page does not have them.
+ *
+ * A control with tsc_on, nractrs, nrictrs and soft all zero stops everything and keeps
+ * all sums.  It also keeps the previous control, for READ to return, and the
+ * VPERFCTR_CONTROL_END_ON_EXEC of that control in force.
+ *
+ * With VPERFCTR_CONTROL_INHERIT, every thread that the owner starts from then on
+ * gets a state of its own with this control.  So do the threads that such threads
+ * start.  Their counts are added to the children's sums of this state when
+ * they end; READ returns them.  A thread that is started while counting is paused,
+ * or waits for an exec, gets no state.  CONTROL and UNLINK on the state end the
+ * counting of all descendants, and so does closing the last descriptor of a state
+ * whose thread is gone.  A thread leaves the family if it unlinks its inherited
+ * state or gives it a control of its own; children_missed counts it.
+ *
+ * On a hybrid processor a control with counters is for one kind of CPUs, and
+ * counts on no other.  A control of the TSC alone counts everywhere.
+ *
+ * The owner is not counted on CPUs that cannot count this control (see
+ * VPERFCTR_KIND_CPUS).  After it has run on one, READ's status has
+ * VPERFCTR_STATUS_FORBIDDEN.  With VPERFCTR_CONTROL_AFFINITY, the call narrows the
+ * owner's CPU affinity to the other CPUs.  If the owner is moved to a CPU that cannot
+ * count after that, counting stops and the owner gets SIGILL.  A monitor's CONTROL
+ * clears this flag: it neither moves its target nor lets a move kill it.
+ *
+ * The hardware counters are taken from all other users of the system (perf_event,
+ * the NMI watchdog) while any state has a control with counters.
+ *
+ * An i-mode counter starts from its ireset, which is minus the period.  See
+ * VPERFCTR_IRESUME for its overflow, and VPERFCTR_RING if the control has
+ * VPERFCTR_CONTROL_RING.  i-mode counters are not inherited: a control with
+ * VPERFCTR_CONTROL_INHERIT can have none.  A new control clears overflows of the
+ * previous one that wait for IRESUME, but their signal may already be on its way.
+ *
+ * A call that fails changes nothing: running counters keep running, and sums and
+ * control remain.  Errors:
+ *
+ *	EINVAL	any of:
+ *		- kind is not smaller than nrkinds of VPERFCTR_INFO, or it is not 0
+ *		  and there are no counters
+ *		- more counters than the kind's nrctrs
+ *		- a map that is no counter of this kind, or used twice
+ *		- an evntsel with reserved or refused bits, or one that would count
+ *		  nothing (see struct vperfctr_ctr)
+ *		- an aux or global that is not zero where this processor has no use
+ *		  for it
+ *		- an ireset of an a-mode counter that is not zero, or one of an
+ *		  i-mode counter that is not in -max_period ... -1
+ *		- ctr_size is smaller than the first version of struct
+ *		  vperfctr_ctr, greater than a memory page, or no multiple of 8
+ *		- tsc_on is greater than 1
+ *		- soft has a bit that INFO's soft does not have, or has
+ *		  SOFT_TASK_CLOCK and tsc_on is 0
+ *		- a bit in preserve that is no counter
+ *		- flags without anything to count
+ *		- si_signo or CONTROL_RING without i-mode counters
+ *		- si_signo that is no signal, or together with CONTROL_RING
+ *		- CONTROL_RING and the state has no ring
+ *		- CONTROL_INHERIT with i-mode counters
+ *		- CONTROL_END_ON_EXEC with CONTROL_START_ON_EXEC or CONTROL_INHERIT
+ *		- CONTROL_INHERIT_THREADS without CONTROL_INHERIT
+ *		- CONTROL_AFFINITY and the owner's affinity allows only CPUs that
+ *		  cannot count this
+ *	E2BIG	ctr_size is greater than this kernel knows, and a field of a counter
+ *		that it does not know is not zero
+ *	EUSERS	CONTROL_AFFINITY and the affinity allows only CPUs that cannot count
+ *		this, because their hyper-thread siblings are online
+ *	EOPNOTSUPP nrictrs is not 0 and there is no VPERFCTR_FEATURE_PCINT; or
+ *		CONTROL_INHERIT and there is no VPERFCTR_FEATURE_INHERIT; or kind is
+ *		VPERFCTR_ANY_KIND
+ *	EPERM	kernel mode would be counted, and the caller lacks CAP_PERFMON and
+ *		CAP_SYS_ADMIN (see VPERFCTR_FEATURE_KERNEL)
+ *	EBUSY	there are counters, and perf_event or the NMI watchdog holds them:
+ *		see `sysctl kernel.nmi_watchdog`
+ *	EIO	on an online CPU a counter that the processor reports does not count or
+ *		cannot be written, as under some hypervisors; the kernel's log names
+ *		the counter
+ *	ENOMEM	there is no memory
+ */
+#define VPERFCTR_CONTROL	_IO(0xD0, 16)
+
+/*
+ * On Intel's Sandy Bridge, Ivy Bridge and Haswell, events D0H to D3H can corrupt
+ * counters of the hyper-thread sibling (errata BJ122, BV98, HSD29 of Intel's
+ * specification updates).  CPUs whose sibling is online cannot count such a
+ * control.  If a sibling comes online later, this has the effect of moving the
+ * owner to a CPU that cannot count.  /sys/devices/system/cpu/smt/control takes
+ * siblings offline.  The same holds for off-core response events on Nehalem and
+ * Westmere, whose hyper-threads share the registers.
+ */
+
+/* Added to a fixed counter's number in `map`.  On x86 the sum is RDPMC's index. */
+#define VPERFCTR_FIXED		0x40000000
+
+/*
+ * One counter's control.  On x86:
+ *
+ * map is the index that RDPMC takes: general counter i is i, fixed counter i is
+ * VPERFCTR_FIXED + i.
+ *
+ * evntsel of a general counter is the image of its IA32_PERFEVTSELx (Intel SDM
+ * volume 3, "Architectural Performance Monitoring"): event select and unit mask,
+ * USR (bit 16) and OS (17), of which at least one must be set, E (18), EN (22),
+ * which must be set, INV (23), CMASK (24 to 31).  PC (19), INT (20), AnyThread (21)
+ * and all others must be clear.  Pin control is refused to all users, the driver
+ * sets INT for i-mode counters, and AnyThread would count another thread.  An
+ * architectural event that this processor reports as not available (arch_events of
+ * VPERFCTR_INFO) is refused.
+ *
+ * On AMD, evntsel is the image of PERF_CTL (AMD64 Architecture Programmer's Manual
+ * volume 2, "Performance Event-Select Registers"), with the same bits.  From
+ * family 10h on bits 32 to 35 extend the event select.  The guest and host bits
+ * (40, 41) must be clear.  Northbridge events up to family 14h (E0H to FFH) are
+ * refused: they count what other cores do.
+ *
+ * evntsel of a fixed counter is its field of IA32_FIXED_CTR_CTRL: bit 0 is OS, bit 1
+ * is USR.  At least one must be set; all others must be clear.
+ *
+ * aux is for events of Intel's processors that need one more register (SDM volume
+ * 3, "Off-core Response Performance Monitoring"), and is the value of that register:
+ *
+ *	MSR_OFFCORE_RSP_0	01B7H; from Golden Cove on 012AH
+ *	MSR_OFFCORE_RSP_1	01BBH; on Atoms 02B7H; from Golden Cove on 012BH
+ *	MSR_PEBS_FRONTEND	01C6H, from Skylake on; on Golden Cove also 40ADH, 04C2H
+ *
+ * Zero would count nothing and is refused.  Also refused are reserved bits, and two
+ * values for one register in one control.  Such events are refused where the
+ * registers do not exist, as in many virtual machines, and on Silvermont and
+ * Airmont, where cores share them.
+ *
+ * On arm64 (Arm Architecture Reference Manual, "The Performance Monitors
+ * Extension"):
+ *
+ * map of event counter i is i; the cycle counter is VPERFCTR_FIXED.  evntsel is the
+ * image of PMEVTYPER<n>_EL0: the event, P (bit 31: not in kernel mode) and U (bit
+ * 30: not in user mode).  P and U must not both be set.  evntsel of the cycle
+ * counter, as PMCCFILTR_EL0, has only P and U.  All other bits are refused, and so
+ * are CHAIN (1EH) and events that PMCEID<n>_EL0 reports as not available.  aux must
+ * be 0.
+ */
+struct vperfctr_ctr {
+	__u32 map;
+	__u32 reserved;
+	__u64 evntsel;
+	__u64 aux;		/* a second register that the event needs; 0: none */
+	__s64 ireset;		/* i-mode: minus the period in events; a-mode: 0 */
+};
+
+struct vperfctr_control {
+	__u32 size;
+	__u32 flags;		/* VPERFCTR_CONTROL_* */
+	__u32 tsc_on;		/* 1: sample the TSC too */
+	__u32 nractrs;		/* a-mode counters: ctr[0 .. nractrs - 1] */
+	__u32 nrictrs;		/* i-mode counters: ctr[nractrs .. nractrs + nrictrs - 1] */
+	__s32 si_signo;		/* signal after an overflow, any number; 0: none */
+	__u64 preserve;		/* bit i: do not reset the sum of counter i */
+	__u64 global[2];	/* processor's global control words; 0 where it has none */
+	__u32 ctr_size;		/* sizeof(struct vperfctr_ctr), which may grow */
+	__u32 kind;		/* kind of the CPUs to count on; 0 without counters */
+	__u64 ctr;		/* address of nractrs + nrictrs struct vperfctr_ctr */
+	__u64 soft;		/* software counters: VPERFCTR_SOFT_* */
+	__u32 nrkinds;		/* for VPERFCTR_ANY_KIND; otherwise 0 */
+	__u32 reserved;
+};
+
+/*
+ * Reserved as the kind of a control that counts on all kinds of CPUs: nrkinds is
+ * then the number of tables at ctr.  Each has nractrs + nrictrs counters.
+ */
+#define VPERFCTR_ANY_KIND		0xffffffffU
+
+/* Start counting when the owner next executes a file, not now. */
+#define VPERFCTR_CONTROL_START_ON_EXEC	0x01
+/* Count the threads that the owner starts, too. */
+#define VPERFCTR_CONTROL_INHERIT	0x02
+/* Narrow the owner's CPU affinity; SIGILL if it is moved: see VPERFCTR_CONTROL. */
+#define VPERFCTR_CONTROL_AFFINITY	0x04
+/* Put overflows into the state's ring: see VPERFCTR_RING. */
+#define VPERFCTR_CONTROL_RING		0x08
+/* Unlink the state when the owner next executes a file, before its first instruction. */
+#define VPERFCTR_CONTROL_END_ON_EXEC	0x10
+/* With INHERIT: count threads of the owner's process only, no child processes. */
+#define VPERFCTR_CONTROL_INHERIT_THREADS 0x20
+
+/*
+ * VPERFCTR_READ: return sums and control.
+ *
+ * Argument: struct vperfctr_read *.  The addresses in it say where to store each
+ * part; 0 where a part is not wanted.  The sums are consistent with each other.
+ * Any holder of the descriptor may call it, also after UNLINK and after the owner's
+ * end.  The sums of a running owner are current: if the caller is another thread,
+ * the owner's CPU is interrupted.  If the owner is off its CPU, has unlinked the
+ * state or has ended, the sums are those of that moment.  Errors:
+ *
+ *	EOVERFLOW  nrctrs is smaller than the number of controlled counters; it is
+ *		set to that number, and nothing else is written
+ *	EINVAL	the control is asked for, and its size or ctr_size is wrong (both may
+ *		be greater than this kernel knows: it zeroes the rest); software
+ *		counters are asked for, and their size is too small
+ *	ENOMEM	the control or READ_MEMBERS is asked for, and there is no memory
+ */
+#define VPERFCTR_READ		_IO(0xD0, 17)
+
+struct vperfctr_sums {
+	__u64 tsc;		/* in ticks of the TSC: see tsc_khz */
+	__u64 pmc[];		/* events; one per controlled counter, in its order */
+};
+
+struct vperfctr_read {
+	__u32 size;
+	__u32 nrctrs;		/* in: room in the arrays; out: number of controlled counters */
+	__u32 status;		/* out: VPERFCTR_STATUS_* */
+	__u32 flags;		/* in: VPERFCTR_READ_* */
+	__u64 overflow;		/* out: bit i: counter i overflowed, and waits for IRESUME */
+	/*
+	 * out: number of children whose counts are not, or not wholly, in the
+	 * children's sums.  The children of such a child are missing too, and
+	 * are not included in this number.
+	 */
+	__u64 children_missed;
+	__u64 sums;		/* address of struct vperfctr_sums: the owner's own counts */
+	/* Address of struct vperfctr_sums: its ended children's, or see READ_MEMBERS. */
+	__u64 children;
+	/*
+	 * Address of struct vperfctr_control, of which the caller has set size,
+	 * ctr_size and ctr (0, or the address of room for nrctrs counters).
+	 */
+	__u64 control;
+	__u64 soft;		/* address of struct vperfctr_soft, of which the caller has set size */
+};
+
+/*
+ * Software counters, at the moment of the sums.  count[i] is that of bit i of
+ * VPERFCTR_SOFT_*.
+ */
+struct vperfctr_soft {
+	__u32 size;
+	__u32 soft;		/* out: those that the control has; the others are 0 */
+	struct vperfctr_soft_count {
+		__u64 own;	/* the owner's own count */
+		__u64 children;	/* that of its ended children */
+	} count[VPERFCTR_NR_SOFT];
+};
+
+/*
+ * Flag of READ: the children's sums include those of descendants that have not ended.
+ * Each of them is sampled now: CPUs that run one are interrupted.  Descendants that are
+ * started during the call are not included.
+ */
+#define VPERFCTR_READ_MEMBERS		0x01
+
+/* status */
+#define VPERFCTR_STATUS_ATTACHED	0x01 /* belongs to a living thread */
+#define VPERFCTR_STATUS_ACTIVE		0x02 /* has a control that counts something */
+#define VPERFCTR_STATUS_SUSPENDED	0x04 /* paused by VPERFCTR_SUSPEND */
+#define VPERFCTR_STATUS_ARMED		0x08 /* will start at the next exec */
+#define VPERFCTR_STATUS_CHILDREN	0x10 /* descendants are still counting */
+#define VPERFCTR_STATUS_FORBIDDEN	0x20 /* was on a forbidden CPU, not counted there */
+#define VPERFCTR_STATUS_PRIVILEGED	0x40 /* unlinked by an exec that gave privileges */
+#define VPERFCTR_STATUS_OVERFLOW	0x80 /* counters wait for IRESUME; the TSC does not */
+
+/*
+ * VPERFCTR_SUSPEND: pause all counting, TSC included, and keep the control.
+ * VPERFCTR_RESUME: end the pause.
+ *
+ * Argument: 0.  Suspending a paused state changes nothing and is no error, nor is
+ * resuming one that is not paused.  RESUME also restarts an owner that was stopped
+ * on a forbidden CPU and is on another one now.  A control with START_ON_EXEC still
+ * waits for the exec after RESUME.  Neither call affects descendants.  Errors:
+ *
+ *	EINVAL	the state has no control that counts something
+ */
+#define VPERFCTR_SUSPEND	_IO(0xD0, 18)
+#define VPERFCTR_RESUME		_IO(0xD0, 19)
+
+/*
+ * VPERFCTR_UNLINK: stop, sample, and detach the state from its thread.
+ *
+ * Argument: 0.  The sums remain readable through this and other descriptors.
+ * UNLINK also ends the counting of all descendants.  After an UNLINK or the
+ * thread's end it is no error: any holder of the descriptor may then end the
+ * counting of the remaining descendants.
+ */
+#define VPERFCTR_UNLINK		_IO(0xD0, 20)
+
+/*
+ * VPERFCTR_IRESUME: continue after an overflow.
+ *
+ * When an i-mode counter overflows, the kernel does this, in this order.  It stops
+ * and samples all counters.  It keeps them suspended, while the TSC continues.  It
+ * sets each counter that overflowed (there may be several) to its ireset, and
+ * records it for READ.  It sends the signal si_signo to the owner, with si_code
+ * SI_PMC_OVF and the set of these counters: counters 0 to 31 in si_pmc_ovf_mask, the
+ * others in si_pmc_ovf_mask_high.  IRESUME then restarts the counters.
+ *
+ * Sums are those of a-mode, and include the events between the overflow and the
+ * stop.  Only what the kernel does in between is missing from counts of kernel
+ * mode.  A period begins when the counters restart.
+ *
+ * The signal can be blocked or ignored, or merge with another one of its number.
+ * If it cannot be queued, the kernel tries again.  Until IRESUME, READ's overflow has
+ * the set, and poll() returns POLLIN.  Without si_signo, only these two report the
+ * overflow.  VPERFCTR_SUSPEND and RESUME are independent of it: counters run if there
+ * is neither a pause nor an overflow.
+ *
+ * Argument: 0.  Errors:
+ *
+ *	EPERM	no overflow waits for it
+ */
+#define VPERFCTR_IRESUME	_IO(0xD0, 21)
+
+/* For the handler of si_signo (with SA_SIGINFO): see above. */
+#ifndef SI_PMC_OVF
+#define SI_PMC_OVF		'P'
+#define si_pmc_ovf_mask		si_pid	/* the first word after si_signo, si_errno, si_code */
+#endif
+#define si_pmc_ovf_mask_high	si_uid	/* the second word; 0 as long as no kernel has more */
+
+/*
+ * VPERFCTR_RING: add a ring of samples to the state.
+ *
+ * Overflows of a control with VPERFCTR_CONTROL_RING make no signal.  Each one adds
+ * a sample to the ring, and the counters continue.  The ring belongs to the state
+ * for all of its life, with all of its controls.  Every descriptor of the state can
+ * map and read the same ring.  Its memory is charged to the user who made the state,
+ * up to the module's parameter max_ring_kb_per_user, and to the caller's memory
+ * cgroup.
+ *
+ * Argument: struct vperfctr_ring *.  The kernel sets sample_size and map_size.
+ * Errors:
+ *
+ *	EEXIST	the state has a ring; sample_size and map_size are set to its sizes
+ *	EINVAL	nrsamples is not a power of two, or greater than VPERFCTR_RING_MAX;
+ *		watermark is 0 or greater than nrsamples; nrsums is greater than
+ *		VPERFCTR_MAX_CTRS
+ *	EPERM	VPERFCTR_RING_KERNEL, and the caller may not count kernel mode (see
+ *		VPERFCTR_FEATURE_KERNEL)
+ *	EAGAIN	the user's rings would exceed max_ring_kb_per_user
+ *	EOPNOTSUPP there is no VPERFCTR_FEATURE_PCINT
+ *	ENOMEM	there is no memory
+ *
+ * mmap(NULL, map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET) maps it:
+ * struct vperfctr_ring_page, and from `data` bytes on nrsamples slots of
+ * sample_size bytes.  Any holder of a descriptor may map it.  The child of a fork
+ * does not inherit the mapping.  Errors are those of the page's mmap, and:
+ *
+ *	EINVAL	the state has no ring, or the size is not map_size
+ *	EPERM	the ring has VPERFCTR_RING_KERNEL, and the caller may not count
+ *		kernel mode
+ *
+ * Sample n, counted from the first one, is in slot n % nrsamples, and is valid for
+ * tail <= n < head.  A reader must load head with acquire semantics before it looks
+ * at samples.  It passes over samples of a type that it does not know.  Then VPERFCTR_CONSUME frees their slots.  poll() returns POLLIN if
+ * there are at least `watermark` samples, or any and the state has no owner.  A
+ * sample that finds the ring full is dropped and counted.
+ *
+ * If a thread makes more samples per second than the module's parameter
+ * max_sample_rate, the kernel throttles it: only every 2nd, 4th, ... overflow makes a
+ * sample.  The next sample counts the others as dropped.  Sums are not affected.
+ */
+#define VPERFCTR_RING		_IO(0xD0, 22)
+
+#define VPERFCTR_RING_MAX	(1U << 20)	/* samples */
+#define VPERFCTR_RING_OFFSET	0x10000000	/* for mmap; the page is at 0 */
+
+/* Samples of kernel mode have the address in the kernel. */
+#define VPERFCTR_RING_KERNEL	0x01
+
+struct vperfctr_ring {
+	__u32 size;
+	__u32 flags;		/* VPERFCTR_RING_KERNEL */
+	__u32 nrsamples;	/* slots, a power of two */
+	__u32 watermark;	/* poll() wakes at this number of samples */
+	__u32 nrsums;		/* each sample has the sums of counters 0 ... nrsums - 1 */
+	__u32 sample_size;	/* out: bytes */
+	__u64 map_size;		/* out: bytes, for mmap and munmap */
+};
+
+/* Types of samples. */
+#define VPERFCTR_SAMPLE_OVERFLOW	1
+
+/* Flags of a sample: where ip is.  Neither: it is not known. */
+#define VPERFCTR_SAMPLE_USER	0x01
+#define VPERFCTR_SAMPLE_KERNEL	0x02
+
+struct vperfctr_sample {
+	__u16 type;		/* VPERFCTR_SAMPLE_OVERFLOW */
+	__u16 size;		/* bytes that are valid; at most sample_size */
+	__u32 flags;		/* VPERFCTR_SAMPLE_* */
+	__u32 cpu;		/* where the owner was when the kernel made the sample */
+	__u32 kind;		/* of the control */
+	/*
+	 * The owner's process and thread, in the PID namespace of the caller of
+	 * VPERFCTR_RING.  0: that namespace does not have them.
+	 */
+	__u32 pid;
+	__u32 tid;
+	/*
+	 * Where the owner was in user mode.  With VPERFCTR_RING_KERNEL, if the
+	 * control counts kernel mode and the owner was there: where in the kernel.
+	 * This is the instruction after the one that overflowed, or some
+	 * instructions later, as the processor reports it.  0: not known.
+	 */
+	__u64 ip;
+	__u64 tsc;		/* the processor's TSC, not the owner's share */
+	__u64 overflow;		/* bit i: counter i overflowed */
+	__u64 dropped;		/* overflows dropped since the previous sample */
+	__u64 sums[];		/* at the overflow; 0 for counters that do not exist */
+};
+
+/* The format that this header describes: see struct vperfctr_ring_page. */
+#define VPERFCTR_RING_FORMAT	1
+
+/*
+ * The kernel sets the first 64 bytes when it makes the ring, and never changes them.
+ * A reader must refuse a format that it does not know, and find slots by sample_size
+ * and data, as the structures may grow.
+ */
+struct vperfctr_ring_page {
+	__u32 size;		/* of this structure, as the kernel knows it */
+	__u32 format;		/* VPERFCTR_RING_FORMAT */
+	__u32 flags;		/* of VPERFCTR_RING */
+	__u32 nrsamples;
+	__u32 watermark;
+	__u32 nrsums;
+	__u32 sample_size;
+	__u32 data;		/* offset of the first slot in bytes */
+	__u32 reserved0[8];
+	/* The kernel writes these with each sample. */
+	__u64 head;		/* samples written */
+	__u64 dropped;		/* overflows that made no sample: no room, or throttled */
+	__u64 reserved1[6];
+	/* VPERFCTR_CONSUME writes these. */
+	__u64 tail;		/* samples consumed */
+	__u64 reserved2[7];
+};
+
+/*
+ * VPERFCTR_CONSUME: free the slots of the oldest samples.
+ *
+ * Argument: their number.  Any holder of a descriptor may call it, also when the
+ * state has no owner.  Several consumers must divide the samples among themselves.
+ * Errors:
+ *
+ *	EINVAL	the ring has fewer samples, or there is no ring
+ */
+#define VPERFCTR_CONSUME	_IO(0xD0, 23)
+
+/*
+ * poll() returns POLLIN as VPERFCTR_IRESUME and VPERFCTR_RING say, and POLLHUP when
+ * the state has no owner any more.  That of a set is described with VPERFCTR_ATTACH.
+ *
+ * /proc/PID/fdinfo/FD has the lines vperfctr-owner (its thread id, or 0),
+ * vperfctr-status (VPERFCTR_STATUS_*), vperfctr-tsc and vperfctr-pmc0 ... (sums).
+ */
+
+/* ---- the page --------------------------------------------------------- */
+
+/*
+ * mmap(NULL, page size, PROT_READ, MAP_SHARED, fd, 0) maps the state's page.
+ * Errors:
+ *
+ *	EINVAL	the size is not one page, the offset is not 0, or MAP_PRIVATE
+ *	EACCES, EPERM	PROT_WRITE or PROT_EXEC
+ *	ENOMEM	there is no memory
+ *
+ * A mapping by the owner's process lets that process (all of its threads, but
+ * not the children of a fork) execute RDPMC, until it is unmapped, and while
+ * some state has a control with counters.  It does not survive exec.
+ *
+ * The child of a fork has the mapping too, but it shows another page there, in
+ * which all but version is zero: no counter, no TSC, no RDPMC.  Until the child
+ * unmaps it, executes a file or ends, it keeps the state as a descriptor would.
+ *
+ * The owner reads counter i like this:
+ *
+ *	do {
+ *		seq = page->samplecount;		(compiler barrier)
+ *		if (!(page->cstatus & VPERFCTR_CSTATUS_RDPMC))
+ *			not this way: use VPERFCTR_READ
+ *		now = rdpmc(page->ctr[i].map);
+ *		value = page->ctr[i].sum + ((now - page->ctr[i].start) & page->mask);
+ *							(compiler barrier)
+ *	} while (page->samplecount != seq);
+ *
+ * Several counters that one pass of the loop reads are consistent.  The TSC is
+ * read in the same way.  If cstatus has both VPERFCTR_CSTATUS_RUNNING and
+ * VPERFCTR_CSTATUS_TSC the value is tsc_sum + (rdtsc() - tsc_start).  Without
+ * VPERFCTR_CSTATUS_RUNNING it is tsc_sum, and a counter's value is its sum.
+ *
+ * cstatus is about the owner: other threads and processes must not use start.
+ * They can get current sums from VPERFCTR_READ.  They can also take the sums of the
+ * owner's last suspend from the page, by the loop above without rdpmc.  They must
+ * also start over while samplecount is odd; the owner never finds it odd.
+ *
+ * The first 64 bytes have the TSC and fields that are seldom needed.  The second 64
+ * bytes begin with the fields for reading counters, so that reading one or two
+ * counters touches one cache line.
+ */
+struct vperfctr_page_ctr {
+	__u32 map;		/* what RDPMC takes */
+	__u32 reserved;
+	/*
+	 * The counter when last resumed or sampled.  While suspended: 0, or for an
+	 * i-mode counter the value from which it will continue.
+	 */
+	__u64 start;
+	__u64 sum;		/* events until then */
+};
+
+struct vperfctr_page {
+	__u32 version;		/* VPERFCTR_ABI_VERSION */
+	__u32 reserved0;
+	__u64 tsc_start;
+	__u64 tsc_sum;
+	__u64 reserved1[5];
+
+	__u32 samplecount;	/* changes at every suspend, resume and sample */
+	__u32 cstatus;		/* VPERFCTR_CSTATUS_* */
+	__u64 mask;		/* of the counters' width */
+	struct vperfctr_page_ctr ctr[];
+};
+
+/* cstatus */
+#define VPERFCTR_CSTATUS_NRCTRS(cs)	((cs) & 0xff)		/* all counters */
+#define VPERFCTR_CSTATUS_NRACTRS(cs)	(((cs) >> 8) & 0xff)	/* a-mode ones */
+#define VPERFCTR_CSTATUS_TSC		0x10000000U /* tsc_on */
+#define VPERFCTR_CSTATUS_ICTRS		0x40000000U /* there are i-mode counters */
+#define VPERFCTR_CSTATUS_RUNNING	0x20000000U /* not suspended */
+#define VPERFCTR_CSTATUS_RDPMC		0x80000000U /* running, and the owner may RDPMC now */
+
+#endif /* _UAPI_LINUX_VPERFCTR_H */
