@@ -562,7 +562,7 @@ static int state_read(struct state *s, struct vperfctr_read *r)
 
 	if (fails(FAKE_READ))
 		return -1;
-	if (r->size != sizeof(*r) || r->reserved)
+	if (r->size != sizeof(*r) || (r->flags & ~VPERFCTR_READ_MEMBERS))
 		return refuse(EINVAL);
 	if (r->nrctrs < nr) {
 		r->nrctrs = nr;

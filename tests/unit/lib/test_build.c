@@ -167,10 +167,11 @@ START_TEST(header)
 		 "struct vperfctr_control c; struct vperfctr_ctr t[4]; struct vperfctr_info i;\\n"
 		 "vperfctr_control_init(&c, t); vperfctr_control_add(&c, 0, 1);\\n"
 		 "vperfctr_control_add_imode(&c, 1, 1, 5); vperfctr_control_add_ctr(&c, t);\\n"
-		 "vperfctr_control_add_ctr_imode(&c, t, 5); *p = vperfctr_ring_nr(v) + vperfctr_ring_dropped(v) +\\n"
+		 "vperfctr_control_add_ctr_imode(&c, t, 5); vperfctr_control_add_soft(&c, 1); *p = vperfctr_ring_nr(v) + vperfctr_ring_dropped(v) +\\n"
 		 "vperfctr_ring_sample(v, 0)->ip;\\n"
 		 "return vperfctr_info(&i, 0) | vperfctr_control(v, &c) | vperfctr_read(v, p, p + 1, 4) |\\n"
-		 "vperfctr_read_pmc(v, 1, p) | vperfctr_read_tsc(v, p);\\n}\\n' | "
+		 "vperfctr_read_pmc(v, 1, p) | vperfctr_read_tsc(v, p) |\\n"
+		 "vperfctr_read_soft(v, 1, p);\\n}\\n' | "
 		 "%s -c -o /dev/null - 2>&1", compilers[_i]);
 	output_of(command);
 }

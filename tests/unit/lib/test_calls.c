@@ -629,7 +629,7 @@ START_TEST(read_state)
 	ck_assert_uint_eq(r.status & VPERFCTR_STATUS_ATTACHED, VPERFCTR_STATUS_ATTACHED);
 	ck_assert_uint_eq(sums[0], fake.tsc_counted);
 	ck_assert_uint_eq(sums[4], fake.counted[3]);
-	r.reserved = 1;
+	r.flags = 0x80000000;
 	ck_assert_int_eq(vperfctr_read_state(v, &r), -EINVAL);
 	vperfctr_close(v);
 }
