@@ -208,11 +208,12 @@ extern volatile u64 signals;
 /* Run until *happened has counted enough overflows; NULL: use the emulator's count. */
 void measure_overflows(const char *name, const volatile u64 *happened);
 
-/* calls.c, linked.c, switch.c, scale.c, floor.c: the parts that main() calls */
+/* calls.c, linked.c, switch.c, scale.c, disturb.c, floor.c: the parts that main() calls */
 void measure_calls(void);
 void measure_linked(void);
 void measure_switches(void);
 void measure_scale(void);
+void measure_disturbance(void);
 void measure_floor(void);
 
 #endif /* BENCH_H */

@@ -3,7 +3,7 @@
  * usage: bench [-e] SIDE [PART]...
  *
  * SIDE is vperfctr or perf_event.  PART is calls, linked (vperfctr only), switches,
- * overflows or scale.  SIDE and PART may both be floor: the kernel's own cost (-e
+ * overflows, scale or disturbance (vperfctr only).  SIDE and PART may both be floor: the kernel's own cost (-e
  * only).  -e: in the emulator, where the clock counts instructions.
  */
 #include <stdio.h>
@@ -35,6 +35,8 @@ static void measure_part(const char *name)
 		side->overflows();
 	else if (!strcmp(name, "scale"))
 		measure_scale();
+	else if (!strcmp(name, "disturbance"))
+		measure_disturbance();
 	else if (!strcmp(name, "floor"))
 		measure_floor();
 	else
