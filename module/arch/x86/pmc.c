@@ -748,19 +748,19 @@ void perfctr_x86_pmc_iresume(struct perfctr_cpu_state *state)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	struct vperfctr_page *page = state->page;
-	u32 cstatus = state->unheld_cstatus;
+	u32 cstatus = state->unheld_cstatus, running;
 
 	state->cstatus = cstatus;
 	if (!is_only_start_missing(cpu, state)) {
 		resume_other(state, true);
 		return;
 	}
-	cstatus = running_cstatus(cstatus);
-	if (cstatus & VPERFCTR_CSTATUS_RDPMC)
+	running = running_cstatus(cstatus);
+	if (running & VPERFCTR_CSTATUS_RDPMC)
 		perfctr_x86_saw_rdpmc();
 	WRITE_ONCE(cpu->running, state);
 	perfctr_page_begin(page);
-	page->cstatus = cstatus;
+	page->cstatus = running;
 	perfctr_page_end(page);
 	WRITE_ONCE(cpu->armed, state);	/* stopped since the load: no overflow */
 	start_counters(cpu, state);
