@@ -165,8 +165,8 @@ struct change {
 };
 
 /*
- * Operations: see vperfctr_apply().  Where the owner is not current, it runs nowhere,
- * and its counters start when it is switched in.
+ * Operations: see vperfctr_apply().  Where the owner is not current, it does not run, and
+ * its counters start when it is switched in.
  */
 
 static void start_if_own(struct vperfctr_state *st)
@@ -346,15 +346,16 @@ int vperfctr_resume(struct vperfctr_state *st)
 	return vperfctr_check_access(st) ?: vperfctr_apply(st, op_resume, NULL);
 }
 
-static int op_unlink(struct vperfctr_state *st, void *arg)
+static int op_unlink_own(struct vperfctr_state *st, void *arg)
 {
-	vperfctr_detach(st, true);
+	vperfctr_detach_current(st, true);
 	return 0;
 }
 
 int vperfctr_unlink(struct vperfctr_state *st)
 {
 	int err = vperfctr_check_unlink(st);
+	bool own;
 
 	/* After the owner's end, any descriptor of the creator may dissolve the family. */
 	if (err == -ESRCH && test_bit(STATE_GLOBAL, &st->bits) && !vperfctr_may_use(st))
@@ -364,10 +365,13 @@ int vperfctr_unlink(struct vperfctr_state *st)
 	if (mutex_lock_killable(&st->lock))
 		return -EINTR;
 	vperfctr_dissolve_family(st);
-	err = vperfctr_apply(st, op_unlink, NULL);
+	own = READ_ONCE(st->owner) == current;
+	err = own ? vperfctr_apply(st, op_unlink_own, NULL) : vperfctr_unlink_monitor(st);
 	mutex_unlock(&st->lock);
-	if (!err)
+	if (!err && own) {
 		vperfctr_finish_detach(st);
+		vperfctr_put_attachment(st);
+	}
 	if (test_bit(STATE_HAD_LEAVER, &st->bits))
 		vperfctr_flush_detached();
 	return err == -ESRCH ? 0 : err;

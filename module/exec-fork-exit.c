@@ -39,7 +39,7 @@ static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
 	struct vperfctr_state *st;
 
 	local_irq_save(flags);
-	st = vperfctr_of(current);
+	st = vperfctr_of_current();
 	if (unlikely(st)) {
 		bool privileged = is_privileged_exec(bprm);
 
@@ -47,7 +47,7 @@ static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
 		if (privileged || (st->flags & VPERFCTR_CONTROL_END_ON_EXEC)) {
 			if (privileged)
 				set_bit(STATE_PRIVILEGED, &st->bits);
-			vperfctr_detach(st, true);
+			vperfctr_detach_current(st, true);
 			vperfctr_finish_detach_later(st);
 		} else {
 			vperfctr_set_stop(st, st->stop & ~STATE_STOP_EXEC);
@@ -61,15 +61,16 @@ static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
 static void probe_fork(void *unused, struct task_struct *parent, struct task_struct *child)
 {
 	struct vperfctr_state *st;
+	unsigned long flags;
 
 	if (child->mm && child->mm != parent->mm)
 		perfctr_cpu_user_fork(child->mm);
 
-	preempt_disable();
-	st = vperfctr_of(current);
+	local_irq_save(flags);
+	st = vperfctr_of_current();
 	if (unlikely(st))
 		vperfctr_inherit(st, child);
-	preempt_enable();
+	local_irq_restore(flags);
 }
 
 /* Context: files are closed later.  exit_mm() comes before this, from 6.16 on after it. */
@@ -79,9 +80,9 @@ static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
 	struct vperfctr_state *st;
 
 	local_irq_save(flags);
-	st = vperfctr_of(current);
+	st = vperfctr_of_current();
 	if (unlikely(st)) {
-		vperfctr_detach(st, false);
+		vperfctr_detach_current(st, false);
 		if (!vperfctr_end_member(st))
 			vperfctr_finish_detach_later(st);
 	}

@@ -64,19 +64,25 @@ struct vperfctr_state *vperfctr_make_member(struct vperfctr_state *parent, gfp_t
  * Attach a member to a thread that has no state.
  *
  * Context: the thread cannot run.
+ * Return: false if the family is being dissolved, and its last member may have been seen.
  */
-void vperfctr_join_family(struct vperfctr_state *st, struct task_struct *task)
+bool vperfctr_join_family(struct vperfctr_state *st, struct task_struct *task)
 {
 	struct vperfctr_state *root = st->root;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&root->family_lock, flags);
+	if (unlikely(test_bit(STATE_CLOSED, &root->bits))) {
+		raw_spin_unlock_irqrestore(&root->family_lock, flags);
+		return false;
+	}
 	/* A reading that has begun does not include it: see vperfctr_read_members(). */
 	st->round = root->round;
 	list_add_tail(&st->family, &root->family);
 	raw_spin_unlock_irqrestore(&root->family_lock, flags);
 
 	vperfctr_attach(st, task);
+	return true;
 }
 
 /* True if the control excludes this child of current. */
@@ -93,7 +99,7 @@ static bool is_excluded(const struct vperfctr_state *parent, const struct task_s
  *
  * VPERFCTR_ATTACH may have given the child a state already: see attach.c.
  *
- * Context: the fork probe of the parent, preemption disabled; the child does not run
+ * Context: the fork probe of the parent, interrupts disabled; the child does not run
  * yet.
  */
 void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
@@ -116,8 +122,12 @@ void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
 		count_missed(root);
 		return;
 	}
-	vperfctr_join_family(st, child);
-	vperfctr_put(st);	/* not the last one: the child has its own */
+	if (unlikely(!vperfctr_join_family(st, child))) {
+		vperfctr_put_later(st);
+		return;
+	}
+	/* The last one if the family is already dissolved.  It does not sleep. */
+	vperfctr_put(st);
 }
 
 /* Add the sums of a member whose page does not change meanwhile. */

@@ -128,7 +128,9 @@ static void vperfctr_file_show(struct seq_file *m, struct file *file)
 	tid = owner ? task_pid_vnr(owner) : 0;
 	rcu_read_unlock();
 
-	mutex_lock(&st->lock);
+	/* A family of many may be about to be dissolved.  Killed: the text is not read. */
+	if (mutex_lock_killable(&st->lock))
+		return;
 	vperfctr_snapshot(st, &snap);
 	mutex_unlock(&st->lock);
 	seq_printf(m, "vperfctr-owner:\t%d\n", tid);

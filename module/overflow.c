@@ -65,7 +65,7 @@ static __always_inline bool send_signal(struct vperfctr_state *st)
 
 static enum hrtimer_restart retry_signal(struct hrtimer *timer)
 {
-	struct vperfctr_state *st = vperfctr_of(current);
+	struct vperfctr_state *st = vperfctr_of_current();
 
 	/*
 	 * If the owner has left, its next switch-in sends the signal.  A timer whose own
@@ -187,7 +187,7 @@ static void handle_pending(struct vperfctr_state *st)
 /* Context: hard interrupt, hence no code of this CPU is in the middle of a change. */
 static void overflow_work(struct irq_work *work)
 {
-	struct vperfctr_state *st = vperfctr_of(current);
+	struct vperfctr_state *st = vperfctr_of_current();
 
 	if (!st)
 		return;

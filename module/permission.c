@@ -22,8 +22,8 @@ bool vperfctr_may_count_kernel(void)
 }
 
 /*
- * True if `monitor` has the task stopped under ptrace.  This is exact under
- * stop_machine().  Elsewhere it may be outdated at once, and serves to refuse most
+ * True if `monitor` has the task stopped under ptrace.  This is exact in a remote call
+ * and under stop_machine().  Elsewhere it may be outdated at once, and serves to refuse most
  * other callers early.
  */
 bool vperfctr_may_monitor(const struct task_struct *task, const struct task_struct *monitor)
@@ -77,7 +77,7 @@ int vperfctr_check_open(const struct vperfctr_state *st)
 
 /*
  * The slow path of vperfctr_check_access().  It also keeps holders of a descriptor from
- * calling stop_machine() at will.
+ * interrupting the owner at will.
  */
 int vperfctr_check_user(struct vperfctr_state *st)
 {

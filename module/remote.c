@@ -2,16 +2,56 @@
 /*
  * Changes to another thread's state.
  *
- * A monitored thread is stopped under ptrace, but SIGKILL can wake it at any moment.
- * Its list of notifiers has no lock that the module can acquire.  So another
- * thread's state is changed only under stop_machine().  No thread runs then, and
- * each has been through its sched_out.  None is in the middle of a change of its list,
- * as preemption is disabled for that.  A condition that is checked there remains true
- * until the change is made.
+ * An operation on the state of another thread, the owner, is a remote call.  The caller
+ * posts it in the state, sets `remote`, and interrupts the CPU on which the owner may
+ * run.  It is executed once, under remote_lock with interrupts disabled, by
+ *
+ *	the interrupt, if it finds the owner as current.  This is the same context as that
+ *	of the owner's own calls, which disable interrupts.
+ *
+ *	the owner's next switch-in, which sees that `remote` is set.
+ *
+ *	the caller, if neither has done it after the interrupt.  The owner does not run
+ *	then.  If it is switched in meanwhile, it waits for remote_lock before its counters
+ *	start and before it runs code of its own.
+ *
+ * Why the owner cannot run with counters while the caller executes the call:
+ *
+ *	caller			the CPU that switches to the owner
+ *	------			----------------------------------
+ *	remote = 1		on_rq = 1, cpu = this CPU (or by the CPU that woke it,
+ *	smp_mb()		  under the run-queue lock)
+ *	read on_rq, on_cpu, cpu	smp_mb__after_spinlock() in __schedule()
+ *	interrupt that cpu	switch to the owner
+ *				read remote in sched_in
+ *
+ * Either the switch-in sees `remote`, or the caller sees the thread on the run queue of
+ * that CPU, and interrupts it.  If the interrupt then finds another thread as current, the
+ * owner has been switched out there, and each later switch-in, anywhere, sees `remote`.
+ * A thread that is neither on a run queue nor on a CPU needs no interrupt: on_rq is read
+ * first, as a thread leaves the run queue only while it is on a CPU.  Interrupts are
+ * disabled from the start of __schedule() to the switch, so the interrupt comes before
+ * the owner's sched_out or after the switch.
+ *
+ * An offline CPU needs no interrupt either: no thread runs there, and one that comes to
+ * run after it is online again sees `remote`.
+ *
+ * Between the switch and sched_in interrupts are enabled.  The counters must then not
+ * start twice: see STATE_CHECK_STARTED.  Other interrupts may come there, too, while the
+ * caller executes the call: see vperfctr_of_current().
+ *
+ * The list of notifiers has no lock.  A thread changes it with preemption disabled, but
+ * not interrupts.  So an interrupt unlinks the notifier of a detached state only where it
+ * has interrupted code that could be preempted.  Otherwise the owner does so when it is
+ * switched out.  To attach to another thread, all CPUs are stopped: there is no state yet
+ * that could stop the thread.
  */
 #include <linux/err.h>
 #include <linux/irqflags.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/smp.h>
 #include <linux/stop_machine.h>
 
 #include "state.h"
@@ -22,33 +62,153 @@ static bool is_ending(const struct task_struct *task)
 	return task->exit_state || (task->flags & PF_EXITING);
 }
 
-/* ---- calls on a state --------------------------------------------------- */
+/* ---- remote calls ------------------------------------------------------- */
 
-struct remote_call {
-	struct vperfctr_state *st;
+struct vperfctr_call {
 	vperfctr_op *op;
 	void *arg;
-	struct task_struct *monitor;
+	const struct task_struct *monitor;	/* NULL: the caller need not be one */
+	int err;
+	bool done;
+	bool unlinked;		/* the caller must put the attachment */
 };
 
-static int apply_remote(void *arg)
+/*
+ * Execute a call that has not been executed.
+ *
+ * Context: remote_lock held, interrupts disabled; the owner is current, or excluded.
+ */
+static void execute_call(struct vperfctr_state *st, struct vperfctr_call *call, bool may_unlink)
 {
-	struct remote_call *call = arg;
-	struct task_struct *owner = call->st->owner;
+	call->done = true;
+	if (!st->owner)
+		call->err = -ESRCH;
+	else if (call->monitor && !vperfctr_may_monitor(st->owner, call->monitor))
+		call->err = -EPERM;
+	else
+		call->err = call->op(st, call->arg);
+	if (call->err || st->owner || !may_unlink)
+		return;
+	/* The owner may be walking its list. */
+	set_bit(STATE_LATE_FREE, &st->bits);
+	call->unlinked = vperfctr_unlink_notifier(st);
+}
+
+/*
+ * Execute the call that waits, if there is one.  `may_unlink`: the owner is not in the
+ * middle of a change of its list.
+ *
+ * Context: interrupts disabled; the owner is current.
+ */
+void vperfctr_run_call(struct vperfctr_state *st, bool may_unlink)
+{
+	struct vperfctr_call *call;
+
+	raw_spin_lock(&st->remote_lock);
+	call = st->call;
+	if (call && !call->done) {
+		/* The counters may start. */
+		WRITE_ONCE(st->remote, 0);
+		execute_call(st, call, may_unlink);
+		if (st->cpu >= 0)
+			st->checks |= STATE_CHECK_STARTED;
+	}
+	raw_spin_unlock(&st->remote_lock);
+}
+
+static void interrupt_owner(void *arg)
+{
+	struct vperfctr_state *st = arg;
+
+	/* True if the interrupted code could be preempted; false also if that is not known. */
+	bool preemptible = IS_ENABLED(CONFIG_PREEMPT_COUNT) && preempt_count() == HARDIRQ_OFFSET;
+
+	if (READ_ONCE(st->owner) == current)
+		vperfctr_run_call(st, preemptible);
+}
+
+/* True unless the thread neither runs nor waits for a CPU.  See above. */
+static bool may_run(const struct task_struct *task)
+{
+	if (READ_ONCE(task->on_rq))
+		return true;
+#ifdef CONFIG_SMP
+	smp_rmb();	/* on_cpu is read last */
+	return smp_load_acquire(&task->on_cpu);
+#else
+	return false;
+#endif
+}
+
+/* Context: may sleep. */
+static struct task_struct *get_owner(struct vperfctr_state *st)
+{
+	struct task_struct *owner;
+
+	/* A task that was seen as owner is freed a grace period after it ended. */
+	rcu_read_lock();
+	owner = READ_ONCE(st->owner);
+	if (owner)
+		get_task_struct(owner);
+	rcu_read_unlock();
+	return owner;
+}
+
+/*
+ * Call `op` for a state whose owner may be any thread.  If it detaches the state, the
+ * caller must call vperfctr_finish_detach().
+ *
+ * Context: may sleep; the caller has a reference to the state.
+ * Return: the result of `op`; -ESRCH if the state is detached; -EPERM if the call needs a
+ * monitor and the caller is none.
+ */
+static int remote_call(struct vperfctr_state *st, struct vperfctr_call *call)
+{
+	struct task_struct *owner = get_owner(st);
 
 	if (!owner)
 		return -ESRCH;
-	if (!vperfctr_may_monitor(owner, call->monitor))
-		return -EPERM;
-	return call->op(call->st, call->arg);
+	mutex_lock(&st->call_mutex);
+	raw_spin_lock_irq(&st->remote_lock);
+	st->call = call;
+	WRITE_ONCE(st->remote, 1);
+	raw_spin_unlock_irq(&st->remote_lock);
+
+	smp_mb();	/* pairs with the one in __schedule(): see above */
+	if (owner != current && may_run(owner) &&
+	    smp_call_function_single(task_cpu(owner), interrupt_owner, st, 1))
+		smp_rmb();	/* offline: what ran there before is visible */
+
+	raw_spin_lock_irq(&st->remote_lock);
+	if (!call->done)
+		execute_call(st, call, true);
+	st->call = NULL;
+	/* An interrupt that does not see it set sees what the call has done. */
+	smp_store_release(&st->remote, 0);
+	raw_spin_unlock_irq(&st->remote_lock);
+	mutex_unlock(&st->call_mutex);
+	put_task_struct(owner);
+	return call->err;
+}
+
+/* As remote_call(), for an operation that detaches the state. */
+static int remote_detach(struct vperfctr_state *st, struct vperfctr_call *call)
+{
+	int err = remote_call(st, call);
+
+	if (!err)
+		vperfctr_finish_detach(st);
+	if (call->unlinked)
+		vperfctr_put_attachment(st);
+	return err;
 }
 
 /* See vperfctr_apply(). */
 int vperfctr_apply_monitor(struct vperfctr_state *st, vperfctr_op *op, void *arg)
 {
-	struct remote_call call = { .st = st, .op = op, .arg = arg, .monitor = current };
+	struct vperfctr_call call = { .op = op, .arg = arg, .monitor = current };
 
-	return vperfctr_check_user(st) ?: stop_machine(apply_remote, &call, NULL);
+	return vperfctr_check_user(st) ?: remote_call(st, &call);
 }
 
 /* ---- open --------------------------------------------------------------- */
@@ -56,53 +216,63 @@ int vperfctr_apply_monitor(struct vperfctr_state *st, vperfctr_op *op, void *arg
 struct remote_open {
 	struct task_struct *task;
 	struct task_struct *monitor;
-	struct vperfctr_state *st;	/* to be attached; NULL: find the state */
-	bool kernel;			/* the state that was found counts kernel mode */
+	struct vperfctr_state *st;	/* to be attached */
 };
 
 static int open_remote(void *arg)
 {
 	struct remote_open *open = arg;
-	struct vperfctr_state *st;
 
 	if (is_ending(open->task))
 		return -ESRCH;
 	if (!vperfctr_may_monitor(open->task, open->monitor))
 		return -EPERM;
-	st = vperfctr_of(open->task);
-	if (open->st) {
-		if (st)
-			return -EEXIST;
-		vperfctr_attach(open->st, open->task);
-		return 0;
-	}
-	if (!st)
-		return -ENOENT;
-	vperfctr_get(st);
-	open->st = st;
-	open->kernel = st->cpu_state.control.kernel;
+	if (vperfctr_of(open->task))
+		return -EEXIST;
+	vperfctr_attach(open->st, open->task);
 	return 0;
 }
 
-static int open_current(bool creat, struct vperfctr_state **st, bool *kernel)
+static int create_remote(struct task_struct *task, struct vperfctr_state *st)
 {
-	struct vperfctr_state *found;
-	int err = 0;
+	struct remote_open open = { .task = task, .monitor = current, .st = st };
 
-	preempt_disable();
-	found = vperfctr_of(current);
-	if (creat && found) {
-		err = -EEXIST;
-	} else if (creat) {
-		vperfctr_attach(*st, current);
-	} else if (!found) {
-		err = -ENOENT;
-	} else {
-		vperfctr_get(found);
-		*st = found;
-		*kernel = found->cpu_state.control.kernel;
+	return vperfctr_stop_ration(st->account) ?: stop_machine(open_remote, &open, NULL);
+}
+
+static int create_own(struct vperfctr_state *st)
+{
+	int err = -EEXIST;
+
+	local_irq_disable();
+	if (!vperfctr_of_current()) {
+		vperfctr_reap_current();
+		vperfctr_attach(st, current);
+		err = 0;
 	}
-	preempt_enable();
+	local_irq_enable();
+	return err;
+}
+
+static int find_state(struct task_struct *task, struct vperfctr_state **st)
+{
+	struct vperfctr_state *found = vperfctr_find(task);
+	int err;
+
+	if (!found)
+		return task != current && is_ending(task) ? -ESRCH : -ENOENT;
+	/*
+	 * The thread must not read from a monitor's control what it may not count itself.
+	 * A descriptor of the thread would also keep that control counting for ever.
+	 */
+	if (found->cpu_state.control.kernel && !vperfctr_may_count_kernel())
+		err = -EPERM;
+	else
+		err = vperfctr_check_open(found);
+	if (err)
+		vperfctr_put(found);
+	else
+		*st = found;
 	return err;
 }
 
@@ -117,51 +287,23 @@ static int open_current(bool creat, struct vperfctr_state **st, bool *kernel)
  */
 int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_state **st)
 {
-	struct remote_open open = {
-		.task = task,
-		.monitor = current,
-		.st = creat ? *st : NULL,
-	};
-	int err;
-
-	if (task == current) {
-		err = open_current(creat, st, &open.kernel);
-	} else {
-		/* The exact check is in open_remote(); a dead thread gets -ESRCH. */
-		if (!vperfctr_may_monitor(task, current))
-			return is_ending(task) ? -ESRCH : -EPERM;
-		err = creat ? vperfctr_stop_ration((*st)->account) : 0;
-		if (!err)
-			err = stop_machine(open_remote, &open, NULL);
-		if (!err)
-			*st = open.st;
-	}
-	/*
-	 * The thread must not read from a monitor's control what it may not count itself.
-	 * A descriptor of the thread would also keep that control counting for ever.
-	 */
-	if (!err && open.kernel && !vperfctr_may_count_kernel())
-		err = -EPERM;
-	else if (!err && !creat)
-		err = vperfctr_check_open(*st);
-	else
-		return err;
-	if (err)
-		vperfctr_put(*st);
-	return err;
+	/* The exact check is in open_remote(); a dead thread gets -ESRCH. */
+	if (task != current && !vperfctr_may_monitor(task, current))
+		return is_ending(task) ? -ESRCH : -EPERM;
+	if (!creat)
+		return find_state(task, st);
+	return task == current ? create_own(*st) : create_remote(task, *st);
 }
 
 /* ---- detaching ---------------------------------------------------------- */
 
-static int detach_abandoned(void *arg)
+static int op_abandon(struct vperfctr_state *st, void *arg)
 {
-	struct vperfctr_state *st = arg;
-
-	/* Since the last close, the owner may have ended, or the state been opened. */
-	if (!st->owner || atomic_read(&st->files))
-		return 0;
+	/* Since the last close, the state may have been opened. */
+	if (atomic_read(&st->files))
+		return -EBUSY;
 	vperfctr_detach(st, false);
-	return 1;
+	return 0;
 }
 
 /*
@@ -171,62 +313,81 @@ static int detach_abandoned(void *arg)
  */
 void vperfctr_detach_abandoned(struct vperfctr_state *st)
 {
-	struct task_struct *owner = READ_ONCE(st->owner);
-	unsigned long flags;
-	int detached;
+	struct vperfctr_call call = { .op = op_abandon };
+	int err = -ESRCH;
 
-	if (!owner)
+	if (READ_ONCE(st->owner) != current) {
+		remote_detach(st, &call);
 		return;
-	if (owner == current) {
-		local_irq_save(flags);
-		detached = detach_abandoned(st);
-		local_irq_restore(flags);
-	} else {
-		detached = stop_machine(detach_abandoned, st, NULL);
 	}
-	if (detached)
+	local_irq_disable();
+	if (st->owner == current)
+		err = op_abandon(st, NULL);
+	if (!err)
+		vperfctr_unlink_notifier(st);
+	local_irq_enable();
+	if (!err) {
 		vperfctr_finish_detach(st);
+		vperfctr_put_attachment(st);
+	}
 }
 
-/* Each member stops all CPUs for about a microsecond. */
-#define DISSOLVE_AT_ONCE	64
-
-struct dissolve {
-	struct vperfctr_state *root;
-	struct list_head members;
-};
-
-static int detach_some_members(void *arg)
+static int op_unlink(struct vperfctr_state *st, void *arg)
 {
-	struct dissolve *d = arg;
-	struct vperfctr_state *st, *next;
-	unsigned int n = 0;
-
-	/* Detaching removes a member from the list, which needs no lock here. */
-	list_for_each_entry_safe(st, next, &d->root->family, family) {
-		if (n++ == DISSOLVE_AT_ONCE)
-			break;
-		vperfctr_detach(st, false);
-		list_add(&st->family, &d->members);
-	}
+	vperfctr_detach(st, true);
 	return 0;
+}
+
+/*
+ * UNLINK by a monitor.
+ *
+ * Context: may sleep.
+ * Return: 0, or an error of vperfctr_apply().
+ */
+int vperfctr_unlink_monitor(struct vperfctr_state *st)
+{
+	struct vperfctr_call call = { .op = op_unlink, .monitor = current };
+
+	return vperfctr_check_user(st) ?: remote_detach(st, &call);
+}
+
+static int op_dissolve(struct vperfctr_state *st, void *arg)
+{
+	vperfctr_detach(st, false);
+	return 0;
+}
+
+/* Return a member with a reference, or NULL if there is none. */
+static struct vperfctr_state *get_member(struct vperfctr_state *root)
+{
+	struct vperfctr_state *st;
+
+	raw_spin_lock_irq(&root->family_lock);
+	st = list_first_entry_or_null(&root->family, struct vperfctr_state, family);
+	if (st)
+		vperfctr_get(st);
+	raw_spin_unlock_irq(&root->family_lock);
+	return st;
 }
 
 /* See vperfctr_dissolve_family(). */
 void vperfctr_dissolve_members(struct vperfctr_state *root)
 {
-	struct dissolve d = { .root = root, .members = LIST_HEAD_INIT(d.members) };
-	struct vperfctr_state *st, *next;
+	struct vperfctr_state *st;
 
-	/* Admit no more members, so that this ends however fast they fork. */
+	/*
+	 * Admit no more members, so that this ends however fast they fork.  The lock: a
+	 * fork that has not seen it has added its member.
+	 */
+	raw_spin_lock_irq(&root->family_lock);
 	set_bit(STATE_CLOSED, &root->bits);
-	do {
-		stop_machine(detach_some_members, &d, NULL);
-		list_for_each_entry_safe(st, next, &d.members, family) {
-			list_del_init(&st->family);
-			vperfctr_finish_detach(st);
-		}
+	raw_spin_unlock_irq(&root->family_lock);
+	while ((st = get_member(root))) {
+		struct vperfctr_call call = { .op = op_dissolve };
+
+		remote_detach(st, &call);
+		vperfctr_put(st);
 		cond_resched();
-	} while (!list_empty(&root->family));
+	}
 	clear_bit(STATE_CLOSED, &root->bits);
 }

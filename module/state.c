@@ -122,6 +122,8 @@ struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_
 	st->stop = STATE_STOP_IDLE;
 	st->cpu = -1;
 	mutex_init(&st->lock);
+	raw_spin_lock_init(&st->remote_lock);
+	mutex_init(&st->call_mutex);
 	refcount_set(&st->refs, 1);
 	init_waitqueue_head(&st->wait);
 	INIT_LIST_HEAD(&st->family);
@@ -149,6 +151,11 @@ void vperfctr_get(struct vperfctr_state *st)
 	refcount_inc(&st->refs);
 }
 
+static void free_late(struct rcu_head *rcu)
+{
+	kmem_cache_free(vperfctr_cache, container_of(rcu, struct vperfctr_state, rcu));
+}
+
 /*
  * Context: may sleep if this is the last reference, but not if the state has none of its
  * bits.  A descriptor, a share or the module's workqueue keeps the module until this
@@ -165,13 +172,18 @@ void vperfctr_put(struct vperfctr_state *st)
 	if (test_bit(STATE_QUEUED, &st->bits)) {
 		irq_work_sync(&st->sigill_work);
 		irq_work_sync(&st->wake_work);
+		irq_work_sync(&st->reap_work);
 	}
 	vperfctr_ring_free(st);
 	vperfctr_uncharge(st->account);
 	/* No mapping is left: a mapping keeps the file, and the file a reference. */
 	free_page((unsigned long)st->cpu_state.page);
 	mutex_destroy(&st->lock);
-	kmem_cache_free(vperfctr_cache, st);
+	mutex_destroy(&st->call_mutex);
+	if (unlikely(test_bit(STATE_LATE_FREE, &st->bits)))
+		call_rcu(&st->rcu, free_late);
+	else
+		kmem_cache_free(vperfctr_cache, st);
 	if (creator) {
 		put_cred(creator);
 		notifiers_put();
@@ -191,5 +203,6 @@ void vperfctr_state_exit(void)
 {
 	cancel_delayed_work_sync(&notifiers_disable_work);
 	notifiers_disable(NULL);
+	rcu_barrier();	/* free_late() */
 	kmem_cache_destroy(vperfctr_cache);
 }

@@ -33,6 +33,7 @@
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/seqlock.h>
@@ -61,6 +62,7 @@ struct vperfctr_reader;
 /* Slow work of the owner's switch-in; see `checks`. */
 #define STATE_CHECK_CPU		0x01	/* some CPUs cannot count the control */
 #define STATE_CHECK_SIGNAL	0x02	/* an overflow's signal has not been sent yet */
+#define STATE_CHECK_STARTED	0x04	/* an interrupt may have come before, and started it */
 
 /* Bit numbers in `bits`. */
 #define STATE_HARDWARE		0	/* has a share of the reservation */
@@ -73,6 +75,8 @@ struct vperfctr_reader;
 #define STATE_RELEASING		7	/* its share of the reservation is being released */
 #define STATE_GLOBAL		8	/* has shares of module, notifiers and creator */
 #define STATE_OPENED		9	/* has had a descriptor */
+#define STATE_LATE_FREE		10	/* a walk of its thread's list may still be there */
+#define STATE_REAPED		11	/* detach_work has nothing to do but to put it */
 
 /* Sums of the software counters, or a task's numbers: see software.c. */
 struct vperfctr_soft_sums {
@@ -88,8 +92,8 @@ struct vperfctr_soft_sums {
  * The owner changes notifier, stop, checks, cpu, cpu_state and the fields of
  * overflows, in its context switches and in its calls.  The calls disable
  * interrupts, which excludes context switches and the interrupts that sample.  They
- * do not exclude NMIs: see overflow.c.  Another thread changes these fields only
- * under stop_machine() (remote.c).  Otherwise other CPUs only read cpu (see
+ * do not exclude NMIs: see overflow.c.  Another thread changes these fields only by a
+ * remote call (remote.c).  Otherwise other CPUs only read cpu (see
  * vperfctr_sample_owner()) and the page's sums (under its samplecount).
  *
  * `lock` keeps the control and the attachment unchanged while another thread reads
@@ -99,8 +103,14 @@ struct vperfctr_soft_sums {
 struct vperfctr_state {
 	/* A context switch needs one cache line, up to cpu_state.control.regs.global_ctrl. */
 	struct preempt_notifier notifier;
-	u16 stop;			/* STATE_STOP_*; 0: counters run when the owner does */
-	u16 checks;			/* STATE_CHECK_* */
+	union {
+		struct {
+			u8 stop;	/* STATE_STOP_*; 0: counters run when the owner does */
+			u8 checks;	/* STATE_CHECK_* */
+			u16 remote;	/* 1: `call` waits; changed under remote_lock */
+		};
+		u32 slow;		/* all of them; 0: the switch-in has nothing to do */
+	};
 	int cpu;			/* where the counters run now; -1: nowhere */
 	struct perfctr_cpu_state cpu_state;
 	u32 overflow;			/* counters that wait for IRESUME */
@@ -109,6 +119,10 @@ struct vperfctr_state {
 
 	struct task_struct *owner;	/* NULL: detached */
 	struct mutex lock;
+	raw_spinlock_t remote_lock;	/* for a remote call: see remote.c */
+	struct vperfctr_call *call;
+	struct mutex call_mutex;	/* one remote call at a time */
+	struct hlist_node by_owner;	/* see vperfctr_find() */
 	refcount_t refs;		/* files, members of the family, one while attached */
 	atomic_t files;			/* open file descriptions */
 	unsigned long bits;		/* STATE_HARDWARE to STATE_OPENED */
@@ -117,8 +131,10 @@ struct vperfctr_state {
 	const struct cred *may_change;	/* the same; NULL: the owner may not change it */
 	wait_queue_head_t wait;		/* for poll */
 	struct work_struct detach_work;
-	struct irq_work sigill_work;	/* queue both works by vperfctr_queue() */
+	struct irq_work sigill_work;	/* queue all three by vperfctr_queue() */
 	struct irq_work wake_work;	/* wakes pollers after an overflow */
+	struct irq_work reap_work;	/* queues detach_work after a late unlink */
+	struct rcu_head rcu;		/* see STATE_LATE_FREE */
 	struct vperfctr_buffer *ring;	/* NULL: none; never changes after that */
 	unsigned int ring_shift;	/* each 2^ring_shift-th overflow makes a sample */
 
@@ -245,8 +261,15 @@ static inline int vperfctr_check_access(struct vperfctr_state *st)
 int vperfctr_thread_init(void);
 void vperfctr_thread_exit(void);
 struct vperfctr_state *vperfctr_of(struct task_struct *task);
+struct vperfctr_state *vperfctr_of_current(void);
+struct vperfctr_state *vperfctr_find(struct task_struct *task);
 void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task);
 void vperfctr_detach(struct vperfctr_state *st, bool missed);
+void vperfctr_detach_current(struct vperfctr_state *st, bool missed);
+bool vperfctr_unlink_notifier(struct vperfctr_state *st);
+void vperfctr_reap_current(void);
+void vperfctr_put_attachment(struct vperfctr_state *st);
+void vperfctr_put_later(struct vperfctr_state *st);
 void vperfctr_finish_detach(struct vperfctr_state *st);
 void vperfctr_finish_detach_later(struct vperfctr_state *st);
 void vperfctr_flush_detached(void);
@@ -266,19 +289,22 @@ static __always_inline void vperfctr_start_here(struct vperfctr_state *st, int c
 	perfctr_cpu_resume(&st->cpu_state);
 }
 
-static __always_inline void vperfctr_switch_in(struct vperfctr_state *st, int cpu)
+/* True if the counters start with nothing else to do. */
+static __always_inline bool vperfctr_starts_fast(const struct vperfctr_state *st)
 {
-	if (likely(!(st->stop | st->checks) && !perfctr_cpu_sampling_ns))
-		vperfctr_start_here(st, cpu);
-	else
-		vperfctr_start_other(st, cpu);
+	return likely(!READ_ONCE(st->slow) && !perfctr_cpu_sampling_ns);
 }
 
+/* Start the counters, unless they run or must not.  Context: as above. */
 static __always_inline void vperfctr_start(struct vperfctr_state *st)
 {
 	lockdep_assert_irqs_disabled();
-	if (st->cpu < 0)
-		vperfctr_switch_in(st, smp_processor_id());
+	if (st->cpu >= 0)
+		return;
+	if (vperfctr_starts_fast(st))
+		vperfctr_start_here(st, smp_processor_id());
+	else
+		vperfctr_start_other(st, smp_processor_id());
 }
 
 /*
@@ -325,8 +351,10 @@ static inline void vperfctr_set_stop(struct vperfctr_state *st, u16 stop)
 typedef int vperfctr_op(struct vperfctr_state *st, void *arg);
 int vperfctr_apply_monitor(struct vperfctr_state *st, vperfctr_op *op, void *arg);
 int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_state **st);
+int vperfctr_unlink_monitor(struct vperfctr_state *st);
 void vperfctr_detach_abandoned(struct vperfctr_state *st);
 void vperfctr_dissolve_members(struct vperfctr_state *root);
+void vperfctr_run_call(struct vperfctr_state *st, bool may_unlink);
 
 /*
  * Call `op` for an attached state on behalf of its owner or the owner's monitor, with
@@ -342,6 +370,7 @@ static __always_inline int vperfctr_apply(struct vperfctr_state *st, vperfctr_op
 	if (unlikely(READ_ONCE(st->owner) != current))
 		return vperfctr_apply_monitor(st, op, arg);
 	local_irq_disable();
+	smp_rmb();	/* pairs with vperfctr_unlink_notifier() */
 	/* It may have been detached since the first check. */
 	if (likely(st->owner == current))
 		err = op(st, arg);
@@ -374,7 +403,7 @@ static inline bool vperfctr_has_family(const struct vperfctr_state *st)
 
 void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child);
 struct vperfctr_state *vperfctr_make_member(struct vperfctr_state *parent, gfp_t gfp);
-void vperfctr_join_family(struct vperfctr_state *st, struct task_struct *task);
+bool vperfctr_join_family(struct vperfctr_state *st, struct task_struct *task);
 void vperfctr_leave_family(struct vperfctr_state *st, bool missed);
 bool vperfctr_end_member(struct vperfctr_state *st);
 bool vperfctr_family_is_over(struct vperfctr_state *st);

@@ -4,13 +4,17 @@
  * switches do to the state.
  *
  * The task has no pointer to the state: the link is the state's preempt notifier on
- * the task's list.  While the task can run, only the task itself changes and walks
- * that list.
+ * the task's list.  While the task runs, only the task itself changes and walks that
+ * list.  A remote call (remote.c) that detaches a running thread's state may leave the
+ * notifier there, with a state that has no owner.  The thread removes it when it is next
+ * switched out, or makes another state.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/cache.h>
+#include <linux/cache.h>
 #include <linux/cpumask.h>
+#include <linux/hash.h>
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
 #include <linux/poll.h>
@@ -41,7 +45,7 @@ static void sample_here(void *arg);
 
 static enum hrtimer_restart sampling_tick(struct hrtimer *timer)
 {
-	struct vperfctr_state *st = vperfctr_of(current);
+	struct vperfctr_state *st = vperfctr_of_current();
 
 	/* The timer of a CPU that went offline expires on another, which has its own. */
 	if (!st || READ_ONCE(st->cpu) < 0 || timer != this_cpu_ptr(&sampling_timer))
@@ -124,7 +128,7 @@ static void enter_forbidden_cpu(struct vperfctr_state *st)
 
 /* ---- the counters of current -------------------------------------------- */
 
-/* The slow path of vperfctr_switch_in(). */
+/* The slow path of vperfctr_start(), and of the switch-in. */
 void vperfctr_start_other(struct vperfctr_state *st, int cpu)
 {
 	if (st->checks & STATE_CHECK_SIGNAL)
@@ -169,10 +173,45 @@ void vperfctr_sample_owner(struct vperfctr_state *st)
 
 /* ---- context switches --------------------------------------------------- */
 
+/*
+ * Remove the notifier of a detached state.  The rest must wait: a worker cannot be woken
+ * while the run queue is locked.
+ *
+ * Context: interrupts disabled; the thread is current.
+ */
+static noinline void reap_notifier(struct vperfctr_state *st)
+{
+	/* The walk of the list that has found it continues. */
+	set_bit(STATE_LATE_FREE, &st->bits);
+	set_bit(STATE_REAPED, &st->bits);
+	if (vperfctr_unlink_notifier(st))
+		vperfctr_queue(st, &st->reap_work);
+}
+
+static void reap_work(struct irq_work *work)
+{
+	vperfctr_finish_detach_later(container_of(work, struct vperfctr_state, reap_work));
+}
+
 /* Context: run-queue lock held, interrupts disabled; current is still the owner. */
 static void vperfctr_sched_out(struct preempt_notifier *notifier, struct task_struct *next)
 {
-	vperfctr_stop(container_of(notifier, struct vperfctr_state, notifier));
+	struct vperfctr_state *st = container_of(notifier, struct vperfctr_state, notifier);
+
+	if (likely(st->cpu >= 0))
+		vperfctr_stop(st);
+	else if (unlikely(!READ_ONCE(st->owner)))
+		reap_notifier(st);
+}
+
+/* The slow path of the switch-in.  An interrupt may have started the counters before. */
+static noinline void sched_in_other(struct vperfctr_state *st, int cpu)
+{
+	if (READ_ONCE(st->remote))
+		vperfctr_run_call(st, true);
+	st->checks &= ~STATE_CHECK_STARTED;
+	if (st->cpu < 0)
+		vperfctr_start_other(st, cpu);
 }
 
 /*
@@ -184,7 +223,10 @@ static void vperfctr_sched_in(struct preempt_notifier *notifier, int cpu)
 	struct vperfctr_state *st = container_of(notifier, struct vperfctr_state, notifier);
 
 	local_irq_disable();
-	vperfctr_switch_in(st, cpu);
+	if (vperfctr_starts_fast(st))
+		vperfctr_start_here(st, cpu);
+	else
+		sched_in_other(st, cpu);
 	local_irq_enable();
 }
 
@@ -198,21 +240,118 @@ static struct preempt_ops vperfctr_preempt_ops = {
 static void finish_detach_work(struct work_struct *work);
 
 /*
- * Find the state of a thread.
+ * The attached states by owner, for calls that name a thread.  Buckets are many, so that
+ * forks and exits on different CPUs seldom meet in one.
+ */
+#define OWNER_BITS	8
+
+static struct owner_bucket {
+	raw_spinlock_t lock;
+	struct hlist_head states;
+} ____cacheline_aligned_in_smp owners[1 << OWNER_BITS];
+
+static struct owner_bucket *bucket_of(const struct task_struct *task)
+{
+	return &owners[hash_ptr(task, OWNER_BITS)];
+}
+
+static void owners_init(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(owners); i++)
+		raw_spin_lock_init(&owners[i].lock);
+}
+
+/*
+ * Find the state of any thread.
  *
- * Context: the thread is current, with preemption disabled, as remote.c could
+ * Context: the caller has a reference to the thread.
+ * Return: the state, with a reference, or NULL.
+ */
+struct vperfctr_state *vperfctr_find(struct task_struct *task)
+{
+	struct owner_bucket *bucket = bucket_of(task);
+	struct vperfctr_state *st, *found = NULL;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&bucket->lock, flags);
+	hlist_for_each_entry(st, &bucket->states, by_owner) {
+		if (READ_ONCE(st->owner) == task) {
+			vperfctr_get(st);
+			found = st;
+			break;
+		}
+	}
+	raw_spin_unlock_irqrestore(&bucket->lock, flags);
+	return found;
+}
+
+/*
+ * Find the state of a thread by its list of notifiers.
+ *
+ * Context: the thread is current, with interrupts disabled, as a remote call could
  * otherwise detach the state; or the thread cannot run.
  * Return: the state, or NULL.
  */
 struct vperfctr_state *vperfctr_of(struct task_struct *task)
 {
 	struct preempt_notifier *notifier;
+	struct vperfctr_state *st;
 
 	hlist_for_each_entry(notifier, &task->preempt_notifiers, link) {
-		if (notifier->ops == &vperfctr_preempt_ops)
-			return container_of(notifier, struct vperfctr_state, notifier);
+		if (notifier->ops != &vperfctr_preempt_ops)
+			continue;
+		st = container_of(notifier, struct vperfctr_state, notifier);
+		if (likely(READ_ONCE(st->owner)))
+			return st;
 	}
 	return NULL;
+}
+
+/*
+ * Find the state of current.  An interrupt may come between the switch to the thread and
+ * its sched_in.  Then it must not come between a remote call and that.
+ *
+ * Context: interrupts disabled.
+ */
+struct vperfctr_state *vperfctr_of_current(void)
+{
+	struct vperfctr_state *st = vperfctr_of(current);
+
+	if (!st)
+		return NULL;
+	/* Acquire: if the call is over, all of it is visible.  See remote_call(). */
+	if (unlikely(smp_load_acquire(&st->remote)))
+		vperfctr_run_call(st, false);
+	return likely(READ_ONCE(st->owner)) ? st : NULL;
+}
+
+/*
+ * Remove the notifiers of detached states from current's list.
+ *
+ * Context: process context, interrupts disabled.
+ */
+void vperfctr_reap_current(void)
+{
+	struct preempt_notifier *notifier;
+	struct hlist_node *next;
+	struct vperfctr_state *st;
+
+	hlist_for_each_entry_safe(notifier, next, &current->preempt_notifiers, link) {
+		st = container_of(notifier, struct vperfctr_state, notifier);
+		if (notifier->ops == &vperfctr_preempt_ops && !READ_ONCE(st->owner))
+			reap_notifier(st);
+	}
+}
+
+static void hard_irq_work(struct irq_work *work, void (*func)(struct irq_work *))
+{
+	init_irq_work(work, func);
+#ifdef CONFIG_PREEMPT_RT
+	/* sched_out queues it, and must not wake the thread that would call it. */
+	*work = IRQ_WORK_INIT_HARD(func);
+#endif
 }
 
 /*
@@ -222,41 +361,83 @@ struct vperfctr_state *vperfctr_of(struct task_struct *task)
  */
 void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task)
 {
+	struct owner_bucket *bucket = bucket_of(task);
+	unsigned long flags;
+
 	vperfctr_get(st);
 	preempt_notifier_init(&st->notifier, &vperfctr_preempt_ops);
 	init_irq_work(&st->sigill_work, send_sigill);
+	hard_irq_work(&st->reap_work, reap_work);
 	vperfctr_overflow_attach(st);
 	INIT_WORK(&st->detach_work, finish_detach_work);
-	preempt_disable();
+	raw_spin_lock_irqsave(&bucket->lock, flags);
 	WRITE_ONCE(st->owner, task);
+	hlist_add_head(&st->by_owner, &bucket->states);
 	/* preempt_notifier_register() supports only current. */
 	hlist_add_head(&st->notifier.link, &task->preempt_notifiers);
-	preempt_enable();
+	raw_spin_unlock_irqrestore(&bucket->lock, flags);
 }
 
 /*
- * Stop the counters and separate the state from its thread.  `missed`: the thread
- * continues uncounted, and its family must count it as missed.
- * vperfctr_finish_detach() must follow.
+ * Stop the counters and separate the state from its thread, except for the notifier.
+ * `missed`: the thread continues uncounted, and its family must count it as missed.
+ * vperfctr_finish_detach() must follow, and vperfctr_put_attachment() when the notifier
+ * has been unlinked.
  *
- * Context: interrupts disabled; the thread is current, or cannot run.
+ * Context: interrupts disabled; the thread is current, or a remote call excludes it.
  */
 void vperfctr_detach(struct vperfctr_state *st, bool missed)
 {
+	struct owner_bucket *bucket = bucket_of(st->owner);
+
 	lockdep_assert_irqs_disabled();
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
-	preempt_notifier_unregister(&st->notifier);
 	vperfctr_set_stop(st, STATE_STOP_IDLE);
 	perfctr_cpu_mark_suspended(&st->cpu_state);
 	vperfctr_leave_family(st, missed);
+	raw_spin_lock(&bucket->lock);
+	hlist_del(&st->by_owner);
+	raw_spin_unlock(&bucket->lock);
 	/* A CPU that sees it detached may release the hardware: the stop comes first. */
 	smp_store_release(&st->owner, NULL);
 }
 
 /*
- * Finish a detachment: release the hardware unless a family counts by it, wake pollers,
- * and put the references of the thread and of a family's member.
+ * Unlink the notifier of a detached state.  Its own link remains, as the thread may be in
+ * the middle of a walk that has found it.
+ *
+ * Context: interrupts disabled; the thread is current and not in the middle of a change of
+ * its list, or a remote call excludes it.
+ * Return: false if it was not linked.  Otherwise the caller must put the attachment.
+ */
+bool vperfctr_unlink_notifier(struct vperfctr_state *st)
+{
+	struct hlist_node *next = st->notifier.link.next, **pprev = st->notifier.link.pprev;
+
+	if (!pprev)
+		return false;
+	st->notifier.link.pprev = NULL;
+	if (next)
+		WRITE_ONCE(next->pprev, pprev);
+	/*
+	 * The thread does not wait for a remote call that it does not see any more.  So all
+	 * of the detachment comes first: see vperfctr_apply().
+	 */
+	smp_store_release(pprev, next);
+	return true;
+}
+
+/* Detach the state of current.  Context: a call or a probe, interrupts disabled. */
+void vperfctr_detach_current(struct vperfctr_state *st, bool missed)
+{
+	vperfctr_detach(st, missed);
+	vperfctr_unlink_notifier(st);
+}
+
+/*
+ * Finish a detachment: release the hardware unless a family counts by it, and wake
+ * pollers.  The attachment remains to be put.
  *
  * Context: may sleep.
  */
@@ -267,26 +448,51 @@ void vperfctr_finish_detach(struct vperfctr_state *st)
 	vperfctr_release_unused(st);
 	wake_up_poll(&st->wait, EPOLLHUP);
 	if (root) {
-		st->root = NULL;
 		vperfctr_release_unused(root);
 		if (vperfctr_is_set(root) && list_empty(&root->family))
 			wake_up_poll(&root->wait, EPOLLHUP);
-		vperfctr_put(root);
 	}
 	/* Descendants whose sums no descriptor can read must not keep the hardware. */
 	if (!atomic_read(&st->files))
 		vperfctr_dissolve_family(st);
+}
+
+/*
+ * Put the references of the thread and of a family's member.  A member has the module by
+ * its root, so both remain while the notifier is linked.
+ *
+ * Context: may sleep.
+ */
+void vperfctr_put_attachment(struct vperfctr_state *st)
+{
+	struct vperfctr_state *root = st->root;
+
+	st->root = NULL;
 	vperfctr_put(st);
+	if (root)
+		vperfctr_put(root);
 }
 
 static void finish_detach_work(struct work_struct *work)
 {
-	vperfctr_finish_detach(container_of(work, struct vperfctr_state, detach_work));
+	struct vperfctr_state *st = container_of(work, struct vperfctr_state, detach_work);
+
+	if (!test_bit(STATE_REAPED, &st->bits))
+		vperfctr_finish_detach(st);
+	vperfctr_put_attachment(st);
 }
 
-/* Let a worker call vperfctr_finish_detach(), for a thread that cannot sleep. */
+/* Let a worker finish a detachment, for a thread that cannot sleep. */
 void vperfctr_finish_detach_later(struct vperfctr_state *st)
 {
+	queue_work(vperfctr_wq, &st->detach_work);
+}
+
+/* Let a worker put a member that has never been attached, and its root. */
+void vperfctr_put_later(struct vperfctr_state *st)
+{
+	INIT_WORK(&st->detach_work, finish_detach_work);
+	set_bit(STATE_REAPED, &st->bits);
 	queue_work(vperfctr_wq, &st->detach_work);
 }
 
@@ -308,7 +514,7 @@ void vperfctr_flush_detached(void)
  */
 static int system_suspend(void *data)
 {
-	struct vperfctr_state *st = vperfctr_of(current);
+	struct vperfctr_state *st = vperfctr_of_current();
 
 	if (st)
 		vperfctr_stop(st);
@@ -320,7 +526,7 @@ static int system_suspend(void *data)
 
 static void system_resume(void *data)
 {
-	struct vperfctr_state *st = vperfctr_of(current);
+	struct vperfctr_state *st = vperfctr_of_current();
 
 	perfctr_cpu_forget();
 	if (st)
@@ -341,6 +547,7 @@ int __init vperfctr_thread_init(void)
 	vperfctr_wq = alloc_workqueue("vperfctr", WQ_UNBOUND, 0);
 	if (!vperfctr_wq)
 		return -ENOMEM;
+	owners_init();
 	sampling_init();
 	err = vperfctr_probes_init();
 	if (err) {
