@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What calls do to the rest of the machine: function-call interrupts of other CPUs, and
+ * The disturbance of the rest of the machine: function-call interrupts of other CPUs, and
  * stops of the whole machine, for each call, while many other threads are counted.
  *
  * The caller is on the first CPU, and the other CPUs are idle.  Interrupts are those that

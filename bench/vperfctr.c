@@ -90,7 +90,7 @@ bool vperfctr_isolated(void)
 	return info.features & VPERFCTR_FEATURE_ISOLATE;
 }
 
-/* What the library does: it keeps a descriptor of the device, and looks whether it does. */
+/* As the library: it keeps a descriptor of the device, and looks whether it does. */
 static void side_open(struct group *g, unsigned int n, enum set set, bool map)
 {
 	struct vperfctr_open req = { .size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT };
