@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What happens to a state when its thread changes its user, capabilities or namespace,
- * and what its owner, its monitor and other users may do.  See SECURITY.md.
+ * States whose threads change their user, capabilities or namespace, and the rights of
+ * owner, monitor and other users.  See SECURITY.md.
  */
 #include <linux/capability.h>
 #include <sched.h>

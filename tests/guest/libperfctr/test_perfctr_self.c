@@ -629,7 +629,7 @@ START_TEST(kernel_mode)
 	ck_assert_int_eq(vperfctr_control(v, count_with(&control, 1)), 0);
 	control.cpu_control.evntsel[0] = INSNS_BOTH;
 	ck_assert_int_eq(vperfctr_control(v, &control), 0);
-	/* Root's state is not nobody's.  The device is for a group. */
+	/* The state belongs to root.  The device is for a group. */
 	ck_assert_int_eq(stat("/dev/vperfctr", &device), 0);
 	ck_assert(!setgid(device.st_gid) && !setuid(NOBODY));
 	assert_fails(vperfctr_control(v, &control), ESRCH);

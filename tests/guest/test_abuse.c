@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A member of the group that may open the device can do no harm to others.  All calls
+ * here are made by an ordinary user.  The kernel must not warn, the limits must hold, and
+ * all must be as before in the end.
+ */
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "overflow.h"
+#include "random.h"
+
+#define USER	1000
+#define RING	"/sys/module/vperfctr/parameters/max_ring_kb_per_user"
+
+#define child_assert(condition) do {					\
+	if (!(condition)) {						\
+		fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
+		_exit(99);						\
+	}								\
+} while (0)
+
+/* Become a user who is in the device's group. */
+static void become_member(void)
+{
+	struct stat st;
+
+	child_assert(!stat("/dev/vperfctr", &st) && !setgroups(1, &st.st_gid));
+	become(USER);
+	close(dev);
+	dev = open("/dev/vperfctr", O_RDONLY | O_CLOEXEC);
+	child_assert(dev >= 0);
+}
+
+/* Run in a child, as a member; return its exit status. */
+static int as_member(int (*abuse)(void))
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		become_member();
+		_exit(abuse());
+	}
+	return wait_for(pid);
+}
+
+/* ---- limits --------------------------------------------------------------------------- */
+
+static unsigned int *futex;
+
+/* A bomb: each thread forks, and all are counted; return how many were missed. */
+static int bomb(void)
+{
+	struct rlimit nproc = { 300, 300 };
+	int fd = open_state(0), i, n = 0;
+	struct reading r;
+
+	child_assert(!count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+	child_assert(!setrlimit(RLIMIT_NPROC, &nproc));
+	for (i = 0; i < 200; i++)
+		n += start_child(i & 1 ? FORKED : THREAD, 10, futex, 10) > 0;
+	child_assert(n == 200);
+	/* Processes are reaped when this one ends. */
+	wake_all(futex);
+	child_assert(eventually(!(status_of(fd) & CHILDREN)));
+	read_state(fd, &r);
+	return r.read.children_missed;
+}
+
+START_TEST(fork_bomb_at_the_limit)
+{
+	write_file(MAX_STATES, "51");
+	ck_assert_int_eq(as_member(bomb), 150);
+	write_file(MAX_STATES, "20000");
+	settle();
+}
+END_TEST
+
+/* A state is the thread's, whatever it executes. */
+static int open_and_exec(void)
+{
+	char *argv[] = { "test_abuse", "open", NULL };
+	int fd = try_open_state(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOCLOEXEC);
+
+	child_assert(fd >= 0);
+	execv("/proc/self/exe", argv);
+	return 98;
+}
+
+START_TEST(limit_holds_across_exec)
+{
+	write_file(MAX_STATES, "1");
+	ck_assert_int_eq(as_member(open_and_exec), EAGAIN);
+	write_file(MAX_STATES, "20000");
+	settle();
+}
+END_TEST
+
+/* Rings of several threads, locked in memory: the limit is that of all. */
+static int rings(void)
+{
+	struct rlimit none = { 0, 0 };
+	int i, n = 0;
+
+	setrlimit(RLIMIT_MEMLOCK, &none);
+	for (i = 0; i < 40; i++) {
+		pid_t pid = fork_files();
+
+		if (!pid) {
+			struct vperfctr_ring ring;
+			int fd = open_state(0);
+
+			if (try_ring(fd, 1024, 1, 0, &ring))
+				_exit(1);
+			if (mmap(NULL, ring.map_size, PROT_READ, MAP_SHARED | MAP_LOCKED, fd,
+				 VPERFCTR_RING_OFFSET) == MAP_FAILED && errno != EAGAIN &&
+			    errno != EPERM)
+				_exit(2);
+			mlockall(MCL_CURRENT);
+			_exit(0);
+		}
+		switch (wait_for(pid)) {
+		case 0:
+			n++;
+			break;
+		case 2:
+			return 97;
+		}
+	}
+	return n;
+}
+
+START_TEST(rings_at_the_limit)
+{
+	int n;
+
+	write_file(RING, "300");
+	n = as_member(rings);
+	/* At least 28 kB each. */
+	ck_assert_int_ge(n, 2);
+	ck_assert_int_le(n, 10);
+	write_file(RING, "65536");
+	settle();
+}
+END_TEST
+
+static int huge_sizes(void)
+{
+	static const u32 sizes[] = { 0, 1, 3, (1U << 20) + 1, 1U << 21, 1U << 31, ~0U };
+	struct vperfctr_ring ring;
+	int fd = open_state(0);
+	unsigned int i;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		child_assert(sizes[i] == 1 || try_ring(fd, sizes[i], 1, 0, &ring) == -EINVAL);
+	child_assert(try_ring(fd, 1, 1, ~0U, &ring) == -EINVAL);
+	child_assert(try_ring(fd, VPERFCTR_RING_MAX, 1, VPERFCTR_MAX_CTRS, &ring) == -EAGAIN);
+	child_assert(mmap(NULL, 1UL << 40, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED);
+	child_assert(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 1UL << 40) == MAP_FAILED);
+	return 0;
+}
+
+START_TEST(huge_sizes_are_refused)
+{
+	ck_assert_int_eq(as_member(huge_sizes), 0);
+	settle();
+}
+END_TEST
+
+/* ---- calls with garbage ----------------------------------------------------------------- */
+
+/* All ioctls, with random arguments, as root of an unprivileged user namespace. */
+static int garbage(void)
+{
+	u64 *memory = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
+	unsigned int i, j;
+	int fd;
+
+	child_assert(memory != MAP_FAILED);
+	/* An overflow signal must not end the test. */
+	for (i = 1; i < 65; i++)
+		signal(i, SIG_IGN);
+	child_assert(!unshare(CLONE_NEWUSER));
+	fd = open_state(0);
+	for (i = 0; i < 20000; i++) {
+		unsigned long cmd = i % 2 ? 16 + random_below(16) : random_below(16);
+		u32 *words = (u32 *)memory;
+
+		for (j = 0; j < 128; j++)
+			words[j] = random_below(4) ? random_below(3) : random_below(~0U);
+		words[0] = random_below(300);
+		/* Pointers to itself, so that more of it is looked at. */
+		if (random_below(2))
+			memory[2 + random_below(14)] = (uintptr_t)memory;
+		ioctl(random_below(8) ? fd : dev, 0xd000 | cmd,
+		      random_below(8) ? (uintptr_t)memory :
+		      (uintptr_t)memory + 2 * PAGE - random_below(64));
+		for (j = fd + 1; j < (unsigned int)fd + 4; j++)
+			close(j);
+		if (status_of(fd) == 0) {
+			close(fd);
+			fd = try_open_state(VPERFCTR_OPEN_CREAT);
+			if (fd < 0)
+				fd = try_open_state(0);
+			child_assert(fd >= 0);
+		}
+	}
+	return 0;
+}
+
+START_TEST(garbage_from_user_namespace)
+{
+	ck_assert_int_eq(as_member(garbage), 0);
+	settle();
+	ck_assert(counters_free());
+}
+END_TEST
+
+/* ---- descriptors ------------------------------------------------------------------------ */
+
+static int send_fd(int to, int fd)
+{
+	char byte = 0, space[CMSG_SPACE(sizeof(int))] = "";
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space,
+			      .msg_controllen = sizeof(space) };
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
+	return sendmsg(to, &msg, 0) == 1 ? 0 : -errno;
+}
+
+static int receive_fd(int from)
+{
+	char byte, space[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = space,
+			      .msg_controllen = sizeof(space) };
+	int fd = -1;
+
+	if (recvmsg(from, &msg, 0) == 1 && CMSG_FIRSTHDR(&msg))
+		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(int));
+	return fd;
+}
+
+/* A descriptor that another user receives reads, and does no more. */
+START_TEST(descriptor_over_socket)
+{
+	int sockets[2], fd;
+	pid_t pid;
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+	fd = open_state(0);
+	assert_ok(count_insns(fd, 0));
+	assert_ok(send_fd(sockets[0], fd));
+	pid = fork();
+	if (!pid) {
+		struct vperfctr_ring ring;
+		int got, i;
+
+		close(fd);
+		become_member();
+		got = receive_fd(sockets[1]);
+		child_assert(got >= 0 && count_of(got) > 0);
+		for (i = 0; i < 100; i++) {
+			child_assert(count_insns(got, 0) == -EPERM);
+			child_assert(call(got, VPERFCTR_SUSPEND, NULL) == -EPERM);
+			child_assert(call(got, VPERFCTR_UNLINK, NULL) == -EPERM);
+			child_assert(try_ring(got, 16, 1, 0, &ring) == -EPERM);
+			child_assert(open_thread(getppid(), 0) == -EPERM);
+		}
+		/* In flight, and never received. */
+		child_assert(!send_fd(sockets[0], got));
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	assert_status(fd, ATTACHED | ACTIVE);
+}
+END_TEST
+
+static int no_files(void)
+{
+	struct rlimit none = { 3, 3 };
+	int i;
+
+	child_assert(!setrlimit(RLIMIT_NOFILE, &none));
+	for (i = 0; i < 1000; i++)
+		child_assert(try_open_state(VPERFCTR_OPEN_CREAT) == -EMFILE);
+	return 0;
+}
+
+START_TEST(no_descriptors_left)
+{
+	ck_assert_int_eq(as_member(no_files), 0);
+	settle();
+}
+END_TEST
+
+static int open_and_die(void)
+{
+	open_state(0);
+	kill(getpid(), SIGKILL);
+	return 0;
+}
+
+/* Killed with a state, and nothing remains. */
+START_TEST(killed_with_state)
+{
+	int i;
+
+	write_file(MAX_STATES, "8");
+	for (i = 0; i < 30; i++) {
+		ck_assert_int_eq(as_member(open_and_die), 128 + SIGKILL);
+		settle();
+	}
+	write_file(MAX_STATES, "20000");
+}
+END_TEST
+
+static void setup(void)
+{
+	futex = shared_memory(sizeof(*futex));
+	/* A test that failed may have left its limits. */
+	write_file(MAX_STATES, "20000");
+	write_file(RING, "65536");
+	settle();
+}
+
+static void add(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, NULL);
+	if (has(VPERFCTR_FEATURE_INHERIT))
+		tcase_add_test(tc, fork_bomb_at_the_limit);
+	tcase_add_test(tc, limit_holds_across_exec);
+	if (has(VPERFCTR_FEATURE_PCINT)) {
+		tcase_add_test(tc, rings_at_the_limit);
+		tcase_add_test(tc, huge_sizes_are_refused);
+	}
+	tcase_add_test(tc, garbage_from_user_namespace);
+	tcase_add_test(tc, descriptor_over_socket);
+	tcase_add_test(tc, no_descriptors_left);
+	tcase_add_test(tc, killed_with_state);
+}
+
+int main(int argc, char **argv)
+{
+	open_device();
+	if (argc > 1 && !strcmp(argv[1], "open"))
+		return -try_open_state(VPERFCTR_OPEN_CREAT);
+	random_init();
+	return run_tests("abuse", add);
+}
