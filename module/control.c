@@ -268,7 +268,7 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 	/* A member that leaves its family can no longer count by the root's shares. */
 	err = vperfctr_get_global(st);
 	if (!err && wants_hardware)
-		err = vperfctr_get_hardware(st);
+		err = vperfctr_get_hardware(st) ?: perfctr_cpu_prepare();
 	change->restricted = vperfctr_is_restricted(&change->control);
 	if (!err && change->restricted && READ_ONCE(st->owner) == current &&
 	    (change->header.flags & VPERFCTR_CONTROL_AFFINITY))

@@ -4,8 +4,8 @@
  * low-level drivers under arch/.
  *
  * The service knows threads, and when their counters start and stop.  A driver knows
- * registers.  Calls go down only, except the overflow handler.  The model and the
- * names are those of perfctr's "low-level-api.txt".
+ * registers.  Calls go down only, except the overflow handler and the refusal of a CPU.
+ * The model and the names are those of perfctr's "low-level-api.txt".
  */
 #ifndef VPERFCTR_CPU_H
 #define VPERFCTR_CPU_H
@@ -102,16 +102,35 @@ void perfctr_cpu_exit(void);
 const struct cpumask *perfctr_cpus_forbidden(unsigned int kind);
 
 /*
- * reserve: claim the hardware, and prepare it on every CPU, also on those that come
- *	online later.
- * release: restore the hardware on every CPU, and release it.
+ * reserve: claim the hardware of all CPUs.  A CPU's registers are prepared only when
+ *	counters are first resumed there.
+ * release: restore the registers of the CPUs that were prepared, and release the
+ *	hardware.  Other CPUs are not interrupted.
  *
  * Context: May sleep.  The caller serialises.
- * Return: 0, or -EBUSY if perf or another user has the hardware, or -EIO if it does
- * not work.
+ * Return: 0, or -EBUSY if perf or another user has the hardware.
  */
 int perfctr_cpu_reserve(void);
 void perfctr_cpu_release(void);
+
+/*
+ * Prepare the registers of this CPU, so that a control can be refused before it starts.
+ *
+ * Context: The hardware is reserved.  The caller may move to another CPU at any time.
+ * Return: 0, or -EIO if the counters of this CPU do not work, or -EBUSY if perf uses
+ * them.
+ */
+int perfctr_cpu_prepare(void);
+
+/*
+ * The handler of refusals, which must be set before any state is resumed.  The driver
+ * calls it if resume or iresume finds that this CPU, on which no counter has run yet,
+ * cannot count.  The state is suspended, and must not be marked as running.
+ *
+ * Context: As for resume.
+ */
+typedef void perfctr_refusal(struct perfctr_cpu_state *state);
+void perfctr_cpu_set_refusal(perfctr_refusal *refusal);
 
 /*
  * sleep: this CPU is about to sleep with the system.
@@ -212,7 +231,8 @@ void perfctr_cpu_mark_suspended(struct perfctr_cpu_state *state);
  *
  * suspend: stop the counters if they must not run for others; update the sums.
  *
- * resume: load the control unless it is loaded; update the start values.
+ * resume: load the control unless it is loaded; update the start values.  May refuse
+ *	the CPU instead: see perfctr_cpu_set_refusal().
  *
  * sample: update sums and start values of counters that keep running.  May find an
  *	overflow, and report it.

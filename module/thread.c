@@ -126,6 +126,19 @@ static void enter_forbidden_cpu(struct vperfctr_state *st)
 	vperfctr_queue(st, &st->sigill_work);
 }
 
+/*
+ * The driver cannot count on this CPU, which it has just tried for the first time.
+ *
+ * Context: as for vperfctr_start_here(), which has set st->cpu.
+ */
+static void refuse_cpu(struct perfctr_cpu_state *state)
+{
+	struct vperfctr_state *st = container_of(state, struct vperfctr_state, cpu_state);
+
+	WRITE_ONCE(st->cpu, -1);
+	enter_forbidden_cpu(st);
+}
+
 /* ---- the counters of current -------------------------------------------- */
 
 /* The slow path of vperfctr_start(), and of the switch-in. */
@@ -549,6 +562,7 @@ int __init vperfctr_thread_init(void)
 		return -ENOMEM;
 	owners_init();
 	sampling_init();
+	perfctr_cpu_set_refusal(refuse_cpu);
 	err = vperfctr_probes_init();
 	if (err) {
 		destroy_workqueue(vperfctr_wq);

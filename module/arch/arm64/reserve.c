@@ -94,6 +94,15 @@ int perfctr_cpu_reserve(void)
 	return busy ? -EBUSY : 0;
 }
 
+/*
+ * reserve has prepared all CPUs.  perf's events must not be on any CPU that may count
+ * later, and only the CPU itself can claim its counters between two of perf's events.
+ */
+int perfctr_cpu_prepare(void)
+{
+	return 0;
+}
+
 void perfctr_cpu_release(void)
 {
 	cpus_read_lock();

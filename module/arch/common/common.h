@@ -61,8 +61,9 @@ extern struct cpumask perfctr_forbid_cpus;
 /* Return perfctr_cpu_sampling_ns for counters of this width. */
 u64 perfctr_sampling_ns(unsigned int width);
 
-/* static-calls.c: the service's handler; NULL: no i-mode. */
+/* static-calls.c: the service's handlers; the first is NULL if there is no i-mode. */
 extern perfctr_ihandler *perfctr_overflowed;
+extern perfctr_refusal *perfctr_refused;
 
 /* True if ireset is 0 in a-mode, or minus a period that can be loaded in i-mode. */
 static inline bool perfctr_is_valid_ireset(s64 ireset, bool imode)

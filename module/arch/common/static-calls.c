@@ -33,6 +33,13 @@ void perfctr_cpu_set_ihandler(perfctr_ihandler *handler)
 	perfctr_overflowed = handler;
 }
 
+perfctr_refusal *perfctr_refused;
+
+void perfctr_cpu_set_refusal(perfctr_refusal *refusal)
+{
+	perfctr_refused = refusal;
+}
+
 /*
  * Return a time in which a counter of this width cannot wrap.
  *

@@ -81,10 +81,13 @@ static void follow_here(void *unused)
 
 	if (!is_user(mm))
 		return;
-	if (perfctr_x86_rdpmc_allowed(mm))
+	if (perfctr_x86_rdpmc_allowed(mm)) {
+		/* Clear what perf left, before user mode can see it, or note it as suspect. */
+		perfctr_x86_prepare_here();
 		perfctr_update_cr4(X86_CR4_PCE, 0);
-	else if (!READ_ONCE(perfctr_x86_rdpmc_always))
+	} else if (!READ_ONCE(perfctr_x86_rdpmc_always)) {
 		perfctr_update_cr4(0, X86_CR4_PCE);
+	}
 }
 
 /* ---- a switch to the mm --------------------------------------------------- */

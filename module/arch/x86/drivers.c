@@ -33,30 +33,58 @@ static enum cpuhp_state hotplug_state;
  */
 static bool reserved;
 
-/* The CPUs that cpu_start has prepared: not those whose counters are unusable. */
+/*
+ * The CPUs that cpu_start has prepared since the counters were reserved.  Each CPU is
+ * prepared when it is first needed, so that the others are not disturbed.
+ */
 static struct cpumask started;
 
-/* Context: The CPU concerned, interrupts disabled. */
-static int start_this_cpu(void)
+/* The CPUs that have passed the self-test since they came online, or failed it. */
+static struct cpumask passed, failed;
+
+/* True if CPUs that come online are prepared at once: see perfctr_x86_prepare_all(). */
+static bool prepares_all;
+
+int perfctr_x86_prepare_here(void)
 {
+	unsigned int cpu = smp_processor_id();
 	int err;
 
-	if (!driver->cpu_start || !perfctr_kind_here())
+	if (cpumask_test_cpu(cpu, &started))
 		return 0;
-	err = driver->cpu_start();
+	/* The test is not repeated: it takes long, and the log has its result. */
+	if (!perfctr_kind_here() || cpumask_test_cpu(cpu, &failed))
+		return -EIO;
+	cpumask_set_cpu(cpu, &started);
+	/* Pairs with the release: it finds the bit, or the counters are perf's by now. */
+	smp_mb__after_atomic();
+	err = -EIO;
+	if (!READ_ONCE(reserved))
+		goto out;
+	err = driver->cpu_start(!cpumask_test_cpu(cpu, &passed));
+	cpumask_set_cpu(cpu, err ? &failed : &passed);
+	if (!err)
+		perfctr_x86_pmi_start();
+out:
 	if (err)
-		return err;
-	perfctr_x86_pmi_start();
-	cpumask_set_cpu(smp_processor_id(), &started);
-	return 0;
+		cpumask_clear_cpu(cpu, &started);
+	return err;
 }
 
-static void start_cpu_ipi(void *error)
+static void prepare_cpu_ipi(void *unused)
 {
-	int err = start_this_cpu();
+	perfctr_x86_prepare_here();
+}
 
-	if (err)
-		WRITE_ONCE(*(int *)error, err);
+static bool is_unprepared(int cpu, void *unused)
+{
+	return !cpumask_test_cpu(cpu, &started) && !cpumask_test_cpu(cpu, &failed);
+}
+
+void perfctr_x86_prepare_all(void)
+{
+	WRITE_ONCE(prepares_all, true);
+	on_each_cpu_cond(is_unprepared, prepare_cpu_ipi, NULL, 1);
 }
 
 /* Stop the counters before LVTPC is given back: their last overflows raise NMIs. */
@@ -96,28 +124,26 @@ static void force_switch_on_siblings(unsigned int cpu)
 
 /*
  * The hotplug callbacks.  The first runs before user threads run on the CPU, the second
- * once the scheduler moves them away.  A thread that has not left yet may load its control
- * once more.  It is counted right, and the next start clears the registers.  Before 5.11
- * such a thread may even keep running for a while.  An overflow is then reported at its
- * next switch, as the interrupt is no longer ours.
+ * once the scheduler moves them away.  A thread that has not left yet may prepare the CPU
+ * and load its control once more.  It is counted right, and the first callback gives
+ * the CPU back.  Before 5.11 such a thread may even keep running for a while.
  *
  * Context: The CPU concerned.
  */
-static int prepare_this_cpu(unsigned int cpu)
+static int begin_this_cpu(unsigned int cpu)
 {
 	unsigned long flags;
-	int err = 0;
 
 	perfctr_learn_kind(cpu);
 	force_switch_on_siblings(cpu);
 	local_irq_save(flags);
-	if (reserved)
-		err = start_this_cpu();
+	cpumask_clear_cpu(cpu, &passed);
+	cpumask_clear_cpu(cpu, &failed);
+	stop_cpu_ipi(NULL);
+	if (reserved && READ_ONCE(prepares_all))
+		perfctr_x86_prepare_here();
 	local_irq_restore(flags);
-	/* Counted threads that moved to this CPU would lose counts. */
-	if (err)
-		pr_warn("CPU %u stays offline while counters are in use\n", cpu);
-	return err;
+	return 0;
 }
 
 static int release_this_cpu(unsigned int cpu)
@@ -144,13 +170,6 @@ void perfctr_cpu_forget(void)
 	}
 }
 
-static void stop_all_and_release(void)
-{
-	on_each_cpu(stop_cpu_ipi, NULL, 1);
-	if (driver->release)
-		driver->release();
-}
-
 int perfctr_cpu_reserve(void)
 {
 	int err = 0;
@@ -158,26 +177,54 @@ int perfctr_cpu_reserve(void)
 	cpus_read_lock();
 	if (driver->reserve)
 		err = driver->reserve();
-	if (err)
-		goto out;
-	on_each_cpu(start_cpu_ipi, &err, 1);
-	if (err) {
-		stop_all_and_release();
-	} else {
+	if (!err) {
 		reserved = true;
 		perfctr_x86_users_allow();
 	}
-out:
 	cpus_read_unlock();
 	return err;
+}
+
+int perfctr_cpu_prepare(void)
+{
+	unsigned long flags;
+	int err = 0;
+
+	local_irq_save(flags);
+	/* A control may be for another kind of CPU than this one. */
+	if (perfctr_kind_here())
+		err = perfctr_x86_prepare_here();
+	local_irq_restore(flags);
+	return err;
+}
+
+/*
+ * Forget the CPUs that are offline, and that a thread prepared as it left them.  When they
+ * come online, they are perf's.
+ */
+static void lose_offline_cpus(void)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, &started) {
+		cpumask_clear_cpu(cpu, &started);
+		driver->cpu_lose(cpu);
+		perfctr_x86_pmi_lose(cpu);
+	}
 }
 
 void perfctr_cpu_release(void)
 {
 	cpus_read_lock();
 	perfctr_x86_users_forbid();
-	reserved = false;
-	stop_all_and_release();
+	WRITE_ONCE(prepares_all, false);
+	/* Pairs with perfctr_x86_prepare_here(). */
+	smp_store_mb(reserved, false);
+	/* Without an interrupt if only this CPU was prepared. */
+	on_each_cpu_mask(&started, stop_cpu_ipi, NULL, 1);
+	lose_offline_cpus();
+	if (driver->release)
+		driver->release();
 	cpus_read_unlock();
 }
 
@@ -249,7 +296,7 @@ int perfctr_cpu_init(void)
 	err = perfctr_x86_pce_init();
 	if (err)
 		goto out_pmi;
-	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", prepare_this_cpu,
+	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", begin_this_cpu,
 				release_this_cpu);
 	if (err < 0)
 		goto out_pce;

@@ -128,6 +128,11 @@ void perfctr_x86_pmi_stop(void)
 	perfctr_write_lvtpc(pmi->saved);
 }
 
+void perfctr_x86_pmi_lose(unsigned int cpu)
+{
+	WRITE_ONCE(per_cpu_ptr(&pmi_cpu, cpu)->ready, false);
+}
+
 /* The kernel masks LVTPC before suspend, so a masked LVTPC proves nothing about the CPU. */
 void perfctr_x86_pmi_sleep(void)
 {

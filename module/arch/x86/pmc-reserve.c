@@ -163,10 +163,10 @@ static bool are_zero(const struct vperfctr_info *kind)
 	return true;
 }
 
-int perfctr_x86_pmc_cpu_start(void)
+int perfctr_x86_pmc_cpu_start(bool test)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
-	int err;
+	int err = 0;
 
 	if (!are_zero(perfctr_kind_here()))
 		perfctr_x86_pce_suspect();
@@ -176,7 +176,8 @@ int perfctr_x86_pmc_cpu_start(void)
 		if (perfctr_kind_here()->fixed_mask)
 			perfctr_rdmsr_safe(pmu->fixed_ctrl, &cpu->saved_fixed_ctrl);
 	}
-	err = perfctr_x86_selftest(perfctr_kind_here());
+	if (test)
+		err = perfctr_x86_selftest(perfctr_kind_here());
 	if (err) {
 		give_back(cpu);
 		return err;
@@ -193,6 +194,17 @@ void perfctr_x86_pmc_cpu_stop(void)
 	WRITE_ONCE(cpu->ready, false);
 	clear_registers(cpu);
 	give_back(cpu);
+}
+
+void perfctr_x86_pmc_cpu_lose(unsigned int n)
+{
+	struct pmc_cpu *cpu = per_cpu_ptr(&perfctr_x86_pmc_cpu, n);
+
+	WRITE_ONCE(cpu->ready, false);
+	cpu->id = 0;
+	WRITE_ONCE(cpu->loaded, 0);
+	WRITE_ONCE(cpu->armed, NULL);
+	WRITE_ONCE(cpu->running, NULL);
 }
 
 void perfctr_x86_pmc_cpu_forget(void)

@@ -333,13 +333,14 @@ static __always_inline bool is_at_start(const struct vperfctr_page_ctr *ctr)
 	return !((perfctr_rdpmc(ctr->map) ^ ctr->start) & counter_mask(ctr->map));
 }
 
-/* True if the registers hold the control, and its i-mode counters their values. */
-static __always_inline bool are_loaded(const struct pmc_cpu *cpu,
-				       const struct perfctr_cpu_state *state)
+/*
+ * True if the registers hold the same control, and its i-mode counters their values.
+ */
+static __always_inline bool are_loaded(const struct perfctr_cpu_state *state, bool same)
 {
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 
-	if (cpu->id != state->id)
+	if (!same)
 		return false;
 	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
 		if (!is_at_start(&state->page->ctr[i]))
@@ -355,11 +356,11 @@ static __always_inline bool are_loaded(const struct pmc_cpu *cpu,
  *
  * Return: true if a counter has already overflowed; then none must be started.
  */
-static bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
+static bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state, bool same)
 {
 	const struct vperfctr_page *page = state->page;
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-	bool loaded = are_loaded(cpu, state);
+	bool loaded = are_loaded(state, same);
 	bool overflow = false;
 
 	if (pmu->global_ctrl && !loaded) {
@@ -498,10 +499,25 @@ static __always_inline u32 running_cstatus(u32 cstatus)
 	       (perfctr_user_rdpmc() ? VPERFCTR_CSTATUS_RDPMC : 0);
 }
 
+/*
+ * Prepare this CPU for its first state.  If the CPU cannot count, refuse the state, whose
+ * TSC may be running.
+ */
+static noinline bool prepare_or_refuse(struct perfctr_cpu_state *state, bool tsc_runs)
+{
+	if (likely(!perfctr_x86_prepare_here()))
+		return true;
+	if (tsc_runs)
+		perfctr_generic_suspend(state);
+	perfctr_refused(state);
+	return false;
+}
+
 static noinline void resume_other(struct perfctr_cpu_state *state, bool tsc_runs)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	u32 cstatus = running_cstatus(state->cstatus);
+	bool same = cpu->id == state->id;
 	bool ictrs = has_ictrs(state);
 	bool overflow = false;
 
@@ -509,16 +525,19 @@ static noinline void resume_other(struct perfctr_cpu_state *state, bool tsc_runs
 		perfctr_generic_resume(state);
 		return;
 	}
+	/* No control has the identity 0 of a CPU that is not prepared. */
+	if (!same && unlikely(!cpu->ready) && !prepare_or_refuse(state, tsc_runs))
+		return;
 	if (cstatus & VPERFCTR_CSTATUS_RDPMC)
 		perfctr_x86_saw_rdpmc();
 	if (ictrs)
-		overflow = resume_ictrs(cpu, state);
+		overflow = resume_ictrs(cpu, state, same);
 	/* Without a global control, counters run once written, and may overflow at once. */
 	WRITE_ONCE(cpu->running, state);
 	barrier();
 	if (unlikely(overflow))
 		resume_overflowed(cpu, state);
-	else if (cpu->id != state->id)
+	else if (!same)
 		write_control(cpu, state);
 	resume(cpu, state, cstatus, tsc_runs);
 	if (ictrs && pmu->global_ctrl && !overflow)

@@ -20,6 +20,7 @@
 #include <linux/workqueue.h>
 #include <asm/mmu_context.h>
 
+#include "../../compat/cr4.h"
 #include "../../compat/workqueue.h"
 #include "../common/users.h"
 #include "regs.h"
@@ -258,6 +259,12 @@ static void change_all(bool allow)
 
 void perfctr_x86_users_allow(void)
 {
+	/*
+	 * Before 5.14 a switch to an mm that may RDPMC does not clear what perf has left on
+	 * that CPU.
+	 */
+	if (!PERFCTR_CLEARS_DIRTY)
+		perfctr_x86_prepare_all();
 	change_all(true);
 }
 

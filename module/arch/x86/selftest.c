@@ -2,15 +2,14 @@
 /*
  * Try the registers that CPUID promises.  Under a hypervisor they may be readable but
  * not writable.  Counters may exist but fault on RDPMC, or accept every write and count
- * nothing.  Each CPU tries them whenever the hardware is reserved, in ways that survive
- * a fault.  After that the drivers rely on them.
+ * nothing.  Each CPU tries them before it first counts after it came online, in ways
+ * that survive a fault.  After that the drivers rely on them.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/ratelimit.h>
 #include <linux/smp.h>
 
 #include "regs.h"
@@ -94,8 +93,7 @@ static int try_each_counter(u64 counters, bool (*works)(u32 map), const char *fa
 		u32 map = bit < 32 ? bit : VPERFCTR_FIXED | (bit - 32);
 
 		if ((counters & BIT_ULL(bit)) && !works(map)) {
-			pr_warn_ratelimited("CPU %u: counter %#x %s\n", smp_processor_id(),
-					    map, failure);
+			pr_warn("CPU %u: counter %#x %s\n", smp_processor_id(), map, failure);
 			return -EIO;
 		}
 	}
@@ -110,8 +108,8 @@ int perfctr_x86_selftest(const struct vperfctr_info *kind)
 	if (kind->arch_events & VPERFCTR_EVENT_INSTRUCTIONS)
 		counting |= kind->pmc_mask;
 	if (clear_controls(kind)) {
-		pr_warn_ratelimited("CPU %u: counters' control registers cannot be written\n",
-				    smp_processor_id());
+		pr_warn("CPU %u: counters' control registers cannot be written\n",
+			smp_processor_id());
 		return -EIO;
 	}
 	return try_each_counter(kind->pmc_mask | kind->fixed_mask << 32, counter_can_be_set,

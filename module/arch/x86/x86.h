@@ -52,19 +52,22 @@ struct perfctr_x86_driver {
 	/*
 	 * Prepare the registers of this CPU for us, and give them back.
 	 *
-	 * start: save what perf caches, test the registers, stop and clear everything.
+	 * start: save what perf caches, stop and clear everything.  With @test, try
+	 *	the registers first.
 	 *	Return: 0, or -EIO if the test failed and the registers were given back.
 	 * stop: clear everything, restore what was saved.
+	 * lose: as stop, for an offline CPU, whose registers cannot be written.
 	 * forget: the registers were lost; start over.
 	 * scrub: clear all counters without changing any count.  Does nothing before
 	 *	start and after stop.
 	 * holds: true if counters were loaded since they were last cleared.  May be
 	 *	called on any CPU, for any CPU.
 	 *
-	 * Context: On the CPU concerned, interrupts disabled.
+	 * Context: On the CPU concerned, interrupts disabled; lose: on another CPU.
 	 */
-	int (*cpu_start)(void);
+	int (*cpu_start)(bool test);
 	void (*cpu_stop)(void);
+	void (*cpu_lose)(unsigned int cpu);
 	void (*cpu_forget)(void);
 	void (*cpu_scrub)(void);
 	bool (*cpu_holds)(unsigned int cpu);
@@ -145,8 +148,9 @@ struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void);
 bool perfctr_x86_pmc_end_stray(void);
 int perfctr_x86_pmc_reserve(void);
 void perfctr_x86_pmc_release(void);
-int perfctr_x86_pmc_cpu_start(void);
+int perfctr_x86_pmc_cpu_start(bool test);
 void perfctr_x86_pmc_cpu_stop(void);
+void perfctr_x86_pmc_cpu_lose(unsigned int cpu);
 void perfctr_x86_pmc_cpu_forget(void);
 void perfctr_x86_pmc_cpu_scrub(void);
 bool perfctr_x86_pmc_cpu_holds(unsigned int cpu);
@@ -169,6 +173,7 @@ bool perfctr_x86_pmc_cpu_holds(unsigned int cpu);
 	.release	= perfctr_x86_pmc_release,		\
 	.cpu_start	= perfctr_x86_pmc_cpu_start,		\
 	.cpu_stop	= perfctr_x86_pmc_cpu_stop,		\
+	.cpu_lose	= perfctr_x86_pmc_cpu_lose,		\
 	.cpu_forget	= perfctr_x86_pmc_cpu_forget,		\
 	.cpu_scrub	= perfctr_x86_pmc_cpu_scrub,		\
 	.cpu_holds	= perfctr_x86_pmc_cpu_holds
@@ -267,7 +272,23 @@ bool perfctr_x86_readable(u32 msr);
 int perfctr_x86_selftest(const struct vperfctr_info *kind);
 
 /*
- * drivers.c: run cpu_scrub on the CPUs that cpu_holds names; others_hold: true if that
+ * drivers.c: prepare this CPU for counting, unless that has been done.
+ *
+ * Context: Interrupts disabled.
+ * Return: 0, or -EIO if its counters do not work, or are not reserved.
+ */
+int perfctr_x86_prepare_here(void);
+
+/*
+ * Prepare all CPUs, also those that come online before the release.  Preparing clears
+ * what perf has left.
+ *
+ * Context: May sleep; the counters are reserved.
+ */
+void perfctr_x86_prepare_all(void);
+
+/*
+ * Run cpu_scrub on the CPUs that cpu_holds names; others_hold: true if that
  * interrupts another CPU.
  */
 void perfctr_x86_scrub(void);
@@ -278,6 +299,7 @@ bool perfctr_x86_others_hold(void);
  *
  * init, exit: of the module.  Return: 0, or an errno.
  * start, stop: of this CPU, together with its registers.
+ * lose: of an offline CPU.
  * sleep, forget: before and after this CPU has slept with the system.
  *
  * Context: Interrupts disabled, except init and exit, which may sleep.
@@ -286,6 +308,7 @@ int perfctr_x86_pmi_init(const struct perfctr_x86_driver *driver);
 void perfctr_x86_pmi_exit(void);
 void perfctr_x86_pmi_start(void);
 void perfctr_x86_pmi_stop(void);
+void perfctr_x86_pmi_lose(unsigned int cpu);
 void perfctr_x86_pmi_sleep(void);
 void perfctr_x86_pmi_forget(void);
 

@@ -130,6 +130,19 @@ void on_each_cpu(void (*func)(void *), void *arg, int wait)
 	on_each_cpu_cond(is_any, func, arg, wait);
 }
 
+void on_each_cpu_mask(const struct cpumask *mask, void (*func)(void *), void *arg, int wait)
+{
+	struct cpumask copy = *mask;
+	unsigned int cpu;
+
+	require(!fake_irqs_off, "on_each_cpu_mask() waits for CPUs that may wait for this one");
+	require(wait, "on_each_cpu_mask() returns before it is done");
+	for (cpu = 0; cpu < NR_CPUS; cpu++) {
+		if (fake_online[cpu] && cpumask_test_cpu(cpu, &copy))
+			call_on(cpu, func, arg, true);
+	}
+}
+
 int smp_call_function_single(int cpu, void (*func)(void *), void *arg, int wait)
 {
 	require(!fake_irqs_off, "smp_call_function_single() waits for a CPU");

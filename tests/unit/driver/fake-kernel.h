@@ -31,6 +31,8 @@ typedef __s64 s64;
 #define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
 #define smp_load_acquire(p)	READ_ONCE(*(p))	/* likewise */
 #define smp_store_release(p, v)	WRITE_ONCE(*(p), v)	/* likewise */
+#define smp_store_mb(x, v)		WRITE_ONCE(x, v)	/* likewise */
+#define smp_mb__after_atomic()	barrier()
 
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define BIT(n)			(1UL << (n))
@@ -100,16 +102,18 @@ extern bool fake_irqs_off;
 #define local_irq_save(flags)		((flags) = fake_irqs_off, fake_irqs_off = true)
 #define local_irq_restore(flags)	(fake_irqs_off = (flags))
 
+struct cpumask { unsigned long bits[1]; };
+
 /* These count in fake_interrupts how often another CPU than the current one is called. */
 extern unsigned int fake_interrupts[NR_CPUS];
 void on_each_cpu(void (*func)(void *), void *arg, int wait);
+void on_each_cpu_mask(const struct cpumask *mask, void (*func)(void *), void *arg, int wait);
 void on_each_cpu_cond(bool (*cond)(int cpu, void *arg), void (*func)(void *), void *arg,
 		      int wait);
 int smp_call_function_single(int cpu, void (*func)(void *), void *arg, int wait);
 void cpus_read_lock(void);
 void cpus_read_unlock(void);
 
-struct cpumask { unsigned long bits[1]; };
 int cpulist_parse(const char *list, struct cpumask *mask);
 
 const struct cpumask *fake_online_mask(void);

@@ -406,6 +406,7 @@ START_TEST(aux_written)
 	model.cpu[1].extra[0] = 0x8000;		/* a value that perf left */
 	fake_cpu_down(1);
 	fake_cpu_up(1);
+	machine_prepare();
 	thread_init(&a);
 	thread_init(&b);
 	check_aux(USER(0x01b7), 0x1);
@@ -445,6 +446,7 @@ START_TEST(aux_written)
 	memset(cpu->extra, 0, sizeof(cpu->extra));
 	fake_cpu_down(1);
 	fake_cpu_up(1);
+	machine_prepare();
 	thread_in(&b, 1);
 	thread_run(&b, &work);
 	thread_out(&b);

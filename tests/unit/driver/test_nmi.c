@@ -458,6 +458,7 @@ END_TEST
 static void do_reserve(void)
 {
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	machine_prepare();
 }
 
 static void do_offline(void)
@@ -468,6 +469,7 @@ static void do_offline(void)
 static void do_online(void)
 {
 	fake_cpu_up(1);
+	machine_prepare();
 }
 
 static const struct {
@@ -531,7 +533,7 @@ static unsigned int machine_operation(unsigned int i, u32 lvtpc)
 	nmi_foreign(false);
 	fake_cpu = 0;
 	if (op == do_offline)
-		fake_cpu_up(1);
+		do_online();
 	if (op != perfctr_cpu_release)
 		perfctr_cpu_release();
 	for (cpu = 0; cpu < NR_CPUS; cpu++) {

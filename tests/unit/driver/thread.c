@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
+#include "regs.h"
 #include "random.h"
 #include "thread.h"
 #include "x86.h"
+#include "pmc.h"
 
 struct service service;
 
@@ -13,6 +15,7 @@ static struct thread *on_cpu[NR_CPUS];
 static bool resuming;
 
 static void overflow_handler(struct perfctr_cpu_state *state, struct pt_regs *regs);
+static void refusal(struct perfctr_cpu_state *state);
 
 /* ---- the machine -------------------------------------------------------- */
 
@@ -28,6 +31,23 @@ void machine_use_service(void)
 {
 	service = (struct service) {};
 	perfctr_cpu_set_ihandler(overflow_handler);
+	perfctr_cpu_set_refusal(refusal);
+}
+
+bool machine_is_prepared(unsigned int cpu)
+{
+	return perfctr_x86_pmc_cpu[cpu].ready;
+}
+
+void machine_prepare(void)
+{
+	unsigned int old_cpu = fake_cpu;
+
+	for (fake_cpu = 0; fake_cpu < NR_CPUS; fake_cpu++) {
+		if (fake_online[fake_cpu])
+			ck_assert_int_eq(perfctr_cpu_prepare(), 0);
+	}
+	fake_cpu = old_cpu;
 }
 
 void machine_start(const struct model_config *config, bool isolate)
@@ -41,6 +61,7 @@ void machine_start(const struct model_config *config, bool isolate)
 		ck_assert_int_eq(perfctr_driver_init(&generic_ops), 0);
 	ck_assert_int_eq(perfctr_cpu_info.cpu_type, VPERFCTR_CPU_INTEL_ARCH);
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	machine_prepare();
 	model_clear_statistics();
 }
 
@@ -259,6 +280,7 @@ static void operate(struct thread *t, unsigned int cpu, void (*op)(struct perfct
 	bool old_irqs = fake_irqs_off;
 	u32 samplecount = t->page.samplecount;
 	unsigned int old = model.cpu[cpu].redundant;
+	bool prepared = machine_is_prepared(cpu);
 
 	fake_cpu = cpu;
 	fake_irqs_off = true;
@@ -269,7 +291,9 @@ static void operate(struct thread *t, unsigned int cpu, void (*op)(struct perfct
 
 	require(t->page.samplecount != samplecount, "the samplecount has not changed");
 	require(!(t->page.samplecount & 1), "the samplecount is odd");
-	require(model.cpu[cpu].redundant == old, "a register was written with its old value");
+	/* Preparing writes all registers. */
+	require(model.cpu[cpu].redundant == old || !prepared,
+		"a register was written with its old value");
 	require(VPERFCTR_CSTATUS_NRCTRS(t->page.cstatus) ==
 		(t->held ? 0 : perfctr_nrctrs(&t->control)),
 		"cstatus has a wrong number of counters");
@@ -368,15 +392,48 @@ void thread_in(struct thread *t, unsigned int cpu)
 		thread_check_settled(t);
 }
 
+static struct perfctr_cpu_state *refused;
+
+static void refusal(struct perfctr_cpu_state *state)
+{
+	require(fake_irqs_off && !fake_in_nmi, "a refusal in a wrong context");
+	refused = state;
+	perfctr_cpu_mark_suspended(state);	/* as the service does */
+}
+
+void thread_refused(struct thread *t, unsigned int cpu)
+{
+	require(t->cpu < 0 && fake_online[cpu],
+		"a test resumes a running thread, or on an offline CPU");
+	refused = NULL;
+	fake_cpu = cpu;
+	fake_irqs_off = true;
+	if (VPERFCTR_CSTATUS_NRCTRS(t->state.cstatus)) {
+		perfctr_cpu_resume(&t->state);
+	} else {
+		perfctr_cpu_resume(&t->state);
+		require(!refused, "a held thread was refused");
+		t->held = false;
+		perfctr_cpu_iresume(&t->state);
+	}
+	fake_irqs_off = false;
+	require(refused == &t->state, "the thread was not refused");
+	check_suspended(t);
+	thread_check(t);
+}
+
 void thread_out(struct thread *t)
 {
 	struct model_cpu *cpu = &model.cpu[t->cpu];
+	bool prepared = machine_is_prepared(t->cpu);
 	unsigned int i;
 
 	operate(t, t->cpu, perfctr_cpu_suspend);
 	on_cpu[t->cpu] = NULL;
 	t->cpu = -1;
 	interrupts_on();
+	if (!prepared)
+		return;
 	require(!(model_counting(cpu) & interrupting(cpu)), "%#llx count, and may interrupt",
 		model_counting(cpu) & interrupting(cpu));
 	require(!(cpu->overflow & ~t->stale & counters_of(&t->control) & interrupting(cpu)),
@@ -453,9 +510,14 @@ void thread_check_settled(const struct thread *t)
 	const struct model_cpu *cpu = &model.cpu[t->cpu];
 	unsigned int i;
 
-	check_loaded(t, cpu);
+	/* perf may have left anything where no counter has run yet. */
+	if (machine_is_prepared(t->cpu))
+		check_loaded(t, cpu);
 	require(!cpu->pmi, "an NMI is pending");
-	require(!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT) || cpu->lvtpc == APIC_DM_NMI,
+	require(machine_is_prepared(t->cpu) || t->held || !perfctr_nrctrs(&t->control),
+		"counters run on a CPU that is not prepared");
+	require(!machine_is_prepared(t->cpu) ||
+		!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT) || cpu->lvtpc == APIC_DM_NMI,
 		"LVTPC is %#x", cpu->lvtpc);
 	for (i = t->control.nractrs; i < perfctr_nrctrs(&t->control); i++) {
 		require(t->since[i] < t->period[i], "the overflow of counter %u was missed", i);
@@ -614,7 +676,12 @@ void thread_iresume(struct thread *t)
 	require(t->held, "a test uses IRESUME on a thread that is not held");
 	t->held = false;
 	if (t->cpu >= 0) {
+		u64 tsc = model.cpu[t->cpu].tsc;
+
 		operate(t, t->cpu, perfctr_cpu_iresume);
+		/* A self-test takes time.  The generic iresume suspends the TSC meanwhile. */
+		if (t->control.tsc_on && !machine_has_generic_ops)
+			t->tsc_counted += model.cpu[t->cpu].tsc - tsc;
 		interrupts_on();
 		if (!service.late)
 			thread_check_settled(t);

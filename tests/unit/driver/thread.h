@@ -35,8 +35,15 @@ struct thread {
 	};
 };
 
-/* Load the module on that processor, with or without isolation, and reserve the hardware. */
+/*
+ * Load the module on that processor, with or without isolation, reserve the hardware, and
+ * prepare all CPUs.
+ */
 void machine_start(const struct model_config *config, bool isolate);
+/* Prepare the CPUs that are online. */
+void machine_prepare(void);
+/* True if a CPU's registers are prepared for counting. */
+bool machine_is_prepared(unsigned int cpu);
 
 /* True if the driver has the operations suspend, resume and sample only. */
 extern bool machine_has_generic_ops;
@@ -76,6 +83,8 @@ void thread_init(struct thread *t);
 /* Give a suspended thread a control, which the driver must accept. */
 void thread_control(struct thread *t, const struct perfctr_cpu_control *control, u64 preserve);
 void thread_in(struct thread *t, unsigned int cpu);
+/* Resume a thread on a CPU that cannot count: the driver must refuse it. */
+void thread_refused(struct thread *t, unsigned int cpu);
 void thread_out(struct thread *t);
 void thread_sample(struct thread *t);
 void thread_run(struct thread *t, const struct work *work);
