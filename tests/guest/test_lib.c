@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vperfctr-event.h>
@@ -457,6 +458,79 @@ START_TEST(closed_in_child)
 }
 END_TEST
 
+/* ---- a running process ---------------------------------------------------------- */
+
+static void *outlive_first_thread(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+static int attach_to(struct vperfctr **v, pid_t pid, unsigned int flags, unsigned int *nr)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[1];
+
+	vperfctr_control_init(&control, ctr);
+	control.kind = info.kind;
+	vperfctr_control_add(&control, 0, INSTRUCTIONS_USER);
+	return vperfctr_attach(v, pid, flags, &control, nr);
+}
+
+/* _i: the first thread of the process has ended. */
+START_TEST(attach_to_process)
+{
+	uint64_t sums[1 + VPERFCTR_MAX_CTRS];
+	struct vperfctr_read request = { .nrctrs = VPERFCTR_MAX_CTRS };
+	struct vperfctr *v, *again;
+	struct stat device;
+	unsigned int nr = 0;
+	pid_t pid = fork();
+	pthread_t thread;
+
+	if (!pid) {
+		if (pthread_create(&thread, NULL, outlive_first_thread, NULL))
+			_exit(1);
+		if (_i)
+			pthread_exit(NULL);
+		for (;;)
+			;
+	}
+	msleep(200);
+	ck_assert_int_eq(attach_to(&v, pid, 0, &nr), 0);
+	ck_assert_uint_eq(nr, 2 - _i);
+	ck_assert_int_eq(attach_to(&again, pid, 0, NULL), -EEXIST);
+	ck_assert_ptr_null(again);
+	msleep(20);
+	request.children = (uintptr_t)sums;
+	request.flags = VPERFCTR_READ_MEMBERS;
+	ck_assert_int_eq(vperfctr_read_state(v, &request), 0);
+	ck_assert_uint_eq(request.nrctrs, 1);
+	ck_assert_uint_eq(request.children_missed, 0);
+	ck_assert_int_eq(sums[1] > 1000, !_i);
+	vperfctr_close(v);
+	if (_i)
+		ck_assert_int_eq(attach_to(&v, pid, VPERFCTR_ATTACH_THREAD, &nr), -ESRCH);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	ck_assert_int_eq(attach_to(&v, pid, 0, &nr), -ESRCH);
+	ck_assert_int_eq(attach_to(&v, 0, 4, &nr), -EINVAL);
+	/* The caller itself, and a kernel thread. */
+	ck_assert_int_eq(attach_to(&v, 0, VPERFCTR_ATTACH_THREAD, &nr), 0);
+	ck_assert_uint_eq(nr, 1);
+	vperfctr_close(v);
+	ck_assert_int_eq(attach_to(&v, 2, 0, &nr), -ESRCH);
+	ck_assert_int_eq(stat("/dev/vperfctr", &device), 0);
+	ck_assert_int_eq(chmod("/dev/vperfctr", 0666), 0);
+	pid = fork();
+	if (!pid)
+		_exit(setresuid(NOBODY, NOBODY, NOBODY) ? 0 : -attach_to(&v, 1, 0, &nr));
+	ck_assert_int_eq(wait_for(pid), EPERM);
+	ck_assert_int_eq(chmod("/dev/vperfctr", device.st_mode & 0777), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("lib");
@@ -476,6 +550,7 @@ int main(void)
 	tcase_add_test(tcase, thread_ended);
 	tcase_add_test(tcase, handle_in_forked_child);
 	tcase_add_test(tcase, closed_in_child);
+	tcase_add_loop_test(tcase, attach_to_process, 0, 2);
 	suite_add_tcase(suite, foreign_case);
 	tcase_set_timeout(foreign_case, 100);
 	tcase_add_test(foreign_case, handle_in_other_thread);

@@ -368,6 +368,12 @@ check "-p counts" "$([ "$(count "$tmp/err" instructions:u)" -gt 100000 ] && echo
 run -e instructions:u -t $busy -- sleep 0.2
 check "status of -t with a command" "$status" 0
 check "-t counts" "$([ "$(count "$tmp/err" instructions:u)" -gt 100000 ] && echo yes)" yes
+run -e instructions:u -p $busy -t $busy --timeout 0.2
+check "status of -p with one of its threads" "$status" 0
+check "it is counted once" "$(grep -c '1 thread and what it started' "$tmp/err")" 1
+check "all of it is included" "$(grep -cE '^ (Counted until now|Not included)' "$tmp/err")" 0
+run --no-inherit -e instructions:u -p $busy --timeout 0.2
+check "-p without children" "$([ "$(count "$tmp/err" instructions:u)" -gt 100000 ] && echo yes)" yes
 run --per-thread -x , -e instructions:u -p $busy --timeout 0.2
 check "a thread's name" "$(sed -n "s/^\(sh-$busy\),[0-9]*,,instructions:u,.*/\1/p" "$tmp/err")" "sh-$busy"
 check "affinity" "$(allowed $busy)" "$before"
@@ -408,6 +414,12 @@ check "status when something of a process lives on" "$status" 0
 check "that was counted" "$([ "$(count "$tmp/err" instructions:u)" -gt 1000000 ] && echo yes)" yes
 check "that is said" "$(grep -c '^ Counted until now' "$tmp/err")" 1
 check "nothing counts on of it" "$(perf_counts)" ""
+kill "$(cat "$tmp/pid")"
+# shellcheck disable=SC2016
+sh -c 'sleep 1; while :; do :; done & echo $! > "$0"; sleep 0.2' "$tmp/pid" & busy=$!
+run -e instructions:u -t $busy
+check "status when something of a thread lives on" "$status" 0
+check "that is said of a thread" "$(grep -c '^ Counted until now' "$tmp/err")" 1
 kill "$(cat "$tmp/pid")"
 
 # when perfex is killed, its command is not counted any more

@@ -2,7 +2,11 @@
 /*
  * Count running threads.
  *
- * perfex stops all of them under ptrace, gives each a state and a control, and
+ * For each process, or each thread with -t, the module makes a set: it attaches to all
+ * threads at once and does not disturb them.  A set has one sum for all of its threads.
+ *
+ * For counts of each thread, and with a module that makes no sets, perfex uses ptrace.
+ * It stops all of them under ptrace, gives each a state and a control, and
  * releases them.  A thread's counters start when it is released, so all start within
  * the time that this takes.  Threads that are started later inherit.  While a
  * process is being stopped, its running threads can start others.  So its list of
@@ -31,6 +35,9 @@ struct thread {
 	struct vperfctr *v;	/* NULL: none, or the thread ended before it was counted */
 	struct counts counts;
 	bool again;		/* stopped once more, at the end */
+	bool set;		/* all threads of the process trace.tid, or this one with -t */
+	bool process;
+	bool ended;		/* a set's process or thread */
 };
 
 struct session {
@@ -43,6 +50,8 @@ struct session {
 	struct rlimit nofile;
 	struct thread *threads;
 	unsigned int nr, room;
+	unsigned int nrcounted;	/* threads, from the beginning */
+	bool look;		/* there are threads whose end poll() does not report */
 	struct pollfd *polls;	/* the end of each process or thread; then signals */
 	struct timespec start;
 	pid_t command;
@@ -272,9 +281,117 @@ static int stop_and_open(struct session *s, struct error *e)
 	return 0;
 }
 
+/* ---- sets ------------------------------------------------------------------------ */
+
+static bool is_thread_of(pid_t tid, pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), PROC "/%d/task/%d", (int)pid, (int)tid);
+	return !access(path, F_OK);
+}
+
+/* True if the target is a part of one that has been attached to. */
+static bool is_in_set(const struct session *s, const struct target *target)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++)
+		if (s->threads[i].trace.tid == target->id ||
+		    (s->threads[i].process && !target->process &&
+		     is_thread_of(target->id, s->threads[i].trace.tid)))
+			return true;
+	return false;
+}
+
+static int fail_attach(struct session *s, struct error *e, int err, pid_t id)
+{
+	char path[64];
+	int fd;
+
+	switch (err) {
+	case -EPERM:
+		/* Either the process may not be traced, or the control is not permitted. */
+		snprintf(path, sizeof(path), PROC "/%d/mem", (int)id);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return fail_attach_rights(e, id, PROC);
+		close(fd);
+		return fail_control(e, err, s->control, PROC);
+	case -ESRCH:
+		return fail_trace(e, err, id, PROC);
+	case -EBUSY:
+	case -EIO:
+	case -EINVAL:
+		return fail_control(e, err, s->control, PROC);
+	default:
+		return fail_open_thread(e, err, id);
+	}
+}
+
+static int attach_set(struct session *s, const struct target *target, struct error *e)
+{
+	struct thread *t = new_thread(s, target->id);
+	struct counts c;
+	unsigned int nr;
+	int err;
+
+	if (!t)
+		return fail_with(e, "out of memory");
+	t->set = true;
+	t->process = target->process;
+	do {
+		err = vperfctr_attach(&t->v, target->id,
+				      target->process ? 0 : VPERFCTR_ATTACH_THREAD,
+				      s->control, &nr);
+	} while (err == -EINTR);
+	if (err == -ENOTTY)
+		return 1;
+	if (err)
+		return fail_attach(s, e, err, target->id);
+	s->nr++;
+	s->nrcounted += nr;
+	/* All threads or none. */
+	err = counts_read_set(t->v, s->control, &c);
+	if (!err && c.missed && !(c.status & VPERFCTR_STATUS_PRIVILEGED))
+		return fail_counted_already(e, target->id, PROC);
+	return 0;
+}
+
+/* Return: 1: the module cannot; -1: *e */
+static int attach_sets(struct session *s, struct error *e)
+{
+	unsigned int i, pass;
+	int ret;
+
+	/* Processes first: their threads may be among the others. */
+	for (pass = 0; pass < 2; pass++) {
+		for (i = 0; i < s->targets->nr; i++) {
+			const struct target *t = &s->targets->target[i];
+
+			if (t->process != !pass || is_in_set(s, t))
+				continue;
+			ret = attach_set(s, t, e);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+/* ---- reading ---------------------------------------------------------------------- */
+
+static int read_thread(struct session *s, struct thread *t, struct counts *c)
+{
+	return t->set ? counts_read_set(t->v, s->control, c) :
+			counts_read(t->v, s->control, c);
+}
+
 /* True if the thread has ended and left running descendants behind. */
 static bool is_survived(const struct thread *t)
 {
+	if (t->set)
+		return t->ended && (t->counts.status & VPERFCTR_STATUS_CHILDREN);
 	return (t->counts.status & (VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_CHILDREN)) ==
 	       VPERFCTR_STATUS_CHILDREN;
 }
@@ -293,7 +410,12 @@ static int read_again(struct session *s, struct thread *t, int *grace)
 	while (!err && is_survived(t) && *grace > 0) {
 		poll(NULL, 0, GRACE_STEP);
 		*grace -= GRACE_STEP;
-		err = counts_read(t->v, s->control, &t->counts);
+		err = read_thread(s, t, &t->counts);
+	}
+	if (t->set) {
+		/* Those that still run are included. */
+		t->counts.cut_off |= is_survived(t);
+		t->counts.status &= ~(uint32_t)VPERFCTR_STATUS_CHILDREN;
 	}
 	return err;
 }
@@ -305,7 +427,7 @@ static int read_all(struct session *s, struct error *e)
 
 	for (i = 0; !err && i < s->nr; i++)
 		if (s->threads[i].v)
-			err = counts_read(s->threads[i].v, s->control, &s->threads[i].counts);
+			err = read_thread(s, &s->threads[i], &s->threads[i].counts);
 	for (i = 0; !err && i < s->nr; i++)
 		if (s->threads[i].v)
 			err = read_again(s, &s->threads[i], &grace);
@@ -324,7 +446,7 @@ static int end_families(struct session *s)
 	for (i = 0; i < s->nr; i++) {
 		struct thread *t = &s->threads[i];
 
-		t->again = t->v && (t->counts.status & VPERFCTR_STATUS_CHILDREN) &&
+		t->again = t->v && !t->set && (t->counts.status & VPERFCTR_STATUS_CHILDREN) &&
 			   (t->counts.status & VPERFCTR_STATUS_ATTACHED) &&
 			   !trace_seize(&t->trace);
 		if (t->again)
@@ -333,7 +455,7 @@ static int end_families(struct session *s)
 	for (i = 0; i < s->nr; i++) {
 		struct thread *t = &s->threads[i];
 
-		if (!t->v || !(t->counts.status & VPERFCTR_STATUS_CHILDREN))
+		if (!t->v || t->set || !(t->counts.status & VPERFCTR_STATUS_CHILDREN))
 			continue;
 		if (t->again)
 			trace_await(&t->trace, &s->set);
@@ -382,7 +504,15 @@ static int open_ends(struct session *s, struct error *e)
 	return 0;
 }
 
-/* The end of a thread is POLLHUP of its state. */
+/* Linux 6.9: poll a descriptor for the end of a thread. */
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD	O_EXCL
+#endif
+
+/*
+ * The end of a thread is POLLHUP of its state.  A set has POLLHUP when what the thread has
+ * started has ended, too.
+ */
 static void poll_threads(struct session *s)
 {
 	const struct targets *targets = s->targets;
@@ -393,9 +523,30 @@ static void poll_threads(struct session *s)
 		if (targets->target[i].process)
 			continue;
 		t = find_thread(s, targets->target[i].id);
-		if (t && t->v)
+		if (!t || !t->v)
+			continue;
+		if (!t->set) {
 			s->polls[i].fd = vperfctr_fd(t->v);
+			continue;
+		}
+		s->polls[i].fd = (int)syscall(SYS_pidfd_open, t->trace.tid, PIDFD_THREAD);
+		s->polls[i].events = POLLIN;
+		if (s->polls[i].fd < 0) {
+			s->polls[i].fd = vperfctr_fd(t->v);
+			s->polls[i].events = 0;
+			s->look = true;
+		}
 	}
+}
+
+/* The descriptor of a state belongs to its handle. */
+static void close_end(struct session *s, unsigned int i)
+{
+	const struct thread *t = find_thread(s, s->targets->target[i].id);
+
+	if (s->polls[i].fd >= 0 && !(t && t->v && s->polls[i].fd == vperfctr_fd(t->v)))
+		close(s->polls[i].fd);
+	s->polls[i].fd = -1;
 }
 
 static void close_ends(struct session *s)
@@ -405,8 +556,7 @@ static void close_ends(struct session *s)
 	if (!s->polls)
 		return;
 	for (i = 0; i < s->targets->nr; i++)
-		if (s->targets->target[i].process && s->polls[i].fd >= 0)
-			close(s->polls[i].fd);
+		close_end(s, i);
 	if (s->polls[i].fd >= 0)
 		close(s->polls[i].fd);
 	free(s->polls);
@@ -455,15 +605,19 @@ static bool take_signal(struct session *s, int fd)
 /* Return: whether all have ended. */
 static bool forget_ended(struct session *s)
 {
-	bool some = false;
+	bool some = false, ended;
+	struct thread *t;
 	unsigned int i;
 
 	for (i = 0; i < s->targets->nr; i++) {
-		if (s->polls[i].revents) {
-			/* The descriptor of a thread belongs to its handle. */
-			if (s->targets->target[i].process)
-				close(s->polls[i].fd);
-			s->polls[i].fd = -1;
+		t = find_thread(s, s->targets->target[i].id);
+		ended = s->polls[i].revents;
+		if (!ended && s->look && s->polls[i].fd >= 0 && !s->polls[i].events)
+			trace_look_up(s->targets->target[i].id, PROC, &ended);
+		if (ended) {
+			close_end(s, i);
+			if (t)
+				t->ended = true;
 		}
 		some |= s->polls[i].fd >= 0;
 	}
@@ -477,7 +631,7 @@ static void attach_interval(struct session *s)
 	unsigned int i;
 
 	for (i = 0; i < s->nr; i++) {
-		if (!s->threads[i].v || counts_read(s->threads[i].v, s->control, &c))
+		if (!s->threads[i].v || read_thread(s, &s->threads[i], &c))
 			continue;
 		sums_add(&sums, &c.own);
 		sums_add(&sums, &c.children);
@@ -489,6 +643,8 @@ static void attach_interval(struct session *s)
 }
 
 /* Return: seconds to wait, or NO_TIMEOUT; 0: the time is over. */
+#define LOOK_INTERVAL	0.05	/* seconds */
+
 static double time_left(struct session *s, double timeout)
 {
 	double now = seconds_since(&s->start), until = timeout;
@@ -499,6 +655,8 @@ static double time_left(struct session *s, double timeout)
 		attach_interval(s);
 	if (s->interval->ms && (until < 0 || s->next < until))
 		until = s->next;
+	if (s->look && (until < 0 || now + LOOK_INTERVAL < until))
+		until = now + LOOK_INTERVAL;
 	if (until < 0)
 		return NO_TIMEOUT;
 	now = seconds_since(&s->start);
@@ -582,6 +740,8 @@ static void add_parts(struct session *s, struct result *r)
 	for (i = 0; i < s->nr; i++) {
 		const struct thread *t = &s->threads[i];
 
+		if (t->set)
+			continue;
 		part = result_add_part(r, &t->counts.own);
 		if (!part)
 			continue;
@@ -590,7 +750,7 @@ static void add_parts(struct session *s, struct result *r)
 		snprintf(part->thread, sizeof(part->thread), "%s-%d",
 			 *t->name ? t->name : "?", (int)t->trace.tid);
 	}
-	if (!inherits(s->control))
+	if (!inherits(s->control) || (s->nr && s->threads[0].set))
 		return;
 	part = result_add_part(r, &r->counts.children);
 	if (part) {
@@ -618,22 +778,27 @@ static void collect_counts(struct session *s, struct result *r, struct error *e)
 	add_parts(s, r);
 }
 
-static int count_attached(struct session *s, char **argv, double timeout,
+static int count_attached(struct session *s, char **argv, double timeout, bool per_thread,
 			  struct result *r, struct error *e)
 {
-	int err;
+	int err = 1;
 
 	if (open_ends(s, e))
 		return -1;
-	err = stop_and_open(s, e);
+	if (!per_thread)
+		err = attach_sets(s, e);
+	if (err > 0) {
+		err = stop_and_open(s, e);
+		s->nrcounted = s->nr;
+	}
 	clock_gettime(CLOCK_MONOTONIC, &s->start);
 	release_all(s);
 	if (err)
 		return err;
 	poll_threads(s);
-	snprintf(r->scope, sizeof(r->scope), s->nr == 1 ? "%u thread%s" : "%u threads%s", s->nr,
-		 !inherits(s->control) ? "" :
-		 s->nr == 1 ? " and what it started" : " and what they started");
+	snprintf(r->scope, sizeof(r->scope), s->nrcounted == 1 ? "%u thread%s" : "%u threads%s",
+		 s->nrcounted, !inherits(s->control) ? "" :
+		 s->nrcounted == 1 ? " and what it started" : " and what they started");
 
 	if (*argv && start_command(s, argv, e))
 		return -1;
@@ -661,8 +826,8 @@ static void raise_limit(struct rlimit *old)
 }
 
 int attach_and_count(const struct targets *targets, char **argv, double timeout,
-		     const struct vperfctr_control *control, const struct interval *interval,
-		     struct result *r, struct error *e)
+		     bool per_thread, const struct vperfctr_control *control,
+		     const struct interval *interval, struct result *r, struct error *e)
 {
 	struct session s = {
 		.targets = targets, .control = control,
@@ -680,7 +845,7 @@ int attach_and_count(const struct targets *targets, char **argv, double timeout,
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, NULL);
 
-	ret = count_attached(&s, argv, timeout, r, e);
+	ret = count_attached(&s, argv, timeout, per_thread, r, e);
 
 	close_ends(&s);
 	for (i = 0; i < s.nr; i++)

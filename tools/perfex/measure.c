@@ -292,7 +292,8 @@ static int measure_once(const struct options *o, struct printing *p,
 	make_control(&control, chosen, p->events, ctr, p->info->kind, 0, at);
 	if (o->targets.nr) {
 		control.flags = flags;
-		err = attach_and_count(&o->targets, o->command, o->timeout, &control, &interval, r, e);
+		err = attach_and_count(&o->targets, o->command, o->timeout, o->per_thread || o->verbose,
+				       &control, &interval, r, e);
 	} else if (o->repeat > 1 || nrgroups > 1) {
 		err = run_groups(o, p->events, ctr, p->info->kind, nrgroups,
 				 flags | VPERFCTR_CONTROL_START_ON_EXEC, &series, r, e);

@@ -125,17 +125,11 @@ int fail_open_thread(struct error *e, int err, pid_t tid)
 	}
 }
 
-static int fail_trace_eperm(struct error *e, pid_t tid, const char *proc)
+int fail_attach_rights(struct error *e, pid_t tid, const char *proc)
 {
 	char path[128];
-	pid_t tracer;
-	bool ended;
 	int yama;
 
-	tracer = trace_look_up(tid, proc, &ended);
-	if (tracer)
-		return fail_with(e, "thread %d is traced by process %d already (a debugger?): end that first",
-				 (int)tid, (int)tracer);
 	snprintf(path, sizeof(path), "%s/sys/kernel/yama/ptrace_scope", proc);
 	yama = read_number(path);
 	if (yama >= 3)
@@ -147,6 +141,18 @@ static int fail_trace_eperm(struct error *e, pid_t tid, const char *proc)
 				 yama == 1 ? ", or 'sudo sysctl kernel.yama.ptrace_scope=0'" : "");
 	return fail_with(e, "you may not attach to %d, which is another user's, has more privileges than you, or is the kernel's own: %s",
 			 (int)tid, geteuid() ? "use sudo" : "CAP_SYS_PTRACE is needed");
+}
+
+static int fail_trace_eperm(struct error *e, pid_t tid, const char *proc)
+{
+	pid_t tracer;
+	bool ended;
+
+	tracer = trace_look_up(tid, proc, &ended);
+	if (tracer)
+		return fail_with(e, "thread %d is traced by process %d already (a debugger?): end that first",
+				 (int)tid, (int)tracer);
+	return fail_attach_rights(e, tid, proc);
 }
 
 int fail_trace(struct error *e, int err, pid_t tid, const char *proc)

@@ -45,6 +45,8 @@ int fail_exec(struct error *e, int err, const char *command);
 /* The same for a thread of another process; proc is where its files are. */
 int fail_open_thread(struct error *e, int err, pid_t tid);
 int fail_trace(struct error *e, int err, pid_t tid, const char *proc);
+/* The rights that ptrace needs are missing. */
+int fail_attach_rights(struct error *e, pid_t tid, const char *proc);
 
 #define PROC		"/proc"
 
@@ -190,6 +192,9 @@ void counts_add(struct counts *to, const struct counts *c);
 
 /* Read a state that was given this control.  Return: 0 or -errno. */
 int counts_read(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c);
+
+/* Read a set: the children's sums are those of all of its threads. */
+int counts_read_set(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c);
 
 /*
  * The same for a state whose owner has ended.  Descendants that still run are
@@ -393,12 +398,12 @@ struct targets {
 
 /*
  * Count running threads until they end, the command (if *argv) ends, the timeout
- * is over, or a signal ends perfex.
+ * is over, or a signal ends perfex.  per_thread: with a part for each thread.
  * Return: as run_command().
  */
 int attach_and_count(const struct targets *targets, char **argv, double timeout,
-		     const struct vperfctr_control *control, const struct interval *interval,
-		     struct result *r, struct error *e);
+		     bool per_thread, const struct vperfctr_control *control,
+		     const struct interval *interval, struct result *r, struct error *e);
 
 /* A thread that perfex traces, or has traced. */
 struct tracee {

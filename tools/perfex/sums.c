@@ -52,13 +52,15 @@ static void copy_soft(const struct vperfctr_soft *soft, struct counts *c)
 	}
 }
 
-int counts_read(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c)
+static int read_counts(struct vperfctr *v, const struct vperfctr_control *control,
+		       uint32_t flags, struct counts *c)
 {
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 	struct vperfctr_soft soft = { .size = sizeof(soft) };
 	struct vperfctr_control now;
 	struct vperfctr_read read = {
 		.nrctrs = VPERFCTR_MAX_CTRS,
+		.flags = flags,
 		.sums = (uintptr_t)&c->own,
 		.children = (uintptr_t)&c->children,
 		.control = (uintptr_t)&now,
@@ -82,6 +84,16 @@ int counts_read(struct vperfctr *v, const struct vperfctr_control *control, stru
 		c->replaced = true;
 	}
 	return 0;
+}
+
+int counts_read(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c)
+{
+	return read_counts(v, control, 0, c);
+}
+
+int counts_read_set(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c)
+{
+	return read_counts(v, control, VPERFCTR_READ_MEMBERS, c);
 }
 
 int counts_finish(struct vperfctr *v, const struct vperfctr_control *control, struct counts *c)
