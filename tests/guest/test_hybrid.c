@@ -347,6 +347,7 @@ START_TEST(kind_unknown_until_online)
 	assert_ok(call(dev, VPERFCTR_CPUS_FORBIDDEN, &m));
 	ck_assert_uint_eq(m.words[0], 2);
 	use_all(&control, 0);
+	control.c.flags = VPERFCTR_CONTROL_AFFINITY;
 	assert_ok(set_control(fd, &control));
 	/* A control from before the second kind was known does not run there either. */
 	child = fork_files();
