@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the mappings of some processes cost others.
+ * Mappings of some processes, and their cost for others.
  *
  * usage: test_mappings loop	a process maps and unmaps its page all the time (two CPUs)
  *        test_mappings idle	many idle processes have mapped pages (time is instructions)

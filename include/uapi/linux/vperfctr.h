@@ -574,7 +574,8 @@ struct vperfctr_read {
 	 * ctr_size and ctr (0, or the address of room for nrctrs counters).
 	 */
 	__u64 control;
-	__u64 soft;		/* address of struct vperfctr_soft, of which the caller has set size */
+	/* Address of struct vperfctr_soft, of which the caller has set size. */
+	__u64 soft;
 };
 
 /*
@@ -698,9 +699,10 @@ struct vperfctr_soft {
  *
  * Sample n, counted from the first one, is in slot n % nrsamples, and is valid for
  * tail <= n < head.  A reader must load head with acquire semantics before it looks
- * at samples.  It passes over samples of a type that it does not know.  Then VPERFCTR_CONSUME frees their slots.  poll() returns POLLIN if
- * there are at least `watermark` samples, or any and the state has no owner.  A
- * sample that finds the ring full is dropped and counted.
+ * at samples.  It passes over samples of a type that it does not know.  Then
+ * VPERFCTR_CONSUME frees their slots.  poll() returns POLLIN if there are at least
+ * `watermark` samples, or any and the state has no owner.  A sample that finds the
+ * ring full is dropped and counted.
  *
  * If a thread makes more samples per second than the module's parameter
  * max_sample_rate, the kernel throttles it: only every 2nd, 4th, ... overflow makes a
