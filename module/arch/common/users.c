@@ -78,14 +78,14 @@ static void change_own(struct perfctr_user *user, int change)
 {
 	bool followup = false;
 
-	/* Before: a driver that is about to visit all entries must not miss the first one. */
 	if (!user->own) {
+		/* A driver that is about to visit all entries must not miss the first one. */
 		atomic_inc(&perfctr_nr_owners);
-		smp_mb__after_atomic();
+		smp_mb__after_atomic();	/* pairs with the driver's store before its visit */
 	}
 	spin_lock(&user->lock);
 	WRITE_ONCE(user->own, user->own + change);
-	if (user->own == (change > 0))
+	if (user->own == (change > 0 ? 1 : 0))
 		followup = perfctr_own_changed(user);
 	spin_unlock(&user->lock);
 	if (!user->own)

@@ -28,11 +28,6 @@ extern atomic_t perfctr_nr_owners;
 /* Return the entry of an mm, or NULL.  Context: RCU read lock held, or mmap_lock of the mm. */
 struct perfctr_user *perfctr_find_user(const struct mm_struct *mm);
 
-/* Visit all entries.  Context: RCU read lock held. */
-#define perfctr_for_each_user(user, i)					\
-	for ((i) = 0; (i) < PERFCTR_USER_BUCKETS; (i)++)		\
-		hlist_for_each_entry_rcu(user, &perfctr_users[i], node)
-
 /*
  * The driver's part.
  *

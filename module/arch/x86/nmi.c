@@ -89,7 +89,7 @@ static int overflow_nmi(unsigned int type, struct pt_regs *regs)
 {
 	struct perfctr_cpu_state *state = static_call(perfctr_x86_overflow)();
 
-	if (unlikely(IS_ERR_OR_NULL(state) || !READ_ONCE(perfctr_x86_pmi_masks)))
+	if (IS_ERR_OR_NULL(state) || unlikely(!READ_ONCE(perfctr_x86_pmi_masks)))
 		return other_nmi(state, regs);
 	/* Reading LVTPC first would cost more than this write. */
 	unmask_lvtpc();

@@ -136,7 +136,8 @@ static void lower_level(struct work_struct *work)
 	} else {
 		/* Pairs with perfctr_mm_added(): it sees this, or its count is seen here. */
 		smp_store_mb(settled, false);
-		set_level(min(perfctr_x86_watchers, (unsigned int)atomic_read(&nr_mms)));
+		set_level(min_t(unsigned int, perfctr_x86_watchers, atomic_read(&nr_mms)));
+		/* Pairs with perfctr_mm_added(): the level comes first. */
 		smp_store_release(&settled, perfctr_x86_watchers > 1);
 		interruptions = 0;
 	}
@@ -150,7 +151,8 @@ void perfctr_mm_added(void)
 	if (!perfctr_isolate)
 		return;
 	atomic_inc(&nr_mms);
-	smp_mb__after_atomic();
+	smp_mb__after_atomic();	/* pairs with smp_store_mb() in lower_level() */
+	/* Pairs with the releases: what was left before has been cleared. */
 	if (smp_load_acquire(&settled))
 		return;
 	mutex_lock(&level_mutex);
@@ -189,7 +191,7 @@ static bool allow_rdpmc(struct perfctr_user *user)
 
 static void end_withdrawal(void)
 {
-	smp_mb__before_atomic();
+	smp_mb__before_atomic();	/* the CPUs have been asked: see is_late_here() */
 	atomic_dec(&withdrawals);
 }
 
@@ -222,6 +224,19 @@ void perfctr_own_followup(struct perfctr_user *user)
 		end_withdrawal();
 }
 
+/* Context: withdrawals is raised, so that it may fall here. */
+static void change_one(struct perfctr_user *user, bool allow)
+{
+	spin_lock(&user->lock);
+	if (allow && user->own && allow_rdpmc(user))
+		perfctr_x86_pce_add(user->mm);
+	if (!allow && forbid_rdpmc(user)) {
+		perfctr_x86_pce_add(user->mm);
+		end_withdrawal();
+	}
+	spin_unlock(&user->lock);
+}
+
 /*
  * Change the right of all mms.  First all are changed, and then the CPUs that have any of
  * them loaded are asked, each of them once.
@@ -242,15 +257,9 @@ static void change_all(bool allow)
 		return;
 	atomic_inc(&withdrawals);
 	rcu_read_lock();
-	perfctr_for_each_user(user, i) {
-		spin_lock(&user->lock);
-		if (allow && user->own && allow_rdpmc(user))
-			perfctr_x86_pce_add(user->mm);
-		if (!allow && forbid_rdpmc(user)) {
-			perfctr_x86_pce_add(user->mm);
-			end_withdrawal();
-		}
-		spin_unlock(&user->lock);
+	for (i = 0; i < PERFCTR_USER_BUCKETS; i++) {
+		hlist_for_each_entry_rcu(user, &perfctr_users[i], node)
+			change_one(user, allow);
 	}
 	rcu_read_unlock();
 	perfctr_x86_pce_follow_added(allow);
