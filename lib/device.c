@@ -50,6 +50,7 @@ static struct kept {
 	int fd;			/* -1: none */
 	dev_t dev;
 	ino_t ino;
+	int taken;		/* a thread has set the rest, or is about to */
 } kept = { .fd = -1 };
 
 static bool has_privileges(void)
@@ -74,11 +75,10 @@ static bool is_kept(int fd)
 /* Keep a descriptor if there is none.  Of several threads, one succeeds. */
 static void keep(int fd)
 {
-	static int taken;
 	struct stat status;
 
 	if (has_privileges() || fstat(fd, &status) ||
-	    __atomic_exchange_n(&taken, 1, __ATOMIC_ACQUIRE))
+	    __atomic_exchange_n(&kept.taken, 1, __ATOMIC_ACQUIRE))
 		return;
 	kept.dev = status.st_dev;
 	kept.ino = status.st_ino;
