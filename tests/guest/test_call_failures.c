@@ -177,8 +177,8 @@ static int try_read_ctrs(void *p)
 
 static const struct argument arguments[] = {
 	{ "INFO", sizeof(struct vperfctr_info), true, fill_info, try_info },
-	{ "CPUS", 8, true, fill_cpus, try_cpus },
-	{ "CPUS_FORBIDDEN", 8, true, fill_cpus, try_forbidden },
+	{ "CPUS", 12, true, fill_cpus, try_cpus },
+	{ "CPUS_FORBIDDEN", 12, true, fill_cpus, try_forbidden },
 	{ "OPEN", sizeof(struct vperfctr_open), false, fill_open, try_open },
 	{ "CONTROL", sizeof(struct vperfctr_control), false, fill_control, try_control },
 	{ "CONTROL's counters", CTR, false, fill_ctrs, try_ctrs },
