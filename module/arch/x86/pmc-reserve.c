@@ -183,7 +183,7 @@ int perfctr_x86_pmc_cpu_start(bool test)
 		return err;
 	}
 	clear_registers(cpu);
-	WRITE_ONCE(cpu->ready, true);
+	WRITE_ONCE(cpu->ready, PMC_READY);
 	return 0;
 }
 
@@ -191,7 +191,7 @@ void perfctr_x86_pmc_cpu_stop(void)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 
-	WRITE_ONCE(cpu->ready, false);
+	WRITE_ONCE(cpu->ready, 0);
 	clear_registers(cpu);
 	give_back(cpu);
 }
@@ -200,7 +200,7 @@ void perfctr_x86_pmc_cpu_lose(unsigned int n)
 {
 	struct pmc_cpu *cpu = per_cpu_ptr(&perfctr_x86_pmc_cpu, n);
 
-	WRITE_ONCE(cpu->ready, false);
+	WRITE_ONCE(cpu->ready, 0);
 	cpu->id = 0;
 	WRITE_ONCE(cpu->loaded, 0);
 	WRITE_ONCE(cpu->armed, NULL);

@@ -333,14 +333,13 @@ static __always_inline bool is_at_start(const struct vperfctr_page_ctr *ctr)
 	return !((perfctr_rdpmc(ctr->map) ^ ctr->start) & counter_mask(ctr->map));
 }
 
-/*
- * True if the registers hold the same control, and its i-mode counters their values.
- */
-static __always_inline bool are_loaded(const struct perfctr_cpu_state *state, bool same)
+/* True if the registers hold the control, and its i-mode counters their values. */
+static __always_inline bool are_loaded(const struct pmc_cpu *cpu,
+				       const struct perfctr_cpu_state *state)
 {
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 
-	if (!same)
+	if (cpu->id != state->id)
 		return false;
 	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
 		if (!is_at_start(&state->page->ctr[i]))
@@ -356,11 +355,11 @@ static __always_inline bool are_loaded(const struct perfctr_cpu_state *state, bo
  *
  * Return: true if a counter has already overflowed; then none must be started.
  */
-static bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state, bool same)
+static bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *state)
 {
 	const struct vperfctr_page *page = state->page;
 	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-	bool loaded = are_loaded(state, same);
+	bool loaded = are_loaded(cpu, state);
 	bool overflow = false;
 
 	if (pmu->global_ctrl && !loaded) {
@@ -500,12 +499,18 @@ static __always_inline u32 running_cstatus(u32 cstatus)
 }
 
 /*
- * Prepare this CPU for its first state.  If the CPU cannot count, refuse the state, whose
- * TSC may be running.
+ * Resume a state without counters, or prepare this CPU for its first state with counters.
+ * If the CPU cannot count, refuse the state, whose TSC may be running.
+ *
+ * Return: true if the counters must be resumed.
  */
-static noinline bool prepare_or_refuse(struct perfctr_cpu_state *state, bool tsc_runs)
+static noinline bool may_use_counters(struct perfctr_cpu_state *state, bool tsc_runs)
 {
-	if (likely(!perfctr_x86_prepare_here()))
+	if (!VPERFCTR_CSTATUS_NRCTRS(state->cstatus)) {
+		perfctr_generic_resume(state);
+		return false;
+	}
+	if (!perfctr_x86_prepare_here())
 		return true;
 	if (tsc_runs)
 		perfctr_generic_suspend(state);
@@ -517,27 +522,22 @@ static noinline void resume_other(struct perfctr_cpu_state *state, bool tsc_runs
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	u32 cstatus = running_cstatus(state->cstatus);
-	bool same = cpu->id == state->id;
 	bool ictrs = has_ictrs(state);
 	bool overflow = false;
 
-	if (!VPERFCTR_CSTATUS_NRCTRS(cstatus)) {
-		perfctr_generic_resume(state);
-		return;
-	}
-	/* No control has the identity 0 of a CPU that is not prepared. */
-	if (!same && unlikely(!cpu->ready) && !prepare_or_refuse(state, tsc_runs))
+	/* The mask of a CPU that is not prepared has no bit. */
+	if (unlikely(!(cstatus & cpu->ready)) && !may_use_counters(state, tsc_runs))
 		return;
 	if (cstatus & VPERFCTR_CSTATUS_RDPMC)
 		perfctr_x86_saw_rdpmc();
 	if (ictrs)
-		overflow = resume_ictrs(cpu, state, same);
+		overflow = resume_ictrs(cpu, state);
 	/* Without a global control, counters run once written, and may overflow at once. */
 	WRITE_ONCE(cpu->running, state);
 	barrier();
 	if (unlikely(overflow))
 		resume_overflowed(cpu, state);
-	else if (!same)
+	else if (cpu->id != state->id)
 		write_control(cpu, state);
 	resume(cpu, state, cstatus, tsc_runs);
 	if (ictrs && pmu->global_ctrl && !overflow)

@@ -18,13 +18,16 @@
 /* A short name, which costs nothing: the compiler resolves it. */
 static const struct perfctr_x86_pmu *const pmu = &perfctr_x86_pmu;
 
+/* The bits of VPERFCTR_CSTATUS_NRCTRS(): one test also finds a control without counters. */
+#define PMC_READY	0xff
+
 /* The contents of a CPU's registers, and the state that uses them. */
 struct pmc_cpu {
 	u64 id;				/* identity of the loaded control; 0: none */
 	u64 loaded;			/* its regs.global_ctrl; 0: counters are clear since */
 	u64 global_ctrl;
 	u64 fixed_ctrl;
-	bool ready;			/* between cpu_start and cpu_stop */
+	u32 ready;			/* PMC_READY between cpu_start and cpu_stop, else 0 */
 	bool cleared;			/* overflow status cleared since the counters stopped */
 	struct perfctr_cpu_state *running; /* resumed here, and uses counters */
 	struct perfctr_cpu_state *armed; /* the same, if an NMI may stop its counters */
