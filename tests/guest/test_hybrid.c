@@ -156,6 +156,7 @@ START_TEST(refused_for_wrong_kind)
 	control.c.kind = 1;
 	assert_errno(set_control(fd, &control), EINVAL);
 	control.c.kind = 0;
+	control.c.flags = VPERFCTR_CONTROL_AFFINITY;	/* it must not move to the other kind */
 	assert_ok(set_control(fd, &control));
 	/* The number of counters of the other kind. */
 	use_all(&control, 0);
