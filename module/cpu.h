@@ -116,7 +116,8 @@ void perfctr_cpu_release(void);
 /*
  * Prepare the registers of this CPU, so that a control can be refused before it starts.
  *
- * Context: The hardware is reserved.  The caller may move to another CPU at any time.
+ * Context: The caller may move to another CPU at any time.  Does nothing if the hardware is
+ * not reserved: the end of a monitored thread may release it at any time.
  * Return: 0, or -EIO if the counters of this CPU do not work, or -EBUSY if perf uses
  * them.
  */

@@ -58,7 +58,7 @@ int perfctr_x86_prepare_here(void)
 	cpumask_set_cpu(cpu, &started);
 	/* Pairs with the release: it finds the bit, or the counters are perf's by now. */
 	smp_mb__after_atomic();
-	err = -EIO;
+	err = -ENODEV;
 	if (!READ_ONCE(reserved))
 		goto out;
 	err = driver->cpu_start(!cpumask_test_cpu(cpu, &passed));
@@ -195,7 +195,8 @@ int perfctr_cpu_prepare(void)
 	if (perfctr_kind_here())
 		err = perfctr_x86_prepare_here();
 	local_irq_restore(flags);
-	return err;
+	/* The state's thread may end before this, and its end releases the counters. */
+	return err == -ENODEV ? 0 : err;
 }
 
 /*

@@ -275,7 +275,7 @@ int perfctr_x86_selftest(const struct vperfctr_info *kind);
  * drivers.c: prepare this CPU for counting, unless that has been done.
  *
  * Context: Interrupts disabled.
- * Return: 0, or -EIO if its counters do not work, or are not reserved.
+ * Return: 0; -EIO if its counters do not work; -ENODEV if they are not reserved.
  */
 int perfctr_x86_prepare_here(void);
 

@@ -153,6 +153,9 @@ START_TEST(prepared_when_needed)
 		fake_cpu = 0;
 		perfctr_cpu_release();
 		ck_assert(!machine_is_prepared(0));
+		/* The share that the caller had is gone: no error of the CPU. */
+		ck_assert_int_eq(perfctr_cpu_prepare(), 0);
+		ck_assert(!machine_is_prepared(0));
 		model_clear_statistics();
 	}
 	for (cpu = 1; cpu < NR_CPUS; cpu++) {
