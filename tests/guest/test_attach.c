@@ -477,8 +477,7 @@ START_TEST(members_end_while_read)
 	} while (threads_of(pid) > 1);
 	ck_assert_eventually(all_count(set) >= MANY * INSNS_LATER(100000));
 	ck_assert_uint_eq(all_count(set), MANY * INSNS_LATER(100000));
-	/* With one CPU, all of them may run before the reader. */
-	ck_assert(reads > 3 || nr_cpus() == 1);
+	/* All of them may run before the reader. */
 	printf("%d readings\n", reads);
 	kill_target(pid);
 }
