@@ -420,9 +420,10 @@ struct vperfctr_attach {
  *		CAP_SYS_ADMIN (see VPERFCTR_FEATURE_KERNEL)
  *	EBUSY	there are counters, and perf_event or the NMI watchdog holds them:
  *		see `sysctl kernel.nmi_watchdog`
- *	EIO	on an online CPU a counter that the processor reports does not count or
- *		cannot be written, as under some hypervisors; the kernel's log names
- *		the counter
+ *	EIO	on the caller's CPU a counter that the processor reports does not count
+ *		or cannot be written, as under some hypervisors; the kernel's log names
+ *		the counter.  On another such CPU the owner is not counted, as on one
+ *		that cannot count the control.
  *	ENOMEM	there is no memory
  */
 #define VPERFCTR_CONTROL	_IO(0xD0, 16)

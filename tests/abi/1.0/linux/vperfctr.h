@@ -420,9 +420,10 @@ struct vperfctr_attach {
  *		CAP_SYS_ADMIN (see VPERFCTR_FEATURE_KERNEL)
  *	EBUSY	there are counters, and perf_event or the NMI watchdog holds them:
  *		see `sysctl kernel.nmi_watchdog`
- *	EIO	on an online CPU a counter that the processor reports does not count or
- *		cannot be written, as under some hypervisors; the kernel's log names
- *		the counter
+ *	EIO	on the caller's CPU a counter that the processor reports does not count
+ *		or cannot be written, as under some hypervisors; the kernel's log names
+ *		the counter.  On another such CPU the owner is not counted, as on one
+ *		that cannot count the control.
  *	ENOMEM	there is no memory
  */
 #define VPERFCTR_CONTROL	_IO(0xD0, 16)
@@ -574,7 +575,8 @@ struct vperfctr_read {
 	 * ctr_size and ctr (0, or the address of room for nrctrs counters).
 	 */
 	__u64 control;
-	__u64 soft;		/* address of struct vperfctr_soft, of which the caller has set size */
+	/* Address of struct vperfctr_soft, of which the caller has set size. */
+	__u64 soft;
 };
 
 /*
@@ -698,9 +700,10 @@ struct vperfctr_soft {
  *
  * Sample n, counted from the first one, is in slot n % nrsamples, and is valid for
  * tail <= n < head.  A reader must load head with acquire semantics before it looks
- * at samples.  It passes over samples of a type that it does not know.  Then VPERFCTR_CONSUME frees their slots.  poll() returns POLLIN if
- * there are at least `watermark` samples, or any and the state has no owner.  A
- * sample that finds the ring full is dropped and counted.
+ * at samples.  It passes over samples of a type that it does not know.  Then
+ * VPERFCTR_CONSUME frees their slots.  poll() returns POLLIN if there are at least
+ * `watermark` samples, or any and the state has no owner.  A sample that finds the
+ * ring full is dropped and counted.
  *
  * If a thread makes more samples per second than the module's parameter
  * max_sample_rate, the kernel throttles it: only every 2nd, 4th, ... overflow makes a
