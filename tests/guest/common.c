@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* See common.h. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -439,6 +440,138 @@ void msleep(unsigned int ms)
 	while (nanosleep(&ts, &ts) && errno == EINTR)
 		;
 }
+
+/* ---- interrupts ------------------------------------------------------------ */
+
+#define WORKERS		"/sys/devices/virtual/workqueue/cpumask"
+#define MOST_MOVED	4096
+#define TRIES		10
+
+static struct {
+	struct {
+		pid_t tid;
+		unsigned long cpus;
+	} thread[MOST_MOVED];
+	unsigned int n;
+	char workers[64];
+} moved;
+
+/* Move the thread to CPU 0 if it may run there and elsewhere. */
+static void move_thread(pid_t tid)
+{
+	unsigned long mask[16] = { 0 }, cpu0[16] = { 1 };
+
+	if (moved.n == MOST_MOVED)
+		die("too many threads");
+	if (syscall(SYS_sched_getaffinity, tid, sizeof(mask), mask) < 0 || (mask[0] & 3) != 3)
+		return;
+	/* The kernel refuses it for some of its own threads, and a thread may have ended. */
+	if (syscall(SYS_sched_setaffinity, tid, sizeof(cpu0), cpu0))
+		return;
+	moved.thread[moved.n].tid = tid;
+	moved.thread[moved.n++].cpus = mask[0];
+}
+
+static void for_each_number(const char *path, void (*visit)(const char *path, pid_t number))
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	/* A process that has ended. */
+	if (!dir)
+		return;
+	while ((entry = readdir(dir))) {
+		if (atoi(entry->d_name) > 0)
+			visit(path, atoi(entry->d_name));
+	}
+	closedir(dir);
+}
+
+static void move_task(const char *path, pid_t tid)
+{
+	(void)path;
+	move_thread(tid);
+}
+
+static void move_process(const char *path, pid_t pid)
+{
+	char tasks[64];
+
+	snprintf(tasks, sizeof(tasks), "%s/%d/task", path, pid);
+	for_each_number(tasks, move_task);
+}
+
+static void clear_cpu1(void)
+{
+	moved.n = 0;
+	/* Only this file changes the affinity of the workers that belong to no CPU. */
+	if (!access(WORKERS, W_OK)) {
+		read_file(WORKERS, moved.workers, sizeof(moved.workers));
+		write_file(WORKERS, "1");
+	}
+	for_each_number("/proc", move_process);
+}
+
+static void restore_cpu1(void)
+{
+	while (moved.n--) {
+		unsigned long mask[16] = { moved.thread[moved.n].cpus };
+
+		syscall(SYS_sched_setaffinity, moved.thread[moved.n].tid, sizeof(mask), mask);
+	}
+	if (moved.workers[0])
+		write_file(WORKERS, moved.workers);
+}
+
+/* Return how many function calls by interrupts CPU 1 has had. */
+static unsigned long count_interrupts(void)
+{
+	FILE *file = fopen("/proc/interrupts", "r");
+	unsigned long n[2];
+	char line[1024];
+	bool found = false;
+
+	if (!file)
+		die("/proc/interrupts: %s", strerror(errno));
+	while (!found && fgets(line, sizeof(line), file)) {
+		/* x86: "CAL: 1 2 Function call interrupts"; arm64: "IPI1: ..." */
+		char *colon = strchr(line, ':');
+
+		found = colon && strstr(line, "unction call interrupts") &&
+			sscanf(colon + 1, "%lu %lu", &n[0], &n[1]) == 2;
+	}
+	fclose(file);
+	if (!found)
+		die("/proc/interrupts has no function calls");
+	return n[1];
+}
+
+unsigned long interrupts_of_cpu1(void (*rounds)(int), int arg, unsigned long few)
+{
+	unsigned long n, fewest = -1UL;
+	unsigned int tries;
+	pid_t pid;
+
+	clear_cpu1();
+	for (tries = 0; tries < TRIES && fewest >= few; tries++) {
+		n = count_interrupts();
+		pid = fork();
+		if (!pid) {
+			/* It never runs on CPU 1, which so has nothing of its address space. */
+			pin(0);
+			rounds(arg);
+			_exit(0);
+		}
+		if (wait_for(pid))
+			die("a child has failed");
+		n = count_interrupts() - n;
+		fewest = n < fewest ? n : fewest;
+	}
+	restore_cpu1();
+	return fewest;
+}
+
+/* ---- perf and files --------------------------------------------------------- */
 
 u64 perf_config(u64 config)
 {

@@ -186,6 +186,21 @@ bool is_debug_kernel(void);
 bool is_kcsan_kernel(void);
 void msleep(unsigned int ms);
 
+/* ---- interrupts ------------------------------------------------------------ */
+
+/*
+ * Let a child on CPU 0 execute rounds(arg), several times.  Return the smallest number of
+ * interrupts by which CPU 1 was told to call a function meanwhile, or the first that is
+ * less than `few`.
+ *
+ * The kernel has reasons of its own for such interrupts.  The commonest is that CPU 0
+ * wakes a kernel thread on CPU 1, such as that of RCU.  So each thread that may run on
+ * either CPU is on CPU 0 meanwhile; threads that the test has pinned stay.
+ */
+unsigned long interrupts_of_cpu1(void (*rounds)(int), int arg, unsigned long few);
+
+/* ---- perf and files --------------------------------------------------------- */
+
 /* perf's config of a hardware event, for the tested kind of CPUs. */
 u64 perf_config(u64 config);
 

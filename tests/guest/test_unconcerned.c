@@ -1,45 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A CPU on which no counted thread runs is not interrupted when others take and release the
- * hardware.  The kernel has few reasons of its own for such interrupts, but it may have
- * some in any round of tries: the smallest number counts.
+ * hardware, whether it is idle or busy.
  */
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "suite.h"
 
 #define ROUNDS	200
-#define TRIES	5
+/* Code that disturbs another CPU does so in each round. */
+#define FEW	(ROUNDS / 10)
 
-/* Return how many function calls by interrupts CPU 1 has had. */
-static unsigned long interrupts_of_cpu1(void)
+static void control_and_stop(int unused)
 {
-	FILE *file = fopen("/proc/interrupts", "r");
-	unsigned long n[2];
-	char line[1024];
-	bool found = false;
+	int fd = open_state(0), i;
 
-	ck_assert_ptr_nonnull(file);
-	while (!found && fgets(line, sizeof(line), file)) {
-		char *colon = strchr(line, ':');
-
-		found = colon && strstr(line, "unction call interrupts") &&
-			sscanf(colon + 1, "%lu %lu", &n[0], &n[1]) == 2;
+	(void)unused;
+	for (i = 0; i < ROUNDS; i++) {
+		count(fd, INSNS_USER);
+		assert_ok(stop_all(fd));
 	}
-	fclose(file);
-	ck_assert(found);
-	return n[1];
-}
-
-static void control_and_stop(int fd)
-{
-	struct control control;
-
-	count(fd, INSNS_USER);
-	control_init(&control, 0);
-	assert_ok(set_control(fd, &control));
 }
 
 static void open_and_close(void)
@@ -49,6 +34,15 @@ static void open_and_close(void)
 	count(fd, INSNS_USER);
 	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
 	close(fd);
+}
+
+static void open_and_close_in_loop(int unused)
+{
+	int i;
+
+	(void)unused;
+	for (i = 0; i < ROUNDS; i++)
+		open_and_close();
 }
 
 /* In the same loop perf gets the counters after each round: the hardware is released. */
@@ -73,30 +67,40 @@ static bool all_are_concerned(void)
 	return major < 5 || (major == 5 && minor < 14);
 }
 
+static volatile bool *runs;
+
+__attribute__((noreturn)) static void keep_cpu1_busy(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pin(1);
+	for (;;)
+		*runs = true;
+}
+
 START_TEST(take_and_release)
 {
-	unsigned long before, fewest = -1UL;
-	unsigned int i, tries;
-	int fd = -1;
+	bool busy = _i & 1;
+	unsigned long n;
+	pid_t pid = 0;
 
 	if (all_are_concerned())
 		return;
-	pin(0);
-	if (!_i)
-		fd = open_state(0);
-	for (tries = 0; tries < TRIES && fewest >= ROUNDS / 10; tries++) {
-		before = interrupts_of_cpu1();
-		for (i = 0; i < ROUNDS; i++) {
-			if (!_i)
-				control_and_stop(fd);
-			else
-				open_and_close();
-		}
-		before = interrupts_of_cpu1() - before;
-		fewest = before < fewest ? before : fewest;
+	if (busy) {
+		runs = shared_memory(PAGE);
+		pid = fork();
+		if (!pid)
+			keep_cpu1_busy();
+		while (!*runs)
+			sched_yield();
 	}
-	printf("%lu interrupts of CPU 1 in %u rounds\n", fewest, ROUNDS);
-	ck_assert_uint_lt(fewest, ROUNDS / 10);
+	n = interrupts_of_cpu1(_i & 2 ? open_and_close_in_loop : control_and_stop, 0, FEW);
+	if (busy) {
+		kill(pid, SIGKILL);
+		wait_for(pid);
+	}
+	printf("%lu interrupts of CPU 1, which is %s, in %u rounds\n", n, busy ? "busy" : "idle",
+	       ROUNDS);
+	ck_assert_uint_lt(n, FEW);
 }
 END_TEST
 
@@ -113,7 +117,7 @@ END_TEST
 
 static void add(TCase *tc)
 {
-	tcase_add_loop_test(tc, take_and_release, 0, 2);
+	tcase_add_loop_test(tc, take_and_release, 0, 4);
 	tcase_add_test(tc, perf_after_each_round);
 }
 
