@@ -102,31 +102,21 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags)
 	return open_handle(v, tid, flags | VPERFCTR_OPEN_NOMAP);
 }
 
-/*
- * Return 0 if the caller owns a state with this status, or an error.  Suspending a
- * suspended state, or resuming a running one, changes nothing, but only the owner and
- * its monitor may do so.
- */
-static int check_owner(int fd, uint32_t status)
-{
-	int err = __vperfctr_ioctl(fd, status & VPERFCTR_STATUS_SUSPENDED ? VPERFCTR_SUSPEND :
-							VPERFCTR_RESUME, NULL);
-
-	/* EINVAL: the caller may, but nothing is controlled. */
-	return err == -EINVAL ? 0 : err;
-}
-
 int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags)
 {
-	struct vperfctr_read probe = { .size = sizeof(probe), .nrctrs = VPERFCTR_MAX_CTRS };
+	struct vperfctr_read probe = {
+		.size = sizeof(probe),
+		.nrctrs = VPERFCTR_MAX_CTRS,
+		.flags = VPERFCTR_READ_OWNER,
+	};
 	int err;
 
 	*v = NULL;
 	if (flags & ~VPERFCTR_FD_MAP)
 		return -EINVAL;
 	err = __vperfctr_ioctl(fd, VPERFCTR_READ, &probe);
-	if (!err && (flags & VPERFCTR_FD_MAP))
-		err = check_owner(fd, probe.status);
+	if (!err && (flags & VPERFCTR_FD_MAP) && !(probe.status & VPERFCTR_STATUS_OWNER))
+		err = probe.status & VPERFCTR_STATUS_ATTACHED ? -EPERM : -ESRCH;
 	if (err)
 		return err;
 	return __vperfctr_new_handle(v, fd, flags & VPERFCTR_FD_MAP);

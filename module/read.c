@@ -2,6 +2,7 @@
 /* VPERFCTR_READ: sums, children's sums and control, for the owner or another thread. */
 #include <linux/irqflags.h>
 #include <linux/mm.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -12,6 +13,24 @@
 
 #define READ_SIZE_VER0	56
 #define SOFT_SIZE_VER0	88
+
+#define READ_FLAGS	(VPERFCTR_READ_MEMBERS | VPERFCTR_READ_OWNER)
+
+/* What the caller is to the state, for VPERFCTR_READ_OWNER. */
+static u32 role_of_caller(const struct vperfctr_state *st)
+{
+	struct task_struct *owner;
+	u32 role = 0;
+
+	rcu_read_lock();
+	owner = READ_ONCE(st->owner);
+	if (owner == current)
+		role = VPERFCTR_STATUS_OWNER;
+	else if (owner && vperfctr_may_monitor(owner, current))
+		role = VPERFCTR_STATUS_MONITOR;
+	rcu_read_unlock();
+	return role;
+}
 
 static u32 status_of(const struct vperfctr_state *st)
 {
@@ -295,7 +314,7 @@ int vperfctr_read(struct vperfctr_state *st, struct vperfctr_read __user *arg)
 	err = vperfctr_get_struct(&req, sizeof(req), arg, READ_SIZE_VER0);
 	if (err)
 		return err;
-	if (req.flags & ~VPERFCTR_READ_MEMBERS)
+	if (req.flags & ~READ_FLAGS)
 		return -EINVAL;
 
 	r.with_children = req.children || req.soft;
@@ -307,6 +326,8 @@ int vperfctr_read(struct vperfctr_state *st, struct vperfctr_read __user *arg)
 			return -ENOMEM;
 	}
 	err = take_reading(st, &r);
+	if (unlikely(req.flags & VPERFCTR_READ_OWNER) && !err)
+		r.snap.status |= role_of_caller(st);
 	if (!err)
 		err = write_reading(&r, &req, arg);
 	if (unlikely(r.control))

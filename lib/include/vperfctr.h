@@ -263,8 +263,7 @@ int vperfctr_attach(struct vperfctr **v, pid_t tid, unsigned int flags,
  *
  *	-EBADF, -ENOTTY	fd is not open, or not a state's (possibly -EINVAL)
  *	-EINVAL	an unknown flag
- *	-EPERM	VPERFCTR_FD_MAP, and the state belongs to another thread.  A thread that
- *		has the owner stopped under ptrace is not detected, and must not use it
+ *	-EPERM	VPERFCTR_FD_MAP, and the state belongs to another thread
  *	-ESRCH	VPERFCTR_FD_MAP, and the state has no thread any more
  *	-EPROTONOSUPPORT  VPERFCTR_FD_MAP, and the page has another ABI
  *	-ENOMEM

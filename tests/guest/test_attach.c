@@ -515,7 +515,7 @@ START_TEST(members_of_own_family)
 	ck_assert_int_eq(wait_for(pid), 0);
 	read_members(fd, &r);
 	ck_assert_uint_eq(r.children[1], INSNS_CHILD_FUTEX(500, 50));
-	init_reading(&r)->flags = 2;
+	init_reading(&r)->flags = 4;
 	assert_errno(call(fd, VPERFCTR_READ, &r.read), EINVAL);
 }
 END_TEST

@@ -580,7 +580,7 @@ START_TEST(read_einval)
 	req.size = offsetof(struct vperfctr_read, soft) - 1;
 	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
 	req.size = sizeof(req);
-	req.flags = 2;
+	req.flags = 4;
 	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
 	req.flags = 0;
 	req.control = (uintptr_t)&control;

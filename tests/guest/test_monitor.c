@@ -744,6 +744,16 @@ END_TEST
 
 /* ---- lifetime of a state ----------------------------------------------------------------- */
 
+/* What the caller is to the state. */
+static u32 role_in(int fd)
+{
+	struct vperfctr_read req = { .size = sizeof(req), .nrctrs = VPERFCTR_MAX_CTRS,
+				     .flags = VPERFCTR_READ_OWNER };
+
+	assert_ok(call(fd, VPERFCTR_READ, &req));
+	return req.status & (VPERFCTR_STATUS_OWNER | VPERFCTR_STATUS_MONITOR);
+}
+
 START_TEST(state_ends_with_descriptor)
 {
 	pid_t pid = start_target();
@@ -751,6 +761,7 @@ START_TEST(state_ends_with_descriptor)
 
 	fd = open_target(pid, VPERFCTR_OPEN_CREAT | (_i ? VPERFCTR_OPEN_TRANSIENT : 0));
 	assert_ok(count_insns(fd, 0));
+	ck_assert_uint_eq(role_in(fd), VPERFCTR_STATUS_MONITOR);
 	copy = dup(fd);
 	close(fd);
 	ck_assert_uint_eq(measure(copy, pid), INSNS_STOP(1000));
@@ -766,6 +777,8 @@ START_TEST(state_ends_with_descriptor)
 	assert_ok(count_insns(fd, 0));
 	shared->n[0] = 10000000;
 	run(pid);
+	/* Not stopped, it has no monitor. */
+	ck_assert_uint_eq(role_in(fd), 0);
 	close(fd);
 	ck_assert(counters_free());
 	wait_stopped(pid);

@@ -598,6 +598,8 @@ struct vperfctr_soft {
  * started during the call are not included.
  */
 #define VPERFCTR_READ_MEMBERS		0x01
+/* Flag of READ: say in status whether the caller is the owner or the owner's monitor. */
+#define VPERFCTR_READ_OWNER		0x02
 
 /* status */
 #define VPERFCTR_STATUS_ATTACHED	0x01 /* belongs to a living thread */
@@ -608,6 +610,9 @@ struct vperfctr_soft {
 #define VPERFCTR_STATUS_FORBIDDEN	0x20 /* was on a forbidden CPU, not counted there */
 #define VPERFCTR_STATUS_PRIVILEGED	0x40 /* unlinked by an exec that gave privileges */
 #define VPERFCTR_STATUS_OVERFLOW	0x80 /* counters wait for IRESUME; the TSC does not */
+/* With VPERFCTR_READ_OWNER only: */
+#define VPERFCTR_STATUS_OWNER		0x100 /* the caller is the owner */
+#define VPERFCTR_STATUS_MONITOR		0x200 /* the caller has the owner stopped under ptrace */
 
 /*
  * VPERFCTR_SUSPEND: pause all counting, TSC included, and keep the control.

@@ -562,7 +562,8 @@ static int state_read(struct state *s, struct vperfctr_read *r)
 
 	if (fails(FAKE_READ))
 		return -1;
-	if (r->size != sizeof(*r) || (r->flags & ~VPERFCTR_READ_MEMBERS))
+	if (r->size != sizeof(*r) ||
+	    (r->flags & ~(VPERFCTR_READ_MEMBERS | VPERFCTR_READ_OWNER)))
 		return refuse(EINVAL);
 	if (r->nrctrs < nr) {
 		r->nrctrs = nr;
@@ -570,6 +571,8 @@ static int state_read(struct state *s, struct vperfctr_read *r)
 	}
 	r->nrctrs = nr;
 	r->status = s->status | (s->unlinked ? 0 : fake.status);
+	if (r->flags & VPERFCTR_READ_OWNER && r->status & VPERFCTR_STATUS_ATTACHED && !fake.foreign)
+		r->status |= VPERFCTR_STATUS_OWNER;
 	r->children_missed = fake.children_missed;
 	r->overflow = fake.overflow;
 	if (r->control)

@@ -47,6 +47,7 @@ struct fake {
 	uint32_t replaced_flags;	/* READ inverts these flags of the control */
 	uint32_t page_version;		/* of states that are made */
 	uint32_t ring_format;		/* of rings that are made */
+	bool foreign;			/* the state belongs to another thread */
 	uint64_t overflow;		/* waits for IRESUME */
 	/* START_ON_EXEC writes so many samples to the ring at once; the i-th is samples[i % 4]. */
 	uint64_t nrsamples;

@@ -314,6 +314,9 @@ START_TEST(open_fd)
 	ck_assert_int_eq(vperfctr_open_fd(&w, fd, VPERFCTR_FD_MAP), -ENOMEM);
 	ck_assert_ptr_null(w);
 	fake.fail[FAKE_MMAP] = 0;
+	fake.foreign = true;
+	ck_assert_int_eq(vperfctr_open_fd(&w, fd, VPERFCTR_FD_MAP), -EPERM);
+	fake.foreign = false;
 	ck_assert_int_eq(vperfctr_open_fd(&w, fd, VPERFCTR_FD_MAP), 0);
 	ck_assert_int_eq(vperfctr_fd(w), fd);
 	vperfctr_close(w);
