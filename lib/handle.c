@@ -96,9 +96,14 @@ int vperfctr_open(struct vperfctr **v, unsigned int flags)
 	return open_handle(v, 0, flags);
 }
 
-/* Do not map the page: only the owner can read by it. */
+/*
+ * Do not map the page: only the owner can read by it.  A monitor's state must not outlive
+ * the monitor unless that is wanted.
+ */
 int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags)
 {
+	if ((flags & VPERFCTR_OPEN_CREAT) && !(flags & VPERFCTR_OPEN_KEEP))
+		flags |= VPERFCTR_OPEN_TRANSIENT;
 	return open_handle(v, tid, flags | VPERFCTR_OPEN_NOMAP);
 }
 

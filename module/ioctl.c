@@ -179,8 +179,7 @@ static int create_state(struct task_struct *task, u32 flags, int fd)
 		return PTR_ERR(st);
 	if (flags & VPERFCTR_OPEN_LOCKED)
 		st->may_change = NULL;
-	if ((flags & VPERFCTR_OPEN_TRANSIENT) ||
-	    (task != current && !(flags & VPERFCTR_OPEN_KEEP)))
+	if (flags & VPERFCTR_OPEN_TRANSIENT)
 		set_bit(STATE_TRANSIENT, &st->bits);
 
 	file = vperfctr_file(st);

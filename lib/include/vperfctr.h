@@ -186,8 +186,8 @@ int vperfctr_open(struct vperfctr **v, unsigned int flags);
  * vperfctr_read_state() also returns the children's sums and says whether sums are
  * complete.
  *
- * flags: as vperfctr_open().  A state that is made here is unlinked when its last
- * descriptor is closed, unless VPERFCTR_OPEN_KEEP is given.
+ * flags: as vperfctr_open(), but a state that is made here is VPERFCTR_OPEN_TRANSIENT
+ * unless VPERFCTR_OPEN_KEEP is given.  It then ends with a monitor that is killed.
  *
  * Errors; *v is then NULL, and no state has been made:
  *

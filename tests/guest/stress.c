@@ -482,7 +482,7 @@ static void live_traced(void)
 {
 	unsigned long n = some_length();
 	pid_t pid = start_traced(n);
-	int fd = state_of(pid, VPERFCTR_OPEN_CREAT);
+	int fd = state_of(pid, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
 
 	doing = "traced";
 	if (fd < 0)
@@ -502,7 +502,7 @@ static void live_traced(void)
 		case 2:
 			/* A transient state ends with its descriptor. */
 			close(fd);
-			fd = state_of(pid, VPERFCTR_OPEN_CREAT);
+			fd = state_of(pid, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
 			if (fd < 0)
 				wrong("OPEN again: %s", strerror(-fd));
 			count_patiently(fd, 0);
@@ -538,7 +538,7 @@ static void live_killed(void)
 		_exit(0);
 	}
 	for (int i = 0; i < 20; i++) {
-		fd = state_of(pid, VPERFCTR_OPEN_CREAT);
+		fd = state_of(pid, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
 		check_dying(fd);
 		if (fd < 0)
 			break;

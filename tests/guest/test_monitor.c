@@ -19,6 +19,9 @@
 #include "random.h"
 #include "service.h"
 
+/* A state that ends with its last descriptor. */
+#define MAKE	(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT)
+
 static char known[256];
 
 /* In memory that all processes share. */
@@ -106,7 +109,7 @@ static void check_exact(void)
 {
 	const unsigned long lengths[] = { 1, 2, 77, 5000, 1000000 };
 	pid_t pid = start_target();
-	int fd = open_target(pid, VPERFCTR_OPEN_CREAT);
+	int fd = open_target(pid, MAKE);
 	struct reading r;
 	u64 total = 0;
 	unsigned int i;
@@ -250,7 +253,7 @@ START_TEST(kernel_count_is_hidden)
 		_exit(0);
 	}
 	wait_stopped(pid);
-	fd = open_target(pid, VPERFCTR_OPEN_CREAT);
+	fd = open_target(pid, MAKE);
 	assert_ok(count_kernel(fd, inherit));
 	run(pid);
 	wait_stopped(pid);
@@ -303,7 +306,7 @@ END_TEST
 START_TEST(page_of_target)
 {
 	pid_t pid = start_target();
-	int fd = open_target(pid, VPERFCTR_OPEN_CREAT);
+	int fd = open_target(pid, MAKE);
 	const volatile struct vperfctr_page *p = map_state(fd);
 	u64 value;
 
@@ -354,7 +357,7 @@ START_TEST(threads_of_one_process)
 	shared->go = 1;
 	for (i = 0; i < THREADS; i++) {
 		wait_stopped(shared->tid[i]);
-		fd[i] = open_target(shared->tid[i], VPERFCTR_OPEN_CREAT);
+		fd[i] = open_target(shared->tid[i], MAKE);
 		assert_ok(count_insns(fd[i], 0));
 	}
 	for (round = 0; round < 5; round++) {
@@ -410,7 +413,7 @@ START_TEST(open_errors)
 	ck_assert_int_eq(ptrace(PTRACE_INTERRUPT, pid, 0, 0), 0);
 	wait_stopped(pid);
 	assert_errno(open_thread(pid, 0), ENOENT);
-	fd = open_target(pid, VPERFCTR_OPEN_CREAT);
+	fd = open_target(pid, MAKE);
 	assert_errno(open_thread(pid, VPERFCTR_OPEN_CREAT), EEXIST);
 	close(open_target(pid, 0));
 	assert_status(fd, ATTACHED);
@@ -455,16 +458,16 @@ static void check_stops(void)
 	u64 start = now_ms();
 	pid_t pid = start_target();
 
-	close(open_target(pid, VPERFCTR_OPEN_CREAT));
+	close(open_target(pid, MAKE));
 	/* A signal ends the wait, unless its action restarts the call. */
 	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &soon, NULL);
-	child_assert(open_thread(pid, VPERFCTR_OPEN_CREAT) == -EINTR);
+	child_assert(open_thread(pid, MAKE) == -EINTR);
 	child_assert(open_thread(pid, 0) == -ENOENT);
 	sa.sa_flags = SA_RESTART;
 	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &soon, NULL);
-	close(open_target(pid, VPERFCTR_OPEN_CREAT));
+	close(open_target(pid, MAKE));
 	child_assert(now_ms() - start >= 1000);
 	kill(pid, SIGKILL);
 	_exit(wait_for(pid) != 128 + SIGKILL);
@@ -494,7 +497,7 @@ START_TEST(stops_are_rationed)
 		start = now_ms();
 		pid = start_target();
 		for (i = 0; i < 10; i++)
-			close(open_target(pid, VPERFCTR_OPEN_CREAT));
+			close(open_target(pid, MAKE));
 		ck_assert_uint_lt(now_ms() - start, 9000);
 		kill_target(pid);
 	}
@@ -517,7 +520,7 @@ static void check_holder_only(int fd, int error)
 START_TEST(call_errors)
 {
 	pid_t pid = start_target(), holder;
-	int fd = open_target(pid, VPERFCTR_OPEN_CREAT);
+	int fd = open_target(pid, MAKE);
 
 	assert_ok(count_insns(fd, 0));
 	/* A holder, whose parent is the monitor. */
@@ -552,7 +555,7 @@ END_TEST
 static void *tracing_thread(void *arg)
 {
 	pid_t pid = start_target();
-	int fd = open_target(pid, VPERFCTR_OPEN_CREAT);
+	int fd = open_target(pid, MAKE);
 
 	if (count_insns(fd, 0) || measure(fd, pid) != INSNS_STOP(1000))
 		die("the tracing thread's count is not exact");
@@ -592,7 +595,7 @@ static void *lasting_thread(void *arg)
 START_TEST(zombies)
 {
 	pid_t pid = start_target();
-	int fd = open_target(pid, VPERFCTR_OPEN_CREAT);
+	int fd = open_target(pid, MAKE);
 	pthread_t id;
 	siginfo_t si;
 
@@ -653,7 +656,7 @@ static void read_fdinfo(pid_t pid, int fd, struct fdinfo *info_)
 START_TEST(fdinfo)
 {
 	pid_t pid = start_target();
-	int fd = open_target(pid, VPERFCTR_OPEN_CREAT), mine;
+	int fd = open_target(pid, MAKE), mine;
 	struct fdinfo f;
 	struct reading r;
 
@@ -700,7 +703,7 @@ static void monitor_in_namespace(pid_t outer)
 	child_assert(open_thread(outer, VPERFCTR_OPEN_CREAT) == -ESRCH);
 	child_assert(open_thread(3, VPERFCTR_OPEN_CREAT) == -ESRCH);
 	child_assert(open_thread(2, 0) == -ENOENT);
-	fd = open_target(2, VPERFCTR_OPEN_CREAT);
+	fd = open_target(2, MAKE);
 	child_assert(!count_insns(fd, 0));
 	child_assert(measure(fd, pid) == INSNS_STOP(1000));
 	read_fdinfo(0, fd, &f);
@@ -759,7 +762,7 @@ START_TEST(state_ends_with_descriptor)
 	pid_t pid = start_target();
 	int fd, copy;
 
-	fd = open_target(pid, VPERFCTR_OPEN_CREAT | (_i ? VPERFCTR_OPEN_TRANSIENT : 0));
+	fd = open_target(pid, MAKE);
 	assert_ok(count_insns(fd, 0));
 	ck_assert_uint_eq(role_in(fd), VPERFCTR_STATUS_MONITOR);
 	copy = dup(fd);
@@ -773,7 +776,7 @@ START_TEST(state_ends_with_descriptor)
 	ck_assert(counters_free());
 	assert_errno(open_thread(pid, 0), ENOENT);
 	/* Another state ends too, whether its owner runs or has ended. */
-	fd = open_target(pid, VPERFCTR_OPEN_CREAT);
+	fd = open_target(pid, MAKE);
 	assert_ok(count_insns(fd, 0));
 	shared->n[0] = 10000000;
 	run(pid);
@@ -783,7 +786,7 @@ START_TEST(state_ends_with_descriptor)
 	ck_assert(counters_free());
 	wait_stopped(pid);
 	assert_errno(open_thread(pid, 0), ENOENT);
-	fd = open_target(pid, VPERFCTR_OPEN_CREAT);
+	fd = open_target(pid, MAKE);
 	assert_ok(count_insns(fd, 0));
 	kill_target(pid);
 	close(fd);
@@ -794,7 +797,7 @@ END_TEST
 START_TEST(kept_without_descriptor)
 {
 	pid_t pid = start_target();
-	int fd = open_target(pid, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_KEEP);
+	int fd = open_target(pid, VPERFCTR_OPEN_CREAT | (_i ? VPERFCTR_OPEN_KEEP : 0));
 
 	assert_ok(count_insns(fd, 0));
 	close(fd);
@@ -821,7 +824,8 @@ START_TEST(monitor_killed)
 
 		pid = start_target();
 		ptrace(PTRACE_SETOPTIONS, pid, 0, 0);
-		fd = open_target(pid, VPERFCTR_OPEN_CREAT | (_i ? VPERFCTR_OPEN_KEEP : 0));
+		fd = open_target(pid, VPERFCTR_OPEN_CREAT |
+				 (_i ? VPERFCTR_OPEN_KEEP : VPERFCTR_OPEN_TRANSIENT));
 		child_assert(!count_insns(fd, VPERFCTR_CONTROL_INHERIT));
 		shared->n[0] = 1 << 30;
 		run(pid);
@@ -878,7 +882,7 @@ START_TEST(affinity)
 {
 	cpu_set_t before, after;
 	pid_t pid = start_target();
-	int fd = open_target(pid, VPERFCTR_OPEN_CREAT);
+	int fd = open_target(pid, MAKE);
 
 	ck_assert_int_ge(sched_getaffinity(pid, sizeof(before), &before), 0);
 	assert_ok(count_insns(fd, 0));
@@ -976,7 +980,7 @@ static int poll_now(int fd, int timeout)
 START_TEST(poll_wakes_at_end_of_owner)
 {
 	pid_t pid = start_target(), poller;
-	int fd = open_target(pid, VPERFCTR_OPEN_CREAT);
+	int fd = open_target(pid, MAKE);
 
 	assert_ok(count_insns(fd, 0));
 	ck_assert_int_eq(poll_now(fd, 0), 0);
@@ -1043,7 +1047,7 @@ START_TEST(exec_of_a_thread)
 	ck_assert_int_eq(ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC), 0);
 	shared->go = 1;
 	wait_stopped(tid);
-	fd = open_target(tid, VPERFCTR_OPEN_CREAT);
+	fd = open_target(tid, MAKE);
 	assert_ok(count_insns(fd, VPERFCTR_CONTROL_START_ON_EXEC));
 	assert_status(fd, ATTACHED | ACTIVE | ARMED);
 	run(tid);
@@ -1091,7 +1095,7 @@ START_TEST(event_exit)
 		fd = open_target(pid, 0);
 		ck_assert_uint_gt(count_of(fd), 0);
 	} else {
-		fd = open_target(pid, VPERFCTR_OPEN_CREAT);
+		fd = open_target(pid, MAKE);
 	}
 	assert_ok(count_insns(fd, 0));
 	assert_status(fd, ATTACHED | ACTIVE);
@@ -1114,7 +1118,7 @@ static int call_in_loop(int what, pid_t pid, int fd)
 {
 	switch (what) {
 	case OPENING:
-		fd = open_thread(pid, VPERFCTR_OPEN_CREAT);
+		fd = open_thread(pid, MAKE);
 		if (fd >= 0)
 			close(fd);
 		return fd;
@@ -1123,7 +1127,7 @@ static int call_in_loop(int what, pid_t pid, int fd)
 	case SUSPENDING:
 		return call(fd, random_below(2) ? VPERFCTR_SUSPEND : VPERFCTR_RESUME, NULL);
 	case UNLINKING:
-		fd = open_thread(pid, VPERFCTR_OPEN_CREAT);
+		fd = open_thread(pid, MAKE);
 		if (fd >= 0) {
 			int err = count_insns(fd, 0), unlinked = call(fd, VPERFCTR_UNLINK, NULL);
 			u32 status = status_of(fd);
@@ -1159,7 +1163,7 @@ static void start_hammers(pid_t *pids, int n)
 			pid_t pid = start_target();
 
 			for (;;)
-				close(open_target(pid, VPERFCTR_OPEN_CREAT));
+				close(open_target(pid, MAKE));
 		}
 	}
 }
@@ -1179,7 +1183,7 @@ START_TEST(sigkill_at_any_moment)
 		int fd = -1, err;
 
 		if (_i != OPENING && _i != UNLINKING) {
-			fd = open_target(pid, VPERFCTR_OPEN_CREAT);
+			fd = open_target(pid, MAKE);
 			assert_ok(count_insns(fd, 0));
 		}
 		killer = fork();
@@ -1226,8 +1230,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, zombies);
 	tcase_add_test(tc, fdinfo);
 	tcase_add_test(tc, pid_namespace);
-	tcase_add_loop_test(tc, state_ends_with_descriptor, 0, 2);
-	tcase_add_test(tc, kept_without_descriptor);
+	tcase_add_test(tc, state_ends_with_descriptor);
+	tcase_add_loop_test(tc, kept_without_descriptor, 0, 2);
 	tcase_add_loop_test(tc, monitor_killed, 0, 2);
 	tcase_add_loop_test(tc, own_state_outlives_descriptors, 0, 2);
 	tcase_add_test(tc, affinity);

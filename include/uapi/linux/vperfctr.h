@@ -223,11 +223,15 @@ struct vperfctr_kind_cpus {
  *
  * A new state counts nothing, and all of its sums are zero.  It belongs to the
  * thread until UNLINK or the thread's end, and survives exec.  It exists, with its
- * final sums, as long as it has a thread or a descriptor.  A state that a thread
- * makes for itself stays attached without a descriptor, unless it was made with
- * VPERFCTR_OPEN_TRANSIENT.  A state that is made for another thread is unlinked
- * when its last descriptor is closed, unless it was made with VPERFCTR_OPEN_KEEP.
- * A mapping counts as a descriptor.
+ * final sums, as long as it has a thread or a descriptor.  A mapping counts as a
+ * descriptor.
+ *
+ * With VPERFCTR_OPEN_TRANSIENT the state is also unlinked when its last descriptor is
+ * closed.  Without it the state stays attached, and VPERFCTR_OPEN_KEEP says so
+ * explicitly.  Both are the same for a thread's own state and for one that a monitor
+ * makes.  A monitor that does not give TRANSIENT leaves a state behind when it ends:
+ * the thread is counted, and the monitor's user charged, until the thread ends, unlinks
+ * the state, or executes a file that gives privileges, or another monitor unlinks it.
  *
  * A state belongs to the user who made it: the user namespace, and the real,
  * effective and saved user ids of the thread that called OPEN.  An inherited state
@@ -250,7 +254,7 @@ struct vperfctr_kind_cpus {
 #define VPERFCTR_OPEN_CREAT	0x01 /* make a state */
 #define VPERFCTR_OPEN_NOCLOEXEC	0x02 /* exec leaves the descriptor open */
 #define VPERFCTR_OPEN_TRANSIENT	0x04 /* unlink with the last descriptor */
-#define VPERFCTR_OPEN_KEEP	0x08 /* do not unlink with the last descriptor */
+#define VPERFCTR_OPEN_KEEP	0x08 /* do not, as without either flag */
 #define VPERFCTR_OPEN_LOCKED	0x10 /* the owner cannot change the state, only its monitor */
 
 struct vperfctr_open {

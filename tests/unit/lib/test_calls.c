@@ -360,7 +360,13 @@ START_TEST(open_tid)
 	ck_assert_int_eq(vperfctr_open_tid(&v, stopped, 0), -ENOENT);
 	ck_assert_int_eq(vperfctr_open_tid(&v, 0x7fffffff, VPERFCTR_OPEN_CREAT), -ESRCH);
 	ck_assert_int_eq(vperfctr_open_tid(&v, stopped, VPERFCTR_OPEN_CREAT), 0);
-	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT);
+	/* Only on request does the state outlive the monitor. */
+	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
+	ck_assert_int_eq(vperfctr_unlink(v), 0);
+	vperfctr_close(v);
+	ck_assert_int_eq(vperfctr_open_tid(&v, stopped, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_KEEP),
+			 0);
+	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_KEEP);
 	/* The page is not mapped: only the owner can use it. */
 	ck_assert_uint_eq(fake.calls[FAKE_MMAP], 0);
 	vperfctr_control_init(&c, ctr);

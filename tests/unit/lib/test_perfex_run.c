@@ -1161,7 +1161,7 @@ START_TEST(attach_process)
 	ck_assert_uint_eq(fake_seen->controls, 4);
 	ck_assert_uint_eq(fake_seen->unlinks, 0);
 	/* Without KEEP, the states end with perfex. */
-	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT);
+	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
 	ck_assert_uint_eq(fake_seen->control_flags,
 			  VPERFCTR_CONTROL_INHERIT);
 }
