@@ -60,9 +60,14 @@ int __vperfctr_new_handle(struct vperfctr **v, int fd, int map)
 	return 0;
 }
 
-static int open_state(pid_t tid, unsigned int flags)
+static int open_state(pid_t tid, unsigned int flags, const struct vperfctr_control *control)
 {
-	struct vperfctr_open arg = { .size = sizeof(arg), .tid = tid, .flags = flags };
+	struct vperfctr_open arg = {
+		.size = sizeof(arg),
+		.tid = tid,
+		.flags = flags,
+		.control = (uintptr_t)control,
+	};
 	int dev, ret;
 
 	dev = __vperfctr_device_get();
@@ -73,12 +78,13 @@ static int open_state(pid_t tid, unsigned int flags)
 	return ret;
 }
 
-static int open_handle(struct vperfctr **v, pid_t tid, unsigned int flags)
+static int open_handle(struct vperfctr **v, pid_t tid, unsigned int flags,
+		       const struct vperfctr_control *control)
 {
 	int fd, err;
 
 	*v = NULL;
-	fd = open_state(tid, flags & ~VPERFCTR_OPEN_NOMAP);
+	fd = open_state(tid, flags & ~VPERFCTR_OPEN_NOMAP, control);
 	if (fd < 0)
 		return fd;
 	err = __vperfctr_new_handle(v, fd, !(flags & VPERFCTR_OPEN_NOMAP));
@@ -93,7 +99,13 @@ static int open_handle(struct vperfctr **v, pid_t tid, unsigned int flags)
 
 int vperfctr_open(struct vperfctr **v, unsigned int flags)
 {
-	return open_handle(v, 0, flags);
+	return open_handle(v, 0, flags, NULL);
+}
+
+int vperfctr_open_control(struct vperfctr **v, const struct vperfctr_control *control,
+			  unsigned int flags)
+{
+	return open_handle(v, 0, flags | VPERFCTR_OPEN_CREAT, control);
 }
 
 /*
@@ -104,7 +116,7 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags)
 {
 	if ((flags & VPERFCTR_OPEN_CREAT) && !(flags & VPERFCTR_OPEN_KEEP))
 		flags |= VPERFCTR_OPEN_TRANSIENT;
-	return open_handle(v, tid, flags | VPERFCTR_OPEN_NOMAP);
+	return open_handle(v, tid, flags | VPERFCTR_OPEN_NOMAP, NULL);
 }
 
 int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags)

@@ -17,7 +17,7 @@
 #include "usercopy.h"
 
 #define INFO_SIZE_VER0		160
-#define OPEN_SIZE_VER0		16
+#define OPEN_SIZE_VER0		24
 #define CPU_MASK_SIZE_VER0	8
 #define KIND_CPUS_SIZE_VER0	16
 
@@ -163,29 +163,44 @@ struct task_struct *vperfctr_get_thread(s32 tid)
 }
 
 /*
- * Make a state and attach it to the thread.  Descriptor and file come first, so that
- * nothing can fail after the attachment.
+ * Set the control of a state that was just attached.  If that fails, the state goes with
+ * its only file, as that of a transient one.
  */
-static int create_state(struct task_struct *task, u32 flags, int fd)
+static int control_new_state(struct vperfctr_state *st, u64 control)
+{
+	int err = vperfctr_control(st, u64_to_user_ptr(control));
+
+	if (err)
+		set_bit(STATE_TRANSIENT, &st->bits);
+	return err;
+}
+
+/*
+ * Make a state, attach it to the thread, and set its control if there is one.  Descriptor
+ * and file come first, so that nothing else can fail after the attachment.
+ */
+static int create_state(struct task_struct *task, const struct vperfctr_open *req, int fd)
 {
 	struct vperfctr_state *st;
 	struct file *file;
 	int err;
 
-	if ((flags & VPERFCTR_OPEN_LOCKED) && task == current)
+	if ((req->flags & VPERFCTR_OPEN_LOCKED) && task == current)
 		return -EINVAL;
 	st = vperfctr_state_create(NULL, GFP_KERNEL);
 	if (IS_ERR(st))
 		return PTR_ERR(st);
-	if (flags & VPERFCTR_OPEN_LOCKED)
+	if (req->flags & VPERFCTR_OPEN_LOCKED)
 		st->may_change = NULL;
-	if (flags & VPERFCTR_OPEN_TRANSIENT)
+	if (req->flags & VPERFCTR_OPEN_TRANSIENT)
 		set_bit(STATE_TRANSIENT, &st->bits);
 
 	file = vperfctr_file(st);
 	err = PTR_ERR_OR_ZERO(file);
 	if (!err) {
 		err = vperfctr_open_thread(task, true, &st);
+		if (!err && req->control)
+			err = control_new_state(st, req->control);
 		if (err)
 			fput(file);
 		else
@@ -223,9 +238,9 @@ static int vperfctr_open_ioctl(const struct vperfctr_open __user *arg)
 		return err;
 	if ((req.flags & ~OPEN_FLAGS) || req.reserved)
 		return -EINVAL;
-	/* Flags of a state are valid only with CREAT. */
+	/* A control and the flags of a state are valid only with CREAT. */
 	if (!(req.flags & VPERFCTR_OPEN_CREAT) &&
-	    (req.flags & (OPEN_LIFE_FLAGS | VPERFCTR_OPEN_LOCKED)))
+	    ((req.flags & (OPEN_LIFE_FLAGS | VPERFCTR_OPEN_LOCKED)) || req.control))
 		return -EINVAL;
 	if ((req.flags & OPEN_LIFE_FLAGS) == OPEN_LIFE_FLAGS)
 		return -EINVAL;
@@ -237,7 +252,7 @@ static int vperfctr_open_ioctl(const struct vperfctr_open __user *arg)
 	if (!task)
 		err = -ESRCH;
 	else if (req.flags & VPERFCTR_OPEN_CREAT)
-		err = create_state(task, req.flags, fd);
+		err = create_state(task, &req, fd);
 	else
 		err = find_state(task, fd);
 	if (task)

@@ -89,14 +89,6 @@ int vperfctr_event_open(struct vperfctr **v, const char *names, struct vperfctr_
 		else
 			vperfctr_control_add_ctr(&control, &ctr[i]);
 	}
-	err = vperfctr_open(v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
-	if (err)
-		return explain(err, why);
-	err = vperfctr_control(*v, &control);
-	if (!err)
-		return 0;
-	/* The state is transient: this close ends it. */
-	vperfctr_close(*v);
-	*v = NULL;
-	return explain(err, why);
+	err = vperfctr_open_control(v, &control, VPERFCTR_OPEN_TRANSIENT);
+	return err ? explain(err, why) : 0;
 }

@@ -179,6 +179,16 @@ int vperfctr_kind_cpus(unsigned int kind, struct vperfctr_cpu_mask **mask);
 int vperfctr_open(struct vperfctr **v, unsigned int flags);
 
 /*
+ * Make the calling thread's state and set its control, as vperfctr_open() with
+ * VPERFCTR_OPEN_CREAT and vperfctr_control() do, in one system call.  A control with
+ * VPERFCTR_CONTROL_RING needs a ring, which the state does not have yet.
+ *
+ * flags, errors: as vperfctr_open() and vperfctr_control().
+ */
+int vperfctr_open_control(struct vperfctr **v, const struct vperfctr_control *control,
+			  unsigned int flags);
+
+/*
  * Open the state of thread tid, for a monitor.  The calling thread must have that
  * thread stopped under ptrace, by PTRACE_SEIZE and PTRACE_INTERRUPT for example.  The
  * page is not mapped.  While the thread is stopped, all calls work by this handle,

@@ -292,6 +292,48 @@ START_TEST(open_einval)
 }
 END_TEST
 
+/* OPEN with a control: both are done, or nothing is. */
+START_TEST(open_with_control)
+{
+	struct control control;
+	struct vperfctr_open req = {
+		.size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT, .control = (uintptr_t)&control,
+	};
+	struct vperfctr_read read = { .size = sizeof(read), .nrctrs = VPERFCTR_MAX_CTRS,
+				      .flags = VPERFCTR_READ_OWNER };
+	int fd;
+
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	control.c.ctr = (uintptr_t)control.ctr;
+	req.flags = 0;
+	assert_errno(call(dev, VPERFCTR_OPEN, &req), EINVAL);
+	req.flags = VPERFCTR_OPEN_CREAT;
+	control.c.tsc_on = 2;
+	assert_errno(call(dev, VPERFCTR_OPEN, &req), EINVAL);
+	assert_errno(try_open_state(0), ENOENT);
+	control.c.tsc_on = 1;
+	control.ctr[0].map = no_general();
+	assert_errno(call(dev, VPERFCTR_OPEN, &req), EINVAL);
+	assert_errno(try_open_state(0), ENOENT);
+	control.ctr[0].map = 0;
+	req.control = 8;
+	assert_errno(call(dev, VPERFCTR_OPEN, &req), EFAULT);
+	assert_errno(try_open_state(0), ENOENT);
+	req.control = (uintptr_t)&control;
+	fd = call(dev, VPERFCTR_OPEN, &req);
+	ck_assert_int_ge(fd, 0);
+	assert_status(fd, ATTACHED | ACTIVE);
+	assert_ok(call(fd, VPERFCTR_READ, &read));
+	ck_assert_uint_eq(read.status, ATTACHED | ACTIVE | VPERFCTR_STATUS_OWNER);
+	ck_assert_uint_eq(read.nrctrs, 1);
+	assert_errno(call(dev, VPERFCTR_OPEN, &req), EEXIST);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	assert_ok(call(fd, VPERFCTR_READ, &read));
+	ck_assert_uint_eq(read.status, 0);
+}
+END_TEST
+
 START_TEST(open_of_a_newer_caller)
 {
 	struct {
@@ -871,6 +913,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, cpus_of_a_newer_caller);
 	tcase_add_test(tc, kind_cpus_errors);
 	tcase_add_test(tc, open_einval);
+	tcase_add_test(tc, open_with_control);
 	tcase_add_test(tc, open_of_a_newer_caller);
 	tcase_add_test(tc, open_efault);
 	tcase_add_test(tc, open_eexist_enoent);

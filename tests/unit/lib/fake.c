@@ -181,6 +181,7 @@ static bool is_thread(int32_t tid, bool stopped)
 }
 
 static struct vperfctr_ring_page *ring_of(int fd, size_t size);
+static int state_control(struct state *s, int fd, const struct vperfctr_control *c);
 
 /* Return the state's poll events, as the kernel does, except for the end of this thread. */
 static short state_events(int fd)
@@ -345,7 +346,8 @@ static int dev_open(const struct vperfctr_open *arg)
 	if (arg->size != sizeof(*arg) || arg->reserved ||
 	    arg->flags & ~(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOCLOEXEC | life) ||
 	    (arg->flags & life && !(arg->flags & VPERFCTR_OPEN_CREAT)) ||
-	    (arg->flags & life) == life)
+	    (arg->flags & life) == life ||
+	    (arg->control && !(arg->flags & VPERFCTR_OPEN_CREAT)))
 		return refuse(EINVAL);
 	fake_seen->open_flags = arg->flags;
 	fake_seen->opens++;
@@ -363,6 +365,12 @@ static int dev_open(const struct vperfctr_open *arg)
 			return refuse(EEXIST);
 		/* The fake keeps a descriptor of its own: the library may close the other. */
 		fake.state_fd = new_state(0);
+		if (arg->control &&
+		    state_control(live, fake.state_fd, (void *)(uintptr_t)arg->control)) {
+			close(fake.state_fd);
+			fake.state_fd = -1;
+			return -1;
+		}
 	} else if (fake.state_fd < 0) {
 		return refuse(ENOENT);
 	}

@@ -325,6 +325,28 @@ START_TEST(open_fd)
 }
 END_TEST
 
+/* A state and its control in one call: both, or neither. */
+START_TEST(open_with_control)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[1];
+	struct vperfctr *v;
+
+	vperfctr_control_init(&control, ctr);
+	vperfctr_control_add(&control, 0, 0x4100c0);
+	fake.fail[FAKE_CONTROL] = EBUSY;
+	ck_assert_int_eq(vperfctr_open_control(&v, &control, VPERFCTR_OPEN_TRANSIENT), -EBUSY);
+	ck_assert_ptr_null(v);
+	ck_assert_int_eq(fake.state_fd, -1);
+	fake.fail[FAKE_CONTROL] = 0;
+	ck_assert_int_eq(vperfctr_open_control(&v, &control, VPERFCTR_OPEN_TRANSIENT), 0);
+	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
+	ck_assert_uint_eq(fake_seen->controls, 1);
+	ck_assert_uint_eq(fake_seen->ctr[0].evntsel, 0x4100c0);
+	vperfctr_close(v);
+}
+END_TEST
+
 /* Start a child that only waits, stopped under this process's ptrace if `stopped`. */
 static pid_t start_child(bool stopped)
 {
@@ -957,6 +979,7 @@ static Suite *suite(void)
 	tcase_add_test(t, control_add_ctr);
 	tcase_add_test(t, iresume);
 	tcase_add_test(t, ring_goes_round);
+	tcase_add_test(t, open_with_control);
 	tcase_add_test(t, ring_errors);
 	tcase_add_test(t, ring_of_another_format);
 	tcase_add_test(t, ring_exists);

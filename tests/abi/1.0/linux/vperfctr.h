@@ -199,7 +199,10 @@ struct vperfctr_kind_cpus {
  * Argument: const struct vperfctr_open *.  tid is a thread id in the caller's PID
  * namespace; 0 is the calling thread.  Any other thread must be stopped under
  * ptrace by the calling thread.  Returns a new descriptor of the state, which is
- * close-on-exec unless VPERFCTR_OPEN_NOCLOEXEC is given.  Errors:
+ * close-on-exec unless VPERFCTR_OPEN_NOCLOEXEC is given.  With VPERFCTR_OPEN_CREAT,
+ * control may be the address of a struct vperfctr_control, which is set as
+ * VPERFCTR_CONTROL does.  If that fails, so does the call, with no state made.
+ * Errors:
  *
  *	EEXIST	VPERFCTR_OPEN_CREAT, and the thread has a state
  *	ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has no state
@@ -210,9 +213,10 @@ struct vperfctr_kind_cpus {
  *		VPERFCTR_OPEN_CREAT, and another user made the state (see below)
  *	EAGAIN	the user has as many states as the module's parameter
  *		max_states_per_user allows
- *	EINVAL	VPERFCTR_OPEN_TRANSIENT, _KEEP or _LOCKED without CREAT; TRANSIENT and
- *		KEEP; or LOCKED, and the thread is the calling one
+ *	EINVAL	VPERFCTR_OPEN_TRANSIENT, _KEEP, _LOCKED or a control without CREAT;
+ *		TRANSIENT and KEEP; or LOCKED, and the thread is the calling one
  *	ENOMEM	there is no memory
+ *	any of VPERFCTR_CONTROL, if there is a control
  *	EINTR	a signal came while the call waited, see below; with SA_RESTART the
  *		call starts again
  *	EMFILE, ENFILE	as of open(2)
@@ -221,10 +225,10 @@ struct vperfctr_kind_cpus {
  * CAP_PERFMON and CAP_SYS_ADMIN can do so only as often as the module's parameter
  * max_stops_per_second allows; the call waits.
  *
- * A new state counts nothing, and all of its sums are zero.  It belongs to the
- * thread until UNLINK or the thread's end, and survives exec.  It exists, with its
- * final sums, as long as it has a thread or a descriptor.  A mapping counts as a
- * descriptor.
+ * A new state counts nothing without a control, and all of its sums are zero.  It
+ * belongs to the thread until UNLINK or the thread's end, and survives exec.  It
+ * exists, with its final sums, as long as it has a thread or a descriptor.  A mapping
+ * counts as a descriptor.
  *
  * With VPERFCTR_OPEN_TRANSIENT the state is also unlinked when its last descriptor is
  * closed.  Without it the state stays attached, and VPERFCTR_OPEN_KEEP says so
@@ -262,6 +266,7 @@ struct vperfctr_open {
 	__s32 tid;
 	__u32 flags;		/* VPERFCTR_OPEN_* */
 	__u32 reserved;
+	__u64 control;		/* address of struct vperfctr_control; 0: none */
 };
 
 /*
