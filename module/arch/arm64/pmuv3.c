@@ -119,6 +119,14 @@ static bool event_absent(u16 event)
 	return false;
 }
 
+/* Read the events of this CPU, which has pmu.version. */
+static void read_events(u64 *events, u64 *extended_events)
+{
+	perfctr_read_ceid(events, extended_events);
+	if (pmu.version < PMUVER_V3P1)
+		*extended_events = 0;
+}
+
 static int pmuv3_probe(void)
 {
 	struct vperfctr_info *info = &perfctr_cpu_info;
@@ -128,9 +136,7 @@ static int pmuv3_probe(void)
 	if (pmu.version == PMUVER_NONE || pmu.version == PMUVER_OWN)
 		return -ENODEV;
 	pmu.nr = PMCR_N(perfctr_read_pmcr());
-	perfctr_read_ceid(&pmu.events, &pmu.extended_events);
-	if (pmu.version < PMUVER_V3P1)
-		pmu.extended_events = 0;
+	read_events(&pmu.events, &pmu.extended_events);
 	pmu.type_bits = TYPE_P | TYPE_U | (pmu.version < PMUVER_V3P1 ? 0x3ff : 0xffff);
 	pmu.pmcr = PMCR_E | PMCR_LC | (pmu.version < PMUVER_V3P5 ? 0 : PMCR_LP);
 	pmu.midr = perfctr_midr();
@@ -166,9 +172,11 @@ static bool pmuv3_is_alike(void)
 {
 	u64 events, extended_events;
 
-	perfctr_read_ceid(&events, &extended_events);
-	return perfctr_midr() == pmu.midr && perfctr_pmuver() == pmu.version &&
-	       PMCR_N(perfctr_read_pmcr()) == pmu.nr && events == pmu.events;
+	if (perfctr_pmuver() != pmu.version)
+		return false;
+	read_events(&events, &extended_events);
+	return perfctr_midr() == pmu.midr && PMCR_N(perfctr_read_pmcr()) == pmu.nr &&
+	       events == pmu.events && extended_events == pmu.extended_events;
 }
 
 /* ---- control ------------------------------------------------------------ */

@@ -162,6 +162,9 @@ START_TEST(is_alike)
 	model.midr[0] ^= 0x10;
 	model.events ^= 0x20;
 	ck_assert(!driver->is_alike());
+	model.events ^= 0x20;
+	model.extended_events ^= 1;
+	ck_assert(!driver->is_alike());
 }
 END_TEST
 
