@@ -102,8 +102,8 @@ void perfctr_cpu_exit(void);
 const struct cpumask *perfctr_cpus_forbidden(unsigned int kind);
 
 /*
- * reserve: claim the hardware of all CPUs.  On x86, from 5.14 on, a CPU's registers are
- *	prepared only when counters are first resumed there; else on all CPUs now.
+ * reserve: claim the hardware of all CPUs.  A CPU's registers are prepared only when
+ *	counters are first resumed there.  On x86 before 5.14, they may be now, on all CPUs.
  * release: restore the registers of the CPUs that were prepared, and release the
  *	hardware.  Other CPUs are not interrupted.
  *

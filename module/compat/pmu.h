@@ -3,23 +3,24 @@
  * 6.2: filter() of a PMU replaces filter_match().  It gets a CPU, not an event, and
  * returns true to refuse, not to accept.
  *
- * For arch/arm64/arm-pmu.c: replace the filter of a PMU.  If belongs_to_perf() returns
- * true, the PMU's own filter decides.  If it returns false, no event may be scheduled on
- * this CPU.  All PMUs that are passed to this must have the same filter.
+ * For arch/arm64/arm-pmu.c: replace the filter of a PMU.  If perfctr_perf_may_begin()
+ * returns true, the PMU's own filter decides.  If it returns false, no event may be
+ * scheduled on this CPU.  All PMUs that are passed to this must have the same filter.
  */
 #ifndef VPERFCTR_COMPAT_PMU_H
 #define VPERFCTR_COMPAT_PMU_H
 
 #include <linux/perf_event.h>
 
-static bool (*perfctr_filter_pass)(void);
+/* Its read barrier pairs with the write barrier between save and step_in. */
+static bool perfctr_perf_may_begin(void);
 
 #ifdef PERFCTR_HAVE_PMU_FILTER_MATCH
 static int (*perfctr_their_filter)(struct perf_event *event);
 
 static int perfctr_filter(struct perf_event *event)
 {
-	return perfctr_filter_pass() ? perfctr_their_filter(event) : 0;
+	return perfctr_perf_may_begin() ? perfctr_their_filter(event) : 0;
 }
 
 #define PERFCTR_FILTER	filter_match
@@ -28,17 +29,19 @@ static bool (*perfctr_their_filter)(struct pmu *pmu, int cpu);
 
 static bool perfctr_filter(struct pmu *pmu, int cpu)
 {
-	return perfctr_filter_pass() ? perfctr_their_filter(pmu, cpu) : true;
+	return perfctr_perf_may_begin() ? perfctr_their_filter(pmu, cpu) : true;
 }
 
 #define PERFCTR_FILTER	filter
 #endif
 
-static inline void perfctr_filter_step_in(struct pmu *pmu, bool (*belongs_to_perf)(void))
+static inline void perfctr_filter_save(struct pmu *pmu)
 {
-	perfctr_filter_pass = belongs_to_perf;
 	perfctr_their_filter = pmu->PERFCTR_FILTER;
-	smp_wmb();	/* pairs with the barrier in belongs_to_perf() */
+}
+
+static inline void perfctr_filter_step_in(struct pmu *pmu)
+{
 	WRITE_ONCE(pmu->PERFCTR_FILTER, perfctr_filter);
 }
 

@@ -9,6 +9,7 @@
  * or to the clock: a loop with a deadline also waits for the progress that it needs.
  */
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -548,6 +549,75 @@ START_TEST(closed_while_mapped)
 }
 END_TEST
 
+/* ---- perf on the other CPU ------------------------------------------------------------- */
+
+struct perf_times {
+	u64 value, enabled, running;
+};
+
+/* Count all of CPU 1 with perf. */
+static int perf_open_cpu1(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+	int perf = syscall(SYS_perf_event_open, &attr, -1, 1, -1, 0);
+
+	return perf < 0 ? -errno : perf;
+}
+
+/* Open perf's event, let CPU 1 work, and read it. */
+static struct perf_times measure_cpu1(void)
+{
+	struct perf_times times = { .value = 0 };
+	int perf = perf_open_cpu1();
+
+	ck_assert_int_ge(perf, 0);
+	pin(1);
+	loop(100000);
+	ck_assert_int_eq(read(perf, &times, sizeof(times)), sizeof(times));
+	pin(0);
+	close(perf);
+	return times;
+}
+
+/* perf and states exclude each other also if they use different CPUs. */
+START_TEST(perf_on_another_cpu)
+{
+	int perf = perf_open_cpu1(), fd;
+	struct perf_times times;
+	struct control control;
+	struct sums sums;
+
+	pin(0);
+	ck_assert_int_ge(perf, 0);
+	fd = open_state(0);
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	assert_errno(set_control(fd, &control), EBUSY);
+	close(perf);
+
+	assert_ok(set_control(fd, &control));
+	read_sums(fd, &sums);
+	ck_assert_uint_ne(sums.pmc[0], 0);
+	if (PERF_IS_REFUSED) {
+		assert_errno(perf_open_cpu1(), EBUSY);
+	} else {
+		times = measure_cpu1();
+		ck_assert_uint_eq(times.value, 0);
+		ck_assert_uint_eq(times.running, 0);
+		ck_assert_uint_ne(times.enabled, 0);
+	}
+	assert_ok(stop_all(fd));
+	times = measure_cpu1();
+	ck_assert_uint_ne(times.value, 0);
+	ck_assert_uint_ne(times.running, 0);
+}
+END_TEST
+
 /* ---- unloading ------------------------------------------------------------------------- */
 
 START_TEST(no_unload_in_use)
@@ -592,6 +662,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, many_states);
 	tcase_add_test(tc, killed_while_read);
 	tcase_add_test(tc, closed_while_mapped);
+	tcase_add_test(tc, perf_on_another_cpu);
 	tcase_add_test(tc, no_unload_in_use);
 }
 

@@ -4,18 +4,25 @@
  * call to reserve them and owns their interrupt.
  *
  * struct arm_pmu has a map of the counters in use on each CPU.  It has pointers to
- * the functions that say which CPUs it drives, and that start, stop and reset the
- * whole unit.  Claiming a CPU marks all its counters as used, on that CPU and with
- * interrupts disabled, as perf schedules events.  It fails if an event is on them.
+ * the functions that say which CPUs it drives, that add an event, and that start, stop
+ * and reset the whole unit.  While this module is loaded they point to ours, which call
+ * the driver's own functions unless the counters are reserved.
  *
- * perf then skips its events on that CPU.  This includes pinned events: perf would
+ * A reservation interrupts no CPU.  It sets a flag, and then looks at the maps of
+ * all CPUs: it fails if an event is on one of them.  Adding an event marks a counter in
+ * the map of its CPU, and then looks at the flag.  So one of the two sees the other.
+ *
+ * While the flag is set, perf skips its events.  This includes pinned events: perf would
  * disable them for good if it tried them and found no counter.  Readers see that
- * time running is less than time enabled.  The functions that start, stop and reset
- * the unit leave a claimed CPU alone.  The kernel calls them as perf adds or removes an event,
- * and as a CPU comes online or wakes up.
+ * time running is less than time enabled.
+ *
+ * A CPU is claimed when counters are first resumed there.  All its counters are marked
+ * as used, on that CPU and with interrupts disabled, as perf schedules events.  The
+ * functions that start, stop and reset the unit leave a claimed CPU alone.  The kernel
+ * calls them as perf adds or removes an event, and as a CPU comes online or wakes up.
  *
  * The interrupt stays requested and enabled.  Its dispatch goes through handle_irq,
- * which points to our handler meanwhile.  The kernel decides whether it is an NMI
+ * which calls our handler on a claimed CPU.  The kernel decides whether it is an NMI
  * ("irqchip.gicv3_pseudo_nmi"); our handler works in both contexts.
  *
  * Removing a CPU from the driver's set of CPUs, supported_cpus, would be simpler.
@@ -47,6 +54,7 @@ static DEFINE_PER_CPU(bool, is_claimed);
 /* The driver's own functions.  One set serves all CPUs: others are forbidden. */
 static struct {
 	irqreturn_t (*handle_irq)(struct arm_pmu *pmu);
+	int (*add)(struct perf_event *event, int flags);
 	void (*start)(struct arm_pmu *pmu);
 	void (*stop)(struct arm_pmu *pmu);
 	void (*reset)(void *pmu);
@@ -88,17 +96,35 @@ int perfctr_arm64_perf_find(unsigned int cpu, bool *intr)
 	return 0;
 }
 
+/* True if an event of perf's is on a CPU, or is being added there. */
+static bool has_events(struct arm_pmu *pmu, unsigned int cpu)
+{
+	const unsigned long *map = per_cpu_ptr(pmu->hw_events, cpu)->used_mask;
+	unsigned int i;
+
+	for (i = 0; i < BITS_TO_LONGS(ARMPMU_MAX_HWEVENTS); i++) {
+		if (READ_ONCE(map[i]))
+			return true;
+	}
+	return false;
+}
+
+bool perfctr_arm64_perf_is_busy(unsigned int cpu)
+{
+	struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
+
+	return pmu && has_events(pmu, cpu);
+}
+
 bool perfctr_arm64_perf_claim(void)
 {
 	struct arm_pmu *pmu = this_cpu_read(pmu_here);
-	struct pmu_hw_events *events;
 
 	if (!pmu)
 		return true;
-	events = this_cpu_ptr(pmu->hw_events);
-	if (!bitmap_empty(events->used_mask, ARMPMU_MAX_HWEVENTS))
+	if (has_events(pmu, smp_processor_id()))
 		return false;
-	bitmap_fill(events->used_mask, ARMPMU_MAX_HWEVENTS);
+	bitmap_fill(this_cpu_ptr(pmu->hw_events)->used_mask, ARMPMU_MAX_HWEVENTS);
 	this_cpu_write(is_claimed, true);
 	return true;
 }
@@ -139,11 +165,39 @@ static bool belongs_to_perf(void)
 	return !this_cpu_read(is_claimed);
 }
 
+/* See compat/pmu.h. */
+static bool perfctr_perf_may_begin(void)
+{
+	smp_rmb();	/* pairs with step_in, as above */
+	return !READ_ONCE(perfctr_arm64_reserved) ||
+	       cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus);
+}
+
 static irqreturn_t divert_handle_irq(struct arm_pmu *pmu)
 {
 	if (belongs_to_perf())
 		return theirs.handle_irq(pmu);
 	return overflow_handler(get_irq_regs()) ? IRQ_HANDLED : IRQ_NONE;
+}
+
+/*
+ * The filter has let this event pass, and the reservation may have come since.  If it
+ * found no event here, this one must go again.  A pinned event would be disabled for
+ * good: it stays, and its CPU cannot be claimed until it ends.
+ */
+static int divert_add(struct perf_event *event, int flags)
+{
+	int err;
+
+	smp_rmb();	/* pairs with step_in, as above */
+	err = theirs.add(event, flags);
+	if (err)
+		return err;
+	smp_mb();	/* pairs with perfctr_cpu_reserve() */
+	if (likely(perfctr_perf_may_begin()) || event->group_leader->attr.pinned)
+		return 0;
+	event->pmu->del(event, 0);
+	return -EAGAIN;
 }
 
 static void divert_start(struct arm_pmu *pmu)
@@ -164,28 +218,26 @@ static void divert_reset(void *pmu)
 		theirs.reset(pmu);
 }
 
-void perfctr_arm64_perf_step_in(bool (*overflow)(struct pt_regs *regs))
+void perfctr_arm64_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *regs))
 {
-	unsigned int cpu;
+	struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
+	if (!pmu || pmu->handle_irq == divert_handle_irq)
+		return;
 	overflow_handler = overflow;
-	for_each_possible_cpu(cpu) {
-		struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
-
-		if (!pmu || pmu->handle_irq == divert_handle_irq ||
-		    cpumask_test_cpu(cpu, &perfctr_forbid_cpus))
-			continue;
-		theirs.handle_irq = pmu->handle_irq;
-		theirs.start = pmu->start;
-		theirs.stop = pmu->stop;
-		theirs.reset = pmu->reset;
-		smp_wmb();	/* pairs with belongs_to_perf() */
-		perfctr_filter_step_in(&pmu->pmu, belongs_to_perf);
-		WRITE_ONCE(pmu->handle_irq, divert_handle_irq);
-		WRITE_ONCE(pmu->start, divert_start);
-		WRITE_ONCE(pmu->stop, divert_stop);
-		WRITE_ONCE(pmu->reset, divert_reset);
-	}
+	theirs.handle_irq = pmu->handle_irq;
+	theirs.add = pmu->pmu.add;
+	theirs.start = pmu->start;
+	theirs.stop = pmu->stop;
+	theirs.reset = pmu->reset;
+	perfctr_filter_save(&pmu->pmu);
+	smp_wmb();	/* pairs with belongs_to_perf() and others */
+	perfctr_filter_step_in(&pmu->pmu);
+	WRITE_ONCE(pmu->handle_irq, divert_handle_irq);
+	WRITE_ONCE(pmu->pmu.add, divert_add);
+	WRITE_ONCE(pmu->start, divert_start);
+	WRITE_ONCE(pmu->stop, divert_stop);
+	WRITE_ONCE(pmu->reset, divert_reset);
 }
 
 void perfctr_arm64_perf_step_out(void)
@@ -200,6 +252,7 @@ void perfctr_arm64_perf_step_out(void)
 		WRITE_ONCE(pmu->reset, theirs.reset);
 		WRITE_ONCE(pmu->stop, theirs.stop);
 		WRITE_ONCE(pmu->start, theirs.start);
+		WRITE_ONCE(pmu->pmu.add, theirs.add);
 		WRITE_ONCE(pmu->handle_irq, theirs.handle_irq);
 		perfctr_filter_step_out(&pmu->pmu);
 	}

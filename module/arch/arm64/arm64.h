@@ -24,10 +24,14 @@ struct perfctr_arm64_driver {
 	 * cpu_start: save what perf needs back, stop and clear all counters.
 	 * cpu_stop: clear all counters, restore what was saved.
 	 * cpu_forget: the registers were lost, clear them again.
+	 *
+	 * Context: Another CPU.
+	 * cpu_lose: as stop, for an offline CPU, whose registers cannot be written.
 	 */
 	void (*cpu_start)(void);
 	void (*cpu_stop)(void);
 	void (*cpu_forget)(void);
+	void (*cpu_lose)(unsigned int cpu);
 
 	/*
 	 * Handle the counters' interrupt.
@@ -62,6 +66,13 @@ extern const struct perfctr_arm64_driver perfctr_arm64_pmuv3;
 int perfctr_arm64_perf_find(unsigned int cpu, bool *intr);
 
 /*
+ * True if perf has events on a CPU, which is not claimed.
+ *
+ * Context: Any CPU.  Unless the counters are reserved, the answer may change at any time.
+ */
+bool perfctr_arm64_perf_is_busy(unsigned int cpu);
+
+/*
  * Claim this CPU's counters.
  *
  * Context: Interrupts disabled.
@@ -84,16 +95,30 @@ void perfctr_arm64_perf_release(unsigned int cpu);
 void perfctr_arm64_perf_reset(void);
 
 /*
- * step_in: replace the driver's functions and the interrupt's handler, before the
- * first CPU is claimed.
- * step_out: restore them, after the last CPU was released.  Other CPUs may still
- * run our functions, so unloading the module must wait for a grace period.
+ * step_in: replace the functions of a CPU's driver and the interrupt's handler, unless
+ * this has been done.
+ * step_out: restore them, for all drivers, when no CPU is claimed.
+ *
+ * Other CPUs may still run the functions from before.  After a grace period they
+ * do not.
  */
-void perfctr_arm64_perf_step_in(bool (*overflow)(struct pt_regs *regs));
+void perfctr_arm64_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *regs));
 void perfctr_arm64_perf_step_out(void);
 
+/* reserve.c: true while perf must not begin to use counters. */
+extern bool perfctr_arm64_reserved;
+
 /*
- * reserve.c: the mm has lost the permission to read counters.  Withdraw it from the
+ * Claim this CPU's counters, and clear them, unless that has been done.
+ *
+ * Context: Interrupts disabled.
+ * Return: 0; -EIO if this CPU is forbidden; -EBUSY if perf has events on them; -ENODEV
+ * if they are not reserved.
+ */
+int perfctr_arm64_prepare_here(void);
+
+/*
+ * The mm has lost the permission to read counters.  Withdraw it from the
  * threads that run now; the others have no access until they are resumed.
  */
 void perfctr_arm64_close_users(struct mm_struct *mm);

@@ -77,13 +77,16 @@ static struct {
 	bool vhe;
 } pmu __ro_after_init;
 
+/* The bits of VPERFCTR_CSTATUS_NRCTRS(): one test also finds a control without counters. */
+#define PMU_READY		0xff
+
 /* The contents of a CPU's registers. */
 struct pmu_cpu {
 	u64 id;				/* of the loaded control; 0: none */
 	u64 enabled;			/* PMCNTENSET_EL0 */
 	u64 intr;			/* PMINTENSET_EL1 */
 	struct mm_struct *reader;	/* PMUSERENR_EL0 is open, or is being opened, to it */
-	bool ready;			/* the counters are claimed */
+	u32 ready;			/* PMU_READY while the counters are claimed, else 0 */
 	struct perfctr_cpu_state *running; /* the state resumed here, if it has counters */
 	struct perfctr_cpu_state *armed; /* the same, if an interrupt may stop its counters */
 	u64 saved_pmcr;
@@ -457,20 +460,36 @@ static void pmuv3_suspend(struct perfctr_cpu_state *state)
 		clear_counters();
 }
 
+/*
+ * Resume a state without counters, or claim this CPU for its first state with counters.
+ * If that fails, refuse the state.
+ *
+ * Return: true if the counters must be resumed.
+ */
+static noinline bool may_use_counters(struct perfctr_cpu_state *state)
+{
+	if (!VPERFCTR_CSTATUS_NRCTRS(state->cstatus)) {
+		perfctr_generic_resume(state);
+		return false;
+	}
+	if (!perfctr_arm64_prepare_here())
+		return true;
+	perfctr_refused(state);
+	return false;
+}
+
 static void pmuv3_resume(struct perfctr_cpu_state *state)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 	struct vperfctr_page *page = state->page;
-	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
-	unsigned int nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+	unsigned int i, nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 	u32 cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
 	bool ictrs = has_ictrs(state);
 	bool overflow = false;
 
-	if (!nrctrs) {
-		perfctr_generic_resume(state);
+	/* The mask of a CPU that is not claimed has no bit. */
+	if (unlikely(!(cstatus & cpu->ready)) && !may_use_counters(state))
 		return;
-	}
 	if (perfctr_arm64_may_read(&cpu->reader)) {
 		cstatus |= VPERFCTR_CSTATUS_RDPMC;
 		open_user();
@@ -558,14 +577,14 @@ static void pmuv3_cpu_start(void)
 
 	cpu->saved_pmcr = perfctr_read_pmcr() & PMCR_KEPT & ~(PMCR_P | PMCR_C);
 	clear_registers(cpu);
-	cpu->ready = true;
+	cpu->ready = PMU_READY;
 }
 
 static void pmuv3_cpu_stop(void)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 
-	cpu->ready = false;
+	cpu->ready = 0;
 	clear_registers(cpu);
 	perfctr_write_pmcr(cpu->saved_pmcr);
 	perfctr_sync();
@@ -577,6 +596,11 @@ static void pmuv3_cpu_forget(void)
 
 	if (cpu->ready)
 		clear_registers(cpu);
+}
+
+static void pmuv3_cpu_lose(unsigned int cpu)
+{
+	per_cpu_ptr(&pmu_cpu, cpu)->ready = 0;
 }
 
 static const struct mm_struct *pmuv3_cpu_reader(unsigned int cpu)
@@ -606,6 +630,7 @@ const struct perfctr_arm64_driver perfctr_arm64_pmuv3 = {
 	.cpu_start	= pmuv3_cpu_start,
 	.cpu_stop	= pmuv3_cpu_stop,
 	.cpu_forget	= pmuv3_cpu_forget,
+	.cpu_lose	= pmuv3_cpu_lose,
 	.overflow	= pmuv3_overflow,
 	.cpu_reader	= pmuv3_cpu_reader,
 	.cpu_close_user	= pmuv3_cpu_close_user,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arm64: choose the low-level driver, claim the counters of all CPUs from perf, and
- * follow CPU hotplug and CPU power management.
+ * arm64: choose the low-level driver, claim the counters from perf, and follow CPU
+ * hotplug and CPU power management.
  */
 #include <linux/cpu.h>
 #include <linux/cpu_pm.h>
@@ -17,12 +17,13 @@
 static const struct perfctr_arm64_driver *driver;
 static enum cpuhp_state dead_state, online_state;
 
+/* True while the hardware is reserved, on all CPUs but the forbidden ones. */
+bool perfctr_arm64_reserved;
+
 /*
- * True while the hardware is reserved, and the CPUs whose counters are claimed.  Both
- * change under cpus_read_lock().  Hotplug callbacks hold that lock for writing, so
- * they see stable values.
+ * The CPUs whose counters have been claimed since the hardware was reserved.  Each CPU
+ * is claimed when it is first needed, so that the others are not disturbed.
  */
-static bool reserved;
 static struct cpumask claimed;
 
 /* CPUs that have been inspected: perfctr_forbid_cpus is valid for them. */
@@ -31,38 +32,25 @@ static bool initialised;
 
 /* ---- claiming and releasing ----------------------------------------------- */
 
-static bool claim_this_cpu(void)
+int perfctr_arm64_prepare_here(void)
 {
 	unsigned int cpu = smp_processor_id();
+	int err = -ENODEV;
 
+	if (cpumask_test_cpu(cpu, &claimed))
+		return 0;
 	if (cpumask_test_cpu(cpu, &perfctr_forbid_cpus))
-		return true;
-	if (!perfctr_arm64_perf_claim())
-		return false;
+		return -EIO;
 	cpumask_set_cpu(cpu, &claimed);
-	return true;
-}
-
-static void claim_or_report_busy(void *busy)
-{
-	if (!claim_this_cpu())
-		WRITE_ONCE(*(bool *)busy, true);
-}
-
-static void release_this_cpu(void *unused)
-{
-	unsigned int cpu = smp_processor_id();
-
-	if (cpumask_test_and_clear_cpu(cpu, &claimed)) {
-		perfctr_arm64_perf_release(cpu);
-		perfctr_arm64_perf_reset();
-	}
-}
-
-static void start_this_cpu(void *unused)
-{
-	if (cpumask_test_cpu(smp_processor_id(), &claimed))
+	/* Pairs with the release: it finds the bit, or the counters are perf's by now. */
+	smp_mb__after_atomic();
+	if (READ_ONCE(perfctr_arm64_reserved))
+		err = perfctr_arm64_perf_claim() ? 0 : -EBUSY;
+	if (err)
+		cpumask_clear_cpu(cpu, &claimed);
+	else
 		driver->cpu_start();
+	return err;
 }
 
 /*
@@ -71,44 +59,69 @@ static void start_this_cpu(void *unused)
  */
 static void stop_this_cpu(void *unused)
 {
-	if (cpumask_test_cpu(smp_processor_id(), &claimed))
-		driver->cpu_stop();
-	release_this_cpu(NULL);
+	unsigned int cpu = smp_processor_id();
+
+	if (!cpumask_test_and_clear_cpu(cpu, &claimed))
+		return;
+	driver->cpu_stop();
+	perfctr_arm64_perf_release(cpu);
+	perfctr_arm64_perf_reset();
+}
+
+static bool is_perf_counting(void)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu) {
+		if (!cpumask_test_cpu(cpu, &perfctr_forbid_cpus) &&
+		    perfctr_arm64_perf_is_busy(cpu))
+			return true;
+	}
+	return false;
 }
 
 int perfctr_cpu_reserve(void)
 {
-	bool busy = false;
+	int err = 0;
 
 	cpus_read_lock();
-	perfctr_arm64_perf_step_in(driver->overflow);
-	on_each_cpu(claim_or_report_busy, &busy, 1);
-	if (busy) {
-		on_each_cpu(release_this_cpu, NULL, 1);
-		perfctr_arm64_perf_step_out();
-	} else {
-		reserved = true;
-		on_each_cpu(start_this_cpu, NULL, 1);
+	/* An attempt that fails must not keep perf out, not even for a moment. */
+	if (is_perf_counting()) {
+		err = -EBUSY;
+		goto out;
 	}
+	/* From here on perf adds no event, or it is found: see arm-pmu.c. */
+	smp_store_mb(perfctr_arm64_reserved, true);
+	if (is_perf_counting()) {
+		WRITE_ONCE(perfctr_arm64_reserved, false);
+		err = -EBUSY;
+	}
+out:
 	cpus_read_unlock();
-	return busy ? -EBUSY : 0;
+	return err;
 }
 
-/*
- * reserve has prepared all CPUs.  perf's events must not be on any CPU that may count
- * later, and only the CPU itself can claim its counters between two of perf's events.
- */
 int perfctr_cpu_prepare(void)
 {
-	return 0;
+	unsigned long flags;
+	int err = 0;
+
+	local_irq_save(flags);
+	/* A control may be for other CPUs than this one. */
+	if (!cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus))
+		err = perfctr_arm64_prepare_here();
+	local_irq_restore(flags);
+	/* The state's thread may end before this, and its end releases the counters. */
+	return err == -ENODEV ? 0 : err;
 }
 
 void perfctr_cpu_release(void)
 {
 	cpus_read_lock();
-	reserved = false;
-	on_each_cpu(stop_this_cpu, NULL, 1);
-	perfctr_arm64_perf_step_out();
+	/* Pairs with perfctr_arm64_prepare_here(). */
+	smp_store_mb(perfctr_arm64_reserved, false);
+	/* Without an interrupt if only this CPU was claimed. */
+	on_each_cpu_mask(&claimed, stop_this_cpu, NULL, 1);
 	cpus_read_unlock();
 }
 
@@ -118,7 +131,7 @@ void perfctr_cpu_release(void)
  * Find out whether this new CPU can count, and forbid it if not.  A CPU without an
  * interrupt ends the support of i-mode during init, and is forbidden afterwards.
  */
-static int inspect_cpu(unsigned int cpu)
+static void inspect_cpu(unsigned int cpu)
 {
 	unsigned long flags;
 	bool alike, intr;
@@ -134,34 +147,21 @@ static int inspect_cpu(unsigned int cpu)
 	}
 	if (err || !alike || (!intr && (perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT)))
 		cpumask_set_cpu(cpu, &perfctr_forbid_cpus);
+	else
+		perfctr_arm64_perf_step_in(cpu, driver->overflow);
 	cpumask_set_cpu(cpu, &inspected);
-	return 0;
 }
 
 /*
- * Claim a CPU that comes online.  The kernel's driver has had it since it started.
- * If perf already has an event on it, the CPU must stay offline: counts made there
- * would be wrong.
+ * Prepare to claim a CPU that comes online, and that has not been online before.
  *
  * Context: On that CPU, before user threads can run there.
  */
 static int prepare_online_cpu(unsigned int cpu)
 {
-	unsigned long flags;
-	int err = 0;
-
 	if (!cpumask_test_cpu(cpu, &inspected))
-		err = inspect_cpu(cpu);
-	local_irq_save(flags);
-	if (reserved) {
-		perfctr_arm64_perf_step_in(driver->overflow);	/* its arm_pmu may be new */
-		if (claim_this_cpu())
-			start_this_cpu(NULL);
-		else
-			err = -EBUSY;
-	}
-	local_irq_restore(flags);
-	return err;
+		inspect_cpu(cpu);
+	return 0;
 }
 
 /*
@@ -172,8 +172,8 @@ static int prepare_online_cpu(unsigned int cpu)
  */
 static int release_dead_cpu(unsigned int cpu)
 {
-	if (cpumask_test_cpu(cpu, &claimed)) {
-		cpumask_clear_cpu(cpu, &claimed);
+	if (cpumask_test_and_clear_cpu(cpu, &claimed)) {
+		driver->cpu_lose(cpu);
 		perfctr_arm64_perf_release(cpu);
 	}
 	return 0;
@@ -267,11 +267,15 @@ int perfctr_cpu_init(void)
 	err = cpu_pm_register_notifier(&cpu_pm_nb);
 	if (err)
 		goto no_cpu_pm;
+	/* An event that is being added has not seen the diversions: see arm-pmu.c. */
+	synchronize_rcu();
 	initialised = true;
 	return 0;
 
 no_cpu_pm:
 	cpuhp_remove_state_nocalls(online_state);
+	perfctr_arm64_perf_step_out();
+	synchronize_rcu();
 no_online:
 	cpuhp_remove_state_nocalls(dead_state);
 	return err;
@@ -284,5 +288,6 @@ void perfctr_cpu_exit(void)
 	cpu_pm_unregister_notifier(&cpu_pm_nb);
 	cpuhp_remove_state_nocalls(online_state);
 	cpuhp_remove_state_nocalls(dead_state);
+	perfctr_arm64_perf_step_out();
 	synchronize_rcu();	/* see perfctr_arm64_perf_step_out() */
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Tests of the arm64 driver on the model, each in a process of its own. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "arm64.h"
@@ -26,6 +27,25 @@ bool perfctr_arm64_may_read(struct mm_struct **reader)
 	return may_read;
 }
 
+/* The claim of a CPU, as in reserve.c. */
+static unsigned int claims;
+static int claim_error;
+
+int perfctr_arm64_prepare_here(void)
+{
+	claims++;
+	if (!claim_error)
+		driver->cpu_start();
+	return claim_error;
+}
+
+static struct perfctr_cpu_state *refused;
+
+static void refusal_handler(struct perfctr_cpu_state *state)
+{
+	refused = state;
+}
+
 struct thread {
 	struct perfctr_cpu_state state;
 	struct perfctr_cpu_control control;
@@ -49,6 +69,7 @@ static void start_machine(unsigned int version, unsigned int nr, bool isolate)
 	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
 	ck_assert_int_eq(driver->probe(), 0);
 	perfctr_cpu_set_ihandler(overflow_handler);
+	perfctr_cpu_set_refusal(refusal_handler);
 	ck_assert_int_eq(perfctr_driver_init(&driver->ops), 0);
 	for (i = 0; i < NR_CPUS; i++) {
 		fake_cpu = i;
@@ -435,6 +456,52 @@ START_TEST(release)
 }
 END_TEST
 
+/* The first counters that run on a CPU claim it.  If that fails, they do not run. */
+START_TEST(claim_at_first_resume)
+{
+	struct thread t = { 0 }, tsc = { 0 };
+	const struct vperfctr_page *page = (void *)t.room;
+
+	start_machine(4, 6, _i & 1);
+	add_counter(&t, 0, P | INSNS, 0);
+	add_counter(&t, 1, P | INSNS, _i & 2 ? 1000 : 0);
+	set_control(&t);
+	set_control(&tsc);
+	if (_i & 4)
+		driver->cpu_stop();
+	else
+		driver->cpu_lose(0);
+	model.cpu[0].enabled = 0x10;	/* perf's */
+	model_clear_statistics();
+
+	perfctr_cpu_resume(&tsc.state);
+	perfctr_cpu_suspend(&tsc.state);
+	ck_assert_uint_eq(claims, 0);
+
+	claim_error = -EBUSY;
+	perfctr_cpu_resume(&t.state);
+	ck_assert_ptr_eq(refused, &t.state);
+	ck_assert_uint_eq(claims, 1);
+	ck_assert_uint_eq(page->cstatus & VPERFCTR_CSTATUS_RUNNING, 0);
+	ck_assert_uint_eq(model.cpu[0].writes, 0);
+	ck_assert_uint_eq(model.cpu[0].enabled, 0x10);
+
+	/* The next resume tries again. */
+	claim_error = 0;
+	refused = NULL;
+	perfctr_cpu_resume(&t.state);
+	ck_assert_ptr_null(refused);
+	ck_assert_uint_eq(claims, 2);
+	ck_assert_uint_eq(model.cpu[0].enabled, 3);
+	model_run(&(struct work) { false, 123, 1500 });
+	perfctr_cpu_suspend(&t.state);
+	ck_assert_uint_eq(sum(&t, 0), 123);
+	perfctr_cpu_resume(&t.state);
+	perfctr_cpu_suspend(&t.state);
+	ck_assert_uint_eq(claims, 2);
+}
+END_TEST
+
 /* A deep sleep loses the registers, so resume loads the control again. */
 START_TEST(deep_sleep)
 {
@@ -476,6 +543,7 @@ int main(void)
 	tcase_add_loop_test(tc, overflow, 0, 2);
 	tcase_add_test(tc, overflow_before_a_switch);
 	tcase_add_loop_test(tc, release, 0, 2);
+	tcase_add_loop_test(tc, claim_at_first_resume, 0, 8);
 	tcase_add_test(tc, deep_sleep);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
