@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Calls for a state's owner, or the owner's monitor. */
+#include "affinity.h"
 #include "internal.h"
+
+int __vperfctr_control_call(int fd, unsigned long request, const void *arg,
+			    const struct vperfctr_control *control)
+{
+	int ret = __vperfctr_ioctl(fd, request, arg), dev;
+
+	/* Only a control with VPERFCTR_CONTROL_AFFINITY gets EUSERS. */
+	if (ret != -EUSERS)
+		return ret;
+	dev = __vperfctr_device_get();
+	if (dev < 0)
+		return ret;
+	ret = __vperfctr_call_narrowed(dev, fd, request, arg, control->kind);
+	__vperfctr_device_put(dev);
+	return ret;
+}
 
 int vperfctr_control(struct vperfctr *v, const struct vperfctr_control *control)
 {
-	return __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_CONTROL, control);
+	return __vperfctr_control_call(to_handle(v)->fd, VPERFCTR_CONTROL, control, control);
 }
 
 int vperfctr_stop(struct vperfctr *v)

@@ -73,7 +73,7 @@ static int open_state(pid_t tid, unsigned int flags, const struct vperfctr_contr
 	dev = __vperfctr_device_get();
 	if (dev < 0)
 		return dev;
-	ret = __vperfctr_ioctl(dev, VPERFCTR_OPEN, &arg);
+	ret = __vperfctr_control_call(dev, VPERFCTR_OPEN, &arg, control);
 	__vperfctr_device_put(dev);
 	return ret;
 }

@@ -49,6 +49,13 @@ static inline int __vperfctr_abi_check(uint32_t version)
 	return version >> 16 == VPERFCTR_ABI_VERSION >> 16 ? 0 : -EPROTONOSUPPORT;
 }
 
+/*
+ * Make a call that sets a control.  If the control asks for it, narrow the affinity of the
+ * calling thread.
+ */
+int __vperfctr_control_call(int fd, unsigned long request, const void *arg,
+			    const struct vperfctr_control *control);
+
 /* Unmap the handle's ring, if this process has mapped it. */
 void __vperfctr_ring_unmap(struct vperfctr_handle *h);
 

@@ -5,6 +5,8 @@
 
 #include "internal.h"
 
+#include "../lib/affinity.h"
+
 /* Fields of an event select, the same on Intel and AMD. */
 #define EVNTSEL_EVENT	0x0000ffffU	/* event and unit mask */
 #define EVNTSEL_USR	0x00010000U
@@ -159,6 +161,18 @@ int __perfctr_stop(int fd)
 	return err == -EPERM ? -ESRCH : err;
 }
 
+/* The thread may run on CPUs that cannot count this: narrow its affinity, as perfctr did. */
+static int control_narrowed(int fd, const struct kernel_control *header)
+{
+	int dev = __perfctr_device_open(O_CLOEXEC), err;
+
+	if (dev < 0)
+		return -EUSERS;
+	err = __vperfctr_call_narrowed(dev, fd, VPERFCTR_CONTROL, header, header->kind);
+	close(dev);
+	return err;
+}
+
 /*
  * Set a control.  If the kernel refuses one, the old control keeps running; perfctr
  * stopped it, so stop it here.  The result of this stop also distinguishes two reasons for
@@ -173,6 +187,8 @@ int __perfctr_control(int fd, const struct vperfctr_control *control)
 	err = to_kernel(control, &request);
 	if (!err)
 		err = __perfctr_ioctl(fd, VPERFCTR_CONTROL, &request.header);
+	if (err == -EUSERS)
+		err = control_narrowed(fd, &request.header);
 	if (err && __perfctr_stop(fd) == -ESRCH)
 		err = -ESRCH;
 	return err;

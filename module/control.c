@@ -7,6 +7,7 @@
 #include <linux/cpumask.h>
 #include <linux/sched.h>
 #include <linux/signal.h>
+#include <linux/spinlock.h>
 #include <linux/uaccess.h>
 
 #include "compat/compiler.h"
@@ -224,28 +225,29 @@ static int op_stop(struct vperfctr_state *st, void *arg)
 	return 0;
 }
 
-/* Narrow the affinity of current to CPUs that can count the control. */
-static int narrow_affinity(const struct perfctr_cpu_control *control)
+/*
+ * Check that the affinity of current has only CPUs that can count the control.  The caller
+ * of CONTROL changes it: no kernel lets a module respect the cpuset.
+ *
+ * Return: 0 or -EUSERS.
+ */
+static noinline int check_affinity(const struct perfctr_cpu_control *control)
 {
 	const struct cpumask *forbidden = perfctr_cpus_forbidden(control->kind);
-	int cpu, err = control->alone ? -EUSERS : -EINVAL;
-	cpumask_var_t mask;
+	unsigned long flags;
+	bool narrow;
+	int cpu;
 
-	if (!control->alone && !cpumask_intersects(current->cpus_ptr, forbidden))
-		return 0;
-	if (!alloc_cpumask_var(&mask, GFP_KERNEL))
-		return -ENOMEM;
-	cpumask_andnot(mask, current->cpus_ptr, forbidden);
-	if (control->alone) {
-		for_each_cpu(cpu, mask) {
-			if (!vperfctr_is_alone(cpu))
-				cpumask_clear_cpu(cpu, mask);
-		}
+	/* Changes of the mask hold this lock. */
+	raw_spin_lock_irqsave(&current->pi_lock, flags);
+	narrow = !cpumask_intersects(&current->cpus_mask, forbidden);
+	for_each_cpu(cpu, &current->cpus_mask) {
+		if (!control->alone || !narrow)
+			break;
+		narrow = vperfctr_is_alone(cpu);
 	}
-	if (!cpumask_empty(mask))
-		err = set_cpus_allowed_ptr(current, mask);
-	free_cpumask_var(mask);
-	return err;
+	raw_spin_unlock_irqrestore(&current->pi_lock, flags);
+	return narrow ? 0 : -EUSERS;
 }
 
 /* True if some CPUs cannot count this. */
@@ -272,7 +274,7 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 	change->restricted = vperfctr_is_restricted(&change->control);
 	if (!err && change->restricted && READ_ONCE(st->owner) == current &&
 	    (change->header.flags & VPERFCTR_CONTROL_AFFINITY))
-		err = narrow_affinity(&change->control);
+		err = check_affinity(&change->control);
 	if (!err) {
 		vperfctr_dissolve_family(st);
 		err = stop ? vperfctr_apply(st, op_stop, change) :

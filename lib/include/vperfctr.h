@@ -304,17 +304,20 @@ void vperfctr_close(struct vperfctr *v);
 /*
  * Set what to count, zero the sums, and start, as VPERFCTR_CONTROL does.
  * vperfctr_control_init() fills in what all controls have in common; control->flags
- * takes VPERFCTR_CONTROL_*.  Nothing has changed after an error:
+ * takes VPERFCTR_CONTROL_*.  With VPERFCTR_CONTROL_AFFINITY, the calling thread's CPU
+ * affinity is narrowed if need be.  Nothing has changed after an error:
  *
  *	-EINVAL	the control is not valid for this processor: see the list at
- *		VPERFCTR_CONTROL in <linux/vperfctr.h>
+ *		VPERFCTR_CONTROL in <linux/vperfctr.h>; or VPERFCTR_CONTROL_AFFINITY, and
+ *		the thread may run only on CPUs that cannot count this
  *	-E2BIG	the control uses a feature that the module is too old for
  *	-EOPNOTSUPP  i-mode counters without VPERFCTR_FEATURE_PCINT;
  *		VPERFCTR_CONTROL_INHERIT without VPERFCTR_FEATURE_INHERIT;
  *		VPERFCTR_ANY_KIND, which is reserved
  *	-EPERM	(also) the control counts kernel mode, and the caller may not
  *	-EUSERS	VPERFCTR_CONTROL_AFFINITY, and the thread may run only on CPUs that
- *		cannot count this while their hyper-thread siblings are online
+ *		cannot count this while their hyper-thread siblings are online; or the
+ *		cpuset is rewritten all the time; or the device cannot be opened
  *	-EBUSY	perf_event or the NMI watchdog holds the counters
  *	-EIO	a counter does not work as the processor, or the hypervisor, claims
  *	-EFAULT	control or control->ctr is not accessible

@@ -4,10 +4,13 @@
  * of two CPUs, or one is of another kind.  Counts must be exact.
  */
 #include <libgen.h>
+#include <sys/mount.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "known.h"
+#include "narrow.h"
 #include "service.h"
 
 static char known[256];
@@ -16,7 +19,7 @@ static int fd;
 
 static volatile struct {
 	unsigned long n;
-	u32 step;
+	u32 step, done;
 	int fd;
 } *shared;
 
@@ -91,6 +94,17 @@ static int count_tsc(u32 flags)
 	return set_control(fd, &control);
 }
 
+/* As count_insns(), but narrow the affinity on request. */
+static int count_narrowed(int state, u32 flags)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	control.c.flags = flags;
+	return set_control_by_library(state, &control);
+}
+
 START_TEST(masks_of_allowed_and_forbidden_cpus)
 {
 	ck_assert_uint_eq(cpus(VPERFCTR_CPUS), BOTH);
@@ -101,20 +115,70 @@ END_TEST
 
 /* ---- CONTROL ----------------------------------------------------------------------- */
 
+/* The kernel refuses an affinity that is too wide, and changes none. */
+START_TEST(affinity_is_checked)
+{
+	const u32 wide[] = { BOTH, 1U << bad };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		set_affinity(0, wide[i]);
+		assert_errno(count_insns(fd, VPERFCTR_CONTROL_AFFINITY), EUSERS);
+		ck_assert_uint_eq(affinity(0), wide[i]);
+		assert_status(fd, ATTACHED);
+		ck_assert(counters_free());
+	}
+	pin(good);
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_AFFINITY));
+	set_affinity(0, BOTH);
+	/* The current control still runs. */
+	assert_errno(count_insns(fd, VPERFCTR_CONTROL_AFFINITY), EUSERS);
+	assert_status(fd, ATTACHED | ACTIVE);
+	pin(good);
+	ck_assert_uint_eq(measure(1000), INSNS_BETWEEN(1000));
+	/* Other controls do not ask. */
+	set_affinity(0, BOTH);
+	assert_ok(count_insns(fd, 0));
+	ck_assert_uint_eq(affinity(0), BOTH);
+}
+END_TEST
+
 START_TEST(control_narrows_affinity)
 {
 	pin(bad);
 	set_affinity(0, BOTH);
-	assert_ok(count_insns(fd, VPERFCTR_CONTROL_AFFINITY));
+	assert_ok(count_narrowed(fd, VPERFCTR_CONTROL_AFFINITY));
 	ck_assert_uint_eq(affinity(0), 1U << good);
 	assert_status(fd, ATTACHED | ACTIVE);
 	ck_assert_uint_eq(measure(1000), INSNS_BETWEEN(1000));
 	ck_assert_int_eq(sigills, 0);
 	/* CONTROL changes the affinity only once, and never widens it. */
-	assert_ok(count_insns(fd, VPERFCTR_CONTROL_AFFINITY));
+	assert_ok(count_narrowed(fd, VPERFCTR_CONTROL_AFFINITY));
 	ck_assert_uint_eq(affinity(0), 1U << good);
 	assert_ok(stop_all(fd));
 	ck_assert_uint_eq(affinity(0), 1U << good);
+}
+END_TEST
+
+/* A state is made together with its control. */
+START_TEST(open_narrows_affinity)
+{
+	struct control control;
+	struct vperfctr *v;
+
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	control.c.flags = VPERFCTR_CONTROL_AFFINITY;
+	pin(bad);
+	ck_assert_int_eq(vperfctr_open_control(&v, &control.c, 0), -EINVAL);
+	ck_assert_uint_eq(affinity(0), 1U << bad);
+	assert_errno(try_open_state(0), ENOENT);
+	set_affinity(0, BOTH);
+	ck_assert_int_eq(vperfctr_open_control(&v, &control.c, 0), 0);
+	ck_assert_uint_eq(affinity(0), 1U << good);
+	assert_status(vperfctr_fd(v), ATTACHED | ACTIVE);
+	vperfctr_close(v);
 }
 END_TEST
 
@@ -122,7 +186,7 @@ END_TEST
 START_TEST(affinity_is_intersected)
 {
 	pin(good);
-	assert_ok(count_insns(fd, VPERFCTR_CONTROL_AFFINITY));
+	assert_ok(count_narrowed(fd, VPERFCTR_CONTROL_AFFINITY));
 	ck_assert_uint_eq(affinity(0), 1U << good);
 }
 END_TEST
@@ -132,14 +196,14 @@ START_TEST(no_allowed_cpu_left)
 	struct reading before, after;
 
 	pin(bad);
-	assert_errno(count_insns(fd, VPERFCTR_CONTROL_AFFINITY), EINVAL);
+	assert_errno(count_narrowed(fd, VPERFCTR_CONTROL_AFFINITY), EINVAL);
 	ck_assert_uint_eq(affinity(0), 1U << bad);
 	assert_status(fd, ATTACHED);
 	ck_assert(counters_free());
 	/* The current control still runs. */
 	assert_ok(count_tsc(0));
 	read_state(fd, &before);
-	assert_errno(count_insns(fd, VPERFCTR_CONTROL_AFFINITY), EINVAL);
+	assert_errno(count_narrowed(fd, VPERFCTR_CONTROL_AFFINITY), EINVAL);
 	read_state(fd, &after);
 	ck_assert_uint_eq(after.read.nrctrs, 0);
 	ck_assert_uint_eq(after.read.status, ATTACHED | ACTIVE);
@@ -147,12 +211,137 @@ START_TEST(no_allowed_cpu_left)
 	ck_assert(counters_free());
 	/* A state that holds the hardware keeps it. */
 	assert_ok(count_insns(fd, 0));
-	assert_errno(count_insns(fd, VPERFCTR_CONTROL_AFFINITY), EINVAL);
+	assert_errno(count_narrowed(fd, VPERFCTR_CONTROL_AFFINITY), EINVAL);
 	/* On such kernels perf has the counters of CPUs that are not used. */
 	ck_assert(counters_free() == !PERF_IS_REFUSED);
 	ck_assert_uint_eq(flags_of(fd), 0);
 	ck_assert_uint_eq(affinity(0), 1U << bad);
 	ck_assert_int_eq(sigills, 0);
+}
+END_TEST
+
+/* ---- cpusets ------------------------------------------------------------------------ */
+
+#define CGROUP	"/tmp/cgroup"
+#define CPUSET	CGROUP "/counted"
+
+static void set_cpuset(u32 mask)
+{
+	write_file(CPUSET "/cpuset.cpus", mask == 3 ? "0-1" : mask == 2 ? "1" : "0");
+}
+
+static void make_cpuset(u32 mask)
+{
+	mkdir(CGROUP, 0755);
+	if (mount("none", CGROUP, "cgroup2", 0, NULL) && errno != EBUSY)
+		die(CGROUP ": %s", strerror(errno));
+	write_file(CGROUP "/cgroup.subtree_control", "+cpuset");
+	mkdir(CPUSET, 0755);
+	set_cpuset(mask);
+}
+
+static void enter_cpuset(void)
+{
+	write_file(CPUSET "/cgroup.procs", "0");
+}
+
+/* CONTROL never leaves the cpuset, as it is at that moment. */
+START_TEST(cpuset_is_respected)
+{
+	make_cpuset(1U << bad);
+	enter_cpuset();
+	ck_assert_uint_eq(affinity(0), 1U << bad);
+	assert_errno(count_narrowed(fd, VPERFCTR_CONTROL_AFFINITY), EINVAL);
+	ck_assert_uint_eq(affinity(0), 1U << bad);
+	set_cpuset(BOTH);
+	set_affinity(0, BOTH);
+	assert_ok(count_narrowed(fd, VPERFCTR_CONTROL_AFFINITY));
+	ck_assert_uint_eq(affinity(0), 1U << good);
+	ck_assert_int_eq(sigills, 0);
+	/* The new cpuset has no such CPU. */
+	set_cpuset(1U << bad);
+	loop(1000);
+	ck_assert_int_eq(sigills, 1);
+	assert_errno(count_narrowed(fd, VPERFCTR_CONTROL_AFFINITY), EINVAL);
+	ck_assert_uint_eq(affinity(0), 1U << bad);
+	write_file(CGROUP "/cgroup.procs", "0");
+}
+END_TEST
+
+static pid_t start_in_cpuset(bool counted)
+{
+	pid_t pid = fork_files();
+
+	shared->step = 0;
+	if (!pid) {
+		enter_cpuset();
+		if (!counted)
+			pin(good);
+		else if (count_narrowed(open_state(0), VPERFCTR_CONTROL_AFFINITY))
+			die("CONTROL failed");
+		shared->step = 1;
+		for (;;)
+			pause();
+	}
+	ck_assert_eventually(shared->step);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(wait_for(pid), 128 + SIGKILL);
+}
+
+/*
+ * The affinity of a counted thread survives a rewrite of the cpuset as one that a thread
+ * has set does.  Linux keeps that from 6.2 on.
+ */
+START_TEST(affinity_survives_rewrite_of_cpuset)
+{
+	pid_t pinned, counted;
+
+	make_cpuset(BOTH);
+	pinned = start_in_cpuset(false);
+	counted = start_in_cpuset(true);
+	ck_assert_uint_eq(affinity(counted), 1U << good);
+	set_cpuset(1U << good);
+	set_cpuset(BOTH);
+	ck_assert_uint_eq(affinity(counted), affinity(pinned));
+	end(counted);
+	end(pinned);
+}
+END_TEST
+
+/* Whenever the cpuset is rewritten, the thread remains in it. */
+START_TEST(cpuset_is_rewritten_meanwhile)
+{
+	pid_t pid;
+	u32 i;
+
+	make_cpuset(BOTH);
+	pid = fork_files();
+	if (!pid) {
+		signal(SIGILL, SIG_IGN);
+		fd = open_state(0);
+		enter_cpuset();
+		for (i = 1; i <= 30; i++) {
+			while (shared->step != i)
+				sched_yield();
+			count_narrowed(fd, VPERFCTR_CONTROL_AFFINITY);
+			shared->done = i;
+		}
+		_exit(0);
+	}
+	for (i = 1; i <= 30; i++) {
+		set_cpuset(BOTH);
+		set_affinity(pid, BOTH);
+		shared->step = i;
+		set_cpuset(1U << bad);
+		ck_assert_eventually(shared->done == i);
+		ck_assert_uint_eq(affinity(pid), 1U << bad);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
 }
 END_TEST
 
@@ -180,7 +369,7 @@ START_TEST(moved_while_counting)
 	const struct vperfctr_page *page = map_state(fd);
 	struct reading before, after;
 
-	assert_ok(count_insns(fd, VPERFCTR_CONTROL_AFFINITY));
+	assert_ok(count_narrowed(fd, VPERFCTR_CONTROL_AFFINITY));
 	pin(bad);
 	loop(1000);
 	ck_assert_int_eq(sigills, 1);
@@ -205,7 +394,7 @@ START_TEST(moved_while_counting)
 	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
 	ck_assert_int_eq(sigills, 2);
 	/* A new control starts again. */
-	assert_ok(count_insns(fd, VPERFCTR_CONTROL_AFFINITY));
+	assert_ok(count_narrowed(fd, VPERFCTR_CONTROL_AFFINITY));
 	assert_status(fd, ATTACHED | ACTIVE);
 	ck_assert_uint_eq(measure(1000), INSNS_BETWEEN(1000));
 	pin(bad);
@@ -217,7 +406,7 @@ END_TEST
 /* A suspended state is not stopped before it would count. */
 START_TEST(moved_while_suspended)
 {
-	assert_ok(count_insns(fd, VPERFCTR_CONTROL_AFFINITY));
+	assert_ok(count_narrowed(fd, VPERFCTR_CONTROL_AFFINITY));
 	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
 	pin(bad);
 	loop(1000);
@@ -232,7 +421,7 @@ START_TEST(moved_while_suspended)
 	loop(1000);
 	ck_assert_int_eq(sigills, 1);
 	pin(good);
-	assert_ok(count_insns(fd, VPERFCTR_CONTROL_AFFINITY));
+	assert_ok(count_narrowed(fd, VPERFCTR_CONTROL_AFFINITY));
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 	pin(bad);
 	loop(1000);
@@ -247,7 +436,7 @@ static pid_t start_counting_child(u32 flags)
 	if (!pid) {
 		signal(SIGILL, SIG_DFL);
 		shared->fd = open_state(0);
-		if (count_insns(shared->fd, flags))
+		if (count_narrowed(shared->fd, flags))
 			die("CONTROL failed");
 		shared->step = 1;
 		for (;;)
@@ -440,8 +629,8 @@ START_TEST(moved_before_exec)
 	if (!pid) {
 		signal(SIGILL, SIG_DFL);
 		shared->fd = open_state(0);
-		if (count_insns(shared->fd, VPERFCTR_CONTROL_START_ON_EXEC |
-				(_i == 2 ? 0 : VPERFCTR_CONTROL_AFFINITY)))
+		if (count_narrowed(shared->fd, VPERFCTR_CONTROL_START_ON_EXEC |
+				   (_i == 2 ? 0 : VPERFCTR_CONTROL_AFFINITY)))
 			die("CONTROL failed");
 		if (_i)
 			pin(bad);
@@ -461,7 +650,7 @@ START_TEST(children_on_forbidden_cpu_are_missed)
 	struct reading r;
 	pid_t pid;
 
-	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_AFFINITY));
+	assert_ok(count_narrowed(fd, VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_AFFINITY));
 	ck_assert_int_eq(wait_for(start_child(FORKED, 100, NULL, 0)), 0);
 	read_state(fd, &r);
 	ck_assert_uint_eq(r.children[1], INSNS_CHILD(100));
@@ -521,9 +710,14 @@ static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, masks_of_allowed_and_forbidden_cpus);
+	tcase_add_test(tc, affinity_is_checked);
 	tcase_add_test(tc, control_narrows_affinity);
+	tcase_add_test(tc, open_narrows_affinity);
 	tcase_add_test(tc, affinity_is_intersected);
 	tcase_add_test(tc, no_allowed_cpu_left);
+	tcase_add_test(tc, cpuset_is_respected);
+	tcase_add_test(tc, affinity_survives_rewrite_of_cpuset);
+	tcase_add_test(tc, cpuset_is_rewritten_meanwhile);
 	tcase_add_test(tc, tsc_only);
 	tcase_add_test(tc, moved_while_counting);
 	tcase_add_test(tc, moved_while_suspended);

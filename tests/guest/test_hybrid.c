@@ -5,6 +5,7 @@
  */
 #include <sys/wait.h>
 
+#include "narrow.h"
 #include "service.h"
 
 #define BOTH		3U
@@ -68,7 +69,7 @@ static int count_kind(u32 kind, u32 flags)
 	control_add(&control, 0, INSNS_USER);
 	control.c.kind = kind;
 	control.c.flags = flags;
-	return set_control(fd, &control);
+	return set_control_by_library(fd, &control);
 }
 
 /* ---- kinds ---------------------------------------------------------------------------- */
@@ -157,7 +158,7 @@ START_TEST(refused_for_wrong_kind)
 	assert_errno(set_control(fd, &control), EINVAL);
 	control.c.kind = 0;
 	control.c.flags = VPERFCTR_CONTROL_AFFINITY;	/* it must not move to the other kind */
-	assert_ok(set_control(fd, &control));
+	assert_ok(set_control_by_library(fd, &control));
 	/* The number of counters of the other kind. */
 	use_all(&control, 0);
 	control.c.kind = 1;
@@ -181,7 +182,7 @@ START_TEST(all_counters_of_each_kind)
 	nr = control.c.nractrs;
 	ck_assert_uint_eq(nr, _i ? 7 : 9);
 	control.c.flags = VPERFCTR_CONTROL_AFFINITY;
-	assert_ok(set_control(fd, &control));
+	assert_ok(set_control_by_library(fd, &control));
 	ck_assert_uint_eq(affinity(), 1U << _i);
 	if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after), 1000))
 		die("READ failed");
@@ -263,7 +264,7 @@ START_TEST(control_changes_kind)
 	control.c.kind = !_i;
 	control.c.flags = VPERFCTR_CONTROL_AFFINITY;
 	control.c.preserve = 1;
-	assert_ok(set_control(fd, &control));
+	assert_ok(set_control_by_library(fd, &control));
 	ck_assert_uint_eq(affinity(), 1U << !_i);
 	read_state(fd, &r);
 	ck_assert_uint_gt(r.own[1], sum);
@@ -349,7 +350,7 @@ START_TEST(kind_unknown_until_online)
 	ck_assert_uint_eq(m.words[0], 2);
 	use_all(&control, 0);
 	control.c.flags = VPERFCTR_CONTROL_AFFINITY;
-	assert_ok(set_control(fd, &control));
+	assert_ok(set_control_by_library(fd, &control));
 	/* A control from before the second kind was known does not run there either. */
 	child = fork_files();
 	if (!child) {

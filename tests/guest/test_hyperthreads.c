@@ -3,6 +3,7 @@
  * Events that disturb the hyper-thread sibling, or share a register with it: on two CPUs
  * that are siblings.  Counts must be exact.
  */
+#include "narrow.h"
 #include "service.h"
 
 struct event {
@@ -30,13 +31,23 @@ static void setup(void)
 	fd = open_state(0);
 }
 
+static u32 affinity(void)
+{
+	unsigned long mask[16] = { 0 };
+
+	if (syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask) < 0)
+		die("sched_getaffinity: %s", strerror(errno));
+	return mask[0];
+}
+
 static void teardown(void)
 {
 	write_file(ONLINE, "1");
 }
 
 /* Count instructions, and an event. */
-static int count_with(const struct event *event, u32 flags)
+static int count_by(const struct event *event, u32 flags,
+		    int (*set)(int fd, struct control *control))
 {
 	struct control control;
 
@@ -45,7 +56,12 @@ static int count_with(const struct event *event, u32 flags)
 	control_add(&control, 1, SEL_USER | event->code);
 	control.ctr[1].aux = event->aux;
 	control.c.flags = flags;
-	return set_control(fd, &control);
+	return set(fd, &control);
+}
+
+static int count_with(const struct event *event, u32 flags)
+{
+	return count_by(event, flags, set_control);
 }
 
 static u64 measure(const struct event *event)
@@ -79,6 +95,10 @@ static const struct event *disturbing;
 START_TEST(refused_while_sibling_online)
 {
 	assert_errno(count_with(&disturbing[_i], VPERFCTR_CONTROL_AFFINITY), EUSERS);
+	/* There is no CPU to which the library could narrow the affinity. */
+	assert_errno(count_by(&disturbing[_i], VPERFCTR_CONTROL_AFFINITY, set_control_by_library),
+		     EUSERS);
+	ck_assert_uint_eq(affinity(), BOTH);
 	assert_status(fd, ATTACHED);
 	ck_assert(counters_free());
 	assert_ok(count_with(&harmless[_i], 0));

@@ -111,9 +111,17 @@ int __wrap_open(const char *path, int flags, ...)
 /* Show the name that the kernel gives to the mapping of a state. */
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
-	FILE *real = __real_fopen(path, mode), *shown;
+	FILE *real, *shown;
 	char line[4096], *name;
+	unsigned int cpu;
 
+	if (sscanf(path, "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", &cpu) == 1) {
+		shown = tmpfile();
+		fprintf(shown, fake.siblings >> cpu & 1 ? "%u,%u\n" : "%u\n", cpu, cpu + 32);
+		rewind(shown);
+		return shown;
+	}
+	real = __real_fopen(path, mode);
 	if (!real || strcmp(path, "/proc/self/maps"))
 		return real;
 	shown = tmpfile();
@@ -259,10 +267,17 @@ int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 	(void)pid;
 	(void)size;
 	memcpy(&cpus, set, sizeof(cpus));
-	if (!cpus)
+	if (!cpus || (fake.rewrites && fake.rewrites-- % 2))
 		return refuse(EINVAL);
 	fake.affinity = fake_seen->affinity = cpus;
+	if (fake.rewrites)
+		fake.affinity = 0xf;
 	return 0;
+}
+
+static uint32_t cpus_of_kind(uint32_t kind)
+{
+	return fake.nrkinds == 1 ? ~0U : 0x55555555U << kind;
 }
 
 /* ---- the device ----------------------------------------------------------- */
@@ -298,7 +313,7 @@ static int dev_kind_cpus(struct vperfctr_kind_cpus *arg)
 	if (room < fake.nrwords)
 		return refuse(EOVERFLOW);
 	for (i = 0; i < fake.nrwords; i++)
-		arg->mask[i] = fake.cpus[i] & (fake.nrkinds == 1 ? ~0U : 0x55555555U << arg->kind);
+		arg->mask[i] = fake.cpus[i] & cpus_of_kind(arg->kind);
 	return 0;
 }
 
@@ -495,6 +510,9 @@ static int state_control(struct state *s, int fd, const struct vperfctr_control 
 		return refuse(EINVAL);
 	if (s->tid && !is_thread(s->tid, true))
 		return refuse(EPERM);
+	if (c->flags & VPERFCTR_CONTROL_AFFINITY && !s->tid &&
+	    fake.affinity & ~(cpus_of_kind(c->kind) & ~fake.siblings))
+		return refuse(EUSERS);
 	fake_seen->controls++;
 	fake_seen->control_flags = c->flags;
 	fake_seen->control = *c;

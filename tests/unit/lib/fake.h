@@ -36,6 +36,8 @@ struct fake {
 	uint32_t nrwords;
 	uint32_t nrkinds;
 	uint32_t affinity;		/* the CPUs on which this thread may run */
+	uint32_t siblings;		/* CPUs whose hyper-thread sibling is online */
+	uint32_t rewrites;		/* the cpuset is rewritten at so many changes of affinity */
 	int state_fd;			/* of this thread's state, or -1 */
 	bool exec_uncounted;		/* as if it were a set-user-id file that is executed */
 	uint32_t status;		/* additional status of READ, until UNLINK */

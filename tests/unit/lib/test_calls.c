@@ -347,6 +347,55 @@ START_TEST(open_with_control)
 }
 END_TEST
 
+/* On request, the library narrows the affinity, whatever happens to it meanwhile. */
+START_TEST(control_narrows_affinity)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[1];
+	struct vperfctr *v;
+
+	fake.nrkinds = 2;
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	vperfctr_control_init(&control, ctr);
+	vperfctr_control_add(&control, 0, 0x4100c0);
+	control.kind = 1;
+	ck_assert_int_eq(vperfctr_control(v, &control), 0);
+	ck_assert_uint_eq(fake.affinity, 0xf);
+	control.flags = VPERFCTR_CONTROL_AFFINITY;
+	ck_assert_int_eq(vperfctr_control(v, &control), 0);
+	ck_assert_uint_eq(fake.affinity, 0xa);
+	/* It never grows. */
+	control.kind = 0;
+	ck_assert_int_eq(vperfctr_control(v, &control), -EINVAL);
+	ck_assert_uint_eq(fake.affinity, 0xa);
+	/* Something rewrites the cpuset, a few times and for ever. */
+	fake.affinity = 0xf;
+	fake.rewrites = 4;
+	ck_assert_int_eq(vperfctr_control(v, &control), 0);
+	ck_assert_uint_eq(fake.affinity, 0x5);
+	fake.affinity = 0xf;
+	fake.rewrites = 1000;
+	ck_assert_int_eq(vperfctr_control(v, &control), -EUSERS);
+	fake.rewrites = 0;
+	/* Hyper-thread siblings. */
+	fake.affinity = 0xf;
+	fake.siblings = 0x3;
+	ck_assert_int_eq(vperfctr_control(v, &control), 0);
+	ck_assert_uint_eq(fake.affinity, 0x4);
+	fake.affinity = 0xf;
+	fake.siblings = 0x5;
+	ck_assert_int_eq(vperfctr_control(v, &control), -EUSERS);
+	ck_assert_uint_eq(fake.affinity, 0xf);
+	fake.siblings = 0;
+	ck_assert_int_eq(vperfctr_unlink(v), 0);
+	vperfctr_close(v);
+	/* The same with the state that is made. */
+	ck_assert_int_eq(vperfctr_open_control(&v, &control, 0), 0);
+	ck_assert_uint_eq(fake.affinity, 0x5);
+	vperfctr_close(v);
+}
+END_TEST
+
 /* Start a child that only waits, stopped under this process's ptrace if `stopped`. */
 static pid_t start_child(bool stopped)
 {
@@ -980,6 +1029,7 @@ static Suite *suite(void)
 	tcase_add_test(t, iresume);
 	tcase_add_test(t, ring_goes_round);
 	tcase_add_test(t, open_with_control);
+	tcase_add_test(t, control_narrows_affinity);
 	tcase_add_test(t, ring_errors);
 	tcase_add_test(t, ring_of_another_format);
 	tcase_add_test(t, ring_exists);

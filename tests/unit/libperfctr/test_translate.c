@@ -5,6 +5,7 @@
  * linker redirects the library's open and ioctl here.
  */
 #include <check.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,10 +25,13 @@ static struct {
 	struct kernel_control header;		/* the last one that is not a stop */
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 	unsigned int stops;
+	unsigned int affinity, countable;	/* CPUs; 0: all can count */
 } kernel;
 
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_ioctl(int fd, unsigned long cmd, void *arg);
+int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
+int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set);
 
 int __wrap_open(const char *path, int flags, ...)
 {
@@ -55,6 +59,9 @@ static int control_call(const struct kernel_control *header)
 		return result(kernel.stop_error);
 	}
 	ck_assert_uint_eq(header->ctr_size, sizeof(kernel.ctr[0]));
+	if (kernel.countable && (header->flags & VPERFCTR_CONTROL_AFFINITY) &&
+	    kernel.affinity & ~kernel.countable)
+		return result(EUSERS);
 	kernel.header = *header;
 	memcpy(kernel.ctr, (void *)(uintptr_t)header->ctr, nrctrs * sizeof(kernel.ctr[0]));
 	return result(kernel.control_error);
@@ -84,10 +91,31 @@ static int read_call(struct vperfctr_read *read)
 	return 0;
 }
 
+int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+	(void)pid;
+	memset(set, 0, size);
+	memcpy(set, &kernel.affinity, sizeof(kernel.affinity));
+	return 0;
+}
+
+int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
+{
+	(void)pid;
+	(void)size;
+	memcpy(&kernel.affinity, set, sizeof(kernel.affinity));
+	return 0;
+}
+
 int __wrap_ioctl(int fd, unsigned long cmd, void *arg)
 {
+	struct vperfctr_kind_cpus *cpus = arg;
+
 	if (fd == FAKE_DEV && cmd == VPERFCTR_OPEN) {
 		return result(kernel.state_error);
+	} else if (fd == FAKE_DEV && cmd == VPERFCTR_KIND_CPUS) {
+		cpus->mask[0] = kernel.countable;
+		return 0;
 	} else if (fd == FAKE_DEV) {
 		ck_assert_uint_eq(cmd, VPERFCTR_INFO);
 		memcpy(arg, &kernel.info, sizeof(kernel.info));
@@ -276,6 +304,27 @@ START_TEST(control)
 	memset(&back, 0xff, sizeof(back));
 	ck_assert_int_eq(_vperfctr_read_control(FAKE_STATE, &back), 0);
 	ck_assert_mem_eq(&back, &old, sizeof(old));
+}
+END_TEST
+
+/* A control keeps the thread on CPUs that can count it, as perfctr's did. */
+START_TEST(affinity)
+{
+	struct vperfctr_control narrow;
+
+	memset(&narrow, 0, sizeof(narrow));
+	narrow.cpu_control.nractrs = 1;
+	narrow.cpu_control.evntsel[0] = 0x4100c0;
+	kernel.affinity = 0xf;
+	kernel.countable = 0x3;
+	ck_assert_int_eq(_vperfctr_control(FAKE_STATE, &narrow), 0);
+	ck_assert_uint_eq(kernel.affinity, 0x3);
+	ck_assert_uint_eq(kernel.stops, 0);
+	/* The affinity never grows. */
+	kernel.countable = 0xc;
+	assert_fails(_vperfctr_control(FAKE_STATE, &narrow), EINVAL);
+	ck_assert_uint_eq(kernel.affinity, 0x3);
+	ck_assert_uint_eq(kernel.stops, 1);
 }
 END_TEST
 
@@ -507,6 +556,7 @@ int main(void)
 	tcase_add_test(tc, no_device);
 	tcase_add_test(tc, not_found);
 	tcase_add_test(tc, control);
+	tcase_add_test(tc, affinity);
 	tcase_add_test(tc, high_half);
 	tcase_add_test(tc, offcore_without_event);
 	tcase_add_test(tc, too_many_counters);

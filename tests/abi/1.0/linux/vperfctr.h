@@ -375,10 +375,11 @@ struct vperfctr_attach {
  *
  * The owner is not counted on CPUs that cannot count this control (see
  * VPERFCTR_KIND_CPUS).  After it has run on one, READ's status has
- * VPERFCTR_STATUS_FORBIDDEN.  With VPERFCTR_CONTROL_AFFINITY, the call narrows the
- * owner's CPU affinity to the other CPUs.  If the owner is moved to a CPU that cannot
- * count after that, counting stops and the owner gets SIGILL.  A monitor's CONTROL
- * clears this flag: it neither moves its target nor lets a move kill it.
+ * VPERFCTR_STATUS_FORBIDDEN.  VPERFCTR_CONTROL_AFFINITY makes that an error: the
+ * owner's CPU affinity must have none of these CPUs.  The caller narrows it before, by
+ * sched_setaffinity(), which respects the cpuset; the library's calls do so.  If the
+ * owner is moved to such a CPU later, counting stops and the owner gets SIGILL.  A
+ * monitor's CONTROL clears this flag, so that no move kills its target.
  *
  * The hardware counters are taken from all other users of the system (perf_event,
  * the NMI watchdog) while any state has a control with counters.
@@ -416,12 +417,10 @@ struct vperfctr_attach {
  *		- CONTROL_INHERIT with i-mode counters
  *		- CONTROL_END_ON_EXEC with CONTROL_START_ON_EXEC or CONTROL_INHERIT
  *		- CONTROL_INHERIT_THREADS without CONTROL_INHERIT
- *		- CONTROL_AFFINITY and the owner's affinity allows only CPUs that
- *		  cannot count this
  *	E2BIG	ctr_size is greater than this kernel knows, and a field of a counter
  *		that it does not know is not zero
- *	EUSERS	CONTROL_AFFINITY and the affinity allows only CPUs that cannot count
- *		this, because their hyper-thread siblings are online
+ *	EUSERS	CONTROL_AFFINITY, and the owner's affinity has CPUs that cannot count
+ *		this.  This is checked last: with a narrower affinity the call succeeds
  *	EOPNOTSUPP nrictrs is not 0 and there is no VPERFCTR_FEATURE_PCINT; or
  *		CONTROL_INHERIT and there is no VPERFCTR_FEATURE_INHERIT; or kind is
  *		VPERFCTR_ANY_KIND
@@ -531,7 +530,7 @@ struct vperfctr_control {
 #define VPERFCTR_CONTROL_START_ON_EXEC	0x01
 /* Count the threads that the owner starts, too. */
 #define VPERFCTR_CONTROL_INHERIT	0x02
-/* Narrow the owner's CPU affinity; SIGILL if it is moved: see VPERFCTR_CONTROL. */
+/* Count on all CPUs of the owner's affinity; SIGILL if it is moved: see VPERFCTR_CONTROL. */
 #define VPERFCTR_CONTROL_AFFINITY	0x04
 /* Put overflows into the state's ring: see VPERFCTR_RING. */
 #define VPERFCTR_CONTROL_RING		0x08
