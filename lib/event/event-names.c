@@ -354,9 +354,10 @@ static int refuse_unknown(const char *name, const struct vperfctr_info *info,
 
 /* ---- one event ------------------------------------------------------------------------ */
 
-/* Cut ":u", ":k" and ":uk", in any number, off the end of name. */
-static void cut_modes(struct vperfctr_event *event, char *name)
+/* Cut ":u", ":k" and ":uk", in any number, off the end of name, and return their number. */
+static unsigned int cut_modes(struct vperfctr_event *event, char *name)
 {
+	unsigned int nr = 0;
 	char *colon, *p;
 
 	while ((colon = strrchr(name, ':')) && colon[1] &&
@@ -364,7 +365,9 @@ static void cut_modes(struct vperfctr_event *event, char *name)
 		for (p = colon + 1; *p; p++)
 			event->modes |= *p == 'u' ? VPERFCTR_MODE_USER : VPERFCTR_MODE_KERNEL;
 		*colon = '\0';
+		nr++;
 	}
+	return nr;
 }
 
 /* The counter that a name asks for with @. */
@@ -502,6 +505,7 @@ int vperfctr_event(struct vperfctr_event *event, const char *name,
 	char bare[sizeof(event->name)];
 	struct wish wish = { .is = false };
 	const struct soft_event *soft;
+	unsigned int nrmodes;
 	int err;
 
 	memset(event, 0, sizeof(*event));
@@ -512,7 +516,7 @@ int vperfctr_event(struct vperfctr_event *event, const char *name,
 	err = cut_counter(&wish, bare, why);
 	if (err)
 		return err;
-	cut_modes(event, bare);
+	nrmodes = cut_modes(event, bare);
 	soft = find_soft(bare);
 	if (soft)
 		return encode_soft(event, name, soft, wish.is, info, why);
@@ -523,6 +527,11 @@ int vperfctr_event(struct vperfctr_event *event, const char *name,
 	err = encode(event, bare, info, why);
 	if (err)
 		return err;
+	/* As perf has it. */
+	if (nrmodes > 1)
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s' says twice in which mode to count: ':uk' is user and kernel mode",
+					 name);
 	/* The attributes u=0 and k=0 of libpfm4 can cause this. */
 	if (!event->modes)
 		return __vperfctr_refuse(why, -EINVAL,

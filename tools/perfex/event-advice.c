@@ -182,6 +182,8 @@ int fail_event(struct error *e, int err, const char *name, const struct vperfctr
 
 	if (err == -EPERM)
 		return fail_kernel_mode(e, name);
+	if (strstr(why->text, "says twice"))
+		return fail_with(e, "%s", why->text);
 	/* libpfm4 mistakes some of perf's own names for events of another unit: EINVAL. */
 	if ((err == -ENOENT || err == -EINVAL) &&
 	    (advise_perf_name(e, name, info) || advise_generic_name(e, name)))

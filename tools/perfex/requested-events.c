@@ -47,23 +47,6 @@ bool is_generic(const char *name)
 	return !strcmp(name, "cpu-cycles") || !strcmp(name, "branch-instructions");
 }
 
-/* ":u:k": one group of letters says in which modes, as perf has it. */
-static int check_modes(const char *name, struct error *e)
-{
-	size_t len = strcspn(name, "@"), last = len, before;
-
-	while (last && name[last - 1] != ':')
-		last--;
-	if (last < 2 || last == len || strspn(name + last, "uk") < len - last)
-		return 0;
-	for (before = last - 1; before && name[before - 1] != ':'; before--)
-		;
-	if (!before || before == last - 1 || strspn(name + before, "uk") < last - 1 - before)
-		return 0;
-	return fail_with(e, "'%s' says twice in which mode to count: ':uk' is user and kernel mode",
-			 name);
-}
-
 static int add_event(struct events *events, const char *name,
 		     const struct vperfctr_info *info, struct error *e)
 {
@@ -79,8 +62,6 @@ static int add_event(struct events *events, const char *name,
 	err = vperfctr_event(event, name, info, &why);
 	if (err)
 		return fail_event(e, err, name, info, &why);
-	if (check_modes(name, e))
-		return -1;
 	events->user_by_default |= event->modes_left && !(info->features & VPERFCTR_FEATURE_KERNEL);
 	events->group[events->nr++] = 0;
 	return 0;

@@ -96,6 +96,8 @@ START_TEST(errors)
 	refuse(-EINVAL, "r1000000c0", "sets more than");
 	refuse(-EINVAL, "0x5100c0", "sets more than");
 	refuse(-EINVAL, "0x4100c0:u", "says itself in which mode");
+	refuse(-EINVAL, "instructions:k:u", "says twice in which mode");
+	refuse(-EINVAL, "instructions:u:u@1", "says twice in which mode");
 	refuse(-EINVAL, "L1D:NONSENSE", "event 'L1D:NONSENSE'");
 	refuse(-EINVAL, "L1D:REPLACEMENT:t", "other threads");
 	refuse(-EINVAL, "L1D:REPLACEMENT:u=0:k=0", "neither in user nor in kernel mode");
