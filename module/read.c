@@ -12,7 +12,7 @@
 #include "usercopy.h"
 
 #define READ_SIZE_VER0	56
-#define SOFT_SIZE_VER0	88
+#define SOFT_SIZE_VER0	96
 
 #define READ_FLAGS	(VPERFCTR_READ_MEMBERS | VPERFCTR_READ_OWNER)
 
@@ -257,6 +257,7 @@ static int write_soft(const struct reading *r, struct vperfctr_soft __user *arg)
 	if (err)
 		return err;
 	soft.size = size;
+	soft.reserved = 0;
 	soft.soft = r->soft;
 	vperfctr_soft_fill(r->soft, &r->snap.soft, r->snap.sums[0], own);
 	vperfctr_soft_fill(r->soft, &r->soft_children, r->children[0], children);

@@ -593,7 +593,8 @@ struct vperfctr_read {
  */
 struct vperfctr_soft {
 	__u32 size;
-	__u32 soft;		/* out: those that the control has; the others are 0 */
+	__u32 reserved;
+	__u64 soft;		/* out: those that the control has; the others are 0 */
 	struct vperfctr_soft_count {
 		__u64 own;	/* the owner's own count */
 		__u64 children;	/* that of its ended children */

@@ -14,7 +14,7 @@ _Static_assert(sizeof(struct vperfctr_open) == 24, "");
 _Static_assert(sizeof(struct vperfctr_ctr) == 32, "");
 _Static_assert(sizeof(struct vperfctr_control) == 80, "");
 _Static_assert(sizeof(struct vperfctr_read) == 64, "");
-_Static_assert(sizeof(struct vperfctr_soft) == 88, "");
+_Static_assert(sizeof(struct vperfctr_soft) == 96, "");
 _Static_assert(sizeof(struct vperfctr_page_ctr) == 24, "");
 _Static_assert(sizeof(struct vperfctr_ring) == 32, "");
 _Static_assert(sizeof(struct vperfctr_sample) == 56, "");

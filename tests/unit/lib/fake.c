@@ -568,7 +568,7 @@ static void write_soft(const struct state *s, struct vperfctr_soft *soft)
 
 	if (soft->size != sizeof(*soft))
 		abort();
-	soft->soft = (uint32_t)s->control.soft;
+	soft->soft = s->control.soft;
 	for (i = 0; i < VPERFCTR_NR_SOFT; i++) {
 		const bool has = s->control.soft >> i & 1;
 
