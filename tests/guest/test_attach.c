@@ -871,6 +871,34 @@ START_TEST(wrong_arguments)
 }
 END_TEST
 
+/* A larger structure is accepted if this module knows all that is set in it. */
+START_TEST(attach_of_a_newer_caller)
+{
+	pid_t pid = start_waiting(1, 10);
+	struct control control;
+	struct {
+		struct vperfctr_attach a;
+		u64 newer[2];
+	} s = { .a = { .size = sizeof(s), .tid = pid, .mem_fd = open_mem(pid) } };
+	int i;
+
+	s.a.control = (uintptr_t)&insns_control(&control, inherit)->c;
+	for (i = 0; i < 2; i++) {
+		s.newer[i] = 1ULL << 63;
+		assert_errno(call(dev, VPERFCTR_ATTACH, &s), E2BIG);
+		s.newer[i] = 0;
+	}
+	s.a.size = PAGE + 8;
+	assert_errno(call(dev, VPERFCTR_ATTACH, &s), E2BIG);
+	ck_assert(counters_free());
+	s.a.size = offsetof(typeof(s), newer[1]);
+	s.newer[1] = ~0ULL;	/* beyond the size */
+	ck_assert_int_ge(call(dev, VPERFCTR_ATTACH, &s), 0);
+	ck_assert_uint_eq(s.a.nrthreads, 2);
+	kill_target(pid);
+}
+END_TEST
+
 static void write_number(const char *path, int number)
 {
 	char text[20];
@@ -1252,6 +1280,7 @@ static void add(TCase *tc)
 	tcase_add_loop_test(tc, traced_by_another, 0, 2);
 	tcase_add_test(tc, wrong_descriptors);
 	tcase_add_test(tc, wrong_arguments);
+	tcase_add_test(tc, attach_of_a_newer_caller);
 	tcase_add_test(tc, limit_of_states);
 	tcase_add_test(tc, rights_of_ptrace);
 	tcase_add_test(tc, kernel_mode);

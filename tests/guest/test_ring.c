@@ -59,6 +59,29 @@ static int refused(u32 flags, u32 nrsamples, u32 watermark, u32 nrsums)
 	return call(fd, VPERFCTR_RING, &req);
 }
 
+/* A larger structure is accepted if this module knows all that is set in it. */
+START_TEST(ring_of_a_newer_caller)
+{
+	struct {
+		struct vperfctr_ring r;
+		u64 newer[2];
+	} s = { .r = { .size = sizeof(s), .nrsamples = 16, .watermark = 1 } };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		s.newer[i] = 1ULL << 63;
+		assert_errno(call(fd, VPERFCTR_RING, &s), E2BIG);
+		s.newer[i] = 0;
+	}
+	s.r.size = PAGE + 8;
+	assert_errno(call(fd, VPERFCTR_RING, &s), E2BIG);
+	s.r.size = offsetof(typeof(s), newer[1]);
+	s.newer[1] = ~0ULL;	/* beyond the size */
+	assert_ok(call(fd, VPERFCTR_RING, &s));
+	ck_assert_uint_eq(s.r.sample_size, sizeof(struct vperfctr_sample));
+}
+END_TEST
+
 START_TEST(ring_errors)
 {
 	struct vperfctr_ring req;
@@ -859,6 +882,7 @@ static void add(TCase *tc)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_unchecked_fixture(tc, NULL, teardown);
 	tcase_add_test(tc, ring_errors);
+	tcase_add_test(tc, ring_of_a_newer_caller);
 	tcase_add_test(tc, mmap_errors);
 	tcase_add_test(tc, rings_are_charged_to_user);
 	tcase_add_test(tc, content_of_samples);
