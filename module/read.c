@@ -16,7 +16,7 @@
 
 #define READ_FLAGS	(VPERFCTR_READ_MEMBERS | VPERFCTR_READ_OWNER)
 
-/* What the caller is to the state, for VPERFCTR_READ_OWNER. */
+/* The caller may be the owner, its monitor, or neither: see VPERFCTR_READ_OWNER. */
 static u32 role_of_caller(const struct vperfctr_state *st)
 {
 	struct task_struct *owner;

@@ -747,7 +747,7 @@ END_TEST
 
 /* ---- lifetime of a state ----------------------------------------------------------------- */
 
-/* What the caller is to the state. */
+/* The caller may be the owner, its monitor, or neither. */
 static u32 role_in(int fd)
 {
 	struct vperfctr_read req = { .size = sizeof(req), .nrctrs = VPERFCTR_MAX_CTRS,
