@@ -215,7 +215,7 @@ struct reading {
  * Collect what READ returns, in kernel memory.  A write to user space can fault, and user
  * space may delay that fault for as long as it likes: st->lock must not be held then.
  */
-static int take_reading(struct vperfctr_state *st, struct reading *r)
+static __always_inline int take_reading(struct vperfctr_state *st, struct reading *r)
 {
 	bool own = READ_ONCE(st->owner) == current && likely(!r->with_members);
 	int err = 0;
@@ -268,8 +268,9 @@ static int write_soft(const struct reading *r, struct vperfctr_soft __user *arg)
 	return put_struct(arg, size, &soft, sizeof(soft));
 }
 
-static int write_reading(const struct reading *r, const struct vperfctr_read *req,
-			 struct vperfctr_read __user *arg)
+static __always_inline int write_reading(const struct reading *r,
+					 const struct vperfctr_read *req,
+					 struct vperfctr_read __user *arg)
 {
 	unsigned int nrsums = 1 + r->snap.nrctrs;
 
@@ -306,32 +307,49 @@ fault:
 	return -EFAULT;
 }
 
-int vperfctr_read(struct vperfctr_state *st, struct vperfctr_read __user *arg)
+static __always_inline int read_as(struct vperfctr_state *st, const struct vperfctr_read *req,
+				   struct vperfctr_read __user *arg, u32 role)
 {
-	struct vperfctr_read req __uninitialized;
 	struct reading r __uninitialized;
 	int err;
 
-	err = vperfctr_get_struct(&req, sizeof(req), arg, READ_SIZE_VER0);
-	if (err)
-		return err;
-	if (req.flags & ~READ_FLAGS)
-		return -EINVAL;
-
-	r.with_children = req.children || req.soft;
-	r.with_members = req.flags & VPERFCTR_READ_MEMBERS;
+	r.with_children = req->children || req->soft;
+	r.with_members = req->flags & VPERFCTR_READ_MEMBERS;
 	r.control = NULL;
-	if (unlikely(req.control)) {
+	if (unlikely(req->control)) {
 		r.control = kmalloc(sizeof(*r.control), GFP_KERNEL);
 		if (!r.control)
 			return -ENOMEM;
 	}
 	err = take_reading(st, &r);
-	if (unlikely(req.flags & VPERFCTR_READ_OWNER) && !err)
-		r.snap.status |= role_of_caller(st);
-	if (!err)
-		err = write_reading(&r, &req, arg);
+	if (!err) {
+		r.snap.status |= role;
+		err = write_reading(&r, req, arg);
+	}
 	if (unlikely(r.control))
 		kfree(r.control);
 	return err;
+}
+
+/* A copy of its own, so that other readings do not test for it. */
+static noinline int read_with_role(struct vperfctr_state *st, const struct vperfctr_read *req,
+				   struct vperfctr_read __user *arg)
+{
+	return read_as(st, req, arg, role_of_caller(st));
+}
+
+int vperfctr_read(struct vperfctr_state *st, struct vperfctr_read __user *arg)
+{
+	struct vperfctr_read req __uninitialized;
+	int err;
+
+	err = vperfctr_get_struct(&req, sizeof(req), arg, READ_SIZE_VER0);
+	if (err)
+		return err;
+	if (unlikely(req.flags & ~VPERFCTR_READ_MEMBERS)) {
+		if (req.flags & ~READ_FLAGS)
+			return -EINVAL;
+		return read_with_role(st, &req, arg);
+	}
+	return read_as(st, &req, arg, 0);
 }
