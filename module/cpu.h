@@ -312,18 +312,32 @@ static __always_inline void perfctr_cpu_iresume(struct perfctr_cpu_state *state)
 }
 
 /*
- * get: a state's page is being mapped into @mm.  With @owner, the mm is that of the
- *	state's owner.  Its threads may then read counters in user mode while the
- *	hardware is reserved, until as many puts have been made.  Without @owner, the
- *	mapping only counts as one that could see what counters held.
+ * get: a state's page is being mapped into @mm.  From now on its threads could see in the
+ *	page what counters held.
  * put: the page has been unmapped.
  *
  * Context: mmap_lock held.  May sleep.
  * Return: the entry of the mm, or NULL if there is no memory.
  */
 struct perfctr_user;
-struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner);
-void perfctr_cpu_user_put(struct perfctr_user *user, bool owner);
+struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm);
+void perfctr_cpu_user_put(struct perfctr_user *user);
+
+/*
+ * allow: one more mapped state, of a thread of the mm, counts.  The threads of the mm may
+ *	read counters in user mode until as many states have been forbidden.
+ * forbid: it has ended, or has been unmapped, and the hardware is still reserved.
+ * follow: let CPUs follow such a change.  It drops the reference to the mm.  Where the
+ *	kernel lets the driver do it, the CPUs have followed when this returns.
+ *	Otherwise the release of the hardware waits for them.
+ *
+ * Context: the entry cannot be put meanwhile.  allow and forbid do not sleep.  follow
+ * may, and should be called without locks; mmap_lock may be held.
+ * Return: the mm, with a reference, or NULL if follow is not needed.
+ */
+struct mm_struct *perfctr_cpu_user_allow(struct perfctr_user *user);
+struct mm_struct *perfctr_cpu_user_forbid(struct perfctr_user *user);
+void perfctr_cpu_user_follow(struct mm_struct *mm, bool allowed);
 
 /*
  * @mm is a fork's copy of an mm whose threads may have had user-mode reads.  Its own

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The reservation of the hardware.  Each state whose control has counters holds a
- * share, and members of a family count by their root's.  The first share reserves the
- * counters, and the last one releases them.
+ * share.  Members of a family count by their root's, unless they have been opened.  The
+ * first share reserves the counters, and the last one releases them.
  */
 #include <linux/bitops.h>
 #include <linux/cache.h>
@@ -36,9 +36,35 @@ int vperfctr_get_hardware(struct vperfctr_state *st)
 		}
 		mutex_unlock(&hardware_mutex);
 	}
-	if (!err)
+	if (!err) {
+		vperfctr_allow_reads(st, true);
 		set_bit(STATE_HARDWARE, &st->bits);
+	}
 	return err;
+}
+
+/*
+ * Give a state that gets a descriptor a share of its own.  A member of a family counts by
+ * its root's share.  But its mapping would give user-mode reads, and these must end before
+ * the share that they depend on.
+ *
+ * Context: may sleep.
+ * Return: 0, or -EINTR.
+ */
+int vperfctr_share_hardware(struct vperfctr_state *st)
+{
+	if (!READ_ONCE(st->root) || test_bit(STATE_HARDWARE, &st->bits))
+		return 0;
+	if (mutex_lock_killable(&st->lock))
+		return -EINTR;
+	/* It cannot fail while the root has a share. */
+	if (st->root && perfctr_nrctrs(&st->cpu_state.control))
+		vperfctr_get_hardware(st);
+	smp_mb();	/* the share, or the end of the owner, is visible to the other side */
+	if (!READ_ONCE(st->owner))
+		vperfctr_release_unused(st);
+	mutex_unlock(&st->lock);
+	return 0;
 }
 
 /*
@@ -57,6 +83,7 @@ void vperfctr_release_hardware(struct vperfctr_state *st)
 		return;
 	}
 	if (test_bit(STATE_HARDWARE, &st->bits)) {
+		vperfctr_allow_reads(st, false);
 		/* Acquires the mutex only for the last share. */
 		if (refcount_dec_and_mutex_lock(&hardware_users, &hardware_mutex)) {
 			perfctr_cpu_release();

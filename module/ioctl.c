@@ -221,8 +221,13 @@ static int find_state(struct task_struct *task, int fd)
 		return err;
 	file = vperfctr_file(st);
 	err = PTR_ERR_OR_ZERO(file);
-	if (!err)
-		fd_install(fd, file);
+	if (!err) {
+		err = vperfctr_share_hardware(st);
+		if (err)
+			fput(file);
+		else
+			fd_install(fd, file);
+	}
 	vperfctr_put(st);
 	return err;
 }

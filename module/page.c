@@ -10,9 +10,9 @@
 #include "state.h"
 
 /*
- * A mapping by the owner's process gives that process user-mode reads.  One by
- * another process only shows it the page.  mmap() decides which of the two a
- * mapping is, and this does not change until it is unmapped.  The vma's private
+ * A mapping by the owner's process gives that process user-mode reads while the state
+ * counts.  One by another process only shows it the page.  mmap() decides which of the
+ * two a mapping is, and this does not change until it is unmapped.  The vma's private
  * data is the mm's entry with the low-level driver; bit 0 says owner.
  *
  * NULL: the mapping was inherited by the child of a fork, or by a descendant of
@@ -37,20 +37,100 @@ static bool vma_owner(const struct vm_area_struct *vma)
 	return (unsigned long)vma->vm_private_data & VMA_OWNER;
 }
 
+/* ---- user-mode reads ------------------------------------------------------ */
+
+/*
+ * The process that has a mapping by the owner has the right to user-mode reads while the
+ * state has a share of the hardware.  The right begins after the share and ends before it.
+ * So only changes of its own states interrupt the CPUs of this process.
+ *
+ * The CPUs follow without reads_lock.  Each follows to the newest right, and each change
+ * is followed.
+ */
+
+static void follow(struct mm_struct *mm, bool allowed)
+{
+	if (mm)
+		perfctr_cpu_user_follow(mm, allowed);
+}
+
+/* One more mapping by the owner's process.  Context: mmap_lock of that process held. */
+static void add_reader(struct vperfctr_state *st, struct perfctr_user *user)
+{
+	struct mm_struct *left = NULL, *mm = NULL;
+
+	spin_lock(&st->reads_lock);
+	if (st->reads_by != user) {
+		/* After an exec by the owner, another process may have kept the old mm. */
+		if (st->reads_by && st->reads)
+			left = perfctr_cpu_user_forbid(st->reads_by);
+		if (st->reads)
+			mm = perfctr_cpu_user_allow(user);
+		st->reads_by = user;
+		st->reads_maps = 0;
+	}
+	st->reads_maps++;
+	spin_unlock(&st->reads_lock);
+	follow(left, false);
+	follow(mm, true);
+}
+
+/* A copy of a mapping.  Context: as above. */
+static void copy_reader(struct vperfctr_state *st, struct perfctr_user *user)
+{
+	spin_lock(&st->reads_lock);
+	if (st->reads_by == user)
+		st->reads_maps++;
+	spin_unlock(&st->reads_lock);
+}
+
+/* One mapping less.  Context: as above. */
+static void remove_reader(struct vperfctr_state *st, struct perfctr_user *user)
+{
+	struct mm_struct *mm = NULL;
+
+	spin_lock(&st->reads_lock);
+	if (st->reads_by == user && !--st->reads_maps) {
+		if (st->reads)
+			mm = perfctr_cpu_user_forbid(user);
+		st->reads_by = NULL;
+	}
+	spin_unlock(&st->reads_lock);
+	follow(mm, false);
+}
+
+/*
+ * Let the state give user-mode reads to the process that maps it, or end that.
+ *
+ * Context: may sleep; the state has a share of the hardware.
+ */
+void vperfctr_allow_reads(struct vperfctr_state *st, bool allow)
+{
+	struct mm_struct *mm = NULL;
+
+	spin_lock(&st->reads_lock);
+	st->reads = allow;
+	if (st->reads_by)
+		mm = allow ? perfctr_cpu_user_allow(st->reads_by) :
+			     perfctr_cpu_user_forbid(st->reads_by);
+	spin_unlock(&st->reads_lock);
+	follow(mm, allow);
+}
+
+/* ---- mappings -------------------------------------------------------------- */
+
 /*
  * Get a reference to the mm's entry for one more mapping.
  *
- * Return: 0, or -ENOMEM if the mapping has none.
+ * Return: the entry, or NULL.
  */
-static int vma_get_user(struct vm_area_struct *vma, bool owner)
+static struct perfctr_user *vma_get_user(struct vm_area_struct *vma, bool owner)
 {
-	struct perfctr_user *user = perfctr_cpu_user_get(vma->vm_mm, owner);
+	struct perfctr_user *user = perfctr_cpu_user_get(vma->vm_mm);
 
-	vma->vm_private_data = NULL;
-	if (!user)
-		return -ENOMEM;
-	vma->vm_private_data = (void *)((unsigned long)user | (owner ? VMA_OWNER : 0));
-	return 0;
+	vma->vm_private_data = user ? (void *)((unsigned long)user | (owner ? VMA_OWNER : 0)) :
+				      NULL;
+	return user;
 }
 
 static vm_fault_t insert_page(struct vm_area_struct *vma, const struct vperfctr_page *page)
@@ -81,18 +161,26 @@ static void inherit_vma(struct vm_area_struct *vma)
  */
 static void vperfctr_vma_open(struct vm_area_struct *vma)
 {
-	if (vma->vm_mm != current->mm)
+	bool owner = vma_owner(vma);
+
+	if (vma->vm_mm != current->mm) {
 		inherit_vma(vma);
-	else if (vma_user(vma))
-		vma_get_user(vma, vma_owner(vma));
+	} else if (vma_user(vma)) {
+		vma_get_user(vma, owner);
+		if (owner)
+			copy_reader(vma->vm_file->private_data, vma_user(vma));
+	}
 }
 
 static void vperfctr_vma_close(struct vm_area_struct *vma)
 {
 	struct perfctr_user *user = vma_user(vma);
 
-	if (user)
-		perfctr_cpu_user_put(user, vma_owner(vma));
+	if (!user)
+		return;
+	if (vma_owner(vma))
+		remove_reader(vma->vm_file->private_data, user);
+	perfctr_cpu_user_put(user);
 }
 
 /*
@@ -139,15 +227,17 @@ static void refresh_page(struct vperfctr_state *st)
 int vperfctr_page_mmap(struct vperfctr_state *st, struct vm_area_struct *vma)
 {
 	bool owner = is_owners_mm(st, vma->vm_mm);
+	struct perfctr_user *user;
 	vm_fault_t fault;
-	int err;
 
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
 		return -EINVAL;
 	/* First: the page must not show what counters held before. */
-	err = vma_get_user(vma, owner);
-	if (err)
-		return err;
+	user = vma_get_user(vma, owner);
+	if (!user)
+		return -ENOMEM;
+	if (owner)
+		add_reader(st, user);
 	fault = insert_page(vma, st->cpu_state.page);
 	if (fault & VM_FAULT_ERROR) {
 		vperfctr_vma_close(vma);

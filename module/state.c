@@ -126,6 +126,7 @@ struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_
 	mutex_init(&st->call_mutex);
 	refcount_set(&st->refs, 1);
 	init_waitqueue_head(&st->wait);
+	spin_lock_init(&st->reads_lock);
 	INIT_LIST_HEAD(&st->family);
 	raw_spin_lock_init(&st->family_lock);
 	seqcount_init(&st->soft_seq);

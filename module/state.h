@@ -135,6 +135,13 @@ struct vperfctr_state {
 	struct irq_work wake_work;	/* wakes pollers after an overflow */
 	struct irq_work reap_work;	/* queues detach_work after a late unlink */
 	struct rcu_head rcu;		/* see STATE_LATE_FREE */
+
+	/* The process that may read in user mode: see page.c. */
+	spinlock_t reads_lock;
+	bool reads;			/* the state has a share of the hardware */
+	struct perfctr_user *reads_by;	/* NULL: its own process has not mapped it */
+	unsigned int reads_maps;	/* how often it has */
+
 	struct vperfctr_buffer *ring;	/* NULL: none; never changes after that */
 	unsigned int ring_shift;	/* each 2^ring_shift-th overflow makes a sample */
 
@@ -226,6 +233,7 @@ void vperfctr_ration_exit(void);
 
 /* hardware.c */
 int vperfctr_get_hardware(struct vperfctr_state *st);
+int vperfctr_share_hardware(struct vperfctr_state *st);
 void vperfctr_release_hardware(struct vperfctr_state *st);
 void vperfctr_release_unused(struct vperfctr_state *st);
 
@@ -498,6 +506,7 @@ struct file *vperfctr_file(struct vperfctr_state *st);
 /* page.c */
 int vperfctr_page_init(void);
 void vperfctr_page_exit(void);
+void vperfctr_allow_reads(struct vperfctr_state *st, bool allow);
 int vperfctr_page_mmap(struct vperfctr_state *st, struct vm_area_struct *vma);
 
 /* ioctl.c */

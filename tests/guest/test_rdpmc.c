@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * RDPMC in user mode: it works in the threads of a process while that has mapped the
- * state of one of them.  In all other threads it raises a signal.
+ * state of one of them, and this state has counters.  In all other threads it raises a
+ * signal.
  */
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -207,10 +208,25 @@ static void *map_given_state(void *arg)
 	return (void *)try_map_state(*(int *)arg);
 }
 
+/* A thread that counts until the test lets it end. */
+struct owner {
+	int fd;
+	volatile int counts, end;
+	pthread_t id;
+};
+
 static void *map_own_state(void *arg)
 {
-	*(int *)arg = open_state(0);
-	return (void *)map_state(*(int *)arg);
+	struct owner *owner = arg;
+	void *page;
+
+	owner->fd = open_state(0);
+	count(owner->fd, INSNS_USER);
+	page = (void *)map_state(owner->fd);
+	owner->counts = 1;
+	while (!owner->end)
+		msleep(1);
+	return page;
 }
 
 /* A mapping by any thread, of the state of any thread of the process, gives the right. */
@@ -228,22 +244,112 @@ START_TEST(mapped_by_another_thread)
 }
 END_TEST
 
-/* A mapping stays valid when its state's thread has ended; a new one gives no right. */
+/* Try until it has the result: the end of a thread leaves the rest to a worker. */
+static void wait_for_rdpmc(int signal)
+{
+	while (try_changed_rdpmc(0, signal) != signal)
+		msleep(1);
+}
+
+/* When the thread ends, the mapping stays valid and gives no right; nor does a new one. */
 START_TEST(owner_has_ended)
 {
-	pthread_t thread;
-	void *page;
-	int other;
+	const int may = RDPMC_WITHOUT_COUNTING ? 0 : RDPMC_SIGNAL;
+	struct owner owner = { .fd = -1 };
+	const struct vperfctr_page *page;
 
-	ck_assert_int_eq(pthread_create(&thread, NULL, map_own_state, &other), 0);
-	pthread_join(thread, &page);
-	while (status_of(other) & ATTACHED)
+	assert_ok(stop_all(fd));
+	ck_assert_int_eq(pthread_create(&owner.id, NULL, map_own_state, &owner), 0);
+	while (!owner.counts)
 		msleep(1);
+	check_rdpmc(may);
+	owner.end = 1;
+	pthread_join(owner.id, (void **)&page);
+	wait_for_rdpmc(RDPMC_SIGNAL);
+	ck_assert_uint_eq(page->version, VPERFCTR_ABI_VERSION);
+	map_state(owner.fd);
+	check_rdpmc(RDPMC_SIGNAL);
+	ck_assert_int_eq(munmap((void *)page, PAGE), 0);
+	check_rdpmc(RDPMC_SIGNAL);
+}
+END_TEST
+
+/* Of two states with mappings, the last one that ends takes the right along. */
+START_TEST(two_owners)
+{
+	const int may = RDPMC_WITHOUT_COUNTING ? 0 : RDPMC_SIGNAL;
+	struct owner owner = { .fd = -1 };
+	void *page;
+
+	map_state(fd);
+	ck_assert_int_eq(pthread_create(&owner.id, NULL, map_own_state, &owner), 0);
+	while (!owner.counts)
+		msleep(1);
+	assert_ok(stop_all(fd));
+	check_rdpmc(may);
+	count(fd, INSNS_USER);
 	check_rdpmc(0);
-	ck_assert_int_eq(munmap(page, PAGE), 0);
+	owner.end = 1;
+	pthread_join(owner.id, &page);
+	check_rdpmc(0);
+	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	wait_for_rdpmc(RDPMC_SIGNAL);
+	close(owner.fd);
+}
+END_TEST
+
+/* The counters of other processes give no right. */
+START_TEST(only_others_count)
+{
+	pid_t pid;
+
+	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	pid = fork();
+	if (!pid) {
+		count(open_state(0), INSNS_USER);
+		for (;;)
+			pause();
+	}
+	fd = open_state(0);
+	map_state(fd);
+	msleep(5);
+	check_never_rdpmc();
+	count(fd, INSNS_USER);
+	check_rdpmc(0);
+	assert_ok(stop_all(fd));
 	check_rdpmc(RDPMC_SIGNAL);
-	map_state(other);
-	check_rdpmc(RDPMC_SIGNAL);
+	kill(pid, SIGKILL);
+	wait_for(pid);
+}
+END_TEST
+
+/* A member of a family that its thread has opened and mapped. */
+START_TEST(mapped_member)
+{
+	struct control control;
+	pid_t pid;
+	int member;
+
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	control.c.flags = VPERFCTR_CONTROL_INHERIT;
+	/* PREEMPT_RT has no inheritance. */
+	if (set_control(fd, &control) == -EOPNOTSUPP)
+		return;
+	pid = fork();
+	if (!pid) {
+		member = try_open_state(0);
+		if (member < 0)
+			_exit(1);
+		map_state(member);
+		if (try_changed_rdpmc(0, 0))
+			_exit(2);
+		/* It leaves the family. */
+		if (call(member, VPERFCTR_UNLINK, 0))
+			_exit(3);
+		_exit(try_changed_rdpmc(0, RDPMC_SIGNAL) == RDPMC_SIGNAL ? 0 : 4);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
 }
 END_TEST
 
@@ -264,8 +370,9 @@ START_TEST(not_in_the_child)
 		/* The child can have a mapping of its own; unmapping revokes the right again. */
 		fd = open_state(0);
 		page = map_state(fd);
-		if (!RDPMC_WITHOUT_COUNTING)
-			count(fd, INSNS_USER);
+		if (try_rdpmc(0, &value) != RDPMC_SIGNAL)
+			_exit(5);
+		count(fd, INSNS_USER);
 		if (try_changed_rdpmc(0, 0))
 			_exit(3);
 		munmap((void *)page, PAGE);
@@ -602,6 +709,9 @@ static void add(TCase *tc)
 	tcase_add_test(tc, all_threads);
 	tcase_add_test(tc, mapped_by_another_thread);
 	tcase_add_test(tc, owner_has_ended);
+	tcase_add_test(tc, two_owners);
+	tcase_add_test(tc, only_others_count);
+	tcase_add_test(tc, mapped_member);
 	tcase_add_test(tc, not_in_the_child);
 	tcase_add_test(tc, not_after_exec);
 	tcase_add_loop_test(tc, not_by_a_strangers_state, 0, 2);

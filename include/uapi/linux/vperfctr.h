@@ -831,7 +831,7 @@ struct vperfctr_ring_page {
  *
  * A mapping by the owner's process lets that process (all of its threads, but
  * not the children of a fork) execute RDPMC, until it is unmapped, and while
- * some state has a control with counters.  It does not survive exec.
+ * the state has a control with counters.  It does not survive exec.
  *
  * The child of a fork has the mapping too, but it shows another page there, in
  * which all but version is zero: no counter, no TSC, no RDPMC.  Until the child

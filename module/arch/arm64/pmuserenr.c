@@ -43,10 +43,10 @@ bool perfctr_own_changed(struct perfctr_user *user)
 	return !user->own;
 }
 
-void perfctr_own_followup(struct perfctr_user *user)
+void perfctr_own_followup(struct mm_struct *mm, bool allowed)
 {
 	smp_mb();	/* see perfctr_arm64_may_read() */
-	perfctr_arm64_close_users(user->mm);
+	perfctr_arm64_close_users(mm);
 }
 
 /* Nothing is left for a new process to see: see above. */

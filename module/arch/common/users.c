@@ -2,20 +2,23 @@
 /*
  * The processes that have mapped a state's page, hashed by mm.
  *
- * mmap_lock serialises all changes for one mm, so a lock is needed only against changes
- * for others in the same bucket, and against a driver that visits all entries.
+ * mmap_lock serialises all mappings of one mm, so a lock is needed only against changes
+ * for others in the same bucket.  States begin and end to count without it.
  */
 #include <linux/atomic.h>
 #include <linux/hash.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "common.h"
 #include "users.h"
 
-struct hlist_head perfctr_users[PERFCTR_USER_BUCKETS];
+#define USER_BUCKETS	256
+
+static struct hlist_head users[USER_BUCKETS];
 atomic_t perfctr_nr_owners;
 
 /* Each guards the links of some buckets.  Innermost locks. */
@@ -26,14 +29,14 @@ static spinlock_t locks[NR_LOCKS] = {
 
 static unsigned int bucket_of(const struct mm_struct *mm)
 {
-	return hash_ptr(mm, ilog2(PERFCTR_USER_BUCKETS));
+	return hash_ptr(mm, ilog2(USER_BUCKETS));
 }
 
 struct perfctr_user *perfctr_find_user(const struct mm_struct *mm)
 {
 	struct perfctr_user *user;
 
-	hlist_for_each_entry_rcu(user, &perfctr_users[bucket_of(mm)], node, true) {
+	hlist_for_each_entry_rcu(user, &users[bucket_of(mm)], node, true) {
 		if (user->mm == mm)
 			return user;
 	}
@@ -56,7 +59,7 @@ static struct perfctr_user *find_or_add(struct mm_struct *mm)
 	user->mm = mm;
 	spin_lock_init(&user->lock);
 	spin_lock(&locks[bucket % NR_LOCKS]);
-	hlist_add_head_rcu(&user->node, &perfctr_users[bucket]);
+	hlist_add_head_rcu(&user->node, &users[bucket]);
 	spin_unlock(&locks[bucket % NR_LOCKS]);
 	perfctr_mm_added();
 	return user;
@@ -73,43 +76,56 @@ static void remove(struct perfctr_user *user)
 	perfctr_mm_removed();
 }
 
-/* Add to the number of mappings of own states. */
-static void change_own(struct perfctr_user *user, int change)
+/*
+ * Add to the number of mapped own states that count.
+ *
+ * Return: the mm, with a reference for perfctr_cpu_user_follow(), or NULL.
+ */
+static struct mm_struct *change_own(struct perfctr_user *user, int change)
 {
-	bool followup = false;
+	struct mm_struct *mm = NULL;
 
-	if (!user->own) {
-		/* A driver that is about to visit all entries must not miss the first one. */
-		atomic_inc(&perfctr_nr_owners);
-		smp_mb__after_atomic();	/* pairs with the driver's store before its visit */
-	}
 	spin_lock(&user->lock);
+	if (!user->own)
+		atomic_inc(&perfctr_nr_owners);
 	WRITE_ONCE(user->own, user->own + change);
-	if (user->own == (change > 0 ? 1 : 0))
-		followup = perfctr_own_changed(user);
-	spin_unlock(&user->lock);
+	if (user->own == (change > 0 ? 1 : 0) && perfctr_own_changed(user)) {
+		mm = user->mm;
+		mmgrab(mm);
+	}
 	if (!user->own)
 		atomic_dec(&perfctr_nr_owners);
-	if (followup)
-		perfctr_own_followup(user);
+	spin_unlock(&user->lock);
+	return mm;
 }
 
-struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm, bool owner)
+struct perfctr_user *perfctr_cpu_user_get(struct mm_struct *mm)
 {
 	struct perfctr_user *user = find_or_add(mm);
 
-	if (user) {
+	if (user)
 		user->maps++;
-		if (owner)
-			change_own(user, 1);
-	}
 	return user;
 }
 
-void perfctr_cpu_user_put(struct perfctr_user *user, bool owner)
+void perfctr_cpu_user_put(struct perfctr_user *user)
 {
-	if (owner)
-		change_own(user, -1);
 	if (!--user->maps)
 		remove(user);
+}
+
+struct mm_struct *perfctr_cpu_user_allow(struct perfctr_user *user)
+{
+	return change_own(user, 1);
+}
+
+struct mm_struct *perfctr_cpu_user_forbid(struct perfctr_user *user)
+{
+	return change_own(user, -1);
+}
+
+void perfctr_cpu_user_follow(struct mm_struct *mm, bool allowed)
+{
+	perfctr_own_followup(mm, allowed);
+	mmdrop(mm);
 }

@@ -9,8 +9,8 @@
  * thread that runs there is switched out for it, and the resume of its state finds
  * the bit as it then is.  Until then the page reports that RDPMC does not work.
  *
- * Nothing waits for these threads but the release of the hardware to perf, once for all
- * mms: mmap() and munmap() hold mmap_lock.  The threads are real-time ones.  So on the
+ * Nothing waits for these threads but the release of the hardware to perf: mmap() and
+ * munmap() hold mmap_lock.  The threads are real-time ones.  So on the
  * caller's CPU the bit has changed when the call returns, and on others it changes soon,
  * unless a real-time thread of a higher priority keeps the CPU for itself.
  *
@@ -38,7 +38,6 @@
 #include <asm/mmu_context.h>
 
 #include "../../compat/cr4.h"
-#include "../common/users.h"
 #include "rdpmc.h"
 #include "x86.h"
 
@@ -60,26 +59,13 @@ static DECLARE_WAIT_QUEUE_HEAD(completed_wait);
 
 /* ---- where CR4 can be written -------------------------------------------- */
 
-/* True if the mm has an entry. */
-static bool is_user(const struct mm_struct *mm)
-{
-	bool ret;
-
-	rcu_read_lock();
-	ret = perfctr_find_user(mm);
-	rcu_read_unlock();
-	return ret;
-}
-
 /*
- * Follow the mm that is loaded here, if it is one of those that may have changed.  A lazy
- * kernel thread has its predecessor's mm in active_mm.
+ * Follow the mm if it is loaded here.  A lazy kernel thread has its predecessor's mm in
+ * active_mm.
  */
-static void follow_here(void *unused)
+static void follow_here(void *mm)
 {
-	const struct mm_struct *mm = current->active_mm;
-
-	if (!is_user(mm))
+	if (current->active_mm != mm)
 		return;
 	if (perfctr_x86_rdpmc_allowed(mm)) {
 		/* Clear what perf left, before user mode can see it, or note it as suspect. */
@@ -273,44 +259,13 @@ void perfctr_x86_pce_follow(struct mm_struct *mm)
 	unsigned int cpu;
 
 	if (PERFCTR_WRITES_CR4)
-		on_each_cpu_mask(mm_cpumask(mm), follow_here, NULL, 1);
+		on_each_cpu_mask(mm_cpumask(mm), follow_here, mm, 1);
 	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
 		if (must_switch(cpu, allowed)) {
 			set_mm(cpu, mm);
 			request_switch(cpu);
 		}
 	}
-}
-
-/* The CPUs of the mms that were added. */
-static struct cpumask added;
-
-void perfctr_x86_pce_add(struct mm_struct *mm)
-{
-	unsigned int cpu;
-
-	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
-		cpumask_set_cpu(cpu, &added);
-		if (NEEDS_THREADS)
-			set_mm(cpu, mm);
-	}
-}
-
-void perfctr_x86_pce_follow_added(bool allowed)
-{
-	unsigned int cpu;
-
-	if (cpumask_empty(&added))
-		return;
-	if (PERFCTR_WRITES_CR4)
-		on_each_cpu_mask(&added, follow_here, NULL, 1);
-	for_each_cpu(cpu, &added) {
-		if (must_switch(cpu, allowed))
-			request_switch(cpu);
-		else if (NEEDS_THREADS)
-			set_mm(cpu, NULL);
-	}
-	cpumask_clear(&added);
 }
 
 void perfctr_x86_pce_wait(void)

@@ -179,7 +179,7 @@ int perfctr_cpu_reserve(void)
 		err = driver->reserve();
 	if (!err) {
 		reserved = true;
-		perfctr_x86_users_allow();
+		perfctr_x86_rdpmc_begin();
 	}
 	cpus_read_unlock();
 	return err;
@@ -217,7 +217,7 @@ static void lose_offline_cpus(void)
 void perfctr_cpu_release(void)
 {
 	cpus_read_lock();
-	perfctr_x86_users_forbid();
+	perfctr_x86_rdpmc_end();
 	WRITE_ONCE(prepares_all, false);
 	/* Pairs with perfctr_x86_prepare_here(). */
 	smp_store_mb(reserved, false);
@@ -318,7 +318,7 @@ void perfctr_cpu_exit(void)
 	cpuhp_remove_state(hotplug_state);
 	for_each_possible_cpu(cpu)
 		flush_work(per_cpu_ptr(&switch_work, cpu));
-	perfctr_x86_users_exit();
+	perfctr_x86_rdpmc_exit();
 	perfctr_x86_pce_exit();
 	perfctr_x86_pmi_exit();
 }

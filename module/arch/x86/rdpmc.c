@@ -4,9 +4,11 @@
  * others hold.
  *
  * CR4.PCE follows mm->context.perf_rdpmc_allowed: the kernel updates it when it switches
- * to an mm from a different one.  While the hardware is reserved, we raise that count
- * for an mm whose thread has mapped its own state.  cr4-pce.c passes the change on
- * to the CPUs that have the mm loaded, as perf does for its mappings.
+ * to an mm from a different one.  We raise that count for an mm while a state of one of
+ * its threads is mapped and counts.  Such a state has a share of the hardware.  So the
+ * hardware is released when all rights have been withdrawn, and the release has no other
+ * process to visit.  cr4-pce.c passes a change on to the CPUs that have the mm loaded, as
+ * perf does for its mappings.
  *
  * An administrator can forbid RDPMC: the "rdpmc" attribute of the cpu PMU in sysfs is 0.
  * Then the next switch from a different mm clears the bit, and the page reports that.
@@ -171,102 +173,37 @@ void perfctr_mm_removed(void)
 
 /* ---- the right to RDPMC ---------------------------------------------------- */
 
-/* True while the hardware is reserved: a mapping of an own state allows RDPMC. */
-static bool allowing;
-
-/*
- * Change the right of an mm, with its entry's lock held.
- *
- * Return: true if the CPUs that have the mm loaded must follow.  After a withdrawal they
- * must be asked soon, and then end_withdrawal() be called.
- */
-static bool allow_rdpmc(struct perfctr_user *user)
-{
-	if (user->allowed)
-		return false;
-	user->allowed = true;
-	atomic_inc(&user->mm->context.perf_rdpmc_allowed);
-	return true;
-}
-
 static void end_withdrawal(void)
 {
 	smp_mb__before_atomic();	/* the CPUs have been asked: see is_late_here() */
 	atomic_dec(&withdrawals);
 }
 
-static bool forbid_rdpmc(struct perfctr_user *user)
+bool perfctr_own_changed(struct perfctr_user *user)
 {
-	if (!user->allowed)
-		return false;
-	user->allowed = false;
+	atomic_t *allowed = &user->mm->context.perf_rdpmc_allowed;
+
+	if (user->own) {
+		atomic_inc(allowed);
+		return true;
+	}
 	atomic_inc(&withdrawals);
-	if (atomic_dec_and_test(&user->mm->context.perf_rdpmc_allowed) &&
-	    !READ_ONCE(perfctr_x86_rdpmc_always))
+	if (atomic_dec_and_test(allowed) && !READ_ONCE(perfctr_x86_rdpmc_always))
 		return true;
 	end_withdrawal();
 	return false;
 }
 
-bool perfctr_own_changed(struct perfctr_user *user)
-{
-	if (!user->own)
-		return forbid_rdpmc(user);
-	return READ_ONCE(allowing) && allow_rdpmc(user);
-}
-
 /* An mm without users runs no thread again, and its CPUs leave it for another mm. */
-void perfctr_own_followup(struct perfctr_user *user)
+void perfctr_own_followup(struct mm_struct *mm, bool allowed)
 {
-	if (atomic_read(&user->mm->mm_users))
-		perfctr_x86_pce_follow(user->mm);
-	if (!user->own)
+	if (atomic_read(&mm->mm_users))
+		perfctr_x86_pce_follow(mm);
+	if (!allowed)
 		end_withdrawal();
 }
 
-/* Context: withdrawals is raised, so that it may fall here. */
-static void change_one(struct perfctr_user *user, bool allow)
-{
-	spin_lock(&user->lock);
-	if (allow && user->own && allow_rdpmc(user))
-		perfctr_x86_pce_add(user->mm);
-	if (!allow && forbid_rdpmc(user)) {
-		perfctr_x86_pce_add(user->mm);
-		end_withdrawal();
-	}
-	spin_unlock(&user->lock);
-}
-
-/*
- * Change the right of all mms.  First all are changed, and then the CPUs that have any of
- * them loaded are asked, each of them once.
- *
- * Context: the caller of reserve and release serialises.
- */
-static void change_all(bool allow)
-{
-	struct perfctr_user *user;
-	unsigned int i;
-
-	/*
-	 * Pairs with atomic_inc() in change_own(): the walk finds the owner, or the owner
-	 * finds the new value.
-	 */
-	smp_store_mb(allowing, allow);
-	if (!atomic_read(&perfctr_nr_owners))
-		return;
-	atomic_inc(&withdrawals);
-	rcu_read_lock();
-	for (i = 0; i < PERFCTR_USER_BUCKETS; i++) {
-		hlist_for_each_entry_rcu(user, &perfctr_users[i], node)
-			change_one(user, allow);
-	}
-	rcu_read_unlock();
-	perfctr_x86_pce_follow_added(allow);
-	end_withdrawal();
-}
-
-void perfctr_x86_users_allow(void)
+void perfctr_x86_rdpmc_begin(void)
 {
 	/*
 	 * Before 5.14 a switch to an mm that may RDPMC does not clear what perf has left on
@@ -274,17 +211,14 @@ void perfctr_x86_users_allow(void)
 	 */
 	if (!PERFCTR_CLEARS_DIRTY)
 		perfctr_x86_prepare_all();
-	change_all(true);
 }
 
-void perfctr_x86_users_forbid(void)
+void perfctr_x86_rdpmc_end(void)
 {
-	change_all(false);
-	/* Also for the withdrawals by munmap(), which have not waited. */
 	perfctr_x86_pce_wait();
 }
 
-void perfctr_x86_users_exit(void)
+void perfctr_x86_rdpmc_exit(void)
 {
 	cancel_delayed_work_sync(&lower_work);
 }

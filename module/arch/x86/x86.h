@@ -328,35 +328,33 @@ static inline void perfctr_x86_pmi_expect(void)
 }
 
 /*
- * rdpmc.c: grant user-mode RDPMC to the processes that have mapped a state, after the
- * hardware was reserved, and revoke it before the release.  RDPMC would otherwise
- * show what perf counts.
+ * rdpmc.c: user-mode RDPMC by the processes with mapped states that count.
+ *
+ * begin: the hardware was reserved, and no process has the right.
+ * end: all rights have been withdrawn, and the hardware is about to be released.  RDPMC
+ *	would show what perf counts.  So this waits for CPUs that have not followed.
+ * exit: of the module.
  *
  * Context: May sleep.
  */
-void perfctr_x86_users_allow(void);
-void perfctr_x86_users_forbid(void);
-void perfctr_x86_users_exit(void);
+void perfctr_x86_rdpmc_begin(void);
+void perfctr_x86_rdpmc_end(void);
+void perfctr_x86_rdpmc_exit(void);
 
 /*
- * cr4-pce.c: make CR4.PCE follow perfctr_x86_rdpmc_allowed() of an mm with an entry.
+ * cr4-pce.c: make CR4.PCE follow perfctr_x86_rdpmc_allowed() of an mm.
  *
  * follow: update CR4.PCE on the CPUs that have the mm loaded.  On kernels that let no
  *	module write CR4, this only asks these CPUs to do it.
- * add: as follow, but for a later follow_added, which does it for all of them at once;
- *	@allowed says which way their right has changed.
  * idle: true if all CPUs have done it.
  * wait: wait for that, but for a tenth of a second at most.
  * is_late: true if this CPU has not done it.
  * suspect: perf may have left counters on this CPU that the kernel will clear.
  *
- * Context: the mm must not be freed meanwhile.  follow, follow_added: interrupts enabled.
- * wait: may sleep.  add, follow_added: the caller serialises.  is_late: preemption
- * disabled.  suspect: interrupts disabled.
+ * Context: the mm must not be freed meanwhile.  follow: interrupts enabled.  wait: may
+ * sleep.  is_late: preemption disabled.  suspect: interrupts disabled.
  */
 void perfctr_x86_pce_follow(struct mm_struct *mm);
-void perfctr_x86_pce_add(struct mm_struct *mm);
-void perfctr_x86_pce_follow_added(bool allowed);
 bool perfctr_x86_pce_idle(void);
 void perfctr_x86_pce_wait(void);
 bool perfctr_x86_pce_is_late(void);

@@ -50,21 +50,21 @@ void perfctr_x86_pce_exit(void)
 	pce_ready = false;
 }
 
-static bool users_allowed;
+static bool may_rdpmc;
 
-void perfctr_x86_users_allow(void)
+void perfctr_x86_rdpmc_begin(void)
 {
-	require(!users_allowed, "RDPMC is allowed twice");
-	users_allowed = true;
+	require(!may_rdpmc, "the rights to RDPMC begin twice");
+	may_rdpmc = true;
 }
 
-void perfctr_x86_users_forbid(void)
+void perfctr_x86_rdpmc_end(void)
 {
-	require(users_allowed, "RDPMC is forbidden twice");
-	users_allowed = false;
+	require(may_rdpmc, "the rights to RDPMC end twice");
+	may_rdpmc = false;
 }
 
-void perfctr_x86_users_exit(void)
+void perfctr_x86_rdpmc_exit(void)
 {
 }
 
@@ -376,7 +376,7 @@ static bool reserve(struct fake_reservation *r, unsigned int index)
 
 static void release(struct fake_reservation *r, unsigned int index)
 {
-	require(!users_allowed, "RDPMC outlives the reservation");
+	require(!may_rdpmc, "the rights to RDPMC outlive the reservation");
 	require(index < RESERVABLE && (r->ours & BIT_ULL(index)),
 		"register %u is released without being reserved", index);
 	r->ours &= ~BIT_ULL(index);
@@ -408,6 +408,6 @@ void fake_check_unloadable(void)
 	require(!hotplug_lock, "cpus_read_lock() is left locked");
 	require(!nmi_handler, "an NMI handler is left behind");
 	require(!fake_pmcs.ours && !fake_evntsels.ours, "registers are left reserved");
-	require(!users_allowed, "RDPMC is left allowed");
+	require(!may_rdpmc, "the rights to RDPMC are left");
 	require(!pce_ready, "perfctr_x86_pce_exit() is not called");
 }
