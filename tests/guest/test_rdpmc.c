@@ -274,7 +274,7 @@ START_TEST(owner_has_ended)
 }
 END_TEST
 
-/* Of two states with mappings, the last one that ends takes the right along. */
+/* The right stays until the last of two mapped states has ended. */
 START_TEST(two_owners)
 {
 	const int may = RDPMC_WITHOUT_COUNTING ? 0 : RDPMC_SIGNAL;
