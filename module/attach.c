@@ -238,7 +238,7 @@ static int attach_to_all(struct attach *a)
  * Return: the root, with one reference, or an ERR_PTR().
  */
 static struct vperfctr_state *make_root(const struct vperfctr_control *header,
-					const struct perfctr_cpu_control *control)
+					struct perfctr_cpu_control *control)
 {
 	struct vperfctr_state *root = vperfctr_state_create(NULL, GFP_KERNEL);
 	int err;
@@ -253,6 +253,7 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 		}
 	}
 	perfctr_cpu_update_control(&root->cpu_state, control, 0);
+	control->kinds = NULL;	/* the root has it now */
 	root->flags = header->flags | STATE_FLAG_SET;
 	root->soft = header->soft;
 	root->checks = vperfctr_is_restricted(control) ? STATE_CHECK_CPU : 0;
@@ -311,10 +312,11 @@ static int attach_by_proof(const struct vperfctr_attach *req, const struct file 
 		return -ESRCH;
 	err = get_control(&header, &control, req->control);
 	if (err)
-		return err;
+		goto out;
+	err = -ESRCH;
 	a.task = vperfctr_get_thread(req->tid);
 	if (!a.task)
-		return -ESRCH;
+		goto out;
 	a.root = make_root(&header, &control);
 	err = PTR_ERR_OR_ZERO(a.root);
 	if (!err) {
@@ -322,6 +324,8 @@ static int attach_by_proof(const struct vperfctr_attach *req, const struct file 
 		vperfctr_put(a.root);
 	}
 	put_task_struct(a.task);
+out:
+	vperfctr_put_kinds(control.kinds);
 	return err;
 }
 

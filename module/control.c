@@ -5,9 +5,13 @@
  */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
+#include <linux/gfp.h>
+#include <linux/overflow.h>
 #include <linux/sched.h>
 #include <linux/signal.h>
+#include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include "compat/compiler.h"
@@ -39,6 +43,28 @@ static bool is_valid_soft(const struct vperfctr_control *header)
 	       (header->tsc_on || !(header->soft & VPERFCTR_SOFT_TASK_CLOCK));
 }
 
+/* True if the kind exists, or all kinds do, and has enough counters. */
+static bool is_valid_kind(const struct vperfctr_control *header, u32 nrctrs)
+{
+	const struct vperfctr_info *kind;
+	u32 i;
+
+	if (likely(header->kind != VPERFCTR_ANY_KIND)) {
+		kind = perfctr_cpu_kind(header->kind);
+		/* The TSC is the same on all kinds. */
+		return kind && nrctrs <= kind->nrctrs && (nrctrs || !header->kind) &&
+		       !header->nrkinds;
+	}
+	if (!nrctrs || !header->nrkinds || (header->flags & VPERFCTR_CONTROL_AFFINITY))
+		return false;
+	for (i = 0; i < header->nrkinds; i++) {
+		kind = perfctr_cpu_kind(i);
+		if (!kind || nrctrs > kind->nrctrs)
+			return false;
+	}
+	return true;
+}
+
 /* Check what does not depend on the events or the state. */
 static int check_header(const struct vperfctr_control *header)
 {
@@ -46,11 +72,8 @@ static int check_header(const struct vperfctr_control *header)
 	u32 nractrs = min_t(u32, header->nractrs, VPERFCTR_MAX_CTRS + 1);
 	u32 nrictrs = min_t(u32, header->nrictrs, VPERFCTR_MAX_CTRS + 1);
 	u32 nrctrs = nractrs + nrictrs;
-	const struct vperfctr_info *kind = perfctr_cpu_kind(header->kind);
 
-	if (header->kind == VPERFCTR_ANY_KIND)
-		return -EOPNOTSUPP;
-	if ((header->flags & ~CONTROL_FLAGS) || header->nrkinds || header->reserved || !kind)
+	if ((header->flags & ~CONTROL_FLAGS) || header->reserved)
 		return -EINVAL;
 	if (!vperfctr_is_ctr_size(header->ctr_size) || header->tsc_on > 1)
 		return -EINVAL;
@@ -60,8 +83,7 @@ static int check_header(const struct vperfctr_control *header)
 		return -EOPNOTSUPP;
 	if (header->nrictrs && !(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return -EOPNOTSUPP;
-	/* The TSC is the same on all kinds. */
-	if (nrctrs > kind->nrctrs || (header->kind && !nrctrs))
+	if (!is_valid_kind(header, nrctrs))
 		return -EINVAL;
 	if (header->preserve & ~(nrctrs ? GENMASK_ULL(nrctrs - 1, 0) : 0))
 		return -EINVAL;
@@ -121,9 +143,49 @@ fault:
 	return -EFAULT;
 }
 
+/* Copy the counters of one kind. */
+static int get_table(struct perfctr_cpu_control *control, const void __user *arg, u32 size)
+{
+	unsigned int n = perfctr_nrctrs(control);
+
+	return likely(size == sizeof(struct vperfctr_ctr)) ?
+	       get_counters(control->ctr, arg, n) : get_other_counters(control->ctr, arg, n, size);
+}
+
+/* Copy and check the tables of a control for any kind, whose header has been copied. */
+static noinline int get_kinds(struct perfctr_cpu_control *control,
+			      const struct vperfctr_control *header)
+{
+	unsigned int i, nrctrs = perfctr_nrctrs(control);
+	struct perfctr_cpu_kinds *kinds;
+	int err = 0;
+
+	kinds = kzalloc(struct_size(kinds, control, header->nrkinds), GFP_KERNEL_ACCOUNT);
+	if (!kinds)
+		return -ENOMEM;
+	refcount_set(&kinds->refs, 1);
+	kinds->nr = header->nrkinds;
+	control->kinds = kinds;
+	for (i = 0; i < kinds->nr && !err; i++) {
+		struct perfctr_cpu_control *to = &kinds->control[i];
+
+		memcpy(to, control, offsetof(struct perfctr_cpu_control, ctr));
+		to->kind = i;
+		err = get_table(to, u64_to_user_ptr(header->ctr) +
+				    (u64)i * nrctrs * header->ctr_size, header->ctr_size);
+	}
+	if (!err)
+		err = perfctr_cpu_check_kinds(kinds);
+	if (!err) {
+		memcpy(control, &kinds->control[0], offsetof(struct perfctr_cpu_control, ctr));
+		memcpy(control->ctr, kinds->control[0].ctr, nrctrs * sizeof(control->ctr[0]));
+	}
+	return err;
+}
+
 /*
  * Copy a control from user space, and check it.  Only what is used of *control is
- * initialized.
+ * initialized.  The caller must put control->kinds in any case.
  *
  * Return: 0, or an error of VPERFCTR_CONTROL.
  */
@@ -132,6 +194,7 @@ int vperfctr_get_control(struct vperfctr_control *header, struct perfctr_cpu_con
 {
 	int err;
 
+	control->kinds = NULL;
 	err = vperfctr_get_struct(header, sizeof(*header), arg, CONTROL_SIZE_VER0);
 	if (!err)
 		err = check_header(header);
@@ -144,14 +207,13 @@ int vperfctr_get_control(struct vperfctr_control *header, struct perfctr_cpu_con
 	control->kind = header->kind;
 	control->global[0] = header->global[0];
 	control->global[1] = header->global[1];
-	if (likely(header->ctr_size == sizeof(struct vperfctr_ctr)))
-		err = get_counters(control->ctr, u64_to_user_ptr(header->ctr),
-				   perfctr_nrctrs(control));
-	else
-		err = get_other_counters(control->ctr, u64_to_user_ptr(header->ctr),
-					 perfctr_nrctrs(control), header->ctr_size);
-	if (!err)
-		err = perfctr_cpu_check_control(control);
+	if (likely(control->kind != VPERFCTR_ANY_KIND)) {
+		err = get_table(control, u64_to_user_ptr(header->ctr), header->ctr_size);
+		if (!err)
+			err = perfctr_cpu_check_control(control);
+	} else {
+		err = get_kinds(control, header);
+	}
 	if (!err && control->kernel && !vperfctr_may_count_kernel())
 		err = -EPERM;
 	return err;
@@ -190,6 +252,7 @@ static int op_control(struct vperfctr_state *st, void *arg)
 {
 	struct change *change = arg;
 	const struct vperfctr_control *header = &change->header;
+	struct perfctr_cpu_kinds *old = st->cpu_state.control.kinds;
 
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
@@ -198,6 +261,7 @@ static int op_control(struct vperfctr_state *st, void *arg)
 	if (vperfctr_has_family(st))
 		vperfctr_reset_family(st);
 	perfctr_cpu_update_control(&st->cpu_state, &change->control, header->preserve);
+	change->control.kinds = old;	/* the caller puts what the state does not keep */
 	st->flags = header->flags;
 	st->si_signo = header->si_signo;
 	st->preserve = header->preserve;
@@ -250,7 +314,10 @@ static noinline int check_affinity(const struct perfctr_cpu_control *control)
 	return narrow ? 0 : -EUSERS;
 }
 
-/* True if some CPUs cannot count this. */
+/*
+ * True if some CPUs cannot count this, or need another table of it.  With several kinds,
+ * CPUs of the others are forbidden to each.
+ */
 bool vperfctr_is_restricted(const struct perfctr_cpu_control *control)
 {
 	return perfctr_nrctrs(control) &&
@@ -296,22 +363,26 @@ int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __
 
 	change.root = NULL;
 	err = vperfctr_check_access(st);
-	if (!err)
-		err = vperfctr_get_control(&change.header, &change.control, arg);
 	if (err)
 		return err;
+	err = vperfctr_get_control(&change.header, &change.control, arg);
+	if (err)
+		goto out;
 	/* A monitor must not change the owner's affinity, and a move must not kill the owner. */
 	if (READ_ONCE(st->owner) != current)
 		change.header.flags &= ~VPERFCTR_CONTROL_AFFINITY;
 
+	err = -EINTR;
 	if (mutex_lock_killable(&st->lock))
-		return -EINTR;
+		goto out;
 	err = change_control(st, &change);
 	mutex_unlock(&st->lock);
 	if (change.root) {
 		vperfctr_release_unused(change.root);
 		vperfctr_put(change.root);
 	}
+out:
+	vperfctr_put_kinds(change.control.kinds);
 	return err;
 }
 

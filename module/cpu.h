@@ -10,6 +10,7 @@
 #ifndef VPERFCTR_CPU_H
 #define VPERFCTR_CPU_H
 
+#include <linux/refcount.h>
 #include <linux/static_call_types.h>
 #include <linux/static_call.h>
 #include <linux/types.h>
@@ -33,9 +34,25 @@ struct perfctr_cpu_control {
 	u32 nractrs;
 	u32 nrictrs;
 	u32 kind;			/* the kind of CPU that can count it; 0 without counters */
-	bool kernel;			/* some counter counts in kernel mode */
+	bool kernel;			/* some counter counts in kernel mode, on any kind */
 	bool alone;			/* no hyper-thread sibling may be online */
+	struct perfctr_cpu_kinds *kinds; /* of VPERFCTR_ANY_KIND; NULL: for one kind only */
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
+};
+
+/*
+ * A control for VPERFCTR_ANY_KIND: the same control for each kind.  They differ in regs,
+ * mask, kind, alone and ctr only.  A state's control is a copy of one of them: that of the
+ * CPU where the counters run or ran last.  One identity does for all, as a CPU has one kind.
+ *
+ * All states of a family share it.  It does not change after the update of the first one.
+ * The service counts the references.
+ */
+struct perfctr_cpu_kinds {
+	refcount_t refs;
+	unsigned int nr;
+	u64 id;
+	struct perfctr_cpu_control control[];
 };
 
 /*
@@ -152,6 +169,18 @@ void perfctr_cpu_forget(void);
 int perfctr_cpu_check_control(struct perfctr_cpu_control *control);
 
 /*
+ * Check the tables of a control for any kind.  @kinds->nr kinds exist, and all tables have
+ * the same numbers of counters.
+ *
+ * A counter must exist on all of these kinds, and not only on its own.  A thread may be
+ * moved after it has read a counter's number in the page, and before it executes RDPMC.
+ * The result is then wrong, and the thread reads again, but RDPMC must not fault.
+ *
+ * Return: as perfctr_cpu_check_control().
+ */
+int perfctr_cpu_check_kinds(struct perfctr_cpu_kinds *kinds);
+
+/*
  * Install a checked control in a state.  The sums of counters in @preserve are kept, the
  * others start at zero.
  *
@@ -170,6 +199,15 @@ void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
  */
 void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
 			 const struct perfctr_cpu_state *parent);
+
+/*
+ * Let a state with a control for any kind continue on this CPU.  Sums, periods and
+ * overflows are carried over.
+ *
+ * Context: Interrupts disabled.  The state is suspended.
+ * Return: false if the control has no table for the kind of this CPU.
+ */
+bool perfctr_cpu_enter_kind(struct perfctr_cpu_state *state);
 
 /*
  * The overflow handler, which must be set before init; without it there is no i-mode.

@@ -49,6 +49,7 @@ struct vperfctr_state *vperfctr_make_member(struct vperfctr_state *parent, gfp_t
 	if (IS_ERR(st))
 		return st;
 	perfctr_cpu_inherit(&st->cpu_state, &parent->cpu_state);
+	vperfctr_get_kinds(st->cpu_state.control.kinds);
 	st->flags = parent->flags & ~STATE_FLAG_SET;
 	st->preserve = parent->preserve;
 	/* A new task's numbers are zero, as soft_start is. */

@@ -133,7 +133,7 @@ struct control_copy {
 	s32 si_signo;
 	u64 preserve;
 	u64 soft;
-	struct perfctr_cpu_control control;
+	struct perfctr_cpu_control control;	/* with a reference to its kinds */
 };
 
 static void copy_control(const struct vperfctr_state *st, struct control_copy *copy)
@@ -142,7 +142,12 @@ static void copy_control(const struct vperfctr_state *st, struct control_copy *c
 	copy->si_signo = st->si_signo;
 	copy->preserve = st->preserve;
 	copy->soft = st->soft;
-	copy->control = st->cpu_state.control;
+	copy->control.kinds = vperfctr_get_kinds(st->cpu_state.control.kinds);
+	/* The owner may be changing its own copy, on another CPU. */
+	if (unlikely(copy->control.kinds))
+		copy->control = copy->control.kinds->control[0];
+	else
+		copy->control = st->cpu_state.control;
 }
 
 /* Write a structure in the caller's size.  The fields that only the caller knows are 0. */
@@ -165,9 +170,24 @@ static int put_counters(const struct perfctr_cpu_control *control, void __user *
 	return err;
 }
 
+/* Write the counters of all kinds. */
+static int put_tables(const struct perfctr_cpu_control *control, void __user *to, u32 size)
+{
+	const struct perfctr_cpu_kinds *kinds = control->kinds;
+	unsigned int i, length = perfctr_nrctrs(control) * size;
+	int err = 0;
+
+	if (likely(!kinds))
+		return put_counters(control, to, size);
+	for (i = 0; i < kinds->nr && !err; i++)
+		err = put_counters(&kinds->control[i], to + i * length, size);
+	return err;
+}
+
 static int write_control(const struct control_copy *copy, struct vperfctr_control __user *arg)
 {
 	const struct perfctr_cpu_control *control = &copy->control;
+	u32 nrkinds = control->kinds ? control->kinds->nr : 0;
 	struct vperfctr_control header;
 	u32 size;
 	int err;
@@ -175,11 +195,17 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 	err = vperfctr_get_size(arg, CONTROL_SIZE_VER0, &size);
 	if (err)
 		return err;
-	/* The caller has set size, ctr_size and ctr. */
-	if (copy_from_user(&header, arg, CONTROL_SIZE_VER0))
+	/* The caller has set size, ctr_size, ctr and nrkinds. */
+	header.nrkinds = 0;
+	if (copy_from_user(&header, arg, min_t(u32, size, sizeof(header))))
 		return -EFAULT;
 	if (!vperfctr_is_ctr_size(header.ctr_size))
 		return -EINVAL;
+	if (unlikely(nrkinds > 1) && header.ctr && header.nrkinds < nrkinds) {
+		if (size < offsetofend(struct vperfctr_control, nrkinds))
+			return -EOVERFLOW;
+		return put_user(nrkinds, &arg->nrkinds) ? -EFAULT : -EOVERFLOW;
+	}
 	header.size = size;
 	header.flags = copy->flags;
 	header.tsc_on = control->tsc_on;
@@ -189,14 +215,14 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 	header.preserve = copy->preserve;
 	header.global[0] = control->global[0];
 	header.global[1] = control->global[1];
-	header.kind = control->kind;
+	header.kind = nrkinds ? VPERFCTR_ANY_KIND : control->kind;
 	header.soft = copy->soft;
-	header.nrkinds = 0;
+	header.nrkinds = nrkinds;
 	header.reserved = 0;
 	err = put_struct(arg, size, &header, sizeof(header));
 	if (err || !header.ctr)
 		return err;
-	return put_counters(control, u64_to_user_ptr(header.ctr), header.ctr_size);
+	return put_tables(control, u64_to_user_ptr(header.ctr), header.ctr_size);
 }
 
 /* All that READ can return, as it is at one moment.  Only what is used is initialized. */
@@ -320,14 +346,17 @@ static __always_inline int read_as(struct vperfctr_state *st, const struct vperf
 		r.control = kmalloc(sizeof(*r.control), GFP_KERNEL);
 		if (!r.control)
 			return -ENOMEM;
+		r.control->control.kinds = NULL;
 	}
 	err = take_reading(st, &r);
 	if (!err) {
 		r.snap.status |= role;
 		err = write_reading(&r, req, arg);
 	}
-	if (unlikely(r.control))
+	if (unlikely(r.control)) {
+		vperfctr_put_kinds(r.control->control.kinds);
 		kfree(r.control);
+	}
 	return err;
 }
 

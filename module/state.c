@@ -176,6 +176,7 @@ void vperfctr_put(struct vperfctr_state *st)
 		irq_work_sync(&st->reap_work);
 	}
 	vperfctr_ring_free(st);
+	vperfctr_put_kinds(st->cpu_state.control.kinds);
 	vperfctr_uncharge(st->account);
 	/* No mapping is left: a mapping keeps the file, and the file a reference. */
 	free_page((unsigned long)st->cpu_state.page);

@@ -37,6 +37,7 @@
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/seqlock.h>
+#include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -208,6 +209,24 @@ static inline void vperfctr_queue(struct vperfctr_state *st, struct irq_work *wo
 static inline bool vperfctr_is_held(const struct vperfctr_state *st)
 {
 	return READ_ONCE(st->overflow) && !(READ_ONCE(st->stop) & STATE_STOP_IDLE);
+}
+
+/*
+ * The tables of a control for any kind, or NULL.
+ *
+ * get: the caller has a reference, or the control cannot change.
+ */
+static inline struct perfctr_cpu_kinds *vperfctr_get_kinds(struct perfctr_cpu_kinds *kinds)
+{
+	if (unlikely(kinds))
+		refcount_inc(&kinds->refs);
+	return kinds;
+}
+
+static inline void vperfctr_put_kinds(struct perfctr_cpu_kinds *kinds)
+{
+	if (unlikely(kinds) && refcount_dec_and_test(&kinds->refs))
+		kfree(kinds);
 }
 
 /* state.c */

@@ -90,10 +90,13 @@ bool vperfctr_is_alone(int cpu)
 	return cpumask_weight(topology_sibling_cpumask(cpu)) <= 1;
 }
 
-static bool is_forbidden(const struct vperfctr_state *st, int cpu)
+/* Context: as for vperfctr_start_here(), on this CPU. */
+static bool is_forbidden(struct vperfctr_state *st, int cpu)
 {
 	const struct perfctr_cpu_control *control = &st->cpu_state.control;
 
+	if (control->kinds && !perfctr_cpu_enter_kind(&st->cpu_state))
+		return true;
 	return cpumask_test_cpu(cpu, perfctr_cpus_forbidden(control->kind)) ||
 	       (control->alone && !vperfctr_is_alone(cpu));
 }

@@ -312,8 +312,7 @@ void vperfctr_close(struct vperfctr *v);
  *		the thread may run only on CPUs that cannot count this
  *	-E2BIG	the control uses a feature that the module is too old for
  *	-EOPNOTSUPP  i-mode counters without VPERFCTR_FEATURE_PCINT;
- *		VPERFCTR_CONTROL_INHERIT without VPERFCTR_FEATURE_INHERIT;
- *		VPERFCTR_ANY_KIND, which is reserved
+ *		VPERFCTR_CONTROL_INHERIT without VPERFCTR_FEATURE_INHERIT
  *	-EPERM	(also) the control counts kernel mode, and the caller may not
  *	-EUSERS	VPERFCTR_CONTROL_AFFINITY, and the thread may run only on CPUs that
  *		cannot count this while their hyper-thread siblings are online; or the

@@ -98,7 +98,7 @@ START_TEST(einval_header)
 	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_START_ON_EXEC | 16);
 	refused(EINVAL, tried.c.kind, info.nrkinds);
 	refused(EINVAL, tried.c.kind, 0xfffffffe);
-	refused(EOPNOTSUPP, tried.c.kind, VPERFCTR_ANY_KIND);
+	refused(EINVAL, tried.c.kind, VPERFCTR_ANY_KIND);	/* nrkinds is 0 */
 	refused(EINVAL, tried.c.nrkinds, 1);
 	refused(EINVAL, tried.c.reserved, 1);
 	refused(EINVAL, tried.c.ctr_size, 0);
@@ -126,6 +126,32 @@ START_TEST(einval_header)
 	refused(EINVAL, tried.c.si_signo, 10);
 	refused(EINVAL, tried.c.ctr_size, 0);
 	refused(EINVAL, tried.c.global[0], 1);
+}
+END_TEST
+
+/* On a processor with one kind of CPUs, any kind is this one. */
+START_TEST(any_kind_of_one)
+{
+	struct control control;
+	struct sums first, sums;
+
+	if (info.nrkinds != 1)
+		return;
+	control_init(&control, 1);
+	control_add(&control, nth_general(0), INSNS_USER);
+	control.c.kind = VPERFCTR_ANY_KIND;
+	control.c.nrkinds = 2;
+	assert_errno(set_control(fd, &control), EINVAL);
+	control.c.nrkinds = 1;
+	assert_ok(set_control(fd, &control));
+	read_sums(fd, &first);
+	loop(1000);
+	read_sums(fd, &sums);
+	ck_assert_uint_ge(sums.pmc[0], first.pmc[0] + 2000);
+	ck_assert_uint_lt(sums.pmc[0], first.pmc[0] + 10000);
+	assert_status(fd, ATTACHED | ACTIVE);
+	control.c.flags = VPERFCTR_CONTROL_AFFINITY;
+	assert_errno(set_control(fd, &control), EINVAL);
 }
 END_TEST
 
@@ -524,6 +550,7 @@ static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, einval_header);
+	tcase_add_test(tc, any_kind_of_one);
 	/* Without i-mode: test_rt.c. */
 	if (has(VPERFCTR_FEATURE_PCINT)) {
 		tcase_add_test(tc, einval_imode);

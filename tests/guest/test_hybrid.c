@@ -135,7 +135,6 @@ START_TEST(refused_for_wrong_kind)
 	struct control control;
 
 	assert_errno(count_kind(2, VPERFCTR_CONTROL_AFFINITY), EINVAL);
-	assert_errno(count_kind(VPERFCTR_ANY_KIND, 0), EOPNOTSUPP);
 	/* A control with only the TSC has no kind. */
 	control_init(&control, 1);
 	control.c.kind = 1;
@@ -339,8 +338,9 @@ START_TEST(kind_unknown_until_online)
 		struct vperfctr_cpu_mask mask;
 		u32 words[64];
 	} m = { .mask = { .size = sizeof(m.mask), .nrwords = 64 } };
+	unsigned int *online = shared_memory(PAGE);
 	struct control control;
-	int child;
+	int child, any;
 
 	assert_ok(get_info(0, &kinds[0]));
 	ck_assert_uint_eq(kinds[0].nrkinds, 1);
@@ -351,6 +351,27 @@ START_TEST(kind_unknown_until_online)
 	use_all(&control, 0);
 	control.c.flags = VPERFCTR_CONTROL_AFFINITY;
 	assert_ok(set_control_by_library(fd, &control));
+	/* The second kind has no table in a control for any kind, as it was not known. */
+	any = fork_files();
+	if (!any) {
+		fd = open_state(0);
+		control_init(&control, 1);
+		control_add(&control, 7, INSNS_USER);
+		control.c.kind = VPERFCTR_ANY_KIND;
+		control.c.nrkinds = 2;
+		if (set_control(fd, &control) != -EINVAL)
+			_exit(1);
+		control.c.nrkinds = 1;
+		if (set_control(fd, &control) || measure() != INSNS_BETWEEN(1000))
+			_exit(2);
+		while (!__atomic_load_n(online, __ATOMIC_SEQ_CST))
+			msleep(1);
+		pin(1);
+		if (measure() || status_of(fd) != (ATTACHED | ACTIVE | FORBIDDEN))
+			_exit(3);
+		pin(0);
+		_exit(measure() == INSNS_BETWEEN(1000) ? 0 : 4);
+	}
 	/* A control from before the second kind was known does not run there either. */
 	child = fork_files();
 	if (!child) {
@@ -368,6 +389,8 @@ START_TEST(kind_unknown_until_online)
 		_exit(0);
 	}
 	ck_assert_int_eq(wait_for(child), 0);
+	wake_all(online);
+	ck_assert_int_eq(wait_for(any), 0);
 	get_kinds();
 	ck_assert_uint_eq(kinds[0].nrkinds, 2);
 	ck_assert_uint_eq(kinds[1].pmc_mask, 0x3f);

@@ -84,6 +84,7 @@
 #define VPERFCTR_FEATURE_INHERIT	0x08 /* control is inherited by children */
 #define VPERFCTR_FEATURE_ISOLATE	0x10 /* no thread sees what others' counters held */
 #define VPERFCTR_FEATURE_KERNEL		0x20 /* this caller may count kernel mode */
+#define VPERFCTR_FEATURE_ANY_KIND	0x40 /* one control can count on all kinds of CPUs */
 
 /* cpu_type */
 #define VPERFCTR_CPU_GENERIC		0 /* no counters, only the TSC */
@@ -371,7 +372,8 @@ struct vperfctr_attach {
  * state or gives it a control of its own; children_missed counts it.
  *
  * On a hybrid processor a control with counters is for one kind of CPUs, and
- * counts on no other.  A control of the TSC alone counts everywhere.
+ * counts on no other, or it is for any kind (see VPERFCTR_ANY_KIND).  A control of
+ * the TSC alone counts everywhere.
  *
  * The owner is not counted on CPUs that cannot count this control (see
  * VPERFCTR_KIND_CPUS).  After it has run on one, READ's status has
@@ -394,9 +396,13 @@ struct vperfctr_attach {
  * control remain.  Errors:
  *
  *	EINVAL	any of:
- *		- kind is not smaller than nrkinds of VPERFCTR_INFO, or it is not 0
- *		  and there are no counters
- *		- more counters than the kind's nrctrs
+ *		- kind is neither VPERFCTR_ANY_KIND nor smaller than nrkinds of
+ *		  VPERFCTR_INFO, or it is not 0 and there are no counters
+ *		- more counters than nrctrs of the kind, or of one of the kinds
+ *		- nrkinds is 0 or greater than INFO's, for VPERFCTR_ANY_KIND, or is not
+ *		  0 for another kind
+ *		- VPERFCTR_ANY_KIND with CONTROL_AFFINITY, or with a map that one of the
+ *		  kinds does not have, or with two values of ireset for one counter
  *		- a map that is no counter of this kind, or used twice
  *		- an evntsel with reserved or refused bits, or one that would count
  *		  nothing (see struct vperfctr_ctr)
@@ -422,8 +428,7 @@ struct vperfctr_attach {
  *	EUSERS	CONTROL_AFFINITY, and the owner's affinity has CPUs that cannot count
  *		this.  This is checked last: with a narrower affinity the call succeeds
  *	EOPNOTSUPP nrictrs is not 0 and there is no VPERFCTR_FEATURE_PCINT; or
- *		CONTROL_INHERIT and there is no VPERFCTR_FEATURE_INHERIT; or kind is
- *		VPERFCTR_ANY_KIND
+ *		CONTROL_INHERIT and there is no VPERFCTR_FEATURE_INHERIT
  *	EPERM	kernel mode would be counted, and the caller lacks CAP_PERFMON and
  *		CAP_SYS_ADMIN (see VPERFCTR_FEATURE_KERNEL)
  *	EBUSY	there are counters, and perf_event or the NMI watchdog holds them:
@@ -516,13 +521,23 @@ struct vperfctr_control {
 	__u32 kind;		/* kind of the CPUs to count on; 0 without counters */
 	__u64 ctr;		/* address of nractrs + nrictrs struct vperfctr_ctr */
 	__u64 soft;		/* software counters: VPERFCTR_SOFT_* */
-	__u32 nrkinds;		/* for VPERFCTR_ANY_KIND; otherwise 0 */
+	__u32 nrkinds;		/* for VPERFCTR_ANY_KIND: tables at ctr; otherwise 0 */
 	__u32 reserved;
 };
 
 /*
- * Reserved as the kind of a control that counts on all kinds of CPUs: nrkinds is
- * then the number of tables at ctr.  Each has nractrs + nrictrs counters.
+ * The kind of a control that counts on several kinds of CPUs.  ctr is then the address of
+ * nrkinds tables, one after the other, for kinds 0 to nrkinds - 1.  Each table has nractrs
+ * + nrictrs counters.  Counter i of each table adds to sum i, and the owner is counted
+ * wherever it runs by the table of that kind.  Tables may differ in map, evntsel and aux.
+ *
+ * An i-mode counter continues its period on the next kind, so all tables have its ireset.
+ * In the page, ctr[i].map and mask change with the kind.  A reader loads them again in
+ * each pass of its loop.  A pass may still execute RDPMC with the map of the kind that
+ * the owner has just left.  So a map must exist on all of these kinds.
+ *
+ * CPUs of a kind without a table cannot count the control: see VPERFCTR_STATUS_FORBIDDEN.
+ * A kind that is added after the call has no table.
  */
 #define VPERFCTR_ANY_KIND		0xffffffffU
 
@@ -550,7 +565,9 @@ struct vperfctr_control {
  * state or has ended, the sums are those of that moment.  Errors:
  *
  *	EOVERFLOW  nrctrs is smaller than the number of controlled counters; it is
- *		set to that number, and nothing else is written
+ *		set to that number, and nothing else is written.  Or the tables of a
+ *		control for any kind are asked for, and its nrkinds is smaller than
+ *		their number; it is set to that number, and nothing else is written
  *	EINVAL	the control is asked for, and its size or ctr_size is wrong (both may
  *		be greater than this kernel knows: it zeroes the rest); software
  *		counters are asked for, and their size is too small
@@ -580,7 +597,8 @@ struct vperfctr_read {
 	__u64 children;
 	/*
 	 * Address of struct vperfctr_control, of which the caller has set size,
-	 * ctr_size and ctr (0, or the address of room for nrctrs counters).
+	 * ctr_size, ctr (0, or the address of room for nrkinds tables of nrctrs
+	 * counters) and nrkinds (0 is the same as 1).
 	 */
 	__u64 control;
 	/* Address of struct vperfctr_soft, of which the caller has set size. */
@@ -753,7 +771,7 @@ struct vperfctr_sample {
 	__u16 size;		/* bytes that are valid; at most sample_size */
 	__u32 flags;		/* VPERFCTR_SAMPLE_* */
 	__u32 cpu;		/* where the owner was when the kernel made the sample */
-	__u32 kind;		/* of the control */
+	__u32 kind;		/* of the control, or of its table in use */
 	/*
 	 * The owner's process and thread, in the PID namespace of the caller of
 	 * VPERFCTR_RING.  0: that namespace does not have them.
@@ -847,6 +865,10 @@ struct vperfctr_ring_page {
  *		value = page->ctr[i].sum + ((now - page->ctr[i].start) & page->mask);
  *							(compiler barrier)
  *	} while (page->samplecount != seq);
+ *
+ * On a hybrid processor the owner may be moved after it has loaded map, and RDPMC of a
+ * counter that the new CPU lacks raises SIGSEGV.  A control for one kind therefore needs
+ * VPERFCTR_CONTROL_AFFINITY for reading a counter that not all kinds have.
  *
  * Several counters that one pass of the loop reads are consistent.  The TSC is
  * read in the same way.  If cstatus has both VPERFCTR_CSTATUS_RUNNING and

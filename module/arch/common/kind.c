@@ -7,7 +7,9 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/bitops.h>
 #include <linux/cpumask.h>
+#include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/nospec.h>
 #include <linux/percpu.h>
@@ -27,6 +29,16 @@ static DEFINE_PER_CPU(const struct vperfctr_info *, kind_here);
 const struct vperfctr_info *perfctr_kind_here(void)
 {
 	return probe_kind ? *this_cpu_ptr(&kind_here) : &perfctr_cpu_info;
+}
+
+/* Return the number of this CPU's kind, or -1. */
+static int number_here(void)
+{
+	const struct vperfctr_info *info = perfctr_kind_here();
+
+	if (info == &perfctr_cpu_info)
+		return 0;
+	return info ? info - more_kinds + 1 : -1;
 }
 
 static struct vperfctr_info *info_of(unsigned int kind)
@@ -91,4 +103,95 @@ void perfctr_init_kinds(perfctr_probe_kind *probe)
 	for (kind = 0; kind < MAX_KINDS; kind++)
 		cpumask_copy(&forbidden[kind], cpu_possible_mask);
 	probe_kind = probe;
+}
+
+/* ---- controls for any kind -------------------------------------------------- */
+
+/* True if all kinds that the control has tables for have this counter. */
+static bool all_have(const struct perfctr_cpu_kinds *kinds, u32 map)
+{
+	unsigned int kind;
+
+	for (kind = 0; kind < kinds->nr; kind++) {
+		const struct vperfctr_info *info = info_of(kind);
+		u64 mask = map & VPERFCTR_FIXED ? info->fixed_mask : info->pmc_mask;
+
+		if (!(mask & BIT_ULL(map & ~VPERFCTR_FIXED)))
+			return false;
+	}
+	return true;
+}
+
+int perfctr_cpu_check_kinds(struct perfctr_cpu_kinds *kinds)
+{
+	const struct perfctr_cpu_control *first = &kinds->control[0];
+	bool kernel = false;
+	unsigned int i, kind;
+	int err;
+
+	for (kind = 0; kind < kinds->nr; kind++) {
+		struct perfctr_cpu_control *control = &kinds->control[kind];
+
+		err = perfctr_cpu_check_control(control);
+		if (err)
+			return err;
+		for (i = 0; i < perfctr_nrctrs(control); i++) {
+			/* A period may begin on one kind and end on another. */
+			if (!all_have(kinds, control->ctr[i].map) ||
+			    control->ctr[i].ireset != first->ctr[i].ireset)
+				return -EINVAL;
+		}
+		kernel |= control->kernel;
+	}
+	for (kind = 0; kind < kinds->nr; kind++)
+		kinds->control[kind].kernel = kernel;
+	return 0;
+}
+
+/* Extend the value of a suspended counter to 64 bits, for a counter of another width. */
+static u64 extend(u64 value, u32 map)
+{
+	u64 sign = perfctr_sign(map);
+
+	value &= sign * 2 - 1;
+	return (value ^ sign) - sign;
+}
+
+static void install_table(struct perfctr_cpu_state *state, const struct perfctr_cpu_control *from)
+{
+	struct perfctr_cpu_control *control = &state->control;
+	struct vperfctr_page *page = state->page;
+	unsigned int i;
+
+	/* Other CPUs may read the rest, which is the same. */
+	control->regs = from->regs;
+	control->mask = from->mask;
+	control->kind = from->kind;
+	control->alone = from->alone;
+	/* The old kind's registers may have given the state another identity. */
+	state->id = from->kinds->id;
+
+	perfctr_page_begin(page);
+	page->mask = from->mask;
+	for (i = 0; i < perfctr_nrctrs(from); i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+		control->ctr[i] = from->ctr[i];
+		if (i >= from->nractrs)
+			ctr->start = extend(ctr->start, ctr->map);
+		ctr->map = from->ctr[i].map;
+	}
+	perfctr_page_end(page);
+}
+
+bool perfctr_cpu_enter_kind(struct perfctr_cpu_state *state)
+{
+	const struct perfctr_cpu_kinds *kinds = state->control.kinds;
+	unsigned int kind = number_here();
+
+	if (kind >= kinds->nr)
+		return false;
+	if (kind != state->control.kind)
+		install_table(state, &kinds->control[kind]);
+	return true;
 }

@@ -49,7 +49,11 @@ static void install_control(struct perfctr_cpu_state *state,
 void perfctr_cpu_update_control(struct perfctr_cpu_state *state,
 				const struct perfctr_cpu_control *control, u64 preserve)
 {
-	install_control(state, control, atomic64_inc_return(&next_id), preserve);
+	u64 id = atomic64_inc_return(&next_id);
+
+	if (unlikely(control->kinds))
+		control->kinds->id = id;
+	install_control(state, control, id, preserve);
 }
 
 void perfctr_cpu_inherit(struct perfctr_cpu_state *state,

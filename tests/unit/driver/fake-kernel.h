@@ -61,6 +61,10 @@ static inline void strscpy(char *to, const char *from, size_t size)
 #define array_index_nospec(index, size)	((index) < (size) ? (index) : fake_bad_index())
 unsigned int fake_bad_index(void);
 
+/* The drivers only declare it. */
+#define refcount_t struct refcount_struct
+struct refcount_struct { int refs; };
+
 typedef struct { s64 counter; } atomic64_t;
 #define ATOMIC64_INIT(v)	{ (v) }
 

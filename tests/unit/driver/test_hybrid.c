@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Several kinds of CPUs: they are detected, and each kind has its own counters. */
+#include <stdlib.h>
+
 #include "random.h"
 #include "tests.h"
 #include "thread.h"
@@ -279,6 +281,278 @@ START_TEST(counted)
 }
 END_TEST
 
+/* ---- controls for any kind -------------------------------------------------------- */
+
+/* The kind of a CPU, by OTHERS. */
+static unsigned int kind_of(unsigned int cpu)
+{
+	return OTHERS >> cpu & 1;
+}
+
+/* Two tables, as the service makes them. */
+static struct perfctr_cpu_kinds *new_kinds(void)
+{
+	struct perfctr_cpu_kinds *kinds;
+	unsigned int kind;
+
+	kinds = calloc(1, sizeof(*kinds) + 2 * sizeof(kinds->control[0]));
+	ck_assert_ptr_nonnull(kinds);
+	kinds->nr = 2;
+	for (kind = 0; kind < 2; kind++) {
+		control_init(&kinds->control[kind]);
+		kinds->control[kind].kind = kind;
+		kinds->control[kind].kinds = kinds;
+	}
+	return kinds;
+}
+
+/*
+ * Make up to nr counters that both kinds have, in random order on each, with random events
+ * and one mode of periods.
+ */
+static struct perfctr_cpu_kinds *random_kinds(unsigned int nr, u64 max_period)
+{
+	struct perfctr_cpu_kinds *kinds = new_kinds();
+	unsigned int i, n, kind, nractrs = random_below(nr + 1);
+	u64 ireset[9];
+
+	for (i = 0; i < nr; i++)
+		ireset[i] = i < nractrs ? 0 : -(1 + random_u64() % max_period);
+	for (kind = 0; kind < 2; kind++) {
+		struct perfctr_cpu_control *control = &kinds->control[kind];
+
+		n = random_below(9);
+		for (i = 0; i < nr; i++, n = (n + 1) % 9) {
+			control->ctr[i] = (struct vperfctr_ctr) {
+				.map = n < 6 ? n : VPERFCTR_FIXED | (n - 6),
+				.evntsel = n >= 6 ? FIX_USR : one_in(2) ?
+					   USER(EV_INSTRUCTIONS) : USER(EV_CYCLES),
+				.ireset = ireset[i],
+			};
+		}
+		control->nractrs = nractrs;
+		control->nrictrs = nr - nractrs;
+	}
+	return kinds;
+}
+
+static void any_init(struct thread *t, struct perfctr_cpu_kinds *kinds)
+{
+	ck_assert_int_eq(perfctr_cpu_check_kinds(kinds), 0);
+	thread_init(t);
+	thread_control(t, &kinds->control[0], 0);
+}
+
+/* Resume a thread on a CPU, of which the registers then must hold that kind's table. */
+static void any_in(struct thread *t, unsigned int cpu)
+{
+	fake_cpu = cpu;
+	ck_assert(perfctr_cpu_enter_kind(&t->state));
+	t->control = t->state.control.kinds->control[kind_of(cpu)];
+	ck_assert_uint_eq(t->state.control.kind, kind_of(cpu));
+	ck_assert_uint_eq(t->page.mask, t->control.mask);
+	thread_in(t, cpu);
+}
+
+/* Threads of any kind move between CPUs and meet each other, and those of one kind. */
+START_TEST(any_counted)
+{
+	struct model_config core = core_config(), atom = atom_config();
+	struct perfctr_cpu_kinds *kinds[3];
+	unsigned int i, n, cpu;
+	struct thread t[5];
+	struct work w;
+
+	if (_i & 1)	/* fixed counters are narrower than general ones */
+		core.fixed_width = atom.fixed_width = 40;
+	init(&core, &atom);
+	perfctr_isolate = !(_i & 2);
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	machine_prepare();
+	for (i = 0; i < 3; i++) {
+		kinds[i] = random_kinds(1 + random_below(one_in(2) ? 2 : 9), 10000);
+		any_init(&t[i], kinds[i]);
+	}
+	use_all(&t[3], 0);
+	use_all(&t[4], 1);
+	for (n = 0; n < 300; n++) {
+		i = random_below(5);
+		cpu = random_below(NR_CPUS);
+		if (i >= 3) {
+			cpu = (cpu & ~1U) | (i - 3);
+			thread_in(&t[i], cpu);
+		} else {
+			any_in(&t[i], cpu);
+		}
+		for (; !one_in(3); ) {
+			w = random_work(3000);
+			thread_run(&t[i], &w);
+		}
+		thread_out(&t[i]);
+		thread_check(&t[i]);
+	}
+	machine_stop();
+	for (i = 0; i < 3; i++)
+		free(kinds[i]);
+}
+END_TEST
+
+/* Tables that are the same on one kind do not make those of the other kind the same. */
+START_TEST(any_identity)
+{
+	struct model_config core = core_config(), atom = atom_config();
+	struct perfctr_cpu_kinds *kinds[2];
+	struct thread t[2];
+	unsigned int i;
+	u64 id;
+
+	init(&core, &atom);
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	machine_prepare();
+	for (i = 0; i < 2; i++) {
+		kinds[i] = new_kinds();
+		control_add(&kinds[i]->control[0], 0,
+			    USER(i ? EV_CYCLES : EV_INSTRUCTIONS));
+		control_add(&kinds[i]->control[1], 0, USER(EV_INSTRUCTIONS));
+		any_init(&t[i], kinds[i]);
+	}
+	for (i = 0; i < 8; i++) {
+		unsigned int cpu = i & 4 ? i & 1 : !(i & 1);
+
+		any_in(&t[i >> 1 & 1], cpu);
+		thread_run(&t[i >> 1 & 1], &work);
+		thread_out(&t[i >> 1 & 1]);
+		thread_check(&t[i >> 1 & 1]);
+	}
+	/* The second one has got the identity of the first one, on this kind. */
+	any_in(&t[0], 1);
+	thread_out(&t[0]);
+	id = t[0].state.id;
+	any_in(&t[1], 1);
+	thread_out(&t[1]);
+	ck_assert_uint_eq(t[1].state.id, id);
+	any_in(&t[0], 0);
+	thread_out(&t[0]);
+	any_in(&t[1], 0);
+	thread_run(&t[1], &work);
+	thread_out(&t[1]);
+	thread_check(&t[1]);
+	ck_assert_uint_ne(t[0].state.id, t[1].state.id);
+	machine_stop();
+	free(kinds[0]);
+	free(kinds[1]);
+}
+END_TEST
+
+START_TEST(any_refused)
+{
+	struct model_config core = core_config(), atom = atom_config();
+	struct perfctr_cpu_kinds *kinds;
+	struct perfctr_cpu_control *first, *second;
+	int expected = -EINVAL;
+
+	init(&core, &atom);
+	kinds = new_kinds();
+	first = &kinds->control[0];
+	second = &kinds->control[1];
+	control_add_imode(first, 0, USER(EV_CYCLES), 1000);
+	control_add_imode(second, 5, USER(EV_CYCLES), 1000);
+	switch (_i) {
+	case 0:
+		expected = 0;
+		break;
+	case 1:		/* the other kind does not have them */
+		first->ctr[0].map = 6;
+		break;
+	case 2:
+		first->ctr[0].map = VPERFCTR_FIXED | 3;
+		first->ctr[0].evntsel = FIX_USR;
+		break;
+	case 3:
+		second->ctr[0].map = 6;
+		break;
+	case 4:
+		second->ctr[0].ireset--;
+		break;
+	case 5:
+		second->ctr[0].evntsel = 0;
+		break;
+	case 6:		/* one kind that has the counter is enough */
+		first->ctr[0].map = 6;
+		kinds->nr = 1;
+		expected = 0;
+		break;
+	}
+	ck_assert_int_eq(perfctr_cpu_check_kinds(kinds), expected);
+	if (!_i) {
+		ck_assert(!first->kernel && !second->kernel);
+		second->ctr[0].evntsel |= SEL_OS;
+		ck_assert_int_eq(perfctr_cpu_check_kinds(kinds), 0);
+		ck_assert(first->kernel && second->kernel);
+	}
+	free(kinds);
+	machine_exit();
+}
+END_TEST
+
+/* A period begins on a counter of 40 bits, and ends on one of 48, or the reverse. */
+START_TEST(any_widths)
+{
+	struct model_config core = core_config(), atom = atom_config();
+	struct perfctr_cpu_kinds *kinds;
+	struct thread t;
+	unsigned int i;
+
+	core.fixed_width = atom.fixed_width = 40;
+	init(&core, &atom);
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	machine_prepare();
+	kinds = new_kinds();
+	control_add_imode(&kinds->control[0], VPERFCTR_FIXED, FIX_USR, 2500);
+	control_add_imode(&kinds->control[1], 0, USER(EV_INSTRUCTIONS), 2500);
+	any_init(&t, kinds);
+	for (i = 0; i < 20; i++) {
+		any_in(&t, (_i + i) & 1);
+		ck_assert_uint_eq(t.overflows[0], i / 3);
+		thread_run(&t, &work);
+		thread_out(&t);
+		thread_check(&t);
+	}
+	machine_stop();
+	free(kinds);
+}
+END_TEST
+
+/* No table for a CPU's kind: the state is unchanged. */
+START_TEST(any_without_table)
+{
+	struct model_config core = core_config(), atom = atom_config();
+	struct perfctr_cpu_kinds *kinds;
+	struct thread t;
+
+	init(&core, &atom);
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	machine_prepare();
+	kinds = new_kinds();
+	control_add(&kinds->control[0], 7, USER(EV_INSTRUCTIONS));
+	kinds->nr = 1;
+	any_init(&t, kinds);
+	any_in(&t, 2);
+	thread_run(&t, &work);
+	thread_out(&t);
+	fake_cpu = 3;
+	ck_assert(!perfctr_cpu_enter_kind(&t.state));
+	ck_assert_uint_eq(t.state.control.kind, 0);
+	ck_assert_uint_eq(t.page.ctr[0].map, 7);
+	any_in(&t, 0);
+	thread_run(&t, &work);
+	thread_out(&t);
+	thread_check(&t);
+	machine_stop();
+	free(kinds);
+}
+END_TEST
+
 /* All CPUs of a kind are offline at first: it has more counters than are reserved. */
 START_TEST(late_kind)
 {
@@ -416,6 +690,11 @@ Suite *hybrid_suite(void)
 	tcase_add_test(tc, forbidden_besides);
 	tcase_add_test(tc, controls);
 	tcase_add_test(tc, counted);
+	tcase_add_loop_test(tc, any_counted, 0, 20);
+	tcase_add_test(tc, any_identity);
+	tcase_add_loop_test(tc, any_refused, 0, 7);
+	tcase_add_loop_test(tc, any_widths, 0, 2);
+	tcase_add_test(tc, any_without_table);
 	tcase_add_test(tc, late_kind);
 	tcase_add_test(tc, too_many_kinds);
 	tcase_add_loop_test(tc, disturbing_events, 0, 14);

@@ -129,6 +129,7 @@ void control_init(struct perfctr_cpu_control *control)
 	control->kind = 0;
 	control->global[0] = 0;
 	control->global[1] = 0;
+	control->kinds = NULL;
 }
 
 void control_add(struct perfctr_cpu_control *control, u32 map, u64 evntsel)
