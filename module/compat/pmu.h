@@ -40,6 +40,11 @@ static inline void perfctr_filter_save(struct pmu *pmu)
 	perfctr_their_filter = pmu->PERFCTR_FILTER;
 }
 
+static inline bool perfctr_filter_is_saved(const struct pmu *pmu)
+{
+	return perfctr_their_filter == pmu->PERFCTR_FILTER;
+}
+
 static inline void perfctr_filter_step_in(struct pmu *pmu)
 {
 	WRITE_ONCE(pmu->PERFCTR_FILTER, perfctr_filter);

@@ -69,11 +69,12 @@
  *	EINVAL	kind is not smaller than nrkinds
  *
  * A hybrid processor has several kinds of CPUs, with different counters and
- * events.  There, arch_events, core_type, nrctrs, pmc_mask, fixed_mask and
- * cpu_name are those of the kind, and all other fields are the same for all
- * kinds.  Kinds are numbered as they are found, from CPU 0 on.  A kind of which
- * no CPU has been online is added when the first one comes online.  No kind is
- * ever removed.  Other processors have one kind, 0.
+ * events, and so has a big.LITTLE system.  There, arch_events, core_type, nrctrs,
+ * pmc_mask, fixed_mask and cpu_name are those of the kind, and all other fields
+ * are the same for all kinds.  core_type is EAX of CPUID leaf 1AH, or MIDR_EL1
+ * without variant and revision.  Kinds are numbered as they are found, from CPU 0
+ * on.  A kind of which no CPU has been online is added when the first one comes
+ * online.  No kind is ever removed.  Other processors have one kind, 0.
  */
 #define VPERFCTR_INFO		_IO(0xD0, 0)
 
@@ -140,7 +141,7 @@ struct vperfctr_info {
 	__u32 tsc_khz;		/* rate of the TSC in kHz; 0: not known */
 	__u32 arch_events;	/* VPERFCTR_EVENT_* that can be counted */
 	__u32 nrctrs;		/* the most counters that one control can have */
-	__u32 core_type;	/* Intel, hybrid: EAX of CPUID leaf 1AH; else 0 */
+	__u32 core_type;	/* of the kind, if there are several (see above); else 0 */
 	__u32 pmc_width;	/* bits in a general counter */
 	__u32 fixed_width;	/* bits in a fixed counter */
 	__u64 pmc_mask;		/* bit i: general counter i (map i) exists */

@@ -3,6 +3,8 @@
  * Claim counters from the kernel's own driver, struct arm_pmu, which offers no
  * call to reserve them and owns their interrupt.
  *
+ * There is a struct arm_pmu for each kind of CPU.  All have the same functions.
+ *
  * struct arm_pmu has a map of the counters in use on each CPU.  It has pointers to
  * the functions that say which CPUs it drives, that add an event, and that start, stop
  * and reset the whole unit.  While this module is loaded they point to ours, which call
@@ -51,7 +53,7 @@ static DEFINE_PER_CPU(struct arm_pmu *, pmu_here);
  */
 static DEFINE_PER_CPU(bool, is_claimed);
 
-/* The driver's own functions.  One set serves all CPUs: others are forbidden. */
+/* The drivers' own functions.  One set serves all CPUs: others are forbidden. */
 static struct {
 	irqreturn_t (*handle_irq)(struct arm_pmu *pmu);
 	int (*add)(struct perf_event *event, int flags);
@@ -94,6 +96,20 @@ int perfctr_arm64_perf_find(unsigned int cpu, bool *intr)
 	}
 	*intr = pmu && per_cpu_ptr(pmu->hw_events, cpu)->irq > 0;
 	return 0;
+}
+
+const char *perfctr_arm64_perf_name(void)
+{
+	const struct arm_pmu *pmu = this_cpu_read(pmu_here);
+
+	return pmu ? pmu->pmu.name : "";
+}
+
+bool perfctr_arm64_perf_has_kinds(unsigned int cpu)
+{
+	const struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
+
+	return pmu && !cpumask_subset(cpu_present_mask, &pmu->supported_cpus);
 }
 
 /* True if an event of perf's is on a CPU, or is being added there. */
@@ -218,19 +234,32 @@ static void divert_reset(void *pmu)
 		theirs.reset(pmu);
 }
 
-void perfctr_arm64_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *regs))
+/* True if the functions of a driver may be replaced by those that call `theirs`. */
+static bool is_same_driver(const struct arm_pmu *pmu)
+{
+	return !theirs.add ||
+	       (theirs.handle_irq == pmu->handle_irq && theirs.add == pmu->pmu.add &&
+		theirs.start == pmu->start && theirs.stop == pmu->stop &&
+		theirs.reset == pmu->reset && perfctr_filter_is_saved(&pmu->pmu));
+}
+
+bool perfctr_arm64_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *regs))
 {
 	struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
 	if (!pmu || pmu->handle_irq == divert_handle_irq)
-		return;
-	overflow_handler = overflow;
-	theirs.handle_irq = pmu->handle_irq;
-	theirs.add = pmu->pmu.add;
-	theirs.start = pmu->start;
-	theirs.stop = pmu->stop;
-	theirs.reset = pmu->reset;
-	perfctr_filter_save(&pmu->pmu);
+		return true;
+	if (!is_same_driver(pmu))
+		return false;
+	if (!theirs.add) {
+		overflow_handler = overflow;
+		theirs.handle_irq = pmu->handle_irq;
+		theirs.add = pmu->pmu.add;
+		theirs.start = pmu->start;
+		theirs.stop = pmu->stop;
+		theirs.reset = pmu->reset;
+		perfctr_filter_save(&pmu->pmu);
+	}
 	smp_wmb();	/* pairs with belongs_to_perf() and others */
 	perfctr_filter_step_in(&pmu->pmu);
 	WRITE_ONCE(pmu->handle_irq, divert_handle_irq);
@@ -238,6 +267,7 @@ void perfctr_arm64_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_reg
 	WRITE_ONCE(pmu->start, divert_start);
 	WRITE_ONCE(pmu->stop, divert_stop);
 	WRITE_ONCE(pmu->reset, divert_reset);
+	return true;
 }
 
 void perfctr_arm64_perf_step_out(void)

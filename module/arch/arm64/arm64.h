@@ -19,6 +19,10 @@ struct perfctr_arm64_driver {
 	/* True if this CPU has what probe found on its CPU. */
 	bool (*is_alike)(void);
 
+	/* For several kinds of CPUs: see perfctr_init_kinds(). */
+	perfctr_probe_kind *probe_kind;
+	perfctr_new_kind *new_kind;
+
 	/*
 	 * Context: The CPU concerned, interrupts disabled.
 	 * cpu_start: save what perf needs back, stop and clear all counters.
@@ -65,6 +69,12 @@ extern const struct perfctr_arm64_driver perfctr_arm64_pmuv3;
  */
 int perfctr_arm64_perf_find(unsigned int cpu, bool *intr);
 
+/* Return the name that the driver of this CPU has for its counters, or "". */
+const char *perfctr_arm64_perf_name(void);
+
+/* True if the CPUs that are present have different drivers. */
+bool perfctr_arm64_perf_has_kinds(unsigned int cpu);
+
 /*
  * True if perf has events on a CPU, which is not claimed.
  *
@@ -96,13 +106,13 @@ void perfctr_arm64_perf_reset(void);
 
 /*
  * step_in: replace the functions of a CPU's driver and the interrupt's handler, unless
- * this has been done.
+ * this has been done.  Returns false if they are not those of the other drivers.
  * step_out: restore them, for all drivers, when no CPU is claimed.
  *
  * Other CPUs may still run the functions from before.  After a grace period they
  * do not.
  */
-void perfctr_arm64_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *regs));
+bool perfctr_arm64_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *regs));
 void perfctr_arm64_perf_step_out(void);
 
 /* reserve.c: true while perf must not begin to use counters. */

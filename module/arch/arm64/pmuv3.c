@@ -66,14 +66,22 @@ static const u16 arch_events[] = {
 /* The minor version of PMUv3p1 and later, by PMUVer. */
 static const u8 minor[] = { [4] = 1, [5] = 4, [6] = 5, [7] = 7, [8] = 8, [9] = 9 };
 
-static struct {
+/* The properties of one kind of CPU. */
+struct pmu_kind {
 	unsigned int nr;		/* event counters */
 	unsigned int version;
 	u64 events;			/* PMCEID: bit i is event i */
 	u64 extended_events;		/* event 4000h + i */
 	u64 type_bits;			/* bits of PMEVTYPERn_EL0 that users may set */
-	u64 pmcr;			/* its value while the counters are claimed */
 	u32 midr;
+};
+
+/* By the kind's number. */
+static struct pmu_kind pmu_kind[PERFCTR_MAX_KINDS];
+
+static struct {
+	u64 pmcr;			/* its value while the counters are claimed */
+	bool is_wide;			/* event counters have 64 bits */
 	bool vhe;
 } pmu __ro_after_init;
 
@@ -113,73 +121,125 @@ static u64 counter_mask(u32 map)
 /* ---- detection ---------------------------------------------------------- */
 
 /* True if the processor reports that it does not have this event. */
-static bool event_absent(u16 event)
+static bool event_absent(const struct pmu_kind *kind, u16 event)
 {
 	if (event < 0x40)
-		return !(pmu.events & BIT_ULL(event));
+		return !(kind->events & BIT_ULL(event));
 	if (event >= 0x4000 && event < 0x4040)
-		return !(pmu.extended_events & BIT_ULL(event - 0x4000));
+		return !(kind->extended_events & BIT_ULL(event - 0x4000));
 	return false;
 }
 
-/* Read the events of this CPU, which has pmu.version. */
-static void read_events(u64 *events, u64 *extended_events)
+/* Describe this CPU.  Return: 0, or -ENODEV if it has no PMUv3. */
+static int read_kind(struct pmu_kind *kind)
 {
-	perfctr_read_ceid(events, extended_events);
-	if (pmu.version < PMUVER_V3P1)
-		*extended_events = 0;
+	memset(kind, 0, sizeof(*kind));
+	kind->version = perfctr_pmuver();
+	if (kind->version == PMUVER_NONE || kind->version == PMUVER_OWN)
+		return -ENODEV;
+	kind->nr = PMCR_N(perfctr_read_pmcr());
+	perfctr_read_ceid(&kind->events, &kind->extended_events);
+	if (kind->version < PMUVER_V3P1)
+		kind->extended_events = 0;
+	kind->type_bits = TYPE_P | TYPE_U | (kind->version < PMUVER_V3P1 ? 0x3ff : 0xffff);
+	kind->midr = perfctr_midr();
+	return 0;
+}
+
+static bool is_wide(const struct pmu_kind *kind)
+{
+	return kind->version >= PMUVER_V3P5;
+}
+
+static void describe_kind(struct vperfctr_info *info, const struct pmu_kind *kind)
+{
+	unsigned int i;
+
+	info->nrctrs = kind->nr + 1;
+	info->pmc_mask = BIT_ULL(kind->nr) - 1;
+	info->fixed_mask = 1;
+	info->arch_events = 0;
+	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
+		if (!event_absent(kind, arch_events[i]))
+			info->arch_events |= BIT(i);
+	}
+	if (kind->version < ARRAY_SIZE(minor) && minor[kind->version])
+		snprintf(info->cpu_name, sizeof(info->cpu_name), "Arm PMUv3p%u",
+			 minor[kind->version]);
+	else
+		strscpy(info->cpu_name, "Arm PMUv3", sizeof(info->cpu_name));
 }
 
 static int pmuv3_probe(void)
 {
 	struct vperfctr_info *info = &perfctr_cpu_info;
-	unsigned int i;
+	int err;
 
-	pmu.version = perfctr_pmuver();
-	if (pmu.version == PMUVER_NONE || pmu.version == PMUVER_OWN)
-		return -ENODEV;
-	pmu.nr = PMCR_N(perfctr_read_pmcr());
-	read_events(&pmu.events, &pmu.extended_events);
-	pmu.type_bits = TYPE_P | TYPE_U | (pmu.version < PMUVER_V3P1 ? 0x3ff : 0xffff);
-	pmu.pmcr = PMCR_E | PMCR_LC | (pmu.version < PMUVER_V3P5 ? 0 : PMCR_LP);
-	pmu.midr = perfctr_midr();
+	err = read_kind(&pmu_kind[0]);
+	if (err)
+		return err;
+	pmu.is_wide = is_wide(&pmu_kind[0]);
+	pmu.pmcr = PMCR_E | PMCR_LC | (pmu.is_wide ? PMCR_LP : 0);
 	pmu.vhe = perfctr_is_vhe();
 
+	describe_kind(info, &pmu_kind[0]);
 	info->cpu_type = VPERFCTR_CPU_ARM_PMUV3;
 	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC | VPERFCTR_FEATURE_PCINT |
 			 (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
 	info->nrkinds = 1;
 	info->tsc_khz = perfctr_tsc_khz();
-	info->nrctrs = pmu.nr + 1;
-	info->pmc_width = pmu.version < PMUVER_V3P5 ? 32 : 64;
+	info->pmc_width = pmu.is_wide ? 64 : 32;
 	info->fixed_width = 64;
-	info->pmc_mask = BIT_ULL(pmu.nr) - 1;
-	info->fixed_mask = 1;
-	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
-		if (!event_absent(arch_events[i]))
-			info->arch_events |= BIT(i);
-	}
 	/* The top bit is set until the overflow, so it must be set in the start value. */
 	info->max_period = BIT_ULL(info->pmc_width - 1) - 1;
 	perfctr_cpu_sampling_ns = perfctr_sampling_ns(info->pmc_width);
-	if (pmu.version < ARRAY_SIZE(minor) && minor[pmu.version])
-		snprintf(info->cpu_name, sizeof(info->cpu_name), "Arm PMUv3p%u",
-			 minor[pmu.version]);
-	else
-		strscpy(info->cpu_name, "Arm PMUv3", sizeof(info->cpu_name));
 	return 0;
 }
 
 /* True if a control that was checked against the probed CPU can run on this CPU. */
 static bool pmuv3_is_alike(void)
 {
-	u64 events, extended_events;
+	struct pmu_kind here;
 
-	if (perfctr_pmuver() != pmu.version)
-		return false;
-	read_events(&events, &extended_events);
-	return perfctr_midr() == pmu.midr && PMCR_N(perfctr_read_pmcr()) == pmu.nr &&
-	       events == pmu.events && extended_events == pmu.extended_events;
+	return !read_kind(&here) && !memcmp(&here, &pmu_kind[0], sizeof(here));
+}
+
+/* True if the two describe CPUs of one kind: what else differs makes them too different. */
+static bool is_same_name(const struct vperfctr_info *a, const struct vperfctr_info *b)
+{
+	return a->core_type == b->core_type && !strcmp(a->cpu_name, b->cpu_name);
+}
+
+/*
+ * Kinds may differ in the number of counters and in their events, but not in the width: a
+ * thread that moves between CPUs has one state.  As for perf, CPUs with different drivers
+ * are of different kinds.
+ */
+static int pmuv3_probe_kind(struct vperfctr_info *info)
+{
+	const struct vperfctr_info *known;
+	struct pmu_kind here;
+	unsigned int kind;
+	size_t len;
+
+	if (read_kind(&here) || is_wide(&here) != pmu.is_wide)
+		return -ENODEV;
+	describe_kind(info, &here);
+	info->core_type = here.midr;
+	len = strlen(info->cpu_name);
+	if (*perfctr_arm64_perf_name())
+		snprintf(info->cpu_name + len, sizeof(info->cpu_name) - len, ", %s",
+			 perfctr_arm64_perf_name());
+	for (kind = 0; (known = perfctr_cpu_kind(kind)); kind++) {
+		if (is_same_name(info, known) && memcmp(&here, &pmu_kind[kind], sizeof(here)))
+			return -ENODEV;
+	}
+	return 0;
+}
+
+static void pmuv3_new_kind(unsigned int kind)
+{
+	read_kind(&pmu_kind[kind]);
 }
 
 /* ---- control ------------------------------------------------------------ */
@@ -189,15 +249,16 @@ static int check_cycles(const struct vperfctr_ctr *ctr)
 	return ctr->evntsel & ~(TYPE_P | TYPE_U) ? -EINVAL : 0;
 }
 
-static int check_event(struct vperfctr_ctr *ctr)
+static int check_event(const struct pmu_kind *kind, struct vperfctr_ctr *ctr)
 {
 	u16 event = ctr->evntsel;
 
-	if (ctr->map >= pmu.nr)
+	if (ctr->map >= kind->nr)
 		return -EINVAL;
 	ctr->map = array_index_nospec(ctr->map, MAX_EVENT_CTRS);
 	/* CHAIN counts overflows of another counter.  Sums have 64 bits without it. */
-	if ((ctr->evntsel & ~pmu.type_bits) || event == EVENT_CHAIN || event_absent(event))
+	if ((ctr->evntsel & ~kind->type_bits) || event == EVENT_CHAIN ||
+	    event_absent(kind, event))
 		return -EINVAL;
 	return 0;
 }
@@ -205,10 +266,12 @@ static int check_event(struct vperfctr_ctr *ctr)
 static int pmuv3_check_control(struct perfctr_cpu_control *control)
 {
 	struct perfctr_cpu_regs *regs = &control->regs;
+	const struct pmu_kind *kind;
 	unsigned int i;
 
-	if (control->global[0] || control->global[1])
+	if (!perfctr_cpu_kind(control->kind) || control->global[0] || control->global[1])
 		return -EINVAL;
+	kind = &pmu_kind[array_index_nospec(control->kind, PERFCTR_MAX_KINDS)];
 
 	control->kernel = false;
 	control->alone = false;
@@ -222,7 +285,7 @@ static int pmuv3_check_control(struct perfctr_cpu_control *control)
 
 		if (ctr->aux || !perfctr_is_valid_ireset(ctr->ireset, imode))
 			return -EINVAL;
-		err = is_cycles(ctr->map) ? check_cycles(ctr) : check_event(ctr);
+		err = is_cycles(ctr->map) ? check_cycles(ctr) : check_event(kind, ctr);
 		if (err)
 			return err;
 		bit = BIT_ULL(counter_bit(ctr->map));
@@ -548,13 +611,13 @@ static void pmuv3_sample(struct perfctr_cpu_state *state)
 /* Stop and clear all counters.  Nothing is known about the registers. */
 static void clear_registers(struct pmu_cpu *cpu)
 {
-	const u64 all = (BIT_ULL(pmu.nr) - 1) | BIT_ULL(CYCLE_BIT);
-	unsigned int i;
+	const u64 events = perfctr_kind_here()->pmc_mask, all = events | BIT_ULL(CYCLE_BIT);
+	unsigned int i, nr = hweight64(events);
 
 	perfctr_disable(all);
 	perfctr_disable_intr(all);
 	perfctr_write_user(0);
-	for (i = 0; i < pmu.nr; i++)
+	for (i = 0; i < nr; i++)
 		perfctr_write_type(i, 0);
 	perfctr_write_type(VPERFCTR_FIXED, 0);
 	perfctr_sync();
@@ -627,6 +690,8 @@ const struct perfctr_arm64_driver perfctr_arm64_pmuv3 = {
 	.ops.resume	= pmuv3_resume,
 	.ops.sample	= pmuv3_sample,
 	.is_alike	= pmuv3_is_alike,
+	.probe_kind	= pmuv3_probe_kind,
+	.new_kind	= pmuv3_new_kind,
 	.cpu_start	= pmuv3_cpu_start,
 	.cpu_stop	= pmuv3_cpu_stop,
 	.cpu_forget	= pmuv3_cpu_forget,

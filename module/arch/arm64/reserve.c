@@ -28,7 +28,9 @@ static struct cpumask claimed;
 
 /* CPUs that have been inspected: perfctr_forbid_cpus is valid for them. */
 static struct cpumask inspected;
-static bool initialised;
+
+/* True if there are several kinds of CPUs.  Else CPUs that differ from the first are forbidden. */
+static bool has_kinds __ro_after_init;
 
 /* ---- claiming and releasing ----------------------------------------------- */
 
@@ -127,40 +129,41 @@ void perfctr_cpu_release(void)
 
 /* ---- CPU hotplug and power management ------------------------------------- */
 
-/*
- * Find out whether this new CPU can count, and forbid it if not.  A CPU without an
- * interrupt ends the support of i-mode during init, and is forbidden afterwards.
- */
-static void inspect_cpu(unsigned int cpu)
+/* True if counters can be used here, with all features that perfctr_cpu_info promises. */
+static bool is_usable(unsigned int cpu)
 {
 	unsigned long flags;
 	bool alike, intr;
-	int err;
 
-	err = perfctr_arm64_perf_find(cpu, &intr);
-	local_irq_save(flags);
-	alike = driver->is_alike();
-	local_irq_restore(flags);
-	if (!err && alike && !intr && !initialised) {
-		perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;
-		perfctr_cpu_info.max_period = 0;
+	if (perfctr_arm64_perf_find(cpu, &intr))
+		return false;
+	if (!intr && (perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
+		return false;
+	if (!has_kinds) {
+		local_irq_save(flags);
+		alike = driver->is_alike();
+		local_irq_restore(flags);
+		if (!alike)
+			return false;
 	}
-	if (err || !alike || (!intr && (perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT)))
-		cpumask_set_cpu(cpu, &perfctr_forbid_cpus);
-	else
-		perfctr_arm64_perf_step_in(cpu, driver->overflow);
-	cpumask_set_cpu(cpu, &inspected);
+	if (!perfctr_arm64_perf_step_in(cpu, driver->overflow))
+		return false;
+	perfctr_learn_kind(cpu);
+	return perfctr_kind_here();
 }
 
 /*
- * Prepare to claim a CPU that comes online, and that has not been online before.
+ * Find out whether a CPU that comes online can count, and forbid it if not.
  *
  * Context: On that CPU, before user threads can run there.
  */
-static int prepare_online_cpu(unsigned int cpu)
+static int inspect_cpu(unsigned int cpu)
 {
-	if (!cpumask_test_cpu(cpu, &inspected))
-		inspect_cpu(cpu);
+	if (cpumask_test_cpu(cpu, &inspected))
+		return 0;
+	if (!is_usable(cpu))
+		cpumask_set_cpu(cpu, &perfctr_forbid_cpus);
+	cpumask_set_cpu(cpu, &inspected);
 	return 0;
 }
 
@@ -227,24 +230,80 @@ int perfctr_cpu_check_control(struct perfctr_cpu_control *control)
 	return driver->check_control(control);
 }
 
-static int choose_driver(void)
+static void probe_cpu_ipi(void *err)
+{
+	*(int *)err = driver->probe();
+}
+
+static void differ_ipi(void *differs)
+{
+	*(bool *)differs |= !driver->is_alike();
+}
+
+static void describe_kind_ipi(void *err)
+{
+	*(int *)err = driver->probe_kind(&perfctr_cpu_info);
+}
+
+/* Try the driver with counters on a CPU, which is the first of kind 0. */
+static int probe(unsigned int first)
 {
 	bool intr;
+	int err = 0;
+
+	driver = &perfctr_arm64_pmuv3;
+	smp_call_function_single(first, probe_cpu_ipi, &err, 1);
+	return err ?: perfctr_arm64_perf_find(first, &intr);
+}
+
+/*
+ * Find out which features all online CPUs have, and whether there are several kinds.  The
+ * numbers of kinds are in the order of the CPUs.
+ */
+static int compare_cpus(unsigned int first)
+{
+	bool intr, differs = false;
+	unsigned int cpu;
+	int err = 0;
+
+	for_each_online_cpu(cpu) {
+		smp_call_function_single(cpu, differ_ipi, &differs, 1);
+		if (perfctr_arm64_perf_find(cpu, &intr))
+			continue;	/* it will be forbidden */
+		differs |= perfctr_arm64_perf_has_kinds(cpu);
+		if (!intr) {
+			perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;
+			perfctr_cpu_info.max_period = 0;
+		}
+	}
+	if (!differs)
+		return 0;
+	has_kinds = true;
+	smp_call_function_single(first, describe_kind_ipi, &err, 1);
+	perfctr_init_kinds(driver->probe_kind, driver->new_kind);
+	return err;
+}
+
+static int choose_driver(void)
+{
+	unsigned int first;
 	int err;
 
-	/* The CPU must not change: is_alike() later compares the others with it. */
-	preempt_disable();
-	driver = &perfctr_arm64_pmuv3;
-	err = driver->probe();
-	preempt_enable();
+	cpus_read_lock();
+	first = cpumask_first(cpu_online_mask);
+	err = probe(first);
+	if (err) {
+		memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
+		perfctr_cpu_sampling_ns = 0;
+		driver = &perfctr_arm64_generic;
+		err = driver->probe();
+	}
 	if (!err)
-		err = perfctr_arm64_perf_find(raw_smp_processor_id(), &intr);
-	if (!err)
-		return 0;
-	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
-	perfctr_cpu_sampling_ns = 0;
-	driver = &perfctr_arm64_generic;
-	return driver->probe();
+		err = perfctr_driver_init(&driver->ops);
+	if (!err && !driver->no_counters)
+		err = compare_cpus(first);
+	cpus_read_unlock();
+	return err;
 }
 
 int perfctr_cpu_init(void)
@@ -252,15 +311,13 @@ int perfctr_cpu_init(void)
 	int err;
 
 	err = choose_driver();
-	if (!err)
-		err = perfctr_driver_init(&driver->ops);
 	if (err || driver->no_counters)
 		return err;
 	err = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "vperfctr:dead", NULL, release_dead_cpu);
 	if (err < 0)
 		return err;
 	dead_state = err;
-	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", prepare_online_cpu, NULL);
+	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", inspect_cpu, NULL);
 	if (err < 0)
 		goto no_online;
 	online_state = err;
@@ -269,7 +326,6 @@ int perfctr_cpu_init(void)
 		goto no_cpu_pm;
 	/* An event that is being added has not seen the diversions: see arm-pmu.c. */
 	synchronize_rcu();
-	initialised = true;
 	return 0;
 
 no_cpu_pm:

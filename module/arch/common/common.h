@@ -39,11 +39,15 @@ int perfctr_driver_init(const struct perfctr_cpu_ops *ops);
 /*
  * kind.c: for processors with several kinds of CPUs.  The probe runs on a CPU, and changes
  * *info, a copy of perfctr_cpu_info, to describe the kind of that CPU.  It returns an
- * error if the kind differs too much for its counters to be used.
- * perfctr_init_kinds() comes after perfctr_driver_init().
+ * error if the kind differs too much for its counters to be used.  Then, if the kind was
+ * not known, @new is called on this CPU with its number, before the number can be used.
+ * It may be NULL.  perfctr_init_kinds() comes after perfctr_driver_init().
  */
+#define PERFCTR_MAX_KINDS	4
+
 typedef int perfctr_probe_kind(struct vperfctr_info *info);
-void perfctr_init_kinds(perfctr_probe_kind *probe);
+typedef void perfctr_new_kind(unsigned int kind);
+void perfctr_init_kinds(perfctr_probe_kind *probe, perfctr_new_kind *new);
 
 /*
  * Find the kind of a CPU that comes online.  Does nothing without perfctr_init_kinds().

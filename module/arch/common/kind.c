@@ -13,16 +13,18 @@
 #include <linux/kernel.h>
 #include <linux/nospec.h>
 #include <linux/percpu.h>
+#include <linux/string.h>
 
 #include "common.h"
 
-#define MAX_KINDS	4
+#define MAX_KINDS	PERFCTR_MAX_KINDS
 
 static struct vperfctr_info more_kinds[MAX_KINDS - 1];	/* the kinds after perfctr_cpu_info */
 static struct cpumask forbidden[MAX_KINDS];
 
 /* NULL: there is one kind of CPUs. */
 static perfctr_probe_kind *probe_kind;
+static perfctr_new_kind *new_kind;
 
 static DEFINE_PER_CPU(const struct vperfctr_info *, kind_here);
 
@@ -62,7 +64,8 @@ const struct cpumask *perfctr_cpus_forbidden(unsigned int kind)
 static bool is_same_kind(const struct vperfctr_info *a, const struct vperfctr_info *b)
 {
 	return a->core_type == b->core_type && a->arch_events == b->arch_events &&
-	       a->pmc_mask == b->pmc_mask && a->fixed_mask == b->fixed_mask;
+	       a->pmc_mask == b->pmc_mask && a->fixed_mask == b->fixed_mask &&
+	       !strcmp(a->cpu_name, b->cpu_name);
 }
 
 void perfctr_learn_kind(unsigned int cpu)
@@ -88,6 +91,8 @@ void perfctr_learn_kind(unsigned int cpu)
 	}
 	if (kind == perfctr_cpu_info.nrkinds) {
 		*info_of(kind) = info;
+		if (new_kind)
+			new_kind(kind);
 		/* Pairs with perfctr_cpu_other_kind(): a new number comes after its kind. */
 		smp_store_release(&perfctr_cpu_info.nrkinds, kind + 1);
 	}
@@ -96,12 +101,13 @@ void perfctr_learn_kind(unsigned int cpu)
 		cpumask_clear_cpu(cpu, &forbidden[kind]);
 }
 
-void perfctr_init_kinds(perfctr_probe_kind *probe)
+void perfctr_init_kinds(perfctr_probe_kind *probe, perfctr_new_kind *new)
 {
 	unsigned int kind;
 
 	for (kind = 0; kind < MAX_KINDS; kind++)
 		cpumask_copy(&forbidden[kind], cpu_possible_mask);
+	new_kind = new;
 	probe_kind = probe;
 }
 

@@ -290,7 +290,7 @@ int perfctr_cpu_init(void)
 	if (err)
 		return err;
 	if (perfctr_is_hybrid() && driver->probe_kind)
-		perfctr_init_kinds(driver->probe_kind);
+		perfctr_init_kinds(driver->probe_kind, NULL);
 	err = perfctr_x86_pmi_init(driver);
 	if (err)
 		return err;

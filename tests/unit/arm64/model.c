@@ -3,7 +3,7 @@
 #include "model.h"
 
 struct model model;
-unsigned int fake_cpu;
+unsigned int fake_cpu, fake_warnings;
 bool fake_irqs_off;
 
 static struct model_cpu *this_cpu(void)

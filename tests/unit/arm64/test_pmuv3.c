@@ -39,6 +39,14 @@ int perfctr_arm64_prepare_here(void)
 	return claim_error;
 }
 
+/* The kernel's driver of each CPU. */
+static const char *perf_name[NR_CPUS];
+
+const char *perfctr_arm64_perf_name(void)
+{
+	return perf_name[fake_cpu] ?: "";
+}
+
 static struct perfctr_cpu_state *refused;
 
 static void refusal_handler(struct perfctr_cpu_state *state)
@@ -186,6 +194,89 @@ START_TEST(is_alike)
 	model.events ^= 0x20;
 	model.extended_events ^= 1;
 	ck_assert(!driver->is_alike());
+}
+END_TEST
+
+static void learn(unsigned int cpu)
+{
+	fake_cpu = cpu;
+	perfctr_learn_kind(cpu);
+	fake_cpu = 0;
+}
+
+static bool is_counted(unsigned int kind, unsigned int cpu)
+{
+	return !cpumask_test_cpu(cpu, perfctr_cpus_forbidden(kind));
+}
+
+/* Kinds by model, by version, and by the kernel's driver; a CPU that is too different. */
+START_TEST(kinds)
+{
+	const struct vperfctr_info *info = &perfctr_cpu_info;
+	struct thread t = { 0 };
+	unsigned int cpu, kind;
+
+	perf_name[0] = "big";
+	perf_name[1] = "little";
+	start_machine(4, 6, true);
+	ck_assert_int_eq(driver->probe_kind(&perfctr_cpu_info), 0);
+	perfctr_init_kinds(driver->probe_kind, driver->new_kind);
+	learn(0);
+	ck_assert_uint_eq(info->nrkinds, 1);
+	ck_assert_str_eq(info->cpu_name, "Arm PMUv3p1, big");
+	ck_assert_uint_eq(info->core_type, model.midr[0]);
+	for (kind = 0; kind < 2; kind++)
+		for (cpu = 0; cpu < 2; cpu++)
+			ck_assert(is_counted(kind, cpu) == (kind == 0 && cpu == 0));
+
+	/* The same model, but with other counters, and another driver. */
+	model.nr = 3;
+	model.events ^= 0x100;		/* instructions */
+	learn(1);
+	ck_assert_uint_eq(info->nrkinds, 2);
+	info = perfctr_cpu_kind(1);
+	ck_assert_str_eq(info->cpu_name, "Arm PMUv3p1, little");
+	ck_assert_uint_eq(info->pmc_mask, 7);
+	ck_assert_uint_eq(info->nrctrs, 4);
+	ck_assert_uint_eq(info->arch_events & VPERFCTR_EVENT_INSTRUCTIONS, 0);
+	ck_assert_uint_eq(info->features, perfctr_cpu_info.features);
+	ck_assert(is_counted(1, 1) && !is_counted(0, 1) && !is_counted(1, 0));
+
+	/* Each kind has counters and events of its own. */
+	add_counter(&t, 2, P | INSNS, 0);
+	ck_assert_int_eq(check_thread_control(&t), 0);
+	t.control.kind = 1;
+	ck_assert_int_eq(check_thread_control(&t), -EINVAL);
+	t.control.ctr[0].evntsel = P | 0x11;
+	ck_assert_int_eq(check_thread_control(&t), 0);
+	t.control.ctr[0].map = 3;
+	ck_assert_int_eq(check_thread_control(&t), -EINVAL);
+	t.control.kind = 0;
+	ck_assert_int_eq(check_thread_control(&t), 0);
+	t.control.kind = 2;
+	ck_assert_int_eq(check_thread_control(&t), -EINVAL);
+
+	/* It accesses only the counters that it has: the model fails otherwise. */
+	fake_cpu = 1;
+	driver->cpu_start();
+	driver->cpu_stop();
+
+	/* The same kind, but with other events. */
+	model.events ^= 0x100;
+	perf_name[2] = "little";
+	learn(2);
+	ck_assert_uint_eq(perfctr_cpu_info.nrkinds, 2);
+	ck_assert(!is_counted(1, 2));
+	/* Counters of another width. */
+	model.version = 6;
+	perf_name[2] = "other";
+	learn(2);
+	ck_assert_uint_eq(perfctr_cpu_info.nrkinds, 2);
+	/* Another version. */
+	model.version = 5;
+	learn(2);
+	ck_assert_uint_eq(perfctr_cpu_info.nrkinds, 3);
+	ck_assert_str_eq(perfctr_cpu_kind(2)->cpu_name, "Arm PMUv3p4, other");
 }
 END_TEST
 
@@ -534,6 +625,7 @@ int main(void)
 	suite_add_tcase(suite, tc);
 	tcase_add_test(tc, probe);
 	tcase_add_test(tc, is_alike);
+	tcase_add_test(tc, kinds);
 	tcase_add_test(tc, check_control);
 	tcase_add_loop_test(tc, kernel_mode, 0, 2);
 	tcase_add_test(tc, permission_withdrawn);
