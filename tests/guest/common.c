@@ -585,19 +585,39 @@ u64 perf_config(u64 config)
 	return config | (u64)atoi(type) << 32;
 }
 
+/*
+ * Choose perf's name of an event.  With several PMUs on arm64, an event without a type of
+ * PMU counts on the CPUs of one of them.  So name that of this CPU.
+ */
+static void perf_choose(struct perf_event_attr *attr, u64 config)
+{
+	const char *path = sched_getcpu() ? "/sys/bus/event_source/devices/armv8_cortex_a53/type" :
+					    "/sys/bus/event_source/devices/armv8_cortex_a72/type";
+	char type[16];
+
+	attr->type = PERF_TYPE_HARDWARE;
+	attr->config = perf_config(config);
+	if (info.nrkinds < 2 || access(path, F_OK))
+		return;
+	read_file(path, type, sizeof(type));
+	attr->type = atoi(type);
+	attr->config = (config == PERF_COUNT_HW_INSTRUCTIONS ? INSNS_USER : CYCLES_USER) & 0xffff;
+}
+
 static int perf_open_format(u64 config, bool on_exec, u64 read_format)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
-		.config = perf_config(config),
 		.read_format = read_format,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.disabled = on_exec,
 		.enable_on_exec = on_exec,
 	};
-	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	int fd;
+
+	perf_choose(&attr, config);
+	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -622,15 +642,16 @@ static void on_perf(int sig)
 unsigned int perf_samples(u64 config, u64 period)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
-		.config = perf_config(config),
 		.sample_period = period,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.wakeup_events = 1,
 	};
-	int perf = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	int perf;
+
+	perf_choose(&attr, config);
+	perf = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 
 	if (perf < 0)
 		die("perf_event_open: %s", strerror(errno));

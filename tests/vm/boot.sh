@@ -6,7 +6,8 @@
 
 : "${arch:=amd64}"		# as Debian calls it
 : "${kernel:=debian-6.1-$arch}"	# a file in kernels/
-: "${pmu=}"			# QEMU_X86_PMU, see ../pmu-model/README.md; "off": none
+: "${pmu=}"			# QEMU_X86_PMU, see ../pmu-model/README.md; "off": none;
+				# arm64: "two-kinds", see two-pmus.c
 : "${smp:=1}"
 : "${icount=0}"			# 2^icount virtual ns per instruction: exact; empty: real time
 : "${cmdline=}"			# added to the kernel's
@@ -77,6 +78,7 @@ vm_file()
 vm_command()
 {
     local dir=$1 layer=$2 clock=() boot=$kernel_dir/vmlinux model=$cpu boot_test="" ports=() port i=0 n=0 console card
+    local board=virt tree=""
     shift 2
 
     "$vm/image" pack "$layer" "$dir/layer.cpio" "$arch"
@@ -93,6 +95,7 @@ vm_command()
     [ -e "$boot" ] || boot=$kernel_dir/bzImage
     command=(env)
     [ "$pmu" = off ] && model+=,pmu=off || model+=,pmu=on
+    memory=${memory:-512}
     for port; do
         ports+=(-chardev "$port,id=port$i")
         i=$((i + 1))
@@ -109,7 +112,12 @@ vm_command()
         ;;
     arm64)
         # the board has one port; the ports of this card are ttyS0 to ttyS3
-        command+=("$qemu" -M virt -cpu "$model")
+        if [ "$pmu" = two-kinds ]; then
+            # only this interrupt controller can have partitions
+            board+=,gic-version=3
+            tree=$("$vm/device-tree" "$dir" "$qemu" "$board" -cpu "$model" -smp "$smp" -m "$memory")
+        fi
+        command+=("$qemu" -M "$board" -cpu "$model" ${tree:+-dtb "$tree"})
         ports+=(-serial chardev:port0 -chardev "null,id=unused0" -chardev "null,id=unused3")
         for ((; i < 3; i++)); do ports+=(-chardev "null,id=port$i"); done
         card=pci-serial-4x
@@ -121,7 +129,7 @@ vm_command()
         ;;
     esac
     # the kernel's tests of its ciphers would take most of its boot
-    command+=(-m "${memory:-512}" -smp "$smp" "${clock[@]}" -nodefaults -display none -no-reboot
+    command+=(-m "$memory" -smp "$smp" "${clock[@]}" -nodefaults -display none -no-reboot
         -kernel "$boot" -initrd "$dir/initrd" "${ports[@]}"
         -append "cryptomgr.notests panic=-1 oops=panic norandmaps nmi_watchdog=0 console=$console $boot_test $kernel_cmdline $cmdline")
 }
