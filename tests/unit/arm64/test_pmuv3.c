@@ -39,6 +39,11 @@ int perfctr_arm64_prepare_here(void)
 	return claim_error;
 }
 
+int perfctr_cpu_check_control(struct perfctr_cpu_control *control)
+{
+	return driver->check_control(control);
+}
+
 /* The kernel's driver of each CPU. */
 static const char *perf_name[NR_CPUS];
 
