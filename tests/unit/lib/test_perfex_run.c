@@ -121,10 +121,21 @@ static unsigned long sum_of(const char *text, const char *event, unsigned int *l
 	return sum;
 }
 
+/* Return a shell command that waits until perfex has printed so many lines. */
+static char *until_lines(unsigned int n)
+{
+	static char text[256];
+
+	snprintf(text, sizeof(text), "while [ $(wc -l < %s) -lt %u ]; do sleep 0.02; done",
+		 in_dir("err"), n);
+	return text;
+}
+
 /* Counts that could not be written to the file are on standard error, before the reason. */
 START_TEST(counts_are_not_lost)
 {
 	unsigned int lines;
+	char command[256];
 	char *message;
 	pid_t reader;
 	int fd;
@@ -137,7 +148,8 @@ START_TEST(counts_are_not_lost)
 	ck_assert_str_eq(err, "1000000,,instructions:u,1500000,100.00,,\n"
 			      "perfex: cannot write to '/dev/full': No space left on device; the counts are above, on standard error\n");
 	/* No interval is lost or printed twice. */
-	ck_assert_int_eq(perfex("-o", "/dev/full", "-I", "50", "-x", ",", "-e", "cycles:u", "sleep", "0.2"), 125);
+	ck_assert_int_eq(perfex("-o", "/dev/full", "-I", "50", "-x", ",", "-e", "cycles:u",
+				"sh", "-c", until_lines(1)), 125);
 	message = strstr(err, "perfex: cannot write to '/dev/full'");
 	ck_assert_ptr_nonnull(message);
 	*message = '\0';
@@ -156,9 +168,12 @@ START_TEST(counts_are_not_lost)
 	reader = fork();
 	if (!reader) {
 		fd = open(in_dir("fifo"), O_RDONLY);
+		close(fd);
+		close(open(in_dir("file"), O_WRONLY | O_CREAT, 0600));
 		_exit(fd < 0);
 	}
-	ck_assert_int_eq(perfex("-o", (char *)in_dir("fifo"), "-e", "cycles", "sleep", "0.2"), 125);
+	snprintf(command, sizeof(command), "until [ -e %s ]; do sleep 0.02; done", in_dir("file"));
+	ck_assert_int_eq(perfex("-o", (char *)in_dir("fifo"), "-e", "cycles", "sh", "-c", command), 125);
 	has(err, "           1,000,000  cycles\n");
 	has(err, "fifo': Broken pipe; the counts are above, on standard error\n");
 	waitpid(reader, NULL, 0);
@@ -382,14 +397,28 @@ START_TEST(runs_auto)
 }
 END_TEST
 
+/* Return how many intervals there may be until the time of the last line, and the rest. */
+static unsigned int most_intervals(double seconds)
+{
+	char *last = err + strlen(err);
+
+	if (last > err)
+		last--;
+	while (last > err && last[-1] != '\n')
+		last--;
+	return (unsigned int)(atof(last) / seconds) + 1;
+}
+
 START_TEST(interval_output)
 {
 	unsigned int lines;
+	char command[256];
 
 	fake.children = 500;
-	ck_assert_int_eq(perfex("-I", "50", "-x", ",", "-e", "cycles:u", "sh", "-c", "sleep 0.28; exit 6"), 6);
+	snprintf(command, sizeof(command), "%s; exit 6", until_lines(4));
+	ck_assert_int_eq(perfex("-I", "50", "-x", ",", "-e", "cycles:u", "sh", "-c", command), 6);
 	ck_assert_uint_eq(sum_of(err, "cycles:u", &lines), 1000500);
-	ck_assert_msg(lines >= 4 && lines <= 20, "%u intervals", lines);
+	ck_assert_msg(lines >= 4 && lines <= most_intervals(0.05), "%u intervals", lines);
 	/* The last interval is shorter. */
 	ck_assert_int_eq(perfex("-I", "60000", "-x", ",", "-e", "cycles:u", "true"), 0);
 	ck_assert_uint_eq(sum_of(err, "cycles:u", &lines), 1000500);
@@ -511,7 +540,8 @@ END_TEST
  */
 START_TEST(progress_line)
 {
-	char **argv = ARGV("-r", "3", "-e", "cycles:u", "sleep", "1.1");
+	char **argv = ARGV("-r", "3", "-e", "cycles:u", "sleep", "1.1"), *after;
+	int tries = 0;
 
 	unsetenv("NO_COLOR");
 	setenv("TERM", _i ? "dumb" : "xterm", 1);
@@ -521,8 +551,17 @@ START_TEST(progress_line)
 		has_not(out, "\033");
 		return;
 	}
-	ck_assert_msg(strstr(out, "  2 of 3 runs\033[K\r\033[K\r\n Counts of") == out, "%s", out);
-	ck_assert_int_eq(perfex_on_terminal(ARGV("-r", "3", "-e", "cycles:u", "true")), 0);
+	/* A slow machine takes two seconds for the first run. */
+	after = strncmp(out, "  1 of 3 runs\033[K\r", 17) ? out : out + 17;
+	ck_assert_msg(strstr(after, "  2 of 3 runs\033[K\r\033[K\r\n Counts of") == after, "%s", out);
+	/* And for all of these. */
+	do {
+		time_t began = time(NULL);
+
+		ck_assert_int_eq(perfex_on_terminal(ARGV("-r", "3", "-e", "cycles:u", "true")), 0);
+		if (time(NULL) - began < 2)
+			break;
+	} while (++tries < 10);
 	has_not(out, "of 3 runs\033");
 	has_not(out, "\033[K");
 	/* Nor is it shown if a run fails, or in a pipe. */
@@ -1063,8 +1102,8 @@ END_TEST
 
 static pid_t target;
 
-/* Check that this line of the target's /proc/PID/status begins with value. */
-static void target_status(const char *label, const char *value)
+/* True if this line of the target's /proc/PID/status begins with value. */
+static bool has_status(const char *label, const char *value)
 {
 	char path[64], line[256];
 	bool found = false;
@@ -1076,15 +1115,35 @@ static void target_status(const char *label, const char *value)
 	while (!found && fgets(line, sizeof(line), f))
 		found = !strncmp(line, label, strlen(label));
 	fclose(f);
-	ck_assert_msg(found && !strncmp(line + strlen(label), value, strlen(value)),
-		      "not %s: %s", value, line);
+	return found && !strncmp(line + strlen(label), value, strlen(value));
+}
+
+static void target_status(const char *label, const char *value)
+{
+	ck_assert_msg(has_status(label, value), "the target has not '%s%s'", label, value);
+}
+
+/* Wait until the target sleeps.  One that is stopped never does. */
+static void await_sleep(void)
+{
+	int i;
+
+	for (i = 0; i < 2000 && !has_status("State:\t", "S"); i++)
+		usleep(10000);
+	target_status("State:\t", "S");
 }
 
 /* The target is as it was before. */
 static void is_untouched(void)
 {
 	target_status("TracerPid:\t", "0\n");
-	target_status("State:\t", "S");
+	await_sleep();
+}
+
+static void await_controls(unsigned int n)
+{
+	while (fake_seen->controls < n)
+		usleep(1000);
 }
 
 static char *target_id(void)
@@ -1118,13 +1177,13 @@ static void start_target(int nrthreads)
 		prctl(PR_SET_NAME, target_name);
 		while (--nrthreads > 0)
 			pthread_create(&thread, NULL, sleep_on, NULL);
-		usleep(20000);
 		ck_assert_int_eq(write(pipes[1], "", 1), 1);
 		sleep_on(NULL);
 	}
 	close(pipes[1]);
 	ck_assert_int_eq(read(pipes[0], &ready, 1), 1);
 	close(pipes[0]);
+	await_sleep();
 }
 
 static void end_target(void)
@@ -1180,9 +1239,9 @@ START_TEST(attach_per_thread)
 	has(err, text);
 	has(err, "(started),400,,cycles:u,");
 	ck_assert_int_eq(perfex("-I", "20", "-x", ",", "-e", "cycles:u", "-p", target_id(),
-				"--timeout", "0.11"), 0);
+				"sh", "-c", until_lines(3)), 0);
 	ck_assert_uint_eq(sum_of(err, "cycles:u", &lines), 4400);
-	ck_assert_msg(lines >= 3 && lines <= 20, "%u intervals", lines);
+	ck_assert_msg(lines >= 3 && lines <= most_intervals(0.02), "%u intervals", lines);
 }
 END_TEST
 
@@ -1246,7 +1305,8 @@ START_TEST(attach_until_end)
 
 	start_target(3);
 	pid = start(ARGV("-e", "cycles", _i ? "-t" : "-p", target_id()));
-	usleep(200000);
+	await_controls(_i ? 1 : 3);
+	usleep(50000);
 	ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
 	end_target();
 	ck_assert_int_eq(finish(pid), 0);
@@ -1261,9 +1321,7 @@ START_TEST(attach_until_signal)
 
 	start_target(1);
 	pid = start(ARGV("-e", "cycles", "-p", target_id()));
-	while (!fake_seen->controls)
-		usleep(1000);
-	usleep(50000);
+	await_controls(1);
 	kill(pid, sigs[_i]);
 	ck_assert_int_eq(finish(pid), 0);
 	has(err, "               1,000  cycles\n");
@@ -1303,7 +1361,6 @@ START_TEST(attach_stopped_process)
 	target_status("State:\t", "T");
 	target_status("TracerPid:\t", "0\n");
 	kill(target, SIGCONT);
-	usleep(50000);
 	is_untouched();
 }
 END_TEST
@@ -1423,7 +1480,7 @@ START_TEST(attach_no_such_process)
 	is_untouched();
 	/* The process has ended, but was not waited for. */
 	kill(target, SIGKILL);
-	usleep(50000);
+	ck_assert_int_eq(waitid(P_PID, (id_t)target, NULL, WEXITED | WNOWAIT), 0);
 	ck_assert_int_eq(perfex("-p", target_id()), 125);
 	is_message("no process or thread");
 }

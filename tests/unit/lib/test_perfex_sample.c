@@ -352,7 +352,9 @@ START_TEST(command_life)
 	ck_assert_int_eq(sample("cycles=1k", "sh", "-c", "trap 'exit 9' USR1; kill -USR1 $$; exit 8"), 9);
 	/* A stopped command stays stopped until SIGCONT. */
 	ck_assert_int_eq(sample("cycles=1k", "sh", "-c",
-				"(sleep 0.2; grep -q 'State:.[tT]' /proc/$$/status && echo stopped; kill -CONT $$) & "
+				"stopped() { grep -q 'State:.[tT]' /proc/$$/status; }; "
+				"(until stopped; do sleep 0.02; done; sleep 0.2; "
+				"stopped && echo stopped; kill -CONT $$) & "
 				"kill -STOP $$; wait; exit 7"), 7);
 	ck_assert_str_eq(out, "stopped\n");
 }
@@ -386,7 +388,7 @@ END_TEST
 START_TEST(perfex_killed)
 {
 	pid_t pid = start(ARGV("--sample", "cycles=1k", "-o", (char *)in_dir("s"), "sh", "-c",
-			       "echo $$; exec sleep 5"));
+			       "echo $$; exec sleep 600"));
 	int i, status;
 
 	fake.nrsamples = 4;
