@@ -73,11 +73,11 @@ static inline int count_insns(int fd, u32 flags)
 }
 
 /*
- * Wait up to 2000 ms for the condition, for example because the kernel finishes the work
- * for a thread that has ended later; return 0 if it stays false.
+ * Wait up to 20 s for the condition, for example because the kernel finishes the work for
+ * a thread that has ended later; return 0 if it stays false.
  */
 #define eventually(condition) ({					\
-	int tries_ = 2000;						\
+	int tries_ = 20000;						\
 									\
 	while (!(condition) && --tries_)				\
 		msleep(1);						\
@@ -85,7 +85,7 @@ static inline int count_insns(int fd, u32 flags)
 })
 
 #define ck_assert_eventually(condition)					\
-	ck_assert_msg(eventually(condition), "still false after 2 s: %s", #condition)
+	ck_assert_msg(eventually(condition), "still false after 20 s: %s", #condition)
 
 /* True if perf can use the counters: a state reserves all of them. */
 static inline bool counters_free(void)

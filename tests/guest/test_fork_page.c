@@ -25,7 +25,8 @@ static void setup(void)
 	page = map_state(fd);
 	count(fd, INSNS_USER);
 	/* A switch: from then on the page has a sum, also for a child on another CPU. */
-	msleep(1);
+	while (!*(const volatile __u64 *)&page->ctr[0].sum)
+		msleep(1);
 }
 
 /* In a child: return 0, or the number of the first property that a dead page lacks. */
