@@ -8,6 +8,7 @@
 #include <grp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -327,6 +328,100 @@ START_TEST(killed_with_state)
 }
 END_TEST
 
+/* ---- others are left alone -------------------------------------------------------------- */
+
+#define ROUNDS	200
+/* A call that disturbs the other CPU does so in each round. */
+#define FEW	(ROUNDS / 10)
+
+/* Another user's thread, which no state concerns, has CPU 1 for itself. */
+static pid_t start_worker(void)
+{
+	volatile u32 *works = shared_memory(PAGE);
+	pid_t pid = fork();
+
+	if (!pid) {
+		become(NOBODY);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pin(1);
+		for (;;)
+			*works = 1;
+	}
+	while (!*works)
+		sched_yield();
+	return pid;
+}
+
+static void control_and_stop(int fd)
+{
+	count(fd, INSNS_USER);
+	child_assert(!stop_all(fd));
+}
+
+static void map_and_unmap(int fd)
+{
+	count(fd, INSNS_USER);
+	munmap((void *)map_state(fd), PAGE);
+}
+
+static void read_and_suspend(int fd)
+{
+	count_of(fd);
+	child_assert(!call(fd, VPERFCTR_SUSPEND, NULL));
+	child_assert(!call(fd, VPERFCTR_RESUME, NULL));
+}
+
+static void fork_and_exit(int fd)
+{
+	pid_t pid;
+
+	child_assert(!count_insns(fd, has(VPERFCTR_FEATURE_INHERIT) ? VPERFCTR_CONTROL_INHERIT : 0));
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	wait_for(pid);
+}
+
+static void open_and_close(int fd)
+{
+	(void)fd;
+	fd = open_state(VPERFCTR_OPEN_TRANSIENT);
+	count(fd, INSNS_USER);
+	close(fd);
+}
+
+static void (*const calls[])(int) = {
+	control_and_stop, map_and_unmap, read_and_suspend, fork_and_exit, open_and_close,
+};
+
+#define NR_CALLS	((int)(sizeof(calls) / sizeof(calls[0])))
+
+static void call_in_loop(int which)
+{
+	int fd = -1, i;
+
+	become_member();
+	if (calls[which] != open_and_close)
+		fd = open_state(0);
+	if (calls[which] == read_and_suspend)
+		count(fd, INSNS_USER);
+	for (i = 0; i < ROUNDS; i++)
+		calls[which](fd);
+}
+
+/* Whatever an ordinary user calls, the thread of another one on another CPU runs on. */
+START_TEST(others_are_not_interrupted)
+{
+	pid_t worker = start_worker();
+	unsigned long n = interrupts_of_cpu1(call_in_loop, _i, FEW);
+
+	kill(worker, SIGKILL);
+	wait_for(worker);
+	printf("%lu interrupts of CPU 1 in %u rounds\n", n, ROUNDS);
+	ck_assert_uint_lt(n, FEW);
+}
+END_TEST
+
 static void setup(void)
 {
 	futex = shared_memory(sizeof(*futex));
@@ -350,6 +445,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, descriptor_over_socket);
 	tcase_add_test(tc, no_descriptors_left);
 	tcase_add_test(tc, killed_with_state);
+	if (nr_cpus() > 1)
+		tcase_add_loop_test(tc, others_are_not_interrupted, 0, NR_CALLS);
 }
 
 int main(int argc, char **argv)

@@ -19,6 +19,7 @@
 #include <sys/ptrace.h>
 #include <sys/sem.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -26,6 +27,7 @@
 #include "service.h"
 
 #define YAMA	"/proc/sys/kernel/yama/ptrace_scope"
+#define STOPS	"/sys/module/vperfctr/parameters/max_stops_per_second"
 
 static char known[256];
 
@@ -41,6 +43,8 @@ static u32 inherit;		/* VPERFCTR_CONTROL_INHERIT, unless the kernel is PREEMPT_R
 static void setup(void)
 {
 	settle();
+	/* A test that failed may have left its limit. */
+	write_file(STOPS, "20");
 	shared = shared_memory(PAGE);
 	inherit = has(VPERFCTR_FEATURE_INHERIT) ? VPERFCTR_CONTROL_INHERIT : 0;
 }
@@ -922,6 +926,42 @@ START_TEST(limit_of_states)
 }
 END_TEST
 
+static u64 now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+/* Each attachment is one stop of the machine, however many threads the process has. */
+static void attach_often(pid_t pid)
+{
+	struct itimerval soon = { .it_value.tv_usec = 20000 };
+	struct sigaction sa = { .sa_handler = on_alarm };
+	int refs = module_refs(), i, set;
+	u64 began = now_ms();
+
+	for (i = 0; i < 15; i++) {
+		set = try_attach(pid, 0);
+		child_assert(set >= 0);
+		close(set);
+	}
+	/* The five of the first second are at once, and ten more need two seconds. */
+	child_assert(now_ms() - began >= 1990);
+	/* A signal ends the wait, and nothing is attached. */
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	child_assert(try_attach(pid, 0) == -EINTR);
+	child_assert(module_refs() == refs);
+	_exit(0);
+}
+
 /* Return the error of an attempt as an ordinary user: 0 if it succeeds. */
 static int attempt_as_nobody(pid_t pid)
 {
@@ -952,6 +992,21 @@ static pid_t start_nobody(bool dumpable, bool any_tracer)
 	shared->step = 0;
 	return pid;
 }
+
+START_TEST(stops_are_rationed)
+{
+	pid_t pid = start_nobody(true, true), child;
+
+	write_number(STOPS, 5);
+	child = fork();
+	if (!child) {
+		become(NOBODY);
+		attach_often(pid);
+	}
+	ck_assert_int_eq(wait_for(child), 0);
+	kill_target(pid);
+}
+END_TEST
 
 /* The device is for a group: let every user open it for these tests. */
 START_TEST(rights_of_ptrace)
@@ -1282,6 +1337,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, wrong_arguments);
 	tcase_add_test(tc, attach_of_a_newer_caller);
 	tcase_add_test(tc, limit_of_states);
+	tcase_add_test(tc, stops_are_rationed);
 	tcase_add_test(tc, rights_of_ptrace);
 	tcase_add_test(tc, kernel_mode);
 	tcase_add_test(tc, privileged_exec);

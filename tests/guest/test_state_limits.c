@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -377,6 +378,118 @@ START_TEST(ring_limit_holds_in_user_namespace)
 }
 END_TEST
 
+/* A process with more rights, which joins a namespace, is charged like those in it. */
+static void join_user_namespace(pid_t pid)
+{
+	char path[64];
+	int ns;
+
+	sprintf(path, "/proc/%d/ns/user", pid);
+	ns = open(path, O_RDONLY | O_CLOEXEC);
+	child_assert(ns >= 0 && !setns(ns, CLONE_NEWUSER));
+	close(ns);
+}
+
+/* Start a process in a namespace, or in one within it, that opens two states and stays. */
+static pid_t start_in_namespace(bool nested, unsigned int ring_samples)
+{
+	volatile int *ready = shared_memory(PAGE);
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		enter_user_namespace("0 1000 1\n1 100000 60000\n");
+		child_assert(open_as_users(2, ring_samples) == 2);
+		if (nested) {
+			child_assert(!setresuid(77, 77, 77));
+			child_assert(!unshare(CLONE_NEWUSER));
+		}
+		*ready = 1;
+		for (;;)
+			pause();
+	}
+	ck_assert_eventually(*ready);
+	munmap((void *)ready, PAGE);
+	return pid;
+}
+
+/* Open states that outlast their processes, as the same user; return how many. */
+static unsigned int open_several(unsigned int n)
+{
+	unsigned int opened = 0;
+
+	while (n--) {
+		pid_t pid = fork_files();
+
+		if (!pid)
+			_exit(try_open_state(VPERFCTR_OPEN_CREAT) < 0);
+		opened += !wait_for(pid);
+	}
+	return opened;
+}
+
+START_TEST(limit_holds_after_setns)
+{
+	pid_t inside, pid;
+
+	limit(4);
+	inside = start_in_namespace(_i, 0);
+	pid = fork();
+	if (!pid) {
+		join_user_namespace(inside);
+		child_assert(open_several(5) == 2);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	/* The user who made the namespace has the same limit; two of the four are free again. */
+	pid = fork();
+	if (!pid) {
+		become(1000);
+		child_assert(eventually(open_several(1)));
+		_exit(open_several(5));
+	}
+	ck_assert_int_eq(wait_for(pid), 1);
+	kill(inside, SIGKILL);
+	wait_for(inside);
+	settle();
+}
+END_TEST
+
+/* So are its rings. */
+static int rings_after_setns(pid_t inside)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		join_user_namespace(inside);
+		child_assert(!setresuid(0, 0, 0));
+		_exit(open_as_users(20, 2048));
+	}
+	return wait_for(pid);
+}
+
+START_TEST(ring_limit_holds_after_setns)
+{
+	pid_t without, with;
+	int all, rest;
+
+	write_file(MAX_RING, "512");
+	without = start_in_namespace(false, 0);
+	all = rings_after_setns(without);
+	ck_assert_int_ge(all, 4);
+	ck_assert_int_le(all, 9);
+	kill(without, SIGKILL);
+	wait_for(without);
+	settle();
+	with = start_in_namespace(false, 2048);
+	rest = rings_after_setns(with);
+	ck_assert_int_eq(rest, all - 2);
+	kill(with, SIGKILL);
+	wait_for(with);
+	settle();
+}
+END_TEST
+
 /* ---- many states ------------------------------------------------------------------- */
 
 static long mem_available(void)
@@ -528,6 +641,20 @@ static long memory_current(void)
 	return atol(text);
 }
 
+static void make_cgroup(void)
+{
+	mkdir(CGROUP, 0700);
+	ck_assert_int_eq(mount("none", CGROUP, "cgroup2", 0, NULL), 0);
+	write_file(CGROUP "/cgroup.subtree_control", "+memory");
+	ck_assert_int_eq(mkdir(CGROUP "/test", 0700), 0);
+}
+
+static void remove_cgroup(void)
+{
+	ck_assert_eventually(!rmdir(CGROUP "/test"));
+	umount(CGROUP);
+}
+
 /* A state's memory is charged to the cgroup of the thread that makes it. */
 START_TEST(memory_is_charged_to_cgroup)
 {
@@ -536,10 +663,7 @@ START_TEST(memory_is_charged_to_cgroup)
 	pid_t pid;
 	long with, without;
 
-	mkdir(CGROUP, 0700);
-	ck_assert_int_eq(mount("none", CGROUP, "cgroup2", 0, NULL), 0);
-	write_file(CGROUP "/cgroup.subtree_control", "+memory");
-	ck_assert_int_eq(mkdir(CGROUP "/test", 0700), 0);
+	make_cgroup();
 	ck_assert_int_eq(pipe(pipes), 0);
 	pid = fork();
 	if (!pid) {
@@ -571,8 +695,43 @@ START_TEST(memory_is_charged_to_cgroup)
 	       without / 1024);
 	/* At least a page, and the rest of a state. */
 	ck_assert_int_gt(with - without, (long)n * (PAGE + 1024));
-	ck_assert_eventually(!rmdir(CGROUP "/test"));
-	umount(CGROUP);
+	remove_cgroup();
+}
+END_TEST
+
+/* So is that of a ring, and it is given back with the state. */
+START_TEST(ring_is_charged_to_cgroup)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 1 << 16, .watermark = 1,
+	};
+	pid_t pid;
+
+	make_cgroup();
+	pid = fork();
+	if (!pid) {
+		long without, with;
+		int fd;
+
+		write_file(CGROUP "/test/cgroup.procs", "0");
+		fd = open_state(0);
+		without = memory_current();
+		child_assert(!call(fd, VPERFCTR_RING, &ring));
+		with = memory_current();
+		printf("a ring of %llu kB was charged with %ld kB\n", ring.map_size / 1024,
+		       (with - without) / 1024);
+		fflush(stdout);
+		child_assert(ring.map_size > 1 << 20);
+		/* The kernel charges in batches of 64 pages: the rest of one may have been enough. */
+		child_assert(with - without >= (long)ring.map_size - 64 * PAGE);
+		child_assert(!call(fd, VPERFCTR_UNLINK, NULL));
+		close(fd);
+		/* The kernel gives back a part of it late, in batches. */
+		child_assert(eventually(memory_current() < with - (long)ring.map_size / 2));
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	remove_cgroup();
 }
 END_TEST
 
@@ -603,8 +762,11 @@ static void add(TCase *tc)
 	tcase_add_test(tc, open_of_existing_state_makes_none);
 	tcase_add_test(tc, limit_holds_in_user_namespace);
 	tcase_add_test(tc, limit_holds_in_nested_namespaces);
-	if (has(VPERFCTR_FEATURE_PCINT))
+	tcase_add_loop_test(tc, limit_holds_after_setns, 0, 2);
+	if (has(VPERFCTR_FEATURE_PCINT)) {
 		tcase_add_test(tc, ring_limit_holds_in_user_namespace);
+		tcase_add_test(tc, ring_limit_holds_after_setns);
+	}
 	tcase_add_test(tc, ten_thousand_states);
 	tcase_add_test(tc, memory_of_states_is_freed);
 	if (!is_rt()) {		/* RT has no inheritance */
@@ -612,6 +774,8 @@ static void add(TCase *tc)
 		tcase_add_test(tc, thousands_dissolved_at_once);
 	}
 	tcase_add_test(tc, memory_is_charged_to_cgroup);
+	if (has(VPERFCTR_FEATURE_PCINT))
+		tcase_add_test(tc, ring_is_charged_to_cgroup);
 }
 
 int main(void)
