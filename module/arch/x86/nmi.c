@@ -61,24 +61,30 @@ static bool is_late_nmi_expected(struct pmi_cpu *pmi)
 	return pmi->expecting;
 }
 
-/* As overflow_nmi(), which has found this; LVTPC tells more, or may do so. */
+/*
+ * As overflow_nmi(), which has found this; LVTPC tells more, or may do so.
+ *
+ * Some processors raise the interrupt for as long as the overflow's status bit is set.  So
+ * the bit must be clear before LVTPC is unmasked, or the NMI repeats for ever.
+ */
 static noinline int other_nmi(struct perfctr_cpu_state *state, struct pt_regs *regs)
 {
 	struct pmi_cpu *pmi = this_cpu_ptr(&pmi_cpu);
-	bool found = state, ours = !IS_ERR_OR_NULL(state);
+	bool ready = READ_ONCE(pmi->ready), found = state, ours = !IS_ERR_OR_NULL(state);
+	bool masked = (ready || found) && (perfctr_read_lvtpc() & APIC_LVT_MASKED);
 
-	if ((READ_ONCE(pmi->ready) || found) && (perfctr_read_lvtpc() & APIC_LVT_MASKED)) {
+	if (!found && ready && driver->end_stray)
+		ours = driver->end_stray(masked);
+	if (masked) {
 		WRITE_ONCE(perfctr_x86_pmi_masks, true);
 		unmask_lvtpc();
 		/* Look again: while LVTPC was masked, a later overflow lost its interrupt. */
-		if (!ours)
+		if (!found)
 			state = static_call(perfctr_x86_overflow)();
 		ours = true;
 	}
 	if (!IS_ERR_OR_NULL(state))
 		perfctr_overflowed(state, regs);
-	else if (!state && READ_ONCE(pmi->ready) && driver->end_stray)
-		ours |= driver->end_stray();
 	if (!READ_ONCE(perfctr_x86_pmi_masks))
 		ours |= found || is_late_nmi_expected(pmi);
 	return ours ? NMI_HANDLED : NMI_DONE;

@@ -256,6 +256,8 @@ struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void)
 	state = READ_ONCE(cpu->running);
 	if (!state || !has_ictrs(state) || !any_ictr_overflowed(state))
 		return NULL;
+	/* Else LVTPC would raise the same interrupt again, before anything clears this. */
+	clear_overflow_status(state);
 	return ERR_PTR(-EBUSY);
 }
 
@@ -279,13 +281,16 @@ static u64 interrupting_counters(const struct pmc_cpu *cpu)
 /*
  * Stop counters that other code has started, if one has overflowed.
  *
+ * Clear the status bits of these overflows, or of @all.  The caller then looks for
+ * overflows of the running state again: it finds them by the counters' values.
+ *
  * Other code sets the whole global control register without reserving it: KVM, as the
  * first virtual machine starts on AMD's PerfMonV2 or the last one ends, and BPF programs
  * that record a snapshot of branches.  The counters of a thread that was switched out
  * then run without it, and may overflow.  The next resume corrects this: it does not rely
  * on the value that a counter was left at.
  */
-bool perfctr_x86_pmc_end_stray(void)
+bool perfctr_x86_pmc_end_stray(bool all)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	u64 mine = READ_ONCE(cpu->global_ctrl), status;
@@ -293,13 +298,15 @@ bool perfctr_x86_pmc_end_stray(void)
 	if (!pmu->global_ctrl || !READ_ONCE(cpu->ready) ||
 	    perfctr_rdmsr_safe(pmu->global_status, &status))
 		return false;
-	status &= interrupting_counters(cpu) & ~mine;
+	status &= interrupting_counters(cpu) & (all ? -1ULL : ~mine);
 	if (!status)
 		return false;
-	perfctr_wrmsr(pmu->global_ctrl, mine);
-	perfctr_x86_pmi_expect();	/* the NMI of a second overflow, also cleared here */
+	if (status & ~mine) {
+		perfctr_wrmsr(pmu->global_ctrl, mine);
+		perfctr_x86_pmi_expect();	/* the NMI of a second overflow, also cleared here */
+	}
 	perfctr_wrmsr(pmu->global_clear, status);
-	return true;
+	return status & ~mine;
 }
 
 /* Update i-mode counters at suspend.  They are already stopped. */

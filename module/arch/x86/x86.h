@@ -42,12 +42,14 @@ struct perfctr_x86_driver {
 
 	/*
 	 * No overflow of the running state was found.  If a counter left enabled for
-	 * another thread has overflowed, stop it and return true.  NULL: no counter
-	 * can be in this state.
+	 * another thread has overflowed, stop it and return true.  With @all, also clear
+	 * the status bits of the running state's counters, so that unmasking LVTPC does
+	 * not raise their interrupt again: the caller must look for an overflow afterwards.
+	 * NULL: no counter can be in this state, and there are no status bits.
 	 *
 	 * Context: NMI.
 	 */
-	bool (*end_stray)(void);
+	bool (*end_stray)(bool all);
 
 	/*
 	 * Prepare the registers of this CPU for us, and give them back.
@@ -145,7 +147,7 @@ perfctr_cpu_op perfctr_x86_pmc_restart;
 perfctr_cpu_hold_op perfctr_x86_pmc_hold_overflow;
 perfctr_cpu_op perfctr_x86_pmc_iresume;
 struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void);
-bool perfctr_x86_pmc_end_stray(void);
+bool perfctr_x86_pmc_end_stray(bool all);
 int perfctr_x86_pmc_reserve(void);
 void perfctr_x86_pmc_release(void);
 int perfctr_x86_pmc_cpu_start(bool test);

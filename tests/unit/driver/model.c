@@ -221,13 +221,29 @@ static u64 extra_of(const struct model_cpu *cpu, u64 evntsel)
 	return extra ? cpu->extra[extra->reg] : 0;
 }
 
-/* SDM volume 3, "Local Vector Table": delivery masks LVTPC, but not on all hypervisors. */
+u64 model_interrupting(const struct model_cpu *cpu)
+{
+	u64 bits = 0;
+	unsigned int i;
+
+	for (i = 0; i < MODEL_MAX_PMCS; i++)
+		bits |= cpu->evntsel[i] & SEL_INT ? BIT_ULL(i) : 0;
+	for (i = 0; i < MODEL_MAX_FIXED; i++)
+		bits |= field(cpu->fixed_ctrl, i) & FIX_PMI ? GLOBAL_FIXED(i) : 0;
+	return bits;
+}
+
+/*
+ * SDM volume 3, "Local Vector Table": delivery masks LVTPC, but not on all hypervisors.
+ * The SDM does not say if the request stays while an overflow's bit in GLOBAL_STATUS is
+ * set.  Linux's drivers know processors where it does: they unmask LVTPC last.
+ */
 static void make_pmi(struct model_cpu *cpu)
 {
 	if (model_config()->no_apic)
 		return;
 	if (cpu->lvtpc & APIC_LVT_MASKED) {
-		cpu->lost_pmis += !cpu->pmi;
+		cpu->lost_pmis += !cpu->pmi && !model_config()->level;
 		return;
 	}
 	require(cpu->lvtpc == APIC_DM_NMI, "LVTPC %#x delivers an interrupt that is no NMI",
@@ -662,6 +678,8 @@ void model_write_lvtpc(u32 value)
 	require(!(value & ~0x117ffU), "LVTPC, reserved bits in %#x", value);
 	before_access();
 	this_cpu()->lvtpc = value;
+	if (model_config()->level && (this_cpu()->overflow & model_interrupting(this_cpu())))
+		make_pmi(this_cpu());
 }
 
 bool model_is_pv_guest(void)

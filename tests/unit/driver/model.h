@@ -82,6 +82,7 @@ struct model_config {
 	bool no_full_write;		/* IA32_PERF_CAPABILITIES reports no IA32_A_PMCx */
 	bool no_masking;		/* delivery of the interrupt does not mask LVTPC */
 	bool slow;			/* LVTPC is masked at the NMI, not at the overflow */
+	bool level;			/* unmasking LVTPC raises the interrupt of an old overflow */
 
 	/* Defects that CPUID hides: counters are bits as in GLOBAL_CTRL. */
 	u64 dead;			/* they do not count */
@@ -153,6 +154,8 @@ const struct model_config *model_config(void);
 /* Bits as in GLOBAL_CTRL: the counters that exist, and those enabled to count. */
 u64 model_exists(void);
 u64 model_counting(const struct model_cpu *cpu);
+/* The counters whose overflow raises an interrupt. */
+u64 model_interrupting(const struct model_cpu *cpu);
 u64 model_mask(u32 map);		/* of the counter's width */
 u64 *model_counter(struct model_cpu *cpu, u32 map);
 

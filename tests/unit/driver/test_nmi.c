@@ -345,7 +345,17 @@ START_TEST(masked_when_it_comes)
 {
 	variant(_i);
 	config.slow = true;
+	config.level = true;
 	config.no_full_write = true;
+	test_all_accesses();
+}
+END_TEST
+
+/* The versions with GLOBAL_STATUS that differ for the handler, isolated. */
+START_TEST(masked_and_repeated)
+{
+	variant(6 + 2 * _i);
+	config.level = true;
 	test_all_accesses();
 }
 END_TEST
@@ -553,6 +563,7 @@ START_TEST(take_and_give_back)
 
 	variant(_i % 5 + 5);
 	config.slow = _i / 5 == 1;
+	config.level = config.slow;
 	config.no_masking = _i / 5 == 2;
 	for (i = 0; i < ARRAY_SIZE(machine_operations); i++) {
 		void (*op)(void) = machine_operations[i].op;
@@ -717,6 +728,7 @@ Suite *nmi_suite(void)
 
 	tcase_add_loop_test(tc, masked_when_due, 0, VARIANTS);
 	tcase_add_loop_test(tc, masked_when_it_comes, 0, VARIANTS);
+	tcase_add_loop_test(tc, masked_and_repeated, 0, 2);
 	tcase_add_loop_test(tc, not_masked, 0, VARIANTS);
 	tcase_add_loop_test(tc, others_left_running, 0, 2);
 	tcase_add_loop_test(tc, started_by_others, 0, 16);

@@ -262,19 +262,6 @@ static u64 counters_of(const struct perfctr_cpu_control *control)
 	return bits;
 }
 
-/* The counters whose overflow would cause an interrupt. */
-static u64 interrupting(const struct model_cpu *cpu)
-{
-	u64 bits = 0;
-	unsigned int i;
-
-	for (i = 0; i < MODEL_MAX_PMCS; i++)
-		bits |= cpu->evntsel[i] & SEL_INT ? BIT_ULL(i) : 0;
-	for (i = 0; i < MODEL_MAX_FIXED; i++)
-		bits |= cpu->fixed_ctrl >> (4 * i) & FIX_PMI ? GLOBAL_FIXED(i) : 0;
-	return bits;
-}
-
 /* Run an operation on the CPU, and check what it does to the thread's page. */
 static void operate(struct thread *t, unsigned int cpu, void (*op)(struct perfctr_cpu_state *state))
 {
@@ -361,8 +348,8 @@ static void check_loaded(const struct thread *t, const struct model_cpu *cpu)
 			require(cpu->extra[model_find_extra(evntsel)->reg] == t->control.ctr[i].aux,
 				"the extra register of counter %#x has a wrong value", map);
 	}
-	require((counting & interrupting(cpu)) == ictrs,
-		"%#llx may interrupt, and %#llx should", counting & interrupting(cpu), ictrs);
+	require((counting & model_interrupting(cpu)) == ictrs,
+		"%#llx may interrupt, and %#llx should", counting & model_interrupting(cpu), ictrs);
 	require((counting & counters) == counters, "only %#llx count, not %#llx",
 		counting & counters, counters);
 	/* Without isolation, counters that other threads left enabled may count. */
@@ -435,9 +422,9 @@ void thread_out(struct thread *t)
 	interrupts_on();
 	if (!prepared)
 		return;
-	require(!(model_counting(cpu) & interrupting(cpu)), "%#llx count, and may interrupt",
-		model_counting(cpu) & interrupting(cpu));
-	require(!(cpu->overflow & ~t->stale & counters_of(&t->control) & interrupting(cpu)),
+	require(!(model_counting(cpu) & model_interrupting(cpu)), "%#llx count, and may interrupt",
+		model_counting(cpu) & model_interrupting(cpu));
+	require(!(cpu->overflow & ~t->stale & counters_of(&t->control) & model_interrupting(cpu)),
 		"an overflow was not cleared");
 	if (!perfctr_isolate)
 		return;
@@ -700,6 +687,8 @@ void nmi_arrives(bool user)
 	if (!model_take_pmi())
 		return;
 	require(fake_nmi(user), "an NMI of the driver's counters is not claimed");
+	require(!model_config()->level || !model.cpu[fake_cpu].pmi,
+		"the handler unmasks LVTPC before it clears the overflow: the NMI repeats");
 	masking_seen |= !model.config.no_masking;
 }
 
