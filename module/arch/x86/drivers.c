@@ -39,7 +39,10 @@ static bool reserved;
  */
 static struct cpumask started;
 
-/* The CPUs that have passed the self-test since they came online, or failed it. */
+/*
+ * The CPUs that have passed the self-test since they came online, and those that have
+ * failed it or were stopped by perfctr_x86_fail_here().
+ */
 static struct cpumask passed, failed;
 
 /* True if CPUs that come online are prepared at once: see perfctr_x86_prepare_all(). */
@@ -50,11 +53,11 @@ int perfctr_x86_prepare_here(void)
 	unsigned int cpu = smp_processor_id();
 	int err;
 
-	if (cpumask_test_cpu(cpu, &started))
-		return 0;
 	/* The test is not repeated: it takes long, and the log has its result. */
 	if (!perfctr_kind_here() || cpumask_test_cpu(cpu, &failed))
 		return -EIO;
+	if (cpumask_test_cpu(cpu, &started))
+		return 0;
 	cpumask_set_cpu(cpu, &started);
 	/* Pairs with the release: it finds the bit, or the counters are perf's by now. */
 	smp_mb__after_atomic();
@@ -69,6 +72,14 @@ out:
 	if (err)
 		cpumask_clear_cpu(cpu, &started);
 	return err;
+}
+
+void perfctr_x86_fail_here(void)
+{
+	cpumask_set_cpu(smp_processor_id(), &failed);
+	driver->cpu_halt();
+	pr_err("CPU %u: the counters' interrupt repeats without a cause; they are not used until the CPU comes online again\n",
+	       smp_processor_id());
 }
 
 static void prepare_cpu_ipi(void *unused)
@@ -166,7 +177,8 @@ void perfctr_cpu_forget(void)
 {
 	if (cpumask_test_cpu(smp_processor_id(), &started)) {
 		driver->cpu_forget();
-		perfctr_x86_pmi_forget();
+		if (!cpumask_test_cpu(smp_processor_id(), &failed))
+			perfctr_x86_pmi_forget();
 	}
 }
 

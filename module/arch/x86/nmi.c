@@ -19,6 +19,7 @@
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/percpu.h>
+#include <linux/sched.h>
 #include <asm/apicdef.h>
 #include <asm/nmi.h>
 
@@ -28,12 +29,22 @@
 /* How late an NMI may be.  perf_event allows the same for AMD. */
 #define LATE	(HZ / 10)
 
+/* So many NMIs without a cause, while the CPU does nothing else, never end. */
+#define STORM	100
+
 static DEFINE_PER_CPU(struct pmi_cpu {
 	bool ready;			/* LVTPC is ours */
 	u32 saved;			/* its previous value */
 	bool expecting;			/* an NMI that finds no overflow may be ours */
 	unsigned long until;		/* the end of that, in jiffies */
+
+	/* At the last NMI without a cause. */
+	const struct task_struct *task;
+	unsigned long progress;
 }, pmi_cpu);
+
+/* The number of NMIs without a cause, one after the other. */
+static DEFINE_PER_CPU(unsigned int, in_a_row);
 
 /* NULL: there is no i-mode. */
 static const struct perfctr_x86_driver *driver;
@@ -62,6 +73,31 @@ static bool is_late_nmi_expected(struct pmi_cpu *pmi)
 }
 
 /*
+ * True if NMIs without a cause follow each other, and the code that they interrupt makes no
+ * progress.  Such an NMI is normal if its overflow has been handled before it arrived.  But
+ * then, since the last one, an NMI has found an overflow, the thread was switched, or its
+ * page was updated.
+ */
+static bool is_storm(struct pmi_cpu *pmi)
+{
+	unsigned long progress = current->nvcsw + current->nivcsw + driver->updates();
+
+	if (pmi->task != current || pmi->progress != progress)
+		__this_cpu_write(in_a_row, 0);
+	pmi->task = current;
+	pmi->progress = progress;
+	return __this_cpu_inc_return(in_a_row) >= STORM;
+}
+
+/* Stop the counters of a CPU that would otherwise hang.  LVTPC stays masked. */
+static noinline void end_storm(struct pmi_cpu *pmi)
+{
+	WRITE_ONCE(pmi->ready, false);
+	__this_cpu_write(in_a_row, 0);
+	perfctr_x86_fail_here();
+}
+
+/*
  * As overflow_nmi(), which has found this; LVTPC tells more, or may do so.
  *
  * Some processors raise the interrupt for as long as the overflow's status bit is set.  So
@@ -75,6 +111,10 @@ static noinline int other_nmi(struct perfctr_cpu_state *state, struct pt_regs *r
 
 	if (!found && ready && driver->end_stray)
 		ours = driver->end_stray(masked);
+	if (masked && IS_ERR_OR_NULL(state) && is_storm(pmi)) {
+		end_storm(pmi);
+		return NMI_HANDLED;
+	}
 	if (masked) {
 		WRITE_ONCE(perfctr_x86_pmi_masks, true);
 		unmask_lvtpc();
@@ -97,6 +137,7 @@ static int overflow_nmi(unsigned int type, struct pt_regs *regs)
 
 	if (IS_ERR_OR_NULL(state) || unlikely(!READ_ONCE(perfctr_x86_pmi_masks)))
 		return other_nmi(state, regs);
+	__this_cpu_write(in_a_row, 0);
 	/* Reading LVTPC first would cost more than this write. */
 	unmask_lvtpc();
 	perfctr_overflowed(state, regs);

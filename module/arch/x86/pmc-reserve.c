@@ -212,6 +212,29 @@ void perfctr_x86_pmc_cpu_forget(void)
 	clear_registers(this_cpu_ptr(&perfctr_x86_pmc_cpu));
 }
 
+/* The interrupted code may be using these registers.  It starts no counter after this. */
+void perfctr_x86_pmc_cpu_halt(void)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+	unsigned int i;
+
+	WRITE_ONCE(cpu->ready, 0);
+	WRITE_ONCE(cpu->id, 0);
+	WRITE_ONCE(cpu->armed, NULL);
+	WRITE_ONCE(cpu->running, NULL);
+	if (pmu->global_ctrl) {
+		WRITE_ONCE(cpu->global_ctrl, 0);
+		perfctr_wrmsr(pmu->global_ctrl, 0);
+		return;
+	}
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
+		if (!READ_ONCE(cpu->evntsel[i]))
+			continue;
+		WRITE_ONCE(cpu->evntsel[i], 0);
+		perfctr_wrmsr(evntsel_msr(i), 0);
+	}
+}
+
 void perfctr_x86_pmc_cpu_scrub(void)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);

@@ -261,6 +261,13 @@ struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void)
 	return ERR_PTR(-EBUSY);
 }
 
+u32 perfctr_x86_pmc_updates(void)
+{
+	const struct perfctr_cpu_state *state = READ_ONCE(this_cpu_ptr(&perfctr_x86_pmc_cpu)->running);
+
+	return state ? READ_ONCE(state->page->samplecount) : 0;
+}
+
 /* The counters whose overflow raises an interrupt, as bits of the global registers. */
 static u64 interrupting_counters(const struct pmc_cpu *cpu)
 {

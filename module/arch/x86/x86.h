@@ -52,6 +52,13 @@ struct perfctr_x86_driver {
 	bool (*end_stray)(bool all);
 
 	/*
+	 * Return a number that changes whenever the running state's page is updated.
+	 *
+	 * Context: NMI.
+	 */
+	u32 (*updates)(void);
+
+	/*
 	 * Prepare the registers of this CPU for us, and give them back.
 	 *
 	 * start: save what perf caches, stop and clear everything.  With @test, try
@@ -60,6 +67,7 @@ struct perfctr_x86_driver {
 	 * stop: clear everything, restore what was saved.
 	 * lose: as stop, for an offline CPU, whose registers cannot be written.
 	 * forget: the registers were lost; start over.
+	 * halt: stop the counters for good, until stop.  Called in an NMI.
 	 * scrub: clear all counters without changing any count.  Does nothing before
 	 *	start and after stop.
 	 * holds: true if counters were loaded since they were last cleared.  May be
@@ -71,6 +79,7 @@ struct perfctr_x86_driver {
 	void (*cpu_stop)(void);
 	void (*cpu_lose)(unsigned int cpu);
 	void (*cpu_forget)(void);
+	void (*cpu_halt)(void);
 	void (*cpu_scrub)(void);
 	bool (*cpu_holds)(unsigned int cpu);
 };
@@ -148,12 +157,14 @@ perfctr_cpu_hold_op perfctr_x86_pmc_hold_overflow;
 perfctr_cpu_op perfctr_x86_pmc_iresume;
 struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void);
 bool perfctr_x86_pmc_end_stray(bool all);
+u32 perfctr_x86_pmc_updates(void);
 int perfctr_x86_pmc_reserve(void);
 void perfctr_x86_pmc_release(void);
 int perfctr_x86_pmc_cpu_start(bool test);
 void perfctr_x86_pmc_cpu_stop(void);
 void perfctr_x86_pmc_cpu_lose(unsigned int cpu);
 void perfctr_x86_pmc_cpu_forget(void);
+void perfctr_x86_pmc_cpu_halt(void);
 void perfctr_x86_pmc_cpu_scrub(void);
 bool perfctr_x86_pmc_cpu_holds(unsigned int cpu);
 
@@ -171,12 +182,14 @@ bool perfctr_x86_pmc_cpu_holds(unsigned int cpu);
 	},							\
 	.overflow	= perfctr_x86_pmc_overflow,		\
 	.end_stray	= perfctr_x86_pmc_end_stray,		\
+	.updates	= perfctr_x86_pmc_updates,		\
 	.reserve	= perfctr_x86_pmc_reserve,		\
 	.release	= perfctr_x86_pmc_release,		\
 	.cpu_start	= perfctr_x86_pmc_cpu_start,		\
 	.cpu_stop	= perfctr_x86_pmc_cpu_stop,		\
 	.cpu_lose	= perfctr_x86_pmc_cpu_lose,		\
 	.cpu_forget	= perfctr_x86_pmc_cpu_forget,		\
+	.cpu_halt	= perfctr_x86_pmc_cpu_halt,		\
 	.cpu_scrub	= perfctr_x86_pmc_cpu_scrub,		\
 	.cpu_holds	= perfctr_x86_pmc_cpu_holds
 
@@ -328,6 +341,14 @@ static inline void perfctr_x86_pmi_expect(void)
 	if (!READ_ONCE(perfctr_x86_pmi_masks))
 		perfctr_x86_pmi_expect_late();
 }
+
+/*
+ * drivers.c: stop this CPU's counters, and refuse all states here until the CPU comes
+ * online again.  The thread that runs counts nothing until it is switched out.
+ *
+ * Context: NMI.
+ */
+void perfctr_x86_fail_here(void);
 
 /*
  * rdpmc.c: user-mode RDPMC by the processes with mapped states that count.

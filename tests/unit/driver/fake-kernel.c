@@ -6,6 +6,7 @@
 #include "model.h"
 #include "x86.h"
 
+struct task_struct fake_task;
 unsigned int fake_cpu;
 bool fake_online[NR_CPUS] = { [0 ... NR_CPUS - 1] = true };
 bool fake_irqs_off;

@@ -102,6 +102,8 @@ extern bool fake_irqs_off;
 #define DEFINE_PER_CPU_ALIGNED(type, name) DEFINE_PER_CPU(type, name)
 #define DECLARE_PER_CPU_ALIGNED(type, name) extern DEFINE_PER_CPU(type, name)
 #define this_cpu_ptr(ptr)		(&(*(ptr))[fake_cpu])
+#define __this_cpu_write(var, value)	((var)[fake_cpu] = (value))
+#define __this_cpu_inc_return(var)	(++(var)[fake_cpu])
 
 #define local_irq_save(flags)		((flags) = fake_irqs_off, fake_irqs_off = true)
 #define local_irq_restore(flags)	(fake_irqs_off = (flags))
@@ -156,6 +158,12 @@ extern unsigned int fake_works[NR_CPUS];
 extern unsigned int fake_warnings;
 #define pr_warn(...)			(fake_warnings++, (void)snprintf(NULL, 0, __VA_ARGS__))
 #define pr_warn_ratelimited(...)	pr_warn(__VA_ARGS__)
+#define pr_err(...)			pr_warn(__VA_ARGS__)
+
+/* The thread that runs, and how often it was switched out. */
+struct task_struct { unsigned long nvcsw, nivcsw; };
+extern struct task_struct fake_task;
+#define current				(&fake_task)
 
 enum cpuhp_state { CPUHP_AP_ONLINE_DYN = 200 };
 int cpuhp_setup_state(enum cpuhp_state state, const char *name,

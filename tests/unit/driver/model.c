@@ -552,7 +552,7 @@ void model_wrmsr(u32 msr, u64 value)
 		*place = value;
 		break;
 	case REG_OVF_CTRL:	/* write 1 to clear */
-		*place &= ~value;
+		*place &= ~value | model_config()->stuck_status;
 		break;
 	default:
 		/* The driver may write 0 to GLOBAL_CTRL twice, to be sure that all is stopped. */

@@ -88,6 +88,7 @@ struct model_config {
 	u64 dead;			/* they do not count */
 	u64 stuck;			/* they ignore writes */
 	u64 unreadable;			/* RDPMC of them faults */
+	u64 stuck_status;		/* these bits of GLOBAL_STATUS cannot be cleared */
 	u32 read_only;			/* WRMSR of this register faults; 0: none */
 	bool ignores_extra;		/* extra registers ignore writes */
 

@@ -707,6 +707,98 @@ START_TEST(not_reserved)
 }
 END_TEST
 
+/* ---- an NMI that never ends ------------------------------------------------ */
+
+#define MANY_NMIS	10000
+
+/* Deliver NMIs until the CPU can go on.  Return: how many. */
+static unsigned int deliver_all(void)
+{
+	unsigned int n = 0;
+
+	for (; n < MANY_NMIS && model_take_pmi(); n++)
+		ck_assert_msg(fake_nmi(false), "NMI %u is not claimed", n);
+	return n;
+}
+
+static void overflow_with_stuck_status(void)
+{
+	set_control(&a, 0);
+	thread_in(&a, 0);
+	service.late = true;
+	model.config.stuck_status = BIT_ULL(1);
+	model_run(&enough);
+}
+
+/* The CPU is given up.  Nothing is counted there until it comes online again. */
+static void check_given_up(void)
+{
+	ck_assert_uint_eq(fake_warnings, 1);
+	ck_assert_uint_eq(model_counting(&model.cpu[0]) & model_interrupting(&model.cpu[0]), 0);
+	ck_assert(model.cpu[0].lvtpc & APIC_LVT_MASKED);
+	ck_assert_msg(!fake_nmi(false), "a foreign NMI is claimed");
+	set_control(&b, 0);
+	thread_refused(&b, 0);
+	fake_suspend_to_ram();
+	thread_refused(&b, 0);
+	ck_assert_uint_eq(deliver_all(), 0);
+	ck_assert_uint_eq(fake_warnings, 1);
+}
+
+/* An overflow bit that cannot be cleared does not hang the CPU. */
+START_TEST(status_is_stuck)
+{
+	config = usual_config(2 + _i);
+	config.level = true;
+	machine_start(&config, true);
+	fake_warnings = 0;
+	overflow_with_stuck_status();
+	ck_assert_uint_lt(deliver_all(), 1000);
+	fake_irqs_off = true;
+	perfctr_cpu_suspend(&a.state);
+	fake_irqs_off = false;
+	ck_assert_uint_lt(deliver_all(), 1000);
+	check_given_up();
+	machine_stop();
+}
+END_TEST
+
+/* An overflow that the NMI handler finds. */
+static void overflow_now(void)
+{
+	thread_in(&a, 0);
+	thread_run(&a, &enough);
+	thread_out(&a);
+}
+
+/*
+ * Any number of NMIs may find nothing while their CPU makes progress: the thread is
+ * switched, or other NMIs find overflows.
+ */
+START_TEST(no_storm)
+{
+	bool finds = _i & 1;
+	unsigned int i;
+
+	config = usual_config(2 + _i / 2);
+	machine_start(&config, true);
+	fake_warnings = 0;
+	for (i = 0; i < 1000; i++) {
+		overflow_late();
+		fake_task.nvcsw += !finds;
+		ck_assert(model_take_pmi());
+		ck_assert(fake_nmi(false));
+		service.late = false;
+		if (finds)
+			overflow_now();
+	}
+	ck_assert_uint_eq(fake_warnings, 0);
+	thread_in(&a, 0);
+	thread_out(&a);
+	machine_stop();
+}
+END_TEST
+
 START_TEST(no_handler)
 {
 	config = usual_config(3);
@@ -738,6 +830,8 @@ Suite *nmi_suite(void)
 	tcase_add_loop_test(tc, masked_for_sleep, 0, VARIANTS);
 	tcase_add_loop_test(tc, masked_after_sleep, 0, VARIANTS);
 	tcase_add_loop_test(tc, not_reserved, 0, VARIANTS);
+	tcase_add_loop_test(tc, status_is_stuck, 0, 4);
+	tcase_add_loop_test(tc, no_storm, 0, 8);
 	tcase_add_test(tc, no_handler);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
