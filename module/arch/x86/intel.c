@@ -18,12 +18,14 @@
 #define MSR_PMC0		0x0c1
 #define MSR_FULL_PMC0		0x4c1	/* the same counters, written in full width */
 #define MSR_EVNTSEL0		0x186
+#define MSR_DEBUGCTL		0x1d9
 #define MSR_FIXED_CTR0		0x309
 #define MSR_PERF_CAPABILITIES	0x345
 #define MSR_FIXED_CTR_CTRL	0x38d
 #define MSR_GLOBAL_STATUS	0x38e
 #define MSR_GLOBAL_CTRL		0x38f
 #define MSR_GLOBAL_OVF_CTRL	0x390	/* version 4: GLOBAL_STATUS_RESET, same use */
+#define MSR_PEBS_ENABLE		0x3f1
 
 #define CAPABILITIES_FULL_WRITE	BIT_ULL(13)
 #define CPUID_1_ECX_PDCM	BIT(15)
@@ -223,6 +225,8 @@ static int intel_probe(void)
 		pmu->global_ctrl = MSR_GLOBAL_CTRL;
 		pmu->global_status = MSR_GLOBAL_STATUS;
 		pmu->global_clear = MSR_GLOBAL_OVF_CTRL;
+		pmu->debugctl = MSR_DEBUGCTL;
+		pmu->pebs_enable = MSR_PEBS_ENABLE;
 	}
 	describe_kind(info, &f);
 	pmu->nr_extra = perfctr_intel_probe_extra(is_intel() ? get_model() : 0, f.core_type);

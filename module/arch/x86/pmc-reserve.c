@@ -102,6 +102,46 @@ static void read_extra(struct pmc_cpu *cpu)
 	}
 }
 
+/*
+ * Settings that stop the counters at an overflow, or turn its interrupt into a PEBS record.
+ * Firmware or other modules may leave them.  perf up to Linux 5.10 has an option that sets
+ * the first.  SDM volume 3, "Freezing LBR and Performance Counters on PMI" and
+ * "IA32_PERF_GLOBAL_STATUS MSR".
+ */
+#define DEBUGCTL_FREEZE		BIT_ULL(12)	/* FREEZE_PERFMON_ON_PMI */
+#define STATUS_LBR_FRZ		BIT_ULL(58)
+#define STATUS_CTR_FRZ		BIT_ULL(59)	/* no counter counts while it is set */
+#define STATUS_DS		BIT_ULL(62)	/* the buffer of PEBS or BTS is full */
+#define STATUS_COND		BIT_ULL(63)
+#define STATUS_OTHERS		(STATUS_LBR_FRZ | STATUS_CTR_FRZ | STATUS_DS | STATUS_COND)
+
+/* Return: true if overflows froze the counters. */
+static bool unfreeze(void)
+{
+	u64 value, status;
+	bool freeze = false;
+
+	if (!pmu->debugctl)
+		return false;
+	if (!perfctr_rdmsr_safe(pmu->debugctl, &value) && (value & DEBUGCTL_FREEZE))
+		freeze = !perfctr_wrmsr_safe(pmu->debugctl, value & ~DEBUGCTL_FREEZE);
+	if (!perfctr_rdmsr_safe(pmu->pebs_enable, &value) && value)
+		perfctr_wrmsr_safe(pmu->pebs_enable, 0);
+	/* Bits of other units, such as Processor Trace, stay. */
+	if (!perfctr_rdmsr_safe(pmu->global_status, &status) && (status & STATUS_OTHERS))
+		perfctr_wrmsr_safe(pmu->global_clear, status & STATUS_OTHERS);
+	return freeze;
+}
+
+/* Other units use other bits of the register, and may have changed them meanwhile. */
+static void freeze_again(void)
+{
+	u64 value;
+
+	if (!perfctr_rdmsr_safe(pmu->debugctl, &value))
+		perfctr_wrmsr_safe(pmu->debugctl, value | DEBUGCTL_FREEZE);
+}
+
 /* Stop and clear everything, whatever the registers hold. */
 static void clear_registers(struct pmc_cpu *cpu)
 {
@@ -147,6 +187,8 @@ static void give_back(struct pmc_cpu *cpu)
 	}
 	cpu->global_ctrl = cpu->saved_global_ctrl;
 	perfctr_wrmsr_safe(pmu->global_ctrl, cpu->global_ctrl);
+	if (cpu->saved_freeze)
+		freeze_again();
 }
 
 /* True if all counters are zero, as we leave them.  perf does not clear its counters. */
@@ -176,6 +218,7 @@ int perfctr_x86_pmc_cpu_start(bool test)
 		if (perfctr_kind_here()->fixed_mask)
 			perfctr_rdmsr_safe(pmu->fixed_ctrl, &cpu->saved_fixed_ctrl);
 	}
+	cpu->saved_freeze = unfreeze();
 	if (test)
 		err = perfctr_x86_selftest(perfctr_kind_here());
 	if (err) {
@@ -209,6 +252,7 @@ void perfctr_x86_pmc_cpu_lose(unsigned int n)
 
 void perfctr_x86_pmc_cpu_forget(void)
 {
+	unfreeze();
 	clear_registers(this_cpu_ptr(&perfctr_x86_pmc_cpu));
 }
 

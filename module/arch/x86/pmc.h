@@ -37,6 +37,7 @@ struct pmc_cpu {
 	/* perf caches these two, and expects them back unchanged. */
 	u64 saved_global_ctrl;
 	u64 saved_fixed_ctrl;
+	bool saved_freeze;		/* DEBUGCTL_FREEZE */
 };
 
 DECLARE_PER_CPU_ALIGNED(struct pmc_cpu, perfctr_x86_pmc_cpu);

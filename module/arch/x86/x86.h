@@ -124,6 +124,8 @@ struct perfctr_x86_pmu {
 	u32 global_ctrl;		/* also the bits of regs.global_ctrl */
 	u32 global_status;		/* overflows, by the same bits */
 	u32 global_clear;		/* likewise */
+	u32 debugctl;
+	u32 pebs_enable;		/* may be absent all the same */
 	unsigned int nr_extra;		/* registers of perfctr_x86_extra_msrs */
 	/* "Instructions" on every general counter; valid if arch_events has the event. */
 	u32 instructions;

@@ -69,6 +69,7 @@ void model_cpu_reset(unsigned int cpu)
 		.global_ctrl = model_config()->version >= 2 ? pmc_mask() : 0,
 		.tsc = 1000000ULL * (cpu + 1),
 		.lvtpc = APIC_LVT_MASKED,
+		.debugctl = model_config()->freezes ? DEBUGCTL_FREEZE : 0,
 	};
 	fake_cpu = old_cpu;
 }
@@ -266,6 +267,26 @@ bool model_take_pmi(void)
 	return true;
 }
 
+/*
+ * SDM volume 3, "Freezing LBR and Performance Counters on PMI": up to version 3 the
+ * processor clears GLOBAL_CTRL, later ones set CTR_FRZ.  With PEBS a counter writes a
+ * record, and raises no interrupt of its own.
+ */
+static void interrupt(struct model_cpu *cpu, u32 map)
+{
+	if (!(map & VPERFCTR_FIXED) && (cpu->pebs_enable & BIT_ULL(map))) {
+		cpu->overflow |= STATUS_DS;
+		return;
+	}
+	if (cpu->debugctl & DEBUGCTL_FREEZE) {
+		if (model_config()->version >= 4)
+			cpu->overflow |= STATUS_CTR_FRZ;
+		else
+			cpu->global_ctrl = 0;
+	}
+	make_pmi(cpu);
+}
+
 static void advance(struct model_cpu *cpu, u32 map, u64 events)
 {
 	u64 *counter = model_counter(cpu, map);
@@ -277,7 +298,7 @@ static void advance(struct model_cpu *cpu, u32 map, u64 events)
 			cpu->overflow |= map & VPERFCTR_FIXED ? GLOBAL_FIXED(i) : BIT_ULL(i);
 		if (map & VPERFCTR_FIXED ? field(cpu->fixed_ctrl, i) & FIX_PMI :
 					   cpu->evntsel[i] & SEL_INT)
-			make_pmi(cpu);
+			interrupt(cpu, map);
 	}
 	*counter = sum & model_mask(map);
 }
@@ -296,6 +317,8 @@ u64 model_counting(const struct model_cpu *cpu)
 		if (field(cpu->fixed_ctrl, i) & (FIX_OS | FIX_USR))
 			counting |= GLOBAL_FIXED(i);
 	}
+	if (cpu->overflow & STATUS_CTR_FRZ)
+		return 0;
 	counting &= (model_config()->version >= 2 ? cpu->global_ctrl : model_exists()) &
 		    ~model_config()->dead;
 	if (model_config()->one_at_a_time && (counting & (counting - 1)))
@@ -453,6 +476,12 @@ static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 	case 0x390:
 		*reg = REG_OVF_CTRL;
 		return model_config()->version >= 2 ? &cpu->overflow : NULL;
+	case 0x1d9:
+		*reg = REG_DEBUGCTL;
+		return &cpu->debugctl;
+	case 0x3f1:
+		*reg = REG_PEBS_ENABLE;
+		return model_config()->no_capabilities ? NULL : &cpu->pebs_enable;
 	case 0x1a6: case 0x1a7:
 	case 0x3f7:
 		*reg = REG_EXTRA;
@@ -487,7 +516,13 @@ u64 model_valid_bits(enum model_reg reg)
 	case REG_GLOBAL_CTRL:
 		return model_exists();
 	case REG_OVF_CTRL:
-		return model_exists() | BIT_ULL(62) | BIT_ULL(63);
+		if (model_config()->version >= 4)
+			bits = STATUS_LBR_FRZ | STATUS_CTR_FRZ;
+		return model_exists() | STATUS_DS | STATUS_COND | bits;
+	case REG_DEBUGCTL:
+		return DEBUGCTL_LBR | (model_config()->version >= 2 ? DEBUGCTL_FREEZE : 0);
+	case REG_PEBS_ENABLE:
+		return pmc_mask();
 	default:
 		return 0;
 	}

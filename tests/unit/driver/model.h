@@ -52,6 +52,16 @@ extern char model_context[128];	/* describes the test's present step; printed on
 
 #define GLOBAL_FIXED(i)	BIT_ULL(32 + (i))
 
+/* IA32_PERF_GLOBAL_STATUS: bits of no counter */
+#define STATUS_LBR_FRZ	BIT_ULL(58)	/* from version 4 on */
+#define STATUS_CTR_FRZ	BIT_ULL(59)	/* likewise: while it is set, no counter counts */
+#define STATUS_DS	BIT_ULL(62)
+#define STATUS_COND	BIT_ULL(63)
+
+/* IA32_DEBUGCTL */
+#define DEBUGCTL_LBR	BIT_ULL(0)
+#define DEBUGCTL_FREEZE	BIT_ULL(12)	/* FREEZE_PERFMON_ON_PMI, from version 2 on */
+
 /* An event that needs a value in an extra register. */
 struct model_extra {
 	u16 event;
@@ -81,6 +91,7 @@ struct model_config {
 	bool no_capabilities;		/* no IA32_PERF_CAPABILITIES */
 	bool no_full_write;		/* IA32_PERF_CAPABILITIES reports no IA32_A_PMCx */
 	bool no_masking;		/* delivery of the interrupt does not mask LVTPC */
+	bool freezes;			/* firmware has set FREEZE_PERFMON_ON_PMI */
 	bool slow;			/* LVTPC is masked at the NMI, not at the overflow */
 	bool level;			/* unmasking LVTPC raises the interrupt of an old overflow */
 
@@ -99,7 +110,7 @@ struct model_config {
 /* The kinds of registers whose WRMSRs are counted separately. */
 enum model_reg {
 	REG_PMC, REG_EVNTSEL, REG_FIXED_CTR, REG_FIXED_CTRL, REG_GLOBAL_CTRL, REG_STATUS, REG_OVF_CTRL,
-	REG_FULL_PMC, REG_CAPABILITIES, REG_EXTRA,
+	REG_FULL_PMC, REG_CAPABILITIES, REG_EXTRA, REG_DEBUGCTL, REG_PEBS_ENABLE,
 	NR_REGS
 };
 
@@ -110,6 +121,8 @@ struct model_cpu {
 	u64 fixed_ctrl;
 	u64 global_ctrl;
 	u64 overflow;			/* IA32_PERF_GLOBAL_STATUS */
+	u64 debugctl;
+	u64 pebs_enable;
 	bool restarted;			/* see model_needs_restart() */
 	u32 astray;			/* general counters programmed without a restart */
 	u64 extra[MODEL_NR_EXTRA];

@@ -27,7 +27,9 @@ static void fill_registers(unsigned int cpu)
 	c->fixed_ctrl = random_u64() & model_valid_bits(REG_FIXED_CTRL);
 	if (config.version >= 2) {
 		c->global_ctrl = random_u64() & model_valid_bits(REG_GLOBAL_CTRL);
-		c->overflow = random_u64() & model_exists();
+		c->overflow = random_u64() & model_valid_bits(REG_OVF_CTRL);
+		c->debugctl = random_u64() & model_valid_bits(REG_DEBUGCTL);
+		c->pebs_enable = random_u64() & model_valid_bits(REG_PEBS_ENABLE);
 	}
 }
 
@@ -108,12 +110,47 @@ START_TEST(given_back_as_it_was)
 
 			ck_assert_uint_eq(c->global_ctrl, before[cpu].global_ctrl);
 			ck_assert_uint_eq(c->fixed_ctrl, before[cpu].fixed_ctrl);
+			ck_assert_uint_eq(c->debugctl, before[cpu].debugctl);
 			/* perf writes these before it counts, and has no use for ours. */
 			ck_assert_uint_eq(model_counting(c) & 0xffffffff, 0);
 			ck_assert_uint_eq(c->overflow, 0);
 		}
 		machine_exit();
 	}
+}
+END_TEST
+
+/* Firmware, or perf on old kernels, may let an overflow stop all counters. */
+START_TEST(frozen_by_firmware)
+{
+	struct perfctr_cpu_control control;
+	struct thread t;
+	unsigned int i;
+
+	config = usual_config(2 + _i);
+	config.freezes = true;
+	machine_use_service();
+	init();
+	for (i = 0; i < NR_CPUS; i++) {
+		model.cpu[i].debugctl |= DEBUGCTL_LBR;
+		model.cpu[i].overflow = config.version >= 4 ? STATUS_CTR_FRZ : STATUS_COND;
+		model.cpu[i].pebs_enable = 0xf;
+	}
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	thread_init(&t);
+	control_init(&control);
+	control_add(&control, 1, USER(EV_INSTRUCTIONS));
+	control_add_imode(&control, 0, USER(EV_INSTRUCTIONS), 7);
+	thread_control(&t, &control, 0);
+	for (i = 0; i < 10; i++)
+		use_on(&t, 0);
+	ck_assert_uint_eq(model.cpu[0].debugctl, DEBUGCTL_LBR);
+	fake_suspend_to_ram();
+	for (i = 0; i < 10; i++)
+		use_on(&t, 0);
+	perfctr_cpu_release();
+	ck_assert_uint_eq(model.cpu[0].debugctl & DEBUGCTL_FREEZE, DEBUGCTL_FREEZE);
+	machine_exit();
 }
 END_TEST
 
@@ -667,6 +704,7 @@ START_TEST(broken_cpu)
 				ck_assert_uint_eq(c->global_ctrl, before[cpu].global_ctrl);
 			if (broken.read_only != 0x38d || cpu != bad)
 				ck_assert_uint_eq(c->fixed_ctrl, before[cpu].fixed_ctrl);
+			ck_assert_uint_eq(c->debugctl, before[cpu].debugctl);
 			ck_assert_uint_eq(c->lvtpc, before[cpu].lvtpc);
 		}
 		machine_exit();
@@ -712,6 +750,7 @@ Suite *cpus_suite(void)
 	Suite *suite = suite_create("cpus");
 	TCase *tc = tcase_create("cpus");
 
+	tcase_add_loop_test(tc, frozen_by_firmware, 0, 4);
 	tcase_add_loop_test(tc, given_back_as_it_was, 0, 5);
 	tcase_add_loop_test(tc, prepared_when_needed, 1, 6);
 	tcase_add_loop_test(tc, prepare_all, 1, 6);
