@@ -43,9 +43,10 @@ static bool registers_exist(const struct vperfctr_info *kind)
 	}
 	if (kind->fixed_mask && !perfctr_x86_readable(pmu->fixed_ctrl))
 		return false;
+	/* The last one is for writing, and may not be readable. */
 	return !pmu->global_ctrl || (perfctr_x86_readable(pmu->global_ctrl) &&
 				     perfctr_x86_readable(pmu->global_status) &&
-				     perfctr_x86_readable(pmu->global_clear));
+				     !perfctr_wrmsr_safe(pmu->global_clear, 0));
 }
 
 bool perfctr_x86_pmc_describe_kind(struct vperfctr_info *info)

@@ -546,7 +546,7 @@ static bool is_stuck(enum model_reg reg, u32 msr)
 
 int model_wrmsr_safe(u32 msr, u64 value)
 {
-	if (msr == model_config()->read_only)
+	if (msr == model_config()->read_only || msr == model.absent_msr)
 		return -EIO;
 	model_wrmsr(msr, value);
 	return 0;
@@ -571,6 +571,8 @@ void model_wrmsr(u32 msr, u64 value)
 	require(!(value & ~valid), "#GP: WRMSR %#x, reserved bits in %#llx",
 		msr, value);
 
+	if (reg == REG_OVF_CTRL && !value)
+		return;		/* the probe does this: it changes nothing */
 	cpu->wrmsrs[reg == REG_FULL_PMC ? REG_PMC : reg]++;
 	if (is_stuck(reg, msr) || (reg == REG_EXTRA && model_config()->ignores_extra))
 		return;
@@ -602,9 +604,10 @@ int model_rdmsr_safe(u32 msr, u64 *value)
 	enum model_reg reg;
 	u64 *place = find_msr(this_cpu(), msr, &reg);
 
-	if (!place)
+	/* Some hypervisors let nothing read GLOBAL_OVF_CTRL, which is only for writing. */
+	if (!place || reg == REG_OVF_CTRL)
 		return -EIO;
-	*value = reg == REG_OVF_CTRL ? 0 : *place;
+	*value = *place;
 	return 0;
 }
 
