@@ -88,6 +88,22 @@ static void find_masks(struct found *f, u32 max_leaf)
 	f->fixed_mask = ebx & perfctr_x86_low_bits(PERFCTR_X86_MAX_FIXED);
 }
 
+/*
+ * CPUID of some Core 2 reports no fixed counters, although they exist.  perf assumes three
+ * for versions 2 to 4, except under a hypervisor.  Use those of them whose registers exist.
+ */
+static void find_hidden(struct found *f)
+{
+	unsigned int i;
+
+	if (f->version < 2 || f->version > 4 || f->fixed_mask || perfctr_is_guest() ||
+	    !perfctr_x86_readable(MSR_FIXED_CTR_CTRL))
+		return;
+	for (i = 0; i < 3 && perfctr_x86_readable(MSR_FIXED_CTR0 + i); i++)
+		f->fixed_mask |= BIT_ULL(i);
+	f->fixed_width = f->width;
+}
+
 /* Find the counters of this CPU.  Return: false if there are none that can be used. */
 static bool find_counters(struct found *f)
 {
@@ -115,6 +131,7 @@ static bool find_counters(struct found *f)
 		f->fixed_mask |= ecx & perfctr_x86_low_bits(PERFCTR_X86_MAX_FIXED);
 		find_masks(f, max);
 	}
+	find_hidden(f);
 	if (!f->version || !f->pmc_mask || f->width < 32 || f->width > 64)
 		return false;
 	/* If perf cannot be kept from using the counters, they would count wrong. */

@@ -121,6 +121,12 @@ static inline bool perfctr_is_hybrid(void)
 	return boot_cpu_has(X86_FEATURE_HYBRID_CPU);
 }
 
+/* True under a hypervisor that CPUID reports. */
+static inline bool perfctr_is_guest(void)
+{
+	return boot_cpu_has(X86_FEATURE_HYPERVISOR);
+}
+
 /* True under Xen PV, which traps and emulates register writes. */
 static inline bool perfctr_is_pv_guest(void)
 {

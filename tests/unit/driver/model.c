@@ -684,7 +684,8 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 		*eax = c->version | c->nr_pmcs << 8 | c->pmc_width << 16 | c->nr_events << 24;
 		*ebx = c->events_absent;
 		*ecx = c->fixed_mask;
-		*edx = c->nr_fixed | c->fixed_width << 5 | (u32)c->no_any_thread << 15;
+		*edx = (c->hides_fixed ? 0 : c->nr_fixed | c->fixed_width << 5) |
+		       (u32)c->no_any_thread << 15;
 		break;
 	case 0x1a:
 		*eax = c->core_type;
@@ -723,6 +724,11 @@ void model_write_lvtpc(u32 value)
 bool model_is_pv_guest(void)
 {
 	return model.pv_guest;
+}
+
+bool model_is_guest(void)
+{
+	return model.guest;
 }
 
 bool model_is_hybrid(void)

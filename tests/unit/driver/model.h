@@ -87,6 +87,7 @@ struct model_config {
 	unsigned int nr_events;		/* number of valid bits in EBX */
 	u32 events_absent;		/* EBX */
 	bool no_any_thread;
+	bool hides_fixed;		/* CPUID does not report the fixed counters */
 	bool no_apic;
 	bool no_capabilities;		/* no IA32_PERF_CAPABILITIES */
 	bool no_full_write;		/* IA32_PERF_CAPABILITIES reports no IA32_A_PMCx */
@@ -143,6 +144,7 @@ struct model {
 	u32 others;
 	u32 max_leaf;
 	bool pv_guest;
+	bool guest;			/* CPUID reports a hypervisor */
 	bool new_perf;			/* perf uses the addresses of version 6 */
 	bool hybrid;
 	u32 absent_msr;			/* promised by CPUID, absent in the hypervisor; 0: none */
@@ -229,6 +231,7 @@ u32 model_read_lvtpc(void);
 void model_write_lvtpc(u32 value);
 void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx);
 bool model_is_pv_guest(void);
+bool model_is_guest(void);
 bool model_is_hybrid(void);
 
 #endif /* MODEL_H */

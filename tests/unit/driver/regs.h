@@ -25,6 +25,7 @@
 #define perfctr_cpuid(leaf, a, b, c, d)	model_cpuid(leaf, 0, a, b, c, d)
 #define perfctr_cpuid_count(leaf, subleaf, a, b, c, d)	model_cpuid(leaf, subleaf, a, b, c, d)
 #define perfctr_is_pv_guest()		model_is_pv_guest()
+#define perfctr_is_guest()		model_is_guest()
 #define perfctr_is_hybrid()		model_is_hybrid()
 #define perfctr_can_reserve(version)	((version) < 6 || !model.new_perf)
 

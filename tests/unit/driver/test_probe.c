@@ -175,6 +175,25 @@ START_TEST(more_than_eight)
 }
 END_TEST
 
+/* Core 2's CPUID may hide the fixed counters.  A hypervisor's CPUID is believed. */
+START_TEST(hidden)
+{
+	struct model_config config = usual_config(2 + _i);
+
+	config.pmc_width = config.fixed_width = 40;
+	config.hides_fixed = true;
+	ck_assert_int_eq(probe(&config), 0);
+	ck_assert_uint_eq(perfctr_cpu_info.fixed_mask, 0x7);
+	check_info(&config);
+	model.guest = true;
+	ck_assert_int_eq(perfctr_x86_intel.probe(), 0);
+	ck_assert_uint_eq(perfctr_cpu_info.fixed_mask, 0);
+	config.nr_fixed = 0;
+	ck_assert_int_eq(probe(&config), 0);
+	ck_assert_uint_eq(perfctr_cpu_info.fixed_mask, 0);
+}
+END_TEST
+
 START_TEST(holes)
 {
 	static const struct {
@@ -240,6 +259,7 @@ Suite *probe_suite(void)
 	tcase_add_test(tc, version_6);
 	tcase_add_loop_test(tc, impossible_widths, 0, 5);
 	tcase_add_loop_test(tc, more_than_eight, 0, 4);
+	tcase_add_loop_test(tc, hidden, 0, 3);
 	tcase_add_loop_test(tc, holes, 0, 6);
 	tcase_add_loop_test(tc, promised_but_absent, 0, ARRAY_SIZE(promised));
 	tcase_add_test(tc, rejected_is_forgotten);
