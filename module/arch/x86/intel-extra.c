@@ -28,28 +28,38 @@ struct extra_event {
 #define RSP_1		1
 #define FRONTEND	2	/* MSR_PEBS_FRONTEND */
 
+/*
+ * An event that is always refused: its register is not one of these, and the event would
+ * count by what another program left there.  Load latency needs MSR_PEBS_LD_LAT_THRESHOLD.
+ */
+#define REFUSED(event)	{ .code = (event) }
+
 const u32 perfctr_x86_extra_msrs[PERFCTR_X86_NR_EXTRA] = { 0x1a6, 0x1a7, 0x3f7 };
 
 static const struct extra_event nehalem[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0xffff, .shared = true },
+	REFUSED(0x100b),
 	{ }
 };
 
 static const struct extra_event westmere[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0xffff, .shared = true },
 	{ .code = 0x01bb, .reg = RSP_1, .valid = 0xffff, .shared = true },
+	REFUSED(0x100b),
 	{ }
 };
 
 static const struct extra_event sandy_bridge[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3f807f8fff },
 	{ .code = 0x01bb, .reg = RSP_1, .valid = 0x3f807f8fff },
+	REFUSED(0x01cd),
 	{ }
 };
 
 static const struct extra_event haswell[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3fffff8fff },
 	{ .code = 0x01bb, .reg = RSP_1, .valid = 0x3fffff8fff },
+	REFUSED(0x01cd),
 	{ }
 };
 
@@ -57,6 +67,7 @@ static const struct extra_event skylake[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3fffff8fff },
 	{ .code = 0x01bb, .reg = RSP_1, .valid = 0x3fffff8fff },
 	{ .code = 0x01c6, .reg = FRONTEND, .valid = 0x7fff17 },
+	REFUSED(0x01cd),
 	{ }
 };
 
@@ -64,6 +75,7 @@ static const struct extra_event ice_lake[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3fffffbfff },
 	{ .code = 0x01bb, .reg = RSP_1, .valid = 0x3fffffbfff },
 	{ .code = 0x01c6, .reg = FRONTEND, .valid = 0x7fff17 },
+	REFUSED(0x01cd),
 	{ }
 };
 
@@ -73,6 +85,18 @@ static const struct extra_event golden_cove[] = {
 	{ .code = 0x01c6, .reg = FRONTEND, .valid = 0x7fff1f },
 	{ .code = 0x40ad, .reg = FRONTEND, .valid = 0x7 },
 	{ .code = 0x04c2, .reg = FRONTEND, .valid = 0x8 },
+	REFUSED(0x01cd),
+	{ }
+};
+
+static const struct extra_event redwood_cove[] = {
+	{ .code = 0x012a, .reg = RSP_0, .valid = 0x3fffffffff },
+	{ .code = 0x012b, .reg = RSP_1, .valid = 0x3fffffffff },
+	{ .code = 0x02c6, .reg = FRONTEND, .valid = 0x9 },
+	{ .code = 0x03c6, .reg = FRONTEND, .valid = 0x7fff1f },
+	{ .code = 0x40ad, .reg = FRONTEND, .valid = 0x7 },
+	{ .code = 0x04c2, .reg = FRONTEND, .valid = 0x8 },
+	REFUSED(0x01cd),
 	{ }
 };
 
@@ -98,6 +122,30 @@ static const struct extra_event tremont[] = {
 static const struct extra_event gracemont[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3fffffffff },
 	{ .code = 0x02b7, .reg = RSP_1, .valid = 0x3fffffffff },
+	REFUSED(0x05d0),
+	{ }
+};
+
+/* 0127H and 0227H need MSR_SNOOP_RSP_0 and _1. */
+static const struct extra_event crestmont[] = {
+	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x800ff3ffffffffff },
+	{ .code = 0x02b7, .reg = RSP_1, .valid = 0x000ff3ffffffffff },
+	REFUSED(0x05d0), REFUSED(0x0127), REFUSED(0x0227),
+	{ }
+};
+
+/* Core Duo, Core 2, and Atoms before Silvermont use some of these codes for plain events. */
+static const struct extra_event none[] = {
+	{ }
+};
+
+/* A processor that is not known may have any of these. */
+static const struct extra_event unknown[] = {
+	REFUSED(0x01b7), REFUSED(0x02b7), REFUSED(0x04b7), REFUSED(0x08b7), REFUSED(0x01bb),
+	REFUSED(0x012a), REFUSED(0x022a), REFUSED(0x042a), REFUSED(0x082a), REFUSED(0x012b),
+	REFUSED(0x01c6), REFUSED(0x02c6), REFUSED(0x03c6), REFUSED(0x40ad), REFUSED(0x04c2),
+	REFUSED(0x0127), REFUSED(0x0227), REFUSED(0x01cd), REFUSED(0x05d0), REFUSED(0x100b),
+	REFUSED(0x01d4), REFUSED(0x02d4), REFUSED(0x04d4), REFUSED(0x08d4),
 	{ }
 };
 
@@ -136,6 +184,12 @@ static const struct extra_event *extra_events_of(unsigned int model, u32 core_ty
 	case 0x97: case 0x9a:				/* Alder Lake, */
 	case 0xb7: case 0xba: case 0xbf:		/* Raptor Lake: hybrid */
 		return is_atom(core_type) ? gracemont : golden_cove;
+	case 0xad: case 0xae:				/* Granite Rapids */
+		return redwood_cove;
+	case 0xaa: case 0xac: case 0xb5:		/* Meteor Lake, Arrow Lake U: hybrid */
+		return is_atom(core_type) ? crestmont : redwood_cove;
+	case 0xaf: case 0xb6:				/* Sierra Forest, Grand Ridge */
+		return crestmont;
 	case 0x37: case 0x4a: case 0x4c: case 0x4d: case 0x5a: case 0x5d:
 		return silvermont;
 	case 0x5c: case 0x5f: case 0x7a:
@@ -144,8 +198,13 @@ static const struct extra_event *extra_events_of(unsigned int model, u32 core_ty
 		return tremont;
 	case 0xbe:
 		return gracemont;
+	case PERFCTR_INTEL_NO_MODEL:			/* of another vendor */
+	case 0x0e:					/* Core Duo */
+	case 0x0f: case 0x16: case 0x17: case 0x1d:	/* Core 2 */
+	case 0x1c: case 0x26: case 0x27: case 0x35: case 0x36:
+		return none;
 	}
-	return NULL;
+	return unknown;
 }
 
 /*
@@ -165,11 +224,20 @@ static bool extra_msr_works(u32 msr)
 	return now == (old ^ BIT_ULL(0));
 }
 
+static bool has_registers(const struct extra_event *event)
+{
+	for (; event->code; event++) {
+		if (event->valid)
+			return true;
+	}
+	return false;
+}
+
 unsigned int perfctr_intel_probe_extra(unsigned int model, u32 core_type)
 {
 	const struct extra_event *events = extra_events_of(model, core_type);
 	unsigned int i, present = 0;
-	unsigned int nr = events ? PERFCTR_X86_NR_EXTRA : 0;
+	unsigned int nr = has_registers(events) ? PERFCTR_X86_NR_EXTRA : 0;
 	unsigned long flags;
 
 	local_irq_save(flags);

@@ -207,11 +207,13 @@ static bool is_intel(void)
 	return ebx == 0x756e6547 && edx == 0x49656e69 && ecx == 0x6c65746e;
 }
 
-/* Return the model of a processor of family 6, or 0. */
+/* Return the model of a processor of family 6, 0, or PERFCTR_INTEL_NO_MODEL. */
 static unsigned int get_model(void)
 {
 	u32 eax, ebx, ecx, edx;
 
+	if (!is_intel())
+		return PERFCTR_INTEL_NO_MODEL;
 	perfctr_cpuid(1, &eax, &ebx, &ecx, &edx);
 	return ((eax >> 8) & 0xf) == 6 ? ((eax >> 12) & 0xf0) | ((eax >> 4) & 0xf) : 0;
 }
@@ -230,7 +232,7 @@ static int intel_probe(void)
 	memset(pmu, 0, sizeof(*pmu));
 	pmu->allowed = PERFCTR_X86_EVNTSEL_P6;
 	pmu->refuses = event_absent;
-	perfctr_intel_set_quirks(pmu, is_intel() ? get_model() : 0, f.version, f.pmc_mask);
+	perfctr_intel_set_quirks(pmu, get_model(), f.version, f.pmc_mask);
 	pmu->instructions = EVENT_INSTRUCTIONS;
 	pmu->evntsel0 = MSR_EVNTSEL0;
 	pmu->pmc0 = MSR_PMC0;
@@ -246,7 +248,7 @@ static int intel_probe(void)
 		pmu->pebs_enable = MSR_PEBS_ENABLE;
 	}
 	describe_kind(info, &f);
-	pmu->nr_extra = perfctr_intel_probe_extra(is_intel() ? get_model() : 0, f.core_type);
+	pmu->nr_extra = perfctr_intel_probe_extra(get_model(), f.core_type);
 	/* A write to MSR_PMC0 sets 32 bits and extends their sign. */
 	if (!perfctr_x86_pmc_describe(f.width, f.fixed_width, f.write_pmc0 == MSR_PMC0 ? 32 : 64))
 		return -ENODEV;

@@ -237,9 +237,11 @@ extern unsigned int perfctr_amd_family;
  * @max_leaf: EAX of CPUID leaf 0
  *
  * set_quirks: fill in alone_mask, alone_event and restart.
- * @model: of family 6, or 0
+ * @model: of family 6; 0: another family; PERFCTR_INTEL_NO_MODEL: another vendor
  * @version: of architectural performance monitoring
  */
+#define PERFCTR_INTEL_NO_MODEL	(~0U)
+
 bool perfctr_intel_pmc3_is_microcodes(u32 max_leaf);
 void perfctr_intel_set_quirks(struct perfctr_x86_pmu *pmu, unsigned int model,
 			      unsigned int version, u64 pmc_mask);
@@ -252,7 +254,7 @@ extern const u32 perfctr_x86_extra_msrs[PERFCTR_X86_NR_EXTRA];
 
 /*
  * Find the extra events of this CPU's kind.
- * @model: of family 6, or 0
+ * @model: as above
  * @core_type: EAX of CPUID leaf 1AH, or 0
  *
  * Return: an upper bound of the registers that any kind has.
@@ -271,7 +273,8 @@ int perfctr_x86_check_extra(const struct vperfctr_ctr *ctr, struct perfctr_cpu_c
 static inline bool perfctr_x86_may_have_extra(const struct vperfctr_ctr *ctr)
 {
 	switch (ctr->evntsel & 0xff) {
-	case 0x2a: case 0x2b: case 0xad: case 0xb7: case 0xbb: case 0xc2: case 0xc6:
+	case 0x0b: case 0x27: case 0x2a: case 0x2b: case 0xad: case 0xb7: case 0xbb:
+	case 0xc2: case 0xc6: case 0xcd: case 0xd0: case 0xd4:
 		return true;
 	}
 	return ctr->aux;

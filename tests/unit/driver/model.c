@@ -100,29 +100,35 @@ static u64 field(u64 fixed_ctrl, unsigned int i)
 
 /* ---- events with an extra register ---------------------------------------- */
 
+#define REFUSED(event)	{ event, 0, false, 0 }
+
 static const struct model_extra nehalem[] = {
-	{ 0x01b7, 0, true, 0xffff }, { }
+	{ 0x01b7, 0, true, 0xffff }, REFUSED(0x100b), { }
 };
 static const struct model_extra westmere[] = {
-	{ 0x01b7, 0, true, 0xffff }, { 0x01bb, 1, true, 0xffff }, { }
+	{ 0x01b7, 0, true, 0xffff }, { 0x01bb, 1, true, 0xffff },
+	REFUSED(0x100b), { }
 };
 static const struct model_extra sandy_bridge[] = {
-	{ 0x01b7, 0, false, 0x3f807f8fff }, { 0x01bb, 1, false, 0x3f807f8fff }, { }
+	{ 0x01b7, 0, false, 0x3f807f8fff }, { 0x01bb, 1, false, 0x3f807f8fff },
+	REFUSED(0x01cd), { }
 };
 static const struct model_extra broadwell[] = {
-	{ 0x01b7, 0, false, 0x3fffff8fff }, { 0x01bb, 1, false, 0x3fffff8fff }, { }
+	{ 0x01b7, 0, false, 0x3fffff8fff }, { 0x01bb, 1, false, 0x3fffff8fff },
+	REFUSED(0x01cd), { }
 };
 static const struct model_extra skylake[] = {
 	{ 0x01b7, 0, false, 0x3fffff8fff }, { 0x01bb, 1, false, 0x3fffff8fff },
-	{ 0x01c6, 2, false, 0x7fff17 }, { }
+	{ 0x01c6, 2, false, 0x7fff17 }, REFUSED(0x01cd), { }
 };
 static const struct model_extra ice_lake[] = {
 	{ 0x01b7, 0, false, 0x3fffffbfff }, { 0x01bb, 1, false, 0x3fffffbfff },
-	{ 0x01c6, 2, false, 0x7fff17 }, { }
+	{ 0x01c6, 2, false, 0x7fff17 }, REFUSED(0x01cd), { }
 };
 static const struct model_extra sapphire_rapids[] = {
 	{ 0x012a, 0, false, 0x3fffffffff }, { 0x012b, 1, false, 0x3fffffffff },
-	{ 0x01c6, 2, false, 0x7fff1f }, { 0x40ad, 2, false, 0x7 }, { 0x04c2, 2, false, 0x8 }, { }
+	{ 0x01c6, 2, false, 0x7fff1f }, { 0x40ad, 2, false, 0x7 }, { 0x04c2, 2, false, 0x8 },
+	REFUSED(0x01cd), { }
 };
 static const struct model_extra silvermont[] = {
 	{ 0x01b7, 0, false, 0 }, { 0x02b7, 1, false, 0 }, { }
@@ -134,7 +140,24 @@ static const struct model_extra tremont[] = {
 	{ 0x01b7, 0, false, 0x800ff0ffffff9fff }, { 0x02b7, 1, false, 0xff0ffffff9fff }, { }
 };
 static const struct model_extra gracemont[] = {
-	{ 0x01b7, 0, false, 0x3fffffffff }, { 0x02b7, 1, false, 0x3fffffffff }, { }
+	{ 0x01b7, 0, false, 0x3fffffffff }, { 0x02b7, 1, false, 0x3fffffffff },
+	REFUSED(0x05d0), { }
+};
+static const struct model_extra redwood_cove[] = {
+	{ 0x012a, 0, false, 0x3fffffffff }, { 0x012b, 1, false, 0x3fffffffff },
+	{ 0x02c6, 2, false, 0x9 }, { 0x03c6, 2, false, 0x7fff1f }, { 0x40ad, 2, false, 0x7 },
+	{ 0x04c2, 2, false, 0x8 }, REFUSED(0x01cd), { }
+};
+static const struct model_extra crestmont[] = {
+	{ 0x01b7, 0, false, 0x800ff3ffffffffff }, { 0x02b7, 1, false, 0xff3ffffffffff },
+	REFUSED(0x05d0), REFUSED(0x0127), REFUSED(0x0227), { }
+};
+/* Knights Landing and later ones: the driver does not know which registers they have. */
+static const struct model_extra unknown[] = {
+	REFUSED(0x01b7), REFUSED(0x02b7), REFUSED(0x04b7), REFUSED(0x08b7), REFUSED(0x01bb), REFUSED(0x012a), REFUSED(0x022a),
+	REFUSED(0x042a), REFUSED(0x082a), REFUSED(0x012b), REFUSED(0x01c6), REFUSED(0x02c6), REFUSED(0x03c6), REFUSED(0x40ad),
+	REFUSED(0x04c2), REFUSED(0x0127), REFUSED(0x0227), REFUSED(0x01cd), REFUSED(0x05d0), REFUSED(0x100b), REFUSED(0x01d4),
+	REFUSED(0x02d4), REFUSED(0x04d4), REFUSED(0x08d4), { }
 };
 
 #define NEHALEM		0x106a5
@@ -144,7 +167,10 @@ const struct model_processor model_processors[MODEL_PROCESSORS] = {
 	{ NEHALEM, nehalem }, { WESTMERE, westmere }, { 0x206a7, sandy_bridge },
 	{ 0x306d4, broadwell }, { 0x506e3, skylake }, { 0x606a6, ice_lake },
 	{ 0x806f8, sapphire_rapids }, { 0x30673, silvermont }, { 0x506c9, goldmont },
-	{ 0x906c0, tremont }, { 0xb06e0, gracemont }, { 0, NULL },
+	{ 0x906c0, tremont }, { 0xb06e0, gracemont },
+	{ 0xa06d1, redwood_cove }, { 0xa06f3, crestmont }, { 0x50671, unknown },
+	{ 0x400f10, unknown },	/* family 19 */
+	{ MODEL_CORE2, NULL },
 };
 
 const struct model_extra *model_find_extra(u64 evntsel)

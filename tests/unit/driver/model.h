@@ -62,7 +62,7 @@ extern char model_context[128];	/* describes the test's present step; printed on
 #define DEBUGCTL_LBR	BIT_ULL(0)
 #define DEBUGCTL_FREEZE	BIT_ULL(12)	/* FREEZE_PERFMON_ON_PMI, from version 2 on */
 
-/* An event that needs a value in an extra register. */
+/* An event that needs a value in an extra register.  valid 0: in one that nothing writes. */
 struct model_extra {
 	u16 event;
 	u8 reg;				/* 1A6H, 1A7H, 3F7H */
@@ -199,7 +199,8 @@ struct model_processor {
 };
 
 extern const struct model_processor model_processors[];
-#define MODEL_PROCESSORS	12
+#define MODEL_PROCESSORS	16
+#define MODEL_CORE2		0x6f6
 
 /* Execute the work on the current CPU. */
 void model_run(const struct work *work);

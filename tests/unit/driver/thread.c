@@ -88,6 +88,7 @@ struct model_config usual_config(unsigned int version)
 		.fixed_mask = version >= 5 ? 0x7 : 0,
 		.nr_events = 7,
 		.no_any_thread = version >= 5,
+		.signature = MODEL_CORE2,
 	};
 }
 
@@ -99,6 +100,7 @@ struct model_config random_config(unsigned int version)
 		.pmc_width = 32 + random_below(33),
 		.nr_events = 7,
 		.no_any_thread = version >= 5,
+		.signature = MODEL_CORE2,
 	};
 
 	if (version >= 2) {
