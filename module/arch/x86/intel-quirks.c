@@ -9,6 +9,7 @@
 #include "regs.h"
 #include "x86.h"
 
+#define MSR_PMC0		0x0c1
 #define MSR_EVNTSEL0		0x186
 
 #define CPUID_7_EDX_RTM_ALWAYS_ABORT BIT(11)
@@ -60,8 +61,10 @@ static void restart_nehalem(void)
 	const u64 all = perfctr_x86_low_bits(ARRAY_SIZE(values));
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(values); i++)
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
 		perfctr_wrmsr_safe(MSR_EVNTSEL0 + i, values[i]);
+		perfctr_wrmsr_safe(MSR_PMC0 + i, 0);
+	}
 	perfctr_wrmsr_safe(pmu->global_ctrl, all);
 	perfctr_wrmsr_safe(pmu->global_ctrl, 0);
 	/* The values are not events, but counters count some now and then, and may overflow. */

@@ -392,15 +392,15 @@ static unsigned int restart_value(u64 evntsel)
 }
 
 /*
- * Note a write of GLOBAL_CTRL.  If each counter has one of the special values, and all
- * values occur, enabling all counters restarts them.
+ * Note a write of GLOBAL_CTRL.  If each counter is zero and has one of the special values,
+ * and all values occur, enabling all counters restarts them.
  */
 static void restart_counters(struct model_cpu *cpu, u64 global_ctrl)
 {
 	unsigned int i, seen = 0;
 
 	for (i = 0; i < 4; i++) {
-		if (!restart_value(cpu->evntsel[i]))
+		if (!restart_value(cpu->evntsel[i]) || cpu->pmc[i])
 			seen |= 8;
 		seen |= restart_value(cpu->evntsel[i]);
 	}
