@@ -286,6 +286,20 @@ static u64 interrupting_counters(const struct pmc_cpu *cpu)
 }
 
 /*
+ * Undo what perf's handler has done to the global control, if this NMI is for Intel PT or
+ * BTS: it leaves all counters stopped or, if perf has counted on this CPU before, all
+ * enabled.  The code that this NMI interrupts may be about to write the same value.
+ */
+static void repair_global_ctrl(u64 mine)
+{
+	u64 now;
+
+	/* The workaround enables counters for a moment, and must not be disturbed. */
+	if (!pmu->restart && !perfctr_rdmsr_safe(pmu->global_ctrl, &now) && now != mine)
+		perfctr_wrmsr(pmu->global_ctrl, mine);
+}
+
+/*
  * Stop counters that other code has started, if one has overflowed.
  *
  * Clear the status bits of these overflows, or of @all.  The caller then looks for
@@ -302,8 +316,10 @@ bool perfctr_x86_pmc_end_stray(bool all)
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	u64 mine = READ_ONCE(cpu->global_ctrl), status;
 
-	if (!pmu->global_ctrl || !READ_ONCE(cpu->ready) ||
-	    perfctr_rdmsr_safe(pmu->global_status, &status))
+	if (!pmu->global_ctrl || !READ_ONCE(cpu->ready))
+		return false;
+	repair_global_ctrl(mine);
+	if (perfctr_rdmsr_safe(pmu->global_status, &status))
 		return false;
 	status &= interrupting_counters(cpu) & (all ? -1ULL : ~mine);
 	if (!status)

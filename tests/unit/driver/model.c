@@ -618,9 +618,15 @@ void model_wrmsr(u32 msr, u64 value)
 		*place &= ~value | model_config()->stuck_status;
 		break;
 	default:
-		/* The driver may write 0 to GLOBAL_CTRL twice, to be sure that all is stopped. */
-		if (*place == value && !model_needs_restart() && (value || reg != REG_GLOBAL_CTRL))
+		/*
+		 * The driver may write 0 to GLOBAL_CTRL twice, to be sure that all is stopped.
+		 * An NMI may have written the value that the interrupted code is about to write.
+		 */
+		if (*place == value && !model_needs_restart() &&
+		    (reg != REG_GLOBAL_CTRL || (value && !cpu->nmi_wrote)))
 			cpu->redundant++;
+		if (reg == REG_GLOBAL_CTRL)
+			cpu->nmi_wrote = fake_in_nmi;
 		*place = value;
 	}
 }

@@ -129,6 +129,7 @@ struct model_cpu {
 	u64 extra[MODEL_NR_EXTRA];
 	u32 lvtpc;
 	bool pmi;			/* the NMI of LVTPC is pending */
+	bool nmi_wrote;			/* GLOBAL_CTRL, last */
 	u64 tsc;
 
 	unsigned int wrmsrs[NR_REGS];

@@ -463,6 +463,36 @@ START_TEST(started_by_others)
 }
 END_TEST
 
+/*
+ * An NMI for Intel PT: perf's handler, which runs first, stops or enables all counters.  Ours
+ * puts the global control right, while a thread counts and while none does.
+ */
+START_TEST(changed_by_perf)
+{
+	unsigned int i;
+
+	variant(_i % 4 + 1 + _i / 4 * 5);
+	machine_start(&config, perfctr_isolate);
+	set_control(&a, 0);
+	for (i = 0; i < 8; i++) {
+		if (i & 1)
+			thread_in(&a, 0);
+		jiffies += HZ;
+		model.cpu[0].global_ctrl = i & 2 ? model_exists() : 0;
+		ck_assert(!fake_nmi(true));
+		if (i & 1) {
+			thread_check_settled(&a);
+			thread_run(&a, &some);
+			thread_out(&a);
+			thread_check(&a);
+		} else if (perfctr_isolate) {
+			ck_assert_uint_eq(model.cpu[0].global_ctrl, 0);
+		}
+	}
+	machine_stop();
+}
+END_TEST
+
 /* ---- claiming and releasing the CPUs -------------------------------------- */
 
 static void do_reserve(void)
@@ -824,6 +854,7 @@ Suite *nmi_suite(void)
 	tcase_add_loop_test(tc, not_masked, 0, VARIANTS);
 	tcase_add_loop_test(tc, others_left_running, 0, 2);
 	tcase_add_loop_test(tc, started_by_others, 0, 16);
+	tcase_add_loop_test(tc, changed_by_perf, 0, 8);
 	tcase_add_loop_test(tc, take_and_give_back, 0, 15);
 	tcase_add_loop_test(tc, expected_soon, 0, VARIANTS);
 	tcase_add_loop_test(tc, masked_is_certain, 0, VARIANTS);
