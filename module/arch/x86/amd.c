@@ -92,6 +92,24 @@ static const char *find_registers(unsigned int *nr_pmcs)
 	return "AMD PerfMonV2";
 }
 
+/*
+ * False in a KVM guest without a PMU: the K7's registers read as 0, and ignore writes.  A
+ * counter in use, whose event select is not 0, needs no test and is not disturbed.
+ */
+static bool registers_hold(void)
+{
+	const struct perfctr_x86_pmu *pmu = &perfctr_x86_pmu;
+	u64 evntsel, old, now = 0;
+
+	if (perfctr_rdmsr_safe(pmu->evntsel0, &evntsel) || evntsel)
+		return true;
+	if (perfctr_rdmsr_safe(pmu->pmc0, &old) || perfctr_wrmsr_safe(pmu->pmc0, old ^ 0xff))
+		return false;
+	perfctr_rdmsr_safe(pmu->pmc0, &now);
+	perfctr_wrmsr_safe(pmu->pmc0, old);
+	return now == (old ^ 0xff);
+}
+
 static int amd_probe(void)
 {
 	struct perfctr_x86_pmu *pmu = &perfctr_x86_pmu;
@@ -116,7 +134,7 @@ static int amd_probe(void)
 	pmu->refuses = perfctr_amd_refuses;
 	pmu->write_pmc0 = pmu->pmc0;
 	pmu->instructions = 0xc0;
-	if (!nr_pmcs || !perfctr_x86_pmc_describe(WIDTH, 0, WIDTH))
+	if (!nr_pmcs || !perfctr_x86_pmc_describe(WIDTH, 0, WIDTH) || !registers_hold())
 		return -ENODEV;
 
 	info->cpu_type = VPERFCTR_CPU_AMD;

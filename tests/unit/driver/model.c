@@ -474,6 +474,10 @@ static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 		return NULL;
 	capabilities = model_config()->no_full_write ? 0xdf : 0x20df;
 
+	if (model.amd) {
+		*reg = REG_AMD;
+		return msr >= 0xc0010000 && msr <= 0xc0010007 ? &model.amd_regs[msr - 0xc0010000] : NULL;
+	}
 	switch (msr) {
 	case 0x0c1 ... 0x0ca:
 		*reg = REG_PMC;
@@ -549,6 +553,8 @@ u64 model_valid_bits(enum model_reg reg)
 		return DEBUGCTL_LBR | (model_config()->version >= 2 ? DEBUGCTL_FREEZE : 0);
 	case REG_PEBS_ENABLE:
 		return pmc_mask();
+	case REG_AMD:
+		return ~0ULL;
 	default:
 		return 0;
 	}
@@ -600,7 +606,7 @@ void model_wrmsr(u32 msr, u64 value)
 	if (reg == REG_OVF_CTRL && !value)
 		return;		/* the probe does this: it changes nothing */
 	cpu->wrmsrs[reg == REG_FULL_PMC ? REG_PMC : reg]++;
-	if (is_stuck(reg, msr) || (reg == REG_EXTRA && model_config()->ignores_extra))
+	if ((reg == REG_AMD && !model.amd_holds) || is_stuck(reg, msr) || (reg == REG_EXTRA && model_config()->ignores_extra))
 		return;
 	if (reg == REG_GLOBAL_CTRL && model_needs_restart())
 		restart_counters(cpu, value);
@@ -692,16 +698,19 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 	 * The driver must not read an absent leaf, which returns arbitrary values.  Leaf 0AH
 	 * returns valid ones even then: a driver that trusts them fails a test of test_probe.c.
 	 */
-	require(leaf <= model.max_leaf || leaf == 0xa, "CPUID leaf %#x does not exist", leaf);
+	require(leaf <= model.max_leaf || leaf == 0xa || (leaf & BIT(31)), "CPUID leaf %#x does not exist", leaf);
 	switch (leaf) {
 	case 0:
 		*eax = model.max_leaf;
-		*ebx = 0x756e6547;	/* GenuineIntel */
-		*edx = 0x49656e69;
-		*ecx = 0x6c65746e;
+		*ebx = model.amd ? 0x68747541 : 0x756e6547;	/* AuthenticAMD, GenuineIntel */
+		*edx = model.amd ? 0x69746e65 : 0x49656e69;
+		*ecx = model.amd ? 0x444d4163 : 0x6c65746e;
+		break;
+	case 0x80000000:
+		*eax = 0x80000008;
 		break;
 	case 1:
-		*eax = c->signature;
+		*eax = model.amd ? 0x800f12 : c->signature;	/* family 17h */
 		*ecx = c->no_capabilities ? 0 : BIT(15);	/* PDCM */
 		break;
 	case 7:
@@ -713,6 +722,8 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 		}
 		break;
 	case 0xa:
+		if (model.amd)
+			break;
 		*eax = c->version | c->nr_pmcs << 8 | c->pmc_width << 16 | c->nr_events << 24;
 		*ebx = c->events_absent;
 		*ecx = c->fixed_mask;

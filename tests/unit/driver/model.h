@@ -112,6 +112,7 @@ struct model_config {
 enum model_reg {
 	REG_PMC, REG_EVNTSEL, REG_FIXED_CTR, REG_FIXED_CTRL, REG_GLOBAL_CTRL, REG_STATUS, REG_OVF_CTRL,
 	REG_FULL_PMC, REG_CAPABILITIES, REG_EXTRA, REG_DEBUGCTL, REG_PEBS_ENABLE,
+	REG_AMD,
 	NR_REGS
 };
 
@@ -146,6 +147,13 @@ struct model {
 	u32 max_leaf;
 	bool pv_guest;
 	bool guest;			/* CPUID reports a hypervisor */
+	/*
+	 * An AMD guest: the K7's registers exist.  As KVM has them without a PMU, they read
+	 * as 0 and ignore writes, unless amd_holds is set.
+	 */
+	bool amd;
+	bool amd_holds;
+	u64 amd_regs[8];
 	bool new_perf;			/* perf uses the addresses of version 6 */
 	bool hybrid;
 	u32 absent_msr;			/* promised by CPUID, absent in the hypervisor; 0: none */

@@ -248,6 +248,26 @@ START_TEST(rejected_is_forgotten)
 }
 END_TEST
 
+/* An AMD guest whose registers ignore writes has no counters.  Those in use are not touched. */
+START_TEST(amd_guest)
+{
+	struct model_config config = usual_config(2);
+
+	model_init(&config);
+	model.amd = model.guest = true;
+	model.amd_holds = _i;
+	model.amd_regs[4] = _i ? 12345 : 0;
+	model.amd_regs[0] = _i == 2 ? SEL_EN | SEL_USR | 0xc0 : 0;
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	ck_assert_uint_eq(perfctr_cpu_info.cpu_type,
+			  _i ? VPERFCTR_CPU_AMD : VPERFCTR_CPU_GENERIC);
+	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, _i ? 4 : 0);
+	ck_assert_uint_eq(model.amd_regs[4], _i ? 12345 : 0);
+	ck_assert_uint_eq(model.cpu[0].wrmsrs[REG_AMD], _i == 2 ? 0 : 2);
+	machine_exit();
+}
+END_TEST
+
 Suite *probe_suite(void)
 {
 	Suite *suite = suite_create("probe");
@@ -263,6 +283,7 @@ Suite *probe_suite(void)
 	tcase_add_loop_test(tc, holes, 0, 6);
 	tcase_add_loop_test(tc, promised_but_absent, 0, ARRAY_SIZE(promised));
 	tcase_add_test(tc, rejected_is_forgotten);
+	tcase_add_loop_test(tc, amd_guest, 0, 3);
 	suite_add_tcase(suite, tc);
 	return suite;
 }
