@@ -3,10 +3,14 @@
  * Reserve the counters of pmc.c against perf and other users in the kernel.  Prepare the
  * registers of a CPU that comes online, goes offline, or has slept.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/percpu.h>
+#include <linux/printk.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 #include <asm/nmi.h>
 
@@ -205,11 +209,33 @@ static bool are_zero(const struct vperfctr_info *kind)
 	return true;
 }
 
+/*
+ * Warn if a counter is enabled.  perf disables its event selects when it stops counting, so
+ * this is firmware, a hypervisor, or a program that writes MSRs.  It may do so again.
+ */
+static void warn_of_others(const struct vperfctr_info *kind)
+{
+	unsigned int i;
+	u64 evntsel;
+
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
+		if (!(kind->pmc_mask & BIT_ULL(i)) ||
+		    perfctr_rdmsr_safe(evntsel_msr(i), &evntsel) ||
+		    !(evntsel & PERFCTR_X86_EVNTSEL_EN))
+			continue;
+		pr_warn_once("CPU %u: counter %u was counting for firmware or another program (event select %#llx); counts may be wrong if that continues\n",
+			     smp_processor_id(), i, evntsel);
+		return;
+	}
+}
+
 int perfctr_x86_pmc_cpu_start(bool test)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	int err = 0;
 
+	if (test)
+		warn_of_others(perfctr_kind_here());
 	if (!are_zero(perfctr_kind_here()))
 		perfctr_x86_pce_suspect();
 

@@ -158,6 +158,7 @@ extern unsigned int fake_works[NR_CPUS];
 extern unsigned int fake_warnings;
 #define pr_warn(...)			(fake_warnings++, (void)snprintf(NULL, 0, __VA_ARGS__))
 #define pr_warn_ratelimited(...)	pr_warn(__VA_ARGS__)
+#define pr_warn_once(...)		pr_warn(__VA_ARGS__)
 #define pr_err(...)			pr_warn(__VA_ARGS__)
 
 /* The thread that runs, and how often it was switched out. */
