@@ -263,7 +263,8 @@ struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void)
 
 u32 perfctr_x86_pmc_updates(void)
 {
-	const struct perfctr_cpu_state *state = READ_ONCE(this_cpu_ptr(&perfctr_x86_pmc_cpu)->running);
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+	const struct perfctr_cpu_state *state = READ_ONCE(cpu->running);
 
 	return state ? READ_ONCE(state->page->samplecount) : 0;
 }
@@ -326,7 +327,8 @@ bool perfctr_x86_pmc_end_stray(bool all)
 		return false;
 	if (status & ~mine) {
 		perfctr_wrmsr(pmu->global_ctrl, mine);
-		perfctr_x86_pmi_expect();	/* the NMI of a second overflow, also cleared here */
+		/* The NMI of a second overflow, which is also cleared here. */
+		perfctr_x86_pmi_expect();
 	}
 	perfctr_wrmsr(pmu->global_clear, status);
 	return status & ~mine;
