@@ -35,28 +35,33 @@ struct vperfctr_account {
 	atomic_t ring_kb;
 } ____cacheline_aligned_in_smp;
 
-#define ACCOUNT_BITS	8
+#define ACCOUNT_BITS	12
+#define LOCK_BITS	8
 
-/*
- * The accounts of users whose ids have this hash.  The lock guards the list, the first
- * charge of an account and the last one.
- */
-static struct bucket {
+/* The accounts of users whose ids have the same hash: few, even of ten thousand users. */
+static struct hlist_head buckets[1 << ACCOUNT_BITS];
+
+/* Each guards some of these lists, the first charge of an account and the last one. */
+static struct {
 	raw_spinlock_t lock;		/* for the fork probe, which cannot sleep */
-	struct hlist_head accounts;
-} ____cacheline_aligned_in_smp buckets[1 << ACCOUNT_BITS];
+} ____cacheline_aligned_in_smp locks[1 << LOCK_BITS];
 
-static struct bucket *bucket_of(kuid_t uid)
+static unsigned int bucket_of(kuid_t uid)
 {
-	return &buckets[hash_32(__kuid_val(uid), ACCOUNT_BITS)];
+	return hash_32(__kuid_val(uid), ACCOUNT_BITS);
+}
+
+static raw_spinlock_t *lock_of(unsigned int bucket)
+{
+	return &locks[bucket % ARRAY_SIZE(locks)].lock;
 }
 
 void __init vperfctr_account_init(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(buckets); i++)
-		raw_spin_lock_init(&buckets[i].lock);
+	for (i = 0; i < ARRAY_SIZE(locks); i++)
+		raw_spin_lock_init(&locks[i].lock);
 }
 
 /*
@@ -86,11 +91,11 @@ static bool charge(atomic_t *counter, unsigned int n, unsigned int limit)
 	return true;
 }
 
-static struct vperfctr_account *find_account(const struct bucket *bucket, kuid_t uid)
+static struct vperfctr_account *find_account(unsigned int bucket, kuid_t uid)
 {
 	struct vperfctr_account *account;
 
-	hlist_for_each_entry(account, &bucket->accounts, link) {
+	hlist_for_each_entry(account, &buckets[bucket], link) {
 		if (uid_eq(account->uid, uid))
 			return account;
 	}
@@ -106,19 +111,19 @@ static struct vperfctr_account *find_account(const struct bucket *bucket, kuid_t
  */
 static struct vperfctr_account *charge_user(kuid_t uid, struct vperfctr_account **new)
 {
-	struct bucket *bucket = bucket_of(uid);
+	unsigned int bucket = bucket_of(uid);
 	struct vperfctr_account *account;
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&bucket->lock, flags);
+	raw_spin_lock_irqsave(lock_of(bucket), flags);
 	account = find_account(bucket, uid) ?: *new;
 	if (account && !charge(&account->states, 1, READ_ONCE(max_states_per_user))) {
 		account = ERR_PTR(-EAGAIN);
 	} else if (account && account == *new) {
-		hlist_add_head(&account->link, &bucket->accounts);
+		hlist_add_head(&account->link, &buckets[bucket]);
 		*new = NULL;
 	}
-	raw_spin_unlock_irqrestore(&bucket->lock, flags);
+	raw_spin_unlock_irqrestore(lock_of(bucket), flags);
 	return account;
 }
 
@@ -157,18 +162,18 @@ struct vperfctr_account *vperfctr_charge_child(struct vperfctr_account *account,
 
 void vperfctr_uncharge(struct vperfctr_account *account)
 {
-	struct bucket *bucket;
+	unsigned int bucket;
 	unsigned long flags;
 	bool last;
 
 	if (atomic_add_unless(&account->states, -1, 1))
 		return;
 	bucket = bucket_of(account->uid);
-	raw_spin_lock_irqsave(&bucket->lock, flags);
+	raw_spin_lock_irqsave(lock_of(bucket), flags);
 	last = atomic_dec_and_test(&account->states);
 	if (last)
 		hlist_del(&account->link);
-	raw_spin_unlock_irqrestore(&bucket->lock, flags);
+	raw_spin_unlock_irqrestore(lock_of(bucket), flags);
 	if (last)
 		kfree(account);
 }
