@@ -38,7 +38,7 @@ static u64 read_counter(void)
 	return low | (u64)high << 32;
 }
 
-static void send_sigio(struct irq_work *work)
+static void raise_sigio(struct irq_work *work)
 {
 	struct kernel_siginfo info;
 
@@ -162,7 +162,7 @@ static int __init floor_init(void)
 {
 	int err = -EBUSY;
 
-	init_irq_work(&signal_work, send_sigio);
+	init_irq_work(&signal_work, raise_sigio);
 	if (!reserve_evntsel_nmi(EVNTSEL0))
 		return err;
 	if (!reserve_perfctr_nmi(PMC0))
