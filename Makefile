@@ -122,6 +122,10 @@ demo: deps
 bench: deps
 	@bench/run
 
+bench-scale: deps
+	@tests/vm/check scale2 scale8 scale32 scale64 \
+		scale2-10000 scale8-10000 scale32-10000 scale64-10000
+
 bench-plots: deps
 	@bench/report plots
 
@@ -140,7 +144,7 @@ help:
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove deps check \
 	check-debug check-kernels check-processors lint stress fuzz fuzz-user vm demo \
-	bench bench-plots bench-guard-check bench-native clean help
+	bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
 
@@ -175,6 +179,8 @@ endif
 #:   make fuzz-user     input of perfex and the libraries, with libFuzzer; SECONDS=
 #:                      for each, SEED=
 #:   make bench         the cost beside perf_event's, emulated: doc/performance.md
+#:   make bench-scale   what calls do to other CPUs, on up to 64 CPUs and beside up to
+#:                      ten thousand counted threads; takes hours
 #:   make bench-plots   draw the results of "make bench": bench/cost-*.svg
 #:   make bench-guard-check
 #:                      do the tests detect a loop, or a register write, that is

@@ -78,6 +78,8 @@ static inline void meter_end(struct meter *m)
 }
 
 u64 median(u64 *values, unsigned int n);
+/* The median of all times but the first, less the result of an empty measurement. */
+u64 meter_median(struct meter *m);
 
 /* Convert a difference of TSC values that no meter measured to a figure. */
 double figure(double ticks);
@@ -213,7 +215,7 @@ void measure_calls(void);
 void measure_linked(void);
 void measure_switches(void);
 void measure_scale(void);
-void measure_disturbance(void);
+void measure_disturbance(bool many);
 void measure_floor(void);
 
 #endif /* BENCH_H */

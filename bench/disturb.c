@@ -1,35 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The disturbance of the rest of the machine: function-call interrupts of other CPUs, and
- * stops of the whole machine, for each call, while many other threads are counted.
+ * The disturbance of the rest of the machine by each call, while many other threads are
+ * counted, each for another user.  They sleep, and so do all CPUs but the first, where the
+ * caller is.
  *
- * The caller is on the first CPU, and the other CPUs are idle.  Interrupts are those that
- * /proc/interrupts counts as CAL.  A stop of the machine wakes the thread migration/N of
- * the last CPU.  Both are divided by the calls and rounded: a stray interrupt in a
- * hundred calls is the kernel's.  The clock counts the instructions of all CPUs, so only
- * ratios are printed.
+ * With the module as it is:
+ *
+ *	NAME.interrupts	interrupts of CPUs that the call does not concern: function calls,
+ *			rescheduling, and invalidations of TLBs
+ *	NAME.stops	stops of the machine: each wakes the thread migration/N of the last CPU
+ *	NAME		instructions; for fork_exit, those that counting adds
+ *
+ * The first two are for all calls of a loop, divided by their number and rounded: the
+ * kernel has a few interrupts of its own.
+ *
+ * With the module that counted/build makes, exactly:
+ *
+ *	NAME.sent	functions that the module calls on CPUs that the call does not concern,
+ *			for all calls of a loop
+ *	NAME.locked	instructions while it holds a lock that is neither of one state nor of
+ *			one process, for each call, with the work that the call defers
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <linux/perf_event.h>
 #include <linux/vperfctr.h>
 
 #include "bench.h"
 
-#define CALLS	100
-#define TIMED	21
-#define STACK	(32 * 1024)
+#define CALLS		100
+#define COUNTED_CALLS	20
+#define TIMED		21
+#define STACK		(16 * 1024)
+#define FIRST_UID	20000	/* of the crowd */
 
 static unsigned int cpus, crowd;
 static struct group own, other;
 
 /* ---- counts of the kernel --------------------------------------------------- */
+
+static bool is_interrupt_of_others(const char *line)
+{
+	static const char *const names[] = { "CAL:", "RES:", "TLB:" };
+	unsigned int i;
+
+	line += strspn(line, " ");
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strncmp(line, names[i], strlen(names[i])))
+			return true;
+	}
+	return false;
+}
 
 /* The sum over all CPUs but the first and `except`. */
 static u64 count_interrupts(unsigned int except)
@@ -43,10 +76,9 @@ static u64 count_interrupts(unsigned int except)
 	if (!f)
 		die("/proc/interrupts: %s", strerror(errno));
 	while (fgets(line, sizeof(line), f)) {
-		at = strstr(line, "CAL:");
-		if (!at)
+		if (!is_interrupt_of_others(line))
 			continue;
-		at += strlen("CAL:");
+		at = strchr(line, ':') + 1;
 		for (cpu = 0; cpu < cpus; cpu++) {
 			u64 n = strtoull(at, &at, 10);
 
@@ -104,23 +136,25 @@ static u64 count_stops(void)
 	return n;
 }
 
+/* ---- counts of the module that counts ------------------------------------------ */
+
+#define PARAMETER(name)	"/sys/module/vperfctr/parameters/" name
+
+/* True if the module is the one that counts, and the side is that of the module. */
+static bool module_counts;
+
+static u64 parameter(const char *path)
+{
+	unsigned long long n;
+	FILE *f = fopen(path, "r");
+
+	if (!f || fscanf(f, "%llu", &n) != 1)
+		die("%s: %s", path, strerror(errno));
+	fclose(f);
+	return n;
+}
+
 /* ---- the calls -------------------------------------------------------------- */
-
-static void open_close(void)
-{
-	struct group g;
-
-	side->open(&g, 1, SET_A, false);
-	side->close(&g);
-}
-
-static void open_map_close(void)
-{
-	struct group g;
-
-	side->open(&g, 1, SET_A, true);
-	side->close(&g);
-}
 
 static void open_own(void)
 {
@@ -132,20 +166,54 @@ static void close_own(void)
 	side->close(&own);
 }
 
-static void control_and_stop(void)
+static void map_own(void)
+{
+	own.page[0] = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, own.fd[0], 0);
+	if (own.page[0] == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+}
+
+static void unmap_own(void)
+{
+	munmap(own.page[0], PAGE);
+}
+
+/* A second mapping of an event of perf waits for an RCU grace period. */
+static void open_and_map_own(void)
+{
+	open_own();
+	map_own();
+}
+
+static void unmap_and_close_own(void)
+{
+	unmap_own();
+	close_own();
+}
+
+static void control_own(void)
+{
+	side->control(&own, SET_A);
+}
+
+/* A control without counters gives the hardware back. */
+static void control_nothing(void)
 {
 	struct vperfctr_control stop = {
 		.size = sizeof(stop),
 		.ctr_size = sizeof(struct vperfctr_ctr),
 	};
 
-	side->control(&own, SET_A);
 	must_ioctl(own.fd[0], VPERFCTR_CONTROL, &stop);
 }
 
-static void suspend_and_resume(void)
+static void suspend_own(void)
 {
 	side->suspend(&own);
+}
+
+static void resume_own(void)
+{
 	side->resume(&own);
 }
 
@@ -160,9 +228,25 @@ static void open_inherited(void)
 		.ctr_size = sizeof(ctr),
 		.ctr = (uintptr_t)&ctr,
 	};
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW,
+		.size = sizeof(attr),
+		.config = events[SET_A][0],
+		.inherit = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
 
-	open_own();
-	must_ioctl(own.fd[0], VPERFCTR_CONTROL, &control);
+	if (side == &vperfctr_side) {
+		open_own();
+		must_ioctl(own.fd[0], VPERFCTR_CONTROL, &control);
+		return;
+	}
+	own.n = 1;
+	own.mapped = false;
+	own.fd[0] = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (own.fd[0] < 0)
+		die("perf_event_open: %s", strerror(errno));
 }
 
 static void fork_and_exit(void)
@@ -176,8 +260,9 @@ static void fork_and_exit(void)
 	waitpid(pid, NULL, 0);
 }
 
-/* The state of a thread that runs on the last CPU. */
-static volatile bool other_runs, other_ends;
+/* The state of a thread that runs on the last CPU, or sleeps there. */
+static volatile bool other_ready, other_ends;
+static bool other_sleeps;
 static pthread_t other_thread;
 
 static void *run_on_last(void *arg)
@@ -185,26 +270,44 @@ static void *run_on_last(void *arg)
 	(void)arg;
 	pin(cpus - 1);
 	side->open(&other, 1, SET_A, false);
-	other_runs = true;
-	while (!other_ends)
-		;
-	side->close(&other);
+	other_ready = true;
+	while (!other_ends) {
+		if (other_sleeps)
+			pause();
+	}
 	return NULL;
 }
 
 static void start_other(void)
 {
-	other_runs = other_ends = false;
+	other_ready = other_ends = false;
 	if (pthread_create(&other_thread, NULL, run_on_last, NULL))
 		die("no thread");
-	while (!other_runs)
+	while (!other_ready)
 		msleep(1);
+}
+
+static void start_sleeper(void)
+{
+	other_sleeps = true;
+	start_other();
+}
+
+static void do_nothing(int signal)
+{
+	(void)signal;
 }
 
 static void end_other(void)
 {
+	struct sigaction action = { .sa_handler = do_nothing };
+
+	sigaction(SIGUSR1, &action, NULL);
 	other_ends = true;
+	pthread_kill(other_thread, SIGUSR1);
 	pthread_join(other_thread, NULL);
+	close(other.fd[0]);
+	other_sleeps = false;
 }
 
 static void read_other(void)
@@ -212,117 +315,347 @@ static void read_other(void)
 	side->read(&other);
 }
 
+/* A process that is not counted, for VPERFCTR_ATTACH. */
+static int target;
+static unsigned int target_threads;
+
+static void *sleep_forever(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+static void start_threads(unsigned int n, void *(*function)(void *))
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	unsigned long i;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK > PTHREAD_STACK_MIN ? STACK : PTHREAD_STACK_MIN);
+	pthread_attr_setguardsize(&attr, 0);
+	for (i = 0; i < n; i++) {
+		if (pthread_create(&thread, &attr, function, (void *)i))
+			die("thread %lu of %u", i, n);
+	}
+}
+
+static void start_target_threads(void *arg)
+{
+	(void)arg;
+	start_threads(target_threads - 1, sleep_forever);
+}
+
+static void start_target(void)
+{
+	target_threads = 1;
+	target = start_holder(start_target_threads, NULL);
+}
+
+static void start_target_1000(void)
+{
+	target_threads = 1000;
+	target = start_holder(start_target_threads, NULL);
+}
+
+static void end_target(void)
+{
+	kill_holder(target);
+}
+
+static void attach_target(void)
+{
+	struct vperfctr_ctr ctr = { .evntsel = 0x410000 | events[SET_A][0] };
+	struct vperfctr_control control = {
+		.size = sizeof(control),
+		.tsc_on = 1,
+		.nractrs = 1,
+		.ctr_size = sizeof(ctr),
+		.ctr = (uintptr_t)&ctr,
+	};
+	struct vperfctr_attach attach = {
+		.size = sizeof(attach),
+		.tid = target,
+		.control = (uintptr_t)&control,
+	};
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", target);
+	attach.mem_fd = open(path, O_RDONLY);
+	if (attach.mem_fd < 0)
+		die("%s: %s", path, strerror(errno));
+	own.fd[0] = must_ioctl(vperfctr_dev, VPERFCTR_ATTACH, &attach);
+	close(attach.mem_fd);
+	if (attach.nrthreads != target_threads)
+		die("attached to %u threads, not to %u", attach.nrthreads, target_threads);
+}
+
+static void close_target(void)
+{
+	close(own.fd[0]);
+}
+
+#define LAST_CPU	1	/* concerns the last CPU */
+#define NO_TIME		2	/* other CPUs run on the clock, too */
+#define STOPS		4	/* stops the machine, and so interrupts all CPUs */
+#define OURS		8	/* has no equal of perf */
+#define ADDED		16	/* the instructions are those that counting adds */
+#define ONCE		32	/* beside the smallest crowd only */
+
 static const struct operation {
 	const char *name;
-	void (*begin)(void), (*call)(void), (*end)(void);
-	bool last_cpu;		/* concerns the last CPU */
+	void (*begin)(void), (*before)(void), (*call)(void), (*after)(void), (*end)(void);
+	unsigned int flags;
+	unsigned int calls;	/* 0: the usual numbers */
 } operations[] = {
-	{ "open_close", NULL, open_close, NULL, false },
-	{ "open_map_close", NULL, open_map_close, NULL, false },
-	{ "control_stop", open_own, control_and_stop, close_own, false },
-	{ "suspend_resume", open_own, suspend_and_resume, close_own, false },
-	{ "fork_exit", open_inherited, fork_and_exit, close_own, false },
-	{ "read_other", start_other, read_other, end_other, true },
+	{ "open", NULL, NULL, open_own, close_own, NULL, 0, 0 },
+	{ "close", NULL, open_own, close_own, NULL, NULL, 0, 0 },
+	{ "mmap", NULL, open_own, map_own, unmap_and_close_own, NULL, 0, 0 },
+	{ "munmap", NULL, open_and_map_own, unmap_own, close_own, NULL, 0, 0 },
+	{ "control", open_own, suspend_own, control_own, NULL, close_own, 0, 0 },
+	{ "control_after_nothing", open_own, control_nothing, control_own, NULL, close_own,
+	  OURS, 0 },
+	{ "control_nothing", open_own, control_own, control_nothing, NULL, close_own, OURS, 0 },
+	{ "suspend", open_own, resume_own, suspend_own, NULL, close_own, 0, 0 },
+	{ "resume", open_own, suspend_own, resume_own, NULL, close_own, 0, 0 },
+	{ "fork_exit", open_inherited, NULL, fork_and_exit, NULL, close_own, ADDED, 0 },
+	{ "read_running", start_other, NULL, read_other, NULL, end_other,
+	  LAST_CPU | NO_TIME, 0 },
+	{ "read_sleeping", start_sleeper, NULL, read_other, NULL, end_other, 0, 0 },
+	{ "attach_1", start_target, NULL, attach_target, close_target, end_target,
+	  STOPS | NO_TIME | OURS, 10 },
+	{ "attach_1000", start_target_1000, NULL, attach_target, close_target, end_target,
+	  STOPS | NO_TIME | OURS | ONCE, 3 },
 };
 
 /* ---- the measurement -------------------------------------------------------- */
 
-static void emit_disturbance(const char *what, const char *name, const char *of, u64 n)
+static void run(void (*function)(void))
+{
+	if (function)
+		function();
+}
+
+static void emit_row(const char *what, const struct operation *o, const char *of, double value)
 {
 	char metric[96];
 
-	snprintf(metric, sizeof(metric), "%s.%s.cpus%u.threads%u", name, of, cpus, crowd);
-	emit(what, (double)((n + CALLS / 2) / CALLS), metric, 0);
+	snprintf(metric, sizeof(metric), "%s%s.cpus%u.threads%u", o->name, of, cpus, crowd);
+	emit(what, value, metric, 0);
 }
 
-static double measure_operation(const struct operation *o)
+static void one_round(const struct operation *o)
 {
-	unsigned int i, concerned = o->last_cpu ? cpus - 1 : 0;
-	struct meter m = { };
-	u64 interrupts, stops;
-
-	if (o->begin)
-		o->begin();
+	run(o->before);
 	o->call();
-	msleep(100);
-	interrupts = count_interrupts(concerned);
-	stops = count_stops();
-	for (i = 0; i < CALLS; i++)
-		o->call();
-	interrupts = count_interrupts(concerned) - interrupts;
-	stops = count_stops() - stops;
-	/* The last CPU's thread would run on the clock, too. */
-	while (!o->last_cpu && m.n < TIMED) {
+	run(o->after);
+}
+
+/* The median of the instructions of a call. */
+static u64 time_call(const struct operation *o)
+{
+	struct meter m = { };
+
+	while (m.n < TIMED) {
+		run(o->before);
 		meter_begin(&m);
 		o->call();
 		meter_end(&m);
+		run(o->after);
 	}
-	if (o->end)
-		o->end();
-	emit_disturbance("interrupts", o->name, "interrupts", interrupts);
-	emit_disturbance("stops", o->name, "stops", stops);
-	return o->last_cpu ? 0 : median(m.time, m.n);
+	return meter_median(&m);
 }
+
+/*
+ * Measure what counting adds to the instructions of a call.  The kernel's part varies
+ * with the memory that its allocators return, so the lower quartile of each kind is
+ * taken.  The kernel's threads cannot preempt the caller: what the call defers to them is not included.
+ */
+static u64 time_added(const struct operation *o)
+{
+	u64 time[2][2 * TIMED];
+	unsigned int i, with;
+
+	real_time(true);
+	for (i = 0; i < 4 * TIMED; i++) {
+		with = i & 1;
+		if (with)
+			run(o->begin);
+		time[with][i / 2] = now();
+		o->call();
+		time[with][i / 2] = now() - time[with][i / 2];
+		if (with)
+			run(o->end);
+	}
+	real_time(false);
+	for (with = 0; with < 2; with++)
+		median(time[with], 2 * TIMED);	/* sorts them */
+	return time[1][TIMED / 2] - time[0][TIMED / 2];
+}
+
+static void disturb_kernel(const struct operation *o)
+{
+	unsigned int i, calls = o->calls ?: CALLS;
+	unsigned int concerned = o->flags & LAST_CPU ? cpus - 1 : 0;
+	u64 interrupts, stops;
+
+	run(o->begin);
+	one_round(o);
+	msleep(100);
+	interrupts = count_interrupts(concerned);
+	stops = count_stops();
+	for (i = 0; i < calls; i++)
+		one_round(o);
+	interrupts = count_interrupts(concerned) - interrupts;
+	stops = count_stops() - stops;
+	if (!(o->flags & STOPS))
+		emit_row("interrupts", o, ".interrupts", (interrupts + calls / 2) / calls);
+	emit_row("stops", o, ".stops", (stops + calls / 2) / calls);
+	if (!(o->flags & (NO_TIME | ADDED)))
+		emit_row(unit, o, "", time_call(o));
+	run(o->end);
+	if (o->flags & ADDED)
+		emit_row(unit, o, "", time_added(o));
+}
+
+/* Wait until the work that a call has deferred is done. */
+static void settle(void)
+{
+	msleep(5);
+}
+
+static void disturb_module(const struct operation *o)
+{
+	unsigned int i, calls = o->calls ?: COUNTED_CALLS;
+	u64 sent = 0, locked = 0;
+
+	run(o->begin);
+	one_round(o);
+	/* what is deferred for a second belongs to none of the calls */
+	msleep(1500);
+	for (i = 0; i < calls; i++) {
+		run(o->before);
+		settle();
+		sent -= parameter(PARAMETER("calls"));
+		locked -= parameter(PARAMETER("locked"));
+		o->call();
+		settle();
+		locked += parameter(PARAMETER("locked"));
+		sent += parameter(PARAMETER("calls"));
+		run(o->after);
+	}
+	run(o->end);
+	/* That of the concerned CPU is not one too many. */
+	if (o->flags & LAST_CPU)
+		sent -= calls;
+	emit_row("calls", o, ".sent", sent);
+	emit_row(unit, o, ".locked", (double)locked / calls);
+}
+
+/* ---- the crowd ------------------------------------------------------------------ */
 
 static pthread_barrier_t counted;
 
 static void *member(void *arg)
 {
+	unsigned long i = (unsigned long)arg;
+	uid_t uid = FIRST_UID + i;
 	struct group g;
 
-	(void)arg;
+	pin(i % cpus);
+	/* libc would change the user of all threads; perf refuses ordinary ones */
+	if (side == &vperfctr_side && syscall(SYS_setresuid, uid, uid, uid))
+		die("setresuid: %s", strerror(errno));
 	side->open(&g, 1, SET_A, false);
 	/* the state lives on without a descriptor */
-	close(g.fd[0]);
+	if (side == &vperfctr_side)
+		close(g.fd[0]);
 	pthread_barrier_wait(&counted);
-	pause();
-	return NULL;
+	return sleep_forever(NULL);
 }
 
 static void start_crowd(void *arg)
 {
-	pthread_attr_t attr;
-	pthread_t thread;
-	unsigned int i;
+	struct rlimit files = { crowd + 100, crowd + 100 };
 
 	(void)arg;
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK > PTHREAD_STACK_MIN ? STACK : PTHREAD_STACK_MIN);
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		die("RLIMIT_NOFILE: %s", strerror(errno));
 	pthread_barrier_init(&counted, NULL, crowd + 1);
-	for (i = 0; i < crowd; i++) {
-		if (pthread_create(&thread, &attr, member, NULL))
-			die("thread %u of %u", i, crowd);
-	}
+	start_threads(crowd, member);
 	pthread_barrier_wait(&counted);
+}
+
+/* Keep the kernel's own threads and work off the other CPUs. */
+static void keep_others_idle(void)
+{
+	cpu_set_t first;
+	struct dirent *entry;
+	DIR *proc = opendir("/proc");
+
+	if (!proc)
+		die("/proc: %s", strerror(errno));
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	while ((entry = readdir(proc))) {
+		/* those that are bound to a CPU refuse */
+		if (atoi(entry->d_name) > 0)
+			sched_setaffinity(atoi(entry->d_name), sizeof(first), &first);
+	}
+	closedir(proc);
+	write_file("/sys/devices/virtual/workqueue/cpumask", "1");
 }
 
 #define NR_OPERATIONS	(sizeof(operations) / sizeof(operations[0]))
 
-void measure_disturbance(void)
+static void measure_operations(void *arg)
 {
-	static const unsigned int crowds[] = { 10, 1000 };
-	double time[2][NR_OPERATIONS];
-	unsigned int c, i;
-	int holder;
+	bool smallest = *(bool *)arg;
+	unsigned int i;
 
-	cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	for (c = 0; c < 2; c++) {
-		crowd = crowds[c];
-		progress("%u counted threads, on %u CPUs", crowd, cpus);
-		holder = start_holder(start_crowd, NULL);
-		msleep(1000);
-		for (i = 0; i < NR_OPERATIONS; i++)
-			time[c][i] = measure_operation(&operations[i]);
-		kill_holder(holder);
-		msleep(1000);
-	}
 	for (i = 0; i < NR_OPERATIONS; i++) {
-		char metric[96];
+		const struct operation *o = &operations[i];
 
-		/* The kernel's own fork takes half as much again beside 1000 threads. */
-		if (operations[i].last_cpu || operations[i].call == fork_and_exit)
+		if ((side == &perf_side && o->flags & OURS) || (o->flags & ONCE && !smallest))
 			continue;
-		snprintf(metric, sizeof(metric), "%s.cpus%u.1000_over_10", operations[i].name, cpus);
-		emit("ratio", time[1][i] / time[0][i], metric, 0);
+		if (module_counts)
+			disturb_module(o);
+		else
+			disturb_kernel(o);
 	}
+}
+
+/*
+ * A process of its own measures: this one may have been on another CPU, which then has its
+ * memory loaded and is concerned.
+ */
+static void measure_beside(unsigned int threads, bool smallest)
+{
+	int holder = 0;
+
+	crowd = threads;
+	progress("%u counted threads, on %u CPUs", crowd, cpus);
+	if (crowd)
+		holder = start_holder(start_crowd, NULL);
+	in_child(measure_operations, &smallest);
+	if (holder)
+		kill_holder(holder);
+	msleep(1000);
+}
+
+void measure_disturbance(bool many)
+{
+	cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	module_counts = side == &vperfctr_side && !access(PARAMETER("locked"), R_OK);
+	if (many)
+		write_file("/proc/sys/kernel/threads-max", "40000");
+	keep_others_idle();
+	if (many) {
+		measure_beside(10000, false);
+		return;
+	}
+	measure_beside(0, false);
+	measure_beside(10, true);
+	measure_beside(1000, false);
 }

@@ -3,8 +3,9 @@
  * usage: bench [-e] SIDE [PART]...
  *
  * SIDE is vperfctr or perf_event.  PART is calls, linked (vperfctr only), switches,
- * overflows, scale or disturbance (vperfctr only).  SIDE and PART may both be floor: the kernel's own cost (-e
- * only).  -e: in the emulator, where the clock counts instructions.
+ * overflows, scale, disturbance or disturbance10000 (the same beside more threads).  SIDE
+ * and PART may both be floor: the kernel's own cost (-e only).  -e: in the emulator, where
+ * the clock counts instructions.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +37,9 @@ static void measure_part(const char *name)
 	else if (!strcmp(name, "scale"))
 		measure_scale();
 	else if (!strcmp(name, "disturbance"))
-		measure_disturbance();
+		measure_disturbance(false);
+	else if (!strcmp(name, "disturbance10000"))
+		measure_disturbance(true);
 	else if (!strcmp(name, "floor"))
 		measure_floor();
 	else

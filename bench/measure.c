@@ -55,6 +55,11 @@ u64 median(u64 *values, unsigned int n)
 	return values[n / 2];
 }
 
+u64 meter_median(struct meter *m)
+{
+	return median(m->time + 1, m->n - 1) - empty;
+}
+
 static u64 clock_ns(void)
 {
 	struct timespec t;
