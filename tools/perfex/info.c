@@ -17,6 +17,7 @@ static const struct flag_name features[] = {
 	{ VPERFCTR_FEATURE_INHERIT, "inherit (children)" },
 	{ VPERFCTR_FEATURE_ISOLATE, "isolate" },
 	{ VPERFCTR_FEATURE_KERNEL, "kernel (you may count kernel mode)" },
+	{ VPERFCTR_FEATURE_ANY_KIND, "any-kind (one control for all kinds of CPUs)" },
 	{ 0, NULL }
 };
 
