@@ -4,6 +4,7 @@
 #define PERFEX_COMMAND_H
 
 #include <check.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,10 +45,15 @@ static inline void command_setup(void)
 
 static inline void command_teardown(void)
 {
-	unlink(in_dir("out"));
-	unlink(in_dir("err"));
-	unlink(in_dir("file"));
-	rmdir(dir);
+	const struct dirent *entry;
+	DIR *d = opendir(dir);
+
+	ck_assert_ptr_nonnull(d);
+	/* Each test has files of its own; "." and ".." remain. */
+	while ((entry = readdir(d)))
+		unlinkat(dirfd(d), entry->d_name, 0);
+	closedir(d);
+	ck_assert_int_eq(rmdir(dir), 0);
 }
 
 static inline void redirect(const char *name, int to)
