@@ -435,6 +435,7 @@ END_TEST
 
 static void on_alarm(int sig)
 {
+	(void)sig;
 }
 
 static u64 now_ms(void)

@@ -113,7 +113,7 @@ static unsigned long runs_of_thread(pid_t pid)
 	return times;
 }
 
-/* What CPU 1 does. */
+/* The states that CPU 1 is in. */
 enum { IDLE, BUSY, MAPPED, STOPPED, COUNTING, NR_VICTIMS };
 
 static const char *const victims[] = {
