@@ -47,7 +47,8 @@
 #include "usercopy.h"
 
 #define ATTACH_SIZE_VER0	32
-#define ATTACH_FLAGS	(VPERFCTR_ATTACH_THREAD | VPERFCTR_ATTACH_NOCLOEXEC)
+#define ATTACH_FLAGS	(VPERFCTR_ATTACH_THREAD | VPERFCTR_ATTACH_NOCLOEXEC | \
+			 VPERFCTR_ATTACH_LOCKED)
 
 /* The layout is ABI and must not change. */
 static_assert(sizeof(struct vperfctr_attach) == ATTACH_SIZE_VER0);
@@ -218,7 +219,7 @@ static int attach_to_all(struct attach *a)
 	/* This ends: the number grows each time, and the user's states are limited. */
 	for (;;) {
 		/* First: a signal that ends the wait restarts the call. */
-		err = vperfctr_stop_ration(a->root->account);
+		err = vperfctr_stop_ration(a->root->account, get_nr_threads(a->task));
 		if (!err)
 			err = add_spare(a, nr);
 		if (err)
@@ -238,13 +239,15 @@ static int attach_to_all(struct attach *a)
  * Return: the root, with one reference, or an ERR_PTR().
  */
 static struct vperfctr_state *make_root(const struct vperfctr_control *header,
-					struct perfctr_cpu_control *control)
+					struct perfctr_cpu_control *control, bool locked)
 {
 	struct vperfctr_state *root = vperfctr_state_create(NULL, GFP_KERNEL);
 	int err;
 
 	if (IS_ERR(root))
 		return root;
+	if (locked)
+		root->may_change = NULL;	/* the members inherit it */
 	if (perfctr_nrctrs(control)) {
 		err = vperfctr_get_hardware(root);
 		if (err) {
@@ -317,7 +320,7 @@ static int attach_by_proof(const struct vperfctr_attach *req, const struct file 
 	a.task = vperfctr_get_thread(req->tid);
 	if (!a.task)
 		goto out;
-	a.root = make_root(&header, &control);
+	a.root = make_root(&header, &control, req->flags & VPERFCTR_ATTACH_LOCKED);
 	err = PTR_ERR_OR_ZERO(a.root);
 	if (!err) {
 		err = attach_root(&a, arg, fd);

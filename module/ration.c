@@ -34,12 +34,18 @@ struct ration {
 	u64 used_until;		/* ktime_get_ns(): when the stops so far will have been paid */
 };
 
+/*
+ * A stop is longer if it visits many threads.  A stop that visits so many more costs as
+ * much as another stop.
+ */
+#define THREADS_PER_STOP	256
+
 static LIST_HEAD(rations);
 static DEFINE_MUTEX(rations_mutex);
 
 /*
  * Find the user's entry, and remove those that say nothing any more.  So the list has
- * only users that have stopped the machine in the last second.
+ * only users that have stopped the machine lately.
  */
 static struct ration *find_ration(kuid_t uid, u64 now)
 {
@@ -57,15 +63,17 @@ static struct ration *find_ration(kuid_t uid, u64 now)
 }
 
 /*
- * Use one stop of the user's ration.  A user that has been idle for a second may make all
- * stops of a second at once.
+ * Use stops of the user's ration.  A user that has been idle for a second may make all
+ * stops of a second at once.  More than these can be used at once, too, and are paid
+ * later.
  *
  * Return: 0; how long to wait before the next attempt, in ns; or -ENOMEM.
  */
-static s64 use_ration(kuid_t uid, unsigned int rate)
+static s64 use_ration(kuid_t uid, unsigned int rate, unsigned int stops)
 {
 	u64 now = ktime_get_ns();
-	u64 price = NSEC_PER_SEC / rate;
+	u64 price = (u64)stops * (NSEC_PER_SEC / rate);
+	u64 needed = min_t(u64, price, NSEC_PER_SEC);
 	struct ration *ration = find_ration(uid, now);
 
 	if (!ration) {
@@ -78,21 +86,22 @@ static s64 use_ration(kuid_t uid, unsigned int rate)
 	}
 	if (ration->used_until < now)
 		ration->used_until = now;
-	if (ration->used_until + price > now + NSEC_PER_SEC)
-		return ration->used_until + price - (now + NSEC_PER_SEC);
+	if (ration->used_until + needed > now + NSEC_PER_SEC)
+		return ration->used_until + needed - (now + NSEC_PER_SEC);
 	ration->used_until += price;
 	return 0;
 }
 
 /*
- * Wait until the user of this account may stop the machine once more, and count that
- * stop.  Users that may count the whole system are not limited.
+ * Wait until the user of this account may stop the machine once more, to visit so many
+ * threads, and count that stop.  Users that may count the whole system are not limited.
  *
  * Context: may sleep; nothing has been done that a restart of the call would repeat.
  * Return: 0; -ERESTARTSYS if a signal ended the wait; -ENOMEM.
  */
-int vperfctr_stop_ration(const struct vperfctr_account *account)
+int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nrthreads)
 {
+	unsigned int stops = 1 + nrthreads / THREADS_PER_STOP;
 	unsigned int rate = READ_ONCE(max_stops_per_second);
 	s64 wait;
 
@@ -100,7 +109,7 @@ int vperfctr_stop_ration(const struct vperfctr_account *account)
 		return 0;
 	for (;;) {
 		mutex_lock(&rations_mutex);
-		wait = use_ration(vperfctr_account_uid(account), rate);
+		wait = use_ration(vperfctr_account_uid(account), rate, stops);
 		mutex_unlock(&rations_mutex);
 		if (wait <= 0)
 			return wait;

@@ -247,7 +247,7 @@ int vperfctr_charge_ring(struct vperfctr_account *account, unsigned int kb);
 void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb);
 
 /* ration.c */
-int vperfctr_stop_ration(const struct vperfctr_account *account);
+int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nrthreads);
 void vperfctr_ration_exit(void);
 
 /* hardware.c */
@@ -264,7 +264,7 @@ int vperfctr_check_open(const struct vperfctr_state *st);
 int vperfctr_check_user(struct vperfctr_state *st);
 int vperfctr_check_unlink(struct vperfctr_state *st);
 
-/* True if the state was made with VPERFCTR_OPEN_LOCKED, or inherited from such a one. */
+/* True if the state was made with OPEN_LOCKED or ATTACH_LOCKED, or inherited from such a one. */
 static inline bool vperfctr_is_locked(const struct vperfctr_state *st)
 {
 	return !st->may_change;

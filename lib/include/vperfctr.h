@@ -239,6 +239,8 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
  *
  *	VPERFCTR_ATTACH_THREAD	count this thread only, and what it starts
  *	VPERFCTR_ATTACH_NOCLOEXEC  keep the descriptor open across exec
+ *	VPERFCTR_ATTACH_LOCKED	the threads, and what they start, cannot change or end
+ *		their counting
  *
  * Errors; *v is then NULL, and nothing is counted:
  *

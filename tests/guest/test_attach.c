@@ -4,8 +4,8 @@
  * of known length, or none, after the attachment, so sums must be exact, on any number of
  * CPUs.  This needs virtual time, where time is instructions.
  *
- * Case "race" needs no virtual time: it attaches to processes whose threads start and end
- * continuously.
+ * RACE=1 needs no virtual time: it attaches to processes whose threads start and end
+ * continuously.  YAMA=3 forbids ptrace until the next boot.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -815,7 +815,7 @@ START_TEST(wrong_arguments)
 	int set;
 
 	insns_control(&control, inherit);
-	req.flags = 4;
+	req.flags = 8;
 	assert_errno(attach_with(&req, &control), EINVAL);
 	req.flags = 0;
 	req.nrthreads = 1;
@@ -1008,6 +1008,100 @@ START_TEST(stops_are_rationed)
 }
 END_TEST
 
+#define SOME_HUNDRED	600
+
+/* A stop for that many threads costs as much as three. */
+static void attach_to_many(pid_t pid)
+{
+	u64 began = now_ms();
+	int i, set;
+
+	for (i = 0; i < 3; i++) {
+		set = try_attach(pid, 0);
+		child_assert(set >= 0);
+		close(set);
+	}
+	child_assert(now_ms() - began >= 790);
+	_exit(0);
+}
+
+START_TEST(stops_for_many_threads_cost_more)
+{
+	pid_t pid = fork(), child;
+	int i;
+
+	if (!pid) {
+		become(NOBODY);
+		prctl(PR_SET_DUMPABLE, 1);
+		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+		for (i = 1; i < SOME_HUNDRED; i++)
+			child_assert(start_child(THREAD, 1, futex(), 1) > 0);
+		shared->started = 1;
+		sleep_for_ever();
+	}
+	ck_assert_eventually(shared->started);
+	write_number(STOPS, 5);
+	child = fork();
+	if (!child) {
+		become(NOBODY);
+		attach_to_many(pid);
+	}
+	ck_assert_int_eq(wait_for(child), 0);
+	kill_target(pid);
+}
+END_TEST
+
+/* ---- VPERFCTR_ATTACH_LOCKED -------------------------------------------------------- */
+
+static void change_own_state(int expected)
+{
+	int fd = open_thread(0, 0);
+
+	child_assert(fd >= 0);
+	child_assert(call(fd, VPERFCTR_SUSPEND, NULL) == expected);
+	child_assert(call(fd, VPERFCTR_RESUME, NULL) == expected);
+	child_assert(call(fd, VPERFCTR_UNLINK, NULL) == expected);
+	close(fd);
+	fd = open_thread(0, VPERFCTR_OPEN_CREAT);
+	child_assert(expected ? fd == -EEXIST : fd >= 0);
+}
+
+/* A thread of the same user can change its state in a set, unless the set is locked. */
+START_TEST(locked_set)
+{
+	bool locked = _i;
+	struct reading r;
+	pid_t pid;
+	int set;
+
+	pid = fork();
+	if (!pid) {
+		while (!shared->go)
+			msleep(1);
+		/* What it starts is locked, too. */
+		if (locked && inherit && !fork()) {
+			change_own_state(-EPERM);
+			_exit(0);
+		}
+		change_own_state(locked ? -EPERM : 0);
+		if (locked && inherit)
+			child_assert(!wait_for(-1));
+		loop(1000);
+		_exit(0);
+	}
+	set = try_attach(pid, locked ? VPERFCTR_ATTACH_LOCKED : 0);
+	ck_assert_int_ge(set, 0);
+	shared->go = 1;
+	ck_assert_int_eq(wait_for(pid), 0);
+	ck_assert(has_hup(set, 2000));
+	read_state(set, &r);
+	ck_assert_uint_eq(r.read.children_missed, locked ? 0 : 1);
+	ck_assert_uint_gt(r.children[1], locked ? 2000 : 0);
+}
+END_TEST
+
+/* ---- the rights of ptrace -------------------------------------------------------------- */
+
 /* The device is for a group: let every user open it for these tests. */
 START_TEST(rights_of_ptrace)
 {
@@ -1042,6 +1136,73 @@ START_TEST(rights_of_ptrace)
 	kill_target(undumpable);
 	kill_target(others);
 	printf("%s\n", yama ? "with Yama" : "without Yama");
+}
+END_TEST
+
+/*
+ * With Yama's scope 3, which only a reboot changes, a process can attach to itself only,
+ * whatever its privileges are.
+ */
+START_TEST(yama_refuses_all)
+{
+	pid_t pid = start_waiting(1, 10);
+	int mem;
+
+	if (access(YAMA, F_OK)) {
+		printf("without Yama\n");
+		return;
+	}
+	mem = open_mem(pid);
+	write_number(YAMA, 3);
+	ck_assert_int_eq(try_attach(pid, 0), -EACCES);
+	close(attach(getpid(), inherit, 1));
+	/* What was opened before is a proof: its holder can read the memory. */
+	ck_assert_int_ge(attach_by(mem, pid, 0, inherit), 0);
+	kill_target(pid);
+}
+END_TEST
+
+#ifndef __NR_landlock_create_ruleset
+#define __NR_landlock_create_ruleset	444
+#define __NR_landlock_restrict_self	446
+#endif
+
+/* Restrict current by Landlock; return false if this kernel has none. */
+static bool enter_sandbox(void)
+{
+	u64 handled = 1;	/* LANDLOCK_ACCESS_FS_EXECUTE: rules need at least one */
+	int fd = syscall(__NR_landlock_create_ruleset, &handled, sizeof(handled), 0);
+
+	if (fd < 0)
+		return false;
+	child_assert(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	child_assert(!syscall(__NR_landlock_restrict_self, fd, 0));
+	close(fd);
+	return true;
+}
+
+/* Another security module refuses: a process in a sandbox may not trace those outside. */
+START_TEST(landlock_refuses)
+{
+	pid_t outside = start_waiting(1, 10), child, inside;
+
+	child = fork();
+	if (!child) {
+		if (!enter_sandbox()) {
+			printf("without Landlock\n");
+			fflush(stdout);
+			_exit(0);
+		}
+		child_assert(try_attach(outside, 0) == -EACCES);
+		inside = fork();
+		if (!inside)
+			sleep_for_ever();
+		child_assert(try_attach(inside, 0) >= 0);
+		kill(inside, SIGKILL);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(child), 0);
+	kill_target(outside);
 }
 END_TEST
 
@@ -1321,6 +1482,10 @@ static void add(TCase *tc)
 		tcase_add_test(tc, threads_start_and_end);
 		return;
 	}
+	if (getenv("YAMA")) {
+		tcase_add_test(tc, yama_refuses_all);
+		return;
+	}
 	tcase_add_test(tc, all_threads_at_once);
 	tcase_add_loop_test(tc, close_ends_counting, 0, 2);
 	tcase_add_test(tc, one_thread_only);
@@ -1338,7 +1503,10 @@ static void add(TCase *tc)
 	tcase_add_test(tc, attach_of_a_newer_caller);
 	tcase_add_test(tc, limit_of_states);
 	tcase_add_test(tc, stops_are_rationed);
+	tcase_add_test(tc, stops_for_many_threads_cost_more);
+	tcase_add_loop_test(tc, locked_set, 0, 2);
 	tcase_add_test(tc, rights_of_ptrace);
+	tcase_add_test(tc, landlock_refuses);
 	tcase_add_test(tc, kernel_mode);
 	tcase_add_test(tc, privileged_exec);
 	tcase_add_loop_test(tc, exec_is_counted, 0, 2);

@@ -225,7 +225,8 @@ struct vperfctr_kind_cpus {
  *
  * Making a state for another thread stops all CPUs for a moment.  A user without
  * CAP_PERFMON and CAP_SYS_ADMIN can do so only as often as the module's parameter
- * max_stops_per_second allows; the call waits.
+ * max_stops_per_second allows; the call waits.  VPERFCTR_ATTACH stops them once for all
+ * threads, which counts as one more for each 256 threads.
  *
  * A new state counts nothing without a control, and all of its sums are zero.  It
  * belongs to the thread until UNLINK or the thread's end, and survives exec.  It
@@ -318,6 +319,7 @@ struct vperfctr_open {
 
 #define VPERFCTR_ATTACH_THREAD	0x01 /* attach to this thread only */
 #define VPERFCTR_ATTACH_NOCLOEXEC 0x02 /* exec leaves the descriptor open */
+#define VPERFCTR_ATTACH_LOCKED	0x04 /* the threads cannot change their states */
 
 struct vperfctr_attach {
 	__u32 size;
@@ -339,8 +341,8 @@ struct vperfctr_attach {
  *	ESRCH	the state has been unlinked, or its thread has ended
  *	EPERM	the caller is neither the owner nor the owner's monitor; or it is another
  *		user than the one who made the state (see VPERFCTR_OPEN); or it is the
- *		owner, and the state was made with VPERFCTR_OPEN_LOCKED or inherited
- *		from one that was
+ *		owner, and the state was made with VPERFCTR_OPEN_LOCKED or
+ *		VPERFCTR_ATTACH_LOCKED, or inherited from one that was
  *
  * SIGKILL may wake a monitored owner at any time.  The call then either succeeds
  * or fails and changes nothing, except that CONTROL and UNLINK may already have
