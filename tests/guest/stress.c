@@ -13,6 +13,7 @@
  */
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -42,10 +43,11 @@ static unsigned long step;
 static const char *doing = "calibration";
 static u64 rng;
 static time_t deadline;
+static u32 inherit;		/* VPERFCTR_CONTROL_INHERIT, unless the kernel is PREEMPT_RT */
 
 /* Numbers of things that the workers have done, in shared memory. */
 static struct {
-	u64 exact, self, trees, traced, execs, killed, signals, samples;
+	u64 exact, self, trees, traced, execs, killed, signals, samples, attached;
 	u64 offline, perf, held, unload;
 } *did;
 
@@ -210,7 +212,7 @@ static void live_self(void)
 	const struct vperfctr_page *page = below(2) ? map_state(fd) : NULL;
 
 	doing = "self";
-	count_patiently(fd, below(2) ? VPERFCTR_CONTROL_INHERIT : 0);
+	count_patiently(fd, below(2) ? inherit : 0);
 	for (u32 i = 1 + below(10); i; i--) {
 		unsigned long n = some_length();
 
@@ -542,7 +544,7 @@ static void live_killed(void)
 		check_dying(fd);
 		if (fd < 0)
 			break;
-		check_dying(count_instructions(fd, VPERFCTR_CONTROL_INHERIT));
+		check_dying(count_instructions(fd, inherit));
 		read_state(fd, &r);
 		check_dying(call(fd, below(2) ? VPERFCTR_SUSPEND : VPERFCTR_RESUME, NULL) ==
 			    -EINVAL ? 0 : -ESRCH);
@@ -610,17 +612,151 @@ static void live_killed_in_overflows(void)
 	DID(killed);
 }
 
+/* ---- lives: attached to -------------------------------------------------------- */
+
+/* A thread that starts and ends, and looks for the state that it may have got. */
+static void *short_thread(void *arg)
+{
+	int fd = state_of(0, 0);
+
+	loop(1 + (uintptr_t)arg % 2000);
+	if (fd >= 0)
+		close(fd);
+	return NULL;
+}
+
+/*
+ * Count as the member of a set, in the middle of a process whose threads start and end.
+ * The count is exact unless the set has been closed meanwhile.
+ */
+static void live_as_member(void)
+{
+	pthread_t threads[3];
+	struct reading r;
+
+	for (;;) {
+		unsigned long n = some_length();
+		u32 i, nr = below(4);
+		u64 count;
+		int fd;
+
+		for (i = 0; i < nr; i++)
+			if (pthread_create(&threads[i], NULL, short_thread,
+					   (void *)(uintptr_t)random32()))
+				wrong("pthread_create");
+		fd = state_of(0, 0);
+		if (fd < 0) {
+			loop(n);
+		} else {
+			count = measure_self(fd, n);
+			read_state(fd, &r);
+			if (r.read.status & VPERFCTR_STATUS_ATTACHED)
+				check_count(count, self_extra + 2 * n);
+			close(fd);
+		}
+		while (nr)
+			pthread_join(threads[--nr], NULL);
+	}
+}
+
+/* Count instructions of all threads; any counter. */
+static int attach_to(pid_t pid, u32 flags)
+{
+	struct vperfctr_attach req = { .size = sizeof(req), .tid = pid };
+	struct control control;
+	char path[40];
+	int fd;
+
+	sprintf(path, "/proc/%d/mem", (int)pid);
+	req.mem_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (req.mem_fd < 0)
+		wrong("%s: %s", path, strerror(errno));
+	control_init(&control, below(2));
+	control_add(&control, below(nr_general()), INSNS_USER);
+	control.c.flags = flags;
+	req.control = (uintptr_t)&control.c;
+	while ((fd = call(dev, VPERFCTR_ATTACH, &req)) == -EBUSY)
+		sched_yield();
+	close(req.mem_fd);
+	if (fd < 0)
+		wrong("ATTACH: %s", strerror(-fd));
+	return fd;
+}
+
+static u64 read_members(int fd)
+{
+	struct reading r;
+	int err;
+
+	init_reading(&r)->flags = VPERFCTR_READ_MEMBERS;
+	err = call(fd, VPERFCTR_READ, &r.read);
+	if (err)
+		wrong("READ_MEMBERS: %s", strerror(-err));
+	if (r.read.children_missed)
+		wrong("a set has missed %llu threads", r.read.children_missed);
+	return r.children[1];
+}
+
+static void live_attached(void)
+{
+	const u32 flags[] = {
+		0, inherit, inherit ? inherit | VPERFCTR_CONTROL_INHERIT_THREADS : 0,
+	};
+	u64 before, after;
+	int fd, status;
+	pid_t pid;
+
+	doing = "attached";
+	pid = fork();
+	if (!pid)
+		live_as_member();
+	for (u32 i = 1 + below(5); i; i--) {
+		fd = attach_to(pid, flags[below(3)]);
+		before = 0;
+		for (u32 j = below(20); j; j--) {
+			after = read_members(fd);
+			if (after < before)
+				wrong("a set's sum fell from %llu to %llu", before, after);
+			before = after;
+			if (!below(3))
+				migrate();
+			if (below(2))
+				sched_yield();
+			else
+				loop(some_length());
+		}
+		if (i == 1 && below(2))
+			kill(pid, SIGKILL);
+		if (below(2)) {
+			check_ok(call(fd, VPERFCTR_UNLINK, NULL));
+			before = read_members(fd);
+			loop(some_length());
+			check_count(read_members(fd), before);
+		}
+		close(fd);
+	}
+	kill(pid, SIGKILL);
+	status = wait_for(pid);
+	if (status != 128 + SIGKILL)
+		exit(1);
+	DID(attached);
+}
+
 static void work(unsigned int number)
 {
 	static void (*const lives[])(void) = {
-		live_self, live_self, live_tree, live_exec, live_traced, live_killed,
-		live_killed_tree, live_signals, live_samples, live_killed_in_overflows,
+		live_self, live_self, live_exec, live_traced, live_killed, live_attached,
+		live_attached,
+		/* Not on PREEMPT_RT: */
+		live_tree, live_killed_tree, live_signals, live_samples,
+		live_killed_in_overflows,
 	};
+	const u32 nr = inherit ? sizeof(lives) / sizeof(lives[0]) : 7;
 
 	seed_worker(number);
 	for (step = 0; !time_is_up(); step++) {
 		/* In a process of its own, so that each life ends in its own way. */
-		u32 life = below(sizeof(lives) / sizeof(lives[0]));
+		u32 life = below(nr);
 		u32 luck = random32();
 		pid_t pid = fork();
 		int status;
@@ -683,9 +819,9 @@ static void calibrate(void)
 	int fd = own_state(0), threads;
 	pid_t pid;
 
-	count_patiently(fd, VPERFCTR_CONTROL_INHERIT);
+	count_patiently(fd, inherit);
 	self_extra = measure_self(fd, 1) - 2;
-	for (threads = 0; threads < 2; threads++) {
+	for (threads = 0; threads < 2 && inherit; threads++) {
 		tree_one[threads] = measure_tree(fd, threads, 1, 1);
 		tree_more[threads] = measure_tree(fd, threads, 2, 1) - tree_one[threads];
 	}
@@ -716,6 +852,7 @@ int main(int argc, char **argv)
 	       nr_cpus());
 	fflush(stdout);
 	open_device();
+	inherit = has(VPERFCTR_FEATURE_INHERIT) ? VPERFCTR_CONTROL_INHERIT : 0;
 	did = shared_memory(sizeof(*did));
 	calibrate();
 	deadline = time(NULL) + seconds;
@@ -731,9 +868,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i <= WORKERS; i++)
 		failed |= wait_for(pids[i]);
 	printf("stress: %llu counts exact; lives: self %llu, trees %llu, traced %llu, exec %llu, "
-	       "killed %llu, signals %llu, samples %llu; CPU offline %llu, perf %llu, held %llu, unload refused %llu\n",
+	       "killed %llu, signals %llu, samples %llu, attached %llu; CPU offline %llu, perf %llu, held %llu, unload refused %llu\n",
 	       did->exact, did->self, did->trees, did->traced, did->execs, did->killed,
-	       did->signals, did->samples, did->offline, did->perf, did->held, did->unload);
+	       did->signals, did->samples, did->attached, did->offline, did->perf, did->held, did->unload);
 	if (!did->exact)
 		failed = 1;
 	return failed;
