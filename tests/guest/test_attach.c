@@ -1356,9 +1356,10 @@ START_TEST(namespaces)
 		shared->pid = pid;
 		_exit(wait_for(pid));
 	}
-	while (!shared->step && !waitpid(first, NULL, WNOHANG))
+	/* The child may run before its parent has stored its id. */
+	while (!(shared->step && shared->pid) && !waitpid(first, NULL, WNOHANG))
 		msleep(1);
-	ck_assert(shared->step);
+	ck_assert(shared->step && shared->pid);
 	pid = shared->pid;
 	ck_assert_int_eq(attempt_as_nobody(pid), 0);
 	set = attach(pid, inherit, 1);
