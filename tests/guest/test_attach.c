@@ -1078,7 +1078,7 @@ START_TEST(locked_set)
 	if (!pid) {
 		while (!shared->go)
 			msleep(1);
-		/* What it starts is locked, too. */
+		/* A child that it starts is locked, too. */
 		if (locked && inherit && !fork()) {
 			change_own_state(-EPERM);
 			_exit(0);
@@ -1156,7 +1156,7 @@ START_TEST(yama_refuses_all)
 	write_number(YAMA, 3);
 	ck_assert_int_eq(try_attach(pid, 0), -EACCES);
 	close(attach(getpid(), inherit, 1));
-	/* What was opened before is a proof: its holder can read the memory. */
+	/* A descriptor from before remains a proof: its holder can read the memory. */
 	ck_assert_int_ge(attach_by(mem, pid, 0, inherit), 0);
 	kill_target(pid);
 }

@@ -69,11 +69,12 @@
  *	EINVAL	kind is not smaller than nrkinds
  *
  * A hybrid processor has several kinds of CPUs, with different counters and
- * events.  There, arch_events, core_type, nrctrs, pmc_mask, fixed_mask and
- * cpu_name are those of the kind, and all other fields are the same for all
- * kinds.  Kinds are numbered as they are found, from CPU 0 on.  A kind of which
- * no CPU has been online is added when the first one comes online.  No kind is
- * ever removed.  Other processors have one kind, 0.
+ * events, and so has a big.LITTLE system.  There, arch_events, core_type, nrctrs,
+ * pmc_mask, fixed_mask and cpu_name are those of the kind, and all other fields
+ * are the same for all kinds.  core_type is EAX of CPUID leaf 1AH, or MIDR_EL1
+ * without variant and revision.  Kinds are numbered as they are found, from CPU 0
+ * on.  A kind of which no CPU has been online is added when the first one comes
+ * online.  No kind is ever removed.  Other processors have one kind, 0.
  */
 #define VPERFCTR_INFO		_IO(0xD0, 0)
 
@@ -140,7 +141,7 @@ struct vperfctr_info {
 	__u32 tsc_khz;		/* rate of the TSC in kHz; 0: not known */
 	__u32 arch_events;	/* VPERFCTR_EVENT_* that can be counted */
 	__u32 nrctrs;		/* the most counters that one control can have */
-	__u32 core_type;	/* Intel, hybrid: EAX of CPUID leaf 1AH; else 0 */
+	__u32 core_type;	/* of the kind, if there are several (see above); else 0 */
 	__u32 pmc_width;	/* bits in a general counter */
 	__u32 fixed_width;	/* bits in a fixed counter */
 	__u64 pmc_mask;		/* bit i: general counter i (map i) exists */
@@ -224,7 +225,8 @@ struct vperfctr_kind_cpus {
  *
  * Making a state for another thread stops all CPUs for a moment.  A user without
  * CAP_PERFMON and CAP_SYS_ADMIN can do so only as often as the module's parameter
- * max_stops_per_second allows; the call waits.
+ * max_stops_per_second allows; the call waits.  VPERFCTR_ATTACH stops them once for all
+ * threads, which counts as one more for each 256 threads.
  *
  * A new state counts nothing without a control, and all of its sums are zero.  It
  * belongs to the thread until UNLINK or the thread's end, and survives exec.  It
@@ -317,6 +319,7 @@ struct vperfctr_open {
 
 #define VPERFCTR_ATTACH_THREAD	0x01 /* attach to this thread only */
 #define VPERFCTR_ATTACH_NOCLOEXEC 0x02 /* exec leaves the descriptor open */
+#define VPERFCTR_ATTACH_LOCKED	0x04 /* the threads cannot change their states */
 
 struct vperfctr_attach {
 	__u32 size;
@@ -338,8 +341,8 @@ struct vperfctr_attach {
  *	ESRCH	the state has been unlinked, or its thread has ended
  *	EPERM	the caller is neither the owner nor the owner's monitor; or it is another
  *		user than the one who made the state (see VPERFCTR_OPEN); or it is the
- *		owner, and the state was made with VPERFCTR_OPEN_LOCKED or inherited
- *		from one that was
+ *		owner, and the state was made with VPERFCTR_OPEN_LOCKED or
+ *		VPERFCTR_ATTACH_LOCKED, or inherited from one that was
  *
  * SIGKILL may wake a monitored owner at any time.  The call then either succeeds
  * or fails and changes nothing, except that CONTROL and UNLINK may already have
@@ -849,7 +852,7 @@ struct vperfctr_ring_page {
  *
  * A mapping by the owner's process lets that process (all of its threads, but
  * not the children of a fork) execute RDPMC, until it is unmapped, and while
- * some state has a control with counters.  It does not survive exec.
+ * the state has a control with counters.  It does not survive exec.
  *
  * The child of a fork has the mapping too, but it shows another page there, in
  * which all but version is zero: no counter, no TSC, no RDPMC.  Until the child
