@@ -9,16 +9,19 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "overflow.h"
 #include "random.h"
 
 #define USER	1000
 #define RING	"/sys/module/vperfctr/parameters/max_ring_kb_per_user"
+#define STOPS	"/sys/module/vperfctr/parameters/max_stops_per_second"
 
 #define child_assert(condition) do {					\
 	if (!(condition)) {						\
@@ -34,6 +37,8 @@ static void become_member(void)
 
 	child_assert(!stat("/dev/vperfctr", &st) && !setgroups(1, &st.st_gid));
 	become(USER);
+	/* As after a login: the user's processes may trace each other. */
+	prctl(PR_SET_DUMPABLE, 1);
 	close(dev);
 	dev = open("/dev/vperfctr", O_RDONLY | O_CLOEXEC);
 	child_assert(dev >= 0);
@@ -328,6 +333,302 @@ START_TEST(killed_with_state)
 }
 END_TEST
 
+/* ---- attaching ---------------------------------------------------------------------------- */
+
+static int open_mem(pid_t pid)
+{
+	char path[40];
+	int fd;
+
+	sprintf(path, "/proc/%d/mem", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int attach_by(int mem, pid_t pid)
+{
+	struct vperfctr_attach req = { .size = sizeof(req), .tid = pid, .mem_fd = mem };
+	struct control control;
+
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	control.c.flags = has(VPERFCTR_FEATURE_INHERIT) ? VPERFCTR_CONTROL_INHERIT : 0;
+	req.control = (uintptr_t)&control.c;
+	return call(dev, VPERFCTR_ATTACH, &req);
+}
+
+static int try_attach(pid_t pid)
+{
+	int mem = open_mem(pid), ret;
+
+	if (mem < 0)
+		return mem;
+	ret = attach_by(mem, pid);
+	close(mem);
+	return ret;
+}
+
+static pid_t start_idle(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+static void kill_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	child_assert(wait_for(pid) == 128 + SIGKILL);
+}
+
+static u64 now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
+}
+
+/* Calls that stop the machine and then fail.  Their number is limited all the same. */
+enum { HAS_STATE, OTHER_MEMORY, ZOMBIE, STOPPED_HAS_STATE, NR_FAILURES };
+
+static int which_failure;
+
+#define STOPS_PER_SECOND	10
+#define FAILURES		15
+
+static int failing_attachments(void)
+{
+	pid_t pid = start_idle();
+	int mem = open_mem(pid), set = -1, expected = -ESRCH, ret, i;
+	u64 began;
+
+	child_assert(mem >= 0);
+	switch (which_failure) {
+	case HAS_STATE:
+		set = attach_by(mem, pid);
+		child_assert(set >= 0);
+		expected = -EEXIST;
+		break;
+	case OTHER_MEMORY:
+		close(mem);
+		mem = open_mem(getpid());
+		break;
+	case ZOMBIE:
+		kill(pid, SIGKILL);
+		child_assert(!waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT));
+		break;
+	case STOPPED_HAS_STATE:
+		child_assert(!ptrace(PTRACE_SEIZE, pid, 0, 0));
+		child_assert(!ptrace(PTRACE_INTERRUPT, pid, 0, 0));
+		child_assert(waitpid(pid, NULL, __WALL) == pid);
+		set = open_thread(pid, VPERFCTR_OPEN_CREAT);
+		child_assert(set >= 0);
+		expected = -EEXIST;
+		break;
+	}
+	began = now_ms();
+	for (i = 0; i < FAILURES; i++) {
+		ret = which_failure == STOPPED_HAS_STATE ?
+		      open_thread(pid, VPERFCTR_OPEN_CREAT) : attach_by(mem, pid);
+		child_assert(ret == expected);
+	}
+	/* The first ten, at least nine of which are left, are at once. */
+	child_assert(now_ms() - began >= 1000 * (FAILURES - STOPS_PER_SECOND) / STOPS_PER_SECOND - 10);
+	/* It may not have asked for a signal yet, and have a state. */
+	kill(pid, SIGKILL);
+	child_assert(waitpid(pid, NULL, __WALL) == pid);
+	return 0;
+}
+
+START_TEST(failing_attachments_are_rationed)
+{
+	which_failure = _i;
+	write_file(STOPS, "10");
+	ck_assert_int_eq(as_member(failing_attachments), 0);
+	write_file(STOPS, "20");
+	settle();
+}
+END_TEST
+
+static int attach_five_times(void)
+{
+	pid_t pid = start_idle();
+	int i, set;
+
+	for (i = 0; i < 5; i++) {
+		set = try_attach(pid);
+		child_assert(set >= 0);
+		close(set);
+	}
+	kill_child(pid);
+	return 0;
+}
+
+/* Many processes of a user, some in user namespaces, have one ration. */
+static int attach_in_parallel(void)
+{
+	u64 began = now_ms();
+	pid_t pids[6];
+	int i;
+
+	for (i = 0; i < 6; i++) {
+		pids[i] = fork();
+		if (!pids[i]) {
+			if (i & 1)
+				child_assert(!unshare(CLONE_NEWUSER));
+			_exit(attach_five_times());
+		}
+	}
+	for (i = 0; i < 6; i++)
+		child_assert(!wait_for(pids[i]));
+	child_assert(now_ms() - began >= 1990);
+	return 0;
+}
+
+START_TEST(parallel_attachments_are_rationed)
+{
+	write_file(STOPS, "10");
+	ck_assert_int_eq(as_member(attach_in_parallel), 0);
+	write_file(STOPS, "20");
+	settle();
+}
+END_TEST
+
+static pid_t stranger;
+
+/* Other users' processes, and the kernel's. */
+static int attach_to_strangers(void)
+{
+	u64 began = now_ms();
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		child_assert(try_attach(1) == -EACCES);
+		child_assert(try_attach(stranger) == -EACCES);
+		child_assert(try_attach(2) < 0);
+		child_assert(attach_by(-1, stranger) == -EBADF);
+		child_assert(attach_by(dev, stranger) == -EINVAL);
+		child_assert(open_thread(stranger, VPERFCTR_OPEN_CREAT) == -EPERM);
+		child_assert(open_thread(1, 0) == -EPERM);
+		child_assert(open_thread(2, VPERFCTR_OPEN_CREAT) == -EPERM);
+	}
+	/* None of it has stopped the machine, which would be rationed. */
+	child_assert(now_ms() - began < 4000);
+	return 0;
+}
+
+START_TEST(strangers)
+{
+	stranger = fork();
+	if (!stranger) {
+		become(NOBODY);
+		for (;;)
+			pause();
+	}
+	ck_assert_int_eq(as_member(attach_to_strangers), 0);
+	kill(stranger, SIGKILL);
+	wait_for(stranger);
+	settle();
+}
+END_TEST
+
+#define SECRET		"/tmp/secret"
+#define SECRET_LOOPS	1000000
+
+/* The child executes a privileged file at any moment of the attachments. */
+static int attach_during_exec(void)
+{
+	char *argv[] = { "secret", "secret", NULL };
+	struct reading r;
+	int i, set, ret, attached = 0;
+	pid_t pid;
+
+	for (i = 0; i < 40; i++) {
+		unsigned long delay = random_below(60000);
+
+		pid = fork();
+		if (!pid) {
+			loop(1 + delay);
+			execv(SECRET, argv);
+			_exit(98);
+		}
+		set = -1;
+		do {
+			ret = try_attach(pid);
+			if (ret >= 0) {
+				close(set);
+				set = ret;
+			}
+		} while (ret != -ESRCH && ret != -EACCES && ret != -ENOENT);
+		child_assert(wait_for(pid) == 0);
+		if (set < 0)
+			continue;
+		attached++;
+		child_assert(eventually(!(status_of(set) & CHILDREN)));
+		read_state(set, &r);
+		child_assert(r.children[1] < SECRET_LOOPS);
+		close(set);
+	}
+	child_assert(attached > 0);
+	return 0;
+}
+
+static const mode_t secret_modes[] = { 04755, 0711 };
+
+START_TEST(privileged_exec_while_attaching)
+{
+	ck_assert_int_eq(system("cp /proc/$PPID/exe " SECRET), 0);
+	ck_assert_int_eq(chmod(SECRET, secret_modes[_i]), 0);
+	write_file(STOPS, "0");
+	ck_assert_int_eq(as_member(attach_during_exec), 0);
+	write_file(STOPS, "20");
+	unlink(SECRET);
+	settle();
+}
+END_TEST
+
+/* A set's descriptor that another user receives reads, and does no more. */
+START_TEST(set_over_socket)
+{
+	int sockets[2], set;
+	pid_t target, pid;
+	struct reading r;
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+	target = start_idle();
+	set = try_attach(target);
+	ck_assert_int_ge(set, 0);
+	assert_ok(send_fd(sockets[0], set));
+	pid = fork();
+	if (!pid) {
+		int got;
+
+		close(set);
+		become_member();
+		got = receive_fd(sockets[1]);
+		child_assert(got >= 0);
+		init_reading(&r)->flags = VPERFCTR_READ_MEMBERS;
+		child_assert(!call(got, VPERFCTR_READ, &r.read));
+		child_assert(call(got, VPERFCTR_UNLINK, NULL) == -EPERM);
+		child_assert(count_insns(got, 0) < 0);
+		child_assert(call(got, VPERFCTR_SUSPEND, NULL) < 0);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	assert_status(set, CHILDREN);
+	kill(target, SIGKILL);
+	wait_for(target);
+	close(set);
+	settle();
+}
+END_TEST
+
 /* ---- others are left alone -------------------------------------------------------------- */
 
 #define ROUNDS	200
@@ -390,8 +691,49 @@ static void open_and_close(int fd)
 	close(fd);
 }
 
+static void execute(int fd)
+{
+	pid_t pid;
+
+	(void)fd;
+	pid = fork();
+	if (!pid) {
+		count(open_state(0), INSNS_USER);
+		execl("/proc/self/exe", "test_abuse", "nothing", NULL);
+		_exit(1);
+	}
+	child_assert(!wait_for(pid));
+}
+
+/* Samples in a ring, and its end. */
+static void overflow(int fd)
+{
+	struct vperfctr_ring ring;
+	struct control control;
+
+	if (!has(VPERFCTR_FEATURE_PCINT))
+		return;
+	fd = open_state(VPERFCTR_OPEN_TRANSIENT);
+	child_assert(!try_ring(fd, 64, 1, 0, &ring));
+	control_init(&control, 0);
+	control_add_imode(&control, IMODE, 1000);
+	control.c.flags = VPERFCTR_CONTROL_RING;
+	child_assert(!set_control(fd, &control));
+	loop(10000);
+	close(fd);
+}
+
+static void read_members(int fd)
+{
+	struct reading r;
+
+	init_reading(&r)->flags = VPERFCTR_READ_MEMBERS;
+	child_assert(!call(fd, VPERFCTR_READ, &r.read));
+}
+
 static void (*const calls[])(int) = {
 	control_and_stop, map_and_unmap, read_and_suspend, fork_and_exit, open_and_close,
+	execute, overflow, read_members,
 };
 
 #define NR_CALLS	((int)(sizeof(calls) / sizeof(calls[0])))
@@ -401,9 +743,9 @@ static void call_in_loop(int which)
 	int fd = -1, i;
 
 	become_member();
-	if (calls[which] != open_and_close)
+	if (calls[which] != open_and_close && calls[which] != overflow)
 		fd = open_state(0);
-	if (calls[which] == read_and_suspend)
+	if (calls[which] == read_and_suspend || calls[which] == read_members)
 		count(fd, INSNS_USER);
 	for (i = 0; i < ROUNDS; i++)
 		calls[which](fd);
@@ -428,6 +770,9 @@ static void setup(void)
 	/* A test that failed may have left its limits. */
 	write_file(MAX_STATES, "20000");
 	write_file(RING, "65536");
+	write_file(STOPS, "20");
+	if (!access("/proc/sys/kernel/yama/ptrace_scope", F_OK))
+		write_file("/proc/sys/kernel/yama/ptrace_scope", "0");
 	settle();
 }
 
@@ -445,12 +790,23 @@ static void add(TCase *tc)
 	tcase_add_test(tc, descriptor_over_socket);
 	tcase_add_test(tc, no_descriptors_left);
 	tcase_add_test(tc, killed_with_state);
+	tcase_add_loop_test(tc, failing_attachments_are_rationed, 0, NR_FAILURES);
+	tcase_add_test(tc, parallel_attachments_are_rationed);
+	tcase_add_test(tc, strangers);
+	tcase_add_loop_test(tc, privileged_exec_while_attaching, 0, 2);
+	tcase_add_test(tc, set_over_socket);
 	if (nr_cpus() > 1)
 		tcase_add_loop_test(tc, others_are_not_interrupted, 0, NR_CALLS);
 }
 
 int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "nothing"))
+		return 0;
+	if (argc > 1 && !strcmp(argv[1], "secret")) {
+		loop(SECRET_LOOPS);
+		return 0;
+	}
 	open_device();
 	if (argc > 1 && !strcmp(argv[1], "open"))
 		return -try_open_state(VPERFCTR_OPEN_CREAT);
