@@ -196,6 +196,9 @@ extern const struct side *side;		/* the measured side */
 
 bool vperfctr_isolated(void);
 u32 vperfctr_features(void);
+
+/* Count current by a state that has no descriptor, and lives on. */
+void vperfctr_leave_state(void);
 extern int vperfctr_dev;
 
 /* selfread.c */

@@ -171,6 +171,8 @@ static void map_own(void)
 	own.page[0] = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, own.fd[0], 0);
 	if (own.page[0] == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
+	/* perf's page comes with the first access, ours with mmap() */
+	(void)*(volatile char *)own.page[0];
 }
 
 static void unmap_own(void)
@@ -579,10 +581,10 @@ static void *member(void *arg)
 	/* libc would change the user of all threads; perf refuses ordinary ones */
 	if (side == &vperfctr_side && syscall(SYS_setresuid, uid, uid, uid))
 		die("setresuid: %s", strerror(errno));
-	side->open(&g, 1, SET_A, false);
-	/* the state lives on without a descriptor */
 	if (side == &vperfctr_side)
-		close(g.fd[0]);
+		vperfctr_leave_state();
+	else
+		side->open(&g, 1, SET_A, false);
 	pthread_barrier_wait(&counted);
 	return sleep_forever(NULL);
 }

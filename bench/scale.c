@@ -91,10 +91,10 @@ static void *member(void *arg)
 	yield_while(m, START);
 	while (get_phase() == PAUSE)
 		syscall(SYS_futex, &phase, FUTEX_WAIT, PAUSE, NULL, NULL, 0);
-	side->open(g, 1, SET_A, false);
-	/* the state lives on without a descriptor */
 	if (side == &vperfctr_side)
-		close(g->fd[0]);
+		vperfctr_leave_state();
+	else
+		side->open(g, 1, SET_A, false);
 	note_ready();
 	yield_while(m, COUNT);
 	while (get_phase() == REST)

@@ -91,9 +91,9 @@ bool vperfctr_isolated(void)
 }
 
 /* As the library: it keeps a descriptor of the device, and looks whether it does. */
-static void side_open(struct group *g, unsigned int n, enum set set, bool map)
+static void open_state(struct group *g, unsigned int n, enum set set, bool map, u32 flags)
 {
-	struct vperfctr_open req = { .size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT };
+	struct vperfctr_open req = { .size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT | flags };
 	struct stat status;
 
 	must("fstat", call3(SYS_fstat, vperfctr_dev, (long)&status, 0));
@@ -108,6 +108,20 @@ static void side_open(struct group *g, unsigned int n, enum set set, bool map)
 	must("VPERFCTR_CONTROL", send_control(g->fd[0], n, set));
 }
 
+/* The state ends with its descriptor, as an event of perf. */
+static void side_open(struct group *g, unsigned int n, enum set set, bool map)
+{
+	open_state(g, n, set, map, VPERFCTR_OPEN_TRANSIENT);
+}
+
+void vperfctr_leave_state(void)
+{
+	struct group g;
+
+	open_state(&g, 1, SET_A, false, 0);
+	close(g.fd[0]);
+}
+
 static void open_device(void)
 {
 	int dev = must("open", call3(SYS_open, (long)"/dev/vperfctr", O_RDONLY | O_CLOEXEC, 0));
@@ -117,7 +131,6 @@ static void open_device(void)
 
 static void side_close(struct group *g)
 {
-	must_ioctl(g->fd[0], VPERFCTR_UNLINK, 0);
 	if (g->mapped)
 		munmap(g->page[0], PAGE);
 	close(g->fd[0]);
