@@ -34,6 +34,7 @@
 #include <linux/sched/task.h>
 #include <linux/smp.h>
 #include <linux/smpboot.h>
+#include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <asm/mmu_context.h>
 
@@ -56,6 +57,13 @@ static DEFINE_PER_CPU(struct pce_cpu {
 }, pce_cpu);
 
 static DECLARE_WAIT_QUEUE_HEAD(completed_wait);
+
+/*
+ * The CPUs whose requests may not be completed, so that a look at all needs no others.  A
+ * request sets a bit without the lock, which serialises those that look and clear bits.
+ */
+static struct cpumask asked;
+static DEFINE_SPINLOCK(asked_lock);
 
 /* ---- where CR4 can be written -------------------------------------------- */
 
@@ -210,24 +218,47 @@ static void request_switch(unsigned int n)
 
 	/* A thread that sees the number sees the mm. */
 	atomic_inc_return_release(&cpu->requested);
+	smp_mb__before_atomic();	/* see perfctr_x86_pce_idle() */
+	cpumask_set_cpu(n, &asked);
 	if (cpu->thread)
 		wake_up_process(cpu->thread);
 }
 
+/* True if CPU n has fulfilled all requests. */
+static bool has_completed(unsigned int n)
+{
+	const struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
+
+	/* Pairs with complete_requests(): the switch has been made. */
+	return smp_load_acquire(&cpu->completed) == atomic_read(&cpu->requested);
+}
+
 bool perfctr_x86_pce_idle(void)
 {
+	bool idle = true;
 	unsigned int n;
 
 	if (!NEEDS_THREADS)
 		return true;
-	for_each_online_cpu(n) {
-		const struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
-
-		/* Pairs with complete_requests(): the switch has been made. */
-		if (smp_load_acquire(&cpu->completed) != atomic_read(&cpu->requested))
-			return false;
+	spin_lock(&asked_lock);
+	for_each_cpu_and(n, &asked, cpu_online_mask) {
+		idle = has_completed(n);
+		if (!idle)
+			break;
+		/*
+		 * A request made meanwhile either sets its bit after this, or is seen here and
+		 * gets its bit back.
+		 */
+		cpumask_clear_cpu(n, &asked);
+		smp_mb__after_atomic();
+		idle = has_completed(n);
+		if (!idle) {
+			cpumask_set_cpu(n, &asked);
+			break;
+		}
 	}
-	return true;
+	spin_unlock(&asked_lock);
+	return idle;
 }
 
 bool perfctr_x86_pce_is_late(void)

@@ -45,6 +45,13 @@ static struct cpumask started;
  */
 static struct cpumask passed, failed;
 
+/*
+ * The CPUs on which counters may have been loaded since they were last cleared, so that
+ * others need not be looked at.  A CPU's own bit, changed on it with interrupts disabled, or
+ * while it is offline.
+ */
+static struct cpumask holders;
+
 /* True if CPUs that come online are prepared at once: see perfctr_x86_prepare_all(). */
 static bool prepares_all;
 
@@ -199,9 +206,12 @@ int perfctr_cpu_reserve(void)
 
 int perfctr_cpu_prepare(void)
 {
+	unsigned int here = raw_smp_processor_id();
 	unsigned long flags;
 	int err = 0;
 
+	if (likely(cpumask_test_cpu(here, &started) && !cpumask_test_cpu(here, &failed)))
+		return 0;
 	local_irq_save(flags);
 	/* A control may be for another kind of CPU than this one. */
 	if (perfctr_kind_here())
@@ -241,19 +251,26 @@ void perfctr_cpu_release(void)
 	cpus_read_unlock();
 }
 
-static bool cpu_holds(int cpu, void *unused)
+bool perfctr_x86_mark_holder(void)
 {
-	return driver->cpu_holds(cpu);
+	unsigned int cpu = smp_processor_id();
+
+	cpumask_set_cpu(cpu, &holders);
+	smp_mb__after_atomic();	/* pairs with raise_level() in rdpmc.c */
+	return !cpumask_test_cpu(cpu, &failed);
 }
 
-bool perfctr_x86_others_hold(void)
+void perfctr_x86_unmark_holder(unsigned int cpu)
+{
+	cpumask_clear_cpu(cpu, &holders);
+}
+
+static bool others_hold(void)
 {
 	unsigned int cpu, here = raw_smp_processor_id();
 
-	if (!driver->cpu_holds)
-		return false;
-	for_each_online_cpu(cpu) {
-		if (cpu != here && driver->cpu_holds(cpu))
+	for_each_cpu_and(cpu, &holders, cpu_online_mask) {
+		if (cpu != here)
 			return true;
 	}
 	return false;
@@ -263,10 +280,15 @@ bool perfctr_x86_others_hold(void)
  * Runs without cpus_read_lock(): the caller holds mmap_lock, which nests inside it elsewhere
  * in the kernel.  Each CPU knows whether its counters are ours.
  */
-void perfctr_x86_scrub(void)
+bool perfctr_x86_scrub(void)
 {
-	if (driver->cpu_scrub)
-		on_each_cpu_cond(cpu_holds, scrub_cpu_ipi, NULL, 1);
+	bool others;
+
+	if (cpumask_empty(&holders))
+		return false;
+	others = others_hold();
+	on_each_cpu_mask(&holders, scrub_cpu_ipi, NULL, 1);
+	return others;
 }
 
 int perfctr_cpu_check_control(struct perfctr_cpu_control *control)

@@ -92,6 +92,21 @@ static void clear_counters(const struct vperfctr_info *kind)
 	}
 }
 
+/* The same where this module wrote them last.  A read is cheaper than a write. */
+static void clear_leftovers(const struct vperfctr_info *kind)
+{
+	unsigned int i;
+
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
+		if ((kind->pmc_mask & BIT_ULL(i)) && perfctr_rdpmc(i))
+			clear_counter(i);
+	}
+	for (i = 0; i < PERFCTR_X86_MAX_FIXED; i++) {
+		if ((kind->fixed_mask & BIT_ULL(i)) && perfctr_rdpmc(VPERFCTR_FIXED | i))
+			clear_counter(VPERFCTR_FIXED | i);
+	}
+}
+
 /*
  * Cache the values of the extra registers.  These count nothing by themselves, and perf
  * writes one whenever it starts an event that needs it.  So they need no clearing.
@@ -252,7 +267,7 @@ int perfctr_x86_pmc_cpu_start(bool test)
 		return err;
 	}
 	clear_registers(cpu);
-	WRITE_ONCE(cpu->ready, PMC_READY);
+	WRITE_ONCE(cpu->ready, PMC_PREPARED);
 	return 0;
 }
 
@@ -262,6 +277,7 @@ void perfctr_x86_pmc_cpu_stop(void)
 
 	WRITE_ONCE(cpu->ready, 0);
 	clear_registers(cpu);
+	perfctr_x86_unmark_holder(smp_processor_id());
 	give_back(cpu);
 }
 
@@ -274,6 +290,7 @@ void perfctr_x86_pmc_cpu_lose(unsigned int n)
 	WRITE_ONCE(cpu->loaded, 0);
 	WRITE_ONCE(cpu->armed, NULL);
 	WRITE_ONCE(cpu->running, NULL);
+	perfctr_x86_unmark_holder(n);
 }
 
 void perfctr_x86_pmc_cpu_forget(void)
@@ -315,15 +332,12 @@ void perfctr_x86_pmc_cpu_scrub(void)
 	/* The running state may count from a value that another thread left. */
 	if (state)
 		perfctr_x86_pmc_suspend(state);
-	clear_counters(perfctr_kind_here());
-	/* The next resume loads its control, and so marks this CPU again. */
+	clear_leftovers(perfctr_kind_here());
+	/* The next resume marks this CPU again, and loads its control. */
 	cpu->id = 0;
 	WRITE_ONCE(cpu->loaded, 0);
+	WRITE_ONCE(cpu->ready, PMC_PREPARED);
+	perfctr_x86_unmark_holder(smp_processor_id());
 	if (state)
 		perfctr_x86_pmc_resume(state);
-}
-
-bool perfctr_x86_pmc_cpu_holds(unsigned int cpu)
-{
-	return READ_ONCE(per_cpu_ptr(&perfctr_x86_pmc_cpu, cpu)->loaded);
 }

@@ -531,6 +531,22 @@ static __always_inline u32 running_cstatus(u32 cstatus)
 }
 
 /*
+ * Mark this prepared CPU as one that holds counters.
+ *
+ * Return: false if it has failed: an NMI may have halted it, and cleared `ready`.
+ */
+static bool begin_holding(void)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+
+	WRITE_ONCE(cpu->ready, PMC_READY);
+	if (perfctr_x86_mark_holder())
+		return true;
+	WRITE_ONCE(cpu->ready, 0);
+	return false;
+}
+
+/*
  * Resume a state without counters, or prepare this CPU for its first state with counters.
  * If the CPU cannot count, refuse the state, whose TSC may be running.
  *
@@ -542,7 +558,7 @@ static noinline bool may_use_counters(struct perfctr_cpu_state *state, bool tsc_
 		perfctr_generic_resume(state);
 		return false;
 	}
-	if (!perfctr_x86_prepare_here())
+	if (!perfctr_x86_prepare_here() && begin_holding())
 		return true;
 	if (tsc_runs)
 		perfctr_generic_suspend(state);

@@ -21,13 +21,20 @@ static const struct perfctr_x86_pmu *const pmu = &perfctr_x86_pmu;
 /* The bits of VPERFCTR_CSTATUS_NRCTRS(): one test also finds a control without counters. */
 #define PMC_READY	0xff
 
+/* Has none of the bits of a cstatus: the next resume must mark its CPU. */
+#define PMC_PREPARED	BIT(16)
+
 /* The contents of a CPU's registers, and the state that uses them. */
 struct pmc_cpu {
 	u64 id;				/* identity of the loaded control; 0: none */
 	u64 loaded;			/* its regs.global_ctrl; 0: counters are clear since */
 	u64 global_ctrl;
 	u64 fixed_ctrl;
-	u32 ready;			/* PMC_READY between cpu_start and cpu_stop, else 0 */
+	/*
+	 * Between cpu_start and cpu_stop: PMC_READY if this CPU has been marked as one that
+	 * holds counters, otherwise PMC_PREPARED.  Else 0.
+	 */
+	u32 ready;
 	bool cleared;			/* overflow status cleared since the counters stopped */
 	struct perfctr_cpu_state *running; /* resumed here, and uses counters */
 	struct perfctr_cpu_state *armed; /* the same, if an NMI may stop its counters */

@@ -98,10 +98,29 @@ static unsigned int interruptions;
 static void lower_level(struct work_struct *work);
 static DECLARE_DELAYED_WORK(lower_work, lower_level);
 
+/* When a process last unmapped its last page, in jiffies. */
+static unsigned long last_removal;
+
 static void set_level(unsigned int level)
 {
 	if (level != perfctr_x86_watchers)
 		WRITE_ONCE(perfctr_x86_watchers, level);
+}
+
+/*
+ * Let the level fall a second from now.  A change of a timer at each unmapping would cost
+ * more than all the rest.  So a timer that runs stays, and the work looks at the time.
+ */
+static void lower_later(void)
+{
+	WRITE_ONCE(last_removal, jiffies);
+	/*
+	 * The work is not pending any more when it starts, and then executes a full barrier.
+	 * So it sees this time, or is queued here.
+	 */
+	smp_mb();
+	if (!delayed_work_pending(&lower_work))
+		queue_delayed_work(system_dfl_wq, &lower_work, HZ);
 }
 
 /*
@@ -115,23 +134,28 @@ static void raise_level(void)
 
 	set_level(several ? 2 : max(1U, perfctr_x86_watchers));
 	/*
-	 * Pairs with a full barrier between the resume that loads counters, which marks its
-	 * CPU, and the next suspend there: a CPU without a mark sees the new level.
+	 * Pairs with perfctr_x86_mark_holder() in a resume, before the next suspend there: a
+	 * CPU without a mark sees the new level.
 	 */
 	smp_mb();
-	if (perfctr_x86_others_hold())
+	if (perfctr_x86_scrub())
 		interruptions++;
-	perfctr_x86_scrub();
 	if (!several)
 		return;
 	/* Pairs with perfctr_mm_added(), which then need not wait. */
 	smp_store_release(&settled, true);
-	mod_delayed_work(system_dfl_wq, &lower_work, HZ);
+	lower_later();
 }
 
 /* A second without an unmapping has passed. */
 static void lower_level(struct work_struct *work)
 {
+	unsigned long due = READ_ONCE(last_removal) + HZ, now = jiffies;
+
+	if (time_before(now, due)) {
+		queue_delayed_work(system_dfl_wq, &lower_work, due - now);
+		return;
+	}
 	mutex_lock(&level_mutex);
 	if (!perfctr_x86_pce_idle()) {
 		queue_delayed_work(system_dfl_wq, &lower_work, HZ);
@@ -168,7 +192,7 @@ void perfctr_mm_removed(void)
 	if (!perfctr_isolate)
 		return;
 	atomic_dec(&nr_mms);
-	mod_delayed_work(system_dfl_wq, &lower_work, HZ);
+	lower_later();
 }
 
 /* ---- the right to RDPMC ---------------------------------------------------- */

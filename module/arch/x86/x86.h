@@ -70,8 +70,6 @@ struct perfctr_x86_driver {
 	 * halt: stop the counters for good, until stop.  Called in an NMI.
 	 * scrub: clear all counters without changing any count.  Does nothing before
 	 *	start and after stop.
-	 * holds: true if counters were loaded since they were last cleared.  May be
-	 *	called on any CPU, for any CPU.
 	 *
 	 * Context: On the CPU concerned, interrupts disabled; lose: on another CPU.
 	 */
@@ -81,7 +79,6 @@ struct perfctr_x86_driver {
 	void (*cpu_forget)(void);
 	void (*cpu_halt)(void);
 	void (*cpu_scrub)(void);
-	bool (*cpu_holds)(unsigned int cpu);
 };
 
 extern const struct perfctr_x86_driver perfctr_x86_amd;
@@ -168,7 +165,6 @@ void perfctr_x86_pmc_cpu_lose(unsigned int cpu);
 void perfctr_x86_pmc_cpu_forget(void);
 void perfctr_x86_pmc_cpu_halt(void);
 void perfctr_x86_pmc_cpu_scrub(void);
-bool perfctr_x86_pmc_cpu_holds(unsigned int cpu);
 
 /* The operations of a driver that leaves them to pmc.c. */
 #define PERFCTR_X86_PMC_OPS					\
@@ -192,8 +188,7 @@ bool perfctr_x86_pmc_cpu_holds(unsigned int cpu);
 	.cpu_lose	= perfctr_x86_pmc_cpu_lose,		\
 	.cpu_forget	= perfctr_x86_pmc_cpu_forget,		\
 	.cpu_halt	= perfctr_x86_pmc_cpu_halt,		\
-	.cpu_scrub	= perfctr_x86_pmc_cpu_scrub,		\
-	.cpu_holds	= perfctr_x86_pmc_cpu_holds
+	.cpu_scrub	= perfctr_x86_pmc_cpu_scrub
 
 /*
  * Fill in the rest of perfctr_cpu_info at the end of a probe, which has set the masks.
@@ -308,11 +303,21 @@ int perfctr_x86_prepare_here(void);
 void perfctr_x86_prepare_all(void);
 
 /*
- * Run cpu_scrub on the CPUs that cpu_holds names; others_hold: true if that
- * interrupts another CPU.
+ * mark: counters may be loaded on this CPU from now on, and its next scrub must clear them.
+ *	Return: false if the CPU has failed.
+ * unmark: they have been cleared.
+ *
+ * Context: On the CPU concerned, interrupts disabled; unmark: or it is offline.
  */
-void perfctr_x86_scrub(void);
-bool perfctr_x86_others_hold(void);
+bool perfctr_x86_mark_holder(void);
+void perfctr_x86_unmark_holder(unsigned int cpu);
+
+/*
+ * Run cpu_scrub on the CPUs that were marked.  The others cost nothing.
+ *
+ * Return: true if another CPU was interrupted.
+ */
+bool perfctr_x86_scrub(void);
 
 /*
  * nmi.c: the interrupt of the counters.

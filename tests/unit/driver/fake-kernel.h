@@ -131,11 +131,15 @@ const struct cpumask *fake_online_mask(void);
 #define cpumask_set_cpu(cpu, mask)	((mask)->bits[0] |= BIT(cpu))
 #define cpumask_test_and_clear_cpu(cpu, mask) \
 	(cpumask_test_cpu(cpu, mask) && (cpumask_clear_cpu(cpu, mask), true))
+#define cpumask_empty(mask)		(!(mask)->bits[0])
 #define cpumask_copy(to, from)		(*(to) = *(from))
 
 #define for_each_cpu(cpu, mask)				\
 	for ((cpu) = 0; (cpu) < NR_CPUS; (cpu)++)	\
 		if (cpumask_test_cpu(cpu, mask))
+#define for_each_cpu_and(cpu, a, b)			\
+	for_each_cpu(cpu, a)				\
+		if (cpumask_test_cpu(cpu, b))
 #define for_each_online_cpu(cpu)	for_each_cpu(cpu, cpu_online_mask)
 #define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < NR_CPUS; (cpu)++)
 #define per_cpu_ptr(ptr, cpu)		(&(*(ptr))[cpu])

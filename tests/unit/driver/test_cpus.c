@@ -544,7 +544,7 @@ static bool any_left(unsigned int cpu)
 	return false;
 }
 
-/* Scrub.  Return: the CPUs that this has interrupted, as the driver foretells. */
+/* Scrub.  Return: the CPUs that this has interrupted, as the driver says. */
 static unsigned int scrub_from(unsigned int cpu)
 {
 	unsigned int interrupted = 0, i;
@@ -552,8 +552,7 @@ static unsigned int scrub_from(unsigned int cpu)
 
 	fake_cpu = cpu;
 	memset(fake_interrupts, 0, sizeof(fake_interrupts));
-	others = perfctr_x86_others_hold();
-	perfctr_x86_scrub();
+	others = perfctr_x86_scrub();
 	for (i = 0; i < NR_CPUS; i++)
 		interrupted |= fake_interrupts[i] ? BIT(i) : 0;
 	ck_assert(others == !!interrupted);

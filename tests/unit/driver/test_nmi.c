@@ -226,6 +226,11 @@ static void do_iresume(void)
 		thread_iresume(&a);
 }
 
+static void do_scrub(void)
+{
+	perfctr_x86_scrub();
+}
+
 static const struct operation operations[] = {
 	{ "suspend", start_running, do_suspend, 0 },
 	{ "suspend, to be held", start_running, do_suspend, HELD },
@@ -238,8 +243,8 @@ static const struct operation operations[] = {
 	{ "resume, to be held", start_suspended, do_resume, HELD },
 	{ "sample", start_running, do_sample, 0 },
 	{ "sample, to be held", start_running, do_sample, HELD },
-	{ "scrub", start_running, perfctr_x86_scrub, NO_WORK_1 },
-	{ "scrub, to be held", start_running, perfctr_x86_scrub, HELD | NO_WORK_1 },
+	{ "scrub", start_running, do_scrub, NO_WORK_1 },
+	{ "scrub, to be held", start_running, do_scrub, HELD | NO_WORK_1 },
 	{ "switch", start_running, do_switch, 0 },
 	{ "IRESUME", start_held, do_iresume, HELD },
 };
