@@ -25,6 +25,9 @@ struct pt_regs;
 /*
  * A control, before or after the check.  User space has asked for it, except for regs,
  * mask, kernel and alone, which perfctr_cpu_check_control() derives.
+ *
+ * The control of a state has room only for perfctr_cpu_max_ctrs() counters.  So never copy
+ * it as a whole.
  */
 struct perfctr_cpu_control {
 	struct perfctr_cpu_regs regs;	/* the driver's; first, as resume needs it */
@@ -59,15 +62,25 @@ struct perfctr_cpu_kinds {
  * One thread's counters.  Their start values and sums are in the page that user space
  * maps read-only.  The id identifies the control, so that a CPU knows whether its
  * registers hold it.
+ *
+ * The service may move the page while the state is suspended and its owner excluded.
  */
 struct perfctr_cpu_state {
 	struct vperfctr_page *page;
 	u64 id;
 	u32 cstatus;			/* as in the page, without what changes at resume */
 	u32 unheld_cstatus;		/* the same, and unchanged while the counters are held */
-	struct perfctr_cpu_control control;
-	u8 ishift[VPERFCTR_MAX_CTRS];	/* each i-mode period is 2^ishift times -ireset */
+	struct perfctr_cpu_control control;	/* last: see there */
 };
+
+/*
+ * Each period of an i-mode counter is 2^shift times -ireset.  A state keeps the shift where
+ * user space must pass 0.
+ */
+static inline u32 *perfctr_ishift(struct perfctr_cpu_state *state, unsigned int i)
+{
+	return &state->control.ctr[i].reserved;
+}
 
 static inline unsigned int perfctr_nrctrs(const struct perfctr_cpu_control *control)
 {
@@ -91,6 +104,13 @@ static inline const struct vperfctr_info *perfctr_cpu_kind(unsigned int kind)
 {
 	return kind ? perfctr_cpu_other_kind(kind) : &perfctr_cpu_info;
 }
+
+/*
+ * Return the most counters that a control can have on this machine.
+ *
+ * Context: After init.
+ */
+unsigned int perfctr_cpu_max_ctrs(void);
 
 /*
  * The longest time between samples of a running state in which no counter can wrap

@@ -324,13 +324,14 @@ static void sample_member(void *arg)
  */
 static void add_live_sums(struct vperfctr_reader *reader, const struct vperfctr_state *st)
 {
-	const struct vperfctr_page *page = st->cpu_state.page;
 	unsigned int i, nr = perfctr_nrctrs(&st->cpu_state.control);
+	const struct vperfctr_page *page;
 	u64 now[1 + VPERFCTR_MAX_CTRS];
 	struct vperfctr_soft_sums soft;
 	u32 samplecount;
 
 	for (;;) {
+		page = vperfctr_get_page(st);
 		samplecount = READ_ONCE(page->samplecount);
 		smp_rmb();	/* pairs with the smp_wmb()s of the writer */
 		now[0] = READ_ONCE(page->tsc_sum);
@@ -339,7 +340,7 @@ static void add_live_sums(struct vperfctr_reader *reader, const struct vperfctr_
 		if (unlikely(st->soft))
 			vperfctr_soft_read_other(st, samplecount, &soft);
 		smp_rmb();	/* pairs in the same way */
-		if (!(samplecount & 1) && READ_ONCE(page->samplecount) == samplecount)
+		if (!(samplecount & 1) && !vperfctr_page_changed(st, page, samplecount))
 			break;
 		cpu_relax();
 	}

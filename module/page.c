@@ -2,9 +2,12 @@
 /* The page of a state: its mappings, and the page that the child of a fork sees instead. */
 #include <linux/gfp.h>
 #include <linux/irqflags.h>
+#include <linux/kernel.h>
 #include <linux/mm.h>
+#include <linux/overflow.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/string.h>
 
 #include "compat/vma.h"
 #include "state.h"
@@ -35,6 +38,87 @@ static struct perfctr_user *vma_user(const struct vm_area_struct *vma)
 static bool vma_owner(const struct vm_area_struct *vma)
 {
 	return (unsigned long)vma->vm_private_data & VMA_OWNER;
+}
+
+/* ---- where the page is ----------------------------------------------------- */
+
+/*
+ * Many states are never mapped: those of descendants, and those of threads that only
+ * other threads read.  So a state keeps the used part of its page in its own memory until
+ * the page is first mapped.
+ */
+static unsigned int small_offset, small_size;
+
+/*
+ * Choose the place of a small page, behind what a state has up to @offset.
+ *
+ * Return: the size of a state.
+ */
+size_t __init vperfctr_page_layout(size_t offset)
+{
+	struct vperfctr_page *page;
+
+	small_offset = ALIGN(offset, __alignof__(*page));
+	small_size = struct_size(page, ctr, perfctr_cpu_max_ctrs());
+	return small_offset + small_size;
+}
+
+static struct vperfctr_page *small_page(struct vperfctr_state *st)
+{
+	return (void *)st + small_offset;
+}
+
+/* Context: the state is new, and all zero. */
+void vperfctr_page_begin_state(struct vperfctr_state *st)
+{
+	st->cpu_state.page = small_page(st);
+	st->cpu_state.page->version = VPERFCTR_ABI_VERSION;
+}
+
+/* Context: the last reference is gone. */
+void vperfctr_page_end_state(struct vperfctr_state *st)
+{
+	if (st->cpu_state.page != small_page(st))
+		free_page((unsigned long)st->cpu_state.page);
+}
+
+/*
+ * Move to a page of its own.  The counters are stopped meanwhile.  Then no interrupt or NMI
+ * has the old address.
+ *
+ * Operation: see vperfctr_apply_any().
+ * Return: 0, or -EEXIST if the state has one.
+ */
+static int op_move(struct vperfctr_state *st, void *arg)
+{
+	struct vperfctr_page *page = arg;
+	bool running = st->cpu >= 0;
+
+	if (st->cpu_state.page != small_page(st))
+		return -EEXIST;
+	vperfctr_stop(st);
+	memcpy(page, st->cpu_state.page, small_size);
+	smp_store_release(&st->cpu_state.page, page);	/* see vperfctr_get_page() */
+	/* A state that runs has its owner as current here. */
+	if (running)
+		vperfctr_start(st);
+	return 0;
+}
+
+/* Context: may sleep.  Return: 0, or -ENOMEM. */
+static int make_mappable(struct vperfctr_state *st)
+{
+	void *page;
+
+	/* It is never moved back. */
+	if (vperfctr_get_page(st) != small_page(st))
+		return 0;
+	page = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
+	if (!page)
+		return -ENOMEM;
+	if (vperfctr_apply_any(st, op_move, page))
+		free_page((unsigned long)page);	/* another thread came first */
+	return 0;
 }
 
 /* ---- user-mode reads ------------------------------------------------------ */
@@ -230,8 +314,13 @@ int vperfctr_page_mmap(struct vperfctr_state *st, struct vm_area_struct *vma)
 	struct perfctr_user *user;
 	vm_fault_t fault;
 
+	int err;
+
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
 		return -EINVAL;
+	err = make_mappable(st);
+	if (err)
+		return err;
 	/* First: the page must not show what counters held before. */
 	user = vma_get_user(vma, owner);
 	if (!user)

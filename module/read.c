@@ -54,9 +54,9 @@ static u32 status_of(const struct vperfctr_state *st)
 	return status;
 }
 
-static void copy_sums(const struct vperfctr_state *st, struct vperfctr_snapshot *snap)
+static void copy_sums(const struct vperfctr_state *st, const struct vperfctr_page *page,
+		      struct vperfctr_snapshot *snap)
 {
-	const struct vperfctr_page *page = st->cpu_state.page;
 	unsigned int i;
 
 	snap->nrctrs = perfctr_nrctrs(&st->cpu_state.control);
@@ -73,7 +73,7 @@ static void snapshot_own(struct vperfctr_state *st, struct vperfctr_snapshot *sn
 	/* It does not run if it was detached since the caller's check. */
 	if (st->cpu >= 0)
 		perfctr_cpu_sample(&st->cpu_state);
-	copy_sums(st, snap);
+	copy_sums(st, st->cpu_state.page, snap);
 	if (unlikely(st->soft))
 		vperfctr_soft_read(st, &snap->soft);
 	local_irq_enable();
@@ -89,21 +89,22 @@ static void snapshot_own(struct vperfctr_state *st, struct vperfctr_snapshot *sn
 /* Context: the control cannot change, as for vperfctr_snapshot(); the sums may. */
 static void snapshot_other(struct vperfctr_state *st, struct vperfctr_snapshot *snap)
 {
-	const struct vperfctr_page *page = st->cpu_state.page;
+	const struct vperfctr_page *page;
 	unsigned int samples = 1;
 	u32 samplecount;
 	bool same;
 
 	vperfctr_sample_owner(st);
 	for (;;) {
+		page = vperfctr_get_page(st);
 		samplecount = READ_ONCE(page->samplecount);
 		smp_rmb();	/* pairs with the smp_wmb()s of the writer */
 		if (!(samplecount & 1)) {
-			copy_sums(st, snap);
+			copy_sums(st, page, snap);
 			same = likely(!st->soft) ||
 			       vperfctr_soft_read_other(st, samplecount, &snap->soft);
 			smp_rmb();	/* pairs in the same way */
-			if (READ_ONCE(page->samplecount) == samplecount) {
+			if (!vperfctr_page_changed(st, page, samplecount)) {
 				if (same || samples++ == MAX_SAMPLES)
 					return;
 				vperfctr_sample_owner(st);
@@ -136,6 +137,26 @@ struct control_copy {
 	struct perfctr_cpu_control control;	/* with a reference to its kinds */
 };
 
+/* Copy what READ returns of one kind's control.  A state's has room for no more counters. */
+static void copy_table(struct perfctr_cpu_control *to, const struct perfctr_cpu_control *from)
+{
+	unsigned int i;
+
+	to->tsc_on = from->tsc_on;
+	to->nractrs = from->nractrs;
+	to->nrictrs = from->nrictrs;
+	to->kind = from->kind;
+	to->global[0] = from->global[0];
+	to->global[1] = from->global[1];
+	for (i = 0; i < perfctr_nrctrs(from); i++) {
+		to->ctr[i].map = from->ctr[i].map;
+		to->ctr[i].reserved = 0;	/* a state keeps perfctr_ishift() there */
+		to->ctr[i].evntsel = from->ctr[i].evntsel;
+		to->ctr[i].aux = from->ctr[i].aux;
+		to->ctr[i].ireset = from->ctr[i].ireset;
+	}
+}
+
 static void copy_control(const struct vperfctr_state *st, struct control_copy *copy)
 {
 	copy->flags = st->flags & ~STATE_FLAG_SET;
@@ -144,10 +165,8 @@ static void copy_control(const struct vperfctr_state *st, struct control_copy *c
 	copy->soft = st->soft;
 	copy->control.kinds = vperfctr_get_kinds(st->cpu_state.control.kinds);
 	/* The owner may be changing its own copy, on another CPU. */
-	if (unlikely(copy->control.kinds))
-		copy->control = copy->control.kinds->control[0];
-	else
-		copy->control = st->cpu_state.control;
+	copy_table(&copy->control, copy->control.kinds ? &copy->control.kinds->control[0] :
+							  &st->cpu_state.control);
 }
 
 /* Write a structure in the caller's size.  The fields that only the caller knows are 0. */

@@ -211,6 +211,38 @@ int vperfctr_apply_monitor(struct vperfctr_state *st, vperfctr_op *op, void *arg
 	return vperfctr_check_user(st) ?: remote_call(st, &call);
 }
 
+/*
+ * Call `op` for a state that may have any owner or none, on behalf of any thread.
+ *
+ * Context: may sleep.
+ * Return: the result of `op`.
+ */
+int vperfctr_apply_any(struct vperfctr_state *st, vperfctr_op *op, void *arg)
+{
+	struct vperfctr_call call = { .op = op, .arg = arg };
+	int err = -ESRCH;
+
+	if (likely(READ_ONCE(st->owner) == current)) {
+		local_irq_disable();
+		smp_rmb();	/* pairs with vperfctr_unlink_notifier() */
+		if (likely(st->owner == current))
+			err = op(st, arg);
+		local_irq_enable();
+	} else {
+		err = remote_call(st, &call);
+	}
+	if (likely(err != -ESRCH))
+		return err;
+	/* It is detached for good.  The mutex excludes calls like this one. */
+	mutex_lock(&st->call_mutex);
+	local_irq_disable();
+	smp_rmb();	/* pairs with vperfctr_detach(): it has changed the state before */
+	err = op(st, arg);
+	local_irq_enable();
+	mutex_unlock(&st->call_mutex);
+	return err;
+}
+
 /* ---- open --------------------------------------------------------------- */
 
 struct remote_open {

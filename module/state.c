@@ -111,13 +111,11 @@ struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_
 	if (IS_ERR(account))
 		return ERR_CAST(account);
 	st = kmem_cache_zalloc(vperfctr_cache, gfp);
-	if (!st)
-		goto no_state;
-	st->cpu_state.page = (void *)get_zeroed_page(gfp | __GFP_ACCOUNT);
-	if (!st->cpu_state.page)
-		goto no_page;
-
-	st->cpu_state.page->version = VPERFCTR_ABI_VERSION;
+	if (!st) {
+		vperfctr_uncharge(account);
+		return ERR_PTR(-ENOMEM);
+	}
+	vperfctr_page_begin_state(st);
 	st->account = account;
 	st->stop = STATE_STOP_IDLE;
 	st->cpu = -1;
@@ -139,12 +137,6 @@ struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_
 		get_shares(st);
 	}
 	return st;
-
-no_page:
-	kmem_cache_free(vperfctr_cache, st);
-no_state:
-	vperfctr_uncharge(account);
-	return ERR_PTR(-ENOMEM);
 }
 
 void vperfctr_get(struct vperfctr_state *st)
@@ -179,7 +171,7 @@ void vperfctr_put(struct vperfctr_state *st)
 	vperfctr_put_kinds(st->cpu_state.control.kinds);
 	vperfctr_uncharge(st->account);
 	/* No mapping is left: a mapping keeps the file, and the file a reference. */
-	free_page((unsigned long)st->cpu_state.page);
+	vperfctr_page_end_state(st);
 	mutex_destroy(&st->lock);
 	mutex_destroy(&st->call_mutex);
 	if (unlikely(test_bit(STATE_LATE_FREE, &st->bits)))
@@ -195,8 +187,13 @@ void vperfctr_put(struct vperfctr_state *st)
 
 int __init vperfctr_state_init(void)
 {
+	size_t size = offsetof(struct vperfctr_state,
+			       cpu_state.control.ctr[perfctr_cpu_max_ctrs()]);
+
 	vperfctr_account_init();
-	vperfctr_cache = KMEM_CACHE(vperfctr_state, SLAB_ACCOUNT | SLAB_HWCACHE_ALIGN);
+	vperfctr_cache = kmem_cache_create("vperfctr_state", vperfctr_page_layout(size),
+					   __alignof__(struct vperfctr_state),
+					   SLAB_ACCOUNT | SLAB_HWCACHE_ALIGN, NULL);
 	return vperfctr_cache ? 0 : -ENOMEM;
 }
 

@@ -102,18 +102,6 @@ struct vperfctr_soft_sums {
  * it changes only what detaching changes.
  */
 struct vperfctr_state {
-	/* A context switch needs one cache line, up to cpu_state.control.regs.global_ctrl. */
-	struct preempt_notifier notifier;
-	union {
-		struct {
-			u8 stop;	/* STATE_STOP_*; 0: counters run when the owner does */
-			u8 checks;	/* STATE_CHECK_* */
-			u16 remote;	/* 1: `call` waits; changed under remote_lock */
-		};
-		u32 slow;		/* all of them; 0: the switch-in has nothing to do */
-	};
-	int cpu;			/* where the counters run now; -1: nowhere */
-	struct perfctr_cpu_state cpu_state;
 	u32 overflow;			/* counters that wait for IRESUME */
 	u64 pending_ip;			/* of `pending`, in the kernel; 0: not known */
 	bool pending;			/* an interrupt left an overflow to overflow_work() */
@@ -174,6 +162,24 @@ struct vperfctr_state {
 	u64 children_missed;
 	u64 children[1 + VPERFCTR_MAX_CTRS];	/* struct vperfctr_sums */
 	struct vperfctr_soft_sums soft_children;
+
+	/* A context switch needs one cache line, up to cpu_state.control.regs.global_ctrl. */
+	struct preempt_notifier notifier ____cacheline_aligned;
+	union {
+		struct {
+			u8 stop;	/* STATE_STOP_*; 0: counters run when the owner does */
+			u8 checks;	/* STATE_CHECK_* */
+			u16 remote;	/* 1: `call` waits; changed under remote_lock */
+		};
+		u32 slow;		/* all of them; 0: the switch-in has nothing to do */
+	};
+	int cpu;			/* where the counters run now; -1: nowhere */
+
+	/*
+	 * Last: states are allocated with room for as many counters as this machine has.  The
+	 * page follows them until it is mapped: see page.c.
+	 */
+	struct perfctr_cpu_state cpu_state;
 };
 
 /*
@@ -377,6 +383,7 @@ static inline void vperfctr_set_stop(struct vperfctr_state *st, u16 stop)
 /* remote.c */
 typedef int vperfctr_op(struct vperfctr_state *st, void *arg);
 int vperfctr_apply_monitor(struct vperfctr_state *st, vperfctr_op *op, void *arg);
+int vperfctr_apply_any(struct vperfctr_state *st, vperfctr_op *op, void *arg);
 int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_state **st);
 int vperfctr_unlink_monitor(struct vperfctr_state *st);
 void vperfctr_detach_abandoned(struct vperfctr_state *st);
@@ -525,8 +532,30 @@ struct file *vperfctr_file(struct vperfctr_state *st);
 /* page.c */
 int vperfctr_page_init(void);
 void vperfctr_page_exit(void);
+size_t vperfctr_page_layout(size_t offset);
+void vperfctr_page_begin_state(struct vperfctr_state *st);
+void vperfctr_page_end_state(struct vperfctr_state *st);
 void vperfctr_allow_reads(struct vperfctr_state *st, bool allow);
 int vperfctr_page_mmap(struct vperfctr_state *st, struct vm_area_struct *vma);
+
+/*
+ * Return the page, for a reading by another CPU than the owner's.  It may be moved meanwhile:
+ * the old place then remains as it was, until the state ends.
+ *
+ * Context: the caller has a reference.
+ */
+static inline const struct vperfctr_page *vperfctr_get_page(const struct vperfctr_state *st)
+{
+	return smp_load_acquire(&st->cpu_state.page);	/* see op_move() */
+}
+
+/* True if what was read after this samplecount may have changed meanwhile. */
+static inline bool vperfctr_page_changed(const struct vperfctr_state *st,
+					 const struct vperfctr_page *page, u32 samplecount)
+{
+	return READ_ONCE(page->samplecount) != samplecount ||
+	       unlikely(READ_ONCE(st->cpu_state.page) != page);
+}
 
 /* ioctl.c */
 struct task_struct *vperfctr_get_thread(s32 tid);

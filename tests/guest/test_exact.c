@@ -635,6 +635,140 @@ START_TEST(after_unlink)
 }
 END_TEST
 
+/* ---- the first mapping ------------------------------------------------------------- */
+
+/* Until then a state has no page of its own.  All that it shows must move there. */
+
+static int count_unmapped(void)
+{
+	struct control control;
+	int mine = open_state(0);
+	unsigned int i;
+
+	control_init(&control, 1);
+	for (i = 0; i < nr_general(); i++)
+		control_add(&control, nth_general(i), INSNS_USER);
+	for (i = 0; i < nr_fixed(); i++)
+		control_add(&control, nth_fixed(i), FIXED_USER);
+	assert_ok(set_control(mine, &control));
+	loop(1000);
+	return mine;
+}
+
+static void check_page(const struct vperfctr_page *mine, const struct sums *sums)
+{
+	unsigned int i;
+
+	ck_assert_uint_eq(mine->version, VPERFCTR_ABI_VERSION);
+	ck_assert_uint_eq(mine->tsc_sum, sums->tsc);
+	ck_assert_uint_eq(sums->nrctrs, info.nrctrs);
+	for (i = 0; i < sums->nrctrs; i++) {
+		ck_assert_uint_eq(mine->ctr[i].sum, sums->pmc[i]);
+		ck_assert_uint_ge(mine->ctr[i].sum, i < nr_general() ? 2000 : 0);
+	}
+	/* Nothing else: no byte of the kernel's memory. */
+	for (; i < (PAGE - sizeof(*mine)) / sizeof(mine->ctr[0]); i++)
+		ck_assert_uint_eq(mine->ctr[i].map | mine->ctr[i].reserved |
+				  mine->ctr[i].start | mine->ctr[i].sum, 0);
+}
+
+START_TEST(mapped_while_suspended)
+{
+	const struct vperfctr_page *first, *second;
+	struct sums sums;
+	int mine;
+
+	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	mine = count_unmapped();
+	assert_ok(call(mine, VPERFCTR_SUSPEND, 0));
+	first = map_state(mine);
+	read_sums(mine, &sums);
+	check_page(first, &sums);
+	second = map_state(mine);
+	assert_ok(call(mine, VPERFCTR_RESUME, 0));
+	loop(1000);
+	assert_ok(call(mine, VPERFCTR_SUSPEND, 0));
+	ck_assert_uint_ge(first->ctr[0].sum, sums.pmc[0] + 2000);
+	read_sums(mine, &sums);
+	check_page(first, &sums);
+	check_page(second, &sums);
+}
+END_TEST
+
+/* The counters stop during the move, and lose no instruction of the user. */
+START_TEST(mapped_while_running)
+{
+	u64 counts[2];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		const struct vperfctr_page *first;
+		struct sums sums;
+		int mine;
+
+		assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+		mine = count_unmapped();
+		first = i ? MAP_FAILED : map_state(mine);
+		loop(1000);
+		if (i)
+			first = map_state(mine);
+		ck_assert_uint_gt(self_read(first, 0), 4000);
+		assert_ok(call(mine, VPERFCTR_SUSPEND, 0));
+		read_sums(mine, &sums);
+		check_page(first, &sums);
+		counts[i] = sums.pmc[0];
+		close(fd);
+		fd = mine;
+	}
+	/* The mapping comes earlier or later, and takes as many instructions of the user. */
+	ck_assert_uint_ge(counts[0] + 50, counts[1]);
+	ck_assert_uint_ge(counts[1] + 50, counts[0]);
+}
+END_TEST
+
+/* By another thread, while the owner sleeps and after its end. */
+struct mapped {
+	int fd;
+	volatile bool counted, mapped;
+};
+
+static void *be_mapped(void *arg)
+{
+	struct mapped *m = arg;
+
+	m->fd = count_unmapped();
+	m->counted = true;
+	while (!m->mapped)
+		sched_yield();
+	loop(1000);
+	return NULL;
+}
+
+START_TEST(mapped_by_another)
+{
+	struct mapped m = { .mapped = _i };
+	const struct vperfctr_page *other;
+	struct sums before, after;
+	pthread_t id;
+
+	ck_assert_int_eq(pthread_create(&id, NULL, be_mapped, &m), 0);
+	while (!m.counted)
+		sched_yield();
+	if (_i)
+		pthread_join(id, NULL);
+	read_sums(m.fd, &before);
+	other = map_state(m.fd);
+	check_page(other, &before);
+	if (_i)
+		return;
+	m.mapped = true;
+	pthread_join(id, NULL);
+	read_sums(m.fd, &after);
+	ck_assert_uint_ge(after.pmc[0], before.pmc[0] + 2000);
+	check_page(other, &after);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
@@ -654,6 +788,9 @@ static void add(TCase *tc)
 	tcase_add_test(tc, tsc_off);
 	tcase_add_test(tc, after_the_end);
 	tcase_add_test(tc, after_unlink);
+	tcase_add_test(tc, mapped_while_suspended);
+	tcase_add_test(tc, mapped_while_running);
+	tcase_add_loop_test(tc, mapped_by_another, 0, 2);
 }
 
 int main(void)

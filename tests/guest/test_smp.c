@@ -245,8 +245,8 @@ static void *read_published(void *arg)
 
 struct life {
 	u32 number, length;
-	bool unlinks, yields;
-	int fd;
+	bool unlinks, yields, maps;
+	volatile int fd;
 };
 
 static void *live_shortly(void *arg)
@@ -257,6 +257,8 @@ static void *live_shortly(void *arg)
 	start(life->fd, life->number & 1);
 	published = life->number << 10 | life->fd;
 	loop(life->length);
+	if (life->maps)
+		munmap((void *)map_state(life->fd), PAGE);
 	if (life->unlinks)
 		call(life->fd, VPERFCTR_UNLINK, 0);
 	if (life->yields)
@@ -279,7 +281,15 @@ START_TEST(read_while_ending)
 		life.length = 1 + random_below(50000);
 		life.unlinks = random_below(2);
 		life.yields = random_below(2);
+		/* The first mapping moves the page, here, in the owner, or in both. */
+		life.maps = random_below(2);
+		life.fd = -1;
 		ck_assert_int_eq(pthread_create(&owner, NULL, live_shortly, &life), 0);
+		if (random_below(2)) {
+			while (life.fd < 0)
+				sched_yield();
+			munmap((void *)map_state(life.fd), PAGE);
+		}
 		pthread_join(owner, NULL);
 		read_sums(life.fd, &sums);
 		ck_assert_uint_gt(sums.pmc[0], 0);

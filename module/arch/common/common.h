@@ -99,9 +99,9 @@ static __always_inline u64 perfctr_reset_ictr(struct perfctr_cpu_state *state, u
 					      struct perfctr_overflow *overflow)
 {
 	overflow->ctrs |= BIT(i);
-	if (likely(!(state->ishift[i] | shift)))
+	if (likely(!(*perfctr_ishift(state, i) | shift)))
 		return state->control.ctr[i].ireset;
-	overflow->skipped += BIT_ULL(state->ishift[i]) - 1;
+	overflow->skipped += BIT_ULL(*perfctr_ishift(state, i)) - 1;
 	return perfctr_long_start(state, i, shift);
 }
 

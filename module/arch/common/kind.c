@@ -56,6 +56,12 @@ const struct vperfctr_info *perfctr_cpu_other_kind(unsigned int kind)
 	return info_of(array_index_nospec(kind, MAX_KINDS));
 }
 
+unsigned int perfctr_cpu_max_ctrs(void)
+{
+	/* A kind that is not known yet may have more counters than those that are. */
+	return probe_kind ? VPERFCTR_MAX_CTRS : perfctr_cpu_info.nrctrs;
+}
+
 const struct cpumask *perfctr_cpus_forbidden(unsigned int kind)
 {
 	return probe_kind ? &forbidden[array_index_nospec(kind, MAX_KINDS)] : &perfctr_forbid_cpus;
@@ -181,8 +187,10 @@ static void install_table(struct perfctr_cpu_state *state, const struct perfctr_
 	page->mask = from->mask;
 	for (i = 0; i < perfctr_nrctrs(from); i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+		u32 shift = *perfctr_ishift(state, i);
 
 		control->ctr[i] = from->ctr[i];
+		*perfctr_ishift(state, i) = shift;
 		if (i >= from->nractrs)
 			ctr->start = extend(ctr->start, ctr->map);
 		ctr->map = from->ctr[i].map;

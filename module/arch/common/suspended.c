@@ -27,7 +27,6 @@ static void install_control(struct perfctr_cpu_state *state,
 	state->id = id;
 	state->cstatus = perfctr_make_cstatus(control);
 	state->unheld_cstatus = state->cstatus;
-	memset(state->ishift, 0, sizeof(state->ishift));
 
 	perfctr_page_begin(page);
 	page->cstatus = state->cstatus;
@@ -35,6 +34,7 @@ static void install_control(struct perfctr_cpu_state *state,
 	if (!control->tsc_on)
 		page->tsc_sum = 0;
 	for (i = 0; i < nrctrs; i++) {
+		*perfctr_ishift(state, i) = 0;
 		page->ctr[i].map = control->ctr[i].map;
 		page->ctr[i].start = control->ctr[i].ireset;	/* 0 if a-mode */
 		if (!(preserve & BIT_ULL(i)))
@@ -65,10 +65,10 @@ void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
 /* ---- overflow ------------------------------------------------------------ */
 
 /* Return a period 2^shift times as long.  Reduces *shift until it can be loaded. */
-static u64 long_period(s64 ireset, u8 *shift)
+static u64 long_period(s64 ireset, u32 *shift)
 {
 	u64 period = -ireset;
-	u8 n;
+	u32 n;
 
 	for (n = 0; n < *shift && period <= perfctr_cpu_info.max_period / 2; n++)
 		period *= 2;
@@ -78,8 +78,8 @@ static u64 long_period(s64 ireset, u8 *shift)
 
 u64 perfctr_long_start(struct perfctr_cpu_state *state, unsigned int i, unsigned int shift)
 {
-	state->ishift[i] = shift;
-	return -long_period(state->control.ctr[i].ireset, &state->ishift[i]);
+	*perfctr_ishift(state, i) = shift;
+	return -long_period(state->control.ctr[i].ireset, perfctr_ishift(state, i));
 }
 
 /*
@@ -147,10 +147,11 @@ u64 perfctr_cpu_skipped(struct perfctr_cpu_state *state)
 		const struct vperfctr_page_ctr *ctr = &state->page->ctr[i];
 		u64 left = -ctr->start & (perfctr_sign(ctr->map) * 2 - 1);
 		u64 period = -control->ctr[i].ireset;
+		u32 *shift = perfctr_ishift(state, i);
 
-		if (state->ishift[i])
-			skipped += ((period << state->ishift[i]) - left) / period;
-		state->ishift[i] = 0;
+		if (*shift)
+			skipped += ((period << *shift) - left) / period;
+		*shift = 0;
 	}
 	return skipped;
 }
