@@ -8,6 +8,7 @@
  * long as it likes.  So no test may rely on the progress of one CPU relative to another,
  * or to the clock: a loop with a deadline also waits for the progress that it needs.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -512,6 +513,33 @@ static void be_fifo(int priority)
 }
 
 /*
+ * On PREEMPT_RT, threads execute the timers and callbacks of the kernel.  Those of RCU must
+ * not wait for real-time threads, as perf may wait for RCU.
+ */
+static void raise_rcu(int priority)
+{
+	struct sched_param param = { .sched_priority = priority };
+	DIR *proc = opendir("/proc");
+	const struct dirent *entry;
+	char path[300], comm[32];
+	FILE *file;
+
+	ck_assert_ptr_nonnull(proc);
+	while ((entry = readdir(proc))) {
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		file = atoi(entry->d_name) > 0 ? fopen(path, "r") : NULL;
+		/* A process may have ended. */
+		if (!file)
+			continue;
+		if (fgets(comm, sizeof(comm), file) &&
+		    (!strncmp(comm, "rcu", 3) || !strncmp(comm, "ktimers", 7)))
+			sched_setscheduler(atoi(entry->d_name), SCHED_FIFO, &param);
+		fclose(file);
+	}
+	closedir(proc);
+}
+
+/*
  * The hardware is free when the close returns, even if a mapping keeps the file.  No
  * worker of the kernel has run since the owner ended: real-time threads keep both CPUs.
  */
@@ -520,6 +548,8 @@ START_TEST(closed_while_mapped)
 	pid_t hog, pid;
 	int fd;
 
+	if (is_rt())
+		raise_rcu(4);
 	hog = fork();
 	if (!hog) {
 		pin(1);
