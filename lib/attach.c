@@ -80,6 +80,20 @@ static int attach(int dev, struct vperfctr_attach *arg)
 	return ret;
 }
 
+int vperfctr_open_member(struct vperfctr **v, const struct vperfctr *set, pid_t tid)
+{
+	int fd, err;
+
+	*v = NULL;
+	fd = __vperfctr_ioctl(vperfctr_fd(set), VPERFCTR_MEMBER, (void *)(intptr_t)tid);
+	if (fd < 0)
+		return fd;
+	err = __vperfctr_new_handle(v, fd, 0);
+	if (err)
+		close(fd);
+	return err;
+}
+
 int vperfctr_attach(struct vperfctr **v, pid_t tid, unsigned int flags,
 		    const struct vperfctr_control *control, unsigned int *nrthreads)
 {

@@ -245,7 +245,7 @@ static void become_root(struct vperfctr_state *st, struct change *change)
 		return;
 	vperfctr_leave_family(st, true);
 	change->root = st->root;
-	st->root = NULL;
+	WRITE_ONCE(st->root, NULL);
 }
 
 static int op_control(struct vperfctr_state *st, void *arg)

@@ -211,7 +211,7 @@ bool vperfctr_end_member(struct vperfctr_state *st)
 	if (!root || st->bits || vperfctr_family_is_over(root) ||
 	    !refcount_dec_not_one(&root->refs))
 		return false;
-	st->root = NULL;
+	WRITE_ONCE(st->root, NULL);
 	vperfctr_put(st);
 	return true;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Dispatch of the ioctls, and those of the device: INFO, CPUS, OPEN.  ATTACH is in
- * attach.c.  The ioctls of a state are in control.c, read.c, overflow.c and ring.c.
+ * Dispatch of the ioctls, those of the device: INFO, CPUS, OPEN, and MEMBER.  ATTACH is
+ * in attach.c.  Other ioctls of a state are in control.c, read.c, overflow.c and ring.c.
  */
 #include <linux/build_bug.h>
 #include <linux/cpumask.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/limits.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/stddef.h>
@@ -212,17 +213,12 @@ static int create_state(struct task_struct *task, const struct vperfctr_open *re
 	return err;
 }
 
-static int find_state(struct task_struct *task, int fd)
+/* Install a descriptor of a state that was found, and put the state. */
+static int open_found(struct vperfctr_state *st, int fd)
 {
-	struct vperfctr_state *st;
-	struct file *file;
-	int err;
+	struct file *file = vperfctr_file(st);
+	int err = PTR_ERR_OR_ZERO(file);
 
-	err = vperfctr_open_thread(task, false, &st);
-	if (err)
-		return err;
-	file = vperfctr_file(st);
-	err = PTR_ERR_OR_ZERO(file);
 	if (!err) {
 		err = vperfctr_share_hardware(st);
 		if (err)
@@ -232,6 +228,13 @@ static int find_state(struct task_struct *task, int fd)
 	}
 	vperfctr_put(st);
 	return err;
+}
+
+static int find_state(struct task_struct *task, int fd)
+{
+	struct vperfctr_state *st;
+
+	return vperfctr_open_thread(task, false, &st) ?: open_found(st, fd);
 }
 
 static int vperfctr_open_ioctl(const struct vperfctr_open __user *arg)
@@ -265,6 +268,47 @@ static int vperfctr_open_ioctl(const struct vperfctr_open __user *arg)
 	if (task)
 		put_task_struct(task);
 	if (err)
+		put_unused_fd(fd);
+	return err ?: fd;
+}
+
+/* ---- members ------------------------------------------------------------ */
+
+static int find_member(struct vperfctr_state *root, struct task_struct *task, int fd)
+{
+	struct vperfctr_state *st = vperfctr_find(task);
+	int err;
+
+	if (!st)
+		return -ENOENT;
+	/* It may leave the family at any time, and keeps its creator then. */
+	if (READ_ONCE(st->root) != root)
+		err = -ENOENT;
+	else if (st->cpu_state.control.kernel && !vperfctr_may_count_kernel())
+		err = -EPERM;
+	else
+		return open_found(st, fd);
+	vperfctr_put(st);
+	return err;
+}
+
+static int vperfctr_member_ioctl(struct vperfctr_state *root, unsigned long tid)
+{
+	struct task_struct *task;
+	int err, fd;
+
+	/* A member has no members. */
+	if (!test_bit(STATE_GLOBAL, &root->bits) || READ_ONCE(root->root))
+		return -ENOENT;
+	if (!vperfctr_may_use(root))
+		return -EPERM;
+	task = tid <= INT_MAX ? vperfctr_get_thread(tid) : NULL;
+	if (!task)
+		return -ESRCH;
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	err = fd < 0 ? fd : find_member(root, task, fd);
+	put_task_struct(task);
+	if (err && fd >= 0)
 		put_unused_fd(fd);
 	return err ?: fd;
 }
@@ -311,6 +355,8 @@ long vperfctr_state_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 		return vperfctr_ring(st, (void __user *)arg);
 	case VPERFCTR_CONSUME:
 		return vperfctr_consume(st, arg);
+	case VPERFCTR_MEMBER:
+		return vperfctr_member_ioctl(st, arg);
 	}
 	return -ENOTTY;
 }

@@ -483,7 +483,7 @@ void vperfctr_put_attachment(struct vperfctr_state *st)
 {
 	struct vperfctr_state *root = st->root;
 
-	st->root = NULL;
+	WRITE_ONCE(st->root, NULL);	/* a VPERFCTR_MEMBER may be looking at it */
 	vperfctr_put(st);
 	if (root)
 		vperfctr_put(root);

@@ -263,6 +263,25 @@ int vperfctr_attach(struct vperfctr **v, pid_t tid, unsigned int flags,
 		    const struct vperfctr_control *control, unsigned int *nrthreads);
 
 /*
+ * Open the state of one thread of a set, or of a family: set is the handle that
+ * vperfctr_attach() has made, or that of a state whose control has
+ * VPERFCTR_CONTROL_INHERIT.  tid is the thread's id in the caller's PID namespace; 0 is the
+ * calling thread.  vperfctr_read_state() then reads this thread's counts, as `sums`, also
+ * when it has ended.  They remain a part of the set's.
+ *
+ * Errors; *v is then NULL:
+ *
+ *	-ESRCH	there is no such thread
+ *	-ENOENT	the thread is not in this set, or not any more
+ *	-EPERM	another user has made the set; or it counts kernel mode, and the caller may
+ *		not
+ *	-ENOTTY	the module is too old
+ *	-EMFILE, -ENFILE	as from open(2)
+ *	-ENOMEM
+ */
+int vperfctr_open_member(struct vperfctr **v, const struct vperfctr *set, pid_t tid);
+
+/*
  * Make a handle for fd, a state's descriptor.  It may come from another process or,
  * kept open across exec, from an earlier program.  The handle owns the descriptor:
  * vperfctr_close() closes it.

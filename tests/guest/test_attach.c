@@ -418,6 +418,97 @@ START_TEST(started_later)
 }
 END_TEST
 
+static int open_member(int set, pid_t tid)
+{
+	return call(set, VPERFCTR_MEMBER, (void *)(intptr_t)tid);
+}
+
+/* A member's state has its thread's counts, which remain a part of the set's. */
+START_TEST(members)
+{
+	int refs = module_refs(), set, member, i, n = 0, fds[4];
+	pid_t pid = start_waiting(3, 1000), other;
+	char path[64];
+	struct reading r;
+	DIR *dir;
+	const struct dirent *d;
+
+	set = attach(pid, inherit, 4);
+	sprintf(path, "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	ck_assert_ptr_nonnull(dir);
+	while ((d = readdir(dir))) {
+		if (atoi(d->d_name) <= 0 || atoi(d->d_name) == pid)
+			continue;
+		ck_assert_int_lt(n, 3);
+		fds[n] = open_member(set, atoi(d->d_name));
+		ck_assert_int_ge(fds[n], 0);
+		ck_assert_int_eq(fcntl(fds[n], F_GETFD), FD_CLOEXEC);
+		assert_status(fds[n], ATTACHED | ACTIVE);
+		ck_assert_uint_eq(count_of(fds[n]), 0);
+		n++;
+	}
+	closedir(dir);
+	ck_assert_int_eq(n, 3);
+	member = open_member(set, pid);
+	ck_assert_int_ge(member, 0);
+	/* It can be read only. */
+	assert_errno(call(member, VPERFCTR_SUSPEND, NULL), EPERM);
+	assert_errno(call(member, VPERFCTR_UNLINK, NULL), EPERM);
+	assert_errno(open_member(member, pid), ENOENT);
+	assert_errno(open_member(set, 0), ENOENT);
+	assert_errno(open_member(set, 99999), ESRCH);
+	assert_errno(open_member(set, -1), ESRCH);
+	other = fork();
+	if (!other) {
+		become(NOBODY);
+		child_assert(open_member(set, pid) == -EPERM);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(other), 0);
+	wake_all(futex());
+	for (i = 0; i < n; i++) {
+		ck_assert_eventually(status_of(fds[i]) == 0);
+		read_state(fds[i], &r);
+		ck_assert_uint_eq(r.own[1], INSNS_LATER(1000));
+		ck_assert_uint_eq(r.children[1], 0);
+		close(fds[i]);
+	}
+	ck_assert_uint_eq(all_count(set), 3 * INSNS_LATER(1000));
+	assert_ok(call(set, VPERFCTR_UNLINK, NULL));
+	assert_status(member, 0);
+	ck_assert_uint_eq(count_of(member), 0);
+	ck_assert(counters_free());
+	assert_errno(open_member(set, pid), ENOENT);
+	close(set);
+	close(member);
+	kill_target(pid);
+	ck_assert_eventually(module_refs() == refs);
+}
+END_TEST
+
+/* A thread that counts itself has members, too. */
+START_TEST(members_of_a_thread)
+{
+	int fd = open_state(0), member;
+	pid_t pid;
+
+	if (!inherit)
+		return;
+	assert_ok(count_insns(fd, inherit));
+	pid = (pid_t)start_child(FORKED, 500, futex(), 50);
+	ck_assert_eventually(is_asleep(pid));
+	member = open_member(fd, pid);
+	ck_assert_int_ge(member, 0);
+	ck_assert_uint_eq(count_of(member), INSNS_CHILD_UNTIL_FUTEX(500));
+	assert_errno(open_member(fd, getpid()), ENOENT);
+	wake_all(futex());
+	ck_assert_int_eq(wait_for(pid), 0);
+	ck_assert_uint_eq(count_of(member), INSNS_CHILD_FUTEX(500, 50));
+	ck_assert(has_hup(member, 0));
+}
+END_TEST
+
 /* Threads only: for a thread that counts itself, too. */
 START_TEST(inherit_threads)
 {
@@ -1495,6 +1586,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, running_members);
 	tcase_add_test(tc, members_end_while_read);
 	tcase_add_test(tc, members_of_own_family);
+	tcase_add_test(tc, members);
+	tcase_add_test(tc, members_of_a_thread);
 	tcase_add_test(tc, software_counters);
 	tcase_add_test(tc, own_process);
 	tcase_add_test(tc, no_call_is_interrupted);

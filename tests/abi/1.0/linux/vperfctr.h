@@ -334,8 +334,8 @@ struct vperfctr_attach {
 /* ---- on the descriptor of a state ------------------------------------ */
 
 /*
- * All calls but READ and CONSUME are for the state's owner, or for its monitor: a
- * thread that has the owner stopped under ptrace.  They can fail with these errors
+ * All calls but READ, CONSUME and MEMBER are for the state's owner, or for its monitor:
+ * a thread that has the owner stopped under ptrace.  They can fail with these errors
  * in addition to those of each call:
  *
  *	ESRCH	the state has been unlinked, or its thread has ended
@@ -831,6 +831,25 @@ struct vperfctr_ring_page {
  *	EINVAL	the ring has fewer samples, or there is no ring
  */
 #define VPERFCTR_CONSUME	_IO(0xD0, 23)
+
+/*
+ * VPERFCTR_MEMBER: open the state of one thread of a family.
+ *
+ * Argument: the thread's id in the caller's PID namespace; 0 is the calling thread.
+ * The call is for a descriptor of a set (see VPERFCTR_ATTACH), or of the state from
+ * which the thread has inherited its own, directly or not.  It returns a descriptor of
+ * the thread's state, which exec closes.  READ then returns the thread's own counts,
+ * also when it has ended.  They remain a part of the family's.  The call neither stops
+ * the thread nor interrupts it.  Errors:
+ *
+ *	ESRCH	there is no such thread
+ *	ENOENT	the thread is not in this family, or not any more
+ *	EPERM	another user has made the family; or its control counts kernel mode, and
+ *		the caller may not
+ *	EMFILE, ENFILE	as of open(2)
+ *	ENOMEM	there is no memory
+ */
+#define VPERFCTR_MEMBER		_IO(0xD0, 24)
 
 /*
  * poll() returns POLLIN as VPERFCTR_IRESUME and VPERFCTR_RING say, and POLLHUP when
