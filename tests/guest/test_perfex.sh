@@ -378,6 +378,15 @@ run --per-thread -x , -e instructions:u -p $busy --timeout 0.2
 check "a thread's name" "$(sed -n "s/^\(sh-$busy\),[0-9]*,,instructions:u,.*/\1/p" "$tmp/err")" "sh-$busy"
 check "affinity" "$(allowed $busy)" "$before"
 check "tracer" "$(tracer $busy)" 0
+# Threads have counts of their own without ptrace.
+perfex --per-thread -x , -e instructions:u -p $busy 2> "$tmp/err" & attached=$!
+await_counting $attached $busy
+check "tracer with --per-thread" "$(tracer $busy)" 0
+kill $attached
+wait $attached
+check "status of --per-thread" $? 0
+check "its counts" "$(sed -n "s/^sh-$busy,\([0-9]*\),,instructions:u,.*/\1/p" "$tmp/err" | awk '{ print ($1 > 1000) }')" 1
+check "what was started meanwhile" "$(sed -n "s/^(started),\([0-9]*\),,instructions:u,.*/\1/p" "$tmp/err")" 0
 check "nothing is left" "$(perf_counts)" ""
 for signal in TERM KILL; do
 	perfex -e instructions:u -p $busy 2> "$tmp/err" & attached=$!

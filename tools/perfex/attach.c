@@ -4,9 +4,10 @@
  *
  * For each process, or each thread with -t, the module makes a set: it attaches to all
  * threads at once and does not disturb them.  A set has one sum for all of its threads.
+ * For counts of each thread, perfex opens the states of the set's members, too.
  *
- * For counts of each thread, and with a module that makes no sets, perfex uses ptrace.
- * It stops all of them under ptrace, gives each a state and a control, and
+ * With a module that makes no sets, perfex uses ptrace.
+ * It stops all threads under ptrace, gives each a state and a control, and
  * releases them.  A thread's counters start when it is released, so all start within
  * the time that this takes.  Threads that are started later inherit.  While a
  * process is being stopped, its running threads can start others.  So its list of
@@ -50,6 +51,9 @@ struct session {
 	struct rlimit nofile;
 	struct thread *threads;
 	unsigned int nr, room;
+	struct thread *members;	/* of sets, for the counts of each thread */
+	unsigned int nrmembers, members_room;
+	bool per_thread;
 	unsigned int nrcounted;	/* threads, from the beginning */
 	bool look;		/* there are threads whose end poll() does not report */
 	struct pollfd *polls;	/* the end of each process or thread; then signals */
@@ -70,23 +74,30 @@ static struct thread *find_thread(struct session *s, pid_t tid)
 	return NULL;
 }
 
-static struct thread *new_thread(struct session *s, pid_t tid)
+/* Return: the next element, or NULL if there is no memory. */
+static struct thread *new_element(struct thread **threads, unsigned int nr, unsigned int *room,
+				  pid_t tid)
 {
 	struct thread *t;
 
-	if (s->nr == s->room) {
-		unsigned int room = s->room ? s->room * 2 : 64;
+	if (nr == *room) {
+		unsigned int more = *room ? *room * 2 : 64;
 
-		t = reallocarray(s->threads, room, sizeof(*t));
+		t = reallocarray(*threads, more, sizeof(*t));
 		if (!t)
 			return NULL;
-		s->threads = t;
-		s->room = room;
+		*threads = t;
+		*room = more;
 	}
-	t = &s->threads[s->nr];
+	t = &(*threads)[nr];
 	memset(t, 0, sizeof(*t));
 	t->trace.tid = tid;
 	return t;
+}
+
+static struct thread *new_thread(struct session *s, pid_t tid)
+{
+	return new_element(&s->threads, s->nr, &s->room, tid);
 }
 
 /* Names are for -v; a thread that has ended has none. */
@@ -379,6 +390,55 @@ static int attach_sets(struct session *s, struct error *e)
 	return 0;
 }
 
+/* A thread may have ended since the attachment: its counts are those of the set. */
+static int open_member(struct session *s, const struct thread *set, pid_t tid, struct error *e)
+{
+	struct thread *t = new_element(&s->members, s->nrmembers, &s->members_room, tid);
+	int err;
+
+	if (!t)
+		return fail_with(e, "out of memory");
+	err = vperfctr_open_member(&t->v, set->v, tid);
+	if (err == -ESRCH || err == -ENOENT)
+		return 0;
+	if (err)
+		return fail_open_thread(e, err, tid);
+	read_name(t);
+	s->nrmembers++;
+	return 0;
+}
+
+static int open_members_of(struct session *s, const struct thread *set, struct error *e)
+{
+	const struct dirent *d;
+	char path[64];
+	int err = 0;
+	DIR *dir;
+
+	if (!set->process)
+		return open_member(s, set, set->trace.tid, e);
+	snprintf(path, sizeof(path), PROC "/%d/task", (int)set->trace.tid);
+	dir = opendir(path);
+	/* The process may have ended. */
+	if (!dir)
+		return 0;
+	while (!err && (d = readdir(dir)))
+		if (atoi(d->d_name) > 0)
+			err = open_member(s, set, (pid_t)atoi(d->d_name), e);
+	closedir(dir);
+	return err;
+}
+
+static int open_members(struct session *s, struct error *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++)
+		if (open_members_of(s, &s->threads[i], e))
+			return -1;
+	return 0;
+}
+
 /* ---- reading ---------------------------------------------------------------------- */
 
 static int read_thread(struct session *s, struct thread *t, struct counts *c)
@@ -464,6 +524,30 @@ static int end_families(struct session *s)
 		if (t->again)
 			trace_release(&t->trace);
 	}
+	return err;
+}
+
+/*
+ * End the counting of sets, so that the counts of their members are a part of theirs, and
+ * read both.
+ */
+static int end_sets(struct session *s)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < s->nr && !err; i++) {
+		struct thread *t = &s->threads[i];
+		struct counts c = { .status = 0 };
+
+		err = vperfctr_unlink(t->v);
+		if (!err)
+			err = counts_read_set(t->v, s->control, &c);
+		c.cut_off = t->counts.cut_off;
+		t->counts = c;
+	}
+	for (i = 0; i < s->nrmembers && !err; i++)
+		err = counts_read(s->members[i].v, s->control, &s->members[i].counts);
 	return err;
 }
 
@@ -732,27 +816,35 @@ static int start_command(struct session *s, char **argv, struct error *e)
 
 /* ---- results ------------------------------------------------------------------------------ */
 
+static void add_part(struct result *r, const struct thread *t)
+{
+	struct part *part = result_add_part(r, &t->counts.own);
+
+	if (!part)
+		return;
+	snprintf(part->name, sizeof(part->name), "thread %d%s%s%s",
+		 (int)t->trace.tid, *t->name ? " (" : "", t->name, *t->name ? ")" : "");
+	snprintf(part->thread, sizeof(part->thread), "%s-%d",
+		 *t->name ? t->name : "?", (int)t->trace.tid);
+}
+
 static void add_parts(struct session *s, struct result *r)
 {
+	struct sums rest = r->counts.children;
 	struct part *part;
 	unsigned int i;
 
-	for (i = 0; i < s->nr; i++) {
-		const struct thread *t = &s->threads[i];
-
-		if (t->set)
-			continue;
-		part = result_add_part(r, &t->counts.own);
-		if (!part)
-			continue;
-		snprintf(part->name, sizeof(part->name), "thread %d%s%s%s",
-			 (int)t->trace.tid, *t->name ? " (" : "", t->name, *t->name ? ")" : "");
-		snprintf(part->thread, sizeof(part->thread), "%s-%d",
-			 *t->name ? t->name : "?", (int)t->trace.tid);
+	for (i = 0; i < s->nr; i++)
+		if (!s->threads[i].set)
+			add_part(r, &s->threads[i]);
+	/* A set has the sums of its members. */
+	for (i = 0; i < s->nrmembers; i++) {
+		add_part(r, &s->members[i]);
+		sums_subtract(&rest, &s->members[i].counts.own);
 	}
-	if (!inherits(s->control) || (s->nr && s->threads[0].set))
+	if (!inherits(s->control) || (s->nr && s->threads[0].set && !s->per_thread))
 		return;
-	part = result_add_part(r, &r->counts.children);
+	part = result_add_part(r, &rest);
 	if (part) {
 		strcpy(part->name, "what was started meanwhile");
 		strcpy(part->thread, "(started)");
@@ -765,7 +857,7 @@ static void collect_counts(struct session *s, struct result *r, struct error *e)
 
 	if (read_all(s, e))
 		return;
-	i = (unsigned int)-end_families(s);
+	i = (unsigned int)-(s->nrmembers ? end_sets(s) : end_families(s));
 	if (i) {
 		fail_with(e, "cannot read the counters: %s", strerror((int)i));
 		return;
@@ -778,15 +870,16 @@ static void collect_counts(struct session *s, struct result *r, struct error *e)
 	add_parts(s, r);
 }
 
-static int count_attached(struct session *s, char **argv, double timeout, bool per_thread,
+static int count_attached(struct session *s, char **argv, double timeout,
 			  struct result *r, struct error *e)
 {
-	int err = 1;
+	int err;
 
 	if (open_ends(s, e))
 		return -1;
-	if (!per_thread)
-		err = attach_sets(s, e);
+	err = attach_sets(s, e);
+	if (!err && s->per_thread)
+		err = open_members(s, e);
 	if (err > 0) {
 		err = stop_and_open(s, e);
 		s->nrcounted = s->nr;
@@ -830,7 +923,7 @@ int attach_and_count(const struct targets *targets, char **argv, double timeout,
 		     const struct interval *interval, struct result *r, struct error *e)
 {
 	struct session s = {
-		.targets = targets, .control = control,
+		.targets = targets, .control = control, .per_thread = per_thread,
 		.interval = interval, .next = interval->ms / 1e3,
 	};
 	sigset_t chld;
@@ -845,11 +938,14 @@ int attach_and_count(const struct targets *targets, char **argv, double timeout,
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, NULL);
 
-	ret = count_attached(&s, argv, timeout, per_thread, r, e);
+	ret = count_attached(&s, argv, timeout, r, e);
 
 	close_ends(&s);
 	for (i = 0; i < s.nr; i++)
 		vperfctr_close(s.threads[i].v);
+	for (i = 0; i < s.nrmembers; i++)
+		vperfctr_close(s.members[i].v);
 	free(s.threads);
+	free(s.members);
 	return ret;
 }

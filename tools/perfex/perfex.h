@@ -188,6 +188,7 @@ struct counts {
 };
 
 void sums_add(struct sums *to, const struct sums *s);
+void sums_subtract(struct sums *from, const struct sums *s);
 void counts_add(struct counts *to, const struct counts *c);
 
 /* Read a state that was given this control.  Return: 0 or -errno. */

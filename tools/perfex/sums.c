@@ -16,6 +16,17 @@ void sums_add(struct sums *to, const struct sums *s)
 		to->soft[i] += s->soft[i];
 }
 
+void sums_subtract(struct sums *from, const struct sums *s)
+{
+	unsigned int i;
+
+	from->tsc -= s->tsc;
+	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
+		from->pmc[i] -= s->pmc[i];
+	for (i = 0; i < NR_SOFT; i++)
+		from->soft[i] -= s->soft[i];
+}
+
 void counts_add(struct counts *to, const struct counts *c)
 {
 	sums_add(&to->own, &c->own);
