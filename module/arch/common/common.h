@@ -3,6 +3,13 @@
 #ifndef VPERFCTR_COMMON_H
 #define VPERFCTR_COMMON_H
 
+#ifdef CONFIG_KCSAN
+#include <linux/kcsan-checks.h>
+#else
+#define kcsan_nestable_atomic_begin() do { } while (0)
+#define kcsan_nestable_atomic_end() do { } while (0)
+#endif
+
 #include "../../cpu.h"
 
 /* no-counters.c: a driver without counters, except its probe */
@@ -107,10 +114,12 @@ static __always_inline u64 perfctr_reset_ictr(struct perfctr_cpu_state *state, u
 
 /*
  * The samplecount is odd while sums change.  The owner never reads it odd, as the kernel
- * makes the changes on the owner's CPU.  Readers on other CPUs may.
+ * makes the changes on the owner's CPU.  Readers on other CPUs may, and try again.  So
+ * KCSAN must take all stores in between for marked ones, as those under a seqcount_t.
  */
 static __always_inline void perfctr_page_begin(struct vperfctr_page *page)
 {
+	kcsan_nestable_atomic_begin();
 	page->samplecount++;	/* one writer at a time, as for seqcount_t */
 	smp_wmb();	/* odd before anything changes */
 }
@@ -119,6 +128,7 @@ static __always_inline void perfctr_page_end(struct vperfctr_page *page)
 {
 	smp_wmb();	/* all changes before even again */
 	page->samplecount++;
+	kcsan_nestable_atomic_end();
 }
 
 #endif /* VPERFCTR_COMMON_H */
