@@ -67,6 +67,7 @@ static void print_usage(FILE *f)
 	      "       perfex --sample=EVENT=PERIOD -o FILE [--] COMMAND...\n"
 	      "       perfex --report=FILE\n"
 	      "       perfex [-v] list [WORD]...\n"
+	      "       perfex --self-test[=CHECK[,CHECK]...] [--report=FILE]\n"
 	      "       perfex -i\n"
 	      "Run COMMAND, and print exact counts of it and of all that it starts;\n"
 	      "or count running processes until they end, you press Ctrl-C, the time is over,\n"
@@ -90,6 +91,8 @@ static void print_usage(FILE *f)
 	      "      --per-thread    with -p and -t, print each thread's counts\n"
 	      "  -o, --output=FILE   print to FILE, not to standard error\n"
 	      "  -i, --info          show what the module found, and exit\n"
+	      "      --self-test     as root, check that the counters of this machine are right\n"
+	      "                      (--self-test=help lists the checks)\n"
 	      "  -v, --verbose       also print each event's counter and its control, and the\n"
 	      "                      parts of each sum; list all events, report all rows\n"
 	      "  -h, --help          show this, and exit\n"
@@ -183,10 +186,23 @@ static int check_sampling(const struct options *o, struct error *e)
 	return 0;
 }
 
+static int check_self_test(const struct options *o, struct error *e)
+{
+	if (o->nrspecs || o->targets.nr || o->timeout >= 0 || o->no_inherit || o->repeat ||
+	    o->runs_auto || o->interval || o->style == STYLE_CSV || o->per_thread || o->sampling ||
+	    o->kind)
+		return fail_usage(e, "--self-test can be combined with -j, -o and --report only");
+	if (*o->command)
+		return fail_usage(e, "--self-test runs no command");
+	return 0;
+}
+
 static int check_options(const struct options *o, struct error *e)
 {
 	if (o->info)
 		return 0;
+	if (o->self_test)
+		return check_self_test(o, e);
 	if (o->list)
 		return 0;
 	if (o->sampling || o->report)
@@ -228,7 +244,7 @@ static void take_list_options(struct options *o)
 
 /* Long options without a letter. */
 enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
-	OPT_PER_THREAD, OPT_RUNS, OPT_KIND };
+	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST };
 
 int options_parse(int argc, char **argv, struct options *o, struct error *e)
 {
@@ -249,6 +265,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		{ "per-thread", no_argument, NULL, OPT_PER_THREAD },
 		{ "sample", required_argument, NULL, OPT_SAMPLE },
 		{ "report", required_argument, NULL, OPT_REPORT },
+		{ "self-test", optional_argument, NULL, OPT_SELF_TEST },
 		{ "output", required_argument, NULL, 'o' },
 		{ "info", no_argument, NULL, 'i' },
 		{ "verbose", no_argument, NULL, 'v' },
@@ -313,6 +330,16 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			if (sample_parse(&o->sample, optarg, e))
 				return -1;
 			o->sampling = true;
+			break;
+		case OPT_SELF_TEST:
+			if (optarg && !strcmp(optarg, "help")) {
+				self_test_list(stdout);
+				return 1;
+			}
+			if (optarg && self_test_parse(optarg, e))
+				return -1;
+			o->self_test = true;
+			o->checks = optarg;
 			break;
 		case OPT_REPORT:
 			o->report = optarg;

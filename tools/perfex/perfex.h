@@ -489,6 +489,8 @@ struct options {
 	const char *kind;		/* of CPUs; NULL: any */
 	unsigned int interval;		/* milliseconds; 0: none */
 	const char *report;
+	bool self_test;
+	const char *checks;		/* of --self-test; NULL: all */
 	bool sampling;
 	struct sample_spec sample;
 	char **command;
@@ -520,6 +522,18 @@ int list_events(FILE *f, char *const *words, bool all, const char *kind, struct 
 
 /* True if the processor can count an event that has this word. */
 bool list_has_word(const char *word, const struct vperfctr_info *info);
+
+/*
+ * Check the counters of this machine, and print a line about each check.  names: NULL: all
+ * that disturb nothing; otherwise these, with commas.  report: a file for all that a reader
+ * elsewhere needs, or NULL.
+ * Return: 0: none failed; 1: at least one; -1 with *e.
+ */
+int self_test(const char *names, FILE *out, enum style style, const char *report,
+	      struct error *e);
+/* Return: 0, or -1 with *e if one of the names is not that of a check. */
+int self_test_parse(const char *names, struct error *e);
+void self_test_list(FILE *f);
 
 /* Print all that the module reports. */
 int info_print(FILE *f, struct error *e);

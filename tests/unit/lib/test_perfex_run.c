@@ -707,6 +707,30 @@ START_TEST(help_examples_can_be_counted)
 }
 END_TEST
 
+/* The checks themselves need a kernel: see the guest test. */
+START_TEST(options_of_self_test)
+{
+	ck_assert_int_eq(perfex("--self-test=help"), 0);
+	has(out, "\nlog          the kernel's log has no complaint\n");
+	ck_assert_str_eq(err, "");
+	ck_assert_int_eq(perfex("--self-test=each,nothing"), 125);
+	is_message("there is no check 'nothing': 'perfex --self-test=help' lists them");
+	ck_assert_int_eq(perfex("--self-test="), 125);
+	is_message("there is no check ''");
+	ck_assert_int_eq(perfex("--self-test", "true"), 125);
+	is_message("--self-test runs no command");
+	ck_assert_int_eq(perfex("--self-test", "-e", "cycles"), 125);
+	is_message("--self-test can be combined with -j, -o and --report only");
+	ck_assert_int_eq(perfex("--self-test", "-x", ","), 125);
+	is_message("--self-test can be combined with -j, -o and --report only");
+	ck_assert_int_eq(perfex("--self-test", "--report=/nonexistent/report"), 125);
+	is_message("cannot write the report '/nonexistent/report': No such file or directory");
+	fake.fail[FAKE_DEVICE] = ENOENT;
+	ck_assert_int_eq(perfex("--self-test"), 125);
+	is_message("there is no /dev/vperfctr: load the module");
+}
+END_TEST
+
 START_TEST(subcommands_of_perf)
 {
 	ck_assert_int_eq(perfex("stat", "ls"), 125);
@@ -1558,6 +1582,7 @@ static Suite *suite(void)
 	tcase_add_test(t, option_misuse);
 	tcase_add_test(t, help_version_info);
 	tcase_add_test(t, help_examples_can_be_counted);
+	tcase_add_test(t, options_of_self_test);
 	tcase_add_test(t, subcommands_of_perf);
 	tcase_add_test(t, list_of_events);
 	tcase_add_test(t, list_of_countable_events);

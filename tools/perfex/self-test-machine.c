@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perfex --self-test: perf, CPU hotplug, and what the kernel's log says of all checks. */
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "self-test.h"
+
+#define LOOP		500000UL
+#define LOOP_COUNT	(2 * (uint64_t)LOOP)
+
+/* ---- perf ------------------------------------------------------------------------ */
+
+static int open_perf(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.size = sizeof(attr),
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Return: what perf counts of a loop; UINT64_MAX: perf has no counter. */
+static uint64_t count_by_perf(void)
+{
+	uint64_t before, after;
+	int fd = open_perf();
+
+	if (fd < 0)
+		return UINT64_MAX;
+	if (read(fd, &before, sizeof(before)) != sizeof(before))
+		before = UINT64_MAX;
+	known_loop(LOOP);
+	if (read(fd, &after, sizeof(after)) != sizeof(after) || before == UINT64_MAX)
+		after = before - 1;
+	close(fd);
+	return after - before;
+}
+
+static bool is_right(uint64_t count)
+{
+	return count >= LOOP_COUNT && count < LOOP_COUNT + LOOP_COUNT / 100;
+}
+
+/* perf must count before and after, and must not while the module holds the counters. */
+static enum outcome check_perf(struct self_test *t)
+{
+	const struct vperfctr_info *kind;
+	uint64_t before, during, after, own;
+	struct counting c;
+
+	pin_to_first(t, &kind);
+	before = count_by_perf();
+	if (before == UINT64_MAX)
+		return skipped(t, "perf cannot count instructions: %s", strerror(errno));
+	if (!is_right(before))
+		return skipped(t, "perf counts %" PRIu64 " of %" PRIu64 " instructions", before, LOOP_COUNT);
+	init_counting(&c, kind);
+	add_counter(&c, counter_for(t, kind, "instructions:u"), 0);
+	start_counting(t, &c);
+	own = read_count(t, &c, 0, NULL);
+	during = count_by_perf();
+	known_loop(LOOP);
+	own = read_count(t, &c, 0, NULL) - own;
+	stop_counting(&c);
+	after = count_by_perf();
+	if (during != UINT64_MAX && during)
+		return failed(t, "perf counted %" PRIu64 " instructions while the module held the counters",
+			      during);
+	if (own < LOOP_COUNT || own > 2 * LOOP_COUNT + LOOP_COUNT / 100)
+		return failed(t, "%" PRIu64 " of %" PRIu64 " instructions were counted while perf tried to",
+			      own, LOOP_COUNT);
+	if (after == UINT64_MAX || !is_right(after))
+		return failed(t, "perf counts %" PRIu64 " of %" PRIu64 " instructions after vperfctr",
+			      after == UINT64_MAX ? 0 : after, LOOP_COUNT);
+	return passed(t, "perf counts %" PRIu64 " instructions before vperfctr, and %" PRIu64 " after",
+		      before, after);
+}
+
+/* ---- hotplug ------------------------------------------------------------------------ */
+
+static int set_online(unsigned int cpu, bool online)
+{
+	char name[60];
+	FILE *f;
+	int err;
+
+	snprintf(name, sizeof(name), "/sys/devices/system/cpu/cpu%u/online", cpu);
+	f = fopen(name, "we");
+	if (!f)
+		return -errno;
+	fputs(online ? "1" : "0", f);
+	err = fclose(f) ? -errno : 0;
+	return err;
+}
+
+struct moved {
+	struct self_test *t;
+	const struct vperfctr_info *kind;
+	unsigned int cpu;
+	atomic_bool started, taken;
+	uint64_t count;
+	int err;
+};
+
+/* Count on a CPU that goes offline meanwhile. */
+static void *count_until_taken(void *arg)
+{
+	struct moved *m = arg;
+	struct vperfctr *v;
+	uint64_t before = 0, after, rounds = 0;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(m->cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	m->err = vperfctr_event_open(&v, "instructions:u", NULL);
+	if (!m->err)
+		m->err = vperfctr_read_pmc(v, 0, &before);
+	m->started = true;
+	while (!m->err && !m->taken) {
+		known_loop(50000);
+		rounds++;
+	}
+	if (!m->err)
+		m->err = vperfctr_read_pmc(v, 0, &after);
+	if (!m->err) {
+		m->count = after - before - rounds * 100000;
+		/* A few instructions of each round. */
+		m->count = rounds && m->count / rounds < 20 ? 0 : m->count;
+	}
+	vperfctr_close(v);
+	return NULL;
+}
+
+static enum outcome check_hotplug(struct self_test *t)
+{
+	struct moved m = { .t = t };
+	const unsigned int here = pin_to_first(t, &m.kind);
+	pthread_t thread;
+	unsigned int cpu;
+	int err;
+
+	for (cpu = CPU_SETSIZE; cpu-- > 0;)
+		if (cpu != here && CPU_ISSET(cpu, &t->usable[m.kind->kind]))
+			break;
+	if (cpu == (unsigned int)-1)
+		return skipped(t, "there is one CPU of this kind");
+	m.cpu = cpu;
+	if (pthread_create(&thread, NULL, count_until_taken, &m))
+		return skipped(t, "no second thread can be started");
+	while (!m.started)
+		sched_yield();
+	err = set_online(cpu, false);
+	m.taken = true;
+	pthread_join(thread, NULL);
+	if (!err)
+		set_online(cpu, true);
+	if (err)
+		return skipped(t, "CPU %u cannot be taken offline: %s", cpu, strerror(-err));
+	if (m.err)
+		return failed(t, "counting on CPU %u: %s", cpu, strerror(-m.err));
+	if (m.count)
+		return failed(t, "a thread whose CPU %u went offline counted %" PRId64 " instructions too many",
+			      cpu, (int64_t)m.count);
+	return passed(t, "a thread was counted exactly while CPU %u went offline", cpu);
+}
+
+/* ---- the kernel's log ------------------------------------------------------------------ */
+
+/* Words of the kernel that must not be there after counting. */
+static const char *const complaints[] = {
+	"unknown reason", "Dazed and confused", "WARNING:", "BUG:", "Oops", "lockup",
+	"unchecked MSR access", "general protection", "stuck", "rcu_sched self-detected",
+};
+
+struct complaint {
+	unsigned int nr;
+	char first[300];
+};
+
+/* "vperfctr: CPU 1: counter 0x2 does not count" */
+bool is_why_no_start(const char *line)
+{
+	unsigned int cpu;
+
+	return sscanf(line, "vperfctr: CPU %u: ", &cpu) == 1 &&
+	       (strstr(line, ": counter 0x") || strstr(line, "registers cannot be written"));
+}
+
+static void look_at_line(void *arg, const char *line)
+{
+	struct complaint *found = arg;
+	size_t i;
+
+	/* The module's reason for a failure of "start", which has reported it. */
+	if (is_why_no_start(line))
+		return;
+	for (i = 0; i < ARRAY_SIZE(complaints); i++) {
+		if (!strstr(line, complaints[i]))
+			continue;
+		if (!found->nr++)
+			snprintf(found->first, sizeof(found->first), "%s", line);
+		return;
+	}
+	/* The module prints warnings only, once it is loaded. */
+	if (!strncmp(line, "vperfctr: ", 10) && !found->nr++)
+		snprintf(found->first, sizeof(found->first), "%s", line);
+}
+
+static enum outcome check_log(struct self_test *t)
+{
+	struct complaint found = { 0 };
+
+	if (*t->log_error)
+		return skipped(t, "the kernel's log cannot be read: %s", t->log_error);
+	read_log(t, look_at_line, &found);
+	if (found.nr)
+		return failed(t, "%u line%s of the kernel's log, as: %s", found.nr,
+			      found.nr > 1 ? "s" : "", found.first);
+	return passed(t, "the kernel's log has no complaint about the checks before; %" PRIu64 " NMIs came",
+		      nr_of_nmis() - t->nmis);
+}
+
+const struct check machine_checks[] = {
+	CHECK("perf", "perf has its counters back afterwards", check_perf),
+	CHECK_ON_REQUEST("hotplug", "a CPU goes offline, and comes back", check_hotplug),
+	CHECK("log", "the kernel's log has no complaint", check_log),
+	CHECKS_END
+};

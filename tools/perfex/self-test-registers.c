@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * perfex --self-test: what the processor says about its counters, and what is in their
+ * registers.  Intel SDM volume 3, "Architectural Performance Monitoring" and volume 4;
+ * AMD64 Architecture Programmer's Manual volume 2, "Performance Monitoring Counters", and
+ * volume 3, CPUID functions 8000_0001H and 8000_0022H.
+ *
+ * Other architectures have no driver that lets user mode read such registers.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "self-test.h"
+
+#define EVNTSEL_EN	(1ULL << 22)
+
+int read_msr(unsigned int cpu, uint32_t address, uint64_t *value)
+{
+	char name[40];
+	ssize_t len;
+	int fd, err;
+
+	snprintf(name, sizeof(name), "/dev/cpu/%u/msr", cpu);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	len = pread(fd, value, sizeof(*value), address);
+	err = len < 0 ? -errno : len != sizeof(*value) ? -EIO : 0;
+	close(fd);
+	return err;
+}
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+
+struct leaf {
+	uint32_t leaf, subleaf;
+	unsigned int eax, ebx, ecx, edx;
+};
+
+/* Return: false if this CPU has no such leaf. */
+static bool get_leaf(uint32_t leaf, uint32_t subleaf, struct leaf *l)
+{
+	l->leaf = leaf;
+	l->subleaf = subleaf;
+	return __get_cpuid_count(leaf, subleaf, &l->eax, &l->ebx, &l->ecx, &l->edx);
+}
+
+static bool is_amd(const struct self_test *t)
+{
+	return t->kind[0].cpu_type == VPERFCTR_CPU_AMD;
+}
+
+/* ---- CPUID -------------------------------------------------------------------- */
+
+struct reported {
+	uint64_t general, fixed;
+	unsigned int width;		/* 0: not reported */
+};
+
+static void read_intel(struct reported *r)
+{
+	struct leaf l;
+
+	memset(r, 0, sizeof(*r));
+	if (!get_leaf(0xa, 0, &l) || !(l.eax & 0xff))
+		return;
+	r->general = (1ULL << (l.eax >> 8 & 0xff)) - 1;
+	r->width = l.eax >> 16 & 0xff;
+	/* Bits 0 to 4 of EDX are a number; from version 5 on ECX is a mask besides. */
+	r->fixed = (l.eax & 0xff) >= 2 ? ((1ULL << (l.edx & 0x1f)) - 1) | l.ecx : 0;
+	/*
+	 * Versions 2 to 4 without a hypervisor have three fixed counters even where the
+	 * leaf, as that of the Core 2, does not say so.
+	 */
+	if ((l.eax & 0xff) >= 2 && (l.eax & 0xff) < 5 && get_leaf(1, 0, &l) &&
+	    !(l.ecx & (1U << 31)))
+		r->fixed |= 7;
+	if (get_leaf(0x23, 0, &l) && (l.eax & 2) && get_leaf(0x23, 1, &l)) {
+		r->general = l.eax;
+		r->fixed = l.ebx;
+	}
+}
+
+static void read_amd(struct reported *r)
+{
+	struct leaf l;
+
+	memset(r, 0, sizeof(*r));
+	r->width = 48;
+	if (get_leaf(0x80000022, 0, &l) && (l.eax & 1))
+		r->general = (1ULL << (l.ebx & 0xf)) - 1;
+	else if (get_leaf(0x80000001, 0, &l) && (l.ecx & (1U << 23)))
+		r->general = 0x3f;
+	else
+		r->general = 0xf;
+}
+
+static void compare_cpuid(struct self_test *t, const struct vperfctr_info *kind, unsigned int cpu)
+{
+	struct reported r;
+
+	if (is_amd(t))
+		read_amd(&r);
+	else
+		read_intel(&r);
+	if ((kind->pmc_mask & ~r.general) || (kind->fixed_mask & ~r.fixed))
+		fail_check(t, "CPU %u: the module uses counters %#" PRIx64 " and fixed %#" PRIx64 ", and CPUID reports %#" PRIx64 " and %#" PRIx64 " only",
+			   cpu, (uint64_t)kind->pmc_mask, (uint64_t)kind->fixed_mask, r.general,
+			   r.fixed);
+	if (r.width && kind->pmc_width != r.width)
+		fail_check(t, "CPU %u: the module's counters have %u bits, CPUID's have %u", cpu,
+			   kind->pmc_width, r.width);
+}
+
+static enum outcome check_cpuid(struct self_test *t)
+{
+	const struct vperfctr_info *kind = &t->kind[0];
+
+	if (!kind->nrctrs)
+		return skipped(t, "the module does not use the counters of this processor (%.*s)",
+			       (int)sizeof(kind->cpu_name), kind->cpu_name);
+	on_each_cpu(t, compare_cpuid);
+	return passed(t, "%u CPUs: %d general and %d fixed counters, as CPUID reports",
+		      nr_usable(t), __builtin_popcountll(kind->pmc_mask),
+		      __builtin_popcountll(kind->fixed_mask));
+}
+
+/* ---- registers -------------------------------------------------------------------- */
+
+static bool is_family_15h_or_later(void)
+{
+	struct leaf l;
+
+	return get_leaf(0x80000001, 0, &l) && (l.ecx & (1U << 23));
+}
+
+static bool find_amd_register(const struct vperfctr_info *kind, unsigned int i, struct msr *msr)
+{
+	const unsigned int nr = 64 - (unsigned int)__builtin_clzll(kind->pmc_mask | 1);
+	struct leaf l;
+
+	if (i < nr) {
+		snprintf(msr->name, sizeof(msr->name), "PERF_CTL%u", i);
+		msr->address = is_family_15h_or_later() ? 0xc0010200 + 2 * i : 0xc0010000 + i;
+		msr->idle = EVNTSEL_EN;
+		return true;
+	}
+	if (!get_leaf(0x80000022, 0, &l) || !(l.eax & 1))
+		return false;
+	switch (i - nr) {
+	case 0:
+		strcpy(msr->name, "PerfCntrGlobalStatus");
+		msr->address = 0xc0000300;
+		msr->counting = ~0ULL;
+		return true;
+	case 1:
+		strcpy(msr->name, "PerfCntrGlobalCtl");
+		msr->address = 0xc0000301;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool find_intel_register(const struct vperfctr_info *kind, unsigned int i, struct msr *msr)
+{
+	static const struct msr others[] = {
+		{ 0x38d, "IA32_FIXED_CTR_CTRL", .idle = 0x3333333333333333 },
+		/* The module clears bits that others left there. */
+		{ 0x38e, "IA32_PERF_GLOBAL_STATUS", .counting = ~0ULL },
+		{ 0x38f, "IA32_PERF_GLOBAL_CTRL", .idle = 0 },
+		/* It also shows event selects that are not enabled, so it proves nothing. */
+		{ 0x392, "IA32_PERF_GLOBAL_INUSE", .idle = 0 },
+		/* Freezes at an interrupt, and branch trace messages. */
+		{ 0x1d9, "IA32_DEBUGCTL", .idle = 0x18c0, .counting = 0x1800 },
+		{ 0x3f1, "IA32_PEBS_ENABLE", .idle = ~0ULL, .counting = ~0ULL },
+		{ 0x570, "IA32_RTIT_CTL", .idle = 1 },
+	};
+	const unsigned int nr = 64 - (unsigned int)__builtin_clzll(kind->pmc_mask | 1);
+
+	if (i < nr) {
+		snprintf(msr->name, sizeof(msr->name), "IA32_PERFEVTSEL%u", i);
+		msr->address = 0x186 + i;
+		msr->idle = EVNTSEL_EN;
+		return true;
+	}
+	if (i - nr >= ARRAY_SIZE(others))
+		return false;
+	*msr = others[i - nr];
+	return true;
+}
+
+bool find_register(const struct self_test *t, unsigned int i, struct msr *msr)
+{
+	memset(msr, 0, sizeof(*msr));
+	if (is_amd(t))
+		return find_amd_register(&t->kind[0], i, msr);
+	return t->kind[0].cpu_type == VPERFCTR_CPU_INTEL_ARCH &&
+	       find_intel_register(&t->kind[0], i, msr);
+}
+
+static void require_msrs(struct self_test *t)
+{
+	uint64_t value;
+	int err = read_msr((unsigned int)sched_getcpu(), 0x10, &value);
+
+	if (err == -ENOENT || err == -ENXIO)
+		skip_check(t, "the registers cannot be read: load the msr driver (modprobe msr)");
+	if (err)
+		skip_check(t, "the registers cannot be read: /dev/cpu/*/msr: %s", strerror(-err));
+}
+
+/* True if a bit of the mask is set in the register; some registers do not exist. */
+static bool is_busy(unsigned int cpu, const struct msr *msr, uint64_t mask, uint64_t *value)
+{
+	return mask && !read_msr(cpu, msr->address, value) && (*value & mask);
+}
+
+static void look_before(struct self_test *t, const struct vperfctr_info *kind, unsigned int cpu)
+{
+	struct msr msr;
+	uint64_t value;
+	unsigned int i;
+
+	(void)kind;
+	for (i = 0; find_register(t, i, &msr); i++)
+		if (is_busy(cpu, &msr, msr.idle, &value))
+			fail_check(t, "CPU %u: %s is %#" PRIx64 " before vperfctr counts: something else uses the counters (perf, the NMI watchdog, a profiler, or firmware)",
+				   cpu, msr.name, value);
+}
+
+static enum outcome check_idle(struct self_test *t)
+{
+	require_msrs(t);
+	on_each_cpu(t, look_before);
+	return passed(t, "nothing uses the counters of %u CPUs", nr_usable(t));
+}
+
+static void look_while_counting(struct self_test *t, const struct vperfctr_info *kind,
+				unsigned int cpu)
+{
+	struct counting c;
+	struct msr msr;
+	uint64_t value;
+	unsigned int i;
+
+	init_counting(&c, kind);
+	add_instructions(t, kind, &c);
+	start_counting(t, &c);
+	for (i = 0; find_register(t, i, &msr); i++)
+		if (is_busy(cpu, &msr, msr.counting, &value))
+			fail_check(t, "CPU %u: %s is %#" PRIx64 " while vperfctr counts", cpu,
+				   msr.name, value);
+	stop_counting(&c);
+}
+
+static enum outcome check_status(struct self_test *t)
+{
+	require_msrs(t);
+	on_each_cpu(t, look_while_counting);
+	return passed(t, "no overflow, freeze or other status is left on %u CPUs", nr_usable(t));
+}
+
+/* The register that enables all counters, as it is while a thread counts. */
+static enum outcome check_steady(struct self_test *t)
+{
+	const struct vperfctr_info *kind;
+	const unsigned int cpu = pin_to_first(t, &kind);
+	uint64_t first, now;
+	struct counting c;
+	unsigned int i;
+	struct msr msr;
+
+	require_msrs(t);
+	for (i = 0; find_register(t, i, &msr); i++)
+		if (strstr(msr.name, "GLOBAL_CTRL") || strstr(msr.name, "GlobalCtl"))
+			break;
+	if (!*msr.name || read_msr(cpu, msr.address, &first))
+		return skipped(t, "this processor has no register that enables all counters");
+	init_counting(&c, kind);
+	add_instructions(t, kind, &c);
+	start_counting(t, &c);
+	if (read_msr(cpu, msr.address, &first))
+		return skipped(t, "the register cannot be read");
+	for (i = 0; i < 100; i++) {
+		known_loop(200000);
+		if (!read_msr(cpu, msr.address, &now) && now != first)
+			return failed(t, "%s changed from %#" PRIx64 " to %#" PRIx64 " while a thread counted",
+				      msr.name, first, now);
+	}
+	stop_counting(&c);
+	return passed(t, "%s stayed %#" PRIx64, msr.name, first);
+}
+
+/* Each bit of a second register, alone: those that the module takes must not fault. */
+static enum outcome check_second(struct self_test *t)
+{
+	/* OFFCORE_RSP_0 and _1; of Atoms and Golden Cove too; FRONTEND. */
+	static const uint32_t codes[] = { 0x01b7, 0x01bb, 0x02b7, 0x012a, 0x012b, 0x01c6, 0x03c6 };
+	const struct vperfctr_info *kind;
+	unsigned int i, bit, nr = 0;
+	struct counting c;
+	int err;
+
+	pin_to_first(t, &kind);
+	if (kind->cpu_type != VPERFCTR_CPU_INTEL_ARCH)
+		return skipped(t, "no event of this processor needs a second register");
+	for (i = 0; i < ARRAY_SIZE(codes); i++) {
+		for (bit = 0; bit < 64; bit++) {
+			init_counting(&c, kind);
+			add_counter(&c, (struct vperfctr_ctr){ .evntsel = 0x410000 | codes[i],
+							      .aux = 1ULL << bit }, 0);
+			err = vperfctr_open(&c.v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
+			if (!err)
+				err = vperfctr_control(c.v, &c.control);
+			if (err && err != -EINVAL)
+				return failed(t, "event %#x with %#" PRIx64 ": %s", codes[i],
+					      (uint64_t)1 << bit, strerror(-err));
+			if (!err) {
+				known_loop(1000);
+				read_count(t, &c, 0, NULL);
+				nr++;
+			}
+			stop_counting(&c);
+		}
+	}
+	if (!nr)
+		return skipped(t, "the module knows no second register of this processor");
+	return passed(t, "%u single bits of second registers were counted with", nr);
+}
+
+/* ---- the report -------------------------------------------------------------------- */
+
+static void describe_cpuid(FILE *f)
+{
+	static const uint32_t leaves[][2] = {
+		{ 0, 0 }, { 1, 0 }, { 7, 0 }, { 0xa, 0 }, { 0x1a, 0 }, { 0x23, 0 }, { 0x23, 1 },
+		{ 0x40000000, 0 }, { 0x80000001, 0 }, { 0x80000022, 0 },
+	};
+	struct leaf l;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(leaves); i++) {
+		l = (struct leaf){ .leaf = leaves[i][0] };
+		/* Leaves of hypervisors are not among those that the check for a leaf knows. */
+		if (l.leaf == 0x40000000)
+			__cpuid(l.leaf, l.eax, l.ebx, l.ecx, l.edx);
+		else if (!get_leaf(leaves[i][0], leaves[i][1], &l))
+			continue;
+		fprintf(f, "cpuid\t%#x\t%u\t%08x\t%08x\t%08x\t%08x\n", leaves[i][0], leaves[i][1],
+			l.eax, l.ebx, l.ecx, l.edx);
+	}
+}
+
+const struct check register_checks[] = {
+	CHECK("cpuid", "CPUID reports the counters that the module uses", check_cpuid),
+	CHECK("idle", "nothing else uses the counters", check_idle),
+	CHECKS_END
+};
+
+const struct check counting_register_checks[] = {
+	CHECK("status", "no status is left while the module counts", check_status),
+	CHECK("steady", "nothing else changes the enabling register", check_steady),
+	CHECK("second", "each bit of a second register can be set", check_second),
+	CHECKS_END
+};
+
+#else
+
+static void describe_cpuid(FILE *f)
+{
+	(void)f;
+}
+
+bool find_register(const struct self_test *t, unsigned int i, struct msr *msr)
+{
+	(void)t, (void)i, (void)msr;
+	return false;
+}
+
+const struct check register_checks[] = { CHECKS_END };
+const struct check counting_register_checks[] = { CHECKS_END };
+#endif
+
+/* Lines of /proc/cpuinfo for the first CPU: the model, and the microcode. */
+static void describe_processor(FILE *f)
+{
+	FILE *in = fopen("/proc/cpuinfo", "re");
+	char line[512];
+
+	if (!in)
+		return;
+	while (fgets(line, sizeof(line), in) && *line != '\n')
+		if (strncmp(line, "flags", 5) && strncmp(line, "vmx flags", 9) &&
+		    strncmp(line, "bugs", 4))
+			fprintf(f, "processor\t%s", line);
+	fclose(in);
+}
+
+static void describe_kind(FILE *f, const struct vperfctr_info *k)
+{
+	fprintf(f, "kind\t%u\t%.*s\ttype %u\tfeatures %#x\tarch_events %#x\tpmc %#" PRIx64 " %u bits\tfixed %#" PRIx64 " %u bits\tmax_period %" PRIu64 "\n",
+		k->kind, (int)sizeof(k->cpu_name), k->cpu_name, k->cpu_type, k->features,
+		k->arch_events, (uint64_t)k->pmc_mask, k->pmc_width, (uint64_t)k->fixed_mask,
+		k->fixed_width, (uint64_t)k->max_period);
+}
+
+void describe_machine(const struct self_test *t, FILE *f)
+{
+	struct utsname uts;
+	unsigned int i;
+
+	fprintf(f, "perfex\t%s\n", VPERFCTR_VERSION);
+	fprintf(f, "module\t%.*s\n", (int)sizeof(t->kind[0].driver_version),
+		t->kind[0].driver_version);
+	if (!uname(&uts))
+		fprintf(f, "kernel\t%s\t%s\t%s\n", uts.release, uts.version, uts.machine);
+	describe_processor(f);
+	for (i = 0; i < t->nrkinds; i++)
+		describe_kind(f, &t->kind[i]);
+	fprintf(f, "cpus\t%u\n", nr_usable(t));
+	describe_cpuid(f);
+}
+
+void describe_registers(const struct self_test *t, FILE *f, const char *when)
+{
+	unsigned int kind, cpu, i;
+	struct msr msr;
+	uint64_t value;
+
+	/* One CPU of each kind. */
+	for (kind = 0; kind < t->nrkinds; kind++) {
+		for (cpu = 0; cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &t->usable[kind]); cpu++)
+			;
+		for (i = 0; cpu < CPU_SETSIZE && find_register(t, i, &msr); i++)
+			if (!read_msr(cpu, msr.address, &value))
+				fprintf(f, "register\t%s\tCPU %u\t%s\t%#" PRIx64 "\n", when, cpu,
+					msr.name, value);
+	}
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perfex --self-test: counters, interrupts and the kernel's log, for the checks. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "self-test.h"
+
+/* ---- counting ---------------------------------------------------------------- */
+
+struct vperfctr_ctr counter_for(struct self_test *t, const struct vperfctr_info *kind,
+				const char *event)
+{
+	struct vperfctr_event ev;
+	struct vperfctr_why why;
+	struct vperfctr_ctr ctr;
+
+	if (vperfctr_event(&ev, event, kind, &why) ||
+	    vperfctr_event_assign(&ev, 1, kind, &ctr, &why))
+		skip_check(t, "%s: %.400s", event, why.text);
+	return ctr;
+}
+
+void init_counting(struct counting *c, const struct vperfctr_info *kind)
+{
+	memset(c, 0, sizeof(*c));
+	vperfctr_control_init(&c->control, c->ctr);
+	c->control.kind = kind->kind;
+}
+
+void add_counter(struct counting *c, struct vperfctr_ctr ctr, uint64_t period)
+{
+	if (period)
+		vperfctr_control_add_ctr_imode(&c->control, &ctr, period);
+	else
+		vperfctr_control_add_ctr(&c->control, &ctr);
+	c->nr++;
+}
+
+unsigned int add_instructions(struct self_test *t, const struct vperfctr_info *kind,
+			      struct counting *c)
+{
+	struct vperfctr_event ev;
+	struct vperfctr_ctr ctr;
+	char name[40];
+	unsigned int i;
+
+	if (!(kind->arch_events & VPERFCTR_EVENT_INSTRUCTIONS))
+		skip_check(t, "the processor cannot count instructions");
+	for (i = 0; i < 64; i++) {
+		if (i < 32)
+			snprintf(name, sizeof(name), "instructions:u@%u", i);
+		else
+			snprintf(name, sizeof(name), "instructions:u@fixed%u", i - 32);
+		if (c->nr < VPERFCTR_MAX_CTRS && !vperfctr_event(&ev, name, kind, NULL) &&
+		    !vperfctr_event_assign(&ev, 1, kind, &ctr, NULL))
+			add_counter(c, ctr, 0);
+	}
+	return c->nr;
+}
+
+int try_counting(struct counting *c, struct error *e)
+{
+	int err;
+
+	err = vperfctr_open(&c->v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
+	if (err)
+		return fail_device(e, err);
+	err = vperfctr_control(c->v, &c->control);
+	if (!err)
+		return 0;
+	stop_counting(c);
+	return fail_control(e, err, &c->control, PROC);
+}
+
+void start_counting(struct self_test *t, struct counting *c)
+{
+	struct error e;
+
+	if (try_counting(c, &e))
+		skip_check(t, "counting cannot be started: %.450s", e.text);
+}
+
+void stop_counting(struct counting *c)
+{
+	vperfctr_close(c->v);
+	c->v = NULL;
+}
+
+uint64_t read_count(struct self_test *t, struct counting *c, unsigned int i, uint64_t *overflow)
+{
+	uint64_t sums[1 + VPERFCTR_MAX_CTRS];
+	struct vperfctr_read read = { .nrctrs = VPERFCTR_MAX_CTRS, .sums = (uintptr_t)sums };
+	int err = vperfctr_read_state(c->v, &read);
+
+	if (err)
+		fail_check(t, "the counters cannot be read: %s", strerror(-err));
+	if (overflow)
+		*overflow = read.overflow;
+	return sums[1 + i];
+}
+
+static void count_once(struct self_test *t, struct counting *c, unsigned long n,
+		       uint64_t *counts)
+{
+	uint64_t before[VPERFCTR_MAX_CTRS], after[VPERFCTR_MAX_CTRS];
+	unsigned int i;
+	int err;
+
+	err = vperfctr_read(c->v, NULL, before, c->nr);
+	known_loop(n);
+	if (!err)
+		err = vperfctr_read(c->v, NULL, after, c->nr);
+	if (err)
+		fail_check(t, "the counters cannot be read: %s", strerror(-err));
+	for (i = 0; i < c->nr; i++)
+		counts[i] = after[i] - before[i];
+}
+
+static void count_least(struct self_test *t, struct counting *c, unsigned long n,
+			unsigned int times, uint64_t *counts)
+{
+	uint64_t now[VPERFCTR_MAX_CTRS];
+	unsigned int i;
+
+	count_once(t, c, n, counts);
+	while (--times) {
+		count_once(t, c, n, now);
+		for (i = 0; i < c->nr; i++)
+			if (now[i] < counts[i])
+				counts[i] = now[i];
+	}
+}
+
+void count_loop(struct self_test *t, struct counting *c, unsigned long n, unsigned int times,
+		uint64_t *counts)
+{
+	uint64_t cost[VPERFCTR_MAX_CTRS];
+	unsigned int i;
+
+	/* The first pass may fault on pages. */
+	count_once(t, c, 1, cost);
+	count_least(t, c, 1, 20, cost);
+	count_least(t, c, n + 1, times, counts);
+	for (i = 0; i < c->nr; i++)
+		counts[i] -= cost[i];
+}
+
+const char *counter_name(char *buf, size_t size, uint32_t map)
+{
+	const bool fixed = map & VPERFCTR_FIXED;
+
+	snprintf(buf, size, "%s counter %u", fixed ? "fixed" : "general",
+		 map & ~(uint32_t)VPERFCTR_FIXED);
+	return buf;
+}
+
+/* ---- interrupts --------------------------------------------------------------- */
+
+/* Return: the column of a CPU in the head of /proc/interrupts, from 0 on; or -1. */
+static int find_column(char *head, unsigned int cpu)
+{
+	char *word, *save;
+	unsigned int n;
+	int column = 0;
+
+	for (word = strtok_r(head, "\n ", &save); word; word = strtok_r(NULL, "\n ", &save)) {
+		if (sscanf(word, "CPU%u", &n) == 1 && n == cpu)
+			return column;
+		column++;
+	}
+	return -1;
+}
+
+/* Sum the numbers of a line, or take that of one column (-1: all). */
+static uint64_t sum_columns(char *numbers, int column)
+{
+	uint64_t n, sum = 0;
+	char *p = numbers, *end;
+	int i;
+
+	for (i = 0;; i++, p = end) {
+		n = strtoull(p, &end, 10);
+		if (end == p)
+			return sum;
+		if (column < 0 || column == i)
+			sum += n;
+	}
+}
+
+/* cpu < 0: all CPUs. */
+static uint64_t read_interrupts(int cpu, const char *line)
+{
+	FILE *f = fopen("/proc/interrupts", "re");
+	char *buf = NULL, *name, *colon;
+	size_t size = 0;
+	uint64_t sum = 0;
+	int column = -1;
+
+	if (!f)
+		return 0;
+	if (getline(&buf, &size, f) > 0 && cpu >= 0)
+		column = find_column(buf, (unsigned int)cpu);
+	while (getline(&buf, &size, f) > 0) {
+		colon = strchr(buf, ':');
+		if (!colon)
+			continue;
+		*colon = '\0';
+		name = buf + strspn(buf, " ");
+		if ((!line || !strcmp(name, line)) && (cpu < 0 || column >= 0))
+			sum += sum_columns(colon + 1, column);
+	}
+	free(buf);
+	fclose(f);
+	return sum;
+}
+
+uint64_t interrupts_of(unsigned int cpu, const char *line)
+{
+	return read_interrupts((int)cpu, line);
+}
+
+uint64_t nr_of_nmis(void)
+{
+	return read_interrupts(-1, "NMI");
+}
+
+/* ---- the kernel's log ------------------------------------------------------------- */
+
+/*
+ * Call fn, unless it is NULL, for each line with a greater number than `after`.
+ * Return: the last line's number, or -1.
+ */
+static int64_t scan_log(int fd, int64_t after, void (*fn)(void *arg, const char *line), void *arg)
+{
+	int64_t last = after, number;
+	char record[8192], *text;
+	ssize_t len;
+
+	for (;;) {
+		len = read(fd, record, sizeof(record) - 1);
+		/* Lines have been overwritten: the next read returns the oldest that remains. */
+		if (len < 0 && errno == EPIPE)
+			continue;
+		if (len <= 0)
+			return last;
+		record[len] = '\0';
+		text = strchr(record, ';');
+		if (!text || sscanf(record, "%*u,%" SCNd64, &number) != 1)
+			continue;
+		text[strcspn(text, "\n")] = '\0';
+		if (fn && number > after)
+			fn(arg, text + 1);
+		last = number;
+	}
+}
+
+static int open_log(void)
+{
+	return open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+void begin_log(struct self_test *t)
+{
+	int fd = open_log();
+
+	t->log_last = -1;
+	if (fd < 0) {
+		snprintf(t->log_error, sizeof(t->log_error), "/dev/kmsg: %s", strerror(errno));
+		return;
+	}
+	t->log_last = scan_log(fd, -1, NULL, NULL);
+	close(fd);
+}
+
+void read_log(const struct self_test *t, void (*fn)(void *arg, const char *line), void *arg)
+{
+	int fd = open_log();
+
+	if (fd < 0)
+		return;
+	scan_log(fd, t->log_last, fn, arg);
+	close(fd);
+}
