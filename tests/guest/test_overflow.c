@@ -1165,8 +1165,43 @@ static void add_counts(TCase *tc)
 	tcase_add_loop_test(tc, one_mask_for_all, 0, NR(pairs));
 }
 
+/* Read counter 0 unless the page forbids it.  Return: true if the counters are held. */
+static bool read_or_see_hold(const volatile struct vperfctr_page *page)
+{
+	u32 status = page->cstatus;
+
+	if (status & VPERFCTR_CSTATUS_RDPMC)
+		rdpmc(page->ctr[0].map);
+	return !VPERFCTR_CSTATUS_NRCTRS(status);
+}
+
+/*
+ * An overflow comes at each place of a read, also after the look at the page, and holds the
+ * counters.  Then the read must not raise a signal, even if it continues on another CPU.
+ */
+START_TEST(read_is_interrupted)
+{
+	const struct vperfctr_page *page = map_state(fd);
+	unsigned int period;
+
+	for (period = 2000; period < 2200; period++) {
+		start_overflow(period, 0);
+		while (!read_or_see_hold(page))
+			;
+		assert_status(fd, ATTACHED | ACTIVE | OVERFLOW);
+	}
+	/* A held thread that is switched out and in again may still be in such a read. */
+	msleep(1);
+	ck_assert_int_eq(try_rdpmc(page->ctr[0].map, &(u64) { 0 }), 0);
+	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	if (!RDPMC_WITHOUT_COUNTING)
+		ck_assert_int_eq(try_rdpmc(IMODE_MAP, &(u64) { 0 }), RDPMC_SIGNAL);
+}
+END_TEST
+
 static void add_waiting(TCase *tc)
 {
+	tcase_add_test(tc, read_is_interrupted);
 	tcase_add_test(tc, without_a_signal);
 	tcase_add_test(tc, poll_from_another_process);
 	tcase_add_test(tc, handler_without_iresume);

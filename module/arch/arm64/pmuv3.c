@@ -486,6 +486,34 @@ static noinline bool resume_ictrs(struct pmu_cpu *cpu, const struct perfctr_cpu_
 
 /* ---- suspend, resume, sample -------------------------------------------- */
 
+/* True if an overflow holds the counters of a state that shows none. */
+static bool is_held(const struct perfctr_cpu_state *state)
+{
+	return VPERFCTR_CSTATUS_NRCTRS(state->unheld_cstatus);
+}
+
+/*
+ * Let the owner of a held state read counters.  It may be between its look at the page,
+ * which showed counters, and the read, which must not raise SIGILL.  It discards what it
+ * reads, as the sample count has changed.
+ */
+static void open_held(void)
+{
+	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
+
+	if ((cpu->ready || !perfctr_arm64_prepare_here()) && perfctr_arm64_may_read(&cpu->reader))
+		open_user();
+}
+
+static noinline void suspend_without_counters(struct perfctr_cpu_state *state)
+{
+	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
+
+	if (cpu->reader)
+		close_user(cpu);
+	perfctr_generic_suspend(state);
+}
+
 static void pmuv3_suspend(struct perfctr_cpu_state *state)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
@@ -495,7 +523,7 @@ static void pmuv3_suspend(struct perfctr_cpu_state *state)
 	bool ictrs = has_ictrs(state);
 
 	if (!nrctrs) {
-		perfctr_generic_suspend(state);
+		suspend_without_counters(state);
 		return;
 	}
 	if (unlikely(ictrs))
@@ -532,6 +560,8 @@ static void pmuv3_suspend(struct perfctr_cpu_state *state)
 static noinline bool may_use_counters(struct perfctr_cpu_state *state)
 {
 	if (!VPERFCTR_CSTATUS_NRCTRS(state->cstatus)) {
+		if (is_held(state))
+			open_held();
 		perfctr_generic_resume(state);
 		return false;
 	}
