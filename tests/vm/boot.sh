@@ -78,7 +78,7 @@ vm_file()
 vm_command()
 {
     local dir=$1 layer=$2 clock=() boot=$kernel_dir/vmlinux model=$cpu real_time="" ports=() port i=0 n=0 console card
-    local board=virt tree=""
+    local machine=virt tree=""
     shift 2
 
     "$vm/image" pack "$layer" "$dir/layer.cpio" "$arch"
@@ -113,13 +113,14 @@ vm_command()
         console=ttyS0
         ;;
     arm64)
+        machine+=${board:+,$board}
         # the board has one port; the ports of this card are ttyS0 to ttyS3
         if [ "$pmu" = two-kinds ]; then
             # only this interrupt controller can have partitions
-            board+=,gic-version=3
-            tree=$("$vm/device-tree" "$dir" "$qemu" "$board" -cpu "$model" -smp "$smp" -m "$memory")
+            machine+=,gic-version=3
+            tree=$("$vm/device-tree" "$dir" "$qemu" "$machine" -cpu "$model" -smp "$smp" -m "$memory")
         fi
-        command+=("$qemu" -M "$board" -cpu "$model" ${tree:+-dtb "$tree"})
+        command+=("$qemu" -M "$machine" -cpu "$model" ${tree:+-dtb "$tree"})
         ports+=(-serial chardev:port0 -chardev "null,id=unused0" -chardev "null,id=unused3")
         for ((; i < 3; i++)); do ports+=(-chardev "null,id=port$i"); done
         card=pci-serial-4x
