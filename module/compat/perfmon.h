@@ -2,7 +2,7 @@
 /*
  * 6.11: perf accesses the counters of Intel's architectural performance monitoring,
  * version 6, through other addresses of the same registers.  reserve_perfctr_nmi() does
- * not know these addresses, so it cannot keep perf away.
+ * not know these addresses, so it cannot keep perf away: see arch/x86/perf-claim.c.
  */
 #ifndef VPERFCTR_COMPAT_PERFMON_H
 #define VPERFCTR_COMPAT_PERFMON_H

@@ -5,6 +5,8 @@
 
 #include <cpuid.h>
 #include <signal.h>
+#include <stdio.h>
+#include <sys/utsname.h>
 #include <ucontext.h>
 
 /* Event selects, all with EN. */
@@ -136,8 +138,23 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, u64 *registers)
 /* The right to use RDPMC is the process's, also for threads that count nothing. */
 #define RDPMC_WITHOUT_COUNTING	true
 
-/* While states hold the counters, perf_event_open() fails with EBUSY. */
-#define PERF_IS_REFUSED	true
+/*
+ * While states hold the counters, perf_event_open() fails with EBUSY.  But events of
+ * version 6 can be opened on kernels from 6.11 on, and do not count.
+ */
+static inline bool perf_is_refused(void)
+{
+	unsigned int eax = 0, ebx, ecx, edx, major = 0, minor = 0;
+	struct utsname name;
+
+	if (info.cpu_type != VPERFCTR_CPU_INTEL_ARCH || uname(&name) ||
+	    sscanf(name.release, "%u.%u", &major, &minor) != 2)
+		return true;
+	__get_cpuid(0xa, &eax, &ebx, &ecx, &edx);
+	return (eax & 0xff) < 6 || major < 6 || (major == 6 && minor < 11);
+}
+
+#define PERF_IS_REFUSED	perf_is_refused()
 
 /* True if one register starts and stops all counters: they then agree in kernel mode. */
 static inline bool have_global_ctrl(void)

@@ -1155,6 +1155,27 @@ START_TEST(perf_before_and_after)
 }
 END_TEST
 
+/* Where perf opens events that wait, its interrupt handler runs, too. */
+START_TEST(beside_a_waiting_perf_event)
+{
+	int perf;
+
+	acc->signals = 0;
+	acc->period = 1000;
+	start_overflow(1000, SIGUSR1);
+	perf = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
+	if (PERF_IS_REFUSED)
+		ck_assert_int_eq(perf, -EBUSY);
+	else
+		ck_assert_int_ge(perf, 0);
+	loop(50000);
+	check_account(stop_and_sum() / 1000);
+	if (perf >= 0)
+		close(perf);
+	check_perf_samples();
+}
+END_TEST
+
 static void add_counts(TCase *tc)
 {
 	tcase_add_loop_test(tc, signals_are_total_over_period, 0, NR(periods));
@@ -1254,6 +1275,7 @@ static void add_storm(TCase *tc)
 static void add_perf(TCase *tc)
 {
 	tcase_add_test(tc, perf_before_and_after);
+	tcase_add_test(tc, beside_a_waiting_perf_event);
 }
 
 /* An argument selects one of these groups; without one, all run. */

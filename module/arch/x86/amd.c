@@ -148,4 +148,5 @@ static int amd_probe(void)
 const struct perfctr_x86_driver perfctr_x86_amd = {
 	.probe		= amd_probe,
 	PERFCTR_X86_PMC_OPS,
+	PERFCTR_X86_PMC_RESERVATION,
 };

@@ -20,6 +20,9 @@
 /* In order of preference.  The last one accepts every processor. */
 static const struct perfctr_x86_driver *const drivers[] = {
 	&perfctr_x86_intel,
+#ifdef PERFCTR_HAVE_PERFMON_V6
+	&perfctr_x86_intel_v6,
+#endif
 	&perfctr_x86_amd,
 	&perfctr_x86_generic,
 };
@@ -72,7 +75,8 @@ int perfctr_x86_prepare_here(void)
 	if (!READ_ONCE(reserved))
 		goto out;
 	err = driver->cpu_start(!cpumask_test_cpu(cpu, &passed));
-	cpumask_set_cpu(cpu, err ? &failed : &passed);
+	if (err != -EBUSY)
+		cpumask_set_cpu(cpu, err ? &failed : &passed);
 	if (!err)
 		perfctr_x86_pmi_start();
 out:
@@ -296,16 +300,34 @@ int perfctr_cpu_check_control(struct perfctr_cpu_control *control)
 	return driver->check_control(control);
 }
 
-static void probe_cpu_ipi(void *unused)
+static void probe_cpu_ipi(void *err)
 {
-	unsigned int i;
+	*(int *)err = driver->probe();
+}
 
-	for (i = 0; i < ARRAY_SIZE(drivers); i++) {
+/* Always probe the same CPU, so that kinds get the same numbers each time. */
+static void choose_driver(void)
+{
+	unsigned int i, first;
+	int err = -ENODEV;
+
+	cpus_read_lock();
+	first = cpumask_first(cpu_online_mask);
+	for (i = 0; i < ARRAY_SIZE(drivers) && err; i++) {
 		driver = drivers[i];
 		memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
-		if (!driver->probe())
-			return;
+		perfctr_cpu_sampling_ns = 0;
+		smp_call_function_single(first, probe_cpu_ipi, &err, 1);
+		if (!err && driver->begin)
+			err = driver->begin(first);
 	}
+	cpus_read_unlock();
+}
+
+static void end_driver(void)
+{
+	if (driver->end)
+		driver->end();
 }
 
 int perfctr_cpu_init(void)
@@ -315,19 +337,15 @@ int perfctr_cpu_init(void)
 
 	for_each_possible_cpu(cpu)
 		INIT_WORK(per_cpu_ptr(&switch_work, cpu), force_switch_work);
-	/* Always on the same CPU, so that kinds get the same numbers each time. */
-	cpus_read_lock();
-	smp_call_function_single(cpumask_first(cpu_online_mask), probe_cpu_ipi, NULL, 1);
-	cpus_read_unlock();
-
+	choose_driver();
 	err = perfctr_driver_init(&driver->ops);
 	if (err)
-		return err;
+		goto out_driver;
 	if (perfctr_is_hybrid() && driver->probe_kind)
 		perfctr_init_kinds(driver->probe_kind, NULL);
 	err = perfctr_x86_pmi_init(driver);
 	if (err)
-		return err;
+		goto out_driver;
 	err = perfctr_x86_pce_init();
 	if (err)
 		goto out_pmi;
@@ -342,6 +360,8 @@ out_pce:
 	perfctr_x86_pce_exit();
 out_pmi:
 	perfctr_x86_pmi_exit();
+out_driver:
+	end_driver();
 	return err;
 }
 
@@ -355,4 +375,5 @@ void perfctr_cpu_exit(void)
 	perfctr_x86_rdpmc_exit();
 	perfctr_x86_pce_exit();
 	perfctr_x86_pmi_exit();
+	end_driver();
 }

@@ -134,9 +134,6 @@ static bool find_counters(struct found *f)
 	find_hidden(f);
 	if (!f->version || !f->pmc_mask || f->width < 32 || f->width > 64)
 		return false;
-	/* If perf cannot be kept from using the counters, they would count wrong. */
-	if (!perfctr_can_reserve(f->version))
-		return false;
 	if (f->fixed_width < 32 || f->fixed_width > 64)
 		f->fixed_mask = 0;
 	if (perfctr_is_hybrid() && max >= CPUID_LEAF_HYBRID)
@@ -218,14 +215,17 @@ static unsigned int get_model(void)
 	return ((eax >> 8) & 0xf) == 6 ? ((eax >> 12) & 0xf0) | ((eax >> 4) & 0xf) : 0;
 }
 
-static int intel_probe(void)
+int perfctr_intel_probe(bool claims)
 {
 	struct vperfctr_info *info = &perfctr_cpu_info;
 	struct found f;
 
 	if (perfctr_is_pv_guest() || !find_counters(&f))
 		return -ENODEV;
-	/* All kinds must have the same registers, and intel_probe_kind() requires these. */
+	/* If perf is not kept from using the counters, they count wrong. */
+	if (perfctr_can_reserve(f.version) == claims)
+		return -ENODEV;
+	/* All kinds must have the same registers, and perfctr_intel_probe_kind() requires these. */
 	if (perfctr_is_hybrid() && f.version < 2)
 		return -ENODEV;
 
@@ -265,7 +265,7 @@ static int intel_probe(void)
  * Kinds may differ in the number of counters, but not in their width and registers: a
  * thread that moves between CPUs has one state.
  */
-static int intel_probe_kind(struct vperfctr_info *info)
+int perfctr_intel_probe_kind(struct vperfctr_info *info)
 {
 	struct found f;
 
@@ -278,8 +278,14 @@ static int intel_probe_kind(struct vperfctr_info *info)
 	return perfctr_x86_pmc_describe_kind(info) ? 0 : -ENODEV;
 }
 
+static int intel_probe(void)
+{
+	return perfctr_intel_probe(false);
+}
+
 const struct perfctr_x86_driver perfctr_x86_intel = {
 	.probe		= intel_probe,
-	.probe_kind	= intel_probe_kind,
+	.probe_kind	= perfctr_intel_probe_kind,
 	PERFCTR_X86_PMC_OPS,
+	PERFCTR_X86_PMC_RESERVATION,
 };

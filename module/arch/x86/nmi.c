@@ -10,8 +10,9 @@
  *
  *  - Intel's processors mask LVTPC as they deliver its interrupt (SDM volume 3,
  *    "Local Vector Table").  If it is masked, it has caused this NMI.
- *  - AMD's processors and older hypervisors do not mask it.  There we claim an NMI
- *    if there is an overflow, or was one a short while ago.
+ *  - AMD's processors and older hypervisors do not mask it, and perf's handler may have
+ *    unmasked it.  There we claim an NMI if there is an overflow, or was one a short
+ *    while ago.
  *  - An NMI of counters that should be stopped, but that other code has started.
  */
 #include <linux/delay.h>
@@ -116,7 +117,8 @@ static noinline int other_nmi(struct perfctr_cpu_state *state, struct pt_regs *r
 		return NMI_HANDLED;
 	}
 	if (masked) {
-		WRITE_ONCE(perfctr_x86_pmi_masks, true);
+		if (!driver->shares_lvtpc)
+			WRITE_ONCE(perfctr_x86_pmi_masks, true);
 		unmask_lvtpc();
 		/* Look again: while LVTPC was masked, a later overflow lost its interrupt. */
 		if (!found)

@@ -224,24 +224,42 @@ static bool are_zero(const struct vperfctr_info *kind)
 	return true;
 }
 
+/* Find an event select that is enabled.  Return: its number, or -1. */
+static int find_enabled(const struct vperfctr_info *kind, u64 *evntsel)
+{
+	unsigned int i;
+
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
+		if ((kind->pmc_mask & BIT_ULL(i)) &&
+		    !perfctr_rdmsr_safe(evntsel_msr(i), evntsel) &&
+		    (*evntsel & PERFCTR_X86_EVNTSEL_EN))
+			return i;
+	}
+	return -1;
+}
+
+bool perfctr_x86_pmc_is_idle(void)
+{
+	const struct vperfctr_info *kind = perfctr_kind_here();
+	u64 value;
+
+	if (find_enabled(kind, &value) >= 0)
+		return false;
+	return !kind->fixed_mask || perfctr_rdmsr_safe(pmu->fixed_ctrl, &value) || !value;
+}
+
 /*
  * Warn if a counter is enabled.  perf disables its event selects when it stops counting, so
  * this is firmware, a hypervisor, or a program that writes MSRs.  It may do so again.
  */
 static void warn_of_others(const struct vperfctr_info *kind)
 {
-	unsigned int i;
 	u64 evntsel;
+	int i = find_enabled(kind, &evntsel);
 
-	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
-		if (!(kind->pmc_mask & BIT_ULL(i)) ||
-		    perfctr_rdmsr_safe(evntsel_msr(i), &evntsel) ||
-		    !(evntsel & PERFCTR_X86_EVNTSEL_EN))
-			continue;
-		pr_warn_once("CPU %u: counter %u was counting for firmware or another program (event select %#llx); counts may be wrong if that continues\n",
+	if (i >= 0)
+		pr_warn_once("CPU %u: counter %d was counting for firmware or another program (event select %#llx); counts may be wrong if that continues\n",
 			     smp_processor_id(), i, evntsel);
-		return;
-	}
 }
 
 int perfctr_x86_pmc_cpu_start(bool test)

@@ -22,6 +22,18 @@ struct perfctr_x86_driver {
 	struct perfctr_cpu_ops ops;
 
 	/*
+	 * Find what the reservation needs, before any CPU is prepared, and undo that when
+	 * the module is removed.  NULL: nothing.
+	 *
+	 * @cpu: the CPU that was probed; it is online
+	 *
+	 * Context: May sleep.
+	 * Return: 0, or an errno: then another driver is chosen.
+	 */
+	int (*begin)(unsigned int cpu);
+	void (*end)(void);
+
+	/*
 	 * Reserve the counters against perf_event and other users of the kernel's
 	 * reservation of registers, and release them.  NULL: there is nothing to
 	 * reserve.  Return: 0, or -EBUSY.
@@ -63,7 +75,8 @@ struct perfctr_x86_driver {
 	 *
 	 * start: save what perf caches, stop and clear everything.  With @test, try
 	 *	the registers first.
-	 *	Return: 0, or -EIO if the test failed and the registers were given back.
+	 *	Return: 0; -EIO if the test failed and the registers were given back; -EBUSY
+	 *	if perf or another user has the counters of this CPU, at the moment.
 	 * stop: clear everything, restore what was saved.
 	 * lose: as stop, for an offline CPU, whose registers cannot be written.
 	 * forget: the registers were lost; start over.
@@ -79,11 +92,18 @@ struct perfctr_x86_driver {
 	void (*cpu_forget)(void);
 	void (*cpu_halt)(void);
 	void (*cpu_scrub)(void);
+
+	/*
+	 * True if perf's interrupt handler, which runs before ours, may have unmasked LVTPC.
+	 * So a masked LVTPC does not prove that all our NMIs can be recognised by that.
+	 */
+	bool shares_lvtpc;
 };
 
 extern const struct perfctr_x86_driver perfctr_x86_amd;
 extern const struct perfctr_x86_driver perfctr_x86_generic;
 extern const struct perfctr_x86_driver perfctr_x86_intel;
+extern const struct perfctr_x86_driver perfctr_x86_intel_v6;
 
 /*
  * pmc.c: counters as most processors have them.  The probe of the driver describes
@@ -166,6 +186,9 @@ void perfctr_x86_pmc_cpu_forget(void);
 void perfctr_x86_pmc_cpu_halt(void);
 void perfctr_x86_pmc_cpu_scrub(void);
 
+/* True if no counter of this CPU is enabled.  Context: interrupts disabled. */
+bool perfctr_x86_pmc_is_idle(void);
+
 /* The operations of a driver that leaves them to pmc.c. */
 #define PERFCTR_X86_PMC_OPS					\
 	.check_control	= perfctr_x86_pmc_check_control,	\
@@ -181,14 +204,17 @@ void perfctr_x86_pmc_cpu_scrub(void);
 	.overflow	= perfctr_x86_pmc_overflow,		\
 	.end_stray	= perfctr_x86_pmc_end_stray,		\
 	.updates	= perfctr_x86_pmc_updates,		\
+	.cpu_forget	= perfctr_x86_pmc_cpu_forget,		\
+	.cpu_halt	= perfctr_x86_pmc_cpu_halt,		\
+	.cpu_scrub	= perfctr_x86_pmc_cpu_scrub
+
+/* Those of a driver whose counters the kernel's reservation of registers knows. */
+#define PERFCTR_X86_PMC_RESERVATION				\
 	.reserve	= perfctr_x86_pmc_reserve,		\
 	.release	= perfctr_x86_pmc_release,		\
 	.cpu_start	= perfctr_x86_pmc_cpu_start,		\
 	.cpu_stop	= perfctr_x86_pmc_cpu_stop,		\
-	.cpu_lose	= perfctr_x86_pmc_cpu_lose,		\
-	.cpu_forget	= perfctr_x86_pmc_cpu_forget,		\
-	.cpu_halt	= perfctr_x86_pmc_cpu_halt,		\
-	.cpu_scrub	= perfctr_x86_pmc_cpu_scrub
+	.cpu_lose	= perfctr_x86_pmc_cpu_lose
 
 /*
  * Fill in the rest of perfctr_cpu_info at the end of a probe, which has set the masks.
@@ -211,6 +237,35 @@ bool perfctr_x86_pmc_describe_kind(struct vperfctr_info *info);
 
 /* Return a mask of the n lowest bits. */
 u64 perfctr_x86_low_bits(unsigned int n);
+
+/*
+ * intel.c: detect the processor.
+ * @claims: the driver claims the counters from perf where they cannot be reserved
+ *
+ * Return: 0, or -ENODEV.
+ */
+int perfctr_intel_probe(bool claims);
+perfctr_probe_kind perfctr_intel_probe_kind;
+
+/*
+ * perf-claim.c: claim the counters from perf where they cannot be reserved.
+ *
+ * find: find perf's PMU of an online CPU, and divert its functions; may sleep.  Return: 0,
+ *	or an errno if the CPU's counters cannot be claimed.
+ * step_out: undo all diversions; may sleep.
+ *
+ * reserve, release: as in struct perfctr_x86_driver.
+ * claim, unclaim: of this CPU, while all are reserved; interrupts disabled.  claim fails
+ *	if perf uses its counters.
+ * lose: of a CPU that is offline.
+ */
+int perfctr_x86_perf_find(unsigned int cpu);
+void perfctr_x86_perf_step_out(void);
+int perfctr_x86_perf_reserve(void);
+void perfctr_x86_perf_release(void);
+bool perfctr_x86_perf_claim(void);
+void perfctr_x86_perf_unclaim(void);
+void perfctr_x86_perf_lose(unsigned int cpu);
 
 /* EAX of CPUID leaf 1AH: the type of a hybrid processor's core, with its model below. */
 #define PERFCTR_INTEL_CORE_TYPE(eax)	((eax) >> 24)
@@ -290,7 +345,8 @@ int perfctr_x86_selftest(const struct vperfctr_info *kind);
  * drivers.c: prepare this CPU for counting, unless that has been done.
  *
  * Context: Interrupts disabled.
- * Return: 0; -EIO if its counters do not work; -ENODEV if they are not reserved.
+ * Return: 0; -EIO if its counters do not work; -EBUSY if perf or another user has them at
+ * the moment; -ENODEV if they are not reserved.
  */
 int perfctr_x86_prepare_here(void);
 

@@ -403,8 +403,65 @@ void release_evntsel_nmi(unsigned int msr)
 	release(&fake_evntsels, msr - FAKE_EVNTSEL0);
 }
 
+/* ---- perf's events ------------------------------------------------------ */
+
+struct fake_perf fake_perf;
+
+int perfctr_x86_perf_find(unsigned int cpu)
+{
+	require(!fake_irqs_off && !fake_in_nmi, "perfctr_x86_perf_find() may sleep");
+	require(fake_online[cpu], "the PMU of an offline CPU");
+	if (!fake_perf.find_error)
+		fake_perf.found |= BIT(cpu);
+	return fake_perf.find_error;
+}
+
+void perfctr_x86_perf_step_out(void)
+{
+	require(!fake_perf.reserved && !fake_perf.claimed, "perf is left without its functions");
+	fake_perf.found = 0;
+}
+
+int perfctr_x86_perf_reserve(void)
+{
+	require(fake_perf.found, "perf's PMU is not known");
+	if (fake_perf.busy || fake_perf.reserved)
+		return -EBUSY;
+	fake_perf.reserved = true;
+	return 0;
+}
+
+void perfctr_x86_perf_release(void)
+{
+	require(fake_perf.reserved && !fake_perf.claimed, "CPUs are still claimed");
+	fake_perf.reserved = false;
+}
+
+bool perfctr_x86_perf_claim(void)
+{
+	require(fake_irqs_off && fake_perf.reserved, "a CPU is claimed, and not reserved");
+	require(!(fake_perf.claimed & BIT(fake_cpu)), "a CPU is claimed twice");
+	if (fake_perf.busy & BIT(fake_cpu))
+		return false;
+	fake_perf.claimed |= BIT(fake_cpu);
+	return true;
+}
+
+void perfctr_x86_perf_unclaim(void)
+{
+	require(fake_irqs_off && (fake_perf.claimed & BIT(fake_cpu)), "a CPU is not claimed");
+	fake_perf.claimed &= ~BIT(fake_cpu);
+}
+
+void perfctr_x86_perf_lose(unsigned int cpu)
+{
+	require(!fake_online[cpu], "an online CPU is lost");
+	fake_perf.claimed &= ~BIT(cpu);
+}
+
 void fake_check_unloadable(void)
 {
+	require(!fake_perf.found, "perf's functions are left diverted");
 	require(!hotplug.startup && !hotplug.teardown, "a hotplug state is left behind");
 	require(!hotplug_lock, "cpus_read_lock() is left locked");
 	require(!nmi_handler, "an NMI handler is left behind");

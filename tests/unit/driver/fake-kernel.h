@@ -239,6 +239,22 @@ struct fake_reservation {
 
 extern struct fake_reservation fake_pmcs, fake_evntsels;
 
+/*
+ * ---- perf's events ----------------------------------------------------------
+ *
+ * The functions of perf-claim.c.  perf's PMU is enabled on each CPU that is not claimed,
+ * and enabling it changes no register.
+ */
+struct fake_perf {
+	int find_error;			/* the result of perfctr_x86_perf_find() */
+	u32 found;			/* the CPUs whose PMU the driver has found */
+	u32 busy;			/* the CPUs where an event is scheduled */
+	u32 claimed;			/* the CPUs that the driver has claimed */
+	bool reserved;
+};
+
+extern struct fake_perf fake_perf;
+
 /* ---- functions of the rest of the module ---------------------------------- */
 
 extern unsigned int tsc_khz;

@@ -406,6 +406,126 @@ START_TEST(conflict)
 }
 END_TEST
 
+/* ---- version 6: counters are claimed from perf, CPU by CPU -------------------- */
+
+static void init_v6(void)
+{
+	config = usual_config(6);
+	model_init(&config);
+	model.new_perf = true;
+	fake_perf = (struct fake_perf) { };
+	machine_use_service();
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+}
+
+START_TEST(claimed_and_given_back)
+{
+	struct thread t;
+
+	init_v6();
+	ck_assert_uint_eq(perfctr_cpu_info.cpu_type, VPERFCTR_CPU_INTEL_ARCH);
+	ck_assert_uint_ne(fake_perf.found, 0);
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	ck_assert_uint_eq(fake_pmcs.ours | fake_evntsels.ours, 0);
+	ck_assert_uint_eq(fake_perf.claimed, 0);
+	use_all(&t);
+	use_on(&t, 1);
+	use_on(&t, 2);
+	ck_assert_uint_eq(fake_perf.claimed, BIT(1) | BIT(2));
+	/* The CPU is given back before it goes offline, and claimed when it is needed. */
+	fake_cpu_down(1);
+	ck_assert_uint_eq(fake_perf.claimed, BIT(2));
+	fake_cpu_up(1);
+	use_on(&t, 1);
+	perfctr_cpu_release();
+	ck_assert_uint_eq(fake_perf.claimed, 0);
+	ck_assert(!fake_perf.reserved);
+	machine_exit();
+}
+END_TEST
+
+/* perf counts somewhere: no CPU is reserved, and no register is written. */
+START_TEST(perf_is_busy)
+{
+	init_v6();
+	fake_perf.busy = BIT(3);
+	model_clear_statistics();
+	ck_assert_int_eq(perfctr_cpu_reserve(), -EBUSY);
+	ck_assert_uint_eq(model_wrmsrs(&model.cpu[0]) + model_wrmsrs(&model.cpu[3]), 0);
+	fake_perf.busy = 0;
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	perfctr_cpu_release();
+	machine_exit();
+}
+END_TEST
+
+/*
+ * A CPU where perf has started an event meanwhile, or where another program counts: it is
+ * refused, but not for good.
+ */
+START_TEST(cpu_is_busy)
+{
+	struct model_cpu *cpu = &model.cpu[1];
+	struct thread t;
+
+	init_v6();
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	use_all(&t);
+	use_on(&t, 0);
+	if (_i == 0)
+		fake_perf.busy = BIT(1);
+	else if (_i == 1)
+		cpu->evntsel[2] = SEL_EN | SEL_OS | EV_CYCLES;
+	else
+		cpu->fixed_ctrl = FIX_OS << 4;
+	model_clear_statistics();
+	thread_refused(&t, 1);
+	fake_cpu = 1;
+	ck_assert_int_eq(perfctr_cpu_prepare(), -EBUSY);
+	ck_assert_uint_eq(model_wrmsrs(cpu), 0);
+	ck_assert_uint_eq(fake_perf.claimed, BIT(0));
+	fake_perf.busy = 0;
+	cpu->evntsel[2] = cpu->fixed_ctrl = 0;
+	ck_assert_int_eq(perfctr_cpu_prepare(), 0);
+	use_on(&t, 1);
+	perfctr_cpu_release();
+	machine_exit();
+}
+END_TEST
+
+/* A CPU whose self-test fails is perf's again. */
+START_TEST(broken_cpu_is_not_claimed)
+{
+	config = usual_config(6);
+	config.dead = BIT_ULL(1);
+	model_init(&config);
+	model.new_perf = true;
+	fake_perf = (struct fake_perf) { };
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	ck_assert_int_eq(perfctr_cpu_prepare(), -EIO);
+	ck_assert_uint_eq(fake_perf.claimed, 0);
+	perfctr_cpu_release();
+	machine_exit();
+}
+END_TEST
+
+/* If perf's PMU is not found, there are no counters. */
+START_TEST(unknown_perf)
+{
+	config = usual_config(6);
+	model_init(&config);
+	model.new_perf = true;
+	fake_perf = (struct fake_perf) { .find_error = -EPERM };
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	ck_assert_uint_eq(perfctr_cpu_info.cpu_type, VPERFCTR_CPU_GENERIC);
+	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 0);
+	ck_assert_uint_eq(perfctr_cpu_sampling_ns, 0);
+	perfctr_cpu_exit();
+	fake_check_unloadable();
+}
+END_TEST
+
 START_TEST(hotplug)
 {
 	struct thread t;
@@ -792,6 +912,11 @@ Suite *cpus_suite(void)
 	tcase_add_loop_test(tc, init_takes_nothing, 1, 6);
 	tcase_add_loop_test(tc, all_registers_reserved, 1, 11);
 	tcase_add_loop_test(tc, conflict, 0, 16);
+	tcase_add_test(tc, claimed_and_given_back);
+	tcase_add_test(tc, perf_is_busy);
+	tcase_add_loop_test(tc, cpu_is_busy, 0, 3);
+	tcase_add_test(tc, broken_cpu_is_not_claimed);
+	tcase_add_test(tc, unknown_perf);
 	tcase_add_loop_test(tc, hotplug, 1, 6);
 	tcase_add_loop_test(tc, offline_gives_back, 1, 6);
 	tcase_add_loop_test(tc, suspend_to_ram, 0, 10);

@@ -131,7 +131,7 @@ START_TEST(no_leaf)
 }
 END_TEST
 
-/* A PMU whose counters cannot be reserved is not used. */
+/* The counters of version 6 may need to be claimed, because they cannot be reserved. */
 START_TEST(version_6)
 {
 	struct model_config config = usual_config(6);
@@ -140,8 +140,11 @@ START_TEST(version_6)
 	check_info(&config);
 	model.new_perf = true;
 	ck_assert_int_eq(perfctr_x86_intel.probe(), -ENODEV);
+	ck_assert_int_eq(perfctr_x86_intel_v6.probe(), 0);
+	check_info(&config);
 	config.version = model.config.version = 5;
 	ck_assert_int_eq(perfctr_x86_intel.probe(), 0);
+	ck_assert_int_eq(perfctr_x86_intel_v6.probe(), -ENODEV);
 }
 END_TEST
 

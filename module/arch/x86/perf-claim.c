@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Claim the counters from perf where the kernel's reservation of registers does not help.
+ *
+ * From 6.11 on perf accesses the counters of version 6 through addresses that
+ * reserve_perfctr_nmi() does not know.  So this works as on arm64.  While the module is
+ * loaded, three functions of perf's PMU point to ours, which call perf's own functions
+ * unless the counters are reserved.  A hybrid processor has a struct pmu for each kind of
+ * CPU, all with the same functions.
+ *
+ * A reservation interrupts no CPU.  It sets a flag, which keeps perf from scheduling
+ * events, also pinned ones.  Then it looks for events that are scheduled on any CPU, and
+ * fails if there is one.  A CPU that schedules an event at this very moment may be missed.
+ * So each CPU looks once more when its counters are claimed.  perf schedules events with
+ * interrupts disabled, so none can come between.
+ *
+ * perf's interrupt handler runs while there are events, also if none is scheduled.  It
+ * stops all counters, and starts them again unless perf has disabled its PMU.  So the PMU
+ * is disabled while the CPU is claimed.  The functions that enable and disable it, which
+ * perf calls whenever it schedules events, then do nothing.
+ */
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/percpu.h>
+#include <linux/perf_event.h>
+#include <linux/smp.h>
+
+#include "../../compat/pmu.h"
+#include "../../compat/pmu-context.h"
+#include "x86.h"
+
+/* The PMUs found so far.  A PMU is added before any CPU that it drives can be claimed. */
+#define MAX_PMUS	4
+
+static struct pmu *pmus[MAX_PMUS];
+static unsigned int nr_pmus;
+
+/* perf's own functions, besides the filter. */
+static void (*their_enable)(struct pmu *pmu);
+static void (*their_disable)(struct pmu *pmu);
+
+/* True while the counters are reserved, on all CPUs but the forbidden ones. */
+static bool is_reserved;
+
+/* True if this CPU is claimed.  Written on that CPU, or while it is offline. */
+static DEFINE_PER_CPU(bool, is_claimed);
+
+/* ---- replacements of perf's functions --------------------------------------- */
+
+/* These run with interrupts disabled. */
+
+/* See compat/pmu.h. */
+static bool perfctr_perf_may_begin(void)
+{
+	smp_rmb();	/* pairs with step_in(): this must find perf's own function */
+	return !READ_ONCE(is_reserved) ||
+	       cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus);
+}
+
+static bool belongs_to_perf(void)
+{
+	smp_rmb();	/* pairs with step_in(), as above */
+	return !this_cpu_read(is_claimed);
+}
+
+static void divert_enable(struct pmu *pmu)
+{
+	if (belongs_to_perf())
+		their_enable(pmu);
+}
+
+static void divert_disable(struct pmu *pmu)
+{
+	if (belongs_to_perf())
+		their_disable(pmu);
+}
+
+static void step_in(struct pmu *pmu)
+{
+	smp_wmb();	/* pairs with belongs_to_perf() and others */
+	perfctr_filter_step_in(pmu);
+	WRITE_ONCE(pmu->pmu_enable, divert_enable);
+	WRITE_ONCE(pmu->pmu_disable, divert_disable);
+}
+
+void perfctr_x86_perf_step_out(void)
+{
+	while (nr_pmus) {
+		struct pmu *pmu = pmus[--nr_pmus];
+
+		WRITE_ONCE(pmu->pmu_disable, their_disable);
+		WRITE_ONCE(pmu->pmu_enable, their_enable);
+		perfctr_filter_step_out(pmu);
+	}
+	/* The replacements run with interrupts disabled: none does any more after this. */
+	synchronize_rcu();
+}
+
+/* ---- finding the PMUs ------------------------------------------------------- */
+
+/* Find the PMU of a CPU: the one that accepts an event for the CPU's cycles. */
+static struct pmu *find_pmu(unsigned int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.disabled = 1,
+	};
+	struct perf_event *event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
+	struct pmu *pmu;
+
+	if (IS_ERR(event))
+		return PTR_ERR(event) == -ENOENT ? NULL : ERR_CAST(event);
+	pmu = event->pmu;
+	perf_event_release_kernel(event);
+	return pmu;
+}
+
+static bool is_known(const struct pmu *pmu)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_pmus; i++) {
+		if (pmus[i] == pmu)
+			return true;
+	}
+	return false;
+}
+
+int perfctr_x86_perf_find(unsigned int cpu)
+{
+	struct pmu *pmu = find_pmu(cpu);
+
+	/* If lockdown forbids the event, or memory is short, there may be a PMU. */
+	if (IS_ERR(pmu))
+		return PTR_ERR(pmu);
+	if (!pmu || is_known(pmu))
+		return 0;
+	if (!nr_pmus) {
+		their_enable = pmu->pmu_enable;
+		their_disable = pmu->pmu_disable;
+		perfctr_filter_save(pmu);
+	} else if (nr_pmus == MAX_PMUS || pmu->pmu_enable != their_enable ||
+		   pmu->pmu_disable != their_disable || !perfctr_filter_is_saved(pmu)) {
+		return -EBUSY;
+	}
+	pmus[nr_pmus] = pmu;
+	/* Pairs with is_busy(): the PMU comes before its number. */
+	smp_store_release(&nr_pmus, nr_pmus + 1);
+	step_in(pmu);
+	return 0;
+}
+
+/* ---- claiming and releasing ------------------------------------------------- */
+
+/* True if an event of perf's is scheduled on a CPU. */
+static bool is_busy(unsigned int cpu)
+{
+	/* Pairs with perfctr_x86_perf_find(). */
+	unsigned int i, nr = smp_load_acquire(&nr_pmus);
+
+	for (i = 0; i < nr; i++) {
+		if (perfctr_perf_nr_active(pmus[i], cpu))
+			return true;
+	}
+	return false;
+}
+
+static bool is_busy_anywhere(void)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu) {
+		if (!cpumask_test_cpu(cpu, &perfctr_forbid_cpus) && is_busy(cpu))
+			return true;
+	}
+	return false;
+}
+
+int perfctr_x86_perf_reserve(void)
+{
+	/* An attempt that fails must not keep perf out, not even for a moment. */
+	if (is_busy_anywhere())
+		return -EBUSY;
+	/* Pairs with the count of perf's events, which follows the filter's look at this. */
+	smp_store_mb(is_reserved, true);
+	if (!is_busy_anywhere())
+		return 0;
+	WRITE_ONCE(is_reserved, false);
+	return -EBUSY;
+}
+
+void perfctr_x86_perf_release(void)
+{
+	WRITE_ONCE(is_reserved, false);
+}
+
+bool perfctr_x86_perf_claim(void)
+{
+	if (is_busy(smp_processor_id()))
+		return false;
+	if (nr_pmus)
+		their_disable(pmus[0]);
+	this_cpu_write(is_claimed, true);
+	return true;
+}
+
+void perfctr_x86_perf_unclaim(void)
+{
+	this_cpu_write(is_claimed, false);
+	if (nr_pmus)
+		their_enable(pmus[0]);
+}
+
+void perfctr_x86_perf_lose(unsigned int cpu)
+{
+	per_cpu(is_claimed, cpu) = false;
+}
