@@ -108,11 +108,11 @@ static inline int __vperfctr_narrow_once(const struct __vperfctr_countable *coun
 
 /*
  * Make a call with a control that the kernel has refused with EUSERS: the affinity has CPUs
- * that cannot count.  dev is the device.  After an error the affinity is the old one, as
- * far as the cpuset allows.
+ * that cannot count.  dev is the device; kind and nrkinds are those of the control.  After
+ * an error the affinity is the old one, as far as the cpuset allows.
  */
 static inline int __vperfctr_call_narrowed(int dev, int fd, unsigned long request,
-					   const void *arg, uint32_t kind)
+					   const void *arg, uint32_t kind, uint32_t nrkinds)
 {
 	struct __vperfctr_countable countable;
 	struct __vperfctr_cpus old;
@@ -121,6 +121,7 @@ static inline int __vperfctr_call_narrowed(int dev, int fd, unsigned long reques
 	memset(&countable, 0, sizeof(countable));
 	countable.arg.size = sizeof(countable.arg);
 	countable.arg.kind = kind;
+	countable.arg.nrkinds = nrkinds;
 	countable.arg.nrwords = __VPERFCTR_CPUS / 32;
 	if (ioctl(dev, VPERFCTR_KIND_CPUS, &countable))
 		return -errno;

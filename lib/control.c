@@ -14,7 +14,8 @@ int __vperfctr_control_call(int fd, unsigned long request, const void *arg,
 	dev = __vperfctr_device_get();
 	if (dev < 0)
 		return ret;
-	ret = __vperfctr_call_narrowed(dev, fd, request, arg, control->kind);
+	ret = __vperfctr_call_narrowed(dev, fd, request, arg, control->kind,
+					control->nrkinds);
 	__vperfctr_device_put(dev);
 	return ret;
 }

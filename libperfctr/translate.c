@@ -168,7 +168,7 @@ static int control_narrowed(int fd, const struct kernel_control *header)
 
 	if (dev < 0)
 		return -EUSERS;
-	err = __vperfctr_call_narrowed(dev, fd, VPERFCTR_CONTROL, header, header->kind);
+	err = __vperfctr_call_narrowed(dev, fd, VPERFCTR_CONTROL, header, header->kind, 0);
 	close(dev);
 	return err;
 }

@@ -55,7 +55,7 @@ static bool is_valid_kind(const struct vperfctr_control *header, u32 nrctrs)
 		return kind && nrctrs <= kind->nrctrs && (nrctrs || !header->kind) &&
 		       !header->nrkinds;
 	}
-	if (!nrctrs || !header->nrkinds || (header->flags & VPERFCTR_CONTROL_AFFINITY))
+	if (!nrctrs || !header->nrkinds)
 		return false;
 	for (i = 0; i < header->nrkinds; i++) {
 		kind = perfctr_cpu_kind(i);
@@ -289,6 +289,24 @@ static int op_stop(struct vperfctr_state *st, void *arg)
 	return 0;
 }
 
+/* True if the CPU can count the control, for any kind: by one of its tables. */
+static bool can_count(const struct perfctr_cpu_control *control, int cpu)
+{
+	const struct perfctr_cpu_kinds *kinds = control->kinds;
+	unsigned int i;
+
+	if (likely(!kinds))
+		return !cpumask_test_cpu(cpu, perfctr_cpus_forbidden(control->kind)) &&
+		       (!control->alone || vperfctr_is_alone(cpu));
+	for (i = 0; i < kinds->nr; i++) {
+		control = &kinds->control[i];
+		if (!cpumask_test_cpu(cpu, perfctr_cpus_forbidden(i)) &&
+		    (!control->alone || vperfctr_is_alone(cpu)))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Check that the affinity of current has only CPUs that can count the control.  The caller
  * of CONTROL changes it: no kernel lets a module respect the cpuset.
@@ -297,18 +315,16 @@ static int op_stop(struct vperfctr_state *st, void *arg)
  */
 static noinline int check_affinity(const struct perfctr_cpu_control *control)
 {
-	const struct cpumask *forbidden = perfctr_cpus_forbidden(control->kind);
 	unsigned long flags;
-	bool narrow;
+	bool narrow = true;
 	int cpu;
 
 	/* Changes of the mask hold this lock. */
 	raw_spin_lock_irqsave(&current->pi_lock, flags);
-	narrow = !cpumask_intersects(&current->cpus_mask, forbidden);
 	for_each_cpu(cpu, &current->cpus_mask) {
-		if (!control->alone || !narrow)
+		narrow = can_count(control, cpu);
+		if (!narrow)
 			break;
-		narrow = vperfctr_is_alone(cpu);
 	}
 	raw_spin_unlock_irqrestore(&current->pi_lock, flags);
 	return narrow ? 0 : -EUSERS;

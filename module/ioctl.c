@@ -69,7 +69,7 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 	return 0;
 }
 
-/* True if the CPU belongs to a set, for some of the sets that of a kind. */
+/* True if the CPU belongs to a set: some of the sets depend on a kind, or a number of kinds. */
 typedef bool cpu_test(unsigned int cpu, unsigned int kind);
 
 static bool is_possible(unsigned int cpu, unsigned int unused)
@@ -82,15 +82,20 @@ static bool is_of_kind(unsigned int cpu, unsigned int kind)
 	return cpu_possible(cpu) && !cpumask_test_cpu(cpu, perfctr_cpus_forbidden(kind));
 }
 
-static bool is_forbidden(unsigned int cpu, unsigned int unused)
+static bool is_of_kinds(unsigned int cpu, unsigned int nrkinds)
 {
 	unsigned int kind;
 
-	for (kind = 0; perfctr_cpu_kind(kind); kind++) {
+	for (kind = 0; kind < nrkinds; kind++) {
 		if (is_of_kind(cpu, kind))
-			return false;
+			return true;
 	}
-	return cpu_possible(cpu);
+	return false;
+}
+
+static bool is_forbidden(unsigned int cpu, unsigned int unused)
+{
+	return cpu_possible(cpu) && !is_of_kinds(cpu, READ_ONCE(perfctr_cpu_info.nrkinds));
 }
 
 /*
@@ -137,12 +142,23 @@ static int vperfctr_cpus_ioctl(struct vperfctr_cpu_mask __user *arg, cpu_test *t
 static int vperfctr_kind_cpus_ioctl(struct vperfctr_kind_cpus __user *arg)
 {
 	struct vperfctr_kind_cpus req;
+	u32 nrkinds;
 	int err;
 
 	err = vperfctr_get_struct(&req, sizeof(req), arg, KIND_CPUS_SIZE_VER0);
 	if (err)
 		return err;
-	if (req.size % sizeof(arg->mask[0]) || req.reserved || !perfctr_cpu_kind(req.kind))
+	if (req.size % sizeof(arg->mask[0]))
+		return -EINVAL;
+	if (req.kind == VPERFCTR_ANY_KIND) {
+		/* Kinds exist for good, so the last one implies the others. */
+		nrkinds = req.nrkinds ?: READ_ONCE(perfctr_cpu_info.nrkinds);
+		if (!perfctr_cpu_kind(nrkinds - 1))
+			return -EINVAL;
+		return write_cpus(&arg->nrwords, (void __user *)arg + req.size, is_of_kinds,
+				  nrkinds);
+	}
+	if (req.nrkinds || !perfctr_cpu_kind(req.kind))
 		return -EINVAL;
 	return write_cpus(&arg->nrwords, (void __user *)arg + req.size, is_of_kind, req.kind);
 }

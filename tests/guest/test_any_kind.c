@@ -4,10 +4,13 @@
  * kinds.  Kind 0 has counters 0 to 7 and fixed counters 0 to 3, kind 1 has 0 to 5 and 0 to
  * 2.  Counts must be exact.
  */
+#include <dirent.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
+#include "narrow.h"
 #include "overflow.h"
 #include "service.h"
 
@@ -125,6 +128,127 @@ START_TEST(sum_of_many_moves)
 	ck_assert_uint_eq(sum_of_moves(1), expected);
 	ck_assert_uint_eq(sum_of_moves(1), expected);
 	assert_status(fd, ATTACHED | ACTIVE);
+}
+END_TEST
+
+#ifdef __aarch64__
+#define PERF_INSNS	0x08
+#else
+#define PERF_INSNS	0xc0
+#endif
+
+#define DEVICES		"/sys/bus/event_source/devices"
+
+/* Open perf's counter of each kind.  Returns their number. */
+static unsigned int open_perf(int *perf, unsigned int most)
+{
+	struct dirent *d;
+	unsigned int nr = 0;
+	char path[300], type[16];
+	DIR *dir;
+
+	dir = opendir(DEVICES);
+	while (dir && (d = readdir(dir)) && nr < most) {
+		struct perf_event_attr attr = {
+			.size = sizeof(attr), .config = PERF_INSNS,
+			.exclude_kernel = 1, .exclude_hv = 1,
+		};
+
+		/* Only PMUs of a kind of CPUs have such a file. */
+		snprintf(path, sizeof(path), DEVICES "/%s/cpus", d->d_name);
+		if (access(path, F_OK))
+			continue;
+		snprintf(path, sizeof(path), DEVICES "/%s/type", d->d_name);
+		read_file(path, type, sizeof(type));
+		attr.type = atoi(type);
+		perf[nr] = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+		if (perf[nr] < 0)
+			die("perf_event_open: %s", strerror(errno));
+		nr++;
+	}
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+/* Move from CPU 0 and back. */
+static void move_often(int moves)
+{
+	unsigned long mask;
+	int i;
+
+	for (i = 0; i < moves; i++) {
+		mask = 1UL << !(i & 1);
+		if (syscall(SYS_sched_setaffinity, 0, sizeof(mask), &mask))
+			die("sched_setaffinity: %s", strerror(errno));
+		loop(1000);
+	}
+}
+
+static u64 sum_of_perf(const int *perf, unsigned int nr)
+{
+	u64 sum = 0, value;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (read(perf[i], &value, sizeof(value)) != sizeof(value))
+			die("read of perf's counter: %s", strerror(errno));
+		sum += value;
+	}
+	return sum;
+}
+
+/* 200 moves are 100 more than 100: the cost of reading does not matter. */
+static u64 cost_by_perf(const int *perf, unsigned int nr)
+{
+	u64 first, second, third;
+
+	pin(0);
+	first = sum_of_perf(perf, nr);
+	move_often(100);
+	second = sum_of_perf(perf, nr);
+	move_often(200);
+	third = sum_of_perf(perf, nr);
+	return third - second - (second - first);
+}
+
+static u64 cost_by_state(void)
+{
+	u64 first, second, third;
+
+	pin(0);
+	first = count_of(fd);
+	move_often(100);
+	second = count_of(fd);
+	move_often(200);
+	third = count_of(fd);
+	return third - second - (second - first);
+}
+
+/* perf's counters of all kinds together count the same. */
+START_TEST(same_as_perf)
+{
+	unsigned int nr, i;
+	int perf[4];
+	u64 cost;
+
+	assert_ok(count_any(0));
+	cost_by_state();
+	cost = cost_by_state();
+	ck_assert_uint_gt(cost, 100 * 2000);
+	assert_status(fd, ATTACHED | ACTIVE);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	ck_assert_eventually(counters_free());
+
+	nr = open_perf(perf, 4);
+	/* perf of Linux 5.10 knows no hybrid processors. */
+	if (!nr)
+		return;
+	ck_assert_uint_eq(nr, 2);
+	cost_by_perf(perf, nr);
+	ck_assert_uint_eq(cost_by_perf(perf, nr), cost);
+	for (i = 0; i < nr; i++)
+		close(perf[i]);
 }
 END_TEST
 
@@ -455,6 +579,68 @@ START_TEST(read_returns_tables)
 }
 END_TEST
 
+/* ---- affinity ---------------------------------------------------------------------- */
+
+static u32 cpus_of_kinds(u32 nrkinds)
+{
+	struct {
+		struct vperfctr_kind_cpus cpus;
+		u32 words[8];
+	} k = { .cpus = { .size = sizeof(k.cpus), .kind = VPERFCTR_ANY_KIND, .nrwords = 8,
+			  .nrkinds = nrkinds } };
+
+	assert_ok(call(dev, VPERFCTR_KIND_CPUS, &k));
+	return k.words[0];
+}
+
+static u32 affinity(void)
+{
+	cpu_set_t set;
+	u32 cpus = 0;
+	int i;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		die("sched_getaffinity failed");
+	for (i = 0; i < 2; i++)
+		cpus |= CPU_ISSET(i, &set) ? 1U << i : 0;
+	return cpus;
+}
+
+START_TEST(cpus_of_any_kind)
+{
+	ck_assert_uint_eq(cpus_of_kinds(0), BOTH);
+	ck_assert_uint_eq(cpus_of_kinds(1), 1);
+	ck_assert_uint_eq(cpus_of_kinds(2), BOTH);
+}
+END_TEST
+
+/* The affinity is narrowed to CPUs that have tables.  A later move ends in SIGILL. */
+START_TEST(narrowed)
+{
+	struct control control;
+	siginfo_t si;
+	sigset_t set;
+
+	insns_any(&control, VPERFCTR_CONTROL_AFFINITY);
+	assert_ok(set_control(fd, &control));
+	ck_assert_uint_eq(affinity(), BOTH);
+	control.c.nrkinds = 1;
+	assert_errno(set_control(fd, &control), EUSERS);
+	assert_ok(set_control_by_library(fd, &control));
+	ck_assert_uint_eq(affinity(), 1);
+	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
+	assert_status(fd, ATTACHED | ACTIVE);
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGILL);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	pin(1);
+	ck_assert_int_eq(sigwaitinfo(&set, &si), SIGILL);
+	assert_status(fd, ATTACHED | ACTIVE | FORBIDDEN);
+	assert_errno(set_control_by_library(fd, &control), EINVAL);
+}
+END_TEST
+
 /* ---- errors ------------------------------------------------------------------------ */
 
 START_TEST(refused)
@@ -467,8 +653,8 @@ START_TEST(refused)
 	for (i = 0; i < 16; i++) {
 		insns_any(&control, 0);
 		switch (i) {
-		case 0:
-			control.c.flags = VPERFCTR_CONTROL_AFFINITY;
+		case 0:		/* a kind that does not exist */
+			control.c.kind = 2;
 			break;
 		case 1:
 			control.c.nrkinds = 0;
@@ -675,6 +861,7 @@ static void add_tests(TCase *tc)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, counts_everywhere);
 	tcase_add_test(tc, sum_of_many_moves);
+	tcase_add_test(tc, same_as_perf);
 	tcase_add_test(tc, moved_from_outside);
 	tcase_add_loop_test(tc, inherited, 0, 2);
 	tcase_add_loop_test(tc, table_of_each_kind, 0, 2);
@@ -684,6 +871,8 @@ static void add_tests(TCase *tc)
 	tcase_add_test(tc, fewer_tables);
 	tcase_add_test(tc, attached);
 	tcase_add_loop_test(tc, by_monitor, 0, 2);
+	tcase_add_test(tc, cpus_of_any_kind);
+	tcase_add_test(tc, narrowed);
 	tcase_add_loop_test(tc, read_returns_tables, 0, 2);
 	tcase_add_test(tc, refused);
 	tcase_add_loop_test(tc, refused_for_kernel_mode, 0, 2);

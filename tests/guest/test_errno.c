@@ -248,11 +248,21 @@ START_TEST(kind_cpus_errors)
 	s.newer[0] = 1;
 	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &s), E2BIG);
 	s.newer[0] = 0;
-	s.k.reserved = 1;
+	s.k.nrkinds = 1;
 	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &s), EINVAL);
-	s.k.reserved = 0;
+	s.k.nrkinds = 0;
 	s.k.kind = info.nrkinds;
 	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &s), EINVAL);
+	s.k.kind = VPERFCTR_ANY_KIND;
+	for (s.k.nrkinds = 0; s.k.nrkinds <= info.nrkinds; s.k.nrkinds++) {
+		s.mask[0] = 0;
+		assert_ok(call(dev, VPERFCTR_KIND_CPUS, &s));
+		ck_assert_uint_eq(s.mask[0] & kind_cpus(0), kind_cpus(0));
+	}
+	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &s), EINVAL);
+	s.k.nrkinds = ~0U;
+	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &s), EINVAL);
+	s.k.nrkinds = 0;
 	s.k.kind = info.kind;
 	s.k.size = sizeof(s.k) - 1;
 	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &s), EINVAL);

@@ -122,7 +122,7 @@ START_TEST(cpus_of_each_kind)
 	ck_assert_uint_eq(kind_cpus(1), 2);
 	memset(&k, 0xff, sizeof(k));
 	k.cpus.size = sizeof(k.cpus);
-	k.cpus.reserved = 0;
+	k.cpus.nrkinds = 0;
 	k.cpus.nrwords = 0;
 	k.cpus.kind = 1;
 	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &k), EOVERFLOW);
@@ -130,7 +130,7 @@ START_TEST(cpus_of_each_kind)
 	ck_assert_uint_eq(k.words[0], ~0U);
 	k.cpus.kind = 2;
 	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &k), EINVAL);
-	k.cpus.kind = ~0U;
+	k.cpus.kind = 0xfffffffe;
 	assert_errno(call(dev, VPERFCTR_KIND_CPUS, &k), EINVAL);
 	ck_assert_uint_eq(k.words[0], ~0U);
 	assert_errno(call(dev, VPERFCTR_KIND_CPUS, NULL), EFAULT);

@@ -178,11 +178,14 @@ struct vperfctr_cpu_mask {
 /*
  * VPERFCTR_KIND_CPUS: the CPUs of a kind, on which a control of that kind counts.
  *
- * Argument: struct vperfctr_kind_cpus *.  The caller sets kind; size, nrwords and
- * mask are those of VPERFCTR_CPUS.  Errors:
+ * Argument: struct vperfctr_kind_cpus *.  The caller sets kind and nrkinds; size,
+ * nrwords and mask are those of VPERFCTR_CPUS.  If kind is VPERFCTR_ANY_KIND, these are
+ * the CPUs of kinds 0 to nrkinds - 1, on which a control with so many tables counts, or
+ * of all kinds if nrkinds is 0.  Errors:
  *
- *	EINVAL	kind is not smaller than nrkinds of VPERFCTR_INFO, or size is no
- *		multiple of 4
+ *	EINVAL	kind is neither VPERFCTR_ANY_KIND nor smaller than nrkinds of
+ *		VPERFCTR_INFO; nrkinds is greater than that, or is not 0 for a kind; or
+ *		size is no multiple of 4
  *	EOVERFLOW  mask[] is too small; only nrwords was written
  */
 #define VPERFCTR_KIND_CPUS	_IO(0xD0, 4)
@@ -191,7 +194,7 @@ struct vperfctr_kind_cpus {
 	__u32 size;
 	__u32 kind;
 	__u32 nrwords;
-	__u32 reserved;
+	__u32 nrkinds;		/* for VPERFCTR_ANY_KIND: 0, or the number of tables */
 	__u32 mask[];
 };
 
@@ -404,8 +407,8 @@ struct vperfctr_attach {
  *		- more counters than nrctrs of the kind, or of one of the kinds
  *		- nrkinds is 0 or greater than INFO's, for VPERFCTR_ANY_KIND, or is not
  *		  0 for another kind
- *		- VPERFCTR_ANY_KIND with CONTROL_AFFINITY, or with a map that one of the
- *		  kinds does not have, or with two values of ireset for one counter
+ *		- VPERFCTR_ANY_KIND with a map that one of the kinds does not have, or
+ *		  with two values of ireset for one counter
  *		- a map that is no counter of this kind, or used twice
  *		- an evntsel with reserved or refused bits, or one that would count
  *		  nothing (see struct vperfctr_ctr)

@@ -277,7 +277,16 @@ int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 
 static uint32_t cpus_of_kind(uint32_t kind)
 {
-	return fake.nrkinds == 1 ? ~0U : 0x55555555U << kind;
+	if (fake.nrkinds == 1 || kind == VPERFCTR_ANY_KIND)
+		return ~fake.foreign_cpus;
+	return (0x55555555U << kind) & ~fake.foreign_cpus;
+}
+
+/* True if the kind exists, or is any kind and as many do. */
+static bool is_kind(uint32_t kind, uint32_t nrkinds)
+{
+	return kind == VPERFCTR_ANY_KIND ? nrkinds <= fake.nrkinds :
+					   kind < fake.nrkinds && !nrkinds;
 }
 
 /* ---- the device ----------------------------------------------------------- */
@@ -293,6 +302,10 @@ static int dev_info(struct vperfctr_info *arg)
 	info.kind = arg->kind;
 	if (fake.nrkinds > 1)
 		info.core_type = arg->kind ? 0x20000001 : 0x40000001;
+	if (arg->kind) {
+		info.pmc_mask &= ~fake.only_kind0;
+		info.nrctrs -= (uint32_t)__builtin_popcountll(fake.only_kind0);
+	}
 	info.nrkinds = fake.nrkinds;
 	/* Return the size that a newer kernel with a larger structure returns. */
 	info.size = sizeof(info) + 64;
@@ -307,13 +320,14 @@ static int dev_kind_cpus(struct vperfctr_kind_cpus *arg)
 
 	if (fails(FAKE_CPUS))
 		return -1;
-	if (arg->size != sizeof(*arg) || arg->reserved || arg->kind >= fake.nrkinds)
+	if (arg->size != sizeof(*arg) || !is_kind(arg->kind, arg->nrkinds))
 		return refuse(EINVAL);
 	arg->nrwords = fake.nrwords;
 	if (room < fake.nrwords)
 		return refuse(EOVERFLOW);
 	for (i = 0; i < fake.nrwords; i++)
-		arg->mask[i] = fake.cpus[i] & cpus_of_kind(arg->kind);
+		arg->mask[i] = fake.cpus[i] &
+			       cpus_of_kind(arg->nrkinds == 1 ? 0 : arg->kind);
 	return 0;
 }
 
@@ -498,33 +512,35 @@ void fake_sample(const struct vperfctr_sample *sample, const uint64_t *sums)
 
 static int state_control(struct state *s, int fd, const struct vperfctr_control *c)
 {
-	uint32_t nr = c->nractrs + c->nrictrs, i;
+	const bool any = c->kind == VPERFCTR_ANY_KIND;
+	uint32_t nr = c->nractrs + c->nrictrs, nrall = nr * (any ? c->nrkinds : 1), i;
 	uint64_t n;
 
 	if (fails(FAKE_CONTROL))
 		return -1;
-	if (c->size != sizeof(*c) || c->nrkinds || c->reserved || c->kind >= fake.nrkinds || c->ctr_size != sizeof(struct vperfctr_ctr) ||
-	    c->nractrs + c->nrictrs > fake.info.nrctrs ||
+	if (c->size != sizeof(*c) || c->reserved || c->ctr_size != sizeof(struct vperfctr_ctr) ||
+	    !is_kind(c->kind, c->nrkinds) || (any && (!nr || !c->nrkinds)) ||
+	    (!nr && c->kind) || nr > fake.info.nrctrs || nrall > VPERFCTR_MAX_CTRS ||
 	    (c->flags & VPERFCTR_CONTROL_RING && (!c->nrictrs || !s->ring_size)) ||
 	    (c->flags & VPERFCTR_CONTROL_INHERIT && c->nrictrs))
 		return refuse(EINVAL);
 	if (s->tid && !is_thread(s->tid, true))
 		return refuse(EPERM);
 	if (c->flags & VPERFCTR_CONTROL_AFFINITY && !s->tid &&
-	    fake.affinity & ~(cpus_of_kind(c->kind) & ~fake.siblings))
+	    fake.affinity & ~(cpus_of_kind(c->nrkinds == 1 ? 0 : c->kind) & ~fake.siblings))
 		return refuse(EUSERS);
 	fake_seen->controls++;
 	fake_seen->control_flags = c->flags;
 	fake_seen->control = *c;
 	if (nr)
-		memcpy(fake_seen->ctr, (void *)(uintptr_t)c->ctr, nr * sizeof(s->ctr[0]));
+		memcpy(fake_seen->ctr, (void *)(uintptr_t)c->ctr, nrall * sizeof(s->ctr[0]));
 	s->status &= VPERFCTR_STATUS_ATTACHED;
 	if (!c->tsc_on && !c->nractrs && !c->nrictrs && !c->soft) {
 		s->page.cstatus &= ~(VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC);
 		return 0;
 	}
 	s->control = *c;
-	memcpy(s->ctr, (void *)(uintptr_t)c->ctr, nr * sizeof(s->ctr[0]));
+	memcpy(s->ctr, (void *)(uintptr_t)c->ctr, nrall * sizeof(s->ctr[0]));
 	s->status |= VPERFCTR_STATUS_ACTIVE;
 	s->page.cstatus = nr | c->nractrs << 8;
 	s->page.tsc_sum = 0;
@@ -551,12 +567,14 @@ static void write_control(const struct state *s, struct vperfctr_control *c)
 {
 	struct vperfctr_ctr *ctr = (struct vperfctr_ctr *)(uintptr_t)c->ctr;
 
-	if (c->size != sizeof(*c) || c->ctr_size != sizeof(*ctr))
+	if (c->size != sizeof(*c) || c->ctr_size != sizeof(*ctr) ||
+	    (s->control.nrkinds > 1 && c->nrkinds < s->control.nrkinds))
 		abort();
 	*c = s->control;
 	c->size = sizeof(*c);
 	c->ctr = (uintptr_t)ctr;
-	memcpy(ctr, s->ctr, (c->nractrs + c->nrictrs) * sizeof(*ctr));
+	memcpy(ctr, s->ctr, (c->nractrs + c->nrictrs) * (c->nrkinds ? c->nrkinds : 1) *
+			    sizeof(*ctr));
 	if (fake.replaced)
 		ctr[0].evntsel ^= 1;
 	c->flags ^= fake.replaced_flags;

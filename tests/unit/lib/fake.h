@@ -35,6 +35,8 @@ struct fake {
 	uint32_t cpus[4];		/* bits of VPERFCTR_CPUS; FORBIDDEN: inverted */
 	uint32_t nrwords;
 	uint32_t nrkinds;
+	uint32_t foreign_cpus;		/* CPUs of no kind */
+	uint64_t only_kind0;		/* general counters that no other kind has */
 	uint32_t affinity;		/* the CPUs on which this thread may run */
 	uint32_t siblings;		/* CPUs whose hyper-thread sibling is online */
 	uint32_t rewrites;		/* the cpuset is rewritten at so many changes of affinity */
