@@ -124,6 +124,9 @@ static int advise_generic_name(struct error *e, const char *name)
 	if (strncmp(name, simple, strlen(simple)))
 		return fail_with(e, "unknown event '%s': did you mean '%s'? Generic names are in lower case",
 				 name, simple);
+	/* The modes are right; the counter after them is not. */
+	if (colon && strspn(colon + 1, "uk") == strcspn(colon + 1, "@") && strchr(colon, '@'))
+		return 0;
 	if (colon && colon[1])
 		return fail_with(e, "'%s': a generic event may be followed by ':u', ':k' or ':uk', and not by '%s'%s",
 				 name, colon,

@@ -281,6 +281,7 @@ START_TEST(names_of_perf)
 	refuse("cpu/event=0xc0/u", "is perf's syntax for the events of a unit: raw events of a core are rUUEE here");
 	refuse("Instructions", "unknown event 'Instructions': did you mean 'instructions'? Generic names are in lower case");
 	refuse("CYCLES:u", "did you mean 'cycles'?");
+	refuse("cycles:u@9", "'cycles:u@9': this processor has no general counter 9");
 	refuse("cycles:pp", "'cycles:pp': a generic event may be followed by ':u', ':k' or ':uk', and not by ':pp'; "
 			    "perf's precise events are not available");
 	/* An event that this processor does not have is not suggested. */
