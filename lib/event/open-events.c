@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Count events by name: all that most programs need, in one call. */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "../affinity.h"
 #include "event.h"
 
 /* Return the length of the first name in a list that commas separate. */
@@ -64,31 +66,151 @@ static int explain(int err, struct vperfctr_why *why)
 	}
 }
 
-int vperfctr_event_open(struct vperfctr **v, const char *names, struct vperfctr_why *why)
+/* More kinds than any module has. */
+#define MAX_KINDS	16
+
+/* Describe one kind, or all.  Returns the number of kinds, or a negative error number. */
+static int describe_kinds(struct vperfctr_info *info, unsigned int kind)
+{
+	const bool any = kind == VPERFCTR_ANY_KIND;
+	unsigned int i, nr = 1;
+	int err;
+
+	for (i = 0; i < nr; i++) {
+		err = vperfctr_info(&info[i], any ? i : kind);
+		if (err)
+			return err;
+		if (any && info->features & VPERFCTR_FEATURE_ANY_KIND)
+			nr = info->nrkinds < MAX_KINDS ? info->nrkinds : MAX_KINDS;
+	}
+	return (int)nr;
+}
+
+void vperfctr_event_common(struct vperfctr_info *info, unsigned int nr)
+{
+	struct vperfctr_info least = *info;
+	unsigned int i;
+
+	for (i = 1; i < nr; i++) {
+		least.pmc_mask &= info[i].pmc_mask;
+		least.fixed_mask &= info[i].fixed_mask;
+		if (info[i].nrctrs < least.nrctrs)
+			least.nrctrs = info[i].nrctrs;
+	}
+	for (i = 0; i < nr; i++) {
+		info[i].pmc_mask = least.pmc_mask;
+		info[i].fixed_mask = least.fixed_mask;
+		info[i].nrctrs = least.nrctrs;
+	}
+}
+
+/* Choose counters for the names, but not for software events, and list these in *soft. */
+static int choose_table(struct vperfctr_ctr *table, uint64_t *soft, const char *names,
+			const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	struct vperfctr_event event[VPERFCTR_MAX_CTRS];
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
-	struct vperfctr_control control;
-	struct vperfctr_info info;
-	int nr, i, err;
+	int nr, i, n = 0, err;
 
-	*v = NULL;
-	err = vperfctr_info(&info, 0);
-	if (err)
-		return explain(err, why);
-	nr = parse_names(event, names, &info, why);
+	nr = parse_names(event, names, info, why);
 	if (nr < 0)
 		return nr;
-	err = vperfctr_event_assign(event, (unsigned int)nr, &info, ctr, why);
+	err = vperfctr_event_assign(event, (unsigned int)nr, info, ctr, why);
 	if (err)
 		return err;
-	vperfctr_control_init(&control, ctr);
+	*soft = 0;
 	for (i = 0; i < nr; i++) {
 		if (event[i].soft)
-			vperfctr_control_add_soft(&control, event[i].soft);
+			*soft |= event[i].soft;
 		else
-			vperfctr_control_add_ctr(&control, &ctr[i]);
+			table[n++] = ctr[i];
 	}
+	return n;
+}
+
+int vperfctr_event_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr,
+			   unsigned int room, const char *names, unsigned int kind,
+			   struct vperfctr_why *why)
+{
+	struct vperfctr_ctr table[VPERFCTR_MAX_CTRS];
+	struct vperfctr_info info[MAX_KINDS];
+	int i, k, n, nrkinds;
+	uint64_t soft = 0;
+
+	nrkinds = describe_kinds(info, kind);
+	if (nrkinds == -EINVAL)
+		return __vperfctr_refuse(why, nrkinds, "there is no kind %u of CPUs", kind);
+	if (nrkinds < 0)
+		return explain(nrkinds, why);
+	vperfctr_event_common(info, (unsigned int)nrkinds);
+	vperfctr_control_init(control, ctr);
+	for (k = 0; k < nrkinds; k++) {
+		struct vperfctr_why why_kind;
+
+		n = choose_table(table, &soft, names, &info[k], &why_kind);
+		if (n < 0 && nrkinds > 1)
+			return __vperfctr_refuse(why, n, "on CPUs of kind %d: %s", k,
+						 why_kind.text);
+		if (n < 0)
+			return __vperfctr_refuse(why, n, "%s", why_kind.text);
+		if ((unsigned int)(n * (k + 1)) > room)
+			return __vperfctr_refuse(why, -EOVERFLOW,
+						 "there is room for %u counters only", room);
+		if (k && n) {
+			vperfctr_control_add_kind(control, table);
+			continue;
+		}
+		for (i = 0; i < n; i++)
+			vperfctr_control_add_ctr(control, &table[i]);
+		vperfctr_control_add_soft(control, soft);
+		/* Without counters a control has no kind. */
+		if (!n)
+			break;
+		control->kind = info[k].kind;
+	}
+	return 0;
+}
+
+/* Return the only kind of CPUs that the calling thread may run on, or VPERFCTR_ANY_KIND. */
+static unsigned int only_kind(void)
+{
+	unsigned int kind, only = VPERFCTR_ANY_KIND, found = 0;
+	struct vperfctr_cpu_mask *mask;
+	struct __vperfctr_cpus mine;
+	uint32_t cpu;
+
+	if (__vperfctr_get_affinity(&mine))
+		return VPERFCTR_ANY_KIND;
+	for (kind = 0; kind < MAX_KINDS && !vperfctr_kind_cpus(kind, &mask); kind++) {
+		for (cpu = 0; cpu < mask->nrwords * 32 && cpu < __VPERFCTR_CPUS; cpu++)
+			if (mask->mask[cpu / 32] >> cpu % 32 & 1 && __vperfctr_is_set(cpu, &mine))
+				break;
+		if (cpu < mask->nrwords * 32 && cpu < __VPERFCTR_CPUS) {
+			only = kind;
+			found++;
+		}
+		free(mask);
+	}
+	return found == 1 ? only : VPERFCTR_ANY_KIND;
+}
+
+int vperfctr_event_open(struct vperfctr **v, const char *names, struct vperfctr_why *why)
+{
+	struct vperfctr_ctr ctr[MAX_KINDS * VPERFCTR_MAX_CTRS];
+	struct vperfctr_control control;
+	unsigned int kind;
+	int err;
+
+	*v = NULL;
+	err = vperfctr_event_control(&control, ctr, ARRAY_SIZE(ctr), names, VPERFCTR_ANY_KIND, why);
+	if (err) {
+		kind = only_kind();
+		if (kind != VPERFCTR_ANY_KIND)
+			err = vperfctr_event_control(&control, ctr, ARRAY_SIZE(ctr), names, kind,
+						     why);
+	}
+	if (err)
+		return err;
 	err = vperfctr_open_control(v, &control, VPERFCTR_OPEN_TRANSIENT);
 	return err ? explain(err, why) : 0;
 }

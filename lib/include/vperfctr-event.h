@@ -128,11 +128,40 @@ int vperfctr_event_list(const struct vperfctr_info *info,
 			void *arg);
 
 /*
+ * Reduce the descriptions of nr kinds of CPUs to what a control for any kind can use: the
+ * counters that all of them have.  vperfctr_event() and vperfctr_event_assign(), called
+ * with each of them, choose counters for the tables of such a control.
+ */
+void vperfctr_event_common(struct vperfctr_info *info, unsigned int nr);
+
+/*
+ * Initialize *control to count events by name, with a-mode counters.  names is a list of
+ * names as vperfctr_event() takes them, separated by commas.  kind is that of the CPUs to
+ * count on.  With VPERFCTR_ANY_KIND it is all kinds that there are, each by the
+ * codes that the names have there.  A raw code is the same on all kinds.  Counter i is the
+ * i-th name, software events left out.
+ *
+ * ctr is an array with room for `room` counters: one for each event and kind.  It must
+ * exist until vperfctr_control() returns.
+ *
+ *	-EOVERFLOW  `room` is too small
+ *	-EINVAL	(also) there is no such kind
+ *	any of vperfctr_info(), vperfctr_event() and vperfctr_event_assign(): for any kind
+ *		that of the first kind that cannot count these events, whose number is in
+ *		*why
+ */
+int vperfctr_event_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr,
+			   unsigned int room, const char *names, unsigned int kind,
+			   struct vperfctr_why *why);
+
+/*
  * Count events by name, for the calling thread: open a transient state, choose counters,
- * and start.  names is a list of names as vperfctr_event() takes them, separated by
- * commas.  Counter i of the handle counts the i-th of them, software events left out;
- * vperfctr_read_soft() reads those.  On a hybrid processor the
- * names are those of kind 0.  vperfctr_close() ends the counting.
+ * and start.  names are those of vperfctr_event_control().  Counter i of the handle counts
+ * the i-th of them, software events left out; vperfctr_read_soft() reads those.
+ * vperfctr_close() ends the counting.
+ *
+ * On a hybrid processor the thread is counted on all kinds of CPUs.  If not all of them can
+ * count these events, but the thread may run on one kind only, it is counted there.
  *
  * Errors; *v is then NULL:
  *

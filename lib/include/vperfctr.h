@@ -135,8 +135,9 @@ int vperfctr_info(struct vperfctr_info *info, unsigned int kind);
 
 /*
  * Return in *mask the CPUs of the system; those on which counters must not be used;
- * those of a kind, on which controls for that kind count.  *mask is allocated with
- * malloc(): the caller frees it.  It is NULL after an error.
+ * those of a kind, on which controls for that kind count, or those of all kinds
+ * (VPERFCTR_ANY_KIND).  *mask is allocated with malloc(): the caller frees it.  It is NULL
+ * after an error.
  *
  *	-ENODEV, -EACCES, -EPERM, -EMFILE, -ENFILE	as vperfctr_info()
  *	-ENOMEM	no memory for the mask, or as from open(2)
@@ -470,6 +471,36 @@ VPERFCTR_INLINE unsigned int vperfctr_control_add_ctr_imode(struct vperfctr_cont
 
 	((struct vperfctr_ctr *)(uintptr_t)control->ctr)[i].aux = aux;
 	return i;
+}
+
+/*
+ * Count on another kind of CPUs, too: append a table of counters for it.  The first call
+ * makes the control one for any kind, and the counters that it has the table of kind 0.
+ * Each further call is for the next kind.  Call it when all counters have been added.
+ * ctr[i] is counter i, of which map, evntsel and aux are copied; a period is that of kind
+ * 0.  The control's array needs room for all tables.  ctr may point to the place in it
+ * that the table is copied to.  Each map must be one that all of these kinds have.
+ */
+VPERFCTR_INLINE void vperfctr_control_add_kind(struct vperfctr_control *control,
+					       const struct vperfctr_ctr *ctr)
+{
+	struct vperfctr_ctr *table = (struct vperfctr_ctr *)(uintptr_t)control->ctr, *to;
+	unsigned int i, nr = control->nractrs + control->nrictrs;
+
+	if (control->kind != VPERFCTR_ANY_KIND) {
+		control->kind = VPERFCTR_ANY_KIND;
+		control->nrkinds = 1;
+	}
+	to = table + (size_t)nr * control->nrkinds++;
+	for (i = 0; i < nr; i++) {
+		const struct vperfctr_ctr from = ctr[i];
+
+		memset(&to[i], 0, sizeof(to[i]));
+		to[i].map = from.map;
+		to[i].evntsel = from.evntsel;
+		to[i].aux = from.aux;
+		to[i].ireset = table[i].ireset;
+	}
 }
 
 /* ---- reading ------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Kinds of CPUs, of which hybrid processors have several: choose the one to count on. */
-#include <ctype.h>
+/* Kinds of CPUs, of which hybrid processors have several: choose those to count on. */
+#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -49,50 +49,185 @@ int kind_bind(uint32_t kind)
 	return err;
 }
 
-/* True if this thread (0: perfex) may run on CPUs of the kind, or if that is not known. */
-static bool may_run_on(pid_t tid, uint32_t kind)
-{
-	const size_t size = CPU_ALLOC_SIZE(65536);
-	struct vperfctr_cpu_mask *mask = NULL;
-	cpu_set_t *set = CPU_ALLOC(65536);
-	bool may = true;
-	unsigned int i;
+/* The CPUs on which threads may run, and whether that is known. */
+struct cpus {
+	bool known;
+	cpu_set_t set[65536 / CPU_SETSIZE];
+};
 
-	if (set && !sched_getaffinity(tid, size, set) && !vperfctr_kind_cpus(kind, &mask)) {
-		may = false;
-		for (i = 0; i < mask->nrwords * 32; i++)
-			may |= mask->mask[i / 32] >> i % 32 & 1 && CPU_ISSET_S(i, size, set);
-	}
-	free(mask);
-	CPU_FREE(set);
-	return may;
+static void add_affinity(struct cpus *cpus, pid_t tid)
+{
+	cpu_set_t set[ARRAY_SIZE(cpus->set)];
+
+	memset(set, 0, sizeof(set));
+	if (sched_getaffinity(tid, sizeof(set), set))
+		return;
+	cpus->known = true;
+	CPU_OR_S(sizeof(set), cpus->set, cpus->set, set);
 }
 
-int kind_choose(const char *asked, pid_t tid, struct vperfctr_info *info, kind_fn *try, void *arg,
-		struct error *e)
+static void add_process(struct cpus *cpus, pid_t pid)
 {
-	struct error later, *first = e;
-	uint32_t kind = 0;
-	int ret = -1;
+	const struct dirent *d;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), PROC "/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir)))
+		if (*d->d_name != '.')
+			add_affinity(cpus, (pid_t)atoi(d->d_name));
+	if (dir)
+		closedir(dir);
+}
+
+/* True if one of the CPUs is of the kind, or if that is not known. */
+static bool has_kind(const struct cpus *cpus, uint32_t kind)
+{
+	struct vperfctr_cpu_mask *mask;
+	bool has = false;
+	unsigned int i;
+
+	if (!cpus->known || vperfctr_kind_cpus(kind, &mask))
+		return true;
+	for (i = 0; i < mask->nrwords * 32 && !has; i++)
+		has = mask->mask[i / 32] >> i % 32 & 1 &&
+		      CPU_ISSET_S(i, sizeof(cpus->set), cpus->set);
+	free(mask);
+	return has;
+}
+
+/* Return: a bit for each kind on which the targets, or perfex if there are none, may run. */
+static unsigned int find_runnable(const struct targets *targets, unsigned int nr)
+{
+	struct cpus cpus = { 0 };
+	unsigned int i, kinds = 0;
+
+	for (i = 0; i < targets->nr; i++) {
+		if (targets->target[i].process)
+			add_process(&cpus, targets->target[i].id);
+		else
+			add_affinity(&cpus, targets->target[i].id);
+	}
+	if (!targets->nr)
+		add_affinity(&cpus, 0);
+	for (i = 0; i < nr; i++)
+		kinds |= has_kind(&cpus, i) ? 1U << i : 0;
+	return kinds;
+}
+
+/* Return: the number of kinds, or -1 with *e. */
+static int describe_kinds(struct vperfctr_info *info, struct error *e)
+{
+	unsigned int i = 0;
+	int err;
 
 	do {
-		ret = vperfctr_info(info, kind);
-		if (ret)
-			return fail_device(e, ret);
-		if (info->nrkinds > 1 && !asked && !may_run_on(tid, kind))
+		err = vperfctr_info(&info[i], i);
+		if (err)
+			return fail_device(e, err);
+	} while (++i < info->nrkinds && i < MAX_KINDS);
+	return (int)i;
+}
+
+static int try_one(const struct vperfctr_info *info, struct kinds *kinds, kind_fn *try, void *arg,
+		   struct error *e)
+{
+	kinds->nr = 1;
+	kinds->info[0] = *info;
+	return try(kinds, arg, e);
+}
+
+/* Kinds 0 to nr - 1. */
+static int try_several(const struct vperfctr_info *info, unsigned int nr, struct kinds *kinds,
+		       kind_fn *try, void *arg, struct error *e)
+{
+	if (nr == 1)
+		return try_one(info, kinds, try, arg, e);
+	kinds->nr = nr;
+	memcpy(kinds->info, info, nr * sizeof(*info));
+	vperfctr_event_common(kinds->info, nr);
+	return try(kinds, arg, e);
+}
+
+static int choose_asked(const char *asked, const struct vperfctr_info *info, unsigned int nr,
+			struct kinds *kinds, kind_fn *try, void *arg, struct error *e)
+{
+	struct error later, *first = e;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < nr; i++) {
+		if (!kind_is(&info[i], asked))
 			continue;
-		if (!kind_is(info, asked))
-			continue;
-		ret = try(info, arg, first);
+		ret = try_one(&info[i], kinds, try, arg, first);
 		if (ret >= 0)
 			return ret;
 		/* Report why the first kind refused. */
 		first = &later;
-	} while (++kind < info->nrkinds);
+	}
+	return first == e ? fail_no_kind(e, asked) : -1;
+}
 
-	if (first == e && asked)
-		return fail_no_kind(e, asked);
-	if (first == e)
+static void list_kind(char *list, size_t size, const struct vperfctr_info *info)
+{
+	const char *name = kind_name(info);
+	size_t len = strlen(list);
+
+	snprintf(list + len, size - len, "%skind %u%s%s", len ? ", " : "", info->kind,
+		 name ? ": " : "", name ? name : "");
+}
+
+/* Say which kinds can count what all of them together cannot.  Return: -1 */
+static int refuse_several(const struct vperfctr_info *info, unsigned int nr, struct kinds *kinds,
+			  kind_fn *try, void *arg, struct error *e)
+{
+	struct error refusal, ignored, *first = &refusal;
+	char able[200] = "", example[16] = "";
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (try_one(&info[i], kinds, try, arg, first) < 0) {
+			first = &ignored;
+			continue;
+		}
+		if (!*able)
+			snprintf(example, sizeof(example), "%u", i);
+		list_kind(able, sizeof(able), &info[i]);
+	}
+	if (!*able) {
+		*e = refusal;
+		return -1;
+	}
+	return fail_some_kinds(e, able, example, first == &refusal ? NULL : &refusal);
+}
+
+int kind_choose(const char *asked, const struct targets *targets, struct kinds *kinds,
+		kind_fn *try, void *arg, struct error *e)
+{
+	struct vperfctr_info info[MAX_KINDS];
+	unsigned int runnable;
+	int nr = describe_kinds(info, e), n, ret;
+
+	if (nr < 0)
+		return -1;
+	if (asked)
+		return choose_asked(asked, info, (unsigned int)nr, kinds, try, arg, e);
+	if (nr == 1)
+		return try_one(info, kinds, try, arg, e);
+
+	runnable = find_runnable(targets, (unsigned int)nr);
+	if (!runnable)
 		return fail_no_cpu(e);
-	return -1;
+	/* A kind on which nothing may run need not be able to count, if its number is high. */
+	for (n = nr; n > 0 && !(runnable >> n); n--) {
+		if (n > 1 && !(info->features & VPERFCTR_FEATURE_ANY_KIND))
+			continue;
+		ret = try_several(info, (unsigned int)n, kinds, try, arg, e);
+		if (ret >= 0)
+			return ret;
+	}
+	if (!(runnable & (runnable - 1)))
+		return try_one(&info[__builtin_ctz(runnable)], kinds, try, arg, e);
+	return refuse_several(info, (unsigned int)nr, kinds, try, arg, e);
 }

@@ -4,35 +4,43 @@
 
 #include "perfex.h"
 
+/* The events to count: events[k] and ctr[k] are for kinds.info[k]. */
 struct choice {
 	const struct options *o;
-	struct events *events;
-	struct vperfctr_ctr *ctr;
+	struct kinds kinds;
+	struct events events[MAX_KINDS];
+	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
 };
 
-/* Return: the number of runs that the events need on this kind of CPUs, or -1 with *e. */
-static int choose_events(const struct vperfctr_info *info, void *arg, struct error *e)
+/* Return: the number of runs that the events need on these kinds of CPUs, or -1 with *e. */
+static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 {
-	const struct choice *choice = arg;
+	struct choice *choice = arg;
 	const struct options *o = choice->o;
 	struct events *events = choice->events;
-	struct vperfctr_ctr *ctr = choice->ctr;
-	unsigned int i;
+	unsigned int i, k;
 
-	memset(events, 0, sizeof(*events));
-	for (i = 0; i < o->nrspecs; i++)
-		if (events_parse(events, o->specs[i], info, e))
-			return -1;
+	memset(events, 0, sizeof(choice->events));
+	for (k = 0; k < kinds->nr; k++)
+		for (i = 0; i < o->nrspecs; i++)
+			if (events_parse(&events[k], o->specs[i], &kinds->info[k], e))
+				return -1;
 	if (!o->nrspecs)
-		events_default(events, info);
+		events_default(events, kinds->info, kinds->nr);
+	/* A sum is that of a generic event if it is so on all kinds. */
+	for (k = 1; k < kinds->nr; k++)
+		for (i = 0; i < events->nr; i++)
+			if (events[k].ev[i].arch != events->ev[i].arch)
+				events->ev[i].arch = 0;
 	if (o->runs_auto && events->nr)
-		return assign_groups(events, info, ctr, e);
-	return assign_counters(events, info, ctr, e) ? -1 : 1;
+		return assign_groups(events, kinds->info, kinds->nr, choice->ctr, e);
+	return assign_counters(events, kinds->info, kinds->nr, choice->ctr, e) ? -1 : 1;
 }
 
 /* Return: the command, or the processes and threads, for "Counts of ..."; allocated. */
-static char *describe_targets(const struct options *o, const struct vperfctr_info *info)
+static char *describe_targets(const struct options *o, const struct kinds *kinds)
 {
+	const struct vperfctr_info *info = kinds->info;
 	const char *kind = kind_name(info);
 	const struct targets *targets = &o->targets;
 	char *text = NULL, **arg;
@@ -52,7 +60,7 @@ static char *describe_targets(const struct options *o, const struct vperfctr_inf
 			fprintf(f, "%s%s", arg == o->command ? "'" : " ", *arg);
 		fputc('\'', f);
 	}
-	if (info->nrkinds > 1) {
+	if (info->nrkinds > 1 && kinds->nr == 1) {
 		fputs(" on CPUs ", f);
 		print_kind_cpus(f, info->kind);
 		fprintf(f, " only, kind %u%s%s", info->kind, kind ? ": " : "", kind ? kind : "");
@@ -198,13 +206,12 @@ static int run_series(const struct options *o, const struct vperfctr_control *co
 
 /* The control of one run.  Its counters have the places at[0], at[1], ... in sums of all. */
 static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *chosen,
-			 const struct events *events, const struct vperfctr_ctr *ctr,
-			 uint32_t kind, unsigned int group, unsigned int *at)
+			 const struct choice *choice, unsigned int group, unsigned int *at)
 {
-	unsigned int i;
+	const struct events *events = choice->events;
+	unsigned int i, k, n, of[VPERFCTR_MAX_CTRS];
 
 	vperfctr_control_init(control, chosen);
-	control->kind = kind;
 	for (i = 0; i < events->nr; i++) {
 		if (events->group[i] != group)
 			continue;
@@ -213,18 +220,29 @@ static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *
 			continue;
 		}
 		at[control->nractrs] = event_pmc(events, i);
-		chosen[control->nractrs++] = ctr[i];
+		of[control->nractrs] = i;
+		chosen[control->nractrs++] = choice->ctr[0][i];
+	}
+	n = control->nractrs;
+	/* Without counters a control has no kind. */
+	if (n)
+		control->kind = choice->kinds.info[0].kind;
+	for (k = 1; n && k < choice->kinds.nr; k++) {
+		for (i = 0; i < n; i++)
+			chosen[k * n + i] = choice->ctr[k][of[i]];
+		vperfctr_control_add_kind(control, &chosen[k * n]);
 	}
 }
 
 /* Run all groups, and put them into one result: each event is counted in one group. */
-static int run_groups(const struct options *o, const struct events *events,
-		      const struct vperfctr_ctr *ctr, uint32_t kind, unsigned int nrgroups,
-		      uint32_t flags, struct series *all, struct result *r, struct error *e)
+static int run_groups(const struct choice *choice, unsigned int nrgroups, uint32_t flags,
+		      struct series *all, struct result *r, struct error *e)
 {
+	const struct options *o = choice->o;
+	const struct events *events = choice->events;
 	struct progress progress = { .all = nrgroups * (o->repeat ? o->repeat : 1) };
 	unsigned int at[VPERFCTR_MAX_CTRS] = { 0 }, group, i;
-	struct vperfctr_ctr chosen[VPERFCTR_MAX_CTRS];
+	struct vperfctr_ctr chosen[MAX_KINDS * VPERFCTR_MAX_CTRS];
 	struct vperfctr_control control;
 	int status = 0;
 
@@ -232,7 +250,7 @@ static int run_groups(const struct options *o, const struct events *events,
 	for (group = 0; group < nrgroups && may_run_again(r); group++) {
 		struct series series = { 0 };
 
-		make_control(&control, chosen, events, ctr, kind, group, at);
+		make_control(&control, chosen, choice, group, at);
 		control.flags = flags;
 		if (run_series(o, &control, &progress, &series, r, e))
 			return -1;
@@ -276,27 +294,26 @@ static int run_groups(const struct options *o, const struct events *events,
 	return 0;
 }
 
-static int measure_once(const struct options *o, struct printing *p,
-			const struct vperfctr_ctr *ctr, unsigned int nrgroups,
+static int measure_once(const struct choice *choice, struct printing *p, unsigned int nrgroups,
 			struct result *r, struct error *e)
 {
+	const struct options *o = choice->o;
 	uint32_t flags = o->no_inherit ? 0 : VPERFCTR_CONTROL_INHERIT;
 	struct ticks ticks = { .printing = p };
 	struct interval interval = { o->interval, on_interval, &ticks };
-	struct vperfctr_ctr chosen[VPERFCTR_MAX_CTRS];
+	struct vperfctr_ctr chosen[MAX_KINDS * VPERFCTR_MAX_CTRS];
 	unsigned int at[VPERFCTR_MAX_CTRS];
 	struct vperfctr_control control;
 	struct series series = { 0 };
 	int err;
 
-	make_control(&control, chosen, p->events, ctr, p->info->kind, 0, at);
+	make_control(&control, chosen, choice, 0, at);
 	if (o->targets.nr) {
 		control.flags = flags;
 		err = attach_and_count(&o->targets, o->command, o->timeout, o->per_thread || o->verbose,
 				       &control, &interval, r, e);
 	} else if (o->repeat > 1 || nrgroups > 1) {
-		err = run_groups(o, p->events, ctr, p->info->kind, nrgroups,
-				 flags | VPERFCTR_CONTROL_START_ON_EXEC, &series, r, e);
+		err = run_groups(choice, nrgroups, flags | VPERFCTR_CONTROL_START_ON_EXEC, &series, r, e);
 		p->nrgroups = nrgroups;
 		if (r->complete && series.nr && o->repeat > 1)
 			p->series = &series;
@@ -319,31 +336,28 @@ static int measure_once(const struct options *o, struct printing *p,
 
 int measure(const struct options *o, FILE *out, struct error *e)
 {
-	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 	struct result result = { 0 };
-	struct vperfctr_info info;
-	struct events events;
-	struct choice choice = { .o = o, .events = &events, .ctr = ctr };
+	struct choice choice = { .o = o };
+	const struct vperfctr_info *info = choice.kinds.info;
 	struct printing p = {
 		.f = out ? out : stderr, .file = out ? o->output : NULL, .style = o->style, .separator = o->separator,
-		.events = &events, .info = &info,
+		.events = choice.events, .info = info,
 		.verbose = o->verbose, .per_thread = o->per_thread,
 	};
 	int err, nrgroups;
 	char *what;
 
-	nrgroups = kind_choose(o->kind, o->targets.nr ? o->targets.target[0].id : 0, &info,
-			       choose_events, &choice, e);
+	nrgroups = kind_choose(o->kind, &o->targets, &choice.kinds, choose_events, &choice, e);
 	if (nrgroups < 0)
 		return -1;
-	if (!o->no_inherit && !(info.features & VPERFCTR_FEATURE_INHERIT))
+	if (!o->no_inherit && !(info->features & VPERFCTR_FEATURE_INHERIT))
 		return fail_with(e, "this module cannot count children: use --no-inherit");
 	if (o->verbose)
-		print_control(stderr, &events, ctr);
+		print_control(stderr, choice.events, &choice.kinds, choice.ctr);
 
-	what = describe_targets(o, &info);
+	what = describe_targets(o, &choice.kinds);
 	p.what = what ? what : "?";
-	err = measure_once(o, &p, ctr, (unsigned int)nrgroups, &result, e);
+	err = measure_once(&choice, &p, (unsigned int)nrgroups, &result, e);
 	free(what);
 	result_free(&result);
 	if (err)

@@ -58,7 +58,8 @@ static bool uses_aux(const struct vperfctr_control *control)
 	const struct vperfctr_ctr *ctr = (const struct vperfctr_ctr *)(uintptr_t)control->ctr;
 	unsigned int i;
 
-	for (i = 0; i < control->nractrs + control->nrictrs; i++)
+	for (i = 0; i < (control->nractrs + control->nrictrs) *
+			(control->nrkinds ? control->nrkinds : 1); i++)
 		if (ctr[i].aux)
 			return true;
 	return false;
@@ -91,6 +92,16 @@ int fail_no_cpu(struct error *e)
 int fail_no_kind(struct error *e, const char *kind)
 {
 	return fail_with(e, "there is no kind '%.40s' of CPUs: see perfex -i", kind);
+}
+
+int fail_some_kinds(struct error *e, const char *able, const char *example,
+		    const struct error *refusal)
+{
+	if (!refusal)
+		return fail_with(e, "each kind of CPUs can count these events, but not all kinds by the same counters: --kind=%s counts on one kind, and a command runs there",
+				 example);
+	return fail_with(e, "not all CPUs can count these events, only those of %s (--kind=%s counts there, and a command runs there); on others, %s",
+			 able, example, refusal->text);
 }
 
 int fail_bind(struct error *e, int err)

@@ -39,6 +39,9 @@ int fail_bind(struct error *e, int err);
 int fail_ring(struct error *e, int err);
 int fail_no_cpu(struct error *e);
 int fail_no_kind(struct error *e, const char *kind);
+/* `able` is a list of the kinds that can count; refusal is that of another. */
+int fail_some_kinds(struct error *e, const char *able, const char *example,
+		    const struct error *refusal);
 int fail_kernel_mode(struct error *e, const char *event);
 int fail_exec(struct error *e, int err, const char *command);
 
@@ -92,8 +95,12 @@ struct events {
 int events_parse(struct events *events, const char *spec,
 		 const struct vperfctr_info *info, struct error *e);
 
-/* Add the generic events that this processor has, as many as fit. */
-void events_default(struct events *events, const struct vperfctr_info *info);
+/*
+ * Add the generic events that all of these kinds of CPUs have, as many as fit: events[k]
+ * are those of info[k].
+ */
+void events_default(struct events *events, const struct vperfctr_info *info,
+		    unsigned int nrkinds);
 
 /* Say why the library refused this name, what the name is, and what to count instead. */
 int fail_event(struct error *e, int err, const char *name, const struct vperfctr_info *info,
@@ -121,18 +128,36 @@ const char *events_generic_name(unsigned int i);
 
 /* ---- counters ---------------------------------------------------------------- */
 
-/* Choose a counter for each event: ctr[i] is for events->ev[i]. */
+/*
+ * Choose a counter for each event on each kind of CPUs: ctr[k][i] is for events[k].ev[i],
+ * by info[k].
+ */
 int assign_counters(const struct events *events, const struct vperfctr_info *info,
-		    struct vperfctr_ctr *ctr, struct error *e);
+		    unsigned int nrkinds, struct vperfctr_ctr ctr[][VPERFCTR_MAX_CTRS],
+		    struct error *e);
 
 /*
- * The same in several runs: ctr[i] is for events->ev[i] in the run of its group.
+ * The same in several runs: each counter is for the run of the group of its event, which
+ * is the same on all kinds.
  * Return: the number of groups, or -1 with *e.
  */
 int assign_groups(struct events *events, const struct vperfctr_info *info,
-		  struct vperfctr_ctr *ctr, struct error *e);
+		  unsigned int nrkinds, struct vperfctr_ctr ctr[][VPERFCTR_MAX_CTRS],
+		  struct error *e);
 
 /* ---- kinds of CPUs ----------------------------------------------------------- */
+
+/* More than any module has. */
+#define MAX_KINDS	8
+
+/*
+ * The kinds to count on: one, or kinds 0 to nr - 1.  Several have the same counters: those
+ * that all of them have.
+ */
+struct kinds {
+	unsigned int nr;
+	struct vperfctr_info info[MAX_KINDS];
+};
 
 /* Return: the name of the kind, or NULL. */
 const char *kind_name(const struct vperfctr_info *info);
@@ -140,17 +165,20 @@ const char *kind_name(const struct vperfctr_info *info);
 /* True if this kind is asked for, by number or name; NULL asks for any. */
 bool kind_is(const struct vperfctr_info *info, const char *asked);
 
-/*
- * Call try() for the kind that is asked for.  Otherwise call it for each kind on which
- * the thread `tid` (0: perfex) may run, until it returns 0 or more.
- * Return: what try() returned, or -1 with *e: why it refused the first kind.
- */
-typedef int kind_fn(const struct vperfctr_info *info, void *arg, struct error *e);
-int kind_choose(const char *asked, pid_t tid, struct vperfctr_info *info, kind_fn *try, void *arg,
-		struct error *e);
+struct targets;
 
 /*
- * Let the calling thread run on no other CPUs than those of the kind.
+ * Call try() for the kind that is asked for.  Otherwise call it for all kinds together.  If
+ * it refuses them, and the targets, or perfex if there are none, may run on one kind only,
+ * call it for that.
+ * Return: what try() returned, or -1 with *e.
+ */
+typedef int kind_fn(const struct kinds *kinds, void *arg, struct error *e);
+int kind_choose(const char *asked, const struct targets *targets, struct kinds *kinds,
+		kind_fn *try, void *arg, struct error *e);
+
+/*
+ * Let the calling thread run on no other CPUs than those of the kind, or of any kind.
  * Return: 0 or -errno; -EINVAL: it may run on none of them.
  */
 int kind_bind(uint32_t kind);
@@ -455,7 +483,8 @@ void print_remarks(const struct result *r);
 /* Print the counts of an interval that ends `at` seconds after the start. */
 void print_interval_head(const struct printing *p);
 void print_interval(const struct printing *p, double at, const struct sums *sums);
-void print_control(FILE *f, const struct events *events, const struct vperfctr_ctr *ctr);
+void print_control(FILE *f, const struct events *events, const struct kinds *kinds,
+		   struct vperfctr_ctr ctr[][VPERFCTR_MAX_CTRS]);
 
 /* True if a line can be written over; true if, besides, NO_COLOR is not set. */
 bool is_terminal(FILE *f);

@@ -500,19 +500,30 @@ void print_interval(const struct printing *p, double at, const struct sums *sums
 		print_thread_time(&t, sums, 0);
 }
 
-void print_control(FILE *f, const struct events *events, const struct vperfctr_ctr *ctr)
+static void print_counter(FILE *f, const char *name, const struct vperfctr_ctr *ctr,
+			  const struct kinds *kinds, unsigned int kind)
 {
-	unsigned int i;
+	fprintf(f, "perfex: %s", name);
+	if (kinds->nr > 1)
+		fprintf(f, " on kind %u", kind);
+	fprintf(f, ": map 0x%08" PRIx32 " evntsel 0x%08" PRIx64, (uint32_t)ctr->map,
+		(uint64_t)ctr->evntsel);
+	if (ctr->aux)
+		fprintf(f, " aux 0x%" PRIx64, (uint64_t)ctr->aux);
+	fputc('\n', f);
+}
+
+void print_control(FILE *f, const struct events *events, const struct kinds *kinds,
+		   struct vperfctr_ctr ctr[][VPERFCTR_MAX_CTRS])
+{
+	unsigned int i, k;
 
 	for (i = 0; i < events->nr; i++) {
 		if (events->ev[i].soft) {
 			fprintf(f, "perfex: %s: counted by the kernel\n", events->ev[i].name);
 			continue;
 		}
-		fprintf(f, "perfex: %s: map 0x%08" PRIx32 " evntsel 0x%08" PRIx64,
-			events->ev[i].name, (uint32_t)ctr[i].map, (uint64_t)ctr[i].evntsel);
-		if (ctr[i].aux)
-			fprintf(f, " aux 0x%" PRIx64, (uint64_t)ctr[i].aux);
-		fputc('\n', f);
+		for (k = 0; k < kinds->nr; k++)
+			print_counter(f, events->ev[i].name, &ctr[k][i], kinds, k);
 	}
 }

@@ -81,19 +81,38 @@ int events_parse(struct events *events, const char *spec,
 	return err;
 }
 
-void events_default(struct events *events, const struct vperfctr_info *info)
+/* Add an event to those of each kind, or to none.  Return: whether it was added. */
+static bool add_to_all(struct events *events, const char *name, const struct vperfctr_info *info,
+		       unsigned int nrkinds)
 {
-	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 	struct error ignored;
-	unsigned int i;
+	unsigned int k;
+
+	for (k = 0; k < nrkinds; k++)
+		if (add_event(&events[k], name, &info[k], &ignored))
+			break;
+	if (k == nrkinds)
+		return true;
+	while (k-- > 0)
+		events[k].nr--;
+	return false;
+}
+
+void events_default(struct events *events, const struct vperfctr_info *info,
+		    unsigned int nrkinds)
+{
+	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
+	struct error ignored;
+	unsigned int i, k;
 
 	/* An older module has none. */
 	for (i = 0; i < ARRAY_SIZE(software); i++)
-		add_event(events, software[i], info, &ignored);
+		add_to_all(events, software[i], info, nrkinds);
 	for (i = 0; i < ARRAY_SIZE(generic); i++) {
-		if (add_event(events, generic[i], info, &ignored))
+		if (!add_to_all(events, generic[i], info, nrkinds))
 			continue;
-		if (assign_counters(events, info, ctr, &ignored))
-			events->nr--;
+		if (assign_counters(events, info, nrkinds, ctr, &ignored))
+			for (k = 0; k < nrkinds; k++)
+				events[k].nr--;
 	}
 }

@@ -581,23 +581,39 @@ static int record_command(struct session *s, struct vperfctr_ring *ring, struct 
 
 struct choice {
 	const struct sample_spec *spec;
-	struct events events;
-	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
+	struct kinds kinds;
+	struct events events[MAX_KINDS];
+	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
 };
 
-/* Return: 0 if CPUs of this kind can count and sample the event. */
-static int choose_event(const struct vperfctr_info *info, void *arg, struct error *e)
+/* Return: 0 if CPUs of these kinds can count and sample the event. */
+static int choose_event(const struct kinds *kinds, void *arg, struct error *e)
 {
 	struct choice *c = arg;
+	unsigned int k;
 
-	memset(&c->events, 0, sizeof(c->events));
-	if (check_period(c->spec->period, info, e) ||
-	    events_parse(&c->events, c->spec->event, info, e))
-		return -1;
-	if (c->events.ev[0].soft)
+	memset(c->events, 0, sizeof(c->events));
+	for (k = 0; k < kinds->nr; k++)
+		if (check_period(c->spec->period, &kinds->info[k], e) ||
+		    events_parse(&c->events[k], c->spec->event, &kinds->info[k], e))
+			return -1;
+	if (c->events->ev[0].soft)
 		return fail_with(e, "'%s' is counted by the kernel, which takes no samples of it here: sample an event of the processor, or use perf record",
 				 c->spec->event);
-	return assign_counters(&c->events, info, c->ctr, e);
+	return assign_counters(c->events, kinds->info, kinds->nr, c->ctr, e);
+}
+
+static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr,
+			 const struct choice *c)
+{
+	unsigned int k;
+
+	vperfctr_control_init(control, ctr);
+	control->kind = c->kinds.info[0].kind;
+	vperfctr_control_add_ctr_imode(control, &c->ctr[0][0], c->spec->period);
+	for (k = 1; k < c->kinds.nr; k++)
+		vperfctr_control_add_kind(control, &c->ctr[k][0]);
+	control->flags = VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_RING;
 }
 
 int sample_command(const struct sample_spec *spec, char **argv, FILE *out, const char *name,
@@ -605,33 +621,29 @@ int sample_command(const struct sample_spec *spec, char **argv, FILE *out, const
 {
 	struct vperfctr_ring ring = { .nrsamples = RING_SAMPLES, .watermark = RING_WATERMARK };
 	struct choice choice = { .spec = spec };
-	const struct vperfctr_ctr *chosen = choice.ctr;
-	const struct events *events = &choice.events;
-	struct vperfctr_ctr ctr[1];
+	const struct vperfctr_info *info = choice.kinds.info;
+	const struct events *events = choice.events;
+	const struct targets none = { .nr = 0 };
+	struct vperfctr_ctr ctr[MAX_KINDS];
 	struct session s = { .out = out, .look_again = -1 };
 	struct vperfctr_control control;
-	struct vperfctr_info info;
 	struct rusage usage;
 	struct counts c;
 	int err;
 
-	if (kind_choose(spec->kind, 0, &info, choose_event, &choice, e) < 0)
+	if (kind_choose(spec->kind, &none, &choice.kinds, choose_event, &choice, e) < 0)
 		return -1;
 	if (verbose)
-		print_control(stderr, events, chosen);
-	vperfctr_control_init(&control, ctr);
-	control.kind = info.kind;
-	vperfctr_control_add_imode(&control, chosen[0].map, chosen[0].evntsel, spec->period);
-	ctr[0].aux = chosen[0].aux;
-	control.flags = VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_RING;
+		print_control(stderr, events, &choice.kinds, choice.ctr);
+	make_control(&control, ctr, &choice);
 	ring.flags = (events->ev[0].modes & VPERFCTR_MODE_KERNEL) ? VPERFCTR_RING_KERNEL : 0;
 
-	write_header(out, &events->ev[0], spec->period, ctr, &info);
+	write_header(out, &events->ev[0], spec->period, ctr, info);
 	write_command(out, argv);
 	s.run = (struct running){ .argv = argv, .control = &control };
 	err = record_command(&s, &ring, &usage, e);
 	if (!err && !counts_read(s.v, &control, &c)) {
-		print_summary(&s, &c, name, events, &info, &usage, spec);
+		print_summary(&s, &c, name, events, info, &usage, spec);
 		err = counts_check(&c, e);
 		if (!err && !counts_any(&c))
 			err = fail_with(e, "the command was not counted");

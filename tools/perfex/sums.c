@@ -40,9 +40,9 @@ void counts_add(struct counts *to, const struct counts *c)
 /* True if the state still has the control that perfex gave it. */
 static bool same_control(const struct vperfctr_control *a, const struct vperfctr_control *b)
 {
-	uint32_t nr = a->nractrs + a->nrictrs;
+	uint32_t nr = (a->nractrs + a->nrictrs) * (a->nrkinds ? a->nrkinds : 1);
 
-	return a->flags == b->flags && a->nractrs == b->nractrs && a->nrictrs == b->nrictrs &&
+	return a->flags == b->flags && a->nrkinds == b->nrkinds && a->nractrs == b->nractrs && a->nrictrs == b->nrictrs &&
 	       a->tsc_on == b->tsc_on && a->soft == b->soft &&
 	       (!nr || !memcmp((const void *)(uintptr_t)a->ctr,
 			       (const void *)(uintptr_t)b->ctr,
@@ -66,7 +66,7 @@ static void copy_soft(const struct vperfctr_soft *soft, struct counts *c)
 static int read_counts(struct vperfctr *v, const struct vperfctr_control *control,
 		       uint32_t flags, struct counts *c)
 {
-	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
+	struct vperfctr_ctr ctr[MAX_KINDS * VPERFCTR_MAX_CTRS];
 	struct vperfctr_soft soft = { .size = sizeof(soft) };
 	struct vperfctr_control now;
 	struct vperfctr_read read = {
@@ -82,6 +82,7 @@ static int read_counts(struct vperfctr *v, const struct vperfctr_control *contro
 	if (control->soft)
 		read.soft = (uintptr_t)&soft;
 	vperfctr_control_init(&now, ctr);
+	now.nrkinds = MAX_KINDS;
 	err = vperfctr_read_state(v, &read);
 	if (err)
 		return err;

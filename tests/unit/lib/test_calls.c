@@ -158,6 +158,9 @@ START_TEST(cpus)
 	free(mask);
 	ck_assert_int_eq(vperfctr_kind_cpus(2, &mask), -EINVAL);
 	ck_assert_ptr_null(mask);
+	ck_assert_int_eq(vperfctr_kind_cpus(VPERFCTR_ANY_KIND, &mask), 0);
+	ck_assert_uint_eq(mask->mask[0], 0xf);
+	free(mask);
 	/* A mask without words is valid. */
 	fake.nrwords = 0;
 	ck_assert_int_eq(vperfctr_cpus_forbidden(&mask), 0);
@@ -347,17 +350,50 @@ START_TEST(open_with_control)
 }
 END_TEST
 
+/* A table for each kind follows the first, and has its periods. */
+START_TEST(control_for_any_kind)
+{
+	struct vperfctr_ctr ctr[9], more[3];
+	struct vperfctr_control control;
+
+	memset(ctr, 0xff, sizeof(ctr));
+	vperfctr_control_init(&control, ctr);
+	vperfctr_control_add(&control, 0, 0x4100c0);
+	vperfctr_control_add(&control, 1, 0x4100c1);
+	vperfctr_control_add_imode(&control, 2, 0x4100c2, 1000);
+	memset(more, 0, sizeof(more));
+	more[0].map = VPERFCTR_FIXED;
+	more[1].evntsel = 0x4101b7;
+	more[1].aux = 5;
+	more[2].ireset = -7;
+	vperfctr_control_add_kind(&control, more);
+	ck_assert_uint_eq(control.kind, VPERFCTR_ANY_KIND);
+	ck_assert_uint_eq(control.nrkinds, 2);
+	/* The caller may have put the table where it belongs. */
+	memcpy(&ctr[6], more, sizeof(more));
+	vperfctr_control_add_kind(&control, &ctr[6]);
+	ck_assert_uint_eq(control.nrkinds, 3);
+	ck_assert_uint_eq(control.nractrs, 2);
+	ck_assert_uint_eq(control.nrictrs, 1);
+	more[2].ireset = -1000;
+	ck_assert_mem_eq(&ctr[3], more, sizeof(more));
+	ck_assert_mem_eq(&ctr[6], more, sizeof(more));
+	ck_assert_uint_eq(ctr[1].evntsel, 0x4100c1);
+}
+END_TEST
+
 /* On request, the library narrows the affinity, whatever happens to it meanwhile. */
 START_TEST(control_narrows_affinity)
 {
 	struct vperfctr_control control;
-	struct vperfctr_ctr ctr[1];
+	struct vperfctr_ctr ctr[2];
 	struct vperfctr *v;
 
 	fake.nrkinds = 2;
 	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
 	vperfctr_control_init(&control, ctr);
 	vperfctr_control_add(&control, 0, 0x4100c0);
+	ctr[1] = ctr[0];
 	control.kind = 1;
 	ck_assert_int_eq(vperfctr_control(v, &control), 0);
 	ck_assert_uint_eq(fake.affinity, 0xf);
@@ -387,6 +423,19 @@ START_TEST(control_narrows_affinity)
 	ck_assert_int_eq(vperfctr_control(v, &control), -EUSERS);
 	ck_assert_uint_eq(fake.affinity, 0xf);
 	fake.siblings = 0;
+	/* All kinds that the control has tables for. */
+	fake.affinity = 0xf;
+	control.kind = VPERFCTR_ANY_KIND;
+	control.nrkinds = 2;
+	ck_assert_int_eq(vperfctr_control(v, &control), 0);
+	ck_assert_uint_eq(fake.affinity, 0xf);
+	fake.foreign_cpus = 0x8;
+	ck_assert_int_eq(vperfctr_control(v, &control), 0);
+	ck_assert_uint_eq(fake.affinity, 0x7);
+	control.nrkinds = 1;
+	ck_assert_int_eq(vperfctr_control(v, &control), 0);
+	ck_assert_uint_eq(fake.affinity, 0x5);
+	control.kind = control.nrkinds = 0;
 	ck_assert_int_eq(vperfctr_unlink(v), 0);
 	vperfctr_close(v);
 	/* The same with the state that is made. */
@@ -1030,6 +1079,7 @@ static Suite *suite(void)
 	tcase_add_test(t, ring_goes_round);
 	tcase_add_test(t, open_with_control);
 	tcase_add_test(t, control_narrows_affinity);
+	tcase_add_test(t, control_for_any_kind);
 	tcase_add_test(t, ring_errors);
 	tcase_add_test(t, ring_of_another_format);
 	tcase_add_test(t, ring_exists);

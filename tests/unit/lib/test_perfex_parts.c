@@ -14,6 +14,7 @@
 static struct events events;
 static struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 static struct vperfctr_info info;
+static const struct kinds one_kind = { .nr = 1 };
 static struct error error;
 
 static void setup(void)
@@ -164,7 +165,7 @@ START_TEST(chosen_counter)
 	ck_assert_uint_eq(ev->code, chosen[_i].code);
 	ck_assert_uint_eq(ev->aux, chosen[_i].aux);
 	ck_assert_uint_eq(ev->modes, modes_of(chosen[_i].user, chosen[_i].kernel));
-	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), 0);
+	ck_assert_int_eq(assign_counters(&events, &info, 1, &ctr, &error), 0);
 	ck_assert_uint_eq(ctr[0].map, chosen[_i].map);
 	ck_assert_str_eq(ev->name, !strncmp(ev->name, "mem", 3) ?
 			 "mem_load_retired:l1_hit:u=1:k=0:u@1" : chosen[_i].spec);
@@ -178,14 +179,14 @@ START_TEST(counters_beside_chosen_ones)
 	unsigned int i;
 
 	events_parse(&events, "instructions:u,instructions:k@fixed0,r0001,r0002@3,r0003", &info, &error);
-	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), 0);
+	ck_assert_int_eq(assign_counters(&events, &info, 1, &ctr, &error), 0);
 	for (i = 0; i < 5; i++)
 		ck_assert_uint_eq(ctr[i].map, maps[i]);
 	memset(&events, 0, sizeof(events));
 	events_parse(&events, "r0001@2,cycles@2", &info, &error);
-	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), -1);
+	ck_assert_int_eq(assign_counters(&events, &info, 1, &ctr, &error), -1);
 	ck_assert(strstr(error.text, "no room for cycles@2, as only general counter 2 can count r0001@2, cycles@2"));
-	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 2);
+	ck_assert_int_eq(assign_groups(&events, &info, 1, &ctr, &error), 2);
 }
 END_TEST
 
@@ -195,7 +196,7 @@ START_TEST(second_register)
 
 	ck_assert_uint_eq(ev->code, 0x01b7);
 	ck_assert_uint_eq(ev->aux, 0x10001);
-	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), 0);
+	ck_assert_int_eq(assign_counters(&events, &info, 1, &ctr, &error), 0);
 	ck_assert_uint_eq(ctr[0].evntsel, 0x4101b7);
 	ck_assert_uint_eq(ctr[0].aux, 0x10001);
 }
@@ -206,10 +207,10 @@ START_TEST(second_register_in_each_run)
 {
 	events_parse(&events, "FRONTEND_RETIRED:DSB_MISS:u,FRONTEND_RETIRED:ITLB_MISS:u,cycles:u,FRONTEND_RETIRED:DSB_MISS:k",
 		     &info, &error);
-	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), -1);
+	ck_assert_int_eq(assign_counters(&events, &info, 1, &ctr, &error), -1);
 	ck_assert(strstr(error.text, "no room for FRONTEND_RETIRED:ITLB_MISS:u, whose second register has another value for FRONTEND_RETIRED:DSB_MISS:u"));
 	ck_assert(strstr(error.text, "--runs=auto"));
-	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 2);
+	ck_assert_int_eq(assign_groups(&events, &info, 1, &ctr, &error), 2);
 	ck_assert_uint_eq(events.group[0], 0);
 	ck_assert_uint_eq(events.group[1], 1);
 	ck_assert_uint_eq(events.group[2], 0);
@@ -397,14 +398,14 @@ static void assign_ok(const char *spec)
 	memset(&events, 0, sizeof(events));
 	memset(ctr, 0xff, sizeof(ctr));
 	ck_assert_int_eq(events_parse(&events, spec, &info, &error), 0);
-	ck_assert_msg(!assign_counters(&events, &info, ctr, &error), "%s", error.text);
+	ck_assert_msg(!assign_counters(&events, &info, 1, &ctr, &error), "%s", error.text);
 }
 
 static void assign_fails(const char *spec, const char *because)
 {
 	memset(&events, 0, sizeof(events));
 	ck_assert_int_eq(events_parse(&events, spec, &info, &error), 0);
-	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), -1);
+	ck_assert_int_eq(assign_counters(&events, &info, 1, &ctr, &error), -1);
 	ck_assert_msg(strstr(error.text, because), "'%s' not in '%s'", because, error.text);
 }
 
@@ -469,7 +470,7 @@ START_TEST(more_events_than_counters)
 	memset(&events, 0, sizeof(events));
 	while (events.nr < VPERFCTR_MAX_CTRS)
 		events_parse(&events, "MEM_LOAD_RETIRED:L1_HIT", &info, &error);
-	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), -1);
+	ck_assert_int_eq(assign_counters(&events, &info, 1, &ctr, &error), -1);
 	ck_assert_ptr_nonnull(strstr(error.text, "..."));
 }
 END_TEST
@@ -482,9 +483,9 @@ START_TEST(no_counters)
 	refuse("cycles", "cannot count");
 	assign_fails("r01d1", "(Fake) has no counters");
 	memset(&events, 0, sizeof(events));
-	events_default(&events, &info);
+	events_default(&events, &info, 1);
 	ck_assert_uint_eq(events.nr, 0);
-	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), 0);
+	ck_assert_int_eq(assign_counters(&events, &info, 1, &ctr, &error), 0);
 }
 END_TEST
 
@@ -492,15 +493,15 @@ START_TEST(default_events)
 {
 	unsigned int i;
 
-	events_default(&events, &info);
+	events_default(&events, &info, 1);
 	ck_assert_uint_eq(events.nr, 7);
-	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), 0);
+	ck_assert_int_eq(assign_counters(&events, &info, 1, &ctr, &error), 0);
 
 	/* An event that does not fit is left out; those after it are tried. */
 	memset(&events, 0, sizeof(events));
 	info.pmc_mask = 0x1;
 	info.nrctrs = 4;
-	events_default(&events, &info);
+	events_default(&events, &info, 1);
 	ck_assert_uint_eq(events.nr, 4);
 	for (i = 0; i < 4; i++)
 		ck_assert_str_eq(events.ev[i].name,
@@ -509,21 +510,21 @@ START_TEST(default_events)
 
 	memset(&events, 0, sizeof(events));
 	info.arch_events = VPERFCTR_EVENT_CYCLES | VPERFCTR_EVENT_BRANCH_MISSES;
-	events_default(&events, &info);
+	events_default(&events, &info, 1);
 	ck_assert_uint_eq(events.nr, 2);
 	ck_assert_str_eq(events.ev[1].name, "branch-misses");
 
 	/* Software events precede them, in perf's order. */
 	memset(&events, 0, sizeof(events));
 	info.soft = 0x1f;
-	events_default(&events, &info);
+	events_default(&events, &info, 1);
 	ck_assert_uint_eq(events.nr, 6);
 	for (i = 0; i < 5; i++)
 		ck_assert_str_eq(events.ev[i].name,
 				 ((const char *[]){ "task-clock", "context-switches",
 						    "cpu-migrations", "page-faults", "cycles" })[i]);
 	ck_assert_uint_eq(event_pmc(&events, 5), 1);
-	ck_assert_int_eq(assign_counters(&events, &info, ctr, &error), 0);
+	ck_assert_int_eq(assign_counters(&events, &info, 1, &ctr, &error), 0);
 }
 END_TEST
 
@@ -1058,7 +1059,7 @@ START_TEST(event_groups)
 	/* Fixed counters first, then four general ones in each run. */
 	events_parse(&events, "r0001,instructions,r0002,r0003,instructions:u,cycles,r0004,r0005,"
 			      "r0300,r0300:u,r0006", &info, &error);
-	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 2);
+	ck_assert_int_eq(assign_groups(&events, &info, 1, &ctr, &error), 2);
 	for (i = 0; i < 11; i++) {
 		static const unsigned int group[] = { 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 1 };
 
@@ -1074,10 +1075,10 @@ START_TEST(event_groups)
 	/* Events that fit take one run. */
 	memset(&events, 0, sizeof(events));
 	events_parse(&events, "r0001,r0002,r0003,r0004,cycles", &info, &error);
-	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 1);
+	ck_assert_int_eq(assign_groups(&events, &info, 1, &ctr, &error), 1);
 	/* An event that fits no run is refused. */
 	info.nrctrs = 0;
-	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), -1);
+	ck_assert_int_eq(assign_groups(&events, &info, 1, &ctr, &error), -1);
 	ck_assert(strstr(error.text, "no counters that can be used"));
 }
 END_TEST
@@ -1178,13 +1179,13 @@ START_TEST(software_events_alone)
 
 	info.soft = 0x1f;
 	events_parse(&events, "cs,migrations", &info, &error);
-	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 1);
+	ck_assert_int_eq(assign_groups(&events, &info, 1, &ctr, &error), 1);
 	strcpy(r.scope, "its first thread");
 	print(&r);
 	expect(" (its first thread):\n");
 	memset(&events, 0, sizeof(events));
 	events_parse(&events, "cs,r0001,r0002,r0003,r0004,r0005,migrations", &info, &error);
-	ck_assert_int_eq(assign_groups(&events, &info, ctr, &error), 2);
+	ck_assert_int_eq(assign_groups(&events, &info, 1, &ctr, &error), 2);
 	ck_assert_uint_eq(events.group[0], 0);
 	ck_assert_uint_eq(events.group[5], 1);
 	ck_assert_uint_eq(events.group[6], 0);
@@ -1355,7 +1356,7 @@ START_TEST(verbose_control)
 	FILE *f = fmemopen(buf, sizeof(buf), "w");
 
 	assign_ok("cycles:u,OFFCORE_RESPONSE_0:DMND_DATA_RD:ANY_RESPONSE");
-	print_control(f, &events, ctr);
+	print_control(f, &events, &one_kind, &ctr);
 	fclose(f);
 	ck_assert_str_eq(buf,
 		"perfex: cycles:u: map 0x40000001 evntsel 0x00000002\n"
@@ -1379,7 +1380,7 @@ START_TEST(info_output)
 	expect("module          0.1\n");
 	expect("interface       1.0\n");
 	expect("processor       Fake (type 1)\n");
-	expect("kernel (you may count kernel mode), 0x8000 (newer than this perfex)\n");
+	expect("kernel (you may count kernel mode), any-kind (one control for all kinds of CPUs), 0x8000 (newer than this perfex)\n");
 	expect("tsc             2000.000 MHz\n");
 	expect("counters        7 at once\n");
 	expect("general         4, 48 bits wide: 0-3\n");
@@ -1411,6 +1412,92 @@ START_TEST(info_output)
 }
 END_TEST
 
+/* ---- several kinds of CPUs --------------------------------------------------------- */
+
+static struct events all[2];
+static struct kinds both;
+static struct vperfctr_ctr tables[2][VPERFCTR_MAX_CTRS];
+
+static void parse_both(const char *spec)
+{
+	unsigned int k;
+
+	memset(all, 0, sizeof(all));
+	for (k = 0; k < 2; k++)
+		ck_assert_int_eq(events_parse(&all[k], spec, &both.info[k], &error), 0);
+}
+
+/* An event has one group on all kinds, where it fits on all. */
+START_TEST(groups_on_two_kinds)
+{
+	unsigned int i;
+
+	both.nr = 2;
+	both.info[0] = both.info[1] = info;
+	parse_both("r0001,r0002@0,r0003@1,r0004@1");
+	ck_assert_int_eq(assign_groups(all, both.info, 2, tables, &error), 2);
+	ck_assert_uint_eq(all->group[2], 0);
+	ck_assert_uint_eq(all->group[3], 1);
+	for (i = 0; i < 4; i++) {
+		ck_assert_uint_eq(tables[0][i].evntsel, tables[1][i].evntsel);
+		ck_assert_uint_eq(tables[0][i].map, tables[1][i].map);
+	}
+	/* Kind 1 counts the first event by counter 0 only. */
+	parse_both("r0001,r0002@0");
+	ck_assert_int_eq(assign_groups(all, both.info, 2, tables, &error), 1);
+	all[1].ev[0].general = 1;
+	ck_assert_int_eq(assign_groups(all, both.info, 2, tables, &error), 2);
+	ck_assert_uint_eq(all->group[1], 1);
+	ck_assert_int_eq(assign_counters(all, both.info, 2, tables, &error), -1);
+	ck_assert_ptr_nonnull(strstr(error.text, "no room for r0002"));
+	ck_assert_int_eq(assign_counters(all, both.info, 1, tables, &error), 0);
+}
+END_TEST
+
+/* Without -e: what all kinds have. */
+START_TEST(default_events_of_two_kinds)
+{
+	both.nr = 2;
+	both.info[0] = both.info[1] = info;
+	both.info[1].arch_events &= ~(uint32_t)VPERFCTR_EVENT_BRANCHES;
+	memset(all, 0, sizeof(all));
+	events_default(&all[0], &both.info[0], 1);
+	ck_assert_uint_eq(all[0].nr, 7);
+	memset(all, 0, sizeof(all));
+	events_default(all, both.info, 2);
+	ck_assert_uint_eq(all[0].nr, 6);
+	ck_assert_uint_eq(all[1].nr, 6);
+	ck_assert_str_eq(all[0].ev[2].name, "branch-misses");
+	ck_assert_str_eq(all[1].ev[5].name, "cache-misses");
+	/* Kind 1 has counters for two of them only. */
+	both.info[1].pmc_mask = 1;
+	both.info[1].fixed_mask = 1;
+	vperfctr_event_common(both.info, 2);
+	memset(all, 0, sizeof(all));
+	events_default(all, both.info, 2);
+	ck_assert_uint_eq(all[0].nr, 2);
+	ck_assert_uint_eq(all[1].nr, 2);
+	ck_assert_str_eq(all[1].ev[1].name, "cycles");
+}
+END_TEST
+
+START_TEST(controls_of_two_kinds)
+{
+	FILE *f = fmemopen(printed, sizeof(printed), "w");
+
+	both.nr = 2;
+	both.info[0] = both.info[1] = info;
+	parse_both("cycles:u");
+	all[1].ev[0].fixed = 0;
+	ck_assert_int_eq(assign_counters(all, both.info, 2, tables, &error), 0);
+	print_control(f, all, &both, tables);
+	fclose(f);
+	ck_assert_str_eq(printed,
+			 "perfex: cycles:u on kind 0: map 0x40000001 evntsel 0x00000002\n"
+			 "perfex: cycles:u on kind 1: map 0x00000000 evntsel 0x0041003c\n");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-parts");
@@ -1421,6 +1508,9 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, event_name, 0, ARRAY_SIZE(names));
 	tcase_add_loop_test(t, chosen_counter, 0, ARRAY_SIZE(chosen));
 	tcase_add_test(t, counters_beside_chosen_ones);
+	tcase_add_test(t, groups_on_two_kinds);
+	tcase_add_test(t, default_events_of_two_kinds);
+	tcase_add_test(t, controls_of_two_kinds);
 	tcase_add_test(t, second_register);
 	tcase_add_test(t, second_register_in_each_run);
 	tcase_add_test(t, several_events);

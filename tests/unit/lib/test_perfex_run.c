@@ -988,6 +988,8 @@ START_TEST(command_runs_where_it_is_counted)
 	ck_assert_uint_eq(fake_seen->affinity, 0xf);
 	fake.nrkinds = 2;
 	ck_assert_int_eq(perfex("-e", "cycles", "true"), 0);
+	ck_assert_uint_eq(fake_seen->affinity, 0xf);
+	ck_assert_int_eq(perfex("--kind=0", "-e", "cycles", "true"), 0);
 	ck_assert_uint_eq(fake_seen->affinity, 0x5);
 	ck_assert_uint_eq(fake_seen->control_flags & VPERFCTR_CONTROL_AFFINITY, 0);
 	ck_assert_int_eq(perfex("--kind=1", "-e", "cycles", "true"), 0);
@@ -997,6 +999,70 @@ START_TEST(command_runs_where_it_is_counted)
 	ck_assert_int_eq(perfex("--kind=1", "-e", "cycles", "true"), 125);
 	is_message("there are no CPUs that can count where this may run");
 	ck_assert_uint_eq(fake_seen->affinity, 0);
+}
+END_TEST
+
+/* All kinds are counted, each by its table.  Counters that only one kind has are not used. */
+START_TEST(any_kind)
+{
+	fake.nrkinds = 2;
+	fake.only_kind0 = 0xc;
+	fake.info.soft = 0x1f;
+	ck_assert_int_eq(perfex("-e", "r0001,cs,r0002", "-v", "true"), 0);
+	has(err, "perfex: r0001 on kind 0: map 0x00000000 evntsel 0x00430001\n");
+	has(err, "perfex: r0001 on kind 1: map 0x00000000 evntsel 0x00430001\n");
+	has(err, "perfex: cs: counted by the kernel\n");
+	has(err, "perfex: r0002 on kind 1: map 0x00000001 evntsel 0x00430002\n");
+	has(err, "Counts of 'true' (");
+	has_not(err, "CPUs");
+	ck_assert_uint_eq(fake_seen->control.kind, VPERFCTR_ANY_KIND);
+	ck_assert_uint_eq(fake_seen->control.nrkinds, 2);
+	ck_assert_uint_eq(fake_seen->control.nractrs, 2);
+	ck_assert_uint_eq(fake_seen->ctr[1].evntsel & 0xffff, 2);
+	ck_assert_uint_eq(fake_seen->ctr[2].evntsel & 0xffff, 1);
+	ck_assert_uint_eq(fake_seen->ctr[3].evntsel & 0xffff, 2);
+	/* The TSC, and software events, have no kind. */
+	ck_assert_int_eq(perfex("--kind=1", "-e", "cs", "true"), 0);
+	ck_assert_uint_eq(fake_seen->control.kind, 0);
+	ck_assert_int_eq(perfex("-e", "cs", "true"), 0);
+	ck_assert_uint_eq(fake_seen->control.kind, 0);
+	/* In several runs. */
+	ck_assert_int_eq(perfex("--runs=auto", "-e", "r0001,r0002,r0003", "true"), 0);
+	ck_assert_uint_eq(fake_seen->control.nrkinds, 2);
+	ck_assert_uint_eq(fake_seen->control.nractrs, 1);
+	ck_assert_uint_eq(fake_seen->ctr[1].evntsel & 0xffff, 3);
+}
+END_TEST
+
+/* Not all kinds can count the events: perfex says which can, and needs to be told. */
+START_TEST(only_on_one_kind)
+{
+	fake.nrkinds = 2;
+	fake.only_kind0 = 0xc;
+	ck_assert_int_eq(perfex("-e", "r0001@3", "true"), 125);
+	is_message("not all CPUs can count these events, only those of kind 0: core (--kind=0 counts there, and a command runs there); on others, 'r0001@3': this processor has no general counter 3");
+	ck_assert_uint_eq(fake_seen->controls, 0);
+	ck_assert_int_eq(perfex("-e", "r0001@7", "true"), 125);
+	is_message("'r0001@7': this processor has no general counter 7");
+	ck_assert_int_eq(perfex("--kind=0", "-e", "r0001@3", "true"), 0);
+	has(err, "on CPUs 0,2,32,64 only, kind 0: core ");
+	ck_assert_uint_eq(fake_seen->control.kind, 0);
+	ck_assert_uint_eq(fake_seen->control.nrkinds, 0);
+	ck_assert_int_eq(perfex("--kind=1", "-e", "r0001@3", "true"), 125);
+	is_message("'r0001@3': this processor has no general counter 3");
+	/* If the command may run on one kind only, this one is enough. */
+	fake.affinity = 0x5;
+	ck_assert_int_eq(perfex("-e", "r0001@3", "true"), 0);
+	has(err, "on CPUs 0,2,32,64 only, kind 0: core ");
+	ck_assert_int_eq(perfex("-e", "r0001", "true"), 0);
+	ck_assert_uint_eq(fake_seen->control.kind, VPERFCTR_ANY_KIND);
+	fake.affinity = 0xa;
+	ck_assert_int_eq(perfex("-e", "r0001@3", "true"), 125);
+	ck_assert_int_eq(perfex("-e", "r0001@1", "true"), 0);
+	/* CPUs of no kind. */
+	fake.affinity = 0x10;
+	ck_assert_int_eq(perfex("-e", "r0001@1", "true"), 125);
+	is_message("there are no CPUs that can count where this may run");
 }
 END_TEST
 
@@ -1596,6 +1662,8 @@ static Suite *suite(void)
 	tcase_add_test(t, children_missed);
 	tcase_add_test(t, forbidden_cpus);
 	tcase_add_test(t, command_runs_where_it_is_counted);
+	tcase_add_test(t, any_kind);
+	tcase_add_test(t, only_on_one_kind);
 	tcase_add_test(t, surviving_children);
 	tcase_add_loop_test(t, signal_passed_on, 0, 4);
 	tcase_add_test(t, fatal_signal_passed_on);
