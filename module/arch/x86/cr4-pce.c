@@ -218,7 +218,7 @@ static void request_switch(unsigned int n)
 
 	/* A thread that sees the number sees the mm. */
 	atomic_inc_return_release(&cpu->requested);
-	smp_mb__before_atomic();	/* see perfctr_x86_pce_idle() */
+	smp_mb__before_atomic();	/* the number first: see perfctr_x86_pce_idle() */
 	cpumask_set_cpu(n, &asked);
 	if (cpu->thread)
 		wake_up_process(cpu->thread);
@@ -250,7 +250,7 @@ bool perfctr_x86_pce_idle(void)
 		 * gets its bit back.
 		 */
 		cpumask_clear_cpu(n, &asked);
-		smp_mb__after_atomic();
+		smp_mb__after_atomic();	/* see above, and request_switch() */
 		idle = has_completed(n);
 		if (!idle) {
 			cpumask_set_cpu(n, &asked);
