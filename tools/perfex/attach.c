@@ -362,9 +362,10 @@ static int attach_set(struct session *s, const struct target *target, struct err
 		return fail_attach(s, e, err, target->id);
 	s->nr++;
 	s->nrcounted += nr;
-	/* All threads or none. */
+	/* All threads or none.  Those that have left the set since say why. */
 	err = counts_read_set(t->v, s->control, &c);
-	if (!err && c.missed && !(c.status & VPERFCTR_STATUS_PRIVILEGED))
+	if (!err && c.missed &&
+	    !(c.status & (VPERFCTR_STATUS_PRIVILEGED | VPERFCTR_STATUS_FORBIDDEN)))
 		return fail_counted_already(e, target->id, PROC);
 	return 0;
 }
