@@ -1,0 +1,908 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The kernel's interface that the module uses, on the simulated machine: see README.md.
+ * It is included ahead of each source file, whose kernel headers are empty.
+ *
+ * Accesses that other CPUs may see are steps, at which the simulation may continue on
+ * another CPU, or deliver an interrupt.  A call in a wrong context fails the run.
+ */
+#ifndef SIM_KERNEL_H
+#define SIM_KERNEL_H
+#define FAKE_KERNEL_H	/* the model of the registers includes this file's twin */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/types.h>
+#include <linux/errno.h>
+#include <linux/types.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+
+/* ---- language ----------------------------------------------------------- */
+
+#define __user
+#define __init
+#define __exit
+#define __ro_after_init
+#define __read_mostly
+#define ____cacheline_aligned_in_smp
+#define ____cacheline_aligned
+#undef __always_inline
+#define __always_inline		inline __attribute__((__always_inline__))
+#define __noreturn		__attribute__((__noreturn__))
+#define noinline		__attribute__((__noinline__))
+#define likely(x)		__builtin_expect(!!(x), 1)
+#define unlikely(x)		__builtin_expect(!!(x), 0)
+#undef static_assert
+#define static_assert(cond)	_Static_assert(cond, #cond)
+#define BUILD_BUG_ON(cond)	_Static_assert(!(cond), #cond)
+#define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))
+#define offsetofend(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
+#define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
+#define struct_size(p, member, n) (sizeof(*(p)) + (n) * sizeof((p)->member[0]))
+#define ALIGN(x, a)		(((x) + (a) - 1) / (a) * (a))
+#define BIT(n)			(1UL << (n))
+#define BIT_ULL(n)		(1ULL << (n))
+#define GENMASK_ULL(h, l)	((~0ULL >> (63 - (h))) & (~0ULL << (l)))
+#define GENMASK(h, l)		GENMASK_ULL(h, l)
+#define U64_MAX			(~0ULL)
+#define UINT_MAX		(~0U)
+#define INT_MAX			__INT_MAX__
+#define DIV_ROUND_UP(a, b)	(((a) + (b) - 1) / (b))
+#define min(a, b)		((a) < (b) ? (a) : (b))
+#define max(a, b)		((a) > (b) ? (a) : (b))
+#define min_t(type, a, b)	min((type)(a), (type)(b))
+#define max_t(type, a, b)	max((type)(a), (type)(b))
+#define ilog2(x)		(63 - __builtin_clzll(x))
+#define is_power_of_2(x)	((x) && !((x) & ((x) - 1)))
+#define hweight32(x)		((unsigned int)__builtin_popcount(x))
+#define hweight64(x)		((unsigned int)__builtin_popcountll(x))
+#define fls64(x)		((x) ? 64 - __builtin_clzll(x) : 0)
+#define strscpy(to, from, size)	snprintf(to, size, "%s", from)
+#define isdigit(c)		((c) >= '0' && (c) <= '9')
+#define array_index_nospec(index, size) (index)
+#define data_race(x)		(x)
+#define barrier()		__asm__ volatile("" ::: "memory")
+/* Not <stdio.h>, whose names the module has for its own functions. */
+int snprintf(char *to, size_t size, const char *format, ...);
+#define pr_warn(...)		((void)snprintf(NULL, 0, __VA_ARGS__))
+#define pr_warn_once(...)	pr_warn(__VA_ARGS__)
+#define pr_warn_ratelimited(...) pr_warn(__VA_ARGS__)
+#define pr_err(...)		pr_warn(__VA_ARGS__)
+#define pr_info(...)		pr_warn(__VA_ARGS__)
+
+#define CONFIG_SMP		1
+#define CONFIG_PREEMPT_COUNT	1
+#define SIM_SECOND(a, b, ...)	b
+#define SIM_ONE_1		0, 1
+#define SIM_IS_ONE(x)		SIM_SECOND(x, 0, 0)
+#define SIM_PASTE(x)		SIM_IS_ONE(SIM_ONE_##x)
+#define IS_ENABLED(option)	SIM_PASTE(option)
+
+/* End the run as failed. */
+#define sim_fail(...)		sim_failed(__FILE__, __LINE__, __VA_ARGS__)
+void sim_failed(const char *file, int line, const char *format, ...)
+	__attribute__((__noreturn__, __format__(__printf__, 3, 4)));
+
+#define sim_require(cond, ...)		\
+do {					\
+	if (unlikely(!(cond)))		\
+		sim_fail(__VA_ARGS__);	\
+} while (0)
+
+static inline u64 div_u64(u64 a, u32 b)
+{
+	return a / b;
+}
+
+static inline u64 div_u64_rem(u64 a, u32 b, u32 *rem)
+{
+	*rem = a % b;
+	return a / b;
+}
+
+static inline u32 hash_32(u32 x, unsigned int bits)
+{
+	return (x * 0x61c88647U) >> (32 - bits);
+}
+
+static inline u32 hash_ptr(const void *p, unsigned int bits)
+{
+	return ((u64)(unsigned long)p * 0x61c8864680b583ebULL) >> (64 - bits);
+}
+
+#define ERR_PTR(err)		((void *)(long)(err))
+#define PTR_ERR(p)		((long)(p))
+#define IS_ERR(p)		((unsigned long)(p) >= (unsigned long)-4095)
+#define IS_ERR_OR_NULL(p)	(!(p) || IS_ERR(p))
+#define ERR_CAST(p)		((void *)(p))
+#define PTR_ERR_OR_ZERO(p)	(IS_ERR(p) ? PTR_ERR(p) : 0)
+#define ERESTARTSYS		512
+
+/* ---- steps -------------------------------------------------------------- */
+
+/* The simulation may go on elsewhere here.  `what` is for the story of a failed run. */
+void sim_step(const char *what, const char *file, int line);
+#define SIM_STEP(what)		sim_step(what, __FILE__, __LINE__)
+
+#define READ_ONCE(x)	({ SIM_STEP("read " #x); *(const volatile __typeof__(x) *)&(x); })
+#define WRITE_ONCE(x, v)						\
+do {									\
+	__typeof__(x) sim_value = (v);					\
+	SIM_STEP("write " #x);						\
+	*(volatile __typeof__(x) *)&(x) = sim_value;			\
+} while (0)
+#define smp_load_acquire(p)	READ_ONCE(*(p))
+#define smp_store_release(p, v)	WRITE_ONCE(*(p), v)
+#define smp_store_mb(x, v)	WRITE_ONCE(x, v)
+#define smp_mb()		SIM_STEP("smp_mb")
+#define smp_rmb()		SIM_STEP("smp_rmb")
+#define smp_wmb()		SIM_STEP("smp_wmb")
+#define smp_mb__before_atomic()	SIM_STEP("smp_mb")
+#define smp_mb__after_atomic()	SIM_STEP("smp_mb")
+#define cmpxchg(p, old, new)						\
+({									\
+	__typeof__(*(p)) sim_new = (new), sim_old = (old), sim_was;	\
+	SIM_STEP("cmpxchg " #p);					\
+	sim_was = *(p);							\
+	if (sim_was == sim_old)						\
+		*(p) = sim_new;						\
+	sim_was;							\
+})
+#define xchg(p, v)							\
+({									\
+	__typeof__(*(p)) sim_new = (v), sim_was;			\
+	SIM_STEP("xchg " #p);						\
+	sim_was = *(p);							\
+	*(p) = sim_new;							\
+	sim_was;							\
+})
+void cpu_relax(void);
+
+typedef struct { int counter; } atomic_t;
+typedef struct { s64 counter; } atomic64_t;
+#define ATOMIC64_INIT(v)	{ (v) }
+#define atomic_read(v)		READ_ONCE((v)->counter)
+#define atomic_read_acquire(v)	atomic_read(v)
+#define atomic_set(v, n)	WRITE_ONCE((v)->counter, n)
+#define atomic_add_return(n, v)	({ SIM_STEP("atomic " #v); (v)->counter += (n); })
+#define atomic_inc(v)		((void)atomic_add_return(1, v))
+#define atomic_dec(v)		((void)atomic_add_return(-1, v))
+#define atomic_sub(n, v)	((void)atomic_add_return(-(int)(n), v))
+#define atomic_inc_return_release(v) atomic_add_return(1, v)
+#define atomic_dec_and_test(v)	(!atomic_add_return(-1, v))
+#define atomic64_inc_return(v)	atomic_add_return(1, v)
+#define atomic_try_cmpxchg(v, old, new)					\
+({									\
+	int sim_want = *(old), sim_had = cmpxchg(&(v)->counter, sim_want, (int)(new)); \
+	*(old) = sim_had;						\
+	sim_had == sim_want;						\
+})
+#define atomic_add_unless(v, n, unless)					\
+({									\
+	bool sim_add;							\
+	SIM_STEP("atomic " #v);						\
+	sim_add = (v)->counter != (unless);				\
+	if (sim_add)							\
+		(v)->counter += (n);					\
+	sim_add;							\
+})
+
+#define test_bit(nr, p)		(READ_ONCE(*(p)) >> (nr) & 1)
+#define set_bit(nr, p)		({ SIM_STEP("set " #nr); *(p) |= BIT(nr); })
+#define clear_bit(nr, p)	({ SIM_STEP("clear " #nr); *(p) &= ~BIT(nr); })
+#define test_and_set_bit(nr, p)						\
+({									\
+	bool sim_was;							\
+	SIM_STEP("set " #nr);						\
+	sim_was = *(p) >> (nr) & 1;					\
+	*(p) |= BIT(nr);						\
+	sim_was;							\
+})
+
+typedef struct { atomic_t refs; } refcount_t;
+#define REFCOUNT_INIT(n)	{ { (n) } }
+#define refcount_read(r)	atomic_read(&(r)->refs)
+#define refcount_set(r, n)	atomic_set(&(r)->refs, n)
+#define refcount_inc(r)		sim_refcount_inc(r, __FILE__, __LINE__)
+#define refcount_inc_not_zero(r) sim_refcount_add_unless(r, 1, 0, __FILE__, __LINE__)
+#define refcount_dec_not_one(r)	sim_refcount_add_unless(r, -1, 1, __FILE__, __LINE__)
+#define refcount_dec_and_test(r) sim_refcount_dec(r, __FILE__, __LINE__)
+void sim_refcount_inc(refcount_t *r, const char *file, int line);
+bool sim_refcount_dec(refcount_t *r, const char *file, int line);
+bool sim_refcount_add_unless(refcount_t *r, int n, int unless, const char *file, int line);
+
+/* ---- lists -------------------------------------------------------------- */
+
+struct list_head { struct list_head *next, *prev; };
+#define LIST_HEAD_INIT(head)	{ &(head), &(head) }
+#define LIST_HEAD(head)		struct list_head head = LIST_HEAD_INIT(head)
+
+static inline void INIT_LIST_HEAD(struct list_head *head)
+{
+	head->next = head;
+	head->prev = head;
+}
+
+static inline void sim_list_insert(struct list_head *new, struct list_head *prev,
+				   struct list_head *next)
+{
+	sim_require(prev->next == next && next->prev == prev, "a list is corrupt");
+	new->prev = prev;
+	new->next = next;
+	next->prev = new;
+	prev->next = new;
+}
+
+static inline void list_add(struct list_head *new, struct list_head *head)
+{
+	sim_list_insert(new, head, head->next);
+}
+
+static inline void list_add_tail(struct list_head *new, struct list_head *head)
+{
+	sim_list_insert(new, head->prev, head);
+}
+
+static inline void list_del(struct list_head *entry)
+{
+	sim_require(entry->next && entry->next->prev == entry && entry->prev->next == entry,
+		    "an entry that is in no list is removed");
+	entry->next->prev = entry->prev;
+	entry->prev->next = entry->next;
+	entry->next = NULL;
+	entry->prev = NULL;
+}
+
+static inline void list_del_init(struct list_head *entry)
+{
+	list_del(entry);
+	INIT_LIST_HEAD(entry);
+}
+
+static inline void list_move_tail(struct list_head *entry, struct list_head *head)
+{
+	list_del(entry);
+	list_add_tail(entry, head);
+}
+
+#define list_empty(head)	(READ_ONCE((head)->next) == (head))
+#define list_first_entry(head, type, member) container_of((head)->next, type, member)
+#define list_first_entry_or_null(head, type, member) \
+	((head)->next == (head) ? NULL : list_first_entry(head, type, member))
+#define list_for_each_entry(pos, head, member)					\
+	for (pos = container_of((head)->next, __typeof__(*pos), member);	\
+	     &pos->member != (head);						\
+	     pos = container_of(pos->member.next, __typeof__(*pos), member))
+#define list_for_each_entry_safe(pos, n, head, member)				\
+	for (pos = container_of((head)->next, __typeof__(*pos), member),	\
+	     n = container_of(pos->member.next, __typeof__(*pos), member);	\
+	     &pos->member != (head);						\
+	     pos = n, n = container_of(pos->member.next, __typeof__(*pos), member))
+
+struct hlist_node { struct hlist_node *next, **pprev; };
+struct hlist_head { struct hlist_node *first; };
+
+static inline void hlist_add_head(struct hlist_node *n, struct hlist_head *head)
+{
+	n->next = head->first;
+	if (n->next)
+		n->next->pprev = &n->next;
+	head->first = n;
+	n->pprev = &head->first;
+}
+
+static inline void hlist_del(struct hlist_node *n)
+{
+	sim_require(n->pprev && *n->pprev == n, "an entry that is in no hlist is removed");
+	*n->pprev = n->next;
+	if (n->next)
+		n->next->pprev = n->pprev;
+	n->pprev = NULL;
+}
+
+#define hlist_add_head_rcu(n, head)	hlist_add_head(n, head)
+#define hlist_del_rcu(n)		hlist_del(n)
+#define sim_hlist_entry(p, type, member) \
+	({ struct hlist_node *sim_n = (p); sim_n ? container_of(sim_n, type, member) : NULL; })
+#define hlist_for_each_entry(pos, head, member)					\
+	for (pos = sim_hlist_entry(READ_ONCE((head)->first), __typeof__(*pos), member); pos; \
+	     pos = sim_hlist_entry(READ_ONCE(pos->member.next), __typeof__(*pos), member))
+#define hlist_for_each_entry_rcu(pos, head, member, ...) hlist_for_each_entry(pos, head, member)
+#define hlist_for_each_entry_safe(pos, n, head, member)				\
+	for (pos = sim_hlist_entry((head)->first, __typeof__(*pos), member);	\
+	     pos && ({ n = pos->member.next; 1; });				\
+	     pos = sim_hlist_entry(n, __typeof__(*pos), member))
+
+/* ---- CPUs --------------------------------------------------------------- */
+
+#define NR_CPUS		32
+extern unsigned int nr_cpu_ids;
+
+struct cpumask { unsigned long bits[DIV_ROUND_UP(NR_CPUS, 64)]; };
+typedef struct cpumask *cpumask_var_t;
+
+extern struct cpumask sim_online_mask, sim_possible_mask;
+#define cpu_online_mask		(&sim_online_mask)
+#define cpu_possible_mask	(&sim_possible_mask)
+#define cpu_possible(cpu)	((cpu) < nr_cpu_ids)
+#define cpumask_test_cpu(cpu, m) (READ_ONCE((m)->bits[(cpu) / 64]) >> ((cpu) % 64) & 1)
+#define cpumask_set_cpu(cpu, m)	set_bit((cpu) % 64, &(m)->bits[(cpu) / 64])
+#define cpumask_clear_cpu(cpu, m) clear_bit((cpu) % 64, &(m)->bits[(cpu) / 64])
+#define cpumask_copy(to, from)	(*(to) = *(from))
+#define cpumask_clear(m)	memset(m, 0, sizeof(*(m)))
+bool cpumask_test_and_clear_cpu(unsigned int cpu, struct cpumask *m);
+unsigned int cpumask_next(int cpu, const struct cpumask *m);
+unsigned int cpumask_weight(const struct cpumask *m);
+bool cpumask_intersects(const struct cpumask *a, const struct cpumask *b);
+#define cpumask_first(m)	cpumask_next(-1, m)
+#define cpumask_empty(m)	(cpumask_first(m) >= nr_cpu_ids)
+bool alloc_cpumask_var(cpumask_var_t *m, unsigned int gfp);
+void free_cpumask_var(cpumask_var_t m);
+int cpulist_parse(const char *list, struct cpumask *m);
+const struct cpumask *topology_sibling_cpumask(unsigned int cpu);
+
+#define for_each_cpu(cpu, m)	\
+	for ((cpu) = cpumask_first(m); (unsigned int)(cpu) < nr_cpu_ids; (cpu) = cpumask_next(cpu, m))
+#define for_each_cpu_and(cpu, a, b)	\
+	for_each_cpu(cpu, a)		\
+		if (cpumask_test_cpu(cpu, b))
+#define for_each_online_cpu(cpu)	for_each_cpu(cpu, cpu_online_mask)
+#define for_each_possible_cpu(cpu)	for_each_cpu(cpu, cpu_possible_mask)
+
+extern unsigned int sim_cpu;		/* the CPU that executes this step */
+#define smp_processor_id()		sim_smp_processor_id()
+#define raw_smp_processor_id()		sim_cpu
+unsigned int sim_smp_processor_id(void);
+
+/* The variables of all CPUs are copies of this section: see sim_boot(). */
+#define SIM_PER_CPU			__attribute__((__section__("sim_percpu")))
+#define DEFINE_PER_CPU(type, name)	type name SIM_PER_CPU
+#define DEFINE_PER_CPU_ALIGNED(type, name) DEFINE_PER_CPU(type, name)
+#define DECLARE_PER_CPU_ALIGNED(type, name) extern type name
+void *sim_per_cpu(const volatile void *p, unsigned int cpu);
+#define per_cpu_ptr(p, cpu)		((__typeof__(p))sim_per_cpu(p, cpu))
+#define this_cpu_ptr(p)			per_cpu_ptr(p, smp_processor_id())
+#define __this_cpu_write(var, value)	(*this_cpu_ptr(&(var)) = (value))
+#define __this_cpu_inc_return(var)	(++*this_cpu_ptr(&(var)))
+
+#define HARDIRQ_OFFSET		0x10000
+#define preempt_count()		sim_preempt_count()
+int sim_preempt_count(void);
+void preempt_disable(void);
+void preempt_enable(void);
+void local_irq_disable(void);
+void local_irq_enable(void);
+bool sim_irq_save(void);
+void sim_irq_restore(bool were_off);
+bool irqs_disabled(void);
+#define local_irq_save(flags)	((flags) = sim_irq_save())
+#define local_irq_restore(flags) sim_irq_restore(flags)
+#define lockdep_assert_irqs_disabled() sim_require(irqs_disabled(), "interrupts are enabled")
+#define might_sleep()		sim_might_sleep(__FILE__, __LINE__)
+void sim_might_sleep(const char *file, int line);
+void cond_resched(void);
+
+void on_each_cpu_cond(bool (*cond)(int cpu, void *arg), void (*func)(void *), void *arg, int wait);
+void on_each_cpu_mask(const struct cpumask *mask, void (*func)(void *), void *arg, int wait);
+int smp_call_function_single(int cpu, void (*func)(void *), void *arg, int wait);
+int stop_machine(int (*func)(void *), void *arg, const struct cpumask *cpus);
+void cpus_read_lock(void);
+void cpus_read_unlock(void);
+
+enum cpuhp_state { CPUHP_AP_ONLINE_DYN = 200 };
+int cpuhp_setup_state(enum cpuhp_state state, const char *name,
+		      int (*startup)(unsigned int cpu), int (*teardown)(unsigned int cpu));
+void cpuhp_remove_state(enum cpuhp_state state);
+
+#define DECLARE_STATIC_CALL(name, func)	extern __typeof__(func) *static_call__##name
+#define DEFINE_STATIC_CALL(name, func)	__typeof__(func) *static_call__##name = func
+#define static_call(name)		(*static_call__##name)
+#define static_call_update(name, func)	(static_call__##name = (func))
+
+struct pt_regs { bool user; unsigned long ip; };
+#define user_mode(regs)		((regs)->user)
+#define instruction_pointer(regs) ((regs)->ip)
+
+#define NMI_LOCAL		0
+#define NMI_DONE		0
+#define NMI_HANDLED		1
+#define APIC_DM_NMI		0x00400
+#define APIC_LVT_MASKED		0x10000
+typedef int nmi_handler_t(unsigned int type, struct pt_regs *regs);
+int register_nmi_handler(unsigned int type, nmi_handler_t *handler, u64 flags, const char *name);
+void unregister_nmi_handler(unsigned int type, const char *name);
+int reserve_perfctr_nmi(unsigned int msr);
+void release_perfctr_nmi(unsigned int msr);
+int reserve_evntsel_nmi(unsigned int msr);
+void release_evntsel_nmi(unsigned int msr);
+
+struct syscore_ops { int (*suspend)(void *data); void (*resume)(void *data); };
+struct syscore { const struct syscore_ops *ops; void *data; };
+void register_syscore(struct syscore *syscore);
+void unregister_syscore(struct syscore *syscore);
+
+/* ---- locks -------------------------------------------------------------- */
+
+/* A class of locks is known by the place where they are initialized. */
+struct sim_lock {
+	const char *name;
+	const void *owner;		/* NULL: free */
+	unsigned int class;		/* 0: not known yet */
+};
+
+typedef struct sim_lock spinlock_t, raw_spinlock_t;
+struct mutex { struct sim_lock l; };
+#define SIM_LOCK_INIT(text)	{ .name = text }
+#define __SPIN_LOCK_UNLOCKED(x)	SIM_LOCK_INIT(#x)
+#define DEFINE_SPINLOCK(x)	spinlock_t x = SIM_LOCK_INIT(#x)
+#define DEFINE_RAW_SPINLOCK(x)	DEFINE_SPINLOCK(x)
+#define DEFINE_MUTEX(x)		struct mutex x = { SIM_LOCK_INIT(#x) }
+#define spin_lock_init(lock)	(*(lock) = (struct sim_lock)SIM_LOCK_INIT(#lock))
+#define raw_spin_lock_init(lock) spin_lock_init(lock)
+#define mutex_init(m)		spin_lock_init(&(m)->l)
+#define mutex_destroy(m)	sim_require(!(m)->l.owner, "a held mutex is destroyed")
+
+void sim_spin_lock(struct sim_lock *lock, const char *file, int line);
+void sim_spin_unlock(struct sim_lock *lock);
+#define raw_spin_lock(lock)	sim_spin_lock(lock, __FILE__, __LINE__)
+#define raw_spin_unlock(lock)	sim_spin_unlock(lock)
+#define raw_spin_lock_irq(lock)	({ local_irq_disable(); raw_spin_lock(lock); })
+#define raw_spin_unlock_irq(lock) ({ raw_spin_unlock(lock); local_irq_enable(); })
+#define raw_spin_lock_irqsave(lock, flags) ({ local_irq_save(flags); raw_spin_lock(lock); })
+#define raw_spin_unlock_irqrestore(lock, flags) \
+	({ raw_spin_unlock(lock); local_irq_restore(flags); })
+#define spin_lock(lock)		raw_spin_lock(lock)
+#define spin_unlock(lock)	raw_spin_unlock(lock)
+
+void mutex_lock(struct mutex *m);
+int mutex_lock_killable(struct mutex *m);
+void mutex_unlock(struct mutex *m);
+bool refcount_dec_and_mutex_lock(refcount_t *r, struct mutex *m);
+
+typedef struct { unsigned int sequence; } seqcount_t;
+#define seqcount_init(s)	((s)->sequence = 0)
+#define raw_write_seqcount_begin(s) ({ WRITE_ONCE((s)->sequence, (s)->sequence + 1); smp_wmb(); })
+#define raw_write_seqcount_end(s) ({ smp_wmb(); WRITE_ONCE((s)->sequence, (s)->sequence + 1); })
+unsigned int raw_read_seqcount_begin(const seqcount_t *s);
+#define read_seqcount_retry(s, seq) (READ_ONCE((s)->sequence) != (seq))
+
+struct rcu_head { struct rcu_head *next; void (*func)(struct rcu_head *rcu); u64 step; void *free; };
+void rcu_read_lock(void);
+void rcu_read_unlock(void);
+void call_rcu(struct rcu_head *rcu, void (*func)(struct rcu_head *));
+void sim_kfree_rcu(struct rcu_head *rcu, void *p);
+#define kfree_rcu(p, member)	sim_kfree_rcu(&(p)->member, p)
+void synchronize_rcu(void);
+void rcu_barrier(void);
+#define rcu_access_pointer(p)	READ_ONCE(p)
+#define rcu_dereference(p)	READ_ONCE(p)
+
+typedef struct { int unused; } wait_queue_head_t;
+struct file;
+struct poll_table_struct;
+#define DECLARE_WAIT_QUEUE_HEAD(w) wait_queue_head_t w
+#define init_waitqueue_head(w)	((w)->unused = 0)
+#define EPOLLIN			0x001
+#define EPOLLRDNORM		0x040
+#define EPOLLHUP		0x010
+typedef unsigned int __poll_t;
+void poll_wait(struct file *file, wait_queue_head_t *w, struct poll_table_struct *wait);
+bool wq_has_sleeper(wait_queue_head_t *w);
+void sim_wake_up(const void *key);
+#define wake_up(w)		sim_wake_up(w)
+#define wake_up_poll(w, events)	((void)(events), sim_wake_up(w))
+#define TASK_UNINTERRUPTIBLE	2
+#define wait_on_bit(word, bit, mode)						\
+do {										\
+	while (({ might_sleep(); test_bit(bit, word); })) {			\
+		if (*(word) >> (bit) & 1)					\
+			sim_sleep_on(word, 0);					\
+	}									\
+} while (0)
+#define clear_and_wake_up_bit(bit, word) ({ clear_bit(bit, word); sim_wake_up(word); })
+#define wait_event_timeout(w, cond, timeout)					\
+do {										\
+	u64 sim_until = sim_ns() + (u64)(timeout) * (1000000000 / HZ);		\
+	might_sleep();								\
+	while (!(cond) && sim_ns() < sim_until)					\
+		sim_sleep_until(&(w), sim_until);				\
+} while (0)
+void sim_sleep_on(const void *key, u64 until);
+/* The condition may have been reported between its check and the sleep: sleep shortly. */
+void sim_sleep_until(const void *key, u64 until);
+
+/* ---- time --------------------------------------------------------------- */
+
+#define HZ			250
+#define NSEC_PER_SEC		1000000000LL
+#define NSEC_PER_MSEC		1000000LL
+typedef s64 ktime_t;
+typedef u64 cycles_t;
+u64 sim_ns(void);
+cycles_t get_cycles(void);
+extern unsigned int tsc_khz;
+#define jiffies			((unsigned long)(sim_ns() / (NSEC_PER_SEC / HZ)) - 300UL * HZ)
+#define nsecs_to_jiffies(ns)	((unsigned long)((ns) / (NSEC_PER_SEC / HZ)))
+#define ns_to_ktime(ns)		((ktime_t)(ns))
+#define ktime_get_ns()		sim_ns()
+#define time_before(a, b)	((long)((a) - (b)) < 0)
+#define time_after(a, b)	time_before(b, a)
+void msleep(unsigned int msecs);
+long schedule_timeout_interruptible(long timeout);
+
+enum hrtimer_restart { HRTIMER_NORESTART, HRTIMER_RESTART };
+enum hrtimer_mode { HRTIMER_MODE_REL_PINNED_HARD };
+#undef CLOCK_MONOTONIC
+#define CLOCK_MONOTONIC		1
+struct hrtimer {
+	enum hrtimer_restart (*function)(struct hrtimer *timer);
+	struct hrtimer *next;
+	u64 expires;
+	unsigned int cpu;
+	bool queued, running;
+};
+void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*func)(struct hrtimer *),
+		   clockid_t clock, enum hrtimer_mode mode);
+void hrtimer_start(struct hrtimer *timer, ktime_t in, enum hrtimer_mode mode);
+bool hrtimer_is_queued(struct hrtimer *timer);
+u64 hrtimer_forward_now(struct hrtimer *timer, ktime_t interval);
+int hrtimer_cancel(struct hrtimer *timer);
+
+/* ---- deferred work ------------------------------------------------------ */
+
+struct irq_work {
+	void (*func)(struct irq_work *work);
+	struct irq_work *next;
+	bool pending, busy;
+};
+#define IRQ_WORK_INIT_HARD(f)	((struct irq_work) { .func = (f) })
+void init_irq_work(struct irq_work *work, void (*func)(struct irq_work *));
+bool irq_work_queue(struct irq_work *work);
+void irq_work_sync(struct irq_work *work);
+void irq_work_run(void);
+
+struct workqueue_struct;
+struct work_struct {
+	void (*func)(struct work_struct *work);
+	struct work_struct *next;
+	struct workqueue_struct *wq;
+	int cpu;			/* -1: any */
+	bool pending;
+	unsigned int running;
+};
+struct delayed_work { struct work_struct work; struct delayed_work *next; u64 expires; bool armed; };
+#define WQ_UNBOUND		1
+#define INIT_WORK(w, f)		(*(w) = (struct work_struct) { .func = (f), .cpu = -1 })
+#define DECLARE_DELAYED_WORK(name, f) struct delayed_work name = { { .func = (f), .cpu = -1 } }
+extern struct workqueue_struct *system_dfl_wq;
+struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags, int max);
+void destroy_workqueue(struct workqueue_struct *wq);
+bool queue_work(struct workqueue_struct *wq, struct work_struct *work);
+bool schedule_work_on(unsigned int cpu, struct work_struct *work);
+bool flush_work(struct work_struct *work);
+void flush_workqueue(struct workqueue_struct *wq);
+bool queue_delayed_work(struct workqueue_struct *wq, struct delayed_work *work, unsigned long delay);
+bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *work, unsigned long delay);
+#define delayed_work_pending(w)	({ SIM_STEP("delayed_work_pending"); (w)->armed || (w)->work.pending; })
+bool cancel_delayed_work_sync(struct delayed_work *work);
+
+/* ---- memory ------------------------------------------------------------- */
+
+#define PAGE_SHIFT		12
+#define PAGE_SIZE		4096UL
+#define PAGE_ALIGN(x)		(((x) + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1))
+typedef unsigned int gfp_t;
+#define GFP_ATOMIC		0x1
+#define GFP_KERNEL		0x2	/* may sleep */
+#define __GFP_ACCOUNT		0x4
+#define __GFP_NOWARN		0x8
+#define __GFP_ZERO		0x10
+#define GFP_KERNEL_ACCOUNT	(GFP_KERNEL | __GFP_ACCOUNT)
+#define SLAB_ACCOUNT		0
+#define SLAB_HWCACHE_ALIGN	0
+struct kmem_cache;
+void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line);
+void sim_free(const void *p);
+#define kmalloc(size, gfp)	sim_alloc(size, gfp, __FILE__, __LINE__)
+#define kzalloc(size, gfp)	sim_alloc(size, (gfp) | __GFP_ZERO, __FILE__, __LINE__)
+#define kfree(p)		sim_free(p)
+#define __vmalloc(size, gfp)	sim_alloc(PAGE_ALIGN(size), gfp, __FILE__, __LINE__)
+#define vfree(p)		({ might_sleep(); sim_free(p); })
+#define get_zeroed_page(gfp)	((unsigned long)sim_alloc(PAGE_SIZE, (gfp) | __GFP_ZERO, __FILE__, __LINE__))
+#define free_page(p)		sim_free((void *)(p))
+struct kmem_cache *sim_cache_create(size_t size);
+void kmem_cache_destroy(struct kmem_cache *cache);
+#define KMEM_CACHE(name, flags)	sim_cache_create(sizeof(struct name))
+#define kmem_cache_create(name, size, align, flags, ctor) sim_cache_create(size)
+size_t sim_cache_size(const struct kmem_cache *cache);
+#define kmem_cache_zalloc(cache, gfp) kzalloc(sim_cache_size(cache), gfp)
+#define kmem_cache_free(cache, p) sim_free(p)
+#define virt_to_page(p)		(p)
+#define page_to_pfn(p)		((unsigned long)(p) >> PAGE_SHIFT)
+#define vmalloc_to_pfn(p)	((unsigned long)(p) >> PAGE_SHIFT)
+
+/* ---- user memory -------------------------------------------------------- */
+
+/* True unless the access faults. */
+bool sim_user_access(const void *p, size_t size);
+#define u64_to_user_ptr(x)	((void *)(unsigned long)(x))
+#define get_user(x, p)		(sim_user_access(p, sizeof(*(p))) ? ((x) = *(p), 0) : -EFAULT)
+#define put_user(x, p)		(sim_user_access(p, sizeof(*(p))) ? (*(p) = (x), 0) : -EFAULT)
+#define should_fail_usercopy()	false
+#define user_access_begin(p, n)	((unsigned long)(p) >= PAGE_SIZE)
+#define user_access_end()	((void)0)
+#define unsafe_get_user(x, p, label) \
+	do { if (get_user(x, p)) goto label; } while (0)
+#define unsafe_put_user(x, p, label) \
+	do { if (put_user(x, p)) goto label; } while (0)
+unsigned long copy_from_user(void *to, const void *from, size_t n);
+unsigned long copy_to_user(void *to, const void *from, size_t n);
+unsigned long clear_user(void *to, size_t n);
+int copy_struct_from_user(void *to, size_t ksize, const void *from, size_t usize);
+
+/* ---- users -------------------------------------------------------------- */
+
+typedef struct { u32 val; } kuid_t;
+typedef struct { u32 val; } kgid_t;
+#define __kuid_val(uid)		((uid).val)
+#define uid_eq(a, b)		((a).val == (b).val)
+#define gid_eq(a, b)		((a).val == (b).val)
+struct user_namespace { struct user_namespace *parent; kuid_t owner; };
+extern struct user_namespace init_user_ns;
+struct cred {
+	atomic_t usage;
+	kuid_t uid, euid, suid;
+	kgid_t gid, egid;
+	struct user_namespace *user_ns;
+	bool perfmon;			/* CAP_PERFMON in the initial namespace */
+	struct rcu_head rcu;
+};
+#define CAP_PERFMON		38
+#define CAP_SYS_ADMIN		21
+bool perfmon_capable(void);
+bool ns_capable_noaudit(struct user_namespace *ns, int cap);
+#define current_cred()		(current->cred)
+#define current_uid()		(current->cred->uid)
+#define current_user_ns()	(current->cred->user_ns)
+const struct cred *get_current_cred(void);
+const struct cred *get_cred_rcu(const struct cred *cred);
+void put_cred(const struct cred *cred);
+
+/* ---- tasks -------------------------------------------------------------- */
+
+struct preempt_notifier;
+struct task_struct;
+struct preempt_ops {
+	void (*sched_in)(struct preempt_notifier *notifier, int cpu);
+	void (*sched_out)(struct preempt_notifier *notifier, struct task_struct *next);
+};
+struct preempt_notifier { struct hlist_node link; struct preempt_ops *ops; };
+#define preempt_notifier_init(n, o) ((n)->link = (struct hlist_node) { NULL, NULL }, (n)->ops = (o))
+void preempt_notifier_inc(void);
+void preempt_notifier_dec(void);
+
+#define SUID_DUMP_USER		1
+struct mm_struct {
+	atomic_t mm_users, mm_count;
+	struct { atomic_t perf_rdpmc_allowed; } context;
+	struct cpumask cpus;
+	struct mutex mmap_lock;
+	struct vm_area_struct *vmas;
+	int dumpable;
+	struct mm_struct *next;
+};
+#define mm_cpumask(mm)		(&(mm)->cpus)
+#define get_dumpable(mm)	((mm)->dumpable)
+void mmgrab(struct mm_struct *mm);
+void mmdrop(struct mm_struct *mm);
+bool mmget_not_zero(struct mm_struct *mm);
+void mmput(struct mm_struct *mm);
+struct mm_struct *get_task_mm(struct task_struct *task);
+void kthread_use_mm(struct mm_struct *mm);
+void kthread_unuse_mm(struct mm_struct *mm);
+
+#define PF_IO_WORKER		0x10
+#define PF_USER_WORKER		0x4000
+#define PF_EXITING		0x4
+#define PF_KTHREAD		0x200000
+#define EXIT_DEAD		0x10
+#define SIGILL			4
+#define SIGKILL			9
+#define SIM_NSIG		64
+#define valid_signal(sig)	((sig) >= 0 && (sig) <= SIM_NSIG)
+struct kernel_siginfo { int si_signo, si_errno, si_code; u32 si_pid, si_uid; };
+struct signal_struct;			/* a process: see sim.h */
+struct task_struct {
+	struct hlist_head preempt_notifiers;
+	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
+	struct { u64 nr_migrations; } se;
+	int on_rq, on_cpu;
+	unsigned int cpu;
+	unsigned int flags, ptrace;
+	int exit_state;
+	unsigned int in_execve;
+	struct task_struct *parent;
+	struct mm_struct *mm, *active_mm;
+	struct signal_struct *signal;
+	const struct cred *cred;
+	raw_spinlock_t pi_lock;
+	struct cpumask cpus_mask;
+	pid_t pid;
+	struct task_struct *next_task;		/* all tasks */
+	struct task_struct *next_thread;	/* of the process */
+	struct sim_task *sim;
+	atomic_t usage;
+	struct rcu_head rcu;
+};
+extern struct task_struct *sim_tasks;
+struct task_struct *sim_current(void);
+struct task_struct *sim_first_thread(const struct task_struct *task);
+#define current			sim_current()
+#define task_cpu(t)		READ_ONCE((t)->cpu)
+#define for_each_process(t)	for (t = sim_tasks; t; t = t->next_task)
+#define for_each_thread(p, t)	for (t = sim_first_thread(p); t; t = t->next_thread)
+void get_task_struct(struct task_struct *task);
+void put_task_struct(struct task_struct *task);
+int get_nr_threads(const struct task_struct *task);
+struct pt_regs *task_pt_regs(const struct task_struct *task);
+bool task_is_traced(const struct task_struct *task);
+bool signal_pending(const struct task_struct *task);
+bool fatal_signal_pending(const struct task_struct *task);
+int send_sig(int sig, struct task_struct *task, int priv);
+int send_sig_info(int sig, struct kernel_siginfo *info, struct task_struct *task);
+int wake_up_process(struct task_struct *task);
+void sched_set_fifo(struct task_struct *task);
+#define in_nmi()		sim_is_in_nmi()
+
+struct pid;
+struct pid_namespace;
+enum { PIDTYPE_PID };
+struct pid *find_vpid(int nr);
+struct task_struct *pid_task(struct pid *pid, int type);
+#define task_active_pid_ns(t)	((struct pid_namespace *)NULL)
+pid_t sim_tgid(const struct task_struct *task);
+#define task_tgid_nr_ns(t, ns)	((void)(ns), sim_tgid(t))
+#define task_pid_nr_ns(t, ns)	((void)(ns), (t)->pid)
+#define task_pid_vnr(t)		((t)->pid)
+
+struct smp_hotplug_thread {
+	struct task_struct **store;
+	void (*setup)(unsigned int cpu);
+	int (*thread_should_run)(unsigned int cpu);
+	void (*thread_fn)(unsigned int cpu);
+	void (*park)(unsigned int cpu);
+	const char *thread_comm;
+};
+int smpboot_register_percpu_thread(struct smp_hotplug_thread *thread);
+void smpboot_unregister_percpu_thread(struct smp_hotplug_thread *thread);
+
+#define BINPRM_FLAGS_ENFORCE_NONDUMP 1
+struct linux_binprm { unsigned int secureexec, interp_flags; };
+struct tracepoint { const char *name; void *func; };
+void for_each_kernel_tracepoint(void (*func)(struct tracepoint *tp, void *priv), void *priv);
+int tracepoint_probe_register(struct tracepoint *tp, void *probe, void *data);
+int tracepoint_probe_unregister(struct tracepoint *tp, void *probe, void *data);
+#define tracepoint_synchronize_unregister() synchronize_rcu()
+
+/* ---- files -------------------------------------------------------------- */
+
+struct file;
+struct inode;
+struct vm_area_struct;
+struct seq_file;
+typedef void *fl_owner_t;
+#define FMODE_READ		1
+#undef O_CLOEXEC
+#define O_CLOEXEC		02000000
+#undef O_RDONLY
+#define O_RDONLY		0
+#define PROC_SUPER_MAGIC	0x9fa0
+struct super_block { unsigned long s_magic; };
+struct dentry { struct dentry *d_parent; struct { const char *name; } d_name; struct super_block *d_sb; };
+#define IS_ROOT(d)		((d) == (d)->d_parent)
+struct file_operations {
+	void *owner;
+	long (*unlocked_ioctl)(struct file *file, unsigned int cmd, unsigned long arg);
+	long (*compat_ioctl)(struct file *file, unsigned int cmd, unsigned long arg);
+	int (*mmap)(struct file *file, struct vm_area_struct *vma);
+	__poll_t (*poll)(struct file *file, struct poll_table_struct *wait);
+	int (*flush)(struct file *file, fl_owner_t id);
+	int (*release)(struct inode *inode, struct file *file);
+	void (*show_fdinfo)(struct seq_file *m, struct file *file);
+};
+#define compat_ptr_ioctl	NULL
+struct file {
+	const struct file_operations *f_op;
+	void *private_data;
+	struct { struct dentry *dentry; } f_path;
+	unsigned int f_mode;
+	atomic_t count;
+	struct file *next_dead;
+};
+struct file *anon_inode_getfile(const char *name, const struct file_operations *fops, void *priv, int flags);
+struct file *fget(unsigned int fd);
+void fput(struct file *file);
+int get_unused_fd_flags(unsigned int flags);
+void put_unused_fd(unsigned int fd);
+void fd_install(unsigned int fd, struct file *file);
+void seq_printf(struct seq_file *m, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
+
+#define VM_WRITE	0x1
+#define VM_EXEC		0x2
+#define VM_MAYWRITE	0x4
+#define VM_MAYEXEC	0x8
+#define VM_MAYSHARE	0x10
+#define VM_DONTEXPAND	0x20
+#define VM_DONTDUMP	0x40
+#define VM_IO		0x80
+#define VM_PFNMAP	0x100
+#define VM_DONTCOPY	0x200
+#define VM_WIPEONFORK	0x400
+#define VM_FAULT_ERROR	0x1
+#define VM_FAULT_NOPAGE	0x2
+typedef unsigned int vm_fault_t;
+struct vm_fault { struct vm_area_struct *vma; };
+struct vm_operations_struct {
+	void (*open)(struct vm_area_struct *vma);
+	void (*close)(struct vm_area_struct *vma);
+	vm_fault_t (*fault)(struct vm_fault *vmf);
+};
+struct vm_area_struct {
+	unsigned long vm_start, vm_end, vm_pgoff, vm_flags;
+	unsigned int vm_page_prot;
+	struct mm_struct *vm_mm;
+	struct file *vm_file;
+	void *vm_private_data;
+	const struct vm_operations_struct *vm_ops;
+	struct vm_area_struct *next;
+	void *page;			/* what user space sees there; NULL: nothing mapped */
+};
+void vm_flags_mod(struct vm_area_struct *vma, unsigned long set, unsigned long clear);
+vm_fault_t vmf_insert_pfn(struct vm_area_struct *vma, unsigned long addr, unsigned long pfn);
+int remap_pfn_range(struct vm_area_struct *vma, unsigned long addr, unsigned long pfn,
+		    unsigned long size, unsigned int prot);
+void zap_special_vma_range(struct vm_area_struct *vma, unsigned long addr, unsigned long size);
+#define vm_fault_to_errno(fault, flags) (-ENOMEM)
+
+/* ---- the module --------------------------------------------------------- */
+
+#define KBUILD_MODNAME		"vperfctr"
+#define THIS_MODULE		NULL
+void __module_get(void *module);
+void module_put(void *module);
+#define module_param(name, type, perm)	__typeof__(name) *const sim_param_##name = &(name)
+#define module_param_named(name, var, type, perm) __typeof__(var) *const sim_param_##name = &(var)
+#define MODULE_PARM_DESC(name, text)	_Static_assert(sizeof(text) > 1, "")
+#define MODULE_DESCRIPTION(x)		_Static_assert(1, "")
+#define MODULE_AUTHOR(x)		_Static_assert(1, "")
+#define MODULE_LICENSE(x)		_Static_assert(1, "")
+#define MODULE_VERSION(x)		_Static_assert(1, "")
+int sim_module_init(void);
+void sim_module_exit(void);
+#define module_init(f)			int sim_module_init(void) { return f(); } _Static_assert(1, "")
+#define module_exit(f)			void sim_module_exit(void) { f(); } _Static_assert(1, "")
+#define MISC_DYNAMIC_MINOR		255
+struct miscdevice { int minor; const char *name; const struct file_operations *fops; unsigned int mode; };
+int misc_register(struct miscdevice *misc);
+void misc_deregister(struct miscdevice *misc);
+
+#define X86_CR4_PCE			0x100
+bool sim_user_rdpmc(void);
+void cr4_update_irqsoff(unsigned long set, unsigned long clear);
+
+/* For the model of the registers in tests/unit/driver. */
+#define fake_cpu			sim_cpu
+extern bool fake_online[NR_CPUS];
+#define fake_in_nmi			sim_is_in_nmi()
+bool sim_is_in_nmi(void);
+#define ck_abort_msg(...)		sim_fail(__VA_ARGS__)
+
+#endif /* SIM_KERNEL_H */

@@ -1,0 +1,1622 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CPUs, tasks and the order of their steps.
+ *
+ * Each task is a coroutine, and each CPU has a current task.  One CPU at a time executes.
+ * At a step it may stop, and another one goes on from its own last step.  Interrupts and
+ * NMIs are calls on the stack of the task that they interrupt.  So the run is one
+ * sequence of steps, which the choices determine.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "sim.h"
+#include "../unit/driver/model.h"
+
+struct sim_cpu sim_cpus[NR_CPUS];
+unsigned int nr_cpu_ids, sim_cpu;
+struct cpumask sim_online_mask, sim_possible_mask;
+bool fake_online[NR_CPUS];
+struct task_struct *sim_tasks;
+u64 sim_steps;
+bool sim_story, sim_all_steps, sim_notifiers_on;
+
+static bool running;			/* the machine, not its host */
+static u64 now;				/* ns */
+static unsigned int notifier_users;
+
+/* A run that takes longer hangs. */
+#define MAX_STEPS	20000000
+
+#define STEP_NS		10
+
+/* Once in so many steps, something else happens than that the CPU goes on. */
+#define RARE		24
+
+/* ---- failures and the story ------------------------------------------------ */
+
+void sim_tell(const char *format, ...)
+{
+	const struct sim_cpu *cpu = sim_this_cpu();
+	va_list args;
+
+	if (!sim_story)
+		return;
+	printf("%8llu  CPU %-2u %-10s ", sim_steps, sim_cpu,
+	       cpu->curr ? cpu->curr->sim->name : "");
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+}
+
+static const char *short_name(const char *file)
+{
+	const char *slash = file ? strrchr(file, '/') : NULL;
+
+	return slash ? slash + 1 : file ?: "";
+}
+
+void sim_failed(const char *file, int line, const char *format, ...)
+{
+	unsigned int n;
+	va_list args;
+
+	printf("FAILED at %s:%d, step %llu, CPU %u: ", short_name(file), line, sim_steps, sim_cpu);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+	for (n = 0; n < nr_cpu_ids; n++) {
+		const struct sim_cpu *cpu = &sim_cpus[n];
+
+		if (cpu->curr && cpu->curr != cpu->idle)
+			printf("  CPU %u: %s at %s:%d, %s\n", n, cpu->curr->sim->name,
+			       short_name(cpu->file), cpu->line, cpu->what);
+	}
+	sim_choices_save(getenv("SIM_SAVE"));
+	fflush(stdout);
+	_exit(1);
+}
+
+/* ---- coroutines ------------------------------------------------------------- */
+
+#define STACK_SIZE	(256 * 1024)
+
+#ifdef __SANITIZE_ADDRESS__
+void __sanitizer_start_switch_fiber(void **fake, const void *bottom, size_t size);
+void __sanitizer_finish_switch_fiber(void *fake, const void **bottom, size_t *size);
+void __asan_unpoison_memory_region(const volatile void *p, size_t size);
+#else
+#define __asan_unpoison_memory_region(p, size)			((void)0)
+#define __sanitizer_start_switch_fiber(fake, bottom, size)	((void)0)
+#define __sanitizer_finish_switch_fiber(fake, bottom, size)	((void)(bottom), (void)(size))
+#endif
+
+static void *host_sp;
+static const void *host_bottom;
+static size_t host_size;
+
+/* Save the registers that a call preserves, and continue on the other stack. */
+void sim_swap(void **from, void *to);
+#if defined(__x86_64__)
+__asm__(".text\n.globl sim_swap\n.type sim_swap, @function\nsim_swap:\n"
+	"	pushq %rbp\n	pushq %rbx\n	pushq %r12\n"
+	"	pushq %r13\n	pushq %r14\n	pushq %r15\n"
+	"	movq %rsp, (%rdi)\n	movq %rsi, %rsp\n"
+	"	popq %r15\n	popq %r14\n	popq %r13\n"
+	"	popq %r12\n	popq %rbx\n	popq %rbp\n	ret\n"
+	".size sim_swap, .-sim_swap\n.section .note.GNU-stack,\"\",@progbits\n.text\n");
+#else
+#error "sim_swap() is written for x86-64 only"
+#endif
+
+static void finish_switch(void);
+
+static void task_begins(void)
+{
+	const void *bottom = NULL;
+	struct sim_task *t;
+	size_t size = 0;
+
+	__sanitizer_finish_switch_fiber(NULL, &bottom, &size);
+	if (!host_size) {	/* the first task comes from the host's stack */
+		host_bottom = bottom;
+		host_size = size;
+	}
+	finish_switch();
+	t = current->sim;
+	t->func(t->arg);
+	sim_fail("the function of a task returns");
+}
+
+static void make_stack(struct sim_task *t)
+{
+	void **sp;
+
+	t->stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	sim_require(t->stack != MAP_FAILED, "no memory for a stack");
+	/* A task that ended there has left its frames. */
+	__asan_unpoison_memory_region(t->stack, STACK_SIZE);
+	sp = (void **)((char *)t->stack + STACK_SIZE) - 3;	/* aligned as after a call */
+	*--sp = (void *)task_begins;
+	sp -= 6;
+	memset(sp, 0, 6 * sizeof(*sp));
+	t->sp = sp;
+}
+
+/* Continue with another coroutine.  The caller has set sim_cpu. */
+static void swap_to(struct sim_task *from, struct sim_task *to)
+{
+	void *fake = NULL;
+
+	if (from == to)
+		return;
+	__sanitizer_start_switch_fiber(&fake, to->stack, STACK_SIZE);
+	sim_swap(&from->sp, to->sp);
+	__sanitizer_finish_switch_fiber(fake, NULL, NULL);
+	(void)fake;
+}
+
+/* ---- which CPU goes on -------------------------------------------------------- */
+
+struct task_struct *sim_current(void)
+{
+	return sim_this_cpu()->curr;
+}
+
+bool sim_is_in_nmi(void)
+{
+	return sim_this_cpu()->in_nmi;
+}
+
+static bool timer_is_due(const struct sim_cpu *cpu)
+{
+	return cpu->timers && cpu->timers->expires <= now;
+}
+
+static bool irq_is_ready(const struct sim_cpu *cpu)
+{
+	if (cpu->irqs_off || cpu->in_irq || cpu->in_nmi)
+		return false;
+	return cpu->calls || cpu->works || timer_is_due(cpu) || sim_rcu_due();
+}
+
+static bool nmi_is_ready(unsigned int n)
+{
+	return !sim_cpus[n].in_nmi && model.cpu[n].pmi;
+}
+
+static bool can_go_on(unsigned int n)
+{
+	struct sim_cpu *cpu = &sim_cpus[n];
+
+	return cpu->curr && (!cpu->wait || irq_is_ready(cpu) || nmi_is_ready(n) ||
+			     cpu->wait(cpu->wait_arg));
+}
+
+static void run_cpu(unsigned int n)
+{
+	struct sim_task *from = current->sim;
+
+	if (n == sim_cpu)
+		return;
+	sim_cpu = n;
+	if (sim_story && sim_this_cpu()->file)
+		sim_tell("goes on at %s:%d, %s", short_name(sim_this_cpu()->file),
+			 sim_this_cpu()->line, sim_this_cpu()->what);
+	swap_to(from, current->sim);
+}
+
+/* Choose another CPU that can go on, or return this one. */
+static unsigned int other_cpu(unsigned int one_in)
+{
+	unsigned int i, n, found[NR_CPUS], nr = 0;
+
+	for (i = 1; i < nr_cpu_ids; i++) {
+		n = (sim_cpu + i) % nr_cpu_ids;
+		if (can_go_on(n))
+			found[nr++] = n;
+	}
+	return nr ? found[sim_choose(nr, one_in)] : sim_cpu;
+}
+
+u64 sim_ns(void)
+{
+	return now;
+}
+
+/* Wake tasks whose time has come. */
+static void wake_sleepers(void)
+{
+	struct task_struct *task;
+
+	for (task = sim_tasks; task; task = task->next_task) {
+		if (task->sim->state == SIM_SLEEPS && task->sim->until && task->sim->until <= now)
+			sim_wake_task(task);
+	}
+	sim_works_poll();
+}
+
+static u64 next_event(void)
+{
+	u64 next = sim_next_event();
+	struct task_struct *task;
+	unsigned int n;
+
+	for (n = 0; n < nr_cpu_ids; n++) {
+		if (sim_cpus[n].timers)
+			next = min(next, sim_cpus[n].timers->expires);
+	}
+	for (task = sim_tasks; task; task = task->next_task) {
+		if (task->sim->state == SIM_SLEEPS && task->sim->until)
+			next = min(next, task->sim->until);
+	}
+	return next;
+}
+
+/* No CPU can go on: let time pass. */
+static void pass_time(void)
+{
+	u64 next = next_event();
+
+	if (next == U64_MAX) {
+		sim_rcu_poll();
+		sim_require(sim_rcu_due(), "nothing can go on: a deadlock");
+		return;
+	}
+	now = max(now, next);
+	wake_sleepers();
+	sim_rcu_poll();
+}
+
+static void do_irq(void);
+static void do_nmi(void);
+
+/* Wait on this CPU.  Interrupts come if they are enabled. */
+void sim_wait(bool (*cond)(void *arg), void *arg)
+{
+	for (;;) {
+		struct sim_cpu *cpu = sim_this_cpu();
+		unsigned int n;
+
+		if (nmi_is_ready(sim_cpu))
+			do_nmi();
+		if (irq_is_ready(cpu))
+			do_irq();
+		if (cond(arg))
+			return;
+		sim_require(++sim_steps < MAX_STEPS, "the machine hangs");
+		cpu->wait = cond;
+		cpu->wait_arg = arg;
+		n = other_cpu(2);
+		if (n == sim_cpu)
+			pass_time();
+		else
+			run_cpu(n);
+		sim_this_cpu()->wait = NULL;
+	}
+}
+
+static bool is_quiet(const struct sim_cpu *cpu)
+{
+	return !cpu->preempt && !cpu->irqs_off && !cpu->curr->sim->rcu_depth;
+}
+
+static void preempt_here(void);
+static void migrate_one(void);
+
+/* Something other than the next step of this CPU. */
+static noinline void deviate(void)
+{
+	struct sim_cpu *cpu = sim_this_cpu();
+
+	switch (sim_choose(8, 1)) {
+	case 0: case 1:
+		if (!cpu->in_nmi && !cpu->irqs_off && !cpu->preempt && cpu->rq) {
+			cpu->need_resched = true;
+			preempt_here();
+			break;
+		}
+		/* fall through */
+	case 2:
+		if (cpu->curr == cpu->idle || cpu->rq_locked || cpu->irqs_off)
+			break;
+		migrate_one();
+		break;
+	default:
+		run_cpu(other_cpu(1));
+	}
+}
+
+void sim_step(const char *what, const char *file, int line)
+{
+	struct sim_cpu *cpu;
+
+	if (!running)
+		return;
+	cpu = sim_this_cpu();
+	cpu->what = what;
+	cpu->file = file;
+	cpu->line = line;
+	sim_require(++sim_steps < MAX_STEPS, "the machine hangs");
+	if (sim_all_steps)
+		sim_tell("%s:%d: %s", short_name(file), line, what);
+	now += STEP_NS;
+	if (!(sim_steps % 64) && !cpu->rq_locked && !cpu->in_nmi) {
+		wake_sleepers();
+		sim_rcu_poll();
+	}
+	if (is_quiet(cpu))
+		cpu->quiet_step = sim_steps;
+	if (nmi_is_ready(sim_cpu) && (cpu->nmis_late > 40 || !sim_choose(2, 2)))
+		do_nmi();
+	else if (nmi_is_ready(sim_cpu))
+		cpu->nmis_late++;
+	if (irq_is_ready(cpu) && !sim_choose(2, 4))
+		do_irq();
+	if (cpu->need_resched && !cpu->preempt && !cpu->irqs_off && !cpu->in_nmi)
+		preempt_here();
+	if (sim_choose(2, RARE))
+		deviate();
+}
+
+static bool yielded(void *step)
+{
+	return sim_steps > *(u64 *)step;
+}
+
+/* In a loop that waits for another CPU: let the others go on. */
+void cpu_relax(void)
+{
+	u64 step = sim_steps + 1;
+
+	sim_wait(yielded, &step);
+}
+
+/* ---- context ------------------------------------------------------------------ */
+
+int sim_preempt_count(void)
+{
+	return sim_this_cpu()->preempt;
+}
+
+unsigned int sim_smp_processor_id(void)
+{
+	const struct sim_cpu *cpu = sim_this_cpu();
+
+	sim_require(!running || cpu->preempt || cpu->irqs_off || current->sim->pinned,
+		    "smp_processor_id() where the task can move");
+	return sim_cpu;
+}
+
+bool irqs_disabled(void)
+{
+	return sim_this_cpu()->irqs_off || sim_this_cpu()->in_nmi;
+}
+
+void preempt_disable(void)
+{
+	sim_this_cpu()->preempt++;
+}
+
+void preempt_enable(void)
+{
+	sim_require(sim_this_cpu()->preempt > 0, "preempt_enable() without preempt_disable()");
+	sim_this_cpu()->preempt--;
+	SIM_STEP("preempt_enable");
+}
+
+bool sim_irq_save(void)
+{
+	bool were_off = irqs_disabled();
+
+	SIM_STEP("local_irq_save");
+	if (!sim_this_cpu()->in_nmi)
+		sim_this_cpu()->irqs_off = true;
+	return were_off;
+}
+
+void sim_irq_restore(bool were_off)
+{
+	sim_require(irqs_disabled(), "local_irq_restore() with interrupts enabled");
+	if (were_off)
+		return;
+	SIM_STEP("local_irq_restore");
+	sim_this_cpu()->irqs_off = false;
+	SIM_STEP("local_irq_restore");
+}
+
+void local_irq_disable(void)
+{
+	sim_irq_save();
+}
+
+void local_irq_enable(void)
+{
+	sim_require(!sim_this_cpu()->in_irq && !sim_this_cpu()->in_nmi,
+		    "local_irq_enable() in an interrupt");
+	sim_irq_restore(false);
+}
+
+void sim_might_sleep(const char *file, int line)
+{
+	const struct sim_cpu *cpu = sim_this_cpu();
+
+	if (cpu->preempt || cpu->irqs_off || cpu->in_irq || cpu->in_nmi)
+		sim_failed(file, line, "this may sleep, with preemption or interrupts disabled");
+	if (current->sim->rcu_depth)
+		sim_failed(file, line, "this may sleep, in an RCU reader");
+	sim_step("might_sleep", file, line);
+}
+
+void cond_resched(void)
+{
+	might_sleep();
+	if (sim_this_cpu()->rq)
+		sim_this_cpu()->need_resched = true;
+	SIM_STEP("cond_resched");
+}
+
+/* ---- interrupts ------------------------------------------------------------------ */
+
+static void run_calls(struct sim_cpu *cpu)
+{
+	struct sim_call *call;
+
+	while ((call = cpu->calls)) {
+		cpu->calls = call->next;
+		call->func(call->arg);
+		SIM_STEP("the end of a call for another CPU");
+		call->done = true;
+	}
+}
+
+static void run_irq_works(struct sim_cpu *cpu)
+{
+	struct irq_work *work;
+
+	while ((work = cpu->works)) {
+		cpu->works = work->next;
+		work->busy = true;
+		work->pending = false;
+		SIM_STEP("irq_work");
+		work->func(work);
+		/* The function of one that is not queued again may not touch it. */
+		if (!work->pending)
+			work->busy = false;
+	}
+}
+
+static void insert_timer(struct hrtimer *timer)
+{
+	struct hrtimer **p = &sim_cpus[timer->cpu].timers;
+
+	while (*p && (*p)->expires <= timer->expires)
+		p = &(*p)->next;
+	timer->next = *p;
+	*p = timer;
+	timer->queued = true;
+}
+
+static void remove_timer(struct hrtimer *timer)
+{
+	struct hrtimer **p = &sim_cpus[timer->cpu].timers;
+
+	if (!timer->queued)
+		return;
+	while (*p != timer)
+		p = &(*p)->next;
+	*p = timer->next;
+	timer->queued = false;
+}
+
+static void run_timers(struct sim_cpu *cpu)
+{
+	struct hrtimer *timer;
+
+	while (timer_is_due(cpu)) {
+		timer = cpu->timers;
+		remove_timer(timer);
+		timer->running = true;
+		SIM_STEP("hrtimer");
+		if (timer->function(timer) == HRTIMER_RESTART && !timer->queued)
+			insert_timer(timer);
+		timer->running = false;
+	}
+}
+
+static void do_irq(void)
+{
+	struct sim_cpu *cpu = sim_this_cpu();
+
+	sim_tell("interrupt, at %s:%d, %s", short_name(cpu->file), cpu->line, cpu->what ?: "");
+	cpu->stats.interrupts++;
+	cpu->irqs_off = true;
+	cpu->in_irq = true;
+	cpu->preempt += HARDIRQ_OFFSET;
+	run_calls(cpu);
+	run_timers(cpu);
+	run_irq_works(cpu);
+	sim_rcu_process();
+	cpu->preempt -= HARDIRQ_OFFSET;
+	cpu->in_irq = false;
+	cpu->irqs_off = false;
+	sim_tell("end of the interrupt");
+}
+
+static void do_nmi(void)
+{
+	struct sim_cpu *cpu = sim_this_cpu();
+	struct pt_regs regs = { .user = false, .ip = 0xffffffff81000000UL };
+
+	if (!model_take_pmi())
+		return;
+	cpu->nmis_late = 0;
+	cpu->stats.nmis++;
+	if (current->sim->regs.user && !cpu->in_irq)
+		regs = current->sim->regs;
+	sim_tell("NMI, at %s:%d, %s", short_name(cpu->file), cpu->line, cpu->what ?: "");
+	cpu->in_nmi = true;
+	cpu->preempt += 16 * HARDIRQ_OFFSET;
+	if (sim_nmi_handler(&regs) != NMI_HANDLED)
+		sim_fail("an NMI of the counters is not claimed");
+	cpu->preempt -= 16 * HARDIRQ_OFFSET;
+	cpu->in_nmi = false;
+}
+
+void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*func)(struct hrtimer *),
+		   clockid_t clock, enum hrtimer_mode mode)
+{
+	(void)clock;
+	(void)mode;
+	*timer = (struct hrtimer) { .function = func };
+}
+
+void hrtimer_start(struct hrtimer *timer, ktime_t in, enum hrtimer_mode mode)
+{
+	(void)mode;
+	sim_require(!sim_this_cpu()->in_nmi, "hrtimer_start() in an NMI");
+	SIM_STEP("hrtimer_start");
+	remove_timer(timer);
+	timer->expires = now + in;
+	timer->cpu = sim_cpu;
+	insert_timer(timer);
+}
+
+bool hrtimer_is_queued(struct hrtimer *timer)
+{
+	SIM_STEP("hrtimer_is_queued");
+	return timer->queued;
+}
+
+u64 hrtimer_forward_now(struct hrtimer *timer, ktime_t interval)
+{
+	timer->expires = now + interval;
+	return 1;
+}
+
+static bool timer_ended(void *arg)
+{
+	return !((struct hrtimer *)arg)->running;
+}
+
+int hrtimer_cancel(struct hrtimer *timer)
+{
+	SIM_STEP("hrtimer_cancel");
+	sim_wait(timer_ended, timer);
+	remove_timer(timer);
+	return 0;
+}
+
+void init_irq_work(struct irq_work *work, void (*func)(struct irq_work *))
+{
+	*work = (struct irq_work) { .func = func };
+}
+
+bool irq_work_queue(struct irq_work *work)
+{
+	struct irq_work **p;
+
+	SIM_STEP("irq_work_queue");
+	if (work->pending)
+		return false;
+	work->pending = true;
+	work->next = NULL;
+	for (p = &sim_this_cpu()->works; *p; p = &(*p)->next)
+		;
+	*p = work;
+	return true;
+}
+
+static bool work_is_idle(void *arg)
+{
+	const struct irq_work *work = arg;
+
+	return !work->pending && !work->busy;
+}
+
+void irq_work_sync(struct irq_work *work)
+{
+	might_sleep();
+	sim_wait(work_is_idle, work);
+}
+
+void irq_work_run(void)
+{
+	run_irq_works(sim_this_cpu());
+}
+
+static void add_call(unsigned int n, struct sim_call *call)
+{
+	struct sim_call **p;
+
+	for (p = &sim_cpus[n].calls; *p; p = &(*p)->next)
+		;
+	*p = call;
+}
+
+static bool all_called(void *arg)
+{
+	const struct sim_call *calls = arg;
+	unsigned int n;
+
+	for (n = 0; n < nr_cpu_ids; n++) {
+		if (!calls[n].done)
+			return false;
+	}
+	return true;
+}
+
+static void check_call_context(void)
+{
+	sim_require(!irqs_disabled() && !sim_this_cpu()->in_irq,
+		    "waits for other CPUs with interrupts disabled, and they may wait for this one");
+}
+
+static void call_here(void (*func)(void *), void *arg)
+{
+	bool flags;
+
+	local_irq_save(flags);
+	func(arg);
+	local_irq_restore(flags);
+}
+
+static bool in_mask(int cpu, void *mask)
+{
+	return cpumask_test_cpu(cpu, (const struct cpumask *)mask);
+}
+
+static void call_cpus(bool (*cond)(int cpu, void *arg), void *cond_arg, void (*func)(void *),
+		      void *arg)
+{
+	struct sim_call calls[NR_CPUS];
+	bool here;
+	unsigned int n;
+
+	check_call_context();
+	preempt_disable();
+	here = cond(sim_cpu, cond_arg);
+	for (n = 0; n < nr_cpu_ids; n++) {
+		calls[n] = (struct sim_call) { .func = func, .arg = arg, .done = true };
+		if (n == sim_cpu || !fake_online[n] || !cond(n, cond_arg))
+			continue;
+		SIM_STEP("call another CPU");
+		if (!fake_online[n])
+			continue;
+		calls[n].done = false;
+		add_call(n, &calls[n]);
+	}
+	if (here)
+		call_here(func, arg);
+	sim_wait(all_called, calls);
+	preempt_enable();
+}
+
+void on_each_cpu_cond(bool (*cond)(int cpu, void *arg), void (*func)(void *), void *arg, int wait)
+{
+	sim_require(wait, "does not wait for the CPUs");
+	call_cpus(cond, arg, func, arg);
+}
+
+void on_each_cpu_mask(const struct cpumask *mask, void (*func)(void *), void *arg, int wait)
+{
+	sim_require(wait, "does not wait for the CPUs");
+	call_cpus(in_mask, (void *)mask, func, arg);
+}
+
+static bool call_is_done(void *arg)
+{
+	return ((struct sim_call *)arg)->done;
+}
+
+int smp_call_function_single(int cpu, void (*func)(void *), void *arg, int wait)
+{
+	struct sim_call call = { .func = func, .arg = arg };
+	int err = 0;
+
+	sim_require(wait, "does not wait for the CPU");
+	check_call_context();
+	preempt_disable();
+	SIM_STEP("call another CPU");
+	if ((unsigned int)cpu == sim_cpu) {
+		call_here(func, arg);
+	} else if (!fake_online[cpu]) {
+		err = -ENXIO;
+	} else {
+		add_call(cpu, &call);
+		sim_wait(call_is_done, &call);
+	}
+	preempt_enable();
+	return err;
+}
+
+/* ---- locks ---------------------------------------------------------------------- */
+
+#define MAX_CLASSES	64
+
+static struct lock_class {
+	const char *name;
+	bool in_irq, irqs_on;
+	u64 before;			/* the classes that have been taken inside of it */
+} classes[MAX_CLASSES];
+
+static struct lock_class *class_of(struct sim_lock *lock)
+{
+	unsigned int i;
+
+	for (i = 1; i < MAX_CLASSES; i++) {
+		if (!classes[i].name)
+			classes[i].name = lock->name;
+		if (classes[i].name == lock->name) {
+			lock->class = i;
+			return &classes[i];
+		}
+	}
+	sim_fail("too many classes of locks");
+}
+
+/* True if the class `to` has been taken inside of `from`, directly or not. */
+static bool reaches(unsigned int from, unsigned int to)
+{
+	u64 seen = BIT_ULL(from), old = 0;
+	unsigned int i;
+
+	while (seen != old) {
+		old = seen;
+		for (i = 0; i < MAX_CLASSES; i++)
+			seen |= seen >> i & 1 ? classes[i].before : 0;
+	}
+	return seen >> to & 1;
+}
+
+static void check_order(const struct sim_held *held, struct sim_lock *lock)
+{
+	unsigned int i;
+
+	for (i = 0; i < held->n; i++) {
+		unsigned int outer = held->lock[i]->class;
+
+		if (classes[outer].before >> lock->class & 1)
+			continue;
+		if (outer == lock->class || reaches(lock->class, outer))
+			sim_fail("lock order: %s inside of %s", lock->name, classes[outer].name);
+		classes[outer].before |= BIT_ULL(lock->class);
+	}
+}
+
+static void check_lock(struct sim_lock *lock, bool spins)
+{
+	struct sim_cpu *cpu = sim_this_cpu();
+	struct lock_class *class;
+
+	sim_require(lock->name, "a lock is not initialized");
+	sim_require(!cpu->in_nmi, "the lock %s in an NMI", lock->name);
+	class = class_of(lock);
+	check_order(&cpu->spins, lock);
+	check_order(&current->sim->mutexes, lock);
+	if (!spins)
+		return;
+	class->in_irq |= cpu->in_irq;
+	class->irqs_on |= !cpu->irqs_off;
+	sim_require(!class->in_irq || !class->irqs_on,
+		    "the lock %s in an interrupt, and elsewhere with interrupts enabled", lock->name);
+}
+
+static void hold(struct sim_held *held, const struct sim_lock *lock)
+{
+	sim_require(held->n < SIM_MAX_HELD, "too many locks are held");
+	held->lock[held->n++] = lock;
+}
+
+static void unhold(struct sim_held *held, const struct sim_lock *lock)
+{
+	unsigned int i;
+
+	for (i = 0; i < held->n; i++) {
+		if (held->lock[i] == lock) {
+			held->lock[i] = held->lock[--held->n];
+			return;
+		}
+	}
+	sim_fail("the lock %s is released without being held here", lock->name);
+}
+
+static bool is_free(void *arg)
+{
+	return !((struct sim_lock *)arg)->owner;
+}
+
+void sim_spin_lock(struct sim_lock *lock, const char *file, int line)
+{
+	preempt_disable();
+	sim_step(lock->name, file, line);
+	check_lock(lock, true);
+	if (lock->owner == sim_this_cpu())
+		sim_failed(file, line, "the lock %s is held by this CPU: a deadlock", lock->name);
+	sim_wait(is_free, lock);
+	lock->owner = sim_this_cpu();
+	hold(&sim_this_cpu()->spins, lock);
+}
+
+void sim_spin_unlock(struct sim_lock *lock)
+{
+	SIM_STEP("unlock");
+	unhold(&sim_this_cpu()->spins, lock);
+	lock->owner = NULL;
+	preempt_enable();
+}
+
+static int lock_mutex(struct mutex *m, bool killable)
+{
+	might_sleep();
+	check_lock(&m->l, false);
+	sim_require(m->l.owner != current, "the mutex %s is held by this task", m->l.name);
+	while (m->l.owner) {
+		if (killable && fatal_signal_pending(current))
+			return -EINTR;
+		current->sim->killable = killable;
+		sim_sleep_on(m, 0);
+	}
+	m->l.owner = current;
+	hold(&current->sim->mutexes, &m->l);
+	return 0;
+}
+
+void mutex_lock(struct mutex *m)
+{
+	lock_mutex(m, false);
+}
+
+int mutex_lock_killable(struct mutex *m)
+{
+	return lock_mutex(m, true);
+}
+
+void mutex_unlock(struct mutex *m)
+{
+	SIM_STEP("mutex_unlock");
+	sim_require(m->l.owner == current, "a mutex is released by a task that does not hold it");
+	unhold(&current->sim->mutexes, &m->l);
+	m->l.owner = NULL;
+	sim_wake_up(m);
+}
+
+bool refcount_dec_and_mutex_lock(refcount_t *r, struct mutex *m)
+{
+	if (refcount_dec_not_one(r))
+		return false;
+	mutex_lock(m);
+	if (refcount_dec_and_test(r))
+		return true;
+	mutex_unlock(m);
+	return false;
+}
+
+static void tell_refs(const refcount_t *r, int n)
+{
+	if (sim_all_steps)
+		sim_tell("%+d reference to %p, %d before", n, (void *)r, r->refs.counter);
+}
+
+void sim_refcount_inc(refcount_t *r, const char *file, int line)
+{
+	sim_step("refcount_inc", file, line);
+	tell_refs(r, 1);
+	if (r->refs.counter <= 0)
+		sim_failed(file, line, "a reference is taken to what has none");
+	r->refs.counter++;
+}
+
+bool sim_refcount_dec(refcount_t *r, const char *file, int line)
+{
+	sim_step("refcount_dec", file, line);
+	tell_refs(r, -1);
+	if (r->refs.counter <= 0)
+		sim_failed(file, line, "a reference is put that does not exist");
+	return !--r->refs.counter;
+}
+
+bool sim_refcount_add_unless(refcount_t *r, int n, int unless, const char *file, int line)
+{
+	sim_step("refcount_add_unless", file, line);
+	if (r->refs.counter == unless)
+		return false;
+	tell_refs(r, n);
+	r->refs.counter += n;
+	return true;
+}
+
+unsigned int raw_read_seqcount_begin(const seqcount_t *s)
+{
+	unsigned int seq;
+
+	while ((seq = READ_ONCE(s->sequence)) & 1)
+		cpu_relax();
+	return seq;
+}
+
+/* ---- scheduling ------------------------------------------------------------------- */
+
+static void enqueue(struct task_struct *task, unsigned int n)
+{
+	struct sim_task **p = &sim_cpus[n].rq;
+
+	while (*p && (*p)->priority >= task->sim->priority)
+		p = &(*p)->next_rq;
+	task->sim->next_rq = *p;
+	*p = task->sim;
+	if (sim_cpus[n].curr == sim_cpus[n].idle ||
+	    task->sim->priority > sim_cpus[n].curr->sim->priority)
+		sim_cpus[n].need_resched = true;
+}
+
+static void dequeue(struct task_struct *task)
+{
+	struct sim_task **p = &sim_cpus[task->cpu].rq;
+
+	while (*p != task->sim)
+		p = &(*p)->next_rq;
+	*p = task->sim->next_rq;
+}
+
+static unsigned int allowed_cpu(const struct task_struct *task)
+{
+	unsigned int n, found[NR_CPUS], nr = 0;
+
+	if (task->sim->pinned)
+		return task->cpu;
+	for (n = 0; n < nr_cpu_ids; n++) {
+		unsigned int cpu = (task->cpu + n) % nr_cpu_ids;
+
+		if (sim_cpus[cpu].active && (task->cpus_mask.bits[cpu / 64] >> (cpu % 64) & 1))
+			found[nr++] = cpu;
+	}
+	if (!nr)	/* the kernel widens the affinity then */
+		found[nr++] = cpumask_first(cpu_online_mask);
+	return found[sim_choose(nr, 3)];
+}
+
+static void set_cpu(struct task_struct *task, unsigned int n)
+{
+	if (task->cpu == n)
+		return;
+	task->se.nr_migrations++;
+	task->cpu = n;
+}
+
+/* Make a sleeping task runnable.  The order of the steps is that of the kernel. */
+void sim_wake_task(struct task_struct *task)
+{
+	sim_require(!sim_this_cpu()->rq_locked, "a task is woken with the run queue locked");
+	sim_require(!sim_this_cpu()->in_nmi, "a task is woken in an NMI");
+	if (task->sim->state != SIM_SLEEPS)
+		return;
+	task->sim->state = SIM_RUNNABLE;
+	task->sim->until = 0;
+	task->sim->key = NULL;
+	task->sim->killable = false;
+	if (task->on_rq)
+		return;			/* has not left its CPU yet */
+	if (!task->on_cpu)
+		set_cpu(task, allowed_cpu(task));
+	task->on_rq = 1;
+	enqueue(task, task->cpu);
+}
+
+int wake_up_process(struct task_struct *task)
+{
+	SIM_STEP("wake_up_process");
+	sim_wake_task(task);
+	return 1;
+}
+
+/* Without a step. */
+void sim_wake_key(const void *key)
+{
+	struct task_struct *task;
+
+	for (task = sim_tasks; task; task = task->next_task) {
+		if (task->sim->state == SIM_SLEEPS && task->sim->key == key)
+			sim_wake_task(task);
+	}
+}
+
+void sim_wake_up(const void *key)
+{
+	SIM_STEP("wake_up");
+	sim_wake_key(key);
+}
+
+bool wq_has_sleeper(wait_queue_head_t *w)
+{
+	struct task_struct *task;
+
+	SIM_STEP("wq_has_sleeper");
+	for (task = sim_tasks; task; task = task->next_task) {
+		if (task->sim->state == SIM_SLEEPS && task->sim->key == w)
+			return true;
+	}
+	return false;
+}
+
+/* Sleep until a wake-up for the key, or a time.  The caller has just checked, without a step. */
+void sim_sleep_on(const void *key, u64 until)
+{
+	current->sim->key = key;
+	current->sim->until = until;
+	current->sim->state = SIM_SLEEPS;
+	sim_schedule();
+}
+
+void sim_sleep_until(const void *key, u64 until)
+{
+	sim_sleep_on(key, min(until, now + 100000));
+}
+
+static struct task_struct *pick_next(struct sim_cpu *cpu)
+{
+	struct sim_task *t = cpu->rq;
+
+	if (!t)
+		return cpu->idle;
+	cpu->rq = t->next_rq;
+	return t->task;
+}
+
+static void switch_mm(struct sim_cpu *cpu, struct task_struct *prev, struct task_struct *next)
+{
+	struct mm_struct *mm = next->mm ?: prev->active_mm;
+
+	next->active_mm = mm;
+	if (cpu->loaded_mm == mm || !mm)
+		return;
+	if (cpu->loaded_mm)
+		cpu->loaded_mm->cpus.bits[sim_cpu / 64] &= ~BIT(sim_cpu % 64);
+	mmgrab(mm);
+	if (cpu->loaded_mm)
+		mmdrop(cpu->loaded_mm);
+	cpu->loaded_mm = mm;
+	mm->cpus.bits[sim_cpu / 64] |= BIT(sim_cpu % 64);
+	cpu->pce = mm->context.perf_rdpmc_allowed.counter;
+}
+
+static struct task_struct *switched_from[NR_CPUS];
+
+static void fire_sched_out(struct task_struct *prev, struct task_struct *next)
+{
+	struct preempt_notifier *n;
+
+	if (!sim_notifiers_on)
+		return;
+	hlist_for_each_entry(n, &prev->preempt_notifiers, link)
+		n->ops->sched_out(n, next);
+}
+
+static void put_task_rcu(struct rcu_head *rcu)
+{
+	put_task_struct(container_of(rcu, struct task_struct, rcu));
+}
+
+/* The reference of the task itself remains for a grace period after its end. */
+static void put_task_late(struct task_struct *task)
+{
+	call_rcu(&task->rcu, put_task_rcu);
+}
+
+/* The new task's part of a switch: it may be on another CPU than when it last ran. */
+static void finish_switch(void)
+{
+	struct sim_cpu *cpu = sim_this_cpu();
+	struct task_struct *prev = switched_from[sim_cpu];
+	struct preempt_notifier *n;
+	bool dead = prev->sim->state == SIM_DEAD;	/* later it may run elsewhere */
+
+	SIM_STEP("finish_task_switch");
+	prev->on_cpu = 0;
+	cpu->rq_locked = false;
+	cpu->irqs_off = false;
+	SIM_STEP("interrupts are enabled after the switch");
+	if (sim_notifiers_on) {
+		hlist_for_each_entry(n, &current->preempt_notifiers, link)
+			n->ops->sched_in(n, sim_cpu);
+	}
+	if (dead)
+		put_task_late(prev);
+	preempt_enable();
+}
+
+static void schedule(bool preempted)
+{
+	struct sim_cpu *cpu = sim_this_cpu();
+	struct task_struct *prev = cpu->curr, *next;
+
+	sim_require(!cpu->in_irq && !cpu->in_nmi, "a switch in an interrupt");
+	sim_require(!cpu->spins.n, "a switch with a spinlock held");
+	cpu->preempt++;
+	SIM_STEP("__schedule");
+	cpu->irqs_off = true;
+	SIM_STEP("__schedule, interrupts disabled");
+	cpu->need_resched = false;
+	if (prev != cpu->idle) {
+		if (preempted || prev->sim->state == SIM_RUNNABLE)
+			enqueue(prev, sim_cpu);
+		else
+			prev->on_rq = 0;
+	}
+	cpu->need_resched = false;
+	next = pick_next(cpu);
+	if (next == prev) {
+		cpu->irqs_off = false;
+		cpu->preempt--;
+		return;
+	}
+	if (preempted)
+		prev->nivcsw++;
+	else
+		prev->nvcsw++;
+	cpu->stats.switches++;
+	sim_tell("switches to %s", next->sim->name);
+	cpu->rq_locked = true;
+	fire_sched_out(prev, next);
+	next->on_cpu = 1;
+	switch_mm(cpu, prev, next);
+	switched_from[sim_cpu] = prev;
+	cpu->curr = next;
+	swap_to(prev->sim, next->sim);
+	finish_switch();
+}
+
+void sim_schedule(void)
+{
+	sim_require(!sim_this_cpu()->preempt && !sim_this_cpu()->irqs_off,
+		    "a task sleeps with preemption or interrupts disabled");
+	schedule(false);
+}
+
+static void preempt_here(void)
+{
+	if (current == sim_this_cpu()->idle || !sim_this_cpu()->rq) {
+		sim_this_cpu()->need_resched = false;
+		return;
+	}
+	schedule(true);
+}
+
+/* Balance: move a runnable task that waits on this CPU to another one. */
+static void migrate_one(void)
+{
+	struct sim_task *t;
+	unsigned int n;
+
+	for (t = sim_this_cpu()->rq; t; t = t->next_rq) {
+		if (t->pinned || t->priority || t->task->on_cpu)
+			continue;
+		n = allowed_cpu(t->task);
+		if (n == t->task->cpu)
+			return;
+		sim_tell("moves %s to CPU %u", t->name, n);
+		dequeue(t->task);
+		set_cpu(t->task, n);
+		enqueue(t->task, n);
+		return;
+	}
+}
+
+void preempt_notifier_inc(void)
+{
+	might_sleep();
+	sim_notifiers_on = ++notifier_users;
+}
+
+void preempt_notifier_dec(void)
+{
+	might_sleep();
+	sim_require(notifier_users, "preempt_notifier_dec() without inc");
+	sim_notifiers_on = --notifier_users;
+}
+
+/* ---- tasks -------------------------------------------------------------------------- */
+
+struct task_struct *sim_make_task(const char *name, void (*func)(void *), void *arg,
+				  const struct cred *cred, int pinned)
+{
+	static pid_t last_pid;
+	struct task_struct *task = calloc(1, sizeof(*task));
+	struct sim_task *t = calloc(1, sizeof(*t));
+
+	sim_require(task && t, "no memory for a task");
+	t->task = task;
+	t->name = name;
+	t->func = func;
+	t->arg = arg;
+	t->pinned = pinned >= 0;
+	t->regs.ip = 0x400000;
+	make_stack(t);
+	task->sim = t;
+	task->pid = ++last_pid;
+	task->cred = cred;
+	task->cpu = pinned >= 0 ? (unsigned int)pinned : sim_cpu;
+	task->cpus_mask = sim_possible_mask;
+	task->usage.counter = 1;
+	raw_spin_lock_init(&task->pi_lock);
+	t->state = SIM_SLEEPS;
+	return task;
+}
+
+void sim_list_task(struct task_struct *task)
+{
+	struct task_struct **p;
+
+	for (p = &sim_tasks; *p; p = &(*p)->next_task)
+		;
+	*p = task;
+}
+
+/* A new task runs for the first time. */
+void sim_start_task(struct task_struct *task)
+{
+	sim_list_task(task);
+	sim_wake_task(task);
+}
+
+static struct cred root_cred = { .usage = { 1 }, .user_ns = &init_user_ns, .perfmon = true };
+
+struct task_struct *sim_kthread(const char *name, void (*func)(void *), void *arg, int cpu,
+				unsigned int priority)
+{
+	struct task_struct *task = sim_make_task(name, func, arg, &root_cred, cpu);
+
+	task->flags = PF_KTHREAD;
+	task->sim->priority = priority;
+	sim_start_task(task);
+	return task;
+}
+
+/* The last step of a task: it never runs again. */
+void sim_die(void)
+{
+	struct task_struct **p;
+
+	for (p = &sim_tasks; *p != current; p = &(*p)->next_task)
+		;
+	*p = current->next_task;
+	sim_require(!current->sim->mutexes.n, "a task ends with the mutex %s",
+		    current->sim->mutexes.lock[0]->name);
+	sim_require(!current->sim->rcu_depth, "a task ends as an RCU reader");
+	sim_wake_up(current);
+	current->sim->state = SIM_DEAD;
+	sim_schedule();
+	sim_fail("a dead task runs");
+}
+
+void sim_kthread_exit(void)
+{
+	current->exit_state = EXIT_DEAD;
+	sim_die();
+}
+
+unsigned int sim_nr_user_tasks;
+
+static void free_task(struct task_struct *task)
+{
+	sim_require(!task->preempt_notifiers.first, "a task is freed with a preempt notifier");
+	sim_nr_user_tasks -= !!task->signal;
+	if (task->signal && !--task->signal->refs)
+		free(task->signal);
+	munmap(task->sim->stack, STACK_SIZE);
+	free(task->sim);
+	free(task);
+}
+
+void get_task_struct(struct task_struct *task)
+{
+	SIM_STEP("get_task_struct");
+	sim_require(task->usage.counter > 0, "a reference to a task that has none");
+	task->usage.counter++;
+}
+
+void put_task_struct(struct task_struct *task)
+{
+	SIM_STEP("put_task_struct");
+	if (!--task->usage.counter)
+		free_task(task);
+}
+
+struct run_on {
+	void (*func)(void *arg);
+	void *arg;
+	bool done;
+};
+
+static void run_on_task(void *arg)
+{
+	struct run_on *r = arg;
+
+	r->func(r->arg);
+	r->done = true;
+	sim_wake_up(r);
+	sim_kthread_exit();
+}
+
+/* Call a function in a kernel thread of that CPU. */
+void sim_run_on(unsigned int cpu, void (*func)(void *arg), void *arg)
+{
+	struct run_on r = { .func = func, .arg = arg };
+
+	sim_kthread("cpuhp", run_on_task, &r, cpu, 1);
+	while (!r.done)
+		sim_sleep_on(&r, 0);
+}
+
+/* ---- stop_machine --------------------------------------------------------------------- */
+
+struct stop {
+	int (*func)(void *arg);
+	void *arg;
+	unsigned int nr, arrived, disabled, first;
+	int err;
+	bool done;
+};
+
+static bool all_arrived(void *arg)
+{
+	const struct stop *s = arg;
+
+	return s->arrived == s->nr;
+}
+
+static bool all_disabled(void *arg)
+{
+	const struct stop *s = arg;
+
+	return s->disabled == s->nr;
+}
+
+static bool stop_is_done(void *arg)
+{
+	return ((struct stop *)arg)->done;
+}
+
+static void stopper(void *arg)
+{
+	struct stop *s = arg;
+
+	preempt_disable();
+	s->arrived++;
+	sim_wait(all_arrived, s);
+	local_irq_disable();
+	s->disabled++;
+	sim_wait(all_disabled, s);
+	if (sim_cpu == s->first) {
+		s->err = s->func(s->arg);
+		s->done = true;
+	}
+	sim_wait(stop_is_done, s);
+	s->arrived--;
+	local_irq_enable();
+	preempt_enable();
+	sim_wake_up(s);
+	sim_kthread_exit();
+}
+
+static DEFINE_MUTEX(stop_mutex);
+
+int stop_machine(int (*func)(void *), void *arg, const struct cpumask *cpus)
+{
+	struct stop s = { .func = func, .arg = arg };
+	unsigned int n;
+
+	sim_require(!cpus, "stop_machine() for some CPUs");
+	cpus_read_lock();
+	mutex_lock(&stop_mutex);
+	sim_tell("stops the machine");
+	s.first = cpumask_first(cpu_online_mask);
+	for (n = 0; n < nr_cpu_ids; n++)
+		s.nr += fake_online[n];
+	preempt_disable();
+	for (n = 0; n < nr_cpu_ids; n++) {
+		if (fake_online[n])
+			sim_kthread("stopper", stopper, &s, n, 2);
+	}
+	preempt_enable();
+	while (!s.done || s.arrived)
+		sim_sleep_on(&s, 0);
+	mutex_unlock(&stop_mutex);
+	cpus_read_unlock();
+	return s.err;
+}
+
+/* ---- boot --------------------------------------------------------------------------- */
+
+static bool has_work(void *arg)
+{
+	return ((struct sim_cpu *)arg)->rq;
+}
+
+static void idle(void *arg)
+{
+	for (;;) {
+		if (sim_this_cpu()->rq)
+			sim_schedule();
+		else
+			sim_wait(has_work, sim_this_cpu());
+	}
+	(void)arg;
+}
+
+static void boot_cpu(unsigned int n)
+{
+	struct sim_cpu *cpu = &sim_cpus[n];
+
+	cpu->idle = sim_make_task("idle", idle, NULL, &root_cred, n);
+	cpu->idle->flags = PF_KTHREAD;
+	cpu->idle->sim->state = SIM_RUNNABLE;
+	cpu->idle->on_rq = 1;
+	cpu->idle->on_cpu = 1;
+	cpu->curr = cpu->idle;
+	cpu->active = true;
+	cpu->preempt = 1;
+	switched_from[n] = cpu->idle;
+	fake_online[n] = true;
+	sim_online_mask.bits[n / 64] |= BIT(n % 64);
+	sim_possible_mask.bits[n / 64] |= BIT(n % 64);
+}
+
+extern char __start_sim_percpu[], __stop_sim_percpu[];
+static char *percpu[NR_CPUS];
+
+void *sim_per_cpu(const volatile void *p, unsigned int cpu)
+{
+	size_t offset = (const volatile char *)p - __start_sim_percpu;
+
+	sim_require(cpu < nr_cpu_ids && offset < (size_t)(__stop_sim_percpu - __start_sim_percpu),
+		    "not a variable of CPU %u", cpu);
+	return percpu[cpu] + offset;
+}
+
+static void make_percpu(unsigned int n)
+{
+	size_t size = __stop_sim_percpu - __start_sim_percpu;
+
+	percpu[n] = aligned_alloc(64, (size + 63) / 64 * 64);
+	memcpy(percpu[n], __start_sim_percpu, size);
+}
+
+static void (*main_func)(void *);
+static bool main_ended;
+
+static void main_task(void *arg)
+{
+	main_func(arg);
+	main_ended = true;
+	running = false;
+	__sanitizer_start_switch_fiber(NULL, host_bottom, host_size);
+	sim_swap(&current->sim->sp, host_sp);
+}
+
+void sim_boot(unsigned int nr_cpus, void (*func)(void *arg), void *arg)
+{
+	void *fake = NULL;
+	unsigned int n;
+
+	nr_cpu_ids = nr_cpus;
+	now = NSEC_PER_SEC;
+	for (n = 0; n < nr_cpus; n++) {
+		make_percpu(n);
+		boot_cpu(n);
+	}
+	sim_cpu = 0;
+	sim_kernel_boot();
+	main_func = func;
+	sim_kthread("main", main_task, arg, -1, 0);
+	running = true;
+	__sanitizer_start_switch_fiber(&fake, sim_cpus[0].curr->sim->stack, STACK_SIZE);
+	sim_swap(&host_sp, sim_cpus[0].curr->sim->sp);
+	__sanitizer_finish_switch_fiber(fake, NULL, NULL);
+	(void)fake;
+	sim_require(main_ended, "the machine has stopped");
+}
+
+/* ---- hotplug ------------------------------------------------------------------------ */
+
+static bool only_idle(unsigned int n)
+{
+	return sim_cpus[n].curr == sim_cpus[n].idle && !sim_cpus[n].rq;
+}
+
+/* The scheduler takes no more tasks there, and moves those that wait. */
+static void move_tasks_away(unsigned int n)
+{
+	struct sim_task *t, *next;
+
+	for (t = sim_cpus[n].rq; t; t = next) {
+		next = t->next_rq;
+		if (t->pinned || t->task->on_cpu)
+			continue;
+		dequeue(t->task);
+		set_cpu(t->task, allowed_cpu(t->task));
+		enqueue(t->task, t->task->cpu);
+	}
+}
+
+static void call_teardown(void *arg)
+{
+	if (sim_cpuhp_teardown)
+		sim_require(!sim_cpuhp_teardown((unsigned long)arg), "the teardown callback failed");
+}
+
+static void call_startup(void *arg)
+{
+	if (sim_cpuhp_startup)
+		sim_require(!sim_cpuhp_startup((unsigned long)arg), "the startup callback failed");
+}
+
+/* The order is that of the kernel: inactive, callbacks, kernel threads, empty, off. */
+void sim_cpu_down(unsigned int n)
+{
+	struct sim_cpu *cpu = &sim_cpus[n];
+
+	sim_cpus_write_lock();
+	sim_tell("takes CPU %u offline", n);
+	cpu->active = false;
+	sim_run_on(n, call_teardown, (void *)(unsigned long)n);
+	sim_smpboot_park(n);
+	do {
+		move_tasks_away(n);
+		if (cpu->curr != cpu->idle && !cpu->curr->sim->pinned)
+			cpu->need_resched = true;
+		sim_sleep_on(NULL, now + 1000);
+	} while (sim_cpu == n || !only_idle(n) || cpu->calls || cpu->works || !cpu->wait || cpu->irqs_off ||
+		 cpu->in_irq);
+	fake_online[n] = false;
+	sim_online_mask.bits[n / 64] &= ~BIT(n % 64);
+	cpu->curr = NULL;	/* executes nothing */
+	while (cpu->timers) {
+		struct hrtimer *timer = cpu->timers;
+
+		remove_timer(timer);
+		timer->cpu = sim_cpu;
+		insert_timer(timer);
+	}
+	sim_cpus_write_unlock();
+}
+
+void sim_cpu_up(unsigned int n)
+{
+	struct sim_cpu *cpu = &sim_cpus[n];
+
+	sim_cpus_write_lock();
+	sim_tell("takes CPU %u online", n);
+	model_cpu_reset(n);
+	cpu->curr = cpu->idle;
+	fake_online[n] = true;
+	sim_online_mask.bits[n / 64] |= BIT(n % 64);
+	sim_smpboot_unpark(n);
+	sim_run_on(n, call_startup, (void *)(unsigned long)n);
+	cpu->active = true;
+	sim_cpus_write_unlock();
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Run scenarios, each with many seeds, each run in a process of its own. */
+#include <stdlib.h>
+#include <sys/personality.h>
+#include <sys/wait.h>
+
+#include "scenarios.h"
+
+static const struct scenario *scenario;
+static unsigned int nr_cpus;
+
+static void main_of_machine(void *arg)
+{
+	sim_load_module();
+	scenario->func();
+	sim_unload_module();
+	(void)arg;
+}
+
+#ifdef __SANITIZE_ADDRESS__
+void __asan_set_death_callback(void (*callback)(void));
+
+static void save_at_death(void)
+{
+	sim_choices_save(getenv("SIM_SAVE"));
+	fflush(stdout);
+}
+#endif
+
+static void run_here(u64 seed, const char *replay)
+{
+#ifdef __SANITIZE_ADDRESS__
+	__asan_set_death_callback(save_at_death);
+#endif
+	if (replay)
+		sim_choices_replay(replay);
+	else
+		sim_choices_random(seed);
+	sim_boot(nr_cpus ?: scenario->cpus, main_of_machine, NULL);
+	fflush(stdout);
+	_exit(0);
+}
+
+/* Return: false if the run failed. */
+static bool run(u64 seed, const char *replay, bool quiet)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		if (quiet && !freopen("/dev/null", "w", stdout))
+			_exit(2);
+		run_here(seed, replay);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+		perror("fork");
+		exit(2);
+	}
+	return status == 0;
+}
+
+/* ---- shrinking ------------------------------------------------------------- */
+
+#define MAX_LINES	200000
+
+static char *lines[MAX_LINES];
+static unsigned int nr_lines;
+
+static void read_record(const char *file)
+{
+	char line[64];
+	FILE *f = fopen(file, "r");
+
+	nr_lines = 0;
+	while (f && nr_lines < MAX_LINES && fgets(line, sizeof(line), f))
+		lines[nr_lines++] = strdup(line);
+	if (f)
+		fclose(f);
+}
+
+static void write_record(const char *file, unsigned int skip, unsigned int n)
+{
+	FILE *f = fopen(file, "w");
+	unsigned int i;
+
+	for (i = 0; f && i < nr_lines; i++) {
+		if (i < skip || i >= skip + n)
+			fputs(lines[i], f);
+	}
+	if (f)
+		fclose(f);
+}
+
+/* Leave choices out, as long as the run still fails. */
+static void shrink(const char *file, const char *tmp)
+{
+	unsigned int n, i, k;
+
+	read_record(file);
+	for (n = nr_lines / 2; n; n /= 2) {
+		for (i = 0; i < nr_lines;) {
+			write_record(tmp, i, n);
+			if (run(0, tmp, true)) {
+				i += n;
+				continue;
+			}
+			for (k = i; k < i + n && k < nr_lines; k++)
+				free(lines[k]);
+			memmove(&lines[i], &lines[min(i + n, nr_lines)],
+				(nr_lines - min(i + n, nr_lines)) * sizeof(lines[0]));
+			nr_lines -= min(n, nr_lines - i);
+		}
+	}
+	write_record(file, 0, 0);
+	printf("%u choices are needed\n", nr_lines);
+	while (nr_lines)
+		free(lines[--nr_lines]);
+}
+
+/* ---- the command ----------------------------------------------------------- */
+
+static void usage(void)
+{
+	fprintf(stderr, "usage: sim [-n RUNS] [-s SEED] [-c CPUS] [-v] [-r RECORD] [-w RECORD] [SCENARIO]\n"
+		"	-v: print the story of each run; twice: with each step\n"
+		"	-w: write the choices of a run that failed, shrunk\n"
+		"	-r: replay them\n");
+	exit(2);
+}
+
+/* Addresses decide which hash bucket is used: they must be the same in a replay. */
+static void fix_addresses(char **argv)
+{
+	int old = personality(0xffffffff);
+
+	if (old < 0 || (old & ADDR_NO_RANDOMIZE))
+		return;
+	if (personality(old | ADDR_NO_RANDOMIZE) >= 0)
+		execv("/proc/self/exe", argv);
+}
+
+static unsigned int run_scenario(u64 seed, unsigned int runs, const char *replay, const char *record)
+{
+	char tmp[4096];
+	u64 s;
+
+	for (s = seed; s < seed + runs; s++) {
+		if (record)
+			setenv("SIM_SAVE", record, 1);
+		if (run(s, replay, false))
+			continue;
+		printf("FAILED: %s, seed %llu\n", scenario->name, s);
+		if (record) {
+			unsetenv("SIM_SAVE");
+			snprintf(tmp, sizeof(tmp), "%s.tmp", record);
+			shrink(record, tmp);
+			unlink(tmp);
+		}
+		return 1;
+	}
+	printf("ok: %s, %u runs\n", scenario->name, runs);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *replay = NULL, *record = NULL;
+	unsigned int i, runs = 1, failed = 0, found = 0;
+	u64 seed = 1;
+	int c;
+
+	fix_addresses(argv);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	while ((c = getopt(argc, argv, "n:s:c:vr:w:")) != -1) {
+		switch (c) {
+		case 'n':
+			runs = strtoul(optarg, NULL, 0);
+			break;
+		case 's':
+			seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'c':
+			nr_cpus = strtoul(optarg, NULL, 0);
+			break;
+		case 'v':
+			sim_all_steps = sim_story;
+			sim_story = true;
+			break;
+		case 'r':
+			replay = optarg;
+			break;
+		case 'w':
+			record = optarg;
+			break;
+		default:
+			usage();
+		}
+	}
+	if (nr_cpus > NR_CPUS)
+		usage();
+	for (i = 0; i < sim_nr_scenarios; i++) {
+		scenario = &sim_scenarios[i];
+		if (optind < argc && strcmp(argv[optind], scenario->name))
+			continue;
+		found++;
+		failed += run_scenario(seed, runs, replay, record);
+	}
+	if (!found)
+		usage();
+	/* As libcheck, for the summary of all tests. */
+	printf("%u%%: Checks: %u, Failures: %u, Errors: 0\n", (found - failed) * 100 / found, found, failed);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * In place of module/arch/x86/perf-claim.c: there is no perf, and the processor is one whose
+ * counters can be reserved.
+ */
+#include "sim.h"
+#include "x86.h"
+
+#define NOT_CALLED	sim_fail("the counters are claimed from perf")
+
+int perfctr_x86_perf_find(unsigned int cpu)
+{
+	(void)cpu;
+	NOT_CALLED;
+}
+
+void perfctr_x86_perf_step_out(void)
+{
+	NOT_CALLED;
+}
+
+int perfctr_x86_perf_reserve(void)
+{
+	NOT_CALLED;
+}
+
+void perfctr_x86_perf_release(void)
+{
+	NOT_CALLED;
+}
+
+bool perfctr_x86_perf_claim(void)
+{
+	NOT_CALLED;
+}
+
+void perfctr_x86_perf_unclaim(void)
+{
+	NOT_CALLED;
+}
+
+void perfctr_x86_perf_lose(unsigned int cpu)
+{
+	(void)cpu;
+	NOT_CALLED;
+}

@@ -1,0 +1,811 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Processes and threads: what user space and the kernel's calls do, for scenarios. */
+#include <stdlib.h>
+
+#include "sim.h"
+#include "../unit/driver/model.h"
+
+/* ---- memory maps ------------------------------------------------------------- */
+
+/* The things that users have.  None may remain at the unload. */
+unsigned int sim_nr_mms, sim_nr_files;
+
+static struct mm_struct *make_mm(void)
+{
+	struct mm_struct *mm = calloc(1, sizeof(*mm));
+
+	sim_nr_mms++;
+	mm->mm_users.counter = 1;
+	mm->mm_count.counter = 1;
+	mutex_init(&mm->mmap_lock);
+	mm->dumpable = SUID_DUMP_USER;
+	return mm;
+}
+
+void mmgrab(struct mm_struct *mm)
+{
+	sim_require(mm->mm_count.counter > 0, "a reference to an mm that is freed");
+	mm->mm_count.counter++;
+}
+
+static void free_mm(struct mm_struct *mm)
+{
+	sim_require(!mm->vmas, "an mm is freed with a mapping");
+	free(mm);
+}
+
+void mmdrop(struct mm_struct *mm)
+{
+	sim_require(mm->mm_count.counter > 0, "an mm is put too often");
+	if (!--mm->mm_count.counter)
+		free_mm(mm);
+}
+
+bool mmget_not_zero(struct mm_struct *mm)
+{
+	return atomic_add_unless(&mm->mm_users, 1, 0);
+}
+
+static void unmap(struct vm_area_struct *vma)
+{
+	struct vm_area_struct **p = &vma->vm_mm->vmas;
+
+	while (*p != vma)
+		p = &(*p)->next;
+	*p = vma->next;
+	if (vma->vm_ops && vma->vm_ops->close)
+		vma->vm_ops->close(vma);
+	fput(vma->vm_file);
+	free(vma);
+}
+
+void mmput(struct mm_struct *mm)
+{
+	might_sleep();
+	if (!atomic_dec_and_test(&mm->mm_users))
+		return;
+	while (mm->vmas)
+		unmap(mm->vmas);
+	sim_require(!mm->context.perf_rdpmc_allowed.counter, "a process ends with the right to RDPMC");
+	sim_nr_mms--;
+	mmdrop(mm);
+}
+
+struct mm_struct *get_task_mm(struct task_struct *task)
+{
+	struct mm_struct *mm;
+
+	SIM_STEP("get_task_mm");	/* atomic, as the task does not leave its mm meanwhile */
+	mm = task->mm;
+	if (!mm || (task->flags & PF_KTHREAD) || !mm->mm_users.counter)
+		return NULL;
+	mm->mm_users.counter++;
+	return mm;
+}
+
+static void load_mm(struct mm_struct *mm)
+{
+	struct sim_cpu *cpu = sim_this_cpu();
+
+	if (cpu->loaded_mm == mm)
+		return;
+	if (cpu->loaded_mm)
+		cpu->loaded_mm->cpus.bits[sim_cpu / 64] &= ~BIT(sim_cpu % 64);
+	mmgrab(mm);
+	if (cpu->loaded_mm)
+		mmdrop(cpu->loaded_mm);
+	cpu->loaded_mm = mm;
+	mm->cpus.bits[sim_cpu / 64] |= BIT(sim_cpu % 64);
+	cpu->pce = mm->context.perf_rdpmc_allowed.counter;
+}
+
+void kthread_use_mm(struct mm_struct *mm)
+{
+	bool flags;
+
+	might_sleep();
+	local_irq_save(flags);
+	current->mm = mm;
+	current->active_mm = mm;
+	load_mm(mm);
+	local_irq_restore(flags);
+}
+
+/* The mm stays loaded until another one is. */
+void kthread_unuse_mm(struct mm_struct *mm)
+{
+	sim_require(current->mm == mm, "another mm was used");
+	SIM_STEP("kthread_unuse_mm");
+	current->mm = NULL;
+}
+
+bool sim_user_rdpmc(void)
+{
+	return sim_this_cpu()->pce;
+}
+
+void cr4_update_irqsoff(unsigned long set, unsigned long clear)
+{
+	sim_require(irqs_disabled(), "CR4 is written with interrupts enabled");
+	sim_this_cpu()->pce = (sim_this_cpu()->pce || (set & X86_CR4_PCE)) &&
+			      !(clear & X86_CR4_PCE);
+}
+
+/* ---- files ------------------------------------------------------------------------ */
+
+struct file *anon_inode_getfile(const char *name, const struct file_operations *fops, void *priv,
+				int flags)
+{
+	struct file *file;
+
+	(void)name;
+	(void)flags;
+	might_sleep();
+	if (sim_failures.alloc && sim_choose(2, sim_failures.alloc))
+		return ERR_PTR(-ENOMEM);
+	file = calloc(1, sizeof(*file));
+	sim_nr_files++;
+	file->f_op = fops;
+	file->private_data = priv;
+	file->count.counter = 1;
+	return file;
+}
+
+struct file *fget(unsigned int fd)
+{
+	struct file *file;
+
+	SIM_STEP("fget");	/* atomic: the table has a lock */
+	file = fd < 64 ? current->signal->fd[fd] : NULL;
+	if (file)
+		file->count.counter++;
+	return file;
+}
+
+static void release_file(struct file *file)
+{
+	might_sleep();
+	if (file->f_op && file->f_op->release)
+		file->f_op->release(NULL, file);
+	sim_nr_files--;
+	free(file);
+}
+
+static void release_work(void *arg)
+{
+	release_file(arg);
+	sim_kthread_exit();
+}
+
+/* The last reference of a user's thread is released at its return to user mode. */
+void fput(struct file *file)
+{
+	if (!atomic_dec_and_test(&file->count))
+		return;
+	if (current->flags & PF_KTHREAD || current->exit_state) {
+		sim_kthread("fput", release_work, file, -1, 0);
+		return;
+	}
+	file->next_dead = current->sim->dead_files;
+	current->sim->dead_files = file;
+}
+
+static void run_task_work(void)
+{
+	struct file *file;
+
+	while ((file = current->sim->dead_files)) {
+		current->sim->dead_files = file->next_dead;
+		release_file(file);
+	}
+}
+
+int get_unused_fd_flags(unsigned int flags)
+{
+	unsigned int fd;
+
+	(void)flags;
+	SIM_STEP("get_unused_fd_flags");
+	for (fd = 3; fd < 64; fd++) {
+		if (!current->signal->fd_used[fd]) {
+			current->signal->fd_used[fd] = true;
+			return fd;
+		}
+	}
+	return -EMFILE;
+}
+
+void put_unused_fd(unsigned int fd)
+{
+	sim_require(current->signal->fd_used[fd] && !current->signal->fd[fd], "the descriptor is used");
+	current->signal->fd_used[fd] = false;
+}
+
+void fd_install(unsigned int fd, struct file *file)
+{
+	SIM_STEP("fd_install");
+	sim_require(current->signal->fd_used[fd] && !current->signal->fd[fd], "the descriptor is used");
+	current->signal->fd[fd] = file;
+}
+
+static int close_file(struct file *file)
+{
+	if (file->f_op && file->f_op->flush)
+		file->f_op->flush(file, current->signal);
+	fput(file);
+	return 0;
+}
+
+void seq_printf(struct seq_file *m, const char *format, ...)
+{
+	(void)m;
+	(void)format;
+}
+
+void poll_wait(struct file *file, wait_queue_head_t *w, struct poll_table_struct *wait)
+{
+	(void)file;
+	(void)w;
+	(void)wait;
+	SIM_STEP("poll_wait");
+}
+
+/* ---- mappings ------------------------------------------------------------------------ */
+
+void vm_flags_mod(struct vm_area_struct *vma, unsigned long set, unsigned long clear)
+{
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+}
+
+vm_fault_t vmf_insert_pfn(struct vm_area_struct *vma, unsigned long addr, unsigned long pfn)
+{
+	might_sleep();
+	sim_require(addr == vma->vm_start, "a page at a wrong address");
+	if (sim_failures.alloc && sim_choose(2, sim_failures.alloc))
+		return VM_FAULT_ERROR;
+	vma->page = (void *)(pfn << PAGE_SHIFT);
+	return VM_FAULT_NOPAGE;
+}
+
+int remap_pfn_range(struct vm_area_struct *vma, unsigned long addr, unsigned long pfn,
+		    unsigned long size, unsigned int prot)
+{
+	(void)prot;
+	(void)size;
+	might_sleep();
+	if (addr == vma->vm_start)
+		vma->page = (void *)(pfn << PAGE_SHIFT);
+	return 0;
+}
+
+void zap_special_vma_range(struct vm_area_struct *vma, unsigned long addr, unsigned long size)
+{
+	(void)addr;
+	(void)size;
+	vma->page = NULL;
+}
+
+struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long size)
+{
+	struct vm_area_struct *vma = calloc(1, sizeof(*vma));
+	struct file *file = fget(fd);
+	int err;
+
+	sim_require(file, "mmap() of a descriptor that is closed");
+	current->sim->regs.user = false;
+	vma->vm_start = 0x10000000 + offset;
+	vma->vm_end = vma->vm_start + size;
+	vma->vm_pgoff = offset >> PAGE_SHIFT;
+	vma->vm_flags = VM_MAYSHARE;
+	vma->vm_mm = current->mm;
+	vma->vm_file = file;
+	mutex_lock(&current->mm->mmap_lock);
+	err = file->f_op->mmap(file, vma);
+	if (!err) {
+		vma->next = current->mm->vmas;
+		current->mm->vmas = vma;
+	}
+	mutex_unlock(&current->mm->mmap_lock);
+	if (err) {
+		fput(file);
+		free(vma);
+		vma = NULL;
+	}
+	sim_return_to_user();
+	return vma;
+}
+
+void user_munmap(struct vm_area_struct *vma)
+{
+	current->sim->regs.user = false;
+	mutex_lock(&current->mm->mmap_lock);
+	unmap(vma);
+	mutex_unlock(&current->mm->mmap_lock);
+	sim_return_to_user();
+}
+
+/* ---- tasks ------------------------------------------------------------------------------ */
+
+struct task_struct *sim_first_thread(const struct task_struct *task)
+{
+	return task->signal ? task->signal->threads : NULL;
+}
+
+int get_nr_threads(const struct task_struct *task)
+{
+	return task->signal ? task->signal->nr_threads : 1;
+}
+
+pid_t sim_tgid(const struct task_struct *task)
+{
+	return task->signal ? task->signal->pid : task->pid;
+}
+
+struct pt_regs *task_pt_regs(const struct task_struct *task)
+{
+	return &task->sim->regs;
+}
+
+struct pid *find_vpid(int nr)
+{
+	struct task_struct *task;
+
+	SIM_STEP("find_vpid");
+	for (task = sim_tasks; task; task = task->next_task) {
+		if (task->pid == nr)
+			return (struct pid *)task;
+	}
+	return NULL;
+}
+
+struct task_struct *pid_task(struct pid *pid, int type)
+{
+	(void)type;
+	return (struct task_struct *)pid;
+}
+
+bool task_is_traced(const struct task_struct *task)
+{
+	return task->sim->state == SIM_TRACED;
+}
+
+bool fatal_signal_pending(const struct task_struct *task)
+{
+	SIM_STEP("fatal_signal_pending");
+	return task->sim->signals >> SIGKILL & 1;
+}
+
+bool signal_pending(const struct task_struct *task)
+{
+	SIM_STEP("signal_pending");
+	return task->sim->signals;
+}
+
+/* SIGKILL wakes a task that is traced, and one that sleeps killably. */
+int send_sig_info(int sig, struct kernel_siginfo *info, struct task_struct *task)
+{
+	sim_require(!sim_is_in_nmi(), "a signal is sent in an NMI");
+	SIM_STEP("send_sig_info");
+	if (task->exit_state)
+		return -ESRCH;
+	task->sim->signals |= BIT_ULL(sig);
+	if (info)
+		task->sim->overflow_mask = info->si_pid;
+	if (sig == SIGKILL && task->sim->state == SIM_TRACED) {
+		task->sim->state = SIM_SLEEPS;
+		sim_wake_task(task);
+	} else if (task->sim->killable && task->sim->state == SIM_SLEEPS) {
+		sim_wake_task(task);
+	}
+	return 0;
+}
+
+int send_sig(int sig, struct task_struct *task, int priv)
+{
+	(void)priv;
+	return send_sig_info(sig, NULL, task);
+}
+
+static void call_fork_probe(struct task_struct *child)
+{
+	void (*probe)(void *, struct task_struct *, struct task_struct *) = sim_tp_fork.func;
+
+	preempt_disable();
+	if (probe)
+		probe(NULL, current, child);
+	preempt_enable();
+}
+
+/* A child's copies of the mappings, as dup_mmap() makes them. */
+static struct mm_struct *copy_mm(struct mm_struct *from)
+{
+	struct mm_struct *mm = make_mm();
+	struct vm_area_struct *vma, *copy;
+
+	mutex_lock(&from->mmap_lock);
+	mm->context.perf_rdpmc_allowed.counter = from->context.perf_rdpmc_allowed.counter;
+	for (vma = from->vmas; vma; vma = vma->next) {
+		if (vma->vm_flags & VM_DONTCOPY)
+			continue;
+		copy = malloc(sizeof(*copy));
+		*copy = *vma;
+		copy->vm_mm = mm;
+		atomic_inc(&vma->vm_file->count);
+		copy->page = vma->vm_flags & VM_WIPEONFORK ? NULL : vma->page;
+		copy->next = mm->vmas;
+		mm->vmas = copy;
+		if (copy->vm_ops && copy->vm_ops->open)
+			copy->vm_ops->open(copy);
+	}
+	mutex_unlock(&from->mmap_lock);
+	return mm;
+}
+
+static void user_begins(void *arg)
+{
+	struct sim_task *t = current->sim;
+
+	sim_return_to_user();
+	((void (*)(void *))t->user_func)(arg);
+	user_exit();
+}
+
+static struct task_struct *make_user_task(const char *name, void (*func)(void *), void *arg,
+					  const struct cred *cred, struct signal_struct *process)
+{
+	struct task_struct *task = sim_make_task(name, user_begins, arg, cred, -1), **p;
+
+	task->sim->user_func = (void *)func;
+	task->signal = process;
+	process->nr_threads++;
+	process->refs++;
+	sim_nr_user_tasks++;
+	for (p = &process->threads; *p; p = &(*p)->next_thread)
+		;
+	*p = task;
+	if (!process->pid)
+		process->pid = task->pid;
+	return task;
+}
+
+static void begin_user_task(struct task_struct *task)
+{
+	get_task_struct(task);		/* for user_wait() */
+	sim_start_task(task);
+}
+
+struct task_struct *sim_process(const char *name, u32 uid, void (*func)(void *), void *arg)
+{
+	struct signal_struct *process = calloc(1, sizeof(*process));
+	struct cred *cred = calloc(1, sizeof(*cred));
+	struct task_struct *task;
+
+	sim_nr_creds++;
+	*cred = (struct cred) {
+		.usage = { 1 }, .user_ns = &init_user_ns, .uid = { uid }, .euid = { uid }, .suid = { uid },
+		.perfmon = !uid,
+	};
+	task = make_user_task(name, func, arg, cred, process);
+	task->mm = make_mm();
+	begin_user_task(task);
+	return task;
+}
+
+static struct task_struct *fork_task(const char *name, void (*func)(void *), void *arg, bool thread)
+{
+	struct signal_struct *process = thread ? current->signal : calloc(1, sizeof(*process));
+	struct task_struct *task;
+	struct mm_struct *mm;
+	unsigned int fd;
+
+	current->sim->regs.user = false;
+	SIM_STEP("fork");
+	if (thread) {
+		mm = current->mm;
+		atomic_inc(&mm->mm_users);
+	} else {
+		mm = copy_mm(current->mm);
+		for (fd = 0; fd < 64; fd++) {
+			process->fd[fd] = current->signal->fd[fd];
+			process->fd_used[fd] = process->fd[fd];
+			if (process->fd[fd])
+				process->fd[fd]->count.counter++;
+		}
+	}
+	task = make_user_task(name, func, arg, get_current_cred(), process);
+	task->mm = mm;
+	task->cpus_mask = current->cpus_mask;
+	task->sim->state = SIM_SLEEPS;
+	sim_list_task(task);
+	SIM_STEP("the child is in the list of threads");
+	call_fork_probe(task);
+	get_task_struct(task);
+	sim_wake_task(task);
+	sim_return_to_user();
+	return task;
+}
+
+struct task_struct *user_thread(const char *name, void (*func)(void *), void *arg)
+{
+	return fork_task(name, func, arg, true);
+}
+
+struct task_struct *user_fork(const char *name, void (*func)(void *), void *arg)
+{
+	return fork_task(name, func, arg, false);
+}
+
+void user_wait(struct task_struct *task)
+{
+	bool was_user = current->sim->regs.user;
+
+	current->sim->regs.user = false;
+	while (!task->exit_state)
+		sim_sleep_until(task, sim_ns() + NSEC_PER_SEC);
+	put_task_struct(task);
+	if (was_user)
+		sim_return_to_user();
+}
+
+static void exit_files(struct signal_struct *process)
+{
+	unsigned int fd;
+
+	for (fd = 0; fd < 64; fd++) {
+		struct file *file = process->fd[fd];
+
+		process->fd[fd] = NULL;
+		if (file)
+			close_file(file);
+	}
+	run_task_work();
+}
+
+/* The order is that of do_exit() from 6.16 on. */
+void user_exit(void)
+{
+	struct signal_struct *process = current->signal;
+	struct mm_struct *mm = current->mm;
+	struct task_struct **p;
+
+	current->sim->regs.user = false;
+	SIM_STEP("exit");
+	current->flags |= PF_EXITING;
+	SIM_STEP("PF_EXITING is set");
+	if (sim_tp_exit.func) {
+		preempt_disable();
+		((void (*)(void *, struct task_struct *, bool))sim_tp_exit.func)
+			(NULL, current, process->nr_threads == 1);
+		preempt_enable();
+	}
+	current->mm = NULL;
+	mmput(mm);
+	run_task_work();
+	if (!--process->nr_threads)
+		exit_files(process);
+	for (p = &process->threads; *p != current; p = &(*p)->next_thread)
+		;
+	*p = current->next_thread;
+	current->exit_state = EXIT_DEAD;
+	put_cred(current->cred);
+	sim_die();
+}
+
+void user_exec(bool privileged)
+{
+	struct linux_binprm bprm = { .secureexec = privileged };
+	struct mm_struct *old = current->mm;
+
+	current->sim->regs.user = false;
+	SIM_STEP("exec");
+	sim_require(current->signal->nr_threads == 1, "exec of a process with several threads");
+	current->in_execve = 1;
+	preempt_disable();
+	current->mm = make_mm();
+	current->active_mm = current->mm;
+	load_mm(current->mm);
+	preempt_enable();
+	mmput(old);
+	if (sim_tp_exec.func) {
+		preempt_disable();
+		((void (*)(void *, struct task_struct *, pid_t, struct linux_binprm *))sim_tp_exec.func)
+			(NULL, current, current->pid, &bprm);
+		preempt_enable();
+	}
+	current->in_execve = 0;
+	sim_return_to_user();
+}
+
+static void stop_for_tracer(void)
+{
+	current->sim->stop = false;
+	SIM_STEP("enters its ptrace stop");
+	current->sim->key = NULL;
+	current->sim->until = 0;
+	current->sim->state = SIM_TRACED;
+	sim_wake_key(current);
+	sim_schedule();
+}
+
+/* Before user mode continues, the kernel handles signals, releases and stops. */
+void sim_return_to_user(void)
+{
+	struct sim_task *t = current->sim;
+	int sig;
+
+	for (;;) {
+		run_task_work();
+		SIM_STEP("returns to user mode");
+		if (t->signals >> SIGKILL & 1)
+			user_exit();
+		if (t->stop && current->ptrace) {
+			stop_for_tracer();
+			continue;
+		}
+		if (!t->signals)
+			break;
+		for (sig = 1; sig <= 63; sig++)
+			t->received[sig] += t->signals >> sig & 1;
+		t->signals = 0;
+	}
+	t->regs.user = true;
+}
+
+/* Execute instructions in user mode, in pieces between which anything can happen. */
+void user_work(u64 instructions)
+{
+	struct sim_task *t = current->sim;
+	u64 n;
+
+	sim_require(t->regs.user, "work in user mode by a task that is not there");
+	while (instructions) {
+		n = min(instructions, 1 + instructions / 3);
+		preempt_disable();
+		model_run(&(struct work) { .instructions = n, .cycles = n });
+		t->executed += n;
+		preempt_enable();
+		SIM_STEP("user mode");
+		if (t->signals || t->stop) {
+			t->regs.user = false;
+			sim_return_to_user();
+		}
+		instructions -= n;
+	}
+}
+
+void user_kill(struct task_struct *task, int sig)
+{
+	send_sig(sig, task, 0);
+}
+
+static bool is_stopped_or_dead(const struct task_struct *task)
+{
+	return task->sim->state == SIM_TRACED || task->exit_state;
+}
+
+/* Trace a thread, and wait until it has stopped.  False: it has ended. */
+bool user_ptrace_stop(struct task_struct *task)
+{
+	current->sim->regs.user = false;
+	task->ptrace = 1;
+	task->parent = current;
+	task->sim->stop = true;
+	while (!is_stopped_or_dead(task))
+		sim_sleep_until(task, sim_ns() + NSEC_PER_SEC);
+	sim_return_to_user();
+	return !task->exit_state;
+}
+
+void user_ptrace_continue(struct task_struct *task)
+{
+	SIM_STEP("PTRACE_DETACH");
+	task->ptrace = 0;
+	task->parent = NULL;
+	if (task->sim->state != SIM_TRACED)
+		return;
+	task->sim->state = SIM_SLEEPS;
+	sim_wake_task(task);
+}
+
+static struct super_block proc = { PROC_SUPER_MAGIC };
+static struct dentry proc_root = { &proc_root, { "/" }, &proc };
+static struct dentry proc_pid = { &proc_root, { "1" }, &proc };
+static struct dentry proc_mem = { &proc_pid, { "mem" }, &proc };
+
+static int release_mem(struct inode *inode, struct file *file)
+{
+	(void)inode;
+	mmdrop(file->private_data);
+	return 0;
+}
+
+static const struct file_operations mem_fops = { .release = release_mem };
+
+/* Open /proc/PID/mem. */
+int user_open_mem(struct task_struct *task)
+{
+	struct file *file = calloc(1, sizeof(*file));
+	int fd = get_unused_fd_flags(0);
+
+	sim_nr_files++;
+	file->f_op = &mem_fops;
+	file->count.counter = 1;
+	file->private_data = task->mm;
+	file->f_path.dentry = &proc_mem;
+	file->f_mode = FMODE_READ;
+	mmgrab(task->mm);
+	fd_install(fd, file);
+	return fd;
+}
+
+/* ---- system calls -------------------------------------------------------------------------- */
+
+static long call_ioctl(struct file *file, unsigned int cmd, void *arg)
+{
+	struct sim_cpu *cpu;
+	long ret;
+
+	ret = file->f_op->unlocked_ioctl(file, cmd, (unsigned long)arg);
+	cpu = sim_this_cpu();
+	sim_require(!cpu->preempt && !cpu->irqs_off && !current->sim->mutexes.n &&
+		    !current->sim->rcu_depth, "a call returns in a wrong context");
+	return ret;
+}
+
+long user_ioctl(int fd, unsigned int cmd, void *arg)
+{
+	struct file *file;
+	long ret = -EBADF;
+
+	current->sim->regs.user = false;
+	file = fget(fd);
+	if (file) {
+		ret = call_ioctl(file, cmd, arg);
+		fput(file);
+	}
+	sim_return_to_user();
+	return ret;
+}
+
+long user_device_ioctl(unsigned int cmd, void *arg)
+{
+	struct file file = { .f_op = sim_device };
+	long ret;
+
+	current->sim->regs.user = false;
+	__module_get(NULL);
+	ret = call_ioctl(&file, cmd, arg);
+	module_put(NULL);
+	sim_return_to_user();
+	return ret;
+}
+
+int user_close(int fd)
+{
+	struct file *file = fd >= 0 && fd < 64 ? current->signal->fd[fd] : NULL;
+
+	if (!file)
+		return -EBADF;
+	current->sim->regs.user = false;
+	current->signal->fd[fd] = NULL;
+	current->signal->fd_used[fd] = false;
+	SIM_STEP("close");
+	close_file(file);
+	sim_return_to_user();
+	return 0;
+}
+
+unsigned int user_poll(int fd)
+{
+	struct file *file;
+	unsigned int events = 0;
+
+	current->sim->regs.user = false;
+	file = fget(fd);
+	if (file) {
+		events = file->f_op->poll(file, NULL);
+		fput(file);
+	}
+	sim_return_to_user();
+	return events;
+}

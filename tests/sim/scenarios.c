@@ -1,0 +1,593 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The scenarios.  README.md explains how to write one. */
+#include <stdlib.h>
+
+#include "scenarios.h"
+#include "../unit/driver/model.h"
+
+/* ---- what threads do --------------------------------------------------------- */
+
+/* A control of user-mode instructions in a general counter. */
+static void fill_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr, u32 flags)
+{
+	*ctr = (struct vperfctr_ctr) { .map = 0, .evntsel = SEL_EN | SEL_USR | EV_INSTRUCTIONS };
+	*control = (struct vperfctr_control) {
+		.size = sizeof(*control), .ctr_size = sizeof(*ctr), .ctr = (unsigned long)ctr,
+		.nractrs = 1, .tsc_on = 1, .flags = flags,
+	};
+}
+
+static int open_thread(s32 tid, u32 flags)
+{
+	struct vperfctr_open req = { .size = sizeof(req), .tid = tid, .flags = flags };
+
+	return user_device_ioctl(VPERFCTR_OPEN, &req);
+}
+
+static int control(int fd, u32 flags)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	fill_control(&control, &ctr, flags);
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
+/* A control with a period, and a signal; or with a ring. */
+static int control_imode(int fd, u64 period, int sig)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	fill_control(&control, &ctr, sig ? 0 : VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	control.si_signo = sig;
+	ctr.ireset = -period;
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
+struct counts { struct vperfctr_read read; u64 own[2], children[2]; };
+
+static int read_counts(int fd, struct counts *c, u32 flags)
+{
+	memset(c, 0, sizeof(*c));
+	c->read = (struct vperfctr_read) {
+		.size = sizeof(c->read), .nrctrs = 1, .sums = (unsigned long)c->own,
+		.children = (unsigned long)c->children, .flags = flags,
+	};
+	return user_ioctl(fd, VPERFCTR_READ, &c->read);
+}
+
+#define must(call)	({ long sim_ret = (call); sim_require(sim_ret >= 0, #call ": %ld", sim_ret); sim_ret; })
+
+/* The thread has executed so many instructions since `before`: these must have been counted. */
+static void check_counts(int fd, u64 before)
+{
+	struct counts c;
+
+	must(read_counts(fd, &c, 0));
+	sim_require(c.own[1] == current->sim->executed - before, "counted %llu instructions, not %llu",
+		    c.own[1], current->sim->executed - before);
+}
+
+/* Count oneself, with reads in between. */
+static void count_self(void *arg)
+{
+	unsigned int i, rounds = (unsigned long)arg;
+	u64 before;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	user_work(10);
+	must(control(fd, 0));
+	before = current->sim->executed;
+	for (i = 0; i < rounds; i++) {
+		user_work(1 + i * 7);
+		check_counts(fd, before);
+	}
+	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	before += current->sim->executed;
+	user_work(50);
+	before -= current->sim->executed - 50;
+	must(user_ioctl(fd, VPERFCTR_RESUME, NULL));
+	user_work(50);
+	check_counts(fd, before + 50);
+	user_close(fd);
+}
+
+#define CHILDREN	4
+
+static void wait_for(struct task_struct **task, unsigned int n)
+{
+	while (n)
+		user_wait(task[--n]);
+}
+
+/* Several threads of several users count themselves. */
+static void self(void)
+{
+	struct task_struct *task[CHILDREN];
+	unsigned int i;
+
+	for (i = 0; i < CHILDREN; i++)
+		task[i] = sim_process("counts", 1000 + i / 2, count_self, (void *)3UL);
+	wait_for(task, CHILDREN);
+}
+
+/* ---- inheritance --------------------------------------------------------------- */
+
+static u64 given;		/* instructions of the descendants */
+
+static void child_works(void *arg)
+{
+	unsigned long depth = (unsigned long)arg;
+	struct task_struct *child = NULL;
+
+	user_work(20 + depth);
+	if (depth)
+		child = depth & 1 ? user_thread("grandchild", child_works, (void *)(depth - 1)) :
+				    user_fork("grandchild", child_works, (void *)(depth - 1));
+	user_work(30);
+	given += current->sim->executed;
+	if (child)
+		user_wait(child);
+}
+
+static void count_family(void *arg)
+{
+	struct task_struct *task[3];
+	struct counts c;
+	unsigned int i;
+	u64 before;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	must(control(fd, VPERFCTR_CONTROL_INHERIT));
+	before = current->sim->executed;
+	for (i = 0; i < 3; i++) {
+		task[i] = user_thread("child", child_works, (void *)2UL);
+		user_work(5);
+		must(read_counts(fd, &c, VPERFCTR_READ_MEMBERS));
+	}
+	wait_for(task, 3);
+	check_counts(fd, before);
+	must(read_counts(fd, &c, 0));
+	sim_require(c.children[1] == given && !c.read.children_missed,
+		    "counted %llu for children, and %llu missed, not %llu", c.children[1],
+		    c.read.children_missed, given);
+	user_close(fd);
+	(void)arg;
+}
+
+static void family(void)
+{
+	struct task_struct *task = sim_process("root", 1000, count_family, NULL);
+
+	user_wait(task);
+}
+
+/* A family ends, by the close of its root's state, while its members run and fork. */
+static void leave_family(void *arg)
+{
+	struct task_struct *task[3];
+	unsigned int i;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT));
+	must(control(fd, VPERFCTR_CONTROL_INHERIT));
+	for (i = 0; i < 3; i++)
+		task[i] = user_thread("child", child_works, (void *)3UL);
+	user_close(fd);
+	wait_for(task, 3);
+	(void)arg;
+}
+
+static void dissolve(void)
+{
+	struct task_struct *task[2];
+
+	task[0] = sim_process("root", 1000, leave_family, NULL);
+	task[1] = sim_process("root", 1000, leave_family, NULL);
+	wait_for(task, 2);
+}
+
+/* ---- monitors -------------------------------------------------------------------- */
+
+static bool monitored_may_end;
+
+static void be_monitored(void *arg)
+{
+	while (!monitored_may_end)
+		user_work(20);
+	user_work(20);
+	(void)arg;
+}
+
+static void monitor(void *arg)
+{
+	struct task_struct *task = arg;
+	struct counts c;
+	u64 before = 0;
+	int fd = -1;
+
+	if (user_ptrace_stop(task)) {
+		fd = open_thread(task->pid, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
+		if (fd >= 0 && control(fd, 0) >= 0)
+			before = task->sim->executed;
+	}
+	user_ptrace_continue(task);
+	if (fd >= 0) {
+		user_work(30);
+		must(read_counts(fd, &c, 0));
+		sim_require(c.own[1] <= task->sim->executed - before, "counted too much: %llu",
+			    c.own[1]);
+		if (user_ptrace_stop(task)) {
+			must(read_counts(fd, &c, 0));
+			sim_require(c.own[1] == task->sim->executed - before,
+				    "counted %llu instructions, not %llu", c.own[1],
+				    task->sim->executed - before);
+			control(fd, VPERFCTR_CONTROL_INHERIT);
+		}
+		user_ptrace_continue(task);
+		user_close(fd);
+	}
+	monitored_may_end = true;
+}
+
+/* A monitor makes, reads, changes and closes the state of a thread that works. */
+static void remote(void)
+{
+	struct task_struct *task[2];
+
+	task[0] = sim_process("monitored", 1000, be_monitored, NULL);
+	task[1] = sim_process("monitor", 1000, monitor, task[0]);
+	wait_for(task, 2);
+}
+
+/* The same, and SIGKILL arrives at any time. */
+static void kill_monitored(void)
+{
+	struct task_struct *task[2];
+
+	task[0] = sim_process("monitored", 1000, be_monitored, NULL);
+	task[1] = sim_process("monitor", 1000, monitor, task[0]);
+	sim_sleep_on(NULL, sim_ns() + 1000 * sim_choose(40, 1));
+	user_kill(task[0], SIGKILL);
+	wait_for(task, 2);
+}
+
+static void read_other(void *arg)
+{
+	struct task_struct *task = arg;
+	struct vperfctr_open req = { .size = sizeof(req), .tid = task->pid };
+	struct counts c;
+	u64 last = 0;
+	unsigned int i;
+	int fd = -1;
+
+	fd = user_device_ioctl(VPERFCTR_OPEN, &req);
+	for (i = 0; fd >= 0 && i < 6; i++) {
+		must(read_counts(fd, &c, 0));
+		sim_require(c.own[1] >= last && c.own[1] <= task->sim->executed, "the counts go back");
+		last = c.own[1];
+		user_work(3);
+	}
+	if (fd >= 0)
+		user_close(fd);
+}
+
+/* ---- attaching to a process ------------------------------------------------------- */
+
+static struct task_struct *attached;
+static bool attached_may_end;
+
+static void work_in_threads(void *arg)
+{
+	unsigned long depth = (unsigned long)arg;
+	struct task_struct *task[2];
+	unsigned int i, n = depth ? 2 : 0;
+
+	for (i = 0; i < n; i++)
+		task[i] = user_thread("thread", work_in_threads, (void *)(depth - 1));
+	do
+		user_work(20);
+	while (!attached_may_end);
+	wait_for(task, n);
+}
+
+static void attach_to(void *arg)
+{
+	struct vperfctr_control header;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_attach req = { .size = sizeof(req), .control = (unsigned long)&header };
+	struct counts c;
+	long fd;
+
+	fill_control(&header, &ctr, VPERFCTR_CONTROL_INHERIT);
+	req.tid = attached->pid;
+	req.mem_fd = user_open_mem(attached);
+	fd = user_device_ioctl(VPERFCTR_ATTACH, &req);
+	sim_require(fd >= 0, "ATTACH: %ld", fd);
+	sim_require(!req.nrskipped, "skipped %u threads", req.nrskipped);
+	must(read_counts(fd, &c, VPERFCTR_READ_MEMBERS));
+	attached_may_end = true;
+	user_wait(attached);
+	must(read_counts(fd, &c, VPERFCTR_READ_MEMBERS));
+	sim_require(!c.read.children_missed, "missed %llu", c.read.children_missed);
+	user_close(fd);
+	(void)arg;
+}
+
+static void attach(void)
+{
+	struct task_struct *task;
+
+	attached = sim_process("attached", 1000, work_in_threads, (void *)2UL);
+	task = sim_process("attacher", 1000, attach_to, NULL);
+	user_wait(task);
+}
+
+/* ---- overflows ------------------------------------------------------------------- */
+
+#define SIGNAL	40
+#define PERIOD	20
+
+/* Each overflow holds the counters until IRESUME, and sends one signal. */
+static void take_signals(void *arg)
+{
+	struct sim_task *t = current->sim;
+	unsigned int i, signals;
+	struct counts c;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	must(control_imode(fd, PERIOD, SIGNAL));
+	for (i = 0; i < 6; i++) {
+		signals = t->received[SIGNAL];
+		while (t->received[SIGNAL] == signals) {
+			user_work(3);
+			sim_require(t->executed < 100000, "no signal arrives");
+		}
+		sim_require(t->overflow_mask == 1, "the signal has the mask %#x", t->overflow_mask);
+		must(read_counts(fd, &c, 0));
+		sim_require(c.read.overflow == 1, "READ returns the overflows %#llx", c.read.overflow);
+		sim_require(c.own[1] >= PERIOD * (i + 1), "%llu events, and an overflow", c.own[1]);
+		must(user_ioctl(fd, VPERFCTR_IRESUME, NULL));
+	}
+	user_close(fd);
+	(void)arg;
+}
+
+static void overflow(void)
+{
+	struct task_struct *task[3];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		task[i] = sim_process("signals", 1000, take_signals, NULL);
+	wait_for(task, 3);
+}
+
+/* Each period makes a sample, or is counted as dropped; nothing is lost for the sums. */
+static void take_samples(void *arg)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 8, .watermark = 1, .nrsums = 1 };
+	struct vperfctr_ring_page *page;
+	struct vm_area_struct *vma;
+	struct counts c;
+	u64 before, events;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	vma = user_mmap(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	sim_require(vma, "the ring cannot be mapped");
+	page = vma->page;
+	must(control_imode(fd, PERIOD, 0));
+	before = current->sim->executed;
+	user_work(700);
+	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	must(read_counts(fd, &c, 0));
+	events = current->sim->executed - before;
+	sim_require(c.own[1] <= events, "counted %llu of %llu", c.own[1], events);
+	sim_require(page->head, "there is no sample");
+	sim_require((page->head + page->dropped) * PERIOD <= c.own[1], "%llu samples, %llu dropped, of %llu events",
+		    page->head, page->dropped, c.own[1]);
+	must(user_ioctl(fd, VPERFCTR_CONSUME, (void *)(unsigned long)page->head));
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+static void ring(void)
+{
+	struct task_struct *task[2];
+
+	task[0] = sim_process("samples", 1000, take_samples, NULL);
+	task[1] = sim_process("samples", 1001, take_samples, NULL);
+	wait_for(task, 2);
+}
+
+/* ---- mappings ---------------------------------------------------------------------- */
+
+/* As the library's inline read: RDPMC while the page says that it works. */
+static u64 inline_read(const volatile struct vperfctr_page *page)
+{
+	u32 samplecount, cstatus;
+	u64 sum;
+
+	do {
+		samplecount = READ_ONCE(page->samplecount);
+		cstatus = READ_ONCE(page->cstatus);
+		if (!(cstatus & VPERFCTR_CSTATUS_RDPMC))
+			return U64_MAX;
+		preempt_disable();	/* one instruction */
+		sim_require(sim_this_cpu()->pce, "#GP: RDPMC in user mode");
+		sum = *model_counter(&model.cpu[sim_cpu], page->ctr[0].map);
+		preempt_enable();
+		sum = page->ctr[0].sum + ((sum - page->ctr[0].start) & page->mask);
+	} while (READ_ONCE(page->samplecount) != samplecount);
+	return sum;
+}
+
+static void read_inline(void *arg)
+{
+	struct vm_area_struct *vma;
+	struct task_struct *child;
+	u64 before, now;
+	unsigned int i;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	vma = user_mmap(fd, 0, PAGE_SIZE);
+	sim_require(vma, "the page cannot be mapped");
+	must(control(fd, 0));
+	before = current->sim->executed;
+	for (i = 0; i < 8; i++) {
+		user_work(10);
+		now = inline_read(vma->page);
+		sim_require(now == U64_MAX || now == current->sim->executed - before,
+			    "read %llu inline, not %llu", now, current->sim->executed - before);
+	}
+	child = user_fork("child", child_works, (void *)1UL);
+	check_counts(fd, before);
+	if (arg)
+		must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+	else
+		user_munmap(vma);	/* otherwise the exit does it */
+	user_wait(child);
+	user_close(fd);
+}
+
+static void page(void)
+{
+	struct task_struct *task[3];
+
+	task[0] = sim_process("maps", 1000, read_inline, NULL);
+	task[1] = sim_process("maps", 1001, read_inline, (void *)1UL);
+	task[2] = sim_process("counts", 1001, count_self, (void *)2UL);
+	wait_for(task, 3);
+}
+
+/* ---- exec ---------------------------------------------------------------------------- */
+
+static void exec_armed(void *arg)
+{
+	bool privileged = arg;
+	struct counts c;
+	u64 before;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	must(control(fd, VPERFCTR_CONTROL_START_ON_EXEC));
+	user_work(10);
+	user_exec(privileged);
+	before = current->sim->executed;
+	user_work(40);
+	must(read_counts(fd, &c, 0));
+	sim_require(c.own[1] == (privileged ? 0 : current->sim->executed - before),
+		    "counted %llu after the exec", c.own[1]);
+	user_close(fd);
+}
+
+static void exec(void)
+{
+	struct task_struct *task[3];
+
+	task[0] = sim_process("exec", 1000, exec_armed, NULL);
+	task[1] = sim_process("exec", 1000, exec_armed, (void *)1UL);
+	task[2] = sim_process("counts", 1001, count_self, (void *)2UL);
+	wait_for(task, 3);
+}
+
+/* ---- hotplug --------------------------------------------------------------------------- */
+
+static void hotplug(void)
+{
+	struct task_struct *task[CHILDREN];
+	unsigned int i, cpu;
+
+	for (i = 0; i < CHILDREN; i++)
+		task[i] = sim_process("counts", 1000, i & 1 ? count_self : take_signals, (void *)6UL);
+	for (i = 0; i < 3; i++) {
+		cpu = sim_choose(nr_cpu_ids, 1);
+		sim_cpu_down(cpu);
+		sim_sleep_on(NULL, sim_ns() + 1000 * sim_choose(20, 1));
+		sim_cpu_up(cpu);
+	}
+	wait_for(task, CHILDREN);
+}
+
+/* ---- failures ---------------------------------------------------------------------------- */
+
+/* Any call may fail for want of memory, or by a fault.  What succeeds must work. */
+static void try_everything(void *arg)
+{
+	struct vm_area_struct *vma = NULL;
+	struct task_struct *child;
+	struct counts c;
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < 4; i++) {
+		fd = open_thread(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
+		if (fd < 0)
+			continue;
+		control(fd, i & 1 ? VPERFCTR_CONTROL_INHERIT : 0);
+		vma = user_mmap(fd, 0, PAGE_SIZE);
+		child = user_thread("child", child_works, (void *)1UL);
+		user_work(20);
+		read_counts(fd, &c, VPERFCTR_READ_MEMBERS);
+		control_imode(fd, PERIOD, SIGNAL);
+		user_work(50);
+		user_ioctl(fd, VPERFCTR_IRESUME, NULL);
+		if (vma)
+			user_munmap(vma);
+		if (i == 2)
+			user_ioctl(fd, VPERFCTR_UNLINK, NULL);
+		user_close(fd);
+		user_wait(child);
+	}
+	(void)arg;
+}
+
+static void failures(void)
+{
+	struct task_struct *task[2];
+
+	sim_failures = (struct sim_failures) { .alloc = 8, .fault = 100 };
+	task[0] = sim_process("fails", 1000, try_everything, NULL);
+	task[1] = sim_process("fails", 1000, try_everything, NULL);
+	wait_for(task, 2);
+	sim_failures = (struct sim_failures) {};
+}
+
+/* Readers of a thread that runs, moves and ends. */
+static void readers(void)
+{
+	struct task_struct *task[3];
+
+	task[0] = sim_process("counts", 1000, count_self, (void *)8UL);
+	task[1] = sim_process("reader", 0, read_other, task[0]);
+	task[2] = sim_process("reader", 0, read_other, task[0]);
+	wait_for(task, 3);
+}
+
+const struct scenario sim_scenarios[] = {
+	{ "self", self, 2 },
+	{ "family", family, 3 },
+	{ "dissolve", dissolve, 3 },
+	{ "remote", remote, 3 },
+	{ "kill", kill_monitored, 3 },
+	{ "readers", readers, 3 },
+	{ "attach", attach, 3 },
+	{ "overflow", overflow, 2 },
+	{ "ring", ring, 2 },
+	{ "page", page, 2 },
+	{ "exec", exec, 2 },
+	{ "hotplug", hotplug, 3 },
+	{ "failures", failures, 2 },
+};
+
+const unsigned int sim_nr_scenarios = ARRAY_SIZE(sim_scenarios);

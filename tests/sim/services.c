@@ -1,0 +1,983 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The kernel's services: memory, RCU, deferred work, users, files, and what NMIs need. */
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "sim.h"
+#include "../unit/driver/model.h"
+
+struct sim_failures sim_failures;
+unsigned int tsc_khz = 2100000;
+
+/* ---- memory -------------------------------------------------------------------- */
+
+struct block {
+	struct block *next, *prev;
+	const char *file;
+	int line;
+	u64 magic;
+};
+
+#define MAGIC	0x5117b10c5117b10cULL
+
+static struct block blocks = { &blocks, &blocks, NULL, 0, 0 };
+
+/* The block's description lies before it, in a page of its own if it is one. */
+void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line)
+{
+	size_t before = size % PAGE_SIZE ? 64 : PAGE_SIZE;
+	struct block *block;
+	char *p;
+
+	if (gfp & GFP_KERNEL)
+		sim_might_sleep(file, line);
+	else
+		sim_step("allocate", file, line);
+	sim_require(!sim_is_in_nmi(), "an allocation in an NMI");
+	if (sim_failures.alloc && sim_choose(2, sim_failures.alloc))
+		return NULL;
+	p = aligned_alloc(before, (size + before + before - 1) / before * before);
+	sim_require(p, "the host has no memory");
+	memset(p + before, gfp & __GFP_ZERO ? 0 : 0xa5, size);
+	block = (struct block *)(p + before) - 1;
+	*block = (struct block) { &blocks, blocks.prev, file, line, MAGIC ^ before };
+	blocks.prev->next = block;
+	blocks.prev = block;
+	return p + before;
+}
+
+void sim_free(const void *p)
+{
+	struct block *block;
+	size_t before;
+
+	if (!p)
+		return;
+	block = (struct block *)p - 1;
+	SIM_STEP("free");
+	before = block->magic ^ MAGIC;
+	sim_require(before == 64 || before == PAGE_SIZE, "what was not allocated is freed");
+	block->next->prev = block->prev;
+	block->prev->next = block->next;
+	block->magic = 0;
+	free((char *)p - before);
+}
+
+static void check_no_leaks(void)
+{
+	const struct block *block = blocks.next;
+
+	if (block != &blocks)
+		sim_fail("memory of %s:%d is not freed", strrchr(block->file, '/') + 1, block->line);
+}
+
+struct kmem_cache { size_t size; };
+
+struct kmem_cache *sim_cache_create(size_t size)
+{
+	struct kmem_cache *cache = kmalloc(sizeof(*cache), GFP_KERNEL);
+
+	if (cache)
+		cache->size = size;
+	return cache;
+}
+
+size_t sim_cache_size(const struct kmem_cache *cache)
+{
+	return cache->size;
+}
+
+void kmem_cache_destroy(struct kmem_cache *cache)
+{
+	kfree(cache);
+}
+
+bool sim_user_access(const void *p, size_t size)
+{
+	(void)size;
+	SIM_STEP("user memory");
+	if ((unsigned long)p < PAGE_SIZE)
+		return false;
+	return !sim_failures.fault || !sim_choose(2, sim_failures.fault);
+}
+
+unsigned long copy_from_user(void *to, const void *from, size_t n)
+{
+	might_sleep();
+	if (!sim_user_access(from, n))
+		return n;
+	memcpy(to, from, n);
+	return 0;
+}
+
+unsigned long copy_to_user(void *to, const void *from, size_t n)
+{
+	might_sleep();
+	if (!sim_user_access(to, n))
+		return n;
+	memcpy(to, from, n);
+	return 0;
+}
+
+unsigned long clear_user(void *to, size_t n)
+{
+	might_sleep();
+	if (!sim_user_access(to, n))
+		return n;
+	memset(to, 0, n);
+	return 0;
+}
+
+int copy_struct_from_user(void *to, size_t ksize, const void *from, size_t usize)
+{
+	size_t i;
+
+	might_sleep();
+	if (!sim_user_access(from, usize))
+		return -EFAULT;
+	for (i = ksize; i < usize; i++) {
+		if (((const char *)from)[i])
+			return -E2BIG;
+	}
+	memset(to, 0, ksize);
+	memcpy(to, from, min(ksize, usize));
+	return 0;
+}
+
+/* ---- CPU masks --------------------------------------------------------------------- */
+
+bool cpumask_test_and_clear_cpu(unsigned int cpu, struct cpumask *m)
+{
+	bool was;
+
+	SIM_STEP("clear a CPU's bit");
+	was = m->bits[cpu / 64] >> (cpu % 64) & 1;
+	m->bits[cpu / 64] &= ~BIT(cpu % 64);
+	return was;
+}
+
+unsigned int cpumask_next(int cpu, const struct cpumask *m)
+{
+	unsigned int n;
+
+	SIM_STEP("read a mask of CPUs");
+	for (n = cpu + 1; n < nr_cpu_ids; n++) {
+		if (m->bits[n / 64] >> (n % 64) & 1)
+			break;
+	}
+	return n;
+}
+
+unsigned int cpumask_weight(const struct cpumask *m)
+{
+	unsigned int cpu, weight = 0;
+
+	for_each_cpu(cpu, m)
+		weight++;
+	return weight;
+}
+
+bool cpumask_intersects(const struct cpumask *a, const struct cpumask *b)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(a->bits); i++) {
+		if (a->bits[i] & b->bits[i])
+			return true;
+	}
+	return false;
+}
+
+bool alloc_cpumask_var(cpumask_var_t *m, unsigned int gfp)
+{
+	*m = kzalloc(sizeof(**m), gfp);
+	return *m;
+}
+
+void free_cpumask_var(cpumask_var_t m)
+{
+	kfree(m);
+}
+
+int cpulist_parse(const char *list, struct cpumask *m)
+{
+	cpumask_clear(m);
+	return *list ? -EINVAL : 0;
+}
+
+const struct cpumask *topology_sibling_cpumask(unsigned int cpu)
+{
+	static struct cpumask masks[NR_CPUS];
+
+	masks[cpu].bits[cpu / 64] = BIT(cpu % 64);
+	return &masks[cpu];
+}
+
+/* ---- RCU ------------------------------------------------------------------------------ */
+
+static struct rcu_head *rcu_list;
+static bool rcu_due;
+
+void rcu_read_lock(void)
+{
+	if (!current->sim->rcu_depth++)
+		current->sim->rcu_step = sim_steps;
+	SIM_STEP("rcu_read_lock");
+}
+
+void rcu_read_unlock(void)
+{
+	SIM_STEP("rcu_read_unlock");
+	sim_require(current->sim->rcu_depth, "rcu_read_unlock() without rcu_read_lock()");
+	current->sim->rcu_depth--;
+}
+
+static void add_rcu(struct rcu_head *rcu)
+{
+	struct rcu_head **p;
+
+	rcu->next = NULL;
+	rcu->step = sim_steps;
+	for (p = &rcu_list; *p; p = &(*p)->next)
+		;
+	*p = rcu;
+}
+
+void call_rcu(struct rcu_head *rcu, void (*func)(struct rcu_head *))
+{
+	rcu->func = func;
+	add_rcu(rcu);
+}
+
+void sim_kfree_rcu(struct rcu_head *rcu, void *p)
+{
+	rcu->func = NULL;
+	rcu->free = p;
+	add_rcu(rcu);
+}
+
+/* True if all readers of that step have ended. */
+static bool has_grace_period(u64 step)
+{
+	const struct task_struct *task;
+	unsigned int n;
+
+	for (n = 0; n < nr_cpu_ids; n++) {
+		const struct sim_cpu *cpu = &sim_cpus[n];
+
+		if (!cpu->curr || cpu->quiet_step > step)
+			continue;
+		/* An idle CPU, or one that waits, is in no reader unless it is marked so. */
+		if (cpu->preempt || cpu->irqs_off || !cpu->wait)
+			return false;
+	}
+	for (task = sim_tasks; task; task = task->next_task) {
+		if (task->sim->rcu_depth && task->sim->rcu_step <= step)
+			return false;
+	}
+	return true;
+}
+
+void sim_rcu_poll(void)
+{
+	rcu_due = rcu_list && has_grace_period(rcu_list->step);
+}
+
+bool sim_rcu_due(void)
+{
+	return rcu_due;
+}
+
+void sim_rcu_process(void)
+{
+	struct rcu_head *rcu;
+
+	while (rcu_due) {
+		rcu = rcu_list;
+		rcu_list = rcu->next;
+		rcu_due = false;
+		if (rcu->func)
+			rcu->func(rcu);
+		else
+			kfree(rcu->free);
+	}
+}
+
+struct rcu_waiter { struct rcu_head rcu; bool done; };
+
+static void wake_rcu_waiter(struct rcu_head *rcu)
+{
+	container_of(rcu, struct rcu_waiter, rcu)->done = true;
+	sim_wake_up(rcu);
+}
+
+/* Callbacks are called in order. */
+void synchronize_rcu(void)
+{
+	struct rcu_waiter waiter = { .done = false };
+
+	might_sleep();
+	call_rcu(&waiter.rcu, wake_rcu_waiter);
+	while (!waiter.done)
+		sim_sleep_on(&waiter.rcu, 0);
+}
+
+void rcu_barrier(void)
+{
+	synchronize_rcu();
+}
+
+/* ---- work queues ----------------------------------------------------------------------- */
+
+struct workqueue_struct {
+	struct work_struct *list;
+	unsigned int running, workers;
+	bool ends;
+};
+
+struct workqueue_struct *system_dfl_wq;
+static struct delayed_work *delayed;
+
+static void run_work(struct workqueue_struct *wq)
+{
+	struct work_struct *work = wq->list;
+	void (*func)(struct work_struct *) = work->func;
+
+	wq->list = work->next;
+	work->pending = false;
+	wq->running++;
+	SIM_STEP("a worker calls");
+	func(work);		/* may free the work */
+	wq->running--;
+	sim_wake_up(wq);
+}
+
+/* The key on which workers sleep differs from that of those who wait for them. */
+static void worker(void *arg)
+{
+	struct workqueue_struct *wq = arg;
+
+	while (!wq->ends || wq->list) {
+		if (wq->list)
+			run_work(wq);
+		else
+			sim_sleep_on(&wq->workers, 0);
+	}
+	wq->workers--;
+	sim_wake_up(wq);
+	sim_kthread_exit();
+}
+
+struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags, int max)
+{
+	struct workqueue_struct *wq = kzalloc(sizeof(*wq), GFP_KERNEL);
+	unsigned int i;
+
+	(void)flags;
+	(void)max;
+	if (!wq)
+		return NULL;
+	for (i = 0; i < 2; i++) {
+		wq->workers++;
+		sim_kthread(name, worker, wq, -1, 0);
+	}
+	return wq;
+}
+
+bool queue_work(struct workqueue_struct *wq, struct work_struct *work)
+{
+	struct work_struct **p;
+
+	sim_require(!sim_is_in_nmi(), "queue_work() in an NMI");
+	SIM_STEP("queue_work");
+	sim_require(work->func, "a work is not initialized");
+	if (work->pending)
+		return false;
+	work->pending = true;
+	work->wq = wq;
+	work->next = NULL;
+	for (p = &wq->list; *p; p = &(*p)->next)
+		;
+	*p = work;
+	sim_wake_up(&wq->workers);
+	return true;
+}
+
+static void run_pinned(void *arg)
+{
+	struct work_struct *work = arg;
+
+	work->pending = false;
+	work->func(work);
+	work->running--;
+	sim_kthread_exit();
+}
+
+bool schedule_work_on(unsigned int cpu, struct work_struct *work)
+{
+	SIM_STEP("schedule_work_on");
+	if (work->pending)
+		return false;
+	work->pending = true;
+	work->running++;
+	sim_kthread("kworker", run_pinned, work, cpu, 0);
+	return true;
+}
+
+bool flush_work(struct work_struct *work)
+{
+	might_sleep();
+	while (work->pending || work->running)
+		sim_sleep_until(work, sim_ns() + NSEC_PER_SEC);
+	return true;
+}
+
+static struct work_struct *last_work(struct workqueue_struct *wq)
+{
+	struct work_struct *work = wq->list;
+
+	while (work && work->next)
+		work = work->next;
+	return work;
+}
+
+void flush_workqueue(struct workqueue_struct *wq)
+{
+	might_sleep();
+	/* Waits for more than it must, if works are added all the time. */
+	while (last_work(wq) || wq->running)
+		sim_sleep_until(wq, sim_ns() + NSEC_PER_SEC);
+}
+
+void destroy_workqueue(struct workqueue_struct *wq)
+{
+	flush_workqueue(wq);
+	wq->ends = true;
+	sim_wake_up(&wq->workers);
+	while (wq->workers)
+		sim_sleep_on(wq, 0);
+	kfree(wq);
+}
+
+bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *work, unsigned long delay)
+{
+	bool was = work->armed;
+
+	SIM_STEP("mod_delayed_work");
+	work->work.wq = wq;
+	work->expires = sim_ns() + delay * (NSEC_PER_SEC / HZ);
+	if (!work->armed) {
+		work->armed = true;
+		work->next = delayed;
+		delayed = work;
+	}
+	return was;
+}
+
+bool queue_delayed_work(struct workqueue_struct *wq, struct delayed_work *work, unsigned long delay)
+{
+	return work->armed ? false : mod_delayed_work(wq, work, delay);
+}
+
+static void disarm(struct delayed_work *work)
+{
+	struct delayed_work **p = &delayed;
+
+	if (!work->armed)
+		return;
+	while (*p != work)
+		p = &(*p)->next;
+	*p = work->next;
+	work->armed = false;
+}
+
+/* Queue the delayed works whose time has come.  No step: any CPU calls this, anywhere. */
+void sim_works_poll(void)
+{
+	struct delayed_work *work, *next;
+	struct work_struct **p;
+
+	for (work = delayed; work; work = next) {
+		next = work->next;
+		if (work->expires > sim_ns())
+			continue;
+		disarm(work);
+		if (work->work.pending)
+			continue;
+		work->work.pending = true;
+		work->work.next = NULL;
+		for (p = &work->work.wq->list; *p; p = &(*p)->next)
+			;
+		*p = &work->work;
+		sim_wake_key(&work->work.wq->workers);
+	}
+}
+
+u64 sim_next_event(void)
+{
+	const struct delayed_work *work;
+	u64 next = U64_MAX;
+
+	for (work = delayed; work; work = work->next)
+		next = min(next, work->expires);
+	return next;
+}
+
+bool cancel_delayed_work_sync(struct delayed_work *work)
+{
+	might_sleep();
+	do {
+		disarm(work);
+		if (work->work.wq)
+			flush_workqueue(work->work.wq);
+	} while (work->armed);
+	return true;
+}
+
+void msleep(unsigned int msecs)
+{
+	might_sleep();
+	sim_sleep_on(NULL, sim_ns() + msecs * NSEC_PER_MSEC);
+}
+
+long schedule_timeout_interruptible(long timeout)
+{
+	might_sleep();
+	if (signal_pending(current))
+		return timeout;
+	current->sim->killable = true;
+	sim_sleep_on(NULL, sim_ns() + timeout * (NSEC_PER_SEC / HZ));
+	return 0;
+}
+
+cycles_t get_cycles(void)
+{
+	return model.cpu[sim_cpu].tsc;
+}
+
+/* ---- users ------------------------------------------------------------------------------- */
+
+struct user_namespace init_user_ns;
+
+bool perfmon_capable(void)
+{
+	return current->cred->perfmon;
+}
+
+bool ns_capable_noaudit(struct user_namespace *ns, int cap)
+{
+	(void)ns;
+	(void)cap;
+	return current->cred->perfmon;
+}
+
+const struct cred *get_current_cred(void)
+{
+	atomic_inc(&((struct cred *)current->cred)->usage);
+	return current->cred;
+}
+
+const struct cred *get_cred_rcu(const struct cred *cred)
+{
+	return atomic_add_unless(&((struct cred *)cred)->usage, 1, 0) ? cred : NULL;
+}
+
+unsigned int sim_nr_creds;
+
+static void free_cred(struct rcu_head *rcu)
+{
+	sim_nr_creds--;
+	free(container_of(rcu, struct cred, rcu));
+}
+
+void put_cred(const struct cred *cred)
+{
+	struct cred *c = (struct cred *)cred;
+
+	SIM_STEP("put_cred");
+	sim_require(c->usage.counter > 0, "a reference to credentials is put that does not exist");
+	if (!--c->usage.counter)
+		call_rcu(&c->rcu, free_cred);
+}
+
+/* ---- CPU hotplug, seen by the module --------------------------------------------------------- */
+
+int (*sim_cpuhp_startup)(unsigned int cpu), (*sim_cpuhp_teardown)(unsigned int cpu);
+
+static unsigned int hotplug_readers;
+static bool hotplug_writer;
+
+void cpus_read_lock(void)
+{
+	might_sleep();
+	while (hotplug_writer)
+		sim_sleep_on(&hotplug_writer, 0);
+	hotplug_readers++;
+}
+
+void cpus_read_unlock(void)
+{
+	SIM_STEP("cpus_read_unlock");
+	sim_require(hotplug_readers, "cpus_read_unlock() without cpus_read_lock()");
+	hotplug_readers--;
+	sim_wake_up(&hotplug_writer);
+}
+
+void sim_cpus_write_lock(void)
+{
+	might_sleep();
+	while (hotplug_writer || hotplug_readers)
+		sim_sleep_on(&hotplug_writer, 0);
+	hotplug_writer = true;
+}
+
+void sim_cpus_write_unlock(void)
+{
+	hotplug_writer = false;
+	sim_wake_up(&hotplug_writer);
+}
+
+struct callback { int (*func)(unsigned int cpu); unsigned int cpu; int err; };
+
+static void call_callback(void *arg)
+{
+	struct callback *c = arg;
+
+	c->err = c->func(c->cpu);
+}
+
+static int call_on_all(int (*func)(unsigned int cpu))
+{
+	struct callback c = { .func = func };
+
+	for (c.cpu = 0; c.cpu < nr_cpu_ids && !c.err; c.cpu++) {
+		if (fake_online[c.cpu])
+			sim_run_on(c.cpu, call_callback, &c);
+	}
+	return c.err;
+}
+
+int cpuhp_setup_state(enum cpuhp_state state, const char *name,
+		      int (*startup)(unsigned int cpu), int (*teardown)(unsigned int cpu))
+{
+	int err;
+
+	sim_require(state == CPUHP_AP_ONLINE_DYN && name, "a wrong hotplug state, or no name");
+	cpus_read_lock();
+	err = call_on_all(startup);
+	if (!err) {
+		sim_cpuhp_startup = startup;
+		sim_cpuhp_teardown = teardown;
+	}
+	cpus_read_unlock();
+	return err ?: CPUHP_AP_ONLINE_DYN + 1;
+}
+
+void cpuhp_remove_state(enum cpuhp_state state)
+{
+	int (*teardown)(unsigned int cpu) = sim_cpuhp_teardown;
+
+	sim_require(state == CPUHP_AP_ONLINE_DYN + 1, "a hotplug state that was not set up");
+	cpus_read_lock();
+	sim_cpuhp_startup = NULL;
+	sim_cpuhp_teardown = NULL;
+	call_on_all(teardown);
+	cpus_read_unlock();
+}
+
+/* The per-CPU threads.  Each ends when its CPU goes offline, and is made again then. */
+static struct smp_hotplug_thread *smpboot;
+static bool smpboot_stop[NR_CPUS];
+
+static void smpboot_thread(void *arg)
+{
+	unsigned int cpu = (unsigned long)arg;
+
+	smpboot->setup(cpu);
+	while (!smpboot_stop[cpu]) {
+		if (smpboot->thread_should_run(cpu)) {
+			smpboot->thread_fn(cpu);
+			continue;
+		}
+		if (!smpboot_stop[cpu])
+			sim_sleep_until(&smpboot_stop[cpu], sim_ns() + NSEC_PER_SEC);
+	}
+	if (smpboot->park)
+		smpboot->park(cpu);
+	smpboot_stop[cpu] = false;
+	sim_wake_up(&smpboot_stop[cpu]);
+	sim_kthread_exit();
+}
+
+void sim_smpboot_unpark(unsigned int cpu)
+{
+	struct task_struct **store;
+
+	if (!smpboot)
+		return;
+	store = per_cpu_ptr(smpboot->store, cpu);
+	*store = sim_kthread("vperfctr/N", smpboot_thread, (void *)(unsigned long)cpu, cpu, 1);
+	get_task_struct(*store);
+}
+
+void sim_smpboot_park(unsigned int cpu)
+{
+	struct task_struct **store;
+
+	if (!smpboot)
+		return;
+	store = per_cpu_ptr(smpboot->store, cpu);
+	smpboot_stop[cpu] = true;
+	sim_wake_up(&smpboot_stop[cpu]);
+	while (smpboot_stop[cpu])
+		sim_sleep_on(&smpboot_stop[cpu], 0);
+	put_task_struct(*store);
+	*store = NULL;
+}
+
+int smpboot_register_percpu_thread(struct smp_hotplug_thread *thread)
+{
+	unsigned int cpu;
+
+	cpus_read_lock();
+	smpboot = thread;
+	for_each_online_cpu(cpu)
+		sim_smpboot_unpark(cpu);
+	cpus_read_unlock();
+	return 0;
+}
+
+void smpboot_unregister_percpu_thread(struct smp_hotplug_thread *thread)
+{
+	unsigned int cpu;
+
+	(void)thread;
+	cpus_read_lock();
+	for_each_online_cpu(cpu)
+		sim_smpboot_park(cpu);
+	smpboot = NULL;
+	cpus_read_unlock();
+}
+
+void sched_set_fifo(struct task_struct *task)
+{
+	task->sim->priority = 1;
+}
+
+static struct syscore *syscore;
+
+void register_syscore(struct syscore *s)
+{
+	syscore = s;
+}
+
+void unregister_syscore(struct syscore *s)
+{
+	sim_require(syscore == s, "a syscore that was not registered");
+	syscore = NULL;
+}
+
+/* ---- NMIs and the reservation of counters ------------------------------------------------------- */
+
+static nmi_handler_t *nmi_handler;
+
+int register_nmi_handler(unsigned int type, nmi_handler_t *handler, u64 flags, const char *name)
+{
+	sim_require(type == NMI_LOCAL && !flags && name && !nmi_handler, "a wrong NMI handler");
+	nmi_handler = handler;
+	return 0;
+}
+
+void unregister_nmi_handler(unsigned int type, const char *name)
+{
+	sim_require(type == NMI_LOCAL && name && nmi_handler, "there is no NMI handler");
+	nmi_handler = NULL;
+	synchronize_rcu();
+}
+
+int sim_nmi_handler(struct pt_regs *regs)
+{
+	return nmi_handler ? nmi_handler(NMI_LOCAL, regs) : NMI_DONE;
+}
+
+static u64 reserved_pmcs, reserved_evntsels;
+
+static int reserve(u64 *reserved, unsigned int index)
+{
+	sim_require(index < 64, "reservation of register %u", index);
+	SIM_STEP("reserve a register");
+	if (*reserved & BIT_ULL(index))
+		return 0;
+	*reserved |= BIT_ULL(index);
+	return 1;
+}
+
+static void release(u64 *reserved, unsigned int index)
+{
+	SIM_STEP("release a register");
+	sim_require(*reserved & BIT_ULL(index), "register %u is not reserved", index);
+	*reserved &= ~BIT_ULL(index);
+}
+
+int reserve_perfctr_nmi(unsigned int msr)
+{
+	return reserve(&reserved_pmcs, msr - 0x0c1);
+}
+
+void release_perfctr_nmi(unsigned int msr)
+{
+	release(&reserved_pmcs, msr - 0x0c1);
+}
+
+int reserve_evntsel_nmi(unsigned int msr)
+{
+	return reserve(&reserved_evntsels, msr - 0x186);
+}
+
+/* perf counts from now on, and no process may see that. */
+static void check_no_rights(void)
+{
+	const struct task_struct *task;
+
+	for (task = sim_tasks; task; task = task->next_task)
+		sim_require(!task->mm || !task->mm->context.perf_rdpmc_allowed.counter,
+			    "%s may RDPMC when the counters are released", task->sim->name);
+}
+
+void release_evntsel_nmi(unsigned int msr)
+{
+	check_no_rights();
+	release(&reserved_evntsels, msr - 0x186);
+}
+
+/* ---- tracepoints ---------------------------------------------------------------------------------- */
+
+struct tracepoint sim_tp_exec = { "sched_process_exec", NULL };
+struct tracepoint sim_tp_fork = { "sched_process_fork", NULL };
+struct tracepoint sim_tp_exit = { "sched_process_exit", NULL };
+
+void for_each_kernel_tracepoint(void (*func)(struct tracepoint *tp, void *priv), void *priv)
+{
+	func(&sim_tp_exec, priv);
+	func(&sim_tp_fork, priv);
+	func(&sim_tp_exit, priv);
+}
+
+int tracepoint_probe_register(struct tracepoint *tp, void *probe, void *data)
+{
+	(void)data;
+	might_sleep();
+	sim_require(!tp->func, "a probe is registered twice");
+	tp->func = probe;
+	return 0;
+}
+
+int tracepoint_probe_unregister(struct tracepoint *tp, void *probe, void *data)
+{
+	(void)data;
+	might_sleep();
+	sim_require(tp->func == probe, "a probe that was not registered");
+	tp->func = NULL;
+	return 0;
+}
+
+/* ---- the module ------------------------------------------------------------------------------------- */
+
+static long module_users;
+const struct file_operations *sim_device;
+
+void __module_get(void *module)
+{
+	(void)module;
+	SIM_STEP("__module_get");
+	module_users++;
+}
+
+void module_put(void *module)
+{
+	(void)module;
+	SIM_STEP("module_put");
+	sim_require(module_users > 0, "a reference to the module is put that does not exist");
+	module_users--;
+}
+
+int misc_register(struct miscdevice *misc)
+{
+	might_sleep();
+	sim_device = misc->fops;
+	return 0;
+}
+
+void misc_deregister(struct miscdevice *misc)
+{
+	(void)misc;
+	might_sleep();
+	sim_device = NULL;
+}
+
+void sim_load_module(void)
+{
+	sim_require(!sim_module_init(), "the module cannot be loaded");
+}
+
+static void check_registers(void)
+{
+	unsigned int n;
+
+	for (n = 0; n < nr_cpu_ids; n++) {
+		const struct model_cpu *cpu = &model.cpu[n];
+
+		sim_require(!model_interrupting(cpu) || !model_counting(cpu),
+			    "counters of CPU %u run after the unload", n);
+		sim_require(cpu->lvtpc & APIC_LVT_MASKED, "LVTPC of CPU %u is not given back", n);
+	}
+}
+
+/* Wait for the last reference, as rmmod would find the module in use, and check what is left. */
+void sim_unload_module(void)
+{
+	unsigned int i;
+
+	for (i = 0; module_users && i < 10000; i++)
+		msleep(1);
+	sim_require(!module_users, "the module has %ld users for ever", module_users);
+	sim_module_exit();
+	rcu_barrier();
+	sim_require(!sim_notifiers_on, "the notifiers' key is left on");
+	sim_require(!reserved_pmcs && !reserved_evntsels, "registers are left reserved");
+	sim_require(!nmi_handler, "an NMI handler is left");
+	sim_require(!sim_cpuhp_startup && !syscore && !smpboot && !sim_device &&
+		    !sim_tp_exec.func && !sim_tp_fork.func && !sim_tp_exit.func,
+		    "something is left registered");
+	sim_require(!hotplug_readers, "cpus_read_lock() is left locked");
+	for (i = 0; i < nr_cpu_ids; i++)
+		sim_require(!sim_cpus[i].timers && !sim_cpus[i].works, "CPU %u has a timer or an irq_work", i);
+	check_registers();
+	check_no_leaks();
+	rcu_barrier();
+	sim_require(!sim_nr_creds && !sim_nr_mms && !sim_nr_files && !sim_nr_user_tasks,
+		    "references are left: to %u credentials, %u mms, %u files, %u tasks",
+		    sim_nr_creds, sim_nr_mms, sim_nr_files, sim_nr_user_tasks);
+}
+
+static void access_step(void)
+{
+	SIM_STEP("a register");
+}
+
+static const struct model_config usual = {
+	.version = 4, .nr_pmcs = 4, .pmc_width = 48, .nr_fixed = 3, .fixed_width = 48,
+	.nr_events = 7, .signature = MODEL_CORE2,
+};
+
+/* The work queue of the kernel itself is no block of the module's. */
+void sim_kernel_boot(void)
+{
+	static struct workqueue_struct wq;
+
+	model_init(&usual);
+	model.on_access = access_step;
+	system_dfl_wq = &wq;
+	wq.workers = 1;
+	sim_kthread("kworker", worker, &wq, -1, 0);
+}

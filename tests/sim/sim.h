@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The simulated machine: what its parts and the scenarios use.  See README.md. */
+#ifndef SIM_H
+#define SIM_H
+
+#include <stdio.h>
+
+#include "kernel.h"
+
+/* ---- choices (choice.c) --------------------------------------------------- */
+
+/*
+ * Choose one of n possibilities.  0 is the usual one.  In a random run another one is
+ * chosen once in `one_in` times.  A replay takes what was recorded.
+ */
+unsigned int sim_choose(unsigned int n, unsigned int one_in);
+void sim_choices_random(u64 seed);
+void sim_choices_replay(const char *file);
+void sim_choices_save(const char *file);
+unsigned int sim_nr_choices(void);
+
+/* Any number below n, which is part of the scenario. */
+u64 sim_random(u64 n);
+
+/* ---- CPUs and tasks (machine.c) ------------------------------------------- */
+
+struct sim_call {
+	void (*func)(void *arg);
+	void *arg;
+	bool done;
+	struct sim_call *next;
+};
+
+enum sim_task_state { SIM_RUNNABLE, SIM_SLEEPS, SIM_TRACED, SIM_DEAD };
+
+#define SIM_MAX_HELD	16
+
+struct sim_held {
+	const struct sim_lock *lock[SIM_MAX_HELD];
+	unsigned int n;
+};
+
+/* The part of a task that the module does not see. */
+struct sim_task {
+	struct task_struct *task;
+	void *sp;			/* of its coroutine while it is not on a CPU */
+	void *stack;
+	void (*func)(void *arg);
+	void *user_func;		/* of a user's task, with the same argument */
+	void *arg;
+	const char *name;
+	enum sim_task_state state;
+	const void *key;		/* what it sleeps on */
+	u64 until;			/* when it wakes up; 0: no time */
+	unsigned int priority;		/* 0: usual; 1: real time; 2: stops the machine */
+	bool pinned;
+	bool killable;
+	unsigned int rcu_depth;
+	u64 rcu_step;			/* of the outermost rcu_read_lock() */
+	struct sim_held mutexes;
+	struct pt_regs regs;		/* of user mode */
+	u64 signals;			/* pending, bit 0 is signal 0 */
+	bool stop;			/* must enter its ptrace stop */
+	struct file *dead_files;	/* put, and released at the return to user mode */
+	struct sim_task *next_rq;
+	u64 executed;			/* instructions in user mode */
+	unsigned int received[SIM_NSIG + 1];
+	u32 overflow_mask;		/* of the last signal with SI_PMC_OVF */
+};
+
+struct sim_cpu {
+	struct task_struct *curr, *idle;
+	struct sim_task *rq;		/* runnable tasks that wait, in order */
+	bool active;			/* takes tasks */
+	bool irqs_off, in_irq, in_nmi, need_resched, rq_locked;
+	int preempt;
+	bool (*wait)(void *arg);	/* goes on when it returns true; NULL: goes on */
+	void *wait_arg;
+	struct sim_call *calls;
+	struct irq_work *works;
+	struct hrtimer *timers;
+	struct sim_held spins;
+	struct mm_struct *loaded_mm;
+	bool pce;			/* CR4.PCE */
+	u64 quiet_step;			/* its last step outside of RCU readers */
+	const char *what, *file;	/* its last step */
+	int line;
+	unsigned int nmis_late;
+	struct sim_stats {
+		unsigned long interrupts, nmis, switches;
+	} stats;
+};
+
+extern struct sim_cpu sim_cpus[NR_CPUS];
+extern u64 sim_steps;
+extern bool sim_story;			/* print every choice */
+extern bool sim_all_steps;		/* and every step */
+
+static inline struct sim_cpu *sim_this_cpu(void)
+{
+	return &sim_cpus[sim_cpu];
+}
+
+/* Boot the machine, run the function in a task, and wait until it and all others ended. */
+void sim_boot(unsigned int nr_cpus, void (*func)(void *arg), void *arg);
+
+void sim_tell(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
+void sim_wait(bool (*cond)(void *arg), void *arg);
+void sim_schedule(void);
+struct task_struct *sim_make_task(const char *name, void (*func)(void *), void *arg,
+				  const struct cred *cred, int pinned);
+struct task_struct *sim_kthread(const char *name, void (*func)(void *), void *arg, int cpu,
+				unsigned int priority);
+void __noreturn sim_kthread_exit(void);
+void sim_list_task(struct task_struct *task);
+void sim_start_task(struct task_struct *task);
+void sim_wake_key(const void *key);
+void sim_wake_task(struct task_struct *task);
+void sim_run_on(unsigned int cpu, void (*func)(void *arg), void *arg);
+void __noreturn sim_die(void);
+void sim_rcu_process(void);
+bool sim_rcu_due(void);
+void sim_rcu_poll(void);
+void sim_works_poll(void);
+u64 sim_next_event(void);
+void sim_cpu_down(unsigned int cpu);
+void sim_cpu_up(unsigned int cpu);
+extern bool sim_notifiers_on;
+
+/* ---- kernel services (services.c) ------------------------------------------- */
+
+struct sim_failures {
+	unsigned int alloc;		/* one in so many fails; 0: none */
+	unsigned int fault;		/* likewise, accesses to user memory */
+};
+
+extern struct sim_failures sim_failures;
+extern struct tracepoint sim_tp_exec, sim_tp_fork, sim_tp_exit;
+extern const struct file_operations *sim_device;
+extern int (*sim_cpuhp_startup)(unsigned int cpu), (*sim_cpuhp_teardown)(unsigned int cpu);
+extern unsigned int sim_nr_creds, sim_nr_mms, sim_nr_files, sim_nr_user_tasks;
+void sim_kernel_boot(void);
+void sim_load_module(void);
+void sim_unload_module(void);
+void sim_smpboot_park(unsigned int cpu);
+void sim_smpboot_unpark(unsigned int cpu);
+void sim_cpus_write_lock(void);
+void sim_cpus_write_unlock(void);
+int sim_nmi_handler(struct pt_regs *regs);
+
+/* ---- processes, for scenarios (process.c) ---------------------------------- */
+
+struct signal_struct {
+	pid_t pid;
+	struct task_struct *threads;
+	unsigned int nr_threads;
+	unsigned int refs;		/* tasks that are not freed */
+	struct file *fd[64];
+	bool fd_used[64];
+};
+
+/* Start a process of that user, or a thread of the caller's process. */
+struct task_struct *sim_process(const char *name, u32 uid, void (*func)(void *), void *arg);
+struct task_struct *user_thread(const char *name, void (*func)(void *), void *arg);
+struct task_struct *user_fork(const char *name, void (*func)(void *), void *arg);
+void user_wait(struct task_struct *task);	/* and put it */
+void __noreturn user_exit(void);
+void user_exec(bool privileged);
+void user_work(u64 instructions);
+void user_kill(struct task_struct *task, int sig);
+bool user_ptrace_stop(struct task_struct *task);
+void user_ptrace_continue(struct task_struct *task);
+int user_open_mem(struct task_struct *task);
+long user_ioctl(int fd, unsigned int cmd, void *arg);
+long user_device_ioctl(unsigned int cmd, void *arg);
+int user_close(int fd);
+struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long size);
+void user_munmap(struct vm_area_struct *vma);
+unsigned int user_poll(int fd);
+void sim_return_to_user(void);
+
+#endif /* SIM_H */
