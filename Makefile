@@ -100,6 +100,12 @@ check-kernels: deps
 check-processors: deps
 	@SUITES="$(SUITES)" tests/vm/check-each $(PROCESSORS)
 
+check-events: deps
+	@tests/vm/check events
+
+event-lists: deps
+	@tests/unit/event-lists write
+
 lint: deps
 	@tests/vm/check lint
 
@@ -143,8 +149,8 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove deps check \
-	check-debug check-kernels check-processors lint stress fuzz fuzz-user vm demo \
-	bench bench-scale bench-plots bench-guard-check bench-native clean help
+	check-debug check-kernels check-processors check-events event-lists lint stress \
+	fuzz fuzz-user vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
 
@@ -170,6 +176,8 @@ endif
 #:   make check-kernels on Debian's kernels from 5.10 on (as root)
 #:   make check-processors
 #:                      on each emulated processor; PROCESSORS="k8 zen4": on these
+#:   make check-events  is lib/event/counter-lists.h what Intel's lists say?  Downloads
+#:                      Linux's source (300 MB, once); "make event-lists" makes the file
 #:   make check-debug   on kernels that detect misuse of memory and locks (ten
 #:                      minutes to build each, once; takes hours)
 #:   make stress        the lives of threads, at random, for SECONDS= of virtual

@@ -211,7 +211,7 @@ static int share_registers(struct matching *m, const struct vperfctr_info *info,
 
 	for (i = 0; i < m->nr; i++) {
 		code = m->event[i].code;
-		twin = __vperfctr_event_twin(__vperfctr_pfm_processor(info), code);
+		twin = __vperfctr_event_twin(info, code);
 		if (!has_value(m, i, code) && (has_value(m, i, twin) || !agrees(m, i, code))) {
 			if (!agrees(m, i, twin))
 				return refuse_registers(m, i, twin, why);
@@ -261,6 +261,10 @@ static int assign_hardware(const struct vperfctr_event *event, unsigned int nr,
 					 "this processor (%.*s) has no counters that can be used",
 					 (int)sizeof(info->cpu_name), info->cpu_name);
 
+	/* vperfctr_event_list() has such events, vperfctr_event() only with a counter. */
+	for (i = 0; i < nr; i++)
+		if (event[i].unknown && event[i].general & (event[i].general - 1))
+			return __vperfctr_refuse_unknown(&event[i], info, why);
 	memset(m.counter_of, 0xff, sizeof(m.counter_of));
 	memset(m.event_of, 0xff, sizeof(m.event_of));
 	for (turn = 0; turn <= 2; turn++)

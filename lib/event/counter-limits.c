@@ -1,138 +1,364 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Which general counters can count an event, if not all can.
+ * Which general counters can count an event.
  *
- * libpfm4 has this information for some processors but does not export it.  So this table
- * lists the restricted events.  There are two sources for Intel.  SDM volume 3,
- * "Performance Monitoring Events" (chapter 19 in older editions), has remarks such as
- * "counter 2 only".  The event lists at download.01.org/perfmon have a column "Counter".
- * If the two differ, the table has only the counters that both name.  The source for AMD
- * family 15h is BKDG 42301, 3.14 "Core Performance Counter Events", which gives
- * PERF_CTL[n] for each event.
+ * libpfm4 has this information for some processors but does not export it.  There are
+ * these sources:
+ *
+ * Intel, from Nehalem and Bonnell on: Intel's lists (counter-lists.h).  An event that a
+ * list does not have may be restricted or not, which nothing proves.
+ * Core Duo and Core 2: SDM volume 3, "Performance Monitoring Events" (chapter 19 in older
+ * editions), which has remarks such as "counter 2 only".
+ * AMD's family 15h: BKDG 42301, 3.14 "Core Performance Counter Events", which gives
+ * PERF_CTL[n] for each event.  The other families up to 1AH have no restricted events,
+ * except the pair of MergeEvent: the BKDGs and PPRs, and Linux's perf, which restricts no
+ * others (arch/x86/events/amd/core.c).
+ * Arm: PMUv3, whose event counters can all count the same, except CHAIN.
  */
+#include <stdlib.h>
+
 #include "event.h"
 
-#define ANY	(-1)	/* unit mask */
+#define ANY		(-1)	/* unit mask */
+#define ALL		(~UINT64_C(0))
+
+/* The events of one number in an Intel list. */
+struct listed_event {
+	uint8_t event;
+	uint8_t umasks;		/* bits of all unit masks that the list has */
+	uint16_t general;	/* counters that can count all of them */
+};
+
+/* A unit mask that more counters can count, or others. */
+struct listed_umask {
+	uint8_t event, umask;
+	uint16_t general;
+	uint32_t with;		/* only with this edge, inv and cmask; 0: with any */
+};
+
+struct counter_list {
+	const char *name;
+	uint8_t core;		/* bits 31-24 of core_type, or 0 */
+	uint8_t nrevents, nrumasks;
+	const struct listed_event *events;
+	const struct listed_umask *umasks;
+};
+
+/* A model of family 6. */
+struct listed_model {
+	uint8_t model;
+	uint16_t steppings;
+	const char *list;
+};
+
+#include "counter-lists.h"
+
+/* ---- Intel's processors that are older than the lists, and corrections -------------------- */
+
+/* These have no list: all counters count an event that matches no rule. */
+static const struct listed_model old_models[] = {
+	{ 0x0e, 0xffff, "coreduo" },
+	{ 0x0f, 0xffff, "core" },
+	{ 0x16, 0xffff, "core" },
+	{ 0x17, 0xffff, "core" },
+	{ 0x1d, 0xffff, "core" },
+};
 
 struct rule {
-	const char *processors;	/* libpfm4's names */
-	uint16_t first, last;	/* event selects */
+	const char *list;
+	uint8_t core;
+	uint8_t first, last;	/* event selects */
 	int umask;
-	uint64_t counters;
+	uint16_t counters;
 };
 
-/* The first matching rule decides.  All counters count an event that matches none. */
+/* Only these of the counters that the list names. */
 static const struct rule rules[] = {
 	/* Core Duo */
-	{ "coreduo", 0x11, 0x13, ANY, 0x2 },		/* FP_ASSIST, MUL, DIV */
-	{ "coreduo", 0x14, 0x14, ANY, 0x1 },		/* CYCLES_DIV_BUSY */
-	{ "coreduo", 0x19, 0x19, ANY, 0x2 },		/* DELAYED_BYPASS */
-	{ "coreduo", 0xc1, 0xc1, ANY, 0x1 },		/* FP_COMP_INSTR_RET */
+	{ "coreduo", 0, 0x11, 0x13, ANY, 0x2 },		/* FP_ASSIST, MUL, DIV */
+	{ "coreduo", 0, 0x14, 0x14, ANY, 0x1 },		/* CYCLES_DIV_BUSY */
+	{ "coreduo", 0, 0x19, 0x19, ANY, 0x2 },		/* DELAYED_BYPASS */
+	{ "coreduo", 0, 0xc1, 0xc1, ANY, 0x1 },		/* FP_COMP_INSTR_RET */
 
 	/* Core 2 */
-	{ "core", 0x10, 0x10, ANY, 0x1 },		/* FP_COMP_OPS_EXE */
-	{ "core", 0x11, 0x13, ANY, 0x2 },		/* FP_ASSIST, MUL, DIV */
-	{ "core", 0x14, 0x14, ANY, 0x1 },		/* CYCLES_DIV_BUSY */
-	{ "core", 0x18, 0x18, ANY, 0x1 },		/* IDLE_DURING_DIV */
-	{ "core", 0x19, 0x19, ANY, 0x2 },		/* DELAYED_BYPASS */
-	{ "core", 0xa1, 0xa1, ANY, 0x1 },		/* RS_UOPS_DISPATCHED.PORT */
-	{ "core", 0xc9, 0xc9, ANY, 0x1 },		/* ITLB_MISS_RETIRED */
-	{ "core", 0xcb, 0xcb, ANY, 0x1 },		/* MEM_LOAD_RETIRED */
+	{ "core", 0, 0x10, 0x10, ANY, 0x1 },		/* FP_COMP_OPS_EXE */
+	{ "core", 0, 0x11, 0x13, ANY, 0x2 },		/* FP_ASSIST, MUL, DIV */
+	{ "core", 0, 0x14, 0x14, ANY, 0x1 },		/* CYCLES_DIV_BUSY */
+	{ "core", 0, 0x18, 0x18, ANY, 0x1 },		/* IDLE_DURING_DIV */
+	{ "core", 0, 0x19, 0x19, ANY, 0x2 },		/* DELAYED_BYPASS */
+	{ "core", 0, 0xa1, 0xa1, ANY, 0x1 },		/* RS_UOPS_DISPATCHED.PORT */
+	{ "core", 0, 0xc9, 0xc9, ANY, 0x1 },		/* ITLB_MISS_RETIRED */
+	{ "core", 0, 0xcb, 0xcb, ANY, 0x1 },		/* MEM_LOAD_RETIRED */
 
-	/* Nehalem, Westmere */
-	{ "nhm nhm_ex wsm wsm_dp", 0x0b, 0x0b, 0x10, 0x8 },	/* MEM_INST_RETIRED.LATENCY */
-	{ "nhm nhm_ex", 0x40, 0x43, ANY, 0x3 },		/* L1D_CACHE_*, L1D_ALL_REF */
-	{ "nhm nhm_ex", 0x48, 0x48, ANY, 0x3 },		/* L1D_PEND_MISS */
-	{ "wsm wsm_dp", 0x60, 0x60, ANY, 0x1 },	/* OFFCORE_REQUESTS_OUTSTANDING */
-	{ "wsm wsm_dp", 0xb3, 0xb3, ANY, 0x1 },	/* SNOOPQ_REQUESTS_OUTSTANDING */
-	{ "nhm nhm_ex wsm wsm_dp", 0x4c, 0x4c, ANY, 0x3 },	/* LOAD_HIT_PRE */
-	{ "nhm nhm_ex wsm wsm_dp", 0x4e, 0x4e, ANY, 0x3 },	/* L1D_PREFETCH */
-	{ "nhm nhm_ex wsm wsm_dp", 0x51, 0x53, ANY, 0x3 },	/* L1D, ..._FB_HIT */
-	{ "nhm nhm_ex wsm wsm_dp", 0x63, 0x63, ANY, 0x3 },	/* CACHE_LOCK_CYCLES */
-
-	/* Sandy Bridge to Broadwell: pending L1 misses; retired loads */
-	{ "snb snb_ep ivb ivb_ep hsw hsw_ep bdw bdw_ep", 0x48, 0x48, ANY, 0x4 },
-	{ "snb snb_ep", 0xa3, 0xa3, 0x02, 0x4 },	/* CYCLE_ACTIVITY.*_L1D_PENDING */
-	{ "snb snb_ep", 0xa3, 0xa3, 0x06, 0x4 },
-	{ "ivb ivb_ep hsw hsw_ep bdw bdw_ep", 0xa3, 0xa3, 0x08, 0x4 },
-	{ "ivb ivb_ep hsw hsw_ep bdw bdw_ep", 0xa3, 0xa3, 0x0c, 0x4 },
-	{ "snb snb_ep ivb ivb_ep hsw hsw_ep bdw bdw_ep", 0xa3, 0xa3, ANY, 0xf },
-	{ "snb snb_ep ivb ivb_ep hsw hsw_ep bdw bdw_ep", 0xc0, 0xc0, 0x01, 0x2 },	/* PREC_DIST */
-	{ "snb snb_ep ivb ivb_ep hsw hsw_ep bdw bdw_ep", 0xcd, 0xcd, ANY, 0x8 },	/* MEM_TRANS_RETIRED */
-	{ "snb snb_ep ivb ivb_ep hsw hsw_ep bdw bdw_ep", 0xd0, 0xd3, ANY, 0xf },
-	{ "ivb ivb_ep", 0x79, 0x79, 0x02, 0xf },	/* IDQ.EMPTY */
-	{ "ivb ivb_ep", 0x9c, 0x9c, 0x01, 0xf },	/* IDQ_UOPS_NOT_DELIVERED.CORE */
-
-	/* Skylake, Cascade Lake */
-	{ "skl skx clx", 0xc0, 0xc0, 0x01, 0x2 },	/* INST_RETIRED.PREC_DIST */
-	{ "skl skx clx", 0xc6, 0xc6, ANY, 0xf },	/* FRONTEND_RETIRED */
-	{ "skl skx clx", 0xcd, 0xcd, ANY, 0xf },	/* MEM_TRANS_RETIRED */
-	{ "skl skx clx", 0xd0, 0xd2, ANY, 0xf },	/* MEM_*_RETIRED */
-
-	/* Ice Lake */
-	{ "icl icx", 0x03, 0x0a, ANY, 0xf },
-	{ "icl icx", 0x1f, 0x28, ANY, 0xf },
-	{ "icl icx", 0x32, 0x32, ANY, 0xf },
-	{ "icl icx", 0x48, 0x56, ANY, 0xf },
-	{ "icl icx", 0x60, 0x8b, ANY, 0xf },
-	{ "icl icx", 0xa3, 0xa3, 0x04, 0xff },		/* CYCLE_ACTIVITY.STALLS_TOTAL */
-	{ "icl icx", 0xa3, 0xa3, 0x10, 0xff },		/* ... CYCLES_MEM_ANY */
-	{ "icl icx", 0xa3, 0xa3, 0x14, 0xff },		/* ... STALLS_MEM_ANY */
-	{ "icl icx", 0xa3, 0xa3, ANY, 0xf },
-	{ "icl icx", 0xa8, 0xb0, ANY, 0xf },
-	{ "icl icx", 0xb7, 0xbd, ANY, 0xf },
-	{ "icl icx", 0xd0, 0xe6, ANY, 0xf },
-	{ "icl icx", 0xef, 0xf4, ANY, 0xf },
-
-	/* Golden Cove: Sapphire Rapids, Alder Lake */
-	{ "spr emr adl_glc", 0x2e, 0x2e, ANY, 0xff },
-	{ "spr emr adl_glc", 0x3c, 0x3c, ANY, 0xff },
-	{ "spr emr adl_glc", 0x01, 0x8f, ANY, 0xf },
-	{ "spr emr adl_glc", 0xa3, 0xa3, 0x04, 0xff },
-	{ "spr emr adl_glc", 0xa3, 0xa3, 0x10, 0xff },
-	{ "spr emr adl_glc", 0xa3, 0xa3, ANY, 0xf },
-	{ "spr emr adl_glc", 0xa4, 0xa4, 0x04, 0x1 },	/* TOPDOWN.BAD_SPEC_SLOTS */
-	{ "spr emr adl_glc", 0xa4, 0xa4, 0x08, 0x1 },	/* ... BR_MISPREDICT_SLOTS */
-	{ "spr emr adl_glc", 0xcd, 0xcd, 0x01, 0xfe },	/* MEM_TRANS_RETIRED.LOAD_LATENCY */
-	{ "spr emr adl_glc", 0xcd, 0xcd, 0x02, 0x1 },	/* ... STORE_SAMPLE */
-	{ "spr emr adl_glc", 0xce, 0xce, ANY, 0x1 },
-	{ "spr emr adl_glc", 0xd0, 0xdf, ANY, 0xf },
-
-#define FAM15H "amd64_fam15h_interlagos"
-#define ZEN "amd64_fam17h amd64_fam17h_zen1 amd64_fam17h_zen2 amd64_fam19h_zen3 " \
-	    "amd64_fam19h_zen4 amd64_fam1ah_zen5"
-	/* Family 15h: floating point, except as in fam15h_special() */
-	{ FAM15H, 0x003, 0x003, ANY, 0x08 },
-	{ FAM15H, 0x00b, 0x00b, ANY, 0x08 },
-	{ FAM15H, 0x00d, 0x00d, ANY, 0x08 },
-	{ FAM15H, 0x000, 0x01f, ANY, 0x38 },
-	/* load and store, data cache */
-	{ FAM15H, 0x023, 0x023, ANY, 0x07 },
-	{ FAM15H, 0x02d, 0x02d, ANY, 0x08 },
-	{ FAM15H, 0x02e, 0x02e, ANY, 0x09 },
-	{ FAM15H, 0x031, 0x031, ANY, 0x07 },
-	{ FAM15H, 0x043, 0x043, ANY, 0x07 },
-	{ FAM15H, 0x045, 0x046, ANY, 0x07 },
-	{ FAM15H, 0x054, 0x055, ANY, 0x07 },
-	{ FAM15H, 0x020, 0x05f, ANY, 0x3f },
-	/* bus, L2, instruction cache, decoder */
-	{ FAM15H, 0x08f, 0x08f, ANY, 0x01 },
-	{ FAM15H, 0x060, 0x09f, ANY, 0x07 },
-	{ FAM15H, 0x187, 0x188, ANY, 0x01 },
-	{ FAM15H, 0x160, 0x19f, ANY, 0x07 },
-	/* execution */
-	{ FAM15H, 0x0c0, 0x0cf, ANY, 0x3f },
-	{ FAM15H, 0x1c0, 0x1c0, ANY, 0x38 },
-	{ FAM15H, 0x1c1, 0x1cf, ANY, 0x3f },
-	{ FAM15H, 0x0db, 0x0df, ANY, 0x3f },
-	{ FAM15H, 0x1d6, 0x1d6, ANY, 0x3f },
-	{ FAM15H, 0x1d8, 0x1d8, ANY, 0x3f },
-	{ FAM15H, 0x0d0, 0x0df, ANY, 0x07 },
-	{ FAM15H, 0x1d0, 0x1df, ANY, 0x07 },
-
-	/* Zen: retired FLOPS, which need two counters (MergeEvent); the module refuses them */
-	{ ZEN, 0x003, 0x003, ANY, 0 },
+	/* Linux's perf allows only these, too (arch/x86/events/intel/core.c) */
+	{ "sandybridge", 0, 0x48, 0x48, ANY, 0x4 },	/* L1D_PEND_MISS.FB_FULL */
+	{ "jaketown", 0, 0x48, 0x48, ANY, 0x4 },
+	{ "lunarlake", 0x40, 0xcd, 0xcd, 0x01, 0x3fc },	/* MEM_TRANS_RETIRED.LOAD_LATENCY */
 };
+
+/* SDM and Linux's perf restrict no event of these: all counters count what the list lacks, too. */
+static const char *const unrestricted[] = {
+	"bonnell", "silvermont", "goldmont", "goldmontplus", "elkhartlake", "snowridgex",
+};
+
+/* ---- which processor ------------------------------------------------------------------- */
+
+/* libpfm4's names, where they are not those of the lists. */
+static const struct {
+	const char *pfm, *list;
+	uint8_t core;
+} pfm_names[] = {
+	{ "adl_glc", "alderlake", 0x40 },
+	{ "adl_grt", "alderlake", 0x20 },
+	{ "atom", "bonnell", 0 },
+	{ "bdw", "broadwell", 0 },
+	{ "bdw_ep", "broadwellx", 0 },
+	{ "clx", "cascadelakex", 0 },
+	{ "core", "core", 0 },
+	{ "coreduo", "coreduo", 0 },
+	{ "emr", "emeraldrapids", 0 },
+	{ "glm", "goldmont", 0 },
+	{ "gnr", "graniterapids", 0 },
+	{ "hsw", "haswell", 0 },
+	{ "hsw_ep", "haswellx", 0 },
+	{ "icl", "icelake", 0 },
+	{ "icx", "icelakex", 0 },
+	{ "ivb", "ivybridge", 0 },
+	{ "ivb_ep", "ivytown", 0 },
+	{ "knl", "knightslanding", 0 },
+	{ "knm", "knightslanding", 0 },
+	{ "nhm", "nehalemep", 0 },
+	{ "nhm_ex", "nehalemex", 0 },
+	{ "skl", "skylake", 0 },
+	{ "skx", "skylakex", 0 },
+	{ "slm", "silvermont", 0 },
+	{ "snb", "sandybridge", 0 },
+	{ "snb_ep", "jaketown", 0 },
+	{ "spr", "sapphirerapids", 0 },
+	{ "tmt", "snowridgex", 0 },
+	{ "wsm", "westmereep-sp", 0 },
+	{ "wsm_dp", "westmereep-dp", 0 },
+};
+
+static const char *find_model(const struct listed_model *models, unsigned int nr,
+			      unsigned int model, unsigned int stepping)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (models[i].model == model && models[i].steppings >> stepping & 1)
+			return models[i].list;
+	return NULL;
+}
+
+static void set_intel(struct processor *p, const struct cpu_signature *s,
+		      const struct vperfctr_info *info)
+{
+	if (strcmp(s->vendor, "GenuineIntel") || s->family != 6)
+		return;
+	p->list = find_model(listed_models, ARRAY_SIZE(listed_models), s->model, s->stepping);
+	if (!p->list)
+		p->list = find_model(old_models, ARRAY_SIZE(old_models), s->model, s->stepping);
+	/* core_type is that of one kind of several.  All CPUs may be of one kind, as this one. */
+	p->core = (uint8_t)(info->core_type ? info->core_type >> 24 : s->core);
+}
+
+static void set_forced(struct processor *p, const char *name)
+{
+	unsigned int i;
+	char *end;
+
+	for (i = 0; name && i < ARRAY_SIZE(pfm_names); i++) {
+		if (strcmp(name, pfm_names[i].pfm))
+			continue;
+		p->list = pfm_names[i].list;
+		p->core = pfm_names[i].core;
+	}
+	if (name && !strncmp(name, "amd64_k", strlen("amd64_k")))
+		p->family = name[strlen("amd64_k")] == '7' ? 0x6 : 0xf;
+	if (name && !strncmp(name, "amd64_fam", strlen("amd64_fam"))) {
+		p->family = (unsigned int)strtoul(name + strlen("amd64_fam"), &end, 16);
+		if (*end != 'h')
+			p->family = 0;
+	}
+}
+
+/*
+ * Find out which processor this is.  LIBPFM_FORCE_PMU names another one, whose events the
+ * user wants.
+ */
+static void identify(struct processor *p, const struct vperfctr_info *info)
+{
+	const char *forced = getenv("LIBPFM_FORCE_PMU");
+	struct cpu_signature s;
+
+	memset(p, 0, sizeof(*p));
+	if (is_arm(info))
+		return;
+	if (forced && *forced) {
+		set_forced(p, __vperfctr_pfm_processor(info));
+		return;
+	}
+	__vperfctr_cpu_signature(&s);
+	if (is_amd(info))
+		p->family = s.family;
+	else
+		set_intel(p, &s, info);
+}
+
+/* ---- Intel -------------------------------------------------------------------------- */
+
+static const struct counter_list *find_list(const struct processor *p)
+{
+	const struct counter_list *found = NULL;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(counter_lists); i++) {
+		const struct counter_list *l = &counter_lists[i];
+
+		if (strcmp(l->name, p->list) || (l->core && p->core && l->core != p->core))
+			continue;
+		/* The larger cores come last, and are there if a processor has one kind. */
+		found = l;
+	}
+	return found;
+}
+
+/* Return the counters that the list names for a code, or 0. */
+static uint64_t look_up(const struct counter_list *l, uint64_t code)
+{
+	const uint64_t with = code & (EVNTSEL_EDGE | EVNTSEL_INV | EVNTSEL_CMASK);
+	const uint8_t event = (uint8_t)(code & EVNTSEL_EVENT);
+	const uint8_t umask = (uint8_t)((code & EVNTSEL_UMASK) >> 8);
+	unsigned int i;
+
+	for (i = 0; i < l->nrumasks; i++) {
+		const struct listed_umask *u = &l->umasks[i];
+
+		if (u->event == event && u->umask == umask && (!u->with || u->with == with))
+			return u->general;
+	}
+	for (i = 0; i < l->nrevents; i++)
+		if (l->events[i].event == event && !(umask & ~l->events[i].umasks))
+			return l->events[i].general;
+	for (i = 0; i < ARRAY_SIZE(unrestricted); i++)
+		if (!strcmp(l->name, unrestricted[i]))
+			return l->events[0].general;
+	return 0;
+}
+
+uint64_t __vperfctr_intel_counters(const struct processor *p, uint64_t code)
+{
+	const unsigned int event = (unsigned int)(code & EVNTSEL_EVENT);
+	const int umask = (int)((code & EVNTSEL_UMASK) >> 8);
+	const struct counter_list *l;
+	uint64_t counters;
+	unsigned int i;
+
+	if (!p->list)
+		return 0;
+	l = find_list(p);
+	counters = l ? look_up(l, code) : ALL;
+	for (i = 0; i < ARRAY_SIZE(rules); i++) {
+		const struct rule *r = &rules[i];
+
+		if (!strcmp(r->list, p->list) && r->core == (l ? l->core : 0) &&
+		    event >= r->first && event <= r->last && (r->umask == ANY || r->umask == umask))
+			counters &= r->counters;
+	}
+	return counters;
+}
+
+/* ---- AMD ---------------------------------------------------------------------------- */
+
+/* Family 15h: the exceptions from fam15h_type(). */
+static const struct {
+	uint16_t event;
+	uint8_t counters;
+} fam15h[] = {
+	{ 0x003, 0x08 }, { 0x00b, 0x08 }, { 0x00d, 0x08 },
+	{ 0x023, 0x07 }, { 0x02d, 0x08 }, { 0x02e, 0x09 }, { 0x031, 0x07 },
+	{ 0x043, 0x07 }, { 0x045, 0x07 }, { 0x046, 0x07 }, { 0x054, 0x07 }, { 0x055, 0x07 },
+	{ 0x08f, 0x01 }, { 0x187, 0x01 }, { 0x188, 0x01 },
+	{ 0x0db, 0x3f }, { 0x0dc, 0x3f }, { 0x0dd, 0x3f }, { 0x0de, 0x3f }, { 0x0df, 0x3f },
+	{ 0x1c0, 0x38 }, { 0x1d6, 0x3f }, { 0x1d8, 0x3f },
+};
+
+/* The unit of the processor that has the event decides, except for those above. */
+static uint64_t fam15h_type(unsigned int event)
+{
+	switch (event >> 4 & 0xf) {
+	case 0x0: case 0x1:			/* floating point */
+		return 0x38;
+	case 0x2: case 0x3: case 0x4: case 0x5:	/* load and store, data cache */
+	case 0xc:				/* execution */
+		return 0x3f;
+	case 0x6: case 0x7: case 0x8: case 0x9:	/* bus, L2, instruction cache, decoder */
+	case 0xd:
+		return 0x07;
+	}
+	return 0;
+}
+
+static uint64_t fam15h_counters(unsigned int event, unsigned int umask)
+{
+	const int bits = __builtin_popcount(umask);
+	unsigned int i;
+
+	if (event == 0x000 && (umask & 0xf0) && (umask & 0x0f))
+		return 0x08;
+	if (event == 0x004 && bits > 1)
+		return 0x08;
+	/* It can have one unit mask at a time. */
+	if (event == 0x031 && bits > 1)
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(fam15h); i++)
+		if (fam15h[i].event == event)
+			return fam15h[i].counters;
+	return fam15h_type(event);
+}
+
+/* Families without restricted events, except 15H. */
+#define FIRST_AMD	0x06
+#define LAST_AMD	0x1a
+
+#define ZEN_FLOPS	0x003	/* needs two counters: the second one has MergeEvent */
+#define ZEN_MERGE	0xfff
+
+uint64_t __vperfctr_amd_counters(unsigned int family, uint64_t code)
+{
+	const unsigned int event = (unsigned int)((code & EVNTSEL_EVENT) |
+						  (code & AMD_EVENT_HIGH) >> 24);
+	const unsigned int umask = (unsigned int)((code & EVNTSEL_UMASK) >> 8);
+
+	if (family == 0x15)
+		return fam15h_counters(event, umask);
+	/* The module refuses both. */
+	if (family >= 0x17 && (event == ZEN_FLOPS || event == ZEN_MERGE))
+		return 0;
+	return ALL;
+}
+
+/* ---- all ---------------------------------------------------------------------------- */
+
+bool __vperfctr_event_counters(const struct vperfctr_info *info, uint64_t code,
+			       uint64_t *general)
+{
+	struct processor p;
+
+	identify(&p, info);
+	if (is_arm(info)) {
+		/* The module refuses CHAIN. */
+		*general = (code & ARM_EVENT) == ARM_CHAIN ? 0 : ALL;
+		return true;
+	}
+	if (is_amd(info)) {
+		*general = __vperfctr_amd_counters(p.family, code);
+		return !*general || (p.family >= FIRST_AMD && p.family <= LAST_AMD);
+	}
+	*general = __vperfctr_intel_counters(&p, code);
+	return *general;
+}
 
 /* True if word is one of words. */
 static bool is_among(const char *word, const char *words)
@@ -148,50 +374,22 @@ static bool is_among(const char *word, const char *words)
 	return false;
 }
 
-/* Return the counters of two events for which the unit mask decides, or 0. */
-static uint64_t fam15h_special(unsigned int select, unsigned int umask)
-{
-	if (select == 0x000 && (umask & 0xf0) && (umask & 0x0f))
-		return 0x08;
-	if (select == 0x004 && __builtin_popcount(umask) > 1)
-		return 0x08;
-	return 0;
-}
-
-uint64_t __vperfctr_event_counters(const char *processor, uint64_t code)
-{
-	unsigned int select = (unsigned int)((code & EVNTSEL_EVENT) | (code & AMD_EVENT_HIGH) >> 24);
-	unsigned int umask = (unsigned int)((code & EVNTSEL_UMASK) >> 8), i;
-	uint64_t special;
-
-	if (!processor)
-		return ~UINT64_C(0);
-	if (!strcmp(processor, FAM15H)) {
-		special = fam15h_special(select, umask);
-		if (special)
-			return special;
-	}
-	for (i = 0; i < ARRAY_SIZE(rules); i++) {
-		const struct rule *r = &rules[i];
-
-		if (select >= r->first && select <= r->last &&
-		    (r->umask == ANY || umask == (unsigned int)r->umask) &&
-		    is_among(processor, r->processors))
-			return r->counters;
-	}
-	return ~UINT64_C(0);
-}
-
 /*
  * OFFCORE_RESPONSE_0 and _1 are the same event with two registers that select responses:
  * MSR_OFFCORE_RSP_0 and MSR_OFFCORE_RSP_1.
  */
-uint64_t __vperfctr_event_twin(const char *processor, uint64_t code)
+uint64_t __vperfctr_event_twin(const struct vperfctr_info *info, uint64_t code)
 {
 	static const char both[] = "wsm wsm_dp snb snb_ep ivb ivb_ep hsw hsw_ep bdw bdw_ep skl skx clx icl icx";
 	const uint64_t select = code & (EVNTSEL_UMASK | EVNTSEL_EVENT);
+	const char *processor = __vperfctr_pfm_processor(info);
+	uint64_t general, twins;
 
 	if (!processor || !is_among(processor, both) || (select != 0x01b7 && select != 0x01bb))
+		return code;
+	/* The counter has been chosen for the code. */
+	if (!__vperfctr_event_counters(info, code, &general) ||
+	    !__vperfctr_event_counters(info, code ^ (0x01b7 ^ 0x01bb), &twins) || general != twins)
 		return code;
 	return code ^ (0x01b7 ^ 0x01bb);
 }

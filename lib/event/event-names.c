@@ -8,6 +8,7 @@
 #include "event.h"
 
 #define NO_FIXED	(-1)
+#define LAST_PSEUDO	7	/* unit mask of the pseudo event with the greatest one in Intel's lists */
 #define MODES_BOTH	(VPERFCTR_MODE_USER | VPERFCTR_MODE_KERNEL)
 
 /*
@@ -109,11 +110,31 @@ static void append_bits(char *buf, size_t size, const char *what, uint64_t mask)
 	}
 }
 
+int __vperfctr_refuse_unknown(const struct vperfctr_event *event,
+			      const struct vperfctr_info *info, struct vperfctr_why *why)
+{
+	return __vperfctr_refuse(why, -EOPNOTSUPP,
+				 "it is not known which counters of this processor can count '%s': name one that can, as in '%s@%d'",
+				 event->name, event->name, __builtin_ctzll(info->pmc_mask));
+}
+
 void __vperfctr_describe(char *buf, size_t size, uint64_t general, uint64_t fixed)
 {
 	*buf = '\0';
 	append_bits(buf, size, "general", general);
 	append_bits(buf, size, "fixed", fixed);
+}
+
+/* True if the code is that of an event which all Intel processors count on any counter. */
+static bool is_arch_code(uint64_t code, const struct vperfctr_info *info)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(arch_events); i++)
+		if (arch_code(&arch_events[i], info) == (code & (EVNTSEL_EVENT | EVNTSEL_UMASK)) &&
+		    info->arch_events & arch_events[i].arch)
+			return true;
+	return false;
 }
 
 /* Set which counters can count event->code, whether or not this processor has them. */
@@ -124,10 +145,11 @@ static void find_counters(struct vperfctr_event *event, const struct vperfctr_in
 	event->arch = 0;
 	event->fixed = 0;
 	event->general = ~UINT64_C(0);
+	event->unknown = 0;
 
 	/* Intel's event select 00 is a pseudo event: its unit mask is a fixed counter + 1. */
 	if (!is_amd(info) && !is_arm(info) && !(event->code & EVNTSEL_EVENT) && event->code >> 8 >= 1 &&
-	    event->code >> 8 <= 4) {
+	    event->code >> 8 <= LAST_PSEUDO) {
 		event->fixed = UINT64_C(1) << ((event->code >> 8) - 1);
 		event->general = 0;
 		return;
@@ -141,7 +163,11 @@ static void find_counters(struct vperfctr_event *event, const struct vperfctr_in
 		event->fixed = arch_fixed(a, info, true);
 		return;
 	}
-	event->general = __vperfctr_event_counters(__vperfctr_pfm_processor(info), event->code);
+	if (__vperfctr_event_counters(info, event->code, &event->general))
+		return;
+	event->general = ~UINT64_C(0);
+	/* The other bits of an architectural event do not restrict it: edge, inv and cmask. */
+	event->unknown = is_arm(info) || !is_arch_code(event->code, info);
 }
 
 /* ---- the kinds of names ---------------------------------------------------------- */
@@ -453,6 +479,8 @@ static int check_counters(struct vperfctr_event *event, const struct wish *wish,
 	limit_counters(event, info);
 	if (wish->is && (event->general || event->fixed))
 		return apply_wish(event, wish, info, why);
+	if (event->unknown && event->general)
+		return __vperfctr_refuse_unknown(event, info, why);
 	/* Without any counters vperfctr_event_assign() reports the error. */
 	if (event->general || event->fixed || (!info->nrctrs && !event->arch))
 		return 0;

@@ -34,6 +34,8 @@
 #define ARM_U		(UINT64_C(1) << 30)
 #define ARM_P		(UINT64_C(1) << 31)
 
+#define ARM_CHAIN	0x1e	/* the event: overflows of the counter before */
+
 static inline bool is_amd(const struct vperfctr_info *info)
 {
 	return info->cpu_type == VPERFCTR_CPU_AMD;
@@ -72,13 +74,45 @@ int __vperfctr_pfm_list(const struct vperfctr_info *info,
 /* Return libpfm4's name of this kind of cores, or NULL if it does not know them. */
 const char *__vperfctr_pfm_processor(const struct vperfctr_info *info);
 
+/* ---- cpu-signature.c ---- */
+
+struct cpu_signature {
+	char vendor[13];		/* as CPUID has it; "" if this is no x86 processor */
+	unsigned int family, model, stepping;
+	unsigned int core;		/* kind of core, on a hybrid processor: leaf 1AH EAX 31-24 */
+};
+
+/* Read the signature of the CPU that runs this. */
+void __vperfctr_cpu_signature(struct cpu_signature *s);
+
 /* ---- counter-limits.c ---- */
 
-/* Return a mask of the general counters that can count this code.  processor may be NULL. */
-uint64_t __vperfctr_event_counters(const char *processor, uint64_t code);
+/* A processor, as far as it decides which counters can count an event. */
+struct processor {
+	const char *list;		/* Intel: name of its list, or NULL */
+	unsigned int core;		/* kind of core, or 0 */
+	unsigned int family;		/* AMD; 0: not known */
+};
+
+/* Return a mask of the general counters that can count this code; 0 if that is not known. */
+uint64_t __vperfctr_intel_counters(const struct processor *p, uint64_t code);
+
+/* The same for AMD; 0 if there is none. */
+uint64_t __vperfctr_amd_counters(unsigned int family, uint64_t code);
+
+/*
+ * Find the general counters that can count this code.  Returns false if that is not known,
+ * else true and a mask of them, which is 0 if there is none.
+ */
+bool __vperfctr_event_counters(const struct vperfctr_info *info, uint64_t code,
+			       uint64_t *general);
 
 /* Return the code of the same event with the other second register, or the code itself. */
-uint64_t __vperfctr_event_twin(const char *processor, uint64_t code);
+uint64_t __vperfctr_event_twin(const struct vperfctr_info *info, uint64_t code);
+
+/* Say that it is not known which counters can count the event.  Returns -EOPNOTSUPP. */
+int __vperfctr_refuse_unknown(const struct vperfctr_event *event,
+			      const struct vperfctr_info *info, struct vperfctr_why *why);
 
 #pragma GCC visibility pop
 

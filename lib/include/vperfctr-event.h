@@ -57,6 +57,8 @@ struct vperfctr_event {
 	uint32_t modes_left;	/* 1: the name did not give the modes */
 	uint32_t arch;		/* VPERFCTR_EVENT_* if it is a generic event, or 0 */
 	uint32_t soft;		/* VPERFCTR_SOFT_* if it is a software event, or 0 */
+	uint32_t unknown;	/* 1: which of general can count it is not known */
+	uint32_t reserved;
 };
 
 /*
@@ -80,15 +82,23 @@ struct vperfctr_event {
  *
  * All but software events may be followed by :u (user mode), :k (kernel mode) or :uk
  * (both).  Without these, both are counted if info's features allow the caller to count
- * kernel mode, and user mode if not.  A final @N asks for general counter N, @fixedN for fixed counter N.
+ * kernel mode, and user mode if not.  A final @N asks for general counter N, @fixedN for
+ * fixed counter N.
+ *
+ * Many events can be counted by some counters only.  The library knows which for Intel's
+ * processors from Core to Granite Rapids and Lunar Lake, AMD's up to family 1AH, and Arm's
+ * PMUv3.  An event of another processor, or one that Intel's list of the processor's events
+ * lacks, is refused unless the name ends with @N: a counter that cannot count it would
+ * count wrong.  Generic events are counted by all counters.
  *
  *	-ENOENT	this processor has no event of that name
  *	-EINVAL	the name is malformed; or asks for something that cannot be counted
  *		for a thread (other threads of the core, a unit outside the cores); or
  *		asks for a counter that does not exist or cannot count the event; or
  *		gives a software event modes or a counter
- *	-EOPNOTSUPP  this processor has no counter for the event, or the module does not
- *		count this software event
+ *	-EOPNOTSUPP  this processor has no counter for the event; or it is not known which
+ *		counters can count it, and the name has no @; or the module does not count
+ *		this software event
  *	-EPERM	kernel mode is asked for, and the caller may not count it
  *	-ENAMETOOLONG  the name does not fit event->name
  */
@@ -108,7 +118,8 @@ int vperfctr_event(struct vperfctr_event *event, const char *name,
  *
  *	-ENOSPC	the events do not fit the counters, or the second registers; *why
  *		names those that clash
- *	-EOPNOTSUPP  the processor has no counters
+ *	-EOPNOTSUPP  the processor has no counters, or it is not known which can count an
+ *		event
  *	-EINVAL	nr is greater than VPERFCTR_MAX_CTRS
  */
 int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
@@ -117,8 +128,8 @@ int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
 
 /*
  * Call fn for each event, in user mode: the generic ones, the software events, then
- * libpfm4's, each with each of its unit masks.  A hardware event that no counter can count has neither general nor fixed
- * counters.  Ends when fn returns nonzero, and returns that value; otherwise returns 0.
+ * libpfm4's, each with each of its unit masks.  A hardware event that no counter can count
+ * has neither general nor fixed counters.  unknown is 1 if the name must end with @N.  Ends when fn returns nonzero, and returns that value; otherwise returns 0.
  *
  *	-ENOENT	libpfm4 does not know this processor: only generic events were listed
  */

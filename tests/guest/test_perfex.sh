@@ -25,10 +25,13 @@ last=$((n - 1))
 fixed=""
 [ $maker != intel ] || perfex -i | grep -q '^fixed  *none' || fixed="fixed 0, "
 
-# N events that only general counters take
+# N events that only general counters take: x86: cycles with at least so many instructions
 raw_events()
 {
-	awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%sr%02x:u", i ? "," : "", 64 + i }'
+	awk -v n="$1" -v arm="$([ $maker = arm ] && echo 1)" 'BEGIN {
+		for (i = 0; i < n; i++)
+			printf arm ? "%sr%02x:u" : "%sr%02x0000c0:u", i ? "," : "", (arm ? 64 : 1) + i
+	}'
 }
 
 # raw, register: instructions as a raw event, and as a register for user mode
@@ -242,8 +245,12 @@ intel-42)
 	check "counters of a restricted event" "$(grep -c '^L1D_PEND_MISS:PENDING .* general 2$' "$tmp/out")" 1
 	bad 125 "two events for one counter" -e L1D_PEND_MISS:PENDING:u,CYCLE_ACTIVITY:CYCLES_L1D_PENDING:u true
 	check "they are named" "$(grep -c 'only general counter 2 can count L1D_PEND_MISS:PENDING:u, CYCLE_ACTIVITY:CYCLES_L1D_PENDING:u' "$tmp/err")" 1
-	run -v -e r0001:u,r0002:u,L1D_PEND_MISS:PENDING:u true
+	run -v -e r010e:u,r0151:u,L1D_PEND_MISS:PENDING:u true
 	check "the only counter" "$(sed -n 's/^perfex: L1D_PEND_MISS:PENDING:u: map \([^ ]*\) .*/\1/p' "$tmp/err")" 0x00000002
+	bad 125 "an event that Intel's list lacks" -e r0001:u true
+	check "what is said" "$(cat "$tmp/err")" "perfex: it is not known which counters of this processor can count 'r0001:u': name one that can, as in 'r0001:u@0'"
+	run -v -e r0001:u@1 true
+	check "the named counter" "$(sed -n 's/^perfex: r0001:u@1: map \([^ ]*\) .*/\1/p' "$tmp/err")" 0x00000001
 	;;
 amd-*)
 	run -e RETIRED_INSTRUCTIONS:u,RETIRED_BRANCH_INSTRUCTIONS:u "$known" 2

@@ -17,7 +17,7 @@ struct listing {
 	unsigned int nrhidden;
 };
 
-/* Return: "fixed 0, general 0-3"; allocated. */
+/* Return: "fixed 0, general 0-3", or "unknown, of general 0-3"; allocated. */
 static char *describe_counters(const struct vperfctr_event *event)
 {
 	char *text = NULL;
@@ -33,7 +33,7 @@ static char *describe_counters(const struct vperfctr_event *event)
 		fputs(event->general ? ", " : "", f);
 	}
 	if (event->general) {
-		fputs("general ", f);
+		fputs(event->unknown ? "unknown, of general " : "general ", f);
 		print_bits(f, event->general);
 	}
 	if (event->soft)

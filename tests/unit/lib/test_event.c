@@ -107,6 +107,8 @@ START_TEST(errors)
 	refuse(-EOPNOTSUPP, "branches:u@1", "cannot count 'branches:u@1'");
 	info.fixed_mask = 0x3;
 	refuse(-EOPNOTSUPP, "r0300", "'r0300' is counted by fixed counter 2 only");
+	refuse(-EOPNOTSUPP, "r0700", "'r0700' is counted by fixed counter 6 only");
+	refuse(-EOPNOTSUPP, "r0800", "it is not known which counters");
 	info.features = 0;
 	refuse(-EPERM, "cycles:k", "cycles:k: kernel mode");
 	refuse(-EPERM, "L1D:REPLACEMENT:k=1", "CAP_PERFMON");
@@ -179,52 +181,245 @@ START_TEST(arm)
 	refuse(-EINVAL, "instructions@fixed0", "this counter cannot count that event");
 	refuse(-ENOENT, "qqqqqqqqqq", "r0008");
 	refuse(-EOPNOTSUPP, "ref-cycles", "cannot count 'ref-cycles'");
+	/* It counts another counter's overflows, and the module refuses it. */
+	refuse(-EOPNOTSUPP, "r001e", "this processor cannot count 'r001e'");
+	ck_assert_uint_eq(take(0, "r00c0")->general, 0x3f);
 }
 END_TEST
 
 /* ---- counters that can count an event --------------------------------------------- */
 
 static const struct {
-	const char *processor;
+	const char *list;
+	unsigned int core;
 	uint64_t code, counters;
 } restricted[] = {
-	{ "snb", 0x0148, 0x4 }, { "ivb_ep", 0x0148, 0x4 }, { "hsw", 0x0148, 0x4 },
-	{ "bdw_ep", 0x0148, 0x4 }, { "skl", 0x0148, ~UINT64_C(0) },
-	{ "snb_ep", 0x02a3, 0x4 }, { "snb", 0x04a3, 0xf }, { "ivb", 0x08a3, 0x4 },
-	{ "hsw", 0x0ca3, 0x4 }, { "hsw", 0x02a3, 0xf },
+	{ "sandybridge", 0, 0x0148, 0x4 }, { "ivytown", 0, 0x0148, 0x4 }, { "haswell", 0, 0x0148, 0x4 },
+	{ "broadwellx", 0, 0x0148, 0x4 }, { "skylake", 0, 0x0148, 0xff },
+	{ "jaketown", 0, 0x02a3, 0x4 }, { "sandybridge", 0, 0x04a3, 0xf }, { "ivybridge", 0, 0x08a3, 0x4 },
+	{ "haswell", 0, 0x0ca3, 0x4 }, { "haswell", 0, 0x02a3, 0xf },
 	/* edge, inv and cmask do not matter */
-	{ "snb", 0x1040148, 0x4 },
-	{ "snb", 0x01c0, 0x2 }, { "snb", 0x00c0, ~UINT64_C(0) }, { "skl", 0x01c0, 0x2 },
-	{ "snb", 0x01cd, 0x8 }, { "skl", 0x01d1, 0xf }, { "snb", 0x01b0, ~UINT64_C(0) },
-	{ "core", 0x0010, 0x1 }, { "core", 0x0012, 0x2 }, { "core", 0x01cb, 0x1 },
-	{ "coreduo", 0x0010, ~UINT64_C(0) }, { "coreduo", 0x00c1, 0x1 },
-	{ "nhm", 0x0140, 0x3 }, { "wsm", 0x0140, ~UINT64_C(0) }, { "wsm_dp", 0x0151, 0x3 },
-	{ "nhm_ex", 0x100b, 0x8 }, { "nhm_ex", 0x010b, ~UINT64_C(0) },
-	{ "icl", 0x0151, 0xf }, { "icl", 0x04a3, 0xff }, { "icx", 0x0ca3, 0xf },
-	{ "icl", 0x01c2, ~UINT64_C(0) },
-	{ "spr", 0x412e, 0xff }, { "spr", 0x0151, 0xf }, { "spr", 0x01cd, 0xfe },
-	{ "spr", 0x02cd, 0x1 }, { "spr", 0x00c0, ~UINT64_C(0) },
-	{ "amd64_fam15h_interlagos", 0xff03, 0x08 }, { "amd64_fam15h_interlagos", 0x0100, 0x38 },
-	{ "amd64_fam15h_interlagos", 0x1100, 0x08 }, { "amd64_fam15h_interlagos", 0x0304, 0x08 },
-	{ "amd64_fam15h_interlagos", 0x0104, 0x38 }, { "amd64_fam15h_interlagos", 0x002e, 0x09 },
-	{ "amd64_fam15h_interlagos", 0x00c0, 0x3f }, { "amd64_fam15h_interlagos", 0x0080, 0x07 },
-	{ "amd64_fam15h_interlagos", 0x1000000c0, 0x38 },
-	{ "amd64_fam15h_interlagos", 0x100000087, 0x01 },
-	{ "amd64_fam17h_zen1", 0xff03, 0 }, { "amd64_fam19h_zen4", 0x0f03, 0 },
-	{ "amd64_fam17h_zen2", 0xff02, ~UINT64_C(0) },
-	{ "amd64_fam17h_zen2", 0x10000ff03, ~UINT64_C(0) },
-	/* A processor's name that begins or ends with another one's is another processor. */
-	{ "sn", 0x0148, ~UINT64_C(0) }, { "nb", 0x0148, ~UINT64_C(0) },
-	{ "b ivb", 0x0148, ~UINT64_C(0) }, { NULL, 0x0148, ~UINT64_C(0) },
+	{ "sandybridge", 0, 0x1040148, 0x4 },
+	/* except where the list says so */
+	{ "skylake", 0, 0x01c0, 0x2 }, { "skylake", 0, 0xa8001c0, 0xd }, { "skylake", 0, 0x28001c0, 0x2 },
+	{ "sandybridge", 0, 0x01c0, 0x2 }, { "sandybridge", 0, 0x00c0, 0xff },
+	{ "sandybridge", 0, 0x01cd, 0x8 }, { "skylake", 0, 0x01d1, 0xf }, { "sandybridge", 0, 0x01b0, 0xff },
+	{ "core", 0, 0x0010, 0x1 }, { "core", 0, 0x0012, 0x2 }, { "core", 0, 0x01cb, 0x1 },
+	{ "core", 0, 0x0024, ~UINT64_C(0) },
+	{ "coreduo", 0, 0x0010, ~UINT64_C(0) }, { "coreduo", 0, 0x00c1, 0x1 },
+	{ "nehalemep", 0, 0x0140, 0x3 }, { "westmereep-sp", 0, 0x0140, 0 }, { "westmereep-dp", 0, 0x0151, 0x3 },
+	{ "nehalemex", 0, 0x100b, 0x8 }, { "nehalemex", 0, 0x010b, 0xf }, { "westmereex", 0, 0x01b7, 0x4 },
+	{ "icelake", 0, 0x0151, 0xf }, { "icelake", 0, 0x04a3, 0xff }, { "icelakex", 0, 0x0ca3, 0xf },
+	{ "icelake", 0, 0x02c2, 0xff }, { "tigerlake", 0, 0x0151, 0xf }, { "rocketlake", 0, 0x0151, 0xf },
+	{ "sapphirerapids", 0, 0x412e, 0xff }, { "sapphirerapids", 0, 0x0151, 0xf },
+	{ "sapphirerapids", 0, 0x01cd, 0xfe }, { "sapphirerapids", 0, 0x02cd, 0x1 },
+	{ "graniterapids", 0, 0x02cd, 0x1 }, { "meteorlake", 0x40, 0x01cd, 0xfe },
+	{ "meteorlake", 0x20, 0x05d0, 0x3 }, { "sierraforest", 0, 0x05d0, 0x3 },
+	{ "alderlake", 0x20, 0x05d0, 0x3 }, { "alderlake", 0x20, 0x82d0, 0x3f },
+	{ "alderlake", 0x40, 0x01cd, 0xfe }, { "alderlaken", 0, 0x05d0, 0x3 },
+	{ "lunarlake", 0x40, 0x00c4, 0x3ff }, { "lunarlake", 0x40, 0x01cd, 0x3fc },
+	{ "lunarlake", 0x40, 0x02cd, 0x3 }, { "lunarlake", 0x20, 0x00c4, 0xff },
+	/* All CPUs are of the larger kind. */
+	{ "alderlake", 0, 0x02cd, 0x1 },
+	/* A combination of unit masks, of which some are restricted, and of which none has a counter. */
+	{ "sandybridge", 0, 0x07a3, 0x4 }, { "sapphirerapids", 0, 0x03cd, 0 },
+	/* No list has these. */
+	{ "sandybridge", 0, 0x0001, 0 }, { "lunarlake", 0x40, 0x10a4, 0 }, { "sapphirerapids", 0, 0x02ce, 0 },
+	/* unless no event of the processor is restricted */
+	{ "bonnell", 0, 0x0001, 0x3 }, { "goldmont", 0, 0x0001, 0xf },
+	{ NULL, 0, 0x0148, 0 },
 };
 
 START_TEST(counters)
 {
-	uint64_t got = __vperfctr_event_counters(restricted[_i].processor, restricted[_i].code);
+	struct processor p = { .list = restricted[_i].list, .core = restricted[_i].core };
+	uint64_t got = __vperfctr_intel_counters(&p, restricted[_i].code);
 
-	ck_assert_msg(got == restricted[_i].counters, "%s, %llx: %llx",
-		      restricted[_i].processor, (unsigned long long)restricted[_i].code,
-		      (unsigned long long)got);
+	ck_assert_msg(got == restricted[_i].counters, "%s, %llx: %llx", restricted[_i].list,
+		      (unsigned long long)restricted[_i].code, (unsigned long long)got);
+}
+END_TEST
+
+static const struct {
+	unsigned int family;
+	uint64_t code, counters;
+} restricted_amd[] = {
+	{ 0x15, 0xff03, 0x08 }, { 0x15, 0x0100, 0x38 },
+	{ 0x15, 0x1100, 0x08 }, { 0x15, 0x0304, 0x08 }, { 0x15, 0x0104, 0x38 }, { 0x15, 0x002e, 0x09 },
+	{ 0x15, 0x0131, 0x07 }, { 0x15, 0x0331, 0 },
+	{ 0x15, 0x00c0, 0x3f }, { 0x15, 0x0080, 0x07 }, { 0x15, 0x1000000c0, 0x38 },
+	{ 0x15, 0x100000087, 0x01 }, { 0x15, 0x00e0, 0 }, { 0x15, 0x00a0, 0 },
+	{ 0x17, 0xff03, 0 }, { 0x19, 0x0f03, 0 }, { 0x1a, 0xff03, 0 }, { 0x19, 0xf000000ff, 0 },
+	{ 0x17, 0xff02, ~UINT64_C(0) }, { 0x17, 0x10000ff03, ~UINT64_C(0) },
+	{ 0x16, 0xff03, ~UINT64_C(0) }, { 0x0f, 0x0003, ~UINT64_C(0) }, { 0x10, 0x1000000c0, ~UINT64_C(0) },
+};
+
+START_TEST(counters_amd)
+{
+	uint64_t got = __vperfctr_amd_counters(restricted_amd[_i].family, restricted_amd[_i].code);
+
+	ck_assert_msg(got == restricted_amd[_i].counters, "%x, %llx: %llx", restricted_amd[_i].family,
+		      (unsigned long long)restricted_amd[_i].code, (unsigned long long)got);
+}
+END_TEST
+
+/*
+ * Family 15h as Linux's perf has it (arch/x86/events/amd/core.c): masks by the upper digit
+ * of the event, and exceptions.
+ */
+START_TEST(counters_of_family_15h)
+{
+	static const uint8_t types[16] = {
+		0x38, 0x38, 0x3f, 0x3f, 0x3f, 0x3f, 0x07, 0x07, 0x07, 0x07, 0, 0, 0x3f, 0x07, 0, 0,
+	};
+	static const struct {
+		uint8_t counters;
+		const char *events;
+	} exceptions[] = {
+		{ 0x08, " 003 00b 00d 02d " }, { 0x09, " 02e " }, { 0x01, " 08f 187 188 " },
+		{ 0x07, " 023 031 043 045 046 054 055 " }, { 0x38, " 1c0 " },
+		{ 0x3f, " 0db 0dc 0dd 0de 0df 1d6 1d8 " },
+	};
+	unsigned int code, i;
+	char name[8];
+
+	for (code = 0; code < 0x1000; code++) {
+		uint64_t expected = types[code >> 4 & 0xf];
+		/* one bit of the unit mask: more are in the test above */
+		uint64_t evntsel = (code & 0xff) | (uint64_t)(code & 0xf00) << 24 | 0x100;
+
+		sprintf(name, " %03x ", code);
+		for (i = 0; i < ARRAY_SIZE(exceptions); i++)
+			if (strstr(exceptions[i].events, name))
+				expected = exceptions[i].counters;
+		ck_assert_msg(__vperfctr_amd_counters(0x15, evntsel) == expected, "%x", code);
+	}
+}
+END_TEST
+
+/* ---- which processor -------------------------------------------------------------- */
+
+static struct cpu_signature signature;
+
+void __wrap___vperfctr_cpu_signature(struct cpu_signature *s);
+void __wrap___vperfctr_cpu_signature(struct cpu_signature *s)
+{
+	*s = signature;
+}
+
+/* Without LIBPFM_FORCE_PMU, CPUID says which one it is; 0: the name must have a counter. */
+static const struct {
+	const char *vendor;
+	unsigned int family, model, stepping, core;
+	uint32_t core_type;
+	const char *name;
+	uint64_t general;
+} signatures[] = {
+	{ "GenuineIntel", 6, 0x2a, 7, 0, 0, "r0148", 0x4 },
+	{ "GenuineIntel", 6, 0x1c, 0, 0, 0, "r0151", 0x3 },
+	{ "GenuineIntel", 6, 0x0e, 0, 0, 0, "r00c1", 0x1 },
+	{ "GenuineIntel", 6, 0x17, 0, 0, 0, "r0010", 0x1 },
+	{ "GenuineIntel", 6, 0x2f, 0, 0, 0, "r01b7", 0x4 },
+	{ "GenuineIntel", 6, 0x2c, 0, 0, 0, "r01b7", 0xf },
+	{ "GenuineIntel", 6, 0x55, 4, 0, 0, "r01ef", 0xff },
+	{ "GenuineIntel", 6, 0x55, 7, 0, 0, "r01d3", 0xf },
+	{ "GenuineIntel", 6, 0xad, 1, 0, 0, "r02cd", 0x1 },
+	/* CPUID, the module or both know the kind of cores. */
+	{ "GenuineIntel", 6, 0x97, 2, 0, 0x40000001, "r02cd", 0x1 },
+	{ "GenuineIntel", 6, 0x97, 2, 0x40, 0x20000001, "r05d0", 0x3 },
+	{ "GenuineIntel", 6, 0x97, 2, 0x20, 0, "r05d0", 0x3 },
+	{ "GenuineIntel", 6, 0x97, 2, 0x40, 0, "r02cd", 0x1 },
+	{ "GenuineIntel", 6, 0x97, 2, 0, 0, "r02cd", 0x1 },
+	{ "GenuineIntel", 6, 0xbd, 1, 0x40, 0x40000002, "r02cd", 0x3 },
+	/* Arrow Lake, the Pentium 4 and others are in no list. */
+	{ "GenuineIntel", 6, 0xc6, 0, 0, 0, "r0148", 0 },
+	{ "GenuineIntel", 6, 0xc6, 0, 0, 0, "L1D_PEND_MISS:PENDING", 0 },
+	{ "GenuineIntel", 15, 0x2a, 7, 0, 0, "r0148", 0 },
+	{ "CentaurHauls", 6, 0x2a, 7, 0, 0, "r0148", 0 },
+	{ "", 0, 0, 0, 0, 0, "r0148", 0 },
+	{ "AuthenticAMD", 0x15, 2, 0, 0, 0, "r0003", 0x8 },
+	{ "AuthenticAMD", 0x15, 2, 0, 0, 0, "r00db", 0x3f },
+	{ "AuthenticAMD", 0x19, 0x11, 0, 0, 0, "r0004", 0xff },
+	{ "AuthenticAMD", 0x1a, 0x11, 0, 0, 0, "r0004", 0xff },
+	{ "HygonGenuine", 0x18, 0, 0, 0, 0, "r0004", 0xff },
+	{ "AuthenticAMD", 0x1b, 0, 0, 0, 0, "r0004", 0 },
+};
+
+START_TEST(by_cpuid)
+{
+	const bool intel = signatures[_i].family < 0x10;
+	const char *name = signatures[_i].name;
+	char named[64];
+
+	processor("", intel ? VPERFCTR_CPU_INTEL_ARCH : VPERFCTR_CPU_AMD, 8);
+	unsetenv("LIBPFM_FORCE_PMU");
+	strcpy(signature.vendor, signatures[_i].vendor);
+	signature.family = signatures[_i].family;
+	signature.model = signatures[_i].model;
+	signature.stepping = signatures[_i].stepping;
+	signature.core = signatures[_i].core;
+	info.core_type = signatures[_i].core_type;
+	take(0, "instructions");
+	if (signatures[_i].general) {
+		ck_assert_uint_eq(take(0, name)->general, signatures[_i].general);
+		ck_assert_uint_eq(event[0].unknown, 0);
+		return;
+	}
+	/* Only if libpfm4 knows this machine has it such names. */
+	if (strchr(name, ':'))
+		return;
+	refuse(-EOPNOTSUPP, name, "it is not known which counters of this processor can count 'r0");
+	sprintf(named, "%s:u@3", name);
+	ck_assert_uint_eq(take(0, named)->general, 0x8);
+	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), 0);
+	ck_assert_uint_eq(ctr[0].map, 3);
+}
+END_TEST
+
+/* All counters of an unknown processor count architectural events, with any edge, inv and cmask. */
+START_TEST(architectural)
+{
+	processor("no-such-processor", VPERFCTR_CPU_INTEL_ARCH, 4);
+	ck_assert_uint_eq(take(0, "r00c0")->general, 0xf);
+	ck_assert_uint_eq(take(0, "r18400c0")->general, 0xf);
+	ck_assert_uint_eq(take(0, "r4412e")->general, 0xf);
+	ck_assert_uint_eq(take(0, "r0300")->fixed, 0x4);
+	/* Another unit mask is another event. */
+	refuse(-EOPNOTSUPP, "r01c0", "as in 'r01c0@0'");
+	/* CPUID says that this one is absent: it may be any event. */
+	info.arch_events &= ~(uint32_t)VPERFCTR_EVENT_BRANCHES;
+	refuse(-EOPNOTSUPP, "r10000c4", "it is not known");
+	info.pmc_mask = 0xc;
+	refuse(-EOPNOTSUPP, "r0148:k", "can count 'r0148:k': name one that can, as in 'r0148:k@2'");
+	refuse(-EINVAL, "r0148:k@1", "no general counter 1");
+	refuse(-EINVAL, "r0148@fixed0", "this counter cannot count that event");
+}
+END_TEST
+
+/* libpfm4 has names of events that Intel's list lacks. */
+START_TEST(unlisted)
+{
+	processor("nhm", VPERFCTR_CPU_INTEL_ARCH, 4);
+	refuse(-EOPNOTSUPP, "SEGMENT_REG_LOADS:u", "it is not known which counters of this processor can count 'SEGMENT_REG_LOADS:u'");
+	ck_assert_uint_eq(take(0, "SEGMENT_REG_LOADS:u@1")->general, 0x2);
+	ck_assert_uint_eq(take(0, "L1D:REPL:u")->general, 0x3);
+	refuse(-EINVAL, "L1D:REPL:u@2", "this counter cannot count that event");
+}
+END_TEST
+
+/* An event of the list, which gives no counter, is refused when counters are chosen. */
+START_TEST(unknown_in_assignment)
+{
+	take(0, "cycles:u");
+	memset(&event[1], 0, sizeof(event[1]));
+	strcpy(event[1].name, "r010e");
+	event[1].general = 0xf;
+	event[1].unknown = 1;
+	ck_assert_int_eq(vperfctr_event_assign(event, 2, &info, ctr, &why), -EOPNOTSUPP);
+	ck_assert_ptr_nonnull(strstr(why.text, "as in 'r010e@0'"));
+	event[1].general = 0x2;
+	ck_assert_int_eq(vperfctr_event_assign(event, 2, &info, ctr, &why), 0);
+	ck_assert_uint_eq(ctr[1].map, 1);
 }
 END_TEST
 
@@ -254,7 +449,7 @@ static int assign(unsigned int nr)
 START_TEST(single_choice_first)
 {
 	static const char *const names[] = {
-		"r0001:u", "r0002:u", "r0003:u", "L1D_PEND_MISS:PENDING:u",
+		"r010e:u", "r0151:u", "r0185:u", "L1D_PEND_MISS:PENDING:u",
 	};
 	unsigned int first, i;
 
@@ -327,15 +522,16 @@ static const struct {
 	{ "skl", { "0x4101c6/0x11", "0x4101c6/0x12" }, { 0 },
 	  "no room for 0x4101c6/0x12, whose second register has another value for 0x4101c6/0x11" },
 	/* They are twins on processors that have both. */
-	{ "nhm", { "0x4101b7/0x1", "0x4101b7/0x2" }, { 0 }, "has another value for 0x4101b7/0x1" },
-	{ "no-such-processor", { "0x4101b7/0x1", "0x4101b7/0x2" }, { 0 },
-	  "has another value for 0x4101b7/0x1" },
+	{ "nhm", { "0x4101b7/0x1", "0x4101b7/0x2" }, { 0 },
+	  "only general counter 2 can count 0x4101b7/0x1, 0x4101b7/0x2" },
+	{ "no-such-processor", { "0x4101b7/0x1@0", "0x4101b7/0x2@1" }, { 0 },
+	  "has another value for 0x4101b7/0x1@0" },
 	{ "skl", { "OFFCORE_RESPONSE_0:DMND_DATA_RD:ANY_RESPONSE:u",
 		   "OFFCORE_RESPONSE_0:DMND_RFO:ANY_RESPONSE:u" }, { 0x1b7, 0x1bb }, NULL },
 	{ "skl", { "FRONTEND_RETIRED:DSB_MISS:u", "FRONTEND_RETIRED:ITLB_MISS:u" }, { 0 },
 	  "no room for FRONTEND_RETIRED:ITLB_MISS:u, whose second register has another value for FRONTEND_RETIRED:DSB_MISS:u" },
 	/* With another unit mask it is another event, with another register or none. */
-	{ "snb", { "0x4101b7/0x1", "0x4102b7/0x2" }, { 0x1b7, 0x2b7 }, NULL },
+	{ "snb", { "0x4101b7/0x1", "0x4102b7/0x2@1" }, { 0x1b7, 0x2b7 }, NULL },
 };
 
 START_TEST(second_registers)
@@ -496,7 +692,7 @@ START_TEST(unknown_processor)
 
 	processor("no-such-processor", VPERFCTR_CPU_INTEL_ARCH, 4);
 	take(0, "cycles");
-	ck_assert_uint_eq(take(0, "r0148")->general, 0xf);
+	refuse(-EOPNOTSUPP, "r0148", "it is not known which counters");
 	refuse(-ENOENT, "L1D:REPLACEMENT", "unknown event");
 	ck_assert_int_eq(vperfctr_event_list(&info, see, &s), -ENOENT);
 	ck_assert_uint_eq(s.nr, 7);
@@ -560,17 +756,17 @@ START_TEST(software_and_hardware)
 
 	info.soft = 0x1f;
 	take(0, "page-faults");
-	take(1, "r0001");
+	take(1, "r010e");
 	take(2, "task-clock");
-	take(3, "r0002");
-	take(4, "r0003");
+	take(3, "r0151");
+	take(4, "r0185");
 	take(5, "cs");
-	take(6, "r0004");
+	take(6, "r0187");
 	ck_assert_int_eq(vperfctr_event_assign(event, 7, &info, ctr, &why), 0);
 	for (i = 0; i < 7; i++)
 		ck_assert_int_eq(!ctr[i].evntsel, event[i].soft != 0);
-	ck_assert_uint_eq(ctr[1].evntsel & 0xffff, 1);
-	ck_assert_uint_eq(ctr[6].evntsel & 0xffff, 4);
+	ck_assert_uint_eq(ctr[1].evntsel & 0xffff, 0x010e);
+	ck_assert_uint_eq(ctr[6].evntsel & 0xffff, 0x0187);
 	info.nrctrs = 0;
 	info.pmc_mask = info.fixed_mask = 0;
 	ck_assert_int_eq(vperfctr_event_assign(event, 7, &info, ctr, &why), -EOPNOTSUPP);
@@ -705,7 +901,7 @@ START_TEST(opens_not)
 		{ FAKE_CONTROL, EBUSY, "the counters are busy" },
 		{ FAKE_CONTROL, EIO, "cannot count: Input/output error" },
 	};
-	char names[33 * 3], long_name[300];
+	char names[33 * 6], long_name[300];
 	unsigned int i;
 
 	for (i = 0; i < sizeof(fails) / sizeof(fails[0]); i++) {
@@ -728,7 +924,7 @@ START_TEST(opens_not)
 	long_name[sizeof(long_name) - 1] = '\0';
 	fake_open_fails(-ENAMETOOLONG, long_name, "too long");
 	for (i = 0; i < 33; i++)
-		memcpy(names + 3 * i, "r1,", 3);
+		memcpy(names + 6 * i, "r00c4,", 6);
 	names[sizeof(names) - 1] = '\0';
 	fake_open_fails(-EINVAL, names, "32 at most");
 	ck_assert_uint_eq(fake_seen->opens, 0);
@@ -750,6 +946,12 @@ int main(void)
 	tcase_add_test(t, amd);
 	tcase_add_test(t, arm);
 	tcase_add_loop_test(t, counters, 0, sizeof(restricted) / sizeof(restricted[0]));
+	tcase_add_loop_test(t, counters_amd, 0, ARRAY_SIZE(restricted_amd));
+	tcase_add_test(t, counters_of_family_15h);
+	tcase_add_loop_test(t, by_cpuid, 0, ARRAY_SIZE(signatures));
+	tcase_add_test(t, architectural);
+	tcase_add_test(t, unlisted);
+	tcase_add_test(t, unknown_in_assignment);
 	tcase_add_test(t, same_event_by_any_name);
 	tcase_add_test(t, single_choice_first);
 	tcase_add_test(t, events_move);

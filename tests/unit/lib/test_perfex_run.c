@@ -67,9 +67,9 @@ START_TEST(software_events)
 	has(err, "2000012,,cs,0.00%,");
 	has(err, "2000016,,minor-faults,0.00%,");
 	fake.children = 0;
-	ck_assert_int_eq(perfex("--runs=auto", "-e", "cs,r0001,r0002,r0003,r0004,r0005,faults", "true"), 0);
+	ck_assert_int_eq(perfex("--runs=auto", "-e", "cs,r010e,r0151,r0185,r0187,r0149,faults", "true"), 0);
 	has(err, "           2,000,001  cs\n");
-	has(err, "           1,000,000  r0005\n");
+	has(err, "           1,000,000  r0149\n");
 	has(err, "           4,000,007  faults\n");
 
 	/* By default, with counters and without. */
@@ -277,7 +277,7 @@ START_TEST(repeated_runs)
 	ck_assert_int_eq(perfex("-r", "3", "-e", "instructions:u", "sh", "-c", "exit 255"), 255);
 	ck_assert_uint_eq(fake_seen->controls, 3);
 	has(err, "mean of 3 runs");
-	ck_assert_int_eq(perfex("--runs=auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
+	ck_assert_int_eq(perfex("--runs=auto", "-e", "r010e:u,r0151:u,r0185:u,r0187:u,r0149:u",
 				"sh", "-c", "exit 130"), 130);
 	has(err, "each from one of 2 runs");
 	/* A run that a signal ended is the last. */
@@ -329,20 +329,20 @@ START_TEST(cut_run_is_left_out)
 	has(err, ", mean of 2 runs):");
 	/* If a group of events has no complete run, no counts are shown. */
 	unlink(in_dir("file"));
-	ck_assert_int_eq(perfex("--runs=auto", "-r", "2", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
+	ck_assert_int_eq(perfex("--runs=auto", "-r", "2", "-e", "r010e:u,r0151:u,r0185:u,r0187:u,r0149:u",
 				"sh", "-c", command), 125);
 	has(err, "\nperfex: a signal ended this before all events were counted\n");
 	unlink(in_dir("file"));
 	snprintf(command, sizeof(command), "echo run >> %s; test $(wc -l < %s) -lt 4 || kill -TERM $$",
 		 in_dir("file"), in_dir("file"));
-	ck_assert_int_eq(perfex("--runs=auto", "-r", "2", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
+	ck_assert_int_eq(perfex("--runs=auto", "-r", "2", "-e", "r010e:u,r0151:u,r0185:u,r0187:u,r0149:u",
 				"sh", "-c", command), 128 + SIGTERM);
 	has(err, ", each the mean of 1 or more runs):");
 	/* The same in the only run of the last group. */
 	unlink(in_dir("file"));
 	snprintf(command, sizeof(command), "echo run >> %s; test $(wc -l < %s) -lt 2 || kill -TERM $$",
 		 in_dir("file"), in_dir("file"));
-	ck_assert_int_eq(perfex("--runs=auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
+	ck_assert_int_eq(perfex("--runs=auto", "-e", "r010e:u,r0151:u,r0185:u,r0187:u,r0149:u",
 				"sh", "-c", command), 125);
 	has(err, "\nperfex: a signal ended this before all events were counted\n");
 }
@@ -352,44 +352,44 @@ START_TEST(runs_auto)
 {
 	char command[256];
 
-	ck_assert_int_eq(perfex("-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u", "true"), 125);
-	is_message("no room for r0005:u");
+	ck_assert_int_eq(perfex("-e", "r010e:u,r0151:u,r0185:u,r0187:u,r0149:u", "true"), 125);
+	is_message("no room for r0149:u");
 	snprintf(command, sizeof(command), "echo run >> %s", in_dir("file"));
-	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u,r0006:u",
+	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r010e:u,r0151:u,r0185:u,r0187:u,r0149:u,r0108:u",
 				"sh", "-c", command), 0);
 	slurp("file", out, sizeof(out));
 	ck_assert_str_eq(out, "run\nrun\n");
 	has(err, ", user mode, each from one of 2 runs):\n\n"
-		 "           1,000,000  r0001:u\n"
-		 "           1,000,001  r0002:u\n"
-		 "           1,000,002  r0003:u\n"
-		 "           1,000,003  r0004:u\n"
-		 "           1,000,000  r0005:u\n"
-		 "           1,000,001  r0006:u\n"
+		 "           1,000,000  r010e:u\n"
+		 "           1,000,001  r0151:u\n"
+		 "           1,000,002  r0185:u\n"
+		 "           1,000,003  r0187:u\n"
+		 "           1,000,000  r0149:u\n"
+		 "           1,000,001  r0108:u\n"
 		 "\n"
 		 "         0.001500000  seconds thread time\n");
 	ck_assert_uint_eq(fake_seen->control.nractrs, 2);
-	ck_assert_uint_eq(fake_seen->ctr[1].evntsel, 0x410006);
+	ck_assert_uint_eq(fake_seen->ctr[1].evntsel, 0x410108);
 	/* Events that fit are counted in one run. */
 	ck_assert_int_eq(perfex("--runs", "auto", "-e", "cycles", "true"), 0);
 	has_not(err, "runs)");
 	/* Counts of different runs have no ratio. */
 	ck_assert_int_eq(perfex("--runs=auto", "-r", "3", "-e",
-				"branches:u,r0002:u,r0003:u,r0004:u,branch-misses:u", "true"), 0);
+				"branches:u,r0151:u,r0185:u,r0187:u,branch-misses:u", "true"), 0);
 	has(err, "each the mean of 3 out of 6 runs):");
 	has(err, "           1,000,000  branch-misses:u         ( +-  0.00% )\n");
 	has_not(err, "of branches");
 	/* No counts are shown if some are missing. */
-	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
+	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r010e:u,r0151:u,r0185:u,r0187:u,r0149:u",
 				"sh", "-c", "kill -TERM $$"), 125);
-	has(err, "<not counted>  r0001:u\n");
+	has(err, "<not counted>  r010e:u\n");
 	has(err, "\nperfex: a signal ended this before all events were counted\n");
-	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u",
+	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r010e:u,r0151:u,r0185:u,r0187:u,r0149:u",
 				"sh", "-c", "trap '' INT; kill -INT $PPID; sleep 0.1"), 125);
 	has(err, "\nperfex: a signal ended this before all events were counted\n");
 	fake.children_missed = 1;
-	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r0001:u,r0002:u,r0003:u,r0004:u,r0005:u", "true"), 125);
-	has(err, "<not counted>  r0001:u\n");
+	ck_assert_int_eq(perfex("--runs", "auto", "-e", "r010e:u,r0151:u,r0185:u,r0187:u,r0149:u", "true"), 125);
+	has(err, "<not counted>  r010e:u\n");
 	ck_assert_int_eq(perfex("--runs", "2", "true"), 125);
 	is_message("--runs is 'auto', not '2'");
 	ck_assert_int_eq(perfex("--runs", "auto", "-p", "1"), 125);
