@@ -830,29 +830,29 @@ START_TEST(control_of_kinds)
 
 	fake_reset();
 	fake.info.soft = 0x1f;
-	ck_assert_int_eq(vperfctr_event_control(&control, all, 2, "branches:u,cs,r0001@3", VPERFCTR_ANY_KIND, &why), 0);
+	ck_assert_int_eq(vperfctr_event_control(&control, all, 2, "branches:u,cs,r010e@3", VPERFCTR_ANY_KIND, &why), 0);
 	ck_assert_uint_eq(control.kind | control.nrkinds, 0);
 	ck_assert_uint_eq(control.nractrs, 2);
 	fake.nrkinds = 2;
-	ck_assert_int_eq(vperfctr_event_control(&control, all, 4, "branches:u,cs,r0001@3", VPERFCTR_ANY_KIND, &why), 0);
+	ck_assert_int_eq(vperfctr_event_control(&control, all, 4, "branches:u,cs,r010e@3", VPERFCTR_ANY_KIND, &why), 0);
 	ck_assert_uint_eq(control.kind, VPERFCTR_ANY_KIND);
 	ck_assert_uint_eq(control.nrkinds, 2);
 	ck_assert_uint_eq(control.nractrs, 2);
 	ck_assert_uint_eq(control.soft, VPERFCTR_SOFT_CONTEXT_SWITCHES);
 	ck_assert_uint_eq(all[2].evntsel, 0x4100c4);
 	ck_assert_uint_eq(all[3].map, 3);
-	ck_assert_int_eq(vperfctr_event_control(&control, all, 3, "branches:u,cs,r0001@3", VPERFCTR_ANY_KIND, &why), -EOVERFLOW);
+	ck_assert_int_eq(vperfctr_event_control(&control, all, 3, "branches:u,cs,r010e@3", VPERFCTR_ANY_KIND, &why), -EOVERFLOW);
 	ck_assert_str_eq(why.text, "there is room for 3 counters only");
 	/* Kind 1 has no counter 3. */
 	fake.only_kind0 = 8;
-	ck_assert_int_eq(vperfctr_event_control(&control, all, 6, "r0001@3", VPERFCTR_ANY_KIND, &why), -EINVAL);
-	ck_assert_str_eq(why.text, "on CPUs of kind 0: 'r0001@3': this processor has no general counter 3");
-	ck_assert_int_eq(vperfctr_event_control(&control, all, 6, "r0001@3", 1, &why), -EINVAL);
-	ck_assert_int_eq(vperfctr_event_control(&control, all, 6, "r0001@3", 0, &why), 0);
+	ck_assert_int_eq(vperfctr_event_control(&control, all, 6, "r010e@3", VPERFCTR_ANY_KIND, &why), -EINVAL);
+	ck_assert_str_eq(why.text, "on CPUs of kind 0: 'r010e@3': this processor has no general counter 3");
+	ck_assert_int_eq(vperfctr_event_control(&control, all, 6, "r010e@3", 1, &why), -EINVAL);
+	ck_assert_int_eq(vperfctr_event_control(&control, all, 6, "r010e@3", 0, &why), 0);
 	ck_assert_uint_eq(control.kind | control.nrkinds, 0);
-	ck_assert_int_eq(vperfctr_event_control(&control, all, 6, "r0001", 1, &why), 0);
+	ck_assert_int_eq(vperfctr_event_control(&control, all, 6, "r010e", 1, &why), 0);
 	ck_assert_uint_eq(control.kind, 1);
-	ck_assert_int_eq(vperfctr_event_control(&control, all, 6, "r0001", 2, &why), -EINVAL);
+	ck_assert_int_eq(vperfctr_event_control(&control, all, 6, "r010e", 2, &why), -EINVAL);
 	ck_assert_str_eq(why.text, "there is no kind 2 of CPUs");
 	/* Without counters there is no kind. */
 	ck_assert_int_eq(vperfctr_event_control(&control, all, 0, "cs", 1, &why), 0);
@@ -870,20 +870,20 @@ START_TEST(opens_on_kinds)
 	fake_reset();
 	fake.nrkinds = 2;
 	fake.only_kind0 = 8;
-	ck_assert_int_eq(vperfctr_event_open(&v, "r0001,r0002", &why), 0);
+	ck_assert_int_eq(vperfctr_event_open(&v, "r010e,r0151", &why), 0);
 	ck_assert_uint_eq(fake_seen->control.kind, VPERFCTR_ANY_KIND);
-	ck_assert_uint_eq(fake_seen->ctr[3].evntsel & 0xffff, 2);
+	ck_assert_uint_eq(fake_seen->ctr[3].evntsel & 0xffff, 0x0151);
 	vperfctr_unlink(v);
 	vperfctr_close(v);
-	fake_open_fails(-EINVAL, "r0001@3", "on CPUs of kind 0: ");
+	fake_open_fails(-EINVAL, "r010e@3", "on CPUs of kind 0: ");
 	/* The thread may run on one kind only. */
 	fake.affinity = 0x5;
-	ck_assert_int_eq(vperfctr_event_open(&v, "r0001@3", &why), 0);
+	ck_assert_int_eq(vperfctr_event_open(&v, "r010e@3", &why), 0);
 	ck_assert_uint_eq(fake_seen->control.kind | fake_seen->control.nrkinds, 0);
 	vperfctr_unlink(v);
 	vperfctr_close(v);
 	fake.affinity = 0xa;
-	fake_open_fails(-EINVAL, "r0001@3", "this processor has no general counter 3");
+	fake_open_fails(-EINVAL, "r010e@3", "this processor has no general counter 3");
 }
 END_TEST
 

@@ -1008,29 +1008,29 @@ START_TEST(any_kind)
 	fake.nrkinds = 2;
 	fake.only_kind0 = 0xc;
 	fake.info.soft = 0x1f;
-	ck_assert_int_eq(perfex("-e", "r0001,cs,r0002", "-v", "true"), 0);
-	has(err, "perfex: r0001 on kind 0: map 0x00000000 evntsel 0x00430001\n");
-	has(err, "perfex: r0001 on kind 1: map 0x00000000 evntsel 0x00430001\n");
+	ck_assert_int_eq(perfex("-e", "r010e,cs,r0151", "-v", "true"), 0);
+	has(err, "perfex: r010e on kind 0: map 0x00000000 evntsel 0x0043010e\n");
+	has(err, "perfex: r010e on kind 1: map 0x00000000 evntsel 0x0043010e\n");
 	has(err, "perfex: cs: counted by the kernel\n");
-	has(err, "perfex: r0002 on kind 1: map 0x00000001 evntsel 0x00430002\n");
+	has(err, "perfex: r0151 on kind 1: map 0x00000001 evntsel 0x00430151\n");
 	has(err, "Counts of 'true' (");
 	has_not(err, "CPUs");
 	ck_assert_uint_eq(fake_seen->control.kind, VPERFCTR_ANY_KIND);
 	ck_assert_uint_eq(fake_seen->control.nrkinds, 2);
 	ck_assert_uint_eq(fake_seen->control.nractrs, 2);
-	ck_assert_uint_eq(fake_seen->ctr[1].evntsel & 0xffff, 2);
-	ck_assert_uint_eq(fake_seen->ctr[2].evntsel & 0xffff, 1);
-	ck_assert_uint_eq(fake_seen->ctr[3].evntsel & 0xffff, 2);
+	ck_assert_uint_eq(fake_seen->ctr[1].evntsel & 0xffff, 0x0151);
+	ck_assert_uint_eq(fake_seen->ctr[2].evntsel & 0xffff, 0x010e);
+	ck_assert_uint_eq(fake_seen->ctr[3].evntsel & 0xffff, 0x0151);
 	/* The TSC, and software events, have no kind. */
 	ck_assert_int_eq(perfex("--kind=1", "-e", "cs", "true"), 0);
 	ck_assert_uint_eq(fake_seen->control.kind, 0);
 	ck_assert_int_eq(perfex("-e", "cs", "true"), 0);
 	ck_assert_uint_eq(fake_seen->control.kind, 0);
 	/* In several runs. */
-	ck_assert_int_eq(perfex("--runs=auto", "-e", "r0001,r0002,r0003", "true"), 0);
+	ck_assert_int_eq(perfex("--runs=auto", "-e", "r010e,r0151,r0185", "true"), 0);
 	ck_assert_uint_eq(fake_seen->control.nrkinds, 2);
 	ck_assert_uint_eq(fake_seen->control.nractrs, 1);
-	ck_assert_uint_eq(fake_seen->ctr[1].evntsel & 0xffff, 3);
+	ck_assert_uint_eq(fake_seen->ctr[1].evntsel & 0xffff, 0x0185);
 }
 END_TEST
 
@@ -1039,29 +1039,29 @@ START_TEST(only_on_one_kind)
 {
 	fake.nrkinds = 2;
 	fake.only_kind0 = 0xc;
-	ck_assert_int_eq(perfex("-e", "r0001@3", "true"), 125);
-	is_message("not all CPUs can count these events, only those of kind 0: core (--kind=0 counts there, and a command runs there); on others, 'r0001@3': this processor has no general counter 3");
+	ck_assert_int_eq(perfex("-e", "r010e@3", "true"), 125);
+	is_message("not all CPUs can count these events, only those of kind 0: core (--kind=0 counts there, and a command runs there); on others, 'r010e@3': this processor has no general counter 3");
 	ck_assert_uint_eq(fake_seen->controls, 0);
-	ck_assert_int_eq(perfex("-e", "r0001@7", "true"), 125);
-	is_message("'r0001@7': this processor has no general counter 7");
-	ck_assert_int_eq(perfex("--kind=0", "-e", "r0001@3", "true"), 0);
+	ck_assert_int_eq(perfex("-e", "r010e@7", "true"), 125);
+	is_message("'r010e@7': this processor has no general counter 7");
+	ck_assert_int_eq(perfex("--kind=0", "-e", "r010e@3", "true"), 0);
 	has(err, "on CPUs 0,2,32,64 only, kind 0: core ");
 	ck_assert_uint_eq(fake_seen->control.kind, 0);
 	ck_assert_uint_eq(fake_seen->control.nrkinds, 0);
-	ck_assert_int_eq(perfex("--kind=1", "-e", "r0001@3", "true"), 125);
-	is_message("'r0001@3': this processor has no general counter 3");
+	ck_assert_int_eq(perfex("--kind=1", "-e", "r010e@3", "true"), 125);
+	is_message("'r010e@3': this processor has no general counter 3");
 	/* If the command may run on one kind only, this one is enough. */
 	fake.affinity = 0x5;
-	ck_assert_int_eq(perfex("-e", "r0001@3", "true"), 0);
+	ck_assert_int_eq(perfex("-e", "r010e@3", "true"), 0);
 	has(err, "on CPUs 0,2,32,64 only, kind 0: core ");
-	ck_assert_int_eq(perfex("-e", "r0001", "true"), 0);
+	ck_assert_int_eq(perfex("-e", "r010e", "true"), 0);
 	ck_assert_uint_eq(fake_seen->control.kind, VPERFCTR_ANY_KIND);
 	fake.affinity = 0xa;
-	ck_assert_int_eq(perfex("-e", "r0001@3", "true"), 125);
-	ck_assert_int_eq(perfex("-e", "r0001@1", "true"), 0);
+	ck_assert_int_eq(perfex("-e", "r010e@3", "true"), 125);
+	ck_assert_int_eq(perfex("-e", "r010e@1", "true"), 0);
 	/* CPUs of no kind. */
 	fake.affinity = 0x10;
-	ck_assert_int_eq(perfex("-e", "r0001@1", "true"), 125);
+	ck_assert_int_eq(perfex("-e", "r010e@1", "true"), 125);
 	is_message("there are no CPUs that can count where this may run");
 }
 END_TEST
