@@ -70,7 +70,7 @@ has "a counter of kind 1" "perfex: instructions:u@1 on kind 1: map 0x00000001 " 
 run perfex -r 3 -e instructions:u "$moves" 0 1
 check "status of a mean" "$status" 0
 has "the mean" "40,234  instructions:u .*0.00%" err
-run perfex --runs=auto -e instructions:u,r01c0:u,r02c0:u,r03c0:u,r04c0:u,r05c0:u,r06c0:u,r07c0:u \
+run perfex --runs=auto -e instructions:u,r10000c0:u,r20000c0:u,r30000c0:u,r40000c0:u,r50000c0:u,r60000c0:u,r70000c0:u \
 	"$moves" 0 1
 has "one of several runs" "40,234  instructions:u" err
 run perfex -j -e instructions:u "$moves" 0 1
