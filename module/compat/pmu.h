@@ -3,9 +3,10 @@
  * 6.2: filter() of a PMU replaces filter_match().  It gets a CPU, not an event, and
  * returns true to refuse, not to accept.
  *
- * For arch/arm64/arm-pmu.c and arch/x86/perf-claim.c: replace the filter of a PMU.  If perfctr_perf_may_begin()
- * returns true, the PMU's own filter decides.  If it returns false, no event may be
- * scheduled on this CPU.  All PMUs that are passed to this must have the same filter.
+ * For arch/arm64/arm-pmu.c and arch/x86/perf-claim.c: replace the filter of a PMU.  If
+ * perfctr_perf_may_begin() returns true, the PMU's own filter decides.  If it returns
+ * false, no event may be scheduled on this CPU.  All PMUs that are passed to this must
+ * have the same filter.
  */
 #ifndef VPERFCTR_COMPAT_PMU_H
 #define VPERFCTR_COMPAT_PMU_H
