@@ -313,7 +313,6 @@ int vperfctr_page_mmap(struct vperfctr_state *st, struct vm_area_struct *vma)
 	bool owner = is_owners_mm(st, vma->vm_mm);
 	struct perfctr_user *user;
 	vm_fault_t fault;
-
 	int err;
 
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
