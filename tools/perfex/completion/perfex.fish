@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Completion of perfex for fish.
+
+# The names of this processor's events.  Lines of descriptions begin with a space.
+function __perfex_events
+    perfex list 2> /dev/null | sed -n 's/^\([^ ][^ ]*\)  .*/\1/p'
+end
+
+function __perfex_checks
+    perfex --self-test=help 2> /dev/null | string replace -r ' +' \t
+end
+
+# The tokens after perfex's options: the command that is counted, or none.
+function __perfex_command
+    set -l tokens (commandline -opc)
+    set -e tokens[1]
+    while set -q tokens[1]
+        switch $tokens[1]
+            case --
+                set -e tokens[1]
+                break
+            case --event --pid --tid --timeout --kind --repeat --runs --interval \
+                    --interval-print --field-separator --sample --report --output
+                set -e tokens[1]
+            case '--*'
+            case '-*e' '-*p' '-*t' '-*o' '-*r' '-*I' '-*x'
+                set -e tokens[1]
+            case '-*'
+            case '*'
+                break
+        end
+        set -e tokens[1]
+    end
+    set -q tokens[1]; and printf '%s\n' $tokens
+end
+
+function __perfex_has_command
+    set -l command (__perfex_command)
+    set -q command[1]
+end
+
+# The words after a command are completed as its own.
+function __perfex_complete_command
+    set -l command (__perfex_command)
+    if test "$command[1]" != list
+        set -l line (string escape -- $command) (commandline -ct)
+        complete -C "$line"
+    end
+end
+
+complete -c perfex -f
+complete -c perfex -n __perfex_has_command -a '(__perfex_complete_command)'
+complete -c perfex -n 'not __perfex_has_command' -a '(__fish_complete_command)'
+complete -c perfex -n 'not __perfex_has_command' -a list -d 'Show the events of this processor'
+
+set -l c complete -c perfex -n 'not __perfex_has_command'
+$c -s e -l event -x -d 'Count these events' -a '(__fish_append , (__perfex_events))'
+$c -s p -l pid -x -d 'Count all threads of running processes' -a '(__fish_complete_pids)'
+$c -s t -l tid -x -d 'Count running threads'
+$c -l timeout -x -d 'With -p and -t, count this long'
+$c -l kind -x -d 'Count on CPUs of this kind' -a 'core atom'
+$c -l no-inherit -d 'Do not count threads and processes that are started'
+$c -l sample -x -d 'Write where the command is after each PERIOD events' -a '(__perfex_events)='
+$c -l report -r -F -d 'Print the hottest functions of such a file'
+$c -s r -l repeat -x -d 'Run the command so many times'
+$c -l runs -x -d 'Run the command as often as it takes to count all events' -a auto
+$c -s I -l interval -x -d 'Print what was counted in each interval'
+$c -s x -l field-separator -x -d 'Print fields with this separator'
+$c -s j -l json -d 'Print JSON'
+$c -l per-thread -d 'With -p and -t, print the counts of each thread'
+$c -s o -l output -r -F -d 'Print to this file'
+$c -s i -l info -d 'Show what the module found'
+$c -l self-test -d 'Check that the counters of this machine are right'
+$c -l self-test -x -d 'Run only these checks' -a '(__fish_append , (__perfex_checks))'
+$c -s v -l verbose -d 'Print more'
+$c -s h -l help -d 'Show the options'
+$c -s V -l version -d 'Show the version'
