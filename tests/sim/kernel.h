@@ -75,7 +75,7 @@ int snprintf(char *to, size_t size, const char *format, ...);
 #define pr_warn(...)		((void)snprintf(NULL, 0, __VA_ARGS__))
 #define pr_warn_once(...)	pr_warn(__VA_ARGS__)
 #define pr_warn_ratelimited(...) pr_warn(__VA_ARGS__)
-#define pr_err(...)		pr_warn(__VA_ARGS__)
+#define pr_err(...)		sim_fail("an error is logged: " __VA_ARGS__)
 #define pr_info(...)		pr_warn(__VA_ARGS__)
 
 #define CONFIG_SMP		1
@@ -147,21 +147,23 @@ do {									\
 #define smp_wmb()		SIM_STEP("smp_wmb")
 #define smp_mb__before_atomic()	SIM_STEP("smp_mb")
 #define smp_mb__after_atomic()	SIM_STEP("smp_mb")
+/* One access: where plain accesses are steps, the parts of an atomic operation are none. */
+#define SIM_ATOMIC(x)		(*(volatile __typeof__(x) *)&(x))
 #define cmpxchg(p, old, new)						\
 ({									\
 	__typeof__(*(p)) sim_new = (new), sim_old = (old), sim_was;	\
 	SIM_STEP("cmpxchg " #p);					\
-	sim_was = *(p);							\
+	sim_was = SIM_ATOMIC(*(p));					\
 	if (sim_was == sim_old)						\
-		*(p) = sim_new;						\
+		SIM_ATOMIC(*(p)) = sim_new;				\
 	sim_was;							\
 })
 #define xchg(p, v)							\
 ({									\
 	__typeof__(*(p)) sim_new = (v), sim_was;			\
 	SIM_STEP("xchg " #p);						\
-	sim_was = *(p);							\
-	*(p) = sim_new;							\
+	sim_was = SIM_ATOMIC(*(p));					\
+	SIM_ATOMIC(*(p)) = sim_new;					\
 	sim_was;							\
 })
 void cpu_relax(void);
@@ -172,7 +174,7 @@ typedef struct { s64 counter; } atomic64_t;
 #define atomic_read(v)		READ_ONCE((v)->counter)
 #define atomic_read_acquire(v)	atomic_read(v)
 #define atomic_set(v, n)	WRITE_ONCE((v)->counter, n)
-#define atomic_add_return(n, v)	({ SIM_STEP("atomic " #v); (v)->counter += (n); })
+#define atomic_add_return(n, v)	({ SIM_STEP("atomic " #v); SIM_ATOMIC((v)->counter) += (n); })
 #define atomic_inc(v)		((void)atomic_add_return(1, v))
 #define atomic_dec(v)		((void)atomic_add_return(-1, v))
 #define atomic_sub(n, v)	((void)atomic_add_return(-(int)(n), v))
@@ -189,21 +191,21 @@ typedef struct { s64 counter; } atomic64_t;
 ({									\
 	bool sim_add;							\
 	SIM_STEP("atomic " #v);						\
-	sim_add = (v)->counter != (unless);				\
+	sim_add = SIM_ATOMIC((v)->counter) != (unless);			\
 	if (sim_add)							\
-		(v)->counter += (n);					\
+		SIM_ATOMIC((v)->counter) += (n);			\
 	sim_add;							\
 })
 
 #define test_bit(nr, p)		(READ_ONCE(*(p)) >> (nr) & 1)
-#define set_bit(nr, p)		({ SIM_STEP("set " #nr); *(p) |= BIT(nr); })
-#define clear_bit(nr, p)	({ SIM_STEP("clear " #nr); *(p) &= ~BIT(nr); })
+#define set_bit(nr, p)		({ SIM_STEP("set " #nr); SIM_ATOMIC(*(p)) |= BIT(nr); })
+#define clear_bit(nr, p)	({ SIM_STEP("clear " #nr); SIM_ATOMIC(*(p)) &= ~BIT(nr); })
 #define test_and_set_bit(nr, p)						\
 ({									\
 	bool sim_was;							\
 	SIM_STEP("set " #nr);						\
-	sim_was = *(p) >> (nr) & 1;					\
-	*(p) |= BIT(nr);						\
+	sim_was = SIM_ATOMIC(*(p)) >> (nr) & 1;				\
+	SIM_ATOMIC(*(p)) |= BIT(nr);					\
 	sim_was;							\
 })
 
@@ -370,8 +372,8 @@ unsigned int sim_smp_processor_id(void);
 void *sim_per_cpu(const volatile void *p, unsigned int cpu);
 #define per_cpu_ptr(p, cpu)		((__typeof__(p))sim_per_cpu(p, cpu))
 #define this_cpu_ptr(p)			per_cpu_ptr(p, smp_processor_id())
-#define __this_cpu_write(var, value)	(*this_cpu_ptr(&(var)) = (value))
-#define __this_cpu_inc_return(var)	(++*this_cpu_ptr(&(var)))
+#define __this_cpu_write(var, value)	(SIM_ATOMIC(*this_cpu_ptr(&(var))) = (value))
+#define __this_cpu_inc_return(var)	(++SIM_ATOMIC(*this_cpu_ptr(&(var))))
 
 #define HARDIRQ_OFFSET		0x10000
 #define preempt_count()		sim_preempt_count()
@@ -503,7 +505,7 @@ void sim_wake_up(const void *key);
 #define wait_on_bit(word, bit, mode)						\
 do {										\
 	while (({ might_sleep(); test_bit(bit, word); })) {			\
-		if (*(word) >> (bit) & 1)					\
+		if (SIM_ATOMIC(*(word)) >> (bit) & 1)				\
 			sim_sleep_on(word, 0);					\
 	}									\
 } while (0)

@@ -33,6 +33,7 @@ static unsigned int notifier_users;
 
 /* Once in so many steps, something else happens than that the CPU goes on. */
 #define RARE		24
+#define RARE_PLAIN	96		/* at plain accesses, which are many */
 
 /* ---- failures and the story ------------------------------------------------ */
 
@@ -58,26 +59,55 @@ static const char *short_name(const char *file)
 	return slash ? slash + 1 : file ?: "";
 }
 
-void sim_failed(const char *file, int line, const char *format, ...)
+/* The place of a CPU's last step. */
+static const char *place_of(const struct sim_cpu *cpu)
+{
+	static char place[256];
+
+	if (cpu->pc)
+		return sim_place(cpu->pc);
+	snprintf(place, sizeof(place), "%s:%d", short_name(cpu->file), cpu->line);
+	return place;
+}
+
+static void __noreturn end_failed(void)
 {
 	unsigned int n;
+
+	putchar('\n');
+	for (n = 0; n < nr_cpu_ids; n++) {
+		const struct sim_cpu *cpu = &sim_cpus[n];
+
+		if (cpu->curr && cpu->curr != cpu->idle && cpu->what)
+			printf("  CPU %u: %s at %s, %s\n", n, cpu->curr->sim->name, place_of(cpu),
+			       cpu->what);
+	}
+	sim_choices_save(getenv("SIM_SAVE"));
+	fflush(stdout);
+	_exit(1);
+}
+
+void sim_failed(const char *file, int line, const char *format, ...)
+{
 	va_list args;
 
 	printf("FAILED at %s:%d, step %llu, CPU %u: ", short_name(file), line, sim_steps, sim_cpu);
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);
-	putchar('\n');
-	for (n = 0; n < nr_cpu_ids; n++) {
-		const struct sim_cpu *cpu = &sim_cpus[n];
+	end_failed();
+}
 
-		if (cpu->curr && cpu->curr != cpu->idle)
-			printf("  CPU %u: %s at %s:%d, %s\n", n, cpu->curr->sim->name,
-			       short_name(cpu->file), cpu->line, cpu->what);
-	}
-	sim_choices_save(getenv("SIM_SAVE"));
-	fflush(stdout);
-	_exit(1);
+/* The same for a place in the code. */
+void sim_failed_at(const void *pc, const char *format, ...)
+{
+	va_list args;
+
+	printf("FAILED at %s, step %llu, CPU %u: ", sim_place(pc), sim_steps, sim_cpu);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	end_failed();
 }
 
 /* ---- coroutines ------------------------------------------------------------- */
@@ -189,6 +219,16 @@ static bool nmi_is_ready(unsigned int n)
 	return !sim_cpus[n].in_nmi && model.cpu[n].pmi;
 }
 
+/* True if the NMI that is ready here comes now.  The processor may delay it. */
+static bool nmi_comes(struct sim_cpu *cpu)
+{
+	if (!nmi_is_ready(sim_cpu))
+		return false;
+	if (!cpu->nmi_delay)
+		cpu->nmi_delay = 1 + sim_choose(sim_processor.nmi_steps, 2);
+	return !--cpu->nmi_delay;
+}
+
 static bool can_go_on(unsigned int n)
 {
 	struct sim_cpu *cpu = &sim_cpus[n];
@@ -204,9 +244,8 @@ static void run_cpu(unsigned int n)
 	if (n == sim_cpu)
 		return;
 	sim_cpu = n;
-	if (sim_story && sim_this_cpu()->file)
-		sim_tell("goes on at %s:%d, %s", short_name(sim_this_cpu()->file),
-			 sim_this_cpu()->line, sim_this_cpu()->what);
+	if (sim_story && sim_this_cpu()->what)
+		sim_tell("goes on at %s, %s", place_of(sim_this_cpu()), sim_this_cpu()->what);
 	swap_to(from, current->sim);
 }
 
@@ -282,7 +321,7 @@ void sim_wait(bool (*cond)(void *arg), void *arg)
 		struct sim_cpu *cpu = sim_this_cpu();
 		unsigned int n;
 
-		if (nmi_is_ready(sim_cpu))
+		if (nmi_comes(cpu))
 			do_nmi();
 		if (irq_is_ready(cpu))
 			do_irq();
@@ -292,10 +331,10 @@ void sim_wait(bool (*cond)(void *arg), void *arg)
 		cpu->wait = cond;
 		cpu->wait_arg = arg;
 		n = other_cpu(2);
-		if (n == sim_cpu)
-			pass_time();
-		else
+		if (n != sim_cpu)
 			run_cpu(n);
+		else if (!nmi_is_ready(n))	/* an NMI is late by steps */
+			pass_time();
 		sim_this_cpu()->wait = NULL;
 	}
 }
@@ -331,6 +370,37 @@ static noinline void deviate(void)
 	}
 }
 
+/* A step of the kernel is an instruction for counters of kernel mode, if the scenario asks. */
+static void count_kernel(void)
+{
+	struct model_cpu *cpu = &model.cpu[sim_cpu];
+
+	if (sim_processor.counts_kernel && model_counting(cpu))
+		model_run(&(struct work) { .kernel = true, .instructions = 1, .cycles = 1 });
+}
+
+/* One step of this CPU is over: interrupts, and what other CPUs do, may come here. */
+static void step(struct sim_cpu *cpu, unsigned int rare)
+{
+	sim_require(++sim_steps < MAX_STEPS, "the machine hangs");
+	now += STEP_NS;
+	if (!(sim_steps % 16) && !cpu->rq_locked && !cpu->in_nmi) {
+		wake_sleepers();
+		sim_rcu_poll();
+	}
+	if (is_quiet(cpu))
+		cpu->quiet_step = sim_steps;
+	count_kernel();
+	if (nmi_comes(cpu))
+		do_nmi();
+	if (irq_is_ready(cpu) && !sim_choose(2, 4))
+		do_irq();
+	if (cpu->need_resched && !cpu->preempt && !cpu->irqs_off && !cpu->in_nmi)
+		preempt_here();
+	if (sim_choose(2, rare))
+		deviate();
+}
+
 void sim_step(const char *what, const char *file, int line)
 {
 	struct sim_cpu *cpu;
@@ -341,26 +411,33 @@ void sim_step(const char *what, const char *file, int line)
 	cpu->what = what;
 	cpu->file = file;
 	cpu->line = line;
-	sim_require(++sim_steps < MAX_STEPS, "the machine hangs");
+	cpu->pc = NULL;
 	if (sim_all_steps)
 		sim_tell("%s:%d: %s", short_name(file), line, what);
-	now += STEP_NS;
-	if (!(sim_steps % 64) && !cpu->rq_locked && !cpu->in_nmi) {
-		wake_sleepers();
-		sim_rcu_poll();
-	}
-	if (is_quiet(cpu))
-		cpu->quiet_step = sim_steps;
-	if (nmi_is_ready(sim_cpu) && (cpu->nmis_late > 40 || !sim_choose(2, 2)))
-		do_nmi();
-	else if (nmi_is_ready(sim_cpu))
-		cpu->nmis_late++;
-	if (irq_is_ready(cpu) && !sim_choose(2, 4))
-		do_irq();
-	if (cpu->need_resched && !cpu->preempt && !cpu->irqs_off && !cpu->in_nmi)
-		preempt_here();
-	if (sim_choose(2, RARE))
-		deviate();
+	step(cpu, RARE);
+}
+
+/* An access to memory that is no call of the kernel's interface. */
+void sim_plain_step(const char *what, const void *pc)
+{
+	struct sim_cpu *cpu;
+
+	if (!running)
+		return;
+	cpu = sim_this_cpu();
+	cpu->what = what;
+	cpu->pc = pc;
+	if (sim_all_steps)
+		sim_tell("%s: %s", sim_place(pc), what);
+	step(cpu, RARE_PLAIN);
+}
+
+/* True for what only this task uses, unless it gives an address to others. */
+bool sim_is_own_stack(const void *p)
+{
+	const char *stack = running ? current->sim->stack : NULL;
+
+	return !running || ((const char *)p >= stack && (const char *)p < stack + STACK_SIZE);
 }
 
 static bool yielded(void *step)
@@ -532,7 +609,8 @@ static void do_irq(void)
 {
 	struct sim_cpu *cpu = sim_this_cpu();
 
-	sim_tell("interrupt, at %s:%d, %s", short_name(cpu->file), cpu->line, cpu->what ?: "");
+	if (sim_story)
+		sim_tell("interrupt, at %s, %s", place_of(cpu), cpu->what ?: "");
 	cpu->stats.interrupts++;
 	cpu->irqs_off = true;
 	cpu->in_irq = true;
@@ -552,19 +630,24 @@ static void do_nmi(void)
 	struct sim_cpu *cpu = sim_this_cpu();
 	struct pt_regs regs = { .user = false, .ip = 0xffffffff81000000UL };
 
-	if (!model_take_pmi())
-		return;
-	cpu->nmis_late = 0;
-	cpu->stats.nmis++;
-	if (current->sim->regs.user && !cpu->in_irq)
+	/* A switch or an interrupt may have been entered from user mode. */
+	if (current->sim->regs.user && !cpu->preempt && !cpu->irqs_off)
 		regs = current->sim->regs;
-	sim_tell("NMI, at %s:%d, %s", short_name(cpu->file), cpu->line, cpu->what ?: "");
-	cpu->in_nmi = true;
-	cpu->preempt += 16 * HARDIRQ_OFFSET;
-	if (sim_nmi_handler(&regs) != NMI_HANDLED)
-		sim_fail("an NMI of the counters is not claimed");
-	cpu->preempt -= 16 * HARDIRQ_OFFSET;
-	cpu->in_nmi = false;
+	/* If it is raised again at once, the interrupted code makes no step in between. */
+	while (model_take_pmi()) {
+		cpu->stats.nmis++;
+		if (sim_story)
+			sim_tell("NMI of %s mode, at %s, %s", regs.user ? "user" : "kernel",
+				 place_of(cpu), cpu->what ?: "");
+		cpu->in_nmi = true;
+		cpu->preempt += 16 * HARDIRQ_OFFSET;
+		if (sim_nmi_handler(&regs) != NMI_HANDLED)
+			sim_fail("an NMI of the counters is not claimed");
+		cpu->preempt -= 16 * HARDIRQ_OFFSET;
+		cpu->in_nmi = false;
+		if (!model_config()->level)
+			break;
+	}
 }
 
 void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*func)(struct hrtimer *),
@@ -1137,6 +1220,8 @@ static void finish_switch(void)
 
 	SIM_STEP("finish_task_switch");
 	prev->on_cpu = 0;
+	/* Another CPU may run the previous task before this one takes interrupts. */
+	SIM_STEP("the previous task may run elsewhere");
 	cpu->rq_locked = false;
 	cpu->irqs_off = false;
 	SIM_STEP("interrupts are enabled after the switch");

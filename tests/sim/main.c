@@ -36,6 +36,7 @@ static void run_here(u64 seed, const char *replay)
 		sim_choices_replay(replay);
 	else
 		sim_choices_random(seed);
+	sim_processor = scenario->processor;
 	sim_boot(nr_cpus ?: scenario->cpus, main_of_machine, NULL);
 	fflush(stdout);
 	_exit(0);

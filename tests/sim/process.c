@@ -119,6 +119,22 @@ void kthread_unuse_mm(struct mm_struct *mm)
 	current->mm = NULL;
 }
 
+static void sleep_for_ever(void *arg)
+{
+	for (;;)
+		sim_sleep_on(arg, 0);
+}
+
+/* Init has an mm that others may borrow.  It is no process of the scenario. */
+void sim_start_init(void)
+{
+	struct task_struct *init = sim_kthread("init", sleep_for_ever, NULL, -1, 0);
+
+	init->flags = 0;
+	init->mm = make_mm();
+	sim_nr_mms--;
+}
+
 bool sim_user_rdpmc(void)
 {
 	return sim_this_cpu()->pce;
@@ -671,6 +687,14 @@ void user_work(u64 instructions)
 		}
 		instructions -= n;
 	}
+}
+
+/* A call that sleeps, as nanosleep() does. */
+void user_sleep(u64 ns)
+{
+	current->sim->regs.user = false;
+	sim_sleep_on(NULL, sim_ns() + ns);
+	sim_return_to_user();
 }
 
 void user_kill(struct task_struct *task, int sig)

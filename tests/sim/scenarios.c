@@ -44,6 +44,8 @@ static int control_imode(int fd, u64 period, int sig)
 	control.nrictrs = 1;
 	control.si_signo = sig;
 	ctr.ireset = -period;
+	if (sim_processor.counts_kernel)
+		ctr.evntsel |= SEL_OS;
 	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
 }
 
@@ -212,9 +214,14 @@ static void monitor(void *arg)
 	int fd = -1;
 
 	if (user_ptrace_stop(task)) {
+		int err = 0;
+
 		fd = open_thread(task->pid, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
-		if (fd >= 0 && control(fd, 0) >= 0)
+		if (fd >= 0)
+			err = control(fd, 0);
+		if (!err)
 			before = task->sim->executed;
+		sim_require(!err || err == -ESRCH || err == -EPERM, "CONTROL: %d", err);
 	}
 	user_ptrace_continue(task);
 	if (fd >= 0) {
@@ -328,6 +335,98 @@ static void attach(void)
 	user_wait(task);
 }
 
+/* ---- the end of the hardware ------------------------------------------------------ */
+
+static bool has_ended(void *arg)
+{
+	return ((struct task_struct *)arg)->exit_state;
+}
+
+static void wait_for_end(struct task_struct *task)
+{
+	while (!has_ended(task))
+		user_sleep(1000);
+}
+
+static struct task_struct *first;	/* whose state it is */
+static int first_fd;
+static bool first_may_end;
+
+/* `first` remains for its descendants to look at. */
+static void wait_for_descendants(void)
+{
+	get_task_struct(first);
+	user_wait(first);
+	while (sim_nr_user_tasks > 1)
+		sim_sleep_on(NULL, sim_ns() + 1000);
+	put_task_struct(first);
+}
+
+static void count_and_end(void *arg)
+{
+	struct task_struct *child;
+
+	first_fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	sim_require(user_mmap(first_fd, 0, PAGE_SIZE), "the page cannot be mapped");
+	must(control(first_fd, 0));
+	/* It inherits the descriptor and the mapping, and not the control. */
+	child = user_fork("child", arg, NULL);
+	user_work(20);
+	put_task_struct(child);
+}
+
+/* The owner has ended: the last close finds the hardware free, whatever else remains. */
+static void close_after_end(void *arg)
+{
+	wait_for_end(first);
+	user_close(first_fd);
+	sim_require(!sim_is_hardware_reserved(), "the hardware is not free after the last close");
+	(void)arg;
+}
+
+static void ended(void)
+{
+	first = sim_process("ends", 1000, count_and_end, close_after_end);
+	wait_for_descendants();
+}
+
+static void be_counted(void *arg)
+{
+	wait_for_end(first);
+	while (!first_may_end)
+		user_work(5);
+	(void)arg;
+}
+
+static void leave_child_counted(void *arg)
+{
+	struct task_struct *child[2];
+
+	first_fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	must(control(first_fd, VPERFCTR_CONTROL_INHERIT));
+	child[0] = user_fork("child", be_counted, NULL);
+	child[1] = user_fork("unlinks", arg, NULL);
+	user_work(20);
+	put_task_struct(child[0]);
+	put_task_struct(child[1]);
+}
+
+/* UNLINK ends a family whose root has ended, although a descriptor remains. */
+static void unlink_after_end(void *arg)
+{
+	wait_for_end(first);
+	must(user_ioctl(first_fd, VPERFCTR_UNLINK, NULL));
+	sim_require(!sim_is_hardware_reserved(), "the hardware is not free after UNLINK");
+	first_may_end = true;
+	(void)arg;
+}
+
+static void unlink_ended(void)
+{
+	first = sim_process("root", 1000, leave_child_counted, unlink_after_end);
+	wait_for_descendants();
+}
+
 /* ---- overflows ------------------------------------------------------------------- */
 
 #define SIGNAL	40
@@ -359,6 +458,58 @@ static void take_signals(void *arg)
 	(void)arg;
 }
 
+static void work_until_signal(unsigned int n)
+{
+	unsigned int signals = current->sim->received[SIGNAL];
+
+	while (n-- && current->sim->received[SIGNAL] == signals)
+		user_work(1);
+}
+
+/* The same for a thread that sleeps, moves, and is read by others. */
+static void take_signals_and_sleep(void *arg)
+{
+	struct sim_task *t = current->sim;
+	unsigned int i, signals;
+	u64 period = (unsigned long)arg, before, sum = 0;
+	struct counts c;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	must(control_imode(fd, period, SIGNAL));
+	for (i = 0; i < 6; i++) {
+		signals = t->received[SIGNAL];
+		before = t->executed;
+		while (t->received[SIGNAL] == signals) {
+			if (sim_random(2))
+				user_sleep(sim_random(100));
+			work_until_signal(300);
+			sim_require(t->executed < 100000, "no signal arrives");
+		}
+		must(read_counts(fd, &c, 0));
+		sim_require(c.read.overflow == 1, "READ returns the overflows %#llx", c.read.overflow);
+		/* Between the overflow and its signal, few instructions are not counted. */
+		sim_require(c.own[1] - sum + 100 + sim_processor.nmi_steps >= t->executed - before,
+			    "executed %llu, and counted %llu before the signal", t->executed - before,
+			    c.own[1] - sum);
+		sum = c.own[1];
+		must(user_ioctl(fd, VPERFCTR_IRESUME, NULL));
+	}
+	user_close(fd);
+}
+
+static void moves(void)
+{
+	struct task_struct *task[4];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		task[i] = sim_process("signals", 0, take_signals_and_sleep,
+				      (void *)(sim_processor.counts_kernel ? 301UL : 20UL));
+	task[3] = sim_process("reader", 0, read_other, task[0]);
+	wait_for(task, 4);
+}
+
 static void overflow(void)
 {
 	struct task_struct *task[3];
@@ -377,6 +528,7 @@ static void take_samples(void *arg)
 	struct vm_area_struct *vma;
 	struct counts c;
 	u64 before, events;
+	unsigned int i;
 	int fd;
 
 	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
@@ -386,7 +538,8 @@ static void take_samples(void *arg)
 	page = vma->page;
 	must(control_imode(fd, PERIOD, 0));
 	before = current->sim->executed;
-	user_work(700);
+	for (i = 0; i < 70; i++)
+		user_work(10);
 	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
 	must(read_counts(fd, &c, 0));
 	events = current->sim->executed - before;
@@ -452,6 +605,10 @@ static void read_inline(void *arg)
 	}
 	child = user_fork("child", child_works, (void *)1UL);
 	check_counts(fd, before);
+	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	sim_require(!((struct vperfctr_page *)vma->page)->ctr[0].start,
+		    "the page shows what a counter held, and it does not run");
+	must(user_ioctl(fd, VPERFCTR_RESUME, NULL));
 	if (arg)
 		must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
 	else
@@ -574,6 +731,28 @@ static void readers(void)
 	wait_for(task, 3);
 }
 
+/* ---- processors --------------------------------------------------------------------------- */
+
+/* Delivery of the interrupt does not mask LVTPC. */
+static void unmasked(struct model_config *config)
+{
+	config->no_masking = true;
+}
+
+/* The interrupt lasts as long as the overflow's bit in GLOBAL_STATUS. */
+static void level(struct model_config *config)
+{
+	config->level = true;
+}
+
+/* Each counter starts by itself, when its event select is written. */
+static void no_global(struct model_config *config)
+{
+	config->version = 1;
+	config->nr_fixed = 0;
+	config->no_masking = true;
+}
+
 const struct scenario sim_scenarios[] = {
 	{ "self", self, 2 },
 	{ "family", family, 3 },
@@ -588,6 +767,14 @@ const struct scenario sim_scenarios[] = {
 	{ "exec", exec, 2 },
 	{ "hotplug", hotplug, 3 },
 	{ "failures", failures, 2 },
+	{ "ended", ended, 3 },
+	{ "unlink_ended", unlink_ended, 3 },
+	{ "moves", moves, 2 },
+	{ "moves_kernel", moves, 2, { .counts_kernel = true } },
+	{ "moves_unmasked", moves, 2, { unmasked } },
+	{ "moves_late", moves, 2, { unmasked, .nmi_steps = 1000 } },
+	{ "moves_level", moves, 2, { level, .counts_kernel = true } },
+	{ "moves_no_global", moves, 2, { no_global, .counts_kernel = true } },
 };
 
 const unsigned int sim_nr_scenarios = ARRAY_SIZE(sim_scenarios);

@@ -9,6 +9,7 @@ struct scenario {
 	const char *name;
 	void (*func)(void);
 	unsigned int cpus;
+	struct sim_processor processor;
 };
 
 extern const struct scenario sim_scenarios[];

@@ -6,6 +6,8 @@
 #include "sim.h"
 #include "../unit/driver/model.h"
 
+extern bool perfctr_x86_rdpmc_always;	/* of the module */
+
 struct sim_failures sim_failures;
 unsigned int tsc_khz = 2100000;
 
@@ -838,6 +840,14 @@ int reserve_evntsel_nmi(unsigned int msr)
 static void check_no_rights(void)
 {
 	const struct task_struct *task;
+	unsigned int n;
+
+	for (n = 0; n < nr_cpu_ids; n++) {
+		const struct sim_cpu *cpu = &sim_cpus[n];
+
+		sim_require(!cpu->pce || !cpu->loaded_mm || !cpu->loaded_mm->mm_users.counter,
+			    "RDPMC works on CPU %u when the counters are released", n);
+	}
 
 	for (task = sim_tasks; task; task = task->next_task)
 		sim_require(!task->mm || !task->mm->context.perf_rdpmc_allowed.counter,
@@ -848,6 +858,11 @@ void release_evntsel_nmi(unsigned int msr)
 {
 	check_no_rights();
 	release(&reserved_evntsels, msr - 0x186);
+}
+
+bool sim_is_hardware_reserved(void)
+{
+	return reserved_evntsels;
 }
 
 /* ---- tracepoints ---------------------------------------------------------------------------------- */
@@ -953,6 +968,7 @@ void sim_unload_module(void)
 	for (i = 0; i < nr_cpu_ids; i++)
 		sim_require(!sim_cpus[i].timers && !sim_cpus[i].works, "CPU %u has a timer or an irq_work", i);
 	check_registers();
+	sim_require(!perfctr_x86_rdpmc_always, "the module believes in rdpmc=2");
 	check_no_leaks();
 	rcu_barrier();
 	sim_require(!sim_nr_creds && !sim_nr_mms && !sim_nr_files && !sim_nr_user_tasks,
@@ -965,6 +981,8 @@ static void access_step(void)
 	SIM_STEP("a register");
 }
 
+struct sim_processor sim_processor;
+
 static const struct model_config usual = {
 	.version = 4, .nr_pmcs = 4, .pmc_width = 48, .nr_fixed = 3, .fixed_width = 48,
 	.nr_events = 7, .signature = MODEL_CORE2,
@@ -974,10 +992,15 @@ static const struct model_config usual = {
 void sim_kernel_boot(void)
 {
 	static struct workqueue_struct wq;
+	struct model_config config = usual;
 
-	model_init(&usual);
+	if (sim_processor.configure)
+		sim_processor.configure(&config);
+	sim_processor.nmi_steps = sim_processor.nmi_steps ?: 40;
+	model_init(&config);
 	model.on_access = access_step;
 	system_dfl_wq = &wq;
 	wq.workers = 1;
 	sim_kthread("kworker", worker, &wq, -1, 0);
+	sim_start_init();
 }

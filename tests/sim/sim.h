@@ -85,7 +85,8 @@ struct sim_cpu {
 	u64 quiet_step;			/* its last step outside of RCU readers */
 	const char *what, *file;	/* its last step */
 	int line;
-	unsigned int nmis_late;
+	const void *pc;			/* instead of them, if that was a plain access */
+	unsigned int nmi_delay;		/* steps until the NMI that is ready comes; 0: not chosen */
 	struct sim_stats {
 		unsigned long interrupts, nmis, switches;
 	} stats;
@@ -101,9 +102,25 @@ static inline struct sim_cpu *sim_this_cpu(void)
 	return &sim_cpus[sim_cpu];
 }
 
+/* The processors of the machine.  A scenario may have others than the usual ones. */
+struct model_config;
+
+struct sim_processor {
+	void (*configure)(struct model_config *config);
+	unsigned int nmi_steps;		/* an NMI may be late by so many steps */
+	bool counts_kernel;		/* each step of the kernel is an instruction */
+};
+
+extern struct sim_processor sim_processor;
+
 /* Boot the machine, run the function in a task, and wait until it and all others ended. */
 void sim_boot(unsigned int nr_cpus, void (*func)(void *arg), void *arg);
 
+void sim_plain_step(const char *what, const void *pc);
+bool sim_is_own_stack(const void *p);
+void sim_failed_at(const void *pc, const char *format, ...)
+	__attribute__((__noreturn__, __format__(__printf__, 2, 3)));
+const char *sim_place(const void *pc);
 void sim_tell(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
 void sim_wait(bool (*cond)(void *arg), void *arg);
 void sim_schedule(void);
@@ -140,6 +157,7 @@ extern const struct file_operations *sim_device;
 extern int (*sim_cpuhp_startup)(unsigned int cpu), (*sim_cpuhp_teardown)(unsigned int cpu);
 extern unsigned int sim_nr_creds, sim_nr_mms, sim_nr_files, sim_nr_user_tasks;
 void sim_kernel_boot(void);
+void sim_start_init(void);
 void sim_load_module(void);
 void sim_unload_module(void);
 void sim_smpboot_park(unsigned int cpu);
@@ -147,6 +165,7 @@ void sim_smpboot_unpark(unsigned int cpu);
 void sim_cpus_write_lock(void);
 void sim_cpus_write_unlock(void);
 int sim_nmi_handler(struct pt_regs *regs);
+bool sim_is_hardware_reserved(void);
 
 /* ---- processes, for scenarios (process.c) ---------------------------------- */
 
@@ -167,6 +186,7 @@ void user_wait(struct task_struct *task);	/* and put it */
 void __noreturn user_exit(void);
 void user_exec(bool privileged);
 void user_work(u64 instructions);
+void user_sleep(u64 ns);
 void user_kill(struct task_struct *task, int sig);
 bool user_ptrace_stop(struct task_struct *task);
 void user_ptrace_continue(struct task_struct *task);
