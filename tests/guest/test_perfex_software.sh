@@ -36,9 +36,11 @@ run -x , -o "$tmp/perfex" -e $four "$known" 2 3
 check "status of known" "$status" 3
 perf stat -x , -o "$tmp/perf" -e $four "$known" 2 3
 # not context-switches: the exec wakes perfex, which may take the CPU
-for event in cpu-migrations page-faults; do
-	check "perf's $event" "$(field "$tmp/perfex" $event 1)" "$(field "$tmp/perf" $event 1)"
-done
+check "perf's cpu-migrations" "$(field "$tmp/perfex" cpu-migrations 1)" "$(field "$tmp/perf" cpu-migrations 1)"
+# perf starts before the program is loaded.  Before Linux 6.0 the exec writes to the stack
+# after it has protected it against writes: a fault more.
+loading=$(uname -r | awk -F . '{ print ($1 < 6) }')
+check "perf's page-faults" "$(field "$tmp/perf" page-faults 1)" "$(($(field "$tmp/perfex" page-faults 1) + loading))"
 for event in task-clock page-faults; do
 	for i in 2 3 5; do
 		check "field $i of $event" "$(field "$tmp/perfex" $event $i)" "$(field "$tmp/perf" $event $i)"
