@@ -42,6 +42,9 @@
 #define have_fixed_insns()	false
 #define FIXED_INSNS		FIXED(0)
 
+/* The emulator counts the instructions of all CPUs together. */
+#define COUNTS_APART		false
+
 #define is_cpu_type(type)	((type) == VPERFCTR_CPU_ARM_PMUV3)
 
 /* Bit i of arch_events. */

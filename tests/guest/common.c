@@ -64,6 +64,35 @@ u32 kind_cpus(u32 kind)
 	return k.words[0];
 }
 
+/* Kinds are found when the first of their CPUs comes online, and never change. */
+const struct vperfctr_info *kind_info(u32 kind)
+{
+	static struct vperfctr_info kinds[4];
+	struct vperfctr_info *found;
+
+	if (kind >= sizeof(kinds) / sizeof(kinds[0]))
+		return NULL;
+	found = &kinds[kind];
+	if (!found->size) {
+		struct vperfctr_info new = { .size = sizeof(new), .kind = kind };
+
+		if (call(dev, VPERFCTR_INFO, &new))
+			return NULL;
+		*found = new;
+	}
+	return found;
+}
+
+unsigned int nr_common_general(void)
+{
+	const struct vperfctr_info *of_kind;
+	u64 mask = ~0ULL;
+
+	for (u32 kind = 0; (of_kind = kind_info(kind)); kind++)
+		mask &= of_kind->pmc_mask;
+	return __builtin_popcountll(mask);
+}
+
 unsigned int nr_general(void)
 {
 	return __builtin_popcountll(info.pmc_mask);
@@ -156,6 +185,18 @@ void control_add(struct control *control, u32 map, u64 evntsel)
 	ctr->map = map;
 	ctr->evntsel = evntsel;
 	control->c.kind = info.kind;
+}
+
+void control_any_kind(struct control *control)
+{
+	u32 nrctrs = control->c.nractrs + control->c.nrictrs;
+
+	control->c.kind = VPERFCTR_ANY_KIND;
+	control->c.nrkinds = info.nrkinds;
+	if (nrctrs * info.nrkinds > sizeof(control->ctr) / sizeof(control->ctr[0]))
+		die("%u counters for each kind", nrctrs);
+	for (u32 kind = 1; kind < info.nrkinds; kind++)
+		memcpy(&control->ctr[kind * nrctrs], control->ctr, nrctrs * sizeof(control->ctr[0]));
 }
 
 int set_control(int fd, struct control *control)

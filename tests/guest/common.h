@@ -45,6 +45,12 @@ unsigned int nr_fixed(void);
 u32 nth_general(unsigned int n);
 u32 nth_fixed(unsigned int n);
 
+/* The properties of a kind of CPUs; NULL if there is none. */
+const struct vperfctr_info *kind_info(u32 kind);
+
+/* General counters that all kinds have; there are no holes between them. */
+unsigned int nr_common_general(void);
+
 /* The first map beyond the last counter. */
 u32 no_general(void);
 u32 no_fixed(void);
@@ -90,6 +96,9 @@ struct control {
 void control_init(struct control *control, u32 tsc_on);
 void control_add(struct control *control, u32 map, u64 evntsel);
 int set_control(int fd, struct control *control);
+
+/* Make a control one for any kind of CPUs, with the same counters on each. */
+void control_any_kind(struct control *control);
 
 /* Start general counter 0; die on error. */
 void count(int fd, u64 evntsel);

@@ -12,8 +12,9 @@
 
 #define SLOTS		6
 #define CPU1_ONLINE	"/sys/devices/system/cpu/cpu1/online"
-#define DATA_MAX	(sizeof(struct vperfctr_control) + \
-			 (VPERFCTR_MAX_CTRS + 1) * sizeof(struct vperfctr_ctr))
+/* Counters of a step's control: those of two kinds, in tables that follow each other. */
+#define CTRS_MAX	(2 * (VPERFCTR_MAX_CTRS + 1))
+#define DATA_MAX	(sizeof(struct vperfctr_control) + CTRS_MAX * sizeof(struct vperfctr_ctr))
 
 /* The operations, and the weights of their random choice. */
 #define OPERATIONS(X) \
@@ -72,7 +73,7 @@ static inline bool round_failed(int status)
 struct step_hooks {
 	void (*run_child)(unsigned int process);	/* in a forked process */
 	void (*wrong)(const char *format, ...);		/* must not return */
-	void (*control_done)(int err);			/* may be NULL */
+	void (*control_done)(bool any_kind, int err);	/* may be NULL */
 };
 extern const struct step_hooks *step_hooks;
 

@@ -36,7 +36,8 @@ static const char *const op_names[] = { OPERATIONS(AS_NAME) };
 static const unsigned int op_weights[] = { OPERATIONS(AS_WEIGHT) };
 
 static struct shared {
-	u64 steps, rounds, exact, accepted, refused, killed, done[NR_OPS], worked[NR_OPS];
+	u64 steps, rounds, exact, accepted, any_kind, refused, killed;
+	u64 done[NR_OPS], worked[NR_OPS];
 	unsigned int processes[WORKERS];	/* of the round: the last process number */
 } *shared;
 
@@ -159,14 +160,37 @@ static u64 choose_evntsel(void)
 	return evntsel;
 }
 
-static void make_ctr(struct vperfctr_ctr *ctr, bool interrupts)
+/* The numbers of counters of a kind, or those that all kinds have. */
+struct numbers {
+	u32 general, fixed;
+};
+
+static struct numbers numbers_of(u32 kind)
+{
+	const struct vperfctr_info *of_kind;
+	struct numbers nr, all = { 64, 64 };
+
+	for (u32 i = 0; (of_kind = kind_info(i)); i++) {
+		nr.general = __builtin_popcountll(of_kind->pmc_mask);
+		nr.fixed = __builtin_popcountll(of_kind->fixed_mask);
+		if (i == kind)
+			return nr;
+		if (nr.general < all.general)
+			all.general = nr.general;
+		if (nr.fixed < all.fixed)
+			all.fixed = nr.fixed;
+	}
+	return all;
+}
+
+static void make_ctr(struct vperfctr_ctr *ctr, struct numbers nr, bool interrupts)
 {
 	memset(ctr, 0, sizeof(*ctr));
-	if (one_in(2) && nr_fixed()) {
-		ctr->map = FIXED(below(nr_fixed() + one_in(8)));
+	if (one_in(2) && nr.fixed) {
+		ctr->map = FIXED(below(nr.fixed + one_in(8)));
 		ctr->evntsel = one_in(4) ? below(16) : FIXED_USER;
 	} else {
-		ctr->map = below(nr_general() + one_in(8));
+		ctr->map = below(nr.general + one_in(8));
 		ctr->evntsel = choose_evntsel();
 	}
 	if (one_in(40))
@@ -183,11 +207,52 @@ static void make_ctr(struct vperfctr_ctr *ctr, bool interrupts)
 		ctr->ireset = strange_value();
 }
 
+/* Make the counters for a kind. */
+static void make_table(struct vperfctr_ctr *ctr, u32 n, u32 nractrs, struct numbers nr)
+{
+	for (u32 i = 0; i < n; i++)
+		make_ctr(&ctr[i], nr, i >= nractrs);
+	/* Counters that collide are refused: make them differ most of the time. */
+	for (u32 i = 1; i < n && !one_in(8); i++) {
+		if (ctr[i].map & VPERFCTR_FIXED && nr.fixed)
+			ctr[i].map = FIXED(i % nr.fixed);
+		else
+			ctr[i].map = i % nr.general;
+	}
+}
+
+/* Choose a kind that exists, or any kind with a table for each; return the number of tables. */
+static u32 choose_kind(struct vperfctr_control *c, u32 n)
+{
+	if (!n || one_in(2)) {
+		c->kind = n ? below(info.nrkinds) : 0;
+		return 1;
+	}
+	c->kind = VPERFCTR_ANY_KIND;
+	c->nrkinds = one_in(10) ? below(4) : 1 + below(info.nrkinds);
+	return c->nrkinds < info.nrkinds ? c->nrkinds : info.nrkinds;
+}
+
+/* Periods must be the same on all kinds. */
+static void make_alike(struct vperfctr_ctr *ctr, const struct vperfctr_ctr *first, u32 n)
+{
+	for (u32 i = 0; i < n; i++) {
+		if (!one_in(30))
+			ctr[i].ireset = first[i].ireset;
+		/* Turn them, so that each number has another counter. */
+		if (!one_in(8)) {
+			ctr[i].map = first[(i + 1) % n].map;
+			ctr[i].evntsel = first[(i + 1) % n].evntsel;
+			ctr[i].aux = first[(i + 1) % n].aux;
+		}
+	}
+}
+
 static void make_control(struct step *s)
 {
 	struct vperfctr_control *c = (void *)s->data;
 	struct vperfctr_ctr *ctr = (void *)(c + 1);
-	unsigned int n;
+	u32 n, nrtables, i;
 
 	c->size = sizeof(*c);
 	c->tsc_on = below(2);
@@ -208,16 +273,15 @@ static void make_control(struct step *s)
 	n = c->nractrs + c->nrictrs;
 	if (n > VPERFCTR_MAX_CTRS + 1)
 		n = VPERFCTR_MAX_CTRS + 1;
-	for (unsigned int i = 0; i < n; i++)
-		make_ctr(&ctr[i], i >= c->nractrs);
-	/* Counters that collide are refused: make them differ most of the time. */
-	for (unsigned int i = 1; i < n && !one_in(8); i++) {
-		if (ctr[i].map & VPERFCTR_FIXED)
-			ctr[i].map = FIXED(i % nr_fixed());
-		else
-			ctr[i].map = i % nr_general();
+	nrtables = choose_kind(c, n);
+	if (nrtables > CTRS_MAX / (VPERFCTR_MAX_CTRS + 1))
+		nrtables = CTRS_MAX / (VPERFCTR_MAX_CTRS + 1);
+	for (i = 0; i < nrtables; i++) {
+		make_table(&ctr[i * n], n, c->nractrs, numbers_of(c->kind));
+		if (i)
+			make_alike(&ctr[i * n], ctr, n);
 	}
-	s->len = sizeof(*c) + n * sizeof(*ctr);
+	s->len = sizeof(*c) + nrtables * n * sizeof(*ctr);
 	spoil(s->data, s->len);
 	s->c = choose_place() | choose_place() << 4;
 }
@@ -232,6 +296,7 @@ static void make_read(struct step *s)
 	spoil(s->data, s->len);
 	/* do_read() fills in the addresses. */
 	s->a = below(8);
+	s->b = below(4);	/* room for so many tables */
 	s->c = choose_place() | choose_place() << 4;
 }
 
@@ -389,12 +454,14 @@ static void run_child(unsigned int child)
 	do_steps(CHILD_STEPS);
 }
 
-static void control_done(int err)
+static void control_done(bool any_kind, int err)
 {
 	if (err)
 		COUNT(refused);
 	else
 		COUNT(accepted);
+	if (any_kind && !err)
+		COUNT(any_kind);
 }
 
 static const struct step_hooks hooks = {
@@ -451,8 +518,9 @@ static int report(void)
 	int failed = 0;
 
 	printf("fuzz: %llu steps in %llu rounds (%llu ended by a signal), %llu plain counts exact, "
-	       "%llu controls accepted, %llu refused\n", shared->steps, shared->rounds,
-	       shared->killed, shared->exact, shared->accepted, shared->refused);
+	       "%llu controls accepted (%llu for any kind), %llu refused\n", shared->steps,
+	       shared->rounds, shared->killed, shared->exact, shared->accepted, shared->any_kind,
+	       shared->refused);
 	for (unsigned int i = 0; i < NR_OPS; i++)
 		printf("fuzz: %-10s %8llu, without an error %llu\n", op_names[i], shared->done[i],
 		       shared->worked[i]);

@@ -125,17 +125,41 @@ static int own_state(u32 flags)
 	return fd;
 }
 
-/* Count instructions in user mode, by a random counter; and the TSC, sometimes. */
+/* Count instructions in user mode, by a random counter. */
+static void choose_counter(struct vperfctr_ctr *ctr)
+{
+	if (have_fixed_insns() && below(2)) {
+		ctr->map = FIXED_INSNS;
+		ctr->evntsel = FIXED_USER;
+	} else {
+		ctr->map = below(nr_common_general());
+		ctr->evntsel = INSNS_USER;
+	}
+}
+
+/*
+ * Choose the counter of a control that has one; and the TSC, sometimes.  A thread may run
+ * on each kind of CPUs: where there are several, the control has a counter of its own for
+ * each.  With one kind only, both sorts of controls are exact.
+ */
+static void control_random(struct control *control)
+{
+	control->c.tsc_on = below(2);
+	if (info.nrkinds > 1 || below(2))
+		control_any_kind(control);
+	for (u32 i = 0; i < info.nrkinds; i++)
+		choose_counter(&control->ctr[i]);
+}
+
+/* Count instructions in user mode, by a random counter. */
 static int count_instructions(int fd, u32 flags)
 {
 	struct control control;
 	int err;
 
-	control_init(&control, below(2));
-	if (have_fixed_insns() && below(2))
-		control_add(&control, FIXED_INSNS, FIXED_USER);
-	else
-		control_add(&control, below(nr_general()), INSNS_USER);
+	control_init(&control, 0);
+	control.c.nractrs = 1;
+	control_random(&control);
 	control.c.flags = flags;
 	err = set_control(fd, &control);
 	if (err == -EBUSY)
@@ -250,16 +274,10 @@ static u64 overflow_patiently(int fd, int sig, u32 flags)
 	struct control control;
 	int err;
 
-	control_init(&control, below(2));
+	control_init(&control, 0);
 	control.c.nrictrs = 1;
-	if (have_fixed_insns() && below(2)) {
-		control.ctr[0].map = FIXED_INSNS;
-		control.ctr[0].evntsel = FIXED_USER;
-	} else {
-		control.ctr[0].map = below(nr_general());
-		control.ctr[0].evntsel = INSNS_USER;
-	}
 	control.ctr[0].ireset = -period;
+	control_random(&control);
 	control.c.si_signo = sig;
 	control.c.flags = flags;
 	while ((err = set_control(fd, &control)) == -EBUSY)
@@ -671,8 +689,9 @@ static int attach_to(pid_t pid, u32 flags)
 	req.mem_fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (req.mem_fd < 0)
 		wrong("%s: %s", path, strerror(errno));
-	control_init(&control, below(2));
-	control_add(&control, below(nr_general()), INSNS_USER);
+	control_init(&control, 0);
+	control.c.nractrs = 1;
+	control_random(&control);
 	control.c.flags = flags;
 	req.control = (uintptr_t)&control.c;
 	while ((fd = call(dev, VPERFCTR_ATTACH, &req)) == -EBUSY)

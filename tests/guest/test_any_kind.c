@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Controls for any kind of CPU, on a hybrid processor: CPU 0 and CPU 1 are of different
- * kinds.  Kind 0 has counters 0 to 7 and fixed counters 0 to 3, kind 1 has 0 to 5 and 0 to
- * 2.  Counts must be exact.
+ * Controls for any kind of CPU: CPU 0 and CPU 1 are of different kinds.  On a hybrid
+ * processor, kind 0 has counters 0 to 7 and fixed counters 0 to 3, kind 1 has 0 to 5 and 0
+ * to 2.  On arm64, both have counters 0 to 5 and the cycle counter.  Counts must be exact;
+ * on arm64 only while the other CPU is idle.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,8 +18,18 @@
 #define BOTH		3U
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
 
-/* An event that the emulated counters do not count. */
+/* An event that the emulated counters do not count; and the counter of kind 1. */
+#ifdef __aarch64__
+#define NOTHING_USER	SEL_USER	/* SW_INCR: writes to a register */
+#define SECOND		4
+#define SECOND_USER	INSNS_USER
+#define SECOND_BOTH	INSNS_BOTH
+#else
 #define NOTHING_USER	(SEL_USER | 0x013d)
+#define SECOND		FIXED(0)
+#define SECOND_USER	FIXED_USER
+#define SECOND_BOTH	FIXED_BOTH
+#endif
 
 static int fd;
 
@@ -53,7 +64,7 @@ static struct control *insns_any(struct control *control, u32 flags)
 	control->c.nractrs = 1;
 	control->c.flags = flags;
 	add(control, 0, 2, INSNS_USER);
-	add(control, 1, FIXED(0), FIXED_USER);
+	add(control, 1, SECOND, SECOND_USER);
 	return control;
 }
 
@@ -73,13 +84,22 @@ static u64 measure(void)
 	return after.own[1] - before.own[1];
 }
 
+/* Check a count during which both CPUs may have run. */
+static void assert_count(u64 count, u64 expected)
+{
+	if (COUNTS_APART)
+		ck_assert_uint_eq(count, expected);
+	else
+		ck_assert_uint_ge(count, expected);
+}
+
 /* ---- counting ------------------------------------------------------------------- */
 
 /* A thread is counted wherever it runs, by READ and by the page. */
 START_TEST(counts_everywhere)
 {
 	const struct vperfctr_page *page = map_state(fd);
-	static const u32 maps[2] = { 2, FIXED(0) };
+	static const u32 maps[2] = { 2, SECOND };
 	u64 first, sum = 0;
 	int i;
 
@@ -125,8 +145,10 @@ START_TEST(sum_of_many_moves)
 	sum_of_moves(0);
 	expected = sum_of_moves(0);
 	ck_assert_uint_gt(expected, 200 * 1000);
-	ck_assert_uint_eq(sum_of_moves(1), expected);
-	ck_assert_uint_eq(sum_of_moves(1), expected);
+	if (!COUNTS_APART)
+		expected = 200 * 1000;
+	assert_count(sum_of_moves(1), expected);
+	assert_count(sum_of_moves(1), expected);
 	assert_status(fd, ATTACHED | ACTIVE);
 }
 END_TEST
@@ -265,7 +287,7 @@ START_TEST(moved_from_outside)
 		set_affinity(pid, 1U << (i & 1));
 	ck_assert_int_eq(wait_for(pid), 0);
 	read_state(fd, &r);
-	ck_assert_uint_eq(r.children[1], INSNS_CHILD(3000000));
+	assert_count(r.children[1], INSNS_CHILD(3000000));
 	ck_assert_uint_eq(r.read.children_missed, 0);
 	ck_assert_uint_eq(r.read.status, ATTACHED | ACTIVE);
 }
@@ -287,7 +309,7 @@ START_TEST(inherited)
 	wake_all(futex);
 	ck_assert_int_eq(wait_for(pid), 0);
 	read_state(fd, &r);
-	ck_assert_uint_eq(r.children[1], INSNS_CHILD_FUTEX(1000, 2000));
+	assert_count(r.children[1], INSNS_CHILD_FUTEX(1000, 2000));
 	/* The tables outlive the state that was given them. */
 	pid = start_child(FORKED, 1000, NULL, 0);
 	assert_ok(stop_all(fd));
@@ -367,17 +389,20 @@ END_TEST
 START_TEST(all_common_counters)
 {
 	struct reading before, after;
+	const unsigned int nr = have_fixed_insns() ? 7 : 6;
 	struct control control;
 	unsigned int i;
 
 	any_init(&control, 2);
-	control.c.nractrs = 7;
+	control.c.nractrs = nr;
 	for (i = 0; i < 6; i++) {
 		add(&control, i, i, INSNS_USER);
-		add(&control, 13 - i, i, INSNS_USER);
+		add(&control, 2 * nr - 1 - i, i, INSNS_USER);
 	}
-	add(&control, 6, FIXED(0), FIXED_USER);
-	add(&control, 7, FIXED(0), FIXED_USER);
+	if (have_fixed_insns()) {
+		add(&control, 6, FIXED(0), FIXED_USER);
+		add(&control, 7, FIXED(0), FIXED_USER);
+	}
 	assert_ok(set_control(fd, &control));
 	for (i = 0; i < 4; i++) {
 		unsigned int k;
@@ -386,7 +411,7 @@ START_TEST(all_common_counters)
 		if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before),
 				   init_reading(&after), 1000))
 			die("READ failed");
-		for (k = 0; k < 7; k++)
+		for (k = 0; k < nr; k++)
 			ck_assert_uint_eq(after.own[1 + k] - before.own[1 + k],
 					  INSNS_BETWEEN(1000));
 	}
@@ -468,7 +493,7 @@ START_TEST(attached)
 	/* An invalid control leaves nothing behind. */
 	control.ctr[1].map = 6;
 	assert_errno(call(dev, VPERFCTR_ATTACH, &req), EINVAL);
-	control.ctr[1].map = FIXED(0);
+	control.ctr[1].map = SECOND;
 	set = call(dev, VPERFCTR_ATTACH, &req);
 	ck_assert_int_ge(set, 0);
 	set_affinity(req.tid, 2);
@@ -479,7 +504,8 @@ START_TEST(attached)
 	read_state(set, &r);
 	/* It may not have begun to wait. */
 	ck_assert_uint_ge(r.children[1], 2 * 3000000);
-	ck_assert_uint_le(r.children[1], INSNS_CHILD_FUTEX(1000, 3000000));
+	if (COUNTS_APART)
+		ck_assert_uint_le(r.children[1], INSNS_CHILD_FUTEX(1000, 3000000));
 	ck_assert_uint_eq(r.read.status & FORBIDDEN, 0);
 }
 END_TEST
@@ -685,7 +711,7 @@ START_TEST(refused)
 			add(&control, 0, FIXED(3), FIXED_USER);
 			break;
 		case 10:
-			add(&control, 1, 0, 0);
+			add(&control, 1, 0, refused_evntsels[0]);
 			break;
 		case 11:	/* twice in one table */
 			control.c.nractrs = 2;
@@ -735,7 +761,7 @@ START_TEST(refused_for_kernel_mode)
 	fd = open_state(0);
 	assert_ok(count_any(0));
 	insns_any(&control, 0);
-	control.ctr[_i].evntsel = _i ? FIXED_BOTH : INSNS_BOTH;
+	control.ctr[_i].evntsel = _i ? SECOND_BOTH : INSNS_BOTH;
 	assert_errno(set_control(fd, &control), EPERM);
 	ck_assert_uint_eq(measure(), INSNS_BETWEEN(1000));
 }
@@ -861,7 +887,8 @@ static void add_tests(TCase *tc)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, counts_everywhere);
 	tcase_add_test(tc, sum_of_many_moves);
-	tcase_add_test(tc, same_as_perf);
+	if (COUNTS_APART)
+		tcase_add_test(tc, same_as_perf);
 	tcase_add_test(tc, moved_from_outside);
 	tcase_add_loop_test(tc, inherited, 0, 2);
 	tcase_add_loop_test(tc, table_of_each_kind, 0, 2);
@@ -876,9 +903,12 @@ static void add_tests(TCase *tc)
 	tcase_add_loop_test(tc, read_returns_tables, 0, 2);
 	tcase_add_test(tc, refused);
 	tcase_add_loop_test(tc, refused_for_kernel_mode, 0, 2);
-	tcase_add_loop_test(tc, period_continues, 0, 2);
-	tcase_add_loop_test(tc, held_on_the_way, 0, 2);
-	tcase_add_test(tc, samples);
+	/* Without NMIs, the emulator reports overflows of instructions too late. */
+	if (IMODE_NMI) {
+		tcase_add_loop_test(tc, period_continues, 0, 2);
+		tcase_add_loop_test(tc, held_on_the_way, 0, 2);
+		tcase_add_test(tc, samples);
+	}
 	tcase_add_test(tc, kind_offline);
 }
 

@@ -13,13 +13,11 @@
 /* The values of the suites, see tests/vm/processors. */
 #ifdef __aarch64__
 #define CPU_TYPE	VPERFCTR_CPU_ARM_PMUV3
-#define COUNTS_APART	false	/* the emulator counts the instructions of all CPUs together */
 static const u32 core_types[] = { 0x410fd0c0, 0x410fd0c0 };
 static const u64 pmc_masks[] = { 0x3f, 0x3f }, fixed_masks[] = { 1, 1 };
 static const char *const names[] = { ", armv8_cortex_a72", ", armv8_cortex_a53" };
 #else
 #define CPU_TYPE	VPERFCTR_CPU_INTEL_ARCH
-#define COUNTS_APART	true
 static const u32 core_types[] = { 0x40000001, 0x20000001 };
 static const u64 pmc_masks[] = { 0xff, 0x3f }, fixed_masks[] = { 0xf, 0x7 };
 static const char *const names[] = { ", Core", ", Atom" };
