@@ -214,19 +214,16 @@ static bool irq_is_ready(const struct sim_cpu *cpu)
 	return cpu->calls || cpu->works || timer_is_due(cpu) || sim_rcu_due();
 }
 
+/* True if an NMI comes now.  The processor may delay it. */
 static bool nmi_is_ready(unsigned int n)
 {
-	return !sim_cpus[n].in_nmi && model.cpu[n].pmi;
-}
+	struct sim_cpu *cpu = &sim_cpus[n];
 
-/* True if the NMI that is ready here comes now.  The processor may delay it. */
-static bool nmi_comes(struct sim_cpu *cpu)
-{
-	if (!nmi_is_ready(sim_cpu))
+	if (cpu->in_nmi || !model.cpu[n].pmi)
 		return false;
-	if (!cpu->nmi_delay)
-		cpu->nmi_delay = 1 + sim_choose(sim_processor.nmi_steps, 2);
-	return !--cpu->nmi_delay;
+	if (!cpu->nmi_at)
+		cpu->nmi_at = now + sim_processor.nmi_ns * sim_choose(17, 2) / 16;
+	return now >= cpu->nmi_at;
 }
 
 static bool can_go_on(unsigned int n)
@@ -288,6 +285,8 @@ static u64 next_event(void)
 	for (n = 0; n < nr_cpu_ids; n++) {
 		if (sim_cpus[n].timers)
 			next = min(next, sim_cpus[n].timers->expires);
+		if (sim_cpus[n].nmi_at)
+			next = min(next, sim_cpus[n].nmi_at);
 	}
 	for (task = sim_tasks; task; task = task->next_task) {
 		if (task->sim->state == SIM_SLEEPS && task->sim->until)
@@ -321,7 +320,7 @@ void sim_wait(bool (*cond)(void *arg), void *arg)
 		struct sim_cpu *cpu = sim_this_cpu();
 		unsigned int n;
 
-		if (nmi_comes(cpu))
+		if (nmi_is_ready(sim_cpu))
 			do_nmi();
 		if (irq_is_ready(cpu))
 			do_irq();
@@ -331,10 +330,10 @@ void sim_wait(bool (*cond)(void *arg), void *arg)
 		cpu->wait = cond;
 		cpu->wait_arg = arg;
 		n = other_cpu(2);
-		if (n != sim_cpu)
-			run_cpu(n);
-		else if (!nmi_is_ready(n))	/* an NMI is late by steps */
+		if (n == sim_cpu)
 			pass_time();
+		else
+			run_cpu(n);
 		sim_this_cpu()->wait = NULL;
 	}
 }
@@ -391,7 +390,7 @@ static void step(struct sim_cpu *cpu, unsigned int rare)
 	if (is_quiet(cpu))
 		cpu->quiet_step = sim_steps;
 	count_kernel();
-	if (nmi_comes(cpu))
+	if (nmi_is_ready(sim_cpu))
 		do_nmi();
 	if (irq_is_ready(cpu) && !sim_choose(2, 4))
 		do_irq();
@@ -634,6 +633,7 @@ static void do_nmi(void)
 	if (current->sim->regs.user && !cpu->preempt && !cpu->irqs_off)
 		regs = current->sim->regs;
 	/* If it is raised again at once, the interrupted code makes no step in between. */
+	cpu->nmi_at = 0;
 	while (model_take_pmi()) {
 		cpu->stats.nmis++;
 		if (sim_story)
@@ -1091,6 +1091,32 @@ static void set_cpu(struct task_struct *task, unsigned int n)
 	task->cpu = n;
 }
 
+static void end_sleep(struct task_struct *task)
+{
+	task->sim->state = SIM_RUNNABLE;
+	task->sim->until = 0;
+	task->sim->key = NULL;
+	task->sim->killable = false;
+}
+
+/*
+ * The timers of other CPUs may wake a task that has just left this CPU, and run it before
+ * this CPU takes interrupts.
+ */
+static void wake_elsewhere(struct task_struct *task)
+{
+	unsigned int n = (sim_cpu + 1) % nr_cpu_ids;
+
+	if (task->sim->state != SIM_SLEEPS || !task->sim->until || task->sim->until > now ||
+	    task->on_rq || task->sim->pinned || n == sim_cpu || !sim_cpus[n].active ||
+	    sim_cpus[n].rq_locked || !(task->cpus_mask.bits[n / 64] >> (n % 64) & 1) || sim_choose(2, 4))
+		return;
+	end_sleep(task);
+	set_cpu(task, n);
+	task->on_rq = 1;
+	enqueue(task, n);
+}
+
 /* Make a sleeping task runnable.  The order of the steps is that of the kernel. */
 void sim_wake_task(struct task_struct *task)
 {
@@ -1098,10 +1124,7 @@ void sim_wake_task(struct task_struct *task)
 	sim_require(!sim_this_cpu()->in_nmi, "a task is woken in an NMI");
 	if (task->sim->state != SIM_SLEEPS)
 		return;
-	task->sim->state = SIM_RUNNABLE;
-	task->sim->until = 0;
-	task->sim->key = NULL;
-	task->sim->killable = false;
+	end_sleep(task);
 	if (task->on_rq)
 		return;			/* has not left its CPU yet */
 	if (!task->on_cpu)
@@ -1220,8 +1243,9 @@ static void finish_switch(void)
 
 	SIM_STEP("finish_task_switch");
 	prev->on_cpu = 0;
-	/* Another CPU may run the previous task before this one takes interrupts. */
+	wake_elsewhere(prev);
 	SIM_STEP("the previous task may run elsewhere");
+	SIM_STEP("the run queue is unlocked");
 	cpu->rq_locked = false;
 	cpu->irqs_off = false;
 	SIM_STEP("interrupts are enabled after the switch");

@@ -458,12 +458,18 @@ static void take_signals(void *arg)
 	(void)arg;
 }
 
-static void work_until_signal(unsigned int n)
+/* Work until there are more signals. */
+static void work_until_signal(unsigned int n, unsigned int signals)
 {
-	unsigned int signals = current->sim->received[SIGNAL];
-
 	while (n-- && current->sim->received[SIGNAL] == signals)
 		user_work(1);
+}
+
+/* Between an overflow and its signal, few instructions are not counted. */
+static void check_few_uncounted(u64 executed, u64 counted)
+{
+	sim_require(counted + 100 >= executed || sim_processor.nmi_ns > 1000,
+		    "executed %llu, and counted %llu before the signal", executed, counted);
 }
 
 /* The same for a thread that sleeps, moves, and is read by others. */
@@ -483,19 +489,41 @@ static void take_signals_and_sleep(void *arg)
 		while (t->received[SIGNAL] == signals) {
 			if (sim_random(2))
 				user_sleep(sim_random(100));
-			work_until_signal(300);
+			work_until_signal(300, signals);
 			sim_require(t->executed < 100000, "no signal arrives");
 		}
 		must(read_counts(fd, &c, 0));
 		sim_require(c.read.overflow == 1, "READ returns the overflows %#llx", c.read.overflow);
-		/* Between the overflow and its signal, few instructions are not counted. */
-		sim_require(c.own[1] - sum + 100 + sim_processor.nmi_steps >= t->executed - before,
-			    "executed %llu, and counted %llu before the signal", t->executed - before,
-			    c.own[1] - sum);
+		check_few_uncounted(t->executed - before, c.own[1] - sum);
 		sum = c.own[1];
 		must(user_ioctl(fd, VPERFCTR_IRESUME, NULL));
 	}
 	user_close(fd);
+}
+
+static void take_signals_often(void *arg)
+{
+	struct sim_task *t = current->sim;
+	unsigned int i, signals;
+	struct counts c;
+	u64 before;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	for (i = 0; i < 40; i++) {
+		signals = t->received[SIGNAL];
+		before = t->executed;
+		/* It may overflow at any step of the next switches. */
+		must(control_imode(fd, 4 + sim_random(30), SIGNAL));
+		while (t->received[SIGNAL] == signals) {
+			user_sleep(sim_random(60));
+			work_until_signal(300, signals);
+		}
+		must(read_counts(fd, &c, 0));
+		check_few_uncounted(t->executed - before, c.own[1]);
+	}
+	user_close(fd);
+	(void)arg;
 }
 
 static void moves(void)
@@ -508,6 +536,12 @@ static void moves(void)
 				      (void *)(sim_processor.counts_kernel ? 301UL : 20UL));
 	task[3] = sim_process("reader", 0, read_other, task[0]);
 	wait_for(task, 4);
+}
+
+/* One thread, so that the other CPU is free to run it at once. */
+static void moves_alone(void)
+{
+	user_wait(sim_process("signals", 0, take_signals_often, NULL));
 }
 
 static void overflow(void)
@@ -625,6 +659,51 @@ static void page(void)
 	task[1] = sim_process("maps", 1001, read_inline, (void *)1UL);
 	task[2] = sim_process("counts", 1001, count_self, (void *)2UL);
 	wait_for(task, 3);
+}
+
+static bool rights_may_end;
+
+static void just_work(void *arg)
+{
+	while (!rights_may_end)
+		user_work(5);
+	(void)arg;
+}
+
+/* The right to RDPMC comes and goes with the control.  Other CPUs run the same process. */
+static void change_rights(void *arg)
+{
+	struct vperfctr_control none;
+	struct vperfctr_ctr ctr;
+	struct task_struct *task[2];
+	struct vm_area_struct *vma;
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < 2; i++)
+		task[i] = user_thread("works", just_work, NULL);
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	vma = user_mmap(fd, 0, PAGE_SIZE);
+	sim_require(vma, "the page cannot be mapped");
+	fill_control(&none, &ctr, 0);
+	none.nractrs = 0;
+	none.tsc_on = 0;
+	for (i = 0; i < 8; i++) {
+		must(control(fd, 0));
+		user_work(1 + sim_random(4));
+		must(user_ioctl(fd, VPERFCTR_CONTROL, &none));
+		sim_require(!sim_is_hardware_reserved(), "the hardware is not free");
+	}
+	rights_may_end = true;
+	wait_for(task, 2);
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+static void rights(void)
+{
+	user_wait(sim_process("rights", 1000, change_rights, NULL));
 }
 
 /* ---- exec ---------------------------------------------------------------------------- */
@@ -767,12 +846,14 @@ const struct scenario sim_scenarios[] = {
 	{ "exec", exec, 2 },
 	{ "hotplug", hotplug, 3 },
 	{ "failures", failures, 2 },
+	{ "rights", rights, 2 },
 	{ "ended", ended, 3 },
 	{ "unlink_ended", unlink_ended, 3 },
 	{ "moves", moves, 2 },
 	{ "moves_kernel", moves, 2, { .counts_kernel = true } },
 	{ "moves_unmasked", moves, 2, { unmasked } },
-	{ "moves_late", moves, 2, { unmasked, .nmi_steps = 1000 } },
+	{ "moves_late", moves, 2, { unmasked, .nmi_ns = 20 * NSEC_PER_MSEC } },
+	{ "moves_alone", moves_alone, 2, { .counts_kernel = true } },
 	{ "moves_level", moves, 2, { level, .counts_kernel = true } },
 	{ "moves_no_global", moves, 2, { no_global, .counts_kernel = true } },
 };

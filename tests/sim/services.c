@@ -996,7 +996,7 @@ void sim_kernel_boot(void)
 
 	if (sim_processor.configure)
 		sim_processor.configure(&config);
-	sim_processor.nmi_steps = sim_processor.nmi_steps ?: 40;
+	sim_processor.nmi_ns = sim_processor.nmi_ns ?: 400;
 	model_init(&config);
 	model.on_access = access_step;
 	system_dfl_wq = &wq;

@@ -86,7 +86,7 @@ struct sim_cpu {
 	const char *what, *file;	/* its last step */
 	int line;
 	const void *pc;			/* instead of them, if that was a plain access */
-	unsigned int nmi_delay;		/* steps until the NMI that is ready comes; 0: not chosen */
+	u64 nmi_at;			/* when the NMI that is pending comes; 0: not chosen */
 	struct sim_stats {
 		unsigned long interrupts, nmis, switches;
 	} stats;
@@ -107,7 +107,7 @@ struct model_config;
 
 struct sim_processor {
 	void (*configure)(struct model_config *config);
-	unsigned int nmi_steps;		/* an NMI may be late by so many steps */
+	u64 nmi_ns;			/* an NMI may be late by that; a step is 10 ns */
 	bool counts_kernel;		/* each step of the kernel is an instruction */
 };
 
