@@ -119,6 +119,9 @@ fuzz-user: deps
 	@tests/vm/deps tests/fuzz/packages
 	@$(sub) tests/fuzz fuzz
 
+sim:
+	@$(sub) tests/sim long
+
 vm: deps
 	@tests/vm/shell
 
@@ -150,7 +153,7 @@ help:
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove deps check \
 	check-debug check-kernels check-processors check-events event-lists lint stress \
-	fuzz fuzz-user vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
+	fuzz fuzz-user sim vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
 
@@ -186,6 +189,7 @@ endif
 #:                      (thirty real ones each); SEED= repeats a run
 #:   make fuzz-user     input of perfex and the libraries, with libFuzzer; SECONDS=
 #:                      for each, SEED=
+#:   make sim           the module on a simulated machine: more runs, and old defects
 #:   make bench         the cost beside perf_event's, emulated: doc/performance.md
 #:   make bench-scale   what calls do to other CPUs, on up to 64 CPUs and beside up to
 #:                      ten thousand counted threads; takes hours

@@ -11,7 +11,7 @@
 #ifdef __SANITIZE_ADDRESS__
 void *__asan_region_is_poisoned(void *p, size_t size);
 #else
-#define __asan_region_is_poisoned(p, size)	NULL
+#define __asan_region_is_poisoned(p, size)	((void)(size), NULL)
 #endif
 
 /* Code and constants.  No other CPU can change what lies there. */

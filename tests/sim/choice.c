@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The choices of a run: random ones by a seed, or recorded ones.  A record names only the
+ * The choices of a run: random ones by a seed, recorded ones, or all of them.  A record names only the
  * choices that were not the usual one, by their numbers.  So a record can be shortened,
  * which shrinks a failure to the choices that it needs.
  */
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "sim.h"
 
@@ -32,6 +34,108 @@ void sim_choices_random(u64 seed)
 	nr_recorded = 0;
 }
 
+/* ---- exploring ----------------------------------------------------------------- */
+
+/*
+ * A process forks at each choice, once for each possibility that is not the usual one, and
+ * waits for it.  So all runs with at most that many unusual choices are executed, each
+ * once, and what they have in common is not repeated.
+ */
+bool sim_explores;
+static unsigned int deviations_left;
+static bool in_scenario;
+static u64 steps_hash = 1;
+
+#define TABLE_BITS	25
+
+static struct explored {
+	struct sim_explored result;
+	u64 limit;
+	u64 table[1UL << TABLE_BITS];	/* of distinct interleavings */
+} *explored;
+
+void sim_explore(unsigned int deviations, u64 limit)
+{
+	explored = mmap(NULL, sizeof(*explored), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (explored == MAP_FAILED) {
+		perror("mmap");
+		exit(2);
+	}
+	explored->limit = limit;
+	deviations_left = deviations;
+	sim_explores = true;
+}
+
+struct sim_explored sim_explored_result(void)
+{
+	struct sim_explored result = explored->result;
+
+	munmap(explored, sizeof(*explored));
+	return result;
+}
+
+void sim_explore_scenario(bool begins)
+{
+	in_scenario = begins;
+}
+
+bool sim_may_deviate(void)
+{
+	return in_scenario && (replays || deviations_left);
+}
+
+void sim_explored_step(unsigned int cpu, const void *place, int line)
+{
+	steps_hash = (steps_hash ^ (u64)(unsigned long)place ^ (u64)line << 40 ^ (u64)cpu << 56) *
+		     0x9e3779b97f4a7c15ULL;
+	steps_hash ^= steps_hash >> 29;
+}
+
+/* A run has ended well. */
+void sim_explored_run(void)
+{
+	u64 i = steps_hash >> (64 - TABLE_BITS);
+
+	if (!explored)
+		return;
+	explored->result.runs++;
+	if (explored->result.distinct > (1UL << TABLE_BITS) * 3 / 4)
+		return;			/* the table is full */
+	while (explored->table[i] && explored->table[i] != steps_hash)
+		i = (i + 1) % (1UL << TABLE_BITS);
+	if (!explored->table[i])
+		explored->result.distinct++;
+	explored->table[i] = steps_hash;
+}
+
+static unsigned int explore(unsigned int n)
+{
+	unsigned int value;
+	int status;
+	pid_t pid;
+
+	if (!in_scenario || !deviations_left)
+		return 0;
+	for (value = 1; value < n; value++) {
+		if (explored->result.runs >= explored->limit) {
+			explored->result.incomplete = true;
+			return 0;
+		}
+		fflush(stdout);
+		pid = fork();
+		if (!pid) {
+			deviations_left--;
+			if (nr_recorded < MAX_RECORDED)
+				recorded[nr_recorded++] = (struct choice) { number, value };
+			return value;
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+			_exit(1);
+	}
+	return 0;
+}
+
 unsigned int sim_choose(unsigned int n, unsigned int one_in)
 {
 	unsigned int value = 0;
@@ -39,6 +143,8 @@ unsigned int sim_choose(unsigned int n, unsigned int one_in)
 	number++;
 	if (n < 2)
 		return 0;
+	if (explored)
+		return explore(n);
 	if (replays) {
 		while (next_recorded < nr_recorded && recorded[next_recorded].number < number)
 			next_recorded++;

@@ -222,7 +222,8 @@ static bool nmi_is_ready(unsigned int n)
 	if (cpu->in_nmi || !model.cpu[n].pmi)
 		return false;
 	if (!cpu->nmi_at)
-		cpu->nmi_at = now + sim_processor.nmi_ns * sim_choose(17, 2) / 16;
+		cpu->nmi_at = now + (sim_explores ? sim_processor.nmi_ns / 4 * sim_choose(2, 2) :
+						    sim_processor.nmi_ns * sim_choose(17, 2) / 16);
 	return now >= cpu->nmi_at;
 }
 
@@ -234,12 +235,15 @@ static bool can_go_on(unsigned int n)
 			     cpu->wait(cpu->wait_arg));
 }
 
+static u64 slice_began;
+
 static void run_cpu(unsigned int n)
 {
 	struct sim_task *from = current->sim;
 
 	if (n == sim_cpu)
 		return;
+	slice_began = sim_steps;
 	sim_cpu = n;
 	if (sim_story && sim_this_cpu()->what)
 		sim_tell("goes on at %s, %s", place_of(sim_this_cpu()), sim_this_cpu()->what);
@@ -369,6 +373,37 @@ static noinline void deviate(void)
 	}
 }
 
+/* The usual choice is that this CPU goes on.  For so many steps, as others must, too. */
+#define SLICE	500
+
+/* The same as one choice, of each that is possible. */
+static void explore_step(struct sim_cpu *cpu)
+{
+	unsigned int i, n, other[NR_CPUS], nr = 0, choice;
+	bool preempt = !cpu->in_nmi && !cpu->irqs_off && !cpu->preempt && cpu->rq &&
+		       cpu->curr != cpu->idle;
+	bool expired = sim_steps - slice_began > SLICE;
+
+	if (!sim_may_deviate() && !expired)
+		return;
+	for (i = 1; i < nr_cpu_ids; i++) {
+		n = (sim_cpu + i) % nr_cpu_ids;
+		if (can_go_on(n))
+			other[nr++] = n;
+	}
+	choice = sim_choose(1 + nr + preempt, 1);
+	if (!choice && expired) {
+		slice_began = sim_steps;
+		choice = preempt && sim_steps & 1 ? nr + 1 : nr ? 1 : preempt;
+	}
+	if (choice > nr) {
+		cpu->need_resched = true;
+		preempt_here();
+	} else if (choice) {
+		run_cpu(other[choice - 1]);
+	}
+}
+
 /* A step of the kernel is an instruction for counters of kernel mode, if the scenario asks. */
 static void count_kernel(void)
 {
@@ -396,7 +431,9 @@ static void step(struct sim_cpu *cpu, unsigned int rare)
 		do_irq();
 	if (cpu->need_resched && !cpu->preempt && !cpu->irqs_off && !cpu->in_nmi)
 		preempt_here();
-	if (sim_choose(2, rare))
+	if (sim_explores)
+		explore_step(cpu);
+	else if (sim_choose(2, rare))
 		deviate();
 }
 
@@ -411,6 +448,8 @@ void sim_step(const char *what, const char *file, int line)
 	cpu->file = file;
 	cpu->line = line;
 	cpu->pc = NULL;
+	if (sim_explores)
+		sim_explored_step(sim_cpu, file, line);
 	if (sim_all_steps)
 		sim_tell("%s:%d: %s", short_name(file), line, what);
 	step(cpu, RARE);
@@ -426,6 +465,8 @@ void sim_plain_step(const char *what, const void *pc)
 	cpu = sim_this_cpu();
 	cpu->what = what;
 	cpu->pc = pc;
+	if (sim_explores)
+		sim_explored_step(sim_cpu, pc, 0);
 	if (sim_all_steps)
 		sim_tell("%s: %s", sim_place(pc), what);
 	step(cpu, RARE_PLAIN);

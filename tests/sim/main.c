@@ -12,7 +12,9 @@ static unsigned int nr_cpus;
 static void main_of_machine(void *arg)
 {
 	sim_load_module();
+	sim_explore_scenario(true);
 	scenario->func();
+	sim_explore_scenario(false);
 	sim_unload_module();
 	(void)arg;
 }
@@ -34,10 +36,11 @@ static void run_here(u64 seed, const char *replay)
 #endif
 	if (replay)
 		sim_choices_replay(replay);
-	else
+	else if (!sim_explores)
 		sim_choices_random(seed);
 	sim_processor = scenario->processor;
 	sim_boot(nr_cpus ?: scenario->cpus, main_of_machine, NULL);
+	sim_explored_run();
 	fflush(stdout);
 	_exit(0);
 }
@@ -124,7 +127,8 @@ static void shrink(const char *file, const char *tmp)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: sim [-n RUNS] [-s SEED] [-c CPUS] [-v] [-r RECORD] [-w RECORD] [SCENARIO]\n"
+	fprintf(stderr, "usage: sim [-n RUNS] [-s SEED] [-c CPUS] [-e N] [-v] [-r RECORD] [-w RECORD] [SCENARIO]...\n"
+		"	-e: all runs with at most N unusual choices, up to RUNS\n"
 		"	-v: print the story of each run; twice: with each step\n"
 		"	-w: write the choices of a run that failed, shrunk\n"
 		"	-r: replay them\n");
@@ -140,6 +144,24 @@ static void fix_addresses(char **argv)
 		return;
 	if (personality(old | ADDR_NO_RANDOMIZE) >= 0)
 		execv("/proc/self/exe", argv);
+}
+
+/* Execute all runs with at most so many unusual choices. */
+static unsigned int explore_scenario(unsigned int deviations, u64 limit, const char *record)
+{
+	struct sim_explored result;
+	bool ok;
+
+	sim_explore(deviations, limit);
+	if (record)
+		setenv("SIM_SAVE", record, 1);
+	ok = run(0, NULL, false);
+	result = sim_explored_result();
+	printf("%s: %s, all runs with at most %u unusual choices%s: %llu, %llu distinct interleavings\n",
+	       ok ? "ok" : "FAILED", scenario->name, deviations,
+	       result.incomplete ? " (not all: the limit was reached)" : "", result.runs,
+	       result.distinct);
+	return !ok;
 }
 
 static unsigned int run_scenario(u64 seed, unsigned int runs, const char *replay, const char *record)
@@ -165,16 +187,27 @@ static unsigned int run_scenario(u64 seed, unsigned int runs, const char *replay
 	return 0;
 }
 
+/* True if no scenario is named, or this one. */
+static bool is_named(char **names, const char *name)
+{
+	if (!*names)
+		return true;
+	while (*names && strcmp(*names, name))
+		names++;
+	return *names;
+}
+
 int main(int argc, char **argv)
 {
 	const char *replay = NULL, *record = NULL;
-	unsigned int i, runs = 1, failed = 0, found = 0;
+	unsigned int i, runs = 1, failed = 0, found = 0, deviations = 0;
+	bool explores = false;
 	u64 seed = 1;
 	int c;
 
 	fix_addresses(argv);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	while ((c = getopt(argc, argv, "n:s:c:vr:w:")) != -1) {
+	while ((c = getopt(argc, argv, "n:s:c:e:vr:w:")) != -1) {
 		switch (c) {
 		case 'n':
 			runs = strtoul(optarg, NULL, 0);
@@ -184,6 +217,10 @@ int main(int argc, char **argv)
 			break;
 		case 'c':
 			nr_cpus = strtoul(optarg, NULL, 0);
+			break;
+		case 'e':
+			explores = true;
+			deviations = strtoul(optarg, NULL, 0);
 			break;
 		case 'v':
 			sim_all_steps = sim_story;
@@ -203,10 +240,12 @@ int main(int argc, char **argv)
 		usage();
 	for (i = 0; i < sim_nr_scenarios; i++) {
 		scenario = &sim_scenarios[i];
-		if (optind < argc && strcmp(argv[optind], scenario->name))
+		if (!is_named(argv + optind, scenario->name))
 			continue;
 		found++;
-		failed += run_scenario(seed, runs, replay, record);
+		sim_explores = explores;
+		failed += explores && !replay ? explore_scenario(deviations, runs, record) :
+						run_scenario(seed, runs, replay, record);
 	}
 	if (!found)
 		usage();

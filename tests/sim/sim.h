@@ -19,6 +19,23 @@ void sim_choices_replay(const char *file);
 void sim_choices_save(const char *file);
 unsigned int sim_nr_choices(void);
 
+/*
+ * Execute all runs of a scenario with at most so many choices that are not the usual one,
+ * up to a limit of runs.
+ */
+struct sim_explored {
+	u64 runs, distinct;		/* and how many orders of steps were distinct */
+	bool incomplete;		/* the limit was reached */
+};
+
+extern bool sim_explores;		/* also if such a run is replayed */
+void sim_explore(unsigned int deviations, u64 limit);
+void sim_explore_scenario(bool begins);
+void sim_explored_step(unsigned int cpu, const void *place, int line);
+void sim_explored_run(void);
+bool sim_may_deviate(void);
+struct sim_explored sim_explored_result(void);
+
 /* Any number below n, which is part of the scenario. */
 u64 sim_random(u64 n);
 
