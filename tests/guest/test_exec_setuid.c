@@ -129,6 +129,19 @@ START_TEST(counted_from_exec)
 }
 END_TEST
 
+/* The same if an administrator lets such programs dump core. */
+START_TEST(with_suid_dumpable)
+{
+	struct reading r;
+
+	write_file("/proc/sys/fs/suid_dumpable", "1");
+	count_execution(known, _i, VPERFCTR_CONTROL_START_ON_EXEC, "x", nr_args(_i), &r);
+	write_file("/proc/sys/fs/suid_dumpable", "0");
+	ck_assert_uint_eq(r.read.status, files[_i].counted ? 0 : PRIVILEGED);
+	ck_assert_uint_eq(r.own[1], files[_i].counted ? KNOWN_INSNS(nr_args(_i)) : 0);
+}
+END_TEST
+
 /* A running state ends where the file begins: only what was before is counted. */
 START_TEST(running_state_ends)
 {
@@ -308,6 +321,7 @@ static void add(TCase *tc)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, counted_from_exec, 0, n);
+	tcase_add_loop_test(tc, with_suid_dumpable, 0, n);
 	tcase_add_loop_test(tc, running_state_ends, 0, n);
 	tcase_add_loop_test(tc, state_in_new_program, 0, n);
 	tcase_add_test(tc, failed_exec);
