@@ -1246,6 +1246,8 @@ START_TEST(yama_refuses_all)
 	mem = open_mem(pid);
 	write_number(YAMA, 3);
 	ck_assert_int_eq(try_attach(pid, 0), -EACCES);
+	/* A descriptor of the caller's own memory proves nothing about other processes. */
+	ck_assert_int_eq(attach_by(open_mem(getpid()), pid, 0, inherit), -ESRCH);
 	close(attach(getpid(), inherit, 1));
 	/* A descriptor from before remains a proof: its holder can read the memory. */
 	ck_assert_int_ge(attach_by(mem, pid, 0, inherit), 0);
@@ -1285,6 +1287,7 @@ START_TEST(landlock_refuses)
 			_exit(0);
 		}
 		child_assert(try_attach(outside, 0) == -EACCES);
+		child_assert(attach_by(open_mem(getpid()), outside, 0, inherit) == -ESRCH);
 		inside = fork();
 		if (!inside)
 			sleep_for_ever();
