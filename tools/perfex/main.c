@@ -6,8 +6,8 @@
 
 #include "perfex.h"
 
-/* out: NULL without -o.  Return: the exit status, or -1 with *e. */
-static int execute_options(const struct options *o, FILE *out, struct error *e)
+/* out: NULL without a file for it.  Return: the exit status, or -1 with *e. */
+static int execute_options(const struct options *o, FILE *out, const char *name, struct error *e)
 {
 	if (o->info)
 		return info_print(out ? out : stdout, e);
@@ -19,7 +19,7 @@ static int execute_options(const struct options *o, FILE *out, struct error *e)
 		return report_samples(out ? out : stdout, o->report, o->verbose, e);
 	if (o->sampling)
 		return sample_command(&o->sample, o->command, out, o->output, o->verbose, e);
-	return measure(o, out, e);
+	return measure(o, out, name, e);
 }
 
 /*
@@ -47,8 +47,9 @@ static int check_written(FILE *f, const char *name, struct error *e)
 
 int main(int argc, char **argv)
 {
-	struct options o = { .timeout = NO_TIMEOUT };
+	struct options o = { .timeout = NO_TIMEOUT, .log_fd = -1 };
 	struct error e = { .status = STATUS_FAILED };
+	const char *name = NULL;
 	FILE *out = NULL;
 	int ret;
 
@@ -57,12 +58,11 @@ int main(int argc, char **argv)
 	if (ret > 0) {
 		ret = 0;
 	} else if (!ret) {
-		if (o.output)
-			out = output_open(&o, &e);
-		ret = o.output && !out ? -1 : execute_options(&o, out, &e);
+		out = output_open(&o, &name, &e);
+		ret = name && !out ? -1 : execute_options(&o, out, name, &e);
 	}
 	if (out && (ferror(out) | fclose(out)) && ret >= 0)
-		ret = fail_with(&e, "cannot write to '%s': %s", o.output, strerror(errno));
+		ret = fail_with(&e, "cannot write to '%s': %s", name, strerror(errno));
 	if (ret >= 0 && (check_written(stdout, "standard output", &e) ||
 			 check_written(stderr, "standard error", &e)))
 		ret = -1;

@@ -334,13 +334,13 @@ static int measure_once(const struct choice *choice, struct printing *p, unsigne
 	return 0;
 }
 
-int measure(const struct options *o, FILE *out, struct error *e)
+int measure(const struct options *o, FILE *out, const char *name, struct error *e)
 {
 	struct result result = { 0 };
 	struct choice choice = { .o = o };
 	const struct vperfctr_info *info = choice.kinds.info;
 	struct printing p = {
-		.f = out ? out : stderr, .file = out ? o->output : NULL, .style = o->style, .separator = o->separator,
+		.f = out ? out : stderr, .file = out ? name : NULL, .style = o->style, .separator = o->separator,
 		.events = choice.events, .info = info,
 		.verbose = o->verbose, .per_thread = o->per_thread,
 	};
@@ -366,7 +366,7 @@ int measure(const struct options *o, FILE *out, struct error *e)
 		if (!result.complete)
 			fprintf(stderr, "perfex: %s\n", e->text);
 		return fail_with(e, "cannot write to '%s': %s; the counts are above, on standard error",
-				 o->output, strerror(p.write_error));
+				 name, strerror(p.write_error));
 	}
 	return result.complete ? result.status : -1;
 }

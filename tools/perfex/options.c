@@ -90,6 +90,8 @@ static void print_usage(FILE *f)
 	      "  -j, --json          print JSON, with perf stat's names\n"
 	      "      --per-thread    with -p and -t, print each thread's counts\n"
 	      "  -o, --output=FILE   print to FILE, not to standard error\n"
+	      "      --append        with -o, add to the end of FILE\n"
+	      "      --log-fd=N      print to descriptor N, which is open already\n"
 	      "  -i, --info          show what the module found, and exit\n"
 	      "      --self-test     as root, check that the counters of this machine are right\n"
 	      "                      (--self-test=help lists the checks)\n"
@@ -167,6 +169,19 @@ static int parse_number(unsigned int *n, const char *arg, unsigned int most, con
 	return 0;
 }
 
+static int parse_descriptor(int *fd, const char *arg, struct error *e)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(arg, &end, 10);
+	if (!isdigit((unsigned char)*arg) || *end || errno || n > INT_MAX)
+		return fail_with(e, "'%.40s' is not the number of a descriptor: see perfex --help", arg);
+	*fd = (int)n;
+	return 0;
+}
+
 static int check_sampling(const struct options *o, struct error *e)
 {
 	const char *what = o->report ? "--report" : "--sample";
@@ -197,8 +212,21 @@ static int check_self_test(const struct options *o, struct error *e)
 	return 0;
 }
 
+static int check_output(const struct options *o, struct error *e)
+{
+	if (o->output && o->log_fd >= 0)
+		return fail_usage(e, "either -o or --log-fd says where to print");
+	if (o->append && !o->output)
+		return fail_usage(e, "--append is for -o");
+	if (o->sampling && (o->append || o->log_fd >= 0))
+		return fail_usage(e, "--sample writes a new file (-o)");
+	return 0;
+}
+
 static int check_options(const struct options *o, struct error *e)
 {
+	if (check_output(o, e))
+		return -1;
 	if (o->info)
 		return 0;
 	if (o->self_test)
@@ -244,7 +272,7 @@ static void take_list_options(struct options *o)
 
 /* Long options without a letter. */
 enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
-	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST };
+	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST, OPT_APPEND, OPT_LOG_FD };
 
 int options_parse(int argc, char **argv, struct options *o, struct error *e)
 {
@@ -267,6 +295,8 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		{ "report", required_argument, NULL, OPT_REPORT },
 		{ "self-test", optional_argument, NULL, OPT_SELF_TEST },
 		{ "output", required_argument, NULL, 'o' },
+		{ "append", no_argument, NULL, OPT_APPEND },
+		{ "log-fd", required_argument, NULL, OPT_LOG_FD },
 		{ "info", no_argument, NULL, 'i' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
@@ -346,6 +376,13 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			break;
 		case 'o':
 			o->output = optarg;
+			break;
+		case OPT_APPEND:
+			o->append = true;
+			break;
+		case OPT_LOG_FD:
+			if (parse_descriptor(&o->log_fd, optarg, e))
+				return -1;
 			break;
 		case 'i':
 			o->info = true;

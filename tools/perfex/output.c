@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The file of -o: its permissions, and whether all has been written to it. */
+/* The file of -o or --log-fd: its permissions, and whether all has been written to it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -59,18 +59,48 @@ static int open_private(const char *name)
 	return -ENOTUNIQ;
 }
 
-FILE *output_open(const struct options *o, struct error *e)
+/* The counted command does not inherit the copy.  What it inherits is the user's choice. */
+static FILE *open_copy(int fd, struct error *e)
 {
+	int flags = fcntl(fd, F_GETFL), copy;
+	FILE *out;
+
+	if (flags < 0) {
+		fail_with(e, "descriptor %d (--log-fd) is not open", fd);
+		return NULL;
+	}
+	if ((flags & O_ACCMODE) == O_RDONLY) {
+		fail_with(e, "descriptor %d (--log-fd) is not open for writing", fd);
+		return NULL;
+	}
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	out = copy < 0 ? NULL : fdopen(copy, "w");
+	if (!out)
+		fail_with(e, "cannot write to descriptor %d: %s", fd, strerror(errno));
+	return out;
+}
+
+FILE *output_open(const struct options *o, const char **name, struct error *e)
+{
+	static char descriptor[32];
 	FILE *out;
 	int fd;
 
+	*name = o->output;
+	if (o->log_fd >= 0) {
+		snprintf(descriptor, sizeof(descriptor), "descriptor %d", o->log_fd);
+		*name = descriptor;
+		return open_copy(o->log_fd, e);
+	}
+	if (!o->output)
+		return NULL;
 	if (o->report && same_file(o->report, o->output)) {
 		fail_with(e, "'%s' is the file to report, and -o would empty it: name another",
 			  o->output);
 		return NULL;
 	}
 	if (!o->sampling) {
-		out = fopen(o->output, "we");
+		out = fopen(o->output, o->append ? "ae" : "we");
 		if (!out)
 			fail_with(e, "cannot write to '%s': %s", o->output, strerror(errno));
 		return out;

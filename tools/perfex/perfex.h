@@ -462,7 +462,7 @@ enum style { STYLE_TEXT, STYLE_CSV, STYLE_JSON };
 /* Settings of all output. */
 struct printing {
 	FILE *f;
-	const char *file;		/* its name, if it is that of -o; NULL: standard error */
+	const char *file;		/* its name in messages; NULL: standard error */
 	enum style style;
 	const char *separator;		/* of STYLE_CSV */
 	const char *what;		/* is counted: "process 123" */
@@ -507,7 +507,9 @@ char *thousands(char *buf, uint64_t n);
 struct options {
 	const char *specs[MAX_SPECS];
 	unsigned int nrspecs;
-	const char *output;
+	const char *output;		/* NULL: not said */
+	bool append;			/* to the output */
+	int log_fd;			/* -1: not said */
 	bool info, list, verbose, no_inherit, per_thread;
 	struct targets targets;
 	double timeout;
@@ -528,17 +530,22 @@ struct options {
 /* Return: 0: do what they say; 1: done, exit successfully; -1: *e */
 int options_parse(int argc, char **argv, struct options *o, struct error *e);
 
-/* Open the file of -o.  Return: NULL with *e if that fails. */
-FILE *output_open(const struct options *o, struct error *e);
+/*
+ * Open the file of -o, or a copy of the descriptor of --log-fd.  *name: NULL if the options
+ * name neither; otherwise what messages call it.
+ * Return: NULL if they name neither; or with *name, and *e, if it cannot be opened.
+ */
+FILE *output_open(const struct options *o, const char **name, struct error *e);
 
 /* Return: 0 if all has been written, or errno. */
 int output_error(FILE *f);
 
 /*
- * Count as the options say.  out: NULL without -o.
+ * Count as the options say, and print to `out`, which messages call `name`; NULL: print to
+ * standard error.
  * Return: the exit status, or -1 with *e.
  */
-int measure(const struct options *o, FILE *out, struct error *e);
+int measure(const struct options *o, FILE *out, const char *name, struct error *e);
 
 /* Print "0-3,8", or "none". */
 void print_bits(FILE *f, uint64_t mask);

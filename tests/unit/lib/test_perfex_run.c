@@ -100,6 +100,43 @@ START_TEST(output_file)
 	has(text, "           1,000,000  r01d1\n");
 	ck_assert_int_eq(perfex("-o", "/nonexistent/file", "true"), 125);
 	is_message("cannot write to '/nonexistent/file': No such file");
+	/* added to the end of the file, which may not exist */
+	ck_assert_int_eq(perfex("-o", (char *)in_dir("file"), "--append", "-x,", "-e", "cycles:u", "true"), 0);
+	ck_assert_int_eq(perfex("-o", (char *)in_dir("new"), "--append", "-x,", "-e", "cycles:u", "true"), 0);
+	ck_assert_str_eq(err, "");
+	slurp("file", text, sizeof(text));
+	has(text, "           1,000,000  r01d1\n");
+	has(text, "\n1000000,,cycles:u,");
+	slurp("new", text, sizeof(text));
+	ck_assert_int_eq(strncmp(text, "1000000,,cycles:u,", 18), 0);
+	ck_assert_int_eq(perfex("--append", "true"), 125);
+	is_message("--append is for -o");
+	ck_assert_int_eq(perfex("--sample=cycles=1000", "-o", (char *)in_dir("new"), "--append", "true"), 125);
+	is_message("--sample writes a new file (-o)");
+}
+END_TEST
+
+START_TEST(output_descriptor)
+{
+	ck_assert_int_eq(perfex("--log-fd=1", "-x,", "-e", "cycles:u", "true"), 0);
+	ck_assert_str_eq(err, "");
+	ck_assert_int_eq(strncmp(out, "1000000,,cycles:u,", 18), 0);
+	/* The command has no other descriptor than before. */
+	ck_assert_int_eq(perfex("--log-fd=2", "-e", "cycles:u", "ls", "/proc/self/fd"), 0);
+	ck_assert_str_eq(out, "0\n1\n2\n3\n");
+	ck_assert_int_eq(perfex("--log-fd", "77", "sh", "-c", "echo run"), 125);
+	is_message("descriptor 77 (--log-fd) is not open");
+	ck_assert_str_eq(out, "");
+	ck_assert_int_eq(perfex("--log-fd=0", "true"), 125);
+	is_message("descriptor 0 (--log-fd) is not open for writing");
+	ck_assert_int_eq(perfex("--log-fd=x1", "true"), 125);
+	is_message("'x1' is not the number of a descriptor: see perfex --help");
+	ck_assert_int_eq(perfex("--log-fd=-1", "true"), 125);
+	ck_assert_int_eq(perfex("--log-fd=99999999999", "true"), 125);
+	ck_assert_int_eq(perfex("--log-fd=1", "-o", (char *)in_dir("file"), "true"), 125);
+	is_message("either -o or --log-fd says where to print");
+	ck_assert_int_eq(perfex("--log-fd=1", "--sample=cycles=1000", "true"), 125);
+	is_message("--sample writes a new file (-o)");
 }
 END_TEST
 
@@ -1631,6 +1668,7 @@ static Suite *suite(void)
 	tcase_add_test(t, default_events);
 	tcase_add_test(t, software_events);
 	tcase_add_test(t, output_file);
+	tcase_add_test(t, output_descriptor);
 	tcase_add_test(t, counts_are_not_lost);
 	tcase_add_loop_test(t, output_not_written, 0, ARRAY_SIZE(unwritten));
 	tcase_add_test(t, without_standard_files);

@@ -159,20 +159,21 @@ START_TEST(samples_in_fixed_directory)
 	fflush(NULL);
 	pid = fork();
 	if (!pid) {
-		struct options o = { .sampling = true, .output = in_dir("s") };
+		struct options o = { .log_fd = -1, .sampling = true, .output = in_dir("s") };
 		struct error e = { .text = "" };
+		const char *name;
 		FILE *f;
 
 		if (!geteuid()) {
 			/* Another user's file that this user may write. */
 			if (chmod(dir, 0755) || setuid(65534))
 				_exit(2);
-			f = output_open(&o, &e);
+			f = output_open(&o, &name, &e);
 			_exit(f || !strstr(e.text, "belongs to another user, who could read the samples"));
 		}
 		if (chmod(dir, 0555))
 			_exit(2);
-		f = output_open(&o, &e);
+		f = output_open(&o, &name, &e);
 		_exit(!f);
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);

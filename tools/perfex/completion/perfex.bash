@@ -58,7 +58,7 @@ _perfex()
     local perfex=$1 cur value prefix='' option='' word i skip actual
     local -a words=()
     # Options that take the next word as their argument.
-    local with_argument='^(-[A-Za-z]*[eptorIx]|--(event|pid|tid|timeout|kind|repeat|runs|interval|interval-print|field-separator|sample|report|output))$'
+    local with_argument='^(-[A-Za-z]*[eptorIx]|--(event|pid|tid|timeout|kind|repeat|runs|interval|interval-print|field-separator|sample|report|output|log-fd))$'
 
     COMPREPLY=()
     # Bash splits words at "=" and ":", which events have.  These words are whole.
@@ -99,7 +99,7 @@ _perfex()
     elif [[ $cur == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "-e -p -t -r -I -x -j -o -i -v -h -V
             --event= --pid= --tid= --timeout= --kind= --no-inherit --sample= --report=
-            --repeat= --runs= --interval= --field-separator= --json --per-thread --output=
+            --repeat= --runs= --interval= --field-separator= --json --per-thread --output= --append --log-fd=
             --info --self-test --verbose --help --version" -- "$cur")
         [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace
     else

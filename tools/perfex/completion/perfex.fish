@@ -21,7 +21,7 @@ function __perfex_command
                 set -e tokens[1]
                 break
             case --event --pid --tid --timeout --kind --repeat --runs --interval \
-                    --interval-print --field-separator --sample --report --output
+                    --interval-print --field-separator --sample --report --output --log-fd
                 set -e tokens[1]
             case '--*'
             case '-*e' '-*p' '-*t' '-*o' '-*r' '-*I' '-*x'
@@ -70,6 +70,8 @@ $c -s x -l field-separator -x -d 'Print fields with this separator'
 $c -s j -l json -d 'Print JSON'
 $c -l per-thread -d 'With -p and -t, print the counts of each thread'
 $c -s o -l output -r -F -d 'Print to this file'
+$c -l append -d 'With -o, add to the end of the file'
+$c -l log-fd -x -d 'Print to this descriptor'
 $c -s i -l info -d 'Show what the module found'
 $c -l self-test -d 'Check that the counters of this machine are right'
 $c -l self-test -x -d 'Run only these checks' -a '(__fish_append , (__perfex_checks))'
