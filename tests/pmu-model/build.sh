@@ -64,7 +64,7 @@ cd obj
 logged "$work/configure.log" "configuring QEMU" \
     ../src/configure --python=/usr/bin/python3 --target-list=x86_64-softmmu \
     --without-default-features --without-default-devices \
-    --with-devices-x86_64=pmu --enable-system --enable-tcg --disable-user \
+    --with-devices-x86_64=pmu --enable-system --enable-tcg --enable-kvm --disable-user \
     --disable-tools --disable-guest-agent --disable-docs --disable-werror \
     --disable-install-blobs
 logged "$work/build.log" "building QEMU" \
