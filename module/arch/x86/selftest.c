@@ -15,6 +15,13 @@
 #include "regs.h"
 #include "x86.h"
 
+/*
+ * perfctr_pass_time() executes more instructions than this, and takes more cycles.  KVM
+ * counts the few instructions that it emulates itself, such as WRMSR, on counters that
+ * otherwise stand still, because the host has no counter for the guest.
+ */
+#define MIN_EVENTS	100
+
 /* Kernel mode, in the fixed counters' control register. */
 #define FIXED_OS(i)	(1ULL << (4 * (i)))
 
@@ -81,7 +88,7 @@ static bool counter_counts(u32 map)
 	if (pmu->global_ctrl)
 		perfctr_wrmsr_safe(pmu->global_ctrl, 0);
 	perfctr_wrmsr_safe(msr, 0);
-	return !perfctr_rdpmc_safe(map, &now) && now;
+	return !perfctr_rdpmc_safe(map, &now) && now >= MIN_EVENTS;
 }
 
 /* Try each of these counters, which are bits as in GLOBAL_CTRL. */

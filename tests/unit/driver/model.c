@@ -586,7 +586,13 @@ int model_wrmsr_safe(u32 msr, u64 value)
 
 void model_pass_time(void)
 {
+	unsigned int i;
+
 	model_run(&(struct work) { .kernel = true, .instructions = 200, .cycles = 1000 });
+	for (i = 0; i < MODEL_MAX_PMCS; i++) {
+		if (model_config()->dead & model_config()->emulated & BIT_ULL(i))
+			this_cpu()->pmc[i] += 3;
+	}
 }
 
 void model_wrmsr(u32 msr, u64 value)

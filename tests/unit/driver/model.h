@@ -98,6 +98,7 @@ struct model_config {
 
 	/* Defects that CPUID hides: counters are bits as in GLOBAL_CTRL. */
 	u64 dead;			/* they do not count */
+	u64 emulated;			/* general ones of these count what KVM emulates */
 	u64 stuck;			/* they ignore writes */
 	u64 unreadable;			/* RDPMC of them faults */
 	u64 stuck_status;		/* these bits of GLOBAL_STATUS cannot be cleared */

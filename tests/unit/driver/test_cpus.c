@@ -305,6 +305,21 @@ START_TEST(tested_once_per_online)
 }
 END_TEST
 
+/* In a guest, a counter stands still, except that KVM counts what it emulates. */
+START_TEST(counter_of_kvm_without_an_event)
+{
+	config = usual_config(_i);
+	config.dead = config.emulated = BIT_ULL(0);
+	init();
+	machine_use_service();
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	fake_warnings = 0;
+	ck_assert_int_eq(perfctr_cpu_prepare(), -EIO);
+	ck_assert_uint_eq(fake_warnings, 1);
+	machine_stop();
+}
+END_TEST
+
 /* A thread that still runs while its CPU goes offline prepares the CPU again. */
 START_TEST(prepared_while_leaving)
 {
@@ -907,6 +922,7 @@ Suite *cpus_suite(void)
 	tcase_add_loop_test(tc, prepared_when_needed, 1, 6);
 	tcase_add_loop_test(tc, prepare_all, 1, 6);
 	tcase_add_loop_test(tc, tested_once_per_online, 1, 6);
+	tcase_add_loop_test(tc, counter_of_kvm_without_an_event, 1, 6);
 	tcase_add_loop_test(tc, prepared_while_leaving, 0, 10);
 	tcase_add_loop_test(tc, left_by_perf, 0, 4);
 	tcase_add_loop_test(tc, init_takes_nothing, 1, 6);
