@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In place of module/arch/x86/perf-claim.c: there is no perf, and the processor is one whose
- * counters can be reserved.
+ * In place of perf-claim.c and kvm.c in module/arch/x86: there is neither perf nor KVM, and
+ * the processor is one whose counters can be reserved.
  */
 #include "sim.h"
 #include "x86.h"
@@ -37,6 +37,14 @@ bool perfctr_x86_perf_claim(void)
 void perfctr_x86_perf_unclaim(void)
 {
 	NOT_CALLED;
+}
+
+void perfctr_x86_kvm_init(void)
+{
+}
+
+void perfctr_x86_kvm_exit(void)
+{
 }
 
 void perfctr_x86_perf_lose(unsigned int cpu)

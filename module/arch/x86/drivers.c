@@ -201,7 +201,7 @@ int perfctr_cpu_reserve(void)
 	if (driver->reserve)
 		err = driver->reserve();
 	if (!err) {
-		reserved = true;
+		WRITE_ONCE(reserved, true);
 		perfctr_x86_rdpmc_begin();
 	}
 	cpus_read_unlock();
@@ -253,6 +253,11 @@ void perfctr_cpu_release(void)
 	if (driver->release)
 		driver->release();
 	cpus_read_unlock();
+}
+
+bool perfctr_x86_is_reserved(void)
+{
+	return READ_ONCE(reserved);
 }
 
 bool perfctr_x86_mark_holder(void)
@@ -354,6 +359,7 @@ int perfctr_cpu_init(void)
 	if (err < 0)
 		goto out_pce;
 	hotplug_state = err;
+	perfctr_x86_kvm_init();
 	return 0;
 
 out_pce:
@@ -369,6 +375,7 @@ void perfctr_cpu_exit(void)
 {
 	unsigned int cpu;
 
+	perfctr_x86_kvm_exit();
 	cpuhp_remove_state(hotplug_state);
 	for_each_possible_cpu(cpu)
 		flush_work(per_cpu_ptr(&switch_work, cpu));

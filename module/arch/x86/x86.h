@@ -451,4 +451,11 @@ void perfctr_x86_pce_suspect(void);
 int perfctr_x86_pce_init(void);
 void perfctr_x86_pce_exit(void);
 
+/* Begin and end to report virtual machines whose counters stand still: see kvm.c. */
+void perfctr_x86_kvm_init(void);
+void perfctr_x86_kvm_exit(void);
+
+/* True while the counters are reserved.  It may change at any moment. */
+bool perfctr_x86_is_reserved(void);
+
 #endif /* VPERFCTR_X86_H */

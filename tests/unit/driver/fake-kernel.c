@@ -51,6 +51,20 @@ void perfctr_x86_pce_exit(void)
 	pce_ready = false;
 }
 
+static bool watches_kvm;
+
+void perfctr_x86_kvm_init(void)
+{
+	require(!watches_kvm, "perfctr_x86_kvm_init() twice");
+	watches_kvm = true;
+}
+
+void perfctr_x86_kvm_exit(void)
+{
+	require(watches_kvm, "perfctr_x86_kvm_exit() without init");
+	watches_kvm = false;
+}
+
 static bool may_rdpmc;
 
 void perfctr_x86_rdpmc_begin(void)
@@ -468,4 +482,5 @@ void fake_check_unloadable(void)
 	require(!fake_pmcs.ours && !fake_evntsels.ours, "registers are left reserved");
 	require(!may_rdpmc, "the rights to RDPMC are left");
 	require(!pce_ready, "perfctr_x86_pce_exit() is not called");
+	require(!watches_kvm, "perfctr_x86_kvm_exit() is not called");
 }
