@@ -111,12 +111,14 @@ START_TEST(fixed_counter)
 }
 END_TEST
 
+/* Many overflows in a row: OVERFLOWS in the environment, where each takes long. */
 START_TEST(a_hundred_thousand_overflows)
 {
-	u64 total;
+	const char *number = getenv("OVERFLOWS");
+	u64 many = number ? strtoull(number, NULL, 0) : 100000, total;
 
 	start_overflow(300, SIGUSR1);
-	while (acc->signals < 100000)
+	while (acc->signals < many)
 		loop(10000);
 	total = stop_and_sum();
 	check_account(total / 300);
@@ -808,14 +810,26 @@ static pid_t start_rival(void)
 }
 
 /*
+ * The instructions by which an overflow may be late if it is due after the first one that
+ * follows a switch: LATE in the environment.  A PMU of KVM counts by events of perf, which
+ * loads no counter with a shorter distance than 2.
+ */
+static u64 allowed_lateness(void)
+{
+	const char *late = getenv("LATE");
+
+	return late ? strtoull(late, NULL, 0) : 0;
+}
+
+/*
  * The handler does not call IRESUME.  So counting ends exactly at the overflow, and there
  * is one signal if there is an overflow.
  */
 START_TEST(sweep_user)
 {
 	pid_t rival = start_rival();
+	u64 late = allowed_lateness(), period;
 	struct sums sums;
-	u64 period;
 
 	acc->resumes = 0;
 	/* The first run resolves symbols. */
@@ -830,7 +844,7 @@ START_TEST(sweep_user)
 		ck_assert_uint_eq(acc->wrong, 0);
 		if (!(sums.status & OVERFLOW))
 			break;
-		ck_assert_msg(acc->signals == 1 && sums.pmc[0] == period,
+		ck_assert_msg(acc->signals == 1 && sums.pmc[0] - period <= late,
 			      "period %llu: %u signals, sum %llu", period, acc->signals,
 			      sums.pmc[0]);
 		ck_assert_uint_eq(overflow_of(fd), 1);
@@ -1246,9 +1260,13 @@ static void add_signals(TCase *tc)
 	tcase_add_test(tc, unlink_from_the_handler);
 }
 
-static void add_sweep(TCase *tc)
+static void add_switches(TCase *tc)
 {
 	tcase_add_loop_test(tc, sweep_user, 0, NR(sequences));
+}
+
+static void add_sweep(TCase *tc)
+{
 	tcase_add_loop_test(tc, sweep_control, 0, 2);
 	tcase_add_loop_test(tc, sweep_stop, 0, 2);
 	tcase_add_test(tc, sweep_exit);
@@ -1286,6 +1304,7 @@ static const struct {
 	{ "counts", add_counts },
 	{ "waiting", add_waiting },
 	{ "signals", add_signals },
+	{ "switches", add_switches },
 	{ "sweep", add_sweep },
 	{ "kernel", add_kernel },
 	{ "distance", add_distance },
