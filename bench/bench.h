@@ -218,6 +218,7 @@ void measure_calls(void);
 void measure_linked(void);
 void measure_switches(void);
 void measure_scale(void);
+void measure_memory(void);
 void measure_disturbance(bool many);
 void measure_floor(void);
 

@@ -3,9 +3,9 @@
  * usage: bench [-e] SIDE [PART]...
  *
  * SIDE is vperfctr or perf_event.  PART is calls, linked (vperfctr only), switches,
- * overflows, scale, disturbance or disturbance10000 (the same beside more threads).  SIDE
- * and PART may both be floor: the kernel's own cost (-e only).  -e: in the emulator, where
- * the clock counts instructions.
+ * overflows, scale, memory (a part of scale), disturbance or disturbance10000 (the same
+ * beside more threads).  SIDE and PART may both be floor: the kernel's own cost (-e only).
+ * -e: in the emulator, where the clock counts instructions.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +36,8 @@ static void measure_part(const char *name)
 		side->overflows();
 	else if (!strcmp(name, "scale"))
 		measure_scale();
+	else if (!strcmp(name, "memory"))
+		measure_memory();
 	else if (!strcmp(name, "disturbance"))
 		measure_disturbance(false);
 	else if (!strcmp(name, "disturbance10000"))

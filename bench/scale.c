@@ -262,6 +262,26 @@ static long number_in(const char *path, const char *label)
 	return strtol(at, NULL, 10);
 }
 
+/*
+ * Free memory, in kB.  The kernel's number does not include pages that CPUs keep in lists of
+ * their own.  These are some megabytes, and depend on what was freed before.
+ */
+static long free_memory(void)
+{
+	long sum = number_in("/proc/meminfo", "MemFree:"), pages;
+	FILE *zones = fopen("/proc/zoneinfo", "r");
+	char line[256];
+
+	if (!zones)
+		die("/proc/zoneinfo: %s", strerror(errno));
+	while (fgets(line, sizeof(line), zones)) {
+		if (sscanf(line, " count: %ld", &pages) == 1)
+			sum += pages * (PAGE / 1024);
+	}
+	fclose(zones);
+	return sum;
+}
+
 static bool join_cgroup(void)
 {
 	mkdir(CGROUP, 0700);
@@ -281,7 +301,7 @@ static void leave_cgroup(void)
 	umount(CGROUP);
 }
 
-static void measure_memory(void *arg)
+static void measure_memory_of(void *arg)
 {
 	unsigned int n = *(const unsigned int *)arg;
 	bool charged = side == &vperfctr_side && join_cgroup();
@@ -293,14 +313,14 @@ static void measure_memory(void *arg)
 	start_members(n);
 	pause_members(n);
 	settle();
-	available = number_in("/proc/meminfo", "MemFree:");
+	available = free_memory();
 	if (charged)
 		charge = number_in(CGROUP "/bench/memory.current", NULL);
 	let_count(n);
 	set_phase(REST);
 	wait_ready(n);
 	settle();
-	available -= number_in("/proc/meminfo", "MemFree:");
+	available -= free_memory();
 	if (charged)
 		charge = number_in(CGROUP "/bench/memory.current", NULL) - charge;
 	/* perf's memory is not charged: only the loss of free memory shows it */
@@ -313,20 +333,36 @@ static void measure_memory(void *arg)
 		leave_cgroup();
 }
 
+/* Allow many threads, on two CPUs if there are as many. */
+static void prepare_machine(void)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+	cpus = online < 2 ? 1 : 2;
+	write_file("/proc/sys/kernel/threads-max", "40000");
+	write_file("/proc/sys/kernel/sched_rt_runtime_us", "-1");
+}
+
+void measure_memory(void)
+{
+	unsigned int n = 10000;
+
+	prepare_machine();
+	progress("memory");
+	in_child(measure_memory_of, &n);
+}
+
 void measure_scale(void)
 {
 	static unsigned int numbers[] = { 1, 100, 10000 };
 	struct crowd *crowd = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	long online = sysconf(_SC_NPROCESSORS_ONLN);
 	double first = 0, first_open = 0;
 	unsigned int i;
 
 	if (crowd == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
-	cpus = online < 2 ? 1 : 2;
-	write_file("/proc/sys/kernel/threads-max", "40000");
-	write_file("/proc/sys/kernel/sched_rt_runtime_us", "-1");
+	prepare_machine();
 	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		progress("%u counted threads, on %u CPUs", numbers[i], cpus);
 		crowd->n = numbers[i];
@@ -340,6 +376,5 @@ void measure_scale(void)
 	}
 	emit("ratio", crowd->per_switch / first, "switch_10000_over_1", 0);
 	emit("ratio", crowd->open / first_open, "open_10000_over_1", 0);
-	progress("memory");
-	in_child(measure_memory, &numbers[i - 1]);
+	measure_memory();
 }
