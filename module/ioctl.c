@@ -17,7 +17,7 @@
 #include "state.h"
 #include "usercopy.h"
 
-#define INFO_SIZE_VER0		160
+#define INFO_SIZE_VER0		176
 #define OPEN_SIZE_VER0		24
 #define CPU_MASK_SIZE_VER0	8
 #define KIND_CPUS_SIZE_VER0	16
@@ -27,8 +27,7 @@
 			 VPERFCTR_OPEN_LOCKED)
 
 /* The layout is ABI and must not change. */
-static_assert(offsetofend(struct vperfctr_info, cpu_name) == INFO_SIZE_VER0);
-static_assert(sizeof(struct vperfctr_info) == 176);
+static_assert(sizeof(struct vperfctr_info) == INFO_SIZE_VER0);
 static_assert(sizeof(struct vperfctr_open) == OPEN_SIZE_VER0);
 
 static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)

@@ -11,7 +11,7 @@
 #include "state.h"
 #include "usercopy.h"
 
-#define READ_SIZE_VER0	56
+#define READ_SIZE_VER0	64
 #define SOFT_SIZE_VER0	96
 
 #define READ_FLAGS	(VPERFCTR_READ_MEMBERS | VPERFCTR_READ_OWNER)

@@ -459,8 +459,8 @@ int vperfctr_suspend(struct vperfctr_state *st);
 int vperfctr_resume(struct vperfctr_state *st);
 int vperfctr_unlink(struct vperfctr_state *st);
 
-/* The sizes of the first versions, and the smallest accepted. */
-#define CONTROL_SIZE_VER0	64
+/* The sizes of interface 1.0, and the smallest accepted. */
+#define CONTROL_SIZE_VER0	80
 #define CTR_SIZE_VER0		32
 
 /* True if a counter's control can have this size; the fields have 8 bytes. */

@@ -84,8 +84,17 @@ START_TEST(info_matches_processor)
 }
 END_TEST
 
-/* The size that the first clients know: max_period was added later. */
-#define INFO_SIZE_VER0	offsetof(struct vperfctr_info, max_period)
+/* The sizes of interface 1.0, which are the smallest.  They remain when structures grow. */
+#define INFO_SIZE_VER0		176
+#define CPU_MASK_SIZE_VER0	8
+#define KIND_CPUS_SIZE_VER0	16
+#define OPEN_SIZE_VER0		24
+#define ATTACH_SIZE_VER0	32
+#define CONTROL_SIZE_VER0	80
+#define CTR_SIZE_VER0		32
+#define READ_SIZE_VER0		64
+#define SOFT_SIZE_VER0		96
+#define RING_SIZE_VER0		32
 
 START_TEST(info_einval)
 {
@@ -103,17 +112,19 @@ START_TEST(info_einval)
 }
 END_TEST
 
-START_TEST(info_of_an_older_caller)
+START_TEST(info_of_version_1_0)
 {
-	struct vperfctr_info i;
+	struct {
+		struct vperfctr_info i;
+		u64 behind;
+	} s;
 
-	ck_assert_uint_eq(INFO_SIZE_VER0, 160);
-	memset(&i, 0xff, sizeof(i));
-	i.size = INFO_SIZE_VER0;
-	i.kind = info.kind;
-	assert_ok(call(dev, VPERFCTR_INFO, &i));
-	ck_assert_int_eq(memcmp(&i, &info, INFO_SIZE_VER0), 0);
-	ck_assert_uint_eq(i.max_period, ~0ULL);
+	memset(&s, 0xff, sizeof(s));
+	s.i.size = INFO_SIZE_VER0;
+	s.i.kind = info.kind;
+	assert_ok(call(dev, VPERFCTR_INFO, &s));
+	ck_assert_int_eq(memcmp((u32 *)&s + 1, (u32 *)&info + 1, INFO_SIZE_VER0 - 4), 0);
+	ck_assert_uint_eq(*(u64 *)((char *)&s + INFO_SIZE_VER0), ~0ULL);
 }
 END_TEST
 
@@ -632,14 +643,14 @@ START_TEST(read_einval)
 	struct vperfctr_read req;
 	int fd = read_fixture(&req);
 
-	req.size = offsetof(struct vperfctr_read, soft) - 1;
+	req.size = READ_SIZE_VER0 - 1;
 	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
 	req.size = sizeof(req);
 	req.flags = 4;
 	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
 	req.flags = 0;
 	req.control = (uintptr_t)&control;
-	control.size = offsetof(struct vperfctr_control, soft) - 1;
+	control.size = CONTROL_SIZE_VER0 - 1;
 	control.ctr_size = sizeof(struct vperfctr_ctr);
 	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
 	control.size = sizeof(control);
@@ -647,6 +658,78 @@ START_TEST(read_einval)
 	assert_errno(call(fd, VPERFCTR_READ, &req), EINVAL);
 	control.ctr_size = sizeof(struct vperfctr_ctr);
 	assert_ok(call(fd, VPERFCTR_READ, &req));
+}
+END_TEST
+
+/* A call that must fail if the size of its structure is smaller than that of 1.0. */
+static void check_smallest(u32 *size, u32 smallest, int on, unsigned long cmd, void *arg, int err)
+{
+	u32 smaller;
+
+	for (smaller = 0; smaller < smallest; smaller += 4) {
+		*size = smaller;
+		assert_errno(call(on, cmd, arg), EINVAL);
+	}
+	*size = smallest;
+	ck_assert_int_eq(call(on, cmd, arg), err);
+}
+
+START_TEST(smallest_sizes)
+{
+	struct {
+		union {
+			u32 size;
+			struct vperfctr_info info;
+			struct vperfctr_cpu_mask cpus;
+			struct vperfctr_kind_cpus kind;
+			struct vperfctr_open open;
+			struct vperfctr_attach attach;
+			struct vperfctr_control control;
+			struct vperfctr_ring ring;
+		};
+		u64 room[64];
+	} s;
+	struct control control;
+	struct vperfctr_control shown = { .ctr_size = sizeof(struct vperfctr_ctr) };
+	struct vperfctr_soft soft = { 0 };
+	struct vperfctr_read req;
+	int fd = read_fixture(&req);
+
+	memset(&s, 0, sizeof(s));
+	check_smallest(&s.size, INFO_SIZE_VER0, dev, VPERFCTR_INFO, &s, 0);
+	memset(&s, 0, sizeof(s));
+	s.cpus.nrwords = 64;
+	check_smallest(&s.size, CPU_MASK_SIZE_VER0, dev, VPERFCTR_CPUS, &s, 0);
+	memset(&s, 0, sizeof(s));
+	s.kind.nrwords = 64;
+	check_smallest(&s.size, KIND_CPUS_SIZE_VER0, dev, VPERFCTR_KIND_CPUS, &s, 0);
+	memset(&s, 0, sizeof(s));
+	s.open.flags = VPERFCTR_OPEN_CREAT;
+	check_smallest(&s.size, OPEN_SIZE_VER0, dev, VPERFCTR_OPEN, &s, -EEXIST);
+	memset(&s, 0, sizeof(s));
+	s.attach.mem_fd = -1;
+	s.attach.control = (uintptr_t)&control.c;
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	control.c.flags = VPERFCTR_CONTROL_INHERIT;
+	check_smallest(&s.size, ATTACH_SIZE_VER0, dev, VPERFCTR_ATTACH, &s, -EBADF);
+	memset(&s, 0, sizeof(s));
+	s.control = control.c;
+	check_smallest(&s.size, CONTROL_SIZE_VER0, fd, VPERFCTR_CONTROL, &s, 0);
+	s.control.size = sizeof(s.control);
+	check_smallest(&s.control.ctr_size, CTR_SIZE_VER0, fd, VPERFCTR_CONTROL, &s, 0);
+	check_smallest(&req.size, READ_SIZE_VER0, fd, VPERFCTR_READ, &req, 0);
+	req.size = sizeof(req);
+	req.control = (uintptr_t)&shown;
+	check_smallest(&shown.size, CONTROL_SIZE_VER0, fd, VPERFCTR_READ, &req, 0);
+	check_smallest(&shown.ctr_size, CTR_SIZE_VER0, fd, VPERFCTR_READ, &req, 0);
+	req.control = 0;
+	req.soft = (uintptr_t)&soft;
+	check_smallest(&soft.size, SOFT_SIZE_VER0, fd, VPERFCTR_READ, &req, 0);
+	memset(&s, 0, sizeof(s));
+	s.ring.nrsamples = s.ring.watermark = 1;
+	check_smallest(&s.size, RING_SIZE_VER0, fd, VPERFCTR_RING, &s,
+		       info.features & VPERFCTR_FEATURE_PCINT ? 0 : -EOPNOTSUPP);
 }
 END_TEST
 
@@ -917,7 +1000,7 @@ static void add(TCase *tc)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, info_matches_processor);
 	tcase_add_test(tc, info_einval);
-	tcase_add_test(tc, info_of_an_older_caller);
+	tcase_add_test(tc, info_of_version_1_0);
 	tcase_add_test(tc, info_of_a_newer_caller);
 	tcase_add_test(tc, info_efault);
 	tcase_add_loop_test(tc, cpus, 0, 2);
@@ -937,6 +1020,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, read_outputs);
 	tcase_add_test(tc, read_eoverflow);
 	tcase_add_test(tc, read_einval);
+	tcase_add_test(tc, smallest_sizes);
 	tcase_add_test(tc, read_of_a_newer_caller);
 	tcase_add_test(tc, read_efault);
 	tcase_add_loop_test(tc, argument_einval, 0, 4);

@@ -236,12 +236,6 @@ START_TEST(control_errors)
 	control.c.flags = VPERFCTR_CONTROL_START_ON_EXEC;
 	assert_ok(set_control(fd, &control));
 	assert_status(fd, ATTACHED | ACTIVE | ARMED);
-	/* An older caller asks for none. */
-	control_init(&control, 1);
-	control.c.size = offsetof(struct vperfctr_control, soft);
-	control.c.soft = ~0ULL;
-	assert_ok(set_control(fd, &control));
-	assert_status(fd, ATTACHED | ACTIVE);
 }
 END_TEST
 

@@ -37,7 +37,7 @@
  * errors can occur in any call and are not repeated below:
  *
  *	EFAULT	the argument, or an address in it, cannot be accessed
- *	EINVAL	the size is smaller than the first version of the structure; a
+ *	EINVAL	the size is smaller than the structure has in interface 1.0; a
  *		reserved field, an unknown flag, or the argument of a call that
  *		takes none, is not zero
  *	E2BIG	the structure is larger than this kernel knows, and a field that
@@ -416,7 +416,7 @@ struct vperfctr_attach {
  *		  for it
  *		- an ireset of an a-mode counter that is not zero, or one of an
  *		  i-mode counter that is not in -max_period ... -1
- *		- ctr_size is smaller than the first version of struct
+ *		- ctr_size is smaller than interface 1.0's struct
  *		  vperfctr_ctr, greater than a memory page, or no multiple of 8
  *		- tsc_on is greater than 1
  *		- soft has a bit that INFO's soft does not have, or has
