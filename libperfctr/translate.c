@@ -264,17 +264,17 @@ int __perfctr_read(int fd, struct perfctr_sum_ctrs *sum, struct vperfctr_control
 	return read.status;
 }
 
-/*
- * perfctr returned EPERM if no overflow was pending, as the kernel does.  If one is
- * pending, EPERM means that the caller may not.
- */
+/* perfctr returned EPERM if no overflow was pending, and ESRCH if the caller may not. */
 int __perfctr_iresume(int fd)
 {
-	struct vperfctr_read read = { .size = sizeof(read), .nrctrs = VPERFCTR_MAX_CTRS };
 	int err = __perfctr_ioctl(fd, VPERFCTR_IRESUME, NULL);
 
-	if (err == -EPERM && !__perfctr_ioctl(fd, VPERFCTR_READ, &read) && read.overflow)
-		err = -ESRCH;
+	switch (err) {
+	case -ENODATA:
+		return -EPERM;
+	case -EPERM:
+		return -ESRCH;
+	}
 	return err;
 }
 

@@ -257,7 +257,7 @@ void vperfctr_overflow_forget(struct vperfctr_state *st)
 static __always_inline int op_iresume(struct vperfctr_state *st, void *arg)
 {
 	if (!vperfctr_is_held(st))
-		return -EPERM;
+		return -ENODATA;
 	vperfctr_overflow_forget(st);
 	if (likely(st->cpu >= 0)) {
 		perfctr_cpu_iresume(&st->cpu_state);

@@ -367,7 +367,7 @@ int vperfctr_resume(struct vperfctr *v);
  * as the last action of the handler of the control's si_signo: what the handler does
  * afterwards is counted again.
  *
- *	-EPERM	(also) no overflow is pending
+ *	-ENODATA no overflow is pending
  */
 int vperfctr_iresume(struct vperfctr *v);
 

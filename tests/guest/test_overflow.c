@@ -234,9 +234,9 @@ START_TEST(without_a_signal)
 	struct sums a, b;
 	const struct vperfctr_page *page = map_state(fd);
 
-	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), EPERM);
+	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), ENODATA);
 	start_overflow(100000, 0);
-	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), EPERM);
+	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), ENODATA);
 	ck_assert_int_eq(poll_now(fd), 0);
 	ck_assert_uint_eq(overflow_of(fd), 0);
 	loop(60000);
@@ -259,7 +259,7 @@ START_TEST(without_a_signal)
 	assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
 	ck_assert_int_eq(poll_now(fd), 0);
 	assert_status(fd, ATTACHED | ACTIVE);
-	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), EPERM);
+	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), ENODATA);
 	/* The new period starts at the ireset, not at the old remainder. */
 	loop(10000);
 	ck_assert_int_eq(poll_now(fd), 0);
@@ -430,7 +430,7 @@ START_TEST(suspended_during_overflow)
 	loop(50000);
 	read_sums(fd, &a);
 	ck_assert_uint_eq(a.pmc[0], 5000);
-	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), EPERM);
+	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), ENODATA);
 	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
 	loop(1000);
 	read_sums(fd, &a);
@@ -456,7 +456,7 @@ START_TEST(control_drops_overflow)
 		control.c.preserve = 1;
 		assert_ok(set_control(fd, &control));
 	}
-	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), EPERM);
+	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), ENODATA);
 	ck_assert_int_eq(poll_now(fd), 0);
 	assert_status(fd, ATTACHED | ACTIVE);
 	loop(50000);
@@ -668,7 +668,7 @@ static void on_control(int sig, siginfo_t *si, void *context)
 	if (try_overflow(fd, IMODE, acc->period, sig))
 		account_wrong(__LINE__);
 	/* No overflow is left that waits for IRESUME. */
-	if (call(fd, VPERFCTR_IRESUME, NULL) != -EPERM)
+	if (call(fd, VPERFCTR_IRESUME, NULL) != -ENODATA)
 		account_wrong(__LINE__);
 }
 

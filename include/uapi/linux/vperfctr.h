@@ -693,7 +693,7 @@ struct vperfctr_soft {
  *
  * Argument: 0.  Errors:
  *
- *	EPERM	no overflow waits for it
+ *	ENODATA	no overflow waits for it
  */
 #define VPERFCTR_IRESUME	_IO(0xD0, 21)
 

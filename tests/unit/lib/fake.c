@@ -654,7 +654,7 @@ static int state_simple(struct state *s, enum fake_call call, uintptr_t arg)
 	}
 	if (call == FAKE_IRESUME) {
 		if (!fake.overflow)
-			return refuse(EPERM);
+			return refuse(ENODATA);
 		fake.overflow = 0;
 	}
 	return 0;
