@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A limit on how often a user can stop the machine.
+ * A limit on how often a user can disturb all CPUs.
  *
- * Attaching a state to another thread needs stop_machine(), which all CPUs notice.  Each
- * user has a ration of stops.  A caller that has used it up waits.
+ * Attaching a state to another thread needs stop_machine(), which all CPUs notice.  So does
+ * the end of large rings.  Each user has a ration of stops.  A caller that has used it up
+ * waits.
  */
 #include <linux/capability.h>
 #include <linux/errno.h>
@@ -11,6 +12,7 @@
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -40,6 +42,12 @@ struct ration {
  */
 #define THREADS_PER_STOP	256
 
+/*
+ * The kernel collects memory that vfree() has unmapped, and then invalidates the TLBs of all
+ * CPUs.  It does so for at least so much memory, which costs as much as a stop.
+ */
+#define RING_KB_PER_STOP	(32 * 1024)
+
 static LIST_HEAD(rations);
 static DEFINE_MUTEX(rations_mutex);
 
@@ -63,16 +71,15 @@ static struct ration *find_ration(kuid_t uid, u64 now)
 }
 
 /*
- * Use stops of the user's ration.  A user that has been idle for a second may make all
- * stops of a second at once.  More than these can be used at once, too, and are paid
- * later.
+ * Use `price` ns of the user's ration, which is one second for each second.  A user that
+ * has been idle for a second may make all stops of a second at once.  More than these can be
+ * used at once, too, and are paid later.
  *
  * Return: 0; how long to wait before the next attempt, in ns; or -ENOMEM.
  */
-static s64 use_ration(kuid_t uid, unsigned int rate, unsigned int stops)
+static s64 use_ration(kuid_t uid, u64 price)
 {
 	u64 now = ktime_get_ns();
-	u64 price = (u64)stops * (NSEC_PER_SEC / rate);
 	u64 needed = min_t(u64, price, NSEC_PER_SEC);
 	struct ration *ration = find_ration(uid, now);
 
@@ -93,15 +100,14 @@ static s64 use_ration(kuid_t uid, unsigned int rate, unsigned int stops)
 }
 
 /*
- * Wait until the user of this account may stop the machine once more, to visit so many
- * threads, and count that stop.  Users that may count the whole system are not limited.
+ * Wait until the user of this account may use n / `per_stop` stops, and use them.  Users that
+ * may count the whole system are not limited.
  *
  * Context: may sleep; nothing has been done that a restart of the call would repeat.
  * Return: 0; -ERESTARTSYS if a signal ended the wait; -ENOMEM.
  */
-int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nrthreads)
+static int wait_for_ration(const struct vperfctr_account *account, u64 n, u32 per_stop)
 {
-	unsigned int stops = 1 + nrthreads / THREADS_PER_STOP;
 	unsigned int rate = READ_ONCE(max_stops_per_second);
 	s64 wait;
 
@@ -109,7 +115,8 @@ int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nr
 		return 0;
 	for (;;) {
 		mutex_lock(&rations_mutex);
-		wait = use_ration(vperfctr_account_uid(account), rate, stops);
+		wait = use_ration(vperfctr_account_uid(account),
+				  div_u64(n * (NSEC_PER_SEC / rate), per_stop));
 		mutex_unlock(&rations_mutex);
 		if (wait <= 0)
 			return wait;
@@ -117,6 +124,27 @@ int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nr
 		if (signal_pending(current))
 			return -ERESTARTSYS;
 	}
+}
+
+/*
+ * Wait until the user of this account may stop the machine once more, to visit so many
+ * threads, and count that stop.
+ *
+ * Context, Return: see wait_for_ration().
+ */
+int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nrthreads)
+{
+	return wait_for_ration(account, 1 + nrthreads / THREADS_PER_STOP, 1);
+}
+
+/*
+ * Wait until the user of this account may make a ring of this size.
+ *
+ * Context, Return: see wait_for_ration().
+ */
+int vperfctr_ring_ration(const struct vperfctr_account *account, unsigned int kb)
+{
+	return wait_for_ration(account, kb, RING_KB_PER_STOP);
 }
 
 /* Context: no states exist. */

@@ -364,6 +364,9 @@ int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg)
 		return -EOPNOTSUPP;
 	if ((req.flags & VPERFCTR_RING_KERNEL) && !vperfctr_may_count_kernel())
 		return -EPERM;
+	err = READ_ONCE(st->ring) ? 0 : vperfctr_ring_ration(st->account, req.map_size / 1024);
+	if (err)
+		return err;
 	/* Fail before the ring exists, not after. */
 	if (put_sizes(&req, arg))
 		return -EFAULT;

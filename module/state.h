@@ -11,7 +11,7 @@
  *	family.c	inheritance: descendants and their sums
  *	software.c	software counters: the task's own numbers
  *	remote.c	changes to another thread's state
- *	ration.c	a limit on stops of the machine
+ *	ration.c	a limit on what all CPUs notice
  *	attach.c	attaching to a running process
  *	control.c	control, suspend, resume, unlink
  *	read.c		read
@@ -254,6 +254,7 @@ void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb);
 
 /* ration.c */
 int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nrthreads);
+int vperfctr_ring_ration(const struct vperfctr_account *account, unsigned int kb);
 void vperfctr_ration_exit(void);
 
 /* hardware.c */

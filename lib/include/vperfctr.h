@@ -865,6 +865,8 @@ VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region 
  *		VPERFCTR_RING_MAX; watermark is 0 or greater than nrsamples; nrsums
  *		is greater than VPERFCTR_MAX_CTRS; a reserved field is not zero
  *	-EAGAIN	more memory than the user may have (max_ring_kb_per_user)
+ *	-EINTR	a signal came while the call waited: the user makes many large rings
+ *		(max_stops_per_second)
  *	-EOPNOTSUPP  the processor does not have VPERFCTR_FEATURE_PCINT
  *	-ENOMEM	(also) the ring was made, but cannot be mapped
  *	-EPROTONOSUPPORT  the ring has another format than this library knows

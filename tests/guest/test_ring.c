@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #define NR(array)	(sizeof(array) / sizeof((array)[0]))
 
 #define MAX_RING	"/sys/module/vperfctr/parameters/max_ring_kb_per_user"
+#define MAX_STOPS	"/sys/module/vperfctr/parameters/max_stops_per_second"
 #define MAX_RATE	"/sys/module/vperfctr/parameters/max_sample_rate"
 
 static int fd;
@@ -31,6 +33,7 @@ static void teardown(void)
 {
 	write_file(MAX_RATE, "100000");
 	write_file(MAX_RING, "65536");
+	write_file(MAX_STOPS, "20");
 }
 
 static u64 stop(void)
@@ -190,6 +193,60 @@ START_TEST(rings_are_charged_to_user)
 		if (try_ring(open_state(0), 256, 1, 0, &req) != -EAGAIN)
 			_exit(4);
 		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+}
+END_TEST
+
+static u64 now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+/* As an ordinary user, make a large ring, and end it. */
+static int try_large_ring(void)
+{
+	struct vperfctr_ring req;
+	int err, mine = open_state(0);
+
+	err = try_ring(mine, 1 << 18, 1, 0, &req);
+	if (call(mine, VPERFCTR_UNLINK, NULL) || close(mine))
+		_exit(1);
+	return err;
+}
+
+/* The memory of rings is rationed.  With one stop in a second, this ring costs 0.44 s. */
+START_TEST(large_rings_are_rationed)
+{
+	struct itimerval soon = { .it_value.tv_usec = 10000 };
+	struct sigaction sa = { .sa_handler = on_alarm };
+	pid_t pid;
+	u64 start;
+	int i;
+
+	write_file(MAX_STOPS, "1");
+	pid = fork();
+	if (!pid) {
+		become(65534);
+		start = now_ms();
+		for (i = 0; i < 4; i++) {
+			if (try_large_ring())
+				_exit(2);
+		}
+		if (now_ms() - start < 700)
+			_exit(3);
+		/* A signal ends the wait. */
+		sigaction(SIGALRM, &sa, NULL);
+		setitimer(ITIMER_REAL, &soon, NULL);
+		_exit(try_large_ring() == -EINTR ? 0 : 4);
 	}
 	ck_assert_int_eq(wait_for(pid), 0);
 }
@@ -885,6 +942,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, ring_of_a_newer_caller);
 	tcase_add_test(tc, mmap_errors);
 	tcase_add_test(tc, rings_are_charged_to_user);
+	tcase_add_test(tc, large_rings_are_rationed);
 	tcase_add_test(tc, content_of_samples);
 	tcase_add_test(tc, thread_id_in_samples);
 	tcase_add_test(tc, ids_in_namespace_of_maker);

@@ -712,7 +712,8 @@ struct vperfctr_soft {
  * for all of its life, with all of its controls.  Every descriptor of the state can
  * map and read the same ring.  Its memory is charged to the user who made the state,
  * up to the module's parameter max_ring_kb_per_user, and to the caller's memory
- * cgroup.
+ * cgroup.  The end of large rings makes the kernel interrupt all CPUs.  So 32 MB count as
+ * one stop of the machine, see VPERFCTR_OPEN; the call waits.
  *
  * Argument: struct vperfctr_ring *.  The kernel sets sample_size and map_size.
  * Errors:
@@ -724,6 +725,8 @@ struct vperfctr_soft {
  *	EPERM	VPERFCTR_RING_KERNEL, and the caller may not count kernel mode (see
  *		VPERFCTR_FEATURE_KERNEL)
  *	EAGAIN	the user's rings would exceed max_ring_kb_per_user
+ *	EINTR	a signal came while the call waited; with SA_RESTART the call starts
+ *		again
  *	EOPNOTSUPP there is no VPERFCTR_FEATURE_PCINT
  *	ENOMEM	there is no memory
  *
