@@ -59,6 +59,8 @@
  * Signals: a signal handler may call any function, also one that it interrupts, with
  * two exceptions.  vperfctr_open*(), vperfctr_close() and vperfctr_*cpus*() use malloc
  * or free.  A region must not be used by both the handler and the code it interrupts.
+ * On arm64, a handler that stops the counting may interrupt an inline read, which then
+ * raises SIGILL: block its signal during reads.
  * vperfctr_iresume() is made for signal handlers.
  *
  * Other languages: the library also exports each inline function under its own name.

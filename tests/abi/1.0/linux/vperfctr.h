@@ -898,6 +898,10 @@ struct vperfctr_ring_page {
  * counter that the new CPU lacks raises SIGSEGV.  A control for one kind therefore needs
  * VPERFCTR_CONTROL_AFFINITY for reading a counter that not all kinds have.
  *
+ * On arm64 a read raises SIGILL if the counting has stopped after the look at cstatus: the
+ * owner was moved to a CPU that cannot count its control, or a signal handler or a monitor
+ * has stopped it.  doc/arm64.md says why, and how a program avoids it.
+ *
  * Several counters that one pass of the loop reads are consistent.  The TSC is
  * read in the same way.  If cstatus has both VPERFCTR_CSTATUS_RUNNING and
  * VPERFCTR_CSTATUS_TSC the value is tsc_sum + (rdtsc() - tsc_start).  Without
