@@ -40,7 +40,7 @@
 #define CYCLES		(info.cpu_type == VPERFCTR_CPU_AMD ? 0x76 : 0x3c)
 #define CYCLES_USER	(SEL_USER | CYCLES)
 
-/* What a CPU counts does not depend on the others. */
+/* Each CPU counts its own instructions only. */
 #define COUNTS_APART		true
 
 #define is_cpu_type(type)	((type) == VPERFCTR_CPU_INTEL_ARCH || (type) == VPERFCTR_CPU_AMD)

@@ -160,7 +160,7 @@ static const char *why_invalid(const struct step *s)
 	struct vperfctr_control known = { 0 };
 	const struct vperfctr_control *c = &known;
 
-	/* What is beyond a smaller size does not count. */
+	/* The kernel ignores the fields beyond a smaller size. */
 	memcpy(&known, s->data, sizeof(known.size));
 	memcpy(&known, s->data, known.size < sizeof(known) ? known.size : sizeof(known));
 	if (c->size < offsetof(struct vperfctr_control, soft))

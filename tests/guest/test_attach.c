@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -459,6 +460,9 @@ START_TEST(members)
 	assert_errno(open_member(set, 0), ENOENT);
 	assert_errno(open_member(set, 99999), ESRCH);
 	assert_errno(open_member(set, -1), ESRCH);
+	/* A number that is a thread's id only in its low 32 bits. */
+	if (sizeof(long) > 4)
+		assert_errno(call(set, VPERFCTR_MEMBER, (void *)((1UL << 31 << 1) + pid)), ESRCH);
 	other = fork();
 	if (!other) {
 		become(NOBODY);
@@ -1300,6 +1304,14 @@ START_TEST(landlock_refuses)
 }
 END_TEST
 
+static void drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { 0 };
+
+	child_assert(!syscall(SYS_capset, &header, none));
+}
+
 /* Kernel mode may be counted by those who may count their own. */
 START_TEST(kernel_mode)
 {
@@ -1321,6 +1333,17 @@ START_TEST(kernel_mode)
 	req.mem_fd = open_mem(pid);
 	set = attach_with(&req, &control);
 	ck_assert_int_ge(set, 0);
+	/* The same user, without the right, cannot open a member. */
+	child = fork();
+	if (!child) {
+		int member = open_member(set, pid);
+
+		child_assert(member >= 0 && !close(member));
+		drop_capabilities();
+		child_assert(open_member(set, pid) == -EPERM);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(child), 0);
 	kill_target(pid);
 	ck_assert(has_hup(set, 2000));
 	ck_assert_uint_gt(ended_count(set), 100);
