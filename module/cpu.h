@@ -89,8 +89,8 @@ static inline unsigned int perfctr_nrctrs(const struct perfctr_cpu_control *cont
 
 /*
  * The processor, as VPERFCTR_INFO reports it; set by init.  If there are several kinds
- * of CPUs, this describes the first one.  All kinds have its features, widths and
- * max_period.
+ * of CPUs, this describes the first one.  All kinds have its features, widths,
+ * max_period and min_period.
  */
 extern struct vperfctr_info perfctr_cpu_info;
 

@@ -17,7 +17,7 @@
 #include "state.h"
 #include "usercopy.h"
 
-#define INFO_SIZE_VER0		176
+#define INFO_SIZE_VER0		184
 #define OPEN_SIZE_VER0		24
 #define CPU_MASK_SIZE_VER0	8
 #define KIND_CPUS_SIZE_VER0	16

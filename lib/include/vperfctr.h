@@ -426,8 +426,8 @@ VPERFCTR_INLINE unsigned int vperfctr_control_add(struct vperfctr_control *contr
 }
 
 /*
- * Append an i-mode counter, which overflows after each `period` events: from 1 to
- * max_period of struct vperfctr_info.  The caller sets control->si_signo or
+ * Append an i-mode counter, which overflows after each `period` events: from min_period
+ * to max_period of struct vperfctr_info.  The caller sets control->si_signo or
  * VPERFCTR_CONTROL_RING to say what an overflow does.  Returns the counter's index,
  * which is also its bit in masks of overflowed counters.
  */

@@ -70,6 +70,7 @@ int main(int argc, char **argv)
 		.cpu_type = 1, .nrkinds = 1, .tsc_khz = 1000000, .arch_events = 0x7f, .nrctrs = 7,
 		.pmc_width = 48, .fixed_width = 48, .pmc_mask = 15, .fixed_mask = 7,
 		.driver_version = "0.1.0", .cpu_name = "a processor", .max_period = 0x7fffffff,
+		.min_period = 2,
 	};
 	FILE *f;
 

@@ -29,6 +29,7 @@
  * up to a tick of the kernel's clock late.
  */
 #define IMODE_MAP	FIXED(0)
+#define SHORTEST_PERIOD	1
 #define IMODE_USER	FIXED_USER
 #define IMODE_BOTH	FIXED_BOTH
 #define IMODE_PERF	PERF_COUNT_HW_CPU_CYCLES

@@ -25,6 +25,7 @@
 
 /* The counter of i-mode tests, its event, and perf's name of the event. */
 #define IMODE_MAP	0
+#define SHORTEST_PERIOD	2
 #define IMODE_USER	INSNS_USER
 #define IMODE_BOTH	INSNS_BOTH
 #define IMODE_PERF	PERF_COUNT_HW_INSTRUCTIONS

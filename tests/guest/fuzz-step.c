@@ -126,7 +126,8 @@ static const char *why_table_invalid(const struct step *s, const struct vperfctr
 		if (!valid_evntsel(ctr.evntsel, fixed))
 			return "evntsel";
 		if (i < c->nractrs ? ctr.ireset :
-		    ctr.ireset >= 0 || -(u64)ctr.ireset > info.max_period)
+		    ctr.ireset >= 0 || -(u64)ctr.ireset > info.max_period ||
+		    -(u64)ctr.ireset < info.min_period)
 			return "ireset";
 		if (ctr.ireset != nth_ctr(s, i).ireset)
 			return "ireset, which differs";

@@ -76,6 +76,7 @@ START_TEST(info_matches_processor)
 		ck_assert_uint_eq(info.max_period, 0);
 	else
 		ck_assert_uint_ge(info.max_period, 0x7fffffff);
+	ck_assert_uint_eq(info.min_period, is_rt() ? 0 : SHORTEST_PERIOD);
 	ck_assert_uint_eq(info.max_period & (info.max_period + 1), 0);
 	ck_assert_uint_lt(info.max_period, 1ULL << (info.pmc_width - 1));
 	ck_assert_uint_ne(strnlen(info.driver_version, sizeof(info.driver_version)), 0);
@@ -85,7 +86,7 @@ START_TEST(info_matches_processor)
 END_TEST
 
 /* The sizes of interface 1.0, which are the smallest.  They remain when structures grow. */
-#define INFO_SIZE_VER0		176
+#define INFO_SIZE_VER0		184
 #define CPU_MASK_SIZE_VER0	8
 #define KIND_CPUS_SIZE_VER0	16
 #define OPEN_SIZE_VER0		24

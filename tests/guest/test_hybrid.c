@@ -103,6 +103,7 @@ START_TEST(info_of_each_kind)
 	/* Properties that a control must not depend on. */
 	ck_assert_uint_eq(kinds[0].features, kinds[1].features);
 	ck_assert_uint_eq(kinds[0].max_period, kinds[1].max_period);
+	ck_assert_uint_eq(kinds[0].min_period, kinds[1].min_period);
 	ck_assert_uint_eq(kinds[0].pmc_width, kinds[1].pmc_width);
 	ck_assert_uint_eq(kinds[0].fixed_width, kinds[1].fixed_width);
 	assert_errno(get_info(2, &i), EINVAL);

@@ -14,6 +14,7 @@ START_TEST(reported_in_info)
 	ck_assert_uint_eq(info.pmc_mask | info.fixed_mask, 0);
 	ck_assert_uint_eq(info.pmc_width | info.fixed_width, 0);
 	ck_assert_uint_eq(info.max_period, 0);
+	ck_assert_uint_eq(info.min_period, 0);
 	ck_assert_uint_ne(info.tsc_khz, 0);
 }
 END_TEST

@@ -834,7 +834,7 @@ START_TEST(sweep_user)
 	acc->resumes = 0;
 	/* The first run resolves symbols. */
 	sequences[_i]();
-	for (period = 1; ; period++) {
+	for (period = info.min_period; ; period++) {
 		ck_assert_uint_lt(period, 5000);
 		acc->signals = 0;
 		start_overflow(period, SIGUSR1);
@@ -867,7 +867,7 @@ START_TEST(sweep_kernel)
 	acc->resumes = 0;
 	handle(SIGUSR1, on_overflow);
 	sequences[_i]();
-	for (period = 1; none < 3; period += step) {
+	for (period = info.min_period; none < 3; period += step) {
 		acc->signals = 0;
 		assert_ok(try_overflow(fd, IMODE_MAP, IMODE_BOTH, period, SIGUSR1));
 		sequences[_i]();
@@ -891,7 +891,7 @@ START_TEST(first_overflow_after_idle)
 
 	acc->resumes = 0;
 	handle(SIGUSR1, on_overflow);
-	for (period = 1; period < 200; period += period < 50 ? 1 : 7) {
+	for (period = info.min_period; period < 200; period += period < 50 ? 1 : 7) {
 		msleep(500);
 		acc->signals = 0;
 		assert_ok(try_overflow(fd, IMODE_MAP, IMODE_BOTH, period, SIGUSR1));
@@ -963,7 +963,7 @@ START_TEST(sweep_control)
 	else
 		control_add_imode(&next, IMODE, 1000000);
 	acc->resumes = 0;
-	for (before = 0, period = 1; period < before + 40; period++) {
+	for (period = info.min_period, before = period - 1; period < before + 40; period++) {
 		acc->signals = 0;
 		start_overflow(period, SIGUSR1);
 		loop(5);
@@ -993,7 +993,7 @@ START_TEST(sweep_stop)
 	struct sums sums;
 
 	acc->resumes = 0;
-	for (before = 0, period = 1; period < before + 40; period++) {
+	for (period = info.min_period, before = period - 1; period < before + 40; period++) {
 		acc->signals = 0;
 		start_overflow(period, SIGUSR1);
 		loop(5);
@@ -1031,7 +1031,7 @@ START_TEST(sweep_exit)
 	struct sums sums;
 
 	acc->resumes = 0;
-	for (period = 1; period < 60; period++) {
+	for (period = info.min_period; period < 60; period++) {
 		pid_t pid;
 
 		acc->signals = 0;
@@ -1071,7 +1071,7 @@ START_TEST(sweep_exec)
 	int own;
 
 	acc->resumes = 0;
-	for (period = 1; period < 80; period++) {
+	for (period = info.min_period; period < 80; period++) {
 		pid_t pid = fork_files();
 
 		if (!pid) {
@@ -1118,7 +1118,7 @@ START_TEST(storm_of_overflows)
 	if (!pid) {
 		acc->fd = open_state(0);
 		handle(SIGUSR1, on_overflow);
-		if (try_overflow(acc->fd, IMODE_MAP, evntsel, 1, SIGUSR1))
+		if (try_overflow(acc->fd, IMODE_MAP, evntsel, info.min_period, SIGUSR1))
 			_exit(1);
 		for (;;)
 			;

@@ -439,6 +439,8 @@ START_TEST(same_sums_in_imode_and_amode)
 
 	ck_assert_uint_eq(count_known(0, NULL), KNOWN_INSNS(3));
 	for (i = 0; i < NR(tried); i++) {
+		if (tried[i] < info.min_period)
+			continue;
 		ck_assert_uint_eq(count_known(tried[i], &head), KNOWN_INSNS(3));
 		ck_assert_uint_eq(head, KNOWN_INSNS(3) / tried[i]);
 		munmap((void *)ring.page, ring.size);
@@ -708,7 +710,7 @@ START_TEST(no_kernel_addresses)
 	if (_i)
 		write_file(MAX_RATE, "100000");
 	make_ring_flags(fd, _i == 1 ? VPERFCTR_RING_KERNEL : 0, 8192, 1, 0, &ring);
-	for (period = 1; period < 80; period++) {
+	for (period = info.min_period; period < 80; period++) {
 		assert_ok(try_overflow_ring(fd, IMODE_MAP, _i ? IMODE_BOTH : IMODE_USER,
 					    _i ? 3000 + period * 97 : period));
 		for (j = 0; j < 3; j++) {
@@ -777,14 +779,14 @@ END_TEST
 /* ---- storms ------------------------------------------------------------------- */
 
 static const struct {
-	u64 period;
+	u64 period;			/* 0: the shortest */
 	const char *rate;
-} storms[] = { { 1, "0" }, { 1, "100000" }, { 1, "1" }, { 3, "1000" }, { 10, "100000" } };
+} storms[] = { { 0, "0" }, { 0, "100000" }, { 0, "1" }, { 3, "1000" }, { 10, "100000" } };
 
 /* Throttled or not: overflows without a sample are counted, and sums are exact. */
 START_TEST(storm_is_throttled)
 {
-	const u64 period = storms[_i].period;
+	const u64 period = storms[_i].period ?: info.min_period;
 	u32 nrsamples = 1 << 14;
 	u64 total, i, n = 0, dropped = 0;
 
@@ -877,7 +879,7 @@ START_TEST(storm_is_killable)
 	if (!pid) {
 		acc->fd = open_state(0);
 		make_ring(acc->fd, 1024, 1, 1, &ring);
-		if (try_overflow_ring(acc->fd, IMODE, 1))
+		if (try_overflow_ring(acc->fd, IMODE, info.min_period))
 			_exit(1);
 		acc->signals = 1;
 		for (;;)
@@ -891,7 +893,8 @@ START_TEST(storm_is_killable)
 	ck_assert_int_eq(wait_for(pid), 128 + SIGKILL);
 	ck_assert_eventually(!(status_of(acc->fd) & ATTACHED));
 	map_ring(acc->fd, PAGE + 1024 * (sizeof(struct vperfctr_sample) + 8), &ring);
-	ck_assert_uint_eq(ring_head(&ring) + ring.page->dropped, count_of(acc->fd));
+	ck_assert_uint_eq(ring_head(&ring) + ring.page->dropped,
+			  count_of(acc->fd) / info.min_period);
 	close(acc->fd);
 	ck_assert_eventually(counters_free());
 }

@@ -33,6 +33,7 @@ START_TEST(missing_features_are_reported)
 	ck_assert(!has(VPERFCTR_FEATURE_INHERIT));
 	ck_assert(has(VPERFCTR_FEATURE_RDPMC));
 	ck_assert_uint_eq(info.max_period, 0);
+	ck_assert_uint_eq(info.min_period, 0);
 }
 END_TEST
 

@@ -165,6 +165,8 @@ static void print_kind(FILE *f, const struct vperfctr_info *info)
 	print_counters(f, "general", info->pmc_mask, info->pmc_width);
 	print_counters(f, "fixed", info->fixed_mask, info->fixed_width);
 	if (info->max_period) {
+		print_label(f, "shortest period");
+		fprintf(f, "%s\n", thousands(period, info->min_period));
 		print_label(f, "longest period");
 		fprintf(f, "%s\n", thousands(period, info->max_period));
 	}

@@ -113,6 +113,9 @@ static int check_period(uint64_t period, const struct vperfctr_info *info, struc
 	if (!(info->features & VPERFCTR_FEATURE_PCINT) || !info->max_period)
 		return fail_with(e, "this processor (%.*s), or the module on it, has no overflow interrupts, so there are no samples",
 				 (int)sizeof(info->cpu_name), info->cpu_name);
+	if (period < info->min_period)
+		return fail_with(e, "the period is too small: %s is the smallest on this processor",
+				 thousands(buf, info->min_period));
 	if (period > info->max_period)
 		return fail_with(e, "the period is too large: %s is the largest on this processor",
 				 thousands(buf, info->max_period));

@@ -109,6 +109,8 @@ static enum outcome check_periods(struct self_test *t)
 	require_interrupts(t);
 	pin_to_first(t, &kind);
 	for (i = 0; i < ARRAY_SIZE(periods); i++) {
+		if (periods[i] < kind->min_period)
+			continue;	/* the module refuses it */
 		init_counting(&c, kind);
 		add_counter(&c, counter_for(t, kind, "instructions:u"), periods[i]);
 		start_counting(t, &c);
@@ -122,8 +124,8 @@ static enum outcome check_periods(struct self_test *t)
 		}
 		stop_counting(&c);
 	}
-	return passed(t, "overflows are reported with periods from 1 to %" PRIu64,
-		      periods[ARRAY_SIZE(periods) - 1]);
+	return passed(t, "overflows are reported with periods from %" PRIu64 " to %" PRIu64,
+		      (uint64_t)kind->min_period, periods[ARRAY_SIZE(periods) - 1]);
 }
 
 static int compare_numbers(const void *a, const void *b)

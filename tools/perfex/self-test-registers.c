@@ -404,10 +404,10 @@ static void describe_processor(FILE *f)
 
 static void describe_kind(FILE *f, const struct vperfctr_info *k)
 {
-	fprintf(f, "kind\t%u\t%.*s\ttype %u\tfeatures %#x\tarch_events %#x\tpmc %#" PRIx64 " %u bits\tfixed %#" PRIx64 " %u bits\tmax_period %" PRIu64 "\n",
+	fprintf(f, "kind\t%u\t%.*s\ttype %u\tfeatures %#x\tarch_events %#x\tpmc %#" PRIx64 " %u bits\tfixed %#" PRIx64 " %u bits\tmax_period %" PRIu64 "\tmin_period %" PRIu64 "\n",
 		k->kind, (int)sizeof(k->cpu_name), k->cpu_name, k->cpu_type, k->features,
 		k->arch_events, (uint64_t)k->pmc_mask, k->pmc_width, (uint64_t)k->fixed_mask,
-		k->fixed_width, (uint64_t)k->max_period);
+		k->fixed_width, (uint64_t)k->max_period, (uint64_t)k->min_period);
 }
 
 void describe_machine(const struct self_test *t, FILE *f)

@@ -150,6 +150,7 @@ struct vperfctr_info {
 	char cpu_name[64];		/* of the low-level driver, NUL-terminated */
 	__u64 max_period;	/* i-mode: ireset is at least -max_period; 0: no i-mode */
 	__u64 soft;		/* VPERFCTR_SOFT_* that can be counted */
+	__u64 min_period;	/* i-mode: ireset is at most -min_period; 0: no i-mode */
 };
 
 /*
@@ -415,7 +416,9 @@ struct vperfctr_attach {
  *		- an aux or global that is not zero where this processor has no use
  *		  for it
  *		- an ireset of an a-mode counter that is not zero, or one of an
- *		  i-mode counter that is not in -max_period ... -1
+ *		  i-mode counter that is not in -max_period ... -min_period
+ *		- an event of an i-mode counter that this processor can count in
+ *		  a-mode only: its overflows would come at a wrong time
  *		- ctr_size is smaller than interface 1.0's struct
  *		  vperfctr_ctr, greater than a memory page, or no multiple of 8
  *		- tsc_on is greater than 1

@@ -192,6 +192,7 @@ static int pmuv3_probe(void)
 	info->fixed_width = 64;
 	/* The top bit is set until the overflow, so it must be set in the start value. */
 	info->max_period = BIT_ULL(info->pmc_width - 1) - 1;
+	info->min_period = 1;
 	perfctr_cpu_sampling_ns = perfctr_sampling_ns(info->pmc_width);
 	return 0;
 }

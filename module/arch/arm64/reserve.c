@@ -274,6 +274,7 @@ static int compare_cpus(unsigned int first)
 		if (!intr) {
 			perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;
 			perfctr_cpu_info.max_period = 0;
+			perfctr_cpu_info.min_period = 0;
 		}
 	}
 	if (!differs)

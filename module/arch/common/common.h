@@ -79,7 +79,8 @@ extern perfctr_refusal *perfctr_refused;
 /* True if ireset is 0 in a-mode, or minus a period that can be loaded in i-mode. */
 static inline bool perfctr_is_valid_ireset(s64 ireset, bool imode)
 {
-	return imode ? ireset < 0 && -(u64)ireset <= perfctr_cpu_info.max_period : !ireset;
+	return imode ? ireset < 0 && -(u64)ireset <= perfctr_cpu_info.max_period &&
+		       -(u64)ireset >= perfctr_cpu_info.min_period : !ireset;
 }
 
 /* Return the top bit of a counter, by its map in a control. */

@@ -74,6 +74,7 @@ int perfctr_driver_init(const struct perfctr_cpu_ops *ops)
 	if (!perfctr_overflowed) {
 		perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;
 		perfctr_cpu_info.max_period = 0;
+		perfctr_cpu_info.min_period = 0;
 	}
 	return 0;
 }

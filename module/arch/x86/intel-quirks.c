@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Errata of Intel's processors: counters that microcode uses, events that disturb the
- * hyper-thread sibling, counters that must be restarted.
+ * hyper-thread sibling, counters that must be restarted, periods that are too short.
  */
 #include <linux/bitops.h>
 #include <linux/kernel.h>
@@ -83,6 +83,40 @@ static bool needs_restart(unsigned int model)
 	return false;
 }
 
+static bool is_nehalem(unsigned int model)
+{
+	return model == 0x1a || model == 0x1e || model == 0x1f || model == 0x2e;
+}
+
+static bool is_haswell(unsigned int model)
+{
+	return model == 0x3c || model == 0x3f || model == 0x45 || model == 0x46;
+}
+
+static bool is_broadwell(unsigned int model)
+{
+	return model == 0x3d || model == 0x47 || model == 0x4f || model == 0x56;
+}
+
+/*
+ * On Nehalem and Haswell, a counter that restarts with less than 32 events to go may
+ * overflow again in the same interrupt, for ever.  perf uses no such periods there.
+ *
+ * INST_RETIRED.PREC_DIST, event C0H with unit mask 01H, may overflow at a wrong time, and
+ * count wrong, if less than 100 events are left (errata HSW11, BDM11), or a number that is
+ * no multiple of 64 (BDM55).  A context switch leaves any number.  In a-mode it is right.
+ */
+#define SHORTEST_PERIOD		32
+#define INST_RETIRED_PREC_DIST	0x01c0
+
+static void limit_periods(struct perfctr_x86_pmu *pmu, unsigned int model)
+{
+	if (is_nehalem(model) || is_haswell(model))
+		pmu->min_period = SHORTEST_PERIOD;
+	if (is_haswell(model) || is_broadwell(model))
+		pmu->no_imode_event = INST_RETIRED_PREC_DIST;
+}
+
 void perfctr_intel_set_quirks(struct perfctr_x86_pmu *pmu, unsigned int model,
 			      unsigned int version, u64 pmc_mask)
 {
@@ -90,6 +124,7 @@ void perfctr_intel_set_quirks(struct perfctr_x86_pmu *pmu, unsigned int model,
 		pmu->alone_mask = DISTURBING_MASK;
 		pmu->alone_event = DISTURBING_EVENT;
 	}
+	limit_periods(pmu, model);
 	/* A hypervisor's PMU may have fewer counters, and need not have these registers. */
 	if (needs_restart(model) && version >= 2 && pmc_mask == perfctr_x86_low_bits(4))
 		pmu->restart = restart_nehalem;

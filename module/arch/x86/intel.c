@@ -257,6 +257,7 @@ int perfctr_intel_probe(bool claims)
 	if (!is_intel()) {
 		info->features &= ~VPERFCTR_FEATURE_PCINT;
 		info->max_period = 0;
+		info->min_period = 0;
 	}
 	return 0;
 }

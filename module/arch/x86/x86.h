@@ -131,6 +131,11 @@ struct perfctr_x86_pmu {
 	u8 alone_mask;
 	u8 alone_event;
 
+	/* Event and unit mask that no i-mode counter can count; 0: none. */
+	u16 no_imode_event;
+	/* See min_period of struct vperfctr_info. */
+	u32 min_period;
+
 	/* MSRs; 0: the processor has none */
 	u32 evntsel0;
 	u32 pmc0;			/* the address that the kernel reserves */
@@ -286,7 +291,7 @@ extern unsigned int perfctr_amd_family;
  * pmc3_is_microcodes: true if microcode uses general counter 3.
  * @max_leaf: EAX of CPUID leaf 0
  *
- * set_quirks: fill in alone_mask, alone_event and restart.
+ * set_quirks: fill in alone_mask, alone_event, restart, no_imode_event and min_period.
  * @model: of family 6; 0: another family; PERFCTR_INTEL_NO_MODEL: another vendor
  * @version: of architectural performance monitoring
  */

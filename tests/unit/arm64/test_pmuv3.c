@@ -167,6 +167,7 @@ START_TEST(probe)
 		ck_assert_uint_eq(perfctr_cpu_info.fixed_mask, 1);
 		ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 7);
 		ck_assert_uint_eq(perfctr_cpu_info.max_period, (1ULL << (known[i].width - 1)) - 1);
+		ck_assert_uint_eq(perfctr_cpu_info.min_period, 1);
 		ck_assert_uint_eq(!perfctr_cpu_sampling_ns, known[i].width == 64);
 		ck_assert_uint_eq(perfctr_cpu_info.arch_events, VPERFCTR_EVENT_CYCLES |
 				  VPERFCTR_EVENT_INSTRUCTIONS |

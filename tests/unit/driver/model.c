@@ -313,6 +313,24 @@ static void interrupt(struct model_cpu *cpu, u32 map)
 	make_pmi(cpu);
 }
 
+static u64 counter_bit(u32 map)
+{
+	return map & VPERFCTR_FIXED ? GLOBAL_FIXED(map & ~VPERFCTR_FIXED) : BIT_ULL(map);
+}
+
+/*
+ * A counter is written.  If it has just overflowed, the value begins its next period.  The
+ * rest of a period, which a context switch interrupted, may be shorter.
+ */
+static void check_period_written(struct model_cpu *cpu, u32 map, u64 value)
+{
+	bool next = cpu->passed_zero & counter_bit(map);
+
+	cpu->passed_zero &= ~counter_bit(map);
+	require(!next || !value || ((-value) & model_mask(map)) >= model_config()->shortest,
+		"counter %#x restarts with a period that this processor cannot count", map);
+}
+
 static void advance(struct model_cpu *cpu, u32 map, u64 events)
 {
 	u64 *counter = model_counter(cpu, map);
@@ -320,6 +338,7 @@ static void advance(struct model_cpu *cpu, u32 map, u64 events)
 	u32 i = map & ~VPERFCTR_FIXED;
 
 	if (sum < events || sum > model_mask(map)) {
+		cpu->passed_zero |= counter_bit(map);
 		if (model_config()->version >= 2)
 			cpu->overflow |= map & VPERFCTR_FIXED ? GLOBAL_FIXED(i) : BIT_ULL(i);
 		if (map & VPERFCTR_FIXED ? field(cpu->fixed_ctrl, i) & FIX_PMI :
@@ -621,10 +640,15 @@ void model_wrmsr(u32 msr, u64 value)
 	switch (reg) {
 	case REG_PMC:		/* 32 bits, sign-extended */
 		*place = (u64)(s64)(__s32)value & model_mask(0);
+		check_period_written(cpu, msr - 0x0c1, *place);
 		break;
 	case REG_FIXED_CTR:
+		*place = value;
+		check_period_written(cpu, VPERFCTR_FIXED | (msr - 0x309), value);
+		break;
 	case REG_FULL_PMC:
 		*place = value;
+		check_period_written(cpu, msr - 0x4c1, value);
 		break;
 	case REG_OVF_CTRL:	/* write 1 to clear */
 		*place &= ~value | model_config()->stuck_status;

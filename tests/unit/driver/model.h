@@ -43,6 +43,7 @@ extern char model_context[128];	/* describes the test's present step; printed on
 #define EV_INSTRUCTIONS	0x00c0
 #define EV_CYCLES	0x003c
 #define EV_REF_CYCLES	0x013c
+#define EV_PREC_DIST	0x01c0	/* not architectural: INST_RETIRED.PREC_DIST */
 
 /* IA32_FIXED_CTR_CTRL, one field */
 #define FIX_OS		0x1
@@ -95,6 +96,7 @@ struct model_config {
 	bool freezes;			/* firmware has set FREEZE_PERFMON_ON_PMI */
 	bool slow;			/* LVTPC is masked at the NMI, not at the overflow */
 	bool level;			/* unmasking LVTPC raises the interrupt of an old overflow */
+	u64 shortest;			/* the interrupt of shorter periods repeats for ever */
 
 	/* Defects that CPUID hides: counters are bits as in GLOBAL_CTRL. */
 	u64 dead;			/* they do not count */
@@ -123,6 +125,7 @@ struct model_cpu {
 	u64 fixed[MODEL_MAX_FIXED];
 	u64 fixed_ctrl;
 	u64 global_ctrl;
+	u64 passed_zero;		/* counters that overflowed since they were written */
 	u64 overflow;			/* IA32_PERF_GLOBAL_STATUS */
 	u64 debugctl;
 	u64 pebs_enable;

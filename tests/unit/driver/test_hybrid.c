@@ -317,7 +317,7 @@ static struct perfctr_cpu_kinds *random_kinds(unsigned int nr, u64 max_period)
 	u64 ireset[9];
 
 	for (i = 0; i < nr; i++)
-		ireset[i] = i < nractrs ? 0 : -(1 + random_u64() % max_period);
+		ireset[i] = i < nractrs ? 0 : -(2 + random_u64() % max_period);
 	for (kind = 0; kind < 2; kind++) {
 		struct perfctr_cpu_control *control = &kinds->control[kind];
 

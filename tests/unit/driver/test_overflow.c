@@ -43,7 +43,7 @@ static int check_ireset(u32 map, u64 evntsel, s64 ireset)
 	return perfctr_cpu_check_control(&control);
 }
 
-/* The valid range: from -1 to the most that fits in the narrowest counter, less its sign. */
+/* The valid range: from -2 to the most that fits in the narrowest counter, less its sign. */
 START_TEST(iresets)
 {
 	static const struct {
@@ -71,7 +71,7 @@ START_TEST(iresets)
 
 			if (i && config.version < 2)
 				continue;
-			ck_assert_int_eq(check_ireset(map, evntsel, -1), 0);
+			ck_assert_int_eq(check_ireset(map, evntsel, -1), -EINVAL);
 			ck_assert_int_eq(check_ireset(map, evntsel, -2), 0);
 			ck_assert_int_eq(check_ireset(map, evntsel, -(s64)max), 0);
 			ck_assert_int_eq(check_ireset(map, evntsel, -max - 1), -EINVAL);
@@ -90,14 +90,14 @@ END_TEST
 START_TEST(interrupt_bits)
 {
 	start(_i, 0, true);
-	ck_assert_int_eq(check_ireset(0, USER(EV_CYCLES) | SEL_INT, -1), -EINVAL);
-	ck_assert_int_eq(check_ireset(0, USER(EV_CYCLES) | SEL_PC, -1), -EINVAL);
-	ck_assert_int_eq(check_ireset(0, USER(EV_CYCLES) | SEL_ANY, -1), -EINVAL);
-	ck_assert_int_eq(check_ireset(0, USER(EV_CYCLES), -1), 0);
+	ck_assert_int_eq(check_ireset(0, USER(EV_CYCLES) | SEL_INT, -2), -EINVAL);
+	ck_assert_int_eq(check_ireset(0, USER(EV_CYCLES) | SEL_PC, -2), -EINVAL);
+	ck_assert_int_eq(check_ireset(0, USER(EV_CYCLES) | SEL_ANY, -2), -EINVAL);
+	ck_assert_int_eq(check_ireset(0, USER(EV_CYCLES), -2), 0);
 	if (_i >= 2) {
-		ck_assert_int_eq(check_ireset(FIXED(0), FIX_USR | FIX_PMI, -1), -EINVAL);
-		ck_assert_int_eq(check_ireset(FIXED(0), FIX_USR | FIX_ANY, -1), -EINVAL);
-		ck_assert_int_eq(check_ireset(FIXED(0), FIX_USR, -1), 0);
+		ck_assert_int_eq(check_ireset(FIXED(0), FIX_USR | FIX_PMI, -2), -EINVAL);
+		ck_assert_int_eq(check_ireset(FIXED(0), FIX_USR | FIX_ANY, -2), -EINVAL);
+		ck_assert_int_eq(check_ireset(FIXED(0), FIX_USR, -2), 0);
 		/* The derived FIXED_CTR_CTRL has it, in that field only. */
 		ck_assert_uint_eq(control.regs.fixed_ctrl, FIX_USR | FIX_PMI);
 	}
@@ -147,6 +147,73 @@ START_TEST(mixed)
 }
 END_TEST
 
+/*
+ * The shortest periods of each processor.  The model fails the test if a period that the
+ * driver accepts is shorter.
+ */
+static const struct {
+	u32 signature;
+	u64 shortest;
+	bool refuses_prec_dist;
+} shortest[] = {
+	{ MODEL_CORE2, 2, false },
+	{ 0x106a5, 32, false }, { 0x106e5, 32, false }, { 0x106f0, 32, false }, { 0x206e6, 32, false },
+	{ 0x20652, 2, false }, { 0x206c2, 2, false }, { 0x206f2, 2, false },
+	{ 0x206a7, 2, false }, { 0x306a9, 2, false },
+	{ 0x306c3, 32, true }, { 0x306f2, 32, true }, { 0x40651, 32, true }, { 0x40661, 32, true },
+	{ 0x306d4, 2, true }, { 0x40671, 2, true }, { 0x406f1, 2, true }, { 0x50663, 2, true },
+	{ 0x506e3, 2, false }, { 0x606a6, 2, false },
+	{ 0x300f10 | 0x600, 2, false },
+	{ 0xf41, 2, false },	/* family 15 */
+};
+
+static void run_periods(u32 map, u64 evntsel, u64 period)
+{
+	unsigned int i;
+
+	thread_init(&a);
+	control_init(&control);
+	control_add_imode(&control, map, evntsel, period);
+	thread_control(&a, &control, 0);
+	for (i = 0; i < 5 * period; i++) {
+		thread_in(&a, i & 1);
+		thread_run(&a, &one);
+		thread_out(&a);
+	}
+	ck_assert_uint_eq(a.overflows[0], 5);
+}
+
+START_TEST(shortest_periods)
+{
+	u64 period;
+
+	config = usual_config(3);
+	config.signature = shortest[_i].signature;
+	config.shortest = shortest[_i].shortest;
+	machine_start(&config, true);
+	for (period = 1; period < 40; period++) {
+		int err = check_ireset(0, USER(EV_INSTRUCTIONS), -period);
+
+		ck_assert_int_eq(check_ireset(FIXED(0), FIX_USR, -period), err);
+		if (!err) {
+			run_periods(0, USER(EV_INSTRUCTIONS), period);
+			run_periods(FIXED(0), FIX_USR, period);
+		}
+		ck_assert_int_eq(err, period < config.shortest ? -EINVAL : 0);
+	}
+	ck_assert_uint_eq(perfctr_cpu_info.min_period, config.shortest);
+	/* In a-mode each processor counts it. */
+	control_init(&control);
+	control_add(&control, 1, USER(EV_PREC_DIST));
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), 0);
+	for (period = 64; period < 1 << 20; period *= 4)
+		ck_assert_int_eq(check_ireset(1, USER(EV_PREC_DIST) | 0x01840000, -period),
+				 shortest[_i].refuses_prec_dist ? -EINVAL : 0);
+	ck_assert_int_eq(check_ireset(1, USER(EV_PREC_DIST) ^ 0x0300, -64), 0);
+	machine_stop();
+}
+END_TEST
+
 /* Without an APIC the driver accesses no LVTPC, and no period is valid. */
 START_TEST(no_apic)
 {
@@ -155,7 +222,9 @@ START_TEST(no_apic)
 	machine_start(&config, true);
 	ck_assert_uint_eq(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT, 0);
 	ck_assert_uint_eq(perfctr_cpu_info.max_period, 0);
+	ck_assert_uint_eq(perfctr_cpu_info.min_period, 0);
 	ck_assert_int_eq(check_ireset(0, USER(EV_CYCLES), -1), -EINVAL);
+	ck_assert_int_eq(check_ireset(0, USER(EV_CYCLES), 0), -EINVAL);
 	control_init(&control);
 	control_add(&control, 0, USER(EV_CYCLES));
 	thread_init(&a);
@@ -569,6 +638,7 @@ Suite *overflow_suite(void)
 	tcase_add_loop_test(controls, iresets, 0, 20);
 	tcase_add_loop_test(controls, interrupt_bits, 1, 6);
 	tcase_add_test(controls, mixed);
+	tcase_add_loop_test(controls, shortest_periods, 0, ARRAY_SIZE(shortest));
 	tcase_add_loop_test(controls, no_apic, 1, 6);
 	suite_add_tcase(suite, controls);
 	tcase_add_loop_test(tc, exact_periods, 0, 80);

@@ -227,8 +227,14 @@ void random_imode_control(struct perfctr_cpu_control *control, u64 max_period)
 	random_control(control);
 	control->nrictrs = 1 + random_below(control->nractrs);
 	control->nractrs -= control->nrictrs;
-	for (i = control->nractrs; i < perfctr_nrctrs(control); i++)
-		control->ctr[i].ireset = -(s64)(1 + random_u64() % max_period);
+	for (i = control->nractrs; i < perfctr_nrctrs(control); i++) {
+		struct vperfctr_ctr *ctr = &control->ctr[i];
+		u64 period = 1 + random_u64() % max_period;
+
+		ctr->ireset = -(s64)max_t(u64, period, perfctr_cpu_info.min_period);
+		if (!(ctr->map & VPERFCTR_FIXED) && (ctr->evntsel & 0xffff) == EV_PREC_DIST)
+			ctr->evntsel ^= 0x0300;	/* some processors refuse it */
+	}
 }
 
 struct work random_work(u64 limit)

@@ -811,6 +811,7 @@ void fake_reset(void)
 		.driver_version = "0.1",
 		.cpu_name = "Fake",
 		.max_period = (UINT64_C(1) << 31) - 1,
+		.min_period = 1,
 	};
 }
 

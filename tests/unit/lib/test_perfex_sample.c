@@ -449,8 +449,21 @@ START_TEST(largest_period)
 	ck_assert_int_eq(fake_seen->ctr[0].ireset, -2147483647);
 	ck_assert_int_eq(sample("LONGEST_LAT_CACHE:MISS:c=1=2M", TWO), 0);
 	ck_assert_int_eq(fake_seen->ctr[0].ireset, -2000000);
+}
+END_TEST
+
+START_TEST(shortest_period)
+{
 	ck_assert_int_eq(sample("cycles=1", TWO), 0);
 	ck_assert_int_eq(fake_seen->ctr[0].ireset, -1);
+	fake.info.min_period = 2;
+	ck_assert_int_eq(sample("cycles=1", TWO), 125);
+	is_message("the period is too small: 2 is the smallest on this processor");
+	fake.info.min_period = 32;
+	ck_assert_int_eq(sample("cycles=31", TWO), 125);
+	is_message("32 is the smallest");
+	ck_assert_int_eq(sample("cycles=32", TWO), 0);
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -32);
 }
 END_TEST
 
@@ -717,6 +730,7 @@ static Suite *suite(void)
 	tcase_add_test(t, perfex_killed);
 	tcase_add_loop_test(t, bad_spec, 0, ARRAY_SIZE(bad_specs));
 	tcase_add_test(t, largest_period);
+	tcase_add_test(t, shortest_period);
 	tcase_add_test(t, sample_misuse);
 	tcase_add_loop_test(t, failing_calls, 0, ARRAY_SIZE(failures));
 	tcase_add_test(t, command_cannot_run);
