@@ -409,6 +409,13 @@ void cpuhp_remove_state(enum cpuhp_state state);
 #define static_call(name)		(*static_call__##name)
 #define static_call_update(name, func)	(static_call__##name = (func))
 
+#define NOTIFY_DONE		0
+struct notifier_block {
+	int (*notifier_call)(struct notifier_block *block, unsigned long action, void *data);
+};
+int register_reboot_notifier(struct notifier_block *block);
+int unregister_reboot_notifier(struct notifier_block *block);
+
 struct pt_regs { bool user; unsigned long ip; };
 #define user_mode(regs)		((regs)->user)
 #define instruction_pointer(regs) ((regs)->ip)

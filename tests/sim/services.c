@@ -783,6 +783,19 @@ void unregister_syscore(struct syscore *s)
 
 static nmi_handler_t *nmi_handler;
 
+/* No simulated machine shuts down. */
+int register_reboot_notifier(struct notifier_block *block)
+{
+	sim_require(block->notifier_call, "a reboot notifier without a function");
+	return 0;
+}
+
+int unregister_reboot_notifier(struct notifier_block *block)
+{
+	sim_require(block->notifier_call, "a reboot notifier without a function");
+	return 0;
+}
+
 int register_nmi_handler(unsigned int type, nmi_handler_t *handler, u64 flags, const char *name)
 {
 	sim_require(type == NMI_LOCAL && !flags && name && !nmi_handler, "a wrong NMI handler");

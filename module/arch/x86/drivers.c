@@ -8,7 +8,9 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/kernel.h>
+#include <linux/notifier.h>
 #include <linux/percpu.h>
+#include <linux/reboot.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/topology.h>
@@ -58,6 +60,9 @@ static struct cpumask holders;
 /* True if CPUs that come online are prepared at once: see perfctr_x86_prepare_all(). */
 static bool prepares_all;
 
+/* True once the system has begun to shut down. */
+static bool shutting_down;
+
 int perfctr_x86_prepare_here(void)
 {
 	unsigned int cpu = smp_processor_id();
@@ -69,10 +74,13 @@ int perfctr_x86_prepare_here(void)
 	if (cpumask_test_cpu(cpu, &started))
 		return 0;
 	cpumask_set_cpu(cpu, &started);
-	/* Pairs with the release: it finds the bit, or the counters are perf's by now. */
+	/*
+	 * Pairs with the release: it finds the bit, or the counters are perf's by now.  Also
+	 * with system_shuts_down(), likewise.
+	 */
 	smp_mb__after_atomic();
-	err = -ENODEV;
-	if (!READ_ONCE(reserved))
+	err = READ_ONCE(shutting_down) ? -EIO : -ENODEV;
+	if (err == -EIO || !READ_ONCE(reserved))
 		goto out;
 	err = driver->cpu_start(!cpumask_test_cpu(cpu, &passed));
 	if (err != -EBUSY)
@@ -117,6 +125,28 @@ static void stop_cpu_ipi(void *unused)
 	driver->cpu_stop();
 	perfctr_x86_pmi_stop();
 }
+
+/* A thread that runs here keeps its counts, and counts nothing after this. */
+static void quiet_cpu_ipi(void *unused)
+{
+	if (!cpumask_test_and_clear_cpu(smp_processor_id(), &started))
+		return;
+	driver->cpu_quiet();
+	perfctr_x86_pmi_stop();
+}
+
+/*
+ * Before a reboot.  kexec resets no processor, and leaves the registers to the next kernel.
+ * Threads may still run.
+ */
+static int system_shuts_down(struct notifier_block *block, unsigned long action, void *data)
+{
+	smp_store_mb(shutting_down, true);	/* pairs with perfctr_x86_prepare_here() */
+	on_each_cpu_mask(&started, quiet_cpu_ipi, NULL, 1);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block shutdown_notifier = { .notifier_call = system_shuts_down };
 
 static void scrub_cpu_ipi(void *unused)
 {
@@ -359,9 +389,14 @@ int perfctr_cpu_init(void)
 	if (err < 0)
 		goto out_pce;
 	hotplug_state = err;
+	err = register_reboot_notifier(&shutdown_notifier);
+	if (err)
+		goto out_hotplug;
 	perfctr_x86_kvm_init();
 	return 0;
 
+out_hotplug:
+	cpuhp_remove_state(hotplug_state);
 out_pce:
 	perfctr_x86_pce_exit();
 out_pmi:
@@ -376,6 +411,7 @@ void perfctr_cpu_exit(void)
 	unsigned int cpu;
 
 	perfctr_x86_kvm_exit();
+	unregister_reboot_notifier(&shutdown_notifier);
 	cpuhp_remove_state(hotplug_state);
 	for_each_possible_cpu(cpu)
 		flush_work(per_cpu_ptr(&switch_work, cpu));

@@ -340,6 +340,36 @@ void perfctr_x86_pmc_cpu_halt(void)
 	}
 }
 
+static void write_clear(u64 *cached, u32 msr)
+{
+	if (!*cached)
+		return;
+	WRITE_ONCE(*cached, 0);
+	perfctr_wrmsr(msr, 0);
+}
+
+/*
+ * A kernel that finds a counter enabled as it boots reports firmware that is broken, and
+ * an overflow would raise an interrupt that it does not expect.
+ */
+void perfctr_x86_pmc_cpu_quiet(void)
+{
+	const struct vperfctr_info *kind = perfctr_kind_here();
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+	unsigned int i;
+
+	perfctr_x86_pmc_cpu_halt();
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
+		if (kind->pmc_mask & BIT_ULL(i))
+			write_clear(&cpu->evntsel[i], evntsel_msr(i));
+	}
+	if (!pmu->global_ctrl)
+		return;
+	if (kind->fixed_mask)
+		write_clear(&cpu->fixed_ctrl, pmu->fixed_ctrl);
+	perfctr_wrmsr(pmu->global_clear, kind->pmc_mask | kind->fixed_mask << 32);
+}
+
 void perfctr_x86_pmc_cpu_scrub(void)
 {
 	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);

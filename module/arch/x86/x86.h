@@ -81,6 +81,8 @@ struct perfctr_x86_driver {
 	 * lose: as stop, for an offline CPU, whose registers cannot be written.
 	 * forget: the registers were lost; start over.
 	 * halt: stop the counters for good, until stop.  Called in an NMI.
+	 * quiet: stop the counters for good, and disable each of them, because another
+	 *	kernel is about to run.  The counters keep their values.
 	 * scrub: clear all counters without changing any count.  Does nothing before
 	 *	start and after stop.
 	 *
@@ -91,6 +93,7 @@ struct perfctr_x86_driver {
 	void (*cpu_lose)(unsigned int cpu);
 	void (*cpu_forget)(void);
 	void (*cpu_halt)(void);
+	void (*cpu_quiet)(void);
 	void (*cpu_scrub)(void);
 
 	/*
@@ -189,6 +192,7 @@ void perfctr_x86_pmc_cpu_stop(void);
 void perfctr_x86_pmc_cpu_lose(unsigned int cpu);
 void perfctr_x86_pmc_cpu_forget(void);
 void perfctr_x86_pmc_cpu_halt(void);
+void perfctr_x86_pmc_cpu_quiet(void);
 void perfctr_x86_pmc_cpu_scrub(void);
 
 /* True if no counter of this CPU is enabled.  Context: interrupts disabled. */
@@ -211,6 +215,7 @@ bool perfctr_x86_pmc_is_idle(void);
 	.updates	= perfctr_x86_pmc_updates,		\
 	.cpu_forget	= perfctr_x86_pmc_cpu_forget,		\
 	.cpu_halt	= perfctr_x86_pmc_cpu_halt,		\
+	.cpu_quiet	= perfctr_x86_pmc_cpu_quiet,		\
 	.cpu_scrub	= perfctr_x86_pmc_cpu_scrub
 
 /* Those of a driver whose counters the kernel's reservation of registers knows. */

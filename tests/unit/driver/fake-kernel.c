@@ -324,6 +324,28 @@ void fake_suspend_to_ram(void)
 	}
 }
 
+static struct notifier_block *reboot_notifier;
+
+int register_reboot_notifier(struct notifier_block *block)
+{
+	require(!reboot_notifier, "two reboot notifiers");
+	reboot_notifier = block;
+	return 0;
+}
+
+int unregister_reboot_notifier(struct notifier_block *block)
+{
+	require(reboot_notifier == block, "a reboot notifier that was not registered");
+	reboot_notifier = NULL;
+	return 0;
+}
+
+void fake_reboot(void)
+{
+	require(!fake_irqs_off, "a reboot begins with interrupts disabled");
+	reboot_notifier->notifier_call(reboot_notifier, 1, NULL);
+}
+
 /* ---- non-maskable interrupts -------------------------------------------- */
 
 /* Wraps soon, as the kernel's jiffies do after boot. */
@@ -479,6 +501,7 @@ void fake_check_unloadable(void)
 	require(!hotplug.startup && !hotplug.teardown, "a hotplug state is left behind");
 	require(!hotplug_lock, "cpus_read_lock() is left locked");
 	require(!nmi_handler, "an NMI handler is left behind");
+	require(!reboot_notifier, "a reboot notifier is left behind");
 	require(!fake_pmcs.ours && !fake_evntsels.ours, "registers are left reserved");
 	require(!may_rdpmc, "the rights to RDPMC are left");
 	require(!pce_ready, "perfctr_x86_pce_exit() is not called");

@@ -175,6 +175,13 @@ int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 		      int (*startup)(unsigned int cpu), int (*teardown)(unsigned int cpu));
 void cpuhp_remove_state(enum cpuhp_state state);
 
+#define NOTIFY_DONE		0
+struct notifier_block {
+	int (*notifier_call)(struct notifier_block *block, unsigned long action, void *data);
+};
+int register_reboot_notifier(struct notifier_block *block);
+int unregister_reboot_notifier(struct notifier_block *block);
+
 /* The CPUs on which the driver found values that perf left in the counters. */
 extern unsigned int fake_suspects;
 
@@ -183,6 +190,7 @@ void fake_cpu_down(unsigned int cpu);
 void fake_cpu_up(unsigned int cpu);
 int fake_try_cpu_up(unsigned int cpu);
 void fake_suspend_to_ram(void);
+void fake_reboot(void);			/* only as far as the notifiers */
 
 /* fake_suspend_to_ram() calls it after the kernel masks LVTPC, before CPU 0 loses its registers. */
 extern void (*fake_almost_asleep)(void);

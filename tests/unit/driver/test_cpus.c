@@ -120,6 +120,65 @@ START_TEST(given_back_as_it_was)
 }
 END_TEST
 
+static void check_quiet(unsigned int cpu)
+{
+	const struct model_cpu *c = &model.cpu[cpu];
+	static const u64 zeroes[MODEL_MAX_PMCS];
+
+	ck_assert_mem_eq(c->evntsel, zeroes, sizeof(c->evntsel));
+	ck_assert_uint_eq(c->fixed_ctrl, 0);
+	ck_assert_uint_eq(c->overflow, 0);
+	ck_assert_uint_eq(c->lvtpc, APIC_LVT_MASKED);
+}
+
+/*
+ * Before a reboot, which may be that of kexec, all counters are disabled.  Threads may run
+ * on, and keep their counts.
+ */
+START_TEST(quiet_before_reboot)
+{
+	struct perfctr_cpu_control control;
+	unsigned int cpu, pmis[NR_CPUS];
+	struct thread t[3];
+
+	config = usual_config(1 + _i / 2);
+	machine_start(&config, _i & 1);
+	use_all(&t[0]);
+	use_all(&t[1]);
+	thread_init(&t[2]);
+	control_init(&control);
+	control_add_imode(&control, 1, USER(EV_INSTRUCTIONS), 1500);
+	thread_control(&t[2], &control, 0);
+	use_on(&t[1], 1);			/* its control stays loaded */
+	for (cpu = 0; cpu < NR_CPUS; cpu += 2) {
+		thread_in(&t[cpu], cpu);
+		thread_run(&t[cpu], &work);
+	}
+	fake_cpu = 3;
+	fake_reboot();
+	for (cpu = 0; cpu < NR_CPUS; cpu++) {
+		check_quiet(cpu);
+		pmis[cpu] = model.cpu[cpu].pmis;
+		stranger_run(cpu, &(struct work) { .kernel = true, .instructions = 9999 });
+	}
+	for (cpu = 0; cpu < NR_CPUS; cpu += 2) {
+		thread_out(&t[cpu]);
+		thread_check(&t[cpu]);
+		thread_refused(&t[cpu], cpu);
+		thread_refused(&t[cpu], 1);
+	}
+	fake_cpu_down(1);
+	fake_cpu_up(1);
+	thread_refused(&t[1], 1);
+	perfctr_cpu_release();
+	for (cpu = 0; cpu < NR_CPUS; cpu++) {
+		check_quiet(cpu);
+		ck_assert_uint_eq(model.cpu[cpu].pmis, pmis[cpu]);
+	}
+	machine_exit();
+}
+END_TEST
+
 /* A counter that counts already is reported: each CPU that has one, once per start. */
 START_TEST(in_use)
 {
@@ -918,6 +977,7 @@ Suite *cpus_suite(void)
 
 	tcase_add_loop_test(tc, in_use, 0, 5);
 	tcase_add_loop_test(tc, frozen_by_firmware, 0, 4);
+	tcase_add_loop_test(tc, quiet_before_reboot, 0, 12);
 	tcase_add_loop_test(tc, given_back_as_it_was, 0, 5);
 	tcase_add_loop_test(tc, prepared_when_needed, 1, 6);
 	tcase_add_loop_test(tc, prepare_all, 1, 6);
