@@ -65,30 +65,57 @@ static bool counter_can_be_set(u32 map)
 }
 
 /*
- * True if a counter counts.  Each is tried alone: a hypervisor that counts with counters
- * of the host may not have enough for all at once.  Sets no bit that is reserved on
- * any processor.
+ * Let these counters, which are bits as in GLOBAL_CTRL, count together for a moment.  Sets
+ * no bit that is reserved on any processor.
  */
-static bool counter_counts(u32 map)
+static void count_for_a_moment(u64 counters)
 {
-	unsigned int i = map & ~VPERFCTR_FIXED;
-	bool fixed = map & VPERFCTR_FIXED;
-	u32 msr = fixed ? pmu->fixed_ctrl : pmu->evntsel0 + pmu->step * i;
-	u64 now;
+	const u64 select = PERFCTR_X86_EVNTSEL_EN | PERFCTR_X86_EVNTSEL_OS | pmu->instructions;
+	u64 fixed_ctrl = 0;
+	unsigned int i;
 
-	if (!fixed && pmu->restart) {
+	if ((u32)counters && pmu->restart)
 		pmu->restart();
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
+		if (!(counters & BIT_ULL(i)))
+			continue;
 		perfctr_wrmsr_safe(pmu->write_pmc0 + pmu->step * i, 0);
+		perfctr_wrmsr_safe(pmu->evntsel0 + pmu->step * i, select);
 	}
-	perfctr_wrmsr_safe(msr, fixed ? FIXED_OS(i) : PERFCTR_X86_EVNTSEL_EN |
-						      PERFCTR_X86_EVNTSEL_OS | pmu->instructions);
+	for (i = 0; i < PERFCTR_X86_MAX_FIXED; i++) {
+		if (!(counters & BIT_ULL(32 + i)))
+			continue;
+		perfctr_wrmsr_safe(pmu->fixed0 + i, 0);
+		fixed_ctrl |= FIXED_OS(i);
+	}
+	if (fixed_ctrl)
+		perfctr_wrmsr_safe(pmu->fixed_ctrl, fixed_ctrl);
 	if (pmu->global_ctrl)
-		perfctr_wrmsr_safe(pmu->global_ctrl, BIT_ULL(fixed ? 32 + i : i));
+		perfctr_wrmsr_safe(pmu->global_ctrl, counters);
 	perfctr_pass_time();
 	if (pmu->global_ctrl)
 		perfctr_wrmsr_safe(pmu->global_ctrl, 0);
-	perfctr_wrmsr_safe(msr, 0);
+	if (fixed_ctrl)
+		perfctr_wrmsr_safe(pmu->fixed_ctrl, 0);
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
+		if (counters & BIT_ULL(i))
+			perfctr_wrmsr_safe(pmu->evntsel0 + pmu->step * i, 0);
+	}
+}
+
+static bool has_counted(u32 map)
+{
+	u64 now;
+
 	return !perfctr_rdpmc_safe(map, &now) && now >= MIN_EVENTS;
+}
+
+/* True if a counter counts alone. */
+static bool counter_counts(u32 map)
+{
+	count_for_a_moment(map & VPERFCTR_FIXED ? BIT_ULL(32 + (map & ~VPERFCTR_FIXED)) :
+						  BIT_ULL(map));
+	return has_counted(map);
 }
 
 /* Try each of these counters, which are bits as in GLOBAL_CTRL. */
@@ -107,6 +134,17 @@ static int try_each_counter(u64 counters, bool (*works)(u32 map), const char *fa
 	return 0;
 }
 
+/*
+ * A hypervisor that counts with counters of the host may not have enough for all at once:
+ * the host's NMI watchdog may hold one.  Those that it cannot provide count nothing, and
+ * nothing else shows that.
+ */
+static int try_together(u64 counters)
+{
+	count_for_a_moment(counters);
+	return try_each_counter(counters, has_counted, "does not count while the others do");
+}
+
 int perfctr_x86_selftest(const struct vperfctr_info *kind)
 {
 	/* Fixed counters of instructions and cycles; others may have nothing to count. */
@@ -121,5 +159,6 @@ int perfctr_x86_selftest(const struct vperfctr_info *kind)
 	}
 	return try_each_counter(kind->pmc_mask | kind->fixed_mask << 32, counter_can_be_set,
 			"does not hold what it is set to") ?:
-	       try_each_counter(counting, counter_counts, "does not count");
+	       try_each_counter(counting, counter_counts, "does not count") ?:
+	       try_together(counting);
 }
