@@ -42,6 +42,7 @@
 #include <asm/irq_regs.h>
 
 #include "../../compat/pmu.h"
+#include "../common/find-pmu.h"
 #include "arm64.h"
 
 /* NULL: the kernel has no driver for this CPU, and perf never uses its registers. */
@@ -64,23 +65,11 @@ static struct {
 
 static bool (*overflow_handler)(struct pt_regs *regs);
 
-/* Find the driver of a CPU: the one that accepts an event for the CPU's cycles. */
 static struct arm_pmu *find_arm_pmu(unsigned int cpu)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_CPU_CYCLES,
-		.disabled = 1,
-	};
-	struct perf_event *event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
-	struct arm_pmu *pmu;
+	struct pmu *pmu = perfctr_find_pmu(cpu);
 
-	if (IS_ERR(event))
-		return PTR_ERR(event) == -ENOENT ? NULL : ERR_CAST(event);
-	pmu = to_arm_pmu(event->pmu);
-	perf_event_release_kernel(event);
-	return pmu;
+	return IS_ERR_OR_NULL(pmu) ? ERR_CAST(pmu) : to_arm_pmu(pmu);
 }
 
 int perfctr_arm64_perf_find(unsigned int cpu, bool *intr)

@@ -27,6 +27,7 @@
 
 #include "../../compat/pmu.h"
 #include "../../compat/pmu-context.h"
+#include "../common/find-pmu.h"
 #include "x86.h"
 
 /* The PMUs found so far.  A PMU is added before any CPU that it drives can be claimed. */
@@ -98,25 +99,6 @@ void perfctr_x86_perf_step_out(void)
 
 /* ---- finding the PMUs ------------------------------------------------------- */
 
-/* Find the PMU of a CPU: the one that accepts an event for the CPU's cycles. */
-static struct pmu *find_pmu(unsigned int cpu)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_CPU_CYCLES,
-		.disabled = 1,
-	};
-	struct perf_event *event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
-	struct pmu *pmu;
-
-	if (IS_ERR(event))
-		return PTR_ERR(event) == -ENOENT ? NULL : ERR_CAST(event);
-	pmu = event->pmu;
-	perf_event_release_kernel(event);
-	return pmu;
-}
-
 static bool is_known(const struct pmu *pmu)
 {
 	unsigned int i;
@@ -130,7 +112,7 @@ static bool is_known(const struct pmu *pmu)
 
 int perfctr_x86_perf_find(unsigned int cpu)
 {
-	struct pmu *pmu = find_pmu(cpu);
+	struct pmu *pmu = perfctr_find_pmu(cpu);
 
 	/* If lockdown forbids the event, or memory is short, there may be a PMU. */
 	if (IS_ERR(pmu))
