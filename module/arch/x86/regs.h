@@ -15,18 +15,25 @@
 
 #include "../../compat/cpufeature.h"
 #include "../../compat/cpuid.h"
+#include "../../compat/extable.h"
 #include "../../compat/msr.h"
 #include "../../compat/perfmon.h"
 
 /*
  * Read a counter.  RDPMC costs a third of RDMSR, and its result is the same in user mode.
  * The kernel's own wrapper contains a tracepoint.
+ *
+ * It faults if a virtual machine has moved to a host without a PMU.  The counts are lost
+ * then, and the log has a line about an unchecked MSR access, but the kernel lives.
  */
 static __always_inline u64 perfctr_rdpmc(u32 index)
 {
 	unsigned long low, high;	/* u32 would cost the clearing of upper halves */
 
-	asm volatile("rdpmc" : "=a" (low), "=d" (high) : "c" (index));
+	asm volatile("1:	rdpmc\n"
+		     "2:\n"
+		     PERFCTR_EXTABLE_READ(1b, 2b)
+		     : "=a" (low), "=d" (high) : "c" (index));
 	return low | (u64)high << 32;
 }
 
