@@ -684,6 +684,32 @@ START_TEST(masked_is_certain)
 }
 END_TEST
 
+/*
+ * Version 6, whose counters are claimed: perf's handler runs first, and may unmask LVTPC.
+ * So an NMI that finds it unmasked may be ours, although the CPU masks it.
+ */
+START_TEST(unmasked_by_perf)
+{
+	config = usual_config(6);
+	model_init(&config);
+	model.new_perf = true;
+	fake_perf = (struct fake_perf) { };
+	machine_use_service();
+	perfctr_isolate = _i;
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	machine_prepare();
+	overflow_late();
+	nmi_arrives(false);
+	overflow_late();
+	ck_assert(model_take_pmi());
+	model.cpu[0].lvtpc = APIC_DM_NMI;
+	ck_assert_msg(fake_nmi(false), "the NMI of an overflow is not claimed");
+	service.late = false;
+	machine_stop();
+}
+END_TEST
+
 static void check_foreign_nmi(void)
 {
 	ck_assert(!fake_nmi(false));
@@ -852,6 +878,7 @@ Suite *nmi_suite(void)
 {
 	Suite *suite = suite_create("nmi");
 	TCase *tc = tcase_create("nmi");
+	TCase *shared = tcase_create("shared with perf");
 
 	tcase_add_loop_test(tc, masked_when_due, 0, VARIANTS);
 	tcase_add_loop_test(tc, masked_when_it_comes, 0, VARIANTS);
@@ -871,5 +898,7 @@ Suite *nmi_suite(void)
 	tcase_add_test(tc, no_handler);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
+	tcase_add_loop_test(shared, unmasked_by_perf, 0, 2);
+	suite_add_tcase(suite, shared);
 	return suite;
 }
