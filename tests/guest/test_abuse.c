@@ -736,6 +736,44 @@ static void (*const calls[])(int) = {
 	execute, overflow, read_members,
 };
 
+/* A thread of the same user, which is counted and has CPU 1; *fd is its state. */
+static pid_t start_counted_worker(int *fd)
+{
+	volatile int *state = shared_memory(PAGE);
+	pid_t pid;
+
+	*state = -1;
+	pid = fork_files();
+	if (!pid) {
+		int mine;
+
+		become_member();
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pin(1);
+		mine = open_state(0);
+		count(mine, INSNS_USER);
+		for (;;)
+			*state = mine;
+	}
+	while (*state < 0)
+		sched_yield();
+	*fd = *state;
+	return pid;
+}
+
+static void change_in_loop(int fd)
+{
+	int i;
+
+	become_member();
+	for (i = 0; i < ROUNDS; i++) {
+		child_assert(call(fd, VPERFCTR_SUSPEND, NULL) == -EPERM);
+		child_assert(call(fd, VPERFCTR_RESUME, NULL) == -EPERM);
+		child_assert(count_insns(fd, 0) == -EPERM);
+		child_assert(call(fd, VPERFCTR_UNLINK, NULL) == -EPERM);
+	}
+}
+
 #define NR_CALLS	((int)(sizeof(calls) / sizeof(calls[0])))
 
 static void call_in_loop(int which)
@@ -759,6 +797,23 @@ START_TEST(others_are_not_interrupted)
 
 	kill(worker, SIGKILL);
 	wait_for(worker);
+	printf("%lu interrupts of CPU 1 in %u rounds\n", n, ROUNDS);
+	ck_assert_uint_lt(n, FEW);
+}
+END_TEST
+
+/* Nor can the holder of a descriptor interrupt the counted thread by calls that are refused. */
+START_TEST(counted_thread_is_not_interrupted)
+{
+	unsigned long n;
+	pid_t worker;
+	int fd;
+
+	worker = start_counted_worker(&fd);
+	n = interrupts_of_cpu1(change_in_loop, fd, FEW);
+	kill(worker, SIGKILL);
+	wait_for(worker);
+	close(fd);
 	printf("%lu interrupts of CPU 1 in %u rounds\n", n, ROUNDS);
 	ck_assert_uint_lt(n, FEW);
 }
@@ -795,8 +850,10 @@ static void add(TCase *tc)
 	tcase_add_test(tc, strangers);
 	tcase_add_loop_test(tc, privileged_exec_while_attaching, 0, 2);
 	tcase_add_test(tc, set_over_socket);
-	if (nr_cpus() > 1)
+	if (nr_cpus() > 1) {
 		tcase_add_loop_test(tc, others_are_not_interrupted, 0, NR_CALLS);
+		tcase_add_test(tc, counted_thread_is_not_interrupted);
+	}
 }
 
 int main(int argc, char **argv)
