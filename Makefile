@@ -122,6 +122,9 @@ fuzz-user: deps
 sim:
 	@$(sub) tests/sim long
 
+sim-scale:
+	@$(sub) tests/sim scale
+
 vm: deps
 	@tests/vm/shell
 
@@ -153,7 +156,7 @@ help:
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove deps check \
 	check-debug check-kernels check-processors check-events event-lists lint stress \
-	fuzz fuzz-user sim vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
+	fuzz fuzz-user sim sim-scale vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
 
@@ -190,6 +193,7 @@ endif
 #:   make fuzz-user     input of perfex and the libraries, with libFuzzer; SECONDS=
 #:                      for each, SEED=
 #:   make sim           the module on a simulated machine: more runs, and old defects
+#:   make sim-scale     there, what each operation costs on up to 1024 CPUs
 #:   make bench         the cost beside perf_event's, emulated: doc/performance.md
 #:   make bench-scale   what calls do to other CPUs, on up to 64 CPUs and beside up to
 #:                      ten thousand counted threads; takes hours

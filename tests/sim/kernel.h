@@ -325,7 +325,7 @@ static inline void hlist_del(struct hlist_node *n)
 
 /* ---- CPUs --------------------------------------------------------------- */
 
-#define NR_CPUS		32
+#define NR_CPUS		1024
 extern unsigned int nr_cpu_ids;
 
 struct cpumask { unsigned long bits[DIV_ROUND_UP(NR_CPUS, 64)]; };

@@ -27,7 +27,7 @@ static u64 now;				/* ns */
 static unsigned int notifier_users;
 
 /* A run that takes longer hangs. */
-#define MAX_STEPS	20000000
+#define MAX_STEPS	(20000000 + 100000ULL * nr_cpu_ids)
 
 #define STEP_NS		10
 
@@ -81,6 +81,14 @@ static void __noreturn end_failed(void)
 		if (cpu->curr && cpu->curr != cpu->idle && cpu->what)
 			printf("  CPU %u: %s at %s, %s\n", n, cpu->curr->sim->name, place_of(cpu),
 			       cpu->what);
+	}
+	if (sim_story) {
+		static const char * const states[] = { "runnable", "sleeps", "traced", "dead" };
+		const struct task_struct *task;
+
+		for (task = sim_tasks; task; task = task->next_task)
+			printf("  %s %s, on CPU %u%s\n", task->sim->name, states[task->sim->state],
+			       task->cpu, task->sim->rcu_depth ? ", an RCU reader" : "");
 	}
 	sim_choices_save(getenv("SIM_SAVE"));
 	fflush(stdout);
@@ -268,16 +276,26 @@ u64 sim_ns(void)
 	return now;
 }
 
+/* No task must be woken before that. */
+static u64 next_wake;
+
 /* Wake tasks whose time has come. */
 static void wake_sleepers(void)
 {
 	struct task_struct *task;
 
-	for (task = sim_tasks; task; task = task->next_task) {
-		if (task->sim->state == SIM_SLEEPS && task->sim->until && task->sim->until <= now)
-			sim_wake_task(task);
-	}
 	sim_works_poll();
+	if (now < next_wake)
+		return;
+	next_wake = U64_MAX;
+	for (task = sim_tasks; task; task = task->next_task) {
+		if (task->sim->state != SIM_SLEEPS || !task->sim->until)
+			continue;
+		if (task->sim->until <= now)
+			sim_wake_task(task);
+		else
+			next_wake = min(next_wake, task->sim->until);
+	}
 }
 
 static u64 next_event(void)
@@ -334,10 +352,10 @@ void sim_wait(bool (*cond)(void *arg), void *arg)
 		cpu->wait = cond;
 		cpu->wait_arg = arg;
 		n = other_cpu(2);
-		if (n == sim_cpu)
-			pass_time();
-		else
+		if (n != sim_cpu)
 			run_cpu(n);
+		else if (!cond(arg))	/* cpu_relax() only lets others go on */
+			pass_time();
 		sim_this_cpu()->wait = NULL;
 	}
 }
@@ -394,7 +412,9 @@ static void explore_step(struct sim_cpu *cpu)
 	choice = sim_choose(1 + nr + preempt, 1);
 	if (!choice && expired) {
 		slice_began = sim_steps;
-		choice = preempt && sim_steps & 1 ? nr + 1 : nr ? 1 : preempt;
+		/* At its next step, if it is the turn of another task here, too. */
+		cpu->need_resched |= cpu->rq && cpu->curr != cpu->idle;
+		choice = nr ? 1 : 0;
 	}
 	if (choice > nr) {
 		cpu->need_resched = true;
@@ -417,6 +437,7 @@ static void count_kernel(void)
 static void step(struct sim_cpu *cpu, unsigned int rare)
 {
 	sim_require(++sim_steps < MAX_STEPS, "the machine hangs");
+	current->sim->steps++;
 	now += STEP_NS;
 	if (!(sim_steps % 16) && !cpu->rq_locked && !cpu->in_nmi) {
 		wake_sleepers();
@@ -488,7 +509,7 @@ static bool yielded(void *step)
 /* In a loop that waits for another CPU: let the others go on. */
 void cpu_relax(void)
 {
-	u64 step = sim_steps + 1;
+	u64 step = sim_steps;
 
 	sim_wait(yielded, &step);
 }
@@ -777,6 +798,7 @@ static void add_call(unsigned int n, struct sim_call *call)
 {
 	struct sim_call **p;
 
+	sim_costs.interrupts++;
 	for (p = &sim_cpus[n].calls; *p; p = &(*p)->next)
 		;
 	*p = call;
@@ -938,6 +960,7 @@ static void check_lock(struct sim_lock *lock, bool spins)
 	struct lock_class *class;
 
 	sim_require(lock->name, "a lock is not initialized");
+	sim_costs.locks++;
 	sim_require(!cpu->in_nmi, "the lock %s in an NMI", lock->name);
 	class = class_of(lock);
 	check_order(&cpu->spins, lock);
@@ -1000,7 +1023,8 @@ static int lock_mutex(struct mutex *m, bool killable)
 	check_lock(&m->l, false);
 	sim_require(m->l.owner != current, "the mutex %s is held by this task", m->l.name);
 	while (m->l.owner) {
-		if (killable && fatal_signal_pending(current))
+		/* Without a step, in which the lock could be released. */
+		if (killable && (current->sim->signals >> SIGKILL & 1))
 			return -EINTR;
 		current->sim->killable = killable;
 		sim_sleep_on(m, 0);
@@ -1177,6 +1201,7 @@ void sim_wake_task(struct task_struct *task)
 int wake_up_process(struct task_struct *task)
 {
 	SIM_STEP("wake_up_process");
+	task->sim->woken = true;
 	sim_wake_task(task);
 	return 1;
 }
@@ -1215,6 +1240,8 @@ void sim_sleep_on(const void *key, u64 until)
 {
 	current->sim->key = key;
 	current->sim->until = until;
+	if (until)
+		next_wake = min(next_wake, until);
 	current->sim->state = SIM_SLEEPS;
 	sim_schedule();
 }
@@ -1417,13 +1444,14 @@ struct task_struct *sim_make_task(const char *name, void (*func)(void *), void *
 	return task;
 }
 
+static struct task_struct **last_task;
+
 void sim_list_task(struct task_struct *task)
 {
-	struct task_struct **p;
-
-	for (p = &sim_tasks; *p; p = &(*p)->next_task)
-		;
-	*p = task;
+	if (!last_task)
+		last_task = &sim_tasks;
+	*last_task = task;
+	last_task = &task->next_task;
 }
 
 /* A new task runs for the first time. */
@@ -1454,6 +1482,8 @@ void sim_die(void)
 	for (p = &sim_tasks; *p != current; p = &(*p)->next_task)
 		;
 	*p = current->next_task;
+	if (!*p)
+		last_task = p;
 	sim_require(!current->sim->mutexes.n, "a task ends with the mutex %s",
 		    current->sim->mutexes.lock[0]->name);
 	sim_require(!current->sim->rcu_depth, "a task ends as an RCU reader");
@@ -1584,6 +1614,7 @@ int stop_machine(int (*func)(void *), void *arg, const struct cpumask *cpus)
 	cpus_read_lock();
 	mutex_lock(&stop_mutex);
 	sim_tell("stops the machine");
+	sim_costs.stops++;
 	s.first = cpumask_first(cpu_online_mask);
 	for (n = 0; n < nr_cpu_ids; n++)
 		s.nr += fake_online[n];

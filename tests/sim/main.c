@@ -187,12 +187,12 @@ static unsigned int run_scenario(u64 seed, unsigned int runs, const char *replay
 	return 0;
 }
 
-/* True if no scenario is named, or this one. */
-static bool is_named(char **names, const char *name)
+/* True if the command has this scenario, by its name or as one of all. */
+static bool is_wanted(char **names, const struct scenario *s)
 {
 	if (!*names)
-		return true;
-	while (*names && strcmp(*names, name))
+		return !s->only_by_name;
+	while (*names && strcmp(*names, s->name))
 		names++;
 	return *names;
 }
@@ -240,7 +240,7 @@ int main(int argc, char **argv)
 		usage();
 	for (i = 0; i < sim_nr_scenarios; i++) {
 		scenario = &sim_scenarios[i];
-		if (!is_named(argv + optind, scenario->name))
+		if (!is_wanted(argv + optind, scenario))
 			continue;
 		found++;
 		sim_explores = explores;

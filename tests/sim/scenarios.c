@@ -33,6 +33,18 @@ static int control(int fd, u32 flags)
 	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
 }
 
+/* The all-zero control. */
+static int control_nothing(int fd)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	fill_control(&control, &ctr, 0);
+	control.nractrs = 0;
+	control.tsc_on = 0;
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
 /* A control with a period, and a signal; or with a ring. */
 static int control_imode(int fd, u64 period, int sig)
 {
@@ -61,7 +73,24 @@ static int read_counts(int fd, struct counts *c, u32 flags)
 	return user_ioctl(fd, VPERFCTR_READ, &c->read);
 }
 
-#define must(call)	({ long sim_ret = (call); sim_require(sim_ret >= 0, #call ": %ld", sim_ret); sim_ret; })
+#define must(call)	sim_must(call)
+
+int sim_open(s32 tid, u32 flags)
+{
+	return open_thread(tid, flags);
+}
+
+int sim_control(int fd, u32 flags)
+{
+	return control(fd, flags);
+}
+
+int sim_read(int fd)
+{
+	struct counts c;
+
+	return read_counts(fd, &c, 0);
+}
 
 /* The thread has executed so many instructions since `before`: these must have been counted. */
 static void check_counts(int fd, u64 before)
@@ -72,6 +101,9 @@ static void check_counts(int fd, u64 before)
 	sim_require(c.own[1] == current->sim->executed - before, "counted %llu instructions, not %llu",
 		    c.own[1], current->sim->executed - before);
 }
+
+static unsigned int nr_readers;		/* other processes that read each state */
+static void read_inherited(void *arg);
 
 /* Count oneself, with reads in between. */
 static void count_self(void *arg)
@@ -84,6 +116,8 @@ static void count_self(void *arg)
 	user_work(10);
 	must(control(fd, 0));
 	before = current->sim->executed;
+	for (i = 0; i < nr_readers; i++)
+		put_task_struct(user_fork("reader", read_inherited, (void *)(long)fd));
 	for (i = 0; i < rounds; i++) {
 		user_work(1 + i * 7);
 		check_counts(fd, before);
@@ -215,10 +249,12 @@ static void monitor(void *arg)
 
 	if (user_ptrace_stop(task)) {
 		int err = 0;
+		unsigned int i;
 
 		fd = open_thread(task->pid, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
-		if (fd >= 0)
-			err = control(fd, 0);
+		/* Each empty control releases the hardware. */
+		for (i = 0; fd >= 0 && !err && i < 7; i++)
+			err = i & 1 ? control_nothing(fd) : control(fd, 0);
 		if (!err)
 			before = task->sim->executed;
 		sim_require(!err || err == -ESRCH || err == -EPERM, "CONTROL: %d", err);
@@ -264,24 +300,21 @@ static void kill_monitored(void)
 	wait_for(task, 2);
 }
 
-static void read_other(void *arg)
+/* Read the state of another process, whose descriptor was inherited. */
+static void read_inherited(void *arg)
 {
-	struct task_struct *task = arg;
-	struct vperfctr_open req = { .size = sizeof(req), .tid = task->pid };
 	struct counts c;
 	u64 last = 0;
 	unsigned int i;
-	int fd = -1;
+	int fd = (long)arg;
 
-	fd = user_device_ioctl(VPERFCTR_OPEN, &req);
-	for (i = 0; fd >= 0 && i < 6; i++) {
+	for (i = 0; i < 6; i++) {
 		must(read_counts(fd, &c, 0));
-		sim_require(c.own[1] >= last && c.own[1] <= task->sim->executed, "the counts go back");
+		sim_require(c.own[1] >= last, "the counts go back");
 		last = c.own[1];
 		user_work(3);
 	}
-	if (fd >= 0)
-		user_close(fd);
+	user_close(fd);
 }
 
 /* ---- attaching to a process ------------------------------------------------------- */
@@ -483,6 +516,7 @@ static void take_signals_and_sleep(void *arg)
 
 	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
 	must(control_imode(fd, period, SIGNAL));
+	put_task_struct(user_fork("reader", read_inherited, (void *)(long)fd));
 	for (i = 0; i < 6; i++) {
 		signals = t->received[SIGNAL];
 		before = t->executed;
@@ -528,14 +562,15 @@ static void take_signals_often(void *arg)
 
 static void moves(void)
 {
-	struct task_struct *task[4];
+	struct task_struct *task[3];
 	unsigned int i;
 
 	for (i = 0; i < 3; i++)
 		task[i] = sim_process("signals", 0, take_signals_and_sleep,
 				      (void *)(sim_processor.counts_kernel ? 301UL : 20UL));
-	task[3] = sim_process("reader", 0, read_other, task[0]);
-	wait_for(task, 4);
+	wait_for(task, 3);
+	while (sim_nr_user_tasks)
+		sim_sleep_on(NULL, sim_ns() + 1000);
 }
 
 /* One thread, so that the other CPU is free to run it at once. */
@@ -673,8 +708,6 @@ static void just_work(void *arg)
 /* The right to RDPMC comes and goes with the control.  Other CPUs run the same process. */
 static void change_rights(void *arg)
 {
-	struct vperfctr_control none;
-	struct vperfctr_ctr ctr;
 	struct task_struct *task[2];
 	struct vm_area_struct *vma;
 	unsigned int i;
@@ -685,13 +718,10 @@ static void change_rights(void *arg)
 	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
 	vma = user_mmap(fd, 0, PAGE_SIZE);
 	sim_require(vma, "the page cannot be mapped");
-	fill_control(&none, &ctr, 0);
-	none.nractrs = 0;
-	none.tsc_on = 0;
 	for (i = 0; i < 8; i++) {
 		must(control(fd, 0));
 		user_work(1 + sim_random(4));
-		must(user_ioctl(fd, VPERFCTR_CONTROL, &none));
+		must(control_nothing(fd));
 		sim_require(!sim_is_hardware_reserved(), "the hardware is not free");
 	}
 	rights_may_end = true;
@@ -802,12 +832,10 @@ static void failures(void)
 /* Readers of a thread that runs, moves and ends. */
 static void readers(void)
 {
-	struct task_struct *task[3];
-
-	task[0] = sim_process("counts", 1000, count_self, (void *)8UL);
-	task[1] = sim_process("reader", 0, read_other, task[0]);
-	task[2] = sim_process("reader", 0, read_other, task[0]);
-	wait_for(task, 3);
+	nr_readers = 2;
+	user_wait(sim_process("counts", 1000, count_self, (void *)8UL));
+	while (sim_nr_user_tasks)
+		sim_sleep_on(NULL, sim_ns() + 1000);
 }
 
 /* ---- processors --------------------------------------------------------------------------- */
@@ -846,6 +874,7 @@ const struct scenario sim_scenarios[] = {
 	{ "exec", exec, 2 },
 	{ "hotplug", hotplug, 3 },
 	{ "failures", failures, 2 },
+	{ "scale", sim_scale, 8, .only_by_name = true },
 	{ "rights", rights, 2 },
 	{ "ended", ended, 3 },
 	{ "unlink_ended", unlink_ended, 3 },

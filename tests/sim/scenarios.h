@@ -4,12 +4,23 @@
 
 #include "sim.h"
 
+/* Calls of user space.  A negative errno is a failure. */
+int sim_open(s32 tid, u32 flags);
+int sim_control(int fd, u32 flags);
+int sim_read(int fd);
+#define sim_must(call)	\
+	({ long sim_ret = (call); sim_require(sim_ret >= 0, #call ": %ld", sim_ret); sim_ret; })
+
+/* scale.c */
+void sim_scale(void);
+
 /* A scenario is called in a task of the kernel, with the module loaded. */
 struct scenario {
 	const char *name;
 	void (*func)(void);
 	unsigned int cpus;
 	struct sim_processor processor;
+	bool only_by_name;		/* not one of all */
 };
 
 extern const struct scenario sim_scenarios[];

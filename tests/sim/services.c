@@ -697,12 +697,12 @@ static void smpboot_thread(void *arg)
 
 	smpboot->setup(cpu);
 	while (!smpboot_stop[cpu]) {
-		if (smpboot->thread_should_run(cpu)) {
+		/* A wake-up after this ends the sleep below. */
+		current->sim->woken = false;
+		if (smpboot->thread_should_run(cpu))
 			smpboot->thread_fn(cpu);
-			continue;
-		}
-		if (!smpboot_stop[cpu])
-			sim_sleep_until(&smpboot_stop[cpu], sim_ns() + NSEC_PER_SEC);
+		else if (!smpboot_stop[cpu] && !current->sim->woken)
+			sim_sleep_on(&smpboot_stop[cpu], 0);
 	}
 	if (smpboot->park)
 		smpboot->park(cpu);

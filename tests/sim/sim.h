@@ -72,6 +72,7 @@ struct sim_task {
 	unsigned int priority;		/* 0: usual; 1: real time; 2: stops the machine */
 	bool pinned;
 	bool killable;
+	bool woken;			/* by its own name, asleep or not */
 	unsigned int rcu_depth;
 	u64 rcu_step;			/* of the outermost rcu_read_lock() */
 	struct sim_held mutexes;
@@ -81,6 +82,7 @@ struct sim_task {
 	struct file *dead_files;	/* put, and released at the return to user mode */
 	struct sim_task *next_rq;
 	u64 executed;			/* instructions in user mode */
+	u64 steps;			/* in all modes */
 	unsigned int received[SIM_NSIG + 1];
 	u32 overflow_mask;		/* of the last signal with SI_PMC_OVF */
 };
@@ -129,6 +131,13 @@ struct sim_processor {
 };
 
 extern struct sim_processor sim_processor;
+
+/* Costs of the module so far, for scale.c. */
+struct sim_costs {
+	unsigned long interrupts, stops, locks, steps;
+};
+
+extern struct sim_costs sim_costs;
 
 /* Boot the machine, run the function in a task, and wait until it and all others ended. */
 void sim_boot(unsigned int nr_cpus, void (*func)(void *arg), void *arg);

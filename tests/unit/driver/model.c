@@ -18,7 +18,7 @@ static u64 low_bits(unsigned int n)
 
 const struct model_config *model_config(void)
 {
-	return model.others >> fake_cpu & 1 ? &model.other : &model.config;
+	return fake_cpu < 32 && (model.others >> fake_cpu & 1) ? &model.other : &model.config;
 }
 
 static u64 pmc_mask(void)
