@@ -238,13 +238,21 @@ static void start_if_own(struct vperfctr_state *st)
 		vperfctr_start(st);
 }
 
-/* A member that gets a control of its own leaves its family. */
+/*
+ * A member that gets a control of its own leaves its family.  A close of that family's root
+ * still waits for the end of its detachment: see vperfctr_flush_detached().
+ */
 static void become_root(struct vperfctr_state *st, struct change *change)
 {
-	if (likely(!st->root))
+	struct vperfctr_state *root = st->root, *topmost;
+
+	if (likely(!root))
 		return;
 	vperfctr_leave_family(st, true);
-	change->root = st->root;
+	topmost = root->topmost ?: root;
+	vperfctr_get(topmost);
+	WRITE_ONCE(st->topmost, topmost);
+	change->root = root;
 	WRITE_ONCE(st->root, NULL);
 }
 
@@ -461,7 +469,6 @@ int vperfctr_unlink(struct vperfctr_state *st)
 		vperfctr_finish_detach(st);
 		vperfctr_put_attachment(st);
 	}
-	if (test_bit(STATE_HAD_LEAVER, &st->bits))
-		vperfctr_flush_detached();
+	vperfctr_flush_detached(st);
 	return err == -ESRCH ? 0 : err;
 }

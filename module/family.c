@@ -188,8 +188,6 @@ void vperfctr_leave_family(struct vperfctr_state *st, bool missed)
 			add_to_reader(root->reader, st);
 		if (missed || test_bit(STATE_FORBIDDEN, &st->bits))
 			root->children_missed++;
-		if (missed)
-			set_bit(STATE_HAD_LEAVER, &root->bits);
 		if (vperfctr_is_set(root))
 			report_to_set(root, st);
 		list_del_init(&st->family);

@@ -63,8 +63,7 @@ static void release_after_exit(struct vperfctr_state *st)
 	if (smp_load_acquire(&st->owner))
 		return;
 	vperfctr_release_unused(st);
-	if (test_bit(STATE_HAD_LEAVER, &st->bits))
-		vperfctr_flush_detached();
+	vperfctr_flush_detached(st);
 }
 
 /*

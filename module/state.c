@@ -126,6 +126,7 @@ struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_
 	init_waitqueue_head(&st->wait);
 	spin_lock_init(&st->reads_lock);
 	INIT_LIST_HEAD(&st->family);
+	INIT_LIST_HEAD(&st->finishing);
 	raw_spin_lock_init(&st->family_lock);
 	seqcount_init(&st->soft_seq);
 	if (parent) {
@@ -156,10 +157,12 @@ static void free_late(struct rcu_head *rcu)
  */
 void vperfctr_put(struct vperfctr_state *st)
 {
+	struct vperfctr_state *topmost;
 	const struct cred *creator;
 
 	if (!refcount_dec_and_test(&st->refs))
 		return;
+	topmost = st->topmost;
 	creator = test_bit(STATE_GLOBAL, &st->bits) ? st->creator : NULL;
 	vperfctr_release_hardware(st);
 	if (test_bit(STATE_QUEUED, &st->bits)) {
@@ -178,6 +181,9 @@ void vperfctr_put(struct vperfctr_state *st)
 		call_rcu(&st->rcu, free_late);
 	else
 		kmem_cache_free(vperfctr_cache, st);
+	/* It has left no family itself, so this does not recurse further. */
+	if (unlikely(topmost))
+		vperfctr_put(topmost);
 	if (creator) {
 		put_cred(creator);
 		notifiers_put();

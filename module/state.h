@@ -72,12 +72,11 @@ struct vperfctr_reader;
 #define STATE_PRIVILEGED	3	/* was detached by a privileged exec */
 #define STATE_CLOSED		4	/* its family is being dissolved, admits no member */
 #define STATE_QUEUED		5	/* one of its irq_works has been queued */
-#define STATE_HAD_LEAVER	6	/* a thread left its family and went on */
-#define STATE_RELEASING		7	/* its share of the reservation is being released */
-#define STATE_GLOBAL		8	/* has shares of module, notifiers and creator */
-#define STATE_OPENED		9	/* has had a descriptor */
-#define STATE_LATE_FREE		10	/* a walk of its thread's list may still be there */
-#define STATE_REAPED		11	/* detach_work has nothing to do but to put it */
+#define STATE_RELEASING		6	/* its share of the reservation is being released */
+#define STATE_GLOBAL		7	/* has shares of module, notifiers and creator */
+#define STATE_OPENED		8	/* has had a descriptor */
+#define STATE_LATE_FREE		9	/* a walk of its thread's list may still be there */
+#define STATE_REAPED		10	/* detach_work has nothing to do but to put it */
 
 /* Sums of the software counters, or a task's numbers: see software.c. */
 struct vperfctr_soft_sums {
@@ -111,7 +110,10 @@ struct vperfctr_state {
 	raw_spinlock_t remote_lock;	/* for a remote call: see remote.c */
 	struct vperfctr_call *call;
 	struct mutex call_mutex;	/* one remote call at a time */
-	struct hlist_node by_owner;	/* see vperfctr_find() */
+	union {
+		struct hlist_node by_owner;	/* attached: see vperfctr_find() */
+		struct list_head finish;	/* detached: link, see `finishing` */
+	};
 	refcount_t refs;		/* files, members of the family, one while attached */
 	atomic_t files;			/* open file descriptions */
 	unsigned long bits;		/* STATE_HARDWARE to STATE_OPENED */
@@ -155,11 +157,18 @@ struct vperfctr_state {
 	 * guards the fields that follow, in the root and in its members.
 	 */
 	struct vperfctr_state *root;	/* whose control was inherited; NULL: not inherited */
+	struct vperfctr_state *topmost;	/* root of the family that it left, or NULL */
 	struct list_head family;	/* root: its members; member: its link */
 	raw_spinlock_t family_lock;
 	u32 round;			/* root: of the last READ_MEMBERS; member: that read it */
 	struct vperfctr_reader *reader;	/* root: of a READ_MEMBERS, or NULL */
 	u64 children_missed;
+	/*
+	 * Topmost root: the detachments of its family that a worker must finish, and of the
+	 * families that left it, each with a number.  Others: the own number.
+	 */
+	struct list_head finishing;
+	u64 finish_nr;
 	u64 children[1 + VPERFCTR_MAX_CTRS];	/* struct vperfctr_sums */
 	struct vperfctr_soft_sums soft_children;
 
@@ -306,7 +315,7 @@ void vperfctr_put_attachment(struct vperfctr_state *st);
 void vperfctr_put_later(struct vperfctr_state *st);
 void vperfctr_finish_detach(struct vperfctr_state *st);
 void vperfctr_finish_detach_later(struct vperfctr_state *st);
-void vperfctr_flush_detached(void);
+void vperfctr_flush_detached(struct vperfctr_state *st);
 void vperfctr_start_other(struct vperfctr_state *st, int cpu);
 void vperfctr_sample_owner(struct vperfctr_state *st);
 bool vperfctr_is_alone(int cpu);

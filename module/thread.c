@@ -489,18 +489,50 @@ void vperfctr_put_attachment(struct vperfctr_state *st)
 		vperfctr_put(root);
 }
 
+/* ---- detachments that a worker finishes ---------------------------------- */
+
+/*
+ * The state whose close waits until a worker has finished the detachment of this one: the
+ * root of its family, or of the family that this root or itself has left.  NULL: none.
+ *
+ * Context: the state is detached, and its attachment has not been put.
+ */
+static struct vperfctr_state *topmost_of(const struct vperfctr_state *st)
+{
+	const struct vperfctr_state *root = st->root;
+
+	return root ? root->topmost ?: st->root : st->topmost;
+}
+
 static void finish_detach_work(struct work_struct *work)
 {
 	struct vperfctr_state *st = container_of(work, struct vperfctr_state, detach_work);
+	struct vperfctr_state *topmost = topmost_of(st);
 
-	if (!test_bit(STATE_REAPED, &st->bits))
+	if (!test_bit(STATE_REAPED, &st->bits)) {
 		vperfctr_finish_detach(st);
+		if (topmost) {
+			smp_mb();	/* a close that does not find it finds it finished */
+			raw_spin_lock_irq(&topmost->family_lock);
+			list_del(&st->finish);
+			raw_spin_unlock_irq(&topmost->family_lock);
+		}
+	}
 	vperfctr_put_attachment(st);
 }
 
 /* Let a worker finish a detachment, for a thread that cannot sleep. */
 void vperfctr_finish_detach_later(struct vperfctr_state *st)
 {
+	struct vperfctr_state *topmost = topmost_of(st);
+	unsigned long flags;
+
+	if (topmost && !test_bit(STATE_REAPED, &st->bits)) {
+		raw_spin_lock_irqsave(&topmost->family_lock, flags);
+		st->finish_nr = ++topmost->finish_nr;
+		list_add_tail(&st->finish, &topmost->finishing);
+		raw_spin_unlock_irqrestore(&topmost->family_lock, flags);
+	}
 	queue_work(vperfctr_wq, &st->detach_work);
 }
 
@@ -513,13 +545,36 @@ void vperfctr_put_later(struct vperfctr_state *st)
 }
 
 /*
- * Wait until the detachments of threads that ended before this call are finished.
+ * Wait until the detachments of threads that ended before this call are finished: those of
+ * the state's family, and of the families that left it.  Their states may have shares of
+ * the hardware.  Other families are not waited for.
  *
- * Context: may sleep.
+ * Context: may sleep; the caller has a file of the state.
  */
-void vperfctr_flush_detached(void)
+void vperfctr_flush_detached(struct vperfctr_state *st)
 {
-	flush_workqueue(vperfctr_wq);
+	struct vperfctr_state *topmost = READ_ONCE(st->topmost) ?: st, *first;
+	u64 last;
+
+	if (likely(list_empty_careful(&topmost->finishing)))
+		return;
+	raw_spin_lock_irq(&topmost->family_lock);
+	last = topmost->finish_nr;
+	for (;;) {
+		first = list_first_entry_or_null(&topmost->finishing, struct vperfctr_state,
+						 finish);
+		if (!first || first->finish_nr > last)
+			break;
+		/* It has the reference of its attachment while it is in the list. */
+		vperfctr_get(first);
+		raw_spin_unlock_irq(&topmost->family_lock);
+		/* Does nothing while the work is about to be queued, with interrupts disabled. */
+		flush_work(&first->detach_work);
+		vperfctr_put(first);
+		cond_resched();
+		raw_spin_lock_irq(&topmost->family_lock);
+	}
+	raw_spin_unlock_irq(&topmost->family_lock);
 }
 
 /* ---- suspend to RAM ------------------------------------------------------ */

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -550,7 +551,100 @@ START_TEST(hardware_is_free_at_once)
 }
 END_TEST
 
-/* The same if the descriptor is closed first, and the owner ends last. */
+/*
+ * In a child of a counted process: leave the family, maybe with a child of its own, and exit.
+ * Without a descriptor: its close would release the hardware.
+ */
+static void leave_family(bool with_child)
+{
+	int mine = open_thread(0, 0);
+	pid_t pid;
+
+	child_assert(mine >= 0);
+	child_assert(!count_insns(mine, with_child ? VPERFCTR_CONTROL_INHERIT : 0));
+	close(mine);
+	if (with_child) {
+		pid = fork();
+		/* A state that has been opened has a share of the hardware. */
+		if (!pid)
+			_exit(close(open_thread(0, 0)) < 0);
+		child_assert(wait_for(pid) == 0);
+	}
+	_exit(0);
+}
+
+/* It is also free of children that have left the family, and of the families that they began. */
+START_TEST(hardware_of_leavers_is_free_at_once)
+{
+	struct sched_param first = { .sched_priority = 1 };
+	pid_t pid;
+
+	ck_assert_int_eq(sched_setscheduler(0, SCHED_FIFO, &first), 0);
+	pid = fork();
+	if (!pid)
+		leave_family(_i);
+	ck_assert_int_eq(wait_for(pid), 0);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	ck_assert(counters_free());
+}
+END_TEST
+
+/* Start a process that is counted alone, until shared[1 + i] is set. */
+static pid_t start_stranger(unsigned int i)
+{
+	struct sched_param first = { .sched_priority = 1 };
+	pid_t pid = fork();
+
+	if (!pid) {
+		int mine = open_state(0);
+
+		child_assert(!sched_setscheduler(0, SCHED_FIFO, &first));
+		child_assert(!count_insns(mine, 0) && !close(mine));
+		shared[0]++;
+		while (!shared[1 + i])
+			msleep(1);
+		_exit(0);
+	}
+	ck_assert_eventually(shared[0] == i + 1);
+	return pid;
+}
+
+/*
+ * UNLINK and close wait for the ends of their own family's threads only.  A stranger's end
+ * leaves work to a kernel thread, too.  It gets no CPU while this SCHED_FIFO thread runs, so
+ * that a call which waits for it sleeps.
+ */
+START_TEST(strangers_are_not_waited_for)
+{
+	struct sched_param first = { .sched_priority = 1 };
+	struct rusage before, after;
+	pid_t strangers[2], pid;
+
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	/* The last one keeps the hardware, so that its release need not be waited for. */
+	strangers[0] = start_stranger(0);
+	strangers[1] = start_stranger(1);
+	fd = open_state(0);
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+	pid = fork();
+	if (!pid)
+		leave_family(false);
+	ck_assert_int_eq(wait_for(pid), 0);
+	let_others_run();
+	ck_assert_int_eq(sched_setscheduler(0, SCHED_FIFO, &first), 0);
+	shared[1] = 1;
+	ck_assert_int_eq(wait_for(strangers[0]), 0);
+	ck_assert_int_eq(getrusage(RUSAGE_SELF, &before), 0);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	close(fd);
+	ck_assert_int_eq(getrusage(RUSAGE_SELF, &after), 0);
+	ck_assert_int_eq(after.ru_nvcsw, before.ru_nvcsw);
+	shared[2] = 1;
+	ck_assert_int_eq(wait_for(strangers[1]), 0);
+}
+END_TEST
+
+/* The hardware is free, too, if the descriptor is closed first, and the owner ends last. */
 START_TEST(orphans_without_descriptor_or_owner)
 {
 	pid_t pid;
@@ -956,6 +1050,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, orphans_unlinked);
 	tcase_add_test(tc, orphans_without_descriptor);
 	tcase_add_loop_test(tc, hardware_is_free_at_once, 0, 3);
+	tcase_add_loop_test(tc, hardware_of_leavers_is_free_at_once, 0, 2);
+	tcase_add_test(tc, strangers_are_not_waited_for);
 	tcase_add_test(tc, orphans_without_descriptor_or_owner);
 	tcase_add_test(tc, child_finds_state);
 	tcase_add_test(tc, user_mode_reads);

@@ -276,6 +276,7 @@ static inline void list_move_tail(struct list_head *entry, struct list_head *hea
 }
 
 #define list_empty(head)	(READ_ONCE((head)->next) == (head))
+#define list_empty_careful(head) list_empty(head)
 #define list_first_entry(head, type, member) container_of((head)->next, type, member)
 #define list_first_entry_or_null(head, type, member) \
 	((head)->next == (head) ? NULL : list_first_entry(head, type, member))

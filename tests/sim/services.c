@@ -331,8 +331,11 @@ void rcu_barrier(void)
 
 /* ---- work queues ----------------------------------------------------------------------- */
 
+#define NR_WORKERS	2
+
 struct workqueue_struct {
 	struct work_struct *list;
+	struct work_struct *now[NR_WORKERS];	/* those that run, which may have been freed */
 	unsigned int running, workers;
 	bool ends;
 };
@@ -345,13 +348,20 @@ static void run_work(struct workqueue_struct *wq)
 	struct work_struct *work = wq->list;
 	void (*func)(struct work_struct *) = work->func;
 
+	unsigned int i = 0;
+
+	while (wq->now[i])
+		i++;
 	wq->list = work->next;
+	wq->now[i] = work;
 	work->pending = false;
 	wq->running++;
 	SIM_STEP("a worker calls");
 	func(work);		/* may free the work */
 	wq->running--;
+	wq->now[i] = NULL;
 	sim_wake_up(wq);
+	sim_wake_up(work);
 }
 
 /* The key on which workers sleep differs from that of those who wait for them. */
@@ -379,7 +389,7 @@ struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags, i
 	(void)max;
 	if (!wq)
 		return NULL;
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < NR_WORKERS; i++) {
 		wq->workers++;
 		sim_kthread(name, worker, wq, -1, 0);
 	}
@@ -426,10 +436,22 @@ bool schedule_work_on(unsigned int cpu, struct work_struct *work)
 	return true;
 }
 
+/* True if a worker of its queue runs it. */
+static bool is_run(const struct work_struct *work)
+{
+	unsigned int i;
+
+	for (i = 0; work->wq && i < NR_WORKERS; i++) {
+		if (work->wq->now[i] == work)
+			return true;
+	}
+	return false;
+}
+
 bool flush_work(struct work_struct *work)
 {
 	might_sleep();
-	while (work->pending || work->running)
+	while (work->pending || work->running || is_run(work))
 		sim_sleep_until(work, sim_ns() + NSEC_PER_SEC);
 	return true;
 }
