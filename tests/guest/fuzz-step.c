@@ -158,13 +158,11 @@ static const char *why_counters_invalid(const struct step *s, const struct vperf
 /* Check a control against the rules of the ABI, independently of the module's code. */
 static const char *why_invalid(const struct step *s)
 {
-	struct vperfctr_control known = { 0 };
+	struct vperfctr_control known;
 	const struct vperfctr_control *c = &known;
 
-	/* The kernel ignores the fields beyond a smaller size. */
-	memcpy(&known, s->data, sizeof(known.size));
-	memcpy(&known, s->data, known.size < sizeof(known) ? known.size : sizeof(known));
-	if (c->size < offsetof(struct vperfctr_control, soft))
+	memcpy(&known, s->data, sizeof(known));
+	if (c->size < sizeof(known))
 		return "size";
 	if (c->reserved)
 		return "reserved";
