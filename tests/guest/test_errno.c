@@ -716,6 +716,7 @@ START_TEST(smallest_sizes)
 	check_smallest(&s.size, ATTACH_SIZE_VER0, dev, VPERFCTR_ATTACH, &s, -EBADF);
 	memset(&s, 0, sizeof(s));
 	s.control = control.c;
+	s.control.flags = 0;
 	check_smallest(&s.size, CONTROL_SIZE_VER0, fd, VPERFCTR_CONTROL, &s, 0);
 	s.control.size = sizeof(s.control);
 	check_smallest(&s.control.ctr_size, CTR_SIZE_VER0, fd, VPERFCTR_CONTROL, &s, 0);
