@@ -586,15 +586,6 @@ START_TEST(read_returns_tables)
 	shown.c.ctr = 0;
 	assert_ok(call(fd, VPERFCTR_READ, &r.read));
 	ck_assert_uint_eq(shown.c.nrkinds, 2);
-	/* A caller that does not know of tables. */
-	shown.c.size = 64;
-	shown.c.kind = 0;
-	assert_ok(call(fd, VPERFCTR_READ, &r.read));
-	ck_assert_uint_eq(shown.c.kind, VPERFCTR_ANY_KIND);
-	shown.c.ctr = (uintptr_t)shown.ctr;
-	shown.c.nrkinds = 7;
-	assert_errno(call(fd, VPERFCTR_READ, &r.read), EOVERFLOW);
-	ck_assert_uint_eq(shown.c.nrkinds, 7);
 	/* A control for one kind. */
 	assert_ok(count_insns(fd, 0));
 	control_init(&shown, 0);
