@@ -576,6 +576,53 @@ START_TEST(memory_of_states_is_freed)
 }
 END_TEST
 
+/*
+ * A thread that has become another user is counted for the user of its state, but the
+ * states of its children are charged to the new user.
+ */
+static void fork_as_nobody(void)
+{
+	int fd = open_state(0), hold[2], i;
+	struct reading r;
+	pid_t child[2];
+	char byte;
+
+	child_assert(!count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+	/* The first user has as many states as it may: a child gets none. */
+	child[0] = fork();
+	if (!child[0])
+		_exit(-try_open_state(VPERFCTR_OPEN_CREAT));
+	child_assert(wait_for(child[0]) == EAGAIN);
+	become(NOBODY);
+	child_assert(!pipe(hold));
+	for (i = 0; i < 2; i++) {
+		child[i] = fork();
+		if (!child[i]) {
+			close(hold[1]);
+			_exit((int)read(hold[0], &byte, 1));
+		}
+	}
+	close(hold[1]);
+	for (i = 0; i < 2; i++)
+		child_assert(!wait_for(child[i]));
+	/* The child from before is missed, and the second one of the new user. */
+	read_state(fd, &r);
+	child_assert(r.read.children_missed == 2);
+	_exit(0);
+}
+
+START_TEST(child_is_charged_to_its_user)
+{
+	pid_t pid;
+
+	limit(1);
+	pid = fork();
+	if (!pid)
+		fork_as_nobody();
+	ck_assert_int_eq(wait_for(pid), 0);
+}
+END_TEST
+
 /* The same with inheritance, without descriptors. */
 START_TEST(ten_thousand_children)
 {
@@ -770,6 +817,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, ten_thousand_states);
 	tcase_add_test(tc, memory_of_states_is_freed);
 	if (!is_rt()) {		/* RT has no inheritance */
+		tcase_add_test(tc, child_is_charged_to_its_user);
 		tcase_add_test(tc, ten_thousand_children);
 		tcase_add_test(tc, thousands_dissolved_at_once);
 	}
