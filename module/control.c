@@ -403,6 +403,7 @@ int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __
 	mutex_unlock(&st->lock);
 	if (change.root) {
 		vperfctr_release_unused(change.root);
+		vperfctr_wake_if_empty(change.root);
 		vperfctr_put(change.root);
 	}
 out:

@@ -313,6 +313,7 @@ bool vperfctr_unlink_notifier(struct vperfctr_state *st);
 void vperfctr_reap_current(void);
 void vperfctr_put_attachment(struct vperfctr_state *st);
 void vperfctr_put_later(struct vperfctr_state *st);
+void vperfctr_wake_if_empty(struct vperfctr_state *root);
 void vperfctr_finish_detach(struct vperfctr_state *st);
 void vperfctr_finish_detach_later(struct vperfctr_state *st);
 void vperfctr_flush_detached(struct vperfctr_state *st);

@@ -167,6 +167,14 @@ static bool has_hup(int set, int timeout)
 	return p.revents & POLLHUP;
 }
 
+static u64 now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
+}
+
 /* ---- targets -------------------------------------------------------------------- */
 
 static int threads_of(pid_t pid)
@@ -316,6 +324,31 @@ START_TEST(close_ends_counting)
 	ck_assert(counters_free());
 	ck_assert_eventually(module_refs() == refs);
 	close(attach(pid, inherit, _i ? 1 : 11));
+	kill_target(pid);
+}
+END_TEST
+
+/* The last thread leaves the set by a control of its own, while the monitor is in poll(). */
+START_TEST(last_thread_leaves)
+{
+	pid_t self = getpid(), pid;
+	u64 start;
+	int set;
+
+	pid = fork();
+	if (!pid) {
+		no_zombies();
+		while (!shared->go || !is_asleep(self))
+			msleep(1);
+		child_assert(!count_insns(try_open_state(0), 0));
+		sleep_for_ever();
+	}
+	set = attach(pid, inherit, 1);
+	shared->go = 1;
+	start = now_ms();
+	/* At its end poll() looks again, so only the time tells whether it was woken. */
+	ck_assert(has_hup(set, 20000));
+	ck_assert_uint_lt(now_ms() - start, 10000);
 	kill_target(pid);
 }
 END_TEST
@@ -1021,14 +1054,6 @@ START_TEST(limit_of_states)
 }
 END_TEST
 
-static u64 now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
-}
-
 static void on_alarm(int sig)
 {
 	(void)sig;
@@ -1606,6 +1631,7 @@ static void add(TCase *tc)
 	}
 	tcase_add_test(tc, all_threads_at_once);
 	tcase_add_loop_test(tc, close_ends_counting, 0, 2);
+	tcase_add_test(tc, last_thread_leaves);
 	tcase_add_test(tc, one_thread_only);
 	tcase_add_loop_test(tc, started_later, 0, 3);
 	tcase_add_test(tc, inherit_threads);
