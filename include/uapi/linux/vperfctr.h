@@ -37,7 +37,7 @@
  * errors can occur in any call and are not repeated below:
  *
  *	EFAULT	the argument, or an address in it, cannot be accessed
- *	EINVAL	the size is smaller than the structure has in interface 1.0; a
+ *	EINVAL	the size is smaller than that of the structure in interface 1.0; a
  *		reserved field, an unknown flag, or the argument of a call that
  *		takes none, is not zero
  *	E2BIG	the structure is larger than this kernel knows, and a field that
@@ -445,7 +445,8 @@ struct vperfctr_attach {
  *	EIO	on the caller's CPU a counter that the processor reports does not count
  *		or cannot be written, as under some hypervisors; the kernel's log names
  *		the counter.  On another such CPU the owner is not counted, as on one
- *		that cannot count the control.
+ *		that cannot count the control.  Also, without a line in the log, once
+ *		the system has begun to shut down
  *	ENOMEM	there is no memory
  */
 #define VPERFCTR_CONTROL	_IO(0xD0, 16)

@@ -126,7 +126,10 @@ static void stop_cpu_ipi(void *unused)
 	perfctr_x86_pmi_stop();
 }
 
-/* A thread that runs here keeps its counts, and counts nothing after this. */
+/*
+ * A thread that runs here keeps its counts, and counts nothing after this.  The CPU is not
+ * given back to perf any more: nothing counts until the reboot.
+ */
 static void quiet_cpu_ipi(void *unused)
 {
 	if (!cpumask_test_and_clear_cpu(smp_processor_id(), &started))

@@ -24,7 +24,9 @@
  * The kernel's own wrapper contains a tracepoint.
  *
  * It faults if a virtual machine has moved to a host without a PMU.  The counts are lost
- * then, and the log has a line about an unchecked MSR access, but the kernel lives.
+ * then, and the log has a line about an unchecked MSR access, but the kernel lives.  There
+ * is one exception.  Without global control, the zero that is returned looks like an
+ * overflow each time that a counter is started.  A thread with a ring then makes no progress.
  */
 static __always_inline u64 perfctr_rdpmc(u32 index)
 {
