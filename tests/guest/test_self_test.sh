@@ -55,6 +55,30 @@ perfex --self-test=log -j > "$tmp/json"
 check "JSON" "$(sed 's/"text" : ".*"/"text" : ""/' "$tmp/json" | head -n 1)" \
 	'{"check" : "log", "result" : "pass", "text" : ""}'
 
+# The CPU that this check takes offline comes back, also if perfex and the check are killed.
+cpu1=/sys/devices/system/cpu/cpu1/online
+is_online() # WORD
+{
+	read -r online < $cpu1 && [ "$online" = "$1" ]
+}
+
+if [ -f $cpu1 ] && [ $# = 0 ]; then
+	perfex --self-test=hotplug > "$tmp/hotplug"
+	check "checks that fail with a CPU offline" "$(sed -n 's/^FAIL  \([^ ]*\) .*/\1/p' "$tmp/hotplug")" ""
+	check "CPU 1 after hotplug" "$(cat $cpu1)" 1
+	setsid perfex --self-test=hotplug > /dev/null 2>&1 &
+	group=$!
+	until is_online 0 || ! kill -0 $group 2> /dev/null; do :; done
+	kill -9 -$group 2> /dev/null
+	wait $group 2> /dev/null
+	# Processor time is short where many machines run, so the limit is generous.
+	for _ in $(seq 600); do
+		is_online 1 && break
+		sleep 0.1
+	done
+	check "CPU 1 after a kill" "$(cat $cpu1)" 1
+fi
+
 if [ "$failures" -gt 0 ] || [ -n "$VERBOSE" ]; then
 	cat "$tmp/out"
 fi

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /* perfex --self-test: perf, CPU hotplug, and what the kernel's log says of all checks. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "self-test.h"
@@ -103,6 +106,39 @@ static int set_online(unsigned int cpu, bool online)
 	return err;
 }
 
+/*
+ * Start a process that brings the CPU back when the check ends, or is killed: the end of
+ * the check closes the pipe.  It has a session of its own, so a terminal's signals leave it
+ * alone.
+ *
+ * Return: its id, with the descriptor that keeps it waiting in *end; or -1.
+ */
+static pid_t start_guardian(unsigned int cpu, int *end)
+{
+	int ends[2];
+	sigset_t all;
+	pid_t pid;
+	char byte;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		sigfillset(&all);
+		sigprocmask(SIG_BLOCK, &all, NULL);
+		setsid();
+		close(ends[1]);
+		while (read(ends[0], &byte, 1) < 0 && errno == EINTR)
+			;
+		_exit(set_online(cpu, true) ? 1 : 0);
+	}
+	close(ends[0]);
+	if (pid < 0)
+		close(ends[1]);
+	*end = ends[1];
+	return pid;
+}
+
 struct moved {
 	struct self_test *t;
 	const struct vperfctr_info *kind;
@@ -148,7 +184,8 @@ static enum outcome check_hotplug(struct self_test *t)
 	const unsigned int here = pin_to_first(t, &m.kind);
 	pthread_t thread;
 	unsigned int cpu;
-	int err;
+	pid_t guardian;
+	int err, end;
 
 	for (cpu = CPU_SETSIZE; cpu-- > 0;)
 		if (cpu != here && CPU_ISSET(cpu, &t->usable[m.kind->kind]))
@@ -156,6 +193,9 @@ static enum outcome check_hotplug(struct self_test *t)
 	if (cpu == (unsigned int)-1)
 		return skipped(t, "there is one CPU of this kind");
 	m.cpu = cpu;
+	guardian = start_guardian(cpu, &end);
+	if (guardian < 0)
+		return skipped(t, "no second process can be started");
 	if (pthread_create(&thread, NULL, count_until_taken, &m))
 		return skipped(t, "no second thread can be started");
 	while (!m.started)
@@ -163,8 +203,8 @@ static enum outcome check_hotplug(struct self_test *t)
 	err = set_online(cpu, false);
 	m.taken = true;
 	pthread_join(thread, NULL);
-	if (!err)
-		set_online(cpu, true);
+	close(end);
+	waitpid(guardian, NULL, 0);
 	if (err)
 		return skipped(t, "CPU %u cannot be taken offline: %s", cpu, strerror(-err));
 	if (m.err)
