@@ -79,6 +79,17 @@ if [ -f $cpu1 ] && [ $# = 0 ]; then
 	check "CPU 1 after a kill" "$(cat $cpu1)" 1
 fi
 
+# Suspend to idle, as far as no clock is needed that wakes the machine.
+power=/sys/power
+if [ -f $power/pm_test ] && grep -qw freeze $power/state && [ $# = 0 ]; then
+	echo 0 > /sys/module/suspend/parameters/pm_test_delay
+	echo platform > $power/pm_test
+	perfex --self-test=suspend > "$tmp/suspend"
+	echo none > $power/pm_test
+	check "checks that fail after a suspend" "$(sed -n 's/^FAIL  \([^ ]*\) .*/\1/p' "$tmp/suspend")" ""
+	check "checks that pass after a suspend" "$(tail -n 1 "$tmp/suspend")" "1 passed, 0 failed, 0 skipped"
+fi
+
 if [ "$failures" -gt 0 ] || [ -n "$VERBOSE" ]; then
 	cat "$tmp/out"
 fi

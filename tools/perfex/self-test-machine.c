@@ -215,6 +215,81 @@ static enum outcome check_hotplug(struct self_test *t)
 	return passed(t, "a thread was counted exactly while CPU %u went offline", cpu);
 }
 
+/* ---- suspend ------------------------------------------------------------------------ */
+
+#define ALARM		"/sys/class/rtc/rtc0/wakealarm"
+#define POWER_STATE	"/sys/power/state"
+
+static int write_text(const char *file, const char *text)
+{
+	const int fd = open(file, O_WRONLY | O_CLOEXEC);
+	ssize_t len;
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	len = write(fd, text, strlen(text));
+	err = len < 0 ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+static bool has_text(const char *file, const char *text)
+{
+	const int fd = open(file, O_RDONLY | O_CLOEXEC);
+	char buf[200];
+	ssize_t len;
+
+	if (fd < 0)
+		return false;
+	len = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (len < 0)
+		return false;
+	buf[len] = '\0';
+	return strstr(buf, text) != NULL;
+}
+
+/* Suspend to idle; the clock wakes the machine after two seconds. */
+static enum outcome check_suspend(struct self_test *t)
+{
+	const struct vperfctr_info *kind;
+	uint64_t before, after, loop;
+	struct counting c;
+	int err;
+
+	pin_to_first(t, &kind);
+	if (!has_text(POWER_STATE, "freeze"))
+		return skipped(t, "this kernel cannot suspend to idle (" POWER_STATE ")");
+	if (access(ALARM, W_OK))
+		return skipped(t, "no clock can wake the machine: " ALARM ": %s", strerror(errno));
+	if (has_text(ALARM, "\n"))
+		return skipped(t, "an alarm of the clock has been set (" ALARM ")");
+	init_counting(&c, kind);
+	add_counter(&c, counter_for(t, kind, "instructions:u"), 0);
+	start_counting(t, &c);
+	count_loop(t, &c, LOOP, 5, &before);
+	err = write_text(ALARM, "+2");
+	if (err)
+		return skipped(t, "no clock can wake the machine: " ALARM ": %s", strerror(-err));
+	loop = read_count(t, &c, 0, NULL);
+	err = write_text(POWER_STATE, "freeze");
+	loop = read_count(t, &c, 0, NULL) - loop;
+	if (has_text(ALARM, "\n"))
+		write_text(ALARM, "0");
+	if (err)
+		return skipped(t, "the machine cannot be suspended: %s", strerror(-err));
+	count_loop(t, &c, LOOP, 5, &after);
+	stop_counting(&c);
+	if (loop > 10000)
+		return failed(t, "%" PRIu64 " instructions were counted in a suspend to idle", loop);
+	if (llabs((long long)(after - before)) > (long long)(before / 10000))
+		return failed(t, "%" PRIu64 " instructions before a suspend to idle, and %" PRIu64 " after it",
+			      before, after);
+	return passed(t, "%" PRIu64 " instructions before a suspend to idle, and %" PRIu64 " after it",
+		      before, after);
+}
+
 /* ---- the kernel's log ------------------------------------------------------------------ */
 
 /* Words of the kernel that must not be there after counting. */
@@ -274,6 +349,7 @@ static enum outcome check_log(struct self_test *t)
 const struct check machine_checks[] = {
 	CHECK("perf", "perf has its counters back afterwards", check_perf),
 	CHECK_ON_REQUEST("hotplug", "a CPU goes offline, and comes back", check_hotplug),
+	CHECK_ON_REQUEST("suspend", "the machine suspends to idle for two seconds", check_suspend),
 	CHECK("log", "the kernel's log has no complaint", check_log),
 	CHECKS_END
 };

@@ -22,7 +22,8 @@
 #define CHECK_LIMIT	60
 
 static const struct check *const all_checks[] = {
-	register_checks, count_checks, counting_register_checks, interrupt_checks, machine_checks,
+	register_checks, count_checks, counting_register_checks, interrupt_checks, other_checks,
+	machine_checks,
 };
 
 /* ---- results of a check ------------------------------------------------------ */

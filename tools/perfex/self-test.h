@@ -138,7 +138,7 @@ void describe_registers(const struct self_test *t, FILE *f, const char *when);
 
 /* The checks, ended by one without a name. */
 extern const struct check register_checks[], count_checks[], counting_register_checks[],
-	interrupt_checks[], machine_checks[];
+	interrupt_checks[], other_checks[], machine_checks[];
 
 /* ---- the kernel's log ------------------------------------------------------ */
 
