@@ -112,6 +112,9 @@ lint: deps
 stress: deps
 	@tests/vm/stress $(or $(SECONDS),10) $(SEED)
 
+sweep: deps
+	@tests/vm/sweep $(SUITES)
+
 fuzz: deps
 	@tests/vm/fuzz $(or $(SECONDS),10) $(SEED)
 
@@ -155,7 +158,7 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove deps check \
-	check-debug check-kernels check-processors check-events event-lists lint stress \
+	check-debug check-kernels check-processors check-events event-lists lint stress sweep \
 	fuzz fuzz-user sim sim-scale vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
@@ -188,6 +191,8 @@ endif
 #:                      minutes to build each, once; takes hours)
 #:   make stress        the lives of threads, at random, for SECONDS= of virtual
 #:                      time (ten real ones each); SEED= repeats a run
+#:   make sweep         an overflow on each instruction of the module that runs while
+#:                      counters do; prints how many it has hit
 #:   make fuzz          almost valid calls, at random, for SECONDS= of virtual time
 #:                      (thirty real ones each); SEED= repeats a run
 #:   make fuzz-user     input of perfex and the libraries, with libFuzzer; SECONDS=

@@ -1,0 +1,733 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An overflow at each instruction of the module that a path executes while counters run.
+ *
+ * A path is a short piece of a thread's life: a call, a switch, a fork.  It is executed
+ * once under a trace of the emulator.  The trace tells which instructions of the module
+ * the path executes, and how many instructions the counter has counted before each of
+ * them.  That number is the period with which the counter overflows there.  Then the path
+ * is executed once for each of these periods, and the emulator records where the overflow
+ * was.  For instructions that are still missing, the emulator lets the counter jump.
+ *
+ * After each round all counts must be exact, and an overflow must be reported once.  The
+ * kernel's log tells whether an NMI was unknown.  One CPU, virtual time.
+ */
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "known.h"
+#include "overflow.h"
+
+#define NR(array)	(sizeof(array) / sizeof((array)[0]))
+
+/* ---- the trace of the emulator: see ../pmu-model/README.md -------------------------- */
+
+enum { TRACE_OVERFLOWS, TRACE_ALL, TRACE_END, TRACE_TAKE, TRACE_VALUE, TRACE_AIM };
+
+#define PLACE		((1ULL << 48) - 1)
+#define COUNTED		(1ULL << 48)
+#define OVERFLOWED	(1ULL << 49)
+
+static u64 trace(u32 what)
+{
+	return rdpmc(0x7fff0200 + what);
+}
+
+/* Counter 0 shall overflow at this place, if it is near an overflow there. */
+static void aim_at(u64 place)
+{
+	u32 low = place, high = place >> 32;
+
+	asm volatile("rdpmc" : "+a" (low), "+d" (high) : "c" (0x7fff0200 + TRACE_AIM));
+}
+
+/* Less than what the emulator takes for near. */
+#define NEAR	0x4000
+
+/* ---- the instructions of the module ------------------------------------------------- */
+
+/* The module's code, from its first byte. */
+#define MAX_CODE	(256 * 1024)
+
+enum {
+	EXECUTED = 1,		/* by some path */
+	COUNTABLE = 2,		/* and counted by a counter that can overflow */
+	HIT = 4,		/* an overflow was there */
+};
+
+/* Shared with the processes in which tests run. */
+static struct module {
+	u64 start, end;		/* 48 bits of the addresses */
+	unsigned char all[2][MAX_CODE];	/* of all paths in i-mode, in a-mode */
+	unsigned char here[MAX_CODE];	/* of this test */
+} *module;
+
+static void find_module(void)
+{
+	char text[256];
+	FILE *file = fopen("/proc/modules", "r");
+	u64 start, size;
+
+	module = shared_memory(sizeof(*module));
+	while (file && fgets(text, sizeof(text), file)) {
+		if (sscanf(text, "vperfctr %llu %*s %*s %*s %llx", &size, &start) == 2) {
+			module->start = start & PLACE;
+			module->end = module->start + (size < MAX_CODE ? size : MAX_CODE);
+		}
+	}
+	if (!module->start)
+		die("the module is not in /proc/modules");
+	fclose(file);
+}
+
+static bool is_module(u64 place)
+{
+	return place >= module->start && place < module->end;
+}
+
+/* Print where this offset in the module is. */
+static void print_place(u64 offset)
+{
+	u64 address, best = 0, wanted = module->start + offset;
+	char name[128], best_name[128] = "?", text[256];
+	FILE *file = fopen("/proc/kallsyms", "r");
+
+	while (file && fgets(text, sizeof(text), file)) {
+		if (strstr(text, "[vperfctr]") && sscanf(text, "%llx %*s %127s", &address, name) == 2 &&
+		    (address & PLACE) <= wanted && (address & PLACE) >= best) {
+			best = address & PLACE;
+			memcpy(best_name, name, sizeof(name));
+		}
+	}
+	if (file)
+		fclose(file);
+	printf("sweep: missed %s+%#llx\n", best_name, wanted - best);
+}
+
+/* ---- rounds ------------------------------------------------------------------------- */
+
+/* How counter 0 overflows. */
+enum mode {
+	ALONE,		/* i-mode; a signal reports it; there is no other counter */
+	BESIDE,		/* i-mode; READ reports it; with a-mode counters of the same instructions */
+	SAMPLES,	/* i-mode; it makes a sample */
+	WRAPS,		/* a-mode: nothing may notice it */
+	NR_MODES,
+};
+
+static const char *const mode_names[] = { "alone", "beside", "samples", "wraps" };
+
+#define MODES(mode)	(1U << (mode))
+#define ALL_MODES	(MODES(NR_MODES) - 1)
+#define I_MODES		(MODES(ALONE) | MODES(BESIDE) | MODES(SAMPLES))
+
+struct path {
+	const char *name;
+	unsigned int modes;
+	void (*op)(void);
+	void (*begin)(void);	/* before each round, not counted */
+	u32 flags;		/* of CONTROL, where counter 0 is in a-mode */
+	/* How the path ends, and what follows from it: */
+	bool ends;		/* the state has no owner afterwards */
+	bool in_child;		/* a child with a state of its own executes it, and ends */
+	bool replaces;		/* another control drops the overflow */
+	/* Try all periods up to this one, as the trace does not tell them. */
+	u64 periods;
+	bool resumes;		/* IRESUME: there may be two overflows */
+	bool pair;		/* another i-mode counter overflows first */
+};
+
+static const struct path *path;
+static enum mode mode;
+static int fd;
+static pid_t rival;
+static u64 user_insns;		/* of a round without an overflow */
+static struct control mine;
+static int op_error;
+static u64 aim;			/* where the emulator shall place the overflow; 0: by the period */
+
+/* A child that executes the path tells this to its parent. */
+static struct told {
+	int err;
+	size_t ring_size;
+} *told;
+
+/* So long that it does not overflow: in a trace it tells how much was counted. */
+#define LONG	(1ULL << 29)
+
+/* Counter 0 of the processor in the control. */
+static unsigned int index_of_swept(void)
+{
+	return mode == ALONE || mode == WRAPS ? 0 : mode == SAMPLES || path->pair ? 1 : 2;
+}
+
+static void add_user_counter(void)
+{
+	if (have_fixed_insns())
+		control_add(&mine, FIXED_INSNS, FIXED_USER);
+	else
+		control_add(&mine, 2, INSNS_USER);
+}
+
+/* The period of the other i-mode counter. */
+#define FIRST_OF_PAIR	500
+
+/* Start the control of the round.  Nothing here may use libcheck: it would be counted. */
+static int start(u64 period)
+{
+	int err;
+
+	control_init(&mine, 1);
+	if (mode == WRAPS) {
+		/* The counter keeps the value that it has in i-mode, and continues. */
+		control_add_imode(&mine, IMODE_MAP, IMODE_BOTH, period);
+		err = set_control(fd, &mine);
+		if (err)
+			return err;
+		control_init(&mine, 1);
+		mine.c.flags = path->flags;
+		control_add(&mine, IMODE_MAP, IMODE_BOTH);
+		add_user_counter();
+		control_add(&mine, 1, INSNS_BOTH);
+		return set_control(fd, &mine);
+	}
+	if (mode != ALONE)
+		add_user_counter();
+	if (mode == BESIDE && !path->pair)
+		control_add(&mine, 1, INSNS_BOTH);
+	control_add_imode(&mine, IMODE_MAP, IMODE_BOTH, period);
+	if (path->pair)
+		control_add_imode(&mine, 1, INSNS_BOTH, FIRST_OF_PAIR);
+	if (mode == ALONE)
+		mine.c.si_signo = path->in_child ? SIGCHLD : SIGUSR1;
+	if (mode == SAMPLES)
+		mine.c.flags = VPERFCTR_CONTROL_RING;
+	return set_control(fd, &mine);
+}
+
+static struct mapped_ring ring;
+
+static u64 nr_samples(void)
+{
+	return ring_head(&ring) + ring.page->dropped;
+}
+
+/* True if the round's overflow waits for a resume, which reports it. */
+static bool must_resume(const struct sums *sums, u64 period)
+{
+	if (path->ends || path->in_child || path->replaces || path->resumes || mode == WRAPS ||
+	    sums->pmc[index_of_swept()] < period)
+		return false;
+	return mode == SAMPLES ? !nr_samples() : !(sums->status & OVERFLOW);
+}
+
+/* The counters stop early if an overflow holds them. */
+static void check_user(u64 user, bool may_be_less)
+{
+	if (!user_insns)
+		user_insns = user;
+	ck_assert_msg(may_be_less ? user <= user_insns : user == user_insns,
+		      "%llu in user mode, of %llu", user, user_insns);
+}
+
+static void check_round(u64 period)
+{
+	const u64 late = imode_late();
+	u64 sum, overflow;
+	struct sums sums;
+
+	read_sums(acc->fd, &sums);
+	sum = sums.pmc[index_of_swept()];
+	if (must_resume(&sums, period)) {
+		/* The overflow came in the SUSPEND. */
+		ck_assert_uint_eq(acc->signals, 0);
+		check_user(mode == ALONE ? user_insns : sums.pmc[0], false);
+		assert_ok(call(fd, VPERFCTR_RESUME, NULL));
+		assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+		read_sums(fd, &sums);
+		if (mode != SAMPLES)
+			ck_assert_uint_eq(sums.pmc[index_of_swept()], sum);
+		else
+			ck_assert_uint_ge(nr_samples(), 1);
+	} else if (mode != ALONE) {
+		check_user(sums.pmc[mode == WRAPS], mode == BESIDE);
+	}
+	ck_assert_uint_eq(acc->wrong, 0);
+	/* Counters of the same instructions agree if one register starts and stops them. */
+	if ((mode == BESIDE || mode == WRAPS) && have_global_ctrl() && !aim)
+		ck_assert_msg(sums.pmc[mode == WRAPS ? 0 : 1] == sums.pmc[2],
+			      "period %llu: sums %llu, %llu, %llu", period, sums.pmc[0],
+			      sums.pmc[1], sums.pmc[2]);
+	overflow = overflow_of(acc->fd);
+	if (mode == WRAPS) {
+		ck_assert_uint_eq(overflow, 0);
+		ck_assert_uint_eq(acc->signals, 0);
+	} else if (mode == SAMPLES) {
+		ck_assert_msg(sum < period ? !nr_samples() : nr_samples(),
+			      "period %llu: sum %llu, %llu samples", period, sum, nr_samples());
+	} else if (path->replaces) {
+		ck_assert_uint_eq(overflow, 0);
+		ck_assert_uint_le(acc->signals, sum >= period);
+	} else if (path->resumes) {
+		/* Each overflow, and none twice. */
+		u64 n = 1 + !!overflow;
+
+		ck_assert_msg(sum >= n * period && sum < (n + !overflow) * period + n * late,
+			      "period %llu: overflow %#llx, sum %llu", period, overflow, sum);
+		if (mode == ALONE)
+			ck_assert_uint_eq(acc->signals, n);
+	} else if (path->pair) {
+		const u64 swept = 1ULL << index_of_swept();
+
+		/* The first overflow of either stops both. */
+		ck_assert_msg(overflow && !(overflow & swept) == (sum < period) &&
+			      sum >= (period < FIRST_OF_PAIR ? period : FIRST_OF_PAIR) &&
+			      sum < FIRST_OF_PAIR + late,
+			      "period %llu: overflow %#llx, sum %llu", period, overflow, sum);
+		ck_assert_uint_eq(acc->signals, mode == ALONE);
+	} else {
+		ck_assert_msg(overflow ? sum >= period && sum < period + late : sum < period,
+			      "period %llu: overflow %#llx, sum %llu", period, overflow, sum);
+		/* A thread that ends may not live to see its signal. */
+		if (path->ends || path->in_child)
+			ck_assert_uint_le(acc->signals, mode == ALONE && overflow);
+		else
+			ck_assert_uint_eq(acc->signals, mode == ALONE && overflow);
+	}
+}
+
+static void make_samples_ring(void)
+{
+	make_ring_flags(acc->fd, VPERFCTR_RING_KERNEL, 64, 64, 0, &ring);
+}
+
+static int execute(u64 period, u32 what)
+{
+	int err;
+
+	trace(what);
+	if (aim)
+		aim_at(aim);
+	err = start(period);
+	path->op();
+	err |= op_error;
+	if (!path->ends)
+		err |= call(fd, VPERFCTR_SUSPEND, NULL);
+	trace(TRACE_END);
+	return err;
+}
+
+/* A child shares the descriptors until it executes a file or ends. */
+static int execute_in_child(u64 period, u32 what)
+{
+	pid_t pid = fork_files();
+
+	if (!pid) {
+		fd = acc->fd = open_state(0);
+		handle(SIGCHLD, on_overflow);
+		if (mode == SAMPLES) {
+			make_samples_ring();
+			told->ring_size = ring.size;
+		}
+		/* Later there are no page faults: the number of their instructions varies. */
+		start(2 * LONG);
+		trace(what);
+		if (aim)
+			aim_at(aim);
+		told->err = start(period);
+		path->op();
+		_exit(1);
+	}
+	wait_for(pid);
+	while (status_of(acc->fd) & ATTACHED)
+		msleep(1);
+	trace(TRACE_END);
+	if (mode == SAMPLES)
+		map_ring(acc->fd, told->ring_size, &ring);
+	return told->err;
+}
+
+static void round_of(u64 period, u32 what)
+{
+	int err;
+
+	acc->signals = 0;
+	if (path->begin)
+		path->begin();
+	if (path->in_child) {
+		err = execute_in_child(period, what);
+	} else {
+		fd = acc->fd = open_state(0);
+		if (mode == SAMPLES)
+			make_samples_ring();
+		err = execute(period, what);
+	}
+	ck_assert_int_eq(err, 0);
+	check_round(period);
+	if (mode == SAMPLES)
+		munmap((void *)ring.page, ring.size);
+	if (!path->ends && !path->in_child)
+		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	close(acc->fd);
+}
+
+/* ---- the sweep ---------------------------------------------------------------------- */
+
+/* Where an overflow should be next. */
+struct target {
+	u64 place;		/* offset in the module */
+	u64 period;
+};
+
+#define MAX_TARGETS	20000
+
+static unsigned int find_targets(struct target *targets)
+{
+	unsigned int n = 0;
+	u64 t, value, offset;
+
+	while ((t = trace(TRACE_TAKE))) {
+		value = trace(TRACE_VALUE);
+		if (!is_module(t & PLACE))
+			continue;
+		offset = (t & PLACE) - module->start;
+		module->here[offset] |= EXECUTED;
+		if (!(t & COUNTED))
+			continue;
+		value = (value + (path->periods ? path->periods : LONG)) &
+			((1ULL << info.pmc_width) - 1);
+		/* The counter has just started, or has another control. */
+		if (value < info.min_period || value > (path->periods ? path->periods : LONG))
+			continue;
+		if (!(module->here[offset] & COUNTABLE) || !(module->here[offset] & HIT)) {
+			module->here[offset] |= COUNTABLE;
+			if (n < MAX_TARGETS)
+				targets[n++] = (struct target) { offset, value };
+		}
+	}
+	return n;
+}
+
+static bool take_hits(void)
+{
+	bool any = false;
+	u64 t;
+
+	while ((t = trace(TRACE_TAKE))) {
+		if (!(t & OVERFLOWED))
+			continue;
+		any = true;
+		if (is_module(t & PLACE))
+			module->here[(t & PLACE) - module->start] |= HIT;
+	}
+	return any;
+}
+
+static unsigned int count_places(const unsigned char *places, int mask, int value)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < MAX_CODE; i++)
+		n += (places[i] & mask) == value;
+	return n;
+}
+
+/* How many instructions no path has hit so far in this mode, this one included. */
+static unsigned int count_missed(const unsigned char *all)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < MAX_CODE; i++)
+		n += ((all[i] | module->here[i]) & (COUNTABLE | HIT)) == COUNTABLE;
+	return n;
+}
+
+#define PASSES	3
+
+static void sweep_all_places(void)
+{
+	struct target *targets = shared_memory(MAX_TARGETS * sizeof(*targets));
+	unsigned int pass, i, n, rounds = 0;
+	unsigned int countable, hit, executed;
+	unsigned char *all = module->all[mode == WRAPS];
+
+	memset(module->here, 0, sizeof(module->here));
+	user_insns = 0;
+	/* The first round resolves symbols, and prepares the CPU. */
+	round_of(path->periods ? path->periods : LONG, TRACE_END);
+	user_insns = 0;
+	for (pass = 0; pass < PASSES; pass++) {
+		round_of(path->periods ? path->periods : LONG, TRACE_ALL);
+		n = find_targets(targets);
+		for (i = info.min_period; i < path->periods && !pass; i++, rounds++) {
+			round_of(i, TRACE_OVERFLOWS);
+			take_hits();
+		}
+		for (i = 0; i < n && !path->periods; i++) {
+			/* Once more only if no path has hit it. */
+			if ((module->here[targets[i].place] |
+			     (pass ? all[targets[i].place] : 0)) & HIT)
+				continue;
+			aim = pass ? module->start + targets[i].place : 0;
+			round_of(targets[i].period + (aim ? NEAR : 0), TRACE_OVERFLOWS);
+			aim = 0;
+			take_hits();
+			rounds++;
+		}
+		if (!count_missed(all))
+			break;
+	}
+	for (i = 0; i < MAX_CODE; i++)
+		all[i] |= module->here[i];
+	countable = count_places(module->here, COUNTABLE, COUNTABLE);
+	hit = count_places(module->here, COUNTABLE | HIT, COUNTABLE | HIT);
+	executed = count_places(module->here, EXECUTED, EXECUTED);
+	printf("sweep: %-10s %-8s hit %4u of %4u, %4u not counting, %u rounds\n", path->name,
+	       mode_names[mode], hit, countable, executed - countable, rounds);
+	fflush(stdout);
+}
+
+/* ---- paths -------------------------------------------------------------------------- */
+
+static void op_nothing(void)
+{
+}
+
+/* The same counters, with a period that the trace can tell from others. */
+static void op_replace(void)
+{
+	if (mode != WRAPS)
+		mine.ctr[mine.c.nractrs].ireset = -2 * LONG;
+	mine.c.preserve = (1U << (mine.c.nractrs + mine.c.nrictrs)) - 1;
+	op_error = set_control(fd, &mine);
+}
+
+static void op_pause(void)
+{
+	call(fd, VPERFCTR_SUSPEND, NULL);
+	call(fd, VPERFCTR_RESUME, NULL);
+}
+
+static void op_read(void)
+{
+	struct sums sums;
+
+	try_read_sums(fd, &sums);
+}
+
+static void op_switch(void)
+{
+	sched_yield();
+	sched_yield();
+}
+
+/* Another thread that switches all the time, with an a-mode counter or an i-mode one. */
+static void begin_rival(bool imode)
+{
+	if (rival)
+		return;
+	rival = fork();
+	if (!rival) {
+		int other = open_state(0);
+		struct control control;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		control_init(&control, 1);
+		if (imode)
+			control_add_imode(&control, IMODE_MAP, IMODE_BOTH, LONG);
+		else
+			control_add(&control, 1, INSNS_USER);
+		if (set_control(other, &control))
+			_exit(1);
+		for (;;)
+			sched_yield();
+	}
+	msleep(1);
+}
+
+static void begin_amode_rival(void)
+{
+	begin_rival(false);
+}
+
+static void begin_imode_rival(void)
+{
+	begin_rival(true);
+}
+
+static void op_sleep(void)
+{
+	struct timespec ts = { .tv_nsec = 10000 };
+
+	nanosleep(&ts, NULL);
+}
+
+static void op_unlink(void)
+{
+	call(fd, VPERFCTR_UNLINK, NULL);
+}
+
+/* The last descriptor, and the thread keeps its state. */
+static void op_mmap(void)
+{
+	munmap((void *)try_map_state(fd), PAGE);
+}
+
+static void op_iresume(void)
+{
+	loop(400);
+	call(fd, VPERFCTR_IRESUME, NULL);
+	loop(400);
+}
+
+static void op_overflow(void)
+{
+	loop(1000);
+}
+
+static void op_fork(void)
+{
+	pid_t pid = vfork();
+
+	if (!pid)
+		_exit(0);
+	syscall(SYS_wait4, pid, NULL, 0, NULL);
+}
+
+static void op_exit(void)
+{
+	syscall(SYS_exit, 0);
+}
+
+static void op_exec(void)
+{
+	char *args[] = { "known", NULL };
+
+	execv("/tests/known", args);
+}
+
+/* Calls for another thread, which ptrace has stopped. */
+static int others_fd;
+static pid_t other;
+
+static void begin_monitor(void)
+{
+	int status;
+
+	if (other)
+		return;
+	other = fork();
+	if (!other) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(other, &status, __WALL), other);
+	others_fd = open_thread(other, VPERFCTR_OPEN_CREAT);
+	ck_assert_int_ge(others_fd, 0);
+}
+
+static void op_monitor(void)
+{
+	struct control next;
+	struct sums sums;
+
+	control_init(&next, 1);
+	control_add(&next, 1, INSNS_USER);
+	control_add_imode(&next, IMODE_MAP, IMODE_BOTH, LONG);
+	set_control(others_fd, &next);
+	call(others_fd, VPERFCTR_SUSPEND, NULL);
+	call(others_fd, VPERFCTR_RESUME, NULL);
+	call(others_fd, VPERFCTR_IRESUME, NULL);
+	try_read_sums(others_fd, &sums);
+}
+
+static const struct path paths[] = {
+	{ .name = "control", .modes = ALL_MODES, .op = op_nothing },
+	{ .name = "replace", .modes = ALL_MODES, .op = op_replace, .replaces = true },
+	{ .name = "pause", .modes = ALL_MODES, .op = op_pause },
+	{ .name = "read", .modes = ALL_MODES, .op = op_read },
+	{ .name = "mmap", .modes = ALL_MODES, .op = op_mmap },
+	{ .name = "switch", .modes = ALL_MODES, .op = op_switch, .begin = begin_amode_rival },
+	{ .name = "switch-i", .modes = I_MODES, .op = op_switch, .begin = begin_imode_rival },
+	{ .name = "sleep", .modes = ALL_MODES, .op = op_sleep },
+	{ .name = "iresume", .modes = MODES(ALONE) | MODES(BESIDE), .op = op_iresume,
+	  .periods = 600, .resumes = true },
+	{ .name = "overflow", .modes = MODES(ALONE) | MODES(BESIDE), .op = op_overflow, .pair = true },
+	{ .name = "unlink", .modes = ALL_MODES, .op = op_unlink, .ends = true },
+	{ .name = "fork", .modes = ALL_MODES, .op = op_fork, .flags = VPERFCTR_CONTROL_INHERIT },
+	{ .name = "exit", .modes = ALL_MODES, .op = op_exit, .in_child = true },
+	{ .name = "exec", .modes = ALL_MODES, .op = op_exec, .in_child = true },
+	{ .name = "monitor", .modes = ALL_MODES, .op = op_monitor, .begin = begin_monitor },
+};
+
+/* The names on the command line; NULL: all. */
+static char **chosen;
+
+static bool is_chosen(const char *name)
+{
+	char **p = chosen;
+
+	while (*p && strcmp(*p, name))
+		p++;
+	return *p || p == chosen;
+}
+
+START_TEST(sweep_path)
+{
+	acc = shared_memory(sizeof(*acc));
+	told = shared_memory(sizeof(*told));
+	acc->resumes = 0;
+	handle(SIGUSR1, on_overflow);
+	path = &paths[_i / NR_MODES];
+	mode = _i % NR_MODES;
+	if (!(path->modes & MODES(mode)) || !is_chosen(path->name))
+		return;
+	sweep_all_places();
+	if (rival)
+		kill(rival, SIGKILL);
+	if (other)
+		kill(other, SIGKILL);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+	tcase_add_loop_test(tc, sweep_path, 0, NR(paths) * NR_MODES);
+}
+
+/* Print the result of all paths; return true if it is too small. */
+static bool print_all(const char *name, const unsigned char *all)
+{
+	unsigned int executed = count_places(all, EXECUTED, EXECUTED);
+	unsigned int countable = count_places(all, COUNTABLE, COUNTABLE);
+	unsigned int hit = count_places(all, COUNTABLE | HIT, COUNTABLE | HIT), i;
+
+	for (i = 0; i < MAX_CODE; i++) {
+		if ((all[i] & (COUNTABLE | HIT)) == COUNTABLE)
+			print_place(i);
+	}
+	printf("sweep: all paths  %-8s hit %4u of %4u, %4u not counting\n", name, hit, countable,
+	       executed - countable);
+	/* A sweep that hits little tests little. */
+	return 10 * hit < 9 * countable;
+}
+
+int main(int argc, char **argv)
+{
+	int failed;
+
+	chosen = argv + (argc > 0);
+	open_device();
+	find_module();
+	failed = run_tests("sweep", add);
+	if (print_all("i-mode", module->all[0]) | print_all("a-mode", module->all[1]))
+		failed = EXIT_FAILURE;
+	return failed;
+}
