@@ -383,8 +383,11 @@ int vperfctr_unlink_monitor(struct vperfctr_state *st)
 	return vperfctr_check_user(st) ?: remote_detach(st, &call);
 }
 
-static int op_dissolve(struct vperfctr_state *st, void *arg)
+static int op_dissolve(struct vperfctr_state *st, void *root)
 {
+	/* Since it was found, a control of its own may have made it leave the family. */
+	if (st->root != root)
+		return -ENOENT;
 	vperfctr_detach(st, false);
 	return 0;
 }
@@ -415,7 +418,7 @@ void vperfctr_dissolve_members(struct vperfctr_state *root)
 	set_bit(STATE_CLOSED, &root->bits);
 	raw_spin_unlock_irq(&root->family_lock);
 	while ((st = get_member(root))) {
-		struct vperfctr_call call = { .op = op_dissolve };
+		struct vperfctr_call call = { .op = op_dissolve, .arg = root };
 
 		remote_detach(st, &call);
 		vperfctr_put(st);

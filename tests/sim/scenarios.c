@@ -228,6 +228,47 @@ static void dissolve(void)
 	wait_for(task, 2);
 }
 
+/* A member gets a control of its own while its family ends.  It counts on. */
+static void leave_by_control(void *arg)
+{
+	int fd, err;
+	u64 before;
+
+	fd = open_thread(0, 0);
+	if (fd < 0)
+		return;		/* its family has ended */
+	err = control(fd, 0);
+	if (!err) {
+		before = current->sim->executed;
+		user_work(30);
+		check_counts(fd, before);
+		must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	}
+	sim_require(!err || err == -ESRCH, "CONTROL: %d", err);
+	user_close(fd);
+	(void)arg;
+}
+
+static void end_with_leavers(void *arg)
+{
+	struct task_struct *task[3];
+	unsigned int i;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT));
+	must(control(fd, VPERFCTR_CONTROL_INHERIT));
+	for (i = 0; i < 3; i++)
+		task[i] = user_thread("leaves", leave_by_control, NULL);
+	user_close(fd);
+	wait_for(task, 3);
+	(void)arg;
+}
+
+static void leavers(void)
+{
+	user_wait(sim_process("root", 1000, end_with_leavers, NULL));
+}
+
 /* ---- monitors -------------------------------------------------------------------- */
 
 static bool monitored_may_end;
@@ -864,6 +905,7 @@ const struct scenario sim_scenarios[] = {
 	{ "self", self, 2 },
 	{ "family", family, 3 },
 	{ "dissolve", dissolve, 3 },
+	{ "leavers", leavers, 3 },
 	{ "remote", remote, 3 },
 	{ "kill", kill_monitored, 3 },
 	{ "readers", readers, 3 },
