@@ -772,6 +772,37 @@ static void change_rights(void *arg)
 	(void)arg;
 }
 
+static void unmap_it(void *arg)
+{
+	user_munmap(arg);
+}
+
+/* A thread withdraws the right by munmap() while another one releases the hardware. */
+static void unlink_while_unmapping(void *arg)
+{
+	struct task_struct *task[2];
+	struct vm_area_struct *vma;
+	int fd;
+
+	task[0] = user_thread("works", just_work, NULL);
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	vma = user_mmap(fd, 0, PAGE_SIZE);
+	sim_require(vma, "the page cannot be mapped");
+	must(control(fd, 0));
+	task[1] = user_thread("unmaps", unmap_it, vma);
+	user_work(1 + sim_random(4));
+	must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+	rights_may_end = true;
+	wait_for(task, 2);
+	user_close(fd);
+	(void)arg;
+}
+
+static void withdrawal(void)
+{
+	user_wait(sim_process("rights", 1000, unlink_while_unmapping, NULL));
+}
+
 static void rights(void)
 {
 	user_wait(sim_process("rights", 1000, change_rights, NULL));
@@ -918,6 +949,7 @@ const struct scenario sim_scenarios[] = {
 	{ "failures", failures, 2 },
 	{ "scale", sim_scale, 8, .only_by_name = true },
 	{ "rights", rights, 2 },
+	{ "withdrawal", withdrawal, 3 },
 	{ "ended", ended, 3 },
 	{ "unlink_ended", unlink_ended, 3 },
 	{ "moves", moves, 2 },

@@ -144,12 +144,17 @@ static void switch_from_other(struct pce_cpu *cpu, struct mm_struct *mm)
 	mmput(other);
 }
 
+void perfctr_x86_pce_wake(void)
+{
+	if (wq_has_sleeper(&completed_wait))
+		wake_up(&completed_wait);
+}
+
 static void complete_requests(struct pce_cpu *cpu, int request)
 {
 	/* After the mm is dropped: a waiter may depend on that. */
 	smp_store_release(&cpu->completed, request);
-	if (wq_has_sleeper(&completed_wait))
-		wake_up(&completed_wait);
+	perfctr_x86_pce_wake();
 }
 
 static int thread_should_run(unsigned int n)
@@ -299,10 +304,18 @@ void perfctr_x86_pce_follow(struct mm_struct *mm)
 	}
 }
 
+static bool is_settled(void)
+{
+	if (perfctr_x86_is_withdrawing())
+		return false;
+	smp_rmb();	/* pairs with end_withdrawal(): the requests are seen then */
+	return perfctr_x86_pce_idle();
+}
+
 void perfctr_x86_pce_wait(void)
 {
-	if (!perfctr_x86_pce_idle())
-		wait_event_timeout(completed_wait, perfctr_x86_pce_idle(), WAIT_JIFFIES);
+	if (!is_settled())
+		wait_event_timeout(completed_wait, is_settled(), WAIT_JIFFIES);
 }
 
 int perfctr_x86_pce_init(void)

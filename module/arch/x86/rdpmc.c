@@ -201,6 +201,12 @@ static void end_withdrawal(void)
 {
 	smp_mb__before_atomic();	/* the CPUs have been asked: see is_late_here() */
 	atomic_dec(&withdrawals);
+	perfctr_x86_pce_wake();
+}
+
+bool perfctr_x86_is_withdrawing(void)
+{
+	return atomic_read(&withdrawals);
 }
 
 bool perfctr_own_changed(struct perfctr_user *user)

@@ -440,22 +440,28 @@ void perfctr_x86_rdpmc_begin(void);
 void perfctr_x86_rdpmc_end(void);
 void perfctr_x86_rdpmc_exit(void);
 
+/* True if a thread withdraws a process's right and has not asked all CPUs concerned. */
+bool perfctr_x86_is_withdrawing(void);
+
 /*
  * cr4-pce.c: make CR4.PCE follow perfctr_x86_rdpmc_allowed() of an mm.
  *
  * follow: update CR4.PCE on the CPUs that have the mm loaded.  On kernels that let no
  *	module write CR4, this only asks these CPUs to do it.
  * idle: true if all CPUs have done it.
- * wait: wait for that, but for a tenth of a second at most.
+ * wait: wait for that, and for threads that have withdrawn a right and still ask the CPUs
+ *	concerned; but for a tenth of a second at most.
+ * wake: no thread may withdraw a right any more: wait looks again.
  * is_late: true if this CPU has not done it.
  * suspect: perf may have left counters on this CPU that the kernel will clear.
  *
  * Context: the mm must not be freed meanwhile.  follow: interrupts enabled.  wait: may
- * sleep.  is_late: preemption disabled.  suspect: interrupts disabled.
+ * sleep.  wake: not in an NMI.  is_late: preemption disabled.  suspect: interrupts disabled.
  */
 void perfctr_x86_pce_follow(struct mm_struct *mm);
 bool perfctr_x86_pce_idle(void);
 void perfctr_x86_pce_wait(void);
+void perfctr_x86_pce_wake(void);
 bool perfctr_x86_pce_is_late(void);
 void perfctr_x86_pce_suspect(void);
 int perfctr_x86_pce_init(void);
