@@ -128,6 +128,10 @@ sim:
 sim-scale:
 	@$(sub) tests/sim scale
 
+fuzz-sim: deps
+	@tests/vm/deps tests/fuzz/packages
+	@$(sub) tests/sim fuzz
+
 vm: deps
 	@tests/vm/shell
 
@@ -159,7 +163,7 @@ help:
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove deps check \
 	check-debug check-kernels check-processors check-events event-lists lint stress sweep \
-	fuzz fuzz-user sim sim-scale vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
+	fuzz fuzz-user fuzz-sim sim sim-scale vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
 
@@ -197,6 +201,7 @@ endif
 #:                      (thirty real ones each); SEED= repeats a run
 #:   make fuzz-user     input of perfex and the libraries, with libFuzzer; SECONDS=
 #:                      for each, SEED=
+#:   make fuzz-sim      all calls on a simulated machine, with libFuzzer; SECONDS=
 #:   make sim           the module on a simulated machine: more runs, and old defects
 #:   make sim-scale     there, what each operation costs on up to 1024 CPUs
 #:   make bench         the cost beside perf_event's, emulated: doc/performance.md

@@ -136,10 +136,14 @@ static unsigned int explore(unsigned int n)
 	return 0;
 }
 
+unsigned int (*sim_chooser)(unsigned int n, unsigned int one_in);
+
 unsigned int sim_choose(unsigned int n, unsigned int one_in)
 {
 	unsigned int value = 0;
 
+	if (sim_chooser)
+		return sim_chooser(n, one_in);
 	number++;
 	if (n < 2)
 		return 0;

@@ -326,7 +326,9 @@ static inline void hlist_del(struct hlist_node *n)
 
 /* ---- CPUs --------------------------------------------------------------- */
 
+#ifndef NR_CPUS
 #define NR_CPUS		1024
+#endif
 extern unsigned int nr_cpu_ids;
 
 struct cpumask { unsigned long bits[DIV_ROUND_UP(NR_CPUS, 64)]; };

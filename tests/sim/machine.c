@@ -354,7 +354,7 @@ void sim_wait(bool (*cond)(void *arg), void *arg)
 		n = other_cpu(2);
 		if (n != sim_cpu)
 			run_cpu(n);
-		else if (!cond(arg))	/* cpu_relax() only lets others go on */
+		else if (!cond(arg) && !irq_is_ready(cpu))	/* cpu_relax() only lets others go on */
 			pass_time();
 		sim_this_cpu()->wait = NULL;
 	}
@@ -1756,6 +1756,21 @@ static void call_startup(void *arg)
 		sim_require(!sim_cpuhp_startup((unsigned long)arg), "the startup callback failed");
 }
 
+/* As idle_task_exit(): the dead CPU has no process's mm, hence no right to RDPMC. */
+static void leave_mm(unsigned int n)
+{
+	struct sim_cpu *cpu = &sim_cpus[n];
+	struct mm_struct *mm = cpu->loaded_mm;
+
+	cpu->pce = false;
+	cpu->loaded_mm = NULL;
+	cpu->idle->active_mm = NULL;
+	if (!mm)
+		return;
+	mm->cpus.bits[n / 64] &= ~BIT(n % 64);
+	mmdrop(mm);
+}
+
 /* The order is that of the kernel: inactive, callbacks, kernel threads, empty, off. */
 void sim_cpu_down(unsigned int n)
 {
@@ -1772,10 +1787,12 @@ void sim_cpu_down(unsigned int n)
 			cpu->need_resched = true;
 		sim_sleep_on(NULL, now + 1000);
 	} while (sim_cpu == n || !only_idle(n) || cpu->calls || cpu->works || !cpu->wait || cpu->irqs_off ||
-		 cpu->in_irq);
+		 cpu->in_irq || model.cpu[n].pmi);
 	fake_online[n] = false;
 	sim_online_mask.bits[n / 64] &= ~BIT(n % 64);
+	cpu->nmi_at = 0;
 	cpu->curr = NULL;	/* executes nothing */
+	leave_mm(n);
 	while (cpu->timers) {
 		struct hrtimer *timer = cpu->timers;
 

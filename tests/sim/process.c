@@ -149,6 +149,9 @@ void cr4_update_irqsoff(unsigned long set, unsigned long clear)
 
 /* ---- files ------------------------------------------------------------------------ */
 
+static struct super_block anon_inodes;
+static struct dentry anon_dentry = { &anon_dentry, { "[vperfctr]" }, &anon_inodes };
+
 struct file *anon_inode_getfile(const char *name, const struct file_operations *fops, void *priv,
 				int flags)
 {
@@ -162,6 +165,7 @@ struct file *anon_inode_getfile(const char *name, const struct file_operations *
 	file = calloc(1, sizeof(*file));
 	sim_nr_files++;
 	file->f_op = fops;
+	file->f_path.dentry = &anon_dentry;
 	file->private_data = priv;
 	file->count.counter = 1;
 	return file;
@@ -466,6 +470,8 @@ static void user_begins(void *arg)
 	user_exit();
 }
 
+void (*sim_user_task_made)(struct task_struct *task);
+
 static struct task_struct *make_user_task(const char *name, void (*func)(void *), void *arg,
 					  const struct cred *cred, struct signal_struct *process)
 {
@@ -481,6 +487,8 @@ static struct task_struct *make_user_task(const char *name, void (*func)(void *)
 	*p = task;
 	if (!process->pid)
 		process->pid = task->pid;
+	if (sim_user_task_made)
+		sim_user_task_made(task);
 	return task;
 }
 
@@ -636,6 +644,8 @@ static void stop_for_tracer(void)
 {
 	current->sim->stop = false;
 	SIM_STEP("enters its ptrace stop");
+	if (!current->ptrace)		/* the tracer is gone */
+		return;
 	current->sim->key = NULL;
 	current->sim->until = 0;
 	current->sim->state = SIM_TRACED;
@@ -745,12 +755,19 @@ static int release_mem(struct inode *inode, struct file *file)
 
 static const struct file_operations mem_fops = { .release = release_mem };
 
-/* Open /proc/PID/mem. */
+/* Open /proc/PID/mem.  Return: a descriptor, or an error. */
 int user_open_mem(struct task_struct *task)
 {
-	struct file *file = calloc(1, sizeof(*file));
 	int fd = get_unused_fd_flags(0);
+	struct file *file;
 
+	if (fd < 0)
+		return fd;
+	if (!task->mm) {
+		put_unused_fd(fd);
+		return -ESRCH;
+	}
+	file = calloc(1, sizeof(*file));
 	sim_nr_files++;
 	file->f_op = &mem_fops;
 	file->count.counter = 1;

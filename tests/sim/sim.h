@@ -14,6 +14,7 @@
  * chosen once in `one_in` times.  A replay takes what was recorded.
  */
 unsigned int sim_choose(unsigned int n, unsigned int one_in);
+extern unsigned int (*sim_chooser)(unsigned int n, unsigned int one_in);	/* instead, if set */
 void sim_choices_random(u64 seed);
 void sim_choices_replay(const char *file);
 void sim_choices_save(const char *file);
@@ -205,6 +206,8 @@ struct signal_struct {
 };
 
 /* Start a process of that user, or a thread of the caller's process. */
+/* Called with each process and thread before it can run, if set. */
+extern void (*sim_user_task_made)(struct task_struct *task);
 struct task_struct *sim_process(const char *name, u32 uid, void (*func)(void *), void *arg);
 struct task_struct *user_thread(const char *name, void (*func)(void *), void *arg);
 struct task_struct *user_fork(const char *name, void (*func)(void *), void *arg);
