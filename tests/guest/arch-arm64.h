@@ -43,6 +43,8 @@
 #define have_fixed_insns()	false
 #define FIXED_INSNS		FIXED(0)
 
+#define EMULATOR_TRACES		false
+
 /* The emulator counts the instructions of all CPUs together. */
 #define COUNTS_APART		false
 

@@ -41,6 +41,9 @@
 #define CYCLES		(info.cpu_type == VPERFCTR_CPU_AMD ? 0x76 : 0x3c)
 #define CYCLES_USER	(SEL_USER | CYCLES)
 
+/* The emulated PMU can trace places: see ../pmu-model/README.md. */
+#define EMULATOR_TRACES		true
+
 /* Each CPU counts its own instructions only. */
 #define COUNTS_APART		true
 
