@@ -8,15 +8,8 @@
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"; rmmod msr_reader 2> /dev/null' EXIT
-checks=0 failures=0
-
-check() # WHAT GOT EXPECTED
-{
-	checks=$((checks + 1))
-	[ "$2" = "$3" ] && return
-	failures=$((failures + 1))
-	echo "$1: '$2', not '$3'"
-}
+# shellcheck source=../install/check.sh
+. "$(dirname "$0")/check.sh"
 
 # It has been built for one kernel.
 registers=yes
@@ -93,6 +86,4 @@ fi
 if [ "$failures" -gt 0 ] || [ -n "$VERBOSE" ]; then
 	cat "$tmp/out"
 fi
-if [ "$failures" = 0 ]; then percent=100; else percent=0; fi
-echo "$percent%: Checks: $checks, Failures: $failures, Errors: 0"
-[ "$failures" = 0 ]
+summary
