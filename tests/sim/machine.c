@@ -169,13 +169,62 @@ static void task_begins(void)
 	sim_fail("the function of a task returns");
 }
 
+static void *map_stacks(unsigned int n)
+{
+	void *p = mmap(NULL, n * STACK_SIZE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	sim_require(p != MAP_FAILED, "no memory for a stack");
+	return p;
+}
+
+#ifdef __SANITIZE_ADDRESS__
+/* A late access to the stack of a task that has been freed faults. */
+static void *get_stack(void)
+{
+	return map_stacks(1);
+}
+
+static void put_stack(void *stack)
+{
+	munmap(stack, STACK_SIZE);
+}
+#else
+/* Few mappings: exploring forks at each choice, and a fork copies them all. */
+#define STACKS_AT_ONCE	32
+
+static char *free_stack;		/* linked by their last words */
+static char *next_stack, *end_stack;	/* those that no task has used */
+
+static void put_stack(void *stack)
+{
+	((char **)((char *)stack + STACK_SIZE))[-1] = free_stack;
+	free_stack = stack;
+}
+
+static void *get_stack(void)
+{
+	char *stack = free_stack;
+
+	if (stack) {
+		free_stack = ((char **)(stack + STACK_SIZE))[-1];
+		return stack;
+	}
+	if (next_stack == end_stack) {
+		next_stack = map_stacks(STACKS_AT_ONCE);
+		end_stack = next_stack + STACKS_AT_ONCE * STACK_SIZE;
+	}
+	stack = next_stack;
+	next_stack += STACK_SIZE;
+	return stack;
+}
+#endif
+
 static void make_stack(struct sim_task *t)
 {
 	void **sp;
 
-	t->stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	sim_require(t->stack != MAP_FAILED, "no memory for a stack");
+	t->stack = get_stack();
 	/* A task that ended there has left its frames. */
 	__asan_unpoison_memory_region(t->stack, STACK_SIZE);
 	sp = (void **)((char *)t->stack + STACK_SIZE) - 3;	/* aligned as after a call */
@@ -261,7 +310,8 @@ static void run_cpu(unsigned int n)
 /* Choose another CPU that can go on, or return this one. */
 static unsigned int other_cpu(unsigned int one_in)
 {
-	unsigned int i, n, found[NR_CPUS], nr = 0;
+	static unsigned int found[NR_CPUS];	/* not on the stack, of which each page costs a fault */
+	unsigned int i, n, nr = 0;
 
 	for (i = 1; i < nr_cpu_ids; i++) {
 		n = (sim_cpu + i) % nr_cpu_ids;
@@ -397,7 +447,8 @@ static noinline void deviate(void)
 /* The same as one choice, of each that is possible. */
 static void explore_step(struct sim_cpu *cpu)
 {
-	unsigned int i, n, other[NR_CPUS], nr = 0, choice;
+	static unsigned int other[NR_CPUS];
+	unsigned int i, n, nr = 0, choice;
 	bool preempt = !cpu->in_nmi && !cpu->irqs_off && !cpu->preempt && cpu->rq &&
 		       cpu->curr != cpu->idle;
 	bool expired = sim_steps - slice_began > SLICE;
@@ -1133,7 +1184,8 @@ static void dequeue(struct task_struct *task)
 
 static unsigned int allowed_cpu(const struct task_struct *task)
 {
-	unsigned int n, found[NR_CPUS], nr = 0;
+	static unsigned int found[NR_CPUS];
+	unsigned int n, nr = 0;
 
 	if (task->sim->pinned)
 		return task->cpu;
@@ -1507,7 +1559,7 @@ static void free_task(struct task_struct *task)
 	sim_nr_user_tasks -= !!task->signal;
 	if (task->signal && !--task->signal->refs)
 		free(task->signal);
-	munmap(task->sim->stack, STACK_SIZE);
+	put_stack(task->sim->stack);
 	free(task->sim);
 	free(task);
 }
