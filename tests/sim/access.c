@@ -29,6 +29,13 @@ static void access_memory(void *p, size_t size, const char *what, void *pc)
 		sim_failed_at(pc, "%s memory that is not allocated", what);
 }
 
+static void write_memory(void *p, size_t size, void *pc)
+{
+	access_memory(p, size, "writes", pc);
+	if (!sim_is_own_stack(p))
+		sim_will_store(p, size);
+}
+
 #define ACCESS(size)								\
 void __tsan_read##size(void *p);						\
 void __tsan_read##size(void *p)							\
@@ -38,7 +45,7 @@ void __tsan_read##size(void *p)							\
 void __tsan_write##size(void *p);						\
 void __tsan_write##size(void *p)						\
 {										\
-	access_memory(p, size, "writes", __builtin_return_address(0));		\
+	write_memory(p, size, __builtin_return_address(0));			\
 }										\
 void __tsan_unaligned_read##size(void *p);					\
 void __tsan_unaligned_read##size(void *p)					\
@@ -48,7 +55,7 @@ void __tsan_unaligned_read##size(void *p)					\
 void __tsan_unaligned_write##size(void *p);					\
 void __tsan_unaligned_write##size(void *p)					\
 {										\
-	access_memory(p, size, "writes", __builtin_return_address(0));		\
+	write_memory(p, size, __builtin_return_address(0));			\
 }										\
 void __tsan_volatile_read##size(void *p);					\
 void __tsan_volatile_read##size(void *p)					\
@@ -83,12 +90,14 @@ void __tsan_read_range(void *p, long size)
 void __tsan_write_range(void *p, long size);
 void __tsan_write_range(void *p, long size)
 {
-	access_memory(p, size, "writes", __builtin_return_address(0));
+	write_memory(p, size, __builtin_return_address(0));
 }
 
 void __tsan_init(void);
+/* Called before main() if the module has been compiled so. */
 void __tsan_init(void)
 {
+	sim_sees_plain_stores = true;
 }
 
 /* Describe a place in the code, for the story: "file.c:line", as addr2line prints it. */

@@ -132,27 +132,41 @@ static inline u32 hash_ptr(const void *p, unsigned int bits)
 void sim_step(const char *what, const char *file, int line);
 #define SIM_STEP(what)		sim_step(what, __FILE__, __LINE__)
 
+/*
+ * Store buffers, in stores.c.  A CPU's stores may stay there until it drains them.  Order:
+ * the stores before are visible before those that follow.
+ */
+void sim_will_store(volatile void *p, size_t size);
+void sim_will_change(volatile void *p, size_t size, u64 mask);
+void sim_will_add(volatile void *p, size_t size, u64 n);
+void sim_drain(void);
+void sim_order_stores(void);
+void sim_write_barrier(void);
+
 #define READ_ONCE(x)	({ SIM_STEP("read " #x); *(const volatile __typeof__(x) *)&(x); })
 #define WRITE_ONCE(x, v)						\
 do {									\
 	__typeof__(x) sim_value = (v);					\
 	SIM_STEP("write " #x);						\
+	sim_will_store(&(x), sizeof(x));				\
 	*(volatile __typeof__(x) *)&(x) = sim_value;			\
 } while (0)
 #define smp_load_acquire(p)	READ_ONCE(*(p))
-#define smp_store_release(p, v)	WRITE_ONCE(*(p), v)
-#define smp_store_mb(x, v)	WRITE_ONCE(x, v)
-#define smp_mb()		SIM_STEP("smp_mb")
+#define smp_store_release(p, v)	do { sim_order_stores(); WRITE_ONCE(*(p), v); } while (0)
+#define smp_store_mb(x, v)	do { WRITE_ONCE(x, v); smp_mb(); } while (0)
+#define smp_mb()		({ SIM_STEP("smp_mb"); sim_drain(); })
 #define smp_rmb()		SIM_STEP("smp_rmb")
-#define smp_wmb()		SIM_STEP("smp_wmb")
-#define smp_mb__before_atomic()	SIM_STEP("smp_mb")
-#define smp_mb__after_atomic()	SIM_STEP("smp_mb")
+#define smp_wmb()		({ SIM_STEP("smp_wmb"); sim_write_barrier(); })
+#define smp_mb__before_atomic()	smp_mb()
+#define smp_mb__after_atomic()	smp_mb()
 /* One access: where plain accesses are steps, the parts of an atomic operation are none. */
 #define SIM_ATOMIC(x)		(*(volatile __typeof__(x) *)&(x))
+/* Operations that return a value are full barriers.  The others order nothing. */
 #define cmpxchg(p, old, new)						\
 ({									\
 	__typeof__(*(p)) sim_new = (new), sim_old = (old), sim_was;	\
 	SIM_STEP("cmpxchg " #p);					\
+	sim_drain();							\
 	sim_was = SIM_ATOMIC(*(p));					\
 	if (sim_was == sim_old)						\
 		SIM_ATOMIC(*(p)) = sim_new;				\
@@ -162,6 +176,7 @@ do {									\
 ({									\
 	__typeof__(*(p)) sim_new = (v), sim_was;			\
 	SIM_STEP("xchg " #p);						\
+	sim_drain();							\
 	sim_was = SIM_ATOMIC(*(p));					\
 	SIM_ATOMIC(*(p)) = sim_new;					\
 	sim_was;							\
@@ -174,11 +189,18 @@ typedef struct { s64 counter; } atomic64_t;
 #define atomic_read(v)		READ_ONCE((v)->counter)
 #define atomic_read_acquire(v)	atomic_read(v)
 #define atomic_set(v, n)	WRITE_ONCE((v)->counter, n)
-#define atomic_add_return(n, v)	({ SIM_STEP("atomic " #v); SIM_ATOMIC((v)->counter) += (n); })
-#define atomic_inc(v)		((void)atomic_add_return(1, v))
-#define atomic_dec(v)		((void)atomic_add_return(-1, v))
-#define atomic_sub(n, v)	((void)atomic_add_return(-(int)(n), v))
-#define atomic_inc_return_release(v) atomic_add_return(1, v)
+#define atomic_add_return(n, v)	\
+	({ SIM_STEP("atomic " #v); sim_drain(); SIM_ATOMIC((v)->counter) += (n); })
+#define sim_atomic_add(n, v)						\
+do {									\
+	SIM_STEP("atomic " #v);						\
+	sim_will_add(&(v)->counter, sizeof((v)->counter), (n));		\
+	SIM_ATOMIC((v)->counter) += (n);				\
+} while (0)
+#define atomic_inc(v)		sim_atomic_add(1, v)
+#define atomic_dec(v)		sim_atomic_add(-1, v)
+#define atomic_sub(n, v)	sim_atomic_add(-(int)(n), v)
+#define atomic_inc_return_release(v) ({ sim_order_stores(); sim_atomic_add(1, v); (v)->counter; })
 #define atomic_dec_and_test(v)	(!atomic_add_return(-1, v))
 #define atomic64_inc_return(v)	atomic_add_return(1, v)
 #define atomic_try_cmpxchg(v, old, new)					\
@@ -191,6 +213,7 @@ typedef struct { s64 counter; } atomic64_t;
 ({									\
 	bool sim_add;							\
 	SIM_STEP("atomic " #v);						\
+	sim_drain();							\
 	sim_add = SIM_ATOMIC((v)->counter) != (unless);			\
 	if (sim_add)							\
 		SIM_ATOMIC((v)->counter) += (n);			\
@@ -198,12 +221,19 @@ typedef struct { s64 counter; } atomic64_t;
 })
 
 #define test_bit(nr, p)		(READ_ONCE(*(p)) >> (nr) & 1)
-#define set_bit(nr, p)		({ SIM_STEP("set " #nr); SIM_ATOMIC(*(p)) |= BIT(nr); })
-#define clear_bit(nr, p)	({ SIM_STEP("clear " #nr); SIM_ATOMIC(*(p)) &= ~BIT(nr); })
+#define sim_change_bit(what, nr, p, op)					\
+do {									\
+	SIM_STEP(what #nr);						\
+	sim_will_change(p, sizeof(*(p)), BIT(nr));			\
+	SIM_ATOMIC(*(p)) op;						\
+} while (0)
+#define set_bit(nr, p)		sim_change_bit("set ", nr, p, |= BIT(nr))
+#define clear_bit(nr, p)	sim_change_bit("clear ", nr, p, &= ~BIT(nr))
 #define test_and_set_bit(nr, p)						\
 ({									\
 	bool sim_was;							\
 	SIM_STEP("set " #nr);						\
+	sim_drain();							\
 	sim_was = SIM_ATOMIC(*(p)) >> (nr) & 1;				\
 	SIM_ATOMIC(*(p)) |= BIT(nr);					\
 	sim_was;							\
@@ -519,7 +549,8 @@ do {										\
 			sim_sleep_on(word, 0);					\
 	}									\
 } while (0)
-#define clear_and_wake_up_bit(bit, word) ({ clear_bit(bit, word); sim_wake_up(word); })
+#define clear_and_wake_up_bit(bit, word) \
+	({ sim_order_stores(); clear_bit(bit, word); smp_mb(); sim_wake_up(word); })
 #define wait_event_timeout(w, cond, timeout)					\
 do {										\
 	u64 sim_until = sim_ns() + (u64)(timeout) * (1000000000 / HZ);		\

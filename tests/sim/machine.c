@@ -301,7 +301,9 @@ static void run_cpu(unsigned int n)
 	if (n == sim_cpu)
 		return;
 	slice_began = sim_steps;
+	sim_leave_buffer();
 	sim_cpu = n;
+	sim_enter_buffer();
 	if (sim_story && sim_this_cpu()->what)
 		sim_tell("goes on at %s, %s", place_of(sim_this_cpu()), sim_this_cpu()->what);
 	swap_to(from, current->sim);
@@ -370,8 +372,11 @@ static u64 next_event(void)
 /* No CPU can go on: let time pass. */
 static void pass_time(void)
 {
-	u64 next = next_event();
+	u64 next;
 
+	if (sim_drain_all())
+		return;
+	next = next_event();
 	if (next == U64_MAX) {
 		sim_rcu_poll();
 		sim_require(sim_rcu_due(), "nothing can go on: a deadlock");
@@ -388,6 +393,7 @@ static void do_nmi(void);
 /* Wait on this CPU.  Interrupts come if they are enabled. */
 void sim_wait(bool (*cond)(void *arg), void *arg)
 {
+	sim_drain();		/* it takes long enough */
 	for (;;) {
 		struct sim_cpu *cpu = sim_this_cpu();
 		unsigned int n;
@@ -494,6 +500,8 @@ static void step(struct sim_cpu *cpu, unsigned int rare)
 		wake_sleepers();
 		sim_rcu_poll();
 	}
+	if (!(sim_steps % 16))
+		sim_age_buffers();
 	if (is_quiet(cpu))
 		cpu->quiet_step = sim_steps;
 	count_kernel();
@@ -659,6 +667,7 @@ static void run_calls(struct sim_cpu *cpu)
 		cpu->calls = call->next;
 		call->func(call->arg);
 		SIM_STEP("the end of a call for another CPU");
+		sim_drain();
 		call->done = true;
 	}
 }
@@ -673,6 +682,7 @@ static void run_irq_works(struct sim_cpu *cpu)
 		work->pending = false;
 		SIM_STEP("irq_work");
 		work->func(work);
+		sim_drain();
 		/* The function of one that is not queued again may not touch it. */
 		if (!work->pending)
 			work->busy = false;
@@ -724,6 +734,7 @@ static void do_irq(void)
 	if (sim_story)
 		sim_tell("interrupt, at %s, %s", place_of(cpu), cpu->what ?: "");
 	cpu->stats.interrupts++;
+	sim_drain();
 	cpu->irqs_off = true;
 	cpu->in_irq = true;
 	cpu->preempt += HARDIRQ_OFFSET;
@@ -758,6 +769,7 @@ static void do_nmi(void)
 			sim_fail("an NMI of the counters is not claimed");
 		cpu->preempt -= 16 * HARDIRQ_OFFSET;
 		cpu->in_nmi = false;
+		sim_drain();		/* by IRET */
 		if (!model_config()->level)
 			break;
 	}
@@ -817,6 +829,7 @@ bool irq_work_queue(struct irq_work *work)
 	struct irq_work **p;
 
 	SIM_STEP("irq_work_queue");
+	sim_drain();
 	if (work->pending)
 		return false;
 	work->pending = true;
@@ -850,6 +863,7 @@ static void add_call(unsigned int n, struct sim_call *call)
 	struct sim_call **p;
 
 	sim_costs.interrupts++;
+	sim_drain();
 	for (p = &sim_cpus[n].calls; *p; p = &(*p)->next)
 		;
 	*p = call;
@@ -1064,6 +1078,9 @@ void sim_spin_unlock(struct sim_lock *lock)
 {
 	SIM_STEP("unlock");
 	unhold(&sim_this_cpu()->spins, lock);
+	/* A store, before which the others are visible. */
+	sim_order_stores();
+	sim_will_store(&lock->owner, sizeof(lock->owner));
 	lock->owner = NULL;
 	preempt_enable();
 }
@@ -1100,6 +1117,7 @@ void mutex_unlock(struct mutex *m)
 	SIM_STEP("mutex_unlock");
 	sim_require(m->l.owner == current, "a mutex is released by a task that does not hold it");
 	unhold(&current->sim->mutexes, &m->l);
+	sim_drain();
 	m->l.owner = NULL;
 	sim_wake_up(m);
 }
@@ -1133,6 +1151,7 @@ void sim_refcount_inc(refcount_t *r, const char *file, int line)
 bool sim_refcount_dec(refcount_t *r, const char *file, int line)
 {
 	sim_step("refcount_dec", file, line);
+	sim_drain();
 	tell_refs(r, -1);
 	if (r->refs.counter <= 0)
 		sim_failed(file, line, "a reference is put that does not exist");
@@ -1142,6 +1161,8 @@ bool sim_refcount_dec(refcount_t *r, const char *file, int line)
 bool sim_refcount_add_unless(refcount_t *r, int n, int unless, const char *file, int line)
 {
 	sim_step("refcount_add_unless", file, line);
+	if (n < 0)
+		sim_drain();
 	if (r->refs.counter == unless)
 		return false;
 	tell_refs(r, n);
@@ -1239,6 +1260,7 @@ void sim_wake_task(struct task_struct *task)
 {
 	sim_require(!sim_this_cpu()->rq_locked, "a task is woken with the run queue locked");
 	sim_require(!sim_this_cpu()->in_nmi, "a task is woken in an NMI");
+	sim_drain();
 	if (task->sim->state != SIM_SLEEPS)
 		return;
 	end_sleep(task);
@@ -1272,6 +1294,7 @@ void sim_wake_key(const void *key)
 void sim_wake_up(const void *key)
 {
 	SIM_STEP("wake_up");
+	sim_drain();
 	sim_wake_key(key);
 }
 
@@ -1280,6 +1303,7 @@ bool wq_has_sleeper(wait_queue_head_t *w)
 	struct task_struct *task;
 
 	SIM_STEP("wq_has_sleeper");
+	sim_drain();
 	for (task = sim_tasks; task; task = task->next_task) {
 		if (task->sim->state == SIM_SLEEPS && task->sim->key == w)
 			return true;
@@ -1362,6 +1386,7 @@ static void finish_switch(void)
 	bool dead = prev->sim->state == SIM_DEAD;	/* later it may run elsewhere */
 
 	SIM_STEP("finish_task_switch");
+	sim_drain();		/* before another CPU may run it */
 	prev->on_cpu = 0;
 	wake_elsewhere(prev);
 	SIM_STEP("the previous task may run elsewhere");
@@ -1389,6 +1414,7 @@ static void schedule(bool preempted)
 	SIM_STEP("__schedule");
 	cpu->irqs_off = true;
 	SIM_STEP("__schedule, interrupts disabled");
+	sim_drain();
 	cpu->need_resched = false;
 	if (prev != cpu->idle) {
 		if (preempted || prev->sim->state == SIM_RUNNABLE)
@@ -1574,6 +1600,7 @@ void get_task_struct(struct task_struct *task)
 void put_task_struct(struct task_struct *task)
 {
 	SIM_STEP("put_task_struct");
+	sim_drain();
 	if (!--task->usage.counter)
 		free_task(task);
 }

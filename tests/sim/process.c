@@ -37,6 +37,7 @@ static void free_mm(struct mm_struct *mm)
 void mmdrop(struct mm_struct *mm)
 {
 	sim_require(mm->mm_count.counter > 0, "an mm is put too often");
+	sim_drain();
 	if (!--mm->mm_count.counter)
 		free_mm(mm);
 }

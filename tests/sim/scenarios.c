@@ -958,6 +958,19 @@ const struct scenario sim_scenarios[] = {
 	{ "moves_late", moves, 2, { unmasked, .nmi_ns = 20 * NSEC_PER_MSEC } },
 	{ "moves_alone", moves_alone, 2, { .counts_kernel = true } },
 	{ "moves_level", moves, 2, { level, .counts_kernel = true } },
+	/* The weak ones fail: see litmus.c. */
+	{ "weak_buffering", sim_weak_buffering, 2, .only_by_name = true },
+	{ "weak_buffering_wmb", sim_weak_buffering_wmb, 2, .only_by_name = true },
+	{ "weak_buffering_release", sim_weak_buffering_release, 2, .only_by_name = true },
+	{ "weak_buffering_unlock", sim_weak_buffering_unlock, 2, .only_by_name = true },
+	{ "weak_buffering_bit", sim_weak_buffering_bit, 2, .only_by_name = true },
+	{ "weak_message", sim_weak_message, 2, .only_by_name = true },
+	{ "strong_buffering_mb", sim_strong_buffering_mb, 2 },
+	{ "strong_buffering_xchg", sim_strong_buffering_xchg, 2 },
+	{ "strong_buffering_bit_mb", sim_strong_buffering_bit_mb, 2 },
+	{ "strong_message_wmb", sim_strong_message_wmb, 2 },
+	{ "strong_message_unlock", sim_strong_message_unlock, 2 },
+	{ "strong_message_release", sim_strong_message_release, 2 },
 	{ "moves_no_global", moves, 2, { no_global, .counts_kernel = true } },
 };
 

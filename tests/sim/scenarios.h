@@ -11,6 +11,20 @@ int sim_read(int fd);
 #define sim_must(call)	\
 	({ long sim_ret = (call); sim_require(sim_ret >= 0, #call ": %ld", sim_ret); sim_ret; })
 
+/* litmus.c */
+void sim_weak_buffering(void);
+void sim_weak_buffering_wmb(void);
+void sim_weak_buffering_release(void);
+void sim_weak_buffering_unlock(void);
+void sim_weak_buffering_bit(void);
+void sim_weak_message(void);
+void sim_strong_buffering_mb(void);
+void sim_strong_buffering_xchg(void);
+void sim_strong_buffering_bit_mb(void);
+void sim_strong_message_wmb(void);
+void sim_strong_message_unlock(void);
+void sim_strong_message_release(void);
+
 /* scale.c */
 void sim_scale(void);
 

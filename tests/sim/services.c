@@ -36,6 +36,7 @@ void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line)
 	else
 		sim_step("allocate", file, line);
 	sim_require(!sim_is_in_nmi(), "an allocation in an NMI");
+	sim_drain();
 	if (sim_failures.alloc && sim_choose(2, sim_failures.alloc))
 		return NULL;
 	p = aligned_alloc(before, (size + before + before - 1) / before * before);
@@ -57,6 +58,7 @@ void sim_free(const void *p)
 		return;
 	block = (struct block *)p - 1;
 	SIM_STEP("free");
+	sim_drain();
 	before = block->magic ^ MAGIC;
 	sim_require(before == 64 || before == PAGE_SIZE, "what was not allocated is freed");
 	block->next->prev = block->prev;
@@ -153,6 +155,7 @@ bool cpumask_test_and_clear_cpu(unsigned int cpu, struct cpumask *m)
 	bool was;
 
 	SIM_STEP("clear a CPU's bit");
+	sim_drain();
 	was = m->bits[cpu / 64] >> (cpu % 64) & 1;
 	m->bits[cpu / 64] &= ~BIT(cpu % 64);
 	return was;
@@ -283,6 +286,9 @@ static bool has_grace_period(u64 step)
 void sim_rcu_poll(void)
 {
 	rcu_due = rcu_list && has_grace_period(rcu_list->step);
+	/* Each CPU has been through a barrier. */
+	if (rcu_due)
+		sim_drain_all();
 }
 
 bool sim_rcu_due(void)
@@ -358,6 +364,7 @@ static void run_work(struct workqueue_struct *wq)
 	wq->running++;
 	SIM_STEP("a worker calls");
 	func(work);		/* may free the work */
+	sim_drain();
 	wq->running--;
 	wq->now[i] = NULL;
 	sim_wake_up(wq);
@@ -402,6 +409,7 @@ bool queue_work(struct workqueue_struct *wq, struct work_struct *work)
 
 	sim_require(!sim_is_in_nmi(), "queue_work() in an NMI");
 	SIM_STEP("queue_work");
+	sim_drain();
 	sim_require(work->func, "a work is not initialized");
 	if (work->pending)
 		return false;
@@ -619,6 +627,7 @@ void put_cred(const struct cred *cred)
 	struct cred *c = (struct cred *)cred;
 
 	SIM_STEP("put_cred");
+	sim_drain();
 	sim_require(c->usage.counter > 0, "a reference to credentials is put that does not exist");
 	if (!--c->usage.counter)
 		call_rcu(&c->rcu, free_cred);

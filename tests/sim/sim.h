@@ -171,6 +171,14 @@ void sim_cpu_down(unsigned int cpu);
 void sim_cpu_up(unsigned int cpu);
 extern bool sim_notifiers_on;
 
+/* ---- store buffers (stores.c); see also kernel.h -------------------------------- */
+
+extern bool sim_sees_plain_stores;	/* in sim-plain */
+bool sim_drain_all(void);		/* false: all buffers were empty */
+void sim_leave_buffer(void);
+void sim_enter_buffer(void);
+void sim_age_buffers(void);
+
 /* ---- kernel services (services.c) ------------------------------------------- */
 
 struct sim_failures {
