@@ -467,7 +467,7 @@ int vperfctr_unlink(struct vperfctr_state *st)
 	err = own ? vperfctr_apply(st, op_unlink_own, NULL) : vperfctr_unlink_monitor(st);
 	mutex_unlock(&st->lock);
 	if (!err && own) {
-		vperfctr_finish_detach(st);
+		vperfctr_finish_detach(st, st->root);
 		vperfctr_put_attachment(st);
 	}
 	vperfctr_flush_detached(st);

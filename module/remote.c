@@ -71,6 +71,7 @@ struct vperfctr_call {
 	int err;
 	bool done;
 	bool unlinked;		/* the caller must put the attachment */
+	struct vperfctr_state *root;	/* of the state that was detached: the caller must put it */
 };
 
 /*
@@ -87,7 +88,13 @@ static void execute_call(struct vperfctr_state *st, struct vperfctr_call *call, 
 		call->err = -EPERM;
 	else
 		call->err = call->op(st, call->arg);
-	if (call->err || st->owner || !may_unlink)
+	if (call->err || st->owner)
+		return;
+	/* The notifier's removal, which may come before the caller goes on, forgets the root. */
+	call->root = st->root;
+	if (call->root)
+		vperfctr_get(call->root);
+	if (!may_unlink)
 		return;
 	/* The owner may be walking its list. */
 	set_bit(STATE_LATE_FREE, &st->bits);
@@ -197,9 +204,11 @@ static int remote_detach(struct vperfctr_state *st, struct vperfctr_call *call)
 	int err = remote_call(st, call);
 
 	if (!err)
-		vperfctr_finish_detach(st);
+		vperfctr_finish_detach(st, call->root);
 	if (call->unlinked)
 		vperfctr_put_attachment(st);
+	if (call->root)
+		vperfctr_put(call->root);
 	return err;
 }
 
@@ -359,7 +368,7 @@ void vperfctr_detach_abandoned(struct vperfctr_state *st)
 		vperfctr_unlink_notifier(st);
 	local_irq_enable();
 	if (!err) {
-		vperfctr_finish_detach(st);
+		vperfctr_finish_detach(st, st->root);
 		vperfctr_put_attachment(st);
 	}
 }

@@ -314,7 +314,7 @@ void vperfctr_reap_current(void);
 void vperfctr_put_attachment(struct vperfctr_state *st);
 void vperfctr_put_later(struct vperfctr_state *st);
 void vperfctr_wake_if_empty(struct vperfctr_state *root);
-void vperfctr_finish_detach(struct vperfctr_state *st);
+void vperfctr_finish_detach(struct vperfctr_state *st, struct vperfctr_state *root);
 void vperfctr_finish_detach_later(struct vperfctr_state *st);
 void vperfctr_flush_detached(struct vperfctr_state *st);
 void vperfctr_start_other(struct vperfctr_state *st, int cpu);

@@ -460,14 +460,13 @@ void vperfctr_wake_if_empty(struct vperfctr_state *root)
 
 /*
  * Finish a detachment: release the hardware unless a family counts by it, and wake
- * pollers.  The attachment remains to be put.
+ * pollers.  The attachment remains to be put.  `root`: of the family that the state was a
+ * member of, or NULL.
  *
  * Context: may sleep.
  */
-void vperfctr_finish_detach(struct vperfctr_state *st)
+void vperfctr_finish_detach(struct vperfctr_state *st, struct vperfctr_state *root)
 {
-	struct vperfctr_state *root = st->root;
-
 	vperfctr_release_unused(st);
 	wake_up_poll(&st->wait, EPOLLHUP);
 	if (root) {
@@ -516,7 +515,7 @@ static void finish_detach_work(struct work_struct *work)
 	struct vperfctr_state *topmost = topmost_of(st);
 
 	if (!test_bit(STATE_REAPED, &st->bits)) {
-		vperfctr_finish_detach(st);
+		vperfctr_finish_detach(st, st->root);
 		if (topmost) {
 			smp_mb();	/* a close that does not find it finds it finished */
 			raw_spin_lock_irq(&topmost->family_lock);
