@@ -705,7 +705,7 @@ struct cred {
 	kuid_t uid, euid, suid;
 	kgid_t gid, egid;
 	struct user_namespace *user_ns;
-	bool perfmon;			/* CAP_PERFMON in the initial namespace */
+	bool perfmon;			/* CAP_PERFMON in user_ns */
 	struct rcu_head rcu;
 };
 #define CAP_PERFMON		38
@@ -778,7 +778,7 @@ struct task_struct {
 	const struct cred *cred;
 	raw_spinlock_t pi_lock;
 	struct cpumask cpus_mask;
-	pid_t pid;
+	pid_t pid, pid_in_ns;			/* in the initial namespace, and in its own */
 	struct task_struct *next_task;		/* all tasks */
 	struct task_struct *next_thread;	/* of the process */
 	struct sim_task *sim;
@@ -810,11 +810,10 @@ struct pid_namespace;
 enum { PIDTYPE_PID };
 struct pid *find_vpid(int nr);
 struct task_struct *pid_task(struct pid *pid, int type);
-#define task_active_pid_ns(t)	((struct pid_namespace *)NULL)
-pid_t sim_tgid(const struct task_struct *task);
-#define task_tgid_nr_ns(t, ns)	((void)(ns), sim_tgid(t))
-#define task_pid_nr_ns(t, ns)	((void)(ns), (t)->pid)
-#define task_pid_vnr(t)		((t)->pid)
+struct pid_namespace *task_active_pid_ns(const struct task_struct *task);
+pid_t task_tgid_nr_ns(const struct task_struct *task, const struct pid_namespace *ns);
+pid_t task_pid_nr_ns(const struct task_struct *task, const struct pid_namespace *ns);
+pid_t task_pid_vnr(const struct task_struct *task);
 
 struct smp_hotplug_thread {
 	struct task_struct **store;

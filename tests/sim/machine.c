@@ -1286,6 +1286,8 @@ void sim_wake_key(const void *key)
 	struct task_struct *task;
 
 	for (task = sim_tasks; task; task = task->next_task) {
+		if (key && task->sim->polls == key)
+			task->sim->polled = true;
 		if (task->sim->state == SIM_SLEEPS && task->sim->key == key)
 			sim_wake_task(task);
 	}
@@ -1305,7 +1307,7 @@ bool wq_has_sleeper(wait_queue_head_t *w)
 	SIM_STEP("wq_has_sleeper");
 	sim_drain();
 	for (task = sim_tasks; task; task = task->next_task) {
-		if (task->sim->state == SIM_SLEEPS && task->sim->key == w)
+		if (task->sim->polls == w || (task->sim->state == SIM_SLEEPS && task->sim->key == w))
 			return true;
 	}
 	return false;
@@ -1896,4 +1898,35 @@ void sim_cpu_up(unsigned int n)
 	sim_run_on(n, call_startup, (void *)(unsigned long)n);
 	cpu->active = true;
 	sim_cpus_write_unlock();
+}
+
+/* ---- suspend to RAM ------------------------------------------------------------------ */
+
+/*
+ * The order is that of the kernel, after the tasks have been frozen: one CPU remains, with
+ * interrupts disabled.  The registers are lost.
+ */
+void sim_sleep_system(void)
+{
+	unsigned int n, first = cpumask_first(cpu_online_mask);
+	bool was_online[NR_CPUS] = {};
+
+	for (n = 0; n < nr_cpu_ids; n++) {
+		if (n == first || !fake_online[n])
+			continue;
+		was_online[n] = true;
+		sim_cpu_down(n);
+	}
+	local_irq_disable();
+	sim_tell("the system sleeps");
+	sim_syscore_sleep();
+	model_cpu_reset(sim_cpu);
+	sim_this_cpu()->nmi_at = 0;
+	sim_syscore_wake();
+	sim_tell("the system has slept");
+	local_irq_enable();
+	for (n = 0; n < nr_cpu_ids; n++) {
+		if (was_online[n])
+			sim_cpu_up(n);
+	}
 }

@@ -13,7 +13,9 @@ static void main_of_machine(void *arg)
 {
 	sim_load_module();
 	sim_explore_scenario(true);
+	sim_failures.alloc = scenario->alloc;
 	scenario->func();
+	sim_failures.alloc = 0;
 	sim_explore_scenario(false);
 	sim_unload_module();
 	(void)arg;
@@ -197,10 +199,16 @@ static bool is_wanted(char **names, const struct scenario *s)
 	return *names;
 }
 
+/* True for a scenario that is also run without failing allocations. */
+static bool is_repetition(const struct scenario *s)
+{
+	return s->alloc;
+}
+
 int main(int argc, char **argv)
 {
 	const char *replay = NULL, *record = NULL;
-	unsigned int i, runs = 1, failed = 0, found = 0, deviations = 0;
+	unsigned int i, n, runs = 1, failed = 0, found = 0, deviations = 0;
 	bool explores = false;
 	u64 seed = 1;
 	int c;
@@ -244,8 +252,9 @@ int main(int argc, char **argv)
 			continue;
 		found++;
 		sim_explores = explores;
-		failed += explores && !replay ? explore_scenario(deviations, runs, record) :
-						run_scenario(seed, runs, replay, record);
+		n = is_repetition(scenario) && !argv[optind] ? DIV_ROUND_UP(runs, 4) : runs;
+		failed += explores && !replay ? explore_scenario(deviations, n, record) :
+						run_scenario(seed, n, replay, record);
 	}
 	if (!found)
 		usage();

@@ -266,9 +266,13 @@ void seq_printf(struct seq_file *m, const char *format, ...)
 void poll_wait(struct file *file, wait_queue_head_t *w, struct poll_table_struct *wait)
 {
 	(void)file;
-	(void)w;
-	(void)wait;
 	SIM_STEP("poll_wait");
+	if (!wait)
+		return;
+	/* Under the queue's lock, whose release lets loads pass this. */
+	sim_drain();
+	sim_will_store(&current->sim->polls, sizeof(current->sim->polls));
+	current->sim->polls = w;
 }
 
 /* ---- mappings ------------------------------------------------------------------------ */
@@ -357,9 +361,36 @@ int get_nr_threads(const struct task_struct *task)
 	return task->signal ? task->signal->nr_threads : 1;
 }
 
-pid_t sim_tgid(const struct task_struct *task)
+/* A namespace that was made by a process, for itself and its children. */
+struct pid_namespace { pid_t last; };
+
+static struct pid_namespace *ns_of(const struct task_struct *task)
 {
-	return task->signal ? task->signal->pid : task->pid;
+	return task->signal ? task->signal->ns : NULL;
+}
+
+struct pid_namespace *task_active_pid_ns(const struct task_struct *task)
+{
+	return ns_of(task);
+}
+
+pid_t task_pid_nr_ns(const struct task_struct *task, const struct pid_namespace *ns)
+{
+	if (!ns)
+		return task->pid;
+	return ns_of(task) == ns ? task->pid_in_ns : 0;
+}
+
+pid_t task_tgid_nr_ns(const struct task_struct *task, const struct pid_namespace *ns)
+{
+	if (!ns)
+		return task->signal ? task->signal->pid : task->pid;
+	return ns_of(task) == ns && task->signal->threads ? task->signal->threads->pid_in_ns : 0;
+}
+
+pid_t task_pid_vnr(const struct task_struct *task)
+{
+	return task_pid_nr_ns(task, ns_of(current));
 }
 
 struct pt_regs *task_pt_regs(const struct task_struct *task)
@@ -373,7 +404,7 @@ struct pid *find_vpid(int nr)
 
 	SIM_STEP("find_vpid");
 	for (task = sim_tasks; task; task = task->next_task) {
-		if (task->pid == nr)
+		if (task_pid_vnr(task) == nr)
 			return (struct pid *)task;
 	}
 	return NULL;
@@ -488,6 +519,8 @@ static struct task_struct *make_user_task(const char *name, void (*func)(void *)
 	*p = task;
 	if (!process->pid)
 		process->pid = task->pid;
+	if (process->ns)
+		task->pid_in_ns = ++process->ns->last;
 	if (sim_user_task_made)
 		sim_user_task_made(task);
 	return task;
@@ -530,6 +563,7 @@ static struct task_struct *fork_task(const char *name, void (*func)(void *), voi
 		atomic_inc(&mm->mm_users);
 	} else {
 		mm = copy_mm(current->mm);
+		process->ns = current->signal->ns;
 		for (fd = 0; fd < 64; fd++) {
 			process->fd[fd] = current->signal->fd[fd];
 			process->fd_used[fd] = process->fd[fd];
@@ -545,8 +579,10 @@ static struct task_struct *fork_task(const char *name, void (*func)(void *), voi
 	SIM_STEP("the child is in the list of threads");
 	call_fork_probe(task);
 	get_task_struct(task);
+	current->sim->forked = task;
 	sim_wake_task(task);
 	sim_return_to_user();
+	current->sim->forked = NULL;
 	return task;
 }
 
@@ -595,6 +631,9 @@ void user_exit(void)
 
 	current->sim->regs.user = false;
 	SIM_STEP("exit");
+	/* The function that gets all tasks takes the references, too. */
+	if (current->sim->forked && !sim_user_task_made)
+		put_task_struct(current->sim->forked);
 	current->flags |= PF_EXITING;
 	SIM_STEP("PF_EXITING is set");
 	if (sim_tp_exit.func) {
@@ -613,17 +652,67 @@ void user_exit(void)
 	*p = current->next_thread;
 	current->exit_state = EXIT_DEAD;
 	put_cred(current->cred);
+	if (process->execs)
+		sim_wake_up(process);
 	sim_die();
 }
 
-void user_exec(bool privileged)
+static struct cred *copy_cred(const struct cred *from)
+{
+	struct cred *cred = malloc(sizeof(*cred));
+
+	sim_nr_creds++;
+	*cred = *from;
+	cred->usage.counter = 1;
+	return cred;
+}
+
+static void commit_cred(struct cred *cred)
+{
+	const struct cred *old = current->cred;
+
+	current->cred = cred;
+	put_cred(old);
+}
+
+/*
+ * The other threads end, and this one gets the ids of the first.  False: another thread
+ * executes a file, and this one must end.
+ */
+static bool end_other_threads(void)
+{
+	struct signal_struct *process = current->signal;
+	struct task_struct *task;
+
+	if (process->execs || current->sim->signals >> SIGKILL & 1)
+		return false;
+	process->execs = current;
+	for (task = process->threads; task; task = task->next_thread) {
+		if (task != current)
+			send_sig(SIGKILL, task, 1);
+	}
+	while (process->nr_threads > 1)
+		sim_sleep_until(process, sim_ns() + NSEC_PER_SEC);
+	process->execs = NULL;
+	SIM_STEP("de_thread");
+	current->pid = process->pid;
+	return true;
+}
+
+static void exec_as(bool privileged, struct cred *cred)
 {
 	struct linux_binprm bprm = { .secureexec = privileged };
 	struct mm_struct *old = current->mm;
+	pid_t old_pid = current->pid;
 
 	current->sim->regs.user = false;
 	SIM_STEP("exec");
-	sim_require(current->signal->nr_threads == 1, "exec of a process with several threads");
+	if (current->signal->nr_threads > 1 && !end_other_threads()) {
+		if (cred)
+			put_cred(cred);
+		sim_return_to_user();
+		return;
+	}
 	current->in_execve = 1;
 	preempt_disable();
 	current->mm = make_mm();
@@ -631,13 +720,90 @@ void user_exec(bool privileged)
 	load_mm(current->mm);
 	preempt_enable();
 	mmput(old);
+	if (cred)
+		commit_cred(cred);
 	if (sim_tp_exec.func) {
 		preempt_disable();
 		((void (*)(void *, struct task_struct *, pid_t, struct linux_binprm *))sim_tp_exec.func)
-			(NULL, current, current->pid, &bprm);
+			(NULL, current, old_pid, &bprm);
 		preempt_enable();
 	}
 	current->in_execve = 0;
+	sim_return_to_user();
+}
+
+void user_exec(bool privileged)
+{
+	exec_as(privileged, NULL);
+}
+
+void user_exec_as(u32 euid)
+{
+	struct cred *cred = copy_cred(current->cred);
+
+	cred->euid.val = euid;
+	cred->suid.val = euid;
+	cred->perfmon = !euid;
+	exec_as(true, cred);
+}
+
+/* The first process there is this one, as after unshare() and a fork. */
+void user_set_namespaces(void)
+{
+	static struct user_namespace users[2];
+	static struct pid_namespace pids[2];
+	static unsigned int nr;
+	struct cred *cred = copy_cred(current->cred);
+
+	sim_require(nr < 2, "too many namespaces");
+	users[nr] = (struct user_namespace) { .parent = cred->user_ns, .owner = cred->euid };
+	cred->user_ns = &users[nr];
+	cred->perfmon = true;
+	current->sim->regs.user = false;
+	SIM_STEP("unshare");
+	current->signal->ns = &pids[nr++];
+	current->pid_in_ns = ++current->signal->ns->last;
+	commit_cred(cred);
+	sim_return_to_user();
+}
+
+/* ---- the freezer --------------------------------------------------------------- */
+
+static struct task_struct *suspends;	/* the thread that asked for it */
+
+static bool must_freeze(void)
+{
+	return suspends && suspends != current;
+}
+
+/* True if all others are in the freezer, or asleep and will come there. */
+static bool all_frozen(void)
+{
+	const struct task_struct *task;
+
+	for (task = sim_tasks; task; task = task->next_task) {
+		if (task->signal && task != current && task->sim->state == SIM_RUNNABLE)
+			return false;
+	}
+	return true;
+}
+
+void user_suspend(void)
+{
+	current->sim->regs.user = false;
+	while (suspends) {		/* as the kernel's lock does */
+		if (current->sim->signals >> SIGKILL & 1)
+			user_exit();
+		sim_return_to_user();
+		current->sim->regs.user = false;
+	}
+	SIM_STEP("freeze the tasks");
+	suspends = current;
+	while (!all_frozen())
+		sim_sleep_on(NULL, sim_ns() + 1000);
+	sim_sleep_system();
+	suspends = NULL;
+	sim_wake_up(&suspends);
 	sim_return_to_user();
 }
 
@@ -663,6 +829,8 @@ void sim_return_to_user(void)
 	for (;;) {
 		run_task_work();
 		SIM_STEP("returns to user mode");
+		while (must_freeze())
+			sim_sleep_on(&suspends, 0);
 		if (t->signals >> SIGKILL & 1)
 			user_exit();
 		if (t->stop && current->ptrace) {
@@ -692,7 +860,7 @@ void user_work(u64 instructions)
 		t->executed += n;
 		preempt_enable();
 		SIM_STEP("user mode");
-		if (t->signals || t->stop) {
+		if (t->signals || t->stop || must_freeze()) {
 			t->regs.user = false;
 			sim_return_to_user();
 		}
@@ -848,6 +1016,30 @@ unsigned int user_poll(int fd)
 		events = file->f_op->poll(file, NULL);
 		fput(file);
 	}
+	sim_return_to_user();
+	return events;
+}
+
+/* The order is that of do_poll(): nothing is lost between the look and the sleep. */
+unsigned int user_wait_poll(int fd)
+{
+	struct sim_task *t = current->sim;
+	unsigned int events = 0;
+	struct file *file;
+
+	t->regs.user = false;
+	file = fget(fd);
+	while (file && !events && !t->signals) {
+		t->polled = false;
+		events = file->f_op->poll(file, (struct poll_table_struct *)t);
+		while (!events && !t->polled && !t->signals) {
+			t->killable = true;
+			sim_sleep_on(t->polls, 0);
+		}
+	}
+	t->polls = NULL;
+	if (file)
+		fput(file);
 	sim_return_to_user();
 	return events;
 }

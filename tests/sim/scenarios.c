@@ -8,7 +8,7 @@
 /* ---- what threads do --------------------------------------------------------- */
 
 /* A control of user-mode instructions in a general counter. */
-static void fill_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr, u32 flags)
+void sim_fill_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr, u32 flags)
 {
 	*ctr = (struct vperfctr_ctr) { .map = 0, .evntsel = SEL_EN | SEL_USR | EV_INSTRUCTIONS };
 	*control = (struct vperfctr_control) {
@@ -16,6 +16,8 @@ static void fill_control(struct vperfctr_control *control, struct vperfctr_ctr *
 		.nractrs = 1, .tsc_on = 1, .flags = flags,
 	};
 }
+
+#define fill_control	sim_fill_control
 
 static int open_thread(s32 tid, u32 flags)
 {
@@ -61,9 +63,10 @@ static int control_imode(int fd, u64 period, int sig)
 	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
 }
 
-struct counts { struct vperfctr_read read; u64 own[2], children[2]; };
+#define counts		sim_counts
+#define read_counts	sim_read_counts
 
-static int read_counts(int fd, struct counts *c, u32 flags)
+int sim_read_counts(int fd, struct counts *c, u32 flags)
 {
 	memset(c, 0, sizeof(*c));
 	c->read = (struct vperfctr_read) {
@@ -74,6 +77,17 @@ static int read_counts(int fd, struct counts *c, u32 flags)
 }
 
 #define must(call)	sim_must(call)
+
+struct vm_area_struct *sim_must_map(int fd, unsigned long offset, unsigned long size)
+{
+	struct vm_area_struct *vma;
+
+	do
+		vma = user_mmap(fd, offset, size);
+	while (!vma && sim_failures.alloc);
+	sim_require(vma, "mmap() fails");
+	return vma;
+}
 
 int sim_open(s32 tid, u32 flags)
 {
@@ -441,7 +455,7 @@ static void count_and_end(void *arg)
 	struct task_struct *child;
 
 	first_fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
-	sim_require(user_mmap(first_fd, 0, PAGE_SIZE), "the page cannot be mapped");
+	sim_must_map(first_fd, 0, PAGE_SIZE);
 	must(control(first_fd, 0));
 	/* It inherits the descriptor and the mapping, and not the control. */
 	child = user_fork("child", arg, NULL);
@@ -643,8 +657,7 @@ static void take_samples(void *arg)
 
 	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
 	must(user_ioctl(fd, VPERFCTR_RING, &ring));
-	vma = user_mmap(fd, VPERFCTR_RING_OFFSET, ring.map_size);
-	sim_require(vma, "the ring cannot be mapped");
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
 	page = vma->page;
 	must(control_imode(fd, PERIOD, 0));
 	before = current->sim->executed;
@@ -703,8 +716,7 @@ static void read_inline(void *arg)
 	int fd;
 
 	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
-	vma = user_mmap(fd, 0, PAGE_SIZE);
-	sim_require(vma, "the page cannot be mapped");
+	vma = sim_must_map(fd, 0, PAGE_SIZE);
 	must(control(fd, 0));
 	before = current->sim->executed;
 	for (i = 0; i < 8; i++) {
@@ -757,8 +769,7 @@ static void change_rights(void *arg)
 	for (i = 0; i < 2; i++)
 		task[i] = user_thread("works", just_work, NULL);
 	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
-	vma = user_mmap(fd, 0, PAGE_SIZE);
-	sim_require(vma, "the page cannot be mapped");
+	vma = sim_must_map(fd, 0, PAGE_SIZE);
 	for (i = 0; i < 8; i++) {
 		must(control(fd, 0));
 		user_work(1 + sim_random(4));
@@ -932,6 +943,8 @@ static void no_global(struct model_config *config)
 	config->no_masking = true;
 }
 
+#define HYBRID	{ sim_big_core, .configure_other = sim_small_core, .others = 2 }
+
 const struct scenario sim_scenarios[] = {
 	{ "self", self, 2 },
 	{ "family", family, 3 },
@@ -947,6 +960,34 @@ const struct scenario sim_scenarios[] = {
 	{ "exec", exec, 2 },
 	{ "hotplug", hotplug, 3 },
 	{ "failures", failures, 2 },
+	{ "any_kind", sim_any_kind, 3, HYBRID },
+	{ "any_kind_signals", sim_any_kind_signals, 3, HYBRID },
+	{ "any_kind_family", sim_any_kind_family, 3, HYBRID },
+	{ "one_kind", sim_one_kind, 3, HYBRID },
+	{ "suspend", sim_suspend, 3 },
+	{ "suspend_kinds", sim_suspend_kinds, 3, HYBRID },
+	{ "ring_reader", sim_ring_reader, 3 },
+	{ "poll_signal", sim_poll_signal, 2 },
+	{ "members", sim_members, 3 },
+	{ "deep_leavers", sim_leavers, 3 },
+	{ "exec_thread", sim_exec_thread, 3 },
+	{ "exec_set_uid", sim_exec_set_uid, 2 },
+	{ "namespaces", sim_namespaces, 2 },
+	/* The same, and allocations fail. */
+	{ "self_nomem", self, 2, .alloc = 8 },
+	{ "page_nomem", page, 2, .alloc = 8 },
+	{ "rights_nomem", rights, 2, .alloc = 8 },
+	{ "ring_nomem", sim_ring_reader, 3, .alloc = 8 },
+	{ "overflow_nomem", overflow, 2, .alloc = 8 },
+	{ "exec_nomem", exec, 2, .alloc = 8 },
+	{ "exec_thread_nomem", sim_exec_thread, 3, .alloc = 8 },
+	{ "hotplug_nomem", hotplug, 3, .alloc = 8 },
+	{ "suspend_nomem", sim_suspend, 3, .alloc = 8 },
+	{ "family_nomem", sim_any_kind_family, 3, HYBRID, .alloc = 8 },
+	{ "any_kind_nomem", sim_any_kind_signals, 3, HYBRID, .alloc = 8 },
+	{ "members_nomem", sim_members, 3, .alloc = 8 },
+	{ "deep_leavers_nomem", sim_leavers, 3, .alloc = 8 },
+	{ "namespaces_nomem", sim_namespaces, 2, .alloc = 8 },
 	{ "scale", sim_scale, 8, .only_by_name = true },
 	{ "rights", rights, 2 },
 	{ "withdrawal", withdrawal, 3 },

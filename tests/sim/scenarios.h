@@ -2,14 +2,52 @@
 #ifndef SIM_SCENARIOS_H
 #define SIM_SCENARIOS_H
 
+#include <linux/vperfctr.h>
+
 #include "sim.h"
 
 /* Calls of user space.  A negative errno is a failure. */
 int sim_open(s32 tid, u32 flags);
 int sim_control(int fd, u32 flags);
 int sim_read(int fd);
-#define sim_must(call)	\
-	({ long sim_ret = (call); sim_require(sim_ret >= 0, #call ": %ld", sim_ret); sim_ret; })
+struct vperfctr_control;
+struct vperfctr_ctr;
+void sim_fill_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr, u32 flags);
+struct sim_counts { struct vperfctr_read read; u64 own[2], children[2]; };
+int sim_read_counts(int fd, struct sim_counts *c, u32 flags);
+/* Where allocations fail, the caller tries again. */
+#define sim_must(call)							\
+({									\
+	long sim_ret;							\
+									\
+	do								\
+		sim_ret = (call);					\
+	while (sim_ret == -ENOMEM && sim_failures.alloc);		\
+	sim_require(sim_ret >= 0, #call ": %ld", sim_ret);		\
+	sim_ret;							\
+})
+struct vm_area_struct *sim_must_map(int fd, unsigned long offset, unsigned long size);
+
+/* systems.c */
+void sim_big_core(struct model_config *config);
+void sim_small_core(struct model_config *config);
+void sim_any_kind(void);
+void sim_any_kind_signals(void);
+void sim_any_kind_family(void);
+void sim_one_kind(void);
+void sim_suspend(void);
+void sim_suspend_kinds(void);
+
+/* shared.c */
+void sim_ring_reader(void);
+void sim_poll_signal(void);
+void sim_members(void);
+void sim_leavers(void);
+
+/* users.c */
+void sim_exec_thread(void);
+void sim_exec_set_uid(void);
+void sim_namespaces(void);
 
 /* litmus.c */
 void sim_weak_buffering(void);
@@ -34,6 +72,7 @@ struct scenario {
 	void (*func)(void);
 	unsigned int cpus;
 	struct sim_processor processor;
+	unsigned int alloc;		/* one allocation in so many fails; 0: none */
 	bool only_by_name;		/* not one of all */
 };
 

@@ -593,14 +593,23 @@ struct user_namespace init_user_ns;
 
 bool perfmon_capable(void)
 {
-	return current->cred->perfmon;
+	return current->cred->perfmon && current->cred->user_ns == &init_user_ns;
 }
 
+/* The rules of cap_capable(): no user has one of the two capabilities only. */
 bool ns_capable_noaudit(struct user_namespace *ns, int cap)
 {
-	(void)ns;
-	(void)cap;
-	return current->cred->perfmon;
+	const struct cred *cred = current->cred;
+
+	sim_require(cap == CAP_PERFMON || cap == CAP_SYS_ADMIN, "another capability");
+	SIM_STEP("ns_capable");
+	for (; ns; ns = ns->parent) {
+		if (ns == cred->user_ns)
+			return cred->perfmon;
+		if (ns->parent == cred->user_ns && uid_eq(ns->owner, cred->euid))
+			return true;
+	}
+	return false;
 }
 
 const struct cred *get_current_cred(void)
@@ -816,6 +825,18 @@ void unregister_syscore(struct syscore *s)
 {
 	sim_require(syscore == s, "a syscore that was not registered");
 	syscore = NULL;
+}
+
+void sim_syscore_sleep(void)
+{
+	if (syscore)
+		sim_require(!syscore->ops->suspend(syscore->data), "the system cannot sleep");
+}
+
+void sim_syscore_wake(void)
+{
+	if (syscore)
+		syscore->ops->resume(syscore->data);
 }
 
 /* ---- NMIs and the reservation of counters ------------------------------------------------------- */
@@ -1052,7 +1073,14 @@ void sim_kernel_boot(void)
 	if (sim_processor.configure)
 		sim_processor.configure(&config);
 	sim_processor.nmi_ns = sim_processor.nmi_ns ?: 400;
-	model_init(&config);
+	if (sim_processor.configure_other) {
+		struct model_config other = usual;
+
+		sim_processor.configure_other(&other);
+		model_init_hybrid(&config, &other, sim_processor.others);
+	} else {
+		model_init(&config);
+	}
 	model.on_access = access_step;
 	system_dfl_wq = &wq;
 	wq.workers = 1;

@@ -86,6 +86,9 @@ struct sim_task {
 	u64 steps;			/* in all modes */
 	unsigned int received[SIM_NSIG + 1];
 	u32 overflow_mask;		/* of the last signal with SI_PMC_OVF */
+	struct task_struct *forked;	/* its fork has not returned: put that at the exit */
+	const void *polls;		/* the queue in which poll() has put it */
+	bool polled;			/* and that has been woken since */
 };
 
 struct sim_cpu {
@@ -127,6 +130,8 @@ struct model_config;
 
 struct sim_processor {
 	void (*configure)(struct model_config *config);
+	void (*configure_other)(struct model_config *config);	/* of a second kind of CPUs */
+	u32 others;			/* bit mask: these */
 	u64 nmi_ns;			/* an NMI may be late by that; a step is 10 ns */
 	bool counts_kernel;		/* each step of the kernel is an instruction */
 };
@@ -169,6 +174,7 @@ void sim_works_poll(void);
 u64 sim_next_event(void);
 void sim_cpu_down(unsigned int cpu);
 void sim_cpu_up(unsigned int cpu);
+void sim_sleep_system(void);
 extern bool sim_notifiers_on;
 
 /* ---- store buffers (stores.c); see also kernel.h -------------------------------- */
@@ -200,6 +206,8 @@ void sim_smpboot_unpark(unsigned int cpu);
 void sim_cpus_write_lock(void);
 void sim_cpus_write_unlock(void);
 int sim_nmi_handler(struct pt_regs *regs);
+void sim_syscore_sleep(void);
+void sim_syscore_wake(void);
 bool sim_is_hardware_reserved(void);
 
 /* ---- processes, for scenarios (process.c) ---------------------------------- */
@@ -209,6 +217,8 @@ struct signal_struct {
 	struct task_struct *threads;
 	unsigned int nr_threads;
 	unsigned int refs;		/* tasks that are not freed */
+	struct pid_namespace *ns;	/* NULL: the initial one */
+	struct task_struct *execs;	/* the thread that the others end for */
 	struct file *fd[64];
 	bool fd_used[64];
 };
@@ -222,6 +232,9 @@ struct task_struct *user_fork(const char *name, void (*func)(void *), void *arg)
 void user_wait(struct task_struct *task);	/* and put it */
 void __noreturn user_exit(void);
 void user_exec(bool privileged);
+void user_exec_as(u32 euid);		/* a set-uid file */
+void user_set_namespaces(void);		/* a user and a PID namespace of its own */
+void user_suspend(void);		/* the system, to RAM */
 void user_work(u64 instructions);
 void user_sleep(u64 ns);
 void user_kill(struct task_struct *task, int sig);
@@ -234,6 +247,7 @@ int user_close(int fd);
 struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long size);
 void user_munmap(struct vm_area_struct *vma);
 unsigned int user_poll(int fd);
+unsigned int user_wait_poll(int fd);	/* until there are events */
 void sim_return_to_user(void);
 
 #endif /* SIM_H */

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Scenarios of what several threads use: rings, poll(), and families of many threads. */
+#include <stdlib.h>
+
+#include "scenarios.h"
+
+#define must(call)	sim_must(call)
+#define SIGNAL		41
+#define PERIOD		20
+
+static void wait_for(struct task_struct **task, unsigned int n)
+{
+	while (n)
+		user_wait(task[--n]);
+}
+
+static void wait_for_all_users(void)
+{
+	while (sim_nr_user_tasks)
+		sim_sleep_on(NULL, sim_ns() + 1000);
+}
+
+/* ---- a ring and its reader --------------------------------------------------------- */
+
+#define SAMPLES		8
+#define POISON		0xfd
+
+static int ring_fd;
+static u64 ring_size;
+static pid_t sampled;
+
+/* A sample that a reader can see is complete.  What it has consumed may be overwritten. */
+static u64 check_sample(struct vperfctr_ring_page *page, u64 i, u64 *last)
+{
+	struct vperfctr_sample *sample = (void *)((char *)page + page->data +
+						  (i % page->nrsamples) * page->sample_size);
+	u64 sum = sample->sums[0];
+
+	sim_require(sample->type == VPERFCTR_SAMPLE_OVERFLOW && sample->size == page->sample_size &&
+		    sample->overflow == 1 && sample->tid == (u32)sampled,
+		    "sample %llu is not complete", i);
+	sim_require(sum >= *last + PERIOD && sum >= (i + 1) * PERIOD,
+		    "sample %llu has the sum %llu, after %llu", i, sum, *last);
+	*last = sum;
+	memset(sample, POISON, page->sample_size);
+	return sample->dropped;
+}
+
+static void read_ring(void *arg)
+{
+	struct vperfctr_ring_page *page;
+	struct vm_area_struct *vma;
+	u64 head, tail = 0, last = 0;
+	unsigned int events;
+
+	vma = sim_must_map(ring_fd, VPERFCTR_RING_OFFSET, ring_size);
+	page = vma->page;
+	do {
+		events = user_wait_poll(ring_fd);
+		head = smp_load_acquire(&page->head);
+		sim_require(head - tail <= SAMPLES, "%llu samples", head - tail);
+		sim_require(!(events & EPOLLIN) || head > tail, "poll() reports samples, and there is none");
+		for (; tail < head; tail++) {
+			check_sample(page, tail, &last);
+			must(user_ioctl(ring_fd, VPERFCTR_CONSUME, (void *)1UL));
+		}
+	} while (!(events & EPOLLHUP) || smp_load_acquire(&page->head) > tail);
+	sim_require(tail, "there was no sample");
+	user_munmap(vma);
+	user_close(ring_fd);
+	(void)arg;
+}
+
+static void make_samples(void *arg)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = SAMPLES, .watermark = 2, .nrsums = 1 };
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	struct task_struct *reader;
+	unsigned int i;
+
+	ring_fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(user_ioctl(ring_fd, VPERFCTR_RING, &ring));
+	ring_size = ring.map_size;
+	sampled = current->pid;
+	reader = user_fork("reader", read_ring, NULL);
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -PERIOD;
+	must(user_ioctl(ring_fd, VPERFCTR_CONTROL, &control));
+	for (i = 0; i < 25; i++)
+		user_work(10);
+	/* The exit wakes the reader, too. */
+	put_task_struct(reader);
+	(void)arg;
+}
+
+void sim_ring_reader(void)
+{
+	user_wait(sim_process("samples", 1000, make_samples, NULL));
+	wait_for_all_users();
+}
+
+/* ---- poll() for overflows ------------------------------------------------------------ */
+
+static bool polled_out;
+
+static void wait_for_overflow(void *arg)
+{
+	unsigned int events = user_wait_poll(ring_fd);
+
+	sim_require(events & (EPOLLIN | EPOLLHUP), "poll() returns %#x", events);
+	polled_out = true;
+	user_close(ring_fd);
+	(void)arg;
+}
+
+/* No signal: only poll() reports the overflow. */
+static void overflow_once(void *arg)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	ring_fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	put_task_struct(user_fork("polls", wait_for_overflow, NULL));
+	sim_fill_control(&control, &ctr, 0);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -PERIOD;
+	must(user_ioctl(ring_fd, VPERFCTR_CONTROL, &control));
+	user_work(PERIOD + 5);
+	/* It is woken by the overflow alone. */
+	while (!polled_out)
+		user_sleep(1000);
+	(void)arg;
+}
+
+void sim_poll_signal(void)
+{
+	user_wait(sim_process("overflows", 1000, overflow_once, NULL));
+	wait_for_all_users();
+}
+
+/* ---- members with descriptors --------------------------------------------------------- */
+
+#define MEMBERS		4
+
+static struct task_struct *member[MEMBERS];
+static bool members_may_end;
+
+static void be_member(void *arg)
+{
+	user_work(20);
+	while (!members_may_end && !arg)
+		user_work(5);
+}
+
+/* Open the states of threads that work or end, look at them, and close them. */
+static void open_members(void *arg)
+{
+	int root = (long)arg, fd;
+	struct vm_area_struct *vma;
+	struct sim_counts c;
+	unsigned int i;
+
+	for (i = 0; i < MEMBERS; i++) {
+		fd = user_ioctl(root, VPERFCTR_MEMBER, (void *)(long)member[i]->pid);
+		if (fd < 0) {
+			sim_require(fd == -ESRCH || fd == -ENOENT || (fd == -ENOMEM && sim_failures.alloc),
+				    "MEMBER: %d", fd);
+			continue;
+		}
+		vma = user_mmap(fd, 0, PAGE_SIZE);
+		must(sim_read_counts(fd, &c, 0));
+		sim_require(c.own[1] <= member[i]->sim->executed, "counted %llu of %llu", c.own[1],
+			    member[i]->sim->executed);
+		if (vma)
+			user_munmap(vma);
+		user_close(fd);
+	}
+	members_may_end = true;
+}
+
+/* After the last close the hardware is free. */
+static void count_members(void *arg)
+{
+	struct task_struct *opener;
+	struct sim_counts c;
+	unsigned int i;
+	u64 sum = 0;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT));
+	must(sim_control(fd, VPERFCTR_CONTROL_INHERIT));
+	for (i = 0; i < MEMBERS; i++) {
+		member[i] = user_thread("member", be_member, i & 1 ? arg : NULL);
+		get_task_struct(member[i]);
+	}
+	opener = user_thread("opens", open_members, (void *)(long)fd);
+	must(sim_read_counts(fd, &c, VPERFCTR_READ_MEMBERS));
+	user_wait(opener);
+	for (i = 0; i < MEMBERS; i++)
+		user_wait(member[i]);
+	must(sim_read_counts(fd, &c, 0));
+	for (i = 0; i < MEMBERS; i++) {
+		sum += member[i]->sim->executed;
+		put_task_struct(member[i]);
+	}
+	/* A member for which there was no memory has been missed. */
+	sim_require(c.children[1] >= sum || c.read.children_missed, "counted %llu for members, not %llu", c.children[1], sum);
+	user_close(fd);
+	sim_require(!sim_is_hardware_reserved(), "the hardware is not free after the last close");
+}
+
+void sim_members(void)
+{
+	user_wait(sim_process("root", 1000, count_members, (void *)1UL));
+}
+
+/* ---- members that get a control of their own -------------------------------------------- */
+
+static void just_work(void *arg)
+{
+	user_work(30);
+	(void)arg;
+}
+
+/* Leave the family, and be the root of another.  The old root's close waits for both. */
+static void leave(void *arg)
+{
+	unsigned long depth = (unsigned long)arg;
+	struct task_struct *task[2];
+	struct sim_counts c;
+	int fd, err;
+	u64 before;
+
+	user_work(10);
+	task[0] = user_thread("child", just_work, NULL);
+	/* The end of the one that it has inherited from may have detached it. */
+	do {
+		fd = sim_open(0, 0);
+		err = fd < 0 ? fd : sim_control(fd, VPERFCTR_CONTROL_INHERIT);
+		if (err == -ENOMEM)
+			user_close(fd);
+	} while (err == -ENOMEM && sim_failures.alloc);
+	sim_require(!err || err == -ENOENT || err == -ESRCH, "a member gets %d", err);
+	before = current->sim->executed;
+	task[1] = user_thread("leaver", depth ? leave : just_work, (void *)(depth - !!depth));
+	user_work(20);
+	/* Then nothing that happens to the old family concerns it. */
+	if (!err) {
+		must(sim_read_counts(fd, &c, 0));
+		sim_require(c.own[1] == current->sim->executed - before &&
+			    (c.read.status & VPERFCTR_STATUS_ATTACHED),
+			    "counted %llu, not %llu, and the status is %#x", c.own[1],
+			    current->sim->executed - before, c.read.status);
+	}
+	user_close(fd);
+	if (depth & 1)
+		wait_for(task, 2);
+	else
+		put_task_struct(task[0]), put_task_struct(task[1]);
+}
+
+static unsigned int nr_threads_left(void)
+{
+	return READ_ONCE(current->signal->nr_threads);
+}
+
+static void count_leavers(void *arg)
+{
+	struct task_struct *task[2];
+	unsigned int i;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT));
+	must(sim_control(fd, VPERFCTR_CONTROL_INHERIT));
+	for (i = 0; i < 2; i++)
+		task[i] = user_thread("leaver", leave, (void *)(1UL + i));
+	wait_for(task, 2);
+	while (nr_threads_left() > 1)
+		user_sleep(500);
+	user_close(fd);
+	sim_require(!sim_is_hardware_reserved(), "the hardware is not free after the last close");
+	(void)arg;
+}
+
+void sim_leavers(void)
+{
+	user_wait(sim_process("root", 1000, count_leavers, NULL));
+}
