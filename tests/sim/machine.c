@@ -26,8 +26,9 @@ static bool running;			/* the machine, not its host */
 static u64 now;				/* ns */
 static unsigned int notifier_users;
 
-/* A run that takes longer hangs. */
-#define MAX_STEPS	(20000000 + 100000ULL * nr_cpu_ids)
+/* A run that takes longer hangs.  Most take some thousands of steps. */
+u64 sim_max_steps = 2000000;
+#define MAX_STEPS	(sim_max_steps + 100000ULL * nr_cpu_ids)
 
 #define STEP_NS		10
 

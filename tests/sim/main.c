@@ -41,6 +41,8 @@ static void run_here(u64 seed, const char *replay)
 	else if (!sim_explores)
 		sim_choices_random(seed);
 	sim_processor = scenario->processor;
+	if (scenario->only_by_name)	/* scale */
+		sim_max_steps *= 10;
 	sim_boot(nr_cpus ?: scenario->cpus, main_of_machine, NULL);
 	sim_explored_run();
 	fflush(stdout);

@@ -73,9 +73,11 @@ static void read_ring(void *arg)
 
 static void make_samples(void *arg)
 {
-	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = SAMPLES, .watermark = 2, .nrsums = 1 };
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = SAMPLES, .watermark = 1, .nrsums = 1 };
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr;
+	const struct vperfctr_ring_page *page;
+	struct vm_area_struct *vma;
 	struct task_struct *reader;
 	unsigned int i;
 
@@ -89,9 +91,16 @@ static void make_samples(void *arg)
 	control.nrictrs = 1;
 	ctr.ireset = -PERIOD;
 	must(user_ioctl(ring_fd, VPERFCTR_CONTROL, &control));
-	for (i = 0; i < 25; i++)
-		user_work(10);
-	/* The exit wakes the reader, too. */
+	vma = sim_must_map(ring_fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	for (i = 0; i < 8; i++) {
+		user_work(2 * PERIOD + 5);
+		/* Nothing but these samples wakes the reader. */
+		while (READ_ONCE(page->tail) != READ_ONCE(page->head))
+			user_sleep(500);
+	}
+	user_munmap(vma);
+	/* The exit wakes it, too. */
 	put_task_struct(reader);
 	(void)arg;
 }
@@ -104,41 +113,53 @@ void sim_ring_reader(void)
 
 /* ---- poll() for overflows ------------------------------------------------------------ */
 
-static bool polled_out;
+#define ROUNDS		6
 
-static void wait_for_overflow(void *arg)
+static unsigned int round_of_owner, round_of_poller;
+
+/* Each time at about the same time as the overflow. */
+static void wait_for_overflows(void *arg)
 {
-	unsigned int events = user_wait_poll(ring_fd);
+	unsigned int events;
 
-	sim_require(events & (EPOLLIN | EPOLLHUP), "poll() returns %#x", events);
-	polled_out = true;
+	while (round_of_poller < ROUNDS) {
+		events = user_wait_poll(ring_fd);
+		sim_require(events & EPOLLIN, "poll() returns %#x", events);
+		round_of_poller++;
+		while (round_of_owner < round_of_poller)
+			user_sleep(50);
+	}
 	user_close(ring_fd);
 	(void)arg;
 }
 
 /* No signal: only poll() reports the overflow. */
-static void overflow_once(void *arg)
+static void overflow_and_wait(void *arg)
 {
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr;
 
 	ring_fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
-	put_task_struct(user_fork("polls", wait_for_overflow, NULL));
+	put_task_struct(user_fork("polls", wait_for_overflows, NULL));
 	sim_fill_control(&control, &ctr, 0);
 	control.nractrs = 0;
 	control.nrictrs = 1;
 	ctr.ireset = -PERIOD;
 	must(user_ioctl(ring_fd, VPERFCTR_CONTROL, &control));
-	user_work(PERIOD + 5);
-	/* It is woken by the overflow alone. */
-	while (!polled_out)
-		user_sleep(1000);
+	while (round_of_owner < ROUNDS) {
+		user_work(PERIOD + 5);
+		/* It is woken by the overflow alone. */
+		while (round_of_poller == round_of_owner)
+			user_sleep(200);
+		must(user_ioctl(ring_fd, VPERFCTR_IRESUME, NULL));
+		round_of_owner++;
+	}
 	(void)arg;
 }
 
 void sim_poll_signal(void)
 {
-	user_wait(sim_process("overflows", 1000, overflow_once, NULL));
+	user_wait(sim_process("overflows", 1000, overflow_and_wait, NULL));
 	wait_for_all_users();
 }
 

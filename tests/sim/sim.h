@@ -116,7 +116,7 @@ struct sim_cpu {
 };
 
 extern struct sim_cpu sim_cpus[NR_CPUS];
-extern u64 sim_steps;
+extern u64 sim_steps, sim_max_steps;
 extern bool sim_story;			/* print every choice */
 extern bool sim_all_steps;		/* and every step */
 
