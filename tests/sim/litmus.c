@@ -13,18 +13,18 @@ static DEFINE_SPINLOCK(lock);
 static void store_mb(void)
 {
 	WRITE_ONCE(x, 1);
-	smp_mb();
+	smp_mb();	/* the store first */
 }
 
 static void store_wmb(void)
 {
 	WRITE_ONCE(x, 1);
-	smp_wmb();
+	smp_wmb();	/* the store first */
 }
 
 static void store_release(void)
 {
-	smp_store_release(&x, 1);
+	smp_store_release(&x, 1);	/* orders what is before it only */
 }
 
 static void store_unlock(void)
@@ -47,7 +47,7 @@ static void store_bit(void)
 static void store_bit_mb(void)
 {
 	set_bit(0, &bits);
-	smp_mb__after_atomic();
+	smp_mb__after_atomic();	/* the store first */
 }
 
 static void __noreturn end(void)
@@ -67,7 +67,7 @@ static void buffer_x(void *arg)
 static void buffer_y(void *arg)
 {
 	WRITE_ONCE(y, 1);
-	smp_mb();
+	smp_mb();	/* the store first */
 	seen[1] = READ_ONCE(x) || READ_ONCE(bits);
 	end();
 	(void)arg;
@@ -77,7 +77,7 @@ static void buffer_y(void *arg)
 static void pass(void *arg)
 {
 	((void (*)(void))arg)();
-	smp_store_release(&y, 1);
+	smp_store_release(&y, 1);	/* after the other store */
 	end();
 }
 
@@ -91,7 +91,7 @@ static void pass_weakly(void *arg)
 static void receive(void *arg)
 {
 	seen[0] = !READ_ONCE(y);
-	smp_rmb();
+	smp_rmb();	/* in this order */
 	seen[1] = READ_ONCE(x);
 	end();
 	(void)arg;

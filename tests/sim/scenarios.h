@@ -20,9 +20,9 @@ int sim_read_counts(int fd, struct sim_counts *c, u32 flags);
 ({									\
 	long sim_ret;							\
 									\
-	do								\
+	do {								\
 		sim_ret = (call);					\
-	while (sim_ret == -ENOMEM && sim_failures.alloc);		\
+	} while (sim_ret == -ENOMEM && sim_failures.alloc);		\
 	sim_require(sim_ret >= 0, #call ": %ld", sim_ret);		\
 	sim_ret;							\
 })

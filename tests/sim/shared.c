@@ -57,14 +57,14 @@ static void read_ring(void *arg)
 	page = vma->page;
 	do {
 		events = user_wait_poll(ring_fd);
-		head = smp_load_acquire(&page->head);
+		head = smp_load_acquire(&page->head);	/* then the samples */
 		sim_require(head - tail <= SAMPLES, "%llu samples", head - tail);
 		sim_require(!(events & EPOLLIN) || head > tail, "poll() reports samples, and there is none");
 		for (; tail < head; tail++) {
 			check_sample(page, tail, &last);
 			must(user_ioctl(ring_fd, VPERFCTR_CONSUME, (void *)1UL));
 		}
-	} while (!(events & EPOLLHUP) || smp_load_acquire(&page->head) > tail);
+	} while (!(events & EPOLLHUP) || READ_ONCE(page->head) > tail);
 	sim_require(tail, "there was no sample");
 	user_munmap(vma);
 	user_close(ring_fd);
