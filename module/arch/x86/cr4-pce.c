@@ -184,20 +184,16 @@ static void thread_setup(unsigned int n)
 	sched_set_fifo(current);
 }
 
-/* The CPU goes offline, and leaves the mm. */
-static void thread_park(unsigned int n)
-{
-	struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
-
-	complete_requests(cpu, atomic_read(&cpu->requested));
-}
-
+/*
+ * No park: on a CPU that goes offline, a request remains.  A thread of the process may run
+ * there until the scheduler moves it, and must not take the old CR4.PCE for the new one.
+ * Nothing waits for a CPU meanwhile, as that needs cpus_read_lock().
+ */
 static struct smp_hotplug_thread pce_threads = {
 	.store			= &pce_cpu.thread,
 	.setup			= thread_setup,
 	.thread_should_run	= thread_should_run,
 	.thread_fn		= thread_follow,
-	.park			= thread_park,
 	.thread_comm		= "vperfctr/%u",
 };
 
