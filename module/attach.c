@@ -51,10 +51,11 @@
 			 VPERFCTR_ATTACH_LOCKED)
 
 /* The layout is ABI and must not change. */
-static_assert(sizeof(struct vperfctr_attach) == ATTACH_SIZE_VER0);
+static_assert(offsetof(struct vperfctr_attach, ring) == ATTACH_SIZE_VER0);
 
-/* A control that a set can have: overflows belong to one thread, an exec to its owner. */
-#define CONTROL_FLAGS	(VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_INHERIT_THREADS)
+/* A control that a set can have: a signal belongs to one thread, an exec to its owner. */
+#define CONTROL_FLAGS	(VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_INHERIT_THREADS | \
+			 VPERFCTR_CONTROL_RING)
 
 /* ---- the proof ---------------------------------------------------------- */
 
@@ -96,6 +97,7 @@ struct attach {
 	struct vperfctr_state *root;
 	struct list_head spare;		/* members without a thread, linked by `family` */
 	unsigned int nrspare;
+	unsigned int ring_kb;		/* of the root's ring; 0: none */
 	unsigned int nrthreads;		/* out: threads that have no state, and need one */
 	unsigned int nrskipped;		/* out: threads that have one */
 };
@@ -202,6 +204,9 @@ static void put_spare(struct attach *a)
 	}
 }
 
+/* 256 threads cost as much as one stop, and so do 32 MB of a ring. */
+#define KB_PER_THREAD	128
+
 /* While the members are made, the process may start more threads. */
 #define SLACK(nr)	((nr) / 8 + 8)
 
@@ -218,8 +223,13 @@ static int attach_to_all(struct attach *a)
 		nr = get_nr_threads(a->task) + SLACK(get_nr_threads(a->task));
 	/* This ends: the number grows each time, and the user's states are limited. */
 	for (;;) {
-		/* First: a signal that ends the wait restarts the call. */
-		err = vperfctr_stop_ration(a->root->account, get_nr_threads(a->task));
+		/*
+		 * A signal that ends the wait restarts the call.  So this is one wait, and the
+		 * ring's memory costs as much as so many threads.
+		 */
+		err = vperfctr_stop_ration(a->root->account,
+					   get_nr_threads(a->task) + a->ring_kb / KB_PER_THREAD);
+		a->ring_kb = 0;
 		if (!err)
 			err = add_spare(a, nr);
 		if (err)
@@ -239,21 +249,24 @@ static int attach_to_all(struct attach *a)
  * Return: the root, with one reference, or an ERR_PTR().
  */
 static struct vperfctr_state *make_root(const struct vperfctr_control *header,
-					struct perfctr_cpu_control *control, bool locked)
+					struct perfctr_cpu_control *control,
+					const struct vperfctr_attach *req, unsigned int *ring_kb)
 {
 	struct vperfctr_state *root = vperfctr_state_create(NULL, GFP_KERNEL);
-	int err;
+	int err = 0;
 
 	if (IS_ERR(root))
 		return root;
-	if (locked)
+	if (req->flags & VPERFCTR_ATTACH_LOCKED)
 		root->may_change = NULL;	/* the members inherit it */
-	if (perfctr_nrctrs(control)) {
+	vperfctr_overflow_attach(root);
+	if (req->ring)
+		err = vperfctr_ring_create(root, u64_to_user_ptr(req->ring), false, ring_kb);
+	if (!err && perfctr_nrctrs(control))
 		err = vperfctr_get_hardware(root);
-		if (err) {
-			vperfctr_put(root);
-			return ERR_PTR(err);
-		}
+	if (err) {
+		vperfctr_put(root);
+		return ERR_PTR(err);
 	}
 	perfctr_cpu_update_control(&root->cpu_state, control, 0);
 	control->kinds = NULL;	/* the root has it now */
@@ -264,16 +277,19 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 }
 
 static int get_control(struct vperfctr_control *header, struct perfctr_cpu_control *control,
-		       u64 address)
+		       const struct vperfctr_attach *req)
 {
-	int err = vperfctr_get_control(header, control, u64_to_user_ptr(address));
+	int err = vperfctr_get_control(header, control, u64_to_user_ptr(req->control));
+	bool ring;
 
 	if (err)
 		return err;
-	if ((header->flags & ~CONTROL_FLAGS) || header->nrictrs || header->preserve ||
-	    (!header->nractrs && !header->tsc_on && !header->soft))
+	if ((header->flags & ~CONTROL_FLAGS) || header->si_signo || header->preserve ||
+	    (!perfctr_nrctrs(control) && !header->tsc_on && !header->soft))
 		return -EINVAL;
-	return 0;
+	/* Without a ring, an overflow would hold the counters, and no thread would know. */
+	ring = header->flags & VPERFCTR_CONTROL_RING;
+	return ring == !!req->ring && (ring || !header->nrictrs) ? 0 : -EINVAL;
 }
 
 /* Attach, and install the descriptor. */
@@ -313,14 +329,14 @@ static int attach_by_proof(const struct vperfctr_attach *req, const struct file 
 		return PTR_ERR(a.mm);
 	if (!a.mm)
 		return -ESRCH;
-	err = get_control(&header, &control, req->control);
+	err = get_control(&header, &control, req);
 	if (err)
 		goto out;
 	err = -ESRCH;
 	a.task = vperfctr_get_thread(req->tid);
 	if (!a.task)
 		goto out;
-	a.root = make_root(&header, &control, req->flags & VPERFCTR_ATTACH_LOCKED);
+	a.root = make_root(&header, &control, req, &a.ring_kb);
 	err = PTR_ERR_OR_ZERO(a.root);
 	if (!err) {
 		err = attach_root(&a, arg, fd);

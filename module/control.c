@@ -31,7 +31,8 @@ static bool is_valid_overflow(const struct vperfctr_control *header)
 
 	if (!header->nrictrs)
 		return !header->si_signo && !ring;
-	if (header->flags & VPERFCTR_CONTROL_INHERIT)
+	/* Otherwise no thread would learn of a descendant's overflow, which holds its counters. */
+	if ((header->flags & VPERFCTR_CONTROL_INHERIT) && !ring && !header->si_signo)
 		return false;
 	return ring ? !header->si_signo : valid_signal(header->si_signo);
 }
@@ -225,6 +226,7 @@ struct change {
 	struct perfctr_cpu_control control;	/* only what is used is initialized */
 	bool restricted;			/* some CPUs cannot count this */
 	struct vperfctr_state *root;		/* out: of a family that was left; put it */
+	struct vperfctr_sampler *sampler;	/* out, with `root`: in that family; put it */
 };
 
 /*
@@ -253,6 +255,7 @@ static void become_root(struct vperfctr_state *st, struct change *change)
 	vperfctr_get(topmost);
 	WRITE_ONCE(st->topmost, topmost);
 	change->root = root;
+	change->sampler = vperfctr_ring_leave(st);
 	WRITE_ONCE(st->root, NULL);
 }
 
@@ -403,7 +406,8 @@ int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __
 	mutex_unlock(&st->lock);
 	if (change.root) {
 		vperfctr_release_unused(change.root);
-		vperfctr_wake_if_empty(change.root);
+		vperfctr_wake_if_over(change.root);
+		vperfctr_ring_put(change.sampler);
 		vperfctr_put(change.root);
 	}
 out:

@@ -16,6 +16,7 @@
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/gfp.h>
+#include <linux/poll.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -48,9 +49,14 @@ struct vperfctr_state *vperfctr_make_member(struct vperfctr_state *parent, gfp_t
 	st = vperfctr_state_create(parent, gfp);
 	if (IS_ERR(st))
 		return st;
+	if (unlikely(vperfctr_ring_is_shared(parent)) && vperfctr_ring_inherit(st, root, gfp)) {
+		vperfctr_put(st);
+		return ERR_PTR(-ENOMEM);
+	}
 	perfctr_cpu_inherit(&st->cpu_state, &parent->cpu_state);
 	vperfctr_get_kinds(st->cpu_state.control.kinds);
 	st->flags = parent->flags & ~STATE_FLAG_SET;
+	st->si_signo = parent->si_signo;
 	st->preserve = parent->preserve;
 	/* A new task's numbers are zero, as soft_start is. */
 	st->soft = parent->soft;
@@ -82,6 +88,8 @@ bool vperfctr_join_family(struct vperfctr_state *st, struct task_struct *task)
 	list_add_tail(&st->family, &root->family);
 	raw_spin_unlock_irqrestore(&root->family_lock, flags);
 
+	if (unlikely(st->sampler))
+		vperfctr_ring_attach(st, task);
 	vperfctr_attach(st, task);
 	return true;
 }
@@ -229,6 +237,28 @@ bool vperfctr_family_is_over(struct vperfctr_state *st)
 	over = !READ_ONCE(st->owner) && list_empty(&st->family);
 	raw_spin_unlock_irqrestore(&st->family_lock, flags);
 	return over;
+}
+
+/* True if the end of such a state is that of its family: poll() waits for it. */
+static bool ends_with_family(const struct vperfctr_state *st)
+{
+	return vperfctr_is_set(st) || vperfctr_ring_is_shared(st);
+}
+
+/* True if poll() must report the end of the state. */
+bool vperfctr_is_over(struct vperfctr_state *st)
+{
+	return ends_with_family(st) ? vperfctr_family_is_over(st) : !READ_ONCE(st->owner);
+}
+
+/*
+ * A state has left this family, by its end or by a control of its own: wake pollers that wait
+ * for the last one.
+ */
+void vperfctr_wake_if_over(struct vperfctr_state *root)
+{
+	if (ends_with_family(root) && vperfctr_family_is_over(root))
+		wake_up_poll(&root->wait, EPOLLHUP | EPOLLIN | EPOLLRDNORM);
 }
 
 /*

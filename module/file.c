@@ -99,6 +99,7 @@ static __poll_t vperfctr_file_poll(struct file *file, struct poll_table_struct *
 {
 	struct vperfctr_state *st = file->private_data;
 	__poll_t events = 0;
+	bool over;
 
 	poll_wait(file, &st->wait, wait);
 	/*
@@ -106,9 +107,11 @@ static __poll_t vperfctr_file_poll(struct file *file, struct poll_table_struct *
 	 * poll_wait() has this barrier from 6.13 on.
 	 */
 	smp_mb();
-	if (vperfctr_is_held(st) || vperfctr_ring_ready(st))
+	/* First: the last samples come before the end. */
+	over = vperfctr_is_over(st);
+	if (vperfctr_is_held(st) || vperfctr_ring_ready(st, over))
 		events |= EPOLLIN | EPOLLRDNORM;
-	if (vperfctr_is_set(st) ? list_empty(&st->family) : !READ_ONCE(st->owner))
+	if (over)
 		events |= EPOLLHUP;
 	return events;
 }

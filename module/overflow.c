@@ -117,7 +117,7 @@ static __always_inline void add_sample(struct vperfctr_state *st, u64 ip,
 				       struct perfctr_overflow overflow)
 {
 	if (likely(overflow.ctrs) && vperfctr_ring_add(st, ip, overflow))
-		wake_pollers(st);
+		wake_pollers(vperfctr_ring_waiters(st));
 }
 
 /* Record the overflow for READ, the signal and poll().  Context: as for add_sample(). */
@@ -234,8 +234,12 @@ static void handle_overflow(struct perfctr_cpu_state *state, struct pt_regs *reg
  */
 void vperfctr_overflow_end(struct vperfctr_state *st)
 {
-	/* The entry point of a file that gives privileges must not be reported. */
-	handle_last(st, test_bit(STATE_PRIVILEGED, &st->bits) ? 0 : user_ip(st->owner));
+	/*
+	 * The entry point of a file that gives privileges must not be reported: see also
+	 * handle_pending().  The owner may have been stopped before its exec is over.
+	 */
+	handle_last(st, test_bit(STATE_PRIVILEGED, &st->bits) || st->owner->in_execve ?
+			0 : user_ip(st->owner));
 	if (st->flags & VPERFCTR_CONTROL_RING)
 		vperfctr_ring_drop(st, perfctr_cpu_skipped(&st->cpu_state));
 	perfctr_cpu_unhold_pmcs(&st->cpu_state);

@@ -3,9 +3,14 @@
  * The ring: overflows of a control with VPERFCTR_CONTROL_RING make samples instead of
  * signals, and the counters continue.
  *
- * The only writer is the owner's thread, in the interrupt that handles an overflow
- * (overflow.c), which may be an NMI.  User space cannot write to the ring: it maps it
+ * A thread writes in the interrupt that handles its overflow (overflow.c), which may be an
+ * NMI.  With VPERFCTR_CONTROL_INHERIT the threads of a family write to the ring of its root,
+ * so there may be a writer on each CPU.  User space cannot write to the ring: it maps it
  * read-only, and reports what it has consumed by a call.
+ *
+ * A writer waits for no other.  It reserves the next slot, fills it, and marks it as filled.
+ * Then it moves `head` over all filled slots.  A slot that another writer is still filling
+ * stops it there, and that writer moves `head` on.
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
@@ -28,7 +33,7 @@
 
 static unsigned int max_sample_rate = 100000;
 module_param(max_sample_rate, uint, 0644);
-MODULE_PARM_DESC(max_sample_rate, "samples per second in a thread's ring, 0: no limit (default 100000)");
+MODULE_PARM_DESC(max_sample_rate, "samples per second of one thread, 0: no limit (default 100000)");
 
 /* The layout is ABI and must not change.  Kernel and user space write different cache lines. */
 static_assert(sizeof(struct vperfctr_sample) == 56);
@@ -36,45 +41,72 @@ static_assert(offsetof(struct vperfctr_ring_page, head) == 64);
 static_assert(offsetof(struct vperfctr_ring_page, tail) == 128);
 static_assert(sizeof(struct vperfctr_ring_page) == 192);
 
-struct vperfctr_buffer {
-	struct vperfctr_ring_page *page;
-	void *data;
-	u32 pid, tid;			/* of the owner: see struct vperfctr_sample */
-	u64 dropped;			/* as in the page */
-	u64 dropped_before;		/* its value at the last sample */
-	u64 woken_tail;			/* the tail at the last wake-up of pollers */
-	size_t map_size;
-	bool kernel;			/* VPERFCTR_RING_KERNEL */
+/* A thread that makes samples.  Its interrupts change this, or a remote call. */
+struct vperfctr_sampler {
+	struct vperfctr_buffer *ring;
+	u32 pid, tid;			/* see struct vperfctr_sample */
 
 	/* Throttling: see also ring_shift. */
 	unsigned int nr_in_tick;	/* samples in `tick` */
+	bool crowded;			/* the last overflow of kernel mode came soon */
 	unsigned long tick;		/* in jiffies */
 	cycles_t begun, ended;		/* handling the last overflow of kernel mode */
-	bool crowded;			/* it came soon after the one before */
+};
+
+struct vperfctr_buffer {
+	struct vperfctr_ring_page *page;
+	void *data;
+	struct vperfctr_state *st;	/* whose ring it is */
+	struct pid_namespace *ns;	/* in which samples name threads */
+	size_t map_size;
+	u32 mask;			/* the number of slots, which is a power of two, less 1 */
+	u32 sample_size;		/* as in the page */
+	bool kernel;			/* VPERFCTR_RING_KERNEL */
+	struct vperfctr_sampler own;	/* of `st` */
+	/*
+	 * A bit for each slot, which is changed when a sample is complete.  The ring's first
+	 * pass sets them, the second one clears them, and so on.
+	 */
+	unsigned long *filled;
+
+	/* All writers change these. */
+	atomic64_t reserved;		/* slots, ahead of `head` */
+	atomic64_t untold;		/* dropped since the last sample */
+	u64 woken_tail;			/* the tail at the last wake-up of pollers */
 };
 
 static u64 nr_waiting(const struct vperfctr_buffer *ring)
 {
-	u64 tail = READ_ONCE(ring->page->tail);
+	/* Acquire: `head` is at least as new, and so not less. */
+	u64 tail = smp_load_acquire(&ring->page->tail);
 
 	return READ_ONCE(ring->page->head) - tail;
 }
 
-/* True if poll() must report samples. */
-bool vperfctr_ring_ready(const struct vperfctr_state *st)
+/* True if poll() must report samples.  `over`: no more will come. */
+bool vperfctr_ring_ready(const struct vperfctr_state *st, bool over)
 {
 	/* Pairs with the store-release in add_ring(). */
 	const struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
 	u64 nr = ring ? nr_waiting(ring) : 0;
 
-	return nr && (nr >= ring->page->watermark || !READ_ONCE(st->owner));
+	return nr && (nr >= ring->page->watermark || over);
 }
 
 /* ---- writing ------------------------------------------------------------ */
 
 bool vperfctr_ring_has_kernel(const struct vperfctr_state *st)
 {
-	return st->ring && st->ring->kernel;
+	/* Pairs with the store-release in add_ring(). */
+	const struct vperfctr_sampler *sampler = smp_load_acquire(&st->sampler);
+
+	return sampler && sampler->ring->kernel;
+}
+
+/* Return the state whose pollers wait for the samples of this one. */
+struct vperfctr_state *vperfctr_ring_waiters(const struct vperfctr_state *st)
+{
+	return st->sampler->ring->st;
 }
 
 /*
@@ -87,16 +119,16 @@ bool vperfctr_ring_has_kernel(const struct vperfctr_state *st)
 
 void vperfctr_ring_begin_kernel(struct vperfctr_state *st)
 {
-	struct vperfctr_buffer *ring = st->ring;
+	struct vperfctr_sampler *sampler = st->sampler;
 	cycles_t now = get_cycles();
 
-	ring->crowded = now - ring->ended < MIN_SPACING * (ring->ended - ring->begun);
-	ring->begun = now;
+	sampler->crowded = now - sampler->ended < MIN_SPACING * (sampler->ended - sampler->begun);
+	sampler->begun = now;
 }
 
 void vperfctr_ring_end_kernel(struct vperfctr_state *st)
 {
-	st->ring->ended = get_cycles();
+	st->sampler->ended = get_cycles();
 }
 
 /*
@@ -104,51 +136,118 @@ void vperfctr_ring_end_kernel(struct vperfctr_state *st)
  * too many samples.  After a tick with at most half of the limit they shrink, one step
  * for each tick since.
  */
-static void throttle_samples(struct vperfctr_state *st, struct vperfctr_buffer *ring)
+static void throttle_samples(struct vperfctr_state *st, struct vperfctr_sampler *sampler)
 {
 	unsigned int rate = READ_ONCE(max_sample_rate);
 	unsigned int limit = rate ? max_t(unsigned int, rate / HZ, 1) : UINT_MAX;
-	bool grow = vperfctr_ring_counts_kernel(st) && ring->crowded;
+	bool grow = vperfctr_ring_counts_kernel(st) && sampler->crowded;
 	unsigned long now = jiffies;
 
-	if (now != ring->tick) {
-		if (ring->nr_in_tick <= max(limit / 2, 1U))
-			st->ring_shift -= min_t(unsigned long, st->ring_shift, now - ring->tick);
-		ring->tick = now;
-		ring->nr_in_tick = 0;
+	if (now != sampler->tick) {
+		if (sampler->nr_in_tick <= max(limit / 2, 1U))
+			st->ring_shift -= min_t(unsigned long, st->ring_shift,
+						now - sampler->tick);
+		sampler->tick = now;
+		sampler->nr_in_tick = 0;
 	}
-	if ((++ring->nr_in_tick > limit || grow) && st->ring_shift < 31)
+	if ((++sampler->nr_in_tick > limit || grow) && st->ring_shift < 31)
 		st->ring_shift++;
+}
+
+static noinline void drop(struct vperfctr_buffer *ring, u64 nr)
+{
+	/* User space cannot write to the page. */
+	atomic64_add(nr, (atomic64_t *)&ring->page->dropped);
+	atomic64_add(nr, &ring->untold);
 }
 
 /* Count overflows that make no sample. */
 void vperfctr_ring_drop(struct vperfctr_state *st, u64 nr)
 {
-	struct vperfctr_buffer *ring = st->ring;
+	if (nr)
+		drop(st->sampler->ring, nr);
+}
 
-	ring->dropped += nr;
-	WRITE_ONCE(ring->page->dropped, ring->dropped);
+/* Reserve the next slot.  Return: false if there is none. */
+static bool reserve_slot(struct vperfctr_buffer *ring, u64 *nr)
+{
+	s64 reserved = atomic64_read(&ring->reserved);
+
+	do {
+		/*
+		 * Acquire: the consumer of a slot has read it before.  The difference is
+		 * negative if others have reserved slots since, which have been consumed.
+		 */
+		if (reserved - (s64)smp_load_acquire(&ring->page->tail) > (s64)ring->mask)
+			return false;
+	} while (!atomic64_try_cmpxchg(&ring->reserved, &reserved, reserved + 1));
+	*nr = reserved;
+	return true;
+}
+
+static void *slot_of(const struct vperfctr_buffer *ring, u64 nr)
+{
+	return ring->data + (nr & ring->mask) * ring->sample_size;
+}
+
+/*
+ * True if the sample with this number is complete.  A slot that is not reserved has the bit
+ * of the pass before.  The result is of no use if `head` has moved past the sample.
+ */
+static bool is_filled(const struct vperfctr_buffer *ring, u64 nr)
+{
+	bool odd_pass = nr & ((u64)ring->mask + 1);
+
+	return test_bit(nr & ring->mask, ring->filled) == !odd_pass;
+}
+
+/*
+ * Mark a slot as filled, and move `head` over all that are.
+ *
+ * Each writer marks its own slot before it looks at the next.  So at least one of two
+ * neighbours sees both as filled.  A slot that is reserved after the last look belongs to a writer
+ * that sees where `head` is.
+ *
+ * Return: `head`.
+ */
+static u64 publish_slot(struct vperfctr_buffer *ring, u64 nr)
+{
+	u64 *head = &ring->page->head, old, at;
+
+	smp_mb__before_atomic();	/* a reader that sees the new head sees the sample */
+	change_bit(nr & ring->mask, ring->filled);
+	smp_mb__after_atomic();
+	at = READ_ONCE(*head);
+	while (at == nr || is_filled(ring, at)) {
+		old = cmpxchg(head, at, at + 1);
+		at = likely(old == at) ? at + 1 : old;
+		if (likely(at == atomic64_read(&ring->reserved)))
+			break;
+	}
+	return at;
 }
 
 static void fill_sample(const struct vperfctr_state *st, struct vperfctr_sample *sample, u64 ip,
 			struct perfctr_overflow overflow)
 {
-	const struct vperfctr_buffer *ring = st->ring;
+	const struct vperfctr_sampler *sampler = st->sampler;
+	struct vperfctr_buffer *ring = sampler->ring;
 	unsigned int i, nrctrs = perfctr_nrctrs(&st->cpu_state.control);
 
 	sample->type = VPERFCTR_SAMPLE_OVERFLOW;
-	sample->size = ring->page->sample_size;
+	sample->size = ring->sample_size;
 	/* Only addresses in the kernel have the top bit. */
 	sample->flags = !ip ? 0 : ip >> 63 ? VPERFCTR_SAMPLE_KERNEL : VPERFCTR_SAMPLE_USER;
 	/* Another CPU may write the last sample of an owner that does not run. */
 	sample->cpu = task_cpu(st->owner);
 	sample->kind = st->cpu_state.control.kind;
-	sample->pid = ring->pid;
-	sample->tid = ring->tid;
+	sample->pid = sampler->pid;
+	sample->tid = sampler->tid;
 	sample->ip = ip;
 	sample->tsc = get_cycles();
 	sample->overflow = overflow.ctrs;
-	sample->dropped = ring->dropped - ring->dropped_before;
+	sample->dropped = unlikely(atomic64_read(&ring->untold)) ?
+			  atomic64_xchg(&ring->untold, 0) : 0;
 	for (i = 0; i < ring->page->nrsums; i++)
 		sample->sums[i] = i < nrctrs ? st->cpu_state.page->ctr[i].sum : 0;
 }
@@ -161,34 +260,30 @@ static void fill_sample(const struct vperfctr_state *st, struct vperfctr_sample 
  */
 bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflow overflow)
 {
-	struct vperfctr_buffer *ring = st->ring;
+	struct vperfctr_buffer *ring = st->sampler->ring;
 	struct vperfctr_ring_page *page = ring->page;
-	u64 tail, head = page->head;
+	u64 nr, head, tail;
 
-	throttle_samples(st, ring);
-	ring->dropped += overflow.skipped;
-	/* Acquire: the consumer of a slot has read it before. */
-	if (head - smp_load_acquire(&page->tail) >= page->nrsamples) {
-		ring->dropped += hweight32(overflow.ctrs);
-		WRITE_ONCE(page->dropped, ring->dropped);
+	throttle_samples(st, st->sampler);
+	if (unlikely(overflow.skipped))
+		drop(ring, overflow.skipped);
+	if (unlikely(!reserve_slot(ring, &nr))) {
+		drop(ring, hweight32(overflow.ctrs));
 		return false;
 	}
-	fill_sample(st, ring->data + (head & (page->nrsamples - 1)) * page->sample_size, ip,
-		    overflow);
-	ring->dropped_before = ring->dropped;
-	WRITE_ONCE(page->dropped, ring->dropped);
-	/* A reader that sees the new head sees the sample. */
-	smp_store_release(&page->head, head + 1);
+	fill_sample(st, slot_of(ring, nr), ip, overflow);
+	head = publish_slot(ring, nr);
 
 	/*
 	 * Wake pollers once for each tail.  Either the cmpxchg() that moves the tail comes
-	 * later, and its caller sees this sample; or the new tail is seen here.
+	 * later, and its caller sees this sample; or the new tail is seen here.  Of several
+	 * writers, the one that has moved `head` to its last place sees at least as much.
+	 * The tail may have passed what another one knows.
 	 */
-	smp_mb();
 	tail = READ_ONCE(page->tail);
-	if (head + 1 - tail < page->watermark || ring->woken_tail == tail)
+	if ((s64)(head - tail) < (s64)page->watermark || READ_ONCE(ring->woken_tail) == tail)
 		return false;
-	ring->woken_tail = tail;
+	WRITE_ONCE(ring->woken_tail, tail);
 	return true;
 }
 
@@ -203,7 +298,8 @@ int vperfctr_consume(struct vperfctr_state *st, unsigned long nr)
 	if (!ring)
 		return -EINVAL;
 	do {
-		tail = READ_ONCE(ring->page->tail);
+		/* Acquire: as in nr_waiting(). */
+		tail = smp_load_acquire(&ring->page->tail);
 		if (nr > READ_ONCE(ring->page->head) - tail)
 			return -EINVAL;
 	} while (cmpxchg(&ring->page->tail, tail, tail + nr) != tail);
@@ -231,30 +327,62 @@ int vperfctr_ring_mmap(struct vperfctr_state *st, struct vm_area_struct *vma)
 
 /* ---- creation and end --------------------------------------------------- */
 
-/*
- * Set the ids that samples show: those that the caller, who makes the ring, would see.
- *
- * Context: may sleep.  If the owner has ended, no sample will follow.
- */
-static void set_ids(struct vperfctr_state *st, struct vperfctr_buffer *ring)
+/* Set the ids that samples of a thread show: those that the maker of the ring would see. */
+static void set_ids(struct vperfctr_sampler *sampler, const struct task_struct *task)
 {
-	struct pid_namespace *ns = task_active_pid_ns(current);
-	struct task_struct *owner;
+	sampler->pid = task_tgid_nr_ns((struct task_struct *)task, sampler->ring->ns);
+	sampler->tid = task_pid_nr_ns((struct task_struct *)task, sampler->ring->ns);
+}
 
-	rcu_read_lock();
-	owner = READ_ONCE(st->owner);
-	if (owner) {
-		ring->pid = task_tgid_nr_ns(owner, ns);
-		ring->tid = task_pid_nr_ns(owner, ns);
-	}
-	rcu_read_unlock();
+/*
+ * Let a new member of a family put its samples into the root's ring, if the control says
+ * so.  The member has a reference to the root, which has the ring, until it is detached.
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state *root, gfp_t gfp)
+{
+	st->sampler = kzalloc(sizeof(*st->sampler), gfp | __GFP_ACCOUNT);
+	if (!st->sampler)
+		return -ENOMEM;
+	st->sampler->ring = root->ring;
+	return 0;
+}
+
+/* Context: any; the thread cannot run. */
+void vperfctr_ring_attach(struct vperfctr_state *st, const struct task_struct *task)
+{
+	set_ids(st->sampler, task);
+}
+
+/*
+ * The state is leaving its family: from now on, its samples go to its own ring.
+ *
+ * Context: the state is suspended; the caller holds st->lock.
+ * Return: what it had as a member, for vperfctr_ring_put().
+ */
+struct vperfctr_sampler *vperfctr_ring_leave(struct vperfctr_state *st)
+{
+	struct vperfctr_sampler *sampler = st->sampler;
+
+	if (!sampler || (st->ring && sampler == &st->ring->own))
+		return NULL;
+	st->sampler = st->ring ? &st->ring->own : NULL;
+	return sampler;
+}
+
+void vperfctr_ring_put(struct vperfctr_sampler *sampler)
+{
+	kfree(sampler);
 }
 
 /* The owner has executed a file.  It is its process's only thread, hence the first one. */
 void vperfctr_ring_exec(struct vperfctr_state *st)
 {
+	if (st->sampler)
+		st->sampler->tid = st->sampler->pid;
 	if (st->ring)
-		st->ring->tid = st->ring->pid;
+		st->ring->own.tid = st->ring->own.pid;
 }
 
 static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
@@ -265,7 +393,10 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 	if (!ring)
 		return NULL;
 	page = __vmalloc(req->map_size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
-	if (!page) {
+	ring->filled = kvcalloc(BITS_TO_LONGS(req->nrsamples), sizeof(long), GFP_KERNEL_ACCOUNT);
+	if (!page || !ring->filled) {
+		kvfree(ring->filled);
+		vfree(page);
 		kfree(ring);
 		return NULL;
 	}
@@ -280,8 +411,12 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 	ring->page = page;
 	ring->data = (void *)page + PAGE_SIZE;
 	ring->map_size = req->map_size;
+	ring->mask = req->nrsamples - 1;
+	ring->sample_size = req->sample_size;
 	ring->woken_tail = U64_MAX;
 	ring->kernel = req->flags & VPERFCTR_RING_KERNEL;
+	ring->ns = get_pid_ns(task_active_pid_ns(current));
+	ring->own.ring = ring;
 	return ring;
 }
 
@@ -290,9 +425,14 @@ void vperfctr_ring_free(struct vperfctr_state *st)
 {
 	struct vperfctr_buffer *ring = st->ring;
 
+	if (likely(!st->sampler))
+		return;
+	vperfctr_ring_put(vperfctr_ring_leave(st));
 	if (!ring)
 		return;
 	vperfctr_uncharge_ring(st->account, ring->map_size / 1024);
+	put_pid_ns(ring->ns);
+	kvfree(ring->filled);
 	vfree(ring->page);
 	kfree(ring);
 }
@@ -305,6 +445,7 @@ static int add_ring(struct vperfctr_state *st, struct vperfctr_ring *req)
 {
 	unsigned int kb = req->map_size / 1024;
 	struct vperfctr_buffer *ring;
+	struct task_struct *owner;
 	int err;
 
 	if (st->ring) {
@@ -320,7 +461,16 @@ static int add_ring(struct vperfctr_state *st, struct vperfctr_ring *req)
 		vperfctr_uncharge_ring(st->account, kb);
 		return -ENOMEM;
 	}
-	set_ids(st, ring);
+	ring->st = st;
+	/* If the owner has ended, no sample will follow. */
+	rcu_read_lock();
+	owner = READ_ONCE(st->owner);
+	if (owner)
+		set_ids(&ring->own, owner);
+	rcu_read_unlock();
+	/* A member's samples go to the root's ring as long as it is one. */
+	if (!st->sampler)
+		smp_store_release(&st->sampler, &ring->own);
 	/* A thread that sees the ring sees its contents. */
 	smp_store_release(&st->ring, ring);
 	return 0;
@@ -350,21 +500,29 @@ static int put_sizes(const struct vperfctr_ring *req, struct vperfctr_ring __use
 	       put_user(req->map_size, &arg->map_size) ? -EFAULT : 0;
 }
 
-int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg)
+/*
+ * Make the ring of a state.  `*kb`: its size.  `ration`: wait until the user may have so
+ * much memory; otherwise the caller must.
+ *
+ * Context: may sleep.
+ * Return: 0, or an error of VPERFCTR_RING.
+ */
+int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user *arg, bool ration,
+			 unsigned int *kb)
 {
 	struct vperfctr_ring req;
 	int err;
 
-	err = vperfctr_check_access(st);
-	if (!err)
-		err = copy_request(&req, arg);
+	err = copy_request(&req, arg);
 	if (err)
 		return err;
 	if (!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return -EOPNOTSUPP;
 	if ((req.flags & VPERFCTR_RING_KERNEL) && !vperfctr_may_count_kernel())
 		return -EPERM;
-	err = READ_ONCE(st->ring) ? 0 : vperfctr_ring_ration(st->account, req.map_size / 1024);
+	*kb = req.map_size / 1024;
+	if (ration && !READ_ONCE(st->ring))
+		err = vperfctr_ring_ration(st->account, *kb);
 	if (err)
 		return err;
 	/* Fail before the ring exists, not after. */
@@ -377,4 +535,11 @@ int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg)
 	if (err == -EEXIST && put_sizes(&req, arg))
 		return -EFAULT;
 	return err;
+}
+
+int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg)
+{
+	unsigned int kb;
+
+	return vperfctr_check_access(st) ?: vperfctr_ring_create(st, arg, true, &kb);
 }

@@ -53,6 +53,7 @@ struct vm_area_struct;
 struct vperfctr_account;
 struct vperfctr_buffer;
 struct vperfctr_reader;
+struct vperfctr_sampler;
 
 /* Reasons why a state's counters do not run while its owner does; see `stop`. */
 #define STATE_STOP_IDLE		0x01	/* no control, or an all-zero one */
@@ -133,7 +134,8 @@ struct vperfctr_state {
 	struct perfctr_user *reads_by;	/* NULL: its own process has not mapped it */
 	unsigned int reads_maps;	/* how often it has */
 
-	struct vperfctr_buffer *ring;	/* NULL: none; never changes after that */
+	struct vperfctr_buffer *ring;	/* its own, NULL: none; never changes after that */
+	struct vperfctr_sampler *sampler; /* where its samples go: its ring, or the root's */
 	unsigned int ring_shift;	/* each 2^ring_shift-th overflow makes a sample */
 
 	/* The rest of the control, for READ; and STATE_FLAG_SET. */
@@ -313,7 +315,6 @@ bool vperfctr_unlink_notifier(struct vperfctr_state *st);
 void vperfctr_reap_current(void);
 void vperfctr_put_attachment(struct vperfctr_state *st);
 void vperfctr_put_later(struct vperfctr_state *st);
-void vperfctr_wake_if_empty(struct vperfctr_state *root);
 void vperfctr_finish_detach(struct vperfctr_state *st, struct vperfctr_state *root);
 void vperfctr_finish_detach_later(struct vperfctr_state *st);
 void vperfctr_flush_detached(struct vperfctr_state *st);
@@ -452,6 +453,8 @@ bool vperfctr_join_family(struct vperfctr_state *st, struct task_struct *task);
 void vperfctr_leave_family(struct vperfctr_state *st, bool missed);
 bool vperfctr_end_member(struct vperfctr_state *st);
 bool vperfctr_family_is_over(struct vperfctr_state *st);
+bool vperfctr_is_over(struct vperfctr_state *st);
+void vperfctr_wake_if_over(struct vperfctr_state *root);
 void vperfctr_reset_family(struct vperfctr_state *root);
 bool vperfctr_read_family(struct vperfctr_state *st, u64 *sums, unsigned int n,
 			  struct vperfctr_soft_sums *soft, u64 *missed);
@@ -504,9 +507,16 @@ static inline void vperfctr_overflow_last(struct vperfctr_state *st)
 
 /* ring.c */
 int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg);
+int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user *arg, bool ration,
+			 unsigned int *kb);
 int vperfctr_ring_mmap(struct vperfctr_state *st, struct vm_area_struct *vma);
 void vperfctr_ring_exec(struct vperfctr_state *st);
-bool vperfctr_ring_ready(const struct vperfctr_state *st);
+int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state *root, gfp_t gfp);
+void vperfctr_ring_attach(struct vperfctr_state *st, const struct task_struct *task);
+struct vperfctr_sampler *vperfctr_ring_leave(struct vperfctr_state *st);
+void vperfctr_ring_put(struct vperfctr_sampler *sampler);
+struct vperfctr_state *vperfctr_ring_waiters(const struct vperfctr_state *st);
+bool vperfctr_ring_ready(const struct vperfctr_state *st, bool over);
 bool vperfctr_ring_has_kernel(const struct vperfctr_state *st);
 bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflow overflow);
 void vperfctr_ring_drop(struct vperfctr_state *st, u64 nr);
@@ -514,6 +524,12 @@ void vperfctr_ring_begin_kernel(struct vperfctr_state *st);
 void vperfctr_ring_end_kernel(struct vperfctr_state *st);
 int vperfctr_consume(struct vperfctr_state *st, unsigned long nr);
 void vperfctr_ring_free(struct vperfctr_state *st);
+
+/* True if samples of all threads of the family go to the root's ring. */
+static inline bool vperfctr_ring_is_shared(const struct vperfctr_state *st)
+{
+	return (st->flags & VPERFCTR_CONTROL_RING) && vperfctr_has_family(st);
+}
 
 /* True if the kernel's handling of an overflow may itself make samples. */
 static inline bool vperfctr_ring_counts_kernel(const struct vperfctr_state *st)

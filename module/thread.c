@@ -451,13 +451,6 @@ void vperfctr_detach_current(struct vperfctr_state *st, bool missed)
 	vperfctr_unlink_notifier(st);
 }
 
-/* A state has left this family, by its end or by a control of its own: wake pollers of a set. */
-void vperfctr_wake_if_empty(struct vperfctr_state *root)
-{
-	if (vperfctr_is_set(root) && list_empty(&root->family))
-		wake_up_poll(&root->wait, EPOLLHUP);
-}
-
 /*
  * Finish a detachment: release the hardware unless a family counts by it, and wake
  * pollers.  The attachment remains to be put.  `root`: of the family that the state was a
@@ -471,7 +464,7 @@ void vperfctr_finish_detach(struct vperfctr_state *st, struct vperfctr_state *ro
 	wake_up_poll(&st->wait, EPOLLHUP);
 	if (root) {
 		vperfctr_release_unused(root);
-		vperfctr_wake_if_empty(root);
+		vperfctr_wake_if_over(root);
 	}
 	/* Descendants whose sums no descriptor can read must not keep the hardware. */
 	if (!atomic_read(&st->files))

@@ -182,9 +182,11 @@ static const char *why_invalid(const struct step *s)
 		return "number of counters";
 	if (!c->nrictrs && (c->si_signo || (c->flags & VPERFCTR_CONTROL_RING)))
 		return "what is for i-mode only";
-	if (c->nrictrs && ((c->flags & VPERFCTR_CONTROL_INHERIT) ||
-			   !(info.features & VPERFCTR_FEATURE_PCINT)))
+	if (c->nrictrs && !(info.features & VPERFCTR_FEATURE_PCINT))
 		return "i-mode";
+	if (c->nrictrs && (c->flags & VPERFCTR_CONTROL_INHERIT) && !c->si_signo &&
+	    !(c->flags & VPERFCTR_CONTROL_RING))
+		return "i-mode that nothing reports";
 	if (c->global[0] || c->global[1])
 		return "global";
 	return why_counters_invalid(s, c);

@@ -956,7 +956,9 @@ START_TEST(wrong_arguments)
 	req.size = sizeof(req);
 	assert_errno(call(dev, VPERFCTR_ATTACH, &req), EFAULT);
 	assert_errno(call(dev, VPERFCTR_ATTACH, NULL), EFAULT);
-	req.size = sizeof(req) - 8;
+	req.size = offsetof(struct vperfctr_attach, ring);	/* that of interface 1.0 */
+	assert_errno(call(dev, VPERFCTR_ATTACH, &req), EFAULT);
+	req.size -= 8;
 	assert_errno(call(dev, VPERFCTR_ATTACH, &req), EINVAL);
 
 	control.c.flags = VPERFCTR_CONTROL_START_ON_EXEC;

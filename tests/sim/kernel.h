@@ -203,6 +203,15 @@ do {									\
 #define atomic_inc_return_release(v) ({ sim_order_stores(); sim_atomic_add(1, v); (v)->counter; })
 #define atomic_dec_and_test(v)	(!atomic_add_return(-1, v))
 #define atomic64_inc_return(v)	atomic_add_return(1, v)
+#define atomic64_read(v)	atomic_read(v)
+#define atomic64_add(n, v)	sim_atomic_add(n, v)
+#define atomic64_xchg(v, n)	xchg(&(v)->counter, n)
+#define atomic64_try_cmpxchg(v, old, new)				\
+({									\
+	s64 sim_want = *(old), sim_had = cmpxchg(&(v)->counter, sim_want, (s64)(new)); \
+	*(old) = sim_had;						\
+	sim_had == sim_want;						\
+})
 #define atomic_try_cmpxchg(v, old, new)					\
 ({									\
 	int sim_want = *(old), sim_had = cmpxchg(&(v)->counter, sim_want, (int)(new)); \
@@ -220,7 +229,7 @@ do {									\
 	sim_add;							\
 })
 
-#define test_bit(nr, p)		(READ_ONCE(*(p)) >> (nr) & 1)
+#define test_bit(nr, p)		(READ_ONCE((p)[(nr) / 64]) >> (nr) % 64 & 1)
 #define sim_change_bit(what, nr, p, op)					\
 do {									\
 	SIM_STEP(what #nr);						\
@@ -229,6 +238,8 @@ do {									\
 } while (0)
 #define set_bit(nr, p)		sim_change_bit("set ", nr, p, |= BIT(nr))
 #define clear_bit(nr, p)	sim_change_bit("clear ", nr, p, &= ~BIT(nr))
+#define change_bit(nr, p)	\
+	sim_change_bit("change ", (nr) % 64, &(p)[(nr) / 64], ^= BIT((nr) % 64))
 #define test_and_set_bit(nr, p)						\
 ({									\
 	bool sim_was;							\
@@ -656,7 +667,10 @@ void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line);
 void sim_free(const void *p);
 #define kmalloc(size, gfp)	sim_alloc(size, gfp, __FILE__, __LINE__)
 #define kzalloc(size, gfp)	sim_alloc(size, (gfp) | __GFP_ZERO, __FILE__, __LINE__)
+#define BITS_TO_LONGS(n)	(((n) + 63) / 64)
+#define kvcalloc(n, size, gfp)	kzalloc((n) * (size), gfp)
 #define kfree(p)		sim_free(p)
+#define kvfree(p)		vfree(p)
 #define __vmalloc(size, gfp)	sim_alloc(PAGE_ALIGN(size), gfp, __FILE__, __LINE__)
 #define vfree(p)		({ might_sleep(); sim_free(p); })
 #define get_zeroed_page(gfp)	((unsigned long)sim_alloc(PAGE_SIZE, (gfp) | __GFP_ZERO, __FILE__, __LINE__))
@@ -814,6 +828,8 @@ struct pid_namespace *task_active_pid_ns(const struct task_struct *task);
 pid_t task_tgid_nr_ns(const struct task_struct *task, const struct pid_namespace *ns);
 pid_t task_pid_nr_ns(const struct task_struct *task, const struct pid_namespace *ns);
 pid_t task_pid_vnr(const struct task_struct *task);
+struct pid_namespace *get_pid_ns(struct pid_namespace *ns);
+void put_pid_ns(struct pid_namespace *ns);
 
 struct smp_hotplug_thread {
 	struct task_struct **store;

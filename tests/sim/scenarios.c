@@ -676,6 +676,183 @@ static void take_samples(void *arg)
 	(void)arg;
 }
 
+/* ---- a ring that a family shares -------------------------------------------------------- */
+
+static u64 family_executed;
+
+static void child_samples(void *arg)
+{
+	struct task_struct *child = NULL;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		user_work(13);
+		if (arg && i == 1)
+			child = user_thread("grandchild", child_samples, NULL);
+	}
+	family_executed += current->sim->executed;
+	if (child)
+		user_wait(child);
+}
+
+/*
+ * Read what is complete: slots that other CPUs still write are not.  Each thread's sums grow
+ * by the period.
+ */
+static u64 read_samples(int fd, const struct vperfctr_ring_page *page, u64 *told)
+{
+	u64 n, head = READ_ONCE(page->head);
+
+	for (n = page->tail; n != head; n++) {
+		const struct vperfctr_sample *sample = (const void *)((const char *)page + page->data +
+						(n & (page->nrsamples - 1)) * page->sample_size);
+
+		sim_require(sample->type == VPERFCTR_SAMPLE_OVERFLOW && sample->overflow == 1 &&
+			    sample->tid, "sample %llu is not complete", n);
+		sim_require(sample->sums[0] >= PERIOD, "sample %llu has the sum %llu", n,
+			    sample->sums[0]);
+		*told += sample->dropped;
+	}
+	must(user_ioctl(fd, VPERFCTR_CONSUME, (void *)(unsigned long)(head - page->tail)));
+	return head;
+}
+
+static void count_family_ring(void *arg)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 4, .watermark = 2, .nrsums = 1 };
+	struct vperfctr_control control;
+	struct vperfctr_ring_page *page;
+	struct task_struct *task[2];
+	struct vperfctr_ctr ctr;
+	struct vm_area_struct *vma;
+	u64 told = 0, all, read;
+	unsigned int i;
+	struct counts c;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	vma = user_mmap(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	sim_require(vma, "the ring cannot be mapped");
+	page = vma->page;
+	fill_control(&control, &ctr, VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -PERIOD;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	for (i = 0; i < 2; i++)
+		task[i] = user_thread("samples", child_samples, (void *)1UL);
+	for (i = 0; i < 4; i++) {
+		user_work(11);
+		read_samples(fd, page, &told);
+	}
+	wait_for(task, 2);
+	read = read_samples(fd, page, &told);
+	for (i = 0; i < 20 && READ_ONCE(page->head) == read; i++)
+		user_work(PERIOD);	/* an interrupt may be late */
+	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	must(read_counts(fd, &c, 0));
+	sim_require(read_samples(fd, page, &told) > read, "the ring is stuck at sample %llu", read);
+	all = page->head + page->dropped;
+	sim_require(told <= page->dropped, "told of %llu dropped samples, not %llu", told, page->dropped);
+	/* An overflow stops the counters before its interrupt comes. */
+	sim_require(c.children[1] <= family_executed && !c.read.children_missed,
+		    "counted %llu for children, and %llu missed, of %llu", c.children[1],
+		    c.read.children_missed, family_executed);
+	sim_require(all * PERIOD <= c.own[1] + c.children[1], "%llu samples and drops of %llu events",
+		    all, c.own[1] + c.children[1]);
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+#define WATERMARK	2
+
+static struct {
+	int fd;
+	const struct vperfctr_ring_page *page;
+	bool started, over;
+	u64 consumed;
+} polled;
+
+/* Sleep until there are enough samples.  A wake-up that is lost leaves it asleep. */
+static void poll_samples(void *arg)
+{
+	u64 told = 0;
+
+	polled.started = true;
+	while (!READ_ONCE(polled.over)) {
+		user_wait_poll(polled.fd);
+		polled.consumed = read_samples(polled.fd, polled.page, &told);
+	}
+	(void)arg;
+}
+
+static void many_samples(void *arg)
+{
+	unsigned int i;
+
+	for (i = 0; i < 10; i++)
+		user_work(PERIOD + 3);
+	(void)arg;
+}
+
+static void poll_family_ring(void *arg)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 8, .watermark = WATERMARK, .nrsums = 1,
+	};
+	struct task_struct *task[3], *reader;
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	struct vm_area_struct *vma;
+	unsigned int i;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	vma = user_mmap(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	sim_require(vma, "the ring cannot be mapped");
+	memset(&polled, 0, sizeof(polled));
+	polled.fd = fd;
+	polled.page = vma->page;
+	reader = user_thread("reader", poll_samples, NULL);
+	fill_control(&control, &ctr, VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -PERIOD;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	for (i = 0; i < 3; i++)
+		task[i] = user_thread("samples", many_samples, NULL);
+	wait_for(task, 3);
+	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	/* If the reader has missed a wake-up, this does not end. */
+	while (READ_ONCE(polled.page->head) - READ_ONCE(polled.page->tail) >= WATERMARK)
+		user_work(1);
+	WRITE_ONCE(polled.over, true);
+	must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+	user_wait(reader);
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+static void family_ring_poll(void)
+{
+	struct task_struct *task = sim_process("family", 1000, poll_family_ring, NULL);
+
+	wait_for(&task, 1);
+}
+
+static void family_ring(void)
+{
+	struct task_struct *task;
+
+	family_executed = 0;
+	task = sim_process("family", 1000, count_family_ring, NULL);
+	wait_for(&task, 1);
+}
+
 static void ring(void)
 {
 	struct task_struct *task[2];
@@ -956,6 +1133,8 @@ const struct scenario sim_scenarios[] = {
 	{ "attach", attach, 3 },
 	{ "overflow", overflow, 2 },
 	{ "ring", ring, 2 },
+	{ "family_ring", family_ring, 3 },
+	{ "family_ring_poll", family_ring_poll, 4 },
 	{ "page", page, 2 },
 	{ "exec", exec, 2 },
 	{ "hotplug", hotplug, 3 },

@@ -67,12 +67,30 @@ void sim_free(const void *p)
 	free((char *)p - before);
 }
 
+/* There is one PID namespace, so that a count is enough. */
+static unsigned int pid_ns_refs;
+
+struct pid_namespace *get_pid_ns(struct pid_namespace *ns)
+{
+	SIM_STEP("get_pid_ns");
+	pid_ns_refs++;
+	return ns;
+}
+
+void put_pid_ns(struct pid_namespace *ns)
+{
+	(void)ns;
+	SIM_STEP("put_pid_ns");
+	pid_ns_refs--;
+}
+
 static void check_no_leaks(void)
 {
 	const struct block *block = blocks.next;
 
 	if (block != &blocks)
 		sim_fail("memory of %s:%d is not freed", strrchr(block->file, '/') + 1, block->line);
+	sim_require(!pid_ns_refs, "%u references to PID namespaces are not put", pid_ns_refs);
 }
 
 struct kmem_cache { size_t size; };

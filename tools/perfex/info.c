@@ -18,6 +18,7 @@ static const struct flag_name features[] = {
 	{ VPERFCTR_FEATURE_ISOLATE, "isolate" },
 	{ VPERFCTR_FEATURE_KERNEL, "kernel (you may count kernel mode)" },
 	{ VPERFCTR_FEATURE_ANY_KIND, "any-kind (one control for all kinds of CPUs)" },
+	{ VPERFCTR_FEATURE_INHERIT_IMODE, "inherit-imode (samples of children)" },
 	{ 0, NULL }
 };
 

@@ -86,6 +86,7 @@
 #define VPERFCTR_FEATURE_ISOLATE	0x10 /* no thread sees what others' counters held */
 #define VPERFCTR_FEATURE_KERNEL		0x20 /* this caller may count kernel mode */
 #define VPERFCTR_FEATURE_ANY_KIND	0x40 /* one control can count on all kinds of CPUs */
+#define VPERFCTR_FEATURE_INHERIT_IMODE	0x80 /* i-mode counters are inherited, too */
 
 /* cpu_type */
 #define VPERFCTR_CPU_GENERIC		0 /* no counters, only the TSC */
@@ -301,13 +302,19 @@ struct vperfctr_open {
  * A thread that has a state is skipped: children_missed of READ counts it.  So does it
  * count a thread that gains privileges by an exec, which is not counted any more; the
  * status then has VPERFCTR_STATUS_PRIVILEGED.  A control must count something, and
- * may have no other flags than INHERIT and INHERIT_THREADS.  Errors are those of
- * VPERFCTR_CONTROL, and:
+ * may have no other flags than INHERIT, INHERIT_THREADS and RING.
+ *
+ * With the address of a struct vperfctr_ring in `ring`, the set gets a ring as by
+ * VPERFCTR_RING, into which the samples of all threads go.  The control must then have
+ * VPERFCTR_CONTROL_RING.
+ *
+ * Errors are those of VPERFCTR_CONTROL, those of VPERFCTR_RING if there is one, and:
  *
  *	EBADF	mem_fd is no descriptor
  *	EINVAL	mem_fd is not one of a /proc/PID/mem, or not open for reading; or the
- *		control has i-mode counters, preserves sums, counts nothing, or has
- *		another flag
+ *		control has a signal, preserves sums, counts nothing, or has another
+ *		flag; or it has i-mode counters and there is no ring, or a ring and no
+ *		VPERFCTR_CONTROL_RING, or the reverse
  *	ESRCH	there is no such thread, or it and all others of its process are ending;
  *		or the process has executed a file since mem_fd was opened; or mem_fd
  *		is that of another process, or of a kernel thread
@@ -333,6 +340,7 @@ struct vperfctr_attach {
 	__u64 control;		/* address of struct vperfctr_control */
 	__u32 nrthreads;	/* out: threads that were attached to; in: 0 */
 	__u32 nrskipped;	/* out: threads that have states; in: 0 */
+	__u64 ring;		/* address of struct vperfctr_ring; 0: none */
 };
 
 /* ---- on the descriptor of a state ------------------------------------ */
@@ -395,9 +403,15 @@ struct vperfctr_attach {
  *
  * An i-mode counter starts from its ireset, which is minus the period.  See
  * VPERFCTR_IRESUME for its overflow, and VPERFCTR_RING if the control has
- * VPERFCTR_CONTROL_RING.  i-mode counters are not inherited: a control with
- * VPERFCTR_CONTROL_INHERIT can have none.  A new control clears overflows of the
- * previous one that wait for IRESUME, but their signal may already be on its way.
+ * VPERFCTR_CONTROL_RING.  A new control clears overflows of the previous one that wait
+ * for IRESUME, but their signal may already be on its way.
+ *
+ * A thread that inherits i-mode counters (VPERFCTR_FEATURE_INHERIT_IMODE) starts with a
+ * whole period.  Its samples go to the ring of the state that CONTROL was called for.
+ * Without VPERFCTR_CONTROL_RING it gets the signal si_signo for its own overflows, also
+ * after an exec, and calls IRESUME on its own state, which VPERFCTR_OPEN finds.  It
+ * cannot if its state is locked, or after it has become another user: its counters then
+ * stay held after the first overflow.
  *
  * A call that fails changes nothing: running counters keep running, and sums and
  * control remain.  Errors:
@@ -429,7 +443,8 @@ struct vperfctr_attach {
  *		- si_signo or CONTROL_RING without i-mode counters
  *		- si_signo that is no signal, or together with CONTROL_RING
  *		- CONTROL_RING and the state has no ring
- *		- CONTROL_INHERIT with i-mode counters
+ *		- CONTROL_INHERIT with i-mode counters, and neither CONTROL_RING nor
+ *		  si_signo
  *		- CONTROL_END_ON_EXEC with CONTROL_START_ON_EXEC or CONTROL_INHERIT
  *		- CONTROL_INHERIT_THREADS without CONTROL_INHERIT
  *	E2BIG	ctr_size is greater than this kernel knows, and a field of a counter
@@ -714,10 +729,11 @@ struct vperfctr_soft {
  * Overflows of a control with VPERFCTR_CONTROL_RING make no signal.  Each one adds
  * a sample to the ring, and the counters continue.  The ring belongs to the state
  * for all of its life, with all of its controls.  Every descriptor of the state can
- * map and read the same ring.  Its memory is charged to the user who made the state,
- * up to the module's parameter max_ring_kb_per_user, and to the caller's memory
- * cgroup.  The end of large rings makes the kernel interrupt all CPUs.  So 32 MB count as
- * one stop of the machine, see VPERFCTR_OPEN; the call waits.
+ * map and read the same ring.  With VPERFCTR_CONTROL_INHERIT, all descendants add their
+ * samples to it.  A descendant's own descriptor does not map it.  Its memory is charged
+ * to the user who made the state, up to the module's parameter max_ring_kb_per_user, and
+ * to the caller's memory cgroup.  The end of large rings makes the kernel interrupt all
+ * CPUs.  So 32 MB count as one stop of the machine, see VPERFCTR_OPEN; the call waits.
  *
  * Argument: struct vperfctr_ring *.  The kernel sets sample_size and map_size.
  * Errors:
@@ -747,8 +763,10 @@ struct vperfctr_soft {
  * tail <= n < head.  A reader must load head with acquire semantics before it looks
  * at samples.  It passes over samples of a type that it does not know.  Then
  * VPERFCTR_CONSUME frees their slots.  poll() returns POLLIN if there are at least
- * `watermark` samples, or any and the state has no owner.  A sample that finds the
- * ring full is dropped and counted.
+ * `watermark` samples, or any and the state has no owner; with VPERFCTR_CONTROL_INHERIT,
+ * and in a set, any and no descendant counts.  A sample that finds the ring full is dropped and
+ * counted.  Samples of one thread are in the order of their time.  Those of several
+ * threads are in the order in which the kernel began to write them.
  *
  * If a thread makes more samples per second than the module's parameter
  * max_sample_rate, the kernel throttles it: only every 2nd, 4th, ... overflow makes a
@@ -786,7 +804,7 @@ struct vperfctr_sample {
 	__u32 cpu;		/* where the owner was when the kernel made the sample */
 	__u32 kind;		/* of the control, or of its table in use */
 	/*
-	 * The owner's process and thread, in the PID namespace of the caller of
+	 * The thread's process and itself, in the PID namespace of the caller of
 	 * VPERFCTR_RING.  0: that namespace does not have them.
 	 */
 	__u32 pid;
@@ -800,7 +818,7 @@ struct vperfctr_sample {
 	__u64 ip;
 	__u64 tsc;		/* the processor's TSC, not the owner's share */
 	__u64 overflow;		/* bit i: counter i overflowed */
-	__u64 dropped;		/* overflows dropped since the previous sample */
+	__u64 dropped;		/* overflows dropped since the previous sample of the ring */
 	__u64 sums[];		/* at the overflow; 0 for counters that do not exist */
 };
 
@@ -863,7 +881,9 @@ struct vperfctr_ring_page {
 
 /*
  * poll() returns POLLIN as VPERFCTR_IRESUME and VPERFCTR_RING say, and POLLHUP when
- * the state has no owner any more.  That of a set is described with VPERFCTR_ATTACH.
+ * the state has no owner any more.  If its control has VPERFCTR_CONTROL_INHERIT and
+ * _RING, it returns POLLHUP when no descendant counts either.  That of a set is described
+ * with VPERFCTR_ATTACH.
  *
  * /proc/PID/fdinfo/FD has the lines vperfctr-owner (its thread id, or 0),
  * vperfctr-status (VPERFCTR_STATUS_*), vperfctr-tsc and vperfctr-pmc0 ... (sums).

@@ -1,0 +1,601 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * i-mode counters of a family: each thread's samples go to the ring of the root, or each
+ * thread gets signals.  Children execute code of known length, so the samples of each are
+ * known, on any number of CPUs.  This needs virtual time, where time is instructions.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "code.h"
+#include "known.h"
+#include "overflow.h"
+
+#define PERIOD	1009
+#define MAX_RATE	"/sys/module/vperfctr/parameters/max_sample_rate"
+#define INHERIT	(VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_RING)
+
+static int fd;
+static struct mapped_ring ring;
+static volatile struct {
+	unsigned int futex;
+	u32 ready, signals, wrong;
+	int fd;
+	size_t size;
+} *shared;
+
+static struct control *imode_control(struct control *control, u64 period, u32 flags)
+{
+	control_init(control, 1);
+	control_add_imode(control, IMODE, period);
+	control->c.flags = flags;
+	return control;
+}
+
+static int control_family(u64 period, u32 flags)
+{
+	struct control control;
+
+	return set_control(fd, imode_control(&control, period, flags));
+}
+
+static void setup(void)
+{
+	settle();
+	write_file(MAX_RATE, "0");
+	shared = shared_memory(PAGE);
+	fd = open_state(0);
+}
+
+/* Restore the parameters. */
+static void teardown(void)
+{
+	write_file(MAX_RATE, "100000");
+	write_file(MAX_STATES, "20000");
+}
+
+static void make(u32 nrsamples, u32 watermark)
+{
+	make_ring(fd, nrsamples, watermark, 1, &ring);
+	assert_ok(control_family(PERIOD, INHERIT));
+}
+
+static unsigned int *futex(void)
+{
+	return (unsigned int *)&shared->futex;
+}
+
+static pid_t start(unsigned long flags, unsigned long n, unsigned int *wait, unsigned long m)
+{
+	pid_t pid = start_child(flags, n, wait, m);
+
+	if (pid < 0)
+		die("clone: %s", strerror((int)-pid));
+	return pid;
+}
+
+/*
+ * Check the samples of a thread in the whole ring, in which none was overwritten: one for
+ * each period of the instructions that it executed.  The check itself makes no samples.
+ */
+static void check_samples(pid_t pid, pid_t tid, u64 insns)
+{
+	int err = call(fd, VPERFCTR_SUSPEND, NULL);
+	u64 i, n = 0, head = ring_head(&ring);
+
+	for (i = 0; i < head; i++) {
+		const struct vperfctr_sample *s = ring_sample(&ring, i);
+
+		ck_assert_uint_eq(s->type, VPERFCTR_SAMPLE_OVERFLOW);
+		ck_assert_uint_eq(s->flags, VPERFCTR_SAMPLE_USER);
+		ck_assert_uint_eq(s->dropped, 0);
+		ck_assert_uint_eq(s->overflow, 1);
+		if (s->tid != (u32)tid)
+			continue;
+		n++;
+		ck_assert_uint_eq(s->pid, pid);
+		ck_assert_uint_eq(s->sums[0], n * PERIOD);
+	}
+	ck_assert_msg(n == insns / PERIOD, "%llu samples of thread %d, not %llu", n, (int)tid,
+		      insns / PERIOD);
+	if (!err)
+		assert_ok(call(fd, VPERFCTR_RESUME, NULL));
+}
+
+static u64 samples_of(const struct mapped_ring *from, pid_t tid)
+{
+	u64 i, n = 0, head = ring_head(from);
+
+	for (i = 0; i < head; i++)
+		n += ring_sample(from, i)->tid == (u32)tid;
+	return n;
+}
+
+static u64 children_insns(void)
+{
+	struct reading r;
+
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.read.children_missed, 0);
+	return r.children[1];
+}
+
+/* ---- samples --------------------------------------------------------------------- */
+
+static const unsigned long kinds[] = { FORKED, VFORKED, SHARING_MEMORY, THREAD };
+
+START_TEST(every_kind_of_child)
+{
+	const unsigned long lengths[] = { 1, 500, 505, 20000, 100000 };
+	u64 sum = 0;
+	unsigned int i;
+	pid_t pid;
+
+	make(1024, 1024);
+	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		pid = start(kinds[_i], lengths[i], NULL, 0);
+		if (kinds[_i] == THREAD)
+			ck_assert_eventually(!(status_of(fd) & CHILDREN));
+		else
+			ck_assert_int_eq(wait_for(pid), 0);
+		check_samples(kinds[_i] == THREAD ? getpid() : pid, pid, INSNS_CHILD(lengths[i]));
+		sum += INSNS_CHILD(lengths[i]);
+		ck_assert_uint_eq(children_insns(), sum);
+	}
+	ck_assert_uint_eq(ring.page->dropped, 0);
+}
+END_TEST
+
+/* Children that run at the same time, on all CPUs, and share a ring. */
+START_TEST(many_at_once)
+{
+	enum { NR = 24 };
+	pid_t pid[NR];
+	unsigned int i;
+
+	make(8192, 8192);
+	for (i = 0; i < NR; i++)
+		pid[i] = start(FORKED, 100, futex(), 40000 + 700 * i);
+	wake_all(futex());
+	for (i = 0; i < NR; i++)
+		ck_assert_int_eq(wait_for(pid[i]), 0);
+	for (i = 0; i < NR; i++)
+		check_samples(pid[i], pid[i], INSNS_CHILD_FUTEX(100, 40000 + 700 * i));
+	ck_assert_uint_eq(ring.page->dropped, 0);
+}
+END_TEST
+
+/* A full ring counts the samples that it has no room for, of all threads. */
+START_TEST(full_ring)
+{
+	u64 i, head, told = 0, expected = 0;
+	pid_t pid[6];
+
+	make(16, 16);
+	for (i = 0; i < 6; i++) {
+		pid[i] = start(FORKED, 5000 + i, NULL, 0);
+		expected += INSNS_CHILD(5000 + i) / PERIOD;
+	}
+	for (i = 0; i < 6; i++)
+		ck_assert_int_eq(wait_for(pid[i]), 0);
+	assert_ok(stop_all(fd));
+	/* Those of the thread itself, too. */
+	expected += count_of(fd) / PERIOD;
+	head = ring_head(&ring);
+	ck_assert_uint_eq(head, 16);
+	ck_assert_uint_eq(head + ring.page->dropped, expected);
+
+	/* Each drop is told once, by the next sample that finds room. */
+	assert_ok(call(fd, VPERFCTR_CONSUME, (void *)16));
+	expected = ring.page->dropped;
+	assert_ok(control_family(PERIOD, INHERIT));
+	ck_assert_int_eq(wait_for(start(FORKED, 1500, NULL, 0)), 0);
+	assert_ok(stop_all(fd));
+	for (i = head; i < ring_head(&ring); i++)
+		told += ring_sample(&ring, i)->dropped;
+	ck_assert_uint_gt(ring_head(&ring), head);
+	ck_assert_uint_eq(told, expected);
+	ck_assert_uint_eq(ring.page->dropped, expected);
+}
+END_TEST
+
+/* Passes of a ring that a reader empties: no sample is lost, none is read twice. */
+START_TEST(ring_goes_round)
+{
+	u64 tail = 0, sum[4] = { 0 }, head;
+	unsigned int i, left = 4;
+	pid_t pid[4];
+	int status;
+
+	make(64, 8);
+	for (i = 0; i < 4; i++)
+		pid[i] = start(FORKED, 200000, NULL, 0);
+	while (left) {
+		head = ring_head(&ring);
+		for (; tail < head; tail++) {
+			const struct vperfctr_sample *s = ring_sample(&ring, tail);
+
+			for (i = 0; i < 4; i++) {
+				if (s->tid != (u32)pid[i])
+					continue;
+				ck_assert_uint_gt(s->sums[0], sum[i]);
+				sum[i] = s->sums[0];
+				ck_assert_uint_eq(sum[i] % PERIOD, 0);
+			}
+		}
+		assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(head - ring.page->tail)));
+		if (waitpid(-1, &status, WNOHANG) > 0)
+			left--;
+	}
+	assert_ok(stop_all(fd));
+	ck_assert_uint_eq(ring_head(&ring) + ring.page->dropped,
+			  4 * (INSNS_CHILD(200000) / PERIOD) + count_of(fd) / PERIOD);
+}
+END_TEST
+
+/* A thread of a child, and its child: they are in the family, too. */
+START_TEST(generations)
+{
+	u64 i, head, n = 0;
+
+	make(1024, 1024);
+	ck_assert_int_eq(wait_for((pid_t)fork_chain(5, 10000)), 0);
+	ck_assert_eventually(!(status_of(fd) & CHILDREN));
+	ck_assert_uint_eq(children_insns(), INSNS_CHAIN(5, 10000));
+	head = ring_head(&ring);
+	for (i = 0; i < head; i++)
+		n += ring_sample(&ring, i)->tid != (u32)getpid();
+	/* Each generation has 2n instructions and at most 18 more. */
+	ck_assert_uint_eq(n, 5 * (20000 / PERIOD));
+}
+END_TEST
+
+/* With INHERIT_THREADS, other processes make no samples. */
+START_TEST(threads_only)
+{
+	pid_t pid, tid;
+
+	make_ring(fd, 1024, 1024, 1, &ring);
+	assert_ok(control_family(PERIOD, INHERIT | VPERFCTR_CONTROL_INHERIT_THREADS));
+	pid = start(FORKED, 20000, NULL, 0);
+	ck_assert_int_eq(wait_for(pid), 0);
+	tid = start(THREAD, 20000, NULL, 0);
+	ck_assert_eventually(!(status_of(fd) & CHILDREN));
+	check_samples(pid, pid, 0);
+	check_samples(getpid(), tid, INSNS_CHILD(20000));
+}
+END_TEST
+
+/* A child for which there is no state makes no samples, and is counted as missed. */
+START_TEST(missed_children)
+{
+	struct reading r;
+	pid_t pid;
+
+	make(1024, 1024);
+	write_file(MAX_STATES, "1");
+	pid = start(FORKED, 20000, NULL, 0);
+	ck_assert_int_eq(wait_for(pid), 0);
+	write_file(MAX_STATES, "20000");
+	check_samples(pid, pid, 0);
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.read.children_missed, 1);
+	ck_assert_uint_eq(r.children[1], 0);
+}
+END_TEST
+
+/* CONTROL and UNLINK of the root end the sampling of descendants, which run on. */
+START_TEST(end_of_sampling)
+{
+	pid_t pid;
+
+	make(1024, 1024);
+	pid = start(FORKED, 20000, futex(), 20000);
+	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+	ck_assert_eventually(samples_of(&ring, pid) == INSNS_CHILD_UNTIL_FUTEX(20000) / PERIOD);
+	if (_i)
+		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	else
+		assert_ok(stop_all(fd));
+	wake_all(futex());
+	ck_assert_int_eq(wait_for(pid), 0);
+	check_samples(pid, pid, INSNS_CHILD_UNTIL_FUTEX(20000));
+}
+END_TEST
+
+/* ---- poll ------------------------------------------------------------------------ */
+
+/* Wait in poll(); return its events. */
+static short wait_in_poll(int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int n = poll(&p, 1, ms);
+
+	return n < 0 ? -1 : n ? p.revents : 0;
+}
+
+/*
+ * Let a process count its family and end.  Its child waits for the futex, and makes 11
+ * samples then.
+ */
+static void leave_child(u32 watermark)
+{
+	pid_t owner = fork_files();
+
+	if (!owner) {
+		close(fd);
+		fd = open_state(0);
+		make(1024, watermark);
+		start(FORKED, 1, futex(), 6000);
+		shared->fd = fd;
+		shared->size = ring.size;
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(owner), 0);
+	fd = shared->fd;
+	map_ring(fd, shared->size, &ring);
+}
+
+/* A descendant's samples wake the poller. */
+START_TEST(poll_of_the_family)
+{
+	leave_child(8);
+	/* The owner has ended, and its child waits. */
+	ck_assert_int_eq(wait_in_poll(0), 0);
+	wake_all(futex());
+	ck_assert_int_eq(wait_in_poll(20000) & POLLIN, POLLIN);
+	ck_assert_eventually(wait_in_poll(0) == (POLLIN | POLLHUP));
+	ck_assert_uint_ge(ring_head(&ring), INSNS_CHILD_FUTEX(1, 6000) / PERIOD);
+}
+END_TEST
+
+static void *wait_for_end(void *arg)
+{
+	short *events = arg;
+
+	*events = wait_in_poll(30000);
+	return NULL;
+}
+
+/* Fewer samples than the watermark: the end of the last thread wakes the poller. */
+START_TEST(poll_until_the_end)
+{
+	pthread_t thread;
+	short events = 0;
+
+	leave_child(1024);
+	ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_end, &events), 0);
+	msleep(50);
+	ck_assert_int_eq(events, 0);
+	wake_all(futex());
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(events, POLLIN | POLLHUP);
+}
+END_TEST
+
+/* ---- signals ---------------------------------------------------------------------- */
+
+static __thread int own = -1;
+
+/* Each thread continues its own counters. */
+static void on_own_overflow(int sig, siginfo_t *si, void *context)
+{
+	(void)sig;
+	(void)context;
+	if (own < 0)
+		own = open_thread(0, 0);
+	__atomic_fetch_add(&shared->signals, 1, __ATOMIC_RELAXED);
+	if (si->si_code != SI_PMC_OVF || si->si_pmc_ovf_mask != 1 ||
+	    call(own, VPERFCTR_IRESUME, NULL))
+		shared->wrong = 1;
+}
+
+static void *loop_in_thread(void *arg)
+{
+	struct reading r;
+	u64 *count = arg;
+
+	own = open_thread(0, 0);
+	marked_loop(50000);
+	read_state(own, &r);
+	*count = r.own[1];
+	shared->ready++;
+	close(own);
+	return NULL;
+}
+
+/* A signal that is inherited comes to the thread that has overflowed. */
+START_TEST(signals)
+{
+	struct control control;
+	pthread_t thread;
+	u64 count = 0;
+	int i;
+
+	handle(SIGUSR1, on_own_overflow);
+	own = fd;
+	imode_control(&control, 10000, VPERFCTR_CONTROL_INHERIT);
+	control.c.si_signo = SIGUSR1;
+	assert_ok(set_control(fd, &control));
+	for (i = 0; i < 3; i++) {
+		ck_assert_int_eq(pthread_create(&thread, NULL, loop_in_thread, &count), 0);
+		pthread_join(thread, NULL);
+		ck_assert_uint_ge(count, 100000);
+	}
+	assert_ok(stop_all(fd));
+	ck_assert_uint_eq(shared->wrong, 0);
+	/* The loop of each thread is ten periods, and its handlers count, too. */
+	ck_assert_uint_ge(shared->signals, 30);
+	ck_assert_uint_eq(shared->ready, 3);
+}
+END_TEST
+
+/* ---- states of their own ----------------------------------------------------------- */
+
+/* A member that gets a control of its own makes samples in its own ring, and only there. */
+START_TEST(member_leaves)
+{
+	struct mapped_ring mine, theirs;
+	struct control control;
+	struct reading r;
+	pid_t pid;
+
+	make(1024, 1024);
+	pid = fork_files();
+	if (!pid) {
+		int member = open_thread(0, 0);
+		u64 nr;
+
+		if (member < 0)
+			_exit(1);
+		/* A ring that the control does not use yet. */
+		make_ring(member, 1024, 1024, 1, &mine);
+		marked_loop(20000);
+		if (ring_head(&mine))
+			_exit(2);
+		if (set_control(member, imode_control(&control, PERIOD, VPERFCTR_CONTROL_RING)))
+			_exit(3);
+		map_ring(fd, ring.size, &theirs);
+		nr = samples_of(&theirs, getpid());
+		marked_loop(20000);
+		_exit(ring_head(&mine) < 39 || nr < 39 ||
+		      nr != samples_of(&theirs, getpid()) ? 4 : 0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.read.children_missed, 1);
+}
+END_TEST
+
+/* ---- sets -------------------------------------------------------------------------- */
+
+static int attach(pid_t pid, u32 flags, u64 period, struct vperfctr_ring *req, int signo)
+{
+	struct vperfctr_attach a = { .size = sizeof(a), .tid = pid, .ring = (uintptr_t)req };
+	struct control control;
+	char path[64];
+	int err;
+
+	imode_control(&control, period, flags);
+	control.c.si_signo = signo;
+	a.control = (uintptr_t)&control.c;
+	sprintf(path, "/proc/%d/mem", (int)pid);
+	a.mem_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (a.mem_fd < 0)
+		die("%s: %s", path, strerror(errno));
+	err = call(dev, VPERFCTR_ATTACH, &a);
+	close(a.mem_fd);
+	return err;
+}
+
+static struct vperfctr_ring *ring_request(struct vperfctr_ring *req)
+{
+	*req = (struct vperfctr_ring) {
+		.size = sizeof(*req), .nrsamples = 1024, .watermark = 1, .nrsums = 1,
+	};
+	return req;
+}
+
+/* The threads of a process that runs, and those that they start. */
+START_TEST(attached_process)
+{
+	struct vperfctr_ring req;
+	pid_t pid;
+
+	pid = start(FORKED, 100, futex(), 20000);
+	msleep(50);
+	close(fd);
+	fd = attach(pid, _i ? INHERIT : VPERFCTR_CONTROL_RING, PERIOD, ring_request(&req), 0);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_uint_eq(req.sample_size, sizeof(struct vperfctr_sample) + 8);
+	map_ring(fd, req.map_size, &ring);
+	ck_assert_int_eq(wait_in_poll(0), 0);
+	assert_errno(call(fd, VPERFCTR_RING, &req), ESRCH);
+	wake_all(futex());
+	ck_assert_int_eq(wait_in_poll(20000) & POLLIN, POLLIN);
+	ck_assert_int_eq(wait_for(pid), 0);
+	ck_assert_eventually(wait_in_poll(0) == (POLLIN | POLLHUP));
+	check_samples(pid, pid, INSNS_CHILD_FUTEX(100, 20000) - INSNS_CHILD_UNTIL_FUTEX(100));
+	assert_ok(call(fd, VPERFCTR_CONSUME, (void *)ring_head(&ring)));
+	ck_assert_int_eq(wait_in_poll(0), POLLHUP);
+}
+END_TEST
+
+START_TEST(errors_of_attach)
+{
+	const u32 with = VPERFCTR_CONTROL_RING;
+	struct vperfctr_ring req;
+	pid_t pid = start(FORKED, 100, futex(), 100);
+	int set;
+
+	assert_errno(attach(pid, 0, PERIOD, NULL, 0), EINVAL);
+	assert_errno(attach(pid, with, PERIOD, NULL, 0), EINVAL);
+	assert_errno(attach(pid, 0, PERIOD, ring_request(&req), 0), EINVAL);
+	assert_errno(attach(pid, 0, PERIOD, NULL, SIGUSR1), EINVAL);
+	assert_errno(attach(pid, 0, PERIOD, ring_request(&req), SIGUSR1), EINVAL);
+	assert_errno(attach(pid, VPERFCTR_CONTROL_INHERIT, PERIOD, NULL, SIGUSR1), EINVAL);
+	assert_errno(attach(pid, with, PERIOD, (void *)8, 0), EFAULT);
+	ring_request(&req)->nrsamples = 3;
+	assert_errno(attach(pid, with, PERIOD, &req, 0), EINVAL);
+	ring_request(&req)->size = 8;
+	assert_errno(attach(pid, with, PERIOD, &req, 0), EINVAL);
+	set = attach(pid, with, PERIOD, ring_request(&req), 0);
+	ck_assert_int_ge(set, 0);
+	/* No call before it has left a state behind. */
+	assert_errno(attach(pid, with, PERIOD, ring_request(&req), 0), EEXIST);
+	close(set);
+	wake_all(futex());
+	ck_assert_int_eq(wait_for(pid), 0);
+}
+END_TEST
+
+/* ---- errors ------------------------------------------------------------------------ */
+
+START_TEST(errors)
+{
+	struct control control;
+
+	/* No ring. */
+	assert_errno(control_family(PERIOD, INHERIT), EINVAL);
+	make_ring(fd, 64, 64, 1, &ring);
+	/* Neither ring nor signal. */
+	assert_errno(control_family(PERIOD, VPERFCTR_CONTROL_INHERIT), EINVAL);
+	/* Both. */
+	imode_control(&control, PERIOD, INHERIT);
+	control.c.si_signo = SIGUSR1;
+	assert_errno(set_control(fd, &control), EINVAL);
+	assert_ok(control_family(PERIOD, INHERIT));
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_unchecked_fixture(tc, NULL, teardown);
+	tcase_add_loop_test(tc, every_kind_of_child, 0, 4);
+	tcase_add_test(tc, many_at_once);
+	tcase_add_test(tc, full_ring);
+	tcase_add_test(tc, ring_goes_round);
+	tcase_add_test(tc, generations);
+	tcase_add_test(tc, threads_only);
+	tcase_add_test(tc, missed_children);
+	tcase_add_loop_test(tc, end_of_sampling, 0, 2);
+	tcase_add_test(tc, poll_of_the_family);
+	tcase_add_test(tc, poll_until_the_end);
+	tcase_add_test(tc, signals);
+	tcase_add_test(tc, member_leaves);
+	tcase_add_loop_test(tc, attached_process, 0, 2);
+	tcase_add_test(tc, errors_of_attach);
+	tcase_add_test(tc, errors);
+}
+
+int main(void)
+{
+	open_device();
+	return run_tests("family-ring", add);
+}
