@@ -94,11 +94,13 @@ int vperfctr_open_member(struct vperfctr **v, const struct vperfctr *set, pid_t 
 	return err;
 }
 
-int vperfctr_attach(struct vperfctr **v, pid_t tid, unsigned int flags,
-		    const struct vperfctr_control *control, unsigned int *nrthreads)
+int vperfctr_attach_ring(struct vperfctr **v, pid_t tid, unsigned int flags,
+			 const struct vperfctr_control *control, struct vperfctr_ring *ring,
+			 unsigned int *nrthreads)
 {
 	struct vperfctr_attach arg = {
 		.size = sizeof(arg), .flags = flags, .tid = tid, .control = (uintptr_t)control,
+		.ring = (uintptr_t)ring,
 	};
 	int dev, fd, err;
 
@@ -106,14 +108,30 @@ int vperfctr_attach(struct vperfctr **v, pid_t tid, unsigned int flags,
 	dev = __vperfctr_device_open();
 	if (dev < 0)
 		return dev;
+	if (ring)
+		ring->size = sizeof(*ring);
 	fd = attach(dev, &arg);
 	close(dev);
 	if (fd < 0)
 		return fd;
 	err = __vperfctr_new_handle(v, fd, 0);
-	if (err)
+	if (err) {
 		close(fd);
-	else if (nrthreads)
+		return err;
+	}
+	if (ring)
+		err = vperfctr_ring_map(*v, ring->map_size);
+	if (err) {
+		vperfctr_close(*v);
+		*v = NULL;
+	} else if (nrthreads) {
 		*nrthreads = arg.nrthreads;
+	}
 	return err;
+}
+
+int vperfctr_attach(struct vperfctr **v, pid_t tid, unsigned int flags,
+		    const struct vperfctr_control *control, unsigned int *nrthreads)
+{
+	return vperfctr_attach_ring(v, tid, flags, control, NULL, nrthreads);
 }

@@ -255,8 +255,9 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
  *	-ENOTTY	the module is too old to attach
  *	-EINTR	a signal came while the call waited: a user may attach only so many times
  *		per second (the module's parameter max_stops_per_second)
- *	-EINVAL	an unknown flag; or the control has i-mode counters, preserves sums, counts
- *		nothing, or has another flag than INHERIT and INHERIT_THREADS
+ *	-EINVAL	an unknown flag; or the control has i-mode counters (but see
+ *		vperfctr_attach_ring()), preserves sums, counts nothing, or has another flag
+ *		than INHERIT and INHERIT_THREADS
  *	-EAGAIN	the user would have more states than the module allows
  *	-ENODEV, -EACCES, -EPROTONOSUPPORT	as vperfctr_info()
  *	-EMFILE, -ENFILE	as from open(2)
@@ -264,6 +265,18 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
  */
 int vperfctr_attach(struct vperfctr **v, pid_t tid, unsigned int flags,
 		    const struct vperfctr_control *control, unsigned int *nrthreads);
+
+/*
+ * The same with a ring, into which the samples of all of these threads go: see
+ * vperfctr_ring_open().  The control must have i-mode counters and VPERFCTR_CONTROL_RING.
+ * The ring belongs to the set, and is mapped.  Without a ring (NULL) this is
+ * vperfctr_attach().  Errors are those of both, and:
+ *
+ *	-E2BIG	the module is too old
+ */
+int vperfctr_attach_ring(struct vperfctr **v, pid_t tid, unsigned int flags,
+			 const struct vperfctr_control *control, struct vperfctr_ring *ring,
+			 unsigned int *nrthreads);
 
 /*
  * Open the state of one thread of a set, or of a family: set is the handle that
