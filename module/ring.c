@@ -20,7 +20,9 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pid_namespace.h>
+#include <linux/ptrace.h>
 #include <linux/sched.h>
+#include <linux/sched/task_stack.h>
 #include <linux/slab.h>
 #include <linux/timex.h>
 #include <linux/uaccess.h>
@@ -61,6 +63,7 @@ struct vperfctr_buffer {
 	size_t map_size;
 	u32 mask;			/* the number of slots, which is a power of two, less 1 */
 	u32 sample_size;		/* as in the page */
+	u32 depth;			/* as in the page */
 	bool kernel;			/* VPERFCTR_RING_KERNEL */
 	struct vperfctr_sampler own;	/* of `st` */
 	/*
@@ -216,7 +219,7 @@ static u64 publish_slot(struct vperfctr_buffer *ring, u64 nr)
 
 	smp_mb__before_atomic();	/* a reader that sees the new head sees the sample */
 	change_bit(nr & ring->mask, ring->filled);
-	smp_mb__after_atomic();
+	smp_mb__after_atomic();	/* mark, then look: see above */
 	at = READ_ONCE(*head);
 	while (at == nr || is_filled(ring, at)) {
 		old = cmpxchg(head, at, at + 1);
@@ -225,6 +228,27 @@ static u64 publish_slot(struct vperfctr_buffer *ring, u64 nr)
 			break;
 	}
 	return at;
+}
+
+/*
+ * Add the chain of calls, after the sums.
+ *
+ * Context: as for vperfctr_ring_add().
+ */
+static noinline void add_chain(const struct vperfctr_state *st, struct vperfctr_sample *sample)
+{
+	const struct vperfctr_buffer *ring = st->sampler->ring;
+	u64 *chain = &sample->sums[ring->page->nrsums];
+	unsigned int n = 0;
+
+	/* The memory of another thread cannot be read, nor that of one that is ending. */
+	if (st->owner == current && current->mm && sample->flags) {
+		if (sample->flags & VPERFCTR_SAMPLE_KERNEL)
+			chain[1 + n++] = instruction_pointer(task_pt_regs(current));
+		n += vperfctr_user_chain(&chain[1 + n], ring->depth - n);
+	}
+	chain[0] = n;
+	sample->size = (u8 *)&chain[1 + n] - (u8 *)sample;
 }
 
 static void fill_sample(const struct vperfctr_state *st, struct vperfctr_sample *sample, u64 ip,
@@ -250,6 +274,8 @@ static void fill_sample(const struct vperfctr_state *st, struct vperfctr_sample 
 			  atomic64_xchg(&ring->untold, 0) : 0;
 	for (i = 0; i < ring->page->nrsums; i++)
 		sample->sums[i] = i < nrctrs ? st->cpu_state.page->ctr[i].sum : 0;
+	if (unlikely(ring->depth))
+		add_chain(st, sample);
 }
 
 /*
@@ -407,12 +433,14 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 	page->watermark = req->watermark;
 	page->nrsums = req->nrsums;
 	page->sample_size = req->sample_size;
+	page->depth = req->depth;
 	page->data = PAGE_SIZE;
 	ring->page = page;
 	ring->data = (void *)page + PAGE_SIZE;
 	ring->map_size = req->map_size;
 	ring->mask = req->nrsamples - 1;
 	ring->sample_size = req->sample_size;
+	ring->depth = req->depth;
 	ring->woken_tail = U64_MAX;
 	ring->kernel = req->flags & VPERFCTR_RING_KERNEL;
 	ring->ns = get_pid_ns(task_active_pid_ns(current));
@@ -470,7 +498,7 @@ static int add_ring(struct vperfctr_state *st, struct vperfctr_ring *req)
 	rcu_read_unlock();
 	/* A member's samples go to the root's ring as long as it is one. */
 	if (!st->sampler)
-		smp_store_release(&st->sampler, &ring->own);
+		smp_store_release(&st->sampler, &ring->own); /* pairs with ring_has_kernel() */
 	/* A thread that sees the ring sees its contents. */
 	smp_store_release(&st->ring, ring);
 	return 0;
@@ -487,9 +515,11 @@ static int copy_request(struct vperfctr_ring *req, const struct vperfctr_ring __
 		return -EINVAL;
 	if (!is_power_of_2(req->nrsamples) || req->nrsamples > VPERFCTR_RING_MAX ||
 	    !req->watermark || req->watermark > req->nrsamples ||
-	    req->nrsums > VPERFCTR_MAX_CTRS)
+	    req->nrsums > VPERFCTR_MAX_CTRS || req->depth > VPERFCTR_CHAIN_MAX || req->reserved)
 		return -EINVAL;
 	req->sample_size = sizeof(struct vperfctr_sample) + req->nrsums * sizeof(u64);
+	if (req->depth)
+		req->sample_size += (1 + req->depth) * sizeof(u64);
 	req->map_size = PAGE_ALIGN(PAGE_SIZE + (u64)req->nrsamples * req->sample_size);
 	return 0;
 }

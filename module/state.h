@@ -17,6 +17,7 @@
  *	read.c		read
  *	overflow.c	from the interrupt to the signal
  *	ring.c		samples instead of signals
+ *	callchain.c	where a thread was called from
  *	state.c		creation and end of a state
  *	account.c	limits on a user's states and rings
  *	hardware.c	the reservation of the hardware
@@ -536,6 +537,9 @@ static inline bool vperfctr_ring_counts_kernel(const struct vperfctr_state *st)
 {
 	return (st->flags & VPERFCTR_CONTROL_RING) && st->cpu_state.control.kernel;
 }
+
+/* callchain.c */
+unsigned int vperfctr_user_chain(u64 *to, unsigned int max);
 
 /* read.c */
 struct vperfctr_snapshot {

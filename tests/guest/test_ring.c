@@ -311,6 +311,173 @@ START_TEST(content_of_samples)
 }
 END_TEST
 
+/* ---- chains of calls --------------------------------------------------------------- */
+
+static void make_chain_ring(u32 depth)
+{
+	struct vperfctr_ring req = {
+		.size = sizeof(req), .nrsamples = 1024, .watermark = 1024, .nrsums = 1,
+		.depth = depth,
+	};
+
+	assert_ok(call(fd, VPERFCTR_RING, &req));
+	ck_assert_uint_eq(req.sample_size, sizeof(struct vperfctr_sample) + 8 + 8 + depth * 8);
+	map_ring(fd, req.map_size, &ring);
+	ck_assert_uint_eq(ring.page->depth, depth);
+}
+
+/* Return the chain of sample i, and the number of its addresses. */
+static const u64 *chain_of(u64 i, u64 *n)
+{
+	const struct vperfctr_sample *s = ring_sample(&ring, i);
+
+	*n = s->sums[1];
+	ck_assert_uint_le(*n, ring.page->depth);
+	ck_assert_uint_eq(s->size, sizeof(*s) + 16 + *n * 8);
+	return &s->sums[2];
+}
+
+/* Calls itself, with a frame each time. */
+__attribute__((noinline, optimize("no-omit-frame-pointer", "no-optimize-sibling-calls")))
+static void nest(unsigned int levels, unsigned long n)
+{
+	if (levels)
+		nest(levels - 1, n);
+	else
+		marked_loop(n);
+	__asm__ volatile("" ::: "memory");
+}
+
+/*
+ * The loop has no frame, so the chain begins with the return address into the caller of
+ * the innermost function: each level has the same one.
+ */
+START_TEST(chain_of_calls)
+{
+	const u32 depth = 16;
+	const unsigned int levels = _i ? 40 : 8;
+	u64 i, k, n, head, inside = 0;
+
+	make_chain_ring(depth);
+	assert_ok(try_overflow_ring(fd, IMODE, 1009));
+	nest(levels, 50000);
+	stop();
+	head = ring_head(&ring);
+	for (i = 0; i < head; i++) {
+		const struct vperfctr_sample *s = ring_sample(&ring, i);
+		const u64 *chain = chain_of(i, &n);
+
+		if (s->ip != (uintptr_t)marked_loop_dec && s->ip != (uintptr_t)marked_loop_jnz)
+			continue;
+		inside++;
+		ck_assert_uint_ge(n, _i ? depth : levels);
+		ck_assert_uint_gt(chain[0], (uintptr_t)nest);
+		ck_assert_uint_lt(chain[0], (uintptr_t)nest + 200);
+		for (k = 1; k < (_i ? depth : levels); k++)
+			ck_assert_uint_eq(chain[k], chain[0]);
+		if (!_i)
+			ck_assert_uint_ne(chain[levels], chain[0]);
+	}
+	ck_assert_uint_ge(inside, 95);
+}
+END_TEST
+
+/* Execute a loop with any value as the frame pointer. */
+static void loop_with_frame(unsigned long frame, unsigned long n)
+{
+#ifdef __x86_64__
+	__asm__ volatile("mov %%rbp, %%r12\n\tmov %0, %%rbp\n1:\tdec %1\n\tjnz 1b\n\tmov %%r12, %%rbp"
+			 : "+r" (frame), "+r" (n) :: "memory", "cc", "r12");
+#else
+	__asm__ volatile("mov x9, x29\n\tmov x29, %0\n1:\tsubs %1, %1, #1\n\tb.ne 1b\n\tmov x29, x9"
+			 : "+r" (frame), "+r" (n) :: "memory", "cc", "x9");
+#endif
+}
+
+/* Frames that the thread cannot read, and frames that do not end, end the chain. */
+START_TEST(chain_of_wrong_frames)
+{
+	char *pages = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	u64 *loops = (u64 *)(pages + 2 * PAGE);
+	u64 i, n, from;
+	struct {
+		unsigned long frame;
+		u64 expected;
+	} wrong[] = {
+		{ 0, 0 }, { 1, 0 }, { 8, 0 }, { ~0UL, 0 }, { ~0UL << 12, 0 }, { 1UL << 63, 0 },
+		{ 0x7ffffffffff0UL, 0 }, { 0xffff800000000000UL, 0 },
+		{ 0xffffffff81000000UL, 0 }, { 0xfffffffffffffff8UL, 0 },
+		{ (uintptr_t)pages, 0 },			/* not present */
+		{ (uintptr_t)pages + PAGE, 0 },			/* PROT_NONE */
+		{ (uintptr_t)pages + 3 * PAGE - 8, 0 },		/* its second word is not there */
+		{ (uintptr_t)pages + 2 * PAGE + 4, 0 },		/* not aligned */
+		{ (uintptr_t)loops, 1 },			/* its own caller */
+		{ (uintptr_t)(loops + 4), 2 },			/* a frame, and one below it */
+		{ (uintptr_t)(loops + 8), 0 },			/* no return address */
+		{ (uintptr_t)(loops + 10), 1 },			/* kernel memory above */
+	};
+
+	ck_assert_ptr_ne(pages, MAP_FAILED);
+	ck_assert_int_eq(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
+	ck_assert_int_eq(munmap(pages + 3 * PAGE, PAGE), 0);
+	loops[0] = (uintptr_t)loops;
+	loops[1] = 11;
+	loops[4] = (uintptr_t)&loops[6];
+	loops[5] = 15;
+	loops[6] = (uintptr_t)loops;
+	loops[7] = 17;
+	loops[8] = (uintptr_t)&loops[10];
+	loops[9] = 0;
+	loops[10] = ~0UL << 12;
+	loops[11] = 21;
+	make_chain_ring(8);
+	for (i = 0; i < NR(wrong); i++) {
+		from = ring_head(&ring);
+		assert_ok(try_overflow_ring(fd, IMODE, 10000));
+		loop_with_frame(wrong[i].frame, 11000);
+		stop();
+		ck_assert_uint_ge(ring_head(&ring), from + 2);
+		chain_of(from + 1, &n);
+		ck_assert_msg(n == wrong[i].expected, "frame %#lx: %llu addresses, not %llu",
+			      wrong[i].frame, n, wrong[i].expected);
+	}
+}
+END_TEST
+
+START_TEST(chain_errors)
+{
+	struct vperfctr_ring req = {
+		.size = sizeof(req), .nrsamples = 16, .watermark = 1,
+		.depth = VPERFCTR_CHAIN_MAX + 1,
+	};
+
+	assert_errno(call(fd, VPERFCTR_RING, &req), EINVAL);
+	req.depth = ~0U;
+	assert_errno(call(fd, VPERFCTR_RING, &req), EINVAL);
+	req.depth = VPERFCTR_CHAIN_MAX;
+	req.reserved = 1;
+	assert_errno(call(fd, VPERFCTR_RING, &req), EINVAL);
+	req.reserved = 0;
+	assert_ok(call(fd, VPERFCTR_RING, &req));
+	ck_assert_uint_eq(req.sample_size,
+			  sizeof(struct vperfctr_sample) + 8 + 8 * VPERFCTR_CHAIN_MAX);
+}
+END_TEST
+
+/* A ring of interface 1.0 has no chains. */
+START_TEST(ring_without_depth)
+{
+	struct vperfctr_ring req = {
+		.size = offsetof(struct vperfctr_ring, depth), .nrsamples = 16, .watermark = 1,
+		.depth = 5, .reserved = 1,
+	};
+
+	assert_ok(call(fd, VPERFCTR_RING, &req));
+	ck_assert_uint_eq(req.sample_size, sizeof(struct vperfctr_sample));
+}
+END_TEST
+
 static volatile struct {
 	int fd;
 	u32 tid;
@@ -947,6 +1114,10 @@ static void add(TCase *tc)
 	tcase_add_test(tc, rings_are_charged_to_user);
 	tcase_add_test(tc, large_rings_are_rationed);
 	tcase_add_test(tc, content_of_samples);
+	tcase_add_loop_test(tc, chain_of_calls, 0, 2);
+	tcase_add_test(tc, chain_of_wrong_frames);
+	tcase_add_test(tc, chain_errors);
+	tcase_add_test(tc, ring_without_depth);
 	tcase_add_test(tc, thread_id_in_samples);
 	tcase_add_test(tc, ids_in_namespace_of_maker);
 	tcase_add_test(tc, same_sums_in_imode_and_amode);

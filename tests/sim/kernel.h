@@ -460,7 +460,10 @@ struct notifier_block {
 int register_reboot_notifier(struct notifier_block *block);
 int unregister_reboot_notifier(struct notifier_block *block);
 
-struct pt_regs { bool user; unsigned long ip; };
+struct pt_regs { bool user; unsigned long ip, bp, cs; };
+#define __USER32_CS	0x23
+#define pagefault_disable()	((void)0)
+#define pagefault_enable()	((void)0)
 #define user_mode(regs)		((regs)->user)
 #define instruction_pointer(regs) ((regs)->ip)
 

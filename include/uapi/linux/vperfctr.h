@@ -741,7 +741,7 @@ struct vperfctr_soft {
  *	EEXIST	the state has a ring; sample_size and map_size are set to its sizes
  *	EINVAL	nrsamples is not a power of two, or greater than VPERFCTR_RING_MAX;
  *		watermark is 0 or greater than nrsamples; nrsums is greater than
- *		VPERFCTR_MAX_CTRS
+ *		VPERFCTR_MAX_CTRS; depth is greater than VPERFCTR_CHAIN_MAX
  *	EPERM	VPERFCTR_RING_KERNEL, and the caller may not count kernel mode (see
  *		VPERFCTR_FEATURE_KERNEL)
  *	EAGAIN	the user's rings would exceed max_ring_kb_per_user
@@ -788,7 +788,12 @@ struct vperfctr_ring {
 	__u32 nrsums;		/* each sample has the sums of counters 0 ... nrsums - 1 */
 	__u32 sample_size;	/* out: bytes */
 	__u64 map_size;		/* out: bytes, for mmap and munmap */
+	__u32 depth;		/* return addresses in each sample, at most; 0: no chain */
+	__u32 reserved;
 };
+
+/* The greatest depth. */
+#define VPERFCTR_CHAIN_MAX	127
 
 /* Types of samples. */
 #define VPERFCTR_SAMPLE_OVERFLOW	1
@@ -820,6 +825,15 @@ struct vperfctr_sample {
 	__u64 overflow;		/* bit i: counter i overflowed */
 	__u64 dropped;		/* overflows dropped since the previous sample of the ring */
 	__u64 sums[];		/* at the overflow; 0 for counters that do not exist */
+	/*
+	 * If the ring has a depth, the chain of calls follows: a __u64, the number of its
+	 * addresses, and then these, the innermost first.  They are the return addresses in
+	 * the frames of user mode, which the thread's code must have (compilers: with
+	 * -fno-omit-frame-pointer).  Code that has none yet, or is without frames, makes its
+	 * caller missing.  If ip is in the kernel, the first address is where the thread
+	 * was in user mode.  A page that is not in memory ends the chain, which is also
+	 * empty where ip is not known.
+	 */
 };
 
 /* The format that this header describes: see struct vperfctr_ring_page. */
@@ -839,7 +853,8 @@ struct vperfctr_ring_page {
 	__u32 nrsums;
 	__u32 sample_size;
 	__u32 data;		/* offset of the first slot in bytes */
-	__u32 reserved0[8];
+	__u32 depth;		/* see struct vperfctr_ring */
+	__u32 reserved0[7];
 	/* The kernel writes these with each sample. */
 	__u64 head;		/* samples written */
 	__u64 dropped;		/* overflows that made no sample: no room, or throttled */

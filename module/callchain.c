@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where a thread was called from: the return addresses in the frames of its user mode.
+ *
+ * The frames are read in the interrupt of the sample, which may be an NMI, with the rights
+ * of user mode and without faulting.  A page that is not present ends the chain.  So does a
+ * frame that does not lie above the one before, so that the walk ends.
+ */
+#include <linux/compiler.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/sched/task_stack.h>
+#include <linux/uaccess.h>
+
+#include "state.h"
+#include "user-frame.h"
+
+struct frame {
+	u64 next;
+	u64 ret;
+};
+
+static bool read_frame64(struct frame *frame, unsigned long fp)
+{
+	const u64 __user *words = (const u64 __user *)fp;
+
+	if (fp % sizeof(*words) || !user_access_begin(words, 2 * sizeof(*words)))
+		return false;
+	unsafe_get_user(frame->next, &words[0], fault);
+	unsafe_get_user(frame->ret, &words[1], fault);
+	user_access_end();
+	return true;
+
+fault:
+	user_access_end();
+	return false;
+}
+
+static bool read_frame32(struct frame *frame, unsigned long fp)
+{
+	const u32 __user *words = (const u32 __user *)fp;
+	u32 next, ret;
+
+	if (fp % sizeof(*words) || !user_access_begin(words, 2 * sizeof(*words)))
+		return false;
+	unsafe_get_user(next, &words[0], fault);
+	unsafe_get_user(ret, &words[1], fault);
+	user_access_end();
+	frame->next = next;
+	frame->ret = ret;
+	return true;
+
+fault:
+	user_access_end();
+	return false;
+}
+
+/*
+ * Store at most max return addresses of current, the innermost first.
+ *
+ * Context: any interrupt, but not while the kernel changes the mm of current.  Interrupts
+ * are disabled then, and an NMI comes here only from user mode.
+ * Return: their number.
+ */
+unsigned int vperfctr_user_chain(u64 *to, unsigned int max)
+{
+	const struct pt_regs *regs = task_pt_regs(current);
+	bool is_32bit = perfctr_user_is_32bit(regs);
+	unsigned long fp = perfctr_user_frame(regs);
+	struct frame frame = { };
+	unsigned int n = 0;
+
+	pagefault_disable();
+	while (n < max) {
+		if (!(is_32bit ? read_frame32(&frame, fp) : read_frame64(&frame, fp)))
+			break;
+		if (!frame.ret)
+			break;
+		to[n++] = frame.ret;
+		if (frame.next <= fp)
+			break;
+		fp = frame.next;
+	}
+	pagefault_enable();
+	return n;
+}
