@@ -871,14 +871,16 @@ VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region 
 
 /*
  * Make the state's ring and map it.  For the owner or the owner's monitor.  The caller
- * sets ring->nrsamples, watermark, nrsums and flags, and all other fields to zero.  The
- * function sets size, the kernel sample_size and map_size.  If the state has a ring
+ * sets ring->nrsamples, watermark, nrsums, depth and flags, and all other fields to zero.
+ * The function sets size, the kernel sample_size and map_size.  If the state has a ring
  * already, that one is mapped, and v->ring has its properties.  Mapping a ring does not
  * enable RDPMC.
  *
  *	-EINVAL	nrsamples is not a power of two, or greater than
  *		VPERFCTR_RING_MAX; watermark is 0 or greater than nrsamples; nrsums
- *		is greater than VPERFCTR_MAX_CTRS; a reserved field is not zero
+ *		is greater than VPERFCTR_MAX_CTRS; depth is greater than
+ *		VPERFCTR_CHAIN_MAX; a reserved field is not zero
+ *	-E2BIG	depth is not zero, and the module is too old for chains
  *	-EAGAIN	more memory than the user may have (max_ring_kb_per_user)
  *	-EINTR	a signal came while the call waited: the user makes many large rings
  *		(max_stops_per_second)
@@ -923,6 +925,22 @@ VPERFCTR_INLINE const struct vperfctr_sample *vperfctr_ring_sample(const struct 
 	return (const struct vperfctr_sample *)
 		((const char *)ring + ring->data +
 		 (n & (ring->nrsamples - 1)) * (size_t)ring->sample_size);
+}
+
+/*
+ * Return the chain of calls of a sample of this ring: *nr return addresses, the innermost
+ * first.  It is empty if the ring has no depth.  See struct vperfctr_sample for the
+ * addresses that it has.
+ */
+VPERFCTR_INLINE const uint64_t *vperfctr_ring_chain(const struct vperfctr *v,
+						    const struct vperfctr_sample *sample,
+						    uint64_t *nr)
+{
+	const struct vperfctr_ring_page *ring = v->ring;
+	const uint64_t *chain = (const uint64_t *)(sample->sums + ring->nrsums);
+
+	*nr = ring->depth ? chain[0] : 0;
+	return chain + 1;
 }
 
 /* Return the number of overflows without a sample, since the ring was made. */
