@@ -182,12 +182,12 @@ START_TEST(einval_imode)
 	refused(EINVAL, tried.c.si_signo, 0x7fffffff);
 	refused(EINVAL, tried.c.si_signo, -1);
 	refused(EINVAL, tried.c.si_signo, INT32_MIN);
-	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_INHERIT);
 	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_RING);	/* and a signal */
 	/* Bits that the user must not set are refused in i-mode counters too. */
 	refused(EINVAL, tried.ctr[1].evntsel, CYCLES_USER | NOT_THE_USERS);
 	refused(EINVAL, tried.ctr[1].map, tried.ctr[0].map);
 	tried.c.si_signo = 0;
+	/* Without a signal and a ring, no thread would know of an overflow. */
 	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_INHERIT);
 	refused(EINVAL, tried.c.flags, VPERFCTR_CONTROL_RING);	/* there is none */
 	tried.c.nractrs = 2;
