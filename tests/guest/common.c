@@ -705,7 +705,8 @@ unsigned int perf_samples(u64 config, u64 period)
 	return perf_signals;
 }
 
-bool perf_is_kept_out(void)
+/* Where CPUs differ, an event of perf runs only on CPUs of its PMU: those of CPU 0's kind. */
+static bool event_is_kept_out(void)
 {
 	int fd = perf_open_format(PERF_COUNT_HW_CPU_CYCLES, false,
 				  PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
@@ -726,6 +727,21 @@ bool perf_is_kept_out(void)
 		die("cannot read perf's event");
 	close(fd);
 	return !got.value && got.enabled && !got.running;
+}
+
+bool perf_is_kept_out(void)
+{
+	cpu_set_t before, first;
+	bool kept_out, moved;
+
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	moved = info.nrkinds > 1 && !sched_getaffinity(0, sizeof(before), &before) &&
+		!sched_setaffinity(0, sizeof(first), &first);
+	kept_out = event_is_kept_out();
+	if (moved && sched_setaffinity(0, sizeof(before), &before))
+		die("sched_setaffinity: %s", strerror(errno));
+	return kept_out;
 }
 
 void write_file(const char *path, const char *text)
