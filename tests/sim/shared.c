@@ -29,7 +29,7 @@ static int ring_fd;
 static u64 ring_size;
 static pid_t sampled;
 
-/* A sample that a reader can see is complete.  What it has consumed may be overwritten. */
+/* A sample that a reader can see is complete.  Those that it has consumed may be overwritten. */
 static u64 check_sample(struct vperfctr_ring_page *page, u64 i, u64 *last)
 {
 	struct vperfctr_sample *sample = (void *)((char *)page + page->data +
