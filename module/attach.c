@@ -97,7 +97,7 @@ struct attach {
 	struct vperfctr_state *root;
 	struct list_head spare;		/* members without a thread, linked by `family` */
 	unsigned int nrspare;
-	unsigned int ring_kb;		/* of the root's ring; 0: none */
+	bool paid;			/* the ration of the first stop has been used */
 	unsigned int nrthreads;		/* out: threads that have no state, and need one */
 	unsigned int nrskipped;		/* out: threads that have one */
 };
@@ -204,9 +204,6 @@ static void put_spare(struct attach *a)
 	}
 }
 
-/* 256 threads cost as much as one stop, and so do 32 MB of a ring. */
-#define KB_PER_THREAD	128
-
 /* While the members are made, the process may start more threads. */
 #define SLACK(nr)	((nr) / 8 + 8)
 
@@ -223,13 +220,10 @@ static int attach_to_all(struct attach *a)
 		nr = get_nr_threads(a->task) + SLACK(get_nr_threads(a->task));
 	/* This ends: the number grows each time, and the user's states are limited. */
 	for (;;) {
-		/*
-		 * A signal that ends the wait restarts the call.  So this is one wait, and the
-		 * ring's memory costs as much as so many threads.
-		 */
-		err = vperfctr_stop_ration(a->root->account,
-					   get_nr_threads(a->task) + a->ring_kb / KB_PER_THREAD);
-		a->ring_kb = 0;
+		/* First: a signal that ends the wait restarts the call. */
+		err = a->paid ? 0 :
+		      vperfctr_stop_ration(a->root->account, get_nr_threads(a->task), 0);
+		a->paid = false;
 		if (!err)
 			err = add_spare(a, nr);
 		if (err)
@@ -250,7 +244,7 @@ static int attach_to_all(struct attach *a)
  */
 static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 					struct perfctr_cpu_control *control,
-					const struct vperfctr_attach *req, unsigned int *ring_kb)
+					const struct vperfctr_attach *req, struct attach *a)
 {
 	struct vperfctr_state *root = vperfctr_state_create(NULL, GFP_KERNEL);
 	int err = 0;
@@ -260,8 +254,12 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 	if (req->flags & VPERFCTR_ATTACH_LOCKED)
 		root->may_change = NULL;	/* the members inherit it */
 	vperfctr_overflow_attach(root);
-	if (req->ring)
-		err = vperfctr_ring_create(root, u64_to_user_ptr(req->ring), false, ring_kb);
+	if (req->ring) {
+		/* A process that is ending may have none any more. */
+		err = vperfctr_ring_create(root, u64_to_user_ptr(req->ring),
+					   max(get_nr_threads(a->task), 1));
+		a->paid = true;
+	}
 	if (!err && perfctr_nrctrs(control))
 		err = vperfctr_get_hardware(root);
 	if (err) {
@@ -336,7 +334,7 @@ static int attach_by_proof(const struct vperfctr_attach *req, const struct file 
 	a.task = vperfctr_get_thread(req->tid);
 	if (!a.task)
 		goto out;
-	a.root = make_root(&header, &control, req, &a.ring_kb);
+	a.root = make_root(&header, &control, req, &a);
 	err = PTR_ERR_OR_ZERO(a.root);
 	if (!err) {
 		err = attach_root(&a, arg, fd);

@@ -128,13 +128,16 @@ static int wait_for_ration(const struct vperfctr_account *account, u64 n, u32 pe
 
 /*
  * Wait until the user of this account may stop the machine once more, to visit so many
- * threads, and count that stop.
+ * threads, and make a ring of this size, if any.  Count both.
  *
  * Context, Return: see wait_for_ration().
  */
-int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nrthreads)
+int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nrthreads,
+			 unsigned int ring_kb)
 {
-	return wait_for_ration(account, 1 + nrthreads / THREADS_PER_STOP, 1);
+	u64 stops = 1 + nrthreads / THREADS_PER_STOP;
+
+	return wait_for_ration(account, stops * RING_KB_PER_STOP + ring_kb, RING_KB_PER_STOP);
 }
 
 /*

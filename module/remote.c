@@ -278,7 +278,7 @@ static int create_remote(struct task_struct *task, struct vperfctr_state *st)
 {
 	struct remote_open open = { .task = task, .monitor = current, .st = st };
 
-	return vperfctr_stop_ration(st->account, 1) ?: stop_machine(open_remote, &open, NULL);
+	return vperfctr_stop_ration(st->account, 1, 0) ?: stop_machine(open_remote, &open, NULL);
 }
 
 static int create_own(struct vperfctr_state *st)

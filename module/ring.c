@@ -531,15 +531,17 @@ static int put_sizes(const struct vperfctr_ring *req, struct vperfctr_ring __use
 }
 
 /*
- * Make the ring of a state.  `*kb`: its size.  `ration`: wait until the user may have so
- * much memory; otherwise the caller must.
+ * Make the ring of a state.  The user's ration is used before there is any memory: a caller
+ * that fails later has paid for its end.  `nrthreads`: the caller will also stop the machine,
+ * to visit so many threads, and this call pays for that in the same wait; 0: it will not.
  *
- * Context: may sleep.
+ * Context: may sleep; nothing has been done that a restart of the call would repeat.
  * Return: 0, or an error of VPERFCTR_RING.
  */
-int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user *arg, bool ration,
-			 unsigned int *kb)
+int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user *arg,
+			 unsigned int nrthreads)
 {
+	unsigned int kb;
 	struct vperfctr_ring req;
 	int err;
 
@@ -550,9 +552,11 @@ int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user 
 		return -EOPNOTSUPP;
 	if ((req.flags & VPERFCTR_RING_KERNEL) && !vperfctr_may_count_kernel())
 		return -EPERM;
-	*kb = req.map_size / 1024;
-	if (ration && !READ_ONCE(st->ring))
-		err = vperfctr_ring_ration(st->account, *kb);
+	kb = req.map_size / 1024;
+	if (nrthreads)
+		err = vperfctr_stop_ration(st->account, nrthreads, kb);
+	else if (!READ_ONCE(st->ring))
+		err = vperfctr_ring_ration(st->account, kb);
 	if (err)
 		return err;
 	/* Fail before the ring exists, not after. */
@@ -569,7 +573,5 @@ int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user 
 
 int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg)
 {
-	unsigned int kb;
-
-	return vperfctr_check_access(st) ?: vperfctr_ring_create(st, arg, true, &kb);
+	return vperfctr_check_access(st) ?: vperfctr_ring_create(st, arg, 0);
 }

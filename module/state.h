@@ -265,7 +265,8 @@ int vperfctr_charge_ring(struct vperfctr_account *account, unsigned int kb);
 void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb);
 
 /* ration.c */
-int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nrthreads);
+int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nrthreads,
+			 unsigned int ring_kb);
 int vperfctr_ring_ration(const struct vperfctr_account *account, unsigned int kb);
 void vperfctr_ration_exit(void);
 
@@ -508,8 +509,8 @@ static inline void vperfctr_overflow_last(struct vperfctr_state *st)
 
 /* ring.c */
 int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg);
-int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user *arg, bool ration,
-			 unsigned int *kb);
+int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user *arg,
+			 unsigned int nrthreads);
 int vperfctr_ring_mmap(struct vperfctr_state *st, struct vm_area_struct *vma);
 void vperfctr_ring_exec(struct vperfctr_state *st);
 int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state *root, gfp_t gfp);

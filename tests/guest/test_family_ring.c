@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/ptrace.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +17,7 @@
 #include "overflow.h"
 
 #define PERIOD	1009
+#define MAX_STOPS	"/sys/module/vperfctr/parameters/max_stops_per_second"
 #define MAX_RATE	"/sys/module/vperfctr/parameters/max_sample_rate"
 #define INHERIT	(VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_RING)
 
@@ -57,6 +58,7 @@ static void teardown(void)
 {
 	write_file(MAX_RATE, "100000");
 	write_file(MAX_STATES, "20000");
+	write_file(MAX_STOPS, "20");
 }
 
 static void make(u32 nrsamples, u32 watermark)
@@ -554,6 +556,40 @@ START_TEST(errors_of_attach)
 }
 END_TEST
 
+/*
+ * A ring is paid for before it is made, as its end costs all CPUs: also if the call fails
+ * then.  With one stop in a second, each attempt costs 1.44 s.
+ */
+START_TEST(failed_attach_is_rationed)
+{
+	struct vperfctr_ring req = {
+		.size = sizeof(req), .nrsamples = 1 << 18, .watermark = 1,
+	};
+	struct timespec start, end;
+	int i, perf;
+	pid_t pid;
+
+	/* While perf holds the counters, each attempt fails after the ring has been made. */
+	perf = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
+	ck_assert_int_ge(perf, 0);
+	write_file(MAX_STOPS, "1");
+	pid = fork();
+	if (!pid) {
+		become(NOBODY);
+		prctl(PR_SET_DUMPABLE, 1);
+		clock_gettime(CLOCK_MONOTONIC, &start);
+		for (i = 0; i < 3; i++) {
+			if (attach(getpid(), VPERFCTR_CONTROL_RING, PERIOD, &req, 0) != -EBUSY)
+				_exit(1);
+		}
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		_exit(end.tv_sec - start.tv_sec < 2 ? 2 : 0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	close(perf);
+}
+END_TEST
+
 /* ---- errors ------------------------------------------------------------------------ */
 
 START_TEST(errors)
@@ -591,6 +627,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, member_leaves);
 	tcase_add_loop_test(tc, attached_process, 0, 2);
 	tcase_add_test(tc, errors_of_attach);
+	tcase_add_test(tc, failed_attach_is_rationed);
 	tcase_add_test(tc, errors);
 }
 
