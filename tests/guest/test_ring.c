@@ -423,6 +423,7 @@ START_TEST(chain_of_wrong_frames)
 	ck_assert_int_eq(munmap(pages + 3 * PAGE, PAGE), 0);
 	loops[0] = (uintptr_t)loops;
 	loops[1] = 11;
+	loops[2] = 23;	/* for a read that is not aligned */
 	loops[4] = (uintptr_t)&loops[6];
 	loops[5] = 15;
 	loops[6] = (uintptr_t)loops;
