@@ -5,6 +5,7 @@
  * known, on any number of CPUs.  This needs virtual time, where time is instructions.
  */
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -28,6 +29,7 @@ static volatile struct {
 	u32 ready, signals, wrong;
 	int fd;
 	size_t size;
+	pid_t pid;
 } *shared;
 
 static struct control *imode_control(struct control *control, u64 period, u32 flags)
@@ -335,14 +337,14 @@ static short wait_in_poll(int ms)
  * Let a process count its family and end.  Its child waits for the futex, and makes 11
  * samples then.
  */
-static void leave_child(u32 watermark)
+static void leave_child(void)
 {
 	pid_t owner = fork_files();
 
 	if (!owner) {
 		close(fd);
 		fd = open_state(0);
-		make(1024, watermark);
+		make(1024, 1024);
 		start(FORKED, 1, futex(), 6000);
 		shared->fd = fd;
 		shared->size = ring.size;
@@ -353,19 +355,6 @@ static void leave_child(u32 watermark)
 	map_ring(fd, shared->size, &ring);
 }
 
-/* A descendant's samples wake the poller. */
-START_TEST(poll_of_the_family)
-{
-	leave_child(8);
-	/* The owner has ended, and its child waits. */
-	ck_assert_int_eq(wait_in_poll(0), 0);
-	wake_all(futex());
-	ck_assert_int_eq(wait_in_poll(20000) & POLLIN, POLLIN);
-	ck_assert_eventually(wait_in_poll(0) == (POLLIN | POLLHUP));
-	ck_assert_uint_ge(ring_head(&ring), INSNS_CHILD_FUTEX(1, 6000) / PERIOD);
-}
-END_TEST
-
 static void *wait_for_end(void *arg)
 {
 	short *events = arg;
@@ -374,19 +363,58 @@ static void *wait_for_end(void *arg)
 	return NULL;
 }
 
-/* Fewer samples than the watermark: the end of the last thread wakes the poller. */
-START_TEST(poll_until_the_end)
+/* Start to wait in poll(), then let the child go on.  Return: the events. */
+static short poll_then_wake(void)
 {
 	pthread_t thread;
 	short events = 0;
 
-	leave_child(1024);
 	ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_end, &events), 0);
 	msleep(50);
 	ck_assert_int_eq(events, 0);
 	wake_all(futex());
 	pthread_join(thread, NULL);
-	ck_assert_int_eq(events, POLLIN | POLLHUP);
+	return events;
+}
+
+/* A descendant's samples wake the poller, long before its end. */
+START_TEST(poll_of_the_family)
+{
+	pid_t owner = fork_files(), child;
+
+	if (!owner) {
+		close(fd);
+		fd = open_state(0);
+		make(1024, 8);
+		child = fork_files();
+		if (!child) {
+			shared->pid = getpid();
+			syscall(SYS_futex, futex(), FUTEX_WAIT, 0, NULL, NULL, 0);
+			marked_loop(20000);
+			pause();
+		}
+		while (!shared->pid)
+			msleep(1);
+		shared->fd = fd;
+		shared->size = ring.size;
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(owner), 0);
+	fd = shared->fd;
+	map_ring(fd, shared->size, &ring);
+	/* Those of the start.  In futex() the child makes none. */
+	assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(ring_head(&ring) - ring.page->tail)));
+	ck_assert_int_eq(poll_then_wake(), POLLIN);
+	ck_assert_int_eq(kill(shared->pid, SIGKILL), 0);
+	ck_assert_eventually(wait_in_poll(0) == (POLLIN | POLLHUP));
+}
+END_TEST
+
+/* Fewer samples than the watermark: the end of the last thread wakes the poller. */
+START_TEST(poll_until_the_end)
+{
+	leave_child();
+	ck_assert_int_eq(poll_then_wake(), POLLIN | POLLHUP);
 }
 END_TEST
 
