@@ -27,7 +27,7 @@ static FILE *create_seed(const char *what, const char *name)
 static void put_record(FILE *f, uint32_t type, const void *data, size_t size, const char *text)
 {
 	static const char zeros[8];
-	size_t more = text ? strlen(text) + 1 : 0, pad = -more & 7;
+	size_t more = text ? strlen(text) + 1 : 0, pad = -(size + more) & 7;
 	struct record r = { .type = type, .size = sizeof(r) + size + more + pad };
 
 	fwrite(&r, sizeof(r), 1, f);
@@ -37,29 +37,73 @@ static void put_record(FILE *f, uint32_t type, const void *data, size_t size, co
 	fwrite(zeros, 1, pad, f);
 }
 
-/* Write a recording of this program. */
-static void write_recording(const char *name, const char *path, int complete)
+/* Write a recording of this program, of version 1. */
+static void write_old_recording(const char *name, const char *path, int complete)
 {
-	struct samples_header h = {
-		.magic = SAMPLES_MAGIC, .version = SAMPLES_VERSION, .size = sizeof(h),
+	struct samples_header_v1 h = {
+		.magic = SAMPLES_MAGIC, .version = SAMPLES_VERSION_1, .size = sizeof(h),
 		.period = 1000, .evntsel = 0x4100c0, .cpu_type = 1, .tsc_khz = 1000000,
 		.event = "instructions:u", .cpu_name = "a processor",
 	};
-	struct record_mapping m = { .start = 0x400000, .end = 0x500000 };
-	struct record_sample s[3] = {
+	struct record_mapping_v1 m = { .start = 0x400000, .end = 0x500000 };
+	struct record_sample_v1 s[3] = {
 		{ .ip = 0x401000, .tsc = 1 }, { .ip = 0x401000, .tsc = 2, .dropped = 3 },
 		{ .ip = 0xffffffff81000000, .tsc = 3 },
 	};
-	struct record_end end = { .samples = 3, .dropped = 3, .count = 6000, .tsc = 9, .elapsed = 9 };
+	struct record_end_v1 end = { .samples = 3, .dropped = 3, .count = 6000, .tsc = 9, .elapsed = 9 };
 	FILE *f = create_seed("report", name);
 
 	fwrite(&h, sizeof(h), 1, f);
 	put_record(f, RECORD_COMMAND, NULL, 0, "command argument");
-	put_record(f, RECORD_EXEC, NULL, 0, NULL);
-	put_record(f, RECORD_MAPPING, &m, sizeof(m), path);
-	put_record(f, RECORD_SAMPLES, s, sizeof(s), NULL);
+	put_record(f, RECORD_EXEC_V1, NULL, 0, NULL);
+	put_record(f, RECORD_MAPPING_V1, &m, sizeof(m), path);
+	put_record(f, RECORD_SAMPLES_V1, s, sizeof(s), NULL);
 	if (complete)
 		put_record(f, RECORD_END, &end, sizeof(end), NULL);
+	fclose(f);
+}
+
+/* The same of two processes and two events. */
+static void write_recording(const char *name, const char *path)
+{
+	struct samples_header h = {
+		.magic = SAMPLES_MAGIC, .version = SAMPLES_VERSION, .size = sizeof(h),
+		.cpu_type = 1, .tsc_khz = 1000000, .flags = SAMPLES_CHAINS, .cpu_name = "a processor",
+	};
+	struct record_event events[2] = {
+		{ .counter = 0, .period = 1000 }, { .counter = 3, .period = 50 },
+	};
+	struct record_mapping m = { .task = { 10, 10, 1 }, .start = 0x400000, .end = 0x500000 };
+	struct record_fork fork = { { 11, 11, 4 }, 10, 10 };
+	struct record_task exec = { 11, 11, 8 }, comm = { 10, 10, 1 };
+	struct {
+		struct record_sample s;
+		uint64_t chain[2];
+	} s[3] = {
+		{ { .size = sizeof(s[0]), .flags = 1, .pid = 11, .tid = 11, .nr = 2, .ip = 0x401000,
+		    .tsc = 6, .overflow = 1 }, { 0x401010, 0x401020 } },
+		{ { .size = sizeof(s[0]), .flags = 2, .pid = 10, .tid = 12, .nr = 1,
+		    .ip = 0xffffffff81000000, .tsc = 5, .overflow = 9 }, { 0x401010 } },
+		{ { .size = sizeof(s[0]), .pid = 11, .tid = 11, .ip = 0x401000, .tsc = 9,
+		    .overflow = 8, .dropped = 3 }, { 0 } },
+	};
+	struct {
+		struct record_end end;
+		uint64_t counts[2];
+	} end = { { .samples = 3, .dropped = 3, .tsc = 9, .elapsed = 9, .nr = 2 }, { 6000, 200 } };
+	FILE *f = create_seed("report", name);
+
+	fwrite(&h, sizeof(h), 1, f);
+	put_record(f, RECORD_COMMAND, NULL, 0, "command argument");
+	put_record(f, RECORD_EVENT, &events[0], sizeof(events[0]), "instructions:u");
+	put_record(f, RECORD_EVENT, &events[1], sizeof(events[1]), "cache-misses:u");
+	put_record(f, RECORD_SAMPLES, s, sizeof(s), NULL);
+	put_record(f, RECORD_MAPPING, &m, sizeof(m), path);
+	put_record(f, RECORD_COMM, &comm, sizeof(comm), "name");
+	put_record(f, RECORD_FORK, &fork, sizeof(fork), NULL);
+	put_record(f, RECORD_EXEC, &exec, sizeof(exec), "other");
+	put_record(f, RECORD_EXIT, &exec, sizeof(exec), NULL);
+	put_record(f, RECORD_END, &end, sizeof(end), NULL);
 	fclose(f);
 }
 
@@ -77,8 +121,10 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	top = argv[1];
-	write_recording("complete", "/proc/self/exe", 1);
-	write_recording("cut", "[vdso]", 0);
+	write_old_recording("complete", "/proc/self/exe", 1);
+	write_old_recording("cut", "[vdso]", 0);
+	write_recording("processes", "/proc/self/exe");
+	write_recording("generated", "");
 	f = create_seed("info", "intel");
 	fwrite(&info, sizeof(info), 1, f);
 	fwrite("", 1, 1, f);

@@ -6,9 +6,12 @@
  * all sizes are multiples of 8, text ends with a NUL and is padded with NULs.
  * Readers skip records of unknown type; a change that breaks old readers gets a new version.
  *
- * Samples are in the order in which they were taken.  The address of a sample belongs
- * to the latest MAPPING record before it that contains the address.  There must be no
- * EXEC record between the two.
+ * Records are not in the order of their time: a reader sorts them by tsc.  Among records with the
+ * same tsc, those of the file come first that are first in it.
+ *
+ * An address of a sample belongs to the latest mapping of its process that contains the address
+ * and is not younger than the sample.  A process begins with the mappings that its parent had at
+ * the fork.  An exec removes all of them.
  */
 #ifndef PERFEX_SAMPLES_H
 #define PERFEX_SAMPLES_H
@@ -16,9 +19,99 @@
 #include <stdint.h>
 
 #define SAMPLES_MAGIC		"perfexS\n"
-#define SAMPLES_VERSION		1
+#define SAMPLES_VERSION		2
 
 struct samples_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t size;		/* of the header: the first record is there */
+	uint32_t cpu_type;	/* VPERFCTR_CPU_* */
+	uint32_t tsc_khz;	/* 0: not known */
+	uint32_t flags;		/* SAMPLES_CHAINS */
+	uint32_t reserved;
+	char cpu_name[64];
+};
+
+#define SAMPLES_CHAINS		0x01	/* samples have chains of calls */
+
+enum record_type {
+	RECORD_COMMAND = 1,	/* text: the command and its arguments */
+	/* 2 to 4: of version 1 */
+	RECORD_END = 5,		/* struct record_end; missing if the recording was cut off */
+	RECORD_EVENT = 6,	/* struct record_event; before all samples */
+	RECORD_SAMPLES = 7,	/* struct record_sample, several, each with its own size */
+	RECORD_MAPPING = 8,	/* struct record_mapping */
+	RECORD_COMM = 9,	/* struct record_task, text: the thread's name */
+	RECORD_EXEC = 10,	/* struct record_task, text: the same after an exec */
+	RECORD_FORK = 11,	/* struct record_fork: of a thread or process */
+	RECORD_EXIT = 12,	/* struct record_task: of a thread */
+};
+
+struct record {
+	uint32_t type;
+	uint32_t size;		/* including this structure */
+};
+
+/* A counter that makes samples. */
+struct record_event {
+	uint32_t counter;	/* bit of record_sample.overflow */
+	uint32_t map;
+	uint64_t period;	/* events from one sample to the next */
+	uint64_t evntsel;	/* the counter's control, as the module got it */
+	char name[];		/* with mode */
+};
+
+/* The task of a record, and the time. */
+struct record_task {
+	uint32_t pid, tid;
+	uint64_t tsc;		/* 0: before all samples */
+};
+
+struct record_fork {
+	struct record_task child;
+	uint32_t parent_pid, parent_tid;
+};
+
+/* An executable mapping. */
+struct record_mapping {
+	struct record_task task;
+	uint64_t start, end;
+	uint64_t offset;	/* of start in the file */
+	uint32_t major, minor;	/* the file's device and inode; 0: not known */
+	uint64_t inode;
+	char path[];		/* as in /proc/PID/maps; may be empty */
+};
+
+struct record_sample {
+	uint32_t size;		/* with its chain */
+	uint32_t flags;		/* as in struct vperfctr_sample: whether ip is in the kernel */
+	uint32_t pid, tid;
+	uint32_t cpu;
+	uint32_t nr;		/* of addresses in the chain */
+	uint64_t ip;
+	uint64_t tsc;
+	uint64_t overflow;	/* as in struct vperfctr_sample: a bit for each event */
+	uint64_t dropped;
+	uint64_t chain[];	/* return addresses, the innermost first */
+};
+
+struct record_end {
+	uint64_t samples;
+	uint64_t dropped;	/* overflows without a sample, from first to last */
+	uint64_t lost;		/* records of mappings and tasks that are missing */
+	uint64_t tsc;		/* of all threads, in TSC cycles */
+	uint64_t elapsed;	/* nanoseconds */
+	uint64_t nr;		/* of counts */
+	uint64_t counts[];	/* all events, sampled or not, in the order of RECORD_EVENT */
+};
+
+/*
+ * Version 1: one event of one thread.  Records are in the order of their time.  A
+ * RECORD_EXEC_V1 removes all mappings before it.
+ */
+#define SAMPLES_VERSION_1	1
+
+struct samples_header_v1 {
 	char magic[8];
 	uint32_t version;
 	uint32_t size;		/* of the header: the first record is there */
@@ -32,34 +125,27 @@ struct samples_header {
 	char cpu_name[64];
 };
 
-enum record_type {
-	RECORD_COMMAND = 1,	/* text: the command and its arguments */
-	RECORD_EXEC = 2,	/* empty: a file was executed, older mappings are gone */
-	RECORD_MAPPING = 3,	/* struct record_mapping */
-	RECORD_SAMPLES = 4,	/* struct record_sample [] */
-	RECORD_END = 5,		/* struct record_end; missing if the recording was cut off */
+/* RECORD_COMMAND is as in version 2, and RECORD_END a struct record_end_v1. */
+enum record_type_v1 {
+	RECORD_EXEC_V1 = 2,	/* empty: a file was executed */
+	RECORD_MAPPING_V1 = 3,	/* struct record_mapping_v1 */
+	RECORD_SAMPLES_V1 = 4,	/* struct record_sample_v1 [] */
 };
 
-struct record {
-	uint32_t type;
-	uint32_t size;		/* including this structure */
-};
-
-/* An executable mapping. */
-struct record_mapping {
+struct record_mapping_v1 {
 	uint64_t start, end;
 	uint64_t offset;	/* of start in the file */
 	char path[];		/* as in /proc/PID/maps; may be empty */
 };
 
-struct record_sample {
+struct record_sample_v1 {
 	uint64_t ip;
 	uint64_t tsc;
 	uint32_t overflow;	/* as in struct vperfctr_sample */
 	uint32_t dropped;
 };
 
-struct record_end {
+struct record_end_v1 {
 	uint64_t samples;
 	uint64_t dropped;	/* overflows without a sample, from first to last */
 	uint64_t count;		/* all events, sampled or not */
@@ -69,6 +155,7 @@ struct record_end {
 
 /* Limits that a reader may rely on. */
 #define MAX_RECORD		(1U << 24)
-#define MAX_SAMPLES_AT_ONCE	4096
+#define MAX_CHAIN		127
+#define MAX_SAMPLES_AT_ONCE	4096	/* that --sample puts into a record of version 1 */
 
 #endif /* PERFEX_SAMPLES_H */

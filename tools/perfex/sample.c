@@ -124,7 +124,7 @@ static int check_period(uint64_t period, const struct vperfctr_info *info, struc
 
 /* ---- records ------------------------------------------------------------------------ */
 
-static void write_record(FILE *out, enum record_type type, const void *data, size_t len,
+static void write_record(FILE *out, unsigned int type, const void *data, size_t len,
 			 const char *text)
 {
 	static const char zeros[8];
@@ -144,8 +144,8 @@ static void write_record(FILE *out, enum record_type type, const void *data, siz
 static void write_header(FILE *out, const struct vperfctr_event *event, uint64_t period,
 			 const struct vperfctr_ctr *ctr, const struct vperfctr_info *info)
 {
-	struct samples_header h = {
-		.version = SAMPLES_VERSION,
+	struct samples_header_v1 h = {
+		.version = SAMPLES_VERSION_1,
 		.size = sizeof(h),
 		.period = period,
 		.evntsel = ctr->evntsel,
@@ -234,9 +234,9 @@ static bool parse_mapping(struct mapping *map, char *line)
 
 static void write_mapping(FILE *out, const struct mapping *map)
 {
-	struct record_mapping r = { map->start, map->end, map->offset };
+	struct record_mapping_v1 r = { map->start, map->end, map->offset };
 
-	write_record(out, RECORD_MAPPING, &r, sizeof(r), map->path);
+	write_record(out, RECORD_MAPPING_V1, &r, sizeof(r), map->path);
 }
 
 /* Write new mappings.  A process that has ended has none, which changes nothing. */
@@ -274,7 +274,7 @@ static void read_mappings(struct session *s)
 /* Move the nr oldest samples from the ring into the file. */
 static int write_samples(struct session *s, uint64_t nr, struct error *e)
 {
-	struct record_sample buf[MAX_SAMPLES_AT_ONCE];
+	struct record_sample_v1 buf[MAX_SAMPLES_AT_ONCE];
 	uint64_t i, n, taken;
 	int err;
 
@@ -286,7 +286,7 @@ static int write_samples(struct session *s, uint64_t nr, struct error *e)
 
 			if (sample->type != VPERFCTR_SAMPLE_OVERFLOW)
 				continue;
-			buf[taken++] = (struct record_sample){
+			buf[taken++] = (struct record_sample_v1){
 				.ip = sample->ip,
 				.tsc = sample->tsc,
 				.overflow = (uint32_t)sample->overflow,
@@ -298,7 +298,7 @@ static int write_samples(struct session *s, uint64_t nr, struct error *e)
 		if (err)
 			return fail_with(e, "cannot read samples: %s", strerror(-err));
 		if (taken)
-			write_record(s->out, RECORD_SAMPLES, buf, taken * sizeof(buf[0]), NULL);
+			write_record(s->out, RECORD_SAMPLES_V1, buf, taken * sizeof(buf[0]), NULL);
 		s->nrsamples += taken;
 	}
 	return 0;
@@ -325,7 +325,7 @@ static int handle_exec(struct session *s, struct error *e)
 	if (s->started && write_samples(s, vperfctr_ring_nr(s->v), e))
 		return -1;
 	forget_mappings(&s->known);
-	write_record(s->out, RECORD_EXEC, NULL, 0, NULL);
+	write_record(s->out, RECORD_EXEC_V1, NULL, 0, NULL);
 	s->started = true;
 	s->look_again = FIRST_LOOK;
 	read_mappings(s);
@@ -456,7 +456,7 @@ static int follow_command(struct session *s, struct error *e)
 
 static int finish_recording(struct session *s, struct error *e)
 {
-	struct record_end end = { 0 };
+	struct record_end_v1 end = { 0 };
 	struct counts c;
 	int err;
 

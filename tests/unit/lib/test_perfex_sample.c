@@ -603,7 +603,7 @@ START_TEST(truncated_file)
 	len = load(text);
 	for (n = 0; n < len; n++) {
 		store(text, n);
-		ck_assert_int_eq(try_report(&e), n < sizeof(struct samples_header) ? -1 : 0);
+		ck_assert_int_eq(try_report(&e), n < sizeof(struct samples_header_v1) ? -1 : 0);
 	}
 	store(text, len - 8);
 	ck_assert_int_eq(report(), 0);
@@ -624,7 +624,7 @@ START_TEST(damaged_file)
 	for (n = 0; n < len; n++)
 		for (i = 0; i < sizeof(values); i++) {
 			/* Names take most of the header. */
-			if (n > 64 && n < sizeof(struct samples_header) - 80)
+			if (n > 64 && n < sizeof(struct samples_header_v1) - 80)
 				continue;
 			old = text[n];
 			text[n] = (char)values[i];
@@ -647,8 +647,8 @@ static void append(const void *data, size_t len)
 
 START_TEST(hostile_file)
 {
-	struct record r = { RECORD_MAPPING, 16 + sizeof(struct record_mapping) };
-	struct { struct record_mapping m; char path[8]; } map = { .m = { 1, 2, 0 } };
+	struct record r = { RECORD_MAPPING_V1, 16 + sizeof(struct record_mapping_v1) };
+	struct { struct record_mapping_v1 m; char path[8]; } map = { .m = { 1, 2, 0 } };
 	size_t len;
 
 	record_few();
@@ -658,9 +658,9 @@ START_TEST(hostile_file)
 	r.size = sizeof(r) + sizeof(map);
 	append(&r, sizeof(r));
 	append(&map, sizeof(map));
-	r = (struct record){ RECORD_SAMPLES, sizeof(r) + sizeof(struct record_sample) };
+	r = (struct record){ RECORD_SAMPLES_V1, sizeof(r) + sizeof(struct record_sample_v1) };
 	append(&r, sizeof(r));
-	append(&(struct record_sample){ .ip = 0x1010 }, sizeof(struct record_sample));
+	append(&(struct record_sample_v1){ .ip = 0x1010 }, sizeof(struct record_sample_v1));
 	ck_assert_int_eq(report(), 0);
 	has(out, " [?[2J]+0x10\n");
 	has_not(out, "\033");
@@ -668,7 +668,7 @@ START_TEST(hostile_file)
 	/* A name without an end. */
 	store(text, len);
 	memset(map.path, 'x', sizeof(map.path));
-	r = (struct record){ RECORD_MAPPING, sizeof(r) + sizeof(map) };
+	r = (struct record){ RECORD_MAPPING_V1, sizeof(r) + sizeof(map) };
 	append(&r, sizeof(r));
 	append(&map, sizeof(map));
 	ck_assert_int_eq(report(), 125);
@@ -676,7 +676,7 @@ START_TEST(hostile_file)
 
 	/* 32 bytes are no whole number of samples of 24. */
 	store(text, len);
-	r = (struct record){ RECORD_SAMPLES, sizeof(r) + 32 };
+	r = (struct record){ RECORD_SAMPLES_V1, sizeof(r) + 32 };
 	append(&r, sizeof(r));
 	append(text, 32);
 	ck_assert_int_eq(report(), 125);
@@ -698,10 +698,10 @@ START_TEST(hostile_file)
 	ck_assert_int_eq(report(), 125);
 	is_message("is damaged: an impossible record");
 
-	((struct samples_header *)text)->version = 2;
+	((struct samples_header_v1 *)text)->version = 3;
 	store(text, len);
 	ck_assert_int_eq(report(), 125);
-	is_message("another format than this perfex knows (version 2, not 1)");
+	is_message("another format than this perfex knows (version 3, not 2)");
 }
 END_TEST
 

@@ -1,0 +1,799 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Read a file of perfex --sample into a profile.
+ *
+ * The file may come from an attacker.  Each length in it is checked before it is used.
+ *
+ * All records are read first, as they are not in the order of their time.  Then they
+ * are sorted, and the samples get the mappings and names that the tasks had then.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile.h"
+#include "sample-file.h"
+
+/* In one process. */
+#define MAX_MAPPINGS	65536
+
+/*
+ * A sample also represents the overflows that were dropped before it.  This is right
+ * if these are few: the period was too short, so that only each 2nd, 4th, ... overflow
+ * made a sample.  While the ring was full, many samples were lost, and their addresses
+ * are unknown.
+ */
+#define MAX_DROPPED	1024
+
+/*
+ * Mappings of a process, the latest first.  They never change, so that a process shares
+ * them with those that it forks.
+ */
+struct mapping {
+	uint64_t start, end, offset;
+	uint32_t file;
+	uint32_t older;		/* 0: none */
+	uint32_t depth;		/* how many there are from here on */
+};
+
+struct process {
+	uint32_t pid;
+	uint32_t mappings;
+};
+
+struct thread {
+	uint32_t tid;
+	uint32_t comm;
+};
+
+/* A record, or a sample of one. */
+struct entry {
+	uint64_t tsc;
+	uint32_t number;	/* its place in the file */
+	uint32_t type;
+	const char *data;
+	size_t len;
+};
+
+/* A location that was looked up before: the mappings from a number on never change. */
+struct looked_up {
+	uint64_t ip;
+	uint32_t mappings;
+	uint32_t location;	/* 0: free */
+};
+
+#define NR_LOOKED_UP	16384
+
+struct reader {
+	FILE *f;
+	const char *name;
+	uint64_t at;
+	struct profile *p;
+	uint32_t version;
+	struct entry *entries;
+	size_t nrentries, room;
+	char **chunks;		/* what entries point into */
+	size_t nrchunks;
+	struct mapping *mappings;
+	size_t nrmappings;
+	struct table processes, threads;
+	struct looked_up *looked_up;
+};
+
+/* ---- the file ------------------------------------------------------------------------ */
+
+static int fail_damaged(struct error *e, const struct reader *in, const char *what)
+{
+	return fail_with(e, "'%s' is damaged: %s at byte %" PRIu64, in->name, what, in->at);
+}
+
+/* Return: 1: read; 0: the file ends before; -1: *e */
+static int read_input(struct reader *in, void *buf, size_t len, struct error *e)
+{
+	if (fread(buf, 1, len, in->f) == len) {
+		in->at += len;
+		return 1;
+	}
+	if (ferror(in->f))
+		return fail_with(e, "cannot read '%s': %s", in->name, strerror(errno));
+	return 0;
+}
+
+/* Read what version 2 has, and of version 1 the rest. */
+static int read_header(struct reader *in, struct error *e)
+{
+	union {
+		struct samples_header h;
+		struct samples_header_v1 v1;
+	} u;
+	size_t size = sizeof(u.h);
+	struct profile *p = in->p;
+	char skipped[8];
+	int ret;
+
+	memset(&u, 0, sizeof(u));
+	ret = read_input(in, &u.h, sizeof(u.h), e);
+	if (ret < 0)
+		return ret;
+	if (memcmp(u.h.magic, SAMPLES_MAGIC, sizeof(u.h.magic)))
+		return fail_with(e, "'%s' is not a file of perfex --sample", in->name);
+	in->version = u.h.version;
+	if (ret && in->version != SAMPLES_VERSION && in->version != SAMPLES_VERSION_1)
+		return fail_with(e, "'%s' has another format than this perfex knows (version %u, not %u)",
+				 in->name, in->version, SAMPLES_VERSION);
+	if (ret && in->version == SAMPLES_VERSION_1) {
+		size = sizeof(u.v1);
+		ret = read_input(in, (char *)&u + sizeof(u.h), size - sizeof(u.h), e);
+		if (ret < 0)
+			return ret;
+	}
+	if (!ret || u.h.size < size || u.h.size % sizeof(skipped) || u.h.size > MAX_RECORD)
+		return fail_damaged(e, in, "no whole header");
+	for (; size < u.h.size; size += sizeof(skipped)) {
+		ret = read_input(in, skipped, sizeof(skipped), e);
+		if (ret <= 0)
+			return ret ? ret : fail_damaged(e, in, "no whole header");
+	}
+	if (in->version == SAMPLES_VERSION_1) {
+		p->events[0].name = strndup(u.v1.event, sizeof(u.v1.event));
+		p->events[0].period = u.v1.period;
+		p->nrevents = 1;
+		p->tsc_khz = u.v1.tsc_khz;
+		p->first_thread = true;
+		memcpy(p->cpu_name, u.v1.cpu_name, sizeof(p->cpu_name));
+	} else {
+		p->tsc_khz = u.h.tsc_khz;
+		p->chains = u.h.flags & SAMPLES_CHAINS;
+		memcpy(p->cpu_name, u.h.cpu_name, sizeof(p->cpu_name));
+	}
+	p->cpu_name[sizeof(p->cpu_name) - 1] = '\0';
+	if (p->nrevents && !p->events[0].name)
+		return fail_memory(e);
+	return 0;
+}
+
+/* ---- records ------------------------------------------------------------------------- */
+
+static int add_entry(struct reader *in, uint32_t type, uint64_t tsc, const char *data, size_t len,
+		     struct error *e)
+{
+	struct entry *entries;
+	size_t room;
+
+	if (in->nrentries == in->room) {
+		room = in->room ? in->room * 2 : 1024;
+		entries = room > UINT32_MAX ? NULL :
+			  reallocarray(in->entries, room, sizeof(*entries));
+		if (!entries)
+			return fail_memory(e);
+		in->entries = entries;
+		in->room = room;
+	}
+	in->entries[in->nrentries] = (struct entry){
+		.tsc = tsc, .number = (uint32_t)in->nrentries, .type = type, .data = data, .len = len,
+	};
+	in->nrentries++;
+	return 0;
+}
+
+static bool has_text(const char *data, size_t len, size_t at)
+{
+	return len > at && memchr(data + at, '\0', len - at);
+}
+
+static int read_event(struct reader *in, const char *data, size_t len, struct error *e)
+{
+	struct profile *p = in->p;
+	struct record_event r;
+	unsigned int i;
+
+	if (!has_text(data, len, sizeof(r)))
+		return fail_damaged(e, in, "an event without a name");
+	memcpy(&r, data, sizeof(r));
+	if (r.counter >= MAX_SAMPLED)
+		return fail_damaged(e, in, "an impossible event");
+	for (i = 0; i < p->nrevents; i++)
+		if (p->events[i].counter == r.counter)
+			return fail_damaged(e, in, "two events of one counter");
+	p->events[i] = (struct profile_event){
+		.name = strdup(data + sizeof(r)), .counter = r.counter, .period = r.period,
+	};
+	p->nrevents++;
+	if (!p->events[i].name)
+		return fail_memory(e);
+	replace_controls(p->events[i].name);
+	return 0;
+}
+
+static int read_end(struct reader *in, const char *data, size_t len, struct error *e)
+{
+	struct record_end_v1 v1;
+	struct record_end end;
+	struct profile *p = in->p;
+	uint64_t i;
+
+	if (in->version == SAMPLES_VERSION_1) {
+		if (len < sizeof(v1))
+			return fail_damaged(e, in, "a short end");
+		memcpy(&v1, data, sizeof(v1));
+		p->dropped = v1.dropped;
+		p->tsc = v1.tsc;
+		p->elapsed = v1.elapsed;
+		p->events[0].count = v1.count;
+	} else {
+		if (len < sizeof(end))
+			return fail_damaged(e, in, "a short end");
+		memcpy(&end, data, sizeof(end));
+		if (end.nr > (len - sizeof(end)) / sizeof(uint64_t) || end.nr < p->nrevents)
+			return fail_damaged(e, in, "a short end");
+		p->dropped = end.dropped;
+		p->lost = end.lost;
+		p->tsc = end.tsc;
+		p->elapsed = end.elapsed;
+		for (i = 0; i < p->nrevents; i++)
+			memcpy(&p->events[i].count, data + sizeof(end) + i * sizeof(uint64_t),
+			       sizeof(uint64_t));
+	}
+	p->complete = true;
+	return 0;
+}
+
+static int read_samples_v1(struct reader *in, const char *data, size_t len, struct error *e)
+{
+	size_t at;
+
+	if (len % sizeof(struct record_sample_v1))
+		return fail_damaged(e, in, "samples of another size");
+	for (at = 0; at < len; at += sizeof(struct record_sample_v1))
+		if (add_entry(in, RECORD_SAMPLES_V1, 0, data + at, sizeof(struct record_sample_v1),
+			      e))
+			return -1;
+	return 0;
+}
+
+static int read_samples(struct reader *in, const char *data, size_t len, struct error *e)
+{
+	struct record_sample r;
+	size_t at;
+
+	for (at = 0; at < len; at += r.size) {
+		if (len - at < sizeof(r))
+			return fail_damaged(e, in, "samples of another size");
+		memcpy(&r, data + at, sizeof(r));
+		if (r.size < sizeof(r) || r.size % sizeof(uint64_t) || r.size > len - at ||
+		    r.nr > MAX_CHAIN || r.nr > (r.size - sizeof(r)) / sizeof(uint64_t))
+			return fail_damaged(e, in, "samples of another size");
+		if (add_entry(in, RECORD_SAMPLES, r.tsc, data + at, r.size, e))
+			return -1;
+	}
+	return 0;
+}
+
+/* Check a mapping; those of version 1 have no task. */
+static int read_mapping(struct reader *in, const char *data, size_t len, struct error *e)
+{
+	uint64_t start, end, offset;
+	struct record_mapping_v1 v1;
+	struct record_mapping r;
+
+	if (in->version == SAMPLES_VERSION_1) {
+		if (!has_text(data, len, sizeof(v1)))
+			return fail_damaged(e, in, "a mapping without a name");
+		memcpy(&v1, data, sizeof(v1));
+		start = v1.start;
+		end = v1.end;
+		offset = v1.offset;
+		r.task.tsc = 0;
+	} else {
+		if (!has_text(data, len, sizeof(r)))
+			return fail_damaged(e, in, "a mapping without a name");
+		memcpy(&r, data, sizeof(r));
+		start = r.start;
+		end = r.end;
+		offset = r.offset;
+	}
+	if (start >= end || offset > UINT64_MAX - (end - start))
+		return fail_damaged(e, in, "an impossible mapping");
+	return add_entry(in, RECORD_MAPPING, r.task.tsc, data, len, e);
+}
+
+static int read_task(struct reader *in, uint32_t type, const char *data, size_t len,
+		     struct error *e)
+{
+	struct record_task r;
+
+	if (len < (type == RECORD_FORK ? sizeof(struct record_fork) : sizeof(r)))
+		return fail_damaged(e, in, "a short record of a task");
+	if ((type == RECORD_COMM || type == RECORD_EXEC) && !has_text(data, len, sizeof(r)))
+		return fail_damaged(e, in, "a task without a name");
+	memcpy(&r, data, sizeof(r));
+	return add_entry(in, type, r.tsc, data, len, e);
+}
+
+static int read_command(struct reader *in, const char *data, size_t len, struct error *e)
+{
+	struct profile *p = in->p;
+
+	free(p->command);
+	p->command = strndup(data, len);
+	if (!p->command)
+		return fail_memory(e);
+	replace_controls(p->command);
+	return 0;
+}
+
+/* Return: whether data must be kept, or -1 with *e. */
+static int read_record_v1(struct reader *in, uint32_t type, const char *data, size_t len,
+			  struct error *e)
+{
+	switch (type) {
+	case RECORD_COMMAND:
+		return read_command(in, data, len, e);
+	case RECORD_EXEC_V1:
+		return add_entry(in, type, 0, NULL, 0, e);
+	case RECORD_MAPPING_V1:
+		return read_mapping(in, data, len, e) ? -1 : 1;
+	case RECORD_SAMPLES_V1:
+		return read_samples_v1(in, data, len, e) ? -1 : 1;
+	case RECORD_END:
+		return read_end(in, data, len, e);
+	default:
+		return 0;
+	}
+}
+
+static int read_record_v2(struct reader *in, uint32_t type, const char *data, size_t len,
+			  struct error *e)
+{
+	switch (type) {
+	case RECORD_COMMAND:
+		return read_command(in, data, len, e);
+	case RECORD_EVENT:
+		return read_event(in, data, len, e);
+	case RECORD_SAMPLES:
+		return read_samples(in, data, len, e) ? -1 : 1;
+	case RECORD_MAPPING:
+		return read_mapping(in, data, len, e) ? -1 : 1;
+	case RECORD_COMM:
+	case RECORD_EXEC:
+	case RECORD_FORK:
+	case RECORD_EXIT:
+		return read_task(in, type, data, len, e) ? -1 : 1;
+	case RECORD_END:
+		return read_end(in, data, len, e);
+	default:
+		return 0;
+	}
+}
+
+static int keep_chunk(struct reader *in, char *data, struct error *e)
+{
+	char **chunks;
+
+	/* There is room for a power of two. */
+	if (!(in->nrchunks & (in->nrchunks - 1))) {
+		chunks = reallocarray(in->chunks, in->nrchunks ? in->nrchunks * 2 : 1,
+				      sizeof(*chunks));
+		if (!chunks) {
+			free(data);
+			return fail_memory(e);
+		}
+		in->chunks = chunks;
+	}
+	in->chunks[in->nrchunks++] = data;
+	return 1;
+}
+
+/* Return: 1: there may be more; 0: the file ends, perhaps within a record; -1: *e */
+static int read_record(struct reader *in, struct error *e)
+{
+	struct record r;
+	char *data;
+	size_t len;
+	int ret;
+
+	ret = read_input(in, &r, sizeof(r), e);
+	if (ret <= 0)
+		return ret;
+	if (r.size < sizeof(r) || r.size % sizeof(r) || r.size > MAX_RECORD)
+		return fail_damaged(e, in, "an impossible record");
+	len = r.size - sizeof(r);
+	data = malloc(len + 1);
+	if (!data)
+		return fail_memory(e);
+	ret = read_input(in, data, len, e);
+	if (ret <= 0) {
+		free(data);
+		return ret;
+	}
+	ret = in->version == SAMPLES_VERSION_1 ? read_record_v1(in, r.type, data, len, e) :
+						 read_record_v2(in, r.type, data, len, e);
+	if (ret > 0)
+		return keep_chunk(in, data, e);
+	free(data);
+	return ret ? ret : 1;
+}
+
+/* ---- tasks and their mappings ---------------------------------------------------------- */
+
+/* Return: the process or thread of this number, which is made if there is none. */
+static void *find_task(struct table *t, uint32_t id)
+{
+	uint32_t i;
+
+	if (!t->size)
+		*t = (struct table){ .size = sizeof(struct process), .key = sizeof(id) };
+	i = table_add(t, &id);
+	return i ? (char *)t->items + i * t->size : NULL;
+}
+
+_Static_assert(sizeof(struct process) == sizeof(struct thread), "see find_task()");
+
+static int add_mapping(struct reader *in, const struct mapping *map, uint32_t pid,
+		       struct error *e)
+{
+	struct process *process = find_task(&in->processes, pid);
+	size_t nr = in->nrmappings;
+	struct mapping *mappings;
+	uint32_t depth;
+
+	if (!process || nr >= UINT32_MAX)
+		return fail_memory(e);
+	/* There is room for a power of two; number 0 is that of no mapping. */
+	if (!(nr & (nr - 1))) {
+		mappings = reallocarray(in->mappings, nr ? nr * 2 : 2, sizeof(*mappings));
+		if (!mappings)
+			return fail_memory(e);
+		in->mappings = mappings;
+		if (!nr) {
+			mappings[0] = (struct mapping){ 0 };
+			nr = 1;
+		}
+	}
+	depth = in->mappings[process->mappings].depth + 1;
+	if (depth > MAX_MAPPINGS)
+		return fail_damaged(e, in, "too many mappings");
+	in->mappings[nr] = *map;
+	in->mappings[nr].older = process->mappings;
+	in->mappings[nr].depth = depth;
+	process->mappings = (uint32_t)nr;
+	in->nrmappings = nr + 1;
+	return 0;
+}
+
+/* True if code there has no file that could have symbols, but may have been made by a JIT. */
+static bool is_anonymous(const char *path)
+{
+	return !*path || !strcmp(path, "//anon") || !strncmp(path, "[anon", 5) ||
+	       !strcmp(path, "[heap]") || !strncmp(path, "/memfd:", 7) ||
+	       !strcmp(path, "/dev/zero (deleted)");
+}
+
+static int apply_mapping(struct reader *in, const struct entry *entry, struct error *e)
+{
+	struct record_mapping r = { 0 };
+	struct mapping map;
+	const char *path;
+
+	if (in->version == SAMPLES_VERSION_1) {
+		struct record_mapping_v1 v1;
+
+		memcpy(&v1, entry->data, sizeof(v1));
+		map = (struct mapping){ .start = v1.start, .end = v1.end, .offset = v1.offset };
+		path = entry->data + sizeof(v1);
+	} else {
+		memcpy(&r, entry->data, sizeof(r));
+		map = (struct mapping){ .start = r.start, .end = r.end, .offset = r.offset };
+		path = entry->data + sizeof(r);
+	}
+	/* Code without a file is known by its address in its process. */
+	if (is_anonymous(path)) {
+		map.offset = map.start;
+		map.file = profile_file(in->p, path, r.task.pid);
+	} else {
+		map.file = profile_file(in->p, path, 0);
+	}
+	return map.file ? add_mapping(in, &map, r.task.pid, e) : fail_memory(e);
+}
+
+static int apply_name(struct reader *in, uint32_t tid, const char *name, struct error *e)
+{
+	struct thread *thread = find_task(&in->threads, tid);
+	char *copy = strdup(name);
+
+	if (thread && copy) {
+		replace_controls(copy);
+		thread->comm = profile_string(in->p, copy);
+	}
+	free(copy);
+	return thread && thread->comm ? 0 : fail_memory(e);
+}
+
+static int apply_exec(struct reader *in, uint32_t pid, struct error *e)
+{
+	struct process *process = find_task(&in->processes, pid);
+
+	if (!process)
+		return fail_memory(e);
+	process->mappings = 0;
+	return 0;
+}
+
+static int apply_fork(struct reader *in, const struct record_fork *r, struct error *e)
+{
+	const struct process *parent = find_task(&in->processes, r->parent_pid);
+	const struct thread *thread = find_task(&in->threads, r->parent_tid);
+	uint32_t mappings, comm;
+	struct process *process;
+	struct thread *child;
+
+	if (!parent || !thread)
+		return fail_memory(e);
+	/* The tables may move when the child is added. */
+	mappings = parent->mappings;
+	comm = thread->comm;
+	process = find_task(&in->processes, r->child.pid);
+	child = find_task(&in->threads, r->child.tid);
+	if (!process || !child)
+		return fail_memory(e);
+	if (r->child.pid != r->parent_pid)
+		process->mappings = mappings;
+	child->comm = comm;
+	return 0;
+}
+
+static int apply_task(struct reader *in, const struct entry *entry, struct error *e)
+{
+	struct record_fork fork;
+	struct record_task r;
+
+	memcpy(&r, entry->data, sizeof(r));
+	switch (entry->type) {
+	case RECORD_FORK:
+		memcpy(&fork, entry->data, sizeof(fork));
+		return apply_fork(in, &fork, e);
+	case RECORD_EXEC:
+		if (apply_exec(in, r.pid, e))
+			return -1;
+		/* The thread that executes the file becomes the first one. */
+		return apply_name(in, r.pid, entry->data + sizeof(r), e);
+	case RECORD_COMM:
+		return apply_name(in, r.tid, entry->data + sizeof(r), e);
+	default:
+		/* A thread that has ended keeps its name for samples that come later. */
+		return 0;
+	}
+}
+
+/* ---- samples ------------------------------------------------------------------------ */
+
+/* Return: the number of the latest of these mappings that has the address, or 0. */
+static uint32_t find_mapping(const struct reader *in, uint32_t mappings, uint64_t ip)
+{
+	uint32_t i;
+
+	for (i = mappings; i; i = in->mappings[i].older)
+		if (ip >= in->mappings[i].start && ip < in->mappings[i].end)
+			break;
+	return i;
+}
+
+/* Return: 0: no memory */
+static uint32_t find_location(struct reader *in, uint32_t mappings, uint64_t ip)
+{
+	size_t slot = (size_t)((ip + mappings) * UINT64_C(0x9e3779b97f4a7c15) >> 40) %
+		      NR_LOOKED_UP;
+	struct looked_up *known = &in->looked_up[slot];
+	const struct mapping *map;
+	uint32_t i;
+
+	if (known->location && known->ip == ip && known->mappings == mappings)
+		return known->location;
+	known->ip = ip;
+	known->mappings = mappings;
+	i = find_mapping(in, mappings, ip);
+	if (i) {
+		map = &in->mappings[i];
+		known->location = profile_location(in->p, map->file, ip - map->start + map->offset);
+	} else if (ip >> 63) {
+		/* All of the kernel is one location. */
+		known->location = profile_location(in->p, FILE_KERNEL, 0);
+	} else {
+		known->location = profile_location(in->p, FILE_UNKNOWN, ip);
+	}
+	return known->location;
+}
+
+/* Return: the number of the call path, or 0: no memory. */
+static uint32_t find_stack(struct reader *in, const struct record_sample *r, const char *chain)
+{
+	const struct process *process = find_task(&in->processes, r->pid);
+	uint32_t mappings, location, last = 0, stack = 0, i;
+	bool kernel = r->flags & VPERFCTR_SAMPLE_KERNEL;
+	uint64_t address;
+
+	if (!process)
+		return 0;
+	mappings = process->mappings;
+	for (i = r->nr; i-- > 0;) {
+		memcpy(&address, chain + i * sizeof(address), sizeof(address));
+		/*
+		 * The call is before the address to which it returns.  The address at which
+		 * a thread entered the kernel is no such address.
+		 */
+		if (address && !(kernel && i == 0))
+			address--;
+		location = find_location(in, mappings, address);
+		/* The kernel's functions are one. */
+		if (location == last && location_of(in->p, location)->file == FILE_KERNEL)
+			continue;
+		last = location;
+		if (!profile_call(in->p, &stack, location))
+			return 0;
+	}
+	location = kernel ? profile_location(in->p, FILE_KERNEL, 0) :
+			    find_location(in, mappings, r->ip);
+	if (location && location == last && location_of(in->p, location)->file == FILE_KERNEL)
+		return stack;
+	return profile_call(in->p, &stack, location) ? stack : 0;
+}
+
+/* The overflows that were dropped are those of the first event that has overflowed. */
+static bool add_samples(struct reader *in, struct profile_sample *sample, uint64_t overflow)
+{
+	struct profile *p = in->p;
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < p->nrevents; i++) {
+		if (!(overflow >> p->events[i].counter & 1))
+			continue;
+		sample->event = i;
+		if (!profile_add_sample(p, sample))
+			return false;
+		sample->weight = 1;
+		any = true;
+	}
+	sample->event = 0;
+	return any || profile_add_sample(p, sample);
+}
+
+static int apply_sample(struct reader *in, const struct record_sample *r, const char *chain,
+			struct error *e)
+{
+	uint64_t weight = 1 + (r->dropped < MAX_DROPPED ? r->dropped : 0);
+	struct profile_sample sample = { .tsc = r->tsc, .weight = weight, .cpu = r->cpu };
+	const struct thread *thread = find_task(&in->threads, r->tid);
+
+	if (thread)
+		sample.thread = profile_thread(in->p, r->pid, r->tid, thread->comm);
+	sample.stack = sample.thread ? find_stack(in, r, chain) : 0;
+	if (!sample.stack || !add_samples(in, &sample, r->overflow))
+		return fail_memory(e);
+	if (!in->p->complete)
+		in->p->dropped += r->dropped;
+	return 0;
+}
+
+static int apply_sample_v1(struct reader *in, const char *data, struct error *e)
+{
+	struct record_sample_v1 v1;
+	struct record_sample r;
+
+	memcpy(&v1, data, sizeof(v1));
+	r = (struct record_sample){
+		.ip = v1.ip, .tsc = v1.tsc, .overflow = 1, .dropped = v1.dropped,
+	};
+	return apply_sample(in, &r, NULL, e);
+}
+
+/* ---- all ---------------------------------------------------------------------------------- */
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->tsc != y->tsc)
+		return x->tsc < y->tsc ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+static int apply_entry(struct reader *in, const struct entry *entry, struct error *e)
+{
+	struct record_sample r;
+
+	switch (entry->type) {
+	case RECORD_SAMPLES_V1:
+		return apply_sample_v1(in, entry->data, e);
+	case RECORD_SAMPLES:
+		memcpy(&r, entry->data, sizeof(r));
+		return apply_sample(in, &r, entry->data + sizeof(r), e);
+	case RECORD_MAPPING:
+		return apply_mapping(in, entry, e);
+	case RECORD_EXEC_V1:
+		return apply_exec(in, 0, e);
+	default:
+		return apply_task(in, entry, e);
+	}
+}
+
+/* The name of a thread of version 1, and of others that have none in the file. */
+static int name_first_thread(struct reader *in, struct error *e)
+{
+	char comm[16], *command = in->p->command ? strdup(in->p->command) : NULL, *slash;
+
+	if (!command)
+		return 0;
+	command[strcspn(command, " ")] = '\0';
+	slash = strrchr(command, '/');
+	snprintf(comm, sizeof(comm), "%.15s", slash ? slash + 1 : command);
+	free(command);
+	return apply_name(in, 0, comm, e);
+}
+
+static int apply_entries(struct reader *in, struct error *e)
+{
+	struct profile *p = in->p;
+	size_t i;
+
+	if (!p->nrevents) {
+		p->events[p->nrevents++].name = strdup("events");
+		if (!p->events[0].name)
+			return fail_memory(e);
+	}
+	if (in->version == SAMPLES_VERSION_1) {
+		replace_controls(p->events[0].name);
+		if (name_first_thread(in, e))
+			return -1;
+	}
+	replace_controls(p->cpu_name);
+	/* The tables begin with the files that no mapping has. */
+	in->looked_up = calloc(NR_LOOKED_UP, sizeof(*in->looked_up));
+	if (!in->looked_up || profile_file(p, "[unknown]", UINT32_MAX) != FILE_UNKNOWN ||
+	    profile_file(p, "[kernel]", UINT32_MAX) != FILE_KERNEL)
+		return fail_memory(e);
+	if (in->nrentries)
+		qsort(in->entries, in->nrentries, sizeof(*in->entries), compare_entries);
+	for (i = 0; i < in->nrentries; i++)
+		if (apply_entry(in, &in->entries[i], e))
+			return -1;
+	return 0;
+}
+
+static void reader_free(struct reader *in)
+{
+	size_t i;
+
+	for (i = 0; i < in->nrchunks; i++)
+		free(in->chunks[i]);
+	free(in->chunks);
+	free(in->entries);
+	free(in->mappings);
+	free(in->looked_up);
+	table_free(&in->processes);
+	table_free(&in->threads);
+}
+
+int profile_read(struct profile *p, const char *name, struct error *e)
+{
+	struct reader in = { .name = name, .p = p };
+	int ret;
+
+	memset(p, 0, sizeof(*p));
+	p->name = name;
+	in.f = fopen(name, "re");
+	if (!in.f)
+		return fail_with(e, "cannot read '%s': %s", name, strerror(errno));
+	ret = read_header(&in, e);
+	if (!ret) {
+		do {
+			ret = read_record(&in, e);
+		} while (ret > 0);
+	}
+	fclose(in.f);
+	if (!ret)
+		ret = apply_entries(&in, e);
+	reader_free(&in);
+	return ret ? ret : profile_resolve(p, e);
+}

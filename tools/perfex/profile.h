@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A profile: the samples of a file of perfex --sample, with the names of their places.
+ * Reports and exports read it, and nothing else.
+ *
+ * Things have numbers.  Number 0 is that of no thing.
+ */
+#ifndef PERFEX_PROFILE_H
+#define PERFEX_PROFILE_H
+
+#include "perfex.h"
+#include "table.h"
+
+/* More than any CPU has counters: the bits of an overflow. */
+#define MAX_SAMPLED	64
+
+struct profile_event {
+	char *name;		/* with mode */
+	unsigned int counter;
+	uint64_t period;	/* 0: not known */
+	uint64_t samples, weight;
+	uint64_t count;		/* all events, if the profile is complete */
+};
+
+enum { FILE_NONE, FILE_UNKNOWN, FILE_KERNEL };
+
+/* A mapped file, or another name in /proc/PID/maps. */
+struct profile_file {
+	uint32_t path;		/* a string */
+	uint32_t pid;		/* of code without a file: the process that made it; else 0 */
+};
+
+/* An address of code. */
+struct profile_location {
+	uint64_t offset;	/* in the file; without a file: the address */
+	uint32_t file;
+	uint32_t unused;
+	/* after the key */
+	uint64_t address;	/* as in the file's symbols */
+	uint32_t frame, nrframes;	/* in frame_list: the innermost first */
+};
+
+/* A function, or a line of it. */
+struct profile_frame {
+	uint32_t file;
+	uint32_t function, source;	/* strings; 0: not known */
+	uint32_t line;
+	uint32_t inlined;	/* 1: into the next frame of the location */
+	uint32_t unused;
+	uint64_t address;	/* without a function: that of the location */
+};
+
+/* A path of calls: a location, and the path to its caller. */
+struct profile_stack {
+	uint32_t parent;	/* 0: none */
+	uint32_t location;
+};
+
+struct profile_thread {
+	uint32_t pid, tid;
+	uint32_t comm;		/* a string: its name when the samples were taken */
+	uint32_t unused;
+};
+
+struct profile_sample {
+	uint64_t tsc;
+	uint64_t weight;	/* overflows that it stands for */
+	uint32_t event;		/* index */
+	uint32_t thread, stack, cpu;
+};
+
+struct module;
+
+struct profile {
+	const char *name;	/* of the file */
+	char *command;		/* NULL: not known */
+	char cpu_name[64];
+	uint32_t tsc_khz;	/* 0: not known */
+	bool first_thread;	/* no others were sampled */
+	bool chains;		/* samples have chains of calls */
+
+	struct profile_event events[MAX_SAMPLED];
+	unsigned int nrevents;
+
+	struct table strings;	/* of char *: see profile_string() */
+	struct table files, locations, frames, stacks, threads;
+	struct module **modules;	/* of files; NULL: no symbols */
+	uint32_t *frame_list;	/* numbers of frames */
+	size_t nrlisted;
+
+	struct profile_sample *samples;		/* in the order of their time */
+	size_t nrsamples, room;
+
+	uint64_t dropped;	/* overflows without a sample */
+	uint64_t lost;		/* records of mappings and tasks that are missing */
+	bool complete;		/* the recording was not cut off: */
+	uint64_t tsc, elapsed;
+};
+
+/* Read a file, and find the names.  Return: 0 or -1 with *e; *p may be freed in any case. */
+int profile_read(struct profile *p, const char *name, struct error *e);
+void profile_free(struct profile *p);
+
+/* ---- making one: the number, or 0 if there is no memory ----------------------------- */
+
+uint32_t profile_string(struct profile *p, const char *text);
+uint32_t profile_file(struct profile *p, const char *path, uint32_t pid);
+uint32_t profile_location(struct profile *p, uint32_t file, uint64_t offset);
+uint32_t profile_thread(struct profile *p, uint32_t pid, uint32_t tid, uint32_t comm);
+
+/* *stack: the caller's; it becomes the number of the longer path.  Return: false: no memory */
+bool profile_call(struct profile *p, uint32_t *stack, uint32_t location);
+bool profile_add_sample(struct profile *p, const struct profile_sample *sample);
+
+/* Find the names of all locations. */
+int profile_resolve(struct profile *p, struct error *e);
+
+int fail_memory(struct error *e);
+
+/* ---- reading one -------------------------------------------------------------------- */
+
+static inline const char *string_of(const struct profile *p, uint32_t string)
+{
+	return ((char **)p->strings.items)[string];
+}
+
+static inline const struct profile_file *file_of(const struct profile *p, uint32_t file)
+{
+	return &((struct profile_file *)p->files.items)[file];
+}
+
+static inline struct profile_location *location_of(const struct profile *p, uint32_t location)
+{
+	return &((struct profile_location *)p->locations.items)[location];
+}
+
+static inline const struct profile_frame *frame_of(const struct profile *p, uint32_t frame)
+{
+	return &((struct profile_frame *)p->frames.items)[frame];
+}
+
+static inline const struct profile_stack *stack_of(const struct profile *p, uint32_t stack)
+{
+	return &((struct profile_stack *)p->stacks.items)[stack];
+}
+
+static inline const struct profile_thread *thread_of(const struct profile *p, uint32_t thread)
+{
+	return &((struct profile_thread *)p->threads.items)[thread];
+}
+
+/* Write "[name]": how reports name a file. */
+void profile_file_label(const struct profile *p, uint32_t file, char *buf, size_t size);
+
+#endif /* PERFEX_PROFILE_H */

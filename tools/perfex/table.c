@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Open hashing: at most half of the slots are used. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+
+#define FIRST_SLOTS	64
+#define MAX_ITEMS	(UINT32_MAX / 4)
+
+static const void *item_at(const struct table *t, uint32_t i)
+{
+	return (const char *)t->items + i * t->size;
+}
+
+static uint64_t hash_of(const struct table *t, const void *key)
+{
+	size_t len = t->text ? strlen(key) : t->key, i;
+	const unsigned char *bytes = key;
+	uint64_t hash = len;
+
+	for (i = 0; i < len; i++)
+		hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+	hash ^= hash >> 32;
+	return hash * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+}
+
+static bool is_item(const struct table *t, uint32_t i, const void *key)
+{
+	if (t->text)
+		return !strcmp(*(char *const *)item_at(t, i), key);
+	return !memcmp(item_at(t, i), key, t->key);
+}
+
+/* Return: the slot of the key, or a free one for it. */
+static uint32_t *find_slot(const struct table *t, const void *key)
+{
+	size_t i = hash_of(t, key) & (t->nrslots - 1);
+
+	while (t->slots[i] && !is_item(t, t->slots[i], key))
+		i = (i + 1) & (t->nrslots - 1);
+	return &t->slots[i];
+}
+
+static const void *key_of(const struct table *t, uint32_t i)
+{
+	return t->text ? *(char *const *)item_at(t, i) : item_at(t, i);
+}
+
+static bool grow_slots(struct table *t)
+{
+	struct table larger = *t;
+	uint32_t i;
+
+	larger.nrslots = t->nrslots ? t->nrslots * 2 : FIRST_SLOTS;
+	larger.slots = calloc(larger.nrslots, sizeof(*larger.slots));
+	if (!larger.slots)
+		return false;
+	for (i = 1; i < t->nr; i++)
+		*find_slot(&larger, key_of(t, i)) = i;
+	free(t->slots);
+	*t = larger;
+	return true;
+}
+
+static bool grow_items(struct table *t)
+{
+	uint32_t room = t->room ? t->room * 2 : FIRST_SLOTS / 2;
+	void *items;
+
+	if (t->nr < t->room)
+		return true;
+	if (room > MAX_ITEMS)
+		return false;
+	items = reallocarray(t->items, room, t->size);
+	if (!items)
+		return false;
+	t->items = items;
+	t->room = room;
+	if (!t->nr)
+		memset(items, 0, t->size * ++t->nr);
+	return true;
+}
+
+uint32_t table_add(struct table *t, const void *key)
+{
+	uint32_t *slot;
+	char *item;
+
+	if (!grow_items(t) || (t->nr * 2 >= t->nrslots && !grow_slots(t)))
+		return 0;
+	slot = find_slot(t, key);
+	if (*slot)
+		return *slot;
+	item = (char *)t->items + t->nr * t->size;
+	memset(item, 0, t->size);
+	if (t->text) {
+		*(char **)item = strdup(key);
+		if (!*(char **)item)
+			return 0;
+	} else {
+		memcpy(item, key, t->key);
+	}
+	*slot = t->nr;
+	return t->nr++;
+}
+
+uint32_t table_find(const struct table *t, const void *key)
+{
+	return t->nrslots ? *find_slot(t, key) : 0;
+}
+
+void table_free(struct table *t)
+{
+	uint32_t i;
+
+	for (i = 1; t->text && i < t->nr; i++)
+		free(((char **)t->items)[i]);
+	free(t->items);
+	free(t->slots);
+	t->items = NULL;
+	t->slots = NULL;
+	t->nr = t->room = 0;
+	t->nrslots = 0;
+}

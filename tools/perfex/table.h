@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Arrays in which an item is found by its key, which is the item's first bytes. */
+#ifndef PERFEX_TABLE_H
+#define PERFEX_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct table {
+	void *items;
+	uint32_t nr;		/* with item 0, which no key finds */
+	uint32_t room;
+	size_t size, key;	/* bytes of an item and of its key */
+	bool text;		/* items are char *, and keys the text there */
+	uint32_t *slots;	/* numbers of items, 0: free */
+	size_t nrslots;
+};
+
+/* Return: the number of the item, which is made if there is none; 0: no memory. */
+uint32_t table_add(struct table *t, const void *key);
+
+/* Return: the number of the item, or 0. */
+uint32_t table_find(const struct table *t, const void *key);
+
+void table_free(struct table *t);
+
+#endif /* PERFEX_TABLE_H */
