@@ -6,8 +6,20 @@
 #include "fuzz.h"
 #include "perfex.h"
 
+static const char *const exports[4] = { NULL, NULL, "folded", "folded" };
+
 void fuzz_one(const uint8_t *data, size_t size)
 {
+	/* The last byte chooses what is printed. */
+	const unsigned int choice = size ? data[size - 1] : 0;
+	struct options o = {
+		.verbose = choice & 1, .style = choice & 2 ? STYLE_JSON : STYLE_TEXT,
+		.reporting = {
+			.sort = choice & 4 ? "comm,pid,tid,cpu,dso,symbol,line,event" : NULL,
+			.children = choice & 8, .callers = choice & 16, .callees = choice & 32,
+			.export = exports[choice >> 6],
+		},
+	};
 	int fd = memfd_create("samples", MFD_CLOEXEC);
 	FILE *out = fopen("/dev/null", "w");
 	struct error e;
@@ -16,7 +28,8 @@ void fuzz_one(const uint8_t *data, size_t size)
 	if (fd < 0 || !out || write(fd, data, size) != (ssize_t)size)
 		abort();
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	report_samples(out, name, size & 1, &e);
+	o.report = name;
+	report_samples(out, &o, &e);
 	fclose(out);
 	close(fd);
 }

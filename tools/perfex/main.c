@@ -16,7 +16,7 @@ static int execute_options(const struct options *o, FILE *out, const char *name,
 	if (o->list)
 		return list_events(out ? out : stdout, o->command + 1, o->verbose, o->kind, e);
 	if (o->report)
-		return report_samples(out ? out : stdout, o->report, o->verbose, e);
+		return report_samples(out ? out : stdout, o, e);
 	if (o->sampling)
 		return sample_command(&o->sample, o->command, out, o->output, o->verbose, e);
 	return measure(o, out, name, e);

@@ -65,7 +65,7 @@ static void print_usage(FILE *f)
 	      "       perfex [OPTION]... -p PID[,PID]... [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex [OPTION]... -t TID[,TID]... [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex --sample=EVENT=PERIOD -o FILE [--] COMMAND...\n"
-	      "       perfex --report=FILE\n"
+	      "       perfex --report=FILE [--export=FORMAT] [OPTION]...\n"
 	      "       perfex [-v] list [WORD]...\n"
 	      "       perfex --self-test[=CHECK[,CHECK]...] [--report=FILE]\n"
 	      "       perfex -i\n"
@@ -83,6 +83,13 @@ static void print_usage(FILE *f)
 	      "      --sample=EVENT=PERIOD  write to FILE where COMMAND's first thread is after\n"
 	      "                      each PERIOD events (instructions:u=100k, cycles=2M)\n"
 	      "      --report=FILE   print the hottest functions and lines of such a file\n"
+	      "      --sort=KEY,...  report by comm, pid, tid, cpu, dso, symbol, line and event\n"
+	      "      --children      report functions together with those that they have called\n"
+	      "      --callers       report the callers of functions, as a tree\n"
+	      "      --callees       report paths of calls, as a tree\n"
+	      "      --comm=NAME,... report threads of this name (and -p, -t: of this number;\n"
+	      "                      -e: samples of this event)\n"
+	      "      --export=FORMAT  print the samples as other programs read them: folded\n"
 	      "  -r, --repeat=N      run COMMAND N times: print means and their deviation\n"
 	      "      --runs=auto     run COMMAND as often as it takes to count all events\n"
 	      "  -I, --interval=MS   print what was counted in each MS milliseconds\n"
@@ -182,18 +189,40 @@ static int parse_descriptor(int *fd, const char *arg, struct error *e)
 	return 0;
 }
 
+static bool says_how_to_report(const struct options *o)
+{
+	const struct reporting *r = &o->reporting;
+
+	return r->sort || r->children || r->callers || r->callees || r->comm || r->export;
+}
+
+static int check_report(const struct options *o, struct error *e)
+{
+	const struct reporting *r = &o->reporting;
+
+	if (o->sampling)
+		return fail_usage(e, "--sample and --report cannot be combined");
+	if (o->timeout >= 0 || o->no_inherit || o->repeat || o->runs_auto || o->interval ||
+	    o->style == STYLE_CSV || o->per_thread)
+		return fail_usage(e, "--report cannot be combined with -r, -I, -x, --timeout, --runs, --no-inherit or --per-thread");
+	if (*o->command)
+		return fail_usage(e, "--report runs no command");
+	if (r->export && (r->sort || r->children || r->callers || r->callees ||
+			  o->style != STYLE_TEXT))
+		return fail_usage(e, "--export cannot be combined with -j, --sort, --children, --callers or --callees");
+	return report_check(r, e);
+}
+
 static int check_sampling(const struct options *o, struct error *e)
 {
-	const char *what = o->report ? "--report" : "--sample";
+	const char *what = "--sample";
 
-	if (o->report && o->sampling)
-		return fail_usage(e, "--sample and --report cannot be combined");
+	if (o->report)
+		return check_report(o, e);
 	if (o->nrspecs || o->targets.nr || o->timeout >= 0 || o->no_inherit || o->repeat ||
 	    o->runs_auto || o->interval || o->style != STYLE_TEXT || o->per_thread)
 		return fail_with(e, "%s cannot be combined with -e, -p, -t, -r, -I, -x, -j, --timeout, --runs, --no-inherit or --per-thread: see perfex --help",
 				 what);
-	if (o->report && *o->command)
-		return fail_usage(e, "--report runs no command");
 	if (o->sampling && !o->output)
 		return fail_usage(e, "--sample needs a file to write to (-o)");
 	if (o->sampling && !*o->command)
@@ -227,6 +256,8 @@ static int check_options(const struct options *o, struct error *e)
 {
 	if (check_output(o, e))
 		return -1;
+	if (says_how_to_report(o) && (!o->report || o->self_test))
+		return fail_usage(e, "--sort, --children, --callers, --callees, --comm and --export are for --report");
 	if (o->info)
 		return 0;
 	if (o->self_test)
@@ -272,7 +303,8 @@ static void take_list_options(struct options *o)
 
 /* Long options without a letter. */
 enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
-	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST, OPT_APPEND, OPT_LOG_FD };
+	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST, OPT_APPEND, OPT_LOG_FD,
+	OPT_SORT, OPT_CHILDREN, OPT_CALLERS, OPT_CALLEES, OPT_COMM, OPT_EXPORT };
 
 int options_parse(int argc, char **argv, struct options *o, struct error *e)
 {
@@ -293,6 +325,12 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		{ "per-thread", no_argument, NULL, OPT_PER_THREAD },
 		{ "sample", required_argument, NULL, OPT_SAMPLE },
 		{ "report", required_argument, NULL, OPT_REPORT },
+		{ "sort", required_argument, NULL, OPT_SORT },
+		{ "children", no_argument, NULL, OPT_CHILDREN },
+		{ "callers", no_argument, NULL, OPT_CALLERS },
+		{ "callees", no_argument, NULL, OPT_CALLEES },
+		{ "comm", required_argument, NULL, OPT_COMM },
+		{ "export", required_argument, NULL, OPT_EXPORT },
 		{ "self-test", optional_argument, NULL, OPT_SELF_TEST },
 		{ "output", required_argument, NULL, 'o' },
 		{ "append", no_argument, NULL, OPT_APPEND },
@@ -360,6 +398,24 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			if (sample_parse(&o->sample, optarg, e))
 				return -1;
 			o->sampling = true;
+			break;
+		case OPT_SORT:
+			o->reporting.sort = optarg;
+			break;
+		case OPT_CHILDREN:
+			o->reporting.children = true;
+			break;
+		case OPT_CALLERS:
+			o->reporting.callers = true;
+			break;
+		case OPT_CALLEES:
+			o->reporting.callees = true;
+			break;
+		case OPT_COMM:
+			o->reporting.comm = optarg;
+			break;
+		case OPT_EXPORT:
+			o->reporting.export = optarg;
 			break;
 		case OPT_SELF_TEST:
 			if (optarg && !strcmp(optarg, "help")) {

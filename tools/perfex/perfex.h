@@ -390,8 +390,14 @@ int sample_parse(struct sample_spec *spec, const char *arg, struct error *e);
 int sample_command(const struct sample_spec *spec, char **argv, FILE *out, const char *name,
 		   bool verbose, struct error *e);
 
-/* Print the samples in such a file; all: also those that are not among the hottest. */
-int report_samples(FILE *out, const char *name, bool all, struct error *e);
+/* How --report shows samples. */
+struct reporting {
+	const char *sort;		/* keys, with commas; NULL: not said */
+	bool children;			/* with what functions have called */
+	bool callers, callees;		/* also print these trees */
+	const char *comm;		/* names of threads, with commas; NULL: all */
+	const char *export;		/* a format; NULL: text */
+};
 
 /* A mapped file that has symbols. */
 struct module;
@@ -522,6 +528,7 @@ struct options {
 	const char *report;
 	bool self_test;
 	const char *checks;		/* of --self-test; NULL: all */
+	struct reporting reporting;
 	bool sampling;
 	struct sample_spec sample;
 	char **command;
@@ -546,6 +553,11 @@ int output_error(FILE *f);
  * Return: the exit status, or -1 with *e.
  */
 int measure(const struct options *o, FILE *out, const char *name, struct error *e);
+
+/* Print the samples in such a file, or export them. */
+int report_samples(FILE *out, const struct options *o, struct error *e);
+/* Return: 0, or -1 with *e if the options of --report have wrong arguments. */
+int report_check(const struct reporting *r, struct error *e);
 
 /* Print "0-3,8", or "none". */
 void print_bits(FILE *f, uint64_t mask);

@@ -102,6 +102,132 @@ void profile_free(struct profile *p)
 	memset(p, 0, sizeof(*p));
 }
 
+/* ---- samples ---------------------------------------------------------------------------- */
+
+int profile_group(const struct profile *p, struct table *t, bool cpus, struct error *e)
+{
+	struct profile_group *group;
+	uint32_t nr;
+	size_t i;
+
+	*t = (struct table){
+		.size = sizeof(*group), .key = offsetof(struct profile_group, samples),
+	};
+	for (i = 0; i < p->nrsamples; i++) {
+		const struct profile_sample *sample = &p->samples[i];
+		struct profile_group key = {
+			.event = sample->event, .thread = sample->thread,
+			.cpu = cpus ? sample->cpu : 0, .stack = sample->stack,
+		};
+
+		nr = table_add(t, &key);
+		if (!nr)
+			return fail_memory(e);
+		group = (struct profile_group *)t->items + nr;
+		group->samples++;
+		group->weight += sample->weight;
+	}
+	return 0;
+}
+
+unsigned int profile_path(const struct profile *p, uint32_t stack, uint32_t *frames)
+{
+	const struct profile_location *location;
+	unsigned int nr = 0;
+	uint32_t i;
+
+	for (; stack; stack = stack_of(p, stack)->parent) {
+		location = location_of(p, stack_of(p, stack)->location);
+		for (i = 0; i < location->nrframes && nr < MAX_PATH; i++)
+			frames[nr++] = p->frame_list[location->frame + i];
+	}
+	return nr;
+}
+
+/* True if the name is one of a list with commas. */
+static bool is_listed(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; list; list = *list ? list + 1 : NULL) {
+		if (!strncmp(list, name, len) && (!list[len] || list[len] == ','))
+			return true;
+		list += strcspn(list, ",");
+	}
+	return false;
+}
+
+static bool wants_event(const struct options *o, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < o->nrspecs; i++)
+		if (is_listed(o->specs[i], name))
+			return true;
+	return !o->nrspecs;
+}
+
+/* -p and -t: one of them is enough. */
+static bool wants_thread(const struct options *o, const struct profile *p,
+			 const struct profile_thread *thread)
+{
+	unsigned int i;
+
+	if (o->reporting.comm && !(thread->comm && is_listed(o->reporting.comm,
+							     string_of(p, thread->comm))))
+		return false;
+	for (i = 0; i < o->targets.nr; i++) {
+		const struct target *target = &o->targets.target[i];
+
+		if ((uint32_t)target->id == (target->process ? thread->pid : thread->tid))
+			return true;
+	}
+	return !o->targets.nr;
+}
+
+/* Leave out events that are not wanted: those that remain keep their order. */
+static unsigned int filter_events(struct profile *p, const struct options *o,
+				  unsigned int *number)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < p->nrevents; i++) {
+		number[i] = MAX_SAMPLED;
+		if (!wants_event(o, p->events[i].name)) {
+			free(p->events[i].name);
+			continue;
+		}
+		number[i] = nr;
+		p->events[nr] = p->events[i];
+		p->events[nr].samples = p->events[nr].weight = 0;
+		nr++;
+	}
+	p->nrevents = nr;
+	return nr;
+}
+
+int profile_filter(struct profile *p, const struct options *o, struct error *e)
+{
+	unsigned int number[MAX_SAMPLED];
+	size_t i, nr = 0;
+
+	if (!filter_events(p, o, number))
+		return fail_with(e, "'%s' has no samples of %.200s", p->name, o->specs[0]);
+	for (i = 0; i < p->nrsamples; i++) {
+		struct profile_sample *sample = &p->samples[i];
+
+		if (number[sample->event] == MAX_SAMPLED ||
+		    !wants_thread(o, p, thread_of(p, sample->thread)))
+			continue;
+		sample->event = number[sample->event];
+		p->events[sample->event].samples++;
+		p->events[sample->event].weight += sample->weight;
+		p->samples[nr++] = *sample;
+	}
+	p->nrsamples = nr;
+	return 0;
+}
+
 /* ---- names ----------------------------------------------------------------------------- */
 
 /* A mapping without a file has brackets already, or no name. */
@@ -119,6 +245,7 @@ void profile_file_label(const struct profile *p, uint32_t file, char *buf, size_
 		snprintf(buf, size, "%s", path);
 	else
 		snprintf(buf, size, "[%s]", slash ? slash + 1 : *path ? path : "anonymous");
+	replace_controls(buf);
 }
 
 /* Names come from files that anyone may have made. */
@@ -140,6 +267,8 @@ static bool list_frame(struct profile *p, struct profile_location *location,
 {
 	uint32_t *list;
 
+	if (location->nrframes == MAX_FRAMES)
+		return true;
 	/* The list has room for a power of two. */
 	if (!(p->nrlisted & (p->nrlisted - 1))) {
 		list = reallocarray(p->frame_list, p->nrlisted ? p->nrlisted * 2 : 1, sizeof(*list));

@@ -11,6 +11,10 @@
 #include "perfex.h"
 #include "table.h"
 
+/* Frames of a location, and of a path of calls. */
+#define MAX_FRAMES	32
+#define MAX_PATH	(128 * MAX_FRAMES)
+
 /* More than any CPU has counters: the bits of an overflow. */
 #define MAX_SAMPLED	64
 
@@ -148,6 +152,21 @@ static inline const struct profile_thread *thread_of(const struct profile *p, ui
 {
 	return &((struct profile_thread *)p->threads.items)[thread];
 }
+
+/* Samples of the same event, thread, CPU and path of calls. */
+struct profile_group {
+	uint32_t event, thread, cpu, stack;
+	uint64_t samples, weight;
+};
+
+/* Fill *t with groups; cpus: else all CPUs are number 0.  The caller frees the table. */
+int profile_group(const struct profile *p, struct table *t, bool cpus, struct error *e);
+
+/* Write the numbers of frames, the innermost first.  Return: how many, at most MAX_PATH */
+unsigned int profile_path(const struct profile *p, uint32_t stack, uint32_t *frames);
+
+/* Forget the samples that the options do not ask for. */
+int profile_filter(struct profile *p, const struct options *o, struct error *e);
 
 /* Write "[name]": how reports name a file. */
 void profile_file_label(const struct profile *p, uint32_t file, char *buf, size_t size);

@@ -1,123 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
-/* perfex --report: print the functions and lines of the samples in a file. */
-#include <inttypes.h>
+/* perfex --report: print tables and trees of the samples in a file. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "profile.h"
+#include "report.h"
+#include "tree.h"
 
 #define SHOWN		25	/* rows of a table without -v */
+#define SHOWN_SHARE	0.005	/* of a tree's nodes without -v */
 
-/* A row is a function or a line. */
-enum { BY_FUNCTION, BY_LINE };
-
-/* Samples with the same key are one row. */
-struct row_key {
-	uint32_t file, function, source, line;
-	uint64_t address;	/* without a function */
+static const struct {
+	const char *name;
+	int (*fn)(FILE *f, struct profile *p, const struct options *o, struct error *e);
+} exports[] = {
+	{ "folded", export_folded },
 };
 
-struct row {
-	struct row_key key;
-	uint64_t samples, weight;
-	char *label;
-};
-
-/* ---- rows ------------------------------------------------------------------------------ */
-
-static struct row_key key_of(const struct profile *p, const struct profile_sample *sample, int by)
+int report_check(const struct reporting *r, struct error *e)
 {
-	const struct profile_location *location =
-		location_of(p, stack_of(p, sample->stack)->location);
-	const struct profile_frame *frame = frame_of(p, p->frame_list[location->frame]);
-	struct row_key key = {
-		.file = frame->file, .function = frame->function, .address = frame->address,
-	};
-
-	if (by == BY_LINE && frame->source) {
-		key.source = frame->source;
-		key.line = frame->line;
-		key.address = 0;
-	}
-	return key;
-}
-
-static char *label_of(const struct profile *p, const struct row_key *key, int by)
-{
-	char file[300], *label = NULL;
-	int len;
-
-	profile_file_label(p, key->file, file, sizeof(file));
-	if (key->source)
-		len = asprintf(&label, "%s:%u  %s", string_of(p, key->source), key->line,
-			       key->function ? string_of(p, key->function) : file);
-	else if (key->function)
-		len = asprintf(&label, by == BY_LINE ? "%s %s, line not known" : "%s %s",
-			       string_of(p, key->function), file);
-	else if (key->file == FILE_UNKNOWN || key->file == FILE_KERNEL)
-		len = asprintf(&label, "%s", file);
-	else
-		len = asprintf(&label, "%s+0x%" PRIx64, file, key->address);
-	if (len < 0)
-		return NULL;
-	replace_controls(label);
-	return label;
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight < y->weight ? 1 : -1;
-	return strcmp(x->label, y->label);
-}
-
-static void rows_free(struct table *t)
-{
-	struct row *rows = t->items;
-	uint32_t i;
-
-	for (i = 1; i < t->nr; i++)
-		free(rows[i].label);
-	table_free(t);
-}
-
-/* Rows 1 to t->nr - 1 are those with the greatest weights first. */
-static int make_rows(const struct profile *p, struct table *t, unsigned int event, int by,
-		     struct error *e)
-{
-	struct row *row;
-	uint32_t nr;
+	struct report_keys keys;
 	size_t i;
 
-	*t = (struct table){ .size = sizeof(struct row), .key = sizeof(struct row_key) };
-	for (i = 0; i < p->nrsamples; i++) {
-		const struct profile_sample *sample = &p->samples[i];
-		struct row_key key = key_of(p, sample, by);
-
-		if (sample->event != event)
-			continue;
-		nr = table_add(t, &key);
-		if (!nr)
-			return fail_memory(e);
-		row = (struct row *)t->items + nr;
-		row->samples++;
-		row->weight += sample->weight;
-	}
-	for (nr = 1; nr < t->nr; nr++) {
-		row = (struct row *)t->items + nr;
-		row->label = label_of(p, &row->key, by);
-		if (!row->label)
-			return fail_memory(e);
-	}
-	if (t->nr)
-		qsort((struct row *)t->items + 1, t->nr - 1, sizeof(struct row), compare_rows);
-	return 0;
+	if (r->sort && report_parse_keys(&keys, r->sort, e))
+		return -1;
+	for (i = 0; r->export && i < ARRAY_SIZE(exports); i++)
+		if (!strcmp(r->export, exports[i].name))
+			return 0;
+	return r->export ? fail_with(e, "there is no export '%.80s': see perfex --help", r->export) : 0;
 }
 
-/* ---- printing -------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------- */
 
 #define BAR		24
 
@@ -130,25 +43,127 @@ static void print_bar(FILE *f, double share)
 	fprintf(f, "%-*.*s  ", BAR, len, full);
 }
 
-static void print_rows(FILE *f, const char *title, const struct table *t,
-		       const struct profile_event *event, bool several, bool all)
+static double percent(uint64_t part, uint64_t all)
 {
-	uint32_t i, nr = t->nr - 1, shown = all || nr < SHOWN ? nr : SHOWN;
-	const struct row *rows = (struct row *)t->items + 1;
-	bool bars = isatty(fileno(f));
-	char buf[THOUSANDS_LEN];
+	return 100 * (double)part / (double)(all ? all : 1);
+}
 
-	fprintf(f, several ? "\n %s, %s:\n\n" : "\n %s:\n\n", title, event->name);
-	for (i = 0; i < shown; i++) {
-		fprintf(f, "%7.2f%%  %12s  ", 100 * (double)rows[i].weight / (double)event->weight,
-			thousands(buf, rows[i].samples));
+/* The last column needs no spaces after it. */
+static void print_labels(FILE *f, const struct row *row, const int *widths, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i + 1 < nr; i++)
+		fprintf(f, "%-*s  ", widths[i], row->label[i]);
+	fprintf(f, "%s\n", row->label[i]);
+}
+
+static void print_rows(FILE *f, const struct table *t, const struct report_keys *keys,
+		       uint64_t weight, const struct options *o)
+{
+	uint32_t i, nr = t->nr ? t->nr - 1 : 0, shown = o->verbose || nr < SHOWN ? nr : SHOWN;
+	bool bars = isatty(fileno(f)), children = o->reporting.children;
+	int widths[NR_KEYS] = { 0 };
+	char buf[THOUSANDS_LEN];
+	unsigned int k;
+
+	for (i = 1; i <= shown; i++)
+		for (k = 0; k < keys->nr; k++)
+			if (widths[k] < (int)strlen(row_of(t, i)->label[k]))
+				widths[k] = (int)strlen(row_of(t, i)->label[k]);
+	if (children)
+		fprintf(f, "%8s  %8s  %12s\n", "all", "self", "samples");
+	for (i = 1; i <= shown; i++) {
+		const struct row *row = row_of(t, i);
+
+		if (children)
+			fprintf(f, "%7.2f%%  ", percent(row->all_weight, weight));
+		fprintf(f, "%7.2f%%  %12s  ", percent(row->weight, weight),
+			thousands(buf, children ? row->all_samples : row->samples));
 		if (bars)
-			print_bar(f, (double)rows[i].weight / (double)rows[0].weight);
-		fprintf(f, "%s\n", rows[i].label);
+			print_bar(f, (double)row->all_weight / (double)row_of(t, 1)->all_weight);
+		print_labels(f, row, widths, keys->nr);
 	}
 	if (shown < nr)
 		fprintf(f, "\n %u more are shown with -v.\n", nr - shown);
 }
+
+/* event: NULL: all of them. */
+static void print_title(FILE *f, const struct profile *p, const char *title,
+			const struct profile_event *event)
+{
+	fprintf(f, "\n %s", title);
+	if (event && p->nrevents > 1)
+		fprintf(f, ", %s", event->name);
+	fputs(":\n\n", f);
+}
+
+static int print_table(FILE *f, const struct profile *p, const char *sort, unsigned int event,
+		       const char *title, const struct options *o, struct error *e)
+{
+	const struct profile_event *one = event < p->nrevents ? &p->events[event] : NULL;
+	struct report_keys keys;
+	struct table t;
+	uint64_t weight = 0;
+	unsigned int i;
+	int err;
+
+	if (report_parse_keys(&keys, sort, e))
+		return -1;
+	for (i = 0; i < p->nrevents; i++)
+		if (!one || one == &p->events[i])
+			weight += p->events[i].weight;
+	err = rows_make(p, &t, &keys, event, o->reporting.children, e);
+	if (!err) {
+		print_title(f, p, title, one);
+		print_rows(f, &t, &keys, weight, o);
+	}
+	rows_free(&t);
+	return err;
+}
+
+/* ---- trees ----------------------------------------------------------------------------- */
+
+static void print_node(FILE *f, const struct profile *p, const struct tree *t, uint32_t number,
+		       unsigned int depth, uint64_t weight, bool all)
+{
+	const struct tree_node *node = node_of(t, number);
+	char name[300], file[300];
+	uint32_t i;
+
+	if (!all && (double)node->weight < SHOWN_SHARE * (double)weight)
+		return;
+	if (depth) {
+		tree_name(p, node, name, sizeof(name));
+		profile_file_label(p, node->file, file, sizeof(file));
+		fprintf(f, "%7.2f%%  %7.2f%%  %*s%s%s%s\n", percent(node->weight, weight),
+			percent(node->self, weight), 2 * (int)(depth - 1), "",
+			tree_name(p, node, name, sizeof(name)), node->name ? " " : "",
+			node->name ? file : "");
+	}
+	for (i = 0; i < node->nr; i++)
+		print_node(f, p, t, t->order[node->below + i], depth + 1, weight, all);
+}
+
+static int print_tree(FILE *f, struct profile *p, unsigned int event,
+		      enum tree_direction direction, const struct options *o, struct error *e)
+{
+	struct tree t;
+	int err;
+
+	err = tree_make(&t, p, event, direction, false, e);
+	if (!err) {
+		print_title(f, p, direction == TREE_CALLERS ? "Functions, and below them their callers" :
+			    "Call paths: functions, and below them what they called",
+			    &p->events[event]);
+		fprintf(f, "%8s  %8s\n", "all", "self");
+		print_node(f, p, &t, 1, 0, p->events[event].weight, o->verbose);
+	}
+	tree_free(&t);
+	return err;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------- */
 
 static void print_counts(FILE *f, const struct profile *p)
 {
@@ -190,40 +205,65 @@ static void print_head(FILE *f, const struct profile *p)
 		fprintf(f, "%20.9f  seconds thread time\n", (double)p->tsc / (p->tsc_khz * 1e3));
 }
 
-static int print_tables(FILE *f, const struct profile *p, bool all, struct error *e)
+static int print_event(FILE *f, struct profile *p, unsigned int event, const struct options *o,
+		       struct error *e)
 {
-	static const char *const titles[] = { "Functions", "Lines" };
-	unsigned int event;
-	struct table t;
-	int by, err;
+	const struct reporting *r = &o->reporting;
+	int err = 0;
 
-	for (event = 0; event < p->nrevents; event++) {
-		if (!p->events[event].samples)
-			continue;
-		for (by = BY_FUNCTION; by <= BY_LINE; by++) {
-			err = make_rows(p, &t, event, by, e);
-			if (!err)
-				print_rows(f, titles[by], &t, &p->events[event], p->nrevents > 1,
-					   all);
-			rows_free(&t);
-			if (err)
-				return err;
-		}
-	}
-	return 0;
+	if (r->sort)
+		err = strstr(r->sort, "event") ? 0 : print_table(f, p, r->sort, event, r->sort, o, e);
+	else if (r->children)
+		err = print_table(f, p, "symbol", event, "Functions", o, e);
+	else if (!r->callers && !r->callees)
+		err = print_table(f, p, "symbol", event, "Functions", o, e) ||
+		      print_table(f, p, "line", event, "Lines", o, e);
+	if (!err && r->callees)
+		err = print_tree(f, p, event, TREE_CALLEES, o, e);
+	if (!err && r->callers)
+		err = print_tree(f, p, event, TREE_CALLERS, o, e);
+	return err ? -1 : 0;
 }
 
-int report_samples(FILE *out, const char *name, bool all, struct error *e)
+static int print_text(FILE *f, struct profile *p, const struct options *o, struct error *e)
+{
+	const struct reporting *r = &o->reporting;
+	unsigned int event;
+	int err = 0;
+
+	print_head(f, p);
+	/* The event is a column, and not the table's title. */
+	if (r->sort && strstr(r->sort, "event") && p->nrsamples)
+		err = print_table(f, p, r->sort, p->nrevents, r->sort, o, e);
+	for (event = 0; !err && event < p->nrevents; event++)
+		if (p->events[event].samples)
+			err = print_event(f, p, event, o, e);
+	fputc('\n', f);
+	return err;
+}
+
+static int print_profile(FILE *f, struct profile *p, const struct options *o, struct error *e)
+{
+	size_t i;
+
+	for (i = 0; o->reporting.export && i < ARRAY_SIZE(exports); i++)
+		if (!strcmp(o->reporting.export, exports[i].name))
+			return exports[i].fn(f, p, o, e);
+	if (o->style == STYLE_JSON)
+		return report_json(f, p, o, e);
+	return print_text(f, p, o, e);
+}
+
+int report_samples(FILE *out, const struct options *o, struct error *e)
 {
 	struct profile p;
 	int err;
 
-	err = profile_read(&p, name, e);
-	if (!err) {
-		print_head(out, &p);
-		err = print_tables(out, &p, all, e);
-		fputc('\n', out);
-	}
+	err = profile_read(&p, o->report, e);
+	if (!err)
+		err = profile_filter(&p, o, e);
+	if (!err)
+		err = print_profile(out, &p, o, e);
 	profile_free(&p);
 	return err;
 }

@@ -13,13 +13,13 @@ static char text[65536];
 static uint64_t first, second;
 #define CODE		UINT64_C(0x400000), UINT64_C(0x404000), UINT64_C(0)
 
-static uint64_t address_of(const char *symbol)
+static uint64_t address_in(const char *file, const char *symbol)
 {
 	char command[256];
 	unsigned long address;
 	FILE *f;
 
-	snprintf(command, sizeof(command), "nm " TWO " | grep ' %s$'", symbol);
+	snprintf(command, sizeof(command), "nm %s | grep ' %s$'", file, symbol);
 	f = popen(command, "r");
 	ck_assert_int_eq(fscanf(f, "%lx", &address), 1);
 	pclose(f);
@@ -29,8 +29,8 @@ static uint64_t address_of(const char *symbol)
 static void setup(void)
 {
 	command_setup();
-	first = address_of("first");
-	second = address_of("second");
+	first = address_in(TWO, "first");
+	second = address_in(TWO, "second");
 }
 
 #define report(...)	perfex("--report", (char *)in_dir("s"), ##__VA_ARGS__)
@@ -161,6 +161,189 @@ START_TEST(several_events)
 }
 END_TEST
 
+/* ---- known shares -------------------------------------------------------------------- */
+
+#define CALLS		TMP "/calls"
+#define NR_SAMPLES	600
+
+static const char *const export_formats[] = { "folded" };
+
+static uint64_t address_in_calls(const char *symbol)
+{
+	static struct { char symbol[16]; uint64_t address; } known[16];
+	unsigned int i;
+
+	for (i = 0; *known[i].symbol && strcmp(known[i].symbol, symbol); i++)
+		;
+	if (!*known[i].symbol) {
+		known[i].address = address_in(CALLS, symbol);
+		snprintf(known[i].symbol, sizeof(known[i].symbol), "%s", symbol);
+	}
+	return known[i].address;
+}
+
+/*
+ * Four functions have 10, 20, 30 and 40 % of the samples, a sixth of which are called by
+ * left(), two sixths by middle() and three by right().  Two processes of two threads have
+ * a quarter each.  The second event has all of its samples in ten().
+ */
+static void write_shares(void)
+{
+	static const char *const functions[] = { "ten", "twenty", "thirty", "forty" };
+	static const char *const callers[] = { "left", "middle", "right" };
+	uint64_t main_at = address_in(CALLS, "main") + 8, tsc = 1000000, chain[2];
+	unsigned int f, c, i, n = 0;
+
+	put_header(in_dir("s"), SAMPLES_CHAINS);
+	put_record(RECORD_COMMAND, NULL, 0, "calls");
+	put_event(0, 10007, "instructions:u");
+	put_event(2, 50, "branches:u");
+	put_task(RECORD_EXEC, 20, 20, 1, "calls");
+	put_mapping(20, 2, CODE, CALLS);
+	put_fork(20, 21, 3, 20, 20);
+	put_fork(30, 30, 4, 20, 20);
+	put_task(RECORD_COMM, 30, 30, 5, "child");
+	put_fork(30, 31, 6, 30, 30);
+	for (f = 0; f < 4; f++)
+		for (c = 0; c < 3; c++)
+			for (i = 0; i < 10 * (f + 1) * (c + 1); i++, n++) {
+				chain[0] = address_in_calls(callers[c]) + 8;
+				chain[1] = main_at;
+				put_chain(n % 4 < 2 ? 20 : 30, n % 4 < 2 ? 20 + n % 2 : 30 + n % 2,
+					  tsc += 1000, 1, address_in_calls(functions[f]) + 1,
+					  2, chain);
+			}
+	for (i = 0; i < 7; i++)
+		put_chain(20, 20, tsc += 1000, 4, address_in_calls("ten"), 1, &main_at);
+	put_end(2, (uint64_t []){ NR_SAMPLES * 10007, 350 });
+	put_close();
+}
+
+START_TEST(children)
+{
+	write_shares();
+	ck_assert_int_eq(report("--children", "-e", "instructions:u"), 0);
+	has(out, "     all      self       samples\n"
+		 " 100.00%     0.00%           600  main [calls]\n"
+		 "  50.00%     0.00%           300  right [calls]\n"
+		 "  40.00%    40.00%           240  forty [calls]\n"
+		 "  33.33%     0.00%           200  middle [calls]\n"
+		 "  30.00%    30.00%           180  thirty [calls]\n"
+		 "  20.00%    20.00%           120  twenty [calls]\n"
+		 "  16.67%     0.00%           100  left [calls]\n"
+		 "  10.00%    10.00%            60  ten [calls]\n");
+	has_not(out, "branches");
+}
+END_TEST
+
+START_TEST(trees)
+{
+	write_shares();
+	ck_assert_int_eq(report("--callees", "--callers"), 0);
+	has(out, " Call paths: functions, and below them what they called, instructions:u:\n\n"
+		 "     all      self\n"
+		 " 100.00%     0.00%  main [calls]\n"
+		 "  50.00%     0.00%    right [calls]\n"
+		 "  20.00%    20.00%      forty [calls]\n"
+		 "  15.00%    15.00%      thirty [calls]\n");
+	has(out, " Functions, and below them their callers, instructions:u:\n\n"
+		 "     all      self\n"
+		 "  40.00%    40.00%  forty [calls]\n"
+		 "  20.00%     0.00%    right [calls]\n"
+		 "  20.00%     0.00%      main [calls]\n"
+		 "  13.33%     0.00%    middle [calls]\n");
+	has(out, "branches:u:\n\n     all      self\n 100.00%     0.00%  main [calls]\n"
+		 " 100.00%   100.00%    ten [calls]\n");
+}
+END_TEST
+
+START_TEST(sort_and_filter)
+{
+	write_shares();
+	ck_assert_int_eq(report("--sort=comm,tid", "-e", "instructions:u"), 0);
+	has(out, " comm,tid:\n\n"
+		 "  25.00%           150  calls  20\n"
+		 "  25.00%           150  calls  21\n"
+		 "  25.00%           150  child  30\n"
+		 "  25.00%           150  child  31\n");
+	ck_assert_int_eq(report("--sort=event,symbol", "-v"), 0);
+	has(out, " event,symbol:\n");
+	has(out, "  1.15%             7  branches:u      ten [calls]\n");
+	has(out, " 39.54%           240  instructions:u  forty [calls]\n");
+	ck_assert_int_eq(report("--sort=cpu,dso", "--comm=child"), 0);
+	has(out, " cpu,dso, instructions:u:\n\n  50.00%           150  2  [calls]\n"
+		 "  50.00%           150  3  [calls]\n");
+	ck_assert_int_eq(report("--sort=pid", "-p", "30", "-t", "21", "-e", "instructions:u"), 0);
+	has(out, "  66.67%           300  30\n  33.33%           150  20\n");
+	ck_assert_int_eq(report("--sort=symbol", "--comm=chil,calls,x", "-t", "31"), 0);
+	has(out, "                   0  samples\n");
+	ck_assert_int_eq(report("-e", "cycles"), 125);
+	is_message("has no samples of cycles");
+}
+END_TEST
+
+START_TEST(report_misuse)
+{
+	write_shares();
+	ck_assert_int_eq(report("--sort=symbol,size"), 125);
+	is_message("'size' is not what a report can be sorted by");
+	ck_assert_int_eq(report("--sort=comm,"), 125);
+	is_message("'' is not what a report can be sorted by");
+	ck_assert_int_eq(report("--sort=pid,pid,pid,pid,pid,pid,pid,pid,pid"), 125);
+	is_message("too many keys");
+	ck_assert_int_eq(report("--export=gif"), 125);
+	is_message("there is no export 'gif'");
+	ck_assert_int_eq(report("--export=folded", "--children"), 125);
+	is_message("--export cannot be combined");
+	ck_assert_int_eq(report("-x", ","), 125);
+	is_message("--report cannot be combined");
+	ck_assert_int_eq(perfex("--children", "true"), 125);
+	is_message("are for --report");
+}
+END_TEST
+
+/* A program of its own reads each export, and prints the shares of functions. */
+static void shares_are(const char *format, const char *shares)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "python3 " SRC "shares.py %s %s > %s", format,
+		 in_dir("out"), in_dir("text"));
+	ck_assert_int_eq(system(command), 0);
+	slurp("text", text, sizeof(text));
+	ck_assert_str_eq(text, shares);
+}
+
+#define SHARES	"forty 40.000\nthirty 30.000\ntwenty 20.000\nten 10.000\n"
+
+START_TEST(json)
+{
+	write_shares();
+	ck_assert_int_eq(report("-j", "-e", "instructions:u", "--callees", "--callers", "--children"),
+			 0);
+	shares_are("json", SHARES);
+}
+END_TEST
+
+START_TEST(export)
+{
+	write_shares();
+	ck_assert_int_eq(report("--export", (char *)export_formats[_i]), 0);
+	ck_assert_str_eq(err, "");
+	shares_are(export_formats[_i], SHARES);
+}
+END_TEST
+
+START_TEST(folded)
+{
+	write_shares();
+	ck_assert_int_eq(report("--export=folded", "--comm=calls"), 0);
+	has(out, "calls;main;right;forty 60\n");
+	ck_assert_int_eq(report("--export=folded", "-e", "branches:u"), 0);
+	ck_assert_str_eq(out, "calls;main;ten 7\n");
+}
+END_TEST
+
 /* ---- bad files -------------------------------------------------------------------- */
 
 static size_t load(char *buf)
@@ -184,7 +367,8 @@ static void store(const char *buf, size_t len)
 static int try_report(struct error *e)
 {
 	FILE *null = fopen("/dev/null", "w");
-	int ret = report_samples(null, in_dir("s"), true, e);
+	struct options o = { .report = in_dir("s"), .verbose = true };
+	int ret = report_samples(null, &o, e);
 
 	fclose(null);
 	return ret;
@@ -345,6 +529,13 @@ static Suite *suite(void)
 	tcase_add_test(t, latest_mapping);
 	tcase_add_test(t, kernel_is_one_place);
 	tcase_add_test(t, several_events);
+	tcase_add_test(t, children);
+	tcase_add_test(t, trees);
+	tcase_add_test(t, sort_and_filter);
+	tcase_add_test(t, report_misuse);
+	tcase_add_test(t, json);
+	tcase_add_loop_test(t, export, 0, ARRAY_SIZE(export_formats));
+	tcase_add_test(t, folded);
 	tcase_add_test(t, truncated_file);
 	tcase_add_test(t, damaged_file);
 	tcase_add_loop_test(t, wrong_record, 0, NR_WRONG);

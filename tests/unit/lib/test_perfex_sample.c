@@ -581,7 +581,8 @@ static void store(const char *buf, size_t len)
 static int try_report(struct error *e)
 {
 	FILE *null = fopen("/dev/null", "w");
-	int ret = report_samples(null, in_dir("s"), true, e);
+	struct options o = { .report = in_dir("s"), .verbose = true };
+	int ret = report_samples(null, &o, e);
 
 	fclose(null);
 	return ret;

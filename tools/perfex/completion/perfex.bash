@@ -42,6 +42,13 @@ _perfex_value()
     --runs)
         mapfile -t COMPREPLY < <(compgen -P "$prefix" -W auto -- "$value")
         ;;
+    --sort)
+        compopt -o nospace
+        _perfex_last "comm pid tid cpu dso symbol line event"
+        ;;
+    --export)
+        mapfile -t COMPREPLY < <(compgen -P "$prefix" -W "folded" -- "$value")
+        ;;
     --self-test)
         compopt -o nospace
         _perfex_last "$("$perfex" --self-test=help 2> /dev/null | cut -d ' ' -f 1)"
@@ -58,7 +65,7 @@ _perfex()
     local perfex=$1 cur value prefix='' option='' word i skip actual
     local -a words=()
     # Options that take the next word as their argument.
-    local with_argument='^(-[A-Za-z]*[eptorIx]|--(event|pid|tid|timeout|kind|repeat|runs|interval|interval-print|field-separator|sample|report|output|log-fd))$'
+    local with_argument='^(-[A-Za-z]*[eptorIx]|--(event|pid|tid|timeout|kind|repeat|runs|interval|interval-print|field-separator|sample|report|sort|comm|export|output|log-fd))$'
 
     COMPREPLY=()
     # Bash splits words at "=" and ":", which events have.  These words are whole.
@@ -98,7 +105,8 @@ _perfex()
         _perfex_value "${cur%%=*}"
     elif [[ $cur == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "-e -p -t -r -I -x -j -o -i -v -h -V
-            --event= --pid= --tid= --timeout= --kind= --no-inherit --sample= --report=
+            --event= --pid= --tid= --timeout= --kind= --no-inherit --sample= --report= --sort= --children --callers --callees
+            --comm= --export=
             --repeat= --runs= --interval= --field-separator= --json --per-thread --output= --append --log-fd=
             --info --self-test --verbose --help --version" -- "$cur")
         [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace

@@ -21,7 +21,8 @@ function __perfex_command
                 set -e tokens[1]
                 break
             case --event --pid --tid --timeout --kind --repeat --runs --interval \
-                    --interval-print --field-separator --sample --report --output --log-fd
+                    --interval-print --field-separator --sample --report --sort --comm --export \
+                    --output --log-fd
                 set -e tokens[1]
             case '--*'
             case '-*e' '-*p' '-*t' '-*o' '-*r' '-*I' '-*x'
@@ -63,6 +64,12 @@ $c -l kind -x -d 'Count on CPUs of this kind' -a 'core atom'
 $c -l no-inherit -d 'Do not count threads and processes that are started'
 $c -l sample -x -d 'Write where the command is after each PERIOD events' -a '(__perfex_events)='
 $c -l report -r -F -d 'Print the hottest functions of such a file'
+$c -l sort -x -d 'Report by these' -a '(__fish_append , comm pid tid cpu dso symbol line event)'
+$c -l children -d 'Report functions with what they have called'
+$c -l callers -d 'Report the callers of functions'
+$c -l callees -d 'Report paths of calls'
+$c -l comm -x -d 'Report threads of this name'
+$c -l export -x -d 'Print samples for other programs' -a 'folded'
 $c -s r -l repeat -x -d 'Run the command so many times'
 $c -l runs -x -d 'Run the command as often as it takes to count all events' -a auto
 $c -s I -l interval -x -d 'Print what was counted in each interval'
