@@ -44,6 +44,7 @@ static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
 		bool privileged = is_privileged_exec(bprm);
 
 		vperfctr_ring_exec(st);
+		vperfctr_record_exec(st, privileged);
 		if (privileged || (st->flags & VPERFCTR_CONTROL_END_ON_EXEC)) {
 			if (privileged)
 				set_bit(STATE_PRIVILEGED, &st->bits);
@@ -82,6 +83,7 @@ static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
 	local_irq_save(flags);
 	st = vperfctr_of_current();
 	if (unlikely(st)) {
+		vperfctr_record_exit(st);
 		vperfctr_detach_current(st, false);
 		if (!vperfctr_end_member(st))
 			vperfctr_finish_detach_later(st);
@@ -97,6 +99,7 @@ static struct vperfctr_probe {
 	{ "sched_process_exec", probe_exec },
 	{ "sched_process_fork", probe_fork },
 	{ "sched_process_exit", probe_exit },
+	{ "task_rename", vperfctr_probe_rename },
 };
 
 /* The tracepoints are not exported by name. */

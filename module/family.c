@@ -135,6 +135,7 @@ void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
 		vperfctr_put_later(st);
 		return;
 	}
+	vperfctr_record_fork(parent, st);
 	/* The last one if the family is already dissolved.  It does not sleep. */
 	vperfctr_put(st);
 }
@@ -248,7 +249,9 @@ static bool ends_with_family(const struct vperfctr_state *st)
 /* True if poll() must report the end of the state. */
 bool vperfctr_is_over(struct vperfctr_state *st)
 {
-	return ends_with_family(st) ? vperfctr_family_is_over(st) : !READ_ONCE(st->owner);
+	bool over = ends_with_family(st) ? vperfctr_family_is_over(st) : !READ_ONCE(st->owner);
+
+	return over && vperfctr_ring_is_over(st);
 }
 
 /*

@@ -53,6 +53,8 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 		info.features |= VPERFCTR_FEATURE_INHERIT;
 	if (!STATE_ON_RT && (info.features & VPERFCTR_FEATURE_PCINT))
 		info.features |= VPERFCTR_FEATURE_INHERIT_IMODE;
+	if ((info.features & VPERFCTR_FEATURE_PCINT) && vperfctr_records_exist())
+		info.features |= VPERFCTR_FEATURE_RECORDS;
 	if (info.nrctrs)
 		info.features |= VPERFCTR_FEATURE_ANY_KIND;
 	info.abi_version = VPERFCTR_ABI_VERSION;

@@ -44,6 +44,7 @@ static int __init vperfctr_init(void)
 	err = vperfctr_state_init();
 	if (err)
 		goto no_state;
+	vperfctr_records_init();
 	err = vperfctr_thread_init();
 	if (err)
 		goto no_thread;
@@ -63,6 +64,7 @@ no_dev:
 no_page:
 	vperfctr_thread_exit();
 no_thread:
+	vperfctr_records_exit();
 	vperfctr_state_exit();
 no_state:
 	perfctr_cpu_exit();
@@ -74,6 +76,7 @@ static void __exit vperfctr_exit(void)
 	misc_deregister(&vperfctr_dev);
 	vperfctr_page_exit();
 	vperfctr_thread_exit();
+	vperfctr_records_exit();
 	vperfctr_state_exit();
 	perfctr_cpu_exit();
 	vperfctr_overflow_exit();

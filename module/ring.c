@@ -16,10 +16,12 @@
 #include <linux/bitops.h>
 #include <linux/gfp.h>
 #include <linux/jiffies.h>
+#include <linux/limits.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pid_namespace.h>
+#include <linux/poll.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/task_stack.h>
@@ -28,7 +30,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#include "state.h"
+#include "ring.h"
 #include "usercopy.h"
 
 #define RING_SIZE_VER0	32
@@ -42,41 +44,8 @@ static_assert(sizeof(struct vperfctr_sample) == 56);
 static_assert(offsetof(struct vperfctr_ring_page, head) == 64);
 static_assert(offsetof(struct vperfctr_ring_page, tail) == 128);
 static_assert(sizeof(struct vperfctr_ring_page) == 192);
-
-/* A thread that makes samples.  Its interrupts change this, or a remote call. */
-struct vperfctr_sampler {
-	struct vperfctr_buffer *ring;
-	u32 pid, tid;			/* see struct vperfctr_sample */
-
-	/* Throttling: see also ring_shift. */
-	unsigned int nr_in_tick;	/* samples in `tick` */
-	bool crowded;			/* the last overflow of kernel mode came soon */
-	unsigned long tick;		/* in jiffies */
-	cycles_t begun, ended;		/* handling the last overflow of kernel mode */
-};
-
-struct vperfctr_buffer {
-	struct vperfctr_ring_page *page;
-	void *data;
-	struct vperfctr_state *st;	/* whose ring it is */
-	struct pid_namespace *ns;	/* in which samples name threads */
-	size_t map_size;
-	u32 mask;			/* the number of slots, which is a power of two, less 1 */
-	u32 sample_size;		/* as in the page */
-	u32 depth;			/* as in the page */
-	bool kernel;			/* VPERFCTR_RING_KERNEL */
-	struct vperfctr_sampler own;	/* of `st` */
-	/*
-	 * A bit for each slot, which is changed when a sample is complete.  The ring's first
-	 * pass sets them, the second one clears them, and so on.
-	 */
-	unsigned long *filled;
-
-	/* All writers change these. */
-	atomic64_t reserved;		/* slots, ahead of `head` */
-	atomic64_t untold;		/* dropped since the last sample */
-	u64 woken_tail;			/* the tail at the last wake-up of pollers */
-};
+static_assert(sizeof(struct vperfctr_record) + PATH_MAX == VPERFCTR_RECORD_MAX);
+static_assert(sizeof(struct vperfctr_more) == 8);
 
 static u64 nr_waiting(const struct vperfctr_buffer *ring)
 {
@@ -94,6 +63,15 @@ bool vperfctr_ring_ready(const struct vperfctr_state *st, bool over)
 	u64 nr = ring ? nr_waiting(ring) : 0;
 
 	return nr && (nr >= ring->page->watermark || over);
+}
+
+/* True if no record will follow when no sample will. */
+bool vperfctr_ring_is_over(const struct vperfctr_state *st)
+{
+	/* Pairs with the store-release in add_ring(). */
+	const struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
+
+	return !ring || !ring->records || !vperfctr_records_wait(ring->records);
 }
 
 /* ---- writing ------------------------------------------------------------ */
@@ -171,8 +149,8 @@ void vperfctr_ring_drop(struct vperfctr_state *st, u64 nr)
 		drop(st->sampler->ring, nr);
 }
 
-/* Reserve the next slot.  Return: false if there is none. */
-static bool reserve_slot(struct vperfctr_buffer *ring, u64 *nr)
+/* Reserve the next n slots.  Return: false if there are not so many. */
+static __always_inline bool reserve_slots(struct vperfctr_buffer *ring, u64 *nr, unsigned int n)
 {
 	s64 reserved = atomic64_read(&ring->reserved);
 
@@ -181,9 +159,10 @@ static bool reserve_slot(struct vperfctr_buffer *ring, u64 *nr)
 		 * Acquire: the consumer of a slot has read it before.  The difference is
 		 * negative if others have reserved slots since, which have been consumed.
 		 */
-		if (reserved - (s64)smp_load_acquire(&ring->page->tail) > (s64)ring->mask)
+		if (reserved + n - 1 - (s64)smp_load_acquire(&ring->page->tail) >
+		    (s64)ring->mask)
 			return false;
-	} while (!atomic64_try_cmpxchg(&ring->reserved, &reserved, reserved + 1));
+	} while (!atomic64_try_cmpxchg(&ring->reserved, &reserved, reserved + n));
 	*nr = reserved;
 	return true;
 }
@@ -279,6 +258,25 @@ static void fill_sample(const struct vperfctr_state *st, struct vperfctr_sample 
 }
 
 /*
+ * True if pollers must be woken, as `head` has moved.
+ *
+ * Pollers are woken once for each tail.  Either the cmpxchg() that moves the tail comes
+ * later, and its caller sees the new head; or the new tail is seen here.  Of several
+ * writers, the one that has moved `head` to its last place sees at least as much.
+ */
+static __always_inline bool must_wake(struct vperfctr_buffer *ring, u64 head)
+{
+	const struct vperfctr_ring_page *page = ring->page;
+	u64 tail = READ_ONCE(page->tail);
+
+	/* The tail may have passed what another writer knows. */
+	if ((s64)(head - tail) < (s64)page->watermark || READ_ONCE(ring->woken_tail) == tail)
+		return false;
+	WRITE_ONCE(ring->woken_tail, tail);
+	return true;
+}
+
+/*
  * Add a sample.
  *
  * Context: the sums are up to date, and no other code changes the state.
@@ -287,29 +285,62 @@ static void fill_sample(const struct vperfctr_state *st, struct vperfctr_sample 
 bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflow overflow)
 {
 	struct vperfctr_buffer *ring = st->sampler->ring;
-	struct vperfctr_ring_page *page = ring->page;
-	u64 nr, head, tail;
+	u64 nr;
 
 	throttle_samples(st, st->sampler);
 	if (unlikely(overflow.skipped))
 		drop(ring, overflow.skipped);
-	if (unlikely(!reserve_slot(ring, &nr))) {
+	if (unlikely(!reserve_slots(ring, &nr, 1))) {
 		drop(ring, hweight32(overflow.ctrs));
 		return false;
 	}
 	fill_sample(st, slot_of(ring, nr), ip, overflow);
-	head = publish_slot(ring, nr);
+	return must_wake(ring, publish_slot(ring, nr));
+}
 
-	/*
-	 * Wake pollers once for each tail.  Either the cmpxchg() that moves the tail comes
-	 * later, and its caller sees this sample; or the new tail is seen here.  Of several
-	 * writers, the one that has moved `head` to its last place sees at least as much.
-	 * The tail may have passed what another one knows.
-	 */
-	tail = READ_ONCE(page->tail);
-	if ((s64)(head - tail) < (s64)page->watermark || READ_ONCE(ring->woken_tail) == tail)
+static void fill_record(const struct vperfctr_buffer *ring, u64 nr,
+			const struct vperfctr_record *rec)
+{
+	size_t room = ring->sample_size, len = min_t(size_t, rec->size, room);
+	struct vperfctr_more *more;
+	size_t done = len;
+	u16 slots = rec->slots;
+
+	memcpy(slot_of(ring, nr), rec, len);
+	room -= sizeof(*more);
+	while (--slots) {
+		more = slot_of(ring, ++nr);
+		len = min_t(size_t, rec->size - done, room);
+		more->type = VPERFCTR_RECORD_MORE;
+		more->size = sizeof(*more) + len;
+		more->slots = slots;
+		more->reserved = 0;
+		memcpy(more + 1, (const u8 *)rec + done, len);
+		done += len;
+	}
+}
+
+/*
+ * Add a record to the ring, and wake pollers.
+ *
+ * Context: may sleep; one caller at a time.
+ * Return: false if there is no room for all of its slots.
+ */
+bool vperfctr_ring_add_record(struct vperfctr_buffer *ring, const struct vperfctr_record *rec)
+{
+	unsigned int i;
+	u64 nr;
+
+	if (!reserve_slots(ring, &nr, rec->slots))
 		return false;
-	WRITE_ONCE(ring->woken_tail, tail);
+	fill_record(ring, nr, rec);
+	/* The first one last: `head` moves over the record when all of it is there. */
+	for (i = rec->slots - 1; i; i--) {
+		smp_mb__before_atomic();	/* as in publish_slot() */
+		change_bit((nr + i) & ring->mask, ring->filled);
+	}
+	if (must_wake(ring, publish_slot(ring, nr)))
+		wake_up_poll(&ring->st->wait, EPOLLIN | EPOLLRDNORM);
 	return true;
 }
 
@@ -329,6 +360,8 @@ int vperfctr_consume(struct vperfctr_state *st, unsigned long nr)
 		if (nr > READ_ONCE(ring->page->head) - tail)
 			return -EINVAL;
 	} while (cmpxchg(&ring->page->tail, tail, tail + nr) != tail);
+	if (unlikely(ring->records))
+		vperfctr_records_continue(ring->records);
 	return 0;
 }
 
@@ -372,6 +405,7 @@ int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state
 	if (!st->sampler)
 		return -ENOMEM;
 	st->sampler->ring = root->ring;
+	INIT_LIST_HEAD(&st->sampler->held);
 	return 0;
 }
 
@@ -379,6 +413,13 @@ int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state
 void vperfctr_ring_attach(struct vperfctr_state *st, const struct task_struct *task)
 {
 	set_ids(st->sampler, task);
+}
+
+/* Context: the state is being detached, or its sampler is being put. */
+void vperfctr_ring_detach(struct vperfctr_state *st)
+{
+	if (!list_empty(&st->sampler->held))
+		vperfctr_records_forget(st->sampler);
 }
 
 /*
@@ -393,6 +434,7 @@ struct vperfctr_sampler *vperfctr_ring_leave(struct vperfctr_state *st)
 
 	if (!sampler || (st->ring && sampler == &st->ring->own))
 		return NULL;
+	vperfctr_ring_detach(st);
 	st->sampler = st->ring ? &st->ring->own : NULL;
 	return sampler;
 }
@@ -411,6 +453,14 @@ void vperfctr_ring_exec(struct vperfctr_state *st)
 		st->ring->own.tid = st->ring->own.pid;
 }
 
+static void free_ring(struct vperfctr_buffer *ring)
+{
+	put_pid_ns(ring->ns);
+	kvfree(ring->filled);
+	vfree(ring->page);
+	kfree(ring);
+}
+
 static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 {
 	struct vperfctr_buffer *ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
@@ -420,10 +470,10 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 		return NULL;
 	page = __vmalloc(req->map_size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 	ring->filled = kvcalloc(BITS_TO_LONGS(req->nrsamples), sizeof(long), GFP_KERNEL_ACCOUNT);
+	ring->ns = get_pid_ns(task_active_pid_ns(current));
+	ring->page = page;
 	if (!page || !ring->filled) {
-		kvfree(ring->filled);
-		vfree(page);
-		kfree(ring);
+		free_ring(ring);
 		return NULL;
 	}
 	page->size = sizeof(*page);
@@ -435,7 +485,6 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 	page->sample_size = req->sample_size;
 	page->depth = req->depth;
 	page->data = PAGE_SIZE;
-	ring->page = page;
 	ring->data = (void *)page + PAGE_SIZE;
 	ring->map_size = req->map_size;
 	ring->mask = req->nrsamples - 1;
@@ -443,8 +492,8 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 	ring->depth = req->depth;
 	ring->woken_tail = U64_MAX;
 	ring->kernel = req->flags & VPERFCTR_RING_KERNEL;
-	ring->ns = get_pid_ns(task_active_pid_ns(current));
 	ring->own.ring = ring;
+	INIT_LIST_HEAD(&ring->own.held);
 	return ring;
 }
 
@@ -458,11 +507,19 @@ void vperfctr_ring_free(struct vperfctr_state *st)
 	vperfctr_ring_put(vperfctr_ring_leave(st));
 	if (!ring)
 		return;
-	vperfctr_uncharge_ring(st->account, ring->map_size / 1024);
-	put_pid_ns(ring->ns);
-	kvfree(ring->filled);
-	vfree(ring->page);
-	kfree(ring);
+	vperfctr_records_end(ring);
+	vperfctr_uncharge_ring(st->account, ring->kb);
+	free_ring(ring);
+}
+
+/* Kilobytes of a ring. */
+static unsigned int charge_of(const struct vperfctr_ring *req)
+{
+	size_t size = req->map_size;
+
+	if (req->flags & VPERFCTR_RING_RECORDS)
+		size += vperfctr_records_size(req->nrsamples);
+	return DIV_ROUND_UP(size, 1024);
 }
 
 /*
@@ -471,7 +528,7 @@ void vperfctr_ring_free(struct vperfctr_state *st)
  */
 static int add_ring(struct vperfctr_state *st, struct vperfctr_ring *req)
 {
-	unsigned int kb = req->map_size / 1024;
+	unsigned int kb = charge_of(req);
 	struct vperfctr_buffer *ring;
 	struct task_struct *owner;
 	int err;
@@ -485,10 +542,15 @@ static int add_ring(struct vperfctr_state *st, struct vperfctr_ring *req)
 	if (err)
 		return err;
 	ring = alloc_ring(req);
-	if (!ring) {
+	err = !ring ? -ENOMEM :
+	      req->flags & VPERFCTR_RING_RECORDS ? vperfctr_records_begin(ring) : 0;
+	if (err) {
+		if (ring)
+			free_ring(ring);
 		vperfctr_uncharge_ring(st->account, kb);
-		return -ENOMEM;
+		return err;
 	}
+	ring->kb = kb;
 	ring->st = st;
 	/* If the owner has ended, no sample will follow. */
 	rcu_read_lock();
@@ -511,7 +573,7 @@ static int copy_request(struct vperfctr_ring *req, const struct vperfctr_ring __
 	err = vperfctr_get_struct(req, sizeof(*req), arg, RING_SIZE_VER0);
 	if (err)
 		return err;
-	if (req->flags & ~VPERFCTR_RING_KERNEL)
+	if (req->flags & ~(VPERFCTR_RING_KERNEL | VPERFCTR_RING_RECORDS))
 		return -EINVAL;
 	if (!is_power_of_2(req->nrsamples) || req->nrsamples > VPERFCTR_RING_MAX ||
 	    !req->watermark || req->watermark > req->nrsamples ||
@@ -550,9 +612,11 @@ int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user 
 		return err;
 	if (!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return -EOPNOTSUPP;
+	if ((req.flags & VPERFCTR_RING_RECORDS) && !vperfctr_records_exist())
+		return -EOPNOTSUPP;
 	if ((req.flags & VPERFCTR_RING_KERNEL) && !vperfctr_may_count_kernel())
 		return -EPERM;
-	kb = req.map_size / 1024;
+	kb = charge_of(&req);
 	if (nrthreads)
 		err = vperfctr_stop_ration(st->account, nrthreads, kb);
 	else if (!READ_ONCE(st->ring))

@@ -17,6 +17,7 @@
  *	read.c		read
  *	overflow.c	from the interrupt to the signal
  *	ring.c		samples instead of signals
+ *	records.c	records of mappings and threads beside the samples
  *	callchain.c	where a thread was called from
  *	state.c		creation and end of a state
  *	account.c	limits on a user's states and rings
@@ -519,6 +520,8 @@ struct vperfctr_sampler *vperfctr_ring_leave(struct vperfctr_state *st);
 void vperfctr_ring_put(struct vperfctr_sampler *sampler);
 struct vperfctr_state *vperfctr_ring_waiters(const struct vperfctr_state *st);
 bool vperfctr_ring_ready(const struct vperfctr_state *st, bool over);
+bool vperfctr_ring_is_over(const struct vperfctr_state *st);
+void vperfctr_ring_detach(struct vperfctr_state *st);
 bool vperfctr_ring_has_kernel(const struct vperfctr_state *st);
 bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflow overflow);
 void vperfctr_ring_drop(struct vperfctr_state *st, u64 nr);
@@ -538,6 +541,15 @@ static inline bool vperfctr_ring_counts_kernel(const struct vperfctr_state *st)
 {
 	return (st->flags & VPERFCTR_CONTROL_RING) && st->cpu_state.control.kernel;
 }
+
+/* records.c */
+void vperfctr_records_init(void);
+void vperfctr_records_exit(void);
+bool vperfctr_records_exist(void);
+void vperfctr_record_fork(const struct vperfctr_state *parent, const struct vperfctr_state *child);
+void vperfctr_record_exit(const struct vperfctr_state *st);
+void vperfctr_record_exec(const struct vperfctr_state *st, bool privileged);
+void vperfctr_probe_rename(void *unused, struct task_struct *task, const char *name);
 
 /* callchain.c */
 unsigned int vperfctr_user_chain(u64 *to, unsigned int max);

@@ -409,6 +409,8 @@ void vperfctr_detach(struct vperfctr_state *st, bool missed)
 	lockdep_assert_irqs_disabled();
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
+	if (unlikely(st->sampler))
+		vperfctr_ring_detach(st);
 	vperfctr_set_stop(st, STATE_STOP_IDLE);
 	perfctr_cpu_mark_suspended(&st->cpu_state);
 	vperfctr_leave_family(st, missed);

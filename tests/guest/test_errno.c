@@ -59,7 +59,7 @@ START_TEST(info_matches_processor)
 
 	if (!is_rt())
 		features |= VPERFCTR_FEATURE_PCINT | VPERFCTR_FEATURE_INHERIT |
-			    VPERFCTR_FEATURE_INHERIT_IMODE;
+			    VPERFCTR_FEATURE_INHERIT_IMODE | VPERFCTR_FEATURE_RECORDS;
 	ck_assert_uint_eq(info.size, sizeof(info));
 	ck_assert_uint_eq(info.abi_version, VPERFCTR_ABI_VERSION);
 	ck_assert(is_cpu_type(info.cpu_type));

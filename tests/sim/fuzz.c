@@ -817,7 +817,7 @@ static void do_ring(struct fuzz_task *t, const u8 *a)
 	memset(&t->u, 0, 256);
 	*r = (struct vperfctr_ring) {
 		.size = sizeof(*r), .nrsamples = 1U << (a[3] & 7), .watermark = 1 + (a[4] & 1), .nrsums = a[5] & 3,
-		.flags = a[3] >> 7,
+		.flags = (a[3] >> 7 ? VPERFCTR_RING_KERNEL : 0) | (a[4] & 2 ? VPERFCTR_RING_RECORDS : 0),
 	};
 	switch (a[6]) {
 	case 1:

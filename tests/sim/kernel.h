@@ -60,6 +60,7 @@ typedef __s64 s64;
 #define max(a, b)		((a) > (b) ? (a) : (b))
 #define min_t(type, a, b)	min((type)(a), (type)(b))
 #define max_t(type, a, b)	max((type)(a), (type)(b))
+#define clamp_t(type, v, lo, hi) max_t(type, min_t(type, v, hi), lo)
 #define ilog2(x)		(63 - __builtin_clzll(x))
 #define is_power_of_2(x)	((x) && !((x) & ((x) - 1)))
 #define hweight32(x)		((unsigned int)__builtin_popcount(x))
@@ -80,6 +81,8 @@ int snprintf(char *to, size_t size, const char *format, ...);
 
 #define CONFIG_SMP		1
 #define CONFIG_PREEMPT_COUNT	1
+#define CONFIG_KPROBES		1
+#define CONFIG_HAVE_FUNCTION_ARG_ACCESS_API 1
 #define SIM_SECOND(a, b, ...)	b
 #define SIM_ONE_1		0, 1
 #define SIM_IS_ONE(x)		SIM_SECOND(x, 0, 0)
@@ -205,6 +208,7 @@ do {									\
 #define atomic64_inc_return(v)	atomic_add_return(1, v)
 #define atomic64_read(v)	atomic_read(v)
 #define atomic64_add(n, v)	sim_atomic_add(n, v)
+#define atomic64_inc(v)	atomic64_add(1, v)
 #define atomic64_xchg(v, n)	xchg(&(v)->counter, n)
 #define atomic64_try_cmpxchg(v, old, new)				\
 ({									\
@@ -308,6 +312,12 @@ static inline void list_del_init(struct list_head *entry)
 {
 	list_del(entry);
 	INIT_LIST_HEAD(entry);
+}
+
+static inline void list_move(struct list_head *entry, struct list_head *head)
+{
+	list_del(entry);
+	list_add(entry, head);
 }
 
 static inline void list_move_tail(struct list_head *entry, struct list_head *head)
@@ -460,7 +470,7 @@ struct notifier_block {
 int register_reboot_notifier(struct notifier_block *block);
 int unregister_reboot_notifier(struct notifier_block *block);
 
-struct pt_regs { bool user; unsigned long ip, bp, cs; };
+struct pt_regs { bool user; unsigned long ip, bp, cs, argument; };
 #define __USER32_CS	0x23
 #define pagefault_disable()	((void)0)
 #define pagefault_enable()	((void)0)
@@ -650,6 +660,7 @@ bool queue_delayed_work(struct workqueue_struct *wq, struct delayed_work *work, 
 bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *work, unsigned long delay);
 #define delayed_work_pending(w)	({ SIM_STEP("delayed_work_pending"); (w)->armed || (w)->work.pending; })
 bool cancel_delayed_work_sync(struct delayed_work *work);
+bool cancel_work_sync(struct work_struct *work);
 
 /* ---- memory ------------------------------------------------------------- */
 
@@ -804,6 +815,7 @@ struct task_struct {
 };
 extern struct task_struct *sim_tasks;
 struct task_struct *sim_current(void);
+#define TASK_COMM_LEN		16
 struct task_struct *sim_first_thread(const struct task_struct *task);
 #define current			sim_current()
 #define task_cpu(t)		READ_ONCE((t)->cpu)
@@ -853,6 +865,19 @@ int tracepoint_probe_register(struct tracepoint *tp, void *probe, void *data);
 int tracepoint_probe_unregister(struct tracepoint *tp, void *probe, void *data);
 #define tracepoint_synchronize_unregister() synchronize_rcu()
 
+/* There is one kprobe at a time. */
+#define KPROBE_FLAG_DISABLED	2
+struct kprobe {
+	const char *symbol_name;
+	int (*pre_handler)(struct kprobe *probe, struct pt_regs *regs);
+	unsigned int flags;
+};
+int register_kprobe(struct kprobe *probe);
+void unregister_kprobe(struct kprobe *probe);
+int enable_kprobe(struct kprobe *probe);
+int disable_kprobe(struct kprobe *probe);
+#define regs_get_kernel_argument(regs, n) ((regs)->argument)
+
 /* ---- files -------------------------------------------------------------- */
 
 struct file;
@@ -866,7 +891,12 @@ typedef void *fl_owner_t;
 #undef O_RDONLY
 #define O_RDONLY		0
 #define PROC_SUPER_MAGIC	0x9fa0
-struct super_block { unsigned long s_magic; };
+struct super_block { unsigned long s_magic; unsigned int s_dev; };
+struct inode { struct super_block *i_sb; unsigned long i_ino; };
+struct path { struct dentry *dentry; };
+#define MAJOR(dev)		((dev) >> 20)
+#define MINOR(dev)		((dev) & 0xfffff)
+#define PATH_MAX		4096
 struct dentry { struct dentry *d_parent; struct { const char *name; } d_name; struct super_block *d_sb; };
 #define IS_ROOT(d)		((d) == (d)->d_parent)
 struct file_operations {
@@ -883,13 +913,16 @@ struct file_operations {
 struct file {
 	const struct file_operations *f_op;
 	void *private_data;
-	struct { struct dentry *dentry; } f_path;
+	struct path f_path;
 	unsigned int f_mode;
 	atomic_t count;
 	struct file *next_dead;
 };
 struct file *anon_inode_getfile(const char *name, const struct file_operations *fops, void *priv, int flags);
 struct file *fget(unsigned int fd);
+struct file *get_file(struct file *file);
+const struct inode *file_inode(const struct file *file);
+char *d_path(const struct path *path, char *buf, int size);
 void fput(struct file *file);
 int get_unused_fd_flags(unsigned int flags);
 void put_unused_fd(unsigned int fd);
@@ -915,6 +948,7 @@ struct vm_operations_struct {
 	void (*open)(struct vm_area_struct *vma);
 	void (*close)(struct vm_area_struct *vma);
 	vm_fault_t (*fault)(struct vm_fault *vmf);
+	const char *(*name)(struct vm_area_struct *vma);
 };
 struct vm_area_struct {
 	unsigned long vm_start, vm_end, vm_pgoff, vm_flags;

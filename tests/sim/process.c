@@ -183,6 +183,13 @@ struct file *fget(unsigned int fd)
 	return file;
 }
 
+struct file *get_file(struct file *file)
+{
+	SIM_STEP("get_file");
+	file->count.counter++;
+	return file;
+}
+
 static void release_file(struct file *file)
 {
 	might_sleep();
@@ -699,6 +706,46 @@ static bool end_other_threads(void)
 	return true;
 }
 
+static struct super_block disk;
+static struct dentry disk_root = { &disk_root, { "/" }, &disk };
+static struct dentry program = { &disk_root, { "program" }, &disk };
+static struct inode program_inode = { &disk, 1 };
+static struct file program_file = { .f_path = { &program }, .count = { 1 } };
+
+const struct inode *file_inode(const struct file *file)
+{
+	sim_require(file == &program_file, "only the program has an inode");
+	return &program_inode;
+}
+
+char *d_path(const struct path *path, char *buf, int size)
+{
+	might_sleep();
+	snprintf(buf, size, "/%s", path->dentry->d_name.name);
+	return buf;
+}
+
+/* Map the program's code, as an exec does or a library's loader. */
+void user_map_code(void)
+{
+	struct vm_area_struct vma = {
+		.vm_start = 0x400000, .vm_end = 0x401000, .vm_flags = VM_EXEC,
+		.vm_mm = current->mm, .vm_file = &program_file,
+	};
+
+	sim_tell_mapping(&vma);
+}
+
+static void tell_name(const char *name)
+{
+	if (!sim_tp_rename.func)
+		return;
+	preempt_disable();
+	((void (*)(void *, struct task_struct *, const char *))sim_tp_rename.func)(NULL, current,
+										   name);
+	preempt_enable();
+}
+
 static void exec_as(bool privileged, struct cred *cred)
 {
 	struct linux_binprm bprm = { .secureexec = privileged };
@@ -720,8 +767,10 @@ static void exec_as(bool privileged, struct cred *cred)
 	load_mm(current->mm);
 	preempt_enable();
 	mmput(old);
+	tell_name("program");
 	if (cred)
 		commit_cred(cred);
+	user_map_code();
 	if (sim_tp_exec.func) {
 		preempt_disable();
 		((void (*)(void *, struct task_struct *, pid_t, struct linux_binprm *))sim_tp_exec.func)

@@ -367,16 +367,38 @@ struct workqueue_struct {
 struct workqueue_struct *system_dfl_wq;
 static struct delayed_work *delayed;
 
-static void run_work(struct workqueue_struct *wq)
+/* True if a worker of its queue runs it. */
+static bool is_run(const struct work_struct *work)
 {
-	struct work_struct *work = wq->list;
-	void (*func)(struct work_struct *) = work->func;
+	unsigned int i;
 
+	for (i = 0; work->wq && i < NR_WORKERS; i++) {
+		if (work->wq->now[i] == work)
+			return true;
+	}
+	return false;
+}
+
+/* Take the first work that no other worker runs, which it would wait for.  Return: NULL: none. */
+static struct work_struct *take_work(struct workqueue_struct *wq)
+{
+	struct work_struct **p = &wq->list, *work;
+
+	while (*p && is_run(*p))
+		p = &(*p)->next;
+	work = *p;
+	if (work)
+		*p = work->next;
+	return work;
+}
+
+static void run_work(struct workqueue_struct *wq, struct work_struct *work)
+{
+	void (*func)(struct work_struct *) = work->func;
 	unsigned int i = 0;
 
 	while (wq->now[i])
 		i++;
-	wq->list = work->next;
 	wq->now[i] = work;
 	work->pending = false;
 	wq->running++;
@@ -387,16 +409,20 @@ static void run_work(struct workqueue_struct *wq)
 	wq->now[i] = NULL;
 	sim_wake_up(wq);
 	sim_wake_up(work);
+	if (wq->list)
+		sim_wake_up(&wq->workers);
 }
 
 /* The key on which workers sleep differs from that of those who wait for them. */
 static void worker(void *arg)
 {
 	struct workqueue_struct *wq = arg;
+	struct work_struct *work;
 
 	while (!wq->ends || wq->list) {
-		if (wq->list)
-			run_work(wq);
+		work = take_work(wq);
+		if (work)
+			run_work(wq, work);
 		else
 			sim_sleep_on(&wq->workers, 0);
 	}
@@ -462,24 +488,30 @@ bool schedule_work_on(unsigned int cpu, struct work_struct *work)
 	return true;
 }
 
-/* True if a worker of its queue runs it. */
-static bool is_run(const struct work_struct *work)
-{
-	unsigned int i;
-
-	for (i = 0; work->wq && i < NR_WORKERS; i++) {
-		if (work->wq->now[i] == work)
-			return true;
-	}
-	return false;
-}
-
 bool flush_work(struct work_struct *work)
 {
 	might_sleep();
 	while (work->pending || work->running || is_run(work))
 		sim_sleep_until(work, sim_ns() + NSEC_PER_SEC);
 	return true;
+}
+
+bool cancel_work_sync(struct work_struct *work)
+{
+	struct work_struct **p;
+	bool was;
+
+	might_sleep();
+	SIM_STEP("cancel_work_sync");
+	was = work->pending;
+	if (was) {
+		for (p = &work->wq->list; *p != work; p = &(*p)->next)
+			;
+		*p = work->next;
+		work->pending = false;
+	}
+	flush_work(work);
+	return was;
 }
 
 static struct work_struct *last_work(struct workqueue_struct *wq)
@@ -961,12 +993,14 @@ bool sim_is_hardware_reserved(void)
 struct tracepoint sim_tp_exec = { "sched_process_exec", NULL };
 struct tracepoint sim_tp_fork = { "sched_process_fork", NULL };
 struct tracepoint sim_tp_exit = { "sched_process_exit", NULL };
+struct tracepoint sim_tp_rename = { "task_rename", NULL };
 
 void for_each_kernel_tracepoint(void (*func)(struct tracepoint *tp, void *priv), void *priv)
 {
 	func(&sim_tp_exec, priv);
 	func(&sim_tp_fork, priv);
 	func(&sim_tp_exit, priv);
+	func(&sim_tp_rename, priv);
 }
 
 int tracepoint_probe_register(struct tracepoint *tp, void *probe, void *data)
@@ -985,6 +1019,55 @@ int tracepoint_probe_unregister(struct tracepoint *tp, void *probe, void *data)
 	sim_require(tp->func == probe, "a probe that was not registered");
 	tp->func = NULL;
 	return 0;
+}
+
+/* ---- kprobes -------------------------------------------------------------------------------------- */
+
+static struct kprobe *the_probe;
+
+int register_kprobe(struct kprobe *probe)
+{
+	might_sleep();
+	sim_require(!the_probe, "a kprobe is registered twice");
+	the_probe = probe;
+	return 0;
+}
+
+void unregister_kprobe(struct kprobe *probe)
+{
+	might_sleep();
+	sim_require(the_probe == probe, "a kprobe that was not registered");
+	the_probe = NULL;
+}
+
+int enable_kprobe(struct kprobe *probe)
+{
+	might_sleep();
+	sim_require(the_probe == probe && (probe->flags & KPROBE_FLAG_DISABLED),
+		    "a kprobe is enabled twice");
+	probe->flags &= ~KPROBE_FLAG_DISABLED;
+	return 0;
+}
+
+int disable_kprobe(struct kprobe *probe)
+{
+	might_sleep();
+	sim_require(the_probe == probe && !(probe->flags & KPROBE_FLAG_DISABLED),
+		    "a kprobe is disabled twice");
+	probe->flags |= KPROBE_FLAG_DISABLED;
+	return 0;
+}
+
+/* The kernel tells perf of a mapping of current. */
+void sim_tell_mapping(struct vm_area_struct *vma)
+{
+	struct pt_regs regs = { .argument = (unsigned long)vma };
+
+	if (!the_probe || (the_probe->flags & KPROBE_FLAG_DISABLED))
+		return;
+	preempt_disable();
+	the_probe->pre_handler(the_probe, &regs);
+	preempt_enable();
 }
 
 /* ---- the module ------------------------------------------------------------------------------------- */
@@ -1056,7 +1139,8 @@ void sim_unload_module(void)
 	sim_require(!reserved_pmcs && !reserved_evntsels, "registers are left reserved");
 	sim_require(!nmi_handler, "an NMI handler is left");
 	sim_require(!sim_cpuhp_startup && !syscore && !smpboot && !sim_device &&
-		    !sim_tp_exec.func && !sim_tp_fork.func && !sim_tp_exit.func,
+		    !sim_tp_exec.func && !sim_tp_fork.func && !sim_tp_exit.func &&
+		    !sim_tp_rename.func && !the_probe,
 		    "something is left registered");
 	sim_require(!hotplug_readers, "cpus_read_lock() is left locked");
 	for (i = 0; i < nr_cpu_ids; i++)

@@ -311,3 +311,118 @@ void sim_leavers(void)
 {
 	user_wait(sim_process("root", 1000, count_leavers, NULL));
 }
+
+/* ---- records in a ring ----------------------------------------------------------------- */
+
+static struct {
+	struct vperfctr_ring_page *page;
+	int fd;
+	unsigned int told[8];		/* records of each type */
+	unsigned int privileged_maps;
+	pid_t privileged;
+} records;
+
+static struct vperfctr_record *record_at(u64 n)
+{
+	struct vperfctr_ring_page *page = records.page;
+
+	return (void *)((char *)page + page->data + (n & (page->nrsamples - 1)) * page->sample_size);
+}
+
+/* Read all records whose slots are complete.  The places of others must not be seen. */
+static void read_records(void)
+{
+	u64 first = records.page->tail, n = first, head = READ_ONCE(records.page->head);
+	const struct vperfctr_record *r;
+	unsigned int i;
+
+	while (n != head) {
+		r = record_at(n);
+		sim_require(r->type >= VPERFCTR_RECORD_FORK && r->type < VPERFCTR_RECORD_MORE,
+			    "slot %llu has the type %u", n, r->type);
+		if (r->slots > head - n)
+			break;
+		for (i = 1; i < r->slots; i++) {
+			const struct vperfctr_more *more = (const void *)record_at(n + i);
+
+			sim_require(more->type == VPERFCTR_RECORD_MORE && more->slots == r->slots - i,
+				    "slot %llu is not of the record of slot %llu", n + i, n);
+		}
+		records.told[r->type]++;
+		if (r->type == VPERFCTR_RECORD_MAP && r->pid == (u32)records.privileged)
+			records.privileged_maps++;
+		n += r->slots;
+	}
+	must(user_ioctl(records.fd, VPERFCTR_CONSUME, (void *)(unsigned long)(n - first)));
+}
+
+static void follow_records(void *arg)
+{
+	unsigned int events;
+
+	do {
+		events = user_wait_poll(records.fd);
+		read_records();
+	} while (!(events & EPOLLHUP));
+	/* The end comes after the last record, whose slots may have been incomplete. */
+	read_records();
+	sim_require(records.page->head == records.page->tail, "the end comes before the last record");
+	(void)arg;
+}
+
+static void be_program(void *arg)
+{
+	if (arg)
+		records.privileged = current->pid;
+	user_exec(!!arg);
+	user_map_code();
+	user_work(5);
+}
+
+static void count_programs(void *arg)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 4, .watermark = 1, .flags = VPERFCTR_RING_RECORDS,
+	};
+	struct task_struct *task[2], *reader;
+	struct vperfctr_control control;
+	struct vm_area_struct *vma;
+	struct vperfctr_ctr ctr;
+	unsigned int i;
+
+	memset(&records, 0, sizeof(records));
+	records.fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(user_ioctl(records.fd, VPERFCTR_RING, &ring));
+	vma = sim_must_map(records.fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	records.page = vma->page;
+	reader = user_thread("reader", follow_records, NULL);
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -1000000;
+	must(user_ioctl(records.fd, VPERFCTR_CONTROL, &control));
+	for (i = 0; i < 2; i++)
+		task[i] = user_fork("program", be_program, (void *)(long)i);
+	wait_for(task, 2);
+	must(user_ioctl(records.fd, VPERFCTR_UNLINK, NULL));
+	user_wait(reader);
+	sim_require(!records.privileged_maps, "the mappings of a program with privileges are told");
+	sim_require(!records.page->lost, "%llu records are lost", records.page->lost);
+	/* The exec of the second program ends its counting. */
+	if (!sim_failures.alloc)
+		sim_require(records.told[VPERFCTR_RECORD_FORK] == 2 &&
+			    records.told[VPERFCTR_RECORD_EXEC] == 2 &&
+			    records.told[VPERFCTR_RECORD_MAP] == 2 &&
+			    records.told[VPERFCTR_RECORD_EXIT] == 1,
+			    "told of %u forks, %u execs, %u mappings, %u exits",
+			    records.told[VPERFCTR_RECORD_FORK], records.told[VPERFCTR_RECORD_EXEC],
+			    records.told[VPERFCTR_RECORD_MAP], records.told[VPERFCTR_RECORD_EXIT]);
+	user_munmap(vma);
+	user_close(records.fd);
+	(void)arg;
+}
+
+void sim_records(void)
+{
+	user_wait(sim_process("programs", 1000, count_programs, NULL));
+}

@@ -193,7 +193,8 @@ struct sim_failures {
 };
 
 extern struct sim_failures sim_failures;
-extern struct tracepoint sim_tp_exec, sim_tp_fork, sim_tp_exit;
+extern struct tracepoint sim_tp_exec, sim_tp_fork, sim_tp_exit, sim_tp_rename;
+void sim_tell_mapping(struct vm_area_struct *vma);
 extern const struct file_operations *sim_device;
 extern int (*sim_cpuhp_startup)(unsigned int cpu), (*sim_cpuhp_teardown)(unsigned int cpu);
 extern unsigned int sim_nr_creds, sim_nr_mms, sim_nr_files, sim_nr_user_tasks;
@@ -232,6 +233,7 @@ struct task_struct *user_fork(const char *name, void (*func)(void *), void *arg)
 void user_wait(struct task_struct *task);	/* and put it */
 void __noreturn user_exit(void);
 void user_exec(bool privileged);
+void user_map_code(void);
 void user_exec_as(u32 euid);		/* a set-uid file */
 void user_set_namespaces(void);		/* a user and a PID namespace of its own */
 void user_suspend(void);		/* the system, to RAM */

@@ -87,6 +87,7 @@
 #define VPERFCTR_FEATURE_KERNEL		0x20 /* this caller may count kernel mode */
 #define VPERFCTR_FEATURE_ANY_KIND	0x40 /* one control can count on all kinds of CPUs */
 #define VPERFCTR_FEATURE_INHERIT_IMODE	0x80 /* i-mode counters are inherited, too */
+#define VPERFCTR_FEATURE_RECORDS	0x100 /* rings can have VPERFCTR_RING_RECORDS */
 
 /* cpu_type */
 #define VPERFCTR_CPU_GENERIC		0 /* no counters, only the TSC */
@@ -747,7 +748,8 @@ struct vperfctr_soft {
  *	EAGAIN	the user's rings would exceed max_ring_kb_per_user
  *	EINTR	a signal came while the call waited; with SA_RESTART the call starts
  *		again
- *	EOPNOTSUPP there is no VPERFCTR_FEATURE_PCINT
+ *	EOPNOTSUPP there is no VPERFCTR_FEATURE_PCINT; or VPERFCTR_RING_RECORDS, and
+ *		there is no VPERFCTR_FEATURE_RECORDS
  *	ENOMEM	there is no memory
  *
  * mmap(NULL, map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET) maps it:
@@ -780,9 +782,12 @@ struct vperfctr_soft {
 /* Samples of kernel mode have the address in the kernel. */
 #define VPERFCTR_RING_KERNEL	0x01
 
+/* The ring also gets records: see struct vperfctr_record. */
+#define VPERFCTR_RING_RECORDS	0x02
+
 struct vperfctr_ring {
 	__u32 size;
-	__u32 flags;		/* VPERFCTR_RING_KERNEL */
+	__u32 flags;		/* VPERFCTR_RING_* */
 	__u32 nrsamples;	/* slots, a power of two */
 	__u32 watermark;	/* poll() wakes at this number of samples */
 	__u32 nrsums;		/* each sample has the sums of counters 0 ... nrsums - 1 */
@@ -795,8 +800,14 @@ struct vperfctr_ring {
 /* The greatest depth. */
 #define VPERFCTR_CHAIN_MAX	127
 
-/* Types of samples. */
+/* Types of samples and records: `type` is the first field of each slot. */
 #define VPERFCTR_SAMPLE_OVERFLOW	1
+#define VPERFCTR_RECORD_FORK		2
+#define VPERFCTR_RECORD_EXIT		3
+#define VPERFCTR_RECORD_EXEC		4
+#define VPERFCTR_RECORD_COMM		5
+#define VPERFCTR_RECORD_MAP		6
+#define VPERFCTR_RECORD_MORE		7
 
 /* Flags of a sample: where ip is.  Neither: it is not known. */
 #define VPERFCTR_SAMPLE_USER	0x01
@@ -836,6 +847,65 @@ struct vperfctr_sample {
 	 */
 };
 
+/*
+ * A record says what a thread did whose samples go to the ring.  A reader needs it to find
+ * the code of an address, also that of a program that has ended.
+ *
+ *	FORK	the thread begins, as a thread of its parent's process or as a process
+ *		with the mappings of its parent's
+ *	EXEC	the thread's process has a new program: the text is its name, which the
+ *		thread has now; all earlier mappings are gone, and those of the new program
+ *		follow
+ *	COMM	the thread has given itself a new name, the text
+ *	MAP	the thread has made an executable mapping, or has made one executable: of
+ *		the file that the text names, or of memory; then the text is the kernel's
+ *		name for it, as [vdso], or empty
+ *	EXIT	the thread ends
+ *
+ * MAP names files as the kernel does in /proc/PID/maps, but with the root of the mount namespace
+ * instead of the reader's, and without escapes.  A path that is longer than PATH_MAX is
+ * "//toolong".  Mappings of a program whose exec ends the counting (see VPERFCTR_OPEN) make no
+ * records.  Unmapping makes none, either: of two mappings with one address, the later one
+ * is valid.
+ *
+ * The kernel writes records some time after they are made, so their tsc may be less than
+ * that of samples before them.  Records of one ring are in the order in which they
+ * were made, but for those of an exec, which are written when it is over.  If too many wait to
+ * be written, the kernel counts the next one as `lost` in the ring's page.  A record for which the
+ * ring has no room waits for VPERFCTR_CONSUME.  While records wait, poll() does not return
+ * POLLHUP.
+ *
+ * A record that is larger than a slot continues in the slots that follow, each of which
+ * begins with a struct vperfctr_more.  head may be in the middle of such a record.
+ */
+struct vperfctr_record {
+	__u16 type;		/* VPERFCTR_RECORD_* */
+	__u16 size;		/* bytes in all of its slots, without struct vperfctr_more */
+	__u16 slots;		/* how many it has, including this one */
+	__u16 text;		/* offset of a text in bytes, which ends with a NUL; 0: none */
+	__u32 pid;		/* as in struct vperfctr_sample */
+	__u32 tid;
+	__u64 tsc;		/* the processor's TSC, when it was made */
+	__u32 parent_pid;	/* FORK: the thread that called fork() or clone() */
+	__u32 parent_tid;
+	__u64 start;		/* MAP: the addresses from start to end - 1 */
+	__u64 end;
+	__u64 offset;		/* MAP: of start in the file */
+	__u32 major;		/* MAP: the file's device, and its inode there */
+	__u32 minor;
+	__u64 inode;
+};
+
+/* The greatest size: with a path of PATH_MAX. */
+#define VPERFCTR_RECORD_MAX	(72 + 4096)
+
+struct vperfctr_more {
+	__u16 type;		/* VPERFCTR_RECORD_MORE */
+	__u16 size;		/* bytes that are valid, including this structure */
+	__u16 slots;		/* how many slots the record still has, including this one */
+	__u16 reserved;
+};
+
 /* The format that this header describes: see struct vperfctr_ring_page. */
 #define VPERFCTR_RING_FORMAT	1
 
@@ -858,7 +928,8 @@ struct vperfctr_ring_page {
 	/* The kernel writes these with each sample. */
 	__u64 head;		/* samples written */
 	__u64 dropped;		/* overflows that made no sample: no room, or throttled */
-	__u64 reserved1[6];
+	__u64 lost;		/* records that were not written */
+	__u64 reserved1[5];
 	/* VPERFCTR_CONSUME writes these. */
 	__u64 tail;		/* samples consumed */
 	__u64 reserved2[7];

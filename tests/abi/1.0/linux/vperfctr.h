@@ -86,6 +86,8 @@
 #define VPERFCTR_FEATURE_ISOLATE	0x10 /* no thread sees what others' counters held */
 #define VPERFCTR_FEATURE_KERNEL		0x20 /* this caller may count kernel mode */
 #define VPERFCTR_FEATURE_ANY_KIND	0x40 /* one control can count on all kinds of CPUs */
+#define VPERFCTR_FEATURE_INHERIT_IMODE	0x80 /* i-mode counters are inherited, too */
+#define VPERFCTR_FEATURE_RECORDS	0x100 /* rings can have VPERFCTR_RING_RECORDS */
 
 /* cpu_type */
 #define VPERFCTR_CPU_GENERIC		0 /* no counters, only the TSC */
@@ -301,13 +303,19 @@ struct vperfctr_open {
  * A thread that has a state is skipped: children_missed of READ counts it.  So does it
  * count a thread that gains privileges by an exec, which is not counted any more; the
  * status then has VPERFCTR_STATUS_PRIVILEGED.  A control must count something, and
- * may have no other flags than INHERIT and INHERIT_THREADS.  Errors are those of
- * VPERFCTR_CONTROL, and:
+ * may have no other flags than INHERIT, INHERIT_THREADS and RING.
+ *
+ * With the address of a struct vperfctr_ring in `ring`, the set gets a ring as by
+ * VPERFCTR_RING, into which the samples of all threads go.  The control must then have
+ * VPERFCTR_CONTROL_RING.
+ *
+ * Errors are those of VPERFCTR_CONTROL, those of VPERFCTR_RING if there is one, and:
  *
  *	EBADF	mem_fd is no descriptor
  *	EINVAL	mem_fd is not one of a /proc/PID/mem, or not open for reading; or the
- *		control has i-mode counters, preserves sums, counts nothing, or has
- *		another flag
+ *		control has a signal, preserves sums, counts nothing, or has another
+ *		flag; or it has i-mode counters and there is no ring, or a ring and no
+ *		VPERFCTR_CONTROL_RING, or the reverse
  *	ESRCH	there is no such thread, or it and all others of its process are ending;
  *		or the process has executed a file since mem_fd was opened; or mem_fd
  *		is that of another process, or of a kernel thread
@@ -333,6 +341,7 @@ struct vperfctr_attach {
 	__u64 control;		/* address of struct vperfctr_control */
 	__u32 nrthreads;	/* out: threads that were attached to; in: 0 */
 	__u32 nrskipped;	/* out: threads that have states; in: 0 */
+	__u64 ring;		/* address of struct vperfctr_ring; 0: none */
 };
 
 /* ---- on the descriptor of a state ------------------------------------ */
@@ -395,9 +404,15 @@ struct vperfctr_attach {
  *
  * An i-mode counter starts from its ireset, which is minus the period.  See
  * VPERFCTR_IRESUME for its overflow, and VPERFCTR_RING if the control has
- * VPERFCTR_CONTROL_RING.  i-mode counters are not inherited: a control with
- * VPERFCTR_CONTROL_INHERIT can have none.  A new control clears overflows of the
- * previous one that wait for IRESUME, but their signal may already be on its way.
+ * VPERFCTR_CONTROL_RING.  A new control clears overflows of the previous one that wait
+ * for IRESUME, but their signal may already be on its way.
+ *
+ * A thread that inherits i-mode counters (VPERFCTR_FEATURE_INHERIT_IMODE) starts with a
+ * whole period.  Its samples go to the ring of the state that CONTROL was called for.
+ * Without VPERFCTR_CONTROL_RING it gets the signal si_signo for its own overflows, also
+ * after an exec, and calls IRESUME on its own state, which VPERFCTR_OPEN finds.  It
+ * cannot if its state is locked, or after it has become another user: its counters then
+ * stay held after the first overflow.
  *
  * A call that fails changes nothing: running counters keep running, and sums and
  * control remain.  Errors:
@@ -429,7 +444,8 @@ struct vperfctr_attach {
  *		- si_signo or CONTROL_RING without i-mode counters
  *		- si_signo that is no signal, or together with CONTROL_RING
  *		- CONTROL_RING and the state has no ring
- *		- CONTROL_INHERIT with i-mode counters
+ *		- CONTROL_INHERIT with i-mode counters, and neither CONTROL_RING nor
+ *		  si_signo
  *		- CONTROL_END_ON_EXEC with CONTROL_START_ON_EXEC or CONTROL_INHERIT
  *		- CONTROL_INHERIT_THREADS without CONTROL_INHERIT
  *	E2BIG	ctr_size is greater than this kernel knows, and a field of a counter
@@ -714,10 +730,11 @@ struct vperfctr_soft {
  * Overflows of a control with VPERFCTR_CONTROL_RING make no signal.  Each one adds
  * a sample to the ring, and the counters continue.  The ring belongs to the state
  * for all of its life, with all of its controls.  Every descriptor of the state can
- * map and read the same ring.  Its memory is charged to the user who made the state,
- * up to the module's parameter max_ring_kb_per_user, and to the caller's memory
- * cgroup.  The end of large rings makes the kernel interrupt all CPUs.  So 32 MB count as
- * one stop of the machine, see VPERFCTR_OPEN; the call waits.
+ * map and read the same ring.  With VPERFCTR_CONTROL_INHERIT, all descendants add their
+ * samples to it.  A descendant's own descriptor does not map it.  Its memory is charged
+ * to the user who made the state, up to the module's parameter max_ring_kb_per_user, and
+ * to the caller's memory cgroup.  The end of large rings makes the kernel interrupt all
+ * CPUs.  So 32 MB count as one stop of the machine, see VPERFCTR_OPEN; the call waits.
  *
  * Argument: struct vperfctr_ring *.  The kernel sets sample_size and map_size.
  * Errors:
@@ -725,13 +742,14 @@ struct vperfctr_soft {
  *	EEXIST	the state has a ring; sample_size and map_size are set to its sizes
  *	EINVAL	nrsamples is not a power of two, or greater than VPERFCTR_RING_MAX;
  *		watermark is 0 or greater than nrsamples; nrsums is greater than
- *		VPERFCTR_MAX_CTRS
+ *		VPERFCTR_MAX_CTRS; depth is greater than VPERFCTR_CHAIN_MAX
  *	EPERM	VPERFCTR_RING_KERNEL, and the caller may not count kernel mode (see
  *		VPERFCTR_FEATURE_KERNEL)
  *	EAGAIN	the user's rings would exceed max_ring_kb_per_user
  *	EINTR	a signal came while the call waited; with SA_RESTART the call starts
  *		again
- *	EOPNOTSUPP there is no VPERFCTR_FEATURE_PCINT
+ *	EOPNOTSUPP there is no VPERFCTR_FEATURE_PCINT; or VPERFCTR_RING_RECORDS, and
+ *		there is no VPERFCTR_FEATURE_RECORDS
  *	ENOMEM	there is no memory
  *
  * mmap(NULL, map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET) maps it:
@@ -747,8 +765,10 @@ struct vperfctr_soft {
  * tail <= n < head.  A reader must load head with acquire semantics before it looks
  * at samples.  It passes over samples of a type that it does not know.  Then
  * VPERFCTR_CONSUME frees their slots.  poll() returns POLLIN if there are at least
- * `watermark` samples, or any and the state has no owner.  A sample that finds the
- * ring full is dropped and counted.
+ * `watermark` samples, or any and the state has no owner; with VPERFCTR_CONTROL_INHERIT,
+ * and in a set, any and no descendant counts.  A sample that finds the ring full is dropped and
+ * counted.  Samples of one thread are in the order of their time.  Those of several
+ * threads are in the order in which the kernel began to write them.
  *
  * If a thread makes more samples per second than the module's parameter
  * max_sample_rate, the kernel throttles it: only every 2nd, 4th, ... overflow makes a
@@ -762,18 +782,32 @@ struct vperfctr_soft {
 /* Samples of kernel mode have the address in the kernel. */
 #define VPERFCTR_RING_KERNEL	0x01
 
+/* The ring also gets records: see struct vperfctr_record. */
+#define VPERFCTR_RING_RECORDS	0x02
+
 struct vperfctr_ring {
 	__u32 size;
-	__u32 flags;		/* VPERFCTR_RING_KERNEL */
+	__u32 flags;		/* VPERFCTR_RING_* */
 	__u32 nrsamples;	/* slots, a power of two */
 	__u32 watermark;	/* poll() wakes at this number of samples */
 	__u32 nrsums;		/* each sample has the sums of counters 0 ... nrsums - 1 */
 	__u32 sample_size;	/* out: bytes */
 	__u64 map_size;		/* out: bytes, for mmap and munmap */
+	__u32 depth;		/* return addresses in each sample, at most; 0: no chain */
+	__u32 reserved;
 };
 
-/* Types of samples. */
+/* The greatest depth. */
+#define VPERFCTR_CHAIN_MAX	127
+
+/* Types of samples and records: `type` is the first field of each slot. */
 #define VPERFCTR_SAMPLE_OVERFLOW	1
+#define VPERFCTR_RECORD_FORK		2
+#define VPERFCTR_RECORD_EXIT		3
+#define VPERFCTR_RECORD_EXEC		4
+#define VPERFCTR_RECORD_COMM		5
+#define VPERFCTR_RECORD_MAP		6
+#define VPERFCTR_RECORD_MORE		7
 
 /* Flags of a sample: where ip is.  Neither: it is not known. */
 #define VPERFCTR_SAMPLE_USER	0x01
@@ -786,7 +820,7 @@ struct vperfctr_sample {
 	__u32 cpu;		/* where the owner was when the kernel made the sample */
 	__u32 kind;		/* of the control, or of its table in use */
 	/*
-	 * The owner's process and thread, in the PID namespace of the caller of
+	 * The thread's process and itself, in the PID namespace of the caller of
 	 * VPERFCTR_RING.  0: that namespace does not have them.
 	 */
 	__u32 pid;
@@ -800,8 +834,76 @@ struct vperfctr_sample {
 	__u64 ip;
 	__u64 tsc;		/* the processor's TSC, not the owner's share */
 	__u64 overflow;		/* bit i: counter i overflowed */
-	__u64 dropped;		/* overflows dropped since the previous sample */
+	__u64 dropped;		/* overflows dropped since the previous sample of the ring */
 	__u64 sums[];		/* at the overflow; 0 for counters that do not exist */
+	/*
+	 * If the ring has a depth, the chain of calls follows: a __u64, the number of its
+	 * addresses, and then these, the innermost first.  They are the return addresses in
+	 * the frames of user mode, which the thread's code must have (compilers: with
+	 * -fno-omit-frame-pointer).  Code that has none yet, or is without frames, makes its
+	 * caller missing.  If ip is in the kernel, the first address is where the thread
+	 * was in user mode.  A page that is not in memory ends the chain, which is also
+	 * empty where ip is not known.
+	 */
+};
+
+/*
+ * A record says what a thread did whose samples go to the ring.  A reader needs it to find
+ * the code of an address, also that of a program that has ended.
+ *
+ *	FORK	the thread begins, as a thread of its parent's process or as a process
+ *		with the mappings of its parent's
+ *	EXEC	the thread's process has a new program: the text is its name, which the
+ *		thread has now; all earlier mappings are gone, and those of the new program
+ *		follow
+ *	COMM	the thread has given itself a new name, the text
+ *	MAP	the thread has made an executable mapping, or has made one executable: of
+ *		the file that the text names, or of memory; then the text is the kernel's
+ *		name for it, as [vdso], or empty
+ *	EXIT	the thread ends
+ *
+ * MAP names files as the kernel does in /proc/PID/maps, but with the root of the mount namespace
+ * instead of the reader's, and without escapes.  A path that is longer than PATH_MAX is
+ * "//toolong".  Mappings of a program whose exec ends the counting (see VPERFCTR_OPEN) make no
+ * records.  Unmapping makes none, either: of two mappings with one address, the later one
+ * is valid.
+ *
+ * The kernel writes records some time after they are made, so their tsc may be less than
+ * that of samples before them.  Records of one ring are in the order in which they
+ * were made, but for those of an exec, which are written when it is over.  If too many wait to
+ * be written, the kernel counts the next one as `lost` in the ring's page.  A record for which the
+ * ring has no room waits for VPERFCTR_CONSUME.  While records wait, poll() does not return
+ * POLLHUP.
+ *
+ * A record that is larger than a slot continues in the slots that follow, each of which
+ * begins with a struct vperfctr_more.  head may be in the middle of such a record.
+ */
+struct vperfctr_record {
+	__u16 type;		/* VPERFCTR_RECORD_* */
+	__u16 size;		/* bytes in all of its slots, without struct vperfctr_more */
+	__u16 slots;		/* how many it has, including this one */
+	__u16 text;		/* offset of a text in bytes, which ends with a NUL; 0: none */
+	__u32 pid;		/* as in struct vperfctr_sample */
+	__u32 tid;
+	__u64 tsc;		/* the processor's TSC, when it was made */
+	__u32 parent_pid;	/* FORK: the thread that called fork() or clone() */
+	__u32 parent_tid;
+	__u64 start;		/* MAP: the addresses from start to end - 1 */
+	__u64 end;
+	__u64 offset;		/* MAP: of start in the file */
+	__u32 major;		/* MAP: the file's device, and its inode there */
+	__u32 minor;
+	__u64 inode;
+};
+
+/* The greatest size: with a path of PATH_MAX. */
+#define VPERFCTR_RECORD_MAX	(72 + 4096)
+
+struct vperfctr_more {
+	__u16 type;		/* VPERFCTR_RECORD_MORE */
+	__u16 size;		/* bytes that are valid, including this structure */
+	__u16 slots;		/* how many slots the record still has, including this one */
+	__u16 reserved;
 };
 
 /* The format that this header describes: see struct vperfctr_ring_page. */
@@ -821,11 +923,13 @@ struct vperfctr_ring_page {
 	__u32 nrsums;
 	__u32 sample_size;
 	__u32 data;		/* offset of the first slot in bytes */
-	__u32 reserved0[8];
+	__u32 depth;		/* see struct vperfctr_ring */
+	__u32 reserved0[7];
 	/* The kernel writes these with each sample. */
 	__u64 head;		/* samples written */
 	__u64 dropped;		/* overflows that made no sample: no room, or throttled */
-	__u64 reserved1[6];
+	__u64 lost;		/* records that were not written */
+	__u64 reserved1[5];
 	/* VPERFCTR_CONSUME writes these. */
 	__u64 tail;		/* samples consumed */
 	__u64 reserved2[7];
@@ -863,7 +967,9 @@ struct vperfctr_ring_page {
 
 /*
  * poll() returns POLLIN as VPERFCTR_IRESUME and VPERFCTR_RING say, and POLLHUP when
- * the state has no owner any more.  That of a set is described with VPERFCTR_ATTACH.
+ * the state has no owner any more.  If its control has VPERFCTR_CONTROL_INHERIT and
+ * _RING, it returns POLLHUP when no descendant counts either.  That of a set is described
+ * with VPERFCTR_ATTACH.
  *
  * /proc/PID/fdinfo/FD has the lines vperfctr-owner (its thread id, or 0),
  * vperfctr-status (VPERFCTR_STATUS_*), vperfctr-tsc and vperfctr-pmc0 ... (sums).

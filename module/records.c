@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Records in the ring: what its threads did that a reader of samples must know.  These are
+ * forks, exits, execs, new names, and executable mappings.
+ *
+ * A record is made where nothing may sleep: in the probes of exec-fork-exit.c, and in a kprobe
+ * where the kernel tells perf of a mapping.  There it gets one of the ring's items, which
+ * wait in a queue.  A worker finds the paths, which may sleep, and writes the records to the
+ * ring.  When the ring is full, it waits for the consumer.  If no item is unused, the
+ * record is counted as lost.
+ *
+ * An exec maps its file before the module can see whether the file gives privileges.  So
+ * the thread holds the mappings of an exec back until its end.
+ */
+#include <linux/atomic.h>
+#include <linux/dcache.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/gfp.h>
+#include <linux/irqflags.h>
+#include <linux/kdev_t.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/limits.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/timex.h>
+#include <linux/vmalloc.h>
+#include <linux/workqueue.h>
+
+#include "compat/file-path.h"
+#include "compat/workqueue.h"
+#include "ring.h"
+
+struct item {
+	struct list_head link;
+	struct file *file;		/* of a mapping, or NULL */
+	char name[TASK_COMM_LEN];	/* the text, unless there is a file */
+	struct vperfctr_record rec;	/* without its text and sizes */
+};
+
+struct vperfctr_records {
+	struct vperfctr_buffer *ring;
+	raw_spinlock_t lock;		/* of the lists, also of samplers'; innermost */
+	struct list_head unused;
+	struct list_head queued;	/* the worker removes the first one when it is written */
+	bool full;			/* the worker waits for room */
+	struct work_struct work;
+	unsigned int nritems;
+	struct vperfctr_record *out;	/* of the worker, with room for a path */
+	struct item items[];
+};
+
+/* ---- the probe of mappings ------------------------------------------------ */
+
+/*
+ * perf_event_mmap() gets each new mapping and each one whose protection changes.  The
+ * kprobe is armed while there is a ring with records, and for some seconds more.  Arming
+ * patches the kernel's code, which all CPUs notice.
+ */
+#define DISARM_LATER	(10 * HZ)
+
+static DEFINE_MUTEX(probe_mutex);
+static unsigned int probe_users;	/* under probe_mutex */
+static bool probe_exists, probe_is_armed;
+
+static bool has_records(const struct vperfctr_state *st)
+{
+	return st && st->sampler && st->sampler->ring->records;
+}
+
+static void record_mapping(struct vperfctr_state *st, const struct vm_area_struct *vma);
+
+static void probe_mapping(const struct vm_area_struct *vma)
+{
+	struct vperfctr_state *st;
+	unsigned long flags;
+
+	if (!(vma->vm_flags & VM_EXEC) || vma->vm_mm != current->mm)
+		return;
+	local_irq_save(flags);
+	st = vperfctr_of_current();
+	if (has_records(st))
+		record_mapping(st, vma);
+	local_irq_restore(flags);
+}
+
+#if defined(CONFIG_KPROBES) && defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API)
+/* Context: a thread with its mmap_lock, preemption disabled. */
+static int probe_perf_event_mmap(struct kprobe *probe, struct pt_regs *regs)
+{
+	probe_mapping((const struct vm_area_struct *)regs_get_kernel_argument(regs, 0));
+	return 0;
+}
+
+static struct kprobe probe = {
+	.symbol_name	= "perf_event_mmap",
+	.pre_handler	= probe_perf_event_mmap,
+	.flags		= KPROBE_FLAG_DISABLED,
+};
+
+static int register_probe(void)
+{
+	return register_kprobe(&probe);
+}
+
+static void unregister_probe(void)
+{
+	unregister_kprobe(&probe);
+}
+
+static int arm_probe(void)
+{
+	return enable_kprobe(&probe);
+}
+
+static void disarm_probe(void)
+{
+	disable_kprobe(&probe);
+}
+#else
+static int register_probe(void)
+{
+	return -EOPNOTSUPP;
+}
+
+static void unregister_probe(void)
+{
+}
+
+static int arm_probe(void)
+{
+	return -EOPNOTSUPP;
+}
+
+static void disarm_probe(void)
+{
+}
+#endif
+
+static void disarm_if_unused(struct work_struct *work)
+{
+	mutex_lock(&probe_mutex);
+	if (!probe_users && probe_is_armed) {
+		disarm_probe();
+		probe_is_armed = false;
+	}
+	mutex_unlock(&probe_mutex);
+}
+
+static DECLARE_DELAYED_WORK(disarm_work, disarm_if_unused);
+
+static int get_probe(void)
+{
+	int err = 0;
+
+	mutex_lock(&probe_mutex);
+	if (!probe_is_armed) {
+		err = arm_probe();
+		probe_is_armed = !err;
+	}
+	if (!err)
+		probe_users++;
+	mutex_unlock(&probe_mutex);
+	return err;
+}
+
+static void put_probe(void)
+{
+	mutex_lock(&probe_mutex);
+	if (!--probe_users)
+		mod_delayed_work(system_dfl_wq, &disarm_work, DISARM_LATER);
+	mutex_unlock(&probe_mutex);
+}
+
+/* True if rings can have records on this kernel. */
+bool vperfctr_records_exist(void)
+{
+	return probe_exists;
+}
+
+/* ---- making records -------------------------------------------------------- */
+
+static void count_lost(struct vperfctr_buffer *ring)
+{
+	/* User space cannot write to the page. */
+	atomic64_inc((atomic64_t *)&ring->page->lost);
+}
+
+/*
+ * Begin a record of a thread.
+ *
+ * Context: interrupts disabled; the thread is current, or does not run.
+ * Return: an item, for submit() or hold(); NULL: the record is lost.
+ */
+static struct item *make_record(const struct vperfctr_sampler *sampler, u16 type)
+{
+	struct vperfctr_records *records = sampler->ring->records;
+	struct item *item;
+
+	raw_spin_lock(&records->lock);
+	item = list_first_entry_or_null(&records->unused, struct item, link);
+	if (item)
+		list_del(&item->link);
+	raw_spin_unlock(&records->lock);
+	if (unlikely(!item)) {
+		count_lost(sampler->ring);
+		return NULL;
+	}
+	memset(&item->rec, 0, sizeof(item->rec));
+	item->rec.type = type;
+	item->rec.pid = sampler->pid;
+	item->rec.tid = sampler->tid;
+	item->rec.tsc = get_cycles();
+	item->name[0] = '\0';
+	return item;
+}
+
+static void submit(struct vperfctr_records *records, struct item *item)
+{
+	raw_spin_lock(&records->lock);
+	list_add_tail(&item->link, &records->queued);
+	raw_spin_unlock(&records->lock);
+	queue_work(system_dfl_wq, &records->work);
+}
+
+/* Submit a record, at the end of an exec if the thread is in one. */
+static void submit_or_hold(struct vperfctr_sampler *sampler, struct item *item)
+{
+	struct vperfctr_records *records = sampler->ring->records;
+
+	if (!current->in_execve) {
+		submit(records, item);
+		return;
+	}
+	raw_spin_lock(&records->lock);
+	list_add_tail(&item->link, &sampler->held);
+	raw_spin_unlock(&records->lock);
+}
+
+static struct item *take_held(struct vperfctr_sampler *sampler)
+{
+	struct vperfctr_records *records = sampler->ring->records;
+	struct item *item;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&records->lock, flags);
+	item = list_first_entry_or_null(&sampler->held, struct item, link);
+	if (item)
+		list_del_init(&item->link);
+	raw_spin_unlock_irqrestore(&records->lock, flags);
+	return item;
+}
+
+/* Let a record's item be unused.  Context: any. */
+static void discard(struct vperfctr_records *records, struct item *item)
+{
+	unsigned long flags;
+
+	if (item->file)
+		fput(item->file);
+	item->file = NULL;
+	raw_spin_lock_irqsave(&records->lock, flags);
+	list_move(&item->link, &records->unused);
+	raw_spin_unlock_irqrestore(&records->lock, flags);
+}
+
+/* Context: interrupts disabled; the child does not run yet. */
+void vperfctr_record_fork(const struct vperfctr_state *parent, const struct vperfctr_state *child)
+{
+	struct item *item;
+
+	if (!has_records(child))
+		return;
+	item = make_record(child->sampler, VPERFCTR_RECORD_FORK);
+	if (!item)
+		return;
+	item->rec.parent_pid = parent->sampler->pid;
+	item->rec.parent_tid = parent->sampler->tid;
+	submit(child->sampler->ring->records, item);
+}
+
+/* Context: interrupts disabled; the thread is current, and is ending. */
+void vperfctr_record_exit(const struct vperfctr_state *st)
+{
+	struct item *item;
+
+	if (!has_records(st))
+		return;
+	item = make_record(st->sampler, VPERFCTR_RECORD_EXIT);
+	if (item)
+		submit(st->sampler->ring->records, item);
+}
+
+/* An exec gives the new program's name before its mappings are made. */
+static void record_name(struct vperfctr_state *st, const char *name)
+{
+	struct item *item;
+
+	item = make_record(st->sampler, current->in_execve ? VPERFCTR_RECORD_EXEC :
+							     VPERFCTR_RECORD_COMM);
+	if (!item)
+		return;
+	strscpy(item->name, name, sizeof(item->name));
+	submit_or_hold(st->sampler, item);
+}
+
+/* A tracepoint probe.  A name that another thread gives is not told. */
+void vperfctr_probe_rename(void *unused, struct task_struct *task, const char *name)
+{
+	struct vperfctr_state *st;
+	unsigned long flags;
+
+	if (task != current)
+		return;
+	local_irq_save(flags);
+	st = vperfctr_of_current();
+	if (has_records(st))
+		record_name(st, name);
+	local_irq_restore(flags);
+}
+
+static void record_mapping(struct vperfctr_state *st, const struct vm_area_struct *vma)
+{
+	struct item *item = make_record(st->sampler, VPERFCTR_RECORD_MAP);
+
+	if (!item)
+		return;
+	item->rec.start = vma->vm_start;
+	item->rec.end = vma->vm_end;
+	if (vma->vm_file) {
+		item->rec.offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+		item->file = get_file(vma->vm_file);
+	} else if (vma->vm_ops && vma->vm_ops->name) {
+		const char *name = vma->vm_ops->name((struct vm_area_struct *)vma);
+
+		strscpy(item->name, name ?: "", sizeof(item->name));
+	}
+	submit_or_hold(st->sampler, item);
+}
+
+/*
+ * The thread's exec is over.  The mappings of a file that gives privileges are not told.
+ *
+ * Context: interrupts disabled; the thread is current.
+ */
+void vperfctr_record_exec(const struct vperfctr_state *st, bool privileged)
+{
+	struct vperfctr_sampler *sampler = st->sampler;
+	struct item *item;
+
+	if (!has_records(st))
+		return;
+	while ((item = take_held(sampler))) {
+		/* The exec may have changed it. */
+		item->rec.tid = sampler->tid;
+		if (privileged && item->rec.type == VPERFCTR_RECORD_MAP)
+			discard(sampler->ring->records, item);
+		else
+			submit(sampler->ring->records, item);
+	}
+}
+
+/*
+ * Discard what an exec that does not come to its end has made.
+ *
+ * Context: any; the thread does not use the sampler any more, and the ring exists.
+ */
+void vperfctr_records_forget(struct vperfctr_sampler *sampler)
+{
+	struct item *item;
+
+	if (!sampler->ring->records)
+		return;
+	while ((item = take_held(sampler)))
+		discard(sampler->ring->records, item);
+}
+
+/* ---- writing records ------------------------------------------------------- */
+
+static char *text_of(struct vperfctr_record *rec)
+{
+	return (char *)(rec + 1);
+}
+
+/* Set the name of a record's file.  Context: the worker. */
+static void set_path(struct vperfctr_record *rec, struct file *file)
+{
+	const struct inode *inode = perfctr_file_inode(file);
+	const char *path = d_path(perfctr_file_path(file), text_of(rec), PATH_MAX);
+
+	if (IS_ERR(path))
+		strscpy(text_of(rec), "//toolong", PATH_MAX);
+	else
+		memmove(text_of(rec), path, strlen(path) + 1);
+	rec->major = MAJOR(inode->i_sb->s_dev);
+	rec->minor = MINOR(inode->i_sb->s_dev);
+	rec->inode = inode->i_ino;
+}
+
+/* Complete a record from its item.  Context: the worker. */
+static void fill_record(struct vperfctr_record *rec, const struct item *item)
+{
+	size_t len, padded;
+
+	*rec = item->rec;
+	if (rec->type == VPERFCTR_RECORD_FORK || rec->type == VPERFCTR_RECORD_EXIT) {
+		rec->size = sizeof(*rec);
+		return;
+	}
+	if (item->file)
+		set_path(rec, item->file);
+	else
+		strscpy(text_of(rec), item->name, sizeof(item->name));
+	len = strlen(text_of(rec)) + 1;
+	padded = ALIGN(len, sizeof(u64));
+	memset(text_of(rec) + len, 0, padded - len);
+	rec->text = sizeof(*rec);
+	rec->size = sizeof(*rec) + padded;
+}
+
+static struct item *first_queued(struct vperfctr_records *records)
+{
+	struct item *item;
+
+	raw_spin_lock_irq(&records->lock);
+	item = list_first_entry_or_null(&records->queued, struct item, link);
+	raw_spin_unlock_irq(&records->lock);
+	return item;
+}
+
+/*
+ * Write a record to the ring.
+ *
+ * Context: the worker.
+ * Return: false if there is no room.  Then vperfctr_records_continue() queues the worker.
+ */
+static bool write_record(struct vperfctr_records *records, const struct item *item)
+{
+	struct vperfctr_buffer *ring = records->ring;
+	struct vperfctr_record *rec = records->out;
+
+	fill_record(rec, item);
+	rec->slots = 1;
+	if (rec->size > ring->sample_size)
+		rec->slots += DIV_ROUND_UP(rec->size - ring->sample_size,
+					   ring->sample_size - sizeof(struct vperfctr_more));
+	if (rec->slots > ring->page->nrsamples) {
+		/* It never has room. */
+		count_lost(ring);
+		return true;
+	}
+	if (vperfctr_ring_add_record(ring, rec))
+		return true;
+	WRITE_ONCE(records->full, true);
+	smp_mb();	/* either the consumer sees `full`, or its room is seen here */
+	return vperfctr_ring_add_record(ring, rec);
+}
+
+static void write_records(struct work_struct *work)
+{
+	struct vperfctr_records *records = container_of(work, struct vperfctr_records, work);
+	struct vperfctr_state *st = records->ring->st;
+	struct item *item;
+
+	while ((item = first_queued(records))) {
+		if (!write_record(records, item))
+			return;
+		/* The queue empties when the record is in the ring: see vperfctr_is_over(). */
+		discard(records, item);
+		cond_resched();
+	}
+	if (vperfctr_is_over(st))
+		wake_up_poll(&st->wait, EPOLLHUP | EPOLLIN | EPOLLRDNORM);
+}
+
+/* A consumer has made room.  Its change of the tail is ordered before. */
+void vperfctr_records_continue(struct vperfctr_records *records)
+{
+	if (READ_ONCE(records->full) && xchg(&records->full, false))
+		queue_work(system_dfl_wq, &records->work);
+}
+
+/* True if records wait for the worker. */
+bool vperfctr_records_wait(struct vperfctr_records *records)
+{
+	unsigned long flags;
+	bool wait;
+
+	raw_spin_lock_irqsave(&records->lock, flags);
+	wait = !list_empty(&records->queued);
+	raw_spin_unlock_irqrestore(&records->lock, flags);
+	return wait;
+}
+
+/* ---- creation and end ------------------------------------------------------- */
+
+/* How many records may wait: those of a burst. */
+static unsigned int nr_items(u32 nrsamples)
+{
+	return clamp_t(unsigned int, nrsamples / 4, 64, 4096);
+}
+
+/* Return how much memory the records of such a ring need. */
+size_t vperfctr_records_size(u32 nrsamples)
+{
+	return sizeof(struct vperfctr_records) + nr_items(nrsamples) * sizeof(struct item) +
+	       sizeof(struct vperfctr_record) + PATH_MAX;
+}
+
+/*
+ * Let a ring have records.
+ *
+ * Context: may sleep.
+ * Return: 0; -ENOMEM; or an error of the probe.
+ */
+int vperfctr_records_begin(struct vperfctr_buffer *ring)
+{
+	u32 nrsamples = ring->page->nrsamples;
+	struct vperfctr_records *records;
+	unsigned int i;
+	int err;
+
+	records = __vmalloc(vperfctr_records_size(nrsamples),
+			    GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	if (!records)
+		return -ENOMEM;
+	records->ring = ring;
+	raw_spin_lock_init(&records->lock);
+	INIT_LIST_HEAD(&records->unused);
+	INIT_LIST_HEAD(&records->queued);
+	INIT_WORK(&records->work, write_records);
+	records->nritems = nr_items(nrsamples);
+	for (i = 0; i < records->nritems; i++)
+		list_add_tail(&records->items[i].link, &records->unused);
+	records->out = (struct vperfctr_record *)&records->items[records->nritems];
+	err = get_probe();
+	if (err) {
+		vfree(records);
+		return err;
+	}
+	ring->records = records;
+	return 0;
+}
+
+/* Context: may sleep; no thread makes records any more. */
+void vperfctr_records_end(struct vperfctr_buffer *ring)
+{
+	struct vperfctr_records *records = ring->records;
+	unsigned int i;
+
+	if (!records)
+		return;
+	put_probe();
+	cancel_work_sync(&records->work);
+	for (i = 0; i < records->nritems; i++) {
+		if (records->items[i].file)
+			fput(records->items[i].file);
+	}
+	vfree(records);
+}
+
+void __init vperfctr_records_init(void)
+{
+	probe_exists = !register_probe();
+}
+
+/* Context: no states exist. */
+void vperfctr_records_exit(void)
+{
+	cancel_delayed_work_sync(&disarm_work);
+	if (probe_exists)
+		unregister_probe();
+}

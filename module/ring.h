@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The parts of a ring that its records (records.c) share with its samples (ring.c). */
+#ifndef VPERFCTR_RING_H
+#define VPERFCTR_RING_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/types.h>
+
+#include "state.h"
+
+struct pid_namespace;
+struct vperfctr_records;
+
+/* A thread that makes samples.  Its interrupts change this, or a remote call. */
+struct vperfctr_sampler {
+	struct vperfctr_buffer *ring;
+	u32 pid, tid;			/* see struct vperfctr_sample */
+
+	/* Throttling: see also ring_shift. */
+	unsigned int nr_in_tick;	/* samples in `tick` */
+	bool crowded;			/* the last overflow of kernel mode came soon */
+	unsigned long tick;		/* in jiffies */
+	cycles_t begun, ended;		/* handling the last overflow of kernel mode */
+
+	struct list_head held;		/* records of an exec: see records.c */
+};
+
+struct vperfctr_buffer {
+	struct vperfctr_ring_page *page;
+	void *data;
+	struct vperfctr_state *st;	/* whose ring it is */
+	struct pid_namespace *ns;	/* in which samples name threads */
+	struct vperfctr_records *records; /* NULL: only samples */
+	size_t map_size;
+	unsigned int kb;		/* charged to the user */
+	u32 mask;			/* the number of slots, which is a power of two, less 1 */
+	u32 sample_size;		/* as in the page */
+	u32 depth;			/* as in the page */
+	bool kernel;			/* VPERFCTR_RING_KERNEL */
+	struct vperfctr_sampler own;	/* of `st` */
+	/*
+	 * A bit for each slot, which is changed when a sample is complete.  The ring's first
+	 * pass sets them, the second one clears them, and so on.
+	 */
+	unsigned long *filled;
+
+	/* All writers change these. */
+	atomic64_t reserved;		/* slots, ahead of `head` */
+	atomic64_t untold;		/* dropped since the last sample */
+	u64 woken_tail;			/* the tail at the last wake-up of pollers */
+};
+
+/* ring.c */
+bool vperfctr_ring_add_record(struct vperfctr_buffer *ring, const struct vperfctr_record *rec);
+
+/* records.c */
+size_t vperfctr_records_size(u32 nrsamples);
+int vperfctr_records_begin(struct vperfctr_buffer *ring);
+void vperfctr_records_end(struct vperfctr_buffer *ring);
+void vperfctr_records_continue(struct vperfctr_records *records);
+bool vperfctr_records_wait(struct vperfctr_records *records);
+void vperfctr_records_forget(struct vperfctr_sampler *sampler);
+
+#endif /* VPERFCTR_RING_H */
