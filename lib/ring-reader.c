@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The ring of samples: make it, map it, consume samples. */
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -49,6 +50,37 @@ int vperfctr_ring_consume(struct vperfctr *v, uint64_t nr)
 	if (nr > VPERFCTR_RING_MAX)
 		return -EINVAL;
 	return __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_CONSUME, (void *)(uintptr_t)nr);
+}
+
+int vperfctr_ring_record(const struct vperfctr *v, uint64_t i, struct vperfctr_record *to,
+			 size_t room)
+{
+	const struct vperfctr_record *first = (const void *)vperfctr_ring_sample(v, i);
+	size_t done = v->ring->sample_size, size, len;
+	uint64_t nr = vperfctr_ring_nr(v);
+	unsigned int n;
+
+	if (i >= nr || first->type == VPERFCTR_SAMPLE_OVERFLOW ||
+	    first->type == VPERFCTR_RECORD_MORE)
+		return -EINVAL;
+	if (first->slots > nr - i)
+		return 0;
+	size = first->size;
+	if (size > room)
+		return -ENOBUFS;
+	if (done > size)
+		done = size;
+	memcpy(to, first, done);
+	for (n = 1; n < first->slots && done < size; n++) {
+		const struct vperfctr_more *more = (const void *)vperfctr_ring_sample(v, i + n);
+
+		len = more->size - sizeof(*more);
+		if (len > size - done)
+			len = size - done;
+		memcpy((char *)to + done, more + 1, len);
+		done += len;
+	}
+	return first->slots;
 }
 
 /* The mapping belongs to the process that made it: a child does not inherit it. */

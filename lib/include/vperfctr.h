@@ -866,7 +866,8 @@ VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region 
  *		use(vperfctr_ring_sample(v, i));
  *	vperfctr_ring_consume(v, nr);
  *
- * A ring has one reader at a time.
+ * A ring has one reader at a time.  With VPERFCTR_RING_RECORDS, what vperfctr_ring_sample()
+ * returns may be the begin of a record: see vperfctr_ring_record().
  */
 
 /*
@@ -904,7 +905,7 @@ int vperfctr_ring_open(struct vperfctr *v, struct vperfctr_ring *ring);
  */
 int vperfctr_ring_map(struct vperfctr *v, uint64_t map_size);
 
-/* Return how many samples can be read: 0 without a ring. */
+/* Return how many samples can be read, records included: 0 without a ring. */
 VPERFCTR_INLINE uint64_t vperfctr_ring_nr(const struct vperfctr *v)
 {
 	/* Acquire: load no sample before the head that says it is there. */
@@ -943,10 +944,36 @@ VPERFCTR_INLINE const uint64_t *vperfctr_ring_chain(const struct vperfctr *v,
 	return chain + 1;
 }
 
+/*
+ * Copy the record that begins with sample i of vperfctr_ring_nr(), of a ring with
+ * VPERFCTR_RING_RECORDS.  A sample is a record if its type is not VPERFCTR_SAMPLE_OVERFLOW.
+ * `room` bytes at *to may be written; VPERFCTR_RECORD_MAX are enough for any record.
+ *
+ * Return how many samples the record has: the next one begins after these.  0: the kernel
+ * has not written all of them yet.  Or:
+ *
+ *	-EINVAL	there is no sample i, or no record begins there
+ *	-ENOBUFS the record has more than `room` bytes
+ */
+int vperfctr_ring_record(const struct vperfctr *v, uint64_t i, struct vperfctr_record *to,
+			 size_t room);
+
+/* Return the text of a record: a name or a path, or "". */
+VPERFCTR_INLINE const char *vperfctr_record_text(const struct vperfctr_record *record)
+{
+	return record->text ? (const char *)record + record->text : "";
+}
+
 /* Return the number of overflows without a sample, since the ring was made. */
 VPERFCTR_INLINE uint64_t vperfctr_ring_dropped(const struct vperfctr *v)
 {
 	return __atomic_load_n(&v->ring->dropped, __ATOMIC_RELAXED);
+}
+
+/* Return the number of records that the kernel has not written, since the ring was made. */
+VPERFCTR_INLINE uint64_t vperfctr_ring_lost(const struct vperfctr *v)
+{
+	return __atomic_load_n(&v->ring->lost, __ATOMIC_RELAXED);
 }
 
 /*

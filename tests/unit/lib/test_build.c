@@ -73,7 +73,7 @@ START_TEST(declared)
 
 	read_map(&libraries[_i], map, sizeof(map));
 	ck_assert_str_eq(map, run("sed -n 's/^\\(VPERFCTR_INLINE \\)\\?\\(unsigned \\)\\?"
-				  "\\(int \\|void \\|uint64_t \\|const uint64_t [*]\\|const struct [_a-z]* [*]\\)"
+				  "\\(int \\|void \\|uint64_t \\|const uint64_t [*]\\|const char [*]\\|const struct [_a-z]* [*]\\)"
 				  "\\([_a-z]*\\)(.*/\\4/p' %slib/include/%s.h | sort",
 				  TOP, libraries[_i].name));
 }

@@ -957,6 +957,87 @@ START_TEST(ring_errors)
 }
 END_TEST
 
+/* A ring of four slots, which no kernel has made. */
+static struct {
+	struct vperfctr_ring_page page;
+	unsigned char slots[4][56];
+} made;
+
+/* Write a record with a name of this length behind `skipped` slots, over the ring's end. */
+static unsigned int make_record(unsigned int skipped, unsigned int len)
+{
+	static unsigned char flat[72 + 4096];
+	struct vperfctr_record *r = (struct vperfctr_record *)flat;
+	struct vperfctr_more more = { .type = VPERFCTR_RECORD_MORE };
+	unsigned int i, done = 56, n;
+
+	memset(&made, 0xee, sizeof(made));
+	memset(flat, 0, sizeof(flat));
+	memset(flat + sizeof(*r), 'x', len);
+	*r = (struct vperfctr_record) {
+		.type = VPERFCTR_RECORD_MAP, .size = sizeof(*r) + (len + 8) / 8 * 8,
+		.text = sizeof(*r), .pid = 1, .tid = 2, .tsc = 3, .start = 4, .end = 5,
+		.offset = 6, .major = 7, .minor = 8, .inode = 9,
+	};
+	r->slots = 1 + (r->size - 56 + 47) / 48;
+	memcpy(made.slots[skipped % 4], flat, 56);
+	for (i = 1; i < r->slots; i++) {
+		n = r->size - done < 48 ? r->size - done : 48;
+		more.slots = r->slots - i;
+		more.size = sizeof(more) + n;
+		memcpy(made.slots[(skipped + i) % 4], &more, sizeof(more));
+		memcpy(made.slots[(skipped + i) % 4] + sizeof(more), flat + done, n);
+		done += n;
+	}
+	made.page = (struct vperfctr_ring_page) {
+		.nrsamples = 4, .sample_size = 56, .data = sizeof(made.page),
+		.tail = skipped, .head = skipped + r->slots, .lost = 10,
+	};
+	return r->slots;
+}
+
+/* Records of one to four slots, which begin at each slot. */
+START_TEST(records_of_a_ring)
+{
+	struct { struct vperfctr_record r; char text[200]; } rec;
+	unsigned int skipped, len, slots;
+	struct vperfctr *v, with;
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	with = *v;
+	with.ring = &made.page;
+	for (len = 1; len <= 119; len++) {
+		for (skipped = 0; skipped < 4; skipped++) {
+			slots = make_record(skipped, len);
+			ck_assert_int_eq(vperfctr_ring_record(&with, 0, &rec.r, sizeof(rec)), slots);
+			ck_assert_uint_eq(strlen(vperfctr_record_text(&rec.r)), len);
+			ck_assert_uint_eq(strspn(vperfctr_record_text(&rec.r), "x"), len);
+			ck_assert_uint_eq(rec.r.inode, 9);
+			/* Its size is enough, and no less. */
+			ck_assert_int_eq(vperfctr_ring_record(&with, 0, &rec.r, rec.r.size), slots);
+			ck_assert_int_eq(vperfctr_ring_record(&with, 0, &rec.r, rec.r.size - 1),
+					 -ENOBUFS);
+			/* No record begins there. */
+			ck_assert_int_eq(vperfctr_ring_record(&with, 1, &rec.r, sizeof(rec)), -EINVAL);
+			ck_assert_int_eq(vperfctr_ring_record(&with, slots, &rec.r, sizeof(rec)),
+					 -EINVAL);
+			/* The kernel has not written the last slot. */
+			made.page.head--;
+			ck_assert_int_eq(vperfctr_ring_record(&with, 0, &rec.r, sizeof(rec)),
+					 slots == 1 ? -EINVAL : 0);
+		}
+	}
+	ck_assert_uint_eq(vperfctr_ring_lost(&with), 10);
+	((struct vperfctr_record *)made.slots[3])->type = VPERFCTR_SAMPLE_OVERFLOW;
+	ck_assert_int_eq(vperfctr_ring_record(&with, 0, &rec.r, sizeof(rec)), -EINVAL);
+	rec.r.text = 0;
+	ck_assert_str_eq(vperfctr_record_text(&rec.r), "");
+	ck_assert_int_eq(vperfctr_ring_record(v, 0, &rec.r, sizeof(rec)), -EINVAL);
+	ck_assert_uint_eq(vperfctr_ring_lost(v), 0);
+	vperfctr_close(v);
+}
+END_TEST
+
 START_TEST(ring_of_another_format)
 {
 	struct vperfctr_ring r = { .nrsamples = 4, .watermark = 1 };
@@ -1081,6 +1162,7 @@ static Suite *suite(void)
 	tcase_add_test(t, control_narrows_affinity);
 	tcase_add_test(t, control_for_any_kind);
 	tcase_add_test(t, ring_errors);
+	tcase_add_test(t, records_of_a_ring);
 	tcase_add_test(t, ring_of_another_format);
 	tcase_add_test(t, ring_exists);
 	tcase_add_test(t, ring_in_child);
