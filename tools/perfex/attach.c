@@ -45,7 +45,8 @@ struct session {
 	const struct targets *targets;
 	const struct vperfctr_control *control;
 	const struct interval *interval;
-	double next;		/* end of the current interval */
+	struct sampler *sampler;	/* or NULL */
+	double next;		/* end of the current interval, or the next look at the rings */
 	struct signal_state signals;
 	sigset_t set;		/* signals that end the counting */
 	struct rlimit nofile;
@@ -56,7 +57,7 @@ struct session {
 	bool per_thread;
 	unsigned int nrcounted;	/* threads, from the beginning */
 	bool look;		/* there are threads whose end poll() does not report */
-	struct pollfd *polls;	/* the end of each process or thread; then signals */
+	struct pollfd *polls;	/* the end of each process or thread; signals; rings */
 	struct timespec start;
 	pid_t command;
 	int wstatus;
@@ -335,6 +336,9 @@ static int fail_attach(struct session *s, struct error *e, int err, pid_t id)
 	case -EIO:
 	case -EINVAL:
 		return fail_control(e, err, s->control, PROC);
+	case -EAGAIN:
+		/* Either of two limits: a ring is the larger part. */
+		return s->sampler ? fail_ring(e, err) : fail_open_thread(e, err, id);
 	default:
 		return fail_open_thread(e, err, id);
 	}
@@ -343,6 +347,7 @@ static int fail_attach(struct session *s, struct error *e, int err, pid_t id)
 static int attach_set(struct session *s, const struct target *target, struct error *e)
 {
 	struct thread *t = new_thread(s, target->id);
+	struct vperfctr_ring ring, *with = NULL;
 	struct counts c;
 	unsigned int nr;
 	int err;
@@ -351,11 +356,17 @@ static int attach_set(struct session *s, const struct target *target, struct err
 		return fail_with(e, "out of memory");
 	t->set = true;
 	t->process = target->process;
+	if (s->sampler) {
+		ring = s->sampler->ring;
+		with = &ring;
+	}
 	do {
-		err = vperfctr_attach(&t->v, target->id,
-				      target->process ? 0 : VPERFCTR_ATTACH_THREAD,
-				      s->control, &nr);
+		err = vperfctr_attach_ring(&t->v, target->id,
+					   target->process ? 0 : VPERFCTR_ATTACH_THREAD,
+					   s->control, with, &nr);
 	} while (err == -EINTR);
+	if ((err == -ENOTTY || err == -E2BIG) && with)
+		return fail_with(e, "the vperfctr module is too old to sample running processes: install that of this perfex, or let perfex run the command");
 	if (err == -ENOTTY)
 		return 1;
 	if (err)
@@ -367,7 +378,7 @@ static int attach_set(struct session *s, const struct target *target, struct err
 	if (!err && c.missed &&
 	    !(c.status & (VPERFCTR_STATUS_PRIVILEGED | VPERFCTR_STATUS_FORBIDDEN)))
 		return fail_counted_already(e, target->id, PROC);
-	return 0;
+	return with ? s->sampler->start(s->sampler->arg, target, e) : 0;
 }
 
 /* Return: 1: the module cannot; -1: *e */
@@ -573,10 +584,11 @@ static int open_ends(struct session *s, struct error *e)
 	const struct targets *targets = s->targets;
 	unsigned int i;
 
-	s->polls = calloc(targets->nr + 1, sizeof(*s->polls));
+	/* There are not more rings than targets. */
+	s->polls = calloc(2 * targets->nr + 1, sizeof(*s->polls));
 	if (!s->polls)
 		return fail_with(e, "out of memory");
-	for (i = 0; i <= targets->nr; i++)
+	for (i = 0; i <= 2 * targets->nr; i++)
 		s->polls[i].fd = -1;
 	for (i = 0; i < targets->nr; i++) {
 		const struct target *t = &targets->target[i];
@@ -738,7 +750,7 @@ static double time_left(struct session *s, double timeout)
 		return 0;
 	if (s->interval->ms && now >= s->next)
 		attach_interval(s);
-	if (s->interval->ms && (until < 0 || s->next < until))
+	if ((s->interval->ms || s->sampler) && (until < 0 || s->next < until))
 		until = s->next;
 	if (s->look && (until < 0 || now + LOOK_INTERVAL < until))
 		until = now + LOOK_INTERVAL;
@@ -748,9 +760,45 @@ static double time_left(struct session *s, double timeout)
 	return until > now ? until - now : 1e-9;
 }
 
+static int drain_rings(struct session *s, struct error *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++)
+		if (s->sampler->drain(s->sampler->arg, s->threads[i].v, e))
+			return -1;
+	s->next = seconds_since(&s->start) + LOOK_INTERVAL;
+	return 0;
+}
+
+/* Return: the number of rings. */
+static unsigned int poll_rings(struct session *s)
+{
+	struct pollfd *rings = &s->polls[s->targets->nr + 1];
+	unsigned int i;
+
+	if (!s->sampler)
+		return 0;
+	for (i = 0; i < s->nr; i++)
+		rings[i] = (struct pollfd){ .fd = vperfctr_fd(s->threads[i].v), .events = POLLIN };
+	return s->nr;
+}
+
+/* A ring whose threads have all ended would be ready all the time. */
+static void forget_ended_rings(struct session *s)
+{
+	struct pollfd *rings = &s->polls[s->targets->nr + 1];
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++)
+		if (rings[i].revents & (POLLHUP | POLLERR))
+			rings[i].fd = -1;
+}
+
 static int await_end(struct session *s, double timeout, struct error *e)
 {
 	struct pollfd *signals = &s->polls[s->targets->nr];
+	unsigned int nrrings = poll_rings(s);
 	struct timespec ts;
 	double left;
 	int ret;
@@ -770,9 +818,13 @@ static int await_end(struct session *s, double timeout, struct error *e)
 			return 0;
 		ts.tv_sec = left > 0 ? (time_t)left : 0;
 		ts.tv_nsec = (long)((left - (double)ts.tv_sec) * 1e9);
-		ret = ppoll(s->polls, s->targets->nr + 1, left > 0 ? &ts : NULL, NULL);
+		ret = ppoll(s->polls, s->targets->nr + 1 + nrrings, left > 0 ? &ts : NULL, NULL);
 		if (ret < 0 && errno != EINTR)
 			return fail_with(e, "cannot wait: %s", strerror(errno));
+		if (nrrings && drain_rings(s, e))
+			return -1;
+		if (nrrings && ret > 0)
+			forget_ended_rings(s);
 		if (ret > 0 && signals->revents && take_signal(s, signals->fd))
 			return 0;
 	}
@@ -858,11 +910,16 @@ static void collect_counts(struct session *s, struct result *r, struct error *e)
 
 	if (read_all(s, e))
 		return;
-	i = (unsigned int)-(s->nrmembers ? end_sets(s) : end_families(s));
+	i = (unsigned int)-(s->nrmembers || s->sampler ? end_sets(s) : end_families(s));
 	if (i) {
 		fail_with(e, "cannot read the counters: %s", strerror((int)i));
 		return;
 	}
+	/* There are no more samples. */
+	if (s->sampler && drain_rings(s, e))
+		return;
+	for (i = 0; s->sampler && i < s->nr; i++)
+		s->sampler->dropped += vperfctr_ring_dropped(s->threads[i].v);
 	for (i = 0; i < s->nr; i++)
 		counts_add(&r->counts, &s->threads[i].counts);
 	result_finish(r, e);
@@ -921,11 +978,12 @@ static void raise_limit(struct rlimit *old)
 
 int attach_and_count(const struct targets *targets, char **argv, double timeout,
 		     bool per_thread, const struct vperfctr_control *control,
-		     const struct interval *interval, struct result *r, struct error *e)
+		     const struct interval *interval, struct sampler *sampler, struct result *r,
+		     struct error *e)
 {
 	struct session s = {
 		.targets = targets, .control = control, .per_thread = per_thread,
-		.interval = interval, .next = interval->ms / 1e3,
+		.interval = interval, .next = interval->ms / 1e3, .sampler = sampler,
 	};
 	sigset_t chld;
 	unsigned int i;

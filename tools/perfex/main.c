@@ -18,7 +18,7 @@ static int execute_options(const struct options *o, FILE *out, const char *name,
 	if (o->report)
 		return report_samples(out ? out : stdout, o, e);
 	if (o->sampling)
-		return sample_command(&o->sample, o->command, out, o->output, o->verbose, e);
+		return sample(o, out, e);
 	return measure(o, out, name, e);
 }
 

@@ -311,7 +311,7 @@ static int measure_once(const struct choice *choice, struct printing *p, unsigne
 	if (o->targets.nr) {
 		control.flags = flags;
 		err = attach_and_count(&o->targets, o->command, o->timeout, o->per_thread || o->verbose,
-				       &control, &interval, r, e);
+				       &control, &interval, NULL, r, e);
 	} else if (o->repeat > 1 || nrgroups > 1) {
 		err = run_groups(choice, nrgroups, flags | VPERFCTR_CONTROL_START_ON_EXEC, &series, r, e);
 		p->nrgroups = nrgroups;

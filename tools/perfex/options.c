@@ -8,6 +8,9 @@
 
 #include "perfex.h"
 
+/* Return addresses in each sample. */
+#define USUAL_DEPTH	64
+
 /* An event of this processor with a unit mask, as libpfm4 has it. */
 static int find_example(const struct vperfctr_event *event, const char *description, void *arg)
 {
@@ -64,7 +67,7 @@ static void print_usage(FILE *f)
 	fputs("Usage: perfex [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 	      "       perfex [OPTION]... -p PID[,PID]... [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex [OPTION]... -t TID[,TID]... [--timeout=SECONDS | [--] COMMAND...]\n"
-	      "       perfex --sample=EVENT=PERIOD -o FILE [--] COMMAND...\n"
+	      "       perfex --sample[=EVENT[=PERIOD],...] -o FILE [-g] [--] COMMAND...\n"
 	      "       perfex --report=FILE [--export=FORMAT] [OPTION]...\n"
 	      "       perfex [-v] list [WORD]...\n"
 	      "       perfex --self-test[=CHECK[,CHECK]...] [--report=FILE]\n"
@@ -80,8 +83,11 @@ static void print_usage(FILE *f)
 	      "      --kind=KIND     count on CPUs of this kind (a hybrid processor's core or\n"
 	      "                      atom, or a number that -i shows); COMMAND runs on these\n"
 	      "      --no-inherit    do not count threads and processes that are started\n"
-	      "      --sample=EVENT=PERIOD  write to FILE where COMMAND's first thread is after\n"
-	      "                      each PERIOD events (instructions:u=100k, cycles=2M)\n"
+	      "      --sample[=EVENT[=PERIOD],...]  write to FILE where threads are after each\n"
+	      "                      PERIOD events (instructions:u=100k, cycles=2M)\n"
+	      "  -g, --call-graph[=fp]  with --sample, also write the calls that led there, by\n"
+	      "                      frame pointers\n"
+	      "      --max-stack=N   with -g, write at most N calls of each sample (64)\n"
 	      "      --report=FILE   print the hottest functions and lines of such a file\n"
 	      "      --sort=KEY,...  report by comm, pid, tid, cpu, dso, symbol, line and event\n"
 	      "      --children      report functions together with those that they have called\n"
@@ -213,21 +219,25 @@ static int check_report(const struct options *o, struct error *e)
 	return report_check(r, e);
 }
 
-static int check_sampling(const struct options *o, struct error *e)
+static int check_targets(const struct options *o, struct error *e)
 {
-	const char *what = "--sample";
-
-	if (o->report)
-		return check_report(o, e);
-	if (o->nrspecs || o->targets.nr || o->timeout >= 0 || o->no_inherit || o->repeat ||
-	    o->runs_auto || o->interval || o->style != STYLE_TEXT || o->per_thread)
-		return fail_with(e, "%s cannot be combined with -e, -p, -t, -r, -I, -x, -j, --timeout, --runs, --no-inherit or --per-thread: see perfex --help",
-				 what);
-	if (o->sampling && !o->output)
-		return fail_usage(e, "--sample needs a file to write to (-o)");
-	if (o->sampling && !*o->command)
+	if (o->timeout >= 0 && !o->targets.nr)
+		return fail_usage(e, "--timeout is for -p and -t");
+	if (o->timeout >= 0 && *o->command)
+		return fail_usage(e, "either --timeout or a command says how long to count");
+	if (!o->targets.nr && !*o->command)
 		return fail_usage(e, "there is no command to run");
 	return 0;
+}
+
+static int check_sampling(const struct options *o, struct error *e)
+{
+	if (o->nrspecs || o->repeat || o->runs_auto || o->interval || o->style != STYLE_TEXT ||
+	    o->per_thread)
+		return fail_usage(e, "--sample cannot be combined with -e, -r, -I, -x, -j, --runs or --per-thread");
+	if (!o->output)
+		return fail_usage(e, "--sample needs a file to write to (-o)");
+	return check_targets(o, e);
 }
 
 static int check_self_test(const struct options *o, struct error *e)
@@ -264,14 +274,16 @@ static int check_options(const struct options *o, struct error *e)
 		return check_self_test(o, e);
 	if (o->list)
 		return 0;
-	if (o->sampling || o->report)
+	if (o->report)
+		return check_report(o, e);
+	if ((o->sample.depth || o->max_stack) && !o->sampling)
+		return fail_usage(e, "-g and --max-stack are for --sample");
+	if (o->max_stack && !o->sample.depth)
+		return fail_usage(e, "--max-stack is for -g");
+	if (o->sampling)
 		return check_sampling(o, e);
-	if (o->timeout >= 0 && !o->targets.nr)
-		return fail_usage(e, "--timeout is for -p and -t");
-	if (o->timeout >= 0 && *o->command)
-		return fail_usage(e, "either --timeout or a command says how long to count");
-	if (!o->targets.nr && !*o->command)
-		return fail_usage(e, "there is no command to run");
+	if (check_targets(o, e))
+		return -1;
 	if (o->targets.nr && (o->repeat || o->runs_auto))
 		return fail_usage(e, "-r and --runs are for a command that is counted");
 	if ((o->repeat > 1 || o->runs_auto) && o->interval)
@@ -280,6 +292,36 @@ static int check_options(const struct options *o, struct error *e)
 		return fail_usage(e, "--per-thread is for -p and -t");
 	if (o->interval && o->per_thread)
 		return fail_usage(e, "-I and --per-thread cannot be combined");
+	return 0;
+}
+
+/*
+ * The argument of --sample may be the next word, too, if it has a period: no command's name
+ * looks like EVENT=PERIOD.
+ */
+static const char *find_sample_argument(const char *attached, char **argv)
+{
+	if (attached)
+		return attached;
+	if (argv[optind] && argv[optind][0] != '-' && argv[optind][0] != '/' &&
+	    argv[optind][0] != '.' && strchr(argv[optind], '='))
+		return argv[optind++];
+	return NULL;
+}
+
+/* -g, -g fp, -gfp: return addresses that user mode has on its stack. */
+static int parse_chains(struct options *o, const char *attached, char **argv, struct error *e)
+{
+	const char *how = attached, *next = argv[optind];
+
+	if (!how && next && (!strcmp(next, "fp") || !strcmp(next, "dwarf") || !strcmp(next, "lbr"))) {
+		how = next;
+		optind++;
+	}
+	if (how && strcmp(how, "fp"))
+		return fail_with(e, "call chains are those of frame pointers (-g fp), not '%.40s': compile programs with -fno-omit-frame-pointer",
+				 how);
+	o->sample.depth = USUAL_DEPTH;
 	return 0;
 }
 
@@ -304,7 +346,7 @@ static void take_list_options(struct options *o)
 /* Long options without a letter. */
 enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
 	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST, OPT_APPEND, OPT_LOG_FD,
-	OPT_SORT, OPT_CHILDREN, OPT_CALLERS, OPT_CALLEES, OPT_COMM, OPT_EXPORT };
+	OPT_SORT, OPT_CHILDREN, OPT_CALLERS, OPT_CALLEES, OPT_COMM, OPT_EXPORT, OPT_MAX_STACK };
 
 int options_parse(int argc, char **argv, struct options *o, struct error *e)
 {
@@ -323,7 +365,9 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		{ "json", no_argument, NULL, 'j' },
 		{ "json-output", no_argument, NULL, 'j' },
 		{ "per-thread", no_argument, NULL, OPT_PER_THREAD },
-		{ "sample", required_argument, NULL, OPT_SAMPLE },
+		{ "sample", optional_argument, NULL, OPT_SAMPLE },
+		{ "call-graph", optional_argument, NULL, 'g' },
+		{ "max-stack", required_argument, NULL, OPT_MAX_STACK },
 		{ "report", required_argument, NULL, OPT_REPORT },
 		{ "sort", required_argument, NULL, OPT_SORT },
 		{ "children", no_argument, NULL, OPT_CHILDREN },
@@ -341,10 +385,12 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 }
 	};
+	static char room[16384];
+	const char *arg;
 	int c;
 
 	/* '+': stop at the command.  ':': perfex prints the messages. */
-	while ((c = getopt_long(argc, argv, "+:e:p:t:o:r:I:x:" LETTERS, longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:e:p:t:o:r:I:x:g::" LETTERS, longs, NULL)) != -1) {
 		switch (c) {
 		case 'e':
 			if (o->nrspecs == MAX_SPECS)
@@ -362,7 +408,6 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			break;
 		case OPT_KIND:
 			o->kind = optarg;
-			o->sample.kind = optarg;
 			break;
 		case OPT_NO_INHERIT:
 			o->no_inherit = true;
@@ -395,9 +440,18 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		case OPT_SAMPLE:
 			if (o->sampling)
 				return fail_usage(e, "one --sample at a time");
-			if (sample_parse(&o->sample, optarg, e))
+			arg = find_sample_argument(optarg, argv);
+			if (arg && sample_parse(&o->sample, arg, e))
 				return -1;
 			o->sampling = true;
+			break;
+		case 'g':
+			if (parse_chains(o, optarg, argv, e))
+				return -1;
+			break;
+		case OPT_MAX_STACK:
+			if (parse_number(&o->max_stack, optarg, VPERFCTR_CHAIN_MAX, "return addresses", e))
+				return -1;
 			break;
 		case OPT_SORT:
 			o->reporting.sort = optarg;
@@ -447,6 +501,8 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			o->verbose = true;
 			break;
 		case 'h':
+			/* Room for all, so that the flush at the end finds an error's reason. */
+			setvbuf(stdout, room, _IOFBF, sizeof(room));
 			print_usage(stdout);
 			return 1;
 		case 'V':
@@ -474,6 +530,8 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 				    argv[optind - 1]);
 		}
 	}
+	if (o->sample.depth && o->max_stack)
+		o->sample.depth = o->max_stack;
 	o->command = argv + optind;
 	/* A command of such a name can be run after "--". */
 	if (*o->command && strcmp(argv[optind - 1], "--")) {

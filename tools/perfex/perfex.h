@@ -373,22 +373,27 @@ int run_await_end(const struct running *run, int *wstatus, struct rusage *usage)
 
 /* ---- sampling --------------------------------------------------------------------- */
 
-/* The argument of --sample. */
+/* The events to sample. */
 struct sample_spec {
-	const char *kind;	/* of CPUs; NULL: any */
-	char event[256];
-	uint64_t period;
+	unsigned int nr;	/* 0: one event, which perfex chooses */
+	struct sample_event {
+		char name[256];
+		uint64_t period;	/* 0: perfex chooses it */
+	} event[VPERFCTR_MAX_CTRS];
+	unsigned int depth;	/* return addresses in each sample; 0: none */
 };
 
+/* Parse the argument of --sample. */
 int sample_parse(struct sample_spec *spec, const char *arg, struct error *e);
 
+struct options;
+
 /*
- * Run the command, write samples of its first thread to `out`, a file of this name,
- * and a line about them to standard error.
+ * Sample as the options say: write the samples to `out`, and a line about them to standard
+ * error.
  * Return: the exit status, or -1 with *e.
  */
-int sample_command(const struct sample_spec *spec, char **argv, FILE *out, const char *name,
-		   bool verbose, struct error *e);
+int sample(const struct options *o, FILE *out, struct error *e);
 
 /* How --report shows samples. */
 struct reporting {
@@ -431,14 +436,26 @@ struct targets {
 
 #define NO_TIMEOUT	(-1.0)
 
+/* Each target has a ring, with samples of all that it starts. */
+struct sampler {
+	struct vperfctr_ring ring;
+	uint64_t dropped;	/* of all rings, at the end */
+	/* Return: 0, or -1 with *e.  drain() is called again and again, and at the end. */
+	int (*start)(void *arg, const struct target *target, struct error *e);
+	int (*drain)(void *arg, struct vperfctr *v, struct error *e);
+	void *arg;
+};
+
 /*
  * Count running threads until they end, the command (if *argv) ends, the timeout
- * is over, or a signal ends perfex.  per_thread: with a part for each thread.
+ * is over, or a signal ends perfex.  per_thread: with a part for each thread.  sampler:
+ * NULL: there are no i-mode counters.
  * Return: as run_command().
  */
 int attach_and_count(const struct targets *targets, char **argv, double timeout,
 		     bool per_thread, const struct vperfctr_control *control,
-		     const struct interval *interval, struct result *r, struct error *e);
+		     const struct interval *interval, struct sampler *sampler, struct result *r,
+		     struct error *e);
 
 /* A thread that perfex traces, or has traced. */
 struct tracee {
@@ -531,6 +548,7 @@ struct options {
 	struct reporting reporting;
 	bool sampling;
 	struct sample_spec sample;
+	unsigned int max_stack;		/* return addresses in each sample; 0: not said */
 	char **command;
 };
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perfex --sample: the command's first thread counts with an i-mode counter, and the
- * kernel puts its overflows into a ring.  perfex moves them into a file, together with
- * the mappings of the process, which can be read only while it lives.
+ * perfex --sample: the command and what it starts count with i-mode counters, and the
+ * kernel puts all their overflows into one ring.  perfex moves them into a file, together
+ * with the names and mappings of the processes, which can be read only while these live.
  *
- * The command runs under ptrace: it stops when it has executed a file and when it is
- * about to end.  Its mappings are read at these stops, so a short run has them, too.
- * They are also read each time perfex moves samples from the ring, after the number
- * of samples is known.  So they include the code of these samples, unless it has been
- * unmapped since.  Where ptrace is not permitted, mappings are read only then.
+ * The command's first process runs under ptrace: it stops when it has executed a file and
+ * when it is about to end.  Its mappings are read at these stops, so a short run has
+ * them, too.  Those of all processes are read when perfex moves samples from the ring,
+ * after the number of samples is known.  So they include the code of these samples,
+ * unless it has been unmapped since.  Where ptrace is not permitted, mappings are read
+ * only then.
+ *
+ * With -p and -t there is a ring for each process or thread, and no ptrace.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -20,35 +23,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "perfex.h"
-#include "sample-file.h"
+#include "sample.h"
 
-/* A third of a second at 100000 samples per second, which a file can take. */
-#define RING_SAMPLES	32768
-#define RING_WATERMARK	(RING_SAMPLES / 4)
+/*
+ * A fifth of a second of 64 threads with 10000 samples per second each, which a file can
+ * take.  Chains make samples larger: the end of a ring of more than 32 MB disturbs.
+ */
+#define RING_SAMPLES	131072
+#define RING_BYTES	(24U << 20)
 
-/* Milliseconds: a program maps files when it begins, and seldom later. */
+/* Milliseconds without a look at the ring. */
 #define FIRST_LOOK	1
 #define LAST_LOOK	256
 
 #define MAX_SAMPLE_RATE	"/sys/module/vperfctr/parameters/max_sample_rate"
 
-struct mapping {
-	uint64_t start, end, offset;
-	char *path;
-};
-
-struct mappings {
-	struct mapping *map;
-	unsigned int nr, room;
-};
-
 struct session {
 	struct running run;
 	struct vperfctr *v;
-	FILE *out;
-	struct mappings known;	/* written, and still mapped */
-	uint64_t nrsamples;
+	struct recording rec;
 	bool traced;
 	bool started;		/* the command has been executed */
 	bool failed;		/* no more is written; the command runs on */
@@ -85,24 +78,49 @@ static uint64_t parse_period(const char *text)
 	return *end ? 0 : n;
 }
 
-int sample_parse(struct sample_spec *spec, const char *arg, struct error *e)
+/* Parse EVENT[=PERIOD].  The last "=" counts: names can have others. */
+static int parse_event(struct sample_event *event, const char *arg, struct error *e)
 {
-	/* The last one: names can have others. */
 	const char *equals = strrchr(arg, '=');
-	size_t len = equals ? (size_t)(equals - arg) : 0;
+	size_t len = equals ? (size_t)(equals - arg) : strlen(arg);
 
 	if (!len)
-		return fail_with(e, "--sample needs EVENT=PERIOD, as in instructions:u=100k, not '%.80s'", arg);
-	if (len >= sizeof(spec->event))
+		return fail_with(e, "--sample needs EVENT or EVENT=PERIOD, as in instructions:u=100k, not '%.80s'",
+				 arg);
+	if (len >= sizeof(event->name))
 		return fail_with(e, "the event name '%.40s...' is too long", arg);
-	memcpy(spec->event, arg, len);
-	spec->event[len] = '\0';
-	if (strchr(spec->event, ','))
-		return fail_with(e, "--sample takes one event, not '%.80s'", spec->event);
-	spec->period = parse_period(equals + 1);
-	if (!spec->period)
+	memcpy(event->name, arg, len);
+	event->name[len] = '\0';
+	event->period = equals ? parse_period(equals + 1) : 0;
+	if (equals && !event->period)
 		return fail_with(e, "'%.80s' is not a period: it is a number of events, from 1 on, as in 5000, 100k or 2M",
 				 equals + 1);
+	return 0;
+}
+
+int sample_parse(struct sample_spec *spec, const char *arg, struct error *e)
+{
+	char *copy = strdup(arg), *rest = copy, *one;
+	int err = 0;
+
+	if (!copy)
+		return fail_with(e, "out of memory");
+	while (!err && (one = strsep(&rest, ","))) {
+		if (spec->nr == ARRAY_SIZE(spec->event))
+			err = fail_with(e, "too many events for --sample: %zu at most",
+					ARRAY_SIZE(spec->event));
+		else
+			err = parse_event(&spec->event[spec->nr++], one, e);
+	}
+	free(copy);
+	return err;
+}
+
+static int check_interrupts(const struct vperfctr_info *info, struct error *e)
+{
+	if (!(info->features & VPERFCTR_FEATURE_PCINT) || !info->max_period)
+		return fail_with(e, "this processor (%.*s), or the module on it, has no overflow interrupts, so there are no samples",
+				 (int)sizeof(info->cpu_name), info->cpu_name);
 	return 0;
 }
 
@@ -110,9 +128,6 @@ static int check_period(uint64_t period, const struct vperfctr_info *info, struc
 {
 	char buf[THOUSANDS_LEN];
 
-	if (!(info->features & VPERFCTR_FEATURE_PCINT) || !info->max_period)
-		return fail_with(e, "this processor (%.*s), or the module on it, has no overflow interrupts, so there are no samples",
-				 (int)sizeof(info->cpu_name), info->cpu_name);
 	if (period < info->min_period)
 		return fail_with(e, "the period is too small: %s is the smallest on this processor",
 				 thousands(buf, info->min_period));
@@ -122,214 +137,243 @@ static int check_period(uint64_t period, const struct vperfctr_info *info, struc
 	return 0;
 }
 
-/* ---- records ------------------------------------------------------------------------ */
+/* ---- events and periods --------------------------------------------------------------- */
 
-static void write_record(FILE *out, unsigned int type, const void *data, size_t len,
-			 const char *text)
+struct choice {
+	const struct sample_spec *spec;
+	struct kinds kinds;
+	struct events events[MAX_KINDS];
+	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
+	uint64_t period[VPERFCTR_MAX_CTRS];
+	bool chosen;		/* an event or a period that the user did not say */
+};
+
+/* Without an event, the first of these that the processor has. */
+static const char *const usual_events[] = {
+	"cycles:u", "instructions:u", "ref-cycles:u", "branches:u",
+};
+
+/* About so many samples are taken per second if the user does not say a period. */
+#define SAMPLES_PER_SECOND	2000
+
+/* How many cycles pass for one of these events in usual programs, roughly. */
+static uint64_t cycles_for(const struct vperfctr_event *event)
 {
-	static const char zeros[8];
-	size_t text_len = text ? strlen(text) + 1 : 0;
-	size_t pad = -(len + text_len) % sizeof(zeros);
-	struct record r = { type, (uint32_t)(sizeof(r) + len + text_len + pad) };
-
-	fwrite(&r, sizeof(r), 1, out);
-	if (len)
-		fwrite(data, len, 1, out);
-	if (text_len)
-		fwrite(text, text_len, 1, out);
-	if (pad)
-		fwrite(zeros, pad, 1, out);
+	switch (event->arch) {
+	case VPERFCTR_EVENT_CYCLES:
+	case VPERFCTR_EVENT_REF_CYCLES:
+	case VPERFCTR_EVENT_INSTRUCTIONS:
+		return 1;
+	case VPERFCTR_EVENT_BRANCHES:
+		return 5;
+	case VPERFCTR_EVENT_CACHE_REFS:
+		return 50;
+	case VPERFCTR_EVENT_CACHE_MISSES:
+	case VPERFCTR_EVENT_BRANCH_MISSES:
+		return 200;
+	default:
+		return 20;
+	}
 }
 
-static void write_header(FILE *out, const struct vperfctr_event *event, uint64_t period,
-			 const struct vperfctr_ctr *ctr, const struct vperfctr_info *info)
+static bool is_prime(uint64_t n)
 {
-	struct samples_header_v1 h = {
-		.version = SAMPLES_VERSION_1,
+	uint64_t i;
+
+	for (i = 2; i * i <= n; i++)
+		if (n % i == 0)
+			return false;
+	return n > 1;
+}
+
+/* A prime: a loop of the program must not meet the same instruction in each period. */
+static uint64_t usual_period(const struct vperfctr_event *event, const struct vperfctr_info *info)
+{
+	uint64_t hz = info->tsc_khz ? info->tsc_khz * UINT64_C(1000) : 1000000000;
+	uint64_t period = hz / SAMPLES_PER_SECOND / cycles_for(event);
+
+	if (period < info->min_period)
+		period = info->min_period;
+	while (!is_prime(period))
+		period++;
+	return period < info->max_period ? period : info->max_period;
+}
+
+static int choose_usual_event(struct choice *c, const struct kinds *kinds, struct error *e)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < ARRAY_SIZE(usual_events); i++) {
+		memset(c->events, 0, sizeof(c->events));
+		for (k = 0; k < kinds->nr; k++)
+			if (events_parse(&c->events[k], usual_events[i], &kinds->info[k], e))
+				break;
+		if (k == kinds->nr)
+			return 0;
+	}
+	return -1;
+}
+
+static int choose_asked_events(struct choice *c, const struct kinds *kinds, struct error *e)
+{
+	const struct sample_spec *spec = c->spec;
+	unsigned int i, k;
+
+	for (k = 0; k < kinds->nr; k++)
+		for (i = 0; i < spec->nr; i++) {
+			if ((spec->event[i].period &&
+			     check_period(spec->event[i].period, &kinds->info[k], e)) ||
+			    events_parse(&c->events[k], spec->event[i].name, &kinds->info[k], e))
+				return -1;
+			if (c->events[k].ev[i].soft)
+				return fail_with(e, "'%s' is counted by the kernel, which takes no samples of it here: sample an event of the processor, or use perf record",
+						 spec->event[i].name);
+		}
+	return 0;
+}
+
+/* Return: 0 if CPUs of these kinds can count and sample the events. */
+static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
+{
+	struct choice *c = arg;
+	unsigned int i, k;
+
+	memset(c->events, 0, sizeof(c->events));
+	for (k = 0; k < kinds->nr; k++)
+		if (check_interrupts(&kinds->info[k], e))
+			return -1;
+	if (c->spec->nr ? choose_asked_events(c, kinds, e) : choose_usual_event(c, kinds, e))
+		return -1;
+	c->chosen = !c->spec->nr;
+	for (i = 0; i < c->events->nr; i++) {
+		c->period[i] = c->spec->nr ? c->spec->event[i].period : 0;
+		if (c->period[i])
+			continue;
+		c->chosen = true;
+		c->period[i] = usual_period(&c->events->ev[i], kinds->info);
+	}
+	return assign_counters(c->events, kinds->info, kinds->nr, c->ctr, e);
+}
+
+static void print_choice(const struct choice *c)
+{
+	char buf[THOUSANDS_LEN];
+	unsigned int i;
+
+	fputs("perfex: a sample", stderr);
+	for (i = 0; i < c->events->nr; i++)
+		fprintf(stderr, "%s each %s %s", i ? " and" : "", thousands(buf, c->period[i]),
+			c->events->ev[i].name);
+	fputs(" (--sample=EVENT=PERIOD chooses others)\n", stderr);
+}
+
+static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr,
+			 const struct choice *c)
+{
+	unsigned int i, k;
+
+	vperfctr_control_init(control, ctr);
+	control->kind = c->kinds.info[0].kind;
+	for (i = 0; i < c->events->nr; i++)
+		vperfctr_control_add_ctr_imode(control, &c->ctr[0][i], c->period[i]);
+	for (k = 1; k < c->kinds.nr; k++)
+		vperfctr_control_add_kind(control, c->ctr[k]);
+	control->flags = VPERFCTR_CONTROL_RING;
+}
+
+/* One ring of several has its part of the memory. */
+static void make_ring(struct vperfctr_ring *ring, const struct choice *c, unsigned int nrrings)
+{
+	size_t size = sizeof(struct vperfctr_sample);
+	uint32_t n = RING_SAMPLES;
+	unsigned int i;
+
+	memset(ring, 0, sizeof(*ring));
+	for (i = 0; i < c->events->nr; i++)
+		if (c->events->ev[i].modes & VPERFCTR_MODE_KERNEL)
+			ring->flags |= VPERFCTR_RING_KERNEL;
+	ring->depth = c->spec->depth;
+	if (ring->depth)
+		size += (1 + ring->depth) * sizeof(uint64_t);
+	while (n > 64 && (n * size > RING_BYTES / nrrings || n > RING_SAMPLES / nrrings))
+		n /= 2;
+	ring->nrsamples = n;
+	ring->watermark = n / 4;
+}
+
+static void write_header(struct recording *rec, const struct choice *c, char **argv,
+			 const struct targets *targets)
+{
+	const struct vperfctr_info *info = c->kinds.info;
+	struct samples_header h = {
+		.version = SAMPLES_VERSION,
 		.size = sizeof(h),
-		.period = period,
-		.evntsel = ctr->evntsel,
-		.map = ctr->map,
 		.cpu_type = info->cpu_type,
 		.tsc_khz = info->tsc_khz,
+		.flags = c->spec->depth ? SAMPLES_CHAINS : 0,
 	};
+	char *text = NULL;
+	unsigned int i;
+	size_t size;
+	FILE *f;
 
 	memcpy(h.magic, SAMPLES_MAGIC, sizeof(h.magic));
-	snprintf(h.event, sizeof(h.event), "%s", event->name);
 	snprintf(h.cpu_name, sizeof(h.cpu_name), "%.*s", (int)sizeof(info->cpu_name),
 		 info->cpu_name);
-	fwrite(&h, sizeof(h), 1, out);
-}
-
-static void write_command(FILE *out, char **argv)
-{
-	char *text = NULL;
-	size_t size, i;
-	FILE *f;
+	fwrite(&h, sizeof(h), 1, rec->out);
 
 	f = open_memstream(&text, &size);
 	if (!f)
 		return;
-	for (i = 0; argv[i] && ftell(f) < 4096; i++)
+	for (i = 0; i < targets->nr; i++)
+		fprintf(f, "%s%s %d", i ? ", " : "",
+			targets->target[i].process ? "process" : "thread",
+			(int)targets->target[i].id);
+	for (i = 0; !targets->nr && argv[i] && ftell(f) < 4096; i++)
 		fprintf(f, "%s%.4096s", i ? " " : "", argv[i]);
 	fclose(f);
-	write_record(out, RECORD_COMMAND, NULL, 0, text);
+	write_record(rec, RECORD_COMMAND, NULL, 0, text);
 	free(text);
 }
 
-/* ---- mappings ---------------------------------------------------------------------- */
-
-static void forget_mappings(struct mappings *m)
+static void write_end(struct recording *rec, const struct choice *c, const struct sums *sums,
+		      double elapsed)
 {
-	unsigned int i;
+	struct {
+		struct record_end end;
+		uint64_t counts[VPERFCTR_MAX_CTRS];
+	} r = { .end = {
+		.samples = rec->nrsamples, .dropped = rec->dropped, .lost = rec->lost,
+		.tsc = sums->tsc, .elapsed = (uint64_t)(elapsed * 1e9), .nr = c->events->nr,
+	} };
 
-	for (i = 0; i < m->nr; i++)
-		free(m->map[i].path);
-	free(m->map);
-	memset(m, 0, sizeof(*m));
+	memcpy(r.counts, sums->pmc, c->events->nr * sizeof(*r.counts));
+	write_record(rec, RECORD_END, &r, sizeof(r.end) + c->events->nr * sizeof(*r.counts), NULL);
 }
 
-static bool mapping_is_known(const struct mappings *known, const struct mapping *map)
-{
-	unsigned int i;
-
-	for (i = 0; i < known->nr; i++) {
-		const struct mapping *k = &known->map[i];
-
-		if (k->start == map->start && k->end == map->end && k->offset == map->offset &&
-		    !strcmp(k->path, map->path))
-			return true;
-	}
-	return false;
-}
-
-static bool add_mapping(struct mappings *m, const struct mapping *map)
-{
-	struct mapping *new;
-
-	if (m->nr == m->room) {
-		new = reallocarray(m->map, m->room + 64, sizeof(*new));
-		if (!new)
-			return false;
-		m->map = new;
-		m->room += 64;
-	}
-	m->map[m->nr++] = *map;
-	return true;
-}
-
-/* Parse a line of /proc/PID/maps.  Return: whether the mapping is executable. */
-static bool parse_mapping(struct mapping *map, char *line)
-{
-	char perms[5];
-	int path = 0;
-
-	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
-		   &map->start, &map->end, perms, &map->offset, &path) < 4 || !path)
-		return false;
-	map->path = line + path;
-	return perms[2] == 'x';
-}
-
-static void write_mapping(FILE *out, const struct mapping *map)
-{
-	struct record_mapping_v1 r = { map->start, map->end, map->offset };
-
-	write_record(out, RECORD_MAPPING_V1, &r, sizeof(r), map->path);
-}
-
-/* Write new mappings.  A process that has ended has none, which changes nothing. */
-static void read_mappings(struct session *s)
-{
-	struct mappings now = { 0 };
-	struct mapping map;
-	char path[64], *line = NULL;
-	size_t size = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), PROC "/%d/maps", (int)s->run.pid);
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	while (getline(&line, &size, f) > 0) {
-		if (!parse_mapping(&map, line))
-			continue;
-		if (!mapping_is_known(&s->known, &map))
-			write_mapping(s->out, &map);
-		map.path = strdup(map.path);
-		if (!map.path || !add_mapping(&now, &map))
-			free(map.path);
-	}
-	free(line);
-	fclose(f);
-	if (!now.nr)
-		return;
-	forget_mappings(&s->known);
-	s->known = now;
-}
-
-/* ---- samples ------------------------------------------------------------------------ */
-
-/* Move the nr oldest samples from the ring into the file. */
-static int write_samples(struct session *s, uint64_t nr, struct error *e)
-{
-	struct record_sample_v1 buf[MAX_SAMPLES_AT_ONCE];
-	uint64_t i, n, taken;
-	int err;
-
-	for (; nr; nr -= n) {
-		taken = 0;
-		n = nr < MAX_SAMPLES_AT_ONCE ? nr : MAX_SAMPLES_AT_ONCE;
-		for (i = 0; i < n; i++) {
-			const struct vperfctr_sample *sample = vperfctr_ring_sample(s->v, i);
-
-			if (sample->type != VPERFCTR_SAMPLE_OVERFLOW)
-				continue;
-			buf[taken++] = (struct record_sample_v1){
-				.ip = sample->ip,
-				.tsc = sample->tsc,
-				.overflow = (uint32_t)sample->overflow,
-				.dropped = sample->dropped < UINT32_MAX ?
-					   (uint32_t)sample->dropped : UINT32_MAX,
-			};
-		}
-		err = vperfctr_ring_consume(s->v, n);
-		if (err)
-			return fail_with(e, "cannot read samples: %s", strerror(-err));
-		if (taken)
-			write_record(s->out, RECORD_SAMPLES_V1, buf, taken * sizeof(buf[0]), NULL);
-		s->nrsamples += taken;
-	}
-	return 0;
-}
+/* ---- the ring ------------------------------------------------------------------------- */
 
 static int drain_ring(struct session *s, struct error *e)
 {
 	uint64_t nr = vperfctr_ring_nr(s->v);
 
-	if (s->failed)
-		return 0;
-	if (!s->started)
+	if (s->failed || !s->started)
 		return 0;
 	/* After the number of samples is known: see above. */
-	read_mappings(s);
-	return write_samples(s, nr, e);
+	return look_at_processes(&s->rec, s->v, nr, e) ||
+	       move_samples(&s->rec, s->v, nr, e) ? -1 : 0;
 }
 
-/* Samples that are in the ring belong to the program that was executed before. */
+/* Samples of the process that are in the ring belong to the program that it executed before. */
 static int handle_exec(struct session *s, struct error *e)
 {
 	if (s->failed)
 		return 0;
-	if (s->started && write_samples(s, vperfctr_ring_nr(s->v), e))
+	if (s->started && move_samples(&s->rec, s->v, vperfctr_ring_nr(s->v), e))
 		return -1;
-	forget_mappings(&s->known);
-	write_record(s->out, RECORD_EXEC_V1, NULL, 0, NULL);
 	s->started = true;
 	s->look_again = FIRST_LOOK;
-	read_mappings(s);
-	return 0;
+	return process_has_executed(&s->rec, s->run.pid, e);
 }
 
 /* ---- the command's life ---------------------------------------------------------------- */
@@ -454,28 +498,7 @@ static int follow_command(struct session *s, struct error *e)
 	return err;
 }
 
-static int finish_recording(struct session *s, struct error *e)
-{
-	struct record_end_v1 end = { 0 };
-	struct counts c;
-	int err;
-
-	/* After the last stop there may be samples of a signal's delivery. */
-	if (write_samples(s, vperfctr_ring_nr(s->v), e))
-		return -1;
-	err = counts_read(s->v, s->run.control, &c);
-	if (err)
-		return fail_with(e, "cannot read the counters: %s", strerror(-err));
-	end.samples = s->nrsamples;
-	end.dropped = vperfctr_ring_dropped(s->v);
-	end.count = c.own.pmc[0];
-	end.tsc = c.own.tsc;
-	end.elapsed = (uint64_t)(seconds_since(&s->run.start) * 1e9);
-	write_record(s->out, RECORD_END, &end, sizeof(end), NULL);
-	return 0;
-}
-
-/* ---- recording ----------------------------------------------------------------------------- */
+/* ---- the summary ------------------------------------------------------------------------ */
 
 /* Return: the greatest number with one digit and zeros that is not above n; at least 1. */
 static uint64_t round_down(uint64_t n)
@@ -489,56 +512,75 @@ static uint64_t round_down(uint64_t n)
 
 #define ENOUGH_SAMPLES	1000
 
-/* If there are so few samples that the file says nothing, print what to do about it. */
-static void print_advice(uint64_t samples, uint64_t dropped, uint64_t count, double seconds,
-			 const struct vperfctr_event *event, const struct sample_spec *spec)
+static void advise_shorter_period(const struct choice *c, const struct sums *sums, bool inherit)
 {
-	char a[THOUSANDS_LEN], b[THOUSANDS_LEN];
-	uint64_t overflows = samples + dropped, period;
-	int rate = read_number(MAX_SAMPLE_RATE);
+	unsigned int i, most = 0;
+	const char *name;
+	char buf[THOUSANDS_LEN];
 
-	if (!samples && !dropped) {
-		if (!count)
-			fprintf(stderr, "perfex: no samples: the command's first thread had no %s; 'perfex -e %s ...' counts its other threads and children, too\n",
-				event->name, event->name);
-		else
-			fprintf(stderr, "perfex: no samples: there were only %s %s: use a shorter period, as in --sample %s=%" PRIu64 "\n",
-				thousands(a, count), event->name, spec->event,
-				round_down(count / ENOUGH_SAMPLES));
-	} else if (dropped > samples) {
-		/* One and a half times the period at which none would be dropped. */
-		period = spec->period;
-		if (__builtin_mul_overflow(period, overflows / (samples ? samples : 1) * 3 / 2 + 1,
+	for (i = 1; i < c->events->nr; i++)
+		if (sums->pmc[i] > sums->pmc[most])
+			most = i;
+	name = c->events->ev[most].name;
+	if (sums->pmc[most])
+		fprintf(stderr, "perfex: no samples: there were only %s %s: use a shorter period, as in --sample %s=%" PRIu64 "\n",
+			thousands(buf, sums->pmc[most]), name, name,
+			round_down(sums->pmc[most] / ENOUGH_SAMPLES));
+	else if (inherit)
+		fprintf(stderr, "perfex: no samples: there were no %s\n", name);
+	else
+		fprintf(stderr, "perfex: no samples: the command's first thread had no %s; its other threads and children are sampled without --no-inherit\n",
+			name);
+}
+
+/* One and a half times the periods at which none would be dropped. */
+static void advise_longer_period(const struct choice *c, const struct recording *rec,
+				 double seconds)
+{
+	uint64_t overflows = rec->nrsamples + rec->dropped, period;
+	char a[THOUSANDS_LEN], b[THOUSANDS_LEN];
+	int rate = read_number(MAX_SAMPLE_RATE);
+	unsigned int i;
+
+	fprintf(stderr, "perfex: %s of %s overflows gave no sample: use a longer period, as in --sample ",
+		thousands(a, rec->dropped), thousands(b, overflows));
+	for (i = 0; i < c->events->nr; i++) {
+		if (__builtin_mul_overflow(c->period[i],
+					   overflows / (rec->nrsamples ? rec->nrsamples : 1) * 3 / 2 + 1,
 					   &period))
 			period = UINT64_MAX;
-		fprintf(stderr, "perfex: %s of %s overflows gave no sample: use a longer period, as in --sample %s=%" PRIu64,
-			thousands(a, dropped), thousands(b, overflows), spec->event,
+		fprintf(stderr, "%s%s=%" PRIu64, i ? "," : "", c->events->ev[i].name,
 			round_down(period));
-		if (rate > 0 && seconds > 0 && (double)overflows / seconds > rate)
-			fprintf(stderr, "; the module's parameter max_sample_rate allows %d samples per second",
-				rate);
-		fputc('\n', stderr);
 	}
+	if (rate > 0 && seconds > 0 && (double)overflows / seconds > rate)
+		fprintf(stderr, "; the module's parameter max_sample_rate allows %d samples per second of a thread",
+			rate);
+	fputc('\n', stderr);
 }
 
-static void print_summary(const struct session *s, const struct counts *c, const char *name,
-			  const struct events *events, const struct vperfctr_info *info,
-			  const struct rusage *usage, const struct sample_spec *spec)
+/* c->own has the sums of all threads. */
+static void print_summary(const struct recording *rec, const struct choice *c,
+			  const struct sums *sums, const char *name, bool inherit)
 {
-	char samples[THOUSANDS_LEN], dropped[THOUSANDS_LEN], count[THOUSANDS_LEN];
-	double thread = info->tsc_khz ? (double)c->own.tsc / (info->tsc_khz * 1e3) : 0;
-	double cpu_time = run_cpu_time(usage);
+	const struct vperfctr_info *info = c->kinds.info;
+	double seconds = info->tsc_khz ? (double)sums->tsc / (info->tsc_khz * 1e3) : 0;
+	char a[THOUSANDS_LEN], b[THOUSANDS_LEN];
+	unsigned int i;
 
-	fprintf(stderr, "perfex: %s samples in '%s', %s dropped; %s %s in all\n",
-		thousands(samples, s->nrsamples), name,
-		thousands(dropped, vperfctr_ring_dropped(s->v)),
-		thousands(count, c->own.pmc[0]), events->ev[0].name);
-	print_advice(s->nrsamples, vperfctr_ring_dropped(s->v), c->own.pmc[0], thread,
-		     &events->ev[0], spec);
-	if (info->tsc_khz && cpu_time > thread * 1.05 + 0.01)
-		fprintf(stderr, "perfex: %.3f s of other threads and children are not sampled\n",
-			cpu_time - thread);
+	fprintf(stderr, "perfex: %s samples in '%s', %s dropped;", thousands(a, rec->nrsamples),
+		name, thousands(b, rec->dropped));
+	for (i = 0; i < c->events->nr; i++)
+		fprintf(stderr, "%s %s %s", i ? "," : "", thousands(a, sums->pmc[i]),
+			c->events->ev[i].name);
+	fputs(" in all\n", stderr);
+	/* If there are so few samples that the file says nothing, say what to do about it. */
+	if (!rec->nrsamples && !rec->dropped)
+		advise_shorter_period(c, sums, inherit);
+	else if (rec->dropped > rec->nrsamples)
+		advise_longer_period(c, rec, seconds);
 }
+
+/* ---- a command ----------------------------------------------------------------------------- */
 
 /* Context: before the command is executed, so that a failure can prevent that. */
 static int map_ring(struct session *s, struct error *e)
@@ -554,8 +596,8 @@ static int map_ring(struct session *s, struct error *e)
 	return err ? fail_ring(e, err) : 0;
 }
 
-static int record_command(struct session *s, struct vperfctr_ring *ring, struct rusage *usage,
-			  struct error *e)
+static int follow_to_end(struct session *s, struct vperfctr_ring *ring, struct rusage *usage,
+			 struct error *e)
 {
 	sigset_t chld, old;
 	int err, ended;
@@ -579,79 +621,144 @@ static int record_command(struct session *s, struct vperfctr_ring *ring, struct 
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (!err && ended)
 		err = fail_with(e, "cannot wait for the command: %s", strerror(-ended));
-	return err ? -1 : finish_recording(s, e);
+	return err ? -1 : 0;
 }
 
-struct choice {
-	const struct sample_spec *spec;
-	struct kinds kinds;
-	struct events events[MAX_KINDS];
-	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
-};
-
-/* Return: 0 if CPUs of these kinds can count and sample the event. */
-static int choose_event(const struct kinds *kinds, void *arg, struct error *e)
+/* Read the counts, then what is still in the ring: there are no more samples. */
+static int finish_session(struct session *s, struct counts *c, struct error *e)
 {
-	struct choice *c = arg;
-	unsigned int k;
+	int err = counts_finish(s->v, s->run.control, c);
 
-	memset(c->events, 0, sizeof(c->events));
-	for (k = 0; k < kinds->nr; k++)
-		if (check_period(c->spec->period, &kinds->info[k], e) ||
-		    events_parse(&c->events[k], c->spec->event, &kinds->info[k], e))
-			return -1;
-	if (c->events->ev[0].soft)
-		return fail_with(e, "'%s' is counted by the kernel, which takes no samples of it here: sample an event of the processor, or use perf record",
-				 c->spec->event);
-	return assign_counters(c->events, kinds->info, kinds->nr, c->ctr, e);
-}
-
-static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr,
-			 const struct choice *c)
-{
-	unsigned int k;
-
-	vperfctr_control_init(control, ctr);
-	control->kind = c->kinds.info[0].kind;
-	vperfctr_control_add_ctr_imode(control, &c->ctr[0][0], c->spec->period);
-	for (k = 1; k < c->kinds.nr; k++)
-		vperfctr_control_add_kind(control, &c->ctr[k][0]);
-	control->flags = VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_RING;
-}
-
-int sample_command(const struct sample_spec *spec, char **argv, FILE *out, const char *name,
-		   bool verbose, struct error *e)
-{
-	struct vperfctr_ring ring = { .nrsamples = RING_SAMPLES, .watermark = RING_WATERMARK };
-	struct choice choice = { .spec = spec };
-	const struct vperfctr_info *info = choice.kinds.info;
-	const struct events *events = choice.events;
-	const struct targets none = { .nr = 0 };
-	struct vperfctr_ctr ctr[MAX_KINDS];
-	struct session s = { .out = out, .look_again = -1 };
-	struct vperfctr_control control;
-	struct rusage usage;
-	struct counts c;
-	int err;
-
-	if (kind_choose(spec->kind, &none, &choice.kinds, choose_event, &choice, e) < 0)
+	if (err)
+		return fail_with(e, "cannot read the counters: %s", strerror(-err));
+	sums_add(&c->own, &c->children);
+	s->rec.dropped = vperfctr_ring_dropped(s->v);
+	if (look_at_processes(&s->rec, s->v, vperfctr_ring_nr(s->v), e))
 		return -1;
-	if (verbose)
-		print_control(stderr, events, &choice.kinds, choice.ctr);
-	make_control(&control, ctr, &choice);
-	ring.flags = (events->ev[0].modes & VPERFCTR_MODE_KERNEL) ? VPERFCTR_RING_KERNEL : 0;
+	return move_samples(&s->rec, s->v, vperfctr_ring_nr(s->v), e);
+}
 
-	write_header(out, &events->ev[0], spec->period, ctr, info);
-	write_command(out, argv);
-	s.run = (struct running){ .argv = argv, .control = &control };
-	err = record_command(&s, &ring, &usage, e);
-	if (!err && !counts_read(s.v, &control, &c)) {
-		print_summary(&s, &c, name, events, info, &usage, spec);
-		err = counts_check(&c, e);
-		if (!err && !counts_any(&c))
-			err = fail_with(e, "the command was not counted");
+static void print_others(const struct choice *c, const struct counts *counts,
+			 const struct rusage *usage, bool inherit)
+{
+	uint32_t khz = c->kinds.info->tsc_khz;
+	double thread = khz ? (double)counts->own.tsc / (khz * 1e3) : 0;
+	double cpu_time = run_cpu_time(usage);
+
+	if (!inherit && khz && cpu_time > thread * 1.05 + 0.01)
+		fprintf(stderr, "perfex: %.3f s of other threads and children are not sampled\n",
+			cpu_time - thread);
+	if (counts->cut_off)
+		fputs("perfex: sampled until now: threads or processes that were started and run still\n",
+		      stderr);
+}
+
+static int sample_run(struct session *s, const struct options *o, const struct choice *c,
+		      struct vperfctr_control *control, struct error *e)
+{
+	const bool inherit = inherits(control);
+	struct vperfctr_ring ring;
+	struct counts counts;
+	struct rusage usage;
+
+	control->flags |= VPERFCTR_CONTROL_START_ON_EXEC;
+	s->run = (struct running){ .argv = o->command, .control = control };
+	s->look_again = -1;
+	make_ring(&ring, c, 1);
+	if (follow_to_end(s, &ring, &usage, e) || finish_session(s, &counts, e))
+		return -1;
+	write_end(&s->rec, c, &counts.own, seconds_since(&s->run.start));
+	print_summary(&s->rec, c, &counts.own, o->output, inherit);
+	print_others(c, &counts, &usage, inherit);
+	if (counts_check(&counts, e))
+		return -1;
+	if (!counts_any(&counts))
+		return fail_with(e, "the command was not counted");
+	return run_status(s->wstatus);
+}
+
+/* ---- running processes ----------------------------------------------------------------------- */
+
+static int start_target(void *arg, const struct target *target, struct error *e)
+{
+	return look_at_process(arg, target->id, e);
+}
+
+static int drain_target(void *arg, struct vperfctr *v, struct error *e)
+{
+	uint64_t nr = vperfctr_ring_nr(v);
+	struct recording *rec = arg;
+
+	return look_at_processes(rec, v, nr, e) || move_samples(rec, v, nr, e) ? -1 : 0;
+}
+
+static int sample_attached(struct recording *rec, const struct options *o, const struct choice *c,
+			   const struct vperfctr_control *control, struct error *e)
+{
+	struct sampler sampler = { .start = start_target, .drain = drain_target, .arg = rec };
+	const struct interval none = { 0 };
+	struct result r;
+	int ret;
+
+	make_ring(&sampler.ring, c, o->targets.nr);
+	if (attach_and_count(&o->targets, o->command, o->timeout, false, control, &none, &sampler,
+			     &r, e))
+		return -1;
+	ret = r.complete ? r.status : -1;
+	if (r.counted) {
+		rec->dropped = sampler.dropped;
+		write_end(rec, c, &r.total, r.elapsed);
+		print_summary(rec, c, &r.total, o->output, inherits(control));
+		print_remarks(&r);
 	}
-	forget_mappings(&s.known);
+	result_free(&r);
+	return ret;
+}
+
+/* ---- recording ------------------------------------------------------------------------------- */
+
+/* Return: whether what is started is sampled. */
+static bool choose_inheritance(const struct options *o, const struct vperfctr_info *info)
+{
+	if (o->no_inherit)
+		return false;
+	if (info->features & VPERFCTR_FEATURE_INHERIT_IMODE)
+		return true;
+	fprintf(stderr, "perfex: this module does not sample what is started: only %s\n",
+		o->targets.nr ? "threads that run already are sampled" :
+				"the command's first thread is sampled");
+	return false;
+}
+
+int sample(const struct options *o, FILE *out, struct error *e)
+{
+	struct vperfctr_ctr ctr[MAX_KINDS * VPERFCTR_MAX_CTRS];
+	struct choice choice = { .spec = &o->sample };
+	struct vperfctr_control control;
+	struct session s = { .wstatus = 0 };
+	unsigned int i;
+	int ret;
+
+	if (kind_choose(o->kind, &o->targets, &choice.kinds, choose_events, &choice, e) < 0)
+		return -1;
+	if (o->verbose)
+		print_control(stderr, choice.events, &choice.kinds, choice.ctr);
+	if (choice.chosen)
+		print_choice(&choice);
+	make_control(&control, ctr, &choice);
+	if (choose_inheritance(o, choice.kinds.info))
+		control.flags |= VPERFCTR_CONTROL_INHERIT;
+
+	if (recording_init(&s.rec, out, e))
+		return -1;
+	write_header(&s.rec, &choice, o->command, &o->targets);
+	for (i = 0; i < choice.events->nr; i++)
+		write_event(&s.rec, i, &choice.events->ev[i], &ctr[i]);
+	if (o->targets.nr)
+		ret = sample_attached(&s.rec, o, &choice, &control, e);
+	else
+		ret = sample_run(&s, o, &choice, &control, e);
+	recording_free(&s.rec);
 	vperfctr_close(s.v);
-	return err ? -1 : run_status(s.wstatus);
+	return ret;
 }

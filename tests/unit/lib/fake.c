@@ -432,14 +432,16 @@ static struct vperfctr_ring_page *ring_of(int fd, size_t size)
 
 static int state_ring(struct state *s, int fd, struct vperfctr_ring *r)
 {
-	uint32_t sample_size = sizeof(struct vperfctr_sample) + r->nrsums * sizeof(uint64_t);
+	uint32_t sample_size = sizeof(struct vperfctr_sample) +
+			       (r->nrsums + (r->depth ? 1 + r->depth : 0)) * sizeof(uint64_t);
 	struct vperfctr_ring_page *page;
 
 	if (fails(FAKE_RING))
 		return -1;
 	if (r->size != sizeof(*r) || r->flags & ~VPERFCTR_RING_KERNEL || !r->nrsamples ||
 	    r->nrsamples & (r->nrsamples - 1) || r->nrsamples > VPERFCTR_RING_MAX ||
-	    !r->watermark || r->watermark > r->nrsamples || r->nrsums > VPERFCTR_MAX_CTRS)
+	    !r->watermark || r->watermark > r->nrsamples || r->nrsums > VPERFCTR_MAX_CTRS ||
+	    r->depth > VPERFCTR_CHAIN_MAX)
 		return refuse(EINVAL);
 	fake_seen->ring = *r;
 	if (!s->ring_size) {
@@ -453,6 +455,7 @@ static int state_ring(struct state *s, int fd, struct vperfctr_ring *r)
 		page->nrsamples = r->nrsamples;
 		page->watermark = r->watermark;
 		page->nrsums = r->nrsums;
+		page->depth = r->depth;
 		page->sample_size = sample_size;
 		page->data = RING_DATA;
 		munmap(page, s->ring_size);
@@ -490,6 +493,8 @@ static void add_sample(struct state *s, int fd, const struct vperfctr_sample *sa
 {
 	struct vperfctr_ring_page *page = ring_of(fd, s->ring_size);
 	struct vperfctr_sample *to;
+	uint64_t i;
+	__u64 *chain;
 
 	if (page->head - page->tail == page->nrsamples) {
 		page->dropped++;
@@ -499,6 +504,13 @@ static void add_sample(struct state *s, int fd, const struct vperfctr_sample *sa
 		*to = *sample;
 		if (page->nrsums)
 			memcpy(to->sums, sums, page->nrsums * sizeof(*sums));
+		chain = to->sums + page->nrsums;
+		for (i = 0; page->depth && i <= page->depth && i <= fake.nrcalls; i++)
+			chain[i] = i ? 0x1000 + i :
+				   fake.nrcalls < page->depth ? fake.nrcalls : page->depth;
+		/* A child's samples are its own. */
+		if (!to->pid)
+			to->pid = to->tid = (uint32_t)getpid();
 		page->dropped += sample->dropped;
 		page->head++;
 	}
@@ -522,7 +534,8 @@ static int state_control(struct state *s, int fd, const struct vperfctr_control 
 	    !is_kind(c->kind, c->nrkinds) || (any && (!nr || !c->nrkinds)) ||
 	    (!nr && c->kind) || nr > fake.info.nrctrs || nrall > VPERFCTR_MAX_CTRS ||
 	    (c->flags & VPERFCTR_CONTROL_RING && (!c->nrictrs || !s->ring_size)) ||
-	    (c->flags & VPERFCTR_CONTROL_INHERIT && c->nrictrs))
+	    (c->flags & VPERFCTR_CONTROL_INHERIT && c->nrictrs &&
+	     !(c->flags & VPERFCTR_CONTROL_RING)))
 		return refuse(EINVAL);
 	if (s->tid && !is_thread(s->tid, true))
 		return refuse(EPERM);
@@ -799,7 +812,8 @@ void fake_reset(void)
 		.abi_version = VPERFCTR_ABI_VERSION,
 		.features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
 			    VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_KERNEL |
-			    VPERFCTR_FEATURE_PCINT | VPERFCTR_FEATURE_ANY_KIND,
+			    VPERFCTR_FEATURE_PCINT | VPERFCTR_FEATURE_ANY_KIND |
+			    VPERFCTR_FEATURE_INHERIT_IMODE,
 		.cpu_type = VPERFCTR_CPU_INTEL_ARCH,
 		.tsc_khz = 2000000,
 		.arch_events = 0x7f,

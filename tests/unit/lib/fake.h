@@ -56,6 +56,7 @@ struct fake {
 	/* START_ON_EXEC writes so many samples to the ring at once; the i-th is samples[i % 4]. */
 	uint64_t nrsamples;
 	struct vperfctr_sample samples[4];
+	uint64_t nrcalls;		/* of the chain in each sample: 0x1001, 0x1002, ... */
 
 	/* the processor */
 	uint64_t mask;			/* width of the counters */

@@ -21,7 +21,7 @@ function __perfex_command
                 set -e tokens[1]
                 break
             case --event --pid --tid --timeout --kind --repeat --runs --interval \
-                    --interval-print --field-separator --sample --report --sort --comm --export \
+                    --interval-print --field-separator --max-stack --report --sort --comm --export \
                     --output --log-fd
                 set -e tokens[1]
             case '--*'
@@ -62,7 +62,10 @@ $c -s t -l tid -x -d 'Count running threads'
 $c -l timeout -x -d 'With -p and -t, count this long'
 $c -l kind -x -d 'Count on CPUs of this kind' -a 'core atom'
 $c -l no-inherit -d 'Do not count threads and processes that are started'
-$c -l sample -x -d 'Write where the command is after each PERIOD events' -a '(__perfex_events)='
+$c -l sample -d 'Write where threads are after each PERIOD events'
+$c -l sample -x -d 'Choose the event and the period' -a '(__perfex_events)='
+$c -s g -l call-graph -d 'With --sample, write the chains of calls'
+$c -l max-stack -x -d 'With -g, write at most so many calls'
 $c -l report -r -F -d 'Print the hottest functions of such a file'
 $c -l sort -x -d 'Report by these' -a '(__fish_append , comm pid tid cpu dso symbol line event)'
 $c -l children -d 'Report functions with what they have called'

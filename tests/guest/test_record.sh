@@ -1,0 +1,131 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Test perfex --sample in the virtual machine: samples of threads, of children and of
+# processes that run already.  Each thread of "tree" has as many samples in its loop as
+# it says.  The summary looks like one of libcheck.
+
+here=$(dirname "$0")
+# the event that overflows at the very instruction in the emulator; on arm64, each
+# instruction takes one cycle
+event=instructions
+[ "$(uname -m)" != aarch64 ] || event=cycles
+period=10007
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+checks=0 failures=0
+
+check() # WHAT GOT EXPECTED
+{
+	checks=$((checks + 1))
+	[ "$2" = "$3" ] && return
+	failures=$((failures + 1))
+	echo "$1: '$2', not '$3'"
+}
+
+# sample OPTION... COMMAND...: run perfex, and print the file
+sample()
+{
+	perfex -o "$tmp/samples" "$@" > "$tmp/out" 2> "$tmp/err"
+	status=$?
+	"$here/print_samples" "$tmp/samples" > "$tmp/text" 2>&1
+	check "format of the file" $? 0
+}
+
+# Print "PID TID SAMPLES" of each thread that has samples in the loop.
+loop_samples() # OUTPUT-OF-TREE
+{
+	set -- $(sed -n 's/^loop //p' "$1")
+	awk -v start="$1" -v end="$2" '
+	# addresses have the same number of digits
+	$1 == "sample" && $6 >= start && $6 < end { n[$2 " " $3]++ }
+	END { for (t in n) print t, n[t] }' "$tmp/text" | sort
+}
+
+threads() # OUTPUT-OF-TREE
+{
+	sed -n 's/^thread //p' "$1" | sort
+}
+
+# the numbers that perfex printed are those of the file, and account for all events
+check_end()
+{
+	end=$(sed -n 's/^end //p' "$tmp/text")
+	n=$(grep -c '^sample ' "$tmp/text")
+	count=$(sed -n 's/^perfex: .* dropped; \([0-9,]*\) .*/\1/p' "$tmp/err" | tr -d ,)
+	check "end of the file, $1" "$end" "$n 0 0 $count"
+	# each thread ends within a period
+	most=$((count / period))
+	check "samples for all events, $1" "$([ "$n" -le $most ] && [ "$n" -ge $((most - $2)) ] && echo yes)" yes
+}
+
+rate=/sys/module/vperfctr/parameters/max_sample_rate
+usual=$(cat $rate)
+echo 0 > $rate
+
+# four threads and two children, with their chains of calls
+sample --sample=$event:u=$period -g "$here/tree" $period
+check "status of tree" "$status" 0
+check "errors of tree" "$(grep -vc ' samples in .*, 0 dropped; ' "$tmp/err")" 0
+check "threads of tree" "$(threads "$tmp/out" | wc -l)" 7
+check "samples of tree" "$(loop_samples "$tmp/out")" "$(threads "$tmp/out")"
+check_end tree 7
+set -- $(sed -n 's/^loop //p' "$tmp/out")
+check "chains without a caller of the loop" "$(awk -v start="$1" -v end="$2" -v call="$3" '
+	$1 == "sample" && $6 >= start && $6 < end && $7 != call' "$tmp/text" | wc -l)" 0
+check "event of tree" "$(grep '^event ' "$tmp/text")" "event 0 $period $event:u"
+check "mappings of tree" "$([ "$(grep -c "^mapping .*$here/tree$" "$tmp/text")" -ge 1 ] && echo yes)" yes
+
+# without chains, and the first thread only
+sample --sample=$event:u=$period --no-inherit "$here/tree" $period
+check "status of --no-inherit" "$status" 0
+check "samples of --no-inherit" "$(loop_samples "$tmp/out")" "$(threads "$tmp/out" | grep ' 10$')"
+check_end --no-inherit 1
+check "no chains" "$(awk '$1 == "sample" && NF != 6' "$tmp/text" | wc -l)" 0
+
+# a command that leaves a process behind
+sample --sample=$event:u=$period sh -c "sleep 1000 > /dev/null 2>&1 & echo \$!"
+check "status of a command that leaves a process" "$status" 0
+check "what is said then" "$(grep -c '^perfex: sampled until now: ' "$tmp/err")" 1
+kill "$(cat "$tmp/out")"
+
+# running processes: PID-OR-TID-OPTION EXPECTED-THREADS
+attach()
+{
+	rm -f "$tmp/fifo"
+	mkfifo "$tmp/fifo"
+	"$here/tree" $period wait < "$tmp/fifo" > "$tmp/tree" &
+	pid=$!
+	exec 3> "$tmp/fifo"
+	until [ "$(ls /proc/$pid/task | wc -l)" = 5 ]; do sleep 0.1; done
+	sample --sample=$event:u=$period "$1$pid" -- \
+		sh -c "echo > $tmp/fifo; while [ -d /proc/$pid/task/$pid/fd ] && ! grep -q '^State:.Z' /proc/$pid/status; do sleep 0.1; done"
+	exec 3>&-
+	wait $pid
+	check "status of $1" "$status" 0
+	check "samples of $1" "$(loop_samples "$tmp/tree")" "$(threads "$tmp/tree" | grep "$2")"
+	check_end "$1" 7
+	check "mappings of $1" "$(grep -c "^mapping $pid .*$here/tree$" "$tmp/text")" 1
+	check "what is sampled, $1" "$(sed -n 's/^command //p' "$tmp/text")" "$3 $pid"
+}
+attach -p . process
+attach -t ' \(10\|34\|38\)$' thread
+
+# two events; without options, an event and a period that give some samples
+if [ $event = instructions ]; then
+	sample --sample=instructions:u=1000,cycles:u=700 "$here/two"
+	check "status of two events" "$status" 0
+	check "two events" "$(grep '^event' "$tmp/text")" "event 0 1000 instructions:u
+event 1 700 cycles:u"
+	check "samples of the first" "$(awk '$1 == "sample" && ($4 == 1 || $4 == 3)' "$tmp/text" | wc -l)" 1600
+	check "samples of the second" "$(awk '$1 == "sample" && ($4 == 2 || $4 == 3)' "$tmp/text" | wc -l)" \
+		"$(awk '$1 == "end" { print int($6 / 700) }' "$tmp/text")"
+fi
+echo "$usual" > $rate
+sample --sample -- "$here/tree" 100000
+check "status without options" "$status" 0
+check "the choice" "$(grep -c '^perfex: a sample each .* cycles:u (--sample=EVENT=PERIOD chooses others)$' "$tmp/err")" 1
+check "some samples without options" "$([ "$(grep -c '^sample ' "$tmp/text")" -gt 5 ] && echo yes)" yes
+
+echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
+[ "$failures" = 0 ]

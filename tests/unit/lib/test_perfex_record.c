@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perfex --sample: what it asks the kernel for, and what it writes. */
+#include <errno.h>
+
+#include "perfex-command.h"
+#include "perfex.h"
+
+#define TWO		TMP "/two"
+
+static char text[4 << 20];
+
+static void setup(void)
+{
+	unsigned int i;
+
+	command_setup();
+	fake.nrsamples = 10;
+	/* More than the run really takes, on any machine. */
+	fake.exec_tsc = 4000000000;
+	for (i = 0; i < 4; i++)
+		fake.samples[i] = (struct vperfctr_sample){
+			.type = VPERFCTR_SAMPLE_OVERFLOW, .flags = VPERFCTR_SAMPLE_USER,
+			.ip = 0x5000 + i, .tsc = 100 + i, .overflow = 1 << (i & 1),
+		};
+}
+
+/* perfex --sample... -o FILE ARGUMENT... */
+#define sample(option, ...)	perfex(option, "-o", (char *)in_dir("s"), ##__VA_ARGS__)
+
+/* Print the file into `text`. */
+static void print_samples(void)
+{
+	char command[256];
+	size_t n;
+	FILE *f;
+
+	snprintf(command, sizeof(command), TMP "/print_samples %s 2>&1", in_dir("s"));
+	f = popen(command, "r");
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = '\0';
+	ck_assert_msg(!pclose(f), "%.1000s", text);
+}
+
+static unsigned int count_lines(const char *begin)
+{
+	const char *line = text;
+	unsigned int n = 0;
+
+	while (line) {
+		n += !strncmp(line, begin, strlen(begin));
+		line = strchr(line, '\n');
+		line += !!line;
+	}
+	return n;
+}
+
+/* ---- events and periods ------------------------------------------------------------- */
+
+START_TEST(whole_family)
+{
+	ck_assert_int_eq(sample("--sample=instructions:u=100k", TWO, "x"), 1);
+	ck_assert_uint_eq(fake_seen->control_flags, VPERFCTR_CONTROL_START_ON_EXEC |
+			  VPERFCTR_CONTROL_RING | VPERFCTR_CONTROL_INHERIT);
+	fake.children = 234567;
+	ck_assert_int_eq(sample("--sample=instructions:u=100k", TWO), 0);
+	has(err, " samples in '");
+	has(err, "; 1,234,567 instructions:u in all\n");
+	print_samples();
+	has(text, "command " TWO "\n");
+	has(text, "event 0 100000 instructions:u\n");
+	has(text, "end 10 0 0 1234567\n");
+}
+END_TEST
+
+START_TEST(first_thread_only)
+{
+	ck_assert_int_eq(sample("--sample=instructions:u=100k", "--no-inherit", TWO), 0);
+	ck_assert_uint_eq(fake_seen->control_flags,
+			  VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_RING);
+}
+END_TEST
+
+/* A module that cannot inherit i-mode counters. */
+START_TEST(no_inheritance)
+{
+	fake.info.features &= ~(uint32_t)VPERFCTR_FEATURE_INHERIT_IMODE;
+	ck_assert_int_eq(sample("--sample=cycles=1k", TWO), 0);
+	ck_assert_uint_eq(fake_seen->control_flags,
+			  VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_RING);
+	has(err, "perfex: this module does not sample what is started: only the command's first thread is sampled\n");
+	ck_assert_int_eq(sample("--sample=cycles=1k", "--no-inherit", TWO), 0);
+	has_not(err, "does not sample what is started");
+}
+END_TEST
+
+/* 2 GHz: 2000 samples per second, as the fake processor runs one instruction in a cycle. */
+START_TEST(usual_period)
+{
+	ck_assert_int_eq(sample("--sample=instructions:u", TWO), 0);
+	has(err, "perfex: a sample each 1,000,003 instructions:u (--sample=EVENT=PERIOD chooses others)\n");
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -1000003);
+	ck_assert_int_eq(sample("--sample=branches:u,branch-misses:u=77", TWO), 0);
+	has(err, "perfex: a sample each 200,003 branches:u and each 77 branch-misses:u (");
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -200003);
+	ck_assert_int_eq(fake_seen->ctr[1].ireset, -77);
+	fake.info.max_period = 5000;
+	ck_assert_int_eq(sample("--sample=cycles", TWO), 0);
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -5000);
+	fake.info.tsc_khz = 0;
+	fake.info.max_period = 0x7fffffff;
+	ck_assert_int_eq(sample("--sample=cycles", TWO), 0);
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -500009);
+}
+END_TEST
+
+START_TEST(usual_event)
+{
+	ck_assert_int_eq(sample("--sample", TWO), 0);
+	has(err, "perfex: a sample each 1,000,003 cycles:u (");
+	ck_assert_uint_eq(fake_seen->control.nrictrs, 1);
+	ck_assert_uint_eq(fake_seen->ring.flags, 0);
+	ck_assert_uint_eq(fake_seen->ring.depth, 0);
+	print_samples();
+	has(text, "event 0 1000003 cycles:u\n");
+	/* The first that this processor has. */
+	fake.info.arch_events = VPERFCTR_EVENT_INSTRUCTIONS | VPERFCTR_EVENT_BRANCHES;
+	ck_assert_int_eq(sample("--sample", TWO), 0);
+	has(err, "perfex: a sample each 1,000,003 instructions:u (");
+	fake.info.arch_events = 0;
+	ck_assert_int_eq(sample("--sample", TWO), 125);
+	is_message("this processor cannot count");
+}
+END_TEST
+
+/* The next word is the argument only if it has a period. */
+START_TEST(separate_argument)
+{
+	ck_assert_int_eq(perfex("--sample", "cycles=77", "-o", (char *)in_dir("s"), TWO), 0);
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -77);
+	ck_assert_int_eq(perfex("-o", (char *)in_dir("s"), "--sample", "./no=command"), 127);
+	has(err, "perfex: a sample each ");
+	has(err, "\nperfex: there is no command './no=command'");
+}
+END_TEST
+
+START_TEST(several_events)
+{
+	ck_assert_int_eq(sample("--sample=instructions:u=100k,cycles=7k", TWO), 0);
+	ck_assert_uint_eq(fake_seen->control.nractrs, 0);
+	ck_assert_uint_eq(fake_seen->control.nrictrs, 2);
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -100000);
+	ck_assert_int_eq(fake_seen->ctr[1].ireset, -7000);
+	/* One of them counts kernel mode. */
+	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_KERNEL);
+	has(err, ", 0 dropped; 1,000,000 instructions:u, 1,000,001 cycles in all\n");
+	print_samples();
+	has(text, "event 0 100000 instructions:u\nevent 1 7000 cycles\n");
+	has(text, " 1 0 5000\n");
+	has(text, " 2 0 5001\n");
+	ck_assert_uint_eq(count_lines("sample "), 10);
+	has(text, "end 10 0 0 1000000 1000001\n");
+	/* More than there are counters. */
+	ck_assert_int_eq(sample("--sample=r01d1=1k,r02d1=1k,r03d1=1k,r04d1=1k,r05d1=1k", TWO), 125);
+	is_message("");
+}
+END_TEST
+
+START_TEST(advice_on_several_events)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		fake.samples[i].dropped = 999;
+	ck_assert_int_eq(sample("--sample=instructions:u=20,cycles:u=40", TWO), 0);
+	has(err, "\nperfex: 9,990 of 10,000 overflows gave no sample: "
+		 "use a longer period, as in --sample instructions:u=30000,cycles:u=60000\n");
+	fake.nrsamples = 0;
+	ck_assert_int_eq(sample("--sample=instructions:u=20,cycles:u=40", TWO), 0);
+	has(err, "\nperfex: no samples: there were only 1,000,001 cycles:u: "
+		 "use a shorter period, as in --sample cycles:u=1000\n");
+}
+END_TEST
+
+/* ---- chains -------------------------------------------------------------------------- */
+
+START_TEST(chains)
+{
+	fake.nrcalls = 3;
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", "-g", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.depth, 64);
+	print_samples();
+	has(text, " 5000 1001 1002 1003\n");
+	ck_assert_uint_eq(count_lines("sample "), 10);
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", "-g", "fp", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.depth, 64);
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", "-gfp", "--max-stack=2", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.depth, 2);
+	print_samples();
+	has(text, " 5000 1001 1002\n");
+	has_not(text, "1003");
+	fake.nrcalls = 127;
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", "--max-stack=127", "--call-graph=fp", TWO), 0);
+	print_samples();
+	has(text, " 107e 107f\n");
+	fake.nrcalls = 0;
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", "-g", TWO), 0);
+	print_samples();
+	has(text, " 5000\n");
+}
+END_TEST
+
+/* More samples than one record holds. */
+START_TEST(many_records)
+{
+	fake.nrcalls = 64;
+	fake.nrsamples = 5000;
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", "-g", TWO), 0);
+	has(err, "perfex: 5,000 samples in ");
+	print_samples();
+	has(text, "event 0 1000 cycles:u\n");
+	fake.nrcalls = 0;
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", TWO), 0);
+	print_samples();
+	ck_assert_uint_eq(count_lines("sample "), 5000);
+	has(text, "end 5000 0 0 1000000\n");
+}
+END_TEST
+
+/* A ring whose end would disturb is not made: see VPERFCTR_RING. */
+START_TEST(size_of_rings)
+{
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.nrsamples, 131072);
+	ck_assert_uint_eq(fake_seen->ring.watermark, 32768);
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", "-g", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.nrsamples, 32768);
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", "-g", "--max-stack=127", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.nrsamples, 16384);
+	fake.nrsamples = 20000;
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", "-g", "--max-stack=127", TWO), 0);
+	has(err, "perfex: 16,384 samples in ");
+	has(err, ", 3,616 dropped; ");
+	print_samples();
+	has(text, "end 16384 3616 0 1000000\n");
+}
+END_TEST
+
+/* ---- tasks and mappings ----------------------------------------------------------------- */
+
+/* Context: the module has no records of them. */
+START_TEST(tasks_from_proc)
+{
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", TWO), 0);
+	print_samples();
+	ck_assert_uint_eq(count_lines("exec "), 1);
+	has(text, " two\n");
+	has(text, " " TWO "\n");
+	has(text, " [vdso]\n");
+}
+END_TEST
+
+/* ---- misuse --------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *option, *more, *message;
+} misuses[] = {
+	{ "--sample=", NULL, "needs EVENT or EVENT=PERIOD" },
+	{ "--sample=cycles,", NULL, "needs EVENT or EVENT=PERIOD" },
+	{ "--sample=cycles=1k,=2", NULL, "needs EVENT or EVENT=PERIOD" },
+	{ "--sample=cycles=1k,instructions=", NULL, "'' is not a period" },
+	{ "--sample=cycles=1k,nonsense-event=1", NULL, "unknown event 'nonsense-event'" },
+	{ "--sample=cycles=1k,cs=1", NULL, "takes no samples of it here" },
+	{ "--sample", "-gdwarf", "are those of frame pointers (-g fp), not 'dwarf'" },
+	{ "--sample", "--call-graph=lbr", "not 'lbr'" },
+	{ "--sample", "-gx", "not 'x'" },
+	{ "--sample", "--max-stack=5", "--max-stack is for -g" },
+	{ "--sample", "--max-stack=128", "from 1 to 127" },
+	{ "--sample", "--max-stack=0", "from 1 to 127" },
+	{ "--sample", "-r2", "cannot be combined" },
+	{ "--sample", "-j", "cannot be combined" },
+	{ "--sample", "-I5", "cannot be combined" },
+	{ "--sample", "--per-thread", "cannot be combined" },
+	{ "--sample", "--runs=auto", "cannot be combined" },
+	{ "--sample", "--timeout=1", "--timeout is for -p and -t" },
+	{ "-v", "-g", "-g and --max-stack are for --sample" },
+	{ "-v", "--max-stack=3", "-g and --max-stack are for --sample" },
+};
+
+START_TEST(misuse)
+{
+	fake.info.soft = VPERFCTR_SOFT_CONTEXT_SWITCHES;
+	if (misuses[_i].more)
+		ck_assert_int_eq(sample((char *)misuses[_i].option, (char *)misuses[_i].more, "echo"), 125);
+	else
+		ck_assert_int_eq(sample((char *)misuses[_i].option, "echo"), 125);
+	is_message(misuses[_i].message);
+	ck_assert_str_eq(out, "");
+}
+END_TEST
+
+START_TEST(old_modules)
+{
+	char pid[16];
+	pid_t child;
+
+	/* One without chains. */
+	fake.fail[FAKE_RING] = E2BIG;
+	ck_assert_int_eq(sample("--sample=cycles=1k", "-g", "echo"), 125);
+	is_message("too old for call chains (-g)");
+	/* One that cannot attach, as the fake one. */
+	child = fork();
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	snprintf(pid, sizeof(pid), "-p%d", (int)child);
+	ck_assert_int_eq(sample("--sample=cycles=1k", pid, "--timeout=1"), 125);
+	is_message("too old to sample running processes");
+	ck_assert_int_eq(sample("--sample=cycles=1k", pid, "--timeout=1", "true"), 125);
+	is_message("either --timeout or a command");
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("perfex-record");
+	TCase *t = tcase_create("record");
+
+	tcase_add_checked_fixture(t, setup, command_teardown);
+	tcase_set_timeout(t, 120);
+	tcase_add_test(t, whole_family);
+	tcase_add_test(t, first_thread_only);
+	tcase_add_test(t, no_inheritance);
+	tcase_add_test(t, usual_period);
+	tcase_add_test(t, usual_event);
+	tcase_add_test(t, separate_argument);
+	tcase_add_test(t, several_events);
+	tcase_add_test(t, advice_on_several_events);
+	tcase_add_test(t, chains);
+	tcase_add_test(t, many_records);
+	tcase_add_test(t, size_of_rings);
+	tcase_add_test(t, tasks_from_proc);
+	tcase_add_loop_test(t, misuse, 0, ARRAY_SIZE(misuses));
+	tcase_add_test(t, old_modules);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *sr = srunner_create(suite());
+	int failed;
+
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

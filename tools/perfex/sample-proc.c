@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Find the names, the parents and the mappings of sampled processes in /proc.
+ *
+ * A process is looked at when its first samples are in the ring, and then at growing
+ * intervals.  It may have mapped a file at any time since the look before.  So a new
+ * mapping gets the time of the last sample that was written before that look: it is older
+ * than all samples since.  A process that has ended before it was looked at stays unknown.
+ */
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "sample.h"
+
+/* Milliseconds: a program maps files when it begins, and seldom later. */
+#define FIRST_INTERVAL	1
+#define LAST_INTERVAL	256
+
+struct mapping {
+	struct record_mapping r;
+	char *path;
+};
+
+struct mappings {
+	struct mapping *map;
+	unsigned int nr, room;
+};
+
+struct process {
+	struct process *next;	/* the one that was used last is the first */
+	uint32_t pid;
+	uint64_t tsc;		/* of its last sample in the file */
+	uint64_t since;		/* the same at the last look */
+	char comm[32];
+	struct mappings known;	/* written, and still mapped */
+	int interval;
+	struct timespec looked;
+};
+
+/* ---- mappings ---------------------------------------------------------------------- */
+
+static void forget_mappings(struct mappings *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr; i++)
+		free(m->map[i].path);
+	free(m->map);
+	memset(m, 0, sizeof(*m));
+}
+
+static bool mapping_is_known(const struct mappings *known, const struct mapping *map)
+{
+	unsigned int i;
+
+	for (i = 0; i < known->nr; i++) {
+		const struct record_mapping *k = &known->map[i].r;
+
+		if (k->start == map->r.start && k->end == map->r.end &&
+		    k->offset == map->r.offset && k->inode == map->r.inode &&
+		    k->major == map->r.major && k->minor == map->r.minor &&
+		    !strcmp(known->map[i].path, map->path))
+			return true;
+	}
+	return false;
+}
+
+static bool add_mapping(struct mappings *m, const struct mapping *map)
+{
+	struct mapping *new;
+
+	if (m->nr == m->room) {
+		new = reallocarray(m->map, m->room + 64, sizeof(*new));
+		if (!new)
+			return false;
+		m->map = new;
+		m->room += 64;
+	}
+	m->map[m->nr] = *map;
+	m->map[m->nr].path = strdup(map->path);
+	return m->map[m->nr].path && ++m->nr;
+}
+
+/* Parse a line of /proc/PID/maps.  Return: whether the mapping is executable. */
+static bool parse_mapping(struct mapping *map, char *line)
+{
+	char perms[5];
+	int path = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	memset(map, 0, sizeof(*map));
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64 " %n",
+		   &map->r.start, &map->r.end, perms, &map->r.offset, &map->r.major,
+		   &map->r.minor, &map->r.inode, &path) < 7 || !path)
+		return false;
+	map->path = line + path;
+	return perms[2] == 'x';
+}
+
+static FILE *open_proc(uint32_t pid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), PROC "/%" PRIu32 "/%s", pid, name);
+	return fopen(path, "re");
+}
+
+/* Return: 0, or -1: out of memory. */
+static int read_mappings(struct recording *rec, struct process *p)
+{
+	struct mappings now = { 0 };
+	struct mapping map;
+	char *line = NULL;
+	size_t size = 0;
+	int err = 0;
+	FILE *f;
+
+	f = open_proc(p->pid, "maps");
+	if (!f)
+		return 0;
+	while (!err && getline(&line, &size, f) > 0) {
+		if (!parse_mapping(&map, line))
+			continue;
+		map.r.task = (struct record_task){ p->pid, p->pid, p->since };
+		if (!mapping_is_known(&p->known, &map))
+			write_record(rec, RECORD_MAPPING, &map.r, sizeof(map.r), map.path);
+		if (!add_mapping(&now, &map))
+			err = -1;
+	}
+	free(line);
+	fclose(f);
+	/* A process that has ended has no mappings, which changes nothing. */
+	if (now.nr) {
+		forget_mappings(&p->known);
+		p->known = now;
+	}
+	return err;
+}
+
+/* ---- names and parents ---------------------------------------------------------------- */
+
+/* Return: the length of the process's name; 0: it has ended. */
+static size_t read_comm(uint32_t pid, char *comm, size_t size)
+{
+	FILE *f = open_proc(pid, "comm");
+	size_t n;
+
+	if (!f)
+		return 0;
+	/* The last line feed is not part of the name; others are. */
+	n = fread(comm, 1, size - 1, f);
+	fclose(f);
+	if (n && comm[n - 1] == '\n')
+		n--;
+	comm[n] = '\0';
+	return n;
+}
+
+static void write_name(struct recording *rec, struct process *p, enum record_type type)
+{
+	struct record_task r = { p->pid, p->pid, p->since };
+	char comm[sizeof(p->comm)];
+
+	if (!read_comm(p->pid, comm, sizeof(comm)) ||
+	    (type == RECORD_COMM && !strcmp(comm, p->comm)))
+		return;
+	strcpy(p->comm, comm);
+	write_record(rec, type, &r, sizeof(r), comm);
+}
+
+/* The names of the other threads of a process that was not known. */
+static void write_thread_names(struct recording *rec, const struct process *p)
+{
+	struct record_task r = { p->pid, 0, p->since };
+	char path[64], comm[sizeof(p->comm)];
+	const struct dirent *d;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), PROC "/%" PRIu32 "/task", p->pid);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir))) {
+		r.tid = (uint32_t)atoi(d->d_name);
+		if (r.tid && r.tid != p->pid && read_comm(r.tid, comm, sizeof(comm)))
+			write_record(rec, RECORD_COMM, &r, sizeof(r), comm);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Return: a number in /proc/PID/status; 0: the process has ended. */
+static uint32_t read_status(uint32_t pid, const char *format)
+{
+	FILE *f = open_proc(pid, "status");
+	uint32_t number = 0;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, format, &number) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return number;
+}
+
+/* ---- processes ------------------------------------------------------------------------- */
+
+static struct process *find_process(struct recording *rec, uint32_t pid)
+{
+	struct process **at, *p;
+
+	for (at = &rec->processes; (p = *at); at = &p->next) {
+		if (p->pid != pid)
+			continue;
+		*at = p->next;
+		p->next = rec->processes;
+		rec->processes = p;
+		return p;
+	}
+	return NULL;
+}
+
+static int look(struct recording *rec, struct process *p, enum record_type name, struct error *e)
+{
+	if (!*p->comm && name == RECORD_COMM)
+		write_thread_names(rec, p);
+	write_name(rec, p, name);
+	clock_gettime(CLOCK_MONOTONIC, &p->looked);
+	if (p->interval < LAST_INTERVAL)
+		p->interval *= 2;
+	if (read_mappings(rec, p))
+		return fail_with(e, "out of memory");
+	p->since = p->tsc;
+	return 0;
+}
+
+/* *new: it was not known */
+static struct process *find_or_add(struct recording *rec, uint32_t pid, bool *new)
+{
+	struct process *p = find_process(rec, pid);
+
+	*new = !p;
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	p->interval = FIRST_INTERVAL;
+	p->next = rec->processes;
+	rec->processes = p;
+	return p;
+}
+
+static int look_if_due(struct recording *rec, uint32_t pid, uint64_t tsc, struct error *e)
+{
+	struct record_fork fork = { .child = { pid, pid, tsc } };
+	struct process *p;
+	bool new;
+
+	p = find_or_add(rec, pid, &new);
+	if (!p)
+		return fail_with(e, "out of memory");
+	if (!new && seconds_since(&p->looked) * 1e3 < p->interval)
+		return 0;
+	if (new) {
+		p->since = p->tsc = tsc;
+		fork.parent_pid = read_status(pid, "PPid: %" SCNu32);
+		fork.parent_tid = fork.parent_pid;
+		if (fork.parent_pid && find_process(rec, fork.parent_pid))
+			write_record(rec, RECORD_FORK, &fork, sizeof(fork), NULL);
+	}
+	return look(rec, p, RECORD_COMM, e);
+}
+
+int look_at_processes(struct recording *rec, const struct vperfctr *v, uint64_t nr,
+		      struct error *e)
+{
+	const struct vperfctr_sample *sample;
+	uint32_t last = 0;
+	uint64_t i;
+
+	for (i = 0; i < nr; i++) {
+		sample = vperfctr_ring_sample(v, i);
+		if (sample->type != VPERFCTR_SAMPLE_OVERFLOW || sample->pid == last)
+			continue;
+		last = sample->pid;
+		if (look_if_due(rec, last, sample->tsc, e))
+			return -1;
+	}
+	return 0;
+}
+
+int look_at_process(struct recording *rec, pid_t tid, struct error *e)
+{
+	uint32_t pid = read_status((uint32_t)tid, "Tgid: %" SCNu32);
+	struct process *p;
+	bool new;
+
+	if (!pid)
+		return 0;
+	p = find_or_add(rec, pid, &new);
+	return p ? look(rec, p, RECORD_COMM, e) : fail_with(e, "out of memory");
+}
+
+int process_has_executed(struct recording *rec, pid_t pid, struct error *e)
+{
+	struct process *p;
+	bool new;
+
+	p = find_or_add(rec, (uint32_t)pid, &new);
+	if (!p)
+		return fail_with(e, "out of memory");
+	forget_mappings(&p->known);
+	p->since = p->tsc;
+	p->interval = FIRST_INTERVAL;
+	return look(rec, p, RECORD_EXEC, e);
+}
+
+void process_has_sample(struct recording *rec, uint32_t pid, uint64_t tsc)
+{
+	struct process *p = find_process(rec, pid);
+
+	if (p && tsc > p->tsc)
+		p->tsc = tsc;
+}
+
+void forget_processes(struct recording *rec)
+{
+	struct process *p;
+
+	while ((p = rec->processes)) {
+		rec->processes = p->next;
+		forget_mappings(&p->known);
+		free(p);
+	}
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The recording of samples: declarations that its files share. */
+#ifndef PERFEX_SAMPLE_H
+#define PERFEX_SAMPLE_H
+
+#include "perfex.h"
+#include "sample-file.h"
+
+struct process;
+
+/* A file that is being written. */
+struct recording {
+	FILE *out;
+	char *buf;		/* samples that are not in the file yet, as a record */
+	size_t used;
+	uint64_t nrsamples;
+	uint64_t dropped;	/* overflows without a sample, of all rings */
+	uint64_t lost;		/* records of tasks and mappings */
+	struct process *processes;	/* whose mappings are read from /proc */
+};
+
+/* ---- sample-records.c ----------------------------------------------------------- */
+
+int recording_init(struct recording *rec, FILE *out, struct error *e);
+void recording_free(struct recording *rec);
+
+/* Write the data, then the text, unless it is NULL, as one record. */
+void write_record(struct recording *rec, enum record_type type, const void *data, size_t len,
+		  const char *text);
+
+/* name: with the mode; counter: its bit in the overflows of samples. */
+void write_event(struct recording *rec, unsigned int counter, const struct vperfctr_event *event,
+		 const struct vperfctr_ctr *ctr);
+
+/* Move the nr oldest samples from the ring into the file. */
+int move_samples(struct recording *rec, struct vperfctr *v, uint64_t nr, struct error *e);
+
+/* ---- sample-proc.c ---------------------------------------------------------------- */
+
+/*
+ * Find the processes of the nr oldest samples in the ring, and write what is new about
+ * them: names, parents and mappings.
+ * Return: 0, or -1 with *e.
+ */
+int look_at_processes(struct recording *rec, const struct vperfctr *v, uint64_t nr,
+		      struct error *e);
+
+/* Write the names and the mappings of the process that this thread belongs to. */
+int look_at_process(struct recording *rec, pid_t tid, struct error *e);
+
+/* The process has executed a file, and all of its samples before that are written. */
+int process_has_executed(struct recording *rec, pid_t pid, struct error *e);
+
+/* A sample of the process is about to be written. */
+void process_has_sample(struct recording *rec, uint32_t pid, uint64_t tsc);
+
+void forget_processes(struct recording *rec);
+
+#endif /* PERFEX_SAMPLE_H */
