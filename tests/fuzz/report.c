@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "perfex.h"
 
-static const char *const exports[4] = { NULL, NULL, "folded", "folded" };
+static const char *const exports[4] = { NULL, "svg", "pprof", "firefox" };
 
 void fuzz_one(const uint8_t *data, size_t size)
 {

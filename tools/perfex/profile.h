@@ -171,4 +171,11 @@ int profile_filter(struct profile *p, const struct options *o, struct error *e);
 /* Write "[name]": how reports name a file. */
 void profile_file_label(const struct profile *p, uint32_t file, char *buf, size_t size);
 
+/* ---- exports, of the first event but for pprof's, which has all ------------------------ */
+
+int export_folded(FILE *f, struct profile *p, const struct options *o, struct error *e);
+int export_svg(FILE *f, struct profile *p, const struct options *o, struct error *e);
+int export_pprof(FILE *f, struct profile *p, const struct options *o, struct error *e);
+int export_firefox(FILE *f, struct profile *p, const struct options *o, struct error *e);
+
 #endif /* PERFEX_PROFILE_H */

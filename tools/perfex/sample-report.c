@@ -14,7 +14,10 @@ static const struct {
 	const char *name;
 	int (*fn)(FILE *f, struct profile *p, const struct options *o, struct error *e);
 } exports[] = {
+	{ "svg", export_svg },
 	{ "folded", export_folded },
+	{ "pprof", export_pprof },
+	{ "firefox", export_firefox },
 };
 
 int report_check(const struct reporting *r, struct error *e)

@@ -42,8 +42,4 @@ static inline struct tree_node *node_of(const struct tree *t, uint32_t node)
 const char *tree_name(const struct profile *p, const struct tree_node *node, char *buf,
 		      size_t size);
 
-/* Write the paths as lines of functions with ";" between them. */
-int export_folded(FILE *f, struct profile *p, const struct options *o, struct error *e);
-int export_svg(FILE *f, struct profile *p, const struct options *o, struct error *e);
-
 #endif /* PERFEX_TREE_H */

@@ -6,8 +6,13 @@
 #				event
 
 import collections
+import gzip
 import json
+import os
+import re
+import subprocess
 import sys
+import xml.etree.ElementTree
 
 sums = collections.Counter()
 
@@ -42,7 +47,112 @@ def report(name):
         assert check_tree(event[tree]) == event["weight"]
 
 
-{"folded": folded, "json": report}[sys.argv[1]](sys.argv[2])
+def svg(name):
+    """A flame graph: a function's own samples are those with no box above."""
+    root = xml.etree.ElementTree.parse(name).getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    boxes = {}
+    for g in root.iter(space + "g"):
+        if g.get("class") != "n":
+            continue
+        at, weight, depth = (int(g.get("data-" + k)) for k in ("at", "weight", "depth"))
+        rect, text, title = (g.find(space + t) for t in ("rect", "text", "title"))
+        assert text.text is None or g.get("data-name").startswith(text.text.rstrip("."))
+        assert title.text.startswith(g.get("data-name"))
+        boxes.setdefault(depth, []).append(
+            (at, weight, g.get("data-name"), float(rect.get("x")), float(rect.get("width"))))
+    (at, total, _, left, width), = boxes[0]
+    assert at == 0 and total > 0
+    for depth, row in boxes.items():
+        end = 0
+        for at, weight, function, x, w in sorted(row):
+            assert at >= end
+            end = at + weight
+            assert abs(x - left - at / total * width) < 0.01
+            assert abs(w - weight / total * width) < 0.01
+            # It is on top of one box.
+            assert not depth or sum(a <= at and end <= a + b
+                                    for a, b, *_ in boxes[depth - 1]) == 1
+            above = sum(b for a, b, *_ in boxes.get(depth + 1, []) if at <= a < end)
+            sums[function] += weight - above
+    for function in [f for f in sums if not sums[f]]:
+        del sums[function]
+
+
+def message(lines):
+    """The text that protoc makes of a message: {field: [values]}"""
+    fields = collections.defaultdict(list)
+    for line in lines:
+        line = line.strip()
+        if line == "}":
+            break
+        if line.endswith("{"):
+            fields[line[:-1].strip()].append(message(lines))
+        else:
+            key, value = line.split(": ", 1)
+            fields[key].append(value[1:-1] if value[0] == '"' else
+                               1 if value == "true" else int(value))
+    return fields
+
+
+def pprof(name):
+    with gzip.open(name) as f:
+        text = subprocess.run(
+            ["protoc", "--decode=Profile", "-I", os.path.dirname(os.path.abspath(__file__)), "pprof.proto"],
+            input=f.read(), stdout=subprocess.PIPE, check=True).stdout.decode()
+    # A field that the description lacks has a number.
+    assert not re.search(r"^ *[0-9]+:", text, re.M)
+    profile = message(iter(text.splitlines()))
+    strings = profile["string_table"]
+    assert strings[0] == ""
+
+    def by_id(kind):
+        ids = {x["id"][0]: x for x in profile[kind]}
+        assert 0 not in ids and len(ids) == len(profile[kind])
+        return ids
+
+    functions, locations, mappings = by_id("function"), by_id("location"), by_id("mapping")
+    names = {i: strings[f["name"][0]] for i, f in functions.items()}
+    for location in locations.values():
+        assert location["mapping_id"][0] in mappings
+        assert all(line["function_id"][0] in names for line in location["line"])
+    types = [strings[t["type"][0]] for t in profile["sample_type"]]
+    assert types[0] == strings[profile["period_type"][0]["type"][0]]
+    period = profile["period"][0]
+    for sample in profile["sample"]:
+        assert len(sample["value"]) == len(types)
+        assert sample["value"][0] % period == 0
+        keys = [strings[label["key"][0]] for label in sample["label"]]
+        assert keys == ["thread", "pid", "tid"]
+        leaf = locations[sample["location_id"][0]]["line"][0]["function_id"][0]
+        if sample["value"][0]:
+            sums[names[leaf]] += sample["value"][0]
+
+
+def firefox(name):
+    with open(name) as f:
+        profile = json.load(f)
+    assert profile["meta"]["preprocessedProfileVersion"] == 49
+    for thread in profile["threads"]:
+        strings = thread["stringArray"]
+        for table in ("samples", "stackTable", "frameTable", "funcTable", "resourceTable"):
+            columns = thread[table]
+            for column, values in columns.items():
+                assert not isinstance(values, list) or len(values) == columns["length"], column
+        stacks, frames = thread["stackTable"], thread["frameTable"]
+        functions, samples = thread["funcTable"], thread["samples"]
+        for i, prefix in enumerate(stacks["prefix"]):
+            assert prefix is None or 0 <= prefix < i
+        assert samples["time"] == sorted(samples["time"])
+        for resource in functions["resource"]:
+            assert 0 <= thread["resourceTable"]["lib"][resource] < len(profile["libs"])
+        for stack, weight in zip(samples["stack"], samples["weight"]):
+            function = frames["func"][stacks["frame"][stack]]
+            sums[strings[functions["name"][function]]] += weight
+
+
+formats = {"folded": folded, "json": report, "svg": svg, "pprof": pprof, "firefox": firefox}
+formats[sys.argv[1]](sys.argv[2])
 total = sum(sums.values())
 for function, weight in sums.most_common():
     print("%s %.3f" % (function, 100 * weight / total))

@@ -166,7 +166,7 @@ END_TEST
 #define CALLS		TMP "/calls"
 #define NR_SAMPLES	600
 
-static const char *const export_formats[] = { "folded" };
+static const char *const export_formats[] = { "folded", "svg", "pprof", "firefox" };
 
 static uint64_t address_in_calls(const char *symbol)
 {
@@ -517,6 +517,38 @@ START_TEST(hostile_text)
 }
 END_TEST
 
+/* Text that has a meaning in a format remains text. */
+START_TEST(hostile_exports)
+{
+	put_header(in_dir("s"), 0);
+	put_record(RECORD_COMMAND, NULL, 0, "a<b>&\"c\\ \x01\xef\xbf\xbf");
+	put_event(0, 1000, "\"<e>&\xef\xbf\xbe");
+	put_mapping(10, 0, CODE, "/x/]]><&\"\\;\xef\xbf\xbf\xff\n");
+	put_task(RECORD_COMM, 10, 10, 0, "c;\"<&\n");
+	put_sample(10, 10, 1, 0x400010);
+	end();
+	ck_assert_int_eq(report("--export", (char *)export_formats[_i]), 0);
+	/* protoc prints some characters as numbers. */
+	if (!strcmp(export_formats[_i], "pprof"))
+		shares_are("pprof", "[]]><&\\\"\\\\;\\357\\277\\277??] 100.000\n");
+	else if (!strcmp(export_formats[_i], "svg"))
+		shares_are("svg", "[]]><&\"\\;?????] 100.000\n");
+	else if (!strcmp(export_formats[_i], "folded"))
+		shares_are("folded", "[]]><&\"\\:\xef\xbf\xbf??] 100.000\n");
+	else
+		shares_are("firefox", "[]]><&\"\\;\xef\xbf\xbf??] 100.000\n");
+}
+END_TEST
+
+/* Samples that the filters leave out are in no export, and none at all is no error. */
+START_TEST(empty_exports)
+{
+	write_shares();
+	ck_assert_int_eq(report("--comm=nothing", "--export", (char *)export_formats[_i]), 0);
+	ck_assert_str_eq(err, "");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-report");
@@ -540,6 +572,8 @@ static Suite *suite(void)
 	tcase_add_test(t, damaged_file);
 	tcase_add_loop_test(t, wrong_record, 0, NR_WRONG);
 	tcase_add_test(t, hostile_text);
+	tcase_add_loop_test(t, hostile_exports, 0, ARRAY_SIZE(export_formats));
+	tcase_add_loop_test(t, empty_exports, 0, ARRAY_SIZE(export_formats));
 	suite_add_tcase(s, t);
 	return s;
 }

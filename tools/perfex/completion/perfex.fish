@@ -72,7 +72,7 @@ $c -l children -d 'Report functions with what they have called'
 $c -l callers -d 'Report the callers of functions'
 $c -l callees -d 'Report paths of calls'
 $c -l comm -x -d 'Report threads of this name'
-$c -l export -x -d 'Print samples for other programs' -a 'folded'
+$c -l export -x -d 'Print samples for other programs' -a 'svg folded pprof firefox'
 $c -s r -l repeat -x -d 'Run the command so many times'
 $c -l runs -x -d 'Run the command as often as it takes to count all events' -a auto
 $c -s I -l interval -x -d 'Print what was counted in each interval'
