@@ -1340,22 +1340,40 @@ static void maybe_toggle_cpu(void)
 		sim_cpu_down(n);
 }
 
+/* Tasks that have stopped each other wait for ever: kill them. */
+static void kill_stopped(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_tasks; i++) {
+		struct task_struct *task = tasks[i]->task;
+
+		if (task && !task->exit_state)
+			user_kill(task, SIGKILL);
+	}
+}
+
 /* A tracer that ends lets its tracees go on. */
 static bool all_ended(void)
 {
+	bool ended = true, stopped = true;
 	unsigned int i;
-	bool ended = true;
 
 	for (i = 0; i < nr_tasks; i++) {
 		struct task_struct *task = tasks[i]->task;
 
 		if (!task)
 			continue;	/* being made by one that has not ended */
-		if (!task->exit_state)
-			ended = false;
-		else
+		if (task->exit_state) {
 			release_tracees(task);
+			continue;
+		}
+		ended = false;
+		if (task->sim->state != SIM_TRACED)
+			stopped = false;
 	}
+	if (!ended && stopped)
+		kill_stopped();
 	return ended;
 }
 
