@@ -21,8 +21,9 @@
 #define PERIOD		100003
 #define PIECE		2000		/* instructions, about */
 #define OVERFLOWS	REPEATS
-#define RING_PAGES	8
+#define RING_PAGES	16
 #define RING_SAMPLES	1024
+#define FRAMES		16
 
 volatile u64 signals;
 
@@ -72,6 +73,33 @@ void measure_overflows(const char *name, const volatile u64 *happened)
 	}
 }
 
+struct measurement {
+	const char *name;
+	const volatile u64 *happened;
+};
+
+/*
+ * Measure with calls of this file's functions around it, all with frame pointers: see the
+ * Makefile.  The address that a call needs behind it keeps it from being a jump.
+ */
+static __attribute__((noipa)) void measure_deeper(const struct measurement *m, unsigned int n)
+{
+	if (n)
+		measure_deeper(m, n - 1);
+	else
+		measure_overflows(m->name, m->happened);
+	asm volatile("" : : : "memory");
+}
+
+/* A sample's room in the ring. */
+static void emit_bytes(const char *name, unsigned int size)
+{
+	char bytes[64];
+
+	strcat(strcpy(bytes, name), ".bytes");
+	emit("bytes", size, bytes, 0);
+}
+
 static void set_handler(int signal, void (*handler)(int, siginfo_t *, void *))
 {
 	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
@@ -83,9 +111,10 @@ static void set_handler(int signal, void (*handler)(int, siginfo_t *, void *))
 /* ---- vperfctr ---------------------------------------------------------------- */
 
 static int our_fd = -1;
+static const struct vperfctr_ring_page *our_page;
 
 /* Start counting with overflows.  Return: the address of their number. */
-static const volatile u64 *open_ours(u32 flags, int signal)
+static const volatile u64 *open_ours(u32 flags, int signal, u32 depth)
 {
 	const volatile u64 *happened = &signals;
 	struct vperfctr_open open = { .size = sizeof(open), .flags = VPERFCTR_OPEN_CREAT };
@@ -107,6 +136,7 @@ static const volatile u64 *open_ours(u32 flags, int signal)
 		.size = sizeof(ring),
 		.nrsamples = RING_SAMPLES,
 		.watermark = RING_SAMPLES,
+		.depth = depth,
 	};
 	struct vperfctr_ring_page *page;
 
@@ -117,6 +147,7 @@ static const volatile u64 *open_ours(u32 flags, int signal)
 			    VPERFCTR_RING_OFFSET);
 		if (page == MAP_FAILED)
 			die("mmap of the ring: %s", strerror(errno));
+		our_page = page;
 		happened = (const volatile u64 *)&page->head;
 	}
 	must_ioctl(our_fd, VPERFCTR_CONTROL, &control);
@@ -136,13 +167,23 @@ static void our_signal(void *arg)
 {
 	(void)arg;
 	set_handler(SIGIO, our_handler);
-	measure_overflows("overflow_signal", open_ours(0, SIGIO));
+	measure_overflows("overflow_signal", open_ours(0, SIGIO, 0));
 }
 
 static void our_ring(void *arg)
 {
 	(void)arg;
-	measure_overflows("overflow_ring", open_ours(VPERFCTR_CONTROL_RING, 0));
+	measure_overflows("overflow_ring", open_ours(VPERFCTR_CONTROL_RING, 0, 0));
+	emit_bytes("overflow_ring", our_page->sample_size);
+}
+
+static void our_chain(void *arg)
+{
+	struct measurement m = { "overflow_ring_chain", open_ours(VPERFCTR_CONTROL_RING, 0, FRAMES) };
+
+	(void)arg;
+	measure_deeper(&m, FRAMES);
+	emit_bytes(m.name, our_page->sample_size);
 }
 
 void vperfctr_overflows(void)
@@ -153,10 +194,12 @@ void vperfctr_overflows(void)
 	if (!(vperfctr_features() & VPERFCTR_FEATURE_PCINT)) {
 		emit_none(unit, none, "overflow_signal", 0);
 		emit_none(unit, none, "overflow_ring", 0);
+		emit_none(unit, none, "overflow_ring_chain", 0);
 		return;
 	}
 	in_child(our_signal, NULL);
 	in_child(our_ring, NULL);
+	in_child(our_chain, NULL);
 }
 
 /* ---- perf_event --------------------------------------------------------------- */
@@ -204,11 +247,16 @@ static void perf_signal(void *arg)
 
 static void measure_perf_ring(const char *name, u64 sample_type)
 {
+	struct measurement m = { .name = name };
 	struct perf_event_attr attr = {
 		.sample_type = sample_type,
 		.watermark = 1,
+		/* The address itself is the first of perf's. */
+		.sample_max_stack = sample_type & PERF_SAMPLE_CALLCHAIN ? FRAMES + 1 : 0,
+		.exclude_callchain_kernel = 1,
 		.wakeup_watermark = RING_PAGES * PAGE - 1,
 	};
+	const struct perf_event_header *first;
 	struct perf_event_mmap_page *page;
 	int fd = open_perf(&attr);
 
@@ -216,7 +264,10 @@ static void measure_perf_ring(const char *name, u64 sample_type)
 	if (page == MAP_FAILED)
 		die("mmap of the ring: %s", strerror(errno));
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	measure_overflows(name, (const volatile u64 *)&page->data_head);
+	m.happened = (const volatile u64 *)&page->data_head;
+	measure_deeper(&m, FRAMES);
+	first = (const struct perf_event_header *)((const char *)page + page->data_offset);
+	emit_bytes(name, first->size);
 }
 
 /* The smallest sample, and one with the content of a sample of vperfctr. */
@@ -232,6 +283,12 @@ static void perf_ring_time(void *arg)
 	measure_perf_ring("overflow_ring_time", PERF_SAMPLE_IP | PERF_SAMPLE_TIME);
 }
 
+static void perf_ring_chain(void *arg)
+{
+	(void)arg;
+	measure_perf_ring("overflow_ring_chain", PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN);
+}
+
 void perf_overflows(void)
 {
 	/* or the kernel lowers the sampling rate, because the emulator is slow */
@@ -240,4 +297,5 @@ void perf_overflows(void)
 	in_child(perf_signal, NULL);
 	in_child(perf_ring, NULL);
 	in_child(perf_ring_time, NULL);
+	in_child(perf_ring_chain, NULL);
 }
