@@ -404,22 +404,6 @@ struct reporting {
 	const char *export;		/* a format; NULL: text */
 };
 
-/* A mapped file that has symbols. */
-struct module;
-
-struct module *module_open(const char *path);
-void module_close(struct module *m);
-
-/* The symbol and line at an offset of the file.  The module owns the strings; NULL: unknown. */
-struct place {
-	uint64_t address;	/* as in the file's symbols */
-	const char *function;
-	const char *source;
-	int line;
-};
-
-void module_find(struct module *m, uint64_t offset, struct place *place);
-
 /* ---- attach -------------------------------------------------------------------- */
 
 #define MAX_TARGETS	256

@@ -494,7 +494,11 @@ static int apply_mapping(struct reader *in, const struct entry *entry, struct er
 	} else {
 		map.file = profile_file(in->p, path, 0);
 	}
-	return map.file ? add_mapping(in, &map, r.task.pid, e) : fail_memory(e);
+	if (!map.file)
+		return fail_memory(e);
+	if (file_of(in->p, map.file)->size < map.end - map.start)
+		file_of(in->p, map.file)->size = map.end - map.start;
+	return add_mapping(in, &map, r.task.pid, e);
 }
 
 static int apply_name(struct reader *in, uint32_t tid, const char *name, struct error *e)

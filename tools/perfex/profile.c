@@ -30,7 +30,8 @@ uint32_t profile_file(struct profile *p, const char *path, uint32_t pid)
 {
 	struct profile_file file = { .path = profile_string(p, path), .pid = pid };
 
-	return file.path ? add_item(&p->files, sizeof(file), sizeof(file), &file) : 0;
+	return file.path ? add_item(&p->files, sizeof(file),
+					offsetof(struct profile_file, size), &file) : 0;
 }
 
 uint32_t profile_location(struct profile *p, uint32_t file, uint64_t offset)
@@ -262,6 +263,15 @@ static uint32_t clean_string(struct profile *p, const char *text)
 	return string;
 }
 
+static uint32_t function_string(struct profile *p, const char *name)
+{
+	char *readable = demangle(name);
+	uint32_t string = clean_string(p, readable ? readable : name);
+
+	free(readable);
+	return string;
+}
+
 static bool list_frame(struct profile *p, struct profile_location *location,
 		       const struct profile_frame *frame)
 {
@@ -285,27 +295,45 @@ static bool list_frame(struct profile *p, struct profile_location *location,
 
 static bool resolve_location(struct profile *p, struct profile_location *location)
 {
-	struct profile_frame frame = { .file = location->file };
 	struct module *module = p->modules[location->file];
-	struct place place = { .address = location->offset };
+	struct place places[MAX_FRAMES] = { { NULL } };
+	unsigned int i, nr = 1;
 
+	location->address = location->offset;
 	if (module)
-		module_find(module, location->offset, &place);
-	location->address = place.address;
-	if (place.function) {
-		frame.function = clean_string(p, place.function);
-		if (!frame.function)
+		nr = module_find(module, location->offset, &location->address, places, MAX_FRAMES);
+	for (i = 0; i < nr; i++) {
+		struct profile_frame frame = { .file = location->file, .inlined = i + 1 < nr };
+
+		if (places[i].function) {
+			frame.function = function_string(p, places[i].function);
+			if (!frame.function)
+				return false;
+		} else if (location->file > FILE_KERNEL) {
+			frame.address = location->address;
+		}
+		if (places[i].source && places[i].line > 0) {
+			frame.source = clean_string(p, places[i].source);
+			frame.line = (uint32_t)places[i].line;
+			if (!frame.source)
+				return false;
+		}
+		if (!list_frame(p, location, &frame))
 			return false;
-	} else if (location->file > FILE_KERNEL) {
-		frame.address = place.address;
 	}
-	if (place.source && place.line > 0) {
-		frame.source = clean_string(p, place.source);
-		frame.line = (uint32_t)place.line;
-		if (!frame.source)
-			return false;
-	}
-	return list_frame(p, location, &frame);
+	return true;
+}
+
+static struct module *open_module(const struct profile *p, uint32_t number)
+{
+	const struct profile_file *file = file_of(p, number);
+	const char *path = number > FILE_KERNEL ? string_of(p, file->path) : "";
+
+	if (path[0] == '/' && !file->pid)
+		return module_open(path);
+	if (!strcmp(path, "[vdso]"))
+		return module_open_vdso(file->size);
+	return number > FILE_KERNEL && file->pid ? module_open_jit(file->pid) : NULL;
 }
 
 int profile_resolve(struct profile *p, struct error *e)
@@ -320,11 +348,10 @@ int profile_resolve(struct profile *p, struct error *e)
 	}
 	for (i = 1; i < p->locations.nr; i++) {
 		struct profile_location *location = location_of(p, i);
-		const char *path = string_of(p, file_of(p, location->file)->path);
 
 		/* Open only files that have samples: reading symbols takes a while. */
-		if (!opened[location->file] && path && path[0] == '/')
-			p->modules[location->file] = module_open(path);
+		if (!opened[location->file])
+			p->modules[location->file] = open_module(p, location->file);
 		opened[location->file] = true;
 		if (!resolve_location(p, location)) {
 			free(opened);

@@ -9,6 +9,7 @@
 #define PERFEX_PROFILE_H
 
 #include "perfex.h"
+#include "symbols.h"
 #include "table.h"
 
 /* Frames of a location, and of a path of calls. */
@@ -32,6 +33,8 @@ enum { FILE_NONE, FILE_UNKNOWN, FILE_KERNEL };
 struct profile_file {
 	uint32_t path;		/* a string */
 	uint32_t pid;		/* of code without a file: the process that made it; else 0 */
+	/* after the key */
+	uint64_t size;		/* of the largest mapping */
 };
 
 /* An address of code. */
@@ -73,8 +76,6 @@ struct profile_sample {
 	uint32_t thread, stack, cpu;
 };
 
-struct module;
-
 struct profile {
 	const char *name;	/* of the file */
 	char *command;		/* NULL: not known */
@@ -88,7 +89,7 @@ struct profile {
 
 	struct table strings;	/* of char *: see profile_string() */
 	struct table files, locations, frames, stacks, threads;
-	struct module **modules;	/* of files; NULL: no symbols */
+	struct module **modules;	/* of files; NULL: no symbols, or not looked for */
 	uint32_t *frame_list;	/* numbers of frames */
 	size_t nrlisted;
 
@@ -128,7 +129,7 @@ static inline const char *string_of(const struct profile *p, uint32_t string)
 	return ((char **)p->strings.items)[string];
 }
 
-static inline const struct profile_file *file_of(const struct profile *p, uint32_t file)
+static inline struct profile_file *file_of(const struct profile *p, uint32_t file)
 {
 	return &((struct profile_file *)p->files.items)[file];
 }

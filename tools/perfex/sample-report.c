@@ -228,6 +228,51 @@ static int print_event(FILE *f, struct profile *p, unsigned int event, const str
 	return err ? -1 : 0;
 }
 
+#define MAX_ADVICE	5	/* lines */
+
+/* True if a hundredth of the samples or more are in this file's unknown functions. */
+static bool names_are_missing(const struct profile *p, const uint64_t *weights, uint32_t file,
+			      uint64_t all)
+{
+	return file > FILE_KERNEL && weights[file] && weights[file] >= all / 100 &&
+	       string_of(p, file_of(p, file)->path)[0] == '/';
+}
+
+/* Say how to get the names that are missing. */
+static void print_advice(FILE *f, const struct profile *p)
+{
+	uint64_t *weights = calloc(p->files.nr + 1, sizeof(*weights)), all = 0;
+	char id[128], path[4096];
+	unsigned int lines = 0;
+	uint32_t i;
+	size_t n;
+
+	for (n = 0; weights && n < p->nrsamples; n++) {
+		const struct profile_location *location =
+			location_of(p, stack_of(p, p->samples[n].stack)->location);
+
+		all += p->samples[n].weight;
+		if (!frame_of(p, p->frame_list[location->frame])->function)
+			weights[location->file] += p->samples[n].weight;
+	}
+	for (i = 1; weights && i < p->files.nr && lines < MAX_ADVICE; i++) {
+		if (!names_are_missing(p, weights, i, all))
+			continue;
+		snprintf(path, sizeof(path), "%s", string_of(p, file_of(p, i)->path));
+		replace_controls(path);
+		if (!p->modules[i])
+			fprintf(f, "%s %s cannot be read, so its functions have no names.\n",
+				lines ? "" : "\n", path);
+		else if (module_is_stripped(p->modules[i], id, sizeof(id)))
+			fprintf(f, "%s %s has no symbols (build ID %s): 'find-dbgsym-packages %s' names Debian's package; or set DEBUGINFOD_URLS.\n",
+				lines ? "" : "\n", path, *id ? id : "none", path);
+		else
+			continue;
+		lines++;
+	}
+	free(weights);
+}
+
 static int print_text(FILE *f, struct profile *p, const struct options *o, struct error *e)
 {
 	const struct reporting *r = &o->reporting;
@@ -241,6 +286,8 @@ static int print_text(FILE *f, struct profile *p, const struct options *o, struc
 	for (event = 0; !err && event < p->nrevents; event++)
 		if (p->events[event].samples)
 			err = print_event(f, p, event, o, e);
+	if (!err)
+		print_advice(f, p);
 	fputc('\n', f);
 	return err;
 }

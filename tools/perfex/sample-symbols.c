@@ -1,22 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Find the function and line at an offset of a file, by libdw (elfutils).  Files are
- * read for themselves, and not as a process had mapped them.
+ * read for themselves, and not as a process had mapped them.  libdw also finds separate
+ * files of debugging information, by their build ID.
  */
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "perfex.h"
+#include "jit-symbols.h"
+#include "symbols.h"
+
+#define MAX_SCOPES	32	/* functions at one address */
+
+/* Code of a compilation unit. */
+struct unit {
+	Dwarf_Addr start, end;
+	Dwarf_Die die;
+};
 
 struct module {
 	Dwfl *dwfl;
 	Dwfl_Module *mod;
 	Elf *elf;
 	GElf_Addr bias;		/* from the file's addresses to libdwfl's */
+	struct unit *units;	/* sorted by their start */
+	size_t nrunits;
+	bool units_known;
+	struct jit_symbols *jit;
 };
 
 static const Dwfl_Callbacks callbacks = {
@@ -47,10 +65,9 @@ static bool can_be_mapped(Elf *elf)
 	       (ehdr.e_type == ET_EXEC || ehdr.e_type == ET_DYN);
 }
 
-struct module *module_open(const char *path)
+static struct module *open_descriptor(int fd, const char *path)
 {
 	struct module *m = calloc(1, sizeof(*m));
-	int fd = open_regular(path);
 
 	if (!m || fd < 0)
 		goto fail;
@@ -73,12 +90,88 @@ fail:
 	return NULL;
 }
 
+struct module *module_open(const char *path)
+{
+	return open_descriptor(open_regular(path), path);
+}
+
+/*
+ * Nothing says which kernel the samples are from.  If its vDSO has another size than the one
+ * that is mapped here, it is another one.
+ */
+struct module *module_open_vdso(uint64_t size)
+{
+	const char *vdso = (const char *)getauxval(AT_SYSINFO_EHDR);
+	uint64_t page = (uint64_t)getpagesize(), used;
+	GElf_Ehdr h;
+	int fd;
+
+	if (!vdso || sizeof(void *) != 8)
+		return NULL;
+	memcpy(&h, vdso, sizeof(h));
+	used = h.e_shoff + (uint64_t)h.e_shnum * h.e_shentsize;
+	if ((used + page - 1) / page * page != size)
+		return NULL;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd >= 0 && write(fd, vdso, used) != (ssize_t)used) {
+		close(fd);
+		return NULL;
+	}
+	return open_descriptor(fd, "[vdso]");
+}
+
+struct module *module_open_jit(uint32_t pid)
+{
+	struct module *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->jit = jit_symbols_read(pid);
+	if (m->jit)
+		return m;
+	free(m);
+	return NULL;
+}
+
 void module_close(struct module *m)
 {
-	if (m && m->dwfl)
+	if (!m)
+		return;
+	if (m->dwfl)
 		dwfl_end(m->dwfl);
+	jit_symbols_free(m->jit);
+	free(m->units);
 	free(m);
 }
+
+static bool has_section(Elf *elf, GElf_Word type)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == type)
+			return true;
+	return false;
+}
+
+bool module_is_stripped(struct module *m, char *build_id, size_t size)
+{
+	const unsigned char *id;
+	GElf_Addr address;
+	Dwarf_Addr bias;
+	int i, len;
+
+	if (m->jit || has_section(m->elf, SHT_SYMTAB) || dwfl_module_getdwarf(m->mod, &bias))
+		return false;
+	*build_id = '\0';
+	len = dwfl_module_build_id(m->mod, &id, &address);
+	for (i = 0; i < len && (size_t)i * 2 + 3 <= size; i++)
+		sprintf(build_id + (size_t)i * 2, "%02x", id[i]);
+	return true;
+}
+
+/* ---- addresses and compilation units ------------------------------------------------------ */
 
 static bool to_address(Elf *elf, uint64_t offset, uint64_t *address)
 {
@@ -99,19 +192,187 @@ static bool to_address(Elf *elf, uint64_t offset, uint64_t *address)
 	return false;
 }
 
-void module_find(struct module *m, uint64_t offset, struct place *place)
+static int compare_units(const void *a, const void *b)
 {
-	Dwfl_Line *line;
+	const struct unit *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void add_unit(struct module *m, Dwarf_Die *die)
+{
+	Dwarf_Addr base, start, end;
+	struct unit *units;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		/* There is room for a power of two. */
+		if (!(m->nrunits & (m->nrunits - 1))) {
+			units = reallocarray(m->units, m->nrunits ? m->nrunits * 2 : 1,
+					     sizeof(*units));
+			if (!units)
+				return;
+			m->units = units;
+		}
+		m->units[m->nrunits++] = (struct unit){ start, end, *die };
+	}
+}
+
+/*
+ * Only some compilers write a table of addresses (.debug_aranges): clang and Rust's do not.
+ * So ask each unit where its code is.
+ */
+static Dwarf_Die *find_unit(struct module *m, Dwarf_Addr address, Dwarf_Addr *bias)
+{
+	Dwarf_Die *die = dwfl_module_addrdie(m->mod, address, bias);
+	size_t low = 0, high, middle;
+
+	if (die)
+		return die;
+	if (!m->units_known) {
+		m->units_known = true;
+		while ((die = dwfl_module_nextcu(m->mod, die, bias)))
+			add_unit(m, die);
+		if (m->nrunits)
+			qsort(m->units, m->nrunits, sizeof(*m->units), compare_units);
+	}
+	if (!m->nrunits || !dwfl_module_getdwarf(m->mod, bias))
+		return NULL;
+	address -= *bias;
+	for (high = m->nrunits; low < high;) {
+		middle = low + (high - low) / 2;
+		if (m->units[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < m->units[low - 1].end ? &m->units[low - 1].die : NULL;
+}
+
+/* ---- functions ------------------------------------------------------------------------------ */
+
+static const char *name_of(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	const char *name = NULL;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
+		name = dwarf_formstring(&attribute);
+	/* Nothing here reads Rust's newer form of names. */
+	return name && strncmp(name, "_R", 2) ? name : dwarf_diename(die);
+}
+
+/* Fill in where an inlined function was called. */
+static void find_call(Dwarf_Die *unit, Dwarf_Die *die, struct place *place)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Files *files;
+	Dwarf_Word n;
+	size_t nr;
+
+	place->source = NULL;
+	place->line = 0;
+	if (!dwarf_getsrcfiles(unit, &files, &nr) &&
+	    !dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attribute), &n) && n < nr)
+		place->source = dwarf_filesrc(files, n, NULL, NULL);
+	if (!dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attribute), &n) && n < INT32_MAX)
+		place->line = (int)n;
+}
+
+/* A file may come from an attacker: other nesting is not that of a program. */
+#define MAX_NESTING	256
+
+/*
+ * Find the function that has the address, in found[0], and what is inlined there, the innermost
+ * last.  libdw's dwarf_getscopes() does not look into namespaces, where Rust has its functions.
+ */
+static unsigned int find_scopes(Dwarf_Die *die, Dwarf_Addr address, Dwarf_Die *found,
+				unsigned int nr, unsigned int depth)
+{
+	unsigned int now;
+	Dwarf_Die child;
+
+	if (depth == MAX_NESTING || nr == MAX_SCOPES || dwarf_child(die, &child))
+		return nr;
+	do {
+		switch (dwarf_tag(&child)) {
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type:
+			now = find_scopes(&child, address, found, nr, depth + 1);
+			if (now > nr)
+				return now;
+			break;
+		case DW_TAG_subprogram:
+		case DW_TAG_inlined_subroutine:
+			if (dwarf_haspc(&child, address) != 1)
+				break;
+			found[nr] = child;
+			return find_scopes(&child, address, found, nr + 1, depth + 1);
+		case DW_TAG_lexical_block:
+		case DW_TAG_try_block:
+		case DW_TAG_catch_block:
+			if (dwarf_haspc(&child, address) == 1)
+				return find_scopes(&child, address, found, nr, depth + 1);
+			break;
+		default:
+			break;
+		}
+	} while (!dwarf_siblingof(&child, &child));
+	return nr;
+}
+
+/* places[0] has the symbol, and the line.  Return: how many functions are inlined there. */
+static unsigned int find_inlined(Dwarf_Die *unit, Dwarf_Addr address, struct place *places,
+				 unsigned int room)
+{
+	Dwarf_Die found[MAX_SCOPES];
+	const char *symbol = places[0].function;
+	unsigned int nr, i, inlined;
+
+	nr = find_scopes(unit, address, found, 0, 0);
+	if (!nr)
+		return 0;
+	if (!symbol || !strncmp(symbol, "_R", 2))
+		symbol = name_of(&found[0]);
+	inlined = nr - 1 < room - 1 ? nr - 1 : room - 1;
+	for (i = 0; i < inlined; i++) {
+		places[i].function = name_of(&found[nr - 1 - i]);
+		find_call(unit, &found[nr - 1 - i], &places[i + 1]);
+	}
+	places[inlined].function = symbol;
+	return inlined;
+}
+
+unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
+			 struct place *places, unsigned int room)
+{
+	Dwarf_Addr at, bias;
+	Dwarf_Line *line;
 	GElf_Off from_symbol;
 	GElf_Sym symbol;
+	Dwarf_Die *unit;
 
-	memset(place, 0, sizeof(*place));
-	place->address = offset;
-	if (!to_address(m->elf, offset, &place->address))
-		return;
-	place->function = dwfl_module_addrinfo(m->mod, place->address + m->bias, &from_symbol,
-					       &symbol, NULL, NULL, NULL);
-	line = dwfl_module_getsrc(m->mod, place->address + m->bias);
-	if (line)
-		place->source = dwfl_lineinfo(line, NULL, &place->line, NULL, NULL, NULL);
+	places[0] = (struct place){ NULL };
+	*address = offset;
+	if (m->jit) {
+		places[0].function = jit_symbols_find(m->jit, offset);
+		return 1;
+	}
+	if (!to_address(m->elf, offset, address))
+		return 1;
+	at = *address + m->bias;
+	places[0].function = dwfl_module_addrinfo(m->mod, at, &from_symbol, &symbol, NULL, NULL,
+						  NULL);
+	unit = find_unit(m, at, &bias);
+	if (!unit)
+		return 1;
+	line = dwarf_getsrc_die(unit, at - bias);
+	if (line) {
+		places[0].source = dwarf_linesrc(line, NULL, NULL);
+		dwarf_lineno(line, &places[0].line);
+	}
+	return 1 + find_inlined(unit, at - bias, places, room);
 }

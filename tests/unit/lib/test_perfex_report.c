@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* perfex --report of files that the tests write. */
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/auxv.h>
+
 #include "perfex-command.h"
 #include "perfex.h"
 #include "sample-builder.h"
@@ -344,6 +348,152 @@ START_TEST(folded)
 }
 END_TEST
 
+/* ---- names ------------------------------------------------------------------------- */
+
+/* The last instruction of a function that is not its return. */
+static uint64_t end_of(const char *file, const char *symbol)
+{
+	char command[256];
+	unsigned long address, size;
+	FILE *f;
+
+	snprintf(command, sizeof(command), "nm -S %s | grep ' %s$'", file, symbol);
+	f = popen(command, "r");
+	ck_assert_int_eq(fscanf(f, "%lx %lx", &address, &size), 2);
+	pclose(f);
+	return address + size - 2;
+}
+
+START_TEST(inlined_functions)
+{
+	uint64_t at = address_in(CALLS, "outer");
+
+	/* The address after a call is in the function that was called last. */
+	begin();
+	put_mapping(10, 0, CODE, CALLS);
+	put_chain(10, 10, 1, 1, end_of(CALLS, "outer"), 1,
+		  (uint64_t []){ address_in(CALLS, "main") + 8 });
+	put_sample(10, 10, 2, at);
+	end();
+	ck_assert_int_eq(report("--callees", "-v"), 0);
+	has(out, "  50.00%     0.00%  main [calls]\n"
+		 "  50.00%     0.00%    outer [calls]\n"
+		 "  50.00%     0.00%      between [calls]\n"
+		 "  50.00%    50.00%        innermost [calls]\n");
+	ck_assert_int_eq(report(), 0);
+	has(out, "calls.c:36  innermost\n");
+	ck_assert_int_eq(report("--children", "--sort=line"), 0);
+	has(out, "calls.c:42  between\n");
+	has(out, "calls.c:47  outer\n");
+	ck_assert_int_eq(report("--export=folded"), 0);
+	has(out, "?;main;outer;between;innermost 1\n");
+}
+END_TEST
+
+/* A program at any address, whose symbols are in another file. */
+START_TEST(separate_symbols)
+{
+	char pie[128];
+
+	snprintf(pie, sizeof(pie), "%s", in_dir("pie"));
+
+	snprintf(text, sizeof(text), "cd %s && ${CC:-cc} -g -O1 -pie -fPIE -o pie " SRC "calls.c && "
+		 "objcopy --only-keep-debug pie pie.debug && nm pie | grep ' forty$' > forty && "
+		 "strip pie && objcopy --add-gnu-debuglink=pie.debug pie", dir);
+	ck_assert_int_eq(system(text), 0);
+	slurp("forty", text, sizeof(text));
+	begin();
+	put_mapping(10, 0, UINT64_C(0x555555555000), UINT64_C(0x555555556000), 0x1000, pie);
+	put_sample(10, 10, 1, UINT64_C(0x555555554000) + strtoul(text, NULL, 16));
+	end();
+	ck_assert_int_eq(report(), 0);
+	has(out, "  forty [pie]\n");
+	has(out, "calls.c:20  forty\n");
+	/* Without that file, the report says what to install. */
+	unlink(in_dir("pie.debug"));
+	ck_assert_int_eq(report(), 0);
+	has(out, "  [pie]+0x");
+	snprintf(text, sizeof(text), " %s has no symbols (build ID ", pie);
+	has(out, text);
+}
+END_TEST
+
+START_TEST(names_of_languages)
+{
+	const char *names = TMP "/names";
+
+	begin();
+	put_mapping(10, 0, CODE, names);
+	put_sample(10, 10, 1, address_in(names, "_ZN6shapes6squareIlE4areaEl"));
+	put_sample(10, 10, 2, address_in(names, "_ZN55_.*E"));
+	put_sample(10, 10, 3, address_in(names, "_ZN55_.*E"));
+	end();
+	ck_assert_int_eq(report(), 0);
+	functions_are("  66.67%             2  <u32 as names::Trait<[T]>>::work [names]\n"
+		      "  33.33%             1  shapes::square<long>::area(long) [names]\n");
+}
+END_TEST
+
+START_TEST(functions_of_a_jit)
+{
+	char map[64];
+	FILE *f;
+
+	snprintf(map, sizeof(map), "/tmp/perf-%u.map", (unsigned int)getpid());
+	f = fopen(map, "w");
+	fputs("7f0000001000 20 old\n7f0000002000 100 LazyCompile:~b foo.js:1\nno line\n"
+	      "7f0000001000 20 new\nffffffffffffffff 10 beyond\n", f);
+	fclose(f);
+	begin();
+	put_mapping(getpid(), 0, UINT64_C(0x7f0000000000), UINT64_C(0x7f0000010000), 0, "//anon");
+	put_mapping(getpid() + 1, 0, UINT64_C(0x7f0000000000), UINT64_C(0x7f0000010000), 0, "");
+	put_sample(getpid(), getpid(), 1, UINT64_C(0x7f000000101f));
+	put_sample(getpid(), getpid(), 1, UINT64_C(0x7f0000001020));
+	put_sample(getpid(), getpid(), 1, UINT64_C(0x7f0000002080));
+	put_sample(getpid() + 1, getpid() + 1, 1, UINT64_C(0x7f0000002080));
+	end();
+	ck_assert_int_eq(report(), 0);
+	functions_are("  25.00%             1  LazyCompile:~b foo.js:1 [anon]\n"
+		      "  25.00%             1  [anon]+0x7f0000001020\n"
+		      "  25.00%             1  [anonymous]+0x7f0000002080\n"
+		      "  25.00%             1  new [anon]\n");
+	/* Another user's file is not read, nor is a link. */
+	ck_assert_int_eq(rename(map, in_dir("file")), 0);
+	ck_assert_int_eq(symlink(in_dir("file"), map), 0);
+	ck_assert_int_eq(report(), 0);
+	unlink(map);
+	has_not(out, "new [anon]");
+}
+END_TEST
+
+START_TEST(vdso)
+{
+	uint64_t page = (uint64_t)getpagesize(), size, at;
+	const Elf64_Ehdr *h = (const void *)getauxval(AT_SYSINFO_EHDR);
+	void *library = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	void *symbol = library ? dlsym(library, "__vdso_clock_gettime") : NULL;
+
+	/* An emulator may have none. */
+	if (!h || !symbol)
+		return;
+	size = (h->e_shoff + (uint64_t)h->e_shnum * h->e_shentsize + page - 1) / page * page;
+	at = (uint64_t)symbol - (uint64_t)h;
+	begin();
+	put_mapping(10, 0, 0x7000000, 0x7000000 + size, 0, "[vdso]");
+	put_sample(10, 10, 1, 0x7000000 + at);
+	end();
+	ck_assert_int_eq(report(), 0);
+	has(out, "clock_gettime [vdso]\n");
+	/* That of another kernel. */
+	begin();
+	put_mapping(10, 0, 0x7000000, 0x7000000 + size + page, 0, "[vdso]");
+	put_sample(10, 10, 1, 0x7000000 + at);
+	end();
+	ck_assert_int_eq(report(), 0);
+	has(out, " 100.00%             1  [vdso]+0x");
+}
+END_TEST
+
 /* ---- bad files -------------------------------------------------------------------- */
 
 static size_t load(char *buf)
@@ -568,6 +718,11 @@ static Suite *suite(void)
 	tcase_add_test(t, json);
 	tcase_add_loop_test(t, export, 0, ARRAY_SIZE(export_formats));
 	tcase_add_test(t, folded);
+	tcase_add_test(t, inlined_functions);
+	tcase_add_test(t, separate_symbols);
+	tcase_add_test(t, names_of_languages);
+	tcase_add_test(t, functions_of_a_jit);
+	tcase_add_test(t, vdso);
 	tcase_add_test(t, truncated_file);
 	tcase_add_test(t, damaged_file);
 	tcase_add_loop_test(t, wrong_record, 0, NR_WRONG);

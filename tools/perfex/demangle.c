@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Names of C++ and Rust functions as programmers write them.  The function that knows C++'s
+ * is in the library of each C++ program, which is loaded if it is there: perfex runs
+ * without it.
+ */
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols.h"
+
+/* A longer name may come from an attacker, and exhaust the stack of that function. */
+#define MAX_MANGLED	2048
+
+typedef char *demangle_fn(const char *name, char *buf, size_t *length, int *status);
+
+static demangle_fn *load_library(void)
+{
+	static const char *const names[] = { "libstdc++.so.6", "libc++abi.so.1" };
+	static demangle_fn *fn;
+	static bool tried;
+	void *library;
+	size_t i;
+
+	for (i = 0; !tried && !fn && i < ARRAY_SIZE(names); i++) {
+		library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
+		if (library)
+			fn = (demangle_fn *)dlsym(library, "__cxa_demangle");
+	}
+	tried = true;
+	return fn;
+}
+
+/* ---- Rust: its older form is C++'s, with a hash at the end, and letters for signs ------- */
+
+#define HASH_LENGTH	19	/* "::h" and 16 digits */
+
+static bool is_rust(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > HASH_LENGTH && !strncmp(name + len - HASH_LENGTH, "::h", 3) &&
+	       strspn(name + len - 16, "0123456789abcdef") == 16;
+}
+
+static const struct {
+	const char *code, *sign;
+} signs[] = {
+	{ "$LT$", "<" }, { "$GT$", ">" }, { "$RF$", "&" }, { "$BP$", "*" }, { "$C$", "," },
+	{ "$LP$", "(" }, { "$RP$", ")" }, { "$SP$", "@" }, { "$u20$", " " }, { "$u27$", "'" },
+	{ "$u5b$", "[" }, { "$u5d$", "]" }, { "$u7b$", "{" }, { "$u7d$", "}" }, { "$u7e$", "~" },
+	{ "$u3b$", ";" }, { "$u2b$", "+" }, { "$u22$", "\"" }, { "..", "::" },
+};
+
+/* The text becomes shorter. */
+static void rewrite_rust(char *name)
+{
+	char *from, *to = name;
+	size_t i;
+
+	name[strlen(name) - HASH_LENGTH] = '\0';
+	for (from = name; *from;) {
+		/* A part that begins with a sign has "_" before it. */
+		if (*from == '_' && from[1] == '$' && (from == name || from[-1] == ':')) {
+			from++;
+			continue;
+		}
+		for (i = 0; i < ARRAY_SIZE(signs); i++)
+			if (!strncmp(from, signs[i].code, strlen(signs[i].code)))
+				break;
+		if (i < ARRAY_SIZE(signs)) {
+			memcpy(to, signs[i].sign, strlen(signs[i].sign));
+			to += strlen(signs[i].sign);
+			from += strlen(signs[i].code);
+		} else {
+			*to++ = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+char *demangle(const char *name)
+{
+	demangle_fn *fn;
+	char *text;
+	int status;
+
+	if (strncmp(name, "_Z", 2) || strlen(name) > MAX_MANGLED)
+		return NULL;
+	fn = load_library();
+	text = fn ? fn(name, NULL, NULL, &status) : NULL;
+	if (text && is_rust(text))
+		rewrite_rust(text);
+	return text;
+}

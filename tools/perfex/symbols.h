@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Functions and lines of code. */
+#ifndef PERFEX_SYMBOLS_H
+#define PERFEX_SYMBOLS_H
+
+#include "perfex.h"
+
+/* Code that has symbols: a mapped file, the kernel's vDSO, or what a JIT has made. */
+struct module;
+
+/* Return: NULL: there are no symbols.  Of the vDSO: it is that of a kernel like this one. */
+struct module *module_open(const char *path);
+struct module *module_open_vdso(uint64_t size);
+struct module *module_open_jit(uint32_t pid);
+void module_close(struct module *m);
+
+/* The module owns the strings; NULL: not known. */
+struct place {
+	const char *function;
+	const char *source;
+	int line;
+};
+
+/*
+ * Find the function at an offset of the file, and those into which it is inlined: the
+ * innermost is the first.  *address: the offset as in the file's symbols.
+ * Return: how many there are; at least 1
+ */
+unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
+			 struct place *places, unsigned int room);
+
+/* True if the file has no symbols but those that other files use.  It has this build ID. */
+bool module_is_stripped(struct module *m, char *build_id, size_t size);
+
+/* Return: the name of a C++ or Rust function, which the caller frees; NULL: not one. */
+char *demangle(const char *name);
+
+#endif /* PERFEX_SYMBOLS_H */
