@@ -74,7 +74,14 @@ set -- $(sed -n 's/^loop //p' "$tmp/out")
 check "chains without a caller of the loop" "$(awk -v start="$1" -v end="$2" -v call="$3" '
 	$1 == "sample" && $6 >= start && $6 < end && $7 != call' "$tmp/text" | wc -l)" 0
 check "event of tree" "$(grep '^event ' "$tmp/text")" "event 0 $period $event:u"
-check "mappings of tree" "$([ "$(grep -c "^mapping .*$here/tree$" "$tmp/text")" -ge 1 ] && echo yes)" yes
+check "mappings of tree" "$(grep -c "^mapping .*$here/tree$" "$tmp/text")" 1
+check "execs of tree" "$(awk '$1 == "exec" { print $4 }' "$tmp/text")" tree
+check "forks of tree" "$(grep -c '^fork ' "$tmp/text")" 6
+check "names of tree" "$(awk '$1 == "comm" { print $4, $5 }' "$tmp/text" | sort)" "worker 0
+worker 1
+worker 2
+worker 3"
+check "exits of tree" "$(grep -c '^exit ' "$tmp/text")" 7
 
 # without chains, and the first thread only
 sample --sample=$event:u=$period --no-inherit "$here/tree" $period
@@ -89,7 +96,7 @@ check "status of a command that leaves a process" "$status" 0
 check "what is said then" "$(grep -c '^perfex: sampled until now: ' "$tmp/err")" 1
 kill "$(cat "$tmp/out")"
 
-# running processes: PID-OR-TID-OPTION EXPECTED-THREADS
+# running processes: -p|-t THREADS-THAT-ARE-SAMPLED process|thread THEIR-NUMBER
 attach()
 {
 	rm -f "$tmp/fifo"
@@ -106,10 +113,12 @@ attach()
 	check "samples of $1" "$(loop_samples "$tmp/tree")" "$(threads "$tmp/tree" | grep "$2")"
 	check_end "$1" 7
 	check "mappings of $1" "$(grep -c "^mapping $pid .*$here/tree$" "$tmp/text")" 1
+	check "names of $1" "$(awk '$1 == "comm" && $4 == "worker"' "$tmp/text" | wc -l)" 4
+	check "exits of $1" "$(grep -c '^exit ' "$tmp/text")" "$4"
 	check "what is sampled, $1" "$(sed -n 's/^command //p' "$tmp/text")" "$3 $pid"
 }
-attach -p . process
-attach -t ' \(10\|34\|38\)$' thread
+attach -p . process 7
+attach -t ' \(10\|34\|38\)$' thread 3
 
 # two events; without options, an event and a period that give some samples
 if [ $event = instructions ]; then

@@ -760,12 +760,12 @@ static double time_left(struct session *s, double timeout)
 	return until > now ? until - now : 1e-9;
 }
 
-static int drain_rings(struct session *s, struct error *e)
+static int drain_rings(struct session *s, bool last, struct error *e)
 {
 	unsigned int i;
 
 	for (i = 0; i < s->nr; i++)
-		if (s->sampler->drain(s->sampler->arg, s->threads[i].v, e))
+		if (s->sampler->drain(s->sampler->arg, s->threads[i].v, last, e))
 			return -1;
 	s->next = seconds_since(&s->start) + LOOK_INTERVAL;
 	return 0;
@@ -821,7 +821,7 @@ static int await_end(struct session *s, double timeout, struct error *e)
 		ret = ppoll(s->polls, s->targets->nr + 1 + nrrings, left > 0 ? &ts : NULL, NULL);
 		if (ret < 0 && errno != EINTR)
 			return fail_with(e, "cannot wait: %s", strerror(errno));
-		if (nrrings && drain_rings(s, e))
+		if (nrrings && drain_rings(s, false, e))
 			return -1;
 		if (nrrings && ret > 0)
 			forget_ended_rings(s);
@@ -916,10 +916,8 @@ static void collect_counts(struct session *s, struct result *r, struct error *e)
 		return;
 	}
 	/* There are no more samples. */
-	if (s->sampler && drain_rings(s, e))
+	if (s->sampler && drain_rings(s, true, e))
 		return;
-	for (i = 0; s->sampler && i < s->nr; i++)
-		s->sampler->dropped += vperfctr_ring_dropped(s->threads[i].v);
 	for (i = 0; i < s->nr; i++)
 		counts_add(&r->counts, &s->threads[i].counts);
 	result_finish(r, e);

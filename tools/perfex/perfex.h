@@ -423,10 +423,9 @@ struct targets {
 /* Each target has a ring, with samples of all that it starts. */
 struct sampler {
 	struct vperfctr_ring ring;
-	uint64_t dropped;	/* of all rings, at the end */
-	/* Return: 0, or -1 with *e.  drain() is called again and again, and at the end. */
+	/* Return: 0, or -1 with *e.  drain() is called again and again; last: at the end. */
 	int (*start)(void *arg, const struct target *target, struct error *e);
-	int (*drain)(void *arg, struct vperfctr *v, struct error *e);
+	int (*drain)(void *arg, struct vperfctr *v, bool last, struct error *e);
 	void *arg;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Write the records of a file of samples. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 
 #include "sample.h"
@@ -81,23 +82,119 @@ static void add_sample(struct recording *rec, const struct vperfctr *v,
 	process_has_sample(rec, r.pid, r.tsc);
 }
 
-int move_samples(struct recording *rec, struct vperfctr *v, uint64_t nr, struct error *e)
+static void write_mapping(struct recording *rec, const struct vperfctr_record *from)
 {
-	uint64_t i, n;
+	struct record_mapping r = {
+		.task = { from->pid, from->tid, from->tsc },
+		.start = from->start, .end = from->end, .offset = from->offset,
+		.major = from->major, .minor = from->minor, .inode = from->inode,
+	};
+
+	write_record(rec, RECORD_MAPPING, &r, sizeof(r), vperfctr_record_text(from));
+}
+
+static void write_ring_record(struct recording *rec, const struct vperfctr_record *from)
+{
+	const struct record_fork r = {
+		{ from->pid, from->tid, from->tsc }, from->parent_pid, from->parent_tid,
+	};
+
+	switch (from->type) {
+	case VPERFCTR_RECORD_FORK:
+		write_record(rec, RECORD_FORK, &r, sizeof(r), NULL);
+		break;
+	case VPERFCTR_RECORD_EXIT:
+		write_record(rec, RECORD_EXIT, &r.child, sizeof(r.child), NULL);
+		break;
+	case VPERFCTR_RECORD_EXEC:
+		write_record(rec, RECORD_EXEC, &r.child, sizeof(r.child),
+			     vperfctr_record_text(from));
+		break;
+	case VPERFCTR_RECORD_COMM:
+		write_record(rec, RECORD_COMM, &r.child, sizeof(r.child),
+			     vperfctr_record_text(from));
+		break;
+	case VPERFCTR_RECORD_MAP:
+		write_mapping(rec, from);
+		break;
+	default:
+		/* of a later kernel */
+		break;
+	}
+}
+
+/* Return: how many slots the sample or the record has; 0: it is not complete yet. */
+static unsigned int move_slot(struct recording *rec, const struct vperfctr *v, uint64_t i)
+{
+	union {
+		struct vperfctr_record record;
+		char room[VPERFCTR_RECORD_MAX];
+	} r;
+	const struct vperfctr_sample *sample = vperfctr_ring_sample(v, i);
+	int n;
+
+	if (sample->type == VPERFCTR_SAMPLE_OVERFLOW) {
+		add_sample(rec, v, sample);
+		return 1;
+	}
+	n = vperfctr_ring_record(v, i, &r.record, sizeof(r));
+	if (n > 0)
+		write_ring_record(rec, &r.record);
+	return n < 0 ? 1 : (unsigned int)n;
+}
+
+static int move_samples(struct recording *rec, struct vperfctr *v, uint64_t nr, struct error *e)
+{
+	unsigned int slots = 1;
+	uint64_t i;
 	int err;
 
-	for (; nr; nr -= n) {
-		n = nr < MAX_AT_ONCE ? nr : MAX_AT_ONCE;
-		for (i = 0; i < n; i++) {
-			const struct vperfctr_sample *sample = vperfctr_ring_sample(v, i);
-
-			if (sample->type == VPERFCTR_SAMPLE_OVERFLOW)
-				add_sample(rec, v, sample);
-		}
-		err = vperfctr_ring_consume(v, n);
+	for (; nr && slots; nr -= i < nr ? i : nr) {
+		for (i = 0; i < nr && i < MAX_AT_ONCE && slots; i += slots)
+			slots = move_slot(rec, v, i);
+		err = vperfctr_ring_consume(v, i);
 		if (err)
 			return fail_with(e, "cannot read samples: %s", strerror(-err));
 	}
 	flush_samples(rec);
+	return 0;
+}
+
+int drain_ring(struct recording *rec, struct vperfctr *v, struct error *e)
+{
+	uint64_t nr = vperfctr_ring_nr(v);
+
+	/* After the number of samples is known, so that their mappings are found. */
+	if (rec->from_proc && look_at_processes(rec, v, nr, e))
+		return -1;
+	if (move_samples(rec, v, nr, e))
+		return -1;
+	/* If perfex is killed, the file has all until now.  Errors are found at the end. */
+	fflush(rec->out);
+	return 0;
+}
+
+/* Milliseconds.  The kernel's worker needs them only where the machine is very busy. */
+#define LAST_RECORDS	20000
+
+int drain_last(struct recording *rec, struct vperfctr *v, struct error *e)
+{
+	const struct timespec wait = { .tv_sec = LAST_RECORDS / 1000 };
+	struct pollfd p = { .fd = vperfctr_fd(v), .events = POLLIN };
+	int n = 1;
+
+	/* Records that the kernel has not written yet keep it from hanging up. */
+	do {
+		if (drain_ring(rec, v, e))
+			return -1;
+		if (!rec->from_proc)
+			n = ppoll(&p, 1, &wait, NULL);
+	} while (!rec->from_proc && (n > 0 || (n < 0 && errno == EINTR)) && !(p.revents & POLLHUP));
+	if (drain_ring(rec, v, e))
+		return -1;
+	if (n <= 0)
+		return fail_with(e, "the kernel did not write its last records of tasks and mappings: the file is not complete");
+	rec->dropped += vperfctr_ring_dropped(v);
+	rec->lost += vperfctr_ring_lost(v);
 	return 0;
 }

@@ -2,23 +2,16 @@
 /*
  * perfex --sample: the command and what it starts count with i-mode counters, and the
  * kernel puts all their overflows into one ring.  perfex moves them into a file, together
- * with the names and mappings of the processes, which can be read only while these live.
+ * with the ring's records of what the threads did: forks, execs, names and mappings.
+ * Without such records perfex reads /proc when it finds samples of a process.
  *
- * The command's first process runs under ptrace: it stops when it has executed a file and
- * when it is about to end.  Its mappings are read at these stops, so a short run has
- * them, too.  Those of all processes are read when perfex moves samples from the ring,
- * after the number of samples is known.  So they include the code of these samples,
- * unless it has been unmapped since.  Where ptrace is not permitted, mappings are read
- * only then.
- *
- * With -p and -t there is a ring for each process or thread, and no ptrace.
+ * With -p and -t there is a ring for each process or thread.
  */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <sys/ptrace.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,9 +25,8 @@
 #define RING_SAMPLES	131072
 #define RING_BYTES	(24U << 20)
 
-/* Milliseconds without a look at the ring. */
-#define FIRST_LOOK	1
-#define LAST_LOOK	256
+/* Milliseconds, at most, without a look at the ring. */
+#define LOOK_INTERVAL	50
 
 #define MAX_SAMPLE_RATE	"/sys/module/vperfctr/parameters/max_sample_rate"
 
@@ -42,12 +34,10 @@ struct session {
 	struct running run;
 	struct vperfctr *v;
 	struct recording rec;
-	bool traced;
 	bool started;		/* the command has been executed */
 	bool failed;		/* no more is written; the command runs on */
 	bool ended;
 	int wstatus;
-	int look_again;		/* milliseconds, or -1 */
 };
 
 /* ---- the argument of --sample ----------------------------------------------------- */
@@ -282,13 +272,15 @@ static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *
 }
 
 /* One ring of several has its part of the memory. */
-static void make_ring(struct vperfctr_ring *ring, const struct choice *c, unsigned int nrrings)
+static void make_ring(struct vperfctr_ring *ring, const struct choice *c, unsigned int nrrings,
+		      bool from_proc)
 {
 	size_t size = sizeof(struct vperfctr_sample);
 	uint32_t n = RING_SAMPLES;
 	unsigned int i;
 
 	memset(ring, 0, sizeof(*ring));
+	ring->flags = from_proc ? 0 : VPERFCTR_RING_RECORDS;
 	for (i = 0; i < c->events->nr; i++)
 		if (c->events->ev[i].modes & VPERFCTR_MODE_KERNEL)
 			ring->flags |= VPERFCTR_RING_KERNEL;
@@ -351,90 +343,14 @@ static void write_end(struct recording *rec, const struct choice *c, const struc
 	write_record(rec, RECORD_END, &r, sizeof(r.end) + c->events->nr * sizeof(*r.counts), NULL);
 }
 
-/* ---- the ring ------------------------------------------------------------------------- */
-
-static int drain_ring(struct session *s, struct error *e)
-{
-	uint64_t nr = vperfctr_ring_nr(s->v);
-
-	if (s->failed || !s->started)
-		return 0;
-	/* After the number of samples is known: see above. */
-	return look_at_processes(&s->rec, s->v, nr, e) ||
-	       move_samples(&s->rec, s->v, nr, e) ? -1 : 0;
-}
-
-/* Samples of the process that are in the ring belong to the program that it executed before. */
-static int handle_exec(struct session *s, struct error *e)
-{
-	if (s->failed)
-		return 0;
-	if (s->started && move_samples(&s->rec, s->v, vperfctr_ring_nr(s->v), e))
-		return -1;
-	s->started = true;
-	s->look_again = FIRST_LOOK;
-	return process_has_executed(&s->rec, s->run.pid, e);
-}
-
 /* ---- the command's life ---------------------------------------------------------------- */
 
-static bool is_stop_signal(int sig)
+static bool has_ended(const struct session *s)
 {
-	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
-}
+	siginfo_t info = { .si_pid = 0 };
 
-/* status: of waitid(): a signal, and an event in the bits above. */
-static int handle_stop(struct session *s, int status, struct error *e)
-{
-	long sig = status & 0x7f;
-	int err = 0;
-
-	switch (status >> 8) {
-	case PTRACE_EVENT_EXEC:
-		err = handle_exec(s, e);
-		sig = 0;
-		break;
-	case PTRACE_EVENT_EXIT:
-		err = drain_ring(s, e);
-		sig = 0;
-		break;
-	case PTRACE_EVENT_STOP:
-		/* Job control stops it, so it must remain stopped. */
-		if (is_stop_signal((int)sig)) {
-			ptrace(PTRACE_LISTEN, s->run.pid, 0, 0);
-			return 0;
-		}
-		sig = 0;
-		break;
-	default:
-		/* A signal that it is about to receive. */
-		break;
-	}
-	ptrace(PTRACE_CONT, s->run.pid, 0, sig);
-	return err;
-}
-
-static int handle_changes(struct session *s, struct error *e)
-{
-	const id_t pid = (id_t)s->run.pid;
-	siginfo_t info;
-	int err = 0;
-
-	for (;;) {
-		info.si_pid = 0;
-		if (waitid(P_PID, pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) ||
-		    !info.si_pid)
-			return err;
-		/* The caller reaps it, together with its resource usage. */
-		if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) {
-			s->ended = true;
-			return err;
-		}
-		/* If it has been killed meanwhile, there is no stop any more. */
-		info.si_pid = 0;
-		if (!waitid(P_PID, pid, &info, WSTOPPED | WNOHANG | __WALL) && info.si_pid)
-			err |= handle_stop(s, info.si_status, e);
-	}
+	/* The caller reaps it, together with its resource usage. */
+	return waitid(P_PID, (id_t)s->run.pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
 }
 
 /* The child has executed the command, or has failed to. */
@@ -442,33 +358,31 @@ static int handle_start(struct session *s, struct error *e)
 {
 	if (run_await_exec(&s->run, e))
 		return -1;
-	return s->traced ? 0 : handle_exec(s, e);
+	s->started = true;
+	return s->rec.from_proc ? process_has_executed(&s->rec, s->run.pid, e) : 0;
 }
 
-static int wait_and_handle(struct session *s, struct pollfd *fds, struct error *e)
+static int wait_and_drain(struct session *s, struct pollfd *fds, struct error *e)
 {
-	struct timespec ts = { .tv_sec = s->look_again / 1000,
-			       .tv_nsec = s->look_again % 1000 * 1000000L };
+	const struct timespec ts = { .tv_nsec = LOOK_INTERVAL * 1000000L };
 	struct signalfd_siginfo info;
-	int ret, err = 0;
+	int err = 0;
 
-	ret = ppoll(fds, 3, s->look_again >= 0 ? &ts : NULL, NULL);
-	if (ret < 0)
+	if (ppoll(fds, 3, &ts, NULL) < 0)
 		return errno == EINTR ? 0 : fail_with(e, "cannot wait: %s", strerror(errno));
-	if (!ret && s->look_again < LAST_LOOK)
-		s->look_again *= 2;
 	while (read(fds[0].fd, &info, sizeof(info)) > 0)
 		;
 	if (fds[2].revents) {
 		err = handle_start(s, e);
 		fds[2].fd = -1;
 	}
-	if (!ret || fds[1].revents)
-		err |= drain_ring(s, e);
+	if (s->started && !s->failed && !err)
+		err = drain_ring(&s->rec, s->v, e);
 	/* Counting has ended; the command may still run. */
 	if (fds[1].revents & (POLLHUP | POLLERR))
 		fds[1].fd = -1;
-	return handle_changes(s, e) | err;
+	s->ended = has_ended(s);
+	return err;
 }
 
 /* Follow the command until it has ended, even if something fails here. */
@@ -489,9 +403,11 @@ static int follow_command(struct session *s, struct error *e)
 	if (fds[0].fd < 0)
 		return fail_with(e, "cannot wait for signals: %s", strerror(errno));
 	while (!s->ended) {
-		if (wait_and_handle(s, fds, err ? &later : e)) {
+		if (wait_and_drain(s, fds, err ? &later : e)) {
 			err = -1;
 			s->failed = true;
+			/* A full ring would be ready all the time. */
+			fds[1].fd = -1;
 		}
 	}
 	close(fds[0].fd);
@@ -573,6 +489,9 @@ static void print_summary(const struct recording *rec, const struct choice *c,
 		fprintf(stderr, "%s %s %s", i ? "," : "", thousands(a, sums->pmc[i]),
 			c->events->ev[i].name);
 	fputs(" in all\n", stderr);
+	if (rec->lost)
+		fprintf(stderr, "perfex: %s records of tasks and mappings were lost: samples may be shown as [unknown]\n",
+			thousands(a, rec->lost));
 	/* If there are so few samples that the file says nothing, say what to do about it. */
 	if (!rec->nrsamples && !rec->dropped)
 		advise_shorter_period(c, sums, inherit);
@@ -610,8 +529,6 @@ static int follow_to_end(struct session *s, struct vperfctr_ring *ring, struct r
 
 	err = map_ring(s, e);
 	if (!err) {
-		s->traced = !ptrace(PTRACE_SEIZE, s->run.pid, 0,
-				    PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT);
 		run_go(&s->run);
 		err = follow_command(s, e);
 	}
@@ -632,10 +549,7 @@ static int finish_session(struct session *s, struct counts *c, struct error *e)
 	if (err)
 		return fail_with(e, "cannot read the counters: %s", strerror(-err));
 	sums_add(&c->own, &c->children);
-	s->rec.dropped = vperfctr_ring_dropped(s->v);
-	if (look_at_processes(&s->rec, s->v, vperfctr_ring_nr(s->v), e))
-		return -1;
-	return move_samples(&s->rec, s->v, vperfctr_ring_nr(s->v), e);
+	return drain_last(&s->rec, s->v, e);
 }
 
 static void print_others(const struct choice *c, const struct counts *counts,
@@ -663,8 +577,7 @@ static int sample_run(struct session *s, const struct options *o, const struct c
 
 	control->flags |= VPERFCTR_CONTROL_START_ON_EXEC;
 	s->run = (struct running){ .argv = o->command, .control = control };
-	s->look_again = -1;
-	make_ring(&ring, c, 1);
+	make_ring(&ring, c, 1, s->rec.from_proc);
 	if (follow_to_end(s, &ring, &usage, e) || finish_session(s, &counts, e))
 		return -1;
 	write_end(&s->rec, c, &counts.own, seconds_since(&s->run.start));
@@ -684,12 +597,9 @@ static int start_target(void *arg, const struct target *target, struct error *e)
 	return look_at_process(arg, target->id, e);
 }
 
-static int drain_target(void *arg, struct vperfctr *v, struct error *e)
+static int drain_target(void *arg, struct vperfctr *v, bool last, struct error *e)
 {
-	uint64_t nr = vperfctr_ring_nr(v);
-	struct recording *rec = arg;
-
-	return look_at_processes(rec, v, nr, e) || move_samples(rec, v, nr, e) ? -1 : 0;
+	return last ? drain_last(arg, v, e) : drain_ring(arg, v, e);
 }
 
 static int sample_attached(struct recording *rec, const struct options *o, const struct choice *c,
@@ -700,13 +610,12 @@ static int sample_attached(struct recording *rec, const struct options *o, const
 	struct result r;
 	int ret;
 
-	make_ring(&sampler.ring, c, o->targets.nr);
+	make_ring(&sampler.ring, c, o->targets.nr, rec->from_proc);
 	if (attach_and_count(&o->targets, o->command, o->timeout, false, control, &none, &sampler,
 			     &r, e))
 		return -1;
 	ret = r.complete ? r.status : -1;
 	if (r.counted) {
-		rec->dropped = sampler.dropped;
 		write_end(rec, c, &r.total, r.elapsed);
 		print_summary(rec, c, &r.total, o->output, inherits(control));
 		print_remarks(&r);
@@ -751,6 +660,7 @@ int sample(const struct options *o, FILE *out, struct error *e)
 
 	if (recording_init(&s.rec, out, e))
 		return -1;
+	s.rec.from_proc = !(choice.kinds.info->features & VPERFCTR_FEATURE_RECORDS);
 	write_header(&s.rec, &choice, o->command, &o->targets);
 	for (i = 0; i < choice.events->nr; i++)
 		write_event(&s.rec, i, &choice.events->ev[i], &ctr[i]);

@@ -15,7 +15,8 @@ struct recording {
 	size_t used;
 	uint64_t nrsamples;
 	uint64_t dropped;	/* overflows without a sample, of all rings */
-	uint64_t lost;		/* records of tasks and mappings */
+	uint64_t lost;		/* records of tasks and mappings, of all rings */
+	bool from_proc;		/* the rings have no records: /proc is read instead */
 	struct process *processes;	/* whose mappings are read from /proc */
 };
 
@@ -32,8 +33,11 @@ void write_record(struct recording *rec, enum record_type type, const void *data
 void write_event(struct recording *rec, unsigned int counter, const struct vperfctr_event *event,
 		 const struct vperfctr_ctr *ctr);
 
-/* Move the nr oldest samples from the ring into the file. */
-int move_samples(struct recording *rec, struct vperfctr *v, uint64_t nr, struct error *e);
+/* Move all samples and records from the ring into the file.  Return: 0, or -1 with *e. */
+int drain_ring(struct recording *rec, struct vperfctr *v, struct error *e);
+
+/* The same when its threads have ended or are not sampled any more: see that nothing is missing. */
+int drain_last(struct recording *rec, struct vperfctr *v, struct error *e);
 
 /* ---- sample-proc.c ---------------------------------------------------------------- */
 

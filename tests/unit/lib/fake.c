@@ -27,6 +27,7 @@ struct state {
 		char room[4096];
 	};
 	int32_t tid;			/* 0: this thread's */
+	int32_t owner;			/* that process */
 	uint32_t status;
 	bool unlinked;
 	struct vperfctr_control control;
@@ -191,14 +192,14 @@ static bool is_thread(int32_t tid, bool stopped)
 static struct vperfctr_ring_page *ring_of(int fd, size_t size);
 static int state_control(struct state *s, int fd, const struct vperfctr_control *c);
 
-/* Return the state's poll events, as the kernel does, except for the end of this thread. */
+/* Return the state's poll events, as the kernel does. */
 static short state_events(int fd)
 {
 	struct state *s = state_of(fd);
 	struct vperfctr_ring_page *ring;
 	short events = 0;
 
-	if (s->tid && !is_thread(s->tid, false))
+	if (s->unlinked || !is_thread(s->tid ? s->tid : s->owner, false))
 		events |= POLLHUP;
 	if (s->ring_size) {
 		ring = ring_of(fd, s->ring_size);
@@ -356,6 +357,7 @@ static int new_state(int32_t tid)
 		abort();
 	s = __real_mmap(NULL, STATE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	s->tid = tid;
+	s->owner = getpid();
 	s->page.version = fake.page_version;
 	s->page.mask = fake.mask;
 	s->status = VPERFCTR_STATUS_ATTACHED;
@@ -438,7 +440,7 @@ static int state_ring(struct state *s, int fd, struct vperfctr_ring *r)
 
 	if (fails(FAKE_RING))
 		return -1;
-	if (r->size != sizeof(*r) || r->flags & ~VPERFCTR_RING_KERNEL || !r->nrsamples ||
+	if (r->size != sizeof(*r) || r->flags & ~(VPERFCTR_RING_KERNEL | VPERFCTR_RING_RECORDS) || !r->nrsamples ||
 	    r->nrsamples & (r->nrsamples - 1) || r->nrsamples > VPERFCTR_RING_MAX ||
 	    !r->watermark || r->watermark > r->nrsamples || r->nrsums > VPERFCTR_MAX_CTRS ||
 	    r->depth > VPERFCTR_CHAIN_MAX)
@@ -517,6 +519,57 @@ static void add_sample(struct state *s, int fd, const struct vperfctr_sample *sa
 	munmap(page, s->ring_size);
 }
 
+static void *next_slot(struct vperfctr_ring_page *page)
+{
+	return (char *)page + page->data + page->head++ % page->nrsamples * page->sample_size;
+}
+
+/* Context: the ring has room. */
+static void add_record(struct state *s, int fd, const struct fake_record *from)
+{
+	struct vperfctr_ring_page *page = ring_of(fd, s->ring_size);
+	union {
+		struct vperfctr_record r;
+		char room[VPERFCTR_RECORD_MAX];
+	} u = { .r = {
+		.type = from->type, .pid = (uint32_t)getpid(), .tid = (uint32_t)getpid(),
+		.tsc = from->tsc, .start = from->start, .end = from->end,
+		.parent_pid = (uint32_t)getppid(), .parent_tid = (uint32_t)getppid(),
+	} };
+	size_t room = page->sample_size, more = room - sizeof(struct vperfctr_more), at, len;
+	uint16_t left;
+	char *to;
+
+	u.r.size = sizeof(u.r);
+	if (*from->text) {
+		u.r.text = sizeof(u.r);
+		strcpy(u.room + sizeof(u.r), from->text);
+		u.r.size += (uint16_t)strlen(from->text) + 1;
+	}
+	left = u.r.slots = (uint16_t)(u.r.size <= room ? 1 : 1 + (u.r.size - room + more - 1) / more);
+	memcpy(next_slot(page), u.room, u.r.size < room ? u.r.size : room);
+	for (at = room; at < u.r.size; at += len) {
+		len = u.r.size - at < more ? u.r.size - at : more;
+		to = next_slot(page);
+		*(struct vperfctr_more *)to = (struct vperfctr_more){
+			.type = VPERFCTR_RECORD_MORE, .slots = --left,
+			.size = (uint16_t)(len + sizeof(struct vperfctr_more)),
+		};
+		memcpy(to + sizeof(struct vperfctr_more), u.room + at, len);
+	}
+	page->lost = fake.lost;
+	munmap(page, s->ring_size);
+}
+
+static bool has_records(struct state *s, int fd)
+{
+	struct vperfctr_ring_page *page = ring_of(fd, s->ring_size);
+	bool has = page->flags & VPERFCTR_RING_RECORDS;
+
+	munmap(page, s->ring_size);
+	return has;
+}
+
 void fake_sample(const struct vperfctr_sample *sample, const uint64_t *sums)
 {
 	add_sample(live, fake.state_fd, sample, sums);
@@ -566,6 +619,9 @@ static int state_control(struct state *s, int fd, const struct vperfctr_control 
 		s->page.tsc_sum = fake.exec_tsc;
 		for (i = 0; i < nr; i++)
 			s->page.ctr[i].sum = fake.no_events ? 0 : 1000000 + i;
+		for (n = 0; c->flags & VPERFCTR_CONTROL_RING && n < fake.nrrecords &&
+			    has_records(s, fd); n++)
+			add_record(s, fd, &fake.records[n]);
 		for (n = 0; c->flags & VPERFCTR_CONTROL_RING && n < fake.nrsamples; n++)
 			add_sample(s, fd, &fake.samples[n % 4], NULL);
 	} else if (s->tid) {
@@ -813,7 +869,7 @@ void fake_reset(void)
 		.features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
 			    VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_KERNEL |
 			    VPERFCTR_FEATURE_PCINT | VPERFCTR_FEATURE_ANY_KIND |
-			    VPERFCTR_FEATURE_INHERIT_IMODE,
+			    VPERFCTR_FEATURE_INHERIT_IMODE | VPERFCTR_FEATURE_RECORDS,
 		.cpu_type = VPERFCTR_CPU_INTEL_ARCH,
 		.tsc_khz = 2000000,
 		.arch_events = 0x7f,

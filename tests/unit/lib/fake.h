@@ -57,6 +57,14 @@ struct fake {
 	uint64_t nrsamples;
 	struct vperfctr_sample samples[4];
 	uint64_t nrcalls;		/* of the chain in each sample: 0x1001, 0x1002, ... */
+	/* Before these it writes the records, if the ring has VPERFCTR_RING_RECORDS. */
+	unsigned int nrrecords;
+	struct fake_record {
+		uint16_t type;
+		uint64_t tsc, start, end;
+		char text[256];
+	} records[8];
+	uint64_t lost;
 
 	/* the processor */
 	uint64_t mask;			/* width of the counters */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* perfex --sample: what it asks the kernel for, and what it writes. */
 #include <errno.h>
+#include <sys/stat.h>
 
 #include "perfex-command.h"
 #include "perfex.h"
@@ -27,8 +28,8 @@ static void setup(void)
 /* perfex --sample... -o FILE ARGUMENT... */
 #define sample(option, ...)	perfex(option, "-o", (char *)in_dir("s"), ##__VA_ARGS__)
 
-/* Print the file into `text`. */
-static void print_samples(void)
+/* Print the file into `text`.  Return: false: it breaks the format, or is not complete. */
+static bool read_samples(void)
 {
 	char command[256];
 	size_t n;
@@ -38,7 +39,12 @@ static void print_samples(void)
 	f = popen(command, "r");
 	n = fread(text, 1, sizeof(text) - 1, f);
 	text[n] = '\0';
-	ck_assert_msg(!pclose(f), "%.1000s", text);
+	return !pclose(f);
+}
+
+static void print_samples(void)
+{
+	ck_assert_msg(read_samples(), "%.1000s", text);
 }
 
 static unsigned int count_lines(const char *begin)
@@ -118,7 +124,7 @@ START_TEST(usual_event)
 	ck_assert_int_eq(sample("--sample", TWO), 0);
 	has(err, "perfex: a sample each 1,000,003 cycles:u (");
 	ck_assert_uint_eq(fake_seen->control.nrictrs, 1);
-	ck_assert_uint_eq(fake_seen->ring.flags, 0);
+	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_RECORDS);
 	ck_assert_uint_eq(fake_seen->ring.depth, 0);
 	print_samples();
 	has(text, "event 0 1000003 cycles:u\n");
@@ -151,7 +157,7 @@ START_TEST(several_events)
 	ck_assert_int_eq(fake_seen->ctr[0].ireset, -100000);
 	ck_assert_int_eq(fake_seen->ctr[1].ireset, -7000);
 	/* One of them counts kernel mode. */
-	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_KERNEL);
+	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_KERNEL | VPERFCTR_RING_RECORDS);
 	has(err, ", 0 dropped; 1,000,000 instructions:u, 1,000,001 cycles in all\n");
 	print_samples();
 	has(text, "event 0 100000 instructions:u\nevent 1 7000 cycles\n");
@@ -247,15 +253,69 @@ END_TEST
 
 /* ---- tasks and mappings ----------------------------------------------------------------- */
 
-/* Context: the module has no records of them. */
+static const char long_path[] =
+	"/a/long/path/that/needs/several/slots/of/a/ring/whose/samples/are/small/so/that/the/"
+	"library/must/put/it/together/again/and/perfex/writes/it/as/one/record";
+
+START_TEST(tasks_of_the_ring)
+{
+	static const struct fake_record records[] = {
+		{ .type = VPERFCTR_RECORD_FORK },
+		{ .type = VPERFCTR_RECORD_EXEC, .text = "new" },
+		{ .type = VPERFCTR_RECORD_MAP, .start = 0x1000, .end = 0x2000 },
+		{ .type = VPERFCTR_RECORD_COMM, .text = "renamed" },
+		{ .type = VPERFCTR_RECORD_EXIT },
+		/* a type of a later kernel */
+		{ .type = 100 },
+	};
+	char expected[512];
+	unsigned int pid;
+
+	memcpy(fake.records, records, sizeof(records));
+	strcpy(fake.records[2].text, long_path);
+	fake.nrrecords = ARRAY_SIZE(records);
+	fake.lost = 1234;
+	ck_assert_int_eq(_i ? sample("--sample=cycles:u=1k", "-g", TWO) :
+			      sample("--sample=cycles:u=1k", TWO), 0);
+	has(err, "perfex: 10 samples in ");
+	has(err, "\nperfex: 1,234 records of tasks and mappings were lost: samples may be shown as [unknown]\n");
+	print_samples();
+	ck_assert_int_eq(sscanf(strstr(text, "exec "), "exec %u", &pid), 1);
+	snprintf(expected, sizeof(expected),
+		 "exec %u %u new\nmapping %u 1000 2000 0 0 %s\ncomm %u %u renamed\nexit %u %u \nsample ",
+		 pid, pid, pid, long_path, pid, pid, pid, pid);
+	has(text, expected);
+	snprintf(expected, sizeof(expected), "\nfork %u %u ", pid, pid);
+	has(text, expected);
+	ck_assert_uint_eq(count_lines("sample "), 10);
+	has(text, "end 10 0 1234 1000000\n");
+}
+END_TEST
+
+/* The module has no records: perfex reads /proc while the command lives. */
 START_TEST(tasks_from_proc)
 {
-	ck_assert_int_eq(sample("--sample=cycles:u=1k", TWO), 0);
+	pid_t pid;
+	int i, fd;
+
+	fake.info.features &= ~(uint32_t)VPERFCTR_FEATURE_RECORDS;
+	ck_assert_int_eq(mkfifo(in_dir("fifo"), 0600), 0);
+	snprintf(text, sizeof(text), "read x < %s", in_dir("fifo"));
+	pid = start(ARGV("--sample=cycles:u=1k", "-o", (char *)in_dir("s"), "sh", "-c", text));
+	for (i = 0; i < 3000 && !strstr(text, " [vdso]\n"); i++) {
+		usleep(10000);
+		read_samples();
+	}
+	fd = open(in_dir("fifo"), O_WRONLY);
+	ck_assert_int_eq(write(fd, "x\n", 2), 2);
+	close(fd);
+	ck_assert_int_eq(finish(pid), 0);
+	ck_assert_uint_eq(fake_seen->ring.flags, 0);
 	print_samples();
 	ck_assert_uint_eq(count_lines("exec "), 1);
-	has(text, " two\n");
-	has(text, " " TWO "\n");
+	has(text, " sh\n");
 	has(text, " [vdso]\n");
+	has(text, "end 10 0 0 1000000\n");
 }
 END_TEST
 
@@ -341,6 +401,7 @@ static Suite *suite(void)
 	tcase_add_test(t, chains);
 	tcase_add_test(t, many_records);
 	tcase_add_test(t, size_of_rings);
+	tcase_add_loop_test(t, tasks_of_the_ring, 0, 2);
 	tcase_add_test(t, tasks_from_proc);
 	tcase_add_loop_test(t, misuse, 0, ARRAY_SIZE(misuses));
 	tcase_add_test(t, old_modules);

@@ -45,6 +45,11 @@ static void setup(void)
 	fake.samples[1] = sample_at(address_of("first") + 3);
 	fake.samples[2] = sample_at(address_of("second"));
 	fake.samples[3] = sample_at(0x10);
+	fake.nrrecords = 2;
+	fake.records[0] = (struct fake_record){ VPERFCTR_RECORD_EXEC, .text = "two" };
+	fake.records[1] = (struct fake_record){
+		VPERFCTR_RECORD_MAP, .start = 0x400000, .end = 0x500000, .text = TWO,
+	};
 }
 
 static void teardown(void)
@@ -70,7 +75,7 @@ START_TEST(sample_and_report)
 	ck_assert_uint_eq(fake_seen->control.nractrs, 0);
 	ck_assert_uint_eq(fake_seen->control.nrictrs, 1);
 	ck_assert_int_eq(fake_seen->control.si_signo, 0);
-	ck_assert_uint_eq(fake_seen->ring.flags, 0);
+	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_RECORDS);
 	ck_assert_uint_eq(fake_seen->ctr[0].map, VPERFCTR_FIXED);
 	ck_assert_int_eq(fake_seen->ctr[0].ireset, -100000);
 	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
@@ -196,7 +201,7 @@ START_TEST(kernel_samples)
 	fake.samples[2].ip = KERNEL_IP + 12345;
 	ck_assert_int_eq(sample("r01d1=1000", TWO), 0);
 	ck_assert_uint_eq(fake_seen->ctr[0].evntsel, 0x4301d1);
-	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_KERNEL);
+	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_KERNEL | VPERFCTR_RING_RECORDS);
 	ck_assert_int_eq(report(), 0);
 	has(out, "  50.00%           500  [kernel]\n");
 	has_not(out, "ffffffff");
@@ -211,6 +216,7 @@ START_TEST(stripped_file)
 	snprintf(copy, sizeof(copy), "%s", in_dir("file"));
 	snprintf(text, sizeof(text), "strip -o %s " TWO, copy);
 	ck_assert_int_eq(system(text), 0);
+	strcpy(fake.records[1].text, copy);
 	ck_assert_int_eq(sample("cycles=1M", copy), 0);
 	ck_assert_int_eq(report("-v"), 0);
 	snprintf(address, sizeof(address), " [file]+0x%lx\n",
@@ -228,6 +234,7 @@ END_TEST
 
 START_TEST(full_ring)
 {
+	fake.nrrecords = 0;
 	fake.nrsamples = 140000;
 	ck_assert_int_eq(sample("instructions=1", TWO), 0);
 	has(err, "perfex: 131,072 samples in ");
@@ -311,6 +318,14 @@ END_TEST
 /* A sample is looked up in the mappings of the program in which it was taken. */
 START_TEST(exec_forgets_mappings)
 {
+	unsigned int i;
+
+	fake.nrrecords = 3;
+	fake.records[2] = fake.records[1];
+	fake.records[1] = fake.records[0];
+	fake.records[1].tsc = fake.records[2].tsc = 20;
+	for (i = 0; i < 4; i++)
+		fake.samples[i].tsc = 10;
 	ck_assert_int_eq(sample("instructions=1", "sh", "-c", "exec " TWO), 0);
 	ck_assert_int_eq(report(), 0);
 	has(out, " 100.00%         1,000  [unknown]\n");
