@@ -87,6 +87,8 @@ char *demangle(const char *name)
 	char *text;
 	int status;
 
+	if (!strncmp(name, "_R", 2))
+		return demangle_rust(name);
 	if (strncmp(name, "_Z", 2) || strlen(name) > MAX_MANGLED)
 		return NULL;
 	fn = load_library();

@@ -259,8 +259,7 @@ static const char *name_of(Dwarf_Die *die)
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
 	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
 		name = dwarf_formstring(&attribute);
-	/* Nothing here reads Rust's newer form of names. */
-	return name && strncmp(name, "_R", 2) ? name : dwarf_diename(die);
+	return name ? name : dwarf_diename(die);
 }
 
 /* Fill in where an inlined function was called. */
@@ -335,7 +334,7 @@ static unsigned int find_inlined(Dwarf_Die *unit, Dwarf_Addr address, struct pla
 	nr = find_scopes(unit, address, found, 0, 0);
 	if (!nr)
 		return 0;
-	if (!symbol || !strncmp(symbol, "_R", 2))
+	if (!symbol)
 		symbol = name_of(&found[0]);
 	inlined = nr - 1 < room - 1 ? nr - 1 : room - 1;
 	for (i = 0; i < inlined; i++) {

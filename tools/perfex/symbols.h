@@ -34,5 +34,7 @@ bool module_is_stripped(struct module *m, char *build_id, size_t size);
 
 /* Return: the name of a C++ or Rust function, which the caller frees; NULL: not one. */
 char *demangle(const char *name);
+/* The same of Rust's names that begin with "_R". */
+char *demangle_rust(const char *text);
 
 #endif /* PERFEX_SYMBOLS_H */

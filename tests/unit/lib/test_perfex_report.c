@@ -7,6 +7,7 @@
 #include "perfex-command.h"
 #include "perfex.h"
 #include "sample-builder.h"
+#include "symbols.h"
 
 #define TWO		TMP "/two"
 #define KERNEL_IP	UINT64_C(0xffffffff81000000)
@@ -434,6 +435,80 @@ START_TEST(names_of_languages)
 }
 END_TEST
 
+/* The second names are those that c++filt prints, without hashes of crates. */
+static const struct {
+	const char *symbol, *name;
+} rust_names[] = {
+	{ "_RNvCskK7mfDs1mzF_1m4main", "m::main" },
+	{ "_RNvXs_CskK7mfDs1mzF_1mINtB4_1BmENtB4_4Work4workB4_", "<m::B<u32> as m::Work>::work" },
+	{ "_RNCINvNtCsjrHSEGnQ3l9_3std2rt10lang_startuE0CskK7mfDs1mzF_1m",
+	  "std::rt::lang_start<()>::{closure#0}" },
+	{ "_RINvCs1aBWwuGybLu_1k1fDNtNtNtNtCsgEmfK2I1SDS_4core4iter6traits8iterator8Iteratorp4ItemAfj4_NtNtBt_6marker4SendEL_EB2_",
+	  "k::f<dyn core::iter::traits::iterator::Iterator<Item = [f32; 0x4]> + core::marker::Send>" },
+	{ "_RINvCs1aBWwuGybLu_1k1fFUKChnEbEB2_", "k::f<unsafe extern \"C\" fn(u8, i128) -> bool>" },
+	{ "_RINvCs1aBWwuGybLu_1k1fFG_QL0_eOScEzEB2_", "k::f<fn(&mut str, *mut [char]) -> !>" },
+	{ "_RINvCs1aBWwuGybLu_1k1fTtxuEEB2_.llvm.123", "k::f<(u16, i64, ())>" },
+	/* These are no names. */
+	{ "_R", NULL }, { "_RNvC", NULL }, { "_RNvC1m", NULL }, { "_RNvC1m4mai", NULL },
+	{ "_RNvC1m99999999999999999999main", NULL }, { "_RB_", NULL }, { "_RNvB_4main", NULL },
+	{ "_RNvB1_4main", NULL }, { "_RIC1mE", "m<>" }, { "_RIC1mAh", NULL }, { "_RC1mx", NULL },
+	{ "_RNvCszzzzzzzzzzzzzzzz_1m4main", NULL }, { "_RMC1m{", NULL }, { "_RIC1mK", NULL },
+	{ "_RIC1mKj", NULL }, { "_RIC1mRRRRL", NULL }, { "_RIC1mFKu", NULL }, { "_RIC1mDC1tp", NULL },
+};
+
+START_TEST(names_of_rust)
+{
+	const char *symbol = rust_names[_i].symbol, *name = rust_names[_i].name;
+	char part[256], *result = demangle(symbol);
+
+	ck_assert_msg(name ? result && !strcmp(result, name) : !result, "%s is %s", symbol,
+		      result ? result : "no name");
+	free(result);
+	/* A part of a name may be one, but does no harm. */
+	for (snprintf(part, sizeof(part), "%s", symbol); *part; part[strlen(part) - 1] = '\0')
+		free(demangle(part));
+}
+END_TEST
+
+/* Names that repeat their parts, or are nested, without end. */
+START_TEST(hostile_names)
+{
+	char *result;
+	unsigned int i;
+	size_t len;
+
+	memset(text, 'S', 50000);
+	memcpy(text, "_RIC1m", 6);
+	strcpy(text + 50000, "uE");
+	ck_assert_ptr_null(demangle(text));
+	/* Each tuple has twice what the one before it has. */
+	len = (size_t)snprintf(text, sizeof(text), "_RIC1mTuuE");
+	for (i = 0; i < 60; i++) {
+		/* The place of the tuple before, from after "_R". */
+		static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+		size_t last = i ? len - 2 - 10 : 4, value = last - 1;
+
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "TB%c%c_B%c%c_EE",
+					digits[value / 62], digits[value % 62],
+					digits[value / 62], digits[value % 62]);
+		text[--len] = '\0';
+		if (!i) {
+			strcpy(text + len, "E");
+			result = demangle(text);
+			ck_assert_str_eq(result, "m<((), ()), (((), ()), ((), ()))>");
+			free(result);
+		}
+	}
+	strcpy(text + len, "E");
+	ck_assert_ptr_null(demangle(text));
+	/* A C++ name of that length is not even tried. */
+	memset(text, 'P', 50000);
+	memcpy(text, "_Z1f", 4);
+	strcpy(text + 50000, "i");
+	ck_assert_ptr_null(demangle(text));
+}
+END_TEST
+
 START_TEST(functions_of_a_jit)
 {
 	char map[64];
@@ -721,6 +796,8 @@ static Suite *suite(void)
 	tcase_add_test(t, inlined_functions);
 	tcase_add_test(t, separate_symbols);
 	tcase_add_test(t, names_of_languages);
+	tcase_add_loop_test(t, names_of_rust, 0, ARRAY_SIZE(rust_names));
+	tcase_add_test(t, hostile_names);
 	tcase_add_test(t, functions_of_a_jit);
 	tcase_add_test(t, vdso);
 	tcase_add_test(t, truncated_file);
