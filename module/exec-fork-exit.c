@@ -42,10 +42,11 @@ static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
 	st = vperfctr_of_current();
 	if (unlikely(st)) {
 		bool privileged = is_privileged_exec(bprm);
+		bool ends = privileged || (st->flags & VPERFCTR_CONTROL_END_ON_EXEC);
 
 		vperfctr_ring_exec(st);
-		vperfctr_record_exec(st, privileged);
-		if (privileged || (st->flags & VPERFCTR_CONTROL_END_ON_EXEC)) {
+		vperfctr_record_exec(st, ends);
+		if (ends) {
 			if (privileged)
 				set_bit(STATE_PRIVILEGED, &st->bits);
 			vperfctr_detach_current(st, true);

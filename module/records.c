@@ -5,9 +5,9 @@
  *
  * A record is made where nothing may sleep: in the probes of exec-fork-exit.c, and in a kprobe
  * where the kernel tells perf of a mapping.  There it gets one of the ring's items, which
- * wait in a queue.  A worker finds the paths, which may sleep, and writes the records to the
- * ring.  When the ring is full, it waits for the consumer.  If no item is unused, the
- * record is counted as lost.
+ * wait in a queue.  A worker finds the paths, which may sleep, and puts the files.  Then it
+ * writes the records to the ring.  When the ring is full, it waits for the consumer.  If no
+ * item is unused, or there is no room for a path, the record is counted as lost.
  *
  * An exec maps its file before the module can see whether the file gives privileges.  So
  * the thread holds the mappings of an exec back until its end.
@@ -24,6 +24,7 @@
 #include <linux/kprobes.h>
 #include <linux/limits.h>
 #include <linux/list.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
@@ -40,8 +41,11 @@
 
 struct item {
 	struct list_head link;
-	struct file *file;		/* of a mapping, or NULL */
-	char name[TASK_COMM_LEN];	/* the text, unless there is a file */
+	bool discarded;			/* not to be written */
+	struct file *file;		/* of a mapping, until its path is known; or NULL */
+	const char *path;		/* among `paths`; NULL: there is only a name */
+	u32 paths_end;			/* see struct vperfctr_records */
+	char name[TASK_COMM_LEN];
 	struct vperfctr_record rec;	/* without its text and sizes */
 };
 
@@ -49,11 +53,16 @@ struct vperfctr_records {
 	struct vperfctr_buffer *ring;
 	raw_spinlock_t lock;		/* of the lists, also of samplers'; innermost */
 	struct list_head unused;
-	struct list_head queued;	/* the worker removes the first one when it is written */
+	struct list_head queued;	/* the worker moves the first one to `complete` */
+	struct list_head complete;	/* it removes the first one when that is written */
 	bool full;			/* the worker waits for room */
 	struct work_struct work;
 	unsigned int nritems;
-	struct vperfctr_record *out;	/* of the worker, with room for a path */
+
+	/* Of the worker: */
+	struct vperfctr_record *out;	/* with room for a path */
+	char *paths;			/* of complete records, in their order */
+	u32 paths_size, paths_begin, paths_end; /* the size is a power of two */
 	struct item items[];
 };
 
@@ -162,7 +171,8 @@ static int get_probe(void)
 
 	mutex_lock(&probe_mutex);
 	if (!probe_is_armed) {
-		err = arm_probe();
+		/* For example, an administrator has disabled ftrace. */
+		err = arm_probe() ? -EOPNOTSUPP : 0;
 		probe_is_armed = !err;
 	}
 	if (!err)
@@ -218,15 +228,20 @@ static struct item *make_record(const struct vperfctr_sampler *sampler, u16 type
 	item->rec.pid = sampler->pid;
 	item->rec.tid = sampler->tid;
 	item->rec.tsc = get_cycles();
+	item->discarded = false;
+	item->path = NULL;
 	item->name[0] = '\0';
 	return item;
 }
 
+/* Context: any. */
 static void submit(struct vperfctr_records *records, struct item *item)
 {
-	raw_spin_lock(&records->lock);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&records->lock, flags);
 	list_add_tail(&item->link, &records->queued);
-	raw_spin_unlock(&records->lock);
+	raw_spin_unlock_irqrestore(&records->lock, flags);
 	queue_work(system_dfl_wq, &records->work);
 }
 
@@ -258,19 +273,6 @@ static struct item *take_held(struct vperfctr_sampler *sampler)
 	return item;
 }
 
-/* Let a record's item be unused.  Context: any. */
-static void discard(struct vperfctr_records *records, struct item *item)
-{
-	unsigned long flags;
-
-	if (item->file)
-		fput(item->file);
-	item->file = NULL;
-	raw_spin_lock_irqsave(&records->lock, flags);
-	list_move(&item->link, &records->unused);
-	raw_spin_unlock_irqrestore(&records->lock, flags);
-}
-
 /* Context: interrupts disabled; the child does not run yet. */
 void vperfctr_record_fork(const struct vperfctr_state *parent, const struct vperfctr_state *child)
 {
@@ -298,11 +300,31 @@ void vperfctr_record_exit(const struct vperfctr_state *st)
 		submit(st->sampler->ring->records, item);
 }
 
+/*
+ * Discard what an exec that does not come to its end has made.
+ *
+ * Context: any; the ring exists.
+ */
+void vperfctr_records_forget(struct vperfctr_sampler *sampler)
+{
+	struct item *item;
+
+	if (!sampler->ring->records)
+		return;
+	while ((item = take_held(sampler))) {
+		item->discarded = true;
+		submit(sampler->ring->records, item);
+	}
+}
+
 /* An exec gives the new program's name before its mappings are made. */
 static void record_name(struct vperfctr_state *st, const char *name)
 {
 	struct item *item;
 
+	/* An earlier exec may have failed after its mappings. */
+	if (current->in_execve)
+		vperfctr_records_forget(st->sampler);
 	item = make_record(st->sampler, current->in_execve ? VPERFCTR_RECORD_EXEC :
 							     VPERFCTR_RECORD_COMM);
 	if (!item)
@@ -346,11 +368,12 @@ static void record_mapping(struct vperfctr_state *st, const struct vm_area_struc
 }
 
 /*
- * The thread's exec is over.  The mappings of a file that gives privileges are not told.
+ * The thread's exec is over.  If it ends the counting, its mappings are not told: the file
+ * may give privileges.
  *
  * Context: interrupts disabled; the thread is current.
  */
-void vperfctr_record_exec(const struct vperfctr_state *st, bool privileged)
+void vperfctr_record_exec(const struct vperfctr_state *st, bool ends)
 {
 	struct vperfctr_sampler *sampler = st->sampler;
 	struct item *item;
@@ -360,26 +383,9 @@ void vperfctr_record_exec(const struct vperfctr_state *st, bool privileged)
 	while ((item = take_held(sampler))) {
 		/* The exec may have changed it. */
 		item->rec.tid = sampler->tid;
-		if (privileged && item->rec.type == VPERFCTR_RECORD_MAP)
-			discard(sampler->ring->records, item);
-		else
-			submit(sampler->ring->records, item);
+		item->discarded = ends && item->rec.type == VPERFCTR_RECORD_MAP;
+		submit(sampler->ring->records, item);
 	}
-}
-
-/*
- * Discard what an exec that does not come to its end has made.
- *
- * Context: any; the thread does not use the sampler any more, and the ring exists.
- */
-void vperfctr_records_forget(struct vperfctr_sampler *sampler)
-{
-	struct item *item;
-
-	if (!sampler->ring->records)
-		return;
-	while ((item = take_held(sampler)))
-		discard(sampler->ring->records, item);
 }
 
 /* ---- writing records ------------------------------------------------------- */
@@ -389,50 +395,96 @@ static char *text_of(struct vperfctr_record *rec)
 	return (char *)(rec + 1);
 }
 
-/* Set the name of a record's file.  Context: the worker. */
-static void set_path(struct vperfctr_record *rec, struct file *file)
-{
-	const struct inode *inode = perfctr_file_inode(file);
-	const char *path = d_path(perfctr_file_path(file), text_of(rec), PATH_MAX);
-
-	if (IS_ERR(path))
-		strscpy(text_of(rec), "//toolong", PATH_MAX);
-	else
-		memmove(text_of(rec), path, strlen(path) + 1);
-	rec->major = MAJOR(inode->i_sb->s_dev);
-	rec->minor = MINOR(inode->i_sb->s_dev);
-	rec->inode = inode->i_ino;
-}
-
-/* Complete a record from its item.  Context: the worker. */
-static void fill_record(struct vperfctr_record *rec, const struct item *item)
-{
-	size_t len, padded;
-
-	*rec = item->rec;
-	if (rec->type == VPERFCTR_RECORD_FORK || rec->type == VPERFCTR_RECORD_EXIT) {
-		rec->size = sizeof(*rec);
-		return;
-	}
-	if (item->file)
-		set_path(rec, item->file);
-	else
-		strscpy(text_of(rec), item->name, sizeof(item->name));
-	len = strlen(text_of(rec)) + 1;
-	padded = ALIGN(len, sizeof(u64));
-	memset(text_of(rec) + len, 0, padded - len);
-	rec->text = sizeof(*rec);
-	rec->size = sizeof(*rec) + padded;
-}
-
-static struct item *first_queued(struct vperfctr_records *records)
+/* Return the first item of a list, or NULL.  Only the worker removes it.  Context: the worker. */
+static struct item *first_item(struct vperfctr_records *records, struct list_head *list)
 {
 	struct item *item;
 
 	raw_spin_lock_irq(&records->lock);
-	item = list_first_entry_or_null(&records->queued, struct item, link);
+	item = list_first_entry_or_null(list, struct item, link);
 	raw_spin_unlock_irq(&records->lock);
 	return item;
+}
+
+static void move_item(struct vperfctr_records *records, struct item *item, struct list_head *to)
+{
+	raw_spin_lock_irq(&records->lock);
+	list_move_tail(&item->link, to);
+	raw_spin_unlock_irq(&records->lock);
+}
+
+/*
+ * Return room for a path: the place after the last one, or the begin of the memory if there
+ * is less up to its end.  NULL: there is not so much.  Numbers of bytes wrap.
+ */
+static char *alloc_path(struct vperfctr_records *records, u32 len)
+{
+	u32 mask = records->paths_size - 1, at = records->paths_end;
+
+	if ((at & mask) + len > records->paths_size)
+		at = (at | mask) + 1;
+	if (at + len - records->paths_begin > records->paths_size)
+		return NULL;
+	records->paths_end = at + len;
+	return records->paths + (at & mask);
+}
+
+/*
+ * Find the path of a record's file, which must not wait for room in the ring: a reader that
+ * reads nothing would keep the file open.
+ *
+ * Return: false if there is no room for the path.
+ */
+static bool find_path(struct vperfctr_records *records, struct item *item)
+{
+	const struct inode *inode = perfctr_file_inode(item->file);
+	const char *path = d_path(perfctr_file_path(item->file), text_of(records->out), PATH_MAX);
+	u32 len;
+	char *to;
+
+	if (IS_ERR(path))
+		path = "//toolong";
+	len = strlen(path) + 1;
+	to = alloc_path(records, len);
+	if (!to)
+		return false;
+	memcpy(to, path, len);
+	item->path = to;
+	item->paths_end = records->paths_end;
+	item->rec.major = MAJOR(inode->i_sb->s_dev);
+	item->rec.minor = MINOR(inode->i_sb->s_dev);
+	item->rec.inode = inode->i_ino;
+	return true;
+}
+
+static void complete_item(struct vperfctr_records *records, struct item *item)
+{
+	if (item->file && !item->discarded && !find_path(records, item)) {
+		count_lost(records->ring);
+		item->discarded = true;
+	}
+	if (item->file)
+		fput(item->file);
+	item->file = NULL;
+	move_item(records, item, item->discarded ? &records->unused : &records->complete);
+}
+
+/* Complete a record from its item. */
+static void fill_record(struct vperfctr_record *rec, const struct item *item)
+{
+	const char *text = item->path ?: item->name;
+	size_t len, padded;
+
+	*rec = item->rec;
+	rec->size = sizeof(*rec);
+	if (rec->type == VPERFCTR_RECORD_FORK || rec->type == VPERFCTR_RECORD_EXIT)
+		return;
+	len = strlen(text) + 1;
+	padded = ALIGN(len, sizeof(u64));
+	memcpy(text_of(rec), text, len);
+	memset(text_of(rec) + len, 0, padded - len);
+	rec->text = sizeof(*rec);
+	rec->size += padded;
 }
 
 /*
@@ -458,9 +510,17 @@ static bool write_record(struct vperfctr_records *records, const struct item *it
 	}
 	if (vperfctr_ring_add_record(ring, rec))
 		return true;
+	/* Samples leave it room from now on. */
+	vperfctr_ring_keep_room(ring, rec->slots);
 	WRITE_ONCE(records->full, true);
 	smp_mb();	/* either the consumer sees `full`, or its room is seen here */
-	return vperfctr_ring_add_record(ring, rec);
+	if (!vperfctr_ring_add_record(ring, rec)) {
+		/* The watermark may not be reached: see vperfctr_ring_ready(). */
+		wake_up_poll(&ring->st->wait, EPOLLIN | EPOLLRDNORM);
+		return false;
+	}
+	WRITE_ONCE(records->full, false);
+	return true;
 }
 
 static void write_records(struct work_struct *work)
@@ -469,11 +529,18 @@ static void write_records(struct work_struct *work)
 	struct vperfctr_state *st = records->ring->st;
 	struct item *item;
 
-	while ((item = first_queued(records))) {
+	while ((item = first_item(records, &records->queued))) {
+		complete_item(records, item);
+		cond_resched();
+	}
+	while ((item = first_item(records, &records->complete))) {
 		if (!write_record(records, item))
 			return;
-		/* The queue empties when the record is in the ring: see vperfctr_is_over(). */
-		discard(records, item);
+		vperfctr_ring_keep_room(records->ring, 0);
+		if (item->path)
+			records->paths_begin = item->paths_end;
+		/* The list empties when the record is in the ring: see vperfctr_is_over(). */
+		move_item(records, item, &records->unused);
 		cond_resched();
 	}
 	if (vperfctr_is_over(st))
@@ -487,6 +554,12 @@ void vperfctr_records_continue(struct vperfctr_records *records)
 		queue_work(system_dfl_wq, &records->work);
 }
 
+/* True if a record waits for room. */
+bool vperfctr_records_full(const struct vperfctr_records *records)
+{
+	return READ_ONCE(records->full);
+}
+
 /* True if records wait for the worker. */
 bool vperfctr_records_wait(struct vperfctr_records *records)
 {
@@ -494,31 +567,47 @@ bool vperfctr_records_wait(struct vperfctr_records *records)
 	bool wait;
 
 	raw_spin_lock_irqsave(&records->lock, flags);
-	wait = !list_empty(&records->queued);
+	wait = !list_empty(&records->queued) || !list_empty(&records->complete);
 	raw_spin_unlock_irqrestore(&records->lock, flags);
 	return wait;
 }
 
 /* ---- creation and end ------------------------------------------------------- */
 
+#define MIN_ITEMS	64
+#define BYTES_PER_PATH	128
+
+static_assert(MIN_ITEMS * BYTES_PER_PATH >= 2 * PATH_MAX);
+
 /* How many records may wait: those of a burst. */
 static unsigned int nr_items(u32 nrsamples)
 {
-	return clamp_t(unsigned int, nrsamples / 4, 64, 4096);
+	return clamp_t(unsigned int, nrsamples / 4, MIN_ITEMS, 4096);
+}
+
+/* Memory for paths: a power of two that has room for the longest one, wherever it begins. */
+static size_t paths_size(u32 nrsamples)
+{
+	return roundup_pow_of_two(nr_items(nrsamples)) * BYTES_PER_PATH;
+}
+
+static size_t items_size(u32 nrsamples)
+{
+	return sizeof(struct vperfctr_records) + nr_items(nrsamples) * sizeof(struct item) +
+	       sizeof(struct vperfctr_record) + PATH_MAX;
 }
 
 /* Return how much memory the records of such a ring need. */
 size_t vperfctr_records_size(u32 nrsamples)
 {
-	return sizeof(struct vperfctr_records) + nr_items(nrsamples) * sizeof(struct item) +
-	       sizeof(struct vperfctr_record) + PATH_MAX;
+	return items_size(nrsamples) + paths_size(nrsamples);
 }
 
 /*
  * Let a ring have records.
  *
  * Context: may sleep.
- * Return: 0; -ENOMEM; or an error of the probe.
+ * Return: 0; -ENOMEM; -EOPNOTSUPP if the probe cannot be armed.
  */
 int vperfctr_records_begin(struct vperfctr_buffer *ring)
 {
@@ -535,11 +624,14 @@ int vperfctr_records_begin(struct vperfctr_buffer *ring)
 	raw_spin_lock_init(&records->lock);
 	INIT_LIST_HEAD(&records->unused);
 	INIT_LIST_HEAD(&records->queued);
+	INIT_LIST_HEAD(&records->complete);
 	INIT_WORK(&records->work, write_records);
 	records->nritems = nr_items(nrsamples);
 	for (i = 0; i < records->nritems; i++)
 		list_add_tail(&records->items[i].link, &records->unused);
 	records->out = (struct vperfctr_record *)&records->items[records->nritems];
+	records->paths = (char *)records + items_size(nrsamples);
+	records->paths_size = paths_size(nrsamples);
 	err = get_probe();
 	if (err) {
 		vfree(records);

@@ -62,7 +62,10 @@ bool vperfctr_ring_ready(const struct vperfctr_state *st, bool over)
 	const struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
 	u64 nr = ring ? nr_waiting(ring) : 0;
 
-	return nr && (nr >= ring->page->watermark || over);
+	if (!nr)
+		return false;
+	return nr >= ring->page->watermark || over ||
+	       (ring->records && vperfctr_records_full(ring->records));
 }
 
 /* True if no record will follow when no sample will. */
@@ -149,8 +152,9 @@ void vperfctr_ring_drop(struct vperfctr_state *st, u64 nr)
 		drop(st->sampler->ring, nr);
 }
 
-/* Reserve the next n slots.  Return: false if there are not so many. */
-static __always_inline bool reserve_slots(struct vperfctr_buffer *ring, u64 *nr, unsigned int n)
+/* Reserve the next n of `room` slots.  Return: false if there are not so many. */
+static __always_inline bool reserve_slots(struct vperfctr_buffer *ring, u64 *nr, unsigned int n,
+					  s64 room)
 {
 	s64 reserved = atomic64_read(&ring->reserved);
 
@@ -159,8 +163,7 @@ static __always_inline bool reserve_slots(struct vperfctr_buffer *ring, u64 *nr,
 		 * Acquire: the consumer of a slot has read it before.  The difference is
 		 * negative if others have reserved slots since, which have been consumed.
 		 */
-		if (reserved + n - 1 - (s64)smp_load_acquire(&ring->page->tail) >
-		    (s64)ring->mask)
+		if (reserved + n - (s64)smp_load_acquire(&ring->page->tail) > room)
 			return false;
 	} while (!atomic64_try_cmpxchg(&ring->reserved, &reserved, reserved + n));
 	*nr = reserved;
@@ -290,7 +293,7 @@ bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflo
 	throttle_samples(st, st->sampler);
 	if (unlikely(overflow.skipped))
 		drop(ring, overflow.skipped);
-	if (unlikely(!reserve_slots(ring, &nr, 1))) {
+	if (unlikely(!reserve_slots(ring, &nr, 1, READ_ONCE(ring->sample_room)))) {
 		drop(ring, hweight32(overflow.ctrs));
 		return false;
 	}
@@ -320,6 +323,12 @@ static void fill_record(const struct vperfctr_buffer *ring, u64 nr,
 	}
 }
 
+/* Let samples leave so many slots free. */
+void vperfctr_ring_keep_room(struct vperfctr_buffer *ring, unsigned int slots)
+{
+	WRITE_ONCE(ring->sample_room, (s64)ring->page->nrsamples - slots);
+}
+
 /*
  * Add a record to the ring, and wake pollers.
  *
@@ -331,7 +340,7 @@ bool vperfctr_ring_add_record(struct vperfctr_buffer *ring, const struct vperfct
 	unsigned int i;
 	u64 nr;
 
-	if (!reserve_slots(ring, &nr, rec->slots))
+	if (!reserve_slots(ring, &nr, rec->slots, ring->page->nrsamples))
 		return false;
 	fill_record(ring, nr, rec);
 	/* The first one last: `head` moves over the record when all of it is there. */
@@ -360,7 +369,7 @@ int vperfctr_consume(struct vperfctr_state *st, unsigned long nr)
 		if (nr > READ_ONCE(ring->page->head) - tail)
 			return -EINVAL;
 	} while (cmpxchg(&ring->page->tail, tail, tail + nr) != tail);
-	if (unlikely(ring->records))
+	if (unlikely(ring->records) && nr)
 		vperfctr_records_continue(ring->records);
 	return 0;
 }
@@ -490,6 +499,7 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 	ring->mask = req->nrsamples - 1;
 	ring->sample_size = req->sample_size;
 	ring->depth = req->depth;
+	ring->sample_room = req->nrsamples;
 	ring->woken_tail = U64_MAX;
 	ring->kernel = req->flags & VPERFCTR_RING_KERNEL;
 	ring->own.ring = ring;

@@ -37,6 +37,7 @@ struct vperfctr_buffer {
 	u32 mask;			/* the number of slots, which is a power of two, less 1 */
 	u32 sample_size;		/* as in the page */
 	u32 depth;			/* as in the page */
+	s64 sample_room;		/* samples have so many slots; the rest waits for a record */
 	bool kernel;			/* VPERFCTR_RING_KERNEL */
 	struct vperfctr_sampler own;	/* of `st` */
 	/*
@@ -53,6 +54,7 @@ struct vperfctr_buffer {
 
 /* ring.c */
 bool vperfctr_ring_add_record(struct vperfctr_buffer *ring, const struct vperfctr_record *rec);
+void vperfctr_ring_keep_room(struct vperfctr_buffer *ring, unsigned int slots);
 
 /* records.c */
 size_t vperfctr_records_size(u32 nrsamples);
@@ -60,6 +62,7 @@ int vperfctr_records_begin(struct vperfctr_buffer *ring);
 void vperfctr_records_end(struct vperfctr_buffer *ring);
 void vperfctr_records_continue(struct vperfctr_records *records);
 bool vperfctr_records_wait(struct vperfctr_records *records);
+bool vperfctr_records_full(const struct vperfctr_records *records);
 void vperfctr_records_forget(struct vperfctr_sampler *sampler);
 
 #endif /* VPERFCTR_RING_H */

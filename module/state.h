@@ -548,7 +548,7 @@ void vperfctr_records_exit(void);
 bool vperfctr_records_exist(void);
 void vperfctr_record_fork(const struct vperfctr_state *parent, const struct vperfctr_state *child);
 void vperfctr_record_exit(const struct vperfctr_state *st);
-void vperfctr_record_exec(const struct vperfctr_state *st, bool privileged);
+void vperfctr_record_exec(const struct vperfctr_state *st, bool ends);
 void vperfctr_probe_rename(void *unused, struct task_struct *task, const char *name);
 
 /* callchain.c */

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -513,6 +514,48 @@ START_TEST(full)
 }
 END_TEST
 
+/* A record without room wakes pollers, although there are fewer samples than the watermark. */
+START_TEST(full_before_the_watermark)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	static char path[4096];
+	unsigned int n;
+
+	make_file(path, 2200);
+	make_ring_flags(fd, VPERFCTR_RING_RECORDS, 64, 64, 0, &ring);
+	for (n = 0; n < 15; n++)
+		prctl(PR_SET_NAME, "a name");
+	map_file(path, PROT_READ | PROT_EXEC, 0);
+	ck_assert_int_eq(poll(&p, 1, 60000), 1);
+	ck_assert_int_eq(p.revents, POLLIN);
+	ck_assert_uint_eq(ring_head(&ring), 30);
+	read_ring();
+	ck_assert_eventually(ring_head(&ring) > 30);
+	read_ring();
+	ck_assert_uint_eq(nrecs, 16);
+	check_mapping(&recs[15]);
+}
+END_TEST
+
+/* While records wait for room, the files of their mappings are not kept open. */
+START_TEST(files_are_closed)
+{
+	unsigned int n;
+	int err;
+
+	mkdir("/tmp/records-mount", 0755);
+	ck_assert_int_eq(mount("none", "/tmp/records-mount", "tmpfs", 0, NULL), 0);
+	close(open("/tmp/records-mount/file", O_WRONLY | O_CREAT, 0644));
+	ck_assert_int_eq(truncate("/tmp/records-mount/file", 4 * PAGE), 0);
+	make(32);
+	for (n = 0; n < 30; n++)
+		munmap(map_file("/tmp/records-mount/file", PROT_READ | PROT_EXEC, 0), 2 * PAGE);
+	ck_assert_eventually(ring_head(&ring) >= 30);
+	ck_assert_eventually((err = umount("/tmp/records-mount"), !err));
+	ck_assert_uint_eq(ring.page->lost, 0);
+}
+END_TEST
+
 /* The end of a ring with records that nothing has read, and whose files are open. */
 START_TEST(end_of_a_full_ring)
 {
@@ -557,6 +600,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, other_threads);
 	tcase_add_loop_test(tc, full, 40, 41);
 	tcase_add_loop_test(tc, full, 200, 201);
+	tcase_add_test(tc, full_before_the_watermark);
+	tcase_add_test(tc, files_are_closed);
 	tcase_add_test(tc, end_of_a_full_ring);
 	tcase_add_test(tc, errors);
 }

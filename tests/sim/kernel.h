@@ -61,6 +61,7 @@ typedef __s64 s64;
 #define min_t(type, a, b)	min((type)(a), (type)(b))
 #define max_t(type, a, b)	max((type)(a), (type)(b))
 #define clamp_t(type, v, lo, hi) max_t(type, min_t(type, v, hi), lo)
+#define roundup_pow_of_two(x)	(1UL << (64 - __builtin_clzll((x) - 1)))
 #define ilog2(x)		(63 - __builtin_clzll(x))
 #define is_power_of_2(x)	((x) && !((x) & ((x) - 1)))
 #define hweight32(x)		((unsigned int)__builtin_popcount(x))

@@ -1149,6 +1149,7 @@ const struct scenario sim_scenarios[] = {
 	{ "poll_signal", sim_poll_signal, 2 },
 	{ "members", sim_members, 3 },
 	{ "records", sim_records, 3 },
+	{ "records_watermark", sim_records_watermark, 3 },
 	{ "deep_leavers", sim_leavers, 3 },
 	{ "exec_thread", sim_exec_thread, 3 },
 	{ "exec_set_uid", sim_exec_set_uid, 2 },

@@ -382,7 +382,7 @@ static void be_program(void *arg)
 static void count_programs(void *arg)
 {
 	struct vperfctr_ring ring = {
-		.size = sizeof(ring), .nrsamples = 4, .watermark = 1, .flags = VPERFCTR_RING_RECORDS,
+		.size = sizeof(ring), .nrsamples = 4, .watermark = (long)arg, .flags = VPERFCTR_RING_RECORDS,
 	};
 	struct task_struct *task[2], *reader;
 	struct vperfctr_control control;
@@ -419,10 +419,15 @@ static void count_programs(void *arg)
 			    records.told[VPERFCTR_RECORD_MAP], records.told[VPERFCTR_RECORD_EXIT]);
 	user_munmap(vma);
 	user_close(records.fd);
-	(void)arg;
 }
 
 void sim_records(void)
 {
-	user_wait(sim_process("programs", 1000, count_programs, NULL));
+	user_wait(sim_process("programs", 1000, count_programs, (void *)1UL));
+}
+
+/* A record that finds no room wakes the reader before the watermark. */
+void sim_records_watermark(void)
+{
+	user_wait(sim_process("programs", 1000, count_programs, (void *)4UL));
 }

@@ -749,7 +749,7 @@ struct vperfctr_soft {
  *	EINTR	a signal came while the call waited; with SA_RESTART the call starts
  *		again
  *	EOPNOTSUPP there is no VPERFCTR_FEATURE_PCINT; or VPERFCTR_RING_RECORDS, and
- *		there is no VPERFCTR_FEATURE_RECORDS
+ *		there is no VPERFCTR_FEATURE_RECORDS, or Linux refuses the kprobe
  *	ENOMEM	there is no memory
  *
  * mmap(NULL, map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET) maps it:
@@ -766,7 +766,7 @@ struct vperfctr_soft {
  * at samples.  It passes over samples of a type that it does not know.  Then
  * VPERFCTR_CONSUME frees their slots.  poll() returns POLLIN if there are at least
  * `watermark` samples, or any and the state has no owner; with VPERFCTR_CONTROL_INHERIT,
- * and in a set, any and no descendant counts.  A sample that finds the ring full is dropped and
+ * and in a set, any and no descendant counts; or any and a record waits for room.  A sample that finds the ring full is dropped and
  * counted.  Samples of one thread are in the order of their time.  Those of several
  * threads are in the order in which the kernel began to write them.
  *
@@ -855,7 +855,8 @@ struct vperfctr_sample {
  *		with the mappings of its parent's
  *	EXEC	the thread's process has a new program: the text is its name, which the
  *		thread has now; all earlier mappings are gone, and those of the new program
- *		follow
+ *		follow.  The thread has its process's id then, also if it was another one,
+ *		and the records of its process's first thread end before
  *	COMM	the thread has given itself a new name, the text
  *	MAP	the thread has made an executable mapping, or has made one executable: of
  *		the file that the text names, or of memory; then the text is the kernel's
@@ -864,9 +865,10 @@ struct vperfctr_sample {
  *
  * MAP names files as the kernel does in /proc/PID/maps, but with the root of the mount namespace
  * instead of the reader's, and without escapes.  A path that is longer than PATH_MAX is
- * "//toolong".  Mappings of a program whose exec ends the counting (see VPERFCTR_OPEN) make no
- * records.  Unmapping makes none, either: of two mappings with one address, the later one
- * is valid.
+ * "//toolong".  If an exec ends the counting (see VPERFCTR_OPEN, and CONTROL_END_ON_EXEC),
+ * EXEC is the thread's last record.  Unmapping makes none: of two mappings with one
+ * address, the later one is valid.  Code that mremap() has moved makes none, either, nor do
+ * mappings that another thread of the process has made whose samples go elsewhere.
  *
  * The kernel writes records some time after they are made, so their tsc may be less than
  * that of samples before them.  Records of one ring are in the order in which they
