@@ -59,7 +59,7 @@ struct vperfctr_records {
 	struct work_struct work;
 	unsigned int nritems;
 
-	/* Of the worker: */
+	/* The worker has these: */
 	struct vperfctr_record *out;	/* with room for a path */
 	char *paths;			/* of complete records, in their order */
 	u32 paths_size, paths_begin, paths_end; /* the size is a power of two */
