@@ -103,6 +103,11 @@ check-processors: deps
 check-events: deps
 	@tests/vm/check events
 
+check-exports: deps perfex
+	@tests/vm/deps tests/exports/packages
+	@$(sub) tests/unit/lib $(O)/tests/lib/calls
+	@tests/exports/run $(O)/bin/perfex $(O)/tests/lib/calls
+
 event-lists: deps
 	@tests/unit/event-lists write
 
@@ -162,7 +167,7 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove deps check \
-	check-debug check-kernels check-processors check-events event-lists lint stress sweep \
+	check-debug check-kernels check-processors check-events check-exports event-lists lint stress sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
@@ -191,6 +196,8 @@ endif
 #:                      on each emulated processor; PROCESSORS="k8 zen4": on these
 #:   make check-events  is lib/event/counter-lists.h what Intel's lists say?  Downloads
 #:                      Linux's source (300 MB, once); "make event-lists" makes the file
+#:   make check-exports do go tool pprof and a browser (Chromium) read what perfex
+#:                      exports?
 #:   make check-debug   on kernels that detect misuse of memory and locks (ten
 #:                      minutes to build each, once; takes hours)
 #:   make stress        the lives of threads, at random, for SECONDS= of virtual

@@ -446,7 +446,7 @@ char *demangle_rust(const char *text)
 	if (!n)
 		return NULL;
 	n->text = text + 2;
-	/* What follows is the compiler's. */
+	/* The compiler may add a suffix. */
 	n->len = strcspn(n->text, ".$");
 	read_path(n);
 	/* The crate in which a generic function was made for these types. */

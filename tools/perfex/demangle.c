@@ -14,23 +14,23 @@
 /* A longer name may come from an attacker, and exhaust the stack of that function. */
 #define MAX_MANGLED	2048
 
-typedef char *demangle_fn(const char *name, char *buf, size_t *length, int *status);
-
-static demangle_fn *load_library(void)
+/* Call the library's function.  Return: NULL also if there is no library. */
+static char *call_library(const char *name)
 {
 	static const char *const names[] = { "libstdc++.so.6", "libc++abi.so.1" };
-	static demangle_fn *fn;
+	static char *(*fn)(const char *name, char *buf, size_t *length, int *status);
 	static bool tried;
+	int status;
 	void *library;
 	size_t i;
 
 	for (i = 0; !tried && !fn && i < ARRAY_SIZE(names); i++) {
 		library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
 		if (library)
-			fn = (demangle_fn *)dlsym(library, "__cxa_demangle");
+			*(void **)&fn = dlsym(library, "__cxa_demangle");
 	}
 	tried = true;
-	return fn;
+	return fn ? fn(name, NULL, NULL, &status) : NULL;
 }
 
 /* ---- Rust: its older form is C++'s, with a hash at the end, and letters for signs ------- */
@@ -83,16 +83,13 @@ static void rewrite_rust(char *name)
 
 char *demangle(const char *name)
 {
-	demangle_fn *fn;
 	char *text;
-	int status;
 
 	if (!strncmp(name, "_R", 2))
 		return demangle_rust(name);
 	if (strncmp(name, "_Z", 2) || strlen(name) > MAX_MANGLED)
 		return NULL;
-	fn = load_library();
-	text = fn ? fn(name, NULL, NULL, &status) : NULL;
+	text = call_library(name);
 	if (text && is_rust(text))
 		rewrite_rust(text);
 	return text;

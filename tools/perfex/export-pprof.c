@@ -234,8 +234,11 @@ static void put_all(struct pprof *x, const struct table *groups)
 		put_value_type(x, PROFILE_SAMPLE_TYPE, p->events[i].name);
 	for (i = 1; i < groups->nr; i++)
 		put_sample(x, (struct profile_group *)groups->items + i);
-	for (i = 1; i < p->files.nr; i++)
+	/* pprof takes the first one for the program. */
+	for (i = FILE_KERNEL + 1; i < p->files.nr; i++)
 		put_mapping(x, i);
+	put_mapping(x, FILE_UNKNOWN);
+	put_mapping(x, FILE_KERNEL);
 	for (i = 1; i < p->locations.nr; i++)
 		put_location(x, i);
 	put_functions(x);
