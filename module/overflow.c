@@ -15,8 +15,9 @@
  *
  * A signal is sent with its receiver as current.  Otherwise the sender's PID
  * namespace would decide whether the kernel keeps the mask, which lies where other
- * signals have si_pid.
+ * signals have si_pid.  On PREEMPT_RT it is sent by the owner: see rt/signal.c.
  */
+#include <linux/bitops.h>
 #include <linux/hrtimer.h>
 #include <linux/irqflags.h>
 #include <linux/irq_work.h>
@@ -52,6 +53,10 @@ static __always_inline bool send_signal(struct vperfctr_state *st)
 
 	if (!(st->checks & STATE_CHECK_SIGNAL))
 		return true;
+	if (STATE_ON_RT) {
+		vperfctr_signal_owner(st);
+		return true;
+	}
 	info = this_cpu_ptr(&signal_info);
 	info->si_signo = st->si_signo;
 	info->si_code = SI_PMC_OVF;
@@ -77,12 +82,22 @@ static enum hrtimer_restart retry_signal(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-static __always_inline void send_signal_or_retry(struct vperfctr_state *st)
+/*
+ * Try again to send the signal of current, in a while.
+ *
+ * Context: interrupts disabled.
+ */
+void vperfctr_retry_later(void)
 {
 	/* The timer may be queued on the CPU that got it while this one was offline. */
+	hrtimer_start(this_cpu_ptr(&retry_timer), ns_to_ktime(RETRY_NS),
+		      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static __always_inline void send_signal_or_retry(struct vperfctr_state *st)
+{
 	if (unlikely(!send_signal(st)))
-		hrtimer_start(this_cpu_ptr(&retry_timer), ns_to_ktime(RETRY_NS),
-			      HRTIMER_MODE_REL_PINNED_HARD);
+		vperfctr_retry_later();
 }
 
 /* Wake pollers.  The overflow must already be visible. */
@@ -252,6 +267,8 @@ void vperfctr_overflow_forget(struct vperfctr_state *st)
 {
 	st->checks &= ~STATE_CHECK_SIGNAL;
 	st->pending = false;
+	if (STATE_ON_RT)
+		clear_bit(STATE_RETRYING, &st->bits);
 	WRITE_ONCE(st->overflow, 0);
 }
 
@@ -294,10 +311,9 @@ void vperfctr_overflow_init(void)
 	for_each_possible_cpu(cpu) {
 		hrtimer_setup(per_cpu_ptr(&retry_timer, cpu), retry_signal, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_REL_PINNED_HARD);
-		init_irq_work(per_cpu_ptr(&overflow_works, cpu), overflow_work);
+		vperfctr_init_hard_work(per_cpu_ptr(&overflow_works, cpu), overflow_work);
 	}
-	if (!STATE_ON_RT)
-		perfctr_cpu_set_ihandler(handle_overflow);
+	perfctr_cpu_set_ihandler(handle_overflow);
 }
 
 /* Context: no states exist. */
@@ -309,4 +325,6 @@ void vperfctr_overflow_exit(void)
 		irq_work_sync(per_cpu_ptr(&overflow_works, cpu));
 		hrtimer_cancel(per_cpu_ptr(&retry_timer, cpu));
 	}
+	if (STATE_ON_RT)
+		vperfctr_signal_exit();
 }

@@ -16,6 +16,7 @@
  *	control.c	control, suspend, resume, unlink
  *	read.c		read
  *	overflow.c	from the interrupt to the signal
+ *	rt/signal.c	the signal on PREEMPT_RT
  *	ring.c		samples instead of signals
  *	records.c	records of mappings and threads beside the samples
  *	callchain.c	where a thread was called from
@@ -80,6 +81,8 @@ struct vperfctr_sampler;
 #define STATE_OPENED		8	/* has had a descriptor */
 #define STATE_LATE_FREE		9	/* a walk of its thread's list may still be there */
 #define STATE_REAPED		10	/* detach_work has nothing to do but to put it */
+#define STATE_SIGNALLING	11	/* PREEMPT_RT: signal_work has been queued */
+#define STATE_RETRYING		12	/* PREEMPT_RT: its signal could not be queued before */
 
 /* Sums of the software counters, or a task's numbers: see software.c. */
 struct vperfctr_soft_sums {
@@ -129,6 +132,9 @@ struct vperfctr_state {
 	struct irq_work wake_work;	/* wakes pollers after an overflow */
 	struct irq_work reap_work;	/* queues detach_work after a late unlink */
 	struct rcu_head rcu;		/* see STATE_LATE_FREE */
+#ifdef CONFIG_PREEMPT_RT
+	struct callback_head signal_work;	/* of the owner: see rt/signal.c */
+#endif
 
 	/* The process that may read in user mode: see page.c. */
 	spinlock_t reads_lock;
@@ -219,10 +225,19 @@ static inline void vperfctr_queue(struct vperfctr_state *st, struct irq_work *wo
 }
 
 /*
- * On PREEMPT_RT the fork probe cannot allocate memory, and interrupts can neither send
- * a signal nor wake a sleeper.
+ * On PREEMPT_RT the fork probe can neither allocate memory nor free it, and interrupts can
+ * neither send a signal nor wake a sleeper.
  */
 #define STATE_ON_RT	IS_ENABLED(CONFIG_PREEMPT_RT)
+
+/* Let an irq_work run in hard interrupt context, also on PREEMPT_RT. */
+static inline void vperfctr_init_hard_work(struct irq_work *work, void (*func)(struct irq_work *))
+{
+	init_irq_work(work, func);
+#ifdef CONFIG_PREEMPT_RT
+	*work = IRQ_WORK_INIT_HARD(func);
+#endif
+}
 
 /* True if an overflow holds the counters until IRESUME. */
 static inline bool vperfctr_is_held(const struct vperfctr_state *st)
@@ -492,6 +507,7 @@ void vperfctr_overflow_init(void);
 void vperfctr_overflow_exit(void);
 void vperfctr_overflow_attach(struct vperfctr_state *st);
 void vperfctr_overflow_later(void);
+void vperfctr_retry_later(void);
 void vperfctr_overflow_end(struct vperfctr_state *st);
 void vperfctr_overflow_forget(struct vperfctr_state *st);
 int vperfctr_iresume(struct vperfctr_state *st);
@@ -507,6 +523,10 @@ static inline void vperfctr_overflow_last(struct vperfctr_state *st)
 	if (unlikely(st->cpu_state.control.nrictrs))
 		vperfctr_overflow_end(st);
 }
+
+/* rt/signal.c: only on PREEMPT_RT */
+void vperfctr_signal_owner(struct vperfctr_state *st);
+void vperfctr_signal_exit(void);
 
 /* ring.c */
 int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg);

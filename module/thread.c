@@ -361,15 +361,6 @@ void vperfctr_reap_current(void)
 	}
 }
 
-static void hard_irq_work(struct irq_work *work, void (*func)(struct irq_work *))
-{
-	init_irq_work(work, func);
-#ifdef CONFIG_PREEMPT_RT
-	/* sched_out queues it, and must not wake the thread that would call it. */
-	*work = IRQ_WORK_INIT_HARD(func);
-#endif
-}
-
 /*
  * Attach a state to a thread that has none.  The thread gets a reference.
  *
@@ -383,7 +374,8 @@ void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task)
 	vperfctr_get(st);
 	preempt_notifier_init(&st->notifier, &vperfctr_preempt_ops);
 	init_irq_work(&st->sigill_work, send_sigill);
-	hard_irq_work(&st->reap_work, reap_work);
+	/* Hard: sched_out queues it, and must not wake the thread that would call it. */
+	vperfctr_init_hard_work(&st->reap_work, reap_work);
 	vperfctr_overflow_attach(st);
 	INIT_WORK(&st->detach_work, finish_detach_work);
 	raw_spin_lock_irqsave(&bucket->lock, flags);

@@ -1,76 +1,102 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A PREEMPT_RT kernel: missing features are reported as missing, and refused without
- * effect on what counts.
+ * A PREEMPT_RT kernel: signals of real-time threads, which run instead of the kernel's
+ * own threads.  Exact: one CPU, virtual time.
  */
-#include "suite.h"
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
 
-static struct control good, tried;
+#include "overflow.h"
 
-static void count_something(int fd)
+static void be_fifo(int priority)
 {
-	control_init(&good, 1);
-	control_add(&good, 0, INSNS_USER);
-	assert_ok(set_control(fd, &good));
+	struct sched_param param = { .sched_priority = priority };
+
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		die("sched_setscheduler: %s", strerror(errno));
 }
 
-static void refused(int fd, int error)
-{
-	struct sums before, after;
-
-	read_sums(fd, &before);
-	assert_errno(set_control(fd, &tried), error);
-	loop(1000);
-	read_sums(fd, &after);
-	assert_status(fd, ATTACHED | ACTIVE);
-	ck_assert_uint_gt(after.pmc[0], before.pmc[0] + 2000);
-}
-
-START_TEST(missing_features_are_reported)
+START_TEST(overflows_are_not_missing)
 {
 	ck_assert(is_rt());
-	ck_assert(!has(VPERFCTR_FEATURE_PCINT));
-	ck_assert(!has(VPERFCTR_FEATURE_INHERIT));
-	ck_assert(has(VPERFCTR_FEATURE_RDPMC));
-	ck_assert_uint_eq(info.max_period, 0);
-	ck_assert_uint_eq(info.min_period, 0);
+	ck_assert(has(VPERFCTR_FEATURE_PCINT));
+	ck_assert_uint_gt(info.max_period, 0);
+	ck_assert_uint_gt(info.min_period, 0);
 }
 END_TEST
 
-START_TEST(missing_features_are_refused)
+/* ---- signals ------------------------------------------------------------- */
+
+/*
+ * The handler of a thread with the highest priority begins at the overflow, as that of any
+ * other thread: no thread of the kernel has to run first.
+ */
+START_TEST(signal_of_real_time_thread)
 {
-	struct vperfctr_ring ring = {
-		.size = sizeof(ring), .nrsamples = 8, .watermark = 1,
-	};
+	struct sums sums;
+
+	if (!IMODE_NMI)
+		return;
+	account_init();
+	be_fifo(sched_get_priority_max(SCHED_FIFO));
+	acc->n = 200000;
+	start_overflow(5003, SIGRTMIN);
+	marked_loop(acc->n);
+	assert_ok(stop_all(acc->fd));
+	read_sums(acc->fd, &sums);
+	ck_assert_uint_eq(acc->wrong, 0);
+	ck_assert_uint_eq(acc->signals, sums.pmc[0] / 5003);
+	ck_assert_uint_ge(acc->signals, 50);
+	ck_assert_uint_eq(acc->uneven, 0);
+}
+END_TEST
+
+static volatile struct {
+	u32 signals;
+} *slept;
+
+static void on_sleep(int sig, siginfo_t *si, void *context)
+{
+	slept->signals++;
+}
+
+/*
+ * An overflow in a call that is about to sleep: the signal ends the sleep.  The periods grow
+ * until the overflow comes after the start of that call.
+ */
+START_TEST(signal_ends_sleep)
+{
+	const struct timespec time = { .tv_nsec = 100000000 };
+	struct control control;
+	bool interrupted = false;
 	int fd = open_state(0);
+	u64 period;
 
-	count_something(fd);
-
-	control_init(&tried, 1);
-	control_add(&tried, 0, INSNS_USER);
-	tried.c.flags = VPERFCTR_CONTROL_INHERIT;
-	refused(fd, EOPNOTSUPP);
-
-	tried.c.flags = 0;
-	tried.c.nractrs = 0;
-	tried.c.nrictrs = 1;
-	tried.c.si_signo = 10;
-	tried.ctr[0].ireset = -1000;
-	refused(fd, EOPNOTSUPP);
-	tried.c.nrictrs = 0xffffffff;
-	refused(fd, EOPNOTSUPP);
-
-	assert_errno(call(fd, VPERFCTR_RING, &ring), EOPNOTSUPP);
-	assert_errno(call(fd, VPERFCTR_IRESUME, NULL), ENODATA);
-	assert_errno(call(fd, VPERFCTR_CONSUME, (void *)1), EINVAL);
-	assert_status(fd, ATTACHED | ACTIVE);
+	slept = shared_memory(sizeof(*slept));
+	handle(SIGRTMIN, on_sleep);
+	for (period = 300; !interrupted && period < 1000000; period += period / 5) {
+		control_init(&control, 1);
+		control_add_imode(&control, IMODE_MAP, INSNS_KERNEL, period);
+		control.c.si_signo = SIGRTMIN;
+		slept->signals = 0;
+		assert_ok(set_control(fd, &control));
+		/* It may have come before. */
+		if (!slept->signals)
+			interrupted = nanosleep(&time, NULL);
+		assert_ok(stop_all(fd));
+	}
+	ck_assert(interrupted);
+	ck_assert_uint_eq(slept->signals, 1);
 }
 END_TEST
 
 static void add(TCase *tc)
 {
-	tcase_add_test(tc, missing_features_are_reported);
-	tcase_add_test(tc, missing_features_are_refused);
+	tcase_add_checked_fixture(tc, settle, NULL);
+	tcase_add_test(tc, overflows_are_not_missing);
+	tcase_add_test(tc, signal_of_real_time_thread);
+	tcase_add_test(tc, signal_ends_sleep);
 }
 
 int main(void)
