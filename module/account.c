@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Limits on the number of a user's states and on the size of the user's rings. */
 #include <linux/atomic.h>
+#include <linux/build_bug.h>
 #include <linux/cache.h>
 #include <linux/cred.h>
 #include <linux/err.h>
@@ -34,6 +35,8 @@ struct vperfctr_account {
 	atomic_t states;
 	atomic_t ring_kb;
 } ____cacheline_aligned_in_smp;
+
+static_assert(sizeof(struct vperfctr_account) <= VPERFCTR_SPARE_SIZE);
 
 #define ACCOUNT_BITS	12
 #define LOCK_BITS	8
@@ -136,12 +139,12 @@ struct vperfctr_account *vperfctr_charge_current(gfp_t gfp)
 	account = charge_user(uid, &new);
 	if (account)
 		return account;
-	new = kzalloc(sizeof(*new), gfp);
+	new = vperfctr_zalloc(sizeof(*new), gfp);
 	if (!new)
 		return ERR_PTR(-ENOMEM);
 	new->uid = uid;
 	account = charge_user(uid, &new);
-	kfree(new);
+	vperfctr_free(new);
 	return account;
 }
 
@@ -175,7 +178,7 @@ void vperfctr_uncharge(struct vperfctr_account *account)
 		hlist_del(&account->link);
 	raw_spin_unlock_irqrestore(lock_of(bucket), flags);
 	if (last)
-		kfree(account);
+		vperfctr_free(account);
 }
 
 /*

@@ -262,6 +262,8 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 	}
 	if (!err && perfctr_nrctrs(control))
 		err = vperfctr_get_hardware(root);
+	if (STATE_ON_RT && !err && (header->flags & VPERFCTR_CONTROL_INHERIT))
+		err = vperfctr_get_spares(root);
 	if (err) {
 		vperfctr_put(root);
 		return ERR_PTR(err);

@@ -80,8 +80,6 @@ static int check_header(const struct vperfctr_control *header)
 		return -EINVAL;
 	if (unlikely(header->soft) && !is_valid_soft(header))
 		return -EINVAL;
-	if (STATE_ON_RT && (header->flags & VPERFCTR_CONTROL_INHERIT))
-		return -EOPNOTSUPP;
 	if (header->nrictrs && !(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return -EOPNOTSUPP;
 	if (!is_valid_kind(header, nrctrs))
@@ -357,6 +355,7 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 	bool had_hardware = test_bit(STATE_HARDWARE, &st->bits);
 	bool wants_hardware = perfctr_nrctrs(&change->control);
 	bool stop = !wants_hardware && !change->control.tsc_on && !change->header.soft;
+	bool wants_spares = STATE_ON_RT && (change->header.flags & VPERFCTR_CONTROL_INHERIT);
 	int err = 0;
 
 	if ((change->header.flags & VPERFCTR_CONTROL_RING) && !st->ring)
@@ -365,6 +364,8 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 	err = vperfctr_get_global(st);
 	if (!err && wants_hardware)
 		err = vperfctr_get_hardware(st) ?: perfctr_cpu_prepare();
+	if (!err && wants_spares)
+		err = vperfctr_get_spares(st);
 	change->restricted = vperfctr_is_restricted(&change->control);
 	if (!err && change->restricted && READ_ONCE(st->owner) == current &&
 	    (change->header.flags & VPERFCTR_CONTROL_AFFINITY))
@@ -374,6 +375,8 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 		err = stop ? vperfctr_apply(st, op_stop, change) :
 			     vperfctr_apply(st, op_control, change);
 	}
+	if (STATE_ON_RT && !err && !wants_spares)
+		vperfctr_put_spares(st);
 	/*
 	 * Release a share that is not needed, or that came after the owner's end: the
 	 * worker that finished the exit may not have seen it.

@@ -35,6 +35,20 @@ static void count_missed(struct vperfctr_state *root)
 }
 
 /*
+ * Put a reference where the probe may hold the last one.  PREEMPT_RT allows no probe to
+ * free memory.
+ *
+ * Context: no other code uses detach_work if this is the last reference.
+ */
+static void put_in_probe(struct vperfctr_state *st)
+{
+	if (!STATE_ON_RT)
+		vperfctr_put(st);
+	else if (!refcount_dec_not_one(&st->refs))
+		vperfctr_put_later(st);
+}
+
+/*
  * Make a state that will inherit the parent's control, with a reference to the root of the
  * family.
  *
@@ -50,7 +64,7 @@ struct vperfctr_state *vperfctr_make_member(struct vperfctr_state *parent, gfp_t
 	if (IS_ERR(st))
 		return st;
 	if (unlikely(vperfctr_ring_is_shared(parent)) && vperfctr_ring_inherit(st, root, gfp)) {
-		vperfctr_put(st);
+		put_in_probe(st);
 		return ERR_PTR(-ENOMEM);
 	}
 	perfctr_cpu_inherit(&st->cpu_state, &parent->cpu_state);
@@ -137,7 +151,7 @@ void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
 	}
 	vperfctr_record_fork(parent, st);
 	/* The last one if the family is already dissolved.  It does not sleep. */
-	vperfctr_put(st);
+	put_in_probe(st);
 }
 
 /* Add the sums of a member whose page does not change meanwhile. */
@@ -215,6 +229,9 @@ bool vperfctr_end_member(struct vperfctr_state *st)
 {
 	struct vperfctr_state *root = st->root;
 
+	/* See put_in_probe(). */
+	if (STATE_ON_RT)
+		return false;
 	if (!root || st->bits || vperfctr_family_is_over(root) ||
 	    !refcount_dec_not_one(&root->refs))
 		return false;

@@ -49,9 +49,8 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 	info.size = sizeof(info);
 	info.kind = kind;
 	info.nrkinds = READ_ONCE(perfctr_cpu_info.nrkinds);
-	if (!STATE_ON_RT)
-		info.features |= VPERFCTR_FEATURE_INHERIT;
-	if (!STATE_ON_RT && (info.features & VPERFCTR_FEATURE_PCINT))
+	info.features |= VPERFCTR_FEATURE_INHERIT;
+	if (info.features & VPERFCTR_FEATURE_PCINT)
 		info.features |= VPERFCTR_FEATURE_INHERIT_IMODE;
 	if ((info.features & VPERFCTR_FEATURE_PCINT) && vperfctr_records_exist())
 		info.features |= VPERFCTR_FEATURE_RECORDS;

@@ -46,6 +46,7 @@ static_assert(offsetof(struct vperfctr_ring_page, tail) == 128);
 static_assert(sizeof(struct vperfctr_ring_page) == 192);
 static_assert(sizeof(struct vperfctr_record) + PATH_MAX == VPERFCTR_RECORD_MAX);
 static_assert(sizeof(struct vperfctr_more) == 8);
+static_assert(sizeof(struct vperfctr_sampler) <= VPERFCTR_SPARE_SIZE);
 
 static u64 nr_waiting(const struct vperfctr_buffer *ring)
 {
@@ -410,7 +411,7 @@ static void set_ids(struct vperfctr_sampler *sampler, const struct task_struct *
  */
 int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state *root, gfp_t gfp)
 {
-	st->sampler = kzalloc(sizeof(*st->sampler), gfp | __GFP_ACCOUNT);
+	st->sampler = vperfctr_zalloc(sizeof(*st->sampler), gfp | __GFP_ACCOUNT);
 	if (!st->sampler)
 		return -ENOMEM;
 	st->sampler->ring = root->ring;
@@ -450,7 +451,7 @@ struct vperfctr_sampler *vperfctr_ring_leave(struct vperfctr_state *st)
 
 void vperfctr_ring_put(struct vperfctr_sampler *sampler)
 {
-	kfree(sampler);
+	vperfctr_free(sampler);
 }
 
 /* The owner has executed a file.  It is its process's only thread, hence the first one. */

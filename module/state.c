@@ -110,7 +110,8 @@ struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_
 			   vperfctr_charge_current(gfp);
 	if (IS_ERR(account))
 		return ERR_CAST(account);
-	st = kmem_cache_zalloc(vperfctr_cache, gfp);
+	st = vperfctr_needs_spare(gfp) ? vperfctr_spare_state() :
+					 kmem_cache_zalloc(vperfctr_cache, gfp);
 	if (!st) {
 		vperfctr_uncharge(account);
 		return ERR_PTR(-ENOMEM);
@@ -129,6 +130,9 @@ struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_
 	INIT_LIST_HEAD(&st->finishing);
 	raw_spin_lock_init(&st->family_lock);
 	seqcount_init(&st->soft_seq);
+	/* Where it has a debug object, that needs memory: see rt/spare.c. */
+	if (STATE_ON_RT && gfpflags_allow_blocking(gfp))
+		INIT_WORK(&st->detach_work, vperfctr_finish_detach_work);
 	if (parent) {
 		st->creator = parent->creator;
 		st->may_change = parent->may_change;
@@ -170,6 +174,8 @@ void vperfctr_put(struct vperfctr_state *st)
 		irq_work_sync(&st->wake_work);
 		irq_work_sync(&st->reap_work);
 	}
+	if (STATE_ON_RT)
+		vperfctr_put_spares(st);
 	vperfctr_ring_free(st);
 	vperfctr_put_kinds(st->cpu_state.control.kinds);
 	vperfctr_uncharge(st->account);
@@ -200,7 +206,11 @@ int __init vperfctr_state_init(void)
 	vperfctr_cache = kmem_cache_create("vperfctr_state", vperfctr_page_layout(size),
 					   __alignof__(struct vperfctr_state),
 					   SLAB_ACCOUNT | SLAB_HWCACHE_ALIGN, NULL);
-	return vperfctr_cache ? 0 : -ENOMEM;
+	if (!vperfctr_cache)
+		return -ENOMEM;
+	if (STATE_ON_RT)
+		vperfctr_spare_init(vperfctr_cache);
+	return 0;
 }
 
 /* Context: no states exist. */
@@ -208,6 +218,8 @@ void vperfctr_state_exit(void)
 {
 	cancel_delayed_work_sync(&notifiers_disable_work);
 	notifiers_disable(NULL);
+	if (STATE_ON_RT)
+		vperfctr_spare_exit();
 	rcu_barrier();	/* free_late() */
 	kmem_cache_destroy(vperfctr_cache);
 }

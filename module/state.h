@@ -17,6 +17,7 @@
  *	read.c		read
  *	overflow.c	from the interrupt to the signal
  *	rt/signal.c	the signal on PREEMPT_RT
+ *	rt/spare.c	memory for the fork probe on PREEMPT_RT
  *	ring.c		samples instead of signals
  *	records.c	records of mappings and threads beside the samples
  *	callchain.c	where a thread was called from
@@ -30,6 +31,7 @@
 #define VPERFCTR_STATE_H
 
 #include <linux/cred.h>
+#include <linux/gfp.h>
 #include <linux/irqflags.h>
 #include <linux/irq_work.h>
 #include <linux/list.h>
@@ -83,6 +85,7 @@ struct vperfctr_sampler;
 #define STATE_REAPED		10	/* detach_work has nothing to do but to put it */
 #define STATE_SIGNALLING	11	/* PREEMPT_RT: signal_work has been queued */
 #define STATE_RETRYING		12	/* PREEMPT_RT: its signal could not be queued before */
+#define STATE_SPARES		13	/* PREEMPT_RT: keeps memory for members */
 
 /* Sums of the software counters, or a task's numbers: see software.c. */
 struct vperfctr_soft_sums {
@@ -239,6 +242,38 @@ static inline void vperfctr_init_hard_work(struct irq_work *work, void (*func)(s
 #endif
 }
 
+/* rt/spare.c: only on PREEMPT_RT */
+#define VPERFCTR_SPARE_SIZE	128	/* of other objects than states */
+
+void *vperfctr_spare_state(void);
+void *vperfctr_spare(void);
+void vperfctr_unspare(void *spare);
+int vperfctr_get_spares(struct vperfctr_state *st);
+void vperfctr_put_spares(struct vperfctr_state *st);
+void vperfctr_spare_init(struct kmem_cache *cache);
+void vperfctr_spare_exit(void);
+
+/* True if a caller that allows no more than gfp cannot allocate memory at all. */
+static __always_inline bool vperfctr_needs_spare(gfp_t gfp)
+{
+	return STATE_ON_RT && !gfpflags_allow_blocking(gfp);
+}
+
+/* Allocate zeroed memory, also in the fork probe.  Free it by vperfctr_free(). */
+static __always_inline void *vperfctr_zalloc(size_t size, gfp_t gfp)
+{
+	return vperfctr_needs_spare(gfp) ? vperfctr_spare() :
+					   kzalloc(STATE_ON_RT ? VPERFCTR_SPARE_SIZE : size, gfp);
+}
+
+static __always_inline void vperfctr_free(void *object)
+{
+	if (STATE_ON_RT && object && !preemptible())
+		vperfctr_unspare(object);
+	else
+		kfree(object);
+}
+
 /* True if an overflow holds the counters until IRESUME. */
 static inline bool vperfctr_is_held(const struct vperfctr_state *st)
 {
@@ -334,6 +369,7 @@ void vperfctr_reap_current(void);
 void vperfctr_put_attachment(struct vperfctr_state *st);
 void vperfctr_put_later(struct vperfctr_state *st);
 void vperfctr_finish_detach(struct vperfctr_state *st, struct vperfctr_state *root);
+void vperfctr_finish_detach_work(struct work_struct *work);
 void vperfctr_finish_detach_later(struct vperfctr_state *st);
 void vperfctr_flush_detached(struct vperfctr_state *st);
 void vperfctr_start_other(struct vperfctr_state *st, int cpu);

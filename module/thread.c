@@ -253,8 +253,6 @@ static struct preempt_ops vperfctr_preempt_ops = {
 
 /* ---- attaching and detaching -------------------------------------------- */
 
-static void finish_detach_work(struct work_struct *work);
-
 /*
  * The attached states by owner, for calls that name a thread.  Buckets are many, so that
  * forks and exits on different CPUs seldom meet in one.
@@ -377,7 +375,8 @@ void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task)
 	/* Hard: sched_out queues it, and must not wake the thread that would call it. */
 	vperfctr_init_hard_work(&st->reap_work, reap_work);
 	vperfctr_overflow_attach(st);
-	INIT_WORK(&st->detach_work, finish_detach_work);
+	if (!STATE_ON_RT)
+		INIT_WORK(&st->detach_work, vperfctr_finish_detach_work);
 	raw_spin_lock_irqsave(&bucket->lock, flags);
 	WRITE_ONCE(st->owner, task);
 	hlist_add_head(&st->by_owner, &bucket->states);
@@ -496,7 +495,7 @@ static struct vperfctr_state *topmost_of(const struct vperfctr_state *st)
 	return root ? root->topmost ?: st->root : st->topmost;
 }
 
-static void finish_detach_work(struct work_struct *work)
+void vperfctr_finish_detach_work(struct work_struct *work)
 {
 	struct vperfctr_state *st = container_of(work, struct vperfctr_state, detach_work);
 	struct vperfctr_state *topmost = topmost_of(st);
@@ -531,7 +530,8 @@ void vperfctr_finish_detach_later(struct vperfctr_state *st)
 /* Let a worker put a member that has never been attached, and its root. */
 void vperfctr_put_later(struct vperfctr_state *st)
 {
-	INIT_WORK(&st->detach_work, finish_detach_work);
+	if (!STATE_ON_RT)
+		INIT_WORK(&st->detach_work, vperfctr_finish_detach_work);
 	set_bit(STATE_REAPED, &st->bits);
 	queue_work(vperfctr_wq, &st->detach_work);
 }

@@ -43,7 +43,7 @@ static unsigned long step;
 static const char *doing = "calibration";
 static u64 rng;
 static time_t deadline;
-static u32 inherit;		/* VPERFCTR_CONTROL_INHERIT, unless the kernel is PREEMPT_RT */
+static u32 inherit;		/* VPERFCTR_CONTROL_INHERIT if there is such a feature */
 
 /* Numbers of things that the workers have done, in shared memory. */
 static struct {
@@ -766,7 +766,7 @@ static void work(unsigned int number)
 	static void (*const lives[])(void) = {
 		live_self, live_self, live_exec, live_traced, live_killed, live_attached,
 		live_attached,
-		/* Not on PREEMPT_RT: */
+		/* Only with inheritance: */
 		live_tree, live_killed_tree, live_signals, live_samples,
 		live_killed_in_overflows,
 	};

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A PREEMPT_RT kernel: signals of real-time threads, which run instead of the kernel's
- * own threads.  Exact: one CPU, virtual time.
+ * A PREEMPT_RT kernel: it has the features of others, also for real-time threads, which
+ * run instead of the kernel's own threads.  Exact: one CPU, virtual time.
  */
 #include <sched.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "overflow.h"
@@ -17,10 +18,12 @@ static void be_fifo(int priority)
 		die("sched_setscheduler: %s", strerror(errno));
 }
 
-START_TEST(overflows_are_not_missing)
+START_TEST(no_feature_is_missing)
 {
 	ck_assert(is_rt());
 	ck_assert(has(VPERFCTR_FEATURE_PCINT));
+	ck_assert(has(VPERFCTR_FEATURE_INHERIT));
+	ck_assert(has(VPERFCTR_FEATURE_INHERIT_IMODE));
 	ck_assert_uint_gt(info.max_period, 0);
 	ck_assert_uint_gt(info.min_period, 0);
 }
@@ -91,12 +94,58 @@ START_TEST(signal_ends_sleep)
 }
 END_TEST
 
+/* ---- inheritance --------------------------------------------------------- */
+
+/* So many children can be forked before a thread of the kernel has run. */
+#define BURST	64
+
+/* Return how many of n children, which are forked as fast as possible, were missed. */
+static u32 fork_many(unsigned int n)
+{
+	struct reading r;
+	unsigned int i;
+	int fd = open_state(0);
+
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
+	for (i = 0; i < n; i++)
+		ck_assert_int_gt(start_child(FORKED, 1000, NULL, 0), 0);
+	for (i = 0; i < n; i++)
+		ck_assert_int_gt(wait(NULL), 0);
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.children[1], (n - r.read.children_missed) * INSNS_CHILD(1000));
+	ck_assert_uint_eq(r.read.status & CHILDREN, 0);
+	return r.read.children_missed;
+}
+
+/* An ordinary parent: all children are counted. */
+START_TEST(many_children)
+{
+	ck_assert_uint_eq(fork_many(500), 0);
+}
+END_TEST
+
+/*
+ * A parent with the highest priority lets nothing else run, and so the kernel gets no memory
+ * for more children than a burst has.  These are counted, and all others are missed.
+ */
+START_TEST(children_of_real_time_thread)
+{
+	be_fifo(sched_get_priority_max(SCHED_FIFO));
+	if (_i)
+		ck_assert_uint_le(fork_many(200), 200 - BURST);
+	else
+		ck_assert_uint_eq(fork_many(BURST), 0);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, settle, NULL);
-	tcase_add_test(tc, overflows_are_not_missing);
+	tcase_add_test(tc, no_feature_is_missing);
 	tcase_add_test(tc, signal_of_real_time_thread);
 	tcase_add_test(tc, signal_ends_sleep);
+	tcase_add_test(tc, many_children);
+	tcase_add_loop_test(tc, children_of_real_time_thread, 0, 2);
 }
 
 int main(void)

@@ -422,12 +422,8 @@ static void try_locked(void)
 	pid = fork();
 	if (!pid) {
 		fd = try_open_state(0);
-		if (is_rt()) {
-			child_assert(fd == -ENOENT);
-		} else {
-			child_assert(fd >= 0 && can_read(fd));
-			try_to_change_locked(fd);
-		}
+		child_assert(fd >= 0 && can_read(fd));
+		try_to_change_locked(fd);
 		_exit(0);
 	}
 	child_assert(wait_for(pid) == 0);
@@ -440,7 +436,7 @@ START_TEST(locked_state)
 	struct reading r;
 
 	ck_assert_int_ge(fd, 0);
-	assert_ok(count_insns(fd, is_rt() ? 0 : VPERFCTR_CONTROL_INHERIT));
+	assert_ok(count_insns(fd, VPERFCTR_CONTROL_INHERIT));
 	/* The monitor can change it. */
 	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
 	assert_ok(call(fd, VPERFCTR_RESUME, NULL));
@@ -449,8 +445,7 @@ START_TEST(locked_state)
 	read_state(fd, &r);
 	ck_assert_uint_gt(r.own[1], 2000);
 	ck_assert_uint_eq(r.read.children_missed, 0);
-	if (!is_rt())
-		ck_assert_uint_gt(r.children[1], 2000);
+	ck_assert_uint_gt(r.children[1], 2000);
 	close(fd);
 	settle();
 }
@@ -491,10 +486,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, monitored_thread_becomes_another_user);
 	tcase_add_test(tc, debugger_of_another_user);
 	tcase_add_test(tc, receiver_of_descriptor);
-	if (!is_rt()) {		/* RT has no inheritance */
-		tcase_add_test(tc, inherited_state_and_another_user);
-		tcase_add_test(tc, family_of_another_user);
-	}
+	tcase_add_test(tc, inherited_state_and_another_user);
+	tcase_add_test(tc, family_of_another_user);
 	tcase_add_test(tc, locked_needs_another_thread);
 	tcase_add_test(tc, locked_state);
 	tcase_add_test(tc, unlocked_state);

@@ -816,11 +816,9 @@ static void add(TCase *tc)
 	}
 	tcase_add_test(tc, ten_thousand_states);
 	tcase_add_test(tc, memory_of_states_is_freed);
-	if (!is_rt()) {		/* RT has no inheritance */
-		tcase_add_test(tc, child_is_charged_to_its_user);
-		tcase_add_test(tc, ten_thousand_children);
-		tcase_add_test(tc, thousands_dissolved_at_once);
-	}
+	tcase_add_test(tc, child_is_charged_to_its_user);
+	tcase_add_test(tc, ten_thousand_children);
+	tcase_add_test(tc, thousands_dissolved_at_once);
 	tcase_add_test(tc, memory_is_charged_to_cgroup);
 	if (has(VPERFCTR_FEATURE_PCINT))
 		tcase_add_test(tc, ring_is_charged_to_cgroup);

@@ -433,6 +433,7 @@ void *sim_per_cpu(const volatile void *p, unsigned int cpu);
 #define HARDIRQ_OFFSET		0x10000
 #define preempt_count()		sim_preempt_count()
 int sim_preempt_count(void);
+#define preemptible()		(!sim_preempt_count() && !irqs_disabled())
 void preempt_disable(void);
 void preempt_enable(void);
 void local_irq_disable(void);
@@ -675,6 +676,7 @@ typedef unsigned int gfp_t;
 #define __GFP_NOWARN		0x8
 #define __GFP_ZERO		0x10
 #define GFP_KERNEL_ACCOUNT	(GFP_KERNEL | __GFP_ACCOUNT)
+#define gfpflags_allow_blocking(gfp) ((gfp) & GFP_KERNEL)
 #define SLAB_ACCOUNT		0
 #define SLAB_HWCACHE_ALIGN	0
 struct kmem_cache;
