@@ -8,7 +8,8 @@
  *	command TEXT
  *	event COUNTER PERIOD NAME
  *	fork PID TID PARENT-PID PARENT-TID
- *	comm|exec|exit PID TID TEXT
+ *	comm|exec PID TID TEXT
+ *	exit PID TID
  *	mapping PID START END OFFSET INODE PATH
  *	sample PID TID OVERFLOW DROPPED IP CHAIN...
  *	end SAMPLES DROPPED LOST COUNT...
@@ -68,8 +69,10 @@ static void print_task(const char *name, size_t size)
 {
 	const struct record_task *t = &data.task;
 
-	printf("%s %" PRIu32 " %" PRIu32 " %s\n", name, t->pid, t->tid,
-	       size > sizeof(*t) ? text_at(data.bytes + sizeof(*t), size) : "");
+	printf("%s %" PRIu32 " %" PRIu32, name, t->pid, t->tid);
+	if (size > sizeof(*t))
+		printf(" %s", text_at(data.bytes + sizeof(*t), size));
+	putchar('\n');
 }
 
 static void print_mapping(size_t size)

@@ -35,10 +35,11 @@ sample()
 # Print "PID TID SAMPLES" of each thread that has samples in the loop.
 loop_samples() # OUTPUT-OF-TREE
 {
+	# shellcheck disable=SC2046 # these are three words
 	set -- $(sed -n 's/^loop //p' "$1")
-	awk -v start="$1" -v end="$2" '
-	# addresses have the same number of digits
-	$1 == "sample" && $6 >= start && $6 < end { n[$2 " " $3]++ }
+	awk -v start="x$1" -v end="x$2" '
+	# strings of the same length: digits and an e would be a number
+	$1 == "sample" && "x" $6 >= start && "x" $6 < end { n[$2 " " $3]++ }
 	END { for (t in n) print t, n[t] }' "$tmp/text" | sort
 }
 
@@ -70,9 +71,10 @@ check "errors of tree" "$(grep -vc ' samples in .*, 0 dropped; ' "$tmp/err")" 0
 check "threads of tree" "$(threads "$tmp/out" | wc -l)" 7
 check "samples of tree" "$(loop_samples "$tmp/out")" "$(threads "$tmp/out")"
 check_end tree 7
+# shellcheck disable=SC2046 # these are three words
 set -- $(sed -n 's/^loop //p' "$tmp/out")
-check "chains without a caller of the loop" "$(awk -v start="$1" -v end="$2" -v call="$3" '
-	$1 == "sample" && $6 >= start && $6 < end && $7 != call' "$tmp/text" | wc -l)" 0
+check "chains without a caller of the loop" "$(awk -v start="x$1" -v end="x$2" -v call="x$3" '
+	$1 == "sample" && "x" $6 >= start && "x" $6 < end && "x" $7 != call' "$tmp/text" | wc -l)" 0
 check "event of tree" "$(grep '^event ' "$tmp/text")" "event 0 $period $event:u"
 check "mappings of tree" "$(grep -c "^mapping .*$here/tree$" "$tmp/text")" 1
 check "execs of tree" "$(awk '$1 == "exec" { print $4 }' "$tmp/text")" tree
@@ -90,6 +92,13 @@ check "samples of --no-inherit" "$(loop_samples "$tmp/out")" "$(threads "$tmp/ou
 check_end --no-inherit 1
 check "no chains" "$(awk '$1 == "sample" && NF != 6' "$tmp/text" | wc -l)" 0
 
+# 64 threads, which make 21,000 samples: their ring has room for all
+sample --sample=$event:u=1000 -g "$here/tree" 1000 64
+check "status of 64 threads" "$status" 0
+check "samples of 64 threads" "$(loop_samples "$tmp/out")" "$(threads "$tmp/out")"
+check "dropped and lost of 64 threads" "$(awk '$1 == "end" { print $3, $4 }' "$tmp/text")" "0 0"
+check "forks of 64 threads" "$(grep -c '^fork ' "$tmp/text")" 66
+
 # a command that leaves a process behind
 sample --sample=$event:u=$period sh -c "sleep 1000 > /dev/null 2>&1 & echo \$!"
 check "status of a command that leaves a process" "$status" 0
@@ -101,10 +110,10 @@ attach()
 {
 	rm -f "$tmp/fifo"
 	mkfifo "$tmp/fifo"
-	"$here/tree" $period wait < "$tmp/fifo" > "$tmp/tree" &
+	"$here/tree" $period 4 wait < "$tmp/fifo" > "$tmp/tree" &
 	pid=$!
 	exec 3> "$tmp/fifo"
-	until [ "$(ls /proc/$pid/task | wc -l)" = 5 ]; do sleep 0.1; done
+	until [ -d "/proc/$pid" ] && [ "$(sed -n 's/^Threads:[^0-9]*//p' "/proc/$pid/status")" = 5 ]; do sleep 0.1; done
 	sample --sample=$event:u=$period "$1$pid" -- \
 		sh -c "echo > $tmp/fifo; while [ -d /proc/$pid/task/$pid/fd ] && ! grep -q '^State:.Z' /proc/$pid/status; do sleep 0.1; done"
 	exec 3>&-

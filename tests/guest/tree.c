@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: tree PERIOD [wait]
+ * usage: tree PERIOD [THREADS [wait]]
  *
- * Four threads and two children execute a loop of instructions whose number is a multiple
- * of the period, and so does the first thread.  Wherever a period begins, each thread has
- * as many samples in the loop as periods.  With "wait", a byte on standard input starts
- * all this, when the four threads are there.
+ * Four threads, or so many, and two children execute a loop of instructions whose number is
+ * a multiple of the period, and so does the first thread.  Wherever a period begins, each
+ * thread has as many samples in the loop as periods.  With "wait", a byte on standard input
+ * starts all this, when the threads are there.
  *
  * Print "loop START END CALL": the loop's addresses, and where it returns to.  Then print
  * for each thread: "thread PID TID PERIODS".
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NR_THREADS	4
+#define MAX_THREADS	64
 #define NR_CHILDREN	2
 
 extern const char loop_start[], loop_end[], loop_call[];
@@ -25,11 +25,11 @@ extern const char loop_start[], loop_end[], loop_call[];
 static unsigned long period;
 static pthread_barrier_t barrier;
 
-/* Two instructions in each turn. */
+/* Two instructions in each turn.  The address of a local label may be that of its section. */
 #ifdef __x86_64__
-#define LOOP	"loop_start: dec %0; jnz loop_start; loop_end:"
+#define LOOP	".globl loop_start, loop_end; loop_start: dec %0; jnz loop_start; loop_end:"
 #else
-#define LOOP	"loop_start: subs %0, %0, #1; b.ne loop_start; loop_end:"
+#define LOOP	".globl loop_start, loop_end; loop_start: subs %0, %0, #1; b.ne loop_start; loop_end:"
 #endif
 
 static void __attribute__((noinline, noclone)) spin(unsigned long turns)
@@ -44,7 +44,7 @@ static void __attribute__((noinline, noclone)) spin(unsigned long turns)
 static void __attribute__((noinline, noclone)) work(unsigned int periods)
 {
 	spin(period * periods / 2);
-	__asm__ volatile("loop_call:");
+	__asm__ volatile(".globl loop_call; loop_call:");
 }
 
 static void print_thread(unsigned int periods)
@@ -88,27 +88,27 @@ static void run_children(void)
 
 int main(int argc, char **argv)
 {
-	pthread_t thread[NR_THREADS];
-	unsigned int i;
+	unsigned int nr = argc > 2 ? (unsigned int)atoi(argv[2]) : 4, i;
+	pthread_t thread[MAX_THREADS];
 	char byte;
 
 	period = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
-	if (!period)
+	if (!period || nr > MAX_THREADS)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("loop %lx %lx %lx\n", (unsigned long)loop_start, (unsigned long)loop_end,
 	       (unsigned long)loop_call);
-	pthread_barrier_init(&barrier, NULL, NR_THREADS + 1);
-	for (i = 0; i < NR_THREADS; i++)
+	pthread_barrier_init(&barrier, NULL, nr + 1);
+	for (i = 0; i < nr; i++)
 		if (pthread_create(&thread[i], NULL, run_thread, (void *)(size_t)i))
 			return 1;
-	if (argc > 2 && read(STDIN_FILENO, &byte, 1) != 1)
+	if (argc > 3 && read(STDIN_FILENO, &byte, 1) != 1)
 		return 1;
 	pthread_barrier_wait(&barrier);
 	work(10);
 	print_thread(10);
 	run_children();
-	for (i = 0; i < NR_THREADS; i++)
+	for (i = 0; i < nr; i++)
 		pthread_join(thread[i], NULL);
 	return 0;
 }

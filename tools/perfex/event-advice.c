@@ -211,7 +211,7 @@ static const struct {
 	const char *name, *advice;
 } subcommands[] = {
 	{ "stat", "perfex COMMAND counts a command" },
-	{ "record", "perfex --sample=EVENT=PERIOD -o FILE COMMAND takes samples" },
+	{ "record", "perfex --sample -o FILE COMMAND takes samples" },
 	{ "report", "perfex --report=FILE shows samples" },
 	{ "annotate", "perfex --report=FILE shows functions and lines" },
 	{ "top", "perf top shows all of the system; perfex -p PID -I 1000 counts a process in intervals" },

@@ -525,6 +525,8 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			if (optopt && strchr("aCG", optopt))
 				return fail_with(e, "there is no -%c, as perfex counts threads and not CPUs: use perf stat for these",
 						 optopt);
+			if (optopt == 'F')
+				return fail_usage(e, "there is no -F: --sample=EVENT=PERIOD says after how many events a sample is taken");
 			if (optopt)
 				return fail_with(e, "unknown option -%c: see perfex --help", optopt);
 			return fail_with(e, "unknown option '%s': see perfex --help",

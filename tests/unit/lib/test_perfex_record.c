@@ -282,7 +282,7 @@ START_TEST(tasks_of_the_ring)
 	print_samples();
 	ck_assert_int_eq(sscanf(strstr(text, "exec "), "exec %u", &pid), 1);
 	snprintf(expected, sizeof(expected),
-		 "exec %u %u new\nmapping %u 1000 2000 0 0 %s\ncomm %u %u renamed\nexit %u %u \nsample ",
+		 "exec %u %u new\nmapping %u 1000 2000 0 0 %s\ncomm %u %u renamed\nexit %u %u\nsample ",
 		 pid, pid, pid, long_path, pid, pid, pid, pid);
 	has(text, expected);
 	snprintf(expected, sizeof(expected), "\nfork %u %u ", pid, pid);
@@ -336,6 +336,7 @@ static const struct {
 	{ "--sample", "--max-stack=5", "--max-stack is for -g" },
 	{ "--sample", "--max-stack=128", "from 1 to 127" },
 	{ "--sample", "--max-stack=0", "from 1 to 127" },
+	{ "--sample", "-F1000", "there is no -F: --sample=EVENT=PERIOD says" },
 	{ "--sample", "-r2", "cannot be combined" },
 	{ "--sample", "-j", "cannot be combined" },
 	{ "--sample", "-I5", "cannot be combined" },
