@@ -18,6 +18,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
+#include <linux/irq_work.h>
 #include <linux/irqflags.h>
 #include <linux/kdev_t.h>
 #include <linux/kernel.h>
@@ -28,6 +29,7 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
+#include <linux/processor.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -56,6 +58,7 @@ struct vperfctr_records {
 	struct list_head queued;	/* the worker moves the first one to `complete` */
 	struct list_head complete;	/* it removes the first one when that is written */
 	bool full;			/* the worker waits for room */
+	struct irq_work kick;		/* queues `work`, which a trap must not: see lock_lists() */
 	struct work_struct work;
 	unsigned int nritems;
 
@@ -204,6 +207,22 @@ static void count_lost(struct vperfctr_buffer *ring)
 }
 
 /*
+ * Lock the lists where a record is made.
+ *
+ * A kprobe may come by a trap.  Lockdep calls that an NMI, in which waiting for a lock is a
+ * defect.  But the trap is only in perf_event_mmap(), which no holder of the lock calls, and
+ * holders disable interrupts.
+ *
+ * Context: interrupts disabled.
+ */
+static void lock_lists(struct vperfctr_records *records)
+	__acquires(&records->lock)
+{
+	while (!raw_spin_trylock(&records->lock))
+		cpu_relax();
+}
+
+/*
  * Begin a record of a thread.
  *
  * Context: interrupts disabled; the thread is current, or does not run.
@@ -214,7 +233,7 @@ static struct item *make_record(const struct vperfctr_sampler *sampler, u16 type
 	struct vperfctr_records *records = sampler->ring->records;
 	struct item *item;
 
-	raw_spin_lock(&records->lock);
+	lock_lists(records);
 	item = list_first_entry_or_null(&records->unused, struct item, link);
 	if (item)
 		list_del(&item->link);
@@ -239,10 +258,12 @@ static void submit(struct vperfctr_records *records, struct item *item)
 {
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&records->lock, flags);
+	local_irq_save(flags);
+	lock_lists(records);
 	list_add_tail(&item->link, &records->queued);
-	raw_spin_unlock_irqrestore(&records->lock, flags);
-	queue_work(system_dfl_wq, &records->work);
+	raw_spin_unlock(&records->lock);
+	local_irq_restore(flags);
+	irq_work_queue(&records->kick);
 }
 
 /* Submit a record, at the end of an exec if the thread is in one. */
@@ -254,7 +275,7 @@ static void submit_or_hold(struct vperfctr_sampler *sampler, struct item *item)
 		submit(records, item);
 		return;
 	}
-	raw_spin_lock(&records->lock);
+	lock_lists(records);
 	list_add_tail(&item->link, &sampler->held);
 	raw_spin_unlock(&records->lock);
 }
@@ -265,11 +286,13 @@ static struct item *take_held(struct vperfctr_sampler *sampler)
 	struct item *item;
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&records->lock, flags);
+	local_irq_save(flags);
+	lock_lists(records);
 	item = list_first_entry_or_null(&sampler->held, struct item, link);
 	if (item)
 		list_del_init(&item->link);
-	raw_spin_unlock_irqrestore(&records->lock, flags);
+	raw_spin_unlock(&records->lock);
+	local_irq_restore(flags);
 	return item;
 }
 
@@ -547,6 +570,13 @@ static void write_records(struct work_struct *work)
 		wake_up_poll(&st->wait, EPOLLHUP | EPOLLIN | EPOLLRDNORM);
 }
 
+static void queue_worker(struct irq_work *kick)
+{
+	struct vperfctr_records *records = container_of(kick, struct vperfctr_records, kick);
+
+	queue_work(system_dfl_wq, &records->work);
+}
+
 /* A consumer has made room.  Its change of the tail is ordered before. */
 void vperfctr_records_continue(struct vperfctr_records *records)
 {
@@ -625,6 +655,7 @@ int vperfctr_records_begin(struct vperfctr_buffer *ring)
 	INIT_LIST_HEAD(&records->unused);
 	INIT_LIST_HEAD(&records->queued);
 	INIT_LIST_HEAD(&records->complete);
+	init_irq_work(&records->kick, queue_worker);
 	INIT_WORK(&records->work, write_records);
 	records->nritems = nr_items(nrsamples);
 	for (i = 0; i < records->nritems; i++)
@@ -650,6 +681,7 @@ void vperfctr_records_end(struct vperfctr_buffer *ring)
 	if (!records)
 		return;
 	put_probe();
+	irq_work_sync(&records->kick);
 	cancel_work_sync(&records->work);
 	for (i = 0; i < records->nritems; i++) {
 		if (records->items[i].file)

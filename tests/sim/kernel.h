@@ -521,7 +521,10 @@ struct mutex { struct sim_lock l; };
 void sim_spin_lock(struct sim_lock *lock, const char *file, int line);
 void sim_spin_unlock(struct sim_lock *lock);
 #define raw_spin_lock(lock)	sim_spin_lock(lock, __FILE__, __LINE__)
+/* The module tries until it has the lock. */
+#define raw_spin_trylock(lock)	({ raw_spin_lock(lock); true; })
 #define raw_spin_unlock(lock)	sim_spin_unlock(lock)
+#define __acquires(lock)
 #define raw_spin_lock_irq(lock)	({ local_irq_disable(); raw_spin_lock(lock); })
 #define raw_spin_unlock_irq(lock) ({ raw_spin_unlock(lock); local_irq_enable(); })
 #define raw_spin_lock_irqsave(lock, flags) ({ local_irq_save(flags); raw_spin_lock(lock); })
