@@ -159,6 +159,7 @@ bool sim_drain_all(void)
 	bool drained = nr_away;
 	unsigned int cpu, i;
 
+	sim_drain();
 	if (!drained)
 		return false;
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
