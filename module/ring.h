@@ -37,7 +37,7 @@ struct vperfctr_buffer {
 	u32 mask;			/* the number of slots, which is a power of two, less 1 */
 	u32 sample_size;		/* as in the page */
 	u32 depth;			/* as in the page */
-	s64 sample_room;		/* samples have so many slots; the rest waits for a record */
+	s64 sample_room;		/* slots for samples; the rest is for a record */
 	bool kernel;			/* VPERFCTR_RING_KERNEL */
 	struct vperfctr_sampler own;	/* of `st` */
 	/*

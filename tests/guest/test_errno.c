@@ -56,11 +56,9 @@ START_TEST(info_matches_processor)
 	u32 features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
 		       VPERFCTR_FEATURE_ISOLATE | VPERFCTR_FEATURE_KERNEL |
 		       VPERFCTR_FEATURE_ANY_KIND | VPERFCTR_FEATURE_PCINT |
-		       VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_INHERIT_IMODE;
+		       VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_INHERIT_IMODE |
+		       VPERFCTR_FEATURE_RECORDS;
 
-	/* The debug kernels have no kprobes. */
-	if (!is_debug_kernel())
-		features |= VPERFCTR_FEATURE_RECORDS;
 	ck_assert_uint_eq(info.size, sizeof(info));
 	ck_assert_uint_eq(info.abi_version, VPERFCTR_ABI_VERSION);
 	ck_assert(is_cpu_type(info.cpu_type));

@@ -766,9 +766,10 @@ struct vperfctr_soft {
  * at samples.  It passes over samples of a type that it does not know.  Then
  * VPERFCTR_CONSUME frees their slots.  poll() returns POLLIN if there are at least
  * `watermark` samples, or any and the state has no owner; with VPERFCTR_CONTROL_INHERIT,
- * and in a set, any and no descendant counts; or any and a record waits for room.  A sample that finds the ring full is dropped and
- * counted.  Samples of one thread are in the order of their time.  Those of several
- * threads are in the order in which the kernel began to write them.
+ * and in a set, any and no descendant counts; or any and a record waits for room.  A
+ * sample that finds the ring full is dropped and counted.  Samples of one thread are in
+ * the order of their time.  Those of several threads are in the order in which the kernel
+ * began to write them.
  *
  * If a thread makes more samples per second than the module's parameter
  * max_sample_rate, the kernel throttles it: only every 2nd, 4th, ... overflow makes a
