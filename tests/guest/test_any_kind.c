@@ -75,13 +75,25 @@ static int count_any(u32 flags)
 	return set_control(fd, insns_any(&control, flags));
 }
 
+/*
+ * Where the emulator counts what both CPUs execute, the other one may have had a clock tick
+ * meanwhile.  So the least of some measurements is returned.
+ */
 static u64 measure(void)
 {
+	int tries = COUNTS_APART ? 1 : 8;
 	struct reading before, after;
+	u64 count, least = ~0ULL;
 
-	if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after), 1000))
-		die("READ failed");
-	return after.own[1] - before.own[1];
+	while (tries--) {
+		if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after),
+				   1000))
+			die("READ failed");
+		count = after.own[1] - before.own[1];
+		if (count < least)
+			least = count;
+	}
+	return least;
 }
 
 /* Check a count during which both CPUs may have run. */
@@ -407,10 +419,14 @@ START_TEST(all_common_counters)
 	for (i = 0; i < 4; i++) {
 		unsigned int k;
 
+		int tries = COUNTS_APART ? 1 : 8;	/* as in measure() */
+
 		pin(i & 1);
-		if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before),
-				   init_reading(&after), 1000))
-			die("READ failed");
+		do {
+			if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before),
+					   init_reading(&after), 1000))
+				die("READ failed");
+		} while (--tries && after.own[1] - before.own[1] != INSNS_BETWEEN(1000));
 		for (k = 0; k < nr; k++)
 			ck_assert_uint_eq(after.own[1 + k] - before.own[1 + k],
 					  INSNS_BETWEEN(1000));

@@ -36,7 +36,8 @@ static u64 insns_of_call(int cmd, const void *arg, int *ret)
 
 static void setup(void)
 {
-	int ret;
+	int ret, i;
+	u64 insns;
 
 	fd = open_state(0);
 	page = map_state(fd);
@@ -48,7 +49,12 @@ static void setup(void)
 	tried.c.ctr = (uintptr_t)tried.ctr;
 	/* The first call resolves libc's symbol. */
 	insns_of_call(VPERFCTR_OPEN, NULL, &ret);
-	overhead = insns_of_call(VPERFCTR_OPEN, NULL, &ret);
+	overhead = ~0ULL;
+	for (i = 0; i < 8; i++) {
+		insns = insns_of_call(VPERFCTR_OPEN, NULL, &ret);
+		if (insns < overhead)
+			overhead = insns;
+	}
 	assert_errno(ret, ENOTTY);
 }
 
@@ -71,10 +77,13 @@ static void check_unharmed(const char *what)
 
 static void refused_at(int error, const void *arg, const char *what)
 {
+	int tries = COUNTS_APART ? 1 : 8;	/* another CPU may have had a clock tick */
 	u64 insns;
 	int ret;
 
-	insns = insns_of_call(VPERFCTR_CONTROL, arg, &ret);
+	do {
+		insns = insns_of_call(VPERFCTR_CONTROL, arg, &ret);
+	} while (--tries && ret == -error && insns > overhead);
 	ck_assert_msg(ret == -error, "%s: %d, not %d", what, ret, -error);
 	ck_assert_msg(insns == overhead, "%s: %llu instructions were counted, not %llu",
 		      what, insns, overhead);

@@ -187,6 +187,7 @@ START_TEST(all_counters_of_each_kind)
 	const struct vperfctr_page *page = map_state(fd);
 	struct vperfctr_control shown = { .size = sizeof(shown),
 					  .ctr_size = sizeof(struct vperfctr_ctr) };
+	int tries = COUNTS_APART ? 1 : 8;	/* as in measure() */
 	struct reading before, after;
 	struct control control;
 	unsigned int i, nr;
@@ -198,8 +199,11 @@ START_TEST(all_counters_of_each_kind)
 	control.c.flags = VPERFCTR_CONTROL_AFFINITY;
 	assert_ok(set_control_by_library(fd, &control));
 	ck_assert_uint_eq(affinity(), 1U << _i);
-	if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after), 1000))
-		die("READ failed");
+	do {
+		if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after),
+				   1000))
+			die("READ failed");
+	} while (--tries && after.own[1] - before.own[1] != INSNS_BETWEEN(1000));
 	for (i = 0; i < nr; i++)
 		ck_assert_uint_eq(after.own[1 + i] - before.own[1 + i], INSNS_BETWEEN(1000));
 	for (i = 0; i < nr; i++) {
@@ -218,13 +222,25 @@ START_TEST(all_counters_of_each_kind)
 }
 END_TEST
 
+/*
+ * Where the emulator counts what both CPUs execute, the other one may have had a clock tick
+ * meanwhile.  So the least of some measurements is returned.
+ */
 static u64 measure(void)
 {
+	int tries = COUNTS_APART ? 1 : 8;
 	struct reading before, after;
+	u64 count, least = ~0ULL;
 
-	if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after), 1000))
-		die("READ failed");
-	return after.own[1] - before.own[1];
+	while (tries--) {
+		if (read_loop_read(fd, VPERFCTR_READ, init_reading(&before), init_reading(&after),
+				   1000))
+			die("READ failed");
+		count = after.own[1] - before.own[1];
+		if (count < least)
+			least = count;
+	}
+	return least;
 }
 
 /* A thread is counted on its kind, and not on the other one, as READ reports, after any move. */
