@@ -97,7 +97,11 @@ static void probe_mapping(const struct vm_area_struct *vma)
 	if (!(vma->vm_flags & VM_EXEC) || vma->vm_mm != current->mm)
 		return;
 	local_irq_save(flags);
-	st = vperfctr_of_current();
+	/*
+	 * Not vperfctr_of_current(): a remote call must not run in a trap.  Current has passed
+	 * its sched_in, so a call that waits for it runs in an interrupt, which comes later.
+	 */
+	st = vperfctr_of(current);
 	if (has_records(st))
 		record_mapping(st, vma);
 	local_irq_restore(flags);
@@ -226,7 +230,7 @@ static void lock_lists(struct vperfctr_records *records)
  * Begin a record of a thread.
  *
  * Context: interrupts disabled; the thread is current, or does not run.
- * Return: an item, for submit() or hold(); NULL: the record is lost.
+ * Return: an item, for submit_or_hold(); NULL: the record is lost.
  */
 static struct item *make_record(const struct vperfctr_sampler *sampler, u16 type)
 {
