@@ -6,6 +6,7 @@
 
 #include "perfex-command.h"
 #include "perfex.h"
+#include "report-file.h"
 #include "sample-builder.h"
 #include "symbols.h"
 
@@ -571,34 +572,6 @@ END_TEST
 
 /* ---- bad files -------------------------------------------------------------------- */
 
-static size_t load(char *buf)
-{
-	FILE *f = fopen(in_dir("s"), "r");
-	size_t n = fread(buf, 1, sizeof(text), f);
-
-	fclose(f);
-	return n;
-}
-
-static void store(const char *buf, size_t len)
-{
-	FILE *f = fopen(in_dir("s"), "w");
-
-	ck_assert_uint_eq(fwrite(buf, 1, len, f), len);
-	fclose(f);
-}
-
-/* Report in this process: there are thousands of files. */
-static int try_report(struct error *e)
-{
-	FILE *null = fopen("/dev/null", "w");
-	struct options o = { .report = in_dir("s"), .verbose = true };
-	int ret = report_samples(null, &o, e);
-
-	fclose(null);
-	return ret;
-}
-
 static void write_all_records(void)
 {
 	begin();
@@ -614,16 +587,8 @@ static void write_all_records(void)
 
 START_TEST(truncated_file)
 {
-	size_t len, n;
-	struct error e;
-
 	write_all_records();
-	len = load(text);
-	for (n = 0; n < len; n++) {
-		store(text, n);
-		ck_assert_int_eq(try_report(&e), n < sizeof(struct samples_header) ? -1 : 0);
-	}
-	store(text, len - 8);
+	check_truncated(sizeof(struct samples_header));
 	ck_assert_int_eq(report(), 0);
 	has(out, "The recording was cut off");
 	has(out, "[gone]+0x");
@@ -632,23 +597,8 @@ END_TEST
 
 START_TEST(damaged_file)
 {
-	static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff };
-	size_t len, n, i;
-	struct error e;
-	char old;
-
 	write_all_records();
-	len = load(text);
-	for (n = 0; n < len; n++)
-		for (i = 0; i < ARRAY_SIZE(values); i++) {
-			old = text[n];
-			text[n] = (char)values[i];
-			store(text, len);
-			text[n] = old;
-			if (try_report(&e))
-				ck_assert_msg(strstr(e.text, in_dir("s")) && !strchr(e.text, '\n'),
-					      "byte %zu: %s", n, e.text);
-		}
+	check_damaged(0, 0);
 }
 END_TEST
 

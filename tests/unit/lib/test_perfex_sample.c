@@ -7,6 +7,7 @@
 
 #include "perfex-command.h"
 #include "perfex.h"
+#include "report-file.h"
 #include "sample-file.h"
 
 #define TWO		TMP "/two"
@@ -573,34 +574,6 @@ START_TEST(not_a_sample_file)
 }
 END_TEST
 
-static size_t load(char *buf)
-{
-	FILE *f = fopen(in_dir("s"), "r");
-	size_t n = fread(buf, 1, sizeof(text), f);
-
-	fclose(f);
-	return n;
-}
-
-static void store(const char *buf, size_t len)
-{
-	FILE *f = fopen(in_dir("s"), "w");
-
-	ck_assert_uint_eq(fwrite(buf, 1, len, f), len);
-	fclose(f);
-}
-
-/* Report in this process: there are thousands of files. */
-static int try_report(struct error *e)
-{
-	FILE *null = fopen("/dev/null", "w");
-	struct options o = { .report = in_dir("s"), .verbose = true };
-	int ret = report_samples(null, &o, e);
-
-	fclose(null);
-	return ret;
-}
-
 static void put_record(FILE *f, uint32_t type, const void *data, size_t len)
 {
 	struct record r = { type, (uint32_t)(sizeof(r) + len) };
@@ -637,47 +610,21 @@ static void record_few(void)
 	fclose(f);
 }
 
-/* A file that is cut off anywhere gives a report, or a message. */
 START_TEST(truncated_file)
 {
-	size_t len, n;
-	struct error e;
-
 	record_few();
-	len = load(text);
-	for (n = 0; n < len; n++) {
-		store(text, n);
-		ck_assert_int_eq(try_report(&e), n < sizeof(struct samples_header_v1) ? -1 : 0);
-	}
-	store(text, len - 8);
+	check_truncated(sizeof(struct samples_header_v1));
 	ck_assert_int_eq(report(), 0);
 	has(out, "The recording was cut off");
 	has(out, "first [two]");
 }
 END_TEST
 
+/* Names take most of the header. */
 START_TEST(damaged_file)
 {
-	static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff };
-	size_t len, n, i;
-	struct error e;
-	char old;
-
 	record_few();
-	len = load(text);
-	for (n = 0; n < len; n++)
-		for (i = 0; i < sizeof(values); i++) {
-			/* Names take most of the header. */
-			if (n > 64 && n < sizeof(struct samples_header_v1) - 80)
-				continue;
-			old = text[n];
-			text[n] = (char)values[i];
-			store(text, len);
-			text[n] = old;
-			if (try_report(&e))
-				ck_assert_msg(strstr(e.text, in_dir("s")) && !strchr(e.text, '\n'),
-					      "byte %zu: %s", n, e.text);
-		}
+	check_damaged(65, sizeof(struct samples_header_v1) - 80);
 }
 END_TEST
 
