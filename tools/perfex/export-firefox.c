@@ -152,6 +152,14 @@ static void print_number(FILE *f, uint32_t i, uint64_t n)
 	fprintf(f, i > 1 ? ",%" PRIu64 : "%" PRIu64, n);
 }
 
+static void print_number_or_null(FILE *f, uint32_t i, bool known, uint64_t n)
+{
+	if (known)
+		print_number(f, i, n);
+	else
+		fputs(i > 1 ? ",null" : "null", f);
+}
+
 static uint32_t nr_items(const struct table *t)
 {
 	return t->nr ? t->nr : 1;
@@ -163,12 +171,8 @@ static void print_stacks(FILE *f, const struct table *t)
 	uint32_t i, nr = nr_items(t);
 
 	fprintf(f, ",\"stackTable\":{\"length\":%u,\"prefix\":[", nr - 1);
-	for (i = 1; i < nr; i++) {
-		if (stacks[i].prefix)
-			print_number(f, i, stacks[i].prefix - 1);
-		else
-			fputs(i > 1 ? ",null" : "null", f);
-	}
+	for (i = 1; i < nr; i++)
+		print_number_or_null(f, i, stacks[i].prefix, stacks[i].prefix - 1);
 	fputs("],\"frame\":[", f);
 	for (i = 1; i < nr; i++)
 		print_number(f, i, stacks[i].frame - 1);
@@ -193,12 +197,8 @@ static void print_frames(FILE *f, const struct table *t)
 	for (i = 1; i < nr; i++)
 		print_number(f, i, frames[i].function - 1);
 	fputs("],\"line\":[", f);
-	for (i = 1; i < nr; i++) {
-		if (frames[i].line)
-			print_number(f, i, frames[i].line);
-		else
-			fputs(i > 1 ? ",null" : "null", f);
-	}
+	for (i = 1; i < nr; i++)
+		print_number_or_null(f, i, frames[i].line, frames[i].line);
 	putc(']', f);
 	print_same(f, "category", nr, "0");
 	print_same(f, "subcategory", nr, "0");
@@ -223,12 +223,9 @@ static void print_functions(FILE *f, struct thread_tables *t, struct profile *p)
 	for (i = 1; i < nr; i++)
 		print_number(f, i, table_find(&t->resources, &functions[i].file) - 1);
 	fputs("],\"fileName\":[", f);
-	for (i = 1; i < nr; i++) {
-		if (functions[i].source)
-			print_number(f, i, string_number(t, functions[i].source));
-		else
-			fputs(i > 1 ? ",null" : "null", f);
-	}
+	for (i = 1; i < nr; i++)
+		print_number_or_null(f, i, functions[i].source, functions[i].source ?
+				     string_number(t, functions[i].source) : 0);
 	putc(']', f);
 	print_same(f, "isJS", nr, "false");
 	print_same(f, "relevantForJS", nr, "false");

@@ -8,7 +8,7 @@
 /* Code that has symbols: a mapped file, the kernel's vDSO, or what a JIT has made. */
 struct module;
 
-/* Return: NULL: there are no symbols.  Of the vDSO: it is that of a kernel like this one. */
+/* Return: NULL: there are no symbols, or the vDSO is not that of the running kernel. */
 struct module *module_open(const char *path);
 struct module *module_open_vdso(uint64_t size);
 struct module *module_open_jit(uint32_t pid);
