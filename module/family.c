@@ -63,7 +63,7 @@ struct vperfctr_state *vperfctr_make_member(struct vperfctr_state *parent, gfp_t
 	st = vperfctr_state_create(parent, gfp);
 	if (IS_ERR(st))
 		return st;
-	if (unlikely(vperfctr_ring_is_shared(parent)) && vperfctr_ring_inherit(st, root, gfp)) {
+	if (unlikely(vperfctr_ring_is_shared(parent)) && vperfctr_ring_inherit(st, parent, gfp)) {
 		put_in_probe(st);
 		return ERR_PTR(-ENOMEM);
 	}

@@ -117,25 +117,40 @@ void vperfctr_ring_end_kernel(struct vperfctr_state *st)
 }
 
 /*
- * Adapt the periods to one more sample.  They grow at once if one tick of the clock has
- * too many samples.  After a tick with at most half of the limit they shrink, one step
- * for each tick since.
+ * Begin to count the samples of a window.  The ring's rate has windows of several ticks, so
+ * that one has at least RATE_SAMPLES.
  */
-static void throttle_samples(struct vperfctr_state *st, struct vperfctr_sampler *sampler)
+#define RATE_SAMPLES	8
+
+static noinline void begin_window(struct vperfctr_state *st, struct vperfctr_sampler *sampler,
+				  unsigned long windows)
 {
+	const struct vperfctr_buffer *ring = sampler->ring;
 	unsigned int rate = READ_ONCE(max_sample_rate);
 	unsigned int limit = rate ? max_t(unsigned int, rate / HZ, 1) : UINT_MAX;
-	bool grow = vperfctr_ring_counts_kernel(st) && sampler->crowded;
-	unsigned long now = jiffies;
 
-	if (now != sampler->tick) {
-		if (sampler->nr_in_tick <= max(limit / 2, 1U))
-			st->ring_shift -= min_t(unsigned long, st->ring_shift,
-						now - sampler->tick);
-		sampler->tick = now;
-		sampler->nr_in_tick = 0;
-	}
-	if ((++sampler->nr_in_tick > limit || grow) && st->ring_shift < 31)
+	if (sampler->nr_in_window <= max(sampler->limit / 2, 1U))
+		st->ring_shift -= min_t(unsigned long, st->ring_shift, windows);
+	sampler->begun_window += windows * ring->window;
+	sampler->nr_in_window = 0;
+	/* The parameter limits each tick, so that a thread cannot use up a long window at once. */
+	sampler->limit = ring->rate_limit ? min(ring->rate_limit, limit) : limit;
+}
+
+/*
+ * Adapt the periods to one more sample.  They grow at once if a window of time has too many
+ * samples.  After a window with at most half of the limit they shrink, one step for each
+ * window since.
+ */
+static __always_inline void throttle_samples(struct vperfctr_state *st,
+					     struct vperfctr_sampler *sampler)
+{
+	bool grow = vperfctr_ring_counts_kernel(st) && sampler->crowded;
+	unsigned long ticks = jiffies - sampler->begun_window;
+
+	if (ticks >= sampler->ring->window)
+		begin_window(st, sampler, ticks / sampler->ring->window);
+	if ((++sampler->nr_in_window > sampler->limit || grow) && st->ring_shift < 31)
 		st->ring_shift++;
 }
 
@@ -405,16 +420,22 @@ static void set_ids(struct vperfctr_sampler *sampler, const struct task_struct *
 
 /*
  * Let a new member of a family put its samples into the root's ring, if the control says
- * so.  The member has a reference to the root, which has the ring, until it is detached.
+ * so.  Its periods begin as long as its parent's are.  The member has a reference to the root, which has the ring, until it is detached.
  *
  * Return: 0, or -ENOMEM.
  */
-int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state *root, gfp_t gfp)
+int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state *parent, gfp_t gfp)
 {
+	const struct vperfctr_sampler *from = parent->sampler;
+
 	st->sampler = vperfctr_zalloc(sizeof(*st->sampler), gfp | __GFP_ACCOUNT);
 	if (!st->sampler)
 		return -ENOMEM;
-	st->sampler->ring = root->ring;
+	st->sampler->ring = from->ring;
+	st->sampler->nr_in_window = from->nr_in_window;
+	st->sampler->limit = from->limit;
+	st->sampler->begun_window = from->begun_window;
+	st->ring_shift = parent->ring_shift;
 	INIT_LIST_HEAD(&st->sampler->held);
 	return 0;
 }
@@ -471,6 +492,12 @@ static void free_ring(struct vperfctr_buffer *ring)
 	kfree(ring);
 }
 
+static void set_rate(struct vperfctr_buffer *ring, u32 rate)
+{
+	ring->window = rate && rate < RATE_SAMPLES * HZ ? DIV_ROUND_UP(RATE_SAMPLES * HZ, rate) : 1;
+	ring->rate_limit = ring->window > 1 ? RATE_SAMPLES : rate / HZ;
+}
+
 static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 {
 	struct vperfctr_buffer *ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
@@ -503,6 +530,7 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 	ring->sample_room = req->nrsamples;
 	ring->woken_tail = U64_MAX;
 	ring->kernel = req->flags & VPERFCTR_RING_KERNEL;
+	set_rate(ring, req->rate);
 	ring->own.ring = ring;
 	INIT_LIST_HEAD(&ring->own.held);
 	return ring;
@@ -588,7 +616,8 @@ static int copy_request(struct vperfctr_ring *req, const struct vperfctr_ring __
 		return -EINVAL;
 	if (!is_power_of_2(req->nrsamples) || req->nrsamples > VPERFCTR_RING_MAX ||
 	    !req->watermark || req->watermark > req->nrsamples ||
-	    req->nrsums > VPERFCTR_MAX_CTRS || req->depth > VPERFCTR_CHAIN_MAX || req->reserved)
+	    req->nrsums > VPERFCTR_MAX_CTRS || req->depth > VPERFCTR_CHAIN_MAX ||
+	    req->reserved || req->reserved2)
 		return -EINVAL;
 	req->sample_size = sizeof(struct vperfctr_sample) + req->nrsums * sizeof(u64);
 	if (req->depth)

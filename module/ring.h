@@ -18,9 +18,10 @@ struct vperfctr_sampler {
 	u32 pid, tid;			/* see struct vperfctr_sample */
 
 	/* Throttling: see also ring_shift. */
-	unsigned int nr_in_tick;	/* samples in `tick` */
+	unsigned int nr_in_window;	/* samples since `begun_window` */
+	unsigned int limit;		/* of these, before the periods grow */
 	bool crowded;			/* the last overflow of kernel mode came soon */
-	unsigned long tick;		/* in jiffies */
+	unsigned long begun_window;	/* in jiffies */
 	cycles_t begun, ended;		/* handling the last overflow of kernel mode */
 
 	struct list_head held;		/* records of an exec: see records.c */
@@ -38,6 +39,8 @@ struct vperfctr_buffer {
 	u32 sample_size;		/* as in the page */
 	u32 depth;			/* as in the page */
 	s64 sample_room;		/* slots for samples; the rest is for a record */
+	unsigned int window;		/* jiffies in which samples are counted */
+	unsigned int rate_limit;	/* of samples of a thread in a window; 0: none */
 	bool kernel;			/* VPERFCTR_RING_KERNEL */
 	struct vperfctr_sampler own;	/* of `st` */
 	/*

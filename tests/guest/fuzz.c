@@ -377,6 +377,7 @@ static void make_step(struct step *s, bool first)
 		r->watermark = 1 + below(r->nrsamples);
 		r->nrsums = below(5);
 		r->flags = one_in(4) ? VPERFCTR_RING_RECORDS : 0;
+		r->rate = one_in(4) ? 1U << below(32) : 0;
 		s->len = sizeof(*r);
 		spoil(s->data, s->len);
 		s->c = choose_place();

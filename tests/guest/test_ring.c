@@ -102,6 +102,10 @@ START_TEST(ring_errors)
 	assert_errno(refused(0, 16, 17, 0), EINVAL);
 	assert_errno(refused(0, 16, 1, VPERFCTR_MAX_CTRS + 1), EINVAL);
 	assert_errno(refused(0, 16, 1, 0xffffffff), EINVAL);
+	req = (struct vperfctr_ring){
+		.size = sizeof(req), .nrsamples = 16, .watermark = 1, .reserved2 = 1,
+	};
+	assert_errno(call(fd, VPERFCTR_RING, &req), EINVAL);
 	memset(&req, 0, sizeof(req));
 	req.size = sizeof(req) - 1;
 	assert_errno(call(fd, VPERFCTR_RING, &req), EINVAL);
@@ -985,6 +989,82 @@ START_TEST(storm_is_throttled)
 }
 END_TEST
 
+static void make_ring_with_rate(u32 nrsamples, u32 rate)
+{
+	struct vperfctr_ring req = {
+		.size = sizeof(req), .nrsamples = nrsamples, .watermark = 1, .nrsums = 1,
+		.rate = rate,
+	};
+
+	assert_ok(call(fd, VPERFCTR_RING, &req));
+	map_ring(fd, req.map_size, &ring);
+}
+
+/* The most events in one tick of the TSC while eight samples were made. */
+static double peak_speed(void)
+{
+	double speed, peak = 0;
+	u64 i;
+
+	for (i = 8; i < ring_head(&ring); i++) {
+		const struct vperfctr_sample *a = ring_sample(&ring, i - 8);
+		const struct vperfctr_sample *b = ring_sample(&ring, i);
+
+		speed = (double)(b->sums[0] - a->sums[0]) / (double)(b->tsc - a->tsc);
+		if (peak < speed)
+			peak = speed;
+	}
+	return peak;
+}
+
+static const u32 rates[] = { 200, 1000, 10000 };
+
+/*
+ * The periods adapt to the ring's rate, and samples with those that were dropped before them
+ * are all overflows.  A pause of the emulator makes a period shorter, not longer.
+ */
+START_TEST(periods_adapt_to_a_rate)
+{
+	const u64 period = 1009;
+	u64 i, n = 0, begin, elapsed, last = 0;
+	double usual;
+
+	make_ring_with_rate(1 << 14, rates[_i]);
+	assert_ok(try_overflow_ring(fd, IMODE, period));
+	begin = now_ms();
+	do {
+		loop(100000);
+		elapsed = now_ms() - begin;
+	} while (elapsed < 300);
+	stop();
+	ck_assert_uint_ge(ring_head(&ring), 20);
+	for (i = 0; i < ring_head(&ring); i++) {
+		const struct vperfctr_sample *s = ring_sample(&ring, i);
+
+		n += 1 + s->dropped;
+		last = 1 + s->dropped;
+		ck_assert_uint_eq(s->sums[0], n * period);
+	}
+	ck_assert_uint_eq(ring.page->dropped + ring_head(&ring), stop() / period);
+	/* 8 before the first period grows, less than 31 until it is long enough, and the rate's. */
+	ck_assert_uint_le(ring_head(&ring), 40 + elapsed * rates[_i] * 11 / 10000);
+	usual = peak_speed() * info.tsc_khz * 1000 / rates[_i] / (double)period;
+	ck_assert_msg((double)last <= 4 * usual, "each %llu overflows, not each %f", last, usual);
+}
+END_TEST
+
+/* A rate that is above the module's limit does not lift it. */
+START_TEST(module_limits_the_rate)
+{
+	write_file(MAX_RATE, "1000");
+	make_ring_with_rate(1 << 14, 0xffffffff);
+	assert_ok(try_overflow_ring(fd, IMODE, 10));
+	loop(30000);
+	stop();
+	ck_assert_uint_gt(ring.page->dropped, ring_head(&ring));
+}
+END_TEST
+
 /* The next control does not inherit lengthened periods. */
 START_TEST(next_control_after_a_storm)
 {
@@ -1133,6 +1213,8 @@ static void add(TCase *tc)
 	tcase_add_loop_test(tc, no_kernel_addresses, 0, 3);
 	tcase_add_test(tc, kernel_ring_eperm);
 	tcase_add_loop_test(tc, storm_is_throttled, 0, NR(storms));
+	tcase_add_loop_test(tc, periods_adapt_to_a_rate, 0, NR(rates));
+	tcase_add_test(tc, module_limits_the_rate);
 	tcase_add_test(tc, next_control_after_a_storm);
 	tcase_add_loop_test(tc, periods_recover_after_a_storm, 0, 2);
 	tcase_add_loop_test(tc, storm_is_killable, 0, 2);

@@ -771,9 +771,13 @@ struct vperfctr_soft {
  * the order of their time.  Those of several threads are in the order in which the kernel
  * began to write them.
  *
- * If a thread makes more samples per second than the module's parameter
- * max_sample_rate, the kernel throttles it: only every 2nd, 4th, ... overflow makes a
- * sample.  The next sample counts the others as dropped.  Sums are not affected.
+ * If a thread makes more samples per second than the ring's `rate`, or than the module's
+ * parameter max_sample_rate, the kernel throttles it: only every 2nd, 4th, ... overflow
+ * makes a sample.  The next sample counts the others as dropped.  Sums are not affected.
+ * With a rate, a thread that is sampled for a while has between half of so many samples per
+ * second and all of them, if its counter overflows so often.  Seconds are real time.
+ * The kernel counts the samples of a window of time, in which the rate allows at least 8.
+ * So a thread has up to 8 samples before its first period grows.
  */
 #define VPERFCTR_RING		_IO(0xD0, 22)
 
@@ -796,6 +800,8 @@ struct vperfctr_ring {
 	__u64 map_size;		/* out: bytes, for mmap and munmap */
 	__u32 depth;		/* return addresses in each sample, at most; 0: no chain */
 	__u32 reserved;
+	__u32 rate;		/* samples per second of a thread, about; 0: no such limit */
+	__u32 reserved2;
 };
 
 /* The greatest depth. */
