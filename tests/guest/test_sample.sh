@@ -77,6 +77,24 @@ hot_line=$(grep -n 'hot line' "$here/two.S" | cut -d: -f 1)
 cold_line=$(grep -n 'cold line' "$here/two.S" | cut -d: -f 1)
 check "line of hot" "$(row Lines "/two[.]S:$hot_line  hot")" 1200
 check "line of cold" "$(row Lines "/two[.]S:$((cold_line + 1))  cold")" 400
+
+# Print "NUMBER SAMPLES" of the instructions with samples, and how many there are.
+annotate() # FUNCTION
+{
+	perfex --report "$tmp/samples" --annotate "$1" > "$tmp/annotated" 2>&1
+	check "status of --annotate $1" $? 0
+	awk '
+	/^ Instructions:/ { on = 1; next }
+	on && $1 ~ /%$/ { print ++n, $2 }
+	on && length($1) >= 6 && $1 !~ /[^0-9a-f]/ { n++ }
+	END { print n }' "$tmp/annotated"
+}
+
+check "instructions of hot" "$(annotate hot)" "1 1,200
+3"
+check "instructions of cold" "$(annotate cold)" "2 400
+3"
+check "instructions of gone" "$(perfex --report "$tmp/samples" --annotate gone 2>&1 | grep -c "no samples in a function 'gone'")" 1
 check "no bars in a pipe" "$(grep -c '#' "$tmp/report")" 0
 
 # the mappings are those of the program that was executed last, even if its life is short

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "jit-symbols.h"
+#include "symbols.h"
 
 #define MAX_SYMBOLS	(1U << 24)
 
@@ -114,7 +115,7 @@ struct jit_symbols *jit_symbols_read(uint32_t pid)
 	return NULL;
 }
 
-const char *jit_symbols_find(const struct jit_symbols *s, uint64_t address)
+static const struct symbol *find_symbol(const struct jit_symbols *s, uint64_t address)
 {
 	uint32_t low = 0, high = s->nr, middle;
 
@@ -126,7 +127,27 @@ const char *jit_symbols_find(const struct jit_symbols *s, uint64_t address)
 		else
 			high = middle;
 	}
-	return low && address < s->symbol[low - 1].end ? s->symbol[low - 1].name : NULL;
+	return low && address < s->symbol[low - 1].end ? &s->symbol[low - 1] : NULL;
+}
+
+const char *jit_symbols_find(const struct jit_symbols *s, uint64_t address)
+{
+	const struct symbol *symbol = find_symbol(s, address);
+
+	return symbol ? symbol->name : NULL;
+}
+
+/* The map has no bytes. */
+bool jit_symbols_code(const struct jit_symbols *s, uint64_t address, struct code *code)
+{
+	const struct symbol *symbol = find_symbol(s, address);
+
+	if (symbol)
+		*code = (struct code){
+			.start = symbol->start, .offset = symbol->start,
+			.size = symbol->end - symbol->start,
+		};
+	return symbol;
 }
 
 void jit_symbols_free(struct jit_symbols *s)

@@ -3,14 +3,18 @@
 #ifndef PERFEX_JIT_SYMBOLS_H
 #define PERFEX_JIT_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+struct code;
 struct jit_symbols;
 
 /* Return: NULL: there are none. */
 struct jit_symbols *jit_symbols_read(uint32_t pid);
 /* Return: the function's name, or NULL. */
 const char *jit_symbols_find(const struct jit_symbols *s, uint64_t address);
+/* Return: false: there is no function. */
+bool jit_symbols_code(const struct jit_symbols *s, uint64_t address, struct code *code);
 void jit_symbols_free(struct jit_symbols *s);
 
 #endif /* PERFEX_JIT_SYMBOLS_H */

@@ -95,6 +95,8 @@ static void print_usage(FILE *f)
 	      "      --callees       report paths of calls, as a tree\n"
 	      "      --comm=NAME,... report threads of this name (and -p, -t: of this number;\n"
 	      "                      -e: samples of this event)\n"
+	      "      --annotate=FUNCTION  report the lines and instructions of a function\n"
+	      "                      (FUNCTION@LIBRARY if several have one of that name)\n"
 	      "      --export=FORMAT  print samples for other programs: svg (a flame graph),\n"
 	      "                      folded, pprof, firefox\n"
 	      "  -r, --repeat=N      run COMMAND N times: print means and their deviation\n"
@@ -200,7 +202,7 @@ static bool says_how_to_report(const struct options *o)
 {
 	const struct reporting *r = &o->reporting;
 
-	return r->sort || r->children || r->callers || r->callees || r->comm || r->export;
+	return r->sort || r->children || r->callers || r->callees || r->comm || r->export || r->annotate;
 }
 
 static int check_report(const struct options *o, struct error *e)
@@ -217,6 +219,8 @@ static int check_report(const struct options *o, struct error *e)
 	if (r->export && (r->sort || r->children || r->callers || r->callees ||
 			  o->style != STYLE_TEXT))
 		return fail_usage(e, "--export cannot be combined with -j, --sort, --children, --callers or --callees");
+	if (r->annotate && (r->sort || r->children || r->callers || r->callees || r->export))
+		return fail_usage(e, "--annotate cannot be combined with --sort, --children, --callers, --callees or --export");
 	return report_check(r, e);
 }
 
@@ -268,7 +272,7 @@ static int check_options(const struct options *o, struct error *e)
 	if (check_output(o, e))
 		return -1;
 	if (says_how_to_report(o) && (!o->report || o->self_test))
-		return fail_usage(e, "--sort, --children, --callers, --callees, --comm and --export are for --report");
+		return fail_usage(e, "--sort, --children, --callers, --callees, --comm, --export and --annotate are for --report");
 	if (o->info)
 		return 0;
 	if (o->self_test)
@@ -347,7 +351,8 @@ static void take_list_options(struct options *o)
 /* Long options without a letter. */
 enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
 	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST, OPT_APPEND, OPT_LOG_FD,
-	OPT_SORT, OPT_CHILDREN, OPT_CALLERS, OPT_CALLEES, OPT_COMM, OPT_EXPORT, OPT_MAX_STACK };
+	OPT_SORT, OPT_CHILDREN, OPT_CALLERS, OPT_CALLEES, OPT_COMM, OPT_EXPORT, OPT_MAX_STACK,
+	OPT_ANNOTATE };
 
 int options_parse(int argc, char **argv, struct options *o, struct error *e)
 {
@@ -376,6 +381,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		{ "callees", no_argument, NULL, OPT_CALLEES },
 		{ "comm", required_argument, NULL, OPT_COMM },
 		{ "export", required_argument, NULL, OPT_EXPORT },
+		{ "annotate", required_argument, NULL, OPT_ANNOTATE },
 		{ "self-test", optional_argument, NULL, OPT_SELF_TEST },
 		{ "output", required_argument, NULL, 'o' },
 		{ "append", no_argument, NULL, OPT_APPEND },
@@ -471,6 +477,11 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			break;
 		case OPT_EXPORT:
 			o->reporting.export = optarg;
+			break;
+		case OPT_ANNOTATE:
+			if (!*optarg)
+				return fail_usage(e, "--annotate needs the name of a function");
+			o->reporting.annotate = optarg;
 			break;
 		case OPT_SELF_TEST:
 			if (optarg && !strcmp(optarg, "help")) {

@@ -402,6 +402,7 @@ struct reporting {
 	bool callers, callees;		/* also print these trees */
 	const char *comm;		/* names of threads, with commas; NULL: all */
 	const char *export;		/* a format; NULL: text */
+	const char *annotate;		/* a function; NULL: tables */
 };
 
 /* ---- attach -------------------------------------------------------------------- */

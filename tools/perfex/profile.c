@@ -324,6 +324,15 @@ static bool resolve_location(struct profile *p, struct profile_location *locatio
 	return true;
 }
 
+uint32_t profile_named_location(struct profile *p, uint32_t file, uint64_t offset)
+{
+	uint32_t number = profile_location(p, file, offset);
+
+	if (!number || location_of(p, number)->nrframes)
+		return number;
+	return resolve_location(p, location_of(p, number)) ? number : 0;
+}
+
 static struct module *open_module(const struct profile *p, uint32_t number)
 {
 	const struct profile_file *file = file_of(p, number);

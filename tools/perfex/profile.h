@@ -120,6 +120,9 @@ bool profile_add_sample(struct profile *p, const struct profile_sample *sample);
 /* Find the names of all locations. */
 int profile_resolve(struct profile *p, struct error *e);
 
+/* The same for a place in a file that has samples.  Return: its location; 0: no memory */
+uint32_t profile_named_location(struct profile *p, uint32_t file, uint64_t offset);
+
 int fail_memory(struct error *e);
 
 /* ---- reading one -------------------------------------------------------------------- */

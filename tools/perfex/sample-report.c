@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "annotate.h"
 #include "report.h"
 #include "tree.h"
 
@@ -299,6 +300,8 @@ static int print_profile(FILE *f, struct profile *p, const struct options *o, st
 	for (i = 0; o->reporting.export && i < ARRAY_SIZE(exports); i++)
 		if (!strcmp(o->reporting.export, exports[i].name))
 			return exports[i].fn(f, p, o, e);
+	if (o->reporting.annotate)
+		return o->style == STYLE_JSON ? annotate_json(f, p, o, e) : annotate_text(f, p, o, e);
 	if (o->style == STYLE_JSON)
 		return report_json(f, p, o, e);
 	return print_text(f, p, o, e);

@@ -43,8 +43,7 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-/* The path may come from an attacker: open no devices and no pipes. */
-static int open_regular(const char *path)
+int open_regular(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
@@ -173,23 +172,30 @@ bool module_is_stripped(struct module *m, char *build_id, size_t size)
 
 /* ---- addresses and compilation units ------------------------------------------------------ */
 
-static bool to_address(Elf *elf, uint64_t offset, uint64_t *address)
+/* Find the segment of code that has the offset. */
+static bool find_segment(Elf *elf, uint64_t offset, GElf_Phdr *phdr)
 {
-	GElf_Phdr phdr;
 	size_t i, nr;
 
 	if (elf_getphdrnum(elf, &nr))
 		return false;
 	for (i = 0; i < nr; i++) {
-		if (!gelf_getphdr(elf, (int)i, &phdr) || phdr.p_type != PT_LOAD ||
-		    !(phdr.p_flags & PF_X))
-			continue;
-		if (offset >= phdr.p_offset && offset - phdr.p_offset < phdr.p_filesz) {
-			*address = phdr.p_vaddr + (offset - phdr.p_offset);
+		if (gelf_getphdr(elf, (int)i, phdr) && phdr->p_type == PT_LOAD &&
+		    (phdr->p_flags & PF_X) && offset >= phdr->p_offset &&
+		    offset - phdr->p_offset < phdr->p_filesz)
 			return true;
-		}
 	}
 	return false;
+}
+
+static bool to_address(Elf *elf, uint64_t offset, uint64_t *address)
+{
+	GElf_Phdr phdr;
+
+	if (!find_segment(elf, offset, &phdr))
+		return false;
+	*address = phdr.p_vaddr + (offset - phdr.p_offset);
+	return true;
 }
 
 static int compare_units(const void *a, const void *b)
@@ -374,4 +380,86 @@ unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
 		dwarf_lineno(line, &places[0].line);
 	}
 	return 1 + find_inlined(unit, at - bias, places, room);
+}
+
+/* ---- the code of a function ------------------------------------------------------------ */
+
+/* Return: where the next symbol after the address is; UINT64_MAX: there is none. */
+static Dwarf_Addr next_symbol(struct module *m, Dwarf_Addr at)
+{
+	int i, nr = dwfl_module_getsymtab(m->mod);
+	Dwarf_Addr next = UINT64_MAX;
+	GElf_Addr value;
+	GElf_Sym symbol;
+
+	for (i = 0; i < nr; i++) {
+		if (!dwfl_module_getsym_info(m->mod, i, &symbol, &value, NULL, NULL, NULL) ||
+		    symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
+		    GELF_ST_TYPE(symbol.st_info) == STT_SECTION ||
+		    GELF_ST_TYPE(symbol.st_info) == STT_FILE ||
+		    GELF_ST_TYPE(symbol.st_info) == STT_TLS)
+			continue;
+		if (value > at && value < next)
+			next = value;
+	}
+	return next;
+}
+
+/* Find the range by the symbol, and if there is none, by the debugging information. */
+static bool find_range(struct module *m, Dwarf_Addr at, Dwarf_Addr *start, Dwarf_Addr *end)
+{
+	Dwarf_Die found[MAX_SCOPES], *unit;
+	Dwarf_Addr base, bias;
+	GElf_Off from_symbol;
+	GElf_Sym symbol;
+	ptrdiff_t next = 0;
+
+	if (dwfl_module_addrinfo(m->mod, at, &from_symbol, &symbol, NULL, NULL, NULL)) {
+		*start = at - from_symbol;
+		/* Symbols that assembly makes may have no size. */
+		*end = symbol.st_size > from_symbol ? *start + symbol.st_size : next_symbol(m, at);
+		return true;
+	}
+	unit = find_unit(m, at, &bias);
+	if (!unit || !find_scopes(unit, at - bias, found, 0, 0))
+		return false;
+	while ((next = dwarf_ranges(&found[0], next, &base, start, end)) > 0)
+		if (at - bias >= *start && at - bias < *end) {
+			*start += bias;
+			*end += bias;
+			return true;
+		}
+	return false;
+}
+
+bool module_function(struct module *m, uint64_t offset, struct code *code)
+{
+	Dwarf_Addr start, end, at, last;
+	Elf_Data *data;
+	GElf_Phdr phdr;
+	GElf_Ehdr ehdr;
+
+	memset(code, 0, sizeof(*code));
+	if (m->jit)
+		return jit_symbols_code(m->jit, offset, code);
+	if (!find_segment(m->elf, offset, &phdr))
+		return false;
+	at = phdr.p_vaddr + (offset - phdr.p_offset);
+	if (!find_range(m, at + m->bias, &start, &end))
+		return false;
+	start -= m->bias;
+	end -= m->bias;
+	/* The file may come from an attacker: stay in the segment. */
+	last = phdr.p_vaddr + phdr.p_filesz;
+	if (start > at || start < phdr.p_vaddr)
+		start = at;
+	if (end <= at || end > last)
+		end = last;
+	code->start = start;
+	code->size = end - start;
+	code->offset = phdr.p_offset + (start - phdr.p_vaddr);
+	data = elf_getdata_rawchunk(m->elf, (int64_t)code->offset, code->size, ELF_T_BYTE);
+	code->bytes = data && data->d_size == code->size ? data->d_buf : NULL;
+	code->machine = gelf_getehdr(m->elf, &ehdr) ? ehdr.e_machine : EM_NONE;
+	return true;
 }

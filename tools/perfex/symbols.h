@@ -29,6 +29,21 @@ struct place {
 unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
 			 struct place *places, unsigned int room);
 
+/* The code of a function. */
+struct code {
+	uint64_t start;			/* as in the file's symbols */
+	uint64_t offset;		/* of the start in the file, as for module_find() */
+	uint64_t size;
+	const unsigned char *bytes;	/* the module's; NULL: not known */
+	unsigned int machine;		/* EM_X86_64 and the like */
+};
+
+/* Find the code of the function at an offset.  Return: false: there is no function. */
+bool module_function(struct module *m, uint64_t offset, struct code *code);
+
+/* Open a file whose name may come from an attacker: no device and no pipe.  Return: -1: cannot */
+int open_regular(const char *path);
+
 /* True if the file has no symbols but those that other files use.  It has this build ID. */
 bool module_is_stripped(struct module *m, char *build_id, size_t size);
 
