@@ -114,6 +114,17 @@ check "gzip's are explained" "$([ "$(row Functions '[[](gzip|libc[.].*)[]]')" -g
 check "unknown of gzip" "$(row Functions '[[]unknown')" 0
 check "kernel addresses of user mode" "$(row Functions '[[]kernel')" 0
 
+# a rate: samples stand for all periods, and are not many more than asked for
+perfex --sample=$event:u -F 2000 -o "$tmp/samples" gzip -9c "$tmp/input" > "$tmp/out" 2> "$tmp/err"
+check "status with a rate" $? 0
+perfex -j --report "$tmp/samples" > "$tmp/report"
+period=$(sed -n 's/.*"period":\([0-9]*\).*/\1/p' "$tmp/report")
+numbers=$(sed -n 's/^perfex: \([0-9,]*\) samples in .* for \([0-9,]*\) periods; \([0-9,]*\) .*/\1 \2 \3/p' "$tmp/err" | tr -d ,)
+check "periods with a rate" "$(echo "$numbers" | awk -v period="$period" '{ print $2 - int($3 / period) }')" 0
+check "samples with a rate" "$(echo "$numbers" | awk -v seconds="$(sed -n 's/.*"thread-seconds":\([0-9.]*\).*/\1/p' "$tmp/report")" '
+	{ print ($1 > 20 && $1 < 40 + 2200 * seconds && $2 > 5 * $1) ? "as many as asked for" : $0 }')" \
+	"as many as asked for"
+
 # more overflows than samples are allowed: some are dropped, all events are counted
 case $(uname -r) in
 # a sample takes milliseconds there

@@ -278,7 +278,7 @@ static void print_picture(struct picture *pic)
 	fprintf(f, "</text>\n<text x=\"%d\" y=\"46\">", MARGIN);
 	print_string(f, event->name);
 	fprintf(f, ": %s samples", thousands(number, event->samples));
-	if (event->period)
+	if (event->period && !pic->p->rate)
 		fprintf(f, ", one each %s", thousands(number, event->period));
 	fprintf(f, "</text>\n<text id=\"reset\" class=\"b\" x=\"%d\" y=\"46\">Reset zoom</text>\n"
 		"<text id=\"search\" class=\"b\" x=\"%d\" y=\"46\">Search</text>\n"

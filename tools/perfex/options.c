@@ -8,6 +8,9 @@
 
 #include "perfex.h"
 
+/* Samples per second: more are never useful. */
+#define MAX_RATE	1000000
+
 /* Return addresses in each sample. */
 #define USUAL_DEPTH	64
 
@@ -67,7 +70,7 @@ static void print_usage(FILE *f)
 	fputs("Usage: perfex [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 	      "       perfex [OPTION]... -p PID[,PID]... [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex [OPTION]... -t TID[,TID]... [--timeout=SECONDS | [--] COMMAND...]\n"
-	      "       perfex --sample[=EVENT[=PERIOD],...] -o FILE [-g] [--] COMMAND...\n"
+	      "       perfex --sample[=EVENT[=PERIOD],...] -o FILE [-g] [-F N] [--] COMMAND...\n"
 	      "       perfex --report=FILE [--export=FORMAT] [OPTION]...\n"
 	      "       perfex [-v] list [WORD]...\n"
 	      "       perfex --self-test[=CHECK[,CHECK]...] [--report=FILE]\n"
@@ -85,6 +88,8 @@ static void print_usage(FILE *f)
 	      "      --no-inherit    do not count threads and processes that are started\n"
 	      "      --sample[=EVENT[=PERIOD],...]  write to FILE where threads are after each\n"
 	      "                      PERIOD events (instructions:u=100k, cycles=2M)\n"
+	      "  -F, --freq=N        with --sample, adapt the periods: a thread has about N\n"
+	      "                      samples per second\n"
 	      "  -g, --call-graph[=fp]  with --sample, also write the calls that led there, by\n"
 	      "                      frame pointers\n"
 	      "      --max-stack=N   with -g, write at most N calls of each sample (64)\n"
@@ -235,6 +240,16 @@ static int check_targets(const struct options *o, struct error *e)
 	return 0;
 }
 
+static bool sample_has_period(const struct sample_spec *spec)
+{
+	unsigned int i;
+
+	for (i = 0; i < spec->nr; i++)
+		if (spec->event[i].period)
+			return true;
+	return false;
+}
+
 static int check_sampling(const struct options *o, struct error *e)
 {
 	if (o->nrspecs || o->repeat || o->runs_auto || o->interval || o->style != STYLE_TEXT ||
@@ -242,6 +257,8 @@ static int check_sampling(const struct options *o, struct error *e)
 		return fail_usage(e, "--sample cannot be combined with -e, -r, -I, -x, -j, --runs or --per-thread");
 	if (!o->output)
 		return fail_usage(e, "--sample needs a file to write to (-o)");
+	if (o->sample.rate && sample_has_period(&o->sample))
+		return fail_usage(e, "either -F or --sample=EVENT=PERIOD says when samples are taken");
 	return check_targets(o, e);
 }
 
@@ -283,6 +300,8 @@ static int check_options(const struct options *o, struct error *e)
 		return check_report(o, e);
 	if ((o->sample.depth || o->max_stack) && !o->sampling)
 		return fail_usage(e, "-g and --max-stack are for --sample");
+	if (o->sample.rate && !o->sampling)
+		return fail_usage(e, "-F is for --sample");
 	if (o->max_stack && !o->sample.depth)
 		return fail_usage(e, "--max-stack is for -g");
 	if (o->sampling)
@@ -374,6 +393,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		{ "sample", optional_argument, NULL, OPT_SAMPLE },
 		{ "call-graph", optional_argument, NULL, 'g' },
 		{ "max-stack", required_argument, NULL, OPT_MAX_STACK },
+		{ "freq", required_argument, NULL, 'F' },
 		{ "report", required_argument, NULL, OPT_REPORT },
 		{ "sort", required_argument, NULL, OPT_SORT },
 		{ "children", no_argument, NULL, OPT_CHILDREN },
@@ -397,7 +417,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 	int c;
 
 	/* '+': stop at the command.  ':': perfex prints the messages. */
-	while ((c = getopt_long(argc, argv, "+:e:p:t:o:r:I:x:g::" LETTERS, longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:e:p:t:o:r:I:x:g::F:" LETTERS, longs, NULL)) != -1) {
 		switch (c) {
 		case 'e':
 			if (o->nrspecs == MAX_SPECS)
@@ -454,6 +474,10 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			break;
 		case 'g':
 			if (parse_chains(o, optarg, argv, e))
+				return -1;
+			break;
+		case 'F':
+			if (parse_number(&o->sample.rate, optarg, MAX_RATE, "samples per second", e))
 				return -1;
 			break;
 		case OPT_MAX_STACK:
@@ -536,8 +560,6 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			if (optopt && strchr("aCG", optopt))
 				return fail_with(e, "there is no -%c, as perfex counts threads and not CPUs: use perf stat for these",
 						 optopt);
-			if (optopt == 'F')
-				return fail_usage(e, "there is no -F: --sample=EVENT=PERIOD says after how many events a sample is taken");
 			if (optopt)
 				return fail_with(e, "unknown option -%c: see perfex --help", optopt);
 			return fail_with(e, "unknown option '%s': see perfex --help",

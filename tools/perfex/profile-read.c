@@ -26,6 +26,9 @@
  */
 #define MAX_DROPPED	1024
 
+/* With a rate, the kernel has chosen a longer period. */
+#define MAX_SKIPPED	(UINT64_C(1) << 31)
+
 /*
  * Mappings of a process, the latest first.  They never change, so that a process shares
  * them with those that it forks.
@@ -145,6 +148,7 @@ static int read_header(struct reader *in, struct error *e)
 	} else {
 		p->tsc_khz = u.h.tsc_khz;
 		p->chains = u.h.flags & SAMPLES_CHAINS;
+		p->rate = u.h.rate;
 		memcpy(p->cpu_name, u.h.cpu_name, sizeof(p->cpu_name));
 	}
 	p->cpu_name[sizeof(p->cpu_name) - 1] = '\0';
@@ -666,7 +670,8 @@ static bool add_samples(struct reader *in, struct profile_sample *sample, uint64
 static int apply_sample(struct reader *in, const struct record_sample *r, const char *chain,
 			struct error *e)
 {
-	uint64_t weight = 1 + (r->dropped < MAX_DROPPED ? r->dropped : 0);
+	uint64_t most = in->p->rate ? MAX_SKIPPED : MAX_DROPPED;
+	uint64_t weight = 1 + (r->dropped < most ? r->dropped : 0);
 	struct profile_sample sample = { .tsc = r->tsc, .weight = weight, .cpu = r->cpu };
 	const struct thread *thread = find_task(&in->threads, r->tid);
 

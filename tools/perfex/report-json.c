@@ -160,6 +160,8 @@ int report_json(FILE *f, struct profile *p, const struct options *o, struct erro
 	json_string(f, p->cpu_name);
 	fprintf(f, ",\"complete\":%s,\"samples\":%zu,\"dropped\":%" PRIu64 ",\"lost\":%" PRIu64,
 		p->complete ? "true" : "false", p->nrsamples, p->dropped, p->lost);
+	if (p->rate)
+		fprintf(f, ",\"rate\":%" PRIu32, p->rate);
 	if (p->complete && p->tsc_khz)
 		fprintf(f, ",\"thread-seconds\":%.9f", (double)p->tsc / (p->tsc_khz * 1e3));
 	fputs(",\"events\":[\n", f);

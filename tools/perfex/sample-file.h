@@ -28,7 +28,7 @@ struct samples_header {
 	uint32_t cpu_type;	/* VPERFCTR_CPU_* */
 	uint32_t tsc_khz;	/* 0: not known */
 	uint32_t flags;		/* SAMPLES_CHAINS */
-	uint32_t reserved;
+	uint32_t rate;		/* samples per second of a thread: periods vary; 0: they do not */
 	char cpu_name[64];
 };
 
@@ -56,7 +56,7 @@ struct record {
 struct record_event {
 	uint32_t counter;	/* bit of record_sample.overflow */
 	uint32_t map;
-	uint64_t period;	/* events from one sample to the next */
+	uint64_t period;	/* events from one sample to the next; with a rate: at least */
 	uint64_t evntsel;	/* the counter's control, as the module got it */
 	char name[];		/* with mode */
 };
@@ -91,7 +91,7 @@ struct record_sample {
 	uint64_t ip;
 	uint64_t tsc;
 	uint64_t overflow;	/* as in struct vperfctr_sample: a bit for each event */
-	uint64_t dropped;
+	uint64_t dropped;	/* overflows before it without a sample; with a rate: it stands for them */
 	uint64_t chain[];	/* return addresses, the innermost first */
 };
 

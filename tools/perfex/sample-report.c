@@ -184,8 +184,9 @@ static void print_counts(FILE *f, const struct profile *p)
 		else
 			continue;
 		if (p->nrevents > 1)
-			fprintf(f, ", %s samples, one each %s", thousands(samples, event->samples),
-				thousands(period, event->period));
+			fprintf(f, ", %s samples", thousands(samples, event->samples));
+		if (p->nrevents > 1 && !p->rate)
+			fprintf(f, ", one each %s", thousands(period, event->period));
 		fputc('\n', f);
 	}
 }
@@ -195,11 +196,14 @@ static void print_head(FILE *f, const struct profile *p)
 	char buf[THOUSANDS_LEN];
 
 	fprintf(f, "\n Samples of '%s'", p->command ? p->command : "?");
-	if (p->nrevents == 1)
+	if (p->rate)
+		fprintf(f, " (about %s per second of each thread)", thousands(buf, p->rate));
+	else if (p->nrevents == 1)
 		fprintf(f, " (%sone each %s %s)", p->first_thread ? "its first thread, " : "",
 			thousands(buf, p->events[0].period), p->events[0].name);
 	fprintf(f, ":\n\n%20s  samples\n", thousands(buf, p->nrsamples));
-	fprintf(f, "%20s  dropped\n", thousands(buf, p->dropped));
+	fprintf(f, "%20s  %s\n", thousands(buf, p->dropped),
+		p->rate ? "shortest periods more, for which samples stand" : "dropped");
 	if (p->lost)
 		fprintf(f, "%20s  records of mappings and tasks lost\n", thousands(buf, p->lost));
 	print_counts(f, p);

@@ -176,12 +176,24 @@ static bool is_prime(uint64_t n)
 	return n > 1;
 }
 
+/*
+ * The kernel only makes periods longer.  So the shortest one is enough for events that are so
+ * many times rarer than cycles_for() says.
+ */
+#define RARER		256
+#define SHORTEST	251
+
 /* A prime: a loop of the program must not meet the same instruction in each period. */
-static uint64_t usual_period(const struct vperfctr_event *event, const struct vperfctr_info *info)
+static uint64_t usual_period(const struct vperfctr_event *event, const struct vperfctr_info *info,
+			     unsigned int rate)
 {
 	uint64_t hz = info->tsc_khz ? info->tsc_khz * UINT64_C(1000) : 1000000000;
 	uint64_t period = hz / SAMPLES_PER_SECOND / cycles_for(event);
 
+	if (rate)
+		period = hz / rate / cycles_for(event) / RARER;
+	if (rate && period < SHORTEST)
+		period = SHORTEST;
 	if (period < info->min_period)
 		period = info->min_period;
 	while (!is_prime(period))
@@ -239,8 +251,8 @@ static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 		c->period[i] = c->spec->nr ? c->spec->event[i].period : 0;
 		if (c->period[i])
 			continue;
-		c->chosen = true;
-		c->period[i] = usual_period(&c->events->ev[i], kinds->info);
+		c->chosen = c->chosen || !c->spec->rate;
+		c->period[i] = usual_period(&c->events->ev[i], kinds->info, c->spec->rate);
 	}
 	return assign_counters(c->events, kinds->info, kinds->nr, c->ctr, e);
 }
@@ -250,6 +262,11 @@ static void print_choice(const struct choice *c)
 	char buf[THOUSANDS_LEN];
 	unsigned int i;
 
+	if (c->spec->rate) {
+		fprintf(stderr, "perfex: about %s samples of %s per second of each thread (--sample=EVENT chooses another)\n",
+			thousands(buf, c->spec->rate), c->events->ev[0].name);
+		return;
+	}
 	fputs("perfex: a sample", stderr);
 	for (i = 0; i < c->events->nr; i++)
 		fprintf(stderr, "%s each %s %s", i ? " and" : "", thousands(buf, c->period[i]),
@@ -285,6 +302,7 @@ static void make_ring(struct vperfctr_ring *ring, const struct choice *c, unsign
 		if (c->events->ev[i].modes & VPERFCTR_MODE_KERNEL)
 			ring->flags |= VPERFCTR_RING_KERNEL;
 	ring->depth = c->spec->depth;
+	ring->rate = c->spec->rate;
 	if (ring->depth)
 		size += (1 + ring->depth) * sizeof(uint64_t);
 	while (n > 64 && (n * size > RING_BYTES / nrrings || n > RING_SAMPLES / nrrings))
@@ -303,6 +321,7 @@ static void write_header(struct recording *rec, const struct choice *c, char **a
 		.cpu_type = info->cpu_type,
 		.tsc_khz = info->tsc_khz,
 		.flags = c->spec->depth ? SAMPLES_CHAINS : 0,
+		.rate = c->spec->rate,
 	};
 	char *text = NULL;
 	unsigned int i;
@@ -483,8 +502,11 @@ static void print_summary(const struct recording *rec, const struct choice *c,
 	char a[THOUSANDS_LEN], b[THOUSANDS_LEN];
 	unsigned int i;
 
-	fprintf(stderr, "perfex: %s samples in '%s', %s dropped;", thousands(a, rec->nrsamples),
-		name, thousands(b, rec->dropped));
+	fprintf(stderr, "perfex: %s samples in '%s'", thousands(a, rec->nrsamples), name);
+	if (c->spec->rate)
+		fprintf(stderr, " for %s periods;", thousands(b, rec->nrsamples + rec->dropped));
+	else
+		fprintf(stderr, ", %s dropped;", thousands(b, rec->dropped));
 	for (i = 0; i < c->events->nr; i++)
 		fprintf(stderr, "%s %s %s", i ? "," : "", thousands(a, sums->pmc[i]),
 			c->events->ev[i].name);
@@ -495,7 +517,7 @@ static void print_summary(const struct recording *rec, const struct choice *c,
 	/* If there are so few samples that the file says nothing, say what to do about it. */
 	if (!rec->nrsamples && !rec->dropped)
 		advise_shorter_period(c, sums, inherit);
-	else if (rec->dropped > rec->nrsamples)
+	else if (rec->dropped > rec->nrsamples && !c->spec->rate)
 		advise_longer_period(c, rec, seconds);
 }
 

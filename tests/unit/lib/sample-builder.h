@@ -35,6 +35,14 @@ static inline void put_header(const char *file, uint32_t flags)
 	fwrite(&h, sizeof(h), 1, built);
 }
 
+/* The header has been put: its rate is this. */
+static inline void put_rate(uint32_t rate)
+{
+	fseek(built, offsetof(struct samples_header, rate), SEEK_SET);
+	fwrite(&rate, sizeof(rate), 1, built);
+	fseek(built, 0, SEEK_END);
+}
+
 static inline void put_event(uint32_t counter, uint64_t period, const char *name)
 {
 	struct record_event r = { .counter = counter, .period = period };
@@ -92,6 +100,17 @@ static inline void put_chain(uint32_t pid, uint32_t tid, uint64_t tsc, uint64_t 
 static inline void put_sample(uint32_t pid, uint32_t tid, uint64_t tsc, uint64_t ip)
 {
 	put_chain(pid, tid, tsc, 1, ip, 0, NULL);
+}
+
+/* A sample that also stands for `dropped` overflows before it. */
+static inline void put_heavy_sample(uint32_t pid, uint64_t tsc, uint64_t ip, uint64_t dropped)
+{
+	struct record_sample r = {
+		.size = sizeof(r), .flags = 1, .pid = pid, .tid = pid, .ip = ip, .tsc = tsc,
+		.overflow = 1, .dropped = dropped,
+	};
+
+	put_record(RECORD_SAMPLES, &r, sizeof(r), NULL);
 }
 
 static inline void put_end(uint64_t nr, const uint64_t *counts)

@@ -187,6 +187,44 @@ START_TEST(advice_on_several_events)
 }
 END_TEST
 
+/* ---- a rate ------------------------------------------------------------------------------ */
+
+/* The samples stand for all of the events, as the kernel has made periods longer. */
+START_TEST(rate)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		fake.samples[i].dropped = 99;
+	ck_assert_int_eq(sample("--sample", "-F", "1000", TWO), 0);
+	has(err, "perfex: about 1,000 samples of cycles:u per second of each thread (");
+	has(err, "perfex: 10 samples in '");
+	has(err, "' for 1,000 periods; ");
+	has_not(err, "longer period");
+	ck_assert_uint_eq(fake_seen->ring.rate, 1000);
+	/* 2 GHz, and a 256th of the cycles between two samples. */
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -7817);
+	ck_assert_int_eq(sample("--sample=branches:u,instructions:u", "--freq=50000", TWO), 0);
+	has_not(err, "perfex: about");
+	ck_assert_uint_eq(fake_seen->ring.rate, 50000);
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -251);
+	ck_assert_int_eq(fake_seen->ctr[1].ireset, -251);
+	fake.info.min_period = 1000;
+	ck_assert_int_eq(sample("--sample=instructions:u", "-F1000000", TWO), 0);
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -1009);
+	ck_assert_int_eq(sample("--sample", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.rate, 0);
+}
+END_TEST
+
+START_TEST(rate_of_an_old_module)
+{
+	fake.fail[FAKE_RING] = E2BIG;
+	ck_assert_int_eq(sample("--sample=cycles", "-F1000", TWO), 125);
+	is_message("the vperfctr module is too old for call chains (-g) or a rate (-F)");
+}
+END_TEST
+
 /* ---- chains -------------------------------------------------------------------------- */
 
 START_TEST(chains)
@@ -336,7 +374,12 @@ static const struct {
 	{ "--sample", "--max-stack=5", "--max-stack is for -g" },
 	{ "--sample", "--max-stack=128", "from 1 to 127" },
 	{ "--sample", "--max-stack=0", "from 1 to 127" },
-	{ "--sample", "-F1000", "there is no -F: --sample=EVENT=PERIOD says" },
+	{ "--sample", "-F0", "'0' is not a number of samples per second, from 1 to 1000000" },
+	{ "--sample", "-F1000001", "from 1 to 1000000" },
+	{ "--sample", "--freq=x", "from 1 to 1000000" },
+	{ "--sample=cycles=1k", "-F1000", "either -F or --sample=EVENT=PERIOD says" },
+	{ "--sample=cycles,instructions=1k", "-F1000", "either -F or --sample=EVENT=PERIOD says" },
+	{ "-v", "-F1000", "-F is for --sample" },
 	{ "--sample", "-r2", "cannot be combined" },
 	{ "--sample", "-j", "cannot be combined" },
 	{ "--sample", "-I5", "cannot be combined" },
@@ -399,6 +442,8 @@ static Suite *suite(void)
 	tcase_add_test(t, separate_argument);
 	tcase_add_test(t, several_events);
 	tcase_add_test(t, advice_on_several_events);
+	tcase_add_test(t, rate);
+	tcase_add_test(t, rate_of_an_old_module);
 	tcase_add_test(t, chains);
 	tcase_add_test(t, many_records);
 	tcase_add_test(t, size_of_rings);

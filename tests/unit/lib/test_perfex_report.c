@@ -79,6 +79,33 @@ START_TEST(head)
 }
 END_TEST
 
+/* With a rate, a sample stands for all that the kernel has skipped; else there is a limit. */
+START_TEST(varying_periods)
+{
+	begin();
+	put_rate(2000);
+	put_mapping(10, 0, CODE, TWO);
+	put_heavy_sample(10, 5, first, 29999);
+	put_heavy_sample(10, 6, second, 9999);
+	end();
+	ck_assert_int_eq(report(), 0);
+	has(out, "\n Samples of 'two x' (about 2,000 per second of each thread):\n\n"
+		 "                   2  samples\n");
+	functions_are("  75.00%             1  first [two]\n"
+		      "  25.00%             1  second [two]\n");
+	ck_assert_int_eq(report("-j"), 0);
+	has(out, "\"rate\":2000,");
+	begin();
+	put_mapping(10, 0, CODE, TWO);
+	put_heavy_sample(10, 5, first, 29999);
+	put_heavy_sample(10, 6, second, 0);
+	end();
+	ck_assert_int_eq(report(), 0);
+	functions_are("  50.00%             1  first [two]\n"
+		      "  50.00%             1  second [two]\n");
+}
+END_TEST
+
 /* A process has its parent's mappings until it executes a file; threads share them. */
 START_TEST(fork_and_exec)
 {
@@ -732,6 +759,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(t, setup, command_teardown);
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, head);
+	tcase_add_test(t, varying_periods);
 	tcase_add_test(t, fork_and_exec);
 	tcase_add_test(t, latest_mapping);
 	tcase_add_test(t, kernel_is_one_place);

@@ -21,11 +21,11 @@ function __perfex_command
                 set -e tokens[1]
                 break
             case --event --pid --tid --timeout --kind --repeat --runs --interval \
-                    --interval-print --field-separator --max-stack --report --sort --comm --export --annotate \
+                    --interval-print --field-separator --freq --max-stack --report --sort --comm --export --annotate \
                     --output --log-fd
                 set -e tokens[1]
             case '--*'
-            case '-*e' '-*p' '-*t' '-*o' '-*r' '-*I' '-*x'
+            case '-*e' '-*p' '-*t' '-*o' '-*r' '-*I' '-*x' '-*F'
                 set -e tokens[1]
             case '-*'
             case '*'
@@ -65,6 +65,7 @@ $c -l no-inherit -d 'Do not count threads and processes that are started'
 $c -l sample -d 'Write where threads are after each PERIOD events'
 $c -l sample -x -d 'Choose the event and the period' -a '(__perfex_events)='
 $c -s g -l call-graph -d 'With --sample, write the chains of calls'
+$c -s F -l freq -x -d 'With --sample, so many samples per second'
 $c -l max-stack -x -d 'With -g, write at most so many calls'
 $c -l report -r -F -d 'Print the hottest functions of such a file'
 $c -l sort -x -d 'Report by these' -a '(__fish_append , comm pid tid cpu dso symbol line event)'
