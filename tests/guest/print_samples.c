@@ -30,6 +30,7 @@ union data {
 	struct record_fork fork;
 	struct record_mapping mapping;
 	struct record_sample sample;
+	struct record_clock clock;
 	struct record_end end;
 	char bytes[MAX_RECORD];
 };
@@ -123,6 +124,9 @@ static void print_record(uint32_t type, size_t size)
 		break;
 	case RECORD_SAMPLES:
 		print_samples(size);
+		break;
+	case RECORD_CLOCK:
+		printf("clock %" PRIu64 " %" PRIu64 "\n", data.clock.tsc, data.clock.monotonic);
 		break;
 	case RECORD_END:
 		print_end();

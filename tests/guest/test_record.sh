@@ -129,6 +129,45 @@ attach()
 attach -p . process 7
 attach -t ' \(10\|34\|38\)$' thread 3
 
+# functions that a program makes at run time, one after the other at the same address: their
+# instructions have the samples that the file has there
+sample --sample=$event:u=1000 "$here/jit" "$tmp"
+check "status of jit" "$status" 0
+# shellcheck disable=SC2046 # these are three words
+set -- $(cat "$tmp/out")
+# Print "SAMPLES" at the offsets that only one of the functions has, but for 0.
+samples_at() # ADDRESS OFFSET...
+{
+	at=$1
+	shift
+	for offset; do
+		printf "sample %x\n" $((0x$at + offset))
+	done > "$tmp/addresses"
+	awk 'NR == FNR { wanted[$2] = 1; next } $1 == "sample" && $6 in wanted { n++ } END { print n + 0 }' \
+		"$tmp/addresses" "$tmp/text"
+}
+# the loop of the first function, and that of the second
+case $(uname -m) in
+aarch64) first="8 12" second="40 44" ;;
+*) first="5 7" second="21 23" ;;
+esac
+for function in first second; do
+	eval "offsets=\$$function"
+	# shellcheck disable=SC2086 # these are two words
+	n=$(samples_at "$1" $offsets)
+	check "many samples of $function" "$([ "$n" -ge 399 ] && echo yes)" yes
+	perfex --report "$tmp/samples" --annotate $function > "$tmp/annotated" 2>&1
+	check "status of --annotate $function" $? 0
+	check "samples of $function" "$(awk '$1 ~ /%$/ && length($3) > 6 { gsub(",", "", $2); n += $2 } END { print n + 0 }' "$tmp/annotated")" "$n"
+	check "ends of $function" "$(grep -c '  ret' "$tmp/annotated")" 1
+	for offset in $offsets; do
+		n=$(samples_at "$1" "$offset")
+		check "samples at $offset of $function" "$(awk -v at="$(printf %x $((0x$1 + offset)))" '
+		$1 ~ /%$/ && $3 == at { gsub(",", "", $2); n = $2 }
+		END { print n + 0 }' "$tmp/annotated")" "$n"
+	done
+done
+
 # two events; without options, an event and a period that give some samples
 if [ $event = instructions ]; then
 	sample --sample=instructions:u=1000,cycles:u=700 "$here/two"

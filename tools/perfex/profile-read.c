@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jit-dump.h"
 #include "profile.h"
 #include "sample-file.h"
 
@@ -38,6 +39,7 @@ struct mapping {
 	uint32_t file;
 	uint32_t older;		/* 0: none */
 	uint32_t depth;		/* how many there are from here on */
+	uint32_t dump;		/* the latest file of a JIT from here on: number + 1, or 0 */
 };
 
 struct process {
@@ -302,6 +304,29 @@ static int read_mapping(struct reader *in, const char *data, size_t len, struct 
 	return add_entry(in, RECORD_MAPPING, r.task.tsc, data, len, e);
 }
 
+static int read_clock(struct reader *in, const char *data, size_t len, struct error *e)
+{
+	struct profile *p = in->p;
+	struct clock_pair *clocks;
+	struct record_clock r;
+
+	if (len < sizeof(r))
+		return fail_damaged(e, in, "a short record of clocks");
+	memcpy(&r, data, sizeof(r));
+	/* They are in the order of their time; those of the same time say nothing. */
+	if (p->nrclocks && r.tsc <= p->clocks[p->nrclocks - 1].tsc)
+		return 0;
+	/* There is room for a power of two. */
+	if (!(p->nrclocks & (p->nrclocks - 1))) {
+		clocks = reallocarray(p->clocks, p->nrclocks ? p->nrclocks * 2 : 1, sizeof(*clocks));
+		if (!clocks)
+			return fail_memory(e);
+		p->clocks = clocks;
+	}
+	p->clocks[p->nrclocks++] = (struct clock_pair){ r.tsc, r.monotonic };
+	return 0;
+}
+
 static int read_task(struct reader *in, uint32_t type, const char *data, size_t len,
 		     struct error *e)
 {
@@ -359,6 +384,8 @@ static int read_record_v2(struct reader *in, uint32_t type, const char *data, si
 		return read_samples(in, data, len, e) ? -1 : 1;
 	case RECORD_MAPPING:
 		return read_mapping(in, data, len, e) ? -1 : 1;
+	case RECORD_CLOCK:
+		return read_clock(in, data, len, e);
 	case RECORD_COMM:
 	case RECORD_EXEC:
 	case RECORD_FORK:
@@ -461,6 +488,8 @@ static int add_mapping(struct reader *in, const struct mapping *map, uint32_t pi
 	in->mappings[nr] = *map;
 	in->mappings[nr].older = process->mappings;
 	in->mappings[nr].depth = depth;
+	if (!map->dump)
+		in->mappings[nr].dump = in->mappings[process->mappings].dump;
 	process->mappings = (uint32_t)nr;
 	in->nrmappings = nr + 1;
 	return 0;
@@ -472,6 +501,29 @@ static bool is_anonymous(const char *path)
 	return !*path || !strcmp(path, "//anon") || !strncmp(path, "[anon", 5) ||
 	       !strcmp(path, "[heap]") || !strncmp(path, "/memfd:", 7) ||
 	       !strcmp(path, "/dev/zero (deleted)");
+}
+
+/* Read the file of a JIT when it is mapped first.  Return: its number + 1; 0: no memory */
+static uint32_t find_dump(struct reader *in, uint32_t file, const struct file_identity *id)
+{
+	struct profile *p = in->p;
+	struct profile_dump *dumps;
+	struct error why = { .text = "" };
+	uint32_t i;
+
+	for (i = 0; i < p->nrdumps; i++)
+		if (p->dumps[i].file == file)
+			return i + 1;
+	dumps = reallocarray(p->dumps, p->nrdumps + 1, sizeof(*dumps));
+	if (!dumps)
+		return 0;
+	p->dumps = dumps;
+	dumps[i] = (struct profile_dump){
+		.file = file, .dump = jit_dump_open(string_of(p, file_of(p, file)->path), id, &why),
+	};
+	dumps[i].reason = strdup(why.text);
+	p->nrdumps++;
+	return dumps[i].reason ? i + 1 : 0;
 }
 
 static int apply_mapping(struct reader *in, const struct entry *entry, struct error *e)
@@ -500,6 +552,13 @@ static int apply_mapping(struct reader *in, const struct entry *entry, struct er
 	}
 	if (!map.file)
 		return fail_memory(e);
+	if (is_jit_dump(path)) {
+		const struct file_identity id = { r.major, r.minor, r.inode };
+
+		map.dump = find_dump(in, map.file, &id);
+		if (!map.dump)
+			return fail_memory(e);
+	}
 	if (file_of(in->p, map.file)->size < map.end - map.start)
 		file_of(in->p, map.file)->size = map.end - map.start;
 	return add_mapping(in, &map, r.task.pid, e);
@@ -587,17 +646,44 @@ static uint32_t find_mapping(const struct reader *in, uint32_t mappings, uint64_
 	return i;
 }
 
+/*
+ * Find the code of a JIT, which is at no other time than now at this address.
+ * Return: its place in the JIT's file; 0: there is none
+ */
+static uint64_t find_jit_code(const struct reader *in, uint32_t mappings, uint64_t ip,
+			      uint64_t tsc, uint32_t *file)
+{
+	uint32_t dump = in->mappings[mappings].dump;
+	const struct profile *p = in->p;
+	const struct mapping *map;
+
+	if (!dump || !p->dumps[dump - 1].dump)
+		return 0;
+	map = &in->mappings[find_mapping(in, mappings, ip)];
+	if (map->file && !file_of(p, map->file)->pid)
+		return 0;
+	*file = p->dumps[dump - 1].file;
+	return jit_dump_place(p->dumps[dump - 1].dump, ip, tsc, p->clocks, p->nrclocks);
+}
+
 /* Return: 0: no memory */
-static uint32_t find_location(struct reader *in, uint32_t mappings, uint64_t ip)
+static uint32_t find_location(struct reader *in, uint32_t mappings, uint64_t ip, uint64_t tsc)
 {
 	size_t slot = (size_t)((ip + mappings) * UINT64_C(0x9e3779b97f4a7c15) >> 40) %
 		      NR_LOOKED_UP;
 	struct looked_up *known = &in->looked_up[slot];
 	const struct mapping *map;
-	uint32_t i;
+	uint32_t i, file;
+	uint64_t place;
 
-	if (known->location && known->ip == ip && known->mappings == mappings)
+	/* The code of a JIT is another one at another time. */
+	if (known->location && known->ip == ip && known->mappings == mappings &&
+	    !(mappings && in->mappings[mappings].dump &&
+	      file_of(in->p, location_of(in->p, known->location)->file)->pid))
 		return known->location;
+	place = mappings ? find_jit_code(in, mappings, ip, tsc, &file) : 0;
+	if (place)
+		return profile_location(in->p, file, place);
 	known->ip = ip;
 	known->mappings = mappings;
 	i = find_mapping(in, mappings, ip);
@@ -632,7 +718,7 @@ static uint32_t find_stack(struct reader *in, const struct record_sample *r, con
 		 */
 		if (address && !(kernel && i == 0))
 			address--;
-		location = find_location(in, mappings, address);
+		location = find_location(in, mappings, address, r->tsc);
 		/* The kernel's functions are one. */
 		if (location == last && location_of(in->p, location)->file == FILE_KERNEL)
 			continue;
@@ -641,7 +727,7 @@ static uint32_t find_stack(struct reader *in, const struct record_sample *r, con
 			return 0;
 	}
 	location = kernel ? profile_location(in->p, FILE_KERNEL, 0) :
-			    find_location(in, mappings, r->ip);
+			    find_location(in, mappings, r->ip, r->tsc);
 	if (location && location == last && location_of(in->p, location)->file == FILE_KERNEL)
 		return stack;
 	return profile_call(in->p, &stack, location) ? stack : 0;

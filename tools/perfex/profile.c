@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jit-dump.h"
 #include "profile.h"
 
 int fail_memory(struct error *e)
@@ -91,6 +92,12 @@ void profile_free(struct profile *p)
 	free(p->modules);
 	for (i = 0; i < p->nrevents; i++)
 		free(p->events[i].name);
+	for (i = 0; i < p->nrdumps; i++) {
+		jit_dump_close(p->dumps[i].dump);
+		free(p->dumps[i].reason);
+	}
+	free(p->dumps);
+	free(p->clocks);
 	table_free(&p->strings);
 	table_free(&p->files);
 	table_free(&p->locations);
@@ -337,7 +344,11 @@ static struct module *open_module(const struct profile *p, uint32_t number)
 {
 	const struct profile_file *file = file_of(p, number);
 	const char *path = number > FILE_KERNEL ? string_of(p, file->path) : "";
+	uint32_t i;
 
+	for (i = 0; i < p->nrdumps; i++)
+		if (p->dumps[i].file == number)
+			return p->dumps[i].dump ? module_open_dump(p->dumps[i].dump) : NULL;
 	if (path[0] == '/' && !file->pid)
 		return module_open(path);
 	if (!strcmp(path, "[vdso]"))

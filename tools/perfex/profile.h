@@ -76,6 +76,13 @@ struct profile_sample {
 	uint32_t thread, stack, cpu;
 };
 
+/* A file of a JIT that a process had mapped. */
+struct profile_dump {
+	uint32_t file;
+	struct jit_dump *dump;	/* NULL: it could not be read: */
+	char *reason;
+};
+
 struct profile {
 	const char *name;	/* of the file */
 	char *command;		/* NULL: not known */
@@ -90,6 +97,10 @@ struct profile {
 
 	struct table strings;	/* of char *: see profile_string() */
 	struct table files, locations, frames, stacks, threads;
+	struct profile_dump *dumps;
+	uint32_t nrdumps;
+	struct clock_pair *clocks;	/* sorted */
+	size_t nrclocks;
 	struct module **modules;	/* of files; NULL: no symbols, or not looked for */
 	uint32_t *frame_list;	/* numbers of frames */
 	size_t nrlisted;

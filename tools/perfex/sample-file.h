@@ -45,6 +45,7 @@ enum record_type {
 	RECORD_EXEC = 10,	/* struct record_task, text: the same after an exec */
 	RECORD_FORK = 11,	/* struct record_fork: of a thread or process */
 	RECORD_EXIT = 12,	/* struct record_task: of a thread */
+	RECORD_CLOCK = 13,	/* struct record_clock; again and again */
 };
 
 struct record {
@@ -93,6 +94,12 @@ struct record_sample {
 	uint64_t overflow;	/* as in struct vperfctr_sample: a bit for each event */
 	uint64_t dropped;	/* overflows before it without a sample; with a rate: it stands for them */
 	uint64_t chain[];	/* return addresses, the innermost first */
+};
+
+/* Two clocks at the same time: JITs write times of the second one. */
+struct record_clock {
+	uint64_t tsc;
+	uint64_t monotonic;	/* nanoseconds of CLOCK_MONOTONIC */
 };
 
 struct record_end {

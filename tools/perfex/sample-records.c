@@ -10,6 +10,9 @@
 #define BUFFER_SIZE	65536
 #define MAX_AT_ONCE	4096
 
+/* Seconds. */
+#define CLOCK_INTERVAL	1
+
 int recording_init(struct recording *rec, FILE *out, struct error *e)
 {
 	memset(rec, 0, sizeof(*rec));
@@ -50,6 +53,17 @@ void write_event(struct recording *rec, unsigned int counter, const struct vperf
 	};
 
 	write_record(rec, RECORD_EVENT, &r, sizeof(r), event->name);
+}
+
+void write_clock(struct recording *rec)
+{
+	uint64_t before = __vperfctr_rdtsc();
+	struct record_clock r;
+
+	clock_gettime(CLOCK_MONOTONIC, &rec->clock);
+	r.tsc = before + (__vperfctr_rdtsc() - before) / 2;
+	r.monotonic = (uint64_t)rec->clock.tv_sec * 1000000000 + (uint64_t)rec->clock.tv_nsec;
+	write_record(rec, RECORD_CLOCK, &r, sizeof(r), NULL);
 }
 
 static void flush_samples(struct recording *rec)
@@ -169,6 +183,9 @@ int drain_ring(struct recording *rec, struct vperfctr *v, struct error *e)
 		return -1;
 	if (move_samples(rec, v, nr, e))
 		return -1;
+	/* The clocks may be adjusted to each other. */
+	if (seconds_since(&rec->clock) >= CLOCK_INTERVAL)
+		write_clock(rec);
 	/* If perfex is killed, the file has all until now.  Errors are found at the end. */
 	fflush(rec->out);
 	return 0;

@@ -240,7 +240,7 @@ static bool names_are_missing(const struct profile *p, const uint64_t *weights, 
 			      uint64_t all)
 {
 	return file > FILE_KERNEL && weights[file] && weights[file] >= all / 100 &&
-	       string_of(p, file_of(p, file)->path)[0] == '/';
+	       !file_of(p, file)->pid && string_of(p, file_of(p, file)->path)[0] == '/';
 }
 
 /* Say how to get the names that are missing. */
@@ -276,6 +276,14 @@ static void print_advice(FILE *f, const struct profile *p)
 		lines++;
 	}
 	free(weights);
+	for (i = 0; i < p->nrdumps && lines < MAX_ADVICE; i++) {
+		if (p->dumps[i].dump)
+			continue;
+		snprintf(path, sizeof(path), "%s", string_of(p, file_of(p, p->dumps[i].file)->path));
+		replace_controls(path);
+		fprintf(f, "%s %s is not read, so code that this JIT made may have no names: %s.\n",
+			lines++ ? "" : "\n", path, p->dumps[i].reason);
+	}
 }
 
 static int print_text(FILE *f, struct profile *p, const struct options *o, struct error *e)

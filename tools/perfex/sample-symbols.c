@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "jit-dump.h"
 #include "jit-symbols.h"
 #include "symbols.h"
 
@@ -35,6 +36,7 @@ struct module {
 	size_t nrunits;
 	bool units_known;
 	struct jit_symbols *jit;
+	struct jit_dump *dump;
 };
 
 static const Dwfl_Callbacks callbacks = {
@@ -132,6 +134,15 @@ struct module *module_open_jit(uint32_t pid)
 	return NULL;
 }
 
+struct module *module_open_dump(struct jit_dump *dump)
+{
+	struct module *m = calloc(1, sizeof(*m));
+
+	if (m)
+		m->dump = dump;
+	return m;
+}
+
 void module_close(struct module *m)
 {
 	if (!m)
@@ -161,7 +172,7 @@ bool module_is_stripped(struct module *m, char *build_id, size_t size)
 	Dwarf_Addr bias;
 	int i, len;
 
-	if (m->jit || has_section(m->elf, SHT_SYMTAB) || dwfl_module_getdwarf(m->mod, &bias))
+	if (m->jit || m->dump || has_section(m->elf, SHT_SYMTAB) || dwfl_module_getdwarf(m->mod, &bias))
 		return false;
 	*build_id = '\0';
 	len = dwfl_module_build_id(m->mod, &id, &address);
@@ -366,6 +377,10 @@ unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
 		places[0].function = jit_symbols_find(m->jit, offset);
 		return 1;
 	}
+	if (m->dump) {
+		jit_dump_find(m->dump, offset, address, &places[0]);
+		return 1;
+	}
 	if (!to_address(m->elf, offset, address))
 		return 1;
 	at = *address + m->bias;
@@ -442,6 +457,8 @@ bool module_function(struct module *m, uint64_t offset, struct code *code)
 	memset(code, 0, sizeof(*code));
 	if (m->jit)
 		return jit_symbols_code(m->jit, offset, code);
+	if (m->dump)
+		return jit_dump_code(m->dump, offset, code);
 	if (!find_segment(m->elf, offset, &phdr))
 		return false;
 	at = phdr.p_vaddr + (offset - phdr.p_offset);

@@ -345,6 +345,7 @@ static void write_header(struct recording *rec, const struct choice *c, char **a
 	fclose(f);
 	write_record(rec, RECORD_COMMAND, NULL, 0, text);
 	free(text);
+	write_clock(rec);
 }
 
 static void write_end(struct recording *rec, const struct choice *c, const struct sums *sums,
@@ -358,6 +359,7 @@ static void write_end(struct recording *rec, const struct choice *c, const struc
 		.tsc = sums->tsc, .elapsed = (uint64_t)(elapsed * 1e9), .nr = c->events->nr,
 	} };
 
+	write_clock(rec);
 	memcpy(r.counts, sums->pmc, c->events->nr * sizeof(*r.counts));
 	write_record(rec, RECORD_END, &r, sizeof(r.end) + c->events->nr * sizeof(*r.counts), NULL);
 }

@@ -18,6 +18,7 @@ struct recording {
 	uint64_t lost;		/* records of tasks and mappings, of all rings */
 	bool from_proc;		/* the rings have no records: /proc is read instead */
 	struct process *processes;	/* whose mappings are read from /proc */
+	struct timespec clock;	/* when clocks were written last */
 };
 
 /* ---- sample-records.c ----------------------------------------------------------- */
@@ -32,6 +33,9 @@ void write_record(struct recording *rec, enum record_type type, const void *data
 /* name: with the mode; counter: its bit in the overflows of samples. */
 void write_event(struct recording *rec, unsigned int counter, const struct vperfctr_event *event,
 		 const struct vperfctr_ctr *ctr);
+
+/* Write what both clocks say now, for the times that JITs write. */
+void write_clock(struct recording *rec);
 
 /* Move all samples and records from the ring into the file.  Return: 0, or -1 with *e. */
 int drain_ring(struct recording *rec, struct vperfctr *v, struct error *e);

@@ -5,6 +5,15 @@
 
 #include "perfex.h"
 
+/* The device and inode that the kernel reports of a mapped file. */
+struct file_identity {
+	uint32_t major, minor;
+	uint64_t inode;		/* 0: not known */
+};
+
+/* True if the open file is the one that was mapped, or if that cannot be said. */
+bool file_is_same(int fd, const struct file_identity *id);
+
 /* Code that has symbols: a mapped file, the kernel's vDSO, or what a JIT has made. */
 struct module;
 
@@ -12,6 +21,9 @@ struct module;
 struct module *module_open(const char *path);
 struct module *module_open_vdso(uint64_t size);
 struct module *module_open_jit(uint32_t pid);
+struct jit_dump;
+/* The dump remains the caller's, who closes it after the module. */
+struct module *module_open_dump(struct jit_dump *dump);
 void module_close(struct module *m);
 
 /* The module owns the strings; NULL: not known. */

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perfex --report of functions that a JIT has written to a file in the jitdump format. */
+#include <elf.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "disassemble.h"
+#include "perfex-command.h"
+#include "perfex.h"
+#include "sample-builder.h"
+
+#define HEAP		UINT64_C(0x7f0000000000), UINT64_C(0x7f0000100000), UINT64_C(0)
+#define AT		UINT64_C(0x7f0000001000)
+
+static char text[1 << 18];
+
+/* The rows of the table, as they are below. */
+static void functions_are(const char *rows)
+{
+	snprintf(text, sizeof(text), " Functions:\n\n%s\n Lines:\n", rows);
+	has(out, text);
+}
+
+#define report(...)	perfex("--report", (char *)in_dir("s"), ##__VA_ARGS__)
+
+/* ---- a dump ---------------------------------------------------------------------------- */
+
+static FILE *dump;
+
+static void put(const void *data, size_t size)
+{
+	fwrite(data, 1, size, dump);
+}
+
+static void put_u32(uint32_t n)
+{
+	put(&n, sizeof(n));
+}
+
+static void put_u64(uint64_t n)
+{
+	put(&n, sizeof(n));
+}
+
+static const char *dump_path(void)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/jit-10.dump", dir);
+	return path;
+}
+
+static void begin_dump(uint64_t flags)
+{
+	dump = fopen(dump_path(), "w");
+	put_u32(0x4a695444);
+	put_u32(1);
+	put_u32(40);
+#ifdef __x86_64__
+	put_u32(EM_X86_64);
+#else
+	put_u32(EM_AARCH64);
+#endif
+	put_u32(0);
+	put_u32(10);
+	put_u64(0);
+	put_u64(flags);
+}
+
+static void put_head(uint32_t type, size_t size, uint64_t time)
+{
+	put_u32(type);
+	put_u32((uint32_t)size + 16);
+	put_u64(time);
+}
+
+static void put_load(uint64_t time, uint64_t address, uint64_t index, const char *name,
+		     const void *code, uint64_t size)
+{
+	put_head(0, 40 + strlen(name) + 1 + size, time);
+	put_u32(10);
+	put_u32(10);
+	put_u64(address);
+	put_u64(address);
+	put_u64(size);
+	put_u64(index);
+	put(name, strlen(name) + 1);
+	put(code, size);
+}
+
+static void put_move(uint64_t time, uint64_t from, uint64_t to, uint64_t size, uint64_t index)
+{
+	put_head(1, 48, time);
+	put_u32(10);
+	put_u32(10);
+	put_u64(to);
+	put_u64(from);
+	put_u64(to);
+	put_u64(size);
+	put_u64(index);
+}
+
+/* Lines 5, 6, ... of the instructions at each fourth byte. */
+static void put_lines(uint64_t address, unsigned int nr, const char *source)
+{
+	size_t size = 16 + 16 * nr + strlen(source) + 1 + (nr - 1) * 2;
+	unsigned int i;
+
+	put_head(2, size, 0);
+	put_u64(address);
+	put_u64(nr);
+	for (i = 0; i < nr; i++) {
+		put_u64(address + 4 * i);
+		put_u32(5 + i);
+		put_u32(0);
+		if (!i)
+			put(source, strlen(source) + 1);
+		else
+			put("\xff", 2);
+	}
+}
+
+static const unsigned char code[64] = {
+#ifdef __x86_64__
+	0x0f, 0x1f, 0x40, 0x00, 0x0f, 0x1f, 0x40, 0x00, 0xc3
+#endif
+};
+
+/* ---- samples ------------------------------------------------------------------------------ */
+
+/* The TSC runs with 2 GHz, and began 1000 nanoseconds after the other clock. */
+static void put_clock(uint64_t tsc)
+{
+	struct record_clock r = { tsc, 1000 + tsc / 2 };
+
+	put_record(RECORD_CLOCK, &r, sizeof(r), NULL);
+}
+
+static void begin(bool clocks)
+{
+	put_header(in_dir("s"), 0);
+	put_event(0, 1000, "instructions:u");
+	if (clocks) {
+		put_clock(0);
+		put_clock(10000000);
+	}
+	put_mapping(10, 0, HEAP, "//anon");
+	put_mapping(10, 0, UINT64_C(0x600000), UINT64_C(0x601000), 0, dump_path());
+}
+
+static void end(void)
+{
+	put_end(1, (uint64_t []){ 123456 });
+	put_close();
+}
+
+START_TEST(functions)
+{
+	begin_dump(0);
+	put_load(0, AT, 1, "one(int)", code, 16);
+	put_lines(AT + 0x100, 3, "/x/script.js");
+	put_load(0, AT + 0x100, 2, "two", code, 16);
+	put_load(0, AT + 0x200, 3, "three", code, 64);
+	fclose(dump);
+	begin(false);
+	put_sample(10, 10, 5, AT);
+	put_sample(10, 10, 5, AT + 15);
+	put_sample(10, 10, 5, AT + 16);
+	put_sample(10, 10, 5, AT + 0x100);
+	put_sample(10, 10, 5, AT + 0x104);
+	put_sample(10, 10, 5, AT + 0x104);
+	/* Another process has no dump; one that was forked has its parent's. */
+	put_mapping(11, 0, HEAP, "//anon");
+	put_sample(11, 11, 5, AT);
+	put_fork(12, 12, 1, 10, 10);
+	put_sample(12, 12, 5, AT + 0x200);
+	end();
+	ck_assert_int_eq(report(), 0);
+	functions_are("  37.50%             3  two [jit-10.dump]\n"
+		      "  25.00%             2  one(int) [jit-10.dump]\n"
+		      "  12.50%             1  [anon]+0x7f0000001000\n"
+		      "  12.50%             1  [anon]+0x7f0000001010\n"
+		      "  12.50%             1  three [jit-10.dump]\n");
+	has(out, "  25.00%             2  /x/script.js:6  two\n");
+	has(out, "  12.50%             1  /x/script.js:5  two\n");
+	/* The instructions are those of the file. */
+	ck_assert_int_eq(report("--annotate=two@jit-10.dump"), 0);
+	has(out, " two [jit-10.dump], instructions:u: 3 samples, 37.50% of all\n");
+#ifdef __x86_64__
+	if (!disassembler_built())
+		return;
+	has(out, "  33.33%             1  7f0000001100  nopl    (%rax)\n");
+	has(out, "  66.67%             2  7f0000001104  nopl    (%rax)\n");
+	has(out, "                        7f0000001108  retq\n");
+#endif
+}
+END_TEST
+
+/* One address has different functions, one after the other. */
+START_TEST(functions_at_one_address)
+{
+	int clocks = _i == 0, tsc = _i == 1;
+	/* Nanoseconds, and TSC cycles. */
+	uint64_t t1 = tsc ? 2000000 : 1001000, t2 = tsc ? 4000000 : 2001000;
+
+	begin_dump(tsc);
+	put_load(t1, AT, 1, "old", code, 64);
+	put_load(t2, AT + 16, 2, "new", code, 16);
+	fclose(dump);
+	begin(clocks);
+	put_sample(10, 10, 1000000, AT + 16);
+	put_sample(10, 10, 2000000, AT + 16);
+	put_sample(10, 10, 3999998, AT + 16);
+	put_sample(10, 10, 4000000, AT + 16);
+	put_sample(10, 10, 9000000, AT + 31);
+	put_sample(10, 10, 9000000, AT + 32);
+	put_sample(10, 10, 9000000, AT + 33);
+	put_sample(10, 10, 20000000, AT + 17);
+	end();
+	ck_assert_int_eq(report(), 0);
+	/* Without the two clocks, the functions are those at the end. */
+	functions_are(clocks || tsc ?
+		      "  50.00%             4  old [jit-10.dump]\n"
+		      "  37.50%             3  new [jit-10.dump]\n"
+		      "  12.50%             1  [anon]+0x7f0000001010\n" :
+		      "  75.00%             6  new [jit-10.dump]\n"
+		      "  25.00%             2  old [jit-10.dump]\n");
+}
+END_TEST
+
+START_TEST(moved_function)
+{
+	begin_dump(0);
+	put_lines(AT, 2, "lines");
+	put_load(0, AT, 7, "moved", code, 16);
+	put_load(0, AT + 0x100, 8, "other", code, 16);
+	put_move(1001000, AT, AT + 0x1000, 16, 7);
+	put_move(1001000, AT, AT + 0x2000, 16, 99);
+	put_head(3, 0, 0);
+	put_load(0, AT + 0x3000, 9, "after the end", code, 16);
+	fclose(dump);
+	begin(true);
+	put_sample(10, 10, 1000000, AT + 4);
+	put_sample(10, 10, 1000000, AT + 0x1004);
+	put_sample(10, 10, 3000000, AT + 0x1004);
+	put_sample(10, 10, 3000000, AT + 0x2000);
+	put_sample(10, 10, 3000000, AT + 0x3000);
+	end();
+	ck_assert_int_eq(report(), 0);
+	functions_are("  40.00%             2  moved [jit-10.dump]\n"
+		      "  20.00%             1  [anon]+0x7f0000002004\n"
+		      "  20.00%             1  [anon]+0x7f0000003000\n"
+		      "  20.00%             1  [anon]+0x7f0000004000\n");
+	has(out, "  40.00%             2  lines:6  moved\n");
+}
+END_TEST
+
+/* Chains of calls go through such functions. */
+START_TEST(chains)
+{
+	begin_dump(0);
+	put_load(0, AT, 1, "callee", code, 16);
+	put_load(0, AT + 0x100, 2, "caller", code, 16);
+	fclose(dump);
+	begin(false);
+	put_chain(10, 10, 5, 1, AT, 1, (uint64_t []){ AT + 0x110 });
+	end();
+	ck_assert_int_eq(report("--children"), 0);
+	has(out, " 100.00%     0.00%             1  caller [jit-10.dump]\n");
+}
+END_TEST
+
+/* ---- files that are not trusted, or wrong ------------------------------------------------------ */
+
+static void write_one(const char *path)
+{
+	begin_dump(0);
+	put_load(0, AT, 1, "one", code, 16);
+	fclose(dump);
+	if (path)
+		ck_assert_int_eq(rename(dump_path(), path), 0);
+}
+
+static void sample_with_inode(uint64_t inode_is, bool right_device)
+{
+	struct record_mapping r = { .task = { 10, 10, 0 }, .start = 0x600000, .end = 0x601000 };
+	struct stat st;
+
+	put_header(in_dir("s"), 0);
+	put_event(0, 1000, "instructions:u");
+	put_mapping(10, 0, HEAP, "//anon");
+	ck_assert_int_eq(stat(dump_path(), &st), 0);
+	r.inode = inode_is ? inode_is : st.st_ino;
+	r.major = major(st.st_dev);
+	r.minor = minor(st.st_dev) + !right_device;
+	put_record(RECORD_MAPPING, &r, sizeof(r), dump_path());
+	put_sample(10, 10, 5, AT);
+	end();
+}
+
+START_TEST(other_files)
+{
+	char path[128];
+
+	write_one(NULL);
+	sample_with_inode(0, true);
+	ck_assert_int_eq(report(), 0);
+	has(out, "one [jit-10.dump]");
+	/* That of another process, which had the same number. */
+	sample_with_inode(1, true);
+	ck_assert_int_eq(report(), 0);
+	has(out, " 100.00%             1  [anon]+0x7f0000001000\n");
+	has(out, "/jit-10.dump is not read, so code that this JIT made may have no names: it is not the file that the process has mapped.\n");
+	sample_with_inode(0, false);
+	ck_assert_int_eq(report(), 0);
+	has(out, "it is not the file that the process has mapped");
+	/* Links are not followed, nor are pipes waited for. */
+	sample_with_inode(0, true);
+	snprintf(path, sizeof(path), "%s/other", dir);
+	write_one(path);
+	unlink(dump_path());
+	ck_assert_int_eq(symlink("other", dump_path()), 0);
+	ck_assert_int_eq(report(), 0);
+	has(out, " is not read, so code");
+	unlink(dump_path());
+	ck_assert_int_eq(mkfifo(dump_path(), 0600), 0);
+	ck_assert_int_eq(report(), 0);
+	has(out, "may have no names: it is no file.\n");
+	unlink(dump_path());
+	ck_assert_int_eq(report(), 0);
+	has(out, "may have no names: No such file or directory.\n");
+}
+END_TEST
+
+/* Only root can make a file of another user. */
+START_TEST(other_users)
+{
+	if (geteuid())
+		return;
+	write_one(NULL);
+	ck_assert_int_eq(chown(dump_path(), 12345, 12345), 0);
+	sample_with_inode(0, true);
+	ck_assert_int_eq(report(), 0);
+	has(out, "one [jit-10.dump]");
+	begin(false);
+	put_sample(10, 10, 5, AT);
+	end();
+	ck_assert_int_eq(report(), 0);
+	has(out, "may have no names: it belongs to another user.\n");
+	has(out, " 100.00%             1  [anon]+0x7f0000001000\n");
+}
+END_TEST
+
+static size_t load(const char *path, char *buf, size_t size)
+{
+	FILE *f = fopen(path, "r");
+	size_t n = fread(buf, 1, size, f);
+
+	fclose(f);
+	return n;
+}
+
+static void store(const char *path, const char *buf, size_t len)
+{
+	FILE *f = fopen(path, "w");
+
+	ck_assert_uint_eq(fwrite(buf, 1, len, f), len);
+	fclose(f);
+}
+
+static void try_report(void)
+{
+	static const char *const annotate[] = { NULL, "one", "two" };
+	static unsigned int turn;
+	FILE *null = fopen("/dev/null", "w");
+	struct options o = {
+		.report = in_dir("s"), .reporting = { .annotate = annotate[turn++ % 3] },
+	};
+	struct error e;
+
+	report_samples(null, &o, &e);
+	fclose(null);
+}
+
+/* Each byte of a file is wrong once, and it ends after each byte. */
+START_TEST(damaged_dump)
+{
+	static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff };
+	size_t len, n, i;
+	char old;
+
+	begin_dump(0);
+	put_lines(AT, 3, "/x/script.js");
+	put_load(0, AT, 1, "one", code, 16);
+	put_load(0, AT + 0x100, 2, "two", code, 16);
+	put_move(5, AT, AT + 0x1000, 16, 1);
+	fclose(dump);
+	begin(true);
+	put_sample(10, 10, 1, AT);
+	put_sample(10, 10, 100, AT + 0x104);
+	put_sample(10, 10, 100, AT + 0x1004);
+	end();
+	len = load(dump_path(), text, sizeof(text));
+	for (n = 0; n < len; n++) {
+		store(dump_path(), text, n);
+		try_report();
+		for (i = 0; i < ARRAY_SIZE(values); i++) {
+			old = text[n];
+			text[n] = (char)values[i];
+			store(dump_path(), text, len);
+			text[n] = old;
+			try_report();
+		}
+	}
+	/* Records that are whole are read. */
+	store(dump_path(), text, len - 8);
+	ck_assert_int_eq(report(), 0);
+	has(out, "one [jit-10.dump]");
+	has(out, "two [jit-10.dump]");
+}
+END_TEST
+
+START_TEST(no_dump)
+{
+	store(dump_path(), "something else, of more than a header's size", 40);
+	begin(false);
+	put_sample(10, 10, 1, AT);
+	end();
+	ck_assert_int_eq(report(), 0);
+	has(out, "may have no names: it is no jitdump of version 1 and of this byte order.\n");
+}
+END_TEST
+
+/* As many functions at one address as a JIT may make in a long run. */
+START_TEST(many_functions)
+{
+	char name[32];
+	unsigned int i;
+
+	begin_dump(0);
+	for (i = 0; i < 20000; i++) {
+		snprintf(name, sizeof(name), "f%u", i);
+		put_load(1000 + i * 100, AT, i, name, code, 16);
+	}
+	fclose(dump);
+	begin(true);
+	for (i = 0; i < 20000; i += 1000)
+		put_sample(10, 10, i * 200, AT);
+	end();
+	ck_assert_int_eq(report(), 0);
+	for (i = 0; i < 20000; i += 1000) {
+		snprintf(name, sizeof(name), " 1  f%u [jit-10.dump]\n", i);
+		has(out, name);
+	}
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("perfex-jit");
+	TCase *t = tcase_create("jit");
+
+	tcase_add_checked_fixture(t, command_setup, command_teardown);
+	tcase_set_timeout(t, 120);
+	tcase_add_test(t, functions);
+	tcase_add_loop_test(t, functions_at_one_address, 0, 3);
+	tcase_add_test(t, moved_function);
+	tcase_add_test(t, chains);
+	tcase_add_test(t, other_files);
+	tcase_add_test(t, other_users);
+	tcase_add_test(t, damaged_dump);
+	tcase_add_test(t, no_dump);
+	tcase_add_test(t, many_functions);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *sr = srunner_create(suite());
+	int failed;
+
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
