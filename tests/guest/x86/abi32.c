@@ -16,7 +16,7 @@ _Static_assert(sizeof(struct vperfctr_control) == 80, "");
 _Static_assert(sizeof(struct vperfctr_read) == 64, "");
 _Static_assert(sizeof(struct vperfctr_soft) == 96, "");
 _Static_assert(sizeof(struct vperfctr_page_ctr) == 24, "");
-_Static_assert(sizeof(struct vperfctr_ring) == 40, "");
+_Static_assert(sizeof(struct vperfctr_ring) == 48, "");
 _Static_assert(sizeof(struct vperfctr_sample) == 56, "");
 _Static_assert(sizeof(struct vperfctr_ring_page) == 192, "");
 _Static_assert(sizeof(struct vperfctr_cpu_mask) == 8, "");
