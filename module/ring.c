@@ -239,8 +239,11 @@ static noinline void add_chain(const struct vperfctr_state *st, struct vperfctr_
 	u64 *chain = &sample->sums[ring->page->nrsums];
 	unsigned int n = 0;
 
-	/* The memory of another thread cannot be read, nor that of one that is ending. */
-	if (st->owner == current && current->mm && sample->flags) {
+	/*
+	 * The memory of another thread cannot be read, nor that of one that is ending.  During
+	 * an exec, the memory is that of a program that may give privileges: see handle_pending().
+	 */
+	if (st->owner == current && current->mm && sample->flags && !current->in_execve) {
 		if (sample->flags & VPERFCTR_SAMPLE_KERNEL)
 			chain[1 + n++] = instruction_pointer(task_pt_regs(current));
 		n += vperfctr_user_chain(&chain[1 + n], ring->depth - n);
