@@ -31,9 +31,13 @@
 #include <linux/vmalloc.h>
 
 #include "ring.h"
+#include "user-frame.h"
 #include "usercopy.h"
 
 #define RING_SIZE_VER0	32
+
+/* Bytes of a sample for the registers and so much stack, with their two numbers. */
+#define USER_SIZE(stack)	((2 + PERFCTR_USER_REGS) * sizeof(u64) + (stack))
 
 static unsigned int max_sample_rate = 100000;
 module_param(max_sample_rate, uint, 0644);
@@ -47,6 +51,10 @@ static_assert(sizeof(struct vperfctr_ring_page) == 192);
 static_assert(sizeof(struct vperfctr_record) + PATH_MAX == VPERFCTR_RECORD_MAX);
 static_assert(sizeof(struct vperfctr_more) == 8);
 static_assert(sizeof(struct vperfctr_sampler) <= VPERFCTR_SPARE_SIZE);
+/* The size of a sample is a u16. */
+static_assert(sizeof(struct vperfctr_sample) +
+	      (VPERFCTR_MAX_CTRS + 1 + VPERFCTR_CHAIN_MAX) * sizeof(u64) +
+	      USER_SIZE(VPERFCTR_STACK_MAX) <= U16_MAX);
 
 static u64 nr_waiting(const struct vperfctr_buffer *ring)
 {
@@ -228,28 +236,42 @@ static u64 publish_slot(struct vperfctr_buffer *ring, u64 nr)
 	return at;
 }
 
+/* Add the chain of calls.  Return: the end of it. */
+static u64 *add_chain(const struct vperfctr_sample *sample, u64 *chain, u32 depth, bool known)
+{
+	unsigned int n = 0;
+
+	if (known) {
+		if (sample->flags & VPERFCTR_SAMPLE_KERNEL)
+			chain[1 + n++] = instruction_pointer(task_pt_regs(current));
+		n += vperfctr_user_chain(&chain[1 + n], depth - n);
+	}
+	chain[0] = n;
+	return &chain[1 + n];
+}
+
 /*
- * Add the chain of calls, after the sums.
+ * Add the chain of calls, the registers and the stack, after the sums.
  *
  * Context: as for vperfctr_ring_add().
  */
-static noinline void add_chain(const struct vperfctr_state *st, struct vperfctr_sample *sample)
+static noinline void add_calls(const struct vperfctr_state *st, struct vperfctr_sample *sample)
 {
-	const struct vperfctr_buffer *ring = st->sampler->ring;
-	u64 *chain = &sample->sums[ring->page->nrsums];
-	unsigned int n = 0;
-
+	const struct vperfctr_ring_page *page = st->sampler->ring->page;
+	u64 *to = &sample->sums[page->nrsums];
 	/*
 	 * The memory of another thread cannot be read, nor that of one that is ending.  During
 	 * an exec, the memory is that of a program that may give privileges: see handle_pending().
 	 */
-	if (st->owner == current && current->mm && sample->flags && !current->in_execve) {
-		if (sample->flags & VPERFCTR_SAMPLE_KERNEL)
-			chain[1 + n++] = instruction_pointer(task_pt_regs(current));
-		n += vperfctr_user_chain(&chain[1 + n], ring->depth - n);
+	bool known = st->owner == current && current->mm && sample->flags && !current->in_execve;
+
+	if (page->depth)
+		to = add_chain(sample, to, page->depth, known);
+	if (page->stack) {
+		*to = VPERFCTR_USER_NONE;
+		to = known ? vperfctr_user_stack(to, page->stack) : to + 1;
 	}
-	chain[0] = n;
-	sample->size = (u8 *)&chain[1 + n] - (u8 *)sample;
+	sample->size = (u8 *)to - (u8 *)sample;
 }
 
 static void fill_sample(const struct vperfctr_state *st, struct vperfctr_sample *sample, u64 ip,
@@ -275,8 +297,8 @@ static void fill_sample(const struct vperfctr_state *st, struct vperfctr_sample 
 			  atomic64_xchg(&ring->untold, 0) : 0;
 	for (i = 0; i < ring->page->nrsums; i++)
 		sample->sums[i] = i < nrctrs ? st->cpu_state.page->ctr[i].sum : 0;
-	if (unlikely(ring->depth))
-		add_chain(st, sample);
+	if (unlikely(ring->extra))
+		add_calls(st, sample);
 }
 
 /*
@@ -501,6 +523,13 @@ static void set_rate(struct vperfctr_buffer *ring, u32 rate)
 	ring->rate_limit = ring->window > 1 ? RATE_SAMPLES : rate / HZ;
 }
 
+/* Bytes of a slot for what follows the sums. */
+static u32 size_of_calls(const struct vperfctr_ring *req)
+{
+	return (req->depth ? (1 + req->depth) * sizeof(u64) : 0) +
+	       (req->stack ? USER_SIZE(req->stack) : 0);
+}
+
 static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 {
 	struct vperfctr_buffer *ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
@@ -524,12 +553,13 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 	page->nrsums = req->nrsums;
 	page->sample_size = req->sample_size;
 	page->depth = req->depth;
+	page->stack = req->stack;
 	page->data = PAGE_SIZE;
 	ring->data = (void *)page + PAGE_SIZE;
 	ring->map_size = req->map_size;
 	ring->mask = req->nrsamples - 1;
 	ring->sample_size = req->sample_size;
-	ring->depth = req->depth;
+	ring->extra = size_of_calls(req);
 	ring->sample_room = req->nrsamples;
 	ring->woken_tail = U64_MAX;
 	ring->kernel = req->flags & VPERFCTR_RING_KERNEL;
@@ -620,11 +650,11 @@ static int copy_request(struct vperfctr_ring *req, const struct vperfctr_ring __
 	if (!is_power_of_2(req->nrsamples) || req->nrsamples > VPERFCTR_RING_MAX ||
 	    !req->watermark || req->watermark > req->nrsamples ||
 	    req->nrsums > VPERFCTR_MAX_CTRS || req->depth > VPERFCTR_CHAIN_MAX ||
-	    req->reserved || req->reserved2)
+	    req->stack > VPERFCTR_STACK_MAX || req->stack % sizeof(u64) ||
+	    req->reserved2)
 		return -EINVAL;
-	req->sample_size = sizeof(struct vperfctr_sample) + req->nrsums * sizeof(u64);
-	if (req->depth)
-		req->sample_size += (1 + req->depth) * sizeof(u64);
+	req->sample_size = sizeof(struct vperfctr_sample) + req->nrsums * sizeof(u64) +
+			   size_of_calls(req);
 	req->map_size = PAGE_ALIGN(PAGE_SIZE + (u64)req->nrsamples * req->sample_size);
 	return 0;
 }

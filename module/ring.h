@@ -37,7 +37,7 @@ struct vperfctr_buffer {
 	unsigned int kb;		/* charged to the user */
 	u32 mask;			/* the number of slots, which is a power of two, less 1 */
 	u32 sample_size;		/* as in the page */
-	u32 depth;			/* as in the page */
+	u32 extra;			/* bytes in it for the chain, the registers and the stack */
 	s64 sample_room;		/* slots for samples; the rest is for a record */
 	unsigned int window;		/* jiffies in which samples are counted */
 	unsigned int rate_limit;	/* of samples of a thread in a window; 0: none */

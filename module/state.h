@@ -21,6 +21,7 @@
  *	ring.c		samples instead of signals
  *	records.c	records of mappings and threads beside the samples
  *	callchain.c	where a thread was called from
+ *	user-stack.c	registers and stack of user mode in samples
  *	state.c		creation and end of a state
  *	account.c	limits on a user's states and rings
  *	hardware.c	the reservation of the hardware
@@ -609,6 +610,9 @@ void vperfctr_probe_rename(void *unused, struct task_struct *task, const char *n
 
 /* callchain.c */
 unsigned int vperfctr_user_chain(u64 *to, unsigned int max);
+
+/* user-stack.c */
+u64 *vperfctr_user_stack(u64 *to, unsigned int max);
 
 /* read.c */
 struct vperfctr_snapshot {

@@ -378,6 +378,8 @@ static void make_step(struct step *s, bool first)
 		r->nrsums = below(5);
 		r->flags = one_in(4) ? VPERFCTR_RING_RECORDS : 0;
 		r->rate = one_in(4) ? 1U << below(32) : 0;
+		r->depth = one_in(4) ? below(VPERFCTR_CHAIN_MAX + 2) : 0;
+		r->stack = one_in(4) ? below(VPERFCTR_STACK_MAX / 8 + 2) * 8 : 0;
 		s->len = sizeof(*r);
 		spoil(s->data, s->len);
 		s->c = choose_place();

@@ -241,27 +241,31 @@ START_TEST(failed_exec)
 }
 END_TEST
 
-/* True if a sample of the ring, or its chain of calls, has this address. */
-static bool shows(const struct mapped_ring *ring, u64 i, u64 entry)
+/* Return true if a sample of the ring shows this address, or a stack with this text. */
+static bool shows(const struct mapped_ring *ring, u64 i, u64 entry, const char *text)
 {
 	const struct vperfctr_sample *s = ring_sample(ring, i);
+	const char *at = (const char *)s->sums;
+	const size_t n = s->size - sizeof(*s);
 
-	return s->ip == entry || memmem(s->sums, s->size - sizeof(*s), &entry, sizeof(entry));
+	return s->ip == entry || memmem(at, n, &entry, sizeof(entry)) ||
+	       memmem(at, n, text, strlen(text));
 }
 
 /*
  * The address of the first instruction may be a secret, and is in the registers before
  * the exec is complete.  Count kernel mode, so that overflows happen then; samples must
- * not show kernel addresses.  With a depth, they do, and have a chain of calls.  Each call has
- * one overflow, near the end of counting.
- * Return how many samples have the address.
+ * not show kernel addresses.  With a stack, they do, and have a chain of calls.  The program's
+ * arguments are then a secret, too.  Each call has one overflow, near the end of counting.
+ * Return how many samples have the address, or the argument.
  */
-static unsigned int overflow_at_exec(u64 period, u64 entry, u32 depth, u64 *sum)
+static unsigned int overflow_at_exec(u64 period, u64 entry, u32 stack, u64 *sum)
 {
 	struct vperfctr_ring req = {
-		.size = sizeof(req), .flags = depth ? VPERFCTR_RING_KERNEL : 0, .nrsamples = 64,
-		.watermark = 1, .depth = depth,
+		.size = sizeof(req), .flags = stack ? VPERFCTR_RING_KERNEL : 0, .nrsamples = 64,
+		.watermark = 1, .depth = stack ? 8 : 0, .stack = stack,
 	};
+	static const char secret[] = "an argument of the new program";
 	struct mapped_ring ring;
 	unsigned int shown = 0;
 	struct reading r;
@@ -278,7 +282,7 @@ static unsigned int overflow_at_exec(u64 period, u64 entry, u32 depth, u64 *sum)
 		shared->map_size = req.map_size;
 		shared->fd = mine;
 		become(NOBODY);
-		execute(1, "x");
+		execute(1, secret);
 	}
 	ck_assert_int_eq(wait_for(pid), 2);
 	read_state(shared->fd, &r);
@@ -286,7 +290,7 @@ static unsigned int overflow_at_exec(u64 period, u64 entry, u32 depth, u64 *sum)
 	*sum = r.own[1];
 	map_ring(shared->fd, shared->map_size, &ring);
 	for (i = ring.page->tail; i < ring_head(&ring); i++)
-		shown += shows(&ring, i, entry);
+		shown += shows(&ring, i, entry, secret);
 	munmap((void *)ring.page, ring.size);
 	close(shared->fd);
 	return shown;
@@ -294,7 +298,7 @@ static unsigned int overflow_at_exec(u64 period, u64 entry, u32 depth, u64 *sum)
 
 START_TEST(first_address_is_hidden)
 {
-	const u32 depth = _i ? 8 : 0;
+	const u32 stack = _i ? VPERFCTR_STACK_MAX : 0;
 	unsigned int i, n = 0, shown = 0;
 	u64 period, sum = 0;
 	Elf64_Ehdr head;
@@ -306,10 +310,10 @@ START_TEST(first_address_is_hidden)
 	close(in);
 	/* After some runs, each takes about as many instructions. */
 	for (i = 0; i < 20; i++)
-		overflow_at_exec(1 << 30, head.e_entry, depth, &sum);
+		overflow_at_exec(1 << 30, head.e_entry, stack, &sum);
 	for (i = 0; i < 1000; i++) {
 		period = sum - i * 7 % 1000;
-		shown += overflow_at_exec(period, head.e_entry, depth, &sum);
+		shown += overflow_at_exec(period, head.e_entry, stack, &sum);
 		n += sum >= period;
 	}
 	ck_assert_uint_gt(n, 100);

@@ -462,9 +462,6 @@ START_TEST(chain_errors)
 	req.depth = ~0U;
 	assert_errno(call(fd, VPERFCTR_RING, &req), EINVAL);
 	req.depth = VPERFCTR_CHAIN_MAX;
-	req.reserved = 1;
-	assert_errno(call(fd, VPERFCTR_RING, &req), EINVAL);
-	req.reserved = 0;
 	assert_ok(call(fd, VPERFCTR_RING, &req));
 	ck_assert_uint_eq(req.sample_size,
 			  sizeof(struct vperfctr_sample) + 8 + 8 * VPERFCTR_CHAIN_MAX);
@@ -476,7 +473,7 @@ START_TEST(ring_without_depth)
 {
 	struct vperfctr_ring req = {
 		.size = offsetof(struct vperfctr_ring, depth), .nrsamples = 16, .watermark = 1,
-		.depth = 5, .reserved = 1,
+		.depth = 5, .stack = 1,
 	};
 
 	assert_ok(call(fd, VPERFCTR_RING, &req));

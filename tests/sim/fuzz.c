@@ -841,6 +841,12 @@ static void do_ring(struct fuzz_task *t, const u8 *a)
 	case 6:
 		call(t, pick_fd(t, a[2]), VPERFCTR_RING, a[7], true);
 		return;
+	case 7:
+		r->depth = a[7];
+		break;
+	case 8:
+		r->stack = a[7] * 4;
+		break;
 	}
 	ret = call(t, pick_fd(t, a[2]), VPERFCTR_RING, (unsigned long)r, bad);
 	if (!ret || ret == -EEXIST)

@@ -54,6 +54,7 @@ typedef __s64 s64;
 #define GENMASK(h, l)		GENMASK_ULL(h, l)
 #define U64_MAX			(~0ULL)
 #define UINT_MAX		(~0U)
+#define U16_MAX			0xffff
 #define INT_MAX			__INT_MAX__
 #define DIV_ROUND_UP(a, b)	(((a) + (b) - 1) / (b))
 #define min(a, b)		((a) < (b) ? (a) : (b))
@@ -472,7 +473,12 @@ struct notifier_block {
 int register_reboot_notifier(struct notifier_block *block);
 int unregister_reboot_notifier(struct notifier_block *block);
 
-struct pt_regs { bool user; unsigned long ip, bp, cs, argument; };
+struct pt_regs {
+	bool user;
+	unsigned long ip, sp, cs, argument;
+	unsigned long ax, bx, cx, dx, si, di, bp, r8, r9, r10, r11, r12, r13, r14, r15;
+};
+
 #define __USER32_CS	0x23
 #define pagefault_disable()	((void)0)
 #define pagefault_enable()	((void)0)

@@ -1499,6 +1499,9 @@ void preempt_notifier_dec(void)
 
 /* ---- tasks -------------------------------------------------------------------------- */
 
+/* The stack of all tasks' user mode. */
+static u64 user_stack[VPERFCTR_STACK_MAX / sizeof(u64)];
+
 struct task_struct *sim_make_task(const char *name, void (*func)(void *), void *arg,
 				  const struct cred *cred, int pinned)
 {
@@ -1513,6 +1516,7 @@ struct task_struct *sim_make_task(const char *name, void (*func)(void *), void *
 	t->arg = arg;
 	t->pinned = pinned >= 0;
 	t->regs.ip = 0x400000;
+	t->regs.sp = (unsigned long)user_stack;
 	make_stack(t);
 	task->sim = t;
 	task->pid = ++last_pid;

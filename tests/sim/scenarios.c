@@ -644,10 +644,29 @@ static void overflow(void)
 	wait_for(task, 3);
 }
 
+/* The chain, the registers and the stack fill the sample. */
+static void check_calls(const struct vperfctr_sample *s)
+{
+	const u64 *at = (const u64 *)&s->sums[1];
+
+	at += 1 + at[0];
+	if (*at != VPERFCTR_USER_NONE) {
+		sim_require(at[0] == VPERFCTR_USER_64 && at[1 + 7] == current->sim->regs.sp && at[1 + 16] == s->ip,
+			    "the registers are wrong");
+		at += 1 + VPERFCTR_X86_REGS;
+		sim_require(*at <= 32, "the stack has %llu bytes", *at);
+		at += *at / sizeof(*at);
+	}
+	sim_require((const char *)(at + 1) == (const char *)s + s->size, "the size is %u", s->size);
+}
+
 /* Each period makes a sample, or is counted as dropped; nothing is lost for the sums. */
 static void take_samples(void *arg)
 {
-	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 8, .watermark = 1, .nrsums = 1 };
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 8, .watermark = 1, .nrsums = 1, .depth = 2,
+		.stack = 32,
+	};
 	struct vperfctr_ring_page *page;
 	struct vm_area_struct *vma;
 	struct counts c;
@@ -670,6 +689,8 @@ static void take_samples(void *arg)
 	sim_require(page->head, "there is no sample");
 	sim_require((page->head + page->dropped) * PERIOD <= c.own[1], "%llu samples, %llu dropped, of %llu events",
 		    page->head, page->dropped, c.own[1]);
+	for (i = 0; i < page->head; i++)
+		check_calls((void *)((char *)page + page->data + i * page->sample_size));
 	must(user_ioctl(fd, VPERFCTR_CONSUME, (void *)(unsigned long)page->head));
 	user_munmap(vma);
 	user_close(fd);

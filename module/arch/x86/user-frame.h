@@ -6,6 +6,11 @@
 #ifndef VPERFCTR_X86_USER_FRAME_H
 #define VPERFCTR_X86_USER_FRAME_H
 
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <linux/vperfctr.h>
+
 #include <asm/ptrace.h>
 #include <asm/segment.h>
 
@@ -19,6 +24,40 @@ static inline bool perfctr_user_is_32bit(const struct pt_regs *regs)
 static inline unsigned long perfctr_user_frame(const struct pt_regs *regs)
 {
 	return regs->bp;
+}
+
+/*
+ * Registers of user mode by their numbers in DWARF (System V ABI, AMD64, "DWARF Register
+ * Number Mapping"; i386, "DWARF Register Number Mapping").
+ */
+#define PERFCTR_USER_REGS	VPERFCTR_X86_REGS
+
+/* Return: VPERFCTR_USER_32 or _64. */
+static inline u64 perfctr_user_regs(u64 *to, const struct pt_regs *regs)
+{
+	const u32 words32[] = {
+		regs->ax, regs->cx, regs->dx, regs->bx, regs->sp, regs->bp, regs->si, regs->di,
+		regs->ip,
+	};
+	const u64 words64[PERFCTR_USER_REGS] = {
+		regs->ax, regs->dx, regs->cx, regs->bx, regs->si, regs->di, regs->bp, regs->sp,
+		regs->r8, regs->r9, regs->r10, regs->r11, regs->r12, regs->r13, regs->r14,
+		regs->r15, regs->ip,
+	};
+	unsigned int i;
+
+	if (!perfctr_user_is_32bit(regs)) {
+		memcpy(to, words64, sizeof(words64));
+		return VPERFCTR_USER_64;
+	}
+	for (i = 0; i < PERFCTR_USER_REGS; i++)
+		to[i] = i < ARRAY_SIZE(words32) ? words32[i] : 0;
+	return VPERFCTR_USER_32;
+}
+
+static inline unsigned long perfctr_user_sp(const struct pt_regs *regs)
+{
+	return perfctr_user_is_32bit(regs) ? (u32)regs->sp : regs->sp;
 }
 
 #endif /* VPERFCTR_X86_USER_FRAME_H */

@@ -101,6 +101,50 @@ static void check_overflows(void)
 	CHECK(call(overflow_fd, VPERFCTR_UNLINK, 0) == 0);
 }
 
+/* Registers and stack of code of 32 bits. */
+static void check_stack(void)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 64, .watermark = 1, .nrsums = 1, .stack = 4096,
+	};
+	volatile u32 marks[4] = { 0x5a5a1111, 0x5a5a2222, 0x5a5a3333, 0x5a5a4444 };
+	const struct vperfctr_ring_page *page;
+	const struct vperfctr_sample *s;
+	struct control control;
+	unsigned int i, k;
+	const u64 *user;
+	u64 at;
+
+	overflow_fd = open_state(0);
+	CHECK(call(overflow_fd, VPERFCTR_RING, &ring) == 0);
+	page = mmap(NULL, ring.map_size, PROT_READ, MAP_SHARED, overflow_fd,
+		    VPERFCTR_RING_OFFSET);
+	CHECK(page != MAP_FAILED);
+	control_init(&control, 0);
+	control_add(&control, 0, INSNS_USER);
+	control.c.nrictrs = 1;
+	control.c.nractrs = 0;
+	control.ctr[0].ireset = -5003;
+	control.c.flags = VPERFCTR_CONTROL_RING;
+	CHECK(set_control(overflow_fd, &control) == 0);
+	loop(100000);
+	CHECK(stop_all(overflow_fd) == 0);
+	CHECK(page->head >= 38);
+	/* All but the first and the last ones are in the loop. */
+	for (i = 2; i < 36; i++) {
+		s = (const void *)((const char *)page + page->data + i * page->sample_size);
+		user = (const u64 *)&s->sums[1];
+		CHECK(user[0] == VPERFCTR_USER_32 && user[1 + 8] == s->ip);
+		for (k = 0; k < VPERFCTR_X86_REGS; k++)
+			CHECK(user[1 + k] <= UINT32_MAX && (k <= 8 || !user[1 + k]));
+		at = (uintptr_t)marks - user[1 + 4];
+		CHECK(at + sizeof(marks) < user[1 + VPERFCTR_X86_REGS]);
+		CHECK(!memcmp((const char *)&user[2 + VPERFCTR_X86_REGS] + at, (const void *)marks,
+			      sizeof(marks)));
+	}
+	CHECK(call(overflow_fd, VPERFCTR_UNLINK, 0) == 0);
+}
+
 int main(void)
 {
 	const struct vperfctr_page *page;
@@ -179,5 +223,6 @@ int main(void)
 	read_sums(fd, &a);
 	CHECK(a.status == 0 && a.pmc[0] >= b.pmc[0]);
 	check_overflows();
+	check_stack();
 	return failures ? 1 : 0;
 }

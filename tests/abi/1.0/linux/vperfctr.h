@@ -742,7 +742,9 @@ struct vperfctr_soft {
  *	EEXIST	the state has a ring; sample_size and map_size are set to its sizes
  *	EINVAL	nrsamples is not a power of two, or greater than VPERFCTR_RING_MAX;
  *		watermark is 0 or greater than nrsamples; nrsums is greater than
- *		VPERFCTR_MAX_CTRS; depth is greater than VPERFCTR_CHAIN_MAX
+ *		VPERFCTR_MAX_CTRS; depth is greater than VPERFCTR_CHAIN_MAX; stack is
+ *		greater than VPERFCTR_STACK_MAX or no multiple of 8, or not zero and the
+ *		kernel has no stacks in samples
  *	EPERM	VPERFCTR_RING_KERNEL, and the caller may not count kernel mode (see
  *		VPERFCTR_FEATURE_KERNEL)
  *	EAGAIN	the user's rings would exceed max_ring_kb_per_user
@@ -799,13 +801,14 @@ struct vperfctr_ring {
 	__u32 sample_size;	/* out: bytes */
 	__u64 map_size;		/* out: bytes, for mmap and munmap */
 	__u32 depth;		/* return addresses in each sample, at most; 0: no chain */
-	__u32 reserved;
+	__u32 stack;		/* bytes of stack in each sample, at most; 0: no registers either */
 	__u32 rate;		/* samples per second of a thread, about; 0: no such limit */
 	__u32 reserved2;
 };
 
-/* The greatest depth. */
+/* The greatest depth, and the greatest stack, which must be a multiple of 8. */
 #define VPERFCTR_CHAIN_MAX	127
+#define VPERFCTR_STACK_MAX	32768
 
 /* Types of samples and records: `type` is the first field of each slot. */
 #define VPERFCTR_SAMPLE_OVERFLOW	1
@@ -851,8 +854,40 @@ struct vperfctr_sample {
 	 * caller missing.  If ip is in the kernel, the first address is where the thread
 	 * was in user mode.  A page that is not in memory ends the chain, which is also
 	 * empty where ip is not known.
+	 *
+	 * If the ring has a stack, the thread's registers of user mode follow, and the top
+	 * of its stack, from which a reader can find the calls without frames: see
+	 * VPERFCTR_USER_NONE.
 	 */
 };
+
+/*
+ * The registers and the stack of a sample, after its sums and its chain:
+ *
+ *	__u64 mode		VPERFCTR_USER_*: NONE ends the sample here
+ *	__u64 regs[]		VPERFCTR_X86_REGS or VPERFCTR_ARM64_REGS, as the kernel's
+ *				architecture is
+ *	__u64 nr		bytes of the stack that follow, a multiple of 8
+ *	__u8 stack[nr]		from the stack pointer upwards
+ *
+ * Registers have the numbers that DWARF gives them for programs of this mode:
+ *
+ *	x86-64	RAX RDX RCX RBX RSI RDI RBP RSP R8 ... R15 RIP
+ *	i386	EAX ECX EDX EBX ESP EBP ESI EDI EIP, and 0 for the other words
+ *	arm64	X0 ... X30 SP PC
+ *	arm	R0 ... R15, and 0 for the other words
+ *
+ * They are those with which the thread entered the kernel, also if ip is in the kernel.  They
+ * are not known, as VPERFCTR_USER_NONE says, where ip is not, and while the thread executes a
+ * file.  The stack has what the thread can read.  It ends at the first page that is not in
+ * memory.  So it is empty if the stack pointer points elsewhere.
+ */
+#define VPERFCTR_USER_NONE	0
+#define VPERFCTR_USER_32	1	/* the thread was in code of 32 bits */
+#define VPERFCTR_USER_64	2
+
+#define VPERFCTR_X86_REGS	17
+#define VPERFCTR_ARM64_REGS	33
 
 /*
  * A record says what a thread did whose samples go to the ring.  A reader needs it to find
@@ -933,7 +968,8 @@ struct vperfctr_ring_page {
 	__u32 sample_size;
 	__u32 data;		/* offset of the first slot in bytes */
 	__u32 depth;		/* see struct vperfctr_ring */
-	__u32 reserved0[7];
+	__u32 stack;
+	__u32 reserved0[6];
 	/* The kernel writes these with each sample. */
 	__u64 head;		/* samples written */
 	__u64 dropped;		/* overflows that made no sample: no room, or throttled */
