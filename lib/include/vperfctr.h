@@ -872,7 +872,7 @@ VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region 
 
 /*
  * Make the state's ring and map it.  For the owner or the owner's monitor.  The caller
- * sets ring->nrsamples, watermark, nrsums, depth and flags, and all other fields to zero.
+ * sets ring->nrsamples, watermark, nrsums, depth, stack and flags, and all other fields to zero.
  * The function sets size, the kernel sample_size and map_size.  If the state has a ring
  * already, that one is mapped, and v->ring has its properties.  Mapping a ring does not
  * enable RDPMC.
@@ -942,6 +942,42 @@ VPERFCTR_INLINE const uint64_t *vperfctr_ring_chain(const struct vperfctr *v,
 
 	*nr = ring->depth ? chain[0] : 0;
 	return chain + 1;
+}
+
+/* The registers of user mode in a sample, and the top of the stack. */
+struct vperfctr_user {
+	unsigned int mode;	/* VPERFCTR_USER_*: NONE: all else is zero */
+	unsigned int nrregs;
+	const uint64_t *regs;	/* by their numbers in DWARF: see VPERFCTR_USER_NONE */
+	const void *stack;	/* from the stack pointer upwards */
+	size_t stack_size;	/* bytes that could be read, perhaps 0 */
+};
+
+/*
+ * Find the registers and the stack of a sample of this ring.  There are none if the ring has
+ * no stack.  They are valid until the sample is consumed.
+ */
+VPERFCTR_INLINE void vperfctr_ring_user(const struct vperfctr *v,
+					const struct vperfctr_sample *sample,
+					struct vperfctr_user *user)
+{
+	const struct vperfctr_ring_page *ring = v->ring;
+	const uint64_t *at = (const uint64_t *)(sample->sums + ring->nrsums);
+
+	memset(user, 0, sizeof(*user));
+	if (ring->depth)
+		at += 1 + at[0];
+	if (!ring->stack || at[0] == VPERFCTR_USER_NONE)
+		return;
+	user->mode = (unsigned int)at[0];
+#if defined(__aarch64__) || defined(__arm__)
+	user->nrregs = VPERFCTR_ARM64_REGS;
+#else
+	user->nrregs = VPERFCTR_X86_REGS;
+#endif
+	user->regs = at + 1;
+	user->stack_size = (size_t)user->regs[user->nrregs];
+	user->stack = user->regs + user->nrregs + 1;
 }
 
 /*

@@ -435,7 +435,8 @@ static struct vperfctr_ring_page *ring_of(int fd, size_t size)
 static int state_ring(struct state *s, int fd, struct vperfctr_ring *r)
 {
 	uint32_t sample_size = sizeof(struct vperfctr_sample) +
-			       (r->nrsums + (r->depth ? 1 + r->depth : 0)) * sizeof(uint64_t);
+			       (r->nrsums + (r->depth ? 1 + r->depth : 0)) * sizeof(uint64_t) +
+			       (r->stack ? (2 + VPERFCTR_X86_REGS) * sizeof(uint64_t) + r->stack : 0);
 	struct vperfctr_ring_page *page;
 
 	if (fails(FAKE_RING))
@@ -443,7 +444,7 @@ static int state_ring(struct state *s, int fd, struct vperfctr_ring *r)
 	if (r->size != sizeof(*r) || r->flags & ~(VPERFCTR_RING_KERNEL | VPERFCTR_RING_RECORDS) || !r->nrsamples ||
 	    r->nrsamples & (r->nrsamples - 1) || r->nrsamples > VPERFCTR_RING_MAX ||
 	    !r->watermark || r->watermark > r->nrsamples || r->nrsums > VPERFCTR_MAX_CTRS ||
-	    r->depth > VPERFCTR_CHAIN_MAX)
+	    r->depth > VPERFCTR_CHAIN_MAX || r->stack > VPERFCTR_STACK_MAX || r->stack % 8)
 		return refuse(EINVAL);
 	fake_seen->ring = *r;
 	if (!s->ring_size) {
@@ -458,6 +459,7 @@ static int state_ring(struct state *s, int fd, struct vperfctr_ring *r)
 		page->watermark = r->watermark;
 		page->nrsums = r->nrsums;
 		page->depth = r->depth;
+		page->stack = r->stack;
 		page->sample_size = sample_size;
 		page->data = RING_DATA;
 		munmap(page, s->ring_size);
@@ -490,6 +492,20 @@ static int state_consume(struct state *s, int fd, uintptr_t nr)
 	return ok ? 0 : refuse(EINVAL);
 }
 
+/* Register i is 0x2000 + i.  The stack has words from 0x3000 on, as many as there are calls. */
+static void add_user(__u64 *to, uint32_t size)
+{
+	uint64_t i, n = fake.nrcalls < size / 8 ? fake.nrcalls : size / 8;
+
+	*to++ = fake.nrcalls ? VPERFCTR_USER_64 : VPERFCTR_USER_NONE;
+	for (i = 0; fake.nrcalls && i < VPERFCTR_X86_REGS; i++)
+		*to++ = 0x2000 + i;
+	if (fake.nrcalls)
+		*to++ = n * 8;
+	for (i = 0; i < n; i++)
+		*to++ = 0x3000 + i;
+}
+
 static void add_sample(struct state *s, int fd, const struct vperfctr_sample *sample,
 		       const uint64_t *sums)
 {
@@ -510,6 +526,8 @@ static void add_sample(struct state *s, int fd, const struct vperfctr_sample *sa
 		for (i = 0; page->depth && i <= page->depth && i <= fake.nrcalls; i++)
 			chain[i] = i ? 0x1000 + i :
 				   fake.nrcalls < page->depth ? fake.nrcalls : page->depth;
+		if (page->stack)
+			add_user(chain + (page->depth ? 1 + chain[0] : 0), page->stack);
 		/* A child's samples are its own. */
 		if (!to->pid)
 			to->pid = to->tid = (uint32_t)getpid();

@@ -957,6 +957,48 @@ START_TEST(ring_errors)
 }
 END_TEST
 
+/* The chain, the registers and the stack follow each other, and any of them may be absent. */
+START_TEST(registers_and_stack)
+{
+	static struct {
+		struct vperfctr_ring_page page;
+		uint64_t slots[2][64];
+	} ring;
+	const uint64_t nrsums = 3, depth = _i & 1 ? 4 : 0, calls = 2, regs = 17;
+	struct vperfctr v = { .ring = &ring.page };
+	uint64_t *at = ring.slots[1] + 7 + nrsums, nr;
+	struct vperfctr_user user;
+	unsigned int i;
+
+	memset(&ring, 0xee, sizeof(ring));
+	ring.page = (struct vperfctr_ring_page) {
+		.nrsamples = 2, .sample_size = sizeof(ring.slots[0]), .data = sizeof(ring.page),
+		.head = 2, .nrsums = nrsums, .depth = depth, .stack = _i & 2 ? 32 : 0,
+	};
+	if (depth) {
+		*at++ = calls;
+		for (i = 0; i < calls; i++)
+			*at++ = 0x1000 + i;
+	}
+	*at = _i & 4 ? VPERFCTR_USER_NONE : VPERFCTR_USER_64;
+	at[1 + regs] = 24;
+	vperfctr_ring_user(&v, vperfctr_ring_sample(&v, 1), &user);
+	if ((_i & 6) != 2) {
+		ck_assert_uint_eq(user.mode, VPERFCTR_USER_NONE);
+		ck_assert_ptr_null(user.regs);
+		ck_assert_uint_eq(user.nrregs + user.stack_size, 0);
+	} else {
+		ck_assert_uint_eq(user.mode, VPERFCTR_USER_64);
+		ck_assert_uint_eq(user.nrregs, regs);
+		ck_assert_ptr_eq(user.regs, at + 1);
+		ck_assert_ptr_eq(user.stack, at + 2 + regs);
+		ck_assert_uint_eq(user.stack_size, 24);
+	}
+	vperfctr_ring_chain(&v, vperfctr_ring_sample(&v, 1), &nr);
+	ck_assert_uint_eq(nr, depth ? calls : 0);
+}
+END_TEST
+
 /* A ring of four slots, which no kernel has made. */
 static struct {
 	struct vperfctr_ring_page page;
@@ -1162,6 +1204,7 @@ static Suite *suite(void)
 	tcase_add_test(t, control_narrows_affinity);
 	tcase_add_test(t, control_for_any_kind);
 	tcase_add_test(t, ring_errors);
+	tcase_add_loop_test(t, registers_and_stack, 0, 8);
 	tcase_add_test(t, records_of_a_ring);
 	tcase_add_test(t, ring_of_another_format);
 	tcase_add_test(t, ring_exists);
