@@ -1,0 +1,125 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Profiles of whole programs.  Those of a program with known shares go to the second serial
+# port: tests/exports/from-guest reads them with other programs.  Those of usual programs must
+# agree with the profiles that perf makes in the same boot.  The summary looks like one of
+# libcheck.
+
+here=$(dirname "$0")
+event=instructions
+[ "$(uname -m)" != aarch64 ] || event=cycles
+period=10007
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+checks=0 failures=0
+
+check() # WHAT GOT EXPECTED
+{
+	checks=$((checks + 1))
+	[ "$2" = "$3" ] && return
+	failures=$((failures + 1))
+	echo "$1: '$2', not '$3'"
+}
+
+# sample COMMAND...: into the file "samples", with chains
+sample()
+{
+	perfex --sample=$event:u=$period -g -o "$tmp/samples" -- "$@" > "$tmp/out" 2> "$tmp/err"
+	check "status of $1" $? 0
+	check "dropped of $1" "$(sed -n 's/^perfex: .* samples in .*, \([0-9,]*\) dropped;.*/\1/p' "$tmp/err")" 0
+}
+
+# ours KEY: print "SHARE NAME" for each row of perfex's report, without types and arguments
+ours()
+{
+	perfex -v --report "$tmp/samples" --sort "$1" | awk '
+	$1 ~ /%$/ && NF > 2 {
+		share = $1
+		$1 = $2 = ""
+		# a function has its library in brackets, a library is in brackets
+		if (/[^ ] +[[][^]]*[]]$/)
+			sub(/ *[[][^]]*[]]$/, "")
+		else
+			gsub(/[][]/, "")
+		print share $0
+	}'
+}
+
+# theirs KEY: the same of perf's
+theirs()
+{
+	perf report -i "$tmp/perf" --stdio -q --percent-limit 0 -F "overhead,$1" 2> /dev/null |
+		sed -n 's/^ *\([0-9.]*%\) *\([[][.k][]]\)\{0,1\} */\1 /p'
+}
+
+# differences: of the two files, more than a percent of the program
+differences()
+{
+	awk '
+	function name(	s) {
+		s = $0
+		sub(/^[^ ]* */, "", s)
+		sub(/ *$/, "", s)
+		# code without a name, or with several
+		if (s ~ /^0x|[+]0x|@plt$/)
+			return "?"
+		if (s ~ /^(__libc_|c)?free/)
+			return "free"
+		sub(/[(].*/, "", s)
+		while (sub(/<[^<>]*>/, "", s))
+			;
+		sub(/^.* /, "", s)
+		return s
+	}
+	NF > 1 { sum[FILENAME, name()] += $1; names[name()] = 1 }
+	END {
+		for (n in names) {
+			d = sum[ARGV[1], n] - sum[ARGV[2], n]
+			if (d > 1 || d < -1)
+				print n, sum[ARGV[1], n], sum[ARGV[2], n]
+		}
+	}' "$tmp/ours" "$tmp/theirs"
+}
+
+# same WHAT KEYS KEYS: both profilers have the same rows, by perfex's and perf's keys
+same()
+{
+	ours "$2" > "$tmp/ours"
+	theirs "$3" > "$tmp/theirs"
+	check "differences from perf, $1" "$(differences)" ""
+	check "there are rows, $1" "$([ "$(grep -c . "$tmp/ours")" -ge "$4" ] &&
+		[ "$(grep -c . "$tmp/theirs")" -ge "$4" ] && echo yes)" yes
+}
+
+rate=/sys/module/vperfctr/parameters/max_sample_rate
+echo 0 > $rate
+
+# known shares
+sample "$here/shares"
+for format in folded svg pprof firefox; do
+	perfex --report "$tmp/samples" --export=$format -o "$tmp/$format"
+	check "status of --export=$format" $? 0
+done
+perfex -j --callers --callees --report "$tmp/samples" -o "$tmp/json"
+check "status of -j" $? 0
+perfex -j --report "$tmp/samples" --sort pid,tid -o "$tmp/threads"
+check "status of -j by thread" $? 0
+stty -F /dev/ttyS2 raw
+(cd "$tmp" && tar cf - folded svg pprof firefox json threads) > /dev/ttyS2
+check "status of tar" $? 0
+
+# usual programs: perfex and perf agree
+head -c 500000 /bin/busybox > "$tmp/input"
+sample gzip -9c "$tmp/input"
+perf record -q -e $event:u -c $period -o "$tmp/perf" gzip -9c "$tmp/input" > /dev/null 2>&1
+check "perf's status of gzip" $? 0
+same "libraries of gzip" dso dso 2
+sample "$here/words"
+perf record -q -e $event:u -c $period -o "$tmp/perf" "$here/words" > /dev/null 2>&1
+check "perf's status of words" $? 0
+same "functions of words" symbol symbol 8
+same "libraries of words" dso dso 3
+
+echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
+[ "$failures" = 0 ]
