@@ -197,7 +197,7 @@ endif
 #:   make check-events  is lib/event/counter-lists.h what Intel's lists say?  Downloads
 #:                      Linux's source (300 MB, once); "make event-lists" makes the file
 #:   make check-exports do go tool pprof and a browser (Chromium) read what perfex
-#:                      exports?
+#:                      exports?  does perf agree on a program in Go?
 #:   make check-debug   on kernels that detect misuse of memory and locks (ten
 #:                      minutes to build each, once; takes hours)
 #:   make stress        the lives of threads, at random, for SECONDS= of virtual

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+
+// A usual program in Go, whose profile two profilers must agree on: it counts words in a
+// map and in a tree, sorts them and joins them.
+package main
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+type source uint32
+
+//go:noinline
+func (s *source) draw(below uint32) uint32 {
+	*s = *s*1664525 + 1013904223
+	return uint32(*s>>16) % below
+}
+
+//go:noinline
+func (s *source) next() string {
+	var word strings.Builder
+	for left := 3 + s.draw(8); left > 0; left-- {
+		word.WriteByte(byte('a' + s.draw(4)))
+	}
+	return word.String()
+}
+
+type node struct {
+	word        string
+	count       int
+	left, right *node
+}
+
+//go:noinline
+func (n *node) add(word string) *node {
+	if n == nil {
+		return &node{word: word, count: 1}
+	}
+	switch strings.Compare(word, n.word) {
+	case -1:
+		n.left = n.left.add(word)
+	case 1:
+		n.right = n.right.add(word)
+	default:
+		n.count++
+	}
+	return n
+}
+
+type byLength []string
+
+func (w byLength) Len() int      { return len(w) }
+func (w byLength) Swap(i, j int) { w[i], w[j] = w[j], w[i] }
+
+//go:noinline
+func (w byLength) Less(i, j int) bool {
+	if len(w[i]) != len(w[j]) {
+		return len(w[i]) < len(w[j])
+	}
+	return w[i] < w[j]
+}
+
+//go:noinline
+func checksum(all []string) uint64 {
+	var sum uint64
+	for _, word := range all {
+		for _, c := range []byte(word) {
+			sum = sum*31 + uint64(c)
+		}
+	}
+	return sum
+}
+
+func main() {
+	var all []string
+	var tree *node
+	s := source(1)
+	for i := 0; i < 20000; i++ {
+		all = append(all, s.next())
+	}
+	counts := make(map[string]int)
+	for _, word := range all {
+		counts[word]++
+		tree = tree.add(word)
+	}
+	sort.Sort(byLength(all))
+	fmt.Println(len(counts), tree.count, checksum(all))
+}
