@@ -61,6 +61,7 @@ int vperfctr_ring_record(const struct vperfctr *v, uint64_t i, struct vperfctr_r
 	unsigned int n;
 
 	if (i >= nr || first->type == VPERFCTR_SAMPLE_OVERFLOW ||
+	    first->type == VPERFCTR_SAMPLE_CLOCK ||
 	    first->type == VPERFCTR_RECORD_MORE)
 		return -EINVAL;
 	if (first->slots > nr - i)

@@ -273,6 +273,7 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 	root->flags = header->flags | STATE_FLAG_SET;
 	root->soft = header->soft;
 	root->checks = vperfctr_is_restricted(control) ? STATE_CHECK_CPU : 0;
+	vperfctr_clock_begin(root, header->clock_period, vperfctr_may_clock_kernel(header));
 	return root;
 }
 

@@ -30,7 +30,7 @@ static bool is_valid_overflow(const struct vperfctr_control *header)
 	bool ring = header->flags & VPERFCTR_CONTROL_RING;
 
 	if (!header->nrictrs)
-		return !header->si_signo && !ring;
+		return !header->si_signo && ring == !!header->clock_period;
 	/* Otherwise no thread would learn of a descendant's overflow, which holds its counters. */
 	if ((header->flags & VPERFCTR_CONTROL_INHERIT) && !ring && !header->si_signo)
 		return false;
@@ -42,6 +42,23 @@ static bool is_valid_soft(const struct vperfctr_control *header)
 {
 	return !(header->soft & ~(u64)vperfctr_soft_available()) &&
 	       (header->tsc_on || !(header->soft & VPERFCTR_SOFT_TASK_CLOCK));
+}
+
+/* The thread time is the TSC's sum.  Periods of counters are throttled in another way. */
+static bool is_valid_clock(const struct vperfctr_control *header)
+{
+	return header->clock_period >= VPERFCTR_CLOCK_MIN &&
+	       header->clock_period <= VPERFCTR_CLOCK_MAX && header->tsc_on && !header->nrictrs;
+}
+
+/*
+ * True if samples by thread time may have addresses in the kernel, if the ring may.
+ *
+ * Context: the caller of CONTROL.
+ */
+bool vperfctr_may_clock_kernel(const struct vperfctr_control *header)
+{
+	return header->clock_period && vperfctr_may_count_kernel();
 }
 
 /* True if the kind exists, or all kinds do, and has enough counters. */
@@ -79,6 +96,10 @@ static int check_header(const struct vperfctr_control *header)
 	if (!vperfctr_is_ctr_size(header->ctr_size) || header->tsc_on > 1)
 		return -EINVAL;
 	if (unlikely(header->soft) && !is_valid_soft(header))
+		return -EINVAL;
+	if (header->clock_period && !vperfctr_clock_available())
+		return -EOPNOTSUPP;
+	if (unlikely(header->clock_period) && !is_valid_clock(header))
 		return -EINVAL;
 	if (header->nrictrs && !(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return -EOPNOTSUPP;
@@ -223,6 +244,7 @@ struct change {
 	struct vperfctr_control header;
 	struct perfctr_cpu_control control;	/* only what is used is initialized */
 	bool restricted;			/* some CPUs cannot count this */
+	bool clock_kernel;			/* see vperfctr_may_clock_kernel() */
 	struct vperfctr_state *root;		/* out: of a family that was left; put it */
 	struct vperfctr_sampler *sampler;	/* out, with `root`: in that family; put it */
 };
@@ -265,6 +287,7 @@ static int op_control(struct vperfctr_state *st, void *arg)
 
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
+	vperfctr_clock_last(st);
 	vperfctr_set_stop(st, STATE_STOP_IDLE);
 	become_root(st, change);
 	if (vperfctr_has_family(st))
@@ -278,6 +301,7 @@ static int op_control(struct vperfctr_state *st, void *arg)
 	/* Undo throttling.  The number of samples in this tick remains. */
 	st->ring_shift = 0;
 	st->checks = change->restricted ? STATE_CHECK_CPU : 0;
+	vperfctr_clock_begin(st, header->clock_period, change->clock_kernel);
 	clear_bit(STATE_FORBIDDEN, &st->bits);
 	if (unlikely(st->soft | header->soft))
 		vperfctr_soft_control(st, header->soft);
@@ -292,6 +316,7 @@ static int op_stop(struct vperfctr_state *st, void *arg)
 {
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
+	vperfctr_clock_last(st);
 	vperfctr_set_stop(st, STATE_STOP_IDLE);
 	become_root(st, arg);
 	perfctr_cpu_mark_suspended(&st->cpu_state);
@@ -367,6 +392,7 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 	if (!err && wants_spares)
 		err = vperfctr_get_spares(st);
 	change->restricted = vperfctr_is_restricted(&change->control);
+	change->clock_kernel = vperfctr_may_clock_kernel(&change->header);
 	if (!err && change->restricted && READ_ONCE(st->owner) == current &&
 	    (change->header.flags & VPERFCTR_CONTROL_AFFINITY))
 		err = check_affinity(&change->control);

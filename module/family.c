@@ -75,6 +75,7 @@ struct vperfctr_state *vperfctr_make_member(struct vperfctr_state *parent, gfp_t
 	/* A new task's numbers are zero, as soft_start is. */
 	st->soft = parent->soft;
 	st->checks = parent->checks & STATE_CHECK_CPU;
+	vperfctr_clock_begin(st, parent->clock.period, parent->clock.kernel);
 	st->stop = 0;
 	vperfctr_get(root);
 	st->root = root;
@@ -359,9 +360,7 @@ static void sample_member(void *arg)
 
 	if (!st || READ_ONCE(st->root) != arg || READ_ONCE(st->cpu) != smp_processor_id())
 		return;
-	perfctr_cpu_sample(&st->cpu_state);
-	if (unlikely(st->soft))
-		vperfctr_soft_sample(st);
+	vperfctr_sample_here(st);
 }
 
 /*

@@ -52,7 +52,9 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 	info.features |= VPERFCTR_FEATURE_INHERIT;
 	if (info.features & VPERFCTR_FEATURE_PCINT)
 		info.features |= VPERFCTR_FEATURE_INHERIT_IMODE;
-	if ((info.features & VPERFCTR_FEATURE_PCINT) && vperfctr_records_exist())
+	if (vperfctr_clock_available())
+		info.features |= VPERFCTR_FEATURE_CLOCK;
+	if (vperfctr_ring_available() && vperfctr_records_exist())
 		info.features |= VPERFCTR_FEATURE_RECORDS;
 	if (info.nrctrs)
 		info.features |= VPERFCTR_FEATURE_ANY_KIND;

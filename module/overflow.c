@@ -100,14 +100,6 @@ static __always_inline void send_signal_or_retry(struct vperfctr_state *st)
 		vperfctr_retry_later();
 }
 
-/* Wake pollers.  The overflow must already be visible. */
-static void wake_pollers(struct vperfctr_state *st)
-{
-	/* The memory barrier in it pairs with that of poll(). */
-	if (wq_has_sleeper(&st->wait))
-		vperfctr_queue(st, &st->wake_work);
-}
-
 static void wake_pollers_work(struct irq_work *work)
 {
 	struct vperfctr_state *st = container_of(work, struct vperfctr_state, wake_work);
@@ -132,7 +124,7 @@ static __always_inline void add_sample(struct vperfctr_state *st, u64 ip,
 				       struct perfctr_overflow overflow)
 {
 	if (likely(overflow.ctrs) && vperfctr_ring_add(st, ip, overflow))
-		wake_pollers(vperfctr_ring_waiters(st));
+		vperfctr_wake_pollers(vperfctr_ring_waiters(st));
 }
 
 /* Record the overflow for READ, the signal and poll().  Context: as for add_sample(). */
@@ -143,7 +135,7 @@ static __always_inline void record_overflow(struct vperfctr_state *st, u32 ctrs)
 	WRITE_ONCE(st->overflow, st->overflow | ctrs);
 	if (st->si_signo)
 		st->checks |= STATE_CHECK_SIGNAL;
-	wake_pollers(st);
+	vperfctr_wake_pollers(st);
 }
 
 /* The same as handle_running() for overflows that make samples. */
@@ -178,9 +170,9 @@ static void handle_last(struct vperfctr_state *st, u64 ip)
 }
 
 /* Where a thread entered the kernel from user mode. */
-static u64 user_ip(struct task_struct *task)
+u64 vperfctr_user_ip(const struct task_struct *task)
 {
-	return instruction_pointer(task_pt_regs(task));
+	return instruction_pointer(task_pt_regs((struct task_struct *)task));
 }
 
 /* Handle the overflow that an interrupt of kernel mode left pending. */
@@ -194,7 +186,7 @@ static void handle_pending(struct vperfctr_state *st)
 	 * exec puts it into the registers before it reaches the end of the counting.
 	 */
 	if (!ip && !current->in_execve)
-		ip = user_ip(current);
+		ip = vperfctr_user_ip(current);
 	if (st->cpu >= 0)
 		handle_running(st, ip);
 }
@@ -254,7 +246,7 @@ void vperfctr_overflow_end(struct vperfctr_state *st)
 	 * handle_pending().  The owner may have been stopped before its exec is over.
 	 */
 	handle_last(st, test_bit(STATE_PRIVILEGED, &st->bits) || st->owner->in_execve ?
-			0 : user_ip(st->owner));
+			0 : vperfctr_user_ip(st->owner));
 	if (st->flags & VPERFCTR_CONTROL_RING)
 		vperfctr_ring_drop(st, perfctr_cpu_skipped(&st->cpu_state));
 	perfctr_cpu_unhold_pmcs(&st->cpu_state);

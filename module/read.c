@@ -134,6 +134,7 @@ struct control_copy {
 	s32 si_signo;
 	u64 preserve;
 	u64 soft;
+	u64 clock_period;
 	struct perfctr_cpu_control control;	/* with a reference to its kinds */
 };
 
@@ -163,6 +164,7 @@ static void copy_control(const struct vperfctr_state *st, struct control_copy *c
 	copy->si_signo = st->si_signo;
 	copy->preserve = st->preserve;
 	copy->soft = st->soft;
+	copy->clock_period = st->clock.period;
 	copy->control.kinds = vperfctr_get_kinds(st->cpu_state.control.kinds);
 	/* The owner may be changing its own copy, on another CPU. */
 	copy_table(&copy->control, copy->control.kinds ? &copy->control.kinds->control[0] :
@@ -238,6 +240,7 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 	header.soft = copy->soft;
 	header.nrkinds = nrkinds;
 	header.reserved = 0;
+	header.clock_period = copy->clock_period;
 	err = put_struct(arg, size, &header, sizeof(header));
 	if (err || !header.ctr)
 		return err;

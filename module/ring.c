@@ -64,6 +64,12 @@ static u64 nr_waiting(const struct vperfctr_buffer *ring)
 	return READ_ONCE(ring->page->head) - tail;
 }
 
+/* True if there are overflows or a clock that can make samples. */
+bool vperfctr_ring_available(void)
+{
+	return (perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT) || vperfctr_clock_available();
+}
+
 /* True if poll() must report samples.  `over`: no more will come. */
 bool vperfctr_ring_ready(const struct vperfctr_state *st, bool over)
 {
@@ -149,11 +155,13 @@ static noinline void begin_window(struct vperfctr_state *st, struct vperfctr_sam
  * Adapt the periods to one more sample.  They grow at once if a window of time has too many
  * samples.  After a window with at most half of the limit they shrink, one step for each
  * window since.
+ *
+ * `clock`, a constant: the sample is one by thread time.
  */
 static __always_inline void throttle_samples(struct vperfctr_state *st,
-					     struct vperfctr_sampler *sampler)
+					     struct vperfctr_sampler *sampler, bool clock)
 {
-	bool grow = vperfctr_ring_counts_kernel(st) && sampler->crowded;
+	bool grow = (clock || vperfctr_ring_counts_kernel(st)) && sampler->crowded;
 	unsigned long ticks = jiffies - sampler->begun_window;
 
 	if (ticks >= sampler->ring->window)
@@ -263,7 +271,7 @@ static noinline void add_calls(const struct vperfctr_state *st, struct vperfctr_
 	 * The memory of another thread cannot be read, nor that of one that is ending.  During
 	 * an exec, the memory is that of a program that may give privileges: see handle_pending().
 	 */
-	bool known = st->owner == current && current->mm && sample->flags && !current->in_execve;
+	bool known = st->owner == current && current->mm && sample->ip && !current->in_execve;
 
 	if (page->depth)
 		to = add_chain(sample, to, page->depth, known);
@@ -274,17 +282,20 @@ static noinline void add_calls(const struct vperfctr_state *st, struct vperfctr_
 	sample->size = (u8 *)to - (u8 *)sample;
 }
 
-static void fill_sample(const struct vperfctr_state *st, struct vperfctr_sample *sample, u64 ip,
-			struct perfctr_overflow overflow)
+static __always_inline void fill_sample(const struct vperfctr_state *st,
+					struct vperfctr_sample *sample, u64 ip,
+					struct perfctr_overflow overflow, bool clock,
+					u32 clock_flags)
 {
 	const struct vperfctr_sampler *sampler = st->sampler;
 	struct vperfctr_buffer *ring = sampler->ring;
 	unsigned int i, nrctrs = perfctr_nrctrs(&st->cpu_state.control);
 
-	sample->type = VPERFCTR_SAMPLE_OVERFLOW;
+	sample->type = clock ? VPERFCTR_SAMPLE_CLOCK : VPERFCTR_SAMPLE_OVERFLOW;
 	sample->size = ring->sample_size;
 	/* Only addresses in the kernel have the top bit. */
-	sample->flags = !ip ? 0 : ip >> 63 ? VPERFCTR_SAMPLE_KERNEL : VPERFCTR_SAMPLE_USER;
+	sample->flags = clock ? clock_flags :
+			!ip ? 0 : ip >> 63 ? VPERFCTR_SAMPLE_KERNEL : VPERFCTR_SAMPLE_USER;
 	/* Another CPU may write the last sample of an owner that does not run. */
 	sample->cpu = task_cpu(st->owner);
 	sample->kind = st->cpu_state.control.kind;
@@ -331,14 +342,35 @@ bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflo
 	struct vperfctr_buffer *ring = st->sampler->ring;
 	u64 nr;
 
-	throttle_samples(st, st->sampler);
+	throttle_samples(st, st->sampler, false);
 	if (unlikely(overflow.skipped))
 		drop(ring, overflow.skipped);
 	if (unlikely(!reserve_slots(ring, &nr, 1, READ_ONCE(ring->sample_room)))) {
 		drop(ring, hweight32(overflow.ctrs));
 		return false;
 	}
-	fill_sample(st, slot_of(ring, nr), ip, overflow);
+	fill_sample(st, slot_of(ring, nr), ip, overflow, false, 0);
+	return must_wake(ring, publish_slot(ring, nr));
+}
+
+/*
+ * The same for a sample by thread time.  It is a function of its own, so that samples by
+ * overflows cost no more for it.  `skipped`: periods before that have no sample.
+ */
+bool vperfctr_ring_add_clock(struct vperfctr_state *st, u64 ip, u32 flags, u64 skipped)
+{
+	struct vperfctr_buffer *ring = st->sampler->ring;
+	const struct perfctr_overflow none = { };
+	u64 nr;
+
+	throttle_samples(st, st->sampler, true);
+	if (unlikely(skipped))
+		drop(ring, skipped);
+	if (unlikely(!reserve_slots(ring, &nr, 1, READ_ONCE(ring->sample_room)))) {
+		drop(ring, 1);
+		return false;
+	}
+	fill_sample(st, slot_of(ring, nr), ip, none, true, flags);
 	return must_wake(ring, publish_slot(ring, nr));
 }
 
@@ -683,7 +715,7 @@ int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user 
 	err = copy_request(&req, arg);
 	if (err)
 		return err;
-	if (!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
+	if (!vperfctr_ring_available())
 		return -EOPNOTSUPP;
 	if ((req.flags & VPERFCTR_RING_RECORDS) && !vperfctr_records_exist())
 		return -EOPNOTSUPP;

@@ -156,7 +156,7 @@ void vperfctr_soft_add(struct vperfctr_soft_sums *to, const struct vperfctr_soft
  * Return a sum of the TSC in nanoseconds.  The quotient and the remainder are converted
  * on their own, so that no product exceeds 64 bits.
  */
-static u64 ns_of_tsc(u64 tsc)
+u64 vperfctr_ns_of_tsc(u64 tsc)
 {
 	u32 khz = perfctr_cpu_info.tsc_khz, rest;
 	u64 ms = div_u64_rem(tsc, khz, &rest);
@@ -170,7 +170,7 @@ void vperfctr_soft_fill(u32 soft, const struct vperfctr_soft_sums *sums, u64 tsc
 {
 	memset(counts, 0, VPERFCTR_NR_SOFT * sizeof(counts[0]));
 	if (soft & VPERFCTR_SOFT_TASK_CLOCK)
-		counts[0] = ns_of_tsc(tsc);
+		counts[0] = vperfctr_ns_of_tsc(tsc);
 	if (soft & VPERFCTR_SOFT_CONTEXT_SWITCHES)
 		counts[1] = sums->context_switches;
 	if (soft & VPERFCTR_SOFT_MIGRATIONS)

@@ -10,6 +10,7 @@
  *	exec-fork-exit.c a thread's exec, fork and exit
  *	family.c	inheritance: descendants and their sums
  *	software.c	software counters: the task's own numbers
+ *	clock.c		samples by thread time
  *	remote.c	changes to another thread's state
  *	ration.c	a limit on what all CPUs notice
  *	attach.c	attaching to a running process
@@ -71,6 +72,7 @@ struct vperfctr_sampler;
 #define STATE_CHECK_CPU		0x01	/* some CPUs cannot count the control */
 #define STATE_CHECK_SIGNAL	0x02	/* an overflow's signal has not been sent yet */
 #define STATE_CHECK_STARTED	0x04	/* an interrupt may have come before, and started it */
+#define STATE_CHECK_CLOCK	0x08	/* the timer must be programmed: see clock.c */
 
 /* Bit numbers in `bits`. */
 #define STATE_HARDWARE		0	/* has a share of the reservation */
@@ -94,6 +96,14 @@ struct vperfctr_soft_sums {
 	u64 migrations;
 	u64 minor_faults;
 	u64 major_faults;
+};
+
+/* Samples by thread time, in nanoseconds: see clock.c. */
+struct vperfctr_clock {
+	u64 period;		/* 0: none */
+	u64 due;		/* end of the first period that is not accounted for */
+	u64 next;		/* of the next sample: `due`, or later if throttled */
+	bool kernel;		/* CONTROL's caller may have addresses in the kernel */
 };
 
 /*
@@ -149,6 +159,7 @@ struct vperfctr_state {
 	struct vperfctr_buffer *ring;	/* its own, NULL: none; never changes after that */
 	struct vperfctr_sampler *sampler; /* where its samples go: its ring, or the root's */
 	unsigned int ring_shift;	/* each 2^ring_shift-th overflow makes a sample */
+	struct vperfctr_clock clock;
 
 	/* The rest of the control, for READ; and STATE_FLAG_SET. */
 	u32 flags;
@@ -374,6 +385,7 @@ void vperfctr_finish_detach_work(struct work_struct *work);
 void vperfctr_finish_detach_later(struct vperfctr_state *st);
 void vperfctr_flush_detached(struct vperfctr_state *st);
 void vperfctr_start_other(struct vperfctr_state *st, int cpu);
+void vperfctr_sample_here(struct vperfctr_state *st);
 void vperfctr_sample_owner(struct vperfctr_state *st);
 bool vperfctr_is_alone(int cpu);
 
@@ -431,6 +443,7 @@ void vperfctr_soft_sample(struct vperfctr_state *st);
 bool vperfctr_soft_read_other(const struct vperfctr_state *st, u32 samplecount,
 			      struct vperfctr_soft_sums *sums);
 void vperfctr_soft_add(struct vperfctr_soft_sums *to, const struct vperfctr_soft_sums *sums);
+u64 vperfctr_ns_of_tsc(u64 tsc);
 void vperfctr_soft_fill(u32 soft, const struct vperfctr_soft_sums *sums, u64 tsc,
 			u64 counts[VPERFCTR_NR_SOFT]);
 
@@ -445,6 +458,21 @@ static inline void vperfctr_set_stop(struct vperfctr_state *st, u16 stop)
 		vperfctr_soft_set_stop(st, stop);
 	else
 		WRITE_ONCE(st->stop, stop);
+}
+
+/* clock.c */
+void vperfctr_clock_init(void);
+void vperfctr_clock_exit(void);
+bool vperfctr_clock_available(void);
+void vperfctr_clock_begin(struct vperfctr_state *st, u64 period, bool kernel);
+void vperfctr_clock_start(const struct vperfctr_state *st);
+void vperfctr_clock_end(struct vperfctr_state *st);
+
+/* As vperfctr_overflow_last(), for samples by thread time. */
+static inline void vperfctr_clock_last(struct vperfctr_state *st)
+{
+	if (unlikely(st->clock.period))
+		vperfctr_clock_end(st);
 }
 
 /* remote.c */
@@ -522,6 +550,7 @@ int vperfctr_attach_ioctl(struct vperfctr_attach __user *arg);
 /* control.c */
 int vperfctr_get_control(struct vperfctr_control *header, struct perfctr_cpu_control *control,
 			 const struct vperfctr_control __user *arg);
+bool vperfctr_may_clock_kernel(const struct vperfctr_control *header);
 bool vperfctr_is_restricted(const struct perfctr_cpu_control *control);
 int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __user *arg);
 int vperfctr_suspend(struct vperfctr_state *st);
@@ -547,7 +576,20 @@ void vperfctr_overflow_later(void);
 void vperfctr_retry_later(void);
 void vperfctr_overflow_end(struct vperfctr_state *st);
 void vperfctr_overflow_forget(struct vperfctr_state *st);
+u64 vperfctr_user_ip(const struct task_struct *task);
 int vperfctr_iresume(struct vperfctr_state *st);
+
+/*
+ * Wake pollers.  The overflow or the sample must already be visible.
+ *
+ * Context: any interrupt.
+ */
+static inline void vperfctr_wake_pollers(struct vperfctr_state *st)
+{
+	/* The memory barrier in it pairs with that of poll(). */
+	if (wq_has_sleeper(&st->wait))
+		vperfctr_queue(st, &st->wake_work);
+}
 
 /*
  * Report the last overflows of counters that have stopped for good or for another
@@ -566,6 +608,7 @@ void vperfctr_signal_owner(struct vperfctr_state *st);
 void vperfctr_signal_exit(void);
 
 /* ring.c */
+bool vperfctr_ring_available(void);
 int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg);
 int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user *arg,
 			 unsigned int nrthreads);
@@ -581,6 +624,7 @@ bool vperfctr_ring_is_over(const struct vperfctr_state *st);
 void vperfctr_ring_detach(struct vperfctr_state *st);
 bool vperfctr_ring_has_kernel(const struct vperfctr_state *st);
 bool vperfctr_ring_add(struct vperfctr_state *st, u64 ip, struct perfctr_overflow overflow);
+bool vperfctr_ring_add_clock(struct vperfctr_state *st, u64 ip, u32 flags, u64 skipped);
 void vperfctr_ring_drop(struct vperfctr_state *st, u64 nr);
 void vperfctr_ring_begin_kernel(struct vperfctr_state *st);
 void vperfctr_ring_end_kernel(struct vperfctr_state *st);

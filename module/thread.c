@@ -41,8 +41,6 @@ static struct workqueue_struct *vperfctr_wq __ro_after_init;
  */
 static DEFINE_PER_CPU(struct hrtimer, sampling_timer);
 
-static void sample_here(void *arg);
-
 static enum hrtimer_restart sampling_tick(struct hrtimer *timer)
 {
 	struct vperfctr_state *st = vperfctr_of_current();
@@ -50,7 +48,7 @@ static enum hrtimer_restart sampling_tick(struct hrtimer *timer)
 	/* The timer of a CPU that went offline expires on another, which has its own. */
 	if (!st || READ_ONCE(st->cpu) < 0 || timer != this_cpu_ptr(&sampling_timer))
 		return HRTIMER_NORESTART;
-	sample_here(st);
+	vperfctr_sample_here(st);
 	hrtimer_forward_now(timer, ns_to_ktime(perfctr_cpu_sampling_ns));
 	return HRTIMER_RESTART;
 }
@@ -158,17 +156,28 @@ void vperfctr_start_other(struct vperfctr_state *st, int cpu)
 	vperfctr_start_here(st, cpu);
 	if (perfctr_cpu_sampling_ns)
 		start_sampling();
+	if (st->checks & STATE_CHECK_CLOCK)
+		vperfctr_clock_start(st);
 }
 
-static void sample_here(void *arg)
+/*
+ * Update the sums of a state.
+ *
+ * Context: interrupts disabled; its counters run on this CPU.
+ */
+void vperfctr_sample_here(struct vperfctr_state *st)
 {
-	struct vperfctr_state *st = arg;
-
-	if (READ_ONCE(st->cpu) != smp_processor_id())
-		return;
 	perfctr_cpu_sample(&st->cpu_state);
 	if (unlikely(st->soft))
 		vperfctr_soft_sample(st);
+}
+
+static void sample_if_here(void *arg)
+{
+	struct vperfctr_state *st = arg;
+
+	if (READ_ONCE(st->cpu) == smp_processor_id())
+		vperfctr_sample_here(st);
 }
 
 /*
@@ -184,7 +193,7 @@ void vperfctr_sample_owner(struct vperfctr_state *st)
 
 	/* An error means that the CPU is offline: the owner left it before. */
 	if (cpu >= 0)
-		smp_call_function_single(cpu, sample_here, st, 1);
+		smp_call_function_single(cpu, sample_if_here, st, 1);
 }
 
 /* ---- context switches --------------------------------------------------- */
@@ -400,8 +409,10 @@ void vperfctr_detach(struct vperfctr_state *st, bool missed)
 	lockdep_assert_irqs_disabled();
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
-	if (unlikely(st->sampler))
+	if (unlikely(st->sampler)) {
+		vperfctr_clock_last(st);
 		vperfctr_ring_detach(st);
+	}
 	vperfctr_set_stop(st, STATE_STOP_IDLE);
 	perfctr_cpu_mark_suspended(&st->cpu_state);
 	vperfctr_leave_family(st, missed);
@@ -612,6 +623,7 @@ int __init vperfctr_thread_init(void)
 		return -ENOMEM;
 	owners_init();
 	sampling_init();
+	vperfctr_clock_init();
 	perfctr_cpu_set_refusal(refuse_cpu);
 	err = vperfctr_probes_init();
 	if (err) {
@@ -629,4 +641,5 @@ void vperfctr_thread_exit(void)
 	vperfctr_probes_exit();
 	destroy_workqueue(vperfctr_wq);
 	sampling_exit();
+	vperfctr_clock_exit();
 }

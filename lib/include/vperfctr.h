@@ -268,7 +268,8 @@ int vperfctr_attach(struct vperfctr **v, pid_t tid, unsigned int flags,
 
 /*
  * The same with a ring, into which the samples of all of these threads go: see
- * vperfctr_ring_open().  The control must have i-mode counters and VPERFCTR_CONTROL_RING.
+ * vperfctr_ring_open().  The control must have i-mode counters or a clock_period, and
+ * VPERFCTR_CONTROL_RING.
  * The ring belongs to the set, and is mapped.  Without a ring (NULL) this is
  * vperfctr_attach().  Errors are those of both, and:
  *
@@ -341,7 +342,8 @@ void vperfctr_close(struct vperfctr *v);
 /*
  * Set what to count, zero the sums, and start, as VPERFCTR_CONTROL does.
  * vperfctr_control_init() fills in what all controls have in common; control->flags
- * takes VPERFCTR_CONTROL_*.  With VPERFCTR_CONTROL_AFFINITY, the calling thread's CPU
+ * takes VPERFCTR_CONTROL_*, and control->clock_period a number of nanoseconds: see
+ * <linux/vperfctr.h>.  With VPERFCTR_CONTROL_AFFINITY, the calling thread's CPU
  * affinity is narrowed if need be.  Nothing has changed after an error:
  *
  *	-EINVAL	the control is not valid for this processor: see the list at
@@ -349,6 +351,7 @@ void vperfctr_close(struct vperfctr *v);
  *		the thread may run only on CPUs that cannot count this
  *	-E2BIG	the control uses a feature that the module is too old for
  *	-EOPNOTSUPP  i-mode counters without VPERFCTR_FEATURE_PCINT;
+ *		clock_period without VPERFCTR_FEATURE_CLOCK;
  *		VPERFCTR_CONTROL_INHERIT without VPERFCTR_FEATURE_INHERIT
  *	-EPERM	(also) the control counts kernel mode, and the caller may not
  *	-EUSERS	VPERFCTR_CONTROL_AFFINITY, and the thread may run only on CPUs that
@@ -858,7 +861,7 @@ VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region 
 
 /*
  * With VPERFCTR_CONTROL_RING each overflow adds a sample to the state's ring and makes no
- * signal.  A holder of a handle that maps the ring reads the samples:
+ * signal.  With control->clock_period, so does each period of thread time.  A holder of a handle that maps the ring reads the samples:
  *
  *	poll(&(struct pollfd){ .fd = vperfctr_fd(v), .events = POLLIN }, 1, -1);
  *	nr = vperfctr_ring_nr(v);
@@ -885,7 +888,8 @@ VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region 
  *	-EAGAIN	more memory than the user may have (max_ring_kb_per_user)
  *	-EINTR	a signal came while the call waited: the user makes many large rings
  *		(max_stops_per_second)
- *	-EOPNOTSUPP  the processor does not have VPERFCTR_FEATURE_PCINT
+ *	-EOPNOTSUPP  there is neither VPERFCTR_FEATURE_PCINT nor VPERFCTR_FEATURE_CLOCK; or
+ *		VPERFCTR_RING_RECORDS, and there is no VPERFCTR_FEATURE_RECORDS
  *	-ENOMEM	(also) the ring was made, but cannot be mapped
  *	-EPROTONOSUPPORT  the ring has another format than this library knows
  *	-ESRCH, -EPERM	as vperfctr_control()
@@ -982,7 +986,8 @@ VPERFCTR_INLINE void vperfctr_ring_user(const struct vperfctr *v,
 
 /*
  * Copy the record that begins with sample i of vperfctr_ring_nr(), of a ring with
- * VPERFCTR_RING_RECORDS.  A sample is a record if its type is not VPERFCTR_SAMPLE_OVERFLOW.
+ * VPERFCTR_RING_RECORDS.  A sample is a record if its type is neither
+ * VPERFCTR_SAMPLE_OVERFLOW nor VPERFCTR_SAMPLE_CLOCK.
  * `room` bytes at *to may be written; VPERFCTR_RECORD_MAX are enough for any record.
  *
  * Return how many samples the record has: the next one begins after these.  0: the kernel
@@ -1000,7 +1005,7 @@ VPERFCTR_INLINE const char *vperfctr_record_text(const struct vperfctr_record *r
 	return record->text ? (const char *)record + record->text : "";
 }
 
-/* Return the number of overflows without a sample, since the ring was made. */
+/* Return the number of overflows, or of clock periods, without a sample, since the ring was made. */
 VPERFCTR_INLINE uint64_t vperfctr_ring_dropped(const struct vperfctr *v)
 {
 	return __atomic_load_n(&v->ring->dropped, __ATOMIC_RELAXED);

@@ -180,8 +180,13 @@ static const char *why_invalid(const struct step *s)
 		return "ctr_size";
 	if (c->nractrs + (u64)c->nrictrs > VPERFCTR_MAX_CTRS)
 		return "number of counters";
-	if (!c->nrictrs && (c->si_signo || (c->flags & VPERFCTR_CONTROL_RING)))
+	if (!c->nrictrs && (c->si_signo || ((c->flags & VPERFCTR_CONTROL_RING) && !c->clock_period)))
 		return "what is for i-mode only";
+	if (c->clock_period && (c->clock_period < VPERFCTR_CLOCK_MIN ||
+				c->clock_period > VPERFCTR_CLOCK_MAX))
+		return "clock_period";
+	if (c->clock_period && (c->nrictrs || !c->tsc_on || !(c->flags & VPERFCTR_CONTROL_RING)))
+		return "what a clock needs";
 	if (c->nrictrs && !(info.features & VPERFCTR_FEATURE_PCINT))
 		return "i-mode";
 	if (c->nrictrs && (c->flags & VPERFCTR_CONTROL_INHERIT) && !c->si_signo &&

@@ -107,6 +107,11 @@ static inline u64 div_u64(u64 a, u32 b)
 	return a / b;
 }
 
+static inline u64 div64_u64(u64 a, u64 b)
+{
+	return a / b;
+}
+
 static inline u64 div_u64_rem(u64 a, u32 b, u32 *rem)
 {
 	*rem = a % b;
@@ -484,6 +489,7 @@ struct pt_regs {
 #define pagefault_enable()	((void)0)
 #define user_mode(regs)		((regs)->user)
 #define instruction_pointer(regs) ((regs)->ip)
+struct pt_regs *get_irq_regs(void);
 
 #define NMI_LOCAL		0
 #define NMI_DONE		0
@@ -611,13 +617,15 @@ extern unsigned int tsc_khz;
 #define nsecs_to_jiffies(ns)	((unsigned long)((ns) / (NSEC_PER_SEC / HZ)))
 #define ns_to_ktime(ns)		((ktime_t)(ns))
 #define ktime_get_ns()		sim_ns()
+#define ktime_get()		((ktime_t)sim_ns())
+#define ktime_add_ns(time, ns)	((ktime_t)((time) + (ns)))
 #define time_before(a, b)	((long)((a) - (b)) < 0)
 #define time_after(a, b)	time_before(b, a)
 void msleep(unsigned int msecs);
 long schedule_timeout_interruptible(long timeout);
 
 enum hrtimer_restart { HRTIMER_NORESTART, HRTIMER_RESTART };
-enum hrtimer_mode { HRTIMER_MODE_REL_PINNED_HARD };
+enum hrtimer_mode { HRTIMER_MODE_REL_PINNED_HARD, HRTIMER_MODE_ABS_PINNED_HARD };
 #undef CLOCK_MONOTONIC
 #define CLOCK_MONOTONIC		1
 struct hrtimer {
@@ -629,8 +637,9 @@ struct hrtimer {
 };
 void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*func)(struct hrtimer *),
 		   clockid_t clock, enum hrtimer_mode mode);
-void hrtimer_start(struct hrtimer *timer, ktime_t in, enum hrtimer_mode mode);
+void hrtimer_start(struct hrtimer *timer, ktime_t time, enum hrtimer_mode mode);
 bool hrtimer_is_queued(struct hrtimer *timer);
+#define hrtimer_get_expires(timer)	((ktime_t)(timer)->expires)
 u64 hrtimer_forward_now(struct hrtimer *timer, ktime_t interval);
 int hrtimer_cancel(struct hrtimer *timer);
 

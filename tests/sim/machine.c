@@ -728,6 +728,20 @@ static void run_timers(struct sim_cpu *cpu)
 	}
 }
 
+/* The registers that an interrupt finds.  A switch may have been entered from user mode. */
+static struct pt_regs interrupted_regs(const struct sim_cpu *cpu)
+{
+	if (current->sim->regs.user && !cpu->preempt && !cpu->irqs_off)
+		return current->sim->regs;
+	return (struct pt_regs) { .user = false, .ip = 0xffffffff81000000UL };
+}
+
+struct pt_regs *get_irq_regs(void)
+{
+	sim_require(sim_this_cpu()->in_irq, "get_irq_regs() outside of an interrupt");
+	return &sim_this_cpu()->irq_regs;
+}
+
 static void do_irq(void)
 {
 	struct sim_cpu *cpu = sim_this_cpu();
@@ -736,6 +750,7 @@ static void do_irq(void)
 		sim_tell("interrupt, at %s, %s", place_of(cpu), cpu->what ?: "");
 	cpu->stats.interrupts++;
 	sim_drain();
+	cpu->irq_regs = interrupted_regs(cpu);
 	cpu->irqs_off = true;
 	cpu->in_irq = true;
 	cpu->preempt += HARDIRQ_OFFSET;
@@ -752,11 +767,8 @@ static void do_irq(void)
 static void do_nmi(void)
 {
 	struct sim_cpu *cpu = sim_this_cpu();
-	struct pt_regs regs = { .user = false, .ip = 0xffffffff81000000UL };
+	struct pt_regs regs = interrupted_regs(cpu);
 
-	/* A switch or an interrupt may have been entered from user mode. */
-	if (current->sim->regs.user && !cpu->preempt && !cpu->irqs_off)
-		regs = current->sim->regs;
 	/* If it is raised again at once, the interrupted code makes no step in between. */
 	cpu->nmi_at = 0;
 	while (model_take_pmi()) {
@@ -784,13 +796,12 @@ void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*func)(struct hr
 	*timer = (struct hrtimer) { .function = func };
 }
 
-void hrtimer_start(struct hrtimer *timer, ktime_t in, enum hrtimer_mode mode)
+void hrtimer_start(struct hrtimer *timer, ktime_t time, enum hrtimer_mode mode)
 {
-	(void)mode;
 	sim_require(!sim_this_cpu()->in_nmi, "hrtimer_start() in an NMI");
 	SIM_STEP("hrtimer_start");
 	remove_timer(timer);
-	timer->expires = now + in;
+	timer->expires = mode == HRTIMER_MODE_ABS_PINNED_HARD ? (u64)time : now + time;
 	timer->cpu = sim_cpu;
 	insert_timer(timer);
 }

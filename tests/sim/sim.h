@@ -102,6 +102,7 @@ struct sim_cpu {
 	struct sim_call *calls;
 	struct irq_work *works;
 	struct hrtimer *timers;
+	struct pt_regs irq_regs;	/* of an interrupt */
 	struct sim_held spins;
 	struct mm_struct *loaded_mm;
 	bool pce;			/* CR4.PCE */

@@ -14,10 +14,10 @@ function word(at, size,    text)
 # control(): print the fields of a control as a comment, for the reader of the test
 function control(    n, i, at)
 {
-	printf "\t/* flags %s, tsc_on %s, %s a-mode, %s i-mode, signal %s\n", word(4, 4), word(8, 4),
-	       word(12, 4), word(16, 4), word(20, 4)
+	printf "\t/* flags %s, tsc_on %s, %s a-mode, %s i-mode, signal %s, clock_period %s\n",
+	       word(4, 4), word(8, 4), word(12, 4), word(16, 4), word(20, 4), word(80, 8)
 	n = length(data) / 2
-	for (at = 80; at + 32 <= n; at += 32)
+	for (at = 88; at + 32 <= n; at += 32)
 		printf "\t *\tmap %s, evntsel %s, aux %s, ireset %s\n", word(at, 4), word(at + 8, 8),
 		       word(at + 16, 8), word(at + 24, 8)
 	print "\t */"

@@ -20,6 +20,7 @@ static const struct flag_name features[] = {
 	{ VPERFCTR_FEATURE_ANY_KIND, "any-kind (one control for all kinds of CPUs)" },
 	{ VPERFCTR_FEATURE_INHERIT_IMODE, "inherit-imode (samples of children)" },
 	{ VPERFCTR_FEATURE_RECORDS, "records (mappings and threads beside samples)" },
+	{ VPERFCTR_FEATURE_CLOCK, "clock (samples by thread time)" },
 	{ 0, NULL }
 };
 

@@ -88,6 +88,7 @@
 #define VPERFCTR_FEATURE_ANY_KIND	0x40 /* one control can count on all kinds of CPUs */
 #define VPERFCTR_FEATURE_INHERIT_IMODE	0x80 /* i-mode counters are inherited, too */
 #define VPERFCTR_FEATURE_RECORDS	0x100 /* rings can have VPERFCTR_RING_RECORDS */
+#define VPERFCTR_FEATURE_CLOCK		0x200 /* samples by thread time: clock_period */
 
 /* cpu_type */
 #define VPERFCTR_CPU_GENERIC		0 /* no counters, only the TSC */
@@ -414,6 +415,13 @@ struct vperfctr_attach {
  * cannot if its state is locked, or after it has become another user: its counters then
  * stay held after the first overflow.
  *
+ * With clock_period (VPERFCTR_FEATURE_CLOCK) the ring also gets a sample each time that
+ * the owner has run for so long: VPERFCTR_SAMPLE_CLOCK.  This needs no counters, but a-mode
+ * counters can be beside it.  The thread time is that of SOFT_TASK_CLOCK; the first period
+ * begins with the control, and a pause does not end a period.  A thread that inherits the
+ * control begins with a whole period.  Of each thread, samples and what they count as
+ * dropped are together its thread time since the control, divided by the period.
+ *
  * A call that fails changes nothing: running counters keep running, and sums and
  * control remain.  Errors:
  *
@@ -441,7 +449,11 @@ struct vperfctr_attach {
  *		  SOFT_TASK_CLOCK and tsc_on is 0
  *		- a bit in preserve that is no counter
  *		- flags without anything to count
- *		- si_signo or CONTROL_RING without i-mode counters
+ *		- si_signo without i-mode counters, or CONTROL_RING without them and without
+ *		  clock_period
+ *		- clock_period that is neither 0 nor VPERFCTR_CLOCK_MIN ...
+ *		  VPERFCTR_CLOCK_MAX; or that is not 0 with i-mode counters, or without
+ *		  CONTROL_RING or tsc_on
  *		- si_signo that is no signal, or together with CONTROL_RING
  *		- CONTROL_RING and the state has no ring
  *		- CONTROL_INHERIT with i-mode counters, and neither CONTROL_RING nor
@@ -453,6 +465,7 @@ struct vperfctr_attach {
  *	EUSERS	CONTROL_AFFINITY, and the owner's affinity has CPUs that cannot count
  *		this.  This is checked last: with a narrower affinity the call succeeds
  *	EOPNOTSUPP nrictrs is not 0 and there is no VPERFCTR_FEATURE_PCINT; or
+ *		clock_period is not 0 and there is no VPERFCTR_FEATURE_CLOCK; or
  *		CONTROL_INHERIT and there is no VPERFCTR_FEATURE_INHERIT
  *	EPERM	kernel mode would be counted, and the caller lacks CAP_PERFMON and
  *		CAP_SYS_ADMIN (see VPERFCTR_FEATURE_KERNEL)
@@ -549,7 +562,12 @@ struct vperfctr_control {
 	__u64 soft;		/* software counters: VPERFCTR_SOFT_* */
 	__u32 nrkinds;		/* for VPERFCTR_ANY_KIND: tables at ctr; otherwise 0 */
 	__u32 reserved;
+	__u64 clock_period;	/* thread time between samples, in nanoseconds; 0: no samples */
 };
+
+/* The least and the greatest clock_period that is not 0. */
+#define VPERFCTR_CLOCK_MIN	10000ULL
+#define VPERFCTR_CLOCK_MAX	1000000000000ULL
 
 /*
  * The kind of a control that counts on several kinds of CPUs.  ctr is then the address of
@@ -573,7 +591,7 @@ struct vperfctr_control {
 #define VPERFCTR_CONTROL_INHERIT	0x02
 /* Count on all CPUs of the owner's affinity; SIGILL if it is moved: see VPERFCTR_CONTROL. */
 #define VPERFCTR_CONTROL_AFFINITY	0x04
-/* Put overflows into the state's ring: see VPERFCTR_RING. */
+/* Put overflows, or samples by thread time, into the state's ring: see VPERFCTR_RING. */
 #define VPERFCTR_CONTROL_RING		0x08
 /* Unlink the state when the owner next executes a file, before its first instruction. */
 #define VPERFCTR_CONTROL_END_ON_EXEC	0x10
@@ -750,8 +768,8 @@ struct vperfctr_soft {
  *	EAGAIN	the user's rings would exceed max_ring_kb_per_user
  *	EINTR	a signal came while the call waited; with SA_RESTART the call starts
  *		again
- *	EOPNOTSUPP there is no VPERFCTR_FEATURE_PCINT; or VPERFCTR_RING_RECORDS, and
- *		there is no VPERFCTR_FEATURE_RECORDS, or Linux refuses the kprobe
+ *	EOPNOTSUPP there is neither VPERFCTR_FEATURE_PCINT nor _CLOCK; or
+ *		VPERFCTR_RING_RECORDS, and there is no VPERFCTR_FEATURE_RECORDS, or Linux refuses the kprobe
  *	ENOMEM	there is no memory
  *
  * mmap(NULL, map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET) maps it:
@@ -779,7 +797,8 @@ struct vperfctr_soft {
  * With a rate, a thread that is sampled for a while has between half of so many samples per
  * second and all of them, if its counter overflows so often.  Seconds are real time.
  * The kernel counts the samples of a window of time, in which the rate allows at least 8.
- * So a thread has up to 8 samples before its first period grows.
+ * So a thread has up to 8 samples before its first period grows.  The same holds for clock
+ * periods.  These also grow if the kernel's work for a sample is a large part of one.
  */
 #define VPERFCTR_RING		_IO(0xD0, 22)
 
@@ -818,13 +837,25 @@ struct vperfctr_ring {
 #define VPERFCTR_RECORD_COMM		5
 #define VPERFCTR_RECORD_MAP		6
 #define VPERFCTR_RECORD_MORE		7
+#define VPERFCTR_SAMPLE_CLOCK		8
 
 /* Flags of a sample: where ip is.  Neither: it is not known. */
 #define VPERFCTR_SAMPLE_USER	0x01
 #define VPERFCTR_SAMPLE_KERNEL	0x02
+/*
+ * The owner was in the kernel, whose address a SAMPLE_CLOCK must not have.  With
+ * VPERFCTR_SAMPLE_USER, ip is where it was in user mode before.
+ */
+#define VPERFCTR_SAMPLE_SYSTEM	0x04
 
+/*
+ * A SAMPLE_CLOCK has the same fields, with overflow 0.  If the interrupt comes late, or the
+ * owner is switched out before, one sample stands for several periods.  Those after the
+ * first are in its `dropped`.  A SAMPLE_CLOCK of kernel mode has the address in the kernel
+ * if the ring has VPERFCTR_RING_KERNEL, and the caller of CONTROL may count kernel mode.
+ */
 struct vperfctr_sample {
-	__u16 type;		/* VPERFCTR_SAMPLE_OVERFLOW */
+	__u16 type;		/* VPERFCTR_SAMPLE_OVERFLOW or VPERFCTR_SAMPLE_CLOCK */
 	__u16 size;		/* bytes that are valid; at most sample_size */
 	__u32 flags;		/* VPERFCTR_SAMPLE_* */
 	__u32 cpu;		/* where the owner was when the kernel made the sample */
@@ -844,7 +875,7 @@ struct vperfctr_sample {
 	__u64 ip;
 	__u64 tsc;		/* the processor's TSC, not the owner's share */
 	__u64 overflow;		/* bit i: counter i overflowed */
-	__u64 dropped;		/* overflows dropped since the previous sample of the ring */
+	__u64 dropped;		/* overflows or periods dropped since the ring's previous sample */
 	__u64 sums[];		/* at the overflow; 0 for counters that do not exist */
 	/*
 	 * If the ring has a depth, the chain of calls follows: a __u64, the number of its
@@ -972,7 +1003,7 @@ struct vperfctr_ring_page {
 	__u32 reserved0[6];
 	/* The kernel writes these with each sample. */
 	__u64 head;		/* samples written */
-	__u64 dropped;		/* overflows that made no sample: no room, or throttled */
+	__u64 dropped;		/* overflows or periods without a sample: no room, or throttled */
 	__u64 lost;		/* records that were not written */
 	__u64 reserved1[5];
 	/* VPERFCTR_CONSUME writes these. */

@@ -604,7 +604,9 @@ static int state_control(struct state *s, int fd, const struct vperfctr_control 
 	if (c->size != sizeof(*c) || c->reserved || c->ctr_size != sizeof(struct vperfctr_ctr) ||
 	    !is_kind(c->kind, c->nrkinds) || (any && (!nr || !c->nrkinds)) ||
 	    (!nr && c->kind) || nr > fake.info.nrctrs || nrall > VPERFCTR_MAX_CTRS ||
-	    (c->flags & VPERFCTR_CONTROL_RING && (!c->nrictrs || !s->ring_size)) ||
+	    (c->flags & VPERFCTR_CONTROL_RING && (!(c->nrictrs || c->clock_period) || !s->ring_size)) ||
+	    (c->clock_period && (!(c->flags & VPERFCTR_CONTROL_RING) || !c->tsc_on ||
+				 c->nrictrs || c->clock_period < VPERFCTR_CLOCK_MIN)) ||
 	    (c->flags & VPERFCTR_CONTROL_INHERIT && c->nrictrs &&
 	     !(c->flags & VPERFCTR_CONTROL_RING)))
 		return refuse(EINVAL);
@@ -887,7 +889,8 @@ void fake_reset(void)
 		.features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
 			    VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_KERNEL |
 			    VPERFCTR_FEATURE_PCINT | VPERFCTR_FEATURE_ANY_KIND |
-			    VPERFCTR_FEATURE_INHERIT_IMODE | VPERFCTR_FEATURE_RECORDS,
+			    VPERFCTR_FEATURE_INHERIT_IMODE | VPERFCTR_FEATURE_RECORDS |
+			    VPERFCTR_FEATURE_CLOCK,
 		.cpu_type = VPERFCTR_CPU_INTEL_ARCH,
 		.tsc_khz = 2000000,
 		.arch_events = 0x7f,
