@@ -264,6 +264,13 @@ static void make_control(struct step *s)
 		c->flags |= VPERFCTR_CONTROL_RING;
 	else if (c->nrictrs && !one_in(4))
 		c->si_signo = one_in(4) ? below(66) : SIGUSR1;
+	if (one_in(c->nrictrs ? 20 : 5)) {
+		c->clock_period = one_in(10) ? strange_value() : VPERFCTR_CLOCK_MIN * (1 + below(20));
+		if (!one_in(10)) {
+			c->flags |= VPERFCTR_CONTROL_RING;
+			c->tsc_on = 1;
+		}
+	}
 	if (one_in(3))
 		c->flags |= below(8);
 	if (one_in(3))

@@ -535,6 +535,9 @@ static bool fill_control(struct vperfctr_control *c, struct fuzz_task *t, const 
 			c->nractrs = 0, c->nrictrs = 1;
 		if (a[5] & 16)
 			t->t.ctr[0].ireset = t->t.ctr[n - 1].ireset;
+	} else if (c->tsc_on && (a[5] & 32)) {
+		c->flags |= VPERFCTR_CONTROL_RING;
+		c->clock_period = VPERFCTR_CLOCK_MIN << (a[5] & 3);
 	} else {
 		c->flags &= ~VPERFCTR_CONTROL_RING;
 	}
@@ -621,6 +624,9 @@ static bool fill_control(struct vperfctr_control *c, struct fuzz_task *t, const 
 		break;
 	case 24:
 		c->nrkinds = a[5];
+		break;
+	case 27:
+		c->clock_period = (u64)(signed char)a[6] << (a[5] >> 2);
 		break;
 	}
 	for (i = 0; i < ARRAY_SIZE(t->t.ctr) && i < c->nractrs + c->nrictrs; i++) {

@@ -769,7 +769,8 @@ struct vperfctr_soft {
  *	EINTR	a signal came while the call waited; with SA_RESTART the call starts
  *		again
  *	EOPNOTSUPP there is neither VPERFCTR_FEATURE_PCINT nor _CLOCK; or
- *		VPERFCTR_RING_RECORDS, and there is no VPERFCTR_FEATURE_RECORDS, or Linux refuses the kprobe
+ *		VPERFCTR_RING_RECORDS, and there is no VPERFCTR_FEATURE_RECORDS, or Linux
+ *		refuses the kprobe
  *	ENOMEM	there is no memory
  *
  * mmap(NULL, map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET) maps it:
