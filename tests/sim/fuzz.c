@@ -841,9 +841,6 @@ static void do_ring(struct fuzz_task *t, const u8 *a)
 	case 5:
 		r->size = a[7] * 4;
 		break;
-	case 7:
-		r->rate = a[7] << (a[4] & 15);
-		break;
 	case 6:
 		call(t, pick_fd(t, a[2]), VPERFCTR_RING, a[7], true);
 		return;
@@ -852,6 +849,9 @@ static void do_ring(struct fuzz_task *t, const u8 *a)
 		break;
 	case 8:
 		r->stack = a[7] * 4;
+		break;
+	case 9:
+		r->rate = a[7] << (a[4] & 15);
 		break;
 	}
 	ret = call(t, pick_fd(t, a[2]), VPERFCTR_RING, (unsigned long)r, bad);
