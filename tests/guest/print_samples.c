@@ -31,6 +31,7 @@ union data {
 	struct record_mapping mapping;
 	struct record_sample sample;
 	struct record_clock clock;
+	struct record_file file;
 	struct record_end end;
 	char bytes[MAX_RECORD];
 };
@@ -84,6 +85,17 @@ static void print_mapping(size_t size)
 	       m->start, m->end, m->offset, m->inode, text_at(m->path, size));
 }
 
+static void print_file(size_t size)
+{
+	const struct record_file *file = &data.file;
+	uint32_t i;
+
+	printf("file %" PRIu64 " %" PRIu64 " ", file->inode, file->size);
+	for (i = 0; i < file->build_id_size && i < sizeof(file->build_id); i++)
+		printf("%02x", file->build_id[i]);
+	printf(" %s\n", text_at(file->path, size));
+}
+
 static void print_end(void)
 {
 	uint64_t i;
@@ -127,6 +139,9 @@ static void print_record(uint32_t type, size_t size)
 		break;
 	case RECORD_CLOCK:
 		printf("clock %" PRIu64 " %" PRIu64 "\n", data.clock.tsc, data.clock.monotonic);
+		break;
+	case RECORD_FILE:
+		print_file(size);
 		break;
 	case RECORD_END:
 		print_end();

@@ -168,6 +168,34 @@ for function in first second; do
 	done
 done
 
+# a program of another mount namespace, where its path is that of another program here
+cp "$here/tree" /program
+sample --sample=$event:u=1000 unshare -m sh -c "mount --bind $here/two /program && exec /program"
+check "status in another namespace" "$status" 0
+check "path in another namespace" "$(grep -c '^mapping .* /program$' "$tmp/text")" 1
+perfex --report "$tmp/samples" --sort=symbol > "$tmp/report"
+check "functions of another program" "$(grep -cE ' (hot|cold|main|worker|loop)( |$)' "$tmp/report")" 0
+check "the other program is named" "$(grep -c '^ /program: another file has this name now' "$tmp/report")" 1
+mkdir "$tmp/root"
+cp "$here/two" "$tmp/root/program"
+check "functions in another namespace" "$(perfex --report "$tmp/samples" --symfs "$tmp/root" --sort=symbol | awk '/ (hot|cold) / { print $3, $2 }')" "hot 1,200
+cold 400"
+# as long as a process lives, its files can be described, wherever they are
+cp "/proc/$$/exe" "$tmp/shell"
+cp "$here/tree" /busybox
+mkfifo "$tmp/fifo2"
+unshare -m sh -c "mount --bind $tmp/shell /busybox && exec /busybox sh -c 'read x; i=0; while [ \$i -lt 2000 ]; do i=\$((i + 1)); done'" < "$tmp/fifo2" &
+pid=$!
+exec 3> "$tmp/fifo2"
+until [ "$(readlink "/proc/$pid/exe")" = /busybox ]; do sleep 0.1; done
+sample --sample=$event:u=1000 "-p$pid" -- \
+	sh -c "echo > $tmp/fifo2; while [ -d /proc/$pid/task/$pid/fd ] && ! grep -q '^State:.Z' /proc/$pid/status; do sleep 0.1; done"
+exec 3>&-
+wait $pid
+check "status of a process in another namespace" "$status" 0
+check "description of its file" "$(awk '$1 == "file" && $NF == "/busybox" { print $3 }' "$tmp/text")" "$(stat -c %s "$tmp/shell")"
+rm /program /busybox
+
 # two events; without options, an event and a period that give some samples
 if [ $event = instructions ]; then
 	sample --sample=instructions:u=1000,cycles:u=700 "$here/two"

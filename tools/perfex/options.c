@@ -102,6 +102,7 @@ static void print_usage(FILE *f)
 	      "                      -e: samples of this event)\n"
 	      "      --annotate=FUNCTION  report the lines and instructions of a function\n"
 	      "                      (FUNCTION@LIBRARY if several have one of that name)\n"
+	      "      --symfs=DIR     report with the programs and libraries below DIR\n"
 	      "      --export=FORMAT  print samples for other programs: svg (a flame graph),\n"
 	      "                      folded, pprof, firefox\n"
 	      "  -r, --repeat=N      run COMMAND N times: print means and their deviation\n"
@@ -207,7 +208,8 @@ static bool says_how_to_report(const struct options *o)
 {
 	const struct reporting *r = &o->reporting;
 
-	return r->sort || r->children || r->callers || r->callees || r->comm || r->export || r->annotate;
+	return r->sort || r->children || r->callers || r->callees || r->comm || r->export || r->annotate ||
+	       r->symfs;
 }
 
 static int check_report(const struct options *o, struct error *e)
@@ -289,7 +291,7 @@ static int check_options(const struct options *o, struct error *e)
 	if (check_output(o, e))
 		return -1;
 	if (says_how_to_report(o) && (!o->report || o->self_test))
-		return fail_usage(e, "--sort, --children, --callers, --callees, --comm, --export and --annotate are for --report");
+		return fail_usage(e, "--sort, --children, --callers, --callees, --comm, --export, --annotate and --symfs are for --report");
 	if (o->info)
 		return 0;
 	if (o->self_test)
@@ -371,7 +373,7 @@ static void take_list_options(struct options *o)
 enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
 	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST, OPT_APPEND, OPT_LOG_FD,
 	OPT_SORT, OPT_CHILDREN, OPT_CALLERS, OPT_CALLEES, OPT_COMM, OPT_EXPORT, OPT_MAX_STACK,
-	OPT_ANNOTATE };
+	OPT_ANNOTATE, OPT_SYMFS };
 
 int options_parse(int argc, char **argv, struct options *o, struct error *e)
 {
@@ -402,6 +404,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		{ "comm", required_argument, NULL, OPT_COMM },
 		{ "export", required_argument, NULL, OPT_EXPORT },
 		{ "annotate", required_argument, NULL, OPT_ANNOTATE },
+		{ "symfs", required_argument, NULL, OPT_SYMFS },
 		{ "self-test", optional_argument, NULL, OPT_SELF_TEST },
 		{ "output", required_argument, NULL, 'o' },
 		{ "append", no_argument, NULL, OPT_APPEND },
@@ -506,6 +509,9 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			if (!*optarg)
 				return fail_usage(e, "--annotate needs the name of a function");
 			o->reporting.annotate = optarg;
+			break;
+		case OPT_SYMFS:
+			o->reporting.symfs = optarg;
 			break;
 		case OPT_SELF_TEST:
 			if (optarg && !strcmp(optarg, "help")) {

@@ -404,6 +404,7 @@ struct reporting {
 	const char *comm;		/* names of threads, with commas; NULL: all */
 	const char *export;		/* a format; NULL: text */
 	const char *annotate;		/* a function; NULL: tables */
+	const char *symfs;		/* a directory with other files; NULL: none */
 };
 
 /* ---- attach -------------------------------------------------------------------- */

@@ -59,6 +59,7 @@ struct entry {
 	uint32_t type;
 	const char *data;
 	size_t len;
+	uint32_t description;	/* of a mapping's file; 0: there is none */
 };
 
 /* A location that was looked up before: the mappings from a number on never change. */
@@ -84,6 +85,8 @@ struct reader {
 	size_t nrmappings;
 	struct table processes, threads;
 	struct looked_up *looked_up;
+	struct table file_keys;		/* path, device and inode of a file */
+	uint32_t *file_descriptions;	/* of these: the latest */
 };
 
 /* ---- the file ------------------------------------------------------------------------ */
@@ -276,6 +279,78 @@ static int read_samples(struct reader *in, const char *data, size_t len, struct 
 	return 0;
 }
 
+/* Return: the latest description of the file; NULL: no memory */
+static uint32_t *find_description(struct reader *in, const struct file_identity *id,
+				  const char *path)
+{
+	uint32_t i, nr = in->file_keys.nr, *list;
+	char *key;
+
+	if (!in->file_keys.size)
+		in->file_keys = (struct table){ .size = sizeof(char *), .text = true };
+	if (asprintf(&key, "%" PRIx32 ":%" PRIx32 ":%" PRIx64 " %s", id->major, id->minor, id->inode,
+		     path) < 0)
+		return NULL;
+	i = table_add(&in->file_keys, key);
+	free(key);
+	if (i && in->file_keys.nr != nr && !(i & (i - 1))) {
+		/* There is room for a power of two. */
+		list = reallocarray(in->file_descriptions, (size_t)i * 2, sizeof(*list));
+		if (!list)
+			return NULL;
+		memset(list + i, 0, i * sizeof(*list));
+		in->file_descriptions = list;
+	}
+	return i ? &in->file_descriptions[i] : NULL;
+}
+
+static int read_file(struct reader *in, const char *data, size_t len, struct error *e)
+{
+	struct file_description file = { .known = 1 };
+	uint32_t *description;
+	struct record_file r;
+
+	if (!has_text(data, len, sizeof(r)))
+		return fail_damaged(e, in, "a file without a name");
+	memcpy(&r, data, sizeof(r));
+	if (r.build_id_size > sizeof(r.build_id))
+		return fail_damaged(e, in, "an impossible build ID");
+	_Static_assert(sizeof(r.build_id) == sizeof(file.build_id), "build IDs");
+	file.id = (struct file_identity){ r.major, r.minor, r.inode };
+	description = find_description(in, &file.id, data + sizeof(r));
+	if (!description)
+		return fail_memory(e);
+	file.code_offset = r.code_offset;
+	file.code_size = r.code_size;
+	file.code_address = r.code_address;
+	file.build_id_size = r.build_id_size;
+	memcpy(file.build_id, r.build_id, r.build_id_size);
+	/* Copies of a file are the same. */
+	if (r.build_id_size) {
+		memset(&file.id, 0, sizeof(file.id));
+	} else {
+		file.size = r.size;
+		file.modified = r.modified;
+	}
+	*description = profile_description(in->p, &file);
+	return *description ? 0 : fail_memory(e);
+}
+
+/* A file that nothing describes is known by its device and inode. */
+static int describe_mapping(struct reader *in, const struct record_mapping *r, const char *path,
+			    struct error *e)
+{
+	struct file_description file = { .id = { r->major, r->minor, r->inode } };
+	uint32_t *description = find_description(in, &file.id, path);
+
+	if (description && !*description)
+		*description = profile_description(in->p, &file);
+	if (!description || !*description)
+		return fail_memory(e);
+	in->entries[in->nrentries - 1].description = *description;
+	return 0;
+}
+
 /* Check a mapping; those of version 1 have no task. */
 static int read_mapping(struct reader *in, const char *data, size_t len, struct error *e)
 {
@@ -301,7 +376,11 @@ static int read_mapping(struct reader *in, const char *data, size_t len, struct 
 	}
 	if (start >= end || offset > UINT64_MAX - (end - start))
 		return fail_damaged(e, in, "an impossible mapping");
-	return add_entry(in, RECORD_MAPPING, r.task.tsc, data, len, e);
+	if (add_entry(in, RECORD_MAPPING, r.task.tsc, data, len, e))
+		return -1;
+	if (in->version != SAMPLES_VERSION_1 && r.inode && data[sizeof(r)] == '/')
+		return describe_mapping(in, &r, data + sizeof(r), e);
+	return 0;
 }
 
 static int read_clock(struct reader *in, const char *data, size_t len, struct error *e)
@@ -384,6 +463,8 @@ static int read_record_v2(struct reader *in, uint32_t type, const char *data, si
 		return read_samples(in, data, len, e) ? -1 : 1;
 	case RECORD_MAPPING:
 		return read_mapping(in, data, len, e) ? -1 : 1;
+	case RECORD_FILE:
+		return read_file(in, data, len, e);
 	case RECORD_CLOCK:
 		return read_clock(in, data, len, e);
 	case RECORD_COMM:
@@ -546,9 +627,9 @@ static int apply_mapping(struct reader *in, const struct entry *entry, struct er
 	/* Code without a file is known by its address in its process. */
 	if (is_anonymous(path)) {
 		map.offset = map.start;
-		map.file = profile_file(in->p, path, r.task.pid);
+		map.file = profile_file(in->p, path, r.task.pid, 0);
 	} else {
-		map.file = profile_file(in->p, path, 0);
+		map.file = profile_file(in->p, path, 0, entry->description);
 	}
 	if (!map.file)
 		return fail_memory(e);
@@ -845,8 +926,8 @@ static int apply_entries(struct reader *in, struct error *e)
 	replace_controls(p->cpu_name);
 	/* The tables begin with the files that no mapping has. */
 	in->looked_up = calloc(NR_LOOKED_UP, sizeof(*in->looked_up));
-	if (!in->looked_up || profile_file(p, "[unknown]", UINT32_MAX) != FILE_UNKNOWN ||
-	    profile_file(p, "[kernel]", UINT32_MAX) != FILE_KERNEL)
+	if (!in->looked_up || profile_file(p, "[unknown]", UINT32_MAX, 0) != FILE_UNKNOWN ||
+	    profile_file(p, "[kernel]", UINT32_MAX, 0) != FILE_KERNEL)
 		return fail_memory(e);
 	if (in->nrentries)
 		qsort(in->entries, in->nrentries, sizeof(*in->entries), compare_entries);
@@ -866,6 +947,8 @@ static void reader_free(struct reader *in)
 	free(in->entries);
 	free(in->mappings);
 	free(in->looked_up);
+	table_free(&in->file_keys);
+	free(in->file_descriptions);
 	table_free(&in->processes);
 	table_free(&in->threads);
 }

@@ -27,12 +27,19 @@ static uint32_t add_item(struct table *t, size_t size, size_t key_size, const vo
 	return table_add(t, key);
 }
 
-uint32_t profile_file(struct profile *p, const char *path, uint32_t pid)
+uint32_t profile_file(struct profile *p, const char *path, uint32_t pid, uint32_t description)
 {
-	struct profile_file file = { .path = profile_string(p, path), .pid = pid };
+	struct profile_file file = {
+		.path = profile_string(p, path), .pid = pid, .description = description,
+	};
 
 	return file.path ? add_item(&p->files, sizeof(file),
 					offsetof(struct profile_file, size), &file) : 0;
+}
+
+uint32_t profile_description(struct profile *p, const struct file_description *file)
+{
+	return add_item(&p->descriptions, sizeof(*file), sizeof(*file), file);
 }
 
 uint32_t profile_location(struct profile *p, uint32_t file, uint64_t offset)
@@ -90,6 +97,10 @@ void profile_free(struct profile *p)
 	for (i = 0; p->modules && i < p->files.nr; i++)
 		module_close(p->modules[i]);
 	free(p->modules);
+	for (i = 0; p->reasons && i < p->files.nr; i++)
+		free(p->reasons[i]);
+	free(p->reasons);
+	table_free(&p->descriptions);
 	for (i = 0; i < p->nrevents; i++)
 		free(p->events[i].name);
 	for (i = 0; i < p->nrdumps; i++) {
@@ -342,15 +353,24 @@ uint32_t profile_named_location(struct profile *p, uint32_t file, uint64_t offse
 
 static struct module *open_module(const struct profile *p, uint32_t number)
 {
+	static const struct file_description unknown;
 	const struct profile_file *file = file_of(p, number);
 	const char *path = number > FILE_KERNEL ? string_of(p, file->path) : "";
+	struct module *module;
+	struct error why;
 	uint32_t i;
 
 	for (i = 0; i < p->nrdumps; i++)
 		if (p->dumps[i].file == number)
 			return p->dumps[i].dump ? module_open_dump(p->dumps[i].dump) : NULL;
-	if (path[0] == '/' && !file->pid)
-		return module_open(path);
+	if (path[0] == '/' && !file->pid) {
+		module = module_open_file(path, file->description ?
+					  (struct file_description *)p->descriptions.items +
+					  file->description : &unknown, &why);
+		if (!module)
+			p->reasons[number] = strdup(why.text);
+		return module;
+	}
 	if (!strcmp(path, "[vdso]"))
 		return module_open_vdso(file->size);
 	return number > FILE_KERNEL && file->pid ? module_open_jit(file->pid) : NULL;
@@ -362,7 +382,8 @@ int profile_resolve(struct profile *p, struct error *e)
 	uint32_t i;
 
 	p->modules = calloc(p->files.nr + 1, sizeof(*p->modules));
-	if (!p->modules || !opened) {
+	p->reasons = calloc(p->files.nr + 1, sizeof(*p->reasons));
+	if (!p->modules || !p->reasons || !opened) {
 		free(opened);
 		return fail_memory(e);
 	}

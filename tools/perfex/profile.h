@@ -33,6 +33,8 @@ enum { FILE_NONE, FILE_UNKNOWN, FILE_KERNEL };
 struct profile_file {
 	uint32_t path;		/* a string */
 	uint32_t pid;		/* of code without a file: the process that made it; else 0 */
+	uint32_t description;	/* which of the files that had this path; 0: the recording is old */
+	uint32_t unused;
 	/* after the key */
 	uint64_t size;		/* of the largest mapping */
 };
@@ -97,6 +99,8 @@ struct profile {
 
 	struct table strings;	/* of char *: see profile_string() */
 	struct table files, locations, frames, stacks, threads;
+	struct table descriptions;	/* of files */
+	char **reasons;		/* why a file has no module, or NULL */
 	struct profile_dump *dumps;
 	uint32_t nrdumps;
 	struct clock_pair *clocks;	/* sorted */
@@ -121,7 +125,8 @@ void profile_free(struct profile *p);
 /* ---- making one: the number, or 0 if there is no memory ----------------------------- */
 
 uint32_t profile_string(struct profile *p, const char *text);
-uint32_t profile_file(struct profile *p, const char *path, uint32_t pid);
+uint32_t profile_file(struct profile *p, const char *path, uint32_t pid, uint32_t description);
+uint32_t profile_description(struct profile *p, const struct file_description *file);
 uint32_t profile_location(struct profile *p, uint32_t file, uint64_t offset);
 uint32_t profile_thread(struct profile *p, uint32_t pid, uint32_t tid, uint32_t comm);
 

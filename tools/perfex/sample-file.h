@@ -46,6 +46,7 @@ enum record_type {
 	RECORD_FORK = 11,	/* struct record_fork: of a thread or process */
 	RECORD_EXIT = 12,	/* struct record_task: of a thread */
 	RECORD_CLOCK = 13,	/* struct record_clock; again and again */
+	RECORD_FILE = 14,	/* struct record_file; before the mappings of the file */
 };
 
 struct record {
@@ -81,6 +82,21 @@ struct record_mapping {
 	uint32_t major, minor;	/* the file's device and inode; 0: not known */
 	uint64_t inode;
 	char path[];		/* as in /proc/PID/maps; may be empty */
+};
+
+/*
+ * A file that is mapped after this record in the file.  It is as the process had it, whose root
+ * directory may be another one.
+ */
+struct record_file {
+	uint32_t major, minor;	/* as those of mappings */
+	uint64_t inode;
+	uint64_t size;
+	uint64_t modified;	/* nanoseconds since 1970 */
+	uint64_t code_offset, code_size, code_address;	/* the segment of code, if there is one */
+	uint32_t build_id_size;	/* 0: it has none */
+	uint8_t build_id[36];
+	char path[];
 };
 
 struct record_sample {

@@ -123,8 +123,10 @@ static int read_mappings(struct recording *rec, struct process *p)
 		if (!parse_mapping(&map, line))
 			continue;
 		map.r.task = (struct record_task){ p->pid, p->pid, p->since };
-		if (!mapping_is_known(&p->known, &map))
+		if (!mapping_is_known(&p->known, &map)) {
+			write_file(rec, &map.r, map.path);
 			write_record(rec, RECORD_MAPPING, &map.r, sizeof(map.r), map.path);
+		}
 		if (!add_mapping(&now, &map))
 			err = -1;
 	}

@@ -24,6 +24,7 @@ int recording_init(struct recording *rec, FILE *out, struct error *e)
 void recording_free(struct recording *rec)
 {
 	forget_processes(rec);
+	forget_files(rec);
 	free(rec->buf);
 }
 
@@ -104,6 +105,7 @@ static void write_mapping(struct recording *rec, const struct vperfctr_record *f
 		.major = from->major, .minor = from->minor, .inode = from->inode,
 	};
 
+	write_file(rec, &r, vperfctr_record_text(from));
 	write_record(rec, RECORD_MAPPING, &r, sizeof(r), vperfctr_record_text(from));
 }
 

@@ -244,7 +244,7 @@ static bool names_are_missing(const struct profile *p, const uint64_t *weights, 
 }
 
 /* Say how to get the names that are missing. */
-static void print_advice(FILE *f, const struct profile *p)
+static void print_advice(FILE *f, const struct profile *p, const struct options *o)
 {
 	uint64_t *weights = calloc(p->files.nr + 1, sizeof(*weights)), all = 0;
 	char id[128], path[4096];
@@ -266,8 +266,9 @@ static void print_advice(FILE *f, const struct profile *p)
 		snprintf(path, sizeof(path), "%s", string_of(p, file_of(p, i)->path));
 		replace_controls(path);
 		if (!p->modules[i])
-			fprintf(f, "%s %s cannot be read, so its functions have no names.\n",
-				lines ? "" : "\n", path);
+			fprintf(f, "%s %s: %s, so its functions have no names%s.\n",
+				lines ? "" : "\n", path, p->reasons[i] ? p->reasons[i] : "no memory",
+				o->reporting.symfs ? "" : " (--symfs=DIR finds it in a directory or another root)");
 		else if (module_is_stripped(p->modules[i], id, sizeof(id)))
 			fprintf(f, "%s %s has no symbols (build ID %s): 'find-dbgsym-packages %s' names Debian's package; or set DEBUGINFOD_URLS.\n",
 				lines ? "" : "\n", path, *id ? id : "none", path);
@@ -300,7 +301,7 @@ static int print_text(FILE *f, struct profile *p, const struct options *o, struc
 		if (p->events[event].samples)
 			err = print_event(f, p, event, o, e);
 	if (!err)
-		print_advice(f, p);
+		print_advice(f, p, o);
 	fputc('\n', f);
 	return err;
 }
@@ -324,6 +325,7 @@ int report_samples(FILE *out, const struct options *o, struct error *e)
 	struct profile p;
 	int err;
 
+	modules_use_directory(o->reporting.symfs);
 	err = profile_read(&p, o->report, e);
 	if (!err)
 		err = profile_filter(&p, o, e);

@@ -37,9 +37,15 @@ struct module {
 	bool units_known;
 	struct jit_symbols *jit;
 	struct jit_dump *dump;
+	bool only_debug;	/* it has no code: that of the program is */
+	uint64_t code_offset, code_size, code_address;
 };
 
+static const char *symfs;
+static char *debug_path;
+
 static const Dwfl_Callbacks callbacks = {
+	.debuginfo_path = &debug_path,
 	.find_elf = dwfl_build_id_find_elf,
 	.find_debuginfo = dwfl_standard_find_debuginfo,
 	.section_address = dwfl_offline_section_address,
@@ -91,9 +97,106 @@ fail:
 	return NULL;
 }
 
-struct module *module_open(const char *path)
+void modules_use_directory(const char *directory)
 {
-	return open_descriptor(open_regular(path), path);
+	free(debug_path);
+	debug_path = NULL;
+	symfs = directory;
+	/* As elfutils has it, and there. */
+	if (symfs && asprintf(&debug_path, ":.debug:/usr/lib/debug:%s/usr/lib/debug", symfs) < 0)
+		debug_path = NULL;
+}
+
+static bool has_build_id(struct module *m, const struct file_description *file)
+{
+	const unsigned char *id;
+	GElf_Addr address;
+	int len = dwfl_module_build_id(m->mod, &id, &address);
+
+	return len > 0 && (unsigned int)len == file->build_id_size &&
+	       !memcmp(id, file->build_id, file->build_id_size);
+}
+
+/* True if the open file is the one that was sampled, as far as can be said without its ID. */
+static bool looks_the_same(int fd, const struct file_description *file, bool copied)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	if (!file->known)
+		return copied || file_is_same(fd, &file->id);
+	if ((uint64_t)st.st_size != file->size)
+		return false;
+	/* A copy may be younger. */
+	return copied || (uint64_t)st.st_mtim.tv_sec * 1000000000 +
+			 (uint64_t)st.st_mtim.tv_nsec == file->modified;
+}
+
+/* Open this path if it is the file.  *other: set if another file is there */
+static struct module *try_file(const char *path, const struct file_description *file, bool copied,
+			       bool *other)
+{
+	int fd = open_regular(path);
+	struct module *m;
+
+	if (fd < 0)
+		return NULL;
+	if (!file->build_id_size && !looks_the_same(fd, file, copied)) {
+		*other = true;
+		close(fd);
+		return NULL;
+	}
+	m = open_descriptor(fd, path);
+	if (!m || !file->build_id_size || has_build_id(m, file))
+		return m;
+	*other = true;
+	module_close(m);
+	return NULL;
+}
+
+/* Names and lines are also in a file that has debugging information only. */
+static struct module *try_debug(const char *directory, const struct file_description *file)
+{
+	char path[4096], id[2 * MAX_BUILD_ID + 1];
+	struct module *m;
+	unsigned int i;
+	bool other;
+
+	for (i = 0; i < file->build_id_size; i++)
+		sprintf(id + (size_t)i * 2, "%02x", file->build_id[i]);
+	if (file->build_id_size < 2 || !file->code_size ||
+	    snprintf(path, sizeof(path), "%s/usr/lib/debug/.build-id/%.2s/%s.debug", directory, id,
+		     id + 2) >= (int)sizeof(path))
+		return NULL;
+	m = try_file(path, file, false, &other);
+	if (m) {
+		m->only_debug = true;
+		m->code_offset = file->code_offset;
+		m->code_size = file->code_size;
+		m->code_address = file->code_address;
+	}
+	return m;
+}
+
+struct module *module_open_file(const char *path, const struct file_description *file,
+				struct error *e)
+{
+	struct module *m = NULL;
+	bool other = false;
+	char there[4096];
+
+	if (symfs && snprintf(there, sizeof(there), "%s%s", symfs, path) < (int)sizeof(there))
+		m = try_file(there, file, true, &other);
+	if (!m)
+		m = try_file(path, file, false, &other);
+	if (!m && symfs)
+		m = try_debug(symfs, file);
+	if (!m)
+		m = try_debug("", file);
+	if (!m)
+		fail_with(e, other ? "another file has this name now" : "it cannot be read");
+	return m;
 }
 
 /*
@@ -199,11 +302,22 @@ static bool find_segment(Elf *elf, uint64_t offset, GElf_Phdr *phdr)
 	return false;
 }
 
-static bool to_address(Elf *elf, uint64_t offset, uint64_t *address)
+/* The headers of a file without code are those of another layout. */
+static bool find_code(struct module *m, uint64_t offset, GElf_Phdr *phdr)
+{
+	if (!m->only_debug)
+		return find_segment(m->elf, offset, phdr);
+	*phdr = (GElf_Phdr){
+		.p_offset = m->code_offset, .p_filesz = m->code_size, .p_vaddr = m->code_address,
+	};
+	return offset >= m->code_offset && offset - m->code_offset < m->code_size;
+}
+
+static bool to_address(struct module *m, uint64_t offset, uint64_t *address)
 {
 	GElf_Phdr phdr;
 
-	if (!find_segment(elf, offset, &phdr))
+	if (!find_code(m, offset, &phdr))
 		return false;
 	*address = phdr.p_vaddr + (offset - phdr.p_offset);
 	return true;
@@ -381,7 +495,7 @@ unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
 		jit_dump_find(m->dump, offset, address, &places[0]);
 		return 1;
 	}
-	if (!to_address(m->elf, offset, address))
+	if (!to_address(m, offset, address))
 		return 1;
 	at = *address + m->bias;
 	places[0].function = dwfl_module_addrinfo(m->mod, at, &from_symbol, &symbol, NULL, NULL,
@@ -459,7 +573,7 @@ bool module_function(struct module *m, uint64_t offset, struct code *code)
 		return jit_symbols_code(m->jit, offset, code);
 	if (m->dump)
 		return jit_dump_code(m->dump, offset, code);
-	if (!find_segment(m->elf, offset, &phdr))
+	if (!find_code(m, offset, &phdr))
 		return false;
 	at = phdr.p_vaddr + (offset - phdr.p_offset);
 	if (!find_range(m, at + m->bias, &start, &end))
@@ -475,7 +589,8 @@ bool module_function(struct module *m, uint64_t offset, struct code *code)
 	code->start = start;
 	code->size = end - start;
 	code->offset = phdr.p_offset + (start - phdr.p_vaddr);
-	data = elf_getdata_rawchunk(m->elf, (int64_t)code->offset, code->size, ELF_T_BYTE);
+	data = m->only_debug ? NULL :
+	       elf_getdata_rawchunk(m->elf, (int64_t)code->offset, code->size, ELF_T_BYTE);
 	code->bytes = data && data->d_size == code->size ? data->d_buf : NULL;
 	code->machine = gelf_getehdr(m->elf, &ehdr) ? ehdr.e_machine : EM_NONE;
 	return true;

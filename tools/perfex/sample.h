@@ -5,6 +5,7 @@
 
 #include "perfex.h"
 #include "sample-file.h"
+#include "table.h"
 
 struct process;
 
@@ -18,6 +19,8 @@ struct recording {
 	uint64_t lost;		/* records of tasks and mappings, of all rings */
 	bool from_proc;		/* the rings have no records: /proc is read instead */
 	struct process *processes;	/* whose mappings are read from /proc */
+	struct table file_names;	/* of files that the recording describes */
+	struct known_file *files;
 	struct timespec clock;	/* when clocks were written last */
 };
 
@@ -42,6 +45,12 @@ int drain_ring(struct recording *rec, struct vperfctr *v, struct error *e);
 
 /* The same when its threads have ended or are not sampled any more: see that nothing is missing. */
 int drain_last(struct recording *rec, struct vperfctr *v, struct error *e);
+
+/* ---- sample-files.c --------------------------------------------------------------- */
+
+/* Describe the file of a mapping, which is about to be written, unless that is done. */
+void write_file(struct recording *rec, const struct record_mapping *map, const char *path);
+void forget_files(struct recording *rec);
 
 /* ---- sample-proc.c ---------------------------------------------------------------- */
 

@@ -17,8 +17,29 @@ bool file_is_same(int fd, const struct file_identity *id);
 /* Code that has symbols: a mapped file, the kernel's vDSO, or what a JIT has made. */
 struct module;
 
+#define MAX_BUILD_ID	36
+
+/* A file as a process had it. */
+struct file_description {
+	struct file_identity id;	/* of none, if there is a build ID */
+	uint64_t known;			/* 1: perfex read the file when it was recorded: */
+	uint64_t size, modified;
+	uint64_t code_offset, code_size, code_address;
+	uint32_t build_id_size;
+	unsigned char build_id[MAX_BUILD_ID];
+};
+
+/* Files are found below this directory, too; NULL: below none. */
+void modules_use_directory(const char *directory);
+
+/*
+ * Open the file of this description, or its debugging information.
+ * Return: NULL, with *e: it is not there, or another file is
+ */
+struct module *module_open_file(const char *path, const struct file_description *file,
+				struct error *e);
+
 /* Return: NULL: there are no symbols, or the vDSO is not that of the running kernel. */
-struct module *module_open(const char *path);
 struct module *module_open_vdso(uint64_t size);
 struct module *module_open_jit(uint32_t pid);
 struct jit_dump;

@@ -552,6 +552,7 @@ static void add_record(struct state *s, int fd, const struct fake_record *from)
 	} u = { .r = {
 		.type = from->type, .pid = (uint32_t)getpid(), .tid = (uint32_t)getpid(),
 		.tsc = from->tsc, .start = from->start, .end = from->end,
+		.major = from->major, .minor = from->minor, .inode = from->inode,
 		.parent_pid = (uint32_t)getppid(), .parent_tid = (uint32_t)getppid(),
 	} };
 	size_t room = page->sample_size, more = room - sizeof(struct vperfctr_more), at, len;

@@ -62,6 +62,8 @@ struct fake {
 	struct fake_record {
 		uint16_t type;
 		uint64_t tsc, start, end;
+		uint32_t major, minor;
+		uint64_t inode;
 		char text[256];
 	} records[8];
 	uint64_t lost;

@@ -21,7 +21,7 @@ function __perfex_command
                 set -e tokens[1]
                 break
             case --event --pid --tid --timeout --kind --repeat --runs --interval \
-                    --interval-print --field-separator --freq --max-stack --report --sort --comm --export --annotate \
+                    --interval-print --field-separator --freq --max-stack --report --sort --comm --export --annotate --symfs \
                     --output --log-fd
                 set -e tokens[1]
             case '--*'
@@ -74,6 +74,7 @@ $c -l callers -d 'Report the callers of functions'
 $c -l callees -d 'Report paths of calls'
 $c -l comm -x -d 'Report threads of this name'
 $c -l annotate -x -d 'Report the lines and instructions of a function'
+$c -l symfs -x -d 'Report with the programs and libraries in a directory' -a '(__fish_complete_directories)'
 $c -l export -x -d 'Print samples for other programs' -a 'svg folded pprof firefox'
 $c -s r -l repeat -x -d 'Run the command so many times'
 $c -l runs -x -d 'Run the command as often as it takes to count all events' -a auto

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perfex --report finds the files that were sampled, and takes no others for them. */
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <utime.h>
+
+#include "disassemble.h"
+#include "perfex-command.h"
+#include "perfex.h"
+#include "sample-builder.h"
+
+static char text[65536];
+
+static void setup(void)
+{
+	command_setup();
+	snprintf(text, sizeof(text), "mkdir -p %s/root%s", dir, dir);
+	ck_assert_int_eq(system(text), 0);
+}
+
+static void teardown(void)
+{
+	snprintf(text, sizeof(text), "rm -rf %s/root", dir);
+	ck_assert_int_eq(system(text), 0);
+	command_teardown();
+}
+
+static void shell(const char *command)
+{
+	char line[2048];
+
+	snprintf(line, sizeof(line), "cd %s && %s", dir, command);
+	ck_assert_msg(!system(line), "%s", line);
+}
+
+static const char *program(void)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/p", dir);
+	return path;
+}
+
+/* Build the program, in which only this function is. */
+static void build(const char *function, const char *options)
+{
+	char command[512];
+	FILE *f = fopen(in_dir("p.c"), "w");
+
+	fprintf(f, "volatile int n;\nvoid %s(void)\n{\n\tn = 7;\n}\nint main(void)\n{\n\t%s();\n\treturn 0;\n}\n",
+		function, function);
+	fclose(f);
+	snprintf(command, sizeof(command), "${CC:-cc} -g -O0 %s -o p p.c", options);
+	shell(command);
+}
+
+static uint64_t number_of(const char *command, int base)
+{
+	char line[512];
+	FILE *f;
+
+	snprintf(line, sizeof(line), "cd %s && %s", dir, command);
+	f = popen(line, "r");
+	ck_assert_ptr_nonnull(fgets(line, sizeof(line), f));
+	pclose(f);
+	return strtoul(line, NULL, base);
+}
+
+/* Where the function is in the file. */
+static uint64_t offset_of(const char *function)
+{
+	char command[128];
+	uint64_t address, segment, offset;
+
+	snprintf(command, sizeof(command), "nm p | grep ' %s$'", function);
+	address = number_of(command, 16);
+	segment = number_of("readelf -lW p | awk '$1 == \"LOAD\" && / R E / { print $3 }'", 16);
+	offset = number_of("readelf -lW p | awk '$1 == \"LOAD\" && / R E / { print $2 }'", 16);
+	return address - segment + offset;
+}
+
+/* Describe the program as it is now.  inode: that it has as it is mapped */
+static struct record_file describe(uint64_t inode, bool build_id)
+{
+	struct record_file r = { .major = 8, .minor = 1, .inode = inode };
+	struct stat st;
+	char id[128];
+	unsigned int i, byte;
+	FILE *f;
+
+	ck_assert_int_eq(stat(program(), &st), 0);
+	r.size = (uint64_t)st.st_size;
+	r.modified = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	r.code_offset = number_of("readelf -lW p | awk '$1 == \"LOAD\" && / R E / { print $2 }'", 16);
+	r.code_address = number_of("readelf -lW p | awk '$1 == \"LOAD\" && / R E / { print $3 }'", 16);
+	r.code_size = number_of("readelf -lW p | awk '$1 == \"LOAD\" && / R E / { print $5 }'", 16);
+	if (!build_id)
+		return r;
+	snprintf(id, sizeof(id), "readelf -n %s | sed -n 's/.*Build ID: //p'", program());
+	f = popen(id, "r");
+	ck_assert_ptr_nonnull(fgets(id, sizeof(id), f));
+	pclose(f);
+	for (i = 0; sscanf(id + (size_t)i * 2, "%2x", &byte) == 1; i++)
+		r.build_id[i] = (uint8_t)byte;
+	r.build_id_size = i;
+	ck_assert_uint_eq(i, 20);
+	return r;
+}
+
+static void put_mapped(uint32_t pid, const struct record_file *file, uint32_t minor_is,
+		       uint64_t inode)
+{
+	struct record_mapping r = {
+		.task = { pid, pid, 0 }, .start = 0x10000000, .end = 0x20000000,
+		.major = file ? file->major : 8, .minor = file ? file->minor : minor_is, .inode = inode,
+	};
+
+	if (file)
+		put_record(RECORD_FILE, file, sizeof(*file), program());
+	put_record(RECORD_MAPPING, &r, sizeof(r), program());
+}
+
+static void begin(void)
+{
+	put_header(in_dir("s"), 0);
+	put_event(0, 1000, "instructions:u");
+}
+
+static void end(void)
+{
+	put_end(1, (uint64_t []){ 123456 });
+	put_close();
+}
+
+/* A recording of one sample in this function of the program. */
+static void record(const struct record_file *file, uint64_t offset)
+{
+	begin();
+	put_mapped(10, file, 1, 77);
+	put_sample(10, 10, 5, 0x10000000 + offset);
+	end();
+}
+
+#define report(...)	perfex("--report", (char *)in_dir("s"), ##__VA_ARGS__)
+#define report_below(...) report("--symfs", (char *)in_dir("root"), ##__VA_ARGS__)
+
+/* ---- the same file, or another one ----------------------------------------------------------- */
+
+START_TEST(build_ids)
+{
+	struct record_file file;
+	uint64_t at;
+
+	build("work", "");
+	file = describe(77, true);
+	at = offset_of("work");
+	record(&file, at);
+	ck_assert_int_eq(report(), 0);
+	has(out, "  work [p]\n");
+	has(out, "/p.c:3  work\n");
+	/* A copy, which is younger and has another inode, is the same. */
+	shell("cp p copy && touch -d 2030-01-01 copy && mv copy p");
+	ck_assert_int_eq(report(), 0);
+	has(out, "  work [p]\n");
+	/* A newer program has its functions at the same places, and other names. */
+	shell("mv p root/$PWD/p");
+	build("other", "");
+	ck_assert_int_eq(report(), 0);
+	has_not(out, "other [p]");
+	has_not(out, "work [p]");
+	snprintf(text, sizeof(text), " %s: another file has this name now, so its functions have no names (--symfs=DIR finds it in a directory or another root).\n",
+		 program());
+	has(out, text);
+	ck_assert_int_eq(report_below(), 0);
+	has(out, "  work [p]\n");
+	ck_assert_int_eq(report_below("--annotate=work"), 0);
+	has(out, " work [p], instructions:u: 1 samples, 100.00% of all\n");
+	/* Where that directory has another file, too, there is none. */
+	shell("cp p root/$PWD/p");
+	ck_assert_int_eq(report_below(), 0);
+	has_not(out, "other [p]");
+	has(out, "another file has this name now, so its functions have no names.\n");
+	unlink(program());
+	ck_assert_int_eq(report(), 0);
+	has(out, "/p: it cannot be read, so its");
+}
+END_TEST
+
+/* Two roots have programs of the same path. */
+START_TEST(two_roots)
+{
+	struct record_file work, other;
+	uint64_t at;
+
+	build("work", "");
+	work = describe(77, true);
+	at = offset_of("work");
+	shell("cp p root/$PWD/p");
+	build("other", "");
+	other = describe(78, true);
+	begin();
+	put_mapped(10, &work, 0, 77);
+	put_mapped(11, &other, 0, 78);
+	put_sample(10, 10, 5, 0x10000000 + at);
+	put_sample(11, 11, 5, 0x10000000 + at);
+	put_sample(11, 11, 5, 0x10000000 + at);
+	/* The inode is used again, by the other program. */
+	other.inode = 77;
+	put_mapped(12, &other, 0, 77);
+	put_sample(12, 12, 5, 0x10000000 + at);
+	/* A mapping without a description is that of the latest file. */
+	put_mapped(13, NULL, 1, 77);
+	put_sample(13, 13, 5, 0x10000000 + at);
+	end();
+	ck_assert_int_eq(report_below(), 0);
+	has(out, "  80.00%             4  other [p]\n  20.00%             1  work [p]\n");
+	ck_assert_int_eq(report(), 0);
+	has(out, "  80.00%             4  other [p]\n  20.00%             1  [p]+0x");
+}
+END_TEST
+
+/* Programs without build IDs have sizes and times. */
+START_TEST(no_build_ids)
+{
+	struct record_file file;
+	struct utimbuf later = { .actime = 1900000000, .modtime = 1900000000 };
+
+	build("work", "-Wl,--build-id=none");
+	file = describe(77, false);
+	record(&file, offset_of("work"));
+	ck_assert_int_eq(report(), 0);
+	has(out, "  work [p]\n");
+	ck_assert_int_eq(utime(program(), &later), 0);
+	ck_assert_int_eq(report(), 0);
+	has_not(out, "  work [p]\n");
+	has(out, "/p: another file has this name now");
+	/* A copy elsewhere may have another time, but not another size. */
+	shell("cp p root/$PWD/p");
+	ck_assert_int_eq(report_below(), 0);
+	has(out, "  work [p]\n");
+	shell("echo >> root/$PWD/p");
+	ck_assert_int_eq(report_below(), 0);
+	has_not(out, "  work [p]\n");
+}
+END_TEST
+
+/* perfex did not see the file before the process ended. */
+START_TEST(device_and_inode)
+{
+	struct record_mapping r = {
+		.task = { 10, 10, 0 }, .start = 0x10000000, .end = 0x20000000,
+	};
+	struct stat st;
+	uint64_t at;
+	int i;
+
+	build("work", "");
+	at = offset_of("work");
+	shell("cp p root/$PWD/p");
+	ck_assert_int_eq(stat(program(), &st), 0);
+	for (i = 0; i < 3; i++) {
+		r.major = major(st.st_dev);
+		r.minor = minor(st.st_dev) + (i == 1);
+		r.inode = st.st_ino + (i == 2);
+		begin();
+		put_record(RECORD_MAPPING, &r, sizeof(r), program());
+		put_sample(10, 10, 5, 0x10000000 + at);
+		end();
+		ck_assert_int_eq(report(), 0);
+		if (!i) {
+			has(out, "  work [p]\n");
+			continue;
+		}
+		has_not(out, "  work [p]\n");
+		has(out, "/p: another file has this name now");
+		ck_assert_int_eq(report_below(), 0);
+		has(out, "  work [p]\n");
+	}
+}
+END_TEST
+
+/* ---- debugging information -------------------------------------------------------------------- */
+
+/* Put the file's debugging information where its build ID says, and strip it. */
+static void separate(void)
+{
+	shell("id=$(readelf -n p | sed -n 's/.*Build ID: //p') && "
+	      "to=root/usr/lib/debug/.build-id/$(echo $id | cut -c 1-2) && mkdir -p $to && "
+	      "objcopy --only-keep-debug p $to/$(echo $id | cut -c 3-).debug && strip p");
+}
+
+START_TEST(separate_by_build_id)
+{
+	struct record_file file;
+
+	build("work", (const char *[]){ "-no-pie", "-pie -fPIE" }[_i]);
+	file = describe(77, true);
+	record(&file, offset_of("work"));
+	separate();
+	ck_assert_int_eq(report_below(), 0);
+	has(out, "  work [p]\n");
+	has(out, "/p.c:3  work\n");
+	ck_assert_int_eq(report_below("--annotate=work"), 0);
+	if (disassembler_built())
+		has_not(out, "in no file");
+	ck_assert_int_eq(report(), 0);
+	has_not(out, "  work [p]\n");
+	has(out, "has no symbols (build ID ");
+	/* The program is gone, or another one: its debugging information has all but the code. */
+	build("other", "");
+	ck_assert_int_eq(report_below(), 0);
+	has(out, "  work [p]\n");
+	has(out, "/p.c:3  work\n");
+	unlink(program());
+	ck_assert_int_eq(report_below("--annotate=work"), 0);
+	has(out, " work [p], instructions:u: 1 samples, 100.00% of all\n");
+	has(out, disassembler_built() ? "instructions are in no file" : "without capstone");
+}
+END_TEST
+
+START_TEST(static_pie)
+{
+	struct record_file file;
+
+	build("work", "-static-pie -fPIE");
+	file = describe(77, true);
+	record(&file, offset_of("work"));
+	ck_assert_int_eq(report(), 0);
+	has(out, "  work [p]\n");
+	has(out, "/p.c:3  work\n");
+	separate();
+	ck_assert_int_eq(report_below(), 0);
+	has(out, "  work [p]\n");
+	has(out, "/p.c:3  work\n");
+}
+END_TEST
+
+/* ---- the recording ------------------------------------------------------------------------------ */
+
+/* While the process lives, and after its end, its file is described once. */
+START_TEST(recorded_files)
+{
+	struct stat st;
+	struct record_file file;
+	char expected[512];
+	unsigned int i;
+	size_t len;
+
+	build("work", "");
+	file = describe(0, true);
+	ck_assert_int_eq(stat(program(), &st), 0);
+	fake.nrsamples = 0;
+	fake.exec_tsc = 4000000000;
+	fake.nrrecords = 3;
+	for (i = 0; i < 3; i++) {
+		fake.records[i] = (struct fake_record){
+			VPERFCTR_RECORD_MAP, .start = 0x400000 + i, .end = 0x500000,
+			.major = major(st.st_dev), .minor = minor(st.st_dev),
+			.inode = i < 2 ? st.st_ino : st.st_ino + 1,
+		};
+		strcpy(fake.records[i].text, program());
+	}
+	ck_assert_int_eq(perfex("--sample=instructions=1k", "-o", (char *)in_dir("s"), "true"), 0);
+	shell(TMP "/print_samples s > text");
+	slurp("text", text, sizeof(text));
+	len = (size_t)snprintf(expected, sizeof(expected), "\nfile %lu %lu ", (unsigned long)st.st_ino,
+			       (unsigned long)st.st_size);
+	for (i = 0; i < file.build_id_size; i++)
+		len += (size_t)snprintf(expected + len, sizeof(expected) - len, "%02x", file.build_id[i]);
+	snprintf(expected + len, sizeof(expected) - len, " %s\nmapping ", program());
+	has(text, expected);
+	/* Another file has this path: nothing is known of the one that was mapped. */
+	ck_assert_ptr_null(strstr(strstr(text, "\nfile ") + 1, "\nfile "));
+}
+END_TEST
+
+START_TEST(misuse)
+{
+	ck_assert_int_eq(perfex("--symfs=/x", "true"), 125);
+	is_message("are for --report");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("perfex-files");
+	TCase *t = tcase_create("files");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 120);
+	tcase_add_test(t, build_ids);
+	tcase_add_test(t, two_roots);
+	tcase_add_test(t, no_build_ids);
+	tcase_add_test(t, device_and_inode);
+	tcase_add_loop_test(t, separate_by_build_id, 0, 2);
+	tcase_add_test(t, static_pie);
+	tcase_add_test(t, recorded_files);
+	tcase_add_test(t, misuse);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *sr = srunner_create(suite());
+	int failed;
+
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
