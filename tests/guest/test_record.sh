@@ -146,13 +146,14 @@ samples_at() # ADDRESS OFFSET...
 	awk 'NR == FNR { wanted[$2] = 1; next } $1 == "sample" && $6 in wanted { n++ } END { print n + 0 }' \
 		"$tmp/addresses" "$tmp/text"
 }
-# the loop of the first function, and that of the second
-case $(uname -m) in
-aarch64) first="8 12" second="40 44" ;;
-*) first="5 7" second="21 23" ;;
-esac
 for function in first second; do
-	eval "offsets=\$$function"
+	# the loop of each function
+	case $(uname -m)-$function in
+	aarch64-first) offsets="8 12" ;;
+	aarch64-second) offsets="40 44" ;;
+	*-first) offsets="5 7" ;;
+	*) offsets="21 23" ;;
+	esac
 	# shellcheck disable=SC2086 # these are two words
 	n=$(samples_at "$1" $offsets)
 	check "many samples of $function" "$([ "$n" -ge 399 ] && echo yes)" yes
