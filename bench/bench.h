@@ -213,6 +213,9 @@ extern volatile u64 signals;
 /* Run until *happened has counted enough overflows; NULL: use the emulator's count. */
 void measure_overflows(const char *name, const volatile u64 *happened);
 
+/* sampling.c */
+void measure_sampling(void);
+
 /* calls.c, linked.c, switch.c, scale.c, disturb.c, floor.c: the parts that main() calls */
 void measure_calls(void);
 void measure_linked(void);

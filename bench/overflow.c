@@ -195,11 +195,13 @@ void vperfctr_overflows(void)
 		emit_none(unit, none, "overflow_signal", 0);
 		emit_none(unit, none, "overflow_ring", 0);
 		emit_none(unit, none, "overflow_ring_chain", 0);
+		emit_none(unit, none, "sampled_threads.n1", 0);
 		return;
 	}
 	in_child(our_signal, NULL);
 	in_child(our_ring, NULL);
 	in_child(our_chain, NULL);
+	measure_sampling();
 }
 
 /* ---- perf_event --------------------------------------------------------------- */
@@ -291,11 +293,15 @@ static void perf_ring_chain(void *arg)
 
 void perf_overflows(void)
 {
-	/* or the kernel lowers the sampling rate, because the emulator is slow */
+	/* The rate can be set only while the kernel may lower it... */
+	write_file("/proc/sys/kernel/perf_cpu_time_max_percent", "25");
+	write_file("/proc/sys/kernel/perf_event_max_sample_rate", "10000000");
+	/* ... which it does otherwise, because the emulator is slow. */
 	write_file("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
 	progress("overflows");
 	in_child(perf_signal, NULL);
 	in_child(perf_ring, NULL);
 	in_child(perf_ring_time, NULL);
 	in_child(perf_ring_chain, NULL);
+	measure_sampling();
 }

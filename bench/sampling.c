@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The cost of samples for a program of several threads whose samples go to one ring, and how many
+ * samples per second a reader on the same CPU gets without loss.
+ *
+ * All threads exist before the measurement, which ends when all of them have done their work.
+ * So starts and ends are no part of it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <linux/vperfctr.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define PERIOD		10007
+#define MAX_THREADS	64
+#define SAMPLES		100		/* of each thread */
+#define HELD_THREADS	8
+#define HELD_WORK	1000000		/* instructions of each thread */
+
+/* Bytes in the rings of both sides: for all samples, and for those that wait for the reader. */
+#define LARGE_RING	(1U << 19)
+#define SMALL_RING	(1U << 16)
+
+/* A ring of either side. */
+struct ring {
+	int fd;
+	void *page;
+	const volatile u64 *head;	/* in units of... */
+	u32 unit;			/* ... so many of it for each sample */
+	u64 read;
+};
+
+struct sampling {
+	void (*open)(struct ring *ring, unsigned int period, u32 bytes);
+	/* Free what has been written.  Return: how many samples are missing. */
+	u64 (*consume)(struct ring *ring);
+};
+
+/* ---- vperfctr ---------------------------------------------------------------- */
+
+static void open_ours(struct ring *r, unsigned int period, u32 bytes)
+{
+	struct vperfctr_open open = { .size = sizeof(open), .flags = VPERFCTR_OPEN_CREAT };
+	struct vperfctr_ctr ctr = {
+		.evntsel = 0x410000 | events[SET_A][0], .ireset = -(s64)period,
+	};
+	struct vperfctr_control control = {
+		.size = sizeof(control),
+		.flags = VPERFCTR_CONTROL_RING | VPERFCTR_CONTROL_INHERIT,
+		.tsc_on = 1, .nrictrs = 1, .ctr_size = sizeof(ctr), .ctr = (uintptr_t)&ctr,
+	};
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 1 };
+	struct vperfctr_ring_page *page;
+
+	while (ring.nrsamples * 2 * sizeof(struct vperfctr_sample) <= bytes)
+		ring.nrsamples *= 2;
+	ring.watermark = ring.nrsamples / 4;
+	r->fd = must_ioctl(vperfctr_dev, VPERFCTR_OPEN, &open);
+	must_ioctl(r->fd, VPERFCTR_RING, &ring);
+	page = mmap(NULL, ring.map_size, PROT_READ, MAP_SHARED, r->fd, VPERFCTR_RING_OFFSET);
+	if (page == MAP_FAILED)
+		die("mmap of the ring: %s", strerror(errno));
+	r->page = page;
+	r->head = (const volatile u64 *)&page->head;
+	r->unit = 1;
+	must_ioctl(r->fd, VPERFCTR_CONTROL, &control);
+}
+
+static u64 consume_ours(struct ring *r)
+{
+	const struct vperfctr_ring_page *page = r->page;
+	u64 head = __atomic_load_n(&page->head, __ATOMIC_ACQUIRE);
+
+	must_ioctl(r->fd, VPERFCTR_CONSUME, head - r->read);
+	r->read = head;
+	return __atomic_load_n(&page->dropped, __ATOMIC_RELAXED);
+}
+
+/* ---- perf_event --------------------------------------------------------------- */
+
+/* The content of a sample of vperfctr that perf has. */
+#define PERF_CONTENT	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+
+struct perf_sample {
+	struct perf_event_header header;
+	u64 ip;
+	u32 pid, tid;
+	u64 time;
+	u32 cpu, res;
+};
+
+static void open_perf(struct ring *r, unsigned int period, u32 bytes)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW, .size = sizeof(attr), .config = events[SET_A][0],
+		.sample_period = period, .sample_type = PERF_CONTENT, .inherit = 1,
+		.disabled = 1, .exclude_kernel = 1, .exclude_hv = 1, .watermark = 1,
+		.wakeup_watermark = bytes / 4,
+	};
+	struct perf_event_mmap_page *page;
+
+	/* An event of a thread that is inherited has a ring only on one CPU. */
+	r->fd = (int)syscall(SYS_perf_event_open, &attr, 0, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (r->fd < 0)
+		die("perf_event_open: %s", strerror(errno));
+	page = mmap(NULL, PAGE + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+	if (page == MAP_FAILED)
+		die("mmap of the ring: %s", strerror(errno));
+	r->page = page;
+	r->head = (const volatile u64 *)&page->data_head;
+	r->unit = sizeof(struct perf_sample);
+	must_ioctl(r->fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+static u64 consume_perf(struct ring *r)
+{
+	struct perf_event_mmap_page *page = r->page;
+	u64 head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), lost = 0;
+	const char *data = (const char *)page + page->data_offset;
+	const struct perf_event_header *header;
+
+	for (; r->read < head; r->read += header->size) {
+		header = (const void *)(data + r->read % page->data_size);
+		lost += header->type == PERF_RECORD_LOST || header->type == PERF_RECORD_THROTTLE;
+	}
+	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+	return lost;
+}
+
+static const struct sampling ours = { open_ours, consume_ours };
+static const struct sampling perfs = { open_perf, consume_perf };
+
+static const struct sampling *sampling(void)
+{
+	return side == &perf_side ? &perfs : &ours;
+}
+
+/* ---- threads ------------------------------------------------------------------ */
+
+struct crew {
+	unsigned int nr;
+	unsigned long work;
+	pthread_barrier_t begin, end;
+	pthread_t thread[MAX_THREADS];
+};
+
+static void *work(void *arg)
+{
+	struct crew *crew = arg;
+	unsigned long n = crew->work / 2;
+
+	pthread_barrier_wait(&crew->begin);
+	asm volatile("1:	dec	%0\n"
+		     "	jnz	1b" : "+r" (n) : : "cc");
+	pthread_barrier_wait(&crew->end);
+	return NULL;
+}
+
+/* Return: how long the threads work. */
+static u64 run_crew(unsigned int nr, unsigned long instructions)
+{
+	struct crew crew = { .nr = nr, .work = instructions };
+	unsigned int i;
+	u64 t0, t1;
+
+	pthread_barrier_init(&crew.begin, NULL, nr + 1);
+	pthread_barrier_init(&crew.end, NULL, nr + 1);
+	for (i = 0; i < nr; i++)
+		if (pthread_create(&crew.thread[i], NULL, work, &crew))
+			die("pthread_create: %s", strerror(errno));
+	/* All of them wait. */
+	msleep(10);
+	t0 = now();
+	pthread_barrier_wait(&crew.begin);
+	pthread_barrier_wait(&crew.end);
+	t1 = now();
+	for (i = 0; i < nr; i++)
+		pthread_join(crew.thread[i], NULL);
+	return t1 - t0;
+}
+
+static void measure_threads(void *arg)
+{
+	unsigned int nr = *(const unsigned int *)arg;
+	struct ring ring = { .fd = -1 };
+	u64 without, with, samples;
+
+	run_crew(nr, SAMPLES * PERIOD);
+	without = run_crew(nr, SAMPLES * PERIOD);
+	sampling()->open(&ring, PERIOD, LARGE_RING);
+	run_crew(nr, PERIOD);
+	samples = *ring.head;
+	with = run_crew(nr, SAMPLES * PERIOD);
+	samples = (*ring.head - samples) / ring.unit;
+	if (samples < nr * (SAMPLES - 1))
+		die("%u threads made only %llu samples", nr, (unsigned long long)samples);
+	emit(unit, figure((double)with - without) / samples, "sampled_threads.n%u", nr);
+}
+
+/* ---- without loss ---------------------------------------------------------------- */
+
+struct reader {
+	struct ring ring;
+	bool stop;
+	u64 lost;
+};
+
+/* It is not sampled: it exists before the event. */
+static void *read_ring(void *arg)
+{
+	struct reader *r = arg;
+	struct pollfd fds = { .events = POLLIN };
+
+	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
+		fds.fd = __atomic_load_n(&r->ring.fd, __ATOMIC_ACQUIRE);
+		poll(&fds, 1, 10);
+		if (fds.fd >= 0)
+			r->lost = sampling()->consume(&r->ring);
+	}
+	return NULL;
+}
+
+static const unsigned int periods[] = { 20000, 10000, 7000, 5000, 4000, 3000, 2000, 1500, 1000, 700, 500, 350, 250 };
+
+struct held {
+	unsigned int period;
+	double *best;
+};
+
+static void measure_held_period(void *arg)
+{
+	const struct held *held = arg;
+	struct reader reader = { .ring.fd = -1 };
+	struct ring ring = { .fd = -1 };
+	pthread_t thread;
+	u64 time, samples;
+
+	if (pthread_create(&thread, NULL, read_ring, &reader))
+		die("pthread_create: %s", strerror(errno));
+	msleep(20);
+	sampling()->open(&ring, held->period, SMALL_RING);
+	reader.ring.page = ring.page;
+	reader.ring.head = ring.head;
+	reader.ring.unit = ring.unit;
+	__atomic_store_n(&reader.ring.fd, ring.fd, __ATOMIC_RELEASE);
+	run_crew(HELD_THREADS, held->period);
+	samples = *ring.head;
+	time = run_crew(HELD_THREADS, HELD_WORK);
+	samples = (*ring.head - samples) / ring.unit;
+	__atomic_store_n(&reader.stop, true, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	if (!reader.lost)
+		*held->best = samples / (figure(time) / 1e9);
+}
+
+static void measure_held(void)
+{
+	double *best = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct held held = { .best = best };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(periods) / sizeof(*periods); i++) {
+		double before = *best;
+
+		held.period = periods[i];
+		in_child(measure_held_period, &held);
+		if (*best <= before)
+			break;
+	}
+	emit("samples/s", *best, "samples_held", 0);
+	munmap(best, PAGE);
+}
+
+#define MAX_RATE	"/sys/module/vperfctr/parameters/max_sample_rate"
+
+static void read_line(const char *path, char *line, size_t size)
+{
+	int fd = open(path, O_RDONLY);
+	ssize_t len = fd < 0 ? -1 : read(fd, line, size - 1);
+
+	if (len < 0)
+		die("%s: %s", path, strerror(errno));
+	line[len] = '\0';
+	close(fd);
+}
+
+/* Context: the side has counters that interrupt; perf's rate is not limited. */
+void measure_sampling(void)
+{
+	static const unsigned int numbers[] = { 1, 8, 64 };
+	char old[32];
+	unsigned int i;
+
+	progress("samples of several threads");
+	if (side != &perf_side) {
+		read_line(MAX_RATE, old, sizeof(old));
+		write_file(MAX_RATE, "0");
+	}
+	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		in_child(measure_threads, (void *)&numbers[i]);
+	measure_held();
+	if (side != &perf_side)
+		write_file(MAX_RATE, old);
+}
