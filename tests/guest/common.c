@@ -450,6 +450,13 @@ bool is_rt(void)
 }
 
 /* KCSAN delays accesses by 80 us, to see whether another CPU touches the memory. */
+bool is_rt_kernel(void)
+{
+	struct utsname name;
+
+	return !uname(&name) && strstr(name.version, "PREEMPT_RT");
+}
+
 bool is_kcsan_kernel(void)
 {
 	struct utsname name;

@@ -193,6 +193,7 @@ bool is_debug_kernel(void);
 
 /* True on a debug kernel with KCSAN, which executes even more. */
 bool is_kcsan_kernel(void);
+bool is_rt_kernel(void);
 void msleep(unsigned int ms);
 
 /* ---- interrupts ------------------------------------------------------------ */

@@ -986,7 +986,10 @@ START_TEST(sweep_control)
 }
 END_TEST
 
-/* UNLINK and the all-zero control: an earlier overflow can still be read. */
+/*
+ * UNLINK and the all-zero control: an earlier overflow can still be read.  On PREEMPT_RT it has
+ * no signal if the call's own instruction overflows: the thread sends it on its way back.
+ */
 START_TEST(sweep_stop)
 {
 	u64 period, before;
@@ -1007,7 +1010,7 @@ START_TEST(sweep_stop)
 		ck_assert_uint_le(acc->signals, 1);
 		ck_assert_uint_le(sums.pmc[0], period);
 		ck_assert_uint_eq(overflow_of(fd), sums.pmc[0] == period);
-		if (acc->signals) {
+		if (acc->signals || (is_rt_kernel() && overflow_of(fd))) {
 			ck_assert_uint_eq(sums.pmc[0], period);
 			ck_assert_uint_eq(before, period - 1);
 			before = period;
