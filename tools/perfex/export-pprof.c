@@ -108,10 +108,10 @@ struct function {
 	uint32_t name, source;
 };
 
-static void put_value_type(struct pprof *x, unsigned int field, const char *type)
+static void put_value_type(struct pprof *x, unsigned int field, const struct profile_event *event)
 {
-	put_number(&x->part, TYPE_TYPE, text(x, type));
-	put_number(&x->part, TYPE_UNIT, text(x, "count"));
+	put_number(&x->part, TYPE_TYPE, text(x, event->name));
+	put_number(&x->part, TYPE_UNIT, text(x, event->time ? "nanoseconds" : "count"));
 	put_message(&x->all, field, &x->part);
 }
 
@@ -231,7 +231,7 @@ static void put_all(struct pprof *x, const struct table *groups)
 	uint32_t i;
 
 	for (i = 0; i < p->nrevents; i++)
-		put_value_type(x, PROFILE_SAMPLE_TYPE, p->events[i].name);
+		put_value_type(x, PROFILE_SAMPLE_TYPE, &p->events[i]);
 	for (i = 1; i < groups->nr; i++)
 		put_sample(x, (struct profile_group *)groups->items + i);
 	/* pprof takes the first one for the program. */
@@ -243,7 +243,7 @@ static void put_all(struct pprof *x, const struct table *groups)
 		put_location(x, i);
 	put_functions(x);
 	put_number(&x->all, PROFILE_DURATION_NANOS, p->elapsed);
-	put_value_type(x, PROFILE_PERIOD_TYPE, p->events[0].name);
+	put_value_type(x, PROFILE_PERIOD_TYPE, &p->events[0]);
 	put_number(&x->all, PROFILE_PERIOD, p->events[0].period);
 	if (p->command) {
 		snprintf(comment, sizeof(comment), "%s", p->command);

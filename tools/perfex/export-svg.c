@@ -279,7 +279,8 @@ static void print_picture(struct picture *pic)
 	print_string(f, event->name);
 	fprintf(f, ": %s samples", thousands(number, event->samples));
 	if (event->period && !pic->p->rate)
-		fprintf(f, ", one each %s", thousands(number, event->period));
+		fprintf(f, ", one each %s%s", thousands(number, event->period),
+			event->time ? " ns" : "");
 	fprintf(f, "</text>\n<text id=\"reset\" class=\"b\" x=\"%d\" y=\"46\">Reset zoom</text>\n"
 		"<text id=\"search\" class=\"b\" x=\"%d\" y=\"46\">Search</text>\n"
 		"<text id=\"found\" x=\"%d\" y=\"46\"></text>\n<text id=\"about\" x=\"%d\" y=\"%u\"></text>\n",

@@ -207,6 +207,7 @@ static int read_event(struct reader *in, const char *data, size_t len, struct er
 			return fail_damaged(e, in, "two events of one counter");
 	p->events[i] = (struct profile_event){
 		.name = strdup(data + sizeof(r)), .counter = r.counter, .period = r.period,
+		.time = r.map == EVENT_OF_TIME,
 	};
 	p->nrevents++;
 	if (!p->events[i].name)
@@ -847,6 +848,7 @@ static int apply_sample(struct reader *in, const struct record_sample *r, const 
 	sample.stack = sample.thread ? find_stack(in, r, chain) : 0;
 	if (!sample.stack || !add_samples(in, &sample, r->overflow))
 		return fail_memory(e);
+	in->p->nrsystem += !!(r->flags & VPERFCTR_SAMPLE_SYSTEM);
 	if (!in->p->complete)
 		in->p->dropped += r->dropped;
 	return 0;

@@ -23,9 +23,16 @@ struct profile_event {
 	char *name;		/* with mode */
 	unsigned int counter;
 	uint64_t period;	/* 0: not known */
+	bool time;		/* period and count are nanoseconds */
 	uint64_t samples, weight;
 	uint64_t count;		/* all events, if the profile is complete */
 };
+
+/* The unit of a period or a count, for texts: before the name. */
+static inline const char *profile_unit(const struct profile_event *event)
+{
+	return event->time ? "ns " : "";
+}
 
 enum { FILE_NONE, FILE_UNKNOWN, FILE_KERNEL };
 
@@ -111,6 +118,7 @@ struct profile {
 
 	struct profile_sample *samples;		/* in the order of their time */
 	size_t nrsamples, room;
+	size_t nrsystem;	/* where user mode entered the kernel, in which they were */
 
 	uint64_t dropped;	/* overflows without a sample */
 	uint64_t lost;		/* records of mappings and tasks that are missing */

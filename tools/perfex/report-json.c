@@ -140,6 +140,8 @@ static int print_event(FILE *f, struct profile *p, unsigned int number, const st
 	json_string(f, event->name);
 	fprintf(f, ",\"period\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"weight\":%" PRIu64,
 		event->period, event->samples, event->weight);
+	if (event->time)
+		fputs(",\"unit\":\"ns\"", f);
 	if (p->complete)
 		fprintf(f, ",\"count\":%" PRIu64, event->count);
 	if (print_rows(f, p, number, &keys, r->children, e) ||

@@ -54,7 +54,10 @@ struct record {
 	uint32_t size;		/* including this structure */
 };
 
-/* A counter that makes samples. */
+/* The map of an event that is thread time: period and count are nanoseconds. */
+#define EVENT_OF_TIME		UINT32_MAX
+
+/* A counter, or a clock, that makes samples. */
 struct record_event {
 	uint32_t counter;	/* bit of record_sample.overflow */
 	uint32_t map;
@@ -101,13 +104,13 @@ struct record_file {
 
 struct record_sample {
 	uint32_t size;		/* with its chain */
-	uint32_t flags;		/* as in struct vperfctr_sample: whether ip is in the kernel */
+	uint32_t flags;		/* as in struct vperfctr_sample: whether it is of the kernel */
 	uint32_t pid, tid;
 	uint32_t cpu;
 	uint32_t nr;		/* of addresses in the chain */
 	uint64_t ip;
 	uint64_t tsc;
-	uint64_t overflow;	/* as in struct vperfctr_sample: a bit for each event */
+	uint64_t overflow;	/* as in struct vperfctr_sample: a bit for each event; time: 1 */
 	uint64_t dropped;	/* overflows before it without a sample; with a rate: it stands for them */
 	uint64_t chain[];	/* return addresses, the innermost first */
 };

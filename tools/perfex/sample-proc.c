@@ -284,7 +284,7 @@ int look_at_processes(struct recording *rec, const struct vperfctr *v, uint64_t 
 
 	for (i = 0; i < nr; i++) {
 		sample = vperfctr_ring_sample(v, i);
-		if (sample->type != VPERFCTR_SAMPLE_OVERFLOW || sample->pid == last)
+		if (!is_sample(sample) || sample->pid == last)
 			continue;
 		last = sample->pid;
 		if (look_if_due(rec, last, sample->tsc, e))

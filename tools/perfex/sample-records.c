@@ -80,7 +80,8 @@ static void add_sample(struct recording *rec, const struct vperfctr *v,
 	struct record_sample r = {
 		.flags = sample->flags, .pid = sample->pid, .tid = sample->tid,
 		.cpu = sample->cpu, .ip = sample->ip, .tsc = sample->tsc,
-		.overflow = sample->overflow, .dropped = sample->dropped,
+		.overflow = sample->type == VPERFCTR_SAMPLE_CLOCK ? 1 : sample->overflow,
+		.dropped = sample->dropped,
 	};
 	const uint64_t *chain;
 	uint64_t nr;
@@ -149,7 +150,7 @@ static unsigned int move_slot(struct recording *rec, const struct vperfctr *v, u
 	const struct vperfctr_sample *sample = vperfctr_ring_sample(v, i);
 	int n;
 
-	if (sample->type == VPERFCTR_SAMPLE_OVERFLOW) {
+	if (is_sample(sample)) {
 		add_sample(rec, v, sample);
 		return 1;
 	}

@@ -178,7 +178,8 @@ static void print_counts(FILE *f, const struct profile *p)
 		const struct profile_event *event = &p->events[i];
 
 		if (p->complete)
-			fprintf(f, "%20s  %s", thousands(count, event->count), event->name);
+			fprintf(f, "%20s  %s%s", thousands(count, event->count),
+				profile_unit(event), event->name);
 		else if (p->nrevents > 1)
 			fprintf(f, "%20s  %s", "?", event->name);
 		else
@@ -199,11 +200,15 @@ static void print_head(FILE *f, const struct profile *p)
 	if (p->rate)
 		fprintf(f, " (about %s per second of each thread)", thousands(buf, p->rate));
 	else if (p->nrevents == 1)
-		fprintf(f, " (%sone each %s %s)", p->first_thread ? "its first thread, " : "",
-			thousands(buf, p->events[0].period), p->events[0].name);
+		fprintf(f, " (%sone each %s %s%s)", p->first_thread ? "its first thread, " : "",
+			thousands(buf, p->events[0].period), profile_unit(&p->events[0]),
+			p->events[0].name);
 	fprintf(f, ":\n\n%20s  samples\n", thousands(buf, p->nrsamples));
 	fprintf(f, "%20s  %s\n", thousands(buf, p->dropped),
 		p->rate ? "shortest periods more, for which samples stand" : "dropped");
+	if (p->nrsystem)
+		fprintf(f, "%20s  samples of the kernel's work, shown where it was called\n",
+			thousands(buf, p->nrsystem));
 	if (p->lost)
 		fprintf(f, "%20s  records of mappings and tasks lost\n", thousands(buf, p->lost));
 	print_counts(f, p);

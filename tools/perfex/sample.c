@@ -42,11 +42,16 @@ struct session {
 
 /* ---- the argument of --sample ----------------------------------------------------- */
 
-/* Return: "100", "100k", "2M" or "1G" as a number; 0 if it is none. */
-static uint64_t parse_period(const char *text)
+/* The event whose samples need no counter. */
+#define CLOCK		"task-clock"
+
+/* Return: "100", "100k", "2M" or "1G", and if it is a time "50us", as a number; 0 if it is none. */
+static uint64_t parse_period(const char *text, bool time)
 {
-	static const struct { char suffix; uint64_t factor; } factors[] = {
-		{ 'k', 1000 }, { 'K', 1000 }, { 'M', 1000000 }, { 'G', 1000000000 },
+	static const struct { const char *suffix; uint64_t factor; bool time; } factors[] = {
+		{ "k", 1000, false }, { "K", 1000, false }, { "M", 1000000, false },
+		{ "G", 1000000000, false }, { "ns", 1, true }, { "us", 1000, true },
+		{ "ms", 1000000, true }, { "s", 1000000000, true },
 	};
 	uint64_t n, factor = 1;
 	char *end;
@@ -57,9 +62,9 @@ static uint64_t parse_period(const char *text)
 	errno = 0;
 	n = strtoull(text, &end, 10);
 	for (i = 0; i < ARRAY_SIZE(factors); i++)
-		if (*end == factors[i].suffix && !end[1]) {
+		if (!strcmp(end, factors[i].suffix) && (time || !factors[i].time)) {
 			factor = factors[i].factor;
-			end++;
+			end += strlen(end);
 			break;
 		}
 	/* A number that does not fit is too large for any counter. */
@@ -81,7 +86,10 @@ static int parse_event(struct sample_event *event, const char *arg, struct error
 		return fail_with(e, "the event name '%.40s...' is too long", arg);
 	memcpy(event->name, arg, len);
 	event->name[len] = '\0';
-	event->period = equals ? parse_period(equals + 1) : 0;
+	event->period = equals ? parse_period(equals + 1, !strcmp(event->name, CLOCK)) : 0;
+	if (equals && !event->period && !strcmp(event->name, CLOCK))
+		return fail_with(e, "'%.80s' is not a period: it is a time, as in 50us or 1ms; without a unit, in nanoseconds",
+				 equals + 1);
 	if (equals && !event->period)
 		return fail_with(e, "'%.80s' is not a period: it is a number of events, from 1 on, as in 5000, 100k or 2M",
 				 equals + 1);
@@ -106,12 +114,18 @@ int sample_parse(struct sample_spec *spec, const char *arg, struct error *e)
 	return err;
 }
 
+static bool has_interrupts(const struct vperfctr_info *info)
+{
+	return info->features & VPERFCTR_FEATURE_PCINT && info->max_period;
+}
+
 static int check_interrupts(const struct vperfctr_info *info, struct error *e)
 {
-	if (!(info->features & VPERFCTR_FEATURE_PCINT) || !info->max_period)
-		return fail_with(e, "this processor (%.*s), or the module on it, has no overflow interrupts, so there are no samples",
-				 (int)sizeof(info->cpu_name), info->cpu_name);
-	return 0;
+	if (has_interrupts(info))
+		return 0;
+	return fail_with(e, "this processor (%.*s), or the module on it, has no overflow interrupts, so there are no samples%s",
+			 (int)sizeof(info->cpu_name), info->cpu_name,
+			 info->features & VPERFCTR_FEATURE_CLOCK ? " but of " CLOCK : "");
 }
 
 static int check_period(uint64_t period, const struct vperfctr_info *info, struct error *e)
@@ -135,6 +149,8 @@ struct choice {
 	struct events events[MAX_KINDS];
 	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
 	uint64_t period[VPERFCTR_MAX_CTRS];
+	unsigned int rate;	/* samples per second, to which the kernel adapts periods; or 0 */
+	bool clock;		/* the event is thread time, and the period a time */
 	bool chosen;		/* an event or a period that the user did not say */
 };
 
@@ -234,6 +250,59 @@ static int choose_asked_events(struct choice *c, const struct kinds *kinds, stru
 	return 0;
 }
 
+/* True if samples by thread time are asked for, or if there are no others. */
+static bool needs_clock(const struct sample_spec *spec, const struct vperfctr_info *info)
+{
+	unsigned int i;
+
+	for (i = 0; i < spec->nr; i++)
+		if (!strcmp(spec->event[i].name, CLOCK))
+			return true;
+	return !spec->nr && !has_interrupts(info) && info->features & VPERFCTR_FEATURE_CLOCK;
+}
+
+/* Nanoseconds, prime for the same reason as usual_period(). */
+#define USUAL_CLOCK	500009
+
+static uint64_t clock_period(const struct sample_spec *spec)
+{
+	uint64_t period = spec->nr ? spec->event[0].period : 0;
+
+	if (period)
+		return period;
+	if (!spec->rate)
+		return USUAL_CLOCK;
+	/* The time of a period is known: the kernel need not adapt it. */
+	period = UINT64_C(1000000000) / spec->rate;
+	return period > VPERFCTR_CLOCK_MIN ? period : VPERFCTR_CLOCK_MIN;
+}
+
+static int choose_clock(struct choice *c, const struct kinds *kinds, struct error *e)
+{
+	uint64_t period = clock_period(c->spec);
+	char buf[THOUSANDS_LEN];
+	unsigned int k;
+
+	if (!(kinds->info->features & VPERFCTR_FEATURE_CLOCK))
+		return fail_with(e, "this module takes no samples of " CLOCK ": install that of this perfex, or sample an event of the processor");
+	if (c->spec->nr > 1)
+		return fail_with(e, CLOCK " is sampled alone, without other events");
+	if (period < VPERFCTR_CLOCK_MIN)
+		return fail_with(e, "the period is too small: %s ns is the smallest of " CLOCK,
+				 thousands(buf, VPERFCTR_CLOCK_MIN));
+	if (period > VPERFCTR_CLOCK_MAX)
+		return fail_with(e, "the period is too large: %s ns is the largest of " CLOCK,
+				 thousands(buf, VPERFCTR_CLOCK_MAX));
+	for (k = 0; k < kinds->nr; k++)
+		if (events_parse(&c->events[k], CLOCK, &kinds->info[k], e))
+			return -1;
+	c->clock = true;
+	c->period[0] = period;
+	c->rate = 0;
+	c->chosen = !c->spec->nr || !c->spec->event[0].period;
+	return 0;
+}
+
 /* Return: 0 if CPUs of these kinds can count and sample the events. */
 static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 {
@@ -241,18 +310,21 @@ static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 	unsigned int i, k;
 
 	memset(c->events, 0, sizeof(c->events));
+	if (needs_clock(c->spec, kinds->info))
+		return choose_clock(c, kinds, e);
 	for (k = 0; k < kinds->nr; k++)
 		if (check_interrupts(&kinds->info[k], e))
 			return -1;
 	if (c->spec->nr ? choose_asked_events(c, kinds, e) : choose_usual_event(c, kinds, e))
 		return -1;
 	c->chosen = !c->spec->nr;
+	c->rate = c->spec->rate;
 	for (i = 0; i < c->events->nr; i++) {
 		c->period[i] = c->spec->nr ? c->spec->event[i].period : 0;
 		if (c->period[i])
 			continue;
-		c->chosen = c->chosen || !c->spec->rate;
-		c->period[i] = usual_period(&c->events->ev[i], kinds->info, c->spec->rate);
+		c->chosen = c->chosen || !c->rate;
+		c->period[i] = usual_period(&c->events->ev[i], kinds->info, c->rate);
 	}
 	return assign_counters(c->events, kinds->info, kinds->nr, c->ctr, e);
 }
@@ -262,9 +334,15 @@ static void print_choice(const struct choice *c)
 	char buf[THOUSANDS_LEN];
 	unsigned int i;
 
-	if (c->spec->rate) {
+	if (c->clock) {
+		fprintf(stderr, "perfex: %sa sample each %s ns of thread time (--sample=" CLOCK "=PERIOD chooses another period)\n",
+			c->spec->nr ? "" : "no overflow interrupts here: ",
+			thousands(buf, c->period[0]));
+		return;
+	}
+	if (c->rate) {
 		fprintf(stderr, "perfex: about %s samples of %s per second of each thread (--sample=EVENT chooses another)\n",
-			thousands(buf, c->spec->rate), c->events->ev[0].name);
+			thousands(buf, c->rate), c->events->ev[0].name);
 		return;
 	}
 	fputs("perfex: a sample", stderr);
@@ -280,12 +358,33 @@ static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *
 	unsigned int i, k;
 
 	vperfctr_control_init(control, ctr);
+	control->flags = VPERFCTR_CONTROL_RING;
+	if (c->clock) {
+		control->clock_period = c->period[0];
+		vperfctr_control_add_soft(control, VPERFCTR_SOFT_TASK_CLOCK);
+		/* for the file */
+		ctr[0] = (struct vperfctr_ctr){
+			.map = EVENT_OF_TIME, .ireset = -(int64_t)c->period[0],
+		};
+		return;
+	}
 	control->kind = c->kinds.info[0].kind;
 	for (i = 0; i < c->events->nr; i++)
 		vperfctr_control_add_ctr_imode(control, &c->ctr[0][i], c->period[i]);
 	for (k = 1; k < c->kinds.nr; k++)
 		vperfctr_control_add_kind(control, c->ctr[k]);
-	control->flags = VPERFCTR_CONTROL_RING;
+}
+
+/* The sum of an event. */
+static uint64_t sum_of(const struct choice *c, const struct sums *sums, unsigned int i)
+{
+	return c->clock ? sums->soft[event_soft(&c->events->ev[i])] : sums->pmc[i];
+}
+
+/* The name of an event behind a number of them. */
+static const char *counted_name(const struct choice *c, unsigned int i)
+{
+	return c->clock ? "ns " CLOCK : c->events->ev[i].name;
 }
 
 /* One ring of several has its part of the memory. */
@@ -298,11 +397,13 @@ static void make_ring(struct vperfctr_ring *ring, const struct choice *c, unsign
 
 	memset(ring, 0, sizeof(*ring));
 	ring->flags = from_proc ? 0 : VPERFCTR_RING_RECORDS;
+	/* Time is that of both modes: without the right to the kernel's addresses, samples have others. */
 	for (i = 0; i < c->events->nr; i++)
-		if (c->events->ev[i].modes & VPERFCTR_MODE_KERNEL)
+		if (c->clock ? c->kinds.info->features & VPERFCTR_FEATURE_KERNEL :
+			       c->events->ev[i].modes & VPERFCTR_MODE_KERNEL)
 			ring->flags |= VPERFCTR_RING_KERNEL;
 	ring->depth = c->spec->depth;
-	ring->rate = c->spec->rate;
+	ring->rate = c->rate;
 	if (ring->depth)
 		size += (1 + ring->depth) * sizeof(uint64_t);
 	while (n > 64 && (n * size > RING_BYTES / nrrings || n > RING_SAMPLES / nrrings))
@@ -321,7 +422,7 @@ static void write_header(struct recording *rec, const struct choice *c, char **a
 		.cpu_type = info->cpu_type,
 		.tsc_khz = info->tsc_khz,
 		.flags = c->spec->depth ? SAMPLES_CHAINS : 0,
-		.rate = c->spec->rate,
+		.rate = c->rate,
 	};
 	char *text = NULL;
 	unsigned int i;
@@ -358,9 +459,11 @@ static void write_end(struct recording *rec, const struct choice *c, const struc
 		.samples = rec->nrsamples, .dropped = rec->dropped, .lost = rec->lost,
 		.tsc = sums->tsc, .elapsed = (uint64_t)(elapsed * 1e9), .nr = c->events->nr,
 	} };
+	unsigned int i;
 
 	write_clock(rec);
-	memcpy(r.counts, sums->pmc, c->events->nr * sizeof(*r.counts));
+	for (i = 0; i < c->events->nr; i++)
+		r.counts[i] = sum_of(c, sums, i);
 	write_record(rec, RECORD_END, &r, sizeof(r.end) + c->events->nr * sizeof(*r.counts), NULL);
 }
 
@@ -454,15 +557,22 @@ static void advise_shorter_period(const struct choice *c, const struct sums *sum
 	unsigned int i, most = 0;
 	const char *name;
 	char buf[THOUSANDS_LEN];
+	uint64_t shorter;
 
 	for (i = 1; i < c->events->nr; i++)
-		if (sums->pmc[i] > sums->pmc[most])
+		if (sum_of(c, sums, i) > sum_of(c, sums, most))
 			most = i;
 	name = c->events->ev[most].name;
-	if (sums->pmc[most])
+	shorter = round_down(sum_of(c, sums, most) / ENOUGH_SAMPLES);
+	if (c->clock && shorter < VPERFCTR_CLOCK_MIN)
+		shorter = VPERFCTR_CLOCK_MIN;
+	if (c->clock && c->period[0] <= shorter)
+		fprintf(stderr, "perfex: no samples: there were only %s ns of thread time\n",
+			thousands(buf, sum_of(c, sums, 0)));
+	else if (sum_of(c, sums, most))
 		fprintf(stderr, "perfex: no samples: there were only %s %s: use a shorter period, as in --sample %s=%" PRIu64 "\n",
-			thousands(buf, sums->pmc[most]), name, name,
-			round_down(sums->pmc[most] / ENOUGH_SAMPLES));
+			thousands(buf, sum_of(c, sums, most)), counted_name(c, most), name,
+			shorter);
 	else if (inherit)
 		fprintf(stderr, "perfex: no samples: there were no %s\n", name);
 	else
@@ -479,8 +589,9 @@ static void advise_longer_period(const struct choice *c, const struct recording 
 	int rate = read_number(MAX_SAMPLE_RATE);
 	unsigned int i;
 
-	fprintf(stderr, "perfex: %s of %s overflows gave no sample: use a longer period, as in --sample ",
-		thousands(a, rec->dropped), thousands(b, overflows));
+	fprintf(stderr, "perfex: %s of %s %s gave no sample: use a longer period, as in --sample ",
+		thousands(a, rec->dropped), thousands(b, overflows),
+		c->clock ? "periods" : "overflows");
 	for (i = 0; i < c->events->nr; i++) {
 		if (__builtin_mul_overflow(c->period[i],
 					   overflows / (rec->nrsamples ? rec->nrsamples : 1) * 3 / 2 + 1,
@@ -505,13 +616,13 @@ static void print_summary(const struct recording *rec, const struct choice *c,
 	unsigned int i;
 
 	fprintf(stderr, "perfex: %s samples in '%s'", thousands(a, rec->nrsamples), name);
-	if (c->spec->rate)
+	if (c->rate)
 		fprintf(stderr, " for %s periods;", thousands(b, rec->nrsamples + rec->dropped));
 	else
 		fprintf(stderr, ", %s dropped;", thousands(b, rec->dropped));
 	for (i = 0; i < c->events->nr; i++)
-		fprintf(stderr, "%s %s %s", i ? "," : "", thousands(a, sums->pmc[i]),
-			c->events->ev[i].name);
+		fprintf(stderr, "%s %s %s", i ? "," : "", thousands(a, sum_of(c, sums, i)),
+			counted_name(c, i));
 	fputs(" in all\n", stderr);
 	if (rec->lost)
 		fprintf(stderr, "perfex: %s records of tasks and mappings were lost: samples may be shown as [unknown]\n",
@@ -519,7 +630,7 @@ static void print_summary(const struct recording *rec, const struct choice *c,
 	/* If there are so few samples that the file says nothing, say what to do about it. */
 	if (!rec->nrsamples && !rec->dropped)
 		advise_shorter_period(c, sums, inherit);
-	else if (rec->dropped > rec->nrsamples && !c->spec->rate)
+	else if (rec->dropped > rec->nrsamples && !c->rate)
 		advise_longer_period(c, rec, seconds);
 }
 
@@ -651,11 +762,13 @@ static int sample_attached(struct recording *rec, const struct options *o, const
 /* ---- recording ------------------------------------------------------------------------------- */
 
 /* Return: whether what is started is sampled. */
-static bool choose_inheritance(const struct options *o, const struct vperfctr_info *info)
+static bool choose_inheritance(const struct options *o, const struct choice *c)
 {
+	const struct vperfctr_info *info = c->kinds.info;
+
 	if (o->no_inherit)
 		return false;
-	if (info->features & VPERFCTR_FEATURE_INHERIT_IMODE)
+	if (info->features & (c->clock ? VPERFCTR_FEATURE_INHERIT : VPERFCTR_FEATURE_INHERIT_IMODE))
 		return true;
 	fprintf(stderr, "perfex: this module does not sample what is started: only %s\n",
 		o->targets.nr ? "threads that run already are sampled" :
@@ -679,7 +792,7 @@ int sample(const struct options *o, FILE *out, struct error *e)
 	if (choice.chosen)
 		print_choice(&choice);
 	make_control(&control, ctr, &choice);
-	if (choose_inheritance(o, choice.kinds.info))
+	if (choose_inheritance(o, &choice))
 		control.flags |= VPERFCTR_CONTROL_INHERIT;
 
 	if (recording_init(&s.rec, out, e))

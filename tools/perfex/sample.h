@@ -24,6 +24,12 @@ struct recording {
 	struct timespec clock;	/* when clocks were written last */
 };
 
+/* True if this slot of a ring is a sample, and not a record. */
+static inline bool is_sample(const struct vperfctr_sample *sample)
+{
+	return sample->type == VPERFCTR_SAMPLE_OVERFLOW || sample->type == VPERFCTR_SAMPLE_CLOCK;
+}
+
 /* ---- sample-records.c ----------------------------------------------------------- */
 
 int recording_init(struct recording *rec, FILE *out, struct error *e);

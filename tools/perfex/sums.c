@@ -43,7 +43,7 @@ static bool same_control(const struct vperfctr_control *a, const struct vperfctr
 	uint32_t nr = (a->nractrs + a->nrictrs) * (a->nrkinds ? a->nrkinds : 1);
 
 	return a->flags == b->flags && a->nrkinds == b->nrkinds && a->nractrs == b->nractrs && a->nrictrs == b->nrictrs &&
-	       a->tsc_on == b->tsc_on && a->soft == b->soft &&
+	       a->tsc_on == b->tsc_on && a->soft == b->soft && a->clock_period == b->clock_period &&
 	       (!nr || !memcmp((const void *)(uintptr_t)a->ctr,
 			       (const void *)(uintptr_t)b->ctr,
 			       nr * sizeof(struct vperfctr_ctr)));

@@ -520,6 +520,10 @@ static void add_sample(struct state *s, int fd, const struct vperfctr_sample *sa
 		to = (void *)((char *)page + page->data +
 			      page->head % page->nrsamples * page->sample_size);
 		*to = *sample;
+		if (s->control.clock_period && to->type == VPERFCTR_SAMPLE_OVERFLOW) {
+			to->type = VPERFCTR_SAMPLE_CLOCK;
+			to->overflow = 0;
+		}
 		if (page->nrsums)
 			memcpy(to->sums, sums, page->nrsums * sizeof(*sums));
 		chain = to->sums + page->nrsums;

@@ -39,6 +39,7 @@ static struct vperfctr_sample sample_at(uint64_t ip)
 static void setup(void)
 {
 	command_setup();
+	fake.info.soft = VPERFCTR_SOFT_TASK_CLOCK | VPERFCTR_SOFT_PAGE_FAULTS;
 	fake.nrsamples = 1000;
 	/* More than the run really takes, on any machine. */
 	fake.exec_tsc = 4000000000;
@@ -425,6 +426,107 @@ START_TEST(perfex_killed)
 }
 END_TEST
 
+/* ---- thread time --------------------------------------------------------------------- */
+
+#define sample_clock(...) perfex("--sample=task-clock", "-o", (char *)in_dir("s"), ##__VA_ARGS__)
+
+static const struct {
+	const char *arg;	/* NULL: without a period */
+	uint64_t period;
+	const char *text;
+} clocks[] = {
+	{ "task-clock=10000", 10000, "10,000" }, { "task-clock=100k", 100000, "100,000" },
+	{ "task-clock=12345ns", 12345, "12,345" }, { "task-clock=50us", 50000, "50,000" },
+	{ "task-clock=1ms", 1000000, "1,000,000" },
+	{ "task-clock=1000s", 1000000000000, "1,000,000,000,000" },
+	{ NULL, 500009, "500,009" },
+};
+
+START_TEST(clock_samples)
+{
+	const struct vperfctr_control *control = &fake_seen->control;
+
+	fake.samples[2].flags |= VPERFCTR_SAMPLE_SYSTEM;
+	ck_assert_int_eq(clocks[_i].arg ? sample((char *)clocks[_i].arg, TWO) : sample_clock(TWO), 0);
+	ck_assert_uint_eq(control->clock_period, clocks[_i].period);
+	ck_assert_uint_eq(control->nractrs + control->nrictrs, 0);
+	ck_assert_uint_eq(control->kind, 0);
+	ck_assert_uint_eq(control->soft, VPERFCTR_SOFT_TASK_CLOCK);
+	ck_assert_uint_eq(control->flags, VPERFCTR_CONTROL_RING | VPERFCTR_CONTROL_START_ON_EXEC |
+			  VPERFCTR_CONTROL_INHERIT);
+	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_KERNEL | VPERFCTR_RING_RECORDS);
+	has(err, "perfex: 1,000 samples in ");
+	has(err, " ns task-clock in all\n");
+	if (clocks[_i].arg)
+		has_not(err, "a sample each");
+	else
+		has(err, "perfex: a sample each 500,009 ns of thread time (--sample=task-clock=PERIOD chooses another period)\n");
+	ck_assert_int_eq(report(), 0);
+	snprintf(text, sizeof(text), " (one each %s ns task-clock):\n", clocks[_i].text);
+	has(out, text);
+	has(out, " ns task-clock\n");
+	has(out, "                 250  samples of the kernel's work, shown where it was called\n");
+	has(out, "  first [two]\n");
+	ck_assert_int_eq(report("-j"), 0);
+	has(out, "\"event\":\"task-clock\",");
+	has(out, ",\"unit\":\"ns\"");
+	ck_assert_int_eq(report("--export=svg"), 0);
+	snprintf(text, sizeof(text), ", one each %s ns<", clocks[_i].text);
+	has(out, text);
+}
+END_TEST
+
+/* Without overflow interrupts it is the event that is sampled if none is named. */
+START_TEST(clock_by_default)
+{
+	fake.info.features &= ~(VPERFCTR_FEATURE_PCINT | VPERFCTR_FEATURE_INHERIT_IMODE |
+				VPERFCTR_FEATURE_KERNEL);
+	fake.info.max_period = 0;
+	ck_assert_int_eq(perfex("--sample", "-o", (char *)in_dir("s"), TWO), 0);
+	ck_assert_uint_eq(fake_seen->control.clock_period, 500009);
+	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_RECORDS);
+	ck_assert(fake_seen->control.flags & VPERFCTR_CONTROL_INHERIT);
+	has(err, "perfex: no overflow interrupts here: a sample each 500,009 ns of thread time (");
+	/* An event of the processor is still refused. */
+	ck_assert_int_eq(sample("cycles=1k", TWO), 125);
+	is_message("no overflow interrupts, so there are no samples but of task-clock");
+	fake.info.features &= ~VPERFCTR_FEATURE_CLOCK;
+	ck_assert_int_eq(sample_clock(TWO), 125);
+	is_message("this module takes no samples of task-clock");
+	ck_assert_int_eq(perfex("--sample", "-o", (char *)in_dir("s"), TWO), 125);
+	has_not(err, "but of task-clock");
+}
+END_TEST
+
+/* The period of so many samples is known. */
+START_TEST(clock_rate)
+{
+	ck_assert_int_eq(sample_clock("-F", "4000", TWO), 0);
+	ck_assert_uint_eq(fake_seen->control.clock_period, 250000);
+	ck_assert_uint_eq(fake_seen->ring.rate, 0);
+	has(err, "a sample each 250,000 ns of thread time");
+	has(err, " dropped;");
+	ck_assert_int_eq(sample_clock("-F", "1000000", TWO), 0);
+	ck_assert_uint_eq(fake_seen->control.clock_period, 10000);
+	ck_assert_int_eq(sample("task-clock=1ms", "-F", "1000", TWO), 125);
+	is_message("either -F or");
+}
+END_TEST
+
+START_TEST(clock_advice)
+{
+	fake.nrsamples = 0;
+	ck_assert_int_eq(sample("task-clock=1s", TWO), 0);
+	has(err, "perfex: no samples: there were only 2,000,000 ns task-clock: use a shorter period, as in --sample task-clock=10000\n");
+	ck_assert_int_eq(sample("task-clock=10us", TWO), 0);
+	has(err, "perfex: no samples: there were only 2,000,000 ns of thread time\n");
+	fake.nrsamples = 1000;
+	fake.samples[0].dropped = 999;
+	ck_assert_int_eq(sample("task-clock=10us", TWO), 0);
+	has(err, " periods gave no sample: use a longer period, as in --sample task-clock=");
+}
+END_TEST
+
 /* ---- misuse and failures ---------------------------------------------------------------- */
 
 static const struct {
@@ -449,6 +551,18 @@ static const struct {
 	{ "instructions=18446744073709551616k", "too large" },
 	{ "instructions=18446744073709552k", "too large" },
 	{ "nonsense-event=5", "unknown event 'nonsense-event'" },
+	{ "instructions=5us", "is not a period" },
+	{ "task-clock=", "'' is not a period: it is a time" },
+	{ "task-clock=0", "'0' is not a period: it is a time" },
+	{ "task-clock=1m", "'1m' is not a period: it is a time, as in 50us or 1ms" },
+	{ "task-clock=1msec", "is not a period" },
+	{ "task-clock=9999", "the period is too small: 10,000 ns is the smallest of task-clock" },
+	{ "task-clock=9us", "too small" },
+	{ "task-clock=1001s", "too large: 1,000,000,000,000 ns is the largest of task-clock" },
+	{ "task-clock=99999999999s", "too large" },
+	{ "task-clock=1ms,cycles=1k", "task-clock is sampled alone" },
+	{ "cycles=1k,task-clock", "task-clock is sampled alone" },
+	{ "page-faults=1k", "'page-faults' is counted by the kernel" },
 };
 
 START_TEST(bad_spec)
@@ -720,6 +834,10 @@ static Suite *suite(void)
 	tcase_add_test(t, other_threads);
 	tcase_add_test(t, perfex_killed);
 	tcase_add_loop_test(t, bad_spec, 0, ARRAY_SIZE(bad_specs));
+	tcase_add_loop_test(t, clock_samples, 0, ARRAY_SIZE(clocks));
+	tcase_add_test(t, clock_by_default);
+	tcase_add_test(t, clock_rate);
+	tcase_add_test(t, clock_advice);
 	tcase_add_test(t, largest_period);
 	tcase_add_test(t, shortest_period);
 	tcase_add_test(t, sample_misuse);
