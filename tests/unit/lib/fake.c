@@ -791,6 +791,9 @@ static int dev_ioctl(unsigned long request, void *arg)
 		return dev_cpus(arg, true);
 	case VPERFCTR_OPEN:
 		return dev_open(arg);
+	case VPERFCTR_ATTACH:
+		/* It only fails, usually as in a module that does not have it. */
+		return fails(FAKE_ATTACH) ? -1 : refuse(ENOTTY);
 	default:
 		return refuse(ENOTTY);
 	}

@@ -402,8 +402,21 @@ START_TEST(misuse)
 }
 END_TEST
 
-START_TEST(old_modules)
+static const struct {
+	int error;
+	const char *message;
+} attach_failures[] = {
+	{ EAGAIN, "max_ring_kb_per_user" },
+	{ EBUSY, "holds the counters" },
+	{ EEXIST, "has counters already" },
+	{ ESRCH, "no process or thread" },
+	{ EMFILE, "ulimit" },
+	{ E2BIG, "too old to sample running processes" },
+};
+
+START_TEST(old_modules_and_failures)
 {
+	unsigned int i;
 	char pid[16];
 	pid_t child;
 
@@ -420,6 +433,11 @@ START_TEST(old_modules)
 	snprintf(pid, sizeof(pid), "-p%d", (int)child);
 	ck_assert_int_eq(sample("--sample=cycles=1k", pid, "--timeout=1"), 125);
 	is_message("too old to sample running processes");
+	for (i = 0; i < ARRAY_SIZE(attach_failures); i++) {
+		fake.fail[FAKE_ATTACH] = attach_failures[i].error;
+		ck_assert_int_eq(sample("--sample=cycles=1k", pid, "--timeout=1"), 125);
+		is_message(attach_failures[i].message);
+	}
 	ck_assert_int_eq(sample("--sample=cycles=1k", pid, "--timeout=1", "true"), 125);
 	is_message("either --timeout or a command");
 	kill(child, SIGKILL);
@@ -450,7 +468,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, tasks_of_the_ring, 0, 2);
 	tcase_add_test(t, tasks_from_proc);
 	tcase_add_loop_test(t, misuse, 0, ARRAY_SIZE(misuses));
-	tcase_add_test(t, old_modules);
+	tcase_add_test(t, old_modules_and_failures);
 	suite_add_tcase(s, t);
 	return s;
 }
