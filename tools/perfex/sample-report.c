@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "annotate.h"
+#include "packages.h"
 #include "report.h"
 #include "tree.h"
 
@@ -248,6 +249,21 @@ static bool names_are_missing(const struct profile *p, const uint64_t *weights, 
 	       !file_of(p, file)->pid && string_of(p, file_of(p, file)->path)[0] == '/';
 }
 
+/* label: the path, as the terminal may have it */
+static void print_package(FILE *f, const char *before, const char *path, const char *label,
+			  const char *id, const struct options *o)
+{
+	char advice[256];
+
+	fprintf(f, "%s %s has no symbols (build ID %s): ", before, label, *id ? id : "none");
+	/* Packages of this machine have its own files. */
+	if (!o->reporting.symfs && package_advice(path, advice, sizeof(advice)))
+		fputs(advice, f);
+	else
+		fprintf(f, "'find-dbgsym-packages %s' names Debian's package", label);
+	fputs("; or set DEBUGINFOD_URLS.\n", f);
+}
+
 /* Say how to get the names that are missing. */
 static void print_advice(FILE *f, const struct profile *p, const struct options *o)
 {
@@ -275,8 +291,7 @@ static void print_advice(FILE *f, const struct profile *p, const struct options 
 				lines ? "" : "\n", path, p->reasons[i] ? p->reasons[i] : "no memory",
 				o->reporting.symfs ? "" : " (--symfs=DIR finds it in a directory or another root)");
 		else if (module_is_stripped(p->modules[i], id, sizeof(id)))
-			fprintf(f, "%s %s has no symbols (build ID %s): 'find-dbgsym-packages %s' names Debian's package; or set DEBUGINFOD_URLS.\n",
-				lines ? "" : "\n", path, *id ? id : "none", path);
+			print_package(f, lines ? "" : "\n", string_of(p, file_of(p, i)->path), path, id, o);
 		else
 			continue;
 		lines++;

@@ -335,6 +335,84 @@ START_TEST(static_pie)
 }
 END_TEST
 
+/* A command that prints what it was asked, and knows some files. */
+static void fake_command(const char *name, const char *script)
+{
+	FILE *f = fopen(in_dir(name), "w");
+
+	fprintf(f, "#!/bin/sh\nprintf '%%s ' ${0##*/} \"$@\" >> %s/asked\necho >> %s/asked\n%s\n", dir,
+		dir, script);
+	fchmod(fileno(f), 0755);
+	fclose(f);
+}
+
+static void report_stripped(const char *path)
+{
+	begin();
+	snprintf(text, sizeof(text), "cp p '%s'", path);
+	if (strcmp(path, program()))
+		shell(text);
+	{
+		struct record_mapping r = {
+			.task = { 10, 10, 0 }, .start = 0x10000000, .end = 0x20000000,
+		};
+
+		put_record(RECORD_MAPPING, &r, sizeof(r), path);
+	}
+	put_sample(10, 10, 5, 0x10000000 + 0x1100);
+	end();
+	unlink(in_dir("asked"));
+	ck_assert_int_eq(report(), 0);
+	slurp("asked", text, sizeof(text));
+}
+
+/* Packages are named, and hostile names are no commands and no patterns. */
+START_TEST(packages)
+{
+	static const char *const hostile[] = { "p$(touch x)", "p;touch x", "p*", "p[q]", "p\n-q", "p\\q" };
+	char path[512], expected[2048];
+	unsigned int i;
+
+	build("work", "-s");
+	snprintf(path, sizeof(path), "%s:%s", dir, getenv("PATH"));
+	setenv("PATH", path, 1);
+	fake_command("dpkg-query", "[ $# = 2 ] && [ \"$1\" = -S ] && case $2 in\n"
+		     "*/p) echo \"libexample1:amd64: $2\"; seq 100000 ;;\n*) exit 1 ;;\nesac");
+	fake_command("rpm", "exit 1");
+	report_stripped(program());
+	has(out, "): they are in the package libexample1-dbgsym, which may be in an archive of debugging symbols; or set DEBUGINFOD_URLS.\n");
+	/* Files of other roots are in other packages. */
+	ck_assert_int_eq(report_below(), 0);
+	has(out, "find-dbgsym-packages");
+	for (i = 0; i < ARRAY_SIZE(hostile); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, hostile[i]);
+		report_stripped(path);
+		ck_assert_int_ne(access(in_dir("x"), F_OK), 0);
+		has(out, " has no symbols (build ID ");
+		if (i > 1) {
+			ck_assert_str_eq(text, "");
+			continue;
+		}
+		snprintf(expected, sizeof(expected), "dpkg-query -S %s \ndpkg-query -S /usr%s \nrpm -q --qf %%{NAME}\n -f %s \n",
+			 path, path, path);
+		ck_assert_str_eq(text, expected);
+	}
+	/* dpkg may know the other name of the file, or rpm may. */
+	fake_command("dpkg-query", "case $2 in /usr/*) echo \"libc6:amd64: $2\" ;; *) exit 1 ;; esac");
+	report_stripped(program());
+	has(out, "they are in the package libc6-dbg,");
+	fake_command("dpkg-query", "echo 'diversion by x from: y'");
+	fake_command("rpm", "echo example");
+	report_stripped(program());
+	has(out, "): 'dnf debuginfo-install example' installs them; or set DEBUGINFOD_URLS.\n");
+	/* Commands that fail have no answer, whatever they print. */
+	fake_command("dpkg-query", "echo example: /x; exit 1");
+	fake_command("rpm", "echo the file is owned by no package");
+	report_stripped(program());
+	has(out, "'find-dbgsym-packages ");
+}
+END_TEST
+
 /* ---- the recording ------------------------------------------------------------------------------ */
 
 /* While the process lives, and after its end, its file is described once. */
@@ -394,6 +472,7 @@ static Suite *suite(void)
 	tcase_add_test(t, device_and_inode);
 	tcase_add_loop_test(t, separate_by_build_id, 0, 2);
 	tcase_add_test(t, static_pie);
+	tcase_add_test(t, packages);
 	tcase_add_test(t, recorded_files);
 	tcase_add_test(t, misuse);
 	suite_add_tcase(s, t);
