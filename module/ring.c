@@ -477,11 +477,13 @@ static void set_ids(struct vperfctr_sampler *sampler, const struct task_struct *
 
 /*
  * Let a new member of a family put its samples into the root's ring, if the control says
- * so.  Its periods begin as long as its parent's are.  The member has a reference to the root, which has the ring, until it is detached.
+ * so.  Its periods begin as long as its parent's are.  The member has a reference to the
+ * root, which has the ring, until it is detached.
  *
  * Return: 0, or -ENOMEM.
  */
-int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state *parent, gfp_t gfp)
+int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state *parent,
+			  gfp_t gfp)
 {
 	const struct vperfctr_sampler *from = parent->sampler;
 

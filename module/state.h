@@ -614,7 +614,8 @@ int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user 
 			 unsigned int nrthreads);
 int vperfctr_ring_mmap(struct vperfctr_state *st, struct vm_area_struct *vma);
 void vperfctr_ring_exec(struct vperfctr_state *st);
-int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state *parent, gfp_t gfp);
+int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state *parent,
+			  gfp_t gfp);
 void vperfctr_ring_attach(struct vperfctr_state *st, const struct task_struct *task);
 struct vperfctr_sampler *vperfctr_ring_leave(struct vperfctr_state *st);
 void vperfctr_ring_put(struct vperfctr_sampler *sampler);

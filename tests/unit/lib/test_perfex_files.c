@@ -289,11 +289,13 @@ static void separate(void)
 	      "objcopy --only-keep-debug p $to/$(echo $id | cut -c 3-).debug && strip p");
 }
 
+static const char *const kinds_of_programs[] = { "-no-pie", "-pie -fPIE" };
+
 START_TEST(separate_by_build_id)
 {
 	struct record_file file;
 
-	build("work", (const char *[]){ "-no-pie", "-pie -fPIE" }[_i]);
+	build("work", kinds_of_programs[_i]);
 	file = describe(77, true);
 	record(&file, offset_of("work"));
 	separate();
