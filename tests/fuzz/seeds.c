@@ -107,6 +107,34 @@ static void write_recording(const char *name, const char *path)
 	fclose(f);
 }
 
+/* A sample with registers and a stack. */
+static void write_stack(const char *name, const char *path)
+{
+	struct samples_header h = {
+		.magic = SAMPLES_MAGIC, .version = SAMPLES_VERSION, .size = sizeof(h),
+		.flags = SAMPLES_STACKS, .cpu_name = "a processor",
+	};
+	struct record_event event = { .period = 1000 };
+	struct record_mapping m = { .task = { 10, 10, 1 }, .start = 0x400000, .end = 0x500000 };
+	struct {
+		struct record_sample s;
+		struct record_user u;
+		uint64_t words[17 + 4];
+	} s = {
+		{ .size = sizeof(s), .flags = 1, .pid = 10, .tid = 10, .ip = 0x401000, .tsc = 6,
+		  .overflow = 1 },
+		{ VPERFCTR_USER_64, 17, 32 },
+		{ [7] = 0x7000, [16] = 0x401000, [17] = 0x401010, 0x401020, 0x401030 },
+	};
+	FILE *f = create_seed("report", name);
+
+	fwrite(&h, sizeof(h), 1, f);
+	put_record(f, RECORD_EVENT, &event, sizeof(event), "instructions:u");
+	put_record(f, RECORD_MAPPING, &m, sizeof(m), path);
+	put_record(f, RECORD_SAMPLES, &s, sizeof(s), NULL);
+	fclose(f);
+}
+
 int main(int argc, char **argv)
 {
 	struct vperfctr_info info = {
@@ -124,6 +152,7 @@ int main(int argc, char **argv)
 	write_old_recording("complete", "/proc/self/exe", 1);
 	write_old_recording("cut", "[vdso]", 0);
 	write_recording("processes", "/proc/self/exe");
+	write_stack("stack", "/proc/self/exe");
 	write_recording("generated", "");
 	f = create_seed("info", "intel");
 	fwrite(&info, sizeof(info), 1, f);

@@ -11,7 +11,7 @@
  *	comm|exec PID TID TEXT
  *	exit PID TID
  *	mapping PID START END OFFSET INODE PATH
- *	sample PID TID OVERFLOW DROPPED IP CHAIN...
+ *	sample PID TID OVERFLOW DROPPED IP CHAIN... [stack MODE REGISTERS BYTES]
  *	end SAMPLES DROPPED LOST COUNT...
  *
  * Records are in the order of the file.  A record that breaks the format is an error.
@@ -48,6 +48,15 @@ static const char *text_at(const char *text, size_t size)
 	return text;
 }
 
+static void print_user(const struct record_user *u, size_t size)
+{
+	if (!size)
+		return;
+	if (size < sizeof(*u) || size != sizeof(*u) + u->nrregs * sizeof(*u->regs) + u->stack_size)
+		errx(1, "a stack of an impossible size");
+	printf(" stack %" PRIu32 " %" PRIu32 " %" PRIu64, u->mode, u->nrregs, u->stack_size);
+}
+
 static void print_samples(size_t size)
 {
 	const struct record_sample *s;
@@ -57,12 +66,14 @@ static void print_samples(size_t size)
 	for (at = 0; at < size; at += s->size) {
 		s = (const struct record_sample *)(data.bytes + at);
 		if (size - at < sizeof(*s) || s->size > size - at ||
-		    s->size != sizeof(*s) + s->nr * sizeof(s->chain[0]))
+		    s->size < sizeof(*s) + s->nr * sizeof(s->chain[0]))
 			errx(1, "a sample of an impossible size");
 		printf("sample %" PRIu32 " %" PRIu32 " %" PRIx64 " %" PRIu64 " %" PRIx64, s->pid,
 		       s->tid, s->overflow, s->dropped, s->ip);
 		for (i = 0; i < s->nr; i++)
 			printf(" %" PRIx64, s->chain[i]);
+		print_user((const struct record_user *)&s->chain[i],
+			   s->size - sizeof(*s) - s->nr * sizeof(s->chain[0]));
 		putchar('\n');
 	}
 }

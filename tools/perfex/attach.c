@@ -334,8 +334,11 @@ static int fail_attach(struct session *s, struct error *e, int err, pid_t id)
 		return fail_trace(e, err, id, PROC);
 	case -EBUSY:
 	case -EIO:
-	case -EINVAL:
 		return fail_control(e, err, s->control, PROC);
+	case -EINVAL:
+		/* The control of a ring is right: perfex has made it from what INFO says. */
+		return s->sampler && s->sampler->ring.stack ? fail_ring(e, err) :
+							      fail_control(e, err, s->control, PROC);
 	case -EAGAIN:
 		/* Either of two limits: a ring is the larger part. */
 		return s->sampler ? fail_ring(e, err) : fail_open_thread(e, err, id);

@@ -115,6 +115,9 @@ int fail_ring(struct error *e, int err)
 {
 	if (err == -E2BIG)
 		return fail_with(e, "the vperfctr module is too old for call chains (-g) or a rate (-F): install that of this perfex");
+	/* perfex knows the limits of all else. */
+	if (err == -EINVAL)
+		return fail_with(e, "the vperfctr module is too old for stacks in samples (-g dwarf): install that of this perfex, or use -g fp");
 	if (err == -EAGAIN)
 		return fail_with(e, "this user has as much memory for samples as allowed: raise the module's parameter max_ring_kb_per_user (in /sys/module/vperfctr/parameters)");
 	return fail_with(e, "cannot make room for samples: %s", strerror(-err));

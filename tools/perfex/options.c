@@ -13,6 +13,7 @@
 
 /* Return addresses in each sample. */
 #define USUAL_DEPTH	64
+#define USUAL_STACK	8192
 
 /* An event of this processor with a unit mask, as libpfm4 has it. */
 static int find_example(const struct vperfctr_event *event, const char *description, void *arg)
@@ -92,7 +93,8 @@ static void print_usage(FILE *f)
 	      "  -F, --freq=N        with --sample, adapt the periods: a thread has about N\n"
 	      "                      samples per second\n"
 	      "  -g, --call-graph[=fp]  with --sample, also write the calls that led there, by\n"
-	      "                      frame pointers\n"
+	      "                      frame pointers; =dwarf[,SIZE]: by SIZE bytes of the stack\n"
+	      "                      (8192), for programs without frame pointers\n"
 	      "      --max-stack=N   with -g, write at most N calls of each sample (64)\n"
 	      "      --report=FILE   print the hottest functions and lines of such a file\n"
 	      "      --sort=KEY,...  report by comm, pid, tid, cpu, dso, symbol, line and event\n"
@@ -301,12 +303,13 @@ static int check_options(const struct options *o, struct error *e)
 		return 0;
 	if (o->report)
 		return check_report(o, e);
-	if ((o->sample.depth || o->max_stack) && !o->sampling)
+	if ((o->sample.depth || o->sample.stack || o->max_stack) && !o->sampling)
 		return fail_usage(e, "-g and --max-stack are for --sample");
 	if (o->sample.rate && !o->sampling)
 		return fail_usage(e, "-F is for --sample");
 	if (o->max_stack && !o->sample.depth)
-		return fail_usage(e, "--max-stack is for -g");
+		return fail_usage(e, o->sample.stack ? "--max-stack is for -g fp: -g dwarf,SIZE limits the stack" :
+				  "--max-stack is for -g");
 	if (o->sampling)
 		return check_sampling(o, e);
 	if (check_targets(o, e))
@@ -336,19 +339,45 @@ static const char *find_sample_argument(const char *attached, char **argv)
 	return NULL;
 }
 
-/* -g, -g fp, -gfp: return addresses that user mode has on its stack. */
+/* Return: the number of bytes in a text such as ",8192", or 0. */
+static unsigned int parse_stack(const char *text)
+{
+	unsigned long n;
+	char *end;
+
+	if (text[0] != ',' || !isdigit((unsigned char)text[1]))
+		return 0;
+	errno = 0;
+	n = strtoul(text + 1, &end, 10);
+	return errno || *end || n > VPERFCTR_STACK_MAX || n % 8 ? 0 : (unsigned int)n;
+}
+
+/*
+ * -g, -g fp, -gfp: return addresses in the frames of user mode; -g dwarf, -g dwarf,4096: what
+ * they can be found from.
+ */
 static int parse_chains(struct options *o, const char *attached, char **argv, struct error *e)
 {
 	const char *how = attached, *next = argv[optind];
 
-	if (!how && next && (!strcmp(next, "fp") || !strcmp(next, "dwarf") || !strcmp(next, "lbr"))) {
+	if (!how && next && (!strcmp(next, "fp") || !strcmp(next, "dwarf") || !strcmp(next, "lbr") ||
+			     !strncmp(next, "dwarf,", 6))) {
 		how = next;
 		optind++;
 	}
-	if (how && strcmp(how, "fp"))
-		return fail_with(e, "call chains are those of frame pointers (-g fp), not '%.40s': compile programs with -fno-omit-frame-pointer",
+	o->sample.depth = o->sample.stack = 0;
+	if (!how || !strcmp(how, "fp"))
+		o->sample.depth = USUAL_DEPTH;
+	else if (!strcmp(how, "dwarf"))
+		o->sample.stack = USUAL_STACK;
+	else if (strncmp(how, "dwarf,", 6))
+		return fail_with(e, "call chains are those of frame pointers (-g fp) or of stacks (-g dwarf), not '%.40s'",
 				 how);
-	o->sample.depth = USUAL_DEPTH;
+	else
+		o->sample.stack = parse_stack(how + 5);
+	if (!o->sample.depth && !o->sample.stack)
+		return fail_with(e, "'%.40s' is not the size of a stack: it is a multiple of 8, from 8 to %u",
+				 how + 6, VPERFCTR_STACK_MAX);
 	return 0;
 }
 

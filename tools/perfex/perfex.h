@@ -381,6 +381,7 @@ struct sample_spec {
 		uint64_t period;	/* 0: perfex chooses it */
 	} event[VPERFCTR_MAX_CTRS];
 	unsigned int depth;	/* return addresses in each sample; 0: none */
+	unsigned int stack;	/* bytes of stack in each sample; 0: none, nor registers */
 	unsigned int rate;	/* samples per second of a thread; 0: the periods are fixed */
 };
 

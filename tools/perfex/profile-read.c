@@ -15,6 +15,7 @@
 #include "jit-dump.h"
 #include "profile.h"
 #include "sample-file.h"
+#include "unwind.h"
 
 /* In one process. */
 #define MAX_MAPPINGS	65536
@@ -87,6 +88,8 @@ struct reader {
 	struct looked_up *looked_up;
 	struct table file_keys;		/* path, device and inode of a file */
 	uint32_t *file_descriptions;	/* of these: the latest */
+	bool stacks;		/* samples may have registers and a stack */
+	struct unwinder *unwinder;
 };
 
 /* ---- the file ------------------------------------------------------------------------ */
@@ -152,7 +155,8 @@ static int read_header(struct reader *in, struct error *e)
 		memcpy(p->cpu_name, u.v1.cpu_name, sizeof(p->cpu_name));
 	} else {
 		p->tsc_khz = u.h.tsc_khz;
-		p->chains = u.h.flags & SAMPLES_CHAINS;
+		p->chains = u.h.flags & (SAMPLES_CHAINS | SAMPLES_STACKS);
+		in->stacks = u.h.flags & SAMPLES_STACKS;
 		p->rate = u.h.rate;
 		memcpy(p->cpu_name, u.h.cpu_name, sizeof(p->cpu_name));
 	}
@@ -262,10 +266,25 @@ static int read_samples_v1(struct reader *in, const char *data, size_t len, stru
 	return 0;
 }
 
+/* True if what follows a chain can be registers and a stack, or nothing. */
+static bool is_user(const char *data, size_t len)
+{
+	struct record_user u;
+
+	if (!len)
+		return true;
+	if (len < sizeof(u))
+		return false;
+	memcpy(&u, data, sizeof(u));
+	len -= sizeof(u);
+	return u.nrregs <= MAX_REGS_OF_SAMPLE && u.nrregs * sizeof(uint64_t) <= len &&
+	       u.stack_size <= len - u.nrregs * sizeof(uint64_t);
+}
+
 static int read_samples(struct reader *in, const char *data, size_t len, struct error *e)
 {
 	struct record_sample r;
-	size_t at;
+	size_t at, chain;
 
 	for (at = 0; at < len; at += r.size) {
 		if (len - at < sizeof(r))
@@ -274,6 +293,9 @@ static int read_samples(struct reader *in, const char *data, size_t len, struct 
 		if (r.size < sizeof(r) || r.size % sizeof(uint64_t) || r.size > len - at ||
 		    r.nr > MAX_CHAIN || r.nr > (r.size - sizeof(r)) / sizeof(uint64_t))
 			return fail_damaged(e, in, "samples of another size");
+		chain = r.nr * sizeof(uint64_t);
+		if (in->stacks && !is_user(data + at + sizeof(r) + chain, r.size - sizeof(r) - chain))
+			return fail_damaged(e, in, "an impossible stack");
 		if (add_entry(in, RECORD_SAMPLES, r.tsc, data + at, r.size, e))
 			return -1;
 	}
@@ -835,6 +857,54 @@ static bool add_samples(struct reader *in, struct profile_sample *sample, uint64
 	return any || profile_add_sample(p, sample);
 }
 
+static bool find_code(const struct code_mappings *mappings, uint64_t address,
+		      struct code_mapping *found)
+{
+	const struct reader *in = mappings->arg;
+	uint32_t i = find_mapping(in, mappings->number, address);
+	const struct mapping *map;
+
+	if (!i)
+		return false;
+	map = &in->mappings[i];
+	*found = (struct code_mapping){
+		.start = map->start, .end = map->end, .offset = map->offset,
+		.path = string_of(in->p, file_of(in->p, map->file)->path),
+	};
+	return true;
+}
+
+/*
+ * Find the calls of a sample that has registers and a stack, instead of its chain.
+ * Return: their number, as in r->nr, or -1: no memory
+ */
+static int find_calls(struct reader *in, const struct record_sample *r, const char *data,
+		      uint64_t *chain)
+{
+	const struct process *process = find_task(&in->processes, r->pid);
+	struct code_mappings mappings = { .find = find_code, .arg = in };
+	bool kernel = r->flags & VPERFCTR_SAMPLE_KERNEL;
+	struct thread_state thread;
+	struct record_user u;
+
+	if (!in->unwinder)
+		in->unwinder = unwinder_new();
+	if (!process || !in->unwinder)
+		return -1;
+	memcpy(&u, data, sizeof(u));
+	data += sizeof(u);
+	thread = (struct thread_state){
+		.mode = u.mode, .nrregs = u.nrregs, .regs = data,
+		.stack = data + u.nrregs * sizeof(*u.regs), .stack_size = u.stack_size,
+	};
+	mappings.number = process->mappings;
+	/* The first address of a chain from the kernel is where the thread was in user mode. */
+	if (kernel)
+		chain[0] = unwind_start(&thread);
+	return kernel + (int)unwind(in->unwinder, &mappings, &thread, chain + kernel,
+				    MAX_CHAIN - kernel);
+}
+
 static int apply_sample(struct reader *in, const struct record_sample *r, const char *chain,
 			struct error *e)
 {
@@ -879,14 +949,24 @@ static int compare_entries(const void *a, const void *b)
 
 static int apply_entry(struct reader *in, const struct entry *entry, struct error *e)
 {
+	uint64_t chain[MAX_CHAIN];
 	struct record_sample r;
+	size_t len;
+	int nr;
 
 	switch (entry->type) {
 	case RECORD_SAMPLES_V1:
 		return apply_sample_v1(in, entry->data, e);
 	case RECORD_SAMPLES:
 		memcpy(&r, entry->data, sizeof(r));
-		return apply_sample(in, &r, entry->data + sizeof(r), e);
+		len = sizeof(r) + r.nr * sizeof(uint64_t);
+		if (!in->stacks || entry->len == len)
+			return apply_sample(in, &r, entry->data + sizeof(r), e);
+		nr = find_calls(in, &r, entry->data + len, chain);
+		if (nr < 0)
+			return fail_memory(e);
+		r.nr = (uint32_t)nr;
+		return apply_sample(in, &r, (const char *)chain, e);
 	case RECORD_MAPPING:
 		return apply_mapping(in, entry, e);
 	case RECORD_EXEC_V1:
@@ -951,6 +1031,7 @@ static void reader_free(struct reader *in)
 	free(in->looked_up);
 	table_free(&in->file_keys);
 	free(in->file_descriptions);
+	unwinder_free(in->unwinder);
 	table_free(&in->processes);
 	table_free(&in->threads);
 }

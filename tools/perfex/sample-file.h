@@ -27,12 +27,13 @@ struct samples_header {
 	uint32_t size;		/* of the header: the first record is there */
 	uint32_t cpu_type;	/* VPERFCTR_CPU_* */
 	uint32_t tsc_khz;	/* 0: not known */
-	uint32_t flags;		/* SAMPLES_CHAINS */
+	uint32_t flags;		/* SAMPLES_CHAINS, SAMPLES_STACKS */
 	uint32_t rate;		/* samples per second of a thread: periods vary; 0: they do not */
 	char cpu_name[64];
 };
 
 #define SAMPLES_CHAINS		0x01	/* samples have chains of calls */
+#define SAMPLES_STACKS		0x02	/* samples have registers and stacks */
 
 enum record_type {
 	RECORD_COMMAND = 1,	/* text: the command and its arguments */
@@ -103,7 +104,7 @@ struct record_file {
 };
 
 struct record_sample {
-	uint32_t size;		/* with its chain */
+	uint32_t size;		/* with its chain, registers and stack */
 	uint32_t flags;		/* as in struct vperfctr_sample: whether it is of the kernel */
 	uint32_t pid, tid;
 	uint32_t cpu;
@@ -113,6 +114,17 @@ struct record_sample {
 	uint64_t overflow;	/* as in struct vperfctr_sample: a bit for each event; time: 1 */
 	uint64_t dropped;	/* overflows before it without a sample; with a rate: it stands for them */
 	uint64_t chain[];	/* return addresses, the innermost first */
+};
+
+/*
+ * With SAMPLES_STACKS this may follow the chain: from it a reader finds the calls.  Readers
+ * that do not know it pass over it by the sample's size.
+ */
+struct record_user {
+	uint32_t mode;		/* VPERFCTR_USER_64 or _32 */
+	uint32_t nrregs;
+	uint64_t stack_size;	/* bytes, a multiple of 8 */
+	uint64_t regs[];	/* by their numbers in DWARF: see VPERFCTR_USER_NONE; then the stack */
 };
 
 /* Two clocks at the same time: JITs write times of the second one. */
@@ -182,6 +194,7 @@ struct record_end_v1 {
 /* Limits that a reader may rely on. */
 #define MAX_RECORD		(1U << 24)
 #define MAX_CHAIN		127
+#define MAX_REGS_OF_SAMPLE	64
 #define MAX_SAMPLES_AT_ONCE	4096	/* that --sample puts into a record of version 1 */
 
 #endif /* PERFEX_SAMPLES_H */

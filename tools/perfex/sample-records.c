@@ -74,6 +74,12 @@ static void flush_samples(struct recording *rec)
 	rec->used = 0;
 }
 
+static void put(struct recording *rec, const void *data, size_t len)
+{
+	memcpy(rec->buf + rec->used, data, len);
+	rec->used += len;
+}
+
 static void add_sample(struct recording *rec, const struct vperfctr *v,
 		       const struct vperfctr_sample *sample)
 {
@@ -83,17 +89,27 @@ static void add_sample(struct recording *rec, const struct vperfctr *v,
 		.overflow = sample->type == VPERFCTR_SAMPLE_CLOCK ? 1 : sample->overflow,
 		.dropped = sample->dropped,
 	};
+	struct vperfctr_user user;
+	struct record_user u;
 	const uint64_t *chain;
 	uint64_t nr;
 
 	chain = vperfctr_ring_chain(v, sample, &nr);
+	vperfctr_ring_user(v, sample, &user);
+	u = (struct record_user){ user.mode, user.nrregs, user.stack_size };
 	r.nr = (uint32_t)(nr < MAX_CHAIN ? nr : MAX_CHAIN);
 	r.size = (uint32_t)(sizeof(r) + r.nr * sizeof(*chain));
+	if (user.mode != VPERFCTR_USER_NONE)
+		r.size += (uint32_t)(sizeof(u) + u.nrregs * sizeof(*u.regs) + u.stack_size);
 	if (rec->used + r.size > BUFFER_SIZE)
 		flush_samples(rec);
-	memcpy(rec->buf + rec->used, &r, sizeof(r));
-	memcpy(rec->buf + rec->used + sizeof(r), chain, r.nr * sizeof(*chain));
-	rec->used += r.size;
+	put(rec, &r, sizeof(r));
+	put(rec, chain, r.nr * sizeof(*chain));
+	if (user.mode != VPERFCTR_USER_NONE) {
+		put(rec, &u, sizeof(u));
+		put(rec, user.regs, u.nrregs * sizeof(*u.regs));
+		put(rec, user.stack, u.stack_size);
+	}
 	rec->nrsamples++;
 	process_has_sample(rec, r.pid, r.tsc);
 }

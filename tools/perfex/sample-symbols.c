@@ -203,7 +203,7 @@ struct module *module_open_file(const char *path, const struct file_description 
  * Nothing says which kernel the samples are from.  If its vDSO has another size than the one
  * that is mapped here, it is another one.
  */
-struct module *module_open_vdso(uint64_t size)
+int open_vdso(uint64_t size)
 {
 	const char *vdso = (const char *)getauxval(AT_SYSINFO_EHDR);
 	uint64_t page = (uint64_t)getpagesize(), used;
@@ -211,17 +211,22 @@ struct module *module_open_vdso(uint64_t size)
 	int fd;
 
 	if (!vdso || sizeof(void *) != 8)
-		return NULL;
+		return -1;
 	memcpy(&h, vdso, sizeof(h));
 	used = h.e_shoff + (uint64_t)h.e_shnum * h.e_shentsize;
 	if ((used + page - 1) / page * page != size)
-		return NULL;
+		return -1;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd >= 0 && write(fd, vdso, used) != (ssize_t)used) {
 		close(fd);
-		return NULL;
+		return -1;
 	}
-	return open_descriptor(fd, "[vdso]");
+	return fd;
+}
+
+struct module *module_open_vdso(uint64_t size)
+{
+	return open_descriptor(open_vdso(size), "[vdso]");
 }
 
 struct module *module_open_jit(uint32_t pid)

@@ -403,9 +403,12 @@ static void make_ring(struct vperfctr_ring *ring, const struct choice *c, unsign
 			       c->events->ev[i].modes & VPERFCTR_MODE_KERNEL)
 			ring->flags |= VPERFCTR_RING_KERNEL;
 	ring->depth = c->spec->depth;
+	ring->stack = c->spec->stack;
 	ring->rate = c->rate;
 	if (ring->depth)
 		size += (1 + ring->depth) * sizeof(uint64_t);
+	if (ring->stack)
+		size += (2 + VPERFCTR_ARM64_REGS) * sizeof(uint64_t) + ring->stack;
 	while (n > 64 && (n * size > RING_BYTES / nrrings || n > RING_SAMPLES / nrrings))
 		n /= 2;
 	ring->nrsamples = n;
@@ -421,7 +424,8 @@ static void write_header(struct recording *rec, const struct choice *c, char **a
 		.size = sizeof(h),
 		.cpu_type = info->cpu_type,
 		.tsc_khz = info->tsc_khz,
-		.flags = c->spec->depth ? SAMPLES_CHAINS : 0,
+		.flags = (c->spec->depth ? SAMPLES_CHAINS : 0) |
+			 (c->spec->stack ? SAMPLES_STACKS : 0),
 		.rate = c->rate,
 	};
 	char *text = NULL;

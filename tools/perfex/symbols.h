@@ -77,6 +77,9 @@ bool module_function(struct module *m, uint64_t offset, struct code *code);
 /* Open a file whose name may come from an attacker: no device and no pipe.  Return: -1: cannot */
 int open_regular(const char *path);
 
+/* Open a copy of the vDSO.  Return: -1: cannot, or it is not that of the running kernel */
+int open_vdso(uint64_t size);
+
 /* True if the file has no symbols but those that other files use.  It has this build ID. */
 bool module_is_stripped(struct module *m, char *build_id, size_t size);
 

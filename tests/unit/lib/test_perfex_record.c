@@ -253,6 +253,40 @@ START_TEST(chains)
 }
 END_TEST
 
+/* The fake's samples have as many words of stack as they have calls. */
+START_TEST(stacks)
+{
+	fake.nrcalls = 3;
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", "-g", "dwarf", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.depth, 0);
+	ck_assert_uint_eq(fake_seen->ring.stack, 8192);
+	/* 24 MB have so many slots. */
+	ck_assert_uint_eq(fake_seen->ring.nrsamples, 2048);
+	print_samples();
+	has(text, " 5000 stack 2 17 24\n");
+	ck_assert_uint_eq(count_lines("sample "), 10);
+	fake.nrcalls = 4096;
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", "--call-graph=dwarf,32768", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.stack, 32768);
+	print_samples();
+	has(text, " 5000 stack 2 17 32768\n");
+	ck_assert_uint_eq(count_lines("sample "), 10);
+	/* Where the registers are not known. */
+	fake.nrcalls = 0;
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", "-g", "dwarf,8", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.stack, 8);
+	print_samples();
+	has(text, " 5000\n");
+	has_not(text, "stack");
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", "-gdwarf", "--max-stack=5", TWO), 125);
+	is_message("--max-stack is for -g fp: -g dwarf,SIZE limits the stack");
+	/* The last one counts. */
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", "-gdwarf", "-g", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.depth, 64);
+	ck_assert_uint_eq(fake_seen->ring.stack, 0);
+}
+END_TEST
+
 /* More samples than one record holds. */
 START_TEST(many_records)
 {
@@ -368,8 +402,16 @@ static const struct {
 	{ "--sample=cycles=1k,instructions=", NULL, "'' is not a period" },
 	{ "--sample=cycles=1k,nonsense-event=1", NULL, "unknown event 'nonsense-event'" },
 	{ "--sample=cycles=1k,cs=1", NULL, "takes no samples of it here" },
-	{ "--sample", "-gdwarf", "are those of frame pointers (-g fp), not 'dwarf'" },
+	{ "--sample", "-gdwarf2", "are those of frame pointers (-g fp) or of stacks (-g dwarf), not 'dwarf2'" },
 	{ "--sample", "--call-graph=lbr", "not 'lbr'" },
+	{ "--sample", "-gdwarf,32776", "'32776' is not the size of a stack: it is a multiple of 8, from 8 to 32768" },
+	{ "--sample", "-gdwarf,4097", "'4097' is not the size of a stack" },
+	{ "--sample", "-gdwarf,0", "'0' is not the size of a stack" },
+	{ "--sample", "-gdwarf,", "'' is not the size of a stack" },
+	{ "--sample", "-gdwarf,-8", "'-8' is not the size of a stack" },
+	{ "--sample", "-gdwarf,8k", "'8k' is not the size of a stack" },
+	{ "--sample", "-gdwarf,99999999999999999999999", "is not the size of a stack" },
+	{ "-v", "-gdwarf", "-g and --max-stack are for --sample" },
 	{ "--sample", "-gx", "not 'x'" },
 	{ "--sample", "--max-stack=5", "--max-stack is for -g" },
 	{ "--sample", "--max-stack=128", "from 1 to 127" },
@@ -425,6 +467,10 @@ START_TEST(old_modules_and_failures)
 	ck_assert_int_eq(sample("--sample=cycles=1k", "-g", "echo"), 125);
 	is_message("too old for call chains (-g)");
 	/* One that cannot attach, as the fake one. */
+	fake.fail[FAKE_RING] = EINVAL;
+	ck_assert_int_eq(sample("--sample=cycles=1k", "-g", "dwarf", "echo"), 125);
+	is_message("too old for stacks in samples (-g dwarf): install that of this perfex, or use -g fp");
+	fake.fail[FAKE_RING] = E2BIG;
 	child = fork();
 	if (!child) {
 		pause();
@@ -463,6 +509,7 @@ static Suite *suite(void)
 	tcase_add_test(t, rate);
 	tcase_add_test(t, rate_of_an_old_module);
 	tcase_add_test(t, chains);
+	tcase_add_test(t, stacks);
 	tcase_add_test(t, many_records);
 	tcase_add_test(t, size_of_rings);
 	tcase_add_loop_test(t, tasks_of_the_ring, 0, 2);

@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Test perfex --sample -g dwarf in the virtual machine: programs without frame pointers have
+# the calls that are known from call_paths.c.  The summary looks like one of libcheck.
+
+here=$(dirname "$0")
+# the event that overflows at the very instruction in the emulator; on arm64, each
+# instruction takes one cycle
+event=instructions
+[ "$(uname -m)" != aarch64 ] || event=cycles
+period=5003
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+checks=0 failures=0
+
+check() # WHAT GOT EXPECTED
+{
+	checks=$((checks + 1))
+	[ "$2" = "$3" ] && return
+	failures=$((failures + 1))
+	echo "$1: '$2', not '$3'"
+}
+
+# sample HOW PROGRAM [LIBRARY]: run it, and write its paths of calls
+sample()
+{
+	perfex --sample=$event:u=$period -g "$1" -o "$tmp/samples" -- "$2" $period ${3:+"$3"} \
+		> "$tmp/out" 2> "$tmp/err"
+	check "status of $2 with $1" $? 0
+	check "errors of $2 with $1" "$(grep -vc ' samples in .*, 0 dropped; ' "$tmp/err")" 0
+	perfex --report="$tmp/samples" --export=folded > "$tmp/folded" 2> "$tmp/err"
+	check "report of $2 with $1" "$? $(cat "$tmp/err")" "0 "
+}
+
+# Print "SAMPLES PATH" of the paths to the loop, with their last functions that have names of
+# the program.
+paths()
+{
+	sed -n 's/\(.*\);spin \([0-9]*\)$/\2 \1/p' "$tmp/folded" | awk '{
+		n = split($2, f, ";")
+		path = "spin"
+		for (i = n; i && path !~ /main|in_thread/; i--)
+			if (f[i] !~ /^\[|^_|^0x/)
+				path = f[i] ";" path
+		sum[path] += $1
+	}
+	END { for (path in sum) print sum[path], path }' | sort -n
+}
+
+rate=/sys/module/vperfctr/parameters/max_sample_rate
+usual=$(cat $rate)
+echo 0 > $rate
+
+plain="16 main;outer;middle;inner;spin"
+signal="main;interrupted;on_signal;spin"
+# the tables of the vDSO there do not lead through the code that a signal has interrupted
+[ "$(uname -m)" != aarch64 ] || signal="interrupted;on_signal;spin"
+rest="24 $signal
+28 in_thread;spin
+32 main;in_child;spin"
+library="36 main;with_library;library_calls;from_library;spin"
+
+# without functions of libc, which have names only where they are in its table of symbols
+without_libc()
+{
+	paths | sed 's/ call_path[a-z_]*;/ /; s/;kill;/;/; s/put_in_order;.*;compare/put_in_order;compare/'
+}
+
+for program in call_paths_without_frames call_paths; do
+	sample dwarf "$here/$program" "$here/call_paths.so"
+	check "paths of $program" "$(without_libc)" "$plain
+20 main;put_in_order;compare;spin
+$rest
+$library"
+	check "callers of $program's main" "$(grep -c '^[^ ]*;main;outer;' "$tmp/folded")" 1
+	# the vDSO; that of arm64 has no tables for such functions
+	[ "$(uname -m)" != aarch64 ] || continue
+	grep '\(\[vdso\]\|__vdso_[^;]*\) [0-9]*$' "$tmp/folded" > "$tmp/vdso"
+	check "vDSO in $program" "$([ -s "$tmp/vdso" ] && grep -vc ';main;look_at_clock;' "$tmp/vdso")" 0
+done
+
+sample dwarf "$here/call_paths_static"
+check "paths of a static program" "$(without_libc)" "$plain
+20 main;put_in_order;compare;spin
+$rest"
+
+# frame pointers find the same paths where all functions have them: the library has none
+sample fp "$here/call_paths" "$here/call_paths.so"
+check "paths by frame pointers" "$(paths | grep 'outer\|child')" "$plain
+32 main;in_child;spin"
+
+# a stack that is too small for all calls: those that it has
+sample dwarf,1024 "$here/call_paths_without_frames" "$here/call_paths.so"
+check "paths in a small stack" "$(paths | sed -n 's/[^ ]*;inner;/inner;/p')" "16 inner;spin"
+
+echo "$usual" > $rate
+echo "Running suite(s): call_paths"
+echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
+[ $failures = 0 ]

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Find calls in registers and a stack, by libdw (elfutils).
+ *
+ * libdw has one state for each set of mappings that a process had.  It gets a file when the
+ * first address in it is met, so that few files are opened.
+ *
+ * All this may come from an attacker.  Addresses are only looked for in the stack that was
+ * recorded, and the number of calls is limited.
+ */
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbols.h"
+#include "unwind.h"
+
+/* Sets of mappings, the latest used first, and files of a set that could not be used. */
+#define MAX_SETS	16
+#define MAX_REFUSED	64
+
+/* Any number but 0: libdw wants one. */
+#define TID		1
+
+/* How libdw sees the registers of samples. */
+static const struct machine {
+	unsigned int mode, nrregs;	/* in the sample */
+	unsigned int elf;		/* EM_* */
+	unsigned int given;		/* so many registers are libdw's */
+	unsigned int sp, ip;		/* in the sample */
+} machines[] = {
+	{ VPERFCTR_USER_64, VPERFCTR_X86_REGS, EM_X86_64, 17, 7, 16 },
+	{ VPERFCTR_USER_32, VPERFCTR_X86_REGS, EM_386, 9, 4, 8 },
+	{ VPERFCTR_USER_64, VPERFCTR_ARM64_REGS, EM_AARCH64, 32, 31, 32 },
+	{ VPERFCTR_USER_32, VPERFCTR_ARM64_REGS, EM_ARM, 16, 13, 15 },
+};
+
+#define MAX_REGS	VPERFCTR_ARM64_REGS
+
+struct set {
+	Dwfl *dwfl;
+	uint32_t number;		/* of the mappings */
+	const struct machine *machine;
+	uint64_t refused[MAX_REFUSED];	/* starts of mappings */
+	unsigned int nrrefused;
+	bool attached;
+};
+
+struct unwinder {
+	struct set sets[MAX_SETS];
+	unsigned int nrsets;
+
+	/* the call of unwind() */
+	struct set *set;
+	const struct code_mappings *mappings;
+	const struct thread_state *thread;
+	uint64_t regs[MAX_REGS];
+	uint64_t *to;
+	unsigned int nr, max;
+	bool first;
+	bool interrupted;	/* the last of `to`, as libdw says */
+};
+
+static int no_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base, char **file,
+		  Elf **elf)
+{
+	(void)mod;
+	(void)data;
+	(void)name;
+	(void)base;
+	(void)file;
+	(void)elf;
+	return -1;
+}
+
+/* The tables are in the files themselves. */
+static int no_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
+			const char *file, const char *link, GElf_Word crc, char **found)
+{
+	(void)mod;
+	(void)data;
+	(void)name;
+	(void)base;
+	(void)file;
+	(void)link;
+	(void)crc;
+	(void)found;
+	return -1;
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = no_elf,
+	.find_debuginfo = no_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+static const struct machine *machine_of(const struct thread_state *thread)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(machines); i++)
+		if (machines[i].mode == thread->mode && machines[i].nrregs == thread->nrregs)
+			return &machines[i];
+	return NULL;
+}
+
+static uint64_t reg_of(const struct thread_state *thread, unsigned int i)
+{
+	uint64_t reg;
+
+	memcpy(&reg, (const char *)thread->regs + i * sizeof(reg), sizeof(reg));
+	return reg;
+}
+
+uint64_t unwind_start(const struct thread_state *thread)
+{
+	const struct machine *machine = machine_of(thread);
+
+	return machine ? reg_of(thread, machine->ip) : 0;
+}
+
+/* ---- files ----------------------------------------------------------------------------- */
+
+/* Find what the file's addresses are less than those of the mapping of its code. */
+static bool find_bias(int fd, const struct code_mapping *map, unsigned int machine, uint64_t *bias)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	uint64_t size = map->end - map->start;
+	bool found = false;
+	GElf_Ehdr ehdr;
+	GElf_Phdr phdr;
+	size_t i, nr;
+
+	if (elf && gelf_getehdr(elf, &ehdr) && ehdr.e_machine == machine &&
+	    (ehdr.e_type == ET_EXEC || ehdr.e_type == ET_DYN) && !elf_getphdrnum(elf, &nr))
+		for (i = 0; i < nr && !found; i++) {
+			if (!gelf_getphdr(elf, (int)i, &phdr) || phdr.p_type != PT_LOAD ||
+			    !(phdr.p_flags & PF_X) || phdr.p_offset >= map->offset + size ||
+			    phdr.p_offset + phdr.p_filesz <= map->offset)
+				continue;
+			*bias = map->start - map->offset + phdr.p_offset - phdr.p_vaddr;
+			found = true;
+		}
+	elf_end(elf);
+	return found;
+}
+
+static bool report_file(struct set *set, const struct code_mapping *map)
+{
+	int fd = !strcmp(map->path, "[vdso]") ? open_vdso(map->end - map->start) :
+		 map->path[0] == '/' ? open_regular(map->path) : -1;
+	uint64_t bias = 0;
+
+	if (fd < 0)
+		return false;
+	/* On success, libdwfl owns the descriptor. */
+	if (find_bias(fd, map, set->machine->elf, &bias) &&
+	    dwfl_report_elf(set->dwfl, map->path, map->path, fd, bias, true))
+		return true;
+	close(fd);
+	return false;
+}
+
+/* Let libdw know the file of an address.  Return: false: there is none. */
+static bool report_address(struct unwinder *u, uint64_t address)
+{
+	struct set *set = u->set;
+	struct code_mapping map;
+	unsigned int i;
+
+	if (dwfl_addrmodule(set->dwfl, address))
+		return true;
+	if (!u->mappings->find(u->mappings, address, &map))
+		return false;
+	for (i = 0; i < set->nrrefused; i++)
+		if (set->refused[i] == map.start)
+			return false;
+	if (report_file(set, &map))
+		return true;
+	if (set->nrrefused < MAX_REFUSED)
+		set->refused[set->nrrefused++] = map.start;
+	return false;
+}
+
+/* ---- what libdw asks for ------------------------------------------------------------------- */
+
+static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
+{
+	(void)dwfl;
+	if (*thread_arg)
+		return 0;
+	*thread_arg = arg;
+	return TID;
+}
+
+static bool get_thread(Dwfl *dwfl, pid_t tid, void *arg, void **thread_arg)
+{
+	(void)dwfl;
+	*thread_arg = arg;
+	return tid == TID;
+}
+
+/*
+ * Return addresses may be signed, in the bits that no address has (Arm Architecture Reference
+ * Manual, "Pointer authentication").
+ */
+static uint64_t without_signature(const struct unwinder *u, uint64_t value)
+{
+	uint64_t address = value & ((UINT64_C(1) << 48) - 1);
+	struct code_mapping map;
+
+	if (u->set->machine->elf != EM_AARCH64 || address == value ||
+	    !u->mappings->find(u->mappings, address, &map))
+		return value;
+	return address;
+}
+
+static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *arg)
+{
+	const struct unwinder *u = arg;
+	const struct machine *machine = u->set->machine;
+	size_t size = machine->mode == VPERFCTR_USER_64 ? 8 : 4;
+	uint64_t at = address - u->regs[machine->sp], value = 0;
+
+	(void)dwfl;
+	/* A large difference is that of an address below the stack pointer. */
+	if (at > u->thread->stack_size || u->thread->stack_size - at < size)
+		return false;
+	/* Numbers in files are little-endian. */
+	memcpy(&value, (const char *)u->thread->stack + at, size);
+	*result = without_signature(u, value);
+	return true;
+}
+
+static bool set_registers(Dwfl_Thread *thread, void *arg)
+{
+	const struct unwinder *u = arg;
+	Dwarf_Word words[MAX_REGS];
+	unsigned int i;
+
+	for (i = 0; i < u->set->machine->given; i++)
+		words[i] = u->regs[i];
+	dwfl_thread_state_register_pc(thread, u->regs[u->set->machine->ip]);
+	return dwfl_thread_state_registers(thread, 0, u->set->machine->given, words);
+}
+
+static const Dwfl_Thread_Callbacks thread_callbacks = {
+	.next_thread = next_thread,
+	.get_thread = get_thread,
+	.memory_read = read_memory,
+	.set_initial_registers = set_registers,
+};
+
+static int add_frame(Dwfl_Frame *frame, void *arg)
+{
+	struct unwinder *u = arg;
+	bool interrupted;
+	Dwarf_Addr pc;
+
+	if (!dwfl_frame_pc(frame, &pc, NULL) || !pc)
+		return DWARF_CB_ABORT;
+	report_address(u, u->first ? pc : pc - 1);
+	/* For the answer to `interrupted` libdw looks for the caller, and so needs the file. */
+	dwfl_frame_pc(frame, &pc, &interrupted);
+	if (u->first) {
+		u->first = false;
+		return DWARF_CB_OK;
+	}
+	if (u->nr == u->max)
+		return DWARF_CB_ABORT;
+	u->to[u->nr++] = pc + interrupted;
+	u->interrupted = interrupted;
+	return DWARF_CB_OK;
+}
+
+/* ---- sets of mappings ---------------------------------------------------------------------- */
+
+/* Return: the set, which is the first one then; NULL: no memory */
+static struct set *find_set(struct unwinder *u, uint32_t number, const struct machine *machine)
+{
+	struct set set = { .number = number, .machine = machine };
+	unsigned int i;
+
+	for (i = 0; i < u->nrsets; i++)
+		if (u->sets[i].number == number && u->sets[i].machine == machine)
+			break;
+	if (i < u->nrsets) {
+		set = u->sets[i];
+	} else {
+		set.dwfl = dwfl_begin(&callbacks);
+		if (!set.dwfl)
+			return NULL;
+		if (u->nrsets == MAX_SETS)
+			dwfl_end(u->sets[--u->nrsets].dwfl);
+		i = u->nrsets++;
+	}
+	memmove(&u->sets[1], &u->sets[0], i * sizeof(set));
+	u->sets[0] = set;
+	return &u->sets[0];
+}
+
+unsigned int unwind(struct unwinder *u, const struct code_mappings *mappings,
+		    const struct thread_state *thread, uint64_t *to, unsigned int max)
+{
+	const struct machine *machine = machine_of(thread);
+	unsigned int i;
+
+	if (!machine)
+		return 0;
+	u->set = find_set(u, mappings->number, machine);
+	if (!u->set)
+		return 0;
+	u->mappings = mappings;
+	u->thread = thread;
+	for (i = 0; i < machine->nrregs; i++)
+		u->regs[i] = reg_of(thread, i);
+	u->to = to;
+	u->nr = 0;
+	u->max = max;
+	u->first = true;
+	u->interrupted = false;
+	/* libdw learns from the first file which machine it is. */
+	if (!report_address(u, u->regs[machine->ip]) && !u->set->attached)
+		return 0;
+	if (!u->set->attached)
+		u->set->attached = dwfl_attach_state(u->set->dwfl, NULL, TID, &thread_callbacks, u);
+	if (u->set->attached)
+		dwfl_getthread_frames(u->set->dwfl, TID, add_frame, u);
+	/* libdw says so, too, where it has found no caller. */
+	if (u->nr && u->interrupted)
+		to[u->nr - 1]--;
+	return u->nr;
+}
+
+struct unwinder *unwinder_new(void)
+{
+	elf_version(EV_CURRENT);
+	return calloc(1, sizeof(struct unwinder));
+}
+
+void unwinder_free(struct unwinder *u)
+{
+	unsigned int i;
+
+	for (i = 0; u && i < u->nrsets; i++)
+		dwfl_end(u->sets[i].dwfl);
+	free(u);
+}
