@@ -111,6 +111,105 @@ void sim_ring_reader(void)
 	wait_for_all_users();
 }
 
+/* ---- samples by thread time ---------------------------------------------------------- */
+
+static int control_clock(int fd, u32 flags)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING | flags);
+	control.nractrs = 0;
+	control.clock_period = VPERFCTR_CLOCK_MIN;
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
+static u64 periods_of(u64 tsc)
+{
+	return (unsigned __int128)tsc * 1000000 / tsc_khz / VPERFCTR_CLOCK_MIN;
+}
+
+/* About a period for every two rounds. */
+static void work_and_sleep(unsigned int rounds)
+{
+	while (rounds--) {
+		user_work(10000);
+		if (rounds % 3 == 0)
+			user_sleep(VPERFCTR_CLOCK_MIN);
+	}
+}
+
+/* More than a period, which ends before the timer expires. */
+#define LAST_WORK	30000
+
+static void clocked_child(void *arg)
+{
+	work_and_sleep(5);
+	user_work(LAST_WORK);
+	(void)arg;
+}
+
+/* Samples and what was dropped are the thread time, also that of a child, in periods. */
+static void work_by_clock(void *arg)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 8, .watermark = 1 };
+	struct vperfctr_ring_page *page;
+	struct task_struct *child;
+	struct vm_area_struct *vma;
+	struct sim_counts c;
+	u64 i;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	must(control_clock(fd, VPERFCTR_CONTROL_INHERIT));
+	work_and_sleep(4);
+	child = user_fork("child", clocked_child, NULL);
+	work_and_sleep(4);
+	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	work_and_sleep(2);
+	must(user_ioctl(fd, VPERFCTR_RESUME, NULL));
+	user_wait(child);
+	do
+		must(sim_read_counts(fd, &c, 0));
+	while (c.read.status & VPERFCTR_STATUS_CHILDREN);
+	user_work(LAST_WORK);
+	/* The end, or a control that counts the TSC alone. */
+	if (arg)
+		must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+	else
+		must(sim_control(fd, 0));
+	i = page->head + page->dropped;
+	work_and_sleep(2);
+	sim_require(page->head + page->dropped == i, "samples after the end");
+	if (arg) {
+		must(sim_read_counts(fd, &c, 0));
+		sim_require(i == periods_of(c.own[0]) + periods_of(c.children[0]) || c.read.children_missed,
+			    "%llu periods, of %llu and %llu TSC cycles", i, c.own[0], c.children[0]);
+	}
+	for (i = 0; i < page->head; i++) {
+		struct vperfctr_sample *s = (void *)((char *)page + page->data + i * page->sample_size);
+
+		sim_require(s->type == VPERFCTR_SAMPLE_CLOCK && s->size == page->sample_size && s->ip,
+			    "sample %llu is not complete", i);
+	}
+	user_munmap(vma);
+	user_close(fd);
+}
+
+void sim_clock(void)
+{
+	struct task_struct *task[3];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		task[i] = sim_process("clock", 1000, work_by_clock, (void *)(unsigned long)(i % 2));
+	wait_for(task, 3);
+	wait_for_all_users();
+}
+
 /* ---- poll() for overflows ------------------------------------------------------------ */
 
 #define ROUNDS		6
