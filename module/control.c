@@ -45,10 +45,13 @@ static bool is_valid_soft(const struct vperfctr_control *header)
 }
 
 /* The thread time is the TSC's sum.  Periods of counters are throttled in another way. */
-static bool is_valid_clock(const struct vperfctr_control *header)
+static noinline int check_clock(const struct vperfctr_control *header)
 {
-	return header->clock_period >= VPERFCTR_CLOCK_MIN &&
-	       header->clock_period <= VPERFCTR_CLOCK_MAX && header->tsc_on && !header->nrictrs;
+	if (!vperfctr_clock_available())
+		return -EOPNOTSUPP;
+	if (header->clock_period < VPERFCTR_CLOCK_MIN || header->clock_period > VPERFCTR_CLOCK_MAX)
+		return -EINVAL;
+	return header->tsc_on && !header->nrictrs ? 0 : -EINVAL;
 }
 
 /*
@@ -97,10 +100,12 @@ static int check_header(const struct vperfctr_control *header)
 		return -EINVAL;
 	if (unlikely(header->soft) && !is_valid_soft(header))
 		return -EINVAL;
-	if (header->clock_period && !vperfctr_clock_available())
-		return -EOPNOTSUPP;
-	if (unlikely(header->clock_period) && !is_valid_clock(header))
-		return -EINVAL;
+	if (unlikely(header->clock_period)) {
+		int err = check_clock(header);
+
+		if (err)
+			return err;
+	}
 	if (header->nrictrs && !(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return -EOPNOTSUPP;
 	if (!is_valid_kind(header, nrctrs))
@@ -301,7 +306,8 @@ static int op_control(struct vperfctr_state *st, void *arg)
 	/* Undo throttling.  The number of samples in this tick remains. */
 	st->ring_shift = 0;
 	st->checks = change->restricted ? STATE_CHECK_CPU : 0;
-	vperfctr_clock_begin(st, header->clock_period, change->clock_kernel);
+	if (unlikely(st->clock.period | header->clock_period))
+		vperfctr_clock_begin(st, header->clock_period, change->clock_kernel);
 	clear_bit(STATE_FORBIDDEN, &st->bits);
 	if (unlikely(st->soft | header->soft))
 		vperfctr_soft_control(st, header->soft);
@@ -392,7 +398,8 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 	if (!err && wants_spares)
 		err = vperfctr_get_spares(st);
 	change->restricted = vperfctr_is_restricted(&change->control);
-	change->clock_kernel = vperfctr_may_clock_kernel(&change->header);
+	change->clock_kernel = unlikely(change->header.clock_period) &&
+			       vperfctr_may_clock_kernel(&change->header);
 	if (!err && change->restricted && READ_ONCE(st->owner) == current &&
 	    (change->header.flags & VPERFCTR_CONTROL_AFFINITY))
 		err = check_affinity(&change->control);

@@ -75,7 +75,8 @@ struct vperfctr_state *vperfctr_make_member(struct vperfctr_state *parent, gfp_t
 	/* A new task's numbers are zero, as soft_start is. */
 	st->soft = parent->soft;
 	st->checks = parent->checks & STATE_CHECK_CPU;
-	vperfctr_clock_begin(st, parent->clock.period, parent->clock.kernel);
+	if (unlikely(parent->clock.period))
+		vperfctr_clock_begin(st, parent->clock.period, parent->clock.kernel);
 	st->stop = 0;
 	vperfctr_get(root);
 	st->root = root;
