@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module is removed as soon as the last state with overflows is gone, and loaded
- * again.  Without libcheck, whose process would keep the device open.
+ * The module is removed as soon as the last state with overflows, or with samples by thread
+ * time, is gone, and loaded again.  Timers may be armed then.  Without libcheck, whose process would keep the device open.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,6 +12,16 @@
 
 #define ROUNDS	12
 
+static int control_clock(void)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	control.c.flags = VPERFCTR_CONTROL_RING;
+	control.c.clock_period = VPERFCTR_CLOCK_MIN * (1 + random_below(100));
+	return set_control(acc->fd, &control);
+}
+
 static void overflows(unsigned int kind)
 {
 	struct mapped_ring ring;
@@ -20,7 +30,10 @@ static void overflows(unsigned int kind)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	open_device();
 	account_init();
-	if (kind & 1) {
+	if (kind & 8 || !has(VPERFCTR_FEATURE_PCINT)) {
+		make_ring(acc->fd, 64, 1, 1, &ring);
+		err = control_clock();
+	} else if (kind & 1) {
 		make_ring(acc->fd, 64, 1, 1, &ring);
 		err = try_overflow_ring(acc->fd, IMODE, 1 + random_below(500));
 	} else {
@@ -60,7 +73,7 @@ int main(void)
 
 		for (j = 0; j < 2; j++) {
 			/* A seed that differs from that of the parent's next child. */
-			unsigned int kind = random_below(8);
+			unsigned int kind = random_below(16);
 
 			pids[j] = fork();
 			if (!pids[j])
