@@ -74,6 +74,8 @@ static void write_recording(const char *name, const char *path)
 		{ .counter = 0, .period = 1000 }, { .counter = 3, .period = 50 },
 	};
 	struct record_mapping m = { .task = { 10, 10, 1 }, .start = 0x400000, .end = 0x500000 };
+	struct record_clock clock = { 5, 1000 };
+	struct record_file file = { .inode = 1, .size = 4096, .build_id_size = 20 };
 	struct record_fork fork = { { 11, 11, 4 }, 10, 10 };
 	struct record_task exec = { 11, 11, 8 }, comm = { 10, 10, 1 };
 	struct {
@@ -98,6 +100,8 @@ static void write_recording(const char *name, const char *path)
 	put_record(f, RECORD_EVENT, &events[0], sizeof(events[0]), "instructions:u");
 	put_record(f, RECORD_EVENT, &events[1], sizeof(events[1]), "cache-misses:u");
 	put_record(f, RECORD_SAMPLES, s, sizeof(s), NULL);
+	put_record(f, RECORD_CLOCK, &clock, sizeof(clock), NULL);
+	put_record(f, RECORD_FILE, &file, sizeof(file), path);
 	put_record(f, RECORD_MAPPING, &m, sizeof(m), path);
 	put_record(f, RECORD_COMM, &comm, sizeof(comm), "name");
 	put_record(f, RECORD_FORK, &fork, sizeof(fork), NULL);
@@ -135,6 +139,41 @@ static void write_stack(const char *name, const char *path)
 	fclose(f);
 }
 
+/* A file of a JIT: a function with a line, which is moved. */
+static void write_jit_dump(void)
+{
+	const struct {
+		uint32_t magic, version, size, machine, pad, pid;
+		uint64_t time, flags;
+	} h = { 0x4a695444, 1, sizeof(h), 62, 0, 10, 0, 0 };
+	const struct {
+		uint32_t type, size;
+		uint64_t time, address, nr, at;
+		uint32_t line, discriminator;
+		char name[8];
+	} lines = { 2, sizeof(lines), 1, 0x1000, 1, 0x1000, 5, 0, "a.js" };
+	const struct {
+		uint32_t type, size;
+		uint64_t time;
+		uint32_t pid, tid;
+		uint64_t vma, address, code_size, index;
+		char name[8], code[8];
+	} load = { 0, sizeof(load), 2, 10, 10, 0x1000, 0x1000, 12, 1, "one", "" };
+	const struct {
+		uint32_t type, size;
+		uint64_t time;
+		uint32_t pid, tid;
+		uint64_t vma, from, to, code_size, index;
+	} move = { 1, sizeof(move), 3, 10, 10, 0x2000, 0x1000, 0x2000, 12, 1 };
+	FILE *f = create_seed("jit", "functions");
+
+	fwrite(&h, sizeof(h), 1, f);
+	fwrite(&lines, sizeof(lines), 1, f);
+	fwrite(&load, sizeof(load), 1, f);
+	fwrite(&move, sizeof(move), 1, f);
+	fclose(f);
+}
+
 int main(int argc, char **argv)
 {
 	struct vperfctr_info info = {
@@ -154,6 +193,7 @@ int main(int argc, char **argv)
 	write_recording("processes", "/proc/self/exe");
 	write_stack("stack", "/proc/self/exe");
 	write_recording("generated", "");
+	write_jit_dump();
 	f = create_seed("info", "intel");
 	fwrite(&info, sizeof(info), 1, f);
 	fwrite("", 1, 1, f);
