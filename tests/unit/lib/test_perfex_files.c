@@ -342,7 +342,7 @@ static void fake_command(const char *name, const char *script)
 {
 	FILE *f = fopen(in_dir(name), "w");
 
-	fprintf(f, "#!/bin/sh\nprintf '%%s ' ${0##*/} \"$@\" >> %s/asked\necho >> %s/asked\n%s\n", dir,
+	fprintf(f, "#!/bin/sh\nprintf '[%%s]' ${0##*/} \"$@\" >> %s/asked\necho >> %s/asked\n%s\n", dir,
 		dir, script);
 	fchmod(fileno(f), 0755);
 	fclose(f);
@@ -350,17 +350,15 @@ static void fake_command(const char *name, const char *script)
 
 static void report_stripped(const char *path)
 {
-	begin();
+	struct record_mapping r = {
+		.task = { 10, 10, 0 }, .start = 0x10000000, .end = 0x20000000,
+	};
+
 	snprintf(text, sizeof(text), "cp p '%s'", path);
 	if (strcmp(path, program()))
 		shell(text);
-	{
-		struct record_mapping r = {
-			.task = { 10, 10, 0 }, .start = 0x10000000, .end = 0x20000000,
-		};
-
-		put_record(RECORD_MAPPING, &r, sizeof(r), path);
-	}
+	begin();
+	put_record(RECORD_MAPPING, &r, sizeof(r), path);
 	put_sample(10, 10, 5, 0x10000000 + 0x1100);
 	end();
 	unlink(in_dir("asked"));
@@ -395,7 +393,7 @@ START_TEST(packages)
 			ck_assert_str_eq(text, "");
 			continue;
 		}
-		snprintf(expected, sizeof(expected), "dpkg-query -S %s \ndpkg-query -S /usr%s \nrpm -q --qf %%{NAME}\n -f %s \n",
+		snprintf(expected, sizeof(expected), "[dpkg-query][-S][%s]\n[dpkg-query][-S][/usr%s]\n[rpm][-q][--qf][%%{NAME}\n][-f][%s]\n",
 			 path, path, path);
 		ck_assert_str_eq(text, expected);
 	}
