@@ -938,7 +938,8 @@ struct vperfctr_sample {
  *	EXIT	the thread ends
  *
  * MAP names files as the kernel does in /proc/PID/maps, but with the root of the mount namespace
- * instead of the reader's, and without escapes.  A path that is longer than PATH_MAX is
+ * instead of the reader's, and without escapes.  If the file's mount is gone when the kernel
+ * writes the record, the path begins at its root.  A path that is longer than PATH_MAX is
  * "//toolong".  If an exec ends the counting (see VPERFCTR_OPEN, and CONTROL_END_ON_EXEC),
  * EXEC is the thread's last record.  Unmapping makes none: of two mappings with one
  * address, the later one is valid.  Code that mremap() has moved makes none, either, nor do
