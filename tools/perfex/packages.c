@@ -121,9 +121,9 @@ static bool ask_rpm(const char *path, char *name, size_t size)
 	if (!ask(argv, line, sizeof(line)))
 		return false;
 	len = name_length(line);
-	if (!len || line[len])
+	if (!len || len >= size || line[len])
 		return false;
-	snprintf(name, size, "%s", line);
+	memcpy(name, line, len + 1);
 	return true;
 }
 

@@ -862,14 +862,16 @@ static bool find_code(const struct code_mappings *mappings, uint64_t address,
 {
 	const struct reader *in = mappings->arg;
 	uint32_t i = find_mapping(in, mappings->number, address);
+	const struct profile_file *file;
 	const struct mapping *map;
 
 	if (!i)
 		return false;
 	map = &in->mappings[i];
+	file = file_of(in->p, map->file);
 	*found = (struct code_mapping){
 		.start = map->start, .end = map->end, .offset = map->offset,
-		.path = string_of(in->p, file_of(in->p, map->file)->path),
+		.path = string_of(in->p, file->path), .file = description_of(in->p, file),
 	};
 	return true;
 }

@@ -351,9 +351,17 @@ uint32_t profile_named_location(struct profile *p, uint32_t file, uint64_t offse
 	return resolve_location(p, location_of(p, number)) ? number : 0;
 }
 
-static struct module *open_module(const struct profile *p, uint32_t number)
+const struct file_description *description_of(const struct profile *p,
+					      const struct profile_file *file)
 {
 	static const struct file_description unknown;
+
+	return file->description ? (const struct file_description *)p->descriptions.items +
+				   file->description : &unknown;
+}
+
+static struct module *open_module(const struct profile *p, uint32_t number)
+{
 	const struct profile_file *file = file_of(p, number);
 	const char *path = number > FILE_KERNEL ? string_of(p, file->path) : "";
 	struct module *module;
@@ -364,9 +372,7 @@ static struct module *open_module(const struct profile *p, uint32_t number)
 		if (p->dumps[i].file == number)
 			return p->dumps[i].dump ? module_open_dump(p->dumps[i].dump) : NULL;
 	if (path[0] == '/' && !file->pid) {
-		module = module_open_file(path, file->description ?
-					  (struct file_description *)p->descriptions.items +
-					  file->description : &unknown, &why);
+		module = module_open_file(path, description_of(p, file), &why);
 		if (!module)
 			p->reasons[number] = strdup(why.text);
 		return module;

@@ -150,6 +150,10 @@ uint32_t profile_named_location(struct profile *p, uint32_t file, uint64_t offse
 
 int fail_memory(struct error *e);
 
+/* The description of a file, which may say nothing.  Valid until the next one is made. */
+const struct file_description *description_of(const struct profile *p,
+					      const struct profile_file *file);
+
 /* ---- reading one -------------------------------------------------------------------- */
 
 static inline const char *string_of(const struct profile *p, uint32_t string)

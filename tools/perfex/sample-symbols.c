@@ -199,6 +199,22 @@ struct module *module_open_file(const char *path, const struct file_description 
 	return m;
 }
 
+int open_sampled(const char *path, const struct file_description *file)
+{
+	const char *found = NULL;
+	struct error why;
+	struct module *m = module_open_file(path, file, &why);
+	int fd;
+
+	if (!m)
+		return -1;
+	if (!m->only_debug)
+		dwfl_module_info(m->mod, NULL, NULL, NULL, NULL, NULL, &found, NULL);
+	fd = found ? open_regular(found) : -1;
+	module_close(m);
+	return fd;
+}
+
 /*
  * Nothing says which kernel the samples are from.  If its vDSO has another size than the one
  * that is mapped here, it is another one.

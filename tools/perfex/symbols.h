@@ -77,6 +77,9 @@ bool module_function(struct module *m, uint64_t offset, struct code *code);
 /* Open a file whose name may come from an attacker: no device and no pipe.  Return: -1: cannot */
 int open_regular(const char *path);
 
+/* Open the file of this description.  Return: -1: it is not there, or another file is */
+int open_sampled(const char *path, const struct file_description *file);
+
 /* Open a copy of the vDSO.  Return: -1: cannot, or it is not that of the running kernel */
 int open_vdso(uint64_t size);
 

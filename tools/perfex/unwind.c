@@ -150,7 +150,7 @@ static bool find_bias(int fd, const struct code_mapping *map, unsigned int machi
 static bool report_file(struct set *set, const struct code_mapping *map)
 {
 	int fd = !strcmp(map->path, "[vdso]") ? open_vdso(map->end - map->start) :
-		 map->path[0] == '/' ? open_regular(map->path) : -1;
+		 map->path[0] == '/' ? open_sampled(map->path, map->file) : -1;
 	uint64_t bias = 0;
 
 	if (fd < 0)

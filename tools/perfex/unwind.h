@@ -10,6 +10,7 @@ struct code_mapping {
 	uint64_t start, end;
 	uint64_t offset;	/* of start in the file */
 	const char *path;
+	const struct file_description *file;
 };
 
 /*

@@ -79,6 +79,19 @@ static __attribute__((noinline, noclone)) void sample_here(void)
 	__asm__ volatile("int3; nop" ::: "memory");
 }
 
+/* The mapping of the library is one of a file with this inode, if it is not 0. */
+static uint64_t library_inode;
+
+static void put_library(uint64_t start, uint64_t end, uint64_t offset, const char *path)
+{
+	struct record_mapping r = {
+		.task = { (uint32_t)getpid(), (uint32_t)getpid(), 0 }, .start = start,
+		.end = end, .offset = offset, .major = 8, .minor = 1, .inode = library_inode,
+	};
+
+	put_record(RECORD_MAPPING, &r, sizeof(r), path);
+}
+
 static void put_mappings(void)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -89,7 +102,11 @@ static void put_mappings(void)
 	while (fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*c%*c%c%*c %" SCNx64 " %*s %*s %n", &start,
-			   &end, &exec, &offset, &at) == 4 && exec == 'x')
+			   &end, &exec, &offset, &at) != 4 || exec != 'x')
+			continue;
+		if (library_inode && strstr(line + at, "/unwound.so"))
+			put_library(start, end, offset, line + at);
+		else
 			put_mapping((uint32_t)getpid(), 0, start, end, offset, line + at);
 	}
 	fclose(f);
@@ -135,6 +152,22 @@ START_TEST(calls_through_library)
 	ck_assert_int_eq(folded(), 0);
 	has(out, ";calls_through_library_fn;library_outer;library_inner;sample_here 3\n");
 	has(out, ";main;");
+}
+END_TEST
+
+/* Tables of another file, which has the library's path now, would lead to wrong calls. */
+START_TEST(another_library)
+{
+	void (*outer)(void (*)(void));
+
+	load_library(&outer);
+	library_inode = 1;
+	begin();
+	outer(sample_here);
+	end();
+	ck_assert_int_eq(folded(), 0);
+	has_not(out, "another_library_fn;");
+	has(out, "[unwound.so];sample_here 1\n");
 }
 END_TEST
 
@@ -308,6 +341,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, NULL);
 	tcase_set_timeout(t, 300);
 	tcase_add_test(t, calls_through_library);
+	tcase_add_test(t, another_library);
 	tcase_add_loop_test(t, wrong_states, 0, 8);
 	tcase_add_test(t, sample_of_the_kernel);
 	tcase_add_test(t, signal_handler);
