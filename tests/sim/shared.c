@@ -126,7 +126,9 @@ static int control_clock(int fd, u32 flags)
 
 static u64 periods_of(u64 tsc)
 {
-	return (unsigned __int128)tsc * 1000000 / tsc_khz / VPERFCTR_CLOCK_MIN;
+	u64 ms = tsc / tsc_khz, rest = tsc % tsc_khz;
+
+	return (ms * 1000000 + rest * 1000000 / tsc_khz) / VPERFCTR_CLOCK_MIN;
 }
 
 /* About a period for every two rounds. */
