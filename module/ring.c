@@ -554,7 +554,8 @@ static void free_ring(struct vperfctr_buffer *ring)
 static void set_rate(struct vperfctr_buffer *ring, u32 rate)
 {
 	ring->window = rate && rate < RATE_SAMPLES * HZ ? DIV_ROUND_UP(RATE_SAMPLES * HZ, rate) : 1;
-	ring->rate_limit = ring->window > 1 ? RATE_SAMPLES : rate / HZ;
+	/* It fits: `window` is 1, or the product is less than 16 * HZ. */
+	ring->rate_limit = rate * ring->window / HZ;
 }
 
 /* Bytes of a slot for what follows the sums. */

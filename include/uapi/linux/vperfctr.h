@@ -798,7 +798,7 @@ struct vperfctr_soft {
  * With a rate, a thread that is sampled for a while has between half of so many samples per
  * second and all of them, if its counter overflows so often.  Seconds are real time.
  * The kernel counts the samples of a window of time, in which the rate allows at least 8.
- * So a thread has up to 8 samples before its first period grows.  The same holds for clock
+ * A thread has so many samples before its first period grows.  The same holds for clock
  * periods.  These also grow if the kernel's work for a sample is a large part of one.
  */
 #define VPERFCTR_RING		_IO(0xD0, 22)
