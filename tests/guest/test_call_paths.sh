@@ -5,6 +5,8 @@
 # the calls that are known from call_paths.c.  The summary looks like one of libcheck.
 
 here=$(dirname "$0")
+# shellcheck source=../install/check.sh
+. "$here/check.sh"
 # the event that overflows at the very instruction in the emulator; on arm64, each
 # instruction takes one cycle
 event=instructions
@@ -12,15 +14,6 @@ event=instructions
 period=5003
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-checks=0 failures=0
-
-check() # WHAT GOT EXPECTED
-{
-	checks=$((checks + 1))
-	[ "$2" = "$3" ] && return
-	failures=$((failures + 1))
-	echo "$1: '$2', not '$3'"
-}
 
 # sample HOW PROGRAM [LIBRARY]: run it, and write its paths of calls
 sample()
@@ -96,5 +89,4 @@ check "paths in a small stack" "$(paths | sed -n 's/[^ ]*;inner;/inner;/p')" "16
 
 echo "$usual" > $rate
 echo "Running suite(s): call_paths"
-echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
-[ $failures = 0 ]
+summary

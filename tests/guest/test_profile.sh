@@ -9,21 +9,13 @@
 # libcheck.
 
 here=$(dirname "$0")
+# shellcheck source=../install/check.sh
+. "$here/check.sh"
 event=instructions
 [ "$(uname -m)" != aarch64 ] || event=cycles
 period=10007
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-checks=0 failures=0
-
-check() # WHAT GOT EXPECTED
-{
-	checks=$((checks + 1))
-	[ "$2" = "$3" ] && return
-	failures=$((failures + 1))
-	echo "$1: '$2', not '$3'"
-}
-
 # sample COMMAND...: into the file "samples", with chains
 sample()
 {
@@ -135,5 +127,4 @@ else
 	agree 8 "$here/$1"
 fi
 
-echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
-[ "$failures" = 0 ]
+summary

@@ -5,19 +5,11 @@
 # one of libcheck.  This needs virtual time, where time is instructions.
 
 here=$(dirname "$0")
+# shellcheck source=../install/check.sh
+. "$here/check.sh"
 two=$here/two		# 1600009 instructions, 3/4 of them in hot(), 1/4 in cold()
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-checks=0 failures=0
-
-check() # WHAT GOT EXPECTED
-{
-	checks=$((checks + 1))
-	[ "$2" = "$3" ] && return
-	failures=$((failures + 1))
-	echo "$1: '$2', not '$3'"
-}
-
 check_range() # WHAT GOT LEAST MOST
 {
 	checks=$((checks + 1))
@@ -104,5 +96,4 @@ else
 	check "cycles" "$(grep -c 'no overflow interrupts, so there are no samples but of task-clock' "$tmp/err")" 1
 fi
 
-echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
-[ "$failures" = 0 ]
+summary
