@@ -159,7 +159,7 @@ static int find_functions(struct annotation *a, const struct profile *p, const s
 	return 0;
 }
 
-/* What JITs have made belongs to no library: -p chooses the process. */
+/* The code of a JIT belongs to no library: -p chooses the process. */
 static bool is_other_library(const struct profile *p, uint32_t a, uint32_t b)
 {
 	return a != b && !(file_of(p, a)->pid && file_of(p, b)->pid);

@@ -419,7 +419,7 @@ struct vperfctr_attach {
  * the owner has run for so long: VPERFCTR_SAMPLE_CLOCK.  This needs no counters, but a-mode
  * counters can be beside it.  The thread time is that of SOFT_TASK_CLOCK; the first period
  * begins with the control, and a pause does not end a period.  A thread that inherits the
- * control begins with a whole period.  Of each thread, samples and what they count as
+ * control begins with a whole period.  A thread's samples and what they count as
  * dropped are together its thread time since the control, divided by the period.
  *
  * A call that fails changes nothing: running counters keep running, and sums and
