@@ -1168,6 +1168,7 @@ const struct scenario sim_scenarios[] = {
 	{ "suspend_kinds", sim_suspend_kinds, 3, HYBRID },
 	{ "ring_reader", sim_ring_reader, 3 },
 	{ "clock", sim_clock, 2 },
+	{ "rate", sim_rate, 2 },
 	{ "poll_signal", sim_poll_signal, 2 },
 	{ "members", sim_members, 3 },
 	{ "records", sim_records, 3 },

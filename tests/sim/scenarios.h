@@ -41,6 +41,7 @@ void sim_suspend_kinds(void);
 /* shared.c */
 void sim_ring_reader(void);
 void sim_clock(void);
+void sim_rate(void);
 void sim_poll_signal(void);
 void sim_members(void);
 void sim_records(void);

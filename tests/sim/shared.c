@@ -111,6 +111,78 @@ void sim_ring_reader(void)
 	wait_for_all_users();
 }
 
+/* ---- a ring with a rate ---------------------------------------------------------------- */
+
+#define WINDOWS		32
+#define RATE_PERIODS	56	/* in a window, of the length that the control gives */
+
+/* Fewer than 8 samples in a tick, a limit between 8 and 16 in a window, and more than 8 in a tick. */
+static const struct {
+	u32 rate;
+	unsigned int ticks, limit;
+} rates[] = {
+	{ 100, 20, 8 },
+	{ 1900, 2, 15 },
+	{ 16 * HZ, 1, 16 },
+};
+
+/*
+ * A thread whose counter overflows at a steady speed has as many samples in a window as fit
+ * if its periods are doubled.
+ */
+static void overflow_steadily(void *arg)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 1024, .watermark = 1, .nrsums = 1 };
+	const unsigned int i = sim_choose(ARRAY_SIZE(rates), 1);
+	const u64 tick = NSEC_PER_SEC / HZ, rest = rates[i].ticks * tick / RATE_PERIODS;
+	unsigned int n, periods = RATE_PERIODS;
+	struct vperfctr_ring_page *page;
+	struct vperfctr_control control;
+	struct vm_area_struct *vma;
+	struct vperfctr_ctr ctr;
+	u64 begin, all, head = 0;
+	int fd;
+
+	while (periods > rates[i].limit)
+		periods /= 2;
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	ring.rate = rates[i].rate;
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -PERIOD;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	begin = sim_ns();
+	for (n = 0; n < WINDOWS * RATE_PERIODS; n++) {
+		if (n == WINDOWS / 2 * RATE_PERIODS)
+			head = page->head;
+		user_work(PERIOD);
+		if (sim_ns() < begin + (n + 1) * rest)
+			user_sleep(begin + (n + 1) * rest - sim_ns());
+	}
+	must(sim_control(fd, 0));
+	/* A period is longer if the interrupt is late that handles an overflow after a switch. */
+	all = page->head + page->dropped;
+	sim_require(all <= WINDOWS * RATE_PERIODS && all > (WINDOWS - 1) * RATE_PERIODS,
+		    "%llu samples, %llu dropped", page->head, page->dropped);
+	/* One more or less in each window: its begin need not be that of a period. */
+	head = page->head - head;
+	sim_require(head >= WINDOWS / 2 * (periods - 1) && head <= WINDOWS / 2 * (periods + 1),
+		    "%llu samples in %u windows with a limit of %u", head, WINDOWS / 2, rates[i].limit);
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_rate(void)
+{
+	user_wait(sim_process("samples", 1000, overflow_steadily, NULL));
+	wait_for_all_users();
+}
+
 /* ---- samples by thread time ---------------------------------------------------------- */
 
 static int control_clock(int fd, u32 flags)
