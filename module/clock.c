@@ -51,8 +51,7 @@ static u64 thread_time(const struct vperfctr_state *st)
 /*
  * Let the timer of this CPU expire when the next sample of the running state is due.  If it
  * expires before, for a thread that ran here before, it is left as it is, and will be
- * programmed again then.  After a CPU was offline, the timer may be queued on another one
- * until then, and is programmed by the next switch-in.
+ * programmed again then.
  *
  * Context: interrupts disabled; the sums are up to date.
  */
@@ -65,7 +64,7 @@ static void program_timer(const struct vperfctr_state *st, u64 min_rest)
 	if (time < st->clock.next)
 		rest = st->clock.next - time;
 	at = ktime_add_ns(ktime_get(), max(rest + (rest >> SLACK_SHIFT), min_rest));
-	if (!hrtimer_is_queued(timer) || hrtimer_get_expires(timer) > at)
+	if (!hrtimer_is_queued_here(timer) || hrtimer_get_expires(timer) > at)
 		hrtimer_start(timer, at, HRTIMER_MODE_ABS_PINNED_HARD);
 }
 

@@ -36,8 +36,7 @@ static struct workqueue_struct *vperfctr_wq __ro_after_init;
  * A counter of 32 bits can wrap more than once between two context switches, and
  * then its difference is wrong.  Where counters are narrow, a timer on each CPU that
  * runs a state samples it often enough.  The timer stops when it finds no state to
- * sample.  A CPU that goes offline and returns within one period finds its timer
- * queued on another CPU, and samples from its next switch on.
+ * sample.
  */
 static DEFINE_PER_CPU(struct hrtimer, sampling_timer);
 
@@ -58,7 +57,7 @@ static void start_sampling(void)
 {
 	struct hrtimer *timer = this_cpu_ptr(&sampling_timer);
 
-	if (!hrtimer_is_queued(timer))
+	if (!hrtimer_is_queued_here(timer))
 		hrtimer_start(timer, ns_to_ktime(perfctr_cpu_sampling_ns),
 			      HRTIMER_MODE_REL_PINNED_HARD);
 }

@@ -628,11 +628,13 @@ enum hrtimer_restart { HRTIMER_NORESTART, HRTIMER_RESTART };
 enum hrtimer_mode { HRTIMER_MODE_REL_PINNED_HARD, HRTIMER_MODE_ABS_PINNED_HARD };
 #undef CLOCK_MONOTONIC
 #define CLOCK_MONOTONIC		1
+struct hrtimer_cpu_base { unsigned int cpu; };
+struct hrtimer_clock_base { struct hrtimer_cpu_base *cpu_base; };
 struct hrtimer {
 	enum hrtimer_restart (*function)(struct hrtimer *timer);
 	struct hrtimer *next;
 	u64 expires;
-	unsigned int cpu;
+	struct hrtimer_clock_base *base;
 	bool queued, running;
 };
 void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*func)(struct hrtimer *),

@@ -690,9 +690,24 @@ static void run_irq_works(struct sim_cpu *cpu)
 	}
 }
 
+static struct hrtimer_cpu_base timer_cpus[NR_CPUS];
+static struct hrtimer_clock_base timer_bases[NR_CPUS];
+
+static void set_timer_cpu(struct hrtimer *timer, unsigned int cpu)
+{
+	timer_cpus[cpu].cpu = cpu;
+	timer_bases[cpu].cpu_base = &timer_cpus[cpu];
+	timer->base = &timer_bases[cpu];
+}
+
+static struct hrtimer **timers_with(const struct hrtimer *timer)
+{
+	return &sim_cpus[timer->base->cpu_base->cpu].timers;
+}
+
 static void insert_timer(struct hrtimer *timer)
 {
-	struct hrtimer **p = &sim_cpus[timer->cpu].timers;
+	struct hrtimer **p = timers_with(timer);
 
 	while (*p && (*p)->expires <= timer->expires)
 		p = &(*p)->next;
@@ -703,7 +718,7 @@ static void insert_timer(struct hrtimer *timer)
 
 static void remove_timer(struct hrtimer *timer)
 {
-	struct hrtimer **p = &sim_cpus[timer->cpu].timers;
+	struct hrtimer **p = timers_with(timer);
 
 	if (!timer->queued)
 		return;
@@ -794,6 +809,7 @@ void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*func)(struct hr
 	(void)clock;
 	(void)mode;
 	*timer = (struct hrtimer) { .function = func };
+	set_timer_cpu(timer, sim_cpu);
 }
 
 void hrtimer_start(struct hrtimer *timer, ktime_t time, enum hrtimer_mode mode)
@@ -802,7 +818,7 @@ void hrtimer_start(struct hrtimer *timer, ktime_t time, enum hrtimer_mode mode)
 	SIM_STEP("hrtimer_start");
 	remove_timer(timer);
 	timer->expires = mode == HRTIMER_MODE_ABS_PINNED_HARD ? (u64)time : now + time;
-	timer->cpu = sim_cpu;
+	set_timer_cpu(timer, sim_cpu);
 	insert_timer(timer);
 }
 
@@ -1894,7 +1910,7 @@ void sim_cpu_down(unsigned int n)
 		struct hrtimer *timer = cpu->timers;
 
 		remove_timer(timer);
-		timer->cpu = sim_cpu;
+		set_timer_cpu(timer, sim_cpu);
 		insert_timer(timer);
 	}
 	sim_cpus_write_unlock();
