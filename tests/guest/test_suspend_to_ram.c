@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "suite.h"
+#include "overflow.h"
 
 #define POWER "/sys/power/"
 
@@ -107,10 +107,75 @@ START_TEST(suspended_beside_counted_threads)
 }
 END_TEST
 
+/*
+ * A sampled thread has the timer of CPU 1 armed when it is frozen and the CPU goes offline,
+ * or when it suspends the machine itself.  Its samples go on, and none of its time is lost.
+ */
+START_TEST(suspended_with_timer)
+{
+	const u64 period = 100000;
+	volatile int *shared = shared_memory(PAGE);
+	struct mapped_ring ring;
+	struct control control;
+	struct sums sums;
+	pid_t child = 0;
+	int fd, i;
+	u64 head;
+
+	if (!can_sleep() || !has(VPERFCTR_FEATURE_CLOCK) || nr_cpus() < 2)
+		return;
+	if (_i) {
+		child = fork();
+		if (!child) {
+			pin(0);
+			for (i = 0; i < 2; i++) {
+				while (shared[0] == i)
+					usleep(1000);
+				sleep_and_wake();
+				shared[1] = i + 1;
+			}
+			_exit(0);
+		}
+	}
+	fd = open_state(0);
+	make_ring(fd, 65536, 1, 0, &ring);
+	control_init(&control, 1);
+	control.c.flags = VPERFCTR_CONTROL_RING;
+	control.c.clock_period = period;
+	pin(1);
+	assert_ok(set_control(fd, &control));
+	for (i = 0; i < 2; i++) {
+		/* The kernel may let the thread go on on the other CPU. */
+		pin(1);
+		set_affinity(0, 3);
+		loop(period);
+		if (_i) {
+			shared[0] = i + 1;
+			while (shared[1] == i)
+				loop(1000);
+		} else {
+			sleep_and_wake();
+		}
+		pin(1);
+		head = ring_head(&ring);
+		/* For its first ticks, a CPU has timers of low resolution. */
+		loop(100 * period);
+		ck_assert_uint_ge(ring_head(&ring), head + 50);
+	}
+	assert_ok(stop_all(fd));
+	read_sums(fd, &sums);
+	ck_assert_uint_eq(ring_head(&ring) + ring.page->dropped,
+			  (u64)((__uint128_t)sums.tsc * 1000000 / info.tsc_khz) / period);
+	if (_i)
+		ck_assert_int_eq(wait_for(child), 0);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
 	tcase_add_loop_test(tc, suspended_by_counted_thread, 0, 2);
 	tcase_add_test(tc, suspended_beside_counted_threads);
+	tcase_add_loop_test(tc, suspended_with_timer, 0, 2);
 }
 
 int main(void)
