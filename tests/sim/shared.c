@@ -280,6 +280,14 @@ void sim_clock(void)
 
 	for (i = 0; i < 3; i++)
 		task[i] = sim_process("clock", 1000, work_by_clock, (void *)(unsigned long)(i % 2));
+	/* The timer of a CPU that goes offline moves to another one. */
+	for (i = 0; i < 2; i++) {
+		unsigned int cpu = sim_choose(nr_cpu_ids, 1);
+
+		sim_cpu_down(cpu);
+		sim_sleep_on(NULL, sim_ns() + 1000 * sim_choose(20, 1));
+		sim_cpu_up(cpu);
+	}
 	wait_for(task, 3);
 	wait_for_all_users();
 }
