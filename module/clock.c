@@ -106,6 +106,12 @@ static void add_sample(struct vperfctr_state *st, u64 ip, u32 flags)
 	set_next(st);
 }
 
+static void add_kernel_sample(struct vperfctr_state *st, struct pt_regs *regs)
+{
+	vperfctr_save_calls(st, regs, true);
+	add_sample(st, instruction_pointer(regs), VPERFCTR_SAMPLE_KERNEL);
+}
+
 /*
  * Add the sample that an interrupt makes.  In the kernel, the address is the one there only
  * if both the ring and the caller of CONTROL may have it.
@@ -115,7 +121,7 @@ static void add_interrupt_sample(struct vperfctr_state *st, struct pt_regs *regs
 	if (likely(regs && user_mode(regs)))
 		add_sample(st, instruction_pointer(regs), VPERFCTR_SAMPLE_USER);
 	else if (regs && st->clock.kernel && vperfctr_ring_has_kernel(st))
-		add_sample(st, instruction_pointer(regs), VPERFCTR_SAMPLE_KERNEL);
+		add_kernel_sample(st, regs);
 	else if (!current->in_execve)
 		add_sample(st, vperfctr_user_ip(current),
 			   VPERFCTR_SAMPLE_USER | VPERFCTR_SAMPLE_SYSTEM);

@@ -211,11 +211,15 @@ void vperfctr_overflow_later(void)
 	irq_work_queue(this_cpu_ptr(&overflow_works));
 }
 
-/* The address in the kernel if the ring may have it.  0: use the one in user mode. */
-static u64 kernel_ip(const struct vperfctr_state *st, struct pt_regs *regs)
+/*
+ * The address in the kernel if the ring may have it, with its calls saved.  0: use the one
+ * in user mode.
+ */
+static noinline u64 kernel_ip(struct vperfctr_state *st, struct pt_regs *regs)
 {
 	if (!regs || !st->cpu_state.control.kernel || !vperfctr_ring_has_kernel(st))
 		return 0;
+	vperfctr_save_calls(st, regs, false);
 	return instruction_pointer(regs);
 }
 

@@ -30,6 +30,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "kernel-frame.h"
 #include "ring.h"
 #include "user-frame.h"
 #include "usercopy.h"
@@ -53,7 +54,7 @@ static_assert(sizeof(struct vperfctr_more) == 8);
 static_assert(sizeof(struct vperfctr_sampler) <= VPERFCTR_SPARE_SIZE);
 /* The size of a sample is a u16. */
 static_assert(sizeof(struct vperfctr_sample) +
-	      (VPERFCTR_MAX_CTRS + 1 + VPERFCTR_CHAIN_MAX) * sizeof(u64) +
+	      (VPERFCTR_MAX_CTRS + 2 * (1 + VPERFCTR_CHAIN_MAX)) * sizeof(u64) +
 	      USER_SIZE(VPERFCTR_STACK_MAX) <= U16_MAX);
 
 static u64 nr_waiting(const struct vperfctr_buffer *ring)
@@ -244,7 +245,7 @@ static u64 publish_slot(struct vperfctr_buffer *ring, u64 nr)
 	return at;
 }
 
-/* Add the chain of calls.  Return: the end of it. */
+/* Add the chain of calls of user mode.  Return: the end of it. */
 static u64 *add_chain(const struct vperfctr_sample *sample, u64 *chain, u32 depth, bool known)
 {
 	unsigned int n = 0;
@@ -258,27 +259,42 @@ static u64 *add_chain(const struct vperfctr_sample *sample, u64 *chain, u32 dept
 	return &chain[1 + n];
 }
 
-/*
- * Add the chain of calls, the registers and the stack, after the sums.
- *
- * Context: as for vperfctr_ring_add().
- */
-static noinline void add_calls(const struct vperfctr_state *st, struct vperfctr_sample *sample)
+/* Add all that a sample can have after the sums.  Return: the end of it. */
+static noinline u64 *add_more(struct vperfctr_sampler *sampler,
+			      const struct vperfctr_sample *sample, u64 *to, bool known)
 {
-	const struct vperfctr_ring_page *page = st->sampler->ring->page;
-	u64 *to = &sample->sums[page->nrsums];
-	/*
-	 * The memory of another thread cannot be read, nor that of one that is ending.  During
-	 * an exec, the memory is that of a program that may give privileges: see handle_pending().
-	 */
-	bool known = st->owner == current && current->mm && sample->ip && !current->in_execve;
+	const struct vperfctr_ring_page *page = sampler->ring->page;
 
+	if (page->kernel_depth)
+		to = vperfctr_add_saved_calls(sampler, sample, to);
 	if (page->depth)
 		to = add_chain(sample, to, page->depth, known);
 	if (page->stack) {
 		*to = VPERFCTR_USER_NONE;
 		to = known ? vperfctr_user_stack(to, page->stack) : to + 1;
 	}
+	return to;
+}
+
+/*
+ * Add the chains of calls, the registers and the stack, after the sums.
+ *
+ * Context: as for vperfctr_ring_add().
+ */
+static noinline void add_calls(const struct vperfctr_state *st, struct vperfctr_sample *sample)
+{
+	const struct vperfctr_buffer *ring = st->sampler->ring;
+	u64 *to = &sample->sums[ring->page->nrsums];
+	/*
+	 * The memory of another thread cannot be read, nor that of one that is ending.  During
+	 * an exec, the memory is that of a program that may give privileges: see handle_pending().
+	 */
+	bool known = st->owner == current && current->mm && sample->ip && !current->in_execve;
+
+	if (likely(!ring->more))
+		to = add_chain(sample, to, ring->page->depth, known);
+	else
+		to = add_more(st->sampler, sample, to, known);
 	sample->size = (u8 *)to - (u8 *)sample;
 }
 
@@ -510,6 +526,7 @@ void vperfctr_ring_detach(struct vperfctr_state *st)
 {
 	if (!list_empty(&st->sampler->held))
 		vperfctr_records_forget(st->sampler);
+	vperfctr_forget_calls(st->sampler);
 }
 
 /*
@@ -546,6 +563,7 @@ void vperfctr_ring_exec(struct vperfctr_state *st)
 static void free_ring(struct vperfctr_buffer *ring)
 {
 	put_pid_ns(ring->ns);
+	kvfree(ring->chains);
 	kvfree(ring->filled);
 	vfree(ring->page);
 	kfree(ring);
@@ -561,7 +579,8 @@ static void set_rate(struct vperfctr_buffer *ring, u32 rate)
 /* Bytes of a slot for what follows the sums. */
 static u32 size_of_calls(const struct vperfctr_ring *req)
 {
-	return (req->depth ? (1 + req->depth) * sizeof(u64) : 0) +
+	return (req->kernel_depth ? (1 + req->kernel_depth) * sizeof(u64) : 0) +
+	       (req->depth ? (1 + req->depth) * sizeof(u64) : 0) +
 	       (req->stack ? USER_SIZE(req->stack) : 0);
 }
 
@@ -576,7 +595,9 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 	ring->filled = kvcalloc(BITS_TO_LONGS(req->nrsamples), sizeof(long), GFP_KERNEL_ACCOUNT);
 	ring->ns = get_pid_ns(task_active_pid_ns(current));
 	ring->page = page;
-	if (!page || !ring->filled) {
+	if (req->kernel_depth)
+		ring->chains = vperfctr_chains_alloc(req->kernel_depth);
+	if (!page || !ring->filled || !ring->chains != !req->kernel_depth) {
 		free_ring(ring);
 		return NULL;
 	}
@@ -589,12 +610,14 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 	page->sample_size = req->sample_size;
 	page->depth = req->depth;
 	page->stack = req->stack;
+	page->kernel_depth = req->kernel_depth;
 	page->data = PAGE_SIZE;
 	ring->data = (void *)page + PAGE_SIZE;
 	ring->map_size = req->map_size;
 	ring->mask = req->nrsamples - 1;
 	ring->sample_size = req->sample_size;
 	ring->extra = size_of_calls(req);
+	ring->more = req->kernel_depth || req->stack;
 	ring->sample_room = req->nrsamples;
 	ring->woken_tail = U64_MAX;
 	ring->kernel = req->flags & VPERFCTR_RING_KERNEL;
@@ -626,6 +649,8 @@ static unsigned int charge_of(const struct vperfctr_ring *req)
 
 	if (req->flags & VPERFCTR_RING_RECORDS)
 		size += vperfctr_records_size(req->nrsamples);
+	if (req->kernel_depth)
+		size += vperfctr_chains_size(req->kernel_depth);
 	return DIV_ROUND_UP(size, 1024);
 }
 
@@ -686,7 +711,8 @@ static int copy_request(struct vperfctr_ring *req, const struct vperfctr_ring __
 	    !req->watermark || req->watermark > req->nrsamples ||
 	    req->nrsums > VPERFCTR_MAX_CTRS || req->depth > VPERFCTR_CHAIN_MAX ||
 	    req->stack > VPERFCTR_STACK_MAX || req->stack % sizeof(u64) ||
-	    req->reserved2)
+	    req->kernel_depth > VPERFCTR_CHAIN_MAX ||
+	    (req->kernel_depth && !(req->flags & VPERFCTR_RING_KERNEL)))
 		return -EINVAL;
 	req->sample_size = sizeof(struct vperfctr_sample) + req->nrsums * sizeof(u64) +
 			   size_of_calls(req);
@@ -721,6 +747,8 @@ int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user 
 	if (!vperfctr_ring_available())
 		return -EOPNOTSUPP;
 	if ((req.flags & VPERFCTR_RING_RECORDS) && !vperfctr_records_exist())
+		return -EOPNOTSUPP;
+	if (req.kernel_depth && !PERFCTR_KERNEL_FRAMES)
 		return -EOPNOTSUPP;
 	if ((req.flags & VPERFCTR_RING_KERNEL) && !vperfctr_may_count_kernel())
 		return -EPERM;

@@ -10,6 +10,9 @@
 #include "state.h"
 
 struct pid_namespace;
+struct pt_regs;
+struct vperfctr_chain;
+struct vperfctr_chains;
 struct vperfctr_records;
 
 /* A thread that makes samples.  Its interrupts change this, or a remote call. */
@@ -25,6 +28,9 @@ struct vperfctr_sampler {
 	cycles_t begun, ended;		/* handling the last overflow of kernel mode */
 
 	struct list_head held;		/* records of an exec: see records.c */
+
+	/* Calls in the kernel of a sample that is not made yet: by an overflow, by time. */
+	struct vperfctr_chain *chain[2];
 };
 
 struct vperfctr_buffer {
@@ -37,11 +43,13 @@ struct vperfctr_buffer {
 	unsigned int kb;		/* charged to the user */
 	u32 mask;			/* the number of slots, which is a power of two, less 1 */
 	u32 sample_size;		/* as in the page */
-	u32 extra;			/* bytes in it for the chain, the registers and the stack */
+	u32 extra;			/* bytes in it for chains, the registers and the stack */
+	bool more;			/* ... that are not only a chain of user mode */
 	s64 sample_room;		/* slots for samples; the rest is for a record */
 	unsigned int window;		/* jiffies in which samples are counted */
 	unsigned int rate_limit;	/* of samples of a thread in a window; 0: none */
 	bool kernel;			/* VPERFCTR_RING_KERNEL */
+	struct vperfctr_chains *chains;	/* for calls in the kernel; NULL: none are wanted */
 	struct vperfctr_sampler own;	/* of `st` */
 	/*
 	 * A bit for each slot, which is changed when a sample is complete.  The ring's first
@@ -58,6 +66,13 @@ struct vperfctr_buffer {
 /* ring.c */
 bool vperfctr_ring_add_record(struct vperfctr_buffer *ring, const struct vperfctr_record *rec);
 void vperfctr_ring_keep_room(struct vperfctr_buffer *ring, unsigned int slots);
+
+/* kernel-chain.c */
+size_t vperfctr_chains_size(u32 depth);
+struct vperfctr_chains *vperfctr_chains_alloc(u32 depth);
+u64 *vperfctr_add_saved_calls(struct vperfctr_sampler *sampler,
+			      const struct vperfctr_sample *sample, u64 *to);
+void vperfctr_forget_calls(struct vperfctr_sampler *sampler);
 
 /* records.c */
 size_t vperfctr_records_size(u32 nrsamples);

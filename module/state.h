@@ -22,6 +22,7 @@
  *	ring.c		samples instead of signals
  *	records.c	records of mappings and threads beside the samples
  *	callchain.c	where a thread was called from
+ *	kernel-chain.c	where its kernel mode was called from
  *	user-stack.c	registers and stack of user mode in samples
  *	state.c		creation and end of a state
  *	account.c	limits on a user's states and rings
@@ -56,6 +57,7 @@
 
 struct cred;
 struct file;
+struct pt_regs;
 struct vm_area_struct;
 struct vperfctr_account;
 struct vperfctr_buffer;
@@ -655,6 +657,9 @@ void vperfctr_probe_rename(void *unused, struct task_struct *task, const char *n
 
 /* callchain.c */
 unsigned int vperfctr_user_chain(u64 *to, unsigned int max);
+
+/* kernel-chain.c */
+void vperfctr_save_calls(struct vperfctr_state *st, struct pt_regs *regs, bool clock);
 
 /* user-stack.c */
 u64 *vperfctr_user_stack(u64 *to, unsigned int max);

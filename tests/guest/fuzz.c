@@ -383,10 +383,12 @@ static void make_step(struct step *s, bool first)
 		r->nrsamples = 1 << below(one_in(10) ? 32 : 8);
 		r->watermark = 1 + below(r->nrsamples);
 		r->nrsums = below(5);
-		r->flags = one_in(4) ? VPERFCTR_RING_RECORDS : 0;
+		r->flags = (one_in(4) ? VPERFCTR_RING_RECORDS : 0) |
+			   (one_in(4) ? VPERFCTR_RING_KERNEL : 0);
 		r->rate = one_in(4) ? 1U << below(32) : 0;
 		r->depth = one_in(4) ? below(VPERFCTR_CHAIN_MAX + 2) : 0;
 		r->stack = one_in(4) ? below(VPERFCTR_STACK_MAX / 8 + 2) * 8 : 0;
+		r->kernel_depth = one_in(4) ? below(VPERFCTR_CHAIN_MAX + 2) : 0;
 		s->len = sizeof(*r);
 		spoil(s->data, s->len);
 		s->c = choose_place();

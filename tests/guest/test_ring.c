@@ -103,7 +103,7 @@ START_TEST(ring_errors)
 	assert_errno(refused(0, 16, 1, VPERFCTR_MAX_CTRS + 1), EINVAL);
 	assert_errno(refused(0, 16, 1, 0xffffffff), EINVAL);
 	req = (struct vperfctr_ring){
-		.size = sizeof(req), .nrsamples = 16, .watermark = 1, .reserved2 = 1,
+		.size = sizeof(req), .nrsamples = 16, .watermark = 1, .kernel_depth = 1,
 	};
 	assert_errno(call(fd, VPERFCTR_RING, &req), EINVAL);
 	memset(&req, 0, sizeof(req));

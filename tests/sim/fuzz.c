@@ -853,6 +853,9 @@ static void do_ring(struct fuzz_task *t, const u8 *a)
 	case 9:
 		r->rate = a[7] << (a[4] & 15);
 		break;
+	case 10:
+		r->kernel_depth = a[7];
+		break;
 	}
 	ret = call(t, pick_fd(t, a[2]), VPERFCTR_RING, (unsigned long)r, bad);
 	if (!ret || ret == -EEXIST)

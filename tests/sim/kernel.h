@@ -247,6 +247,8 @@ do {									\
 	sim_will_change(p, sizeof(*(p)), BIT(nr));			\
 	SIM_ATOMIC(*(p)) op;						\
 } while (0)
+#define clear_bit_unlock(nr, p)	({ sim_order_stores(); clear_bit((nr) % 64, &(p)[(nr) / 64]); })
+#define test_and_set_bit_lock(nr, p) test_and_set_bit((nr) % 64, &(p)[(nr) / 64])
 #define set_bit(nr, p)		sim_change_bit("set ", nr, p, |= BIT(nr))
 #define clear_bit(nr, p)	sim_change_bit("clear ", nr, p, &= ~BIT(nr))
 #define change_bit(nr, p)	\
@@ -491,6 +493,15 @@ struct pt_regs {
 #define instruction_pointer(regs) ((regs)->ip)
 struct pt_regs *get_irq_regs(void);
 
+/* The kernel's stack: see SIM_KERNEL_CALLS. */
+struct unwind_state { unsigned long ip; unsigned int left; };
+#define SIM_KERNEL_CALLS	5
+void sim_unwind_start(struct unwind_state *state, struct pt_regs *regs);
+#define unwind_start(s, task, regs, frame) sim_unwind_start(s, regs)
+#define unwind_done(s)		(!(s)->left)
+#define unwind_next_frame(s)	((void)(s)->left--)
+#define unwind_get_return_address(s) ((s)->ip + 16 * (s)->left)
+
 #define NMI_LOCAL		0
 #define NMI_DONE		0
 #define NMI_HANDLED		1
@@ -706,6 +717,7 @@ void sim_free(const void *p);
 #define kzalloc(size, gfp)	sim_alloc(size, (gfp) | __GFP_ZERO, __FILE__, __LINE__)
 #define BITS_TO_LONGS(n)	(((n) + 63) / 64)
 #define kvcalloc(n, size, gfp)	kzalloc((n) * (size), gfp)
+#define kvzalloc(size, gfp)	kzalloc(size, gfp)
 #define kfree(p)		sim_free(p)
 #define kvfree(p)		vfree(p)
 #define __vmalloc(size, gfp)	sim_alloc(PAGE_ALIGN(size), gfp, __FILE__, __LINE__)

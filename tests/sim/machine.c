@@ -748,7 +748,13 @@ static struct pt_regs interrupted_regs(const struct sim_cpu *cpu)
 {
 	if (current->sim->regs.user && !cpu->preempt && !cpu->irqs_off)
 		return current->sim->regs;
-	return (struct pt_regs) { .user = false, .ip = 0xffffffff81000000UL };
+	return (struct pt_regs) { .user = false, .ip = 0xffffffff81000000UL + sim_steps % 65536 * 256 };
+}
+
+void sim_unwind_start(struct unwind_state *state, struct pt_regs *regs)
+{
+	sim_require(!user_mode(regs), "the kernel's stack is unwound from user mode");
+	*state = (struct unwind_state) { .ip = regs->ip, .left = SIM_KERNEL_CALLS };
 }
 
 struct pt_regs *get_irq_regs(void)

@@ -697,6 +697,81 @@ static void take_samples(void *arg)
 	(void)arg;
 }
 
+/* ---- calls in the kernel ----------------------------------------------------------------- */
+
+/* Check a chain: see unwind_get_return_address().  Return its length. */
+static u64 check_kernel_calls(const struct vperfctr_sample *s, u64 depth)
+{
+	const u64 *chain = &s->sums[1];
+	u64 k;
+
+	sim_require(*chain == 0 || (s->flags & VPERFCTR_SAMPLE_KERNEL &&
+				    *chain == min(depth, (u64)SIM_KERNEL_CALLS)),
+		    "%llu calls in the kernel", *chain);
+	for (k = 0; k < *chain; k++)
+		sim_require(chain[1 + k] == s->ip + 16 * (SIM_KERNEL_CALLS - k),
+			    "call %llu, of %#llx, is from %#llx", k, s->ip, chain[1 + k]);
+	sim_require((const char *)&chain[1 + *chain] == (const char *)s + s->size, "the size is %u", s->size);
+	return *chain;
+}
+
+#define KERNEL_PERIOD	301
+
+static void sample_kernel_calls(void *arg)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 64, .watermark = 1, .nrsums = 1,
+		.flags = VPERFCTR_RING_KERNEL, .kernel_depth = (unsigned long)arg,
+	};
+	struct task_struct *task[2];
+	struct vperfctr_control control;
+	struct vperfctr_ring_page *page;
+	struct vm_area_struct *vma;
+	u64 n, kernel = 0, calls = 0;
+	struct vperfctr_ctr ctr;
+	unsigned int i;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	fill_control(&control, &ctr, VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -KERNEL_PERIOD;
+	ctr.evntsel |= SEL_OS;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	for (i = 0; i < 2; i++)
+		task[i] = user_thread("samples", child_works, (void *)1UL);
+	for (i = 0; i < 40; i++) {
+		user_work(50);
+		user_sleep(sim_random(100));
+		for (n = page->tail; n != READ_ONCE(page->head); n++) {
+			const struct vperfctr_sample *s = (const void *)((const char *)page + page->data +
+							(n & (page->nrsamples - 1)) * page->sample_size);
+
+			kernel += !!(s->flags & VPERFCTR_SAMPLE_KERNEL);
+			calls += !!check_kernel_calls(s, ring.kernel_depth);
+		}
+		must(user_ioctl(fd, VPERFCTR_CONSUME, (void *)(unsigned long)(n - page->tail)));
+	}
+	wait_for(task, 2);
+	/* There is a chain for each thread and for each CPU. */
+	sim_require(kernel == calls, "%llu of %llu samples have calls", calls, kernel);
+	user_munmap(vma);
+	user_close(fd);
+}
+
+static void ring_kernel(void)
+{
+	struct task_struct *task[2];
+
+	task[0] = sim_process("samples", 0, sample_kernel_calls, (void *)3UL);
+	task[1] = sim_process("samples", 0, sample_kernel_calls, (void *)9UL);
+	wait_for(task, 2);
+}
+
 /* ---- a ring that a family shares -------------------------------------------------------- */
 
 static u64 family_executed;
@@ -1200,6 +1275,7 @@ const struct scenario sim_scenarios[] = {
 	{ "ended", ended, 3 },
 	{ "unlink_ended", unlink_ended, 3 },
 	{ "moves", moves, 2 },
+	{ "ring_kernel", ring_kernel, 2, { .counts_kernel = true } },
 	{ "moves_kernel", moves, 2, { .counts_kernel = true } },
 	{ "moves_unmasked", moves, 2, { unmasked } },
 	{ "moves_late", moves, 2, { unmasked, .nmi_ns = 20 * NSEC_PER_MSEC } },

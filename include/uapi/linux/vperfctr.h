@@ -760,9 +760,10 @@ struct vperfctr_soft {
  *	EEXIST	the state has a ring; sample_size and map_size are set to its sizes
  *	EINVAL	nrsamples is not a power of two, or greater than VPERFCTR_RING_MAX;
  *		watermark is 0 or greater than nrsamples; nrsums is greater than
- *		VPERFCTR_MAX_CTRS; depth is greater than VPERFCTR_CHAIN_MAX; stack is
- *		greater than VPERFCTR_STACK_MAX or no multiple of 8, or not zero and the
- *		kernel has no stacks in samples
+ *		VPERFCTR_MAX_CTRS; depth or kernel_depth is greater than
+ *		VPERFCTR_CHAIN_MAX; stack is greater than VPERFCTR_STACK_MAX or no multiple
+ *		of 8, or not zero and the kernel has no stacks in samples; kernel_depth is
+ *		not zero, and there is no VPERFCTR_RING_KERNEL
  *	EPERM	VPERFCTR_RING_KERNEL, and the caller may not count kernel mode (see
  *		VPERFCTR_FEATURE_KERNEL)
  *	EAGAIN	the user's rings would exceed max_ring_kb_per_user
@@ -770,7 +771,8 @@ struct vperfctr_soft {
  *		again
  *	EOPNOTSUPP there is neither VPERFCTR_FEATURE_PCINT nor _CLOCK; or
  *		VPERFCTR_RING_RECORDS, and there is no VPERFCTR_FEATURE_RECORDS, or Linux
- *		refuses the kprobe
+ *		refuses the kprobe; or kernel_depth, and Linux has no unwinder that is
+ *		reliable enough: x86 with UNWINDER_GUESS, arm64 without STACKTRACE
  *	ENOMEM	there is no memory
  *
  * mmap(NULL, map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET) maps it:
@@ -823,10 +825,10 @@ struct vperfctr_ring {
 	__u32 depth;		/* return addresses in each sample, at most; 0: no chain */
 	__u32 stack;		/* bytes of stack in each sample, at most; 0: no registers either */
 	__u32 rate;		/* samples per second of a thread, about; 0: no such limit */
-	__u32 reserved2;
+	__u32 kernel_depth;	/* the same as depth, in the kernel: needs VPERFCTR_RING_KERNEL */
 };
 
-/* The greatest depth, and the greatest stack, which must be a multiple of 8. */
+/* The greatest depth of each kind, and the greatest stack, which must be a multiple of 8. */
 #define VPERFCTR_CHAIN_MAX	127
 #define VPERFCTR_STACK_MAX	32768
 
@@ -879,13 +881,20 @@ struct vperfctr_sample {
 	__u64 dropped;		/* overflows or periods dropped since the ring's previous sample */
 	__u64 sums[];		/* at the overflow; 0 for counters that do not exist */
 	/*
-	 * If the ring has a depth, the chain of calls follows: a __u64, the number of its
-	 * addresses, and then these, the innermost first.  They are the return addresses in
-	 * the frames of user mode, which the thread's code must have (compilers: with
-	 * -fno-omit-frame-pointer).  Code that has none yet, or is without frames, makes its
-	 * caller missing.  If ip is in the kernel, the first address is where the thread
-	 * was in user mode.  A page that is not in memory ends the chain, which is also
-	 * empty where ip is not known.
+	 * If the ring has a kernel_depth, the chain of calls in the kernel follows: a __u64,
+	 * the number of its addresses, and then these, the innermost first.  They are the
+	 * return addresses on the kernel's stack, as the kernel's own unwinder finds them.
+	 * They lead from ip to where the thread entered the kernel, unless kernel_depth ends
+	 * the chain.  It is empty if ip is not in the kernel, or if the stack cannot be
+	 * unwound there.  It is also empty if more threads than CPUs and 64 wait with an
+	 * overflow that has made no sample yet.
+	 *
+	 * If the ring has a depth, the chain of calls in user mode follows in the same form.
+	 * It has the return addresses in the frames of user mode, which the thread's code must
+	 * have (compilers: with -fno-omit-frame-pointer).  Code that has none yet, or is without
+	 * frames, makes its caller missing.  If ip is in the kernel, the first address is where
+	 * the thread was in user mode.  A page that is not in memory ends the chain, which is
+	 * also empty where ip is not known.
 	 *
 	 * If the ring has a stack, the thread's registers of user mode follow, and the top
 	 * of its stack, from which a reader can find the calls without frames: see
@@ -894,7 +903,7 @@ struct vperfctr_sample {
 };
 
 /*
- * The registers and the stack of a sample, after its sums and its chain:
+ * The registers and the stack of a sample, after its sums and its chains:
  *
  *	__u64 mode		VPERFCTR_USER_*: NONE ends the sample here
  *	__u64 regs[]		VPERFCTR_X86_REGS or VPERFCTR_ARM64_REGS, as the kernel's
@@ -1002,7 +1011,8 @@ struct vperfctr_ring_page {
 	__u32 data;		/* offset of the first slot in bytes */
 	__u32 depth;		/* see struct vperfctr_ring */
 	__u32 stack;
-	__u32 reserved0[6];
+	__u32 kernel_depth;
+	__u32 reserved0[5];
 	/* The kernel writes these with each sample. */
 	__u64 head;		/* samples written */
 	__u64 dropped;		/* overflows or periods without a sample: no room, or throttled */

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Calls of the kernel in samples: those that perf finds, of the same code in the same boot. */
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "overflow.h"
+
+#define NR(array)	(sizeof(array) / sizeof((array)[0]))
+
+#define MAX_RATE	"/sys/module/vperfctr/parameters/max_sample_rate"
+#define ALLOW_KERNEL	"/sys/module/vperfctr/parameters/allow_kernel"
+#define RATE_OF_PERF	"/proc/sys/kernel/perf_event_max_sample_rate"
+
+#define PERIOD		3001
+#define PERF_PAGES	512
+
+static int fd;
+static struct mapped_ring ring;
+
+static void make_kernel_ring(u32 kernel_depth, u32 depth, u32 stack)
+{
+	struct vperfctr_ring req = {
+		.size = sizeof(req), .flags = VPERFCTR_RING_KERNEL, .nrsamples = 8192,
+		.watermark = 8192, .nrsums = 1, .depth = depth, .stack = stack,
+		.kernel_depth = kernel_depth,
+	};
+
+	assert_ok(call(fd, VPERFCTR_RING, &req));
+	map_ring(fd, req.map_size, &ring);
+	ck_assert_uint_eq(ring.page->kernel_depth, kernel_depth);
+}
+
+/* ---- functions of the kernel ------------------------------------------------------- */
+
+struct function {
+	u64 begin;
+	char name[48];
+};
+
+static struct function *functions;
+static size_t nrfunctions;
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+static void read_functions(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	struct function one;
+	size_t room = 0;
+	char line[512], type;
+
+	if (!f)
+		die("/proc/kallsyms: %s", strerror(errno));
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx %c %47s", &one.begin, &type, one.name) != 3 ||
+		    (type != 't' && type != 'T'))
+			continue;
+		if (nrfunctions == room) {
+			room = room ? 2 * room : 65536;
+			functions = realloc(functions, room * sizeof(*functions));
+			if (!functions)
+				die("out of memory");
+		}
+		functions[nrfunctions++] = one;
+	}
+	fclose(f);
+	qsort(functions, nrfunctions, sizeof(*functions), compare_functions);
+	if (!nrfunctions || !functions[0].begin)
+		die("/proc/kallsyms has no addresses");
+}
+
+static const struct function *function_at(u64 address)
+{
+	size_t from = 0, to = nrfunctions;
+
+	while (to - from > 1) {
+		size_t mid = (from + to) / 2;
+
+		if (functions[mid].begin <= address)
+			from = mid;
+		else
+			to = mid;
+	}
+	return &functions[from];
+}
+
+static const char *function_of(u64 address)
+{
+	return function_at(address)->name;
+}
+
+/* ---- samples ------------------------------------------------------------------------ */
+
+struct path {
+	u64 ip, n;
+	const u64 *ret;
+};
+
+/* Find the calls of sample i in the kernel, and check all of its parts. */
+static struct path path_of(u64 i)
+{
+	const struct vperfctr_sample *s = ring_sample(&ring, i);
+	const u64 *at = &s->sums[1];
+	struct path path = { .ip = s->ip, .n = at[0], .ret = at + 1 };
+	u64 k;
+
+	ck_assert_uint_le(path.n, ring.page->kernel_depth);
+	ck_assert(!path.n || s->flags == VPERFCTR_SAMPLE_KERNEL);
+	for (k = 0; k < path.n; k++)
+		ck_assert_uint_ge(path.ret[k], 1ULL << 63);
+	at += 1 + path.n;
+	if (ring.page->depth) {
+		ck_assert_uint_le(at[0], ring.page->depth);
+		for (k = 1; k <= at[0]; k++)
+			ck_assert_uint_lt(at[k], 1ULL << 63);
+		at += 1 + at[0];
+	}
+	if (!ring.page->stack)
+		ck_assert_uint_eq(s->size, (const char *)at - (const char *)s);
+	else
+		ck_assert_uint_le(at[0], VPERFCTR_USER_64);
+	return path;
+}
+
+/* Print a path that is wrong. */
+static void print_path(const char *what, const struct path *path)
+{
+	u64 k;
+
+	fprintf(stderr, "%s: %s", what, function_of(path->ip));
+	for (k = 0; k < path->n; k++)
+		fprintf(stderr, " < %s", function_of(path->ret[k]));
+	fputc('\n', stderr);
+}
+
+static char buffer[65536];
+
+static int zero, ends[2];
+
+static void open_files(void)
+{
+	zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	if (zero < 0 || pipe(ends))
+		die("cannot open files: %s", strerror(errno));
+}
+
+/* A few system calls, whose paths in the kernel are few, too. */
+static void call_kernel(unsigned int n)
+{
+	while (n--) {
+		if (read(zero, buffer, sizeof(buffer)) != sizeof(buffer) ||
+		    write(ends[1], buffer, 4096) != 4096 || read(ends[0], buffer, 4096) != 4096)
+			die("cannot read and write: %s", strerror(errno));
+		syscall(SYS_getppid);
+	}
+}
+
+static void sample_kernel(unsigned int n)
+{
+	assert_ok(try_overflow_ring(fd, IMODE_MAP, IMODE_BOTH, PERIOD));
+	call_kernel(n);
+	assert_ok(stop_all(fd));
+}
+
+/* ---- perf -------------------------------------------------------------------------- */
+
+/* A step from a callee to its caller: a function or a return address, and the next one. */
+struct step {
+	u64 from, to;
+};
+
+#define MAX_STEPS	(1 << 20)
+
+static struct step *steps;
+static size_t nrsteps;
+
+static int compare_steps(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return x->to < y->to ? -1 : x->to > y->to;
+}
+
+/* Step k of a path, whose last one leads to 0. */
+static struct step step_of(const struct path *path, u64 k)
+{
+	return (struct step){
+		k ? path->ret[k - 1] : function_at(path->ip)->begin,
+		k < path->n ? path->ret[k] : 0,
+	};
+}
+
+/* Keep the steps of perf's samples. */
+static void keep_steps(const char *data, u64 head)
+{
+	struct path path;
+	u64 at, k;
+
+	steps = malloc(MAX_STEPS * sizeof(*steps));
+	if (!steps)
+		die("out of memory");
+	ck_assert_uint_lt(head, PERF_PAGES * PAGE);
+	for (at = 0; at < head;) {
+		const struct perf_event_header *h = (const void *)(data + at);
+		const u64 *ip = (const u64 *)(h + 1);
+
+		at += h->size;
+		/* PERF_CONTEXT_KERNEL, the address itself, and its callers */
+		if (h->type != PERF_RECORD_SAMPLE || !(*ip >> 63) || ip[1] < 2 ||
+		    ip[2] != (u64)PERF_CONTEXT_KERNEL || ip[3] != *ip)
+			continue;
+		path = (struct path){ .ip = *ip, .n = ip[1] - 2, .ret = &ip[4] };
+		for (k = 0; k <= path.n && nrsteps < MAX_STEPS; k++)
+			steps[nrsteps++] = step_of(&path, k);
+	}
+	qsort(steps, nrsteps, sizeof(*steps), compare_steps);
+}
+
+/* Let perf sample call_kernel(): it knows the paths that this code has. */
+static void learn_steps(void)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = PERF_TYPE_HARDWARE, .config = perf_config(IMODE_PERF),
+		.sample_period = PERIOD, .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN,
+		.exclude_callchain_user = 1, .exclude_user = 1, .disabled = 1,
+	};
+	struct perf_event_mmap_page *page;
+	int perf;
+
+	write_file(RATE_OF_PERF, "1000000");
+	perf = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	if (perf < 0)
+		die("perf_event_open: %s", strerror(errno));
+	page = mmap(NULL, (1 + PERF_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, perf, 0);
+	if (page == MAP_FAILED)
+		die("mmap of perf's ring: %s", strerror(errno));
+	ioctl(perf, PERF_EVENT_IOC_ENABLE, 0);
+	call_kernel(1000);
+	ioctl(perf, PERF_EVENT_IOC_DISABLE, 0);
+	keep_steps((char *)page + PAGE, __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE));
+	munmap(page, (1 + PERF_PAGES) * PAGE);
+	close(perf);
+	ck_assert_uint_ge(nrsteps, 1000);
+}
+
+/* True if perf has found all steps of the path, which `depth` may have ended. */
+static bool is_known(const struct path *path, u64 depth)
+{
+	struct step step;
+	u64 k;
+
+	for (k = 0; k <= path->n && k < depth; k++) {
+		step = step_of(path, k);
+		if (!bsearch(&step, steps, nrsteps, sizeof(step), compare_steps))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the tests ----------------------------------------------------------------------- */
+
+static void setup(void)
+{
+	write_file(MAX_RATE, "0");
+	fd = open_state(0);
+	open_files();
+}
+
+static void teardown(void)
+{
+	write_file(MAX_RATE, "100000");
+	write_file(ALLOW_KERNEL, "0");
+}
+
+static const u32 depths[] = { VPERFCTR_CHAIN_MAX, 2, 1 };
+
+/*
+ * Each step is one that perf has found, too, unless it is rare: timers and RCU interrupt the
+ * calls.  Of chains that begin at a wrong place, or are another sample's, each has a step that
+ * no code takes.
+ */
+START_TEST(same_as_perf)
+{
+	u64 i, same = 0, other = 0, calls = 0;
+	struct path path;
+
+	learn_steps();
+	make_kernel_ring(depths[_i], 0, 0);
+	sample_kernel(400);
+	for (i = 0; i < ring_head(&ring); i++) {
+		path = path_of(i);
+		if (!(path.ip >> 63))
+			continue;
+		calls += path.n;
+		if (is_known(&path, depths[_i])) {
+			same++;
+			continue;
+		}
+		other++;
+		if (other < 10)
+			print_path("perf has not seen", &path);
+	}
+	ck_assert_msg(same >= 200 && other <= same / 5 && calls >= same * 9 / 10,
+		      "%llu samples as perf, %llu other, with %llu calls", same, other, calls);
+}
+END_TEST
+
+/* vfs_read() calls the code that reads /dev/zero, and a function for the system call calls it. */
+START_TEST(known_path)
+{
+	u64 i, k, reads = 0, wrong = 0;
+	struct path path;
+	bool in_read;
+
+	make_kernel_ring(VPERFCTR_CHAIN_MAX, 8, _i ? 64 : 0);
+	sample_kernel(400);
+	for (i = 0; i < ring_head(&ring); i++) {
+		path = path_of(i);
+		for (k = 0; k < path.n && strcmp(function_of(path.ret[k]), "vfs_read"); k++)
+			;
+		in_read = k < path.n;
+		reads += in_read;
+		if (in_read && (k + 3 > path.n || !strstr(function_of(path.ret[k + 1]), "read"))) {
+			wrong++;
+			print_path("wrong", &path);
+		}
+	}
+	ck_assert_msg(reads >= 50 && !wrong, "%llu of read(), of %llu; %llu are wrong", reads,
+		      ring_head(&ring), wrong);
+}
+END_TEST
+
+/* A chain waits while its thread is switched out.  It is not another thread's sample. */
+START_TEST(switched_out)
+{
+	u64 i, k, there = 0, wrong = 0, empty = 0;
+	struct control control;
+	struct path path;
+	int ends[2], n;
+	pid_t pid;
+	char c;
+
+	make_kernel_ring(VPERFCTR_CHAIN_MAX, 0, 0);
+	control_init(&control, 1);
+	control_add_imode(&control, IMODE_MAP, IMODE_BOTH, 1499);
+	control.c.flags = VPERFCTR_CONTROL_RING | VPERFCTR_CONTROL_INHERIT;
+	assert_ok(set_control(fd, &control));
+	ck_assert_int_eq(pipe(ends), 0);
+	pid = fork();
+	if (!pid) {
+		for (n = 0; n < 1500; n++)
+			if (read(ends[0], &c, 1) != 1)
+				_exit(1);
+		_exit(0);
+	}
+	for (n = 0; n < 1500; n++) {
+		ck_assert_int_eq(write(ends[1], "", 1), 1);
+		sched_yield();
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	assert_ok(stop_all(fd));
+	for (i = 0; i < ring_head(&ring); i++) {
+		bool is_child = ring_sample(&ring, i)->pid == (u32)pid;
+
+		path = path_of(i);
+		if (!(path.ip >> 63) || !strstr(function_of(path.ip), "sched"))
+			continue;
+		there++;
+		empty += !path.n;
+		/* The parent reads nothing, and the child writes nothing. */
+		for (k = 0; k < path.n; k++)
+			if (!strcmp(function_of(path.ret[k]), is_child ? "vfs_write" : "vfs_read")) {
+				wrong++;
+				print_path(is_child ? "the child" : "the parent", &path);
+			}
+	}
+	ck_assert_msg(there >= 5 && !wrong && empty <= there / 10,
+		      "%llu in the scheduler, %llu without calls, %llu wrong", there, empty, wrong);
+}
+END_TEST
+
+/* No calls without an address in the kernel, which the ring, or the control, must not have. */
+START_TEST(no_kernel_address)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { };
+	struct control control;
+	u64 i;
+
+	make_kernel_ring(16, _i & 1 ? 4 : 0, _i & 1 ? 32 : 0);
+	control_init(&control, 1);
+	control.c.flags = VPERFCTR_CONTROL_RING;
+	if (_i & 2) {
+		/* The time of kernel mode, of a caller that may not have addresses there any more */
+		if (syscall(SYS_capset, &header, none))
+			die("capset: %s", strerror(errno));
+		control.c.clock_period = 50000;
+	} else {
+		control_add_imode(&control, IMODE, 503);
+	}
+	assert_ok(set_control(fd, &control));
+	call_kernel(200);
+	assert_ok(stop_all(fd));
+	ck_assert_uint_ge(ring_head(&ring), 20);
+	for (i = 0; i < ring_head(&ring); i++) {
+		ck_assert_uint_eq(ring_sample(&ring, i)->ip >> 63, 0);
+		ck_assert_uint_eq(path_of(i).n, 0);
+	}
+}
+END_TEST
+
+/* Samples by thread time have the same paths. */
+START_TEST(by_thread_time)
+{
+	u64 i, n, kernel = 0, empty = 0, reads = 0, k;
+	struct control control;
+	struct path path;
+
+	make_kernel_ring(VPERFCTR_CHAIN_MAX, 4, 0);
+	control_init(&control, 1);
+	control.c.flags = VPERFCTR_CONTROL_RING;
+	control.c.clock_period = 50000;
+	assert_ok(set_control(fd, &control));
+	for (n = 0; n < 50 && kernel < 400; n++) {
+		call_kernel(200);
+		for (i = ring.page->tail; i < ring_head(&ring); i++) {
+			path = path_of(i);
+			if (!(path.ip >> 63))
+				continue;
+			kernel++;
+			empty += !path.n;
+			for (k = 0; k < path.n; k++)
+				reads += !strcmp(function_of(path.ret[k]), "vfs_read");
+		}
+		assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(ring_head(&ring) - ring.page->tail)));
+	}
+	ck_assert_msg(kernel >= 50 && reads >= 10 && empty <= kernel / 20,
+		      "%llu samples, %llu without calls, %llu in read()", kernel, empty, reads);
+}
+END_TEST
+
+/* More is refused, and so is a chain without the right to addresses in the kernel. */
+START_TEST(errors)
+{
+	struct vperfctr_ring req = {
+		.size = sizeof(req), .nrsamples = 16, .watermark = 1, .flags = VPERFCTR_RING_KERNEL,
+		.kernel_depth = VPERFCTR_CHAIN_MAX + 1,
+	};
+
+	assert_errno(call(fd, VPERFCTR_RING, &req), EINVAL);
+	req.kernel_depth = ~0U;
+	assert_errno(call(fd, VPERFCTR_RING, &req), EINVAL);
+	req.kernel_depth = 1;
+	req.flags = VPERFCTR_RING_RECORDS;
+	assert_errno(call(fd, VPERFCTR_RING, &req), EINVAL);
+	req.flags = 0;
+	assert_errno(call(fd, VPERFCTR_RING, &req), EINVAL);
+	/* All that a sample can have. */
+	req.flags = VPERFCTR_RING_KERNEL;
+	req.kernel_depth = VPERFCTR_CHAIN_MAX;
+	req.depth = VPERFCTR_CHAIN_MAX;
+	req.nrsums = VPERFCTR_MAX_CTRS;
+	assert_ok(call(fd, VPERFCTR_RING, &req));
+	ck_assert_uint_eq(req.sample_size, sizeof(struct vperfctr_sample) +
+			  (VPERFCTR_MAX_CTRS + 2 + 2 * VPERFCTR_CHAIN_MAX) * 8);
+}
+END_TEST
+
+/* An ordinary user gets no calls in the kernel, unless the administrator allows it. */
+START_TEST(ordinary_user)
+{
+	struct vperfctr_ring req = {
+		.size = sizeof(req), .nrsamples = 16, .watermark = 1, .flags = VPERFCTR_RING_KERNEL,
+		.kernel_depth = 8,
+	};
+	pid_t pid;
+	int own;
+
+	write_file(ALLOW_KERNEL, _i ? "1" : "0");
+	pid = fork();
+	if (!pid) {
+		if (setresuid(NOBODY, NOBODY, NOBODY))
+			die("setresuid: %s", strerror(errno));
+		own = open_state(0);
+		if (_i)
+			_exit(call(own, VPERFCTR_RING, &req) ? 1 : 0);
+		if (call(own, VPERFCTR_RING, &req) != -EPERM)
+			_exit(2);
+		req.flags = 0;
+		if (call(own, VPERFCTR_RING, &req) != -EINVAL)
+			_exit(3);
+		req.kernel_depth = 0;
+		_exit(call(own, VPERFCTR_RING, &req) ? 4 : 0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, errors);
+	tcase_add_loop_test(tc, ordinary_user, 0, 2);
+	tcase_add_loop_test(tc, same_as_perf, 0, NR(depths));
+	tcase_add_loop_test(tc, known_path, 0, 2);
+	tcase_add_test(tc, switched_out);
+	tcase_add_loop_test(tc, no_kernel_address, 0, 4);
+	tcase_add_test(tc, by_thread_time);
+}
+
+int main(void)
+{
+	open_device();
+	read_functions();
+	return run_tests("kernel_chain", add);
+}
