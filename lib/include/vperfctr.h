@@ -875,21 +875,24 @@ VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region 
 
 /*
  * Make the state's ring and map it.  For the owner or the owner's monitor.  The caller
- * sets ring->nrsamples, watermark, nrsums, depth, stack and flags, and all other fields to zero.
+ * sets ring->nrsamples, watermark, nrsums, depth, kernel_depth, stack and flags, and all other
+ * fields to zero.
  * The function sets size, the kernel sample_size and map_size.  If the state has a ring
  * already, that one is mapped, and v->ring has its properties.  Mapping a ring does not
  * enable RDPMC.
  *
  *	-EINVAL	nrsamples is not a power of two, or greater than
  *		VPERFCTR_RING_MAX; watermark is 0 or greater than nrsamples; nrsums
- *		is greater than VPERFCTR_MAX_CTRS; depth is greater than
- *		VPERFCTR_CHAIN_MAX; a reserved field is not zero
+ *		is greater than VPERFCTR_MAX_CTRS; depth or kernel_depth is greater than
+ *		VPERFCTR_CHAIN_MAX; kernel_depth is not zero, and there is no
+ *		VPERFCTR_RING_KERNEL; a reserved field is not zero
  *	-E2BIG	depth is not zero, and the module is too old for chains
  *	-EAGAIN	more memory than the user may have (max_ring_kb_per_user)
  *	-EINTR	a signal came while the call waited: the user makes many large rings
  *		(max_stops_per_second)
  *	-EOPNOTSUPP  there is neither VPERFCTR_FEATURE_PCINT nor VPERFCTR_FEATURE_CLOCK; or
- *		VPERFCTR_RING_RECORDS, and there is no VPERFCTR_FEATURE_RECORDS
+ *		VPERFCTR_RING_RECORDS, and there is no VPERFCTR_FEATURE_RECORDS; or
+ *		kernel_depth is not zero, and Linux cannot find the kernel's calls
  *	-ENOMEM	(also) the ring was made, but cannot be mapped
  *	-EPROTONOSUPPORT  the ring has another format than this library knows
  *	-ESRCH, -EPERM	as vperfctr_control()
@@ -933,8 +936,24 @@ VPERFCTR_INLINE const struct vperfctr_sample *vperfctr_ring_sample(const struct 
 }
 
 /*
- * Return the chain of calls of a sample of this ring: *nr return addresses, the innermost
- * first.  It is empty if the ring has no depth.  See struct vperfctr_sample for the
+ * Return the chain of calls in the kernel of a sample of this ring: *nr return addresses, the
+ * innermost first.  It is empty if the ring has no kernel_depth, or if the sample has no
+ * address in the kernel.
+ */
+VPERFCTR_INLINE const uint64_t *vperfctr_ring_kernel_chain(const struct vperfctr *v,
+							   const struct vperfctr_sample *sample,
+							   uint64_t *nr)
+{
+	const struct vperfctr_ring_page *ring = v->ring;
+	const uint64_t *chain = (const uint64_t *)(sample->sums + ring->nrsums);
+
+	*nr = ring->kernel_depth ? chain[0] : 0;
+	return chain + 1;
+}
+
+/*
+ * Return the chain of calls of user mode of a sample of this ring: *nr return addresses, the
+ * innermost first.  It is empty if the ring has no depth.  See struct vperfctr_sample for the
  * addresses that it has.
  */
 VPERFCTR_INLINE const uint64_t *vperfctr_ring_chain(const struct vperfctr *v,
@@ -944,6 +963,8 @@ VPERFCTR_INLINE const uint64_t *vperfctr_ring_chain(const struct vperfctr *v,
 	const struct vperfctr_ring_page *ring = v->ring;
 	const uint64_t *chain = (const uint64_t *)(sample->sums + ring->nrsums);
 
+	if (ring->kernel_depth)
+		chain += 1 + chain[0];
 	*nr = ring->depth ? chain[0] : 0;
 	return chain + 1;
 }
@@ -969,6 +990,8 @@ VPERFCTR_INLINE void vperfctr_ring_user(const struct vperfctr *v,
 	const uint64_t *at = (const uint64_t *)(sample->sums + ring->nrsums);
 
 	memset(user, 0, sizeof(*user));
+	if (ring->kernel_depth)
+		at += 1 + at[0];
 	if (ring->depth)
 		at += 1 + at[0];
 	if (!ring->stack || at[0] == VPERFCTR_USER_NONE)

@@ -957,7 +957,7 @@ START_TEST(ring_errors)
 }
 END_TEST
 
-/* The chain, the registers and the stack follow each other, and any of them may be absent. */
+/* Chains, the registers and the stack follow each other, and any of them may be absent. */
 START_TEST(registers_and_stack)
 {
 	static struct {
@@ -965,6 +965,7 @@ START_TEST(registers_and_stack)
 		uint64_t slots[2][64];
 	} ring;
 	const uint64_t nrsums = 3, depth = _i & 1 ? 4 : 0, calls = 2, regs = 17;
+	const uint64_t kernel_depth = _i & 8 ? 5 : 0, kernel_calls = 3, *chain;
 	struct vperfctr v = { .ring = &ring.page };
 	uint64_t *at = ring.slots[1] + 7 + nrsums, nr;
 	struct vperfctr_user user;
@@ -974,7 +975,13 @@ START_TEST(registers_and_stack)
 	ring.page = (struct vperfctr_ring_page) {
 		.nrsamples = 2, .sample_size = sizeof(ring.slots[0]), .data = sizeof(ring.page),
 		.head = 2, .nrsums = nrsums, .depth = depth, .stack = _i & 2 ? 32 : 0,
+		.kernel_depth = kernel_depth,
 	};
+	if (kernel_depth) {
+		*at++ = kernel_calls;
+		for (i = 0; i < kernel_calls; i++)
+			*at++ = ~UINT64_C(0xfff) + i;
+	}
 	if (depth) {
 		*at++ = calls;
 		for (i = 0; i < calls; i++)
@@ -994,8 +1001,14 @@ START_TEST(registers_and_stack)
 		ck_assert_ptr_eq(user.stack, at + 2 + regs);
 		ck_assert_uint_eq(user.stack_size, 24);
 	}
-	vperfctr_ring_chain(&v, vperfctr_ring_sample(&v, 1), &nr);
+	chain = vperfctr_ring_chain(&v, vperfctr_ring_sample(&v, 1), &nr);
 	ck_assert_uint_eq(nr, depth ? calls : 0);
+	for (i = 0; i < nr; i++)
+		ck_assert_uint_eq(chain[i], 0x1000 + i);
+	chain = vperfctr_ring_kernel_chain(&v, vperfctr_ring_sample(&v, 1), &nr);
+	ck_assert_uint_eq(nr, kernel_depth ? kernel_calls : 0);
+	for (i = 0; i < nr; i++)
+		ck_assert_uint_eq(chain[i], ~UINT64_C(0xfff) + i);
 }
 END_TEST
 
@@ -1204,7 +1217,7 @@ static Suite *suite(void)
 	tcase_add_test(t, control_narrows_affinity);
 	tcase_add_test(t, control_for_any_kind);
 	tcase_add_test(t, ring_errors);
-	tcase_add_loop_test(t, registers_and_stack, 0, 8);
+	tcase_add_loop_test(t, registers_and_stack, 0, 16);
 	tcase_add_test(t, records_of_a_ring);
 	tcase_add_test(t, ring_of_another_format);
 	tcase_add_test(t, ring_exists);
