@@ -1009,12 +1009,8 @@ static void do_touch(struct fuzz_task *t, const u8 *a)
 	if (!vma->page) {
 		if (!vma->vm_ops || !vma->vm_ops->fault)
 			return;
-		current->sim->regs.user = false;
-		mutex_lock(&current->mm->mmap_lock);
-		n = vma->vm_ops->fault(&(struct vm_fault) { .vma = vma });
-		mutex_unlock(&current->mm->mmap_lock);
+		n = user_fault(vma);
 		sim_require(n == VM_FAULT_NOPAGE || sim_failures.alloc, "a fault fails: %u", n);
-		sim_return_to_user();
 		return;
 	}
 	if (vma->vm_pgoff == VPERFCTR_RING_OFFSET >> PAGE_SHIFT) {

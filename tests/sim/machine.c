@@ -1390,6 +1390,8 @@ static void switch_mm(struct sim_cpu *cpu, struct task_struct *prev, struct task
 	cpu->pce = mm->context.perf_rdpmc_allowed.counter;
 }
 
+void (*sim_on_callback)(const char *name);
+
 static struct task_struct *switched_from[NR_CPUS];
 
 static void fire_sched_out(struct task_struct *prev, struct task_struct *next)
@@ -1398,8 +1400,10 @@ static void fire_sched_out(struct task_struct *prev, struct task_struct *next)
 
 	if (!sim_notifiers_on)
 		return;
-	hlist_for_each_entry(n, &prev->preempt_notifiers, link)
+	hlist_for_each_entry(n, &prev->preempt_notifiers, link) {
+		sim_callback("sched_out");
 		n->ops->sched_out(n, next);
+	}
 }
 
 static void put_task_rcu(struct rcu_head *rcu)
@@ -1431,8 +1435,10 @@ static void finish_switch(void)
 	cpu->irqs_off = false;
 	SIM_STEP("interrupts are enabled after the switch");
 	if (sim_notifiers_on) {
-		hlist_for_each_entry(n, &current->preempt_notifiers, link)
+		hlist_for_each_entry(n, &current->preempt_notifiers, link) {
+			sim_callback("sched_in");
 			n->ops->sched_in(n, sim_cpu);
+		}
 	}
 	if (dead)
 		put_task_late(prev);

@@ -54,8 +54,10 @@ static void unmap(struct vm_area_struct *vma)
 	while (*p != vma)
 		p = &(*p)->next;
 	*p = vma->next;
-	if (vma->vm_ops && vma->vm_ops->close)
+	if (vma->vm_ops && vma->vm_ops->close) {
+		sim_callback("vma_close");
 		vma->vm_ops->close(vma);
+	}
 	fput(vma->vm_file);
 	free(vma);
 }
@@ -193,8 +195,10 @@ struct file *get_file(struct file *file)
 static void release_file(struct file *file)
 {
 	might_sleep();
-	if (file->f_op && file->f_op->release)
+	if (file->f_op && file->f_op->release) {
+		sim_callback("release");
 		file->f_op->release(NULL, file);
+	}
 	sim_nr_files--;
 	free(file);
 }
@@ -258,8 +262,10 @@ void fd_install(unsigned int fd, struct file *file)
 
 static int close_file(struct file *file)
 {
-	if (file->f_op && file->f_op->flush)
+	if (file->f_op && file->f_op->flush) {
+		sim_callback("flush");
 		file->f_op->flush(file, current->signal);
+	}
 	fput(file);
 	return 0;
 }
@@ -332,6 +338,7 @@ struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long siz
 	vma->vm_mm = current->mm;
 	vma->vm_file = file;
 	mutex_lock(&current->mm->mmap_lock);
+	sim_callback("mmap");
 	err = file->f_op->mmap(file, vma);
 	if (!err) {
 		vma->next = current->mm->vmas;
@@ -354,6 +361,20 @@ void user_munmap(struct vm_area_struct *vma)
 	unmap(vma);
 	mutex_unlock(&current->mm->mmap_lock);
 	sim_return_to_user();
+}
+
+/* The first access to a page. */
+vm_fault_t user_fault(struct vm_area_struct *vma)
+{
+	vm_fault_t fault;
+
+	current->sim->regs.user = false;
+	mutex_lock(&current->mm->mmap_lock);
+	sim_callback("fault");
+	fault = vma->vm_ops->fault(&(struct vm_fault) { .vma = vma });
+	mutex_unlock(&current->mm->mmap_lock);
+	sim_return_to_user();
+	return fault;
 }
 
 /* ---- tasks ------------------------------------------------------------------------------ */
@@ -470,8 +491,10 @@ static void call_fork_probe(struct task_struct *child)
 	void (*probe)(void *, struct task_struct *, struct task_struct *) = sim_tp_fork.func;
 
 	preempt_disable();
-	if (probe)
+	if (probe) {
+		sim_callback("fork");
 		probe(NULL, current, child);
+	}
 	preempt_enable();
 }
 
@@ -493,8 +516,10 @@ static struct mm_struct *copy_mm(struct mm_struct *from)
 		copy->page = vma->vm_flags & VM_WIPEONFORK ? NULL : vma->page;
 		copy->next = mm->vmas;
 		mm->vmas = copy;
-		if (copy->vm_ops && copy->vm_ops->open)
+		if (copy->vm_ops && copy->vm_ops->open) {
+			sim_callback("vma_open");
 			copy->vm_ops->open(copy);
+		}
 	}
 	mutex_unlock(&from->mmap_lock);
 	return mm;
@@ -629,11 +654,18 @@ static void exit_files(struct signal_struct *process)
 	run_task_work();
 }
 
-/* The order is that of do_exit() from 6.16 on. */
+static void exit_mm(void)
+{
+	struct mm_struct *mm = current->mm;
+
+	current->mm = NULL;
+	mmput(mm);
+}
+
+/* The order is that of do_exit(), from 6.16 on or before. */
 void user_exit(void)
 {
 	struct signal_struct *process = current->signal;
-	struct mm_struct *mm = current->mm;
 	struct task_struct **p;
 
 	current->sim->regs.user = false;
@@ -643,14 +675,17 @@ void user_exit(void)
 		put_task_struct(current->sim->forked);
 	current->flags |= PF_EXITING;
 	SIM_STEP("PF_EXITING is set");
+	if (sim_processor.exit_mm_first)
+		exit_mm();
 	if (sim_tp_exit.func) {
 		preempt_disable();
+		sim_callback("exit");
 		((void (*)(void *, struct task_struct *, bool))sim_tp_exit.func)
 			(NULL, current, process->nr_threads == 1);
 		preempt_enable();
 	}
-	current->mm = NULL;
-	mmput(mm);
+	if (!sim_processor.exit_mm_first)
+		exit_mm();
 	run_task_work();
 	if (!--process->nr_threads)
 		exit_files(process);
@@ -741,6 +776,7 @@ static void tell_name(const char *name)
 	if (!sim_tp_rename.func)
 		return;
 	preempt_disable();
+	sim_callback("rename");
 	((void (*)(void *, struct task_struct *, const char *))sim_tp_rename.func)(NULL, current,
 										   name);
 	preempt_enable();
@@ -773,6 +809,7 @@ static void exec_as(bool privileged, struct cred *cred)
 	user_map_code();
 	if (sim_tp_exec.func) {
 		preempt_disable();
+		sim_callback("exec");
 		((void (*)(void *, struct task_struct *, pid_t, struct linux_binprm *))sim_tp_exec.func)
 			(NULL, current, old_pid, &bprm);
 		preempt_enable();
@@ -1004,6 +1041,7 @@ static long call_ioctl(struct file *file, unsigned int cmd, void *arg)
 	struct sim_cpu *cpu;
 	long ret;
 
+	sim_callback("ioctl");
 	ret = file->f_op->unlocked_ioctl(file, cmd, (unsigned long)arg);
 	cpu = sim_this_cpu();
 	sim_require(!cpu->preempt && !cpu->irqs_off && !current->sim->mutexes.n &&

@@ -1252,6 +1252,12 @@ const struct scenario sim_scenarios[] = {
 	{ "exec_thread", sim_exec_thread, 3 },
 	{ "exec_set_uid", sim_exec_set_uid, 2 },
 	{ "namespaces", sim_namespaces, 2 },
+	{ "real", sim_real, 2 },
+	{ "real_exit_mm_first", sim_real, 2, { .exit_mm_first = true } },
+	{ "self_exit_mm_first", self, 2, { .exit_mm_first = true } },
+	{ "family_exit_mm_first", family, 3, { .exit_mm_first = true } },
+	{ "ring_exit_mm_first", sim_ring_reader, 3, { .exit_mm_first = true } },
+	{ "page_exit_mm_first", page, 2, { .exit_mm_first = true } },
 	/* The same, and allocations fail. */
 	{ "self_nomem", self, 2, .alloc = 8 },
 	{ "page_nomem", page, 2, .alloc = 8 },

@@ -53,6 +53,9 @@ void sim_exec_thread(void);
 void sim_exec_set_uid(void);
 void sim_namespaces(void);
 
+/* real.c */
+void sim_real(void);
+
 /* litmus.c */
 void sim_weak_buffering(void);
 void sim_weak_buffering_wmb(void);

@@ -135,6 +135,7 @@ struct sim_processor {
 	u32 others;			/* bit mask: these */
 	u64 nmi_ns;			/* an NMI may be late by that; a step is 10 ns */
 	bool counts_kernel;		/* each step of the kernel is an instruction */
+	bool exit_mm_first;		/* as kernels before 6.16, whose exit drops the mm first */
 };
 
 extern struct sim_processor sim_processor;
@@ -229,6 +230,15 @@ struct signal_struct {
 /* Called with each process and thread before it can run, if set. */
 extern void (*sim_user_task_made)(struct task_struct *task);
 struct task_struct *sim_process(const char *name, u32 uid, void (*func)(void *), void *arg);
+/* Called before the kernel calls the module on behalf of a task: see real.c. */
+extern void (*sim_on_callback)(const char *name);
+
+static inline void sim_callback(const char *name)
+{
+	if (sim_on_callback)
+		sim_on_callback(name);
+}
+
 struct task_struct *user_thread(const char *name, void (*func)(void *), void *arg);
 struct task_struct *user_fork(const char *name, void (*func)(void *), void *arg);
 void user_wait(struct task_struct *task);	/* and put it */
@@ -249,6 +259,7 @@ long user_device_ioctl(unsigned int cmd, void *arg);
 int user_close(int fd);
 struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long size);
 void user_munmap(struct vm_area_struct *vma);
+vm_fault_t user_fault(struct vm_area_struct *vma);
 unsigned int user_poll(int fd);
 unsigned int user_wait_poll(int fd);	/* until there are events */
 void sim_return_to_user(void);
