@@ -22,7 +22,7 @@
 /* A call before this is no tail call. */
 #define NO_TAIL_CALL()	__asm__ volatile("" ::: "memory")
 
-#ifdef __x86_64__
+#if defined(__x86_64__) || defined(__i386__)
 #define LOOP		"1: dec %0; jnz 1b"
 #else
 #define LOOP		"1: subs %0, %0, #1; b.ne 1b"

@@ -46,10 +46,7 @@ usual=$(cat $rate)
 echo 0 > $rate
 
 plain="16 main;outer;middle;inner;spin"
-signal="main;interrupted;on_signal;spin"
-# the tables of the vDSO there do not lead through the code that a signal has interrupted
-[ "$(uname -m)" != aarch64 ] || signal="interrupted;on_signal;spin"
-rest="24 $signal
+rest="24 main;interrupted;on_signal;spin
 28 in_thread;spin
 32 main;in_child;spin"
 library="36 main;with_library;library_calls;from_library;spin"
@@ -67,9 +64,8 @@ for program in call_paths_without_frames call_paths; do
 $rest
 $library"
 	check "callers of $program's main" "$(grep -c '^[^ ]*;main;outer;' "$tmp/folded")" 1
-	# the vDSO; that of arm64 has no tables for such functions
-	[ "$(uname -m)" != aarch64 ] || continue
-	grep '\(\[vdso\]\|__vdso_[^;]*\) [0-9]*$' "$tmp/folded" > "$tmp/vdso"
+	# the vDSO; that of arm64 has no tables
+	grep '\(\[vdso\]\|__vdso_[^;]*\|__kernel_[^;]*\) [0-9]*$' "$tmp/folded" > "$tmp/vdso"
 	check "vDSO in $program" "$([ -s "$tmp/vdso" ] && grep -vc ';main;look_at_clock;' "$tmp/vdso")" 0
 done
 
@@ -77,6 +73,25 @@ sample dwarf "$here/call_paths_static"
 check "paths of a static program" "$(without_libc)" "$plain
 20 main;put_in_order;compare;spin
 $rest"
+
+if [ "$(uname -m)" != aarch64 ]; then
+	# chains end in the vDSO of 32 bits
+	sample dwarf "$here/call_paths_32"
+	check "paths of a program of 32 bits" "$(without_libc)" "$plain
+20 main;put_in_order;compare;spin
+24 call_paths_32;on_signal;spin
+28 in_thread;spin
+32 main;in_child;spin"
+else
+	sample dwarf "$here/call_paths_signed" "$here/call_paths.so"
+	check "paths of a program that signs addresses" "$(without_libc)" "$plain
+20 main;put_in_order;compare;spin
+$rest
+$library"
+	# the processor must do it, too
+	[ -z "$SIGNED" ] ||
+		check "signed addresses" "$(grep -c -m 1 '^Features.* paca' /proc/cpuinfo)" 1
+fi
 
 # frame pointers find the same paths where all functions have them: the library has none
 sample fp "$here/call_paths" "$here/call_paths.so"

@@ -9,6 +9,7 @@
  * recorded, and the number of calls is limited.
  */
 #include <elfutils/libdwfl.h>
+#include <elfutils/version.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,9 +58,11 @@ struct unwinder {
 	const struct code_mappings *mappings;
 	const struct thread_state *thread;
 	uint64_t regs[MAX_REGS];
+	uint64_t sp;		/* of the stack that was recorded */
 	uint64_t *to;
 	unsigned int nr, max;
 	bool first;
+	bool again;		/* from the registers that a signal has interrupted */
 	bool interrupted;	/* the last of `to`, as libdw says */
 };
 
@@ -163,21 +166,37 @@ static bool report_file(struct set *set, const struct code_mapping *map)
 	return false;
 }
 
-/* Let libdw know the file of an address.  Return: false: there is none. */
+/* True if libdw has the file for this address. */
+static bool has_file(const struct set *set, const struct code_mapping *map, uint64_t address)
+{
+	Dwfl_Module *mod = dwfl_addrmodule(set->dwfl, address);
+	const char *name;
+
+	if (!mod)
+		return false;
+	name = dwfl_module_info(mod, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+	return name && !strcmp(name, map->path);
+}
+
+/*
+ * Let libdw know the file of an address.  Return: false: there is none.
+ *
+ * To libdw, a file has all addresses between its segments.  On arm64, the vDSO is there.
+ */
 static bool report_address(struct unwinder *u, uint64_t address)
 {
 	struct set *set = u->set;
 	struct code_mapping map;
 	unsigned int i;
 
-	if (dwfl_addrmodule(set->dwfl, address))
-		return true;
 	if (!u->mappings->find(u->mappings, address, &map))
 		return false;
+	if (has_file(set, &map, address))
+		return true;
 	for (i = 0; i < set->nrrefused; i++)
 		if (set->refused[i] == map.start)
 			return false;
-	if (report_file(set, &map))
+	if (report_file(set, &map) && has_file(set, &map, address))
 		return true;
 	if (set->nrrefused < MAX_REFUSED)
 		set->refused[set->nrrefused++] = map.start;
@@ -217,14 +236,11 @@ static uint64_t without_signature(const struct unwinder *u, uint64_t value)
 	return address;
 }
 
-static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *arg)
+static bool read_stack(const struct unwinder *u, uint64_t address, uint64_t *result)
 {
-	const struct unwinder *u = arg;
-	const struct machine *machine = u->set->machine;
-	size_t size = machine->mode == VPERFCTR_USER_64 ? 8 : 4;
-	uint64_t at = address - u->regs[machine->sp], value = 0;
+	size_t size = u->set->machine->mode == VPERFCTR_USER_64 ? 8 : 4;
+	uint64_t at = address - u->sp, value = 0;
 
-	(void)dwfl;
 	/* A large difference is that of an address below the stack pointer. */
 	if (at > u->thread->stack_size || u->thread->stack_size - at < size)
 		return false;
@@ -232,6 +248,12 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void
 	memcpy(&value, (const char *)u->thread->stack + at, size);
 	*result = without_signature(u, value);
 	return true;
+}
+
+static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *arg)
+{
+	(void)dwfl;
+	return read_stack(arg, address, result);
 }
 
 static bool set_registers(Dwfl_Thread *thread, void *arg)
@@ -253,6 +275,87 @@ static const Dwfl_Thread_Callbacks thread_callbacks = {
 	.set_initial_registers = set_registers,
 };
 
+/* ---- the vDSO of arm64, which has no tables ------------------------------------------------ */
+
+#define LR		30
+#define FP		29
+
+/* True if handlers of signals return to this address. */
+static bool is_sigreturn(const struct unwinder *u, uint64_t ip)
+{
+	Dwfl_Module *mod = NULL;
+	const char *name;
+
+	if (u->set->machine->elf == EM_AARCH64)
+		mod = dwfl_addrmodule(u->set->dwfl, ip);
+	name = mod ? dwfl_module_addrname(mod, ip) : NULL;
+	return name && !strcmp(name, "__kernel_rt_sigreturn");
+}
+
+/* Get the registers that a signal has interrupted, from the kernel's struct rt_sigframe. */
+static bool leave_handler(struct unwinder *u, uint64_t frame)
+{
+	/* its ucontext's mcontext's regs, which sp and pc follow */
+	const unsigned int regs_at = 312;
+	uint64_t regs[VPERFCTR_ARM64_REGS];
+	unsigned int i;
+
+	for (i = 0; i < VPERFCTR_ARM64_REGS; i++)
+		if (!read_stack(u, frame + regs_at + i * sizeof(regs[0]), &regs[i]))
+			return false;
+	memcpy(u->regs, regs, sizeof(regs));
+	return true;
+}
+
+/*
+ * Other code there calls nothing, and has no frame: the link register has the return address.
+ * A frame for frame pointers, which a compiler may have made, is left to libdw.
+ */
+static void leave_vdso(struct unwinder *u)
+{
+	const struct machine *machine = u->set->machine;
+	uint64_t ip = u->regs[machine->ip], saved;
+	struct code_mapping map;
+	Dwarf_Frame *frame;
+	Dwarf_Addr bias;
+	Dwfl_Module *mod;
+	Dwarf_CFI *cfi;
+
+	if (machine->elf != EM_AARCH64 || !u->mappings->find(u->mappings, ip, &map) ||
+	    strcmp(map.path, "[vdso]") != 0)
+		return;
+	if (is_sigreturn(u, ip)) {
+		if (leave_handler(u, u->sp))
+			u->to[u->nr++] = u->regs[machine->ip] + 1;
+		return;
+	}
+	mod = dwfl_addrmodule(u->set->dwfl, ip);
+	cfi = mod ? dwfl_module_eh_cfi(mod, &bias) : NULL;
+	if (cfi && !dwarf_cfi_addrframe(cfi, ip - bias, &frame)) {
+		free(frame);
+		return;
+	}
+	if (u->regs[FP] == u->sp && read_stack(u, u->sp + 8, &saved) && saved == u->regs[LR])
+		return;
+	u->regs[machine->ip] = u->regs[LR];
+	u->to[u->nr++] = u->regs[LR];
+	report_address(u, u->regs[LR] - 1);
+}
+
+/* Return: the stack pointer of a frame that is not the first; 0: not known. */
+static uint64_t stack_pointer(Dwfl_Frame *frame)
+{
+	Dwarf_Word sp = 0;
+
+#if _ELFUTILS_PREREQ(0, 188)
+	if (dwfl_frame_reg(frame, 31, &sp))
+		sp = 0;
+#else
+	(void)frame;
+#endif
+	return sp;
+}
+
 static int add_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct unwinder *u = arg;
@@ -261,7 +364,13 @@ static int add_frame(Dwfl_Frame *frame, void *arg)
 
 	if (!dwfl_frame_pc(frame, &pc, NULL) || !pc)
 		return DWARF_CB_ABORT;
-	report_address(u, u->first ? pc : pc - 1);
+	report_address(u, u->first || u->again ? pc : pc - 1);
+	u->again = !u->first && !u->again && u->nr < u->max && is_sigreturn(u, pc) &&
+		   leave_handler(u, stack_pointer(frame));
+	if (u->again) {
+		u->to[u->nr++] = pc;
+		return DWARF_CB_ABORT;
+	}
 	/* For the answer to `interrupted` libdw looks for the caller, and so needs the file. */
 	dwfl_frame_pc(frame, &pc, &interrupted);
 	if (u->first) {
@@ -305,9 +414,9 @@ unsigned int unwind(struct unwinder *u, const struct code_mappings *mappings,
 		    const struct thread_state *thread, uint64_t *to, unsigned int max)
 {
 	const struct machine *machine = machine_of(thread);
-	unsigned int i;
+	unsigned int i, restarts = 0;
 
-	if (!machine)
+	if (!machine || !max)
 		return 0;
 	u->set = find_set(u, mappings->number, machine);
 	if (!u->set)
@@ -316,18 +425,25 @@ unsigned int unwind(struct unwinder *u, const struct code_mappings *mappings,
 	u->thread = thread;
 	for (i = 0; i < machine->nrregs; i++)
 		u->regs[i] = reg_of(thread, i);
+	u->sp = u->regs[machine->sp];
+	if (machine->elf == EM_AARCH64)
+		u->regs[LR] = without_signature(u, u->regs[LR]);
 	u->to = to;
 	u->nr = 0;
 	u->max = max;
 	u->first = true;
+	u->again = false;
 	u->interrupted = false;
 	/* libdw learns from the first file which machine it is. */
 	if (!report_address(u, u->regs[machine->ip]) && !u->set->attached)
 		return 0;
+	leave_vdso(u);
 	if (!u->set->attached)
 		u->set->attached = dwfl_attach_state(u->set->dwfl, NULL, TID, &thread_callbacks, u);
 	if (u->set->attached)
-		dwfl_getthread_frames(u->set->dwfl, TID, add_frame, u);
+		do
+			dwfl_getthread_frames(u->set->dwfl, TID, add_frame, u);
+		while (u->again && ++restarts < max);
 	/* libdw says so, too, where it has found no caller. */
 	if (u->nr && u->interrupted)
 		to[u->nr - 1]--;
