@@ -406,9 +406,15 @@ static void attach_to(void *arg)
 	sim_require(fd >= 0, "ATTACH: %ld", fd);
 	sim_require(!req.nrskipped, "skipped %u threads", req.nrskipped);
 	must(read_counts(fd, &c, VPERFCTR_READ_MEMBERS));
+	sim_require(!(user_poll(fd) & EPOLLHUP), "a set ends whose threads are counted");
 	attached_may_end = true;
-	user_wait(attached);
+	/* The end of the last thread wakes it. */
+	while (!(user_wait_poll(fd) & EPOLLHUP))
+		;
 	must(read_counts(fd, &c, VPERFCTR_READ_MEMBERS));
+	sim_require(!(c.read.status & VPERFCTR_STATUS_CHILDREN), "a set has ended, and has the status %#x",
+		    c.read.status);
+	user_wait(attached);
 	sim_require(!c.read.children_missed, "missed %llu", c.read.children_missed);
 	user_close(fd);
 	(void)arg;
@@ -1239,6 +1245,7 @@ const struct scenario sim_scenarios[] = {
 	{ "any_kind_signals", sim_any_kind_signals, 3, HYBRID },
 	{ "any_kind_family", sim_any_kind_family, 3, HYBRID },
 	{ "one_kind", sim_one_kind, 3, HYBRID },
+	{ "leave_kind", sim_leave_kind, 3, HYBRID },
 	{ "suspend", sim_suspend, 3 },
 	{ "suspend_kinds", sim_suspend_kinds, 3, HYBRID },
 	{ "ring_reader", sim_ring_reader, 3 },

@@ -35,6 +35,7 @@ void sim_any_kind(void);
 void sim_any_kind_signals(void);
 void sim_any_kind_family(void);
 void sim_one_kind(void);
+void sim_leave_kind(void);
 void sim_suspend(void);
 void sim_suspend_kinds(void);
 

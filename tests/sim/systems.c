@@ -228,6 +228,77 @@ void sim_one_kind(void)
 	wait_for(task, 3);
 }
 
+/* As sched_setaffinity(): the thread leaves CPUs that it may not use. */
+static void set_affinity(unsigned long cpus)
+{
+	current->cpus_mask.bits[0] = cpus;
+	do
+		user_sleep(100);
+	while (!(cpus >> sim_cpu & 1));
+}
+
+#define BIG_CPUS	5UL	/* see the table of scenarios */
+#define SMALL_CPU	2UL
+
+/* A thread that wants no forbidden CPU, and is moved to one: it is told, and counts no more. */
+static void leave_kind(void *arg)
+{
+	struct sim_task *t = current->sim;
+	struct vperfctr_control control;
+	unsigned int i, before_move;
+	struct vperfctr_ctr ctr;
+	struct sim_counts c;
+	u64 before, counted;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_AFFINITY);
+	sim_require(user_ioctl(fd, VPERFCTR_CONTROL, &control) == -EUSERS,
+		    "CONTROL accepts an affinity with a forbidden CPU");
+	set_affinity(BIG_CPUS);
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	before = t->executed;
+	for (i = 0; i < 4; i++) {
+		user_work(7);
+		user_sleep(50);
+		check_all_counted(fd, before);
+	}
+	counted = t->executed - before;
+	before_move = t->received[SIGILL];
+	set_affinity(SMALL_CPU);
+	if (arg)		/* the signal may be on its way when the thread and its state end */
+		return;
+	for (i = 0; t->received[SIGILL] == before_move; i++) {
+		user_work(1);
+		sim_require(i < 1000, "no SIGILL arrives");
+	}
+	user_work(10);
+	must(sim_read_counts(fd, &c, 0));
+	sim_require(c.own[1] == counted && (c.read.status & VPERFCTR_STATUS_FORBIDDEN),
+		    "counted %llu, not %llu, status %#x", c.own[1], counted, c.read.status);
+	/* It stays stopped where it could count. */
+	set_affinity(BIG_CPUS);
+	user_work(10);
+	must(sim_read_counts(fd, &c, 0));
+	sim_require(c.own[1] == counted, "counted %llu, not %llu", c.own[1], counted);
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	before = t->executed;
+	user_work(10);
+	check_all_counted(fd, before);
+	sim_require(t->received[SIGILL] == before_move + 1, "%u signals", t->received[SIGILL] - before_move);
+	user_close(fd);
+}
+
+void sim_leave_kind(void)
+{
+	struct task_struct *task[3];
+
+	task[0] = sim_process("leaves", 1000, leave_kind, NULL);
+	task[1] = sim_process("leaves", 1000, leave_kind, (void *)1UL);
+	task[2] = sim_process("one kind", 1000, count_on_one_kind, NULL);
+	wait_for(task, 3);
+}
+
 /* ---- suspend to RAM ---------------------------------------------------------------- */
 
 /* The thread that asks for it counts itself. */
