@@ -171,6 +171,35 @@ typedef void perfctr_refusal(struct perfctr_cpu_state *state);
 void perfctr_cpu_set_refusal(perfctr_refusal *refusal);
 
 /*
+ * The watcher of CPUs that come and go.  It must be set before init.  The driver calls it for
+ * states that stay resumed on a CPU: it must suspend them before the registers are given back
+ * or lost, and may resume them afterwards.  Threads' states need no such call, as another
+ * thread runs then.
+ *
+ * ONLINE, OFFLINE: the registers are about to be given back, or they can be prepared again.
+ * SLEEPS, WAKES: the registers may be lost in between, and are clear.  On arm64, in deep
+ *	sleep of an idle CPU.
+ *
+ * Context: The CPU concerned, interrupts disabled; SLEEPS and WAKES: also its idle task.
+ */
+enum perfctr_cpu_event {
+	PERFCTR_CPU_ONLINE,
+	PERFCTR_CPU_OFFLINE,
+	PERFCTR_CPU_SLEEPS,
+	PERFCTR_CPU_WAKES,
+};
+
+typedef void perfctr_cpu_watcher(enum perfctr_cpu_event event);
+void perfctr_cpu_set_watcher(perfctr_cpu_watcher *watcher);
+
+/*
+ * True if user mode may read counters on this CPU now, other than by perfctr_cpu_user_allow().
+ *
+ * Context: Interrupts disabled; no state of a thread has counters.
+ */
+bool perfctr_cpu_user_reads(void);
+
+/*
  * sleep: this CPU is about to sleep with the system.
  * forget: it has slept, and its registers are lost.
  *

@@ -167,6 +167,29 @@ static int inspect_cpu(unsigned int cpu)
 	return 0;
 }
 
+static void tell_watcher(enum perfctr_cpu_event event)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	perfctr_tell_watcher(event);
+	local_irq_restore(flags);
+}
+
+static int begin_this_cpu(unsigned int cpu)
+{
+	int err = inspect_cpu(cpu);
+
+	tell_watcher(PERFCTR_CPU_ONLINE);
+	return err;
+}
+
+static int leave_this_cpu(unsigned int cpu)
+{
+	tell_watcher(PERFCTR_CPU_OFFLINE);
+	return 0;
+}
+
 /*
  * Release a CPU that has gone offline.  Earlier would be wrong: threads that have yet
  * to migrate off the CPU still count there.
@@ -189,8 +212,12 @@ static int release_dead_cpu(unsigned int cpu)
  */
 static int handle_cpu_pm(struct notifier_block *nb, unsigned long action, void *unused)
 {
-	if (action == CPU_PM_EXIT || action == CPU_PM_ENTER_FAILED)
+	if (action == CPU_PM_ENTER)
+		perfctr_tell_watcher(PERFCTR_CPU_SLEEPS);
+	if (action == CPU_PM_EXIT || action == CPU_PM_ENTER_FAILED) {
 		perfctr_cpu_forget();
+		perfctr_tell_watcher(PERFCTR_CPU_WAKES);
+	}
 	return NOTIFY_OK;
 }
 
@@ -198,6 +225,12 @@ static struct notifier_block cpu_pm_nb = { .notifier_call = handle_cpu_pm };
 
 void perfctr_cpu_sleep(void)
 {
+}
+
+/* PMUSERENR_EL0 of a claimed CPU is open only to a thread whose state has counters. */
+bool perfctr_cpu_user_reads(void)
+{
+	return false;
 }
 
 void perfctr_cpu_forget(void)
@@ -318,7 +351,8 @@ int perfctr_cpu_init(void)
 	if (err < 0)
 		return err;
 	dead_state = err;
-	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", inspect_cpu, NULL);
+	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vperfctr:online", begin_this_cpu,
+				leave_this_cpu);
 	if (err < 0)
 		goto no_online;
 	online_state = err;

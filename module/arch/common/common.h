@@ -76,6 +76,9 @@ u64 perfctr_sampling_ns(unsigned int width);
 extern perfctr_ihandler *perfctr_overflowed;
 extern perfctr_refusal *perfctr_refused;
 
+/* static-calls.c: call the service's watcher.  Context: see there. */
+void perfctr_tell_watcher(enum perfctr_cpu_event event);
+
 /* True if ireset is 0 in a-mode, or minus a period that can be loaded in i-mode. */
 static inline bool perfctr_is_valid_ireset(s64 ireset, bool imode)
 {

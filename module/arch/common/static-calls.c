@@ -40,6 +40,19 @@ void perfctr_cpu_set_refusal(perfctr_refusal *refusal)
 	perfctr_refused = refusal;
 }
 
+static perfctr_cpu_watcher *watcher;
+
+void perfctr_cpu_set_watcher(perfctr_cpu_watcher *new)
+{
+	watcher = new;
+}
+
+void perfctr_tell_watcher(enum perfctr_cpu_event event)
+{
+	if (watcher)
+		watcher(event);
+}
+
 /*
  * Return a time in which a counter of this width cannot wrap.
  *

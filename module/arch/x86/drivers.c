@@ -197,6 +197,7 @@ static int begin_this_cpu(unsigned int cpu)
 	stop_cpu_ipi(NULL);
 	if (reserved && READ_ONCE(prepares_all))
 		perfctr_x86_prepare_here();
+	perfctr_tell_watcher(PERFCTR_CPU_ONLINE);
 	local_irq_restore(flags);
 	return 0;
 }
@@ -206,9 +207,16 @@ static int release_this_cpu(unsigned int cpu)
 	unsigned long flags;
 
 	local_irq_save(flags);
+	perfctr_tell_watcher(PERFCTR_CPU_OFFLINE);
 	stop_cpu_ipi(NULL);
 	local_irq_restore(flags);
 	return 0;
+}
+
+/* CR4.PCE is set for all processes under rdpmc=2 in sysfs. */
+bool perfctr_cpu_user_reads(void)
+{
+	return perfctr_user_rdpmc();
 }
 
 void perfctr_cpu_sleep(void)

@@ -629,6 +629,46 @@ START_TEST(hotplug)
 }
 END_TEST
 
+/* A state that stays on CPU 2 as long as that is online. */
+static struct thread resident;
+
+static void watch_resident(enum perfctr_cpu_event event)
+{
+	ck_assert(fake_irqs_off);
+	if (fake_cpu != 2)
+		return;
+	if (event == PERFCTR_CPU_OFFLINE) {
+		perfctr_cpu_suspend(&resident.state);
+		resident.cpu = -1;
+	} else {
+		ck_assert_int_eq(event, PERFCTR_CPU_ONLINE);
+		perfctr_cpu_resume(&resident.state);
+		resident.cpu = 2;
+	}
+}
+
+/* The watcher finds the counters before they are given back, and can use them at once. */
+START_TEST(watched)
+{
+	config = usual_config(_i);
+	machine_start(&config, true);
+	use_all(&resident);
+	thread_in(&resident, 2);
+	thread_run(&resident, &(struct work) { .instructions = 1000, .cycles = 1500 });
+	perfctr_cpu_set_watcher(watch_resident);
+	fake_cpu_down(2);
+	ck_assert_int_eq(resident.cpu, -1);
+	thread_check(&resident);
+	fake_cpu_up(2);
+	ck_assert_int_eq(resident.cpu, 2);
+	thread_run(&resident, &(struct work) { .instructions = 500, .cycles = 700 });
+	perfctr_cpu_set_watcher(NULL);
+	thread_out(&resident);
+	thread_check(&resident);
+	machine_stop();
+}
+END_TEST
+
 /* A CPU that goes offline gets its old values back. */
 START_TEST(offline_gives_back)
 {
@@ -1015,6 +1055,7 @@ Suite *cpus_suite(void)
 	tcase_add_test(tc, broken_cpu_is_not_claimed);
 	tcase_add_test(tc, unknown_perf);
 	tcase_add_loop_test(tc, hotplug, 1, 6);
+	tcase_add_loop_test(tc, watched, 1, 6);
 	tcase_add_loop_test(tc, offline_gives_back, 1, 6);
 	tcase_add_loop_test(tc, suspend_to_ram, 0, 10);
 	tcase_add_loop_test(tc, reserve_again, 0, 10);
