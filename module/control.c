@@ -330,7 +330,7 @@ static int op_stop(struct vperfctr_state *st, void *arg)
 }
 
 /* True if the CPU can count the control, for any kind: by one of its tables. */
-static bool can_count(const struct perfctr_cpu_control *control, int cpu)
+bool vperfctr_can_count(const struct perfctr_cpu_control *control, int cpu)
 {
 	const struct perfctr_cpu_kinds *kinds = control->kinds;
 	unsigned int i;
@@ -362,7 +362,7 @@ static noinline int check_affinity(const struct perfctr_cpu_control *control)
 	/* Changes of the mask hold this lock. */
 	raw_spin_lock_irqsave(&current->pi_lock, flags);
 	for_each_cpu(cpu, &current->cpus_mask) {
-		narrow = can_count(control, cpu);
+		narrow = vperfctr_can_count(control, cpu);
 		if (!narrow)
 			break;
 	}

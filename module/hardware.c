@@ -3,6 +3,9 @@
  * The reservation of the hardware.  Each state whose control has counters holds a
  * share.  Members of a family count by their root's, unless they have been opened.  The
  * first share reserves the counters, and the last one releases them.
+ *
+ * Sets of CPUs have shares, too.  Threads and sets exclude each other: the counters of a set
+ * stay loaded on its CPUs, and a context switch of a counted thread would change them.
  */
 #include <linux/bitops.h>
 #include <linux/cache.h>
@@ -14,12 +17,13 @@
 
 static DEFINE_MUTEX(hardware_mutex);	/* held for the first share and the last one */
 static refcount_t hardware_users ____cacheline_aligned_in_smp = REFCOUNT_INIT(0);
+static unsigned int hardware_sets;	/* of CPUs, under hardware_mutex; 0 while there are users */
 
 /*
  * Give the state a share, if it has none.
  *
  * Context: may sleep; the caller holds st->lock.
- * Return: 0, or an error of perfctr_cpu_reserve().
+ * Return: 0, or an error of perfctr_cpu_reserve(), or -EBUSY if CPUs are counted.
  */
 int vperfctr_get_hardware(struct vperfctr_state *st)
 {
@@ -30,7 +34,7 @@ int vperfctr_get_hardware(struct vperfctr_state *st)
 	if (!refcount_inc_not_zero(&hardware_users)) {
 		mutex_lock(&hardware_mutex);
 		if (!refcount_inc_not_zero(&hardware_users)) {
-			err = perfctr_cpu_reserve();
+			err = hardware_sets ? -EBUSY : perfctr_cpu_reserve();
 			if (!err)
 				refcount_set(&hardware_users, 1);
 		}
@@ -106,4 +110,34 @@ void vperfctr_release_unused(struct vperfctr_state *st)
 {
 	if (vperfctr_family_is_over(st))
 		vperfctr_release_hardware(st);
+}
+
+/*
+ * Give a set of CPUs a share.
+ *
+ * Context: may sleep.
+ * Return: 0, or an error of perfctr_cpu_reserve(), or -EBUSY if threads have shares.
+ */
+int vperfctr_get_cpu_hardware(void)
+{
+	int err = 0;
+
+	mutex_lock(&hardware_mutex);
+	if (refcount_read(&hardware_users))
+		err = -EBUSY;
+	else if (!hardware_sets)
+		err = perfctr_cpu_reserve();
+	if (!err)
+		hardware_sets++;
+	mutex_unlock(&hardware_mutex);
+	return err;
+}
+
+/* Context: may sleep; the counters of the set have stopped. */
+void vperfctr_release_cpu_hardware(void)
+{
+	mutex_lock(&hardware_mutex);
+	if (!--hardware_sets)
+		perfctr_cpu_release();
+	mutex_unlock(&hardware_mutex);
 }

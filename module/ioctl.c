@@ -351,6 +351,8 @@ long vperfctr_dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return vperfctr_open_ioctl((void __user *)arg);
 	case VPERFCTR_ATTACH:
 		return vperfctr_attach_ioctl((void __user *)arg);
+	case VPERFCTR_OPEN_CPUS:
+		return vperfctr_open_cpus_ioctl((void __user *)arg);
 	}
 	return -ENOTTY;
 }

@@ -38,6 +38,7 @@ static int __init vperfctr_init(void)
 	BUILD_BUG_ON(offsetof(struct vperfctr_page, ctr[VPERFCTR_MAX_CTRS]) > PAGE_SIZE);
 
 	vperfctr_overflow_init();
+	vperfctr_cpus_init();
 	err = perfctr_cpu_init();
 	if (err)
 		return err;

@@ -27,6 +27,7 @@
  *	state.c		creation and end of a state
  *	account.c	limits on a user's states and rings
  *	hardware.c	the reservation of the hardware
+ *	cpus.c		counting CPUs instead of threads
  *	permission.c	what a caller may do
  *	usercopy.h	copies from and to user memory
  */
@@ -340,6 +341,8 @@ int vperfctr_get_hardware(struct vperfctr_state *st);
 int vperfctr_share_hardware(struct vperfctr_state *st);
 void vperfctr_release_hardware(struct vperfctr_state *st);
 void vperfctr_release_unused(struct vperfctr_state *st);
+int vperfctr_get_cpu_hardware(void);
+void vperfctr_release_cpu_hardware(void);
 
 /* permission.c */
 bool vperfctr_may_count_kernel(void);
@@ -546,6 +549,13 @@ bool vperfctr_read_family(struct vperfctr_state *st, u64 *sums, unsigned int n,
 int vperfctr_read_members(struct vperfctr_state *root, u64 *sums,
 			  struct vperfctr_soft_sums *soft);
 
+/* cpus.c */
+void vperfctr_cpus_init(void);
+int vperfctr_open_cpus_ioctl(struct vperfctr_open_cpus __user *arg);
+bool vperfctr_cpus_refuse(const struct perfctr_cpu_state *state);
+void vperfctr_cpus_sleep(void);
+void vperfctr_cpus_wake(void);
+
 /* attach.c */
 int vperfctr_attach_ioctl(struct vperfctr_attach __user *arg);
 
@@ -553,6 +563,7 @@ int vperfctr_attach_ioctl(struct vperfctr_attach __user *arg);
 int vperfctr_get_control(struct vperfctr_control *header, struct perfctr_cpu_control *control,
 			 const struct vperfctr_control __user *arg);
 bool vperfctr_may_clock_kernel(const struct vperfctr_control *header);
+bool vperfctr_can_count(const struct perfctr_cpu_control *control, int cpu);
 bool vperfctr_is_restricted(const struct perfctr_cpu_control *control);
 int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __user *arg);
 int vperfctr_suspend(struct vperfctr_state *st);

@@ -133,8 +133,11 @@ static void enter_forbidden_cpu(struct vperfctr_state *st)
  */
 static void refuse_cpu(struct perfctr_cpu_state *state)
 {
-	struct vperfctr_state *st = container_of(state, struct vperfctr_state, cpu_state);
+	struct vperfctr_state *st;
 
+	if (vperfctr_cpus_refuse(state))
+		return;
+	st = container_of(state, struct vperfctr_state, cpu_state);
 	WRITE_ONCE(st->cpu, -1);
 	enter_forbidden_cpu(st);
 }
@@ -591,6 +594,7 @@ static int system_suspend(void *data)
 
 	if (st)
 		vperfctr_stop(st);
+	vperfctr_cpus_sleep();
 	/* The interrupt of a pending irq_work is lost, and no later one would be raised. */
 	irq_work_run();
 	perfctr_cpu_sleep();
@@ -601,7 +605,10 @@ static void system_resume(void *data)
 {
 	struct vperfctr_state *st = vperfctr_of_current();
 
+	/* It runs already if the driver has reported that the CPU wakes. */
+	vperfctr_cpus_sleep();
 	perfctr_cpu_forget();
+	vperfctr_cpus_wake();
 	if (st)
 		vperfctr_start(st);
 }

@@ -105,6 +105,9 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, const u64 *register
 /* While states hold the counters, perf opens events that do not count. */
 #define PERF_IS_REFUSED	false
 
+/* True if perf cannot give a process the right to read counters while CPUs are counted. */
+#define CPUS_STAY_HIDDEN	true
+
 /* True if one register starts and stops all counters: they then agree in kernel mode. */
 static inline bool have_global_ctrl(void)
 {

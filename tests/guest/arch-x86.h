@@ -163,6 +163,9 @@ static inline bool perf_is_refused(void)
 
 #define PERF_IS_REFUSED	perf_is_refused()
 
+/* True if perf cannot give a process the right to RDPMC while CPUs are counted. */
+#define CPUS_STAY_HIDDEN	PERF_IS_REFUSED
+
 /* True if one register starts and stops all counters: they then agree in kernel mode. */
 static inline bool have_global_ctrl(void)
 {

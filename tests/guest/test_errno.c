@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cpus.h"
 #include "suite.h"
 
 /* The end of accessible memory: nothing can be accessed from here on. */
@@ -57,7 +58,8 @@ START_TEST(info_matches_processor)
 		       VPERFCTR_FEATURE_ISOLATE | VPERFCTR_FEATURE_KERNEL |
 		       VPERFCTR_FEATURE_ANY_KIND | VPERFCTR_FEATURE_PCINT |
 		       VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_INHERIT_IMODE |
-		       VPERFCTR_FEATURE_RECORDS | VPERFCTR_FEATURE_CLOCK;
+		       VPERFCTR_FEATURE_RECORDS | VPERFCTR_FEATURE_CLOCK |
+		       (CPUS_STAY_HIDDEN ? VPERFCTR_FEATURE_CPUS : 0);
 
 	ck_assert_uint_eq(info.size, sizeof(info));
 	ck_assert_uint_eq(info.abi_version, VPERFCTR_ABI_VERSION);
@@ -500,6 +502,8 @@ START_TEST(open_emfile)
 	count(fd, INSNS_USER);
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
 	assert_errno(try_open_state(0), EMFILE);
+	if (has(VPERFCTR_FEATURE_CPUS))
+		assert_errno(try_open_cpus(1, 0), EMFILE);
 	assert_status(fd, ATTACHED | ACTIVE);
 }
 END_TEST
@@ -517,7 +521,8 @@ START_TEST(enotty)
 	assert_errno(call(fd, VPERFCTR_OPEN, &i), ENOTTY);
 	assert_errno(call(fd, FIONREAD, &i), ENOTTY);
 	assert_errno(call(fd, VPERFCTR_ATTACH, &i), ENOTTY);
-	for (n = 6; n < 256; n++)
+	assert_errno(call(fd, VPERFCTR_OPEN_CPUS, &i), ENOTTY);
+	for (n = 7; n < 256; n++)
 		assert_errno(call(dev, _IO(0xD0, n), NULL), ENOTTY);
 	for (n = 0; n < 256; n++) {
 		if (n < 16 || n > 24)

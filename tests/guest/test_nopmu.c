@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Without a PMU, the generic driver has only the TSC. */
 
+#include "cpus.h"
 #include "suite.h"
 
 START_TEST(reported_in_info)
@@ -17,6 +18,12 @@ START_TEST(reported_in_info)
 	ck_assert_uint_eq(info.max_period, 0);
 	ck_assert_uint_eq(info.min_period, 0);
 	ck_assert_uint_ne(info.tsc_khz, 0);
+}
+END_TEST
+
+START_TEST(no_cpus)
+{
+	assert_errno(try_open_cpus(1, 0), EOPNOTSUPP);
 }
 END_TEST
 
@@ -107,6 +114,7 @@ END_TEST
 static void add(TCase *tc)
 {
 	tcase_add_test(tc, reported_in_info);
+	tcase_add_test(tc, no_cpus);
 	tcase_add_test(tc, no_counters);
 	tcase_add_test(tc, tsc_counts);
 }

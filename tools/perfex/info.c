@@ -21,6 +21,7 @@ static const struct flag_name features[] = {
 	{ VPERFCTR_FEATURE_INHERIT_IMODE, "inherit-imode (samples of children)" },
 	{ VPERFCTR_FEATURE_RECORDS, "records (mappings and threads beside samples)" },
 	{ VPERFCTR_FEATURE_CLOCK, "clock (samples by thread time)" },
+	{ VPERFCTR_FEATURE_CPUS, "cpus (whole CPUs can be counted)" },
 	{ 0, NULL }
 };
 

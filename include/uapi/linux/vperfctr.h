@@ -89,6 +89,7 @@
 #define VPERFCTR_FEATURE_INHERIT_IMODE	0x80 /* i-mode counters are inherited, too */
 #define VPERFCTR_FEATURE_RECORDS	0x100 /* rings can have VPERFCTR_RING_RECORDS */
 #define VPERFCTR_FEATURE_CLOCK		0x200 /* samples by thread time: clock_period */
+#define VPERFCTR_FEATURE_CPUS		0x400 /* whole CPUs can be counted: see OPEN_CPUS */
 
 /* cpu_type */
 #define VPERFCTR_CPU_GENERIC		0 /* no counters, only the TSC */
@@ -345,6 +346,42 @@ struct vperfctr_attach {
 	__u64 ring;		/* address of struct vperfctr_ring; 0: none */
 };
 
+/*
+ * VPERFCTR_OPEN_CPUS: count CPUs, whatever runs there.
+ *
+ * Argument: struct vperfctr_open_cpus *.  nrwords and mask are a set of CPUs, in words as
+ * those of VPERFCTR_CPUS.  Returns a descriptor of these CPUs, with the calls of the section
+ * "on a descriptor of CPUs" below.  CPUs that are offline may be among them, and are
+ * counted when they come online.  The call interrupts no CPU, and nothing is counted before
+ * CONTROL.  Closing the last descriptor ends the counting.
+ *
+ * This is for callers with CAP_PERFMON or CAP_SYS_ADMIN in the initial user namespace
+ * only, as it shows what all users do.  The module's parameter allow_kernel does not
+ * matter.  Errors:
+ *
+ *	EPERM	the caller has neither
+ *	EOPNOTSUPP  there is no VPERFCTR_FEATURE_CPUS: there are no counters, or the module
+ *		isolates and cannot keep perf from letting user mode read them
+ *	EINVAL	nrwords is 0 or greater than VPERFCTR_CPUS_MAX_WORDS, or there is no CPU
+ *		in the set
+ *	ENODEV	the set has a CPU that VPERFCTR_CPUS does not report
+ *	ENOMEM	there is no memory
+ *	EMFILE, ENFILE	as of open(2)
+ */
+#define VPERFCTR_OPEN_CPUS	_IO(0xD0, 6)
+
+#define VPERFCTR_OPEN_CPUS_NOCLOEXEC	0x01 /* exec leaves the descriptor open */
+
+#define VPERFCTR_CPUS_MAX_WORDS		4096
+
+struct vperfctr_open_cpus {
+	__u32 size;
+	__u32 flags;		/* VPERFCTR_OPEN_CPUS_* */
+	__u32 nrwords;		/* words at mask */
+	__u32 nrcpus;		/* out: number of CPUs in the set; in: 0 */
+	__u64 mask;		/* address of nrwords __u32: CPU n is bit n % 32 of word n / 32 */
+};
+
 /* ---- on the descriptor of a state ------------------------------------ */
 
 /*
@@ -470,7 +507,8 @@ struct vperfctr_attach {
  *	EPERM	kernel mode would be counted, and the caller lacks CAP_PERFMON and
  *		CAP_SYS_ADMIN (see VPERFCTR_FEATURE_KERNEL)
  *	EBUSY	there are counters, and perf_event or the NMI watchdog holds them:
- *		see `sysctl kernel.nmi_watchdog`
+ *		see `sysctl kernel.nmi_watchdog`; or CPUs are counted: see
+ *		VPERFCTR_OPEN_CPUS
  *	EIO	on the caller's CPU a counter that the processor reports does not count
  *		or cannot be written, as under some hypervisors; the kernel's log names
  *		the counter.  On another such CPU the owner is not counted, as on one
@@ -1062,6 +1100,88 @@ struct vperfctr_ring_page {
  * /proc/PID/fdinfo/FD has the lines vperfctr-owner (its thread id, or 0),
  * vperfctr-status (VPERFCTR_STATUS_*), vperfctr-tsc and vperfctr-pmc0 ... (sums).
  */
+
+/* ---- on a descriptor of CPUs ------------------------------------------- */
+
+/*
+ * A descriptor of VPERFCTR_OPEN_CPUS has the calls CONTROL, SUSPEND, RESUME and
+ * READ_CPUS.  All but READ_CPUS are EPERM for callers with neither CAP_PERFMON nor
+ * CAP_SYS_ADMIN in the initial user namespace.  They interrupt the CPUs of the set, and no
+ * others, except that on x86 before Linux 5.14 CONTROL clears the counters of all CPUs.  The
+ * descriptor cannot be mapped: mmap() fails with ENODEV.
+ *
+ * VPERFCTR_CONTROL stops the counters of all these CPUs, sets the sums as it does for a
+ * thread, and starts them.  Each CPU counts by the same control, on a hybrid processor
+ * with VPERFCTR_ANY_KIND by its kind's table.  A control with tsc_on, nractrs, nrictrs
+ * and soft all zero stops everything, releases the hardware, and keeps sums and control.
+ * The errors are those of VPERFCTR_CONTROL for a thread that do not depend on the thread,
+ * and:
+ *
+ *	EINVAL	flags or soft is not 0, or there is tsc_on without counters
+ *	EOPNOTSUPP  nrictrs is not 0; or the control has an event that a CPU cannot count
+ *		while its hyper-thread sibling is online
+ *	EUSERS	a CPU of the set cannot count this (see VPERFCTR_KIND_CPUS)
+ *	EBUSY	also: another descriptor counts one of these CPUs, or the state of a thread
+ *		has a control with counters
+ *	EIO	on one of these CPUs a counter does not work
+ *	EACCES	the module isolates, and user mode may read counters on one of these CPUs,
+ *		as rdpmc=2 in sysfs lets every process do
+ *
+ * While CPUs are counted, a thread's CONTROL with counters fails with EBUSY, on whatever
+ * CPU.  /proc/PID/fd shows who holds the counters: descriptors of CPUs are
+ * anon_inode:[vperfctr-cpus], and those of states are anon_inode:[vperfctr].  No process
+ * can read the counters in user mode meanwhile, unless the administrator sets rdpmc=2.
+ *
+ * Counts are those of all that the CPU executes, in the modes that evntsel names: threads,
+ * the kernel with its interrupts and its idle task, and the module's own work for
+ * READ_CPUS.  A CPU that sleeps counts only the TSC: its clock stands still.  A guest of a
+ * virtual machine counts by its own modes, its kernel as kernel mode, unless the
+ * hypervisor stops the counters for it.
+ *
+ * A CPU that goes offline keeps its counts, and continues when it comes online.  The time
+ * of a suspend to RAM is not counted.
+ *
+ * VPERFCTR_SUSPEND and VPERFCTR_RESUME pause all counting and continue it, as for a thread.
+ * They keep the hardware.
+ *
+ * /proc/PID/fdinfo/FD has the lines vperfctr-cpus (a list) and vperfctr-status
+ * (VPERFCTR_STATUS_ACTIVE and _SUSPENDED).
+ */
+
+/*
+ * VPERFCTR_READ_CPUS: return the sums of all CPUs of a set.
+ *
+ * Argument: struct vperfctr_read_cpus *.  The addresses in it say where to store each
+ * part; 0 where a part is not wanted.  Any holder of the descriptor may call it.  Each
+ * counted CPU is interrupted once.  The sums of one CPU are consistent with each other, and
+ * those of different CPUs are some microseconds apart.  Errors:
+ *
+ *	EOVERFLOW  nrcpus or nrctrs is smaller than the number of CPUs or of controlled
+ *		counters; both are set to these numbers, and nothing else is written
+ */
+#define VPERFCTR_READ_CPUS	_IO(0xD0, 25)
+
+struct vperfctr_read_cpus {
+	__u32 size;
+	__u32 status;		/* out: VPERFCTR_STATUS_ACTIVE and _SUSPENDED */
+	__u32 nrcpus;		/* in: room in the arrays; out: number of CPUs in the set */
+	__u32 nrctrs;		/* in: room in each sums; out: number of controlled counters */
+	__u64 cpus;		/* address of nrcpus struct vperfctr_cpu, in ascending order */
+	/*
+	 * Address of nrcpus struct vperfctr_sums, in the same order.  Each has as many
+	 * counters as are controlled, and the next one follows at once.
+	 */
+	__u64 sums;
+};
+
+struct vperfctr_cpu {
+	__u32 cpu;
+	__u32 status;		/* VPERFCTR_CPU_STATUS_* */
+};
+
+#define VPERFCTR_CPU_STATUS_COUNTS	0x01 /* is counted now */
+#define VPERFCTR_CPU_STATUS_OFFLINE	0x02 /* was offline since CONTROL, and not counted */
+#define VPERFCTR_CPU_STATUS_FAILED	0x04 /* came online since, and a counter does not work */
 
 /* ---- the page --------------------------------------------------------- */
 

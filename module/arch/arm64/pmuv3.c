@@ -185,7 +185,7 @@ static int pmuv3_probe(void)
 	describe_kind(info, &pmu_kind[0]);
 	info->cpu_type = VPERFCTR_CPU_ARM_PMUV3;
 	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC | VPERFCTR_FEATURE_PCINT |
-			 (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
+			 VPERFCTR_FEATURE_CPUS | (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
 	info->nrkinds = 1;
 	info->tsc_khz = perfctr_tsc_khz();
 	info->pmc_width = pmu.is_wide ? 64 : 32;

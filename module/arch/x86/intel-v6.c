@@ -15,9 +15,17 @@
 #include "regs.h"
 #include "x86.h"
 
+/*
+ * While CPUs are counted, a process can open an event of perf's, which waits, and map it.
+ * That gives it the right to RDPMC, which would show what the CPU counts.
+ */
 static int intel_v6_probe(void)
 {
-	return perfctr_intel_probe(true);
+	int err = perfctr_intel_probe(true);
+
+	if (perfctr_isolate)
+		perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_CPUS;
+	return err;
 }
 
 static int intel_v6_probe_kind(struct vperfctr_info *info)

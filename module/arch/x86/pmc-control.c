@@ -76,7 +76,7 @@ bool perfctr_x86_pmc_describe(unsigned int width, unsigned int fixed_width,
 		return false;
 	perfctr_cpu_sampling_ns = perfctr_sampling_ns(narrowest);
 	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
-			 (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
+			 VPERFCTR_FEATURE_CPUS | (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
 	info->nrkinds = 1;
 	info->tsc_khz = tsc_khz;
 	info->pmc_width = width;

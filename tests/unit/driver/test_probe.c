@@ -46,6 +46,7 @@ static void check_info(const struct model_config *config)
 			  ~config->events_absent & 0x7f & ((1U << config->nr_events) - 1));
 	ck_assert_uint_eq(info->features,
 			  VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
+			  (model.new_perf && perfctr_isolate ? 0 : VPERFCTR_FEATURE_CPUS) |
 			  (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0) |
 			  (config->no_apic ? 0 : VPERFCTR_FEATURE_PCINT));
 	check_max_period(config);

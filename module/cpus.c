@@ -1,0 +1,773 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counting CPUs, whatever runs there: VPERFCTR_OPEN_CPUS.
+ *
+ * A set of CPUs has a slot for each: a low-level state that is resumed on its CPU, and stays
+ * so until the counting ends.  No thread's state with counters exists meanwhile, as
+ * hardware.c gives the counters either to threads or to sets.  So context switches leave a
+ * slot's counters alone, and have no code for them.
+ *
+ * Calls start, stop and sample the slots by interrupts of their CPUs.  CPUs that come and go
+ * do the same for their own slots, by the events of the low-level driver.
+ *
+ * A slot that is `on` is changed by its CPU only, with interrupts disabled.  Calls turn it on
+ * and off by an interrupt, and change the rest of it while it is off.  They hold the lock of
+ * hotplug, so that no CPU comes or goes meanwhile.  A CPU may sleep and wake meanwhile, which
+ * does nothing to a slot that is off.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/capability.h>
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/fcntl.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/irqflags.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/uaccess.h>
+
+#include "compat/compiler.h"
+#include "compat/hrtimer.h"
+#include "state.h"
+#include "usercopy.h"
+
+#define OPEN_CPUS_SIZE_VER0	24
+#define READ_CPUS_SIZE_VER0	32
+
+/*
+ * Counters of 48 bits need this, as an idle or isolated CPU may never switch: 2^48 events take
+ * 48 minutes at the rate that perfctr_sampling_ns() assumes.
+ */
+#define WIDE_SAMPLING_NS	(20ULL * 60 * NSEC_PER_SEC)
+
+/* The counters of one CPU. */
+struct cpu_slot {
+	const struct vperfctr_cpus *set;
+	unsigned int cpu;
+	bool on;			/* counts while its CPU is present */
+	bool present;			/* its CPU is online, with its driver ready */
+	bool running;			/* its counters run */
+	u32 status;			/* VPERFCTR_CPU_STATUS_*, without COUNTS */
+	int err;			/* of prepare_here() */
+	struct perfctr_cpu_state cpu_state;
+	/* Room for struct vperfctr_page and its counters. */
+	u64 page[offsetof(struct vperfctr_page, ctr[VPERFCTR_MAX_CTRS]) / sizeof(u64)];
+};
+
+/* A set of CPUs: one open file. */
+struct vperfctr_cpus {
+	struct mutex lock;		/* held by calls; nests outside the lock of hotplug */
+	struct cpumask mask;
+	unsigned int nrcpus;
+	bool active;			/* has the hardware, and its slots are published */
+	bool suspended;
+	struct perfctr_cpu_kinds *kinds; /* of the slots' controls; NULL: for one kind only */
+	struct cpu_slot *slots[];	/* in the order of CPUs */
+};
+
+/* The slot that counts this CPU, or NULL. */
+static DEFINE_PER_CPU(struct cpu_slot *, slot_here);
+
+/* Held to publish slots, and to withdraw them. */
+static DEFINE_MUTEX(slots_mutex);
+
+/* Samples the slot of its CPU before a counter can wrap twice. */
+static DEFINE_PER_CPU(struct hrtimer, wrap_timer);
+
+/* ---- on the CPU concerned ------------------------------------------------- */
+
+/* All of these run with interrupts disabled. */
+
+static ktime_t sampling_period(void)
+{
+	return ns_to_ktime(perfctr_cpu_sampling_ns ?: WIDE_SAMPLING_NS);
+}
+
+static enum hrtimer_restart wrap_tick(struct hrtimer *timer)
+{
+	struct cpu_slot *slot = *this_cpu_ptr(&slot_here);
+
+	if (!slot || !slot->on)
+		return HRTIMER_NORESTART;
+	if (slot->running)
+		perfctr_cpu_sample(&slot->cpu_state);
+	hrtimer_forward_now(timer, sampling_period());
+	return HRTIMER_RESTART;
+}
+
+static void start_slot(struct cpu_slot *slot)
+{
+	if (!slot->on || !slot->present || slot->running)
+		return;
+	/* CONTROL has found a table for the kind of each CPU. */
+	if (slot->cpu_state.control.kinds && !perfctr_cpu_enter_kind(&slot->cpu_state))
+		return;
+	WRITE_ONCE(slot->running, true);
+	perfctr_cpu_resume(&slot->cpu_state);
+}
+
+static void stop_slot(struct cpu_slot *slot)
+{
+	if (!slot->running)
+		return;
+	perfctr_cpu_suspend(&slot->cpu_state);
+	WRITE_ONCE(slot->running, false);
+}
+
+/*
+ * The driver cannot count on the CPU of a slot, which has come online and is tried again.
+ *
+ * Context: resume.
+ * Return: false if the state is not that of a slot.
+ */
+bool vperfctr_cpus_refuse(const struct perfctr_cpu_state *state)
+{
+	struct cpu_slot *slot = *this_cpu_ptr(&slot_here);
+
+	if (!slot || state != &slot->cpu_state)
+		return false;
+	WRITE_ONCE(slot->running, false);
+	WRITE_ONCE(slot->status, slot->status | VPERFCTR_CPU_STATUS_FAILED);
+	return true;
+}
+
+static struct cpu_slot *own_slot(const void *set)
+{
+	struct cpu_slot *slot = *this_cpu_ptr(&slot_here);
+
+	return slot && slot->set == set ? slot : NULL;
+}
+
+static void turn_on_here(void *set)
+{
+	struct cpu_slot *slot = own_slot(set);
+
+	if (!slot)
+		return;
+	slot->on = true;
+	start_slot(slot);
+	hrtimer_start(this_cpu_ptr(&wrap_timer), sampling_period(), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static void turn_off_here(void *set)
+{
+	struct cpu_slot *slot = own_slot(set);
+
+	if (!slot)
+		return;
+	slot->on = false;
+	stop_slot(slot);
+	/* It is not running: it never leaves this CPU, whose interrupts are disabled. */
+	hrtimer_cancel(this_cpu_ptr(&wrap_timer));
+}
+
+static void withdraw_here(void *set)
+{
+	if (own_slot(set))
+		*this_cpu_ptr(&slot_here) = NULL;
+}
+
+static void sample_here(void *set)
+{
+	struct cpu_slot *slot = own_slot(set);
+
+	if (slot && slot->running)
+		perfctr_cpu_sample(&slot->cpu_state);
+}
+
+static void prepare_here(void *set)
+{
+	struct cpu_slot *slot = own_slot(set);
+
+	if (slot)
+		slot->err = perfctr_cpu_prepare() ?:
+			    (perfctr_isolate && perfctr_cpu_user_reads() ? -EACCES : 0);
+}
+
+/* ---- CPUs that come and go ------------------------------------------------- */
+
+/* See perfctr_cpu_watcher. */
+static void watch_cpu(enum perfctr_cpu_event event)
+{
+	struct cpu_slot *slot = *this_cpu_ptr(&slot_here);
+
+	if (!slot)
+		return;
+	switch (event) {
+	case PERFCTR_CPU_ONLINE:
+		slot->present = true;
+		if (slot->on)
+			turn_on_here((void *)slot->set);
+		break;
+	case PERFCTR_CPU_OFFLINE:
+		stop_slot(slot);
+		hrtimer_cancel(this_cpu_ptr(&wrap_timer));
+		slot->present = false;
+		WRITE_ONCE(slot->status, slot->status | VPERFCTR_CPU_STATUS_OFFLINE);
+		break;
+	case PERFCTR_CPU_SLEEPS:
+		/* The timer stays: the idle task has programmed the clock by now. */
+		stop_slot(slot);
+		break;
+	case PERFCTR_CPU_WAKES:
+		start_slot(slot);
+		break;
+	}
+}
+
+/* The CPU that is online last is about to sleep with the system.  Context: as above. */
+void vperfctr_cpus_sleep(void)
+{
+	watch_cpu(PERFCTR_CPU_SLEEPS);
+}
+
+void vperfctr_cpus_wake(void)
+{
+	watch_cpu(PERFCTR_CPU_WAKES);
+}
+
+/* ---- slots ------------------------------------------------------------------ */
+
+/* Call a function on the CPUs of the set that are online.  Context: cpus_read_lock() held. */
+static void on_cpus(struct vperfctr_cpus *set, void (*func)(void *))
+{
+	on_each_cpu_mask(&set->mask, func, set, 1);
+}
+
+/* Start or stop the counting.  Context: as above; the slots are published. */
+static void turn(struct vperfctr_cpus *set, bool on)
+{
+	unsigned int i;
+
+	on_cpus(set, on ? turn_on_here : turn_off_here);
+	for (i = 0; i < set->nrcpus; i++) {
+		if (!set->slots[i]->present)
+			set->slots[i]->on = on;
+	}
+}
+
+/*
+ * End the counting.  Each CPU withdraws its own slot, as it may be looking at it.
+ *
+ * Context: cpus_read_lock() held.
+ */
+static void withdraw_slots(struct vperfctr_cpus *set)
+{
+	unsigned int i;
+
+	turn(set, false);
+	on_cpus(set, withdraw_here);
+	mutex_lock(&slots_mutex);
+	for (i = 0; i < set->nrcpus; i++) {
+		if (!set->slots[i]->present)
+			*per_cpu_ptr(&slot_here, set->slots[i]->cpu) = NULL;
+	}
+	mutex_unlock(&slots_mutex);
+}
+
+/*
+ * Make the slots known to their CPUs.  They do nothing before they are on.
+ *
+ * Context: cpus_read_lock() held.
+ * Return: 0, or -EBUSY if another set counts one of the CPUs.
+ */
+static int publish_slots(struct vperfctr_cpus *set)
+{
+	unsigned int i;
+	int err = 0;
+
+	mutex_lock(&slots_mutex);
+	for (i = 0; i < set->nrcpus && !err; i++) {
+		if (*per_cpu_ptr(&slot_here, set->slots[i]->cpu))
+			err = -EBUSY;
+	}
+	for (i = 0; i < set->nrcpus && !err; i++) {
+		struct cpu_slot *slot = set->slots[i];
+
+		slot->present = cpumask_test_cpu(slot->cpu, cpu_online_mask);
+		/* Its CPU may look at it at once, as it goes to sleep. */
+		smp_store_release(per_cpu_ptr(&slot_here, slot->cpu), slot);
+	}
+	mutex_unlock(&slots_mutex);
+	return err;
+}
+
+static void free_set(struct vperfctr_cpus *set)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nrcpus; i++)
+		kfree(set->slots[i]);
+	vperfctr_put_kinds(set->kinds);
+	kfree(set);
+}
+
+/* Context: may sleep. */
+static struct cpu_slot *make_slot(struct vperfctr_cpus *set, unsigned int cpu)
+{
+	struct cpu_slot *slot = kzalloc(sizeof(*slot), GFP_KERNEL_ACCOUNT);
+
+	if (slot) {
+		slot->set = set;
+		slot->cpu = cpu;
+		slot->cpu_state.page = (void *)slot->page;
+	}
+	return slot;
+}
+
+/* Return: the set, which has the mask, or an ERR_PTR(). */
+static struct vperfctr_cpus *make_set(const struct cpumask *mask)
+{
+	unsigned int cpu, nr = cpumask_weight(mask);
+	struct vperfctr_cpus *set;
+
+	set = kzalloc(struct_size(set, slots, nr), GFP_KERNEL_ACCOUNT);
+	if (!set)
+		return ERR_PTR(-ENOMEM);
+	mutex_init(&set->lock);
+	cpumask_copy(&set->mask, mask);
+	for_each_cpu(cpu, mask) {
+		struct cpu_slot *slot = make_slot(set, cpu);
+
+		if (!slot) {
+			free_set(set);
+			return ERR_PTR(-ENOMEM);
+		}
+		set->slots[set->nrcpus++] = slot;
+	}
+	return set;
+}
+
+/* ---- control, suspend, resume --------------------------------------------- */
+
+/* Release the hardware of a set, whose slots need not have been published. */
+static void give_up(struct vperfctr_cpus *set)
+{
+	if (set->active) {
+		cpus_read_lock();
+		withdraw_slots(set);
+		cpus_read_unlock();
+	}
+	vperfctr_release_cpu_hardware();
+	set->active = false;
+	set->suspended = false;
+}
+
+/* End the counting, if there is any. */
+static void deactivate(struct vperfctr_cpus *set)
+{
+	if (set->active)
+		give_up(set);
+}
+
+/* Context: cpus_read_lock() held; the slots are published.  Return: 0 or an errno. */
+static int prepare_cpus(struct vperfctr_cpus *set)
+{
+	unsigned int i;
+	int err = 0;
+
+	on_cpus(set, prepare_here);
+	for (i = 0; i < set->nrcpus && !err; i++) {
+		if (set->slots[i]->present)
+			err = set->slots[i]->err;
+	}
+	return err;
+}
+
+/*
+ * Take the hardware, and prepare the CPUs.  A set that is active may have a CPU that came
+ * online later, and failed.
+ *
+ * Context: cpus_read_lock() is not held: the reservation acquires it.
+ * Return: 0, or an error of VPERFCTR_CONTROL; then nothing has changed.
+ */
+static int activate(struct vperfctr_cpus *set)
+{
+	bool was_active = set->active;
+	int err = 0;
+
+	if (!was_active)
+		err = vperfctr_get_cpu_hardware();
+	if (err)
+		return err;
+	cpus_read_lock();
+	if (!was_active)
+		err = publish_slots(set);
+	set->active = !err;
+	if (!err)
+		err = prepare_cpus(set);
+	cpus_read_unlock();
+	if (err && !was_active)
+		give_up(set);
+	return err;
+}
+
+static void install_control(struct vperfctr_cpus *set, struct perfctr_cpu_control *control,
+			    u64 preserve)
+{
+	struct perfctr_cpu_kinds *old = set->kinds;
+	unsigned int i;
+
+	cpus_read_lock();
+	turn(set, false);
+	for (i = 0; i < set->nrcpus; i++) {
+		struct cpu_slot *slot = set->slots[i];
+
+		perfctr_cpu_update_control(&slot->cpu_state, control, preserve);
+		slot->status = slot->present ? 0 : VPERFCTR_CPU_STATUS_OFFLINE;
+	}
+	turn(set, true);
+	cpus_read_unlock();
+	set->kinds = control->kinds;
+	control->kinds = old;	/* the caller puts it */
+	set->suspended = false;
+}
+
+/* True if an event must not be counted while a hyper-thread sibling is online. */
+static bool must_be_alone(const struct perfctr_cpu_control *control)
+{
+	const struct perfctr_cpu_kinds *kinds = control->kinds;
+	unsigned int i;
+
+	for (i = 0; kinds && i < kinds->nr; i++) {
+		if (kinds->control[i].alone)
+			return true;
+	}
+	return control->alone;
+}
+
+/* Check what a control for CPUs must have beside a thread's.  Return: 0 or an errno. */
+static int check_control(const struct vperfctr_cpus *set, const struct vperfctr_control *header,
+			 const struct perfctr_cpu_control *control)
+{
+	unsigned int cpu;
+
+	if (header->flags || header->soft || (header->tsc_on && !perfctr_nrctrs(control)))
+		return -EINVAL;
+	/* Siblings come online at any time. */
+	if (control->nrictrs || must_be_alone(control))
+		return -EOPNOTSUPP;
+	if (!perfctr_nrctrs(control))
+		return 0;
+	for_each_cpu(cpu, &set->mask) {
+		if (!vperfctr_can_count(control, cpu))
+			return -EUSERS;
+	}
+	return 0;
+}
+
+/* Context: may sleep; the caller holds set->lock. */
+static int change_control(struct vperfctr_cpus *set, const struct vperfctr_control *header,
+			  struct perfctr_cpu_control *control)
+{
+	int err;
+
+	if (!perfctr_nrctrs(control)) {
+		deactivate(set);
+		return 0;
+	}
+	err = activate(set);
+	if (!err)
+		install_control(set, control, header->preserve);
+	return err;
+}
+
+static int set_control(struct vperfctr_cpus *set, const struct vperfctr_control __user *arg)
+{
+	struct perfctr_cpu_control control __uninitialized;
+	struct vperfctr_control header;
+	int err;
+
+	err = vperfctr_get_control(&header, &control, arg);
+	if (!err)
+		err = check_control(set, &header, &control);
+	if (!err && mutex_lock_killable(&set->lock))
+		err = -EINTR;
+	if (!err) {
+		err = change_control(set, &header, &control);
+		mutex_unlock(&set->lock);
+	}
+	vperfctr_put_kinds(control.kinds);
+	return err;
+}
+
+static int set_suspend(struct vperfctr_cpus *set, bool suspend)
+{
+	int err = 0;
+
+	if (mutex_lock_killable(&set->lock))
+		return -EINTR;
+	if (!set->active) {
+		err = -EINVAL;
+	} else if (set->suspended != suspend) {
+		cpus_read_lock();
+		turn(set, !suspend);
+		cpus_read_unlock();
+		set->suspended = suspend;
+	}
+	mutex_unlock(&set->lock);
+	return err;
+}
+
+/* ---- read ------------------------------------------------------------------- */
+
+static u32 status_of(const struct vperfctr_cpus *set)
+{
+	return (set->active ? VPERFCTR_STATUS_ACTIVE : 0) |
+	       (set->suspended ? VPERFCTR_STATUS_SUSPENDED : 0);
+}
+
+/* Copy the sums of a slot, which its CPU may be updating.  Return: their number. */
+static unsigned int copy_sums(const struct cpu_slot *slot, u64 *sums)
+{
+	const struct vperfctr_page *page = slot->cpu_state.page;
+	unsigned int i, n = perfctr_nrctrs(&slot->cpu_state.control);
+	u32 samplecount;
+
+	for (;;) {
+		samplecount = READ_ONCE(page->samplecount);
+		smp_rmb();	/* pairs with the smp_wmb()s of the writer */
+		sums[0] = READ_ONCE(page->tsc_sum);
+		for (i = 0; i < n; i++)
+			sums[1 + i] = READ_ONCE(page->ctr[i].sum);
+		smp_rmb();	/* pairs in the same way */
+		if (!(samplecount & 1) && READ_ONCE(page->samplecount) == samplecount)
+			return 1 + n;
+		cpu_relax();
+	}
+}
+
+static int put_cpu_status(const struct cpu_slot *slot, struct vperfctr_cpu __user *arg)
+{
+	struct vperfctr_cpu cpu = {
+		.cpu = slot->cpu,
+		.status = READ_ONCE(slot->status) |
+			  (READ_ONCE(slot->running) ? VPERFCTR_CPU_STATUS_COUNTS : 0),
+	};
+
+	return copy_to_user(arg, &cpu, sizeof(cpu)) ? -EFAULT : 0;
+}
+
+/* Write what READ_CPUS returns of one CPU, and move on in the arrays. */
+static int put_slot(const struct cpu_slot *slot, struct vperfctr_read_cpus *req)
+{
+	u64 sums[1 + VPERFCTR_MAX_CTRS];
+	unsigned int n;
+	int err = 0;
+
+	if (req->cpus) {
+		err = put_cpu_status(slot, u64_to_user_ptr(req->cpus));
+		req->cpus += sizeof(struct vperfctr_cpu);
+	}
+	if (!err && req->sums) {
+		n = copy_sums(slot, sums);
+		err = vperfctr_put_words(u64_to_user_ptr(req->sums), sums, n);
+		req->sums += n * sizeof(u64);
+	}
+	return err;
+}
+
+/* Write the fields of the structure that are returned. */
+static int put_numbers(struct vperfctr_read_cpus __user *arg,
+		       const struct vperfctr_read_cpus *numbers)
+{
+	return put_user(numbers->nrcpus, &arg->nrcpus) || put_user(numbers->nrctrs, &arg->nrctrs) ?
+	       -EFAULT : 0;
+}
+
+/* Context: the caller holds set->lock, and no other lock, as it accesses user memory. */
+static int read_slots(struct vperfctr_cpus *set, struct vperfctr_read_cpus *req,
+		      struct vperfctr_read_cpus __user *arg)
+{
+	const struct vperfctr_read_cpus numbers = {
+		.nrcpus = set->nrcpus,
+		.nrctrs = perfctr_nrctrs(&set->slots[0]->cpu_state.control),
+	};
+	unsigned int i;
+	int err;
+
+	if (req->nrcpus < numbers.nrcpus || req->nrctrs < numbers.nrctrs)
+		return put_numbers(arg, &numbers) ?: -EOVERFLOW;
+	if (set->active && !set->suspended) {
+		cpus_read_lock();
+		on_cpus(set, sample_here);
+		cpus_read_unlock();
+	}
+	err = put_numbers(arg, &numbers);
+	if (!err && put_user(status_of(set), &arg->status))
+		err = -EFAULT;
+	for (i = 0; i < set->nrcpus && !err; i++)
+		err = put_slot(set->slots[i], req);
+	return err;
+}
+
+static int set_read(struct vperfctr_cpus *set, struct vperfctr_read_cpus __user *arg)
+{
+	struct vperfctr_read_cpus req;
+	int err;
+
+	err = vperfctr_get_struct(&req, sizeof(req), arg, READ_CPUS_SIZE_VER0);
+	if (err)
+		return err;
+	if (mutex_lock_killable(&set->lock))
+		return -EINTR;
+	err = read_slots(set, &req, arg);
+	mutex_unlock(&set->lock);
+	return err;
+}
+
+/* ---- the file ------------------------------------------------------------------ */
+
+static long set_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct vperfctr_cpus *set = file->private_data;
+
+	if (cmd == VPERFCTR_READ_CPUS)
+		return set_read(set, (void __user *)arg);
+	if (cmd != VPERFCTR_CONTROL && cmd != VPERFCTR_SUSPEND && cmd != VPERFCTR_RESUME)
+		return -ENOTTY;
+	if (!perfmon_capable())
+		return -EPERM;
+	if (cmd == VPERFCTR_CONTROL)
+		return set_control(set, (void __user *)arg);
+	return arg ? -EINVAL : set_suspend(set, cmd == VPERFCTR_SUSPEND);
+}
+
+static int set_release(struct inode *inode, struct file *file)
+{
+	struct vperfctr_cpus *set = file->private_data;
+
+	deactivate(set);
+	free_set(set);
+	return 0;
+}
+
+static void set_show(struct seq_file *m, struct file *file)
+{
+	struct vperfctr_cpus *set = file->private_data;
+	unsigned int i;
+	u32 status;
+
+	if (mutex_lock_killable(&set->lock))
+		return;
+	status = status_of(set);
+	mutex_unlock(&set->lock);
+	seq_printf(m, "vperfctr-cpus:\t%u", set->slots[0]->cpu);
+	for (i = 1; i < set->nrcpus; i++)
+		seq_printf(m, ",%u", set->slots[i]->cpu);
+	seq_printf(m, "\nvperfctr-status:\t0x%x\n", status);
+}
+
+static const struct file_operations set_fops = {
+	.owner		= THIS_MODULE,
+	.unlocked_ioctl	= set_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.release	= set_release,
+	.show_fdinfo	= set_show,
+};
+
+/* Add the CPUs of one word to the mask.  Return: 0, or -ENODEV if one does not exist. */
+static int add_word(struct cpumask *mask, unsigned int first, u32 word)
+{
+	unsigned int bit;
+
+	for (bit = 0; bit < 32; bit++) {
+		if (!(word & BIT(bit)))
+			continue;
+		if (first + bit >= nr_cpu_ids || !cpu_possible(first + bit))
+			return -ENODEV;
+		cpumask_set_cpu(first + bit, mask);
+	}
+	return 0;
+}
+
+static int get_mask(struct cpumask *mask, const u32 __user *words, u32 nrwords)
+{
+	u32 i, word;
+	int err = 0;
+
+	cpumask_clear(mask);
+	for (i = 0; i < nrwords && !err; i++) {
+		if (get_user(word, &words[i]))
+			return -EFAULT;
+		err = add_word(mask, i * 32, word);
+	}
+	return err ?: cpumask_empty(mask) ? -EINVAL : 0;
+}
+
+/* Return: a set of the CPUs that the caller names, or an ERR_PTR(). */
+static struct vperfctr_cpus *get_set(const struct vperfctr_open_cpus *req)
+{
+	struct vperfctr_cpus *set;
+	cpumask_var_t mask;
+	int err;
+
+	if (!alloc_cpumask_var(&mask, GFP_KERNEL))
+		return ERR_PTR(-ENOMEM);
+	err = get_mask(mask, u64_to_user_ptr(req->mask), req->nrwords);
+	set = err ? ERR_PTR(err) : make_set(mask);
+	free_cpumask_var(mask);
+	return set;
+}
+
+/* Return: a descriptor of the set, or an errno; then the set is gone. */
+static int install_set(struct vperfctr_cpus *set, u32 flags,
+		       struct vperfctr_open_cpus __user *arg)
+{
+	unsigned int nrcpus = set->nrcpus;
+	struct file *file;
+	int fd;
+
+	file = anon_inode_getfile("[vperfctr-cpus]", &set_fops, set, O_RDONLY);
+	if (IS_ERR(file)) {
+		free_set(set);
+		return PTR_ERR(file);
+	}
+	fd = get_unused_fd_flags(flags & VPERFCTR_OPEN_CPUS_NOCLOEXEC ? 0 : O_CLOEXEC);
+	if (fd >= 0 && put_user(nrcpus, &arg->nrcpus)) {
+		put_unused_fd(fd);
+		fd = -EFAULT;
+	}
+	if (fd < 0)
+		fput(file);
+	else
+		fd_install(fd, file);
+	return fd;
+}
+
+int vperfctr_open_cpus_ioctl(struct vperfctr_open_cpus __user *arg)
+{
+	struct vperfctr_open_cpus req;
+	struct vperfctr_cpus *set;
+	int err;
+
+	if (!perfmon_capable())
+		return -EPERM;
+	err = vperfctr_get_struct(&req, sizeof(req), arg, OPEN_CPUS_SIZE_VER0);
+	if (err)
+		return err;
+	if ((req.flags & ~VPERFCTR_OPEN_CPUS_NOCLOEXEC) || req.nrcpus || !req.nrwords ||
+	    req.nrwords > VPERFCTR_CPUS_MAX_WORDS)
+		return -EINVAL;
+	if (!(perfctr_cpu_info.features & VPERFCTR_FEATURE_CPUS))
+		return -EOPNOTSUPP;
+	set = get_set(&req);
+	return IS_ERR(set) ? PTR_ERR(set) : install_set(set, req.flags, arg);
+}
+
+/* Context: before perfctr_cpu_init(). */
+void __init vperfctr_cpus_init(void)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu)
+		hrtimer_setup(per_cpu_ptr(&wrap_timer, cpu), wrap_tick, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL_PINNED_HARD);
+	perfctr_cpu_set_watcher(watch_cpu);
+}
