@@ -296,6 +296,10 @@ static bool is_documented(unsigned int cmd, int err)
 		low = STRUCT | E(EXIST) | E(NOENT) | E(SRCH) | E(PERM) | E(AGAIN) | E(NOMEM) | E(INTR) | E(MFILE);
 		more = high(EUSERS) | high(EOPNOTSUPP);
 		break;
+	case VPERFCTR_OPEN_CPUS:
+		low = STRUCT | E(PERM) | E(NODEV) | E(NOMEM) | E(MFILE);
+		more = high(EOPNOTSUPP);
+		break;
 	case VPERFCTR_ATTACH:
 		low = STRUCT | E(BADF) | E(SRCH) | E(EXIST) | E(INTR) | E(AGAIN) | E(NOMEM) | E(MFILE) | E(PERM);
 		more = high(EUSERS) | high(EOPNOTSUPP);

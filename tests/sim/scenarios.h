@@ -49,6 +49,12 @@ void sim_records(void);
 void sim_records_watermark(void);
 void sim_leavers(void);
 
+/* counted.c */
+void sim_count_cpus(void);
+void sim_count_cpus_suspend(void);
+void sim_count_cpus_hotplug(void);
+void sim_compete_for_cpus(void);
+
 /* users.c */
 void sim_exec_thread(void);
 void sim_exec_set_uid(void);

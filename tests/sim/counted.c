@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Scenarios of counted CPUs. */
+#include "scenarios.h"
+#include "../unit/driver/model.h"
+
+#define must(call)	sim_must(call)
+
+#define MAX_CPUS	4
+
+struct reading {
+	struct vperfctr_read_cpus req;
+	struct vperfctr_cpu cpus[MAX_CPUS];
+	u64 sums[MAX_CPUS * 2];
+};
+
+static struct task_struct *workers[MAX_CPUS];
+static bool stop;
+
+static void worker(void *arg)
+{
+	while (!READ_ONCE(stop)) {
+		user_work(1 + sim_random(20));
+		if (!sim_choose(4, 1))
+			user_sleep(100);
+	}
+	(void)arg;
+}
+
+/* Instructions that all threads have executed in user mode: counted by the CPUs. */
+static u64 executed_by_all(void)
+{
+	u64 sum = current->sim->executed;
+	unsigned int i;
+
+	for (i = 0; i < nr_cpu_ids; i++)
+		sum += workers[i]->sim->executed;
+	return sum;
+}
+
+static int open_cpus(u32 mask)
+{
+	struct vperfctr_open_cpus req = {
+		.size = sizeof(req), .nrwords = 1, .mask = (unsigned long)&mask,
+	};
+
+	return must(user_device_ioctl(VPERFCTR_OPEN_CPUS, &req));
+}
+
+/* Count on all kinds of CPUs, or nothing. */
+static int control(int fd, bool something)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[2];
+
+	sim_fill_control(&control, &ctr[0], 0);
+	ctr[1] = ctr[0];
+	control.nractrs = something;
+	control.tsc_on = something;
+	if (something && sim_processor.others) {
+		control.kind = VPERFCTR_ANY_KIND;
+		control.nrkinds = 2;
+	}
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
+static u64 sum_of_all(int fd, struct reading *r)
+{
+	u64 sum = 0;
+	unsigned int i;
+
+	memset(r, 0, sizeof(*r));
+	r->req = (struct vperfctr_read_cpus) {
+		.size = sizeof(r->req), .nrcpus = MAX_CPUS, .nrctrs = 1,
+		.cpus = (unsigned long)r->cpus, .sums = (unsigned long)r->sums,
+	};
+	must(user_ioctl(fd, VPERFCTR_READ_CPUS, &r->req));
+	for (i = 0; i < r->req.nrcpus; i++)
+		sum += r->sums[i * (1 + r->req.nrctrs) + 1];
+	return sum;
+}
+
+/* A READ on which CPUs can be interrupted has a result between what was executed at its ends. */
+static void check_between(u64 sum, u64 least, u64 most)
+{
+	sim_require(sum >= least && sum <= most, "counted %llu, not between %llu and %llu", sum,
+		    least, most);
+}
+
+/*
+ * While CPUs go offline, a thread may run there after its CPU has left the set.  So there is
+ * only an upper limit of the counts.
+ */
+static void count_all(void *arg)
+{
+	unsigned int i, rounds = (unsigned long)arg;
+	struct reading r;
+	u64 before, sum, last = 0;
+	int fd;
+
+	fd = open_cpus((1U << nr_cpu_ids) - 1);
+	before = executed_by_all();
+	must(control(fd, true));
+	for (i = 0; i < rounds; i++) {
+		user_sleep(200);
+		sum = sum_of_all(fd, &r);
+		check_between(sum, last, executed_by_all() - before);
+		last = sum;
+	}
+	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	sum = sum_of_all(fd, &r);
+	user_sleep(200);
+	sim_require(sum_of_all(fd, &r) == sum, "a suspended CPU counts");
+	must(user_ioctl(fd, VPERFCTR_RESUME, NULL));
+	user_close(fd);
+}
+
+/*
+ * All is counted: no CPU goes offline, or only while the system suspends, when no thread of a
+ * user runs.
+ */
+static void count_all_exactly(void *suspends)
+{
+	struct reading r;
+	u64 before, began, least, sum;
+	int fd;
+
+	fd = open_cpus((1U << nr_cpu_ids) - 1);
+	before = executed_by_all();
+	must(control(fd, true));
+	began = executed_by_all();
+	user_sleep(1000);
+	if (suspends)
+		user_suspend();
+	user_sleep(1000);
+	least = executed_by_all() - began;
+	sum = sum_of_all(fd, &r);
+	check_between(sum, least, executed_by_all() - before);
+	user_close(fd);
+}
+
+/* Others open sets of the same CPUs, and change them at the same time. */
+static void interfere(void *arg)
+{
+	unsigned int i;
+	struct reading r;
+	int fd, err;
+
+	for (i = 0; i < 4; i++) {
+		fd = open_cpus(1 + sim_random((1U << nr_cpu_ids) - 1));
+		err = control(fd, true);
+		sim_require(!err || err == -EBUSY, "CONTROL: %d", err);
+		sum_of_all(fd, &r);
+		err = user_ioctl(fd, VPERFCTR_SUSPEND, NULL);
+		sim_require(!err || err == -EINVAL, "SUSPEND: %d", err);
+		if (sim_choose(2, 1))
+			must(control(fd, false));
+		user_close(fd);
+	}
+	(void)arg;
+}
+
+/* A thread that counts itself, if no CPU is counted. */
+static void count_thread(void *arg)
+{
+	unsigned int i;
+	u64 before;
+	int fd, err;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	for (i = 0; i < 6; i++) {
+		struct sim_counts c;
+
+		err = sim_control(fd, 0);
+		sim_require(!err || err == -EBUSY || err == -ENOMEM, "CONTROL of a thread: %d", err);
+		before = current->sim->executed;
+		user_work(20);
+		if (!err) {
+			must(sim_read_counts(fd, &c, 0));
+			sim_require(c.own[1] == current->sim->executed - before,
+				    "counted %llu instructions, not %llu", c.own[1],
+				    current->sim->executed - before);
+		}
+		must(control(fd, false));
+	}
+	user_close(fd);
+	(void)arg;
+}
+
+static void start_workers(void)
+{
+	unsigned int i;
+
+	stop = false;
+	for (i = 0; i < nr_cpu_ids; i++)
+		workers[i] = sim_process("works", 1000, worker, NULL);
+}
+
+static void stop_workers(void)
+{
+	unsigned int i;
+
+	WRITE_ONCE(stop, true);
+	for (i = 0; i < nr_cpu_ids; i++)
+		user_wait(workers[i]);
+}
+
+void sim_count_cpus(void)
+{
+	start_workers();
+	user_wait(sim_process("counts CPUs", 0, count_all_exactly, NULL));
+	stop_workers();
+}
+
+void sim_count_cpus_suspend(void)
+{
+	start_workers();
+	user_wait(sim_process("counts CPUs", 0, count_all_exactly, (void *)1UL));
+	stop_workers();
+}
+
+/* CPUs come and go. */
+void sim_count_cpus_hotplug(void)
+{
+	struct task_struct *task;
+	unsigned int i, cpu;
+
+	start_workers();
+	task = sim_process("counts CPUs", 0, count_all, (void *)6UL);
+	for (i = 0; i < 3; i++) {
+		cpu = sim_choose(nr_cpu_ids, 1);
+		sim_cpu_down(cpu);
+		sim_sleep_on(NULL, sim_ns() + 1000 * sim_choose(20, 1));
+		sim_cpu_up(cpu);
+	}
+	user_wait(task);
+	stop_workers();
+}
+
+/* Sets and threads compete for the counters. */
+void sim_compete_for_cpus(void)
+{
+	struct task_struct *task[4];
+	unsigned int i, cpu;
+
+	for (i = 0; i < 4; i++)
+		task[i] = sim_process(i < 2 ? "counts CPUs" : "counts", i < 2 ? 0 : 1000,
+				      i < 2 ? interfere : count_thread, NULL);
+	cpu = sim_choose(nr_cpu_ids, 1);
+	sim_cpu_down(cpu);
+	sim_sleep_on(NULL, sim_ns() + 1000 * sim_choose(20, 1));
+	sim_cpu_up(cpu);
+	for (i = 0; i < 4; i++)
+		user_wait(task[i]);
+}
