@@ -619,6 +619,16 @@ unsigned long interrupts_of_cpu1(void (*rounds)(int), int arg, unsigned long few
 	return fewest;
 }
 
+bool taking_interrupts_all(void)
+{
+	unsigned int major, minor;
+	struct utsname name;
+
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+		die("the kernel has no release");
+	return major < 5 || (major == 5 && minor < 14);
+}
+
 /* ---- perf and files --------------------------------------------------------- */
 
 u64 perf_config(u64 config)

@@ -209,6 +209,12 @@ void msleep(unsigned int ms);
  */
 unsigned long interrupts_of_cpu1(void (*rounds)(int), int arg, unsigned long few);
 
+/*
+ * True if the module interrupts all CPUs to take the hardware: before 5.14 it must clear what
+ * perf has left.
+ */
+bool taking_interrupts_all(void);
+
 /* ---- perf and files --------------------------------------------------------- */
 
 /* perf's config of a hardware event, for the tested kind of CPUs. */

@@ -471,6 +471,36 @@ static int do_open(struct step *s)
 	return fd < 0 ? fd : 0;
 }
 
+/* The set has a word, which follows the structure. */
+static int do_open_cpus(struct step *s)
+{
+	struct vperfctr_open_cpus *o = (void *)s->data;
+	int fd;
+
+	o->mask = (uintptr_t)place(s->c >> 4, o + 1, sizeof(u32), s->b);
+	if (o->mask == (uintptr_t)memory)
+		o->mask += sizeof(*o);	/* place() copies the whole step there */
+	fd = call(dev, VPERFCTR_OPEN_CPUS, place(s->c, o, s->len, s->b));
+	put_slot(s->slot, fd);
+	return fd < 0 ? fd : 0;
+}
+
+static int do_read_cpus(struct step *s)
+{
+	static u64 out[2][64 * (1 + VPERFCTR_MAX_CTRS)];
+	struct vperfctr_read_cpus *r = (void *)s->data;
+
+	if (r->nrctrs > VPERFCTR_MAX_CTRS)
+		r->nrctrs = VPERFCTR_MAX_CTRS;
+	if (r->nrcpus > 64)
+		r->nrcpus = 64;
+	r->cpus = s->a & 1 ? (uintptr_t)out[0] : 0;
+	r->sums = s->a & 2 ? (uintptr_t)place(s->c >> 4, out[1], 300, s->b) : 0;
+	if (r->sums == (uintptr_t)memory || r->sums == (uintptr_t)memory + 1)
+		r->sums = (uintptr_t)out[1];
+	return call(slots[s->slot], VPERFCTR_READ_CPUS, place(s->c, r, s->len, s->b));
+}
+
 static int do_map_op(struct step *s)
 {
 	void *at = maps[s->slot].at;
@@ -510,7 +540,7 @@ int do_step(struct step *s)
 
 	/* Prefer open slots: most of the time a closed one is not worth a try. */
 	for (u32 i = 0; i < SLOTS && slots[s->slot] < 0 && s->slot < 4 &&
-	     s->op != OP_OPEN; i++)
+	     s->op != OP_OPEN && s->op != OP_OPEN_CPUS; i++)
 		s->slot = i;
 	fd = slots[s->slot];
 	p.fd = fd;
@@ -533,7 +563,7 @@ int do_step(struct step *s)
 		return call(fd, VPERFCTR_RING, place(s->c, s->data, s->len, s->b));
 	case OP_STRANGE:
 		/* An OPEN here would leave a descriptor that is in no slot. */
-		if (s->a == VPERFCTR_OPEN)
+		if (s->a == VPERFCTR_OPEN || s->a == VPERFCTR_OPEN_CPUS)
 			return 0;
 		return call(s->b ? dev : fd, s->a, place(s->c, s->data, s->len, s->b));
 	case OP_MMAP:
@@ -577,6 +607,10 @@ int do_step(struct step *s)
 	case OP_SLEEP:
 		msleep(s->b % 4);
 		return 0;
+	case OP_OPEN_CPUS:
+		return do_open_cpus(s);
+	case OP_READ_CPUS:
+		return do_read_cpus(s);
 	}
 	return -EINVAL;
 }

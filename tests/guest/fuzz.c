@@ -410,6 +410,32 @@ static void make_step(struct step *s, bool first)
 	case OP_FORK:
 		s->a = below(4);	/* bit 0: share files; bit 1: do not wait */
 		break;
+	case OP_OPEN_CPUS: {
+		struct vperfctr_open_cpus *o = (void *)s->data;
+		u32 mask = 1 + below(one_in(5) ? 8 : 3);
+
+		o->size = sizeof(*o);
+		o->nrwords = 1;
+		s->len = sizeof(*o);
+		spoil(s->data, s->len);
+		memcpy(o + 1, &mask, sizeof(mask));
+		s->len += sizeof(u64);
+		s->c = choose_place();
+		s->slot = 1 + below(SLOTS - 1);
+		break;
+	}
+	case OP_READ_CPUS: {
+		struct vperfctr_read_cpus *r = (void *)s->data;
+
+		r->size = sizeof(*r);
+		r->nrcpus = one_in(4) ? below(4) : 64;
+		r->nrctrs = one_in(4) ? below(4) : VPERFCTR_MAX_CTRS;
+		s->len = sizeof(*r);
+		spoil(s->data, s->len);
+		s->a = below(4);
+		s->c = choose_place();
+		break;
+	}
 	default:
 		s->a = strange_value();
 		s->b = below(100);

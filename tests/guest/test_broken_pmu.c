@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cpus.h"
 #include "service.h"
 
 #define ONLINE	"/sys/devices/system/cpu/cpu1/online"
@@ -49,6 +50,31 @@ START_TEST(refused_on_broken_cpu)
 	}
 	read_sums(fd, &sums);
 	ck_assert_uint_gt(sums.tsc, 0);
+}
+END_TEST
+
+/* Nor is the CPU counted itself.  If it comes online later, only the others are. */
+START_TEST(broken_cpu_in_set)
+{
+	int set = open_cpus(3);
+	struct cpu_reading r;
+	struct control control;
+
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	assert_errno(set_control(set, &control), EIO);
+	ck_assert(counters_free());
+	write_file(ONLINE, "0");
+	assert_ok(set_control(set, &control));
+	write_file(ONLINE, "1");
+	read_cpus(set, &r);
+	ck_assert_uint_eq(r.cpus[0].status, VPERFCTR_CPU_STATUS_COUNTS);
+	ck_assert_uint_eq(r.cpus[1].status,
+			  VPERFCTR_CPU_STATUS_FAILED | VPERFCTR_CPU_STATUS_OFFLINE);
+	ck_assert_uint_eq(pmc_of(&r, 1, 0), 0);
+	assert_errno(set_control(set, &control), EIO);
+	close(set);
+	ck_assert(counters_free());
 }
 END_TEST
 
@@ -122,6 +148,7 @@ static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, refused_on_broken_cpu);
+	tcase_add_test(tc, broken_cpu_in_set);
 	tcase_add_test(tc, not_counted_on_broken_cpu);
 	tcase_add_test(tc, member_is_missed);
 	tcase_add_test(tc, broken_cpu_goes_and_returns);

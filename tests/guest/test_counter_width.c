@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "cpus.h"
 #include "service.h"
 
 #define CYCLES_BOTH	(SEL_BOTH | CYCLES)
@@ -156,10 +157,34 @@ START_TEST(timer_of_another_thread)
 }
 END_TEST
 
+/* The same for a CPU, on which no switch and no call samples the counters meanwhile. */
+START_TEST(counters_of_cpu_wrap)
+{
+	struct cpu_reading before, after;
+	struct control control;
+	int fd = open_cpus(1);
+	u64 tsc;
+
+	take_the_cpu();
+	control_init(&control, 1);
+	control_add(&control, 0, CYCLES_BOTH);
+	assert_ok(set_control(fd, &control));
+	read_cpus(fd, &before);
+	loop_for(phases[_i]);
+	read_cpus(fd, &after);
+	tsc = tsc_sum_of(&after, 0) - tsc_sum_of(&before, 0);
+	ck_assert_uint_ge(tsc, phases[_i] * (u64)info.tsc_khz);
+	check_close(pmc_of(&after, 0, 0) - pmc_of(&before, 0, 0),
+		    tsc * CYCLES_PER_NS * 1000000 / info.tsc_khz, "cycles of the CPU and TSC");
+	close(fd);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
 	tcase_add_loop_test(tc, counters_wrap, 0, sizeof(phases) / sizeof(phases[0]));
 	tcase_add_test(tc, counters_wrap_after_pause);
+	tcase_add_loop_test(tc, counters_of_cpu_wrap, 0, sizeof(phases) / sizeof(phases[0]));
 	tcase_add_test(tc, timer_of_another_thread);
 }
 

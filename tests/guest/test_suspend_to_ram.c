@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cpus.h"
 #include "overflow.h"
 
 #define POWER "/sys/power/"
@@ -171,11 +172,46 @@ START_TEST(suspended_with_timer)
 }
 END_TEST
 
+/* Counted CPUs keep their counts, and go on. */
+START_TEST(counted_cpus)
+{
+	struct cpu_reading before, after;
+	struct control control;
+	int fd, cpu;
+
+	if (!can_sleep() || !has(VPERFCTR_FEATURE_CPUS))
+		return;
+	fd = open_cpus((1U << nr_cpus()) - 1);
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	if (info.nrkinds > 1)
+		control_any_kind(&control);
+	assert_ok(set_control(fd, &control));
+	loop(1000000);
+	read_cpus(fd, &before);
+	sleep_and_wake();
+	for (cpu = 0; cpu < nr_cpus(); cpu++) {
+		read_cpus(fd, &after);
+		ck_assert(after.cpus[cpu].status & VPERFCTR_CPU_STATUS_COUNTS);
+		ck_assert_uint_ge(pmc_of(&after, cpu, 0), pmc_of(&before, cpu, 0));
+		ck_assert_uint_lt(pmc_of(&after, cpu, 0), pmc_of(&before, cpu, 0) + 1000000);
+		pin(cpu);
+		loop(1000000);
+		before = after;
+		read_cpus(fd, &after);
+		ck_assert_uint_ge(pmc_of(&after, cpu, 0), pmc_of(&before, cpu, 0) + 2000000);
+		ck_assert_uint_lt(pmc_of(&after, cpu, 0), pmc_of(&before, cpu, 0) + 3000000);
+	}
+	close(fd);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
 	tcase_add_loop_test(tc, suspended_by_counted_thread, 0, 2);
 	tcase_add_test(tc, suspended_beside_counted_threads);
 	tcase_add_loop_test(tc, suspended_with_timer, 0, 2);
+	tcase_add_test(tc, counted_cpus);
 }
 
 int main(void)

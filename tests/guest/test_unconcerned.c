@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "suite.h"
@@ -58,17 +57,6 @@ static void open_beside_perf(void)
 	perf = perf_open(0, false);
 	ck_assert_int_ge(perf, 0);
 	close(perf);
-}
-
-/* Before 5.14 the module must clear what perf has left, on all CPUs. */
-static bool all_are_concerned(void)
-{
-	unsigned int major, minor;
-	struct utsname name;
-
-	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
-		die("the kernel has no release");
-	return major < 5 || (major == 5 && minor < 14);
 }
 
 /* Return the pid of the thread by which the module changes the rights of CPU 1, or 0. */
@@ -148,7 +136,7 @@ START_TEST(take_and_release)
 	unsigned long n, times;
 	pid_t pid = 0, thread;
 
-	if (all_are_concerned())
+	if (taking_interrupts_all())
 		return;
 	if (victim != IDLE) {
 		runs = shared_memory(PAGE);
