@@ -24,6 +24,10 @@
 #define RING_PAGES	16
 #define RING_SAMPLES	1024
 #define FRAMES		16
+/* Samples with a stack are larger, and so the rings of both. */
+#define STACK		8192
+#define STACK_SAMPLES	256
+#define STACK_PAGES	1024
 
 volatile u64 signals;
 
@@ -91,6 +95,20 @@ static __attribute__((noipa)) void measure_deeper(const struct measurement *m, u
 	asm volatile("" : : : "memory");
 }
 
+/*
+ * The same, with more on the stack than a sample has of it.  Its place within a page is
+ * always the same, as each page takes some instructions.
+ */
+static __attribute__((noipa)) void measure_below_stack(const struct measurement *m)
+{
+	char stack[STACK + PAGE] __attribute__((aligned(PAGE)));
+
+	memset(stack, 1, sizeof(stack));
+	asm volatile("" : : "r" (stack) : "memory");
+	measure_overflows(m->name, m->happened);
+	asm volatile("" : : "r" (stack) : "memory");
+}
+
 /* A sample's room in the ring. */
 static void emit_bytes(const char *name, unsigned int size)
 {
@@ -114,7 +132,7 @@ static int our_fd = -1;
 static const struct vperfctr_ring_page *our_page;
 
 /* Start counting with overflows.  Return: the address of their number. */
-static const volatile u64 *open_ours(u32 flags, int signal, u32 depth)
+static const volatile u64 *open_ours(u32 flags, int signal, u32 depth, u32 stack)
 {
 	const volatile u64 *happened = &signals;
 	struct vperfctr_open open = { .size = sizeof(open), .flags = VPERFCTR_OPEN_CREAT };
@@ -134,9 +152,10 @@ static const volatile u64 *open_ours(u32 flags, int signal, u32 depth)
 	};
 	struct vperfctr_ring ring = {
 		.size = sizeof(ring),
-		.nrsamples = RING_SAMPLES,
-		.watermark = RING_SAMPLES,
+		.nrsamples = stack ? STACK_SAMPLES : RING_SAMPLES,
+		.watermark = stack ? STACK_SAMPLES : RING_SAMPLES,
 		.depth = depth,
+		.stack = stack,
 	};
 	struct vperfctr_ring_page *page;
 
@@ -167,22 +186,35 @@ static void our_signal(void *arg)
 {
 	(void)arg;
 	set_handler(SIGIO, our_handler);
-	measure_overflows("overflow_signal", open_ours(0, SIGIO, 0));
+	measure_overflows("overflow_signal", open_ours(0, SIGIO, 0, 0));
 }
 
 static void our_ring(void *arg)
 {
 	(void)arg;
-	measure_overflows("overflow_ring", open_ours(VPERFCTR_CONTROL_RING, 0, 0));
+	measure_overflows("overflow_ring", open_ours(VPERFCTR_CONTROL_RING, 0, 0, 0));
 	emit_bytes("overflow_ring", our_page->sample_size);
 }
 
 static void our_chain(void *arg)
 {
-	struct measurement m = { "overflow_ring_chain", open_ours(VPERFCTR_CONTROL_RING, 0, FRAMES) };
+	struct measurement m = {
+		"overflow_ring_chain", open_ours(VPERFCTR_CONTROL_RING, 0, FRAMES, 0)
+	};
 
 	(void)arg;
 	measure_deeper(&m, FRAMES);
+	emit_bytes(m.name, our_page->sample_size);
+}
+
+static void our_stack(void *arg)
+{
+	struct measurement m = {
+		"overflow_ring_stack", open_ours(VPERFCTR_CONTROL_RING, 0, 0, STACK)
+	};
+
+	(void)arg;
+	measure_below_stack(&m);
 	emit_bytes(m.name, our_page->sample_size);
 }
 
@@ -196,12 +228,14 @@ void vperfctr_overflows(void)
 		emit_none(unit, none, "overflow_ring", 0);
 		emit_none(unit, none, "overflow_ring_chain", 0);
 		emit_none(unit, none, "sampled_threads.n1", 0);
+		emit_none(unit, none, "overflow_ring_stack", 0);
 		return;
 	}
 	in_child(our_signal, NULL);
 	in_child(our_ring, NULL);
 	in_child(our_chain, NULL);
 	measure_sampling();
+	in_child(our_stack, NULL);
 }
 
 /* ---- perf_event --------------------------------------------------------------- */
@@ -247,8 +281,13 @@ static void perf_signal(void *arg)
 	measure_overflows("overflow_signal", &signals);
 }
 
+/* All but the segment registers, as "perf record --call-graph dwarf" has them. */
+#define PERF_REGS	0xff0fffU
+
 static void measure_perf_ring(const char *name, u64 sample_type)
 {
+	bool stack = sample_type & PERF_SAMPLE_STACK_USER;
+	unsigned int pages = stack ? STACK_PAGES : RING_PAGES;
 	struct measurement m = { .name = name };
 	struct perf_event_attr attr = {
 		.sample_type = sample_type,
@@ -256,18 +295,23 @@ static void measure_perf_ring(const char *name, u64 sample_type)
 		/* The address itself is the first of perf's. */
 		.sample_max_stack = sample_type & PERF_SAMPLE_CALLCHAIN ? FRAMES + 1 : 0,
 		.exclude_callchain_kernel = 1,
-		.wakeup_watermark = RING_PAGES * PAGE - 1,
+		.sample_regs_user = stack ? PERF_REGS : 0,
+		.sample_stack_user = stack ? STACK : 0,
+		.wakeup_watermark = pages * PAGE - 1,
 	};
 	const struct perf_event_header *first;
 	struct perf_event_mmap_page *page;
 	int fd = open_perf(&attr);
 
-	page = mmap(NULL, (1 + RING_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	page = mmap(NULL, (1 + pages) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
 		die("mmap of the ring: %s", strerror(errno));
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	m.happened = (const volatile u64 *)&page->data_head;
-	measure_deeper(&m, FRAMES);
+	if (stack)
+		measure_below_stack(&m);
+	else
+		measure_deeper(&m, FRAMES);
 	first = (const struct perf_event_header *)((const char *)page + page->data_offset);
 	emit_bytes(name, first->size);
 }
@@ -291,6 +335,13 @@ static void perf_ring_chain(void *arg)
 	measure_perf_ring("overflow_ring_chain", PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN);
 }
 
+static void perf_ring_stack(void *arg)
+{
+	(void)arg;
+	measure_perf_ring("overflow_ring_stack",
+			  PERF_SAMPLE_IP | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+}
+
 void perf_overflows(void)
 {
 	/* The rate can be set only while the kernel may lower it... */
@@ -304,4 +355,5 @@ void perf_overflows(void)
 	in_child(perf_ring_time, NULL);
 	in_child(perf_ring_chain, NULL);
 	measure_sampling();
+	in_child(perf_ring_stack, NULL);
 }
