@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* usage: seeds DIR	write the first inputs of the fuzzers: DIR/report/... and so on */
 #include <sys/stat.h>
+#include <unistd.h>
 #include <vperfctr.h>
 
 #include "fuzz.h"
@@ -139,6 +140,50 @@ static void write_stack(const char *name, const char *path)
 	fclose(f);
 }
 
+/* Return: where this program has the function in its file. */
+static uint64_t place_of(const void *function)
+{
+	unsigned long start, end, offset;
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[4500];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 &&
+		    (uintptr_t)function - start < end - start) {
+			fclose(f);
+			return (uintptr_t)function - start + offset;
+		}
+	exit(2);
+}
+
+/* Samples in a function of this program, for --annotate, and in none. */
+static void write_function(const char *name)
+{
+	struct samples_header h = {
+		.magic = SAMPLES_MAGIC, .version = SAMPLES_VERSION, .size = sizeof(h),
+		.cpu_name = "a processor",
+	};
+	struct record_event event = { .period = 1000 };
+	struct record_mapping m = { .task = { 10, 10, 1 }, .start = 0x400000, .end = 0x500000 };
+	struct record_sample s[20];
+	char path[4096] = "";
+	FILE *f = create_seed("report", name);
+	unsigned int i;
+
+	for (i = 0; i < 20; i++)
+		s[i] = (struct record_sample){
+			.size = sizeof(s[i]), .flags = 1, .pid = 10, .tid = 10, .tsc = 6 + i,
+			.ip = 0x400000 + (i < 15 ? place_of(&write_stack) + i : i), .overflow = 1,
+		};
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		exit(2);
+	fwrite(&h, sizeof(h), 1, f);
+	put_record(f, RECORD_EVENT, &event, sizeof(event), "instructions:u");
+	put_record(f, RECORD_MAPPING, &m, sizeof(m), path);
+	put_record(f, RECORD_SAMPLES, s, sizeof(s), NULL);
+	fclose(f);
+}
+
 /* A file of a JIT: a function with a line, which is moved. */
 static void write_jit_dump(void)
 {
@@ -193,6 +238,7 @@ int main(int argc, char **argv)
 	write_recording("processes", "/proc/self/exe");
 	write_stack("stack", "/proc/self/exe");
 	write_recording("generated", "");
+	write_function("function");
 	write_jit_dump();
 	f = create_seed("info", "intel");
 	fwrite(&info, sizeof(info), 1, f);
