@@ -135,12 +135,13 @@ bool is_jit_dump(const char *path)
 
 /*
  * Another user can make a file of that name.  Take only those of this user, and root's; root
- * may also read the very file that the process had mapped.
+ * may also read the very file that the process had mapped.  id: NULL: root has named the
+ * directory.
  */
 static bool is_trusted(const struct stat *st, const struct file_identity *id)
 {
 	return !st->st_uid || st->st_uid == geteuid() ||
-	       (!geteuid() && id->inode && id->inode == st->st_ino);
+	       (!geteuid() && (!id || (id->inode && id->inode == st->st_ino)));
 }
 
 static bool read_all(struct jit_dump *d, void *to, size_t size)
@@ -393,8 +394,9 @@ static int read_dump(struct jit_dump *d, struct error *e)
 	return sort_codes(d) ? 0 : fail_with(e, "out of memory");
 }
 
-struct jit_dump *jit_dump_open(const char *path, const struct file_identity *id,
-			       struct error *e)
+/* id: NULL: the file may be a copy. */
+static struct jit_dump *open_dump(const char *path, const struct file_identity *id,
+				  struct error *e)
 {
 	struct jit_dump *d = calloc(1, sizeof(*d));
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
@@ -412,7 +414,7 @@ struct jit_dump *jit_dump_open(const char *path, const struct file_identity *id,
 		fail_with(e, "it belongs to another user");
 		goto fail;
 	}
-	if (!file_is_same(fd, id)) {
+	if (id && !file_is_same(fd, id)) {
 		fail_with(e, "it is not the file that the process has mapped");
 		goto fail;
 	}
@@ -434,6 +436,16 @@ fail:
 		close(fd);
 	free(d);
 	return NULL;
+}
+
+struct jit_dump *jit_dump_open(const char *path, const struct file_identity *id,
+			       struct error *e)
+{
+	char there[4096];
+
+	if (!below_directory(path, there, sizeof(there)) || access(there, F_OK))
+		return open_dump(path, id, e);
+	return open_dump(there, NULL, e);
 }
 
 void jit_dump_close(struct jit_dump *d)

@@ -22,7 +22,10 @@ struct clock_pair {
 /* True if the last part of the path is jit-PID.dump. */
 bool is_jit_dump(const char *path);
 
-/* Return: NULL, with *e: it cannot be read. */
+/*
+ * Open the file; the one below the directory of --symfs, if it is there.
+ * Return: NULL, with *e: it cannot be read.
+ */
 struct jit_dump *jit_dump_open(const char *path, const struct file_identity *id,
 			       struct error *e);
 void jit_dump_close(struct jit_dump *d);

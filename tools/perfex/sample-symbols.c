@@ -107,6 +107,11 @@ void modules_use_directory(const char *directory)
 		debug_path = NULL;
 }
 
+bool below_directory(const char *path, char *there, size_t size)
+{
+	return symfs && snprintf(there, size, "%s%s", symfs, path) < (int)size;
+}
+
 static bool has_build_id(struct module *m, const struct file_description *file)
 {
 	const unsigned char *id;
@@ -186,7 +191,7 @@ struct module *module_open_file(const char *path, const struct file_description 
 	bool other = false;
 	char there[4096];
 
-	if (symfs && snprintf(there, sizeof(there), "%s%s", symfs, path) < (int)sizeof(there))
+	if (below_directory(path, there, sizeof(there)))
 		m = try_file(there, file, true, &other);
 	if (!m)
 		m = try_file(path, file, false, &other);

@@ -32,6 +32,9 @@ struct file_description {
 /* Files are found below this directory, too; NULL: below none. */
 void modules_use_directory(const char *directory);
 
+/* Return: false: there is no such directory, or the path is too long. */
+bool below_directory(const char *path, char *there, size_t size);
+
 /*
  * Open the file of this description, or its debugging information.
  * Return: NULL, with *e: it is not there, or another file is

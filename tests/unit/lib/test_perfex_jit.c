@@ -332,6 +332,45 @@ START_TEST(other_files)
 }
 END_TEST
 
+/* The file of another root directory: a copy, and another file has its path here. */
+START_TEST(other_root)
+{
+	char root[128], path[400], command[1000];
+
+	write_one(NULL);
+	sample_with_inode(1, true);
+	snprintf(root, sizeof(root), "%s/root", dir);
+	snprintf(path, sizeof(path), "%s%s", root, dump_path());
+	snprintf(command, sizeof(command), "mkdir -p %s%s && cp %s %s", root, dir, dump_path(), path);
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_int_eq(report(), 0);
+	has(out, "it is not the file that the process has mapped");
+	ck_assert_int_eq(report("--symfs", root), 0);
+	has(out, "one [jit-10.dump]");
+	unlink(dump_path());
+	ck_assert_int_eq(report("--symfs", root), 0);
+	has(out, "one [jit-10.dump]");
+	/* If it cannot be used, the one here is not taken for it. */
+	write_one(NULL);
+	sample_with_inode(0, true);
+	ck_assert_int_eq(truncate(path, 10), 0);
+	ck_assert_int_eq(report("--symfs", root), 0);
+	has(out, "may have no names: it is no jitdump of version 1 and of this byte order.\n");
+	/* If it is not there, it is. */
+	unlink(path);
+	ck_assert_int_eq(report("--symfs", root), 0);
+	has(out, "one [jit-10.dump]");
+	if (!geteuid()) {
+		write_one(path);
+		ck_assert_int_eq(chown(path, 12345, 12345), 0);
+		ck_assert_int_eq(report("--symfs", root), 0);
+		has(out, "one [jit-10.dump]");
+	}
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 /* Only root can make a file of another user. */
 START_TEST(other_users)
 {
@@ -467,6 +506,7 @@ static Suite *suite(void)
 	tcase_add_test(t, moved_function);
 	tcase_add_test(t, chains);
 	tcase_add_test(t, other_files);
+	tcase_add_test(t, other_root);
 	tcase_add_test(t, other_users);
 	tcase_add_test(t, damaged_dump);
 	tcase_add_test(t, no_dump);
