@@ -12,6 +12,7 @@
  *	exit PID TID
  *	mapping PID START END OFFSET INODE PATH
  *	sample PID TID OVERFLOW DROPPED IP CHAIN... [stack MODE REGISTERS BYTES]
+ *	kernel START END NAME
  *	end SAMPLES DROPPED LOST COUNT...
  *
  * Records are in the order of the file.  A record that breaks the format is an error.
@@ -32,6 +33,7 @@ union data {
 	struct record_sample sample;
 	struct record_clock clock;
 	struct record_file file;
+	struct record_kernel kernel;
 	struct record_end end;
 	char bytes[MAX_RECORD];
 };
@@ -153,6 +155,10 @@ static void print_record(uint32_t type, size_t size)
 		break;
 	case RECORD_FILE:
 		print_file(size);
+		break;
+	case RECORD_KERNEL:
+		printf("kernel %" PRIx64 " %" PRIx64 " %s\n", data.kernel.start, data.kernel.end,
+		       text_at(data.kernel.name, size));
 		break;
 	case RECORD_END:
 		print_end();

@@ -199,6 +199,16 @@ check "status of a process in another namespace" "$status" 0
 check "description of its file" "$(awk '$1 == "file" && $NF == "/busybox" { print $3 }' "$tmp/text")" "$(stat -c %s "$tmp/shell")"
 rm /program /busybox
 
+# calls in the kernel: all that vfs_read() calls is called by a system call of dd's main()
+for how in fp dwarf; do
+	sample --sample=$event=5003 -g $how dd if=/dev/zero of=/dev/null bs=64k count=200
+	check "status of -g $how in the kernel" "$status" 0
+	perfex --report "$tmp/samples" --export=folded > "$tmp/folded"
+	check "status of the report of -g $how" $? 0
+	check "read() with -g $how" "$(grep -c ';vfs_read_\[k\];.*_\[k\] [0-9]*$' "$tmp/folded" | sed 's/^[1-9][0-9]*$/some/')" some
+	check "entry of read() with -g $how" "$(grep ';vfs_read_\[k\]' "$tmp/folded" | grep -vcE ';[^;]*sys[^;]*_\[k\];.*;vfs_read_\[k\]')" 0
+	check "user mode calls read() with -g $how" "$(grep ';ksys_read_\[k\]' "$tmp/folded" | grep -cE '^[^;]*;[^;]*_\[k\]')" 0
+done
 # two events; without options, an event and a period that give some samples
 if [ $event = instructions ]; then
 	sample --sample=instructions:u=1000,cycles:u=700 "$here/two"

@@ -17,6 +17,9 @@ static void print_name(FILE *f, const struct profile *p, const struct tree_node 
 
 	for (name = tree_name(p, node, buf, sizeof(buf)); *name; name++)
 		putc(*name == ';' ? ':' : *name, f);
+	/* As stackcollapse-perf.pl --kernel marks them: flamegraph.pl then has a colour for them. */
+	if (node->file == FILE_KERNEL && node->name)
+		fputs("_[k]", f);
 }
 
 /* path: the nodes from the root to this one, which is at `depth`. */

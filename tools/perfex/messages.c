@@ -117,7 +117,9 @@ int fail_ring(struct error *e, int err)
 		return fail_with(e, "the vperfctr module is too old for call chains (-g) or a rate (-F): install that of this perfex");
 	/* perfex knows the limits of all else. */
 	if (err == -EINVAL)
-		return fail_with(e, "the vperfctr module is too old for stacks in samples (-g dwarf): install that of this perfex, or use -g fp");
+		return fail_with(e, "the vperfctr module is too old for stacks in samples (-g dwarf), or for calls in the kernel: install that of this perfex, or use -g fp and sample user mode with ':u'");
+	if (err == -EOPNOTSUPP)
+		return fail_with(e, "this kernel cannot find its own calls, as its unwinder is UNWINDER_GUESS or missing: sample user mode with ':u', or do without -g");
 	if (err == -EAGAIN)
 		return fail_with(e, "this user has as much memory for samples as allowed: raise the module's parameter max_ring_kb_per_user (in /sys/module/vperfctr/parameters)");
 	return fail_with(e, "cannot make room for samples: %s", strerror(-err));

@@ -429,6 +429,19 @@ static int read_clock(struct reader *in, const char *data, size_t len, struct er
 	return 0;
 }
 
+static int read_kernel(struct reader *in, const char *data, size_t len, struct error *e)
+{
+	struct record_kernel r;
+
+	if (!has_text(data, len, sizeof(r)))
+		return fail_damaged(e, in, "a function of the kernel without a name");
+	memcpy(&r, data, sizeof(r));
+	if (r.start >= r.end || !(r.start >> 63))
+		return fail_damaged(e, in, "an impossible function of the kernel");
+	return profile_kernel_function(in->p, r.start, r.end, data + sizeof(r)) ? 0 :
+	       fail_memory(e);
+}
+
 static int read_task(struct reader *in, uint32_t type, const char *data, size_t len,
 		     struct error *e)
 {
@@ -490,6 +503,8 @@ static int read_record_v2(struct reader *in, uint32_t type, const char *data, si
 		return read_file(in, data, len, e);
 	case RECORD_CLOCK:
 		return read_clock(in, data, len, e);
+	case RECORD_KERNEL:
+		return read_kernel(in, data, len, e);
 	case RECORD_COMM:
 	case RECORD_EXEC:
 	case RECORD_FORK:
@@ -795,12 +810,32 @@ static uint32_t find_location(struct reader *in, uint32_t mappings, uint64_t ip,
 		map = &in->mappings[i];
 		known->location = profile_location(in->p, map->file, ip - map->start + map->offset);
 	} else if (ip >> 63) {
-		/* All of the kernel is one location. */
-		known->location = profile_location(in->p, FILE_KERNEL, 0);
+		known->location = profile_kernel_location(in->p, ip);
 	} else {
 		known->location = profile_location(in->p, FILE_UNKNOWN, ip);
 	}
 	return known->location;
+}
+
+/* Return: how many addresses of a chain are in the kernel: the first ones. */
+static uint32_t count_kernel(const char *chain, uint32_t nr)
+{
+	uint64_t address;
+	uint32_t n;
+
+	for (n = 0; n < nr; n++) {
+		memcpy(&address, chain + n * sizeof(address), sizeof(address));
+		if (!(address >> 63))
+			break;
+	}
+	return n;
+}
+
+/* True if both are the same location in the kernel, whose functions have no names. */
+static bool is_same_kernel(const struct profile *p, uint32_t location, uint32_t last)
+{
+	return location && location == last && location_of(p, location)->file == FILE_KERNEL &&
+	       !location_of(p, location)->offset;
 }
 
 /* Return: the number of the call path, or 0: no memory. */
@@ -809,6 +844,7 @@ static uint32_t find_stack(struct reader *in, const struct record_sample *r, con
 	const struct process *process = find_task(&in->processes, r->pid);
 	uint32_t mappings, location, last = 0, stack = 0, i;
 	bool kernel = r->flags & VPERFCTR_SAMPLE_KERNEL;
+	uint32_t entry = count_kernel(chain, r->nr);
 	uint64_t address;
 
 	if (!process)
@@ -820,19 +856,18 @@ static uint32_t find_stack(struct reader *in, const struct record_sample *r, con
 		 * The call is before the address to which it returns.  The address at which
 		 * a thread entered the kernel is no such address.
 		 */
-		if (address && !(kernel && i == 0))
+		if (address && !(kernel && i == entry))
 			address--;
 		location = find_location(in, mappings, address, r->tsc);
-		/* The kernel's functions are one. */
-		if (location == last && location_of(in->p, location)->file == FILE_KERNEL)
+		if (is_same_kernel(in->p, location, last))
 			continue;
 		last = location;
 		if (!profile_call(in->p, &stack, location))
 			return 0;
 	}
-	location = kernel ? profile_location(in->p, FILE_KERNEL, 0) :
+	location = kernel ? profile_kernel_location(in->p, r->ip) :
 			    find_location(in, mappings, r->ip, r->tsc);
-	if (location && location == last && location_of(in->p, location)->file == FILE_KERNEL)
+	if (is_same_kernel(in->p, location, last))
 		return stack;
 	return profile_call(in->p, &stack, location) ? stack : 0;
 }
@@ -877,7 +912,8 @@ static bool find_code(const struct code_mappings *mappings, uint64_t address,
 }
 
 /*
- * Find the calls of a sample that has registers and a stack, instead of its chain.
+ * Find the calls of a sample that has registers and a stack, instead of those of user mode in
+ * its chain, which the data follow.
  * Return: their number, as in r->nr, or -1: no memory
  */
 static int find_calls(struct reader *in, const struct record_sample *r, const char *data,
@@ -888,11 +924,18 @@ static int find_calls(struct reader *in, const struct record_sample *r, const ch
 	bool kernel = r->flags & VPERFCTR_SAMPLE_KERNEL;
 	struct thread_state thread;
 	struct record_user u;
+	uint32_t nr = 0;
 
 	if (!in->unwinder)
 		in->unwinder = unwinder_new();
 	if (!process || !in->unwinder)
 		return -1;
+	if (kernel)
+		nr = count_kernel(data, r->nr);
+	if (nr > MAX_CHAIN - 1)
+		nr = MAX_CHAIN - 1;
+	memcpy(chain, data, nr * sizeof(*chain));
+	data += r->nr * sizeof(*chain);
 	memcpy(&u, data, sizeof(u));
 	data += sizeof(u);
 	thread = (struct thread_state){
@@ -900,11 +943,10 @@ static int find_calls(struct reader *in, const struct record_sample *r, const ch
 		.stack = data + u.nrregs * sizeof(*u.regs), .stack_size = u.stack_size,
 	};
 	mappings.number = process->mappings;
-	/* The first address of a chain from the kernel is where the thread was in user mode. */
+	/* Behind the calls in the kernel is where the thread was in user mode. */
 	if (kernel)
-		chain[0] = unwind_start(&thread);
-	return kernel + (int)unwind(in->unwinder, &mappings, &thread, chain + kernel,
-				    MAX_CHAIN - kernel);
+		chain[nr++] = unwind_start(&thread);
+	return (int)nr + (int)unwind(in->unwinder, &mappings, &thread, chain + nr, MAX_CHAIN - nr);
 }
 
 static int apply_sample(struct reader *in, const struct record_sample *r, const char *chain,
@@ -964,7 +1006,7 @@ static int apply_entry(struct reader *in, const struct entry *entry, struct erro
 		len = sizeof(r) + r.nr * sizeof(uint64_t);
 		if (!in->stacks || entry->len == len)
 			return apply_sample(in, &r, entry->data + sizeof(r), e);
-		nr = find_calls(in, &r, entry->data + len, chain);
+		nr = find_calls(in, &r, entry->data + sizeof(r), chain);
 		if (nr < 0)
 			return fail_memory(e);
 		r.nr = (uint32_t)nr;
@@ -1013,6 +1055,7 @@ static int apply_entries(struct reader *in, struct error *e)
 	if (!in->looked_up || profile_file(p, "[unknown]", UINT32_MAX, 0) != FILE_UNKNOWN ||
 	    profile_file(p, "[kernel]", UINT32_MAX, 0) != FILE_KERNEL)
 		return fail_memory(e);
+	profile_sort_kernel(p);
 	if (in->nrentries)
 		qsort(in->entries, in->nrentries, sizeof(*in->entries), compare_entries);
 	for (i = 0; i < in->nrentries; i++)

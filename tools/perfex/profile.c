@@ -109,6 +109,7 @@ void profile_free(struct profile *p)
 	}
 	free(p->dumps);
 	free(p->clocks);
+	free(p->kernel);
 	table_free(&p->strings);
 	table_free(&p->files);
 	table_free(&p->locations);
@@ -290,6 +291,60 @@ static uint32_t function_string(struct profile *p, const char *name)
 	return string;
 }
 
+bool profile_kernel_function(struct profile *p, uint64_t start, uint64_t end, const char *name)
+{
+	struct kernel_function *kernel;
+	uint32_t string = clean_string(p, name);
+
+	if (!string)
+		return false;
+	/* There is room for a power of two. */
+	if (!(p->nrkernel & (p->nrkernel - 1))) {
+		kernel = reallocarray(p->kernel, p->nrkernel ? p->nrkernel * 2 : 1, sizeof(*kernel));
+		if (!kernel)
+			return false;
+		p->kernel = kernel;
+	}
+	p->kernel[p->nrkernel++] = (struct kernel_function){ start, end, string, 0 };
+	return true;
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct kernel_function *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+void profile_sort_kernel(struct profile *p)
+{
+	if (p->nrkernel)
+		qsort(p->kernel, p->nrkernel, sizeof(*p->kernel), compare_functions);
+}
+
+static const struct kernel_function *find_kernel_function(const struct profile *p,
+							  uint64_t address)
+{
+	size_t from = 0, to = p->nrkernel;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+
+		if (p->kernel[mid].start <= address)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from && address < p->kernel[from - 1].end ? &p->kernel[from - 1] : NULL;
+}
+
+uint32_t profile_kernel_location(struct profile *p, uint64_t address)
+{
+	const struct kernel_function *function = find_kernel_function(p, address);
+
+	return profile_location(p, FILE_KERNEL, function ? function->start : 0);
+}
+
 static bool list_frame(struct profile *p, struct profile_location *location,
 		       const struct profile_frame *frame)
 {
@@ -314,6 +369,8 @@ static bool list_frame(struct profile *p, struct profile_location *location,
 static bool resolve_location(struct profile *p, struct profile_location *location)
 {
 	struct module *module = p->modules[location->file];
+	const struct kernel_function *kernel = location->file == FILE_KERNEL ?
+					       find_kernel_function(p, location->offset) : NULL;
 	struct place places[MAX_FRAMES] = { { NULL } };
 	unsigned int i, nr = 1;
 
@@ -323,7 +380,9 @@ static bool resolve_location(struct profile *p, struct profile_location *locatio
 	for (i = 0; i < nr; i++) {
 		struct profile_frame frame = { .file = location->file, .inlined = i + 1 < nr };
 
-		if (places[i].function) {
+		if (kernel) {
+			frame.function = kernel->name;
+		} else if (places[i].function) {
 			frame.function = function_string(p, places[i].function);
 			if (!frame.function)
 				return false;

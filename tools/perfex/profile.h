@@ -72,6 +72,13 @@ struct profile_stack {
 	uint32_t location;
 };
 
+/* A function of the kernel, whose location has its start; see FILE_KERNEL. */
+struct kernel_function {
+	uint64_t start, end;
+	uint32_t name;		/* a string */
+	uint32_t unused;
+};
+
 struct profile_thread {
 	uint32_t pid, tid;
 	uint32_t comm;		/* a string: its name when the samples were taken */
@@ -112,6 +119,8 @@ struct profile {
 	uint32_t nrdumps;
 	struct clock_pair *clocks;	/* sorted */
 	size_t nrclocks;
+	struct kernel_function *kernel;	/* sorted when all are known */
+	size_t nrkernel;
 	struct module **modules;	/* of files; NULL: no symbols, or not looked for */
 	uint32_t *frame_list;	/* numbers of frames */
 	size_t nrlisted;
@@ -137,6 +146,13 @@ uint32_t profile_file(struct profile *p, const char *path, uint32_t pid, uint32_
 uint32_t profile_description(struct profile *p, const struct file_description *file);
 uint32_t profile_location(struct profile *p, uint32_t file, uint64_t offset);
 uint32_t profile_thread(struct profile *p, uint32_t pid, uint32_t tid, uint32_t comm);
+
+/* Add a function.  Return: false: no memory */
+bool profile_kernel_function(struct profile *p, uint64_t start, uint64_t end, const char *name);
+void profile_sort_kernel(struct profile *p);
+
+/* The location of an address in the kernel: all that has no name is one. */
+uint32_t profile_kernel_location(struct profile *p, uint64_t address);
 
 /* *stack: the caller's; it becomes the number of the longer path.  Return: false: no memory */
 bool profile_call(struct profile *p, uint32_t *stack, uint32_t location);

@@ -48,6 +48,7 @@ enum record_type {
 	RECORD_EXIT = 12,	/* struct record_task: of a thread */
 	RECORD_CLOCK = 13,	/* struct record_clock; again and again */
 	RECORD_FILE = 14,	/* struct record_file; before the mappings of the file */
+	RECORD_KERNEL = 15,	/* struct record_kernel: a function that has samples; at the end */
 };
 
 struct record {
@@ -113,7 +114,18 @@ struct record_sample {
 	uint64_t tsc;
 	uint64_t overflow;	/* as in struct vperfctr_sample: a bit for each event; time: 1 */
 	uint64_t dropped;	/* overflows before it without a sample; with a rate: it stands for them */
-	uint64_t chain[];	/* return addresses, the innermost first */
+	/*
+	 * Return addresses, the innermost first.  Those in the kernel, which have the top bit,
+	 * come before those of user mode.  If the sample is of the kernel, the first one of
+	 * user mode is where the thread entered the kernel.
+	 */
+	uint64_t chain[];
+};
+
+/* A function of the kernel. */
+struct record_kernel {
+	uint64_t start, end;
+	char name[];		/* and in brackets its module */
 };
 
 /*

@@ -25,6 +25,7 @@ void recording_free(struct recording *rec)
 {
 	forget_processes(rec);
 	forget_files(rec);
+	table_free(&rec->kernel);
 	free(rec->buf);
 }
 
@@ -80,6 +81,19 @@ static void put(struct recording *rec, const void *data, size_t len)
 	rec->used += len;
 }
 
+/* The addresses at which the kernel is: itself, and the calls before those to which it returns. */
+static void note_sample(struct recording *rec, const struct vperfctr_sample *sample,
+			const uint64_t *calls, uint64_t nr)
+{
+	uint64_t i;
+
+	if (!(sample->flags & VPERFCTR_SAMPLE_KERNEL))
+		return;
+	note_kernel(rec, sample->ip);
+	for (i = 0; i < nr; i++)
+		note_kernel(rec, calls[i] - 1);
+}
+
 static void add_sample(struct recording *rec, const struct vperfctr *v,
 		       const struct vperfctr_sample *sample)
 {
@@ -91,26 +105,33 @@ static void add_sample(struct recording *rec, const struct vperfctr *v,
 	};
 	struct vperfctr_user user;
 	struct record_user u;
-	const uint64_t *chain;
-	uint64_t nr;
+	const uint64_t *chain, *kernel;
+	uint64_t nr, nrkernel;
 
+	kernel = vperfctr_ring_kernel_chain(v, sample, &nrkernel);
 	chain = vperfctr_ring_chain(v, sample, &nr);
 	vperfctr_ring_user(v, sample, &user);
 	u = (struct record_user){ user.mode, user.nrregs, user.stack_size };
-	r.nr = (uint32_t)(nr < MAX_CHAIN ? nr : MAX_CHAIN);
+	if (nrkernel > MAX_CHAIN)
+		nrkernel = MAX_CHAIN;
+	if (nr > MAX_CHAIN - nrkernel)
+		nr = MAX_CHAIN - nrkernel;
+	r.nr = (uint32_t)(nrkernel + nr);
 	r.size = (uint32_t)(sizeof(r) + r.nr * sizeof(*chain));
 	if (user.mode != VPERFCTR_USER_NONE)
 		r.size += (uint32_t)(sizeof(u) + u.nrregs * sizeof(*u.regs) + u.stack_size);
 	if (rec->used + r.size > BUFFER_SIZE)
 		flush_samples(rec);
 	put(rec, &r, sizeof(r));
-	put(rec, chain, r.nr * sizeof(*chain));
+	put(rec, kernel, nrkernel * sizeof(*kernel));
+	put(rec, chain, nr * sizeof(*chain));
 	if (user.mode != VPERFCTR_USER_NONE) {
 		put(rec, &u, sizeof(u));
 		put(rec, user.regs, u.nrregs * sizeof(*u.regs));
 		put(rec, user.stack, u.stack_size);
 	}
 	rec->nrsamples++;
+	note_sample(rec, sample, kernel, nrkernel);
 	process_has_sample(rec, r.pid, r.tsc);
 }
 

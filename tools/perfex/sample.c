@@ -25,6 +25,9 @@
 #define RING_SAMPLES	131072
 #define RING_BYTES	(24U << 20)
 
+/* Calls in the kernel of samples that have stacks. */
+#define KERNEL_DEPTH	64
+
 /* Milliseconds, at most, without a look at the ring. */
 #define LOOK_INTERVAL	50
 
@@ -404,9 +407,13 @@ static void make_ring(struct vperfctr_ring *ring, const struct choice *c, unsign
 			ring->flags |= VPERFCTR_RING_KERNEL;
 	ring->depth = c->spec->depth;
 	ring->stack = c->spec->stack;
+	if ((ring->depth || ring->stack) && ring->flags & VPERFCTR_RING_KERNEL)
+		ring->kernel_depth = ring->depth ? ring->depth : KERNEL_DEPTH;
 	ring->rate = c->rate;
 	if (ring->depth)
 		size += (1 + ring->depth) * sizeof(uint64_t);
+	if (ring->kernel_depth)
+		size += (1 + ring->kernel_depth) * sizeof(uint64_t);
 	if (ring->stack)
 		size += (2 + VPERFCTR_ARM64_REGS) * sizeof(uint64_t) + ring->stack;
 	while (n > 64 && (n * size > RING_BYTES / nrrings || n > RING_SAMPLES / nrrings))
@@ -466,6 +473,7 @@ static void write_end(struct recording *rec, const struct choice *c, const struc
 	unsigned int i;
 
 	write_clock(rec);
+	write_kernel(rec);
 	for (i = 0; i < c->events->nr; i++)
 		r.counts[i] = sum_of(c, sums, i);
 	write_record(rec, RECORD_END, &r, sizeof(r.end) + c->events->nr * sizeof(*r.counts), NULL);

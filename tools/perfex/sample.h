@@ -22,6 +22,7 @@ struct recording {
 	struct table file_names;	/* of files that the recording describes */
 	struct known_file *files;
 	struct timespec clock;	/* when clocks were written last */
+	struct table kernel;	/* addresses in the kernel that samples have */
 };
 
 /* True if this slot of a ring is a sample, and not a record. */
@@ -57,6 +58,14 @@ int drain_last(struct recording *rec, struct vperfctr *v, struct error *e);
 /* Describe the file of a mapping, which is about to be written, unless that is done. */
 void write_file(struct recording *rec, const struct record_mapping *map, const char *path);
 void forget_files(struct recording *rec);
+
+/* ---- sample-kernel.c -------------------------------------------------------------- */
+
+/* A sample has this address in the kernel. */
+void note_kernel(struct recording *rec, uint64_t address);
+
+/* Write the names of the functions that have such addresses. */
+void write_kernel(struct recording *rec);
 
 /* ---- sample-proc.c ---------------------------------------------------------------- */
 

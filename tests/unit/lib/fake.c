@@ -435,7 +435,8 @@ static struct vperfctr_ring_page *ring_of(int fd, size_t size)
 static int state_ring(struct state *s, int fd, struct vperfctr_ring *r)
 {
 	uint32_t sample_size = sizeof(struct vperfctr_sample) +
-			       (r->nrsums + (r->depth ? 1 + r->depth : 0)) * sizeof(uint64_t) +
+			       (r->nrsums + (r->depth ? 1 + r->depth : 0) +
+				(r->kernel_depth ? 1 + r->kernel_depth : 0)) * sizeof(uint64_t) +
 			       (r->stack ? (2 + VPERFCTR_X86_REGS) * sizeof(uint64_t) + r->stack : 0);
 	struct vperfctr_ring_page *page;
 
@@ -444,7 +445,8 @@ static int state_ring(struct state *s, int fd, struct vperfctr_ring *r)
 	if (r->size != sizeof(*r) || r->flags & ~(VPERFCTR_RING_KERNEL | VPERFCTR_RING_RECORDS) || !r->nrsamples ||
 	    r->nrsamples & (r->nrsamples - 1) || r->nrsamples > VPERFCTR_RING_MAX ||
 	    !r->watermark || r->watermark > r->nrsamples || r->nrsums > VPERFCTR_MAX_CTRS ||
-	    r->depth > VPERFCTR_CHAIN_MAX || r->stack > VPERFCTR_STACK_MAX || r->stack % 8)
+	    r->depth > VPERFCTR_CHAIN_MAX || r->kernel_depth > VPERFCTR_CHAIN_MAX ||
+	    (r->kernel_depth && !(r->flags & VPERFCTR_RING_KERNEL)) || r->stack > VPERFCTR_STACK_MAX || r->stack % 8)
 		return refuse(EINVAL);
 	fake_seen->ring = *r;
 	if (!s->ring_size) {
@@ -460,6 +462,7 @@ static int state_ring(struct state *s, int fd, struct vperfctr_ring *r)
 		page->nrsums = r->nrsums;
 		page->depth = r->depth;
 		page->stack = r->stack;
+		page->kernel_depth = r->kernel_depth;
 		page->sample_size = sample_size;
 		page->data = RING_DATA;
 		munmap(page, s->ring_size);
@@ -506,6 +509,19 @@ static void add_user(__u64 *to, uint32_t size)
 		*to++ = 0x3000 + i;
 }
 
+/* In the kernel there is one call less than in user mode: their addresses end with 1, 2, ... */
+static __u64 *add_kernel_calls(__u64 *to, uint32_t depth, uint32_t flags)
+{
+	uint64_t i, n = flags & VPERFCTR_SAMPLE_KERNEL && fake.nrcalls ? fake.nrcalls - 1 : 0;
+
+	if (n > depth)
+		n = depth;
+	*to++ = n;
+	for (i = 1; i <= n; i++)
+		*to++ = (UINT64_C(1) << 63) + i;
+	return to;
+}
+
 static void add_sample(struct state *s, int fd, const struct vperfctr_sample *sample,
 		       const uint64_t *sums)
 {
@@ -527,6 +543,8 @@ static void add_sample(struct state *s, int fd, const struct vperfctr_sample *sa
 		if (page->nrsums)
 			memcpy(to->sums, sums, page->nrsums * sizeof(*sums));
 		chain = to->sums + page->nrsums;
+		if (page->kernel_depth)
+			chain = add_kernel_calls(chain, page->kernel_depth, sample->flags);
 		for (i = 0; page->depth && i <= page->depth && i <= fake.nrcalls; i++)
 			chain[i] = i ? 0x1000 + i :
 				   fake.nrcalls < page->depth ? fake.nrcalls : page->depth;

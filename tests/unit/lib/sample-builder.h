@@ -113,24 +113,40 @@ static inline void put_heavy_sample(uint32_t pid, uint64_t tsc, uint64_t ip, uin
 	put_record(RECORD_SAMPLES, &r, sizeof(r), NULL);
 }
 
-/* A sample with registers and a stack. */
-static inline void put_user(uint32_t pid, uint64_t tsc, uint64_t ip, uint32_t mode,
-			    uint32_t nrregs, const uint64_t *regs, const void *stack, size_t size)
+static inline void put_kernel(uint64_t start, uint64_t end, const char *name)
+{
+	struct record_kernel r = { start, end };
+
+	put_record(RECORD_KERNEL, &r, sizeof(r), name);
+}
+
+/* A sample with calls in the kernel, registers and a stack. */
+static inline void put_calls_and_user(uint32_t pid, uint64_t tsc, uint64_t ip, uint32_t nr,
+				      const uint64_t *chain, uint32_t mode, uint32_t nrregs,
+				      const uint64_t *regs, const void *stack, size_t size)
 {
 	static char data[65536];
 	const struct record_user u = { mode, nrregs, size };
 	struct record_sample r = {
 		.flags = ip >> 63 ? 2 : 1, .pid = pid, .tid = pid, .ip = ip, .tsc = tsc,
-		.overflow = 1,
-		.size = (uint32_t)(sizeof(r) + sizeof(u) + nrregs * sizeof(*regs) + size),
+		.overflow = 1, .nr = nr,
+		.size = (uint32_t)(sizeof(r) + sizeof(u) + (nr + nrregs) * sizeof(*regs) + size),
 	};
 	char *to = data;
 
 	to = (char *)memcpy(to, &r, sizeof(r)) + sizeof(r);
+	if (nr)
+		to = (char *)memcpy(to, chain, nr * sizeof(*chain)) + nr * sizeof(*chain);
 	to = (char *)memcpy(to, &u, sizeof(u)) + sizeof(u);
 	to = (char *)memcpy(to, regs, nrregs * sizeof(*regs)) + nrregs * sizeof(*regs);
 	memcpy(to, stack, size);
 	put_record(RECORD_SAMPLES, data, r.size, NULL);
+}
+
+static inline void put_user(uint32_t pid, uint64_t tsc, uint64_t ip, uint32_t mode,
+			    uint32_t nrregs, const uint64_t *regs, const void *stack, size_t size)
+{
+	put_calls_and_user(pid, tsc, ip, 0, NULL, mode, nrregs, regs, stack, size);
 }
 
 static inline void put_end(uint64_t nr, const uint64_t *counts)

@@ -253,6 +253,41 @@ START_TEST(chains)
 }
 END_TEST
 
+/* Calls in the kernel, in samples that have an address there. */
+START_TEST(chains_of_the_kernel)
+{
+	fake.samples[2].ip = UINT64_C(0xffffffff81000000);
+	fake.samples[2].flags = VPERFCTR_SAMPLE_KERNEL;
+	fake.nrcalls = 3;
+	ck_assert_int_eq(sample("--sample=cycles=1k", "-g", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_KERNEL | VPERFCTR_RING_RECORDS);
+	ck_assert_uint_eq(fake_seen->ring.depth, 64);
+	ck_assert_uint_eq(fake_seen->ring.kernel_depth, 64);
+	print_samples();
+	has(text, " ffffffff81000000 8000000000000001 8000000000000002 1001 1002 1003\n");
+	has(text, " 5000 1001 1002 1003\n");
+	ck_assert_int_eq(sample("--sample=cycles=1k", "-g", "dwarf", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.kernel_depth, 64);
+	print_samples();
+	has(text, " ffffffff81000000 8000000000000001 8000000000000002 stack 2 17 24\n");
+	has(text, " 5000 stack 2 17 24\n");
+	/* Together they are no more than a chain of the file can have. */
+	fake.nrcalls = 127;
+	ck_assert_int_eq(sample("--sample=cycles=1k", "-g", "--max-stack=127", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.kernel_depth, 127);
+	print_samples();
+	has(text, " 800000000000007d 800000000000007e 1001\n");
+	/* Neither without kernel mode, nor without -g. */
+	ck_assert_int_eq(sample("--sample=cycles:u=1k", "-g", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.kernel_depth, 0);
+	ck_assert_int_eq(sample("--sample=cycles=1k", TWO), 0);
+	ck_assert_uint_eq(fake_seen->ring.kernel_depth, 0);
+	fake.fail[FAKE_RING] = EOPNOTSUPP;
+	ck_assert_int_eq(sample("--sample=cycles=1k", "-g", TWO), 125);
+	is_message("this kernel cannot find its own calls, as its unwinder is UNWINDER_GUESS or missing: sample user mode with ':u', or do without -g");
+}
+END_TEST
+
 /* The fake's samples have as many words of stack as they have calls. */
 START_TEST(stacks)
 {
@@ -469,7 +504,7 @@ START_TEST(old_modules_and_failures)
 	/* One that cannot attach, as the fake one. */
 	fake.fail[FAKE_RING] = EINVAL;
 	ck_assert_int_eq(sample("--sample=cycles=1k", "-g", "dwarf", "echo"), 125);
-	is_message("too old for stacks in samples (-g dwarf): install that of this perfex, or use -g fp");
+	is_message("too old for stacks in samples (-g dwarf), or for calls in the kernel: install that of this perfex, or use -g fp and sample user mode with ':u'");
 	fake.fail[FAKE_RING] = E2BIG;
 	child = fork();
 	if (!child) {
@@ -509,6 +544,7 @@ static Suite *suite(void)
 	tcase_add_test(t, rate);
 	tcase_add_test(t, rate_of_an_old_module);
 	tcase_add_test(t, chains);
+	tcase_add_test(t, chains_of_the_kernel);
 	tcase_add_test(t, stacks);
 	tcase_add_test(t, many_records);
 	tcase_add_test(t, size_of_rings);

@@ -172,6 +172,53 @@ START_TEST(kernel_is_one_place)
 }
 END_TEST
 
+/* Functions have names, and calls; an address outside of them is in the kernel. */
+START_TEST(functions_of_the_kernel)
+{
+	begin();
+	put_kernel(KERNEL_IP + 200, KERNEL_IP + 300, "outer");
+	put_kernel(KERNEL_IP, KERNEL_IP + 100, "in\033ner");
+	put_sample(10, 10, 5, KERNEL_IP);
+	put_sample(10, 10, 5, KERNEL_IP + 99);
+	put_sample(10, 10, 5, KERNEL_IP + 100);
+	put_sample(10, 10, 5, KERNEL_IP + 300);
+	put_sample(10, 10, 5, KERNEL_IP - 1);
+	/* A call that does not return is the last instruction of a function. */
+	put_chain(10, 10, 5, 1, KERNEL_IP + 8, 2, (uint64_t []){ KERNEL_IP + 300, first });
+	put_chain(10, 10, 5, 1, KERNEL_IP + 8, 3,
+		  (uint64_t []){ KERNEL_IP + 9, KERNEL_IP + 201, first });
+	end();
+	ck_assert_int_eq(report("--export=folded"), 0);
+	has(out, ";in?ner_[k] 2\n");
+	has(out, ";[kernel] 3\n");
+	has(out, ";outer_[k];in?ner_[k] 1\n");
+	/* It has called itself. */
+	has(out, ";outer_[k];in?ner_[k];in?ner_[k] 1\n");
+	ck_assert_int_eq(report("--sort=dso,symbol"), 0);
+	has(out, "  57.14%             4  [kernel]  in?ner\n");
+	has(out, "  42.86%             3  [kernel]  [kernel]\n");
+}
+END_TEST
+
+START_TEST(damaged_functions_of_the_kernel)
+{
+	const uint64_t wrong[][2] = {
+		{ KERNEL_IP, KERNEL_IP }, { KERNEL_IP + 1, KERNEL_IP }, { 1, KERNEL_IP }, { 1, 2 },
+	};
+
+	begin();
+	put_kernel(wrong[_i][0], wrong[_i][1], "function");
+	end();
+	ck_assert_int_eq(report(), 125);
+	is_message("is damaged: an impossible function of the kernel at byte");
+	begin();
+	put_record(RECORD_KERNEL, wrong[0], 16, NULL);
+	end();
+	ck_assert_int_eq(report(), 125);
+	is_message("is damaged: a function of the kernel without a name at byte");
+}
+END_TEST
+
 START_TEST(several_events)
 {
 	begin();
@@ -763,6 +810,8 @@ static Suite *suite(void)
 	tcase_add_test(t, fork_and_exec);
 	tcase_add_test(t, latest_mapping);
 	tcase_add_test(t, kernel_is_one_place);
+	tcase_add_test(t, functions_of_the_kernel);
+	tcase_add_loop_test(t, damaged_functions_of_the_kernel, 0, 4);
 	tcase_add_test(t, several_events);
 	tcase_add_test(t, children);
 	tcase_add_test(t, trees);

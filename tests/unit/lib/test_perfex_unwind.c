@@ -235,6 +235,30 @@ START_TEST(sample_of_the_kernel)
 }
 END_TEST
 
+/* Calls in the kernel come before those of user mode, and as many as a chain can have. */
+START_TEST(calls_in_the_kernel)
+{
+	const uint64_t base = UINT64_C(0xffffffff81000000);
+	uint64_t chain[MAX_CHAIN];
+	uint32_t i, nr = _i ? MAX_CHAIN : 2;
+
+	for (i = 0; i < MAX_CHAIN; i++)
+		chain[i] = base + 100 + i;
+	begin();
+	sample_here();
+	put_calls_and_user((uint32_t)getpid(), ++tsc, base, nr, chain, VPERFCTR_USER_64, REGS,
+			   taken.regs, taken.stack, stack_size);
+	put_kernel(base + 99, base + 100, "outer");
+	put_kernel(base, base + 99, "inner [module]");
+	end();
+	ck_assert_int_eq(folded(), 0);
+	if (_i)
+		has(out, ";sample_here;[kernel];outer_[k];inner [module]_[k] 1\n");
+	else
+		has(out, ";calls_in_the_kernel_fn;sample_here;[kernel];outer_[k];inner [module]_[k] 1\n");
+}
+END_TEST
+
 /* A function that a signal interrupts is not that before its first instruction. */
 static void on_signal(int sig)
 {
@@ -344,6 +368,7 @@ int main(void)
 	tcase_add_test(t, another_library);
 	tcase_add_loop_test(t, wrong_states, 0, 8);
 	tcase_add_test(t, sample_of_the_kernel);
+	tcase_add_loop_test(t, calls_in_the_kernel, 0, 2);
 	tcase_add_test(t, signal_handler);
 	tcase_add_test(t, truncated_file);
 	tcase_add_test(t, damaged_file);
