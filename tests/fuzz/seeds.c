@@ -79,14 +79,19 @@ static void write_recording(const char *name, const char *path)
 	struct record_file file = { .inode = 1, .size = 4096, .build_id_size = 20 };
 	struct record_fork fork = { { 11, 11, 4 }, 10, 10 };
 	struct record_task exec = { 11, 11, 8 }, comm = { 10, 10, 1 };
+	struct record_kernel kernel[2] = {
+		{ 0xffffffff81000200, 0xffffffff81000300 },
+		{ 0xffffffff81000000, 0xffffffff81000100 },
+	};
 	struct {
 		struct record_sample s;
 		uint64_t chain[2];
 	} s[3] = {
 		{ { .size = sizeof(s[0]), .flags = 1, .pid = 11, .tid = 11, .nr = 2, .ip = 0x401000,
 		    .tsc = 6, .overflow = 1 }, { 0x401010, 0x401020 } },
-		{ { .size = sizeof(s[0]), .flags = 2, .pid = 10, .tid = 12, .nr = 1,
-		    .ip = 0xffffffff81000000, .tsc = 5, .overflow = 9 }, { 0x401010 } },
+		{ { .size = sizeof(s[0]), .flags = 2, .pid = 10, .tid = 12, .nr = 2,
+		    .ip = 0xffffffff81000000, .tsc = 5, .overflow = 9 },
+		  { 0xffffffff81000210, 0x401010 } },
 		{ { .size = sizeof(s[0]), .pid = 11, .tid = 11, .ip = 0x401000, .tsc = 9,
 		    .overflow = 8, .dropped = 3 }, { 0 } },
 	};
@@ -108,6 +113,8 @@ static void write_recording(const char *name, const char *path)
 	put_record(f, RECORD_FORK, &fork, sizeof(fork), NULL);
 	put_record(f, RECORD_EXEC, &exec, sizeof(exec), "other");
 	put_record(f, RECORD_EXIT, &exec, sizeof(exec), NULL);
+	put_record(f, RECORD_KERNEL, &kernel[0], sizeof(kernel[0]), "outer");
+	put_record(f, RECORD_KERNEL, &kernel[1], sizeof(kernel[1]), "inner [module]");
 	put_record(f, RECORD_END, &end, sizeof(end), NULL);
 	fclose(f);
 }
