@@ -17,6 +17,7 @@
 
 #include "jit-dump.h"
 #include "jit-symbols.h"
+#include "plt.h"
 #include "symbols.h"
 
 #define MAX_SCOPES	32	/* functions at one address */
@@ -35,6 +36,7 @@ struct module {
 	struct unit *units;	/* sorted by their start */
 	size_t nrunits;
 	bool units_known;
+	struct plt *plt;	/* NULL: not read yet */
 	struct jit_symbols *jit;
 	struct jit_dump *dump;
 	bool only_debug;	/* it has no code: that of the program is */
@@ -278,6 +280,7 @@ void module_close(struct module *m)
 		return;
 	if (m->dwfl)
 		dwfl_end(m->dwfl);
+	plt_free(m->plt);
 	jit_symbols_free(m->jit);
 	free(m->units);
 	free(m);
@@ -502,10 +505,20 @@ static unsigned int find_inlined(Dwarf_Die *unit, Dwarf_Addr address, struct pla
 	return inlined;
 }
 
+static const char *find_stub(struct module *m, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	if (m->only_debug)
+		return NULL;
+	if (!m->plt)
+		m->plt = plt_read(m->elf);
+	return plt_find(m->plt, address, start, end);
+}
+
 unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
 			 struct place *places, unsigned int room)
 {
 	Dwarf_Addr at, bias;
+	uint64_t start, end;
 	Dwarf_Line *line;
 	GElf_Off from_symbol;
 	GElf_Sym symbol;
@@ -522,6 +535,9 @@ unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
 		return 1;
 	}
 	if (!to_address(m, offset, address))
+		return 1;
+	places[0].function = find_stub(m, *address, &start, &end);
+	if (places[0].function)
 		return 1;
 	at = *address + m->bias;
 	places[0].function = dwfl_module_addrinfo(m->mod, at, &from_symbol, &symbol, NULL, NULL,
@@ -602,10 +618,12 @@ bool module_function(struct module *m, uint64_t offset, struct code *code)
 	if (!find_code(m, offset, &phdr))
 		return false;
 	at = phdr.p_vaddr + (offset - phdr.p_offset);
-	if (!find_range(m, at + m->bias, &start, &end))
-		return false;
-	start -= m->bias;
-	end -= m->bias;
+	if (!find_stub(m, at, &start, &end)) {
+		if (!find_range(m, at + m->bias, &start, &end))
+			return false;
+		start -= m->bias;
+		end -= m->bias;
+	}
 	/* The file may come from an attacker: stay in the segment. */
 	last = phdr.p_vaddr + phdr.p_filesz;
 	if (start > at || start < phdr.p_vaddr)

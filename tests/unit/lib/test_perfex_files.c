@@ -144,6 +144,81 @@ static void record(const struct record_file *file, uint64_t offset)
 #define report(...)	perfex("--report", (char *)in_dir("s"), ##__VA_ARGS__)
 #define report_below(...) report("--symfs", (char *)in_dir("root"), ##__VA_ARGS__)
 
+/* ---- calls of other files --------------------------------------------------------------------- */
+
+static const struct {
+	const char *prefix, *options;
+} stubs[] = {
+	{ "", "-Wl,-z,lazy" },
+	{ "", "-Wl,-z,now" },
+	{ "", "-fcf-protection=full -Wl,-z,ibtplt" },
+	/* through a pointer too, which makes .plt.got */
+	{ "", "-DPOINTER" },
+	{ "aarch64-linux-gnu-", "-Wl,-z,lazy" },
+	{ "aarch64-linux-gnu-", "-Wl,-z,now" },
+	{ "aarch64-linux-gnu-", "-mbranch-protection=standard -Wl,-z,force-bti,-z,pac-plt" },
+};
+
+/* objdump finds the stubs in its own way. */
+START_TEST(stubs_of_calls)
+{
+	const char *prefix = stubs[_i].prefix;
+	uint64_t address, segment, offset;
+	char line[512], name[128], *end_of;
+	unsigned int nr = 0, place;
+	struct record_file file;
+	FILE *f;
+
+	snprintf(line, sizeof(line), "command -v %sgcc %sobjdump > /dev/null 2>&1", prefix, prefix);
+	if (system(line))
+		return;
+#ifndef __x86_64__
+	if (!*prefix && strstr(stubs[_i].options, "cf-protection"))
+		return;
+#endif
+	f = fopen(in_dir("p.c"), "w");
+	fputs("void one(void), _ZN3two5threeEi(int);\nextern void four(void);\n"
+	      "#ifdef POINTER\nvoid (*pointer(void))(void) { return four; }\n#endif\n"
+	      "void work(void) { one(); _ZN3two5threeEi(1); four(); one(); }\n", f);
+	fclose(f);
+	snprintf(line, sizeof(line), "%sgcc -O0 -fPIC -shared -nostdlib -Wl,--build-id=sha1 %s -o p p.c", prefix,
+		 stubs[_i].options);
+	shell(line);
+	segment = number_of("readelf -lW p | awk '$1 == \"LOAD\" && / R E / { print $3 }'", 16);
+	offset = number_of("readelf -lW p | awk '$1 == \"LOAD\" && / R E / { print $2 }'", 16);
+	file = describe(77, true);
+	snprintf(line, sizeof(line), "cd %s && %sobjdump -d p | grep '@plt>:$'", dir, prefix);
+	f = popen(line, "r");
+	while (fgets(line, sizeof(line), f)) {
+		address = strtoul(line, &end_of, 16);
+		ck_assert_int_eq(sscanf(end_of, " <%127[^>]", name), 1);
+		if (!strncmp(name, "_ZN", 3))
+			strcpy(name, "two::three(int)@plt");
+		/* its first and second instruction; the address and the size are the same */
+		for (place = 0; place < 5; place += 4) {
+			record(&file, address - segment + offset + place);
+			ck_assert_int_eq(report(), 0);
+			snprintf(text, sizeof(text), " 100.00%%             1  %s [p]\n", name);
+			has(out, text);
+		}
+		if (!*prefix) {
+			ck_assert_int_eq(report("--annotate", name), 0);
+			snprintf(text, sizeof(text), " %s [p], instructions:u: 1 samples, 100.00%% of all\n",
+				 name);
+			has(out, text);
+		}
+		nr++;
+	}
+	pclose(f);
+	ck_assert_uint_eq(nr, 3);
+	/* The stub of the dynamic linker has no name. */
+	offset += number_of("readelf -SW p | sed 's/.*\\] //' | awk '$1 == \".plt\" { print $3 }'", 16) - segment;
+	record(&file, offset);
+	ck_assert_int_eq(report(), 0);
+	has_not(out, "@plt");
+}
+END_TEST
+
 /* ---- the same file, or another one ----------------------------------------------------------- */
 
 START_TEST(build_ids)
@@ -466,6 +541,7 @@ static Suite *suite(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 120);
+	tcase_add_loop_test(t, stubs_of_calls, 0, ARRAY_SIZE(stubs));
 	tcase_add_test(t, build_ids);
 	tcase_add_test(t, two_roots);
 	tcase_add_test(t, no_build_ids);
