@@ -311,7 +311,7 @@ static bool is_callback(const char *line, const char *name)
 {
 	size_t n = strlen(name);
 
-	line += strcspn(line, " \n");
+	line += strcspn(line, "\n ");
 	return !strncmp(line, " <", 2) && !strncmp(line + 2, name, n) && line[2 + n] == '>';
 }
 
@@ -319,7 +319,7 @@ static bool is_callback(const char *line, const char *name)
 static bool is_end(const char *line)
 {
 	while (*line && !is_callback(line, "exit")) {
-		line += strcspn(line, " \n");
+		line += strcspn(line, "\n ");
 		if (strncmp(line, " <", 2))
 			return false;
 		line = strchr(line, '\n') + 1;

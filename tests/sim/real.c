@@ -300,6 +300,7 @@ void sim_real(void)
 	char *record;
 	FILE *f = open_memstream(&record, &size);
 
+	fprintf(f, "# SPDX-%s: GPL-2.0\n", "License-Identifier");
 	sim_on_callback = record_callback;
 	sim_user_task_made = set_task;
 	for (i = 0; i < nr_real_scenarios; i++) {
