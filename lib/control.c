@@ -8,8 +8,8 @@ int __vperfctr_control_call(int fd, unsigned long request, const void *arg,
 {
 	int ret = __vperfctr_ioctl(fd, request, arg), dev;
 
-	/* Only a control with VPERFCTR_CONTROL_AFFINITY gets EUSERS. */
-	if (ret != -EUSERS)
+	/* A set of CPUs gets EUSERS, too, and has nothing to do with the caller's affinity. */
+	if (ret != -EUSERS || !(control->flags & VPERFCTR_CONTROL_AFFINITY))
 		return ret;
 	dev = __vperfctr_device_get();
 	if (dev < 0)

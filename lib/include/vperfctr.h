@@ -299,6 +299,53 @@ int vperfctr_attach_ring(struct vperfctr **v, pid_t tid, unsigned int flags,
 int vperfctr_open_member(struct vperfctr **v, const struct vperfctr *set, pid_t tid);
 
 /*
+ * Count CPUs, whatever runs there: a handle for the CPUs of a mask or, with NULL, for all that
+ * vperfctr_cpus() returns.  They may be offline.  Nothing is counted before
+ * vperfctr_control().  It gives each of these CPUs the same control, whose flags and soft
+ * are 0.  vperfctr_suspend(), _resume(), _stop(), _fd() and _close() work as for a thread's
+ * handle, from any thread.  vperfctr_read_cpus() reads all CPUs; other reads return -ENOTTY.
+ *
+ * While CPUs are counted, vperfctr_control() with counters fails for all threads with
+ * -EBUSY, and the reverse.  The UAPI header, <linux/vperfctr.h>, tells at its calls on a
+ * descriptor of CPUs what is counted, and the errors of these calls.
+ *
+ * flags: VPERFCTR_OPEN_CPUS_NOCLOEXEC, or 0.  Errors; *v is then NULL:
+ *
+ *	-EPERM	the caller has neither CAP_PERFMON nor CAP_SYS_ADMIN in the initial user
+ *		namespace
+ *	-EOPNOTSUPP  there is no VPERFCTR_FEATURE_CPUS
+ *	-EINVAL	an unknown flag; or the mask has no CPU
+ *	-ENODEV	the mask has a CPU that vperfctr_cpus() does not return; or the module is
+ *		not loaded
+ *	-ENOTTY	the module is too old
+ *	-EACCES, -EPROTONOSUPPORT	as vperfctr_info()
+ *	-EMFILE, -ENFILE	as from open(2)
+ *	-ENOMEM
+ */
+int vperfctr_open_cpus(struct vperfctr **v, const struct vperfctr_cpu_mask *mask,
+		       unsigned int flags);
+
+/*
+ * Read all CPUs of such a handle by one call.  The caller sets the fields of *read, but size:
+ *
+ *	struct vperfctr_cpu cpus[N];
+ *	uint64_t sums[N][1 + NRCTRS];	(ticks of the TSC; the counters)
+ *	struct vperfctr_read_cpus read = { 0 };
+ *
+ *	read.nrcpus = N;
+ *	read.nrctrs = NRCTRS;		(those that are controlled)
+ *	read.cpus = (uintptr_t)cpus;
+ *	read.sums = (uintptr_t)sums;
+ *
+ * Errors:
+ *
+ *	-EOVERFLOW  nrcpus or nrctrs is too small; both are set to the numbers that are needed
+ *	-EFAULT	cpus or sums is no address of so much memory
+ *	-ENOTTY	the handle is that of a thread or of a set of threads
+ */
+int vperfctr_read_cpus(struct vperfctr *v, struct vperfctr_read_cpus *read);
+
+/*
  * Make a handle for fd, a state's descriptor.  It may come from another process or,
  * kept open across exec, from an earlier program.  The handle owns the descriptor:
  * vperfctr_close() closes it.
