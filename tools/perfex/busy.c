@@ -28,6 +28,25 @@ int read_number(const char *file)
 	return n;
 }
 
+#define CPUS_LINK	"anon_inode:[vperfctr-cpus]"
+
+/* True if a descriptor of CPUs counts: it may only have been opened. */
+static bool counts_cpus(const char *proc, pid_t pid, const char *fd)
+{
+	unsigned int status = 0;
+	char path[400];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%d/fdinfo/%s", proc, (int)pid, fd);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (fgets(path, sizeof(path), f) && sscanf(path, "vperfctr-status: %x", &status) != 1)
+		;
+	fclose(f);
+	return status & VPERFCTR_STATUS_ACTIVE;
+}
+
 /* Return: 1: one of the process's descriptors is such a file; 0: none; -1: not permitted */
 static int has_descriptor(const char *proc, pid_t pid, const char *link)
 {
@@ -47,7 +66,8 @@ static int has_descriptor(const char *proc, pid_t pid, const char *link)
 		if (n < 0)
 			continue;
 		target[n] = '\0';
-		found = !strcmp(target, link);
+		found = !strcmp(target, link) &&
+			(strcmp(link, CPUS_LINK) || counts_cpus(proc, pid, d->d_name));
 	}
 	closedir(fds);
 	return found;
@@ -129,6 +149,12 @@ int fail_busy(struct error *e, const char *proc)
 	char path[128], names[256], pids[64];
 	struct holders h;
 
+	find_holders(&h, proc, CPUS_LINK);
+	describe_holders(names, sizeof(names), &h);
+	list_pids(pids, sizeof(pids), &h);
+	if (h.nr)
+		return fail_with(e, "the counters count whole CPUs for %s: wait until it ends, or end it with 'sudo kill%s'",
+				 names, pids);
 	find_holders(&h, proc, "anon_inode:[perf_event]");
 	describe_holders(names, sizeof(names), &h);
 	list_pids(pids, sizeof(pids), &h);
@@ -141,7 +167,7 @@ int fail_busy(struct error *e, const char *proc)
 		return fail_with(e, "perf_event holds the counters for %s: wait until it ends, or free them with 'sudo kill%s' and start it again afterwards",
 				 names, pids);
 	if (h.hidden)
-		return fail_with(e, "perf_event holds the counters for a process that you may not look at: 'sudo perfex ...' names it; end it, and start it again afterwards");
+		return fail_with(e, "perf_event holds the counters, or they count whole CPUs, for a process that you may not look at: 'sudo perfex ...' names it; end it, and start it again afterwards");
 	return fail_with(e, "perf_event holds the counters, but for no process that is visible here: look outside this container, stop virtual machines with a PMU, and BPF programs ('sudo bpftool link' lists them)");
 }
 

@@ -633,6 +633,22 @@ START_TEST(busy_counters_process)
 }
 END_TEST
 
+START_TEST(busy_counters_of_cpus)
+{
+	make_proc();
+	make_holder(42, "perf\n", "anon_inode:[perf_event]");
+	make_holder(43, "monitor\n", "anon_inode:[vperfctr-cpus]");
+	/* It has been opened. */
+	ck_assert_int_eq(mkdir(in_proc("43/fdinfo"), 0755), 0);
+	write_file(in_proc("43/fdinfo/3"), "pos:\t0\nvperfctr-cpus:\t0-3\nvperfctr-status:\t0x0\n");
+	busy("perf_event holds the counters for perf (process 42): wait until it ends, or free them with "
+	     "'sudo kill 42' and start it again afterwards");
+	write_file(in_proc("43/fdinfo/3"), "pos:\t0\nvperfctr-cpus:\t0-3\nvperfctr-status:\t0x2\n");
+	busy("the counters count whole CPUs for monitor (process 43): wait until it ends, or end it with 'sudo kill 43'");
+	remove_proc();
+}
+END_TEST
+
 /* A process that only root may look at. */
 START_TEST(busy_counters_hidden_process)
 {
@@ -1535,6 +1551,7 @@ static Suite *suite(void)
 	tcase_add_test(t, software_events_alone);
 	tcase_add_test(t, busy_counters_watchdog);
 	tcase_add_test(t, busy_counters_process);
+	tcase_add_test(t, busy_counters_of_cpus);
 	tcase_add_test(t, busy_counters_hidden_process);
 	tcase_add_test(t, thread_is_counted_already);
 	tcase_add_test(t, dead_counters);
