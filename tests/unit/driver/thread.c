@@ -373,6 +373,7 @@ void thread_in(struct thread *t, unsigned int cpu)
 	require(t->cpu < 0 && fake_online[cpu],
 		"a test resumes a running thread, or on an offline CPU");
 	t->stale = model.cpu[cpu].overflow;
+	t->used = !t->held;
 	on_cpu[cpu] = t;
 	operate(t, cpu, perfctr_cpu_resume);
 	t->cpu = cpu;
@@ -437,7 +438,8 @@ void thread_out(struct thread *t)
 	if (!perfctr_isolate)
 		return;
 	require(!model_counting(cpu), "%#llx still count", model_counting(cpu));
-	for (i = 0; fake_watched && i < perfctr_nrctrs(&t->control); i++)
+	/* Else they can still hold what the trial of the CPU's counters has left. */
+	for (i = 0; fake_watched && t->used && i < perfctr_nrctrs(&t->control); i++)
 		require(!*model_counter(cpu, t->control.ctr[i].map),
 			"counter %#x was not cleared", t->control.ctr[i].map);
 }
@@ -674,6 +676,7 @@ void thread_iresume(struct thread *t)
 	if (t->cpu >= 0) {
 		u64 tsc = model.cpu[t->cpu].tsc;
 
+		t->used = true;
 		operate(t, t->cpu, perfctr_cpu_iresume);
 		/* A self-test takes time.  The generic iresume suspends the TSC meanwhile. */
 		if (t->control.tsc_on && !machine_has_generic_ops)

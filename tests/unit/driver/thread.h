@@ -27,6 +27,7 @@ struct thread {
 	u64 skipped;				/* overflows that longer periods skipped */
 	u64 stale;				/* IA32_PERF_GLOBAL_STATUS as others left it */
 	bool held;
+	bool used;				/* the counters of the CPU where it is, or was last */
 	bool noticed;				/* an overflow is left to the irq_work */
 	union {
 		struct vperfctr_page page;
