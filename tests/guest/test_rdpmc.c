@@ -51,7 +51,8 @@ static void check_page(const struct vperfctr_page *page)
 	ck_assert_uint_eq(page->version, VPERFCTR_ABI_VERSION);
 	before = self_read(page, 0);
 	loop(1000);
-	ck_assert_uint_ge(self_read(page, 0) - before, 2000);
+	/* In real time the emulator's counts are approximate, and test_exact has exact ones. */
+	ck_assert_uint_ge(self_read(page, 0) - before, 1000);
 	check_rdpmc(0);
 }
 
