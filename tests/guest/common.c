@@ -450,13 +450,6 @@ bool is_rt(void)
 }
 
 /* KCSAN delays accesses by 80 us, to see whether another CPU touches the memory. */
-bool is_rt_kernel(void)
-{
-	struct utsname name;
-
-	return !uname(&name) && strstr(name.version, "PREEMPT_RT");
-}
-
 bool is_kcsan_kernel(void)
 {
 	struct utsname name;
@@ -469,6 +462,21 @@ bool is_debug_kernel(void)
 	struct utsname name;
 
 	return !uname(&name) && strstr(name.release, "-debug");
+}
+
+void other_cpus(const char *online)
+{
+	cpu_set_t own;
+	char path[64];
+	int cpu;
+
+	if (sched_getaffinity(0, sizeof(own), &own))
+		die("sched_getaffinity: %s", strerror(errno));
+	for (cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+		if (!CPU_ISSET(cpu, &own))
+			write_file(path, online);
+	}
 }
 
 int nr_cpus(void)

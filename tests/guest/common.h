@@ -181,6 +181,7 @@ int wait_for(pid_t pid);
 void pin(int cpu);
 void set_affinity(pid_t pid, u32 cpus);
 int nr_cpus(void);
+void other_cpus(const char *online);	/* "1" or "0", for all that the caller may not use */
 
 /* True if the test can run and count on CPU 0 as well as on CPU 1. */
 bool may_choose_cpu(void);
@@ -193,7 +194,6 @@ bool is_debug_kernel(void);
 
 /* True on a debug kernel with KCSAN, which executes even more. */
 bool is_kcsan_kernel(void);
-bool is_rt_kernel(void);
 void msleep(unsigned int ms);
 
 /* ---- interrupts ------------------------------------------------------------ */
