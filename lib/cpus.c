@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Count CPUs, whatever runs there. */
+/* Count CPUs instead of threads. */
 #include <stdlib.h>
 #include <unistd.h>
 

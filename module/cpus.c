@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counting CPUs, whatever runs there: VPERFCTR_OPEN_CPUS.
+ * Counting CPUs instead of threads: VPERFCTR_OPEN_CPUS.
  *
  * A set of CPUs has a slot for each: a low-level state that is resumed on its CPU, and stays
  * so until the counting ends.  No thread's state with counters exists meanwhile, as

@@ -299,7 +299,7 @@ int vperfctr_attach_ring(struct vperfctr **v, pid_t tid, unsigned int flags,
 int vperfctr_open_member(struct vperfctr **v, const struct vperfctr *set, pid_t tid);
 
 /*
- * Count CPUs, whatever runs there: a handle for the CPUs of a mask or, with NULL, for all that
+ * Count CPUs instead of threads: a handle for the CPUs of a mask or, with NULL, for all that
  * vperfctr_cpus() returns.  They may be offline.  Nothing is counted before
  * vperfctr_control().  It gives each of these CPUs the same control, whose flags and soft
  * are 0.  vperfctr_suspend(), _resume(), _stop(), _fd() and _close() work as for a thread's
