@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Scenarios of counted CPUs. */
 #include "scenarios.h"
-#include "../unit/driver/model.h"
 
 #define must(call)	sim_must(call)
 

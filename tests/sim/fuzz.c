@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "sim.h"
-#include "../unit/driver/model.h"
+#include "hardware.h"
 #include "fuzz.h"
 
 extern unsigned int *const sim_param_max_states_per_user, *const sim_param_max_ring_kb_per_user,

@@ -463,10 +463,11 @@ int stop_machine(int (*func)(void *), void *arg, const struct cpumask *cpus);
 void cpus_read_lock(void);
 void cpus_read_unlock(void);
 
-enum cpuhp_state { CPUHP_AP_ONLINE_DYN = 200 };
+enum cpuhp_state { CPUHP_BP_PREPARE_DYN = 100, CPUHP_AP_ONLINE_DYN = 200 };
 int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 		      int (*startup)(unsigned int cpu), int (*teardown)(unsigned int cpu));
 void cpuhp_remove_state(enum cpuhp_state state);
+void cpuhp_remove_state_nocalls(enum cpuhp_state state);
 
 #define DECLARE_STATIC_CALL(name, func)	extern __typeof__(func) *static_call__##name
 #define DEFINE_STATIC_CALL(name, func)	__typeof__(func) *static_call__##name = func
@@ -474,46 +475,23 @@ void cpuhp_remove_state(enum cpuhp_state state);
 #define static_call_update(name, func)	(static_call__##name = (func))
 
 #define NOTIFY_DONE		0
+#define NOTIFY_OK		1
 struct notifier_block {
 	int (*notifier_call)(struct notifier_block *block, unsigned long action, void *data);
 };
 int register_reboot_notifier(struct notifier_block *block);
 int unregister_reboot_notifier(struct notifier_block *block);
 
-struct pt_regs {
-	bool user;
-	unsigned long ip, sp, cs, argument;
-	unsigned long ax, bx, cx, dx, si, di, bp, r8, r9, r10, r11, r12, r13, r14, r15;
-};
+/* The registers that a task has, and what the drivers of this architecture use. */
+#include "arch.h"
 
-#define __USER32_CS	0x23
 #define pagefault_disable()	((void)0)
 #define pagefault_enable()	((void)0)
 #define user_mode(regs)		((regs)->user)
-#define instruction_pointer(regs) ((regs)->ip)
-struct pt_regs *get_irq_regs(void);
-
-/* The kernel's stack: see SIM_KERNEL_CALLS. */
-struct unwind_state { unsigned long ip; unsigned int left; };
+/* A chain of calls in the kernel has so many, each 16 bytes below its caller. */
 #define SIM_KERNEL_CALLS	5
-void sim_unwind_start(struct unwind_state *state, struct pt_regs *regs);
-#define unwind_start(s, task, regs, frame) sim_unwind_start(s, regs)
-#define unwind_done(s)		(!(s)->left)
-#define unwind_next_frame(s)	((void)(s)->left--)
-#define unwind_get_return_address(s) ((s)->ip + 16 * (s)->left)
-
-#define NMI_LOCAL		0
-#define NMI_DONE		0
-#define NMI_HANDLED		1
-#define APIC_DM_NMI		0x00400
-#define APIC_LVT_MASKED		0x10000
-typedef int nmi_handler_t(unsigned int type, struct pt_regs *regs);
-int register_nmi_handler(unsigned int type, nmi_handler_t *handler, u64 flags, const char *name);
-void unregister_nmi_handler(unsigned int type, const char *name);
-int reserve_perfctr_nmi(unsigned int msr);
-void release_perfctr_nmi(unsigned int msr);
-int reserve_evntsel_nmi(unsigned int msr);
-void release_evntsel_nmi(unsigned int msr);
+#define instruction_pointer(regs) ((regs)->sim_ip)
+struct pt_regs *get_irq_regs(void);
 
 struct syscore_ops { int (*suspend)(void *data); void (*resume)(void *data); };
 struct syscore { const struct syscore_ops *ops; void *data; };
@@ -1024,11 +1002,7 @@ struct miscdevice { int minor; const char *name; const struct file_operations *f
 int misc_register(struct miscdevice *misc);
 void misc_deregister(struct miscdevice *misc);
 
-#define X86_CR4_PCE			0x100
-bool sim_user_rdpmc(void);
-void cr4_update_irqsoff(unsigned long set, unsigned long clear);
-
-/* For the model of the registers in tests/unit/driver. */
+/* For the models of the registers in tests/unit. */
 #define fake_cpu			sim_cpu
 extern bool fake_online[NR_CPUS];
 #define fake_in_nmi			sim_is_in_nmi()

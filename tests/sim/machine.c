@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include <linux/vperfctr.h>
+
 #include "sim.h"
-#include "../unit/driver/model.h"
 
 struct sim_cpu sim_cpus[NR_CPUS];
 unsigned int nr_cpu_ids, sim_cpu;
@@ -265,24 +266,32 @@ static bool timer_is_due(const struct sim_cpu *cpu)
 	return cpu->timers && cpu->timers->expires <= now;
 }
 
-static bool irq_is_ready(const struct sim_cpu *cpu)
-{
-	if (cpu->irqs_off || cpu->in_irq || cpu->in_nmi)
-		return false;
-	return cpu->calls || cpu->works || timer_is_due(cpu) || sim_rcu_due();
-}
-
-/* True if an NMI comes now.  The processor may delay it. */
-static bool nmi_is_ready(unsigned int n)
+/* True if the interrupt of an overflow comes now.  The processor may delay it. */
+static bool pmi_is_ready(unsigned int n)
 {
 	struct sim_cpu *cpu = &sim_cpus[n];
 
-	if (cpu->in_nmi || !model.cpu[n].pmi)
+	if (!sim_pmi_pending(n)) {
+		cpu->nmi_at = 0;
 		return false;
+	}
 	if (!cpu->nmi_at)
 		cpu->nmi_at = now + (sim_explores ? sim_processor.nmi_ns / 4 * sim_choose(2, 2) :
 						    sim_processor.nmi_ns * sim_choose(17, 2) / 16);
 	return now >= cpu->nmi_at;
+}
+
+static bool irq_is_ready(struct sim_cpu *cpu)
+{
+	if (cpu->irqs_off || cpu->in_irq || cpu->in_nmi)
+		return false;
+	return cpu->calls || cpu->works || timer_is_due(cpu) || sim_rcu_due() ||
+	       (sim_pmi_is_irq() && pmi_is_ready(cpu - sim_cpus));
+}
+
+static bool nmi_is_ready(unsigned int n)
+{
+	return !sim_cpus[n].in_nmi && !sim_pmi_is_irq() && pmi_is_ready(n);
 }
 
 static bool can_go_on(unsigned int n)
@@ -485,10 +494,8 @@ static void explore_step(struct sim_cpu *cpu)
 /* A step of the kernel is an instruction for counters of kernel mode, if the scenario asks. */
 static void count_kernel(void)
 {
-	struct model_cpu *cpu = &model.cpu[sim_cpu];
-
-	if (sim_processor.counts_kernel && model_counting(cpu))
-		model_run(&(struct work) { .kernel = true, .instructions = 1, .cycles = 1 });
+	if (sim_processor.counts_kernel && sim_counts())
+		sim_run_instructions(1, true);
 }
 
 /* One step of this CPU is over: interrupts, and what other CPUs do, may come here. */
@@ -748,18 +755,12 @@ static struct pt_regs interrupted_regs(const struct sim_cpu *cpu)
 {
 	if (current->sim->regs.user && !cpu->preempt && !cpu->irqs_off)
 		return current->sim->regs;
-	return (struct pt_regs) { .user = false, .ip = 0xffffffff81000000UL + sim_steps % 65536 * 256 };
-}
-
-void sim_unwind_start(struct unwind_state *state, struct pt_regs *regs)
-{
-	sim_require(!user_mode(regs), "the kernel's stack is unwound from user mode");
-	*state = (struct unwind_state) { .ip = regs->ip, .left = SIM_KERNEL_CALLS };
+	return (struct pt_regs) { .user = false, .sim_ip = 0xffffffff81000000UL + sim_steps % 65536 * 256 };
 }
 
 struct pt_regs *get_irq_regs(void)
 {
-	sim_require(sim_this_cpu()->in_irq, "get_irq_regs() outside of an interrupt");
+	sim_require(sim_this_cpu()->in_irq || sim_this_cpu()->in_nmi, "get_irq_regs() outside of an interrupt");
 	return &sim_this_cpu()->irq_regs;
 }
 
@@ -777,6 +778,10 @@ static void do_irq(void)
 	cpu->preempt += HARDIRQ_OFFSET;
 	run_calls(cpu);
 	run_timers(cpu);
+	if (sim_pmi_is_irq() && pmi_is_ready(sim_cpu)) {
+		cpu->nmi_at = 0;
+		sim_require(sim_handle_pmi(&cpu->irq_regs), "an interrupt of the counters is not claimed");
+	}
 	run_irq_works(cpu);
 	sim_rcu_process();
 	cpu->preempt -= HARDIRQ_OFFSET;
@@ -788,25 +793,27 @@ static void do_irq(void)
 static void do_nmi(void)
 {
 	struct sim_cpu *cpu = sim_this_cpu();
-	struct pt_regs regs = interrupted_regs(cpu);
+	struct pt_regs regs = interrupted_regs(cpu), irq_regs = cpu->irq_regs;
 
+	cpu->irq_regs = regs;
 	/* If it is raised again at once, the interrupted code makes no step in between. */
 	cpu->nmi_at = 0;
-	while (model_take_pmi()) {
+	while (sim_take_pmi()) {
 		cpu->stats.nmis++;
 		if (sim_story)
 			sim_tell("NMI of %s mode, at %s, %s", regs.user ? "user" : "kernel",
 				 place_of(cpu), cpu->what ?: "");
 		cpu->in_nmi = true;
 		cpu->preempt += 16 * HARDIRQ_OFFSET;
-		if (sim_nmi_handler(&regs) != NMI_HANDLED)
+		if (!sim_handle_pmi(&regs))
 			sim_fail("an NMI of the counters is not claimed");
 		cpu->preempt -= 16 * HARDIRQ_OFFSET;
 		cpu->in_nmi = false;
 		sim_drain();		/* by IRET */
-		if (!model_config()->level)
+		if (!sim_pmi_repeats())
 			break;
 	}
+	cpu->irq_regs = irq_regs;
 }
 
 void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*func)(struct hrtimer *),
@@ -1554,7 +1561,7 @@ struct task_struct *sim_make_task(const char *name, void (*func)(void *), void *
 	t->func = func;
 	t->arg = arg;
 	t->pinned = pinned >= 0;
-	t->regs.ip = 0x400000;
+	t->regs.sim_ip = 0x400000;
 	t->regs.sp = (unsigned long)user_stack;
 	make_stack(t);
 	task->sim = t;
@@ -1769,6 +1776,8 @@ static void idle(void *arg)
 		if (sim_this_cpu()->rq)
 			sim_schedule();
 		else
+			sim_idle();
+		if (!sim_this_cpu()->rq)
 			sim_wait(has_work, sim_this_cpu());
 	}
 	(void)arg;
@@ -1912,7 +1921,7 @@ void sim_cpu_down(unsigned int n)
 			cpu->need_resched = true;
 		sim_sleep_on(NULL, now + 1000);
 	} while (sim_cpu == n || !only_idle(n) || cpu->calls || cpu->works || !cpu->wait || cpu->irqs_off ||
-		 cpu->in_irq || model.cpu[n].pmi);
+		 cpu->in_irq || sim_pmi_pending(n));
 	fake_online[n] = false;
 	sim_online_mask.bits[n / 64] &= ~BIT(n % 64);
 	cpu->nmi_at = 0;
@@ -1925,6 +1934,8 @@ void sim_cpu_down(unsigned int n)
 		set_timer_cpu(timer, sim_cpu);
 		insert_timer(timer);
 	}
+	if (sim_cpuhp_dead)
+		sim_require(!sim_cpuhp_dead(n), "the callback of a dead CPU failed");
 	sim_cpus_write_unlock();
 }
 
@@ -1934,10 +1945,11 @@ void sim_cpu_up(unsigned int n)
 
 	sim_cpus_write_lock();
 	sim_tell("takes CPU %u online", n);
-	model_cpu_reset(n);
+	sim_reset_registers(n);
 	cpu->curr = cpu->idle;
 	fake_online[n] = true;
 	sim_online_mask.bits[n / 64] |= BIT(n % 64);
+	sim_begin_cpu(n);
 	sim_smpboot_unpark(n);
 	sim_run_on(n, call_startup, (void *)(unsigned long)n);
 	cpu->active = true;
@@ -1964,7 +1976,7 @@ void sim_sleep_system(void)
 	local_irq_disable();
 	sim_tell("the system sleeps");
 	sim_syscore_sleep();
-	model_cpu_reset(sim_cpu);
+	sim_sleep_here();
 	sim_this_cpu()->nmi_at = 0;
 	sim_syscore_wake();
 	sim_tell("the system has slept");

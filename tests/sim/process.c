@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "sim.h"
-#include "../unit/driver/model.h"
 
 /* ---- memory maps ------------------------------------------------------------- */
 
@@ -136,18 +135,6 @@ void sim_start_init(void)
 	init->flags = 0;
 	init->mm = make_mm();
 	sim_nr_mms--;
-}
-
-bool sim_user_rdpmc(void)
-{
-	return sim_this_cpu()->pce;
-}
-
-void cr4_update_irqsoff(unsigned long set, unsigned long clear)
-{
-	sim_require(irqs_disabled(), "CR4 is written with interrupts enabled");
-	sim_this_cpu()->pce = (sim_this_cpu()->pce || (set & X86_CR4_PCE)) &&
-			      !(clear & X86_CR4_PCE);
 }
 
 /* ---- files ------------------------------------------------------------------------ */
@@ -942,7 +929,7 @@ void user_work(u64 instructions)
 	while (instructions) {
 		n = min(instructions, 1 + instructions / 3);
 		preempt_disable();
-		model_run(&(struct work) { .instructions = n, .cycles = n });
+		sim_run_instructions(n, false);
 		t->executed += n;
 		preempt_enable();
 		SIM_STEP("user mode");

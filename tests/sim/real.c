@@ -9,7 +9,6 @@
 
 #include "scenarios.h"
 #include "real-scenarios.h"
-#include "../unit/driver/model.h"
 
 #define MAX_TASKS	8
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "scenarios.h"
-#include "../unit/driver/model.h"
 
 struct sim_costs sim_costs;
 

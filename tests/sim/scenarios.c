@@ -3,14 +3,14 @@
 #include <stdlib.h>
 
 #include "scenarios.h"
-#include "../unit/driver/model.h"
+#include "hardware.h"
 
 /* ---- what threads do --------------------------------------------------------- */
 
 /* A control of user-mode instructions in a general counter. */
 void sim_fill_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr, u32 flags)
 {
-	*ctr = (struct vperfctr_ctr) { .map = 0, .evntsel = SEL_EN | SEL_USR | EV_INSTRUCTIONS };
+	sim_count_instructions(ctr);
 	*control = (struct vperfctr_control) {
 		.size = sizeof(*control), .ctr_size = sizeof(*ctr), .ctr = (unsigned long)ctr,
 		.nractrs = 1, .tsc_on = 1, .flags = flags,
@@ -59,7 +59,7 @@ static int control_imode(int fd, u64 period, int sig)
 	control.si_signo = sig;
 	ctr.ireset = -period;
 	if (sim_processor.counts_kernel)
-		ctr.evntsel |= SEL_OS;
+		sim_count_kernel(&ctr);
 	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
 }
 
@@ -657,9 +657,10 @@ static void check_calls(const struct vperfctr_sample *s)
 
 	at += 1 + at[0];
 	if (*at != VPERFCTR_USER_NONE) {
-		sim_require(at[0] == VPERFCTR_USER_64 && at[1 + 7] == current->sim->regs.sp && at[1 + 16] == s->ip,
+		sim_require(at[0] == VPERFCTR_USER_64 && at[1 + SIM_DWARF_SP] == current->sim->regs.sp &&
+			    at[1 + SIM_DWARF_IP] == s->ip,
 			    "the registers are wrong");
-		at += 1 + VPERFCTR_X86_REGS;
+		at += 1 + SIM_USER_REGS;
 		sim_require(*at <= 32, "the stack has %llu bytes", *at);
 		at += *at / sizeof(*at);
 	}
@@ -746,7 +747,7 @@ static void sample_kernel_calls(void *arg)
 	control.nractrs = 0;
 	control.nrictrs = 1;
 	ctr.ireset = -KERNEL_PERIOD;
-	ctr.evntsel |= SEL_OS;
+	sim_count_kernel(&ctr);
 	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
 	for (i = 0; i < 2; i++)
 		task[i] = user_thread("samples", child_works, (void *)1UL);
@@ -978,8 +979,8 @@ static u64 inline_read(const volatile struct vperfctr_page *page)
 		if (!(cstatus & VPERFCTR_CSTATUS_RDPMC))
 			return U64_MAX;
 		preempt_disable();	/* one instruction */
-		sim_require(sim_this_cpu()->pce, "#GP: RDPMC in user mode");
-		sum = *model_counter(&model.cpu[sim_cpu], page->ctr[0].map);
+		sim_require(sim_user_reads(), "user mode reads a counter, and may not");
+		sum = sim_counter(page->ctr[0].map);
 		preempt_enable();
 		sum = page->ctr[0].sum + ((sum - page->ctr[0].start) & page->mask);
 	} while (READ_ONCE(page->samplecount) != samplecount);
@@ -1200,27 +1201,7 @@ static void readers(void)
 		sim_sleep_on(NULL, sim_ns() + 1000);
 }
 
-/* ---- processors --------------------------------------------------------------------------- */
-
-/* Delivery of the interrupt does not mask LVTPC. */
-static void unmasked(struct model_config *config)
-{
-	config->no_masking = true;
-}
-
-/* The interrupt lasts as long as the overflow's bit in GLOBAL_STATUS. */
-static void level(struct model_config *config)
-{
-	config->level = true;
-}
-
-/* Each counter starts by itself, when its event select is written. */
-static void no_global(struct model_config *config)
-{
-	config->version = 1;
-	config->nr_fixed = 0;
-	config->no_masking = true;
-}
+/* ---- the table ---------------------------------------------------------------------------- */
 
 #define HYBRID	{ sim_big_core, .configure_other = sim_small_core, .others = 2 }
 
@@ -1258,7 +1239,6 @@ const struct scenario sim_scenarios[] = {
 	{ "deep_leavers", sim_leavers, 3 },
 	{ "count_cpus", sim_count_cpus, 3 },
 	{ "count_cpus_kinds", sim_count_cpus, 3, HYBRID },
-	{ "count_cpus_no_global", sim_count_cpus, 2, { no_global } },
 	{ "count_cpus_suspend", sim_count_cpus_suspend, 3 },
 	{ "count_cpus_hotplug", sim_count_cpus_hotplug, 3 },
 	{ "count_cpus_kinds_hotplug", sim_count_cpus_hotplug, 3, HYBRID },
@@ -1298,10 +1278,7 @@ const struct scenario sim_scenarios[] = {
 	{ "moves", moves, 2 },
 	{ "ring_kernel", ring_kernel, 2, { .counts_kernel = true } },
 	{ "moves_kernel", moves, 2, { .counts_kernel = true } },
-	{ "moves_unmasked", moves, 2, { unmasked } },
-	{ "moves_late", moves, 2, { unmasked, .nmi_ns = 20 * NSEC_PER_MSEC } },
 	{ "moves_alone", moves_alone, 2, { .counts_kernel = true } },
-	{ "moves_level", moves, 2, { level, .counts_kernel = true } },
 	/* The weak ones fail: see litmus.c. */
 	{ "weak_buffering", sim_weak_buffering, 2, .only_by_name = true },
 	{ "weak_buffering_wmb", sim_weak_buffering_wmb, 2, .only_by_name = true },
@@ -1315,7 +1292,13 @@ const struct scenario sim_scenarios[] = {
 	{ "strong_message_wmb", sim_strong_message_wmb, 2 },
 	{ "strong_message_unlock", sim_strong_message_unlock, 2 },
 	{ "strong_message_release", sim_strong_message_release, 2 },
-	{ "moves_no_global", moves, 2, { no_global, .counts_kernel = true } },
+#ifdef SIM_X86
+	{ "count_cpus_no_global", sim_count_cpus, 2, { sim_no_global } },
+	{ "moves_unmasked", moves, 2, { sim_unmasked } },
+	{ "moves_late", moves, 2, { sim_unmasked, .nmi_ns = 20 * NSEC_PER_MSEC } },
+	{ "moves_level", moves, 2, { sim_level, .counts_kernel = true } },
+	{ "moves_no_global", moves, 2, { sim_no_global, .counts_kernel = true } },
+#endif
 };
 
 const unsigned int sim_nr_scenarios = ARRAY_SIZE(sim_scenarios);

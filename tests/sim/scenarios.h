@@ -29,8 +29,6 @@ int sim_read_counts(int fd, struct sim_counts *c, u32 flags);
 struct vm_area_struct *sim_must_map(int fd, unsigned long offset, unsigned long size);
 
 /* systems.c */
-void sim_big_core(struct model_config *config);
-void sim_small_core(struct model_config *config);
 void sim_any_kind(void);
 void sim_any_kind_signals(void);
 void sim_any_kind_family(void);

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 
 #include "sim.h"
-#include "../unit/driver/model.h"
-
-extern bool perfctr_x86_rdpmc_always;	/* of the module */
 
 struct sim_failures sim_failures;
 unsigned int tsc_khz = 2100000;
@@ -632,11 +629,6 @@ long schedule_timeout_interruptible(long timeout)
 	return 0;
 }
 
-cycles_t get_cycles(void)
-{
-	return model.cpu[sim_cpu].tsc;
-}
-
 /* ---- users ------------------------------------------------------------------------------- */
 
 struct user_namespace init_user_ns;
@@ -695,6 +687,7 @@ void put_cred(const struct cred *cred)
 /* ---- CPU hotplug, seen by the module --------------------------------------------------------- */
 
 int (*sim_cpuhp_startup)(unsigned int cpu), (*sim_cpuhp_teardown)(unsigned int cpu);
+int (*sim_cpuhp_dead)(unsigned int cpu);	/* called on another CPU */
 
 static unsigned int hotplug_readers;
 static bool hotplug_writer;
@@ -754,6 +747,11 @@ int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 {
 	int err;
 
+	if (state == CPUHP_BP_PREPARE_DYN) {
+		sim_require(name && !startup && !sim_cpuhp_dead, "a wrong hotplug state, or no name");
+		sim_cpuhp_dead = teardown;
+		return CPUHP_BP_PREPARE_DYN + 1;
+	}
 	sim_require(state == CPUHP_AP_ONLINE_DYN && name, "a wrong hotplug state, or no name");
 	cpus_read_lock();
 	err = call_on_all(startup);
@@ -763,6 +761,20 @@ int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 	}
 	cpus_read_unlock();
 	return err ?: CPUHP_AP_ONLINE_DYN + 1;
+}
+
+void cpuhp_remove_state_nocalls(enum cpuhp_state state)
+{
+	cpus_read_lock();
+	if (state == CPUHP_BP_PREPARE_DYN + 1) {
+		sim_require(sim_cpuhp_dead, "a hotplug state that was not set up");
+		sim_cpuhp_dead = NULL;
+	} else {
+		sim_require(sim_cpuhp_startup, "a hotplug state that was not set up");
+		sim_cpuhp_startup = NULL;
+		sim_cpuhp_teardown = NULL;
+	}
+	cpus_read_unlock();
 }
 
 void cpuhp_remove_state(enum cpuhp_state state)
@@ -889,105 +901,6 @@ void sim_syscore_wake(void)
 		syscore->ops->resume(syscore->data);
 }
 
-/* ---- NMIs and the reservation of counters ------------------------------------------------------- */
-
-static nmi_handler_t *nmi_handler;
-
-/* No simulated machine shuts down. */
-int register_reboot_notifier(struct notifier_block *block)
-{
-	sim_require(block->notifier_call, "a reboot notifier without a function");
-	return 0;
-}
-
-int unregister_reboot_notifier(struct notifier_block *block)
-{
-	sim_require(block->notifier_call, "a reboot notifier without a function");
-	return 0;
-}
-
-int register_nmi_handler(unsigned int type, nmi_handler_t *handler, u64 flags, const char *name)
-{
-	sim_require(type == NMI_LOCAL && !flags && name && !nmi_handler, "a wrong NMI handler");
-	nmi_handler = handler;
-	return 0;
-}
-
-void unregister_nmi_handler(unsigned int type, const char *name)
-{
-	sim_require(type == NMI_LOCAL && name && nmi_handler, "there is no NMI handler");
-	nmi_handler = NULL;
-	synchronize_rcu();
-}
-
-int sim_nmi_handler(struct pt_regs *regs)
-{
-	return nmi_handler ? nmi_handler(NMI_LOCAL, regs) : NMI_DONE;
-}
-
-static u64 reserved_pmcs, reserved_evntsels;
-
-static int reserve(u64 *reserved, unsigned int index)
-{
-	sim_require(index < 64, "reservation of register %u", index);
-	SIM_STEP("reserve a register");
-	if (*reserved & BIT_ULL(index))
-		return 0;
-	*reserved |= BIT_ULL(index);
-	return 1;
-}
-
-static void release(u64 *reserved, unsigned int index)
-{
-	SIM_STEP("release a register");
-	sim_require(*reserved & BIT_ULL(index), "register %u is not reserved", index);
-	*reserved &= ~BIT_ULL(index);
-}
-
-int reserve_perfctr_nmi(unsigned int msr)
-{
-	return reserve(&reserved_pmcs, msr - 0x0c1);
-}
-
-void release_perfctr_nmi(unsigned int msr)
-{
-	release(&reserved_pmcs, msr - 0x0c1);
-}
-
-int reserve_evntsel_nmi(unsigned int msr)
-{
-	return reserve(&reserved_evntsels, msr - 0x186);
-}
-
-/* perf counts from now on, and no process may see that. */
-static void check_no_rights(void)
-{
-	const struct task_struct *task;
-	unsigned int n;
-
-	for (n = 0; n < nr_cpu_ids; n++) {
-		const struct sim_cpu *cpu = &sim_cpus[n];
-
-		sim_require(!cpu->pce || !cpu->loaded_mm || !cpu->loaded_mm->mm_users.counter,
-			    "RDPMC works on CPU %u when the counters are released", n);
-	}
-
-	for (task = sim_tasks; task; task = task->next_task)
-		sim_require(!task->mm || !task->mm->context.perf_rdpmc_allowed.counter,
-			    "%s may RDPMC when the counters are released", task->sim->name);
-}
-
-void release_evntsel_nmi(unsigned int msr)
-{
-	check_no_rights();
-	release(&reserved_evntsels, msr - 0x186);
-}
-
-bool sim_is_hardware_reserved(void)
-{
-	return reserved_evntsels;
-}
-
 /* ---- tracepoints ---------------------------------------------------------------------------------- */
 
 struct tracepoint sim_tp_exec = { "sched_process_exec", NULL };
@@ -1109,22 +1022,6 @@ void sim_load_module(void)
 	sim_require(!sim_module_init(), "the module cannot be loaded");
 }
 
-static void check_registers(void)
-{
-	unsigned int n;
-
-	for (n = 0; n < nr_cpu_ids; n++) {
-		const struct model_cpu *cpu = &model.cpu[n];
-
-		/* The registers of the others are lost. */
-		if (!fake_online[n])
-			continue;
-		sim_require(!model_interrupting(cpu) || !model_counting(cpu),
-			    "counters of CPU %u run after the unload", n);
-		sim_require(cpu->lvtpc & APIC_LVT_MASKED, "LVTPC of CPU %u is not given back", n);
-	}
-}
-
 /* Wait for the last reference, as rmmod would find the module in use, and check what is left. */
 void sim_unload_module(void)
 {
@@ -1136,17 +1033,14 @@ void sim_unload_module(void)
 	sim_module_exit();
 	rcu_barrier();
 	sim_require(!sim_notifiers_on, "the notifiers' key is left on");
-	sim_require(!reserved_pmcs && !reserved_evntsels, "registers are left reserved");
-	sim_require(!nmi_handler, "an NMI handler is left");
-	sim_require(!sim_cpuhp_startup && !syscore && !smpboot && !sim_device &&
+	sim_require(!sim_cpuhp_startup && !sim_cpuhp_dead && !syscore && !smpboot && !sim_device &&
 		    !sim_tp_exec.func && !sim_tp_fork.func && !sim_tp_exit.func &&
 		    !sim_tp_rename.func && !the_probe,
 		    "something is left registered");
 	sim_require(!hotplug_readers, "cpus_read_lock() is left locked");
 	for (i = 0; i < nr_cpu_ids; i++)
 		sim_require(!sim_cpus[i].timers && !sim_cpus[i].works, "CPU %u has a timer or an irq_work", i);
-	check_registers();
-	sim_require(!perfctr_x86_rdpmc_always, "the module believes in rdpmc=2");
+	sim_check_hardware();
 	check_no_leaks();
 	rcu_barrier();
 	sim_require(!sim_nr_creds && !sim_nr_mms && !sim_nr_files && !sim_nr_user_tasks,
@@ -1154,36 +1048,15 @@ void sim_unload_module(void)
 		    sim_nr_creds, sim_nr_mms, sim_nr_files, sim_nr_user_tasks);
 }
 
-static void access_step(void)
-{
-	SIM_STEP("a register");
-}
-
 struct sim_processor sim_processor;
-
-static const struct model_config usual = {
-	.version = 4, .nr_pmcs = 4, .pmc_width = 48, .nr_fixed = 3, .fixed_width = 48,
-	.nr_events = 7, .signature = MODEL_CORE2,
-};
 
 /* The work queue of the kernel itself is no block of the module's. */
 void sim_kernel_boot(void)
 {
 	static struct workqueue_struct wq;
-	struct model_config config = usual;
 
-	if (sim_processor.configure)
-		sim_processor.configure(&config);
 	sim_processor.nmi_ns = sim_processor.nmi_ns ?: 400;
-	if (sim_processor.configure_other) {
-		struct model_config other = usual;
-
-		sim_processor.configure_other(&other);
-		model_init_hybrid(&config, &other, sim_processor.others);
-	} else {
-		model_init(&config);
-	}
-	model.on_access = access_step;
+	sim_start_hardware();
 	system_dfl_wq = &wq;
 	wq.workers = 1;
 	sim_kthread("kworker", worker, &wq, -1, 0);

@@ -199,6 +199,7 @@ extern struct tracepoint sim_tp_exec, sim_tp_fork, sim_tp_exit, sim_tp_rename;
 void sim_tell_mapping(struct vm_area_struct *vma);
 extern const struct file_operations *sim_device;
 extern int (*sim_cpuhp_startup)(unsigned int cpu), (*sim_cpuhp_teardown)(unsigned int cpu);
+extern int (*sim_cpuhp_dead)(unsigned int cpu);
 extern unsigned int sim_nr_creds, sim_nr_mms, sim_nr_files, sim_nr_user_tasks;
 void sim_kernel_boot(void);
 void sim_start_init(void);
@@ -208,10 +209,34 @@ void sim_smpboot_park(unsigned int cpu);
 void sim_smpboot_unpark(unsigned int cpu);
 void sim_cpus_write_lock(void);
 void sim_cpus_write_unlock(void);
-int sim_nmi_handler(struct pt_regs *regs);
 void sim_syscore_sleep(void);
 void sim_syscore_wake(void);
+
+/* ---- registers and other hardware (x86/hardware.c, arm64/hardware.c) --------- */
+
+struct vperfctr_ctr;
+
+void sim_start_hardware(void);		/* as sim_processor says */
+void sim_check_hardware(void);		/* after the unload */
 bool sim_is_hardware_reserved(void);
+void sim_run_instructions(u64 n, bool kernel);
+bool sim_counts(void);			/* a counter of this CPU is enabled */
+void sim_reset_registers(unsigned int cpu);
+void sim_begin_cpu(unsigned int cpu);	/* what the kernel does before the callbacks */
+void sim_sleep_here(void);		/* this CPU loses its registers */
+void sim_idle(void);			/* once before this CPU waits for work */
+
+/* The interrupt of an overflow, which is an NMI or not. */
+bool sim_pmi_is_irq(void);
+bool sim_pmi_pending(unsigned int cpu);
+bool sim_take_pmi(void);
+bool sim_pmi_repeats(void);		/* it may be pending again at once */
+bool sim_handle_pmi(struct pt_regs *regs);	/* false: the module does not claim it */
+
+bool sim_user_reads(void);		/* user mode may read the counters of this CPU */
+u64 sim_counter(u32 map);		/* a register of this CPU */
+void sim_count_instructions(struct vperfctr_ctr *ctr);	/* those of user mode */
+void sim_count_kernel(struct vperfctr_ctr *ctr);	/* those of kernel mode, too */
 
 /* ---- processes, for scenarios (process.c) ---------------------------------- */
 

@@ -1,33 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Scenarios of processors with two kinds of CPUs, and of suspend to RAM. */
 #include "scenarios.h"
-#include "../unit/driver/model.h"
 
 #define must(call)	sim_must(call)
 #define SIGNAL		41
 #define PERIOD		30
 
 /* ---- kinds of CPUs --------------------------------------------------------------- */
-
-static void core(struct model_config *config, u32 type)
-{
-	config->version = 5;
-	config->fixed_mask = 0x7;
-	config->no_any_thread = true;
-	config->core_type = type;
-}
-
-void sim_big_core(struct model_config *config)
-{
-	core(config, 0x40000001);
-	config->nr_pmcs = 8;
-}
-
-void sim_small_core(struct model_config *config)
-{
-	core(config, 0x20000001);
-	config->nr_pmcs = 6;
-}
 
 /* Instructions of user mode, by another counter of each kind. */
 static int control_kinds(int fd, u32 flags, u64 period)

@@ -158,6 +158,7 @@ static void live_inside(void *arg)
 	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 8, .watermark = 1, .nrsums = 1 };
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr;
+	u64 user;
 	struct vperfctr_ring_page *page;
 	struct vperfctr_sample *sample;
 	struct vm_area_struct *vma;
@@ -172,9 +173,10 @@ static void live_inside(void *arg)
 	control.nrictrs = 1;
 	ctr.ireset = -20;
 	/* CAP_PERFMON there is not that of the system. */
-	ctr.evntsel |= 1 << 17;
+	user = ctr.evntsel;
+	sim_count_kernel(&ctr);
 	sim_require(user_ioctl(fd, VPERFCTR_CONTROL, &control) == -EPERM, "kernel mode is counted");
-	ctr.evntsel &= ~(1 << 17);
+	ctr.evntsel = user;
 	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
 	page = vma->page;
 	while (!page->head)

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The registers of x86 processors, those of the unit tests' model, and the kernel's
+ * services for them: NMIs, the reservation of registers, and CR4.
+ */
+#include "hardware.h"
+
+extern bool perfctr_x86_rdpmc_always;	/* of the module */
+
+/* ---- NMIs and the reservation of counters ------------------------------------------------------- */
+
+static nmi_handler_t *nmi_handler;
+
+/* No simulated machine shuts down. */
+int register_reboot_notifier(struct notifier_block *block)
+{
+	sim_require(block->notifier_call, "a reboot notifier without a function");
+	return 0;
+}
+
+int unregister_reboot_notifier(struct notifier_block *block)
+{
+	sim_require(block->notifier_call, "a reboot notifier without a function");
+	return 0;
+}
+
+int register_nmi_handler(unsigned int type, nmi_handler_t *handler, u64 flags, const char *name)
+{
+	sim_require(type == NMI_LOCAL && !flags && name && !nmi_handler, "a wrong NMI handler");
+	nmi_handler = handler;
+	return 0;
+}
+
+void unregister_nmi_handler(unsigned int type, const char *name)
+{
+	sim_require(type == NMI_LOCAL && name && nmi_handler, "there is no NMI handler");
+	nmi_handler = NULL;
+	synchronize_rcu();
+}
+
+bool sim_handle_pmi(struct pt_regs *regs)
+{
+	return nmi_handler && nmi_handler(NMI_LOCAL, regs) == NMI_HANDLED;
+}
+
+bool sim_pmi_pending(unsigned int cpu)
+{
+	return model.cpu[cpu].pmi;
+}
+
+bool sim_pmi_is_irq(void)
+{
+	return false;
+}
+
+bool sim_take_pmi(void)
+{
+	return model_take_pmi();
+}
+
+bool sim_pmi_repeats(void)
+{
+	return model_config()->level;
+}
+
+static u64 reserved_pmcs, reserved_evntsels;
+
+static int reserve(u64 *reserved, unsigned int index)
+{
+	sim_require(index < 64, "reservation of register %u", index);
+	SIM_STEP("reserve a register");
+	if (*reserved & BIT_ULL(index))
+		return 0;
+	*reserved |= BIT_ULL(index);
+	return 1;
+}
+
+static void release(u64 *reserved, unsigned int index)
+{
+	SIM_STEP("release a register");
+	sim_require(*reserved & BIT_ULL(index), "register %u is not reserved", index);
+	*reserved &= ~BIT_ULL(index);
+}
+
+int reserve_perfctr_nmi(unsigned int msr)
+{
+	return reserve(&reserved_pmcs, msr - 0x0c1);
+}
+
+void release_perfctr_nmi(unsigned int msr)
+{
+	release(&reserved_pmcs, msr - 0x0c1);
+}
+
+int reserve_evntsel_nmi(unsigned int msr)
+{
+	return reserve(&reserved_evntsels, msr - 0x186);
+}
+
+/* perf counts from now on, and no process may see that. */
+static void check_no_rights(void)
+{
+	const struct task_struct *task;
+	unsigned int n;
+
+	for (n = 0; n < nr_cpu_ids; n++) {
+		const struct sim_cpu *cpu = &sim_cpus[n];
+
+		sim_require(!cpu->pce || !cpu->loaded_mm || !cpu->loaded_mm->mm_users.counter,
+			    "RDPMC works on CPU %u when the counters are released", n);
+	}
+
+	for (task = sim_tasks; task; task = task->next_task)
+		sim_require(!task->mm || !task->mm->context.perf_rdpmc_allowed.counter,
+			    "%s may RDPMC when the counters are released", task->sim->name);
+}
+
+void release_evntsel_nmi(unsigned int msr)
+{
+	check_no_rights();
+	release(&reserved_evntsels, msr - 0x186);
+}
+
+bool sim_is_hardware_reserved(void)
+{
+	return reserved_evntsels;
+}
+
+/* ---- the kernel's stack and CR4 ------------------------------------------------------- */
+
+void sim_unwind_start(struct unwind_state *state, struct pt_regs *regs)
+{
+	sim_require(!user_mode(regs), "the kernel's stack is unwound from user mode");
+	*state = (struct unwind_state) { .ip = regs->ip, .left = SIM_KERNEL_CALLS };
+}
+
+bool sim_user_rdpmc(void)
+{
+	return sim_this_cpu()->pce;
+}
+
+void cr4_update_irqsoff(unsigned long set, unsigned long clear)
+{
+	sim_require(irqs_disabled(), "CR4 is written with interrupts enabled");
+	sim_this_cpu()->pce = (sim_this_cpu()->pce || (set & X86_CR4_PCE)) &&
+			      !(clear & X86_CR4_PCE);
+}
+
+/* ---- the registers ------------------------------------------------------------------- */
+
+cycles_t get_cycles(void)
+{
+	return model.cpu[sim_cpu].tsc;
+}
+
+void sim_run_instructions(u64 n, bool kernel)
+{
+	model_run(&(struct work) { .kernel = kernel, .instructions = n, .cycles = n });
+}
+
+bool sim_counts(void)
+{
+	return model_counting(&model.cpu[sim_cpu]);
+}
+
+void sim_reset_registers(unsigned int cpu)
+{
+	model_cpu_reset(cpu);
+}
+
+/* The kernel leaves the counters of a CPU that comes online alone. */
+void sim_begin_cpu(unsigned int cpu)
+{
+	(void)cpu;
+}
+
+/* Suspend to RAM loses the registers. */
+void sim_sleep_here(void)
+{
+	model_cpu_reset(sim_cpu);
+}
+
+/* An idle CPU keeps its registers. */
+void sim_idle(void)
+{
+}
+
+bool sim_user_reads(void)
+{
+	return sim_this_cpu()->pce;
+}
+
+u64 sim_counter(u32 map)
+{
+	return *model_counter(&model.cpu[sim_cpu], map);
+}
+
+void sim_count_instructions(struct vperfctr_ctr *ctr)
+{
+	*ctr = (struct vperfctr_ctr) { .map = 0, .evntsel = SEL_EN | SEL_USR | EV_INSTRUCTIONS };
+}
+
+void sim_count_kernel(struct vperfctr_ctr *ctr)
+{
+	ctr->evntsel |= SEL_OS;
+}
+
+void sim_check_hardware(void)
+{
+	unsigned int n;
+
+	sim_require(!reserved_pmcs && !reserved_evntsels, "registers are left reserved");
+	sim_require(!nmi_handler, "an NMI handler is left");
+	sim_require(!perfctr_x86_rdpmc_always, "the module believes in rdpmc=2");
+
+	for (n = 0; n < nr_cpu_ids; n++) {
+		const struct model_cpu *cpu = &model.cpu[n];
+
+		/* The registers of the others are lost. */
+		if (!fake_online[n])
+			continue;
+		sim_require(!model_interrupting(cpu) || !model_counting(cpu),
+			    "counters of CPU %u run after the unload", n);
+		sim_require(cpu->lvtpc & APIC_LVT_MASKED, "LVTPC of CPU %u is not given back", n);
+	}
+}
+
+/* ---- other processors ------------------------------------------------------------------ */
+
+/* Delivery of the interrupt does not mask LVTPC. */
+void sim_unmasked(struct model_config *config)
+{
+	config->no_masking = true;
+}
+
+/* The interrupt lasts as long as the overflow's bit in GLOBAL_STATUS. */
+void sim_level(struct model_config *config)
+{
+	config->level = true;
+}
+
+/* Each counter starts by itself, when its event select is written. */
+void sim_no_global(struct model_config *config)
+{
+	config->version = 1;
+	config->nr_fixed = 0;
+	config->no_masking = true;
+}
+
+static void core(struct model_config *config, u32 type)
+{
+	config->version = 5;
+	config->fixed_mask = 0x7;
+	config->no_any_thread = true;
+	config->core_type = type;
+}
+
+/* For scenarios with two kinds of CPUs. */
+void sim_big_core(struct model_config *config)
+{
+	core(config, 0x40000001);
+	config->nr_pmcs = 8;
+}
+
+void sim_small_core(struct model_config *config)
+{
+	core(config, 0x20000001);
+	config->nr_pmcs = 6;
+}
+
+/* ---- boot ------------------------------------------------------------------------------ */
+
+static void access_step(void)
+{
+	SIM_STEP("a register");
+}
+
+static const struct model_config usual = {
+	.version = 4, .nr_pmcs = 4, .pmc_width = 48, .nr_fixed = 3, .fixed_width = 48,
+	.nr_events = 7, .signature = MODEL_CORE2,
+};
+
+void sim_start_hardware(void)
+{
+	struct model_config config = usual;
+
+	if (sim_processor.configure)
+		sim_processor.configure(&config);
+	if (sim_processor.configure_other) {
+		struct model_config other = usual;
+
+		sim_processor.configure_other(&other);
+		model_init_hybrid(&config, &other, sim_processor.others);
+	} else {
+		model_init(&config);
+	}
+	model.on_access = access_step;
+}

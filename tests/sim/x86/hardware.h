@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The simulated x86 processors. */
+#ifndef SIM_HARDWARE_H
+#define SIM_HARDWARE_H
+
+#include "sim.h"
+#include "../../unit/driver/model.h"
+
+#define SIM_X86
+
+/* Registers of user mode in a sample, and the places of two of them. */
+#define SIM_USER_REGS	VPERFCTR_X86_REGS
+#define SIM_DWARF_SP	7
+#define SIM_DWARF_IP	16
+
+/* Configurations, in the table of scenarios.  Two kinds of CPUs have the first two. */
+void sim_big_core(struct model_config *config);
+void sim_small_core(struct model_config *config);
+void sim_unmasked(struct model_config *config);
+void sim_level(struct model_config *config);
+void sim_no_global(struct model_config *config);
+
+#endif /* SIM_HARDWARE_H */
