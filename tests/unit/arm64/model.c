@@ -1,47 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The model (see model.h), and the kernel functions that the driver calls. */
+/* The model: see model.h. */
 #include "model.h"
 
 struct model model;
-unsigned int fake_cpu, fake_warnings;
-bool fake_irqs_off;
 
 static struct model_cpu *this_cpu(void)
 {
 	return &model.cpu[fake_cpu];
 }
 
+/* The number of this CPU's event counters. */
+static unsigned int nr_here(void)
+{
+	return fake_cpu < 32 && (model.others >> fake_cpu & 1) ? model.other_nr : model.nr;
+}
+
+/* The driver accesses a register. */
+static void access_register(void)
+{
+	if (model.on_access)
+		model.on_access();
+}
+
 static unsigned int index_of(u32 map)
 {
-	require(map == VPERFCTR_FIXED || map < model.nr, "counter %#x does not exist", map);
+	require(map == VPERFCTR_FIXED || map < nr_here(), "counter %#x does not exist", map);
 	return map == VPERFCTR_FIXED ? 31 : map;
 }
 
 static u64 existing_counters(void)
 {
-	return ((1ULL << model.nr) - 1) | 1ULL << 31;
+	return ((1ULL << nr_here()) - 1) | 1ULL << 31;
 }
 
-/* The state after reset: most registers have unknown values. */
+/* The state of the current CPU after reset: most registers have unknown values. */
+void model_reset(void)
+{
+	u64 tsc = this_cpu()->tsc;
+	unsigned int i;
+
+	memset(this_cpu(), 0x5a, sizeof(*this_cpu()));
+	this_cpu()->tsc = tsc;
+	this_cpu()->pmcr = 0x41;
+	this_cpu()->unsynced = false;
+	this_cpu()->enabled = existing_counters();
+	this_cpu()->intr = this_cpu()->overflow = existing_counters();
+	for (i = 0; i < MODEL_CTRS; i++)
+		this_cpu()->counter[i] = 0x5a5a5a5a;
+}
+
 void model_init(unsigned int version, unsigned int nr)
 {
-	unsigned int c, i;
-
 	memset(&model, 0x5a, sizeof(model));
 	model.version = version;
 	model.nr = nr;
+	model.others = 0;
+	model.on_access = NULL;
 	model.events = 1ULL << 0x00 | 1ULL << 0x08 | 1ULL << 0x11 | 1ULL << 0x1e;
 	model.extended_events = 1ULL << 0x04;
 	model.vhe = false;
-	for (c = 0; c < NR_CPUS; c++) {
-		model.midr[c] = 0x410fd0c0;
-		model.cpu[c].pmcr = 0x41;
-		model.cpu[c].unsynced = false;
-		model.cpu[c].tsc = 1000;
-		model.cpu[c].enabled = existing_counters();
-		model.cpu[c].intr = model.cpu[c].overflow = existing_counters();
-		for (i = 0; i < MODEL_CTRS; i++)
-			model.cpu[c].counter[i] = 0x5a5a5a5a;
+	for (fake_cpu = 0; fake_cpu < NR_CPUS; fake_cpu++) {
+		model.midr[fake_cpu] = 0x410fd0c0;
+		this_cpu()->tsc = 1000;
+		model_reset();
 	}
 	fake_cpu = 0;
 }
@@ -112,6 +133,7 @@ u64 model_read_counter(u32 map)
 {
 	unsigned int i = index_of(map);
 
+	access_register();
 	require(!this_cpu()->unsynced, "counter %u is read before a write was synchronized", i);
 	this_cpu()->counter_reads++;
 	return this_cpu()->counter[i];
@@ -121,6 +143,7 @@ void model_write_counter(u32 map, u64 value)
 {
 	unsigned int i = index_of(map);
 
+	access_register();
 	require(i == 31 || model.version >= 6 || !(value >> 32), "%#llx does not fit", value);
 	this_cpu()->counter[i] = value;
 	this_cpu()->counter_writes++;
@@ -133,6 +156,7 @@ void model_write_type(u32 map, u64 value)
 	u64 filter = 0xc8000000;	/* P, U, NSH */
 	u64 valid = i == 31 ? filter : filter | (model.version >= 4 ? 0xffff : 0x3ff);
 
+	access_register();
 	require(!(value & ~valid), "reserved bits in a type: %#llx", value);
 	this_cpu()->type[i] = value;
 	this_cpu()->type_writes++;
@@ -141,13 +165,14 @@ void model_write_type(u32 map, u64 value)
 
 u64 model_read_pmcr(void)
 {
-	return (this_cpu()->pmcr & 0xff) | model.nr << 11 | 0x410000 << 8;
+	return (this_cpu()->pmcr & 0xff) | nr_here() << 11 | 0x410000 << 8;
 }
 
 void model_write_pmcr(u64 value)
 {
 	unsigned int i;
 
+	access_register();
 	require(!(value & ~0xf9ULL & ~6ULL), "reserved bits in PMCR_EL0: %#llx", value);
 	require(model.version >= 6 || !(value & 0x80), "PMCR_EL0.LP without PMUv3p5");
 	for (i = 0; i < MODEL_CTRS; i++) {
@@ -160,6 +185,7 @@ void model_write_pmcr(u64 value)
 
 void model_change(u64 *reg, u64 mask, bool set)
 {
+	access_register();
 	require(!(mask & ~existing_counters()), "bits of absent counters: %#llx", mask);
 	if (set)
 		*reg |= mask;
@@ -171,6 +197,7 @@ void model_change(u64 *reg, u64 mask, bool set)
 /* No synchronization is needed: the return to user mode synchronizes. */
 void model_write_user(u64 value)
 {
+	access_register();
 	require(!(value & ~0xfULL), "reserved bits in PMUSERENR_EL0: %#llx", value);
 	this_cpu()->user = value;
 }
@@ -178,19 +205,4 @@ void model_write_user(u64 value)
 void model_sync(void)
 {
 	this_cpu()->unsynced = false;
-}
-
-/* ---- kernel functions that the driver calls ------------------------------------- */
-
-unsigned int fake_bad_index(void)
-{
-	require(false, "an index went through array_index_nospec() unchecked");
-	return 0;
-}
-
-int cpulist_parse(const char *list, struct cpumask *mask)
-{
-	require(false, "cpulist_parse(\"%s\")", list);
-	mask->bits[0] = 0;
-	return 0;
 }

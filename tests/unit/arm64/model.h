@@ -32,10 +32,13 @@ struct model_cpu {
 struct model {
 	unsigned int version;		/* PMUVer */
 	unsigned int nr;		/* PMCR_EL0.N */
+	u32 others;			/* these CPUs have other_nr instead */
+	unsigned int other_nr;
 	u64 events, extended_events;
 	u32 midr[NR_CPUS];
 	bool vhe;
 	struct model_cpu cpu[NR_CPUS];
+	void (*on_access)(void);	/* called before each access to a register */
 };
 
 extern struct model model;
@@ -46,6 +49,7 @@ struct work {
 	u64 instructions, cycles;
 };
 
+void model_reset(void);
 void model_init(unsigned int version, unsigned int nr);
 unsigned int model_width(u32 map);
 void model_run(const struct work *work);
