@@ -618,6 +618,11 @@ static void pmuv3_sample(struct perfctr_cpu_state *state)
 	bool ictrs = has_ictrs(state);
 	u64 now;
 
+	/*
+	 * If the owner was switched out in READ, that switch has cleared the counters.  The
+	 * owner has not returned to user mode since, which would synchronize.
+	 */
+	perfctr_sync();
 	if (unlikely(ictrs))
 		disarm_counters(cpu);
 	perfctr_page_begin(page);
