@@ -1773,12 +1773,12 @@ static bool has_work(void *arg)
 static void idle(void *arg)
 {
 	for (;;) {
-		if (sim_this_cpu()->rq)
+		if (sim_this_cpu()->rq) {
 			sim_schedule();
-		else
-			sim_idle();
-		if (!sim_this_cpu()->rq)
-			sim_wait(has_work, sim_this_cpu());
+			continue;
+		}
+		sim_idle();
+		sim_wait(has_work, sim_this_cpu());
 	}
 	(void)arg;
 }

@@ -46,17 +46,18 @@ bool mmget_not_zero(struct mm_struct *mm)
 	return atomic_add_unless(&mm->mm_users, 1, 0);
 }
 
+/* The right to read counters ends with the callback: until then, the mapping is in the list. */
 static void unmap(struct vm_area_struct *vma)
 {
 	struct vm_area_struct **p = &vma->vm_mm->vmas;
 
-	while (*p != vma)
-		p = &(*p)->next;
-	*p = vma->next;
 	if (vma->vm_ops && vma->vm_ops->close) {
 		sim_callback("vma_close");
 		vma->vm_ops->close(vma);
 	}
+	while (*p != vma)
+		p = &(*p)->next;
+	*p = vma->next;
 	fput(vma->vm_file);
 	free(vma);
 }
@@ -326,11 +327,12 @@ struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long siz
 	vma->vm_file = file;
 	mutex_lock(&current->mm->mmap_lock);
 	sim_callback("mmap");
+	/* The right to read counters begins with the callback. */
+	vma->next = current->mm->vmas;
+	current->mm->vmas = vma;
 	err = file->f_op->mmap(file, vma);
-	if (!err) {
-		vma->next = current->mm->vmas;
-		current->mm->vmas = vma;
-	}
+	if (err)
+		current->mm->vmas = vma->next;
 	mutex_unlock(&current->mm->mmap_lock);
 	if (err) {
 		fput(file);

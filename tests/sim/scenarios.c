@@ -1201,6 +1201,51 @@ static void readers(void)
 		sim_sleep_on(NULL, sim_ns() + 1000);
 }
 
+/* ---- a processor without counters --------------------------------------------------------- */
+
+/* The TSC, which is 1 for each instruction, is counted nevertheless. */
+static void count_time(void *arg)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	struct task_struct *child;
+	struct vm_area_struct *vma;
+	struct counts c;
+	unsigned int i;
+	u64 before;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	fill_control(&control, &ctr, VPERFCTR_CONTROL_INHERIT);
+	sim_require(user_ioctl(fd, VPERFCTR_CONTROL, &control) == -EINVAL, "there is a counter");
+	vma = sim_must_map(fd, 0, PAGE_SIZE);
+	control.nractrs = 0;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	before = current->sim->executed;
+	child = user_thread("child", child_works, (void *)1UL);
+	for (i = 0; i < 5; i++) {
+		user_work(10);
+		user_sleep(50);
+		must(read_counts(fd, &c, 0));
+		sim_require(c.own[0] == current->sim->executed - before, "the time is %llu, not %llu",
+			    c.own[0], current->sim->executed - before);
+	}
+	user_wait(child);
+	must(read_counts(fd, &c, 0));
+	sim_require(c.children[0] == given, "the time of children is %llu, not %llu", c.children[0],
+		    given);
+	sim_require(((struct vperfctr_page *)vma->page)->tsc_sum <= c.own[0], "the page has another time");
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+static void no_counters(void)
+{
+	given = 0;
+	user_wait(sim_process("counts time", 1000, count_time, NULL));
+}
+
 /* ---- the table ---------------------------------------------------------------------------- */
 
 #define HYBRID	{ sim_big_core, .configure_other = sim_small_core, .others = 2 }
@@ -1270,6 +1315,7 @@ const struct scenario sim_scenarios[] = {
 	{ "records_nomem", sim_records, 3, .alloc = 8 },
 	{ "deep_leavers_nomem", sim_leavers, 3, .alloc = 8 },
 	{ "namespaces_nomem", sim_namespaces, 2, .alloc = 8 },
+	{ "no_counters", no_counters, 2, { sim_no_counters } },
 	{ "scale", sim_scale, 8, .only_by_name = true },
 	{ "rights", rights, 2 },
 	{ "withdrawal", withdrawal, 3 },
@@ -1298,6 +1344,17 @@ const struct scenario sim_scenarios[] = {
 	{ "moves_late", moves, 2, { sim_unmasked, .nmi_ns = 20 * NSEC_PER_MSEC } },
 	{ "moves_level", moves, 2, { sim_level, .counts_kernel = true } },
 	{ "moves_no_global", moves, 2, { sim_no_global, .counts_kernel = true } },
+	{ "page_version_6", page, 2, { sim_version_6 } },
+	{ "moves_version_6", moves, 2, { sim_version_6, .counts_kernel = true } },
+	{ "count_cpus_version_6", sim_count_cpus, 3, { sim_version_6 } },
+#endif
+#ifdef SIM_ARM64
+	{ "page_wide", page, 2, { sim_wide } },
+	{ "moves_wide", moves, 2, { sim_wide, .counts_kernel = true } },
+	{ "overflow_irq", overflow, 2, { sim_irq } },
+	{ "moves_irq", moves, 2, { sim_irq, .counts_kernel = true } },
+	{ "ring_kernel_irq", ring_kernel, 2, { sim_irq, .counts_kernel = true } },
+	{ "perf_competes", sim_perf_competes, 3 },
 #endif
 };
 

@@ -255,6 +255,20 @@ static void core(struct model_config *config, u32 type)
 	config->core_type = type;
 }
 
+/* Counters that leaf 23H lists, and a perf that knows no version 6. */
+void sim_version_6(struct model_config *config)
+{
+	config->version = 6;
+	config->pmc_mask = 0xf;
+	config->fixed_mask = 0x7;
+	config->no_any_thread = true;
+}
+
+void sim_no_counters(struct model_config *config)
+{
+	config->version = 0;
+}
+
 /* For scenarios with two kinds of CPUs. */
 void sim_big_core(struct model_config *config)
 {

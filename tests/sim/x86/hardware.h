@@ -19,5 +19,7 @@ void sim_small_core(struct model_config *config);
 void sim_unmasked(struct model_config *config);
 void sim_level(struct model_config *config);
 void sim_no_global(struct model_config *config);
+void sim_version_6(struct model_config *config);
+void sim_no_counters(struct model_config *config);
 
 #endif /* SIM_HARDWARE_H */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The simulated arm64 processors. */
+#ifndef SIM_HARDWARE_H
+#define SIM_HARDWARE_H
+
+#include "sim.h"
+#include "../../unit/arm64/model.h"
+
+#define SIM_ARM64
+
+/* Registers of user mode in a sample, and the places of two of them. */
+#define SIM_USER_REGS	VPERFCTR_ARM64_REGS
+#define SIM_DWARF_SP	31
+#define SIM_DWARF_IP	32
+
+struct model_config {
+	unsigned int version;		/* PMUVer */
+	unsigned int nr;		/* event counters */
+	bool vhe;
+	bool irq;			/* the interrupt is none of the GIC's pseudo-NMIs */
+};
+
+/* Configurations, in the table of scenarios.  Two kinds of CPUs have the first two. */
+void sim_big_core(struct model_config *config);
+void sim_small_core(struct model_config *config);
+void sim_wide(struct model_config *config);
+void sim_irq(struct model_config *config);
+void sim_no_counters(struct model_config *config);
+
+/* perf.c */
+void sim_perf_competes(void);		/* a scenario */
+
+/* perf and its driver of the counters. */
+void sim_start_perf(u32 others);
+void sim_check_perf(void);
+void sim_perf_resets(void *unused);
+void sim_perf_sleeps(void);
+void sim_perf_wakes(void);
+bool sim_perf_interrupt(void);
+
+#endif /* SIM_HARDWARE_H */

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * perf, and its drivers of the counters: one for each kind of CPU.  Each function that the
+ * module may replace fails if it comes to a CPU that the module has claimed.
+ */
+#include <stdlib.h>
+
+#include "hardware.h"
+#include "scenarios.h"
+
+static struct arm_pmu drivers[2];
+static u32 second;			/* the CPUs of the second driver */
+static DEFINE_PER_CPU(struct pmu_hw_events, hw_events);
+
+#define ALL_USED	GENMASK(ARMPMU_MAX_HWEVENTS - 1, 0)
+
+static struct pmu_hw_events *events_of(unsigned int cpu)
+{
+	return per_cpu_ptr(&hw_events, cpu);
+}
+
+static struct arm_pmu *driver_of(unsigned int cpu)
+{
+	return &drivers[cpu < 32 && (second >> cpu & 1)];
+}
+
+static void check_unclaimed(const char *what)
+{
+	sim_require(irqs_disabled() || sim_is_in_nmi(), "perf's %s with interrupts enabled", what);
+	sim_require(events_of(sim_cpu)->used_mask[0] != ALL_USED, "perf's %s on a claimed CPU", what);
+}
+
+/* ---- the driver --------------------------------------------------------------------- */
+
+/* No event of perf's overflows here. */
+static irqreturn_t handle_irq(struct arm_pmu *pmu)
+{
+	(void)pmu;
+	check_unclaimed("interrupt");
+	return IRQ_NONE;
+}
+
+static int add(struct perf_event *event, int flags)
+{
+	unsigned long *used = events_of(sim_cpu)->used_mask;
+	unsigned int i;
+
+	(void)flags;
+	for (i = 0; i < ARMPMU_MAX_HWEVENTS; i++) {
+		if (test_and_set_bit(i, used))
+			continue;
+		event->index = i;
+		check_unclaimed("add");
+		return 0;
+	}
+	return -EAGAIN;
+}
+
+static void del(struct perf_event *event, int flags)
+{
+	(void)flags;
+	check_unclaimed("del");
+	clear_bit(event->index, events_of(sim_cpu)->used_mask);
+}
+
+static void start(struct arm_pmu *pmu)
+{
+	(void)pmu;
+	check_unclaimed("start");
+	model.cpu[sim_cpu].pmcr |= 1;
+}
+
+static void stop(struct arm_pmu *pmu)
+{
+	(void)pmu;
+	check_unclaimed("stop");
+	model.cpu[sim_cpu].pmcr &= ~1ULL;
+}
+
+/* The values of counters stay, so that the module must have cleared them: see sim_check_perf(). */
+static void reset(void *pmu)
+{
+	struct model_cpu *c = &model.cpu[sim_cpu];
+
+	(void)pmu;
+	check_unclaimed("reset");
+	c->enabled = 0;
+	c->intr = 0;
+	c->overflow = 0;
+	c->user = 0;
+	c->pmcr = 0x40;
+}
+
+static bool filter(struct pmu *pmu, int cpu)
+{
+	return !cpumask_test_cpu(cpu, &to_arm_pmu(pmu)->supported_cpus);
+}
+
+/* ---- what the kernel calls ------------------------------------------------------------- */
+
+bool sim_perf_interrupt(void)
+{
+	struct arm_pmu *pmu = driver_of(sim_cpu);
+
+	return pmu->handle_irq(pmu) == IRQ_HANDLED;
+}
+
+static void reset_here(void)
+{
+	struct arm_pmu *pmu = driver_of(sim_cpu);
+	bool flags;
+
+	local_irq_save(flags);
+	pmu->reset(pmu);
+	local_irq_restore(flags);
+}
+
+/* A CPU comes online. */
+void sim_perf_resets(void *unused)
+{
+	reset_here();
+	(void)unused;
+}
+
+/* As cpu_pm_pmu_notify(): all counters are marked as used on a claimed CPU. */
+void sim_perf_sleeps(void)
+{
+	struct arm_pmu *pmu = driver_of(sim_cpu);
+
+	if (events_of(sim_cpu)->used_mask[0])
+		pmu->stop(pmu);
+}
+
+void sim_perf_wakes(void)
+{
+	struct arm_pmu *pmu = driver_of(sim_cpu);
+
+	pmu->reset(pmu);
+	if (events_of(sim_cpu)->used_mask[0])
+		pmu->start(pmu);
+}
+
+struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr, int cpu, void *task,
+						    void *overflow, void *context)
+{
+	struct perf_event *event;
+
+	might_sleep();
+	sim_require(!task && !overflow && !context && attr->type == PERF_TYPE_HARDWARE,
+		    "another event than the search for a driver needs");
+	event = calloc(1, sizeof(*event));
+	event->pmu = &driver_of(cpu)->pmu;
+	event->attr = *attr;
+	event->group_leader = event;
+	return event;
+}
+
+int perf_event_release_kernel(struct perf_event *event)
+{
+	might_sleep();
+	free(event);
+	return 0;
+}
+
+/* ---- boot and unload --------------------------------------------------------------------- */
+
+static void set_up(struct arm_pmu *driver, const char *name)
+{
+	driver->pmu = (struct pmu) { .name = name, .add = add, .del = del, .filter = filter };
+	driver->handle_irq = handle_irq;
+	driver->start = start;
+	driver->stop = stop;
+	driver->reset = reset;
+	driver->hw_events = &hw_events;
+}
+
+void sim_start_perf(u32 others)
+{
+	unsigned int n;
+
+	second = others;
+	set_up(&drivers[0], "armv8_big");
+	set_up(&drivers[1], "armv8_small");
+	for (n = 0; n < nr_cpu_ids; n++) {
+		struct cpumask *cpus = &driver_of(n)->supported_cpus;
+
+		cpus->bits[n / 64] |= BIT(n % 64);
+		events_of(n)->irq = 23;
+		model.cpu[n].enabled = 0;
+		model.cpu[n].intr = 0;
+		model.cpu[n].overflow = 0;
+		model.cpu[n].user = 0;
+	}
+}
+
+#define AFTER_RESET	0x5a5a5a5a	/* in the model */
+
+void sim_check_perf(void)
+{
+	unsigned int n, i;
+
+	for (i = 0; i < ARRAY_SIZE(drivers); i++)
+		sim_require(drivers[i].handle_irq == handle_irq && drivers[i].start == start &&
+			    drivers[i].stop == stop && drivers[i].reset == reset &&
+			    drivers[i].pmu.add == add && drivers[i].pmu.filter == filter,
+			    "perf does not get its driver back");
+	for (n = 0; n < nr_cpu_ids; n++) {
+		sim_require(!events_of(n)->used_mask[0], "perf does not get CPU %u back", n);
+		for (i = 0; fake_online[n] && i < MODEL_CTRS; i++) {
+			u64 value = model.cpu[n].counter[i];
+
+			sim_require(!value || value == AFTER_RESET, "counter %u of CPU %u has %llu left",
+				    i, n, value);
+		}
+	}
+}
+
+/* ---- a scenario: perf and threads compete for the counters ------------------------------ */
+
+static bool competition_ends;
+static unsigned int nr_schedulers;
+
+/* Schedule an event of perf's in and out.  Meanwhile this CPU must not be claimed: see del(). */
+static void schedule_events(void *arg)
+{
+	struct perf_event event = { .group_leader = &event };
+	bool flags, on;
+
+	while (!READ_ONCE(competition_ends)) {
+		event.pmu = &driver_of(sim_cpu)->pmu;
+		local_irq_save(flags);
+		on = !event.pmu->filter(event.pmu, sim_cpu) && !event.pmu->add(&event, 0);
+		local_irq_restore(flags);
+		sim_sleep_on(NULL, sim_ns() + sim_random(2000));
+		if (on) {
+			local_irq_save(flags);
+			event.pmu->del(&event, 0);
+			local_irq_restore(flags);
+			sim_sleep_on(NULL, sim_ns() + sim_random(4000));
+		}
+	}
+	nr_schedulers--;
+	sim_kthread_exit();
+	(void)arg;
+}
+
+static void count_beside_perf(void *arg)
+{
+	struct sim_counts c;
+	unsigned int i;
+	u64 before;
+	int fd, err;
+
+	fd = sim_must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	for (i = 0; i < 10; i++) {
+		err = sim_control(fd, 0);
+		sim_require(!err || err == -EBUSY, "CONTROL: %d", err);
+		before = current->sim->executed;
+		user_work(20);
+		user_sleep(100);
+		user_work(20);
+		if (err)
+			continue;
+		/* No other state can be refused: perf has no pinned event. */
+		sim_must(sim_read_counts(fd, &c, 0));
+		sim_require(c.own[1] == current->sim->executed - before,
+			    "counted %llu instructions, not %llu", c.own[1],
+			    current->sim->executed - before);
+		sim_must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+		user_close(fd);
+		fd = sim_must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	}
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_perf_competes(void)
+{
+	struct task_struct *task[2];
+	unsigned int i;
+
+	competition_ends = false;
+	for (nr_schedulers = 0; nr_schedulers < nr_cpu_ids; nr_schedulers++)
+		sim_kthread("perf", schedule_events, NULL, nr_schedulers, 0);
+	for (i = 0; i < 2; i++)
+		task[i] = sim_process("counts", 1000, count_beside_perf, NULL);
+	for (i = 0; i < 2; i++)
+		user_wait(task[i]);
+	WRITE_ONCE(competition_ends, true);
+	while (nr_schedulers)
+		sim_sleep_on(NULL, sim_ns() + 1000);
+}
