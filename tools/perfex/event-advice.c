@@ -2,6 +2,7 @@
 /* Names that perfex does not count: what they are, and the nearest that it does. */
 #include <ctype.h>
 #include <errno.h>
+#include <strings.h>
 
 #include "perfex.h"
 
@@ -39,6 +40,15 @@ static const struct {
 	{ "topdown-", "", NULL, "slots" },
 	{ "slots", "", NULL, "slots" },
 };
+
+/* Beginnings of names of units outside of the cores: perf's, then libpfm4's. */
+static const char *const uncore[] = {
+	"uncore_", "amd_df/", "amd_l3/", "amd_umc", "amd_iommu", "arm_cmn", "arm_dsu", "arm_smmu",
+	"unc_", "amd64_fam17h_zen2_l3::", "amd64_fam17h_zen1_l3::", "amd64_fam19h_zen3_l3::",
+	"arm_n1_dsu::",
+};
+
+static const char *const rapl[] = { "power/", "power_core/", "rapl::", "rapl_" };
 
 /* Without modifiers, in lower case. */
 static void simplify_name(char *buf, size_t size, const char *name)
@@ -107,6 +117,35 @@ static int advise_perf_name(struct error *e, const char *name, const struct vper
 	if (colon && islower((unsigned char)*name) && islower((unsigned char)colon[1]) &&
 	    strchr(colon, '_') && !is_generic(simple))
 		return fail_with(e, "'%s' is a tracepoint of the kernel: use perf stat for it", name);
+	return 0;
+}
+
+static bool begins_with_any(const char *name, const char *const *prefixes, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (!strncasecmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+/* 0: it is an event of a core; -1: *e */
+static int advise_other_unit(struct error *e, const char *name)
+{
+	const char *unit = strstr(name, "::");
+
+	if (begins_with_any(name, rapl, ARRAY_SIZE(rapl)))
+		return fail_with(e, "'%s' is energy (RAPL), which no counter of a core counts: use 'perf stat -a -e power/energy-pkg/', or turbostat",
+				 name);
+	if (!strncasecmp(name, "cstate_", 7))
+		return fail_with(e, "'%s' is the time in a sleep state, which no counter of a core counts: use 'perf stat -a -e %s', or turbostat",
+				 name, name);
+	/* libpfm4's: snbep_unc_imc0::UNC_M_CAS_COUNT */
+	if (begins_with_any(name, uncore, ARRAY_SIZE(uncore)) ||
+	    (unit && begins_with_any(unit + 2, uncore, ARRAY_SIZE(uncore))))
+		return fail_with(e, "'%s' is an event of the uncore, which the cores share, and perfex counts events of cores: use perf stat -a with perf's name of it ('perf list' shows them), or pcm",
+				 name);
 	return 0;
 }
 
@@ -187,6 +226,8 @@ int fail_event(struct error *e, int err, const char *name, const struct vperfctr
 		return fail_kernel_mode(e, name);
 	if (strstr(why->text, "says twice"))
 		return fail_with(e, "%s", why->text);
+	if (advise_other_unit(e, name))
+		return -1;
 	/* libpfm4 mistakes some of perf's own names for events of another unit: EINVAL. */
 	if ((err == -ENOENT || err == -EINVAL) &&
 	    (advise_perf_name(e, name, info) || advise_generic_name(e, name)))

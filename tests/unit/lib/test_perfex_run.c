@@ -768,6 +768,27 @@ START_TEST(options_of_self_test)
 }
 END_TEST
 
+static const struct {
+	char *event;
+	const char *message;
+} other_units[] = {
+	{ "power/energy-pkg/", "'power/energy-pkg/' is energy (RAPL), which no counter of a core counts: use 'perf stat -a -e power/energy-pkg/', or turbostat" },
+	{ "rapl::RAPL_ENERGY_PKG", "is energy (RAPL)" },
+	{ "RAPL_ENERGY_DRAM:u", "is energy (RAPL)" },
+	{ "cstate_core/c6-residency/", "use 'perf stat -a -e cstate_core/c6-residency/', or turbostat" },
+	{ "uncore_imc_0/cas_count_read/", "'uncore_imc_0/cas_count_read/' is an event of the uncore, which the cores share" },
+	{ "UNC_M_CAS_COUNT:RD", "is an event of the uncore" },
+	{ "skx_unc_imc0::UNC_M_CAS_COUNT:RD", "is an event of the uncore" },
+	{ "amd_l3/event=0x04/", "is an event of the uncore" },
+};
+
+START_TEST(events_of_other_units)
+{
+	ck_assert_int_eq(perfex("-e", other_units[_i].event, "true"), 125);
+	is_message(other_units[_i].message);
+}
+END_TEST
+
 START_TEST(subcommands_of_perf)
 {
 	ck_assert_int_eq(perfex("stat", "ls"), 125);
@@ -1688,6 +1709,7 @@ static Suite *suite(void)
 	tcase_add_test(t, help_examples_can_be_counted);
 	tcase_add_test(t, options_of_self_test);
 	tcase_add_test(t, subcommands_of_perf);
+	tcase_add_loop_test(t, events_of_other_units, 0, ARRAY_SIZE(other_units));
 	tcase_add_test(t, list_of_events);
 	tcase_add_test(t, list_of_countable_events);
 	tcase_add_loop_test(t, failing_calls, 0, ARRAY_SIZE(failures));
