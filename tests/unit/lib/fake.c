@@ -13,6 +13,7 @@
 
 #define DEVICE_NAME	"fake-vperfctr-device"
 #define STATE_NAME	"fake-vperfctr-state"
+#define CPUS_NAME	"fake-vperfctr-cpus"
 #define STATE_MAPPING	"/memfd:" STATE_NAME " (deleted)"
 #define STATE_SIZE	8192	/* the page; what only the kernel knows */
 #define RING_AT		STATE_SIZE	/* in the memfd */
@@ -109,19 +110,49 @@ int __wrap_open(const char *path, int flags, ...)
 	return memfd_create(DEVICE_NAME, MFD_CLOEXEC);
 }
 
+static FILE *show(const char *text)
+{
+	FILE *f = tmpfile();
+
+	fputs(text, f);
+	rewind(f);
+	return f;
+}
+
+/* Return: a file about the CPUs, or NULL if it is none. */
+static FILE *open_cpu_file(const char *path)
+{
+	char text[1024] = "", what[64];
+	unsigned int cpu;
+	size_t len = 0;
+
+	if (!strcmp(path, "/sys/devices/system/cpu/online")) {
+		for (cpu = 0; cpu < fake.nrwords * 32; cpu++)
+			if ((fake.cpus[cpu / 32] & ~(cpu < 32 ? fake.offline : 0)) >> cpu % 32 & 1)
+				len += (size_t)sprintf(text + len, "%s%u", len ? "," : "", cpu);
+		strcpy(text + len, "\n");
+		return show(text);
+	}
+	if (sscanf(path, "/sys/devices/system/cpu/cpu%u/topology/%63s", &cpu, what) != 2)
+		return NULL;
+	if (!strcmp(what, "thread_siblings_list"))
+		sprintf(text, fake.siblings >> cpu & 1 ? "%u,%u\n" : "%u\n", cpu, cpu + 32);
+	else if (!strcmp(what, "physical_package_id"))
+		sprintf(text, "%u\n", cpu / 2);
+	else
+		sprintf(text, "%u\n", !strcmp(what, "core_id") ? cpu % 2 : 0);
+	return show(text);
+}
+
 /* Show the name that the kernel gives to the mapping of a state. */
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
-	FILE *real, *shown;
 	char line[4096], *name;
-	unsigned int cpu;
+	FILE *real, *shown;
 
-	if (sscanf(path, "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", &cpu) == 1) {
-		shown = tmpfile();
-		fprintf(shown, fake.siblings >> cpu & 1 ? "%u,%u\n" : "%u\n", cpu, cpu + 32);
-		rewind(shown);
+	shown = open_cpu_file(path);
+	if (shown)
 		return shown;
-	}
 	real = __real_fopen(path, mode);
 	if (!real || strcmp(path, "/proc/self/maps"))
 		return real;
@@ -751,6 +782,95 @@ static int state_read(struct state *s, struct vperfctr_read *r)
 	return 0;
 }
 
+/* ---- CPUs ---------------------------------------------------------------------- */
+
+static struct {
+	uint32_t mask[4], nrcpus, nrctrs;
+	unsigned int reads;
+} counted;
+
+static int dev_open_cpus(struct vperfctr_open_cpus *arg)
+{
+	const uint32_t *mask = (const uint32_t *)(uintptr_t)arg->mask;
+	uint32_t i;
+
+	if (fails(FAKE_OPEN_CPUS))
+		return -1;
+	if (arg->size != sizeof(*arg) || arg->flags || arg->nrcpus || !arg->nrwords ||
+	    arg->nrwords > 4)
+		return refuse(EINVAL);
+	memset(&counted, 0, sizeof(counted));
+	for (i = 0; i < arg->nrwords; i++) {
+		if (mask[i] & ~(i < fake.nrwords ? fake.cpus[i] : 0))
+			return refuse(ENODEV);
+		counted.mask[i] = mask[i];
+		counted.nrcpus += (uint32_t)__builtin_popcount(mask[i]);
+	}
+	if (!counted.nrcpus)
+		return refuse(EINVAL);
+	fake_seen->counted_cpus = mask[0];
+	arg->nrcpus = counted.nrcpus;
+	return memfd_create(CPUS_NAME, MFD_CLOEXEC);
+}
+
+static int cpus_control(const struct vperfctr_control *c)
+{
+	if (fails(FAKE_CONTROL))
+		return -1;
+	if (c->flags || c->soft || c->nrictrs || !c->nractrs)
+		return refuse(EINVAL);
+	fake_seen->controls++;
+	fake_seen->control = *c;
+	counted.nrctrs = c->nractrs;
+	counted.reads = 0;
+	return 0;
+}
+
+static int cpus_read(struct vperfctr_read_cpus *r)
+{
+	struct vperfctr_cpu *cpu = (struct vperfctr_cpu *)(uintptr_t)r->cpus;
+	uint64_t *sums = (uint64_t *)(uintptr_t)r->sums;
+	uint32_t room = r->nrcpus, ctrs = r->nrctrs, i, k;
+	bool off;
+
+	if (fails(FAKE_READ_CPUS))
+		return -1;
+	r->nrcpus = counted.nrcpus;
+	r->nrctrs = counted.nrctrs;
+	if (room < r->nrcpus || ctrs < r->nrctrs)
+		return refuse(EOVERFLOW);
+	counted.reads++;
+	for (i = 0; i < 128; i++) {
+		if (!(counted.mask[i / 32] >> i % 32 & 1))
+			continue;
+		off = i < 32 && fake.offline >> i & 1;
+		*cpu = (struct vperfctr_cpu){ i, off ? VPERFCTR_CPU_STATUS_OFFLINE : VPERFCTR_CPU_STATUS_COUNTS };
+		if (i < 32 && fake.was_offline >> i & 1)
+			cpu->status |= VPERFCTR_CPU_STATUS_OFFLINE;
+		if (i < 32 && fake.broken >> i & 1)
+			cpu->status = VPERFCTR_CPU_STATUS_FAILED;
+		cpu++;
+		*sums++ = off ? 0 : counted.reads * UINT64_C(2000000);
+		for (k = 0; k < counted.nrctrs; k++)
+			*sums++ = off ? 0 : counted.reads * (UINT64_C(1000) * (i + 1) + k);
+	}
+	return 0;
+}
+
+static int cpus_ioctl(unsigned long request, void *arg)
+{
+	switch (request) {
+	case VPERFCTR_CONTROL:
+		return cpus_control(arg);
+	case VPERFCTR_READ_CPUS:
+		return cpus_read(arg);
+	case VPERFCTR_SUSPEND:
+		return fails(FAKE_SUSPEND) ? -1 : 0;
+	default:
+		return refuse(ENOTTY);
+	}
+}
+
 static int state_simple(struct state *s, enum fake_call call, uintptr_t arg)
 {
 	if (fails(call))
@@ -809,6 +929,8 @@ static int dev_ioctl(unsigned long request, void *arg)
 		return dev_cpus(arg, true);
 	case VPERFCTR_OPEN:
 		return dev_open(arg);
+	case VPERFCTR_OPEN_CPUS:
+		return dev_open_cpus(arg);
 	case VPERFCTR_ATTACH:
 		/* It only fails, usually as in a module that does not have it. */
 		return fails(FAKE_ATTACH) ? -1 : refuse(ENOTTY);
@@ -830,6 +952,8 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	va_end(ap);
 	if (is_fd(fd, DEVICE_NAME))
 		return dev_ioctl(request, arg);
+	if (is_fd(fd, CPUS_NAME))
+		return cpus_ioctl(request, arg);
 	if (!is_fd(fd, STATE_NAME))
 		return __real_ioctl(fd, request, arg);
 	s = state_of(fd);

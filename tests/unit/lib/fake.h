@@ -14,6 +14,10 @@
  * counts appear as soon as they have a control: 1000 + i, and 3000 for the TSC.
  * Software counter i of any control has counted 2000000 + i, and the children's is
  * children + i.
+ *
+ * CPU n, if it is counted, has counted 1000 * (n + 1) + i at the first read, and 2000000
+ * ticks of the TSC; the k-th read of a descriptor returns k times as many.  Two CPUs after
+ * each other are a socket.
  */
 #ifndef FAKE_H
 #define FAKE_H
@@ -24,7 +28,7 @@
 enum fake_call {
 	FAKE_DEVICE, FAKE_INFO, FAKE_CPUS, FAKE_OPEN, FAKE_CONTROL, FAKE_READ,
 	FAKE_SUSPEND, FAKE_RESUME, FAKE_UNLINK, FAKE_IRESUME, FAKE_MMAP, FAKE_RING,
-	FAKE_RING_MMAP, FAKE_CONSUME, FAKE_ATTACH, FAKE_NRCALLS
+	FAKE_RING_MMAP, FAKE_CONSUME, FAKE_ATTACH, FAKE_OPEN_CPUS, FAKE_READ_CPUS, FAKE_NRCALLS
 };
 
 struct fake {
@@ -38,6 +42,9 @@ struct fake {
 	uint32_t foreign_cpus;		/* CPUs of no kind */
 	uint64_t only_kind0;		/* general counters that no other kind has */
 	uint32_t affinity;		/* the CPUs on which this thread may run */
+	uint32_t offline;		/* CPUs that are, and count nothing */
+	uint32_t was_offline;		/* CPUs that are reported so, and have counted */
+	uint32_t broken;		/* CPUs that are reported so */
 	uint32_t siblings;		/* CPUs whose hyper-thread sibling is online */
 	uint32_t rewrites;		/* the cpuset is rewritten at so many changes of affinity */
 	int state_fd;			/* of this thread's state, or -1 */
@@ -87,6 +94,7 @@ extern struct fake fake;
 /* The arguments of calls since fake_reset(), also of calls by other processes. */
 struct fake_seen {
 	uint32_t open_flags, control_flags;
+	uint32_t counted_cpus;		/* the first word of the mask */
 	unsigned int opens, controls, unlinks, consumes;
 	uint32_t affinity;		/* what a thread has set */
 	struct vperfctr_control control;
