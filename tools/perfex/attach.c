@@ -736,7 +736,7 @@ static void attach_interval(struct session *s)
 		sums_add(&sums, &c.own);
 		sums_add(&sums, &c.children);
 	}
-	s->interval->fn(s->interval->arg, s->next, &sums);
+	s->interval->fn(s->interval->arg, s->next, &sums, NULL);
 	/* Skip intervals that are over already. */
 	while (s->next <= seconds_since(&s->start))
 		s->next += s->interval->ms / 1e3;
@@ -833,43 +833,6 @@ static int await_end(struct session *s, double timeout, struct error *e)
 	}
 }
 
-/* ---- the command to wait for ----------------------------------------------------------- */
-
-static int start_command(struct session *s, char **argv, struct error *e)
-{
-	int pipes[2], err = 0;
-	ssize_t n;
-
-	if (pipe2(pipes, O_CLOEXEC))
-		return fail_with(e, "cannot make a pipe: %s", strerror(errno));
-	s->command = fork();
-	if (!s->command) {
-		setrlimit(RLIMIT_NOFILE, &s->nofile);
-		signals_restore(&s->signals);
-		execvp(argv[0], argv);
-		err = -errno;
-		n = write(pipes[1], &err, sizeof(err));
-		_exit(n == sizeof(err) ? STATUS_FAILED : STATUS_CANNOT_RUN);
-	}
-	if (s->command < 0) {
-		err = errno;
-		s->command = 0;
-		close(pipes[0]);
-		close(pipes[1]);
-		return fail_with(e, "cannot make a process for the command: %s", strerror(err));
-	}
-	close(pipes[1]);
-	/* A successful exec closes the child's end without a message. */
-	do {
-		n = read(pipes[0], &err, sizeof(err));
-	} while (n < 0 && errno == EINTR);
-	close(pipes[0]);
-	if (n != sizeof(err))
-		return 0;
-	waitpid(s->command, NULL, 0);
-	return fail_exec(e, err, argv[0]);
-}
-
 /* ---- results ------------------------------------------------------------------------------ */
 
 static void add_part(struct result *r, const struct thread *t)
@@ -878,9 +841,10 @@ static void add_part(struct result *r, const struct thread *t)
 
 	if (!part)
 		return;
+	part->field = "thread";
 	snprintf(part->name, sizeof(part->name), "thread %d%s%s%s",
 		 (int)t->trace.tid, *t->name ? " (" : "", t->name, *t->name ? ")" : "");
-	snprintf(part->thread, sizeof(part->thread), "%s-%d",
+	snprintf(part->label, sizeof(part->label), "%s-%d",
 		 *t->name ? t->name : "?", (int)t->trace.tid);
 }
 
@@ -902,8 +866,9 @@ static void add_parts(struct session *s, struct result *r)
 		return;
 	part = result_add_part(r, &rest);
 	if (part) {
+		part->field = "thread";
 		strcpy(part->name, "what was started meanwhile");
-		strcpy(part->thread, "(started)");
+		strcpy(part->label, "(started)");
 	}
 }
 
@@ -952,8 +917,13 @@ static int count_attached(struct session *s, char **argv, double timeout,
 		 s->nrcounted, !inherits(s->control) ? "" :
 		 s->nrcounted == 1 ? " and what it started" : " and what they started");
 
-	if (*argv && start_command(s, argv, e))
-		return -1;
+	if (*argv) {
+		s->command = command_start(argv, &s->signals, &s->nofile, e);
+		if (s->command < 0) {
+			s->command = 0;
+			return -1;
+		}
+	}
 	err = await_end(s, timeout, e);
 	r->elapsed = seconds_since(&s->start);
 	if (err)
@@ -961,7 +931,7 @@ static int count_attached(struct session *s, char **argv, double timeout,
 	r->status = *argv ? run_status(s->wstatus) : 0;
 	collect_counts(s, r, e);
 	if (s->interval->ms && r->counted)
-		s->interval->fn(s->interval->arg, r->elapsed, &r->total);
+		s->interval->fn(s->interval->arg, r->elapsed, &r->total, NULL);
 	return 0;
 }
 

@@ -29,11 +29,13 @@ int read_number(const char *file)
 }
 
 #define CPUS_LINK	"anon_inode:[vperfctr-cpus]"
+#define STATE_LINK	"anon_inode:[vperfctr]"
 
-/* True if a descriptor of CPUs counts: it may only have been opened. */
-static bool counts_cpus(const char *proc, pid_t pid, const char *fd)
+/* True if a descriptor of this sort counts, with counters: it may only have been opened. */
+static bool has_counters(const char *proc, pid_t pid, const char *fd, bool cpus)
 {
 	unsigned int status = 0;
+	bool counters = cpus;
 	char path[400];
 	FILE *f;
 
@@ -41,14 +43,19 @@ static bool counts_cpus(const char *proc, pid_t pid, const char *fd)
 	f = fopen(path, "re");
 	if (!f)
 		return false;
-	while (fgets(path, sizeof(path), f) && sscanf(path, "vperfctr-status: %x", &status) != 1)
-		;
+	while (fgets(path, sizeof(path), f)) {
+		sscanf(path, "vperfctr-status: %x", &status);
+		counters |= !strncmp(path, "vperfctr-pmc0:", 14);
+	}
 	fclose(f);
-	return status & VPERFCTR_STATUS_ACTIVE;
+	return counters && status & VPERFCTR_STATUS_ACTIVE;
 }
 
-/* Return: 1: one of the process's descriptors is such a file; 0: none; -1: not permitted */
-static int has_descriptor(const char *proc, pid_t pid, const char *link)
+/*
+ * counting: only a descriptor that has counters now.
+ * Return: 1: one of the process's descriptors is such a file; 0: none; -1: not permitted
+ */
+static int has_descriptor(const char *proc, pid_t pid, const char *link, bool counting)
 {
 	char dir[128], path[400], target[64];
 	const struct dirent *d;
@@ -67,7 +74,7 @@ static int has_descriptor(const char *proc, pid_t pid, const char *link)
 			continue;
 		target[n] = '\0';
 		found = !strcmp(target, link) &&
-			(strcmp(link, CPUS_LINK) || counts_cpus(proc, pid, d->d_name));
+			(!counting || has_counters(proc, pid, d->d_name, !strcmp(link, CPUS_LINK)));
 	}
 	closedir(fds);
 	return found;
@@ -89,7 +96,7 @@ static void read_comm(char *name, size_t size, const char *proc, pid_t pid)
 	fclose(f);
 }
 
-void find_holders(struct holders *h, const char *proc, const char *link)
+void find_holders(struct holders *h, const char *proc, const char *link, bool counting)
 {
 	const struct dirent *d;
 	struct holder *holder;
@@ -106,7 +113,7 @@ void find_holders(struct holders *h, const char *proc, const char *link)
 		pid = (pid_t)atoi(d->d_name);
 		if (!isdigit((unsigned char)*d->d_name) || pid == getpid())
 			continue;
-		has = has_descriptor(proc, pid, link);
+		has = has_descriptor(proc, pid, link, counting);
 		h->hidden |= has < 0;
 		if (has <= 0)
 			continue;
@@ -149,13 +156,13 @@ int fail_busy(struct error *e, const char *proc)
 	char path[128], names[256], pids[64];
 	struct holders h;
 
-	find_holders(&h, proc, CPUS_LINK);
+	find_holders(&h, proc, CPUS_LINK, true);
 	describe_holders(names, sizeof(names), &h);
 	list_pids(pids, sizeof(pids), &h);
 	if (h.nr)
 		return fail_with(e, "the counters count whole CPUs for %s: wait until it ends, or end it with 'sudo kill%s'",
 				 names, pids);
-	find_holders(&h, proc, "anon_inode:[perf_event]");
+	find_holders(&h, proc, "anon_inode:[perf_event]", false);
 	describe_holders(names, sizeof(names), &h);
 	list_pids(pids, sizeof(pids), &h);
 	snprintf(path, sizeof(path), "%s/sys/kernel/nmi_watchdog", proc);
@@ -171,12 +178,26 @@ int fail_busy(struct error *e, const char *proc)
 	return fail_with(e, "perf_event holds the counters, but for no process that is visible here: look outside this container, stop virtual machines with a PMU, and BPF programs ('sudo bpftool link' lists them)");
 }
 
+int fail_busy_cpus(struct error *e, const char *proc)
+{
+	char names[256], pids[64];
+	struct holders h;
+
+	find_holders(&h, proc, STATE_LINK, true);
+	if (!h.nr)
+		return fail_busy(e, proc);
+	describe_holders(names, sizeof(names), &h);
+	list_pids(pids, sizeof(pids), &h);
+	return fail_with(e, "the counters count threads for %s, and threads and CPUs cannot be counted at the same time: wait until it ends, or end it with 'sudo kill%s'",
+			 names, pids);
+}
+
 int fail_counted_already(struct error *e, pid_t tid, const char *proc)
 {
 	char names[256];
 	struct holders h;
 
-	find_holders(&h, proc, "anon_inode:[vperfctr]");
+	find_holders(&h, proc, STATE_LINK, false);
 	describe_holders(names, sizeof(names), &h);
 	if (!h.nr)
 		return fail_with(e, "thread %d has counters already, by its own program or another perfex: end that first",

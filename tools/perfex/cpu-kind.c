@@ -50,12 +50,12 @@ int kind_bind(uint32_t kind)
 }
 
 /* The CPUs on which threads may run, and whether that is known. */
-struct cpus {
+struct cpu_sets {
 	bool known;
 	cpu_set_t set[65536 / CPU_SETSIZE];
 };
 
-static void add_affinity(struct cpus *cpus, pid_t tid)
+static void add_affinity(struct cpu_sets *cpus, pid_t tid)
 {
 	cpu_set_t set[ARRAY_SIZE(cpus->set)];
 
@@ -66,7 +66,7 @@ static void add_affinity(struct cpus *cpus, pid_t tid)
 	CPU_OR_S(sizeof(set), cpus->set, cpus->set, set);
 }
 
-static void add_process(struct cpus *cpus, pid_t pid)
+static void add_process(struct cpu_sets *cpus, pid_t pid)
 {
 	const struct dirent *d;
 	char path[64];
@@ -81,8 +81,18 @@ static void add_process(struct cpus *cpus, pid_t pid)
 		closedir(dir);
 }
 
+static void add_mask(struct cpu_sets *cpus, const struct vperfctr_cpu_mask *mask)
+{
+	unsigned int i;
+
+	cpus->known = true;
+	for (i = 0; i < mask->nrwords * 32 && i < 65536; i++)
+		if (mask->mask[i / 32] >> i % 32 & 1)
+			CPU_SET_S(i, sizeof(cpus->set), cpus->set);
+}
+
 /* True if one of the CPUs is of the kind, or if that is not known. */
-static bool has_kind(const struct cpus *cpus, uint32_t kind)
+static bool has_kind(const struct cpu_sets *cpus, uint32_t kind)
 {
 	struct vperfctr_cpu_mask *mask;
 	bool has = false;
@@ -100,7 +110,7 @@ static bool has_kind(const struct cpus *cpus, uint32_t kind)
 /* Return: a bit for each kind on which the targets, or perfex if there are none, may run. */
 static unsigned int find_runnable(const struct targets *targets, unsigned int nr)
 {
-	struct cpus cpus = { 0 };
+	struct cpu_sets cpus = { 0 };
 	unsigned int i, kinds = 0;
 
 	for (i = 0; i < targets->nr; i++) {
@@ -109,7 +119,9 @@ static unsigned int find_runnable(const struct targets *targets, unsigned int nr
 		else
 			add_affinity(&cpus, targets->target[i].id);
 	}
-	if (!targets->nr)
+	if (targets->cpus)
+		add_mask(&cpus, targets->cpus);
+	else if (!targets->nr)
 		add_affinity(&cpus, 0);
 	for (i = 0; i < nr; i++)
 		kinds |= has_kind(&cpus, i) ? 1U << i : 0;

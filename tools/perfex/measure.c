@@ -2,6 +2,7 @@
 /* Count as the options say: the events, the number of runs, and the output. */
 #include <stdlib.h>
 
+#include "cpus.h"
 #include "perfex.h"
 
 /* The events to count: events[k] and ctr[k] are for kinds.info[k]. */
@@ -10,7 +11,20 @@ struct choice {
 	struct kinds kinds;
 	struct events events[MAX_KINDS];
 	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
+	struct cpus *cpus;	/* NULL: threads are counted */
 };
+
+/* The kernel counts these for threads only. */
+static int refuse_software(const struct events *events, struct error *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < events->nr; i++)
+		if (events->ev[i].soft)
+			return fail_with(e, "'%s' is counted for threads, and not for CPUs: leave it out, or use perf stat -a for it",
+					 events->ev[i].name);
+	return 0;
+}
 
 /* Return: the number of runs that the events need on these kinds of CPUs, or -1 with *e. */
 static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
@@ -26,7 +40,9 @@ static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 			if (events_parse(&events[k], o->specs[i], &kinds->info[k], e))
 				return -1;
 	if (!o->nrspecs)
-		events_default(events, kinds->info, kinds->nr);
+		events_default(events, kinds->info, kinds->nr, !options_cpus(o));
+	if (options_cpus(o) && refuse_software(events, e))
+		return -1;
 	/* A sum is that of a generic event if it is so on all kinds. */
 	for (k = 1; k < kinds->nr; k++)
 		for (i = 0; i < events->nr; i++)
@@ -38,7 +54,8 @@ static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 }
 
 /* Return: the command, or the processes and threads, for "Counts of ..."; allocated. */
-static char *describe_targets(const struct options *o, const struct kinds *kinds)
+static char *describe_targets(const struct options *o, const struct kinds *kinds,
+			      const struct cpus *cpus)
 {
 	const struct vperfctr_info *info = kinds->info;
 	const char *kind = kind_name(info);
@@ -55,12 +72,15 @@ static char *describe_targets(const struct options *o, const struct kinds *kinds
 		fprintf(f, "%s%s %d", i ? ", " : "",
 			targets->target[i].process ? "process" : "thread",
 			(int)targets->target[i].id);
-	if (!targets->nr) {
+	if (cpus)
+		fprintf(f, "CPUs %s%s%s", cpus->list, o->cpu_list ? "" : ", system wide",
+			*o->command ? ", during " : "");
+	if (*o->command && !targets->nr) {
 		for (arg = o->command; *arg; arg++)
 			fprintf(f, "%s%s", arg == o->command ? "'" : " ", *arg);
 		fputc('\'', f);
 	}
-	if (info->nrkinds > 1 && kinds->nr == 1) {
+	if (info->nrkinds > 1 && kinds->nr == 1 && !cpus) {
 		fputs(" on CPUs ", f);
 		print_kind_cpus(f, info->kind);
 		fprintf(f, " only, kind %u%s%s", info->kind, kind ? ": " : "", kind ? kind : "");
@@ -102,6 +122,8 @@ static bool fall_back_to_stderr(struct printing *p)
 struct ticks {
 	struct printing *printing;
 	struct sums before;
+	struct part *parts;	/* of CPUs, in this interval */
+	struct sums *parts_before;
 	bool any;
 };
 
@@ -111,26 +133,39 @@ static uint64_t count_since(uint64_t sum, uint64_t before)
 	return sum > before ? sum - before : 0;
 }
 
-static void on_interval(void *arg, double at, const struct sums *sums)
+/* Set *difference to the counts since *before, and *before to these sums. */
+static void take_difference(struct sums *difference, const struct sums *sums,
+			    struct sums *before)
+{
+	unsigned int i;
+
+	difference->tsc = count_since(sums->tsc, before->tsc);
+	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
+		difference->pmc[i] = count_since(sums->pmc[i], before->pmc[i]);
+	for (i = 0; i < NR_SOFT; i++)
+		difference->soft[i] = count_since(sums->soft[i], before->soft[i]);
+	*before = *sums;
+}
+
+static void on_interval(void *arg, double at, const struct sums *sums, const struct part *parts)
 {
 	struct ticks *t = arg;
 	struct sums difference;
 	unsigned int i;
 
-	difference.tsc = count_since(sums->tsc, t->before.tsc);
-	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
-		difference.pmc[i] = count_since(sums->pmc[i], t->before.pmc[i]);
-	for (i = 0; i < NR_SOFT; i++)
-		difference.soft[i] = count_since(sums->soft[i], t->before.soft[i]);
-	t->before = *sums;
+	take_difference(&difference, sums, &t->before);
+	for (i = 0; parts && i < t->printing->nrparts; i++) {
+		t->parts[i] = parts[i];
+		take_difference(&t->parts[i].sums, &parts[i].sums, &t->parts_before[i]);
+	}
 	ignore_sigpipe(t->printing);
 	if (!t->any)
 		print_interval_head(t->printing);
 	t->any = true;
-	print_interval(t->printing, at, &difference);
+	print_interval(t->printing, at, &difference, t->parts);
 	if (fall_back_to_stderr(t->printing)) {
 		print_interval_head(t->printing);
-		print_interval(t->printing, at, &difference);
+		print_interval(t->printing, at, &difference, t->parts);
 	}
 }
 
@@ -170,22 +205,33 @@ static bool may_run_again(const struct result *r)
 	return !r->signalled && !run_told_to_end();
 }
 
+/* Return: the parts that have a series each, which follows that of all. */
+static unsigned int nr_cpu_parts(const struct choice *choice)
+{
+	return choice->cpus ? choice->cpus->nrparts : 0;
+}
+
 /*
  * Run the command as often as asked for.  A run that could not be counted ends the
  * series and is its result.  A signal ends it, too; the mean leaves that run out.
  */
-static int run_series(const struct options *o, const struct vperfctr_control *control,
+static int run_series(const struct choice *choice, const struct vperfctr_control *control,
 		      struct progress *progress, struct series *series, struct result *r,
 		      struct error *e)
 {
 	const struct interval none = { 0 };
-	int status = 0;
+	const struct options *o = choice->o;
+	int status = 0, err;
+	unsigned int i;
 
 	do {
 		if (progress->done)
 			show_progress(progress);
 		result_free(r);
-		if (run_command(o->command, control, &none, r, e)) {
+		err = choice->cpus ?
+			cpus_count(choice->cpus, o->command, NO_TIMEOUT, control, &none, r, e) :
+			run_command(o->command, control, &none, r, e);
+		if (err) {
 			hide_progress(progress);
 			return -1;
 		}
@@ -198,7 +244,9 @@ static int run_series(const struct options *o, const struct vperfctr_control *co
 			r->cut_short = series->nr ? CUT_RUN_LEFT_OUT : CUT_RUN_IS_ALL;
 			break;
 		}
-		series_add(series, r);
+		series_add(series, &r->total, r);
+		for (i = 0; i < nr_cpu_parts(choice); i++)
+			series_add(&series[1 + i], &r->parts[i].sums, r);
 	} while (series->nr < o->repeat);
 	r->status = status;
 	return 0;
@@ -234,25 +282,52 @@ static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *
 	}
 }
 
+/* Add a group's series to that of all events.  Its counters have the places at[0], ... */
+static void merge_series(struct series *all, const struct series *group,
+			 const struct vperfctr_control *control, const unsigned int *at)
+{
+	unsigned int i;
+
+	for (i = 0; i < control->nractrs; i++)
+		all->pmc[at[i]] = group->pmc[i];
+	if (control->soft)
+		memcpy(all->soft, group->soft, sizeof(all->soft));
+	spread_merge(&all->tsc, &group->tsc);
+	spread_merge(&all->elapsed, &group->elapsed);
+	spread_merge(&all->cpu_time, &group->cpu_time);
+	all->nr = group->nr;
+}
+
+static void set_means(struct sums *sums, const struct series *all, unsigned int nrevents)
+{
+	unsigned int i;
+
+	for (i = 0; i < nrevents; i++)
+		sums->pmc[i] = (uint64_t)(all->pmc[i].mean + 0.5);
+	for (i = 0; i < NR_SOFT; i++)
+		sums->soft[i] = (uint64_t)(all->soft[i].mean + 0.5);
+	sums->tsc = (uint64_t)(all->tsc.mean + 0.5);
+}
+
 /* Run all groups, and put them into one result: each event is counted in one group. */
 static int run_groups(const struct choice *choice, unsigned int nrgroups, uint32_t flags,
-		      struct series *all, struct result *r, struct error *e)
+		      struct series *all, struct series *series, struct result *r,
+		      struct error *e)
 {
 	const struct options *o = choice->o;
 	const struct events *events = choice->events;
 	struct progress progress = { .all = nrgroups * (o->repeat ? o->repeat : 1) };
-	unsigned int at[VPERFCTR_MAX_CTRS] = { 0 }, group, i;
+	unsigned int at[VPERFCTR_MAX_CTRS] = { 0 }, group, i, nr = 1 + nr_cpu_parts(choice);
 	struct vperfctr_ctr chosen[MAX_KINDS * VPERFCTR_MAX_CTRS];
 	struct vperfctr_control control;
 	int status = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &progress.start);
 	for (group = 0; group < nrgroups && may_run_again(r); group++) {
-		struct series series = { 0 };
-
+		memset(series, 0, nr * sizeof(*series));
 		make_control(&control, chosen, choice, group, at);
 		control.flags = flags;
-		if (run_series(o, &control, &progress, &series, r, e))
+		if (run_series(choice, &control, &progress, series, r, e))
 			return -1;
 		if (r->status)
 			status = r->status;
@@ -265,14 +340,8 @@ static int run_groups(const struct choice *choice, unsigned int nrgroups, uint32
 		}
 		if (r->cut_short == CUT_RUN_IS_ALL)
 			break;
-		for (i = 0; i < control.nractrs; i++)
-			all->pmc[at[i]] = series.pmc[i];
-		if (control.soft)
-			memcpy(all->soft, series.soft, sizeof(all->soft));
-		spread_merge(&all->tsc, &series.tsc);
-		spread_merge(&all->elapsed, &series.elapsed);
-		spread_merge(&all->cpu_time, &series.cpu_time);
-		all->nr = series.nr;
+		for (i = 0; i < nr; i++)
+			merge_series(&all[i], &series[i], &control, at);
 	}
 	hide_progress(&progress);
 	r->status = status;
@@ -284,14 +353,60 @@ static int run_groups(const struct choice *choice, unsigned int nrgroups, uint32
 		r->counted = false;
 		return fail_with(e, "a signal ended this before all events were counted"), 0;
 	}
-	for (i = 0; i < events->nr; i++)
-		r->total.pmc[i] = (uint64_t)(all->pmc[i].mean + 0.5);
-	for (i = 0; i < NR_SOFT; i++)
-		r->total.soft[i] = (uint64_t)(all->soft[i].mean + 0.5);
-	r->total.tsc = (uint64_t)(all->tsc.mean + 0.5);
+	set_means(&r->total, all, events->nr);
+	for (i = 0; i < nr - 1; i++)
+		set_means(&r->parts[i].sums, &all[1 + i], events->nr);
 	r->elapsed = all->elapsed.mean;
 	r->cpu_time = all->cpu_time.mean;
 	return 0;
+}
+
+/* Several runs of a command.  *all: the series, which the caller frees; NULL: none. */
+static int measure_series(const struct choice *choice, struct printing *p, unsigned int nrgroups,
+			  uint32_t flags, struct series **all, struct result *r, struct error *e)
+{
+	unsigned int nr = 1 + nr_cpu_parts(choice);
+	struct series *series = calloc(nr, sizeof(*series));
+	int err;
+
+	*all = calloc(nr, sizeof(**all));
+	if (!series || !*all) {
+		free(series);
+		return fail_with(e, "out of memory");
+	}
+	err = run_groups(choice, nrgroups, flags, *all, series, r, e);
+	free(series);
+	p->nrgroups = nrgroups;
+	if (!err && r->complete && (*all)->nr && choice->o->repeat > 1)
+		p->series = *all;
+	return err;
+}
+
+/* Room for the parts of CPUs in intervals.  Return: 0, or -1 with *e. */
+static int make_ticks(struct ticks *t, struct printing *p, const struct cpus *cpus,
+		      struct error *e)
+{
+	t->printing = p;
+	if (!cpus || !cpus->nrparts)
+		return 0;
+	t->parts = calloc(cpus->nrparts, sizeof(*t->parts));
+	t->parts_before = calloc(cpus->nrparts, sizeof(*t->parts_before));
+	return t->parts && t->parts_before ? 0 : fail_with(e, "out of memory");
+}
+
+static int count_once(const struct choice *choice, struct ticks *ticks,
+		      struct vperfctr_control *control, struct result *r, struct error *e)
+{
+	const struct options *o = choice->o;
+	struct interval interval = { o->interval, on_interval, ticks };
+
+	if (choice->cpus)
+		return cpus_count(choice->cpus, o->command, o->timeout, control, &interval, r, e);
+	if (o->targets.nr)
+		return attach_and_count(&o->targets, o->command, o->timeout,
+					o->per_thread || o->verbose, control, &interval, NULL, r, e);
+	control->flags |= VPERFCTR_CONTROL_START_ON_EXEC;
+	return run_command(o->command, control, &interval, r, e);
 }
 
 static int measure_once(const struct choice *choice, struct printing *p, unsigned int nrgroups,
@@ -299,65 +414,83 @@ static int measure_once(const struct choice *choice, struct printing *p, unsigne
 {
 	const struct options *o = choice->o;
 	uint32_t flags = o->no_inherit ? 0 : VPERFCTR_CONTROL_INHERIT;
-	struct ticks ticks = { .printing = p };
-	struct interval interval = { o->interval, on_interval, &ticks };
 	struct vperfctr_ctr chosen[MAX_KINDS * VPERFCTR_MAX_CTRS];
 	unsigned int at[VPERFCTR_MAX_CTRS];
 	struct vperfctr_control control;
-	struct series series = { 0 };
+	struct series *series = NULL;
+	struct ticks ticks = { 0 };
 	int err;
 
-	make_control(&control, chosen, choice, 0, at);
-	if (o->targets.nr) {
-		control.flags = flags;
-		err = attach_and_count(&o->targets, o->command, o->timeout, o->per_thread || o->verbose,
-				       &control, &interval, NULL, r, e);
-	} else if (o->repeat > 1 || nrgroups > 1) {
-		err = run_groups(choice, nrgroups, flags | VPERFCTR_CONTROL_START_ON_EXEC, &series, r, e);
-		p->nrgroups = nrgroups;
-		if (r->complete && series.nr && o->repeat > 1)
-			p->series = &series;
+	if (choice->cpus)
+		flags = 0;
+	if (o->repeat > 1 || nrgroups > 1) {
+		if (!choice->cpus)
+			flags |= VPERFCTR_CONTROL_START_ON_EXEC;
+		err = measure_series(choice, p, nrgroups, flags, &series, r, e);
 	} else {
-		control.flags = flags | VPERFCTR_CONTROL_START_ON_EXEC;
-		err = run_command(o->command, &control, &interval, r, e);
+		make_control(&control, chosen, choice, 0, at);
+		control.flags = flags;
+		err = make_ticks(&ticks, p, choice->cpus, e);
+		if (!err)
+			err = count_once(choice, &ticks, &control, r, e);
 	}
-	if (err)
-		return err;
-	if (!o->interval || !r->complete) {
+	if (!err && (!o->interval || !r->complete)) {
 		ignore_sigpipe(p);
 		print_result(p, r);
 		if (fall_back_to_stderr(p))
 			print_result(p, r);
 	}
-	if (o->style != STYLE_TEXT || (o->interval && r->complete))
+	if (!err && (o->style != STYLE_TEXT || (o->interval && r->complete)))
 		print_remarks(r);
-	return 0;
+	free(ticks.parts);
+	free(ticks.parts_before);
+	free(series);
+	return err;
 }
 
-int measure(const struct options *o, FILE *out, const char *name, struct error *e)
+/* Find the CPUs, and choose the kinds and events that they count. */
+static int choose_for_cpus(struct choice *choice, struct cpus *cpus, struct error *e)
 {
-	struct result result = { 0 };
-	struct choice choice = { .o = o };
-	const struct vperfctr_info *info = choice.kinds.info;
-	struct printing p = {
-		.f = out ? out : stderr, .file = out ? name : NULL, .style = o->style, .separator = o->separator,
-		.events = choice.events, .info = info,
-		.verbose = o->verbose, .per_thread = o->per_thread,
-	};
-	int err, nrgroups;
-	char *what;
+	struct targets targets = { .nr = 0 };
+	const struct options *o = choice->o;
+	int nrgroups;
 
-	nrgroups = kind_choose(o->kind, &o->targets, &choice.kinds, choose_events, &choice, e);
+	choice->cpus = cpus;
+	if (cpus_find(cpus, o->cpu_list, e))
+		return -1;
+	targets.cpus = cpus->mask;
+	nrgroups = kind_choose(o->kind, &targets, &choice->kinds, choose_events, choice, e);
 	if (nrgroups < 0)
 		return -1;
-	if (!o->no_inherit && !(info->features & VPERFCTR_FEATURE_INHERIT))
+	if (choice->kinds.nr == 1 && choice->kinds.info[0].nrkinds > 1 &&
+	    cpus_keep_kind(cpus, &choice->kinds.info[0], o->cpu_list, e))
+		return -1;
+	return cpus_divide(cpus, o->split, e) ? -1 : nrgroups;
+}
+
+static int measure_choice(struct choice *choice, unsigned int nrgroups, FILE *out,
+			  const char *name, struct error *e)
+{
+	const struct vperfctr_info *info = choice->kinds.info;
+	const struct options *o = choice->o;
+	struct result result = { 0 };
+	struct printing p = {
+		.f = out ? out : stderr, .file = out ? name : NULL, .style = o->style, .separator = o->separator,
+		.events = choice->events, .info = info,
+		.verbose = o->verbose, .per_thread = o->per_thread,
+		.cpus = choice->cpus, .split = o->split, .nrparts = nr_cpu_parts(choice),
+	};
+	char *what;
+	int err;
+
+	if (!o->no_inherit && !choice->cpus && !(info->features & VPERFCTR_FEATURE_INHERIT))
 		return fail_with(e, "this module cannot count children: use --no-inherit");
 	if (o->verbose)
-		print_control(stderr, choice.events, &choice.kinds, choice.ctr);
+		print_control(stderr, choice->events, &choice->kinds, choice->ctr);
 
-	what = describe_targets(o, &choice.kinds);
+	what = describe_targets(o, &choice->kinds, choice->cpus);
 	p.what = what ? what : "?";
-	err = measure_once(&choice, &p, (unsigned int)nrgroups, &result, e);
+	err = measure_once(choice, &p, nrgroups, &result, e);
 	free(what);
 	result_free(&result);
 	if (err)
@@ -369,4 +502,17 @@ int measure(const struct options *o, FILE *out, const char *name, struct error *
 				 name, strerror(p.write_error));
 	}
 	return result.complete ? result.status : -1;
+}
+
+int measure(const struct options *o, FILE *out, const char *name, struct error *e)
+{
+	struct choice choice = { .o = o };
+	struct cpus cpus = { 0 };
+	int nrgroups, ret;
+
+	nrgroups = options_cpus(o) ? choose_for_cpus(&choice, &cpus, e) :
+		kind_choose(o->kind, &o->targets, &choice.kinds, choose_events, &choice, e);
+	ret = nrgroups < 0 ? -1 : measure_choice(&choice, (unsigned int)nrgroups, out, name, e);
+	cpus_free(&cpus);
+	return ret;
 }

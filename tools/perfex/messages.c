@@ -84,6 +84,39 @@ int fail_control(struct error *e, int err, const struct vperfctr_control *contro
 	}
 }
 
+int fail_open_cpus(struct error *e, int err)
+{
+	switch (err) {
+	case -EPERM:
+		return fail_with(e, "counting CPUs shows what all users do, and needs CAP_PERFMON: use sudo, or count a command without -a and -C");
+	case -EOPNOTSUPP:
+		return fail_with(e, "the vperfctr module cannot count CPUs here, as there are no counters, or perf could let programs read them ('isolate=0' when the module is loaded permits that): see perfex -i");
+	case -ENOTTY:
+		return fail_with(e, "the vperfctr module is too old to count CPUs: install that of this perfex");
+	default:
+		return fail_device(e, err);
+	}
+}
+
+int fail_control_cpus(struct error *e, int err, const struct vperfctr_control *control,
+		      const char *proc)
+{
+	switch (err) {
+	case -EBUSY:
+		return fail_busy_cpus(e, proc);
+	case -EPERM:
+		return fail_open_cpus(e, err);
+	case -EOPNOTSUPP:
+		return fail_with(e, "one of these events is not exact while the hyper-thread sibling of a CPU is online: leave it out, or turn siblings off with 'echo off | sudo tee /sys/devices/system/cpu/smt/control'");
+	case -EUSERS:
+		return fail_with(e, "not all of these CPUs can count this: perfex -i shows those that can, and -C chooses CPUs");
+	case -EACCES:
+		return fail_with(e, "programs may read the counters, as rdpmc is 2 for a PMU in /sys/bus/event_source/devices: 'echo 1 | sudo tee /sys/bus/event_source/devices/cpu/rdpmc' forbids it");
+	default:
+		return fail_control(e, err, control, proc);
+	}
+}
+
 int fail_no_cpu(struct error *e)
 {
 	return fail_with(e, "there are no CPUs that can count where this may run: see perfex -i, and taskset(1)");

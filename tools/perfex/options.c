@@ -71,19 +71,26 @@ static void print_usage(FILE *f)
 	fputs("Usage: perfex [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 	      "       perfex [OPTION]... -p PID[,PID]... [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex [OPTION]... -t TID[,TID]... [--timeout=SECONDS | [--] COMMAND...]\n"
+	      "       perfex [OPTION]... -a | -C LIST [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex --sample[=EVENT[=PERIOD],...] -o FILE [-g] [-F N] [--] COMMAND...\n"
 	      "       perfex --report=FILE [--export=FORMAT] [OPTION]...\n"
 	      "       perfex [-v] list [WORD]...\n"
 	      "       perfex --self-test[=CHECK[,CHECK]...] [--report=FILE]\n"
 	      "       perfex -i\n"
 	      "Run COMMAND, and print exact counts of it and of all that it starts;\n"
-	      "or count running processes until they end, you press Ctrl-C, the time is over,\n"
-	      "or COMMAND, which is not counted then, has ended.\n"
+	      "or count running processes or CPUs until these processes end, you press Ctrl-C,\n"
+	      "the time is over, or COMMAND, which has no counts of its own then, has ended.\n"
 	      "\n"
 	      "  -e, --event=EVENT   count EVENT; may be repeated, or several, with commas\n"
 	      "  -p, --pid=PID       count all threads of a running process\n"
 	      "  -t, --tid=TID       count a running thread\n"
-	      "      --timeout=SECONDS  with -p and -t, count this long (0.5: half a second)\n"
+	      "  -a, --all-cpus      count whole CPUs, whatever runs there: needs\n"
+	      "                      CAP_PERFMON (sudo)\n"
+	      "  -C, --cpu=LIST      count these CPUs (0-3,8)\n"
+	      "      --per-cpu, --per-core, --per-socket, --per-kind\n"
+	      "                      with -a and -C, print the counts of each of these\n"
+	      "      --timeout=SECONDS  with -p, -t, -a and -C, count this long (0.5: half a\n"
+	      "                      second)\n"
 	      "      --kind=KIND     count on CPUs of this kind (a hybrid processor's core or\n"
 	      "                      atom, or a number that -i shows); COMMAND runs on these\n"
 	      "      --no-inherit    do not count threads and processes that are started\n"
@@ -236,11 +243,13 @@ static int check_report(const struct options *o, struct error *e)
 
 static int check_targets(const struct options *o, struct error *e)
 {
-	if (o->timeout >= 0 && !o->targets.nr)
-		return fail_usage(e, "--timeout is for -p and -t");
+	const bool cpus = options_cpus(o);
+
+	if (o->timeout >= 0 && !o->targets.nr && !cpus)
+		return fail_usage(e, "--timeout is for -p, -t, -a and -C");
 	if (o->timeout >= 0 && *o->command)
 		return fail_usage(e, "either --timeout or a command says how long to count");
-	if (!o->targets.nr && !*o->command)
+	if (!o->targets.nr && !cpus && !*o->command)
 		return fail_usage(e, "there is no command to run");
 	return 0;
 }
@@ -289,9 +298,27 @@ static int check_output(const struct options *o, struct error *e)
 	return 0;
 }
 
+static int check_cpus(const struct options *o, struct error *e)
+{
+	if (!options_cpus(o))
+		return !o->split ? 0 :
+			fail_usage(e, "--per-cpu, --per-core, --per-socket and --per-kind are for -a and -C");
+	if (o->all_cpus && o->cpu_list)
+		return fail_usage(e, "either -a or -C says which CPUs to count");
+	if (o->sampling)
+		return fail_usage(e, "--sample takes samples of threads, and cannot be combined with -a or -C");
+	if (o->targets.nr || o->no_inherit || o->per_thread)
+		return fail_usage(e, "-a and -C count CPUs, and cannot be combined with -p, -t, --per-thread or --no-inherit, which are for threads");
+	if (o->report || o->self_test || o->list || o->info)
+		return fail_usage(e, "-a and -C count CPUs, and cannot be combined with --report, --self-test, -i or list");
+	if ((o->repeat || o->runs_auto) && !*o->command)
+		return fail_usage(e, "-r and --runs need a command to run");
+	return 0;
+}
+
 static int check_options(const struct options *o, struct error *e)
 {
-	if (check_output(o, e))
+	if (check_output(o, e) || check_cpus(o, e))
 		return -1;
 	if (says_how_to_report(o) && (!o->report || o->self_test))
 		return fail_usage(e, "--sort, --children, --callers, --callees, --comm, --export, --annotate and --symfs are for --report");
@@ -396,14 +423,22 @@ static void take_list_options(struct options *o)
 		*to = NULL;
 }
 
+static int choose_split(struct options *o, enum split split, struct error *e)
+{
+	if (o->split && o->split != split)
+		return fail_usage(e, "one of --per-cpu, --per-core, --per-socket and --per-kind at a time");
+	o->split = split;
+	return 0;
+}
+
 /* Options without an argument. */
-#define LETTERS	"jivhV"
+#define LETTERS	"jivhVaA"
 
 /* Long options without a letter. */
 enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
 	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST, OPT_APPEND, OPT_LOG_FD,
 	OPT_SORT, OPT_CHILDREN, OPT_CALLERS, OPT_CALLEES, OPT_COMM, OPT_EXPORT, OPT_MAX_STACK,
-	OPT_ANNOTATE, OPT_SYMFS };
+	OPT_ANNOTATE, OPT_SYMFS, OPT_PER_CORE, OPT_PER_SOCKET, OPT_PER_KIND };
 
 int options_parse(int argc, char **argv, struct options *o, struct error *e)
 {
@@ -411,6 +446,13 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		{ "event", required_argument, NULL, 'e' },
 		{ "pid", required_argument, NULL, 'p' },
 		{ "tid", required_argument, NULL, 't' },
+		{ "all-cpus", no_argument, NULL, 'a' },
+		{ "cpu", required_argument, NULL, 'C' },
+		{ "per-cpu", no_argument, NULL, 'A' },
+		{ "no-aggr", no_argument, NULL, 'A' },
+		{ "per-core", no_argument, NULL, OPT_PER_CORE },
+		{ "per-socket", no_argument, NULL, OPT_PER_SOCKET },
+		{ "per-kind", no_argument, NULL, OPT_PER_KIND },
 		{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 		{ "kind", required_argument, NULL, OPT_KIND },
 		{ "no-inherit", no_argument, NULL, OPT_NO_INHERIT },
@@ -450,7 +492,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 	int c;
 
 	/* '+': stop at the command.  ':': perfex prints the messages. */
-	while ((c = getopt_long(argc, argv, "+:e:p:t:o:r:I:x:g::F:" LETTERS, longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:e:p:t:C:o:r:I:x:g::F:" LETTERS, longs, NULL)) != -1) {
 		switch (c) {
 		case 'e':
 			if (o->nrspecs == MAX_SPECS)
@@ -460,6 +502,28 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		case 'p':
 		case 't':
 			if (parse_ids(&o->targets, optarg, c == 'p', e))
+				return -1;
+			break;
+		case 'a':
+			o->all_cpus = true;
+			break;
+		case 'C':
+			o->cpu_list = optarg;
+			break;
+		case 'A':
+			if (choose_split(o, SPLIT_CPU, e))
+				return -1;
+			break;
+		case OPT_PER_CORE:
+			if (choose_split(o, SPLIT_CORE, e))
+				return -1;
+			break;
+		case OPT_PER_SOCKET:
+			if (choose_split(o, SPLIT_SOCKET, e))
+				return -1;
+			break;
+		case OPT_PER_KIND:
+			if (choose_split(o, SPLIT_KIND, e))
 				return -1;
 			break;
 		case OPT_TIMEOUT:
@@ -593,9 +657,8 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			if (optopt >= OPT_TIMEOUT || (optopt && strchr(LETTERS, optopt)))
 				return fail_with(e, "option '%s' takes no argument: see perfex --help",
 						 argv[optind - 1]);
-			if (optopt && strchr("aCG", optopt))
-				return fail_with(e, "there is no -%c, as perfex counts threads and not CPUs: use perf stat for these",
-						 optopt);
+			if (optopt == 'G')
+				return fail_with(e, "there is no -G, as perfex counts threads or CPUs, and no control groups: use perf stat for these");
 			if (optopt)
 				return fail_with(e, "unknown option -%c: see perfex --help", optopt);
 			return fail_with(e, "unknown option '%s': see perfex --help",

@@ -35,6 +35,10 @@ int fail_device(struct error *e, int err);
 int fail_access(struct error *e, const char *device);
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,
 		 const char *proc);
+/* The same for counters of CPUs. */
+int fail_open_cpus(struct error *e, int err);
+int fail_control_cpus(struct error *e, int err, const struct vperfctr_control *control,
+		      const char *proc);
 int fail_bind(struct error *e, int err);
 int fail_ring(struct error *e, int err);
 int fail_no_cpu(struct error *e);
@@ -68,13 +72,18 @@ struct holders {
 	bool hidden;		/* there are processes that the caller may not look at */
 };
 
-/* The processes that have a descriptor of this link: "anon_inode:[perf_event]". */
-void find_holders(struct holders *h, const char *proc, const char *link);
+/*
+ * The processes that have a descriptor of this link: "anon_inode:[perf_event]".  counting: only
+ * descriptors of vperfctr that have counters now.
+ */
+void find_holders(struct holders *h, const char *proc, const char *link, bool counting);
 /* "perf (process 12), top (process 34) and 2 more" */
 void describe_holders(char *buf, size_t size, const struct holders *h);
 
 /* Name the holder of the counters, and say how to free them. */
 int fail_busy(struct error *e, const char *proc);
+/* The same for counters of CPUs: threads that have counters can be the reason, too. */
+int fail_busy_cpus(struct error *e, const char *proc);
 
 /* The same of a thread that has vperfctr counters already. */
 int fail_counted_already(struct error *e, pid_t tid, const char *proc);
@@ -97,10 +106,10 @@ int events_parse(struct events *events, const char *spec,
 
 /*
  * Add the generic events that all of these kinds of CPUs have, as many as fit: events[k]
- * are those of info[k].
+ * are those of info[k].  software: add those of the kernel, too.
  */
 void events_default(struct events *events, const struct vperfctr_info *info,
-		    unsigned int nrkinds);
+		    unsigned int nrkinds, bool software);
 
 /* Say why the library refused this name, what the name is, and what to count instead. */
 int fail_event(struct error *e, int err, const char *name, const struct vperfctr_info *info,
@@ -247,9 +256,14 @@ static inline bool inherits(const struct vperfctr_control *control)
 
 struct part {
 	char name[64];
-	char thread[40];	/* COMMAND-TID, as perf has it */
+	const char *field;	/* of -j: "thread", "cpu"; the label is its value */
+	char label[40];		/* of -x and -j, as perf has it: COMMAND-TID, CPU0, S0 */
+	unsigned int nrcpus;	/* that were counted; of threads 0 */
 	struct sums sums;
 };
+
+/* Parts that the counts of CPUs are printed in. */
+enum split { SPLIT_NOT, SPLIT_CPU, SPLIT_CORE, SPLIT_SOCKET, SPLIT_KIND };
 
 /* A signal came in the last of several runs. */
 enum cut_short {
@@ -269,6 +283,7 @@ struct result {
 	struct counts counts;
 	struct sums total;
 	double cpu_time;	/* seconds that total should hold; 0: not known */
+	char note[160];		/* about the counts; empty: none */
 	struct part *parts;	/* of total; allocated */
 	unsigned int nrparts;
 };
@@ -294,7 +309,8 @@ struct series {
 	struct spread pmc[VPERFCTR_MAX_CTRS], soft[NR_SOFT], tsc, elapsed, cpu_time;
 };
 
-void series_add(struct series *s, const struct result *r);
+/* Add the sums of a run, which are those of r or of a part of it. */
+void series_add(struct series *s, const struct sums *sums, const struct result *r);
 
 /* Return: the standard deviation of the mean, in percent of the mean. */
 double spread_percent(const struct spread *s);
@@ -302,10 +318,13 @@ double spread_percent(const struct spread *s);
 /* Add all runs of s to `to`. */
 void spread_merge(struct spread *to, const struct spread *s);
 
-/* fn is called each `ms` milliseconds and at the end, with the sums until then. */
+/*
+ * fn is called each `ms` milliseconds and at the end, with the sums until then.  parts: those
+ * of CPUs, or NULL.
+ */
 struct interval {
 	unsigned int ms;	/* 0: never */
-	void (*fn)(void *arg, double at, const struct sums *sums);
+	void (*fn)(void *arg, double at, const struct sums *sums, const struct part *parts);
 	void *arg;
 };
 
@@ -330,6 +349,14 @@ void signals_catch(struct signal_state *s, sigset_t *set,
 		   void (*fn)(int sig, siginfo_t *info, void *context));
 void signals_unblock(const struct signal_state *s);
 void signals_restore(const struct signal_state *s);
+
+/*
+ * Start a command that has no counters of its own.  Signals, and the limit of open files
+ * unless it is NULL, are as perfex found them.
+ * Return: its process, or -1 with *e.
+ */
+pid_t command_start(char **argv, const struct signal_state *signals, const struct rlimit *nofile,
+		    struct error *e);
 
 /* ---- run ----------------------------------------------------------------------- */
 
@@ -420,6 +447,7 @@ struct target {
 struct targets {
 	unsigned int nr;
 	struct target target[MAX_TARGETS];
+	const struct vperfctr_cpu_mask *cpus;	/* CPUs instead of threads; or NULL */
 };
 
 #define NO_TIMEOUT	(-1.0)
@@ -479,9 +507,13 @@ struct printing {
 	const struct events *events;
 	const struct vperfctr_info *info;
 	unsigned int nrgroups;		/* different runs; 0, 1: all events in one run */
-	const struct series *series;	/* the result is the mean of these; or NULL */
+	/* The result is the mean of these, or NULL.  Those of CPUs' parts follow. */
+	const struct series *series;
 	bool verbose;			/* print the parts, too */
 	bool per_thread;		/* print the counts of each thread */
+	bool cpus;			/* they are counts of CPUs */
+	enum split split;		/* print the parts, and no sums of all */
+	unsigned int nrparts;		/* of CPUs */
 	int write_error;		/* errno of writing to the file, or 0 */
 };
 
@@ -492,7 +524,8 @@ void print_remarks(const struct result *r);
 
 /* Print the counts of an interval that ends `at` seconds after the start. */
 void print_interval_head(const struct printing *p);
-void print_interval(const struct printing *p, double at, const struct sums *sums);
+void print_interval(const struct printing *p, double at, const struct sums *sums,
+		    const struct part *parts);
 void print_control(FILE *f, const struct events *events, const struct kinds *kinds,
 		   struct vperfctr_ctr ctr[][VPERFCTR_MAX_CTRS]);
 
@@ -522,6 +555,9 @@ struct options {
 	int log_fd;			/* -1: not said */
 	bool info, list, verbose, no_inherit, per_thread;
 	struct targets targets;
+	bool all_cpus;			/* -a */
+	const char *cpu_list;		/* of -C; NULL: none */
+	enum split split;
 	double timeout;
 	enum style style;
 	const char *separator;
@@ -538,6 +574,12 @@ struct options {
 	unsigned int max_stack;		/* return addresses in each sample; 0: not said */
 	char **command;
 };
+
+/* True if CPUs are counted, and not threads. */
+static inline bool options_cpus(const struct options *o)
+{
+	return o->all_cpus || o->cpu_list;
+}
 
 /* Return: 0: do what they say; 1: done, exit successfully; -1: *e */
 int options_parse(int argc, char **argv, struct options *o, struct error *e);

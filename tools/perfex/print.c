@@ -90,6 +90,7 @@ static void format_ratio(char *buf, size_t size, const struct events *events,
 
 #define COUNT_WIDTH	20
 #define NAME_WIDTH	20
+#define PLACE_WIDTH	12
 
 /* Settings of all rows of one table. */
 struct table {
@@ -97,6 +98,8 @@ struct table {
 	FILE *f;
 	int name_width;
 	const char *prefix;	/* of each row */
+	const char *place;	/* what the row is for, after that */
+	const struct series *series;	/* or NULL */
 	const char *bold, *faint, *plain;	/* empty but on a terminal */
 };
 
@@ -106,7 +109,8 @@ static void print_row(const struct table *t, const char *count, const char *name
 {
 	bool more = *remark || deviation >= 0;
 
-	fprintf(t->f, "%s%s%*s%s  %-*s", t->prefix, t->bold, COUNT_WIDTH, count, t->plain,
+	fprintf(t->f, "%s%-*s%s%*s%s  %-*s", t->prefix, *t->place ? PLACE_WIDTH : 0, t->place,
+		t->bold, COUNT_WIDTH, count, t->plain,
 		more ? t->name_width : 0, name);
 	fputs(t->faint, t->f);
 	if (*remark)
@@ -116,9 +120,10 @@ static void print_row(const struct table *t, const char *count, const char *name
 	fprintf(t->f, "%s\n", t->plain);
 }
 
-static double deviation_of(const struct printing *p, const struct spread *spread)
+/* Return: in percent; negative: there is one run. */
+static double deviation_of(const struct series *series, const struct spread *spread)
 {
-	return p->series ? spread_percent(spread) : -1;
+	return series ? spread_percent(spread) : -1;
 }
 
 static const char *modes_text(const struct events *events)
@@ -186,26 +191,27 @@ static void print_counts(const struct table *t, const struct sums *sums, double 
 				snprintf(count, sizeof(count), "%.6f", (double)n / 1e6);
 			else
 				thousands(count, n);
-			print_row(t, count, name, remark, !t->p->series ? -1 :
-				  deviation_of(t->p, event_spread(events, t->p->series, i)));
+			print_row(t, count, name, remark, !t->series ? -1 :
+				  deviation_of(t->series, event_spread(events, t->series, i)));
 		} else {
 			print_row(t, "<not counted>", name, "", -1);
 		}
 	}
 }
 
-/* cpu_time: the thread time that there should be, or 0. */
+/* cpu_time: the thread time that there should be, or 0.  CPUs have no such time. */
 static void print_thread_time(const struct table *t, const struct sums *sums, double cpu_time)
 {
 	const struct printing *p = t->p;
-	double thread, deviation = p->series ? deviation_of(p, &p->series->tsc) : -1;
-	const char *remark = "";
-	char buf[THOUSANDS_LEN], text[80];
+	double thread, deviation = deviation_of(t->series, t->series ? &t->series->tsc : NULL);
+	const char *remark = "", *of = p->cpus ? "counted" : "thread time";
+	char buf[THOUSANDS_LEN], text[80], name[40];
 
+	snprintf(name, sizeof(name), "%s %s", sums && !p->info->tsc_khz ? "tsc cycles" : "seconds", of);
 	if (!sums) {
-		print_row(t, "<not counted>", "seconds thread time", "", -1);
+		print_row(t, "<not counted>", name, "", -1);
 	} else if (!p->info->tsc_khz) {
-		print_row(t, thousands(buf, sums->tsc), "tsc cycles thread time", "", deviation);
+		print_row(t, thousands(buf, sums->tsc), name, "", deviation);
 	} else {
 		thread = (double)sums->tsc / (p->info->tsc_khz * 1e3);
 		snprintf(buf, sizeof(buf), "%.9f", thread);
@@ -216,7 +222,7 @@ static void print_thread_time(const struct table *t, const struct sums *sums, do
 				 cpu_time - thread);
 			remark = text;
 		}
-		print_row(t, buf, "seconds thread time", remark, deviation);
+		print_row(t, buf, name, remark, deviation);
 	}
 }
 
@@ -272,6 +278,8 @@ static void print_notes(FILE *f, const struct result *r)
 	if (survivors)
 		fprintf(f, "\n %s: threads or processes that were started and run still.\n",
 			survivors);
+	if (*r->note)
+		fprintf(f, "\n %s.\n", r->note);
 }
 
 void print_remarks(const struct result *r)
@@ -283,13 +291,15 @@ void print_remarks(const struct result *r)
 	if (survivors)
 		fprintf(stderr, "perfex: %s: threads or processes that were started and run still\n",
 			survivors);
+	if (*r->note)
+		fprintf(stderr, "perfex: %s\n", r->note);
 }
 
 static struct table make_table(const struct printing *p, const char *prefix)
 {
 	const bool colours = has_colours(p->f);
 	struct table t = {
-		p, p->f, NAME_WIDTH, prefix,
+		p, p->f, NAME_WIDTH, prefix, "", p->series,
 		colours ? "\033[1m" : "", colours ? "\033[2m" : "", colours ? "\033[m" : "",
 	};
 	unsigned int i;
@@ -302,6 +312,30 @@ static struct table make_table(const struct printing *p, const char *prefix)
 			t.name_width = width;
 	}
 	return t;
+}
+
+/* True if the part's CPUs, if it has any, were counted. */
+static bool is_counted(const struct part *part)
+{
+	return !part->field || !strcmp(part->field, "thread") || part->nrcpus;
+}
+
+/* Rows for each part.  sums: NULL if they were not counted; the parts have theirs. */
+static void print_split(struct table *t, const struct part *parts, const struct sums *sums,
+			double elapsed)
+{
+	const struct series *series = t->p->series;
+	unsigned int i;
+
+	for (i = 0; i < t->p->nrparts; i++) {
+		if (!is_counted(&parts[i]))
+			continue;
+		t->place = parts[i].label;
+		t->series = series ? &series[1 + i] : NULL;
+		print_counts(t, sums ? &parts[i].sums : NULL, elapsed);
+	}
+	t->place = "";
+	t->series = series;
 }
 
 static void print_text(const struct printing *p, const struct result *r)
@@ -319,11 +353,16 @@ static void print_text(const struct printing *p, const struct result *r)
 	else if (p->nrgroups > 1)
 		snprintf(runs, sizeof(runs), ", each from one of %u runs", p->nrgroups);
 	fprintf(p->f, "\n Counts of %s (%s%s%s):\n\n", p->what, r->scope, modes_text(p->events), runs);
-	print_table(&t, total, r->cpu_time, r->elapsed);
+	if (p->split) {
+		print_split(&t, r->parts, total, r->elapsed);
+		fputc('\n', p->f);
+	} else {
+		print_table(&t, total, r->cpu_time, r->elapsed);
+	}
 	snprintf(elapsed, sizeof(elapsed), "%.9f", r->elapsed);
 	print_row(&t, elapsed, "seconds elapsed", "",
-		  p->series ? deviation_of(p, &p->series->elapsed) : -1);
-	if ((p->verbose || p->per_thread) && !p->series && p->nrgroups <= 1)
+		  deviation_of(p->series, p->series ? &p->series->elapsed : NULL));
+	if ((p->verbose || p->per_thread) && !p->cpus && !p->series && p->nrgroups <= 1)
 		print_parts(&t, r);
 	print_notes(p->f, r);
 	fputc('\n', p->f);
@@ -334,7 +373,7 @@ static void print_text(const struct printing *p, const struct result *r)
 /* A count and what belongs to it. */
 struct record {
 	double at;		/* end of the interval; negative: no intervals */
-	const char *thread;	/* NULL: all threads together */
+	const struct part *part;	/* NULL: all threads or CPUs together */
 	const char *event;
 	bool counted;
 	uint64_t count;		/* nanoseconds if the unit is msec */
@@ -361,12 +400,26 @@ static void print_field(FILE *f, const char *sep, const char *text)
 	fputs(sep, f);
 }
 
+/* perf's name of a CPU is CPU0 with -x, and 0 with -j. */
+static bool is_cpu(const struct part *part)
+{
+	return !strcmp(part->field, "cpu");
+}
+
+/* True if the number of its CPUs is printed, too. */
+static bool is_sum_of_cpus(const struct part *part)
+{
+	return part->nrcpus && !is_cpu(part);
+}
+
 static void print_csv(FILE *f, const char *sep, const struct record *r)
 {
 	if (r->at >= 0)
 		fprintf(f, "%6.9f%s", r->at, sep);
-	if (r->thread)
-		print_field(f, sep, r->thread);
+	if (r->part)
+		print_field(f, sep, r->part->label);
+	if (r->part && is_sum_of_cpus(r->part))
+		fprintf(f, "%u%s", r->part->nrcpus, sep);
 	if (r->counted && has_decimals(r))
 		fprintf(f, "%.6f", (double)r->count / 1e6);
 	else if (r->counted)
@@ -401,11 +454,13 @@ static void print_json(FILE *f, const struct record *r)
 	fputc('{', f);
 	if (r->at >= 0)
 		fprintf(f, "\"interval\" : %.9f, ", r->at);
-	if (r->thread) {
-		fputs("\"thread\" : ", f);
-		print_string(f, r->thread);
+	if (r->part) {
+		fprintf(f, "\"%s\" : ", r->part->field);
+		print_string(f, r->part->label + (is_cpu(r->part) ? strlen("CPU") : 0));
 		fputs(", ", f);
 	}
+	if (r->part && is_sum_of_cpus(r->part))
+		fprintf(f, "\"aggregate-number\" : %u, ", r->part->nrcpus);
 	if (r->counted && has_decimals(r))
 		fprintf(f, "\"counter-value\" : \"%.6f\"", (double)r->count / 1e6);
 	else if (r->counted)
@@ -422,8 +477,8 @@ static void print_json(FILE *f, const struct record *r)
 }
 
 /* sums: NULL if the events were not counted.  elapsed: see find_utilized(). */
-static void print_records(const struct printing *p, double at, const char *thread,
-			  const struct sums *sums, double elapsed)
+static void print_records(const struct printing *p, double at, const struct part *part,
+			  const struct series *series, const struct sums *sums, double elapsed)
 {
 	double ns = sums && p->info->tsc_khz ? (double)sums->tsc * 1e6 / p->info->tsc_khz : 0;
 	const struct events *events = p->events;
@@ -432,7 +487,7 @@ static void print_records(const struct printing *p, double at, const char *threa
 	/* Without counters, print the thread time. */
 	for (i = 0; i < (events->nr ? events->nr : 1); i++) {
 		struct record r = {
-			.at = at, .thread = thread, .counted = sums, .runtime = ns,
+			.at = at, .part = part, .counted = sums, .runtime = ns,
 			.deviation = -1, .unit = "",
 		};
 
@@ -440,13 +495,13 @@ static void print_records(const struct printing *p, double at, const char *threa
 			r.event = "thread-time";
 			r.unit = "ns";
 			r.count = (uint64_t)ns;
-			r.deviation = p->series ? deviation_of(p, &p->series->tsc) : -1;
+			r.deviation = deviation_of(series, series ? &series->tsc : NULL);
 		} else {
 			r.event = events->ev[i].name;
 			r.unit = event_unit(&events->ev[i]);
 			r.count = sums ? event_count(events, sums, i) : 0;
-			r.deviation = p->series ?
-				deviation_of(p, event_spread(events, p->series, i)) : -1;
+			r.deviation = series ?
+				deviation_of(series, event_spread(events, series, i)) : -1;
 			if (sums && events->ev[i].soft)
 				r.ratio = find_utilized(&events->ev[i], sums, elapsed, &r.metric);
 			else if (sums)
@@ -459,20 +514,31 @@ static void print_records(const struct printing *p, double at, const char *threa
 	}
 }
 
+/* The parts' sums are valid if `sums` is not NULL. */
+static void print_parts_records(const struct printing *p, double at, const struct part *parts,
+				unsigned int nrparts, const struct sums *sums, double elapsed)
+{
+	const struct series *series = p->cpus && p->series ? p->series + 1 : NULL;
+	unsigned int i;
+
+	for (i = 0; i < nrparts; i++)
+		if (is_counted(&parts[i]))
+			print_records(p, at, &parts[i], series ? &series[i] : NULL,
+				      sums ? &parts[i].sums : NULL, elapsed);
+}
+
 /* ---- all of them ------------------------------------------------------------------------ */
 
 void print_result(const struct printing *p, const struct result *r)
 {
-	unsigned int i;
+	const struct sums *total = r->counted ? &r->total : NULL;
 
-	if (p->style == STYLE_TEXT) {
+	if (p->style == STYLE_TEXT)
 		print_text(p, r);
-	} else if (p->per_thread && r->counted) {
-		for (i = 0; i < r->nrparts; i++)
-			print_records(p, -1, r->parts[i].thread, &r->parts[i].sums, r->elapsed);
-	} else {
-		print_records(p, -1, NULL, r->counted ? &r->total : NULL, r->elapsed);
-	}
+	else if ((p->per_thread || p->split) && total)
+		print_parts_records(p, -1, r->parts, r->nrparts, total, r->elapsed);
+	else
+		print_records(p, -1, NULL, p->series, total, r->elapsed);
 }
 
 #define TIME_WIDTH	16
@@ -480,21 +546,29 @@ void print_result(const struct printing *p, const struct result *r)
 void print_interval_head(const struct printing *p)
 {
 	if (p->style == STYLE_TEXT)
-		fprintf(p->f, "#%*s%*s  events\n", TIME_WIDTH - 1, "time", COUNT_WIDTH, "counts");
+		fprintf(p->f, "#%*s%-*s%*s  events\n", TIME_WIDTH - 1, "time",
+			p->split ? PLACE_WIDTH + 1 : 0, p->split ? " on" : "", COUNT_WIDTH, "counts");
 }
 
-void print_interval(const struct printing *p, double at, const struct sums *sums)
+void print_interval(const struct printing *p, double at, const struct sums *sums,
+		    const struct part *parts)
 {
 	char prefix[32];
 	struct table t;
 
-	if (p->style != STYLE_TEXT) {
-		print_records(p, at, NULL, sums, 0);
+	if (p->style != STYLE_TEXT && p->split) {
+		print_parts_records(p, at, parts, p->nrparts, sums, 0);
 		return;
 	}
-	snprintf(prefix, sizeof(prefix), "%*.9f", TIME_WIDTH, at);
+	if (p->style != STYLE_TEXT) {
+		print_records(p, at, NULL, NULL, sums, 0);
+		return;
+	}
+	snprintf(prefix, sizeof(prefix), "%*.9f%s", TIME_WIDTH, at, p->split ? " " : "");
 	t = make_table(p, prefix);
-	if (p->events->nr)
+	if (p->split)
+		print_split(&t, parts, sums, 0);
+	else if (p->events->nr)
 		print_counts(&t, sums, 0);
 	else
 		print_thread_time(&t, sums, 0);

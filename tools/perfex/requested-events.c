@@ -12,7 +12,7 @@ static const char *const generic[] = {
 };
 
 /* Software events, in the order in which perf stat prints them. */
-static const char *const software[] = {
+static const char *const kernel_events[] = {
 	"task-clock", "context-switches", "cpu-migrations", "page-faults",
 };
 
@@ -99,15 +99,15 @@ static bool add_to_all(struct events *events, const char *name, const struct vpe
 }
 
 void events_default(struct events *events, const struct vperfctr_info *info,
-		    unsigned int nrkinds)
+		    unsigned int nrkinds, bool software)
 {
 	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
 	struct error ignored;
 	unsigned int i, k;
 
 	/* An older module has none. */
-	for (i = 0; i < ARRAY_SIZE(software); i++)
-		add_to_all(events, software[i], info, nrkinds);
+	for (i = 0; software && i < ARRAY_SIZE(kernel_events); i++)
+		add_to_all(events, kernel_events[i], info, nrkinds);
 	for (i = 0; i < ARRAY_SIZE(generic); i++) {
 		if (!add_to_all(events, generic[i], info, nrkinds))
 			continue;

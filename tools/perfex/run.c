@@ -320,7 +320,7 @@ static void run_intervals(const struct running *run, struct vperfctr *v, const s
 			/* The start ends no interval; skip those that are over already. */
 			if (next > 0 && !counts_read(v, run->control, &c) && !c.replaced) {
 				sums_add(&c.own, &c.children);
-				interval->fn(interval->arg, next, &c.own);
+				interval->fn(interval->arg, next, &c.own, NULL);
 			}
 			while (next <= seconds_since(&run->start))
 				next += interval->ms / 1e3;
@@ -385,6 +385,6 @@ int run_command(char **argv, const struct vperfctr_control *control,
 	else
 		judge_counts(r, wstatus, control, e);
 	if (interval->ms && r->counted)
-		interval->fn(interval->arg, r->elapsed, &r->total);
+		interval->fn(interval->arg, r->elapsed, &r->total, NULL);
 	return 0;
 }

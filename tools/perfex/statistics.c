@@ -13,16 +13,16 @@ static void spread_add(struct spread *s, double x)
 	s->squares += difference * (x - s->mean);
 }
 
-void series_add(struct series *s, const struct result *r)
+void series_add(struct series *s, const struct sums *sums, const struct result *r)
 {
 	unsigned int i;
 
 	s->nr++;
 	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
-		spread_add(&s->pmc[i], (double)r->total.pmc[i]);
+		spread_add(&s->pmc[i], (double)sums->pmc[i]);
 	for (i = 0; i < NR_SOFT; i++)
-		spread_add(&s->soft[i], (double)r->total.soft[i]);
-	spread_add(&s->tsc, (double)r->total.tsc);
+		spread_add(&s->soft[i], (double)sums->soft[i]);
+	spread_add(&s->tsc, (double)sums->tsc);
 	spread_add(&s->elapsed, r->elapsed);
 	spread_add(&s->cpu_time, r->cpu_time);
 }

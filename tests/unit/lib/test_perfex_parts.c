@@ -484,7 +484,7 @@ START_TEST(no_counters)
 	refuse("cycles", "cannot count");
 	assign_fails("r01d1", "(Fake) has no counters");
 	memset(&events, 0, sizeof(events));
-	events_default(&events, &info, 1);
+	events_default(&events, &info, 1, true);
 	ck_assert_uint_eq(events.nr, 0);
 	ck_assert_int_eq(assign_counters(&events, &info, 1, &ctr, &error), 0);
 }
@@ -494,7 +494,7 @@ START_TEST(default_events)
 {
 	unsigned int i;
 
-	events_default(&events, &info, 1);
+	events_default(&events, &info, 1, true);
 	ck_assert_uint_eq(events.nr, 7);
 	ck_assert_int_eq(assign_counters(&events, &info, 1, &ctr, &error), 0);
 
@@ -502,7 +502,7 @@ START_TEST(default_events)
 	memset(&events, 0, sizeof(events));
 	info.pmc_mask = 0x1;
 	info.nrctrs = 4;
-	events_default(&events, &info, 1);
+	events_default(&events, &info, 1, true);
 	ck_assert_uint_eq(events.nr, 4);
 	for (i = 0; i < 4; i++)
 		ck_assert_str_eq(events.ev[i].name,
@@ -511,14 +511,14 @@ START_TEST(default_events)
 
 	memset(&events, 0, sizeof(events));
 	info.arch_events = VPERFCTR_EVENT_CYCLES | VPERFCTR_EVENT_BRANCH_MISSES;
-	events_default(&events, &info, 1);
+	events_default(&events, &info, 1, true);
 	ck_assert_uint_eq(events.nr, 2);
 	ck_assert_str_eq(events.ev[1].name, "branch-misses");
 
 	/* Software events precede them, in perf's order. */
 	memset(&events, 0, sizeof(events));
 	info.soft = 0x1f;
-	events_default(&events, &info, 1);
+	events_default(&events, &info, 1, true);
 	ck_assert_uint_eq(events.nr, 6);
 	for (i = 0; i < 5; i++)
 		ck_assert_str_eq(events.ev[i].name,
@@ -645,6 +645,33 @@ START_TEST(busy_counters_of_cpus)
 	     "'sudo kill 42' and start it again afterwards");
 	write_file(in_proc("43/fdinfo/3"), "pos:\t0\nvperfctr-cpus:\t0-3\nvperfctr-status:\t0x2\n");
 	busy("the counters count whole CPUs for monitor (process 43): wait until it ends, or end it with 'sudo kill 43'");
+	remove_proc();
+}
+END_TEST
+
+/* CPUs cannot be counted while threads are, by their own or by another process. */
+START_TEST(busy_counters_of_threads)
+{
+	const struct vperfctr_control none = { .nractrs = 0 };
+
+	make_proc();
+	make_holder(42, "perf\n", "anon_inode:[perf_event]");
+	make_holder(43, "program\n", "anon_inode:[vperfctr]");
+	ck_assert_int_eq(mkdir(in_proc("43/fdinfo"), 0755), 0);
+	/* It is stopped; it counts the time only; it counts. */
+	write_file(in_proc("43/fdinfo/3"), "vperfctr-owner:\t43\nvperfctr-status:\t0x1\nvperfctr-tsc:\t5\nvperfctr-pmc0:\t7\n");
+	fail_control_cpus(&error, -EBUSY, &none, proc);
+	ck_assert_ptr_nonnull(strstr(error.text, "perf_event holds the counters for perf (process 42)"));
+	write_file(in_proc("43/fdinfo/3"), "vperfctr-owner:\t43\nvperfctr-status:\t0x3\nvperfctr-tsc:\t5\n");
+	fail_control_cpus(&error, -EBUSY, &none, proc);
+	ck_assert_ptr_nonnull(strstr(error.text, "perf_event holds the counters for perf (process 42)"));
+	write_file(in_proc("43/fdinfo/3"), "vperfctr-owner:\t43\nvperfctr-status:\t0x3\nvperfctr-tsc:\t5\nvperfctr-pmc0:\t7\n");
+	fail_control_cpus(&error, -EBUSY, &none, proc);
+	ck_assert_str_eq(error.text, "the counters count threads for program (process 43), and threads and CPUs cannot be "
+			 "counted at the same time: wait until it ends, or end it with 'sudo kill 43'");
+	/* Threads do not keep each other from counting. */
+	busy("perf_event holds the counters for perf (process 42): wait until it ends, or free them with "
+	     "'sudo kill 42' and start it again afterwards");
 	remove_proc();
 }
 END_TEST
@@ -1003,7 +1030,7 @@ START_TEST(mean_and_deviation)
 		r.total.pmc[2] = UINT64_C(1000000000000) + values[i];
 		r.total.tsc = 7;
 		r.elapsed = (double)values[i];
-		series_add(&s, &r);
+		series_add(&s, &r.total, &r);
 		if (!i)
 			ck_assert_double_eq(spread_percent(&s.pmc[1]), 0);
 	}
@@ -1059,7 +1086,7 @@ START_TEST(merged_spreads)
 		memset(half, 0, sizeof(half));
 		for (i = 0; i < ARRAY_SIZE(values); i++) {
 			r.total.tsc = values[i];
-			series_add(&half[i >= cut], &r);
+			series_add(&half[i >= cut], &r.total, &r);
 		}
 		spread_merge(&half[0].tsc, &half[1].tsc);
 		ck_assert_uint_eq(half[0].tsc.nr, 8);
@@ -1178,7 +1205,7 @@ START_TEST(software_events)
 	/* Means and deviations. */
 	for (i = 0; i < 2; i++) {
 		r.total.soft[SOFT_PAGE_FAULTS] = 20 + 2 * i;
-		series_add(&s, &r);
+		series_add(&s, &r.total, &r);
 	}
 	printing.style = STYLE_TEXT;
 	printing.series = &s;
@@ -1245,8 +1272,9 @@ START_TEST(per_thread_records)
 
 	events_parse(&events, "instructions", &info, &error);
 	info.tsc_khz = 1000;
-	strcpy(result_add_part(&r, &r.counts.own)->thread, "a b-7");
-	strcpy(result_add_part(&r, &r.counts.children)->thread, "(started)");
+	strcpy(result_add_part(&r, &r.counts.own)->label, "a b-7");
+	strcpy(result_add_part(&r, &r.counts.children)->label, "(started)");
+	r.parts[0].field = r.parts[1].field = "thread";
 	printing.per_thread = true;
 	printing.style = STYLE_CSV;
 	printing.separator = ",";
@@ -1272,11 +1300,11 @@ START_TEST(interval_records)
 		.events = &events, .info = &info, .separator = ",",
 		.f = fmemopen(printed, sizeof(printed), "w"),
 	};
-	print_interval(&printing, 1.25, &sums);
+	print_interval(&printing, 1.25, &sums, NULL);
 	printing.style = STYLE_CSV;
-	print_interval(&printing, 1.25, &sums);
+	print_interval(&printing, 1.25, &sums, NULL);
 	printing.style = STYLE_JSON;
-	print_interval(&printing, 1.25, &sums);
+	print_interval(&printing, 1.25, &sums, NULL);
 	fclose(printing.f);
 	expect("     1.250000000                  30  instructions:u        # 1.50 per cycle\n"
 	       "     1.250000000                  20  cycles:u\n"
@@ -1478,10 +1506,10 @@ START_TEST(default_events_of_two_kinds)
 	both.info[0] = both.info[1] = info;
 	both.info[1].arch_events &= ~(uint32_t)VPERFCTR_EVENT_BRANCHES;
 	memset(all, 0, sizeof(all));
-	events_default(&all[0], &both.info[0], 1);
+	events_default(&all[0], &both.info[0], 1, true);
 	ck_assert_uint_eq(all[0].nr, 7);
 	memset(all, 0, sizeof(all));
-	events_default(all, both.info, 2);
+	events_default(all, both.info, 2, true);
 	ck_assert_uint_eq(all[0].nr, 6);
 	ck_assert_uint_eq(all[1].nr, 6);
 	ck_assert_str_eq(all[0].ev[2].name, "branch-misses");
@@ -1491,7 +1519,7 @@ START_TEST(default_events_of_two_kinds)
 	both.info[1].fixed_mask = 1;
 	vperfctr_event_common(both.info, 2);
 	memset(all, 0, sizeof(all));
-	events_default(all, both.info, 2);
+	events_default(all, both.info, 2, true);
 	ck_assert_uint_eq(all[0].nr, 2);
 	ck_assert_uint_eq(all[1].nr, 2);
 	ck_assert_str_eq(all[1].ev[1].name, "cycles");
@@ -1552,6 +1580,7 @@ static Suite *suite(void)
 	tcase_add_test(t, busy_counters_watchdog);
 	tcase_add_test(t, busy_counters_process);
 	tcase_add_test(t, busy_counters_of_cpus);
+	tcase_add_test(t, busy_counters_of_threads);
 	tcase_add_test(t, busy_counters_hidden_process);
 	tcase_add_test(t, thread_is_counted_already);
 	tcase_add_test(t, dead_counters);

@@ -462,7 +462,7 @@ static const struct {
 	{ "--sample", "-I5", "cannot be combined" },
 	{ "--sample", "--per-thread", "cannot be combined" },
 	{ "--sample", "--runs=auto", "cannot be combined" },
-	{ "--sample", "--timeout=1", "--timeout is for -p and -t" },
+	{ "--sample", "--timeout=1", "--timeout is for -p, -t, -a and -C" },
 	{ "-v", "-g", "-g and --max-stack are for --sample" },
 	{ "-v", "--max-stack=3", "-g and --max-stack are for --sample" },
 };

@@ -688,8 +688,8 @@ START_TEST(option_misuse)
 	is_message("no command");
 	ck_assert_int_eq(perfex("-vz", "true"), 125);
 	is_message("unknown option -z");
-	ck_assert_int_eq(perfex("-a", "true"), 125);
-	is_message("there is no -a, as perfex counts threads");
+	ck_assert_int_eq(perfex("-G", "true"), 125);
+	is_message("there is no -G, as perfex counts threads or CPUs");
 	ck_assert_int_eq(perfex("--nonsense", "true"), 125);
 	is_message("unknown option '--nonsense'");
 	ck_assert_int_eq(perfex("-e"), 125);
@@ -1672,7 +1672,7 @@ START_TEST(attach_misuse)
 		is_message("is not a number of seconds");
 	}
 	ck_assert_int_eq(perfex("--timeout", "1", "true"), 125);
-	is_message("--timeout is for -p and -t");
+	is_message("--timeout is for -p, -t, -a and -C");
 	ck_assert_int_eq(perfex("-p", "1", "--timeout", "1", "true"), 125);
 	is_message("either --timeout or a command");
 }

@@ -65,7 +65,7 @@ _perfex()
     local perfex=$1 cur value prefix='' option='' word i skip actual
     local -a words=()
     # Options that take the next word as their argument.
-    local with_argument='^(-[A-Za-z]*[eptorIxF]|--(event|freq|pid|tid|timeout|kind|repeat|runs|interval|interval-print|field-separator|max-stack|report|sort|comm|export|annotate|symfs|output|log-fd))$'
+    local with_argument='^(-[A-Za-z]*[eptorIxFC]|--(event|freq|pid|tid|cpu|timeout|kind|repeat|runs|interval|interval-print|field-separator|max-stack|report|sort|comm|export|annotate|symfs|output|log-fd))$'
 
     COMPREPLY=()
     # Bash splits words at "=" and ":", which events have.  These words are whole.
@@ -104,8 +104,8 @@ _perfex()
         prefix=${cur%%=*}=
         _perfex_value "${cur%%=*}"
     elif [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "-e -p -t -g -F -r -I -x -j -o -i -v -h -V
-            --event= --pid= --tid= --timeout= --kind= --no-inherit --sample= --freq= --call-graph --max-stack= --report= --sort= --children --callers --callees
+        mapfile -t COMPREPLY < <(compgen -W "-e -p -t -a -C -g -F -r -I -x -j -o -i -v -h -V
+            --event= --pid= --tid= --all-cpus --cpu= --per-cpu --per-core --per-socket --per-kind --timeout= --kind= --no-inherit --sample= --freq= --call-graph --max-stack= --report= --sort= --children --callers --callees
             --comm= --export= --annotate= --symfs=
             --repeat= --runs= --interval= --field-separator= --json --per-thread --output= --append --log-fd=
             --info --self-test --verbose --help --version" -- "$cur")

@@ -20,12 +20,12 @@ function __perfex_command
             case --
                 set -e tokens[1]
                 break
-            case --event --pid --tid --timeout --kind --repeat --runs --interval \
+            case --event --pid --tid --cpu --timeout --kind --repeat --runs --interval \
                     --interval-print --field-separator --freq --max-stack --report --sort --comm --export --annotate --symfs \
                     --output --log-fd
                 set -e tokens[1]
             case '--*'
-            case '-*e' '-*p' '-*t' '-*o' '-*r' '-*I' '-*x' '-*F'
+            case '-*e' '-*p' '-*t' '-*o' '-*r' '-*I' '-*x' '-*F' '-*C'
                 set -e tokens[1]
             case '-*'
             case '*'
@@ -59,7 +59,13 @@ set -l c complete -c perfex -n 'not __perfex_has_command'
 $c -s e -l event -x -d 'Count these events' -a '(__fish_append , (__perfex_events))'
 $c -s p -l pid -x -d 'Count all threads of running processes' -a '(__fish_complete_pids)'
 $c -s t -l tid -x -d 'Count running threads'
-$c -l timeout -x -d 'With -p and -t, count this long'
+$c -s a -l all-cpus -d 'Count all CPUs'
+$c -s C -l cpu -x -d 'Count these CPUs'
+$c -l per-cpu -d 'With -a and -C, print the counts of each CPU'
+$c -l per-core -d 'With -a and -C, print the counts of each core'
+$c -l per-socket -d 'With -a and -C, print the counts of each socket'
+$c -l per-kind -d 'With -a and -C, print the counts of each kind of CPUs'
+$c -l timeout -x -d 'With -p, -t, -a and -C, count this long'
 $c -l kind -x -d 'Count on CPUs of this kind' -a 'core atom'
 $c -l no-inherit -d 'Do not count threads and processes that are started'
 $c -l sample -d 'Write where threads are after each PERIOD events'

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perfex -a and -C: CPUs that the fake kernel "counts". */
+#include <check.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "perfex-command.h"
+#include "perfex.h"
+
+/* Four CPUs, in two sockets. */
+static void setup(void)
+{
+	command_setup();
+	fake.nrwords = 1;
+	fake.cpus[0] = 0xf;
+}
+
+/* ---- counts --------------------------------------------------------------------- */
+
+START_TEST(all_cpus)
+{
+	ck_assert_int_eq(perfex("-a", "-e", "instructions:u,cycles", "sh", "-c", "echo hello; exit 3"), 3);
+	ck_assert_str_eq(out, "hello\n");
+	has(err, " Counts of CPUs 0-3, system wide, during 'sh -c echo hello; exit 3' (4 CPUs, user and kernel mode unless marked");
+	has(err, "              10,000  instructions:u\n");
+	has(err, "              10,004  cycles\n");
+	has(err, "         0.004000000  seconds counted\n");
+	has(err, "  seconds elapsed\n");
+	ck_assert_uint_eq(fake_seen->counted_cpus, 0xf);
+	ck_assert_uint_eq(fake_seen->control.flags, 0);
+	/* Other CPUs that there are, and the events of a processor without software events. */
+	fake_reset();
+	fake.info.soft = 0x1f;
+	ck_assert_int_eq(perfex("--all-cpus", "--timeout", "0"), 0);
+	has(err, " Counts of CPUs 0-3,32,63-64, system wide (7 CPUs,");
+	has(err, "instructions");
+	has_not(err, "task-clock");
+}
+END_TEST
+
+START_TEST(list_of_cpus)
+{
+	ck_assert_int_eq(perfex("-C", "1,3", "-x,", "-e", "cycles", "true"), 0);
+	ck_assert_str_eq(err, "6000,,cycles,2000000,100.00,,\n");
+	ck_assert_uint_eq(fake_seen->counted_cpus, 0xa);
+	ck_assert_int_eq(perfex("--cpu=0-2,2", "-e", "cycles", "--timeout=0"), 0);
+	has(err, " Counts of CPUs 0-2 (3 CPUs, user and kernel mode):\n");
+	ck_assert_uint_eq(fake_seen->counted_cpus, 0x7);
+	ck_assert_int_eq(perfex("-C0", "-e", "cycles:u", "-o", (char *)in_dir("file"), "true"), 0);
+	ck_assert_str_eq(err, "");
+	slurp("file", out, sizeof(out));
+	has(out, " Counts of CPUs 0, during 'true' (1 CPU, user mode):\n");
+}
+END_TEST
+
+START_TEST(each_cpu)
+{
+	ck_assert_int_eq(perfex("-a", "--per-cpu", "-e", "instructions:u,cycles:u", "true"), 0);
+	has(err, "CPU0                       1,000  instructions:u        # 1.00 per cycle\n"
+		 "CPU0                       1,001  cycles:u\n"
+		 "CPU1                       2,000  instructions:u");
+	has(err, "CPU3                       4,001  cycles:u\n\n");
+	has_not(err, "seconds counted");
+	/* perf's option, and its fields. */
+	ck_assert_int_eq(perfex("-a", "-A", "-x,", "-e", "cycles:u", "true"), 0);
+	ck_assert_str_eq(err, "CPU0,1000,,cycles:u,1000000,100.00,,\n"
+			      "CPU1,2000,,cycles:u,1000000,100.00,,\n"
+			      "CPU2,3000,,cycles:u,1000000,100.00,,\n"
+			      "CPU3,4000,,cycles:u,1000000,100.00,,\n");
+	ck_assert_int_eq(perfex("-C2", "--no-aggr", "-j", "-e", "cycles:u", "true"), 0);
+	ck_assert_str_eq(err, "{\"cpu\" : \"2\", \"counter-value\" : \"3000.000000\", \"unit\" : \"\", "
+			      "\"event\" : \"cycles:u\", \"event-runtime\" : 1000000, "
+			      "\"pcnt-running\" : 100.00, \"metric-value\" : 0.000000, \"metric-unit\" : \"\"}\n");
+}
+END_TEST
+
+START_TEST(cores_and_sockets)
+{
+	ck_assert_int_eq(perfex("-a", "--per-socket", "-x,", "-e", "cycles:u", "true"), 0);
+	ck_assert_str_eq(err, "S0,2,3000,,cycles:u,2000000,100.00,,\n"
+			      "S1,2,7000,,cycles:u,2000000,100.00,,\n");
+	ck_assert_int_eq(perfex("-a", "--per-core", "-x,", "-e", "cycles:u", "true"), 0);
+	has(err, "S0-D0-C1,1,2000,,cycles:u,1000000,100.00,,\n"
+		 "S1-D0-C0,1,3000,,cycles:u,");
+	ck_assert_int_eq(perfex("-C1-2", "--per-socket", "-j", "-e", "cycles:u", "true"), 0);
+	has(err, "{\"socket\" : \"S0\", \"aggregate-number\" : 1, \"counter-value\" : \"2000.000000\"");
+	has(err, "{\"socket\" : \"S1\", \"aggregate-number\" : 1, \"counter-value\" : \"3000.000000\"");
+	ck_assert_int_eq(perfex("-a", "--per-core", "-e", "cycles:u", "true"), 0);
+	has(err, "S1-D0-C1                   4,000  cycles:u\n");
+	/* Without kinds, all CPUs are of one. */
+	ck_assert_int_eq(perfex("-a", "--per-kind", "-x,", "-e", "cycles:u", "true"), 0);
+	ck_assert_str_eq(err, "kind0,4,10000,,cycles:u,4000000,100.00,,\n");
+}
+END_TEST
+
+START_TEST(kinds)
+{
+	fake.nrkinds = 2;
+	ck_assert_int_eq(perfex("-a", "--per-kind", "-x,", "-e", "cycles:u", "true"), 0);
+	ck_assert_str_eq(err, "core,2,4000,,cycles:u,2000000,100.00,,\n"
+			      "atom,2,6000,,cycles:u,2000000,100.00,,\n");
+	ck_assert_uint_eq(fake_seen->control.nrkinds, 2);
+	ck_assert_int_eq(perfex("-a", "--kind=atom", "-e", "cycles:u", "true"), 0);
+	has(err, " Counts of CPUs 1,3, system wide");
+	ck_assert_uint_eq(fake_seen->control.kind, 1);
+	/* The kind of these CPUs, whatever others there are. */
+	ck_assert_int_eq(perfex("-C", "0,2", "-e", "cycles:u", "true"), 0);
+	ck_assert_uint_eq(fake_seen->counted_cpus, 0x5);
+	ck_assert_int_eq(perfex("-C", "0,1", "--kind=core", "-e", "cycles:u", "true"), 125);
+	is_message("CPU 1 is not of kind 0, which is to be counted");
+	ck_assert_int_eq(perfex("-a", "--kind=other", "-e", "cycles:u", "true"), 125);
+	is_message("there is no kind 'other'");
+	/* A CPU of no kind: it is left out, and so said, or refused. */
+	fake.foreign_cpus = 0x8;
+	ck_assert_int_eq(perfex("-a", "-x,", "-e", "cycles:u", "true"), 0);
+	ck_assert_str_eq(err, "6000,,cycles:u,3000000,100.00,,\n"
+			      "perfex: Not included: CPUs 3, as their counters cannot be used\n");
+	ck_assert_int_eq(perfex("-a", "-e", "cycles:u", "true"), 0);
+	has(err, "\n Not included: CPUs 3, as their counters cannot be used.\n");
+	ck_assert_int_eq(perfex("-C3", "-e", "cycles:u", "true"), 125);
+	is_message("CPU 3 has no counters that can be used: see perfex -i");
+	fake.foreign_cpus = 0xf;
+	ck_assert_int_eq(perfex("-a", "-e", "cycles:u", "true"), 125);
+	is_message("no CPU has counters that can be used");
+}
+END_TEST
+
+/* The sums of intervals are those of the reads; the last one is at the end. */
+START_TEST(intervals)
+{
+	unsigned int cpu, lines[4] = { 0 };
+	char *line, *rest = err;
+	unsigned long n;
+	double at, last = 0;
+
+	ck_assert_int_eq(perfex("-a", "--per-cpu", "-I", "20", "-x,", "-e", "cycles:u", "sleep", "0.2"), 0);
+	while ((line = strsep(&rest, "\n")) && *line) {
+		ck_assert_int_eq(sscanf(line, "%lf,CPU%u,%lu,,cycles:u,1000000,", &at, &cpu, &n), 3);
+		ck_assert(at >= last);
+		last = at;
+		ck_assert_uint_lt(cpu, 4);
+		ck_assert_uint_eq(n, 1000 * (cpu + 1));
+		lines[cpu]++;
+	}
+	ck_assert_uint_ge(lines[0], 2);
+	ck_assert_uint_eq(lines[0], lines[3]);
+	ck_assert_int_eq(perfex("-a", "-I", "20", "-j", "-e", "cycles:u", "--timeout=0.05"), 0);
+	has(err, "{\"interval\" : 0.020000000, \"counter-value\" : \"10000.000000\"");
+	ck_assert_int_eq(perfex("-a", "--per-socket", "-I", "20", "-e", "cycles:u", "--timeout=0.05"), 0);
+	has(err, "#           time on                        counts  events\n");
+	has(err, "     0.020000000 S1                         7,000  cycles:u\n");
+}
+END_TEST
+
+START_TEST(several_runs)
+{
+	ck_assert_int_eq(perfex("-a", "-r", "3", "-x,", "-e", "cycles:u", "true"), 0);
+	ck_assert_str_eq(err, "10000,,cycles:u,0.00%,4000000,100.00,,\n");
+	ck_assert_int_eq(perfex("-a", "-r", "2", "--per-socket", "-x,", "-e", "cycles:u", "true"), 0);
+	ck_assert_str_eq(err, "S0,2,3000,,cycles:u,0.00%,2000000,100.00,,\n"
+			      "S1,2,7000,,cycles:u,0.00%,2000000,100.00,,\n");
+	ck_assert_int_eq(perfex("-a", "-r", "2", "--per-cpu", "-e", "cycles:u", "sh", "-c", "exit 2"), 2);
+	has(err, "mean of 2 runs");
+	has(err, "CPU3                       4,000  cycles:u                ( +-  0.00% )\n");
+	ck_assert_uint_eq(fake_seen->controls, 3 + 2 + 2);
+	/* Each event in one of several runs: the first of each has the same sum. */
+	ck_assert_int_eq(perfex("-a", "--runs=auto", "--per-cpu", "-x,", "-e", "r010e,r0151,r0185,r0187,r0149", "true"), 0);
+	has(err, "CPU1,2000,,r010e,");
+	has(err, "CPU1,2000,,r0149,");
+	has(err, "CPU3,4003,,r0187,");
+}
+END_TEST
+
+/* ---- until when ------------------------------------------------------------------- */
+
+START_TEST(until_signal)
+{
+	/* It has printed an interval, so it catches signals. */
+	pid_t pid = start(ARGV("-a", "-I", "20", "-e", "cycles:u"));
+
+	do {
+		usleep(10000);
+		slurp("err", err, sizeof(err));
+	} while (!strstr(err, "cycles:u"));
+	kill(pid, SIGINT);
+	ck_assert_int_eq(finish(pid), 0);
+}
+END_TEST
+
+/* The command decides, and gets the signal that a process sends to perfex. */
+START_TEST(signal_passed_on)
+{
+	char command[200];
+
+	snprintf(command, sizeof(command), "trap 'exit 7' TERM; kill -TERM $PPID; while :; do sleep 0.02; done");
+	ck_assert_int_eq(perfex("-a", "-e", "cycles:u", "sh", "-c", command), 7);
+	has(err, "              10,000  cycles:u\n");
+	ck_assert_int_eq(perfex("-a", "-r", "5", "-x,", "-e", "cycles:u", "sh", "-c", command), 7);
+	has(err, "A signal came in the first run");
+	ck_assert_int_eq(perfex("-a", "-x,", "-e", "cycles:u", "sh", "-c", "kill -KILL $$"), 128 + SIGKILL);
+}
+END_TEST
+
+/* Signals and their mask are, for the command, as perfex found them. */
+START_TEST(command_signals)
+{
+	unsigned long blocked, ignored;
+
+	ck_assert_int_eq(perfex("-a", "-o", "/dev/null", "grep", "Sig[BI]", "/proc/self/status"), 0);
+	ck_assert_int_eq(sscanf(out, "SigBlk: %lx SigIgn: %lx", &blocked, &ignored), 2);
+	ck_assert_uint_eq(blocked, 0);
+	/* The C library has signals of its own. */
+	ck_assert_uint_eq(ignored & 0x7fffffff, 0);
+	ck_assert_int_eq(perfex("-a", "-o", "/dev/null", "ls", "/proc/self/fd"), 0);
+	ck_assert_str_eq(out, "0\n1\n2\n3\n");
+}
+END_TEST
+
+START_TEST(command_cannot_run)
+{
+	ck_assert_int_eq(perfex("-a", "no-such-command-at-all"), 127);
+	is_message("there is no command 'no-such-command-at-all'");
+	ck_assert_int_eq(perfex("-a", "/"), 126);
+	ck_assert_int_eq(perfex("-a", "-r", "2", "no-such-command-at-all"), 127);
+}
+END_TEST
+
+/* ---- CPUs that cannot be counted ----------------------------------------------------- */
+
+START_TEST(bad_lists)
+{
+	static char *const bad[] = { "", "x", "1-", "-1", "1,,2", "3-1", "1,", "0-3x", "99999999999999999999", "1 2" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		ck_assert_int_eq(perfex("-C", bad[i], "true"), 125);
+		is_message("is not a list of CPUs such as 0-3,8");
+	}
+	ck_assert_int_eq(perfex("-C", "2-4", "true"), 125);
+	is_message("there is no CPU 4: this machine has CPUs 0-3");
+	ck_assert_int_eq(perfex("-C", "4294967294", "true"), 125);
+	is_message("there is no CPU 4294967294");
+	ck_assert_uint_eq(fake_seen->controls, 0);
+}
+END_TEST
+
+START_TEST(offline)
+{
+	fake.offline = 0x4;
+	ck_assert_int_eq(perfex("-C", "1-2", "true"), 125);
+	is_message("CPU 2 is offline: leave it out, or bring it online with 'echo 1 | sudo tee /sys/devices/system/cpu/cpu2/online'");
+	/* With -a it would be counted when it came online. */
+	ck_assert_int_eq(perfex("-a", "--per-cpu", "-x,", "-e", "cycles:u", "true"), 0);
+	ck_assert_str_eq(err, "CPU0,1000,,cycles:u,1000000,100.00,,\n"
+			      "CPU1,2000,,cycles:u,1000000,100.00,,\n"
+			      "CPU3,4000,,cycles:u,1000000,100.00,,\n");
+	ck_assert_uint_eq(fake_seen->counted_cpus, 0xf);
+	ck_assert_int_eq(perfex("-a", "--per-socket", "-x,", "-e", "cycles:u", "true"), 0);
+	ck_assert_str_eq(err, "S0,2,3000,,cycles:u,2000000,100.00,,\n"
+			      "S1,1,4000,,cycles:u,1000000,100.00,,\n");
+	fake.offline = 0;
+	fake.was_offline = 0x2;
+	ck_assert_int_eq(perfex("-a", "-x,", "-e", "cycles:u", "true"), 0);
+	has(err, "\nperfex: CPU 1 was offline for a part of the time\n");
+	fake.was_offline = 0xe;
+	ck_assert_int_eq(perfex("-a", "-I", "20", "-e", "cycles:u", "--timeout=0.05"), 0);
+	has(err, "\nperfex: CPU 1 was offline for a part of the time, as 2 more\n");
+	fake.was_offline = 0;
+	fake.broken = 0x2;
+	ck_assert_int_eq(perfex("-a", "-x,", "-e", "cycles:u", "true"), 125);
+	ck_assert_str_eq(err, "10000,,cycles:u,4000000,100.00,,\n"
+			      "perfex: CPU 1 came online, and its counters do not work there: see vperfctr's line in dmesg\n");
+}
+END_TEST
+
+static const struct {
+	enum fake_call call;
+	int err;
+	const char *message;
+} failures[] = {
+	{ FAKE_OPEN_CPUS, EPERM, "counting CPUs shows what all users do, and needs CAP_PERFMON: use sudo, or count a command without -a and -C" },
+	{ FAKE_OPEN_CPUS, EOPNOTSUPP, "the vperfctr module cannot count CPUs here" },
+	{ FAKE_OPEN_CPUS, ENOTTY, "the vperfctr module is too old to count CPUs" },
+	{ FAKE_OPEN_CPUS, ENOMEM, "cannot use /dev/vperfctr: Cannot allocate memory" },
+	{ FAKE_DEVICE, EACCES, "/dev/vperfctr" },
+	{ FAKE_CPUS, ENOMEM, "cannot use /dev/vperfctr: Cannot allocate memory" },
+	{ FAKE_CONTROL, EPERM, "needs CAP_PERFMON" },
+	{ FAKE_CONTROL, EBUSY, "the counters" },
+	{ FAKE_CONTROL, EIO, "the counters do not work as the processor" },
+	{ FAKE_CONTROL, EUSERS, "not all of these CPUs can count this" },
+	{ FAKE_CONTROL, EACCES, "as rdpmc is 2" },
+	{ FAKE_CONTROL, EOPNOTSUPP, "while the hyper-thread sibling of a CPU is online" },
+	{ FAKE_CONTROL, EINVAL, "the processor cannot count these events as asked for" },
+	{ FAKE_SUSPEND, EIO, "cannot read the counters: Input/output error" },
+	{ FAKE_READ_CPUS, EIO, "cannot read the counters: Input/output error" },
+};
+
+START_TEST(failing_calls)
+{
+	fake.fail[failures[_i].call] = failures[_i].err;
+	ck_assert_int_eq(perfex("-a", "-e", "cycles:u", "true"), 125);
+	is_message(failures[_i].message);
+	/* An interval fails, too; before the end, it succeeds. */
+	if (failures[_i].call == FAKE_SUSPEND)
+		return;
+	ck_assert_int_eq(perfex("-a", "-I", "1", "-e", "cycles:u", "sleep", "0.1"), 125);
+	is_message(failures[_i].message);
+}
+END_TEST
+
+/* ---- misuse ---------------------------------------------------------------------------- */
+
+static const struct {
+	char *argv[8];
+	const char *message;
+} misuses[] = {
+	{ { "perfex", "-a", "-C0", "true" }, "either -a or -C says which CPUs to count" },
+	{ { "perfex", "-a", "-p", "1" }, "-a and -C count CPUs, and cannot be combined with -p" },
+	{ { "perfex", "-C0", "-t", "1" }, "-a and -C count CPUs, and cannot be combined with -p" },
+	{ { "perfex", "-a", "--no-inherit", "true" }, "-a and -C count CPUs, and cannot be" },
+	{ { "perfex", "-a", "--per-thread", "true" }, "-a and -C count CPUs, and cannot be" },
+	{ { "perfex", "-a", "--sample", "-o", "/dev/null", "true" }, "--sample takes samples of threads" },
+	{ { "perfex", "-a", "--report=x" }, "cannot be combined with --report" },
+	{ { "perfex", "-a", "--self-test" }, "cannot be combined with --report, --self-test" },
+	{ { "perfex", "-C0", "list" }, "cannot be combined with --report, --self-test" },
+	{ { "perfex", "-a", "-i" }, "cannot be combined with --report, --self-test" },
+	{ { "perfex", "-a", "-r", "2" }, "-r and --runs need a command" },
+	{ { "perfex", "-a", "--runs=auto", "--timeout=1" }, "-r and --runs need a command" },
+	{ { "perfex", "-a", "--timeout=1", "true" }, "either --timeout or a command" },
+	{ { "perfex", "--per-cpu", "true" }, "--per-cpu, --per-core, --per-socket and --per-kind are for -a and -C" },
+	{ { "perfex", "--per-socket", "-p", "1" }, "are for -a and -C" },
+	{ { "perfex", "-a", "--per-core", "--per-cpu", "true" }, "one of --per-cpu, --per-core, --per-socket and --per-kind at a time" },
+	{ { "perfex", "-a", "-r2", "-I5", "true" }, "-I goes neither with -r nor" },
+	{ { "perfex", "--timeout=1", "true" }, "--timeout is for -p, -t, -a and -C" },
+	{ { "perfex", "-C" }, "option -C needs an argument" },
+	{ { "perfex", "-aG", "x" }, "there is no -G, as perfex counts threads or CPUs" },
+	{ { "perfex", "-a", "-e", "cs", "true" }, "'cs' is counted for threads, and not for CPUs" },
+};
+
+START_TEST(misuse)
+{
+	fake.info.soft = 0x1f;
+	ck_assert_int_eq(finish(start((char **)(uintptr_t)misuses[_i].argv)), 125);
+	is_message(misuses[_i].message);
+	ck_assert_uint_eq(fake_seen->controls, 0);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("perfex, CPUs");
+	TCase *t = tcase_create("CPUs");
+
+	tcase_add_checked_fixture(t, setup, command_teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, all_cpus);
+	tcase_add_test(t, list_of_cpus);
+	tcase_add_test(t, each_cpu);
+	tcase_add_test(t, cores_and_sockets);
+	tcase_add_test(t, kinds);
+	tcase_add_test(t, intervals);
+	tcase_add_test(t, several_runs);
+	tcase_add_test(t, until_signal);
+	tcase_add_test(t, signal_passed_on);
+	tcase_add_test(t, command_signals);
+	tcase_add_test(t, command_cannot_run);
+	tcase_add_test(t, bad_lists);
+	tcase_add_test(t, offline);
+	tcase_add_loop_test(t, failing_calls, 0, ARRAY_SIZE(failures));
+	tcase_add_loop_test(t, misuse, 0, ARRAY_SIZE(misuses));
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *sr = srunner_create(suite());
+	int failed;
+
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

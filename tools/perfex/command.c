@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Start a command that has no counters of its own. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perfex.h"
+
+pid_t command_start(char **argv, const struct signal_state *signals, const struct rlimit *nofile,
+		    struct error *e)
+{
+	int pipes[2], err = 0;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(pipes, O_CLOEXEC))
+		return fail_with(e, "cannot make a pipe: %s", strerror(errno));
+	pid = fork();
+	if (!pid) {
+		if (nofile)
+			setrlimit(RLIMIT_NOFILE, nofile);
+		signals_restore(signals);
+		execvp(argv[0], argv);
+		err = -errno;
+		n = write(pipes[1], &err, sizeof(err));
+		_exit(n == sizeof(err) ? STATUS_FAILED : STATUS_CANNOT_RUN);
+	}
+	if (pid < 0) {
+		err = errno;
+		close(pipes[0]);
+		close(pipes[1]);
+		return fail_with(e, "cannot make a process for the command: %s", strerror(err));
+	}
+	close(pipes[1]);
+	/* A successful exec closes the child's end without a message. */
+	do {
+		n = read(pipes[0], &err, sizeof(err));
+	} while (n < 0 && errno == EINTR);
+	close(pipes[0]);
+	if (n != sizeof(err))
+		return pid;
+	waitpid(pid, NULL, 0);
+	return fail_exec(e, err, argv[0]);
+}

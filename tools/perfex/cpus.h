@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* CPUs that are counted, whatever runs there. */
+#ifndef PERFEX_CPUS_H
+#define PERFEX_CPUS_H
+
+#include "perfex.h"
+
+/* The CPUs of -a or -C, and the parts that their counts are printed in. */
+struct cpus {
+	struct vperfctr_cpu_mask *mask;
+	char *list;			/* of the mask: "0-3,8" */
+	char *unable;			/* those that -a left out, as they cannot count; or NULL */
+	unsigned int nr;
+	unsigned int *part_of;		/* the part that each CPU of the mask is in */
+	struct part *parts;		/* without sums */
+	unsigned int nrparts;		/* 0: all CPUs together */
+	struct vperfctr_cpu *cpu;	/* what READ_CPUS has returned */
+	uint64_t *sums;			/* of each CPU: the TSC, and so many counters */
+	unsigned int nrctrs;
+	struct part *read;		/* the parts with sums */
+};
+
+/*
+ * Find the CPUs of a list, or all that can count if it is NULL.
+ * Return: 0, or -1 with *e.  The caller frees *cpus in both cases.
+ */
+int cpus_find(struct cpus *cpus, const char *list, struct error *e);
+
+/* Leave out the CPUs of other kinds.  Those of a list must not be such. */
+int cpus_keep_kind(struct cpus *cpus, const struct vperfctr_info *info, bool listed,
+		   struct error *e);
+
+/* Divide them into the parts to print. */
+int cpus_divide(struct cpus *cpus, enum split split, struct error *e);
+void cpus_free(struct cpus *cpus);
+
+/*
+ * Count the CPUs until the command (if *argv) ends, the timeout is over, or a signal ends
+ * perfex.
+ * Return: as run_command().  The result has the parts.
+ */
+int cpus_count(struct cpus *cpus, char **argv, double timeout,
+	       const struct vperfctr_control *control, const struct interval *interval,
+	       struct result *r, struct error *e);
+
+#endif /* PERFEX_CPUS_H */
