@@ -37,6 +37,7 @@ static inline int __perfctr_ioctl(int fd, unsigned long cmd, const void *arg)
 /* ---- perfctr-info.c ---- */
 int __perfctr_device_open(int flags);
 int __perfctr_info(int fd, struct perfctr_info *info);
+int __perfctr_kernel_info(int dev, struct vperfctr_info *info);
 
 /* ---- cpu-type.c ---- */
 unsigned int __perfctr_cpu_type(const unsigned int vendor[3], unsigned int signature);
@@ -45,6 +46,9 @@ unsigned int __perfctr_cpu_type(const unsigned int vendor[3], unsigned int signa
 int __perfctr_state_open(int tid, unsigned int flags);
 int __perfctr_control(int fd, const struct vperfctr_control *control);
 int __perfctr_stop(int fd);
+/* The same for a descriptor of CPUs.  What perfctr refused by EINVAL is EINVAL here. */
+int __perfctr_control_cpus(int fd, const struct perfctr_cpu_control *control);
+int __perfctr_read_cpu(int fd, struct perfctr_sum_ctrs *sum);
 int __perfctr_iresume(int fd);
 int __perfctr_unlink(int fd);
 /* Read sums and control; either may be NULL.  Returns VPERFCTR_STATUS_*. */

@@ -18,7 +18,7 @@ int __perfctr_device_open(int flags)
 	return errno == ENOENT || errno == ENXIO ? -ENODEV : -errno;
 }
 
-static int kernel_info(int dev, struct vperfctr_info *info)
+int __perfctr_kernel_info(int dev, struct vperfctr_info *info)
 {
 	int err;
 
@@ -36,7 +36,7 @@ static int kernel_info(int dev, struct vperfctr_info *info)
  */
 static int device_of(int fd, struct vperfctr_info *info)
 {
-	int dev, err = kernel_info(fd, info);
+	int dev, err = __perfctr_kernel_info(fd, info);
 
 	if (!err)
 		return fd;
@@ -48,7 +48,7 @@ static int device_of(int fd, struct vperfctr_info *info)
 	dev = __perfctr_device_open(O_CLOEXEC);
 	if (dev < 0)
 		return dev;
-	err = kernel_info(dev, info);
+	err = __perfctr_kernel_info(dev, info);
 	if (!err)
 		return dev;
 	close(dev);

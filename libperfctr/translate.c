@@ -302,6 +302,43 @@ int __perfctr_state_open(int tid, unsigned int flags)
 	return ret == -EPERM && tid ? -ESRCH : ret;
 }
 
+/* ---- CPUs ----------------------------------------------------------------------- */
+
+/* A control for a thread has flags, which one for CPUs must not have. */
+int __perfctr_control_cpus(int fd, const struct perfctr_cpu_control *cpu)
+{
+	struct vperfctr_control control = { .cpu_control = *cpu };
+	struct request request;
+	int err;
+
+	err = to_kernel(&control, &request);
+	if (err)
+		return err;
+	request.header.flags = 0;
+	err = __perfctr_ioctl(fd, VPERFCTR_CONTROL, &request.header);
+	/* A CPU of another kind: to perfctr it is a forbidden one. */
+	return err == -EUSERS ? -EINVAL : err;
+}
+
+/* Read the only CPU of a descriptor. */
+int __perfctr_read_cpu(int fd, struct perfctr_sum_ctrs *sum)
+{
+	uint64_t sums[1 + MAX_CTRS];
+	struct vperfctr_read_cpus read = {
+		.size = sizeof(read), .nrcpus = 1, .nrctrs = MAX_CTRS, .sums = (uintptr_t)sums,
+	};
+	int err = __perfctr_ioctl(fd, VPERFCTR_READ_CPUS, &read);
+	unsigned int i;
+
+	if (err)
+		return err;
+	memset(sum, 0, sizeof(*sum));
+	sum->tsc = sums[0];
+	for (i = 0; i < read.nrctrs; i++)
+		sum->pmc[i] = sums[1 + i];
+	return 0;
+}
+
 /* ---- the interface --------------------------------------------------------------- */
 
 /* The program sees this descriptor: as others that it opens, it survives exec. */

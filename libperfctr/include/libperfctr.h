@@ -144,8 +144,30 @@ int rvperfctr_iresume(const struct rvperfctr *rvperfctr);
 int rvperfctr_unlink(const struct rvperfctr *rvperfctr);
 void rvperfctr_close(struct rvperfctr *rvperfctr);
 
-/* ---- CPUs instead of threads: all of these fail with ENOSYS -------------------------------------- */
+/* ---- CPUs instead of threads -------------------------------------------------------- */
 
+/*
+ * gperfctr_open() fails with ENOSYS if the module cannot count CPUs here.  A handle has the
+ * counters that are set up by it, and gperfctr_close() ends their counting.  One thread at a
+ * time may use it.
+ *
+ * gperfctr_control() sets the control of one CPU, and zeroes its sums.  gperfctr_start() starts
+ * those of all CPUs that have got one.  Both return the number of CPUs that have a control,
+ * or -1.  gperfctr_stop() stops all and takes their controls back; the sums remain.
+ * gperfctr_read() fills in the control and the sums of CPU state->cpu.
+ *
+ * The counters are read when gperfctr_read() is called; interval_usec is 0, or at least
+ * 10000, and has no other effect.
+ *
+ *	EINVAL	there is no such CPU, or it is forbidden; the control is invalid, or has no
+ *		counter but the TSC; interval_usec is less than 10000
+ *	EPERM	the caller has neither CAP_PERFMON nor CAP_SYS_ADMIN; or the control has
+ *		i-mode counters
+ *	EBUSY	gperfctr_control(): the counters have been started, and must be stopped
+ *		before; gperfctr_start(): perf_event, threads or another handle have the
+ *		counters
+ *	EMFILE	each CPU with a control takes a descriptor
+ */
 struct gperfctr;
 
 struct gperfctr *gperfctr_open(void);

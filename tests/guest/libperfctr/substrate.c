@@ -578,6 +578,8 @@ static char *const nothing[] = { (char *)"/bin/true", NULL };
 
 int main(int argc, char **argv)
 {
+	struct gperfctr *global;
+
 	if (init_hardware() != OK || init_thread() != OK) {
 		perror("substrate");
 		return 1;
@@ -592,7 +594,9 @@ int main(int argc, char **argv)
 	test_overflows();
 	test_threads();
 	CHECK(count_command((char **)nothing) > 100);
-	CHECK(gperfctr_open() == NULL && errno == ENOSYS);
+	global = gperfctr_open();
+	CHECK(global != NULL);
+	gperfctr_close(global);
 	shutdown_thread();
 	printf("%u checks, %u failures\n", checks, failures);
 	return failures != 0;

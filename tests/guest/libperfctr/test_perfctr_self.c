@@ -128,23 +128,6 @@ START_TEST(cpus_reported)
 }
 END_TEST
 
-START_TEST(global)
-{
-	struct gperfctr_cpu_control gcontrol = { .cpu = 0 };
-	struct gperfctr_cpu_state gstate = { .cpu = 0 };
-	struct perfctr_info old;
-
-	assert_null(gperfctr_open(), ENOSYS);
-	assert_fails(gperfctr_control(NULL, &gcontrol), ENOSYS);
-	assert_fails(gperfctr_read(NULL, &gstate), ENOSYS);
-	assert_fails(gperfctr_start(NULL, 10000), ENOSYS);
-	assert_fails(gperfctr_stop(NULL), ENOSYS);
-	assert_fails(gperfctr_info(NULL, &old), ENOSYS);
-	assert_null(gperfctr_cpus_info(NULL), ENOSYS);
-	gperfctr_close(NULL);
-}
-END_TEST
-
 /* ---- open, unlink ------------------------------------------------------------------ */
 
 START_TEST(opens)
@@ -898,7 +881,6 @@ static void add(TCase *tc)
 	tcase_add_test(tc, informs);
 	tcase_add_test(tc, events);
 	tcase_add_test(tc, cpus_reported);
-	tcase_add_test(tc, global);
 	tcase_add_test(tc, opens);
 	tcase_add_loop_test(tc, reads, 0, NR_WAYS);
 	tcase_add_loop_test(tc, reads_without_rdpmc, 0, NR_WAYS);

@@ -146,6 +146,42 @@ static void setup(void)
 	ck_assert_int_eq(errno, error);				\
 } while (0)
 
+/* ---- CPUs ----------------------------------------------------------------------- */
+
+START_TEST(no_cpus)
+{
+	errno = 0;
+	ck_assert_ptr_null(gperfctr_open());
+	ck_assert_int_eq(errno, ENOSYS);
+	kernel.info.abi_version += 1 << 16;
+	ck_assert_ptr_null(gperfctr_open());
+	ck_assert_int_eq(errno, EPROTO);
+	kernel.open_error = ENOENT;
+	ck_assert_ptr_null(gperfctr_open());
+	ck_assert_int_eq(errno, ENODEV);
+}
+END_TEST
+
+/* A control for CPUs has no flags.  CPUs of another kind are forbidden ones. */
+START_TEST(control_of_cpus)
+{
+	struct perfctr_cpu_control control = {
+		.nractrs = 1, .pmc_map = { 2 }, .evntsel = { 0x4100c0 },
+	};
+
+	ck_assert_int_eq(__perfctr_control_cpus(FAKE_STATE, &control), 0);
+	ck_assert_uint_eq(kernel.header.flags, 0);
+	ck_assert_uint_eq(kernel.header.tsc_on, 0);
+	ck_assert_uint_eq(kernel.ctr[0].map, 2);
+	kernel.control_error = EUSERS;
+	ck_assert_int_eq(__perfctr_control_cpus(FAKE_STATE, &control), -EINVAL);
+	kernel.control_error = EBUSY;
+	ck_assert_int_eq(__perfctr_control_cpus(FAKE_STATE, &control), -EBUSY);
+	control.evntsel[0] |= 1 << 20;
+	ck_assert_int_eq(__perfctr_control_cpus(FAKE_STATE, &control), -EINVAL);
+}
+END_TEST
+
 /* ---- processors ------------------------------------------------------------------- */
 
 static const struct {
@@ -548,6 +584,8 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 
 	suite_add_tcase(suite, tc);
+	tcase_add_test(tc, no_cpus);
+	tcase_add_test(tc, control_of_cpus);
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_loop_test(tc, cpu_type, 0, sizeof(processors) / sizeof(processors[0]));
 	tcase_add_test(tc, names);
