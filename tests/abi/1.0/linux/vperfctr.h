@@ -347,7 +347,7 @@ struct vperfctr_attach {
 };
 
 /*
- * VPERFCTR_OPEN_CPUS: count CPUs, whatever runs there.
+ * VPERFCTR_OPEN_CPUS: count CPUs instead of threads.
  *
  * Argument: struct vperfctr_open_cpus *.  nrwords and mask are a set of CPUs, in words as
  * those of VPERFCTR_CPUS.  Returns a descriptor of these CPUs, with the calls of the section
@@ -1127,7 +1127,7 @@ struct vperfctr_ring_page {
  *	EACCES	the module isolates, and user mode may read counters on one of these CPUs,
  *		as rdpmc=2 in sysfs lets every process do
  *
- * While CPUs are counted, a thread's CONTROL with counters fails with EBUSY, on whatever
+ * While CPUs are counted, a thread's CONTROL with counters fails with EBUSY, on any
  * CPU.  /proc/PID/fd shows who holds the counters: descriptors of CPUs are
  * anon_inode:[vperfctr-cpus], and those of states are anon_inode:[vperfctr].  No process
  * can read the counters in user mode meanwhile, unless the administrator sets rdpmc=2.
