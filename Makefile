@@ -85,6 +85,12 @@ dkms-install:
 dkms-remove:
 	@DESTDIR="$(DESTDIR)" packaging/dkms remove
 
+dist:
+	@packaging/dist "$(O)/dist"
+
+deb:
+	@packaging/deb "$(O)/deb"
+
 deps:
 	@tests/vm/deps
 
@@ -166,7 +172,7 @@ help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
-	install-system uninstall-system dkms-install dkms-remove deps check \
+	install-system uninstall-system dkms-install dkms-remove dist deb deps check \
 	check-debug check-kernels check-processors check-events check-exports event-lists lint stress sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
@@ -184,6 +190,8 @@ endif
 #:                      udev's rule in /etc and the group, for another prefix
 #:   make dkms-install, dkms-remove
 #:                      the module by DKMS, for this kernel and later ones
+#:   make dist          the sources of the last commit, as build/dist/*.tar.xz
+#:   make deb           Debian packages of them, as build/deb/*.deb
 #:   make clean         remove what was built here, but not the cache
 #:
 #: To test: most tests run in virtual machines and need neither a PMU nor KVM
@@ -231,8 +239,8 @@ endif
 #:   DESTDIR=DIR        install and remove below this directory, for packages
 #:   KVER=RELEASE       dkms-install: for this kernel
 #:   ARCH=NAME          check: only suites of this architecture (amd64, arm64)
-#:   SUITES="A B"       check: only selftest, lint, unit, demo, install, clone, or
-#:                      suites of tests/vm
+#:   SUITES="A B"       check: only selftest, lint, unit, demo, install, packages,
+#:                      clone, or suites of tests/vm
 #:   JOBS=N             check: N virtual machines at once
 #:   V=1                check: show the output of all programs
 #:   CPU=, PMU=, SMP=, ICOUNT=, KERNEL=, PARAMS=, CMDLINE=
