@@ -5,6 +5,7 @@
  * steps.  Volatile accesses are parts of the kernel's interface, which has its own steps.
  */
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "sim.h"
 
@@ -14,15 +15,110 @@ void *__asan_region_is_poisoned(void *p, size_t size);
 #define __asan_region_is_poisoned(p, size)	((void)(size), NULL)
 #endif
 
+/* ---- contended cache lines, for scale.c ------------------------------------------------ */
+
+/*
+ * A line is contended if the watched CPU accesses it after another CPU has written it, or
+ * writes it after another CPU has read it.
+ */
+#define LINE		64
+#define LINE_BITS	20
+
+struct line {
+	unsigned long address;		/* 0: free */
+	bool read_elsewhere, written_elsewhere;
+	unsigned int counted;		/* the last round in which it was contended */
+};
+
+bool sim_has_hooks, sim_watches_lines;
+static struct line *lines;
+static unsigned int watched_cpu, round;
+
+static struct line *find_line(unsigned long address)
+{
+	unsigned int i = hash_ptr((void *)address, LINE_BITS), n;
+
+	for (n = 0; n < 1U << LINE_BITS; n++) {
+		struct line *line = &lines[(i + n) % (1U << LINE_BITS)];
+
+		if (!line->address)
+			line->address = address;
+		if (line->address == address)
+			return line;
+	}
+	sim_fail("too many cache lines");
+}
+
+void sim_watch_lines(unsigned int cpu)
+{
+	lines = mmap(NULL, sizeof(*lines) << LINE_BITS, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	sim_require(lines != MAP_FAILED, "no memory for cache lines");
+	watched_cpu = cpu;
+	sim_watches_lines = true;
+}
+
+/* A line counts once in each round. */
+void sim_next_round(void)
+{
+	round++;
+}
+
+static void touch_line(struct line *line, bool write)
+{
+	if (sim_cpu != watched_cpu) {
+		line->read_elsewhere = true;
+		line->written_elsewhere |= write;
+		return;
+	}
+	if (line->counted != round && (line->written_elsewhere || (write && line->read_elsewhere))) {
+		line->counted = round;
+		sim_costs.lines++;
+		sim_tell("a contended cache line at %#lx, %s at %s:%d", line->address,
+			 sim_this_cpu()->what, sim_this_cpu()->file, sim_this_cpu()->line);
+	}
+	line->written_elsewhere = false;
+	line->read_elsewhere &= !write;
+}
+
+void sim_touch_lines(const volatile void *p, size_t size, bool write)
+{
+	unsigned long address = (unsigned long)p / LINE * LINE;
+
+	for (; address < (unsigned long)p + size; address += LINE)
+		touch_line(find_line(address), write);
+}
+
+/* New memory: its lines have been in use for something else. */
+void sim_forget_lines(const void *p, size_t size)
+{
+	unsigned long address = (unsigned long)p / LINE * LINE;
+
+	for (; sim_watches_lines && address < (unsigned long)p + size; address += LINE) {
+		struct line *line = find_line(address);
+
+		line->read_elsewhere = false;
+		line->written_elsewhere = false;
+	}
+}
+
+/* ---- steps ------------------------------------------------------------------------------ */
+
 /* Code and constants.  No other CPU can change what lies there. */
 extern char __executable_start[], data_start[];
 
-static void access_memory(void *p, size_t size, const char *what, void *pc)
+static void access_memory(void *p, size_t size, bool write, void *pc)
 {
+	const char *what = write ? "writes" : "reads";
+
 	if ((char *)p >= __executable_start && (char *)p < data_start)
 		return;
 	if (sim_is_own_stack(p))
 		return;
+	if (!sim_sees_plain_stores) {	/* as a build without steps here */
+		sim_touch(p, size, write);
+		return;
+	}
 	sim_plain_step(what, pc);
 	/* After the step, in which other code may have freed it. */
 	if (__asan_region_is_poisoned(p, size))
@@ -31,8 +127,8 @@ static void access_memory(void *p, size_t size, const char *what, void *pc)
 
 static void write_memory(void *p, size_t size, void *pc)
 {
-	access_memory(p, size, "writes", pc);
-	if (!sim_is_own_stack(p))
+	access_memory(p, size, true, pc);
+	if (!sim_is_own_stack(p) && sim_sees_plain_stores)
 		sim_will_store(p, size);
 }
 
@@ -40,7 +136,7 @@ static void write_memory(void *p, size_t size, void *pc)
 void __tsan_read##size(void *p);						\
 void __tsan_read##size(void *p)							\
 {										\
-	access_memory(p, size, "reads", __builtin_return_address(0));		\
+	access_memory(p, size, false, __builtin_return_address(0));		\
 }										\
 void __tsan_write##size(void *p);						\
 void __tsan_write##size(void *p)						\
@@ -50,7 +146,7 @@ void __tsan_write##size(void *p)						\
 void __tsan_unaligned_read##size(void *p);					\
 void __tsan_unaligned_read##size(void *p)					\
 {										\
-	access_memory(p, size, "reads", __builtin_return_address(0));		\
+	access_memory(p, size, false, __builtin_return_address(0));		\
 }										\
 void __tsan_unaligned_write##size(void *p);					\
 void __tsan_unaligned_write##size(void *p)					\
@@ -60,19 +156,22 @@ void __tsan_unaligned_write##size(void *p)					\
 void __tsan_volatile_read##size(void *p);					\
 void __tsan_volatile_read##size(void *p)					\
 {										\
-	check_memory(p, size, "reads", __builtin_return_address(0));		\
+	check_memory(p, size, false, __builtin_return_address(0));		\
 }										\
 void __tsan_volatile_write##size(void *p);					\
 void __tsan_volatile_write##size(void *p)					\
 {										\
-	check_memory(p, size, "writes", __builtin_return_address(0));		\
+	check_memory(p, size, true, __builtin_return_address(0));		\
 }
 
 /* Without a step. */
-static void check_memory(void *p, size_t size, const char *what, void *pc)
+static void check_memory(void *p, size_t size, bool write, void *pc)
 {
-	if (!sim_is_own_stack(p) && __asan_region_is_poisoned(p, size))
-		sim_failed_at(pc, "%s memory that is not allocated", what);
+	if (sim_is_own_stack(p))
+		return;
+	if (__asan_region_is_poisoned(p, size))
+		sim_failed_at(pc, "%s memory that is not allocated", write ? "writes" : "reads");
+	sim_touch(p, size, write);
 }
 
 ACCESS(1)
@@ -84,7 +183,7 @@ ACCESS(16)
 void __tsan_read_range(void *p, long size);
 void __tsan_read_range(void *p, long size)
 {
-	access_memory(p, size, "reads", __builtin_return_address(0));
+	access_memory(p, size, false, __builtin_return_address(0));
 }
 
 void __tsan_write_range(void *p, long size);
@@ -98,6 +197,7 @@ void __tsan_init(void);
 void __tsan_init(void)
 {
 	sim_sees_plain_stores = true;
+	sim_has_hooks = true;
 }
 
 /* Describe a place in the code, for the story: "file.c:line", as addr2line prints it. */

@@ -20,6 +20,7 @@ unsigned int nr_cpu_ids, sim_cpu;
 struct cpumask sim_online_mask, sim_possible_mask;
 bool fake_online[NR_CPUS];
 struct task_struct *sim_tasks;
+struct sim_task *sim_unparked;
 u64 sim_steps;
 bool sim_story, sim_all_steps, sim_notifiers_on;
 
@@ -344,26 +345,26 @@ static u64 next_wake;
 /* Wake tasks whose time has come. */
 static void wake_sleepers(void)
 {
-	struct task_struct *task;
+	struct sim_task *t;
 
 	sim_works_poll();
 	if (now < next_wake)
 		return;
 	next_wake = U64_MAX;
-	for (task = sim_tasks; task; task = task->next_task) {
-		if (task->sim->state != SIM_SLEEPS || !task->sim->until)
+	for (t = sim_unparked; t; t = t->next_unparked) {
+		if (t->state != SIM_SLEEPS || !t->until)
 			continue;
-		if (task->sim->until <= now)
-			sim_wake_task(task);
+		if (t->until <= now)
+			sim_wake_task(t->task);
 		else
-			next_wake = min(next_wake, task->sim->until);
+			next_wake = min(next_wake, t->until);
 	}
 }
 
 static u64 next_event(void)
 {
 	u64 next = sim_next_event();
-	struct task_struct *task;
+	const struct sim_task *t;
 	unsigned int n;
 
 	for (n = 0; n < nr_cpu_ids; n++) {
@@ -372,9 +373,9 @@ static u64 next_event(void)
 		if (sim_cpus[n].nmi_at)
 			next = min(next, sim_cpus[n].nmi_at);
 	}
-	for (task = sim_tasks; task; task = task->next_task) {
-		if (task->sim->state == SIM_SLEEPS && task->sim->until)
-			next = min(next, task->sim->until);
+	for (t = sim_unparked; t; t = t->next_unparked) {
+		if (t->state == SIM_SLEEPS && t->until)
+			next = min(next, t->until);
 	}
 	return next;
 }
@@ -1108,6 +1109,7 @@ void sim_spin_lock(struct sim_lock *lock, const char *file, int line)
 	preempt_disable();
 	sim_step(lock->name, file, line);
 	check_lock(lock, true);
+	sim_touch(lock, sizeof(*lock), true);
 	if (lock->owner == sim_this_cpu())
 		sim_failed(file, line, "the lock %s is held by this CPU: a deadlock", lock->name);
 	sim_wait(is_free, lock);
@@ -1129,6 +1131,7 @@ void sim_spin_unlock(struct sim_lock *lock)
 static int lock_mutex(struct mutex *m, bool killable)
 {
 	might_sleep();
+	sim_touch(m, sizeof(*m), true);
 	check_lock(&m->l, false);
 	sim_require(m->l.owner != current, "the mutex %s is held by this task", m->l.name);
 	while (m->l.owner) {
@@ -1183,6 +1186,7 @@ static void tell_refs(const refcount_t *r, int n)
 void sim_refcount_inc(refcount_t *r, const char *file, int line)
 {
 	sim_step("refcount_inc", file, line);
+	sim_touch(r, sizeof(*r), true);
 	tell_refs(r, 1);
 	if (r->refs.counter <= 0)
 		sim_failed(file, line, "a reference is taken to what has none");
@@ -1192,6 +1196,7 @@ void sim_refcount_inc(refcount_t *r, const char *file, int line)
 bool sim_refcount_dec(refcount_t *r, const char *file, int line)
 {
 	sim_step("refcount_dec", file, line);
+	sim_touch(r, sizeof(*r), true);
 	sim_drain();
 	tell_refs(r, -1);
 	if (r->refs.counter <= 0)
@@ -1202,6 +1207,7 @@ bool sim_refcount_dec(refcount_t *r, const char *file, int line)
 bool sim_refcount_add_unless(refcount_t *r, int n, int unless, const char *file, int line)
 {
 	sim_step("refcount_add_unless", file, line);
+	sim_touch(r, sizeof(*r), true);
 	if (n < 0)
 		sim_drain();
 	if (r->refs.counter == unless)
@@ -1324,13 +1330,13 @@ int wake_up_process(struct task_struct *task)
 /* Without a step. */
 void sim_wake_key(const void *key)
 {
-	struct task_struct *task;
+	struct sim_task *t;
 
-	for (task = sim_tasks; task; task = task->next_task) {
-		if (key && task->sim->polls == key)
-			task->sim->polled = true;
-		if (task->sim->state == SIM_SLEEPS && task->sim->key == key)
-			sim_wake_task(task);
+	for (t = sim_unparked; t; t = t->next_unparked) {
+		if (key && t->polls == key)
+			t->polled = true;
+		if (t->state == SIM_SLEEPS && t->key == key)
+			sim_wake_task(t->task);
 	}
 }
 
@@ -1343,12 +1349,12 @@ void sim_wake_up(const void *key)
 
 bool wq_has_sleeper(wait_queue_head_t *w)
 {
-	struct task_struct *task;
+	const struct sim_task *t;
 
 	SIM_STEP("wq_has_sleeper");
 	sim_drain();
-	for (task = sim_tasks; task; task = task->next_task) {
-		if (task->sim->polls == w || (task->sim->state == SIM_SLEEPS && task->sim->key == w))
+	for (t = sim_unparked; t; t = t->next_unparked) {
+		if (t->polls == w || (t->state == SIM_SLEEPS && t->key == w))
 			return true;
 	}
 	return false;
@@ -1576,13 +1582,51 @@ struct task_struct *sim_make_task(const char *name, void (*func)(void *), void *
 }
 
 static struct task_struct **last_task;
+static struct sim_task **last_unparked;
+
+static void unpark(struct sim_task *t)
+{
+	if (!last_unparked)
+		last_unparked = &sim_unparked;
+	t->unparked_link = last_unparked;
+	*last_unparked = t;
+	last_unparked = &t->next_unparked;
+}
+
+static void park(struct sim_task *t)
+{
+	*t->unparked_link = t->next_unparked;
+	if (t->next_unparked)
+		t->next_unparked->unparked_link = t->unparked_link;
+	else
+		last_unparked = t->unparked_link;
+	t->next_unparked = NULL;
+}
 
 void sim_list_task(struct task_struct *task)
 {
 	if (!last_task)
 		last_task = &sim_tasks;
+	task->sim->link = last_task;
 	*last_task = task;
 	last_task = &task->next_task;
+	unpark(task->sim);
+}
+
+/*
+ * Sleep until sim_unpark().  No search for tasks to wake up finds a parked one, so that there
+ * can be a million of them.
+ */
+void sim_park(void)
+{
+	park(current->sim);
+	sim_sleep_on(current, 0);
+}
+
+void sim_unpark(struct task_struct *task)
+{
+	unpark(task->sim);
+	sim_wake_task(task);
 }
 
 /* A new task runs for the first time. */
@@ -1608,13 +1652,14 @@ struct task_struct *sim_kthread(const char *name, void (*func)(void *), void *ar
 /* The last step of a task: it never runs again. */
 void sim_die(void)
 {
-	struct task_struct **p;
+	struct sim_task *t = current->sim;
 
-	for (p = &sim_tasks; *p != current; p = &(*p)->next_task)
-		;
-	*p = current->next_task;
-	if (!*p)
-		last_task = p;
+	*t->link = current->next_task;
+	if (current->next_task)
+		current->next_task->sim->link = t->link;
+	else
+		last_task = t->link;
+	park(t);
 	sim_require(!current->sim->mutexes.n, "a task ends with the mutex %s",
 		    current->sim->mutexes.lock[0]->name);
 	sim_require(!current->sim->rcu_depth, "a task ends as an RCU reader");
@@ -1646,6 +1691,7 @@ static void free_task(struct task_struct *task)
 void get_task_struct(struct task_struct *task)
 {
 	SIM_STEP("get_task_struct");
+	sim_touch(&task->usage, sizeof(task->usage), true);
 	sim_require(task->usage.counter > 0, "a reference to a task that has none");
 	task->usage.counter++;
 }
@@ -1653,6 +1699,7 @@ void get_task_struct(struct task_struct *task)
 void put_task_struct(struct task_struct *task)
 {
 	SIM_STEP("put_task_struct");
+	sim_touch(&task->usage, sizeof(task->usage), true);
 	sim_drain();
 	if (!--task->usage.counter)
 		free_task(task);

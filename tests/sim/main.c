@@ -150,6 +150,8 @@ static void fix_addresses(char **argv)
 		execv("/proc/self/exe", argv);
 }
 
+static struct sim_explored explored;	/* in all scenarios */
+
 /* Execute all runs with at most so many unusual choices. */
 static unsigned int explore_scenario(unsigned int deviations, u64 limit, const char *record)
 {
@@ -161,6 +163,8 @@ static unsigned int explore_scenario(unsigned int deviations, u64 limit, const c
 		setenv("SIM_SAVE", record, 1);
 	ok = run(0, NULL, false);
 	result = sim_explored_result();
+	explored.runs += result.runs;
+	explored.distinct += result.distinct;
 	printf("%s: %s, all runs with at most %u unusual choices%s: %llu, %llu distinct interleavings\n",
 	       ok ? "ok" : "FAILED", scenario->name, deviations,
 	       result.incomplete ? " (not all: the limit was reached)" : "", result.runs,
@@ -260,6 +264,8 @@ int main(int argc, char **argv)
 	}
 	if (!found)
 		usage();
+	if (explored.runs)
+		printf("%llu runs in all, %llu distinct interleavings\n", explored.runs, explored.distinct);
 	/* As libcheck, for the summary of all tests. */
 	printf("%u%%: Checks: %u, Failures: %u, Errors: 0\n", (found - failed) * 100 / found, found, failed);
 	return failed ? 1 : 0;

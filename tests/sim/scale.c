@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The cost of each operation on a machine of any size, with any number of counted threads:
- * interrupts of other CPUs, stops of the machine, acquisitions of locks, and the caller's
- * steps.  A cost that grows with the machine exceeds its limit.
+ * interrupts of other CPUs, stops of the machine, acquisitions of locks, contended cache
+ * lines, and the caller's steps.  A cost that grows with the machine exceeds its limit.
+ *
+ * Before each operation, threads on other CPUs do the same, each with a state of its own.  So
+ * what they all write is in the cache of another CPU.
  */
 #include <stdlib.h>
 
@@ -11,55 +14,66 @@
 struct sim_costs sim_costs;
 
 static unsigned int nr_sleepers;
-static bool sleepers_may_end;
 
 /* ---- operations ---------------------------------------------------------------- */
 
-static int fd = -1;
-static int other_fd = -1;		/* of a counted thread that sleeps */
+/* A thread that does the operations.  The first one is measured. */
+struct party {
+	struct task_struct *task;
+	int fd;
+	int other_fd;			/* of a counted thread that sleeps */
+	bool may_end;
+	unsigned int done;		/* operations */
+};
 
-static void op_open(void)
+#define MAX_PARTIES	32
+
+static struct party parties[MAX_PARTIES];
+static unsigned int nr_parties;
+
+static void op_open(struct party *p)
 {
-	fd = sim_must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	p->fd = sim_must(sim_open(0, VPERFCTR_OPEN_CREAT));
 }
 
-static void op_control(void)
+static void op_control(struct party *p)
 {
-	sim_must(sim_control(fd, 0));
+	sim_must(sim_control(p->fd, 0));
 }
 
-static void op_control_family(void)
+static void op_control_family(struct party *p)
 {
-	sim_must(sim_control(fd, VPERFCTR_CONTROL_INHERIT));
+	sim_must(sim_control(p->fd, VPERFCTR_CONTROL_INHERIT));
 }
 
-static void op_read(void)
+static void op_read(struct party *p)
 {
-	sim_must(sim_read(fd));
+	sim_must(sim_read(p->fd));
 }
 
-static void op_read_other(void)
+static void op_read_other(struct party *p)
 {
-	sim_must(sim_read(other_fd));
+	sim_must(sim_read(p->other_fd));
 }
 
-static void op_suspend_resume(void)
+static void op_suspend_resume(struct party *p)
 {
-	sim_must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
-	sim_must(user_ioctl(fd, VPERFCTR_RESUME, NULL));
+	sim_must(user_ioctl(p->fd, VPERFCTR_SUSPEND, NULL));
+	sim_must(user_ioctl(p->fd, VPERFCTR_RESUME, NULL));
 }
 
-static void op_map_unmap(void)
+static void op_map_unmap(struct party *p)
 {
-	struct vm_area_struct *vma = user_mmap(fd, 0, PAGE_SIZE);
+	struct vm_area_struct *vma = user_mmap(p->fd, 0, PAGE_SIZE);
 
 	sim_require(vma, "the page cannot be mapped");
 	user_munmap(vma);
 }
 
-static void op_switch(void)
+static void op_switch(struct party *p)
 {
 	user_sleep(1);
+	(void)p;
 }
 
 static void end_at_once(void *arg)
@@ -68,80 +82,169 @@ static void end_at_once(void *arg)
 	(void)arg;
 }
 
-static void op_thread(void)
+static void op_thread(struct party *p)
 {
 	user_wait(user_thread("child", end_at_once, NULL));
+	(void)p;
 }
 
-static void op_close(void)
+static void op_close(struct party *p)
 {
-	sim_must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
-	user_close(fd);
+	sim_must(user_ioctl(p->fd, VPERFCTR_UNLINK, NULL));
+	user_close(p->fd);
 }
 
 /* In this order.  The first mappings may interrupt CPUs: see rdpmc.c. */
 static const struct op {
 	const char *name;
-	void (*func)(void);
+	void (*func)(struct party *p);
 	unsigned int repeat;
 	struct sim_costs limit;		/* of one */
 } ops[] = {
-	{ "open", op_open, 1, { 0, 0, 20, 200 } },
-	{ "control", op_control, 10, { 0, 0, 10, 200 } },
-	{ "read", op_read, 10, { 0, 0, 5, 100 } },
-	{ "read another's", op_read_other, 10, { 0, 0, 10, 200 } },
-	{ "suspend, resume", op_suspend_resume, 10, { 0, 0, 5, 200 } },
-	{ "switch", op_switch, 10, { 0, 0, 2, 300 } },
-	{ "map, first", op_map_unmap, 6, { -1UL, 0, 20, -1UL } },
-	{ "map, unmap", op_map_unmap, 10, { 0, 0, 20, 500 } },
-	{ "inherit control", op_control_family, 1, { 0, 0, 10, 200 } },
-	{ "thread, counted", op_thread, 10, { 0, 0, 30, 1200 } },
-	{ "unlink, close", op_close, 1, { 0, 0, 20, 300 } },
+	{ "open", op_open, 1, { 0, 0, 20, 6, 100 } },
+	{ "control", op_control, 10, { 0, 0, 10, 4, 150 } },
+	{ "read", op_read, 10, { 0, 0, 5, 0, 80 } },
+	{ "read another's", op_read_other, 10, { 0, 0, 10, 2, 100 } },
+	{ "suspend, resume", op_suspend_resume, 10, { 0, 0, 5, 0, 100 } },
+	{ "switch", op_switch, 10, { 0, 0, 2, 0, 70 } },
+	{ "map, first", op_map_unmap, 6, { -1UL, 0, 20, -1UL, -1UL } },
+	{ "map, unmap", op_map_unmap, 10, { 0, 0, 20, 12, 400 } },
+	{ "inherit control", op_control_family, 1, { 0, 0, 10, 4, 150 } },
+	{ "thread, counted", op_thread, 10, { 0, 0, 30, 8, 200 } },
+	{ "unlink, close", op_close, 1, { 0, 0, 20, 8, 250 } },
 };
+
+static unsigned int nr_ordered;		/* operations that the others must have done */
+static const struct op *ordered;
+static unsigned int nr_waiting;		/* others that have done it */
+
+static void measure_once(const struct op *op, struct sim_costs *cost)
+{
+	struct sim_costs before;
+	u64 steps;
+
+	nr_waiting = 0;
+	ordered = op;
+	nr_ordered++;
+	while (nr_waiting < nr_parties - 1) {
+		sim_wake_up(&nr_ordered);
+		user_sleep(1000);
+	}
+	sim_next_round();
+	before = sim_costs;
+	steps = current->sim->steps;
+	op->func(&parties[0]);
+	cost->interrupts += sim_costs.interrupts - before.interrupts;
+	cost->stops += sim_costs.stops - before.stops;
+	cost->locks += sim_costs.locks - before.locks;
+	cost->lines += sim_costs.lines - before.lines;
+	cost->steps += current->sim->steps - steps;
+}
+
+static bool is_within(const struct sim_costs *cost, const struct sim_costs *limit)
+{
+	return cost->interrupts <= limit->interrupts && cost->stops <= limit->stops &&
+	       cost->locks <= limit->locks && cost->lines <= limit->lines &&
+	       cost->steps <= limit->steps;
+}
 
 static void measure(const struct op *op)
 {
-	struct sim_costs before = sim_costs, cost;
-	u64 steps = current->sim->steps;
+	struct sim_costs cost = {};
+	char lines[16] = "-";
 	unsigned int i;
 
 	for (i = 0; i < op->repeat; i++)
-		op->func();
-	cost.interrupts = (sim_costs.interrupts - before.interrupts) / op->repeat;
-	cost.stops = (sim_costs.stops - before.stops) / op->repeat;
-	cost.locks = (sim_costs.locks - before.locks) / op->repeat;
-	cost.steps = (current->sim->steps - steps) / op->repeat;
-	printf("%5u CPUs %7u threads  %-16s %4lu interrupts %2lu stops %4lu locks %6lu steps\n",
-	       nr_cpu_ids, nr_sleepers, op->name, cost.interrupts, cost.stops, cost.locks, cost.steps);
-	sim_require(cost.interrupts <= op->limit.interrupts && cost.stops <= op->limit.stops &&
-		    cost.locks <= op->limit.locks && cost.steps <= op->limit.steps,
-		    "%s costs more than on a small machine", op->name);
+		measure_once(op, &cost);
+	cost.interrupts /= op->repeat;
+	cost.stops /= op->repeat;
+	cost.locks /= op->repeat;
+	cost.lines = DIV_ROUND_UP(cost.lines, op->repeat);
+	cost.steps /= op->repeat;
+	if (sim_has_hooks)
+		snprintf(lines, sizeof(lines), "%lu", cost.lines);
+	printf("%5u CPUs %7u threads  %-16s %4lu interrupts %2lu stops %4lu locks %4s contended lines %6lu steps\n",
+	       nr_cpu_ids, nr_sleepers, op->name, cost.interrupts, cost.stops, cost.locks, lines,
+	       cost.steps);
+	sim_require(is_within(&cost, &op->limit), "%s costs more than on a small machine", op->name);
+}
+
+static void run_only_on(unsigned int cpu)
+{
+	memset(&current->cpus_mask, 0, sizeof(current->cpus_mask));
+	current->cpus_mask.bits[cpu / 64] = BIT(cpu % 64);
+	user_sleep(1);
 }
 
 static void be_read(void *arg)
 {
-	other_fd = sim_must(sim_open(0, VPERFCTR_OPEN_CREAT));
-	sim_must(sim_control(other_fd, 0));
-	while (!sleepers_may_end)
-		user_sleep(NSEC_PER_SEC);
-	(void)arg;
+	struct party *p = arg;
+
+	p->other_fd = sim_must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	sim_must(sim_control(p->other_fd, 0));
+	while (!p->may_end)
+		sim_sleep_on(&p->may_end, 0);
+}
+
+static struct task_struct *begin_party(struct party *p)
+{
+	struct task_struct *task;
+
+	run_only_on(p - parties);
+	task = user_thread("is read", be_read, p);
+	while (p->other_fd < 0)
+		user_sleep(1000);
+	return task;
+}
+
+static void end_party(struct party *p, struct task_struct *task)
+{
+	p->may_end = true;
+	sim_wake_up(&p->may_end);
+	user_wait(task);
+}
+
+/* Do what is measured elsewhere, before it. */
+static void take_part(void *arg)
+{
+	struct party *p = arg;
+	struct task_struct *task = begin_party(p);
+
+	nr_waiting++;
+	for (;;) {
+		while (p->done == nr_ordered)
+			sim_sleep_on(&nr_ordered, 0);
+		if (!ordered)
+			break;
+		p->done++;
+		ordered->func(p);
+		nr_waiting++;
+	}
+	end_party(p, task);
 }
 
 static void measure_all(void *arg)
 {
-	struct task_struct *task = user_thread("is read", be_read, NULL);
+	struct task_struct *task = begin_party(&parties[0]);
 	unsigned int i;
 
-	user_sleep(NSEC_PER_MSEC);
+	while (nr_waiting < nr_parties - 1)
+		user_sleep(1000);
+	if (sim_has_hooks)
+		sim_watch_lines(0);
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		measure(&ops[i]);
-	sleepers_may_end = true;
-	user_wait(task);
+	sim_watches_lines = false;
+	ordered = NULL;
+	nr_ordered++;
+	sim_wake_up(&nr_ordered);
+	end_party(&parties[0], task);
 	(void)arg;
 }
 
 /* ---- the machine's other threads -------------------------------------------------- */
 
+static struct task_struct **sleepers;
 static unsigned int nr_ready;
 
 static void count_and_sleep(void *arg)
@@ -149,34 +252,62 @@ static void count_and_sleep(void *arg)
 	int own;
 
 	/* Each CPU gets its part, and holds counters. */
-	memset(&current->cpus_mask, 0, sizeof(current->cpus_mask));
-	current->cpus_mask.bits[(unsigned long)arg / 64] = BIT((unsigned long)arg % 64);
-	user_sleep(1);
+	run_only_on((unsigned long)arg % nr_cpu_ids);
 	own = sim_must(sim_open(0, VPERFCTR_OPEN_CREAT));
 	sim_must(sim_control(own, 0));
 	user_work(5);
+	sleepers[(unsigned long)arg] = current;
 	nr_ready++;
-	while (!sleepers_may_end)
-		sim_sleep_on(&sleepers_may_end, 0);
+	sim_park();
+}
+
+/* So many can be runnable at a time. */
+#define BATCH	256
+
+static void start_sleepers(void)
+{
+	struct task_struct *task;
+	unsigned int i;
+
+	sleepers = calloc(nr_sleepers, sizeof(*sleepers));
+	for (i = 0; i < nr_sleepers; i++) {
+		task = sim_process("sleeps", 1000 + i / 100, count_and_sleep,
+				   (void *)(unsigned long)i);
+		put_task_struct(task);
+		while (i + 1 - nr_ready >= BATCH || (i + 1 == nr_sleepers && nr_ready < nr_sleepers))
+			sim_sleep_on(NULL, sim_ns() + 1000);
+	}
+}
+
+static void end_sleepers(void)
+{
+	unsigned int i, left = sim_nr_user_tasks;
+
+	for (i = 0; i < nr_sleepers; i++) {
+		sim_unpark(sleepers[i]);
+		left--;
+		while (sim_nr_user_tasks >= left + BATCH)
+			sim_sleep_on(NULL, sim_ns() + 1000);
+	}
+	while (sim_nr_user_tasks)
+		sim_sleep_on(NULL, sim_ns() + 100000);
+	free(sleepers);
 }
 
 void sim_scale(void)
 {
 	const char *threads = getenv("SIM_THREADS");
-	struct task_struct *task;
 	unsigned int i;
 
 	nr_sleepers = threads ? strtoul(threads, NULL, 0) : nr_cpu_ids;
-	for (i = 0; i < nr_sleepers; i++) {
-		task = sim_process("sleeps", 1000 + i / 100, count_and_sleep,
-				   (void *)(unsigned long)(i % nr_cpu_ids));
-		put_task_struct(task);
-	}
-	while (nr_ready < nr_sleepers)
-		sim_sleep_on(NULL, sim_ns() + 1000);
-	task = sim_process("measures", 0, measure_all, NULL);
-	user_wait(task);
-	sim_wake_up(&sleepers_may_end);
-	while (sim_nr_user_tasks)
-		sim_sleep_on(NULL, sim_ns() + 100000);
+	sim_max_steps += 10000ULL * nr_sleepers;
+	sim_sees_plain_stores = false;
+	start_sleepers();
+	nr_parties = min(nr_cpu_ids, (unsigned int)MAX_PARTIES);
+	for (i = 0; i < nr_parties; i++)
+		parties[i] = (struct party) { .fd = -1, .other_fd = -1 };
+	for (i = 1; i < nr_parties; i++)
+		put_task_struct(sim_process("competes", i, take_part, &parties[i]));
+	user_wait(sim_process("measures", 0, measure_all, NULL));
+	end_sleepers();
 }

@@ -38,6 +38,7 @@ void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line)
 		return NULL;
 	p = aligned_alloc(before, (size + before + before - 1) / before * before);
 	sim_require(p, "the host has no memory");
+	sim_forget_lines(p, size + before);
 	memset(p + before, gfp & __GFP_ZERO ? 0 : 0xa5, size);
 	block = (struct block *)(p + before) - 1;
 	*block = (struct block) { &blocks, blocks.prev, file, line, MAGIC ^ before };
@@ -279,7 +280,7 @@ void sim_kfree_rcu(struct rcu_head *rcu, void *p)
 /* True if all readers of that step have ended. */
 static bool has_grace_period(u64 step)
 {
-	const struct task_struct *task;
+	const struct sim_task *t;
 	unsigned int n;
 
 	for (n = 0; n < nr_cpu_ids; n++) {
@@ -291,8 +292,8 @@ static bool has_grace_period(u64 step)
 		if (cpu->preempt || cpu->irqs_off || !cpu->wait)
 			return false;
 	}
-	for (task = sim_tasks; task; task = task->next_task) {
-		if (task->sim->rcu_depth && task->sim->rcu_step <= step)
+	for (t = sim_unparked; t; t = t->next_unparked) {
+		if (t->rcu_depth && t->rcu_step <= step)
 			return false;
 	}
 	return true;
@@ -356,6 +357,7 @@ void rcu_barrier(void)
 
 struct workqueue_struct {
 	struct work_struct *list;
+	struct work_struct *last;	/* NULL: not known */
 	struct work_struct *now[NR_WORKERS];	/* those that run, which may have been freed */
 	unsigned int running, workers;
 	bool ends;
@@ -386,6 +388,8 @@ static struct work_struct *take_work(struct workqueue_struct *wq)
 	work = *p;
 	if (work)
 		*p = work->next;
+	if (work == wq->last)
+		wq->last = NULL;
 	return work;
 }
 
@@ -457,9 +461,10 @@ bool queue_work(struct workqueue_struct *wq, struct work_struct *work)
 	work->pending = true;
 	work->wq = wq;
 	work->next = NULL;
-	for (p = &wq->list; *p; p = &(*p)->next)
+	for (p = wq->last ? &wq->last->next : &wq->list; *p; p = &(*p)->next)
 		;
 	*p = work;
+	wq->last = work;
 	sim_wake_up(&wq->workers);
 	return true;
 }
@@ -505,6 +510,7 @@ bool cancel_work_sync(struct work_struct *work)
 		for (p = &work->wq->list; *p != work; p = &(*p)->next)
 			;
 		*p = work->next;
+		work->wq->last = NULL;
 		work->pending = false;
 	}
 	flush_work(work);

@@ -82,6 +82,8 @@ struct sim_task {
 	bool stop;			/* must enter its ptrace stop */
 	struct file *dead_files;	/* put, and released at the return to user mode */
 	struct sim_task *next_rq;
+	struct task_struct **link;	/* of the list of all tasks */
+	struct sim_task *next_unparked, **unparked_link;
 	u64 executed;			/* instructions in user mode */
 	u64 steps;			/* in all modes */
 	unsigned int received[SIM_NSIG + 1];
@@ -142,10 +144,23 @@ extern struct sim_processor sim_processor;
 
 /* Costs of the module so far, for scale.c. */
 struct sim_costs {
-	unsigned long interrupts, stops, locks, steps;
+	unsigned long interrupts, stops, locks, lines, steps;
 };
 
 extern struct sim_costs sim_costs;
+
+/* Cache lines: the module's accesses are known in builds with access.c's hooks only. */
+extern bool sim_has_hooks, sim_watches_lines;
+void sim_watch_lines(unsigned int cpu);
+void sim_next_round(void);
+void sim_touch_lines(const volatile void *p, size_t size, bool write);
+void sim_forget_lines(const void *p, size_t size);
+
+static inline void sim_touch(const volatile void *p, size_t size, bool write)
+{
+	if (sim_watches_lines)
+		sim_touch_lines(p, size, write);
+}
 
 /* Boot the machine, run the function in a task, and wait until it and all others ended. */
 void sim_boot(unsigned int nr_cpus, void (*func)(void *arg), void *arg);
@@ -164,6 +179,8 @@ struct task_struct *sim_kthread(const char *name, void (*func)(void *), void *ar
 				unsigned int priority);
 void __noreturn sim_kthread_exit(void);
 void sim_list_task(struct task_struct *task);
+void sim_park(void);
+void sim_unpark(struct task_struct *task);
 void sim_start_task(struct task_struct *task);
 void sim_wake_key(const void *key);
 void sim_wake_task(struct task_struct *task);
@@ -182,6 +199,7 @@ extern bool sim_notifiers_on;
 /* ---- store buffers (stores.c); see also kernel.h -------------------------------- */
 
 extern bool sim_sees_plain_stores;	/* in sim-plain */
+extern struct sim_task *sim_unparked;	/* all but those in sim_park() */
 bool sim_drain_all(void);		/* false: all buffers were empty */
 void sim_leave_buffer(void);
 void sim_enter_buffer(void);
