@@ -63,6 +63,7 @@ static unsigned int choose(unsigned int n, unsigned int one_in)
 /* ---- tasks --------------------------------------------------------------------- */
 
 #define MAX_TASKS	12
+#define MAX_CPUS	4
 #define HEAD_SIZE	(PAGE_SIZE + 64)
 #define TABLE_SIZE	2304
 
@@ -83,6 +84,17 @@ struct fuzz_task {
 	u64 weight[VPERFCTR_MAX_CTRS];	/* events of an instruction */
 	u64 period;			/* of the only counter, if that is an i-mode one; else 0 */
 	int sig;
+	/* The set of CPUs that it has opened, and its last control, if nothing has changed it since. */
+	int set_fd;
+	void *set;			/* NULL: not known */
+	bool whole;			/* all CPUs */
+	u64 set_change;			/* when it was set: see set_changes */
+	u64 set_before, set_after;	/* instructions that all had executed then */
+	unsigned int set_nrctrs;
+	u64 set_preserve, set_weight[VPERFCTR_MAX_CTRS];
+	struct vperfctr_cpu cpus[MAX_CPUS];
+	u64 set_sums[MAX_CPUS * (1 + VPERFCTR_MAX_CTRS)];
+	u32 set_mask;
 	/* User memory. */
 	union {
 		u8 head[HEAD_SIZE];
@@ -92,6 +104,8 @@ struct fuzz_task {
 		struct vperfctr_attach attach;
 		struct vperfctr_ring ring;
 		struct vperfctr_info info;
+		struct vperfctr_open_cpus open_cpus;
+		struct vperfctr_read_cpus read_cpus;
 	} u;
 	struct vperfctr_control header;	/* of a control at another address than the head */
 	union {
@@ -107,6 +121,8 @@ static struct fuzz_task *tasks[MAX_TASKS];
 static unsigned int nr_tasks;
 static bool all_kernel;			/* kernel mode is counted as instructions */
 static bool odd_events;			/* some events may be more than instructions */
+static u64 set_changes;			/* of sets of CPUs, and of the CPUs that are online */
+static bool has_sets;			/* CPUs may be counted, or may have been */
 static unsigned int toggle_cpu;		/* a CPU to take offline, or online, + 1 */
 
 /* For tables with large entries. */
@@ -126,6 +142,7 @@ static struct fuzz_task *new_task(u8 stream, u8 rounds)
 	t->stream = stream & 7;
 	t->rounds = rounds;
 	t->fd = 3;
+	t->set_fd = 3;
 	tasks[nr_tasks++] = t;
 	return t;
 }
@@ -266,6 +283,60 @@ static void check_read(struct fuzz_task *t, void *state, bool overwritten)
 		    "the status is %#x", r->status);
 }
 
+/* The control of a set of CPUs has succeeded. */
+static void note_set(struct fuzz_task *t, void *set, u64 before)
+{
+	const struct vperfctr_control *c = &t->u.control;
+	unsigned int i;
+
+	t->set = NULL;
+	if (c->ctr != (unsigned long)t->t.ctr || c->ctr_size != sizeof(t->t.ctr[0]) || c->kind ||
+	    !c->nractrs)
+		return;
+	for (i = 0; i < c->nractrs; i++) {
+		if (!weigh(&t->t.ctr[i], &t->set_weight[i]))
+			return;
+	}
+	t->set = set;
+	t->set_nrctrs = c->nractrs;
+	t->set_preserve = c->preserve;
+	t->set_change = set_changes;
+	t->set_before = before;
+	t->set_after = executed_by_all();
+}
+
+/*
+ * All that is executed in user mode is counted, if the set has all CPUs.  What runs during
+ * CONTROL and READ_CPUS may be counted or not.
+ */
+static void check_set(struct fuzz_task *t, void *set, u64 before)
+{
+	const struct vperfctr_read_cpus *r = &t->u.read_cpus;
+	bool known = t->set == set && t->set_change == set_changes && t->whole;
+	u64 all = executed_by_all(), sum;
+	unsigned int i, n;
+
+	if (r->sums != (unsigned long)t->set_sums)
+		return;
+	sim_require(r->nrcpus && r->nrcpus <= nr_cpu_ids, "READ_CPUS returns %u CPUs", r->nrcpus);
+	sim_require(!known || r->nrctrs == t->set_nrctrs, "%u counters, not %u", r->nrctrs,
+		    t->set_nrctrs);
+	for (i = 0; i < r->nrctrs; i++) {
+		for (sum = 0, n = 0; n < r->nrcpus; n++)
+			sum += t->set_sums[n * (1 + r->nrctrs) + 1 + i];
+		sim_require(all_kernel || odd_events || sum <= all,
+			    "%llu events on all CPUs, and all tasks have executed %llu", sum, all);
+		if (!known)
+			continue;
+		sim_require(sum >= (before - t->set_after) * t->set_weight[i],
+			    "%llu events on all CPUs, of at least %llu", sum,
+			    (before - t->set_after) * t->set_weight[i]);
+		sim_require(sum <= (all - t->set_before) * t->set_weight[i] || t->set_preserve >> i & 1,
+			    "%llu events on all CPUs, of at most %llu", sum,
+			    (all - t->set_before) * t->set_weight[i]);
+	}
+}
+
 /* ---- errors that the header documents ------------------------------------------------- */
 
 #define E(name)	BIT_ULL(E##name)
@@ -293,7 +364,7 @@ static bool is_documented(unsigned int cmd, int err)
 		more = high(EOVERFLOW);
 		break;
 	case VPERFCTR_OPEN:
-		low = STRUCT | E(EXIST) | E(NOENT) | E(SRCH) | E(PERM) | E(AGAIN) | E(NOMEM) | E(INTR) | E(MFILE);
+		low = STRUCT | E(EXIST) | E(NOENT) | E(SRCH) | E(PERM) | E(AGAIN) | E(NOMEM) | E(INTR) | E(MFILE) | E(BUSY);
 		more = high(EUSERS) | high(EOPNOTSUPP);
 		break;
 	case VPERFCTR_OPEN_CPUS:
@@ -301,11 +372,11 @@ static bool is_documented(unsigned int cmd, int err)
 		more = high(EOPNOTSUPP);
 		break;
 	case VPERFCTR_ATTACH:
-		low = STRUCT | E(BADF) | E(SRCH) | E(EXIST) | E(INTR) | E(AGAIN) | E(NOMEM) | E(MFILE) | E(PERM);
+		low = STRUCT | E(BADF) | E(SRCH) | E(EXIST) | E(INTR) | E(AGAIN) | E(NOMEM) | E(MFILE) | E(PERM) | E(BUSY);
 		more = high(EUSERS) | high(EOPNOTSUPP);
 		break;
 	case VPERFCTR_CONTROL:
-		low = STRUCT | OWN | E(NOMEM) | E(INTR);
+		low = STRUCT | OWN | E(NOMEM) | E(INTR) | E(BUSY);
 		more = high(EUSERS) | high(EOPNOTSUPP);
 		break;
 	case VPERFCTR_READ:
@@ -340,12 +411,33 @@ static bool is_documented(unsigned int cmd, int err)
 	return err < 32 ? low >> err & 1 : err < 96 ? more >> (err - 32) & 1 : err == 122;
 }
 
+/* The same for a descriptor of CPUs. */
+static bool is_documented_of_set(unsigned int cmd, int err)
+{
+	switch (cmd) {
+	case VPERFCTR_CONTROL:
+		/*
+		 * EACCES: an idle CPU may still have the mm of a process that has ended, and CR4
+		 * with its right.
+		 */
+		return err == EACCES || is_documented(cmd, err);
+	case VPERFCTR_SUSPEND:
+	case VPERFCTR_RESUME:
+		return err == EPERM || err == EINVAL || err == EINTR;
+	case VPERFCTR_READ_CPUS:
+		return err == EFAULT || err == EINVAL || err == E2BIG || err == EOVERFLOW || err == EINTR;
+	default:
+		return err == ENOTTY;
+	}
+}
+
 static bool may_restart(unsigned int cmd)
 {
 	return cmd == VPERFCTR_OPEN || cmd == VPERFCTR_ATTACH || cmd == VPERFCTR_RING;
 }
 
-static void check_error(unsigned int cmd, int err, bool device, bool bad_address, unsigned long arg)
+static void check_error(unsigned int cmd, int err, bool device, bool set, bool bad_address,
+			unsigned long arg)
 {
 	const struct sim_task *s = current->sim;
 
@@ -354,7 +446,7 @@ static void check_error(unsigned int cmd, int err, bool device, bool bad_address
 		cmd = 0;
 	if (err == ERESTARTSYS)
 		err = may_restart(cmd) ? EINTR : err;
-	sim_require(is_documented(cmd, err), "the ioctl %u fails with error %d", cmd & 0xff, err);
+	sim_require(set ? is_documented_of_set(cmd, err) : is_documented(cmd, err), "the ioctl %u fails with error %d", cmd & 0xff, err);
 	if (err == EINTR)
 		sim_require(may_restart(cmd) ? s->signals : s->signals >> SIGKILL & 1,
 			    "the ioctl %u is interrupted, by no signal", cmd & 0xff);
@@ -362,6 +454,10 @@ static void check_error(unsigned int cmd, int err, bool device, bool bad_address
 		sim_require(sim_failures.alloc, "the ioctl %u finds no memory", cmd & 0xff);
 	if (err == EFAULT)
 		sim_require(sim_failures.fault || bad_address, "the ioctl %u faults", cmd & 0xff);
+	if (err == EBUSY)
+		sim_require(has_sets, "the ioctl %u finds counted CPUs", cmd & 0xff);
+	if (set && cmd == VPERFCTR_CONTROL)
+		sim_require(err != ESRCH, "CONTROL of a set looks for a thread");
 	if ((cmd == VPERFCTR_UNLINK || cmd == VPERFCTR_IRESUME) && err == EINVAL)
 		sim_require(arg, "the ioctl %u: EINVAL", cmd & 0xff);
 }
@@ -432,7 +528,8 @@ static void check_context(void)
 static long call(struct fuzz_task *t, int fd, unsigned int cmd, unsigned long arg, bool bad_address)
 {
 	struct file device = { .f_op = sim_device }, *file = &device;
-	bool own, alone = current->signal->nr_threads == 1;
+	bool own, set, alone = current->signal->nr_threads == 1;
+	u64 before = executed_by_all();
 	void *state = NULL;
 	long ret;
 
@@ -454,14 +551,24 @@ static long call(struct fuzz_task *t, int fd, unsigned int cmd, unsigned long ar
 		return -ENOTTY;
 	}
 	own = state && state == t->state;
+	set = file->name && !strcmp(file->name, "[vperfctr-cpus]");
+	has_sets |= set || (fd < 0 && cmd == VPERFCTR_OPEN_CPUS);
+	set_changes += set && changes_state(cmd);
 	if (changes_state(cmd) && !own)
 		forget(state);
 	sim_tell("fd %d, ioctl %u", fd, cmd & 0xff);
 	ret = file->f_op->unlocked_ioctl(file, cmd, arg);
 	sim_tell("ioctl %u: %ld", cmd & 0xff, ret);
 	check_context();
+	set_changes += set && changes_state(cmd);
 	if (ret < 0)
-		check_error(cmd, -ret, fd < 0, bad_address, arg);
+		check_error(cmd, -ret, fd < 0, set, bad_address, arg);
+	if (!ret && set && cmd == VPERFCTR_CONTROL && arg == (unsigned long)&t->u)
+		note_set(t, state, before);
+	if (!ret && set && cmd == VPERFCTR_READ_CPUS)
+		check_set(t, state, before);
+	if (ret >= 0 && fd < 0 && cmd == VPERFCTR_OPEN_CPUS)
+		t->set_fd = ret;
 	if (changes_state(cmd) && !own)
 		forget(state);
 	if (!ret && own)
@@ -876,6 +983,110 @@ static void do_info(struct fuzz_task *t, const u8 *a)
 	call(t, -1, VPERFCTR_INFO, a[2] & 2 ? a[3] : (unsigned long)info, a[2] & 2);
 }
 
+/* ---- sets of CPUs ------------------------------------------------------------------------- */
+
+static void do_open_cpus(struct fuzz_task *t, const u8 *a)
+{
+	struct vperfctr_open_cpus *req = &t->u.open_cpus;
+	u32 all = (1U << nr_cpu_ids) - 1;
+
+	memset(&t->u, 0, 256);
+	t->set_mask = a[4] & 4 ? all : a[4] >> 3 & all;
+	*req = (struct vperfctr_open_cpus) {
+		.size = sizeof(*req), .flags = a[4] & 1, .nrwords = 1, .mask = (unsigned long)&t->set_mask,
+	};
+	switch (a[7]) {
+	case 1:
+		req->size = a[6];
+		break;
+	case 2:
+		req->mask = a[6];
+		break;
+	case 3:
+		req->nrwords = (unsigned int)a[6] << (a[5] & 7);
+		req->mask = (unsigned long)zeros;
+		break;
+	case 4:
+		req->flags = a[6];
+		break;
+	case 5:
+		req->nrcpus = a[6];
+		break;
+	case 6:
+		t->set_mask = a[6];
+		break;
+	}
+	t->whole = !(~t->set_mask & all);
+	t->set = NULL;
+	call(t, -1, VPERFCTR_OPEN_CPUS, (unsigned long)req, a[7] == 2);
+}
+
+static void do_control_cpus(struct fuzz_task *t, int fd, const u8 *a)
+{
+	struct vperfctr_control *c = &t->u.control;
+	bool bad;
+
+	memset(&t->u, 0, sizeof(*c) + 256);
+	bad = fill_control(c, t, (const u8[]) { 0, 0, 0, a[4] & 0x13, 0, a[5] & 0xf, a[6], a[7] });
+	if (!c->nractrs && a[7] != 30)
+		c->tsc_on = 0;
+	call(t, fd, VPERFCTR_CONTROL, (unsigned long)c, bad);
+}
+
+static void do_read_cpus(struct fuzz_task *t, int fd, const u8 *a)
+{
+	struct vperfctr_read_cpus *req = &t->u.read_cpus;
+
+	memset(&t->u, 0, 256);
+	*req = (struct vperfctr_read_cpus) {
+		.size = sizeof(*req), .nrcpus = MAX_CPUS, .nrctrs = VPERFCTR_MAX_CTRS,
+		.cpus = a[4] & 1 ? 0 : (unsigned long)t->cpus,
+		.sums = a[4] & 2 ? 0 : (unsigned long)t->set_sums,
+	};
+	switch (a[7]) {
+	case 1:
+		req->size = a[6];
+		break;
+	case 2:
+		req->sums = a[6];
+		break;
+	case 3:
+		req->cpus = a[6];
+		break;
+	case 4:
+		req->nrcpus = a[6] & 3;
+		break;
+	case 5:
+		req->nrctrs = a[6] & 3;
+		break;
+	}
+	call(t, fd, VPERFCTR_READ_CPUS, (unsigned long)req, a[7] == 2 || a[7] == 3);
+}
+
+/* Byte 3 chooses the call. */
+static void do_set(struct fuzz_task *t, const u8 *a)
+{
+	int fd = a[2] & 0x10 ? pick_fd(t, a[2]) : t->set_fd;
+
+	switch (a[3] >> 2 & 7) {
+	case 1:
+		do_open_cpus(t, a);
+		break;
+	case 2: case 3:
+		do_control_cpus(t, fd, a);
+		break;
+	case 4: case 5:
+		do_read_cpus(t, fd, a);
+		break;
+	case 6:
+		call(t, fd, VPERFCTR_SUSPEND, 0, false);
+		break;
+	case 7:
+		call(t, fd, VPERFCTR_RESUME, 0, false);
+		break;
+	}
+}
+
 static void do_cpus(struct fuzz_task *t, const u8 *a)
 {
 	static const unsigned int cmds[] = { VPERFCTR_CPUS, VPERFCTR_CPUS_FORBIDDEN, VPERFCTR_KIND_CPUS };
@@ -1219,7 +1430,10 @@ static void do_action(struct fuzz_task *t, const u8 *a)
 		do_info(t, a);
 		break;
 	case 21:
-		do_cpus(t, a);
+		if (a[3] & 0x1c)
+			do_set(t, a);
+		else
+			do_cpus(t, a);
 		break;
 	case 22:
 		if (a[4] & 1)
@@ -1352,10 +1566,12 @@ static void maybe_toggle_cpu(void)
 	toggle_cpu = 0;
 	for (i = 0; i < nr_cpu_ids; i++)
 		online += fake_online[i];
+	set_changes++;
 	if (!fake_online[n])
 		sim_cpu_up(n);
 	else if (online > 1)
 		sim_cpu_down(n);
+	set_changes++;
 }
 
 /* Tasks that have stopped each other wait for ever: kill them. */

@@ -930,6 +930,7 @@ struct file {
 	unsigned int f_mode;
 	atomic_t count;
 	struct file *next_dead;
+	const char *name;		/* of an anonymous inode */
 };
 struct file *anon_inode_getfile(const char *name, const struct file_operations *fops, void *priv, int flags);
 struct file *fget(unsigned int fd);

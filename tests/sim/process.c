@@ -148,13 +148,13 @@ struct file *anon_inode_getfile(const char *name, const struct file_operations *
 {
 	struct file *file;
 
-	(void)name;
 	(void)flags;
 	might_sleep();
 	if (sim_failures.alloc && sim_choose(2, sim_failures.alloc))
 		return ERR_PTR(-ENOMEM);
 	file = calloc(1, sizeof(*file));
 	sim_nr_files++;
+	file->name = name;
 	file->f_op = fops;
 	file->f_path.dentry = &anon_dentry;
 	file->private_data = priv;
