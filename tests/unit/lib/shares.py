@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# usage: shares.py FORMAT FILE	read what perfex --report has exported, check that it is
-#				consistent, and print each function's share of the first
-#				event
+# usage: shares.py FORMAT FILE [paths]	read what perfex --report has exported, check that it
+#					is consistent, and print each function's share of the
+#					first event; or the samples of each path, in which
+#					functions of the kernel are marked as in folded stacks
 
 import collections
 import gzip
@@ -15,10 +16,16 @@ import sys
 import xml.etree.ElementTree
 
 sums = collections.Counter()
+paths = collections.Counter()
+
+
+def marked(name, file):
+    """A function, or the label of its file where it has no name"""
+    return name + "_[k]" if file == "[kernel]" != name else name
 
 
 def folded(name):
-    """PATH;OF;FUNCTIONS COUNT"""
+    """THREAD;PATH;OF;FUNCTIONS COUNT"""
     seen = set()
     with open(name) as f:
         for line in f:
@@ -26,12 +33,17 @@ def folded(name):
             assert path not in seen
             seen.add(path)
             sums[path.split(";")[-1]] += int(count)
+            paths[path.split(";", 1)[1]] += int(count)
 
 
-def check_tree(node):
+def check_tree(node, path):
+    """Only functions have a file."""
     below = node.get("below", [])
+    if "dso" in node:
+        path = path + [marked(node["symbol"], node["dso"])]
+    paths[";".join(path)] += node["self"]
     assert sum(n["weight"] for n in below) <= node["weight"]
-    return node["self"] + sum(check_tree(n) for n in below)
+    return node["self"] + sum(check_tree(n, path) for n in below)
 
 
 def report(name):
@@ -42,9 +54,10 @@ def report(name):
         assert abs(row["share"] - row["weight"] / event["weight"]) < 1e-5
         if row["weight"]:
             sums[row["symbol"]] += row["weight"]
-    for tree in "callees", "callers":
+    for tree in "callers", "callees":
+        paths.clear()
         assert event[tree]["weight"] == event["weight"]
-        assert check_tree(event[tree]) == event["weight"]
+        assert check_tree(event[tree], []) == event["weight"]
 
 
 def svg(name):
@@ -59,13 +72,16 @@ def svg(name):
         rect, text, title = (g.find(space + t) for t in ("rect", "text", "title"))
         assert text.text is None or g.get("data-name").startswith(text.text.rstrip("."))
         assert title.text.startswith(g.get("data-name"))
+        # The title has the function and its file; the kernel has a colour of its own.
+        label = marked(g.get("data-name"), title.text.rsplit(": ", 1)[0].rsplit(" ", 1)[-1])
+        assert label.endswith(("_[k]", "[kernel]")) == rect.get("fill").startswith("hsl(200,")
         boxes.setdefault(depth, []).append(
-            (at, weight, g.get("data-name"), float(rect.get("x")), float(rect.get("width"))))
-    (at, total, _, left, width), = boxes[0]
+            (at, weight, g.get("data-name"), float(rect.get("x")), float(rect.get("width")), label))
+    (at, total, _, left, width, _), = boxes[0]
     assert at == 0 and total > 0
     for depth, row in boxes.items():
         end = 0
-        for at, weight, function, x, w in sorted(row):
+        for at, weight, function, x, w, _ in sorted(row):
             assert at >= end
             end = at + weight
             assert abs(x - left - at / total * width) < 0.01
@@ -75,6 +91,9 @@ def svg(name):
                                     for a, b, *_ in boxes[depth - 1]) == 1
             above = sum(b for a, b, *_ in boxes.get(depth + 1, []) if at <= a < end)
             sums[function] += weight - above
+            # Below the outermost function are the name of the thread, and all.
+            paths[";".join(b[5] for d in range(2, depth + 1) for b in boxes[d]
+                           if b[0] <= at < b[0] + b[1])] += weight - above
     for function in [f for f in sums if not sums[f]]:
         del sums[function]
 
@@ -124,9 +143,14 @@ def pprof(name):
         assert sample["value"][0] % period == 0
         keys = [strings[label["key"][0]] for label in sample["label"]]
         assert keys == ["thread", "pid", "tid"]
+        if not sample["value"][0]:
+            continue
+        path = [[marked(names[line["function_id"][0]],
+                        strings[mappings[locations[i]["mapping_id"][0]]["filename"][0]])
+                 for line in locations[i]["line"]] for i in sample["location_id"]]
         leaf = locations[sample["location_id"][0]]["line"][0]["function_id"][0]
-        if sample["value"][0]:
-            sums[names[leaf]] += sample["value"][0]
+        sums[names[leaf]] += sample["value"][0]
+        paths[";".join([f for frames in path for f in frames][::-1])] += sample["value"][0] // period
 
 
 def firefox(name):
@@ -149,10 +173,21 @@ def firefox(name):
         for stack, weight in zip(samples["stack"], samples["weight"]):
             function = frames["func"][stacks["frame"][stack]]
             sums[strings[functions["name"][function]]] += weight
+            path = []
+            while stack is not None:
+                function = frames["func"][stacks["frame"][stack]]
+                file = thread["resourceTable"]["name"][functions["resource"][function]]
+                path.insert(0, marked(strings[functions["name"][function]], strings[file]))
+                stack = stacks["prefix"][stack]
+            paths[";".join(path)] += weight
 
 
 formats = {"folded": folded, "json": report, "svg": svg, "pprof": pprof, "firefox": firefox}
 formats[sys.argv[1]](sys.argv[2])
+if sys.argv[3:] == ["paths"]:
+    for path in sorted(p for p in paths if paths[p]):
+        print("%s %d" % (path, paths[path]))
+    sys.exit()
 total = sum(sums.values())
 for function, weight in sums.most_common():
     print("%s %.3f" % (function, 100 * weight / total))

@@ -200,6 +200,49 @@ START_TEST(functions_of_the_kernel)
 }
 END_TEST
 
+static const char *const all_formats[] = { "folded", "svg", "pprof", "firefox", "json" };
+
+/*
+ * Every format has the calls of the kernel, with their names, between the user's function that
+ * has entered it and the place of the sample; and the kernel as one place where it has no names.
+ */
+START_TEST(kernel_in_formats)
+{
+	const char *format = all_formats[_i];
+	const uint64_t calls[] = { KERNEL_IP + 250, KERNEL_IP + 301, first };
+	char command[512];
+
+	begin();
+	put_kernel(KERNEL_IP + 200, KERNEL_IP + 300, "syscall");
+	put_kernel(KERNEL_IP + 300, KERNEL_IP + 400, "entry");
+	put_kernel(KERNEL_IP, KERNEL_IP + 100, "<work>");
+	put_task(RECORD_COMM, 10, 10, 1, "thread");
+	put_mapping(10, 0, CODE, TWO);
+	put_sample(10, 10, 5, second);
+	put_chain(10, 10, 6, 1, KERNEL_IP + 8, 3, calls);
+	put_chain(10, 10, 7, 1, KERNEL_IP + 9, 3, calls);
+	put_chain(10, 10, 8, 1, KERNEL_IP + 390, 1, &first);
+	/* Neither has a name. */
+	put_chain(10, 10, 9, 1, KERNEL_IP + 500, 2, (uint64_t []){ KERNEL_IP + 600, first });
+	put_sample(10, 10, 10, KERNEL_IP + 7);
+	end();
+	if (strcmp(format, "json"))
+		ck_assert_int_eq(report("--export", (char *)format), 0);
+	else
+		ck_assert_int_eq(report("-j", "--callers", "--callees"), 0);
+	ck_assert_str_eq(err, "");
+	snprintf(command, sizeof(command), "python3 " SRC "shares.py %s %s paths > %s", format,
+		 in_dir("out"), in_dir("text"));
+	ck_assert_int_eq(system(command), 0);
+	slurp("text", text, sizeof(text));
+	ck_assert_str_eq(text, "<work>_[k] 1\n"
+			       "first;[kernel] 1\n"
+			       "first;entry_[k] 1\n"
+			       "first;entry_[k];syscall_[k];<work>_[k] 2\n"
+			       "second 1\n");
+}
+END_TEST
+
 START_TEST(damaged_functions_of_the_kernel)
 {
 	const uint64_t wrong[][2] = {
@@ -811,6 +854,7 @@ static Suite *suite(void)
 	tcase_add_test(t, latest_mapping);
 	tcase_add_test(t, kernel_is_one_place);
 	tcase_add_test(t, functions_of_the_kernel);
+	tcase_add_loop_test(t, kernel_in_formats, 0, ARRAY_SIZE(all_formats));
 	tcase_add_loop_test(t, damaged_functions_of_the_kernel, 0, 4);
 	tcase_add_test(t, several_events);
 	tcase_add_test(t, children);
