@@ -242,6 +242,69 @@ START_TEST(ring_goes_round)
 }
 END_TEST
 
+/* Consume all samples.  Return: of how many overflows without a sample they tell. */
+static u64 consume_told(u64 *of_cpu)
+{
+	u64 i, told = 0, tail = ring.page->tail, head = ring_head(&ring);
+
+	for (i = tail; i < head; i++) {
+		told += ring_sample(&ring, i)->dropped;
+		of_cpu[ring_sample(&ring, i)->cpu & 1]++;
+	}
+	assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(head - tail)));
+	return told;
+}
+
+/*
+ * Threads on all CPUs overflow while the ring is full most of the time, or while the module's
+ * limit makes their periods longer.  Each overflow has a sample, or is told by exactly one, which
+ * may be another thread's on another CPU.
+ */
+START_TEST(every_overflow_is_told)
+{
+	const bool limited = _i;
+	u64 told = 0, expected = 0, of_cpu[2] = { 0 };
+	unsigned int i, left = 12;
+	int status;
+
+	if (limited)
+		write_file(MAX_RATE, "2000");
+	make(limited ? 4096 : 64, 64);
+	for (i = 0; i < left; i++) {
+		if (may_choose_cpu())
+			pin(i & 1);
+		start(FORKED, 500000 + 777 * i, NULL, 0);
+		expected += INSNS_CHILD(500000 + 777 * i) / PERIOD;
+	}
+	while (left) {
+		msleep(1);
+		told += consume_told(of_cpu);
+		while (waitpid(-1, &status, WNOHANG) > 0)
+			left--;
+	}
+	assert_ok(stop_all(fd));
+	expected += count_of(fd) / PERIOD;
+	ck_assert_uint_eq(ring_head(&ring) + ring.page->dropped, expected);
+	ck_assert_uint_ge(ring_head(&ring), limited ? 24 : 128);
+	ck_assert_uint_ge(ring.page->dropped, expected / 2);
+
+	/* One more sample tells the last ones. */
+	write_file(MAX_RATE, "0");
+	expected = ring.page->dropped;
+	told += consume_told(of_cpu);
+	assert_ok(control_family(PERIOD, INHERIT));
+	ck_assert_int_eq(wait_for(start(FORKED, 1500, NULL, 0)), 0);
+	assert_ok(stop_all(fd));
+	told += consume_told(of_cpu);
+	ck_assert_uint_eq(told, expected);
+	ck_assert_uint_eq(ring.page->dropped, expected);
+	if (may_choose_cpu()) {
+		ck_assert_uint_gt(of_cpu[0], 0);
+		ck_assert_uint_gt(of_cpu[1], 0);
+	}
+}
+END_TEST
+
 /* A thread of a child, and its child: they are in the family, too. */
 START_TEST(generations)
 {
@@ -655,6 +718,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, many_at_once);
 	tcase_add_test(tc, full_ring);
 	tcase_add_test(tc, ring_goes_round);
+	tcase_add_loop_test(tc, every_overflow_is_told, 0, 2);
 	tcase_add_test(tc, generations);
 	tcase_add_test(tc, threads_only);
 	tcase_add_test(tc, missed_children);
