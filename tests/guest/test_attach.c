@@ -867,9 +867,6 @@ START_TEST(wrong_descriptors)
 	assert_errno(attach_by(dev, pid, 0, inherit), EINVAL);
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		fd = open_proc(pid, others[i], O_RDONLY);
-		/* The debug kernels have no pagemap. */
-		if (fd == -ENOENT && is_debug_kernel())
-			continue;
 		if (fd < 0)
 			die("%s: %s", others[i], strerror(-fd));
 		assert_errno(attach_by(fd, pid, 0, inherit), EINVAL);
@@ -1480,9 +1477,6 @@ START_TEST(namespaces)
 	pid_t outside, first, pid;
 	int mem, set;
 
-	/* The debug kernels have no user namespaces. */
-	if (is_debug_kernel() && access("/proc/self/ns/user", F_OK))
-		return;
 	outside = start_nobody(true, true);
 	mem = open_mem(outside);
 	first = fork();
