@@ -3,11 +3,20 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "code.h"
 #include "overflow.h"
+
+#ifdef __aarch64__
+#define IS_ARM64	true
+#else
+#define IS_ARM64	false
+#endif
 
 #define NR(array)	(sizeof(array) / sizeof((array)[0]))
 
@@ -392,6 +401,108 @@ START_TEST(switched_out)
 }
 END_TEST
 
+/* ---- all chains in use ---------------------------------------------------------------- */
+
+#define MANY		2000
+
+/* A period that the handling of its overflow does not lengthen: that takes less than an eighth. */
+static u64 long_period(void)
+{
+	return is_debug_kernel() ? 240007 : 30011;
+}
+
+/* A thread of the family, with the sum of its last sample. */
+struct known_thread {
+	u32 tid;
+	u64 sum;
+};
+
+static struct known_thread *known_thread(struct known_thread *known, u32 tid)
+{
+	u32 i = tid % (4 * MANY);
+
+	while (known[i].tid && known[i].tid != tid)
+		i = (i + 1) % (4 * MANY);
+	known[i].tid = tid;
+	return &known[i];
+}
+
+static void start_family(unsigned int *futex)
+{
+	struct rlimit nproc = { 2 * MANY, 2 * MANY };
+	const u64 period = long_period();
+	struct control control;
+	unsigned int i;
+
+	/* With little memory, or large stacks, these limits are less than MANY. */
+	write_file("/proc/sys/kernel/threads-max", "20000");
+	ck_assert_int_eq(setrlimit(RLIMIT_NPROC, &nproc), 0);
+	control_init(&control, 1);
+	control_add_imode(&control, IMODE_MAP, IMODE_BOTH, period);
+	control.c.flags = VPERFCTR_CONTROL_RING | VPERFCTR_CONTROL_INHERIT;
+	assert_ok(set_control(fd, &control));
+	/* They reach the futex in any part of a period, and have a sample after it. */
+	for (i = 0; i < MANY; i++)
+		ck_assert_int_gt(start_child(THREAD, 1 + i * 7919 % period / 2, futex,
+					     period / 2), 0);
+}
+
+/*
+ * Thousands of threads sleep.  Many were switched out between an overflow and its sample, more
+ * than there are chains.  Other samples have no calls then, but all have been made.
+ */
+START_TEST(all_chains_in_use)
+{
+	struct vperfctr_ring req = {
+		.size = sizeof(req), .flags = VPERFCTR_RING_KERNEL, .nrsamples = 1 << 16,
+		.watermark = 1 << 16, .nrsums = 1, .kernel_depth = 4,
+	};
+	struct known_thread *known = calloc(4 * MANY, sizeof(*known)), *thread;
+	unsigned int *futex = shared_memory(PAGE);
+	u64 i, without = 0, with = 0, events;
+
+	/*
+	 * On one CPU, each sample tells of its own thread's overflows only.  Without NMIs, as on
+	 * arm64, no thread is switched out before its sample.
+	 */
+	if (nr_cpus() > 1 || is_kcsan_kernel() || IS_ARM64)
+		return;
+	assert_ok(call(fd, VPERFCTR_RING, &req));
+	map_ring(fd, req.map_size, &ring);
+	start_family(futex);
+	msleep(1000);
+	wake_all(futex);
+	ck_assert_eventually(!(status_of(fd) & VPERFCTR_STATUS_CHILDREN));
+	assert_ok(stop_all(fd));
+	for (i = 0; i < ring_head(&ring); i++) {
+		const struct vperfctr_sample *s = ring_sample(&ring, i);
+
+		thread = known_thread(known, s->tid);
+		events = s->sums[0] - thread->sum;
+		thread->sum = s->sums[0];
+		ck_assert_msg(events / long_period() == 1 + s->dropped,
+			      "sample %llu of thread %u: %llu events, and %llu dropped", i, s->tid,
+			      events, s->dropped);
+		without += s->flags == VPERFCTR_SAMPLE_KERNEL && !path_of(i).n;
+	}
+	ck_assert_uint_ge(i, MANY);
+	ck_assert_uint_lt(i, req.nrsamples);
+	ck_assert_uint_eq(ring.page->dropped, 0);
+	/* Several threads for each chain, and what ran beside them. */
+	printf("%llu samples, %llu of the kernel without calls\n", i, without);
+	ck_assert_uint_ge(without, 20);
+	/* All chains are free again. */
+	sample_kernel(300);
+	for (without = 0; i < ring_head(&ring); i++) {
+		with += !!path_of(i).n;
+		without += path_of(i).ip >> 63 && !path_of(i).n;
+	}
+	ck_assert_msg(with >= 20 && without <= with / 5, "%llu samples with calls, %llu without",
+		      with, without);
+	free(known);
+}
+END_TEST
+
 /* No calls without an address in the kernel, which the ring, or the control, must not have. */
 START_TEST(no_kernel_address)
 {
@@ -517,6 +628,7 @@ static void add(TCase *tc)
 	tcase_add_loop_test(tc, same_as_perf, 0, NR(depths));
 	tcase_add_loop_test(tc, known_path, 0, 2);
 	tcase_add_test(tc, switched_out);
+	tcase_add_test(tc, all_chains_in_use);
 	tcase_add_loop_test(tc, no_kernel_address, 0, 4);
 	tcase_add_test(tc, by_thread_time);
 }
