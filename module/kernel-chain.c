@@ -17,6 +17,7 @@
 #include <linux/smp.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/timex.h>
 
 #include "kernel-frame.h"
 #include "ring.h"
@@ -100,6 +101,7 @@ void vperfctr_save_calls(struct vperfctr_state *st, struct pt_regs *regs, bool c
 	struct vperfctr_sampler *sampler = st->sampler;
 	struct vperfctr_chains *chains = sampler->ring->chains;
 	struct vperfctr_chain *chain;
+	cycles_t begun;
 
 	if (likely(!chains))
 		return;
@@ -108,8 +110,12 @@ void vperfctr_save_calls(struct vperfctr_state *st, struct pt_regs *regs, bool c
 	sampler->chain[clock] = chain;
 	if (!chain)
 		return;
+	begun = get_cycles();
 	chain->ip = instruction_pointer(regs);
 	chain->n = perfctr_kernel_frames(chain->ret, chains->depth, regs);
+	/* A sample by thread time is made at once, so its handling includes this. */
+	if (!clock)
+		sampler->saving = get_cycles() - begun;
 }
 
 /*

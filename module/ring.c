@@ -120,8 +120,10 @@ struct vperfctr_state *vperfctr_ring_waiters(const struct vperfctr_state *st)
 void vperfctr_ring_begin_kernel(struct vperfctr_state *st)
 {
 	struct vperfctr_sampler *sampler = st->sampler;
-	cycles_t now = get_cycles();
+	/* The interrupt has saved the calls, which may take longer than all the rest. */
+	cycles_t now = get_cycles() - sampler->saving;
 
+	sampler->saving = 0;
 	sampler->crowded = now - sampler->ended < MIN_SPACING * (sampler->ended - sampler->begun);
 	sampler->begun = now;
 }

@@ -26,6 +26,7 @@ struct vperfctr_sampler {
 	bool crowded;			/* the last overflow of kernel mode came soon */
 	unsigned long begun_window;	/* in jiffies */
 	cycles_t begun, ended;		/* handling the last overflow of kernel mode */
+	cycles_t saving;		/* the calls of one that is not handled yet */
 
 	struct list_head held;		/* records of an exec: see records.c */
 

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "code.h"
@@ -308,7 +309,7 @@ START_TEST(same_as_perf)
 
 	learn_steps();
 	make_kernel_ring(depths[_i], 0, 0);
-	sample_kernel(400);
+	sample_kernel(1000);
 	for (i = 0; i < ring_head(&ring); i++) {
 		path = path_of(i);
 		if (!(path.ip >> 63))
@@ -335,7 +336,7 @@ START_TEST(known_path)
 	bool in_read;
 
 	make_kernel_ring(VPERFCTR_CHAIN_MAX, 8, _i ? 64 : 0);
-	sample_kernel(400);
+	sample_kernel(800);
 	for (i = 0; i < ring_head(&ring); i++) {
 		path = path_of(i);
 		for (k = 0; k < path.n && strcmp(function_of(path.ret[k]), "vfs_read"); k++)
@@ -533,6 +534,34 @@ START_TEST(no_kernel_address)
 }
 END_TEST
 
+/* The virtual nanoseconds that call_kernel() takes. */
+static u64 time_of_calls(void)
+{
+	struct timespec begin, end;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	call_kernel(200);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	return (end.tv_sec - begin.tv_sec) * 1000000000ULL + end.tv_nsec - begin.tv_nsec;
+}
+
+/* Periods grow, so that most of the time is left, also where finding the calls takes the longest. */
+START_TEST(time_is_left)
+{
+	u64 without, with;
+
+	make_kernel_ring(VPERFCTR_CHAIN_MAX, 0, 0);
+	time_of_calls();
+	without = time_of_calls();
+	assert_ok(try_overflow_ring(fd, IMODE_MAP, IMODE_BOTH, 503));
+	with = time_of_calls();
+	assert_ok(stop_all(fd));
+	printf("%llu ns, %llu with %llu samples\n", without, with, ring_head(&ring));
+	ck_assert_uint_ge(ring_head(&ring), 20);
+	ck_assert_uint_le(with, without * 3 / 2);
+}
+END_TEST
+
 /* Samples by thread time have the same paths. */
 START_TEST(by_thread_time)
 {
@@ -631,6 +660,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, all_chains_in_use);
 	tcase_add_loop_test(tc, no_kernel_address, 0, 4);
 	tcase_add_test(tc, by_thread_time);
+	tcase_add_test(tc, time_is_left);
 }
 
 int main(void)
