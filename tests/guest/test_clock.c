@@ -223,8 +223,8 @@ START_TEST(one_for_each_period)
 	loop(20 * MS);
 	check_total(periods[_i]);
 	check_samples(ring_head(&ring));
-	/* Most periods have a sample of their own. */
-	if (periods[_i] >= 100 * US)
+	/* Most periods have a sample of their own, unless a tick of the clock takes longer. */
+	if (periods[_i] >= (is_debug_kernel() ? MS : 100 * US))
 		ck_assert_uint_le(10 * ring.page->dropped, ring_head(&ring));
 	ck_assert_uint_ge(ring_head(&ring), 10);
 }
