@@ -1624,6 +1624,8 @@ static void run_program(void *arg)
 	for (i = 0; i < n; i++) {
 		struct fuzz_task *t = new_task(i, 1 + (header[FUZZ_ROUNDS] & 7));
 
+		if (!t)		/* the first ones have forked meanwhile */
+			break;
 		sim_process("process", uids[(header[FUZZ_LIMITS] + i) & 3], run_task, t);
 	}
 	while (!all_ended()) {
