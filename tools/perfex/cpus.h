@@ -43,4 +43,14 @@ int cpus_count(struct cpus *cpus, char **argv, double timeout,
 	       const struct vperfctr_control *control, const struct interval *interval,
 	       struct result *r, struct error *e);
 
+/*
+ * Replace the file by one with these counts, for Prometheus.  parts: NULL: there are none yet.
+ * Return: 0 or -errno.
+ */
+int prometheus_write(const char *file, const struct printing *p, const struct part *parts);
+
+/* Print the counts of an interval.  first: of the first one. */
+void top_print(const struct printing *p, double at, const struct sums *sums,
+	       const struct part *parts, bool first);
+
 #endif /* PERFEX_CPUS_H */

@@ -255,7 +255,6 @@ static const struct {
 	{ "record", "perfex --sample -o FILE COMMAND takes samples" },
 	{ "report", "perfex --report=FILE shows samples" },
 	{ "annotate", "perfex --report=FILE shows functions and lines" },
-	{ "top", "perf top shows all of the system; perfex -p PID -I 1000 counts a process in intervals" },
 	{ "trace", "perf trace shows system calls" },
 	{ "script", "perfex --report=FILE shows samples" },
 	{ "help", "perfex --help shows the options" },

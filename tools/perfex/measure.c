@@ -5,6 +5,8 @@
 #include "cpus.h"
 #include "perfex.h"
 
+#define TOP_COLUMNS	4	/* of perfex top without -e */
+
 /* The events to count: events[k] and ctr[k] are for kinds.info[k]. */
 struct choice {
 	const struct options *o;
@@ -39,8 +41,13 @@ static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 		for (i = 0; i < o->nrspecs; i++)
 			if (events_parse(&events[k], o->specs[i], &kinds->info[k], e))
 				return -1;
-	if (!o->nrspecs)
+	if (!o->nrspecs) {
 		events_default(events, kinds->info, kinds->nr, !options_cpus(o));
+		/* More columns would be wider than many terminals. */
+		for (k = 0; o->top && k < kinds->nr; k++)
+			if (events[k].nr > TOP_COLUMNS)
+				events[k].nr = TOP_COLUMNS;
+	}
 	if (options_cpus(o) && refuse_software(events, e))
 		return -1;
 	/* A sum is that of a generic event if it is so on all kinds. */
@@ -120,11 +127,13 @@ static bool fall_back_to_stderr(struct printing *p)
 /* ---- intervals --------------------------------------------------------------------- */
 
 struct ticks {
+	const struct options *o;
 	struct printing *printing;
 	struct sums before;
 	struct part *parts;	/* of CPUs, in this interval */
 	struct sums *parts_before;
 	bool any;
+	int failed;		/* -errno of the last file for Prometheus, or 0 */
 };
 
 /* A program that counts itself starts its counters at 0; the end reports that. */
@@ -147,16 +156,36 @@ static void take_difference(struct sums *difference, const struct sums *sums,
 	*before = *sums;
 }
 
+/* Write the file for Prometheus.  Say once why this fails, and try again in each interval. */
+static void write_metrics(struct ticks *t, const struct part *parts)
+{
+	const char *file = t->o->prometheus;
+	int err = prometheus_write(file, t->printing, parts);
+
+	if (err && err != t->failed)
+		fprintf(stderr, "perfex: cannot write '%.300s': %s\n", file, strerror(-err));
+	t->failed = err;
+}
+
 static void on_interval(void *arg, double at, const struct sums *sums, const struct part *parts)
 {
 	struct ticks *t = arg;
 	struct sums difference;
 	unsigned int i;
 
+	if (t->o->prometheus) {
+		write_metrics(t, parts);
+		return;
+	}
 	take_difference(&difference, sums, &t->before);
 	for (i = 0; parts && i < t->printing->nrparts; i++) {
 		t->parts[i] = parts[i];
 		take_difference(&t->parts[i].sums, &parts[i].sums, &t->parts_before[i]);
+	}
+	if (t->o->top) {
+		top_print(t->printing, at, &difference, t->parts, !t->any);
+		t->any = true;
+		return;
 	}
 	ignore_sigpipe(t->printing);
 	if (!t->any)
@@ -383,10 +412,17 @@ static int measure_series(const struct choice *choice, struct printing *p, unsig
 }
 
 /* Room for the parts of CPUs in intervals.  Return: 0, or -1 with *e. */
-static int make_ticks(struct ticks *t, struct printing *p, const struct cpus *cpus,
-		      struct error *e)
+static int make_ticks(struct ticks *t, const struct options *o, struct printing *p,
+		      const struct cpus *cpus, struct error *e)
 {
+	int err;
+
+	t->o = o;
 	t->printing = p;
+	/* A file that cannot be written is an error before anything is counted. */
+	err = o->prometheus ? prometheus_write(o->prometheus, p, NULL) : 0;
+	if (err)
+		return fail_with(e, "cannot write '%.300s': %s", o->prometheus, strerror(-err));
 	if (!cpus || !cpus->nrparts)
 		return 0;
 	t->parts = calloc(cpus->nrparts, sizeof(*t->parts));
@@ -430,7 +466,7 @@ static int measure_once(const struct choice *choice, struct printing *p, unsigne
 	} else {
 		make_control(&control, chosen, choice, 0, at);
 		control.flags = flags;
-		err = make_ticks(&ticks, p, choice->cpus, e);
+		err = make_ticks(&ticks, o, p, choice->cpus, e);
 		if (!err)
 			err = count_once(choice, &ticks, &control, r, e);
 	}
@@ -442,6 +478,11 @@ static int measure_once(const struct choice *choice, struct printing *p, unsigne
 	}
 	if (!err && (o->style != STYLE_TEXT || (o->interval && r->complete)))
 		print_remarks(r);
+	/* The reason is on standard error. */
+	if (!err && ticks.failed) {
+		r->complete = false;
+		fail_with(e, "the last counts are not in '%.300s'", o->prometheus);
+	}
 	free(ticks.parts);
 	free(ticks.parts_before);
 	free(series);
@@ -475,7 +516,7 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, FILE *ou
 	const struct options *o = choice->o;
 	struct result result = { 0 };
 	struct printing p = {
-		.f = out ? out : stderr, .file = out ? name : NULL, .style = o->style, .separator = o->separator,
+		.f = out ? out : o->top ? stdout : stderr, .file = out ? name : NULL, .style = o->style, .separator = o->separator,
 		.events = choice->events, .info = info,
 		.verbose = o->verbose, .per_thread = o->per_thread,
 		.cpus = choice->cpus, .split = o->split, .nrparts = nr_cpu_parts(choice),

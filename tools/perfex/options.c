@@ -72,6 +72,7 @@ static void print_usage(FILE *f)
 	      "       perfex [OPTION]... -p PID[,PID]... [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex [OPTION]... -t TID[,TID]... [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex [OPTION]... -a | -C LIST [--timeout=SECONDS | [--] COMMAND...]\n"
+	      "       perfex top [OPTION]...\n"
 	      "       perfex --sample[=EVENT[=PERIOD],...] -o FILE [-g] [-F N] [--] COMMAND...\n"
 	      "       perfex --report=FILE [--export=FORMAT] [OPTION]...\n"
 	      "       perfex [-v] list [WORD]...\n"
@@ -89,6 +90,8 @@ static void print_usage(FILE *f)
 	      "  -C, --cpu=LIST      count these CPUs (0-3,8)\n"
 	      "      --per-cpu, --per-core, --per-socket, --per-kind\n"
 	      "                      with -a and -C, print the counts of each of these\n"
+	      "      --prometheus=FILE  write the counts of each CPU to FILE for\n"
+	      "                      Prometheus, with -a and -C, every 15 seconds or as -I says\n"
 	      "      --timeout=SECONDS  with -p, -t, -a and -C, count this long (0.5: half a\n"
 	      "                      second)\n"
 	      "      --kind=KIND     count on CPUs of this kind (a hybrid processor's core or\n"
@@ -423,11 +426,53 @@ static void take_list_options(struct options *o)
 		*to = NULL;
 }
 
+/* perfex top: the options may follow.  Return: whether to parse them, too. */
+static bool take_top(struct options *o, char **argv)
+{
+	if (o->top || !argv[optind] || strcmp(argv[optind], "top") || !strcmp(argv[optind - 1], "--"))
+		return false;
+	o->top = true;
+	optind++;
+	return true;
+}
+
 static int choose_split(struct options *o, enum split split, struct error *e)
 {
 	if (o->split && o->split != split)
 		return fail_usage(e, "one of --per-cpu, --per-core, --per-socket and --per-kind at a time");
 	o->split = split;
+	return 0;
+}
+
+#define TOP_INTERVAL		2000	/* milliseconds, as perf top has it */
+#define PROMETHEUS_INTERVAL	15000	/* how often Prometheus reads, usually */
+
+/* Set what perfex top does unless options say something else. */
+static int choose_top(struct options *o, struct error *e)
+{
+	if (*o->command)
+		return fail_usage(e, "perfex top runs no command (perfex -- top runs the program of that name)");
+	if (o->style != STYLE_TEXT || o->prometheus || o->repeat || o->runs_auto || o->sampling)
+		return fail_usage(e, "perfex top cannot be combined with -j, -x, -r, --runs, --sample or --prometheus");
+	if (!o->cpu_list)
+		o->all_cpus = true;
+	if (!o->split)
+		o->split = SPLIT_CPU;
+	if (!o->interval)
+		o->interval = TOP_INTERVAL;
+	return 0;
+}
+
+static int choose_prometheus(struct options *o, struct error *e)
+{
+	if (!options_cpus(o))
+		return fail_usage(e, "--prometheus is for -a and -C");
+	if (o->style != STYLE_TEXT || o->output || o->log_fd >= 0 || o->repeat || o->runs_auto)
+		return fail_usage(e, "--prometheus prints to its file, and cannot be combined with -j, -x, -o, --log-fd, -r or --runs");
+	if (!o->split)
+		o->split = SPLIT_CPU;
+	if (!o->interval)
+		o->interval = PROMETHEUS_INTERVAL;
 	return 0;
 }
 
@@ -438,7 +483,8 @@ static int choose_split(struct options *o, enum split split, struct error *e)
 enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
 	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST, OPT_APPEND, OPT_LOG_FD,
 	OPT_SORT, OPT_CHILDREN, OPT_CALLERS, OPT_CALLEES, OPT_COMM, OPT_EXPORT, OPT_MAX_STACK,
-	OPT_ANNOTATE, OPT_SYMFS, OPT_PER_CORE, OPT_PER_SOCKET, OPT_PER_KIND };
+	OPT_ANNOTATE, OPT_SYMFS, OPT_PER_CORE, OPT_PER_SOCKET, OPT_PER_KIND,
+	OPT_PROMETHEUS };
 
 int options_parse(int argc, char **argv, struct options *o, struct error *e)
 {
@@ -453,6 +499,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		{ "per-core", no_argument, NULL, OPT_PER_CORE },
 		{ "per-socket", no_argument, NULL, OPT_PER_SOCKET },
 		{ "per-kind", no_argument, NULL, OPT_PER_KIND },
+		{ "prometheus", required_argument, NULL, OPT_PROMETHEUS },
 		{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 		{ "kind", required_argument, NULL, OPT_KIND },
 		{ "no-inherit", no_argument, NULL, OPT_NO_INHERIT },
@@ -492,8 +539,11 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 	int c;
 
 	/* '+': stop at the command.  ':': perfex prints the messages. */
-	while ((c = getopt_long(argc, argv, "+:e:p:t:C:o:r:I:x:g::F:" LETTERS, longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:e:p:t:C:o:r:I:x:g::F:" LETTERS, longs, NULL)) != -1 ||
+	       take_top(o, argv)) {
 		switch (c) {
+		case -1:
+			break;
 		case 'e':
 			if (o->nrspecs == MAX_SPECS)
 				return fail_usage(e, "too many -e options");
@@ -525,6 +575,9 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		case OPT_PER_KIND:
 			if (choose_split(o, SPLIT_KIND, e))
 				return -1;
+			break;
+		case OPT_PROMETHEUS:
+			o->prometheus = optarg;
 			break;
 		case OPT_TIMEOUT:
 			if (parse_timeout(&o->timeout, optarg, e))
@@ -676,5 +729,9 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 	}
 	if (o->list)
 		take_list_options(o);
+	if (o->top && choose_top(o, e))
+		return -1;
+	if (o->prometheus && choose_prometheus(o, e))
+		return -1;
 	return check_options(o, e);
 }

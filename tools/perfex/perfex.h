@@ -558,6 +558,8 @@ struct options {
 	bool all_cpus;			/* -a */
 	const char *cpu_list;		/* of -C; NULL: none */
 	enum split split;
+	bool top;
+	const char *prometheus;		/* a file; NULL: none */
 	double timeout;
 	enum style style;
 	const char *separator;

@@ -6,6 +6,7 @@
 #include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <pty.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,35 @@ static inline int finish(pid_t pid)
 
 #define ARGV(...)	((char *[]){ "perfex", __VA_ARGS__, NULL })
 #define perfex(...)	finish(start(ARGV(__VA_ARGS__)))
+
+/* As perfex(), on a terminal; `out` has both standard output and standard error. */
+static inline int perfex_on_terminal(char **argv)
+{
+	int argc = 0, master, slave;
+	size_t len = 0;
+	ssize_t n;
+	pid_t pid;
+
+	while (argv[argc])
+		argc++;
+	ck_assert_int_eq(openpty(&master, &slave, NULL, NULL, NULL), 0);
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		dup2(slave, STDOUT_FILENO);
+		dup2(slave, STDERR_FILENO);
+		close(slave);
+		close(master);
+		exit(perfex_main(argc, argv));
+	}
+	close(slave);
+	/* EIO: the other end is closed. */
+	while ((n = read(master, out + len, sizeof(out) - 1 - len)) > 0)
+		len += (size_t)n;
+	out[len] = '\0';
+	close(master);
+	return wait_for(pid);
+}
 
 static inline void has(const char *text, const char *what)
 {

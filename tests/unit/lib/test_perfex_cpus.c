@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "perfex-command.h"
@@ -227,6 +228,176 @@ START_TEST(command_cannot_run)
 }
 END_TEST
 
+/* ---- perfex top ---------------------------------------------------------------------- */
+
+START_TEST(top_in_a_pipe)
+{
+	ck_assert_int_eq(perfex("top", "-I", "20", "-e", "instructions:u,cycles:u", "--timeout=0.05"), 0);
+	ck_assert_str_eq(err, "");
+	ck_assert_msg(!strncmp(out,
+		"      time                instructions:u        cycles:u\n"
+		"     0.020  CPU0                    1000            1001\n"
+		"     0.020  CPU1                    2000            2001\n"
+		"     0.020  CPU2                    3000            3001\n"
+		"     0.020  CPU3                    4000            4001\n"
+		"     0.020  all                    10000           10004\n", 56 + 5 * 56), "%s", out);
+	has(out, "\n     0.040  CPU0                    1000            1001\n");
+	ck_assert_ptr_null(strchr(out, '\033'));
+	/* Options before it, parts, CPUs, and a file. */
+	ck_assert_int_eq(perfex("-C", "2,3", "top", "--per-socket", "-I20", "--timeout=0.03", "-o", (char *)in_dir("file")), 0);
+	ck_assert_str_eq(out, "");
+	slurp("file", out, sizeof(out));
+	has(out, "      time                  instructions          cycles        branches   branch-misses\n"
+		 "     0.020  S1                      7000            7002            7004            7006\n");
+	has_not(out, "S0");
+}
+END_TEST
+
+static int top_on_terminal(void)
+{
+	setenv("TERM", "xterm", 1);
+	unsetenv("NO_COLOR");
+	return perfex_on_terminal(ARGV("top", "-I", "20", "-e", "cycles:u", "--timeout=0.05"));
+}
+
+START_TEST(top_on_a_terminal)
+{
+	unsigned int i;
+
+	ck_assert_int_eq(top_on_terminal(), 0);
+	ck_assert_msg(!strncmp(out, "\033[2J\033[H", 7), "%s", out);
+	has(out, "\033[H\033[1m                    cycles:u\033[m  0.0 s\033[K\r\n"
+		 "CPU0                   1,000\033[K\r\n");
+	has(out, "\033[1mall                   10,000\033[m\033[K\r\n\033[J");
+	/* The second table is over the first. */
+	ck_assert_ptr_nonnull(strstr(strstr(out, "\033[J") + 1, "\033[H"));
+	ck_assert_ptr_null(strstr(out + 4, "\033[2J"));
+	/* More CPUs than a terminal of 24 lines has room for. */
+	fake.cpus[0] = 0xffffffff;
+	ck_assert_int_eq(top_on_terminal(), 0);
+	has(out, "\nCPU19 ");
+	has_not(out, "\nCPU20 ");
+	has(out, "and 12 more\033[K\r\n");
+	for (i = 0; i < 4; i++) {
+		setenv("TERM", i & 1 ? "dumb" : "xterm", 1);
+		setenv("NO_COLOR", i & 2 ? "1" : "", 1);
+		ck_assert_int_eq(perfex_on_terminal(ARGV("top", "-I", "20", "-e", "cycles:u", "--timeout=0.03")), 0);
+		ck_assert_int_eq(!strstr(out, "\033["), i & 1);
+		ck_assert_int_eq(!strstr(out, "\033[1m"), i != 0);
+	}
+}
+END_TEST
+
+/* ---- for Prometheus ------------------------------------------------------------------- */
+
+START_TEST(prometheus)
+{
+	char *file = strdup(in_dir("perfex.prom")), option[100], text[4096];
+	const struct dirent *entry;
+	unsigned int n = 0;
+	DIR *d;
+
+	snprintf(option, sizeof(option), "--prometheus=%s", file);
+	ck_assert_int_eq(perfex("-C", "0,2", option, "-I", "100000", "-e", "instructions:u,cycles", "sh", "-c", "exit 3"), 3);
+	ck_assert_str_eq(err, "");
+	slurp("perfex.prom", text, sizeof(text));
+	ck_assert_str_eq(text,
+		"# HELP perfex_events_total Events of the processor since perfex was started.\n"
+		"# TYPE perfex_events_total counter\n"
+		"perfex_events_total{cpu=\"0\",event=\"instructions:u\"} 1000\n"
+		"perfex_events_total{cpu=\"0\",event=\"cycles\"} 1001\n"
+		"perfex_events_total{cpu=\"2\",event=\"instructions:u\"} 3000\n"
+		"perfex_events_total{cpu=\"2\",event=\"cycles\"} 3001\n"
+		"# HELP perfex_counted_seconds_total Time of these CPUs, with that of their sleep.\n"
+		"# TYPE perfex_counted_seconds_total counter\n"
+		"perfex_counted_seconds_total{cpu=\"0\"} 0.001000000\n"
+		"perfex_counted_seconds_total{cpu=\"2\"} 0.001000000\n");
+	ck_assert_int_eq(perfex("-a", "--per-socket", option, "-e", "cycles", "true"), 0);
+	slurp("perfex.prom", text, sizeof(text));
+	has(text, "\nperfex_events_total{socket=\"0\",event=\"cycles\"} 3000\n"
+		  "perfex_events_total{socket=\"1\",event=\"cycles\"} 7000\n");
+	/* An offline CPU has no counts.  Kinds and cores have names. */
+	fake.offline = 0xe;
+	fake.nrkinds = 2;
+	ck_assert_int_eq(perfex("-a", option, "-e", "cycles", "true"), 0);
+	slurp("perfex.prom", text, sizeof(text));
+	has_not(text, "cpu=\"1\"");
+	ck_assert_int_eq(perfex("-a", "--per-kind", option, "-e", "cycles", "true"), 0);
+	slurp("perfex.prom", text, sizeof(text));
+	has(text, "{kind=\"core\",event=\"cycles\"} 1000\n");
+	/* No other file is left, but out and err. */
+	d = opendir(dir);
+	while ((entry = readdir(d)))
+		n += *entry->d_name != '.';
+	closedir(d);
+	ck_assert_uint_eq(n, 3);
+	free(file);
+}
+END_TEST
+
+/* A reader finds a complete file at any time, and its counts only grow. */
+START_TEST(prometheus_is_never_incomplete)
+{
+	char option[100], text[4096];
+	unsigned long last = 0, now;
+	unsigned int changes = 0;
+	const char *count;
+	pid_t pid;
+
+	snprintf(option, sizeof(option), "--prometheus=%s", in_dir("perfex.prom"));
+	pid = start(ARGV("-a", option, "-I", "1", "-e", "cycles:u"));
+	while (changes < 20) {
+		slurp("perfex.prom", text, sizeof(text));
+		count = strstr(text, "perfex_events_total{cpu=\"0\"");
+		/* There is no file yet, or one without counts. */
+		if (!count) {
+			ck_assert_uint_eq(changes, 0);
+			continue;
+		}
+		ck_assert_msg(strstr(text, "perfex_counted_seconds_total{cpu=\"3\"} ") &&
+			      text[strlen(text) - 1] == '\n', "%s", text);
+		now = strtoul(strstr(count, "} ") + 2, NULL, 10);
+		ck_assert_uint_ge(now, last);
+		changes += now > last;
+		last = now;
+	}
+	kill(pid, SIGTERM);
+	ck_assert_int_eq(finish(pid), 0);
+	ck_assert_str_eq(err, "");
+}
+END_TEST
+
+START_TEST(prometheus_errors)
+{
+	char option[100], long_name[300], command[200];
+
+	ck_assert_int_eq(perfex("-a", "--prometheus=/nonexistent/x.prom", "-e", "cycles", "true"), 125);
+	is_message("cannot write '/nonexistent/x.prom': No such file or directory");
+	ck_assert_uint_eq(fake_seen->controls, 0);
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = '\0';
+	ck_assert_int_eq(perfex("-a", "--prometheus", long_name, "-e", "cycles", "true"), 125);
+	has(err, "File name too long");
+	/* A directory cannot be replaced.  Nothing is left of the new file. */
+	snprintf(option, sizeof(option), "--prometheus=%s", dir);
+	ck_assert_int_eq(perfex("-a", option, "-e", "cycles", "true"), 125);
+	is_message("Is a directory");
+	/* It becomes impossible: this is said once, and in the status. */
+	snprintf(option, sizeof(option), "--prometheus=%s", in_dir("sub/x.prom"));
+	snprintf(command, sizeof(command), "sleep 0.1; rm -r %s; sleep 0.1; exit 3", in_dir("sub"));
+	ck_assert_int_eq(mkdir(in_dir("sub"), 0755), 0);
+	ck_assert_int_eq(perfex("-a", option, "-I", "10", "-e", "cycles", "sh", "-c", command), 125);
+	ck_assert_ptr_eq(strstr(strstr(err, "No such file or directory\n") + 1, "No such file"), NULL);
+	has(err, "\nperfex: the last counts are not in '");
+	/* It becomes possible again. */
+	snprintf(command, sizeof(command), "rm -r %s; sleep 0.1; mkdir %s", in_dir("sub"), in_dir("sub"));
+	ck_assert_int_eq(mkdir(in_dir("sub"), 0755), 0);
+	ck_assert_int_eq(perfex("-a", option, "-I", "10", "-e", "cycles", "sh", "-c", command), 0);
+	ck_assert_int_eq(unlink(in_dir("sub/x.prom")), 0);
+	ck_assert_int_eq(rmdir(in_dir("sub")), 0);
+}
+END_TEST
+
 /* ---- CPUs that cannot be counted ----------------------------------------------------- */
 
 START_TEST(bad_lists)
@@ -334,6 +505,16 @@ static const struct {
 	{ { "perfex", "-a", "--per-core", "--per-cpu", "true" }, "one of --per-cpu, --per-core, --per-socket and --per-kind at a time" },
 	{ { "perfex", "-a", "-r2", "-I5", "true" }, "-I goes neither with -r nor" },
 	{ { "perfex", "--timeout=1", "true" }, "--timeout is for -p, -t, -a and -C" },
+	{ { "perfex", "top", "ls" }, "perfex top runs no command (perfex -- top runs the program of that name)" },
+	{ { "perfex", "top", "-j" }, "perfex top cannot be combined with -j" },
+	{ { "perfex", "-r2", "top" }, "perfex top cannot be combined with" },
+	{ { "perfex", "top", "--prometheus=x" }, "perfex top cannot be combined with" },
+	{ { "perfex", "top", "-p", "1" }, "cannot be combined with -p" },
+	{ { "perfex", "top", "top" }, "perfex top runs no command" },
+	{ { "perfex", "--prometheus=x", "true" }, "--prometheus is for -a and -C" },
+	{ { "perfex", "-a", "--prometheus=x", "-j", "true" }, "--prometheus prints to its file" },
+	{ { "perfex", "-a", "--prometheus=x", "-o", "/dev/null", "true" }, "--prometheus prints to its file" },
+	{ { "perfex", "-a", "--prometheus=x", "-r2", "true" }, "--prometheus prints to its file" },
 	{ { "perfex", "-C" }, "option -C needs an argument" },
 	{ { "perfex", "-aG", "x" }, "there is no -G, as perfex counts threads or CPUs" },
 	{ { "perfex", "-a", "-e", "cs", "true" }, "'cs' is counted for threads, and not for CPUs" },
@@ -362,6 +543,11 @@ static Suite *suite(void)
 	tcase_add_test(t, kinds);
 	tcase_add_test(t, intervals);
 	tcase_add_test(t, several_runs);
+	tcase_add_test(t, top_in_a_pipe);
+	tcase_add_test(t, top_on_a_terminal);
+	tcase_add_test(t, prometheus);
+	tcase_add_test(t, prometheus_is_never_incomplete);
+	tcase_add_test(t, prometheus_errors);
 	tcase_add_test(t, until_signal);
 	tcase_add_test(t, signal_passed_on);
 	tcase_add_test(t, command_signals);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <pty.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -477,35 +476,6 @@ START_TEST(interval_output)
 }
 END_TEST
 
-/* As perfex(), on a terminal; `out` has both standard output and standard error. */
-static int perfex_on_terminal(char **argv)
-{
-	int argc = 0, master, slave;
-	size_t len = 0;
-	ssize_t n;
-	pid_t pid;
-
-	while (argv[argc])
-		argc++;
-	ck_assert_int_eq(openpty(&master, &slave, NULL, NULL, NULL), 0);
-	fflush(NULL);
-	pid = fork();
-	if (!pid) {
-		dup2(slave, STDOUT_FILENO);
-		dup2(slave, STDERR_FILENO);
-		close(slave);
-		close(master);
-		exit(perfex_main(argc, argv));
-	}
-	close(slave);
-	/* EIO: the other end is closed. */
-	while ((n = read(master, out + len, sizeof(out) - 1 - len)) > 0)
-		len += (size_t)n;
-	out[len] = '\0';
-	close(master);
-	return wait_for(pid);
-}
-
 /* Output has colours on a terminal, but not in a pipe, or if the environment forbids them. */
 START_TEST(colours_on_a_terminal)
 {
@@ -796,8 +766,6 @@ START_TEST(subcommands_of_perf)
 	ck_assert_str_eq(out, "");
 	ck_assert_int_eq(perfex("-e", "cycles", "record", "ls", "-l"), 125);
 	is_message("perfex --sample -o FILE COMMAND takes samples; perfex -- record ... runs");
-	ck_assert_int_eq(perfex("top"), 125);
-	is_message("perfex -p PID -I 1000 counts a process in intervals; perfex -- top runs the program");
 	ck_assert_int_eq(perfex("report"), 125);
 	is_message("--report=FILE");
 	ck_assert_int_eq(perfex("-p", "1", "stat", "ls"), 125);

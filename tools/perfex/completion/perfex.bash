@@ -53,7 +53,7 @@ _perfex_value()
         compopt -o nospace
         _perfex_last "$("$perfex" --self-test=help 2> /dev/null | cut -d ' ' -f 1)"
         ;;
-    -o|--output|--report)
+    -o|--output|--report|--prometheus)
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -P "$prefix" -f -- "$value")
         ;;
@@ -65,7 +65,7 @@ _perfex()
     local perfex=$1 cur value prefix='' option='' word i skip actual
     local -a words=()
     # Options that take the next word as their argument.
-    local with_argument='^(-[A-Za-z]*[eptorIxFC]|--(event|freq|pid|tid|cpu|timeout|kind|repeat|runs|interval|interval-print|field-separator|max-stack|report|sort|comm|export|annotate|symfs|output|log-fd))$'
+    local with_argument='^(-[A-Za-z]*[eptorIxFC]|--(event|freq|pid|tid|cpu|prometheus|timeout|kind|repeat|runs|interval|interval-print|field-separator|max-stack|report|sort|comm|export|annotate|symfs|output|log-fd))$'
 
     COMPREPLY=()
     # Bash splits words at "=" and ":", which events have.  These words are whole.
@@ -82,6 +82,7 @@ _perfex()
         elif [[ $word != -* || $word == -- ]]; then
             # the command, or words of perfex list
             [[ $word != list ]] || return 0
+            [[ $word != top ]] || continue
             [[ $word != -- ]] || i=$((i + 1))
             if declare -F _command_offset > /dev/null; then
                 _command_offset "$i"
@@ -105,13 +106,13 @@ _perfex()
         _perfex_value "${cur%%=*}"
     elif [[ $cur == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "-e -p -t -a -C -g -F -r -I -x -j -o -i -v -h -V
-            --event= --pid= --tid= --all-cpus --cpu= --per-cpu --per-core --per-socket --per-kind --timeout= --kind= --no-inherit --sample= --freq= --call-graph --max-stack= --report= --sort= --children --callers --callees
+            --event= --pid= --tid= --all-cpus --cpu= --per-cpu --per-core --per-socket --per-kind --prometheus= --timeout= --kind= --no-inherit --sample= --freq= --call-graph --max-stack= --report= --sort= --children --callers --callees
             --comm= --export= --annotate= --symfs=
             --repeat= --runs= --interval= --field-separator= --json --per-thread --output= --append --log-fd=
             --info --self-test --verbose --help --version" -- "$cur")
         [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace
     else
-        mapfile -t COMPREPLY < <(compgen -c -W list -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -c -W "list top" -- "$cur")
     fi
 
     # Bash replaces only what follows the last "=" or ":".

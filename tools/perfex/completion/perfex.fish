@@ -20,14 +20,14 @@ function __perfex_command
             case --
                 set -e tokens[1]
                 break
-            case --event --pid --tid --cpu --timeout --kind --repeat --runs --interval \
+            case --event --pid --tid --cpu --prometheus --timeout --kind --repeat --runs --interval \
                     --interval-print --field-separator --freq --max-stack --report --sort --comm --export --annotate --symfs \
                     --output --log-fd
                 set -e tokens[1]
             case '--*'
             case '-*e' '-*p' '-*t' '-*o' '-*r' '-*I' '-*x' '-*F' '-*C'
                 set -e tokens[1]
-            case '-*'
+            case '-*' top
             case '*'
                 break
         end
@@ -54,6 +54,7 @@ complete -c perfex -f
 complete -c perfex -n __perfex_has_command -a '(__perfex_complete_command)'
 complete -c perfex -n 'not __perfex_has_command' -a '(__fish_complete_command)'
 complete -c perfex -n 'not __perfex_has_command' -a list -d 'Show the events of this processor'
+complete -c perfex -n 'not __perfex_has_command' -a top -d 'Show the counts of CPUs again and again'
 
 set -l c complete -c perfex -n 'not __perfex_has_command'
 $c -s e -l event -x -d 'Count these events' -a '(__fish_append , (__perfex_events))'
@@ -65,6 +66,7 @@ $c -l per-cpu -d 'With -a and -C, print the counts of each CPU'
 $c -l per-core -d 'With -a and -C, print the counts of each core'
 $c -l per-socket -d 'With -a and -C, print the counts of each socket'
 $c -l per-kind -d 'With -a and -C, print the counts of each kind of CPUs'
+$c -l prometheus -r -F -d 'Write the counts of CPUs to this file, for Prometheus'
 $c -l timeout -x -d 'With -p, -t, -a and -C, count this long'
 $c -l kind -x -d 'Count on CPUs of this kind' -a 'core atom'
 $c -l no-inherit -d 'Do not count threads and processes that are started'

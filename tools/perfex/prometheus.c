@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The counts of CPUs in Prometheus's text format, for the textfile collector of its node
+ * exporter.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cpus.h"
+
+/* A label's value: a backslash, a quote and a line feed are escaped. */
+static void print_value(FILE *f, const char *text)
+{
+	for (; *text; text++)
+		if (*text == '\n')
+			fputs("\\n", f);
+		else
+			fprintf(f, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+}
+
+/* The names of CPUs and sockets are numbers, as those of the node exporter are. */
+static const char *part_value(const struct part *part)
+{
+	if (!strcmp(part->field, "cpu"))
+		return part->label + strlen("CPU");
+	if (!strcmp(part->field, "socket") && *part->label == 'S')
+		return part->label + strlen("S");
+	return part->label;
+}
+
+static void print_part(FILE *f, const struct part *part)
+{
+	fprintf(f, "%s=\"", part->field);
+	print_value(f, part_value(part));
+	fputc('"', f);
+}
+
+static void print_events(FILE *f, const struct printing *p, const struct part *parts)
+{
+	unsigned int i, k;
+
+	fputs("# HELP perfex_events_total Events of the processor since perfex was started.\n"
+	      "# TYPE perfex_events_total counter\n", f);
+	for (k = 0; parts && k < p->nrparts; k++) {
+		for (i = 0; parts[k].nrcpus && i < p->events->nr; i++) {
+			fputs("perfex_events_total{", f);
+			print_part(f, &parts[k]);
+			fputs(",event=\"", f);
+			print_value(f, p->events->ev[i].name);
+			fprintf(f, "\"} %" PRIu64 "\n", event_count(p->events, &parts[k].sums, i));
+		}
+	}
+}
+
+static void print_seconds(FILE *f, const struct printing *p, const struct part *parts)
+{
+	unsigned int k;
+
+	if (!p->info->tsc_khz)
+		return;
+	fputs("# HELP perfex_counted_seconds_total Time of these CPUs, with that of their sleep.\n"
+	      "# TYPE perfex_counted_seconds_total counter\n", f);
+	for (k = 0; parts && k < p->nrparts; k++) {
+		if (!parts[k].nrcpus)
+			continue;
+		fputs("perfex_counted_seconds_total{", f);
+		print_part(f, &parts[k]);
+		fprintf(f, "} %.9f\n", (double)parts[k].sums.tsc / (p->info->tsc_khz * 1e3));
+	}
+}
+
+/*
+ * A reader finds the old file or the new one, and no part of it.  The name of the new one
+ * does not end with ".prom" before it is complete, so the collector does not read it.
+ */
+int prometheus_write(const char *file, const struct printing *p, const struct part *parts)
+{
+	char path[PATH_MAX];
+	int fd, err;
+	FILE *f;
+
+	if (snprintf(path, sizeof(path), "%s.%d", file, (int)getpid()) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f)
+		return -errno;
+	print_events(f, p, parts);
+	print_seconds(f, p, parts);
+	err = output_error(f);
+	if (fclose(f) && !err)
+		err = errno;
+	if (!err && rename(path, file))
+		err = errno;
+	if (err)
+		unlink(path);
+	return -err;
+}
