@@ -47,9 +47,13 @@ known_adds()
 perfex -a --prometheus="$tmp/cpus.prom" -I 50 -e instructions:u,cycles & p=$!
 until [ -n "$(instructions)" ]; do sleep 0.1; done 2> /dev/null
 known_adds 10	# once, so that all pages are in memory
-known_adds 10
-short=$added
-known_adds 60
+# Now and then taskset executes 63 instructions more there: such a run is repeated.
+for _ in 1 2 3 4 5; do
+	known_adds 10
+	short=$added
+	known_adds 60
+	[ $((added - short)) != 100000 ] || break
+done
 check "what a program of known length adds" $((added - short)) 100000
 kill $p
 wait $p
