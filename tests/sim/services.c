@@ -819,14 +819,31 @@ static void smpboot_thread(void *arg)
 	sim_kthread_exit();
 }
 
-/* The thread remains until then, as one that is parked does. */
-static void put_thread(unsigned int cpu)
+/*
+ * The kernel has one thread for each CPU, from the first time that it is online.  A caller may
+ * wake an old one that it has seen before.
+ */
+static struct task_struct *old_threads;
+
+static void retire_thread(unsigned int cpu)
 {
 	struct task_struct **store = per_cpu_ptr(smpboot->store, cpu);
 
-	if (*store)
-		put_task_struct(*store);
+	if (*store) {
+		(*store)->next_thread = old_threads;
+		old_threads = *store;
+	}
 	*store = NULL;
+}
+
+static void put_threads(void)
+{
+	struct task_struct *task;
+
+	while ((task = old_threads)) {
+		old_threads = task->next_thread;
+		put_task_struct(task);
+	}
 }
 
 void sim_smpboot_unpark(unsigned int cpu)
@@ -835,7 +852,7 @@ void sim_smpboot_unpark(unsigned int cpu)
 
 	if (!smpboot)
 		return;
-	put_thread(cpu);
+	retire_thread(cpu);
 	store = per_cpu_ptr(smpboot->store, cpu);
 	*store = sim_kthread("vperfctr/N", smpboot_thread, (void *)(unsigned long)cpu, cpu, 1);
 	get_task_struct(*store);
@@ -872,7 +889,8 @@ void smpboot_unregister_percpu_thread(struct smp_hotplug_thread *thread)
 	for_each_online_cpu(cpu)
 		sim_smpboot_park(cpu);
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
-		put_thread(cpu);
+		retire_thread(cpu);
+	put_threads();
 	smpboot = NULL;
 	cpus_read_unlock();
 }
