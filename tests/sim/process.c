@@ -596,9 +596,11 @@ static struct task_struct *fork_task(const char *name, void (*func)(void *), voi
 	task->mm = mm;
 	task->cpus_mask = current->cpus_mask;
 	task->sim->state = SIM_SLEEPS;
+	task->sim->is_new = true;
 	sim_list_task(task);
 	SIM_STEP("the child is in the list of threads");
 	call_fork_probe(task);
+	task->sim->is_new = false;
 	get_task_struct(task);
 	current->sim->forked = task;
 	sim_wake_task(task);

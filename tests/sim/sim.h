@@ -88,6 +88,7 @@ struct sim_task {
 	u64 steps;			/* in all modes */
 	unsigned int received[SIM_NSIG + 1];
 	u32 overflow_mask;		/* of the last signal with SI_PMC_OVF */
+	bool is_new;			/* the fork's probe has not been called */
 	struct task_struct *forked;	/* its fork has not returned: put that at the exit */
 	const void *polls;		/* the queue in which poll() has put it */
 	bool polled;			/* and that has been woken since */

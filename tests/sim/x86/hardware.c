@@ -97,7 +97,10 @@ int reserve_evntsel_nmi(unsigned int msr)
 	return reserve(&reserved_evntsels, msr - 0x186);
 }
 
-/* perf counts from now on, and no process may see that. */
+/*
+ * perf counts from now on, and no process may see that.  The probe takes the right from the
+ * child of a fork before it runs.
+ */
 static void check_no_rights(void)
 {
 	const struct task_struct *task;
@@ -111,7 +114,8 @@ static void check_no_rights(void)
 	}
 
 	for (task = sim_tasks; task; task = task->next_task)
-		sim_require(!task->mm || !task->mm->context.perf_rdpmc_allowed.counter,
+		sim_require(!task->mm || task->sim->is_new ||
+			    !task->mm->context.perf_rdpmc_allowed.counter,
 			    "%s may RDPMC when the counters are released", task->sim->name);
 }
 
