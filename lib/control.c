@@ -34,6 +34,41 @@ int vperfctr_stop(struct vperfctr *v)
 	return vperfctr_control(v, &control);
 }
 
+/* More kinds of CPUs than any module has. */
+#define MAX_KINDS	16
+
+int vperfctr_reset(struct vperfctr *v)
+{
+	struct vperfctr_ctr ctr[MAX_KINDS * VPERFCTR_MAX_CTRS];
+	struct vperfctr_control control = {
+		.size = sizeof(control),
+		.ctr_size = sizeof(ctr[0]),
+		.nrkinds = MAX_KINDS,
+		.ctr = (uintptr_t)ctr,
+	};
+	struct vperfctr_read read = {
+		.nrctrs = VPERFCTR_MAX_CTRS,
+		.control = (uintptr_t)&control,
+	};
+	int err;
+
+	err = vperfctr_read_state(v, &read);
+	if (err)
+		return err;
+	if (!(read.status & VPERFCTR_STATUS_ATTACHED))
+		return -ESRCH;
+	if (!(read.status & VPERFCTR_STATUS_ACTIVE))
+		return -EINVAL;
+	/* READ stored the sizes that the kernel knows. */
+	control.size = sizeof(control);
+	control.ctr_size = sizeof(ctr[0]);
+	control.ctr = (uintptr_t)ctr;
+	control.preserve = 0;
+	if (!(read.status & VPERFCTR_STATUS_ARMED))
+		control.flags &= ~VPERFCTR_CONTROL_START_ON_EXEC;
+	return vperfctr_control(v, &control);
+}
+
 int vperfctr_suspend(struct vperfctr *v)
 {
 	return __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_SUSPEND, NULL);

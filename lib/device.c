@@ -112,6 +112,16 @@ void __vperfctr_device_put(int dev)
 
 /* ---- information and masks --------------------------------------------------- */
 
+unsigned int vperfctr_version(void)
+{
+	return VPERFCTR_VERSION_NUMBER;
+}
+
+const char *vperfctr_version_text(void)
+{
+	return VPERFCTR_VERSION;
+}
+
 int vperfctr_info(struct vperfctr_info *info, unsigned int kind)
 {
 	int dev, err;

@@ -83,8 +83,12 @@
 #pragma GCC diagnostic pop
 #endif
 
-/* The version of this header and of its library. */
+/* The version of this header and of its library; the same as a number to compare with. */
 #define VPERFCTR_VERSION	"0.1.0"
+#define VPERFCTR_VERSION_NUMBER	VPERFCTR_MAKE_VERSION(0, 1, 0)
+
+/* For #if VPERFCTR_VERSION_NUMBER >= VPERFCTR_MAKE_VERSION(1, 2, 0). */
+#define VPERFCTR_MAKE_VERSION(major, minor, patch)	((major) << 16 | (minor) << 8 | (patch))
 
 /* Unit tests replace the instructions with a model of the registers. */
 #if defined(VPERFCTR_ARCH_HEADER)
@@ -148,6 +152,26 @@ int vperfctr_info(struct vperfctr_info *info, unsigned int kind);
 int vperfctr_cpus(struct vperfctr_cpu_mask **mask);
 int vperfctr_cpus_forbidden(struct vperfctr_cpu_mask **mask);
 int vperfctr_kind_cpus(unsigned int kind, struct vperfctr_cpu_mask **mask);
+
+/*
+ * Return the version of the library that the program runs with, as a number and as text.
+ * VPERFCTR_VERSION_NUMBER and VPERFCTR_VERSION are those that it was compiled with.
+ */
+unsigned int vperfctr_version(void);
+const char *vperfctr_version_text(void);
+
+/*
+ * Convert ticks of the TSC, such as vperfctr_read_tsc() returns, to nanoseconds.  The result
+ * is rounded down, and is 0 if the TSC's rate is not known (info->tsc_khz is 0).  It is exact
+ * for times up to 584 years.
+ */
+VPERFCTR_INLINE uint64_t vperfctr_tsc_to_ns(const struct vperfctr_info *info, uint64_t ticks)
+{
+	const uint64_t khz = info->tsc_khz;
+
+	/* ticks * 1000000 would overflow after some hours. */
+	return khz ? ticks / khz * 1000000 + ticks % khz * 1000000 / khz : 0;
+}
 
 /* ---- handles ----------------------------------------------------------- */
 
@@ -417,6 +441,18 @@ int vperfctr_control(struct vperfctr *v, const struct vperfctr_control *control)
  *	-ENOMEM
  */
 int vperfctr_stop(struct vperfctr *v);
+
+/*
+ * Zero all sums, and count on by the same control.  This does what vperfctr_control() does
+ * with the state's control: software counters begin at zero, too, children that were
+ * started before are no longer counted, a pause ends, and periods of i-mode counters begin
+ * anew.  A control that waits for an exec still waits.  The calls that the thread makes
+ * while the library reads and sets the control are not counted.
+ *
+ *	-EINVAL	no control counts anything
+ *	any of vperfctr_control()
+ */
+int vperfctr_reset(struct vperfctr *v);
 
 /*
  * Pause all counting, the TSC's included; continue.  Suspending a suspended state and

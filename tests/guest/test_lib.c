@@ -79,6 +79,38 @@ START_TEST(reads)
 }
 END_TEST
 
+/* Reset, and read at once what has been counted since. */
+static __attribute__((noinline, noclone)) int reset_and_read(struct vperfctr *v, uint64_t *pmc)
+{
+	int err = vperfctr_reset(v);
+
+	return err ? err : vperfctr_read(v, NULL, pmc, 2);
+}
+
+/* A reset lets the same counters begin at zero, each time at the same instruction. */
+START_TEST(resets)
+{
+	struct vperfctr *v = count_self();
+	uint64_t first[2], again[2];
+
+	ck_assert_int_eq(reset_and_read(v, first), 0);
+	ck_assert_int_eq(reset_and_read(v, first), 0);
+	ck_assert_uint_lt(first[0], 200);
+	loop(100000);
+	ck_assert_int_eq(reset_and_read(v, again), 0);
+	ck_assert_uint_eq(again[0], first[0]);
+	ck_assert_uint_eq(again[1], first[1]);
+	ck_assert_int_eq(vperfctr_suspend(v), 0);
+	ck_assert_int_eq(reset_and_read(v, again), 0);
+	ck_assert_uint_eq(again[0], first[0]);
+	ck_assert_int_eq(vperfctr_stop(v), 0);
+	ck_assert_int_eq(vperfctr_reset(v), -EINVAL);
+	ck_assert_int_eq(vperfctr_unlink(v), 0);
+	ck_assert_int_eq(vperfctr_reset(v), -ESRCH);
+	vperfctr_close(v);
+}
+END_TEST
+
 /* A handle without a page reads by system calls, and counts are exact as well. */
 START_TEST(reads_without_page)
 {
@@ -541,6 +573,7 @@ int main(void)
 	tcase_set_timeout(tcase, 50);
 	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, reads);
+	tcase_add_test(tcase, resets);
 	tcase_add_test(tcase, reads_without_page);
 	tcase_add_test(tcase, threads);
 	if (info.nrkinds < 2) {	/* Debian 12's libpfm4 does not know these */

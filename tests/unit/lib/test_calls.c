@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -129,6 +130,38 @@ START_TEST(abi_of_page)
 	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), -EPROTONOSUPPORT);
 	ck_assert_ptr_null(v);
 	ck_assert_int_eq(fake.state_fd, -1);
+}
+END_TEST
+
+/* The library that runs is the one that this was compiled with. */
+START_TEST(versions)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%u.%u.%u", vperfctr_version() >> 16,
+		 vperfctr_version() >> 8 & 0xff, vperfctr_version() & 0xff);
+	ck_assert_str_eq(text, VPERFCTR_VERSION);
+	ck_assert_str_eq(vperfctr_version_text(), VPERFCTR_VERSION);
+	ck_assert_uint_eq(vperfctr_version(), VPERFCTR_VERSION_NUMBER);
+	ck_assert_uint_lt(VPERFCTR_MAKE_VERSION(0, 9, 255), VPERFCTR_MAKE_VERSION(0, 10, 0));
+}
+END_TEST
+
+START_TEST(nanoseconds)
+{
+	struct vperfctr_info i = { .tsc_khz = 2100000 };
+
+	ck_assert_uint_eq(vperfctr_tsc_to_ns(&i, 0), 0);
+	ck_assert_uint_eq(vperfctr_tsc_to_ns(&i, 21), 10);
+	/* Rounded down. */
+	ck_assert_uint_eq(vperfctr_tsc_to_ns(&i, 20), 9);
+	/* A year, which a plain product cannot hold. */
+	ck_assert_uint_eq(vperfctr_tsc_to_ns(&i, UINT64_C(31536000) * 2100000000 + 2100),
+			  UINT64_C(31536000) * 1000000000 + 1000);
+	i.tsc_khz = UINT32_MAX;
+	ck_assert_uint_eq(vperfctr_tsc_to_ns(&i, UINT64_MAX), UINT64_C(4294967297000000));
+	i.tsc_khz = 0;
+	ck_assert_uint_eq(vperfctr_tsc_to_ns(&i, 1000), 0);
 }
 END_TEST
 
@@ -346,6 +379,65 @@ START_TEST(open_with_control)
 	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
 	ck_assert_uint_eq(fake_seen->controls, 1);
 	ck_assert_uint_eq(fake_seen->ctr[0].evntsel, 0x4100c0);
+	vperfctr_close(v);
+}
+END_TEST
+
+/* The control that is set again is the state's, but starts at once and preserves nothing. */
+START_TEST(reset)
+{
+	struct vperfctr_ctr ctr[4], more[2];
+	struct vperfctr_control control;
+	struct vperfctr *v;
+	uint64_t value;
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	ck_assert_int_eq(vperfctr_reset(v), -EINVAL);
+	fake.nrkinds = 2;
+	vperfctr_control_init(&control, ctr);
+	vperfctr_control_add(&control, FAKE_MAP_BASE, 0x4100c0);
+	vperfctr_control_add(&control, FAKE_MAP_BASE + 1, 0x4101c7);
+	memset(more, 0, sizeof(more));
+	more[0].map = FAKE_MAP_BASE;
+	more[0].evntsel = 0x4102c0;
+	more[1].map = FAKE_MAP_BASE + 1;
+	more[1].evntsel = 0x4103c7;
+	more[1].aux = 5;
+	vperfctr_control_add_kind(&control, more);
+	vperfctr_control_add_soft(&control, VPERFCTR_SOFT_MIGRATIONS);
+	control.preserve = 1;
+	control.flags = VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT;
+	ck_assert_int_eq(vperfctr_control(v, &control), 0);
+	memset(fake_seen->ctr, 0, sizeof(fake_seen->ctr));
+
+	/* It has started. */
+	ck_assert_int_eq(vperfctr_read_pmc(v, 1, &value), 0);
+	ck_assert_uint_eq(value, 1000001);
+	ck_assert_int_eq(vperfctr_reset(v), 0);
+	ck_assert_uint_eq(fake_seen->control_flags, VPERFCTR_CONTROL_INHERIT);
+	ck_assert_uint_eq(fake_seen->control.preserve, 0);
+	ck_assert_uint_eq(fake_seen->control.soft, VPERFCTR_SOFT_MIGRATIONS);
+	ck_assert_uint_eq(fake_seen->control.tsc_on, 1);
+	ck_assert_uint_eq(fake_seen->control.kind, VPERFCTR_ANY_KIND);
+	ck_assert_mem_eq(fake_seen->ctr, ctr, sizeof(ctr));
+	ck_assert_int_eq(vperfctr_read_pmc(v, 1, &value), 0);
+	ck_assert_uint_eq(value, 0);
+
+	/* It has not. */
+	ck_assert_int_eq(vperfctr_control(v, &control), 0);
+	fake.status = VPERFCTR_STATUS_ARMED;
+	ck_assert_int_eq(vperfctr_reset(v), 0);
+	ck_assert_uint_eq(fake_seen->control_flags, control.flags);
+	fake.status = 0;
+
+	fake.fail[FAKE_READ] = ENOMEM;
+	ck_assert_int_eq(vperfctr_reset(v), -ENOMEM);
+	fake.fail[FAKE_READ] = 0;
+	fake.fail[FAKE_CONTROL] = EBUSY;
+	ck_assert_int_eq(vperfctr_reset(v), -EBUSY);
+	fake.fail[FAKE_CONTROL] = 0;
+	ck_assert_int_eq(vperfctr_unlink(v), 0);
+	ck_assert_int_eq(vperfctr_reset(v), -ESRCH);
 	vperfctr_close(v);
 }
 END_TEST
@@ -1192,6 +1284,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, device_fails, 0, sizeof(device_errors) / sizeof(device_errors[0]));
 	tcase_add_test(t, abi);
 	tcase_add_test(t, abi_of_page);
+	tcase_add_test(t, versions);
+	tcase_add_test(t, nanoseconds);
 	tcase_add_test(t, cpus);
 	tcase_add_test(t, open_and_create);
 	tcase_add_test(t, device_kept);
@@ -1215,6 +1309,7 @@ static Suite *suite(void)
 	tcase_add_test(t, ring_goes_round);
 	tcase_add_test(t, open_with_control);
 	tcase_add_test(t, control_narrows_affinity);
+	tcase_add_test(t, reset);
 	tcase_add_test(t, control_for_any_kind);
 	tcase_add_test(t, ring_errors);
 	tcase_add_loop_test(t, registers_and_stack, 0, 16);
