@@ -39,33 +39,6 @@ static int parse_names(struct vperfctr_event *event, const char *names,
 	}
 }
 
-static int explain(int err, struct vperfctr_why *why)
-{
-	char text[128];
-
-	switch (err) {
-	case -ENODEV:
-		return __vperfctr_refuse(why, err,
-					 "there is no /dev/vperfctr: load the module, 'modprobe vperfctr'");
-	case -EACCES:
-	case -EPERM:
-		return __vperfctr_refuse(why, err,
-					 "this user may not open /dev/vperfctr: join the group that owns it");
-	case -EPROTONOSUPPORT:
-		return __vperfctr_refuse(why, err,
-					 "the module vperfctr has another interface version than this library");
-	case -EEXIST:
-		return __vperfctr_refuse(why, err,
-					 "this thread already has counters, which another part of the program opened");
-	case -EBUSY:
-		return __vperfctr_refuse(why, err,
-					 "the counters are busy: perf_event or the NMI watchdog holds them");
-	default:
-		return __vperfctr_refuse(why, err, "cannot count: %s",
-					 strerror_r(-err, text, sizeof(text)));
-	}
-}
-
 /* More kinds than any module has. */
 #define MAX_KINDS	16
 
@@ -141,7 +114,7 @@ int vperfctr_event_control(struct vperfctr_control *control, struct vperfctr_ctr
 	if (nrkinds == -EINVAL)
 		return __vperfctr_refuse(why, nrkinds, "there is no kind %u of CPUs", kind);
 	if (nrkinds < 0)
-		return explain(nrkinds, why);
+		return vperfctr_why(nrkinds, VPERFCTR_WHY_OPEN, NULL, why);
 	vperfctr_event_common(info, (unsigned int)nrkinds);
 	vperfctr_control_init(control, ctr);
 	for (k = 0; k < nrkinds; k++) {
@@ -212,5 +185,5 @@ int vperfctr_event_open(struct vperfctr **v, const char *names, struct vperfctr_
 	if (err)
 		return err;
 	err = vperfctr_open_control(v, &control, VPERFCTR_OPEN_TRANSIENT);
-	return err ? explain(err, why) : 0;
+	return err ? vperfctr_why(err, VPERFCTR_WHY_CONTROL, &control, why) : 0;
 }

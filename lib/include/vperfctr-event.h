@@ -22,8 +22,8 @@
  *	vperfctr_control_add_ctr(&control, &ctr[1]);
  *	vperfctr_control(v, &control);
  *
- * Functions return 0 or a negative error number.  After an error *why has the
- * reason, unless why is NULL.  Any thread may call them at any time.  libpfm4 is
+ * Functions return 0 or a negative error number.  After an error *why (see <vperfctr.h>)
+ * has the reason, unless why is NULL.  Any thread may call them at any time.  libpfm4 is
  * initialized at the first name that is not a generic one.  It reads the environment:
  * LIBPFM_FORCE_PMU is the name of a processor whose events it uses.
  */
@@ -37,11 +37,6 @@ extern "C" {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #endif
-
-/* The reason for an error: one line, without a newline. */
-struct vperfctr_why {
-	char text[1024];
-};
 
 /* modes */
 #define VPERFCTR_MODE_USER	0x01

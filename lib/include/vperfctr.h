@@ -57,8 +57,8 @@
  * vfork no call is allowed.
  *
  * Signals: a signal handler may call any function, also one that it interrupts, with
- * two exceptions.  vperfctr_open*(), vperfctr_close() and vperfctr_*cpus*() use malloc
- * or free.  A region must not be used by both the handler and the code it interrupts.
+ * two exceptions.  vperfctr_open*(), vperfctr_close(), vperfctr_*cpus*() and vperfctr_why()
+ * use malloc or free.  A region must not be used by both the handler and the code it interrupts.
  * On arm64, a handler that stops the counting may interrupt an inline read, which then
  * raises SIGILL: block its signal during reads.
  * vperfctr_iresume() is made for signal handlers.
@@ -122,6 +122,32 @@ struct vperfctr {
 	uintptr_t thread;			/* the owner; 0 without a page */
 	const struct vperfctr_ring_page *ring;	/* or an empty one */
 };
+
+/* ---- reasons --------------------------------------------------------- */
+
+/* The reason for an error: one line, without a newline. */
+struct vperfctr_why {
+	char text[1024];
+};
+
+/* The call that failed. */
+#define VPERFCTR_WHY_OPEN		0 /* vperfctr_info(), _cpus(), _open() and the like */
+#define VPERFCTR_WHY_CONTROL		1 /* vperfctr_control(), _open_control(), _reset() */
+#define VPERFCTR_WHY_OPEN_CPUS		2 /* vperfctr_open_cpus() */
+#define VPERFCTR_WHY_CONTROL_CPUS	3 /* vperfctr_control() of a handle of CPUs */
+#define VPERFCTR_WHY_RING		4 /* vperfctr_ring_open(), _ring_map() */
+
+/*
+ * Explain an error to the user: write to *why, unless why is NULL, what is wrong, and what to
+ * do.  err is what the call returned.  control is the control that a call for one got, or
+ * NULL.  The text names the processes that hold the counters, the group that may open the
+ * device, or the setting that is in the way.  The function reads files in /proc and /etc, so
+ * call it at once, and not in a signal handler.
+ *
+ * Returns err, so a caller can return the function's result.
+ */
+int vperfctr_why(int err, unsigned int call, const struct vperfctr_control *control,
+		 struct vperfctr_why *why);
 
 /* ---- information ---------------------------------------------------- */
 

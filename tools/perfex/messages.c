@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Error messages: the cause and the remedy, in one line. */
 #include <errno.h>
-#include <grp.h>
 #include <stdarg.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "explain.h"
 #include "perfex.h"
+
+#define DEVICE		"/dev/vperfctr"
 
 int fail_with(struct error *e, const char *fmt, ...)
 {
@@ -19,102 +20,82 @@ int fail_with(struct error *e, const char *fmt, ...)
 	return -1;
 }
 
+int read_number(const char *file)
+{
+	FILE *f = fopen(file, "re");
+	int n = 0;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%d", &n) != 1)
+		n = 0;
+	fclose(f);
+	return n;
+}
+
+/* Say what the library says about an error of a call. */
+static int fail_call(struct error *e, int err, unsigned int call,
+		     const struct vperfctr_control *control, const char *proc)
+{
+	struct vperfctr_why why;
+
+	__vperfctr_explain(err, call, control, DEVICE, proc, &why);
+	return fail_with(e, "%s", why.text);
+}
+
 int fail_access(struct error *e, const char *device)
 {
-	const struct group *group = NULL;
-	struct stat st;
+	struct vperfctr_why why;
 
-	if (!stat(device, &st) && st.st_gid && (st.st_mode & 0040))
-		group = getgrgid(st.st_gid);
-	if (!group)
-		return fail_with(e, "only root may open %s: the udev rule of make install gives it to a group",
-				 device);
-	return fail_with(e, "you may not open %s, but the group %s may: 'sudo usermod -aG %s USER' adds you to it; log in again then",
-			 device, group->gr_name, group->gr_name);
+	__vperfctr_explain(-EACCES, VPERFCTR_WHY_OPEN, NULL, device, PROC, &why);
+	return fail_with(e, "%s", why.text);
 }
 
 int fail_device(struct error *e, int err)
 {
-	switch (err) {
-	case -ENODEV:
-		return fail_with(e, "there is no /dev/vperfctr: load the module (sudo modprobe vperfctr)");
-	case -EACCES:
-		return fail_access(e, "/dev/vperfctr");
-	case -EPERM:
-		return fail_with(e, "you may not open /dev/vperfctr here: if this is a container, give it the device");
-	case -EPROTONOSUPPORT:
-		return fail_with(e, "the vperfctr module has another interface version than this perfex (see perfex -i): install the two from the same release, and reload the module");
-	case -EEXIST:
+	if (err == -EEXIST)
 		return fail_with(e, "this perfex is being counted itself, by another perfex or by the program that started it, and a thread has one set of counters: count with one of them, or give the outer perfex --no-inherit");
-	case -EAGAIN:
-		return fail_with(e, "this user has as many counters as allowed: raise the module's parameter max_states_per_user (in /sys/module/vperfctr/parameters)");
-	default:
-		return fail_with(e, "cannot use /dev/vperfctr: %s", strerror(-err));
-	}
-}
-
-static bool uses_aux(const struct vperfctr_control *control)
-{
-	const struct vperfctr_ctr *ctr = (const struct vperfctr_ctr *)(uintptr_t)control->ctr;
-	unsigned int i;
-
-	for (i = 0; i < (control->nractrs + control->nrictrs) *
-			(control->nrkinds ? control->nrkinds : 1); i++)
-		if (ctr[i].aux)
-			return true;
-	return false;
+	return fail_call(e, err, VPERFCTR_WHY_OPEN, NULL, PROC);
 }
 
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,
 		 const char *proc)
 {
-	switch (err) {
-	case -EBUSY:
-		return fail_busy(e, proc);
-	case -EIO:
-		return fail_with(e, "the counters do not work as the processor, or the virtual machine, reports: see vperfctr's line in dmesg");
-	case -EPERM:
-		return fail_kernel_mode(e, NULL);
-	case -EINVAL:
-		if (uses_aux(control))
-			return fail_with(e, "one of the events needs a second register that this processor or virtual machine does not have, or not with that value, or two of them need it with different ones (see perfex -v): leave one of them out");
-		return fail_with(e, "the processor cannot count these events as asked for: check raw codes and event attributes (see perfex -v)");
-	default:
-		return fail_with(e, "cannot set up the counters: %s", strerror(-err));
-	}
+	return fail_call(e, err, VPERFCTR_WHY_CONTROL, control, proc);
 }
 
 int fail_open_cpus(struct error *e, int err)
 {
-	switch (err) {
-	case -EPERM:
+	if (err == -EPERM)
 		return fail_with(e, "counting CPUs shows what all users do, and needs CAP_PERFMON: use sudo, or count a command without -a and -C");
-	case -EOPNOTSUPP:
-		return fail_with(e, "the vperfctr module cannot count CPUs here, as there are no counters, or perf could let programs read them ('isolate=0' when the module is loaded permits that): see perfex -i");
-	case -ENOTTY:
-		return fail_with(e, "the vperfctr module is too old to count CPUs: install that of this perfex");
-	default:
-		return fail_device(e, err);
-	}
+	return fail_call(e, err, VPERFCTR_WHY_OPEN_CPUS, NULL, PROC);
 }
 
 int fail_control_cpus(struct error *e, int err, const struct vperfctr_control *control,
 		      const char *proc)
 {
 	switch (err) {
-	case -EBUSY:
-		return fail_busy_cpus(e, proc);
 	case -EPERM:
 		return fail_open_cpus(e, err);
-	case -EOPNOTSUPP:
-		return fail_with(e, "one of these events is not exact while the hyper-thread sibling of a CPU is online: leave it out, or turn siblings off with 'echo off | sudo tee /sys/devices/system/cpu/smt/control'");
 	case -EUSERS:
 		return fail_with(e, "not all of these CPUs can count this: perfex -i shows those that can, and -C chooses CPUs");
-	case -EACCES:
-		return fail_with(e, "programs may read the counters, as rdpmc is 2 for a PMU in /sys/bus/event_source/devices: 'echo 1 | sudo tee /sys/bus/event_source/devices/cpu/rdpmc' forbids it");
 	default:
-		return fail_control(e, err, control, proc);
+		return fail_call(e, err, VPERFCTR_WHY_CONTROL_CPUS, control, proc);
 	}
+}
+
+int fail_counted_already(struct error *e, pid_t tid, const char *proc)
+{
+	struct __vperfctr_holders h;
+	char names[256];
+
+	__vperfctr_find_holders(&h, proc, VPERFCTR_STATE_LINK, false);
+	__vperfctr_describe_holders(names, sizeof(names), &h);
+	if (!h.nr)
+		return fail_with(e, "thread %d has counters already, by its own program or another perfex: end that first",
+				 (int)tid);
+	return fail_with(e, "thread %d has counters already, and these use vperfctr: %s; end the one that counts it first",
+			 (int)tid, names);
 }
 
 int fail_no_cpu(struct error *e)
@@ -146,16 +127,17 @@ int fail_bind(struct error *e, int err)
 
 int fail_ring(struct error *e, int err)
 {
-	if (err == -E2BIG)
+	switch (err) {
+	case -E2BIG:
 		return fail_with(e, "the vperfctr module is too old for call chains (-g) or a rate (-F): install that of this perfex");
-	/* perfex knows the limits of all else. */
-	if (err == -EINVAL)
+	case -EINVAL:
+		/* perfex knows the limits of all else. */
 		return fail_with(e, "the vperfctr module is too old for stacks in samples (-g dwarf), or for calls in the kernel: install that of this perfex, or use -g fp and sample user mode with ':u'");
-	if (err == -EOPNOTSUPP)
+	case -EOPNOTSUPP:
 		return fail_with(e, "this kernel cannot find its own calls, as its unwinder is UNWINDER_GUESS or missing: sample user mode with ':u', or do without -g");
-	if (err == -EAGAIN)
-		return fail_with(e, "this user has as much memory for samples as allowed: raise the module's parameter max_ring_kb_per_user (in /sys/module/vperfctr/parameters)");
-	return fail_with(e, "cannot make room for samples: %s", strerror(-err));
+	default:
+		return fail_call(e, err, VPERFCTR_WHY_RING, NULL, PROC);
+	}
 }
 
 int fail_kernel_mode(struct error *e, const char *event)

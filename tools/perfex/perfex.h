@@ -57,35 +57,7 @@ int fail_attach_rights(struct error *e, pid_t tid, const char *proc);
 
 #define PROC		"/proc"
 
-/* ---- holders of the counters ----------------------------------------------- */
-
-#define MAX_HOLDERS	3	/* that are named */
-
-struct holder {
-	pid_t pid;
-	char comm[32];
-};
-
-struct holders {
-	unsigned int nr;
-	struct holder holder[MAX_HOLDERS];
-	bool hidden;		/* there are processes that the caller may not look at */
-};
-
-/*
- * The processes that have a descriptor of this link: "anon_inode:[perf_event]".  counting: only
- * descriptors of vperfctr that have counters now.
- */
-void find_holders(struct holders *h, const char *proc, const char *link, bool counting);
-/* "perf (process 12), top (process 34) and 2 more" */
-void describe_holders(char *buf, size_t size, const struct holders *h);
-
-/* Name the holder of the counters, and say how to free them. */
-int fail_busy(struct error *e, const char *proc);
-/* The same for counters of CPUs: threads that have counters can be the reason, too. */
-int fail_busy_cpus(struct error *e, const char *proc);
-
-/* The same of a thread that has vperfctr counters already. */
+/* The thread has vperfctr counters already: name the processes that may have made them. */
 int fail_counted_already(struct error *e, pid_t tid, const char *proc);
 
 /* The number in a file; 0 if there is none. */

@@ -165,6 +165,76 @@ START_TEST(nanoseconds)
 }
 END_TEST
 
+/* Each call's errors have a reason of their own, and others the system's words. */
+static const struct {
+	int err;
+	unsigned int call;
+	const char *text;
+} reasons[] = {
+	{ -ENODEV, VPERFCTR_WHY_OPEN, "sudo modprobe vperfctr" },
+	{ -EACCES, VPERFCTR_WHY_OPEN, "may open /dev/vperfctr" },
+	{ -EPERM, VPERFCTR_WHY_OPEN, "container" },
+	{ -EPROTONOSUPPORT, VPERFCTR_WHY_OPEN, "interface version" },
+	{ -EEXIST, VPERFCTR_WHY_OPEN, "has counters already" },
+	{ -EAGAIN, VPERFCTR_WHY_OPEN, "max_states_per_user" },
+	{ -EMFILE, VPERFCTR_WHY_OPEN, "cannot use /dev/vperfctr: Too many open files" },
+	{ -ENODEV, VPERFCTR_WHY_CONTROL, "sudo modprobe vperfctr" },
+	{ -EPERM, VPERFCTR_WHY_CONTROL, "kernel mode" },
+	{ -EIO, VPERFCTR_WHY_CONTROL, "dmesg" },
+	{ -EINVAL, VPERFCTR_WHY_CONTROL, "check raw codes" },
+	{ -ENOMEM, VPERFCTR_WHY_CONTROL, "cannot set up the counters: Cannot allocate memory" },
+	{ -EPERM, VPERFCTR_WHY_OPEN_CPUS, "CAP_PERFMON" },
+	{ -EOPNOTSUPP, VPERFCTR_WHY_OPEN_CPUS, "isolate=0" },
+	{ -ENOTTY, VPERFCTR_WHY_OPEN_CPUS, "too old to count CPUs" },
+	{ -ENODEV, VPERFCTR_WHY_OPEN_CPUS, "sudo modprobe vperfctr" },
+	{ -EPERM, VPERFCTR_WHY_CONTROL_CPUS, "CAP_PERFMON" },
+	{ -EOPNOTSUPP, VPERFCTR_WHY_CONTROL_CPUS, "hyper-thread" },
+	{ -EUSERS, VPERFCTR_WHY_CONTROL_CPUS, "not all of these CPUs" },
+	{ -EACCES, VPERFCTR_WHY_CONTROL_CPUS, "rdpmc is 2" },
+	{ -EIO, VPERFCTR_WHY_CONTROL_CPUS, "dmesg" },
+	{ -E2BIG, VPERFCTR_WHY_RING, "too old" },
+	{ -EINVAL, VPERFCTR_WHY_RING, "vperfctr_ring_open(3)" },
+	{ -EOPNOTSUPP, VPERFCTR_WHY_RING, "unwinder" },
+	{ -EAGAIN, VPERFCTR_WHY_RING, "max_ring_kb_per_user" },
+	{ -ENOMEM, VPERFCTR_WHY_RING, "cannot make room for samples: Cannot allocate memory" },
+	{ 0, VPERFCTR_WHY_CONTROL, "no error" },
+};
+
+#define NR_REASONS	(sizeof(reasons) / sizeof(reasons[0]))
+
+START_TEST(why)
+{
+	struct vperfctr_why reason;
+
+	memset(&reason, 'x', sizeof(reason));
+	ck_assert_int_eq(vperfctr_why(reasons[_i].err, reasons[_i].call, NULL, &reason),
+			 reasons[_i].err);
+	ck_assert_msg(strstr(reason.text, reasons[_i].text), "%s", reason.text);
+	ck_assert_ptr_null(strchr(reason.text, '\n'));
+	ck_assert_int_eq(vperfctr_why(reasons[_i].err, reasons[_i].call, NULL, NULL),
+			 reasons[_i].err);
+}
+END_TEST
+
+/* Whether a control uses a second register is seen in the tables of all kinds. */
+START_TEST(why_of_control)
+{
+	struct vperfctr_ctr ctr[2] = { { .map = 0 } };
+	struct vperfctr_control control;
+	struct vperfctr_why reason;
+
+	vperfctr_control_init(&control, ctr);
+	vperfctr_control_add(&control, 0, 0x4100c0);
+	vperfctr_control_add_kind(&control, ctr);
+	ck_assert_uint_eq(control.nrkinds, 2);
+	vperfctr_why(-EINVAL, VPERFCTR_WHY_CONTROL, &control, &reason);
+	ck_assert_ptr_null(strstr(reason.text, "second register"));
+	ctr[1].aux = 1;
+	vperfctr_why(-EINVAL, VPERFCTR_WHY_CONTROL, &control, &reason);
+	ck_assert_ptr_nonnull(strstr(reason.text, "second register"));
+}
+END_TEST
+
 START_TEST(cpus)
 {
 	struct vperfctr_cpu_mask *mask;
@@ -1286,6 +1356,8 @@ static Suite *suite(void)
 	tcase_add_test(t, abi_of_page);
 	tcase_add_test(t, versions);
 	tcase_add_test(t, nanoseconds);
+	tcase_add_loop_test(t, why, 0, NR_REASONS);
+	tcase_add_test(t, why_of_control);
 	tcase_add_test(t, cpus);
 	tcase_add_test(t, open_and_create);
 	tcase_add_test(t, device_kept);

@@ -817,7 +817,7 @@ START_TEST(opens)
 	ck_assert_uint_eq(fake_seen->ctr[1].evntsel & 0xffff, 0x01b7);
 	ck_assert_uint_ne(fake_seen->ctr[1].aux, 0);
 	/* A thread has one state. */
-	fake_open_fails(-EEXIST, "instructions:u", "another part of the program");
+	fake_open_fails(-EEXIST, "instructions:u", "another part of this program");
 	vperfctr_close(v);
 }
 END_TEST
@@ -896,10 +896,10 @@ START_TEST(opens_not)
 		const char *why;
 	} fails[] = {
 		{ FAKE_DEVICE, ENOENT, "modprobe vperfctr" },
-		{ FAKE_DEVICE, EACCES, "join the group" },
-		{ FAKE_OPEN, EAGAIN, "cannot count: Resource temporarily unavailable" },
-		{ FAKE_CONTROL, EBUSY, "the counters are busy" },
-		{ FAKE_CONTROL, EIO, "cannot count: Input/output error" },
+		{ FAKE_DEVICE, EACCES, "may open /dev/vperfctr" },
+		{ FAKE_OPEN, EAGAIN, "max_states_per_user" },
+		{ FAKE_CONTROL, EBUSY, "the counters" },
+		{ FAKE_CONTROL, EIO, "see vperfctr's line in dmesg" },
 	};
 	char names[33 * 6], long_name[300];
 	unsigned int i;

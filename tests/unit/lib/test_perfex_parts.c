@@ -623,12 +623,12 @@ START_TEST(busy_counters_process)
 	     "'sudo kill 1234' and start it again afterwards");
 	for (pid = 2000; pid < 2005; pid++)
 		make_holder(pid, "x", "anon_inode:[perf_event]");
-	fail_busy(&error, proc);
+	fail_control(&error, -EBUSY, NULL, proc);
 	ck_assert_ptr_nonnull(strstr(error.text, " and 3 more: wait until"));
 	ck_assert_ptr_null(strchr(error.text, '\n'));
 	remove_proc();
 	/* Without /proc, no holder is known. */
-	fail_busy(&error, proc);
+	fail_control(&error, -EBUSY, NULL, proc);
 	ck_assert_ptr_nonnull(strstr(error.text, "'sudo perfex ...' names it"));
 }
 END_TEST
@@ -691,7 +691,7 @@ START_TEST(busy_counters_hidden_process)
 	if (!pid) {
 		if (!geteuid() && setuid(65534))
 			_exit(2);
-		fail_busy(&error, proc);
+		fail_control(&error, -EBUSY, NULL, proc);
 		_exit(!strstr(error.text, "a process that you may not look at: 'sudo perfex ...' names it"));
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);

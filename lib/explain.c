@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Explain an error: the cause and the remedy, in one line.
+ *
+ * If the counters are busy, name the process that holds them, or the NMI watchdog.
+ * perf_event has no interface that reports the holder.  But each process that holds an
+ * event has a descriptor of it, which the link in /proc/PID/fd names.  Events of the
+ * kernel itself have no descriptor.  The watchdog's sysctl reports its events.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <grp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "explain.h"
+
+static void say(struct vperfctr_why *why, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say(struct vperfctr_why *why, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why->text, sizeof(why->text), fmt, ap);
+	va_end(ap);
+}
+
+/* ---- holders of the counters --------------------------------------------------- */
+
+/* True if a descriptor of this sort counts, with counters: it may only have been opened. */
+static bool has_counters(const char *proc, pid_t pid, const char *fd, bool cpus)
+{
+	unsigned int status = 0;
+	bool counters = cpus;
+	char path[400];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%d/fdinfo/%s", proc, (int)pid, fd);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (fgets(path, sizeof(path), f)) {
+		sscanf(path, "vperfctr-status: %x", &status);
+		counters |= !strncmp(path, "vperfctr-pmc0:", 14);
+	}
+	fclose(f);
+	return counters && status & VPERFCTR_STATUS_ACTIVE;
+}
+
+/*
+ * counting: only a descriptor that has counters now.
+ * Return: 1: one of the process's descriptors is such a file; 0: none; -1: not permitted
+ */
+static int has_descriptor(const char *proc, pid_t pid, const char *link, bool counting)
+{
+	const bool cpus = !strcmp(link, VPERFCTR_CPUS_LINK);
+	char dir[128], path[400], target[64];
+	const struct dirent *d;
+	int found = 0;
+	ssize_t n;
+	DIR *fds;
+
+	snprintf(dir, sizeof(dir), "%s/%d/fd", proc, (int)pid);
+	fds = opendir(dir);
+	if (!fds)
+		return errno == EACCES || errno == EPERM ? -1 : 0;
+	while (!found && (d = readdir(fds))) {
+		snprintf(path, sizeof(path), "%s/%s", dir, d->d_name);
+		n = readlink(path, target, sizeof(target) - 1);
+		if (n < 0)
+			continue;
+		target[n] = '\0';
+		found = !strcmp(target, link) &&
+			(!counting || has_counters(proc, pid, d->d_name, cpus));
+	}
+	closedir(fds);
+	return found;
+}
+
+/*
+ * A process chooses its name, which must not command the terminal: only printable ASCII is
+ * kept.
+ */
+static void read_comm(char *name, size_t size, const char *proc, pid_t pid)
+{
+	char path[128], *p;
+	FILE *f;
+
+	strcpy(name, "?");
+	snprintf(path, sizeof(path), "%s/%d/comm", proc, (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (fgets(name, (int)size, f))
+		name[strcspn(name, "\n")] = '\0';
+	for (p = name; *p; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	fclose(f);
+}
+
+void __vperfctr_find_holders(struct __vperfctr_holders *h, const char *proc, const char *link,
+			     bool counting)
+{
+	const struct dirent *d;
+	DIR *dir = opendir(proc);
+	pid_t pid;
+	int has;
+
+	memset(h, 0, sizeof(*h));
+	if (!dir) {
+		h->hidden = true;
+		return;
+	}
+	while ((d = readdir(dir))) {
+		pid = (pid_t)atoi(d->d_name);
+		if (!isdigit((unsigned char)*d->d_name) || pid == getpid())
+			continue;
+		has = has_descriptor(proc, pid, link, counting);
+		h->hidden |= has < 0;
+		if (has <= 0)
+			continue;
+		if (h->nr < VPERFCTR_MAX_HOLDERS) {
+			h->holder[h->nr].pid = pid;
+			read_comm(h->holder[h->nr].comm, sizeof(h->holder[0].comm), proc, pid);
+		}
+		h->nr++;
+	}
+	closedir(dir);
+}
+
+void __vperfctr_describe_holders(char *buf, size_t size, const struct __vperfctr_holders *h)
+{
+	unsigned int i, shown = h->nr < VPERFCTR_MAX_HOLDERS ? h->nr : VPERFCTR_MAX_HOLDERS;
+	size_t len = 0;
+
+	*buf = '\0';
+	for (i = 0; i < shown && len < size; i++)
+		len += (size_t)snprintf(buf + len, size - len, "%s%s (process %d)",
+					!i ? "" : i + 1 == h->nr ? " and " : ", ",
+					h->holder[i].comm, (int)h->holder[i].pid);
+	if (shown < h->nr && len < size)
+		snprintf(buf + len, size - len, " and %u more", h->nr - shown);
+}
+
+static void list_pids(char *buf, size_t size, const struct __vperfctr_holders *h)
+{
+	unsigned int i;
+	size_t len = 0;
+
+	*buf = '\0';
+	for (i = 0; i < h->nr && i < VPERFCTR_MAX_HOLDERS && len < size; i++)
+		len += (size_t)snprintf(buf + len, size - len, " %d", (int)h->holder[i].pid);
+}
+
+/* The same with the texts that are made of them. */
+struct named_holders {
+	struct __vperfctr_holders all;
+	char names[256], pids[64];
+};
+
+static bool find_named(struct named_holders *h, const char *proc, const char *link, bool counting)
+{
+	__vperfctr_find_holders(&h->all, proc, link, counting);
+	__vperfctr_describe_holders(h->names, sizeof(h->names), &h->all);
+	list_pids(h->pids, sizeof(h->pids), &h->all);
+	return h->all.nr;
+}
+
+static bool watchdog_counts(const char *proc)
+{
+	char path[128];
+	int c;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/sys/kernel/nmi_watchdog", proc);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	c = getc(f);
+	fclose(f);
+	return c == '1';
+}
+
+static void explain_busy(const char *proc, struct vperfctr_why *why)
+{
+	struct named_holders h;
+
+	if (find_named(&h, proc, VPERFCTR_CPUS_LINK, true)) {
+		say(why, "the counters count whole CPUs for %s: wait until it ends, or end it with 'sudo kill%s'",
+		    h.names, h.pids);
+		return;
+	}
+	find_named(&h, proc, VPERFCTR_PERF_LINK, false);
+	if (watchdog_counts(proc))
+		say(why, "the NMI watchdog holds the counters%s%s%s: 'sudo sysctl kernel.nmi_watchdog=0' frees them, 'sudo sysctl kernel.nmi_watchdog=1' restores it",
+		    h.all.nr ? ", and perf_event may hold them for " : "", h.names,
+		    h.all.nr ? ", too" : "");
+	else if (h.all.nr)
+		say(why, "perf_event holds the counters for %s: wait until it ends, or free them with 'sudo kill%s' and start it again afterwards",
+		    h.names, h.pids);
+	else if (h.all.hidden)
+		say(why, "perf_event holds the counters, or they count whole CPUs, for a process that you may not look at: 'sudo perfex ...' names it; end it, and start it again afterwards");
+	else
+		say(why, "perf_event holds the counters, but for no process that is visible here: look outside this container, stop virtual machines with a PMU, and BPF programs ('sudo bpftool link' lists them)");
+}
+
+static void explain_busy_cpus(const char *proc, struct vperfctr_why *why)
+{
+	struct named_holders h;
+
+	if (find_named(&h, proc, VPERFCTR_STATE_LINK, true))
+		say(why, "the counters count threads for %s, and threads and CPUs cannot be counted at the same time: wait until it ends, or end it with 'sudo kill%s'",
+		    h.names, h.pids);
+	else
+		explain_busy(proc, why);
+}
+
+/* ---- the device --------------------------------------------------------------------- */
+
+static void explain_access(const char *device, struct vperfctr_why *why)
+{
+	struct group group, *found = NULL;
+	struct stat st;
+	char buf[4096];
+
+	if (!stat(device, &st) && st.st_gid && (st.st_mode & 0040) &&
+	    getgrgid_r(st.st_gid, &group, buf, sizeof(buf), &found))
+		found = NULL;
+	if (found)
+		say(why, "you may not open %s, but the group %s may: 'sudo usermod -aG %s USER' adds you to it; log in again then",
+		    device, found->gr_name, found->gr_name);
+	else
+		say(why, "only root may open %s: the udev rule of make install gives it to a group",
+		    device);
+}
+
+static void explain_other(int err, const char *what, struct vperfctr_why *why)
+{
+	char text[128];
+
+	say(why, "%s: %s", what, strerror_r(-err, text, sizeof(text)));
+}
+
+static void explain_open(int err, const char *device, struct vperfctr_why *why)
+{
+	switch (err) {
+	case -ENODEV:
+		say(why, "there is no %s: load the module (sudo modprobe vperfctr)", device);
+		break;
+	case -EACCES:
+		explain_access(device, why);
+		break;
+	case -EPERM:
+		say(why, "you may not open %s here: if this is a container, give it the device",
+		    device);
+		break;
+	case -EPROTONOSUPPORT:
+		say(why, "the vperfctr module has another interface version than this program (see perfex -i): install the two from the same release, and reload the module");
+		break;
+	case -EEXIST:
+		say(why, "this thread has counters already, of another part of this program, or of the program that started it: a thread has one set of counters");
+		break;
+	case -EAGAIN:
+		say(why, "this user has as many counters as allowed: raise the module's parameter max_states_per_user (in /sys/module/vperfctr/parameters)");
+		break;
+	default:
+		explain_other(err, "cannot use /dev/vperfctr", why);
+	}
+}
+
+/* ---- controls ---------------------------------------------------------------------- */
+
+static bool uses_aux(const struct vperfctr_control *control)
+{
+	const struct vperfctr_ctr *ctr = (const struct vperfctr_ctr *)(uintptr_t)control->ctr;
+	unsigned int i;
+
+	for (i = 0; i < (control->nractrs + control->nrictrs) *
+			(control->nrkinds ? control->nrkinds : 1); i++)
+		if (ctr[i].aux)
+			return true;
+	return false;
+}
+
+static void explain_control(int err, const struct vperfctr_control *control, const char *device,
+			    const char *proc, struct vperfctr_why *why)
+{
+	switch (err) {
+	case -EBUSY:
+		explain_busy(proc, why);
+		break;
+	case -EIO:
+		say(why, "the counters do not work as the processor, or the virtual machine, reports: see vperfctr's line in dmesg");
+		break;
+	case -EPERM:
+		say(why, "kernel mode may be counted only with CAP_PERFMON: count user mode with ':u'");
+		break;
+	case -EINVAL:
+		if (control && uses_aux(control))
+			say(why, "one of the events needs a second register that this processor or virtual machine does not have, or not with that value, or two of them need it with different ones (see perfex -v): leave one of them out");
+		else
+			say(why, "the processor cannot count these events as asked for: check raw codes and event attributes (see perfex -v)");
+		break;
+	case -ENODEV:
+	case -EACCES:
+	case -EPROTONOSUPPORT:
+	case -EEXIST:
+	case -EAGAIN:
+		explain_open(err, device, why);
+		break;
+	default:
+		explain_other(err, "cannot set up the counters", why);
+	}
+}
+
+static void explain_open_cpus(int err, const char *device, struct vperfctr_why *why)
+{
+	switch (err) {
+	case -EPERM:
+		say(why, "counting CPUs shows what all users do, and needs CAP_PERFMON");
+		break;
+	case -EOPNOTSUPP:
+		say(why, "the vperfctr module cannot count CPUs here, as there are no counters, or perf could let programs read them ('isolate=0' when the module is loaded permits that): see perfex -i");
+		break;
+	case -ENOTTY:
+		say(why, "the vperfctr module is too old to count CPUs: install that of this release");
+		break;
+	default:
+		explain_open(err, device, why);
+	}
+}
+
+static void explain_control_cpus(int err, const struct vperfctr_control *control,
+				 const char *device, const char *proc, struct vperfctr_why *why)
+{
+	switch (err) {
+	case -EBUSY:
+		explain_busy_cpus(proc, why);
+		break;
+	case -EPERM:
+		explain_open_cpus(err, device, why);
+		break;
+	case -EOPNOTSUPP:
+		say(why, "one of these events is not exact while the hyper-thread sibling of a CPU is online: leave it out, or turn siblings off with 'echo off | sudo tee /sys/devices/system/cpu/smt/control'");
+		break;
+	case -EUSERS:
+		say(why, "not all of these CPUs can count this: perfex -i shows those that can");
+		break;
+	case -EACCES:
+		say(why, "programs may read the counters, as rdpmc is 2 for a PMU in /sys/bus/event_source/devices: 'echo 1 | sudo tee /sys/bus/event_source/devices/cpu/rdpmc' forbids it");
+		break;
+	default:
+		explain_control(err, control, device, proc, why);
+	}
+}
+
+static void explain_ring(int err, struct vperfctr_why *why)
+{
+	switch (err) {
+	case -E2BIG:
+		say(why, "the vperfctr module is too old for chains of calls: install that of this release");
+		break;
+	case -EINVAL:
+		say(why, "the ring has a size, or fields, that this module does not allow: see vperfctr_ring_open(3)");
+		break;
+	case -EOPNOTSUPP:
+		say(why, "this processor has no overflow interrupts, or this kernel cannot find its own calls, as its unwinder is UNWINDER_GUESS or missing: sample user mode only");
+		break;
+	case -EAGAIN:
+		say(why, "this user has as much memory for samples as allowed: raise the module's parameter max_ring_kb_per_user (in /sys/module/vperfctr/parameters)");
+		break;
+	default:
+		explain_other(err, "cannot make room for samples", why);
+	}
+}
+
+void __vperfctr_explain(int err, unsigned int call, const struct vperfctr_control *control,
+			const char *device, const char *proc, struct vperfctr_why *why)
+{
+	if (err >= 0)
+		say(why, "there was no error");
+	else if (call == VPERFCTR_WHY_CONTROL)
+		explain_control(err, control, device, proc, why);
+	else if (call == VPERFCTR_WHY_OPEN_CPUS)
+		explain_open_cpus(err, device, why);
+	else if (call == VPERFCTR_WHY_CONTROL_CPUS)
+		explain_control_cpus(err, control, device, proc, why);
+	else if (call == VPERFCTR_WHY_RING)
+		explain_ring(err, why);
+	else
+		explain_open(err, device, why);
+}
