@@ -259,7 +259,8 @@ void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
 bool perfctr_cpu_enter_kind(struct perfctr_cpu_state *state);
 
 /*
- * The overflow handler, which must be set before init; without it there is no i-mode.
+ * The overflow handler, which must be set before init; without it there is no i-mode.  It
+ * may be replaced while no state with i-mode counters is running.
  * The driver calls it on the owner's CPU when an i-mode counter of a running state has
  * overflowed.  The state's counters are stopped, but not sampled.  They stay stopped
  * until perfctr_cpu_take_overflow() or perfctr_cpu_hold_overflow().

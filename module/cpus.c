@@ -2,8 +2,8 @@
 /*
  * Counting CPUs instead of threads: VPERFCTR_OPEN_CPUS.
  *
- * A set of CPUs has a slot for each: a low-level state that is resumed on its CPU, and stays
- * so until the counting ends.  No thread's state with counters exists meanwhile, as
+ * A set of CPUs has a slot for each: a state that is resumed on its CPU, and stays so until
+ * the counting ends.  No thread's state with counters exists meanwhile, as
  * hardware.c gives the counters either to threads or to sets.  So context switches leave a
  * slot's counters alone, and have no code for them.
  *
@@ -27,6 +27,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/poll.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -55,9 +56,7 @@ struct cpu_slot {
 	bool running;			/* its counters run */
 	u32 status;			/* VPERFCTR_CPU_STATUS_*, without COUNTS */
 	int err;			/* of prepare_here() */
-	struct perfctr_cpu_state cpu_state;
-	/* Room for struct vperfctr_page and its counters. */
-	u64 page[offsetof(struct vperfctr_page, ctr[VPERFCTR_MAX_CTRS]) / sizeof(u64)];
+	struct vperfctr_state *st;	/* of no thread: its cpu_state, and what samples need */
 };
 
 /* A set of CPUs: one open file. */
@@ -68,6 +67,7 @@ struct vperfctr_cpus {
 	bool active;			/* has the hardware, and its slots are published */
 	bool suspended;
 	struct perfctr_cpu_kinds *kinds; /* of the slots' controls; NULL: for one kind only */
+	struct vperfctr_state *root;	/* has the ring; NULL: no ring; never changes after that */
 	struct cpu_slot *slots[];	/* in the order of CPUs */
 };
 
@@ -89,14 +89,27 @@ static ktime_t sampling_period(void)
 	return ns_to_ktime(perfctr_cpu_sampling_ns ?: WIDE_SAMPLING_NS);
 }
 
+static struct perfctr_cpu_state *state_of(const struct cpu_slot *slot)
+{
+	return &slot->st->cpu_state;
+}
+
+static void sample_slot(struct cpu_slot *slot)
+{
+	if (!slot->running)
+		return;
+	vperfctr_cpu_begin_change();
+	perfctr_cpu_sample(state_of(slot));
+	vperfctr_cpu_end_change(slot->st);
+}
+
 static enum hrtimer_restart wrap_tick(struct hrtimer *timer)
 {
 	struct cpu_slot *slot = *this_cpu_ptr(&slot_here);
 
 	if (!slot || !slot->on)
 		return HRTIMER_NORESTART;
-	if (slot->running)
-		perfctr_cpu_sample(&slot->cpu_state);
+	sample_slot(slot);
 	hrtimer_forward_now(timer, sampling_period());
 	return HRTIMER_RESTART;
 }
@@ -106,18 +119,24 @@ static void start_slot(struct cpu_slot *slot)
 	if (!slot->on || !slot->present || slot->running)
 		return;
 	/* CONTROL has found a table for the kind of each CPU. */
-	if (slot->cpu_state.control.kinds && !perfctr_cpu_enter_kind(&slot->cpu_state))
+	if (state_of(slot)->control.kinds && !perfctr_cpu_enter_kind(state_of(slot)))
 		return;
+	vperfctr_cpu_begin_change();
 	WRITE_ONCE(slot->running, true);
-	perfctr_cpu_resume(&slot->cpu_state);
+	perfctr_cpu_resume(state_of(slot));
+	vperfctr_cpu_end_change(slot->st);
 }
 
 static void stop_slot(struct cpu_slot *slot)
 {
 	if (!slot->running)
 		return;
-	perfctr_cpu_suspend(&slot->cpu_state);
+	vperfctr_cpu_begin_change();
+	perfctr_cpu_suspend(state_of(slot));
 	WRITE_ONCE(slot->running, false);
+	if (state_of(slot)->control.nrictrs)
+		vperfctr_cpu_last_sample(slot->st);
+	vperfctr_cpu_end_change(slot->st);
 }
 
 /*
@@ -130,7 +149,7 @@ bool vperfctr_cpus_refuse(const struct perfctr_cpu_state *state)
 {
 	struct cpu_slot *slot = *this_cpu_ptr(&slot_here);
 
-	if (!slot || state != &slot->cpu_state)
+	if (!slot || state != state_of(slot))
 		return false;
 	WRITE_ONCE(slot->running, false);
 	WRITE_ONCE(slot->status, slot->status | VPERFCTR_CPU_STATUS_FAILED);
@@ -177,8 +196,8 @@ static void sample_here(void *set)
 {
 	struct cpu_slot *slot = own_slot(set);
 
-	if (slot && slot->running)
-		perfctr_cpu_sample(&slot->cpu_state);
+	if (slot)
+		sample_slot(slot);
 }
 
 static void prepare_here(void *set)
@@ -252,6 +271,26 @@ static void turn(struct vperfctr_cpus *set, bool on)
 	}
 }
 
+/* No sample will follow by this control.  Context: the slots are off. */
+static void end_samples(struct vperfctr_cpus *set)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nrcpus; i++) {
+		struct vperfctr_state *st = set->slots[i]->st;
+
+		if (st->cpu_state.control.nrictrs)
+			vperfctr_ring_drop(st, perfctr_cpu_skipped(&st->cpu_state));
+	}
+}
+
+/* Let readers of the ring see what is there: they need not wait for more. */
+static void wake_readers(struct vperfctr_cpus *set)
+{
+	if (set->root)
+		wake_up_poll(&set->root->wait, EPOLLIN | EPOLLRDNORM);
+}
+
 /*
  * End the counting.  Each CPU withdraws its own slot, as it may be looking at it.
  *
@@ -262,6 +301,7 @@ static void withdraw_slots(struct vperfctr_cpus *set)
 	unsigned int i;
 
 	turn(set, false);
+	end_samples(set);
 	on_cpus(set, withdraw_here);
 	mutex_lock(&slots_mutex);
 	for (i = 0; i < set->nrcpus; i++) {
@@ -302,8 +342,15 @@ static void free_set(struct vperfctr_cpus *set)
 {
 	unsigned int i;
 
-	for (i = 0; i < set->nrcpus; i++)
+	for (i = 0; i < set->nrcpus; i++) {
+		/* The set has the reference. */
+		set->slots[i]->st->cpu_state.control.kinds = NULL;
+		vperfctr_put(set->slots[i]->st);
 		kfree(set->slots[i]);
+	}
+	/* After them: their samplers refer to its ring. */
+	if (set->root)
+		vperfctr_put(set->root);
 	vperfctr_put_kinds(set->kinds);
 	kfree(set);
 }
@@ -313,11 +360,15 @@ static struct cpu_slot *make_slot(struct vperfctr_cpus *set, unsigned int cpu)
 {
 	struct cpu_slot *slot = kzalloc(sizeof(*slot), GFP_KERNEL_ACCOUNT);
 
-	if (slot) {
-		slot->set = set;
-		slot->cpu = cpu;
-		slot->cpu_state.page = (void *)slot->page;
+	if (!slot)
+		return NULL;
+	slot->st = vperfctr_state_create_unowned(false);
+	if (IS_ERR(slot->st)) {
+		kfree(slot);
+		return NULL;
 	}
+	slot->set = set;
+	slot->cpu = cpu;
 	return slot;
 }
 
@@ -355,8 +406,9 @@ static void give_up(struct vperfctr_cpus *set)
 		cpus_read_unlock();
 	}
 	vperfctr_release_cpu_hardware();
-	set->active = false;
-	set->suspended = false;
+	WRITE_ONCE(set->active, false);
+	WRITE_ONCE(set->suspended, false);
+	wake_readers(set);
 }
 
 /* End the counting, if there is any. */
@@ -399,7 +451,7 @@ static int activate(struct vperfctr_cpus *set)
 	cpus_read_lock();
 	if (!was_active)
 		err = publish_slots(set);
-	set->active = !err;
+	WRITE_ONCE(set->active, !err);
 	if (!err)
 		err = prepare_cpus(set);
 	cpus_read_unlock();
@@ -409,24 +461,27 @@ static int activate(struct vperfctr_cpus *set)
 }
 
 static void install_control(struct vperfctr_cpus *set, struct perfctr_cpu_control *control,
-			    u64 preserve)
+			    const struct vperfctr_control *header)
 {
 	struct perfctr_cpu_kinds *old = set->kinds;
 	unsigned int i;
 
 	cpus_read_lock();
 	turn(set, false);
+	end_samples(set);
 	for (i = 0; i < set->nrcpus; i++) {
 		struct cpu_slot *slot = set->slots[i];
 
-		perfctr_cpu_update_control(&slot->cpu_state, control, preserve);
+		perfctr_cpu_update_control(state_of(slot), control, header->preserve);
+		slot->st->flags = header->flags;
+		slot->st->ring_shift = 0;
 		slot->status = slot->present ? 0 : VPERFCTR_CPU_STATUS_OFFLINE;
 	}
 	turn(set, true);
 	cpus_read_unlock();
 	set->kinds = control->kinds;
 	control->kinds = old;	/* the caller puts it */
-	set->suspended = false;
+	WRITE_ONCE(set->suspended, false);
 }
 
 /* True if an event must not be counted while a hyper-thread sibling is online. */
@@ -448,10 +503,14 @@ static int check_control(const struct vperfctr_cpus *set, const struct vperfctr_
 {
 	unsigned int cpu;
 
-	if (header->flags || header->soft || (header->tsc_on && !perfctr_nrctrs(control)))
+	if ((header->flags & ~VPERFCTR_CONTROL_RING) || header->soft || header->clock_period ||
+	    (header->tsc_on && !perfctr_nrctrs(control)))
+		return -EINVAL;
+	/* There is no thread for a signal, and no IRESUME. */
+	if (!(header->flags & VPERFCTR_CONTROL_RING) != !control->nrictrs)
 		return -EINVAL;
 	/* Siblings come online at any time. */
-	if (control->nrictrs || must_be_alone(control))
+	if (must_be_alone(control))
 		return -EOPNOTSUPP;
 	if (!perfctr_nrctrs(control))
 		return 0;
@@ -462,19 +521,33 @@ static int check_control(const struct vperfctr_cpus *set, const struct vperfctr_
 	return 0;
 }
 
+/* Context: may sleep; the caller holds set->lock.  Return: 0, -EINVAL or -ENOMEM. */
+static int begin_samples(struct vperfctr_cpus *set)
+{
+	unsigned int i;
+	int err = set->root && set->root->ring ? 0 : -EINVAL;
+
+	for (i = 0; i < set->nrcpus && !err; i++)
+		err = vperfctr_cpu_samples_begin(set->slots[i]->st, set->root);
+	return err;
+}
+
 /* Context: may sleep; the caller holds set->lock. */
 static int change_control(struct vperfctr_cpus *set, const struct vperfctr_control *header,
 			  struct perfctr_cpu_control *control)
 {
-	int err;
+	int err = 0;
 
 	if (!perfctr_nrctrs(control)) {
 		deactivate(set);
 		return 0;
 	}
-	err = activate(set);
+	if (control->nrictrs)
+		err = begin_samples(set);
 	if (!err)
-		install_control(set, control, header->preserve);
+		err = activate(set);
+	if (!err)
+		install_control(set, control, header);
 	return err;
 }
 
@@ -509,10 +582,87 @@ static int set_suspend(struct vperfctr_cpus *set, bool suspend)
 		cpus_read_lock();
 		turn(set, !suspend);
 		cpus_read_unlock();
-		set->suspended = suspend;
+		WRITE_ONCE(set->suspended, suspend);
+		if (suspend)
+			wake_readers(set);
 	}
 	mutex_unlock(&set->lock);
 	return err;
+}
+
+/* ---- the ring ----------------------------------------------------------------- */
+
+/* Return the state that has the ring, or NULL. */
+static struct vperfctr_state *ring_root(const struct vperfctr_cpus *set)
+{
+	return smp_load_acquire(&set->root);	/* pairs with make_root() */
+}
+
+/* Context: may sleep; the caller holds set->lock.  Return: 0 or an errno. */
+static int make_root(struct vperfctr_cpus *set)
+{
+	struct vperfctr_state *root;
+
+	if (set->root)
+		return 0;
+	root = vperfctr_state_create_unowned(true);
+	if (IS_ERR(root))
+		return PTR_ERR(root);
+	smp_store_release(&set->root, root);	/* all of it is visible: see ring_root() */
+	return 0;
+}
+
+static int set_ring(struct vperfctr_cpus *set, struct vperfctr_ring __user *arg)
+{
+	u32 flags;
+	int err;
+
+	if (!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
+		return -EOPNOTSUPP;
+	if (get_user(flags, &arg->flags))
+		return -EFAULT;
+	/* Records are those of threads that have states. */
+	if (flags & VPERFCTR_RING_RECORDS)
+		return -EOPNOTSUPP;
+	if (mutex_lock_killable(&set->lock))
+		return -EINTR;
+	err = make_root(set);
+	mutex_unlock(&set->lock);
+	/* It may wait for the user's ration. */
+	return err ?: vperfctr_ring_create(set->root, arg, 0);
+}
+
+static int set_consume(const struct vperfctr_cpus *set, unsigned long nr)
+{
+	struct vperfctr_state *root = ring_root(set);
+
+	return root ? vperfctr_consume(root, nr) : -EINVAL;
+}
+
+static int set_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct vperfctr_state *root = ring_root(file->private_data);
+	int err = vperfctr_check_vma(vma);
+
+	if (err)
+		return err;
+	if (!root || vma->vm_pgoff != VPERFCTR_RING_OFFSET >> PAGE_SHIFT)
+		return -EINVAL;
+	return vperfctr_map_ring(root, vma);
+}
+
+static __poll_t set_poll(struct file *file, struct poll_table_struct *wait)
+{
+	const struct vperfctr_cpus *set = file->private_data;
+	struct vperfctr_state *root = ring_root(set);
+	bool over;
+
+	if (!root)
+		return EPOLLERR;
+	poll_wait(file, &root->wait, wait);
+	smp_mb();	/* as in vperfctr_file_poll() */
+	over = !READ_ONCE(set->active) || READ_ONCE(set->suspended);
+	return vperfctr_ring_ready(root, over) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
 /* ---- read ------------------------------------------------------------------- */
@@ -526,8 +676,8 @@ static u32 status_of(const struct vperfctr_cpus *set)
 /* Copy the sums of a slot, which its CPU may be updating.  Return: their number. */
 static unsigned int copy_sums(const struct cpu_slot *slot, u64 *sums)
 {
-	const struct vperfctr_page *page = slot->cpu_state.page;
-	unsigned int i, n = perfctr_nrctrs(&slot->cpu_state.control);
+	const struct vperfctr_page *page = slot->st->cpu_state.page;
+	unsigned int i, n = perfctr_nrctrs(&slot->st->cpu_state.control);
 	u32 samplecount;
 
 	for (;;) {
@@ -587,7 +737,7 @@ static int read_slots(struct vperfctr_cpus *set, struct vperfctr_read_cpus *req,
 {
 	const struct vperfctr_read_cpus numbers = {
 		.nrcpus = set->nrcpus,
-		.nrctrs = perfctr_nrctrs(&set->slots[0]->cpu_state.control),
+		.nrctrs = perfctr_nrctrs(&set->slots[0]->st->cpu_state.control),
 	};
 	unsigned int i;
 	int err;
@@ -630,12 +780,17 @@ static long set_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 	if (cmd == VPERFCTR_READ_CPUS)
 		return set_read(set, (void __user *)arg);
-	if (cmd != VPERFCTR_CONTROL && cmd != VPERFCTR_SUSPEND && cmd != VPERFCTR_RESUME)
+	if (cmd == VPERFCTR_CONSUME)
+		return set_consume(set, arg);
+	if (cmd != VPERFCTR_CONTROL && cmd != VPERFCTR_SUSPEND && cmd != VPERFCTR_RESUME &&
+	    cmd != VPERFCTR_RING)
 		return -ENOTTY;
 	if (!perfmon_capable())
 		return -EPERM;
 	if (cmd == VPERFCTR_CONTROL)
 		return set_control(set, (void __user *)arg);
+	if (cmd == VPERFCTR_RING)
+		return set_ring(set, (void __user *)arg);
 	return arg ? -EINVAL : set_suspend(set, cmd == VPERFCTR_SUSPEND);
 }
 
@@ -668,6 +823,8 @@ static const struct file_operations set_fops = {
 	.owner		= THIS_MODULE,
 	.unlocked_ioctl	= set_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
+	.mmap		= set_mmap,
+	.poll		= set_poll,
 	.release	= set_release,
 	.show_fdinfo	= set_show,
 };

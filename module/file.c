@@ -16,7 +16,7 @@
 
 /* ---- mmap --------------------------------------------------------------- */
 
-static int map_ring(struct vperfctr_state *st, struct vm_area_struct *vma)
+int vperfctr_map_ring(struct vperfctr_state *st, struct vm_area_struct *vma)
 {
 	/* A child must map it itself.  VM_IO: MADV_DOFORK cannot clear this flag. */
 	vm_flags_mod(vma, VM_DONTCOPY, 0);
@@ -28,10 +28,8 @@ static int map_ring(struct vperfctr_state *st, struct vm_area_struct *vma)
  * delay.  They are inserted by frame number, so that madvise() cannot remove them.  The
  * mapping has a reference to the file, which keeps the state, which keeps the memory.
  */
-static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
+int vperfctr_check_vma(struct vm_area_struct *vma)
 {
-	struct vperfctr_state *st = file->private_data;
-
 	/* VM_MAYSHARE is MAP_SHARED; the kernel clears VM_SHARED for read-only files. */
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
@@ -39,11 +37,21 @@ static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
 		return -EPERM;
 	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP | VM_IO | VM_PFNMAP,
 		     VM_MAYWRITE | VM_MAYEXEC);
+	return 0;
+}
+
+static int vperfctr_file_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct vperfctr_state *st = file->private_data;
+	int err = vperfctr_check_vma(vma);
+
+	if (err)
+		return err;
 	switch (vma->vm_pgoff) {
 	case 0:
 		return vperfctr_page_mmap(st, vma);
 	case VPERFCTR_RING_OFFSET >> PAGE_SHIFT:
-		return map_ring(st, vma);
+		return vperfctr_map_ring(st, vma);
 	}
 	return -EINVAL;
 }

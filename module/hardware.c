@@ -127,8 +127,9 @@ int vperfctr_get_cpu_hardware(void)
 		err = -EBUSY;
 	else if (!hardware_sets)
 		err = perfctr_cpu_reserve();
-	if (!err)
-		hardware_sets++;
+	/* No state of a thread can overflow while there are sets, nor the other way round. */
+	if (!err && !hardware_sets++)
+		perfctr_cpu_set_ihandler(vperfctr_cpus_overflow);
 	mutex_unlock(&hardware_mutex);
 	return err;
 }
@@ -137,7 +138,9 @@ int vperfctr_get_cpu_hardware(void)
 void vperfctr_release_cpu_hardware(void)
 {
 	mutex_lock(&hardware_mutex);
-	if (!--hardware_sets)
+	if (!--hardware_sets) {
+		perfctr_cpu_set_ihandler(vperfctr_handle_overflow);
 		perfctr_cpu_release();
+	}
 	mutex_unlock(&hardware_mutex);
 }

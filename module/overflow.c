@@ -223,8 +223,8 @@ static noinline u64 kernel_ip(struct vperfctr_state *st, struct pt_regs *regs)
 	return instruction_pointer(regs);
 }
 
-/* Called by the low-level driver: see perfctr_ihandler. */
-static void handle_overflow(struct perfctr_cpu_state *state, struct pt_regs *regs)
+/* Called by the low-level driver while threads are counted: see perfctr_ihandler. */
+void vperfctr_handle_overflow(struct perfctr_cpu_state *state, struct pt_regs *regs)
 {
 	struct vperfctr_state *st = container_of(state, struct vperfctr_state, cpu_state);
 
@@ -309,7 +309,7 @@ void vperfctr_overflow_init(void)
 			      HRTIMER_MODE_REL_PINNED_HARD);
 		vperfctr_init_hard_work(per_cpu_ptr(&overflow_works, cpu), overflow_work);
 	}
-	perfctr_cpu_set_ihandler(handle_overflow);
+	perfctr_cpu_set_ihandler(vperfctr_handle_overflow);
 }
 
 /* Context: no states exist. */

@@ -291,7 +291,8 @@ static noinline void add_calls(const struct vperfctr_state *st, struct vperfctr_
 	 * The memory of another thread cannot be read, nor that of one that is ending.  During
 	 * an exec, the memory is that of a program that may give privileges: see handle_pending().
 	 */
-	bool known = st->owner == current && current->mm && sample->ip && !current->in_execve;
+	bool known = st->owner == current && current->mm && sample->ip && !current->in_execve &&
+		     !st->sampler->hides_user;
 
 	if (likely(!ring->more))
 		to = add_chain(sample, to, ring->page->depth, known);

@@ -28,6 +28,8 @@ struct vperfctr_sampler {
 	cycles_t begun, ended;		/* handling the last overflow of kernel mode */
 	cycles_t saving;		/* the calls of one that is not handled yet */
 
+	bool hides_user;		/* a sample must not read the memory of user mode */
+
 	struct list_head held;		/* records of an exec: see records.c */
 
 	/* Calls in the kernel of a sample that is not made yet: by an overflow, by time. */

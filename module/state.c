@@ -93,6 +93,34 @@ int vperfctr_get_global(struct vperfctr_state *st)
 	return err;
 }
 
+/* Return: a state without an account, with one reference, or NULL. */
+static struct vperfctr_state *alloc_state(gfp_t gfp)
+{
+	struct vperfctr_state *st;
+
+	st = vperfctr_needs_spare(gfp) ? vperfctr_spare_state() :
+					 kmem_cache_zalloc(vperfctr_cache, gfp);
+	if (!st)
+		return NULL;
+	vperfctr_page_begin_state(st);
+	st->stop = STATE_STOP_IDLE;
+	st->cpu = -1;
+	mutex_init(&st->lock);
+	raw_spin_lock_init(&st->remote_lock);
+	mutex_init(&st->call_mutex);
+	refcount_set(&st->refs, 1);
+	init_waitqueue_head(&st->wait);
+	spin_lock_init(&st->reads_lock);
+	INIT_LIST_HEAD(&st->family);
+	INIT_LIST_HEAD(&st->finishing);
+	raw_spin_lock_init(&st->family_lock);
+	seqcount_init(&st->soft_seq);
+	/* Where it has a debug object, that needs memory: see rt/spare.c. */
+	if (STATE_ON_RT && gfpflags_allow_blocking(gfp))
+		INIT_WORK(&st->detach_work, vperfctr_finish_detach_work);
+	return st;
+}
+
 /*
  * Make a state that is attached to no thread.  `parent`: the state from which it will
  * inherit the control, or NULL.  A state that inherits needs no share of its own: its
@@ -110,29 +138,12 @@ struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_
 			   vperfctr_charge_current(gfp);
 	if (IS_ERR(account))
 		return ERR_CAST(account);
-	st = vperfctr_needs_spare(gfp) ? vperfctr_spare_state() :
-					 kmem_cache_zalloc(vperfctr_cache, gfp);
+	st = alloc_state(gfp);
 	if (!st) {
 		vperfctr_uncharge(account);
 		return ERR_PTR(-ENOMEM);
 	}
-	vperfctr_page_begin_state(st);
 	st->account = account;
-	st->stop = STATE_STOP_IDLE;
-	st->cpu = -1;
-	mutex_init(&st->lock);
-	raw_spin_lock_init(&st->remote_lock);
-	mutex_init(&st->call_mutex);
-	refcount_set(&st->refs, 1);
-	init_waitqueue_head(&st->wait);
-	spin_lock_init(&st->reads_lock);
-	INIT_LIST_HEAD(&st->family);
-	INIT_LIST_HEAD(&st->finishing);
-	raw_spin_lock_init(&st->family_lock);
-	seqcount_init(&st->soft_seq);
-	/* Where it has a debug object, that needs memory: see rt/spare.c. */
-	if (STATE_ON_RT && gfpflags_allow_blocking(gfp))
-		INIT_WORK(&st->detach_work, vperfctr_finish_detach_work);
 	if (parent) {
 		st->creator = parent->creator;
 		st->may_change = parent->may_change;
@@ -141,6 +152,34 @@ struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_
 		st->may_change = st->creator;
 		get_shares(st);
 	}
+	return st;
+}
+
+/*
+ * Make a state for a counted CPU, or for the ring of a set of CPUs: cpus.c has both.  No
+ * thread is ever its owner, and it needs no notifiers.  The set's file keeps the module.
+ *
+ * `charged`: it is charged to the caller, as its ring will be.
+ * Context: may sleep.
+ * Return: the state, with one reference, or an ERR_PTR().
+ */
+struct vperfctr_state *vperfctr_state_create_unowned(bool charged)
+{
+	struct vperfctr_account *account = NULL;
+	struct vperfctr_state *st;
+
+	if (charged)
+		account = vperfctr_charge_current(GFP_KERNEL);
+	if (IS_ERR(account))
+		return ERR_CAST(account);
+	st = alloc_state(GFP_KERNEL);
+	if (!st) {
+		if (account)
+			vperfctr_uncharge(account);
+		return ERR_PTR(-ENOMEM);
+	}
+	st->account = account;
+	vperfctr_overflow_attach(st);
 	return st;
 }
 
@@ -178,7 +217,9 @@ void vperfctr_put(struct vperfctr_state *st)
 		vperfctr_put_spares(st);
 	vperfctr_ring_free(st);
 	vperfctr_put_kinds(st->cpu_state.control.kinds);
-	vperfctr_uncharge(st->account);
+	/* A counted CPU has none. */
+	if (st->account)
+		vperfctr_uncharge(st->account);
 	/* No mapping is left: a mapping keeps the file, and the file a reference. */
 	vperfctr_page_end_state(st);
 	mutex_destroy(&st->lock);

@@ -28,6 +28,7 @@
  *	account.c	limits on a user's states and rings
  *	hardware.c	the reservation of the hardware
  *	cpus.c		counting CPUs instead of threads
+ *	cpu-samples.c	their overflows
  *	permission.c	what a caller may do
  *	usercopy.h	copies from and to user memory
  */
@@ -317,6 +318,7 @@ static inline void vperfctr_put_kinds(struct perfctr_cpu_kinds *kinds)
 int vperfctr_state_init(void);
 void vperfctr_state_exit(void);
 struct vperfctr_state *vperfctr_state_create(struct vperfctr_state *parent, gfp_t gfp);
+struct vperfctr_state *vperfctr_state_create_unowned(bool charged);
 int vperfctr_get_global(struct vperfctr_state *st);
 void vperfctr_get(struct vperfctr_state *st);
 void vperfctr_put(struct vperfctr_state *st);
@@ -556,6 +558,13 @@ bool vperfctr_cpus_refuse(const struct perfctr_cpu_state *state);
 void vperfctr_cpus_sleep(void);
 void vperfctr_cpus_wake(void);
 
+/* cpu-samples.c */
+int vperfctr_cpu_samples_begin(struct vperfctr_state *st, const struct vperfctr_state *root);
+void vperfctr_cpu_begin_change(void);
+void vperfctr_cpu_end_change(struct vperfctr_state *st);
+void vperfctr_cpu_last_sample(struct vperfctr_state *st);
+void vperfctr_cpus_overflow(struct perfctr_cpu_state *state, struct pt_regs *regs);
+
 /* attach.c */
 int vperfctr_attach_ioctl(struct vperfctr_attach __user *arg);
 
@@ -582,6 +591,7 @@ static inline bool vperfctr_is_ctr_size(u32 size)
 }
 
 /* overflow.c */
+void vperfctr_handle_overflow(struct perfctr_cpu_state *state, struct pt_regs *regs);
 void vperfctr_overflow_init(void);
 void vperfctr_overflow_exit(void);
 void vperfctr_overflow_attach(struct vperfctr_state *st);
@@ -693,6 +703,8 @@ void vperfctr_probes_exit(void);
 
 /* file.c */
 struct file *vperfctr_file(struct vperfctr_state *st);
+int vperfctr_check_vma(struct vm_area_struct *vma);
+int vperfctr_map_ring(struct vperfctr_state *st, struct vm_area_struct *vma);
 
 /* page.c */
 int vperfctr_page_init(void);

@@ -351,9 +351,14 @@ int vperfctr_open_member(struct vperfctr **v, const struct vperfctr *set, pid_t 
 /*
  * Count CPUs instead of threads: a handle for the CPUs of a mask or, with NULL, for all that
  * vperfctr_cpus() returns.  They may be offline.  Nothing is counted before
- * vperfctr_control().  It gives each of these CPUs the same control, whose flags and soft
- * are 0.  vperfctr_suspend(), _resume(), _stop(), _fd() and _close() work as for a thread's
- * handle, from any thread.  vperfctr_read_cpus() reads all CPUs; other reads return -ENOTTY.
+ * vperfctr_control().  It gives each of these CPUs the same control, whose soft and
+ * clock_period are 0.  vperfctr_suspend(), _resume(), _stop(), _fd() and _close() work as for a
+ * thread's handle, from any thread.  vperfctr_read_cpus() reads all CPUs; other reads return
+ * -ENOTTY.
+ *
+ * A control with i-mode counters samples the CPUs: it needs VPERFCTR_CONTROL_RING, which is the
+ * only flag, and a ring that vperfctr_ring_open() has made before.  A handle has one ring for
+ * all of its CPUs.  VPERFCTR_RING_RECORDS is -EOPNOTSUPP.
  *
  * While CPUs are counted, vperfctr_control() with counters fails for all threads with
  * -EBUSY, and the reverse.  The UAPI header, <linux/vperfctr.h>, tells at its calls on a

@@ -137,6 +137,128 @@ static void count_all_exactly(void *suspends)
 	user_close(fd);
 }
 
+/* ---- samples ------------------------------------------------------------------------- */
+
+#define PERIOD	100
+
+/* The last of the samples of each CPU, and how many there were. */
+struct sampled {
+	u64 last[MAX_CPUS];		/* the sum at the last sample */
+	unsigned int nr;
+	u64 dropped;
+};
+
+static int control_samples(int fd)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[2];
+
+	sim_fill_control(&control, &ctr[0], VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr[0].ireset = -PERIOD;
+	if (sim_processor.counts_kernel)
+		sim_count_kernel(&ctr[0]);
+	ctr[1] = ctr[0];
+	if (sim_processor.others) {
+		control.kind = VPERFCTR_ANY_KIND;
+		control.nrkinds = 2;
+	}
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
+static void check_sample(const struct vperfctr_sample *sample, struct sampled *s)
+{
+	unsigned int cpu = sample->cpu;
+	struct task_struct *worker = NULL;
+	unsigned int i;
+
+	for (i = 0; i < nr_cpu_ids; i++) {
+		if ((u32)workers[i]->pid == sample->tid)
+			worker = workers[i];
+	}
+	sim_require(sample->type == VPERFCTR_SAMPLE_OVERFLOW && sample->overflow == 1 &&
+		    cpu < nr_cpu_ids && (worker || sample->tid != 0 || !sample->ip ||
+					 (sample->flags & VPERFCTR_SAMPLE_KERNEL)),
+		    "a sample of CPU %u and thread %u is wrong", cpu, sample->tid);
+	sim_require(sample->sums[0] >= s->last[cpu] + PERIOD, "CPU %u: a sample at %llu after %llu",
+		    cpu, sample->sums[0], s->last[cpu]);
+	s->last[cpu] = sample->sums[0];
+	s->dropped += sample->dropped;
+	s->nr++;
+}
+
+static void consume_all(int fd, struct vperfctr_ring_page *page, struct sampled *s)
+{
+	u64 head = smp_load_acquire(&page->head), i;	/* then the samples */
+
+	for (i = page->tail; i < head; i++)
+		check_sample((void *)((char *)page + page->data +
+				      (i % page->nrsamples) * page->sample_size), s);
+	must(user_ioctl(fd, VPERFCTR_CONSUME, (void *)(unsigned long)(head - page->tail)));
+}
+
+/*
+ * While the counters are stopped, no CPU has counted a period since its last sample: no overflow
+ * is lost.
+ */
+static void check_all_sampled(int fd, struct vperfctr_ring_page *page, struct sampled *s)
+{
+	struct reading r;
+	unsigned int i;
+
+	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	consume_all(fd, page, s);
+	sum_of_all(fd, &r);
+	/* The kernel's own events make longer periods. */
+	for (i = 0; i < r.req.nrcpus && !page->dropped && !sim_processor.counts_kernel; i++)
+		sim_require(r.sums[2 * i + 1] - s->last[i] < PERIOD,
+			    "CPU %u has counted %llu, and its last sample is at %llu", i,
+			    r.sums[2 * i + 1], s->last[i]);
+	must(user_ioctl(fd, VPERFCTR_RESUME, NULL));
+}
+
+static void sample_all(void *arg)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .flags = VPERFCTR_RING_KERNEL, .nrsamples = 256,
+		.watermark = 1, .nrsums = 1,
+	};
+	unsigned int i, rounds = (unsigned long)arg;
+	struct vperfctr_ring_page *page;
+	struct vm_area_struct *vma;
+	struct sampled s = { };
+	int fd;
+
+	fd = open_cpus((1U << nr_cpu_ids) - 1);
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	must(control_samples(fd));
+	for (i = 0; i < rounds; i++) {
+		struct reading r;
+
+		user_sleep(300);
+		if (sim_choose(2, 1))
+			sum_of_all(fd, &r);
+		consume_all(fd, page, &s);
+		if (sim_choose(3, 1))
+			check_all_sampled(fd, page, &s);
+	}
+	sim_require(s.nr, "there is no sample");
+	check_all_sampled(fd, page, &s);
+	/* A control begins anew. */
+	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	consume_all(fd, page, &s);
+	must(control_samples(fd));
+	memset(&s, 0, sizeof(s));
+	consume_all(fd, page, &s);
+	if (sim_choose(2, 1))
+		must(control(fd, false));
+	user_munmap(vma);
+	user_close(fd);
+}
+
 /* Others open sets of the same CPUs, and change them at the same time. */
 static void interfere(void *arg)
 {
@@ -225,6 +347,32 @@ void sim_count_cpus_hotplug(void)
 
 	start_workers();
 	task = sim_process("counts CPUs", 0, count_all, (void *)6UL);
+	for (i = 0; i < 3; i++) {
+		cpu = sim_choose(nr_cpu_ids, 1);
+		sim_cpu_down(cpu);
+		sim_sleep_on(NULL, sim_ns() + 1000 * sim_choose(20, 1));
+		sim_cpu_up(cpu);
+	}
+	user_wait(task);
+	stop_workers();
+}
+
+/* All CPUs are sampled. */
+void sim_sample_cpus(void)
+{
+	start_workers();
+	user_wait(sim_process("samples CPUs", 0, sample_all, (void *)6UL));
+	stop_workers();
+}
+
+/* CPUs come and go meanwhile. */
+void sim_sample_cpus_hotplug(void)
+{
+	struct task_struct *task;
+	unsigned int i, cpu;
+
+	start_workers();
+	task = sim_process("samples CPUs", 0, sample_all, (void *)12UL);
 	for (i = 0; i < 3; i++) {
 		cpu = sim_choose(nr_cpu_ids, 1);
 		sim_cpu_down(cpu);

@@ -435,6 +435,7 @@ unsigned int sim_smp_processor_id(void);
 void *sim_per_cpu(const volatile void *p, unsigned int cpu);
 #define per_cpu_ptr(p, cpu)		((__typeof__(p))sim_per_cpu(p, cpu))
 #define this_cpu_ptr(p)			per_cpu_ptr(p, smp_processor_id())
+#define __this_cpu_read(var)		SIM_ATOMIC(*this_cpu_ptr(&(var)))
 #define __this_cpu_write(var, value)	(SIM_ATOMIC(*this_cpu_ptr(&(var))) = (value))
 #define __this_cpu_inc_return(var)	(++SIM_ATOMIC(*this_cpu_ptr(&(var))))
 
@@ -563,6 +564,7 @@ struct poll_table_struct;
 #define DECLARE_WAIT_QUEUE_HEAD(w) wait_queue_head_t w
 #define init_waitqueue_head(w)	((w)->unused = 0)
 #define EPOLLIN			0x001
+#define EPOLLERR		0x008
 #define EPOLLRDNORM		0x040
 #define EPOLLHUP		0x010
 typedef unsigned int __poll_t;

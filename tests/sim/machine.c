@@ -751,12 +751,19 @@ static void run_timers(struct sim_cpu *cpu)
 	}
 }
 
+static unsigned long kernel_ip(void)
+{
+	return 0xffffffff81000000UL + sim_steps % 65536 * 256;
+}
+
 /* The registers that an interrupt finds.  A switch may have been entered from user mode. */
 static struct pt_regs interrupted_regs(const struct sim_cpu *cpu)
 {
 	if (current->sim->regs.user && !cpu->preempt && !cpu->irqs_off)
 		return current->sim->regs;
-	return (struct pt_regs) { .user = false, .sim_ip = 0xffffffff81000000UL + sim_steps % 65536 * 256 };
+	if (!cpu->irqs_off && !cpu->in_irq)
+		return (struct pt_regs) { SIM_IRQS_ON, .sim_ip = kernel_ip() };
+	return (struct pt_regs) { .sim_ip = kernel_ip() };
 }
 
 struct pt_regs *get_irq_regs(void)

@@ -1287,6 +1287,10 @@ const struct scenario sim_scenarios[] = {
 	{ "count_cpus_suspend", sim_count_cpus_suspend, 3 },
 	{ "count_cpus_hotplug", sim_count_cpus_hotplug, 3 },
 	{ "count_cpus_kinds_hotplug", sim_count_cpus_hotplug, 3, HYBRID },
+	{ "sample_cpus", sim_sample_cpus, 3 },
+	{ "sample_cpus_kinds", sim_sample_cpus, 3, HYBRID },
+	{ "sample_cpus_hotplug", sim_sample_cpus_hotplug, 3 },
+	{ "sample_cpus_kernel", sim_sample_cpus, 2, { .counts_kernel = true } },
 	{ "compete_for_cpus", sim_compete_for_cpus, 3 },
 	{ "exec_thread", sim_exec_thread, 3 },
 	{ "exec_set_uid", sim_exec_set_uid, 2 },
@@ -1339,6 +1343,7 @@ const struct scenario sim_scenarios[] = {
 	{ "strong_message_unlock", sim_strong_message_unlock, 2 },
 	{ "strong_message_release", sim_strong_message_release, 2 },
 #ifdef SIM_X86
+	{ "sample_cpus_no_global", sim_sample_cpus, 2, { sim_no_global } },
 	{ "count_cpus_no_global", sim_count_cpus, 2, { sim_no_global } },
 	{ "moves_unmasked", moves, 2, { sim_unmasked } },
 	{ "moves_late", moves, 2, { sim_unmasked, .nmi_ns = 20 * NSEC_PER_MSEC } },
@@ -1351,6 +1356,7 @@ const struct scenario sim_scenarios[] = {
 #ifdef SIM_ARM64
 	{ "page_wide", page, 2, { sim_wide } },
 	{ "moves_wide", moves, 2, { sim_wide, .counts_kernel = true } },
+	{ "sample_cpus_irq", sim_sample_cpus, 3, { sim_irq } },
 	{ "overflow_irq", overflow, 2, { sim_irq } },
 	{ "moves_irq", moves, 2, { sim_irq, .counts_kernel = true } },
 	{ "ring_kernel_irq", ring_kernel, 2, { sim_irq, .counts_kernel = true } },

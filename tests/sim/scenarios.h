@@ -51,6 +51,8 @@ void sim_leavers(void);
 void sim_count_cpus(void);
 void sim_count_cpus_suspend(void);
 void sim_count_cpus_hotplug(void);
+void sim_sample_cpus(void);
+void sim_sample_cpus_hotplug(void);
 void sim_compete_for_cpus(void);
 
 /* users.c */

@@ -1104,11 +1104,11 @@ struct vperfctr_ring_page {
 /* ---- on a descriptor of CPUs ------------------------------------------- */
 
 /*
- * A descriptor of VPERFCTR_OPEN_CPUS has the calls CONTROL, SUSPEND, RESUME and
- * READ_CPUS.  All but READ_CPUS are EPERM for callers with neither CAP_PERFMON nor
- * CAP_SYS_ADMIN in the initial user namespace.  They interrupt the CPUs of the set, and no
- * others, except that on x86 before Linux 5.14 CONTROL clears the counters of all CPUs.  The
- * descriptor cannot be mapped: mmap() fails with ENODEV.
+ * A descriptor of VPERFCTR_OPEN_CPUS has the calls CONTROL, SUSPEND, RESUME, RING, CONSUME
+ * and READ_CPUS.  All but READ_CPUS and CONSUME are EPERM for callers with neither
+ * CAP_PERFMON nor CAP_SYS_ADMIN in the initial user namespace.  CONTROL, SUSPEND, RESUME and
+ * READ_CPUS interrupt the CPUs of the set, and no others, except that on x86 before Linux 5.14
+ * CONTROL clears the counters of all CPUs.
  *
  * VPERFCTR_CONTROL stops the counters of all these CPUs, sets the sums as it does for a
  * thread, and starts them.  Each CPU counts by the same control, on a hybrid processor
@@ -1117,9 +1117,13 @@ struct vperfctr_ring_page {
  * The errors are those of VPERFCTR_CONTROL for a thread that do not depend on the thread,
  * and:
  *
- *	EINVAL	flags or soft is not 0, or there is tsc_on without counters
- *	EOPNOTSUPP  nrictrs is not 0; or the control has an event that a CPU cannot count
- *		while its hyper-thread sibling is online
+ *	EINVAL	- soft or clock_period is not 0, or there is tsc_on without counters
+ *		- flags has another bit than VPERFCTR_CONTROL_RING, or has this one without
+ *		  i-mode counters, or has it not and there are some
+ *		- VPERFCTR_CONTROL_RING and the set has no ring
+ *	EOPNOTSUPP  the control has an event that a CPU cannot count while its hyper-thread
+ *		sibling is online
+ *	ENOMEM	there is no memory
  *	EUSERS	a CPU of the set cannot count this (see VPERFCTR_KIND_CPUS)
  *	EBUSY	also: another descriptor counts one of these CPUs, or the state of a thread
  *		has a control with counters
@@ -1143,6 +1147,31 @@ struct vperfctr_ring_page {
  *
  * VPERFCTR_SUSPEND and VPERFCTR_RESUME pause all counting and continue it, as for a thread.
  * They keep the hardware.
+ *
+ * VPERFCTR_RING adds a ring of samples to the set.  A control with VPERFCTR_CONTROL_RING and
+ * i-mode counters then samples these CPUs: each overflow adds a sample of the thread that runs
+ * there, and the counters continue.  Ring, mapping, samples and CONSUME are those of a thread's
+ * state, with these differences:
+ *
+ * - The samples of all CPUs of the set go into its ring.  For a ring of each CPU, open a set
+ *   of each.
+ * - cpu is the CPU, and sums are those of its counters.  pid and tid are of the thread that ran
+ *   there.  They are 0 for idle tasks, for threads that the PID namespace of the caller of
+ *   VPERFCTR_RING does not have, and for those that have ended but still run.
+ * - The counters stop only while the kernel makes the sample, also where interrupts are
+ *   disabled.  So no event of the kernel is left out, and VPERFCTR_SAMPLE_KERNEL may be any
+ *   of its code.  With a depth or a stack, a sample of code with interrupts disabled has
+ *   no calls of user mode.
+ * - rate and max_sample_rate limit the samples of each CPU, instead of those of each thread.
+ * - poll() returns POLLIN if there are `watermark` samples, or any while the set does not count.
+ *   It returns POLLERR as long as there is no ring, and never POLLHUP.
+ *
+ * If the counting of a CPU pauses, its period continues afterwards: in SUSPEND, while the CPU is
+ * offline, and during a suspend to RAM.  Errors of VPERFCTR_RING are those for a thread's
+ * state, and:
+ *
+ *	EOPNOTSUPP  there is no VPERFCTR_FEATURE_PCINT; or VPERFCTR_RING_RECORDS
+ *	EAGAIN	also: the user has too many states, see VPERFCTR_OPEN
  *
  * /proc/PID/fdinfo/FD has the lines vperfctr-cpus (a list) and vperfctr-status
  * (VPERFCTR_STATUS_ACTIVE and _SUSPENDED).

@@ -13,6 +13,12 @@
 
 #include <asm/ptrace.h>
 
+/* True if what these registers are of can be interrupted. */
+static inline bool perfctr_takes_interrupts(const struct pt_regs *regs)
+{
+	return interrupts_enabled(regs);
+}
+
 /* True if a frame has words of 4 bytes. */
 static inline bool perfctr_user_is_32bit(const struct pt_regs *regs)
 {

@@ -30,7 +30,7 @@ perfctr_ihandler *perfctr_overflowed;
 
 void perfctr_cpu_set_ihandler(perfctr_ihandler *handler)
 {
-	perfctr_overflowed = handler;
+	WRITE_ONCE(perfctr_overflowed, handler);
 }
 
 perfctr_refusal *perfctr_refused;

@@ -11,8 +11,15 @@
 #include <linux/types.h>
 #include <linux/vperfctr.h>
 
+#include <asm/processor-flags.h>
 #include <asm/ptrace.h>
 #include <asm/segment.h>
+
+/* True if what these registers are of can be interrupted. */
+static inline bool perfctr_takes_interrupts(const struct pt_regs *regs)
+{
+	return regs->flags & X86_EFLAGS_IF;
+}
 
 /* True if a frame has words of 4 bytes. */
 static inline bool perfctr_user_is_32bit(const struct pt_regs *regs)

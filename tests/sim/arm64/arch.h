@@ -7,7 +7,11 @@ struct pt_regs {
 	bool user;
 	unsigned long argument;
 	u64 regs[31], sp, pc;
+	bool interrupts;
 };
+
+#define SIM_IRQS_ON			.interrupts = true
+#define interrupts_enabled(regs)	((regs)->interrupts)
 
 #define sim_ip			pc
 #define compat_user_mode(regs)	((void)(regs), false)

@@ -5,10 +5,12 @@
 
 struct pt_regs {
 	bool user;
-	unsigned long ip, sp, cs, argument;
+	unsigned long ip, sp, cs, flags, argument;
 	unsigned long ax, bx, cx, dx, si, di, bp, r8, r9, r10, r11, r12, r13, r14, r15;
 };
 
+#define X86_EFLAGS_IF	0x200
+#define SIM_IRQS_ON	.flags = X86_EFLAGS_IF
 #define __USER32_CS	0x23
 #define sim_ip			ip
 
