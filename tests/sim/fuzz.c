@@ -1545,6 +1545,16 @@ static void configure(struct model_config *c)
 		c->version = 3;
 		c->freezes = true;
 		break;
+	case 9:
+	case 10:
+	case 11:
+		c->amd = MODEL_AMD_K7 + (header[FUZZ_PROCESSOR] & 15) - 9;
+		c->version = c->amd == MODEL_AMD_V2 ? 2 : 1;
+		c->nr_pmcs = c->amd == MODEL_AMD_K7 ? 4 : 6;
+		c->nr_fixed = 0;
+		c->signature = c->amd == MODEL_AMD_K7 ? 0x100f42 : 0xa60f12;
+		c->no_masking = true;
+		break;
 	}
 }
 

@@ -84,17 +84,17 @@ static void release(u64 *reserved, unsigned int index)
 
 int reserve_perfctr_nmi(unsigned int msr)
 {
-	return reserve(&reserved_pmcs, msr - 0x0c1);
+	return reserve(&reserved_pmcs, model_pmc_number(msr));
 }
 
 void release_perfctr_nmi(unsigned int msr)
 {
-	release(&reserved_pmcs, msr - 0x0c1);
+	release(&reserved_pmcs, model_pmc_number(msr));
 }
 
 int reserve_evntsel_nmi(unsigned int msr)
 {
-	return reserve(&reserved_evntsels, msr - 0x186);
+	return reserve(&reserved_evntsels, model_evntsel_number(msr));
 }
 
 /*
@@ -122,7 +122,7 @@ static void check_no_rights(void)
 void release_evntsel_nmi(unsigned int msr)
 {
 	check_no_rights();
-	release(&reserved_evntsels, msr - 0x186);
+	release(&reserved_evntsels, model_evntsel_number(msr));
 }
 
 bool sim_is_hardware_reserved(void)
@@ -266,6 +266,32 @@ void sim_version_6(struct model_config *config)
 	config->pmc_mask = 0xf;
 	config->fixed_mask = 0x7;
 	config->no_any_thread = true;
+}
+
+static void amd(struct model_config *config, enum model_amd amd, u32 signature)
+{
+	config->amd = amd;
+	config->version = amd == MODEL_AMD_V2 ? 2 : 1;
+	config->nr_pmcs = amd == MODEL_AMD_K7 ? 4 : 6;
+	config->nr_fixed = 0;
+	config->signature = signature;
+	config->no_masking = true;
+}
+
+/* AMD's family 10h, 17h (Zen 2) and 19h (Zen 4). */
+void sim_amd_k7(struct model_config *config)
+{
+	amd(config, MODEL_AMD_K7, 0x100f42);
+}
+
+void sim_amd_core(struct model_config *config)
+{
+	amd(config, MODEL_AMD_CORE, 0x830f10);
+}
+
+void sim_amd_v2(struct model_config *config)
+{
+	amd(config, MODEL_AMD_V2, 0xa60f12);
 }
 
 void sim_no_counters(struct model_config *config)

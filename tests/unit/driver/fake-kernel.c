@@ -421,22 +421,22 @@ static void release(struct fake_reservation *r, unsigned int index)
 
 int reserve_perfctr_nmi(unsigned int msr)
 {
-	return reserve(&fake_pmcs, msr - FAKE_PMC0);
+	return reserve(&fake_pmcs, model_pmc_number(msr));
 }
 
 void release_perfctr_nmi(unsigned int msr)
 {
-	release(&fake_pmcs, msr - FAKE_PMC0);
+	release(&fake_pmcs, model_pmc_number(msr));
 }
 
 int reserve_evntsel_nmi(unsigned int msr)
 {
-	return reserve(&fake_evntsels, msr - FAKE_EVNTSEL0);
+	return reserve(&fake_evntsels, model_evntsel_number(msr));
 }
 
 void release_evntsel_nmi(unsigned int msr)
 {
-	release(&fake_evntsels, msr - FAKE_EVNTSEL0);
+	release(&fake_evntsels, model_evntsel_number(msr));
 }
 
 /* ---- perf's events ------------------------------------------------------ */

@@ -236,10 +236,7 @@ void release_perfctr_nmi(unsigned int msr);
 int reserve_evntsel_nmi(unsigned int msr);
 void release_evntsel_nmi(unsigned int msr);
 
-#define FAKE_PMC0	0x0c1
-#define FAKE_EVNTSEL0	0x186
-
-/* Bit i: register FAKE_PMC0 + i or FAKE_EVNTSEL0 + i. */
+/* Bit i: the register of counter i. */
 struct fake_reservation {
 	u64 ours;
 	u64 others;

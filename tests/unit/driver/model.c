@@ -184,6 +184,29 @@ const struct model_extra *model_find_extra(u64 evntsel)
 	return NULL;
 }
 
+static unsigned int amd_family(void)
+{
+	u32 signature = model_config()->signature;
+
+	return (signature >> 8 & 0xf) + (signature >> 20 & 0xff);
+}
+
+bool model_has_event_high(void)
+{
+	return model_config()->amd && amd_family() >= 0x10;
+}
+
+bool model_counts_right(u64 evntsel)
+{
+	u64 event = (evntsel & 0xff) | (evntsel >> 24 & 0xf00);
+
+	if (!model_config()->amd)
+		return true;
+	if (amd_family() < 0x15)
+		return (event & 0xff) < 0xe0;
+	return amd_family() < 0x17 || (event != 0x003 && event != 0xfff);
+}
+
 bool model_has_extra(const struct model_extra *extra)
 {
 	return extra->valid && !(model_config()->no_extra & BIT(extra->reg));
@@ -444,6 +467,31 @@ static void program_counter(struct model_cpu *cpu, unsigned int i, u64 evntsel)
 		cpu->astray |= BIT(i);
 }
 
+/* ---- reservation ---------------------------------------------------------- */
+
+/* As the kernel's: AMD's family 15h and later have a select and a counter in turn. */
+static unsigned int register_number(u32 msr, u32 intel, u32 k7)
+{
+	switch (model_config()->amd) {
+	case MODEL_INTEL:
+		return msr - intel;
+	case MODEL_AMD_K7:
+		return msr - k7;
+	default:
+		return (msr - 0xc0010200) / 2;
+	}
+}
+
+unsigned int model_pmc_number(u32 msr)
+{
+	return register_number(msr, 0x0c1, 0xc0010004);
+}
+
+unsigned int model_evntsel_number(u32 msr)
+{
+	return register_number(msr, 0x186, 0xc0010000);
+}
+
 /* ---- statistics --------------------------------------------------------- */
 
 unsigned int model_wrmsrs(const struct model_cpu *cpu)
@@ -484,6 +532,38 @@ static unsigned int extra_index(u32 msr)
 	return msr == 0x3f7 ? 2 : msr - 0x1a6;
 }
 
+/*
+ * The same of AMD's processors.  Family 15h and later ones have the first four counters at
+ * the old addresses, too, which the driver does not use.  All counters are written whole.
+ */
+static u64 *find_amd_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
+{
+	enum model_amd amd = model_config()->amd;
+	u32 i = amd == MODEL_AMD_K7 ? (msr - 0xc0010000) % 4 : (msr - 0xc0010200) / 2;
+	bool is_pmc = amd == MODEL_AMD_K7 ? msr >= 0xc0010004 : msr & 1;
+
+	if (amd == MODEL_AMD_K7 ? msr - 0xc0010000 < 8 : msr - 0xc0010200 < 12) {
+		*reg = is_pmc ? REG_FULL_PMC : REG_EVNTSEL;
+		if (!(pmc_mask() & BIT_ULL(i)))
+			return NULL;
+		return is_pmc ? &cpu->pmc[i] : &cpu->evntsel[i];
+	}
+	if (amd != MODEL_AMD_V2)
+		return NULL;
+	switch (msr) {
+	case 0xc0000300:
+		*reg = REG_STATUS;
+		return &cpu->overflow;
+	case 0xc0000301:
+		*reg = REG_GLOBAL_CTRL;
+		return &cpu->global_ctrl;
+	case 0xc0000302:
+		*reg = REG_OVF_CTRL;
+		return &cpu->overflow;
+	}
+	return NULL;
+}
+
 /* The register's value in the model, or NULL if the register does not exist. */
 static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 {
@@ -493,10 +573,8 @@ static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 		return NULL;
 	capabilities = model_config()->no_full_write ? 0xdf : 0x20df;
 
-	if (model.amd) {
-		*reg = REG_AMD;
-		return msr >= 0xc0010000 && msr <= 0xc0010007 ? &model.amd_regs[msr - 0xc0010000] : NULL;
-	}
+	if (model_config()->amd)
+		return find_amd_msr(cpu, msr, reg);
 	switch (msr) {
 	case 0x0c1 ... 0x0ca:
 		*reg = REG_PMC;
@@ -553,6 +631,9 @@ u64 model_valid_bits(enum model_reg reg)
 	case REG_PMC:		/* the upper half is ignored */
 		return ~0ULL;
 	case REG_EVNTSEL:
+		/* Of AMD, bits 19 and 21 are reserved; from family 10h on, 32 to 35 are event bits. */
+		if (model_config()->amd)
+			return 0xffd7ffffULL | (model_has_event_high() ? SEL_EVENT_HIGH : 0);
 		return 0xffffffffULL & ~(has_any_thread() ? 0 : SEL_ANY);
 	case REG_FULL_PMC:
 		return model_mask(0);
@@ -565,6 +646,8 @@ u64 model_valid_bits(enum model_reg reg)
 	case REG_GLOBAL_CTRL:
 		return model_exists();
 	case REG_OVF_CTRL:
+		if (model_config()->amd)
+			return model_exists();
 		if (model_config()->version >= 4)
 			bits = STATUS_LBR_FRZ | STATUS_CTR_FRZ;
 		return model_exists() | STATUS_DS | STATUS_COND | bits;
@@ -572,27 +655,23 @@ u64 model_valid_bits(enum model_reg reg)
 		return DEBUGCTL_LBR | (model_config()->version >= 2 ? DEBUGCTL_FREEZE : 0);
 	case REG_PEBS_ENABLE:
 		return pmc_mask();
-	case REG_AMD:
-		return ~0ULL;
 	default:
 		return 0;
 	}
 }
 
-static bool is_stuck(enum model_reg reg, u32 msr)
+/* The counter whose value in the model that is. */
+static u32 counter_at(const struct model_cpu *cpu, const u64 *place)
 {
-	u64 stuck = model_config()->stuck;
+	return place >= cpu->fixed && place < cpu->fixed + MODEL_MAX_FIXED ?
+	       VPERFCTR_FIXED | (place - cpu->fixed) : place - cpu->pmc;
+}
 
-	switch (reg) {
-	case REG_PMC:
-		return stuck & BIT_ULL(msr - 0x0c1);
-	case REG_FULL_PMC:
-		return stuck & BIT_ULL(msr - 0x4c1);
-	case REG_FIXED_CTR:
-		return stuck & GLOBAL_FIXED(msr - 0x309);
-	default:
+static bool is_stuck(const struct model_cpu *cpu, enum model_reg reg, const u64 *place)
+{
+	if (reg != REG_PMC && reg != REG_FULL_PMC && reg != REG_FIXED_CTR)
 		return false;
-	}
+	return model_config()->stuck & counter_bit(counter_at(cpu, place));
 }
 
 int model_wrmsr_safe(u32 msr, u64 value)
@@ -631,7 +710,8 @@ void model_wrmsr(u32 msr, u64 value)
 	if (reg == REG_OVF_CTRL && !value)
 		return;		/* the probe does this: it changes nothing */
 	cpu->wrmsrs[reg == REG_FULL_PMC ? REG_PMC : reg]++;
-	if ((reg == REG_AMD && !model.amd_holds) || is_stuck(reg, msr) || (reg == REG_EXTRA && model_config()->ignores_extra))
+	if (model_config()->ignores_writes || is_stuck(cpu, reg, place) ||
+	    (reg == REG_EXTRA && model_config()->ignores_extra))
 		return;
 	if (reg == REG_GLOBAL_CTRL && model_needs_restart())
 		restart_counters(cpu, value);
@@ -643,12 +723,9 @@ void model_wrmsr(u32 msr, u64 value)
 		check_period_written(cpu, msr - 0x0c1, *place);
 		break;
 	case REG_FIXED_CTR:
-		*place = value;
-		check_period_written(cpu, VPERFCTR_FIXED | (msr - 0x309), value);
-		break;
 	case REG_FULL_PMC:
 		*place = value;
-		check_period_written(cpu, msr - 0x4c1, value);
+		check_period_written(cpu, counter_at(cpu, place), value);
 		break;
 	case REG_OVF_CTRL:	/* write 1 to clear */
 		*place &= ~value | model_config()->stuck_status;
@@ -732,16 +809,23 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 	switch (leaf) {
 	case 0:
 		*eax = model.max_leaf;
-		*ebx = model.amd ? 0x68747541 : 0x756e6547;	/* AuthenticAMD, GenuineIntel */
-		*edx = model.amd ? 0x69746e65 : 0x49656e69;
-		*ecx = model.amd ? 0x444d4163 : 0x6c65746e;
+		*ebx = c->amd ? 0x68747541 : 0x756e6547;	/* AuthenticAMD, GenuineIntel */
+		*edx = c->amd ? 0x69746e65 : 0x49656e69;
+		*ecx = c->amd ? 0x444d4163 : 0x6c65746e;
 		break;
 	case 0x80000000:
-		*eax = 0x80000008;
+		*eax = c->amd == MODEL_AMD_V2 ? 0x80000022 : 0x80000008;
+		break;
+	case 0x80000001:
+		*ecx = c->amd >= MODEL_AMD_CORE ? BIT(23) : 0;	/* PerfCtrExtCore */
+		break;
+	case 0x80000022:
+		*eax = 1;	/* PerfMonV2 */
+		*ebx = c->nr_pmcs;
 		break;
 	case 1:
-		*eax = model.amd ? 0x800f12 : c->signature;	/* family 17h */
-		*ecx = c->no_capabilities ? 0 : BIT(15);	/* PDCM */
+		*eax = c->signature;
+		*ecx = c->no_capabilities || c->amd ? 0 : BIT(15);	/* PDCM */
 		break;
 	case 7:
 		if (!subleaf) {
@@ -752,7 +836,7 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 		}
 		break;
 	case 0xa:
-		if (model.amd)
+		if (c->amd)
 			break;
 		*eax = c->version | c->nr_pmcs << 8 | c->pmc_width << 16 | c->nr_events << 24;
 		*ebx = c->events_absent;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A model of the registers of Intel's architectural performance monitoring,
- * versions 1 to 5, written from the SDM, not from the driver.
+ * versions 1 to 6, written from the SDM, not from the driver; and of AMD's counters, from
+ * the AMD64 Architecture Programmer's Manual, volume 2, and the BKDG and PPRs.
  *
  * Accesses that raise an exception on hardware fail the test: to an absent register,
  * with a reserved bit set, or RDPMC of an absent counter.  Where processors differ,
@@ -38,6 +39,7 @@ extern char model_context[128];	/* describes the test's present step; printed on
 #define SEL_INT		BIT_ULL(20)
 #define SEL_ANY		BIT_ULL(21)
 #define SEL_EN		BIT_ULL(22)
+#define SEL_EVENT_HIGH	(0xfULL << 32)	/* AMD's family 10h and later */
 
 /* Architectural events, as in evntsel. */
 #define EV_INSTRUCTIONS	0x00c0
@@ -73,6 +75,12 @@ struct model_extra {
 
 #define MODEL_NR_EXTRA	3
 
+/*
+ * AMD's generations of registers: those of the K7 at their old addresses, those of family
+ * 15h on, and with global control and status.
+ */
+enum model_amd { MODEL_INTEL, MODEL_AMD_K7, MODEL_AMD_CORE, MODEL_AMD_V2 };
+
 struct model_config {
 	unsigned int version;
 	unsigned int nr_pmcs;		/* as CPUID reports; at most 10 exist */
@@ -80,6 +88,8 @@ struct model_config {
 	u32 core_type;			/* EAX of leaf 1AH */
 	u32 signature;			/* EAX of leaf 1: family, model */
 	const struct model_extra *extra; /* of that model; event 0 ends the table */
+	enum model_amd amd;		/* version 2 if these have a global control, else 1 */
+	bool ignores_writes;		/* as the K7's registers that KVM has without a PMU */
 	u32 no_extra;			/* bit mask of registers that a hypervisor lacks */
 	unsigned int pmc_width;
 	unsigned int nr_fixed;		/* contiguous ones */
@@ -115,7 +125,6 @@ struct model_config {
 enum model_reg {
 	REG_PMC, REG_EVNTSEL, REG_FIXED_CTR, REG_FIXED_CTRL, REG_GLOBAL_CTRL, REG_STATUS, REG_OVF_CTRL,
 	REG_FULL_PMC, REG_CAPABILITIES, REG_EXTRA, REG_DEBUGCTL, REG_PEBS_ENABLE,
-	REG_AMD,
 	NR_REGS
 };
 
@@ -151,13 +160,6 @@ struct model {
 	u32 max_leaf;
 	bool pv_guest;
 	bool guest;			/* CPUID reports a hypervisor */
-	/*
-	 * An AMD guest: the K7's registers exist.  As KVM has them without a PMU, they read
-	 * as 0 and ignore writes, unless amd_holds is set.
-	 */
-	bool amd;
-	bool amd_holds;
-	u64 amd_regs[8];
 	bool new_perf;			/* perf uses the addresses of version 6 */
 	bool hybrid;
 	u32 absent_msr;			/* promised by CPUID, absent in the hypervisor; 0: none */
@@ -205,7 +207,15 @@ u64 model_counts(u32 map, u64 evntsel, u64 aux, const struct work *work);
 const struct model_extra *model_find_extra(u64 evntsel);
 bool model_has_extra(const struct model_extra *extra);
 
-/* Processors with such events; the last one has none. */
+/*
+ * False for events that one counter of an AMD processor counts wrong.  BKDG of family 10h,
+ * "Performance Monitor Events": those of the northbridge, of which no two cores may count
+ * one.  PPR of family 17h, "Large Increment per Cycle Events": those that need two counters.
+ */
+bool model_counts_right(u64 evntsel);
+bool model_has_event_high(void);
+
+/* Processors with events that need an extra register; the last one has none. */
 struct model_processor {
 	u32 signature;
 	const struct model_extra *extra;
@@ -239,6 +249,10 @@ bool model_take_pmi(void);
  * are loaded into the event selects first.
  */
 bool model_needs_restart(void);
+
+/* The numbers of a counter's registers, by which the kernel reserves them. */
+unsigned int model_pmc_number(u32 msr);
+unsigned int model_evntsel_number(u32 msr);
 
 bool model_has_lvtpc(void);
 u32 model_read_lvtpc(void);

@@ -24,6 +24,8 @@ static bool event_available(u64 evntsel)
 {
 	unsigned int i;
 
+	if (model.config.amd)
+		return true;
 	for (i = 0; i < ARRAY_SIZE(events); i++) {
 		if ((evntsel & 0xffff) == events[i])
 			return i < model.config.nr_events &&
@@ -56,6 +58,9 @@ static bool is_valid_counter(const struct vperfctr_ctr *ctr, bool *kernel)
 {
 	u64 foreign = SEL_PC | SEL_INT | SEL_ANY | ~0xffffffffULL;
 
+	if (model_has_event_high())
+		foreign &= ~SEL_EVENT_HIGH;
+
 	if (ctr->ireset || !is_valid_aux(ctr))
 		return false;
 	if (!model_counter(&model.cpu[0], ctr->map))
@@ -66,7 +71,8 @@ static bool is_valid_counter(const struct vperfctr_ctr *ctr, bool *kernel)
 	}
 	*kernel |= !!(ctr->evntsel & SEL_OS);
 	return (ctr->evntsel & SEL_EN) && (ctr->evntsel & (SEL_USR | SEL_OS)) &&
-	       !(ctr->evntsel & foreign) && event_available(ctr->evntsel);
+	       !(ctr->evntsel & foreign) && event_available(ctr->evntsel) &&
+	       model_counts_right(ctr->evntsel);
 }
 
 static int expected_error(const struct perfctr_cpu_control *c, bool *kernel)

@@ -255,19 +255,22 @@ END_TEST
 /* An AMD guest whose registers ignore writes has no counters.  Those in use are not touched. */
 START_TEST(amd_guest)
 {
-	struct model_config config = usual_config(2);
+	struct model_config config = usual_config(1);
 
+	config.amd = MODEL_AMD_K7;
+	config.pmc_width = 48;
+	config.signature = 0x100f42;	/* family 10h */
+	config.ignores_writes = !_i;
 	model_init(&config);
-	model.amd = model.guest = true;
-	model.amd_holds = _i;
-	model.amd_regs[4] = _i ? 12345 : 0;
-	model.amd_regs[0] = _i == 2 ? SEL_EN | SEL_USR | 0xc0 : 0;
+	model.guest = true;
+	model.cpu[0].pmc[0] = _i ? 12345 : 0;
+	model.cpu[0].evntsel[0] = _i == 2 ? SEL_EN | SEL_USR | 0xc0 : 0;
 	ck_assert_int_eq(perfctr_cpu_init(), 0);
 	ck_assert_uint_eq(perfctr_cpu_info.cpu_type,
 			  _i ? VPERFCTR_CPU_AMD : VPERFCTR_CPU_GENERIC);
 	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, _i ? 4 : 0);
-	ck_assert_uint_eq(model.amd_regs[4], _i ? 12345 : 0);
-	ck_assert_uint_eq(model.cpu[0].wrmsrs[REG_AMD], _i == 2 ? 0 : 2);
+	ck_assert_uint_eq(model.cpu[0].pmc[0], _i ? 12345 : 0);
+	ck_assert_uint_eq(model_wrmsrs(&model.cpu[0]), _i == 2 ? 0 : 2);
 	machine_exit();
 }
 END_TEST

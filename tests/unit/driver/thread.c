@@ -59,7 +59,8 @@ void machine_start(const struct model_config *config, bool isolate)
 	ck_assert_int_eq(perfctr_cpu_init(), 0);
 	if (machine_has_generic_ops)
 		ck_assert_int_eq(perfctr_driver_init(&generic_ops), 0);
-	ck_assert_int_eq(perfctr_cpu_info.cpu_type, VPERFCTR_CPU_INTEL_ARCH);
+	ck_assert_int_eq(perfctr_cpu_info.cpu_type,
+			 model_config()->amd ? VPERFCTR_CPU_AMD : VPERFCTR_CPU_INTEL_ARCH);
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
 	machine_prepare();
 	model_clear_statistics();
@@ -92,6 +93,21 @@ struct model_config usual_config(unsigned int version)
 	};
 }
 
+/* AMD's counters are general ones of 48 bits.  The second version has a global control. */
+static void random_amd(struct model_config *config)
+{
+	if (config->version == 2)
+		config->amd = MODEL_AMD_V2;
+	else
+		config->amd = one_in(2) ? MODEL_AMD_K7 : MODEL_AMD_CORE;
+	config->nr_pmcs = config->amd == MODEL_AMD_K7 ? 4 : 6;
+	config->pmc_width = 48;
+	config->nr_fixed = 0;
+	config->signature = config->amd == MODEL_AMD_V2 ? 0xa60f12 :	/* family 19h */
+			    config->amd == MODEL_AMD_CORE ? 0x600f20 :	/* 15h */
+			    one_in(2) ? 0x100f42 : 0x662;		/* 10h, 6 */
+}
+
 struct model_config random_config(unsigned int version)
 {
 	struct model_config config = {
@@ -115,6 +131,8 @@ struct model_config random_config(unsigned int version)
 		config.signature = p->signature;
 		config.extra = p->extra;
 		config.no_extra = one_in(4) ? random_below(8) : 0;
+	} else if (version <= 2 && one_in(2)) {
+		random_amd(&config);
 	}
 	return config;
 }
@@ -149,7 +167,7 @@ void control_add_imode(struct perfctr_cpu_control *control, u32 map, u64 evntsel
 	};
 }
 
-static u64 random_evntsel(void)
+static u64 any_evntsel(void)
 {
 	static const u16 events[] = { EV_INSTRUCTIONS, EV_CYCLES, EV_REF_CYCLES };
 	u64 modes = one_in(3) ? SEL_OS : one_in(2) ? SEL_USR : SEL_USR | SEL_OS;
@@ -157,6 +175,17 @@ static u64 random_evntsel(void)
 	if (one_in(3))		/* anything, with E, INV and CMASK */
 		return SEL_EN | modes | (random_u64() & 0xff84ffff);
 	return SEL_EN | modes | events[random_below(ARRAY_SIZE(events))];
+}
+
+static u64 random_evntsel(void)
+{
+	u64 evntsel = any_evntsel();
+
+	while (!model_counts_right(evntsel))
+		evntsel = any_evntsel();
+	if (model_has_event_high() && one_in(4) && model_counts_right(evntsel | 0x500000000))
+		evntsel |= 0x500000000;
+	return evntsel;
 }
 
 /*
