@@ -30,6 +30,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "compat/address.h"
 #include "kernel-frame.h"
 #include "ring.h"
 #include "user-frame.h"
@@ -57,12 +58,18 @@ static_assert(sizeof(struct vperfctr_sample) +
 	      (VPERFCTR_MAX_CTRS + 2 * (1 + VPERFCTR_CHAIN_MAX)) * sizeof(u64) +
 	      USER_SIZE(VPERFCTR_STACK_MAX) <= U16_MAX);
 
+/* Return a number in the page for atomic access.  On 32 bits, a plain one takes two halves. */
+static __always_inline atomic64_t *page_nr(u64 *nr)
+{
+	return (atomic64_t *)nr;
+}
+
 static u64 nr_waiting(const struct vperfctr_buffer *ring)
 {
 	/* Acquire: `head` is at least as new, and so not less. */
-	u64 tail = smp_load_acquire(&ring->page->tail);
+	u64 tail = atomic64_read_acquire(page_nr(&ring->page->tail));
 
-	return READ_ONCE(ring->page->head) - tail;
+	return atomic64_read(page_nr(&ring->page->head)) - tail;
 }
 
 /* True if there are overflows or a clock that can make samples. */
@@ -176,7 +183,7 @@ static __always_inline void throttle_samples(struct vperfctr_state *st,
 static noinline void drop(struct vperfctr_buffer *ring, u64 nr)
 {
 	/* User space cannot write to the page. */
-	atomic64_add(nr, (atomic64_t *)&ring->page->dropped);
+	atomic64_add(nr, page_nr(&ring->page->dropped));
 	atomic64_add(nr, &ring->untold);
 }
 
@@ -198,7 +205,7 @@ static __always_inline bool reserve_slots(struct vperfctr_buffer *ring, u64 *nr,
 		 * Acquire: the consumer of a slot has read it before.  The difference is
 		 * negative if others have reserved slots since, which have been consumed.
 		 */
-		if (reserved + n - (s64)smp_load_acquire(&ring->page->tail) > room)
+		if (reserved + n - atomic64_read_acquire(page_nr(&ring->page->tail)) > room)
 			return false;
 	} while (!atomic64_try_cmpxchg(&ring->reserved, &reserved, reserved + n));
 	*nr = reserved;
@@ -232,15 +239,16 @@ static bool is_filled(const struct vperfctr_buffer *ring, u64 nr)
  */
 static u64 publish_slot(struct vperfctr_buffer *ring, u64 nr)
 {
-	u64 *head = &ring->page->head, old, at;
+	atomic64_t *head = page_nr(&ring->page->head);
+	s64 at;
 
 	smp_mb__before_atomic();	/* a reader that sees the new head sees the sample */
 	change_bit(nr & ring->mask, ring->filled);
 	smp_mb__after_atomic();	/* mark, then look: see above */
-	at = READ_ONCE(*head);
-	while (at == nr || is_filled(ring, at)) {
-		old = cmpxchg(head, at, at + 1);
-		at = likely(old == at) ? at + 1 : old;
+	at = atomic64_read(head);
+	while ((u64)at == nr || is_filled(ring, at)) {
+		if (likely(atomic64_try_cmpxchg(head, &at, at + 1)))
+			at++;
 		if (likely(at == atomic64_read(&ring->reserved)))
 			break;
 	}
@@ -312,9 +320,9 @@ static __always_inline void fill_sample(const struct vperfctr_state *st,
 
 	sample->type = clock ? VPERFCTR_SAMPLE_CLOCK : VPERFCTR_SAMPLE_OVERFLOW;
 	sample->size = ring->sample_size;
-	/* Only addresses in the kernel have the top bit. */
 	sample->flags = clock ? clock_flags :
-			!ip ? 0 : ip >> 63 ? VPERFCTR_SAMPLE_KERNEL : VPERFCTR_SAMPLE_USER;
+			!ip ? 0 : perfctr_is_kernel_address(ip) ? VPERFCTR_SAMPLE_KERNEL :
+			VPERFCTR_SAMPLE_USER;
 	/* Another CPU may write the last sample of an owner that does not run. */
 	sample->cpu = task_cpu(st->owner);
 	sample->kind = st->cpu_state.control.kind;
@@ -340,13 +348,14 @@ static __always_inline void fill_sample(const struct vperfctr_state *st,
  */
 static __always_inline bool must_wake(struct vperfctr_buffer *ring, u64 head)
 {
-	const struct vperfctr_ring_page *page = ring->page;
-	u64 tail = READ_ONCE(page->tail);
+	struct vperfctr_ring_page *page = ring->page;
+	u64 tail = atomic64_read(page_nr(&page->tail));
 
 	/* The tail may have passed what another writer knows. */
-	if ((s64)(head - tail) < (s64)page->watermark || READ_ONCE(ring->woken_tail) == tail)
+	if ((s64)(head - tail) < (s64)page->watermark ||
+	    (u64)atomic64_read(&ring->woken_tail) == tail)
 		return false;
-	WRITE_ONCE(ring->woken_tail, tail);
+	atomic64_set(&ring->woken_tail, tail);
 	return true;
 }
 
@@ -451,16 +460,18 @@ int vperfctr_consume(struct vperfctr_state *st, unsigned long nr)
 {
 	/* Pairs with the store-release in add_ring(). */
 	struct vperfctr_buffer *ring = smp_load_acquire(&st->ring);
+	struct vperfctr_ring_page *page;
 	u64 tail;
 
 	if (!ring)
 		return -EINVAL;
+	page = ring->page;
 	do {
 		/* Acquire: as in nr_waiting(). */
-		tail = smp_load_acquire(&ring->page->tail);
-		if (nr > READ_ONCE(ring->page->head) - tail)
+		tail = atomic64_read_acquire(page_nr(&page->tail));
+		if (nr > (u64)atomic64_read(page_nr(&page->head)) - tail)
 			return -EINVAL;
-	} while (cmpxchg(&ring->page->tail, tail, tail + nr) != tail);
+	} while ((u64)atomic64_cmpxchg(page_nr(&page->tail), tail, tail + nr) != tail);
 	if (unlikely(ring->records) && nr)
 		vperfctr_records_continue(ring->records);
 	return 0;
@@ -622,7 +633,7 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 	ring->extra = size_of_calls(req);
 	ring->more = req->kernel_depth || req->stack;
 	ring->sample_room = req->nrsamples;
-	ring->woken_tail = U64_MAX;
+	atomic64_set(&ring->woken_tail, -1);
 	ring->kernel = req->flags & VPERFCTR_RING_KERNEL;
 	set_rate(ring, req->rate);
 	ring->own.ring = ring;

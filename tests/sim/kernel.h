@@ -82,6 +82,7 @@ int snprintf(char *to, size_t size, const char *format, ...);
 #define pr_info(...)		pr_warn(__VA_ARGS__)
 
 #define CONFIG_SMP		1
+#define THREAD_SIZE		16384
 #define CONFIG_PREEMPT_COUNT	1
 #define CONFIG_KPROBES		1
 #define CONFIG_HAVE_FUNCTION_ARG_ACCESS_API 1
@@ -214,9 +215,12 @@ do {									\
 #define atomic_dec_and_test(v)	(!atomic_add_return(-1, v))
 #define atomic64_inc_return(v)	atomic_add_return(1, v)
 #define atomic64_read(v)	atomic_read(v)
+#define atomic64_read_acquire(v) atomic_read(v)
+#define atomic64_set(v, n)	atomic_set(v, n)
 #define atomic64_add(n, v)	sim_atomic_add(n, v)
 #define atomic64_inc(v)	atomic64_add(1, v)
 #define atomic64_xchg(v, n)	xchg(&(v)->counter, n)
+#define atomic64_cmpxchg(v, old, new) cmpxchg(&(v)->counter, (s64)(old), (s64)(new))
 #define atomic64_try_cmpxchg(v, old, new)				\
 ({									\
 	s64 sim_want = *(old), sim_had = cmpxchg(&(v)->counter, sim_want, (s64)(new)); \
