@@ -29,8 +29,11 @@ u32 vperfctr_soft_available(void)
 /*
  * A number of a task.  Another CPU may change it meanwhile, without an atomic operation:
  * migrations also while the task waits for a CPU.  It only grows, so either value is right.
+ *
+ * On 32 bits, most of these numbers have 32 bits, and of the others one half is read.  They
+ * wrap, so only their differences count.
  */
-#define task_number(field)	data_race(READ_ONCE(field)) /* see above */
+#define task_number(field)	((unsigned long)data_race(READ_ONCE(field))) /* see above */
 
 static void read_task(const struct task_struct *task, struct vperfctr_soft_sums *now)
 {
@@ -40,13 +43,16 @@ static void read_task(const struct task_struct *task, struct vperfctr_soft_sums 
 	now->major_faults = task_number(task->maj_flt);
 }
 
+#define task_difference(now, before, field)	\
+	((unsigned long)((now)->field - (before)->field))
+
 static void add_difference(struct vperfctr_soft_sums *to, const struct vperfctr_soft_sums *now,
 			   const struct vperfctr_soft_sums *before)
 {
-	to->context_switches += now->context_switches - before->context_switches;
-	to->migrations += now->migrations - before->migrations;
-	to->minor_faults += now->minor_faults - before->minor_faults;
-	to->major_faults += now->major_faults - before->major_faults;
+	to->context_switches += task_difference(now, before, context_switches);
+	to->migrations += task_difference(now, before, migrations);
+	to->minor_faults += task_difference(now, before, minor_faults);
+	to->major_faults += task_difference(now, before, major_faults);
 }
 
 /*
@@ -147,9 +153,10 @@ bool vperfctr_soft_read_other(const struct vperfctr_state *st, u32 samplecount,
 /* Add sums to others, for example a member's final ones to its root's. */
 void vperfctr_soft_add(struct vperfctr_soft_sums *to, const struct vperfctr_soft_sums *sums)
 {
-	static const struct vperfctr_soft_sums zero;
-
-	add_difference(to, sums, &zero);
+	to->context_switches += sums->context_switches;
+	to->migrations += sums->migrations;
+	to->minor_faults += sums->minor_faults;
+	to->major_faults += sums->major_faults;
 }
 
 /*

@@ -7,6 +7,7 @@
 #include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/math64.h>
 #include <linux/string.h>
 
 #include "common.h"
@@ -150,7 +151,7 @@ u64 perfctr_cpu_skipped(struct perfctr_cpu_state *state)
 		u32 *shift = perfctr_ishift(state, i);
 
 		if (*shift)
-			skipped += ((period << *shift) - left) / period;
+			skipped += div64_u64((period << *shift) - left, period);
 		*shift = 0;
 	}
 	return skipped;

@@ -41,6 +41,7 @@ typedef __s64 s64;
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define min_t(type, a, b)	min((type)(a), (type)(b))
 #define max_t(type, a, b)	((type)(a) > (type)(b) ? (type)(a) : (type)(b))
+#define div64_u64(a, b)		((u64)(a) / (u64)(b))
 
 static inline unsigned int fls64(u64 x)
 {
