@@ -317,7 +317,7 @@ static int attach_root(struct attach *a, struct vperfctr_attach __user *arg, int
 static int attach_by_proof(const struct vperfctr_attach *req, const struct file *proof,
 			   struct vperfctr_attach __user *arg, int fd)
 {
-	struct perfctr_cpu_control control __uninitialized;
+	struct perfctr_cpu_control on_stack __uninitialized, *control;
 	struct vperfctr_control header;
 	struct attach a = {
 		.only = req->flags & VPERFCTR_ATTACH_THREAD,
@@ -330,14 +330,17 @@ static int attach_by_proof(const struct vperfctr_attach *req, const struct file 
 		return PTR_ERR(a.mm);
 	if (!a.mm)
 		return -ESRCH;
-	err = get_control(&header, &control, req);
+	control = vperfctr_get_room(&on_stack, sizeof(on_stack));
+	if (!control)
+		return -ENOMEM;
+	err = get_control(&header, control, req);
 	if (err)
 		goto out;
 	err = -ESRCH;
 	a.task = vperfctr_get_thread(req->tid);
 	if (!a.task)
 		goto out;
-	a.root = make_root(&header, &control, req, &a);
+	a.root = make_root(&header, control, req, &a);
 	err = PTR_ERR_OR_ZERO(a.root);
 	if (!err) {
 		err = attach_root(&a, arg, fd);
@@ -345,7 +348,8 @@ static int attach_by_proof(const struct vperfctr_attach *req, const struct file 
 	}
 	put_task_struct(a.task);
 out:
-	vperfctr_put_kinds(control.kinds);
+	vperfctr_put_kinds(control->kinds);
+	vperfctr_put_room(control);
 	return err;
 }
 

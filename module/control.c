@@ -421,33 +421,38 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 
 int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __user *arg)
 {
-	struct change change __uninitialized;
+	struct change on_stack __uninitialized, *change;
 	int err;
 
-	change.root = NULL;
+	change = vperfctr_get_room(&on_stack, sizeof(on_stack));
+	if (!change)
+		return -ENOMEM;
+	change->root = NULL;
 	err = vperfctr_check_access(st);
 	if (err)
-		return err;
-	err = vperfctr_get_control(&change.header, &change.control, arg);
+		goto out_room;
+	err = vperfctr_get_control(&change->header, &change->control, arg);
 	if (err)
 		goto out;
 	/* A monitor must not change the owner's affinity, and a move must not kill the owner. */
 	if (READ_ONCE(st->owner) != current)
-		change.header.flags &= ~VPERFCTR_CONTROL_AFFINITY;
+		change->header.flags &= ~VPERFCTR_CONTROL_AFFINITY;
 
 	err = -EINTR;
 	if (mutex_lock_killable(&st->lock))
 		goto out;
-	err = change_control(st, &change);
+	err = change_control(st, change);
 	mutex_unlock(&st->lock);
-	if (change.root) {
-		vperfctr_release_unused(change.root);
-		vperfctr_wake_if_over(change.root);
-		vperfctr_ring_put(change.sampler);
-		vperfctr_put(change.root);
+	if (change->root) {
+		vperfctr_release_unused(change->root);
+		vperfctr_wake_if_over(change->root);
+		vperfctr_ring_put(change->sampler);
+		vperfctr_put(change->root);
 	}
 out:
-	vperfctr_put_kinds(change.control.kinds);
+	vperfctr_put_kinds(change->control.kinds);
+out_room:
+	vperfctr_put_room(change);
 	return err;
 }
 

@@ -553,20 +553,24 @@ static int change_control(struct vperfctr_cpus *set, const struct vperfctr_contr
 
 static int set_control(struct vperfctr_cpus *set, const struct vperfctr_control __user *arg)
 {
-	struct perfctr_cpu_control control __uninitialized;
+	struct perfctr_cpu_control on_stack __uninitialized, *control;
 	struct vperfctr_control header;
 	int err;
 
-	err = vperfctr_get_control(&header, &control, arg);
+	control = vperfctr_get_room(&on_stack, sizeof(on_stack));
+	if (!control)
+		return -ENOMEM;
+	err = vperfctr_get_control(&header, control, arg);
 	if (!err)
-		err = check_control(set, &header, &control);
+		err = check_control(set, &header, control);
 	if (!err && mutex_lock_killable(&set->lock))
 		err = -EINTR;
 	if (!err) {
-		err = change_control(set, &header, &control);
+		err = change_control(set, &header, control);
 		mutex_unlock(&set->lock);
 	}
-	vperfctr_put_kinds(control.kinds);
+	vperfctr_put_kinds(control->kinds);
+	vperfctr_put_room(control);
 	return err;
 }
 

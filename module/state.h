@@ -269,6 +269,26 @@ void vperfctr_put_spares(struct vperfctr_state *st);
 void vperfctr_spare_init(struct kmem_cache *cache);
 void vperfctr_spare_exit(void);
 
+/*
+ * Return a place for a control, which takes more than a kilobyte: the one on the stack, or
+ * other memory where stacks have 8 KB, as on 32 bits.  Allocations that follow may reclaim
+ * memory, which needs most of such a stack.
+ *
+ * Return: the place, for vperfctr_put_room(), or NULL if there is no memory.
+ */
+#define VPERFCTR_SMALL_STACK	(THREAD_SIZE <= 8192)
+
+static __always_inline void *vperfctr_get_room(void *on_stack, size_t size)
+{
+	return VPERFCTR_SMALL_STACK ? kmalloc(size, GFP_KERNEL) : on_stack;
+}
+
+static __always_inline void vperfctr_put_room(void *room)
+{
+	if (VPERFCTR_SMALL_STACK)
+		kfree(room);
+}
+
 /* True if a caller that allows no more than gfp cannot allocate memory at all. */
 static __always_inline bool vperfctr_needs_spare(gfp_t gfp)
 {
