@@ -24,7 +24,11 @@ static inline bool perfctr_takes_interrupts(const struct pt_regs *regs)
 /* True if a frame has words of 4 bytes. */
 static inline bool perfctr_user_is_32bit(const struct pt_regs *regs)
 {
+#ifndef CONFIG_X86_32
 	return regs->cs == __USER32_CS;
+#else
+	return true;
+#endif
 }
 
 /* Return the frame pointer, or 0. */
@@ -46,17 +50,21 @@ static inline u64 perfctr_user_regs(u64 *to, const struct pt_regs *regs)
 		regs->ax, regs->cx, regs->dx, regs->bx, regs->sp, regs->bp, regs->si, regs->di,
 		regs->ip,
 	};
+#ifndef CONFIG_X86_32
 	const u64 words64[PERFCTR_USER_REGS] = {
 		regs->ax, regs->dx, regs->cx, regs->bx, regs->si, regs->di, regs->bp, regs->sp,
 		regs->r8, regs->r9, regs->r10, regs->r11, regs->r12, regs->r13, regs->r14,
 		regs->r15, regs->ip,
 	};
+#endif
 	unsigned int i;
 
+#ifndef CONFIG_X86_32
 	if (!perfctr_user_is_32bit(regs)) {
 		memcpy(to, words64, sizeof(words64));
 		return VPERFCTR_USER_64;
 	}
+#endif
 	for (i = 0; i < PERFCTR_USER_REGS; i++)
 		to[i] = i < ARRAY_SIZE(words32) ? words32[i] : 0;
 	return VPERFCTR_USER_32;
