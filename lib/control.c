@@ -29,6 +29,8 @@ int vperfctr_stop(struct vperfctr *v)
 {
 	struct vperfctr_control control;
 
+	if (to_handle(v)->perf)
+		return __vperfctr_perf_stop(to_handle(v), false);
 	vperfctr_control_init(&control, NULL);
 	control.tsc_on = 0;
 	return vperfctr_control(v, &control);
@@ -52,6 +54,8 @@ int vperfctr_reset(struct vperfctr *v)
 	};
 	int err;
 
+	if (to_handle(v)->perf)
+		return __vperfctr_perf_reset(to_handle(v));
 	err = vperfctr_read_state(v, &read);
 	if (err)
 		return err;
@@ -71,16 +75,22 @@ int vperfctr_reset(struct vperfctr *v)
 
 int vperfctr_suspend(struct vperfctr *v)
 {
+	if (to_handle(v)->perf)
+		return __vperfctr_perf_pause(to_handle(v), true);
 	return __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_SUSPEND, NULL);
 }
 
 int vperfctr_resume(struct vperfctr *v)
 {
+	if (to_handle(v)->perf)
+		return __vperfctr_perf_pause(to_handle(v), false);
 	return __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_RESUME, NULL);
 }
 
 int vperfctr_unlink(struct vperfctr *v)
 {
+	if (to_handle(v)->perf)
+		return __vperfctr_perf_stop(to_handle(v), true);
 	return __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_UNLINK, NULL);
 }
 

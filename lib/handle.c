@@ -139,6 +139,38 @@ int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags)
 	return __vperfctr_new_handle(v, fd, flags & VPERFCTR_FD_MAP);
 }
 
+int __vperfctr_set_names(struct vperfctr *v, const char *names)
+{
+	struct vperfctr_handle *h = to_handle(v);
+	char *copy = strdup(names), *p;
+
+	if (!copy)
+		return -ENOMEM;
+	h->nrnames = *copy ? 1 : 0;
+	for (p = copy; (p = strchr(p, ',')); h->nrnames++)
+		*p++ = '\0';
+	free(h->names);
+	h->names = copy;
+	return 0;
+}
+
+const char *vperfctr_counter_name(const struct vperfctr *v, unsigned int i)
+{
+	const struct vperfctr_handle *h = to_const_handle(v);
+	const char *name = h->names;
+
+	if (i >= h->nrnames)
+		return NULL;
+	while (i--)
+		name += strlen(name) + 1;
+	return name;
+}
+
+unsigned int vperfctr_backend(const struct vperfctr *v)
+{
+	return to_const_handle(v)->perf ? VPERFCTR_BACKEND_PERF : VPERFCTR_BACKEND_MODULE;
+}
+
 int vperfctr_fd(const struct vperfctr *v)
 {
 	return to_const_handle(v)->fd;
@@ -150,6 +182,13 @@ void vperfctr_close(struct vperfctr *v)
 
 	if (!h)
 		return;
+	free(h->names);
+	if (h->perf) {
+		/* The handle's descriptor is one of its events. */
+		__vperfctr_perf_close(h->perf);
+		free(h);
+		return;
+	}
 	if (h->mapper == getpid() || (h->mapper && __vperfctr_is_state_mapped(h->pub.page)))
 		munmap((void *)h->pub.page, page_size());
 	__vperfctr_ring_unmap(h);

@@ -4,6 +4,7 @@
 #define VPERFCTR_INTERNAL_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/types.h>
 #include <vperfctr.h>
@@ -18,6 +19,9 @@ struct vperfctr_handle {
 	pid_t mapper;		/* process that mapped pub.page; 0: it is not mapped */
 	pid_t ring_mapper;	/* the same of pub.ring */
 	size_t ring_size;
+	struct __vperfctr_perf *perf;	/* counts by perf_event_open(2); NULL: by the module */
+	char *names;		/* of the counters, each with its NUL, or NULL */
+	unsigned int nrnames;
 };
 
 /* The page of handles without one: it sends each reader to the kernel. */
@@ -55,6 +59,18 @@ static inline int __vperfctr_abi_check(uint32_t version)
  */
 int __vperfctr_control_call(int fd, unsigned long request, const void *arg,
 			    const struct vperfctr_control *control);
+
+/*
+ * The calls by a handle that counts by perf_event_open(2).  Errors are those of the public
+ * functions.
+ */
+int __vperfctr_perf_read(const struct vperfctr_handle *h, uint64_t *tsc, uint64_t *pmc,
+			 unsigned int first, unsigned int nr);
+int __vperfctr_perf_read_state(const struct vperfctr_handle *h, struct vperfctr_read *read);
+int __vperfctr_perf_pause(struct vperfctr_handle *h, bool pause);
+int __vperfctr_perf_reset(struct vperfctr_handle *h);
+int __vperfctr_perf_stop(struct vperfctr_handle *h, bool unlink);
+void __vperfctr_perf_close(struct __vperfctr_perf *p);
 
 /* Unmap the handle's ring, if this process has mapped it. */
 void __vperfctr_ring_unmap(struct vperfctr_handle *h);

@@ -7,6 +7,8 @@
 
 int vperfctr_read_state(struct vperfctr *v, struct vperfctr_read *read)
 {
+	if (to_handle(v)->perf)
+		return __vperfctr_perf_read_state(to_handle(v), read);
 	read->size = sizeof(*read);
 	return __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_READ, read);
 }
@@ -85,9 +87,12 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 		.nrctrs = VPERFCTR_MAX_CTRS,
 		.sums = (uintptr_t)sums,
 	};
-	const bool foreign = is_foreign(v);
+	bool foreign;
 	int err;
 
+	if (to_handle(v)->perf)
+		return __vperfctr_perf_read(to_handle(v), tsc, pmc, first, nr);
+	foreign = is_foreign(v);
 	/* RUNNING: the owner is alive.  READ would interrupt it for nothing. */
 	if (foreign && (v->page->cstatus & VPERFCTR_CSTATUS_RUNNING))
 		return -EPERM;

@@ -71,6 +71,20 @@ int __vperfctr_refuse(struct vperfctr_why *why, int err, const char *fmt, ...)
 	return err;
 }
 
+bool __vperfctr_is_soft(const char *name, size_t length)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(soft_events); i++) {
+		const struct soft_event *s = &soft_events[i];
+
+		if ((strlen(s->name) == length && !memcmp(name, s->name, length)) ||
+		    (s->alias && strlen(s->alias) == length && !memcmp(name, s->alias, length)))
+			return true;
+	}
+	return false;
+}
+
 static uint32_t arch_code(const struct arch_event *a, const struct vperfctr_info *info)
 {
 	return is_amd(info) ? a->amd : is_arm(info) ? a->arm : a->intel;

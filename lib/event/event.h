@@ -53,6 +53,13 @@ int __vperfctr_refuse(struct vperfctr_why *why, int err, const char *fmt, ...)
 /* Write "general counters 0-3, 5 and fixed counter 1" to buf, truncated to size. */
 void __vperfctr_describe(char *buf, size_t size, uint64_t general, uint64_t fixed);
 
+/* True if this is the name of a software event. */
+bool __vperfctr_is_soft(const char *name, size_t length);
+
+/* Fill in one event for each name.  Returns the number of names, or a negative error number. */
+int __vperfctr_parse_names(struct vperfctr_event *event, const char *names,
+			   const struct vperfctr_info *info, struct vperfctr_why *why);
+
 /* ---- libpfm4.c ---- */
 
 /* Set code, aux and modes.  Returns 1 if libpfm4 does not know the event or the processor. */

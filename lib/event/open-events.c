@@ -12,9 +12,8 @@ static size_t name_length(const char *list)
 	return strcspn(list, ",");
 }
 
-/* Fill in one event for each name.  Returns the number of names, or a negative error number. */
-static int parse_names(struct vperfctr_event *event, const char *names,
-		       const struct vperfctr_info *info, struct vperfctr_why *why)
+int __vperfctr_parse_names(struct vperfctr_event *event, const char *names,
+			   const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	char name[sizeof(event->name)];
 	int nr = 0, err;
@@ -85,7 +84,7 @@ static int choose_table(struct vperfctr_ctr *table, uint64_t *soft, const char *
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 	int nr, i, n = 0, err;
 
-	nr = parse_names(event, names, info, why);
+	nr = __vperfctr_parse_names(event, names, info, why);
 	if (nr < 0)
 		return nr;
 	err = vperfctr_event_assign(event, (unsigned int)nr, info, ctr, why);
@@ -167,14 +166,14 @@ static unsigned int only_kind(void)
 	return found == 1 ? only : VPERFCTR_ANY_KIND;
 }
 
-int vperfctr_event_open(struct vperfctr **v, const char *names, struct vperfctr_why *why)
+/* Count by the module. */
+static int open_module(struct vperfctr **v, const char *names, struct vperfctr_why *why)
 {
 	struct vperfctr_ctr ctr[MAX_KINDS * VPERFCTR_MAX_CTRS];
 	struct vperfctr_control control;
 	unsigned int kind;
 	int err;
 
-	*v = NULL;
 	err = vperfctr_event_control(&control, ctr, ARRAY_SIZE(ctr), names, VPERFCTR_ANY_KIND, why);
 	if (err) {
 		kind = only_kind();
@@ -186,4 +185,61 @@ int vperfctr_event_open(struct vperfctr **v, const char *names, struct vperfctr_
 		return err;
 	err = vperfctr_open_control(v, &control, VPERFCTR_OPEN_TRANSIENT);
 	return err ? vperfctr_why(err, VPERFCTR_WHY_CONTROL, &control, why) : 0;
+}
+
+/* Give the counters their names, which are those of the list without software events. */
+static int name_counters(struct vperfctr *v, const char *names)
+{
+	char *counters = (char *)malloc(strlen(names) + 2), *end = counters;
+	size_t len;
+	int err;
+
+	if (!counters)
+		return -ENOMEM;
+	*counters = '\0';
+	for (; *names; names += len + (names[len] == ',')) {
+		len = name_length(names);
+		if (__vperfctr_is_soft(names, len))
+			continue;
+		end += sprintf(end, "%s%.*s", end == counters ? "" : ",", (int)len, names);
+	}
+	err = __vperfctr_set_names(v, counters);
+	free(counters);
+	return err;
+}
+
+int vperfctr_count(struct vperfctr **v, const char *names, unsigned int flags,
+		   struct vperfctr_why *why)
+{
+	struct vperfctr_why reason;
+	int err = -ENODEV;
+
+	*v = NULL;
+	if (flags & ~(VPERFCTR_COUNT_MODULE | VPERFCTR_COUNT_PERF) ||
+	    flags == (VPERFCTR_COUNT_MODULE | VPERFCTR_COUNT_PERF))
+		return __vperfctr_refuse(why, -EINVAL, "there is no such flag: %#x", flags);
+	if (!(flags & VPERFCTR_COUNT_PERF))
+		err = open_module(v, names, why);
+	if (err == -ENODEV && !(flags & VPERFCTR_COUNT_MODULE)) {
+		err = __vperfctr_count_perf(v, names, 0, 0, &reason);
+		if (err == -ENODEV && !flags)
+			__vperfctr_refuse(why, err, "there is no /dev/vperfctr: load the module (sudo modprobe vperfctr); %.850s",
+					  reason.text);
+		else if (err)
+			__vperfctr_refuse(why, err, "%s", reason.text);
+	}
+	if (err)
+		return err;
+	err = name_counters(*v, names);
+	if (err) {
+		vperfctr_close(*v);
+		*v = NULL;
+		return __vperfctr_refuse(why, err, "there is no memory");
+	}
+	return 0;
+}
+
+int vperfctr_event_open(struct vperfctr **v, const char *names, struct vperfctr_why *why)
+{
+	return vperfctr_count(v, names, 0, why);
 }

@@ -160,11 +160,24 @@ int vperfctr_event_control(struct vperfctr_control *control, struct vperfctr_ctr
 			   unsigned int room, const char *names, unsigned int kind,
 			   struct vperfctr_why *why);
 
+/* Flags of vperfctr_count(). */
+#define VPERFCTR_COUNT_MODULE	0x01	/* count by the module, or not at all */
+#define VPERFCTR_COUNT_PERF	0x02	/* count by perf_event, also if the module is loaded */
+
 /*
  * Count events by name, for the calling thread: open a transient state, choose counters,
  * and start.  names are those of vperfctr_event_control().  Counter i of the handle counts
- * the i-th of them, software events left out; vperfctr_read_soft() reads those.
- * vperfctr_close() ends the counting.
+ * the i-th of them, software events left out: vperfctr_counter_name() returns its name.
+ * vperfctr_read_soft() reads software events.  vperfctr_close() ends the counting.
+ *
+ * Without the module (there is no /dev/vperfctr) perf_event_open(2) counts, and
+ * vperfctr_backend() returns VPERFCTR_BACKEND_PERF.  All reads, regions,
+ * vperfctr_read_state(), _reset(), _suspend(), _resume(), _stop(), _unlink() and _close() work
+ * the same, and each read is a system call.  Other calls by such a handle return -ENOTTY.
+ * perf_event places the events itself, so a counter in a name (@N) has no effect.  Counters are
+ * never shared with others by turns.  If they do not suffice, this call or a read returns
+ * -EBUSY.  vperfctr_read_tsc() returns -EOPNOTSUPP where perf_event does not make its times
+ * from the TSC; regions need it.
  *
  * On a hybrid processor the thread is counted on all kinds of CPUs.  If not all of them can
  * count these events, but the thread may run on one kind only, it is counted there.
@@ -173,10 +186,25 @@ int vperfctr_event_control(struct vperfctr_control *control, struct vperfctr_ctr
  *
  *	-EEXIST	the thread has a state: see "Two users in one thread" in <vperfctr.h>
  *	-EBUSY	perf_event or the NMI watchdog holds the counters
+ *	-ENODEV	the module is not loaded, and perf_event cannot count, or may not be used
+ *	-ENOSPC	(also) perf_event cannot count these events at once
+ *	-EINVAL	(also) an unknown flag, or both
  *	any of vperfctr_info(), vperfctr_event(), vperfctr_event_assign(),
  *	vperfctr_open() and vperfctr_control()
  */
+int vperfctr_count(struct vperfctr **v, const char *names, unsigned int flags,
+		   struct vperfctr_why *why);
+
+/* The same without flags. */
 int vperfctr_event_open(struct vperfctr **v, const char *names, struct vperfctr_why *why);
+
+/*
+ * Describe the processor as vperfctr_event() needs it for perf_event, and count thread tid by
+ * perf_event.  Internal, for perfex.
+ */
+void __vperfctr_perf_info(struct vperfctr_info *info);
+int __vperfctr_count_perf(struct vperfctr **v, const char *names, pid_t tid, unsigned int flags,
+			  struct vperfctr_why *why);
 
 #ifdef __cplusplus
 #pragma GCC diagnostic pop

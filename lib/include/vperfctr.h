@@ -420,6 +420,32 @@ int vperfctr_read_cpus(struct vperfctr *v, struct vperfctr_read_cpus *read);
  */
 int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags);
 
+/*
+ * Return the name of counter i of a handle that vperfctr_count() or vperfctr_event_open() has
+ * made, as the caller gave it, or NULL if there is no such counter, or none with a name.  The
+ * text is valid until vperfctr_close().
+ */
+const char *vperfctr_counter_name(const struct vperfctr *v, unsigned int i);
+
+/* Return values of vperfctr_backend(). */
+#define VPERFCTR_BACKEND_MODULE	0 /* the vperfctr module counts */
+#define VPERFCTR_BACKEND_PERF	1 /* perf_event_open(2) counts: see vperfctr_count() */
+
+/* Return which part of the kernel counts for this handle. */
+unsigned int vperfctr_backend(const struct vperfctr *v);
+
+/*
+ * Make a handle that counts thread tid (0: the caller) by perf_event_open(2), and start.  A
+ * negative error number is perf_event_open()'s, or -EBUSY if the counters do not suffice.
+ * Internal.
+ */
+struct __vperfctr_perf_event;
+int __vperfctr_open_perf(struct vperfctr **v, const struct __vperfctr_perf_event *event,
+			 unsigned int nr, pid_t tid, unsigned int flags);
+
+/* Set the names of the handle's counters, separated by commas.  Internal. */
+int __vperfctr_set_names(struct vperfctr *v, const char *names);
+
 /* Return the handle's descriptor, to poll it or to pass it on.  The handle still owns it. */
 int vperfctr_fd(const struct vperfctr *v);
 

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Count events by name by perf_event_open(2), where the module is not loaded. */
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../perf.h"
+#include "event.h"
+
+/* True if perf_event lets the caller count kernel mode. */
+static bool may_count_kernel(void)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/*
+ * Describe a processor with all counters that there can be.  perf_event chooses counters
+ * itself, and knows which can count an event.
+ */
+void __vperfctr_perf_info(struct vperfctr_info *info)
+{
+	struct cpu_signature s;
+
+	memset(info, 0, sizeof(*info));
+	info->size = sizeof(*info);
+	info->nrkinds = 1;
+	info->nrctrs = VPERFCTR_MAX_CTRS;
+	info->pmc_mask = UINT32_MAX;
+	info->pmc_width = 48;
+	info->arch_events = 0x7f;
+	info->soft = (1 << VPERFCTR_NR_SOFT) - 1;
+	info->features = VPERFCTR_FEATURE_INHERIT |
+			 (may_count_kernel() ? VPERFCTR_FEATURE_KERNEL : 0);
+	strcpy(info->cpu_name, "perf_event");
+	__vperfctr_cpu_signature(&s);
+	if (!strcmp(s.vendor, "AuthenticAMD") || !strcmp(s.vendor, "HygonGenuine")) {
+		info->cpu_type = VPERFCTR_CPU_AMD;
+	} else if (*s.vendor) {
+		info->cpu_type = VPERFCTR_CPU_INTEL_ARCH;
+		info->fixed_mask = 0xff;
+		info->fixed_width = 48;
+	} else {
+		info->cpu_type = VPERFCTR_CPU_ARM_PMUV3;
+		info->fixed_mask = 1;
+		info->fixed_width = 64;
+	}
+}
+
+/* Return perf_event's number of a generic event. */
+static uint64_t hardware_config(uint32_t arch)
+{
+	static const struct {
+		uint32_t arch;
+		enum perf_hw_id id;
+	} events[] = {
+		{ VPERFCTR_EVENT_CYCLES, PERF_COUNT_HW_CPU_CYCLES },
+		{ VPERFCTR_EVENT_INSTRUCTIONS, PERF_COUNT_HW_INSTRUCTIONS },
+		{ VPERFCTR_EVENT_REF_CYCLES, PERF_COUNT_HW_REF_CPU_CYCLES },
+		{ VPERFCTR_EVENT_CACHE_REFS, PERF_COUNT_HW_CACHE_REFERENCES },
+		{ VPERFCTR_EVENT_CACHE_MISSES, PERF_COUNT_HW_CACHE_MISSES },
+		{ VPERFCTR_EVENT_BRANCHES, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+		{ VPERFCTR_EVENT_BRANCH_MISSES, PERF_COUNT_HW_BRANCH_MISSES },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(events) - 1; i++)
+		if (events[i].arch == arch)
+			break;
+	return events[i].id;
+}
+
+/* perf_event's software events, in the order of VPERFCTR_SOFT_*. */
+static const enum perf_sw_ids software[VPERFCTR_NR_SOFT] = {
+	PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_CPU_MIGRATIONS,
+	PERF_COUNT_SW_PAGE_FAULTS_MIN, PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+};
+
+/* Translate an event to one or, of page faults, two of perf_event.  Returns their number. */
+static unsigned int translate(struct __vperfctr_perf_event *to, const struct vperfctr_event *event)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < VPERFCTR_NR_SOFT; i++) {
+		if (!(event->soft >> i & 1))
+			continue;
+		memset(&to[nr], 0, sizeof(to[nr]));
+		to[nr].type = PERF_TYPE_SOFTWARE;
+		to[nr].config = software[i];
+		to[nr].soft = 1U << i;
+		to[nr].user = 1;
+		/* The time has no mode; the other events happen in the kernel. */
+		to[nr].kernel = i != 0;
+		nr++;
+	}
+	if (nr)
+		return nr;
+	memset(to, 0, sizeof(*to));
+	to->type = event->arch ? PERF_TYPE_HARDWARE : PERF_TYPE_RAW;
+	to->config = event->arch ? hardware_config(event->arch) : event->code;
+	to->config1 = event->aux;
+	to->user = !!(event->modes & VPERFCTR_MODE_USER);
+	to->kernel = !!(event->modes & VPERFCTR_MODE_KERNEL);
+	return 1;
+}
+
+static int read_paranoid(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int n = -1;
+
+	if (f) {
+		if (fscanf(f, "%d", &n) != 1)
+			n = -1;
+		fclose(f);
+	}
+	return n;
+}
+
+/* Explain why perf_event cannot count either. */
+static int explain(int err, const char *names, struct vperfctr_why *why)
+{
+	switch (err) {
+	case -EACCES:
+	case -EPERM:
+		return __vperfctr_refuse(why, -ENODEV,
+					 "perf_event may not be used, as kernel.perf_event_paranoid is %d, or a container forbids it",
+					 read_paranoid());
+	case -ENOENT:
+	case -ENODEV:
+	case -ENOSYS:
+	case -EOPNOTSUPP:
+		return __vperfctr_refuse(why, -ENODEV,
+					 "perf_event cannot count '%.400s': it has no such event, or there is no PMU, as in many virtual machines",
+					 names);
+	case -EINVAL:
+		return __vperfctr_refuse(why, -ENOSPC,
+					 "perf_event cannot count '%.400s' at once: there are not enough counters, or one of the events does not exist",
+					 names);
+	default:
+		return vperfctr_why(err, VPERFCTR_WHY_CONTROL, NULL, why);
+	}
+}
+
+int __vperfctr_count_perf(struct vperfctr **v, const char *names, pid_t tid, unsigned int flags,
+			  struct vperfctr_why *why)
+{
+	/* Page faults are two events. */
+	struct __vperfctr_perf_event perf[2 * VPERFCTR_MAX_CTRS];
+	struct vperfctr_event event[VPERFCTR_MAX_CTRS];
+	struct vperfctr_info info;
+	unsigned int nr = 0;
+	int i, n, err;
+
+	*v = NULL;
+	__vperfctr_perf_info(&info);
+	n = __vperfctr_parse_names(event, names, &info, why);
+	if (n < 0)
+		return n;
+	for (i = 0; i < n; i++)
+		nr += translate(&perf[nr], &event[i]);
+	err = __vperfctr_open_perf(v, perf, nr, tid, flags);
+	return err ? explain(err, names, why) : 0;
+}

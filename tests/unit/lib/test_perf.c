@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Tests of counting by perf_event_open(2), with a fake one and without the module's device. */
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vperfctr-event.h>
+
+#include "perf.h"
+
+/* ---- a fake of perf_event ------------------------------------------------------------ */
+
+#define MAX_EVENTS	40
+#define LEADER_NAME	"fake-perf"
+
+static struct {
+	unsigned int nr;		/* events of the group */
+	struct perf_event_attr attr[MAX_EVENTS];
+	int fd[MAX_EVENTS], group[MAX_EVENTS];
+	pid_t tid;
+	unsigned int fail_at;		/* this event is refused */
+	int fail;			/* with this errno; 0: none is */
+	bool forbid_kernel;
+	bool clock;			/* times are made from the TSC */
+	bool lost;			/* the pinned group has lost its counters */
+	uint64_t enabled, running, value[MAX_EVENTS];
+	unsigned int enables, disables;
+} k;
+
+static const char *const no_device = "/dev/vperfctr-of-no-test";
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+ssize_t __real_read(int fd, void *buf, size_t size);
+ssize_t __wrap_read(int fd, void *buf, size_t size);
+int __real_ioctl(int fd, unsigned long request, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...);
+void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
+void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
+
+static long refuse(int err)
+{
+	errno = err;
+	return -1;
+}
+
+static long open_event(const struct perf_event_attr *attr, pid_t tid, int group)
+{
+	int fd;
+
+	if (!attr->exclude_kernel && k.forbid_kernel)
+		return refuse(EACCES);
+	if (attr->config == PERF_COUNT_SW_DUMMY && attr->type == PERF_TYPE_SOFTWARE)
+		return memfd_create("fake-perf-clock", 0);
+	/* The library asks only whether it may. */
+	if (!attr->read_format)
+		return memfd_create("fake-perf-other", 0);
+	if (k.fail && k.nr == k.fail_at)
+		return refuse(k.fail);
+	fd = memfd_create(LEADER_NAME, 0);
+	k.attr[k.nr] = *attr;
+	k.fd[k.nr] = fd;
+	k.group[k.nr++] = group;
+	k.tid = tid;
+	return fd;
+}
+
+long __wrap_syscall(long number, ...)
+{
+	long arg[5];
+	unsigned int i;
+	va_list ap;
+
+	va_start(ap, number);
+	for (i = 0; i < 5; i++)
+		arg[i] = va_arg(ap, long);
+	va_end(ap);
+	if (number != SYS_perf_event_open)
+		return __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4]);
+	if ((int)arg[2] != -1 || arg[4] != PERF_FLAG_FD_CLOEXEC)
+		abort();
+	return open_event((const struct perf_event_attr *)arg[0], (pid_t)arg[1], (int)arg[3]);
+}
+
+int __wrap_open(const char *path, int flags, ...)
+{
+	return __real_open(strcmp(path, "/dev/vperfctr") ? path : no_device, flags, 0600);
+}
+
+ssize_t __wrap_read(int fd, void *buf, size_t size)
+{
+	uint64_t out[3 + MAX_EVENTS] = { k.nr, k.enabled, k.running };
+
+	if (!k.nr || fd != k.fd[0])
+		return __real_read(fd, buf, size);
+	if (k.lost)
+		return 0;
+	memcpy(&out[3], k.value, sizeof(k.value));
+	if (size < (3 + k.nr) * 8)
+		return refuse(ENOSPC);
+	memcpy(buf, out, (3 + k.nr) * 8);
+	return (ssize_t)(3 + k.nr) * 8;
+}
+
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	if (!k.nr || fd != k.fd[0])
+		return (int)refuse(ENOTTY);
+	k.enables += request == PERF_EVENT_IOC_ENABLE;
+	k.disables += request == PERF_EVENT_IOC_DISABLE;
+	if (request != PERF_EVENT_IOC_ENABLE && request != PERF_EVENT_IOC_DISABLE)
+		return (int)refuse(ENOTTY);
+	return 0;
+}
+
+void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
+{
+	struct perf_event_mmap_page *page;
+
+	if (fd < 0)
+		return __real_mmap(addr, len, prot, flags, fd, off);
+	page = __real_mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	page->cap_user_time = k.clock;
+	page->time_mult = 500;
+	page->time_shift = 10;
+	return page;
+}
+
+/* ---- tests ------------------------------------------------------------------------------- */
+
+static struct vperfctr_why why;
+static unsigned int fds_at_start;
+
+static unsigned int count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static void setup(void)
+{
+	memset(&k, 0, sizeof(k));
+	k.clock = true;
+	fds_at_start = count_fds();
+}
+
+static void teardown(void)
+{
+	ck_assert_uint_eq(count_fds(), fds_at_start);
+}
+
+static struct vperfctr *open_ok(const char *names)
+{
+	struct vperfctr *v;
+
+	ck_assert_msg(!vperfctr_count(&v, names, 0, &why), "%s", why.text);
+	ck_assert_uint_eq(vperfctr_backend(v), VPERFCTR_BACKEND_PERF);
+	return v;
+}
+
+/* Advance all values by as many thousands as their place, and the times. */
+static void advance(unsigned int thousands)
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_EVENTS; i++)
+		k.value[i] += (i + 1) * 1000 * thousands;
+	k.enabled += 500 * thousands;
+	k.running += 500 * thousands;
+}
+
+/* Counters come first, then software events, in one pinned group. */
+START_TEST(group)
+{
+	static const struct {
+		uint32_t type;
+		uint64_t config;
+		bool kernel;
+	} expected[] = {
+		{ PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, false },
+		{ PERF_TYPE_RAW, 0x4304c7, true },
+		{ PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false },
+		{ PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN, true },
+		{ PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ, true },
+	};
+	struct vperfctr *v;
+	uint64_t pmc[2], tsc, soft;
+	unsigned int i;
+
+#ifdef __x86_64__
+	v = open_ok("task-clock,instructions:u,page-faults,0x4304c7@0,minor-faults");
+	ck_assert_uint_eq(k.nr, 5);
+	for (i = 0; i < 5; i++) {
+		const struct perf_event_attr *a = &k.attr[i];
+		/* The modes are no part of perf_event's code. */
+		uint64_t config = i == 1 ? 0x04c7 : expected[i].config;
+
+		ck_assert_uint_eq(a->type, expected[i].type);
+		ck_assert_uint_eq(a->config, config);
+		ck_assert_uint_eq(a->exclude_user, 0);
+		ck_assert_uint_eq(a->exclude_kernel, !expected[i].kernel);
+		ck_assert_uint_eq(a->pinned | a->disabled << 1, i ? 0 : 3);
+		ck_assert_uint_eq(a->inherit | a->enable_on_exec, 0);
+		ck_assert_int_eq(k.group[i], i ? k.fd[0] : -1);
+	}
+	ck_assert_int_eq(k.tid, 0);
+	ck_assert_uint_eq(k.enables, 1);
+	advance(1);
+	ck_assert_int_eq(vperfctr_read(v, &tsc, pmc, 2), 0);
+	ck_assert_uint_eq(pmc[0], 1000);
+	ck_assert_uint_eq(pmc[1], 2000);
+	/* 500 ns * 2^10 / 500 */
+	ck_assert_uint_eq(tsc, 1024);
+	ck_assert_int_eq(vperfctr_read_pmc(v, 1, &soft), 0);
+	ck_assert_uint_eq(soft, 2000);
+	ck_assert_int_eq(vperfctr_read_soft(v, VPERFCTR_SOFT_TASK_CLOCK, &soft), 0);
+	ck_assert_uint_eq(soft, 3000);
+	ck_assert_int_eq(vperfctr_read_soft(v, VPERFCTR_SOFT_PAGE_FAULTS, &soft), 0);
+	ck_assert_uint_eq(soft, 9000);
+	ck_assert_int_eq(vperfctr_read_soft(v, VPERFCTR_SOFT_MIGRATIONS, &soft), -EINVAL);
+	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 3), -EINVAL);
+	ck_assert_str_eq(vperfctr_counter_name(v, 0), "instructions:u");
+	ck_assert_str_eq(vperfctr_counter_name(v, 1), "0x4304c7@0");
+	ck_assert_ptr_null(vperfctr_counter_name(v, 2));
+	vperfctr_close(v);
+#endif
+	/* Software events alone have no counter and no name. */
+	memset(&k, 0, sizeof(k));
+	v = open_ok("task-clock");
+	ck_assert_ptr_null(vperfctr_counter_name(v, 0));
+	ck_assert_int_eq(vperfctr_read_tsc(v, &tsc), -EOPNOTSUPP);
+	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 0), 0);
+	vperfctr_close(v);
+}
+END_TEST
+
+/* Lost time is an error and no count, at the start or later, and the error is not for ever. */
+START_TEST(never_in_turns)
+{
+	struct vperfctr *v;
+	uint64_t value = 7;
+
+	k.lost = true;
+	ck_assert_int_eq(vperfctr_count(&v, "instructions:u", 0, &why), -EBUSY);
+	ck_assert_ptr_null(v);
+	ck_assert_ptr_nonnull(strstr(why.text, "the counters"));
+	setup();
+	v = open_ok("instructions:u");
+	advance(1);
+	k.enabled++;
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), -EBUSY);
+	ck_assert_int_eq(vperfctr_read_soft(v, VPERFCTR_SOFT_TASK_CLOCK, &value), -EBUSY);
+	ck_assert_int_eq(vperfctr_reset(v), -EBUSY);
+	k.enabled--;
+	k.lost = true;
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), -EBUSY);
+	ck_assert_uint_eq(value, 7);
+	k.lost = false;
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), 0);
+	ck_assert_uint_eq(value, 1000);
+	vperfctr_close(v);
+}
+END_TEST
+
+static const struct {
+	int err, result;
+	const char *text;
+} errors[] = {
+	{ EACCES, -ENODEV, "kernel.perf_event_paranoid" },
+	{ EPERM, -ENODEV, "kernel.perf_event_paranoid" },
+	{ ENOENT, -ENODEV, "no PMU" },
+	{ EOPNOTSUPP, -ENODEV, "no PMU" },
+	{ ENODEV, -ENODEV, "no PMU" },
+	{ ENOSYS, -ENODEV, "no PMU" },
+	{ EINVAL, -ENOSPC, "not enough counters" },
+	{ EBUSY, -EBUSY, "the counters" },
+	{ EMFILE, -EMFILE, "Too many open files" },
+};
+
+#define NR_ERRORS	(sizeof(errors) / sizeof(errors[0]))
+
+/* The first event is refused, or a later one. */
+START_TEST(refused)
+{
+	struct vperfctr *v = (struct vperfctr *)1;
+
+	for (k.fail_at = 0; k.fail_at < 2; k.fail_at++) {
+		k.nr = 0;
+		k.fail = errors[_i].err;
+		ck_assert_int_eq(vperfctr_count(&v, "instructions:u,cycles:u", 0, &why),
+				 errors[_i].result);
+		ck_assert_ptr_null(v);
+		ck_assert_msg(strstr(why.text, errors[_i].text), "%s", why.text);
+		/* The first remedy is the module, unless perf_event was asked for. */
+		ck_assert_int_eq(!!strstr(why.text, "modprobe"), errors[_i].result == -ENODEV);
+		k.nr = 0;
+		ck_assert_int_eq(vperfctr_count(&v, "instructions:u,cycles:u", VPERFCTR_COUNT_PERF,
+						NULL), errors[_i].result);
+		k.nr = 0;
+		vperfctr_count(&v, "instructions:u,cycles:u", VPERFCTR_COUNT_PERF, &why);
+		ck_assert_ptr_null(strstr(why.text, "modprobe"));
+	}
+}
+END_TEST
+
+START_TEST(flags)
+{
+	struct vperfctr *v;
+
+	ck_assert_int_eq(vperfctr_count(&v, "instructions:u", VPERFCTR_COUNT_MODULE, &why), -ENODEV);
+	ck_assert_ptr_nonnull(strstr(why.text, "modprobe vperfctr"));
+	ck_assert_uint_eq(k.nr, 0);
+	ck_assert_int_eq(vperfctr_count(&v, "instructions:u", 3, &why), -EINVAL);
+	ck_assert_int_eq(vperfctr_count(&v, "instructions:u", 4, &why), -EINVAL);
+	ck_assert_ptr_null(v);
+	ck_assert_int_eq(vperfctr_count(&v, "nonsense", 0, &why), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(why.text, "unknown event 'nonsense'"));
+	ck_assert_int_eq(vperfctr_event_open(&v, "instructions:u", &why), 0);
+	vperfctr_close(v);
+}
+END_TEST
+
+/* Names without a mode count what the caller may. */
+START_TEST(modes)
+{
+	struct vperfctr *v = open_ok("instructions");
+
+	ck_assert_uint_eq(k.attr[0].exclude_kernel | k.attr[0].exclude_user, 0);
+	vperfctr_close(v);
+	setup();
+	v = open_ok("instructions:k");
+	ck_assert_uint_eq(k.attr[0].exclude_kernel, 0);
+	ck_assert_uint_eq(k.attr[0].exclude_user, 1);
+	vperfctr_close(v);
+	setup();
+	k.forbid_kernel = true;
+	v = open_ok("instructions,task-clock");
+	ck_assert_uint_eq(k.attr[0].exclude_kernel, 1);
+	vperfctr_close(v);
+	setup();
+	k.forbid_kernel = true;
+	ck_assert_int_eq(vperfctr_count(&v, "instructions:k", 0, &why), -EPERM);
+	/* perf_event would count none of the switches, which are in the kernel. */
+	ck_assert_int_eq(vperfctr_count(&v, "context-switches", 0, &why), -ENODEV);
+}
+END_TEST
+
+START_TEST(changes)
+{
+	struct vperfctr_read read = { .nrctrs = VPERFCTR_MAX_CTRS };
+	struct vperfctr *v = open_ok("instructions:u");
+	struct vperfctr_control control;
+	uint64_t value;
+
+	advance(1);
+	ck_assert_int_eq(vperfctr_reset(v), 0);
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), 0);
+	ck_assert_uint_eq(value, 0);
+	ck_assert_int_eq(vperfctr_read_tsc(v, &value), 0);
+	ck_assert_uint_eq(value, 0);
+	advance(2);
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), 0);
+	ck_assert_uint_eq(value, 2000);
+
+	ck_assert_int_eq(vperfctr_suspend(v), 0);
+	ck_assert_int_eq(vperfctr_suspend(v), 0);
+	ck_assert_uint_eq(k.disables, 1);
+	ck_assert_int_eq(vperfctr_read_state(v, &read), 0);
+	ck_assert_uint_eq(read.status, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE |
+			  VPERFCTR_STATUS_SUSPENDED);
+	ck_assert_uint_eq(read.nrctrs, 1);
+	ck_assert_int_eq(vperfctr_resume(v), 0);
+	ck_assert_uint_eq(k.enables, 2);
+	/* A reset ends a pause. */
+	vperfctr_suspend(v);
+	ck_assert_int_eq(vperfctr_reset(v), 0);
+	ck_assert_uint_eq(k.enables, 3);
+
+	/* perf_event cannot do these. */
+	vperfctr_control_init(&control, NULL);
+	ck_assert_int_eq(vperfctr_control(v, &control), -ENOTTY);
+	ck_assert_int_eq(vperfctr_iresume(v), -ENOTTY);
+	read.control = (uintptr_t)&control;
+	ck_assert_int_eq(vperfctr_read_state(v, &read), -EOPNOTSUPP);
+	read.control = 0;
+	read.nrctrs = 0;
+	ck_assert_int_eq(vperfctr_read_state(v, &read), -EOVERFLOW);
+	ck_assert_uint_eq(read.nrctrs, 1);
+	read.flags = 0x80;
+	ck_assert_int_eq(vperfctr_read_state(v, &read), -EINVAL);
+	read.flags = VPERFCTR_READ_OWNER;
+
+	ck_assert_int_eq(vperfctr_stop(v), 0);
+	ck_assert_int_eq(vperfctr_resume(v), -EINVAL);
+	ck_assert_int_eq(vperfctr_reset(v), -EINVAL);
+	ck_assert_int_eq(vperfctr_read_state(v, &read), 0);
+	ck_assert_uint_eq(read.status, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_OWNER);
+	ck_assert_int_eq(vperfctr_unlink(v), 0);
+	ck_assert_int_eq(vperfctr_unlink(v), 0);
+	ck_assert_int_eq(vperfctr_suspend(v), -ESRCH);
+	ck_assert_int_eq(vperfctr_reset(v), -ESRCH);
+	ck_assert_int_eq(vperfctr_read_state(v, &read), 0);
+	ck_assert_uint_eq(read.status, 0);
+	ck_assert_int_eq(vperfctr_read_pmc(v, 0, &value), 0);
+	vperfctr_close(v);
+}
+END_TEST
+
+/* A region works by system calls, too. */
+START_TEST(region)
+{
+	struct vperfctr *v = open_ok("instructions:u");
+	struct vperfctr_region r;
+
+	ck_assert_int_eq(vperfctr_region_init(&r, v, 1), 0);
+	vperfctr_region_begin(&r);
+	advance(3);
+	ck_assert_int_eq(vperfctr_region_end(&r), 0);
+	ck_assert_uint_eq(vperfctr_region_pmc(&r, 0), 3000);
+	vperfctr_close(v);
+}
+END_TEST
+
+static void *read_as_foreign(void *arg)
+{
+	struct vperfctr *v = arg;
+	uint64_t value;
+
+	return (void *)(intptr_t)(vperfctr_read_pmc(v, 0, &value) != -EPERM ||
+				  vperfctr_suspend(v) != -EPERM || vperfctr_reset(v) != -EPERM);
+}
+
+static void *count_and_end(void *arg)
+{
+	struct vperfctr **v = arg;
+
+	return (void *)(intptr_t)vperfctr_count(v, "instructions:u", 0, NULL);
+}
+
+/* The handle belongs to its thread until that ends, and not to a child of a fork. */
+START_TEST(owner)
+{
+	struct vperfctr *v = open_ok("instructions:u"), *ended;
+	pthread_t thread;
+	uint64_t value;
+	void *result;
+	int status;
+	pid_t pid;
+
+	pthread_create(&thread, NULL, read_as_foreign, v);
+	pthread_join(thread, &result);
+	ck_assert_ptr_null(result);
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		_exit(read_as_foreign(v) ? 1 : 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	vperfctr_close(v);
+
+	setup();
+	pthread_create(&thread, NULL, count_and_end, &ended);
+	pthread_join(thread, &result);
+	ck_assert_ptr_null(result);
+	advance(1);
+	ck_assert_int_eq(vperfctr_read_pmc(ended, 0, &value), 0);
+	ck_assert_uint_eq(value, 1000);
+	ck_assert_int_eq(vperfctr_suspend(ended), -ESRCH);
+	vperfctr_close(ended);
+}
+END_TEST
+
+/* As perfex counts a command: perf_event starts at the exec, and inherits without pinning. */
+START_TEST(command)
+{
+	struct vperfctr *v;
+
+	ck_assert_int_eq(__vperfctr_count_perf(&v, "instructions:u,cycles:u", 4711,
+					       VPERFCTR_PERF_EXEC | VPERFCTR_PERF_INHERIT, &why), 0);
+	ck_assert_int_eq(k.tid, 4711);
+	ck_assert_uint_eq(k.attr[0].disabled & k.attr[0].enable_on_exec & k.attr[0].inherit, 1);
+	ck_assert_uint_eq(k.attr[1].disabled | k.attr[1].enable_on_exec, 0);
+	ck_assert_uint_eq(k.attr[1].inherit, 1);
+	ck_assert_uint_eq(k.attr[0].pinned | k.attr[1].pinned, 0);
+	ck_assert_uint_eq(k.enables, 0);
+	vperfctr_close(v);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("lib-perf");
+	TCase *t = tcase_create("perf");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, group);
+	tcase_add_test(t, never_in_turns);
+	tcase_add_loop_test(t, refused, 0, NR_ERRORS);
+	tcase_add_test(t, flags);
+	tcase_add_test(t, modes);
+	tcase_add_test(t, changes);
+	tcase_add_test(t, region);
+	tcase_add_test(t, owner);
+	tcase_add_test(t, command);
+	suite_add_tcase(s, t);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
