@@ -45,7 +45,8 @@ vm_layer()
     cp "$vm/guest/$2" "$1/vm/start"
 }
 
-# vm_install DIR: copy the module, the libraries and the command into a layer
+# vm_install DIR [no]: copy the module, the libraries and the command into a layer; no: not
+# the module
 vm_install()
 {
     local module f lock
@@ -55,11 +56,13 @@ vm_install()
     flock -s "$lock"
     module=$O/module-$(cat "$kernel_dir/release")/vperfctr.ko
     # shellcheck disable=SC2154 # vm_prepare did
-    for f in "$module" "$programs_dir/bin/perfex"; do
-        [ -e "$f" ] || die "$f has not been built"
-    done
-    cp "$module" "$1/vm/"
-    cp "$programs_dir/bin/perfex" "$1/usr/bin/"
+    f=$programs_dir/bin/perfex
+    [ -e "$f" ] || die "$f has not been built"
+    cp "$f" "$1/usr/bin/"
+    if [ "${2:-}" != no ]; then
+        [ -e "$module" ] || die "$module has not been built"
+        cp "$module" "$1/vm/"
+    fi
     find "$programs_dir/lib" -maxdepth 1 -name '*.so*' -exec cp -P -t "$1/usr/lib" {} +
     exec {lock}>&-
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Count as the options say: the events, the number of runs, and the output. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "cpus.h"
+#include "perf.h"
 #include "perfex.h"
 
 #define TOP_COLUMNS	4	/* of perfex top without -e */
@@ -14,6 +16,7 @@ struct choice {
 	struct events events[MAX_KINDS];
 	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
 	struct cpus *cpus;	/* NULL: threads are counted */
+	char *perf;		/* names for perf_event; NULL: the module counts */
 };
 
 /* The kernel counts these for threads only. */
@@ -259,7 +262,7 @@ static int run_series(const struct choice *choice, const struct vperfctr_control
 		result_free(r);
 		err = choice->cpus ?
 			cpus_count(choice->cpus, o->command, NO_TIMEOUT, control, &none, r, e) :
-			run_command(o->command, control, &none, r, e);
+			run_command(o->command, control, choice->perf, &none, r, e);
 		if (err) {
 			hide_progress(progress);
 			return -1;
@@ -442,7 +445,7 @@ static int count_once(const struct choice *choice, struct ticks *ticks,
 		return attach_and_count(&o->targets, o->command, o->timeout,
 					o->per_thread || o->verbose, control, &interval, NULL, r, e);
 	control->flags |= VPERFCTR_CONTROL_START_ON_EXEC;
-	return run_command(o->command, control, &interval, r, e);
+	return run_command(o->command, control, choice->perf, &interval, r, e);
 }
 
 static int measure_once(const struct choice *choice, struct printing *p, unsigned int nrgroups,
@@ -526,7 +529,10 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, FILE *ou
 
 	if (!o->no_inherit && !choice->cpus && !(info->features & VPERFCTR_FEATURE_INHERIT))
 		return fail_with(e, "this module cannot count children: use --no-inherit");
-	if (o->verbose)
+	if (o->verbose && choice->perf)
+		fputs("perfex: perf_event counts, as the vperfctr module is not loaded (sudo modprobe vperfctr)\n",
+		      stderr);
+	else if (o->verbose)
 		print_control(stderr, choice->events, &choice->kinds, choice->ctr);
 
 	what = describe_targets(o, &choice->kinds, choice->cpus);
@@ -545,15 +551,98 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, FILE *ou
 	return result.complete ? result.status : -1;
 }
 
+/* ---- without the module ---------------------------------------------------------------- */
+
+/* True if perf_event can do what is asked for: count a command. */
+static bool without_module(const struct options *o)
+{
+	struct vperfctr_info info;
+
+	return *o->command && !o->targets.nr && !options_cpus(o) && !o->kind &&
+	       vperfctr_info(&info, 0) == -ENODEV;
+}
+
+/* List the events, and task-clock, which is the thread time, for perf_event. */
+static char *list_names(const struct events *events)
+{
+	char *text = NULL;
+	unsigned int i;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	for (i = 0; i < events->nr; i++)
+		fprintf(f, "%s,", events->ev[i].name);
+	fputs("task-clock", f);
+	fclose(f);
+	return text;
+}
+
+/* Leave out the generic events that perf_event does not have here, of which it says no more. */
+static void limit_generic(struct vperfctr_info *info)
+{
+	struct vperfctr_event event;
+	const char *name;
+	struct vperfctr *v;
+	unsigned int i;
+
+	for (i = 0; (name = events_generic_name(i)); i++) {
+		if (vperfctr_event(&event, name, info, NULL) || !event.arch)
+			continue;
+		if (__vperfctr_count_perf(&v, name, 0, VPERFCTR_PERF_EXEC, NULL))
+			info->arch_events &= ~event.arch;
+		else
+			vperfctr_close(v);
+	}
+}
+
+/*
+ * Choose the events that perf_event counts, and try them.  Without -e, leave the last ones out
+ * until they fit the counters.
+ * Return: 1, or -1 with *e.
+ */
+static int choose_for_perf(struct choice *choice, struct error *e)
+{
+	struct events *events = choice->events;
+	struct vperfctr_why why;
+	struct vperfctr *v;
+	int err;
+
+	choice->kinds.nr = 1;
+	__vperfctr_perf_info(&choice->kinds.info[0]);
+	choice->kinds.info[0].tsc_khz = 1000000;
+	if (!choice->o->nrspecs)
+		limit_generic(&choice->kinds.info[0]);
+	if (choose_events(&choice->kinds, choice, e) < 0)
+		return -1;
+	for (;;) {
+		free(choice->perf);
+		choice->perf = list_names(events);
+		if (!choice->perf)
+			return fail_with(e, "out of memory");
+		err = __vperfctr_count_perf(&v, choice->perf, 0, VPERFCTR_PERF_EXEC, &why);
+		if (!err)
+			break;
+		if (choice->o->nrspecs || err != -ENOSPC || !events->nr)
+			return fail_perf(e, err, &why);
+		events->nr--;
+	}
+	vperfctr_close(v);
+	return 1;
+}
+
 int measure(const struct options *o, FILE *out, const char *name, struct error *e)
 {
 	struct choice choice = { .o = o };
 	struct cpus cpus = { 0 };
 	int nrgroups, ret;
 
-	nrgroups = options_cpus(o) ? choose_for_cpus(&choice, &cpus, e) :
+	nrgroups = without_module(o) ? choose_for_perf(&choice, e) :
+		options_cpus(o) ? choose_for_cpus(&choice, &cpus, e) :
 		kind_choose(o->kind, &o->targets, &choice.kinds, choose_events, &choice, e);
 	ret = nrgroups < 0 ? -1 : measure_choice(&choice, (unsigned int)nrgroups, out, name, e);
 	cpus_free(&cpus);
+	free(choice.perf);
 	return ret;
 }

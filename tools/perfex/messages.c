@@ -58,6 +58,13 @@ int fail_device(struct error *e, int err)
 	return fail_call(e, err, VPERFCTR_WHY_OPEN, NULL, PROC);
 }
 
+int fail_perf(struct error *e, int err, const struct vperfctr_why *why)
+{
+	return fail_with(e, "%s%s", err == -ENODEV || err == -ENOSPC ?
+			 "there is no /dev/vperfctr: load the module (sudo modprobe vperfctr); " : "",
+			 why->text);
+}
+
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,
 		 const char *proc)
 {

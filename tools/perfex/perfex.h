@@ -60,6 +60,9 @@ int fail_attach_rights(struct error *e, pid_t tid, const char *proc);
 /* The thread has vperfctr counters already: name the processes that may have made them. */
 int fail_counted_already(struct error *e, pid_t tid, const char *proc);
 
+/* The module is not loaded, and perf_event has refused the events for this reason. */
+int fail_perf(struct error *e, int err, const struct vperfctr_why *why);
+
 /* The number in a file; 0 if there is none. */
 int read_number(const char *file);
 
@@ -333,11 +336,12 @@ pid_t command_start(char **argv, const struct signal_state *signals, const struc
 /* ---- run ----------------------------------------------------------------------- */
 
 /*
- * Run the command and count it.
+ * Run the command and count it: by the module or, if perf is not NULL, by perf_event.  perf
+ * is a list of the control's events, and of task-clock.
  * Return: 0, or -1 with *e if it did not run.  If it ran and could not be counted,
  * r->complete is false, and *e says why.
  */
-int run_command(char **argv, const struct vperfctr_control *control,
+int run_command(char **argv, const struct vperfctr_control *control, const char *perf,
 		const struct interval *interval, struct result *r, struct error *e);
 
 /* True if a signal came that ends perfex.  The command has got it, too. */
@@ -358,6 +362,7 @@ double run_cpu_time(const struct rusage *usage);
 struct running {
 	char **argv;
 	const struct vperfctr_control *control;
+	const char *perf;
 	pid_t pid;
 	int sock;		/* -1: the child has executed the command */
 	int fd;			/* of the child's state; the caller closes it */

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "perf.h"
 #include "perfex.h"
 
 enum stage { STAGE_BIND, STAGE_OPEN, STAGE_RING, STAGE_CONTROL, STAGE_READY, STAGE_EXEC };
@@ -106,13 +107,18 @@ static void on_end_signal(int sig, siginfo_t *info, void *context)
 /* ---- child ---------------------------------------------------------------------- */
 
 static void __attribute__((noreturn))
-count_and_exec(int sock, char **argv, const struct vperfctr_control *control,
-	       struct vperfctr_ring *ring, const struct signal_state *sig)
+count_and_exec(int sock, const struct running *run, struct vperfctr_ring *ring,
+	       const struct signal_state *sig)
 {
+	const struct vperfctr_control *control = run->control;
 	struct message m = { .stage = STAGE_BIND }, go;
-	struct vperfctr *v;
+	char **argv = run->argv;
+	struct vperfctr *v = NULL;
 	int none;
 
+	/* perfex makes the events. */
+	if (run->perf)
+		goto ready;
 	/*
 	 * Count all of the command, if it does not move itself.  The module's own way
 	 * (VPERFCTR_CONTROL_AFFINITY) would kill a command that does.
@@ -140,13 +146,14 @@ count_and_exec(int sock, char **argv, const struct vperfctr_control *control,
 	if (m.err)
 		goto out;
 
+ready:
 	signals_restore(sig);
 	m.stage = STAGE_READY;
 	clock_gettime(CLOCK_MONOTONIC, &m.start);
-	m.err = send_message(sock, &m, vperfctr_fd(v));
+	m.err = send_message(sock, &m, v ? vperfctr_fd(v) : -1);
 	if (m.err)
 		goto out;
-	if (ring && !receive_message(sock, &go, &none))
+	if ((ring || run->perf) && !receive_message(sock, &go, &none))
 		_exit(STATUS_FAILED);
 	execvp(argv[0], argv);
 	m.stage = STAGE_EXEC;
@@ -184,7 +191,7 @@ static int await_ready(struct running *run, struct error *e)
 		return fail_with(e, "the child ended before it could start '%s'", run->argv[0]);
 	if (m.stage != STAGE_READY || m.err)
 		return fail_child(e, &m, run);
-	if (run->fd < 0)
+	if (run->fd < 0 && !run->perf)
 		return fail_with(e, "the counters' descriptor did not arrive: there may be too many open files");
 	run->start = m.start;
 	run->map_size = m.map_size;
@@ -230,7 +237,7 @@ int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e)
 	if (!run->pid) {
 		/* perfex must hold the only other end, so that the child sees its death. */
 		close(sock[0]);
-		count_and_exec(sock[1], run->argv, run->control, ring, &sig);
+		count_and_exec(sock[1], run, ring, &sig);
 	}
 	err = errno;
 	command_pid = run->pid;
@@ -268,7 +275,7 @@ static void add_parts(struct result *r)
 }
 
 static int judge_counts(struct result *r, int wstatus, const struct vperfctr_control *control,
-			struct error *e)
+			bool perf, struct error *e)
 {
 	bool inherit = inherits(control);
 
@@ -281,7 +288,8 @@ static int judge_counts(struct result *r, int wstatus, const struct vperfctr_con
 				    "the command was killed before its first instruction" :
 				    "the command was not counted");
 	}
-	if (inherit)
+	/* perf_event has only the sum of both parts. */
+	if (inherit && !perf)
 		add_parts(r);
 	return 0;
 }
@@ -346,10 +354,34 @@ int run_status(int wstatus)
 	return WIFSIGNALED(wstatus) ? STATUS_SIGNAL + WTERMSIG(wstatus) : WEXITSTATUS(wstatus);
 }
 
-int run_command(char **argv, const struct vperfctr_control *control,
+/* Let perf_event count the child from its exec on, and release the child. */
+static int run_count_perf(struct running *run, struct vperfctr **v, struct error *e)
+{
+	unsigned int flags = VPERFCTR_PERF_EXEC;
+	struct vperfctr_why why;
+	int err;
+
+	if (inherits(run->control))
+		flags |= VPERFCTR_PERF_INHERIT;
+	err = __vperfctr_count_perf(v, run->perf, run->pid, flags, &why);
+	if (err)
+		return fail_perf(e, err, &why);
+	clock_gettime(CLOCK_MONOTONIC, &run->start);
+	run_go(run);
+	return 0;
+}
+
+static int fail_read(struct error *e, int err, bool perf)
+{
+	if (perf && err == -EBUSY)
+		return fail_with(e, "perf_event has not counted all of it, as others took the counters, or it ran on CPUs of several kinds: load the vperfctr module (sudo modprobe vperfctr), or count fewer events");
+	return fail_with(e, "cannot read the counters: %s", strerror(-err));
+}
+
+int run_command(char **argv, const struct vperfctr_control *control, const char *perf,
 		const struct interval *interval, struct result *r, struct error *e)
 {
-	struct running run = { .argv = argv, .control = control };
+	struct running run = { .argv = argv, .control = control, .perf = perf };
 	struct vperfctr *v = NULL;
 	struct rusage usage;
 	int err, ended, wstatus;
@@ -357,12 +389,20 @@ int run_command(char **argv, const struct vperfctr_control *control,
 	memset(r, 0, sizeof(*r));
 	if (run_start(&run, NULL, e))
 		return -1;
-	if (run_await_exec(&run, e)) {
-		close(run.fd);
+	if (perf && run_count_perf(&run, &v, e)) {
+		/* The child ends, as nothing releases it. */
+		close(run.sock);
 		run_await_end(&run, &wstatus, &usage);
 		return -1;
 	}
-	err = vperfctr_open_fd(&v, run.fd, 0);
+	if (run_await_exec(&run, e)) {
+		vperfctr_close(v);
+		if (!perf)
+			close(run.fd);
+		run_await_end(&run, &wstatus, &usage);
+		return -1;
+	}
+	err = perf ? 0 : vperfctr_open_fd(&v, run.fd, 0);
 	if (err)
 		close(run.fd);
 	else if (interval->ms)
@@ -381,9 +421,9 @@ int run_command(char **argv, const struct vperfctr_control *control,
 		err = counts_finish(v, control, &r->counts);
 	vperfctr_close(v);
 	if (err)
-		fail_with(e, "cannot read the counters: %s", strerror(-err));
+		fail_read(e, err, perf);
 	else
-		judge_counts(r, wstatus, control, e);
+		judge_counts(r, wstatus, control, perf, e);
 	if (interval->ms && r->counted)
 		interval->fn(interval->arg, r->elapsed, &r->total, NULL);
 	return 0;

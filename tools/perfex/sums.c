@@ -68,6 +68,7 @@ static int read_counts(struct vperfctr *v, const struct vperfctr_control *contro
 {
 	struct vperfctr_ctr ctr[MAX_KINDS * VPERFCTR_MAX_CTRS];
 	struct vperfctr_soft soft = { .size = sizeof(soft) };
+	const bool perf = vperfctr_backend(v) == VPERFCTR_BACKEND_PERF;
 	struct vperfctr_control now;
 	struct vperfctr_read read = {
 		.nrctrs = VPERFCTR_MAX_CTRS,
@@ -79,8 +80,10 @@ static int read_counts(struct vperfctr *v, const struct vperfctr_control *contro
 	int err;
 
 	memset(c, 0, sizeof(*c));
-	if (control->soft)
+	if (control->soft || perf)
 		read.soft = (uintptr_t)&soft;
+	if (perf)
+		read.control = 0;
 	vperfctr_control_init(&now, ctr);
 	now.nrkinds = MAX_KINDS;
 	err = vperfctr_read_state(v, &read);
@@ -88,8 +91,13 @@ static int read_counts(struct vperfctr *v, const struct vperfctr_control *contro
 		return err;
 	c->status = read.status;
 	c->missed = read.children_missed;
-	if (control->soft)
+	if (read.soft)
 		copy_soft(&soft, c);
+	/* The clock of perf_event has a tick per nanosecond, and a state that no thread changes. */
+	if (perf) {
+		c->own.tsc = soft.count[0].own;
+		return 0;
+	}
 	/* Only its own thread can have suspended it. */
 	if (!same_control(&now, control) || c->status & VPERFCTR_STATUS_SUSPENDED) {
 		memset(c, 0, sizeof(*c));

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define DEVICE_NAME	"fake-vperfctr-device"
@@ -39,6 +40,7 @@ struct state {
 static struct state *live;
 
 int __real_open(const char *path, int flags, ...);
+long __real_syscall(long number, ...);
 FILE *__real_fopen(const char *path, const char *mode);
 int __real_ioctl(int fd, unsigned long request, ...);
 void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
@@ -47,6 +49,7 @@ int __real_ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
 		 const sigset_t *mask);
 
 int __wrap_open(const char *path, int flags, ...);
+long __wrap_syscall(long number, ...);
 FILE *__wrap_fopen(const char *path, const char *mode);
 int __wrap_ioctl(int fd, unsigned long request, ...);
 void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
@@ -108,6 +111,22 @@ int __wrap_open(const char *path, int flags, ...)
 	if (fails(FAKE_DEVICE))
 		return -1;
 	return memfd_create(DEVICE_NAME, MFD_CLOEXEC);
+}
+
+/* There is no perf_event: test_perf has a fake of it. */
+long __wrap_syscall(long number, ...)
+{
+	long arg[5];
+	unsigned int i;
+	va_list ap;
+
+	va_start(ap, number);
+	for (i = 0; i < 5; i++)
+		arg[i] = va_arg(ap, long);
+	va_end(ap);
+	if (number == SYS_perf_event_open)
+		return refuse(ENOSYS);
+	return __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4]);
 }
 
 static FILE *show(const char *text)

@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Test perfex where the module is not loaded: perf_event counts commands.  The summary has
+# libcheck's form.
+
+here=$(dirname "$0")
+known=$here/known	# 4 + 2000 * (number of arguments, its name too) instructions
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+checks=0 failures=0
+
+check() # WHAT GOT EXPECTED
+{
+	checks=$((checks + 1))
+	[ "$2" = "$3" ] && return
+	failures=$((failures + 1))
+	echo "$1: '$2', not '$3'"
+}
+
+# run ARGUMENT...: run perfex; its status is in $status, its output in $tmp/out and $tmp/err
+run()
+{
+	perfex "$@" > "$tmp/out" 2> "$tmp/err"
+	status=$?
+}
+
+# print the count of an event in the CSV of -x
+count() # EVENT
+{
+	awk -F , -v event="$1" '$3 == event { print $1; exit }' "$tmp/counts"
+}
+
+run -x , -o "$tmp/counts" -e instructions:u,task-clock,cycles:u "$known" 2 3
+check "status of known" "$status" 3
+check "errors" "$(cat "$tmp/err")" ""
+check "instructions of known" "$(count instructions:u)" 6004
+check "known has a time" "$(count task-clock | grep -c '^[0-9.]*[1-9]')" 1
+check "known has cycles" "$(count cycles:u | grep -c '^[1-9]')" 1
+
+# Children are counted, also those that end last, or not at all.
+sh=$(command -v sh)
+run -x , -o "$tmp/counts" --no-inherit -e instructions:u "$sh" -c "$known; $known; :"
+alone=$(count instructions:u)
+run -x , -o "$tmp/counts" -e instructions:u "$sh" -c "$known; $known; :"
+all=$(count instructions:u)
+check "children are counted" "$((all > alone + 2 * 2004))" 1
+run -x , -o "$tmp/counts" -e instructions:u "$sh" -c "$known; $known; $known x; :"
+more=$(count instructions:u)
+check "one more is counted" "$((more - all > 4004 && more - all < 30000))" 1
+
+# Several runs, intervals, and the events without -e.
+run -r 3 -x , -o "$tmp/counts" -e instructions:u "$known"
+check "mean of instructions" "$(count instructions:u)" 2004
+run -I 10 -x , -e instructions:u "$known"
+check "status with intervals" "$status" 1
+check "counts of intervals" "$(awk -F , '/instructions:u/ { n += $2 } END { print n }' "$tmp/err")" 2004
+run "$known"
+check "status without -e" "$status" 1
+check "counts without -e" "$(grep -c '[1-9] *instructions' "$tmp/err")" 1
+
+# It says who counts, and refuses what only the module can do.
+run -v -e instructions:u "$known"
+check "-v" "$(grep -c 'perf_event counts, as the vperfctr module is not loaded' "$tmp/err")" 1
+run -a -e instructions:u "$known"
+check "status of -a" "$status" 125
+check "-a" "$(grep -c 'modprobe vperfctr' "$tmp/err")" 1
+run --sample "$known"
+check "status of --sample" "$status" 125
+run -e instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u,instructions:u "$known"
+check "status of too many events" "$status" 125
+check "too many events" "$(grep -c 'modprobe vperfctr.*not enough counters' "$tmp/err")" 1
+run -e instructions:u /nonexistent
+check "status of a command that does not exist" "$status" 127
+check "a command that does not exist" "$(wc -l < "$tmp/err")" 1
+
+# Counters that others have: an error, and no count.
+perf stat -a -e instructions:D,instructions:D,instructions:D,instructions:D,instructions:D,instructions:D,instructions:D,instructions:D,instructions:D,instructions:D,instructions:D,instructions:D sleep 1000 > /dev/null 2>&1 &
+perf=$!
+tries=0
+while run -x , -o "$tmp/counts" -e instructions:u "$known"; [ "$status" = 1 ] && [ $tries -lt 100 ]; do
+	tries=$((tries + 1))
+	usleep 10000
+done
+check "status without counters" "$status" 125
+check "no counters" "$(grep -c 'perf_event' "$tmp/err")" 1
+kill $perf
+wait $perf
+
+[ "$failures" = 0 ] && percent=100 || percent=$(((checks - failures) * 100 / checks))
+echo "$percent%: Checks: $checks, Failures: $failures, Errors: 0"
+[ "$failures" = 0 ]
