@@ -30,6 +30,7 @@
 
 #include "compat/hrtimer.h"
 #include "state.h"
+#include "user-frame.h"
 
 /* ---- signal and poll ---------------------------------------------------- */
 
@@ -228,7 +229,7 @@ void vperfctr_handle_overflow(struct perfctr_cpu_state *state, struct pt_regs *r
 {
 	struct vperfctr_state *st = container_of(state, struct vperfctr_state, cpu_state);
 
-	if (regs && user_mode(regs)) {
+	if (PERFCTR_NMI_HAS_USER_REGS && regs && user_mode(regs)) {
 		handle_running(st, instruction_pointer(regs));
 		if (!(st->checks & STATE_CHECK_SIGNAL))
 			return;

@@ -13,6 +13,9 @@
 
 #include <asm/ptrace.h>
 
+/* True: registers of user mode are in task_pt_regs(), also in an NMI. */
+#define PERFCTR_NMI_HAS_USER_REGS	true
+
 /* True if what these registers are of can be interrupted. */
 static inline bool perfctr_takes_interrupts(const struct pt_regs *regs)
 {

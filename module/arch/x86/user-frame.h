@@ -21,6 +21,13 @@ static inline bool perfctr_takes_interrupts(const struct pt_regs *regs)
 	return regs->flags & X86_EFLAGS_IF;
 }
 
+/*
+ * False if the registers of user mode that an NMI interrupts are not in task_pt_regs().  On 32
+ * bits the NMI's entry leaves them on another stack.  The irq_work that follows at once, before
+ * the next instruction of user mode, is an interrupt that has them there.
+ */
+#define PERFCTR_NMI_HAS_USER_REGS	(!IS_ENABLED(CONFIG_X86_32))
+
 /* True if a frame has words of 4 bytes. */
 static inline bool perfctr_user_is_32bit(const struct pt_regs *regs)
 {
