@@ -256,7 +256,7 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 	vperfctr_overflow_attach(root);
 	if (req->ring) {
 		/* A process that is ending may have none any more. */
-		err = vperfctr_ring_create(root, u64_to_user_ptr(req->ring),
+		err = vperfctr_ring_create(root, perfctr_user_ptr(req->ring),
 					   max(get_nr_threads(a->task), 1));
 		a->paid = true;
 	}
@@ -280,7 +280,7 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 static int get_control(struct vperfctr_control *header, struct perfctr_cpu_control *control,
 		       const struct vperfctr_attach *req)
 {
-	int err = vperfctr_get_control(header, control, u64_to_user_ptr(req->control));
+	int err = vperfctr_get_control(header, control, perfctr_user_ptr(req->control));
 	bool ring;
 
 	if (err)

@@ -196,8 +196,8 @@ static noinline int get_kinds(struct perfctr_cpu_control *control,
 
 		memcpy(to, control, offsetof(struct perfctr_cpu_control, ctr));
 		to->kind = i;
-		err = get_table(to, u64_to_user_ptr(header->ctr) +
-				    (u64)i * nrctrs * header->ctr_size, header->ctr_size);
+		err = get_table(to, perfctr_user_ptr(header->ctr +
+				    (u64)i * nrctrs * header->ctr_size), header->ctr_size);
 	}
 	if (!err)
 		err = perfctr_cpu_check_kinds(kinds);
@@ -233,7 +233,7 @@ int vperfctr_get_control(struct vperfctr_control *header, struct perfctr_cpu_con
 	control->global[0] = header->global[0];
 	control->global[1] = header->global[1];
 	if (likely(control->kind != VPERFCTR_ANY_KIND)) {
-		err = get_table(control, u64_to_user_ptr(header->ctr), header->ctr_size);
+		err = get_table(control, perfctr_user_ptr(header->ctr), header->ctr_size);
 		if (!err)
 			err = perfctr_cpu_check_control(control);
 	} else {

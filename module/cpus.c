@@ -716,12 +716,12 @@ static int put_slot(const struct cpu_slot *slot, struct vperfctr_read_cpus *req)
 	int err = 0;
 
 	if (req->cpus) {
-		err = put_cpu_status(slot, u64_to_user_ptr(req->cpus));
+		err = put_cpu_status(slot, perfctr_user_ptr(req->cpus));
 		req->cpus += sizeof(struct vperfctr_cpu);
 	}
 	if (!err && req->sums) {
 		n = copy_sums(slot, sums);
-		err = vperfctr_put_words(u64_to_user_ptr(req->sums), sums, n);
+		err = vperfctr_put_words(perfctr_user_ptr(req->sums), sums, n);
 		req->sums += n * sizeof(u64);
 	}
 	return err;
@@ -871,7 +871,7 @@ static struct vperfctr_cpus *get_set(const struct vperfctr_open_cpus *req)
 
 	if (!alloc_cpumask_var(&mask, GFP_KERNEL))
 		return ERR_PTR(-ENOMEM);
-	err = get_mask(mask, u64_to_user_ptr(req->mask), req->nrwords);
+	err = get_mask(mask, perfctr_user_ptr(req->mask), req->nrwords);
 	set = err ? ERR_PTR(err) : make_set(mask);
 	free_cpumask_var(mask);
 	return set;

@@ -191,7 +191,7 @@ struct task_struct *vperfctr_get_thread(s32 tid)
  */
 static int control_new_state(struct vperfctr_state *st, u64 control)
 {
-	int err = vperfctr_control(st, u64_to_user_ptr(control));
+	int err = vperfctr_control(st, perfctr_user_ptr(control));
 
 	if (err)
 		set_bit(STATE_TRANSIENT, &st->bits);

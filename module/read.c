@@ -244,7 +244,7 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 	err = put_struct(arg, size, &header, sizeof(header));
 	if (err || !header.ctr)
 		return err;
-	return put_tables(control, u64_to_user_ptr(header.ctr), header.ctr_size);
+	return put_tables(control, perfctr_user_ptr(header.ctr), header.ctr_size);
 }
 
 /* All that READ can return, as it is at one moment.  Only what is used is initialized. */
@@ -325,18 +325,18 @@ static __always_inline int write_reading(const struct reading *r,
 	if (req->nrctrs < r->snap.nrctrs)
 		return put_user(r->snap.nrctrs, &arg->nrctrs) ? -EFAULT : -EOVERFLOW;
 	if (r->control) {
-		int err = write_control(r->control, u64_to_user_ptr(req->control));
+		int err = write_control(r->control, perfctr_user_ptr(req->control));
 
 		if (err)
 			return err;
 	}
-	if (req->sums && vperfctr_put_words(u64_to_user_ptr(req->sums), r->snap.sums, nrsums))
+	if (req->sums && vperfctr_put_words(perfctr_user_ptr(req->sums), r->snap.sums, nrsums))
 		return -EFAULT;
 	if (req->children &&
-	    vperfctr_put_words(u64_to_user_ptr(req->children), r->children, nrsums))
+	    vperfctr_put_words(perfctr_user_ptr(req->children), r->children, nrsums))
 		return -EFAULT;
 	if (unlikely(req->soft)) {
-		int err = write_soft(r, u64_to_user_ptr(req->soft));
+		int err = write_soft(r, perfctr_user_ptr(req->soft));
 
 		if (err)
 			return err;

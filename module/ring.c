@@ -30,7 +30,6 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#include "compat/address.h"
 #include "kernel-frame.h"
 #include "ring.h"
 #include "user-frame.h"

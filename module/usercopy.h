@@ -14,6 +14,8 @@
 #include <linux/types.h>
 #include <linux/uaccess.h>
 
+#include "compat/address.h"
+
 /*
  * user_access_begin() that a kernel with fault injection for user copies can make fail,
  * like its own copy_from_user().
