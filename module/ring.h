@@ -48,7 +48,7 @@ struct vperfctr_buffer {
 	u32 sample_size;		/* as in the page */
 	u32 extra;			/* bytes in it for chains, the registers and the stack */
 	bool more;			/* ... that are not only a chain of user mode */
-	s64 sample_room;		/* slots for samples, of 32 bits; the rest is for a record */
+	s64 sample_room;		/* 32 bits: slots for samples; the rest is for a record */
 	unsigned int window;		/* jiffies in which samples are counted */
 	unsigned int rate_limit;	/* of samples of a thread in a window; 0: none */
 	bool kernel;			/* VPERFCTR_RING_KERNEL */

@@ -43,16 +43,13 @@ static void read_task(const struct task_struct *task, struct vperfctr_soft_sums 
 	now->major_faults = task_number(task->maj_flt);
 }
 
-#define task_difference(now, before, field)	\
-	((unsigned long)((now)->field - (before)->field))
-
 static void add_difference(struct vperfctr_soft_sums *to, const struct vperfctr_soft_sums *now,
 			   const struct vperfctr_soft_sums *before)
 {
-	to->context_switches += task_difference(now, before, context_switches);
-	to->migrations += task_difference(now, before, migrations);
-	to->minor_faults += task_difference(now, before, minor_faults);
-	to->major_faults += task_difference(now, before, major_faults);
+	to->context_switches += (unsigned long)(now->context_switches - before->context_switches);
+	to->migrations += (unsigned long)(now->migrations - before->migrations);
+	to->minor_faults += (unsigned long)(now->minor_faults - before->minor_faults);
+	to->major_faults += (unsigned long)(now->major_faults - before->major_faults);
 }
 
 /*
