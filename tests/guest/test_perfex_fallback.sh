@@ -74,6 +74,11 @@ run -e instructions:u /nonexistent
 check "status of a command that does not exist" "$status" 127
 check "a command that does not exist" "$(wc -l < "$tmp/err")" 1
 
+# perfex doctor knows that the module is missing.
+run doctor
+check "status of doctor" "$status" 1
+check "doctor" "$(grep -c '^\(module\|not-installed\|other-kernel\): the vperfctr module is not' "$tmp/out")" 1
+
 # Counters that others have: an error, and no count.
 perf stat -a -e instructions:D,instructions:D,instructions:D,instructions:D,instructions:D,instructions:D,instructions:D,instructions:D,instructions:D,instructions:D,instructions:D,instructions:D sleep 1000 > /dev/null 2>&1 &
 perf=$!
@@ -84,6 +89,8 @@ while run -x , -o "$tmp/counts" -e instructions:u "$known"; [ "$status" = 1 ] &&
 done
 check "status without counters" "$status" 125
 check "no counters" "$(grep -c 'perf_event' "$tmp/err")" 1
+run doctor -j
+check "doctor names perf" "$(grep -c "perf (process $perf).*sudo kill.* $perf" "$tmp/out")" 1
 kill $perf
 wait $perf
 

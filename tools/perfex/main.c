@@ -13,6 +13,8 @@ static int execute_options(const struct options *o, FILE *out, const char *name,
 		return info_print(out ? out : stdout, e);
 	if (o->self_test)
 		return self_test(o->checks, out ? out : stdout, o->style, o->report, e);
+	if (o->doctor)
+		return doctor(out ? out : stdout, o->style == STYLE_JSON, "", e);
 	if (o->list)
 		return list_events(out ? out : stdout, o->command + 1, o->verbose, o->kind, e);
 	if (o->report)

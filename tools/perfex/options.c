@@ -73,6 +73,7 @@ static void print_usage(FILE *f)
 	      "       perfex [OPTION]... -t TID[,TID]... [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex [OPTION]... -a | -C LIST [--timeout=SECONDS | [--] COMMAND...]\n"
 	      "       perfex top [OPTION]...\n"
+	      "       perfex doctor [-j]\n"
 	      "       perfex --sample[=EVENT[=PERIOD],...] -o FILE [-g] [-F N] [--] COMMAND...\n"
 	      "       perfex --report=FILE [--export=FORMAT] [OPTION]...\n"
 	      "       perfex [-v] list [WORD]...\n"
@@ -319,6 +320,14 @@ static int check_cpus(const struct options *o, struct error *e)
 	return 0;
 }
 
+static int check_doctor(const struct options *o, struct error *e)
+{
+	if (o->command[1] || o->nrspecs || o->sampling || o->targets.nr || o->repeat ||
+	    o->interval || options_cpus(o) || o->report || o->style == STYLE_CSV)
+		return fail_usage(e, "perfex doctor has no arguments, and can be combined with -j and -o only");
+	return 0;
+}
+
 static int check_options(const struct options *o, struct error *e)
 {
 	if (check_output(o, e) || check_cpus(o, e))
@@ -331,6 +340,8 @@ static int check_options(const struct options *o, struct error *e)
 		return check_self_test(o, e);
 	if (o->list)
 		return 0;
+	if (o->doctor)
+		return check_doctor(o, e);
 	if (o->report)
 		return check_report(o, e);
 	if ((o->sample.depth || o->sample.stack || o->max_stack) && !o->sampling)
@@ -724,11 +735,18 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 	/* A command of such a name can be run after "--". */
 	if (*o->command && strcmp(argv[optind - 1], "--")) {
 		o->list = !strcmp(*o->command, "list");
+		o->doctor = !strcmp(*o->command, "doctor");
 		if (check_subcommand(e, o->command))
 			return -1;
 	}
 	if (o->list)
 		take_list_options(o);
+	/* An option where an argument would be. */
+	if (o->doctor && o->command[1] && !strcmp(o->command[1], "-j")) {
+		o->style = STYLE_JSON;
+		o->command++;
+		o->command[0] = o->command[-1];
+	}
 	if (o->top && choose_top(o, e))
 		return -1;
 	if (o->prometheus && choose_prometheus(o, e))

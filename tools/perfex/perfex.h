@@ -530,7 +530,7 @@ struct options {
 	const char *output;		/* NULL: not said */
 	bool append;			/* to the output */
 	int log_fd;			/* -1: not said */
-	bool info, list, verbose, no_inherit, per_thread;
+	bool info, list, doctor, verbose, no_inherit, per_thread;
 	struct targets targets;
 	bool all_cpus;			/* -a */
 	const char *cpu_list;		/* of -C; NULL: none */
@@ -596,6 +596,12 @@ int list_events(FILE *f, char *const *words, bool all, const char *kind, struct 
 
 /* True if the processor can count an event that has this word. */
 bool list_has_word(const char *word, const struct vperfctr_info *info);
+
+/*
+ * Print what is wrong on this machine.  root is where the directories of the system are: "".
+ * Return: 0: nothing; 1: something; -1 with *e.
+ */
+int doctor(FILE *f, bool json, const char *root, struct error *e);
 
 /*
  * Check the counters of this machine, and print a line about each check.  names: NULL: all

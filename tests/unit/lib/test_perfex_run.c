@@ -820,6 +820,14 @@ START_TEST(list_of_events)
 	has_not(out, "L2_HIT ");
 	ck_assert_int_eq(perfex("list", "UNHALTED_REFERENCE_CYCLES"), 0);
 	has(out, "UNHALTED_REFERENCE_CYCLES                 fixed 2\n");
+	ck_assert_int_eq(perfex("doctor", "now"), 125);
+	is_message("perfex doctor has no arguments");
+	ck_assert_int_eq(perfex("-x", ",", "doctor"), 125);
+	is_message("perfex doctor has no arguments");
+	ck_assert_int_eq(perfex("-e", "cycles", "doctor", "-j"), 125);
+	is_message("perfex doctor has no arguments");
+	/* A command of that name. */
+	ck_assert_int_eq(perfex("--", "doctor"), 127);
 	ck_assert_int_eq(perfex("list", "no-such-word"), 125);
 	is_message("no event has 'no-such-word' in its name or description");
 	ck_assert_int_eq(perfex("list", "retired", "no-such-word"), 125);

@@ -81,7 +81,7 @@ _perfex()
             option=$word
         elif [[ $word != -* || $word == -- ]]; then
             # the command, or words of perfex list
-            [[ $word != list ]] || return 0
+            [[ $word != list && $word != doctor ]] || return 0
             [[ $word != top ]] || continue
             [[ $word != -- ]] || i=$((i + 1))
             if declare -F _command_offset > /dev/null; then
@@ -112,7 +112,7 @@ _perfex()
             --info --self-test --verbose --help --version" -- "$cur")
         [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace
     else
-        mapfile -t COMPREPLY < <(compgen -c -W "list top" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -c -W "list doctor top" -- "$cur")
     fi
 
     # Bash replaces only what follows the last "=" or ":".

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Tests of perfex doctor: each fault is planted below a root directory of the test's own. */
+#include <check.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake.h"
+#include "perfex.h"
+
+#define RELEASE		"6.1.0-tested-amd64"
+#define SECURE_BOOT	"sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+
+static char root[64];
+static char printed[8192];
+
+static void sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Run commands in the root directory. */
+static void sh(const char *fmt, ...)
+{
+	char command[1024];
+	va_list ap;
+	size_t len;
+
+	len = (size_t)snprintf(command, sizeof(command), "set -e; cd %s; ", root);
+	va_start(ap, fmt);
+	vsnprintf(command + len, sizeof(command) - len, fmt, ap);
+	va_end(ap);
+	ck_assert_msg(!system(command), "%s", command);
+}
+
+/* A machine without a fault. */
+static void setup(void)
+{
+	fake_reset();
+	strcpy(root, "/tmp/perfex-doctor-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(root));
+	ck_assert_int_eq(chmod(root, 0755), 0);
+	sh("mkdir -p proc/sys/kernel sys/module/vperfctr dev boot lib/modules/%s/kernel", RELEASE);
+	sh("echo %s > proc/sys/kernel/osrelease; echo 0 > proc/sys/kernel/nmi_watchdog", RELEASE);
+	sh("echo 'CONFIG_PREEMPT_NOTIFIERS=y' > boot/config-%s", RELEASE);
+	sh("printf 'vendor_id : GenuineIntel\\nflags : fpu arch_perfmon hypervisor\\n' > proc/cpuinfo");
+	sh("> dev/vperfctr; chmod 666 dev/vperfctr");
+}
+
+static void teardown(void)
+{
+	sh("rm -r %s", root);
+}
+
+/* Return what perfex doctor returned; `printed` is what it printed. */
+static int examine(bool json)
+{
+	struct error e;
+	FILE *f = tmpfile();
+	int ret = doctor(f, json, root, &e);
+	size_t n;
+
+	rewind(f);
+	n = fread(printed, 1, sizeof(printed) - 1, f);
+	printed[n] = '\0';
+	fclose(f);
+	return ret;
+}
+
+/* perfex doctor finds this fault and no other, and names this remedy. */
+static void finds(const char *fault, const char *remedy)
+{
+	const char *p;
+	unsigned int nr = 0;
+
+	ck_assert_int_eq(examine(false), 1);
+	for (p = printed; *p; p = strchr(p, '\n') + 1)
+		nr += *p != ' ';
+	ck_assert_msg(nr == 1 && !strncmp(printed, fault, strlen(fault)) &&
+		      printed[strlen(fault)] == ':', "%s", printed);
+	ck_assert_msg(strstr(printed, remedy), "%s", printed);
+}
+
+START_TEST(none)
+{
+	ck_assert_int_eq(examine(false), 0);
+	ck_assert_str_eq(printed, "no fault was found\n");
+	ck_assert_int_eq(examine(true), 0);
+	ck_assert_str_eq(printed, "");
+}
+END_TEST
+
+static void unload(void)
+{
+	sh("rmdir sys/module/vperfctr; rm dev/vperfctr");
+}
+
+START_TEST(module)
+{
+	unload();
+	finds("not-installed", "sudo make dkms-install");
+	/* It is built for another kernel; one without the module is no reason. */
+	sh("mkdir -p lib/modules/6.0-older/kernel lib/modules/6.6-other/updates/dkms");
+	finds("not-installed", "sudo make dkms-install");
+	sh("> lib/modules/6.6-other/updates/dkms/vperfctr.ko.xz");
+	finds("other-kernel", "sudo dkms autoinstall -k " RELEASE);
+	ck_assert_ptr_nonnull(strstr(printed, "built for Linux 6.6-other,"));
+	sh("mkdir -p lib/modules/%s/extra; > lib/modules/%s/extra/vperfctr.ko", RELEASE, RELEASE);
+	finds("module", "sudo modprobe vperfctr");
+	sh("mkdir run; > run/.containerenv");
+	finds("module", "on the host: sudo modprobe vperfctr");
+}
+END_TEST
+
+/* The kernel refuses the module, which is a second fault beside its being unloaded. */
+static void finds_beside_module(const char *fault, const char *remedy)
+{
+	char *second;
+
+	ck_assert_int_eq(examine(false), 1);
+	second = strstr(printed, "\nmodule: ");
+	ck_assert_msg(second && !strncmp(printed, fault, strlen(fault)), "%s", printed);
+	*second = '\0';
+	ck_assert_msg(strstr(printed, remedy), "%s", printed);
+}
+
+START_TEST(refused)
+{
+	unload();
+	sh("mkdir -p lib/modules/%s/extra; > lib/modules/%s/extra/vperfctr.ko", RELEASE, RELEASE);
+
+	sh("echo '# CONFIG_PREEMPT_NOTIFIERS is not set' > boot/config-%s", RELEASE);
+	finds_beside_module("preempt-notifiers", "CONFIG_KVM");
+	/* Without its file, the configuration is not known. */
+	sh("rm boot/config-%s", RELEASE);
+	finds("module", "sudo modprobe vperfctr");
+
+	sh("echo 1 > proc/sys/kernel/modules_disabled");
+	finds_beside_module("modules-disabled", "restart the machine");
+	sh("echo 0 > proc/sys/kernel/modules_disabled");
+	finds("module", "sudo modprobe vperfctr");
+
+	sh("mkdir -p $(dirname %s); printf '\\006\\0\\0\\0\\001' > %s", SECURE_BOOT, SECURE_BOOT);
+	finds_beside_module("secure-boot", "sudo mokutil --import");
+	sh("printf '\\006\\0\\0\\0\\0' > %s", SECURE_BOOT);
+	finds("module", "sudo modprobe vperfctr");
+
+	sh("mkdir -p sys/kernel/security; echo 'none [integrity] confidentiality' > sys/kernel/security/lockdown");
+	finds_beside_module("lockdown", "sign the module");
+	sh("echo 'none integrity [confidentiality]' > sys/kernel/security/lockdown");
+	finds_beside_module("lockdown", "sign the module");
+	sh("echo '[none] integrity confidentiality' > sys/kernel/security/lockdown");
+	finds("module", "sudo modprobe vperfctr");
+
+	/* A module that is loaded was not refused. */
+	sh("mkdir sys/module/vperfctr; > dev/vperfctr; chmod 666 dev/vperfctr; echo 1 > proc/sys/kernel/modules_disabled");
+	ck_assert_int_eq(examine(false), 0);
+}
+END_TEST
+
+START_TEST(device)
+{
+	sh("rm dev/vperfctr");
+	finds("device", "sudo udevadm trigger");
+	sh("> .dockerenv");
+	finds("container", "--device /dev/vperfctr");
+	sh("> dev/vperfctr; chmod 666 dev/vperfctr");
+	ck_assert_int_eq(examine(false), 0);
+	fake.info.abi_version = VPERFCTR_ABI_VERSION + 0x10000;
+	finds("version", "install the two from the same release");
+	fake.info.abi_version = VPERFCTR_ABI_VERSION;
+	fake.fail[FAKE_DEVICE] = EMFILE;
+	finds("device", "Too many open files");
+}
+END_TEST
+
+/* Root may open all, so an ordinary user examines. */
+START_TEST(access_denied)
+{
+	pid_t pid;
+	int status;
+
+	sh("chmod 660 dev/vperfctr");
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		if (!geteuid() && (setgid(65534) || setuid(65534)))
+			_exit(2);
+		if (examine(false) != 1 || strncmp(printed, "access: ", 8))
+			_exit(!!fputs(printed, stderr));
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	/* Without root the file is the tester's own group's. */
+	if (!geteuid())
+		ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+START_TEST(counters)
+{
+	sh("echo 1 > proc/sys/kernel/nmi_watchdog");
+	finds("watchdog", "sudo sysctl kernel.nmi_watchdog=0");
+	sh("echo 0 > proc/sys/kernel/nmi_watchdog; mkdir -p proc/1234/fd; echo perf > proc/1234/comm");
+	sh("ln -s 'anon_inode:[eventfd]' proc/1234/fd/3");
+	ck_assert_int_eq(examine(false), 0);
+	sh("ln -s 'anon_inode:[perf_event]' proc/1234/fd/4");
+	finds("perf", "sudo kill 1234");
+	ck_assert_ptr_nonnull(strstr(printed, "perf (process 1234)"));
+}
+END_TEST
+
+START_TEST(no_pmu)
+{
+	sh("printf 'vendor_id : GenuineIntel\\nflags : fpu hypervisor\\n' > proc/cpuinfo");
+	finds("no-pmu", "pmu=on");
+	/* An old processor that is real, and a virtual one whose CPUID does not tell. */
+	sh("printf 'vendor_id : GenuineIntel\\nflags : fpu\\n' > proc/cpuinfo");
+	ck_assert_int_eq(examine(false), 0);
+	sh("printf 'vendor_id : AuthenticAMD\\nflags : fpu hypervisor\\n' > proc/cpuinfo");
+	ck_assert_int_eq(examine(false), 0);
+}
+END_TEST
+
+START_TEST(json)
+{
+	sh("echo 1 > proc/sys/kernel/nmi_watchdog; rm dev/vperfctr");
+	ck_assert_int_eq(examine(true), 1);
+	ck_assert_str_eq(printed,
+			 "{\"fault\" : \"device\", \"text\" : \"there is no /dev/vperfctr, though the module is loaded\", "
+			 "\"remedy\" : \"sudo udevadm trigger --sysname-match=vperfctr\"}\n"
+			 "{\"fault\" : \"watchdog\", \"text\" : \"the NMI watchdog holds a counter of each CPU\", "
+			 "\"remedy\" : \"sudo sysctl kernel.nmi_watchdog=0\"}\n");
+}
+END_TEST
+
+START_TEST(no_proc)
+{
+	struct error e;
+
+	sh("rm proc/sys/kernel/osrelease");
+	ck_assert_int_eq(doctor(stdout, false, root, &e), -1);
+	ck_assert_int_eq(e.status, 125);
+	ck_assert_ptr_nonnull(strstr(e.text, "is /proc mounted?"));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("perfex-doctor");
+	TCase *t = tcase_create("doctor");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, none);
+	tcase_add_test(t, module);
+	tcase_add_test(t, refused);
+	tcase_add_test(t, device);
+	tcase_add_test(t, access_denied);
+	tcase_add_test(t, counters);
+	tcase_add_test(t, no_pmu);
+	tcase_add_test(t, json);
+	tcase_add_test(t, no_proc);
+	suite_add_tcase(s, t);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * perfex doctor: what is wrong on this machine, and the command that repairs it.
+ *
+ * All files are looked up below `root`, which is empty but in tests.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "explain.h"
+#include "json.h"
+#include "perfex.h"
+
+struct doctor {
+	FILE *f;
+	bool json;
+	const char *root;
+	char release[80];	/* of the running kernel */
+	bool container;
+	unsigned int nrfaults;
+};
+
+static const char *in_root(const struct doctor *d, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Return: a path below the root, until the next call. */
+static const char *in_root(const struct doctor *d, const char *fmt, ...)
+{
+	static char path[512];
+	size_t len;
+	va_list ap;
+
+	len = (size_t)snprintf(path, sizeof(path) / 2, "%s", d->root);
+	va_start(ap, fmt);
+	vsnprintf(path + len, sizeof(path) - len, fmt, ap);
+	va_end(ap);
+	return path;
+}
+
+static void report(struct doctor *d, const char *fault, const char *remedy, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Print a fault.  remedy: a command, or words; NULL: the text has it. */
+static void report(struct doctor *d, const char *fault, const char *remedy, const char *fmt, ...)
+{
+	char text[1200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	d->nrfaults++;
+	if (!d->json) {
+		fprintf(d->f, "%s: %s%s%s\n", fault, text, remedy ? "\n    " : "",
+			remedy ? remedy : "");
+		return;
+	}
+	fputs("{\"fault\" : ", d->f);
+	json_string(d->f, fault);
+	fputs(", \"text\" : ", d->f);
+	json_string(d->f, text);
+	if (remedy) {
+		fputs(", \"remedy\" : ", d->f);
+		json_string(d->f, remedy);
+	}
+	fputs("}\n", d->f);
+}
+
+static bool exists(const char *path)
+{
+	return !access(path, F_OK);
+}
+
+/* Read a file's first bytes.  Return: their number; 0 if there is no such file. */
+static size_t read_bytes(const char *path, char *buf, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	size_t n;
+
+	*buf = '\0';
+	if (!f)
+		return 0;
+	n = fread(buf, 1, size - 1, f);
+	buf[n] = '\0';
+	fclose(f);
+	return n;
+}
+
+static bool has_text(const char *path, const char *text)
+{
+	char line[4096];
+	bool found = false;
+	FILE *f = fopen(path, "re");
+
+	if (!f)
+		return false;
+	while (!found && fgets(line, sizeof(line), f))
+		found = strstr(line, text);
+	fclose(f);
+	return found;
+}
+
+/* ---- the module is not loaded ---------------------------------------------------- */
+
+/* True if the directory, or one below it, has the module. */
+static bool has_module(const char *path, unsigned int depth)
+{
+	const struct dirent *entry;
+	bool found = false;
+	char below[512];
+	DIR *dir = opendir(path);
+
+	if (!dir)
+		return false;
+	while (!found && (entry = readdir(dir))) {
+		if (!strncmp(entry->d_name, "vperfctr.ko", strlen("vperfctr.ko")))
+			found = true;
+		/* "build" and "source" lead out of here. */
+		if (found || entry->d_name[0] == '.' || !depth ||
+		    (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
+			continue;
+		snprintf(below, sizeof(below), "%.255s/%.255s", path, entry->d_name);
+		found = has_module(below, depth - 1);
+	}
+	closedir(dir);
+	return found;
+}
+
+/* Where modules that are not a part of the kernel are. */
+static bool is_installed_for(const struct doctor *d, const char *release)
+{
+	static const char *const places[] = { "updates", "extra", "extramodules", "kernel/drivers/misc" };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++)
+		if (has_module(in_root(d, "/lib/modules/%s/%s", release, places[i]), 3))
+			return true;
+	return false;
+}
+
+/* Find another kernel that the module is built for. */
+static bool find_other_kernel(const struct doctor *d, char *release, size_t size)
+{
+	const struct dirent *entry;
+	bool found = false;
+	DIR *dir = opendir(in_root(d, "/lib/modules"));
+
+	if (!dir)
+		return false;
+	while (!found && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		found = is_installed_for(d, entry->d_name);
+		snprintf(release, size, "%.79s", entry->d_name);
+	}
+	closedir(dir);
+	return found;
+}
+
+static void check_installed(struct doctor *d)
+{
+	char other[80], remedy[256];
+
+	if (is_installed_for(d, d->release)) {
+		report(d, "module", "sudo modprobe vperfctr", "the vperfctr module is not loaded");
+	} else if (find_other_kernel(d, other, sizeof(other))) {
+		snprintf(remedy, sizeof(remedy),
+			 "install the headers of the running kernel, then: sudo dkms autoinstall -k %s && sudo modprobe vperfctr",
+			 d->release);
+		report(d, "other-kernel", remedy,
+		       "the vperfctr module is built for Linux %s, and not for the running one, %s",
+		       other, d->release);
+	} else {
+		report(d, "not-installed", "in vperfctr's sources: sudo make dkms-install && sudo modprobe vperfctr",
+		       "the vperfctr module is not installed for the running kernel, %s",
+		       d->release);
+	}
+}
+
+/* The kernel's configuration, if its file is there. */
+static void check_config(struct doctor *d)
+{
+	const char *config = in_root(d, "/boot/config-%s", d->release);
+
+	if (exists(config) && !has_text(config, "CONFIG_PREEMPT_NOTIFIERS=y"))
+		report(d, "preempt-notifiers", "use a kernel with KVM: CONFIG_KVM selects CONFIG_PREEMPT_NOTIFIERS",
+		       "this kernel was built without CONFIG_PREEMPT_NOTIFIERS, which the module needs");
+}
+
+#define SECURE_BOOT	"/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+
+/* The kernel may refuse modules. */
+static void check_signatures(struct doctor *d)
+{
+	char buf[128];
+
+	if (read_bytes(in_root(d, "/proc/sys/kernel/modules_disabled"), buf, sizeof(buf)) && *buf == '1')
+		report(d, "modules-disabled", "restart the machine, and load the module before kernel.modules_disabled is set",
+		       "the kernel loads no modules any more, as kernel.modules_disabled is 1");
+	/* Four bytes of attributes precede the value. */
+	if (read_bytes(in_root(d, SECURE_BOOT), buf, sizeof(buf)) >= 5 && buf[4] == 1)
+		report(d, "secure-boot", "sudo mokutil --import /var/lib/dkms/mok.pub, then restart and confirm the key",
+		       "Secure Boot is on: the kernel loads only modules that are signed by a key that the machine knows");
+	read_bytes(in_root(d, "/sys/kernel/security/lockdown"), buf, sizeof(buf));
+	if (strstr(buf, "[integrity]") || strstr(buf, "[confidentiality]"))
+		report(d, "lockdown", "sign the module by a key that the kernel knows, or restart without lockdown=",
+		       "the kernel is locked down, and loads only modules that are signed by a key that it knows");
+}
+
+static void check_unloaded(struct doctor *d)
+{
+	if (d->container) {
+		report(d, "module", "on the host: sudo modprobe vperfctr",
+		       "the vperfctr module is not loaded, and this is a container, which cannot load it");
+		return;
+	}
+	check_config(d);
+	check_signatures(d);
+	check_installed(d);
+}
+
+/* ---- the device ------------------------------------------------------------------- */
+
+/* True if the caller may open the device, by its mode. */
+static bool may_open(const struct stat *st)
+{
+	gid_t groups[256];
+	int i, nr = getgroups(ARRAY_SIZE(groups), groups);
+
+	if (!geteuid() || st->st_mode & 0004)
+		return true;
+	if (!(st->st_mode & 0040))
+		return false;
+	if (st->st_gid == getegid())
+		return true;
+	for (i = 0; i < nr; i++)
+		if (groups[i] == st->st_gid)
+			return true;
+	return false;
+}
+
+static void check_device(struct doctor *d)
+{
+	const char *device = in_root(d, "/dev/vperfctr");
+	struct vperfctr_why why;
+	struct vperfctr_info info;
+	struct stat st;
+	int err;
+
+	if (stat(device, &st)) {
+		if (d->container)
+			report(d, "container", "start the container with: --device /dev/vperfctr",
+			       "this container has no /dev/vperfctr, though the module is loaded");
+		else
+			report(d, "device", "sudo udevadm trigger --sysname-match=vperfctr",
+			       "there is no /dev/vperfctr, though the module is loaded");
+		return;
+	}
+	if (!may_open(&st)) {
+		__vperfctr_explain(-EACCES, VPERFCTR_WHY_OPEN, NULL, device, PROC, &why);
+		report(d, "access", NULL, "%s", why.text);
+		return;
+	}
+	err = vperfctr_info(&info, 0);
+	if (err) {
+		__vperfctr_explain(err, VPERFCTR_WHY_OPEN, NULL, device, PROC, &why);
+		report(d, err == -EPROTONOSUPPORT ? "version" : "device", NULL, "%s", why.text);
+	}
+}
+
+/* ---- the counters -------------------------------------------------------------------- */
+
+static void check_holders(struct doctor *d)
+{
+	struct __vperfctr_holders h;
+	char proc[256], names[256], remedy[128];
+	unsigned int i;
+	size_t len;
+
+	snprintf(proc, sizeof(proc), "%s", in_root(d, "/proc"));
+	if (read_number(in_root(d, "/proc/sys/kernel/nmi_watchdog")) == 1)
+		report(d, "watchdog", "sudo sysctl kernel.nmi_watchdog=0",
+		       "the NMI watchdog holds a counter of each CPU");
+	__vperfctr_find_holders(&h, proc, VPERFCTR_PERF_LINK, false);
+	__vperfctr_describe_holders(names, sizeof(names), &h);
+	if (!h.nr)
+		return;
+	len = (size_t)snprintf(remedy, sizeof(remedy), "sudo kill");
+	for (i = 0; i < h.nr && i < VPERFCTR_MAX_HOLDERS; i++)
+		len += (size_t)snprintf(remedy + len, sizeof(remedy) - len, " %d", (int)h.holder[i].pid);
+	report(d, "perf", remedy, "perf_event may hold counters for %s", names);
+}
+
+/* CPUID reports what the hypervisor gives. */
+static void check_processor(struct doctor *d)
+{
+	char file[512];
+
+	snprintf(file, sizeof(file), "%s", in_root(d, "/proc/cpuinfo"));
+	if (has_text(file, " hypervisor") && has_text(file, "GenuineIntel") &&
+	    !has_text(file, " arch_perfmon"))
+		report(d, "no-pmu", "give the virtual machine a PMU: QEMU and KVM: -cpu host,pmu=on; libvirt: <pmu state='on'/>; VMware: vpmc.enable",
+		       "this virtual machine has no performance counters: only times and software events can be counted");
+}
+
+int doctor(FILE *f, bool json, const char *root, struct error *e)
+{
+	struct doctor d = { .f = f, .json = json, .root = root };
+
+	if (!read_bytes(in_root(&d, "/proc/sys/kernel/osrelease"), d.release, sizeof(d.release)))
+		return fail_with(e, "cannot read /proc/sys/kernel/osrelease: is /proc mounted?");
+	d.release[strcspn(d.release, "\n")] = '\0';
+	d.container = exists(in_root(&d, "/.dockerenv")) ||
+		      exists(in_root(&d, "/run/.containerenv")) ||
+		      exists(in_root(&d, "/run/systemd/container"));
+	if (exists(in_root(&d, "/sys/module/vperfctr")))
+		check_device(&d);
+	else
+		check_unloaded(&d);
+	check_processor(&d);
+	check_holders(&d);
+	if (!d.nrfaults && !json)
+		fputs("no fault was found\n", f);
+	return d.nrfaults ? 1 : 0;
+}
