@@ -623,7 +623,8 @@ static int set_ring(struct vperfctr_cpus *set, struct vperfctr_ring __user *arg)
 
 	if (!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return -EOPNOTSUPP;
-	if (get_user(flags, &arg->flags))
+	/* No pointer to a member of a struct at an address that may be NULL. */
+	if (get_user(flags, (u32 __user *)((unsigned long)arg + offsetof(struct vperfctr_ring, flags))))
 		return -EFAULT;
 	/* Records are those of threads that have states. */
 	if (flags & VPERFCTR_RING_RECORDS)

@@ -426,6 +426,9 @@ static bool is_documented_of_set(unsigned int cmd, int err)
 		return err == EPERM || err == EINVAL || err == EINTR;
 	case VPERFCTR_READ_CPUS:
 		return err == EFAULT || err == EINVAL || err == E2BIG || err == EOVERFLOW || err == EINTR;
+	case VPERFCTR_RING:
+	case VPERFCTR_CONSUME:
+		return is_documented(cmd, err);
 	default:
 		return err == ENOTTY;
 	}
