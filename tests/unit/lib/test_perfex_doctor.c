@@ -186,6 +186,9 @@ START_TEST(access_denied)
 	if (!pid) {
 		if (!geteuid() && (setgid(65534) || setuid(65534)))
 			_exit(2);
+		/* A directory above it may be root's alone. */
+		if (access(root, X_OK))
+			_exit(0);
 		if (examine(false) != 1 || strncmp(printed, "access: ", 8))
 			_exit(!!fputs(printed, stderr));
 		_exit(0);
