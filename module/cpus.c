@@ -618,13 +618,14 @@ static int make_root(struct vperfctr_cpus *set)
 
 static int set_ring(struct vperfctr_cpus *set, struct vperfctr_ring __user *arg)
 {
+	/* No pointer to a member: the struct's address may be NULL. */
+	unsigned long at = (unsigned long)arg + offsetof(struct vperfctr_ring, flags);
 	u32 flags;
 	int err;
 
 	if (!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return -EOPNOTSUPP;
-	/* No pointer to a member of a struct at an address that may be NULL. */
-	if (get_user(flags, (u32 __user *)((unsigned long)arg + offsetof(struct vperfctr_ring, flags))))
+	if (get_user(flags, (u32 __user *)at))
 		return -EFAULT;
 	/* Records are those of threads that have states. */
 	if (flags & VPERFCTR_RING_RECORDS)
