@@ -157,6 +157,12 @@ struct perfctr_x86_pmu {
 
 	/* The top bit of general counters, and that of fixed counters. */
 	u64 sign[2];
+
+	/* By kind of core.  1: Atoms of a hybrid processor; 0: all others, also AMD's. */
+	struct perfctr_x86_extra {
+		const struct perfctr_x86_extra_event *events;	/* NULL: none */
+		unsigned int present;	/* mask of registers: hypervisors often have none */
+	} extra[2];
 };
 
 /* The most that RDPMC can read, with contiguous event selects, on any processor. */
