@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,6 +62,12 @@ static void teardown(void)
 	write_file(MAX_RATE, "100000");
 	write_file(MAX_STATES, "20000");
 	write_file(MAX_STOPS, "20");
+}
+
+static void close_state(void)
+{
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	close(fd);
 }
 
 static void make(u32 nrsamples, u32 watermark)
@@ -692,6 +699,195 @@ START_TEST(failed_attach_is_rationed)
 }
 END_TEST
 
+/* ---- readers and users that do not behave -------------------------------------------- */
+
+/* A family of all processes that its user may start: see bomb(). */
+#define MAX_BOMBS	64
+
+/*
+ * Start processes that do the same, until the user may not start another one.  All end
+ * only then, so that the limit is reached.
+ */
+static void bomb(void)
+{
+	pid_t pid;
+
+	while (!shared->ready) {
+		pid = fork();
+		if (pid < 0) {
+			if (errno != EAGAIN)
+				die("fork: %s", strerror(errno));
+			shared->ready = 1;
+		} else if (!pid) {
+			__atomic_fetch_add(&shared->signals, 1, __ATOMIC_RELAXED);
+			marked_loop(2000);
+		}
+	}
+	while (wait(NULL) > 0)
+		continue;
+	if (getpid() != shared->pid)
+		_exit(0);
+}
+
+/* Return the number of other threads that have samples in the ring. */
+static unsigned int sampled_threads(void)
+{
+	u32 tids[2 * MAX_BOMBS];
+	unsigned int nr = 0, j;
+	u64 i;
+
+	for (i = 0; i < ring_head(&ring); i++) {
+		u32 tid = ring_sample(&ring, i)->tid;
+
+		for (j = 0; j < nr && tids[j] != tid; j++)
+			continue;
+		if (j == nr && tid != (u32)getpid()) {
+			ck_assert_uint_lt(nr, 2 * MAX_BOMBS);
+			tids[nr++] = tid;
+		}
+	}
+	return nr;
+}
+
+static void count_bomb(u32 nrsamples, bool misses)
+{
+	struct rlimit limit = { .rlim_cur = MAX_BOMBS, .rlim_max = MAX_BOMBS };
+	struct reading r;
+	u64 told;
+
+	ck_assert_int_eq(setrlimit(RLIMIT_NPROC, &limit), 0);
+	become(NOBODY);
+	fd = open_state(0);
+	make(nrsamples, nrsamples);
+	shared->pid = getpid();
+	bomb();
+	assert_ok(stop_all(fd));
+	read_state(fd, &r);
+	told = ring_head(&ring) + ring.page->dropped;
+	/* More, if one ends before another one looks whether it should. */
+	ck_assert_uint_ge(shared->signals, MAX_BOMBS - 1);
+	/* Each thread's last period is not complete. */
+	ck_assert_uint_le(told, count_of(fd) / PERIOD + r.children[1] / PERIOD);
+	ck_assert_uint_ge(told + shared->signals, count_of(fd) / PERIOD + r.children[1] / PERIOD);
+	ck_assert_int_eq(!!r.read.children_missed, misses);
+	if (nrsamples == 16) {
+		ck_assert_uint_eq(ring_head(&ring), 16);
+		ck_assert_uint_ge(told, shared->signals * (4000 / PERIOD));
+	} else if (misses) {
+		/* There are states for ten of them at a time.  Only members miss children. */
+		ck_assert_uint_ge(sampled_threads(), 10);
+		ck_assert_uint_ge(shared->signals, 10 + r.read.children_missed);
+	} else {
+		ck_assert_uint_eq(ring.page->dropped, 0);
+		ck_assert_uint_eq(sampled_threads(), shared->signals);
+	}
+}
+
+/* No state is left, and no file but the device. */
+static void assert_nothing_held(void)
+{
+	ck_assert_eventually(module_refs() == 1);
+	ck_assert_eventually(counters_free());
+}
+
+/*
+ * A user's processes, as many as he may have, start all at the same time.  Each has samples,
+ * or none is left uncounted if the ring is full, or it is missed if there are no more states.
+ */
+START_TEST(fork_bomb)
+{
+	pid_t pid;
+
+	close_state();
+	if (_i == 2)
+		write_file(MAX_STATES, "11");
+	pid = fork();
+	if (!pid) {
+		count_bomb(_i == 1 ? 16 : 8192, _i == 2);
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	assert_nothing_held();
+}
+END_TEST
+
+/* The reader of an attached process is killed: the process runs on, and nothing is held. */
+START_TEST(dead_reader)
+{
+	struct vperfctr_ring req;
+	pid_t pid, reader;
+
+	close_state();
+	pid = start(FORKED, 100, futex(), 1000000);
+	reader = fork();
+	if (!reader) {
+		fd = attach(pid, INHERIT, PERIOD, ring_request(&req), 0);
+		ck_assert_int_ge(fd, 0);
+		map_ring(fd, req.map_size, &ring);
+		shared->ready = 1;
+		while (ring_head(&ring) < 20)
+			msleep(1);
+		shared->ready = 2;
+		pause();
+	}
+	ck_assert_eventually(shared->ready == 1);
+	if (_i) {	/* while samples are taken */
+		wake_all(futex());
+		ck_assert_eventually(shared->ready == 2);
+	}
+	ck_assert_int_eq(kill(reader, SIGKILL), 0);
+	ck_assert_int_eq(wait_for(reader), 128 + SIGKILL);
+	assert_nothing_held();
+	wake_all(futex());
+	ck_assert_int_eq(wait_for(pid), 0);
+}
+END_TEST
+
+/* A reader is killed while it reads: the next one finds each sample that was not consumed. */
+START_TEST(reader_is_replaced)
+{
+	u64 i, told = 0, expected;
+	pid_t pid[2], reader;
+
+	make_ring(fd, 64, 8, 1, &ring);
+	reader = fork();
+	if (!reader) {
+		map_ring(fd, ring.size, &ring);
+		for (;;) {
+			u64 head = ring_head(&ring);
+
+			for (i = ring.page->tail; i < head; i++)
+				told += 1 + ring_sample(&ring, i)->dropped;
+			shared->size = told;
+			if (call(fd, VPERFCTR_CONSUME, (void *)(head - ring.page->tail)))
+				die("CONSUME: %s", strerror(errno));
+			shared->ready = 1;
+			if (told > 200)
+				pause();
+		}
+	}
+	assert_ok(control_family(PERIOD, INHERIT));
+	pid[0] = start(FORKED, 400000, NULL, 0);
+	pid[1] = start(FORKED, 300000, NULL, 0);
+	ck_assert_eventually(shared->size > 200);
+	ck_assert_int_eq(kill(reader, SIGKILL), 0);
+	ck_assert_int_eq(wait_for(reader), 128 + SIGKILL);
+	ck_assert_int_eq(wait_for(pid[0]), 0);
+	ck_assert_int_eq(wait_for(pid[1]), 0);
+	assert_ok(stop_all(fd));
+	expected = INSNS_CHILD(400000) / PERIOD + INSNS_CHILD(300000) / PERIOD +
+		   count_of(fd) / PERIOD;
+	ck_assert_uint_eq(ring_head(&ring) - ring.page->tail, 64);
+	ck_assert_uint_eq(ring_head(&ring) + ring.page->dropped, expected);
+	/* Each drop that was told is one of those counted; the last ones have no sample yet. */
+	told = shared->size;
+	for (i = ring.page->tail; i < ring_head(&ring); i++)
+		told += 1 + ring_sample(&ring, i)->dropped;
+	ck_assert_uint_le(told, expected);
+	ck_assert_uint_ge(told, ring_head(&ring));
+}
+END_TEST
+
 /* ---- errors ------------------------------------------------------------------------ */
 
 START_TEST(errors)
@@ -731,6 +927,9 @@ static void add(TCase *tc)
 	tcase_add_loop_test(tc, attached_process, 0, 2);
 	tcase_add_test(tc, errors_of_attach);
 	tcase_add_test(tc, failed_attach_is_rationed);
+	tcase_add_loop_test(tc, fork_bomb, 0, 3);
+	tcase_add_loop_test(tc, dead_reader, 0, 2);
+	tcase_add_test(tc, reader_is_replaced);
 	tcase_add_test(tc, errors);
 }
 
