@@ -181,6 +181,39 @@ START_TEST(many_at_once)
 }
 END_TEST
 
+/* A thousand children that run at the same time: none lacks a sample, none has another's. */
+START_TEST(a_thousand_at_once)
+{
+	enum { NR = 1000 };
+	u64 i, head, sum[4 * NR] = { 0 };
+	pid_t pid[NR];
+
+	make(16384, 16384);
+	for (i = 0; i < NR; i++)
+		pid[i] = start(FORKED, 100, futex(), 2000 + 7 * i);
+	wake_all(futex());
+	for (i = 0; i < NR; i++)
+		ck_assert_int_eq(wait_for(pid[i]), 0);
+	assert_ok(stop_all(fd));
+	head = ring_head(&ring);
+	for (i = 0; i < head; i++) {
+		const struct vperfctr_sample *s = ring_sample(&ring, i);
+		unsigned int n = s->tid - pid[0];
+
+		if (s->tid == (u32)getpid())
+			continue;
+		/* The kernel's own threads may have some of the numbers between. */
+		ck_assert_uint_lt(n, 4 * NR);
+		ck_assert_uint_eq(s->sums[0], sum[n] + PERIOD);
+		sum[n] += PERIOD;
+	}
+	for (i = 0; i < NR; i++)
+		ck_assert_uint_eq(sum[pid[i] - pid[0]] / PERIOD,
+				  INSNS_CHILD_FUTEX(100, 2000 + 7 * i) / PERIOD);
+	ck_assert_uint_eq(ring.page->dropped, 0);
+}
+END_TEST
+
 /* A full ring counts the samples that it has no room for, of all threads. */
 START_TEST(full_ring)
 {
@@ -913,6 +946,7 @@ static void add(TCase *tc)
 	tcase_add_unchecked_fixture(tc, NULL, teardown);
 	tcase_add_loop_test(tc, every_kind_of_child, 0, 4);
 	tcase_add_test(tc, many_at_once);
+	tcase_add_test(tc, a_thousand_at_once);
 	tcase_add_test(tc, full_ring);
 	tcase_add_test(tc, ring_goes_round);
 	tcase_add_loop_test(tc, every_overflow_is_told, 0, 2);
