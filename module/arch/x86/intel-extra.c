@@ -16,7 +16,7 @@
 #include "regs.h"
 #include "x86.h"
 
-struct perfctr_x86_extra_event {
+struct extra_event {
 	u16 code;			/* unit mask and event select */
 	u8 reg;
 	bool shared;			/* one register for both hyper-threads of a core */
@@ -36,34 +36,34 @@ struct perfctr_x86_extra_event {
 
 const u32 perfctr_x86_extra_msrs[PERFCTR_X86_NR_EXTRA] = { 0x1a6, 0x1a7, 0x3f7 };
 
-static const struct perfctr_x86_extra_event nehalem[] = {
+static const struct extra_event nehalem[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0xffff, .shared = true },
 	REFUSED(0x100b),
 	{ }
 };
 
-static const struct perfctr_x86_extra_event westmere[] = {
+static const struct extra_event westmere[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0xffff, .shared = true },
 	{ .code = 0x01bb, .reg = RSP_1, .valid = 0xffff, .shared = true },
 	REFUSED(0x100b),
 	{ }
 };
 
-static const struct perfctr_x86_extra_event sandy_bridge[] = {
+static const struct extra_event sandy_bridge[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3f807f8fff },
 	{ .code = 0x01bb, .reg = RSP_1, .valid = 0x3f807f8fff },
 	REFUSED(0x01cd),
 	{ }
 };
 
-static const struct perfctr_x86_extra_event haswell[] = {
+static const struct extra_event haswell[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3fffff8fff },
 	{ .code = 0x01bb, .reg = RSP_1, .valid = 0x3fffff8fff },
 	REFUSED(0x01cd),
 	{ }
 };
 
-static const struct perfctr_x86_extra_event skylake[] = {
+static const struct extra_event skylake[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3fffff8fff },
 	{ .code = 0x01bb, .reg = RSP_1, .valid = 0x3fffff8fff },
 	{ .code = 0x01c6, .reg = FRONTEND, .valid = 0x7fff17 },
@@ -71,7 +71,7 @@ static const struct perfctr_x86_extra_event skylake[] = {
 	{ }
 };
 
-static const struct perfctr_x86_extra_event ice_lake[] = {
+static const struct extra_event ice_lake[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3fffffbfff },
 	{ .code = 0x01bb, .reg = RSP_1, .valid = 0x3fffffbfff },
 	{ .code = 0x01c6, .reg = FRONTEND, .valid = 0x7fff17 },
@@ -79,7 +79,7 @@ static const struct perfctr_x86_extra_event ice_lake[] = {
 	{ }
 };
 
-static const struct perfctr_x86_extra_event golden_cove[] = {
+static const struct extra_event golden_cove[] = {
 	{ .code = 0x012a, .reg = RSP_0, .valid = 0x3fffffffff },
 	{ .code = 0x012b, .reg = RSP_1, .valid = 0x3fffffffff },
 	{ .code = 0x01c6, .reg = FRONTEND, .valid = 0x7fff1f },
@@ -89,7 +89,7 @@ static const struct perfctr_x86_extra_event golden_cove[] = {
 	{ }
 };
 
-static const struct perfctr_x86_extra_event redwood_cove[] = {
+static const struct extra_event redwood_cove[] = {
 	{ .code = 0x012a, .reg = RSP_0, .valid = 0x3fffffffff },
 	{ .code = 0x012b, .reg = RSP_1, .valid = 0x3fffffffff },
 	{ .code = 0x02c6, .reg = FRONTEND, .valid = 0x9 },
@@ -101,25 +101,25 @@ static const struct perfctr_x86_extra_event redwood_cove[] = {
 };
 
 /* The cores of a module share the registers, and nothing reports which cores: use none. */
-static const struct perfctr_x86_extra_event silvermont[] = {
+static const struct extra_event silvermont[] = {
 	{ .code = 0x01b7, .reg = RSP_0 },
 	{ .code = 0x02b7, .reg = RSP_1 },
 	{ }
 };
 
-static const struct perfctr_x86_extra_event goldmont[] = {
+static const struct extra_event goldmont[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x760005ffbf },
 	{ .code = 0x02b7, .reg = RSP_1, .valid = 0x360005ffbf },
 	{ }
 };
 
-static const struct perfctr_x86_extra_event tremont[] = {
+static const struct extra_event tremont[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x800ff0ffffff9fff },
 	{ .code = 0x02b7, .reg = RSP_1, .valid = 0x000ff0ffffff9fff },
 	{ }
 };
 
-static const struct perfctr_x86_extra_event gracemont[] = {
+static const struct extra_event gracemont[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x3fffffffff },
 	{ .code = 0x02b7, .reg = RSP_1, .valid = 0x3fffffffff },
 	REFUSED(0x05d0),
@@ -127,7 +127,7 @@ static const struct perfctr_x86_extra_event gracemont[] = {
 };
 
 /* 0127H and 0227H need MSR_SNOOP_RSP_0 and _1. */
-static const struct perfctr_x86_extra_event crestmont[] = {
+static const struct extra_event crestmont[] = {
 	{ .code = 0x01b7, .reg = RSP_0, .valid = 0x800ff3ffffffffff },
 	{ .code = 0x02b7, .reg = RSP_1, .valid = 0x000ff3ffffffffff },
 	REFUSED(0x05d0), REFUSED(0x0127), REFUSED(0x0227),
@@ -135,12 +135,12 @@ static const struct perfctr_x86_extra_event crestmont[] = {
 };
 
 /* Core Duo, Core 2, and Atoms before Silvermont use some of these codes for plain events. */
-static const struct perfctr_x86_extra_event none[] = {
+static const struct extra_event none[] = {
 	{ }
 };
 
 /* A processor that is not known may have any of these. */
-static const struct perfctr_x86_extra_event unknown[] = {
+static const struct extra_event unknown[] = {
 	REFUSED(0x01b7), REFUSED(0x02b7), REFUSED(0x04b7), REFUSED(0x08b7), REFUSED(0x01bb),
 	REFUSED(0x012a), REFUSED(0x022a), REFUSED(0x042a), REFUSED(0x082a), REFUSED(0x012b),
 	REFUSED(0x01c6), REFUSED(0x02c6), REFUSED(0x03c6), REFUSED(0x40ad), REFUSED(0x04c2),
@@ -149,12 +149,18 @@ static const struct perfctr_x86_extra_event unknown[] = {
 	{ }
 };
 
+/* Found by the probe of each kind of core.  1: Atoms of a hybrid processor; 0: all others. */
+static struct {
+	const struct extra_event *events;
+	unsigned int present;		/* mask of registers: hypervisors often have none */
+} kinds[2];
+
 static bool is_atom(u32 core_type)
 {
 	return PERFCTR_INTEL_CORE_TYPE(core_type) == PERFCTR_INTEL_ATOM;
 }
 
-static const struct perfctr_x86_extra_event *extra_events_of(unsigned int model, u32 core_type)
+static const struct extra_event *extra_events_of(unsigned int model, u32 core_type)
 {
 	switch (model) {
 	case 0x1a: case 0x1e: case 0x1f: case 0x2e:
@@ -218,7 +224,7 @@ static bool extra_msr_works(u32 msr)
 	return now == (old ^ BIT_ULL(0));
 }
 
-static bool has_registers(const struct perfctr_x86_extra_event *event)
+static bool has_registers(const struct extra_event *event)
 {
 	for (; event->code; event++) {
 		if (event->valid)
@@ -229,8 +235,7 @@ static bool has_registers(const struct perfctr_x86_extra_event *event)
 
 unsigned int perfctr_intel_probe_extra(unsigned int model, u32 core_type)
 {
-	const struct perfctr_x86_extra_event *events = extra_events_of(model, core_type);
-	struct perfctr_x86_extra *extra = &perfctr_x86_pmu.extra[is_atom(core_type)];
+	const struct extra_event *events = extra_events_of(model, core_type);
 	unsigned int i, present = 0;
 	unsigned int nr = has_registers(events) ? PERFCTR_X86_NR_EXTRA : 0;
 	unsigned long flags;
@@ -239,16 +244,14 @@ unsigned int perfctr_intel_probe_extra(unsigned int model, u32 core_type)
 	for (i = 0; i < nr; i++)
 		present |= extra_msr_works(perfctr_x86_extra_msrs[i]) ? BIT(i) : 0;
 	local_irq_restore(flags);
-	extra->events = events;
-	extra->present = present;
+	kinds[is_atom(core_type)].events = events;
+	kinds[is_atom(core_type)].present = present;
 	return nr;
 }
 
-static const struct perfctr_x86_extra_event *
-find_extra_event(const struct vperfctr_info *kind, u64 evntsel)
+static const struct extra_event *find_extra_event(const struct vperfctr_info *kind, u64 evntsel)
 {
-	const struct perfctr_x86_extra_event *event =
-		perfctr_x86_pmu.extra[is_atom(kind->core_type)].events;
+	const struct extra_event *event = kinds[is_atom(kind->core_type)].events;
 	u16 code = evntsel;
 
 	for (; event && event->code; event++) {
@@ -261,14 +264,16 @@ find_extra_event(const struct vperfctr_info *kind, u64 evntsel)
 int perfctr_x86_check_extra(const struct vperfctr_ctr *ctr, struct perfctr_cpu_control *control,
 			    const struct vperfctr_info *kind)
 {
-	const struct perfctr_x86_extra_event *event = find_extra_event(kind, ctr->evntsel);
+	const struct extra_event *event = NULL;
 	struct perfctr_cpu_regs *regs = &control->regs;
 
+	if (perfctr_x86_pmu.has_extra_events)
+		event = find_extra_event(kind, ctr->evntsel);
 	if (!event)
 		return ctr->aux ? -EINVAL : 0;
 	/* A register of zero makes the event count nothing. */
 	if (!ctr->aux || (ctr->aux & ~event->valid) ||
-	    !(perfctr_x86_pmu.extra[is_atom(kind->core_type)].present & BIT(event->reg)))
+	    !(kinds[is_atom(kind->core_type)].present & BIT(event->reg)))
 		return -EINVAL;
 	if ((regs->extra_used & BIT(event->reg)) && regs->extra[event->reg] != ctr->aux)
 		return -EINVAL;

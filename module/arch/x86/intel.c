@@ -248,6 +248,7 @@ int perfctr_intel_probe(bool claims)
 		pmu->pebs_enable = MSR_PEBS_ENABLE;
 	}
 	describe_kind(info, &f);
+	pmu->has_extra_events = true;
 	pmu->nr_extra = perfctr_intel_probe_extra(get_model(), f.core_type);
 	/* A write to MSR_PMC0 sets 32 bits and extends their sign. */
 	if (!perfctr_x86_pmc_describe(f.width, f.fixed_width, f.write_pmc0 == MSR_PMC0 ? 32 : 64))

@@ -152,17 +152,13 @@ struct perfctr_x86_pmu {
 	u32 debugctl;
 	u32 pebs_enable;		/* may be absent all the same */
 	unsigned int nr_extra;		/* registers of perfctr_x86_extra_msrs */
+	/* Some event selects need a second register, or are refused: see intel-extra.c. */
+	bool has_extra_events;
 	/* "Instructions" on every general counter; valid if arch_events has the event. */
 	u32 instructions;
 
 	/* The top bit of general counters, and that of fixed counters. */
 	u64 sign[2];
-
-	/* By kind of core.  1: Atoms of a hybrid processor; 0: all others, also AMD's. */
-	struct perfctr_x86_extra {
-		const struct perfctr_x86_extra_event *events;	/* NULL: none */
-		unsigned int present;	/* mask of registers: hypervisors often have none */
-	} extra[2];
 };
 
 /* The most that RDPMC can read, with contiguous event selects, on any processor. */
