@@ -122,6 +122,7 @@ static unsigned int nr_tasks;
 static bool all_kernel;			/* kernel mode is counted as instructions */
 static bool odd_events;			/* some events may be more than instructions */
 static u64 set_changes;			/* of sets of CPUs, and of the CPUs that are online */
+static unsigned int sets_changing;	/* of these changes, those that have not ended */
 static bool has_sets;			/* CPUs may be counted, or may have been */
 static unsigned int toggle_cpu;		/* a CPU to take offline, or online, + 1 */
 
@@ -531,8 +532,8 @@ static void check_context(void)
 static long call(struct fuzz_task *t, int fd, unsigned int cmd, unsigned long arg, bool bad_address)
 {
 	struct file device = { .f_op = sim_device }, *file = &device;
-	bool own, set, alone = current->signal->nr_threads == 1;
-	u64 before = executed_by_all();
+	bool own, set, alone = current->signal->nr_threads == 1, alone_in_set;
+	u64 before = executed_by_all(), changes;
 	void *state = NULL;
 	long ret;
 
@@ -556,17 +557,23 @@ static long call(struct fuzz_task *t, int fd, unsigned int cmd, unsigned long ar
 	own = state && state == t->state;
 	set = file->name && !strcmp(file->name, "[vperfctr-cpus]");
 	has_sets |= set || (fd < 0 && cmd == VPERFCTR_OPEN_CPUS);
+	/* Calls that overlap may take effect in any order. */
+	alone_in_set = !sets_changing;
 	set_changes += set && changes_state(cmd);
+	sets_changing += set && changes_state(cmd);
+	changes = set_changes;
 	if (changes_state(cmd) && !own)
 		forget(state);
 	sim_tell("fd %d, ioctl %u", fd, cmd & 0xff);
 	ret = file->f_op->unlocked_ioctl(file, cmd, arg);
 	sim_tell("ioctl %u: %ld", cmd & 0xff, ret);
 	check_context();
+	alone_in_set &= changes == set_changes;
 	set_changes += set && changes_state(cmd);
+	sets_changing -= set && changes_state(cmd);
 	if (ret < 0)
 		check_error(cmd, -ret, fd < 0, set, bad_address, arg);
-	if (!ret && set && cmd == VPERFCTR_CONTROL && arg == (unsigned long)&t->u)
+	if (!ret && set && alone_in_set && cmd == VPERFCTR_CONTROL && arg == (unsigned long)&t->u)
 		note_set(t, state, before);
 	if (!ret && set && cmd == VPERFCTR_READ_CPUS)
 		check_set(t, state, before);
@@ -1580,11 +1587,13 @@ static void maybe_toggle_cpu(void)
 	for (i = 0; i < nr_cpu_ids; i++)
 		online += fake_online[i];
 	set_changes++;
+	sets_changing++;
 	if (!fake_online[n])
 		sim_cpu_up(n);
 	else if (online > 1)
 		sim_cpu_down(n);
 	set_changes++;
+	sets_changing--;
 }
 
 /* Tasks that have stopped each other wait for ever: kill them. */
