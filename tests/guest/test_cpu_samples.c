@@ -47,7 +47,10 @@ static void consume(int fd)
 
 /* ---- workers ------------------------------------------------------------------- */
 
-/* A child on a CPU does so many system calls, and then a loop, for each byte that it gets. */
+/*
+ * A child on a CPU does so many system calls, and then a loop, for each byte that it gets.
+ * It is on the CPU before the call returns.
+ */
 static pid_t start_worker(int cpu, int calls, int to[2], int from[2])
 {
 	pid_t pid;
@@ -56,11 +59,16 @@ static pid_t start_worker(int cpu, int calls, int to[2], int from[2])
 	if (pipe(to) || pipe(from))
 		die("pipe failed");
 	pid = fork();
-	if (pid)
+	if (pid) {
+		if (pid < 0 || read(from[0], &byte, 1) != 1)
+			die("the worker did not start");
 		return pid;
+	}
 	pin(cpu);
 	close(to[1]);
 	close(from[0]);
+	if (write(from[1], "", 1) != 1)
+		_exit(1);
 	while (read(to[0], &byte, 1) == 1) {
 		for (int i = 0; i < calls; i++)
 			syscall(SYS_getppid);
