@@ -5,6 +5,7 @@
  */
 #include <linux/perf_event.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -49,26 +50,25 @@ static void consume(int fd)
 
 /*
  * A child on a CPU does so many system calls, and then a loop, for each byte that it gets.
- * It is on the CPU before the call returns.
+ * It executes nothing on other CPUs, which may be sampled: the parent forks there.
  */
 static pid_t start_worker(int cpu, int calls, int to[2], int from[2])
 {
+	cpu_set_t own;
 	pid_t pid;
 	char byte;
 
-	if (pipe(to) || pipe(from))
-		die("pipe failed");
+	if (pipe(to) || pipe(from) || sched_getaffinity(0, sizeof(own), &own))
+		die("pipe or sched_getaffinity failed");
+	pin(cpu);
 	pid = fork();
 	if (pid) {
-		if (pid < 0 || read(from[0], &byte, 1) != 1)
+		if (pid < 0 || sched_setaffinity(0, sizeof(own), &own))
 			die("the worker did not start");
 		return pid;
 	}
-	pin(cpu);
 	close(to[1]);
 	close(from[0]);
-	if (write(from[1], "", 1) != 1)
-		_exit(1);
 	while (read(to[0], &byte, 1) == 1) {
 		for (int i = 0; i < calls; i++)
 			syscall(SYS_getppid);
