@@ -43,9 +43,11 @@ $(out) $(obj):
 $(obj)/%.o: $(src)%.c $(src)Makefile $(library)library.mk | $(obj)
 	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-# One object: its hidden symbols become local and cannot clash.
+# One object: its hidden symbols become local and cannot clash.  On 32-bit x86 the compiler
+# adds functions in groups, of which the linker of a program would keep another file's.
+groups := $(if $(shell echo __i386__ | $(CC) $(CFLAGS) -E -P - | grep -x 1),-Xlinker --force-group-allocation)
 $(obj)/lib$(name).o: $(objects)
-	$(LD) -r -o $@ $(objects)
+	$(CC) -r -nostdlib $(groups) -o $@ $(objects)
 	$(OBJCOPY) --localize-hidden $@
 
 $(out)/lib$(name).a: $(obj)/lib$(name).o | $(out)

@@ -21,9 +21,9 @@ bool file_is_same(int fd, const struct file_identity *id)
 	if (fstat(fd, &st) || fstatfs(fd, &fs))
 		return false;
 	/* These file systems have numbers of their own for the kernel's mappings. */
-	if (fs.f_type == OVERLAYFS_SUPER_MAGIC)
+	if ((unsigned int)fs.f_type == OVERLAYFS_SUPER_MAGIC)
 		return true;
-	if (fs.f_type == BTRFS_SUPER_MAGIC)
+	if ((unsigned int)fs.f_type == BTRFS_SUPER_MAGIC)
 		return st.st_ino == id->inode;
 	return st.st_ino == id->inode && major(st.st_dev) == id->major &&
 	       minor(st.st_dev) == id->minor;
