@@ -217,6 +217,23 @@ static inline void loop_yielding(unsigned long rounds, unsigned long n)
 /* The address of the interrupted instruction, and marked_loop()'s loop counter. */
 #define CONTEXT_IP(uc)		((uc)->uc_mcontext.gregs[REG_RIP])
 #define CONTEXT_COUNTER(uc)	((uc)->uc_mcontext.gregs[REG_RCX])
+#else
+/* As above. */
+static inline void loop_yielding(unsigned long rounds, unsigned long n)
+{
+	asm volatile("1:	mov	%1, %%edx\n"
+		     "2:	dec	%%edx\n"
+		     "	jnz	2b\n"
+		     "	mov	$158, %%eax\n"	/* __NR_sched_yield */
+		     "	int	$0x80\n"
+		     "	dec	%0\n"
+		     "	jnz	1b"
+		     : "+r" (rounds) : "r" (n)
+		     : "eax", "edx", "memory", "cc");
+}
+
+#define CONTEXT_IP(uc)		((unsigned long)(uc)->uc_mcontext.gregs[REG_EIP])
+#define CONTEXT_COUNTER(uc)	((unsigned long)(uc)->uc_mcontext.gregs[REG_ECX])
 #endif
 
 /* The event of instructions: its code, and libpfm4's name on Intel processors. */

@@ -67,6 +67,28 @@ u32 no_fixed(void);
 #include "arch-x86.h"
 #endif
 
+/* True if user space cannot have this address: 32-bit x86 kernels leave it 3 GB. */
+static inline bool is_kernel_address(u64 address)
+{
+#ifdef __i386__
+	return address >= 0xc0000000;
+#else
+	return address >> 63;
+#endif
+}
+
+/*
+ * Limits of overheads are this many times as large in 32-bit code, which has few registers and
+ * handles a sum in two halves.
+ */
+#define OVERHEAD_FACTOR		(8 / sizeof(long))
+
+/* Return a sum of the TSC in nanoseconds, rounded down; 32 bits have no wider integers. */
+static inline u64 ns_of_tsc(u64 tsc)
+{
+	return tsc / info.tsc_khz * 1000000 + tsc % info.tsc_khz * 1000000 / info.tsc_khz;
+}
+
 /*
  * Open the device and fill in `dev` and `info`: the first call of every main().
  * If KIND is in the environment, controls are for that kind of CPUs, and the

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 /* A loop of two instructions, which runs 600000 times, and 200000 times behind a jump. */
-#ifdef __x86_64__
-#define MACHINE	EM_X86_64
+#if defined(__x86_64__) || defined(__i386__)
+#define MACHINE	(sizeof(long) == 8 ? EM_X86_64 : EM_386)
 static const unsigned char first[] = {
 	0xb9, 0xc0, 0x27, 0x09, 0x00,	/* mov $600000, %ecx */
 	0xff, 0xc9,			/* dec %ecx */

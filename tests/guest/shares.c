@@ -14,7 +14,7 @@
 #define NOT_INLINED	__attribute__((noinline, noclone))
 
 /* Two instructions in each turn. */
-#ifdef __x86_64__
+#if defined(__x86_64__) || defined(__i386__)
 #define LOOP	"1: dec %0; jnz 1b"
 #else
 #define LOOP	"1: subs %0, %0, #1; b.ne 1b"

@@ -443,9 +443,9 @@ static void check_addresses(bool kernel)
 		const struct vperfctr_sample *s = ring_sample(&ring, i);
 
 		if (s->flags == VPERFCTR_SAMPLE_KERNEL)
-			ck_assert(kernel && s->ip >> 63);
+			ck_assert(kernel && is_kernel_address(s->ip));
 		else
-			ck_assert(s->ip && !(s->ip >> 63) &&
+			ck_assert(s->ip && !is_kernel_address(s->ip) &&
 				  (s->flags == VPERFCTR_SAMPLE_USER || s->flags == SYSTEM));
 	}
 }

@@ -229,7 +229,7 @@ static void look(struct seen *seen, const pid_t *worker, int n)
 			ck_assert_uint_ne(s->ip, 0);
 			ck_assert_uint_ne(s->flags, 0);
 			seen->of_thread[k]++;
-			seen->kernel[k] += s->flags == VPERFCTR_SAMPLE_KERNEL && s->ip >> 63;
+			seen->kernel[k] += s->flags == VPERFCTR_SAMPLE_KERNEL && is_kernel_address(s->ip);
 		}
 	}
 }
@@ -341,7 +341,7 @@ START_TEST(no_address_of_the_kernel)
 	for (u64 i = 0; i < ring_head(&ring); i++) {
 		const struct vperfctr_sample *s = ring_sample(&ring, i);
 
-		ck_assert_uint_eq(s->ip >> 63, 0);
+		ck_assert_uint_eq(is_kernel_address(s->ip), 0);
 		ck_assert_uint_eq(s->flags, s->ip ? VPERFCTR_SAMPLE_USER : 0);
 	}
 	end_worker(pid, to, from);

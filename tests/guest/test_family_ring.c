@@ -272,7 +272,7 @@ START_TEST(ring_goes_round)
 				ck_assert_uint_eq(sum[i] % PERIOD, 0);
 			}
 		}
-		assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(head - ring.page->tail)));
+		assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(uintptr_t)(head - ring.page->tail)));
 		if (waitpid(-1, &status, WNOHANG) > 0)
 			left--;
 	}
@@ -291,7 +291,7 @@ static u64 consume_told(u64 *of_cpu)
 		told += ring_sample(&ring, i)->dropped;
 		of_cpu[ring_sample(&ring, i)->cpu & 1]++;
 	}
-	assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(head - tail)));
+	assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(uintptr_t)(head - tail)));
 	return told;
 }
 
@@ -507,7 +507,7 @@ START_TEST(poll_of_the_family)
 	fd = shared->fd;
 	map_ring(fd, shared->size, &ring);
 	/* Those of the start.  In futex() the child makes none. */
-	assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(ring_head(&ring) - ring.page->tail)));
+	assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(uintptr_t)(ring_head(&ring) - ring.page->tail)));
 	ck_assert_int_eq(poll_then_wake(), POLLIN);
 	ck_assert_int_eq(kill(shared->pid, SIGKILL), 0);
 	ck_assert_eventually(wait_in_poll(0) == (POLLIN | POLLHUP));
@@ -665,7 +665,7 @@ START_TEST(attached_process)
 	ck_assert_int_eq(wait_for(pid), 0);
 	ck_assert_eventually(wait_in_poll(0) == (POLLIN | POLLHUP));
 	check_samples(pid, pid, INSNS_CHILD_FUTEX(100, 20000) - INSNS_CHILD_UNTIL_FUTEX(100));
-	assert_ok(call(fd, VPERFCTR_CONSUME, (void *)ring_head(&ring)));
+	assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(uintptr_t)ring_head(&ring)));
 	ck_assert_int_eq(wait_in_poll(0), POLLHUP);
 }
 END_TEST
@@ -892,7 +892,7 @@ START_TEST(reader_is_replaced)
 			for (i = ring.page->tail; i < head; i++)
 				told += 1 + ring_sample(&ring, i)->dropped;
 			shared->size = told;
-			if (call(fd, VPERFCTR_CONSUME, (void *)(head - ring.page->tail)))
+			if (call(fd, VPERFCTR_CONSUME, (void *)(uintptr_t)(head - ring.page->tail)))
 				die("CONSUME: %s", strerror(errno));
 			shared->ready = 1;
 			if (told > 200)

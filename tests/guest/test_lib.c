@@ -45,6 +45,21 @@ static __attribute__((noinline, noclone)) uint64_t region(struct vperfctr *v, un
 	return after - before;
 }
 
+/*
+ * The difference of two reads is the same for all counters if the same code reads them:
+ * the compiler may order inline copies differently.
+ */
+static __attribute__((noinline, noclone)) int read_two(struct vperfctr *v, uint64_t *tsc,
+						       uint64_t *pmc)
+{
+	return vperfctr_read(v, tsc, pmc, 2);
+}
+
+static __attribute__((noinline, noclone)) int read_four(struct vperfctr *v, uint64_t *pmc)
+{
+	return vperfctr_read(v, NULL, pmc, 4);
+}
+
 START_TEST(reads)
 {
 	struct vperfctr *v = count_self();
@@ -53,13 +68,13 @@ START_TEST(reads)
 
 	region(v, 1);
 	overhead = region(v, 1) - 2;
-	ck_assert_uint_lt(overhead, 40);
+	ck_assert_uint_lt(overhead, 40 * OVERHEAD_FACTOR);
 	for (i = 1; i < 100000; i *= 3)
 		ck_assert_uint_eq(region(v, i), 2 * i + overhead);
 
-	ck_assert_int_eq(vperfctr_read(v, &tsc, pmc, 2), 0);
+	ck_assert_int_eq(read_two(v, &tsc, pmc), 0);
 	loop(1000);
-	ck_assert_int_eq(vperfctr_read(v, &tsc2, pmc2, 2), 0);
+	ck_assert_int_eq(read_two(v, &tsc2, pmc2), 0);
 	ck_assert_uint_gt(tsc2, tsc);
 	ck_assert_uint_eq(pmc2[0] - pmc[0], pmc2[1] - pmc[1]);
 
@@ -154,7 +169,7 @@ START_TEST(threads)
 		pthread_join(ids[i], NULL);
 	for (i = 0; i < 4; i++)
 		ck_assert_uint_eq(overhead[i], overhead[0]);
-	ck_assert_uint_lt(overhead[0], 40);
+	ck_assert_uint_lt(overhead[0], 40 * OVERHEAD_FACTOR);
 }
 END_TEST
 
@@ -185,12 +200,12 @@ START_TEST(by_name)
 	vperfctr_control_init(&control, ctr);
 	control.nractrs = 4;
 	ck_assert_int_eq(vperfctr_control(v, &control), 0);
-	err = vperfctr_read(v, NULL, before, 4);
+	err = read_four(v, before);
 	loop(100000);
-	err |= vperfctr_read(v, NULL, after, 4);
+	err |= read_four(v, after);
 	ck_assert_int_eq(err, 0);
 	ck_assert_uint_gt(after[0] - before[0], 200000);
-	ck_assert_uint_lt(after[0] - before[0], 200100);
+	ck_assert_uint_lt(after[0] - before[0], 200000 + 100 * OVERHEAD_FACTOR);
 	ck_assert_uint_eq(after[1] - before[1], after[0] - before[0]);
 	ck_assert_uint_eq(after[2] - before[2], after[0] - before[0]);
 	/* In the emulator cycles depend on virtual time: they are not instructions. */

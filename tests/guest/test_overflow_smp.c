@@ -116,7 +116,7 @@ static void live_ring(unsigned int n)
 		for (; next < ring_head(&ring); next++)
 			child_assert(ring_sample(&ring, next)->sums[0] == (next + 1) * period, 21);
 		child_assert(!call(acc->fd, VPERFCTR_CONSUME,
-				   (void *)(next - ring.page->tail)), 22);
+				   (void *)(uintptr_t)(next - ring.page->tail)), 22);
 		if (last)
 			break;
 	}

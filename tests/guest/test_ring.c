@@ -311,7 +311,8 @@ START_TEST(content_of_samples)
 		else if (i && i + 1 < head)
 			ck_assert_uint_ne(s->ip, ring_sample(&ring, i - 1)->ip);
 	}
-	ck_assert_uint_le(outside, 1);
+	/* The rest is code of libcheck and libc, of some hundred instructions or 2000. */
+	ck_assert_uint_ge(head - outside, 2 * n / period);
 	ck_assert_uint_lt(tsc, rdtsc());
 }
 END_TEST
@@ -393,6 +394,9 @@ static void loop_with_frame(unsigned long frame, unsigned long n)
 #ifdef __x86_64__
 	__asm__ volatile("mov %%rbp, %%r12\n\tmov %0, %%rbp\n1:\tdec %1\n\tjnz 1b\n\tmov %%r12, %%rbp"
 			 : "+r" (frame), "+r" (n) :: "memory", "cc", "r12");
+#elif defined(__i386__)
+	__asm__ volatile("push %%ebp\n\tmov %0, %%ebp\n1:\tdec %1\n\tjnz 1b\n\tpop %%ebp"
+			 : "+r" (frame), "+r" (n) :: "memory", "cc");
 #else
 	__asm__ volatile("mov x9, x29\n\tmov x29, %0\n1:\tsubs %1, %1, #1\n\tb.ne 1b\n\tmov x29, x9"
 			 : "+r" (frame), "+r" (n) :: "memory", "cc", "x9");
@@ -404,19 +408,25 @@ START_TEST(chain_of_wrong_frames)
 {
 	char *pages = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	u64 *loops = (u64 *)(pages + 2 * PAGE);
+	unsigned long *loops = (unsigned long *)(pages + 2 * PAGE);
 	u64 i, n, from;
 	struct {
 		unsigned long frame;
 		u64 expected;
 	} wrong[] = {
-		{ 0, 0 }, { 1, 0 }, { 8, 0 }, { ~0UL, 0 }, { ~0UL << 12, 0 }, { 1UL << 63, 0 },
+		{ 0, 0 }, { 1, 0 }, { 8, 0 }, { ~0UL, 0 }, { ~0UL << 12, 0 },
+		{ ~(~0UL >> 1), 0 }, { ~0UL - 7, 0 },
+#ifdef __LP64__
 		{ 0x7ffffffffff0UL, 0 }, { 0xffff800000000000UL, 0 },
-		{ 0xffffffff81000000UL, 0 }, { 0xfffffffffffffff8UL, 0 },
+		{ 0xffffffff81000000UL, 0 },
+#else
+		{ 0xbffffff8UL, 0 }, { 0xc0000000UL, 0 }, { 0xc1000000UL, 0 },
+#endif
 		{ (uintptr_t)pages, 0 },			/* not present */
 		{ (uintptr_t)pages + PAGE, 0 },			/* PROT_NONE */
-		{ (uintptr_t)pages + 3 * PAGE - 8, 0 },		/* its second word is not there */
-		{ (uintptr_t)pages + 2 * PAGE + 4, 0 },		/* not aligned */
+		/* Its second word is not there. */
+		{ (uintptr_t)pages + 3 * PAGE - sizeof(*loops), 0 },
+		{ (uintptr_t)loops + sizeof(*loops) / 2, 0 },	/* not aligned */
 		{ (uintptr_t)loops, 1 },			/* its own caller */
 		{ (uintptr_t)(loops + 4), 2 },			/* a frame, and one below it */
 		{ (uintptr_t)(loops + 8), 0 },			/* no return address */
@@ -894,14 +904,15 @@ START_TEST(no_kernel_addresses)
 			loop(6000);
 		assert_ok(stop_all(fd));
 		for (i = ring.page->tail; i < ring_head(&ring); i++) {
-			if (ring_sample(&ring, i)->ip >> 63)
+			bool in_kernel = is_kernel_address(ring_sample(&ring, i)->ip);
+
+			if (in_kernel)
 				kernel++;
 			else
 				user++;
 			ck_assert_uint_ne(ring_sample(&ring, i)->ip, 0);
 			ck_assert_uint_eq(ring_sample(&ring, i)->flags,
-					  ring_sample(&ring, i)->ip >> 63 ?
-					  VPERFCTR_SAMPLE_KERNEL : VPERFCTR_SAMPLE_USER);
+					  in_kernel ? VPERFCTR_SAMPLE_KERNEL : VPERFCTR_SAMPLE_USER);
 		}
 		ck_assert(_i || !ring.page->dropped);
 		assert_ok(consume(fd, ring_head(&ring) - ring.page->tail));

@@ -129,7 +129,7 @@ static void read_ring(void)
 		assemble(n, &recs[nrecs++]);
 		n += slot(n)->slots - 1;
 	}
-	assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(n - ring.page->tail)));
+	assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(uintptr_t)(n - ring.page->tail)));
 }
 
 /* Read until all threads have ended.  Before that, the last records are there. */

@@ -423,7 +423,7 @@ START_TEST(clock_as_perf)
 	read_sums(fd, &sums);
 	read_soft(fd, &soft);
 	ck_assert_uint_eq(soft.count[CLOCK].own,
-			  (u64)((__uint128_t)sums.tsc * 1000000 / info.tsc_khz));
+			  ns_of_tsc(sums.tsc));
 }
 END_TEST
 

@@ -166,7 +166,7 @@ START_TEST(suspended_with_timer)
 	assert_ok(stop_all(fd));
 	read_sums(fd, &sums);
 	ck_assert_uint_eq(ring_head(&ring) + ring.page->dropped,
-			  (u64)((__uint128_t)sums.tsc * 1000000 / info.tsc_khz) / period);
+			  ns_of_tsc(sums.tsc) / period);
 	if (_i)
 		ck_assert_int_eq(wait_for(child), 0);
 }

@@ -43,7 +43,7 @@ static u64 trace(u32 what)
 /* Counter 0 shall overflow at this place, if it is near an overflow there. */
 static void aim_at(u64 place)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 	u32 low = place, high = place >> 32;
 
 	asm volatile("rdpmc" : "+a" (low), "+d" (high) : "c" (0x7fff0200 + TRACE_AIM));

@@ -26,7 +26,7 @@ static unsigned long period;
 static pthread_barrier_t barrier;
 
 /* Two instructions in each turn.  The address of a local label may be that of its section. */
-#ifdef __x86_64__
+#if defined(__x86_64__) || defined(__i386__)
 #define LOOP	".globl loop_start, loop_end; loop_start: dec %0; jnz loop_start; loop_end:"
 #else
 #define LOOP	".globl loop_start, loop_end; loop_start: subs %0, %0, #1; b.ne loop_start; loop_end:"

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A program of two functions, with three times as many instructions in hot() as in
+ * cold(): 1200001 + 400001, and 7 around them.  It executes no others in user mode.
+ */
+#include <asm/unistd.h>
+
+	.globl	_start, hot, cold
+	.type	_start, @function
+_start:
+	mov	$600000, %ecx
+	call	hot
+	mov	$200000, %ecx
+	call	cold
+	mov	$__NR_exit, %eax
+	xor	%ebx, %ebx
+	int	$0x80
+	.size	_start, . - _start
+
+	.type	hot, @function
+hot:	dec	%ecx			/* hot line */
+	jnz	hot
+	ret
+	.size	hot, . - hot
+
+	.type	cold, @function
+cold:	dec	%ecx			/* cold line */
+	jnz	cold
+	ret
+	.size	cold, . - cold
+
+	.section .note.GNU-stack, "", @progbits
