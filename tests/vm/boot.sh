@@ -13,7 +13,7 @@
 : "${cmdline=}"			# added to the kernel's
 
 case $arch in
-amd64) : "${cpu:=SandyBridge}" ;;	# QEMU's name
+amd64|i386) : "${cpu:=SandyBridge}" ;;	# QEMU's name
 arm64) : "${cpu:=neoverse-n1}" ;;
 *)     die "no virtual machines for the architecture $arch" ;;
 esac
@@ -95,7 +95,7 @@ vm_command()
         # other work on this machine may stall the virtual one: the kernel must be patient
         real_time="watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120"
         # its test of the timer panics
-        [ "$arch" != amd64 ] || real_time+=" no_timer_check"
+        [ "$arch" = arm64 ] || real_time+=" no_timer_check"
     fi
     [ -e "$boot" ] || boot=$kernel_dir/bzImage
     command=(env)
@@ -107,7 +107,7 @@ vm_command()
     done
     # shellcheck disable=SC2154 # vm_prepare did
     case $arch in
-    amd64)
+    amd64|i386)
         case $pmu in ""|off) ;; *) command+=("QEMU_X86_PMU=$pmu") ;; esac
         # with RDRAND the kernel has random numbers at once, else after a busy second
         command+=("$qemu" -M pc -cpu "$model,-hypervisor,-tsc-deadline,+rdrand"

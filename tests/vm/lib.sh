@@ -22,6 +22,30 @@ mkdir -p "$O" "$cache"
 # Architectures have Debian's names; this is the one of this machine.
 native=$(dpkg --print-architecture)
 
+# cross_tools ARCH SYSROOT: print the variables of make for programs of another architecture,
+# one a line
+cross_tools()
+{
+    case $1 in
+    arm64)
+        printf '%s\n' "CC=aarch64-linux-gnu-gcc --sysroot=$2" AR=aarch64-linux-gnu-ar \
+            LD=aarch64-linux-gnu-ld OBJCOPY=aarch64-linux-gnu-objcopy
+        ;;
+    i386)
+        echo "CC=gcc -m32 --sysroot=$2"
+        ;;
+    esac
+}
+
+# tuple_of ARCH: print the name of its directories of libraries
+tuple_of()
+{
+    case $1 in
+    arm64) echo aarch64-linux-gnu ;;
+    *)     echo "$1-linux-gnu" ;;
+    esac
+}
+
 # built ARCH: print the build directory for programs of this architecture
 built()
 {
