@@ -114,6 +114,17 @@ static const struct op {
 	{ "unlink, close", op_close, 1, { 0, 0, 20, 8, 250 } },
 };
 
+/* A sample of a thread whose family has one ring for all CPUs. */
+#define SAMPLE_PERIOD	100
+
+static void op_sample(struct party *p)
+{
+	user_work(SAMPLE_PERIOD);
+	(void)p;
+}
+
+static const struct op sample_op = { "sample", op_sample, 10, { 0, 0, 2, 6, 80 } };
+
 static unsigned int nr_ordered;		/* operations that the others must have done */
 static const struct op *ordered;
 static unsigned int nr_waiting;		/* others that have done it */
@@ -204,12 +215,9 @@ static void end_party(struct party *p, struct task_struct *task)
 	user_wait(task);
 }
 
-/* Do what is measured elsewhere, before it. */
-static void take_part(void *arg)
+static void follow_orders(struct party *p)
 {
-	struct party *p = arg;
-	struct task_struct *task = begin_party(p);
-
+	p->done = nr_ordered;
 	nr_waiting++;
 	for (;;) {
 		while (p->done == nr_ordered)
@@ -220,6 +228,23 @@ static void take_part(void *arg)
 		ordered->func(p);
 		nr_waiting++;
 	}
+}
+
+static void end_orders(void)
+{
+	sim_watches_lines = false;
+	ordered = NULL;
+	nr_ordered++;
+	sim_wake_up(&nr_ordered);
+}
+
+/* Do what is measured elsewhere, before it. */
+static void take_part(void *arg)
+{
+	struct party *p = arg;
+	struct task_struct *task = begin_party(p);
+
+	follow_orders(p);
 	end_party(p, task);
 }
 
@@ -234,11 +259,59 @@ static void measure_all(void *arg)
 		sim_watch_lines(0);
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		measure(&ops[i]);
-	sim_watches_lines = false;
-	ordered = NULL;
-	nr_ordered++;
-	sim_wake_up(&nr_ordered);
+	end_orders();
 	end_party(&parties[0], task);
+	(void)arg;
+}
+
+static void be_sampled(void *arg)
+{
+	struct party *p = arg;
+
+	run_only_on(p - parties);
+	follow_orders(p);
+}
+
+/* The threads of a family, one on each CPU, put samples into the same ring. */
+static void measure_samples(void *arg)
+{
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 1024, .watermark = 1024, .nrsums = 1,
+	};
+	const struct vperfctr_ring_page *page;
+	struct task_struct *task[MAX_PARTIES];
+	struct vperfctr_control control;
+	struct vm_area_struct *vma;
+	struct vperfctr_ctr ctr;
+	unsigned int i;
+	int fd;
+
+	run_only_on(0);
+	fd = sim_must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	sim_must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	vma = sim_must_map(fd, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -SAMPLE_PERIOD;
+	sim_must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	nr_waiting = 0;
+	for (i = 1; i < nr_parties; i++)
+		task[i] = user_thread("sampled", be_sampled, &parties[i]);
+	while (nr_waiting < nr_parties - 1)
+		user_sleep(1000);
+	if (sim_has_hooks)
+		sim_watch_lines(0);
+	measure(&sample_op);
+	end_orders();
+	for (i = 1; i < nr_parties; i++)
+		user_wait(task[i]);
+	sim_require(page->head >= nr_parties * sample_op.repeat && !page->dropped,
+		    "%llu samples, %llu dropped", page->head, page->dropped);
+	user_munmap(vma);
+	sim_must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+	user_close(fd);
 	(void)arg;
 }
 
@@ -309,5 +382,6 @@ void sim_scale(void)
 	for (i = 1; i < nr_parties; i++)
 		put_task_struct(sim_process("competes", i, take_part, &parties[i]));
 	user_wait(sim_process("measures", 0, measure_all, NULL));
+	user_wait(sim_process("is sampled", 0, measure_samples, NULL));
 	end_sleepers();
 }
