@@ -16,10 +16,12 @@ event=instructions
 period=10007
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-# sample COMMAND...: into the file "samples", with chains
+# sample HOW COMMAND...: into the file "samples", with chains
 sample()
 {
-	perfex --sample=$event:u=$period -g -o "$tmp/samples" -- "$@" > "$tmp/out" 2> "$tmp/err"
+	how=$1
+	shift
+	perfex --sample=$event:u=$period -g "$how" -o "$tmp/samples" -- "$@" > "$tmp/out" 2> "$tmp/err"
 	check "status of $1" $? 0
 	check "dropped of $1" "$(sed -n 's/^perfex: .* samples in .*, \([0-9,]*\) dropped;.*/\1/p' "$tmp/err")" 0
 }
@@ -89,20 +91,26 @@ same()
 rate=/sys/module/vperfctr/parameters/max_sample_rate
 echo 0 > $rate
 
+# known_shares HOW [SIZE]: all reports and exports of the program's profile, into a directory
 known_shares()
 {
-	sample "$here/shares"
+	dir=$tmp/$1
+	mkdir "$dir"
+	sample "$1${2:+,$2}" "$here/shares"
 	for format in folded svg pprof firefox; do
-		perfex --report "$tmp/samples" --export=$format -o "$tmp/$format"
+		perfex --report "$tmp/samples" --export=$format -o "$dir/$format"
 		check "status of --export=$format" $? 0
 	done
-	perfex -j --callers --callees --report "$tmp/samples" -o "$tmp/json"
+	perfex -j --callers --callees --report "$tmp/samples" -o "$dir/json"
 	check "status of -j" $? 0
-	perfex -j --report "$tmp/samples" --sort pid,tid -o "$tmp/threads"
+	perfex -j --report "$tmp/samples" --sort pid,tid -o "$dir/threads"
 	check "status of -j by thread" $? 0
-	stty -F /dev/ttyS2 raw
-	(cd "$tmp" && tar cf - folded svg pprof firefox json threads) > /dev/ttyS2
-	check "status of tar" $? 0
+	perfex -v --report "$tmp/samples" -o "$dir/report"
+	check "status of the report" $? 0
+	for function in ten twenty thirty forty; do
+		perfex -j --report "$tmp/samples" --annotate $function -o "$dir/$function"
+		check "status of --annotate $function" $? 0
+	done
 }
 
 # agree ROWS COMMAND...: perfex and perf have the same profile of the command, with
@@ -111,7 +119,7 @@ agree()
 {
 	least=$1
 	shift
-	sample "$@"
+	sample fp "$@"
 	perf record -q -e $event:u -c $period -o "$tmp/perf" "$@" > /dev/null 2>&1
 	check "perf's status of $1" $? 0
 	same "libraries of $1" dso dso 1
@@ -119,7 +127,12 @@ agree()
 }
 
 if [ $# = 0 ]; then
-	known_shares
+	known_shares fp
+	# The deepest chain has a few hundred bytes.
+	known_shares dwarf 1024
+	stty -F /dev/ttyS2 raw
+	(cd "$tmp" && tar cf - fp dwarf) > /dev/ttyS2
+	check "status of tar" $? 0
 	head -c 500000 /bin/busybox > "$tmp/input"
 	agree 0 gzip -9c "$tmp/input"	# it has no symbols
 	agree 8 "$here/words"
