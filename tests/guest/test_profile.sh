@@ -78,14 +78,26 @@ differences()
 	}' "$tmp/ours" "$tmp/theirs"
 }
 
-# same WHAT KEYS KEYS: both profilers have the same rows, by perfex's and perf's keys
+# pieces FILE: the same of both, for 256 bytes each of a file without symbols
+pieces()
+{
+	perfex -v --report "$tmp/samples" --sort symbol | awk -v begin="[$1]+0x" '
+	index($3, begin) == 1 {
+		print $1, "at " substr($3, length(begin) + 1, length($3) - length(begin) - 2)
+	}' > "$tmp/ours"
+	perf report -i "$tmp/perf" --stdio -q --percent-limit 0 -F overhead,dso,symbol 2> /dev/null |
+		awk -v file="$1" '
+		$2 == file && sub(/^0x0*/, "", $4) {
+			print $1, "at " substr($4, 1, length($4) - 2)
+		}' > "$tmp/theirs"
+}
+
+# same WHAT ROWS: the files of both profilers have the same rows, and so many or more
 same()
 {
-	ours "$2" > "$tmp/ours"
-	theirs "$3" > "$tmp/theirs"
 	check "differences from perf, $1" "$(differences)" ""
-	check "there are rows, $1" "$([ "$(grep -c . "$tmp/ours")" -ge "$4" ] &&
-		[ "$(grep -c . "$tmp/theirs")" -ge "$4" ] && echo yes)" yes
+	check "there are rows, $1" "$([ "$(grep -c . "$tmp/ours")" -ge "$2" ] &&
+		[ "$(grep -c . "$tmp/theirs")" -ge "$2" ] && echo yes)" yes
 }
 
 rate=/sys/module/vperfctr/parameters/max_sample_rate
@@ -113,8 +125,16 @@ known_shares()
 	done
 }
 
+# same_rows WHAT KEYS KEYS ROWS: by perfex's and perf's keys
+same_rows()
+{
+	ours "$2" > "$tmp/ours"
+	theirs "$3" > "$tmp/theirs"
+	same "$1" "$4"
+}
+
 # agree ROWS COMMAND...: perfex and perf have the same profile of the command, with
-# so many functions
+# so many functions; 0: it has no symbols
 agree()
 {
 	least=$1
@@ -122,8 +142,13 @@ agree()
 	sample fp "$@"
 	perf record -q -e $event:u -c $period -o "$tmp/perf" "$@" > /dev/null 2>&1
 	check "perf's status of $1" $? 0
-	same "libraries of $1" dso dso 1
-	[ "$least" = 0 ] || same "functions of $1" symbol symbol "$least"
+	same_rows "libraries of $1" dso dso 1
+	if [ "$least" = 0 ]; then
+		pieces "${1##*/}"
+		same "pieces of $1" 10
+	else
+		same_rows "functions of $1" symbol symbol "$least"
+	fi
 }
 
 if [ $# = 0 ]; then
@@ -134,7 +159,7 @@ if [ $# = 0 ]; then
 	(cd "$tmp" && tar cf - fp dwarf) > /dev/ttyS2
 	check "status of tar" $? 0
 	head -c 500000 /bin/busybox > "$tmp/input"
-	agree 0 gzip -9c "$tmp/input"	# it has no symbols
+	agree 0 gzip -9c "$tmp/input"
 	agree 8 "$here/words"
 else
 	agree 8 "$here/$1"
