@@ -43,6 +43,15 @@ loop_samples() # OUTPUT-OF-TREE
 	END { for (t in n) print t, n[t] }' "$tmp/text" | sort
 }
 
+# Print how many samples in the loop have chains that do not begin with its call.
+chains_without_caller() # OUTPUT-OF-TREE
+{
+	# shellcheck disable=SC2046 # these are three words
+	set -- $(sed -n 's/^loop //p' "$1")
+	awk -v start="x$1" -v end="x$2" -v call="x$3" '
+	$1 == "sample" && "x" $6 >= start && "x" $6 < end && "x" $7 != call' "$tmp/text" | wc -l
+}
+
 threads() # OUTPUT-OF-TREE
 {
 	sed -n 's/^thread //p' "$1" | sort
@@ -71,10 +80,7 @@ check "errors of tree" "$(grep -vc ' samples in .*, 0 dropped; ' "$tmp/err")" 0
 check "threads of tree" "$(threads "$tmp/out" | wc -l)" 7
 check "samples of tree" "$(loop_samples "$tmp/out")" "$(threads "$tmp/out")"
 check_end tree 7
-# shellcheck disable=SC2046 # these are three words
-set -- $(sed -n 's/^loop //p' "$tmp/out")
-check "chains without a caller of the loop" "$(awk -v start="x$1" -v end="x$2" -v call="x$3" '
-	$1 == "sample" && "x" $6 >= start && "x" $6 < end && "x" $7 != call' "$tmp/text" | wc -l)" 0
+check "chains without a caller of the loop" "$(chains_without_caller "$tmp/out")" 0
 check "event of tree" "$(grep '^event ' "$tmp/text")" "event 0 $period $event:u"
 check "mappings of tree" "$(grep -c "^mapping .*$here/tree$" "$tmp/text")" 1
 check "execs of tree" "$(awk '$1 == "exec" { print $4 }' "$tmp/text")" tree
@@ -114,12 +120,13 @@ attach()
 	pid=$!
 	exec 3> "$tmp/fifo"
 	until [ -d "/proc/$pid" ] && [ "$(sed -n 's/^Threads:[^0-9]*//p' "/proc/$pid/status")" = 5 ]; do sleep 0.1; done
-	sample --sample=$event:u=$period "$1$pid" -- \
+	sample --sample=$event:u=$period -g "$1$pid" -- \
 		sh -c "echo > $tmp/fifo; while [ -d /proc/$pid/task/$pid/fd ] && ! grep -q '^State:.Z' /proc/$pid/status; do sleep 0.1; done"
 	exec 3>&-
 	wait $pid
 	check "status of $1" "$status" 0
 	check "samples of $1" "$(loop_samples "$tmp/tree")" "$(threads "$tmp/tree" | grep "$2")"
+	check "chains of $1 without a caller of the loop" "$(chains_without_caller "$tmp/tree")" 0
 	check_end "$1" 7
 	check "mappings of $1" "$(grep -c "^mapping $pid .*$here/tree$" "$tmp/text")" 1
 	check "names of $1" "$(awk '$1 == "comm" && $4 == "worker"' "$tmp/text" | wc -l)" 4
