@@ -204,7 +204,7 @@ endif
 #:                      on each emulated processor; PROCESSORS="k8 zen4": on these
 #:   make check-events  is lib/event/counter-lists.h what Intel's lists say?  Downloads
 #:                      Linux's source (300 MB, once); "make event-lists" makes the file
-#:   make check-exports do go tool pprof and a browser (Chromium) read what perfex
+#:   make check-exports do go tool pprof, speedscope and Chromium read what perfex
 #:                      exports?  does perf agree on a program in Go?
 #:   make check-debug   on kernels that detect misuse of memory and locks (ten
 #:                      minutes to build each, once; takes hours)
