@@ -199,6 +199,25 @@ int vperfctr_count(struct vperfctr **v, const char *names, unsigned int flags,
 int vperfctr_event_open(struct vperfctr **v, const char *names, struct vperfctr_why *why);
 
 /*
+ * Return in *v the calling thread's own handle.  The first call in a thread makes it, as
+ * vperfctr_count() does with these arguments.  Later calls by this thread return the same
+ * handle, and take a few instructions.  So code that any thread may run needs no place to keep
+ * a handle, and no hook where threads begin.
+ *
+ * The thread's end closes the handle, and vperfctr_thread_close() does earlier; do not call
+ * vperfctr_close().  In the child of a fork, the first call makes a new handle, which counts
+ * from zero.  Signal handlers must not call these two functions.
+ *
+ *	-EEXIST	(also) the thread has a handle of its own with other names or flags, which
+ *		remains
+ *	-EAGAIN	(also) there are no keys for the data of threads any more
+ *	any of vperfctr_count()
+ */
+int vperfctr_thread(struct vperfctr **v, const char *names, unsigned int flags,
+		    struct vperfctr_why *why);
+void vperfctr_thread_close(void);
+
+/*
  * Describe the processor as vperfctr_event() needs it for perf_event, and count thread tid by
  * perf_event.  Internal, for perfex.
  */
