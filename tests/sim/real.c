@@ -23,19 +23,22 @@ struct task {
 	const struct vperfctr_ring_page *ring;
 	char *record;
 	size_t size;
-	FILE *f;
 };
+
+/* No FILE lives while the machine runs: an exploration could not go back to its earlier state. */
+#define RECORD_SIZE	(1 << 16)
 
 static struct task tasks[MAX_TASKS];
 static unsigned int nr_tasks;
 static struct shared the_shared;
 struct shared *shared = &the_shared;
 
+/* The last one: the memory of a task that has ended may be used again. */
 static struct task *this_task(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr_tasks; i++) {
+	for (i = nr_tasks; i--;) {
 		if (tasks[i].task == current)
 			return &tasks[i];
 	}
@@ -48,8 +51,23 @@ static struct task *new_task(const char *name, void (*func)(int fd), int fd)
 
 	sim_require(nr_tasks <= MAX_TASKS, "too many tasks");
 	*t = (struct task) { .name = name, .func = func, .fd = fd };
-	t->f = open_memstream(&t->record, &t->size);
+	t->record = calloc(1, RECORD_SIZE);
 	return t;
+}
+
+static void record_args(struct task *t, const char *format, va_list args)
+{
+	t->size += vsnprintf(t->record + t->size, RECORD_SIZE - t->size, format, args);
+	sim_require(t->size < RECORD_SIZE, "the record is too long");
+}
+
+static __attribute__((__format__(__printf__, 2, 3))) void record(struct task *t, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	record_args(t, format, args);
+	va_end(args);
 }
 
 static void record_callback(const char *name)
@@ -57,7 +75,7 @@ static void record_callback(const char *name)
 	struct task *t = this_task();
 
 	if (t && !t->quiet)
-		fprintf(t->f, "%s: <%s>\n", t->name, name);
+		record(t, "%s: <%s>\n", t->name, name);
 }
 
 static void set_task(struct task_struct *task)
@@ -72,11 +90,11 @@ void note(const char *format, ...)
 	struct task *t = this_task();
 	va_list args;
 
+	record(t, "%s: ", t->name);
 	va_start(args, format);
-	fprintf(t->f, "%s: ", t->name);
-	vfprintf(t->f, format, args);
-	fputc('\n', t->f);
+	record_args(t, format, args);
 	va_end(args);
+	record(t, "\n");
 }
 
 /*
@@ -290,16 +308,35 @@ static void begin_scenario(void *arg)
 	((void (*)(void))arg)();
 }
 
+/* Append what the tasks of a scenario have done.  Return: the new size. */
+static size_t write_tasks(char *all, size_t size, const char *name)
+{
+	FILE *f = fmemopen(all + size, RECORD_SIZE - size, "w");
+	unsigned int i;
+
+	sim_require(f, "no memory for the record");
+	fprintf(f, "[%s]\n", name);
+	for (i = 0; i < nr_tasks; i++) {
+		write_real_task(f, tasks[i].record);
+		free(tasks[i].record);
+	}
+	fflush(f);
+	size += ftell(f);
+	fclose(f);
+	sim_require(size < RECORD_SIZE - 1, "the record is too long");
+	return size;
+}
+
 void sim_real(void)
 {
-	static char expected[1 << 16];
+	char *all = malloc(RECORD_SIZE), *expected = malloc(RECORD_SIZE);
 	const char *file = getenv("SIM_RECORD");
-	size_t n, size = 0;
-	unsigned int i, k;
-	char *record;
-	FILE *f = open_memstream(&record, &size);
+	size_t n, size;
+	unsigned int i;
+	FILE *f;
 
-	fprintf(f, "# SPDX-%s: GPL-2.0\n", "License-Identifier");
+	sim_require(all && expected, "no memory for the record");
+	size = snprintf(all, RECORD_SIZE, "# SPDX-%s: GPL-2.0\n", "License-Identifier");
 	sim_on_callback = record_callback;
 	sim_user_task_made = set_task;
 	for (i = 0; i < nr_real_scenarios; i++) {
@@ -309,26 +346,21 @@ void sim_real(void)
 		user_wait(sim_process("parent", 1000, begin_scenario, (void *)real_scenarios[i].func));
 		while (sim_nr_user_tasks)
 			sim_sleep_on(NULL, sim_ns() + 1000);
-		fprintf(f, "[%s]\n", real_scenarios[i].name);
-		for (k = 0; k < nr_tasks; k++) {
-			fclose(tasks[k].f);
-			write_real_task(f, tasks[k].record);
-			free(tasks[k].record);
-		}
+		size = write_tasks(all, size, real_scenarios[i].name);
 	}
 	sim_on_callback = NULL;
 	sim_user_task_made = NULL;
-	fclose(f);
 	if (file) {
 		f = fopen(file, "w");
-		sim_require(f && fwrite(record, 1, size, f) == size && !fclose(f), "cannot write %s", file);
+		sim_require(f && fwrite(all, 1, size, f) == size && !fclose(f), "cannot write %s", file);
 	} else {
 		f = fopen(REAL_RECORD, "r");
 		sim_require(f, "cannot read " REAL_RECORD);
-		n = fread(expected, 1, sizeof(expected), f);
+		n = fread(expected, 1, RECORD_SIZE, f);
 		fclose(f);
-		sim_require(n == size && !memcmp(record, expected, n),
+		sim_require(n == size && !memcmp(all, expected, n),
 			    "the record is not " REAL_RECORD ": SIM_RECORD=FILE writes it");
 	}
-	free(record);
+	free(expected);
+	free(all);
 }
