@@ -13,8 +13,9 @@
 #define MAX_RECORDED	200000
 
 static struct choice { unsigned int number, value; } recorded[MAX_RECORDED];
-static unsigned int nr_recorded, next_recorded, number;
+static unsigned int next_recorded;
 static bool replays;
+struct sim_explorer sim_explorer = { .steps_hash = 1, .scenario = 88172645463325252ULL };
 static u64 state;
 
 static u64 next_random(void)
@@ -30,8 +31,8 @@ void sim_choices_random(u64 seed)
 	state = (seed + 1) * 0x9e3779b97f4a7c15ULL;
 	next_random();
 	replays = false;
-	number = 0;
-	nr_recorded = 0;
+	sim_explorer.number = 0;
+	sim_explorer.nr_recorded = 0;
 }
 
 /* ---- exploring ----------------------------------------------------------------- */
@@ -39,12 +40,11 @@ void sim_choices_random(u64 seed)
 /*
  * A process forks at each choice, once for each possibility that is not the usual one, and
  * waits for it.  So all runs with at most that many unusual choices are executed, each
- * once, and what they have in common is not repeated.
+ * once, and what they have in common is not repeated.  rewind.c does the same without forks.
  */
 bool sim_explores;
-static unsigned int deviations_left;
-static bool in_scenario;
-static u64 steps_hash = 1;
+unsigned int (*sim_branch)(unsigned int n);
+void (*sim_rewind)(void);
 
 #define TABLE_BITS	25
 
@@ -63,7 +63,7 @@ void sim_explore(unsigned int deviations, u64 limit)
 		exit(2);
 	}
 	explored->limit = limit;
-	deviations_left = deviations;
+	sim_explorer.deviations_left = deviations;
 	sim_explores = true;
 }
 
@@ -77,59 +77,79 @@ struct sim_explored sim_explored_result(void)
 
 void sim_explore_scenario(bool begins)
 {
-	in_scenario = begins;
+	sim_explorer.in_scenario = begins;
 }
 
 bool sim_may_deviate(void)
 {
-	return in_scenario && (replays || deviations_left);
+	return sim_explorer.in_scenario && (replays || sim_explorer.deviations_left);
 }
 
 void sim_explored_step(unsigned int cpu, const void *place, int line)
 {
-	steps_hash = (steps_hash ^ (u64)(unsigned long)place ^ (u64)line << 40 ^ (u64)cpu << 56) *
-		     0x9e3779b97f4a7c15ULL;
-	steps_hash ^= steps_hash >> 29;
+	u64 hash = sim_explorer.steps_hash;
+
+	hash = (hash ^ (u64)(unsigned long)place ^ (u64)line << 40 ^ (u64)cpu << 56) *
+	       0x9e3779b97f4a7c15ULL;
+	sim_explorer.steps_hash = hash ^ hash >> 29;
+}
+
+static void add_interleaving(void)
+{
+	u64 i = sim_explorer.steps_hash >> (64 - TABLE_BITS);
+
+	if (explored->result.distinct > (1UL << TABLE_BITS) * 3 / 4)
+		return;			/* the table is full */
+	while (explored->table[i] && explored->table[i] != sim_explorer.steps_hash)
+		i = (i + 1) % (1UL << TABLE_BITS);
+	if (!explored->table[i])
+		explored->result.distinct++;
+	explored->table[i] = sim_explorer.steps_hash;
 }
 
 /* A run has ended well. */
 void sim_explored_run(void)
 {
-	u64 i = steps_hash >> (64 - TABLE_BITS);
-
 	if (!explored)
 		return;
 	explored->result.runs++;
-	if (explored->result.distinct > (1UL << TABLE_BITS) * 3 / 4)
-		return;			/* the table is full */
-	while (explored->table[i] && explored->table[i] != steps_hash)
-		i = (i + 1) % (1UL << TABLE_BITS);
-	if (!explored->table[i])
-		explored->result.distinct++;
-	explored->table[i] = steps_hash;
+	add_interleaving();
+	if (sim_rewind)
+		sim_rewind();
+}
+
+/* Begin the runs with this choice.  Return: false if there have been enough runs. */
+bool sim_takes_branch(unsigned int value)
+{
+	if (explored->result.runs >= explored->limit) {
+		explored->result.incomplete = true;
+		return false;
+	}
+	sim_explorer.deviations_left--;
+	if (sim_explorer.nr_recorded < MAX_RECORDED)
+		recorded[sim_explorer.nr_recorded++] = (struct choice) { sim_explorer.number, value };
+	return true;
 }
 
 static unsigned int explore(unsigned int n)
 {
+	struct sim_explorer here = sim_explorer;
 	unsigned int value;
 	int status;
 	pid_t pid;
 
-	if (!in_scenario || !deviations_left)
+	if (!sim_explorer.in_scenario || !sim_explorer.deviations_left)
 		return 0;
+	if (sim_branch)
+		return sim_branch(n);
 	for (value = 1; value < n; value++) {
-		if (explored->result.runs >= explored->limit) {
-			explored->result.incomplete = true;
+		if (!sim_takes_branch(value))
 			return 0;
-		}
 		fflush(stdout);
 		pid = fork();
-		if (!pid) {
-			deviations_left--;
-			if (nr_recorded < MAX_RECORDED)
-				recorded[nr_recorded++] = (struct choice) { number, value };
+		if (!pid)
 			return value;
-		}
+		sim_explorer = here;
 		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 			_exit(1);
 	}
@@ -144,37 +164,37 @@ unsigned int sim_choose(unsigned int n, unsigned int one_in)
 
 	if (sim_chooser)
 		return sim_chooser(n, one_in);
-	number++;
+	sim_explorer.number++;
 	if (n < 2)
 		return 0;
 	if (explored)
 		return explore(n);
 	if (replays) {
-		while (next_recorded < nr_recorded && recorded[next_recorded].number < number)
+		while (next_recorded < sim_explorer.nr_recorded && recorded[next_recorded].number < sim_explorer.number)
 			next_recorded++;
-		if (next_recorded < nr_recorded && recorded[next_recorded].number == number)
+		if (next_recorded < sim_explorer.nr_recorded && recorded[next_recorded].number == sim_explorer.number)
 			value = recorded[next_recorded].value;
 		return value < n ? value : n - 1;
 	}
 	if (next_random() % one_in == 0)
 		value = one_in == 1 ? next_random() % n : 1 + next_random() % (n - 1);
-	if (value && nr_recorded < MAX_RECORDED)
-		recorded[nr_recorded++] = (struct choice) { number, value };
+	if (value && sim_explorer.nr_recorded < MAX_RECORDED)
+		recorded[sim_explorer.nr_recorded++] = (struct choice) { sim_explorer.number, value };
 	return value;
 }
 
 /* Numbers of the scenario are the same in a replay: they do not depend on the choices. */
 u64 sim_random(u64 n)
 {
-	static u64 scenario = 88172645463325252ULL;
+	u64 *scenario = &sim_explorer.scenario;
 
-	scenario = scenario * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (scenario >> 33) % n;
+	*scenario = *scenario * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (*scenario >> 33) % n;
 }
 
 unsigned int sim_nr_choices(void)
 {
-	return nr_recorded;
+	return sim_explorer.nr_recorded;
 }
 
 void sim_choices_save(const char *file)
@@ -187,7 +207,7 @@ void sim_choices_save(const char *file)
 	f = fopen(file, "w");
 	if (!f)
 		return;
-	for (i = 0; i < nr_recorded; i++)
+	for (i = 0; i < sim_explorer.nr_recorded; i++)
 		fprintf(f, "%u %u\n", recorded[i].number, recorded[i].value);
 	fclose(f);
 }
@@ -200,8 +220,8 @@ void sim_choices_replay(const char *file)
 		perror(file);
 		exit(2);
 	}
-	for (nr_recorded = 0; nr_recorded < MAX_RECORDED; nr_recorded++) {
-		struct choice *c = &recorded[nr_recorded];
+	for (sim_explorer.nr_recorded = 0; sim_explorer.nr_recorded < MAX_RECORDED; sim_explorer.nr_recorded++) {
+		struct choice *c = &recorded[sim_explorer.nr_recorded];
 
 		if (fscanf(f, "%u %u", &c->number, &c->value) != 2)
 			break;
@@ -209,5 +229,5 @@ void sim_choices_replay(const char *file)
 	fclose(f);
 	replays = true;
 	next_recorded = 0;
-	number = 0;
+	sim_explorer.number = 0;
 }

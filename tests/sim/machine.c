@@ -139,8 +139,7 @@ static void *host_sp;
 static const void *host_bottom;
 static size_t host_size;
 
-/* Save the registers that a call preserves, and continue on the other stack. */
-void sim_swap(void **from, void *to);
+/* Save the registers that a call preserves, and continue on the other stack: see sim.h. */
 #if defined(__x86_64__)
 __asm__(".text\n.globl sim_swap\n.type sim_swap, @function\nsim_swap:\n"
 	"	pushq %rbp\n	pushq %rbx\n	pushq %r12\n"
@@ -223,11 +222,50 @@ static void *get_stack(void)
 }
 #endif
 
+static struct sim_task *stacks;		/* all tasks that have one */
+
+static void list_stack(struct sim_task *t)
+{
+	t->next_stack = stacks;
+	t->stack_link = &stacks;
+	if (stacks)
+		stacks->stack_link = &t->next_stack;
+	stacks = t;
+}
+
+static void unlist_stack(struct sim_task *t)
+{
+	*t->stack_link = t->next_stack;
+	if (t->next_stack)
+		t->next_stack->stack_link = t->stack_link;
+}
+
+void sim_each_stack(void *sp, void (*func)(void *p, size_t size))
+{
+	struct sim_task *t;
+	char *end;
+
+	for (t = stacks; t; t = t->next_stack) {
+		void *from = t == current->sim ? sp : t->sp;
+
+		end = (char *)t->stack + STACK_SIZE;
+		func(from, end - (char *)from);
+	}
+#ifndef __SANITIZE_ADDRESS__
+	for (end = free_stack; end; end = ((char **)end)[-1]) {
+		end += STACK_SIZE;
+		func(end - sizeof(char *), sizeof(char *));
+	}
+#endif
+	func(host_sp, 7 * sizeof(void *));	/* what sim_swap() has saved, and returns to */
+}
+
 static void make_stack(struct sim_task *t)
 {
 	void **sp;
 
 	t->stack = get_stack();
+	list_stack(t);
 	/* A task that ended there has left its frames. */
 	__asan_unpoison_memory_region(t->stack, STACK_SIZE);
 	sp = (void **)((char *)t->stack + STACK_SIZE) - 3;	/* aligned as after a call */
@@ -1690,6 +1728,7 @@ static void free_task(struct task_struct *task)
 	sim_nr_user_tasks -= !!task->signal;
 	if (task->signal && !--task->signal->refs)
 		free(task->signal);
+	unlist_stack(task->sim);
 	put_stack(task->sim->stack);
 	free(task->sim);
 	free(task);
@@ -1908,6 +1947,8 @@ void sim_boot(unsigned int nr_cpus, void (*func)(void *arg), void *arg)
 	__sanitizer_finish_switch_fiber(fake, NULL, NULL);
 	(void)fake;
 	sim_require(main_ended, "the machine has stopped");
+	/* An exploration may go back to a choice here. */
+	sim_explored_run();
 }
 
 /* ---- hotplug ------------------------------------------------------------------------ */

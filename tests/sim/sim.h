@@ -37,6 +37,22 @@ void sim_explored_run(void);
 bool sim_may_deviate(void);
 struct sim_explored sim_explored_result(void);
 
+/* The state of a run outside of the machine. */
+struct sim_explorer {
+	unsigned int number;		/* of choices so far */
+	unsigned int nr_recorded;
+	unsigned int deviations_left;
+	bool in_scenario;
+	u64 steps_hash;
+	u64 scenario;			/* of sim_random() */
+};
+
+extern struct sim_explorer sim_explorer;
+/* Instead of a fork, if set (rewind.c): choose, and go back to a choice when a run has ended. */
+extern unsigned int (*sim_branch)(unsigned int n);
+extern void (*sim_rewind)(void);
+bool sim_takes_branch(unsigned int value);
+
 /* Any number below n, which is part of the scenario. */
 u64 sim_random(u64 n);
 
@@ -83,6 +99,7 @@ struct sim_task {
 	struct file *dead_files;	/* put, and released at the return to user mode */
 	struct sim_task *next_rq;
 	struct task_struct **link;	/* of the list of all tasks */
+	struct sim_task *next_stack, **stack_link;	/* of the list of all stacks */
 	struct sim_task *next_unparked, **unparked_link;
 	u64 executed;			/* instructions in user mode */
 	u64 steps;			/* in all modes */
@@ -162,6 +179,10 @@ static inline void sim_touch(const volatile void *p, size_t size, bool write)
 	if (sim_watches_lines)
 		sim_touch_lines(p, size, write);
 }
+
+/* The stacks of all tasks, as far as they are in use.  The current task has this stack pointer. */
+void sim_each_stack(void *sp, void (*func)(void *p, size_t size));
+void sim_swap(void **from, void *to);
 
 /* Boot the machine, run the function in a task, and wait until it and all others ended. */
 void sim_boot(unsigned int nr_cpus, void (*func)(void *arg), void *arg);
