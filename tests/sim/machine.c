@@ -1445,7 +1445,7 @@ static void switch_mm(struct sim_cpu *cpu, struct task_struct *prev, struct task
 		mmdrop(cpu->loaded_mm);
 	cpu->loaded_mm = mm;
 	mm->cpus.bits[sim_cpu / 64] |= BIT(sim_cpu % 64);
-	cpu->pce = mm->context.perf_rdpmc_allowed.counter;
+	sim_follow_mm(mm);
 }
 
 void (*sim_on_callback)(const char *name);

@@ -99,7 +99,7 @@ static void load_mm(struct mm_struct *mm)
 		mmdrop(cpu->loaded_mm);
 	cpu->loaded_mm = mm;
 	mm->cpus.bits[sim_cpu / 64] |= BIT(sim_cpu % 64);
-	cpu->pce = mm->context.perf_rdpmc_allowed.counter;
+	sim_follow_mm(mm);
 }
 
 void kthread_use_mm(struct mm_struct *mm)
@@ -120,6 +120,20 @@ void kthread_unuse_mm(struct mm_struct *mm)
 	sim_require(current->mm == mm, "another mm was used");
 	SIM_STEP("kthread_unuse_mm");
 	current->mm = NULL;
+}
+
+/* The kernel writes its code by an mm that only this CPU has, and returns to the thread's. */
+void user_patch_code(void)
+{
+	static struct mm_struct mm = { .mm_users = { 1 }, .mm_count = { 1 } };
+	bool flags;
+
+	current->sim->regs.user = false;
+	local_irq_save(flags);
+	load_mm(&mm);
+	load_mm(current->mm);
+	local_irq_restore(flags);
+	sim_return_to_user();
 }
 
 static void sleep_for_ever(void *arg)

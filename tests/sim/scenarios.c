@@ -1001,6 +1001,8 @@ static void read_inline(void *arg)
 	before = current->sim->executed;
 	for (i = 0; i < 8; i++) {
 		user_work(10);
+		if (sim_processor.perf_left)
+			user_patch_code();
 		now = inline_read(vma->page);
 		sim_require(now == U64_MAX || now == current->sim->executed - before,
 			    "read %llu inline, not %llu", now, current->sim->executed - before);
@@ -1349,6 +1351,8 @@ const struct scenario sim_scenarios[] = {
 	{ "moves_late", moves, 2, { sim_unmasked, .nmi_ns = 20 * NSEC_PER_MSEC } },
 	{ "moves_level", moves, 2, { sim_level, .counts_kernel = true } },
 	{ "moves_no_global", moves, 2, { sim_no_global, .counts_kernel = true } },
+	{ "page_perf_left", page, 2, { .perf_left = true } },
+	{ "rights_perf_left", rights, 2, { .perf_left = true } },
 	{ "page_amd_k7", page, 2, { sim_amd_k7 } },
 	{ "overflow_amd_k7", overflow, 2, { sim_amd_k7, .nmi_ns = 100000 } },
 	{ "moves_amd_k7", moves, 2, { sim_amd_k7, .counts_kernel = true } },

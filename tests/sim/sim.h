@@ -156,6 +156,7 @@ struct sim_processor {
 	u64 nmi_ns;			/* an NMI may be late by that; a step is 10 ns */
 	bool counts_kernel;		/* each step of the kernel is an instruction */
 	bool exit_mm_first;		/* as kernels before 6.16, whose exit drops the mm first */
+	bool perf_left;			/* perf has counted before, and has left its last values (x86) */
 };
 
 extern struct sim_processor sim_processor;
@@ -262,6 +263,7 @@ bool sim_is_hardware_reserved(void);
 void sim_run_instructions(u64 n, bool kernel);
 bool sim_counts(void);			/* a counter of this CPU is enabled */
 void sim_reset_registers(unsigned int cpu);
+void sim_follow_mm(struct mm_struct *mm);	/* this CPU has switched to another mm */
 void sim_begin_cpu(unsigned int cpu);	/* what the kernel does before the callbacks */
 void sim_sleep_here(void);		/* this CPU loses its registers */
 void sim_idle(void);			/* once before this CPU waits for work */
@@ -313,6 +315,7 @@ void user_map_code(void);
 void user_exec_as(u32 euid);		/* a set-uid file */
 void user_set_namespaces(void);		/* a user and a PID namespace of its own */
 void user_suspend(void);		/* the system, to RAM */
+void user_patch_code(void);		/* of the kernel, as for a BPF program or a static key */
 void user_work(u64 instructions);
 void user_sleep(u64 ns);
 void user_kill(struct task_struct *task, int sig);

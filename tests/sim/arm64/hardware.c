@@ -57,6 +57,11 @@ bool sim_handle_pmi(struct pt_regs *regs)
 
 /* ---- CPUs that sleep ------------------------------------------------------------------- */
 
+void sim_follow_mm(struct mm_struct *mm)
+{
+	sim_this_cpu()->pce = mm->context.perf_rdpmc_allowed.counter;
+}
+
 static struct notifier_block *cpu_pm;
 
 int cpu_pm_register_notifier(struct notifier_block *block)

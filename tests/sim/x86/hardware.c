@@ -143,6 +143,43 @@ bool sim_user_rdpmc(void)
 	return sim_this_cpu()->pce;
 }
 
+/* The CPUs whose counters still have perf's last values. */
+static bool perf_left[NR_CPUS];
+
+static void leave_counters(unsigned int cpu)
+{
+	u64 *counter;
+	u32 i;
+
+	perf_left[cpu] = true;
+	for (i = 0; i < MODEL_MAX_PMCS; i++) {
+		counter = model_counter(&model.cpu[cpu], i);
+		if (counter)
+			*counter = 123456 + i;
+	}
+}
+
+/*
+ * As cr4_update_pce_mm() from 5.14 on: user mode of the mm must not see what perf has counted.
+ * The counters are cleared, also if the module has taken them meanwhile.
+ */
+void sim_follow_mm(struct mm_struct *mm)
+{
+	bool allowed = mm->context.perf_rdpmc_allowed.counter;
+	u64 *counter;
+	u32 i;
+
+	sim_this_cpu()->pce = allowed;
+	if (!allowed || !perf_left[sim_cpu])
+		return;
+	perf_left[sim_cpu] = false;
+	for (i = 0; i < MODEL_MAX_PMCS; i++) {
+		counter = model_counter(&model.cpu[sim_cpu], i);
+		if (counter)
+			*counter = 0;
+	}
+}
+
 void cr4_update_irqsoff(unsigned long set, unsigned long clear)
 {
 	sim_require(irqs_disabled(), "CR4 is written with interrupts enabled");
@@ -327,6 +364,7 @@ static const struct model_config usual = {
 void sim_start_hardware(void)
 {
 	struct model_config config = usual;
+	unsigned int n;
 
 	if (sim_processor.configure)
 		sim_processor.configure(&config);
@@ -339,4 +377,6 @@ void sim_start_hardware(void)
 		model_init(&config);
 	}
 	model.on_access = access_step;
+	for (n = 0; sim_processor.perf_left && n < nr_cpu_ids; n++)
+		leave_counters(n);
 }
