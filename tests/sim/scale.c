@@ -159,10 +159,30 @@ static bool is_within(const struct sim_costs *cost, const struct sim_costs *limi
 	       cost->steps <= limit->steps;
 }
 
+/* Print a cost and its limit. */
+static void print_cost(const char *what, unsigned long cost, unsigned long limit)
+{
+	if (limit == -1UL)
+		printf("  %s %lu", what, cost);
+	else
+		printf("  %s %lu/%lu", what, cost, limit);
+}
+
+static void print_costs(const struct op *op, const struct sim_costs *cost)
+{
+	printf("%5u CPUs %7u threads  %-16s", nr_cpu_ids, nr_sleepers, op->name);
+	print_cost("interrupts", cost->interrupts, op->limit.interrupts);
+	print_cost("stops", cost->stops, op->limit.stops);
+	print_cost("locks", cost->locks, op->limit.locks);
+	if (sim_has_hooks)
+		print_cost("contended lines", cost->lines, op->limit.lines);
+	print_cost("steps", cost->steps, op->limit.steps);
+	putchar('\n');
+}
+
 static void measure(const struct op *op)
 {
 	struct sim_costs cost = {};
-	char lines[16] = "-";
 	unsigned int i;
 
 	for (i = 0; i < op->repeat; i++)
@@ -172,11 +192,7 @@ static void measure(const struct op *op)
 	cost.locks /= op->repeat;
 	cost.lines = DIV_ROUND_UP(cost.lines, op->repeat);
 	cost.steps /= op->repeat;
-	if (sim_has_hooks)
-		snprintf(lines, sizeof(lines), "%lu", cost.lines);
-	printf("%5u CPUs %7u threads  %-16s %4lu interrupts %2lu stops %4lu locks %4s contended lines %6lu steps\n",
-	       nr_cpu_ids, nr_sleepers, op->name, cost.interrupts, cost.stops, cost.locks, lines,
-	       cost.steps);
+	print_costs(op, &cost);
 	sim_require(is_within(&cost, &op->limit), "%s costs more than on a small machine", op->name);
 }
 
