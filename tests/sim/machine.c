@@ -534,7 +534,7 @@ static void explore_step(struct sim_cpu *cpu)
 static void count_kernel(void)
 {
 	if (sim_processor.counts_kernel && sim_counts())
-		sim_run_instructions(1, true);
+		sim_run_and_look(1, true);
 }
 
 /* One step of this CPU is over: interrupts, and what other CPUs do, may come here. */
@@ -1540,6 +1540,7 @@ static void schedule(bool preempted)
 	next->on_cpu = 1;
 	switch_mm(cpu, prev, next);
 	switched_from[sim_cpu] = prev;
+	sim_note_activity();
 	cpu->curr = next;
 	swap_to(prev->sim, next->sim);
 	finish_switch();

@@ -947,7 +947,7 @@ void user_work(u64 instructions)
 	while (instructions) {
 		n = min(instructions, 1 + instructions / 3);
 		preempt_disable();
-		sim_run_instructions(n, false);
+		sim_run_and_look(n, false);
 		t->executed += n;
 		preempt_enable();
 		SIM_STEP("user mode");

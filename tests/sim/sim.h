@@ -277,6 +277,11 @@ bool sim_handle_pmi(struct pt_regs *regs);	/* false: the module does not claim i
 
 bool sim_user_reads(void);		/* user mode may read the counters of this CPU */
 u64 sim_counter(u32 map);		/* a register of this CPU */
+#define SIM_MAX_COUNTERS	32
+/* All of them.  Return: those that were written since the last call. */
+u64 sim_counter_values(u64 *value);
+void sim_note_activity(void);		/* before this CPU switches to another task (activity.c) */
+void sim_run_and_look(u64 instructions, bool kernel);
 void sim_count_instructions(struct vperfctr_ctr *ctr);	/* those of user mode */
 void sim_count_kernel(struct vperfctr_ctr *ctr);	/* those of kernel mode, too */
 

@@ -219,6 +219,16 @@ u64 sim_counter(u32 map)
 	return this_cpu()->counter[map == VPERFCTR_FIXED ? 31 : map];
 }
 
+u64 sim_counter_values(u64 *value)
+{
+	u64 written = this_cpu()->written;
+
+	BUILD_BUG_ON(MODEL_CTRS > SIM_MAX_COUNTERS);
+	memcpy(value, this_cpu()->counter, sizeof(this_cpu()->counter));
+	this_cpu()->written = 0;
+	return written;
+}
+
 void sim_count_instructions(struct vperfctr_ctr *ctr)
 {
 	*ctr = (struct vperfctr_ctr) { .map = 0, .evntsel = TYPE_P | EVENT_INSTRUCTIONS };

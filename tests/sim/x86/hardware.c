@@ -236,6 +236,19 @@ u64 sim_counter(u32 map)
 	return *model_counter(&model.cpu[sim_cpu], map);
 }
 
+u64 sim_counter_values(u64 *value)
+{
+	struct model_cpu *cpu = &model.cpu[sim_cpu];
+	u64 written = cpu->written | cpu->fixed_written << MODEL_MAX_PMCS;
+
+	BUILD_BUG_ON(MODEL_MAX_PMCS + MODEL_MAX_FIXED > SIM_MAX_COUNTERS);
+	memcpy(value, cpu->pmc, sizeof(cpu->pmc));
+	memcpy(value + MODEL_MAX_PMCS, cpu->fixed, sizeof(cpu->fixed));
+	cpu->written = 0;
+	cpu->fixed_written = 0;
+	return written;
+}
+
 void sim_count_instructions(struct vperfctr_ctr *ctr)
 {
 	*ctr = (struct vperfctr_ctr) { .map = 0, .evntsel = SEL_EN | SEL_USR | EV_INSTRUCTIONS };

@@ -147,6 +147,7 @@ void model_write_counter(u32 map, u64 value)
 	require(i == 31 || model.version >= 6 || !(value >> 32), "%#llx does not fit", value);
 	this_cpu()->counter[i] = value;
 	this_cpu()->counter_writes++;
+	this_cpu()->written |= BIT_ULL(i);
 	note_write();
 }
 

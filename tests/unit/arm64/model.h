@@ -25,6 +25,7 @@ struct model_cpu {
 	u64 counter[MODEL_CTRS];
 	u64 type[MODEL_CTRS];
 	u64 pmcr, enabled, intr, overflow, user, tsc;
+	u64 written;			/* bit mask of counters, which the simulation clears */
 	bool unsynced;			/* a write has not been synchronized */
 	unsigned int type_writes, counter_writes, counter_reads, writes;
 };

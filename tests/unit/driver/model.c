@@ -693,6 +693,14 @@ void model_pass_time(void)
 	}
 }
 
+static void note_write(struct model_cpu *cpu, u32 map)
+{
+	if (map & VPERFCTR_FIXED)
+		cpu->fixed_written |= BIT_ULL(map & ~VPERFCTR_FIXED);
+	else
+		cpu->written |= BIT_ULL(map);
+}
+
 void model_wrmsr(u32 msr, u64 value)
 {
 	struct model_cpu *cpu = this_cpu();
@@ -720,11 +728,13 @@ void model_wrmsr(u32 msr, u64 value)
 	switch (reg) {
 	case REG_PMC:		/* 32 bits, sign-extended */
 		*place = (u64)(s64)(__s32)value & model_mask(0);
+		note_write(cpu, msr - 0x0c1);
 		check_period_written(cpu, msr - 0x0c1, *place);
 		break;
 	case REG_FIXED_CTR:
 	case REG_FULL_PMC:
 		*place = value;
+		note_write(cpu, counter_at(cpu, place));
 		check_period_written(cpu, counter_at(cpu, place), value);
 		break;
 	case REG_OVF_CTRL:	/* write 1 to clear */

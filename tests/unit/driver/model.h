@@ -132,6 +132,7 @@ struct model_cpu {
 	u64 pmc[MODEL_MAX_PMCS];
 	u64 evntsel[MODEL_MAX_PMCS];
 	u64 fixed[MODEL_MAX_FIXED];
+	u64 written, fixed_written;	/* bit masks of counters, which the simulation clears */
 	u64 fixed_ctrl;
 	u64 global_ctrl;
 	u64 passed_zero;		/* counters that overflowed since they were written */
