@@ -38,7 +38,8 @@
 #define FIXED_INSNS		FIXED(0)
 
 /* Cycles: the only event here whose code differs between processors. */
-#define CYCLES		(info.cpu_type == VPERFCTR_CPU_AMD ? 0x76 : 0x3c)
+#define CYCLES		(info.cpu_type == VPERFCTR_CPU_AMD ? 0x76 : \
+			 info.cpu_type == VPERFCTR_CPU_INTEL_P6 ? 0x79 : 0x3c)
 #define CYCLES_USER	(SEL_USER | CYCLES)
 
 /* The emulated PMU can trace places: see ../pmu-model/README.md. */
@@ -47,7 +48,8 @@
 /* Each CPU counts its own instructions only. */
 #define COUNTS_APART		true
 
-#define is_cpu_type(type)	((type) == VPERFCTR_CPU_INTEL_ARCH || (type) == VPERFCTR_CPU_AMD)
+#define is_cpu_type(type)	((type) == VPERFCTR_CPU_INTEL_ARCH || (type) == VPERFCTR_CPU_AMD || \
+				 (type) == VPERFCTR_CPU_INTEL_P6)
 
 /* Bit i of arch_events; on AMD, absent ones are not known to be absent. */
 static const u32 arch_events[] __attribute__((unused)) = {
@@ -171,6 +173,8 @@ static inline bool have_global_ctrl(void)
 {
 	unsigned int eax, ebx, ecx, edx;
 
+	if (info.cpu_type == VPERFCTR_CPU_INTEL_P6)
+		return true;
 	if (info.cpu_type == VPERFCTR_CPU_AMD)
 		return __get_cpuid(0x80000022, &eax, &ebx, &ecx, &edx) && (eax & 1);
 	return __get_cpuid(0xa, &eax, &ebx, &ecx, &edx) && (eax & 0xff) >= 2;

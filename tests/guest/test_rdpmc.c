@@ -705,6 +705,37 @@ static void restore_sysfs(void)
 		write_rdpmc("1");
 }
 
+/*
+ * A processor on which user mode must not use RDPMC, as INFO says: a mapping gives no right,
+ * and reads by the kernel are exact.
+ */
+START_TEST(never)
+{
+	const struct vperfctr_page *page = map_state(fd);
+	struct sums sums[3];
+	unsigned int i;
+	u64 value;
+
+	ck_assert_uint_eq(page->cstatus & VPERFCTR_CSTATUS_RDPMC, 0);
+	ck_assert_int_ne(try_rdpmc(0, &value), 0);
+	for (i = 0; i < 3; i++) {
+		read_sums(fd, &sums[i]);
+		loop(i == 1 ? 1000 : 1);
+	}
+	for (i = 0; i < 2; i++)
+		ck_assert_uint_gt(sums[i + 1].pmc[0], sums[i].pmc[0]);
+	/* the first loop has one round, the second one a thousand */
+	ck_assert_uint_eq(sums[2].pmc[0] - sums[1].pmc[0], sums[1].pmc[0] - sums[0].pmc[0] + 2 * 999);
+	ck_assert_int_ne(try_rdpmc(0, &value), 0);
+}
+END_TEST
+
+static void add_never(TCase *tc)
+{
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, never);
+}
+
 static void add(TCase *tc)
 {
 	tcase_add_unchecked_fixture(tc, NULL, restore_sysfs);
@@ -741,5 +772,5 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "try"))
 		return try_rdpmc(0, &value);
 	open_device();
-	return run_tests("rdpmc", add);
+	return run_tests("rdpmc", info.features & VPERFCTR_FEATURE_RDPMC ? add : add_never);
 }

@@ -96,6 +96,7 @@
 #define VPERFCTR_CPU_INTEL_ARCH		1 /* Intel architectural performance monitoring */
 #define VPERFCTR_CPU_AMD		2 /* AMD, K7 and later, and Hygon */
 #define VPERFCTR_CPU_ARM_PMUV3		3 /* Arm's PMUv3, all versions */
+#define VPERFCTR_CPU_INTEL_P6		5 /* Intel Pentium Pro, II, III and M */
 
 /*
  * arch_events: events that have one meaning on every processor.  On Intel these
@@ -551,6 +552,10 @@ struct vperfctr_open_cpus {
  * family 10h on bits 32 to 35 extend the event select.  The guest and host bits
  * (40, 41) must be clear.  Northbridge events up to family 14h (E0H to FFH) are
  * refused: they count what other cores do.
+ *
+ * On Intel's P6, evntsel is the image of PerfEvtSel0 or 1, with the same bits.  EN of the
+ * first one enables both counters, so that of the second one may be set or not.  Events
+ * that only the other counter has are refused.
  *
  * evntsel of a fixed counter is its field of IA32_FIXED_CTR_CTRL: bit 0 is OS, bit 1
  * is USR.  At least one must be set; all others must be clear.

@@ -57,6 +57,8 @@ static struct perfctr_user *find_or_add(struct mm_struct *mm)
 	if (!user)
 		return NULL;
 	user->mm = mm;
+	/* A number that does not fall to 0, if no state gives the right to read counters. */
+	user->own = !(perfctr_cpu_info.features & VPERFCTR_FEATURE_RDPMC);
 	spin_lock_init(&user->lock);
 	spin_lock(&locks[bucket % NR_LOCKS]);
 	hlist_add_head_rcu(&user->node, &users[bucket]);

@@ -26,6 +26,7 @@ static const struct perfctr_x86_driver *const drivers[] = {
 	&perfctr_x86_intel_v6,
 #endif
 	&perfctr_x86_amd,
+	&perfctr_x86_p6,
 	&perfctr_x86_generic,
 };
 

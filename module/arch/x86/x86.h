@@ -107,6 +107,7 @@ extern const struct perfctr_x86_driver perfctr_x86_amd;
 extern const struct perfctr_x86_driver perfctr_x86_generic;
 extern const struct perfctr_x86_driver perfctr_x86_intel;
 extern const struct perfctr_x86_driver perfctr_x86_intel_v6;
+extern const struct perfctr_x86_driver perfctr_x86_p6;
 
 /*
  * pmc.c: counters as most processors have them.  The probe of the driver describes

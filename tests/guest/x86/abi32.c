@@ -160,7 +160,8 @@ int main(void)
 
 	open_device();
 	CHECK(info.abi_version == VPERFCTR_ABI_VERSION);
-	CHECK(info.cpu_type == VPERFCTR_CPU_INTEL_ARCH || info.cpu_type == VPERFCTR_CPU_AMD);
+	CHECK(info.cpu_type == VPERFCTR_CPU_INTEL_ARCH || info.cpu_type == VPERFCTR_CPU_AMD ||
+	      info.cpu_type == VPERFCTR_CPU_INTEL_P6);
 	CHECK(info.nrctrs >= 2 && info.nrctrs == nr_general() + nr_fixed());
 	CHECK(strlen(info.cpu_name) > 5);
 	CHECK(call(dev, VPERFCTR_CPUS, &cpus) == 0 && cpus.m.nrwords == 1);

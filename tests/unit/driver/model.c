@@ -90,7 +90,13 @@ void model_init_hybrid(const struct model_config *config, const struct model_con
 void model_init(const struct model_config *config)
 {
 	model_init_hybrid(config, config, 0);
-	model.max_leaf = config->pmc_mask ? 0x23 : 0x16;
+	model.max_leaf = config->old ? 2 : config->pmc_mask ? 0x23 : 0x16;
+}
+
+u32 model_cpu_type(void)
+{
+	return model_config()->old == MODEL_P6 ? VPERFCTR_CPU_INTEL_P6 :
+	       model_config()->amd ? VPERFCTR_CPU_AMD : VPERFCTR_CPU_INTEL_ARCH;
 }
 
 static u64 field(u64 fixed_ctrl, unsigned int i)
@@ -200,6 +206,8 @@ bool model_counts_right(u64 evntsel)
 {
 	u64 event = (evntsel & 0xff) | (evntsel >> 24 & 0xf00);
 
+	if (model_config()->old == MODEL_P6)
+		return event != 0xc1 && (event < 0x10 || event > 0x14);
 	if (!model_config()->amd)
 		return true;
 	if (amd_family() < 0x15)
@@ -269,6 +277,13 @@ static u64 extra_of(const struct model_cpu *cpu, u64 evntsel)
 	const struct model_extra *extra = model_find_extra(evntsel);
 
 	return extra ? cpu->extra[extra->reg] : 0;
+}
+
+u64 model_select(const struct model_cpu *cpu, unsigned int i)
+{
+	if (model_config()->old == MODEL_P6)
+		return (cpu->evntsel[i] & ~SEL_EN) | (cpu->evntsel[0] & SEL_EN);
+	return cpu->evntsel[i];
 }
 
 u64 model_interrupting(const struct model_cpu *cpu)
@@ -378,7 +393,7 @@ u64 model_counting(const struct model_cpu *cpu)
 	unsigned int i;
 
 	for (i = 0; i < MODEL_MAX_PMCS; i++) {
-		if ((cpu->evntsel[i] & SEL_EN) && (cpu->evntsel[i] & (SEL_USR | SEL_OS)))
+		if ((model_select(cpu, i) & SEL_EN) && (cpu->evntsel[i] & (SEL_USR | SEL_OS)))
 			counting |= BIT_ULL(i);
 	}
 	for (i = 0; i < MODEL_MAX_FIXED; i++) {
@@ -406,7 +421,7 @@ void model_run(const struct work *work)
 		if (cpu->astray & BIT(i))
 			advance(cpu, i, i & 1 ? work->cycles : 0);
 		else
-			advance(cpu, i, model_counts(i, cpu->evntsel[i],
+			advance(cpu, i, model_counts(i, model_select(cpu, i),
 						     extra_of(cpu, cpu->evntsel[i]), work));
 	}
 	for (i = 0; i < MODEL_MAX_FIXED; i++) {
@@ -567,7 +582,7 @@ static u64 *find_amd_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 /* The register's value in the model, or NULL if the register does not exist. */
 static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 {
-	static u64 capabilities;
+	static u64 capabilities, misc_enable;
 
 	if (msr == model.absent_msr)
 		return NULL;
@@ -576,6 +591,10 @@ static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 	if (model_config()->amd)
 		return find_amd_msr(cpu, msr, reg);
 	switch (msr) {
+	case 0x1a0:
+		*reg = REG_MISC_ENABLE;
+		misc_enable = model_config()->unavailable ? 0 : BIT(7);
+		return &misc_enable;
 	case 0x0c1 ... 0x0ca:
 		*reg = REG_PMC;
 		return model_counter(cpu, msr - 0x0c1);
@@ -707,6 +726,9 @@ void model_wrmsr(u32 msr, u64 value)
 	enum model_reg reg = NR_REGS;
 	u64 *place = find_msr(cpu, msr, &reg);
 	u64 valid = reg == REG_EXTRA ? extra_bits(extra_index(msr)) : model_valid_bits(reg);
+
+	if (model_config()->old == MODEL_P6 && msr == 0x187)
+		valid &= ~SEL_EN;
 
 	require(fake_online[fake_cpu], "CPU %u is not online", fake_cpu);
 	before_access();

@@ -2,7 +2,8 @@
 /*
  * A model of the registers of Intel's architectural performance monitoring,
  * versions 1 to 6, written from the SDM, not from the driver; and of AMD's counters, from
- * the AMD64 Architecture Programmer's Manual, volume 2, and the BKDG and PPRs.
+ * the AMD64 Architecture Programmer's Manual, volume 2, and the BKDG and PPRs; and of older
+ * processors: see enum model_old.
  *
  * Accesses that raise an exception on hardware fail the test: to an absent register,
  * with a reserved bit set, or RDPMC of an absent counter.  Where processors differ,
@@ -81,8 +82,18 @@ struct model_extra {
  */
 enum model_amd { MODEL_INTEL, MODEL_AMD_K7, MODEL_AMD_CORE, MODEL_AMD_V2 };
 
+/*
+ * Processors that are older than architectural performance monitoring; their version is 0.
+ *
+ * P6: SDM volume 3, "Performance Monitoring (P6 Family Processor)".  The enable bit of select 0
+ *	is that of both counters, and reserved in select 1.
+ */
+enum model_old { MODEL_ARCH, MODEL_P6 };
+
 struct model_config {
 	unsigned int version;
+	enum model_old old;
+	bool unavailable;		/* IA32_MISC_ENABLE says that there are no counters */
 	unsigned int nr_pmcs;		/* as CPUID reports; at most 10 exist */
 	u32 pmc_mask;			/* leaf 23H, with fixed_mask; 0: no such leaf */
 	u32 core_type;			/* EAX of leaf 1AH */
@@ -125,6 +136,7 @@ struct model_config {
 enum model_reg {
 	REG_PMC, REG_EVNTSEL, REG_FIXED_CTR, REG_FIXED_CTRL, REG_GLOBAL_CTRL, REG_STATUS, REG_OVF_CTRL,
 	REG_FULL_PMC, REG_CAPABILITIES, REG_EXTRA, REG_DEBUGCTL, REG_PEBS_ENABLE,
+	REG_MISC_ENABLE,
 	NR_REGS
 };
 
@@ -176,6 +188,9 @@ extern struct model model;
 void model_init(const struct model_config *config);
 void model_cpu_reset(unsigned int cpu);
 
+/* The driver that must be chosen, VPERFCTR_CPU_*. */
+u32 model_cpu_type(void);
+
 /* Reset it as a hybrid processor: the CPUs in `others` have the configuration `other`. */
 void model_init_hybrid(const struct model_config *config, const struct model_config *other,
 		       u32 others);
@@ -186,6 +201,8 @@ const struct model_config *model_config(void);
 /* Bits as in GLOBAL_CTRL: the counters that exist, and those enabled to count. */
 u64 model_exists(void);
 u64 model_counting(const struct model_cpu *cpu);
+/* The event select of a general counter, with the bit that enables it. */
+u64 model_select(const struct model_cpu *cpu, unsigned int i);
 /* The counters whose overflow raises an interrupt. */
 u64 model_interrupting(const struct model_cpu *cpu);
 u64 model_mask(u32 map);		/* of the counter's width */
@@ -209,7 +226,8 @@ const struct model_extra *model_find_extra(u64 evntsel);
 bool model_has_extra(const struct model_extra *extra);
 
 /*
- * False for events that one counter of an AMD processor counts wrong.  BKDG of family 10h,
+ * False for events that one counter of an AMD processor counts wrong, or that only one of the
+ * two counters of a P6 has.  BKDG of family 10h,
  * "Performance Monitor Events": those of the northbridge, of which no two cores may count
  * one.  PPR of family 17h, "Large Increment per Cycle Events": those that need two counters.
  */

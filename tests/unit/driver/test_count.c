@@ -142,6 +142,19 @@ START_TEST(random_switches)
 }
 END_TEST
 
+/* The same on processors that are older than architectural performance monitoring. */
+START_TEST(random_switches_old)
+{
+	struct model_config config = old_config(MODEL_P6 + _i / 4);
+	unsigned int i;
+
+	random_restart(__LINE__ + _i);
+	fake_watched = _i & 2;
+	for (i = 0; i < MACHINES; i++)
+		switch_at_random(&config, _i & 1);
+}
+END_TEST
+
 /* Each counter starts just before its maximum, and wraps around several times. */
 START_TEST(wrapping)
 {
@@ -226,11 +239,15 @@ Suite *count_suite(void)
 {
 	Suite *suite = suite_create("count");
 	TCase *tc = tcase_create("count");
+	TCase *old = tcase_create("old");
 
 	tcase_add_loop_test(tc, random_switches, 0, VARIANTS);
 	tcase_add_loop_test(tc, wrapping, 0, 5);
 	tcase_add_loop_test(tc, each_mode, 0, 10);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
+	tcase_add_loop_test(old, random_switches_old, 0, 4);
+	tcase_set_timeout(old, 60);
+	suite_add_tcase(suite, old);
 	return suite;
 }

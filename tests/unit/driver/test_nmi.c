@@ -99,8 +99,9 @@ static void set_control_modes(struct thread *t, unsigned int first, bool amode)
 		control_add(&control, first, USER(EV_INSTRUCTIONS) | SEL_OS);
 	if (amode && config.version >= 2)
 		control_add(&control, FIXED(1), FIX_USR);
-	control_add_imode(&control, first + 1, USER(EV_INSTRUCTIONS) | SEL_OS, 7);
-	control_add_imode(&control, (first + 2) % 4, USER(EV_INSTRUCTIONS), 11);
+	control_add_imode(&control, (first + 1) % config.nr_pmcs, USER(EV_INSTRUCTIONS) | SEL_OS, 7);
+	if (!amode || config.nr_pmcs > 2)
+		control_add_imode(&control, (first + 2) % config.nr_pmcs, USER(EV_INSTRUCTIONS), 11);
 	if (config.version >= 2)
 		control_add_imode(&control, FIXED(0), FIX_USR | FIX_OS, 23);
 	thread_control(t, &control, 0);
@@ -369,6 +370,17 @@ START_TEST(not_masked)
 {
 	variant(_i);
 	config.no_masking = true;
+	test_all_accesses();
+}
+END_TEST
+
+/* Processors that are older than architectural performance monitoring, with an interrupt. */
+START_TEST(old_processors)
+{
+	config = old_config(MODEL_P6);
+	config.no_masking = _i & 1;
+	perfctr_isolate = _i / 2;
+	fake_watched = _i / 2 == 2;
 	test_all_accesses();
 }
 END_TEST
@@ -879,6 +891,7 @@ Suite *nmi_suite(void)
 	Suite *suite = suite_create("nmi");
 	TCase *tc = tcase_create("nmi");
 	TCase *shared = tcase_create("shared with perf");
+	TCase *old = tcase_create("old");
 
 	tcase_add_loop_test(tc, masked_when_due, 0, VARIANTS);
 	tcase_add_loop_test(tc, masked_when_it_comes, 0, VARIANTS);
@@ -896,6 +909,9 @@ Suite *nmi_suite(void)
 	tcase_add_loop_test(tc, status_is_stuck, 0, 4);
 	tcase_add_loop_test(tc, no_storm, 0, 8);
 	tcase_add_test(tc, no_handler);
+	tcase_add_loop_test(old, old_processors, 0, 6);
+	tcase_set_timeout(old, 60);
+	suite_add_tcase(suite, old);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	tcase_add_loop_test(shared, unmasked_by_perf, 0, 2);

@@ -623,6 +623,21 @@ START_TEST(random_schedule)
 }
 END_TEST
 
+/* The same on processors that are older than architectural performance monitoring. */
+START_TEST(random_schedule_old)
+{
+	unsigned int i;
+
+	random_restart(__LINE__ + _i);
+	fake_watched = _i & 2;
+	for (i = 0; i < MACHINES; i++) {
+		config = old_config(MODEL_P6);
+		config.no_masking = _i & 4;
+		schedule_at_random(_i & 1);
+	}
+}
+END_TEST
+
 static void use_generic_ops(void)
 {
 	machine_has_generic_ops = true;
@@ -634,6 +649,7 @@ Suite *overflow_suite(void)
 	TCase *controls = tcase_create("controls");
 	TCase *tc = tcase_create("overflow");
 	TCase *generic = tcase_create("generic operations");
+	TCase *old = tcase_create("old");
 
 	tcase_add_loop_test(controls, iresets, 0, 20);
 	tcase_add_loop_test(controls, interrupt_bits, 1, 6);
@@ -650,6 +666,9 @@ Suite *overflow_suite(void)
 	tcase_add_loop_test(tc, random_schedule, 0, VARIANTS);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
+	tcase_add_loop_test(old, random_schedule_old, 0, 8);
+	tcase_set_timeout(old, 60);
+	suite_add_tcase(suite, old);
 	/* A driver with its own operations table need not implement take_overflow. */
 	tcase_add_checked_fixture(generic, use_generic_ops, NULL);
 	tcase_add_loop_test(generic, exact_periods, 0, 80);

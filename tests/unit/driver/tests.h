@@ -14,5 +14,6 @@ Suite *generic_suite(void);
 Suite *overflow_suite(void);
 Suite *nmi_suite(void);
 Suite *hybrid_suite(void);
+Suite *old_suite(void);
 
 #endif /* TESTS_H */

@@ -4,6 +4,7 @@
 #include "thread.h"
 #include "x86.h"
 #include "pmc.h"
+#include "simple.h"
 
 struct service service;
 
@@ -36,7 +37,7 @@ void machine_use_service(void)
 
 bool machine_is_prepared(unsigned int cpu)
 {
-	return perfctr_x86_pmc_cpu[cpu].ready;
+	return model_config()->old ? perfctr_x86_simple_cpu[cpu].ready : perfctr_x86_pmc_cpu[cpu].ready;
 }
 
 void machine_prepare(void)
@@ -57,10 +58,11 @@ void machine_start(const struct model_config *config, bool isolate)
 	perfctr_isolate = isolate;
 	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
 	ck_assert_int_eq(perfctr_cpu_init(), 0);
-	if (machine_has_generic_ops)
+	if (config->old)
+		machine_has_generic_ops = true;
+	else if (machine_has_generic_ops)
 		ck_assert_int_eq(perfctr_driver_init(&generic_ops), 0);
-	ck_assert_int_eq(perfctr_cpu_info.cpu_type,
-			 model_config()->amd ? VPERFCTR_CPU_AMD : VPERFCTR_CPU_INTEL_ARCH);
+	ck_assert_int_eq(perfctr_cpu_info.cpu_type, model_cpu_type());
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
 	machine_prepare();
 	model_clear_statistics();
@@ -135,6 +137,18 @@ struct model_config random_config(unsigned int version)
 		random_amd(&config);
 	}
 	return config;
+}
+
+struct model_config old_config(enum model_old old)
+{
+	return (struct model_config) {
+		.old = old,
+		.nr_pmcs = 2,
+		.pmc_width = 40,
+		.no_capabilities = true,
+		.no_masking = true,
+		.signature = 0x673,
+	};
 }
 
 /* ---- controls ----------------------------------------------------------- */
@@ -372,9 +386,11 @@ static void check_loaded(const struct thread *t, const struct model_cpu *cpu)
 	for (i = 0; i < perfctr_nrctrs(&t->control) && !t->held; i++) {
 		u32 map = t->control.ctr[i].map, n = map & ~VPERFCTR_FIXED;
 		u64 holds = map & VPERFCTR_FIXED ? cpu->fixed_ctrl >> (4 * n) & 0xf :
-						   cpu->evntsel[map];
+						   model_select(cpu, map);
 		u64 evntsel = t->control.ctr[i].evntsel;
 
+		/* the second select of P6 need not have it */
+		evntsel |= model_config()->old == MODEL_P6 ? SEL_EN : 0;
 		if (i >= t->control.nractrs) {
 			evntsel |= map & VPERFCTR_FIXED ? FIX_PMI : SEL_INT;
 			ictrs |= bit_of(map);

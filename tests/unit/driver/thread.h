@@ -79,6 +79,7 @@ void machine_exit(void);	/* unload only */
 /* A processor of that version, with several counters of each kind. */
 struct model_config usual_config(unsigned int version);
 struct model_config random_config(unsigned int version);
+struct model_config old_config(enum model_old old);
 
 void thread_init(struct thread *t);
 /* Give a suspended thread a control, which the driver must accept. */
