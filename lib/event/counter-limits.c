@@ -7,7 +7,7 @@
  *
  * Intel, from Nehalem and Bonnell on: Intel's lists (counter-lists.h).  An event that a
  * list does not have may be restricted or not, which nothing proves.
- * Core Duo and Core 2: SDM volume 3, "Performance Monitoring Events" (chapter 19 in older
+ * P6, Core Duo and Core 2: SDM volume 3, "Performance Monitoring Events" (chapter 19 in older
  * editions), which has remarks such as "counter 2 only".
  * AMD's family 15h: BKDG 42301, 3.14 "Core Performance Counter Events", which gives
  * PERF_CTL[n] for each event.  The other families up to 1AH have no restricted events,
@@ -57,6 +57,16 @@ struct listed_model {
 
 /* These have no list: all counters count an event that matches no rule. */
 static const struct listed_model old_models[] = {
+	{ 0x01, 0xffff, "p6" },
+	{ 0x03, 0xffff, "p6" },
+	{ 0x05, 0xffff, "p6" },
+	{ 0x06, 0xffff, "p6" },
+	{ 0x07, 0xffff, "p6" },
+	{ 0x08, 0xffff, "p6" },
+	{ 0x09, 0xffff, "p6" },
+	{ 0x0a, 0xffff, "p6" },
+	{ 0x0b, 0xffff, "p6" },
+	{ 0x0d, 0xffff, "p6" },
 	{ 0x0e, 0xffff, "coreduo" },
 	{ 0x0f, 0xffff, "core" },
 	{ 0x16, 0xffff, "core" },
@@ -74,6 +84,12 @@ struct rule {
 
 /* Only these of the counters that the list names. */
 static const struct rule rules[] = {
+	/* Pentium Pro, II, III, M */
+	{ "p6", 0, 0x10, 0x10, ANY, 0x1 },		/* FP_COMP_OPS_EXE */
+	{ "p6", 0, 0x11, 0x13, ANY, 0x2 },		/* FP_ASSIST, MUL, DIV */
+	{ "p6", 0, 0x14, 0x14, ANY, 0x1 },		/* CYCLES_DIV_BUSY */
+	{ "p6", 0, 0xc1, 0xc1, ANY, 0x1 },		/* FLOPS */
+
 	/* Core Duo */
 	{ "coreduo", 0, 0x11, 0x13, ANY, 0x2 },		/* FP_ASSIST, MUL, DIV */
 	{ "coreduo", 0, 0x14, 0x14, ANY, 0x1 },		/* CYCLES_DIV_BUSY */
@@ -129,6 +145,10 @@ static const struct {
 	{ "knm", "knightslanding", 0 },
 	{ "nhm", "nehalemep", 0 },
 	{ "nhm_ex", "nehalemex", 0 },
+	{ "p6", "p6", 0 },
+	{ "pii", "p6", 0 },
+	{ "pm", "p6", 0 },
+	{ "ppro", "p6", 0 },
 	{ "skl", "skylake", 0 },
 	{ "skx", "skylakex", 0 },
 	{ "slm", "silvermont", 0 },

@@ -13,7 +13,7 @@
 
 /*
  * Generic events, which have the same name on every processor: with Intel's architectural
- * codes, and those of AMD and Arm if they have the event.  Arm's cache events count
+ * codes, and those of P6, AMD and Arm if they have the event.  Arm's cache events count
  * reads.
  *
  * fixed: the fixed counter of Intel that counts the event.  fixed_is_code: it counts the
@@ -23,25 +23,25 @@
  */
 static const struct arch_event {
 	const char *name, *alias, *description;
-	uint32_t intel, amd, arm;
+	uint32_t intel, p6, amd, arm;
 	uint32_t arch;
 	int fixed;
 	bool fixed_is_code;
 } arch_events[] = {
 	{ "instructions", NULL, "instructions retired",
-	  0x00c0, 0x00c0, 0x0008, VPERFCTR_EVENT_INSTRUCTIONS, 0, true },
+	  0x00c0, 0x00c0, 0x00c0, 0x0008, VPERFCTR_EVENT_INSTRUCTIONS, 0, true },
 	{ "cycles", "cpu-cycles", "core cycles while not halted",
-	  0x003c, 0x0076, 0x0011, VPERFCTR_EVENT_CYCLES, 1, true },
+	  0x003c, 0x0079, 0x0076, 0x0011, VPERFCTR_EVENT_CYCLES, 1, true },
 	{ "branches", "branch-instructions", "branch instructions retired",
-	  0x00c4, 0x00c2, 0x0021, VPERFCTR_EVENT_BRANCHES, NO_FIXED, false },
+	  0x00c4, 0x00c4, 0x00c2, 0x0021, VPERFCTR_EVENT_BRANCHES, NO_FIXED, false },
 	{ "branch-misses", NULL, "mispredicted branch instructions retired",
-	  0x00c5, 0x00c3, 0x0022, VPERFCTR_EVENT_BRANCH_MISSES, NO_FIXED, false },
+	  0x00c5, 0x00c5, 0x00c3, 0x0022, VPERFCTR_EVENT_BRANCH_MISSES, NO_FIXED, false },
 	{ "ref-cycles", NULL, "cycles of a constant rate while not halted",
-	  0x013c, 0, 0x4004, VPERFCTR_EVENT_REF_CYCLES, 2, false },
+	  0x013c, 0, 0, 0x4004, VPERFCTR_EVENT_REF_CYCLES, 2, false },
 	{ "cache-references", NULL, "references to the last-level cache",
-	  0x4f2e, 0, 0x0036, VPERFCTR_EVENT_CACHE_REFS, NO_FIXED, false },
+	  0x4f2e, 0, 0, 0x0036, VPERFCTR_EVENT_CACHE_REFS, NO_FIXED, false },
 	{ "cache-misses", NULL, "misses of the last-level cache",
-	  0x412e, 0, 0x0037, VPERFCTR_EVENT_CACHE_MISSES, NO_FIXED, false },
+	  0x412e, 0, 0, 0x0037, VPERFCTR_EVENT_CACHE_MISSES, NO_FIXED, false },
 };
 
 /* Software events, which have perf's names. */
@@ -87,7 +87,7 @@ bool __vperfctr_is_soft(const char *name, size_t length)
 
 static uint32_t arch_code(const struct arch_event *a, const struct vperfctr_info *info)
 {
-	return is_amd(info) ? a->amd : is_arm(info) ? a->arm : a->intel;
+	return is_amd(info) ? a->amd : is_arm(info) ? a->arm : is_p6(info) ? a->p6 : a->intel;
 }
 
 /* Return the fixed counters that count the event; with same, exactly as its code does. */
@@ -95,7 +95,7 @@ static uint64_t arch_fixed(const struct arch_event *a, const struct vperfctr_inf
 {
 	if (is_arm(info))
 		return a->arch == VPERFCTR_EVENT_CYCLES;
-	if (is_amd(info) || a->fixed == NO_FIXED || (same && !a->fixed_is_code))
+	if (is_amd(info) || is_p6(info) || a->fixed == NO_FIXED || (same && !a->fixed_is_code))
 		return 0;
 	return UINT64_C(1) << a->fixed;
 }
@@ -162,7 +162,7 @@ static void find_counters(struct vperfctr_event *event, const struct vperfctr_in
 	event->unknown = 0;
 
 	/* Intel's event select 00 is a pseudo event: its unit mask is a fixed counter + 1. */
-	if (!is_amd(info) && !is_arm(info) && !(event->code & EVNTSEL_EVENT) && event->code >> 8 >= 1 &&
+	if (!is_amd(info) && !is_arm(info) && !is_p6(info) && !(event->code & EVNTSEL_EVENT) && event->code >> 8 >= 1 &&
 	    event->code >> 8 <= LAST_PSEUDO) {
 		event->fixed = UINT64_C(1) << ((event->code >> 8) - 1);
 		event->general = 0;

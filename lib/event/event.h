@@ -41,6 +41,11 @@ static inline bool is_amd(const struct vperfctr_info *info)
 	return info->cpu_type == VPERFCTR_CPU_AMD;
 }
 
+static inline bool is_p6(const struct vperfctr_info *info)
+{
+	return info->cpu_type == VPERFCTR_CPU_INTEL_P6;
+}
+
 static inline bool is_arm(const struct vperfctr_info *info)
 {
 	return info->cpu_type == VPERFCTR_CPU_ARM_PMUV3;

@@ -50,6 +50,7 @@ static void print_event_names(FILE *f)
 		      "  register   0xEVNTSEL: the event type register as a whole\n", f);
 		break;
 	case VPERFCTR_CPU_AMD:
+	case VPERFCTR_CPU_INTEL_P6:
 		fputs("  raw        rUUEE, hexadecimal: unit mask, then event select, as perf has it\n"
 		      "             (r00c0: event c0 with unit mask 00, instructions); digits further\n"
 		      "             left are bits of the event select register from bit 16 on:\n"

@@ -207,6 +207,8 @@ static const struct {
 	{ "core", 0, 0x0010, 0x1 }, { "core", 0, 0x0012, 0x2 }, { "core", 0, 0x01cb, 0x1 },
 	{ "core", 0, 0x0024, ~UINT64_C(0) },
 	{ "coreduo", 0, 0x0010, ~UINT64_C(0) }, { "coreduo", 0, 0x00c1, 0x1 },
+	{ "p6", 0, 0x0010, 0x1 }, { "p6", 0, 0x0011, 0x2 }, { "p6", 0, 0x0014, 0x1 },
+	{ "p6", 0, 0x00c1, 0x1 }, { "p6", 0, 0x0f2e, ~UINT64_C(0) },
 	{ "nehalemep", 0, 0x0140, 0x3 }, { "westmereep-sp", 0, 0x0140, 0 }, { "westmereep-dp", 0, 0x0151, 0x3 },
 	{ "nehalemex", 0, 0x100b, 0x8 }, { "nehalemex", 0, 0x010b, 0xf }, { "westmereex", 0, 0x01b7, 0x4 },
 	{ "icelake", 0, 0x0151, 0xf }, { "icelake", 0, 0x04a3, 0xff }, { "icelakex", 0, 0x0ca3, 0xf },
@@ -317,6 +319,8 @@ static const struct {
 } signatures[] = {
 	{ "GenuineIntel", 6, 0x2a, 7, 0, 0, "r0148", 0x4 },
 	{ "GenuineIntel", 6, 0x1c, 0, 0, 0, "r0151", 0x3 },
+	{ "GenuineIntel", 6, 0x07, 3, 0, 0, "r0012", 0x2 },
+	{ "GenuineIntel", 6, 0x0d, 8, 0, 0, "r00c1", 0x1 },
 	{ "GenuineIntel", 6, 0x0e, 0, 0, 0, "r00c1", 0x1 },
 	{ "GenuineIntel", 6, 0x17, 0, 0, 0, "r0010", 0x1 },
 	{ "GenuineIntel", 6, 0x2f, 0, 0, 0, "r01b7", 0x4 },
@@ -373,6 +377,31 @@ START_TEST(by_cpuid)
 	ck_assert_uint_eq(take(0, named)->general, 0x8);
 	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), 0);
 	ck_assert_uint_eq(ctr[0].map, 3);
+}
+END_TEST
+
+/* P6 has two counters, no fixed ones, and a code of its own for cycles. */
+START_TEST(p6)
+{
+	processor("", VPERFCTR_CPU_INTEL_P6, 2);
+	unsetenv("LIBPFM_FORCE_PMU");
+	strcpy(signature.vendor, "GenuineIntel");
+	signature.family = 6;
+	signature.model = 7;
+	ck_assert_uint_eq(take(0, "cycles:u")->code, 0x79);
+	ck_assert_uint_eq(event[0].arch, VPERFCTR_EVENT_CYCLES);
+	ck_assert_uint_eq(event[0].general, 0x3);
+	ck_assert_uint_eq(event[0].fixed, 0);
+	ck_assert_uint_eq(take(0, "instructions:u")->code, 0xc0);
+	ck_assert_uint_eq(event[0].fixed, 0);
+	ck_assert_uint_eq(take(0, "branches:u")->code, 0xc4);
+	ck_assert_uint_eq(take(0, "branch-misses:u")->code, 0xc5);
+	refuse(-EOPNOTSUPP, "ref-cycles:u", "cannot count 'ref-cycles:u'");
+	refuse(-EOPNOTSUPP, "cache-misses:u", "cannot count 'cache-misses:u'");
+	ck_assert_uint_eq(take(0, "r003c:u")->arch, 0);
+	ck_assert_uint_eq(take(0, "r0100:u")->fixed, 0);
+	ck_assert_uint_eq(take(0, "r00c1:u")->general, 0x1);
+	ck_assert_uint_eq(take(0, "r0012:u")->general, 0x2);
 }
 END_TEST
 
@@ -944,6 +973,7 @@ int main(void)
 	tcase_add_test(t, errors);
 	tcase_add_test(t, modes);
 	tcase_add_test(t, amd);
+	tcase_add_test(t, p6);
 	tcase_add_test(t, arm);
 	tcase_add_loop_test(t, counters, 0, sizeof(restricted) / sizeof(restricted[0]));
 	tcase_add_loop_test(t, counters_amd, 0, ARRAY_SIZE(restricted_amd));
