@@ -62,6 +62,14 @@ static unsigned int intel_type(unsigned int family, unsigned int model)
 	if (family != 6)
 		return PERFCTR_X86_INTEL_WSTMR;
 	switch (model) {
+	case 0: case 1:
+		return PERFCTR_X86_INTEL_P6;
+	case 3: case 5: case 6:
+		return PERFCTR_X86_INTEL_PII;
+	case 7: case 8: case 10: case 11:
+		return PERFCTR_X86_INTEL_PIII;
+	case 9: case 13:
+		return PERFCTR_X86_INTEL_PENTM;
 	case 14:
 		return PERFCTR_X86_INTEL_CORE;
 	case 15: case 22: case 23: case 29:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Events for programs that ask the library for them.  These are Intel's architectural
- * events (SDM volume 3, "Pre-defined Architectural Performance Events"), and those that
- * AMD's processors have had unchanged since the K7.  The kernel refuses an architectural event
+ * events (SDM volume 3, "Pre-defined Architectural Performance Events"), the same of P6, and those
+ * that AMD's processors have had unchanged since the K7.  The kernel refuses an architectural event
  * that a processor does not have.
  */
 #include "internal.h"
@@ -43,6 +43,13 @@ MASK(llc_miss, 0x41, "all misses");
 static const struct perfctr_event two_counters[] = ARCHITECTURAL(TWO);
 static const struct perfctr_event four_counters[] = ARCHITECTURAL(FOUR);
 
+static const struct perfctr_event p6[] = {
+	{ 0x79, TWO, NULL, "CPU_CLK_UNHALTED", "cycles of a core that is not halted" },
+	{ 0xc0, TWO, NULL, "INST_RETIRED", "instructions retired" },
+	{ 0xc4, TWO, NULL, "BR_INST_RETIRED", "branches retired" },
+	{ 0xc5, TWO, NULL, "BR_MISS_PRED_RETIRED", "branches retired that had been mispredicted" },
+};
+
 static const struct perfctr_event amd[] = {
 	{ 0x76, FOUR, NULL, "CPU_CLK_UNHALTED", "cycles of a core that is not halted" },
 	{ 0xc0, FOUR, NULL, "RETIRED_INSTRUCTIONS", "instructions retired" },
@@ -59,6 +66,10 @@ static const struct perfctr_event amd[] = {
 /* Only processors that the kernel has a driver for. */
 static const struct perfctr_event_set sets[] = {
 	{ .cpu_type = PERFCTR_X86_GENERIC, .event_prefix = "" },
+	SET(PERFCTR_X86_INTEL_P6, "P6_", p6),
+	SET(PERFCTR_X86_INTEL_PII, "PII_", p6),
+	SET(PERFCTR_X86_INTEL_PIII, "PIII_", p6),
+	SET(PERFCTR_X86_INTEL_PENTM, "PENTM_", p6),
 	SET(PERFCTR_X86_AMD_K7, "K7_", amd),
 	SET(PERFCTR_X86_AMD_K8, "K8_", amd),
 	SET(PERFCTR_X86_AMD_K8C, "K8_", amd),

@@ -188,6 +188,13 @@ static const struct {
 	const char *vendor;			/* as CPUID has it: EBX, EDX, ECX */
 	unsigned int signature, type;
 } processors[] = {
+	{ "GenuineIntel", 0x00619, PERFCTR_X86_INTEL_P6 },
+	{ "GenuineIntel", 0x00633, PERFCTR_X86_INTEL_PII },
+	{ "GenuineIntel", 0x00665, PERFCTR_X86_INTEL_PII },
+	{ "GenuineIntel", 0x00673, PERFCTR_X86_INTEL_PIII },
+	{ "GenuineIntel", 0x006b1, PERFCTR_X86_INTEL_PIII },
+	{ "GenuineIntel", 0x00695, PERFCTR_X86_INTEL_PENTM },
+	{ "GenuineIntel", 0x006d8, PERFCTR_X86_INTEL_PENTM },
 	{ "GenuineIntel", 0x006e8, PERFCTR_X86_INTEL_CORE },
 	{ "GenuineIntel", 0x006f6, PERFCTR_X86_INTEL_CORE2 },
 	{ "GenuineIntel", 0x10676, PERFCTR_X86_INTEL_CORE2 },
