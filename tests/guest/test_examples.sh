@@ -22,7 +22,7 @@ check() # WHAT GOT EXPECTED
 
 for program in "$here"/example_*; do
 	case $program in
-	*_text)			continue ;;
+	*_text|*_benchmark)	continue ;;
 	*example_events*)	set -- instructions:u cycles:u ;;
 	*)			set -- ;;
 	esac
