@@ -22,6 +22,9 @@ struct party {
 	struct task_struct *task;
 	int fd;
 	int other_fd;			/* of a counted thread that sleeps */
+	struct task_struct *process;	/* of other threads that sleep, to attach to */
+	unsigned int nr_asleep;		/* of them */
+	int set_fd;
 	bool may_end;
 	unsigned int done;		/* operations */
 };
@@ -94,6 +97,33 @@ static void op_close(struct party *p)
 	user_close(p->fd);
 }
 
+/* All threads of a process, by one stop of the machine. */
+static void op_attach(struct party *p)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_attach req = { .size = sizeof(req), .control = (unsigned long)&control };
+
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_INHERIT);
+	req.tid = p->process->pid;
+	req.mem_fd = user_open_mem(p->process);
+	p->set_fd = sim_must(user_device_ioctl(VPERFCTR_ATTACH, &req));
+	sim_require(!req.nrskipped, "skipped %u threads", req.nrskipped);
+	user_close(req.mem_fd);
+}
+
+static void op_read_all(struct party *p)
+{
+	struct sim_counts c;
+
+	sim_must(sim_read_counts(p->set_fd, &c, VPERFCTR_READ_MEMBERS));
+}
+
+static void op_detach(struct party *p)
+{
+	user_close(p->set_fd);
+}
+
 /* In this order.  The first mappings may interrupt CPUs: see rdpmc.c. */
 static const struct op {
 	const char *name;
@@ -111,6 +141,9 @@ static const struct op {
 	{ "map, unmap", op_map_unmap, 10, { 0, 0, 20, 12, 400 } },
 	{ "inherit control", op_control_family, 1, { 0, 0, 10, 4, 150 } },
 	{ "thread, counted", op_thread, 10, { 0, 0, 30, 8, 200 } },
+	{ "attach to 10", op_attach, 1, { 0, 1, 45, 24, 900 } },
+	{ "read 10", op_read_all, 10, { 0, 0, 16, 2, 500 } },
+	{ "detach from 10", op_detach, 1, { 0, 0, 190, 30, 2000 } },
 	{ "unlink, close", op_close, 1, { 0, 0, 20, 8, 250 } },
 };
 
@@ -213,13 +246,38 @@ static void be_read(void *arg)
 		sim_sleep_on(&p->may_end, 0);
 }
 
+#define NR_ATTACHED	10
+
+static void sleep_till_end(void *arg)
+{
+	struct party *p = arg;
+
+	p->nr_asleep++;
+	while (!p->may_end)
+		sim_sleep_on(&p->may_end, 0);
+	user_work(1);
+}
+
+static void be_attached(void *arg)
+{
+	struct task_struct *task[NR_ATTACHED - 1];
+	unsigned int i;
+
+	for (i = 0; i < NR_ATTACHED - 1; i++)
+		task[i] = user_thread("is attached", sleep_till_end, arg);
+	sleep_till_end(arg);
+	for (i = 0; i < NR_ATTACHED - 1; i++)
+		user_wait(task[i]);
+}
+
 static struct task_struct *begin_party(struct party *p)
 {
 	struct task_struct *task;
 
 	run_only_on(p - parties);
 	task = user_thread("is read", be_read, p);
-	while (p->other_fd < 0)
+	p->process = user_fork("is attached", be_attached, p);
+	while (p->other_fd < 0 || p->nr_asleep < NR_ATTACHED)
 		user_sleep(1000);
 	return task;
 }
@@ -229,6 +287,7 @@ static void end_party(struct party *p, struct task_struct *task)
 	p->may_end = true;
 	sim_wake_up(&p->may_end);
 	user_wait(task);
+	user_wait(p->process);
 }
 
 static void follow_orders(struct party *p)
