@@ -154,6 +154,28 @@ static void wait_for(struct task_struct **task, unsigned int n)
 		user_wait(task[--n]);
 }
 
+/* The example of README.md and doc/testing.md. */
+static void count_work(void *arg)
+{
+	int fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	u64 before;
+
+	must(control(fd, 0));
+	before = current->sim->executed;
+	user_work(100);
+	check_counts(fd, before);
+	user_close(fd);
+}
+
+static void two_threads(void)
+{
+	struct task_struct *task[2];
+
+	task[0] = sim_process("works", 1000, count_work, NULL);
+	task[1] = sim_process("works", 1001, count_work, NULL);
+	wait_for(task, 2);
+}
+
 /* Several threads of several users count themselves. */
 static void self(void)
 {
@@ -1253,6 +1275,7 @@ static void no_counters(void)
 #define HYBRID	{ sim_big_core, .configure_other = sim_small_core, .others = 2 }
 
 const struct scenario sim_scenarios[] = {
+	{ "two_threads", two_threads, 2 },
 	{ "self", self, 2 },
 	{ "family", family, 3 },
 	{ "dissolve", dissolve, 3 },
