@@ -114,6 +114,12 @@ check-exports: deps perfex
 	@$(sub) tests/unit/lib $(O)/tests/lib/calls
 	@tests/exports/run $(O)/bin/perfex $(O)/tests/lib/calls
 
+python: lib
+	@$(sub) languages python
+
+install-python uninstall-python wheel: lib
+	@$(sub) languages $@
+
 event-lists: deps
 	@tests/unit/event-lists write
 
@@ -173,7 +179,7 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove dist deb deps check \
-	check-debug check-kernels check-processors check-events check-exports event-lists lint stress sweep \
+	check-debug check-kernels check-processors check-events check-exports python install-python uninstall-python wheel event-lists lint stress sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
@@ -186,6 +192,10 @@ endif
 #:   make install       libraries, perfex, headers, manual pages, udev's rule; for
 #:                      the prefixes /usr and /usr/local also the group perfctr
 #:   make uninstall     remove them
+#:   make python        the package for Python (build/python)
+#:   make install-python, uninstall-python
+#:                      install it where Debian's Python looks, or in pythondir=DIR
+#:   make wheel         a wheel of it (build/wheel)
 #:   make install-system, uninstall-system
 #:                      udev's rule in /etc and the group, for another prefix
 #:   make dkms-install, dkms-remove
