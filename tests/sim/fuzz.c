@@ -1565,6 +1565,9 @@ static void configure(struct model_config *c)
 		c->signature = c->amd == MODEL_AMD_K7 ? 0x100f42 : 0xa60f12;
 		c->no_masking = true;
 		break;
+	case 12:
+		sim_p6(c);
+		break;
 	}
 }
 

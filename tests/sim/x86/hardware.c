@@ -344,6 +344,19 @@ void sim_amd_v2(struct model_config *config)
 	amd(config, MODEL_AMD_V2, 0xa60f12);
 }
 
+/* A Pentium III, with two counters that share an enable bit. */
+void sim_p6(struct model_config *config)
+{
+	config->old = MODEL_P6;
+	config->version = 0;
+	config->nr_pmcs = 2;
+	config->pmc_width = 40;
+	config->nr_fixed = 0;
+	config->no_masking = true;
+	config->no_capabilities = true;
+	config->signature = 0x6b1;
+}
+
 void sim_no_counters(struct model_config *config)
 {
 	config->version = 0;

@@ -23,6 +23,7 @@ void sim_version_6(struct model_config *config);
 void sim_amd_k7(struct model_config *config);
 void sim_amd_core(struct model_config *config);
 void sim_amd_v2(struct model_config *config);
+void sim_p6(struct model_config *config);
 void sim_no_counters(struct model_config *config);
 
 #endif /* SIM_HARDWARE_H */
