@@ -114,10 +114,16 @@ check-exports: deps perfex
 	@$(sub) tests/unit/lib $(O)/tests/lib/calls
 	@tests/exports/run $(O)/bin/perfex $(O)/tests/lib/calls
 
+check-languages: deps lib
+	@tests/vm/deps tests/languages/packages
+	@$(sub) tests/languages rust
+	@$(sub) languages wheel
+	@tests/vm/check languages languages-fallback languages-rust languages-rust-fallback
+
 python: lib
 	@$(sub) languages python
 
-install-python uninstall-python wheel: lib
+install-python uninstall-python wheel rust: lib
 	@$(sub) languages $@
 
 event-lists: deps
@@ -179,7 +185,7 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove dist deb deps check \
-	check-debug check-kernels check-processors check-events check-exports python install-python uninstall-python wheel event-lists lint stress sweep \
+	check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust event-lists lint stress sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
@@ -216,6 +222,8 @@ endif
 #:                      Linux's source (300 MB, once); "make event-lists" makes the file
 #:   make check-exports do go tool pprof, speedscope and Chromium read what perfex
 #:                      exports?  does perf agree on a program in Go?
+#:   make check-languages
+#:                      the tests of Python, C++ and Rust; the crates take minutes
 #:   make check-debug   on kernels that detect misuse of memory and locks (ten
 #:                      minutes to build each, once; takes hours)
 #:   make stress        the lives of threads, at random, for SECONDS= of virtual

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//! A measurement for Criterion that counts events instead of time.
+//!
+//! ```no_run
+//! use criterion::{criterion_group, criterion_main, Criterion};
+//! use vperfctr_criterion::Events;
+//!
+//! fn parse(c: &mut Criterion<Events>) {
+//!     c.bench_function("parse", |b| b.iter(|| "17".parse::<u32>()));
+//! }
+//!
+//! criterion_group! {
+//!     name = benches;
+//!     config = Criterion::default().with_measurement(Events::new("instructions:u").unwrap());
+//!     targets = parse
+//! }
+//! criterion_main!(benches);
+//! ```
+
+use criterion::measurement::{Measurement, ValueFormatter};
+use criterion::Throughput;
+use vperfctr::{Error, Group};
+
+/// Counts one event for the thread that made it, which must run the benchmarks.
+pub struct Events {
+    group: Group,
+    format: Format,
+    // The count of two reads with nothing between them.
+    cost: u64,
+}
+
+impl Events {
+    /// Count the event of this name.
+    pub fn new(name: &str) -> Result<Self, Error> {
+        let group = Group::new(name)?;
+        let mut events = Events { format: Format { unit: name.into() }, group, cost: 0 };
+        // The first pass also finds functions for the dynamic linker.
+        events.end(events.start());
+        events.cost = events.end(events.start());
+        Ok(events)
+    }
+}
+
+impl Measurement for Events {
+    type Intermediate = u64;
+    type Value = u64;
+
+    #[inline(never)]
+    fn start(&self) -> u64 {
+        self.group.read::<1>().expect("cannot read the counter")[0]
+    }
+
+    #[inline(never)]
+    fn end(&self, start: u64) -> u64 {
+        let [now] = self.group.read::<1>().expect("cannot read the counter");
+        (now - start).saturating_sub(self.cost)
+    }
+
+    fn add(&self, a: &u64, b: &u64) -> u64 {
+        a + b
+    }
+
+    fn zero(&self) -> u64 {
+        0
+    }
+
+    fn to_f64(&self, value: &u64) -> f64 {
+        *value as f64
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        &self.format
+    }
+}
+
+struct Format {
+    unit: String,
+}
+
+impl ValueFormatter for Format {
+    fn format_value(&self, value: f64) -> String {
+        format!("{:.2} {}", value, self.unit)
+    }
+
+    fn format_throughput(&self, throughput: &Throughput, value: f64) -> String {
+        match *throughput {
+            Throughput::Bytes(n) => format!("{:.4} {}/byte", value / n as f64, self.unit),
+            Throughput::Elements(n) => format!("{:.4} {}/element", value / n as f64, self.unit),
+        }
+    }
+
+    fn scale_values(&self, _typical: f64, _values: &mut [f64]) -> &'static str {
+        "events"
+    }
+
+    fn scale_throughputs(&self, _typical: f64, throughput: &Throughput, values: &mut [f64]) -> &'static str {
+        let (n, unit) = match *throughput {
+            Throughput::Bytes(n) => (n, "events/byte"),
+            Throughput::Elements(n) => (n, "events/element"),
+        };
+        for value in values {
+            *value /= n as f64;
+        }
+        unit
+    }
+
+    fn scale_for_machines(&self, _values: &mut [f64]) -> &'static str {
+        "events"
+    }
+}
