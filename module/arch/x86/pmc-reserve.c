@@ -238,25 +238,38 @@ static int find_enabled(const struct vperfctr_info *kind, u64 *evntsel)
 	return -1;
 }
 
+/* Return the register that enables fixed counters, or 0. */
+static u64 read_fixed_ctrl(const struct vperfctr_info *kind)
+{
+	u64 value;
+
+	return kind->fixed_mask && !perfctr_rdmsr_safe(pmu->fixed_ctrl, &value) ? value : 0;
+}
+
 bool perfctr_x86_pmc_is_idle(void)
 {
 	const struct vperfctr_info *kind = perfctr_kind_here();
-	u64 value;
+	u64 evntsel;
 
-	if (find_enabled(kind, &value) >= 0)
-		return false;
-	return !kind->fixed_mask || perfctr_rdmsr_safe(pmu->fixed_ctrl, &value) || !value;
+	return find_enabled(kind, &evntsel) < 0 && !read_fixed_ctrl(kind);
 }
 
+/* User or kernel mode, in the field of any fixed counter. */
+#define FIXED_ENABLED	0x3333333333333333ULL
+
 /*
- * Warn if a counter is enabled.  perf disables its event selects when it stops counting, so
- * this is firmware, a hypervisor, or a program that writes MSRs.  It may do so again.
+ * Warn if a counter is enabled.  perf disables its counters when it stops counting, so this
+ * is firmware, a hypervisor, or a program that writes MSRs.  It may do so again.  perf
+ * reports firmware that leaves 330H in the fixed counters' register, for example.
  */
 static void warn_of_others(const struct vperfctr_info *kind)
 {
-	u64 evntsel;
+	u64 evntsel, fixed_ctrl = read_fixed_ctrl(kind) & FIXED_ENABLED;
 	int i = find_enabled(kind, &evntsel);
 
+	if (fixed_ctrl)
+		pr_warn_once("CPU %u: fixed counters were counting for firmware or another program (control %#llx); counts may be wrong if that continues\n",
+			     smp_processor_id(), fixed_ctrl);
 	if (i >= 0)
 		pr_warn_once("CPU %u: counter %d was counting for firmware or another program (event select %#llx); counts may be wrong if that continues\n",
 			     smp_processor_id(), i, evntsel);

@@ -57,6 +57,7 @@ extern char model_context[128];	/* describes the test's present step; printed on
 #define GLOBAL_FIXED(i)	BIT_ULL(32 + (i))
 
 /* IA32_PERF_GLOBAL_STATUS: bits of no counter */
+#define STATUS_TOPA	BIT_ULL(55)	/* Intel PT's: its driver clears it */
 #define STATUS_LBR_FRZ	BIT_ULL(58)	/* from version 4 on */
 #define STATUS_CTR_FRZ	BIT_ULL(59)	/* likewise: while it is set, no counter counts */
 #define STATUS_DS	BIT_ULL(62)

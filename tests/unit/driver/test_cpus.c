@@ -182,18 +182,26 @@ END_TEST
 /* A counter that counts already is reported: each CPU that has one, once per start. */
 START_TEST(in_use)
 {
+	unsigned int expected;
+
 	config = usual_config(1 + _i);
+	expected = config.version >= 2 ? 2 : 1;
 	init();
 	fake_warnings = 0;
 	model.cpu[1].evntsel[2] = SEL_EN | SEL_OS | EV_CYCLES;
 	model.cpu[2].evntsel[2] = SEL_OS | EV_CYCLES;
+	if (config.version >= 2) {
+		model.cpu[2].fixed_ctrl = (u64)FIX_PMI << 4;
+		model.cpu[3].fixed_ctrl = (u64)(FIX_OS | FIX_USR) << 4;
+	}
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
 	machine_prepare();
-	ck_assert_uint_eq(fake_warnings, 1);
+	ck_assert_uint_eq(fake_warnings, expected);
 	perfctr_cpu_release();
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
 	machine_prepare();
-	ck_assert_uint_eq(fake_warnings, 1);
+	/* The registers that perf caches have been restored. */
+	ck_assert_uint_eq(fake_warnings, expected);
 	perfctr_cpu_release();
 	machine_exit();
 }
@@ -212,7 +220,8 @@ START_TEST(frozen_by_firmware)
 	init();
 	for (i = 0; i < NR_CPUS; i++) {
 		model.cpu[i].debugctl |= DEBUGCTL_LBR;
-		model.cpu[i].overflow = config.version >= 4 ? STATUS_CTR_FRZ : STATUS_COND;
+		model.cpu[i].overflow = config.version >= 4 ? STATUS_CTR_FRZ | STATUS_LBR_FRZ |
+				STATUS_DS | STATUS_TOPA : STATUS_COND;
 		model.cpu[i].pebs_enable = 0xf;
 	}
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
@@ -224,6 +233,7 @@ START_TEST(frozen_by_firmware)
 	for (i = 0; i < 10; i++)
 		use_on(&t, 0);
 	ck_assert_uint_eq(model.cpu[0].debugctl, DEBUGCTL_LBR);
+	ck_assert_uint_eq(model.cpu[0].overflow, config.version >= 4 ? STATUS_TOPA : 0);
 	fake_suspend_to_ram();
 	for (i = 0; i < 10; i++)
 		use_on(&t, 0);
@@ -904,15 +914,17 @@ static bool is_harmless(const struct model_config *broken)
 	return broken->read_only >= 0x309 && broken->read_only < 0x400 && config.version < 2;
 }
 
-static bool is_enabled(const u64 *evntsel)
+/* The warnings of counters that are enabled: general ones, and fixed ones. */
+static unsigned int nr_warnings(const struct model_cpu *cpu)
 {
+	bool general = false, fixed = false;
 	unsigned int i;
 
-	for (i = 0; i < MODEL_MAX_PMCS; i++) {
-		if (evntsel[i] & SEL_EN)
-			return true;
-	}
-	return false;
+	for (i = 0; i < MODEL_MAX_PMCS; i++)
+		general |= cpu->evntsel[i] & SEL_EN;
+	for (i = 0; i < MODEL_MAX_FIXED; i++)
+		fixed |= cpu->fixed_ctrl >> (4 * i) & (FIX_OS | FIX_USR);
+	return general + fixed;
 }
 
 /*
@@ -957,7 +969,7 @@ START_TEST(broken_cpu)
 			ck_assert_int_eq(perfctr_cpu_prepare(), -EIO);
 		}
 		/* The random registers may show that another program counts. */
-		ck_assert_uint_eq(fake_warnings, 1 + is_enabled(before[bad].evntsel));
+		ck_assert_uint_eq(fake_warnings, 1 + nr_warnings(&before[bad]));
 		ck_assert(!machine_is_prepared(bad));
 		use_on(&t, (bad + 2) % NR_CPUS);
 		thread_refused(&t, bad);
