@@ -18,6 +18,19 @@ static const unsigned long lengths[] = { 1, 2, 3, 10, 1000, 12345, 1000000 };
 static int fd;
 static const struct vperfctr_page *page;
 
+/*
+ * EXTRA in the environment: a count may differ by that many.  It is for processors that
+ * count an interrupt or a fault as an instruction.
+ */
+static u64 extra;
+
+#define assert_count(got, expected)					\
+do {									\
+	const u64 g = (got), e = (expected);				\
+									\
+	ck_assert_msg(g <= e + extra && e <= g + extra, "%llu, not %llu", g, e); \
+} while (0)
+
 static void setup(void)
 {
 	fd = open_state(0);
@@ -50,10 +63,10 @@ START_TEST(self_reads)
 	overhead = region(0, 1) - 2;
 	ck_assert_uint_lt(overhead, 50 * OVERHEAD_FACTOR);
 	for (i = 0; i < NR_LENGTHS; i++)
-		ck_assert_uint_eq(region(0, lengths[i]), overhead + 2 * lengths[i]);
+		assert_count(region(0, lengths[i]), overhead + 2 * lengths[i]);
 	/* The empty region has the same count every time. */
 	for (i = 0; i < 1000; i++)
-		ck_assert_uint_eq(region(0, 1), overhead + 2);
+		assert_count(region(0, 1), overhead + 2);
 }
 END_TEST
 
@@ -83,8 +96,7 @@ START_TEST(reads)
 	overhead = region_by_read(&req, sums, 1) - 2;
 	ck_assert_uint_lt(overhead, 100);
 	for (i = 0; i < NR_LENGTHS; i++)
-		ck_assert_uint_eq(region_by_read(&req, sums, lengths[i]),
-				  overhead + 2 * lengths[i]);
+		assert_count(region_by_read(&req, sums, lengths[i]), overhead + 2 * lengths[i]);
 }
 END_TEST
 
@@ -109,10 +121,10 @@ START_TEST(all_counters)
 		overhead[i] = region(i, 1);
 	for (i = 0; i < nr_general() + have_fixed_insns(); i++) {
 		/* The last one is fixed counter 0, which counts instructions too. */
-		ck_assert_uint_eq(overhead[i], overhead[0]);
+		assert_count(overhead[i], overhead[0]);
 		for (j = 0; j < NR_LENGTHS; j++)
-			ck_assert_uint_eq(region(i, lengths[j]),
-					  overhead[i] + 2 * (lengths[j] - 1));
+			assert_count(region(i, lengths[j]),
+				     overhead[i] + 2 * (lengths[j] - 1));
 	}
 	/* The next fixed counter: cycles, a constant number per instruction here. */
 	if (i < info.nrctrs) {
@@ -248,7 +260,8 @@ START_TEST(threads_on_one_cpu)
 
 		/* READ takes some instructions of its own, the same number for all threads. */
 		overhead[i] = jobs[i].got[0] - known;
-		ck_assert_msg(overhead[i] < 200 && overhead[i] == overhead[0],
+		ck_assert_msg(overhead[i] < 200 && overhead[i] <= overhead[0] + extra &&
+			      overhead[0] <= overhead[i] + extra,
 			      "thread %u: %llu, not %llu", i, jobs[i].got[0], known);
 		if (jobs[i].evntsel[1] == INSNS_USER) {
 			ck_assert_uint_eq(jobs[i].got[1], jobs[i].got[0]);
@@ -256,7 +269,7 @@ START_TEST(threads_on_one_cpu)
 		}
 		/* A multiple: otherwise cycles and instructions look the same. */
 		ck_assert_uint_gt(jobs[i].got[1], jobs[i].got[0]);
-		ck_assert_uint_eq(jobs[i].got[1] % jobs[i].got[0], 0);
+		ck_assert(extra || jobs[i].got[1] % jobs[i].got[0] == 0);
 	}
 }
 END_TEST
@@ -300,7 +313,7 @@ START_TEST(processes_switching)
 	one = ping_pong(from[0], to[1], 1000);
 	two = ping_pong(from[0], to[1], 2000);
 	three = ping_pong(from[0], to[1], 3000);
-	ck_assert_uint_eq(two - one, three - two);
+	assert_count(two - one, three - two);
 	/* A few hundred instructions per round, and none of the other process's thousand. */
 	ck_assert_uint_lt(two - one, 1000 * 500);
 	ck_assert_uint_gt(two - one, 1000 * 10);
@@ -367,7 +380,7 @@ START_TEST(suspend_resume)
 		ioctl(fd, VPERFCTR_RESUME, 0);
 		paused[i] = self_read(page, 0) - before;
 	}
-	ck_assert_uint_eq(paused[0], paused[1]);
+	assert_count(paused[0], paused[1]);
 	ck_assert_uint_lt(paused[0], 200);
 }
 END_TEST
@@ -590,7 +603,7 @@ START_TEST(after_the_end)
 		if (!i)
 			overhead = insns - YIELDS_INSNS(job->rounds, job->n);
 		ck_assert_uint_lt(overhead, 200);
-		ck_assert_uint_eq(insns, YIELDS_INSNS(job->rounds, job->n) + overhead);
+		assert_count(insns, YIELDS_INSNS(job->rounds, job->n) + overhead);
 		loop(1000);
 		read_sums(job->fd, &b);
 		ck_assert_int_eq(memcmp(&a, &b, offsetof(struct sums, pmc[1])), 0);
@@ -795,6 +808,9 @@ static void add(TCase *tc)
 
 int main(void)
 {
+	const char *number = getenv("EXTRA");
+
+	extra = number ? strtoull(number, NULL, 0) : 0;
 	open_device();
 	if (sysconf(_SC_NPROCESSORS_CONF) > 1 && !getenv("KIND"))
 		die("this test needs a single CPU to be exact");

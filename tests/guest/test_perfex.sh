@@ -256,6 +256,8 @@ intel-42)
 	check "they are named" "$(grep -c 'only general counter 2 can count L1D_PEND_MISS:PENDING:u, CYCLE_ACTIVITY:CYCLES_L1D_PENDING:u' "$tmp/err")" 1
 	run -v -e r010e:u,r0151:u,L1D_PEND_MISS:PENDING:u true
 	check "the only counter" "$(sed -n 's/^perfex: L1D_PEND_MISS:PENDING:u: map \([^ ]*\) .*/\1/p' "$tmp/err")" 0x00000002
+	run -e r010e:u,L1D_PEND_MISS:PENDING:u "$known" 2
+	check "its count in the model, as of instructions" "$(count "$tmp/err" L1D_PEND_MISS:PENDING:u)" 4004
 	bad 125 "an event that Intel's list lacks" -e r0001:u true
 	check "what is said" "$(cat "$tmp/err")" "perfex: it is not known which counters of this processor can count 'r0001:u': name one that can, as in 'r0001:u@0'"
 	run -v -e r0001:u@1 true

@@ -105,6 +105,16 @@ static void add_to_all(TCGPMU *p, uint64_t n)
     }
 }
 
+/* The vCPU that disabled all counters last, and when: a thread may have left it. */
+static int left_cpu;
+static int64_t left_at;
+
+/* True if a thread seems to have come from another vCPU. */
+static bool has_moved(TCGPMU *p)
+{
+    return left_cpu != env_cpu(p->env)->cpu_index && virtual_ns() - left_at < 1000000;
+}
+
 /* GLOBAL_CTRL has enabled counters, after so many ns. */
 static void fault_enabled(TCGPMU *p, int64_t ns)
 {
@@ -113,7 +123,7 @@ static void fault_enabled(TCGPMU *p, int64_t ns)
         add_to_all(p, 1);
         break;
     case FAULT_MOVE:
-        add_to_all(p, ns > 12000 && ns < 1000000 ? 20 : 0);
+        add_to_all(p, has_moved(p) ? 20 : 0);
         break;
     case FAULT_WAKE:
         add_to_all(p, ns > 19000000 && ns < 60000000 ? 10000 : 0);
@@ -156,6 +166,8 @@ static void fault_ctrl(TCGPMU *p, uint64_t old, uint64_t val)
 
     if ((old & bits) && !(val & bits)) {
         p->off_since = virtual_ns();
+        left_cpu = env_cpu(p->env)->cpu_index;
+        left_at = p->off_since;
         fault_disabling(p);
     }
 }
@@ -221,9 +233,13 @@ static uint64_t fault_early(TCGPMU *p, unsigned i)
 /* Counter i has overflowed, others at the same time.  Return true if that is seen. */
 static bool fault_overflow(TCGPMU *p, unsigned i, bool others, bool *intr)
 {
+    if (p->fault == FAULT_SINGLE && others) {
+        p->ctr[i] = (ctr_mask(p) >> 1) + 1;     /* far from an overflow */
+    }
     if (p->fault == FAULT_DEAF && cur_ring(p) == RING_0) {
         *intr = false;
     }
+    p->deaf |= p->fault == FAULT_LVTPC && (p->picked & global_bit(i));
     return !(p->fault == FAULT_SINGLE && others) &&
            !(p->fault == FAULT_SHORT && (p->picked & global_bit(i)));
 }
@@ -239,8 +255,9 @@ static void fault_reported(TCGPMU *p)
 /* The guest has written LVTPC. */
 static void fault_lvtpc(TCGPMU *p, uint32_t *lvt)
 {
-    if (p->fault == FAULT_LVTPC && (p->status & p->picked)) {
+    if (p->deaf) {
         *lvt |= APIC_LVT_MASKED;
+        p->deaf = false;
     }
 }
 
@@ -251,4 +268,5 @@ static void plant(TCGPMU *p, Fault fault)
     p->debugctl |= fault == FAULT_TRACE ? DEBUGCTL_TR : 0;
     p->picked = 0;
     p->worn = false;
+    p->deaf = false;
 }
