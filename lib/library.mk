@@ -16,7 +16,8 @@ mandir ?= $(prefix)/share/man
 
 library := $(dir $(realpath $(lastword $(MAKEFILE_LIST))))
 
-CFLAGS ?= -O2 -g
+# The result does not name the directory that it was built in.
+CFLAGS ?= -O2 -g -ffile-prefix-map=$(library:%/lib/=%)=.
 LD ?= ld
 OBJCOPY ?= objcopy
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
