@@ -97,6 +97,9 @@
 #define VPERFCTR_CPU_AMD		2 /* AMD, K7 and later, and Hygon */
 #define VPERFCTR_CPU_ARM_PMUV3		3 /* Arm's PMUv3, all versions */
 #define VPERFCTR_CPU_INTEL_P6		5 /* Intel Pentium Pro, II, III and M */
+#define VPERFCTR_CPU_VIA_C3		6 /* VIA C3 */
+#define VPERFCTR_CPU_INTEL_P5		7 /* Intel Pentium, with MMX and without */
+#define VPERFCTR_CPU_CYRIX		8 /* Cyrix 6x86MX, MII and III */
 
 /*
  * arch_events: events that have one meaning on every processor.  On Intel these
@@ -556,6 +559,14 @@ struct vperfctr_open_cpus {
  * On Intel's P6, evntsel is the image of PerfEvtSel0 or 1, with the same bits.  EN of the
  * first one enables both counters, so that of the second one may be set or not.  Events
  * that only the other counter has are refused.
+ *
+ * On VIA C3, the only counter has map 1, and evntsel is its event of 9 bits.  The counter
+ * counts in all modes, which takes VPERFCTR_FEATURE_KERNEL, and cannot be stopped.  So user
+ * mode may read it only if the module does not isolate.
+ *
+ * On the Pentium, evntsel is the counter's half of CESR: the event, the modes (bits 6, kernel,
+ * and 7, user, of which at least one must be set) and bit 8, which counts clocks in place of
+ * the event.  Cyrix has bit 10, too, the top one of the event.
  *
  * evntsel of a fixed counter is its field of IA32_FIXED_CTR_CTRL: bit 0 is OS, bit 1
  * is USR.  At least one must be set; all others must be clear.

@@ -27,6 +27,8 @@ static const struct perfctr_x86_driver *const drivers[] = {
 #endif
 	&perfctr_x86_amd,
 	&perfctr_x86_p6,
+	&perfctr_x86_p5,
+	&perfctr_x86_c3,
 	&perfctr_x86_generic,
 };
 

@@ -119,7 +119,7 @@ static unsigned int p6_model(unsigned int *stepping)
 		return 0;
 	perfctr_cpuid(1, &eax, &ebx, &ecx, &edx);
 	*stepping = eax & 0xf;
-	if (((eax >> 8) & 0xfff) != 6)		/* and no extended family or model */
+	if (!perfctr_x86_is_old_family(eax, 6))
 		return 0;
 	switch ((eax >> 4) & 0xf) {
 	case 1: case 3: case 5: case 6: case 7: case 8: case 9: case 10: case 11: case 13:

@@ -56,6 +56,15 @@ extern struct perfctr_x86_simple perfctr_x86_simple;
  */
 bool perfctr_x86_simple_describe(unsigned int width, unsigned int period_width);
 
+/*
+ * True if EAX of CPUID leaf 1 is of this family, without extensions of family and model.  Bits
+ * 12 and 13 are the type: an OverDrive processor has 1.
+ */
+static inline bool perfctr_x86_is_old_family(u32 signature, unsigned int family)
+{
+	return ((signature >> 8) & 0xf) == family && !(signature & 0x0fff0000);
+}
+
 perfctr_cpu_op perfctr_x86_simple_suspend;
 perfctr_cpu_op perfctr_x86_simple_resume;
 perfctr_cpu_op perfctr_x86_simple_sample;

@@ -108,6 +108,8 @@ extern const struct perfctr_x86_driver perfctr_x86_generic;
 extern const struct perfctr_x86_driver perfctr_x86_intel;
 extern const struct perfctr_x86_driver perfctr_x86_intel_v6;
 extern const struct perfctr_x86_driver perfctr_x86_p6;
+extern const struct perfctr_x86_driver perfctr_x86_p5;
+extern const struct perfctr_x86_driver perfctr_x86_c3;
 
 /*
  * pmc.c: counters as most processors have them.  The probe of the driver describes

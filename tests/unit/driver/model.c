@@ -93,9 +93,20 @@ void model_init(const struct model_config *config)
 	model.max_leaf = config->old ? 2 : config->pmc_mask ? 0x23 : 0x16;
 }
 
+bool model_has_cesr(void)
+{
+	return model_config()->old >= MODEL_P5 && model_config()->old <= MODEL_MII;
+}
+
 u32 model_cpu_type(void)
 {
-	return model_config()->old == MODEL_P6 ? VPERFCTR_CPU_INTEL_P6 :
+	static const u32 types[] = {
+		[MODEL_P6] = VPERFCTR_CPU_INTEL_P6, [MODEL_P5] = VPERFCTR_CPU_INTEL_P5,
+		[MODEL_P5MMX] = VPERFCTR_CPU_INTEL_P5, [MODEL_MII] = VPERFCTR_CPU_CYRIX,
+		[MODEL_C3] = VPERFCTR_CPU_VIA_C3,
+	};
+
+	return model_config()->old ? types[model_config()->old] :
 	       model_config()->amd ? VPERFCTR_CPU_AMD : VPERFCTR_CPU_INTEL_ARCH;
 }
 
@@ -253,12 +264,23 @@ static u64 count_event(u64 event, const struct work *work)
 	return work->instructions * (2 + (event * 0x9e3779b97f4a7c15ULL >> 58));
 }
 
+static u64 cesr_counts(u64 half, const struct work *work)
+{
+	if (!(half & (work->kernel ? 0x40 : 0x80)))
+		return 0;
+	return half & 0x100 ? work->cycles : count_event(half & 0x43f, work);
+}
+
 u64 model_counts(u32 map, u64 evntsel, u64 aux, const struct work *work)
 {
 	static const u64 fixed_events[] = { EV_INSTRUCTIONS, EV_CYCLES, EV_REF_CYCLES };
 	u32 i = map & ~VPERFCTR_FIXED;
 	u64 half;
 
+	if (model_has_cesr())
+		return cesr_counts(evntsel, work);
+	if (model_config()->old == MODEL_C3)
+		return count_event(evntsel & 0x1ff, work);
 	if (map & VPERFCTR_FIXED) {
 		if (!(evntsel & (work->kernel ? FIX_OS : FIX_USR)))
 			return 0;
@@ -283,6 +305,8 @@ u64 model_select(const struct model_cpu *cpu, unsigned int i)
 {
 	if (model_config()->old == MODEL_P6)
 		return (cpu->evntsel[i] & ~SEL_EN) | (cpu->evntsel[0] & SEL_EN);
+	if (model_has_cesr())
+		return i < 2 ? cpu->cesr >> (16 * i) & 0xffff : 0;
 	return cpu->evntsel[i];
 }
 
@@ -392,6 +416,11 @@ u64 model_counting(const struct model_cpu *cpu)
 	u64 counting = 0;
 	unsigned int i;
 
+	if (model_config()->old == MODEL_C3)
+		return pmc_mask() & ~model_config()->dead;
+	if (model_has_cesr())
+		return ((cpu->cesr & 0xc0 ? 1 : 0) | (cpu->cesr & 0xc00000 ? 2 : 0)) &
+		       ~model_config()->dead;
 	for (i = 0; i < MODEL_MAX_PMCS; i++) {
 		if ((model_select(cpu, i) & SEL_EN) && (cpu->evntsel[i] & (SEL_USR | SEL_OS)))
 			counting |= BIT_ULL(i);
@@ -590,6 +619,14 @@ static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 
 	if (model_config()->amd)
 		return find_amd_msr(cpu, msr, reg);
+	if (model_has_cesr()) {
+		*reg = msr == 0x11 ? REG_CESR : REG_FULL_PMC;
+		return msr == 0x11 ? &cpu->cesr : msr - 0x12 < 2 ? &cpu->pmc[msr - 0x12] : NULL;
+	}
+	if (model_config()->old == MODEL_C3) {
+		*reg = msr == 0x187 ? REG_EVNTSEL : REG_FULL_PMC;
+		return msr == 0x187 ? &cpu->evntsel[1] : msr == 0x0c2 ? &cpu->pmc[1] : NULL;
+	}
 	switch (msr) {
 	case 0x1a0:
 		*reg = REG_MISC_ENABLE;
@@ -656,6 +693,8 @@ u64 model_valid_bits(enum model_reg reg)
 		return 0xffffffffULL & ~(has_any_thread() ? 0 : SEL_ANY);
 	case REG_FULL_PMC:
 		return model_mask(0);
+	case REG_CESR:
+		return model_config()->old == MODEL_MII ? 0x07ff07ff : 0x03ff03ff;
 	case REG_FIXED_CTR:
 		return model_mask(VPERFCTR_FIXED);
 	case REG_FIXED_CTRL:
@@ -743,6 +782,8 @@ void model_wrmsr(u32 msr, u64 value)
 	if (model_config()->ignores_writes || is_stuck(cpu, reg, place) ||
 	    (reg == REG_EXTRA && model_config()->ignores_extra))
 		return;
+	require(reg != REG_CESR || !*place || !value || *place == value,
+		"CESR changes from %#llx to %#llx, and counters are not stopped", *place, value);
 	if (reg == REG_GLOBAL_CTRL && model_needs_restart())
 		restart_counters(cpu, value);
 	if (reg == REG_EVNTSEL && model_needs_restart())
@@ -807,6 +848,7 @@ u64 model_rdpmc(u32 index)
 {
 	u64 *counter = model_counter(this_cpu(), index);
 
+	require(model_config()->old != MODEL_P5, "#UD: RDPMC without MMX");
 	require(counter && !is_unreadable(index), "#GP: RDPMC %#x, which does not exist", index);
 	before_access();
 	if (model.on_read)
@@ -844,6 +886,15 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 		*ebx = c->amd ? 0x68747541 : 0x756e6547;	/* AuthenticAMD, GenuineIntel */
 		*edx = c->amd ? 0x69746e65 : 0x49656e69;
 		*ecx = c->amd ? 0x444d4163 : 0x6c65746e;
+		if (c->old == MODEL_MII) {		/* CyrixInstead */
+			*ebx = 0x69727943;
+			*edx = 0x736e4978;
+			*ecx = 0x64616574;
+		} else if (c->old == MODEL_C3) {	/* CentaurHauls */
+			*ebx = 0x746e6543;
+			*edx = 0x48727561;
+			*ecx = 0x736c7561;
+		}
 		break;
 	case 0x80000000:
 		*eax = c->amd == MODEL_AMD_V2 ? 0x80000022 : 0x80000008;
@@ -858,6 +909,7 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 	case 1:
 		*eax = c->signature;
 		*ecx = c->no_capabilities || c->amd ? 0 : BIT(15);	/* PDCM */
+		*edx = c->old && c->old != MODEL_P5 ? BIT(23) : 0;	/* MMX */
 		break;
 	case 7:
 		if (!subleaf) {

@@ -88,8 +88,12 @@ enum model_amd { MODEL_INTEL, MODEL_AMD_K7, MODEL_AMD_CORE, MODEL_AMD_V2 };
  *
  * P6: SDM volume 3, "Performance Monitoring (P6 Family Processor)".  The enable bit of select 0
  *	is that of both counters, and reserved in select 1.
+ * P5, P5MMX, MII: Pentium Processor Family Developer's Manual, "Performance Monitoring": CESR
+ *	has a half for each counter; it must stop before its event changes.  Without MMX there is
+ *	no RDPMC.  Cyrix has more bits of counters and events.
+ * C3: counter 1 only, which always counts.
  */
-enum model_old { MODEL_ARCH, MODEL_P6 };
+enum model_old { MODEL_ARCH, MODEL_P6, MODEL_P5, MODEL_P5MMX, MODEL_MII, MODEL_C3 };
 
 struct model_config {
 	unsigned int version;
@@ -137,7 +141,7 @@ struct model_config {
 enum model_reg {
 	REG_PMC, REG_EVNTSEL, REG_FIXED_CTR, REG_FIXED_CTRL, REG_GLOBAL_CTRL, REG_STATUS, REG_OVF_CTRL,
 	REG_FULL_PMC, REG_CAPABILITIES, REG_EXTRA, REG_DEBUGCTL, REG_PEBS_ENABLE,
-	REG_MISC_ENABLE,
+	REG_MISC_ENABLE, REG_CESR,
 	NR_REGS
 };
 
@@ -152,6 +156,7 @@ struct model_cpu {
 	u64 overflow;			/* IA32_PERF_GLOBAL_STATUS */
 	u64 debugctl;
 	u64 pebs_enable;
+	u64 cesr;
 	bool restarted;			/* see model_needs_restart() */
 	u32 astray;			/* general counters programmed without a restart */
 	u64 extra[MODEL_NR_EXTRA];
@@ -188,6 +193,9 @@ extern struct model model;
 /* Reset the model, as a processor with this configuration. */
 void model_init(const struct model_config *config);
 void model_cpu_reset(unsigned int cpu);
+
+/* True if CESR controls the counters. */
+bool model_has_cesr(void);
 
 /* The driver that must be chosen, VPERFCTR_CPU_*. */
 u32 model_cpu_type(void);

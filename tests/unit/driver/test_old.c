@@ -49,6 +49,7 @@ START_TEST(p6_models)
 		{ 0x617, VPERFCTR_CPU_INTEL_P6, false },	/* Pentium Pro, erratum 26 */
 		{ 0x619, VPERFCTR_CPU_INTEL_P6, true },
 		{ 0x633, VPERFCTR_CPU_INTEL_P6, true },		/* Pentium II */
+		{ 0x1632, VPERFCTR_CPU_INTEL_P6, true },	/* OverDrive */
 		{ 0x665, VPERFCTR_CPU_INTEL_P6, true },
 		{ 0x673, VPERFCTR_CPU_INTEL_P6, true },		/* Pentium III */
 		{ 0x6b1, VPERFCTR_CPU_INTEL_P6, true },
@@ -248,10 +249,139 @@ START_TEST(p6_defects)
 }
 END_TEST
 
+/* ---- Pentium, Cyrix, C3 --------------------------------------------------- */
+
+START_TEST(no_interrupt_models)
+{
+	static const struct {
+		enum model_old old;
+		u32 signature, cpu_type;
+		bool rdpmc;
+	} cpus[] = {
+		{ MODEL_P5, 0x515, VPERFCTR_CPU_INTEL_P5, false },
+		{ MODEL_P5, 0x52c, VPERFCTR_CPU_INTEL_P5, false },
+		{ MODEL_P5MMX, 0x543, VPERFCTR_CPU_INTEL_P5, true },
+		{ MODEL_P5MMX, 0x1543, VPERFCTR_CPU_INTEL_P5, false },	/* erratum 74 */
+		{ MODEL_P5MMX, 0x544, VPERFCTR_CPU_INTEL_P5, false },
+		{ MODEL_P5MMX, 0x581, VPERFCTR_CPU_INTEL_P5, true },
+		{ MODEL_P5MMX, 0x590, VPERFCTR_CPU_GENERIC, false },	/* Quark */
+		{ MODEL_MII, 0x600, VPERFCTR_CPU_CYRIX, true },
+		{ MODEL_MII, 0x520, VPERFCTR_CPU_GENERIC, false },	/* 6x86 */
+		{ MODEL_C3, 0x662, VPERFCTR_CPU_VIA_C3, false },
+		{ MODEL_C3, 0x698, VPERFCTR_CPU_VIA_C3, false },
+		{ MODEL_C3, 0x6a0, VPERFCTR_CPU_GENERIC, false },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cpus); i++) {
+		config = old_config(cpus[i].old);
+		config.signature = cpus[i].signature;
+		ck_assert_int_eq(chosen_for(&config), cpus[i].cpu_type);
+		ck_assert_int_eq(!!(perfctr_cpu_info.features & VPERFCTR_FEATURE_RDPMC),
+				 cpus[i].rdpmc);
+		ck_assert_int_eq(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT, 0);
+	}
+}
+END_TEST
+
+/* The reservation does not know these registers, and would refuse the second counter. */
+START_TEST(not_reserved)
+{
+	start(MODEL_P5 + _i, true);
+	ck_assert_uint_eq(fake_pmcs.ours | fake_evntsels.ours, 0);
+	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, _i == MODEL_C3 - MODEL_P5 ? 1 : 2);
+	machine_stop();
+	ck_assert_uint_eq(model.cpu[0].cesr, 0);
+	ck_assert_uint_eq(model.cpu[0].evntsel[1], _i == MODEL_C3 - MODEL_P5 ? 0x70079 : 0);
+}
+END_TEST
+
+START_TEST(cesr_controls)
+{
+	unsigned int i, bit;
+
+	start(MODEL_P5 + _i, true);
+	for (i = 0; i < 2; i++) {
+		for (bit = 0; bit < 64; bit++) {
+			bool valid = bit < 9 || (bit == 10 && _i == MODEL_MII - MODEL_P5);
+
+			ck_assert_int_eq(check(i, BIT_ULL(bit) | 0xc0), valid ? 0 : -EINVAL);
+		}
+		ck_assert_int_eq(check(i, 0x16), -EINVAL);
+		ck_assert_int_eq(check(i, 0x116), -EINVAL);
+		ck_assert_int_eq(check(i, 0x56), 0);
+		ck_assert(control.kernel);
+		ck_assert_int_eq(check(i, 0x96), 0);
+		ck_assert(!control.kernel);
+	}
+	ck_assert_int_eq(check(2, 0x96), -EINVAL);
+	ck_assert_int_eq(check(VPERFCTR_FIXED, 0x96), -EINVAL);
+	control_init(&control);
+	control_add(&control, 1, 0x96);
+	control_add(&control, 1, 0x96);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), -EINVAL);
+	control_init(&control);
+	control_add_imode(&control, 0, 0x96, 100);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), -EINVAL);
+	machine_stop();
+}
+END_TEST
+
+START_TEST(c3_controls)
+{
+	start(MODEL_C3, _i);
+	ck_assert_int_eq(!!(perfctr_cpu_info.features & VPERFCTR_FEATURE_RDPMC), !_i);
+	ck_assert_uint_eq(perfctr_cpu_info.pmc_mask, 2);
+	ck_assert_uint_ne(perfctr_cpu_sampling_ns, 0);
+	ck_assert_int_eq(check(1, 0xc0), 0);
+	ck_assert(control.kernel);
+	ck_assert_uint_eq(control.mask, 0xffffffff);
+	ck_assert_int_eq(check(1, 0x1c0), 0);
+	ck_assert_int_eq(check(1, 0x2c0), -EINVAL);
+	ck_assert_int_eq(check(0, 0xc0), -EINVAL);
+	ck_assert_int_eq(check(2, 0xc0), -EINVAL);
+	ck_assert_int_eq(check(VPERFCTR_FIXED | 1, 0xc0), -EINVAL);
+	control_init(&control);
+	control_add(&control, 1, 0xc0);
+	control_add(&control, 1, 0xc0);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), -EINVAL);
+	control_init(&control);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), 0);
+	ck_assert(!control.kernel);
+	control_init(&control);
+	control_add_imode(&control, 1, 0xc0, 100);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), -EINVAL);
+	machine_stop();
+}
+END_TEST
+
+/* A counter that never stops has its event before its start value is read. */
+START_TEST(c3_start)
+{
+	start(MODEL_C3, _i);
+	control_init(&control);
+	control_add(&control, 1, EV_INSTRUCTIONS);
+	thread_control(&a, &control, 0);
+	control_init(&control);
+	control_add(&control, 1, 0x123);
+	thread_control(&b, &control, 0);
+	thread_in(&b, 0);
+	thread_out(&b);
+	model.on_access = run_kernel;
+	thread_in(&a, 0);
+	model.on_access = NULL;
+	thread_run(&a, &(struct work) { .instructions = 5 });
+	thread_out(&a);
+	thread_check(&a);
+	machine_stop();
+}
+END_TEST
+
 Suite *old_suite(void)
 {
 	Suite *suite = suite_create("old");
 	TCase *p6 = tcase_create("p6");
+	TCase *cesr = tcase_create("cesr");
 
 	tcase_add_test(p6, p6_models);
 	tcase_add_loop_test(p6, p6_info, 0, 2);
@@ -262,5 +392,11 @@ Suite *old_suite(void)
 	tcase_add_test(p6, p6_reservation);
 	tcase_add_loop_test(p6, p6_defects, 0, 4);
 	suite_add_tcase(suite, p6);
+	tcase_add_test(cesr, no_interrupt_models);
+	tcase_add_loop_test(cesr, not_reserved, 0, 4);
+	tcase_add_loop_test(cesr, cesr_controls, 0, 3);
+	tcase_add_loop_test(cesr, c3_controls, 0, 2);
+	tcase_add_loop_test(cesr, c3_start, 0, 2);
+	suite_add_tcase(suite, cesr);
 	return suite;
 }

@@ -141,13 +141,19 @@ struct model_config random_config(unsigned int version)
 
 struct model_config old_config(enum model_old old)
 {
+	static const u32 signatures[] = {
+		[MODEL_P6] = 0x673, [MODEL_P5] = 0x52c, [MODEL_P5MMX] = 0x543, [MODEL_MII] = 0x600,
+		[MODEL_C3] = 0x678,
+	};
+
 	return (struct model_config) {
 		.old = old,
 		.nr_pmcs = 2,
-		.pmc_width = 40,
+		.pmc_mask = old == MODEL_C3 ? BIT(1) : 0,
+		.pmc_width = old == MODEL_C3 ? 32 : old == MODEL_MII ? 48 : 40,
 		.no_capabilities = true,
 		.no_masking = true,
-		.signature = 0x673,
+		.signature = signatures[old],
 	};
 }
 
@@ -185,6 +191,11 @@ static u64 any_evntsel(void)
 {
 	static const u16 events[] = { EV_INSTRUCTIONS, EV_CYCLES, EV_REF_CYCLES };
 	u64 modes = one_in(3) ? SEL_OS : one_in(2) ? SEL_USR : SEL_USR | SEL_OS;
+
+	if (model_has_cesr())
+		return (random_u64() & (model_config()->old == MODEL_MII ? 0x53f : 0x13f)) | modes >> 10;
+	if (model_config()->old == MODEL_C3)
+		return random_u64() & 0x1ff;
 
 	if (one_in(3))		/* anything, with E, INV and CMASK */
 		return SEL_EN | modes | (random_u64() & 0xff84ffff);
@@ -401,12 +412,12 @@ static void check_loaded(const struct thread *t, const struct model_cpu *cpu)
 			require(cpu->extra[model_find_extra(evntsel)->reg] == t->control.ctr[i].aux,
 				"the extra register of counter %#x has a wrong value", map);
 	}
-	require((counting & model_interrupting(cpu)) == ictrs,
+	require(model_config()->old == MODEL_C3 || (counting & model_interrupting(cpu)) == ictrs,
 		"%#llx may interrupt, and %#llx should", counting & model_interrupting(cpu), ictrs);
 	require((counting & counters) == counters, "only %#llx count, not %#llx",
 		counting & counters, counters);
 	/* Without isolation, counters that other threads left enabled may count. */
-	require(!perfctr_isolate || counting == counters, "%#llx count without an owner",
+	require(!perfctr_isolate || counting == counters || model_config()->old == MODEL_C3, "%#llx count without an owner",
 		counting & ~counters);
 }
 
@@ -480,7 +491,7 @@ void thread_out(struct thread *t)
 		model_counting(cpu) & model_interrupting(cpu));
 	require(!(cpu->overflow & ~t->stale & counters_of(&t->control) & model_interrupting(cpu)),
 		"an overflow was not cleared");
-	if (!perfctr_isolate)
+	if (!perfctr_isolate || model_config()->old == MODEL_C3)
 		return;
 	require(!model_counting(cpu), "%#llx still count", model_counting(cpu));
 	/* Else they can still hold what the trial of the CPU's counters has left. */
