@@ -97,6 +97,12 @@ unsigned int __perfctr_cpu_type(const unsigned int vendor[3], unsigned int signa
 		family += (signature >> 20) & 0xff;
 	if (!memcmp(vendor, "AuthenticAMD", 12) || !memcmp(vendor, "HygonGenuine", 12))
 		return amd_type(family, model, signature & 0xf);
+	if (!memcmp(vendor, "CyrixInstead", 12))
+		return PERFCTR_X86_CYRIX_MII;
+	if (!memcmp(vendor, "CentaurHauls", 12) && family == 6 && model >= 6 && model <= 9)
+		return PERFCTR_X86_VIA_C3;
+	if (family == 5)
+		return model == 4 || model == 8 ? PERFCTR_X86_INTEL_P5MMX : PERFCTR_X86_INTEL_P5;
 	/* Other vendors with Intel's counters have the architectural events, too. */
 	return intel_type(family, model);
 }

@@ -9,8 +9,9 @@
 
 #define NR(array)	(sizeof(array) / sizeof((array)[0]))
 
-/* The counters that can count them: all general ones. */
+/* The counters that can count them: all general ones, or the only one. */
 #define TWO	0x3
+#define SECOND	0x2
 #define FOUR	0xf
 
 #define MASK(id, um, text)						\
@@ -43,6 +44,16 @@ MASK(llc_miss, 0x41, "all misses");
 static const struct perfctr_event two_counters[] = ARCHITECTURAL(TWO);
 static const struct perfctr_event four_counters[] = ARCHITECTURAL(FOUR);
 
+/* These have no code for cycles: a bit of evntsel counts them in place of the event. */
+static const struct perfctr_event p5[] = {
+	{ 0x16, TWO, NULL, "INSTRUCTIONS_EXECUTED", "instructions executed" },
+};
+
+static const struct perfctr_event c3[] = {
+	{ 0x79, SECOND, NULL, "CPU_CLK_UNHALTED", "cycles" },
+	{ 0xc0, SECOND, NULL, "INSTRUCTIONS_EXECUTED", "instructions executed" },
+};
+
 static const struct perfctr_event p6[] = {
 	{ 0x79, TWO, NULL, "CPU_CLK_UNHALTED", "cycles of a core that is not halted" },
 	{ 0xc0, TWO, NULL, "INST_RETIRED", "instructions retired" },
@@ -66,6 +77,10 @@ static const struct perfctr_event amd[] = {
 /* Only processors that the kernel has a driver for. */
 static const struct perfctr_event_set sets[] = {
 	{ .cpu_type = PERFCTR_X86_GENERIC, .event_prefix = "" },
+	SET(PERFCTR_X86_INTEL_P5, "P5_", p5),
+	SET(PERFCTR_X86_INTEL_P5MMX, "P5MMX_", p5),
+	SET(PERFCTR_X86_CYRIX_MII, "MII_", p5),
+	SET(PERFCTR_X86_VIA_C3, "VC3_", c3),
 	SET(PERFCTR_X86_INTEL_P6, "P6_", p6),
 	SET(PERFCTR_X86_INTEL_PII, "PII_", p6),
 	SET(PERFCTR_X86_INTEL_PIII, "PIII_", p6),

@@ -188,6 +188,11 @@ static const struct {
 	const char *vendor;			/* as CPUID has it: EBX, EDX, ECX */
 	unsigned int signature, type;
 } processors[] = {
+	{ "GenuineIntel", 0x0052c, PERFCTR_X86_INTEL_P5 },
+	{ "GenuineIntel", 0x00543, PERFCTR_X86_INTEL_P5MMX },
+	{ "GenuineIntel", 0x00581, PERFCTR_X86_INTEL_P5MMX },
+	{ "CyrixInstead", 0x00600, PERFCTR_X86_CYRIX_MII },
+	{ "CentaurHauls", 0x00678, PERFCTR_X86_VIA_C3 },
 	{ "GenuineIntel", 0x00619, PERFCTR_X86_INTEL_P6 },
 	{ "GenuineIntel", 0x00633, PERFCTR_X86_INTEL_PII },
 	{ "GenuineIntel", 0x00665, PERFCTR_X86_INTEL_PII },
