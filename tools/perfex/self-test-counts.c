@@ -537,8 +537,77 @@ static enum outcome check_reads(struct self_test *t)
 	return passed(t, "%d reads in user mode and %d by the kernel never went back", READS, READS);
 }
 
+static double time_yields(void)
+{
+	const double began = now();
+
+	yields(YIELDS);
+	return now() - began;
+}
+
+/* Append what counting adds to a switch, between two threads of which one is counted. */
+static void describe_switches(struct self_test *t, const struct vperfctr_info *kind, char *text,
+			      size_t size)
+{
+	struct companion co = { false, false };
+	double plain, counted;
+	struct counting c;
+	pthread_t thread;
+
+	*text = '\0';
+	if (!become_fifo() || pthread_create(&thread, NULL, yield_for_ever, &co))
+		return;
+	while (!co.ready)
+		sched_yield();
+	time_yields();
+	plain = time_yields();
+	start_one(t, kind, &c);
+	time_yields();
+	counted = time_yields();
+	stop_counting(&c);
+	co.stop = true;
+	pthread_join(thread, NULL);
+	/* There and back is a switch out and a switch in. */
+	snprintf(text, size, ", and counting adds %.1f ns to a switch out and in",
+		 (counted - plain) * 1e9 / YIELDS);
+}
+
+/* The same for an overflow: counted with a short period, and with one that does not end. */
+static void describe_overflows(struct self_test *t, const struct vperfctr_info *kind, char *text,
+			       size_t size)
+{
+	enum { PERIOD = 2000 };
+	struct vperfctr_ring ring = { .nrsamples = 16, .watermark = 16 };
+	double began, time[2];
+	struct counting c;
+	unsigned int i;
+
+	*text = '\0';
+	if (!(kind->features & VPERFCTR_FEATURE_PCINT))
+		return;
+	for (i = 0; i < 2; i++) {
+		init_counting(&c, kind);
+		add_counter(&c, counter_for(t, kind, "instructions:u"), i ? PERIOD : kind->max_period);
+		c.control.flags |= VPERFCTR_CONTROL_RING;
+		if (vperfctr_open(&c.v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT))
+			return;
+		if (!vperfctr_ring_open(c.v, &ring) && !vperfctr_control(c.v, &c.control)) {
+			began = now();
+			known_loop(LOOP);
+			time[i] = now() - began;
+		} else {
+			i = 2;
+		}
+		stop_counting(&c);
+	}
+	if (i == 2)
+		snprintf(text, size, ", and an overflow with its sample takes %.0f ns",
+			 (time[1] - time[0]) * 1e9 * PERIOD / LOOP_COUNT);
+}
+
 static enum outcome check_cost(struct self_test *t)
 {
+	char switches[80], overflows[80];
 	const struct vperfctr_info *kind;
 	double began, user, call;
 	struct counting c;
@@ -546,6 +615,8 @@ static enum outcome check_cost(struct self_test *t)
 	unsigned int i;
 
 	pin_to_first(t, &kind);
+	describe_switches(t, kind, switches, sizeof(switches));
+	describe_overflows(t, kind, overflows, sizeof(overflows));
 	start_one(t, kind, &c);
 	began = now();
 	for (i = 0; i < READS; i++)
@@ -556,8 +627,8 @@ static enum outcome check_cost(struct self_test *t)
 		read_count(t, &c, 0, NULL);
 	call = now() - began;
 	stop_counting(&c);
-	return passed(t, "a read takes %.1f ns in user mode and %.1f ns by the kernel",
-		      user * 1e9 / READS, call * 1e9 / READS);
+	return passed(t, "a read takes %.1f ns in user mode and %.1f ns by the kernel%s%s",
+		      user * 1e9 / READS, call * 1e9 / READS, switches, overflows);
 }
 
 const struct check count_checks[] = {
@@ -572,6 +643,6 @@ const struct check count_checks[] = {
 	CHECK("leak", "a thread does not count another one", check_leak),
 	CHECK("rdpmc", "only a process that counts can read counters", check_rdpmc),
 	CHECK("reads", "counts never go back", check_reads),
-	CHECK("cost", "what a read takes", check_cost),
+	CHECK("cost", "what reads, switches and overflows take", check_cost),
 	CHECKS_END
 };

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -87,6 +88,89 @@ static enum outcome check_perf(struct self_test *t)
 			      after == UINT64_MAX ? 0 : after, LOOP_COUNT);
 	return passed(t, "perf counts %" PRIu64 " instructions before vperfctr, and %" PRIu64 " after",
 		      before, after);
+}
+
+/* ---- Processor Trace ----------------------------------------------------------------- */
+
+#define PT_TYPE		"/sys/bus/event_source/devices/intel_pt/type"
+#define PT_PAGES	16
+#define PT_ROUNDS	200
+
+/*
+ * Let perf trace this thread by Intel PT into a small buffer.  At each of the buffer's
+ * interrupts, which are those of the counters, perf's handler changes the register that
+ * enables all counters.
+ *
+ * Return: the buffer's header, or MAP_FAILED.
+ */
+static struct perf_event_mmap_page *start_trace(int type)
+{
+	struct perf_event_attr attr = {
+		.type = (uint32_t)type,
+		.size = sizeof(attr),
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	struct perf_event_mmap_page *header;
+
+	if (fd < 0)
+		return MAP_FAILED;
+	header = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (header == MAP_FAILED)
+		return MAP_FAILED;
+	header->aux_offset = 2 * page;
+	header->aux_size = PT_PAGES * page;
+	/* A writable mapping means that the buffer stops, and interrupts, when it is full. */
+	if (mmap(NULL, header->aux_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		 (off_t)header->aux_offset) == MAP_FAILED)
+		return MAP_FAILED;
+	return header;
+}
+
+static enum outcome check_trace(struct self_test *t)
+{
+	const uint64_t expected = (uint64_t)PT_ROUNDS * LOOP / 5, more = PT_ROUNDS * 50;
+	const int type = read_number(PT_TYPE);
+	struct perf_event_mmap_page *header;
+	const struct vperfctr_info *kind;
+	uint64_t count, nmis, ctrl;
+	unsigned int cpu, i;
+	struct counting c;
+
+	if (type <= 0)
+		return skipped(t, "there is no Intel PT (" PT_TYPE ")");
+	cpu = pin_to_first(t, &kind);
+	header = start_trace(type);
+	if (header == MAP_FAILED)
+		return skipped(t, "perf cannot trace: %s", strerror(errno));
+	init_counting(&c, kind);
+	add_counter(&c, counter_for(t, kind, "instructions:u"), 0);
+	start_counting(t, &c);
+	ctrl = enabling_register(t, cpu);
+	nmis = interrupts_of(cpu, "NMI");
+	count = read_count(t, &c, 0, NULL);
+	for (i = 0; i < PT_ROUNDS; i++) {
+		known_loop(LOOP / 10);
+		/* The trace is not needed: the buffer is free again. */
+		__atomic_store_n(&header->aux_tail,
+				 __atomic_load_n(&header->aux_head, __ATOMIC_ACQUIRE),
+				 __ATOMIC_RELEASE);
+	}
+	count = read_count(t, &c, 0, NULL) - count;
+	nmis = interrupts_of(cpu, "NMI") - nmis;
+	if (enabling_register(t, cpu) != ctrl)
+		return failed(t, "the register that enables all counters was %#" PRIx64 " when a trace began, and is %#" PRIx64 " now",
+			      ctrl, enabling_register(t, cpu));
+	stop_counting(&c);
+	if (!nmis)
+		return skipped(t, "the trace caused no interrupt");
+	if (count < expected || count > expected + expected / 10000 + more)
+		return failed(t, "%" PRIu64 " of %" PRIu64 " instructions were counted in a trace with %" PRIu64 " NMIs",
+			      count, expected, nmis);
+	return passed(t, "%" PRIu64 " of %" PRIu64 " instructions were counted in a trace with %" PRIu64 " NMIs",
+		      count, expected, nmis);
 }
 
 /* ---- hotplug ------------------------------------------------------------------------ */
@@ -348,6 +432,7 @@ static enum outcome check_log(struct self_test *t)
 
 const struct check machine_checks[] = {
 	CHECK("perf", "perf has its counters back afterwards", check_perf),
+	CHECK_ON_REQUEST("trace", "Intel PT beside counting", check_trace),
 	CHECK_ON_REQUEST("hotplug", "a CPU goes offline, and comes back", check_hotplug),
 	CHECK_ON_REQUEST("suspend", "the machine suspends to idle for two seconds", check_suspend),
 	CHECK("log", "the kernel's log has no complaint", check_log),

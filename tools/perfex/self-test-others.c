@@ -292,20 +292,6 @@ static bool run_guest(struct guest *g)
 	return g->run->exit_reason == KVM_EXIT_HLT;
 }
 
-/* The register that enables all counters, or 0. */
-static uint64_t enabling_register(const struct self_test *t, unsigned int cpu)
-{
-	uint64_t value;
-	struct msr msr;
-	unsigned int i;
-
-	for (i = 0; find_register(t, i, &msr); i++)
-		if ((strstr(msr.name, "GLOBAL_CTRL") || strstr(msr.name, "GlobalCtl")) &&
-		    !read_msr(cpu, msr.address, &value))
-			return value;
-	return 0;
-}
-
 static enum outcome check_kvm(struct self_test *t)
 {
 	struct guest g = { .kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC) };

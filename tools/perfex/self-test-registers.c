@@ -403,6 +403,19 @@ const struct check register_checks[] = { CHECKS_END };
 const struct check counting_register_checks[] = { CHECKS_END };
 #endif
 
+uint64_t enabling_register(const struct self_test *t, unsigned int cpu)
+{
+	uint64_t value;
+	struct msr msr;
+	unsigned int i;
+
+	for (i = 0; find_register(t, i, &msr); i++)
+		if ((strstr(msr.name, "GLOBAL_CTRL") || strstr(msr.name, "GlobalCtl")) &&
+		    !read_msr(cpu, msr.address, &value))
+			return value;
+	return 0;
+}
+
 /* Lines of /proc/cpuinfo for the first CPU: the model, and the microcode. */
 static void describe_processor(FILE *f)
 {
