@@ -100,12 +100,14 @@
 #define VPERFCTR_CPU_VIA_C3		6 /* VIA C3 */
 #define VPERFCTR_CPU_INTEL_P5		7 /* Intel Pentium, with MMX and without */
 #define VPERFCTR_CPU_CYRIX		8 /* Cyrix 6x86MX, MII and III */
+#define VPERFCTR_CPU_INTEL_P4		11 /* Pentium 4, and Xeons of its time: family 15 */
 
 /*
  * arch_events: events that have one meaning on every processor.  On Intel these
  * are the architectural events (SDM volume 3, "Pre-defined Architectural
  * Performance Events").  On AMD they are events 76H, C0H, C2H and C3H: cycles,
- * instructions, branches and branch misses.
+ * instructions, branches and branch misses.  On the Pentium 4 the same four are
+ * global_power_events, instr_retired, branch_retired and mispred_branch_retired.
  */
 #define VPERFCTR_EVENT_CYCLES		0x01 /* unhalted core cycles */
 #define VPERFCTR_EVENT_INSTRUCTIONS	0x02 /* instructions retired */
@@ -582,6 +584,32 @@ struct vperfctr_open_cpus {
  * values for one register in one control.  Such events are refused where the
  * registers do not exist, as in many virtual machines, and on Silvermont and
  * Airmont, where cores share them.
+ *
+ * On the Pentium 4 (Intel SDM volume 3, "Performance Monitoring (Processors Based on
+ * Intel NetBurst Microarchitecture)"):
+ *
+ * map of counter i is i.  With bit 31 added, RDPMC of it returns the low 32 bits only, which
+ * is faster.  The module uses no more bits: see pmc_width.  evntsel is the image of the
+ * counter's CCCR, and aux that of the ESCR that the CCCR selects.  In the CCCR, enable
+ * (12) or a cascade bit must be set, and the active thread (16, 17) must be 3, or on
+ * processors with hyper-threads not 0.  The driver sets OVF_PMI_T0 (26) for i-mode
+ * counters; it is accepted there.  FORCE_OVF (25) needs an ireset of -1, which is valid
+ * with it only; a period that throttling makes longer is not forced.  OVF_PMI_T1 (27),
+ * OVF (31) and reserved bits must be clear.  In the ESCR, T0_USR (2) or T0_OS (3) must be
+ * set, and T1_USR (0), T1_OS (1) and reserved bits must be clear.  Counters that select one
+ * ESCR must have the same aux.
+ *
+ * A counter without enable counts from the first overflow on of the counter that it
+ * cascades from.  That must be an i-mode counter of the same control, and the cascaded one
+ * must be in a-mode.  Cascade (30) is by the counter at the same place in the block's other
+ * pair.  Extended cascade (11) exists on counters 12, 15, 16 and 17 of models 2 and later.
+ *
+ * global[0] and global[1] of the control are IA32_PEBS_ENABLE and MSR_PEBS_MATRIX_VERT for
+ * replay tagging: both 0, or bit 24 and some of bits 0, 1, 2, 9 and 10; and bit 0, bit 1 or
+ * both.
+ *
+ * With hyper-threads, the CPUs of second threads are forbidden.  Events that the other
+ * thread also causes are counted only while that is offline (see above).
  *
  * On arm64 (Arm Architecture Reference Manual, "The Performance Monitors
  * Extension"):

@@ -128,7 +128,8 @@ static bool all_have(const struct perfctr_cpu_kinds *kinds, u32 map)
 		const struct vperfctr_info *info = info_of(kind);
 		u64 mask = map & VPERFCTR_FIXED ? info->fixed_mask : info->pmc_mask;
 
-		if (!(mask & BIT_ULL(map & ~VPERFCTR_FIXED)))
+		/* A map may have other bits than the number and VPERFCTR_FIXED. */
+		if (!(mask & BIT_ULL(map % 64)))
 			return false;
 	}
 	return true;

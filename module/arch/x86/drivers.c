@@ -29,6 +29,7 @@ static const struct perfctr_x86_driver *const drivers[] = {
 	&perfctr_x86_p6,
 	&perfctr_x86_p5,
 	&perfctr_x86_c3,
+	&perfctr_x86_p4,
 	&perfctr_x86_generic,
 };
 
@@ -66,13 +67,41 @@ static bool prepares_all;
 /* True once the system has begun to shut down. */
 static bool shutting_down;
 
+/* The CPUs that the module's parameter forbids. */
+static struct cpumask named;
+
+static bool is_usable_here(void)
+{
+	return perfctr_kind_here() && (!driver->is_usable || driver->is_usable());
+}
+
+/*
+ * Forbid all CPUs whose driver knows some that must not count, until each has been asked.  So
+ * a control that is checked before a CPU comes online knows that it cannot count everywhere.
+ */
+static void forbid_unseen_cpus(void)
+{
+	if (!driver->is_usable)
+		return;
+	cpumask_copy(&named, &perfctr_forbid_cpus);
+	cpumask_copy(&perfctr_forbid_cpus, cpu_possible_mask);
+}
+
+static void admit_this_cpu(unsigned int cpu)
+{
+	if (!driver->is_usable)
+		return;
+	if (driver->is_usable() && !cpumask_test_cpu(cpu, &named))
+		cpumask_clear_cpu(cpu, &perfctr_forbid_cpus);
+}
+
 int perfctr_x86_prepare_here(void)
 {
 	unsigned int cpu = smp_processor_id();
 	int err;
 
 	/* The test is not repeated: it takes long, and the log has its result. */
-	if (!perfctr_kind_here() || cpumask_test_cpu(cpu, &failed))
+	if (!is_usable_here() || cpumask_test_cpu(cpu, &failed))
 		return -EIO;
 	if (cpumask_test_cpu(cpu, &started))
 		return 0;
@@ -193,6 +222,7 @@ static int begin_this_cpu(unsigned int cpu)
 	unsigned long flags;
 
 	perfctr_learn_kind(cpu);
+	admit_this_cpu(cpu);
 	force_switch_on_siblings(cpu);
 	local_irq_save(flags);
 	cpumask_clear_cpu(cpu, &passed);
@@ -262,7 +292,7 @@ int perfctr_cpu_prepare(void)
 		return 0;
 	local_irq_save(flags);
 	/* A control may be for another kind of CPU than this one. */
-	if (perfctr_kind_here())
+	if (is_usable_here())
 		err = perfctr_x86_prepare_here();
 	local_irq_restore(flags);
 	/* The state's thread may end before this, and its end releases the counters. */
@@ -390,6 +420,7 @@ int perfctr_cpu_init(void)
 	err = perfctr_driver_init(&driver->ops);
 	if (err)
 		goto out_driver;
+	forbid_unseen_cpus();
 	if (perfctr_is_hybrid() && driver->probe_kind)
 		perfctr_init_kinds(driver->probe_kind, NULL);
 	err = perfctr_x86_pmi_init(driver);

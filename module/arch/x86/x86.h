@@ -34,6 +34,14 @@ struct perfctr_x86_driver {
 	void (*end)(void);
 
 	/*
+	 * True if this CPU may count.  The module counts on no CPU before this has returned
+	 * true there.  NULL: all CPUs may.
+	 *
+	 * Context: This CPU; preemption disabled, or a thread that stays there.
+	 */
+	bool (*is_usable)(void);
+
+	/*
 	 * Reserve the counters against perf_event and other users of the kernel's
 	 * reservation of registers, and release them.  NULL: there is nothing to
 	 * reserve.  Return: 0, or -EBUSY.
@@ -110,6 +118,7 @@ extern const struct perfctr_x86_driver perfctr_x86_intel_v6;
 extern const struct perfctr_x86_driver perfctr_x86_p6;
 extern const struct perfctr_x86_driver perfctr_x86_p5;
 extern const struct perfctr_x86_driver perfctr_x86_c3;
+extern const struct perfctr_x86_driver perfctr_x86_p4;
 
 /*
  * pmc.c: counters as most processors have them.  The probe of the driver describes

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "model.h"
+#include "model-p4.h"
 
 struct model model;
 char model_context[128];
@@ -25,6 +26,8 @@ static u64 pmc_mask(void)
 {
 	const struct model_config *c = model_config();
 
+	if (c->p4)
+		return low_bits(MODEL_ALL_PMCS);
 	return c->pmc_mask ?: low_bits(min(c->nr_pmcs, (unsigned int)MODEL_MAX_PMCS));
 }
 
@@ -54,6 +57,8 @@ u64 *model_counter(struct model_cpu *cpu, u32 map)
 {
 	u32 i = map & ~VPERFCTR_FIXED;
 
+	if (model_config()->p4)
+		return (map & ~P4_FAST_READ) < MODEL_ALL_PMCS ? &cpu->pmc[map & ~P4_FAST_READ] : NULL;
 	if (map & VPERFCTR_FIXED)
 		return i < MODEL_MAX_FIXED && (fixed_mask() & BIT_ULL(i)) ? &cpu->fixed[i] : NULL;
 	return i < MODEL_MAX_PMCS && (pmc_mask() & BIT_ULL(i)) ? &cpu->pmc[i] : NULL;
@@ -91,6 +96,8 @@ void model_init(const struct model_config *config)
 {
 	model_init_hybrid(config, config, 0);
 	model.max_leaf = config->old ? 2 : config->pmc_mask ? 0x23 : 0x16;
+	if (config->p4)
+		model.max_leaf = config->p4_cores ? 5 : 2;
 }
 
 bool model_has_cesr(void)
@@ -106,6 +113,8 @@ u32 model_cpu_type(void)
 		[MODEL_C3] = VPERFCTR_CPU_VIA_C3,
 	};
 
+	if (model_config()->p4)
+		return VPERFCTR_CPU_INTEL_P4;
 	return model_config()->old ? types[model_config()->old] :
 	       model_config()->amd ? VPERFCTR_CPU_AMD : VPERFCTR_CPU_INTEL_ARCH;
 }
@@ -277,6 +286,8 @@ u64 model_counts(u32 map, u64 evntsel, u64 aux, const struct work *work)
 	u32 i = map & ~VPERFCTR_FIXED;
 	u64 half;
 
+	if (model_config()->p4)
+		return p4_counts(evntsel, aux, work);
 	if (model_has_cesr())
 		return cesr_counts(evntsel, work);
 	if (model_config()->old == MODEL_C3)
@@ -315,6 +326,8 @@ u64 model_interrupting(const struct model_cpu *cpu)
 	u64 bits = 0;
 	unsigned int i;
 
+	if (model_config()->p4)
+		return p4_interrupting(cpu);
 	for (i = 0; i < MODEL_MAX_PMCS; i++)
 		bits |= cpu->evntsel[i] & SEL_INT ? BIT_ULL(i) : 0;
 	for (i = 0; i < MODEL_MAX_FIXED; i++)
@@ -332,7 +345,7 @@ static void make_pmi(struct model_cpu *cpu)
 	if (model_config()->no_apic)
 		return;
 	if (cpu->lvtpc & APIC_LVT_MASKED) {
-		cpu->lost_pmis += !cpu->pmi && !model_config()->level;
+		cpu->lost_pmis += !cpu->pmi && !model_config()->level && !model_config()->p4;
 		return;
 	}
 	require(cpu->lvtpc == APIC_DM_NMI, "LVTPC %#x delivers an interrupt that is no NMI",
@@ -416,6 +429,8 @@ u64 model_counting(const struct model_cpu *cpu)
 	u64 counting = 0;
 	unsigned int i;
 
+	if (model_config()->p4)
+		return p4_counting(cpu);
 	if (model_config()->old == MODEL_C3)
 		return pmc_mask() & ~model_config()->dead;
 	if (model_has_cesr())
@@ -442,9 +457,16 @@ void model_run(const struct work *work)
 {
 	struct model_cpu *cpu = this_cpu();
 	u64 counting = model_counting(cpu);
+	bool requested;
 	unsigned int i;
 
-	for (i = 0; i < MODEL_MAX_PMCS; i++) {
+	if (model_config()->p4) {
+		requested = p4_requests_interrupt(cpu);
+		p4_run(cpu, work);
+		if (!requested && p4_requests_interrupt(cpu))
+			make_pmi(cpu);
+	}
+	for (i = 0; i < MODEL_MAX_PMCS && !model_config()->p4; i++) {
 		if (!(counting & BIT_ULL(i)))
 			continue;
 		if (cpu->astray & BIT(i))
@@ -516,6 +538,8 @@ static void program_counter(struct model_cpu *cpu, unsigned int i, u64 evntsel)
 /* As the kernel's: AMD's family 15h and later have a select and a counter in turn. */
 static unsigned int register_number(u32 msr, u32 intel, u32 k7)
 {
+	if (model_config()->p4)
+		return msr - 0x300;
 	switch (model_config()->amd) {
 	case MODEL_INTEL:
 		return msr - intel;
@@ -617,6 +641,8 @@ static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 		return NULL;
 	capabilities = model_config()->no_full_write ? 0xdf : 0x20df;
 
+	if (model_config()->p4)
+		return p4_find_msr(cpu, msr, reg);
 	if (model_config()->amd)
 		return find_amd_msr(cpu, msr, reg);
 	if (model_has_cesr()) {
@@ -764,7 +790,8 @@ void model_wrmsr(u32 msr, u64 value)
 	struct model_cpu *cpu = this_cpu();
 	enum model_reg reg = NR_REGS;
 	u64 *place = find_msr(cpu, msr, &reg);
-	u64 valid = reg == REG_EXTRA ? extra_bits(extra_index(msr)) : model_valid_bits(reg);
+	u64 valid = reg == REG_EXTRA ? extra_bits(extra_index(msr)) :
+		    model_config()->p4 ? p4_valid_bits(reg, msr) : model_valid_bits(reg);
 
 	if (model_config()->old == MODEL_P6 && msr == 0x187)
 		valid &= ~SEL_EN;
@@ -810,11 +837,13 @@ void model_wrmsr(u32 msr, u64 value)
 		 */
 		if (*place == value && !model_needs_restart() &&
 		    (reg != REG_GLOBAL_CTRL || (value && !cpu->nmi_wrote)))
-			cpu->redundant++;
+			cpu->redundant += !model_config()->p4 || p4_is_redundant(cpu, msr, reg);
 		if (reg == REG_GLOBAL_CTRL)
 			cpu->nmi_wrote = fake_in_nmi;
 		*place = value;
 	}
+	if (model_config()->p4)
+		p4_wrote(cpu, msr, reg);
 }
 
 int model_rdmsr_safe(u32 msr, u64 *value)
@@ -833,7 +862,8 @@ static bool is_unreadable(u32 index)
 {
 	u32 i = index & ~VPERFCTR_FIXED;
 
-	return model_config()->unreadable & (index & VPERFCTR_FIXED ? GLOBAL_FIXED(i) : BIT_ULL(i));
+	return model_config()->unreadable & (index & VPERFCTR_FIXED ? GLOBAL_FIXED(i) :
+										    BIT_ULL(i % 64));
 }
 
 int model_rdpmc_safe(u32 index, u64 *value)
@@ -854,6 +884,8 @@ u64 model_rdpmc(u32 index)
 	if (model.on_read)
 		model.on_read();
 	this_cpu()->rdpmcs++;
+	if (model_config()->p4 && index & P4_FAST_READ)
+		return (u32)*counter;
 	return *counter;
 }
 
@@ -896,6 +928,17 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 			*ecx = 0x736c7561;
 		}
 		break;
+	case 1 ... 4:
+		if (c->p4) {
+			p4_cpuid(leaf, eax, ebx, ecx, edx);
+			break;
+		}
+		if (leaf == 1) {
+			*eax = c->signature;
+			*ecx = c->no_capabilities || c->amd ? 0 : BIT(15);	/* PDCM */
+			*edx = c->old && c->old != MODEL_P5 ? BIT(23) : 0;	/* MMX */
+		}
+		break;
 	case 0x80000000:
 		*eax = c->amd == MODEL_AMD_V2 ? 0x80000022 : 0x80000008;
 		break;
@@ -906,11 +949,6 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 		*eax = 1;	/* PerfMonV2 */
 		*ebx = c->nr_pmcs;
 		break;
-	case 1:
-		*eax = c->signature;
-		*ecx = c->no_capabilities || c->amd ? 0 : BIT(15);	/* PDCM */
-		*edx = c->old && c->old != MODEL_P5 ? BIT(23) : 0;	/* MMX */
-		break;
 	case 7:
 		if (!subleaf) {
 			*eax = c->pmc_mask ? 1 : 0;
@@ -920,7 +958,7 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 		}
 		break;
 	case 0xa:
-		if (c->amd)
+		if (c->amd || c->p4)
 			break;
 		*eax = c->version | c->nr_pmcs << 8 | c->pmc_width << 16 | c->nr_events << 24;
 		*ebx = c->events_absent;
@@ -958,6 +996,8 @@ void model_write_lvtpc(u32 value)
 	require(!(value & ~0x117ffU), "LVTPC, reserved bits in %#x", value);
 	before_access();
 	this_cpu()->lvtpc = value;
+	if (model_config()->p4 && p4_requests_interrupt(this_cpu()))
+		make_pmi(this_cpu());
 	if (model_config()->level && (this_cpu()->overflow & model_interrupting(this_cpu())))
 		make_pmi(this_cpu());
 }
@@ -976,3 +1016,6 @@ bool model_is_hybrid(void)
 {
 	return model.hybrid;
 }
+
+/* Here, as the simulation of the module also has this file. */
+#include "model-p4.c"

@@ -31,6 +31,7 @@ do {							\
 extern char model_context[128];	/* describes the test's present step; printed on failure */
 
 #define MODEL_MAX_PMCS	10	/* IA32_PERFEVTSEL0 to 9 */
+#define MODEL_ALL_PMCS	18	/* the Pentium 4's */
 #define MODEL_MAX_FIXED	16	/* fields in IA32_FIXED_CTR_CTRL */
 
 /* evntsel bits, SDM volume 3, "Architectural Performance Monitoring" */
@@ -105,6 +106,9 @@ struct model_config {
 	u32 signature;			/* EAX of leaf 1: family, model */
 	const struct model_extra *extra; /* of that model; event 0 ends the table */
 	enum model_amd amd;		/* version 2 if these have a global control, else 1 */
+	bool p4;			/* a Pentium 4: see model-p4.h */
+	bool p4_threads;		/* CPUs 0 and 1 are one core, and so are 2 and 3 */
+	unsigned int p4_cores;		/* of a package; CPUID reports it in leaf 4; 0: no such leaf */
 	bool ignores_writes;		/* as the K7's registers that KVM has without a PMU */
 	u32 no_extra;			/* bit mask of registers that a hypervisor lacks */
 	unsigned int pmc_width;
@@ -141,13 +145,13 @@ struct model_config {
 enum model_reg {
 	REG_PMC, REG_EVNTSEL, REG_FIXED_CTR, REG_FIXED_CTRL, REG_GLOBAL_CTRL, REG_STATUS, REG_OVF_CTRL,
 	REG_FULL_PMC, REG_CAPABILITIES, REG_EXTRA, REG_DEBUGCTL, REG_PEBS_ENABLE,
-	REG_MISC_ENABLE, REG_CESR,
+	REG_MISC_ENABLE, REG_CESR, REG_ESCR, REG_P4_GLOBAL,
 	NR_REGS
 };
 
 struct model_cpu {
-	u64 pmc[MODEL_MAX_PMCS];
-	u64 evntsel[MODEL_MAX_PMCS];
+	u64 pmc[MODEL_ALL_PMCS];
+	u64 evntsel[MODEL_ALL_PMCS];	/* Pentium 4: CCCRs */
 	u64 fixed[MODEL_MAX_FIXED];
 	u64 written, fixed_written;	/* bit masks of counters, which the simulation clears */
 	u64 fixed_ctrl;
@@ -160,6 +164,10 @@ struct model_cpu {
 	bool restarted;			/* see model_needs_restart() */
 	u32 astray;			/* general counters programmed without a restart */
 	u64 extra[MODEL_NR_EXTRA];
+	u64 escr[0x42];
+	u64 p4_global[2];
+	u32 cascaded;			/* counters that others have started */
+	u32 nmi_cccrs;			/* last written by an NMI handler */
 	u32 lvtpc;
 	bool pmi;			/* the NMI of LVTPC is pending */
 	bool nmi_wrote;			/* GLOBAL_CTRL, last */

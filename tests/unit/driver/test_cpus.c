@@ -37,7 +37,7 @@ static void fill_registers(unsigned int cpu)
 static void check_clear(unsigned int cpu)
 {
 	const struct model_cpu *c = &model.cpu[cpu];
-	static const u64 zeroes[MODEL_MAX_FIXED];
+	static const u64 zeroes[MODEL_ALL_PMCS];
 
 	ck_assert_uint_eq(model_counting(c), 0);
 	ck_assert_uint_eq(c->global_ctrl, 0);
@@ -123,7 +123,7 @@ END_TEST
 static void check_quiet(unsigned int cpu)
 {
 	const struct model_cpu *c = &model.cpu[cpu];
-	static const u64 zeroes[MODEL_MAX_PMCS];
+	static const u64 zeroes[MODEL_ALL_PMCS];
 
 	ck_assert_mem_eq(c->evntsel, zeroes, sizeof(c->evntsel));
 	ck_assert_uint_eq(c->fixed_ctrl, 0);

@@ -5,6 +5,7 @@
  * overflow is lost or found twice.  The driver claims an NMI if and only if its own
  * counters caused it.
  */
+#include "model-p4.h"
 #include "random.h"
 #include "tests.h"
 #include "thread.h"
@@ -89,10 +90,35 @@ static const struct work some = { .instructions = 3, .cycles = 5 };
 static const struct work enough = { .instructions = 8, .cycles = 11 };
 static const struct work in_kernel = { .instructions = 2, .cycles = 5, .kernel = true };
 
+/* The same on the Pentium 4, whose counters 12, 13 and 16 share an ESCR. */
+static void set_p4_control(struct thread *t, unsigned int first, bool amode)
+{
+	static const u8 maps[2][4] = { { 12, 13, 14, 16 }, { 13, 16, 17, 12 } };
+	struct perfctr_cpu_control control;
+	unsigned int i;
+
+	thread_init(t);
+	control_init(&control);
+	if (amode)
+		control_add(&control, maps[first][0], P4_INSN_CCCR);
+	for (i = 1; i < 4; i++)
+		control_add_imode(&control, maps[first][i], P4_INSN_CCCR, i == 1 ? 7 : 11 * i);
+	for (i = 0; i < perfctr_nrctrs(&control); i++) {
+		bool user = control.ctr[i].map == maps[first][2];
+
+		control.ctr[i].aux = P4_INSTRUCTIONS | ESCR_T0_USR | (user ? 0 : ESCR_T0_OS);
+	}
+	thread_control(t, &control, 0);
+}
+
 static void set_control_modes(struct thread *t, unsigned int first, bool amode)
 {
 	struct perfctr_cpu_control control;
 
+	if (config.p4) {
+		set_p4_control(t, first, amode);
+		return;
+	}
 	thread_init(t);
 	control_init(&control);
 	if (amode)
@@ -381,6 +407,18 @@ START_TEST(old_processors)
 	config.no_masking = _i & 1;
 	perfctr_isolate = _i / 2;
 	fake_watched = _i / 2 == 2;
+	test_all_accesses();
+}
+END_TEST
+
+/* The Pentium 4 requests its interrupt until the overflow bit of the CCCR is clear. */
+START_TEST(pentium_4)
+{
+	config = (struct model_config) {
+		.p4 = true, .pmc_width = 40, .signature = 0xf29, .level = true, .slow = _i / 3,
+	};
+	perfctr_isolate = _i % 3;
+	fake_watched = _i % 3 == 2;
 	test_all_accesses();
 }
 END_TEST
@@ -896,6 +934,7 @@ Suite *nmi_suite(void)
 	tcase_add_loop_test(tc, masked_when_due, 0, VARIANTS);
 	tcase_add_loop_test(tc, masked_when_it_comes, 0, VARIANTS);
 	tcase_add_loop_test(tc, masked_and_repeated, 0, 2);
+	tcase_add_loop_test(tc, pentium_4, 0, 6);
 	tcase_add_loop_test(tc, not_masked, 0, VARIANTS);
 	tcase_add_loop_test(tc, others_left_running, 0, 2);
 	tcase_add_loop_test(tc, started_by_others, 0, 16);

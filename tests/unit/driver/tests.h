@@ -15,5 +15,6 @@ Suite *overflow_suite(void);
 Suite *nmi_suite(void);
 Suite *hybrid_suite(void);
 Suite *old_suite(void);
+Suite *p4_suite(void);
 
 #endif /* TESTS_H */

@@ -5,6 +5,8 @@
 #include "x86.h"
 #include "pmc.h"
 #include "simple.h"
+#include "p4.h"
+#include "model-p4.h"
 
 struct service service;
 
@@ -37,7 +39,8 @@ void machine_use_service(void)
 
 bool machine_is_prepared(unsigned int cpu)
 {
-	return model_config()->old ? perfctr_x86_simple_cpu[cpu].ready : perfctr_x86_pmc_cpu[cpu].ready;
+	return model_config()->p4 ? perfctr_x86_p4_cpu[cpu].prepared :
+	       model_config()->old ? perfctr_x86_simple_cpu[cpu].ready : perfctr_x86_pmc_cpu[cpu].ready;
 }
 
 void machine_prepare(void)
@@ -311,6 +314,8 @@ void thread_init(struct thread *t)
 
 static u64 bit_of(u32 map)
 {
+	if (model_config()->p4)
+		return BIT_ULL(map & ~P4_FAST_READ);
 	return map & VPERFCTR_FIXED ? GLOBAL_FIXED(map & ~VPERFCTR_FIXED) : BIT_ULL(map);
 }
 
@@ -387,6 +392,38 @@ void thread_control(struct thread *t, const struct perfctr_cpu_control *control,
 	thread_check(t);
 }
 
+/* The same on the Pentium 4.  Without isolation, other counters may count. */
+static void check_p4_loaded(const struct thread *t, const struct model_cpu *cpu)
+{
+	u64 counting = model_counting(cpu), counters = t->held ? 0 : counters_of(&t->control);
+	u64 ictrs = 0;
+	unsigned int i;
+
+	for (i = 0; i < perfctr_nrctrs(&t->control) && !t->held; i++) {
+		const struct vperfctr_ctr *ctr = &t->control.ctr[i];
+		unsigned int n = ctr->map & ~P4_FAST_READ;
+		u64 cccr = ctr->evntsel | (i >= t->control.nractrs ? CCCR_PMI_T0 : 0);
+		u64 started = (ctr->evntsel & CCCR_EN ? 0 : CCCR_EN) | CCCR_FORCE;
+
+		if (i >= t->control.nractrs)
+			ictrs |= BIT_ULL(n);
+		if (started & CCCR_EN && !(counting & BIT_ULL(n)))
+			counters &= ~BIT_ULL(n);
+		require(((cpu->evntsel[n] ^ cccr) & ~(CCCR_OVF | started)) == 0,
+			"CCCR %u is %#llx, not %#llx", n, cpu->evntsel[n], cccr);
+		require(cpu->escr[p4_escr_msr(n, cccr >> 13 & 7) - 0x3a0] == ctr->aux,
+			"the ESCR of counter %u has a wrong value", n);
+	}
+	for (i = 0; i < 2 && counters; i++)
+		require(cpu->p4_global[i] == t->control.global[i], "global word %u is wrong", i);
+	require(model_interrupting(cpu) == ictrs, "%#llx may interrupt, and %#llx should",
+		model_interrupting(cpu), ictrs);
+	require((counting & counters) == counters, "only %#llx count, not %#llx",
+		counting & counters, counters);
+	require(!perfctr_isolate || counting == counters, "%#llx count without an owner",
+		counting & ~counters);
+}
+
 /* The registers hold exactly the control that user space requested. */
 static void check_loaded(const struct thread *t, const struct model_cpu *cpu)
 {
@@ -394,6 +431,10 @@ static void check_loaded(const struct thread *t, const struct model_cpu *cpu)
 	u64 counting = model_counting(cpu);
 	unsigned int i;
 
+	if (model_config()->p4) {
+		check_p4_loaded(t, cpu);
+		return;
+	}
 	for (i = 0; i < perfctr_nrctrs(&t->control) && !t->held; i++) {
 		u32 map = t->control.ctr[i].map, n = map & ~VPERFCTR_FIXED;
 		u64 holds = map & VPERFCTR_FIXED ? cpu->fixed_ctrl >> (4 * n) & 0xf :
@@ -735,7 +776,7 @@ void thread_iresume(struct thread *t)
 		t->used = true;
 		operate(t, t->cpu, perfctr_cpu_iresume);
 		/* A self-test takes time.  The generic iresume suspends the TSC meanwhile. */
-		if (t->control.tsc_on && !machine_has_generic_ops)
+		if (t->control.tsc_on && !machine_has_generic_ops && !model_config()->p4)
 			t->tsc_counted += model.cpu[t->cpu].tsc - tsc;
 		interrupts_on();
 		if (!service.late)
