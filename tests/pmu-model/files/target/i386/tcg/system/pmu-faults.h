@@ -8,7 +8,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
-static void report_overflow(TCGPMU *p);
 
 /* Return the events until a counter overflows. */
 static uint64_t events_left(TCGPMU *p, unsigned i)

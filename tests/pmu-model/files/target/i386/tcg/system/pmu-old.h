@@ -23,10 +23,14 @@
 #define CCCR_ENABLE         (1u << 12)
 #define CCCR_COMPARE        (1u << 18)
 #define CCCR_COMPLEMENT     (1u << 19)
-#define CCCR_PMI_T0         (1u << 26)
+#define CCCR_EXT_CASCADE    (1u << 11)
+#define CCCR_FORCE_OVF      (1u << 25)
+#define CCCR_PMI(thread)    (1u << (26 + (thread)))
+#define CCCR_CASCADE        (1u << 30)
+#define CCCR_THREADS        (3u << 16)
 #define CCCR_OVF            (1u << 31)
-#define ESCR_T0_OS          (1u << 3)
-#define ESCR_T0_USR         (1u << 2)
+#define ESCR_OS(thread)     (1u << (3 - 2 * (thread)))
+#define ESCR_USR(thread)    (1u << (2 - 2 * (thread)))
 
 #define P5_CLOCKS           0x100u          /* in a half of CESR, in place of an event */
 
@@ -40,8 +44,6 @@ static uint64_t read_tsc(TCGPMU *p);
 
 static void old_reset(TCGPMU *p)
 {
-    memset(p->escr, 0, sizeof(p->escr));
-    memset(p->p4_pebs, 0, sizeof(p->p4_pebs));
     p->cesr = 0;
     if (p->kind == VC3) {
         p->sel[1] = VC3_EVNTSEL1;
@@ -157,10 +159,14 @@ static Event p4_event(TCGPMU *p, unsigned i, unsigned *rings)
     if (e == NR_ESCR) {
         return EV_NONE;
     }
-    escr = p->escr[e];
+    escr = p->regs->escr[e];
     event = escr >> 25 & 0x3f;
     mask = escr >> 9 & 0xffff;
-    *rings = (escr & ESCR_T0_OS ? RING_0 : 0) | (escr & ESCR_T0_USR ? RING_3 : 0);
+    *rings = (escr & ESCR_OS(p->thread) ? RING_0 : 0) |
+             (escr & ESCR_USR(p->thread) ? RING_3 : 0);
+    if (!(cccr & CCCR_THREADS)) {
+        return EV_NONE;         /* while no thread is active */
+    }
     if ((cccr & always) == always) {
         return EV_CYC;          /* at most 15 in a cycle: in each one */
     }
@@ -181,7 +187,7 @@ static bool old_is_enabled(TCGPMU *p, unsigned i)
     case P6:
         return p->sel[0] & SEL_EN;
     case P4:
-        return p->sel[i] & CCCR_ENABLE;
+        return (p->sel[i] & CCCR_ENABLE) || (p->regs->cascaded >> i & 1);
     default:
         return true;
     }
@@ -201,7 +207,7 @@ static Event old_event(TCGPMU *p, unsigned i, unsigned *rings, bool *intr)
         event = p6_event(p, i);
         break;
     case P4:
-        *intr = p->sel[i] & CCCR_PMI_T0;
+        *intr = p->sel[i] & (CCCR_PMI(0) | CCCR_PMI(1));
         event = p4_event(p, i, rings);
         break;
     case VC3:
@@ -213,12 +219,98 @@ static Event old_event(TCGPMU *p, unsigned i, unsigned *rings, bool *intr)
     return *rings ? event : EV_NONE;
 }
 
-/* A counter has overflowed. */
-static void old_overflow(TCGPMU *p, unsigned i)
+/*
+ * Return the counters that an overflow of this one starts: the counter at the same place
+ * in the other pair of the block, and by extended cascading those of the IQ block that
+ * SDM volume 3, table "CCR Names and Bit Positions", lists.
+ */
+static uint32_t p4_started_by(TCGPMU *p, unsigned i)
 {
-    if (p->kind == P4) {
-        p->sel[i] |= CCCR_OVF;
+    unsigned partner = i ^ 2;
+    uint32_t extended = i == 16 ? 1u << 12 | 1u << 17 : i == 17 ? 1u << 15 | 1u << 16 : 0;
+    uint32_t started = 0;
+
+    if (i < 16 && (p->sel[partner] & CCCR_CASCADE)) {
+        started |= 1u << partner;
     }
+    for (unsigned to = 12; to < 18; to++) {
+        if ((extended >> to & 1) && (p->sel[to] & CCCR_EXT_CASCADE)) {
+            started |= 1u << to;
+        }
+    }
+    return started;
+}
+
+/* True if the moment of an overflow matters, although it raises no interrupt. */
+static bool old_starts_others(TCGPMU *p, unsigned i)
+{
+    return p->kind == P4 && (p4_started_by(p, i) & ~p->regs->cascaded);
+}
+
+static bool old_forces_overflow(TCGPMU *p, unsigned i)
+{
+    return p->kind == P4 && (p->sel[i] & CCCR_FORCE_OVF);
+}
+
+/* True if a CCCR requests the interrupt of this thread: it does until OVF is cleared. */
+static bool old_requests_interrupt(TCGPMU *p)
+{
+    for (unsigned i = 0; p->kind == P4 && i < p->gp; i++) {
+        if ((p->sel[i] & CCCR_OVF) && (p->sel[i] & CCCR_PMI(p->thread))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * A counter has overflowed.  *report is whether this is reported to the vCPU.  The core's
+ * other thread may have to be interrupted instead, or as well.
+ */
+static void old_overflow(TCGPMU *p, unsigned i, bool *report)
+{
+    if (p->kind != P4) {
+        return;
+    }
+    p->sel[i] |= CCCR_OVF;
+    p->regs->starting |= p4_started_by(p, i);
+    *report = p->sel[i] & CCCR_PMI(p->thread);
+    if (p->sibling && (p->sel[i] & CCCR_PMI(!p->thread))) {
+        report_overflow(p->sibling);
+    }
+}
+
+/* The counters that an overflow has started count from the next instruction on. */
+static void old_start_others(TCGPMU *p)
+{
+    p->regs->cascaded |= p->regs->starting;
+    p->regs->starting = 0;
+}
+
+/*
+ * Two vCPUs of a core share one set of registers.  Each updates the counters by what it
+ * executes itself.
+ */
+static void find_sibling(TCGPMU *p)
+{
+    CPUState *cs;
+
+    p->regs = g_new0(Regs, 1);
+    p->thread = p->kind == P4 && env_cpu(p->env)->nr_threads > 1 ?
+                env_archcpu(p->env)->apic_id & 1 : 0;
+    CPU_FOREACH(cs) {
+        TCGPMU *other = cpu_env(cs)->tcg_pmu;
+
+        if (other && p->kind == P4 && env_cpu(p->env)->nr_threads > 1 &&
+            (X86_CPU(cs)->apic_id ^ env_archcpu(p->env)->apic_id) == 1) {
+            g_free(p->regs);
+            p->regs = other->regs;
+            p->sibling = other;
+            other->sibling = p;
+        }
+    }
+    p->sel = p->regs->sel;
+    p->ctr = p->regs->ctr;
 }
 
 /* The registers that are an old kind's own.  Return: false if msr is none of them. */
@@ -293,10 +385,10 @@ static void old_write(TCGPMU *p, Reg r, uint64_t val)
         p->cesr = val;
         break;
     case REG_ESCR:
-        p->escr[r.i] = val;
+        p->regs->escr[r.i] = val;
         break;
     case REG_P4_PEBS:
-        p->p4_pebs[r.i] = val;
+        p->regs->p4_pebs[r.i] = val;
         break;
     case REG_MISC:
         p->env->msr_ia32_misc_enable = val & ~(uint64_t)MISC_PERF_AVAIL;
@@ -320,10 +412,10 @@ static bool old_read(TCGPMU *p, Reg r, uint64_t *val)
         *val = p->cesr;
         return true;
     case REG_ESCR:
-        *val = p->escr[r.i];
+        *val = p->regs->escr[r.i];
         return true;
     case REG_P4_PEBS:
-        *val = p->p4_pebs[r.i];
+        *val = p->regs->p4_pebs[r.i];
         return true;
     case REG_MISC:          /* counters are available */
         *val = p->env->msr_ia32_misc_enable | MISC_PERF_AVAIL;
