@@ -234,6 +234,12 @@ static void set_ctr(struct vperfctr_ctr *ctr, const struct matching *m, unsigned
 	const bool fixed = counter >= FIXED;
 
 	memset(ctr, 0, sizeof(*ctr));
+	if (is_p4(info)) {
+		ctr->map = counter;
+		ctr->evntsel = event->code | P4_CCCR_ENABLE | P4_CCCR_THREADS;
+		ctr->aux = event->aux | (kernel ? P4_ESCR_T0_OS : 0) | (user ? P4_ESCR_T0_USR : 0);
+		return;
+	}
 	ctr->map = fixed ? VPERFCTR_FIXED + (counter - FIXED) : counter;
 	if (is_arm(info))
 		ctr->evntsel = (kernel ? 0 : ARM_P) | (user ? 0 : ARM_U);
@@ -284,7 +290,14 @@ static int assign_hardware(const struct vperfctr_event *event, unsigned int nr,
 		list_name(&left, &event[i]);
 	if (left.nr)
 		return refuse_left(&left, "", info, why);
-	err = share_registers(&m, info, why);
+	if (is_p4(info) && !__vperfctr_p4_place(event, nr, m.counter_of)) {
+		for (i = 0; i < nr; i++)
+			list_name(&left, &event[i]);
+		return __vperfctr_refuse(why, -ENOSPC,
+					 "too many events: counters that can count these share registers (ESCRs) that would need different values: %s",
+					 left.text);
+	}
+	err = is_p4(info) ? 0 : share_registers(&m, info, why);
 	if (err)
 		return err;
 	for (i = 0; i < nr; i++)

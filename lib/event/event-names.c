@@ -161,6 +161,11 @@ static void find_counters(struct vperfctr_event *event, const struct vperfctr_in
 	event->general = ~UINT64_C(0);
 	event->unknown = 0;
 
+	/* libpfm4's names are the only ones that say which counters. */
+	if (is_p4(info)) {
+		event->unknown = 1;
+		return;
+	}
 	/* Intel's event select 00 is a pseudo event: its unit mask is a fixed counter + 1. */
 	if (!is_amd(info) && !is_arm(info) && !is_p6(info) && !(event->code & EVNTSEL_EVENT) && event->code >> 8 >= 1 &&
 	    event->code >> 8 <= LAST_PSEUDO) {
@@ -196,8 +201,13 @@ static bool encode_generic(struct vperfctr_event *event, const char *name,
 
 		if (strcmp(name, a->name) && (!a->alias || strcmp(name, a->alias)))
 			continue;
-		event->code = arch_code(a, info);
 		event->arch = a->arch;
+		if (is_p4(info)) {
+			if (!__vperfctr_p4_generic(event, a->arch))
+				event->general = 0;
+			return true;
+		}
+		event->code = arch_code(a, info);
 		/* 0: the processor does not have this event. */
 		event->general = event->code ? ~UINT64_C(0) : 0;
 		event->fixed = arch_fixed(a, info, false);
@@ -237,6 +247,35 @@ static const char *describe_settable(const struct vperfctr_info *info)
 	return "event select, unit mask, edge (bit 18), inv (23) and cmask (24-31)";
 }
 
+/*
+ * Encode 0xCCCR/0xESCR of the Pentium 4, with modes or without.  Enable and the active thread
+ * may be set.
+ */
+static int encode_p4(struct vperfctr_event *event, const char *name, uint64_t cccr,
+		     const struct vperfctr_info *info, struct vperfctr_why *why)
+{
+	const uint64_t modes = P4_ESCR_T0_USR | P4_ESCR_T0_OS;
+
+	if (!event->aux || cccr & ~(P4_CCCR_EVENT | P4_CCCR_ENABLE | P4_CCCR_THREADS) ||
+	    event->aux & ~(P4_ESCR_EVENT | modes))
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s' is no event: it is 0xCCCR/0xESCR, with ESCR select, compare, complement, threshold and edge; and with event, mask, tag, T0_USR and T0_OS",
+					 name);
+	if (event->aux & modes) {
+		if (!event->modes_left)
+			return __vperfctr_refuse(why, -EINVAL,
+						 "'%s' says itself in which mode to count: leave ':u' or ':k' out",
+						 name);
+		event->modes = (event->aux & P4_ESCR_T0_USR ? VPERFCTR_MODE_USER : 0) |
+			       (event->aux & P4_ESCR_T0_OS ? VPERFCTR_MODE_KERNEL : 0);
+		event->modes_left = 0;
+	}
+	event->code = cccr & P4_CCCR_EVENT;
+	event->aux &= P4_ESCR_EVENT;
+	find_counters(event, info);
+	return 0;
+}
+
 /* Return the bits of the event select register that select the modes. */
 static uint64_t mode_bits(const struct vperfctr_info *info)
 {
@@ -259,6 +298,10 @@ static int encode_raw(struct vperfctr_event *event, const char *name,
 
 	if (name[0] != 'r' || len < 2 || strspn(name + 1, "0123456789abcdefABCDEF") != len - 1)
 		return 1;
+	if (is_p4(info))
+		return __vperfctr_refuse(why, -EINVAL,
+					 "raw event '%s': events of this processor need two registers, as in '0x%x/0x%x@12' (CCCR and ESCR)",
+					 name, 0x8000, 0x04000200);
 	/* Sixteen digits are 64 bits.  strtoull() would saturate with more. */
 	if (len > 17)
 		return __vperfctr_refuse(why, -EINVAL,
@@ -292,6 +335,8 @@ static int encode_register(struct vperfctr_event *event, const char *name,
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' is no event select register: it is 0xEVNTSEL, or 0xEVNTSEL/0xAUX with a second one",
 					 name);
+	if (is_p4(info))
+		return encode_p4(event, name, value, info, why);
 	if (value & ~allowed)
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' sets more than %s%s", name,
@@ -453,7 +498,7 @@ static int encode(struct vperfctr_event *event, const char *name,
 	ret = __vperfctr_pfm_encode(event, name, info, why);
 	if (ret > 0)
 		return refuse_unknown(name, info, why);
-	if (!ret)
+	if (!ret && !is_p4(info))
 		find_counters(event, info);
 	return ret;
 }

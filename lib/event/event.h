@@ -34,6 +34,15 @@
 #define ARM_U		(UINT64_C(1) << 30)
 #define ARM_P		(UINT64_C(1) << 31)
 
+/* Pentium 4: fields of CCCRs and ESCRs */
+#define P4_CCCR_ENABLE	(UINT64_C(1) << 12)
+#define P4_CCCR_THREADS	(UINT64_C(3) << 16)
+#define P4_CCCR_EVENT	UINT64_C(0x01fce000)	/* select, compare, complement, threshold, edge */
+#define P4_ESCR_T0_USR	(UINT64_C(1) << 2)
+#define P4_ESCR_T0_OS	(UINT64_C(1) << 3)
+#define P4_ESCR_EVENT	UINT64_C(0x7ffffff0)	/* event, mask, tag */
+#define P4_NR_COUNTERS	18
+
 #define ARM_CHAIN	0x1e	/* the event: overflows of the counter before */
 
 static inline bool is_amd(const struct vperfctr_info *info)
@@ -49,6 +58,11 @@ static inline bool is_p6(const struct vperfctr_info *info)
 static inline bool is_arm(const struct vperfctr_info *info)
 {
 	return info->cpu_type == VPERFCTR_CPU_ARM_PMUV3;
+}
+
+static inline bool is_p4(const struct vperfctr_info *info)
+{
+	return info->cpu_type == VPERFCTR_CPU_INTEL_P4;
 }
 
 /* Write the text to *why, unless why is NULL.  Returns err. */
@@ -125,6 +139,21 @@ uint64_t __vperfctr_event_twin(const struct vperfctr_info *info, uint64_t code);
 /* Say that it is not known which counters can count the event.  Returns -EOPNOTSUPP. */
 int __vperfctr_refuse_unknown(const struct vperfctr_event *event,
 			      const struct vperfctr_info *info, struct vperfctr_why *why);
+
+/* ---- p4-events.c ---- */
+
+/*
+ * Find the counters of an event by its name without unit masks: none if it needs tags.
+ * Returns false if the event is not known.
+ */
+bool __vperfctr_p4_counters(const char *name, uint64_t *counters);
+
+/* Set code, aux and general for a generic event.  Returns false if the processor lacks it. */
+bool __vperfctr_p4_generic(struct vperfctr_event *event, uint32_t arch);
+
+/* Choose a counter for each event, such that their ESCRs fit.  Returns false if none fit. */
+bool __vperfctr_p4_place(const struct vperfctr_event *event, unsigned int nr,
+			 uint32_t *counter_of);
 
 #pragma GCC visibility pop
 

@@ -69,6 +69,28 @@ const char *__vperfctr_pfm_processor(const struct vperfctr_info *info)
 	return name;
 }
 
+/* The Pentium 4's events: an ESCR, then a CCCR. */
+static int copy_p4(struct vperfctr_event *event, const char *name,
+		   const pfm_pmu_encode_arg_t *arg, struct vperfctr_why *why)
+{
+	pfm_event_info_t found = { .size = sizeof(found) };
+	const uint64_t escr = arg->codes[0];
+
+	if (arg->count != 2 || pfm_get_event_info(arg->idx, PFM_OS_NONE, &found) != PFM_SUCCESS ||
+	    !__vperfctr_p4_counters(found.name, &event->general))
+		return __vperfctr_refuse(why, -EINVAL,
+					 "it is not known which counters can count '%s'", name);
+	if (!event->general)
+		return __vperfctr_refuse(why, -EOPNOTSUPP,
+					 "'%s' counts micro-operations that were tagged, which takes other registers as well: leave it out",
+					 name);
+	event->modes = (escr & P4_ESCR_T0_USR ? VPERFCTR_MODE_USER : 0) |
+		       (escr & P4_ESCR_T0_OS ? VPERFCTR_MODE_KERNEL : 0);
+	event->code = arg->codes[1] & P4_CCCR_EVENT;
+	event->aux = escr & P4_ESCR_EVENT;
+	return 0;
+}
+
 static bool get_pmu(int idx, pfm_pmu_info_t *pmu)
 {
 	pfm_event_info_t event = { .size = sizeof(event) };
@@ -94,6 +116,8 @@ static int copy_codes(struct vperfctr_event *event, const char *name,
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' is an event of another kind of CPUs than number %u",
 					 name, info->kind);
+	if (is_p4(info))
+		return copy_p4(event, name, arg, why);
 	if (arg->count > 2)
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' needs more registers than can be set: leave it out",

@@ -44,7 +44,8 @@ extern "C" {
 
 struct vperfctr_event {
 	char name[256];		/* as given, with its mode unless it counts both */
-	uint64_t code;		/* event select register, without USR, OS, INT and EN */
+	uint64_t code;		/* event select register, without USR, OS, INT and EN; Pentium 4:
+				 * CCCR, without enable and active thread */
 	uint64_t aux;		/* value of the second register that it needs, or 0 */
 	uint64_t general;	/* bit i: general counter i can count it */
 	uint64_t fixed;		/* bit i: fixed counter i can count it */
@@ -70,7 +71,8 @@ struct vperfctr_event {
  *			on AMD bits 8 to 11 of the event select (32-35).  On Arm
  *			rEEEE, the event's number
  *	register	0xEVNTSEL or 0xEVNTSEL/0xAUX: the whole event select register,
- *			and a second one that the event needs
+ *			and a second one that the event needs.  On the Pentium 4, which has
+ *			no raw events, 0xCCCR/0xESCR
  *	software	task-clock, context-switches (cs), cpu-migrations (migrations),
  *			page-faults (faults), minor-faults, major-faults: as perf.  They
  *			take no counter, and count in all modes
@@ -81,8 +83,8 @@ struct vperfctr_event {
  * fixed counter N.
  *
  * Many events can be counted by some counters only.  The library knows which for Intel's
- * processors from Core to Granite Rapids and Lunar Lake, AMD's up to family 1AH, and Arm's
- * PMUv3.  An event of another processor, or one that Intel's list of the processor's events
+ * processors from Core to Granite Rapids and Lunar Lake, the Pentium 4, AMD's up to family
+ * 1AH, and Arm's PMUv3.  An event of another processor, or one that Intel's list of the processor's events
  * lacks, is refused unless the name ends with @N: a counter that cannot count it would
  * count wrong.  Generic events are counted by all counters.
  *
@@ -109,7 +111,8 @@ int vperfctr_event(struct vperfctr_event *event, const char *name,
  *
  * Events that need the same second register fit together if they need the same value in
  * it.  Intel's OFFCORE_RESPONSE_0 and _1 (01B7H, 01BBH) have one register each and are
- * otherwise the same.  One may be counted as the other if the processor has both.
+ * otherwise the same.  One may be counted as the other if the processor has both.  On the
+ * Pentium 4, counters share the second registers (ESCRs).
  *
  *	-ENOSPC	the events do not fit the counters, or the second registers; *why
  *		names those that clash

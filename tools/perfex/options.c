@@ -49,6 +49,9 @@ static void print_event_names(FILE *f)
 		fputs("  raw        rEEEE, hexadecimal: the event's number (r0008: instructions)\n"
 		      "  register   0xEVNTSEL: the event type register as a whole\n", f);
 		break;
+	case VPERFCTR_CPU_INTEL_P4:
+		fputs("  register   0xCCCR/0xESCR@COUNTER: the two registers that an event needs\n", f);
+		break;
 	case VPERFCTR_CPU_AMD:
 	case VPERFCTR_CPU_INTEL_P6:
 		fputs("  raw        rUUEE, hexadecimal: unit mask, then event select, as perf has it\n"

@@ -389,6 +389,9 @@ int self_test(const char *names, FILE *out, enum style style, const char *report
 		return fail_with(e, "there is no memory: %s", strerror(errno));
 	if (describe_kinds(t, e))
 		return -1;
+	if (t->kind[0].cpu_type == VPERFCTR_CPU_INTEL_P4)
+		return fail_with(e, "the self-test does not know the registers of this processor (%.*s)",
+				 (int)sizeof(t->kind[0].cpu_name), t->kind[0].cpu_name);
 	begin_log(t);
 	t->nmis = nr_of_nmis();
 	if (report_file) {

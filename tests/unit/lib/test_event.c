@@ -960,6 +960,122 @@ START_TEST(opens_not)
 }
 END_TEST
 
+/* ---- Pentium 4 --------------------------------------------------------------- */
+
+static void pentium_4(const char *name)
+{
+	processor(name, VPERFCTR_CPU_INTEL_P4, 18);
+}
+
+#define P4_ON		0x31000		/* enable, both bits of the active thread */
+
+START_TEST(p4_names)
+{
+	static const struct {
+		const char *name;
+		uint64_t code, aux, general;
+	} names[] = {
+		{ "instructions:u", 0x8000, 0x04000200, 0x3f000 },
+		{ "cycles:k", 0xc000, 0x26000200, 0xd },
+		{ "branches:u", 0xa000, 0x0c001e00, 0x3f000 },
+		{ "branch-misses", 0x8000, 0x06000200, 0x3f000 },
+		{ "instr_retired:NBOGUSNTAG:u", 0x8000, 0x04000200, 0x3f000 },
+		{ "INSTR_RETIRED:NBOGUSNTAG:u@13", 0x8000, 0x04000200, 0x2000 },
+		{ "global_power_events:running", 0xc000, 0x26000200, 0xd },
+		{ "instr_retired:NBOGUSNTAG:e=1:cmpl=1:thr=3:u", 0x13c8000, 0x04000200, 0x3f000 },
+		{ "BSQ_allocation:REQ_TYPE0", 0xe000, 0x0a000200, 0x1 },
+		{ "tc_misc:flush", 0x2000, 0x0c002000, 0xf0 },
+		{ "x87_FP_uop:all", 0x2000, 0x09000000, 0xf00 },
+		{ "0x39000/0x04000204@14", 0x8000, 0x04000200, 0x4000 },
+		{ "0x8000/0x04000200:k@12", 0x8000, 0x04000200, 0x1000 },
+	};
+	unsigned int i;
+
+	pentium_4("netburst");
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct vperfctr_event *e = take(0, names[i].name);
+
+		ck_assert_msg(e->code == names[i].code && e->aux == names[i].aux &&
+			      e->general == names[i].general && !e->fixed,
+			      "%s: %#llx/%#llx on %#llx", names[i].name, (unsigned long long)e->code,
+			      (unsigned long long)e->aux, (unsigned long long)e->general);
+	}
+	refuse(-EINVAL, "r00c0", "need two registers");
+	refuse(-EINVAL, "0x39000", "0xCCCR/0xESCR");
+	refuse(-EINVAL, "0x4039000/0x04000204@12", "0xCCCR/0xESCR");
+	refuse(-EINVAL, "0x39000/0x04000205@12", "0xCCCR/0xESCR");
+	refuse(-EINVAL, "0x39000/0x04000204:u@12", "says itself");
+	refuse(-EOPNOTSUPP, "0x39000/0x04000204", "name one that can");
+	refuse(-EOPNOTSUPP, "replay_event:nbogus", "tagged");
+	refuse(-EOPNOTSUPP, "ref-cycles", "cannot count 'ref-cycles'");
+	refuse(-EINVAL, "instructions:u@4", "this counter cannot count that event");
+	refuse(-ENOENT, "instr_retierd:NBOGUSNTAG", "did you mean 'instr_retired'");
+}
+END_TEST
+
+static int place(unsigned int nr, const char *const *names)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		take(i, names[i]);
+	return vperfctr_event_assign(event, nr, &info, ctr, &why);
+}
+
+/* Events that need different values in one ESCR go to different pairs, or do not fit. */
+START_TEST(p4_escrs)
+{
+	static const char *const two[] = { "instructions:u", "instructions:k" };
+	static const char *const six[] = { "instructions:u", "instructions:k", "instructions:u",
+					   "instructions:k", "instructions:k", "instructions:u" };
+	static const char *const three[] = { "instructions:u", "instructions:k", "instructions:uk" };
+	static const char *const moved[] = { "instructions:u", "instructions:k@12" };
+	static const char *const apart[] = { "instructions:u@12", "branches:k@13", "cycles:u" };
+	static const char *const clash[] = { "instructions:u@12", "branch-misses:u@13" };
+	unsigned int i;
+
+	pentium_4("netburst");
+	ck_assert_int_eq(place(2, two), 0);
+	ck_assert_uint_eq(ctr[0].map, 12);
+	ck_assert_uint_eq(ctr[0].evntsel, P4_ON | 0x8000);
+	ck_assert_uint_eq(ctr[0].aux, 0x04000204);
+	ck_assert_uint_eq(ctr[1].map, 14);
+	ck_assert_uint_eq(ctr[1].aux, 0x04000208);
+	ck_assert_int_eq(place(6, six), 0);
+	for (i = 0; i < 6; i++)
+		ck_assert_uint_eq(ctr[i].map == 14 || ctr[i].map == 15 || ctr[i].map == 17,
+				  i == 1 || i == 3 || i == 4);
+	ck_assert_int_eq(place(3, three), -ENOSPC);
+	ck_assert_ptr_nonnull(strstr(why.text, "ESCRs"));
+	ck_assert_int_eq(place(2, moved), 0);
+	ck_assert_uint_eq(ctr[0].map, 14);
+	ck_assert_int_eq(place(3, apart), 0);
+	ck_assert_uint_eq(ctr[2].map, 0);
+	ck_assert_int_eq(place(2, clash), -ENOSPC);
+}
+END_TEST
+
+/* All that libpfm4 lists has counters, or needs tags. */
+static int check_listed(const struct vperfctr_event *e, const char *description, void *nr)
+{
+	(void)description;
+	if (!e->soft && !e->arch) {
+		ck_assert_msg(e->general && !e->unknown, "%s", e->name);
+		++*(unsigned int *)nr;
+	}
+	return 0;
+}
+
+START_TEST(p4_list)
+{
+	unsigned int nr = 0;
+
+	pentium_4(_i ? "netburst_p" : "netburst");
+	ck_assert_int_eq(vperfctr_event_list(&info, check_listed, &nr), 0);
+	ck_assert_uint_gt(nr, 100);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("lib-event");
@@ -998,6 +1114,9 @@ int main(void)
 	tcase_add_test(t, software_and_hardware);
 	tcase_add_test(t, opens_software);
 	tcase_add_test(t, opens_not);
+	tcase_add_test(t, p4_names);
+	tcase_add_test(t, p4_escrs);
+	tcase_add_loop_test(t, p4_list, 0, 2);
 	suite_add_tcase(s, t);
 	srunner_run_all(sr, CK_NORMAL);
 	failed = srunner_ntests_failed(sr);
