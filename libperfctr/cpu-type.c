@@ -59,6 +59,10 @@ static unsigned int amd_type(unsigned int family, unsigned int model, unsigned i
  */
 static unsigned int intel_type(unsigned int family, unsigned int model)
 {
+	/* Family 15 has no later models. */
+	if (family == 15)
+		return model < 2 ? PERFCTR_X86_INTEL_P4 :
+		       model == 2 ? PERFCTR_X86_INTEL_P4M2 : PERFCTR_X86_INTEL_P4M3;
 	if (family != 6)
 		return PERFCTR_X86_INTEL_WSTMR;
 	switch (model) {

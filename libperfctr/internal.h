@@ -38,6 +38,8 @@ static inline int __perfctr_ioctl(int fd, unsigned long cmd, const void *arg)
 int __perfctr_device_open(int flags);
 int __perfctr_info(int fd, struct perfctr_info *info);
 int __perfctr_kernel_info(int dev, struct vperfctr_info *info);
+/* True on a Pentium 4, whose controls have other fields. */
+int __perfctr_is_p4(void);
 
 /* ---- cpu-type.c ---- */
 unsigned int __perfctr_cpu_type(const unsigned int vendor[3], unsigned int signature);

@@ -64,6 +64,17 @@ static unsigned int type_of_this_cpu(void)
 	return __perfctr_cpu_type(vendor, signature);
 }
 
+int __perfctr_is_p4(void)
+{
+	static int type = -1;
+
+	/* CPUID costs much in a virtual machine.  Threads find the same. */
+	if (type < 0)
+		type = (int)type_of_this_cpu();
+	return type == PERFCTR_X86_INTEL_P4 || type == PERFCTR_X86_INTEL_P4M2 ||
+	       type == PERFCTR_X86_INTEL_P4M3;
+}
+
 int __perfctr_info(int fd, struct perfctr_info *info)
 {
 	const unsigned int features = PERFCTR_FEATURE_RDPMC | PERFCTR_FEATURE_RDTSC |

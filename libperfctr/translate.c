@@ -14,6 +14,9 @@
 #define EVNTSEL_INT	0x00100000U
 #define EVNTSEL_EN	0x00400000U
 
+/* Pentium 4: in the evntsel, which is a CCCR.  Its ESCR is escr[]. */
+#define CCCR_PMI_T0	0x04000000U
+
 /* A fixed counter's field of the control register. */
 #define FIXED_OS	0x1U
 #define FIXED_USR	0x2U
@@ -118,10 +121,27 @@ static int to_kernel_ctr(const struct perfctr_cpu_control *cpu, unsigned int i,
 	return 0;
 }
 
+/* The same on the Pentium 4. */
+static int to_kernel_p4(const struct perfctr_cpu_control *cpu, unsigned int i,
+			struct vperfctr_ctr *ctr)
+{
+	const int imode = i >= cpu->nractrs;
+
+	if (!(cpu->evntsel[i] & CCCR_PMI_T0) != !imode)
+		return -EINVAL;
+	ctr->map = cpu->pmc_map[i];
+	ctr->evntsel = cpu->evntsel[i] & ~CCCR_PMI_T0;
+	ctr->aux = cpu->p4.escr[i];
+	if (imode)
+		ctr->ireset = cpu->ireset[i];
+	return 0;
+}
+
 static int to_kernel(const struct vperfctr_control *control, struct request *request)
 {
 	const struct perfctr_cpu_control *cpu = &control->cpu_control;
 	unsigned int i, nrctrs = cpu->nractrs + cpu->nrictrs;
+	const int p4 = __perfctr_is_p4();
 	int err;
 
 	init_request(request);
@@ -129,11 +149,16 @@ static int to_kernel(const struct vperfctr_control *control, struct request *req
 		return -EINVAL;
 	if (control->flags & ~VPERFCTR_CONTROL_CLOEXEC)
 		return -EINVAL;
-	err = check_offcore(cpu, nrctrs);
+	err = p4 ? 0 : check_offcore(cpu, nrctrs);
 	if (err)
 		return err;
+	if (p4 && nrctrs) {
+		request->header.global[0] = cpu->p4.pebs_enable;
+		request->header.global[1] = cpu->p4.pebs_matrix_vert;
+	}
 	for (i = 0; i < nrctrs; i++) {
-		err = to_kernel_ctr(cpu, i, &request->ctr[i]);
+		err = p4 ? to_kernel_p4(cpu, i, &request->ctr[i]) :
+			   to_kernel_ctr(cpu, i, &request->ctr[i]);
 		if (err)
 			return err;
 	}
@@ -194,6 +219,25 @@ int __perfctr_control(int fd, const struct vperfctr_control *control)
 	return err;
 }
 
+static void from_kernel_p4(const struct request *request, struct perfctr_cpu_control *cpu)
+{
+	const struct kernel_control *header = &request->header;
+	unsigned int i;
+
+	cpu->p4.pebs_enable = (unsigned int)header->global[0];
+	cpu->p4.pebs_matrix_vert = (unsigned int)header->global[1];
+	for (i = 0; i < header->nractrs + header->nrictrs; i++) {
+		const struct vperfctr_ctr *ctr = &request->ctr[i];
+
+		cpu->pmc_map[i] = ctr->map;
+		cpu->evntsel[i] = (unsigned int)ctr->evntsel;
+		cpu->p4.escr[i] = (unsigned int)ctr->aux;
+		cpu->ireset[i] = (int)ctr->ireset;
+		if (i >= header->nractrs)
+			cpu->evntsel[i] |= CCCR_PMI_T0;
+	}
+}
+
 static void from_kernel(const struct request *request, struct vperfctr_control *control)
 {
 	const struct kernel_control *header = &request->header;
@@ -207,6 +251,10 @@ static void from_kernel(const struct request *request, struct vperfctr_control *
 	cpu->tsc_on = header->tsc_on;
 	cpu->nractrs = header->nractrs;
 	cpu->nrictrs = header->nrictrs;
+	if (__perfctr_is_p4()) {
+		from_kernel_p4(request, cpu);
+		return;
+	}
 	for (i = 0; i < header->nractrs + header->nrictrs; i++) {
 		const struct vperfctr_ctr *ctr = &request->ctr[i];
 		const int fixed = !!(ctr->map & VPERFCTR_FIXED);

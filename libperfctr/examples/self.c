@@ -8,13 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned int instructions_in_user_mode(const struct perfctr_info *info)
+static void instructions_in_user_mode(const struct perfctr_info *info,
+				      struct perfctr_cpu_control *cpu)
 {
 	switch (info->cpu_type) {
-	case PERFCTR_X86_GENERIC:
-		return 0;
+	case PERFCTR_X86_INTEL_P4:
+	case PERFCTR_X86_INTEL_P4M2:
+	case PERFCTR_X86_INTEL_P4M3:
+		cpu->pmc_map[0] = 12 | 0x80000000;	/* fast RDPMC */
+		cpu->evntsel[0] = 0x00039000;
+		cpu->p4.escr[0] = 0x04000204;		/* instr_retired, not tagged */
+		break;
 	default:
-		return 0x004100c0;	/* the same for Intel and AMD */
+		cpu->pmc_map[0] = 0;
+		cpu->evntsel[0] = 0x004100c0;	/* the same for Intel and AMD */
 	}
 }
 
@@ -56,8 +63,7 @@ int main(void)
 	control.cpu_control.tsc_on = 1;
 	if (perfctr_info_nrctrs(&info)) {
 		control.cpu_control.nractrs = 1;
-		control.cpu_control.pmc_map[0] = 0;
-		control.cpu_control.evntsel[0] = instructions_in_user_mode(&info);
+		instructions_in_user_mode(&info, &control.cpu_control);
 	}
 	printf("\n");
 	perfctr_cpu_control_print(&control.cpu_control);

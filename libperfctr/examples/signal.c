@@ -24,6 +24,28 @@ static void on_overflow(int sig, siginfo_t *si, void *context)
 		abort();
 }
 
+/* Count instructions in user mode, with the interrupt enabled. */
+static void instructions_in_user_mode(struct perfctr_cpu_control *cpu)
+{
+	struct perfctr_info info;
+
+	if (vperfctr_info(self, &info) < 0) {
+		perror("vperfctr_info");
+		exit(EXIT_FAILURE);
+	}
+	switch (info.cpu_type) {
+	case PERFCTR_X86_INTEL_P4:
+	case PERFCTR_X86_INTEL_P4M2:
+	case PERFCTR_X86_INTEL_P4M3:
+		cpu->pmc_map[0] = 12;
+		cpu->evntsel[0] = 0x04039000;
+		cpu->p4.escr[0] = 0x04000204;
+		break;
+	default:
+		cpu->evntsel[0] = 0x005100c0;
+	}
+}
+
 int main(void)
 {
 	struct vperfctr_control control;
@@ -45,7 +67,7 @@ int main(void)
 	control.si_signo = SIGIO;
 	control.cpu_control.tsc_on = 1;
 	control.cpu_control.nrictrs = 1;
-	control.cpu_control.evntsel[0] = 0x005100c0;	/* instructions in user mode, INT */
+	instructions_in_user_mode(&control.cpu_control);
 	control.cpu_control.ireset[0] = -100000;
 	if (vperfctr_control(self, &control) < 0) {
 		perror("vperfctr_control");
