@@ -43,12 +43,19 @@
 #define have_fixed_insns()	false
 #define FIXED_INSNS		FIXED(0)
 
+#define SLOW_INSNS	true
+
 #define EMULATOR_TRACES		false
 
 /* The emulator counts the instructions of all CPUs together. */
 #define COUNTS_APART		false
 
 #define is_cpu_type(type)	((type) == VPERFCTR_CPU_ARM_PMUV3)
+
+static inline void adapt_ctr(struct vperfctr_ctr *ctr)
+{
+	(void)ctr;
+}
 
 /* Bit i of arch_events. */
 static const u32 arch_events[] __attribute__((unused)) = {

@@ -42,6 +42,9 @@
 			 info.cpu_type == VPERFCTR_CPU_INTEL_P6 ? 0x79 : 0x3c)
 #define CYCLES_USER	(SEL_USER | CYCLES)
 
+/* An instruction takes more than one cycle of the emulator. */
+#define SLOW_INSNS	(info.cpu_type != VPERFCTR_CPU_INTEL_P4)
+
 /* The emulated PMU can trace places: see ../pmu-model/README.md. */
 #define EMULATOR_TRACES		true
 
@@ -49,7 +52,35 @@
 #define COUNTS_APART		true
 
 #define is_cpu_type(type)	((type) == VPERFCTR_CPU_INTEL_ARCH || (type) == VPERFCTR_CPU_AMD || \
-				 (type) == VPERFCTR_CPU_INTEL_P6)
+				 (type) == VPERFCTR_CPU_INTEL_P6 || (type) == VPERFCTR_CPU_INTEL_P4)
+
+/* Pentium 4 */
+#define P4_CCCR		0x31000		/* enable, and both bits of the active thread */
+#define P4_SELECT(n)	((n) << 13)
+#define P4_ALWAYS	0xfc0000	/* compare, complement, threshold 15: each cycle */
+#define P4_USER		0x4
+#define P4_KERNEL	0x8
+#define P4_EVENT(event, mask) ((u64)(event) << 25 | (mask) << 9)
+
+/*
+ * Most tests write an event select as P6 has it.  Turn it into a CCCR and an ESCR of the
+ * Pentium 4.  Each counter gets an ESCR of its own, as tests need not care about modes that
+ * differ.  The emulator counts a cycle for each instruction: see the processor p4.
+ */
+static inline void adapt_ctr(struct vperfctr_ctr *ctr)
+{
+	static const unsigned char selects[18] = {
+		0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 1, 2, 1, 2, 4, 4,
+	};
+	u64 evntsel = ctr->evntsel;
+
+	if (info.cpu_type != VPERFCTR_CPU_INTEL_P4 || ctr->map >= 18 || ctr->aux ||
+	    ((evntsel & 0xff) != 0xc0 && (evntsel & 0xff) != 0x3c))
+		return;
+	ctr->evntsel = (evntsel & 0x400000 ? P4_CCCR : 0) | P4_ALWAYS | P4_SELECT(selects[ctr->map]) |
+		       (evntsel & ~0x4fffffULL);
+	ctr->aux = (evntsel & 0x10000 ? P4_USER : 0) | (evntsel & 0x20000 ? P4_KERNEL : 0);
+}
 
 /* Bit i of arch_events; on AMD, absent ones are not known to be absent. */
 static const u32 arch_events[] __attribute__((unused)) = {

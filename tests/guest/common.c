@@ -184,6 +184,7 @@ void control_add(struct control *control, u32 map, u64 evntsel)
 
 	ctr->map = map;
 	ctr->evntsel = evntsel;
+	adapt_ctr(ctr);
 	control->c.kind = info.kind;
 }
 

@@ -24,6 +24,7 @@ static inline void control_add_imode(struct control *control, u32 map, u64 evnts
 
 	ctr->map = map;
 	ctr->evntsel = evntsel;
+	adapt_ctr(ctr);
 	ctr->ireset = -period;
 }
 
