@@ -91,6 +91,25 @@ case $(uname -r) in *-debug-kcsan*) may=$((may * 10000)) ;; esac
 check "user + kernel" "$((off <= may && off >= -may))" 1
 check "something in the kernel" "$([ "$kernel" -gt 1000 ] && echo yes)" yes
 
+# metrics are computed from the counts that are printed, and -d prints what fits
+run -x , -M ipc:u,cpi:u -e instructions:u -o "$tmp/counts" "$known" 2 3
+check "instructions of a metric" "$(grep -c '^6004,,instructions:u,' "$tmp/counts")" 1
+check "values of metrics" "$(awk -F , '
+	$3 == "instructions:u" { i = $1 }
+	$3 == "cycles:u" { c = $1 }
+	$3 == "ipc:u" { ipc = $6 == sprintf("%.6f", i / c) }
+	$3 == "cpi:u" { cpi = $6 == sprintf("%.6f", c / i) }
+	END { print ipc, cpi }' "$tmp/counts")" "1 1"
+run -d "$known"
+check "status with -d" "$status" 1
+check "ipc of -d" "$(grep -c ' ipc  *# insn per cycle$' "$tmp/err")" 1
+check "instructions of -d" "$([ "$(count "$tmp/err" instructions)" -ge 2004 ] && echo yes)" yes
+run -M topdown-of-nothing "$known"
+check "status of an unknown metric" "$status" 125
+
+# Counts of the time while counting is off are left out, also those of children that run
+# on.  The shell executes the same in both runs, or nearly.
+
 # status, output and input of the command are its own
 run -e instructions:u sh -c 'echo out; echo err >&2; exit 42'
 check "status of a shell" "$status" 42
@@ -285,7 +304,7 @@ amd-*)
 esac
 
 # no name is listed twice
-check "names that are listed twice" "$(perfex -v list | grep '^[^ ]' | cut -d ' ' -f 1 | sort | uniq -d)" ""
+check "names that are listed twice" "$(perfex -v list | grep '^[^ ]' | sed 's/^-M //' | cut -d ' ' -f 1 | sort | uniq -d)" ""
 
 # the example of --help is an event of this processor, if libpfm4 knows it
 run --help

@@ -14,6 +14,9 @@ int assign_counters(const struct events *events, const struct vperfctr_info *inf
 
 	for (k = 0; k < nrkinds; k++) {
 		err = vperfctr_event_assign(events[k].ev, events[k].nr, &info[k], ctr[k], &why);
+		if (err == -ENOSPC && events->together)
+			return fail_with(e, "%s (metrics are computed from one run: ask for fewer at a time)",
+					 why.text);
 		if (err)
 			return fail_with(e, "%s%s", why.text, err == -ENOSPC ?
 					 " (--runs=auto counts them one after the other)" :

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "perfex.h"
+#include "metrics.h"
 
 #define WIDTH		80
 #define INDENT		4	/* of descriptions */
@@ -119,6 +119,7 @@ static void list_kind(const struct vperfctr_info *info, struct listing *l)
 	if (vperfctr_event_list(info, print_event, l) == -ENOENT)
 		fputs("perfex: libpfm4 does not know this processor's other events: there are raw codes\n",
 		      stderr);
+	l->nr += metrics_list(l->f, l->words, l->all, l->bold, info);
 }
 
 static int fail_no_event(struct error *e, const struct listing *l)
@@ -143,6 +144,8 @@ int list_events(FILE *f, char *const *words, bool all, const char *kind, struct 
 	uint32_t i = 0;
 	int err;
 
+	if (metrics_load(e))
+		return -1;
 	do {
 		err = vperfctr_info(&info, i);
 		if (err)

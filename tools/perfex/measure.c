@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cpus.h"
+#include "metrics.h"
 #include "perf.h"
 #include "perfex.h"
 
@@ -14,6 +15,7 @@ struct choice {
 	const struct options *o;
 	struct kinds kinds;
 	struct events events[MAX_KINDS];
+	struct metrics metrics;
 	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
 	struct cpus *cpus;	/* NULL: threads are counted */
 	char *perf;		/* names for perf_event; NULL: the module counts */
@@ -31,6 +33,21 @@ static int refuse_software(const struct events *events, struct error *e)
 	return 0;
 }
 
+/* Add the metrics that are asked for, and their events. */
+static int choose_metrics(const struct kinds *kinds, struct choice *choice, struct error *e)
+{
+	const struct options *o = choice->o;
+	unsigned int i;
+
+	memset(&choice->metrics, 0, sizeof(choice->metrics));
+	for (i = 0; i < o->nrmetrics; i++)
+		if (metrics_choose(&choice->metrics, o->metrics[i], choice->events, kinds->info,
+				   kinds->nr, e))
+			return -1;
+	return !o->detail ? 0 : metrics_detail(&choice->metrics, o->detail, choice->events,
+					       kinds->info, kinds->nr, e);
+}
+
 /* Return: the number of runs that the events need on these kinds of CPUs, or -1 with *e. */
 static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 {
@@ -44,7 +61,11 @@ static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 		for (i = 0; i < o->nrspecs; i++)
 			if (events_parse(&events[k], o->specs[i], &kinds->info[k], e))
 				return -1;
-	if (!o->nrspecs) {
+	if (o->detail && !o->nrspecs && !options_cpus(o))
+		events_software(events, kinds->info, kinds->nr);
+	if (choose_metrics(kinds, choice, e))
+		return -1;
+	if (!o->nrspecs && !choice->metrics.nr) {
 		events_default(events, kinds->info, kinds->nr, !options_cpus(o));
 		/* More columns would be wider than many terminals. */
 		for (k = 0; o->top && k < kinds->nr; k++)
@@ -520,7 +541,7 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, FILE *ou
 	struct result result = { 0 };
 	struct printing p = {
 		.f = out ? out : o->top ? stdout : stderr, .file = out ? name : NULL, .style = o->style, .separator = o->separator,
-		.events = choice->events, .info = info,
+		.events = choice->events, .metrics = &choice->metrics, .info = info,
 		.verbose = o->verbose, .per_thread = o->per_thread,
 		.cpus = choice->cpus, .split = o->split, .nrparts = nr_cpu_parts(choice),
 	};
@@ -624,7 +645,7 @@ static int choose_for_perf(struct choice *choice, struct error *e)
 		err = __vperfctr_count_perf(&v, choice->perf, 0, VPERFCTR_PERF_EXEC, &why);
 		if (!err)
 			break;
-		if (choice->o->nrspecs || err != -ENOSPC || !events->nr)
+		if (choice->o->nrspecs || choice->metrics.nr || err != -ENOSPC || !events->nr)
 			return fail_perf(e, err, &why);
 		events->nr--;
 	}
@@ -638,6 +659,8 @@ int measure(const struct options *o, FILE *out, const char *name, struct error *
 	struct cpus cpus = { 0 };
 	int nrgroups, ret;
 
+	if ((o->nrmetrics || o->detail) && metrics_load(e))
+		return -1;
 	nrgroups = without_module(o) ? choose_for_perf(&choice, e) :
 		options_cpus(o) ? choose_for_cpus(&choice, &cpus, e) :
 		kind_choose(o->kind, &o->targets, &choice.kinds, choose_events, &choice, e);

@@ -88,6 +88,9 @@ static void print_usage(FILE *f)
 	      "the time is over, or COMMAND, which has no counts of its own then, has ended.\n"
 	      "\n"
 	      "  -e, --event=EVENT   count EVENT; may be repeated, or several, with commas\n"
+	      "  -M, --metrics=NAME,...  count the events of these metrics, and print their\n"
+	      "                      values (perfex list shows the names)\n"
+	      "  -d, --detailed      count and print the metrics that fit; -dd: more of them\n"
 	      "  -p, --pid=PID       count all threads of a running process\n"
 	      "  -t, --tid=TID       count a running thread\n"
 	      "  -a, --all-cpus      count whole CPUs, whatever runs there: needs\n"
@@ -332,8 +335,22 @@ static int check_doctor(const struct options *o, struct error *e)
 	return 0;
 }
 
+static int check_metrics(const struct options *o, struct error *e)
+{
+	if (!o->nrmetrics && !o->detail)
+		return 0;
+	if (o->runs_auto)
+		return fail_usage(e, "-M and -d compute metrics from the counts of one run, and cannot be combined with --runs");
+	if (o->top || o->prometheus || o->sampling || o->report || o->self_test || o->info ||
+	    o->list || o->doctor)
+		return fail_usage(e, "-M and -d are for counts, and cannot be combined with top, --prometheus, --sample, --report, --self-test, -i, list or doctor");
+	return 0;
+}
+
 static int check_options(const struct options *o, struct error *e)
 {
+	if (check_metrics(o, e))
+		return -1;
 	if (check_output(o, e) || check_cpus(o, e))
 		return -1;
 	if (says_how_to_report(o) && (!o->report || o->self_test))
@@ -492,7 +509,7 @@ static int choose_prometheus(struct options *o, struct error *e)
 }
 
 /* Options without an argument. */
-#define LETTERS	"jivhVaA"
+#define LETTERS	"jivhVaAd"
 
 /* Long options without a letter. */
 enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
@@ -505,6 +522,8 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 {
 	static const struct option longs[] = {
 		{ "event", required_argument, NULL, 'e' },
+		{ "metrics", required_argument, NULL, 'M' },
+		{ "detailed", no_argument, NULL, 'd' },
 		{ "pid", required_argument, NULL, 'p' },
 		{ "tid", required_argument, NULL, 't' },
 		{ "all-cpus", no_argument, NULL, 'a' },
@@ -554,7 +573,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 	int c;
 
 	/* '+': stop at the command.  ':': perfex prints the messages. */
-	while ((c = getopt_long(argc, argv, "+:e:p:t:C:o:r:I:x:g::F:" LETTERS, longs, NULL)) != -1 ||
+	while ((c = getopt_long(argc, argv, "+:e:M:p:t:C:o:r:I:x:g::F:" LETTERS, longs, NULL)) != -1 ||
 	       take_top(o, argv)) {
 		switch (c) {
 		case -1:
@@ -563,6 +582,14 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			if (o->nrspecs == MAX_SPECS)
 				return fail_usage(e, "too many -e options");
 			o->specs[o->nrspecs++] = optarg;
+			break;
+		case 'M':
+			if (o->nrmetrics == MAX_SPECS)
+				return fail_usage(e, "too many -M options");
+			o->metrics[o->nrmetrics++] = optarg;
+			break;
+		case 'd':
+			o->detail++;
 			break;
 		case 'p':
 		case 't':

@@ -73,6 +73,7 @@ struct events {
 	struct vperfctr_event ev[VPERFCTR_MAX_CTRS];
 	unsigned int group[VPERFCTR_MAX_CTRS];	/* events of a group are counted in one run */
 	bool user_by_default;	/* kernel mode is left out, as it may not be counted */
+	bool together;		/* all of them in one run: metrics are computed from them */
 };
 
 /* Add the events of a -e argument, separated by commas. */
@@ -85,6 +86,10 @@ int events_parse(struct events *events, const char *spec,
  */
 void events_default(struct events *events, const struct vperfctr_info *info,
 		    unsigned int nrkinds, bool software);
+
+/* Add perf stat's software events, unless the module counts none. */
+void events_software(struct events *events, const struct vperfctr_info *info,
+		     unsigned int nrkinds);
 
 /* Say why the library refused this name, what the name is, and what to count instead. */
 int fail_event(struct error *e, int err, const char *name, const struct vperfctr_info *info,
@@ -150,6 +155,7 @@ const char *kind_name(const struct vperfctr_info *info);
 bool kind_is(const struct vperfctr_info *info, const char *asked);
 
 struct targets;
+struct metrics;
 
 /*
  * Call try() for the kind that is asked for.  Otherwise call it for all kinds together.  If
@@ -482,6 +488,7 @@ struct printing {
 	const char *separator;		/* of STYLE_CSV */
 	const char *what;		/* is counted: "process 123" */
 	const struct events *events;
+	const struct metrics *metrics;	/* NULL: none */
 	const struct vperfctr_info *info;
 	unsigned int nrgroups;		/* different runs; 0, 1: all events in one run */
 	/* The result is the mean of these, or NULL.  Those of CPUs' parts follow. */
@@ -527,6 +534,9 @@ char *thousands(char *buf, uint64_t n);
 struct options {
 	const char *specs[MAX_SPECS];
 	unsigned int nrspecs;
+	const char *metrics[MAX_SPECS];	/* of -M */
+	unsigned int nrmetrics;
+	unsigned int detail;		/* how often -d was given */
 	const char *output;		/* NULL: not said */
 	bool append;			/* to the output */
 	int log_fd;			/* -1: not said */

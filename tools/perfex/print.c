@@ -2,7 +2,7 @@
 /* The table for people, and fields for programs; the same in every locale. */
 #include <inttypes.h>
 
-#include "perfex.h"
+#include "metrics.h"
 
 /* ---- ratios of two counts --------------------------------------------------------- */
 
@@ -199,6 +199,29 @@ static void print_counts(const struct table *t, const struct sums *sums, double 
 	}
 }
 
+static bool has_metrics(const struct printing *p)
+{
+	return p->metrics && p->metrics->nr;
+}
+
+/* They are computed from these sums, which are means if there are several runs. */
+static void print_metrics(const struct table *t, const struct sums *sums)
+{
+	const struct metrics *metrics = t->p->metrics;
+	unsigned int i;
+
+	for (i = 0; metrics && sums && i < metrics->nr; i++) {
+		const struct metric *m = &metrics->metric[i];
+		char name[80], text[32] = "<no value>";
+		double value;
+
+		snprintf(name, sizeof(name), "%s%s", metric_name(m), m->modes);
+		if (metric_value(m, t->p->events, sums, &value))
+			snprintf(text, sizeof(text), "%.3f", value);
+		print_row(t, text, name, metric_unit(m), -1);
+	}
+}
+
 /* cpu_time: the thread time that there should be, or 0.  CPUs have no such time. */
 static void print_thread_time(const struct table *t, const struct sums *sums, double cpu_time)
 {
@@ -231,6 +254,9 @@ static void print_table(const struct table *t, const struct sums *sums, double c
 {
 	print_counts(t, sums, elapsed);
 	if (t->p->events->nr)
+		fputc('\n', t->f);
+	print_metrics(t, sums);
+	if (has_metrics(t->p) && sums)
 		fputc('\n', t->f);
 	print_thread_time(t, sums, cpu_time);
 }
@@ -333,6 +359,7 @@ static void print_split(struct table *t, const struct part *parts, const struct 
 		t->place = parts[i].label;
 		t->series = series ? &series[1 + i] : NULL;
 		print_counts(t, sums ? &parts[i].sums : NULL, elapsed);
+		print_metrics(t, sums ? &parts[i].sums : NULL);
 	}
 	t->place = "";
 	t->series = series;
@@ -365,6 +392,9 @@ static void print_text(const struct printing *p, const struct result *r)
 	if ((p->verbose || p->per_thread) && !p->cpus && !p->series && p->nrgroups <= 1)
 		print_parts(&t, r);
 	print_notes(p->f, r);
+	if (has_metrics(p) && *p->metrics->left_out)
+		fprintf(p->f, "\n Left out of -d, as the counters have no room for them: %s.\n",
+			p->metrics->left_out);
 	fputc('\n', p->f);
 }
 
@@ -412,14 +442,19 @@ static bool is_sum_of_cpus(const struct part *part)
 	return part->nrcpus && !is_cpu(part);
 }
 
+static void print_csv_place(FILE *f, const char *sep, double at, const struct part *part)
+{
+	if (at >= 0)
+		fprintf(f, "%6.9f%s", at, sep);
+	if (part)
+		print_field(f, sep, part->label);
+	if (part && is_sum_of_cpus(part))
+		fprintf(f, "%u%s", part->nrcpus, sep);
+}
+
 static void print_csv(FILE *f, const char *sep, const struct record *r)
 {
-	if (r->at >= 0)
-		fprintf(f, "%6.9f%s", r->at, sep);
-	if (r->part)
-		print_field(f, sep, r->part->label);
-	if (r->part && is_sum_of_cpus(r->part))
-		fprintf(f, "%u%s", r->part->nrcpus, sep);
+	print_csv_place(f, sep, r->at, r->part);
 	if (r->counted && has_decimals(r))
 		fprintf(f, "%.6f", (double)r->count / 1e6);
 	else if (r->counted)
@@ -449,18 +484,23 @@ static void print_string(FILE *f, const char *text)
 	fputc('"', f);
 }
 
-static void print_json(FILE *f, const struct record *r)
+static void print_json_place(FILE *f, double at, const struct part *part)
 {
 	fputc('{', f);
-	if (r->at >= 0)
-		fprintf(f, "\"interval\" : %.9f, ", r->at);
-	if (r->part) {
-		fprintf(f, "\"%s\" : ", r->part->field);
-		print_string(f, r->part->label + (is_cpu(r->part) ? strlen("CPU") : 0));
+	if (at >= 0)
+		fprintf(f, "\"interval\" : %.9f, ", at);
+	if (part) {
+		fprintf(f, "\"%s\" : ", part->field);
+		print_string(f, part->label + (is_cpu(part) ? strlen("CPU") : 0));
 		fputs(", ", f);
 	}
-	if (r->part && is_sum_of_cpus(r->part))
-		fprintf(f, "\"aggregate-number\" : %u, ", r->part->nrcpus);
+	if (part && is_sum_of_cpus(part))
+		fprintf(f, "\"aggregate-number\" : %u, ", part->nrcpus);
+}
+
+static void print_json(FILE *f, const struct record *r)
+{
+	print_json_place(f, r->at, r->part);
 	if (r->counted && has_decimals(r))
 		fprintf(f, "\"counter-value\" : \"%.6f\"", (double)r->count / 1e6);
 	else if (r->counted)
@@ -474,6 +514,33 @@ static void print_json(FILE *f, const struct record *r)
 	fprintf(f, ", \"event-runtime\" : %.0f, \"pcnt-running\" : 100.00", r->runtime);
 	fprintf(f, ", \"metric-value\" : %f, \"metric-unit\" : \"%s\"}\n",
 		r->ratio ? r->metric : 0, r->ratio ? r->ratio->unit : "");
+}
+
+/* A metric has the fields of a count, and an empty one for the count itself. */
+static void print_metric_record(const struct printing *p, double at, const struct part *part,
+				bool deviation, const struct metric *m, const struct sums *sums)
+{
+	const char *sep = p->separator;
+	double value;
+	bool any = metric_value(m, p->events, sums, &value);
+
+	if (p->style == STYLE_JSON) {
+		print_json_place(p->f, at, part);
+		fprintf(p->f, "\"metric\" : \"%s%s\", \"metric-value\" : ", metric_name(m), m->modes);
+		fprintf(p->f, any ? "%f" : "null", any ? value : 0);
+		fputs(", \"metric-unit\" : ", p->f);
+		print_string(p->f, metric_unit(m));
+		fputs("}\n", p->f);
+		return;
+	}
+	print_csv_place(p->f, sep, at, part);
+	fprintf(p->f, "%s%s%s%s%s%s%s", sep, sep, metric_name(m), m->modes, sep,
+		deviation ? sep : "", sep);
+	fputs(sep, p->f);
+	if (any)
+		fprintf(p->f, "%.6f", value);
+	fputs(sep, p->f);
+	fprintf(p->f, "%s\n", metric_unit(m));
 }
 
 /* sums: NULL if the events were not counted.  elapsed: see find_utilized(). */
@@ -512,6 +579,8 @@ static void print_records(const struct printing *p, double at, const struct part
 		else
 			print_csv(p->f, p->separator, &r);
 	}
+	for (i = 0; has_metrics(p) && sums && i < p->metrics->nr; i++)
+		print_metric_record(p, at, part, series, &p->metrics->metric[i], sums);
 }
 
 /* The parts' sums are valid if `sums` is not NULL. */
@@ -572,6 +641,8 @@ void print_interval(const struct printing *p, double at, const struct sums *sums
 		print_counts(&t, sums, 0);
 	else
 		print_thread_time(&t, sums, 0);
+	if (!p->split)
+		print_metrics(&t, sums);
 }
 
 static void print_counter(FILE *f, const char *name, const struct vperfctr_ctr *ctr,

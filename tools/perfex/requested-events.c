@@ -98,6 +98,16 @@ static bool add_to_all(struct events *events, const char *name, const struct vpe
 	return false;
 }
 
+/* An older module has none. */
+void events_software(struct events *events, const struct vperfctr_info *info,
+		     unsigned int nrkinds)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kernel_events); i++)
+		add_to_all(events, kernel_events[i], info, nrkinds);
+}
+
 void events_default(struct events *events, const struct vperfctr_info *info,
 		    unsigned int nrkinds, bool software)
 {
@@ -105,9 +115,8 @@ void events_default(struct events *events, const struct vperfctr_info *info,
 	struct error ignored;
 	unsigned int i, k;
 
-	/* An older module has none. */
-	for (i = 0; software && i < ARRAY_SIZE(kernel_events); i++)
-		add_to_all(events, kernel_events[i], info, nrkinds);
+	if (software)
+		events_software(events, info, nrkinds);
 	for (i = 0; i < ARRAY_SIZE(generic); i++) {
 		if (!add_to_all(events, generic[i], info, nrkinds))
 			continue;

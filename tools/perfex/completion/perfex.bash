@@ -10,6 +10,11 @@ _perfex_events()
     "$1" list 2> /dev/null | sed -n 's/^\([^ ][^ ]*\)  .*/\1/p'
 }
 
+_perfex_metrics()
+{
+    "$1" list 2> /dev/null | sed -n 's/^-M \([^ ]*\) .*/\1/p'
+}
+
 # _perfex_last WORDS: complete what follows the last comma of $value
 _perfex_last()
 {
@@ -26,6 +31,10 @@ _perfex_value()
     -e|--event)
         compopt -o nospace
         _perfex_last "$(_perfex_events "$perfex")"
+        ;;
+    -M|--metrics)
+        compopt -o nospace
+        _perfex_last "$(_perfex_metrics "$perfex")"
         ;;
     --sample)
         compopt -o nospace
@@ -65,7 +74,7 @@ _perfex()
     local perfex=$1 cur value prefix='' option='' word i skip actual
     local -a words=()
     # Options that take the next word as their argument.
-    local with_argument='^(-[A-Za-z]*[eptorIxFC]|--(event|freq|pid|tid|cpu|prometheus|timeout|kind|repeat|runs|interval|interval-print|field-separator|max-stack|report|sort|comm|export|annotate|symfs|output|log-fd))$'
+    local with_argument='^(-[A-Za-z]*[eptorIxFCM]|--(event|metrics|freq|pid|tid|cpu|prometheus|timeout|kind|repeat|runs|interval|interval-print|field-separator|max-stack|report|sort|comm|export|annotate|symfs|output|log-fd))$'
 
     COMPREPLY=()
     # Bash splits words at "=" and ":", which events have.  These words are whole.
@@ -105,8 +114,8 @@ _perfex()
         prefix=${cur%%=*}=
         _perfex_value "${cur%%=*}"
     elif [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "-e -p -t -a -C -g -F -r -I -x -j -o -i -v -h -V
-            --event= --pid= --tid= --all-cpus --cpu= --per-cpu --per-core --per-socket --per-kind --prometheus= --timeout= --kind= --no-inherit --sample= --freq= --call-graph --max-stack= --report= --sort= --children --callers --callees
+        mapfile -t COMPREPLY < <(compgen -W "-e -M -d -p -t -a -C -g -F -r -I -x -j -o -i -v -h -V
+            --event= --metrics= --detailed --pid= --tid= --all-cpus --cpu= --per-cpu --per-core --per-socket --per-kind --prometheus= --timeout= --kind= --no-inherit --sample= --freq= --call-graph --max-stack= --report= --sort= --children --callers --callees
             --comm= --export= --annotate= --symfs=
             --repeat= --runs= --interval= --field-separator= --json --per-thread --output= --append --log-fd=
             --info --self-test --verbose --help --version" -- "$cur")
