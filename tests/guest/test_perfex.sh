@@ -109,6 +109,30 @@ check "status of an unknown metric" "$status" 125
 
 # Counts of the time while counting is off are left out, also those of children that run
 # on.  The shell executes the same in both runs, or nearly.
+mkfifo "$tmp/control" "$tmp/ack"
+controlled() # ARGUMENTS: count a program between two others that have these
+{
+	# shellcheck disable=SC2016 # for that shell
+	run -x , -o "$tmp/counts" -e instructions:u -D -1 --control "fifo:$tmp/control,$tmp/ack" sh -c '
+		known=$1 control=$2 ack=$3; shift 3
+		sleep 0.2 &
+		exec 3<> "$ack"
+		"$known" "$@"
+		echo enable > "$control"; read -r a <&3
+		"$known" 2 3 4
+		echo disable > "$control"; read -r a <&3
+		"$known" "$@"
+		wait' sh "$known" "$tmp/control" "$tmp/ack" "$@"
+	count_first "$tmp/counts"
+}
+count_first() { sed -n 's/,.*//p' "$1"; }
+few=$(controlled)
+much=$(controlled $(seq 500))
+check "what is counted ($few)" "$((few >= 8004))" 1
+check "what is left out ($few, $much)" "$((much - few < 100000 && few - much < 100000))" 1
+check "answers" "$(grep -c . "$tmp/err")" 0
+run -x , -e instructions:u -D 60000 "$known"
+check "a delay that does not end" "$(sed 's/,.*//' "$tmp/err")" 0
 
 # status, output and input of the command are its own
 run -e instructions:u sh -c 'echo out; echo err >&2; exit 42'

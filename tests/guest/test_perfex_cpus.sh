@@ -131,6 +131,37 @@ if [ "$cpus" -gt 1 ]; then
 	check "deviation" "$(grep -c 'instructions:u *( +-  0.00% )' "$tmp/err")" 1
 fi
 
+# Counts of the last CPU while counting is off are left out: of known's arguments, those of
+# the program that runs while counting is on are counted, and no other.  taskset executes some
+# hundred instructions there, whose number varies, so whole arguments of 2000 are compared.
+controlled() # OUTER MIDDLE: count a program with arguments MIDDLE between two with OUTER
+{
+	cat > "$tmp/controlled" <<- END
+		exec 3<> "$tmp/ack"
+		taskset $mask $known $1
+		echo enable > "$tmp/control"; read -r ack <&3
+		taskset $mask $known $2
+		echo disable > "$tmp/control"; read -r ack <&3
+		taskset $mask $known $1
+	END
+	run -C $last -x , -o "$tmp/part" -e instructions:u -D -1 --control "fifo:$tmp/control,$tmp/ack" \
+		sh "$tmp/controlled"
+	first "$tmp/part"
+}
+delayed() # BEFORE AFTER: count a program with arguments AFTER, and leave out one with BEFORE
+{
+	run -C $last -x , -o "$tmp/part" -e instructions:u -D 1000 \
+		sh -c "taskset $mask $known $1; sleep 1.5; taskset $mask $known $2"
+	first "$tmp/part"
+}
+if [ "$cpus" -gt 1 ]; then
+	mkfifo "$tmp/control" "$tmp/ack"
+	for how in controlled delayed; do
+		check "$how: arguments" "$(($($how "$(seq -s ' ' 50)" "2 3") / 2000))" 3
+		check "$how: one less" "$(($($how "" "2") / 2000))" 2
+	done
+fi
+
 # until a time is over; a CPU of all runs for this long, in the TSC's time
 run -a --per-cpu -j -o "$tmp/timeout" -e cycles --timeout 0.5
 check "status of --timeout" "$status" 0
@@ -166,7 +197,12 @@ sleep 0.5
 bad "threads are counted" "the counters count threads for perfex (process $other)" perfex -a -e instructions:u true
 free=$(sed -n "s/.*'sudo \(kill [0-9]*\)'.*/\1/p" "$tmp/err")
 check "the command that frees the counters" "$free" "kill $other"
-$free
+run --wait=0.1 -a -x , -e instructions:u true
+check "waiting in vain" "$status $(grep -c 'has waited for 0.1 seconds' "$tmp/err")" "125 1"
+(sleep 0.5; $free) & freeing=$!
+run --wait=60 -a -x , -e instructions:u true
+check "counters that were waited for" "$status $(grep -c ',instructions:u,' "$tmp/err")" "0 1"
+wait $freeing
 wait $other
 perfex -a -o /dev/null -e instructions:u & other=$!
 sleep 0.5

@@ -28,6 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "gate.h"
 #include "perfex.h"
 
 struct thread {
@@ -587,11 +588,11 @@ static int open_ends(struct session *s, struct error *e)
 	const struct targets *targets = s->targets;
 	unsigned int i;
 
-	/* There are not more rings than targets. */
-	s->polls = calloc(2 * targets->nr + 1, sizeof(*s->polls));
+	/* There are not more rings than targets.  The last one is for the gate. */
+	s->polls = calloc(2 * targets->nr + 2, sizeof(*s->polls));
 	if (!s->polls)
 		return fail_with(e, "out of memory");
-	for (i = 0; i <= 2 * targets->nr; i++)
+	for (i = 0; i <= 2 * targets->nr + 1; i++)
 		s->polls[i].fd = -1;
 	for (i = 0; i < targets->nr; i++) {
 		const struct target *t = &targets->target[i];
@@ -724,18 +725,29 @@ static bool forget_ended(struct session *s)
 	return !some;
 }
 
-static void attach_interval(struct session *s)
+/* Read the sums of all.  Return: 0 */
+static int read_sums(void *arg, struct sums *sums, const struct part **parts)
 {
-	struct sums sums = { 0 };
+	struct session *s = arg;
 	struct counts c;
 	unsigned int i;
 
+	(void)parts;
+	memset(sums, 0, sizeof(*sums));
 	for (i = 0; i < s->nr; i++) {
 		if (!s->threads[i].v || read_thread(s, &s->threads[i], &c))
 			continue;
-		sums_add(&sums, &c.own);
-		sums_add(&sums, &c.children);
+		sums_add(sums, &c.own);
+		sums_add(sums, &c.children);
 	}
+	return 0;
+}
+
+static void attach_interval(struct session *s)
+{
+	struct sums sums;
+
+	read_sums(s, &sums, NULL);
 	s->interval->fn(s->interval->arg, s->next, &sums, NULL);
 	/* Skip intervals that are over already. */
 	while (s->next <= seconds_since(&s->start))
@@ -755,6 +767,8 @@ static double time_left(struct session *s, double timeout)
 		attach_interval(s);
 	if ((s->interval->ms || s->sampler) && (until < 0 || s->next < until))
 		until = s->next;
+	if (gate_next(s->interval->gate) >= 0 && (until < 0 || gate_next(s->interval->gate) < until))
+		until = gate_next(s->interval->gate);
 	if (s->look && (until < 0 || now + LOOK_INTERVAL < until))
 		until = now + LOOK_INTERVAL;
 	if (until < 0)
@@ -802,6 +816,7 @@ static int await_end(struct session *s, double timeout, struct error *e)
 {
 	struct pollfd *signals = &s->polls[s->targets->nr];
 	unsigned int nrrings = poll_rings(s);
+	struct pollfd *gate = &s->polls[s->targets->nr + 1 + nrrings];
 	struct timespec ts;
 	double left;
 	int ret;
@@ -816,12 +831,15 @@ static int await_end(struct session *s, double timeout, struct error *e)
 	for (;;) {
 		if (forget_ended(s) && !s->command)
 			return 0;
+		gate_step(s->interval->gate, seconds_since(&s->start), read_sums, s);
+		gate->fd = gate_fd(s->interval->gate);
+		gate->events = POLLIN;
 		left = time_left(s, timeout);
 		if (left == 0)
 			return 0;
 		ts.tv_sec = left > 0 ? (time_t)left : 0;
 		ts.tv_nsec = (long)((left - (double)ts.tv_sec) * 1e9);
-		ret = ppoll(s->polls, s->targets->nr + 1 + nrrings, left > 0 ? &ts : NULL, NULL);
+		ret = ppoll(s->polls, s->targets->nr + 2 + nrrings, left > 0 ? &ts : NULL, NULL);
 		if (ret < 0 && errno != EINTR)
 			return fail_with(e, "cannot wait: %s", strerror(errno));
 		if (nrrings && drain_rings(s, false, e))
@@ -956,13 +974,19 @@ int attach_and_count(const struct targets *targets, char **argv, double timeout,
 		.targets = targets, .control = control, .per_thread = per_thread,
 		.interval = interval, .next = interval->ms / 1e3, .sampler = sampler,
 	};
+	/* As they were before the first try, if the counters are waited for. */
+	static struct signal_state signals;
+	static struct rlimit nofile;
 	sigset_t chld;
 	unsigned int i;
 	int ret;
 
 	memset(r, 0, sizeof(*r));
-	raise_limit(&s.nofile);
-	signals_catch(&s.signals, &s.set, NULL);
+	if (!signals.known)
+		raise_limit(&nofile);
+	signals_catch(&signals, &s.set, NULL);
+	s.signals = signals;
+	s.nofile = nofile;
 	/* sigtimedwait() and signalfd() need it blocked, too. */
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);

@@ -3,11 +3,14 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cpus.h"
+#include "gate.h"
 
 #define SYS_CPU		"/sys/devices/system/cpu"
 
@@ -456,7 +459,17 @@ struct session {
 	pid_t command;			/* 0: none */
 	int wstatus;
 	sigset_t set;
+	int signals;			/* a descriptor for these */
 };
+
+/* For the gate. */
+static int read_session(void *arg, struct sums *sums, const struct part **parts)
+{
+	struct session *s = arg;
+
+	*parts = s->cpus->read;
+	return read_cpus(s->cpus, s->v, sums);
+}
 
 static int report_interval(struct session *s, struct error *e)
 {
@@ -473,25 +486,31 @@ static int report_interval(struct session *s, struct error *e)
 }
 
 /*
- * Wait for a signal until the next interval or the timeout.
- * Return: the signal, or 0.  info is that of sigtimedwait().
+ * Wait for a signal until the next interval, the timeout, or an event of the gate.
+ * Return: the signal, or 0.
  */
-static int await_signal(const struct session *s, siginfo_t *info)
+static int await_signal(const struct session *s, struct signalfd_siginfo *info)
 {
+	const double gate = gate_next(s->interval->gate);
+	struct pollfd polls[] = {
+		{ .fd = s->signals, .events = POLLIN },
+		{ .fd = gate_fd(s->interval->gate), .events = POLLIN },
+	};
 	double until = 1e9, left;
-	int sig;
 
 	if (s->timeout >= 0)
 		until = s->timeout;
 	if (s->interval->ms && s->next < until)
 		until = s->next;
+	if (gate >= 0 && gate < until)
+		until = gate;
 	left = until - seconds_since(&s->start);
 	if (left < 0)
 		left = 0;
-	sig = sigtimedwait(&s->set, info, &(struct timespec){
+	ppoll(polls, ARRAY_SIZE(polls), &(struct timespec){
 		.tv_sec = (time_t)left,
-		.tv_nsec = (long)((left - (double)(time_t)left) * 1e9) });
-	return sig < 0 ? 0 : sig;
+		.tv_nsec = (long)((left - (double)(time_t)left) * 1e9) }, NULL);
+	return read(s->signals, info, sizeof(*info)) == sizeof(*info) ? (int)info->ssi_signo : 0;
 }
 
 static bool command_has_ended(struct session *s)
@@ -502,19 +521,22 @@ static bool command_has_ended(struct session *s)
 /* Count until the end.  *told: a signal came that ends perfex. */
 static int await_end(struct session *s, bool *told, struct error *e)
 {
-	siginfo_t info;
-	int sig;
+	struct signalfd_siginfo info;
+	int sig, err;
 
 	for (;;) {
 		if (command_has_ended(s))
 			return 0;
+		err = gate_step(s->interval->gate, seconds_since(&s->start), read_session, s);
+		if (err)
+			return fail_with(e, "cannot read the counters: %s", strerror(-err));
 		sig = await_signal(s, &info);
 		if (sig && sig != SIGCHLD) {
 			*told = true;
 			if (!s->command)
 				return 0;
 			/* The command gets the terminal's signals itself. */
-			if (info.si_code <= 0)
+			if (info.ssi_code <= 0)
 				kill(s->command, sig);
 		}
 		if (s->timeout >= 0 && seconds_since(&s->start) >= s->timeout)
@@ -536,7 +558,12 @@ static int count_session(struct session *s, char **argv, const struct signal_sta
 		if (s->command < 0)
 			return -1;
 	}
-	if (await_end(s, &told, e))
+	s->signals = signalfd(-1, &s->set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->signals < 0)
+		return fail_with(e, "cannot wait for signals: %s", strerror(errno));
+	err = await_end(s, &told, e);
+	close(s->signals);
+	if (err)
 		return -1;
 	r->elapsed = seconds_since(&s->start);
 	/* All CPUs stop at about the same time, and not when they are read. */
@@ -577,7 +604,7 @@ int cpus_count(struct cpus *cpus, char **argv, double timeout,
 
 	memset(r, 0, sizeof(*r));
 	signals_catch(&signals, &s.set, NULL);
-	/* sigtimedwait() needs it blocked, too. */
+	/* signalfd() needs it blocked, too. */
 	sigaddset(&s.set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &s.set, NULL);
 	err = vperfctr_open_cpus(&s.v, cpus->mask, 0);

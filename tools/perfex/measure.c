@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cpus.h"
+#include "gate.h"
 #include "metrics.h"
 #include "perf.h"
 #include "perfex.h"
@@ -156,6 +157,8 @@ struct ticks {
 	struct sums before;
 	struct part *parts;	/* of CPUs, in this interval */
 	struct sums *parts_before;
+	struct part *open;	/* of CPUs, without what the gate leaves out */
+	struct gate gate;
 	bool any;
 	int failed;		/* -errno of the last file for Prometheus, or 0 */
 };
@@ -194,14 +197,19 @@ static void write_metrics(struct ticks *t, const struct part *parts)
 static void on_interval(void *arg, double at, const struct sums *sums, const struct part *parts)
 {
 	struct ticks *t = arg;
-	struct sums difference;
+	struct sums difference, open = *sums;
 	unsigned int i;
 
 	if (t->o->prometheus) {
 		write_metrics(t, parts);
 		return;
 	}
-	take_difference(&difference, sums, &t->before);
+	if (parts && t->open) {
+		memcpy(t->open, parts, t->printing->nrparts * sizeof(*parts));
+		parts = t->open;
+	}
+	gate_subtract(&t->gate, &open, t->open);
+	take_difference(&difference, &open, &t->before);
 	for (i = 0; parts && i < t->printing->nrparts; i++) {
 		t->parts[i] = parts[i];
 		take_difference(&t->parts[i].sums, &parts[i].sums, &t->parts_before[i]);
@@ -249,6 +257,45 @@ static void hide_progress(struct progress *p)
 	p->shown = false;
 }
 
+/* ---- --wait ---------------------------------------------------------------------------- */
+
+#define TRY_INTERVAL	50	/* milliseconds */
+
+struct patience {
+	double seconds;		/* how long to wait; 0: not at all */
+	bool begun;
+	struct timespec since;
+};
+
+/*
+ * The counters were busy, and nothing was run: wait a little, within the bound of --wait.  A
+ * signal that ends perfex ends the waiting.
+ * Return: whether to try again; if not, *e says why.
+ */
+static bool wait_for_counters(struct patience *p, struct error *e)
+{
+	static struct signal_state signals;
+	struct error busy = *e;
+	sigset_t set;
+	int sig;
+
+	if (!e->busy || p->seconds <= 0)
+		return false;
+	if (!p->begun)
+		clock_gettime(CLOCK_MONOTONIC, &p->since);
+	if (!p->begun && is_terminal(stderr))
+		fprintf(stderr, "perfex: waiting: %s\n", e->text);
+	p->begun = true;
+	if (seconds_since(&p->since) >= p->seconds)
+		return fail_with(e, "%.900s (perfex has waited for %g seconds)", busy.text, p->seconds), false;
+	signals_catch(&signals, &set, NULL);
+	sig = sigtimedwait(&set, NULL, &(struct timespec){ .tv_nsec = TRY_INTERVAL * 1000000L });
+	signals_restore(&signals);
+	if (sig > 0 || run_told_to_end())
+		return fail_with(e, "a signal ended the waiting for the counters: %.900s", busy.text), false;
+	return true;
+}
+
 /*
  * A signal that ended the command, or asked perfex to end, was not meant for one run
  * only.  It may have cut this run short.
@@ -274,6 +321,7 @@ static int run_series(const struct choice *choice, const struct vperfctr_control
 {
 	const struct interval none = { 0 };
 	const struct options *o = choice->o;
+	struct patience patience = { .seconds = o->wait };
 	int status = 0, err;
 	unsigned int i;
 
@@ -281,9 +329,11 @@ static int run_series(const struct choice *choice, const struct vperfctr_control
 		if (progress->done)
 			show_progress(progress);
 		result_free(r);
-		err = choice->cpus ?
-			cpus_count(choice->cpus, o->command, NO_TIMEOUT, control, &none, r, e) :
-			run_command(o->command, control, choice->perf, &none, r, e);
+		do {
+			err = choice->cpus ?
+				cpus_count(choice->cpus, o->command, NO_TIMEOUT, control, &none, r, e) :
+				run_command(o->command, control, choice->perf, &none, r, e);
+		} while (err && wait_for_counters(&patience, e));
 		if (err) {
 			hide_progress(progress);
 			return -1;
@@ -447,18 +497,25 @@ static int make_ticks(struct ticks *t, const struct options *o, struct printing 
 	err = o->prometheus ? prometheus_write(o->prometheus, p, NULL) : 0;
 	if (err)
 		return fail_with(e, "cannot write '%.300s': %s", o->prometheus, strerror(-err));
+	if (gate_open(&t->gate, o, cpus ? cpus->nrparts : 0, e))
+		return -1;
 	if (!cpus || !cpus->nrparts)
 		return 0;
 	t->parts = calloc(cpus->nrparts, sizeof(*t->parts));
 	t->parts_before = calloc(cpus->nrparts, sizeof(*t->parts_before));
-	return t->parts && t->parts_before ? 0 : fail_with(e, "out of memory");
+	t->open = calloc(cpus->nrparts, sizeof(*t->open));
+	return t->parts && t->parts_before && t->open ? 0 : fail_with(e, "out of memory");
 }
 
-static int count_once(const struct choice *choice, struct ticks *ticks,
-		      struct vperfctr_control *control, struct result *r, struct error *e)
+/* Count once, with a new gate, intervals, or -p and -t. */
+static int try_once(const struct choice *choice, struct ticks *ticks,
+		    struct vperfctr_control *control, struct result *r, struct error *e)
 {
 	const struct options *o = choice->o;
-	struct interval interval = { o->interval, on_interval, ticks };
+	struct interval interval = {
+		.ms = o->interval, .gate = ticks->gate.used ? &ticks->gate : NULL,
+		.fn = on_interval, .arg = ticks,
+	};
 
 	if (choice->cpus)
 		return cpus_count(choice->cpus, o->command, o->timeout, control, &interval, r, e);
@@ -467,6 +524,24 @@ static int count_once(const struct choice *choice, struct ticks *ticks,
 					o->per_thread || o->verbose, control, &interval, NULL, r, e);
 	control->flags |= VPERFCTR_CONTROL_START_ON_EXEC;
 	return run_command(o->command, control, choice->perf, &interval, r, e);
+}
+
+static int count_once(const struct choice *choice, struct ticks *ticks,
+		      struct vperfctr_control *control, struct result *r, struct error *e)
+{
+	struct patience patience = { .seconds = choice->o->wait };
+	int err;
+
+	do {
+		err = try_once(choice, ticks, control, r, e);
+	} while (err && wait_for_counters(&patience, e));
+	if (err || !r->counted)
+		return err;
+	/* Other parts than those of CPUs are not measured at the gate. */
+	if (ticks->gate.used && !choice->cpus)
+		result_free(r);
+	gate_subtract(&ticks->gate, &r->total, r->parts);
+	return 0;
 }
 
 static int measure_once(const struct choice *choice, struct printing *p, unsigned int nrgroups,
@@ -478,7 +553,7 @@ static int measure_once(const struct choice *choice, struct printing *p, unsigne
 	unsigned int at[VPERFCTR_MAX_CTRS];
 	struct vperfctr_control control;
 	struct series *series = NULL;
-	struct ticks ticks = { 0 };
+	struct ticks ticks = { .gate = { .control = -1, .ack = -1 } };
 	int err;
 
 	if (choice->cpus)
@@ -507,8 +582,10 @@ static int measure_once(const struct choice *choice, struct printing *p, unsigne
 		r->complete = false;
 		fail_with(e, "the last counts are not in '%.300s'", o->prometheus);
 	}
+	gate_close(&ticks.gate);
 	free(ticks.parts);
 	free(ticks.parts_before);
+	free(ticks.open);
 	free(series);
 	return err;
 }

@@ -14,6 +14,7 @@ int fail_with(struct error *e, const char *fmt, ...)
 	va_list ap;
 
 	e->status = STATUS_FAILED;
+	e->busy = false;
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
@@ -40,7 +41,9 @@ static int fail_call(struct error *e, int err, unsigned int call,
 	struct vperfctr_why why;
 
 	__vperfctr_explain(err, call, control, DEVICE, proc, &why);
-	return fail_with(e, "%s", why.text);
+	fail_with(e, "%s", why.text);
+	e->busy = err == -EBUSY;
+	return -1;
 }
 
 int fail_access(struct error *e, const char *device)

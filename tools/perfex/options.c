@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "perfex.h"
+#include "gate.h"
 
 /* Samples per second: more are never useful. */
 #define MAX_RATE	1000000
@@ -100,6 +100,11 @@ static void print_usage(FILE *f)
 	      "                      with -a and -C, print the counts of each of these\n"
 	      "      --prometheus=FILE  write the counts of each CPU to FILE for\n"
 	      "                      Prometheus, with -a and -C, every 15 seconds or as -I says\n"
+	      "  -D, --delay=MS      leave out what is counted in the first MS milliseconds\n"
+	      "      --control=fifo:FILE[,FILE]  count while programs say so: they write the\n"
+	      "                      lines enable and disable to the first FILE, and read ack\n"
+	      "                      from the second; =fd:N[,N]: the same with descriptors\n"
+	      "      --wait=SECONDS  wait so long for counters that others have\n"
 	      "      --timeout=SECONDS  with -p, -t, -a and -C, count this long (0.5: half a\n"
 	      "                      second)\n"
 	      "      --kind=KIND     count on CPUs of this kind (a hybrid processor's core or\n"
@@ -193,6 +198,24 @@ static int parse_timeout(double *timeout, const char *arg, struct error *e)
 	*timeout = strtod(arg, &end);
 	if (!*arg || *end || strspn(arg, "0123456789.") != strlen(arg) || *timeout > 1e9)
 		return fail_with(e, "'%s' is not a number of seconds: see perfex --help", arg);
+	return 0;
+}
+
+/* -1: until a command of --control */
+static int parse_delay(int *delay, const char *arg, struct error *e)
+{
+	unsigned long ms;
+	char *end;
+
+	if (!strcmp(arg, "-1")) {
+		*delay = -1;
+		return 0;
+	}
+	errno = 0;
+	ms = strtoul(arg, &end, 10);
+	if (!isdigit((unsigned char)*arg) || *end || errno || ms > INT_MAX)
+		return fail_with(e, "'%.40s' is not a number of milliseconds, nor -1: see perfex --help", arg);
+	*delay = (int)ms;
 	return 0;
 }
 
@@ -347,8 +370,26 @@ static int check_metrics(const struct options *o, struct error *e)
 	return 0;
 }
 
+static int check_gate(const struct options *o, struct error *e)
+{
+	const bool gate = o->delay || o->control;
+
+	if (o->delay < 0 && !o->control)
+		return fail_usage(e, "-D -1 waits for a command of --control");
+	if (gate && (o->repeat > 1 || o->runs_auto || o->per_thread))
+		return fail_usage(e, "-D and --control cannot be combined with -r, --runs or --per-thread");
+	if ((gate || o->wait > 0) && (o->sampling || o->report || o->self_test || o->info || o->list ||
+				      o->doctor))
+		return fail_usage(e, "-D, --control and --wait are for counts, and cannot be combined with --sample, --report, --self-test, -i, list or doctor");
+	if (gate && o->prometheus)
+		return fail_usage(e, "Prometheus expects counts that never stop: -D and --control cannot be combined with --prometheus");
+	return 0;
+}
+
 static int check_options(const struct options *o, struct error *e)
 {
+	if (check_gate(o, e))
+		return -1;
 	if (check_metrics(o, e))
 		return -1;
 	if (check_output(o, e) || check_cpus(o, e))
@@ -516,7 +557,7 @@ enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
 	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST, OPT_APPEND, OPT_LOG_FD,
 	OPT_SORT, OPT_CHILDREN, OPT_CALLERS, OPT_CALLEES, OPT_COMM, OPT_EXPORT, OPT_MAX_STACK,
 	OPT_ANNOTATE, OPT_SYMFS, OPT_PER_CORE, OPT_PER_SOCKET, OPT_PER_KIND,
-	OPT_PROMETHEUS };
+	OPT_PROMETHEUS, OPT_CONTROL, OPT_WAIT };
 
 int options_parse(int argc, char **argv, struct options *o, struct error *e)
 {
@@ -534,6 +575,9 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		{ "per-socket", no_argument, NULL, OPT_PER_SOCKET },
 		{ "per-kind", no_argument, NULL, OPT_PER_KIND },
 		{ "prometheus", required_argument, NULL, OPT_PROMETHEUS },
+		{ "delay", required_argument, NULL, 'D' },
+		{ "control", required_argument, NULL, OPT_CONTROL },
+		{ "wait", required_argument, NULL, OPT_WAIT },
 		{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 		{ "kind", required_argument, NULL, OPT_KIND },
 		{ "no-inherit", no_argument, NULL, OPT_NO_INHERIT },
@@ -573,7 +617,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 	int c;
 
 	/* '+': stop at the command.  ':': perfex prints the messages. */
-	while ((c = getopt_long(argc, argv, "+:e:M:p:t:C:o:r:I:x:g::F:" LETTERS, longs, NULL)) != -1 ||
+	while ((c = getopt_long(argc, argv, "+:e:M:D:p:t:C:o:r:I:x:g::F:" LETTERS, longs, NULL)) != -1 ||
 	       take_top(o, argv)) {
 		switch (c) {
 		case -1:
@@ -623,6 +667,19 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			break;
 		case OPT_TIMEOUT:
 			if (parse_timeout(&o->timeout, optarg, e))
+				return -1;
+			break;
+		case 'D':
+			if (parse_delay(&o->delay, optarg, e))
+				return -1;
+			break;
+		case OPT_CONTROL:
+			if (gate_check(optarg, e))
+				return -1;
+			o->control = optarg;
+			break;
+		case OPT_WAIT:
+			if (parse_timeout(&o->wait, optarg, e))
 				return -1;
 			break;
 		case OPT_KIND:

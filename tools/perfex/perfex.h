@@ -24,6 +24,7 @@
 
 struct error {
 	int status;
+	bool busy;		/* others have the counters */
 	char text[1200];
 };
 
@@ -299,12 +300,15 @@ double spread_percent(const struct spread *s);
 /* Add all runs of s to `to`. */
 void spread_merge(struct spread *to, const struct spread *s);
 
+struct gate;
+
 /*
  * fn is called each `ms` milliseconds and at the end, with the sums until then.  parts: those
  * of CPUs, or NULL.
  */
 struct interval {
 	unsigned int ms;	/* 0: never */
+	struct gate *gate;	/* to look at meanwhile; NULL: none */
 	void (*fn)(void *arg, double at, const struct sums *sums, const struct part *parts);
 	void *arg;
 };
@@ -550,6 +554,9 @@ struct options {
 	double timeout;
 	enum style style;
 	const char *separator;
+	int delay;			/* milliseconds; negative: until a command; 0: none */
+	const char *control;		/* where commands come from; NULL: none */
+	double wait;			/* seconds for counters that are busy; 0: none */
 	unsigned int repeat;		/* 0: not said */
 	bool runs_auto;			/* as many runs as the events need */
 	const char *kind;		/* of CPUs; NULL: any */

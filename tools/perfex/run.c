@@ -4,14 +4,16 @@
  * it has ended: perfex holds a descriptor, so the state outlives the child.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "gate.h"
 #include "perf.h"
-#include "perfex.h"
 
 enum stage { STAGE_BIND, STAGE_OPEN, STAGE_RING, STAGE_CONTROL, STAGE_READY, STAGE_EXEC };
 
@@ -312,32 +314,82 @@ static bool command_has_ended(pid_t pid)
 	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
 }
 
-/* Run intervals until the command has ended; the caller waits for it. */
+/* The state that run_intervals() reads. */
+struct reader {
+	struct vperfctr *v;
+	const struct vperfctr_control *control;
+};
+
+/* Read the sums with those of descendants that run.  Return: 0 or -errno. */
+static int read_now(void *arg, struct sums *sums, const struct part **parts)
+{
+	const struct reader *reader = arg;
+	struct counts c;
+	int err = counts_read_set(reader->v, reader->control, &c);
+
+	(void)parts;
+	if (!err && c.replaced)
+		err = -ENOENT;
+	if (err)
+		return err;
+	*sums = c.own;
+	sums_add(sums, &c.children);
+	return 0;
+}
+
+#define LOOK_INTERVAL	0.05	/* seconds, where nothing wakes perfex */
+
+/* Wait until the end of a child, a command for the gate, or so many seconds. */
+static void await_event(int chld, int gate, double seconds)
+{
+	struct pollfd polls[] = { { .fd = chld, .events = POLLIN }, { .fd = gate, .events = POLLIN } };
+	struct signalfd_siginfo info;
+
+	if (chld < 0 && seconds > LOOK_INTERVAL)
+		seconds = LOOK_INTERVAL;
+	ppoll(polls, ARRAY_SIZE(polls), &(struct timespec){
+		.tv_sec = (time_t)seconds,
+		.tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9) }, NULL);
+	/* It is not important which child that was. */
+	if (polls[0].revents)
+		while (read(chld, &info, sizeof(info)) > 0)
+			;
+}
+
+/*
+ * Run intervals, and look at the gate, until the command has ended; the caller waits for it.
+ * A program that counts itself has no sums for either.
+ */
 static void run_intervals(const struct running *run, struct vperfctr *v, const struct interval *interval)
 {
-	sigset_t chld, old;
-	double next = 0, left;
-	struct counts c;
+	struct reader reader = { v, run->control };
+	double next = interval->ms / 1e3, now, until;
+	struct sums sums;
+	sigset_t set, old;
+	int chld;
 
-	sigemptyset(&chld);
-	sigaddset(&chld, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &chld, &old);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	chld = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	while (!command_has_ended(run->pid)) {
-		left = next - seconds_since(&run->start);
-		if (left <= 0) {
-			/* The start ends no interval; skip those that are over already. */
-			if (next > 0 && !counts_read(v, run->control, &c) && !c.replaced) {
-				sums_add(&c.own, &c.children);
-				interval->fn(interval->arg, next, &c.own, NULL);
-			}
+		gate_step(interval->gate, seconds_since(&run->start), read_now, &reader);
+		now = seconds_since(&run->start);
+		if (interval->ms && now >= next) {
+			if (!read_now(&reader, &sums, NULL))
+				interval->fn(interval->arg, next, &sums, NULL);
+			/* Skip those that are over already. */
 			while (next <= seconds_since(&run->start))
 				next += interval->ms / 1e3;
 			continue;
 		}
-		sigtimedwait(&chld, NULL, &(struct timespec){
-			.tv_sec = (time_t)left,
-			.tv_nsec = (long)((left - (double)(time_t)left) * 1e9) });
+		until = interval->ms ? next : now + 1e6;
+		if (gate_next(interval->gate) >= 0 && gate_next(interval->gate) < until)
+			until = gate_next(interval->gate);
+		await_event(chld, gate_fd(interval->gate), until > now ? until - now : 0);
 	}
+	if (chld >= 0)
+		close(chld);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
@@ -405,7 +457,7 @@ int run_command(char **argv, const struct vperfctr_control *control, const char 
 	err = perf ? 0 : vperfctr_open_fd(&v, run.fd, 0);
 	if (err)
 		close(run.fd);
-	else if (interval->ms)
+	else if (interval->ms || interval->gate)
 		run_intervals(&run, v, interval);
 	ended = run_await_end(&run, &wstatus, &usage);
 	if (ended) {

@@ -672,6 +672,8 @@ static int state_control(struct state *s, int fd, const struct vperfctr_control 
 	uint32_t nr = c->nractrs + c->nrictrs, nrall = nr * (any ? c->nrkinds : 1), i;
 	uint64_t n;
 
+	if (fake_seen->tries++ < fake.busy_tries)
+		return refuse(EBUSY);
 	if (fails(FAKE_CONTROL))
 		return -1;
 	if (c->size != sizeof(*c) || c->reserved || c->ctr_size != sizeof(struct vperfctr_ctr) ||
@@ -834,6 +836,8 @@ static int dev_open_cpus(struct vperfctr_open_cpus *arg)
 
 static int cpus_control(const struct vperfctr_control *c)
 {
+	if (fake_seen->tries++ < fake.busy_tries)
+		return refuse(EBUSY);
 	if (fails(FAKE_CONTROL))
 		return -1;
 	if (c->flags || c->soft || c->nrictrs || !c->nractrs)

@@ -35,6 +35,7 @@ struct fake {
 	/* the kernel */
 	int fail[FAKE_NRCALLS];		/* errno that the call fails with, or 0 */
 	unsigned int calls[FAKE_NRCALLS];
+	unsigned int busy_tries;	/* so many CONTROLs fail with EBUSY, in all processes */
 	struct vperfctr_info info;
 	uint32_t cpus[4];		/* bits of VPERFCTR_CPUS; FORBIDDEN: inverted */
 	uint32_t nrwords;
@@ -95,7 +96,7 @@ extern struct fake fake;
 struct fake_seen {
 	uint32_t open_flags, control_flags;
 	uint32_t counted_cpus;		/* the first word of the mask */
-	unsigned int opens, controls, unlinks, consumes;
+	unsigned int tries, opens, controls, unlinks, consumes;
 	uint32_t affinity;		/* what a thread has set */
 	struct vperfctr_control control;
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];

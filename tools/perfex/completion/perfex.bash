@@ -74,7 +74,7 @@ _perfex()
     local perfex=$1 cur value prefix='' option='' word i skip actual
     local -a words=()
     # Options that take the next word as their argument.
-    local with_argument='^(-[A-Za-z]*[eptorIxFCM]|--(event|metrics|freq|pid|tid|cpu|prometheus|timeout|kind|repeat|runs|interval|interval-print|field-separator|max-stack|report|sort|comm|export|annotate|symfs|output|log-fd))$'
+    local with_argument='^(-[A-Za-z]*[eptorIxFCMD]|--(event|delay|control|wait|metrics|freq|pid|tid|cpu|prometheus|timeout|kind|repeat|runs|interval|interval-print|field-separator|max-stack|report|sort|comm|export|annotate|symfs|output|log-fd))$'
 
     COMPREPLY=()
     # Bash splits words at "=" and ":", which events have.  These words are whole.
@@ -114,8 +114,8 @@ _perfex()
         prefix=${cur%%=*}=
         _perfex_value "${cur%%=*}"
     elif [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "-e -M -d -p -t -a -C -g -F -r -I -x -j -o -i -v -h -V
-            --event= --metrics= --detailed --pid= --tid= --all-cpus --cpu= --per-cpu --per-core --per-socket --per-kind --prometheus= --timeout= --kind= --no-inherit --sample= --freq= --call-graph --max-stack= --report= --sort= --children --callers --callees
+        mapfile -t COMPREPLY < <(compgen -W "-e -M -d -D -p -t -a -C -g -F -r -I -x -j -o -i -v -h -V
+            --event= --metrics= --detailed --delay= --control= --wait= --pid= --tid= --all-cpus --cpu= --per-cpu --per-core --per-socket --per-kind --prometheus= --timeout= --kind= --no-inherit --sample= --freq= --call-graph --max-stack= --report= --sort= --children --callers --callees
             --comm= --export= --annotate= --symfs=
             --repeat= --runs= --interval= --field-separator= --json --per-thread --output= --append --log-fd=
             --info --self-test --verbose --help --version" -- "$cur")

@@ -24,12 +24,12 @@ function __perfex_command
             case --
                 set -e tokens[1]
                 break
-            case --event --metrics --pid --tid --cpu --prometheus --timeout --kind --repeat --runs --interval \
+            case --event --metrics --delay --control --wait --pid --tid --cpu --prometheus --timeout --kind --repeat --runs --interval \
                     --interval-print --field-separator --freq --max-stack --report --sort --comm --export --annotate --symfs \
                     --output --log-fd
                 set -e tokens[1]
             case '--*'
-            case '-*e' '-*M' '-*p' '-*t' '-*o' '-*r' '-*I' '-*x' '-*F' '-*C'
+            case '-*e' '-*M' '-*D' '-*p' '-*t' '-*o' '-*r' '-*I' '-*x' '-*F' '-*C'
                 set -e tokens[1]
             case '-*' top
             case '*'
@@ -65,6 +65,9 @@ set -l c complete -c perfex -n 'not __perfex_has_command'
 $c -s e -l event -x -d 'Count these events' -a '(__fish_append , (__perfex_events))'
 $c -s M -l metrics -x -d 'Print the values of these metrics' -a '(__fish_append , (__perfex_metrics))'
 $c -s d -l detailed -d 'Print the metrics that fit the counters'
+$c -s D -l delay -x -d 'Leave out the first milliseconds'
+$c -l control -x -d 'Count while other programs say so' -a 'fifo: fd:'
+$c -l wait -x -d 'Wait so long for counters that others have'
 $c -s p -l pid -x -d 'Count all threads of running processes' -a '(__fish_complete_pids)'
 $c -s t -l tid -x -d 'Count running threads'
 $c -s a -l all-cpus -d 'Count all CPUs'
