@@ -126,6 +126,10 @@ python: lib
 install-python uninstall-python wheel rust: lib
 	@$(sub) languages $@
 
+check-mpi: deps perfex
+	@tests/vm/deps tests/mpi/packages
+	@tests/mpi/run $(O)/bin/perfex
+
 event-lists: deps
 	@tests/unit/event-lists write
 
@@ -185,7 +189,7 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove dist deb deps check \
-	check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust event-lists lint stress sweep \
+	check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust check-mpi event-lists lint stress sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
@@ -220,6 +224,7 @@ endif
 #:                      on each emulated processor; PROCESSORS="k8 zen4": on these
 #:   make check-events  is lib/event/counter-lists.h what Intel's lists say?  Downloads
 #:                      Linux's source (300 MB, once); "make event-lists" makes the file
+#:   make check-mpi     is a parallel program counted, with Open MPI on this machine?
 #:   make check-exports do go tool pprof, speedscope and Chromium read what perfex
 #:                      exports?  does perf agree on a program in Go?
 #:   make check-languages

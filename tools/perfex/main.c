@@ -2,6 +2,7 @@
 /* Do what the options say, and check that all output has been written. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "perfex.h"
@@ -15,6 +16,10 @@ static int execute_options(const struct options *o, FILE *out, const char *name,
 		return self_test(o->checks, out ? out : stdout, o->style, o->report, e);
 	if (o->doctor)
 		return doctor(out ? out : stdout, o->style == STYLE_JSON, "", e);
+	if (o->plot)
+		return plot_counts(out, o, e);
+	if (o->merge)
+		return merge_counts(out ? out : stdout, o, e);
 	if (o->list)
 		return list_events(out ? out : stdout, o->command + 1, o->verbose, o->kind, e);
 	if (o->report)
@@ -53,18 +58,24 @@ int main(int argc, char **argv)
 	struct error e = { .status = STATUS_FAILED };
 	const char *name = NULL;
 	FILE *out = NULL;
+	char *output = NULL;
 	int ret;
 
 	keep_standard_files();
 	ret = options_parse(argc, argv, &o, &e);
 	if (ret > 0) {
 		ret = 0;
+	} else if (!ret && o.output && file_name(&output, o.output, &e)) {
+		ret = -1;
 	} else if (!ret) {
+		o.output = output;
 		out = output_open(&o, &name, &e);
 		ret = name && !out ? -1 : execute_options(&o, out, name, &e);
 	}
 	if (out && (ferror(out) | fclose(out)) && ret >= 0)
 		ret = fail_with(&e, "cannot write to '%s': %s", name, strerror(errno));
+	free(output);
+	free(o.files);
 	if (ret >= 0 && (check_written(stdout, "standard output", &e) ||
 			 check_written(stderr, "standard error", &e)))
 		ret = -1;

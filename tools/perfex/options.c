@@ -80,6 +80,8 @@ static void print_usage(FILE *f)
 	      "       perfex doctor [-j]\n"
 	      "       perfex --sample[=EVENT[=PERIOD],...] -o FILE [-g] [-F N] [--] COMMAND...\n"
 	      "       perfex --report=FILE [--export=FORMAT] [OPTION]...\n"
+	      "       perfex plot FILE -o PICTURE [-e EVENT,...]\n"
+	      "       perfex merge FILE... [-j] [-o FILE]\n"
 	      "       perfex [-v] list [WORD]...\n"
 	      "       perfex --self-test[=CHECK[,CHECK]...] [--report=FILE]\n"
 	      "       perfex -i\n"
@@ -137,7 +139,8 @@ static void print_usage(FILE *f)
 	      "  -x, --field-separator=SEP  print fields with SEP between, as perf stat does\n"
 	      "  -j, --json          print JSON, with perf stat's names\n"
 	      "      --per-thread    with -p and -t, print each thread's counts\n"
-	      "  -o, --output=FILE   print to FILE, not to standard error\n"
+	      "  -o, --output=FILE   print to FILE, not to standard error; in its name, %h is\n"
+	      "                      the host, %p perfex's process, %r the rank (MPI, Slurm)\n"
 	      "      --append        with -o, add to the end of FILE\n"
 	      "      --log-fd=N      print to descriptor N, which is open already\n"
 	      "  -i, --info          show what the module found, and exit\n"
@@ -386,8 +389,33 @@ static int check_gate(const struct options *o, struct error *e)
 	return 0;
 }
 
+/* perfex plot and perfex merge read files, and count nothing. */
+static int check_files(const struct options *o, struct error *e)
+{
+	const char *name = o->plot ? "plot" : "merge";
+
+	if (o->nrmetrics || o->detail || o->targets.nr || o->repeat || o->runs_auto || o->interval ||
+	    options_cpus(o) || o->split || o->report || o->sampling || o->self_test || o->info ||
+	    o->kind || o->no_inherit || o->per_thread || o->timeout >= 0 || o->delay || o->control ||
+	    o->wait > 0 || o->prometheus || says_how_to_report(o) || o->log_fd >= 0 || o->append)
+		return fail_with(e, "perfex %s reads files, and can be combined with %s only: see perfex --help",
+				 name, o->plot ? "-e and -o" : "-e, -o, -j and -x");
+	if (!o->nrfiles || (o->plot && o->nrfiles > 1))
+		return fail_with(e, "perfex %s needs %s: see perfex --help", name,
+				 o->plot ? "one file of counts" : "files of counts");
+	if (!o->plot)
+		return 0;
+	if (o->style != STYLE_TEXT)
+		return fail_usage(e, "perfex plot draws, and cannot be combined with -j or -x");
+	if (!o->output || !plot_can_write(o->output))
+		return fail_usage(e, "perfex plot needs -o FILE.svg or -o FILE.html");
+	return 0;
+}
+
 static int check_options(const struct options *o, struct error *e)
 {
+	if (o->plot || o->merge)
+		return check_files(o, e);
 	if (check_gate(o, e))
 		return -1;
 	if (check_metrics(o, e))
@@ -509,6 +537,32 @@ static bool take_top(struct options *o, char **argv)
 	return true;
 }
 
+/*
+ * perfex plot and perfex merge: the options and the files follow in any order.
+ * Return: whether to parse more.
+ */
+static bool take_files(struct options *o, int argc, char **argv)
+{
+	const char *word = argv[optind];
+
+	if (!word || !strcmp(argv[optind - 1], "--"))
+		return false;
+	if (o->files) {
+		o->files[o->nrfiles++] = word;
+		optind++;
+		return true;
+	}
+	o->plot = !strcmp(word, "plot");
+	o->merge = !strcmp(word, "merge");
+	if (!o->plot && !o->merge)
+		return false;
+	/* There are not more files than words. */
+	o->files = calloc((size_t)argc, sizeof(*o->files));
+	if (o->files)
+		optind++;
+	return o->files;
+}
+
 static int choose_split(struct options *o, enum split split, struct error *e)
 {
 	if (o->split && o->split != split)
@@ -618,7 +672,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 
 	/* '+': stop at the command.  ':': perfex prints the messages. */
 	while ((c = getopt_long(argc, argv, "+:e:M:D:p:t:C:o:r:I:x:g::F:" LETTERS, longs, NULL)) != -1 ||
-	       take_top(o, argv)) {
+	       take_top(o, argv) || take_files(o, argc, argv)) {
 		switch (c) {
 		case -1:
 			break;

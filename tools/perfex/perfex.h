@@ -550,6 +550,9 @@ struct options {
 	const char *cpu_list;		/* of -C; NULL: none */
 	enum split split;
 	bool top;
+	bool plot, merge;
+	const char **files;		/* of plot and merge */
+	unsigned int nrfiles;
 	const char *prometheus;		/* a file; NULL: none */
 	double timeout;
 	enum style style;
@@ -581,6 +584,13 @@ static inline bool options_cpus(const struct options *o)
 int options_parse(int argc, char **argv, struct options *o, struct error *e);
 
 /*
+ * Replace %h, %p and %r in a name by the host, the process and the rank.  The caller frees
+ * *name in both cases.
+ * Return: 0, or -1 with *e.
+ */
+int file_name(char **name, const char *pattern, struct error *e);
+
+/*
  * Open the file of -o, or a copy of the descriptor of --log-fd.  *name: NULL if the options
  * name neither; otherwise what messages call it.
  * Return: NULL if they name neither; or with *name, and *e, if it cannot be opened.
@@ -601,6 +611,14 @@ int measure(const struct options *o, FILE *out, const char *name, struct error *
 int report_samples(FILE *out, const struct options *o, struct error *e);
 /* Return: 0, or -1 with *e if the options of --report have wrong arguments. */
 int report_check(const struct reporting *r, struct error *e);
+
+/* Draw the intervals in a file.  Return: 0, or -1 with *e. */
+int plot_counts(FILE *out, const struct options *o, struct error *e);
+/* True if there is a picture of the sort that the name ends with. */
+bool plot_can_write(const char *name);
+
+/* Print the sums and means of the counts in several files.  Return: 0, or -1 with *e. */
+int merge_counts(FILE *out, const struct options *o, struct error *e);
 
 /* Print "0-3,8", or "none". */
 void print_bits(FILE *f, uint64_t mask);

@@ -71,7 +71,7 @@ _perfex_value()
 
 _perfex()
 {
-    local perfex=$1 cur value prefix='' option='' word i skip actual
+    local perfex=$1 cur value prefix='' option='' files='' word i skip actual
     local -a words=()
     # Options that take the next word as their argument.
     local with_argument='^(-[A-Za-z]*[eptorIxFCMD]|--(event|delay|control|wait|metrics|freq|pid|tid|cpu|prometheus|timeout|kind|repeat|runs|interval|interval-print|field-separator|max-stack|report|sort|comm|export|annotate|symfs|output|log-fd))$'
@@ -92,6 +92,12 @@ _perfex()
             # the command, or words of perfex list
             [[ $word != list && $word != doctor ]] || return 0
             [[ $word != top ]] || continue
+            # their files and options may come in any order
+            if [[ $word == plot || $word == merge ]]; then
+                files=y
+                continue
+            fi
+            [[ -z $files ]] || continue
             [[ $word != -- ]] || i=$((i + 1))
             if declare -F _command_offset > /dev/null; then
                 _command_offset "$i"
@@ -120,8 +126,11 @@ _perfex()
             --repeat= --runs= --interval= --field-separator= --json --per-thread --output= --append --log-fd=
             --info --self-test --verbose --help --version" -- "$cur")
         [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace
+    elif [[ -n $files ]]; then
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     else
-        mapfile -t COMPREPLY < <(compgen -c -W "list doctor top" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -c -W "list doctor top plot merge" -- "$cur")
     fi
 
     # Bash replaces only what follows the last "=" or ":".

@@ -48,7 +48,9 @@ end
 # The words after a command are completed as its own.
 function __perfex_complete_command
     set -l command (__perfex_command)
-    if not contains -- "$command[1]" list doctor
+    if contains -- "$command[1]" plot merge
+        __fish_complete_path (commandline -ct)
+    else if not contains -- "$command[1]" list doctor
         set -l line (string escape -- $command) (commandline -ct)
         complete -C "$line"
     end
@@ -59,6 +61,8 @@ complete -c perfex -n __perfex_has_command -a '(__perfex_complete_command)'
 complete -c perfex -n 'not __perfex_has_command' -a '(__fish_complete_command)'
 complete -c perfex -n 'not __perfex_has_command' -a list -d 'Show the events of this processor'
 complete -c perfex -n 'not __perfex_has_command' -a doctor -d 'Say what is wrong on this machine'
+complete -c perfex -n 'not __perfex_has_command' -a plot -d 'Draw the intervals in a file'
+complete -c perfex -n 'not __perfex_has_command' -a merge -d 'Add the counts of several files'
 complete -c perfex -n 'not __perfex_has_command' -a top -d 'Show the counts of CPUs again and again'
 
 set -l c complete -c perfex -n 'not __perfex_has_command'

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * perfex merge: the counts of several files together, such as those of the ranks of an MPI
+ * program: sums, means, the least and the largest, and the imbalance.
+ *
+ * The imbalance is that of O. Pearce et al., "Quantifying the Effectiveness of Load Balance
+ * Algorithms", ICS 2012: the largest count as a part of the mean, minus one.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "json.h"
+#include "records.h"
+
+/* An event or a metric, over all files. */
+struct row {
+	const char *name, *unit;
+	bool metric, whole;	/* whole: all counts are, and so is their sum */
+	unsigned int nrfiles;	/* in which it is */
+	unsigned int last;	/* of them, + 1 */
+	uint64_t counts;	/* of all files: if they are whole */
+	double value, values;	/* of the last file, and of all */
+	double least, most;
+	const char *least_file, *most_file;
+};
+
+struct rows {
+	unsigned int nr, room;
+	struct row *row;
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Return: the row, or NULL if there is no memory. */
+static struct row *find_row(struct rows *rows, const struct count_record *r)
+{
+	struct row *more;
+	unsigned int i;
+
+	for (i = 0; i < rows->nr; i++)
+		if (!strcmp(rows->row[i].name, r->name) && rows->row[i].metric == r->metric)
+			return &rows->row[i];
+	if (rows->nr == rows->room) {
+		rows->room += 64;
+		more = reallocarray(rows->row, rows->room, sizeof(*more));
+		if (!more)
+			return NULL;
+		rows->row = more;
+	}
+	more = &rows->row[rows->nr++];
+	*more = (struct row){ .name = r->name, .unit = r->unit, .metric = r->metric, .whole = !r->metric };
+	return more;
+}
+
+/* Add a count to that of its file: a file may have one for each CPU or thread. */
+static int add_record(struct row *row, const struct count_record *r, unsigned int file,
+		      const char *name, struct error *e)
+{
+	if (!r->counted)
+		return fail_with(e, "'%.200s' has no count of '%.100s', so there is no sum", name, r->name);
+	if (row->last != file + 1) {
+		row->last = file + 1;
+		row->nrfiles++;
+		row->value = 0;
+	} else if (r->metric) {
+		return fail_with(e, "'%.200s' has '%.100s' for several CPUs or threads, which cannot be added: leave metrics out by -e",
+				 name, r->name);
+	}
+	row->value += r->value;
+	row->whole = row->whole && r->whole;
+	if (r->whole && __builtin_add_overflow(row->counts, r->count, &row->counts))
+		return fail_with(e, "the sum of '%.100s' is too large", r->name);
+	return 0;
+}
+
+/* True if the file has this one already, for the same part. */
+static bool is_repeated(const struct records *records, unsigned int i)
+{
+	const struct count_record *r = &records->record[i];
+	unsigned int k;
+
+	for (k = 0; k < i; k++)
+		if (records->record[k].metric == r->metric &&
+		    !strcmp(records->record[k].name, r->name) &&
+		    !strcmp(records->record[k].part, r->part))
+			return true;
+	return false;
+}
+
+/* All counts of a file are known: compare them with those of others. */
+static void end_file(struct rows *rows, unsigned int file, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < rows->nr; i++) {
+		struct row *row = &rows->row[i];
+
+		if (row->last != file + 1)
+			continue;
+		row->values += row->value;
+		if (row->nrfiles == 1 || row->value < row->least) {
+			row->least = row->value;
+			row->least_file = name;
+		}
+		if (row->nrfiles == 1 || row->value > row->most) {
+			row->most = row->value;
+			row->most_file = name;
+		}
+	}
+}
+
+static int add_file(struct rows *rows, const struct records *records, const struct options *o,
+		    unsigned int file, struct error *e)
+{
+	const char *name = o->files[file];
+	struct row *row;
+	unsigned int i;
+
+	for (i = 0; i < records->nr; i++) {
+		const struct count_record *r = &records->record[i];
+
+		if (!records_wanted(r->name, o))
+			continue;
+		if (r->at >= 0)
+			return fail_with(e, "'%.200s' has the counts of intervals: merge takes those of whole runs, without -I",
+					 name);
+		if (is_repeated(records, i))
+			return fail_with(e, "'%.200s' has '%.100s' twice: it may have the counts of two runs (--append)",
+					 name, r->name);
+		row = find_row(rows, r);
+		if (!row)
+			return fail_with(e, "out of memory");
+		if (add_record(row, r, file, name, e))
+			return -1;
+	}
+	end_file(rows, file, base_name(name));
+	return 0;
+}
+
+/* A sum over some of the files would be wrong. */
+static int check_rows(const struct rows *rows, const struct options *o, struct error *e)
+{
+	unsigned int i;
+
+	if (!rows->nr)
+		return fail_with(e, "the files have no event or metric of -e");
+	for (i = 0; i < rows->nr; i++)
+		if (rows->row[i].nrfiles != o->nrfiles)
+			return fail_with(e, "only %u of %u files have '%.100s': count the same in all, or leave it out by -e",
+					 rows->row[i].nrfiles, o->nrfiles, rows->row[i].name);
+	return 0;
+}
+
+/* ---- output --------------------------------------------------------------------------- */
+
+static double mean_of(const struct row *row)
+{
+	return row->values / row->nrfiles;
+}
+
+/* In percent; negative: there is none. */
+static double imbalance_of(const struct row *row)
+{
+	const double mean = mean_of(row);
+
+	return mean > 0 ? 100 * (row->most / mean - 1) : -1;
+}
+
+static const char *number(char *buf, size_t size, const struct row *row, double value)
+{
+	snprintf(buf, size, row->metric || *row->unit ? "%.3f" : "%.0f", value);
+	return buf;
+}
+
+static void print_text(FILE *f, const struct row *row)
+{
+	char sum[THOUSANDS_LEN] = "-", mean[32], least[32], most[32], imbalance[32] = "-";
+
+	if (row->whole)
+		thousands(sum, row->counts);
+	else if (!row->metric)
+		number(sum, sizeof(sum), row, row->values);
+	if (imbalance_of(row) >= 0)
+		snprintf(imbalance, sizeof(imbalance), "%.2f%%", imbalance_of(row));
+	fprintf(f, "%20s %18s %18s %18s %9s  %s%s%s\n", sum, number(mean, sizeof(mean), row, mean_of(row)),
+		number(least, sizeof(least), row, row->least), number(most, sizeof(most), row, row->most),
+		imbalance, row->name, *row->unit ? ": " : "", row->unit);
+	if (row->least_file != row->most_file)
+		fprintf(f, "%20s %18s %18.18s %18.18s\n", "", "", row->least_file, row->most_file);
+}
+
+static void print_csv(FILE *f, const struct row *row, const char *sep)
+{
+	if (row->whole)
+		fprintf(f, "%" PRIu64, row->counts);
+	else if (!row->metric)
+		fprintf(f, "%.6f", row->values);
+	fprintf(f, "%s%s%s%s%s%u%s%.6f%s%.6f%s%.6f%s", sep, row->unit, sep, row->name, sep, row->nrfiles, sep,
+		mean_of(row), sep, row->least, sep, row->most, sep);
+	if (imbalance_of(row) >= 0)
+		fprintf(f, "%.2f", imbalance_of(row));
+	fputc('\n', f);
+}
+
+static void print_json(FILE *f, const struct row *row)
+{
+	fprintf(f, "{\"%s\" : ", row->metric ? "metric" : "event");
+	json_string(f, row->name);
+	fputs(", \"unit\" : ", f);
+	json_string(f, row->unit);
+	fprintf(f, ", \"files\" : %u", row->nrfiles);
+	if (row->whole)
+		fprintf(f, ", \"sum\" : %" PRIu64, row->counts);
+	else if (!row->metric)
+		fprintf(f, ", \"sum\" : %.6f", row->values);
+	fprintf(f, ", \"mean\" : %.6f, \"min\" : %.6f, \"min-file\" : ", mean_of(row), row->least);
+	json_string(f, row->least_file);
+	fprintf(f, ", \"max\" : %.6f, \"max-file\" : ", row->most);
+	json_string(f, row->most_file);
+	if (imbalance_of(row) >= 0)
+		fprintf(f, ", \"imbalance\" : %.2f", imbalance_of(row));
+	fputs("}\n", f);
+}
+
+static void print_rows(FILE *f, const struct rows *rows, const struct options *o)
+{
+	unsigned int i;
+
+	if (o->style == STYLE_TEXT)
+		fprintf(f, "\n Counts of %u files:\n\n%20s %18s %18s %18s %9s\n\n", o->nrfiles, "sum", "mean",
+			"least", "most", "imbalance");
+	for (i = 0; i < rows->nr; i++)
+		if (o->style == STYLE_JSON)
+			print_json(f, &rows->row[i]);
+		else if (o->style == STYLE_CSV)
+			print_csv(f, &rows->row[i], o->separator);
+		else
+			print_text(f, &rows->row[i]);
+	if (o->style == STYLE_TEXT)
+		fputc('\n', f);
+}
+
+int merge_counts(FILE *out, const struct options *o, struct error *e)
+{
+	struct records *records = calloc(o->nrfiles, sizeof(*records));
+	struct rows rows = { .nr = 0 };
+	unsigned int i;
+	int err = records ? 0 : fail_with(e, "out of memory");
+
+	/* Names in rows are those of the records. */
+	for (i = 0; !err && i < o->nrfiles; i++) {
+		err = records_read(&records[i], o->files[i], e);
+		if (!err)
+			err = add_file(&rows, &records[i], o, i, e);
+	}
+	if (!err)
+		err = check_rows(&rows, o, e);
+	if (!err)
+		print_rows(out, &rows, o);
+	for (i = 0; records && i < o->nrfiles; i++)
+		records_free(&records[i]);
+	free(records);
+	free(rows.row);
+	return err;
+}

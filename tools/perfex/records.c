@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Read counts that perfex -j, or perf stat -j, has written: a flat JSON object in each line.
+ * Other lines, such as those that a program has written to the same file, are an error.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "records.h"
+
+#define MAX_FIELDS	32
+#define MAX_RECORDS	(1U << 22)
+
+struct field {
+	char *key, *value;	/* without quotes */
+};
+
+/* ---- a line --------------------------------------------------------------------- */
+
+static char *skip_space(char *p)
+{
+	return p + strspn(p, " \t\r\n");
+}
+
+/* Return: the number of bytes of a code point, written to `to`. */
+static size_t put_utf8(char *to, unsigned long c)
+{
+	if (c < 0x80) {
+		to[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		to[0] = (char)(0xc0 | c >> 6);
+		to[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	to[0] = (char)(0xe0 | c >> 12);
+	to[1] = (char)(0x80 | (c >> 6 & 0x3f));
+	to[2] = (char)(0x80 | (c & 0x3f));
+	return 3;
+}
+
+/* Take "\n" or "\u0041" at *p.  Return: false if it is none. */
+static bool take_escape(char **p, char **to)
+{
+	static const char from[] = "bfnrt\"\\/", means[] = "\b\f\n\r\t\"\\/";
+	const char *at = **p ? strchr(from, **p) : NULL;
+	char digits[5] = "";
+
+	if (at) {
+		*(*to)++ = means[at - from];
+		(*p)++;
+		return true;
+	}
+	if (**p != 'u')
+		return false;
+	memcpy(digits, *p + 1, strnlen(*p + 1, 4));
+	if (strspn(digits, "0123456789abcdefABCDEF") != 4)
+		return false;
+	*p += 5;
+	*to += put_utf8(*to, strtoul(digits, NULL, 16));
+	return true;
+}
+
+/* Take a string at *p, which is after the quote, in place.  Return: it, or NULL. */
+static char *take_string(char **p)
+{
+	char *start = *p, *to = *p;
+
+	while (**p != '"') {
+		if (!**p)
+			return NULL;
+		if (**p != '\\') {
+			*to++ = *(*p)++;
+			continue;
+		}
+		(*p)++;
+		if (!take_escape(p, &to))
+			return NULL;
+	}
+	(*p)++;
+	*to = '\0';
+	replace_controls(start);
+	return start;
+}
+
+/* Take a number or a word.  The character after it is returned in *after, as it is cut off. */
+static char *take_word(char **p, char *after)
+{
+	char *start = *p;
+
+	*p += strcspn(*p, ",} \t\r\n");
+	*after = **p;
+	if (*p == start || !*after)
+		return NULL;
+	*(*p)++ = '\0';
+	return start;
+}
+
+static bool take_value(char **p, struct field *field, char *after)
+{
+	*p = skip_space(*p);
+	if (**p == '"') {
+		(*p)++;
+		field->value = take_string(p);
+		if (!field->value)
+			return false;
+	} else {
+		field->value = take_word(p, after);
+		if (!field->value)
+			return false;
+		if (*after == ',' || *after == '}')
+			return true;
+	}
+	*p = skip_space(*p);
+	*after = **p;
+	if (*after)
+		(*p)++;
+	return true;
+}
+
+/* Return: the number of fields of the object in a line, or -1. */
+static int parse_object(char *p, struct field *fields)
+{
+	char after = ',';
+	int nr = 0;
+
+	p = skip_space(p);
+	if (*p++ != '{')
+		return -1;
+	while (after == ',') {
+		if (nr == MAX_FIELDS)
+			return -1;
+		p = skip_space(p);
+		if (*p++ != '"')
+			return -1;
+		fields[nr].key = take_string(&p);
+		if (!fields[nr].key)
+			return -1;
+		p = skip_space(p);
+		if (*p++ != ':' || !take_value(&p, &fields[nr], &after))
+			return -1;
+		nr++;
+	}
+	return after == '}' && !*skip_space(p) ? nr : -1;
+}
+
+/* ---- records ------------------------------------------------------------------------- */
+
+static const char *find_field(const struct field *fields, int nr, const char *key)
+{
+	int i;
+
+	for (i = 0; i < nr; i++)
+		if (!strcmp(fields[i].key, key))
+			return fields[i].value;
+	return NULL;
+}
+
+static bool parse_double(const char *text, double *value)
+{
+	char *end;
+
+	if (!text || !(isdigit((unsigned char)*text) || *text == '-'))
+		return false;
+	*value = strtod(text, &end);
+	return !*end && isfinite(*value);
+}
+
+/* A count is whole, and may be larger than a double can hold: "123.000000". */
+static bool parse_whole(const char *text, uint64_t *n)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	errno = 0;
+	*n = strtoull(text, &end, 10);
+	if (*end == '.')
+		end += 1 + strspn(end + 1, "0");
+	return !errno && !*end;
+}
+
+/* The fields that name a part, of perfex and of perf. */
+static char *name_part(const struct field *fields, int nr)
+{
+	static const char *const keys[] = { "thread", "cpu", "core", "socket", "die", "node", "kind" };
+	const char *value;
+	char *text;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		value = find_field(fields, nr, keys[i]);
+		if (!value)
+			continue;
+		/* CPUs, and perf's others, may be numbers. */
+		if (asprintf(&text, "%s%s%s", isdigit((unsigned char)*value) ? keys[i] : "",
+			     isdigit((unsigned char)*value) ? " " : "", value) < 0)
+			return NULL;
+		return text;
+	}
+	return strdup("");
+}
+
+/* Return: 0; -1: the object is no count; -2: there is no memory. */
+static int fill_in(struct count_record *r, const struct field *fields, int nr)
+{
+	const char *event = find_field(fields, nr, "event"), *metric = find_field(fields, nr, "metric");
+	const char *at = find_field(fields, nr, "interval"), *unit;
+	const char *value = find_field(fields, nr, metric ? "metric-value" : "counter-value");
+
+	if ((!event && !metric) || !value)
+		return -1;
+	r->at = -1;
+	if (at && (!parse_double(at, &r->at) || r->at < 0))
+		return -1;
+	r->metric = metric;
+	r->counted = parse_double(value, &r->value);
+	r->whole = r->counted && !metric && parse_whole(value, &r->count);
+	if (!r->counted && strcmp(value, "<not counted>") && strcmp(value, "<not supported>") &&
+	    strcmp(value, "null"))
+		return -1;
+	unit = find_field(fields, nr, metric ? "metric-unit" : "unit");
+	r->part = name_part(fields, nr);
+	r->name = strdup(metric ? metric : event);
+	r->unit = strdup(unit ? unit : "");
+	unit = find_field(fields, nr, "metric-unit");
+	r->has_ratio = !metric && unit && *unit &&
+		       parse_double(find_field(fields, nr, "metric-value"), &r->ratio);
+	r->ratio_unit = strdup(r->has_ratio ? unit : "");
+	return r->part && r->name && r->unit && r->ratio_unit ? 0 : -2;
+}
+
+static int add_line(struct records *records, char *line, const char *name, unsigned int number,
+		    struct error *e)
+{
+	struct field fields[MAX_FIELDS];
+	struct count_record *more;
+	int nr, err;
+
+	if (!*skip_space(line) || *line == '#')
+		return 0;
+	nr = parse_object(line, fields);
+	if (records->nr == MAX_RECORDS)
+		return fail_with(e, "'%.200s' has too many counts", name);
+	if (records->nr == records->room) {
+		records->room = records->room ? 2 * records->room : 256;
+		more = reallocarray(records->record, records->room, sizeof(*more));
+		if (!more)
+			return fail_with(e, "out of memory");
+		records->record = more;
+	}
+	memset(&records->record[records->nr], 0, sizeof(*more));
+	err = nr < 0 ? -1 : fill_in(&records->record[records->nr], fields, nr);
+	/* records_free() frees what a part of a record has. */
+	records->nr++;
+	if (err == -2)
+		return fail_with(e, "out of memory");
+	if (err)
+		return fail_with(e, "'%.200s', line %u, is no count: perfex -j writes such files", name,
+				 number);
+	return 0;
+}
+
+int records_read(struct records *records, const char *name, struct error *e)
+{
+	FILE *f = strcmp(name, "-") ? fopen(name, "re") : stdin;
+	unsigned int number = 0;
+	char *line = NULL;
+	size_t size = 0;
+	int err = 0;
+
+	memset(records, 0, sizeof(*records));
+	if (!f)
+		return fail_with(e, "cannot read '%.200s': %s", name, strerror(errno));
+	while (!err && getline(&line, &size, f) > 0)
+		err = add_line(records, line, name, ++number, e);
+	if (!err && ferror(f))
+		err = fail_with(e, "cannot read '%.200s': %s", name, strerror(errno));
+	free(line);
+	if (f != stdin)
+		fclose(f);
+	if (!err && !records->nr)
+		err = fail_with(e, "'%.200s' has no counts: perfex -j writes such files", name);
+	return err;
+}
+
+bool records_wanted(const char *name, const struct options *o)
+{
+	const size_t length = strlen(name);
+	unsigned int i;
+	const char *p;
+
+	for (i = 0; i < o->nrspecs; i++)
+		for (p = o->specs[i]; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+			if (strcspn(p, ",") == length && !strncmp(p, name, length))
+				return true;
+	return !o->nrspecs;
+}
+
+void records_free(struct records *records)
+{
+	unsigned int i;
+
+	for (i = 0; i < records->nr; i++) {
+		free(records->record[i].part);
+		free(records->record[i].name);
+		free(records->record[i].unit);
+		free(records->record[i].ratio_unit);
+	}
+	free(records->record);
+	memset(records, 0, sizeof(*records));
+}

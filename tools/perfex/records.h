@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Files of counts that perfex -j, or perf stat -j, has written. */
+#ifndef PERFEX_RECORDS_H
+#define PERFEX_RECORDS_H
+
+#include "perfex.h"
+
+/* A line of such a file: a count or a metric. */
+struct count_record {
+	double at;		/* end of its interval in seconds; negative: there is none */
+	char *part;		/* "cpu 3", "S0"; "": all together */
+	char *name;		/* of the event or the metric */
+	bool metric;		/* a metric of -M: value is the metric's */
+	bool counted;		/* there is a value */
+	double value;
+	bool whole;		/* value is this number */
+	uint64_t count;
+	char *unit;		/* of the value */
+	bool has_ratio;		/* of a count: what perfex prints beside it */
+	double ratio;
+	char *ratio_unit;
+};
+
+struct records {
+	unsigned int nr, room;
+	struct count_record *record;
+};
+
+/* Read a file; "-" is standard input.  Return: 0, or -1 with *e.  Free it in both cases. */
+int records_read(struct records *records, const char *name, struct error *e);
+
+/* True if -e of plot and merge names this, or there is no -e. */
+bool records_wanted(const char *name, const struct options *o);
+void records_free(struct records *records);
+
+#endif /* PERFEX_RECORDS_H */
