@@ -710,7 +710,7 @@ static int choose_for_perf(struct choice *choice, struct error *e)
 	choice->kinds.nr = 1;
 	__vperfctr_perf_info(&choice->kinds.info[0]);
 	choice->kinds.info[0].tsc_khz = 1000000;
-	if (!choice->o->nrspecs)
+	if (!choice->o->nrspecs || choice->o->detail)
 		limit_generic(&choice->kinds.info[0]);
 	if (choose_events(&choice->kinds, choice, e) < 0)
 		return -1;

@@ -424,6 +424,8 @@ static int check_options(const struct options *o, struct error *e)
 		return -1;
 	if (says_how_to_report(o) && (!o->report || o->self_test))
 		return fail_usage(e, "--sort, --children, --callers, --callees, --comm, --export, --annotate and --symfs are for --report");
+	if (o->info && *o->command)
+		return fail_usage(e, "-i shows the counters, and runs no command (perf stat's -i is --no-inherit here)");
 	if (o->info)
 		return 0;
 	if (o->self_test)
@@ -600,6 +602,46 @@ static int choose_prometheus(struct options *o, struct error *e)
 		o->split = SPLIT_CPU;
 	if (!o->interval)
 		o->interval = PROMETHEUS_INTERVAL;
+	return 0;
+}
+
+/* Options of perf stat that perfex does not have. */
+static const struct {
+	char letter;
+	const char *name, *advice;
+} perf_options[] = {
+	{ 'B', "big-num", "counts have commas between thousands, and none with -x and -j" },
+	{ 'c', "scale", "counts are never scaled" },
+	{ 'G', "cgroup", "perfex counts threads or CPUs, and no control groups: use perf stat for these" },
+	{ 'n', "null", "perfex -e task-clock counts the time only" },
+	{ 'S', "sync", "run sync before perfex" },
+	{ 'T', "transaction", "use perf stat for transactions" },
+	{ 0, "no-big-num", "counts have commas between thousands, and none with -x and -j" },
+	{ 0, "no-scale", "counts are never scaled" },
+	{ 0, "for-each-cgroup", "perfex counts threads or CPUs, and no control groups: use perf stat for these" },
+	{ 0, "all-user", "end the names of events with :u" },
+	{ 0, "all-kernel", "end the names of events with :k" },
+	{ 0, "interval-count", "-I prints until the end, and --timeout ends -p, -t, -a and -C" },
+	{ 0, "pre", "run it before perfex, in a shell's loop instead of -r" },
+	{ 0, "post", "run it after perfex, in a shell's loop instead of -r" },
+	{ 0, "metric-only", "-M prints the metrics after their events" },
+	{ 0, "topdown", "-M topdown prints the shares of pipeline slots" },
+};
+
+/* Return: -1 with *e if it is one of these.  letter: 0: the long option in `word`. */
+static int advise_perf_option(int letter, const char *word, struct error *e)
+{
+	size_t i, length;
+
+	word += strspn(word, "-");
+	length = strcspn(word, "=");
+	for (i = 0; i < ARRAY_SIZE(perf_options); i++)
+		if (letter ? letter == perf_options[i].letter :
+		    strlen(perf_options[i].name) == length && !strncmp(word, perf_options[i].name, length))
+			return letter ? fail_with(e, "there is no -%c, which perf stat has: %s", letter,
+						  perf_options[i].advice) :
+				fail_with(e, "there is no --%s, which perf stat has: %s", perf_options[i].name,
+					  perf_options[i].advice);
 	return 0;
 }
 
@@ -863,8 +905,8 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			if (optopt >= OPT_TIMEOUT || (optopt && strchr(LETTERS, optopt)))
 				return fail_with(e, "option '%s' takes no argument: see perfex --help",
 						 argv[optind - 1]);
-			if (optopt == 'G')
-				return fail_with(e, "there is no -G, as perfex counts threads or CPUs, and no control groups: use perf stat for these");
+			if (advise_perf_option(optopt, argv[optind - 1], e))
+				return -1;
 			if (optopt)
 				return fail_with(e, "unknown option -%c: see perfex --help", optopt);
 			return fail_with(e, "unknown option '%s': see perfex --help",

@@ -659,7 +659,15 @@ START_TEST(option_misuse)
 	ck_assert_int_eq(perfex("-vz", "true"), 125);
 	is_message("unknown option -z");
 	ck_assert_int_eq(perfex("-G", "true"), 125);
-	is_message("there is no -G, as perfex counts threads or CPUs");
+	is_message("there is no -G, which perf stat has: perfex counts threads or CPUs");
+	ck_assert_int_eq(perfex("-c", "true"), 125);
+	is_message("there is no -c, which perf stat has: counts are never scaled");
+	ck_assert_int_eq(perfex("--all-user", "true"), 125);
+	is_message("there is no --all-user, which perf stat has: end the names of events with :u");
+	ck_assert_int_eq(perfex("--interval-count=3", "-I", "10", "true"), 125);
+	is_message("there is no --interval-count, which perf stat has: -I prints until the end");
+	ck_assert_int_eq(perfex("-i", "true"), 125);
+	is_message("-i shows the counters, and runs no command (perf stat's -i is --no-inherit here)");
 	ck_assert_int_eq(perfex("--nonsense", "true"), 125);
 	is_message("unknown option '--nonsense'");
 	ck_assert_int_eq(perfex("-e"), 125);
