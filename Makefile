@@ -130,6 +130,13 @@ check-mpi: deps perfex
 	@tests/vm/deps tests/mpi/packages
 	@tests/mpi/run $(O)/bin/perfex
 
+site:
+	@scripts/site $(O)/site
+
+check-site:
+	@tests/vm/deps tests/site/packages
+	@tests/site/run
+
 event-lists: deps
 	@tests/unit/event-lists write
 
@@ -189,7 +196,7 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove dist deb deps check \
-	check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust check-mpi event-lists lint stress sweep \
+	check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust check-mpi check-site site event-lists lint stress sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
@@ -224,6 +231,9 @@ endif
 #:                      on each emulated processor; PROCESSORS="k8 zen4": on these
 #:   make check-events  is lib/event/counter-lists.h what Intel's lists say?  Downloads
 #:                      Linux's source (300 MB, once); "make event-lists" makes the file
+#:   make site          the documents and manual pages as HTML, in build/site; needs
+#:                      pandoc
+#:   make check-site    is a dead link in it found?
 #:   make check-mpi     is a parallel program counted, with Open MPI on this machine?
 #:   make check-exports do go tool pprof, speedscope and Chromium read what perfex
 #:                      exports?  does perf agree on a program in Go?

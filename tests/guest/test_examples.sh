@@ -105,19 +105,25 @@ expect() # COMMAND EXPECTED-FILE
 	check "output of $1" "$(cat got)" "$(cat expected)"
 }
 
-n=0 command=
-: > part
-while IFS= read -r line; do
-	case $line in
-	'# '*)
-		expect "$command" part
-		command=${line#"# "} n=$((n + 1))
-		: > part ;;
-	*)	echo "$line" >> part ;;
-	esac
-done < "$here/example_session_text"
-expect "$command" part
+session() # FILE: sets n
+{
+	n=0 command=
+	: > part
+	while IFS= read -r line; do
+		case $line in
+		'# '*)
+			expect "$command" part
+			command=${line#"# "} n=$((n + 1))
+			: > part ;;
+		*)	echo "$line" >> part ;;
+		esac
+	done < "$1"
+	expect "$command" part
+}
+session "$here/example_session_text"
 check "commands in README" "$([ $n -ge 6 ] && echo enough)" enough
+session "$here/example_tutorial_text"
+check "commands in the tutorial" "$([ $n -ge 20 ] && echo enough)" enough
 kill "$s" "$d"
 
 echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
