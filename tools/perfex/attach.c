@@ -58,8 +58,9 @@ struct session {
 	bool per_thread;
 	unsigned int nrcounted;	/* threads, from the beginning */
 	bool look;		/* there are threads whose end poll() does not report */
-	struct pollfd *polls;	/* the end of each process or thread; signals; rings */
+	struct pollfd *polls;	/* the end of each process or thread; signals; rings; the gate */
 	struct timespec start;
+	struct waiting waiting;
 	pid_t command;
 	int wstatus;
 };
@@ -769,6 +770,9 @@ static double time_left(struct session *s, double timeout)
 		until = s->next;
 	if (gate_next(s->interval->gate) >= 0 && (until < 0 || gate_next(s->interval->gate) < until))
 		until = gate_next(s->interval->gate);
+	waiting_show(&s->waiting, now, timeout);
+	if (s->waiting.on && (until < 0 || s->waiting.next < until))
+		until = s->waiting.next;
 	if (s->look && (until < 0 || now + LOOK_INTERVAL < until))
 		until = now + LOOK_INTERVAL;
 	if (until < 0)
@@ -942,7 +946,9 @@ static int count_attached(struct session *s, char **argv, double timeout,
 			return -1;
 		}
 	}
+	waiting_begin(&s->waiting, !*argv && !s->interval->ms && !s->sampler);
 	err = await_end(s, timeout, e);
+	waiting_end(&s->waiting);
 	r->elapsed = seconds_since(&s->start);
 	if (err)
 		return err;

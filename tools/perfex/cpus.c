@@ -460,6 +460,7 @@ struct session {
 	int wstatus;
 	sigset_t set;
 	int signals;			/* a descriptor for these */
+	struct waiting waiting;
 };
 
 /* For the gate. */
@@ -504,6 +505,8 @@ static int await_signal(const struct session *s, struct signalfd_siginfo *info)
 		until = s->next;
 	if (gate >= 0 && gate < until)
 		until = gate;
+	if (s->waiting.next < until)
+		until = s->waiting.next;
 	left = until - seconds_since(&s->start);
 	if (left < 0)
 		left = 0;
@@ -530,6 +533,7 @@ static int await_end(struct session *s, bool *told, struct error *e)
 		err = gate_step(s->interval->gate, seconds_since(&s->start), read_session, s);
 		if (err)
 			return fail_with(e, "cannot read the counters: %s", strerror(-err));
+		waiting_show(&s->waiting, seconds_since(&s->start), s->timeout);
 		sig = await_signal(s, &info);
 		if (sig && sig != SIGCHLD) {
 			*told = true;
@@ -561,7 +565,9 @@ static int count_session(struct session *s, char **argv, const struct signal_sta
 	s->signals = signalfd(-1, &s->set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->signals < 0)
 		return fail_with(e, "cannot wait for signals: %s", strerror(errno));
+	waiting_begin(&s->waiting, !*argv && !s->interval->ms);
 	err = await_end(s, &told, e);
+	waiting_end(&s->waiting);
 	close(s->signals);
 	if (err)
 		return -1;

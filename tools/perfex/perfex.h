@@ -521,6 +521,18 @@ void print_control(FILE *f, const struct events *events, const struct kinds *kin
 bool is_terminal(FILE *f);
 bool has_colours(FILE *f);
 
+/* A line on the terminal that says how long perfex has counted, while nothing is printed. */
+struct waiting {
+	bool on, shown;
+	double next;		/* seconds after the start */
+};
+
+/* quiet: nothing else is printed meanwhile, by perfex or a command. */
+void waiting_begin(struct waiting *w, bool quiet);
+/* timeout: negative: none */
+void waiting_show(struct waiting *w, double now, double timeout);
+void waiting_end(struct waiting *w);
+
 /*
  * Replace what is not UTF-8, and control characters: text that other programs chose must
  * not command the terminal.

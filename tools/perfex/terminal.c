@@ -21,6 +21,35 @@ bool has_colours(FILE *f)
 	return is_terminal(f) && !(no_colour && *no_colour);
 }
 
+#define WAITING_AFTER	2	/* seconds */
+
+void waiting_begin(struct waiting *w, bool quiet)
+{
+	w->on = quiet && is_terminal(stderr);
+	w->shown = false;
+	w->next = w->on ? WAITING_AFTER : 1e9;
+}
+
+void waiting_show(struct waiting *w, double now, double timeout)
+{
+	if (!w->on || now < w->next)
+		return;
+	if (timeout >= 0)
+		fprintf(stderr, "  counting: %.0f of %g seconds\033[K\r", w->next, timeout);
+	else
+		fprintf(stderr, "  counting: %.0f seconds, until Ctrl-C\033[K\r", w->next);
+	w->shown = true;
+	while (w->next <= now)
+		w->next += 1;
+}
+
+void waiting_end(struct waiting *w)
+{
+	if (w->shown)
+		fputs("\033[K", stderr);
+	w->shown = false;
+}
+
 /* Return: the length of the UTF-8 character that begins here; 0: none, or a control. */
 static size_t utf8_length(const unsigned char *s)
 {

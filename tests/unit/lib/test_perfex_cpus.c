@@ -254,6 +254,38 @@ START_TEST(top_in_a_pipe)
 }
 END_TEST
 
+/* A long run without other output says that it is one. */
+START_TEST(progress_on_terminal)
+{
+	char pid[16];
+	pid_t target;
+
+	setenv("TERM", "vt100", 1);
+	ck_assert_int_eq(perfex_on_terminal(ARGV("-C", "0", "-e", "cycles", "--timeout=3.5")), 0);
+	has(out, "  counting: 2 of 3.5 seconds\033[K\r  counting: 3 of 3.5 seconds\033[K\r\033[K");
+	ck_assert_int_eq(perfex_on_terminal(ARGV("-C", "0", "-e", "cycles", "--timeout=1")), 0);
+	has_not(out, "counting");
+	/* A command's own output is there, or the intervals, or no terminal. */
+	ck_assert_int_eq(perfex_on_terminal(ARGV("-C", "0", "-e", "cycles", "sleep", "2.2")), 0);
+	has_not(out, "counting:");
+	ck_assert_int_eq(perfex_on_terminal(ARGV("-C", "0", "-I", "1000", "-e", "cycles", "--timeout=2.2")), 0);
+	has_not(out, "counting:");
+	ck_assert_int_eq(perfex("-C", "0", "-e", "cycles", "--timeout=2.2"), 0);
+	has_not(err, "counting:");
+	fflush(NULL);
+	target = fork();
+	if (!target) {
+		pause();
+		_exit(0);
+	}
+	snprintf(pid, sizeof(pid), "%d", (int)target);
+	ck_assert_int_eq(perfex_on_terminal(ARGV("-p", pid, "-e", "cycles", "--timeout=2.5")), 0);
+	has(out, "  counting: 2 of 2.5 seconds\033[K\r\033[K");
+	kill(target, SIGKILL);
+	waitpid(target, NULL, 0);
+}
+END_TEST
+
 static int top_on_terminal(void)
 {
 	setenv("TERM", "xterm", 1);
@@ -519,7 +551,7 @@ static const struct {
 	{ { "perfex", "-a", "--prometheus=x", "-o", "/dev/null", "true" }, "--prometheus prints to its file" },
 	{ { "perfex", "-a", "--prometheus=x", "-r2", "true" }, "--prometheus prints to its file" },
 	{ { "perfex", "-C" }, "option -C needs an argument" },
-	{ { "perfex", "-aG", "x" }, "there is no -G, as perfex counts threads or CPUs" },
+	{ { "perfex", "-aG", "x" }, "there is no -G, which perf stat has: perfex counts threads or CPUs" },
 	{ { "perfex", "-a", "-e", "cs", "true" }, "'cs' is counted for threads, and not for CPUs" },
 };
 
@@ -546,6 +578,7 @@ static Suite *suite(void)
 	tcase_add_test(t, kinds);
 	tcase_add_test(t, intervals);
 	tcase_add_test(t, several_runs);
+	tcase_add_test(t, progress_on_terminal);
 	tcase_add_test(t, top_in_a_pipe);
 	tcase_add_test(t, top_on_a_terminal);
 	tcase_add_test(t, prometheus);
