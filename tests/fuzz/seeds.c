@@ -235,6 +235,7 @@ int main(int argc, char **argv)
 		.driver_version = "0.1.0", .cpu_name = "a processor", .max_period = 0x7fffffff,
 		.min_period = 2,
 	};
+	unsigned int i;
 	FILE *f;
 
 	if (argc != 2)
@@ -250,6 +251,22 @@ int main(int argc, char **argv)
 	f = create_seed("info", "intel");
 	fwrite(&info, sizeof(info), 1, f);
 	fwrite("", 1, 1, f);
+	fclose(f);
+	f = create_seed("tables", "metrics");
+	fputs("# a comment\nprocessor any\nmetric ipc\n is max(1, (instructions - 2.5 * cycles) / r01c0)\n"
+	      " unit per cycle\n text of it\n source none\n group g\n detail 1\n"
+	      "processor skl,icl\nmetric x\n refuse why\n", f);
+	fclose(f);
+	/* parentheses that need more stack than there is */
+	f = create_seed("tables", "deep");
+	fputs("processor any\nmetric deep\n is ", f);
+	for (i = 0; i < 100000; i++)
+		putc('(', f);
+	fclose(f);
+	f = create_seed("tables", "counts");
+	fputs("{\"cpu\" : \"0\", \"counter-value\" : \"12.000000\", \"unit\" : \"\", \"event\" : \"a\\u0041\\n\"}\n"
+	      "{\"cpu\" : \"1\", \"counter-value\" : \"3.000000\", \"unit\" : \"\", \"event\" : \"aA\", \"metric-value\" : 1.5, \"metric-unit\" : \"u\"}\n"
+	      "{\"metric\" : \"m\", \"metric-value\" : null, \"metric-unit\" : \"\"}\n", f);
 	fclose(f);
 	f = create_seed("event", "names");
 	fputs("instructions:u\ncycles\nr01c2:k\n0x4100c0/0x1@2\nBR_INST_RETIRED:CONDITIONAL:u\n"

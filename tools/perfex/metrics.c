@@ -411,6 +411,29 @@ int metrics_load(struct error *e)
 	return 0;
 }
 
+void metrics_forget(void)
+{
+	struct metric_def *def;
+	unsigned int i;
+
+	while ((def = first_def)) {
+		first_def = def->next;
+		for (i = 0; i < def->nrevents; i++)
+			free(def->event[i]);
+		free(def->processors);
+		free(def->name);
+		free(def->group);
+		free(def->unit);
+		free(def->text);
+		free(def->source);
+		free(def->expression);
+		free(def->refusal);
+		free(def);
+	}
+	end_of_defs = &first_def;
+	loaded = false;
+}
+
 /* ---- choosing --------------------------------------------------------------------- */
 
 /* True if libpfm4's PMU is of another kind of hybrid cores: 40H are Intel's Core, 20H Atom. */

@@ -26,10 +26,13 @@ struct metrics {
 
 /*
  * Read the tables of metrics: the user's, the machine's, and the one inside perfex.  They
- * remain until perfex ends.
+ * remain until metrics_forget().
  * Return: 0, or -1 with *e.
  */
 int metrics_load(struct error *e);
+
+/* Forget all tables. */
+void metrics_forget(void);
 
 /* Add the definitions in a text.  name: of the file, for messages.  Return: as above. */
 int metrics_parse(const char *text, const char *name, struct error *e);
