@@ -368,6 +368,24 @@ int cpus_divide(struct cpus *cpus, enum split split, struct error *e)
 	return err;
 }
 
+int cpus_choose(struct cpus *cpus, const struct options *o, struct kinds *kinds, kind_fn *try,
+		void *arg, struct error *e)
+{
+	struct targets targets = { .nr = 0 };
+	int ret;
+
+	if (cpus_find(cpus, o->cpu_list, e))
+		return -1;
+	targets.cpus = cpus->mask;
+	ret = kind_choose(o->kind, &targets, kinds, try, arg, e);
+	if (ret < 0)
+		return -1;
+	if (kinds->nr == 1 && kinds->info[0].nrkinds > 1 &&
+	    cpus_keep_kind(cpus, &kinds->info[0], o->cpu_list, e))
+		return -1;
+	return cpus_divide(cpus, o->split, e) ? -1 : ret;
+}
+
 void cpus_free(struct cpus *cpus)
 {
 	free(cpus->mask);
@@ -453,6 +471,8 @@ struct session {
 	struct cpus *cpus;
 	struct vperfctr *v;
 	const struct interval *interval;
+	struct sampler *sampler;	/* NULL: there are no samples */
+	bool failed;			/* no more samples are written; the command runs on */
 	struct timespec start;
 	double next;			/* end of the current interval */
 	double timeout;
@@ -486,8 +506,24 @@ static int report_interval(struct session *s, struct error *e)
 	return 0;
 }
 
+/* Milliseconds, at most, without a look at the ring. */
+#define LOOK_INTERVAL	50
+
 /*
- * Wait for a signal until the next interval, the timeout, or an event of the gate.
+ * Write the samples until now.  If that fails, a command is still followed until its end.
+ * Return: 0, or -1 with *e.
+ */
+static int drain(struct session *s, bool last, struct error *e)
+{
+	if (!s->sampler || s->failed || !s->sampler->drain(s->sampler->arg, s->v, last, e))
+		return 0;
+	s->failed = true;
+	return s->command && !last ? 0 : -1;
+}
+
+/*
+ * Wait for a signal until the next interval, the next look at the samples, the timeout, or an
+ * event of the gate.
  * Return: the signal, or 0.
  */
 static int await_signal(const struct session *s, struct signalfd_siginfo *info)
@@ -508,6 +544,8 @@ static int await_signal(const struct session *s, struct signalfd_siginfo *info)
 	if (s->waiting.next < until)
 		until = s->waiting.next;
 	left = until - seconds_since(&s->start);
+	if (s->sampler && !s->failed && left > LOOK_INTERVAL / 1e3)
+		left = LOOK_INTERVAL / 1e3;
 	if (left < 0)
 		left = 0;
 	ppoll(polls, ARRAY_SIZE(polls), &(struct timespec){
@@ -528,8 +566,10 @@ static int await_end(struct session *s, bool *told, struct error *e)
 	int sig, err;
 
 	for (;;) {
+		if (drain(s, false, e))
+			return -1;
 		if (command_has_ended(s))
-			return 0;
+			return s->failed ? -1 : 0;
 		err = gate_step(s->interval->gate, seconds_since(&s->start), read_session, s);
 		if (err)
 			return fail_with(e, "cannot read the counters: %s", strerror(-err));
@@ -578,6 +618,8 @@ static int count_session(struct session *s, char **argv, const struct signal_sta
 		err = read_cpus(s->cpus, s->v, &r->counts.own);
 	if (err)
 		return fail_with(e, "cannot read the counters: %s", strerror(-err));
+	if (drain(s, true, e))
+		return -1;
 	r->status = s->command ? run_status(s->wstatus) : 0;
 	r->signalled = told || (s->command && WIFSIGNALED(s->wstatus));
 	return 0;
@@ -597,14 +639,34 @@ static int add_parts(const struct cpus *cpus, struct result *r, struct error *e)
 	return 0;
 }
 
+/* Make the ring, and let the sampler look around before there are samples. */
+static int begin_samples(const struct session *s, struct error *e)
+{
+	int err = vperfctr_ring_open(s->v, &s->sampler->ring);
+
+	return err ? fail_ring(e, err) : s->sampler->start(s->sampler->arg, NULL, e);
+}
+
+static int start_session(const struct session *s, const struct vperfctr_control *control,
+			 struct error *e)
+{
+	int err;
+
+	if (s->sampler && begin_samples(s, e))
+		return -1;
+	err = vperfctr_control(s->v, control);
+	return err ? fail_control_cpus(e, err, control, PROC) : 0;
+}
+
 int cpus_count(struct cpus *cpus, char **argv, double timeout,
 	       const struct vperfctr_control *control, const struct interval *interval,
-	       struct result *r, struct error *e)
+	       struct sampler *sampler, struct result *r, struct error *e)
 {
 	/* Signals as they were before the first of several runs. */
 	static struct signal_state signals;
 	struct session s = {
 		.cpus = cpus, .interval = interval, .next = interval->ms / 1e3, .timeout = timeout,
+		.sampler = sampler,
 	};
 	int err;
 
@@ -616,9 +678,9 @@ int cpus_count(struct cpus *cpus, char **argv, double timeout,
 	err = vperfctr_open_cpus(&s.v, cpus->mask, 0);
 	if (err)
 		return fail_open_cpus(e, err);
-	err = vperfctr_control(s.v, control);
-	err = err ? fail_control_cpus(e, err, control, PROC) :
-		    count_session(&s, argv, &signals, r, e);
+	err = start_session(&s, control, e);
+	if (!err)
+		err = count_session(&s, argv, &signals, r, e);
 	vperfctr_close(s.v);
 	if (!err)
 		err = add_parts(cpus, r, e);

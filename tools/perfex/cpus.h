@@ -35,13 +35,22 @@ int cpus_divide(struct cpus *cpus, enum split split, struct error *e);
 void cpus_free(struct cpus *cpus);
 
 /*
+ * Find the CPUs of -a or -C, choose kinds of CPUs with which try() succeeds, and leave out the
+ * CPUs of others.
+ * Return: what try() returned, or -1 with *e.  The caller frees *cpus in both cases.
+ */
+int cpus_choose(struct cpus *cpus, const struct options *o, struct kinds *kinds, kind_fn *try,
+		void *arg, struct error *e);
+
+/*
  * Count the CPUs until the command (if *argv) ends, the timeout is over, or a signal ends
  * perfex.
+ * sampler: NULL: the control takes no samples.  Its start() has no target.
  * Return: as run_command().  The result has the parts.
  */
 int cpus_count(struct cpus *cpus, char **argv, double timeout,
 	       const struct vperfctr_control *control, const struct interval *interval,
-	       struct result *r, struct error *e);
+	       struct sampler *sampler, struct result *r, struct error *e);
 
 /*
  * Replace the file by one with these counts, for Prometheus.  parts: NULL: there are none yet.

@@ -331,7 +331,8 @@ static int run_series(const struct choice *choice, const struct vperfctr_control
 		result_free(r);
 		do {
 			err = choice->cpus ?
-				cpus_count(choice->cpus, o->command, NO_TIMEOUT, control, &none, r, e) :
+				cpus_count(choice->cpus, o->command, NO_TIMEOUT, control, &none, NULL,
+					   r, e) :
 				run_command(o->command, control, choice->perf, &none, r, e);
 		} while (err && wait_for_counters(&patience, e));
 		if (err) {
@@ -518,7 +519,8 @@ static int try_once(const struct choice *choice, struct ticks *ticks,
 	};
 
 	if (choice->cpus)
-		return cpus_count(choice->cpus, o->command, o->timeout, control, &interval, r, e);
+		return cpus_count(choice->cpus, o->command, o->timeout, control, &interval, NULL,
+				  r, e);
 	if (o->targets.nr)
 		return attach_and_count(&o->targets, o->command, o->timeout,
 					o->per_thread || o->verbose, control, &interval, NULL, r, e);
@@ -593,21 +595,8 @@ static int measure_once(const struct choice *choice, struct printing *p, unsigne
 /* Find the CPUs, and choose the kinds and events that they count. */
 static int choose_for_cpus(struct choice *choice, struct cpus *cpus, struct error *e)
 {
-	struct targets targets = { .nr = 0 };
-	const struct options *o = choice->o;
-	int nrgroups;
-
 	choice->cpus = cpus;
-	if (cpus_find(cpus, o->cpu_list, e))
-		return -1;
-	targets.cpus = cpus->mask;
-	nrgroups = kind_choose(o->kind, &targets, &choice->kinds, choose_events, choice, e);
-	if (nrgroups < 0)
-		return -1;
-	if (choice->kinds.nr == 1 && choice->kinds.info[0].nrkinds > 1 &&
-	    cpus_keep_kind(cpus, &choice->kinds.info[0], o->cpu_list, e))
-		return -1;
-	return cpus_divide(cpus, o->split, e) ? -1 : nrgroups;
+	return cpus_choose(cpus, choice->o, &choice->kinds, choose_events, choice, e);
 }
 
 static int measure_choice(struct choice *choice, unsigned int nrgroups, FILE *out,

@@ -79,6 +79,7 @@ static void print_usage(FILE *f)
 	      "       perfex top [OPTION]...\n"
 	      "       perfex doctor [-j]\n"
 	      "       perfex --sample[=EVENT[=PERIOD],...] -o FILE [-g] [-F N] [--] COMMAND...\n"
+	      "       perfex --sample[=EVENT[=PERIOD],...] -o FILE -a | -C LIST [OPTION]...\n"
 	      "       perfex --report=FILE [--export=FORMAT] [OPTION]...\n"
 	      "       perfex plot FILE -o PICTURE [-e EVENT,...]\n"
 	      "       perfex merge FILE... [-j] [-o FILE]\n"
@@ -342,8 +343,8 @@ static int check_cpus(const struct options *o, struct error *e)
 			fail_usage(e, "--per-cpu, --per-core, --per-socket and --per-kind are for -a and -C");
 	if (o->all_cpus && o->cpu_list)
 		return fail_usage(e, "either -a or -C says which CPUs to count");
-	if (o->sampling)
-		return fail_usage(e, "--sample takes samples of threads, and cannot be combined with -a or -C");
+	if (o->sampling && o->split)
+		return fail_usage(e, "--per-cpu, --per-core, --per-socket and --per-kind are for counts: --report --sort=cpu divides samples");
 	if (o->targets.nr || o->no_inherit || o->per_thread)
 		return fail_usage(e, "-a and -C count CPUs, and cannot be combined with -p, -t, --per-thread or --no-inherit, which are for threads");
 	if (o->report || o->self_test || o->list || o->info)

@@ -157,6 +157,7 @@ static int read_header(struct reader *in, struct error *e)
 		p->tsc_khz = u.h.tsc_khz;
 		p->chains = u.h.flags & (SAMPLES_CHAINS | SAMPLES_STACKS);
 		in->stacks = u.h.flags & SAMPLES_STACKS;
+		p->cpus = u.h.flags & SAMPLES_CPUS;
 		p->rate = u.h.rate;
 		memcpy(p->cpu_name, u.h.cpu_name, sizeof(p->cpu_name));
 	}
@@ -949,16 +950,24 @@ static int find_calls(struct reader *in, const struct record_sample *r, const ch
 	return (int)nr + (int)unwind(in->unwinder, &mappings, &thread, chain + nr, MAX_CHAIN - nr);
 }
 
+/* Return: the name of the sample's thread, or if it has none in the file, that of its process. */
+static uint32_t find_name(struct reader *in, const struct record_sample *r)
+{
+	const struct thread *thread = find_task(&in->threads, r->tid);
+
+	if (thread && !thread->comm && r->pid != r->tid)
+		thread = find_task(&in->threads, r->pid);
+	return thread ? thread->comm : 0;
+}
+
 static int apply_sample(struct reader *in, const struct record_sample *r, const char *chain,
 			struct error *e)
 {
 	uint64_t most = in->p->rate ? MAX_SKIPPED : MAX_DROPPED;
 	uint64_t weight = 1 + (r->dropped < most ? r->dropped : 0);
 	struct profile_sample sample = { .tsc = r->tsc, .weight = weight, .cpu = r->cpu };
-	const struct thread *thread = find_task(&in->threads, r->tid);
 
-	if (thread)
-		sample.thread = profile_thread(in->p, r->pid, r->tid, thread->comm);
+	sample.thread = profile_thread(in->p, r->pid, r->tid, find_name(in, r));
 	sample.stack = sample.thread ? find_stack(in, r, chain) : 0;
 	if (!sample.stack || !add_samples(in, &sample, r->overflow))
 		return fail_memory(e);

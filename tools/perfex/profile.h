@@ -106,7 +106,8 @@ struct profile {
 	uint32_t tsc_khz;	/* 0: not known */
 	bool first_thread;	/* no others were sampled */
 	bool chains;		/* samples have chains of calls */
-	uint32_t rate;		/* samples per second of a thread; 0: periods do not vary */
+	bool cpus;		/* samples of CPUs, and not of threads */
+	uint32_t rate;		/* samples per second of a thread or CPU; 0: periods do not vary */
 
 	struct profile_event events[MAX_SAMPLED];
 	unsigned int nrevents;

@@ -27,13 +27,14 @@ struct samples_header {
 	uint32_t size;		/* of the header: the first record is there */
 	uint32_t cpu_type;	/* VPERFCTR_CPU_* */
 	uint32_t tsc_khz;	/* 0: not known */
-	uint32_t flags;		/* SAMPLES_CHAINS, SAMPLES_STACKS */
-	uint32_t rate;		/* samples per second of a thread: periods vary; 0: they do not */
+	uint32_t flags;		/* SAMPLES_CHAINS and the like */
+	uint32_t rate;		/* samples per second of a thread or CPU: periods vary; or 0 */
 	char cpu_name[64];
 };
 
 #define SAMPLES_CHAINS		0x01	/* samples have chains of calls */
 #define SAMPLES_STACKS		0x02	/* samples have registers and stacks */
+#define SAMPLES_CPUS		0x04	/* of CPUs, whatever runs there; the idle tasks have number 0 */
 
 enum record_type {
 	RECORD_COMMAND = 1,	/* text: the command and its arguments */
@@ -149,7 +150,7 @@ struct record_end {
 	uint64_t samples;
 	uint64_t dropped;	/* overflows without a sample, from first to last */
 	uint64_t lost;		/* records of mappings and tasks that are missing */
-	uint64_t tsc;		/* of all threads, in TSC cycles */
+	uint64_t tsc;		/* of all threads or CPUs, in TSC cycles */
 	uint64_t elapsed;	/* nanoseconds */
 	uint64_t nr;		/* of counts */
 	uint64_t counts[];	/* all events, sampled or not, in the order of RECORD_EVENT */

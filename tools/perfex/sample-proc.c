@@ -284,7 +284,7 @@ int look_at_processes(struct recording *rec, const struct vperfctr *v, uint64_t 
 
 	for (i = 0; i < nr; i++) {
 		sample = vperfctr_ring_sample(v, i);
-		if (!is_sample(sample) || sample->pid == last)
+		if (!is_sample(sample) || !sample->pid || sample->pid == last)
 			continue;
 		last = sample->pid;
 		if (look_if_due(rec, last, sample->tsc, e))
@@ -293,16 +293,41 @@ int look_at_processes(struct recording *rec, const struct vperfctr *v, uint64_t 
 	return 0;
 }
 
-int look_at_process(struct recording *rec, pid_t tid, struct error *e)
+static int look_at_new(struct recording *rec, uint32_t pid, struct error *e)
 {
-	uint32_t pid = read_status((uint32_t)tid, "Tgid: %" SCNu32);
 	struct process *p;
 	bool new;
 
-	if (!pid)
-		return 0;
 	p = find_or_add(rec, pid, &new);
 	return p ? look(rec, p, RECORD_COMM, e) : fail_with(e, "out of memory");
+}
+
+int look_at_process(struct recording *rec, pid_t tid, struct error *e)
+{
+	uint32_t pid = read_status((uint32_t)tid, "Tgid: %" SCNu32);
+
+	return pid ? look_at_new(rec, pid, e) : 0;
+}
+
+int look_at_all_processes(struct recording *rec, struct error *e)
+{
+	const struct record_task idle = { .pid = 0 };
+	const struct dirent *d;
+	uint32_t pid;
+	int err = 0;
+	DIR *dir;
+
+	/* perf's name of the idle tasks, which are not in /proc. */
+	write_record(rec, RECORD_COMM, &idle, sizeof(idle), "swapper");
+	dir = opendir(PROC);
+	while (dir && !err && (d = readdir(dir))) {
+		pid = (uint32_t)atoi(d->d_name);
+		if (pid)
+			err = look_at_new(rec, pid, e);
+	}
+	if (dir)
+		closedir(dir);
+	return err;
 }
 
 int process_has_executed(struct recording *rec, pid_t pid, struct error *e)

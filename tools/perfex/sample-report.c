@@ -199,7 +199,8 @@ static void print_head(FILE *f, const struct profile *p)
 
 	fprintf(f, "\n Samples of '%s'", p->command ? p->command : "?");
 	if (p->rate)
-		fprintf(f, " (about %s per second of each thread)", thousands(buf, p->rate));
+		fprintf(f, " (about %s per second of each %s)", thousands(buf, p->rate),
+			p->cpus ? "CPU" : "thread");
 	else if (p->nrevents == 1)
 		fprintf(f, " (%sone each %s %s%s)", p->first_thread ? "its first thread, " : "",
 			thousands(buf, p->events[0].period), profile_unit(&p->events[0]),
@@ -216,7 +217,8 @@ static void print_head(FILE *f, const struct profile *p)
 	if (!p->complete)
 		fputs("\n The recording was cut off: perfex was killed, or is still recording.\n", f);
 	else if (p->tsc_khz)
-		fprintf(f, "%20.9f  seconds thread time\n", (double)p->tsc / (p->tsc_khz * 1e3));
+		fprintf(f, "%20.9f  seconds %s\n", (double)p->tsc / (p->tsc_khz * 1e3),
+			p->cpus ? "counted" : "thread time");
 }
 
 static int print_event(FILE *f, struct profile *p, unsigned int event, const struct options *o,

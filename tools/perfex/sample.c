@@ -5,7 +5,8 @@
  * with the ring's records of what the threads did: forks, execs, names and mappings.
  * Without such records perfex reads /proc when it finds samples of a process.
  *
- * With -p and -t there is a ring for each process or thread.
+ * With -p and -t there is a ring for each process or thread.  With -a and -C there is one ring
+ * for all CPUs, without such records.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cpus.h"
 #include "sample.h"
 
 /*
@@ -122,13 +124,14 @@ static bool has_interrupts(const struct vperfctr_info *info)
 	return info->features & VPERFCTR_FEATURE_PCINT && info->max_period;
 }
 
-static int check_interrupts(const struct vperfctr_info *info, struct error *e)
+/* clock: samples by thread time are possible */
+static int check_interrupts(const struct vperfctr_info *info, bool clock, struct error *e)
 {
 	if (has_interrupts(info))
 		return 0;
 	return fail_with(e, "this processor (%.*s), or the module on it, has no overflow interrupts, so there are no samples%s",
 			 (int)sizeof(info->cpu_name), info->cpu_name,
-			 info->features & VPERFCTR_FEATURE_CLOCK ? " but of " CLOCK : "");
+			 clock && info->features & VPERFCTR_FEATURE_CLOCK ? " but of " CLOCK : "");
 }
 
 static int check_period(uint64_t period, const struct vperfctr_info *info, struct error *e)
@@ -153,6 +156,7 @@ struct choice {
 	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
 	uint64_t period[VPERFCTR_MAX_CTRS];
 	unsigned int rate;	/* samples per second, to which the kernel adapts periods; or 0 */
+	bool cpus;		/* samples of CPUs, and not of threads */
 	bool clock;		/* the event is thread time, and the period a time */
 	bool chosen;		/* an event or a period that the user did not say */
 };
@@ -160,6 +164,11 @@ struct choice {
 /* Without an event, the first of these that the processor has. */
 static const char *const usual_events[] = {
 	"cycles:u", "instructions:u", "ref-cycles:u", "branches:u",
+};
+
+/* The same of CPUs, of which all is sampled. */
+static const char *const usual_events_of_cpus[] = {
+	"cycles", "instructions", "ref-cycles", "branches",
 };
 
 /* About so many samples are taken per second if the user does not say a period. */
@@ -222,12 +231,13 @@ static uint64_t usual_period(const struct vperfctr_event *event, const struct vp
 
 static int choose_usual_event(struct choice *c, const struct kinds *kinds, struct error *e)
 {
+	const char *const *names = c->cpus ? usual_events_of_cpus : usual_events;
 	unsigned int i, k;
 
 	for (i = 0; i < ARRAY_SIZE(usual_events); i++) {
 		memset(c->events, 0, sizeof(c->events));
 		for (k = 0; k < kinds->nr; k++)
-			if (events_parse(&c->events[k], usual_events[i], &kinds->info[k], e))
+			if (events_parse(&c->events[k], names[i], &kinds->info[k], e))
 				break;
 		if (k == kinds->nr)
 			return 0;
@@ -286,6 +296,8 @@ static int choose_clock(struct choice *c, const struct kinds *kinds, struct erro
 	char buf[THOUSANDS_LEN];
 	unsigned int k;
 
+	if (c->cpus)
+		return fail_with(e, CLOCK " is the time of threads: with -a and -C sample an event of the processor, such as cycles");
 	if (!(kinds->info->features & VPERFCTR_FEATURE_CLOCK))
 		return fail_with(e, "this module takes no samples of " CLOCK ": install that of this perfex, or sample an event of the processor");
 	if (c->spec->nr > 1)
@@ -313,10 +325,10 @@ static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 	unsigned int i, k;
 
 	memset(c->events, 0, sizeof(c->events));
-	if (needs_clock(c->spec, kinds->info))
+	if ((!c->cpus || c->spec->nr) && needs_clock(c->spec, kinds->info))
 		return choose_clock(c, kinds, e);
 	for (k = 0; k < kinds->nr; k++)
-		if (check_interrupts(&kinds->info[k], e))
+		if (check_interrupts(&kinds->info[k], !c->cpus, e))
 			return -1;
 	if (c->spec->nr ? choose_asked_events(c, kinds, e) : choose_usual_event(c, kinds, e))
 		return -1;
@@ -344,8 +356,9 @@ static void print_choice(const struct choice *c)
 		return;
 	}
 	if (c->rate) {
-		fprintf(stderr, "perfex: about %s samples of %s per second of each thread (--sample=EVENT chooses another)\n",
-			thousands(buf, c->rate), c->events->ev[0].name);
+		fprintf(stderr, "perfex: about %s samples of %s per second of each %s (--sample=EVENT chooses another)\n",
+			thousands(buf, c->rate), c->events->ev[0].name,
+			c->cpus ? "CPU" : "thread");
 		return;
 	}
 	fputs("perfex: a sample", stderr);
@@ -422,8 +435,9 @@ static void make_ring(struct vperfctr_ring *ring, const struct choice *c, unsign
 	ring->watermark = n / 4;
 }
 
+/* cpus: NULL: threads are sampled */
 static void write_header(struct recording *rec, const struct choice *c, char **argv,
-			 const struct targets *targets)
+			 const struct targets *targets, const struct cpus *cpus)
 {
 	const struct vperfctr_info *info = c->kinds.info;
 	struct samples_header h = {
@@ -432,7 +446,8 @@ static void write_header(struct recording *rec, const struct choice *c, char **a
 		.cpu_type = info->cpu_type,
 		.tsc_khz = info->tsc_khz,
 		.flags = (c->spec->depth ? SAMPLES_CHAINS : 0) |
-			 (c->spec->stack ? SAMPLES_STACKS : 0),
+			 (c->spec->stack ? SAMPLES_STACKS : 0) |
+			 (cpus ? SAMPLES_CPUS : 0),
 		.rate = c->rate,
 	};
 	char *text = NULL;
@@ -452,6 +467,8 @@ static void write_header(struct recording *rec, const struct choice *c, char **a
 		fprintf(f, "%s%s %d", i ? ", " : "",
 			targets->target[i].process ? "process" : "thread",
 			(int)targets->target[i].id);
+	if (cpus)
+		fprintf(f, "CPUs %s%s", cpus->list, *argv ? " during " : "");
 	for (i = 0; !targets->nr && argv[i] && ftell(f) < 4096; i++)
 		fprintf(f, "%s%.4096s", i ? " " : "", argv[i]);
 	fclose(f);
@@ -613,8 +630,8 @@ static void advise_longer_period(const struct choice *c, const struct recording 
 			round_down(period));
 	}
 	if (rate > 0 && seconds > 0 && (double)overflows / seconds > rate)
-		fprintf(stderr, "; the module's parameter max_sample_rate allows %d samples per second of a thread",
-			rate);
+		fprintf(stderr, "; the module's parameter max_sample_rate allows %d samples per second of a %s",
+			rate, c->cpus ? "CPU" : "thread");
 	fputc('\n', stderr);
 }
 
@@ -771,6 +788,53 @@ static int sample_attached(struct recording *rec, const struct options *o, const
 	return ret;
 }
 
+/* ---- CPUs -------------------------------------------------------------------------------------- */
+
+struct cpu_sampling {
+	struct recording *rec;
+	const struct choice *choice;
+};
+
+/* The caller may sample CPUs, so the choice is of interest. */
+static int start_cpus(void *arg, const struct target *target, struct error *e)
+{
+	const struct cpu_sampling *s = arg;
+
+	(void)target;
+	if (s->choice->chosen)
+		print_choice(s->choice);
+	return look_at_all_processes(s->rec, e);
+}
+
+static int drain_cpus(void *arg, struct vperfctr *v, bool last, struct error *e)
+{
+	const struct cpu_sampling *s = arg;
+
+	return drain_target(s->rec, v, last, e);
+}
+
+static int sample_cpus(struct recording *rec, const struct options *o, const struct choice *c,
+		       struct cpus *cpus, const struct vperfctr_control *control, struct error *e)
+{
+	struct cpu_sampling sampling = { .rec = rec, .choice = c };
+	struct sampler sampler = { .start = start_cpus, .drain = drain_cpus, .arg = &sampling };
+	const struct interval none = { 0 };
+	struct result r;
+	int ret;
+
+	make_ring(&sampler.ring, c, 1, true);
+	if (cpus_count(cpus, o->command, o->timeout, control, &none, &sampler, &r, e)) {
+		result_free(&r);
+		return -1;
+	}
+	ret = r.complete ? r.status : -1;
+	write_end(rec, c, &r.total, r.elapsed);
+	print_summary(rec, c, &r.total, o->output, true);
+	print_remarks(&r);
+	result_free(&r);
+	return ret;
+}
+
 /* ---- recording ------------------------------------------------------------------------------- */
 
 /* Return: whether what is started is sampled. */
@@ -778,7 +842,7 @@ static bool choose_inheritance(const struct options *o, const struct choice *c)
 {
 	const struct vperfctr_info *info = c->kinds.info;
 
-	if (o->no_inherit)
+	if (o->no_inherit || c->cpus)
 		return false;
 	if (info->features & (c->clock ? VPERFCTR_FEATURE_INHERIT : VPERFCTR_FEATURE_INHERIT_IMODE))
 		return true;
@@ -788,36 +852,58 @@ static bool choose_inheritance(const struct options *o, const struct choice *c)
 	return false;
 }
 
-int sample(const struct options *o, FILE *out, struct error *e)
+static int choose_targets(const struct options *o, struct choice *c, struct cpus *cpus,
+			  struct error *e)
+{
+	c->cpus = options_cpus(o);
+	return c->cpus ? cpus_choose(cpus, o, &c->kinds, choose_events, c, e) :
+			 kind_choose(o->kind, &o->targets, &c->kinds, choose_events, c, e);
+}
+
+/* cpus: NULL: threads are sampled */
+static int record(const struct options *o, const struct choice *c, struct cpus *cpus, FILE *out,
+		  struct error *e)
 {
 	struct vperfctr_ctr ctr[MAX_KINDS * VPERFCTR_MAX_CTRS];
-	struct choice choice = { .spec = &o->sample };
 	struct vperfctr_control control;
 	struct session s = { .wstatus = 0 };
 	unsigned int i;
 	int ret;
 
-	if (kind_choose(o->kind, &o->targets, &choice.kinds, choose_events, &choice, e) < 0)
-		return -1;
-	if (o->verbose)
-		print_control(stderr, choice.events, &choice.kinds, choice.ctr);
-	if (choice.chosen)
-		print_choice(&choice);
-	make_control(&control, ctr, &choice);
-	if (choose_inheritance(o, &choice))
+	make_control(&control, ctr, c);
+	if (choose_inheritance(o, c))
 		control.flags |= VPERFCTR_CONTROL_INHERIT;
 
 	if (recording_init(&s.rec, out, e))
 		return -1;
-	s.rec.from_proc = !(choice.kinds.info->features & VPERFCTR_FEATURE_RECORDS);
-	write_header(&s.rec, &choice, o->command, &o->targets);
-	for (i = 0; i < choice.events->nr; i++)
-		write_event(&s.rec, i, &choice.events->ev[i], &ctr[i]);
-	if (o->targets.nr)
-		ret = sample_attached(&s.rec, o, &choice, &control, e);
+	s.rec.from_proc = cpus || !(c->kinds.info->features & VPERFCTR_FEATURE_RECORDS);
+	write_header(&s.rec, c, o->command, &o->targets, cpus);
+	for (i = 0; i < c->events->nr; i++)
+		write_event(&s.rec, i, &c->events->ev[i], &ctr[i]);
+	if (cpus)
+		ret = sample_cpus(&s.rec, o, c, cpus, &control, e);
+	else if (o->targets.nr)
+		ret = sample_attached(&s.rec, o, c, &control, e);
 	else
-		ret = sample_run(&s, o, &choice, &control, e);
+		ret = sample_run(&s, o, c, &control, e);
 	recording_free(&s.rec);
 	vperfctr_close(s.v);
+	return ret;
+}
+
+int sample(const struct options *o, FILE *out, struct error *e)
+{
+	struct choice choice = { .spec = &o->sample };
+	struct cpus cpus = { 0 };
+	int ret = -1;
+
+	if (choose_targets(o, &choice, &cpus, e) >= 0) {
+		if (o->verbose)
+			print_control(stderr, choice.events, &choice.kinds, choice.ctr);
+		if (choice.chosen && !choice.cpus)
+			print_choice(&choice);
+		ret = record(o, &choice, choice.cpus ? &cpus : NULL, out, e);
+	}
+	cpus_free(&cpus);
 	return ret;
 }

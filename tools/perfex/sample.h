@@ -77,6 +77,9 @@ void write_kernel(struct recording *rec);
 int look_at_processes(struct recording *rec, const struct vperfctr *v, uint64_t nr,
 		      struct error *e);
 
+/* The same for all processes that run, for samples of whole CPUs. */
+int look_at_all_processes(struct recording *rec, struct error *e);
+
 /* Write the names and the mappings of the process that this thread belongs to. */
 int look_at_process(struct recording *rec, pid_t tid, struct error *e);
 

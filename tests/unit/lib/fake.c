@@ -189,12 +189,16 @@ FILE *__wrap_fopen(const char *path, const char *mode)
 
 static struct state *state_of(int fd);
 
+/* A set of CPUs: of a state it has the ring. */
+static struct state of_cpus;
+
 static void *map_ring(void *addr, size_t len, int prot, int flags, int fd)
 {
-	struct state *s = state_of(fd);
+	struct state *s = is_fd(fd, CPUS_NAME) ? &of_cpus : state_of(fd);
 	uint64_t size = s->ring_size;
 
-	munmap(s, STATE_SIZE);
+	if (s != &of_cpus)
+		munmap(s, STATE_SIZE);
 	if (fails(FAKE_RING_MMAP))
 		return MAP_FAILED;
 	if (addr || prot != PROT_READ || flags != MAP_SHARED)
@@ -206,6 +210,8 @@ static void *map_ring(void *addr, size_t len, int prot, int flags, int fd)
 
 void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
 {
+	if (fd >= 0 && is_fd(fd, CPUS_NAME) && off == VPERFCTR_RING_OFFSET)
+		return map_ring(addr, len, prot, flags, fd);
 	if (fd < 0 || !is_fd(fd, STATE_NAME))
 		return __real_mmap(addr, len, prot, flags, fd, off);
 	if (off == VPERFCTR_RING_OFFSET)
@@ -600,8 +606,8 @@ static void add_sample(struct state *s, int fd, const struct vperfctr_sample *sa
 				   fake.nrcalls < page->depth ? fake.nrcalls : page->depth;
 		if (page->stack)
 			add_user(chain + (page->depth ? 1 + chain[0] : 0), page->stack);
-		/* A child's samples are its own. */
-		if (!to->pid)
+		/* A child's samples are its own.  CPUs have idle tasks, too. */
+		if (!to->pid && s != &of_cpus)
 			to->pid = to->tid = (uint32_t)getpid();
 		page->dropped += sample->dropped;
 		page->head++;
@@ -821,6 +827,7 @@ static int dev_open_cpus(struct vperfctr_open_cpus *arg)
 	    arg->nrwords > 4)
 		return refuse(EINVAL);
 	memset(&counted, 0, sizeof(counted));
+	memset(&of_cpus, 0, sizeof(of_cpus));
 	for (i = 0; i < arg->nrwords; i++) {
 		if (mask[i] & ~(i < fake.nrwords ? fake.cpus[i] : 0))
 			return refuse(ENODEV);
@@ -834,19 +841,32 @@ static int dev_open_cpus(struct vperfctr_open_cpus *arg)
 	return memfd_create(CPUS_NAME, MFD_CLOEXEC);
 }
 
-static int cpus_control(const struct vperfctr_control *c)
+static int cpus_control(int fd, const struct vperfctr_control *c)
 {
+	uint32_t nr = c->nractrs + c->nrictrs;
+	uint64_t n;
+
 	if (fake_seen->tries++ < fake.busy_tries)
 		return refuse(EBUSY);
 	if (fails(FAKE_CONTROL))
 		return -1;
-	if (c->flags || c->soft || c->nrictrs || !c->nractrs)
+	if (c->flags & ~VPERFCTR_CONTROL_RING || c->soft || c->clock_period || !nr ||
+	    !(c->flags & VPERFCTR_CONTROL_RING) != !c->nrictrs ||
+	    (c->nrictrs && !of_cpus.ring_size))
 		return refuse(EINVAL);
 	fake_seen->controls++;
 	fake_seen->control = *c;
-	counted.nrctrs = c->nractrs;
+	memcpy(fake_seen->ctr, (void *)(uintptr_t)c->ctr, nr * sizeof(*fake_seen->ctr));
+	counted.nrctrs = nr;
 	counted.reads = 0;
+	for (n = 0; c->nrictrs && n < fake.nrsamples; n++)
+		add_sample(&of_cpus, fd, &fake.samples[n % 4], NULL);
 	return 0;
+}
+
+static int cpus_ring(int fd, struct vperfctr_ring *r)
+{
+	return r->flags & VPERFCTR_RING_RECORDS ? refuse(EOPNOTSUPP) : state_ring(&of_cpus, fd, r);
 }
 
 static int cpus_read(struct vperfctr_read_cpus *r)
@@ -880,11 +900,15 @@ static int cpus_read(struct vperfctr_read_cpus *r)
 	return 0;
 }
 
-static int cpus_ioctl(unsigned long request, void *arg)
+static int cpus_ioctl(int fd, unsigned long request, void *arg)
 {
 	switch (request) {
 	case VPERFCTR_CONTROL:
-		return cpus_control(arg);
+		return cpus_control(fd, arg);
+	case VPERFCTR_RING:
+		return cpus_ring(fd, arg);
+	case VPERFCTR_CONSUME:
+		return state_consume(&of_cpus, fd, (uintptr_t)arg);
 	case VPERFCTR_READ_CPUS:
 		return cpus_read(arg);
 	case VPERFCTR_SUSPEND:
@@ -976,7 +1000,7 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	if (is_fd(fd, DEVICE_NAME))
 		return dev_ioctl(request, arg);
 	if (is_fd(fd, CPUS_NAME))
-		return cpus_ioctl(request, arg);
+		return cpus_ioctl(fd, request, arg);
 	if (!is_fd(fd, STATE_NAME))
 		return __real_ioctl(fd, request, arg);
 	s = state_of(fd);

@@ -433,6 +433,114 @@ START_TEST(prometheus_errors)
 }
 END_TEST
 
+/* ---- samples ------------------------------------------------------------------------ */
+
+/* Two CPUs sample this process and their idle tasks, in both modes. */
+static void make_samples(void)
+{
+	const uint32_t pid = (uint32_t)getpid();
+	unsigned int i;
+
+	fake.nrsamples = 8;
+	for (i = 0; i < 4; i++)
+		fake.samples[i] = (struct vperfctr_sample){
+			.type = VPERFCTR_SAMPLE_OVERFLOW, .ip = UINT64_C(0xffffffff81000000) + i,
+			.flags = VPERFCTR_SAMPLE_KERNEL, .cpu = i / 2, .tsc = 100 + i, .overflow = 1,
+			.pid = i % 2 ? pid : 0, .tid = i % 2 ? pid : 0,
+		};
+	fake.samples[1].flags = VPERFCTR_SAMPLE_USER;
+	fake.samples[1].ip = 0x5000;
+}
+
+/* perfex --sample -a -o FILE ARGUMENT... */
+#define sample_all(option, ...) perfex(option, "-a", "-o", (char *)in_dir("s"), ##__VA_ARGS__)
+#define report(...)	perfex("--report", (char *)in_dir("s"), ##__VA_ARGS__)
+
+START_TEST(samples)
+{
+	make_samples();
+	ck_assert_int_eq(sample_all("--sample=cycles=1k", "sh", "-c", "echo hello; exit 3"), 3);
+	ck_assert_str_eq(out, "hello\n");
+	has(err, "perfex: 8 samples in '");
+	has(err, "0 dropped; 10,000 cycles in all\n");
+	has_not(err, "thread");
+	ck_assert_uint_eq(fake_seen->counted_cpus, 0xf);
+	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_KERNEL);
+	ck_assert_uint_eq(fake_seen->control.flags, VPERFCTR_CONTROL_RING);
+	ck_assert_uint_eq(fake_seen->control.nrictrs, 1);
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -1000);
+	ck_assert_int_eq(report("--sort=cpu,comm,pid"), 0);
+	has(out, " Samples of 'CPUs 0-3 during sh -c echo hello; exit 3' (one each 1,000 cycles):\n");
+	has(out, "seconds counted\n");
+	has(out, "swapper");
+	ck_assert_int_eq(report("--sort=comm", "-j"), 0);
+	/* The test itself ran all the time. */
+	has(out, "\"comm\":\"test_perfex_cpu\"");
+	has(out, "\"comm\":\"swapper\"");
+
+	/* Of some CPUs, for a time, with rate and calls, and with the event of CPUs. */
+	fake.nrcalls = 2;
+	ck_assert_int_eq(perfex("-C1-2", "--sample", "-F", "100", "-g", "-o", (char *)in_dir("s"), "--timeout=0.1"), 0);
+	has(err, "perfex: about 100 samples of cycles per second of each CPU (--sample=EVENT chooses another)\n");
+	ck_assert_uint_eq(fake_seen->counted_cpus, 0x6);
+	ck_assert_uint_eq(fake_seen->ring.kernel_depth, 64);
+	ck_assert_uint_eq(fake_seen->ring.rate, 100);
+	ck_assert_int_eq(report(), 0);
+	has(out, " Samples of 'CPUs 1-2' (about 100 per second of each CPU):\n");
+
+	ck_assert_int_eq(sample_all("--sample=instructions:u=1k", "true"), 0);
+	ck_assert_uint_eq(fake_seen->ring.flags, 0);
+}
+END_TEST
+
+/* Threads that have no name in the file have that of their process. */
+START_TEST(samples_of_new_threads)
+{
+	unsigned int i;
+
+	make_samples();
+	for (i = 0; i < 4; i++) {
+		fake.samples[i].pid = (uint32_t)getpid();
+		fake.samples[i].tid = 999999999;
+	}
+	ck_assert_int_eq(sample_all("--sample=cycles=1k", "true"), 0);
+	ck_assert_int_eq(report("--sort=comm,tid", "-j"), 0);
+	has(out, "\"comm\":\"test_perfex_cpu\"");
+	has(out, "999999999");
+}
+END_TEST
+
+START_TEST(samples_fail)
+{
+	char command[100];
+
+	make_samples();
+	fake.fail[FAKE_RING] = EAGAIN;
+	ck_assert_int_eq(sample_all("--sample=cycles=1k", "true"), 125);
+	is_message("this user has as much memory for samples as allowed");
+	ck_assert_uint_eq(fake_seen->controls, 0);
+	fake.fail[FAKE_RING] = 0;
+	fake.fail[FAKE_CONTROL] = EBUSY;
+	ck_assert_int_eq(sample_all("--sample=cycles=1k", "true"), 125);
+	is_message("the counters");
+	fake.fail[FAKE_CONTROL] = 0;
+	/* The command runs on. */
+	fake.fail[FAKE_CONSUME] = EIO;
+	snprintf(command, sizeof(command), "sleep 0.2; echo done > %s", in_dir("done"));
+	ck_assert_int_eq(sample_all("--sample=cycles=1k", "sh", "-c", command), 125);
+	is_message("cannot read samples: Input/output error");
+	ck_assert_int_eq(access(in_dir("done"), F_OK), 0);
+	ck_assert_int_eq(sample_all("--sample=cycles=1k"), 125);
+	is_message("cannot read samples: Input/output error");
+	fake.fail[FAKE_CONSUME] = 0;
+	ck_assert_int_eq(sample_all("--sample=task-clock=1ms", "true"), 125);
+	is_message("task-clock is the time of threads: with -a and -C sample an event of the processor, such as cycles");
+	fake.info.features &= ~(uint32_t)VPERFCTR_FEATURE_PCINT;
+	ck_assert_int_eq(sample_all("--sample", "true"), 125);
+	is_message("has no overflow interrupts, so there are no samples");
+}
+END_TEST
+
 /* ---- CPUs that cannot be counted ----------------------------------------------------- */
 
 START_TEST(bad_lists)
@@ -527,7 +635,9 @@ static const struct {
 	{ { "perfex", "-C0", "-t", "1" }, "-a and -C count CPUs, and cannot be combined with -p" },
 	{ { "perfex", "-a", "--no-inherit", "true" }, "-a and -C count CPUs, and cannot be" },
 	{ { "perfex", "-a", "--per-thread", "true" }, "-a and -C count CPUs, and cannot be" },
-	{ { "perfex", "-a", "--sample", "-o", "/dev/null", "true" }, "--sample takes samples of threads" },
+	{ { "perfex", "-A", "-a", "--sample", "-o", "/dev/null" }, "are for counts: --report --sort=cpu divides samples" },
+	{ { "perfex", "-a", "--sample", "true" }, "--sample needs a file to write to" },
+	{ { "perfex", "-a", "--sample", "-o/dev/null", "-I9" }, "--sample cannot be combined with" },
 	{ { "perfex", "-a", "--report=x" }, "cannot be combined with --report" },
 	{ { "perfex", "-a", "--self-test" }, "cannot be combined with --report, --self-test" },
 	{ { "perfex", "-C0", "list" }, "cannot be combined with --report, --self-test" },
@@ -584,6 +694,9 @@ static Suite *suite(void)
 	tcase_add_test(t, prometheus);
 	tcase_add_test(t, prometheus_is_never_incomplete);
 	tcase_add_test(t, prometheus_errors);
+	tcase_add_test(t, samples);
+	tcase_add_test(t, samples_of_new_threads);
+	tcase_add_test(t, samples_fail);
 	tcase_add_test(t, until_signal);
 	tcase_add_test(t, signal_passed_on);
 	tcase_add_test(t, command_signals);
