@@ -133,6 +133,7 @@ static void stop_slot(struct cpu_slot *slot)
 		return;
 	vperfctr_cpu_begin_change();
 	perfctr_cpu_suspend(state_of(slot));
+	perfctr_cpu_mark_suspended(state_of(slot));	/* in its page */
 	WRITE_ONCE(slot->running, false);
 	if (state_of(slot)->control.nrictrs)
 		vperfctr_cpu_last_sample(slot->st);
@@ -363,13 +364,18 @@ static struct cpu_slot *make_slot(struct vperfctr_cpus *set, unsigned int cpu)
 	if (!slot)
 		return NULL;
 	slot->st = vperfctr_state_create_unowned(false);
-	if (IS_ERR(slot->st)) {
-		kfree(slot);
-		return NULL;
-	}
+	if (IS_ERR(slot->st))
+		goto free;
+	if (vperfctr_page_make(slot->st))
+		goto put;
 	slot->set = set;
 	slot->cpu = cpu;
 	return slot;
+put:
+	vperfctr_put(slot->st);
+free:
+	kfree(slot);
+	return NULL;
 }
 
 /* Return: the set, which has the mask, or an ERR_PTR(). */
@@ -645,13 +651,17 @@ static int set_consume(const struct vperfctr_cpus *set, unsigned long nr)
 	return root ? vperfctr_consume(root, nr) : -EINVAL;
 }
 
+/* Page i is that of the i-th CPU. */
 static int set_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	struct vperfctr_state *root = ring_root(file->private_data);
+	const struct vperfctr_cpus *set = file->private_data;
+	struct vperfctr_state *root = ring_root(set);
 	int err = vperfctr_check_vma(vma);
 
 	if (err)
 		return err;
+	if (vma->vm_pgoff < set->nrcpus && vma->vm_pgoff < VPERFCTR_RING_OFFSET >> PAGE_SHIFT)
+		return vperfctr_page_mmap_cpu(set->slots[vma->vm_pgoff]->st, vma);
 	if (!root || vma->vm_pgoff != VPERFCTR_RING_OFFSET >> PAGE_SHIFT)
 		return -EINVAL;
 	return vperfctr_map_ring(root, vma);

@@ -75,6 +75,23 @@ void vperfctr_page_begin_state(struct vperfctr_state *st)
 	st->cpu_state.page->version = VPERFCTR_ABI_VERSION;
 }
 
+/*
+ * Give a state a page of its own from the beginning.
+ *
+ * Context: may sleep; no other code has found the state.
+ * Return: 0, or -ENOMEM.
+ */
+int vperfctr_page_make(struct vperfctr_state *st)
+{
+	void *page = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
+
+	if (!page)
+		return -ENOMEM;
+	memcpy(page, st->cpu_state.page, small_size);
+	st->cpu_state.page = page;
+	return 0;
+}
+
 /* Context: the last reference is gone. */
 void vperfctr_page_end_state(struct vperfctr_state *st)
 {
@@ -308,18 +325,12 @@ static void refresh_page(struct vperfctr_state *st)
 	local_irq_restore(flags);
 }
 
-int vperfctr_page_mmap(struct vperfctr_state *st, struct vm_area_struct *vma)
+/* Context: the state has a page of its own. */
+static int map_page(struct vperfctr_state *st, struct vm_area_struct *vma, bool owner)
 {
-	bool owner = is_owners_mm(st, vma->vm_mm);
 	struct perfctr_user *user;
 	vm_fault_t fault;
-	int err;
 
-	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
-		return -EINVAL;
-	err = make_mappable(st);
-	if (err)
-		return err;
 	/* First: the page must not show what counters held before. */
 	user = vma_get_user(vma, owner);
 	if (!user)
@@ -340,6 +351,30 @@ int vperfctr_page_mmap(struct vperfctr_state *st, struct vm_area_struct *vma)
 	if (owner)
 		refresh_page(st);
 	return 0;
+}
+
+int vperfctr_page_mmap(struct vperfctr_state *st, struct vm_area_struct *vma)
+{
+	bool owner = is_owners_mm(st, vma->vm_mm);
+	int err;
+
+	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
+		return -EINVAL;
+	err = make_mappable(st);
+	return err ?: map_page(st, vma, owner);
+}
+
+/*
+ * Map the page of a CPU.  Samples name a thread as its owner for a moment, which must not give
+ * that thread user-mode reads.
+ *
+ * Context: the state has had a page of its own from the beginning.
+ */
+int vperfctr_page_mmap_cpu(struct vperfctr_state *st, struct vm_area_struct *vma)
+{
+	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
+		return -EINVAL;
+	return map_page(st, vma, false);
 }
 
 int vperfctr_page_init(void)

@@ -733,7 +733,9 @@ size_t vperfctr_page_layout(size_t offset);
 void vperfctr_page_begin_state(struct vperfctr_state *st);
 void vperfctr_page_end_state(struct vperfctr_state *st);
 void vperfctr_allow_reads(struct vperfctr_state *st, bool allow);
+int vperfctr_page_make(struct vperfctr_state *st);
 int vperfctr_page_mmap(struct vperfctr_state *st, struct vm_area_struct *vma);
+int vperfctr_page_mmap_cpu(struct vperfctr_state *st, struct vm_area_struct *vma);
 
 /*
  * Return the page, for a reading by another CPU than the owner's.  It may be moved meanwhile:

@@ -166,8 +166,15 @@ START_TEST(errors_of_control)
 	assert_errno(call(fd, VPERFCTR_IRESUME, 0), ENOTTY);
 	assert_errno(call(fd, VPERFCTR_READ, &control), ENOTTY);
 	assert_errno(call(dev, VPERFCTR_READ_CPUS, &ring), ENOTTY);
-	ck_assert_ptr_eq(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0), MAP_FAILED);
+	/* The set has one CPU, and no ring. */
+	ck_assert_ptr_eq(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, PAGE), MAP_FAILED);
 	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_ptr_eq(mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, fd, 0), MAP_FAILED);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_ptr_eq(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0), MAP_FAILED);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_ptr_eq(mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+	ck_assert(errno == EACCES || errno == EPERM);
 	close(fd);
 }
 END_TEST
@@ -311,9 +318,19 @@ START_TEST(perf_has_them)
 }
 END_TEST
 
-/* A process with a mapped page of its own, and without, cannot execute RDPMC. */
+/* Map the page of the i-th CPU of a set. */
+static const volatile struct vperfctr_page *map_cpu(int fd, unsigned int i)
+{
+	void *page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, i * PAGE);
+
+	ck_assert_ptr_ne(page, MAP_FAILED);
+	return page;
+}
+
+/* A process with a mapped page of its own, and of the CPUs, and without, cannot execute RDPMC. */
 START_TEST(no_reads_in_user_mode)
 {
+	const volatile struct vperfctr_page *page[2];
 	int state = open_state(0), fd;
 	struct control control;
 	u64 value;
@@ -322,10 +339,18 @@ START_TEST(no_reads_in_user_mode)
 	assert_ok(set_control(state, &control));
 	map_state(state);
 	fd = count_cpus(3);
-	for (int cpu = 0; cpu < 2; cpu++) {
-		pin(cpu);
-		ck_assert_int_eq(try_rdpmc(nth_general(0), &value), RDPMC_SIGNAL);
+	for (int i = 0; i < 2; i++) {
+		for (int cpu = 0; cpu < 2; cpu++) {
+			pin(cpu);
+			ck_assert_int_eq(try_rdpmc(nth_general(0), &value), RDPMC_SIGNAL);
+			if (i)
+				ck_assert_uint_eq(page[cpu]->cstatus & VPERFCTR_CSTATUS_RDPMC, 0);
+		}
+		for (int cpu = 0; cpu < 2 && !i; cpu++)
+			page[cpu] = map_cpu(fd, cpu);
 	}
+	munmap((void *)page[0], PAGE);
+	munmap((void *)page[1], PAGE);
 	close(fd);
 }
 END_TEST
@@ -500,6 +525,68 @@ START_TEST(exact)
 		ck_assert_uint_eq(pmc_of(&r, 0, 0) + pmc_of(&r, 0, 1), pmc_of(&r, 0, 2));
 	}
 	close(fd);
+}
+END_TEST
+
+/* The sums of a page, by the loop for other processes than the owner. */
+static u64 page_sum(const volatile struct vperfctr_page *page, unsigned int i)
+{
+	u32 samplecount;
+	u64 sum;
+
+	do {
+		samplecount = page->samplecount;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		sum = page->ctr[i].sum;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while ((samplecount & 1) || page->samplecount != samplecount);
+	return sum;
+}
+
+/* Each CPU has a page, whose sums are those of the last READ_CPUS of any process. */
+START_TEST(mapped_pages)
+{
+	const volatile struct vperfctr_page *page[2];
+	struct cpu_reading r;
+	int fd = open_cpus(3);
+	u64 before;
+	pid_t pid;
+
+	page[0] = map_cpu(fd, 0);
+	ck_assert_uint_eq(page[0]->version, VPERFCTR_ABI_VERSION);
+	ck_assert_uint_eq(page[0]->cstatus, 0);
+	count_modes(fd);
+	page[1] = map_cpu(fd, 1);
+	for (int cpu = 0; cpu < 2; cpu++) {
+		ck_assert(page[cpu]->cstatus & VPERFCTR_CSTATUS_RUNNING);
+		pin(cpu);
+		read_cpus(fd, &r);
+		before = page_sum(page[cpu], 0);
+		/* Timers sample narrow counters, too. */
+		ck_assert_uint_ge(before, pmc_of(&r, cpu, 0));
+		loop(LOOPS);
+		pid = fork();
+		if (!pid)
+			_exit(try_read_cpus(fd, &r) || page[cpu]->cstatus || page[cpu]->ctr[0].sum ||
+			      page[cpu]->version != VPERFCTR_ABI_VERSION);
+		ck_assert_int_eq(wait_for(pid), 0);
+		ck_assert_uint_ge(page_sum(page[cpu], 0), before + 2 * LOOPS);
+	}
+	assert_ok(call(fd, VPERFCTR_SUSPEND, 0));
+	read_cpus(fd, &r);
+	for (int cpu = 0; cpu < 2; cpu++) {
+		ck_assert_uint_eq(page[cpu]->cstatus & VPERFCTR_CSTATUS_RUNNING, 0);
+		ck_assert_uint_eq(page[cpu]->tsc_sum, tsc_sum_of(&r, cpu));
+		for (u32 i = 0; i < r.req.nrctrs; i++)
+			ck_assert_uint_eq(page_sum(page[cpu], i), pmc_of(&r, cpu, i));
+	}
+	/* A mapping keeps the counting alive. */
+	close(fd);
+	assert_errno(try_count_thread(), EBUSY);
+	munmap((void *)page[0], PAGE);
+	assert_errno(try_count_thread(), EBUSY);
+	munmap((void *)page[1], PAGE);
+	assert_ok(try_count_thread());
 }
 END_TEST
 
@@ -856,6 +943,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, all_may_read);
 	tcase_add_loop_test(tc, as_threads_and_perf, 0, 2);
 	tcase_add_test(tc, exact);
+	tcase_add_test(tc, mapped_pages);
 	tcase_add_test(tc, suspend_and_resume);
 	tcase_add_test(tc, all_cpus);
 	tcase_add_test(tc, last_descriptor);

@@ -1192,6 +1192,15 @@ struct vperfctr_ring_page {
  * VPERFCTR_SUSPEND and VPERFCTR_RESUME pause all counting and continue it, as for a thread.
  * They keep the hardware.
  *
+ * mmap(NULL, page size, PROT_READ, MAP_SHARED, fd, i * page size) maps the page of the i-th
+ * CPU in the set, counted from 0 in ascending order: a struct vperfctr_page.  Its sums are as
+ * of when the CPU's counters were last read or stopped.  So one program can call READ_CPUS, and
+ * others can look at the pages, which interrupts no CPU.  They load the fields by the loop
+ * for other processes than the owner (see "the page").  Nobody may execute RDPMC for it.  Any
+ * holder of the descriptor may map it.  The child of a fork does not inherit the mapping: it
+ * finds a page that is zero but for version.  A mapping keeps the counting alive, as a descriptor
+ * does.  Errors are those of the page's mmap, with an offset that belongs to no CPU as EINVAL.
+ *
  * VPERFCTR_RING adds a ring of samples to the set.  A control with VPERFCTR_CONTROL_RING and
  * i-mode counters then samples these CPUs: each overflow adds a sample of the thread that runs
  * there, and the counters continue.  Ring, mapping, samples and CONSUME are those of a thread's
