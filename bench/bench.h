@@ -169,6 +169,8 @@ struct side {
 	/* Start counting, and with `map` get ready to read in user mode. */
 	void (*open)(struct group *g, unsigned int n, enum set set, bool map);
 	void (*close)(struct group *g);
+	/* Count whatever runs on this CPU; it lasts as long as the process. */
+	void (*open_cpu)(unsigned int cpu, unsigned int n);
 	/* Open and close the device; NULL: there is none. */
 	void (*open_device)(void);
 

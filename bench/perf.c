@@ -14,7 +14,8 @@
 
 #include "bench.h"
 
-static int open_event(unsigned int config, int leader)
+/* pid: 0: this task on any CPU; -1: all that runs on the CPU */
+static int open_event(unsigned int config, long pid, long cpu, int leader)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_RAW,
@@ -28,16 +29,15 @@ static int open_event(unsigned int config, int leader)
 	register long group asm("r10") = leader;
 	long ret;
 
-	/* this task, any CPU */
 	asm volatile("syscall" : "=a" (ret)
-		     : "0" (SYS_perf_event_open), "D" (&attr), "S" (0L), "d" (-1L),
+		     : "0" (SYS_perf_event_open), "D" (&attr), "S" (pid), "d" (cpu),
 		       "r" (group), "r" (flags) : "rcx", "r11", "memory");
 	return ret;
 }
 
 static void check(void)
 {
-	int fd = open_event(events[SET_A][0], -1);
+	int fd = open_event(events[SET_A][0], 0, -1, -1);
 
 	if (fd < 0)
 		die("perf_event cannot count hardware events here: %s", strerror(-fd));
@@ -51,12 +51,24 @@ static void side_open(struct group *g, unsigned int n, enum set set, bool map)
 	g->n = n;
 	g->mapped = map;
 	for (i = 0; i < n; i++) {
-		g->fd[i] = must("perf_event_open", open_event(events[set][i], i ? g->fd[0] : -1));
+		g->fd[i] = must("perf_event_open",
+				open_event(events[set][i], 0, -1, i ? g->fd[0] : -1));
 		if (!map)
 			continue;
 		g->page[i] = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, g->fd[i], 0);
 		if (g->page[i] == MAP_FAILED)
 			die("mmap: %s", strerror(errno));
+	}
+}
+
+static void side_open_cpu(unsigned int cpu, unsigned int n)
+{
+	int leader = -1, fd;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		fd = must("perf_event_open", open_event(events[SET_A][i], -1, cpu, leader));
+		leader = i ? leader : fd;
 	}
 }
 
@@ -122,6 +134,7 @@ const struct side perf_side = {
 	.name		= "perf_event",
 	.check		= check,
 	.open		= side_open,
+	.open_cpu	= side_open_cpu,
 	.close		= side_close,
 	.suspend	= side_suspend,
 	.resume		= side_resume,

@@ -168,6 +168,29 @@ static void measure_kernel_part(void)
 		emit("MOV CR4", (with.cr4 - without.cr4) / 2, "switch_mapped.floor.cr4", 0);
 }
 
+static void hold_cpu(void *arg)
+{
+	side->open_cpu(0, *(unsigned int *)arg);
+}
+
+/* Switches on a CPU that is counted as a whole, of two tasks that are not. */
+static void measure_counted_cpu(void)
+{
+	static unsigned int numbers[] = { 1, 4 };
+	struct arrangement again;
+	unsigned int i;
+	int holder;
+
+	progress("switches on a counted CPU");
+	for (i = 0; i < 2; i++) {
+		holder = start_holder(hold_cpu, &numbers[i]);
+		emit_extra("switch_cpu.n%u", 0, (struct arrangement){ .n = numbers[i] });
+		kill_holder(holder);
+	}
+	again = run_arrangement((struct arrangement){ });
+	emit(unit, figure((again.round_trip - base[false]) / 2), "switch_cpu_none", 0);
+}
+
 static void hold_counter(void *arg)
 {
 	struct group g;
@@ -210,6 +233,7 @@ void measure_switches(void)
 	}
 	if (!isolated)
 		return;
+	measure_counted_cpu();
 	measure_kernel_part();
 	progress("tasks that are not counted while another one is");
 	holder = start_holder(hold_counter, NULL);

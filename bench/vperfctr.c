@@ -114,6 +114,17 @@ static void side_open(struct group *g, unsigned int n, enum set set, bool map)
 	open_state(g, n, set, map, VPERFCTR_OPEN_TRANSIENT);
 }
 
+static void side_open_cpu(unsigned int cpu, unsigned int n)
+{
+	u32 mask = 1U << cpu;
+	struct vperfctr_open_cpus req = {
+		.size = sizeof(req), .nrwords = 1, .mask = (uintptr_t)&mask,
+	};
+	int fd = must_ioctl(vperfctr_dev, VPERFCTR_OPEN_CPUS, &req);
+
+	must("VPERFCTR_CONTROL", send_control(fd, n, SET_A));
+}
+
 void vperfctr_leave_state(void)
 {
 	struct group g;
@@ -168,6 +179,7 @@ const struct side vperfctr_side = {
 	.name		= "vperfctr",
 	.check		= check,
 	.open		= side_open,
+	.open_cpu	= side_open_cpu,
 	.open_device	= open_device,
 	.close		= side_close,
 	.suspend	= side_suspend,
