@@ -4,7 +4,8 @@
  *
  * Workers let threads with states live and end in all possible ways, at random and at
  * the same time.  Meanwhile another process takes a CPU offline and back, tries to unload
- * the module, and tries to get the counters for perf.  The seed and a worker's number
+ * the module, and tries to get the counters for perf.  A third one counts and samples CPUs.
+ * The seed and a worker's number
  * determine its choices.  Counted code has a known length, so a count that is not exact
  * ends the test.  Only processes that a SIGKILL hits at a random moment are not checked.
  *
@@ -27,6 +28,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "cpus.h"
 #include "known.h"
 
 #define WORKERS		6
@@ -48,7 +50,8 @@ static u32 inherit;		/* VPERFCTR_CONTROL_INHERIT if there is such a feature */
 /* Numbers of things that the workers have done, in shared memory. */
 static struct {
 	u64 exact, self, trees, traced, execs, killed, signals, samples, attached;
-	u64 offline, perf, held, unload;
+	u64 offline, perf, held, unload, sets;
+	bool wanted;		/* by a set of CPUs: workers begin no lives */
 } *did;
 
 #define DID(what)	__atomic_add_fetch(&did->what, 1, __ATOMIC_RELAXED)
@@ -774,6 +777,8 @@ static void work(unsigned int number)
 
 	seed_worker(number);
 	for (step = 0; !time_is_up(); step++) {
+		while (*(volatile bool *)&did->wanted && !time_is_up())
+			msleep(1);
 		/* In a process of its own, so that each life ends in its own way. */
 		u32 life = below(nr);
 		u32 luck = random32();
@@ -788,6 +793,142 @@ static void work(unsigned int number)
 		status = wait_for(pid);
 		if (status)
 			exit(status);
+	}
+	exit(0);
+}
+
+/* ---- CPUs ------------------------------------------------------------------------ */
+
+/* The state of a set that was read last. */
+static struct cpu_reading last_reading;
+
+/* Read the counts, which only grow.  CPU 0 has counted so many instructions since, at least. */
+static void read_set(int fd, u64 least)
+{
+	struct cpu_reading now;
+	u64 before, after;
+	u32 i;
+
+	read_cpus(fd, &now);
+	for (i = 0; i < now.req.nrcpus; i++) {
+		before = pmc_of(&last_reading, i, 0) + (now.cpus[i].cpu ? 0 : least);
+		after = pmc_of(&now, i, 0);
+		if (after < before || after >> 40)
+			wrong("CPU %u has counted %llu, not %llu at least", now.cpus[i].cpu, after,
+			      before);
+	}
+	last_reading = now;
+}
+
+/* Set a control of the set.  period: of samples, or 0.  Return: 0 or -EBUSY. */
+static int control_set(int fd, u64 period)
+{
+	struct control control;
+	int err;
+
+	control_init(&control, 0);
+	control.c.nractrs = !period;
+	control.c.nrictrs = !!period;
+	control.c.flags = period ? VPERFCTR_CONTROL_RING : 0;
+	control.ctr[0].ireset = -period;
+	control_random(&control);
+	err = set_control(fd, &control);
+	if (err && err != -EBUSY)
+		wrong("CONTROL of CPUs: %s", strerror(-err));
+	if (!err)
+		read_cpus(fd, &last_reading);
+	return err;
+}
+
+/* Count while CPUs go offline, and threads and perf try to get the counters. */
+static void count_set(int fd, bool samples)
+{
+	unsigned long n;
+	u32 i;
+
+	for (i = below(10); i; i--) {
+		n = some_length();
+		loop(n);
+		read_set(fd, 2 * n);
+		switch (below(6)) {
+		case 0:
+			check_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+			read_set(fd, 0);
+			check_ok(call(fd, VPERFCTR_RESUME, NULL));
+			break;
+		case 1:
+			check_ok(control_set(fd, samples ? 5000 + below(50000) : 0));
+			break;
+		case 2:
+			msleep(below(20));
+			break;
+		}
+	}
+}
+
+/* Samples are no more than periods that have passed. */
+static void check_samples(int fd, const volatile struct vperfctr_ring_page *page, u64 period)
+{
+	u64 made = page->head + page->dropped, most = 0;
+	struct cpu_reading r;
+
+	check_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+	read_cpus(fd, &r);
+	for (u32 i = 0; i < r.req.nrcpus; i++)
+		most += pmc_of(&r, i, 0) / period;
+	if (made > most)
+		wrong("%llu samples of CPUs, not %llu at most", made, most);
+}
+
+static void live_set(int fd, u64 period)
+{
+	struct vperfctr_ring req = {
+		.size = sizeof(req), .nrsamples = 64, .watermark = 1 + below(64),
+	};
+	const volatile struct vperfctr_ring_page *page = NULL;
+	u32 tries;
+	int err;
+
+	if (period) {
+		check_ok(call(fd, VPERFCTR_RING, &req));
+		page = mmap(NULL, req.map_size, PROT_READ, MAP_SHARED, fd, VPERFCTR_RING_OFFSET);
+		if (page == MAP_FAILED)
+			wrong("mmap of the ring: %s", strerror(errno));
+	}
+	did->wanted = true;
+	for (tries = 500; (err = control_set(fd, period)) && tries && !time_is_up(); tries--)
+		msleep(1);
+	did->wanted = false;
+	if (!err) {
+		DID(sets);
+		if (period && !below(2)) {
+			loop(some_length());
+			check_samples(fd, page, period);
+			check_ok(call(fd, VPERFCTR_RESUME, NULL));
+		}
+		count_set(fd, period);
+	}
+	if (page)
+		munmap((void *)page, req.map_size);
+}
+
+static void count_cpus(void)
+{
+	const bool samples = has(VPERFCTR_FEATURE_PCINT);
+	const u32 all = (1U << nr_cpus()) - 1;
+	cpu_set_t first;
+	int fd;
+
+	seed_worker(WORKERS + 1);
+	doing = "counting CPUs";
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	sched_setaffinity(0, sizeof(first), &first);
+	for (step = 0; !time_is_up(); step++) {
+		msleep(1 + below(50));
+		fd = open_cpus(1 + below(all));
+		live_set(fd, samples && below(2) ? 5000 + below(50000) : 0);
+		close(fd);
 	}
 	exit(0);
 }
@@ -863,33 +1004,37 @@ int main(int argc, char **argv)
 {
 	int seconds = argc > 1 ? atoi(argv[1]) : 10;
 	const char *given = getenv("SEED");
-	pid_t pids[WORKERS + 1];
-	int failed = 0;
+	pid_t pids[WORKERS + 2];
+	int failed = 0, nr;
 
 	seed = given ? strtoul(given, NULL, 0) : (unsigned int)time(NULL);
 	printf("stress: SEED=%u, %d seconds, %d workers, %d CPUs\n", seed, seconds, WORKERS,
 	       nr_cpus());
 	fflush(stdout);
 	open_device();
+	nr = WORKERS + 1 + has(VPERFCTR_FEATURE_CPUS);
 	inherit = has(VPERFCTR_FEATURE_INHERIT) ? VPERFCTR_CONTROL_INHERIT : 0;
 	did = shared_memory(sizeof(*did));
 	calibrate();
 	deadline = time(NULL) + seconds;
 
-	for (int i = 0; i <= WORKERS; i++) {
+	for (int i = 0; i < nr; i++) {
 		pids[i] = fork();
 		if (!pids[i]) {
+			if (i > WORKERS)
+				count_cpus();
 			if (i == WORKERS)
 				disturb();
 			work(i);
 		}
 	}
-	for (int i = 0; i <= WORKERS; i++)
+	for (int i = 0; i < nr; i++)
 		failed |= wait_for(pids[i]);
 	printf("stress: %llu counts exact; lives: self %llu, trees %llu, traced %llu, exec %llu, "
-	       "killed %llu, signals %llu, samples %llu, attached %llu; CPU offline %llu, perf %llu, held %llu, unload refused %llu\n",
+	       "killed %llu, signals %llu, samples %llu, attached %llu; CPU offline %llu, perf %llu, held %llu, unload refused %llu; sets of CPUs %llu\n",
 	       did->exact, did->self, did->trees, did->traced, did->execs, did->killed,
-	       did->signals, did->samples, did->attached, did->offline, did->perf, did->held, did->unload);
+	       did->signals, did->samples, did->attached, did->offline, did->perf, did->held, did->unload,
+	       did->sets);
 	if (!did->exact)
 		failed = 1;
 	return failed;
