@@ -26,6 +26,7 @@
 #include <linux/irqflags.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/nospec.h>
 #include <linux/percpu.h>
 #include <linux/poll.h>
 #include <linux/seq_file.h>
@@ -651,6 +652,14 @@ static int set_consume(const struct vperfctr_cpus *set, unsigned long nr)
 	return root ? vperfctr_consume(root, nr) : -EINVAL;
 }
 
+/* Map the page of a CPU.  The offset is less than the number of CPUs. */
+static int map_slot(const struct vperfctr_cpus *set, struct vm_area_struct *vma)
+{
+	unsigned long i = array_index_nospec(vma->vm_pgoff, set->nrcpus);
+
+	return vperfctr_page_mmap_cpu(set->slots[i]->st, vma);
+}
+
 /* Page i is that of the i-th CPU. */
 static int set_mmap(struct file *file, struct vm_area_struct *vma)
 {
@@ -661,7 +670,7 @@ static int set_mmap(struct file *file, struct vm_area_struct *vma)
 	if (err)
 		return err;
 	if (vma->vm_pgoff < set->nrcpus && vma->vm_pgoff < VPERFCTR_RING_OFFSET >> PAGE_SHIFT)
-		return vperfctr_page_mmap_cpu(set->slots[vma->vm_pgoff]->st, vma);
+		return map_slot(set, vma);
 	if (!root || vma->vm_pgoff != VPERFCTR_RING_OFFSET >> PAGE_SHIFT)
 		return -EINVAL;
 	return vperfctr_map_ring(root, vma);
