@@ -42,10 +42,13 @@ extern "C" {
 #define VPERFCTR_MODE_USER	0x01
 #define VPERFCTR_MODE_KERNEL	0x02
 
+/*
+ * code has neither modes nor enable bits: USR, OS, INT and EN are clear, and on the Pentium 4,
+ * where it is the CCCR, enable and active thread.
+ */
 struct vperfctr_event {
 	char name[256];		/* as given, with its mode unless it counts both */
-	uint64_t code;		/* event select register, without USR, OS, INT and EN; Pentium 4:
-				 * CCCR, without enable and active thread */
+	uint64_t code;		/* event select register, see above */
 	uint64_t aux;		/* value of the second register that it needs, or 0 */
 	uint64_t general;	/* bit i: general counter i can count it */
 	uint64_t fixed;		/* bit i: fixed counter i can count it */

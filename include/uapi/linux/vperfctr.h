@@ -1196,8 +1196,8 @@ struct vperfctr_ring_page {
  * CPU in the set, counted from 0 in ascending order: a struct vperfctr_page.  Its sums are as
  * of when the CPU's counters were last read or stopped.  So one program can call READ_CPUS, and
  * others can look at the pages, which interrupts no CPU.  They load the fields by the loop
- * for other processes than the owner (see "the page").  Nobody may execute RDPMC for it.  Any
- * holder of the descriptor may map it.  The child of a fork does not inherit the mapping: it
+ * for other processes than the owner (see "the page").  It gives no right to RDPMC.  Any holder
+ * of the descriptor may map it.  The child of a fork does not inherit the mapping: it
  * finds a page that is zero but for version.  A mapping keeps the counting alive, as a descriptor
  * does.  Errors are those of the page's mmap, with an offset that belongs to no CPU as EINVAL.
  *

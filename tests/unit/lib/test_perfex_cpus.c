@@ -478,7 +478,7 @@ START_TEST(samples)
 	has(out, "\"comm\":\"test_perfex_cpu\"");
 	has(out, "\"comm\":\"swapper\"");
 
-	/* Of some CPUs, for a time, with rate and calls, and with the event of CPUs. */
+	/* Some CPUs, for a time, with rate and calls, and with the event of CPUs. */
 	fake.nrcalls = 2;
 	ck_assert_int_eq(perfex("-C1-2", "--sample", "-F", "100", "-g", "-o", (char *)in_dir("s"), "--timeout=0.1"), 0);
 	has(err, "perfex: about 100 samples of cycles per second of each CPU (--sample=EVENT chooses another)\n");
