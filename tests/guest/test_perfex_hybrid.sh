@@ -148,37 +148,5 @@ for option in --verbose --per-thread --no-inherit; do
 done
 kill $!
 
-# CPUs, by kind: perfex and this shell are on CPU 0, programs of known lengths on CPU 1
-taskset -p 1 $$ > /dev/null
-echo 0 > /proc/sys/kernel/randomize_va_space
-
-# atom WORDS OPTION...: print the count of the atom's CPU
-atom()
-{
-	words=$1
-	shift
-	# shellcheck disable=SC2046 # many words
-	run perfex -a "$@" -x , -e instructions:u taskset 2 "$known" $(seq "$words")
-	sed -n 's/^atom,1,\([0-9]*\),.*/\1/p;s/^\([0-9]*\),,.*/\1/p' "$tmp/err"
-}
-
-atom 1 --per-kind > /dev/null	# once, so that all pages are in memory
-# Now and then taskset executes more instructions: such a run is repeated.
-for options in --per-kind --kind=atom; do
-	for _ in 1 2 3 4 5; do
-		short=$(atom 10 $options)
-		long=$(atom 60 $options)
-		[ $((long - short)) != 100000 ] || break
-	done
-	check "CPUs with $options" $((long - short)) 100000
-done
-run perfex -a --per-kind -x , -e instructions:u true
-check "both kinds" "$(grep -c '^core,1,[0-9]*,\|^atom,1,[0-9]*,' "$tmp/err")" 2
-run perfex -C 0 --kind=atom -e instructions:u true
-check "status of a CPU of another kind" "$status" 125
-has "which kind it is not" "CPU 0 is not of kind 1" err
-run perfex -a --sample=instructions:u=1000 -o "$tmp/samples" taskset 2 "$known"
-check "status of samples of both kinds" "$status" 1
-
 echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
 [ "$failures" = 0 ]
