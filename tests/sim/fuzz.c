@@ -90,7 +90,7 @@ struct fuzz_task {
 	bool whole;			/* all CPUs */
 	u64 set_change;			/* when it was set: see set_changes */
 	u64 set_before, set_after;	/* instructions that all had executed then */
-	unsigned int set_nrctrs;
+	unsigned int set_nrctrs, set_nractrs;
 	u64 set_preserve, set_weight[VPERFCTR_MAX_CTRS];
 	struct vperfctr_cpu cpus[MAX_CPUS];
 	u64 set_sums[MAX_CPUS * (1 + VPERFCTR_MAX_CTRS)];
@@ -299,7 +299,8 @@ static void note_set(struct fuzz_task *t, void *set, u64 before)
 			return;
 	}
 	t->set = set;
-	t->set_nrctrs = c->nractrs;
+	t->set_nrctrs = c->nractrs + c->nrictrs;
+	t->set_nractrs = c->nractrs;
 	t->set_preserve = c->preserve;
 	t->set_change = set_changes;
 	t->set_before = before;
@@ -327,7 +328,7 @@ static void check_set(struct fuzz_task *t, void *set, u64 before)
 			sum += t->set_sums[n * (1 + r->nrctrs) + 1 + i];
 		sim_require(all_kernel || odd_events || sum <= all,
 			    "%llu events on all CPUs, and all tasks have executed %llu", sum, all);
-		if (!known)
+		if (!known || i >= t->set_nractrs)
 			continue;
 		sim_require(sum >= (before - t->set_after) * t->set_weight[i],
 			    "%llu events on all CPUs, of at least %llu", sum,
