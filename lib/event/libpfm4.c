@@ -101,6 +101,20 @@ static bool get_pmu(int idx, pfm_pmu_info_t *pmu)
 	       pfm_get_pmu_info(event.pmu, pmu) == PFM_SUCCESS;
 }
 
+/*
+ * True if libpfm4, such as 4.13, gives the event Intel's select 00, which stands for a fixed
+ * counter, although it has select A4H: TOPDOWN from Ice Lake on, except for SLOTS, which is
+ * fixed counter 3 (unit mask 4).
+ */
+static bool has_lost_select(int idx, uint64_t code)
+{
+	pfm_event_info_t event = { .size = sizeof(event) };
+
+	return !(code & EVNTSEL_EVENT) && ((code >> 8) & 0xff) != 4 &&
+	       pfm_get_event_info(idx, PFM_OS_NONE, &event) == PFM_SUCCESS &&
+	       !strcmp(event.name, "TOPDOWN");
+}
+
 static int copy_codes(struct vperfctr_event *event, const char *name,
 		      const struct vperfctr_info *info, const pfm_pmu_encode_arg_t *arg,
 		      struct vperfctr_why *why)
@@ -135,6 +149,10 @@ static int copy_codes(struct vperfctr_event *event, const char *name,
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' would count guests or the host only: leave the attributes 'g' and 'h' out",
 					 name);
+	if (!is_amd(info) && has_lost_select(arg->idx, code))
+		return __vperfctr_refuse(why, -EINVAL,
+					 "libpfm4 has a wrong code for '%s': write r%02xa4, with its modes",
+					 name, (unsigned int)(code >> 8) & 0xff);
 	/* The name may have attributes that select the modes. */
 	event->modes = (code & EVNTSEL_USR ? VPERFCTR_MODE_USER : 0) |
 		       (code & EVNTSEL_OS ? VPERFCTR_MODE_KERNEL : 0);

@@ -380,6 +380,19 @@ START_TEST(by_cpuid)
 }
 END_TEST
 
+/* libpfm4's code of these is that of a fixed counter, which counts cycles. */
+START_TEST(lost_select)
+{
+	processor("icl", VPERFCTR_CPU_INTEL_ARCH, 8);
+	info.fixed_mask = 0xf;
+	refuse(-EINVAL, "TOPDOWN:BACKEND_BOUND_SLOTS:u",
+	       "wrong code for 'TOPDOWN:BACKEND_BOUND_SLOTS': write r02a4, with its modes");
+	ck_assert_uint_eq(take(0, "r02a4:u")->code, 0x02a4);
+	ck_assert_uint_eq(take(0, "TOPDOWN:SLOTS_P:u")->code, 0x01a4);
+	ck_assert_uint_eq(take(0, "TOPDOWN:SLOTS:u")->fixed, 1 << 3);
+}
+END_TEST
+
 /* P6 has two counters, no fixed ones, and a code of its own for cycles. */
 START_TEST(p6)
 {
@@ -1089,6 +1102,7 @@ int main(void)
 	tcase_add_test(t, errors);
 	tcase_add_test(t, modes);
 	tcase_add_test(t, amd);
+	tcase_add_test(t, lost_select);
 	tcase_add_test(t, p6);
 	tcase_add_test(t, arm);
 	tcase_add_loop_test(t, counters, 0, sizeof(restricted) / sizeof(restricted[0]));
