@@ -656,18 +656,60 @@ static void leave_out(struct metrics *metrics, const struct metric_def *def)
 		 length ? ", " : "", def->name);
 }
 
+/*
+ * True if the module says that a kind of processor does not count these events.  A table is for
+ * a model, and a virtual machine or a revision may lack some of its events.  perfex counts
+ * itself for a moment; what else may fail is left to the real run, which says why.
+ */
+static bool is_refused(const struct events *events, struct vperfctr_ctr *chosen,
+		       unsigned int kind)
+{
+	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
+	struct vperfctr_control control;
+	struct vperfctr *v;
+	unsigned int i;
+	int err;
+
+	vperfctr_control_init(&control, ctr);
+	for (i = 0; i < events->nr; i++)
+		if (!events->ev[i].soft)
+			ctr[control.nractrs++] = chosen[i];
+	if (!control.nractrs || vperfctr_open(&v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
+						  VPERFCTR_OPEN_NOMAP))
+		return false;
+	control.kind = kind;
+	err = vperfctr_control(v, &control);
+	vperfctr_close(v);
+	return err == -EINVAL;
+}
+
+/* True if there are counters for all events, and none is known to refuse its event. */
+static bool are_countable(const struct events *events, const struct vperfctr_info *info,
+			  unsigned int nrkinds)
+{
+	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
+	struct error ignored;
+	unsigned int k;
+
+	if (assign_counters(events, info, nrkinds, ctr, &ignored))
+		return false;
+	for (k = 0; k < nrkinds; k++)
+		if (is_refused(&events[k], ctr[k], info[k].kind))
+			return false;
+	return true;
+}
+
 /* Add it, or change nothing. */
 static bool try_metric(struct metrics *metrics, const struct metric_def *def,
 		       struct events *events, const struct vperfctr_info *info,
 		       unsigned int nrkinds)
 {
-	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
 	const unsigned int nr = metrics->nr, nrevents = events->nr;
 	struct error ignored;
 	unsigned int k;
 
 	if (!add_metric(metrics, def, "", events, info, nrkinds, &ignored) &&
-	    !assign_counters(events, info, nrkinds, ctr, &ignored))
+	    are_countable(events, info, nrkinds))
 		return true;
 	metrics->nr = nr;
 	for (k = 0; k < nrkinds; k++)
