@@ -52,8 +52,9 @@ echo "unloaded $unloaded times, refused $refused times"
 mkfifo /tmp/go
 for round in 1 2 3 4 5; do
 	rm -f /tmp/held.on
+	# While the module is unloaded, perf_event counts for the churn.  Such a count ends soon.
 	# shellcheck disable=SC2016 # the command's own
-	perfex -o /tmp/held -e instructions:u \
+	perfex --wait=60 -o /tmp/held -e instructions:u \
 		sh -c ': > /tmp/held.on; read -r delay < /tmp/go; usleep "$delay"' &
 	held=$!
 	tries=100
