@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Count CPUs instead of threads. */
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -38,4 +39,41 @@ int vperfctr_read_cpus(struct vperfctr *v, struct vperfctr_read_cpus *read)
 {
 	read->size = sizeof(*read);
 	return __vperfctr_ioctl(vperfctr_fd(v), VPERFCTR_READ_CPUS, read);
+}
+
+int __vperfctr_count_cpus(int fd)
+{
+	struct vperfctr_read_cpus probe = { .size = sizeof(probe) };
+	int err = __vperfctr_ioctl(fd, VPERFCTR_READ_CPUS, &probe);
+
+	return err && err != -EOVERFLOW ? err : (int)probe.nrcpus;
+}
+
+int vperfctr_map_cpu(struct vperfctr *v, unsigned int i, const struct vperfctr_page **page)
+{
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	/* A thread's page must not be mapped by mistake: that would allow RDPMC. */
+	int nr = __vperfctr_count_cpus(vperfctr_fd(v));
+	void *at;
+	int err;
+
+	*page = NULL;
+	if (nr < 0)
+		return nr;
+	if (i >= (unsigned int)nr)
+		return -EINVAL;
+	at = mmap(NULL, size, PROT_READ, MAP_SHARED, vperfctr_fd(v), (off_t)(i * size));
+	if (at == MAP_FAILED)
+		return -errno;
+	err = __vperfctr_abi_check(((const struct vperfctr_page *)at)->version);
+	if (err)
+		munmap(at, size);
+	else
+		*page = (const struct vperfctr_page *)at;
+	return err;
+}
+
+void vperfctr_unmap_cpu(const struct vperfctr_page *page)
+{
+	munmap((void *)page, (size_t)sysconf(_SC_PAGESIZE));
 }

@@ -132,6 +132,8 @@ int vperfctr_open_fd(struct vperfctr **v, int fd, unsigned int flags)
 	if (flags & ~VPERFCTR_FD_MAP)
 		return -EINVAL;
 	err = __vperfctr_ioctl(fd, VPERFCTR_READ, &probe);
+	if (err == -ENOTTY && !flags && __vperfctr_count_cpus(fd) > 0)
+		err = 0;
 	if (!err && (flags & VPERFCTR_FD_MAP) && !(probe.status & VPERFCTR_STATUS_OWNER))
 		err = probe.status & VPERFCTR_STATUS_ATTACHED ? -EPERM : -ESRCH;
 	if (err)

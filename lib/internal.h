@@ -78,6 +78,9 @@ void __vperfctr_ring_unmap(struct vperfctr_handle *h);
 /* Make a handle that owns fd.  After an error the caller still owns it. */
 int __vperfctr_new_handle(struct vperfctr **v, int fd, int map);
 
+/* Return how many CPUs the set of this descriptor has, or -errno: -ENOTTY if it is no set. */
+int __vperfctr_count_cpus(int fd);
+
 /* Return a descriptor of the device, or -errno; -ENODEV if the device is missing. */
 int __vperfctr_device_open(void);
 /*

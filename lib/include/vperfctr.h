@@ -401,8 +401,53 @@ int vperfctr_open_cpus(struct vperfctr **v, const struct vperfctr_cpu_mask *mask
 int vperfctr_read_cpus(struct vperfctr *v, struct vperfctr_read_cpus *read);
 
 /*
- * Make a handle for fd, a state's descriptor.  It may come from another process or,
- * kept open across exec, from an earlier program.  The handle owns the descriptor:
+ * Map the page of the i-th CPU of such a handle, counted from 0 in ascending order of CPUs.
+ * *page is NULL after an error.  Other processes that have the descriptor, by
+ * vperfctr_open_fd() for example, can map the page, too.  The mapping outlives
+ * vperfctr_close(), and keeps the CPUs counted: unmap it by vperfctr_unmap_cpu().
+ *
+ *	-EINVAL	the handle has no i-th CPU
+ *	-ENOTTY	the handle is not one of CPUs
+ *	-EPROTONOSUPPORT  the page has another ABI
+ *	-ENOMEM
+ */
+int vperfctr_map_cpu(struct vperfctr *v, unsigned int i, const struct vperfctr_page **page);
+void vperfctr_unmap_cpu(const struct vperfctr_page *page);
+
+/*
+ * Read from such a page the ticks of the TSC, unless tsc is NULL, and counters 0 ... nr - 1.
+ * They are as of when the CPU was last read, by vperfctr_read_cpus() of any process, or was
+ * suspended or stopped.  All are of the same moment.  There is no system call, and the CPU
+ * is not interrupted.  Any thread may read.
+ *
+ * Returns how many counters have been written to pmc: nr, or fewer if the control has fewer.
+ * In the child of a fork the page of its parent has no counters.
+ */
+VPERFCTR_INLINE unsigned int vperfctr_read_cpu_page(const struct vperfctr_page *page,
+						    uint64_t *tsc, uint64_t *pmc, unsigned int nr)
+{
+	const volatile struct vperfctr_page *now = page;
+	unsigned int i, n;
+	uint32_t seq;
+
+	do {
+		/* Odd: the CPU is writing. */
+		seq = __atomic_load_n(&page->samplecount, __ATOMIC_ACQUIRE);
+		n = VPERFCTR_CSTATUS_NRCTRS(now->cstatus);
+		if (n > nr)
+			n = nr;
+		if (tsc)
+			*tsc = now->tsc_sum;
+		for (i = 0; i < n; i++)
+			pmc[i] = now->ctr[i].sum;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while ((seq & 1) || now->samplecount != seq);
+	return n;
+}
+
+/*
+ * Make a handle for fd, a descriptor of a state or of CPUs.  It may come from another process
+ * or, kept open across exec, from an earlier program.  The handle owns the descriptor:
  * vperfctr_close() closes it.
  *
  * Any holder can read by this handle, also after the owner's end; each read is one
@@ -411,7 +456,8 @@ int vperfctr_read_cpus(struct vperfctr *v, struct vperfctr_read_cpus *read);
  *
  * Errors; *v is then NULL, and the caller still owns the descriptor:
  *
- *	-EBADF, -ENOTTY	fd is not open, or not a state's (possibly -EINVAL)
+ *	-EBADF, -ENOTTY	fd is not open, or neither a state's nor one of CPUs (possibly
+ *		-EINVAL); or VPERFCTR_FD_MAP, and it is one of CPUs
  *	-EINVAL	an unknown flag
  *	-EPERM	VPERFCTR_FD_MAP, and the state belongs to another thread
  *	-ESRCH	VPERFCTR_FD_MAP, and the state has no thread any more

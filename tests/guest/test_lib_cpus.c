@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The library's calls for CPUs: see test_cpus.c for the module's. */
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -102,9 +103,123 @@ START_TEST(a_mask)
 }
 END_TEST
 
+/* True if the page has two equal counters, as vperfctr_read_cpus() has returned them. */
+static bool same_as_read(const struct vperfctr_page *page, u64 sum)
+{
+	uint64_t pmc[3];
+
+	return vperfctr_read_cpu_page(page, NULL, pmc, 3) == 2 && pmc[0] == sum && pmc[1] == sum;
+}
+
+/* Count each CPU's instructions twice. */
+static struct vperfctr *start_twice(void)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[2];
+	struct vperfctr *v;
+
+	assert_ok(vperfctr_open_cpus(&v, NULL, 0));
+	vperfctr_control_init(&control, ctr);
+	vperfctr_control_add(&control, 0, INSNS_USER);
+	vperfctr_control_add(&control, 1, INSNS_USER);
+	assert_ok(vperfctr_control(v, &control));
+	return v;
+}
+
+/* Other processes see what vperfctr_read_cpus() has read. */
+START_TEST(pages)
+{
+	const struct vperfctr_page *page[MAX_CPUS];
+	u64 twice[MAX_CPUS][3], before;
+	uint64_t pmc[2], tsc;
+	struct vperfctr_read_cpus read = {
+		.nrcpus = MAX_CPUS, .nrctrs = 2, .cpus = (uintptr_t)cpus, .sums = (uintptr_t)twice,
+	};
+	struct vperfctr *v = start_twice(), *other;
+	pid_t pid;
+	u32 i;
+
+	for (i = 0; i < (u32)nr_cpus(); i++)
+		assert_ok(vperfctr_map_cpu(v, i, &page[i]));
+	pin(0);
+	assert_ok(vperfctr_read_cpus(v, &read));
+	ck_assert_uint_eq(vperfctr_read_cpu_page(page[0], &tsc, pmc, 1), 1);
+	before = pmc[0];
+	ck_assert_uint_ge(before, twice[0][1]);
+	ck_assert_uint_ge(tsc, twice[0][0]);
+	loop(N);
+	assert_ok(vperfctr_suspend(v));
+	assert_ok(vperfctr_read_cpus(v, &read));
+	for (i = 0; i < read.nrcpus; i++)
+		ck_assert(same_as_read(page[i], twice[i][1]));
+	ck_assert_uint_eq(vperfctr_read_cpu_page(page[0], &tsc, NULL, 0), 0);
+	ck_assert_uint_eq(tsc, twice[0][0]);
+	ck_assert_uint_ge(twice[0][1], before + 2 * N);
+	/* A process that has the descriptor. */
+	pid = fork();
+	if (!pid) {
+		if (vperfctr_read_cpu_page(page[0], &tsc, pmc, 2) || tsc)
+			_exit(1);
+		if (vperfctr_open_fd(&other, dup(vperfctr_fd(v)), 0))
+			_exit(2);
+		if (vperfctr_map_cpu(other, 0, &page[1]))
+			_exit(3);
+		_exit(same_as_read(page[1], twice[0][1]) ? 0 : 4);
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	/* The mapping keeps the counters. */
+	vperfctr_close(v);
+	ck_assert(same_as_read(page[0], twice[0][1]));
+	assert_ok(vperfctr_open(&v, VPERFCTR_OPEN_CREAT));
+	assert_errno(start(v), EBUSY);
+	while (i--)
+		vperfctr_unmap_cpu(page[i]);
+	assert_ok(start(v));
+	vperfctr_close(v);
+}
+END_TEST
+
+/* The sums that a reader of a page sees are of one moment, also while the CPU writes it. */
+START_TEST(pages_are_consistent)
+{
+	struct vperfctr_read_cpus read = { .nrcpus = MAX_CPUS, .nrctrs = 2 };
+	struct vperfctr *v = start_twice();
+	const struct vperfctr_page *page;
+	uint64_t pmc[2], last = 0;
+	int n, changes = 0;
+	pid_t pid;
+
+	assert_ok(vperfctr_map_cpu(v, 0, &page));
+	pin(0);
+	pid = fork();
+	if (!pid) {
+		for (;;)
+			vperfctr_read_cpus(v, &read);
+	}
+	pin(nr_cpus() - 1);
+	for (n = 0; n < 2000000 && changes < 300; n++) {
+		if (vperfctr_read_cpu_page(page, NULL, pmc, 2) != 2)
+			ck_abort_msg("no counters");
+		/* A check of libcheck takes much longer than such a read. */
+		if (pmc[0] != pmc[1])
+			ck_assert_uint_eq(pmc[0], pmc[1]);
+		if (pmc[0] < last)
+			ck_assert_uint_ge(pmc[0], last);
+		changes += pmc[0] != last;
+		last = pmc[0];
+	}
+	ck_assert_int_ge(changes, 20);
+	kill(pid, SIGKILL);
+	wait_for(pid);
+	vperfctr_unmap_cpu(page);
+	vperfctr_close(v);
+}
+END_TEST
+
 START_TEST(errors)
 {
 	struct vperfctr_read_cpus read = { .cpus = (uintptr_t)cpus };
+	const struct vperfctr_page *page = (void *)1;
 	struct vperfctr *v, *thread;
 	struct stat device;
 	u64 value;
@@ -117,10 +232,14 @@ START_TEST(errors)
 	read.cpus = 8;
 	assert_errno(vperfctr_read_cpus(v, &read), EFAULT);
 	assert_errno(vperfctr_read_pmc(v, 0, &value), ENOTTY);
+	assert_errno(vperfctr_map_cpu(v, nr_cpus(), &page), EINVAL);
+	ck_assert_ptr_null(page);
+	assert_errno(vperfctr_open_fd(&thread, vperfctr_fd(v), VPERFCTR_FD_MAP), ENOTTY);
 	/* Threads wait, and are told. */
 	assert_ok(vperfctr_open(&thread, VPERFCTR_OPEN_CREAT));
 	assert_errno(start(thread), EBUSY);
 	assert_errno(vperfctr_read_cpus(thread, &read), ENOTTY);
+	assert_errno(vperfctr_map_cpu(thread, 0, &page), ENOTTY);
 	vperfctr_close(v);
 	assert_ok(start(thread));
 	vperfctr_close(thread);
@@ -136,6 +255,8 @@ static void add(TCase *tc)
 {
 	tcase_add_test(tc, all_cpus);
 	tcase_add_test(tc, a_mask);
+	tcase_add_test(tc, pages);
+	tcase_add_test(tc, pages_are_consistent);
 	tcase_add_test(tc, errors);
 }
 
