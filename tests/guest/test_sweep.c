@@ -576,11 +576,17 @@ static void op_switch(void)
 	sched_yield();
 }
 
-/* Another thread that switches all the time, with an a-mode counter or an i-mode one. */
+/*
+ * Another thread that switches all the time, with an a-mode counter or an i-mode one.  Among
+ * SCHED_FIFO threads of one priority, sched_yield() always switches; the fair class may not.
+ */
 static void begin_rival(bool imode)
 {
+	const struct sched_param first = { .sched_priority = 1 };
+
 	if (rival)
 		return;
+	ck_assert(!sched_setscheduler(0, SCHED_FIFO, &first));
 	rival = fork();
 	if (!rival) {
 		int other = open_state(0);
@@ -610,9 +616,10 @@ static void begin_imode_rival(void)
 	begin_rival(true);
 }
 
+/* So long that the timer cannot expire before the thread is switched out. */
 static void op_sleep(void)
 {
-	struct timespec ts = { .tv_nsec = 10000 };
+	struct timespec ts = { .tv_nsec = 1000000 };
 
 	nanosleep(&ts, NULL);
 }
