@@ -192,8 +192,8 @@ if [ "$cpus" -gt 1 ]; then
 fi
 
 # threads and CPUs exclude each other, and perfex names the other
-perfex -o /dev/null -e instructions:u sleep 100 & other=$!
-sleep 0.5
+perfex -o /dev/null -e instructions:u sh -c ": > $tmp/counted; exec sleep 100" & other=$!
+until [ -e "$tmp/counted" ]; do sleep 0.1; done
 bad "threads are counted" "the counters count threads for perfex (process $other)" perfex -a -e instructions:u true
 free=$(sed -n "s/.*'sudo \(kill [0-9]*\)'.*/\1/p" "$tmp/err")
 check "the command that frees the counters" "$free" "kill $other"

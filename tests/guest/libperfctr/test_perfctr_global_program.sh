@@ -46,8 +46,8 @@ done
 check "a short interval" "$(cat "$tmp/err")" "gperfctr_start: Invalid argument"
 su user -c "$dir/perfctr_global_c89 0 1 1" > /dev/null 2> "$tmp/err"
 check "an ordinary user" "$(cat "$tmp/err")" "gperfctr_control: Operation not permitted"
-perfex -o /dev/null -e instructions:u sleep 100 & other=$!
-sleep 0.5
+perfex -o /dev/null -e instructions:u sh -c ": > $tmp/counted; exec sleep 100" & other=$!
+until [ -e "$tmp/counted" ]; do sleep 0.1; done
 "$dir/perfctr_global_c89" 0 1 1 > /dev/null 2> "$tmp/err"
 check "threads are counted" "$(cat "$tmp/err")" "gperfctr_start: Device or resource busy"
 kill $other
