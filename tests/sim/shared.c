@@ -420,6 +420,105 @@ void sim_members(void)
 	user_wait(sim_process("root", 1000, count_members, (void *)1UL));
 }
 
+/* ---- remote calls for a thread that wakes up --------------------------------------------------- */
+
+#define SLEEPER_ROUNDS	16
+
+static int sleeper_fd;			/* its state must be mapped; -1: there is none */
+static bool sleeper_woken[2], sleeper_ends;
+
+/* Wake the other thread, and sleep until it does the same. */
+static void take_turns(unsigned int n)
+{
+	current->sim->regs.user = false;
+	sleeper_woken[!n] = true;
+	sim_wake_up(&sleeper_woken[!n]);
+	if (!sleeper_woken[n])
+		sim_sleep_on(&sleeper_woken[n], sim_ns() + 5000);
+	sleeper_woken[n] = false;
+	sim_return_to_user();
+}
+
+static void must_have_counted(int fd, u64 before)
+{
+	struct sim_counts c;
+
+	must(sim_read_counts(fd, &c, 0));
+	sim_require(c.own[1] == current->sim->executed - before, "counted %llu instructions, not %llu",
+		    c.own[1], current->sim->executed - before);
+}
+
+static void wake_sleeper(void *arg)
+{
+	while (!sleeper_ends)
+		take_turns(1);
+	(void)arg;
+}
+
+static void count_and_sleep(void *arg)
+{
+	unsigned int i;
+	u64 before;
+	int fd;
+
+	for (i = 0; i < SLEEPER_ROUNDS; i++) {
+		fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+		must(sim_control(fd, 0));
+		before = current->sim->executed;
+		sleeper_fd = fd;
+		do {
+			take_turns(0);
+			user_work(3);
+		} while (sleeper_fd >= 0);
+		take_turns(0);
+		must_have_counted(fd, before);
+		must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+		user_close(fd);
+	}
+	sleeper_ends = true;
+	(void)arg;
+}
+
+/*
+ * The first mapping of a state is a remote call: it moves the state.  The caller may see
+ * the owner asleep, and the owner must then see the call when it wakes up: see remote.c.
+ */
+static void map_sleeper(void *arg)
+{
+	struct vm_area_struct *vma;
+	struct task_struct *task[2];
+	unsigned int i, wait;
+	u64 before;
+	int own;
+
+	/* The counters of its CPU must not be taken for those of the owner's. */
+	own = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(sim_control(own, 0));
+	before = current->sim->executed;
+	sleeper_fd = -1;
+	task[0] = user_thread("sleeps", count_and_sleep, NULL);
+	task[1] = user_thread("wakes", wake_sleeper, NULL);
+	for (i = 0; i < SLEEPER_ROUNDS; i++) {
+		while (sleeper_fd < 0)
+			user_work(1);
+		for (wait = sim_random(20); wait; wait--)
+			user_work(1);
+		vma = sim_must_map(sleeper_fd, 0, PAGE_SIZE);
+		sleeper_fd = -1;
+		user_munmap(vma);
+	}
+	user_wait(task[0]);
+	user_wait(task[1]);
+	must_have_counted(own, before);
+	user_close(own);
+	(void)arg;
+}
+
+void sim_sleeper(void)
+{
+	user_wait(sim_process("maps", 1000, map_sleeper, NULL));
+}
+
 /* ---- members that get a control of their own -------------------------------------------- */
 
 static void just_work(void *arg)
