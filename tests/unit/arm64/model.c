@@ -51,7 +51,7 @@ void model_reset(void)
 
 void model_init(unsigned int version, unsigned int nr)
 {
-	memset(&model, 0x5a, sizeof(model));
+	memset(&model, 0x5a, offsetof(struct model, cpu));
 	model.version = version;
 	model.nr = nr;
 	model.others = 0;
@@ -59,7 +59,7 @@ void model_init(unsigned int version, unsigned int nr)
 	model.events = 1ULL << 0x00 | 1ULL << 0x08 | 1ULL << 0x11 | 1ULL << 0x1e;
 	model.extended_events = 1ULL << 0x04;
 	model.vhe = false;
-	for (fake_cpu = 0; fake_cpu < NR_CPUS; fake_cpu++) {
+	for_each_possible_cpu(fake_cpu) {
 		model.midr[fake_cpu] = 0x410fd0c0;
 		this_cpu()->tsc = 1000;
 		model_reset();

@@ -38,8 +38,8 @@ struct model {
 	u64 events, extended_events;
 	u32 midr[NR_CPUS];
 	bool vhe;
-	struct model_cpu cpu[NR_CPUS];
 	void (*on_access)(void);	/* called before each access to a register */
+	struct model_cpu cpu[NR_CPUS];	/* the last: the simulation uses few of them */
 };
 
 extern struct model model;

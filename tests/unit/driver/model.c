@@ -84,11 +84,13 @@ void model_init_hybrid(const struct model_config *config, const struct model_con
 {
 	unsigned int cpu;
 
-	model = (struct model) {
-		.config = *config, .other = *other, .others = others,
-		.hybrid = config != other, .max_leaf = 0x23,
-	};
-	for (cpu = 0; cpu < NR_CPUS; cpu++)
+	memset(&model, 0, offsetof(struct model, cpu));
+	model.config = *config;
+	model.other = *other;
+	model.others = others;
+	model.hybrid = config != other;
+	model.max_leaf = 0x23;
+	for_each_possible_cpu(cpu)
 		model_cpu_reset(cpu);
 }
 

@@ -191,9 +191,9 @@ struct model {
 	bool hybrid;
 	u32 absent_msr;			/* promised by CPUID, absent in the hypervisor; 0: none */
 	bool user_rdpmc;		/* CR4.PCE */
-	struct model_cpu cpu[NR_CPUS];
 	void (*on_read)(void);		/* called before each RDPMC and RDTSC */
 	void (*on_access)(void);	/* called before each access except in NMIs; also LVTPC */
+	struct model_cpu cpu[NR_CPUS];	/* the last: the simulation uses few of them */
 };
 
 extern struct model model;
