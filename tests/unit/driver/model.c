@@ -4,6 +4,7 @@
 
 struct model model;
 char model_context[128];
+unsigned int model_marks;
 
 static struct model_cpu *this_cpu(void)
 {
