@@ -180,18 +180,46 @@ static void *map_stacks(unsigned int n)
 	return p;
 }
 
+bool sim_runs_once;
+
 #ifdef __SANITIZE_ADDRESS__
-/* A late access to the stack of a task that has been freed faults. */
+/*
+ * The sanitizer clears its memory of each mapping, at the cost of a fault for each page.
+ * So most stacks are parts of one mapping, and none of these is used twice.
+ */
+#define FRESH_STACKS	1024
+
+static char *fresh_stacks;
+static unsigned int nr_fresh;
+
 static void *get_stack(void)
 {
-	return map_stacks(1);
+	if (!sim_runs_once || nr_fresh == FRESH_STACKS)
+		return map_stacks(1);
+	if (!nr_fresh)
+		fresh_stacks = map_stacks(FRESH_STACKS);
+	return fresh_stacks + nr_fresh++ * STACK_SIZE;
 }
 
+static bool is_fresh(const char *stack)
+{
+	return stack >= fresh_stacks && stack < fresh_stacks + nr_fresh * STACK_SIZE;
+}
+
+/* A late access to the stack of a task that has been freed faults. */
 static void put_stack(void *stack)
 {
-	munmap(stack, STACK_SIZE);
+	if (is_fresh(stack))
+		mprotect(stack, STACK_SIZE, PROT_NONE);
+	else
+		munmap(stack, STACK_SIZE);
 }
 #else
+static bool is_fresh(const char *stack)
+{
+	return true;		/* there is nothing to clear */
+}
+
 /* Few mappings: exploring forks at each choice, and a fork copies them all. */
 #define STACKS_AT_ONCE	32
 
@@ -267,7 +295,8 @@ static void make_stack(struct sim_task *t)
 	t->stack = get_stack();
 	list_stack(t);
 	/* A task that ended there has left its frames. */
-	__asan_unpoison_memory_region(t->stack, STACK_SIZE);
+	if (!is_fresh(t->stack))
+		__asan_unpoison_memory_region(t->stack, STACK_SIZE);
 	sp = (void **)((char *)t->stack + STACK_SIZE) - 3;	/* aligned as after a call */
 	*--sp = (void *)task_begins;
 	sp -= 6;

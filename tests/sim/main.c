@@ -40,6 +40,7 @@ static void run_here(u64 seed, const char *replay)
 		sim_choices_replay(replay);
 	else if (!sim_explores)
 		sim_choices_random(seed);
+	sim_runs_once = true;
 	sim_processor = scenario->processor;
 	if (scenario->only_by_name)	/* scale */
 		sim_max_steps *= 10;

@@ -186,6 +186,7 @@ void sim_each_stack(void *sp, void (*func)(void *p, size_t size));
 void sim_swap(void **from, void *to);
 
 /* Boot the machine, run the function in a task, and wait until it and all others ended. */
+extern bool sim_runs_once;		/* the process ends with the run */
 void sim_boot(unsigned int nr_cpus, void (*func)(void *arg), void *arg);
 
 void sim_plain_step(const char *what, const void *pc);
