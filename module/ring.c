@@ -30,6 +30,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "compat/atomic.h"
 #include "kernel-frame.h"
 #include "ring.h"
 #include "user-frame.h"
