@@ -87,7 +87,6 @@ struct fuzz_task {
 	/* The set of CPUs that it has opened, and its last control, if nothing has changed it since. */
 	int set_fd;
 	void *set;			/* NULL: not known */
-	bool whole;			/* all CPUs */
 	u64 set_change;			/* when it was set: see set_changes */
 	u64 set_before, set_after;	/* instructions that all had executed then */
 	unsigned int set_nrctrs, set_nractrs;
@@ -314,7 +313,7 @@ static void note_set(struct fuzz_task *t, void *set, u64 before)
 static void check_set(struct fuzz_task *t, void *set, u64 before)
 {
 	const struct vperfctr_read_cpus *r = &t->u.read_cpus;
-	bool known = t->set == set && t->set_change == set_changes && t->whole;
+	bool known = t->set == set && t->set_change == set_changes && r->nrcpus == nr_cpu_ids;
 	u64 all = executed_by_all(), sum;
 	unsigned int i, n;
 
@@ -1027,7 +1026,6 @@ static void do_open_cpus(struct fuzz_task *t, const u8 *a)
 		t->set_mask = a[6];
 		break;
 	}
-	t->whole = !(~t->set_mask & all);
 	t->set = NULL;
 	call(t, -1, VPERFCTR_OPEN_CPUS, (unsigned long)req, a[7] == 2);
 }
