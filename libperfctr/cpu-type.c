@@ -105,6 +105,8 @@ unsigned int __perfctr_cpu_type(const unsigned int vendor[3], unsigned int signa
 		return PERFCTR_X86_CYRIX_MII;
 	if (!memcmp(vendor, "CentaurHauls", 12) && family == 6 && model >= 6 && model <= 9)
 		return PERFCTR_X86_VIA_C3;
+	if (!memcmp(vendor, "CentaurHauls", 12) && family == 5)
+		return model == 4 ? PERFCTR_X86_WINCHIP_C6 : PERFCTR_X86_WINCHIP_2;
 	if (family == 5)
 		return model == 4 || model == 8 ? PERFCTR_X86_INTEL_P5MMX : PERFCTR_X86_INTEL_P5;
 	/* Other vendors with Intel's counters have the architectural events, too. */

@@ -49,6 +49,16 @@ static const struct perfctr_event p5[] = {
 	{ 0x16, TWO, NULL, "INSTRUCTIONS_EXECUTED", "instructions executed" },
 };
 
+static const struct perfctr_event winchip_c6[] = {
+	{ 0x00, TWO, NULL, "INTERNAL_CLOCK", "cycles" },
+	{ 0x02, TWO, NULL, "INSTRUCTIONS_EXECUTED", "instructions executed" },
+};
+
+static const struct perfctr_event winchip_2[] = {
+	{ 0x3f, TWO, NULL, "INTERNAL_CLOCK", "cycles" },
+	{ 0x16, TWO, NULL, "INSTRUCTIONS_EXECUTED", "instructions executed" },
+};
+
 static const struct perfctr_event c3[] = {
 	{ 0x79, SECOND, NULL, "CPU_CLK_UNHALTED", "cycles" },
 	{ 0xc0, SECOND, NULL, "INSTRUCTIONS_EXECUTED", "instructions executed" },
@@ -80,6 +90,8 @@ static const struct perfctr_event_set sets[] = {
 	SET(PERFCTR_X86_INTEL_P5, "P5_", p5),
 	SET(PERFCTR_X86_INTEL_P5MMX, "P5MMX_", p5),
 	SET(PERFCTR_X86_CYRIX_MII, "MII_", p5),
+	SET(PERFCTR_X86_WINCHIP_C6, "WCC6_", winchip_c6),
+	SET(PERFCTR_X86_WINCHIP_2, "WC2_", winchip_2),
 	SET(PERFCTR_X86_VIA_C3, "VC3_", c3),
 	SET(PERFCTR_X86_INTEL_P6, "P6_", p6),
 	SET(PERFCTR_X86_INTEL_PII, "PII_", p6),

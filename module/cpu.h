@@ -213,7 +213,7 @@ void perfctr_cpu_forget(void);
  * the permission to count kernel mode, by the derived `kernel`.  Uses neither a state nor
  * a register.
  *
- * Return: 0, or -EINVAL if the processor cannot count this.
+ * Return: 0, or -EINVAL if the processor cannot count this; or -EOPNOTSUPP if it has no TSC.
  */
 int perfctr_cpu_check_control(struct perfctr_cpu_control *control);
 

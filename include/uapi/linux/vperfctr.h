@@ -100,6 +100,7 @@
 #define VPERFCTR_CPU_VIA_C3		6 /* VIA C3 */
 #define VPERFCTR_CPU_INTEL_P5		7 /* Intel Pentium, with MMX and without */
 #define VPERFCTR_CPU_CYRIX		8 /* Cyrix 6x86MX, MII and III */
+#define VPERFCTR_CPU_WINCHIP		9 /* IDT WinChip C6, 2 and 3 */
 #define VPERFCTR_CPU_INTEL_P4		11 /* Pentium 4, and Xeons of its time: family 15 */
 
 /*
@@ -508,6 +509,7 @@ struct vperfctr_open_cpus {
  *	EUSERS	CONTROL_AFFINITY, and the owner's affinity has CPUs that cannot count
  *		this.  This is checked last: with a narrower affinity the call succeeds
  *	EOPNOTSUPP nrictrs is not 0 and there is no VPERFCTR_FEATURE_PCINT; or
+ *		tsc_on is not 0 and there is no VPERFCTR_FEATURE_RDTSC; or
  *		clock_period is not 0 and there is no VPERFCTR_FEATURE_CLOCK; or
  *		CONTROL_INHERIT and there is no VPERFCTR_FEATURE_INHERIT
  *	EPERM	kernel mode would be counted, and the caller lacks CAP_PERFMON and
@@ -568,7 +570,9 @@ struct vperfctr_open_cpus {
  *
  * On the Pentium, evntsel is the counter's half of CESR: the event, the modes (bits 6, kernel,
  * and 7, user, of which at least one must be set) and bit 8, which counts clocks in place of
- * the event.  Cyrix has bit 10, too, the top one of the event.
+ * the event.  Cyrix has bit 10, too, the top one of the event.  A WinChip's is the event of 8
+ * bits, and all that is said of VIA C3 is true of its two counters.  There is no
+ * VPERFCTR_FEATURE_RDTSC there.
  *
  * evntsel of a fixed counter is its field of IA32_FIXED_CTR_CTRL: bit 0 is OS, bit 1
  * is USR.  At least one must be set; all others must be clear.

@@ -79,6 +79,7 @@ static int c3_probe(void)
 	if (!perfctr_x86_simple_describe(WIDTH, 0))
 		return -ENODEV;
 	info->cpu_type = VPERFCTR_CPU_VIA_C3;
+	info->arch_events = VPERFCTR_EVENT_CYCLES | VPERFCTR_EVENT_INSTRUCTIONS;
 	strscpy(info->cpu_name, "VIA C3, never stops", sizeof(info->cpu_name));
 	return 0;
 }

@@ -376,6 +376,8 @@ bool perfctr_x86_scrub(void)
 
 int perfctr_cpu_check_control(struct perfctr_cpu_control *control)
 {
+	if (control->tsc_on && !perfctr_has_tsc())
+		return -EOPNOTSUPP;
 	return driver->check_control(control);
 }
 

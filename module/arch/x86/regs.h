@@ -63,9 +63,16 @@ static inline void perfctr_pass_time(void)
 		cpu_relax();
 }
 
+/* True if the kernel uses the TSC: known at compile time, but for kernels that run without one. */
+static __always_inline bool perfctr_has_tsc(void)
+{
+	return !IS_ENABLED(CONFIG_X86_32) || IS_ENABLED(CONFIG_X86_TSC) ||
+	       boot_cpu_has(X86_FEATURE_TSC);
+}
+
 static __always_inline u64 perfctr_rdtsc(void)
 {
-	return rdtsc();
+	return perfctr_has_tsc() ? rdtsc() : 0;
 }
 
 /*

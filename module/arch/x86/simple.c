@@ -385,7 +385,8 @@ bool perfctr_x86_simple_describe(unsigned int width, unsigned int period_width)
 	info->pmc_width = width;
 	info->nrkinds = 1;
 	info->tsc_khz = tsc_khz;
-	info->features = VPERFCTR_FEATURE_RDTSC | VPERFCTR_FEATURE_CPUS |
+	info->features = VPERFCTR_FEATURE_CPUS |
+			 (perfctr_has_tsc() ? VPERFCTR_FEATURE_RDTSC : 0) |
 			 (user_reads ? VPERFCTR_FEATURE_RDPMC : 0) |
 			 (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
 	if (period_width && perfctr_has_lvtpc()) {

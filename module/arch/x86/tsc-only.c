@@ -10,10 +10,12 @@ static int generic_probe(void)
 	struct vperfctr_info *info = &perfctr_cpu_info;
 
 	info->cpu_type = VPERFCTR_CPU_GENERIC;
-	info->features = VPERFCTR_FEATURE_RDTSC;
+	info->features = perfctr_has_tsc() ? VPERFCTR_FEATURE_RDTSC : 0;
 	info->nrkinds = 1;
 	info->tsc_khz = tsc_khz;
-	strscpy(info->cpu_name, "generic x86, TSC only", sizeof(info->cpu_name));
+	strscpy(info->cpu_name,
+		perfctr_has_tsc() ? "generic x86, TSC only" : "generic x86, without a TSC",
+		sizeof(info->cpu_name));
 	return 0;
 }
 

@@ -165,6 +165,7 @@ extern unsigned int fake_warnings;
 #define pr_warn_ratelimited(...)	pr_warn(__VA_ARGS__)
 #define pr_warn_once(...)		pr_warn(__VA_ARGS__)
 #define pr_err(...)			pr_warn(__VA_ARGS__)
+#define pr_info(...)			((void)snprintf(NULL, 0, __VA_ARGS__))
 
 /* The thread that runs, and how often it was switched out. */
 struct task_struct { unsigned long nvcsw, nivcsw; };

@@ -105,7 +105,17 @@ void model_init(const struct model_config *config)
 
 bool model_has_cesr(void)
 {
-	return model_config()->old >= MODEL_P5 && model_config()->old <= MODEL_MII;
+	return model_config()->old >= MODEL_P5 && model_config()->old <= MODEL_WINCHIP;
+}
+
+bool model_never_stops(void)
+{
+	return model_config()->old >= MODEL_WINCHIP;
+}
+
+bool model_has_tsc(void)
+{
+	return model_config()->old != MODEL_WINCHIP || model_config()->uses_tsc;
 }
 
 u32 model_cpu_type(void)
@@ -113,7 +123,7 @@ u32 model_cpu_type(void)
 	static const u32 types[] = {
 		[MODEL_P6] = VPERFCTR_CPU_INTEL_P6, [MODEL_P5] = VPERFCTR_CPU_INTEL_P5,
 		[MODEL_P5MMX] = VPERFCTR_CPU_INTEL_P5, [MODEL_MII] = VPERFCTR_CPU_CYRIX,
-		[MODEL_C3] = VPERFCTR_CPU_VIA_C3,
+		[MODEL_WINCHIP] = VPERFCTR_CPU_WINCHIP, [MODEL_C3] = VPERFCTR_CPU_VIA_C3,
 	};
 
 	if (model_config()->p4)
@@ -278,6 +288,8 @@ static u64 count_event(u64 event, const struct work *work)
 
 static u64 cesr_counts(u64 half, const struct work *work)
 {
+	if (model_config()->old == MODEL_WINCHIP)
+		return count_event(half & 0xff, work);
 	if (!(half & (work->kernel ? 0x40 : 0x80)))
 		return 0;
 	return half & 0x100 ? work->cycles : count_event(half & 0x43f, work);
@@ -434,7 +446,7 @@ u64 model_counting(const struct model_cpu *cpu)
 
 	if (model_config()->p4)
 		return p4_counting(cpu);
-	if (model_config()->old == MODEL_C3)
+	if (model_never_stops())
 		return pmc_mask() & ~model_config()->dead;
 	if (model_has_cesr())
 		return ((cpu->cesr & 0xc0 ? 1 : 0) | (cpu->cesr & 0xc00000 ? 2 : 0)) &
@@ -723,7 +735,8 @@ u64 model_valid_bits(enum model_reg reg)
 	case REG_FULL_PMC:
 		return model_mask(0);
 	case REG_CESR:
-		return model_config()->old == MODEL_MII ? 0x07ff07ff : 0x03ff03ff;
+		return model_config()->old == MODEL_MII ? 0x07ff07ff :
+		       model_config()->old == MODEL_WINCHIP ? 0x00ff00ff : 0x03ff03ff;
 	case REG_FIXED_CTR:
 		return model_mask(VPERFCTR_FIXED);
 	case REG_FIXED_CTRL:
@@ -812,7 +825,7 @@ void model_wrmsr(u32 msr, u64 value)
 	if (model_config()->ignores_writes || is_stuck(cpu, reg, place) ||
 	    (reg == REG_EXTRA && model_config()->ignores_extra))
 		return;
-	require(reg != REG_CESR || !*place || !value || *place == value,
+	require(reg != REG_CESR || model_never_stops() || !*place || !value || *place == value,
 		"CESR changes from %#llx to %#llx, and counters are not stopped", *place, value);
 	if (reg == REG_GLOBAL_CTRL && model_needs_restart())
 		restart_counters(cpu, value);
@@ -894,6 +907,7 @@ u64 model_rdpmc(u32 index)
 
 u64 model_rdtsc(void)
 {
+	require(model_has_tsc(), "RDTSC on a WinChip");
 	before_access();
 	if (model.on_read)
 		model.on_read();
@@ -925,7 +939,7 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 			*ebx = 0x69727943;
 			*edx = 0x736e4978;
 			*ecx = 0x64616574;
-		} else if (c->old == MODEL_C3) {	/* CentaurHauls */
+		} else if (c->old >= MODEL_WINCHIP) {	/* CentaurHauls */
 			*ebx = 0x746e6543;
 			*edx = 0x48727561;
 			*ecx = 0x736c7561;

@@ -100,13 +100,16 @@ enum model_amd { MODEL_INTEL, MODEL_AMD_K7, MODEL_AMD_CORE, MODEL_AMD_V2 };
  * P5, P5MMX, MII: Pentium Processor Family Developer's Manual, "Performance Monitoring": CESR
  *	has a half for each counter; it must stop before its event changes.  Without MMX there is
  *	no RDPMC.  Cyrix has more bits of counters and events.
+ * WinChip: IDT's data sheets: CESR has events only, and both counters always count.  The TSC is
+ *	made of them: here RDTSC is not allowed.
  * C3: counter 1 only, which always counts.
  */
-enum model_old { MODEL_ARCH, MODEL_P6, MODEL_P5, MODEL_P5MMX, MODEL_MII, MODEL_C3 };
+enum model_old { MODEL_ARCH, MODEL_P6, MODEL_P5, MODEL_P5MMX, MODEL_MII, MODEL_WINCHIP, MODEL_C3 };
 
 struct model_config {
 	unsigned int version;
 	enum model_old old;
+	bool uses_tsc;			/* the kernel does, on a WinChip */
 	bool unavailable;		/* IA32_MISC_ENABLE says that there are no counters */
 	unsigned int nr_pmcs;		/* as CPUID reports; at most 10 exist */
 	u32 pmc_mask;			/* leaf 23H, with fixed_mask; 0: no such leaf */
@@ -212,6 +215,12 @@ void model_cpu_reset(unsigned int cpu);
 
 /* True if CESR controls the counters. */
 bool model_has_cesr(void);
+
+/* True if nothing stops the counters, or selects a mode. */
+bool model_never_stops(void);
+
+/* True if the kernel uses the TSC. */
+bool model_has_tsc(void);
 
 /* The driver that must be chosen, VPERFCTR_CPU_*. */
 u32 model_cpu_type(void);

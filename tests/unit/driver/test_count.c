@@ -246,7 +246,7 @@ Suite *count_suite(void)
 	tcase_add_loop_test(tc, each_mode, 0, 10);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
-	tcase_add_loop_test(old, random_switches_old, 0, 20);
+	tcase_add_loop_test(old, random_switches_old, 0, 24);
 	tcase_set_timeout(old, 60);
 	suite_add_tcase(suite, old);
 	return suite;

@@ -249,7 +249,7 @@ START_TEST(p6_defects)
 }
 END_TEST
 
-/* ---- Pentium, Cyrix, C3 --------------------------------------------------- */
+/* ---- Pentium, Cyrix, WinChip, C3 --------------------------------------------------- */
 
 START_TEST(no_interrupt_models)
 {
@@ -267,6 +267,11 @@ START_TEST(no_interrupt_models)
 		{ MODEL_P5MMX, 0x590, VPERFCTR_CPU_GENERIC, false },	/* Quark */
 		{ MODEL_MII, 0x600, VPERFCTR_CPU_CYRIX, true },
 		{ MODEL_MII, 0x520, VPERFCTR_CPU_GENERIC, false },	/* 6x86 */
+		{ MODEL_WINCHIP, 0x541, VPERFCTR_CPU_WINCHIP, false },
+		{ MODEL_WINCHIP, 0x585, VPERFCTR_CPU_WINCHIP, false },
+		{ MODEL_WINCHIP, 0x58a, VPERFCTR_CPU_WINCHIP, false },
+		{ MODEL_WINCHIP, 0x595, VPERFCTR_CPU_WINCHIP, false },
+		{ MODEL_WINCHIP, 0x551, VPERFCTR_CPU_GENERIC, false },
 		{ MODEL_C3, 0x662, VPERFCTR_CPU_VIA_C3, false },
 		{ MODEL_C3, 0x698, VPERFCTR_CPU_VIA_C3, false },
 		{ MODEL_C3, 0x6a0, VPERFCTR_CPU_GENERIC, false },
@@ -280,6 +285,8 @@ START_TEST(no_interrupt_models)
 		ck_assert_int_eq(!!(perfctr_cpu_info.features & VPERFCTR_FEATURE_RDPMC),
 				 cpus[i].rdpmc);
 		ck_assert_int_eq(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT, 0);
+		ck_assert_int_eq(!!(perfctr_cpu_info.features & VPERFCTR_FEATURE_RDTSC),
+				 cpus[i].old != MODEL_WINCHIP);
 	}
 }
 END_TEST
@@ -327,6 +334,51 @@ START_TEST(cesr_controls)
 }
 END_TEST
 
+/* The counters of a WinChip have events only, and are not for a kernel that uses the TSC. */
+START_TEST(winchip_controls)
+{
+	unsigned int i, bit;
+
+	start(MODEL_WINCHIP, _i);
+	ck_assert_int_eq(!!(perfctr_cpu_info.features & VPERFCTR_FEATURE_RDPMC), !_i);
+	ck_assert_uint_eq(perfctr_cpu_info.pmc_mask, 3);
+	ck_assert_uint_eq(perfctr_cpu_info.pmc_width, 40);
+	for (i = 0; i < 2; i++) {
+		for (bit = 0; bit < 64; bit++) {
+			ck_assert_int_eq(check(i, BIT_ULL(bit)), bit < 8 ? 0 : -EINVAL);
+			ck_assert(bit >= 8 || control.kernel);
+		}
+		ck_assert_int_eq(check(i, 0), 0);
+		ck_assert(control.kernel);
+	}
+	ck_assert_int_eq(check(2, 0), -EINVAL);
+	control_init(&control);
+	control_add(&control, 1, 0);
+	control_add(&control, 1, 2);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), -EINVAL);
+	control_init(&control);
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), 0);
+	ck_assert(!control.kernel);
+	control.tsc_on = 1;
+	ck_assert_int_eq(perfctr_cpu_check_control(&control), -EOPNOTSUPP);
+	machine_stop();
+
+	config.uses_tsc = true;
+	ck_assert_uint_eq(chosen_for(&config), VPERFCTR_CPU_GENERIC);
+	ck_assert_uint_eq(perfctr_cpu_info.features, VPERFCTR_FEATURE_RDTSC);
+}
+END_TEST
+
+/* Without counters and TSC there is nothing but software counters. */
+START_TEST(no_tsc)
+{
+	config = old_config(MODEL_WINCHIP);
+	config.signature = 0x551;
+	ck_assert_uint_eq(chosen_for(&config), VPERFCTR_CPU_GENERIC);
+	ck_assert_uint_eq(perfctr_cpu_info.features, 0);
+}
+END_TEST
+
 START_TEST(c3_controls)
 {
 	start(MODEL_C3, _i);
@@ -356,14 +408,14 @@ START_TEST(c3_controls)
 END_TEST
 
 /* A counter that never stops has its event before its start value is read. */
-START_TEST(c3_start)
+START_TEST(never_stopped_start)
 {
-	start(MODEL_C3, _i);
+	start(MODEL_WINCHIP + _i / 2, _i & 1);
 	control_init(&control);
 	control_add(&control, 1, EV_INSTRUCTIONS);
 	thread_control(&a, &control, 0);
 	control_init(&control);
-	control_add(&control, 1, 0x123);
+	control_add(&control, 1, 0x23);
 	thread_control(&b, &control, 0);
 	thread_in(&b, 0);
 	thread_out(&b);
@@ -393,10 +445,12 @@ Suite *old_suite(void)
 	tcase_add_loop_test(p6, p6_defects, 0, 4);
 	suite_add_tcase(suite, p6);
 	tcase_add_test(cesr, no_interrupt_models);
-	tcase_add_loop_test(cesr, not_reserved, 0, 4);
+	tcase_add_loop_test(cesr, not_reserved, 0, 5);
 	tcase_add_loop_test(cesr, cesr_controls, 0, 3);
+	tcase_add_loop_test(cesr, winchip_controls, 0, 2);
+	tcase_add_test(cesr, no_tsc);
 	tcase_add_loop_test(cesr, c3_controls, 0, 2);
-	tcase_add_loop_test(cesr, c3_start, 0, 2);
+	tcase_add_loop_test(cesr, never_stopped_start, 0, 4);
 	suite_add_tcase(suite, cesr);
 	return suite;
 }

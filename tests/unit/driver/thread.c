@@ -146,7 +146,7 @@ struct model_config old_config(enum model_old old)
 {
 	static const u32 signatures[] = {
 		[MODEL_P6] = 0x673, [MODEL_P5] = 0x52c, [MODEL_P5MMX] = 0x543, [MODEL_MII] = 0x600,
-		[MODEL_C3] = 0x678,
+		[MODEL_WINCHIP] = 0x541, [MODEL_C3] = 0x678,
 	};
 
 	return (struct model_config) {
@@ -166,7 +166,7 @@ void control_init(struct perfctr_cpu_control *control)
 {
 	/* The fields that the driver derives must not depend on their old values. */
 	memset(control, 0xa5, sizeof(*control));
-	control->tsc_on = 1;
+	control->tsc_on = model_has_tsc();
 	control->nractrs = 0;
 	control->nrictrs = 0;
 	control->kind = 0;
@@ -195,6 +195,8 @@ static u64 any_evntsel(void)
 	static const u16 events[] = { EV_INSTRUCTIONS, EV_CYCLES, EV_REF_CYCLES };
 	u64 modes = one_in(3) ? SEL_OS : one_in(2) ? SEL_USR : SEL_USR | SEL_OS;
 
+	if (model_config()->old == MODEL_WINCHIP)
+		return one_in(2) ? EV_INSTRUCTIONS : random_u64() & 0xff;
 	if (model_has_cesr())
 		return (random_u64() & (model_config()->old == MODEL_MII ? 0x53f : 0x13f)) | modes >> 10;
 	if (model_config()->old == MODEL_C3)
@@ -453,12 +455,13 @@ static void check_loaded(const struct thread *t, const struct model_cpu *cpu)
 			require(cpu->extra[model_find_extra(evntsel)->reg] == t->control.ctr[i].aux,
 				"the extra register of counter %#x has a wrong value", map);
 	}
-	require(model_config()->old == MODEL_C3 || (counting & model_interrupting(cpu)) == ictrs,
+	require(model_never_stops() || (counting & model_interrupting(cpu)) == ictrs,
 		"%#llx may interrupt, and %#llx should", counting & model_interrupting(cpu), ictrs);
 	require((counting & counters) == counters, "only %#llx count, not %#llx",
 		counting & counters, counters);
 	/* Without isolation, counters that other threads left enabled may count. */
-	require(!perfctr_isolate || counting == counters || model_config()->old == MODEL_C3, "%#llx count without an owner",
+	require(!perfctr_isolate || counting == counters || model_never_stops(),
+		"%#llx count without an owner",
 		counting & ~counters);
 }
 
@@ -532,7 +535,7 @@ void thread_out(struct thread *t)
 		model_counting(cpu) & model_interrupting(cpu));
 	require(!(cpu->overflow & ~t->stale & counters_of(&t->control) & model_interrupting(cpu)),
 		"an overflow was not cleared");
-	if (!perfctr_isolate || model_config()->old == MODEL_C3)
+	if (!perfctr_isolate || model_never_stops())
 		return;
 	require(!model_counting(cpu), "%#llx still count", model_counting(cpu));
 	/* Else they can still hold what the trial of the CPU's counters has left. */
