@@ -240,6 +240,14 @@ static void set_ctr(struct vperfctr_ctr *ctr, const struct matching *m, unsigned
 		ctr->aux = event->aux | (kernel ? P4_ESCR_T0_OS : 0) | (user ? P4_ESCR_T0_USR : 0);
 		return;
 	}
+	if (is_old(info)) {
+		ctr->map = counter;
+		ctr->evntsel = event->code;
+		ctr->aux = event->aux;
+		if (!is_modeless(info))
+			ctr->evntsel |= (kernel ? OLD_OS : 0) | (user ? OLD_USR : 0);
+		return;
+	}
 	ctr->map = fixed ? VPERFCTR_FIXED + (counter - FIXED) : counter;
 	if (is_arm(info))
 		ctr->evntsel = (kernel ? 0 : ARM_P) | (user ? 0 : ARM_U);
@@ -297,7 +305,7 @@ static int assign_hardware(const struct vperfctr_event *event, unsigned int nr,
 					 "too many events: counters that can count these share registers (ESCRs) that would need different values: %s",
 					 left.text);
 	}
-	err = is_p4(info) ? 0 : share_registers(&m, info, why);
+	err = is_p4(info) || is_old(info) ? 0 : share_registers(&m, info, why);
 	if (err)
 		return err;
 	for (i = 0; i < nr; i++)

@@ -151,6 +151,22 @@ static bool is_arch_code(uint64_t code, const struct vperfctr_info *info)
 	return false;
 }
 
+/* Some events of the old processors mean something else on the other counter. */
+static void find_old_counters(struct vperfctr_event *event, const struct vperfctr_info *info)
+{
+	uint64_t code;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
+		if (!__vperfctr_old_generic(info, arch_events[i].arch, &code) ||
+		    code != event->code)
+			continue;
+		event->arch = arch_events[i].arch;
+		return;
+	}
+	event->unknown = info->nrctrs > 1;
+}
+
 /* Set which counters can count event->code, whether or not this processor has them. */
 static void find_counters(struct vperfctr_event *event, const struct vperfctr_info *info)
 {
@@ -164,6 +180,10 @@ static void find_counters(struct vperfctr_event *event, const struct vperfctr_in
 	/* libpfm4's names are the only ones that say which counters. */
 	if (is_p4(info)) {
 		event->unknown = 1;
+		return;
+	}
+	if (is_old(info)) {
+		find_old_counters(event, info);
 		return;
 	}
 	/* Intel's event select 00 is a pseudo event: its unit mask is a fixed counter + 1. */
@@ -207,6 +227,11 @@ static bool encode_generic(struct vperfctr_event *event, const char *name,
 				event->general = 0;
 			return true;
 		}
+		if (is_old(info)) {
+			if (__vperfctr_old_generic(info, a->arch, &event->code))
+				event->general = ~UINT64_C(0);
+			return true;
+		}
 		event->code = arch_code(a, info);
 		/* 0: the processor does not have this event. */
 		event->general = event->code ? ~UINT64_C(0) : 0;
@@ -234,6 +259,8 @@ static uint64_t settable(const struct vperfctr_info *info)
 {
 	if (is_arm(info))
 		return ARM_EVENT;
+	if (is_old(info))
+		return __vperfctr_old_settable(info);
 	return EVNTSEL_EVENT | EVNTSEL_UMASK | EVNTSEL_EDGE | EVNTSEL_INV | EVNTSEL_CMASK |
 	       (is_amd(info) ? AMD_EVENT_HIGH : 0);
 }
@@ -242,6 +269,8 @@ static const char *describe_settable(const struct vperfctr_info *info)
 {
 	if (is_arm(info))
 		return "an event's number (bits 0-15)";
+	if (is_old(info))
+		return __vperfctr_old_describe_settable(info);
 	if (is_amd(info))
 		return "event select, unit mask, edge (bit 18), inv (23), cmask (24-31) and the event select's upper bits (32-35)";
 	return "event select, unit mask, edge (bit 18), inv (23) and cmask (24-31)";
@@ -279,13 +308,17 @@ static int encode_p4(struct vperfctr_event *event, const char *name, uint64_t cc
 /* Return the bits of the event select register that select the modes. */
 static uint64_t mode_bits(const struct vperfctr_info *info)
 {
+	if (is_old(info))
+		return is_modeless(info) ? 0 : OLD_OS | OLD_USR;
 	return is_arm(info) ? ARM_P | ARM_U : EVNTSEL_USR | EVNTSEL_OS;
 }
 
 static unsigned int modes_of(uint64_t evntsel, const struct vperfctr_info *info)
 {
-	const bool user = is_arm(info) ? !(evntsel & ARM_U) : evntsel & EVNTSEL_USR;
-	const bool kernel = is_arm(info) ? !(evntsel & ARM_P) : evntsel & EVNTSEL_OS;
+	const bool user = is_arm(info) ? !(evntsel & ARM_U) :
+			  evntsel & (is_old(info) ? OLD_USR : EVNTSEL_USR);
+	const bool kernel = is_arm(info) ? !(evntsel & ARM_P) :
+			    evntsel & (is_old(info) ? OLD_OS : EVNTSEL_OS);
 
 	return (user ? VPERFCTR_MODE_USER : 0) | (kernel ? VPERFCTR_MODE_KERNEL : 0);
 }
@@ -321,7 +354,8 @@ static int encode_raw(struct vperfctr_event *event, const char *name,
 static int encode_register(struct vperfctr_event *event, const char *name,
 			   const struct vperfctr_info *info, struct vperfctr_why *why)
 {
-	const uint64_t allowed = settable(info) | mode_bits(info) | (is_arm(info) ? 0 : EVNTSEL_EN);
+	const uint64_t allowed = settable(info) | mode_bits(info) |
+				 (is_arm(info) || is_old(info) ? 0 : EVNTSEL_EN);
 	uint64_t value;
 	char *end;
 
@@ -341,6 +375,8 @@ static int encode_register(struct vperfctr_event *event, const char *name,
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' sets more than %s%s", name,
 					 is_arm(info) ? "U (30), P (31) and " :
+					 is_modeless(info) ? "" :
+					 is_old(info) ? "kernel (bit 6), user (7), " :
 					 "USR (bit 16), OS (17), EN (22), ", describe_settable(info));
 	if (value & mode_bits(info)) {
 		if (!event->modes_left)
@@ -434,7 +470,7 @@ static int refuse_unknown(const char *name, const struct vperfctr_info *info,
 					 name, g.best);
 	return __vperfctr_refuse(why, -ENOENT,
 				 "unknown event '%s': it is no generic name, none of libpfm4's for this processor, and no raw code (%s)",
-				 name, is_arm(info) ? "r0008" : "r00c0");
+				 name, is_arm(info) ? "r0008" : is_old(info) ? "r16@0" : "r00c0");
 }
 
 /* ---- one event ------------------------------------------------------------------------ */
@@ -609,7 +645,7 @@ int vperfctr_event(struct vperfctr_event *event, const char *name,
 		return encode_soft(event, name, soft, wish.is, info, why);
 	event->modes_left = !event->modes;
 	if (event->modes_left)
-		event->modes = may_kernel ? MODES_BOTH : VPERFCTR_MODE_USER;
+		event->modes = may_kernel || is_modeless(info) ? MODES_BOTH : VPERFCTR_MODE_USER;
 
 	err = encode(event, bare, info, why);
 	if (err)
@@ -623,6 +659,14 @@ int vperfctr_event(struct vperfctr_event *event, const char *name,
 	if (!event->modes)
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' counts neither in user nor in kernel mode",
+					 name);
+	if (is_modeless(info) && event->modes != MODES_BOTH)
+		return __vperfctr_refuse(why, -EOPNOTSUPP,
+					 "'%s': this processor counts in all modes only: leave ':u' or ':k' out",
+					 name);
+	if (is_modeless(info) && !may_kernel)
+		return __vperfctr_refuse(why, -EPERM,
+					 "%s: this processor counts kernel mode, too, which takes CAP_PERFMON",
 					 name);
 	if ((event->modes & VPERFCTR_MODE_KERNEL) && !may_kernel)
 		return __vperfctr_refuse(why, -EPERM,

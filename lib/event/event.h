@@ -43,6 +43,13 @@
 #define P4_ESCR_EVENT	UINT64_C(0x7ffffff0)	/* event, mask, tag */
 #define P4_NR_COUNTERS	18
 
+/* Pentium and Cyrix: fields of a half of CESR */
+#define OLD_EVENT	UINT64_C(0x3f)
+#define OLD_OS		(UINT64_C(1) << 6)
+#define OLD_USR		(UINT64_C(1) << 7)
+#define OLD_CLOCKS	(UINT64_C(1) << 8)
+#define OLD_CYRIX_HIGH	(UINT64_C(1) << 10)	/* the event's top bit */
+
 #define ARM_CHAIN	0x1e	/* the event: overflows of the counter before */
 
 static inline bool is_amd(const struct vperfctr_info *info)
@@ -63,6 +70,19 @@ static inline bool is_arm(const struct vperfctr_info *info)
 static inline bool is_p4(const struct vperfctr_info *info)
 {
 	return info->cpu_type == VPERFCTR_CPU_INTEL_P4;
+}
+
+/* True if the counters select no mode, and count in both. */
+static inline bool is_modeless(const struct vperfctr_info *info)
+{
+	return info->cpu_type == VPERFCTR_CPU_VIA_C3 || info->cpu_type == VPERFCTR_CPU_WINCHIP;
+}
+
+/* True for the processors of old-events.c. */
+static inline bool is_old(const struct vperfctr_info *info)
+{
+	return info->cpu_type == VPERFCTR_CPU_INTEL_P5 || info->cpu_type == VPERFCTR_CPU_CYRIX ||
+	       is_modeless(info);
 }
 
 /* Write the text to *why, unless why is NULL.  Returns err. */
@@ -99,6 +119,15 @@ int __vperfctr_pfm_list(const struct vperfctr_info *info,
 
 /* Return libpfm4's name of this kind of cores, or NULL if it does not know them. */
 const char *__vperfctr_pfm_processor(const struct vperfctr_info *info);
+
+/* ---- old-events.c ---- */
+
+/* Set *code to that of a generic event.  Returns false if the processor does not have it. */
+bool __vperfctr_old_generic(const struct vperfctr_info *info, uint32_t arch, uint64_t *code);
+
+/* Return the bits of an event select that a name may set, besides the modes. */
+uint64_t __vperfctr_old_settable(const struct vperfctr_info *info);
+const char *__vperfctr_old_describe_settable(const struct vperfctr_info *info);
 
 /* ---- cpu-signature.c ---- */
 

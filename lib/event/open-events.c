@@ -116,6 +116,7 @@ int vperfctr_event_control(struct vperfctr_control *control, struct vperfctr_ctr
 		return vperfctr_why(nrkinds, VPERFCTR_WHY_OPEN, NULL, why);
 	vperfctr_event_common(info, (unsigned int)nrkinds);
 	vperfctr_control_init(control, ctr);
+	control->tsc_on = !!(info[0].features & VPERFCTR_FEATURE_RDTSC);
 	for (k = 0; k < nrkinds; k++) {
 		struct vperfctr_why why_kind;
 

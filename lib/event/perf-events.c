@@ -39,7 +39,7 @@ void __vperfctr_perf_info(struct vperfctr_info *info)
 	info->pmc_width = 48;
 	info->arch_events = 0x7f;
 	info->soft = (1 << VPERFCTR_NR_SOFT) - 1;
-	info->features = VPERFCTR_FEATURE_INHERIT |
+	info->features = VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_RDTSC |
 			 (may_count_kernel() ? VPERFCTR_FEATURE_KERNEL : 0);
 	strcpy(info->cpu_name, "perf_event");
 	__vperfctr_cpu_signature(&s);

@@ -364,6 +364,7 @@ static void make_control(struct vperfctr_control *control, struct vperfctr_ctr *
 	unsigned int i, k, n, of[VPERFCTR_MAX_CTRS];
 
 	vperfctr_control_init(control, chosen);
+	control->tsc_on = !!(choice->kinds.info[0].features & VPERFCTR_FEATURE_RDTSC);
 	for (i = 0; i < events->nr; i++) {
 		if (events->group[i] != group)
 			continue;

@@ -49,6 +49,13 @@ static void print_event_names(FILE *f)
 		fputs("  raw        rEEEE, hexadecimal: the event's number (r0008: instructions)\n"
 		      "  register   0xEVNTSEL: the event type register as a whole\n", f);
 		break;
+	case VPERFCTR_CPU_INTEL_P5:
+	case VPERFCTR_CPU_CYRIX:
+	case VPERFCTR_CPU_WINCHIP:
+	case VPERFCTR_CPU_VIA_C3:
+		fputs("  raw        rEEE@N, hexadecimal: the event's number, on counter N\n"
+		      "  register   0xEVNTSEL@N: the counter's part of the control register\n", f);
+		break;
 	case VPERFCTR_CPU_INTEL_P4:
 		fputs("  register   0xCCCR/0xESCR@COUNTER: the two registers that an event needs\n", f);
 		break;

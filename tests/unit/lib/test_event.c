@@ -418,6 +418,82 @@ START_TEST(p6)
 }
 END_TEST
 
+static uint64_t evntsel_of(const char *name)
+{
+	take(0, name);
+	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), 0);
+	ck_assert_uint_eq(ctr[0].aux, 0);
+	return ctr[0].evntsel;
+}
+
+/* The Pentium and Cyrix have a half of CESR: modes and clocks are bits 6 to 8 of it. */
+START_TEST(cesr)
+{
+	const bool cyrix = _i;
+
+	processor("", cyrix ? VPERFCTR_CPU_CYRIX : VPERFCTR_CPU_INTEL_P5, 2);
+	ck_assert_uint_eq(evntsel_of("instructions:u"), 0x96);
+	ck_assert_uint_eq(event[0].general, 0x3);
+	ck_assert_uint_eq(evntsel_of("cycles:k"), 0x140);
+	ck_assert_uint_eq(evntsel_of("cycles"), 0x1c0);
+	ck_assert_uint_eq(evntsel_of("r16:u"), 0x96);
+	ck_assert_uint_eq(evntsel_of("r2b:u@1"), 0xab);
+	ck_assert_uint_eq(event[0].general, 0x2);
+	ck_assert_uint_eq(evntsel_of("0x96"), 0x96);
+	ck_assert_uint_eq(event[0].modes, VPERFCTR_MODE_USER);
+	ck_assert_uint_eq(evntsel_of("0x6b@0"), 0x6b);
+	/* MMX events mean something else on the other counter. */
+	refuse(-EOPNOTSUPP, "r2b:u", "as in 'r2b:u@0'");
+	refuse(-EINVAL, "r56:u@0", "sets more than an event's number (bits 0-5");
+	refuse(-EINVAL, "0x200@0", "sets more than kernel (bit 6), user (7), an event's");
+	refuse(-EOPNOTSUPP, "cache-misses", "cannot count 'cache-misses'");
+	refuse(-EOPNOTSUPP, "branches", "cannot count 'branches'");
+	refuse(-ENOENT, "DATA_READ", "no raw code (r16@0)");
+	if (cyrix)
+		ck_assert_uint_eq(evntsel_of("r416:u@0"), 0x496);
+	else
+		refuse(-EINVAL, "r416:u@0", "sets more than");
+}
+END_TEST
+
+/* VIA C3 and WinChip count in all modes.  Event 0 is one of WinChip C6. */
+START_TEST(modeless)
+{
+	static const struct {
+		uint32_t type;
+		unsigned int model, instructions, cycles;
+	} cpus[] = {
+		{ VPERFCTR_CPU_VIA_C3, 7, 0xc0, 0x79 },
+		{ VPERFCTR_CPU_WINCHIP, 4, 0x02, 0x00 },
+		{ VPERFCTR_CPU_WINCHIP, 8, 0x16, 0x3f },
+		{ VPERFCTR_CPU_WINCHIP, 9, 0x16, 0x3f },
+	};
+	const bool c3 = !_i;
+
+	processor("", cpus[_i].type, 2);
+	if (c3) {
+		info.pmc_mask = 2;
+		info.nrctrs = 1;
+	}
+	signature.model = cpus[_i].model;
+	ck_assert_uint_eq(evntsel_of("instructions"), cpus[_i].instructions);
+	ck_assert_uint_eq(event[0].general, info.pmc_mask);
+	ck_assert_uint_eq(evntsel_of("cycles:uk"), cpus[_i].cycles);
+	ck_assert_uint_eq(evntsel_of("r7a@1"), 0x7a);
+	if (c3) {
+		ck_assert_uint_eq(evntsel_of("0x1c0"), 0x1c0);
+	} else {
+		refuse(-EOPNOTSUPP, "r7a", "as in 'r7a@0'");
+		refuse(-EINVAL, "r100@0", "bits 0-7");
+	}
+	refuse(-EINVAL, "0x200@1", "sets more than an event's number");
+	refuse(-EOPNOTSUPP, "instructions:u", "all modes only: leave ':u' or ':k' out");
+	refuse(-EOPNOTSUPP, "branches", "cannot count 'branches'");
+	info.features = 0;
+	refuse(-EPERM, "instructions", "which takes CAP_PERFMON");
+}
+END_TEST
+
 /* All counters of an unknown processor count architectural events, with any edge, inv and cmask. */
 START_TEST(architectural)
 {
@@ -1104,6 +1180,8 @@ int main(void)
 	tcase_add_test(t, amd);
 	tcase_add_test(t, lost_select);
 	tcase_add_test(t, p6);
+	tcase_add_loop_test(t, cesr, 0, 2);
+	tcase_add_loop_test(t, modeless, 0, 4);
 	tcase_add_test(t, arm);
 	tcase_add_loop_test(t, counters, 0, sizeof(restricted) / sizeof(restricted[0]));
 	tcase_add_loop_test(t, counters_amd, 0, ARRAY_SIZE(restricted_amd));
