@@ -8,10 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void instructions_in_user_mode(const struct perfctr_info *info,
-				      struct perfctr_cpu_control *cpu)
+/* In user mode, if the processor can tell it apart. */
+static void count_instructions(const struct perfctr_info *info, struct perfctr_cpu_control *cpu)
 {
 	switch (info->cpu_type) {
+	case PERFCTR_X86_INTEL_P5:
+	case PERFCTR_X86_INTEL_P5MMX:
+	case PERFCTR_X86_CYRIX_MII:
+		cpu->pmc_map[0] = 0;
+		cpu->evntsel[0] = 0x96;
+		break;
+	case PERFCTR_X86_WINCHIP_C6:
+		cpu->pmc_map[0] = 0;
+		cpu->evntsel[0] = 0x02;
+		break;
+	case PERFCTR_X86_WINCHIP_2:
+		cpu->pmc_map[0] = 0;
+		cpu->evntsel[0] = 0x16;
+		break;
+	case PERFCTR_X86_VIA_C3:
+		cpu->pmc_map[0] = 1;		/* the only counter */
+		cpu->evntsel[0] = 0xc0;
+		break;
 	case PERFCTR_X86_INTEL_P4:
 	case PERFCTR_X86_INTEL_P4M2:
 	case PERFCTR_X86_INTEL_P4M3:
@@ -60,10 +78,10 @@ int main(void)
 	perfctr_info_print(&info);
 
 	memset(&control, 0, sizeof(control));
-	control.cpu_control.tsc_on = 1;
+	control.cpu_control.tsc_on = !!(info.cpu_features & PERFCTR_FEATURE_RDTSC);
 	if (perfctr_info_nrctrs(&info)) {
 		control.cpu_control.nractrs = 1;
-		instructions_in_user_mode(&info, &control.cpu_control);
+		count_instructions(&info, &control.cpu_control);
 	}
 	printf("\n");
 	perfctr_cpu_control_print(&control.cpu_control);

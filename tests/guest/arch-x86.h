@@ -52,7 +52,26 @@
 #define COUNTS_APART		true
 
 #define is_cpu_type(type)	((type) == VPERFCTR_CPU_INTEL_ARCH || (type) == VPERFCTR_CPU_AMD || \
-				 (type) == VPERFCTR_CPU_INTEL_P6 || (type) == VPERFCTR_CPU_INTEL_P4)
+				 (type) == VPERFCTR_CPU_INTEL_P6 || (type) == VPERFCTR_CPU_INTEL_P4 || \
+				 (type) == VPERFCTR_CPU_INTEL_P5 || (type) == VPERFCTR_CPU_CYRIX)
+
+static inline bool has_cesr(void)
+{
+	return info.cpu_type == VPERFCTR_CPU_INTEL_P5 || info.cpu_type == VPERFCTR_CPU_CYRIX;
+}
+
+#define has_interrupt()		(!has_cesr())
+/* Linux's perf has a driver. */
+#define has_perf()		(!has_cesr())
+
+/* The Pentium without MMX (CPUID.1:EDX bit 23) does not have the instruction. */
+static inline bool has_rdpmc(void)
+{
+	unsigned int eax, ebx, ecx, edx = 0;
+
+	__get_cpuid(1, &eax, &ebx, &ecx, &edx);
+	return info.cpu_type != VPERFCTR_CPU_INTEL_P5 || (edx & 1 << 23);
+}
 
 /* Pentium 4 */
 #define P4_CCCR		0x31000		/* enable, and both bits of the active thread */
@@ -63,8 +82,20 @@
 #define P4_EVENT(event, mask) ((u64)(event) << 25 | (mask) << 9)
 
 /*
- * Most tests write an event select as P6 has it.  Turn it into a CCCR and an ESCR of the
- * Pentium 4.  Each counter gets an ESCR of its own, as tests need not care about modes that
+ * Most tests write an event select as P6 has it.  Turn it into the Pentium's and Cyrix's, a half
+ * of CESR.  Without EN it selects no mode.
+ */
+static inline u64 adapt_evntsel(u64 evntsel)
+{
+	if (!has_cesr() || ((evntsel & 0xff) != 0xc0 && (evntsel & 0xff) != 0x3c))
+		return evntsel;
+	return ((evntsel & 0xff) == 0xc0 ? 0x16 : 0x100) |
+	       (evntsel & 0x400000 ? (evntsel & 0x10000) >> 9 | (evntsel & 0x20000) >> 11 : 0) |
+	       (evntsel & ~0x4300ffULL);
+}
+
+/*
+ * Likewise, and into a CCCR and an ESCR of the Pentium 4.  Each counter gets an ESCR of its own, as tests need not care about modes that
  * differ.  The emulator counts a cycle for each instruction: see the processor p4.
  */
 static inline void adapt_ctr(struct vperfctr_ctr *ctr)
@@ -74,6 +105,7 @@ static inline void adapt_ctr(struct vperfctr_ctr *ctr)
 	};
 	u64 evntsel = ctr->evntsel;
 
+	ctr->evntsel = adapt_evntsel(evntsel);
 	if (info.cpu_type != VPERFCTR_CPU_INTEL_P4 || ctr->map >= 18 || ctr->aux ||
 	    ((evntsel & 0xff) != 0xc0 && (evntsel & 0xff) != 0x3c))
 		return;
@@ -174,7 +206,7 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, u64 *registers)
 	return true;
 }
 
-#define RDPMC_SIGNAL	SIGSEGV
+#define RDPMC_SIGNAL	(has_rdpmc() ? SIGSEGV : SIGILL)
 /* The right to use RDPMC is the process's, also for threads that count nothing. */
 #define RDPMC_WITHOUT_COUNTING	true
 
@@ -204,7 +236,7 @@ static inline bool have_global_ctrl(void)
 {
 	unsigned int eax, ebx, ecx, edx;
 
-	if (info.cpu_type == VPERFCTR_CPU_INTEL_P6)
+	if (info.cpu_type == VPERFCTR_CPU_INTEL_P6 || has_cesr())
 		return true;
 	if (info.cpu_type == VPERFCTR_CPU_AMD)
 		return __get_cpuid(0x80000022, &eax, &ebx, &ecx, &edx) && (eax & 1);

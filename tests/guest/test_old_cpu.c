@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Processors whose event selects are unlike those of all others: VIA C3, Pentium, Cyrix.
+ * Processors whose event selects are unlike those of all others: VIA C3, Pentium, Cyrix,
+ * WinChip.
  *
- * Counts are exact.  VIA C3 has no filter, so that its counts have those of the kernel in
- * them: there the least of some differences is exact, without an interrupt in it.
+ * Counts are exact.  VIA C3 and WinChip have no filter, so that their counts have those of the
+ * kernel in them: there the least of some differences is exact, without an interrupt in it.
  */
 #include <string.h>
 #include <sys/wait.h>
@@ -17,17 +18,26 @@ static int fd;
 
 static bool has_modes(void)
 {
-	return info.cpu_type != VPERFCTR_CPU_VIA_C3;
+	return info.cpu_type != VPERFCTR_CPU_VIA_C3 && info.cpu_type != VPERFCTR_CPU_WINCHIP;
+}
+
+static bool has_tsc(void)
+{
+	return info.cpu_type != VPERFCTR_CPU_WINCHIP;
 }
 
 /* The code for instructions in these modes: 1 kernel, 2 user. */
 static u64 instructions(unsigned int modes)
 {
+	if (info.cpu_type == VPERFCTR_CPU_WINCHIP)
+		return cpu_model() == 4 ? 0x02 : 0x16;
 	return has_modes() ? 0x16 | modes << 6 : 0xc0;
 }
 
 static u64 cycles(unsigned int modes)
 {
+	if (info.cpu_type == VPERFCTR_CPU_WINCHIP)
+		return cpu_model() == 4 ? 0x00 : 0x3f;
 	return has_modes() ? 0x100 | modes << 6 : 0x79;
 }
 
@@ -37,7 +47,7 @@ static unsigned int start(u64 first, u64 second)
 	struct control control;
 	unsigned int i, n = 0;
 
-	control_init(&control, 1);
+	control_init(&control, has_tsc());
 	for (i = 0; i < 2; i++) {
 		if (info.pmc_mask >> i & 1)
 			control_add(&control, i, n++ ? second : first);
@@ -69,6 +79,21 @@ START_TEST(describes)
 	ck_assert_uint_eq(info.fixed_mask, 0);
 	ck_assert_uint_eq(info.features & VPERFCTR_FEATURE_PCINT, 0);
 	ck_assert_uint_eq(info.max_period, 0);
+	ck_assert_uint_eq(info.arch_events, VPERFCTR_EVENT_CYCLES | VPERFCTR_EVENT_INSTRUCTIONS);
+	ck_assert_int_eq(!!(info.features & VPERFCTR_FEATURE_RDTSC), has_tsc());
+	ck_assert_int_eq(!!info.tsc_khz, has_tsc());
+}
+END_TEST
+
+/* There is no count of a TSC that the kernel does not use. */
+START_TEST(tsc)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	ck_assert_int_eq(set_control(fd, &control), has_tsc() ? 0 : -EOPNOTSUPP);
+	control_add(&control, 1, instructions(2));
+	ck_assert_int_eq(set_control(fd, &control), has_tsc() ? 0 : -EOPNOTSUPP);
 }
 END_TEST
 
@@ -87,6 +112,10 @@ START_TEST(controls)
 	if (has_modes()) {
 		ck_assert_int_eq(check(1, instructions(0)), -EINVAL);
 		ck_assert_int_eq(check(1, cycles(0)), -EINVAL);
+	}
+	if (info.cpu_type == VPERFCTR_CPU_WINCHIP) {
+		ck_assert_int_eq(check(0, 0xff), 0);
+		ck_assert_int_eq(check(0, 0x100), -EINVAL);
 	}
 	/* There is no overflow interrupt. */
 	control_init(&control, 0);
@@ -241,6 +270,7 @@ static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, describes);
+	tcase_add_test(tc, tsc);
 	tcase_add_test(tc, controls);
 	tcase_add_test(tc, exact);
 	tcase_add_test(tc, user_reads);

@@ -743,7 +743,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, not_without_mapping);
 	tcase_add_test(tc, while_mapped);
 	tcase_add_test(tc, without_control);
-	tcase_add_test(tc, perf_has_the_counters);
+	if (has_perf())
+		tcase_add_test(tc, perf_has_the_counters);
 	tcase_add_test(tc, several_mappings);
 	tcase_add_test(tc, all_threads);
 	tcase_add_test(tc, mapped_by_another_thread);

@@ -37,7 +37,7 @@ static inline struct vperfctr_control *count_with(struct vperfctr_control *contr
 	cpu->nractrs = nr;
 	for (i = 0; i < nr; i++) {
 		cpu->pmc_map[i] = i;
-		cpu->evntsel[i] = INSNS_USER;
+		cpu->evntsel[i] = (unsigned int)adapt_evntsel(INSNS_USER);
 	}
 	return control;
 }

@@ -1,0 +1,101 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# perfex, and programs for perfctr, on processors whose event selects are unlike those of all
+# others: Pentium, Cyrix, WinChip, VIA C3.  Counts are exact.  Without filters, they have the
+# kernel's in them.
+#
+# TYPE: perfctr's number of the processor.  INSNS, CYCLES: event selects of perfctr's perfex,
+# with counters, in user mode if there is a filter.
+
+dir=$(dirname "$0")
+known=$dir/known	# 4 + 2000 * (number of arguments, its name too) instructions
+tmp=$(mktemp -d)
+checks=0 failures=0
+
+check() # WHAT GOT EXPECTED
+{
+	checks=$((checks + 1))
+	[ "$2" = "$3" ] && return
+	failures=$((failures + 1))
+	echo "$1: '$2', not '$3'"
+}
+
+count() # EVENTS...: print the counts, one a line
+{
+	perfex -x , -o "$tmp/out" -e "$@" -- "$known" 2> "$tmp/err"
+	sed -n "s/^\([0-9]*\),.*/\1/p" "$tmp/out"
+}
+
+refused() # WHAT EVENTS MESSAGE
+{
+	count "$2" > /dev/null
+	check "$1" "$(grep -c -- "$3" "$tmp/err")" 1
+}
+
+# at_least WHAT GOT EXPECTED: for counts with the kernel's in them
+at_least()
+{
+	check "$1 ($2)" $((${2:-0} >= $3)) 1
+}
+
+nr=$(perfex -i | awk '$1 == "counters" { print $2 }')
+case $TYPE in
+1|2|6)
+	# an instruction takes two cycles
+	check "instructions" "$(count instructions:u)" 2004
+	check "cycles" "$(count cycles:u)" 4008
+	check "both" "$(count instructions:u,cycles:u | tr '\n' ' ')" "2004 4008 "
+	check "twice" "$(count instructions:u,instructions:u | tr '\n' ' ')" "2004 2004 "
+	check "a raw event" "$(count r16:u@1)" 2004
+	check "the register" "$(count 0x96@0)" 2004
+	at_least "the kernel's" "$(count instructions:k)" 2004
+	refused "three events" instructions:u,cycles:u,instructions:k "too many events: .* 2 general"
+	refused "either counter" r2b:u "as in 'r2b:u@0'"
+	;;
+*)
+	at_least "instructions" "$(count instructions)" 2004
+	at_least "cycles" "$(count cycles)" 4008
+	at_least "a raw event" "$(count "r${INSNS%@*}@${INSNS#*@}")" 2004
+	refused "one mode" instructions:u "counts in all modes"
+	;;
+esac
+refused "an event that it does not have" cache-misses "cannot count 'cache-misses'"
+refused "a name" INST_RETIRED "unknown event"
+refused "too large a code" r10000@1 "sets more than"
+at_least "no event" "$(perfex -x , -o "$tmp/out" "$known"; sed -n 's/^\([0-9]*\),[^,]*,instructions.*/\1/p' "$tmp/out")" 2004
+
+perfex --self-test > "$tmp/out" 2>&1
+check "the self-test" "$?" 125
+check "the self-test's reason" "$(grep -c 'does not know the registers' "$tmp/out")" 1
+perfex list > "$tmp/out" 2> "$tmp/err"
+at_least "the list" "$(grep -c 'instructions' "$tmp/out")" 1
+check "help" "$(perfex --help | grep -c 'rEEE@N')" 1
+
+# programs for perfctr
+"$dir/perfctr_self_c89" > "$tmp/out" 2>&1
+check "status of self" $? 0
+one=$(awk '/^1000 rounds/ { print $3 }' "$tmp/out")
+two=$(awk '/^2000 rounds/ { print $3 }' "$tmp/out")
+case $TYPE in
+1|2|6)	check "self counts" $((two - one)) 2000 ;;
+*)	at_least "self counts" $((two - one)) 2000 ;;
+esac
+check "self's type" "$(awk '$1 == "cpu_type" { print $2 }' "$tmp/out")" "$TYPE"
+check "self prints counters" "$(awk '/^cpu_nrctrs/ { print $2 }' "$tmp/out")" "$nr"
+"$dir/perfctr_signal_c89" > "$tmp/out" 2>&1
+check "status of signal" $? 1
+check "signal" "$(cat "$tmp/out")" "vperfctr_control: Operation not supported"
+
+"$dir/perfctr_perfex" -d -e "$INSNS" ${CYCLES:+-e "$CYCLES"} "$known" 2> "$tmp/err"
+check "status of perfctr's perfex" $? 1
+counted=$(sed -n 's/^event.*	 *\([0-9]*\) *$/\1/p' "$tmp/err" | head -n 1)
+case $TYPE in
+1|2|6)	check "known" $(((counted - 2004) / 10000)) 0 ;;
+*)	at_least "known" "$counted" 2004 ;;
+esac
+check "events" "$("$dir/perfctr_perfex" -l | grep -c INSTRUCTIONS_EXECUTED)" 1
+
+echo "$(((checks - failures) * 100 / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
+rm -rf "$tmp"
+exit $((failures != 0))
