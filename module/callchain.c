@@ -77,6 +77,7 @@ unsigned int vperfctr_user_chain(u64 *to, unsigned int max)
 		if (!frame.ret)
 			break;
 		to[n++] = frame.ret;
+		frame.next -= PERFCTR_FRAME_BELOW;
 		if (frame.next <= fp)
 			break;
 		fp = frame.next;

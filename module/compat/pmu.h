@@ -3,10 +3,10 @@
  * 6.2: filter() of a PMU replaces filter_match().  It gets a CPU, not an event, and
  * returns true to refuse, not to accept.
  *
- * For arch/arm64/arm-pmu.c and arch/x86/perf-claim.c: replace the filter of a PMU.  If
- * perfctr_perf_may_begin() returns true, the PMU's own filter decides.  If it returns
- * false, no event may be scheduled on this CPU.  All PMUs that are passed to this must
- * have the same filter.
+ * For arch/arm64/arm-pmu.c, arch/riscv/riscv-pmu.c and arch/x86/perf-claim.c: replace the
+ * filter of a PMU.  If perfctr_perf_may_begin() returns true, the PMU's own filter decides;
+ * riscv's has none.  If it returns false, no event may be scheduled on this CPU.  All PMUs
+ * that are passed to this must have the same filter.
  */
 #ifndef VPERFCTR_COMPAT_PMU_H
 #define VPERFCTR_COMPAT_PMU_H
@@ -21,7 +21,9 @@ static int (*perfctr_their_filter)(struct perf_event *event);
 
 static int perfctr_filter(struct perf_event *event)
 {
-	return perfctr_perf_may_begin() ? perfctr_their_filter(event) : 0;
+	if (!perfctr_perf_may_begin())
+		return 0;
+	return perfctr_their_filter ? perfctr_their_filter(event) : 1;
 }
 
 #define PERFCTR_FILTER	filter_match
@@ -30,7 +32,9 @@ static bool (*perfctr_their_filter)(struct pmu *pmu, int cpu);
 
 static bool perfctr_filter(struct pmu *pmu, int cpu)
 {
-	return perfctr_perf_may_begin() ? perfctr_their_filter(pmu, cpu) : true;
+	if (!perfctr_perf_may_begin())
+		return true;
+	return perfctr_their_filter && perfctr_their_filter(pmu, cpu);
 }
 
 #define PERFCTR_FILTER	filter

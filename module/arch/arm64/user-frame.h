@@ -22,6 +22,9 @@ static inline bool perfctr_takes_interrupts(const struct pt_regs *regs)
 	return interrupts_enabled(regs);
 }
 
+/* A frame's two words begin where its pointer points to. */
+#define PERFCTR_FRAME_BELOW	0
+
 /* True if a frame has words of 4 bytes. */
 static inline bool perfctr_user_is_32bit(const struct pt_regs *regs)
 {
