@@ -102,6 +102,7 @@
 #define VPERFCTR_CPU_CYRIX		8 /* Cyrix 6x86MX, MII and III */
 #define VPERFCTR_CPU_WINCHIP		9 /* IDT WinChip C6, 2 and 3 */
 #define VPERFCTR_CPU_INTEL_P4		11 /* Pentium 4, and Xeons of its time: family 15 */
+#define VPERFCTR_CPU_RISCV_SBI		12 /* RISC-V, by the PMU extension of the SBI */
 
 /*
  * arch_events: events that have one meaning on every processor.  On Intel these
@@ -624,6 +625,20 @@ struct vperfctr_open_cpus {
  * counter, as PMCCFILTR_EL0, has only P and U.  All other bits are refused, and so
  * are CHAIN (1EH) and events that PMCEID<n>_EL0 reports as not available.  aux must
  * be 0.
+ *
+ * On RISC-V (Supervisor Binary Interface Specification, "Performance Monitoring Unit
+ * Extension"):
+ *
+ * map of hpmcounter<3 + i> is i, and those of cycle and instret are VPERFCTR_FIXED and
+ * VPERFCTR_FIXED + 1.  The lower 20 bits of evntsel are the SBI's number of the event
+ * (event_idx), type and code: of general hardware events (type 0), cache events (1) or raw
+ * events (20000H).  aux of a raw event is its event_data, of at most 48 bits; otherwise it is
+ * 0.  As in mhpmevent<n>, UINH (bit 60) means not in user mode, and SINH (61) not in kernel
+ * mode.  They must not both be set.  Without the extension Sscofpmf neither may be set, and
+ * nrictrs must be 0.  Such a counter counts in all modes, the firmware's included, which takes
+ * VPERFCTR_FEATURE_KERNEL.  All other bits are refused, and so are events that the firmware
+ * does not count by this counter.  evntsel of cycle and instret is 0: they always count in all
+ * modes, and in a-mode only.  The TSC is `time`.
  */
 struct vperfctr_ctr {
 	__u32 map;
@@ -992,8 +1007,8 @@ struct vperfctr_sample {
  * The registers and the stack of a sample, after its sums and its chains:
  *
  *	__u64 mode		VPERFCTR_USER_*: NONE ends the sample here
- *	__u64 regs[]		VPERFCTR_X86_REGS or VPERFCTR_ARM64_REGS, as the kernel's
- *				architecture is
+ *	__u64 regs[]		VPERFCTR_X86_REGS, VPERFCTR_ARM64_REGS or
+ *				VPERFCTR_RISCV64_REGS, as the kernel's architecture is
  *	__u64 nr		bytes of the stack that follow, a multiple of 8
  *	__u8 stack[nr]		from the stack pointer upwards
  *
@@ -1003,6 +1018,7 @@ struct vperfctr_sample {
  *	i386	EAX ECX EDX EBX ESP EBP ESI EDI EIP, and 0 for the other words
  *	arm64	X0 ... X30 SP PC
  *	arm	R0 ... R15, and 0 for the other words
+ *	riscv64	x1 ... x31 after pc, which is in the place of x0
  *
  * They are those with which the thread entered the kernel, also if ip is in the kernel.  They
  * are not known, as VPERFCTR_USER_NONE says, where ip is not, and while the thread executes a
@@ -1015,6 +1031,7 @@ struct vperfctr_sample {
 
 #define VPERFCTR_X86_REGS	17
 #define VPERFCTR_ARM64_REGS	33
+#define VPERFCTR_RISCV64_REGS	32
 
 /*
  * A record says what a thread did whose samples go to the ring.  A reader needs it to find
