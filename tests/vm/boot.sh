@@ -5,7 +5,10 @@
 # suite and the command line set others.
 
 : "${arch:=amd64}"		# as Debian calls it
-: "${kernel:=debian-6.1-$arch}"	# a file in kernels/
+case $arch in
+riscv64) : "${kernel:=debian-6.12-riscv64}" ;;	# a file in kernels/; there is no older one
+*)       : "${kernel:=debian-6.1-$arch}" ;;
+esac
 : "${pmu=}"			# QEMU_X86_PMU, see ../pmu-model/README.md; "off": none;
 				# arm64: "two-kinds", see two-pmus.c
 : "${smp:=1}"
@@ -15,6 +18,7 @@
 case $arch in
 amd64|i386) : "${cpu:=SandyBridge}" ;;	# QEMU's name
 arm64) : "${cpu:=neoverse-n1}" ;;
+riscv64) : "${cpu:=rv64,sscofpmf=true}" ;;
 *)     die "no virtual machines for the architecture $arch" ;;
 esac
 
@@ -95,11 +99,15 @@ vm_command()
         # other work on this machine may stall the virtual one: the kernel must be patient
         real_time="watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120"
         # its test of the timer panics
-        [ "$arch" = arm64 ] || real_time+=" no_timer_check"
+        case $arch in amd64|i386) real_time+=" no_timer_check" ;; esac
     fi
     [ -e "$boot" ] || boot=$kernel_dir/bzImage
     command=(env)
-    [ "$pmu" = off ] && model+=,pmu=off || model+=,pmu=on
+    if [ "$arch" = riscv64 ]; then
+        [ "$pmu" != off ] || model+=,pmu-mask=0
+    else
+        [ "$pmu" = off ] && model+=,pmu=off || model+=,pmu=on
+    fi
     memory=${memory:-512}
     for port; do
         ports+=(-chardev "$port,id=port$i")
@@ -132,6 +140,15 @@ vm_command()
         done
         ports+=(-device "$card")
         console=ttyAMA0
+        ;;
+    riscv64)
+        command+=("$qemu" -M "$machine${board:+,$board}" -cpu "$model"
+            -bios /usr/share/qemu/opensbi-riscv64-generic-fw_dynamic.bin)
+        # the kernel has four ports: that of the board, and those of this card
+        ports+=(-serial chardev:port0)
+        for ((; i < 3; i++)); do ports+=(-chardev "null,id=port$i"); done
+        ports+=(-device "pci-serial-2x,chardev1=port1,chardev2=port2")
+        console=ttyS0
         ;;
     esac
     # the kernel's tests of its ciphers would take most of its boot

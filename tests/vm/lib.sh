@@ -31,6 +31,10 @@ cross_tools()
         printf '%s\n' "CC=aarch64-linux-gnu-gcc --sysroot=$2" AR=aarch64-linux-gnu-ar \
             LD=aarch64-linux-gnu-ld OBJCOPY=aarch64-linux-gnu-objcopy
         ;;
+    riscv64)
+        printf '%s\n' "CC=riscv64-linux-gnu-gcc --sysroot=$2" AR=riscv64-linux-gnu-ar \
+            LD=riscv64-linux-gnu-ld OBJCOPY=riscv64-linux-gnu-objcopy
+        ;;
     i386)
         echo "CC=gcc -m32 --sysroot=$2"
         ;;
