@@ -19,6 +19,8 @@
 /* The address of the instruction that a signal's handler interrupted. */
 #if defined(__aarch64__)
 #define INTERRUPTED(uc)	((uc)->uc_mcontext.pc)
+#elif defined(__riscv)
+#define INTERRUPTED(uc)	((uc)->uc_mcontext.__gregs[REG_PC])
 #elif defined(__i386__)
 #define INTERRUPTED(uc)	((uc)->uc_mcontext.gregs[REG_EIP])
 #else

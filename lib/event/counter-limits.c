@@ -213,7 +213,7 @@ static void identify(struct processor *p, const struct vperfctr_info *info)
 	struct cpu_signature s;
 
 	memset(p, 0, sizeof(*p));
-	if (is_arm(info))
+	if (is_arm(info) || is_riscv(info))
 		return;
 	if (forced && *forced) {
 		set_forced(p, __vperfctr_pfm_processor(info));
@@ -370,6 +370,11 @@ bool __vperfctr_event_counters(const struct vperfctr_info *info, uint64_t code,
 	if (is_arm(info)) {
 		/* The module refuses CHAIN. */
 		*general = (code & ARM_EVENT) == ARM_CHAIN ? 0 : ALL;
+		return true;
+	}
+	/* The firmware knows which counters can count it, and the module asks it. */
+	if (is_riscv(info)) {
+		*general = ALL;
 		return true;
 	}
 	if (is_amd(info)) {

@@ -34,6 +34,13 @@
 #define ARM_U		(UINT64_C(1) << 30)
 #define ARM_P		(UINT64_C(1) << 31)
 
+/* RISC-V: the SBI's number of the event; UINH and SINH exclude a mode, as in mhpmevent */
+#define RISCV_EVENT	UINT64_C(0xfffff)
+#define RISCV_RAW	UINT64_C(0x20000)	/* the number of raw events, whose data is in aux */
+#define RISCV_RAW_DATA	UINT64_C(0xffffffffffff)
+#define RISCV_UINH	(UINT64_C(1) << 60)
+#define RISCV_SINH	(UINT64_C(1) << 61)
+
 /* Pentium 4: fields of CCCRs and ESCRs */
 #define P4_CCCR_ENABLE	(UINT64_C(1) << 12)
 #define P4_CCCR_THREADS	(UINT64_C(3) << 16)
@@ -52,6 +59,12 @@
 
 #define ARM_CHAIN	0x1e	/* the event: overflows of the counter before */
 
+#ifdef __riscv
+#define IS_RISCV	1
+#else
+#define IS_RISCV	0
+#endif
+
 static inline bool is_amd(const struct vperfctr_info *info)
 {
 	return info->cpu_type == VPERFCTR_CPU_AMD;
@@ -65,6 +78,11 @@ static inline bool is_p6(const struct vperfctr_info *info)
 static inline bool is_arm(const struct vperfctr_info *info)
 {
 	return info->cpu_type == VPERFCTR_CPU_ARM_PMUV3;
+}
+
+static inline bool is_riscv(const struct vperfctr_info *info)
+{
+	return info->cpu_type == VPERFCTR_CPU_RISCV_SBI;
 }
 
 static inline bool is_p4(const struct vperfctr_info *info)

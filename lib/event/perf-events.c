@@ -49,10 +49,30 @@ void __vperfctr_perf_info(struct vperfctr_info *info)
 		info->cpu_type = VPERFCTR_CPU_INTEL_ARCH;
 		info->fixed_mask = 0xff;
 		info->fixed_width = 48;
+	} else if (IS_RISCV) {
+		info->cpu_type = VPERFCTR_CPU_RISCV_SBI;
 	} else {
 		info->cpu_type = VPERFCTR_CPU_ARM_PMUV3;
 		info->fixed_mask = 1;
 		info->fixed_width = 64;
+	}
+}
+
+/* Translate the SBI's number of an event; its cache events are perf's, in fewer bits. */
+static void translate_riscv(struct __vperfctr_perf_event *to)
+{
+	const uint64_t code = to->config & 0xffff;
+
+	if (to->config == RISCV_RAW) {
+		to->config = to->config1;
+		to->config1 = 0;
+	} else if (to->config >> 16 == 1) {
+		to->type = PERF_TYPE_HW_CACHE;
+		to->config = code >> 3 | (code >> 1 & 3) << 8 | (code & 1) << 16;
+	} else {
+		/* perf counts the SBI's events from 0 on. */
+		to->type = PERF_TYPE_HARDWARE;
+		to->config = code - 1;
 	}
 }
 
@@ -108,6 +128,8 @@ static unsigned int translate(struct __vperfctr_perf_event *to, const struct vpe
 	to->type = event->arch ? PERF_TYPE_HARDWARE : PERF_TYPE_RAW;
 	to->config = event->arch ? hardware_config(event->arch) : event->code;
 	to->config1 = event->aux;
+	if (IS_RISCV && !event->arch)
+		translate_riscv(to);
 	to->user = !!(event->modes & VPERFCTR_MODE_USER);
 	to->kernel = !!(event->modes & VPERFCTR_MODE_KERNEL);
 	return 1;

@@ -97,6 +97,8 @@
 #include <vperfctr/arch-x86.h>
 #elif defined(__aarch64__)
 #include <vperfctr/arch-arm64.h>
+#elif defined(__riscv) && __riscv_xlen == 64
+#include <vperfctr/arch-riscv.h>
 #else
 #include <vperfctr/arch-generic.h>
 #endif
@@ -1185,6 +1187,8 @@ VPERFCTR_INLINE void vperfctr_ring_user(const struct vperfctr *v,
 	user->mode = (unsigned int)at[0];
 #if defined(__aarch64__) || defined(__arm__)
 	user->nrregs = VPERFCTR_ARM64_REGS;
+#elif defined(__riscv)
+	user->nrregs = VPERFCTR_RISCV64_REGS;
 #else
 	user->nrregs = VPERFCTR_X86_REGS;
 #endif

@@ -56,6 +56,10 @@ static void print_event_names(FILE *f)
 		fputs("  raw        rEEE@N, hexadecimal: the event's number, on counter N\n"
 		      "  register   0xEVNTSEL@N: the counter's part of the control register\n", f);
 		break;
+	case VPERFCTR_CPU_RISCV_SBI:
+		fputs("  raw        rDATA, hexadecimal: the value for mhpmevent, as perf has it\n"
+		      "  SBI        0xNUMBER: the SBI's number of an event (0x2: instructions)\n", f);
+		break;
 	case VPERFCTR_CPU_INTEL_P4:
 		fputs("  register   0xCCCR/0xESCR@COUNTER: the two registers that an event needs\n", f);
 		break;

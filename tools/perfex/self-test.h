@@ -114,6 +114,9 @@ static inline void known_loop(unsigned long n)
 #elif defined(__aarch64__)
 	__asm__ volatile("1:	sub	%0, %0, #1\n"
 			 "	cbnz	%0, 1b" : "+r" (n));
+#elif defined(__riscv)
+	__asm__ volatile("1:	addi	%0, %0, -1\n"
+			 "	bnez	%0, 1b" : "+r" (n));
 #else
 #error Add a loop of two instructions for this architecture.
 #endif
