@@ -109,6 +109,9 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, const u64 *register
 	return !ctr->aux;
 }
 
+/* True if rings have no records: Linux has no kprobes where ftrace patches functions. */
+#define LACKS_RECORDS		false
+
 #define RDPMC_SIGNAL	SIGILL
 /* The right is the thread's, while its own counters run. */
 #define RDPMC_WITHOUT_COUNTING	false

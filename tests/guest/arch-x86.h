@@ -206,6 +206,9 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, u64 *registers)
 	return true;
 }
 
+/* True if rings have no records: Linux has no kprobes where ftrace patches functions. */
+#define LACKS_RECORDS		false
+
 #define RDPMC_SIGNAL	(has_rdpmc() ? SIGSEGV : SIGILL)
 /* The right to use RDPMC is the process's, also for threads that count nothing. */
 #define RDPMC_WITHOUT_COUNTING	true

@@ -265,7 +265,7 @@ u32 status_of(int fd)
 
 bool rdpmc_may_be_late(void)
 {
-#if defined(__aarch64__)
+#if defined(__aarch64__) || defined(__riscv)
 	return false;
 #else
 	unsigned int major, minor;

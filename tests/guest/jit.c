@@ -31,6 +31,21 @@ static const unsigned char second[] = {
 	0x75, 0xfc,
 	0xc3,
 };
+#elif defined(__riscv)
+#define MACHINE	EM_RISCV
+static const uint32_t first[] = {
+	0x0249f5b7,			/* lui a1, 9375: 64 * 600000 */
+	0xfc058593,			/* addi a1, a1, -64 */
+	0xfe059ee3,			/* bnez a1 */
+	0x00008067,			/* ret */
+};
+static const uint32_t second[] = {
+	0x0200006f, 0, 0, 0, 0, 0, 0, 0,	/* j */
+	0x00c355b7,			/* lui a1, 3125: 64 * 200000 */
+	0xfc058593,
+	0xfe059ee3,
+	0x00008067,
+};
 #else
 #define MACHINE	EM_AARCH64
 static const uint32_t first[] = {

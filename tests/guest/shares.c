@@ -16,6 +16,8 @@
 /* Two instructions in each turn. */
 #if defined(__x86_64__) || defined(__i386__)
 #define LOOP	"1: dec %0; jnz 1b"
+#elif defined(__riscv)
+#define LOOP	"1: addi %0, %0, -1; bnez %0, 1b"
 #else
 #define LOOP	"1: subs %0, %0, #1; b.ne 1b"
 #endif

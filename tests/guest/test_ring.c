@@ -397,6 +397,9 @@ static void loop_with_frame(unsigned long frame, unsigned long n)
 #elif defined(__i386__)
 	__asm__ volatile("push %%ebp\n\tmov %0, %%ebp\n1:\tdec %1\n\tjnz 1b\n\tpop %%ebp"
 			 : "+r" (frame), "+r" (n) :: "memory", "cc");
+#elif defined(__riscv)
+	__asm__ volatile("mv t0, s0\n\tmv s0, %0\n1:\taddi %1, %1, -1\n\tbnez %1, 1b\n\tmv s0, t0"
+			 : "+r" (frame), "+r" (n) :: "memory", "t0");
 #else
 	__asm__ volatile("mov x9, x29\n\tmov x29, %0\n1:\tsubs %1, %1, #1\n\tb.ne 1b\n\tmov x29, x9"
 			 : "+r" (frame), "+r" (n) :: "memory", "cc", "x9");

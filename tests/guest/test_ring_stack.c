@@ -15,6 +15,13 @@
 #define COUNTER		2
 /* The last page that a thread can map: see the kernel's TASK_SIZE_MAX. */
 #define LAST_PAGE	0x7fffffffe000UL
+#elif defined(__riscv)
+#define REGS		VPERFCTR_RISCV64_REGS
+#define SP		2
+#define IP		0
+#define COUNTER		5
+/* Of Sv39.  With more levels user space has more. */
+#define LAST_PAGE	0x3ffffff000UL
 #else
 #define REGS		VPERFCTR_ARM64_REGS
 #define SP		31
