@@ -49,6 +49,10 @@
 
 #define is_cpu_type(type)	((type) == VPERFCTR_CPU_RISCV_SBI)
 
+#define has_interrupt()		true
+#define has_perf()		true
+#define has_rdpmc()		true
+
 static inline void adapt_ctr(struct vperfctr_ctr *ctr)
 {
 	(void)ctr;
