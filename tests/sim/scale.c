@@ -141,7 +141,7 @@ static const struct op {
 	{ "map, unmap", op_map_unmap, 10, { 0, 0, 20, 12, 400 } },
 	{ "inherit control", op_control_family, 1, { 0, 0, 10, 4, 150 } },
 	{ "thread, counted", op_thread, 10, { 0, 0, 30, 8, 200 } },
-	{ "attach to 10", op_attach, 1, { 0, 1, 45, 24, 900 } },
+	{ "attach to 10", op_attach, 1, { 0, 1, 45, 40, 900 } },
 	{ "read 10", op_read_all, 10, { 0, 0, 16, 2, 500 } },
 	{ "detach from 10", op_detach, 1, { 0, 0, 190, 30, 2000 } },
 	{ "unlink, close", op_close, 1, { 0, 0, 20, 8, 250 } },
