@@ -442,7 +442,7 @@ VPERFCTR_INLINE unsigned int vperfctr_read_cpu_page(const struct vperfctr_page *
 			*tsc = now->tsc_sum;
 		for (i = 0; i < n; i++)
 			pmc[i] = now->ctr[i].sum;
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		__vperfctr_read_barrier();
 	} while ((seq & 1) || now->samplecount != seq);
 	return n;
 }

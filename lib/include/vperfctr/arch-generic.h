@@ -7,6 +7,8 @@
 #define VPERFCTR_HAVE_RDTSC	0
 
 #define __vperfctr_barrier()	__asm__ __volatile__("" : : : "memory")
+/* Loads before it are executed before those after it. */
+#define __vperfctr_read_barrier()	__sync_synchronize()
 #define __vperfctr_barrier_value(x)	__vperfctr_barrier()
 
 /* All reads go to the kernel, which knows the thread. */

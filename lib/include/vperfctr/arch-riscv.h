@@ -17,6 +17,12 @@
 #define __vperfctr_barrier_value(x)	__asm__ __volatile__("" : "+r"(x) : : "memory")
 
 /*
+ * Loads before it are executed before those after it.  (gcc refuses __atomic_thread_fence()
+ * with -fsanitize=thread.)
+ */
+#define __vperfctr_read_barrier()	__asm__ __volatile__("fence r,r" : : : "memory")
+
+/*
  * Return a number that identifies the calling thread among the living threads of the
  * process: the thread pointer, which the psABI keeps in tp.
  */

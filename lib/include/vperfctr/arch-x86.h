@@ -23,6 +23,12 @@
 #endif
 
 /*
+ * Loads before it are executed before those after it: the processor keeps their order.  (gcc
+ * refuses __atomic_thread_fence() with -fsanitize=thread.)
+ */
+#define __vperfctr_read_barrier()	__vperfctr_barrier()
+
+/*
  * Return a number that identifies the calling thread among the living threads of the
  * process.  It is the address of the thread control block, which the psABIs put at
  * offset 0 of the segment.

@@ -18,6 +18,7 @@ uintptr_t fake_thread(void);
 
 #define __vperfctr_barrier()		fake_step()
 #define __vperfctr_barrier_value(x)	((void)(x), fake_step())
+#define __vperfctr_read_barrier()	fake_step()
 #define __vperfctr_thread()		fake_thread()
 #define __VPERFCTR_FLIP(word, flips)	((word) ^ (flips))
 #define __vperfctr_thread_xor(x, other)	(fake_step(), (void)((x) = fake_thread() ^ (other)))
