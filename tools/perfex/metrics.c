@@ -10,6 +10,8 @@
 #include <perfmon/pfmlib.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "metrics.h"
 
@@ -656,19 +658,14 @@ static void leave_out(struct metrics *metrics, const struct metric_def *def)
 		 length ? ", " : "", def->name);
 }
 
-/*
- * True if the module says that a kind of processor does not count these events.  A table is for
- * a model, and a virtual machine or a revision may lack some of its events.  perfex counts
- * itself for a moment; what else may fail is left to the real run, which says why.
- */
-static bool is_refused(const struct events *events, struct vperfctr_ctr *chosen,
+/* Return: the errno of a control of this process with these events; or 0. */
+static int try_control(const struct events *events, struct vperfctr_ctr *chosen,
 		       unsigned int kind)
 {
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 	struct vperfctr_control control;
 	struct vperfctr *v;
 	unsigned int i;
-	int err;
 
 	vperfctr_control_init(&control, ctr);
 	for (i = 0; i < events->nr; i++)
@@ -676,11 +673,27 @@ static bool is_refused(const struct events *events, struct vperfctr_ctr *chosen,
 			ctr[control.nractrs++] = chosen[i];
 	if (!control.nractrs || vperfctr_open(&v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
 						  VPERFCTR_OPEN_NOMAP))
-		return false;
+		return 0;
 	control.kind = kind;
-	err = vperfctr_control(v, &control);
-	vperfctr_close(v);
-	return err == -EINVAL;
+	return -vperfctr_control(v, &control);
+}
+
+/*
+ * True if the module says that a kind of processor does not count these events.  A table is for
+ * a model, and a virtual machine or a revision may lack some of its events.  A child is counted
+ * for a moment; what else may fail is left to the real run, which says why.
+ */
+static bool is_refused(const struct events *events, struct vperfctr_ctr *chosen,
+		       unsigned int kind)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (!pid)
+		_exit(try_control(events, chosen, kind) == EINVAL);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && WEXITSTATUS(status);
 }
 
 /* True if there are counters for all events, and none is known to refuse its event. */
