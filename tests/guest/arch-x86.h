@@ -61,8 +61,23 @@ static inline bool has_cesr(void)
 }
 
 #define has_interrupt()		(!has_cesr())
-/* Linux's perf has a driver. */
-#define has_perf()		(!has_cesr())
+/*
+ * True if Linux's perf counts rightly.  It has no driver for CESR.  From 5.11 on its driver of the
+ * Pentium 4 loads wrong periods, so its counts are too large.  This is for programs without
+ * libcheck, too.
+ */
+static inline bool has_perf(void)
+{
+	unsigned int version = 0, patch = 0;
+	struct utsname name;
+
+	if (has_cesr())
+		return false;
+	if (info.cpu_type != VPERFCTR_CPU_INTEL_P4)
+		return true;
+	return !uname(&name) && sscanf(name.release, "%u.%u", &version, &patch) == 2 &&
+	       (version < 5 || (version == 5 && patch < 11));
+}
 
 /* The Pentium without MMX (CPUID.1:EDX bit 23) does not have the instruction. */
 static inline bool has_rdpmc(void)

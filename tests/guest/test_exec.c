@@ -149,8 +149,10 @@ START_TEST(start_on_exec_as_perf)
 	ck_assert_int_eq(read(shared->fd, &perf, sizeof(perf)), sizeof(perf));
 	close(shared->fd);
 	ck_assert_uint_gt(perf, 10000);
-	ck_assert_uint_eq(sums.pmc[0], perf);
-	ck_assert_uint_gt(sums.pmc[1], perf);
+	if (has_perf()) {
+		ck_assert_uint_eq(sums.pmc[0], perf);
+		ck_assert_uint_gt(sums.pmc[1], perf);
+	}
 }
 END_TEST
 

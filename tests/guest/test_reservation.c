@@ -41,7 +41,8 @@ static void check_perf_counts(int fd)
 		loop(10000);
 	}
 	ck_assert_uint_ge(value[2] - value[1], 20000);
-	ck_assert_uint_le(value[2] - value[1], 20000 + 100 * OVERHEAD_FACTOR);
+	if (has_perf())
+		ck_assert_uint_le(value[2] - value[1], 20000 + 100 * OVERHEAD_FACTOR);
 }
 
 /* Check that perf can use all counters, and that they count. */

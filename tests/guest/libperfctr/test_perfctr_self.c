@@ -589,6 +589,9 @@ START_TEST(invalid_control)
 	struct perfctr_sum_ctrs a, b;
 
 	ck_assert_int_eq(vperfctr_control(v, count_with(&control, 2)), 0);
+	/* On a P6, the first counter's EN is both counters'. */
+	if (info.cpu_type == VPERFCTR_CPU_INTEL_P6 && mistakes[_i] == set_no_enable)
+		return;
 	loop(1000);
 	mistakes[_i]();
 	assert_fails(vperfctr_control(v, &control), EINVAL);
