@@ -380,7 +380,7 @@ START_TEST(same_as_perf)
 		if (other < 10)
 			print_path("perf has not seen", &path);
 	}
-	ck_assert_msg(same >= 200 && other <= same / 5 && calls >= same * 9 / 10,
+	ck_assert_msg(same >= 100 && other <= same / 5 && calls >= same * 9 / 10,
 		      "%llu samples as perf, %llu other, with %llu calls", same, other, calls);
 }
 END_TEST
