@@ -366,7 +366,7 @@ START_TEST(same_as_perf)
 
 	learn_steps();
 	make_kernel_ring(depths[_i], 0, 0);
-	sample_kernel(1000);
+	sample_kernel(2000);
 	for (i = 0; i < ring_head(&ring); i++) {
 		path = path_of(i);
 		if (!(path.ip >> 63))
@@ -380,7 +380,7 @@ START_TEST(same_as_perf)
 		if (other < 10)
 			print_path("perf has not seen", &path);
 	}
-	ck_assert_msg(same >= 100 && other <= same / 5 && calls >= same * 9 / 10,
+	ck_assert_msg(same >= 200 && other <= same / 5 && calls >= same * 9 / 10,
 		      "%llu samples as perf, %llu other, with %llu calls", same, other, calls);
 }
 END_TEST
