@@ -658,9 +658,9 @@ static void leave_out(struct metrics *metrics, const struct metric_def *def)
 		 length ? ", " : "", def->name);
 }
 
-/* Return: the errno of a control of this process with these events; or 0. */
+/* Return: the errno of a control of this process with the events from the first-th on; or 0. */
 static int try_control(const struct events *events, struct vperfctr_ctr *chosen,
-		       unsigned int kind)
+		       unsigned int first, unsigned int kind)
 {
 	struct vperfctr_ctr ctr[VPERFCTR_MAX_CTRS];
 	struct vperfctr_control control;
@@ -668,7 +668,7 @@ static int try_control(const struct events *events, struct vperfctr_ctr *chosen,
 	unsigned int i;
 
 	vperfctr_control_init(&control, ctr);
-	for (i = 0; i < events->nr; i++)
+	for (i = first; i < events->nr; i++)
 		if (!events->ev[i].soft)
 			ctr[control.nractrs++] = chosen[i];
 	if (!control.nractrs || vperfctr_open(&v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
@@ -679,26 +679,27 @@ static int try_control(const struct events *events, struct vperfctr_ctr *chosen,
 }
 
 /*
- * True if the module says that a kind of processor does not count these events.  A table is for
- * a model, and a virtual machine or a revision may lack some of its events.  A child is counted
- * for a moment; what else may fail is left to the real run, which says why.
+ * True if the module says that a kind of processor does not count the events from the
+ * first-th on.  A table is for a model, and a virtual machine or a revision may lack some of
+ * its events.  A child is counted for a moment; what else may fail is left to the real run,
+ * which says why.
  */
 static bool is_refused(const struct events *events, struct vperfctr_ctr *chosen,
-		       unsigned int kind)
+		       unsigned int first, unsigned int kind)
 {
 	pid_t pid = fork();
 	int status = 0;
 
 	if (!pid)
-		_exit(try_control(events, chosen, kind) == EINVAL);
+		_exit(try_control(events, chosen, first, kind) == EINVAL);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return WIFEXITED(status) && WEXITSTATUS(status);
 }
 
-/* True if there are counters for all events, and none is known to refuse its event. */
-static bool are_countable(const struct events *events, const struct vperfctr_info *info,
-			  unsigned int nrkinds)
+/* True if there are counters for all events, and those from the first-th on are not refused. */
+static bool are_countable(const struct events *events, unsigned int first,
+			  const struct vperfctr_info *info, unsigned int nrkinds)
 {
 	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
 	struct error ignored;
@@ -707,7 +708,7 @@ static bool are_countable(const struct events *events, const struct vperfctr_inf
 	if (assign_counters(events, info, nrkinds, ctr, &ignored))
 		return false;
 	for (k = 0; k < nrkinds; k++)
-		if (is_refused(&events[k], ctr[k], info[k].kind))
+		if (is_refused(&events[k], ctr[k], first, info[k].kind))
 			return false;
 	return true;
 }
@@ -722,7 +723,7 @@ static bool try_metric(struct metrics *metrics, const struct metric_def *def,
 	unsigned int k;
 
 	if (!add_metric(metrics, def, "", events, info, nrkinds, &ignored) &&
-	    are_countable(events, info, nrkinds))
+	    are_countable(events, nrevents, info, nrkinds))
 		return true;
 	metrics->nr = nr;
 	for (k = 0; k < nrkinds; k++)

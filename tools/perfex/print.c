@@ -393,7 +393,7 @@ static void print_text(const struct printing *p, const struct result *r)
 		print_parts(&t, r);
 	print_notes(p->f, r);
 	if (has_metrics(p) && *p->metrics->left_out)
-		fprintf(p->f, "\n Left out of -d, as the counters have no room for them: %s.\n",
+		fprintf(p->f, "\n Left out of -d, as the counters have no room for them, or do not count their events: %s.\n",
 			p->metrics->left_out);
 	fputc('\n', p->f);
 }

@@ -240,7 +240,7 @@ START_TEST(detailed)
 	/* l1d-mpki, ipc, branch-miss-rate: a counter is left, and cache-miss-rate needs two. */
 	has(err, "  l1d-mpki              # per 1000 instructions\n");
 	has(err, "  branch-miss-rate      # % of branches\n");
-	has(err, "\n Left out of -d, as the counters have no room for them: cache-miss-rate.\n");
+	has(err, "\n Left out of -d, as the counters have no room for them, or do not count their events: cache-miss-rate.\n");
 	has_not(err, "  cache-misses");
 	fake.info.soft = 0x1f;
 	ck_assert_int_eq(perfex("--detailed", "true"), 0);
@@ -248,7 +248,7 @@ START_TEST(detailed)
 	/* Events that are asked for must fit, and come first. */
 	ck_assert_int_eq(perfex("-d", "-M", "cache-miss-rate", "-e", "r0149", "true"), 0);
 	has(err, "  cache-miss-rate       # % of references\n");
-	has(err, "Left out of -d, as the counters have no room for them: branch-miss-rate.\n");
+	has(err, "Left out of -d, as the counters have no room for them, or do not count their events: branch-miss-rate.\n");
 	has_not(err, "task-clock");
 	ck_assert_int_eq(perfex("-C", "0", "-d", "true"), 0);
 	has_not(err, "task-clock");
