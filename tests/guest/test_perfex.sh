@@ -449,6 +449,16 @@ wait $attached
 check "status of --per-thread" $? 0
 check "its counts" "$(sed -n "s/^sh-$busy,\([0-9]*\),,instructions:u,.*/\1/p" "$tmp/err" | awk '{ print ($1 > 1000) }')" 1
 check "what was started meanwhile" "$(sed -n "s/^(started),\([0-9]*\),,instructions:u,.*/\1/p" "$tmp/err")" 0
+# The same in intervals.  (started) is the sum of their process without that of its threads.
+run --per-thread -I 20 -x , -e instructions:u -p $busy --timeout 0.2
+check "status of --per-thread -I" "$status" 0
+check "the thread in each interval" \
+	"$(awk -F , -v name="sh-$busy" '$2 == name { n++; few += !($3 > 1000) } END { print (n > 4), few + 0 }' "$tmp/err")" "1 0"
+check "started in intervals" "$(awk -F , '$2 == "(started)" { n++; sum += $3 } END { print (n > 4), sum }' "$tmp/err")" "1 0"
+check "other rows of intervals" "$(grep -cv ",sh-$busy,\|,(started)," "$tmp/err")" 0
+run --per-thread -I 50 -e instructions:u -p $busy --timeout 0.1
+check "head of the threads' intervals" "$(head -n 1 "$tmp/err" | tr -s ' ')" "# time thread counts events"
+check "columns" "$(awk -v name="sh-$busy" '$2 == name && $4 == "instructions:u"' "$tmp/err" | sort -u | wc -l | sed 's/^[12]$/some/')" some
 check "nothing is left" "$(perf_counts)" ""
 for signal in TERM KILL; do
 	perfex -e instructions:u -p $busy 2> "$tmp/err" & attached=$!

@@ -56,6 +56,7 @@ struct session {
 	struct thread *members;	/* of sets, for the counts of each thread */
 	unsigned int nrmembers, members_room;
 	bool per_thread;
+	struct result now;	/* parts of the current interval */
 	unsigned int nrcounted;	/* threads, from the beginning */
 	bool look;		/* there are threads whose end poll() does not report */
 	struct pollfd *polls;	/* the end of each process or thread; signals; rings; the gate */
@@ -744,12 +745,40 @@ static int read_sums(void *arg, struct sums *sums, const struct part **parts)
 	return 0;
 }
 
+static void add_parts(struct session *s, struct result *r);
+
+/*
+ * Read the parts.  Members run on, so they are read before the sums of their sets.  The rest
+ * of a sum, which is a part of its own, must not be negative.
+ */
+static void read_parts(struct session *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nrmembers; i++)
+		counts_read(s->members[i].v, s->control, &s->members[i].counts);
+	memset(&s->now.counts, 0, sizeof(s->now.counts));
+	for (i = 0; i < s->nr; i++) {
+		if (!s->threads[i].v || read_thread(s, &s->threads[i], &s->threads[i].counts))
+			continue;
+		counts_add(&s->now.counts, &s->threads[i].counts);
+	}
+	s->now.nrparts = 0;
+	add_parts(s, &s->now);
+}
+
 static void attach_interval(struct session *s)
 {
 	struct sums sums;
 
-	read_sums(s, &sums, NULL);
-	s->interval->fn(s->interval->arg, s->next, &sums, NULL);
+	if (s->per_thread) {
+		read_parts(s);
+		sums = s->now.counts.own;
+		sums_add(&sums, &s->now.counts.children);
+	} else {
+		read_sums(s, &sums, NULL);
+	}
+	s->interval->fn(s->interval->arg, s->next, &sums, s->now.parts);
 	/* Skip intervals that are over already. */
 	while (s->next <= seconds_since(&s->start))
 		s->next += s->interval->ms / 1e3;
@@ -932,6 +961,10 @@ static int count_attached(struct session *s, char **argv, double timeout,
 	}
 	clock_gettime(CLOCK_MONOTONIC, &s->start);
 	release_all(s);
+	if (!err && s->per_thread && s->interval->ms) {
+		read_parts(s);
+		err = s->interval->begin(s->interval->arg, s->now.nrparts, e);
+	}
 	if (err)
 		return err;
 	poll_threads(s);
@@ -955,7 +988,7 @@ static int count_attached(struct session *s, char **argv, double timeout,
 	r->status = *argv ? run_status(s->wstatus) : 0;
 	collect_counts(s, r, e);
 	if (s->interval->ms && r->counted)
-		s->interval->fn(s->interval->arg, r->elapsed, &r->total, NULL);
+		s->interval->fn(s->interval->arg, r->elapsed, &r->total, r->parts);
 	return 0;
 }
 
@@ -1007,5 +1040,6 @@ int attach_and_count(const struct targets *targets, char **argv, double timeout,
 		vperfctr_close(s.members[i].v);
 	free(s.threads);
 	free(s.members);
+	result_free(&s.now);
 	return ret;
 }

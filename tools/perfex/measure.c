@@ -155,7 +155,7 @@ struct ticks {
 	const struct options *o;
 	struct printing *printing;
 	struct sums before;
-	struct part *parts;	/* of CPUs, in this interval */
+	struct part *parts;	/* of CPUs or threads, in this interval */
 	struct sums *parts_before;
 	struct part *open;	/* of CPUs, without what the gate leaves out */
 	struct gate gate;
@@ -487,7 +487,23 @@ static int measure_series(const struct choice *choice, struct printing *p, unsig
 	return err;
 }
 
-/* Room for the parts of CPUs in intervals.  Return: 0, or -1 with *e. */
+/* Room for the parts in intervals. */
+static int make_parts(void *arg, unsigned int nrparts, struct error *e)
+{
+	struct ticks *t = arg;
+
+	t->printing->nrparts = nrparts;
+	if (!nrparts)
+		return 0;
+	/* A count that begins again, after --wait, has new ones. */
+	free(t->parts);
+	free(t->parts_before);
+	t->parts = calloc(nrparts, sizeof(*t->parts));
+	t->parts_before = calloc(nrparts, sizeof(*t->parts_before));
+	return t->parts && t->parts_before ? 0 : fail_with(e, "out of memory");
+}
+
+/* Return: 0, or -1 with *e. */
 static int make_ticks(struct ticks *t, const struct options *o, struct printing *p,
 		      const struct cpus *cpus, struct error *e)
 {
@@ -503,10 +519,10 @@ static int make_ticks(struct ticks *t, const struct options *o, struct printing 
 		return -1;
 	if (!cpus || !cpus->nrparts)
 		return 0;
-	t->parts = calloc(cpus->nrparts, sizeof(*t->parts));
-	t->parts_before = calloc(cpus->nrparts, sizeof(*t->parts_before));
 	t->open = calloc(cpus->nrparts, sizeof(*t->open));
-	return t->parts && t->parts_before && t->open ? 0 : fail_with(e, "out of memory");
+	if (!t->open)
+		return fail_with(e, "out of memory");
+	return make_parts(t, cpus->nrparts, e);
 }
 
 /* Count once, with a new gate, intervals, or -p and -t. */
@@ -516,7 +532,7 @@ static int try_once(const struct choice *choice, struct ticks *ticks,
 	const struct options *o = choice->o;
 	struct interval interval = {
 		.ms = o->interval, .gate = ticks->gate.used ? &ticks->gate : NULL,
-		.fn = on_interval, .arg = ticks,
+		.begin = make_parts, .fn = on_interval, .arg = ticks,
 	};
 
 	if (choice->cpus)

@@ -465,8 +465,6 @@ static int check_options(const struct options *o, struct error *e)
 		return fail_usage(e, "-I goes neither with -r nor with --runs");
 	if (!o->targets.nr && o->per_thread)
 		return fail_usage(e, "--per-thread is for -p and -t");
-	if (o->interval && o->per_thread)
-		return fail_usage(e, "-I and --per-thread cannot be combined");
 	return 0;
 }
 

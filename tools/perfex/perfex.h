@@ -309,6 +309,8 @@ struct gate;
 struct interval {
 	unsigned int ms;	/* 0: never */
 	struct gate *gate;	/* to look at meanwhile; NULL: none */
+	/* The parts that counting has begun with, of threads.  Return: 0, or -1 with *e. */
+	int (*begin)(void *arg, unsigned int nrparts, struct error *e);
 	void (*fn)(void *arg, double at, const struct sums *sums, const struct part *parts);
 	void *arg;
 };
@@ -501,7 +503,7 @@ struct printing {
 	bool per_thread;		/* print the counts of each thread */
 	bool cpus;			/* they are counts of CPUs */
 	enum split split;		/* print the parts, and no sums of all */
-	unsigned int nrparts;		/* of CPUs */
+	unsigned int nrparts;		/* of CPUs, or of threads in intervals */
 	int write_error;		/* errno of writing to the file, or 0 */
 };
 

@@ -90,7 +90,8 @@ static void format_ratio(char *buf, size_t size, const struct events *events,
 
 #define COUNT_WIDTH	20
 #define NAME_WIDTH	20
-#define PLACE_WIDTH	12
+#define CPU_WIDTH	12
+#define THREAD_WIDTH	22	/* a name, and most ids */
 
 /* Settings of all rows of one table. */
 struct table {
@@ -103,13 +104,18 @@ struct table {
 	const char *bold, *faint, *plain;	/* empty but on a terminal */
 };
 
+static int place_width(const struct printing *p)
+{
+	return p->per_thread ? THREAD_WIDTH : CPU_WIDTH;
+}
+
 /* deviation: in percent; negative: none. */
 static void print_row(const struct table *t, const char *count, const char *name,
 		      const char *remark, double deviation)
 {
 	bool more = *remark || deviation >= 0;
 
-	fprintf(t->f, "%s%-*s%s%*s%s  %-*s", t->prefix, *t->place ? PLACE_WIDTH : 0, t->place,
+	fprintf(t->f, "%s%-*s%s%*s%s  %-*s", t->prefix, *t->place ? place_width(t->p) : 0, t->place,
 		t->bold, COUNT_WIDTH, count, t->plain,
 		more ? t->name_width : 0, name);
 	fputs(t->faint, t->f);
@@ -612,11 +618,18 @@ void print_result(const struct printing *p, const struct result *r)
 
 #define TIME_WIDTH	16
 
+/* True if a row of an interval is about a part. */
+static bool has_places(const struct printing *p)
+{
+	return p->split || p->per_thread;
+}
+
 void print_interval_head(const struct printing *p)
 {
 	if (p->style == STYLE_TEXT)
 		fprintf(p->f, "#%*s%-*s%*s  events\n", TIME_WIDTH - 1, "time",
-			p->split ? PLACE_WIDTH + 1 : 0, p->split ? " on" : "", COUNT_WIDTH, "counts");
+			has_places(p) ? place_width(p) + 1 : 0, p->split ? " on" : p->per_thread ? " thread" : "",
+			COUNT_WIDTH, "counts");
 }
 
 void print_interval(const struct printing *p, double at, const struct sums *sums,
@@ -625,7 +638,7 @@ void print_interval(const struct printing *p, double at, const struct sums *sums
 	char prefix[32];
 	struct table t;
 
-	if (p->style != STYLE_TEXT && p->split) {
+	if (p->style != STYLE_TEXT && has_places(p)) {
 		print_parts_records(p, at, parts, p->nrparts, sums, 0);
 		return;
 	}
@@ -633,15 +646,15 @@ void print_interval(const struct printing *p, double at, const struct sums *sums
 		print_records(p, at, NULL, NULL, sums, 0);
 		return;
 	}
-	snprintf(prefix, sizeof(prefix), "%*.9f%s", TIME_WIDTH, at, p->split ? " " : "");
+	snprintf(prefix, sizeof(prefix), "%*.9f%s", TIME_WIDTH, at, has_places(p) ? " " : "");
 	t = make_table(p, prefix);
-	if (p->split)
+	if (has_places(p))
 		print_split(&t, parts, sums, 0);
 	else if (p->events->nr)
 		print_counts(&t, sums, 0);
 	else
 		print_thread_time(&t, sums, 0);
-	if (!p->split)
+	if (!has_places(p))
 		print_metrics(&t, sums);
 }
 

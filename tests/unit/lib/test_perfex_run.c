@@ -616,8 +616,6 @@ START_TEST(bad_numbers)
 	is_message("-r and --runs are for a command");
 	ck_assert_int_eq(perfex("--per-thread", "true"), 125);
 	is_message("--per-thread is for -p and -t");
-	ck_assert_int_eq(perfex("--per-thread", "-I", "5", "-p", "1"), 125);
-	is_message("-I and --per-thread cannot be combined");
 }
 END_TEST
 
@@ -1377,6 +1375,45 @@ START_TEST(attach_per_thread)
 }
 END_TEST
 
+/* Each interval has a row for each thread, and one for the rest, in the same order. */
+START_TEST(attach_per_thread_intervals)
+{
+	unsigned long n, sum = 0, first = 0, rest = 0;
+	unsigned int lines = 0;
+	char label[64], name[64], want[64];
+	double at, last = 0;
+	const char *text;
+
+	start_target(4);
+	fake.children = 100;
+	ck_assert_int_eq(perfex("--per-thread", "-I", "20", "-x", ",", "-e", "cycles:u", "-p", target_id(),
+				"sh", "-c", until_lines(15)), 0);
+	snprintf(want, sizeof(want), "a target-%d", (int)target);
+	for (text = err; *text; text = strchr(text, '\n') + 1, lines++) {
+		ck_assert_msg(sscanf(text, "%lf,%63[^,],%lu,,%63[^,],", &at, label, &n, name) == 4, "%s", text);
+		ck_assert_str_eq(name, "cycles:u");
+		ck_assert(lines % 5 ? at == last : at > last);
+		ck_assert_int_eq(!strcmp(label, "(started)"), lines % 5 == 4);
+		last = at;
+		sum += n;
+		first += strcmp(label, want) ? 0 : n;
+		rest += lines % 5 == 4 ? n : 0;
+	}
+	ck_assert_uint_ge(lines, 15);
+	ck_assert_uint_eq(lines % 5, 0);
+	ck_assert_uint_eq(sum, 4400);
+	ck_assert_uint_eq(first, 1000);
+	ck_assert_uint_eq(rest, 400);
+
+	ck_assert_int_eq(perfex("--per-thread", "-I", "60000", "-e", "cycles:u", "-p", target_id(),
+				"--timeout", "0.05"), 0);
+	snprintf(want, sizeof(want), " a target-%d ", (int)target);
+	has(err, "#           time thread ");
+	has(err, want);
+	has(err, " (started) ");
+}
+END_TEST
+
 static const struct {
 	const char *name, *shown, *csv;
 } names[] = {
@@ -1722,6 +1759,7 @@ static Suite *suite(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, attach_process);
 	tcase_add_test(t, attach_per_thread);
+	tcase_add_test(t, attach_per_thread_intervals);
 	tcase_add_loop_test(t, strange_thread_names, 0, ARRAY_SIZE(names));
 	tcase_add_test(t, attach_thread);
 	tcase_add_loop_test(t, attach_until_end, 0, 2);
