@@ -8,7 +8,7 @@
 
 dir=$(dirname "$0")
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"; rmmod msr_reader 2> /dev/null' EXIT
+trap 'rm -rf "$tmp"; rmmod kvm_amd kvm ccp irqbypass msr_reader 2> /dev/null' EXIT
 # shellcheck source=../install/check.sh
 . "$(dirname "$0")/check.sh"
 
@@ -40,8 +40,11 @@ fault_of() # CHECK
 	held)		echo 22 ;;
 	lvtpc)		echo 23 ;;
 	siblings)	echo 24 ;;
+	kvm)		echo 25 ;;
+	kinds)		echo 26 ;;
 	perf)		echo 27 ;;
 	hotplug|suspend) echo 29 ;;
+	trace)		echo 30 ;;
 	log)		echo 0 ;;	# see below
 	esac
 }
@@ -53,11 +56,16 @@ if [ -f /sys/power/pm_test ]; then
 	echo platform > /sys/power/pm_test
 fi
 
+# A machine that can run an inner one has KVM's modules there.
+for module in irqbypass ccp kvm kvm-amd; do
+	[ ! -f /inner/$module.ko ] || insmod /inner/$module.ko || exit
+done
+
 for name; do
 	what=--self-test
 	check "$name: without a fault" "$(perfex --self-test="$name" | cut -c 1-4 | head -n 1)" PASS
 	case $name in
-	hotplug|suspend)
+	hotplug|suspend|trace)
 		what=--self-test=$name ;;
 	log)
 		(sleep 1; echo "vperfctr: a line for test_self_test_faults" > /dev/kmsg) & ;;
