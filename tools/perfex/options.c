@@ -636,6 +636,14 @@ static const struct {
 	{ 0, "post", "run it after perfex, in a shell's loop instead of -r" },
 	{ 0, "metric-only", "-M prints the metrics after their events" },
 	{ 0, "topdown", "-M topdown prints the shares of pipeline slots" },
+	{ 0, "td-level", "-M topdown prints the first level" },
+	{ 0, "quiet", "-o /dev/null drops the counts, and keeps messages" },
+	{ 0, "table", "-r prints the mean and its deviation, and no single runs" },
+	{ 0, "summary", "-I prints no sums at the end: without it perfex prints only these" },
+	{ 0, "no-csv-summary", "-I prints no sums at the end" },
+	{ 0, "per-die", "--per-socket and --per-core print sums of CPUs" },
+	{ 0, "per-node", "--per-socket and --per-core print sums of CPUs" },
+	{ 0, "per-cache", "--per-socket and --per-core print sums of CPUs" },
 };
 
 /* Return: -1 with *e if it is one of these.  letter: 0: the long option in `word`. */

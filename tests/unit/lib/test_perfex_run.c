@@ -664,6 +664,12 @@ START_TEST(option_misuse)
 	is_message("there is no --all-user, which perf stat has: end the names of events with :u");
 	ck_assert_int_eq(perfex("--interval-count=3", "-I", "10", "true"), 125);
 	is_message("there is no --interval-count, which perf stat has: -I prints until the end");
+	ck_assert_int_eq(perfex("--quiet", "true"), 125);
+	is_message("there is no --quiet, which perf stat has: -o /dev/null drops the counts");
+	ck_assert_int_eq(perfex("--summary", "-I", "10", "true"), 125);
+	is_message("there is no --summary, which perf stat has: -I prints no sums at the end");
+	ck_assert_int_eq(perfex("--table", "-r", "3", "true"), 125);
+	is_message("there is no --table, which perf stat has: -r prints the mean and its deviation");
 	ck_assert_int_eq(perfex("-i", "true"), 125);
 	is_message("-i shows the counters, and runs no command (perf stat's -i is --no-inherit here)");
 	ck_assert_int_eq(perfex("--nonsense", "true"), 125);
