@@ -33,6 +33,7 @@ static void start_one(struct self_test *t, const struct vperfctr_info *kind, str
 struct mover {
 	pid_t reader;
 	cpu_set_t cpus[2];		/* of two kinds */
+	atomic_ullong reads;		/* that the reader has done */
 	atomic_bool done;
 	unsigned int refused;
 };
@@ -40,11 +41,20 @@ struct mover {
 static void *move_reader(void *arg)
 {
 	struct mover *m = arg;
+	uint64_t until;
+	cpu_set_t all;
 	unsigned int i;
 
-	for (i = 0; i < MOVES; i++)
+	CPU_OR(&all, &m->cpus[0], &m->cpus[1]);
+	sched_setaffinity(0, sizeof(all), &all);
+	for (i = 0; i < MOVES; i++) {
+		/* The reader must run on the CPU that it has come to. */
+		until = m->reads + 1 + i % 50;
+		while (m->reads < until)
+			sched_yield();
 		if (sched_setaffinity(m->reader, sizeof(*m->cpus), &m->cpus[i & 1]))
 			m->refused++;
+	}
 	m->done = true;
 	return NULL;
 }
@@ -67,14 +77,16 @@ static struct vperfctr_ctr common_counter(struct self_test *t, const unsigned in
 }
 
 /*
- * Read a counter in user mode, and change the kind of CPU that counts, while another thread
- * moves the reader between the kinds.  The control does not ask for its affinity.
+ * Read a counter in user mode while another thread moves the reader between two kinds of
+ * CPUs.  The control does not ask for its affinity.  On a CPU of the other kind each read is a
+ * system call, so the kind that counts soon becomes that of the CPU.  Most moves then come
+ * while the reader executes RDPMC, or is about to.
  */
 static enum outcome check_kinds(struct self_test *t)
 {
 	const struct vperfctr_info *kind;
-	unsigned int kinds[2], nr = 0, i, changes = 0;
-	uint64_t value, last = 0, reads = 0;
+	unsigned int kinds[2], nr = 0, i, now = 0, changes = 0;
+	uint64_t value, last = 0;
 	struct mover m = { .reader = (pid_t)syscall(SYS_gettid) };
 	struct vperfctr_ctr ctr;
 	struct counting c;
@@ -108,9 +120,14 @@ static enum outcome check_kinds(struct self_test *t)
 			return failed(t, "a count went back from %" PRIu64 " to %" PRIu64 " in %u changes of kind",
 				      last, value, changes);
 		last = value;
-		if (++reads % 500)
+		if (++m.reads % 20)
 			continue;
-		c.control.kind = t->kind[kinds[++changes & 1]].kind;
+		i = CPU_ISSET((unsigned int)sched_getcpu(), &m.cpus[1]);
+		if (i == now)
+			continue;
+		now = i;
+		changes++;
+		c.control.kind = t->kind[kinds[now]].kind;
 		err = vperfctr_control(c.v, &c.control);
 		if (err)
 			return failed(t, "the kind of CPU cannot be changed: %s", strerror(-err));
@@ -121,7 +138,7 @@ static enum outcome check_kinds(struct self_test *t)
 	if (m.refused)
 		return skipped(t, "the thread was moved %u times of %d only", MOVES - m.refused, MOVES);
 	return passed(t, "%" PRIu64 " reads in %d moves between kinds of CPUs and %u changes of kind",
-		      reads, MOVES, changes);
+		      (uint64_t)m.reads, MOVES, changes);
 }
 
 #if defined(__x86_64__) || defined(__i386__)
