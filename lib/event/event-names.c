@@ -374,7 +374,6 @@ static int encode_register(struct vperfctr_event *event, const char *name,
 			   const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	const uint64_t allowed = settable(info) | mode_bits(info) |
-				 (is_arm(info) || is_old(info) ? 0 : EVNTSEL_EN);
 				 (is_arm(info) || is_riscv(info) || is_old(info) ? 0 : EVNTSEL_EN);
 	uint64_t value;
 	char *end;

@@ -426,6 +426,40 @@ static uint64_t evntsel_of(const char *name)
 	return ctr[0].evntsel;
 }
 
+static void riscv_processor(uint32_t features)
+{
+	processor("", VPERFCTR_CPU_RISCV_SBI, 16);
+	info.fixed_mask = 0x3;
+	info.features |= features;
+}
+
+/* RISC-V has the SBI's numbers, and UINH and SINH, which leave out user and kernel mode. */
+START_TEST(riscv)
+{
+	const uint64_t uinh = UINT64_C(1) << 60, sinh = UINT64_C(1) << 61;
+
+	/* The module's counters, or perf's. */
+	riscv_processor(_i ? 0 : VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_PCINT);
+	ck_assert_uint_eq(evntsel_of("instructions:u"), sinh | 0x2);
+	ck_assert_uint_eq(event[0].general, 0xffff);
+	ck_assert_uint_eq(event[0].fixed, 0);
+	ck_assert_uint_eq(evntsel_of("cycles:k"), uinh | 0x1);
+	ck_assert_uint_eq(evntsel_of("branches"), 0x5);
+	ck_assert_uint_eq(evntsel_of("0x10019:u"), sinh | 0x10019);
+	ck_assert_uint_eq(evntsel_of("0x2000000000000002@3"), sinh | 0x2);
+	ck_assert_uint_eq(event[0].modes, VPERFCTR_MODE_USER);
+	take(0, "rc0:u");
+	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), 0);
+	ck_assert_uint_eq(ctr[0].evntsel, sinh | 0x20000);
+	ck_assert_uint_eq(ctr[0].aux, 0xc0);
+	/* On x86 this bit is EN. */
+	refuse(-EINVAL, "0x400002", "sets more than UINH (60), SINH (61) and ");
+	refuse(-EINVAL, "0x2000000000000002:u", "says itself in which mode");
+	refuse(-EINVAL, "r1000000000000", "sets more than 48 bits");
+	refuse(-ENOENT, "DATA_READ", "no raw code (0x2)");
+}
+END_TEST
+
 /* The Pentium and Cyrix have a half of CESR: modes and clocks are bits 6 to 8 of it. */
 START_TEST(cesr)
 {
@@ -1183,6 +1217,7 @@ int main(void)
 	tcase_add_loop_test(t, cesr, 0, 2);
 	tcase_add_loop_test(t, modeless, 0, 4);
 	tcase_add_test(t, arm);
+	tcase_add_loop_test(t, riscv, 0, 2);
 	tcase_add_loop_test(t, counters, 0, sizeof(restricted) / sizeof(restricted[0]));
 	tcase_add_loop_test(t, counters_amd, 0, ARRAY_SIZE(restricted_amd));
 	tcase_add_test(t, counters_of_family_15h);
