@@ -313,8 +313,10 @@ static int encode_p4(struct vperfctr_event *event, const char *name, uint64_t cc
 /* Return the bits of the event select register that select the modes. */
 static uint64_t mode_bits(const struct vperfctr_info *info)
 {
+	if (is_modeless(info))
+		return 0;
 	if (is_old(info))
-		return is_modeless(info) ? 0 : OLD_OS | OLD_USR;
+		return OLD_OS | OLD_USR;
 	return is_arm(info) ? ARM_P | ARM_U : is_riscv(info) ? RISCV_SINH | RISCV_UINH :
 	       EVNTSEL_USR | EVNTSEL_OS;
 }
@@ -394,8 +396,8 @@ static int encode_register(struct vperfctr_event *event, const char *name,
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' sets more than %s%s", name,
 					 is_arm(info) ? "U (30), P (31) and " :
-					 is_riscv(info) ? "UINH (60), SINH (61) and " :
 					 is_modeless(info) ? "" :
+					 is_riscv(info) ? "UINH (60), SINH (61) and " :
 					 is_old(info) ? "kernel (bit 6), user (7), " :
 					 "USR (bit 16), OS (17), EN (22), ", describe_settable(info));
 	if (value & mode_bits(info)) {

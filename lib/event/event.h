@@ -90,17 +90,22 @@ static inline bool is_p4(const struct vperfctr_info *info)
 	return info->cpu_type == VPERFCTR_CPU_INTEL_P4;
 }
 
-/* True if the counters select no mode, and count in both. */
+/*
+ * True if the counters select no mode, and count in both.  On RISC-V the extension for modes is
+ * also that for interrupts; perf's counters (see __vperfctr_perf_info()) seem to have none.
+ */
 static inline bool is_modeless(const struct vperfctr_info *info)
 {
-	return info->cpu_type == VPERFCTR_CPU_VIA_C3 || info->cpu_type == VPERFCTR_CPU_WINCHIP;
+	return info->cpu_type == VPERFCTR_CPU_VIA_C3 || info->cpu_type == VPERFCTR_CPU_WINCHIP ||
+	       (is_riscv(info) && (info->features & VPERFCTR_FEATURE_RDPMC) &&
+		!(info->features & VPERFCTR_FEATURE_PCINT));
 }
 
 /* True for the processors of old-events.c. */
 static inline bool is_old(const struct vperfctr_info *info)
 {
 	return info->cpu_type == VPERFCTR_CPU_INTEL_P5 || info->cpu_type == VPERFCTR_CPU_CYRIX ||
-	       is_modeless(info);
+	       (is_modeless(info) && !is_riscv(info));
 }
 
 /* Write the text to *why, unless why is NULL.  Returns err. */

@@ -460,6 +460,20 @@ START_TEST(riscv)
 }
 END_TEST
 
+/* Without Sscofpmf, which also gives the interrupt, there are no modes. */
+START_TEST(riscv_modeless)
+{
+	riscv_processor(VPERFCTR_FEATURE_RDPMC);
+	ck_assert_uint_eq(evntsel_of("instructions"), 0x2);
+	ck_assert_uint_eq(evntsel_of("cycles:uk"), 0x1);
+	ck_assert_uint_eq(evntsel_of("0x10019"), 0x10019);
+	refuse(-EOPNOTSUPP, "instructions:u", "all modes only: leave ':u' or ':k' out");
+	refuse(-EINVAL, "0x2000000000000002", "sets more than the SBI's number");
+	info.features &= ~(uint32_t)VPERFCTR_FEATURE_KERNEL;
+	refuse(-EPERM, "instructions", "which takes CAP_PERFMON");
+}
+END_TEST
+
 /* The Pentium and Cyrix have a half of CESR: modes and clocks are bits 6 to 8 of it. */
 START_TEST(cesr)
 {
@@ -1218,6 +1232,7 @@ int main(void)
 	tcase_add_loop_test(t, modeless, 0, 4);
 	tcase_add_test(t, arm);
 	tcase_add_loop_test(t, riscv, 0, 2);
+	tcase_add_test(t, riscv_modeless);
 	tcase_add_loop_test(t, counters, 0, sizeof(restricted) / sizeof(restricted[0]));
 	tcase_add_loop_test(t, counters_amd, 0, ARRAY_SIZE(restricted_amd));
 	tcase_add_test(t, counters_of_family_15h);
