@@ -329,7 +329,8 @@ static unsigned int disassemble_at(struct disassembler *d, const struct code *co
 	if (size && size <= most)
 		return size;
 	*target = 0;
-	size = code->machine == EM_AARCH64 && most >= 4 ? 4 : 1;
+	size = code->machine == EM_AARCH64 && most >= 4 ? 4 :
+	       code->machine == EM_RISCV && most >= 2 ? 2 : 1;
 	len = snprintf(text, INSTRUCTION_LEN, ".byte  ");
 	for (i = 0; i < size; i++)
 		len += snprintf(text + len, INSTRUCTION_LEN - (size_t)len, "%s0x%02x", i ? ", " : " ",

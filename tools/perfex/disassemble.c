@@ -39,6 +39,12 @@ struct disassembler *disassembler_open(unsigned int machine)
 	case EM_AARCH64:
 		d->arch = CS_ARCH_ARM64;
 		break;
+#if CS_API_MAJOR >= 5
+	case EM_RISCV:
+		d->arch = CS_ARCH_RISCV;
+		mode = CS_MODE_RISCV64 | CS_MODE_RISCVC;
+		break;
+#endif
 	default:
 		free(d);
 		return NULL;
@@ -73,6 +79,9 @@ static uint64_t find_target(const struct disassembler *d)
 	const cs_detail *detail = d->insn->detail;
 	uint8_t i;
 
+	/* Operands of RISC-V are distances, which the text shows. */
+	if (d->arch != CS_ARCH_X86 && d->arch != CS_ARCH_ARM64)
+		return 0;
 	if (!cs_insn_group(d->handle, d->insn, CS_GRP_JUMP) &&
 	    !cs_insn_group(d->handle, d->insn, CS_GRP_CALL) &&
 	    !(d->arch == CS_ARCH_ARM64 && d->insn->id == ARM64_INS_BL))
