@@ -10,6 +10,7 @@
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/task_stack.h>
+#include <linux/sizes.h>
 #include <linux/uaccess.h>
 
 #include "state.h"
@@ -19,6 +20,20 @@ struct frame {
 	u64 next;
 	u64 ret;
 };
+
+/* The register with the return address, where a function without calls may not save it. */
+#ifndef PERFCTR_LEAF_RA
+#define PERFCTR_LEAF_RA(regs)	0
+#endif
+
+/*
+ * True if a frame has the caller's frame pointer in place of the return address: an aligned
+ * address not far above it.  Code is elsewhere than a stack.
+ */
+static bool is_leaf_frame(const struct frame *frame, unsigned long fp)
+{
+	return !(frame->ret % 16) && frame->ret > fp && frame->ret - fp < SZ_1M;
+}
 
 static bool read_frame64(struct frame *frame, unsigned long fp)
 {
@@ -74,6 +89,8 @@ unsigned int vperfctr_user_chain(u64 *to, unsigned int max)
 	while (n < max) {
 		if (!(is_32bit ? read_frame32(&frame, fp) : read_frame64(&frame, fp)))
 			break;
+		if (!n && PERFCTR_LEAF_RA(regs) && is_leaf_frame(&frame, fp))
+			frame = (struct frame){ .next = frame.ret, .ret = PERFCTR_LEAF_RA(regs) };
 		if (!frame.ret)
 			break;
 		to[n++] = frame.ret;

@@ -388,6 +388,54 @@ START_TEST(chain_of_calls)
 }
 END_TEST
 
+#ifdef __riscv
+/* A function with a frame that calls no others does not save its return address. */
+__attribute__((noinline, noclone, optimize("no-omit-frame-pointer")))
+static void leaf(unsigned long n)
+{
+	loop(n);
+}
+
+__attribute__((noinline, noclone, optimize("no-omit-frame-pointer")))
+static void call_leaf(unsigned long n)
+{
+	leaf(n);
+	__asm__ volatile("" ::: "memory");
+}
+
+/* The chain of a leaf begins with its caller, and goes on with the caller of that. */
+START_TEST(chain_of_leaf)
+{
+	u64 i, n, head, inside = 0, callers = 0;
+
+	make_chain_ring(16);
+	assert_ok(try_overflow_ring(fd, IMODE, 1009));
+	call_leaf(50000);
+	stop();
+	head = ring_head(&ring);
+	for (i = 0; i < head; i++) {
+		const u64 *chain = chain_of(i, &n);
+
+		if (ring_sample(&ring, i)->ip - (uintptr_t)leaf >= 64 || n < 2)
+			continue;
+		inside++;
+		callers += chain[0] - (uintptr_t)call_leaf < 64 &&
+			   chain[1] - (uintptr_t)call_leaf >= 64;
+	}
+	ck_assert_uint_ge(inside, 95);
+	/* But for its first and last instructions. */
+	ck_assert_uint_ge(callers + 2, inside);
+}
+END_TEST
+#endif
+
+/* So far below the frame pointer are the two words of a frame. */
+#ifdef __riscv
+#define FRAME_BELOW	16
+#else
+#define FRAME_BELOW	0
+#endif
+
 /* Execute a loop with any value as the frame pointer. */
 static void loop_with_frame(unsigned long frame, unsigned long n)
 {
@@ -439,14 +487,14 @@ START_TEST(chain_of_wrong_frames)
 	ck_assert_ptr_ne(pages, MAP_FAILED);
 	ck_assert_int_eq(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
 	ck_assert_int_eq(munmap(pages + 3 * PAGE, PAGE), 0);
-	loops[0] = (uintptr_t)loops;
+	loops[0] = (uintptr_t)loops + FRAME_BELOW;
 	loops[1] = 11;
 	loops[2] = 23;	/* for a read that is not aligned */
-	loops[4] = (uintptr_t)&loops[6];
+	loops[4] = (uintptr_t)&loops[6] + FRAME_BELOW;
 	loops[5] = 15;
-	loops[6] = (uintptr_t)loops;
+	loops[6] = (uintptr_t)loops + FRAME_BELOW;
 	loops[7] = 17;
-	loops[8] = (uintptr_t)&loops[10];
+	loops[8] = (uintptr_t)&loops[10] + FRAME_BELOW;
 	loops[9] = 0;
 	loops[10] = ~0UL << 12;
 	loops[11] = 21;
@@ -454,7 +502,7 @@ START_TEST(chain_of_wrong_frames)
 	for (i = 0; i < NR(wrong); i++) {
 		from = ring_head(&ring);
 		assert_ok(try_overflow_ring(fd, IMODE, 10000));
-		loop_with_frame(wrong[i].frame, 11000);
+		loop_with_frame(wrong[i].frame + FRAME_BELOW, 11000);
 		stop();
 		ck_assert_uint_ge(ring_head(&ring), from + 2);
 		chain_of(from + 1, &n);
@@ -1231,6 +1279,9 @@ static void add(TCase *tc)
 	tcase_add_test(tc, large_rings_are_rationed);
 	tcase_add_test(tc, content_of_samples);
 	tcase_add_loop_test(tc, chain_of_calls, 0, 2);
+#ifdef __riscv
+	tcase_add_test(tc, chain_of_leaf);
+#endif
 	tcase_add_test(tc, chain_of_wrong_frames);
 	tcase_add_test(tc, chain_errors);
 	tcase_add_test(tc, ring_without_depth);

@@ -16,6 +16,9 @@
 /* So far below s0 a frame's two words begin. */
 #define PERFCTR_FRAME_BELOW	16
 
+/* Such a function saves s0 alone, in the place of ra. */
+#define PERFCTR_LEAF_RA(regs)	((regs)->ra)
+
 /* True: registers of user mode are in task_pt_regs(), and there is no NMI. */
 #define PERFCTR_NMI_HAS_USER_REGS	true
 
