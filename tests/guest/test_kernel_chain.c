@@ -13,12 +13,6 @@
 #include "code.h"
 #include "overflow.h"
 
-#ifdef __aarch64__
-#define IS_ARM64	true
-#else
-#define IS_ARM64	false
-#endif
-
 #define NR(array)	(sizeof(array) / sizeof((array)[0]))
 
 #define MAX_RATE	"/sys/module/vperfctr/parameters/max_sample_rate"
@@ -540,10 +534,10 @@ START_TEST(all_chains_in_use)
 	u64 i, without = 0, with = 0, events, missing = 0;
 
 	/*
-	 * Two CPUs need more threads.  Without NMIs, as on arm64, no thread is switched out before
-	 * its sample.
+	 * Two CPUs need more threads.  Without NMIs no thread is switched out before its
+	 * sample.
 	 */
-	if (nr_cpus() > 1 || is_kcsan_kernel() || IS_ARM64)
+	if (nr_cpus() > 1 || is_kcsan_kernel() || !IMODE_NMI)
 		return;
 	assert_ok(call(fd, VPERFCTR_RING, &req));
 	map_ring(fd, req.map_size, &ring);
