@@ -17,6 +17,7 @@
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/ftrace.h>
 #include <linux/gfp.h>
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
@@ -123,7 +124,20 @@ static struct kprobe probe = {
 
 static int register_probe(void)
 {
-	return register_kprobe(&probe);
+	int err = register_kprobe(&probe);
+
+#ifdef MCOUNT_INSN_SIZE
+	/*
+	 * Some kernels have no kprobe on the instructions that ftrace patches, and on riscv64 a
+	 * function begins with them.  Behind them the argument is still in its register.
+	 */
+	if (err == -EINVAL) {
+		probe.addr = NULL;
+		probe.offset = MCOUNT_INSN_SIZE;
+		err = register_kprobe(&probe);
+	}
+#endif
+	return err;
 }
 
 static void unregister_probe(void)

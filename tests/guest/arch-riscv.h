@@ -111,7 +111,7 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, const u64 *register
 }
 
 /* True if rings have no records: Linux has no kprobes where ftrace patches functions. */
-#define LACKS_RECORDS		true
+#define LACKS_RECORDS		false
 
 #define RDPMC_SIGNAL	SIGILL
 /* The right is the thread's, while its own counters run. */
