@@ -96,9 +96,23 @@ static uint64_t arch_fixed(const struct arch_event *a, const struct vperfctr_inf
 {
 	if (is_arm(info))
 		return a->arch == VPERFCTR_EVENT_CYCLES;
+	if (is_riscv(info) && is_modeless(info))
+		return a->arch == VPERFCTR_EVENT_CYCLES ? 1 :
+		       a->arch == VPERFCTR_EVENT_INSTRUCTIONS ? 2 : 0;
 	if (is_amd(info) || is_p6(info) || is_riscv(info) || a->fixed == NO_FIXED || (same && !a->fixed_is_code))
 		return 0;
 	return UINT64_C(1) << a->fixed;
+}
+
+/* Let an architectural event be counted by a fixed counter, too: see arch_fixed(). */
+static void take_fixed(struct vperfctr_event *event, const struct arch_event *a,
+		       const struct vperfctr_info *info, bool same)
+{
+	event->arch = a->arch;
+	event->fixed = arch_fixed(a, info, same);
+	/* There the firmware lets no other counter count it. */
+	if (is_riscv(info) && event->fixed)
+		event->general = 0;
 }
 
 /* ---- which counters ----------------------------------------------------------- */
@@ -199,8 +213,7 @@ static void find_counters(struct vperfctr_event *event, const struct vperfctr_in
 
 		if (!arch_code(a, info) || event->code != arch_code(a, info))
 			continue;
-		event->arch = a->arch;
-		event->fixed = arch_fixed(a, info, true);
+		take_fixed(event, a, info, true);
 		return;
 	}
 	if (__vperfctr_event_counters(info, event->code, &event->general))
@@ -236,7 +249,7 @@ static bool encode_generic(struct vperfctr_event *event, const char *name,
 		event->code = arch_code(a, info);
 		/* 0: the processor does not have this event. */
 		event->general = event->code ? ~UINT64_C(0) : 0;
-		event->fixed = arch_fixed(a, info, false);
+		take_fixed(event, a, info, false);
 		return true;
 	}
 	return false;

@@ -231,6 +231,12 @@ static void sbi_probe_events(unsigned int cpu)
 		if (events.hardware[arch_events[i]])
 			perfctr_cpu_info.arch_events |= BIT(i);
 	}
+	/*
+	 * The fixed counters serve as well where no counter has modes.  OpenSBI has no others
+	 * then.
+	 */
+	if (!has_sscofpmf)
+		perfctr_cpu_info.arch_events |= perfctr_cpu_info.fixed_mask;
 }
 
 static int sbi_probe(void)
