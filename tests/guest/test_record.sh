@@ -158,6 +158,8 @@ for function in first second; do
 	case $(uname -m)-$function in
 	aarch64-first) offsets="8 12" ;;
 	aarch64-second) offsets="40 44" ;;
+	riscv64-first) offsets="4 8" ;;
+	riscv64-second) offsets="36 40" ;;
 	*-first) offsets="5 7" ;;
 	*) offsets="21 23" ;;
 	esac

@@ -86,7 +86,7 @@ annotate() # FUNCTION
 	awk '
 	/^ Instructions:/ { on = 1; next }
 	on && $1 ~ /%$/ { print ++n, $2 }
-	on && length($1) >= 6 && $1 !~ /[^0-9a-f]/ { n++ }
+	on && length($1) >= 5 && $1 !~ /[^0-9a-f]/ { n++ }
 	END { print n }' "$tmp/annotated"
 }
 
