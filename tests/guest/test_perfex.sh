@@ -13,6 +13,7 @@ checks=0 failures=0
 # the maker of the processor
 case $(uname -m) in
 aarch64)	maker=arm ;;
+riscv64)	maker=riscv ;;
 *)		maker=intel
 		! grep -q AuthenticAMD /proc/cpuinfo || maker=amd ;;
 esac
@@ -25,22 +26,36 @@ last=$((n - 1))
 fixed=""
 [ $maker != intel ] || perfex -i | grep -q '^fixed  *none' || fixed="fixed 0, "
 
-# N events that only general counters take: x86: cycles with at least so many instructions
+# N events that only general counters take: x86: cycles with at least so many instructions;
+# RISC-V, whose emulator has no raw events: cycles by their number, with ever more zeros
 raw_events()
 {
-	awk -v n="$1" -v arm="$([ $maker = arm ] && echo 1)" 'BEGIN {
-		for (i = 0; i < n; i++)
-			printf arm ? "%sr%02x:u" : "%sr%02x0000c0:u", i ? "," : "", (arm ? 64 : 1) + i
+	awk -v n="$1" -v maker=$maker 'BEGIN {
+		for (i = 0; i < n; i++) {
+			printf i ? "," : ""
+			if (maker == "riscv")
+				printf "0x%s1:u", zeros = zeros "0"
+			else
+				printf maker == "arm" ? "r%02x:u" : "r%02x0000c0:u",
+				       (maker == "arm" ? 64 : 1) + i
+		}
 	}'
 }
 
-# raw, register: instructions as a raw event, and as a register for user mode
-# many: too many events for any processor
-# some: too many for two runs; the first two are instructions
+# raw, register: instructions as a raw event or by number, and as a register for user mode
+# many: too many events for the processor
+# some: too many for two runs, or as many for two as perfex can have, with one more in each case;
+#	the first two are instructions
 # where: the counters that can count instructions
-[ $maker = arm ] && raw=r0008 register=0x80000008 || raw=r00c0 register=0x4100c0
-many=$(raw_events 20)
-some=$raw:u,$raw:k,$(raw_events $((2 * n + 1)))
+case $maker in
+arm)	raw=r0008 register=0x80000008 ;;
+riscv)	raw=0x2 register=0x2000000000000002 ;;
+*)	raw=r00c0 register=0x4100c0 ;;
+esac
+many=$(raw_events $((n + 1)))
+more=$((2 * n + 1)) runs=3
+[ "$more" -le 29 ] || more=29 runs=2
+some=$raw:u,$raw:k,$(raw_events $more)
 where="${fixed}general $general"
 
 check() # WHAT GOT EXPECTED
@@ -110,20 +125,23 @@ check "status of an unknown metric" "$status" 125
 
 # Counts of the time while counting is off are left out, also those of children that run
 # on.  The shell executes the same in both runs, or nearly.
-mkfifo "$tmp/control" "$tmp/ack"
+mkfifo "$tmp/control" "$tmp/ack" "$tmp/never"
 controlled() # ARGUMENTS: count a program between two others that have these
 {
 	# shellcheck disable=SC2016 # for that shell
 	run -x , -o "$tmp/counts" -e instructions:u -D -1 --control "fifo:$tmp/control,$tmp/ack" sh -c '
-		known=$1 control=$2 ack=$3; shift 3
-		sleep 0.2 &
+		known=$1 control=$2 ack=$3 never=$4; shift 4
+		# a child that runs on, and never executes much
+		exec 4<> "$never"
+		read -r a <&4 &
 		exec 3<> "$ack"
 		"$known" "$@"
 		echo enable > "$control"; read -r a <&3
 		"$known" 2 3 4
 		echo disable > "$control"; read -r a <&3
 		"$known" "$@"
-		wait' sh "$known" "$tmp/control" "$tmp/ack" "$@"
+		echo >&4
+		wait' sh "$known" "$tmp/control" "$tmp/ack" "$tmp/never" "$@"
 	count_first "$tmp/counts"
 }
 count_first() { sed -n 's/,.*//p' "$1"; }
@@ -273,7 +291,7 @@ check "status of --runs" "$status" 1
 check "$raw:u of several runs" "$(count "$tmp/err" $raw:u)" 2004
 check "instructions:u of several runs" "$(count "$tmp/err" instructions:u)" 2004
 # on Ice Lake, half of the counters can count some of the events
-[ $maker-$model = intel-106 ] && runs='[3-9]' || runs=3
+[ $maker-$model != intel-106 ] || runs='[3-9]'
 check "how many runs" "$(grep -c "each from one of $runs runs" "$tmp/err")" 1
 run -e $register@0,instructions:u@$last "$known"
 check "a chosen counter" "$(count "$tmp/err" $register@0)" 2004
