@@ -15,6 +15,7 @@
 #define COUNTER		2
 /* The last page that a thread can map: see the kernel's TASK_SIZE_MAX. */
 #define LAST_PAGE	0x7fffffffe000UL
+#define NO_PAGE		0x7ffffffff000UL
 #elif defined(__riscv)
 #define REGS		VPERFCTR_RISCV64_REGS
 #define SP		2
@@ -22,12 +23,15 @@
 #define COUNTER		5
 /* Of Sv39.  With more levels user space has more. */
 #define LAST_PAGE	0x3ffffff000UL
+/* Below is the stack, if there are more levels. */
+#define NO_PAGE		0x800000000000UL
 #else
 #define REGS		VPERFCTR_ARM64_REGS
 #define SP		31
 #define IP		32
 #define COUNTER		9
 #define LAST_PAGE	0xfffffffff000UL
+#define NO_PAGE		0x7ffffffff000UL
 #endif
 
 /* overflow-code.S */
@@ -180,7 +184,7 @@ START_TEST(stack_that_ends)
 		u64 expected;
 	} stacks[] = {
 		{ 0, 0 }, { 8, 0 }, { ~0UL, 0 }, { ~0UL << 12, 0 }, { 1UL << 63, 0 },
-		{ 0x7ffffffffff8UL, 0 }, { 0x7ffffffff000UL, 0 }, { 0xffff800000000000UL, 0 },
+		{ NO_PAGE + PAGE - 8, 0 }, { NO_PAGE, 0 }, { 0xffff800000000000UL, 0 },
 		{ 0xffff000000000000UL, 0 },
 		{ 0xffffffff81000000UL, 0 }, { 0xfffffffffffffff8UL, 0 },
 		{ (uintptr_t)pages, 0 },
