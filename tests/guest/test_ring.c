@@ -1171,7 +1171,10 @@ START_TEST(next_control_after_a_storm)
 }
 END_TEST
 
-/* After some quiet time the periods are short again, however small the limit is. */
+/*
+ * After some quiet time the periods are short again, however small the limit is.  The loops are
+ * shorter than a period, or the second of two overflows in a tick would be dropped.
+ */
 START_TEST(periods_recover_after_a_storm)
 {
 	u64 before, dropped;
@@ -1183,14 +1186,14 @@ START_TEST(periods_recover_after_a_storm)
 	loop(100000);
 	/* One period per tick: ticks without a sample pass as well. */
 	for (i = 0; i < 100; i++) {
-		loop(5000);
+		loop(4500);
 		msleep(20);
 	}
 	before = ring_head(&ring);
 	dropped = ring.page->dropped;
 	ck_assert_uint_gt(dropped, 0);
-	for (i = 0; i < 20; i++) {
-		loop(5000);
+	for (i = 0; i < 24; i++) {
+		loop(4500);
 		msleep(20);
 	}
 	ck_assert_uint_ge(ring_head(&ring) - before, 20);
