@@ -79,13 +79,27 @@ static inline bool has_perf(void)
 	       (version < 5 || (version == 5 && patch < 11));
 }
 
-/* The Pentium without MMX (CPUID.1:EDX bit 23) does not have the instruction. */
-static inline bool has_rdpmc(void)
+/* True if the instruction exists.  The Pentium without MMX (CPUID.1:EDX bit 23) lacks it. */
+static inline bool has_rdpmc_instruction(void)
 {
 	unsigned int eax, ebx, ecx, edx = 0;
 
 	__get_cpuid(1, &eax, &ebx, &ecx, &edx);
 	return info.cpu_type != VPERFCTR_CPU_INTEL_P5 || (edx & 1 << 23);
+}
+
+/*
+ * True if user mode can have the right to use it.  Erratum 26 of the Pentium Pro before
+ * stepping 9 rules that out.
+ */
+static inline bool has_rdpmc(void)
+{
+	unsigned int eax = 0, ebx, ecx, edx;
+
+	__get_cpuid(1, &eax, &ebx, &ecx, &edx);
+	if (info.cpu_type == VPERFCTR_CPU_INTEL_P6 && (eax >> 4 & 0xf) == 1 && (eax & 0xf) < 9)
+		return false;
+	return has_rdpmc_instruction();
 }
 
 /* Pentium 4 */
@@ -224,7 +238,7 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, u64 *registers)
 /* True if rings have no records: Linux has no kprobes where ftrace patches functions. */
 #define LACKS_RECORDS		false
 
-#define RDPMC_SIGNAL	(has_rdpmc() ? SIGSEGV : SIGILL)
+#define RDPMC_SIGNAL	(has_rdpmc_instruction() ? SIGSEGV : SIGILL)
 /* The right to use RDPMC is the process's, also for threads that count nothing. */
 #define RDPMC_WITHOUT_COUNTING	true
 

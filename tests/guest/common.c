@@ -153,9 +153,26 @@ int open_state(u32 flags)
 	return fd;
 }
 
+/* The descriptors of the last mappings, for self-reads where user mode must not read. */
+#define NR_MAPPINGS	64
+static struct mapping {
+	const struct vperfctr_page *page;
+	int fd;
+} mappings[NR_MAPPINGS];
+static unsigned int nr_mappings;
+
 const struct vperfctr_page *try_map_state(int fd)
 {
-	return mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	void *page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	struct mapping *mapping;
+
+	if (page != MAP_FAILED && !has(VPERFCTR_FEATURE_RDPMC)) {
+		mapping = &mappings[__atomic_fetch_add(&nr_mappings, 1, __ATOMIC_RELAXED) %
+				    NR_MAPPINGS];
+		mapping->page = page;
+		mapping->fd = fd;
+	}
+	return page;
 }
 
 const struct vperfctr_page *map_state(int fd)
@@ -293,6 +310,23 @@ static void wait_for_rdpmc(const volatile struct vperfctr_page *page)
 	}
 }
 
+/* The same by the kernel.  A new page may be where an old one was, so try the newest first. */
+static u64 kernel_read(const struct vperfctr_page *page, unsigned int i)
+{
+	const struct mapping *mapping;
+	struct sums sums;
+	unsigned int n;
+
+	for (n = 1; n <= NR_MAPPINGS; n++) {
+		mapping = &mappings[(nr_mappings - n) % NR_MAPPINGS];
+		if (mapping->page == page) {
+			read_sums(mapping->fd, &sums);
+			return sums.pmc[i];
+		}
+	}
+	die("self-read of a page that map_state() has not mapped");
+}
+
 /* Out of line: then it has the same length wherever it is called. */
 __attribute__((noinline))
 u64 self_read_restarts(const struct vperfctr_page *p, unsigned int i, unsigned int *restarts)
@@ -302,6 +336,10 @@ u64 self_read_restarts(const struct vperfctr_page *p, unsigned int i, unsigned i
 	u32 seq;
 	u64 value;
 
+	if (!has(VPERFCTR_FEATURE_RDPMC)) {
+		*restarts = 0;
+		return kernel_read(p, i);
+	}
 	for (;; n++) {
 		seq = page->samplecount;
 		if (!(page->cstatus & VPERFCTR_CSTATUS_RDPMC)) {

@@ -149,7 +149,8 @@ u32 status_of(int fd);
 /* ---- instructions -------------------------------------------------------- */
 
 /*
- * Read counter i as its owner, without a system call, by the ABI's protocol.
+ * Read counter i as its owner, without a system call, by the ABI's protocol.  Where user mode
+ * can never read it, as INFO says, use READ of the descriptor that map_state() had.
  * *restarts is the number of times that the read started over, which takes
  * instructions.  Die if the page forbids RDPMC, after a wait if the right may be late.
  */

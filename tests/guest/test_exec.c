@@ -472,8 +472,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, suspended_across_exec);
 	tcase_add_test(tc, running_across_exec);
 	tcase_add_loop_test(tc, end_on_exec, 0, 2);
-	if (has_rdpmc())
-		tcase_add_loop_test(tc, survives_exec, 0, 2);
+	tcase_add_loop_test(tc, survives_exec, 0, 2);
 	tcase_add_loop_test(tc, exec_of_setuid_file, 0, sizeof(files) / sizeof(files[0]));
 }
 
