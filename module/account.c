@@ -39,15 +39,18 @@ struct vperfctr_account {
 static_assert(sizeof(struct vperfctr_account) <= VPERFCTR_SPARE_SIZE);
 
 #define ACCOUNT_BITS	12
-#define LOCK_BITS	8
+#define NR_LOCKS	256
 
 /* The accounts of users whose ids have the same hash: few, even of ten thousand users. */
 static struct hlist_head buckets[1 << ACCOUNT_BITS];
 
-/* Each guards some of these lists, the first charge of an account and the last one. */
+/*
+ * Each guards some of these lists, the first charge of an account and the last one.  On a kernel
+ * without SMP a lock has no size, so ARRAY_SIZE() would divide by zero.
+ */
 static struct {
 	raw_spinlock_t lock;		/* for the fork probe, which cannot sleep */
-} ____cacheline_aligned_in_smp locks[1 << LOCK_BITS];
+} ____cacheline_aligned_in_smp locks[NR_LOCKS];
 
 static unsigned int bucket_of(kuid_t uid)
 {
@@ -56,14 +59,14 @@ static unsigned int bucket_of(kuid_t uid)
 
 static raw_spinlock_t *lock_of(unsigned int bucket)
 {
-	return &locks[bucket % ARRAY_SIZE(locks)].lock;
+	return &locks[bucket % NR_LOCKS].lock;
 }
 
 void __init vperfctr_account_init(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(locks); i++)
+	for (i = 0; i < NR_LOCKS; i++)
 		raw_spin_lock_init(&locks[i].lock);
 }
 
