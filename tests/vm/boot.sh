@@ -7,6 +7,7 @@
 : "${arch:=amd64}"		# as Debian calls it
 case $arch in
 riscv64) : "${kernel:=debian-6.12-riscv64}" ;;	# a file in kernels/; there is no older one
+i586)    : "${kernel:=i586-6.1-i386}" ;;
 *)       : "${kernel:=debian-6.1-$arch}" ;;
 esac
 : "${pmu=}"			# QEMU_X86_PMU, see ../pmu-model/README.md; "off": none;
@@ -17,6 +18,7 @@ esac
 
 case $arch in
 amd64|i386) : "${cpu:=SandyBridge}" ;;	# QEMU's name
+i586)  : "${cpu:=pentium}" ;;
 arm64) : "${cpu:=neoverse-n1}" ;;
 riscv64) : "${cpu:=rv64,sscofpmf=true}" ;;
 *)     die "no virtual machines for the architecture $arch" ;;
@@ -61,8 +63,11 @@ vm_install()
     module=$O/module-$(cat "$kernel_dir/release")/vperfctr.ko
     # shellcheck disable=SC2154 # vm_prepare did
     f=$programs_dir/bin/perfex
-    [ -e "$f" ] || die "$f has not been built"
-    cp "$f" "$1/usr/bin/"
+    # it needs libraries that i586 lacks
+    if [ "$arch" != i586 ]; then
+        [ -e "$f" ] || die "$f has not been built"
+        cp "$f" "$1/usr/bin/"
+    fi
     if [ "${2:-}" != no ]; then
         [ -e "$module" ] || die "$module has not been built"
         cp "$module" "$1/vm/"
@@ -99,7 +104,7 @@ vm_command()
         # other work on this machine may stall the virtual one: the kernel must be patient
         real_time="watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120"
         # its test of the timer panics
-        case $arch in amd64|i386) real_time+=" no_timer_check" ;; esac
+        case $arch in amd64|i386|i586) real_time+=" no_timer_check" ;; esac
     fi
     [ -e "$boot" ] || boot=$kernel_dir/bzImage
     command=(env)
@@ -115,7 +120,7 @@ vm_command()
     done
     # shellcheck disable=SC2154 # vm_prepare did
     case $arch in
-    amd64|i386)
+    amd64|i386|i586)
         case $pmu in ""|off) ;; *) command+=("QEMU_X86_PMU=$pmu") ;; esac
         # with RDRAND the kernel has random numbers at once, else after a busy second
         command+=("$qemu" -M pc -cpu "$model,-hypervisor,-tsc-deadline,+rdrand"

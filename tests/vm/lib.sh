@@ -38,6 +38,9 @@ cross_tools()
     i386)
         echo "CC=gcc -m32 --sysroot=$2"
         ;;
+    i586)
+        echo "CC=gcc -m32 -march=i586 -fno-pie -no-pie --sysroot=$2 -specs=$2/specs"
+        ;;
     esac
 }
 
