@@ -97,6 +97,23 @@ START_TEST(tsc)
 }
 END_TEST
 
+/* Nothing can have executed RDTSC unnoticed, the module included. */
+START_TEST(rdtsc_faults)
+{
+	pid_t pid;
+
+	if (has_tsc())
+		return;
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (!pid) {
+		rdtsc();
+		_exit(0);
+	}
+	ck_assert_int_eq(wait_for(pid), 128 + SIGILL);
+}
+END_TEST
+
 START_TEST(controls)
 {
 	struct control control;
@@ -271,6 +288,7 @@ static void add(TCase *tc)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, describes);
 	tcase_add_test(tc, tsc);
+	tcase_add_test(tc, rdtsc_faults);
 	tcase_add_test(tc, controls);
 	tcase_add_test(tc, exact);
 	tcase_add_test(tc, user_reads);
