@@ -21,6 +21,7 @@ amd64|i386) : "${cpu:=SandyBridge}" ;;	# QEMU's name
 i586)  : "${cpu:=pentium}" ;;
 arm64) : "${cpu:=neoverse-n1}" ;;
 riscv64) : "${cpu:=rv64,sscofpmf=true}" ;;
+ppc64el) : "${cpu:=power9}" ;;
 *)     die "no virtual machines for the architecture $arch" ;;
 esac
 
@@ -108,11 +109,11 @@ vm_command()
     fi
     [ -e "$boot" ] || boot=$kernel_dir/bzImage
     command=(env)
-    if [ "$arch" = riscv64 ]; then
-        [ "$pmu" != off ] || model+=,pmu-mask=0
-    else
-        [ "$pmu" = off ] && model+=,pmu=off || model+=,pmu=on
-    fi
+    case $arch in
+    riscv64) [ "$pmu" != off ] || model+=,pmu-mask=0 ;;
+    ppc64el) [ "$pmu" != off ] || die "the emulator of $arch always has a PMU" ;;
+    *)       [ "$pmu" = off ] && model+=,pmu=off || model+=,pmu=on ;;
+    esac
     memory=${memory:-512}
     for port; do
         ports+=(-chardev "$port,id=port$i")
@@ -154,6 +155,17 @@ vm_command()
         for ((; i < 3; i++)); do ports+=(-chardev "null,id=port$i"); done
         ports+=(-device "pci-serial-2x,chardev1=port1,chardev2=port2")
         console=ttyS0
+        ;;
+    ppc64el)
+        # Linux starts from the board's own small firmware; the emulator has none of the
+        # mitigations of speculation that the board promises by default
+        machine=pseries,x-vof=on,cap-cfpc=broken,cap-sbbc=broken,cap-ibs=broken,cap-ccf-assist=off
+        command+=("$qemu" -M "$machine${board:+,$board}" -cpu "$model" -L /usr/share/qemu)
+        # the ports of this card are ttyS0 to ttyS3
+        ports+=(-serial chardev:port0 -chardev "null,id=unused0" -chardev "null,id=unused3")
+        for ((; i < 3; i++)); do ports+=(-chardev "null,id=port$i"); done
+        ports+=(-device "pci-serial-4x,chardev1=unused0,chardev2=port1,chardev3=port2,chardev4=unused3")
+        console=hvc0
         ;;
     esac
     # the kernel's tests of its ciphers would take most of its boot

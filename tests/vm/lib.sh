@@ -35,6 +35,10 @@ cross_tools()
         printf '%s\n' "CC=riscv64-linux-gnu-gcc --sysroot=$2" AR=riscv64-linux-gnu-ar \
             LD=riscv64-linux-gnu-ld OBJCOPY=riscv64-linux-gnu-objcopy
         ;;
+    ppc64el)
+        printf '%s\n' "CC=powerpc64le-linux-gnu-gcc --sysroot=$2" AR=powerpc64le-linux-gnu-ar \
+            LD=powerpc64le-linux-gnu-ld OBJCOPY=powerpc64le-linux-gnu-objcopy
+        ;;
     i386)
         echo "CC=gcc -m32 --sysroot=$2"
         ;;
@@ -49,6 +53,7 @@ tuple_of()
 {
     case $1 in
     arm64) echo aarch64-linux-gnu ;;
+    ppc64el) echo powerpc64le-linux-gnu ;;
     *)     echo "$1-linux-gnu" ;;
     esac
 }
