@@ -90,7 +90,7 @@ static bool has_records(const struct vperfctr_state *st)
 
 static void record_mapping(struct vperfctr_state *st, const struct vm_area_struct *vma);
 
-static void probe_mapping(const struct vm_area_struct *vma)
+static void __maybe_unused probe_mapping(const struct vm_area_struct *vma)
 {
 	struct vperfctr_state *st;
 	unsigned long flags;
