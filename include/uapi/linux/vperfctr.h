@@ -103,6 +103,7 @@
 #define VPERFCTR_CPU_WINCHIP		9 /* IDT WinChip C6, 2 and 3 */
 #define VPERFCTR_CPU_INTEL_P4		11 /* Pentium 4, and Xeons of its time: family 15 */
 #define VPERFCTR_CPU_RISCV_SBI		12 /* RISC-V, by the PMU extension of the SBI */
+#define VPERFCTR_CPU_POWER8		13 /* IBM POWER8, 9 and 10 */
 
 /*
  * arch_events: events that have one meaning on every processor.  On Intel these
@@ -639,6 +640,16 @@ struct vperfctr_open_cpus {
  * VPERFCTR_FEATURE_KERNEL.  All other bits are refused, and so are events that the firmware
  * does not count by this counter.  evntsel of cycle and instret is 0: they always count in all
  * modes, and in a-mode only.  The TSC is `time`.
+ *
+ * On POWER8, 9 and 10 (Power ISA, Book III, "Performance Monitor Facility"):
+ *
+ * map of PMC1 to PMC4 is 0 to 3.  Those of PMC5, which counts instructions, and PMC6, which
+ * counts cycles, are VPERFCTR_FIXED and VPERFCTR_FIXED + 1.  The lower 8 bits of evntsel are
+ * the counter's selector in MMCR1, which must not be 0; for PMC5 and PMC6 they are 0.  As the
+ * bits of PMC1 in MMCR2, bit 63 means not in kernel mode, and bit 62 not in user mode.  They
+ * must not both be set.  All other bits are refused: the unit of the event is 0, and there is
+ * no combination, threshold or sampling.  nrictrs and aux must be 0.  The TSC is the time
+ * base.
  */
 struct vperfctr_ctr {
 	__u32 map;
@@ -1007,8 +1018,9 @@ struct vperfctr_sample {
  * The registers and the stack of a sample, after its sums and its chains:
  *
  *	__u64 mode		VPERFCTR_USER_*: NONE ends the sample here
- *	__u64 regs[]		VPERFCTR_X86_REGS, VPERFCTR_ARM64_REGS or
- *				VPERFCTR_RISCV64_REGS, as the kernel's architecture is
+ *	__u64 regs[]		VPERFCTR_X86_REGS, VPERFCTR_ARM64_REGS,
+ *				VPERFCTR_RISCV64_REGS or VPERFCTR_POWER64_REGS, as the
+ *				kernel's architecture is
  *	__u64 nr		bytes of the stack that follow, a multiple of 8
  *	__u8 stack[nr]		from the stack pointer upwards
  *
@@ -1019,6 +1031,7 @@ struct vperfctr_sample {
  *	arm64	X0 ... X30 SP PC
  *	arm	R0 ... R15, and 0 for the other words
  *	riscv64	x1 ... x31 after pc, which is in the place of x0
+ *	power64	r0 ... r31, and then lr and the address of the next instruction
  *
  * They are those with which the thread entered the kernel, also if ip is in the kernel.  They
  * are not known, as VPERFCTR_USER_NONE says, where ip is not, and while the thread executes a
@@ -1032,6 +1045,7 @@ struct vperfctr_sample {
 #define VPERFCTR_X86_REGS	17
 #define VPERFCTR_ARM64_REGS	33
 #define VPERFCTR_RISCV64_REGS	32
+#define VPERFCTR_POWER64_REGS	34
 
 /*
  * A record says what a thread did whose samples go to the ring.  A reader needs it to find
