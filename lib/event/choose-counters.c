@@ -253,6 +253,8 @@ static void set_ctr(struct vperfctr_ctr *ctr, const struct matching *m, unsigned
 		ctr->evntsel = (kernel ? 0 : ARM_P) | (user ? 0 : ARM_U);
 	else if (is_riscv(info))
 		ctr->evntsel = fixed ? 0 : (kernel ? 0 : RISCV_SINH) | (user ? 0 : RISCV_UINH);
+	else if (is_power(info))
+		ctr->evntsel = (kernel ? 0 : POWER_NOT_KERNEL) | (user ? 0 : POWER_NOT_USER);
 	else if (fixed)
 		ctr->evntsel = (kernel ? FIXED_OS : 0) | (user ? FIXED_USR : 0);
 	else

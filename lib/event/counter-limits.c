@@ -213,7 +213,7 @@ static void identify(struct processor *p, const struct vperfctr_info *info)
 	struct cpu_signature s;
 
 	memset(p, 0, sizeof(*p));
-	if (is_arm(info) || is_riscv(info))
+	if (is_arm(info) || is_riscv(info) || is_power(info))
 		return;
 	if (forced && *forced) {
 		set_forced(p, __vperfctr_pfm_processor(info));
@@ -377,6 +377,9 @@ bool __vperfctr_event_counters(const struct vperfctr_info *info, uint64_t code,
 		*general = ALL;
 		return true;
 	}
+	/* A selector means something else on each counter. */
+	if (is_power(info))
+		return false;
 	if (is_amd(info)) {
 		*general = __vperfctr_amd_counters(p.family, code);
 		return !*general || (p.family >= FIRST_AMD && p.family <= LAST_AMD);

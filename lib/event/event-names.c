@@ -13,35 +13,36 @@
 
 /*
  * Generic events, which have the same name on every processor: with Intel's architectural
- * codes, and those of P6, AMD, Arm and RISC-V if they have the event.  Arm's cache events count
- * reads.
+ * codes, and those of P6, AMD, Arm, RISC-V and POWER if they have the event.  Arm's cache events
+ * count reads.
  *
  * fixed: the fixed counter of Intel that counts the event.  fixed_is_code: it counts the
  * same as the code does, so it can replace the code.  Otherwise it can only replace the
  * name: fixed counter 2 counts reference cycles at another rate than code 013c.  The only
- * fixed counter of Arm counts cycles.  Those of RISC-V cannot leave out a mode.
+ * fixed counter of Arm counts cycles.  Those of RISC-V cannot leave out a mode.  Of
+ * POWER they count instructions and cycles, as of Intel.
  */
 static const struct arch_event {
 	const char *name, *alias, *description;
-	uint32_t intel, p6, amd, arm, riscv;
+	uint32_t intel, p6, amd, arm, riscv, power;
 	uint32_t arch;
 	int fixed;
 	bool fixed_is_code;
 } arch_events[] = {
 	{ "instructions", NULL, "instructions retired",
-	  0x00c0, 0x00c0, 0x00c0, 0x0008, 0x2, VPERFCTR_EVENT_INSTRUCTIONS, 0, true },
+	  0x00c0, 0x00c0, 0x00c0, 0x0008, 0x2, 0x02, VPERFCTR_EVENT_INSTRUCTIONS, 0, true },
 	{ "cycles", "cpu-cycles", "core cycles while not halted",
-	  0x003c, 0x0079, 0x0076, 0x0011, 0x1, VPERFCTR_EVENT_CYCLES, 1, true },
+	  0x003c, 0x0079, 0x0076, 0x0011, 0x1, 0x1e, VPERFCTR_EVENT_CYCLES, 1, true },
 	{ "branches", "branch-instructions", "branch instructions retired",
-	  0x00c4, 0x00c4, 0x00c2, 0x0021, 0x5, VPERFCTR_EVENT_BRANCHES, NO_FIXED, false },
+	  0x00c4, 0x00c4, 0x00c2, 0x0021, 0x5, 0, VPERFCTR_EVENT_BRANCHES, NO_FIXED, false },
 	{ "branch-misses", NULL, "mispredicted branch instructions retired",
-	  0x00c5, 0x00c5, 0x00c3, 0x0022, 0x6, VPERFCTR_EVENT_BRANCH_MISSES, NO_FIXED, false },
+	  0x00c5, 0x00c5, 0x00c3, 0x0022, 0x6, 0, VPERFCTR_EVENT_BRANCH_MISSES, NO_FIXED, false },
 	{ "ref-cycles", NULL, "cycles of a constant rate while not halted",
-	  0x013c, 0, 0, 0x4004, 0xa, VPERFCTR_EVENT_REF_CYCLES, 2, false },
+	  0x013c, 0, 0, 0x4004, 0xa, 0, VPERFCTR_EVENT_REF_CYCLES, 2, false },
 	{ "cache-references", NULL, "references to the last-level cache",
-	  0x4f2e, 0, 0, 0x0036, 0x3, VPERFCTR_EVENT_CACHE_REFS, NO_FIXED, false },
+	  0x4f2e, 0, 0, 0x0036, 0x3, 0, VPERFCTR_EVENT_CACHE_REFS, NO_FIXED, false },
 	{ "cache-misses", NULL, "misses of the last-level cache",
-	  0x412e, 0, 0, 0x0037, 0x4, VPERFCTR_EVENT_CACHE_MISSES, NO_FIXED, false },
+	  0x412e, 0, 0, 0x0037, 0x4, 0, VPERFCTR_EVENT_CACHE_MISSES, NO_FIXED, false },
 };
 
 /* Software events, which have perf's names. */
@@ -88,7 +89,7 @@ bool __vperfctr_is_soft(const char *name, size_t length)
 static uint32_t arch_code(const struct arch_event *a, const struct vperfctr_info *info)
 {
 	return is_amd(info) ? a->amd : is_arm(info) ? a->arm : is_riscv(info) ? a->riscv :
-	       is_p6(info) ? a->p6 : a->intel;
+	       is_power(info) ? a->power : is_p6(info) ? a->p6 : a->intel;
 }
 
 /* Return the fixed counters that count the event; with same, exactly as its code does. */
@@ -99,7 +100,7 @@ static uint64_t arch_fixed(const struct arch_event *a, const struct vperfctr_inf
 	if (is_riscv(info) && is_modeless(info))
 		return a->arch == VPERFCTR_EVENT_CYCLES ? 1 :
 		       a->arch == VPERFCTR_EVENT_INSTRUCTIONS ? 2 : 0;
-	if (is_amd(info) || is_p6(info) || is_riscv(info) || a->fixed == NO_FIXED || (same && !a->fixed_is_code))
+	if (is_amd(info) || is_p6(info) || is_riscv(info) || a->fixed == NO_FIXED || (is_power(info) && !a->power) || (same && !a->fixed_is_code))
 		return 0;
 	return UINT64_C(1) << a->fixed;
 }
@@ -202,7 +203,7 @@ static void find_counters(struct vperfctr_event *event, const struct vperfctr_in
 		return;
 	}
 	/* Intel's event select 00 is a pseudo event: its unit mask is a fixed counter + 1. */
-	if (!is_amd(info) && !is_arm(info) && !is_riscv(info) && !is_p6(info) && !(event->code & EVNTSEL_EVENT) && event->code >> 8 >= 1 &&
+	if (!is_amd(info) && !is_arm(info) && !is_riscv(info) && !is_power(info) && !is_p6(info) && !(event->code & EVNTSEL_EVENT) && event->code >> 8 >= 1 &&
 	    event->code >> 8 <= LAST_PSEUDO) {
 		event->fixed = UINT64_C(1) << ((event->code >> 8) - 1);
 		event->general = 0;
@@ -277,6 +278,8 @@ static uint64_t settable(const struct vperfctr_info *info)
 		return __vperfctr_old_settable(info);
 	if (is_riscv(info))
 		return RISCV_EVENT;
+	if (is_power(info))
+		return POWER_EVENT;
 	return EVNTSEL_EVENT | EVNTSEL_UMASK | EVNTSEL_EDGE | EVNTSEL_INV | EVNTSEL_CMASK |
 	       (is_amd(info) ? AMD_EVENT_HIGH : 0);
 }
@@ -289,6 +292,8 @@ static const char *describe_settable(const struct vperfctr_info *info)
 		return __vperfctr_old_describe_settable(info);
 	if (is_riscv(info))
 		return "the SBI's number of an event (bits 0-19)";
+	if (is_power(info))
+		return "the counter's selector in MMCR1 (bits 0-7)";
 	if (is_amd(info))
 		return "event select, unit mask, edge (bit 18), inv (23), cmask (24-31) and the event select's upper bits (32-35)";
 	return "event select, unit mask, edge (bit 18), inv (23) and cmask (24-31)";
@@ -331,16 +336,18 @@ static uint64_t mode_bits(const struct vperfctr_info *info)
 	if (is_old(info))
 		return OLD_OS | OLD_USR;
 	return is_arm(info) ? ARM_P | ARM_U : is_riscv(info) ? RISCV_SINH | RISCV_UINH :
-	       EVNTSEL_USR | EVNTSEL_OS;
+	       is_power(info) ? POWER_NOT_USER | POWER_NOT_KERNEL : EVNTSEL_USR | EVNTSEL_OS;
 }
 
 static unsigned int modes_of(uint64_t evntsel, const struct vperfctr_info *info)
 {
 	const bool user = is_arm(info) ? !(evntsel & ARM_U) :
 			  is_riscv(info) ? !(evntsel & RISCV_UINH) :
+			  is_power(info) ? !(evntsel & POWER_NOT_USER) :
 			  evntsel & (is_old(info) ? OLD_USR : EVNTSEL_USR);
 	const bool kernel = is_arm(info) ? !(evntsel & ARM_P) :
 			    is_riscv(info) ? !(evntsel & RISCV_SINH) :
+			    is_power(info) ? !(evntsel & POWER_NOT_KERNEL) :
 			    evntsel & (is_old(info) ? OLD_OS : EVNTSEL_OS);
 
 	return (user ? VPERFCTR_MODE_USER : 0) | (kernel ? VPERFCTR_MODE_KERNEL : 0);
@@ -364,6 +371,7 @@ static int encode_raw(struct vperfctr_event *event, const char *name,
 					 "raw event '%s' is too long: it is %s in hexadecimal",
 					 name, is_arm(info) ? "rEEEE, the event's number" :
 					 is_riscv(info) ? "rDATA, the value for mhpmevent" :
+					 is_power(info) ? "rEE, the counter's selector" :
 					 "rUUEE, unit mask and event select");
 	event->code = strtoull(name + 1, NULL, 16);
 	if (is_riscv(info)) {
@@ -389,7 +397,8 @@ static int encode_register(struct vperfctr_event *event, const char *name,
 			   const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	const uint64_t allowed = settable(info) | mode_bits(info) |
-				 (is_arm(info) || is_riscv(info) || is_old(info) ? 0 : EVNTSEL_EN);
+				 (is_arm(info) || is_riscv(info) || is_power(info) ||
+				  is_old(info) ? 0 : EVNTSEL_EN);
 	uint64_t value;
 	char *end;
 
@@ -409,6 +418,7 @@ static int encode_register(struct vperfctr_event *event, const char *name,
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' sets more than %s%s", name,
 					 is_arm(info) ? "U (30), P (31) and " :
+					 is_power(info) ? "not user (62), not kernel (63) and " :
 					 is_modeless(info) ? "" :
 					 is_riscv(info) ? "UINH (60), SINH (61) and " :
 					 is_old(info) ? "kernel (bit 6), user (7), " :
@@ -506,6 +516,7 @@ static int refuse_unknown(const char *name, const struct vperfctr_info *info,
 	return __vperfctr_refuse(why, -ENOENT,
 				 "unknown event '%s': it is no generic name, none of libpfm4's for this processor, and no raw code (%s)",
 				 name, is_arm(info) ? "r0008" : is_riscv(info) ? "0x2" :
+				 is_power(info) ? "r02@0" :
 				 is_old(info) ? "r16@0" : "r00c0");
 }
 

@@ -41,6 +41,11 @@
 #define RISCV_UINH	(UINT64_C(1) << 60)
 #define RISCV_SINH	(UINT64_C(1) << 61)
 
+/* POWER8 and later: a counter's selector in MMCR1; as for PMC1 in MMCR2, bits exclude a mode */
+#define POWER_EVENT	UINT64_C(0xff)
+#define POWER_NOT_USER	(UINT64_C(1) << 62)
+#define POWER_NOT_KERNEL (UINT64_C(1) << 63)
+
 /* Pentium 4: fields of CCCRs and ESCRs */
 #define P4_CCCR_ENABLE	(UINT64_C(1) << 12)
 #define P4_CCCR_THREADS	(UINT64_C(3) << 16)
@@ -65,6 +70,12 @@
 #define IS_RISCV	0
 #endif
 
+#ifdef __powerpc64__
+#define IS_POWER	1
+#else
+#define IS_POWER	0
+#endif
+
 static inline bool is_amd(const struct vperfctr_info *info)
 {
 	return info->cpu_type == VPERFCTR_CPU_AMD;
@@ -83,6 +94,11 @@ static inline bool is_arm(const struct vperfctr_info *info)
 static inline bool is_riscv(const struct vperfctr_info *info)
 {
 	return info->cpu_type == VPERFCTR_CPU_RISCV_SBI;
+}
+
+static inline bool is_power(const struct vperfctr_info *info)
+{
+	return info->cpu_type == VPERFCTR_CPU_POWER8;
 }
 
 static inline bool is_p4(const struct vperfctr_info *info)

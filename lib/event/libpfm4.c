@@ -171,7 +171,8 @@ int __vperfctr_pfm_encode(struct vperfctr_event *event, const char *name,
 		  (event->modes & VPERFCTR_MODE_KERNEL ? PFM_PLM0 : 0);
 	int ret;
 
-	if (!pfm_ready())
+	/* The module does not accept what most of libpfm4's codes of POWER have: units. */
+	if (is_power(info) || !pfm_ready())
 		return 1;
 	/* Both kinds have some names: prefer this kind's event. */
 	processor = info->core_type && !strstr(name, "::") ? __vperfctr_pfm_processor(info) : NULL;
@@ -211,7 +212,7 @@ static int for_each_event(const struct vperfctr_info *info,
 	int i, idx, ret;
 
 	*known = false;
-	if (!pfm_ready())
+	if (is_power(info) || !pfm_ready())
 		return 0;
 	for (i = 0; i < PFM_PMU_MAX; i++) {
 		if (!get_cores(i, info, &pmu))

@@ -51,6 +51,10 @@ void __vperfctr_perf_info(struct vperfctr_info *info)
 		info->fixed_width = 48;
 	} else if (IS_RISCV) {
 		info->cpu_type = VPERFCTR_CPU_RISCV_SBI;
+	} else if (IS_POWER) {
+		info->cpu_type = VPERFCTR_CPU_POWER8;
+		info->fixed_mask = 3;
+		info->fixed_width = 32;
 	} else {
 		info->cpu_type = VPERFCTR_CPU_ARM_PMUV3;
 		info->fixed_mask = 1;

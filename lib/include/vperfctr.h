@@ -99,6 +99,8 @@
 #include <vperfctr/arch-arm64.h>
 #elif defined(__riscv) && __riscv_xlen == 64
 #include <vperfctr/arch-riscv.h>
+#elif defined(__powerpc64__)
+#include <vperfctr/arch-powerpc.h>
 #else
 #include <vperfctr/arch-generic.h>
 #endif
@@ -1189,6 +1191,8 @@ VPERFCTR_INLINE void vperfctr_ring_user(const struct vperfctr *v,
 	user->nrregs = VPERFCTR_ARM64_REGS;
 #elif defined(__riscv)
 	user->nrregs = VPERFCTR_RISCV64_REGS;
+#elif defined(__powerpc64__)
+	user->nrregs = VPERFCTR_POWER64_REGS;
 #else
 	user->nrregs = VPERFCTR_X86_REGS;
 #endif

@@ -60,6 +60,10 @@ static void print_event_names(FILE *f)
 		fputs("  raw        rDATA, hexadecimal: the value for mhpmevent, as perf has it\n"
 		      "  SBI        0xNUMBER: the SBI's number of an event (0x2: instructions)\n", f);
 		break;
+	case VPERFCTR_CPU_POWER8:
+		fputs("  raw        rEE@N, hexadecimal: the selector of counter N, which is PMC<N + 1>\n"
+		      "  register   0xEVNTSEL@N: the same, with bits for the modes\n", f);
+		break;
 	case VPERFCTR_CPU_INTEL_P4:
 		fputs("  register   0xCCCR/0xESCR@COUNTER: the two registers that an event needs\n", f);
 		break;

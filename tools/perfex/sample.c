@@ -428,7 +428,7 @@ static void make_ring(struct vperfctr_ring *ring, const struct choice *c, unsign
 	if (ring->kernel_depth)
 		size += (1 + ring->kernel_depth) * sizeof(uint64_t);
 	if (ring->stack)
-		size += (2 + VPERFCTR_ARM64_REGS) * sizeof(uint64_t) + ring->stack;
+		size += (2 + VPERFCTR_POWER64_REGS) * sizeof(uint64_t) + ring->stack;
 	while (n > 64 && (n * size > RING_BYTES / nrrings || n > RING_SAMPLES / nrrings))
 		n /= 2;
 	ring->nrsamples = n;

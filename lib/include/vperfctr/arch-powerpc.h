@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Read the counters and the time base in user mode: 64-bit POWER. */
+#ifndef VPERFCTR_ARCH_POWERPC_H
+#define VPERFCTR_ARCH_POWERPC_H
+
+#define VPERFCTR_HAVE_RDPMC	1
+#define VPERFCTR_HAVE_RDTSC	1
+
+/*
+ * The kernel changes the page at a context switch of the very thread that reads it.
+ * So only the compiler must keep the order: a CPU sees its own accesses in order, and an
+ * interrupt comes between two instructions as the program has them.
+ */
+#define __vperfctr_barrier()	__asm__ __volatile__("" : : : "memory")
+
+/* The same, and x must have been computed before. */
+#define __vperfctr_barrier_value(x)	__asm__ __volatile__("" : "+r"(x) : : "memory")
+
+/*
+ * Loads before it are executed before those after it.  (gcc refuses __atomic_thread_fence()
+ * with -fsanitize=thread.)
+ */
+#define __vperfctr_read_barrier()	__asm__ __volatile__("lwsync" : : : "memory")
+
+/*
+ * Return a number that identifies the calling thread among the living threads of the
+ * process: the thread pointer, which the ABI keeps in r13.
+ */
+static inline uintptr_t __vperfctr_thread(void)
+{
+	uintptr_t thread;
+
+	__asm__ __volatile__("mr %0, 13" : "=r"(thread));
+	return thread;
+}
+
+/* Set x to the bits in which this thread's number differs from other.  A barrier. */
+#define __vperfctr_thread_xor(x, other)						\
+	__asm__ __volatile__("xor %0, 13, %1" : "=r"(x) : "r"(other) : "memory")
+
+/*
+ * The permission is per thread, so a foreign thread may fault when it reads a counter: for it
+ * the counters do not run.
+ */
+#define __VPERFCTR_FLIP(word, flips)	((flips) ? 0 : (word))
+
+#define __VPERFCTR_READ(spr) __extension__ ({					\
+	uint64_t __vperfctr_value;						\
+										\
+	__asm__ __volatile__("mfspr %0, " #spr : "=r"(__vperfctr_value));	\
+	__vperfctr_value;							\
+})
+
+/* The register's number is part of the instruction, so each has a case: UPMC1 to UPMC6. */
+static inline uint64_t __vperfctr_rdpmc(uint32_t map)
+{
+	switch (map) {
+	case 0: return __VPERFCTR_READ(771);
+	case 1: return __VPERFCTR_READ(772);
+	case 2: return __VPERFCTR_READ(773);
+	case 3: return __VPERFCTR_READ(774);
+	case VPERFCTR_FIXED: return __VPERFCTR_READ(775);
+	case VPERFCTR_FIXED + 1: return __VPERFCTR_READ(776);
+	}
+	return 0;
+}
+
+static inline uint64_t __vperfctr_rdtsc(void)
+{
+	return __VPERFCTR_READ(268);
+}
+
+#undef __VPERFCTR_READ
+
+#endif /* VPERFCTR_ARCH_POWERPC_H */
