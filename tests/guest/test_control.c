@@ -113,7 +113,7 @@ START_TEST(einval_header)
 	refused(EINVAL, tried.c.ctr_size, 0);
 	refused(EINVAL, tried.c.ctr_size, sizeof(tried.ctr[0]) - 8);
 	refused(EINVAL, tried.c.ctr_size, sizeof(tried.ctr[0]) + 4);
-	refused(EINVAL, tried.c.ctr_size, 4096 + 8);
+	refused(EINVAL, tried.c.ctr_size, PAGE + 8);
 	refused(EINVAL, tried.c.ctr_size, 0xfffffff8);
 	refused(EINVAL, tried.c.tsc_on, 2);
 	refused(EINVAL, tried.c.tsc_on, 0x80000000);

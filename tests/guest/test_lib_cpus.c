@@ -222,7 +222,7 @@ START_TEST(errors)
 	const struct vperfctr_page *page = (void *)1;
 	struct vperfctr *v, *thread;
 	struct stat device;
-	u64 value;
+	uint64_t value;
 
 	assert_ok(vperfctr_open_cpus(&v, NULL, 0));
 	assert_ok(start(v));
