@@ -114,6 +114,8 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, const u64 *register
 #define LACKS_RECORDS		false
 
 #define RDPMC_SIGNAL	SIGILL
+/* The same while no state uses the counters. */
+#define RDPMC_FREE_SIGNAL	RDPMC_SIGNAL
 /* The right is the thread's, while its own counters run. */
 #define RDPMC_WITHOUT_COUNTING	false
 

@@ -239,6 +239,8 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, u64 *registers)
 #define LACKS_RECORDS		false
 
 #define RDPMC_SIGNAL	(has_rdpmc_instruction() ? SIGSEGV : SIGILL)
+/* The same while no state uses the counters. */
+#define RDPMC_FREE_SIGNAL	RDPMC_SIGNAL
 /* The right to use RDPMC is the process's, also for threads that count nothing. */
 #define RDPMC_WITHOUT_COUNTING	true
 

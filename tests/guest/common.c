@@ -282,7 +282,7 @@ u32 status_of(int fd)
 
 bool rdpmc_may_be_late(void)
 {
-#if defined(__aarch64__) || defined(__riscv)
+#if defined(__aarch64__) || defined(__riscv) || defined(__powerpc64__)
 	return false;
 #else
 	unsigned int major, minor;

@@ -23,7 +23,11 @@ typedef __u64 u64;
 typedef __s32 s32;
 typedef __s64 s64;
 
+#ifdef __powerpc64__
+#define PAGE		65536	/* of Debian 12's kernel */
+#else
 #define PAGE		4096
+#endif
 #define NOBODY		65534
 
 __attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...);
@@ -65,6 +69,8 @@ u32 no_fixed(void);
 #include "arch-arm64.h"
 #elif defined(__riscv)
 #include "arch-riscv.h"
+#elif defined(__powerpc64__)
+#include "arch-powerpc.h"
 #else
 #include "arch-x86.h"
 #endif
@@ -82,9 +88,10 @@ static inline bool is_kernel_address(u64 address)
 /*
  * Limits of overheads are this many times as large in 32-bit code, which has few registers and
  * handles a sum in two halves, and on RISC-V, which has neither conditional moves nor indexed
- * loads: a read by the library takes 60 instructions there.
+ * loads: a read by the library takes 60 instructions there.  On POWER a call of libc goes through
+ * a stub that saves and loads the pointer to the table of addresses.
  */
-#ifdef __riscv
+#if defined(__riscv) || defined(__powerpc64__)
 #define OVERHEAD_FACTOR		2
 #else
 #define OVERHEAD_FACTOR		(8 / sizeof(long))

@@ -30,11 +30,10 @@ static void setup(void)
 }
 
 /* In a child: return 0, or the number of the first property that a dead page lacks. */
-static int check_dead(const void *address)
+static int check_dead_page(const void *address)
 {
 	static const char zeros[PAGE - sizeof(u32)];
 	const struct vperfctr_page *dead = address;
-	u64 value;
 
 	if (try_touch(dead))
 		return 1;
@@ -44,9 +43,14 @@ static int check_dead(const void *address)
 		return 3;
 	if (memcmp((const char *)address + sizeof(u32), zeros, sizeof(zeros)))
 		return 4;
-	if (try_rdpmc(0, &value) != RDPMC_SIGNAL)
-		return 5;
 	return 0;
+}
+
+static int check_dead(const void *address)
+{
+	u64 value;
+
+	return check_dead_page(address) ?: try_rdpmc(0, &value) != RDPMC_SIGNAL ? 5 : 0;
 }
 
 /* In the parent: the page is live, and self-reads count. */
@@ -242,6 +246,7 @@ START_TEST(counters_are_released)
 {
 	volatile int *step = shared_memory(PAGE);
 	pid_t owner, child;
+	u64 value;
 
 	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
 	munmap((void *)page, PAGE);
@@ -258,7 +263,8 @@ START_TEST(counters_are_released)
 			*step = 1;
 			while (*step < 2)
 				msleep(1);
-			*step = check_dead(page) ? 4 : 3;
+			*step = check_dead_page(page) ||
+				try_rdpmc(0, &value) != RDPMC_FREE_SIGNAL ? 4 : 3;
 			_exit(0);
 		}
 		while (*step < 1)

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Properties of POWER8 and later: see common.h. */
+#ifndef GUEST_ARCH_POWERPC_H
+#define GUEST_ARCH_POWERPC_H
+
+#include <signal.h>
+#include <ucontext.h>
+
+/* The modes that do not count, as for PMC1 in MMCR2, and the selector of the event. */
+#define SEL_USER	(1ULL << 63)
+#define SEL_KERNEL	(1ULL << 62)
+#define SEL_BOTH	0ULL
+#define CYCLES		0x1e
+#define INSNS		0x02
+#define INSNS_USER	(SEL_USER | INSNS)
+#define INSNS_KERNEL	(SEL_KERNEL | INSNS)
+#define INSNS_BOTH	(SEL_BOTH | INSNS)
+#define CYCLES_USER	(SEL_USER | CYCLES)
+
+/* PMC5 counts instructions, PMC6 cycles. */
+#define FIXED_KERNEL	SEL_KERNEL
+#define FIXED_USER	SEL_USER
+#define FIXED_BOTH	SEL_BOTH
+#define FIXED(i)	(VPERFCTR_FIXED | (i))
+
+/* There is no i-mode yet. */
+#define IMODE_MAP	0
+#define SHORTEST_PERIOD	1
+#define IMODE_USER	INSNS_USER
+#define IMODE_BOTH	INSNS_BOTH
+#define IMODE_PERF	PERF_COUNT_HW_INSTRUCTIONS
+#define IMODE_ALL	true
+#define IMODE_NMI	false
+#define IMODE_LATE	25000
+#define have_fixed_insns()	true
+#define FIXED_INSNS		FIXED(0)
+
+/* With an icount shift, an instruction takes several cycles. */
+#define SLOW_INSNS	true
+
+#define EMULATOR_TRACES		false
+
+/* Each CPU counts its own instructions only. */
+#define COUNTS_APART		true
+
+#define is_cpu_type(type)	((type) == VPERFCTR_CPU_POWER8)
+
+#define has_interrupt()		false
+#define has_perf()		true
+#define has_rdpmc()		true
+
+static inline void adapt_ctr(struct vperfctr_ctr *ctr)
+{
+	(void)ctr;
+}
+
+/* Bit i of arch_events.  The processor does not say which others it has. */
+static const u32 arch_events[] __attribute__((unused)) = { 0x1e, 0x02 };
+#define absent_events_refused()	false
+
+/* An evntsel bit that only the kernel sets: FC1H of MMCR2. */
+#define NOT_THE_USERS	(1ULL << 57)
+
+/* All but the event and FC1S: with FC1P set as well, nothing would be counted. */
+static inline u64 refused_bits(void)
+{
+	return ~((1ULL << 63) | 0xff);
+}
+
+/* No mode; no event. */
+static const u64 refused_evntsels[] __attribute__((unused)) = {
+	SEL_USER | SEL_KERNEL | INSNS, SEL_USER, 0,
+};
+static const u64 accepted_evntsels[] __attribute__((unused)) = {
+	SEL_USER | CYCLES, SEL_USER | INSNS, SEL_USER | 0x01, SEL_USER | 0xff, SEL_KERNEL | CYCLES,
+	SEL_BOTH | CYCLES,
+};
+
+/* The evntsel of a fixed counter that counts nothing. */
+#define FIXED_NOTHING	(SEL_USER | SEL_KERNEL)
+
+static inline bool needs_merging(u64 evntsel)
+{
+	(void)evntsel;
+	return false;
+}
+
+/* True if the module may accept this; for the fuzzer. */
+static inline bool valid_evntsel(u64 evntsel, bool fixed)
+{
+	const u64 modes = 3ULL << 62;
+
+	return (evntsel & modes) != modes && !(evntsel & ~(modes | 0xff)) &&
+	       fixed == !(evntsel & 0xff);
+}
+
+static inline bool valid_aux(const struct vperfctr_ctr *ctr, const u64 *registers)
+{
+	(void)registers;
+	return !ctr->aux;
+}
+
+/* True if rings have no records: Linux 6.1 cannot read the arguments of a function there. */
+#define LACKS_RECORDS		true
+
+#define RDPMC_SIGNAL	SIGILL
+/* The same while no state uses the counters.  0: the kernel lets all threads read them then. */
+#define RDPMC_FREE_SIGNAL	0
+/* The right is the thread's, while its own counters run. */
+#define RDPMC_WITHOUT_COUNTING	false
+
+/* While states hold the counters, perf_event_open() fails with EBUSY. */
+#define PERF_IS_REFUSED	true
+
+/* True if perf cannot give a process the right to read counters while CPUs are counted. */
+#define CPUS_STAY_HIDDEN	true
+
+/* True if one register starts and stops all counters: they then agree in kernel mode. */
+static inline bool have_global_ctrl(void)
+{
+	return true;
+}
+
+/* Read a counter, with the same number of instructions for each. */
+static inline u64 rdpmc(u32 map)
+{
+	u64 i = ((map >> 30) * 4 + (map & 3)) * 8, value;
+
+	asm volatile("	bcl	20, 31, 1f\n"
+		     "1:	mflr	%0\n"
+		     "	add	%0, %0, %1\n"
+		     "	addi	%0, %0, 20\n"
+		     "	mtctr	%0\n"
+		     "	bctr\n"
+		     "	mfspr	%0, 771\n"
+		     "	b	2f\n"
+		     "	mfspr	%0, 772\n"
+		     "	b	2f\n"
+		     "	mfspr	%0, 773\n"
+		     "	b	2f\n"
+		     "	mfspr	%0, 774\n"
+		     "	b	2f\n"
+		     "	mfspr	%0, 775\n"
+		     "	b	2f\n"
+		     "	mfspr	%0, 776\n"
+		     "	b	2f\n"
+		     "2:" : "=&b" (value) : "r" (i) : "memory", "lr", "ctr");
+	return value;
+}
+
+static inline u64 rdtsc(void)
+{
+	u64 value;
+
+	asm volatile("mfspr %0, 268" : "=r" (value) : : "memory");
+	return value;
+}
+
+/* Execute 2n instructions. */
+static inline void loop(unsigned long n)
+{
+	asm volatile("1:	addic.	%0, %0, -1\n"
+		     "	bne	1b" : "+r" (n) : : "cr0", "xer");
+}
+
+/* Execute rounds * (2n + 5) instructions, with a sched_yield() in each round. */
+static inline void loop_yielding(unsigned long rounds, unsigned long n)
+{
+	asm volatile("1:	mr	14, %1\n"
+		     "2:	addic.	14, 14, -1\n"
+		     "	bne	2b\n"
+		     "	li	0, 158\n"	/* __NR_sched_yield */
+		     "	sc\n"
+		     "	addic.	%0, %0, -1\n"
+		     "	bne	1b"
+		     : "+r" (rounds) : "r" (n)
+		     : "r0", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "r14",
+		       "ctr", "cr0", "xer", "memory");
+}
+
+/* The address of the interrupted instruction, and marked_loop()'s loop counter. */
+#define CONTEXT_IP(uc)		((uc)->uc_mcontext.gp_regs[32])
+#define CONTEXT_COUNTER(uc)	((uc)->uc_mcontext.gp_regs[9])
+
+/* The event of instructions: its code, and a name. */
+#define INSNS_RAW	"r02"
+#define INSNS_NAME	"instructions"
+
+#endif /* GUEST_ARCH_POWERPC_H */
