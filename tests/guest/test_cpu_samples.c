@@ -453,6 +453,9 @@ END_TEST
 
 #define PERF_PAGES	64
 
+#define MAX_RATE	"/proc/sys/kernel/perf_event_max_sample_rate"
+#define MAX_PERCENT	"/proc/sys/kernel/perf_cpu_time_max_percent"
+
 static u64 samples_of_perf(int cpu, int to[2], int from[2])
 {
 	struct perf_event_attr attr = {
@@ -492,7 +495,11 @@ START_TEST(as_many_as_perf)
 	pin(0);
 	pid[1] = start_worker(1, 0, to, from);
 	let_work(to, from);
+	/* A slow kernel lowers the rate, and then perf stops sampling for the rest of a tick. */
+	write_file(MAX_RATE, "100000");
+	write_file(MAX_PERCENT, "0");
 	by_perf = samples_of_perf(1, to, from);
+	write_file(MAX_PERCENT, "25");
 	fd = open_all(2, 0);
 	sample_cpus(fd, IMODE_USER);
 	let_work(to, from);
