@@ -72,7 +72,7 @@ static struct arm_pmu *find_arm_pmu(unsigned int cpu)
 	return IS_ERR_OR_NULL(pmu) ? ERR_CAST(pmu) : to_arm_pmu(pmu);
 }
 
-int perfctr_arm64_perf_find(unsigned int cpu, bool *intr)
+int perfctr_perf_find(unsigned int cpu, bool *intr)
 {
 	struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
@@ -114,14 +114,14 @@ static bool has_events(struct arm_pmu *pmu, unsigned int cpu)
 	return false;
 }
 
-bool perfctr_arm64_perf_is_busy(unsigned int cpu)
+bool perfctr_perf_is_busy(unsigned int cpu)
 {
 	struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
 	return pmu && has_events(pmu, cpu);
 }
 
-bool perfctr_arm64_perf_claim(void)
+bool perfctr_perf_claim(void)
 {
 	struct arm_pmu *pmu = this_cpu_read(pmu_here);
 
@@ -134,7 +134,7 @@ bool perfctr_arm64_perf_claim(void)
 	return true;
 }
 
-void perfctr_arm64_perf_release(unsigned int cpu)
+void perfctr_perf_release(unsigned int cpu)
 {
 	struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
@@ -174,7 +174,7 @@ static bool belongs_to_perf(void)
 static bool perfctr_perf_may_begin(void)
 {
 	smp_rmb();	/* pairs with step_in, as above */
-	return !READ_ONCE(perfctr_arm64_reserved) ||
+	return !READ_ONCE(perfctr_reserved) ||
 	       cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus);
 }
 
@@ -232,7 +232,7 @@ static bool is_same_driver(const struct arm_pmu *pmu)
 		theirs.reset == pmu->reset && perfctr_filter_is_saved(&pmu->pmu));
 }
 
-bool perfctr_arm64_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *regs))
+bool perfctr_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *regs))
 {
 	struct arm_pmu *pmu = per_cpu(pmu_here, cpu);
 
@@ -259,7 +259,7 @@ bool perfctr_arm64_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_reg
 	return true;
 }
 
-void perfctr_arm64_perf_step_out(void)
+void perfctr_perf_step_out(void)
 {
 	unsigned int cpu;
 

@@ -1,53 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Permission to read counters in user mode (PMUSERENR_EL0).  A thread has it while
- * its own counters run, if its process has mapped the state of one of its threads.
- *
- * Resume grants access and suspend withdraws it, so a thread without a state never
- * has access.  With isolation, suspend also clears the counters, so access never shows
- * the counts of other threads.
+ * Permission to read counters in user mode (PMUSERENR_EL0): see own-reads.c.  With isolation,
+ * suspend clears the counters, so access never shows the counts of other threads.
  */
-#include <linux/atomic.h>
-#include <linux/rcupdate.h>
-#include <linux/sched.h>
-
 #include "../common/users.h"
 #include "arm64.h"
-
-bool perfctr_arm64_may_read(struct mm_struct **reader)
-{
-	struct mm_struct *mm = current->mm;	/* NULL late in exit */
-	struct perfctr_user *user;
-	bool may;
-
-	if (!atomic_read(&perfctr_nr_owners) || !mm)
-		return false;
-	WRITE_ONCE(*reader, mm);
-	/*
-	 * Pairs with perfctr_own_followup(): either this finds the last mapping gone, or the
-	 * thread that unmaps finds the reader, and interrupts this CPU.
-	 */
-	smp_mb();
-	rcu_read_lock();
-	user = perfctr_find_user(mm);
-	may = user && READ_ONCE(user->own);
-	rcu_read_unlock();
-	if (!may)
-		WRITE_ONCE(*reader, NULL);
-	return may;
-}
-
-/* Each thread gets access when it is next resumed. */
-bool perfctr_own_changed(struct perfctr_user *user)
-{
-	return !user->own;
-}
-
-void perfctr_own_followup(struct mm_struct *mm, bool allowed)
-{
-	smp_mb();	/* see perfctr_arm64_may_read() */
-	perfctr_arm64_close_users(mm);
-}
 
 /* Nothing is left for a new process to see: see above. */
 void perfctr_mm_added(void)
@@ -55,10 +12,5 @@ void perfctr_mm_added(void)
 }
 
 void perfctr_mm_removed(void)
-{
-}
-
-/* Nothing to withdraw: resume grants access by mm, and @mm has no entry here. */
-void perfctr_cpu_user_fork(struct mm_struct *mm)
 {
 }

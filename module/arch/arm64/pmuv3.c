@@ -502,7 +502,7 @@ static void open_held(void)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 
-	if ((cpu->ready || !perfctr_arm64_prepare_here()) && perfctr_arm64_may_read(&cpu->reader))
+	if ((cpu->ready || !perfctr_prepare_here()) && perfctr_may_read(&cpu->reader))
 		open_user();
 }
 
@@ -566,7 +566,7 @@ static noinline bool may_use_counters(struct perfctr_cpu_state *state)
 		perfctr_generic_resume(state);
 		return false;
 	}
-	if (!perfctr_arm64_prepare_here())
+	if (!perfctr_prepare_here())
 		return true;
 	perfctr_refused(state);
 	return false;
@@ -584,7 +584,7 @@ static void pmuv3_resume(struct perfctr_cpu_state *state)
 	/* The mask of a CPU that is not claimed has no bit. */
 	if (unlikely(!(cstatus & cpu->ready)) && !may_use_counters(state))
 		return;
-	if (perfctr_arm64_may_read(&cpu->reader)) {
+	if (perfctr_may_read(&cpu->reader)) {
 		cstatus |= VPERFCTR_CSTATUS_RDPMC;
 		open_user();
 	}
@@ -719,7 +719,7 @@ static void pmuv3_cpu_close_user(const struct mm_struct *mm)
 		close_user(cpu);
 }
 
-const struct perfctr_arm64_driver perfctr_arm64_pmuv3 = {
+const struct perfctr_claim_driver perfctr_claim_pmu = {
 	.probe		= pmuv3_probe,
 	.check_control	= pmuv3_check_control,
 	.ops.suspend	= pmuv3_suspend,
@@ -728,8 +728,10 @@ const struct perfctr_arm64_driver perfctr_arm64_pmuv3 = {
 	.is_alike	= pmuv3_is_alike,
 	.probe_kind	= pmuv3_probe_kind,
 	.new_kind	= pmuv3_new_kind,
+	.has_kinds	= perfctr_arm64_perf_has_kinds,
 	.cpu_start	= pmuv3_cpu_start,
 	.cpu_stop	= pmuv3_cpu_stop,
+	.cpu_released	= perfctr_arm64_perf_reset,
 	.cpu_forget	= pmuv3_cpu_forget,
 	.cpu_lose	= pmuv3_cpu_lose,
 	.overflow	= pmuv3_overflow,

@@ -56,9 +56,9 @@ static struct {
 	irq_handler_t handler;
 } theirs;
 
-static void (*overflow_handler)(struct pt_regs *regs);
+static bool (*overflow_handler)(struct pt_regs *regs);
 
-int perfctr_riscv_perf_find(unsigned int cpu, bool *intr)
+int perfctr_perf_find(unsigned int cpu, bool *intr)
 {
 	struct riscv_pmu *riscv_pmu = per_cpu(pmu_here, cpu);
 
@@ -88,7 +88,7 @@ static bool has_events(struct riscv_pmu *pmu, unsigned int cpu)
 	return false;
 }
 
-bool perfctr_riscv_perf_is_busy(unsigned int cpu)
+bool perfctr_perf_is_busy(unsigned int cpu)
 {
 	struct riscv_pmu *pmu = per_cpu(pmu_here, cpu);
 
@@ -103,7 +103,7 @@ bool perfctr_riscv_perf_uses(unsigned int counter)
 	       test_bit(counter, this_cpu_ptr(pmu->hw_events)->used_hw_ctrs);
 }
 
-bool perfctr_riscv_perf_claim(void)
+bool perfctr_perf_claim(void)
 {
 	struct riscv_pmu *pmu = this_cpu_read(pmu_here);
 
@@ -113,7 +113,7 @@ bool perfctr_riscv_perf_claim(void)
 	return true;
 }
 
-void perfctr_riscv_perf_release(unsigned int cpu)
+void perfctr_perf_release(unsigned int cpu)
 {
 	per_cpu(is_claimed, cpu) = false;
 }
@@ -129,7 +129,7 @@ void perfctr_riscv_perf_release(unsigned int cpu)
 static bool perfctr_perf_may_begin(void)
 {
 	smp_rmb();	/* pairs with step_in: the diversions must find `theirs` */
-	return !READ_ONCE(perfctr_riscv_reserved) ||
+	return !READ_ONCE(perfctr_reserved) ||
 	       cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus);
 }
 
@@ -174,7 +174,7 @@ static struct irqaction *find_action(struct riscv_pmu *pmu, unsigned int cpu)
 	return action;
 }
 
-bool perfctr_riscv_perf_step_in(unsigned int cpu, void (*overflow)(struct pt_regs *regs))
+bool perfctr_perf_step_in(unsigned int cpu, bool (*overflow)(struct pt_regs *regs))
 {
 	struct riscv_pmu *pmu = per_cpu(pmu_here, cpu);
 	bool has_irq;
@@ -200,7 +200,7 @@ bool perfctr_riscv_perf_step_in(unsigned int cpu, void (*overflow)(struct pt_reg
 	return true;
 }
 
-void perfctr_riscv_perf_step_out(void)
+void perfctr_perf_step_out(void)
 {
 	struct riscv_pmu *pmu = theirs.pmu;
 

@@ -3,147 +3,19 @@
 #ifndef VPERFCTR_RISCV_H
 #define VPERFCTR_RISCV_H
 
-#include "../common/common.h"
+#include "../common/claim.h"
 
-/* The operations of a driver.  reserve.c handles static calls and CPU hotplug. */
-struct perfctr_riscv_driver {
-	/*
-	 * Detect the processor and fill in perfctr_cpu_info.
-	 * Context: the CPU concerned, interrupts disabled.
-	 * Return: 0 or -ENODEV.
-	 */
-	int (*probe)(void);
-
-	/* Find out which events exist.  Context: may sleep; @cpu is the one that was probed. */
-	void (*probe_events)(unsigned int cpu);
-
-	int (*check_control)(struct perfctr_cpu_control *control);
-	struct perfctr_cpu_ops ops;
-
-	/* True if there are no counters: the operations below are not called. */
-	bool no_counters;
-
-	/* True if this CPU has what probe found on its CPU. */
-	bool (*is_alike)(void);
-
-	/*
-	 * Context: The CPU concerned, interrupts disabled.
-	 * cpu_start: save what perf needs back, stop and clear all counters.
-	 * cpu_stop: clear all counters, restore what was saved.
-	 * cpu_forget: the registers were lost, clear them again.
-	 *
-	 * Context: Another CPU.
-	 * cpu_lose: as stop, for an offline CPU, whose registers cannot be written.
-	 */
-	void (*cpu_start)(void);
-	void (*cpu_stop)(void);
-	void (*cpu_forget)(void);
-	void (*cpu_lose)(unsigned int cpu);
-
-	/*
-	 * Handle the counters' interrupt.
-	 * Context: The CPU concerned, interrupt.
-	 */
-	void (*overflow)(struct pt_regs *regs);
-
-	/*
-	 * cpu_reader: return the mm of the thread that runs on a CPU with the permission to
-	 *	read counters, or NULL.  For any CPU.
-	 * cpu_close_user: the threads of this mm have lost the permission.  Withdraw it
-	 *	from the one that runs on this CPU.
-	 * cpu_counts: true if a state with counters is resumed on a CPU.  For any CPU.
-	 * cpu_hide: let the counts before now be visible no more, as for a state that is
-	 *	resumed.
-	 * user_reads: true if user mode can read counters on this CPU now.
-	 */
-	const struct mm_struct *(*cpu_reader)(unsigned int cpu);
-	void (*cpu_close_user)(const struct mm_struct *mm);
-	bool (*cpu_counts)(unsigned int cpu);
-	void (*cpu_hide)(void);
-	bool (*user_reads)(void);
-};
-
-extern const struct perfctr_riscv_driver perfctr_riscv_generic;
-extern const struct perfctr_riscv_driver perfctr_riscv_sbi;
-
-/*
- * riscv-pmu.c: the kernel's own driver of the counters.
- *
- * perfctr_riscv_perf_find() - find the driver of a CPU
- * @cpu: an online CPU
- * @intr: set to true if the driver has an interrupt for this CPU, else to false
- *
- * Context: May sleep.
- * Return: 0, or -EBUSY if the kernel does not reveal whether there is a driver.
- */
-int perfctr_riscv_perf_find(unsigned int cpu, bool *intr);
-
-/*
- * True if perf has events on counters of a CPU, which is not claimed.
- *
- * Context: Any CPU.  Unless the counters are reserved, the answer may change at any time.
- */
-bool perfctr_riscv_perf_is_busy(unsigned int cpu);
-
-/* True if perf uses this counter of this CPU.  Context: interrupts disabled. */
+/* riscv-pmu.c: true if perf uses this counter of this CPU.  Context: interrupts disabled. */
 bool perfctr_riscv_perf_uses(unsigned int counter);
 
 /*
- * Claim this CPU's counters.
+ * sbi-pmu.c: let the counts of all states that are resumed now, up to now, be visible no more.
  *
- * Context: Interrupts disabled.
- * Return: false if perf has events on them.
+ * Context: may sleep.
  */
-bool perfctr_riscv_perf_claim(void);
-
-/*
- * Release a CPU's counters.
- *
- * Context: That CPU with interrupts disabled, or the CPU is offline.
- */
-void perfctr_riscv_perf_release(unsigned int cpu);
-
-/*
- * step_in: replace the functions of a CPU's driver and the interrupt's handler, unless
- * this has been done.  Returns false if they are not those of the other CPUs.
- * step_out: restore them, when no CPU is claimed.
- *
- * Other CPUs may still run the functions from before.  After a grace period they
- * do not.
- */
-bool perfctr_riscv_perf_step_in(unsigned int cpu, void (*overflow)(struct pt_regs *regs));
-void perfctr_riscv_perf_step_out(void);
-
-/* reserve.c: true while perf must not begin to use counters. */
-extern bool perfctr_riscv_reserved;
-
-/*
- * Claim this CPU's counters, and clear them, unless that has been done.
- *
- * Context: Interrupts disabled.
- * Return: 0; -EIO if this CPU is forbidden; -EBUSY if perf has events on them; -ENODEV
- * if they are not reserved.
- */
-int perfctr_riscv_prepare_here(void);
-
-/*
- * The mm has lost the permission to read counters.  Withdraw it from the
- * threads that run now; the others have no access until they are resumed.
- */
-void perfctr_riscv_close_users(struct mm_struct *mm);
-
-/* Hide the counts of all states that are resumed now: see cpu_hide.  Context: may sleep. */
 void perfctr_riscv_hide_counts(void);
 
-/*
- * scounteren.c: true if current may read its counters in user mode.  Then *reader, of
- * this CPU, is set to its mm, else it is left or set to NULL.
- *
- * Context: Interrupts disabled.
- */
-bool perfctr_riscv_may_read(struct mm_struct **reader);
-
-/* True if resume must hide what the counters held for others.  Context: as for resume. */
+/* scounteren.c: true if resume must hide what the counters held.  Context: as for resume. */
 bool perfctr_riscv_must_hide(void);
 
 #endif /* VPERFCTR_RISCV_H */

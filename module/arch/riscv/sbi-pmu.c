@@ -615,7 +615,7 @@ static noinline void arm_counters(struct sbi_cpu *cpu, struct perfctr_cpu_state 
  * Handle the interrupt.  It is pending until it is cleared here.  A counter raises it again
  * only when it has been started anew: until then its overflow bit is set.
  */
-static void sbi_overflow(struct pt_regs *regs)
+static bool sbi_overflow(struct pt_regs *regs)
 {
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
 	struct perfctr_cpu_state *armed = cpu->armed;
@@ -623,6 +623,7 @@ static void sbi_overflow(struct pt_regs *regs)
 	perfctr_clear_lcofi();
 	if (armed && have_overflowed(armed))
 		report_overflow(cpu, armed, regs);
+	return armed;
 }
 
 /* Suspend the i-mode counters, which are already stopped. */
@@ -678,7 +679,7 @@ static void open_held(void)
 {
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
 
-	if ((!cpu->ready && perfctr_riscv_prepare_here()) || !perfctr_riscv_may_read(&cpu->reader))
+	if ((!cpu->ready && perfctr_prepare_here()) || !perfctr_may_read(&cpu->reader))
 		return;
 	if (perfctr_riscv_must_hide())
 		restart_counters(cpu, 0, 0);
@@ -743,7 +744,7 @@ static noinline bool may_use_counters(struct perfctr_cpu_state *state)
 		perfctr_generic_resume(state);
 		return false;
 	}
-	if (!perfctr_riscv_prepare_here())
+	if (!perfctr_prepare_here())
 		return true;
 	perfctr_refused(state);
 	return false;
@@ -768,7 +769,7 @@ static void sbi_resume(struct perfctr_cpu_state *state)
 	WRITE_ONCE(cpu->running, state);
 	smp_mb();	/* pairs with perfctr_mm_added(): it finds the state, or it is seen */
 	hide = perfctr_riscv_must_hide();
-	if (unlikely(perfctr_riscv_may_read(&cpu->reader)))
+	if (unlikely(perfctr_may_read(&cpu->reader)))
 		cstatus |= VPERFCTR_CSTATUS_RDPMC;
 
 	perfctr_page_begin(page);
@@ -881,12 +882,12 @@ static void sbi_cpu_close_user(const struct mm_struct *mm)
 		close_user(cpu);
 }
 
-static bool sbi_cpu_counts(unsigned int cpu)
+static bool counts(int cpu, void *unused)
 {
 	return READ_ONCE(per_cpu_ptr(&sbi_cpu, cpu)->running);
 }
 
-static void sbi_cpu_hide(void)
+static void hide_here(void *unused)
 {
 	struct perfctr_cpu_state *state = this_cpu_ptr(&sbi_cpu)->running;
 
@@ -896,12 +897,18 @@ static void sbi_cpu_hide(void)
 	sbi_resume(state);
 }
 
+void perfctr_riscv_hide_counts(void)
+{
+	on_each_cpu_cond(counts, hide_here, NULL, 1);
+}
+
+/* The administrator may have opened cycle and instret to all (kernel.perf_user_access). */
 static bool sbi_user_reads(void)
 {
 	return perfctr_read_scounteren() & ~SCOUNTEREN_TM;
 }
 
-const struct perfctr_riscv_driver perfctr_riscv_sbi = {
+const struct perfctr_claim_driver perfctr_claim_pmu = {
 	.probe		= sbi_probe,
 	.probe_events	= sbi_probe_events,
 	.check_control	= sbi_check_control,
@@ -916,7 +923,5 @@ const struct perfctr_riscv_driver perfctr_riscv_sbi = {
 	.overflow	= sbi_overflow,
 	.cpu_reader	= sbi_cpu_reader,
 	.cpu_close_user	= sbi_cpu_close_user,
-	.cpu_counts	= sbi_cpu_counts,
-	.cpu_hide	= sbi_cpu_hide,
 	.user_reads	= sbi_user_reads,
 };

@@ -8,7 +8,7 @@
 #define EVENT_INSTRUCTIONS	0x08
 #define TYPE_P			0x80000000ULL	/* do not count in EL1 */
 
-extern bool perfctr_isolate, perfctr_arm64_reserved;	/* of the module */
+extern bool perfctr_isolate, perfctr_reserved;	/* of the module */
 
 static bool is_irq;
 static bool has_lost[NR_CPUS];		/* this CPU is between its sleep and perf's reset */
@@ -241,7 +241,7 @@ void sim_count_kernel(struct vperfctr_ctr *ctr)
 
 bool sim_is_hardware_reserved(void)
 {
-	return perfctr_arm64_reserved;
+	return perfctr_reserved;
 }
 
 void sim_check_hardware(void)
@@ -249,7 +249,7 @@ void sim_check_hardware(void)
 	unsigned int n;
 
 	sim_require(!cpu_pm, "a notifier of CPU_PM is left");
-	sim_require(!perfctr_arm64_reserved, "the counters are left reserved");
+	sim_require(!perfctr_reserved, "the counters are left reserved");
 	for (n = 0; n < nr_cpu_ids; n++) {
 		const struct model_cpu *c = &model.cpu[n];
 

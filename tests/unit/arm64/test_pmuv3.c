@@ -11,7 +11,7 @@
 #define INSNS		0x08
 #define CYCLES		VPERFCTR_FIXED
 
-static const struct perfctr_arm64_driver *const driver = &perfctr_arm64_pmuv3;
+static const struct perfctr_claim_driver *const driver = &perfctr_claim_pmu;
 
 bool perfctr_isolate = true;
 static bool may_read;
@@ -20,18 +20,18 @@ static bool may_read;
 struct mm_struct { char unused; };
 static struct mm_struct the_mm, other_mm;
 
-bool perfctr_arm64_may_read(struct mm_struct **reader)
+bool perfctr_may_read(struct mm_struct **reader)
 {
 	if (may_read)
 		*reader = &the_mm;
 	return may_read;
 }
 
-/* The claim of a CPU, as in reserve.c. */
+/* The claim of a CPU, as in claim.c. */
 static unsigned int claims;
 static int claim_error;
 
-int perfctr_arm64_prepare_here(void)
+int perfctr_prepare_here(void)
 {
 	claims++;
 	if (!claim_error)
@@ -50,6 +50,16 @@ static const char *perf_name[NR_CPUS];
 const char *perfctr_arm64_perf_name(void)
 {
 	return perf_name[fake_cpu] ?: "";
+}
+
+bool perfctr_arm64_perf_has_kinds(unsigned int cpu)
+{
+	(void)cpu;
+	return false;
+}
+
+void perfctr_arm64_perf_reset(void)
+{
 }
 
 static struct perfctr_cpu_state *refused;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arm64: choose the low-level driver, claim the counters from perf, and follow CPU
- * hotplug and CPU power management.
+ * arm64 and RISC-V: choose the low-level driver, claim the counters from perf, and follow
+ * CPU hotplug and CPU power management.
  */
 #include <linux/cpu.h>
 #include <linux/cpu_pm.h>
@@ -12,13 +12,13 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 
-#include "arm64.h"
+#include "claim.h"
 
-static const struct perfctr_arm64_driver *driver;
+static const struct perfctr_claim_driver *driver;
 static enum cpuhp_state dead_state, online_state;
 
 /* True while the hardware is reserved, on all CPUs but the forbidden ones. */
-bool perfctr_arm64_reserved;
+bool perfctr_reserved;
 
 /*
  * The CPUs whose counters have been claimed since the hardware was reserved.  Each CPU
@@ -34,7 +34,7 @@ static bool has_kinds __ro_after_init;
 
 /* ---- claiming and releasing ----------------------------------------------- */
 
-int perfctr_arm64_prepare_here(void)
+int perfctr_prepare_here(void)
 {
 	unsigned int cpu = smp_processor_id();
 	int err = -ENODEV;
@@ -46,8 +46,8 @@ int perfctr_arm64_prepare_here(void)
 	cpumask_set_cpu(cpu, &claimed);
 	/* Pairs with the release: it finds the bit, or the counters are perf's by now. */
 	smp_mb__after_atomic();
-	if (READ_ONCE(perfctr_arm64_reserved))
-		err = perfctr_arm64_perf_claim() ? 0 : -EBUSY;
+	if (READ_ONCE(perfctr_reserved))
+		err = perfctr_perf_claim() ? 0 : -EBUSY;
 	if (err)
 		cpumask_clear_cpu(cpu, &claimed);
 	else
@@ -66,8 +66,9 @@ static void stop_this_cpu(void *unused)
 	if (!cpumask_test_and_clear_cpu(cpu, &claimed))
 		return;
 	driver->cpu_stop();
-	perfctr_arm64_perf_release(cpu);
-	perfctr_arm64_perf_reset();
+	perfctr_perf_release(cpu);
+	if (driver->cpu_released)
+		driver->cpu_released();
 }
 
 static bool is_perf_counting(void)
@@ -76,7 +77,7 @@ static bool is_perf_counting(void)
 
 	for_each_online_cpu(cpu) {
 		if (!cpumask_test_cpu(cpu, &perfctr_forbid_cpus) &&
-		    perfctr_arm64_perf_is_busy(cpu))
+		    perfctr_perf_is_busy(cpu))
 			return true;
 	}
 	return false;
@@ -92,10 +93,10 @@ int perfctr_cpu_reserve(void)
 		err = -EBUSY;
 		goto out;
 	}
-	/* From here on perf adds no event, or it is found: see arm-pmu.c. */
-	smp_store_mb(perfctr_arm64_reserved, true);
+	/* From here on perf adds no event, or it is found: see perfctr_perf_is_busy(). */
+	smp_store_mb(perfctr_reserved, true);
 	if (is_perf_counting()) {
-		WRITE_ONCE(perfctr_arm64_reserved, false);
+		WRITE_ONCE(perfctr_reserved, false);
 		err = -EBUSY;
 	}
 out:
@@ -111,7 +112,7 @@ int perfctr_cpu_prepare(void)
 	local_irq_save(flags);
 	/* A control may be for other CPUs than this one. */
 	if (!cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus))
-		err = perfctr_arm64_prepare_here();
+		err = perfctr_prepare_here();
 	local_irq_restore(flags);
 	/* The state's thread may end before this, and its end releases the counters. */
 	return err == -ENODEV ? 0 : err;
@@ -120,8 +121,8 @@ int perfctr_cpu_prepare(void)
 void perfctr_cpu_release(void)
 {
 	cpus_read_lock();
-	/* Pairs with perfctr_arm64_prepare_here(). */
-	smp_store_mb(perfctr_arm64_reserved, false);
+	/* Pairs with perfctr_prepare_here(). */
+	smp_store_mb(perfctr_reserved, false);
 	/* Without an interrupt if only this CPU was claimed. */
 	on_each_cpu_mask(&claimed, stop_this_cpu, NULL, 1);
 	cpus_read_unlock();
@@ -135,7 +136,7 @@ static bool is_usable(unsigned int cpu)
 	unsigned long flags;
 	bool alike, intr;
 
-	if (perfctr_arm64_perf_find(cpu, &intr))
+	if (perfctr_perf_find(cpu, &intr))
 		return false;
 	if (!intr && (perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return false;
@@ -146,7 +147,7 @@ static bool is_usable(unsigned int cpu)
 		if (!alike)
 			return false;
 	}
-	if (!perfctr_arm64_perf_step_in(cpu, driver->overflow))
+	if (!perfctr_perf_step_in(cpu, driver->overflow))
 		return false;
 	perfctr_learn_kind(cpu);
 	return perfctr_kind_here();
@@ -200,7 +201,7 @@ static int release_dead_cpu(unsigned int cpu)
 {
 	if (cpumask_test_and_clear_cpu(cpu, &claimed)) {
 		driver->cpu_lose(cpu);
-		perfctr_arm64_perf_release(cpu);
+		perfctr_perf_release(cpu);
 	}
 	return 0;
 }
@@ -227,10 +228,10 @@ void perfctr_cpu_sleep(void)
 {
 }
 
-/* PMUSERENR_EL0 of a claimed CPU is open only to a thread whose state has counters. */
+/* Without the operation, a claimed CPU is open only to a thread whose state has counters. */
 bool perfctr_cpu_user_reads(void)
 {
-	return false;
+	return driver->user_reads && driver->user_reads();
 }
 
 void perfctr_cpu_forget(void)
@@ -252,7 +253,7 @@ static void close_user_here(void *mm)
 	driver->cpu_close_user(mm);
 }
 
-void perfctr_arm64_close_users(struct mm_struct *mm)
+void perfctr_close_users(struct mm_struct *mm)
 {
 	if (!driver->no_counters)
 		on_each_cpu_cond(is_reader, close_user_here, mm, 1);
@@ -284,9 +285,9 @@ static int probe(unsigned int first)
 	bool intr;
 	int err = 0;
 
-	driver = &perfctr_arm64_pmuv3;
+	driver = &perfctr_claim_pmu;
 	smp_call_function_single(first, probe_cpu_ipi, &err, 1);
-	return err ?: perfctr_arm64_perf_find(first, &intr);
+	return err ?: perfctr_perf_find(first, &intr);
 }
 
 /*
@@ -301,16 +302,16 @@ static int compare_cpus(unsigned int first)
 
 	for_each_online_cpu(cpu) {
 		smp_call_function_single(cpu, differ_ipi, &differs, 1);
-		if (perfctr_arm64_perf_find(cpu, &intr))
+		if (perfctr_perf_find(cpu, &intr))
 			continue;	/* it will be forbidden */
-		differs |= perfctr_arm64_perf_has_kinds(cpu);
+		differs |= driver->has_kinds && driver->has_kinds(cpu);
 		if (!intr) {
 			perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;
 			perfctr_cpu_info.max_period = 0;
 			perfctr_cpu_info.min_period = 0;
 		}
 	}
-	if (!differs)
+	if (!differs || !driver->probe_kind)
 		return 0;
 	has_kinds = true;
 	smp_call_function_single(first, describe_kind_ipi, &err, 1);
@@ -329,11 +330,13 @@ static int choose_driver(void)
 	if (err) {
 		memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
 		perfctr_cpu_sampling_ns = 0;
-		driver = &perfctr_arm64_generic;
+		driver = &perfctr_timer_only;
 		err = driver->probe();
 	}
 	if (!err)
 		err = perfctr_driver_init(&driver->ops);
+	if (!err && !driver->no_counters && driver->probe_events)
+		driver->probe_events(first);
 	if (!err && !driver->no_counters)
 		err = compare_cpus(first);
 	cpus_read_unlock();
@@ -359,13 +362,13 @@ int perfctr_cpu_init(void)
 	err = cpu_pm_register_notifier(&cpu_pm_nb);
 	if (err)
 		goto no_cpu_pm;
-	/* An event that is being added has not seen the diversions: see arm-pmu.c. */
+	/* An event that is being added has not seen the diversions. */
 	synchronize_rcu();
 	return 0;
 
 no_cpu_pm:
 	cpuhp_remove_state_nocalls(online_state);
-	perfctr_arm64_perf_step_out();
+	perfctr_perf_step_out();
 	synchronize_rcu();
 no_online:
 	cpuhp_remove_state_nocalls(dead_state);
@@ -379,6 +382,6 @@ void perfctr_cpu_exit(void)
 	cpu_pm_unregister_notifier(&cpu_pm_nb);
 	cpuhp_remove_state_nocalls(online_state);
 	cpuhp_remove_state_nocalls(dead_state);
-	perfctr_arm64_perf_step_out();
-	synchronize_rcu();	/* see perfctr_arm64_perf_step_out() */
+	perfctr_perf_step_out();
+	synchronize_rcu();	/* see perfctr_perf_step_out() */
 }
