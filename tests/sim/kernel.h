@@ -38,6 +38,7 @@ typedef __s64 s64;
 #define __always_inline		inline __attribute__((__always_inline__))
 #define __noreturn		__attribute__((__noreturn__))
 #define noinline		__attribute__((__noinline__))
+#define __maybe_unused		__attribute__((unused))
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #undef static_assert
@@ -683,6 +684,7 @@ bool cancel_work_sync(struct work_struct *work);
 
 #define PAGE_SHIFT		12
 #define PAGE_SIZE		4096UL
+#define SZ_1M			0x100000UL
 #define PAGE_ALIGN(x)		(((x) + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1))
 typedef unsigned int gfp_t;
 #define GFP_ATOMIC		0x1
