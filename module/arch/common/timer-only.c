@@ -16,7 +16,8 @@ static int generic_probe(void)
 	info->features = VPERFCTR_FEATURE_RDTSC;
 	info->nrkinds = 1;
 	info->tsc_khz = perfctr_tsc_khz();
-	strscpy(info->cpu_name, "generic " PERFCTR_ARCH_NAME ", timer only", sizeof(info->cpu_name));
+	strscpy(info->cpu_name, "generic " PERFCTR_ARCH_NAME ", timer only",
+		sizeof(info->cpu_name));
 	return 0;
 }
 
