@@ -81,15 +81,40 @@ static void rewrite_rust(char *name)
 	*to = '\0';
 }
 
+/*
+ * Return: the length of a Rust name without the suffix that LLVM gives to a function that it has
+ * moved to another unit, such as ".llvm.123".  Rust's names have dots, too.  0: another name.
+ */
+static size_t before_suffix(const char *name)
+{
+	const char *hash = name;
+
+	while ((hash = strstr(hash, "17h"))) {
+		hash += 3;
+		if (strspn(hash, "0123456789abcdef") == 16 && hash[16] == 'E' && hash[17] == '.')
+			return (size_t)(hash + 17 - name);
+	}
+	return 0;
+}
+
 char *demangle(const char *name)
 {
-	char *text;
+	char *text, *whole = NULL;
+	size_t len;
 
 	if (!strncmp(name, "_R", 2))
 		return demangle_rust(name);
 	if (strncmp(name, "_Z", 2) || strlen(name) > MAX_MANGLED)
 		return NULL;
-	text = call_library(name);
+	/* The library accepts a suffix only of names that have parameters. */
+	len = before_suffix(name);
+	if (len) {
+		whole = strndup(name, len);
+		if (!whole)
+			return NULL;
+	}
+	text = call_library(whole ? whole : name);
+	free(whole);
 	if (text && is_rust(text))
 		rewrite_rust(text);
 	return text;

@@ -566,6 +566,11 @@ static const struct {
 	{ "_RINvCs1aBWwuGybLu_1k1fFUKChnEbEB2_", "k::f<unsafe extern \"C\" fn(u8, i128) -> bool>" },
 	{ "_RINvCs1aBWwuGybLu_1k1fFG_QL0_eOScEzEB2_", "k::f<fn(&mut str, *mut [char]) -> !>" },
 	{ "_RINvCs1aBWwuGybLu_1k1fTtxuEEB2_.llvm.123", "k::f<(u16, i64, ())>" },
+	/* The older form, with the suffix, too. */
+	{ "_ZN1m4grow17hc58e006a271e42c2E", "m::grow" },
+	{ "_ZN1m4grow17hc58e006a271e42c2E.llvm.3797928627851248576", "m::grow" },
+	{ "_ZN43_$LT$m..A$u20$as$u20$core..hash..Hasher$GT$5write17hb051a3ae5a05483aE.llvm.1",
+	  "<m::A as core::hash::Hasher>::write" },
 	/* These are no names. */
 	{ "_R", NULL }, { "_RNvC", NULL }, { "_RNvC1m", NULL }, { "_RNvC1m4mai", NULL },
 	{ "_RNvC1m99999999999999999999main", NULL }, { "_RB_", NULL }, { "_RNvB_4main", NULL },
