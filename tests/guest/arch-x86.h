@@ -337,8 +337,9 @@ static inline void loop_yielding(unsigned long rounds, unsigned long n)
 #define CONTEXT_COUNTER(uc)	((unsigned long)(uc)->uc_mcontext.gregs[REG_ECX])
 #endif
 
-/* The event of instructions: its code, and libpfm4's name on Intel processors. */
+/* The event of instructions: its code, and libpfm4's name. */
 #define INSNS_RAW	"r00c0"
-#define INSNS_NAME	"INST_RETIRED:ANY_P"
+#define INSNS_NAME	(info.cpu_type == VPERFCTR_CPU_AMD ? "RETIRED_INSTRUCTIONS" :	\
+			 info.cpu_type == VPERFCTR_CPU_INTEL_P6 ? "INST_RETIRED" : "INST_RETIRED:ANY_P")
 
 #endif /* GUEST_ARCH_X86_H */
