@@ -95,15 +95,18 @@ check "status of known with two arguments" "$status" 3
 check "instructions:u to a file" "$(count "$tmp/counts" instructions:u)" 6004
 check "$raw:u to a file" "$(count "$tmp/counts" $raw:u)" 6004
 check "nothing on standard error" "$(lines "$tmp/err")" 0
-run -e $raw:u -e $raw:k -e $raw:uk "$known" 2
+# a P6 has two counters, and so not all three at once
+both=$raw:uk
+[ -n "$fixed" ] || [ "$n" -gt 2 ] || both=
+run -e $raw:u -e $raw:k ${both:+-e $both} "$known" 2
 user=$(count "$tmp/err" $raw:u) kernel=$(count "$tmp/err" $raw:k)
 check "$raw:u" "$user" 4004
 # without a global control, counters start one after the other, in the kernel
-off=$(($(count "$tmp/err" $raw:uk) - user - kernel)) may=0
+[ -z "$both" ] || off=$(($(count "$tmp/err" $both) - user - kernel)) may=0
 perfex -i | grep -q '^processor.*\(PerfMonV2\|version [2-9]\|PMUv3\)' || may=100
 # KCSAN delays the kernel in between
 case $(uname -r) in *-debug-kcsan*) may=$((may * 10000)) ;; esac
-check "user + kernel" "$((off <= may && off >= -may))" 1
+[ -z "$both" ] || check "user + kernel" "$((off <= may && off >= -may))" 1
 check "something in the kernel" "$([ "$kernel" -gt 1000 ] && echo yes)" yes
 
 # metrics are computed from the counts that are printed, and -d prints what fits
@@ -292,6 +295,8 @@ check "$raw:u of several runs" "$(count "$tmp/err" $raw:u)" 2004
 check "instructions:u of several runs" "$(count "$tmp/err" instructions:u)" 2004
 # on Ice Lake, half of the counters can count some of the events
 [ $maker-$model != intel-106 ] || runs='[3-9]'
+# two counters take fewer of those that larger processors count in the same run
+[ -n "$both" ] || runs=4
 check "how many runs" "$(grep -c "each from one of $runs runs" "$tmp/err")" 1
 run -e $register@0,instructions:u@$last "$known"
 check "a chosen counter" "$(count "$tmp/err" $register@0)" 2004
@@ -372,10 +377,12 @@ check "instructions per cycle" "$(sed -n 's/.* instructions:u .*# \(.*\)/\1/p' "
 run -e instructions:u,cycles:k "$known"
 check "nothing per cycle of another mode" "$(grep -c 'per cycle' "$tmp/err")" 0
 
-# events that are counted by default
+# events that are counted by default, as many as there are counters for
 run "$known" 7
 check "status without events" "$status" 2
-for event in $(perfex -i | sed -n 's/^generic events *//p' | tr -d ,); do
+defaults=$(perfex -i | sed -n 's/^generic events *//p' | tr -d ,)
+[ -n "$both" ] || defaults="instructions cycles"
+for event in $defaults; do
 	check "$event by default" "$(awk -v e="$event" '$2 == e { n++ } END { print n + 0 }' "$tmp/err")" 1
 done
 
