@@ -341,7 +341,6 @@ int main(int argc, char **argv)
 	struct perfctr_info info;
 	int decimal = 0, option;
 
-	control.cpu_control.tsc_on = 1;
 	while ((option = getopt_long(argc, argv, "+dxe:o:ilLh", long_options, NULL)) != -1) {
 		switch (option) {
 		case 0:
@@ -376,11 +375,10 @@ int main(int argc, char **argv)
 	}
 	if (optind == argc)
 		usage(stderr, 1);
-	if (!nevents) {
-		get_info(&info);
-		if (perfctr_info_nrctrs(&info))
-			add_event("004100C0");	/* instructions in user mode */
-	}
+	get_info(&info);
+	control.cpu_control.tsc_on = !!(info.cpu_features & PERFCTR_FEATURE_RDTSC);
+	if (!nevents && perfctr_info_nrctrs(&info))
+		add_event("004100C0");	/* instructions in user mode */
 	control.cpu_control.nractrs = nevents;
 	return count(out, decimal, argv + optind);
 }
