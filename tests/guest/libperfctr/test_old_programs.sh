@@ -1,12 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# perfex, and programs for perfctr, on processors whose event selects are unlike those of all
-# others: Pentium, Cyrix, WinChip, VIA C3.  Counts are exact.  Without filters, they have the
-# kernel's in them.
+# perfex on processors whose event selects are unlike those of all others: Pentium, Cyrix,
+# VIA C3.  Counts are exact.  Without filters, they have the kernel's in them.
 #
-# TYPE: perfctr's number of the processor.  INSNS, CYCLES: event selects of perfctr's perfex,
-# with counters, in user mode if there is a filter.
+# TYPE: perfctr's number of the processor.  INSNS: an event select with a counter.
 
 dir=$(dirname "$0")
 known=$dir/known	# 4 + 2000 * (number of arguments, its name too) instructions
@@ -39,7 +37,6 @@ at_least()
 	check "$1 ($2)" $((${2:-0} >= $3)) 1
 }
 
-nr=$(perfex -i | awk '$1 == "counters" { print $2 }')
 case $TYPE in
 1|2|6)
 	# an instruction takes two cycles
@@ -71,30 +68,6 @@ check "the self-test's reason" "$(grep -c 'does not know the registers' "$tmp/ou
 perfex list > "$tmp/out" 2> "$tmp/err"
 at_least "the list" "$(grep -c 'instructions' "$tmp/out")" 1
 check "help" "$(perfex --help | grep -c 'rEEE@N')" 1
-
-# programs for perfctr
-"$dir/perfctr_self_c89" > "$tmp/out" 2>&1
-check "status of self" $? 0
-one=$(awk '/^1000 rounds/ { print $3 }' "$tmp/out")
-two=$(awk '/^2000 rounds/ { print $3 }' "$tmp/out")
-case $TYPE in
-1|2|6)	check "self counts" $((two - one)) 2000 ;;
-*)	at_least "self counts" $((two - one)) 2000 ;;
-esac
-check "self's type" "$(awk '$1 == "cpu_type" { print $2 }' "$tmp/out")" "$TYPE"
-check "self prints counters" "$(awk '/^cpu_nrctrs/ { print $2 }' "$tmp/out")" "$nr"
-"$dir/perfctr_signal_c89" > "$tmp/out" 2>&1
-check "status of signal" $? 1
-check "signal" "$(cat "$tmp/out")" "vperfctr_control: Operation not supported"
-
-"$dir/perfctr_perfex" -d -e "$INSNS" ${CYCLES:+-e "$CYCLES"} "$known" 2> "$tmp/err"
-check "status of perfctr's perfex" $? 1
-counted=$(sed -n 's/^event.*	 *\([0-9]*\) *$/\1/p' "$tmp/err" | head -n 1)
-case $TYPE in
-1|2|6)	check "known" $(((counted - 2004) / 10000)) 0 ;;
-*)	at_least "known" "$counted" 2004 ;;
-esac
-check "events" "$("$dir/perfctr_perfex" -l | grep -c INSTRUCTIONS_EXECUTED)" 1
 
 echo "$(((checks - failures) * 100 / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
 rm -rf "$tmp"
