@@ -4,6 +4,7 @@
 #define VPERFCTR_CLAIM_H
 
 #include "common.h"
+#include "own-reads.h"
 
 /* The operations of a driver.  claim.c handles static calls and CPU hotplug. */
 struct perfctr_claim_driver {
@@ -133,19 +134,5 @@ extern bool perfctr_reserved;
  * if they are not reserved.
  */
 int perfctr_prepare_here(void);
-
-/*
- * The mm has lost the permission to read counters.  Withdraw it from the
- * threads that run now; the others have no access until they are resumed.
- */
-void perfctr_close_users(struct mm_struct *mm);
-
-/*
- * own-reads.c: true if current may read its counters in user mode.  Then *reader, of
- * this CPU, is set to its mm, else it is left or set to NULL.
- *
- * Context: Interrupts disabled.
- */
-bool perfctr_may_read(struct mm_struct **reader);
 
 #endif /* VPERFCTR_CLAIM_H */

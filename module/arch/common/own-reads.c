@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Permission to read counters in user mode, on arm64 and RISC-V.  A thread has it while its
- * own counters run, if its process has mapped the state of one of its threads.
+ * Permission to read counters in user mode, on arm64, RISC-V and POWER.  A thread has it
+ * while its own counters run, if its process has mapped the state of one of its threads.
  *
  * Resume grants access and suspend withdraws it, so a thread without a state never has
  * access.
@@ -10,7 +10,8 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 
-#include "claim.h"
+#include "common.h"
+#include "own-reads.h"
 #include "users.h"
 
 bool perfctr_may_read(struct mm_struct **reader)

@@ -242,7 +242,7 @@ static void open_held(void)
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 
 	if ((cpu->ready || !perfctr_powerpc_prepare_here()) &&
-	    perfctr_powerpc_may_read(&cpu->reader))
+	    perfctr_may_read(&cpu->reader))
 		set_mmcr0(cpu, (cpu->mmcr0 & ~MMCR0_NO_READS) | MMCR0_READS);
 }
 
@@ -313,7 +313,7 @@ static void power8_resume(struct perfctr_cpu_state *state)
 	/* The mask of a CPU that is not claimed has no bit. */
 	if (unlikely(!(cstatus & cpu->ready)) && !may_use_counters(state))
 		return;
-	if (perfctr_powerpc_may_read(&cpu->reader)) {
+	if (perfctr_may_read(&cpu->reader)) {
 		cstatus |= VPERFCTR_CSTATUS_RDPMC;
 		mmcr0 = MMCR0_COUNTING | MMCR0_READS;
 	}

@@ -4,6 +4,7 @@
 #define VPERFCTR_POWERPC_H
 
 #include "../common/common.h"
+#include "../common/own-reads.h"
 
 /* The operations of a driver.  reserve.c handles static calls and CPU hotplug. */
 struct perfctr_powerpc_driver {
@@ -88,19 +89,5 @@ extern bool perfctr_powerpc_reserved;
  * Return: 0; -EIO if this CPU is forbidden; -ENODEV if the counters are not reserved.
  */
 int perfctr_powerpc_prepare_here(void);
-
-/*
- * The mm has lost the permission to read counters.  Withdraw it from the
- * threads that run now; the others have no access until they are resumed.
- */
-void perfctr_powerpc_close_users(struct mm_struct *mm);
-
-/*
- * user-reads.c: true if current may read its counters in user mode.  Then *reader, of
- * this CPU, is set to its mm, else it is left or set to NULL.
- *
- * Context: Interrupts disabled.
- */
-bool perfctr_powerpc_may_read(struct mm_struct **reader);
 
 #endif /* VPERFCTR_POWERPC_H */

@@ -9,6 +9,7 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 
+#include "../common/users.h"
 #include "powerpc.h"
 
 static const struct perfctr_powerpc_driver *driver;
@@ -148,10 +149,24 @@ void perfctr_cpu_forget(void)
 		driver->cpu_forget();
 }
 
-/* PMCC of a claimed CPU is open only to a thread whose state has counters. */
+/*
+ * Permission to read counters in user mode (the field PMCC of MMCR0): see own-reads.c.
+ * PMCC of a claimed CPU is open only to a thread whose state has counters.  Before the
+ * counters of a CPU are claimed, the kernel may let every thread read them; see
+ * doc/power.md.
+ */
 bool perfctr_cpu_user_reads(void)
 {
 	return false;
+}
+
+/* Nothing is left for a new process to see: suspend clears the counters. */
+void perfctr_mm_added(void)
+{
+}
+
+void perfctr_mm_removed(void)
+{
 }
 
 /* ---- the rest ------------------------------------------------------------- */
@@ -166,7 +181,7 @@ static void close_user_here(void *mm)
 	driver->cpu_close_user(mm);
 }
 
-void perfctr_powerpc_close_users(struct mm_struct *mm)
+void perfctr_close_users(struct mm_struct *mm)
 {
 	if (!driver->no_counters)
 		on_each_cpu_cond(is_reader, close_user_here, mm, 1);
