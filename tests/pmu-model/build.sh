@@ -1,21 +1,30 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# usage: build.sh WORKDIR	build WORKDIR/qemu-system-x86_64 with the PMU model
+# usage: build.sh WORKDIR [TARGET]	build WORKDIR/qemu-system-TARGET with a model of its counters
 #
-# The script gets QEMU's source from Debian and builds it in WORKDIR, which takes 650 MB.
-# ORIG=FILE is an upstream tarball to use instead of a download.  KEEP=DIR is a directory to
-# keep the downloaded one in.  JOBS=N.  ../vm/packages lists the packages that it needs.
+# TARGET is x86_64 (the default), riscv64 or ppc64.  The script gets QEMU's source from Debian
+# and builds it in WORKDIR, which takes 650 MB.  ORIG=FILE is an upstream tarball to use instead
+# of a download.  KEEP=DIR is a directory to keep the downloaded one in.  PATCH= builds QEMU as
+# it is.  JOBS=N.  ../vm/packages lists the packages that it needs.
 
 . "$(dirname "$0")/../vm/lib.sh"
 # shellcheck source=../vm/apt.sh
 . "$vm/apt.sh"
 
 suite=bookworm-backports
-series=10.0		# of QEMU, that hooks.patch applies to
+series=10.0		# of QEMU, that the patches apply to
 meson=1.5.0		# what it wants at least
 
-mkdir -p "${1:?usage: build.sh WORKDIR}"
+target=${2:-x86_64} files="" options=""
+case $target in
+x86_64)  patch=hooks.patch files=files/. board=pmu options=--enable-kvm ;;
+riscv64) patch=riscv/pmu.patch board=virt ;;
+ppc64)   patch=ppc64/pmu.patch board=pseries ;;
+*)       die "no model of $target's counters" ;;
+esac
+
+mkdir -p "${1:?usage: build.sh WORKDIR [TARGET]}"
 work=$(cd "$1" && pwd)
 cd "$work"
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin	# no pyenv and the like
@@ -48,25 +57,32 @@ if [ -z "${ORIG:-}" ]; then
 fi
 case ${ORIG##*/} in
 qemu_"$series".*) ;;
-*) die "${ORIG##*/} is not QEMU $series, which hooks.patch is for" ;;
+*) die "${ORIG##*/} is not QEMU $series, which $patch is for" ;;
 esac
 
 rm -rf src obj
 mkdir src obj
 logged "$work/unpack.log" "unpacking QEMU" tar -C src --strip-components=1 -xJf "$ORIG"
-cp -R "$model/files/." src/
-logged "$work/patch.log" "patching QEMU" patch -d src -p0 -i "$model/hooks.patch"
+if [ -n "$files" ]; then
+    cp -R "$model/$files" src/
+else
+    cp "$model/${patch%/*}/$board.mak" "src/configs/devices/$target-softmmu/"
+fi
+if [ -n "${PATCH-yes}" ]; then
+    logged "$work/patch.log" "patching QEMU" patch -d src -p0 -i "$model/$patch"
+fi
 # leave out a test module, and firmware that the tarball lacks
 sed -i '/^pycotap/d' src/pythondeps.toml
 sed -i 's/unpack_edk2_blobs = bzip2.found()/unpack_edk2_blobs = false/' src/meson.build
 
 cd obj
+# shellcheck disable=SC2086 # no word if there is no option
 logged "$work/configure.log" "configuring QEMU" \
-    ../src/configure --python=/usr/bin/python3 --target-list=x86_64-softmmu \
+    ../src/configure --python=/usr/bin/python3 --target-list="$target-softmmu" \
     --without-default-features --without-default-devices \
-    --with-devices-x86_64=pmu --enable-system --enable-tcg --enable-kvm --disable-user \
+    --with-devices-"$target=$board" --enable-system --enable-tcg $options --disable-user \
     --disable-tools --disable-guest-agent --disable-docs --disable-werror \
     --disable-install-blobs
 logged "$work/build.log" "building QEMU" \
-    ninja -j"${JOBS:-$(nproc)}" qemu-system-x86_64
-strip -o "$work/qemu-system-x86_64" qemu-system-x86_64
+    ninja -j"${JOBS:-$(nproc)}" "qemu-system-$target"
+strip -o "$work/qemu-system-$target" "qemu-system-$target"
