@@ -8,7 +8,8 @@
 
 dir=$(dirname "$0")
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"; rmmod kvm_amd kvm ccp irqbypass msr_reader 2> /dev/null' EXIT
+# One at a time: rmmod may end at the first that is not there.
+trap 'rm -rf "$tmp"; for module in kvm_amd kvm ccp irqbypass msr_reader; do rmmod $module; done 2> /dev/null' EXIT
 # shellcheck source=../install/check.sh
 . "$(dirname "$0")/check.sh"
 
