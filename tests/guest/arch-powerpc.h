@@ -23,13 +23,17 @@
 #define FIXED_BOTH	SEL_BOTH
 #define FIXED(i)	(VPERFCTR_FIXED | (i))
 
-/* There is no i-mode yet. */
+/* The counter of i-mode tests, its event, and perf's name of the event. */
 #define IMODE_MAP	0
 #define SHORTEST_PERIOD	1
 #define IMODE_USER	INSNS_USER
 #define IMODE_BOTH	INSNS_BOTH
 #define IMODE_PERF	PERF_COUNT_HW_INSTRUCTIONS
 #define IMODE_ALL	true
+/*
+ * An overflow in kernel mode is reported when interrupts are enabled, up to IMODE_LATE
+ * instructions later.
+ */
 #define IMODE_NMI	false
 #define IMODE_LATE	25000
 #define have_fixed_insns()	true
@@ -45,7 +49,7 @@
 
 #define is_cpu_type(type)	((type) == VPERFCTR_CPU_POWER8)
 
-#define has_interrupt()		false
+#define has_interrupt()		true
 #define has_perf()		true
 #define has_rdpmc()		true
 

@@ -648,8 +648,7 @@ struct vperfctr_open_cpus {
  * the counter's selector in MMCR1, which must not be 0; for PMC5 and PMC6 they are 0.  As the
  * bits of PMC1 in MMCR2, bit 63 means not in kernel mode, and bit 62 not in user mode.  They
  * must not both be set.  All other bits are refused: the unit of the event is 0, and there is
- * no combination, threshold or sampling.  nrictrs and aux must be 0.  The TSC is the time
- * base.
+ * no combination, threshold or sampling.  aux must be 0.  The TSC is the time base.
  */
 struct vperfctr_ctr {
 	__u32 map;

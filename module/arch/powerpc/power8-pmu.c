@@ -12,6 +12,10 @@
  * With isolation, suspend stops all counters and clears those used.  So resume knows their
  * start values, and no thread can see the counts of another.  Without isolation they keep
  * running, and the sums are made of differences.
+ *
+ * A counter raises an interrupt while its top bit is set, and the hardware stops all counters
+ * then.  The kernel disables interrupts by software, which does not mask this one: it is an
+ * NMI to code that has disabled them.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -35,6 +39,8 @@
 #define MMCR0_READS		0ULL
 #define MMCR0_COUNTING		((u64)MMCR0_C56RUN)	/* PMC5 and 6 also without the run latch */
 #define MMCR0_STOPPED		((u64)MMCR0_FC | MMCR0_COUNTING)
+/* A counter whose top bit is set stops all of them, and raises the interrupt. */
+#define MMCR0_INTERRUPT		((u64)MMCR0_PMXE | MMCR0_FCECE | MMCR0_PMC1CE | MMCR0_PMCjCE)
 
 /* MMCR2, for PMC1: the other counters' bits follow to the right. */
 #define MMCR2_S			BIT_ULL(63)	/* freeze in kernel mode below a hypervisor */
@@ -55,6 +61,12 @@
 
 /* The bits of VPERFCTR_CSTATUS_NRCTRS(): one test also finds a control without counters. */
 #define PMU_READY		0xff
+
+/*
+ * Elsewhere an i-mode counter has overflowed when its top bit has become 0.  Here it has when
+ * that bit has become 1: the register has the other value of this bit.
+ */
+#define IMODE_SIGN		BIT(31)
 
 static const struct {
 	u32 version;
@@ -77,6 +89,8 @@ struct pmu_cpu {
 	u64 id;				/* of the loaded control; 0: none */
 	u64 mmcr0;
 	struct mm_struct *reader;	/* PMCC is open, or is being opened, to it */
+	struct perfctr_cpu_state *armed; /* the running state whose overflow an interrupt reports */
+	bool idle;			/* the running state's counters have not been started */
 	u32 ready;			/* PMU_READY while the counters are claimed, else 0 */
 	u64 saved_mmcr0;
 	u64 saved_mmcr1;
@@ -113,13 +127,15 @@ static int power8_probe(void)
 
 	info->cpu_type = VPERFCTR_CPU_POWER8;
 	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC | VPERFCTR_FEATURE_CPUS |
-			 (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
+			 VPERFCTR_FEATURE_PCINT | (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
 	info->nrkinds = 1;
 	info->tsc_khz = perfctr_tsc_khz();
 	info->arch_events = VPERFCTR_EVENT_CYCLES | VPERFCTR_EVENT_INSTRUCTIONS;
 	info->nrctrs = PERFCTR_NR_PMCS;
 	info->pmc_width = 32;
 	info->fixed_width = 32;
+	info->max_period = BIT_ULL(31) - 1;
+	info->min_period = 1;
 	info->pmc_mask = BIT_ULL(NR_EVENT_PMCS) - 1;
 	info->fixed_mask = BIT_ULL(FIXED_INSNS) | BIT_ULL(FIXED_CYCLES);
 	strscpy(info->cpu_name, processors[i].name, sizeof(info->cpu_name));
@@ -208,6 +224,14 @@ static __always_inline void set_mmcr0(struct pmu_cpu *cpu, u64 mmcr0)
 	perfctr_sync();
 }
 
+/* As set_mmcr0(), but the hardware may have changed the register since. */
+static void force_mmcr0(struct pmu_cpu *cpu, u64 mmcr0)
+{
+	cpu->mmcr0 = mmcr0;
+	perfctr_write_mmcr0(mmcr0);
+	perfctr_sync();
+}
+
 /* Load a control into registers that hold another one. */
 static noinline void write_control(struct pmu_cpu *cpu, const struct perfctr_cpu_state *state)
 {
@@ -222,6 +246,127 @@ static void close_user(struct pmu_cpu *cpu)
 {
 	WRITE_ONCE(cpu->reader, NULL);
 	set_mmcr0(cpu, cpu->mmcr0 | MMCR0_NO_READS);
+}
+
+/* ---- i-mode ------------------------------------------------------------- */
+
+static __always_inline bool has_ictrs(const struct perfctr_cpu_state *state)
+{
+	return state->cstatus & VPERFCTR_CSTATUS_ICTRS;
+}
+
+/* True if a counter's top bit is set, also of one in a-mode: it raises the interrupt, too. */
+static bool have_overflowed(const struct perfctr_cpu_state *state)
+{
+	unsigned int i;
+
+	for (i = 0; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		if (read_counter(state->page->ctr[i].map) & IMODE_SIGN)
+			return true;
+	}
+	return false;
+}
+
+/* True if an i-mode counter had already overflowed when the state was suspended. */
+static bool is_overflow_left(const struct perfctr_cpu_state *state)
+{
+	const struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		if (!(page->ctr[i].start & IMODE_SIGN))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Handle the interrupt.  It may have interrupted a change of MMCR0.  The write that follows
+ * then starts the counters again, without anyone to report them to.  The report is followed
+ * by a suspend, which writes MMCR0 whatever it seems to hold.
+ */
+static void power8_overflow(struct pt_regs *regs)
+{
+	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
+	struct perfctr_cpu_state *armed = cpu->armed;
+
+	if (!armed) {
+		/* The overflow has been found already, or is of no state: end its cause. */
+		perfctr_write_mmcr0(perfctr_read_mmcr0() & ~(u64)(MMCR0_PMXE | MMCR0_PMAO));
+		return;
+	}
+	if (!have_overflowed(armed)) {
+		/* The resume has not started them yet, or does it now. */
+		perfctr_write_mmcr0(cpu->mmcr0);
+		return;
+	}
+	WRITE_ONCE(cpu->armed, NULL);
+	force_mmcr0(cpu, MMCR0_STOPPED | (cpu->mmcr0 & MMCR0_NO_READS));
+	/* If only an a-mode counter has wrapped, the handler finds none, and starts it anew. */
+	perfctr_overflowed(armed, regs);
+}
+
+/* Suspend the i-mode counters, which are stopped. */
+static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
+{
+	struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+		u32 now = read_counter(ctr->map);
+
+		ctr->sum += (u32)(now - ctr->start);
+		ctr->start = now ^ IMODE_SIGN;
+		perfctr_write_pmc(pmc_of(ctr->map), 0);
+	}
+}
+
+/* Load the counters of a state with i-mode counters, all of which are stopped. */
+static void load_ictrs(const struct perfctr_cpu_state *state)
+{
+	struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+		ctr->start = (u32)ctr->start ^ IMODE_SIGN;
+		perfctr_write_pmc(pmc_of(ctr->map), ctr->start);
+	}
+}
+
+/*
+ * Resume a state with i-mode counters.  The a-mode counters start from zero, also without
+ * isolation, and those of others are cleared: the interrupt is for a counter of any kind.
+ *
+ * @reads: the value of PMCC.
+ */
+static noinline void resume_with_ictrs(struct pmu_cpu *cpu, struct perfctr_cpu_state *state,
+				       u32 cstatus, u64 reads)
+{
+	struct vperfctr_page *page = state->page;
+	unsigned int n;
+
+	force_mmcr0(cpu, MMCR0_STOPPED | reads);
+	for (n = 0; n < PERFCTR_NR_PMCS; n++)
+		perfctr_write_pmc(n, 0);
+	cpu->idle = is_overflow_left(state);
+
+	perfctr_page_begin(page);
+	page->cstatus = cstatus;
+	page->tsc_start = perfctr_rdtsc();
+	if (!cpu->idle)
+		load_ictrs(state);
+	perfctr_page_end(page);
+
+	/* Such an overflow is handled before the owner returns to user mode. */
+	if (cpu->idle) {
+		perfctr_overflowed(state, NULL);
+		return;
+	}
+	WRITE_ONCE(cpu->armed, state);
+	force_mmcr0(cpu, MMCR0_COUNTING | MMCR0_INTERRUPT | reads);
 }
 
 /* ---- suspend, resume, sample -------------------------------------------- */
@@ -266,11 +411,18 @@ static void power8_suspend(struct perfctr_cpu_state *state)
 		return;
 	}
 	WRITE_ONCE(cpu->reader, NULL);
-	set_mmcr0(cpu, MMCR0_NO_READS | (perfctr_isolate ? MMCR0_STOPPED : MMCR0_COUNTING));
+	if (unlikely(has_ictrs(state))) {
+		nrctrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+		WRITE_ONCE(cpu->armed, NULL);
+		force_mmcr0(cpu, MMCR0_STOPPED | MMCR0_NO_READS);
+	} else {
+		set_mmcr0(cpu, MMCR0_NO_READS | (perfctr_isolate ? MMCR0_STOPPED : MMCR0_COUNTING));
+	}
 
 	perfctr_page_begin(page);
 	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
 		page->tsc_sum += perfctr_rdtsc() - page->tsc_start;
+	/* The counters of an idle state have been cleared. */
 	for (i = 0; i < nrctrs; i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 
@@ -279,6 +431,9 @@ static void power8_suspend(struct perfctr_cpu_state *state)
 		if (perfctr_isolate)
 			perfctr_write_pmc(pmc_of(ctr->map), 0);
 	}
+	if (unlikely(has_ictrs(state)) && !cpu->idle)
+		suspend_ictrs(state);
+	cpu->idle = false;
 	perfctr_page_end(page);
 }
 
@@ -319,6 +474,10 @@ static void power8_resume(struct perfctr_cpu_state *state)
 	}
 	if (cpu->id != state->id)
 		write_control(cpu, state);
+	if (unlikely(has_ictrs(state))) {
+		resume_with_ictrs(cpu, state, cstatus, mmcr0 & MMCR0_NO_READS);
+		return;
+	}
 
 	perfctr_page_begin(page);
 	page->cstatus = cstatus;
@@ -332,12 +491,27 @@ static void power8_resume(struct perfctr_cpu_state *state)
 	set_mmcr0(cpu, mmcr0);
 }
 
+/* Let the a-mode counters start from zero again, before the top bit of one is set. */
+static noinline void sample_with_ictrs(struct perfctr_cpu_state *state)
+{
+	if (this_cpu_ptr(&pmu_cpu)->idle) {
+		perfctr_generic_sample(state);
+		return;
+	}
+	power8_suspend(state);
+	power8_resume(state);
+}
+
 static void power8_sample(struct perfctr_cpu_state *state)
 {
 	struct vperfctr_page *page = state->page;
 	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
 	u64 now;
 
+	if (unlikely(has_ictrs(state))) {
+		sample_with_ictrs(state);
+		return;
+	}
 	perfctr_page_begin(page);
 	now = perfctr_rdtsc();
 	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
@@ -370,6 +544,8 @@ static void clear_registers(struct pmu_cpu *cpu)
 	perfctr_sync();
 	cpu->id = 0;
 	WRITE_ONCE(cpu->reader, NULL);
+	WRITE_ONCE(cpu->armed, NULL);
+	cpu->idle = false;
 }
 
 static void power8_cpu_start(void)
@@ -410,12 +586,6 @@ static void power8_cpu_forget(void)
 static void power8_cpu_lose(unsigned int cpu)
 {
 	per_cpu_ptr(&pmu_cpu, cpu)->ready = 0;
-}
-
-/* No counter's interrupt is enabled.  Should one come, end its cause. */
-static void power8_overflow(struct pt_regs *regs)
-{
-	perfctr_write_mmcr0(perfctr_read_mmcr0() & ~(MMCR0_PMXE | MMCR0_PMAO));
 }
 
 static const struct mm_struct *power8_cpu_reader(unsigned int cpu)
