@@ -39,8 +39,9 @@
 #define MMCR0_READS		0ULL
 #define MMCR0_COUNTING		((u64)MMCR0_C56RUN)	/* PMC5 and 6 also without the run latch */
 #define MMCR0_STOPPED		((u64)MMCR0_FC | MMCR0_COUNTING)
-/* A counter whose top bit is set stops all of them, and raises the interrupt. */
-#define MMCR0_INTERRUPT		((u64)MMCR0_PMXE | MMCR0_FCECE | MMCR0_PMC1CE | MMCR0_PMCjCE)
+/* PMC1CE and PMCjCE: a counter whose top bit is set stops all of them, and interrupts. */
+#define MMCR0_NEGATIVE		0xc000ULL
+#define MMCR0_INTERRUPT		((u64)MMCR0_PMXE | MMCR0_FCECE | MMCR0_NEGATIVE)
 
 /* MMCR2, for PMC1: the other counters' bits follow to the right. */
 #define MMCR2_S			BIT_ULL(63)	/* freeze in kernel mode below a hypervisor */
