@@ -2,10 +2,11 @@
 /*
  * Overflows of counted CPUs: each makes a sample of the thread that runs there.
  *
- * The handler makes the sample at once, whatever it has interrupted, also if that is the
- * kernel with interrupts disabled.  So all of the kernel can be sampled, and no event is
- * missed until interrupts are enabled.  Only the code of cpus.c that changes the counters of
- * its CPU must not be disturbed: it handles the overflow itself when it is done.
+ * The handler makes the sample at once, whatever it has interrupted.  Where the interrupt is an
+ * NMI, that may be the kernel with interrupts disabled: then all of the kernel can be sampled,
+ * and no event is missed until interrupts are enabled.  Only the code of cpus.c that changes
+ * the counters of its CPU must not be disturbed: it handles the overflow itself when it is
+ * done.
  */
 #include <linux/compiler.h>
 #include <linux/err.h>

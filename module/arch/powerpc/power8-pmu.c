@@ -13,9 +13,9 @@
  * start values, and no thread can see the counts of another.  Without isolation they keep
  * running, and the sums are made of differences.
  *
- * A counter raises an interrupt while its top bit is set, and the hardware stops all counters
- * then.  The kernel disables interrupts by software, which does not mask this one: it is an
- * NMI to code that has disabled them.
+ * While a state with i-mode counters runs, a counter whose top bit is set raises an interrupt,
+ * and the hardware stops all counters then.  The kernel disables most interrupts by software,
+ * but not this one: it is an NMI to code that has disabled them.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -25,6 +25,7 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 
+#include "../../compat/nmi.h"
 #include "powerpc.h"
 #include "regs.h"
 
@@ -39,7 +40,10 @@
 #define MMCR0_READS		0ULL
 #define MMCR0_COUNTING		((u64)MMCR0_C56RUN)	/* PMC5 and 6 also without the run latch */
 #define MMCR0_STOPPED		((u64)MMCR0_FC | MMCR0_COUNTING)
-/* PMC1CE and PMCjCE: a counter whose top bit is set stops all of them, and interrupts. */
+/*
+ * PMC1CE and PMCjCE: a counter whose top bit is set stops all of them, and interrupts.  The
+ * condition is its value: a write that starts the counters again raises it again.
+ */
 #define MMCR0_NEGATIVE		0xc000ULL
 #define MMCR0_INTERRUPT		((u64)MMCR0_PMXE | MMCR0_FCECE | MMCR0_NEGATIVE)
 
@@ -128,15 +132,19 @@ static int power8_probe(void)
 
 	info->cpu_type = VPERFCTR_CPU_POWER8;
 	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC | VPERFCTR_FEATURE_CPUS |
-			 VPERFCTR_FEATURE_PCINT | (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
+			 (perfctr_isolate ? VPERFCTR_FEATURE_ISOLATE : 0);
 	info->nrkinds = 1;
 	info->tsc_khz = perfctr_tsc_khz();
 	info->arch_events = VPERFCTR_EVENT_CYCLES | VPERFCTR_EVENT_INSTRUCTIONS;
 	info->nrctrs = PERFCTR_NR_PMCS;
 	info->pmc_width = 32;
 	info->fixed_width = 32;
-	info->max_period = BIT_ULL(31) - 1;
-	info->min_period = 1;
+	/* The handler touches the memory of a ring. */
+	if (perfctr_nmis_may_fault()) {
+		info->features |= VPERFCTR_FEATURE_PCINT;
+		info->max_period = BIT_ULL(31) - 1;
+		info->min_period = 1;
+	}
 	info->pmc_mask = BIT_ULL(NR_EVENT_PMCS) - 1;
 	info->fixed_mask = BIT_ULL(FIXED_INSNS) | BIT_ULL(FIXED_CYCLES);
 	strscpy(info->cpu_name, processors[i].name, sizeof(info->cpu_name));
@@ -240,6 +248,7 @@ static noinline void write_control(struct pmu_cpu *cpu, const struct perfctr_cpu
 	set_mmcr0(cpu, MMCR0_STOPPED | MMCR0_NO_READS);
 	perfctr_write_mmcr1(state->control.regs.mmcr1);
 	perfctr_write_mmcr2(state->control.regs.mmcr2);
+	perfctr_sync();
 	cpu->id = state->id;
 }
 
@@ -283,8 +292,9 @@ static bool is_overflow_left(const struct perfctr_cpu_state *state)
 
 /*
  * Handle the interrupt.  It may have interrupted a change of MMCR0.  The write that follows
- * then starts the counters again, without anyone to report them to.  The report is followed
- * by a suspend, which writes MMCR0 whatever it seems to hold.
+ * then enables it again, and the counter's top bit is still set: the hardware stops the
+ * counters at once, and that interrupt finds nothing armed.  The suspend that follows the
+ * report writes MMCR0 whatever it seems to hold.
  */
 static void power8_overflow(struct pt_regs *regs)
 {
@@ -367,6 +377,7 @@ static noinline void resume_with_ictrs(struct pmu_cpu *cpu, struct perfctr_cpu_s
 		return;
 	}
 	WRITE_ONCE(cpu->armed, state);
+	perfctr_sync();	/* the counters have been loaded */
 	force_mmcr0(cpu, MMCR0_COUNTING | MMCR0_INTERRUPT | reads);
 }
 
@@ -492,15 +503,26 @@ static void power8_resume(struct perfctr_cpu_state *state)
 	set_mmcr0(cpu, mmcr0);
 }
 
-/* Let the a-mode counters start from zero again, before the top bit of one is set. */
+/*
+ * Let the a-mode counters start from zero again, before the top bit of one is set.  The time
+ * base does not stop: its sum goes on from where it was.
+ */
 static noinline void sample_with_ictrs(struct perfctr_cpu_state *state)
 {
+	struct vperfctr_page *page = state->page;
+	u64 sum = page->tsc_sum, start = page->tsc_start;
+
 	if (this_cpu_ptr(&pmu_cpu)->idle) {
 		perfctr_generic_sample(state);
 		return;
 	}
 	power8_suspend(state);
 	power8_resume(state);
+	if (state->cstatus & VPERFCTR_CSTATUS_TSC) {
+		perfctr_page_begin(page);
+		page->tsc_sum = sum + page->tsc_start - start;
+		perfctr_page_end(page);
+	}
 }
 
 static void power8_sample(struct perfctr_cpu_state *state)
