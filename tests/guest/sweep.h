@@ -169,6 +169,21 @@ static inline unsigned int count_missed(const unsigned char *all)
 	return n;
 }
 
+/* Print the result of this path, and add it to that of all. */
+static inline void end_of_path(const char *path, const char *mode, unsigned char *all,
+			       unsigned int rounds)
+{
+	const unsigned char *here = module->here;
+	unsigned int countable = count_places(here, COUNTABLE, COUNTABLE);
+	unsigned int hit = count_places(here, COUNTABLE | HIT, COUNTABLE | HIT), i;
+
+	for (i = 0; i < MAX_CODE; i++)
+		all[i] |= here[i];
+	printf("sweep: %-10s %-8s hit %4u of %4u, %4u not counting, %u rounds\n", path, mode, hit,
+	       countable, count_places(here, EXECUTED, EXECUTED) - countable, rounds);
+	fflush(stdout);
+}
+
 /* Print the result of all paths; return true if it is too small. */
 static inline bool print_all(const char *name, const unsigned char *all)
 {

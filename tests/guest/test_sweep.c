@@ -345,7 +345,6 @@ static void sweep_all_places(void)
 {
 	struct target *targets = shared_memory(MAX_TARGETS * sizeof(*targets));
 	unsigned int pass, i, n, rounds = 0;
-	unsigned int countable, hit, executed;
 	unsigned char *all = module->all[mode == WRAPS];
 
 	memset(module->here, 0, sizeof(module->here));
@@ -374,14 +373,7 @@ static void sweep_all_places(void)
 		if (!count_missed(all))
 			break;
 	}
-	for (i = 0; i < MAX_CODE; i++)
-		all[i] |= module->here[i];
-	countable = count_places(module->here, COUNTABLE, COUNTABLE);
-	hit = count_places(module->here, COUNTABLE | HIT, COUNTABLE | HIT);
-	executed = count_places(module->here, EXECUTED, EXECUTED);
-	printf("sweep: %-10s %-8s hit %4u of %4u, %4u not counting, %u rounds\n", path->name,
-	       mode_names[mode], hit, countable, executed - countable, rounds);
-	fflush(stdout);
+	end_of_path(path->name, mode_names[mode], all, rounds);
 }
 
 /* ---- paths -------------------------------------------------------------------------- */

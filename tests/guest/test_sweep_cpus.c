@@ -153,7 +153,7 @@ static void sweep(void)
 {
 	struct target *targets = shared_memory(MAX_TARGETS * sizeof(*targets));
 	unsigned char *all = module->all[mode == WRAPS];
-	unsigned int countable, hit, executed, rounds = 0;
+	unsigned int rounds = 0;
 
 	memset(module->here, 0, sizeof(module->here));
 	/* Symbols are resolved, and the CPU is prepared. */
@@ -178,14 +178,7 @@ static void sweep(void)
 		if (!count_missed(all))
 			break;
 	}
-	for (unsigned int i = 0; i < MAX_CODE; i++)
-		all[i] |= module->here[i];
-	countable = count_places(module->here, COUNTABLE, COUNTABLE);
-	hit = count_places(module->here, COUNTABLE | HIT, COUNTABLE | HIT);
-	executed = count_places(module->here, EXECUTED, EXECUTED);
-	printf("sweep: %-10s %-8s hit %4u of %4u, %4u not counting, %u rounds\n", path->name,
-	       mode_names[mode], hit, countable, executed - countable, rounds);
-	fflush(stdout);
+	end_of_path(path->name, mode_names[mode], all, rounds);
 }
 
 /* ---- paths -------------------------------------------------------------------------- */

@@ -11,15 +11,8 @@
 dir=$(dirname "$0")
 known=$dir/known	# 4 + 2000 * (number of arguments, its name too) instructions
 tmp=$(mktemp -d)
-checks=0 failures=0
-
-check() # WHAT GOT EXPECTED
-{
-	checks=$((checks + 1))
-	[ "$2" = "$3" ] && return
-	failures=$((failures + 1))
-	echo "$1: '$2', not '$3'"
-}
+# shellcheck source=../../install/check.sh
+. "$(dirname "$0")/check.sh"
 
 # at_least WHAT GOT EXPECTED: for counts with the kernel's in them
 at_least()
@@ -53,6 +46,5 @@ case $TYPE in
 esac
 check "events" "$("$dir/perfctr_perfex" -l | grep -c INSTRUCTIONS_EXECUTED)" 1
 
-echo "$(((checks - failures) * 100 / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
 rm -rf "$tmp"
-exit $((failures != 0))
+summary

@@ -9,15 +9,8 @@
 dir=$(dirname "$0")
 known=$dir/known	# 4 + 2000 * (number of arguments, its name too) instructions
 tmp=$(mktemp -d)
-checks=0 failures=0
-
-check() # WHAT GOT EXPECTED
-{
-	checks=$((checks + 1))
-	[ "$2" = "$3" ] && return
-	failures=$((failures + 1))
-	echo "$1: '$2', not '$3'"
-}
+# shellcheck source=../../install/check.sh
+. "$(dirname "$0")/check.sh"
 
 count() # EVENTS...: print the counts, one a line
 {
@@ -69,6 +62,5 @@ perfex list > "$tmp/out" 2> "$tmp/err"
 at_least "the list" "$(grep -c 'instructions' "$tmp/out")" 1
 check "help" "$(perfex --help | grep -c 'rEEE@N')" 1
 
-echo "$(((checks - failures) * 100 / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
 rm -rf "$tmp"
-exit $((failures != 0))
+summary
