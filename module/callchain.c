@@ -27,6 +27,23 @@ struct frame {
 #endif
 
 /*
+ * The same, where functions save it in their caller's frame.  That of the innermost function may
+ * be in the register only.  Once the function has called another, it is in the caller's frame,
+ * and the register has an address in the function itself.  0: that is certain.
+ */
+#ifdef PERFCTR_CALLER_RA
+#define PERFCTR_RA_IN_CALLER	1
+#else
+#define PERFCTR_RA_IN_CALLER	0
+#define PERFCTR_CALLER_RA(regs)	0
+#endif
+
+/* The word of a frame of 64 bits that has the return address. */
+#ifndef PERFCTR_RA_WORD
+#define PERFCTR_RA_WORD		1
+#endif
+
+/*
  * True if a frame has the caller's frame pointer in place of the return address: an aligned
  * address not far above it.  Code is elsewhere than a stack.
  */
@@ -38,11 +55,12 @@ static bool is_leaf_frame(const struct frame *frame, unsigned long fp)
 static bool read_frame64(struct frame *frame, unsigned long fp)
 {
 	const u64 __user *words = (const u64 __user *)fp;
+	const size_t size = (1 + PERFCTR_RA_WORD) * sizeof(*words);
 
-	if (fp % sizeof(*words) || !user_access_begin(words, 2 * sizeof(*words)))
+	if (fp % sizeof(*words) || !user_access_begin(words, size))
 		return false;
 	unsafe_get_user(frame->next, &words[0], fault);
-	unsafe_get_user(frame->ret, &words[1], fault);
+	unsafe_get_user(frame->ret, &words[PERFCTR_RA_WORD], fault);
 	user_access_end();
 	return true;
 
@@ -81,9 +99,12 @@ unsigned int vperfctr_user_chain(u64 *to, unsigned int max)
 {
 	const struct pt_regs *regs = task_pt_regs(current);
 	bool is_32bit = perfctr_user_is_32bit(regs);
-	unsigned long fp = perfctr_user_frame(regs);
+	const unsigned long first = perfctr_user_frame(regs);
+	unsigned long fp = first;
 	struct frame frame = { };
 	unsigned int n = 0;
+	u64 in_register = 0;
+	bool is_first;
 
 	pagefault_disable();
 	while (n < max) {
@@ -91,9 +112,15 @@ unsigned int vperfctr_user_chain(u64 *to, unsigned int max)
 			break;
 		if (!n && PERFCTR_LEAF_RA(regs) && is_leaf_frame(&frame, fp))
 			frame = (struct frame){ .next = frame.ret, .ret = PERFCTR_LEAF_RA(regs) };
-		if (!frame.ret)
+		is_first = PERFCTR_RA_IN_CALLER && fp == first;
+		if (is_first)
+			frame.ret = PERFCTR_CALLER_RA(regs);
+		else if (!frame.ret)
 			break;
-		to[n++] = frame.ret;
+		/* Before the first call, the caller's frame has the register's, too. */
+		if (frame.ret != in_register)
+			to[n++] = frame.ret;
+		in_register = is_first ? frame.ret : 0;
 		frame.next -= PERFCTR_FRAME_BELOW;
 		if (frame.next <= fp)
 			break;

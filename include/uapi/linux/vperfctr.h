@@ -998,14 +998,16 @@ struct vperfctr_sample {
 	 * They lead from ip to where the thread entered the kernel, unless kernel_depth ends
 	 * the chain.  It is empty if ip is not in the kernel, or if the stack cannot be
 	 * unwound there.  It is also empty if more threads than CPUs and 64 wait with an
-	 * overflow that has made no sample yet.
+	 * overflow that has made no sample yet.  On POWER the first address is that of the
+	 * link register.  It is in the function of ip itself if that has called another.
 	 *
 	 * If the ring has a depth, the chain of calls in user mode follows in the same form.
 	 * It has the return addresses in the frames of user mode, which the thread's code must
 	 * have (compilers: with -fno-omit-frame-pointer).  Code that has none yet, or is without
 	 * frames, makes its caller missing.  If ip is in the kernel, the first address is where
 	 * the thread was in user mode.  A page that is not in memory ends the chain, which is
-	 * also empty where ip is not known.
+	 * also empty where ip is not known.  On POWER all code has frames, and the chain begins
+	 * with the link register, as in the kernel.
 	 *
 	 * If the ring has a stack, the thread's registers of user mode follow, and the top
 	 * of its stack, from which a reader can find the calls without frames: see
