@@ -40,6 +40,7 @@
 
 #include "compat/file-path.h"
 #include "compat/workqueue.h"
+#include "kernel-frame.h"
 #include "ring.h"
 
 struct item {
@@ -108,11 +109,15 @@ static void __maybe_unused probe_mapping(const struct vm_area_struct *vma)
 	local_irq_restore(flags);
 }
 
-#if defined(CONFIG_KPROBES) && defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API)
+#if defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API) && !defined(PERFCTR_FIRST_ARGUMENT)
+#define PERFCTR_FIRST_ARGUMENT(regs)	regs_get_kernel_argument(regs, 0)
+#endif
+
+#if defined(CONFIG_KPROBES) && defined(PERFCTR_FIRST_ARGUMENT)
 /* Context: a thread with its mmap_lock, preemption disabled. */
 static int probe_perf_event_mmap(struct kprobe *probe, struct pt_regs *regs)
 {
-	probe_mapping((const struct vm_area_struct *)regs_get_kernel_argument(regs, 0));
+	probe_mapping((const struct vm_area_struct *)PERFCTR_FIRST_ARGUMENT(regs));
 	return 0;
 }
 
