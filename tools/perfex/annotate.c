@@ -329,7 +329,7 @@ static unsigned int disassemble_at(struct disassembler *d, const struct code *co
 	if (size && size <= most)
 		return size;
 	*target = 0;
-	size = code->machine == EM_AARCH64 && most >= 4 ? 4 :
+	size = (code->machine == EM_AARCH64 || code->machine == EM_PPC64) && most >= 4 ? 4 :
 	       code->machine == EM_RISCV && most >= 2 ? 2 : 1;
 	len = snprintf(text, INSTRUCTION_LEN, ".byte  ");
 	for (i = 0; i < size; i++)

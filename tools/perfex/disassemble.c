@@ -39,6 +39,10 @@ struct disassembler *disassembler_open(unsigned int machine)
 	case EM_AARCH64:
 		d->arch = CS_ARCH_ARM64;
 		break;
+	case EM_PPC64:
+		d->arch = CS_ARCH_PPC;
+		mode = CS_MODE_64;
+		break;
 #if CS_API_MAJOR >= 5
 	case EM_RISCV:
 		d->arch = CS_ARCH_RISCV;
@@ -74,12 +78,24 @@ void disassembler_close(struct disassembler *d)
 	free(d);
 }
 
+/* A branch's target is its last operand.  Its name begins with b, and no other's does. */
+static uint64_t find_ppc_target(const cs_insn *insn)
+{
+	const cs_ppc *ppc = &insn->detail->ppc;
+
+	return insn->mnemonic[0] == 'b' && ppc->op_count &&
+	       ppc->operands[ppc->op_count - 1].type == PPC_OP_IMM ?
+	       (uint64_t)ppc->operands[ppc->op_count - 1].imm : 0;
+}
+
 static uint64_t find_target(const struct disassembler *d)
 {
 	const cs_detail *detail = d->insn->detail;
 	uint8_t i;
 
 	/* Operands of RISC-V are distances, which the text shows. */
+	if (d->arch == CS_ARCH_PPC)
+		return find_ppc_target(d->insn);
 	if (d->arch != CS_ARCH_X86 && d->arch != CS_ARCH_ARM64)
 		return 0;
 	if (!cs_insn_group(d->handle, d->insn, CS_GRP_JUMP) &&
