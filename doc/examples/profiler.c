@@ -39,13 +39,13 @@ static struct vperfctr *v;
 static void IN(hot_code) hot(void)
 {
 	for (unsigned long i = 0; i < 3000000; i++)
-		__asm__ volatile("");
+		__asm__ volatile("" : "+r" (i));
 }
 
 static void IN(cold_code) cold(void)
 {
 	for (unsigned long i = 0; i < 1000000; i++)
-		__asm__ volatile("");
+		__asm__ volatile("" : "+r" (i));
 }
 
 extern const char __start_hot_code[], __stop_hot_code[];
