@@ -109,9 +109,6 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, const u64 *register
 	return !ctr->aux;
 }
 
-/* True if rings have no records: Linux has no kprobes where ftrace patches functions. */
-#define LACKS_RECORDS		false
-
 #define RDPMC_SIGNAL	SIGILL
 /* The same while no state uses the counters. */
 #define RDPMC_FREE_SIGNAL	RDPMC_SIGNAL

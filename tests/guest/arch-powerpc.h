@@ -26,6 +26,8 @@
 /* The counter of i-mode tests, its event, and perf's name of the event. */
 #define IMODE_MAP	0
 #define SHORTEST_PERIOD	1
+/* An interrupt between lwarx and stwcx. makes code repeat both, in a loop of five instructions. */
+#define SHORTEST_IN_LIBC	16
 #define IMODE_USER	INSNS_USER
 #define IMODE_BOTH	INSNS_BOTH
 #define IMODE_PERF	PERF_COUNT_HW_INSTRUCTIONS
@@ -103,9 +105,6 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, const u64 *register
 	(void)registers;
 	return !ctr->aux;
 }
-
-/* True if rings have no records: Linux 6.1 cannot read the arguments of a function there. */
-#define LACKS_RECORDS		true
 
 #define RDPMC_SIGNAL	SIGILL
 /* The same while no state uses the counters.  0: the kernel lets all threads read them then. */

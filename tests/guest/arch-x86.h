@@ -235,9 +235,6 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, u64 *registers)
 	return true;
 }
 
-/* True if rings have no records: Linux has no kprobes where ftrace patches functions. */
-#define LACKS_RECORDS		false
-
 #define RDPMC_SIGNAL	(has_rdpmc_instruction() ? SIGSEGV : SIGILL)
 /* The same while no state uses the counters. */
 #define RDPMC_FREE_SIGNAL	RDPMC_SIGNAL

@@ -46,6 +46,21 @@ static const uint32_t second[] = {
 	0xfe059ee3,
 	0x00008067,
 };
+#elif defined(__powerpc64__)
+#define MACHINE	EM_PPC64
+static const uint32_t first[] = {
+	0x3c60249f,			/* lis r3, 9375: 1024 * 600000 */
+	0x3463fc00,			/* addic. r3, r3, -1024 */
+	0x4082fffc,			/* bne */
+	0x4e800020,			/* blr */
+};
+static const uint32_t second[] = {
+	0x48000020, 0, 0, 0, 0, 0, 0, 0,	/* b */
+	0x3c600c35,			/* lis r3, 3125: 1024 * 200000 */
+	0x3463fc00,
+	0x4082fffc,
+	0x4e800020,
+};
 #else
 #define MACHINE	EM_AARCH64
 static const uint32_t first[] = {

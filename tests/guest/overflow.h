@@ -15,6 +15,11 @@
 /* The map and evntsel arguments of the functions below. */
 #define IMODE	IMODE_MAP, IMODE_USER
 
+/* The shortest period for code of libc and libcheck, which has atomic operations. */
+#ifndef SHORTEST_IN_LIBC
+#define SHORTEST_IN_LIBC	SHORTEST_PERIOD
+#endif
+
 /* Append an i-mode counter: a-mode counters must be added before. */
 static inline void control_add_imode(struct control *control, u32 map, u64 evntsel, u64 period)
 {
@@ -242,6 +247,14 @@ static inline int try_ring(int fd, u32 nrsamples, u32 watermark, u32 nrsums,
 	req->watermark = watermark;
 	req->nrsums = nrsums;
 	return call(fd, VPERFCTR_RING, req);
+}
+
+/* Return the map_size of a ring whose samples have sums only. */
+static inline size_t ring_bytes(u32 nrsamples, u32 nrsums)
+{
+	const size_t data = nrsamples * (sizeof(struct vperfctr_sample) + 8 * nrsums);
+
+	return PAGE + (data + PAGE - 1) / PAGE * PAGE;
 }
 
 static inline void map_ring(int fd, size_t size, struct mapped_ring *ring)

@@ -153,13 +153,15 @@ samples_at() # ADDRESS OFFSET...
 	awk 'NR == FNR { wanted[$2] = 1; next } $1 == "sample" && $6 in wanted { n++ } END { print n + 0 }' \
 		"$tmp/addresses" "$tmp/text"
 }
+return=ret
+[ "$(uname -m)" != ppc64le ] || return=blr
 for function in first second; do
 	# the loop of each function
 	case $(uname -m)-$function in
 	aarch64-first) offsets="8 12" ;;
 	aarch64-second) offsets="40 44" ;;
-	riscv64-first) offsets="4 8" ;;
-	riscv64-second) offsets="36 40" ;;
+	riscv64-first | ppc64le-first) offsets="4 8" ;;
+	riscv64-second | ppc64le-second) offsets="36 40" ;;
 	*-first) offsets="5 7" ;;
 	*) offsets="21 23" ;;
 	esac
@@ -169,7 +171,7 @@ for function in first second; do
 	perfex --report "$tmp/samples" --annotate $function > "$tmp/annotated" 2>&1
 	check "status of --annotate $function" $? 0
 	check "samples of $function" "$(awk '$1 ~ /%$/ && length($3) > 6 { gsub(",", "", $2); n += $2 } END { print n + 0 }' "$tmp/annotated")" "$n"
-	check "ends of $function" "$(grep -c '  ret' "$tmp/annotated")" 1
+	check "ends of $function" "$(grep -c "  $return" "$tmp/annotated")" 1
 	for offset in $offsets; do
 		n=$(samples_at "$1" "$offset")
 		check "samples at $offset of $function" "$(awk -v at="$(printf %x $((0x$1 + offset)))" '
