@@ -43,6 +43,8 @@
 
 /* POWER8 and later: a counter's selector in MMCR1; as for PMC1 in MMCR2, bits exclude a mode */
 #define POWER_EVENT	UINT64_C(0xff)
+#define POWER_INSTRUCTIONS	UINT64_C(0x02)	/* for all counters */
+#define POWER_CYCLES		UINT64_C(0x1e)
 #define POWER_NOT_USER	(UINT64_C(1) << 62)
 #define POWER_NOT_KERNEL (UINT64_C(1) << 63)
 
