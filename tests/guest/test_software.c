@@ -181,6 +181,8 @@ static void touch_pages(unsigned int n)
 
 	if (p == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
+	/* With pages of 64 KiB, a huge page has room here.  Not all kernels know huge pages. */
+	madvise((void *)p, n * PAGE, MADV_NOHUGEPAGE);
 	for (i = 0; i < n; i++)
 		p[i * PAGE] = 1;
 	munmap((void *)p, n * PAGE);
