@@ -14,6 +14,7 @@ checks=0 failures=0
 case $(uname -m) in
 aarch64)	maker=arm ;;
 riscv64)	maker=riscv ;;
+ppc64le)	maker=power ;;
 *)		maker=intel
 		! grep -q AuthenticAMD /proc/cpuinfo || maker=amd ;;
 esac
@@ -24,10 +25,13 @@ general=$(perfex -i | sed -n 's/^general .*: //p')
 n=$(perfex -i | sed -n 's/^general  *\([0-9]*\),.*/\1/p')
 last=$((n - 1))
 fixed=""
-[ $maker != intel ] || perfex -i | grep -q '^fixed  *none' || fixed="fixed 0, "
+case $maker in
+intel | power) perfex -i | grep -q '^fixed  *none' || fixed="fixed 0, " ;;
+esac
 
-# N events that only general counters take: x86: cycles with at least so many instructions;
-# RISC-V, whose emulator has no raw events: cycles by their number, with ever more zeros
+# N events that general counters take: x86: cycles with at least so many instructions;
+# RISC-V and POWER, whose emulators have no other raw events: cycles by their number, with ever
+# more zeros
 raw_events()
 {
 	awk -v n="$1" -v maker=$maker 'BEGIN {
@@ -35,6 +39,8 @@ raw_events()
 			printf i ? "," : ""
 			if (maker == "riscv")
 				printf "0x%s1:u", zeros = zeros "0"
+			else if (maker == "power")
+				printf "r%s1e:u", zeros = zeros "0"
 			else
 				printf maker == "arm" ? "r%02x:u" : "r%02x0000c0:u",
 				       (maker == "arm" ? 64 : 1) + i
@@ -50,13 +56,22 @@ raw_events()
 case $maker in
 arm)	raw=r0008 register=0x80000008 ;;
 riscv)	raw=0x2 register=0x2000000000000002 ;;
+power)	raw=r02 register=0x8000000000000002 ;;
 *)	raw=r00c0 register=0x4100c0 ;;
 esac
-many=$(raw_events $((n + 1)))
-more=$((2 * n + 1)) runs=3
+# so many of them are counted at a time: POWER has a fixed counter of cycles, too
+room=$n
+[ $maker != power ] || room=$((n + 1))
+many=$(raw_events $((room + 1)))
+more=$((2 * room + 1)) runs=3
 [ "$more" -le 29 ] || more=29 runs=2
 some=$raw:u,$raw:k,$(raw_events $more)
 where="${fixed}general $general"
+# as perfex prints it; the shell takes bit 63 for a sign
+case $register in
+0x8???????????????) printed=$register ;;
+*)	printed=$(printf '0x%08x' $register) ;;
+esac
 
 check() # WHAT GOT EXPECTED
 {
@@ -294,7 +309,7 @@ check "status of --runs" "$status" 1
 check "$raw:u of several runs" "$(count "$tmp/err" $raw:u)" 2004
 check "instructions:u of several runs" "$(count "$tmp/err" instructions:u)" 2004
 # on Ice Lake, half of the counters can count some of the events
-[ $maker-$model != intel-106 ] || runs='[3-9]'
+[ "$maker-$model" != intel-106 ] || runs='[3-9]'
 # two counters take fewer of those that larger processors count in the same run
 [ -n "$both" ] || runs=4
 check "how many runs" "$(grep -c "each from one of $runs runs" "$tmp/err")" 1
@@ -302,7 +317,7 @@ run -e $register@0,instructions:u@$last "$known"
 check "a chosen counter" "$(count "$tmp/err" $register@0)" 2004
 check "another" "$(count "$tmp/err" instructions:u@$last)" 2004
 run -v -e $raw:u@$last true
-check "the counter that was chosen" "$(grep -c "map $(printf 0x%08x $last) evntsel $(printf '0x%08x' $register)" "$tmp/err")" 1
+check "the counter that was chosen" "$(grep -c "map $(printf 0x%08x $last) evntsel $printed" "$tmp/err")" 1
 run -I 20 -x , -e instructions:u sh -c "'$known'; sleep 0.1; '$known' 2"
 check "status of -I" "$status" 2
 intervals=$(awk -F , '{ n += $2 } END { print n }' "$tmp/err")
@@ -348,6 +363,13 @@ amd-*)
 	run -v -e "$(raw_events $((n - 2))),RETIRED_SSE_OPS:ALL:u" true
 	check "the only counter" "$(sed -n 's/^perfex: RETIRED_SSE_OPS:ALL:u: map \([^ ]*\) .*/\1/p' "$tmp/err")" 0x00000003
 	unset LIBPFM_FORCE_PMU
+	;;
+power-*)
+	# a selector that each counter has for another event
+	bad 125 "an event without its counter" -e r54:u true
+	check "what is said" "$(cat "$tmp/err")" "perfex: it is not known which counters of this processor can count 'r54:u': name one that can, as in 'r54:u@0'"
+	run -v -e r54:u@1 true
+	check "the named counter" "$(sed -n 's/^perfex: r54:u@1: map \([^ ]*\) .*/\1/p' "$tmp/err")" 0x00000001
 	;;
 esac
 
