@@ -115,6 +115,9 @@ static inline bool valid_aux(const struct vperfctr_ctr *ctr, const u64 *register
 /* While states hold the counters, perf_event_open() fails with EBUSY. */
 #define PERF_IS_REFUSED	true
 
+/* False: in /proc/interrupts, function calls share a line with other messages. */
+#define CALLS_ARE_SHOWN		false
+
 /* True if perf cannot give a process the right to read counters while CPUs are counted. */
 #define CPUS_STAY_HIDDEN	true
 

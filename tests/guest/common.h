@@ -75,6 +75,11 @@ u32 no_fixed(void);
 #include "arch-x86.h"
 #endif
 
+/* True if /proc/interrupts has a line for function calls of other CPUs. */
+#ifndef CALLS_ARE_SHOWN
+#define CALLS_ARE_SHOWN		true
+#endif
+
 /* True if user space cannot have this address: 32-bit x86 kernels leave it 3 GB. */
 static inline bool is_kernel_address(u64 address)
 {

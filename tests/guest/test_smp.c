@@ -386,6 +386,12 @@ START_TEST(fork_storm)
 
 	start(fd, false);
 	page = map_state(fd);
+	/* On POWER, Linux lets all processes read on a CPU where nothing has been counted yet. */
+	for (i = 0; i < 2 && RDPMC_FREE_SIGNAL != RDPMC_SIGNAL; i++) {
+		pin(i);
+		self_read(page, 0);
+	}
+	set_affinity(0, 3);
 	for (i = 0; i < 40; i++) {
 		for (j = 0; j < 8; j++) {
 			pids[j] = fork();
