@@ -4,6 +4,7 @@
  * be exact.
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -557,22 +558,29 @@ START_TEST(ten_thousand_states)
 }
 END_TEST
 
-/* The memory of many states is freed. */
+/*
+ * The memory of many states is freed. The kernel's caches take and give some megabytes at
+ * any time, also for others. A leak takes memory in each attempt, so the best one counts.
+ */
 START_TEST(memory_of_states_is_freed)
 {
-	long before, after;
-	int i;
+	long before, lost, least = LONG_MAX;
+	int attempt, i;
 
 	/* The first time fills the kernel's caches, which is no leak. */
 	many_in_child(1000);
-	many_in_child(1000);
-	before = mem_available();
-	for (i = 0; i < 3; i++)
+	for (attempt = 0; attempt < 4 && least >= 3000; attempt++) {
 		many_in_child(1000);
-	after = mem_available();
-	printf("before %ld kB, after %ld kB\n", before, after);
+		before = mem_available();
+		for (i = 0; i < 3; i++)
+			many_in_child(1000);
+		lost = before - mem_available();
+		printf("3000 threads left %ld kB less\n", lost);
+		if (lost < least)
+			least = lost;
+	}
 	/* The pages alone would be 12 MB. */
-	ck_assert_int_gt(after, before - 3000);
+	ck_assert_int_lt(least, 3000);
 }
 END_TEST
 
