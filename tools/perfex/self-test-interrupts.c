@@ -135,7 +135,7 @@ static enum outcome check_periods(struct self_test *t)
 		if (periods[i] < kind->min_period)
 			continue;	/* the module refuses it */
 		init_counting(&c, kind);
-		add_counter(&c, counter_for(t, kind, "instructions:u"), periods[i]);
+		add_counter(&c, counter_for_instructions(t, kind), periods[i]);
 		start_counting(t, &c);
 		for (j = 0, last = 0; j < 20; j++, last = count) {
 			if (j)

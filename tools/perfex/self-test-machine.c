@@ -69,7 +69,7 @@ static enum outcome check_perf(struct self_test *t)
 	if (!is_right(before))
 		return skipped(t, "perf counts %" PRIu64 " of %" PRIu64 " instructions", before, LOOP_COUNT);
 	init_counting(&c, kind);
-	add_counter(&c, counter_for(t, kind, "instructions:u"), 0);
+	add_counter(&c, counter_for_instructions(t, kind), 0);
 	start_counting(t, &c);
 	own = read_count(t, &c, 0, NULL);
 	during = count_by_perf();
@@ -146,7 +146,7 @@ static enum outcome check_trace(struct self_test *t)
 	if (header == MAP_FAILED)
 		return skipped(t, "perf cannot trace: %s", strerror(errno));
 	init_counting(&c, kind);
-	add_counter(&c, counter_for(t, kind, "instructions:u"), 0);
+	add_counter(&c, counter_for_instructions(t, kind), 0);
 	start_counting(t, &c);
 	ctrl = enabling_register(t, cpu);
 	nmis = interrupts_of(cpu, "NMI");
@@ -237,7 +237,7 @@ static void *count_until_taken(void *arg)
 {
 	struct moved *m = arg;
 	struct vperfctr *v;
-	uint64_t before = 0, after, rounds = 0;
+	uint64_t before = 0, after = 0, rounds = 0;
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
@@ -350,7 +350,7 @@ static enum outcome check_suspend(struct self_test *t)
 	if (has_text(ALARM, "\n"))
 		return skipped(t, "an alarm of the clock has been set (" ALARM ")");
 	init_counting(&c, kind);
-	add_counter(&c, counter_for(t, kind, "instructions:u"), 0);
+	add_counter(&c, counter_for_instructions(t, kind), 0);
 	start_counting(t, &c);
 	count_loop(t, &c, LOOP, 5, &before);
 	err = write_text(ALARM, "+2");

@@ -22,7 +22,7 @@
 static void start_one(struct self_test *t, const struct vperfctr_info *kind, struct counting *c)
 {
 	init_counting(c, kind);
-	add_counter(c, counter_for(t, kind, "instructions:u"), 0);
+	add_counter(c, counter_for_instructions(t, kind), 0);
 	start_counting(t, c);
 }
 
@@ -224,7 +224,7 @@ static enum outcome check_siblings(struct self_test *t)
 	pthread_t thread;
 
 	if (s.kind->cpu_type != VPERFCTR_CPU_INTEL_ARCH)
-		return skipped(t, "the errata are of Intel's processors");
+		return skipped(t, "this processor does not have these errata");
 	if (sibling < 0)
 		return skipped(t, "CPU %u has no hyper-thread sibling that can count", cpu);
 	if ((s.kind->pmc_mask & 3) != 3)
@@ -400,7 +400,7 @@ static enum outcome check_lvtpc(struct self_test *t)
 	if (!(kind->features & VPERFCTR_FEATURE_PCINT))
 		return skipped(t, "the counters have no overflow interrupts");
 	init_counting(&c, kind);
-	add_counter(&c, counter_for(t, kind, "instructions:u"), PERIOD);
+	add_counter(&c, counter_for_instructions(t, kind), PERIOD);
 	start_counting(t, &c);
 	before = read_lvtpc(t, cpu);
 	known_loop(PERIOD);

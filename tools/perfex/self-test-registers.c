@@ -125,7 +125,7 @@ static enum outcome check_cpuid(struct self_test *t)
 	if (!kind->nrctrs)
 		return skipped(t, "the module does not use the counters of this processor (%.*s)",
 			       (int)sizeof(kind->cpu_name), kind->cpu_name);
-	if (kind->cpu_type == VPERFCTR_CPU_INTEL_P6)
+	if (kind->cpu_type != VPERFCTR_CPU_INTEL_ARCH && !is_amd(t))
 		return skipped(t, "CPUID does not report the counters of this processor (%.*s)",
 			       (int)sizeof(kind->cpu_name), kind->cpu_name);
 	on_each_cpu(t, compare_cpuid);
@@ -199,20 +199,56 @@ static bool find_intel_register(const struct vperfctr_info *kind, unsigned int i
 	return true;
 }
 
+/* Intel SDM volume 4, "MSRs in the P6 Family Processors". */
+static bool find_p6_register(unsigned int i, struct msr *msr)
+{
+	if (i >= 2)
+		return false;
+	snprintf(msr->name, sizeof(msr->name), "PerfEvtSel%u", i);
+	msr->address = 0x186 + i;
+	msr->idle = EVNTSEL_EN;
+	return true;
+}
+
+/* The same, "MSRs in the Pentium 4 and Intel Xeon Processors". */
+static bool find_p4_register(unsigned int i, struct msr *msr)
+{
+	if (i >= 18)
+		return false;
+	snprintf(msr->name, sizeof(msr->name), "CCCR %u", i);
+	msr->address = 0x360 + i;
+	msr->idle = 1U << 12;		/* enable */
+	msr->counting = 1U << 31;	/* overflow */
+	return true;
+}
+
 bool find_register(const struct self_test *t, unsigned int i, struct msr *msr)
 {
 	memset(msr, 0, sizeof(*msr));
-	if (is_amd(t))
+	switch (t->kind[0].cpu_type) {
+	case VPERFCTR_CPU_INTEL_ARCH:
+		return find_intel_register(&t->kind[0], i, msr);
+	case VPERFCTR_CPU_AMD:
 		return find_amd_register(&t->kind[0], i, msr);
-	return t->kind[0].cpu_type == VPERFCTR_CPU_INTEL_ARCH &&
-	       find_intel_register(&t->kind[0], i, msr);
+	case VPERFCTR_CPU_INTEL_P6:
+		return find_p6_register(i, msr);
+	case VPERFCTR_CPU_INTEL_P4:
+		return find_p4_register(i, msr);
+	default:
+		return false;
+	}
 }
 
 static void require_msrs(struct self_test *t)
 {
+	struct msr msr;
 	uint64_t value;
-	int err = read_msr((unsigned int)sched_getcpu(), 0x10, &value);
+	int err;
 
+	if (!find_register(t, 0, &msr))
+		skip_check(t, "no registers of this processor are known (%.*s)",
+			   (int)sizeof(t->kind[0].cpu_name), t->kind[0].cpu_name);
+	err = read_msr((unsigned int)sched_getcpu(), msr.address, &value);
 	if (err == -ENOENT || err == -ENXIO)
 		skip_check(t, "the registers cannot be read: load the msr driver (modprobe msr)");
 	if (err)

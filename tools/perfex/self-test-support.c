@@ -23,6 +23,27 @@ struct vperfctr_ctr counter_for(struct self_test *t, const struct vperfctr_info 
 	return ctr;
 }
 
+bool counts_all_modes(const struct vperfctr_info *kind)
+{
+	return kind->cpu_type == VPERFCTR_CPU_WINCHIP || kind->cpu_type == VPERFCTR_CPU_VIA_C3;
+}
+
+static const char *instructions_of(const struct vperfctr_info *kind)
+{
+	return counts_all_modes(kind) ? "instructions" : "instructions:u";
+}
+
+struct vperfctr_ctr counter_for_instructions(struct self_test *t, const struct vperfctr_info *kind)
+{
+	return counter_for(t, kind, instructions_of(kind));
+}
+
+void require_modes(struct self_test *t, const struct vperfctr_info *kind)
+{
+	if (counts_all_modes(kind))
+		skip_check(t, "the counters count in all modes, so what the kernel does as well");
+}
+
 void init_counting(struct counting *c, const struct vperfctr_info *kind)
 {
 	memset(c, 0, sizeof(*c));
@@ -51,9 +72,9 @@ unsigned int add_instructions(struct self_test *t, const struct vperfctr_info *k
 		skip_check(t, "the processor cannot count instructions");
 	for (i = 0; i < 64; i++) {
 		if (i < 32)
-			snprintf(name, sizeof(name), "instructions:u@%u", i);
+			snprintf(name, sizeof(name), "%s@%u", instructions_of(kind), i);
 		else
-			snprintf(name, sizeof(name), "instructions:u@fixed%u", i - 32);
+			snprintf(name, sizeof(name), "%s@fixed%u", instructions_of(kind), i - 32);
 		if (c->nr < VPERFCTR_MAX_CTRS && !vperfctr_event(&ev, name, kind, NULL) &&
 		    !vperfctr_event_assign(&ev, 1, kind, &ctr, NULL))
 			add_counter(c, ctr, 0);

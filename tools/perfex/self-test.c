@@ -378,20 +378,6 @@ static int write_report(struct self_test *t, const char *file, struct error *e)
 	return 0;
 }
 
-/* The checks know the event selects of processors with architectural events. */
-static bool is_unlike_others(const struct vperfctr_info *info)
-{
-	switch (info->cpu_type) {
-	case VPERFCTR_CPU_INTEL_P4:
-	case VPERFCTR_CPU_INTEL_P5:
-	case VPERFCTR_CPU_CYRIX:
-	case VPERFCTR_CPU_WINCHIP:
-	case VPERFCTR_CPU_VIA_C3:
-		return true;
-	}
-	return false;
-}
-
 int self_test(const char *names, FILE *out, enum style style, const char *report_file,
 	      struct error *e)
 {
@@ -403,9 +389,6 @@ int self_test(const char *names, FILE *out, enum style style, const char *report
 		return fail_with(e, "there is no memory: %s", strerror(errno));
 	if (describe_kinds(t, e))
 		return -1;
-	if (is_unlike_others(&t->kind[0]))
-		return fail_with(e, "the self-test does not know the registers of this processor (%.*s)",
-				 (int)sizeof(t->kind[0].cpu_name), t->kind[0].cpu_name);
 	begin_log(t);
 	t->nmis = nr_of_nmis();
 	if (report_file) {

@@ -80,9 +80,15 @@ struct counting {
 /* A counter for this event, as control->ctr takes it.  The check is skipped if there is none. */
 struct vperfctr_ctr counter_for(struct self_test *t, const struct vperfctr_info *kind,
 				const char *event);
+/* True if the counters cannot tell user mode from kernel mode. */
+bool counts_all_modes(const struct vperfctr_info *kind);
+/* A counter for instructions in user mode, or in all modes if there is no other. */
+struct vperfctr_ctr counter_for_instructions(struct self_test *t, const struct vperfctr_info *kind);
+/* The check is skipped if the counters also count what the kernel does. */
+void require_modes(struct self_test *t, const struct vperfctr_info *kind);
 /* Append counters; a period makes an i-mode counter. */
 void add_counter(struct counting *c, struct vperfctr_ctr ctr, uint64_t period);
-/* All counters of the kind that count instructions in user mode. */
+/* All counters of the kind that count instructions, as counter_for_instructions() does. */
 unsigned int add_instructions(struct self_test *t, const struct vperfctr_info *kind,
 			      struct counting *c);
 void init_counting(struct counting *c, const struct vperfctr_info *kind);
