@@ -12,7 +12,7 @@ static int generic_probe(void)
 	info->cpu_type = VPERFCTR_CPU_GENERIC;
 	info->features = perfctr_has_tsc() ? VPERFCTR_FEATURE_RDTSC : 0;
 	info->nrkinds = 1;
-	info->tsc_khz = tsc_khz;
+	info->tsc_khz = perfctr_has_tsc() ? tsc_khz : 0;
 	strscpy(info->cpu_name,
 		perfctr_has_tsc() ? "generic x86, TSC only" : "generic x86, without a TSC",
 		sizeof(info->cpu_name));
