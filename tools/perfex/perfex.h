@@ -202,6 +202,7 @@ struct counts {
 	struct sums children;	/* of threads that inherited, and have ended */
 	uint64_t missed;	/* threads not, or not wholly, in the children's sums */
 	uint32_t status;	/* VPERFCTR_STATUS_*; of several: of any */
+	bool without_tsc;	/* there is none: only the status says whether counting began */
 	bool replaced;		/* the program has counted something else: no sums */
 	bool cut_off;		/* descendants run on, and are not counted any more */
 };

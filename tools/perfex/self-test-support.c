@@ -49,6 +49,7 @@ void init_counting(struct counting *c, const struct vperfctr_info *kind)
 	memset(c, 0, sizeof(*c));
 	vperfctr_control_init(&c->control, c->ctr);
 	c->control.kind = kind->kind;
+	c->control.tsc_on = !!(kind->features & VPERFCTR_FEATURE_RDTSC);
 }
 
 void add_counter(struct counting *c, struct vperfctr_ctr ctr, uint64_t period)

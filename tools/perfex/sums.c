@@ -33,6 +33,7 @@ void counts_add(struct counts *to, const struct counts *c)
 	sums_add(&to->children, &c->children);
 	to->missed += c->missed;
 	to->status |= c->status;
+	to->without_tsc |= c->without_tsc;
 	to->replaced |= c->replaced;
 	to->cut_off |= c->cut_off;
 }
@@ -90,6 +91,7 @@ static int read_counts(struct vperfctr *v, const struct vperfctr_control *contro
 	if (err)
 		return err;
 	c->status = read.status;
+	c->without_tsc = !control->tsc_on;
 	c->missed = read.children_missed;
 	if (read.soft)
 		copy_soft(&soft, c);
@@ -131,6 +133,8 @@ int counts_finish(struct vperfctr *v, const struct vperfctr_control *control, st
 /* The TSC is counted from the first instruction on. */
 bool counts_any(const struct counts *c)
 {
+	if (c->without_tsc)
+		return !(c->status & VPERFCTR_STATUS_ARMED);
 	return c->own.tsc || c->children.tsc;
 }
 
