@@ -82,7 +82,7 @@ logged "$work/configure.log" "configuring QEMU" \
     --without-default-features --without-default-devices \
     --with-devices-"$target=$board" --enable-system --enable-tcg $options --disable-user \
     --disable-tools --disable-guest-agent --disable-docs --disable-werror \
-    --disable-install-blobs
+    --disable-install-blobs --disable-debug-info
 logged "$work/build.log" "building QEMU" \
     ninja -j"${JOBS:-$(nproc)}" "qemu-system-$target"
 strip -o "$work/qemu-system-$target" "qemu-system-$target"
