@@ -240,8 +240,9 @@ endif
 #:   make check-pkgbuild
 #:                      are the packages for Arch Linux complete?
 #:   make check-mpi     is a parallel program counted, with Open MPI on this machine?
-#:   make check-exports do go tool pprof, speedscope and Chromium read what perfex
-#:                      exports?  does perf agree on programs in Go and Rust?
+#:   make check-exports do go tool pprof, speedscope, the Firefox Profiler and Chromium
+#:                      read what perfex exports?  does perf agree on programs in Go
+#:                      and Rust?
 #:   make check-languages
 #:                      the tests of Python, C++ and Rust; the crates take minutes
 #:   make check-debug   on kernels that detect misuse of memory and locks (ten
