@@ -13,6 +13,9 @@
 /* Seconds. */
 #define CLOCK_INTERVAL	1
 
+/* An interrupt or another thread between the readings of two clocks puts them apart. */
+#define NR_CLOCK_READINGS	8
+
 int recording_init(struct recording *rec, FILE *out, struct error *e)
 {
 	memset(rec, 0, sizeof(*rec));
@@ -57,14 +60,30 @@ void write_event(struct recording *rec, unsigned int counter, const struct vperf
 	write_record(rec, RECORD_EVENT, &r, sizeof(r), event->name);
 }
 
+struct record_clock best_clock(const struct clock_reading *readings, unsigned int nr)
+{
+	const struct clock_reading *r, *best = readings;
+
+	for (r = readings; r < readings + nr; r++)
+		if (r->after - r->before < best->after - best->before)
+			best = r;
+	return (struct record_clock){ best->before + (best->after - best->before) / 2,
+				      best->monotonic };
+}
+
 void write_clock(struct recording *rec)
 {
-	uint64_t before = __vperfctr_rdtsc();
+	struct clock_reading readings[NR_CLOCK_READINGS], *reading;
 	struct record_clock r;
 
-	clock_gettime(CLOCK_MONOTONIC, &rec->clock);
-	r.tsc = before + (__vperfctr_rdtsc() - before) / 2;
-	r.monotonic = (uint64_t)rec->clock.tv_sec * 1000000000 + (uint64_t)rec->clock.tv_nsec;
+	for (reading = readings; reading < readings + NR_CLOCK_READINGS; reading++) {
+		reading->before = __vperfctr_rdtsc();
+		clock_gettime(CLOCK_MONOTONIC, &rec->clock);
+		reading->after = __vperfctr_rdtsc();
+		reading->monotonic = (uint64_t)rec->clock.tv_sec * 1000000000 +
+				     (uint64_t)rec->clock.tv_nsec;
+	}
+	r = best_clock(readings, NR_CLOCK_READINGS);
 	write_record(rec, RECORD_CLOCK, &r, sizeof(r), NULL);
 }
 

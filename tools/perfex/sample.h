@@ -44,6 +44,14 @@ void write_record(struct recording *rec, enum record_type type, const void *data
 void write_event(struct recording *rec, unsigned int counter, const struct vperfctr_event *event,
 		 const struct vperfctr_ctr *ctr);
 
+/* CLOCK_MONOTONIC in nanoseconds, and the TSC before and after it was read. */
+struct clock_reading {
+	uint64_t before, monotonic, after;
+};
+
+/* Return the times of both clocks by the reading that has taken the least time. */
+struct record_clock best_clock(const struct clock_reading *readings, unsigned int nr);
+
 /* Write what both clocks say now, for the times that JITs write. */
 void write_clock(struct recording *rec);
 

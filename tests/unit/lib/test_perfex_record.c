@@ -5,6 +5,7 @@
 
 #include "perfex-command.h"
 #include "perfex.h"
+#include "sample.h"
 
 #define TWO		TMP "/two"
 
@@ -526,6 +527,22 @@ START_TEST(old_modules_and_failures)
 }
 END_TEST
 
+/* Other threads run during the first and the last reading. */
+START_TEST(clocks_read_together)
+{
+	const struct clock_reading readings[] = {
+		{ 1000, 12, 9000 }, { 10000, 21, 10060 }, { 10100, 22, 10140 }, { 10200, 3000, 90000 },
+	};
+	struct record_clock r = best_clock(readings, ARRAY_SIZE(readings));
+
+	ck_assert_uint_eq(r.tsc, 10120);
+	ck_assert_uint_eq(r.monotonic, 22);
+	r = best_clock(readings, 1);
+	ck_assert_uint_eq(r.tsc, 5000);
+	ck_assert_uint_eq(r.monotonic, 12);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-record");
@@ -552,6 +569,7 @@ static Suite *suite(void)
 	tcase_add_test(t, tasks_from_proc);
 	tcase_add_loop_test(t, misuse, 0, ARRAY_SIZE(misuses));
 	tcase_add_test(t, old_modules_and_failures);
+	tcase_add_test(t, clocks_read_together);
 	suite_add_tcase(s, t);
 	return s;
 }
