@@ -151,6 +151,32 @@ START_TEST(on_both_and_migrating)
 }
 END_TEST
 
+/* The samples of a thread that moves name the CPU at each. */
+START_TEST(cpu_in_samples)
+{
+	const u64 period = 1009;
+	struct mapped_ring ring;
+	u64 i, heads[4] = { 0 };
+	unsigned int n;
+	int fd = account_init();
+
+	go_to(0);
+	make_ring(fd, 4096, 1, 1, &ring);
+	assert_ok(try_overflow_ring(fd, IMODE, period));
+	for (n = 0; n < NR(heads); n++) {
+		go_to(n & 1);
+		/* So the next sample is made there. */
+		while (ring_head(&ring) < heads[n] + 3)
+			loop(1000);
+		for (i = heads[n] + 1; i < heads[n] + 3; i++)
+			ck_assert_uint_eq(ring_sample(&ring, i)->cpu, n & 1);
+		if (n + 1 < NR(heads))
+			heads[n + 1] = ring_head(&ring);
+	}
+	assert_ok(call(fd, VPERFCTR_SUSPEND, NULL));
+}
+END_TEST
+
 static void take_away(void)
 {
 	write_file(CPU1_ONLINE, "0");
@@ -272,6 +298,7 @@ static void add(TCase *tc)
 {
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_loop_test(tc, on_both_and_migrating, 0, 2);
+	tcase_add_test(tc, cpu_in_samples);
 	tcase_add_test(tc, while_cpus_come_and_go);
 	tcase_add_test(tc, sweep_user);
 	tcase_add_test(tc, sweep_kernel);
