@@ -7,13 +7,17 @@
  * program runs.  The number of instructions is a multiple of the period.  Wherever a period
  * begins, the loop of each path has as many samples as periods.
  *
- * The paths, and the periods of each, are in test_call_paths.sh.
+ * The paths, and the periods of each, are in test_call_paths.sh.  The status is 77 where the
+ * kernel has no futex() for the program, without which glibc's threads abort it: that of 32-bit
+ * programs needs CONFIG_COMPAT_32BIT_TIME.
  */
 #include <dlfcn.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -142,8 +146,11 @@ static NOINLINE void look_at_clock(void)
 
 int main(int argc, char **argv)
 {
+	unsigned int word = 0;
 	pthread_t thread;
 
+	if (syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0) < 0)
+		return 77;
 	period = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
 	if (!period)
 		return 2;
