@@ -2,15 +2,20 @@
 /*
  * A program of two functions, with three times as many instructions in hot() as in
  * cold(): 1200001 + 400001, and 7 around them.  It executes no others in user mode.
+ * two_long has LENGTH times as many in the functions' loops.
  */
 #include <asm/unistd.h>
+
+#ifndef LENGTH
+#define LENGTH 1
+#endif
 
 	.globl	_start, hot, cold
 	.type	_start, @function
 _start:
-	mov	$600000, %ecx
+	mov	$(600000 * LENGTH), %ecx
 	call	hot
-	mov	$200000, %ecx
+	mov	$(200000 * LENGTH), %ecx
 	call	cold
 	mov	$__NR_exit, %eax
 	xor	%ebx, %ebx

@@ -2,9 +2,15 @@
 /*
  * A program of two functions, with three times as many instructions in hot() as in
  * cold(): 1200001 + 400001, and 7 around them.  It executes no others in user mode.
+ * two_long has LENGTH times as many in the functions' loops.
  *
- * One instruction can load only multiples of 65536, so the loops count down by 1024.
+ * One instruction can load only multiples of 65536, so the loops count down by 1024,
+ * or by less if they are longer.
  */
+#ifndef LENGTH
+#define LENGTH 1
+#endif
+
 	.abiversion 2
 	.globl	_start, hot, cold
 	.type	_start, @function
@@ -19,13 +25,13 @@ _start:
 	.size	_start, . - _start
 
 	.type	hot, @function
-hot:	addic.	5, 5, -1024	/* hot line */
+hot:	addic.	5, 5, -1024 / LENGTH	/* hot line */
 	bne	hot
 	blr
 	.size	hot, . - hot
 
 	.type	cold, @function
-cold:	addic.	5, 5, -1024	/* cold line */
+cold:	addic.	5, 5, -1024 / LENGTH	/* cold line */
 	bne	cold
 	blr
 	.size	cold, . - cold
