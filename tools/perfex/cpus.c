@@ -400,6 +400,24 @@ void cpus_free(struct cpus *cpus)
 
 /* ---- reading -------------------------------------------------------------------------- */
 
+/* True if the CPU has counted anything.  The TSC is among the sums, if there is one. */
+static bool has_sums(const struct cpus *cpus, unsigned int i)
+{
+	const uint64_t *sums = &cpus->sums[i * (1 + cpus->nrctrs)];
+	unsigned int k;
+
+	for (k = 0; k <= cpus->nrctrs; k++)
+		if (sums[k])
+			return true;
+	return false;
+}
+
+/* True if the CPU was offline for a part of the time, or all of it. */
+static bool was_offline(const struct cpus *cpus, unsigned int i)
+{
+	return cpus->cpu[i].status & VPERFCTR_CPU_STATUS_OFFLINE;
+}
+
 /* Read the sums of all CPUs and of the parts.  Return: 0 or -errno. */
 static int read_cpus(struct cpus *cpus, struct vperfctr *v, struct sums *total)
 {
@@ -427,17 +445,11 @@ static int read_cpus(struct cpus *cpus, struct vperfctr *v, struct sums *total)
 		sums_add(total, &sums);
 		if (part) {
 			sums_add(&part->sums, &sums);
-			part->nrcpus += !!sums.tsc;
+			/* One that was offline all the time has counted nothing. */
+			part->nrcpus += has_sums(cpus, i) || !was_offline(cpus, i);
 		}
 	}
 	return 0;
-}
-
-/* A CPU that was offline all the time has counted nothing. */
-static bool was_offline(const struct cpus *cpus, unsigned int i)
-{
-	return cpus->cpu[i].status & VPERFCTR_CPU_STATUS_OFFLINE &&
-	       cpus->sums[i * (1 + cpus->nrctrs)];
 }
 
 /* Say which CPUs were not, or not always, counted. */
@@ -453,7 +465,7 @@ static void judge_cpus(const struct cpus *cpus, struct result *r, struct error *
 			fail_with(e, "CPU %u came online, and its counters do not work there: see vperfctr's line in dmesg",
 				  cpus->cpu[i].cpu);
 		}
-		if (was_offline(cpus, i) && !nr++)
+		if (was_offline(cpus, i) && has_sums(cpus, i) && !nr++)
 			first = cpus->cpu[i].cpu;
 	}
 	if (nr > 1)

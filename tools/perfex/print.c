@@ -234,11 +234,12 @@ static void print_thread_time(const struct table *t, const struct sums *sums, do
 	const struct printing *p = t->p;
 	double thread, deviation = deviation_of(t->series, t->series ? &t->series->tsc : NULL);
 	const char *remark = "", *of = p->cpus ? "counted" : "thread time";
+	const bool counted = sums && p->info->features & VPERFCTR_FEATURE_RDTSC;
 	char buf[THOUSANDS_LEN], text[80], name[40];
 
-	snprintf(name, sizeof(name), "%s %s", sums && !p->info->tsc_khz ? "tsc cycles" : "seconds", of);
-	if (!sums) {
-		print_row(t, "<not counted>", name, "", -1);
+	snprintf(name, sizeof(name), "%s %s", counted && !p->info->tsc_khz ? "tsc cycles" : "seconds", of);
+	if (!counted) {
+		print_row(t, "<not counted>", name, sums ? "there is no TSC" : "", -1);
 	} else if (!p->info->tsc_khz) {
 		print_row(t, thousands(buf, sums->tsc), name, "", deviation);
 	} else {
@@ -567,6 +568,7 @@ static void print_records(const struct printing *p, double at, const struct part
 		if (!events->nr) {
 			r.event = "thread-time";
 			r.unit = "ns";
+			r.counted = sums && p->info->features & VPERFCTR_FEATURE_RDTSC;
 			r.count = (uint64_t)ns;
 			r.deviation = deviation_of(series, series ? &series->tsc : NULL);
 		} else {

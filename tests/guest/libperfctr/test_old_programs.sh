@@ -55,6 +55,14 @@ refused "a name" INST_RETIRED "unknown event"
 refused "too large a code" r10000@1 "sets more than"
 at_least "no event" "$(perfex -x , -o "$tmp/out" "$known"; sed -n 's/^\([0-9]*\),[^,]*,instructions.*/\1/p' "$tmp/out")" 2004
 
+# Linux does not use the WinChip's TSC.
+if [ "$TYPE" = 7 ]; then
+	perfex -o "$tmp/out" -e instructions "$known"
+	check "thread time without a TSC" "$(grep -c '<not counted>  seconds thread time .*there is no TSC' "$tmp/out")" 1
+	perfex -a -A -x , -o "$tmp/out" -e instructions "$known"
+	at_least "a CPU without a TSC" "$(sed -n 's/^CPU0,\([0-9]*\),,instructions,.*/\1/p' "$tmp/out")" 2004
+fi
+
 perfex list > "$tmp/out" 2> "$tmp/err"
 at_least "the list" "$(grep -c 'instructions' "$tmp/out")" 1
 check "help" "$(perfex --help | grep -c 'rEEE@N')" 1
