@@ -30,8 +30,7 @@ static void start_instructions(struct self_test *t, const struct vperfctr_info *
 			       struct counting *c)
 {
 	init_counting(c, kind);
-	if (!add_instructions(t, kind, c))
-		skip_check(t, "no counter can count instructions");
+	add_instructions(t, kind, c);
 	start_counting(t, c);
 }
 

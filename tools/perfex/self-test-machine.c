@@ -276,6 +276,7 @@ static enum outcome check_hotplug(struct self_test *t)
 			break;
 	if (cpu == (unsigned int)-1)
 		return skipped(t, "there is one CPU of this kind");
+	require_modes(t, m.kind);
 	m.cpu = cpu;
 	guardian = start_guardian(cpu, &end);
 	if (guardian < 0)
@@ -343,6 +344,7 @@ static enum outcome check_suspend(struct self_test *t)
 	int err;
 
 	pin_to_first(t, &kind);
+	require_modes(t, kind);
 	if (!has_text(POWER_STATE, "freeze"))
 		return skipped(t, "this kernel cannot suspend to idle (" POWER_STATE ")");
 	if (access(ALARM, W_OK))

@@ -88,7 +88,10 @@ struct vperfctr_ctr counter_for_instructions(struct self_test *t, const struct v
 void require_modes(struct self_test *t, const struct vperfctr_info *kind);
 /* Append counters; a period makes an i-mode counter. */
 void add_counter(struct counting *c, struct vperfctr_ctr ctr, uint64_t period);
-/* All counters of the kind that count instructions, as counter_for_instructions() does. */
+/*
+ * All counters of the kind that count instructions, as counter_for_instructions() does.  The
+ * check is skipped if there is none.
+ */
 unsigned int add_instructions(struct self_test *t, const struct vperfctr_info *kind,
 			      struct counting *c);
 void init_counting(struct counting *c, const struct vperfctr_info *kind);
