@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
+ * usage: jit DIRECTORY [map]
+ *
  * A program that makes code at run time, as a JIT does, and writes it to jit-PID.dump in
- * the directory of its argument.  "first" and "second" are at the same address, one after
- * the other, but have no address of an instruction in common, but for their beginnings.
- * Print that address, and the sizes of both.
+ * the directory.  "first" and "second" are at the same address, one after the other, but
+ * have no address of an instruction in common, but for their beginnings.  Print that
+ * address, and the sizes of both.
+ *
+ * With "map" they are at two addresses, and only a list names them, /tmp/perf-PID.map.
+ * Print address and size of each.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -122,18 +127,45 @@ static void make(void *at, const void *code, size_t size)
 	__builtin___clear_cache(at, (char *)at + size);
 }
 
+/* Both functions, in a list without times and code. */
+static int with_map(char *at)
+{
+	char *other = at + 1024;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	f = fopen(path, "w");
+	if (!f)
+		return 1;
+	fprintf(f, "%lx %zx first\n", (unsigned long)at, sizeof(first));
+	fprintf(f, "%lx %zx second\n", (unsigned long)other, sizeof(second));
+	fclose(f);
+	make(at, first, sizeof(first));
+	make(other, second, sizeof(second));
+	((void (*)(void))at)();
+	((void (*)(void))other)();
+	printf("%lx %zu %lx %zu\n", (unsigned long)at, sizeof(first),
+	       (unsigned long)other, sizeof(second));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	char path[256];
 	void *at, *mark;
 	FILE *f;
 
-	if (argc != 2)
+	if (argc < 2)
 		return 2;
+	at = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return 1;
+	if (argc > 2)
+		return with_map(at);
 	snprintf(path, sizeof(path), "%s/jit-%d.dump", argv[1], (int)getpid());
 	f = fopen(path, "w+");
-	at = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (!f || at == MAP_FAILED)
+	if (!f)
 		return 1;
 	write_header(f);
 	fflush(f);

@@ -111,7 +111,16 @@ check "status of a command that leaves a process" "$status" 0
 check "what is said then" "$(grep -c '^perfex: sampled until now: ' "$tmp/err")" 1
 kill "$(cat "$tmp/out")"
 
-# running processes: -p|-t THREADS-THAT-ARE-SAMPLED process|thread THEIR-NUMBER
+# Print how many samples in the loop have other callers than these, by the stacks of the file.
+other_callers()
+{
+	perfex --report "$tmp/samples" --export=folded > "$tmp/folded" 2>&1
+	check "status of the report of stacks" $? 0
+	sed -n 's/ [0-9]*$//; s/;loop_start$/;spin/; /;spin$/p' "$tmp/folded" | sort -u |
+		grep -vcE ';(main;(run_children;)?|run_thread;)work;spin$'
+}
+
+# running processes: -p|-t THREADS-THAT-ARE-SAMPLED process|thread THEIR-NUMBER fp|dwarf
 attach()
 {
 	rm -f "$tmp/fifo"
@@ -120,21 +129,28 @@ attach()
 	pid=$!
 	exec 3> "$tmp/fifo"
 	until [ -d "/proc/$pid" ] && [ "$(sed -n 's/^Threads:[^0-9]*//p' "/proc/$pid/status")" = 5 ]; do sleep 0.1; done
-	sample --sample=$event:u=$period -g "$1$pid" -- \
+	sample --sample=$event:u=$period -g "$5" "$1$pid" -- \
 		sh -c "echo > $tmp/fifo; while [ -d /proc/$pid/task/$pid/fd ] && ! grep -q '^State:.Z' /proc/$pid/status; do sleep 0.1; done"
 	exec 3>&-
 	wait $pid
 	check "status of $1" "$status" 0
 	check "samples of $1" "$(loop_samples "$tmp/tree")" "$(threads "$tmp/tree" | grep "$2")"
-	check "chains of $1 without a caller of the loop" "$(chains_without_caller "$tmp/tree")" 0
+	if [ "$5" = fp ]; then
+		check "chains of $1 without a caller of the loop" "$(chains_without_caller "$tmp/tree")" 0
+	else
+		check "stacks of $1 with another caller of the loop" "$(other_callers)" 0
+		check "callers of the loop, $1" "$(grep -c ';work;[^;]*$' "$tmp/folded" | sed 's/^[1-9][0-9]*$/some/')" some
+	fi
 	check_end "$1" 7
 	check "mappings of $1" "$(grep -c "^mapping $pid .*$here/tree$" "$tmp/text")" 1
 	check "names of $1" "$(awk '$1 == "comm" && $4 == "worker"' "$tmp/text" | wc -l)" 4
 	check "exits of $1" "$(grep -c '^exit ' "$tmp/text")" "$4"
 	check "what is sampled, $1" "$(sed -n 's/^command //p' "$tmp/text")" "$3 $pid"
 }
-attach -p . process 7
-attach -t ' \(10\|34\|38\)$' thread 3
+attach -p . process 7 fp
+attach -t ' \(10\|34\|38\)$' thread 3 fp
+attach -p . process 7 dwarf
+attach -t ' \(10\|34\|38\)$' thread 3 dwarf
 
 # functions that a program makes at run time, one after the other at the same address: their
 # instructions have the samples that the file has there
@@ -179,6 +195,32 @@ for function in first second; do
 		END { print n + 0 }' "$tmp/annotated")" "$n"
 	done
 done
+
+# the same functions side by side, in a list of names: /tmp/perf-PID.map
+sample --sample=$event:u=1000 "$here/jit" "$tmp" map
+check "status of jit with a list" "$status" 0
+pid=$(sed -n 's/^command process //p' "$tmp/text")
+[ -n "$pid" ] || pid=$(awk '$1 == "exec" { print $2 }' "$tmp/text")
+# shellcheck disable=SC2046 # these are four words
+set -- $(cat "$tmp/out")
+# Print how many samples are in SIZE bytes from ADDRESS.
+samples_in() # ADDRESS SIZE
+{
+	printf '%016x %016x\n' $((0x$1)) $((0x$1 + $2)) > "$tmp/range"
+	awk 'NR == FNR { from = "x" $1; to = "x" $2; next }
+	$1 == "sample" { ip = $6; while (length(ip) < 16) ip = "0" ip; ip = "x" ip; n += ip >= from && ip < to }
+	END { print n + 0 }' "$tmp/range" "$tmp/text"
+}
+perfex --report "$tmp/samples" --sort=symbol -v > "$tmp/report" 2> "$tmp/err"
+check "status of the report with a list" "$? $(cat "$tmp/err")" "0 "
+reported() { awk -v name="$1" '$3 == name { gsub(",", "", $2); n += $2 } END { print n + 0 }' "$tmp/report"; }
+n=$(samples_in "$1" "$2")
+check "many samples of first in the list" "$([ "$n" -ge 1199 ] && echo yes)" yes
+check "samples of first in the list" "$(reported first)" "$n"
+n=$(samples_in "$3" "$4")
+check "many samples of second in the list" "$([ "$n" -ge 399 ] && echo yes)" yes
+check "samples of second in the list" "$(reported second)" "$n"
+rm -f "/tmp/perf-$pid.map"
 
 # a program of another mount namespace, where its path is that of another program here
 cp "$here/tree" /program
