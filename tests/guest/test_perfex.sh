@@ -320,8 +320,11 @@ run -v -e $raw:u@$last true
 check "the counter that was chosen" "$(grep -c "map $(printf 0x%08x $last) evntsel $printed" "$tmp/err")" 1
 run -I 20 -x , -e instructions:u sh -c "'$known'; sleep 0.1; '$known' 2"
 check "status of -I" "$status" 2
+# not of a shell: its count depends on the digits of its parent's number
+printf '%s\n' 0.05 0.05 > "$tmp/naps"
+run -I 20 -x , -e instructions:u xargs -n 1 sleep < "$tmp/naps"
 intervals=$(awk -F , '{ n += $2 } END { print n }' "$tmp/err")
-run -x , -e instructions:u sh -c "'$known'; sleep 0.1; '$known' 2"
+run -x , -e instructions:u xargs -n 1 sleep < "$tmp/naps"
 check "sum of intervals" "$intervals" "$(cut -d , -f 1 "$tmp/err")"
 
 run list instructions
