@@ -18,6 +18,15 @@
 
 #include "common.h"
 
+#ifdef __powerpc64__
+int page_size;
+
+static __attribute__((constructor)) void find_page_size(void)
+{
+	page_size = (int)sysconf(_SC_PAGESIZE);
+}
+#endif
+
 int dev = -1;
 struct vperfctr_info info = { .size = sizeof(info) };
 

@@ -24,9 +24,13 @@ typedef __s32 s32;
 typedef __s64 s64;
 
 #ifdef __powerpc64__
-#define PAGE		65536	/* of Debian 12's kernel */
+/* Kernels have pages of 4 KiB or of 64. */
+extern int page_size;
+#define PAGE		page_size
+#define MAX_PAGE	65536
 #else
 #define PAGE		4096
+#define MAX_PAGE	4096
 #endif
 #define NOBODY		65534
 

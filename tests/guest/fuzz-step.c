@@ -176,7 +176,7 @@ static const char *why_invalid(const struct step *s)
 		return "end";
 	if (c->tsc_on > 1)
 		return "tsc_on";
-	if (c->ctr_size < sizeof(struct vperfctr_ctr) || c->ctr_size > PAGE || c->ctr_size % 8)
+	if (c->ctr_size < sizeof(struct vperfctr_ctr) || c->ctr_size > (u32)PAGE || c->ctr_size % 8)
 		return "ctr_size";
 	if (c->nractrs + (u64)c->nrictrs > VPERFCTR_MAX_CTRS)
 		return "number of counters";

@@ -310,7 +310,7 @@ static void make_read(struct step *s)
 
 static void make_mmap(struct step *s)
 {
-	s->a = one_in(4) ? below(5) * PAGE + (one_in(5) ? below(PAGE) : 0) : PAGE;
+	s->a = one_in(4) ? below(5) * PAGE + (one_in(5) ? below(PAGE) : 0) : (u32)PAGE;
 	if (one_in(5))
 		s->b = one_in(2) ? VPERFCTR_RING_OFFSET : strange_value() * PAGE;
 	/* Most of the time the valid protection and flags: readable and shared. */

@@ -844,7 +844,7 @@ END_TEST
 /* True if the process has executed this program by the name "test_attach", without a path. */
 static bool has_executed(pid_t pid)
 {
-	char path[64], text[PAGE];
+	char path[64], text[MAX_PAGE];
 
 	sprintf(path, "/proc/%d/cmdline", (int)pid);
 	read_file(path, text, sizeof(text));

@@ -333,7 +333,7 @@ START_TEST(e2big)
 {
 	struct {
 		struct vperfctr_control c;
-		char newer[PAGE];
+		char newer[MAX_PAGE];
 	} s = { .c = tried.c };
 	unsigned int i;
 

@@ -305,7 +305,7 @@ static int try_open(u32 size, s32 tid, u32 flags, u32 reserved)
 {
 	struct {
 		struct vperfctr_open o;
-		u64 newer[PAGE / 8];
+		u64 newer[MAX_PAGE / 8];
 	} s = { .o = { size, tid, flags, reserved } };
 
 	return call(dev, VPERFCTR_OPEN, &s);

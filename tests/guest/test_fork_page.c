@@ -32,7 +32,7 @@ static void setup(void)
 /* In a child: return 0, or the number of the first property that a dead page lacks. */
 static int check_dead_page(const void *address)
 {
-	static const char zeros[PAGE - sizeof(u32)];
+	static const char zeros[MAX_PAGE - sizeof(u32)];
 	const struct vperfctr_page *dead = address;
 
 	if (try_touch(dead))
@@ -41,7 +41,7 @@ static int check_dead_page(const void *address)
 		return 2;
 	if (dead->cstatus || dead->samplecount)
 		return 3;
-	if (memcmp((const char *)address + sizeof(u32), zeros, sizeof(zeros)))
+	if (memcmp((const char *)address + sizeof(u32), zeros, PAGE - sizeof(u32)))
 		return 4;
 	return 0;
 }

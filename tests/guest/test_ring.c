@@ -168,7 +168,7 @@ END_TEST
 START_TEST(rings_are_charged_to_user)
 {
 	struct vperfctr_ring req;
-	char limit[16];
+	char limit[32];
 	pid_t pid;
 	int i;
 

@@ -30,8 +30,8 @@
 #define SP		1
 #define IP		33
 #define COUNTER		9
-/* With pages of 64 KiB.  The stack is below 128 TiB. */
-#define LAST_PAGE	0xfffffffff0000UL
+/* User space has 64 TiB with pages of 4 KiB, and 4 PiB with 64.  The stack is below 128 TiB. */
+#define LAST_PAGE	((PAGE == 4096 ? 0x400000000000UL : 0x10000000000000UL) - PAGE)
 #define NO_PAGE		0x800000000000UL
 #else
 #define REGS		VPERFCTR_ARM64_REGS
