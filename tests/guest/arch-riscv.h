@@ -44,8 +44,8 @@
 
 #define EMULATOR_TRACES		false
 
-/* The emulator counts the instructions of all CPUs together. */
-#define COUNTS_APART		false
+/* Each CPU counts its own instructions only. */
+#define COUNTS_APART		true
 
 #define is_cpu_type(type)	((type) == VPERFCTR_CPU_RISCV_SBI)
 
