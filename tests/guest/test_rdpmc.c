@@ -259,12 +259,46 @@ static void wait_for_rdpmc(int signal)
 		msleep(1);
 }
 
+/*
+ * Where the kernel lets all threads read counters that nothing uses, let another process use
+ * them.  Return its number, or -1.
+ */
+static pid_t hold_counters(void)
+{
+	volatile int *held;
+	pid_t pid;
+
+	if (RDPMC_FREE_SIGNAL == RDPMC_SIGNAL)
+		return -1;
+	held = shared_memory(PAGE);
+	pid = fork();
+	if (!pid) {
+		count(open_state(0), INSNS_USER);
+		*held = 1;
+		for (;;)
+			pause();
+	}
+	while (!*held)
+		msleep(1);
+	munmap((void *)held, PAGE);
+	return pid;
+}
+
+static void end_holder(pid_t pid)
+{
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		wait_for(pid);
+	}
+}
+
 /* When the thread ends, the mapping stays valid and gives no right; nor does a new one. */
 START_TEST(owner_has_ended)
 {
 	const int may = RDPMC_WITHOUT_COUNTING ? 0 : RDPMC_SIGNAL;
 	struct owner owner = { .fd = -1 };
 	const struct vperfctr_page *page;
+	pid_t holder = hold_counters();
 
 	assert_ok(stop_all(fd));
 	ck_assert_int_eq(pthread_create(&owner.id, NULL, map_own_state, &owner), 0);
@@ -279,6 +313,7 @@ START_TEST(owner_has_ended)
 	check_rdpmc(RDPMC_SIGNAL);
 	ck_assert_int_eq(munmap((void *)page, PAGE), 0);
 	check_rdpmc(RDPMC_SIGNAL);
+	end_holder(holder);
 }
 END_TEST
 
@@ -287,6 +322,7 @@ START_TEST(two_owners)
 {
 	const int may = RDPMC_WITHOUT_COUNTING ? 0 : RDPMC_SIGNAL;
 	struct owner owner = { .fd = -1 };
+	pid_t holder = hold_counters();
 	void *page;
 
 	map_state(fd);
@@ -303,6 +339,7 @@ START_TEST(two_owners)
 	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
 	wait_for_rdpmc(RDPMC_SIGNAL);
 	close(owner.fd);
+	end_holder(holder);
 }
 END_TEST
 
