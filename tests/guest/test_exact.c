@@ -748,40 +748,58 @@ END_TEST
 
 /* By another thread, while the owner sleeps and after its end. */
 struct mapped {
-	int fd;
-	volatile bool counted, mapped;
+	int fd, wake[2];
+	pid_t tid;
+	volatile bool counted;
 };
 
 static void *be_mapped(void *arg)
 {
 	struct mapped *m = arg;
+	char byte;
 
+	m->tid = (pid_t)syscall(SYS_gettid);
 	m->fd = count_unmapped();
 	m->counted = true;
-	while (!m->mapped)
-		sched_yield();
-	loop(1000);
+	if (read(m->wake[0], &byte, 1) == 1)
+		loop(1000);
 	return NULL;
+}
+
+/* Wait until a thread of this process, which waits for an event, has left the CPU. */
+static void wait_asleep(pid_t tid)
+{
+	char path[64], text[256];
+
+	sprintf(path, "/proc/self/task/%d/stat", (int)tid);
+	do {
+		sched_yield();
+		read_file(path, text, sizeof(text));
+	} while (!strstr(text, ") S "));
 }
 
 START_TEST(mapped_by_another)
 {
-	struct mapped m = { .mapped = _i };
+	struct mapped m = { .fd = -1 };
 	const struct vperfctr_page *other;
 	struct sums before, after;
 	pthread_t id;
 
+	ck_assert_int_eq(pipe(m.wake), 0);
 	ck_assert_int_eq(pthread_create(&id, NULL, be_mapped, &m), 0);
 	while (!m.counted)
 		sched_yield();
-	if (_i)
+	wait_asleep(m.tid);
+	if (_i) {
+		ck_assert_int_eq(write(m.wake[1], "", 1), 1);
 		pthread_join(id, NULL);
+	}
 	read_sums(m.fd, &before);
 	other = map_state(m.fd);
 	check_page(other, &before);
 	if (_i)
 		return;
-	m.mapped = true;
+	ck_assert_int_eq(write(m.wake[1], "", 1), 1);
 	pthread_join(id, NULL);
 	read_sums(m.fd, &after);
 	ck_assert_uint_ge(after.pmc[0], before.pmc[0] + 2000);
