@@ -103,6 +103,10 @@ same()
 
 rate=/sys/module/vperfctr/parameters/max_sample_rate
 echo 0 > $rate
+# perf loses samples where it finds its interrupts too slow, as in kernels that check much
+for setting in cpu_time_max_percent=25 event_max_sample_rate=10000000 cpu_time_max_percent=0; do
+	echo "${setting#*=}" > "/proc/sys/kernel/perf_${setting%=*}"
+done
 
 # known_shares HOW [SIZE]: all reports and exports of the program's profile, into a directory
 known_shares()
