@@ -258,7 +258,8 @@ endif
 #:   make fuzz-sim      all calls on a simulated machine, with libFuzzer; SECONDS=
 #:   make sim           the module on a simulated machine: more runs, and old defects
 #:   make sim-scale     there, what each operation costs on up to 1024 CPUs
-#:   make bench         the cost beside perf_event's, emulated: doc/performance.md
+#:   make bench         the cost beside perf_event's, emulated: doc/performance.md;
+#:                      ARCH=riscv64: there
 #:   make bench-scale   what calls do to other CPUs, on up to 64 CPUs and beside up to
 #:                      ten thousand counted threads; takes hours
 #:   make bench-plots   draw the results of "make bench": bench/cost-*.svg

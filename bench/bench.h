@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <linux/perf_event.h>
 #include <sys/syscall.h>
 
 typedef uint32_t u32;
@@ -26,33 +27,21 @@ typedef int64_t s64;
 
 __attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...);
 
-/* True in the emulator: the TSC counts instructions, and statistics exist. */
+/* True in the emulator, whose time is that of instructions. */
 extern bool emulated;
 /* The unit of figures: "instructions", or "ns". */
 extern const char *unit;
 
 void measure_init(bool is_emulated);
 
-static inline u64 now(void)
-{
-	u32 low, high;
-
-	asm volatile("rdtsc" : "=a" (low), "=d" (high) : : "memory");
-	return low | (u64)high << 32;
-}
-
-/* The emulator's statistics, see tests/pmu-model/README.md; zero on hardware. */
+/* The emulator's statistics; zero on hardware, and where the emulator has none. */
 enum { STAT_WRMSR, STAT_RDMSR, STAT_RDPMC, STAT_WRMSR_ANY, STAT_CR4, STAT_PMI };
 
-static inline u64 statistic(unsigned int n)
-{
-	u32 low, high;
-
-	if (!emulated)
-		return 0;
-	asm volatile("rdpmc" : "=a" (low), "=d" (high) : "c" (0x7fff0000 + n) : "memory");
-	return low | (u64)high << 32;
-}
+#ifdef __riscv
+#include "arch-riscv.h"
+#else
+#include "arch-x86.h"
+#endif
 
 /* Repeated measurements of one operation. */
 struct meter {
@@ -81,7 +70,7 @@ u64 median(u64 *values, unsigned int n);
 /* The median of all times but the first, less the result of an empty measurement. */
 u64 meter_median(struct meter *m);
 
-/* Convert a difference of TSC values that no meter measured to a figure. */
+/* Convert a difference of the clock's values that no meter measured to a figure. */
 double figure(double ticks);
 
 /* Print a line of the results.  The name may be a format for n. */
@@ -120,19 +109,10 @@ void in_child(void (*function)(void *arg), void *arg);
 int start_holder(void (*function)(void *arg), void *arg);
 void kill_holder(int pid);
 
-/* A system call without libc's wrapper, which is not part of the measurement. */
-static inline long call3(long nr, long a, long b, long c)
-{
-	long ret;
-
-	asm volatile("syscall" : "=a" (ret) : "0" (nr), "D" (a), "S" (b), "d" (c)
-		     : "rcx", "r11", "memory");
-	return ret;
-}
-
 /* Die because a system call failed that must not fail. */
 void call_failed(const char *what, long result);
 
+/* call3(), call5() and call_open() are system calls without libc's wrapper, which is not measured. */
 static inline long must(const char *what, long result)
 {
 	if (__builtin_expect(result < 0, 0))
@@ -150,7 +130,7 @@ static inline long must(const char *what, long result)
  * counter has different events in the two sets.
  */
 enum set { SET_A, SET_B };
-extern const unsigned short events[2][MAX_N];
+extern const event_code events[2][MAX_N];
 
 /* A group of n counters of one task. */
 struct group {

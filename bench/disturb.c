@@ -35,7 +35,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <linux/perf_event.h>
 #include <linux/vperfctr.h>
 
 #include "bench.h"
@@ -221,7 +220,7 @@ static void resume_own(void)
 
 static void open_inherited(void)
 {
-	struct vperfctr_ctr ctr = { .evntsel = 0x410000 | events[SET_A][0] };
+	struct vperfctr_ctr ctr = { .evntsel = user_evntsel(events[SET_A][0]) };
 	struct vperfctr_control control = {
 		.size = sizeof(control),
 		.flags = VPERFCTR_CONTROL_INHERIT,
@@ -231,9 +230,9 @@ static void open_inherited(void)
 		.ctr = (uintptr_t)&ctr,
 	};
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_RAW,
+		.type = perf_type(events[SET_A][0]),
 		.size = sizeof(attr),
-		.config = events[SET_A][0],
+		.config = perf_config(events[SET_A][0]),
 		.inherit = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
@@ -368,7 +367,7 @@ static void end_target(void)
 
 static void attach_target(void)
 {
-	struct vperfctr_ctr ctr = { .evntsel = 0x410000 | events[SET_A][0] };
+	struct vperfctr_ctr ctr = { .evntsel = user_evntsel(events[SET_A][0]) };
 	struct vperfctr_control control = {
 		.size = sizeof(control),
 		.tsc_on = 1,

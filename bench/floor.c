@@ -18,8 +18,8 @@ static int floor_fd = -1;
 
 static int open_device(void)
 {
-	return must("/dev/vperfctr-floor", call3(SYS_open, (long)"/dev/vperfctr-floor",
-						 O_RDONLY | O_CLOEXEC, 0));
+	return must("/dev/vperfctr-floor", call_open("/dev/vperfctr-floor",
+						     O_RDONLY | O_CLOEXEC));
 }
 
 static void check(void)

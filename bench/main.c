@@ -14,15 +14,8 @@
 
 const struct side *side;
 
-/*
- * Instructions, cycles, and events that are not architectural.  perf puts the first
- * two on fixed counters; vperfctr uses general counters.  Each general counter has
- * different events in the two sets.
- */
-const unsigned short events[2][MAX_N] = {
-	{ 0x00c0, 0x003c, 0x01a2, 0x02a2 },
-	{ 0x003c, 0x00c0, 0x04a2, 0x08a2 },
-};
+/* Each general counter has different events in the two sets. */
+const event_code events[2][MAX_N] = { { EVENTS_A }, { EVENTS_B } };
 
 static void measure_part(const char *name)
 {

@@ -68,6 +68,19 @@ static u64 clock_ns(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
+/* Return how long the loop of so many instructions takes. */
+static u64 time_of_loop(unsigned long insns)
+{
+	static struct meter m;
+
+	for (m.n = 0; m.n < REPEATS; ) {
+		meter_begin(&m);
+		loop(insns / 2);
+		meter_end(&m);
+	}
+	return median(m.time, m.n);
+}
+
 void measure_init(bool is_emulated)
 {
 	static struct meter m;
@@ -75,6 +88,8 @@ void measure_init(bool is_emulated)
 
 	emulated = is_emulated;
 	unit = emulated ? "instructions" : "ns";
+	if (emulated && !CLOCK_COUNTS_INSNS)
+		ticks_per_unit = (time_of_loop(30000) - time_of_loop(10000)) / 20000.;
 	if (!emulated) {
 		t = now();
 		ns = clock_ns();
@@ -127,7 +142,7 @@ void emit_meter(struct meter *m, unsigned int what, const char *name, unsigned i
 	char other[64];
 
 	emit(unit, figure(((double)median(m->time + 1, m->n - 1) - empty) / batch), name, n);
-	if (emulated && (what & EMIT_WRMSR)) {
+	if (emulated && HAVE_STATISTICS && (what & EMIT_WRMSR)) {
 		snprintf(other, sizeof(other), "%s.wrmsr", name);
 		emit("WRMSR", median(m->wrmsr + 1, m->n - 1), other, n);
 	}

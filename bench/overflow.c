@@ -13,7 +13,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <linux/perf_event.h>
 #include <linux/vperfctr.h>
 
 #include "bench.h"
@@ -31,12 +30,6 @@
 
 volatile u64 signals;
 
-static inline void work(unsigned long n)
-{
-	asm volatile("1:	dec	%0\n"
-		     "	jnz	1b" : "+r" (n) : : "cc");
-}
-
 static u64 count_overflows(const volatile u64 *happened)
 {
 	return happened ? *happened : statistic(STAT_PMI);
@@ -53,7 +46,7 @@ void measure_overflows(const char *name, const volatile u64 *happened)
 	rdmsr = statistic(STAT_RDMSR);
 	while (with.n < OVERFLOWS) {
 		t0 = now();
-		work(PIECE / 2);
+		loop(PIECE / 2);
 		t1 = now();
 		if (count_overflows(happened) != before) {
 			with.time[with.n++] = t1 - t0;
@@ -67,7 +60,7 @@ void measure_overflows(const char *name, const volatile u64 *happened)
 	wrmsr = statistic(STAT_WRMSR) - wrmsr;
 	rdmsr = statistic(STAT_RDMSR) - rdmsr;
 	emit(unit, figure((double)median(with.time, with.n) - median(idle, all.n)), name, 0);
-	if (emulated) {
+	if (emulated && HAVE_STATISTICS) {
 		char other[64];
 
 		strcat(strcpy(other, name), ".wrmsr");
@@ -138,7 +131,7 @@ static const volatile u64 *open_ours(u32 flags, int signal, u32 depth, u32 stack
 	struct vperfctr_open open = { .size = sizeof(open), .flags = VPERFCTR_OPEN_CREAT };
 	struct vperfctr_ctr ctr = {
 		.map = 0,
-		.evntsel = 0x410000 | events[SET_A][0],
+		.evntsel = user_evntsel(events[SET_A][0]),
 		.ireset = -PERIOD,
 	};
 	struct vperfctr_control control = {
@@ -244,9 +237,9 @@ static int open_perf(struct perf_event_attr *attr)
 {
 	int fd;
 
-	attr->type = PERF_TYPE_RAW;
+	attr->type = perf_type(events[SET_A][0]);
 	attr->size = sizeof(*attr);
-	attr->config = events[SET_A][0];
+	attr->config = perf_config(events[SET_A][0]);
 	attr->sample_period = PERIOD;
 	attr->disabled = 1;
 	attr->exclude_kernel = 1;
@@ -280,9 +273,6 @@ static void perf_signal(void *arg)
 	must_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	measure_overflows("overflow_signal", &signals);
 }
-
-/* All but the segment registers, as "perf record --call-graph dwarf" has them. */
-#define PERF_REGS	0xff0fffU
 
 static void measure_perf_ring(const char *name, u64 sample_type)
 {

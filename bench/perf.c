@@ -10,29 +10,22 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <linux/perf_event.h>
 
 #include "bench.h"
 
 /* pid: 0: this task on any CPU; -1: all that runs on the CPU */
-static int open_event(unsigned int config, long pid, long cpu, int leader)
+static int open_event(unsigned int event, long pid, long cpu, int leader)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_RAW,
+		.type = perf_type(event),
 		.size = sizeof(attr),
-		.config = config,
+		.config = perf_config(event),
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.read_format = PERF_FORMAT_GROUP,
 	};
-	register long flags asm("r8") = PERF_FLAG_FD_CLOEXEC;
-	register long group asm("r10") = leader;
-	long ret;
 
-	asm volatile("syscall" : "=a" (ret)
-		     : "0" (SYS_perf_event_open), "D" (&attr), "S" (pid), "d" (cpu),
-		       "r" (group), "r" (flags) : "rcx", "r11", "memory");
-	return ret;
+	return call5(SYS_perf_event_open, (long)&attr, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 }
 
 static void check(void)

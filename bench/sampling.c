@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <linux/vperfctr.h>
 #include <poll.h>
 #include <pthread.h>
@@ -50,7 +49,7 @@ static void open_ours(struct ring *r, unsigned int period, u32 bytes)
 {
 	struct vperfctr_open open = { .size = sizeof(open), .flags = VPERFCTR_OPEN_CREAT };
 	struct vperfctr_ctr ctr = {
-		.evntsel = 0x410000 | events[SET_A][0], .ireset = -(s64)period,
+		.evntsel = user_evntsel(events[SET_A][0]), .ireset = -(s64)period,
 	};
 	struct vperfctr_control control = {
 		.size = sizeof(control),
@@ -100,7 +99,8 @@ struct perf_sample {
 static void open_perf(struct ring *r, unsigned int period, u32 bytes)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_RAW, .size = sizeof(attr), .config = events[SET_A][0],
+		.type = perf_type(events[SET_A][0]), .size = sizeof(attr),
+		.config = perf_config(events[SET_A][0]),
 		.sample_period = period, .sample_type = PERF_CONTENT, .inherit = 1,
 		.disabled = 1, .exclude_kernel = 1, .exclude_hv = 1, .watermark = 1,
 		.wakeup_watermark = bytes / 4,
@@ -158,8 +158,7 @@ static void *work(void *arg)
 	unsigned long n = crew->work / 2;
 
 	pthread_barrier_wait(&crew->begin);
-	asm volatile("1:	dec	%0\n"
-		     "	jnz	1b" : "+r" (n) : : "cc");
+	loop(n);
 	pthread_barrier_wait(&crew->end);
 	return NULL;
 }

@@ -142,7 +142,7 @@ static void emit_extra(const char *name, unsigned int what, struct arrangement a
 	char full[64];
 
 	emit(unit, figure((m.round_trip - base[a.threads]) / 2), name, a.n);
-	if (!emulated)
+	if (!emulated || !HAVE_STATISTICS)
 		return;
 	strcat(strcpy(full, name), ".wrmsr");
 	emit("WRMSR", m.wrmsr / 2, full, a.n);
@@ -164,7 +164,7 @@ static void measure_kernel_part(void)
 	a.mapped = true;
 	with = run_arrangement(a);
 	emit(unit, figure((with.round_trip - without.round_trip) / 2), "switch_mapped.floor", 0);
-	if (emulated)
+	if (emulated && HAVE_STATISTICS)
 		emit("MOV CR4", (with.cr4 - without.cr4) / 2, "switch_mapped.floor.cr4", 0);
 }
 

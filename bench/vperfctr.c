@@ -11,8 +11,6 @@
 
 #include "bench.h"
 
-#define USER_EVENT	0x410000	/* EN, USR */
-
 int vperfctr_dev = -1;
 
 static struct vperfctr_info info = { .size = sizeof(info) };
@@ -41,7 +39,7 @@ static inline __attribute__((always_inline)) void make_request(struct request *r
 	};
 	for (i = 0; i < n; i++) {
 		r->ctr[i].map = i;
-		r->ctr[i].evntsel = USER_EVENT | events[set][i];
+		r->ctr[i].evntsel = user_evntsel(events[set][i]);
 	}
 }
 
@@ -135,7 +133,7 @@ void vperfctr_leave_state(void)
 
 static void open_device(void)
 {
-	int dev = must("open", call3(SYS_open, (long)"/dev/vperfctr", O_RDONLY | O_CLOEXEC, 0));
+	int dev = must("open", call_open("/dev/vperfctr", O_RDONLY | O_CLOEXEC));
 
 	call3(SYS_close, dev, 0, 0);
 }
