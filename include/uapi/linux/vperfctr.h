@@ -104,6 +104,7 @@
 #define VPERFCTR_CPU_INTEL_P4		11 /* Pentium 4, and Xeons of its time: family 15 */
 #define VPERFCTR_CPU_RISCV_SBI		12 /* RISC-V, by the PMU extension of the SBI */
 #define VPERFCTR_CPU_POWER8		13 /* IBM POWER8, 9 and 10 */
+#define VPERFCTR_CPU_PPC32		14 /* 32-bit PowerPC: 604, 604e, 750, 7400 to 7448 */
 
 /*
  * arch_events: events that have one meaning on every processor.  On Intel these
@@ -649,6 +650,19 @@ struct vperfctr_open_cpus {
  * bits of PMC1 in MMCR2, bit 63 means not in kernel mode, and bit 62 not in user mode.  They
  * must not both be set.  All other bits are refused: the unit of the event is 0, and there is
  * no combination, threshold or sampling.  aux must be 0.  The TSC is the time base.
+ *
+ * On 32-bit PowerPC (the processors' manuals, "Performance Monitor"):
+ *
+ * map of PMC1 is 0, and so on; there are 2, 4 or 6 counters.  The lower bits of evntsel are the
+ * counter's selector in MMCR0 or MMCR1: 7 bits for PMC1, 6 for PMC2 and PMC6, 5 for the others.
+ * It must not be 0.  As on POWER8, bit 63 means not in kernel mode, and bit 62 not in user mode.
+ * The hardware has one such bit for all counters, so they must be the same in all counters of a
+ * control.  aux must be 0.  global[0] of the control is MMCR0 without selectors.  FCS
+ * (40000000H) and FCP (20000000H) mean the same as bits 63 and 62 of all counters.  FCM1
+ * (10000000H) means not in marked processes, FCM0 (08000000H) not in others, and bits 16 to 21
+ * are the threshold of events that have one.  Some mode must be left, and some process.  All
+ * other bits are refused.  global[1] is MMCR2, of processors that have it: only its threshold
+ * multiplier (80000000H) may be set.  The TSC is the time base.
  */
 struct vperfctr_ctr {
 	__u32 map;
@@ -1032,7 +1046,8 @@ struct vperfctr_sample {
  *	arm64	X0 ... X30 SP PC
  *	arm	R0 ... R15, and 0 for the other words
  *	riscv64	x1 ... x31 after pc, which is in the place of x0
- *	power64	r0 ... r31, and then lr and the address of the next instruction
+ *	power64	r0 ... r31, and then lr and the address of the next instruction; also in
+ *		code of 32 bits
  *
  * They are those with which the thread entered the kernel, also if ip is in the kernel.  They
  * are not known, as VPERFCTR_USER_NONE says, where ip is not, and while the thread executes a

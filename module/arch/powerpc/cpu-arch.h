@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The POWER drivers' part of struct perfctr_cpu_control. */
+/* The PowerPC drivers' part of struct perfctr_cpu_control. */
 #ifndef VPERFCTR_POWERPC_CPU_ARCH_H
 #define VPERFCTR_POWERPC_CPU_ARCH_H
 
 /* Register images derived from a control. */
 struct perfctr_cpu_regs {
-	u64 mmcr1;		/* the events of PMC1 to PMC4 */
-	u64 mmcr2;		/* the modes that each counter leaves out */
+	u64 mmcr1;		/* the events of PMC1 to PMC4; of 32 bits: of PMC3 to PMC6 */
+	u64 mmcr2;		/* the modes that each counter leaves out; of 32 bits: global[1] */
+	u32 mmcr0;		/* of 32 bits: the events of PMC1 and PMC2, and global[0] */
 };
 
 #endif /* VPERFCTR_POWERPC_CPU_ARCH_H */

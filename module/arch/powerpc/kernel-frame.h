@@ -33,7 +33,11 @@
 #endif
 
 struct perfctr_frame {
-	unsigned long next, cr, ra;
+	unsigned long next;
+#ifdef CONFIG_PPC64
+	unsigned long cr;
+#endif
+	unsigned long ra;
 };
 
 /* True if an interrupt's entry has made the frame.  The registers are those it has interrupted. */

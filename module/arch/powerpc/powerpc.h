@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Shared by the POWER low-level drivers. */
+/* Shared by the PowerPC low-level drivers. */
 #ifndef VPERFCTR_POWERPC_H
 #define VPERFCTR_POWERPC_H
 
@@ -49,6 +49,7 @@ struct perfctr_powerpc_driver {
 	 *	read counters, or NULL.  For any CPU.
 	 * cpu_close_user: the threads of this mm have lost the permission.  Withdraw it
 	 *	from the one that runs on this CPU.
+	 * NULL: all threads always have it, or none ever.
 	 */
 	const struct mm_struct *(*cpu_reader)(unsigned int cpu);
 	void (*cpu_close_user)(const struct mm_struct *mm);
@@ -56,6 +57,7 @@ struct perfctr_powerpc_driver {
 
 extern const struct perfctr_powerpc_driver perfctr_powerpc_generic;
 extern const struct perfctr_powerpc_driver perfctr_powerpc_power8;
+extern const struct perfctr_powerpc_driver perfctr_powerpc_ppc32;
 
 /*
  * perf-pmu.c: the kernel's own driver of the counters.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All accesses of the POWER drivers to registers.
+ * All accesses of the PowerPC drivers to registers.
  *
  * Counters are numbered from 0: PMC1 is 0, PMC6 is 5.
  */
@@ -9,7 +9,6 @@
 
 #include <linux/time.h>
 #include <asm/barrier.h>
-#include <asm/firmware.h>
 #include <asm/pmc.h>
 #include <asm/reg.h>
 #include <asm/synch.h>
@@ -100,7 +99,7 @@ static __always_inline void perfctr_sync(void)
 /* Read the time base, as user mode does. */
 static __always_inline u64 perfctr_rdtsc(void)
 {
-	return mftb();
+	return get_tb();
 }
 
 static inline u32 perfctr_tsc_khz(void)
@@ -113,6 +112,14 @@ static inline u32 perfctr_processor(void)
 {
 	return PVR_VER(mfspr(SPRN_PVR));
 }
+
+/* Return the processor's version and its revision. */
+static inline u32 perfctr_revision(void)
+{
+	return mfspr(SPRN_PVR);
+}
+
+#ifdef CONFIG_PPC64
 
 /* True if this kernel is the hypervisor, or runs without one. */
 static inline bool perfctr_is_hypervisor(void)
@@ -130,5 +137,7 @@ static inline void perfctr_set_used(bool used)
 		ppc_enable_pmcs();
 	ppc_set_pmu_inuse(used);
 }
+
+#endif
 
 #endif /* VPERFCTR_POWERPC_REGS_H */

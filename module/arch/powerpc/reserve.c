@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * POWER: choose the low-level driver, reserve the counters, and follow CPU hotplug.
+ * PowerPC: choose the low-level driver, reserve the counters, and follow CPU hotplug.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -183,7 +183,7 @@ static void close_user_here(void *mm)
 
 void perfctr_close_users(struct mm_struct *mm)
 {
-	if (!driver->no_counters)
+	if (driver->cpu_reader)
 		on_each_cpu_cond(is_reader, close_user_here, mm, 1);
 }
 
@@ -196,7 +196,7 @@ static int choose_driver(void)
 {
 	int err;
 
-	driver = &perfctr_powerpc_power8;
+	driver = IS_ENABLED(CONFIG_PPC64) ? &perfctr_powerpc_power8 : &perfctr_powerpc_ppc32;
 	cpus_read_lock();
 	err = driver->probe() ?: perfctr_powerpc_perf_step_in();
 	cpus_read_unlock();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The POWER driver for CPUs without usable counters: it counts time only.  See
+ * The PowerPC driver for CPUs without usable counters: it counts time only.  See
  * ../common/no-counters.c.
  */
 #include <linux/string.h>
@@ -16,7 +16,8 @@ static int generic_probe(void)
 	info->features = VPERFCTR_FEATURE_RDTSC;
 	info->nrkinds = 1;
 	info->tsc_khz = perfctr_tsc_khz();
-	strscpy(info->cpu_name, "generic POWER, time base only", sizeof(info->cpu_name));
+	strscpy(info->cpu_name, IS_ENABLED(CONFIG_PPC64) ? "generic POWER, time base only" :
+		"generic PowerPC, time base only", sizeof(info->cpu_name));
 	return 0;
 }
 

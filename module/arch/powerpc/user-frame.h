@@ -8,7 +8,6 @@
 #ifndef VPERFCTR_POWERPC_USER_FRAME_H
 #define VPERFCTR_POWERPC_USER_FRAME_H
 
-#include <linux/string.h>
 #include <linux/types.h>
 #include <linux/vperfctr.h>
 
@@ -20,7 +19,7 @@
 
 #define PERFCTR_FRAME_BELOW	0
 
-#define PERFCTR_RA_WORD		2
+#define PERFCTR_RA_WORD		2	/* in code of 64 bits */
 
 #define PERFCTR_CALLER_RA(regs)	perfctr_user_link(regs)
 
@@ -61,7 +60,10 @@ static inline unsigned long perfctr_user_frame(const struct pt_regs *regs)
 /* Return: VPERFCTR_USER_32 or _64. */
 static inline u64 perfctr_user_regs(u64 *to, const struct pt_regs *regs)
 {
-	memcpy(to, regs->gpr, 32 * sizeof(u64));
+	unsigned int i;
+
+	for (i = 0; i < 32; i++)
+		to[i] = regs->gpr[i];
 	to[32] = regs->link;
 	to[33] = regs->nip;
 	return perfctr_user_is_32bit(regs) ? VPERFCTR_USER_32 : VPERFCTR_USER_64;
