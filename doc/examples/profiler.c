@@ -23,6 +23,8 @@
 #define INTERRUPTED(uc)	((uc)->uc_mcontext.__gregs[REG_PC])
 #elif defined(__powerpc64__)
 #define INTERRUPTED(uc)	((uc)->uc_mcontext.gp_regs[32])	/* PT_NIP */
+#elif defined(__powerpc__)
+#define INTERRUPTED(uc)	((uc)->uc_mcontext.uc_regs->gregs[32])
 #elif defined(__i386__)
 #define INTERRUPTED(uc)	((uc)->uc_mcontext.gregs[REG_EIP])
 #else

@@ -283,6 +283,11 @@ static int assign_hardware(const struct vperfctr_event *event, unsigned int nr,
 	for (i = 0; i < nr; i++)
 		if (event[i].unknown && event[i].general & (event[i].general - 1))
 			return __vperfctr_refuse_unknown(&event[i], info, why);
+	for (i = 1; is_ppc32(info) && i < nr; i++)
+		if (event[i].modes != event[0].modes)
+			return __vperfctr_refuse(why, -EINVAL,
+						 "this processor counts all events in the same modes: '%s' has other modes than '%s'",
+						 event[i].name, event[0].name);
 	memset(m.counter_of, 0xff, sizeof(m.counter_of));
 	memset(m.event_of, 0xff, sizeof(m.event_of));
 	for (turn = 0; turn <= 2; turn++)

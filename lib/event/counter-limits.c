@@ -377,6 +377,10 @@ bool __vperfctr_event_counters(const struct vperfctr_info *info, uint64_t code,
 		*general = ALL;
 		return true;
 	}
+	if (is_ppc32(info)) {
+		*general = code == POWER_INSTRUCTIONS ? PPC32_WITH_INSTRUCTIONS : ALL;
+		return code == POWER_INSTRUCTIONS || code == PPC32_CYCLES;
+	}
 	/* Other selectors mean something else on each counter. */
 	if (is_power(info)) {
 		*general = ALL;

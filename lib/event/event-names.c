@@ -88,6 +88,8 @@ bool __vperfctr_is_soft(const char *name, size_t length)
 
 static uint32_t arch_code(const struct arch_event *a, const struct vperfctr_info *info)
 {
+	if (is_ppc32(info) && a->arch == VPERFCTR_EVENT_CYCLES)
+		return PPC32_CYCLES;
 	return is_amd(info) ? a->amd : is_arm(info) ? a->arm : is_riscv(info) ? a->riscv :
 	       is_power(info) ? a->power : is_p6(info) ? a->p6 : a->intel;
 }
@@ -100,7 +102,7 @@ static uint64_t arch_fixed(const struct arch_event *a, const struct vperfctr_inf
 	if (is_riscv(info) && is_modeless(info))
 		return a->arch == VPERFCTR_EVENT_CYCLES ? 1 :
 		       a->arch == VPERFCTR_EVENT_INSTRUCTIONS ? 2 : 0;
-	if (is_amd(info) || is_p6(info) || is_riscv(info) || a->fixed == NO_FIXED || (is_power(info) && !a->power) || (same && !a->fixed_is_code))
+	if (is_amd(info) || is_p6(info) || is_riscv(info) || is_ppc32(info) || a->fixed == NO_FIXED || (is_power(info) && !a->power) || (same && !a->fixed_is_code))
 		return 0;
 	return UINT64_C(1) << a->fixed;
 }

@@ -45,6 +45,8 @@
 #define POWER_EVENT	UINT64_C(0xff)
 #define POWER_INSTRUCTIONS	UINT64_C(0x02)	/* for all counters */
 #define POWER_CYCLES		UINT64_C(0x1e)
+#define PPC32_CYCLES		UINT64_C(0x01)
+#define PPC32_WITH_INSTRUCTIONS	UINT64_C(0xf)	/* PMC1 to PMC4 */
 #define POWER_NOT_USER	(UINT64_C(1) << 62)
 #define POWER_NOT_KERNEL (UINT64_C(1) << 63)
 
@@ -98,9 +100,15 @@ static inline bool is_riscv(const struct vperfctr_info *info)
 	return info->cpu_type == VPERFCTR_CPU_RISCV_SBI;
 }
 
+/* 32-bit PowerPC.  All counters of a control count in the same modes. */
+static inline bool is_ppc32(const struct vperfctr_info *info)
+{
+	return info->cpu_type == VPERFCTR_CPU_PPC32;
+}
+
 static inline bool is_power(const struct vperfctr_info *info)
 {
-	return info->cpu_type == VPERFCTR_CPU_POWER8;
+	return info->cpu_type == VPERFCTR_CPU_POWER8 || is_ppc32(info);
 }
 
 static inline bool is_p4(const struct vperfctr_info *info)

@@ -99,7 +99,7 @@
 #include <vperfctr/arch-arm64.h>
 #elif defined(__riscv) && __riscv_xlen == 64
 #include <vperfctr/arch-riscv.h>
-#elif defined(__powerpc64__)
+#elif defined(__powerpc__)
 #include <vperfctr/arch-powerpc.h>
 #else
 #include <vperfctr/arch-generic.h>
@@ -1102,12 +1102,30 @@ int vperfctr_ring_open(struct vperfctr *v, struct vperfctr_ring *ring);
  */
 int vperfctr_ring_map(struct vperfctr *v, uint64_t map_size);
 
+/*
+ * Some processors have no load of 64 bits, and may see the halves of two values.  The lower
+ * halves of head and tail are enough, as a ring has fewer samples than they can count.  A
+ * count of lost samples may have a wrong upper half for a moment, after 2^32 of them.
+ */
+#if __GCC_ATOMIC_LLONG_LOCK_FREE == 2 || defined(__i386__)
+typedef uint64_t __vperfctr_place;
+#define __VPERFCTR_PLACE(nr)	(&(nr))
+#define __VPERFCTR_LOAD(nr)	__atomic_load_n(&(nr), __ATOMIC_RELAXED)
+#else
+typedef uint32_t __attribute__((__may_alias__)) __vperfctr_place;
+#define __VPERFCTR_PLACE(nr)							\
+	((const __vperfctr_place *)&(nr) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
+#define __VPERFCTR_LOAD(nr)	(*(const volatile uint64_t *)&(nr))
+#endif
+
 /* Return how many samples can be read, records included: 0 without a ring. */
 VPERFCTR_INLINE uint64_t vperfctr_ring_nr(const struct vperfctr *v)
 {
 	/* Acquire: load no sample before the head that says it is there. */
-	return __atomic_load_n(&v->ring->head, __ATOMIC_ACQUIRE) -
-	       __atomic_load_n(&v->ring->tail, __ATOMIC_RELAXED);
+	__vperfctr_place head = __atomic_load_n(__VPERFCTR_PLACE(v->ring->head), __ATOMIC_ACQUIRE);
+
+	return (__vperfctr_place)(head - __atomic_load_n(__VPERFCTR_PLACE(v->ring->tail),
+							 __ATOMIC_RELAXED));
 }
 
 /*
@@ -1118,7 +1136,7 @@ VPERFCTR_INLINE const struct vperfctr_sample *vperfctr_ring_sample(const struct 
 								   uint64_t i)
 {
 	const struct vperfctr_ring_page *ring = v->ring;
-	uint64_t n = __atomic_load_n(&ring->tail, __ATOMIC_RELAXED) + i;
+	uint64_t n = __atomic_load_n(__VPERFCTR_PLACE(ring->tail), __ATOMIC_RELAXED) + i;
 
 	return (const struct vperfctr_sample *)
 		((const char *)ring + ring->data +
@@ -1191,7 +1209,7 @@ VPERFCTR_INLINE void vperfctr_ring_user(const struct vperfctr *v,
 	user->nrregs = VPERFCTR_ARM64_REGS;
 #elif defined(__riscv)
 	user->nrregs = VPERFCTR_RISCV64_REGS;
-#elif defined(__powerpc64__)
+#elif defined(__powerpc__)
 	user->nrregs = VPERFCTR_POWER64_REGS;
 #else
 	user->nrregs = VPERFCTR_X86_REGS;
@@ -1225,13 +1243,13 @@ VPERFCTR_INLINE const char *vperfctr_record_text(const struct vperfctr_record *r
 /* Return the number of overflows, or of clock periods, without a sample, since the ring was made. */
 VPERFCTR_INLINE uint64_t vperfctr_ring_dropped(const struct vperfctr *v)
 {
-	return __atomic_load_n(&v->ring->dropped, __ATOMIC_RELAXED);
+	return __VPERFCTR_LOAD(v->ring->dropped);
 }
 
 /* Return the number of records that the kernel has not written, since the ring was made. */
 VPERFCTR_INLINE uint64_t vperfctr_ring_lost(const struct vperfctr *v)
 {
-	return __atomic_load_n(&v->ring->lost, __ATOMIC_RELAXED);
+	return __VPERFCTR_LOAD(v->ring->lost);
 }
 
 /*

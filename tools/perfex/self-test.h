@@ -126,7 +126,7 @@ static inline void known_loop(unsigned long n)
 #elif defined(__riscv)
 	__asm__ volatile("1:	addi	%0, %0, -1\n"
 			 "	bnez	%0, 1b" : "+r" (n));
-#elif defined(__powerpc64__)
+#elif defined(__powerpc__)
 	__asm__ volatile("1:	addic.	%0, %0, -1\n"
 			 "	bne	1b" : "+r" (n) : : "cr0", "xer");
 #else
