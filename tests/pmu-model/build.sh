@@ -3,7 +3,7 @@
 #
 # usage: build.sh WORKDIR [TARGET]	build WORKDIR/qemu-system-TARGET with a model of its counters
 #
-# TARGET is x86_64 (the default), riscv64 or ppc64.  The script gets QEMU's source from Debian
+# TARGET is x86_64 (the default), riscv64, ppc64 or ppc.  The script gets QEMU's source from Debian
 # and builds it in WORKDIR, which takes 650 MB.  ORIG=FILE is an upstream tarball to use instead
 # of a download.  KEEP=DIR is a directory to keep the downloaded one in.  PATCH= builds QEMU as
 # it is.  JOBS=N.  ../vm/packages lists the packages that it needs.
@@ -21,6 +21,7 @@ case $target in
 x86_64)  patch=hooks.patch files=files/. board=pmu options=--enable-kvm ;;
 riscv64) patch=riscv/pmu.patch board=virt ;;
 ppc64)   patch=ppc64/pmu.patch board=pseries ;;
+ppc)     patch=ppc32/pmu.patch board=mac ;;
 *)       die "no model of $target's counters" ;;
 esac
 
