@@ -30,7 +30,7 @@
 #define LOOP		"1: dec %0; jnz 1b"
 #elif defined(__riscv)
 #define LOOP		"1: addi %0, %0, -1; bnez %0, 1b"
-#elif defined(__powerpc64__)
+#elif defined(__powerpc__)
 #define LOOP		"1: addic. %0, %0, -1; bne 1b"
 #else
 #define LOOP		"1: subs %0, %0, #1; b.ne 1b"

@@ -291,7 +291,7 @@ u32 status_of(int fd)
 
 bool rdpmc_may_be_late(void)
 {
-#if defined(__aarch64__) || defined(__riscv) || defined(__powerpc64__)
+#if defined(__aarch64__) || defined(__riscv) || defined(__powerpc__)
 	return false;
 #else
 	unsigned int major, minor;

@@ -75,6 +75,8 @@ u32 no_fixed(void);
 #include "arch-riscv.h"
 #elif defined(__powerpc64__)
 #include "arch-powerpc.h"
+#elif defined(__powerpc__)
+#include "arch-ppc32.h"
 #else
 #include "arch-x86.h"
 #endif
@@ -84,10 +86,15 @@ u32 no_fixed(void);
 #define CALLS_ARE_SHOWN		true
 #endif
 
-/* True if user space cannot have this address: 32-bit x86 kernels leave it 3 GB. */
+/* True if all counters of a control have the same modes. */
+#ifndef MODES_ARE_SHARED
+#define MODES_ARE_SHARED	false
+#endif
+
+/* True if user space cannot have this address: 32-bit kernels leave it 3 GB. */
 static inline bool is_kernel_address(u64 address)
 {
-#ifdef __i386__
+#if defined(__i386__) || defined(__powerpc__) && !defined(__powerpc64__)
 	return address >= 0xc0000000;
 #else
 	return address >> 63;
@@ -105,6 +112,17 @@ static inline bool is_kernel_address(u64 address)
 #else
 #define OVERHEAD_FACTOR		(8 / sizeof(long))
 #endif
+
+/* Load the head of a ring before what is in the ring. */
+static inline u64 load_head(const volatile void *head)
+{
+#if defined(__powerpc__) && !defined(__powerpc64__)
+	/* There is no load of 64 bits, and no test makes 2^32 samples. */
+	return __atomic_load_n((const volatile u32 *)head + 1, __ATOMIC_ACQUIRE);
+#else
+	return __atomic_load_n((const volatile u64 *)head, __ATOMIC_ACQUIRE);
+#endif
+}
 
 /* Return a sum of the TSC in nanoseconds, rounded down; 32 bits have no wider integers. */
 static inline u64 ns_of_tsc(u64 tsc)

@@ -51,8 +51,12 @@ static const uint32_t second[] = {
 	0xfe059ee3,
 	0x00008067,
 };
-#elif defined(__powerpc64__)
+#elif defined(__powerpc__)
+#ifdef __powerpc64__
 #define MACHINE	EM_PPC64
+#else
+#define MACHINE	EM_PPC
+#endif
 static const uint32_t first[] = {
 	0x3c60249f,			/* lis r3, 9375: 1024 * 600000 */
 	0x3463fc00,			/* addic. r3, r3, -1024 */
@@ -112,7 +116,7 @@ static void write_code(FILE *f, const char *name, void *at, size_t size, uint64_
 		uint64_t vma, address, code_size, index;
 	} r = {
 		0, (uint32_t)(sizeof(r) + strlen(name) + 1 + size), now(), (uint32_t)getpid(),
-		(uint32_t)getpid(), (uint64_t)at, (uint64_t)at, size, index,
+		(uint32_t)getpid(), (uintptr_t)at, (uintptr_t)at, size, index,
 	};
 
 	fwrite(&r, sizeof(r), 1, f);

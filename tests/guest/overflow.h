@@ -287,7 +287,7 @@ static inline void make_ring(int fd, u32 nrsamples, u32 watermark, u32 nrsums,
 
 static inline u64 ring_head(const struct mapped_ring *ring)
 {
-	return __atomic_load_n(&ring->page->head, __ATOMIC_ACQUIRE);
+	return load_head(&ring->page->head);
 }
 
 static inline const struct vperfctr_sample *ring_sample(const struct mapped_ring *ring, u64 n)

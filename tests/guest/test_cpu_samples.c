@@ -474,7 +474,7 @@ static u64 samples_of_perf(int cpu, int to[2], int from[2])
 	page = mmap(NULL, (1 + PERF_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	ck_assert_ptr_ne(page, MAP_FAILED);
 	let_work(to, from);
-	while (at < __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE)) {
+	while (at < load_head(&page->data_head)) {
 		struct perf_event_header *h = (void *)((char *)page + PAGE + at);
 
 		n += h->type == PERF_RECORD_SAMPLE;

@@ -30,7 +30,7 @@ static pthread_barrier_t barrier;
 #define LOOP	".globl loop_start, loop_end; loop_start: dec %0; jnz loop_start; loop_end:"
 #elif defined(__riscv)
 #define LOOP	".globl loop_start, loop_end; loop_start: addi %0, %0, -1; bnez %0, loop_start; loop_end:"
-#elif defined(__powerpc64__)
+#elif defined(__powerpc__)
 #define LOOP	".globl loop_start, loop_end; loop_start: addic. %0, %0, -1; bne loop_start; loop_end:"
 #else
 #define LOOP	".globl loop_start, loop_end; loop_start: subs %0, %0, #1; b.ne loop_start; loop_end:"
