@@ -278,7 +278,7 @@ endif
 #:   prefix=DIR         install there instead of in /usr/local
 #:   DESTDIR=DIR        install and remove below this directory, for packages
 #:   KVER=RELEASE       dkms-install: for this kernel
-#:   ARCH=NAME          check: only suites of this architecture (amd64, i386, arm64, riscv64, ppc64el)
+#:   ARCH=NAME          check: only suites of this architecture (amd64, i386, arm64, riscv64, ppc64el, powerpc)
 #:   SUITES="A B"       check: only selftest, lint, unit, demo, install, packages,
 #:                      clone, or suites of tests/vm
 #:   JOBS=N             check: N virtual machines at once

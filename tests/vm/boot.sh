@@ -8,6 +8,7 @@
 case $arch in
 riscv64) : "${kernel:=debian-6.12-riscv64}" ;;	# a file in kernels/; there is no older one
 i586)    : "${kernel:=i586-6.1-i386}" ;;
+powerpc) : "${kernel:=ppc32-6.1-powerpc}" ;;
 *)       : "${kernel:=debian-6.1-$arch}" ;;
 esac
 : "${pmu=}"			# QEMU_X86_PMU, see ../pmu-model/README.md; "off": none;
@@ -22,6 +23,7 @@ i586)  : "${cpu:=pentium}" ;;
 arm64) : "${cpu:=neoverse-n1}" ;;
 riscv64) : "${cpu:=rv64,sscofpmf=true}" ;;
 ppc64el) : "${cpu:=power9}" ;;
+powerpc) : "${cpu:=7447a}" ;;
 *)     die "no virtual machines for the architecture $arch" ;;
 esac
 
@@ -64,8 +66,8 @@ vm_install()
     module=$O/module-$(cat "$kernel_dir/release")/vperfctr.ko
     # shellcheck disable=SC2154 # vm_prepare did
     f=$programs_dir/bin/perfex
-    # it needs libraries that i586 lacks
-    if [ "$arch" != i586 ]; then
+    # it needs libraries that these lack
+    if [[ $arch != i586 && $arch != powerpc ]]; then
         [ -e "$f" ] || die "$f has not been built"
         cp "$f" "$1/usr/bin/"
     fi
@@ -111,7 +113,7 @@ vm_command()
     command=(env)
     case $arch in
     riscv64) [ "$pmu" != off ] || model+=,pmu-mask=0 ;;
-    ppc64el) [ "$pmu" != off ] || die "the emulator of $arch always has a PMU" ;;
+    powerpc|ppc64el) [ "$pmu" != off ] || die "the emulator of $arch always has a PMU" ;;
     *)       [ "$pmu" = off ] && model+=,pmu=off || model+=,pmu=on ;;
     esac
     memory=${memory:-512}
@@ -166,6 +168,17 @@ vm_command()
         for ((; i < 3; i++)); do ports+=(-chardev "null,id=port$i"); done
         ports+=(-device "pci-serial-4x,chardev1=unused0,chardev2=port1,chardev3=port2,chardev4=unused3")
         console=hvc0
+        ;;
+    powerpc)
+        # mac99 has a 74xx, g3beige an older processor; without "graphics=off" the firmware has
+        # no console
+        machine=${board:-mac99,via=pmu}
+        command+=("$qemu" -M "$machine,graphics=off" -cpu "$model" -L /usr/share/qemu)
+        # the board has two ports; those of this card are ttyS0 to ttyS3
+        ports+=(-serial chardev:port0 -chardev "null,id=unused0" -chardev "null,id=unused3")
+        for ((; i < 3; i++)); do ports+=(-chardev "null,id=port$i"); done
+        ports+=(-device "pci-serial-4x,chardev1=unused0,chardev2=port1,chardev3=port2,chardev4=unused3")
+        console=ttyPZ0
         ;;
     esac
     # the kernel's tests of its ciphers would take most of its boot

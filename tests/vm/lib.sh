@@ -39,6 +39,10 @@ cross_tools()
         printf '%s\n' "CC=powerpc64le-linux-gnu-gcc --sysroot=$2" AR=powerpc64le-linux-gnu-ar \
             LD=powerpc64le-linux-gnu-ld OBJCOPY=powerpc64le-linux-gnu-objcopy
         ;;
+    powerpc)
+        printf '%s\n' "CC=powerpc-linux-gnu-gcc --sysroot=$2" AR=powerpc-linux-gnu-ar \
+            LD=powerpc-linux-gnu-ld OBJCOPY=powerpc-linux-gnu-objcopy
+        ;;
     i386)
         echo "CC=gcc -m32 --sysroot=$2"
         ;;
