@@ -196,11 +196,14 @@ static void check_config(struct doctor *d)
 /* The kernel may refuse modules. */
 static void check_signatures(struct doctor *d)
 {
+	unsigned int before;
 	char buf[128];
 
 	if (read_bytes(in_root(d, "/proc/sys/kernel/modules_disabled"), buf, sizeof(buf)) && *buf == '1')
 		report(d, "modules-disabled", "restart the machine, and load the module before kernel.modules_disabled is set",
 		       "the kernel loads no modules any more, as kernel.modules_disabled is 1");
+	/* Secure Boot and lockdown set sig_enforce, too: they are the cause. */
+	before = d->nrfaults;
 	/* Four bytes of attributes precede the value. */
 	if (read_bytes(in_root(d, SECURE_BOOT), buf, sizeof(buf)) >= 5 && buf[4] == 1)
 		report(d, "secure-boot", "sudo mokutil --import /var/lib/dkms/mok.pub, then restart and confirm the key",
@@ -209,6 +212,10 @@ static void check_signatures(struct doctor *d)
 	if (strstr(buf, "[integrity]") || strstr(buf, "[confidentiality]"))
 		report(d, "lockdown", "sign the module by a key that the kernel knows, or restart without lockdown=",
 		       "the kernel is locked down, and loads only modules that are signed by a key that it knows");
+	if (read_bytes(in_root(d, "/sys/module/module/parameters/sig_enforce"), buf, sizeof(buf)) && *buf == 'Y' &&
+	    d->nrfaults == before)
+		report(d, "signatures", "sign the module by a key that the kernel knows, or restart without module.sig_enforce=1",
+		       "the kernel loads only modules that are signed by a key that it knows, as module.sig_enforce is 1");
 }
 
 static void check_unloaded(struct doctor *d)

@@ -152,6 +152,11 @@ START_TEST(refused)
 	sh("echo '[none] integrity confidentiality' > sys/kernel/security/lockdown");
 	finds("module", "sudo modprobe vperfctr");
 
+	sh("mkdir -p sys/module/module/parameters; echo Y > sys/module/module/parameters/sig_enforce");
+	finds_beside_module("signatures", "restart without module.sig_enforce=1");
+	sh("echo N > sys/module/module/parameters/sig_enforce");
+	finds("module", "sudo modprobe vperfctr");
+
 	/* A module that is loaded was not refused. */
 	sh("mkdir sys/module/vperfctr; > dev/vperfctr; chmod 666 dev/vperfctr; echo 1 > proc/sys/kernel/modules_disabled");
 	ck_assert_int_eq(examine(false), 0);
