@@ -137,6 +137,9 @@ check-site:
 	@tests/vm/deps tests/site/packages
 	@tests/site/run
 
+check-packages: deps
+	@tests/install/lives
+
 check-pkgbuild: deps
 	@tests/install/pkgbuild
 
@@ -199,7 +202,7 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove dist deb deps check \
-	check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust check-mpi check-site check-pkgbuild site event-lists lint stress sweep \
+	check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
@@ -237,6 +240,9 @@ endif
 #:   make site          the documents and manual pages as HTML, in build/site; needs
 #:                      pandoc
 #:   make check-site    is a dead link in it found?
+#:   make check-packages
+#:                      install and upgrade Debian packages in a virtual machine
+#:                      that counts meanwhile (as root)
 #:   make check-pkgbuild
 #:                      are the packages for Arch Linux complete?
 #:   make check-mpi     is a parallel program counted, with Open MPI on this machine?
