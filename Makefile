@@ -241,8 +241,8 @@ endif
 #:                      pandoc
 #:   make check-site    is a dead link in it found?
 #:   make check-packages
-#:                      install and upgrade Debian packages in a virtual machine
-#:                      that counts meanwhile (as root)
+#:                      install, upgrade and remove Debian packages in a virtual
+#:                      machine that counts meanwhile (as root)
 #:   make check-pkgbuild
 #:                      are the packages for Arch Linux complete?
 #:   make check-mpi     is a parallel program counted, with Open MPI on this machine?
