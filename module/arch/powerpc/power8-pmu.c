@@ -26,6 +26,7 @@
 #include <linux/string.h>
 
 #include "../../compat/nmi.h"
+#include "counters.h"
 #include "powerpc.h"
 #include "regs.h"
 
@@ -67,12 +68,6 @@
 /* The bits of VPERFCTR_CSTATUS_NRCTRS(): one test also finds a control without counters. */
 #define PMU_READY		0xff
 
-/*
- * Elsewhere an i-mode counter has overflowed when its top bit has become 0.  Here it has when
- * that bit has become 1: the register has the other value of this bit.
- */
-#define IMODE_SIGN		BIT(31)
-
 static const struct {
 	u32 version;
 	const char *name;
@@ -112,6 +107,11 @@ static __always_inline unsigned int pmc_of(u32 map)
 static __always_inline u32 read_counter(u32 map)
 {
 	return perfctr_read_pmc(pmc_of(map));
+}
+
+static __always_inline void write_counter(u32 map, u32 value)
+{
+	perfctr_write_pmc(pmc_of(map), value);
 }
 
 /* ---- detection ---------------------------------------------------------- */
@@ -260,36 +260,6 @@ static void close_user(struct pmu_cpu *cpu)
 
 /* ---- i-mode ------------------------------------------------------------- */
 
-static __always_inline bool has_ictrs(const struct perfctr_cpu_state *state)
-{
-	return state->cstatus & VPERFCTR_CSTATUS_ICTRS;
-}
-
-/* True if a counter's top bit is set, also of one in a-mode: it raises the interrupt, too. */
-static bool have_overflowed(const struct perfctr_cpu_state *state)
-{
-	unsigned int i;
-
-	for (i = 0; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
-		if (read_counter(state->page->ctr[i].map) & IMODE_SIGN)
-			return true;
-	}
-	return false;
-}
-
-/* True if an i-mode counter had already overflowed when the state was suspended. */
-static bool is_overflow_left(const struct perfctr_cpu_state *state)
-{
-	const struct vperfctr_page *page = state->page;
-	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-
-	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
-		if (!(page->ctr[i].start & IMODE_SIGN))
-			return true;
-	}
-	return false;
-}
-
 /*
  * Handle the interrupt.  It may have interrupted a change of MMCR0.  The write that follows
  * then enables it again, and the counter's top bit is still set: the hardware stops the
@@ -315,36 +285,6 @@ static void power8_overflow(struct pt_regs *regs)
 	force_mmcr0(cpu, MMCR0_STOPPED | (cpu->mmcr0 & MMCR0_NO_READS));
 	/* If only an a-mode counter has wrapped, the handler finds none, and starts it anew. */
 	perfctr_overflowed(armed, regs);
-}
-
-/* Suspend the i-mode counters, which are stopped. */
-static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
-{
-	struct vperfctr_page *page = state->page;
-	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-
-	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
-		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-		u32 now = read_counter(ctr->map);
-
-		ctr->sum += (u32)(now - ctr->start);
-		ctr->start = now ^ IMODE_SIGN;
-		perfctr_write_pmc(pmc_of(ctr->map), 0);
-	}
-}
-
-/* Load the counters of a state with i-mode counters, all of which are stopped. */
-static void load_ictrs(const struct perfctr_cpu_state *state)
-{
-	struct vperfctr_page *page = state->page;
-	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-
-	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
-		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-
-		ctr->start = (u32)ctr->start ^ IMODE_SIGN;
-		perfctr_write_pmc(pmc_of(ctr->map), ctr->start);
-	}
 }
 
 /*
@@ -441,7 +381,7 @@ static void power8_suspend(struct perfctr_cpu_state *state)
 		ctr->sum += (u32)(read_counter(ctr->map) - ctr->start);
 		ctr->start = 0;
 		if (perfctr_isolate)
-			perfctr_write_pmc(pmc_of(ctr->map), 0);
+			write_counter(ctr->map, 0);
 	}
 	if (unlikely(has_ictrs(state)) && !cpu->idle)
 		suspend_ictrs(state);
@@ -527,27 +467,10 @@ static noinline void sample_with_ictrs(struct perfctr_cpu_state *state)
 
 static void power8_sample(struct perfctr_cpu_state *state)
 {
-	struct vperfctr_page *page = state->page;
-	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
-	u64 now;
-
-	if (unlikely(has_ictrs(state))) {
+	if (unlikely(has_ictrs(state)))
 		sample_with_ictrs(state);
-		return;
-	}
-	perfctr_page_begin(page);
-	now = perfctr_rdtsc();
-	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
-		page->tsc_sum += now - page->tsc_start;
-	page->tsc_start = now;
-	for (i = 0; i < nrctrs; i++) {
-		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-
-		now = read_counter(ctr->map);
-		ctr->sum += (u32)(now - ctr->start);
-		ctr->start = now;
-	}
-	perfctr_page_end(page);
+	else
+		sample_actrs(state);
 }
 
 /* ---- claiming and releasing a CPU --------------------------------------- */

@@ -28,6 +28,7 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 
+#include "counters.h"
 #include "powerpc.h"
 #include "regs.h"
 
@@ -51,12 +52,6 @@
 /* The bits of VPERFCTR_CSTATUS_NRCTRS(): one test also finds a control without counters. */
 #define PMU_READY		0xff
 
-/*
- * Elsewhere an i-mode counter has overflowed when its top bit has become 0.  Here it has when
- * that bit has become 1: the register has the other value of this bit.
- */
-#define IMODE_SIGN		BIT(31)
-
 /* The selectors of PMC1 to PMC6: bits, and the place in their register. */
 static const struct {
 	u8 width, shift;
@@ -66,6 +61,16 @@ static const struct {
 };
 
 #define NR_IN_MMCR0	2
+
+static __always_inline u32 read_counter(u32 map)
+{
+	return perfctr_read_pmc(map);
+}
+
+static __always_inline void write_counter(u32 map, u32 value)
+{
+	perfctr_write_pmc(map, value);
+}
 
 /*
  * A processor, with what its kind has.  The first revision that can have i-mode counters is
@@ -267,36 +272,6 @@ static noinline void write_control(struct ppc32_cpu *cpu, const struct perfctr_c
 
 /* ---- i-mode ------------------------------------------------------------- */
 
-static __always_inline bool has_ictrs(const struct perfctr_cpu_state *state)
-{
-	return state->cstatus & VPERFCTR_CSTATUS_ICTRS;
-}
-
-/* True if a counter's top bit is set, also of one in a-mode: it raises the interrupt, too. */
-static bool have_overflowed(const struct perfctr_cpu_state *state)
-{
-	unsigned int i;
-
-	for (i = 0; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
-		if (perfctr_read_pmc(state->page->ctr[i].map) & IMODE_SIGN)
-			return true;
-	}
-	return false;
-}
-
-/* True if an i-mode counter had already overflowed when the state was suspended. */
-static bool is_overflow_left(const struct perfctr_cpu_state *state)
-{
-	const struct vperfctr_page *page = state->page;
-	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-
-	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
-		if (!(page->ctr[i].start & IMODE_SIGN))
-			return true;
-	}
-	return false;
-}
-
 /*
  * Handle the interrupt.  It comes only while interrupts are enabled, so never in the middle of
  * a suspend or a resume.  If these have stopped the counters, nothing is armed.
@@ -320,36 +295,6 @@ static void ppc32_overflow(struct pt_regs *regs)
 	force_mmcr0(cpu, (cpu->mmcr0 & ~MMCR0_INTERRUPT) | MMCR0_FC);
 	/* If only an a-mode counter has wrapped, the handler finds none, and starts it anew. */
 	perfctr_overflowed(armed, regs);
-}
-
-/* Suspend the i-mode counters, which are stopped. */
-static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
-{
-	struct vperfctr_page *page = state->page;
-	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-
-	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
-		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-		u32 now = perfctr_read_pmc(ctr->map);
-
-		ctr->sum += (u32)(now - ctr->start);
-		ctr->start = now ^ IMODE_SIGN;
-		perfctr_write_pmc(ctr->map, 0);
-	}
-}
-
-/* Load the counters of a state with i-mode counters, all of which are stopped. */
-static void load_ictrs(const struct perfctr_cpu_state *state)
-{
-	struct vperfctr_page *page = state->page;
-	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
-
-	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
-		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-
-		ctr->start = (u32)ctr->start ^ IMODE_SIGN;
-		perfctr_write_pmc(ctr->map, ctr->start);
-	}
 }
 
 static void clear_counters(void)
@@ -418,10 +363,10 @@ static void ppc32_suspend(struct perfctr_cpu_state *state)
 	for (i = 0; i < nrctrs; i++) {
 		struct vperfctr_page_ctr *ctr = &page->ctr[i];
 
-		ctr->sum += (u32)(perfctr_read_pmc(ctr->map) - ctr->start);
+		ctr->sum += (u32)(read_counter(ctr->map) - ctr->start);
 		ctr->start = 0;
 		if (perfctr_isolate)
-			perfctr_write_pmc(ctr->map, 0);
+			write_counter(ctr->map, 0);
 	}
 	if (unlikely(has_ictrs(state)) && !cpu->idle)
 		suspend_ictrs(state);
@@ -470,7 +415,7 @@ static void ppc32_resume(struct perfctr_cpu_state *state)
 	/* With isolation, suspend has cleared the counters, and `start`. */
 	if (!perfctr_isolate) {
 		for (i = 0; i < nrctrs; i++)
-			page->ctr[i].start = perfctr_read_pmc(page->ctr[i].map);
+			page->ctr[i].start = read_counter(page->ctr[i].map);
 	}
 	perfctr_page_end(page);
 	set_mmcr0(cpu, state->control.regs.mmcr0);
@@ -500,27 +445,10 @@ static noinline void sample_with_ictrs(struct perfctr_cpu_state *state)
 
 static void ppc32_sample(struct perfctr_cpu_state *state)
 {
-	struct vperfctr_page *page = state->page;
-	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
-	u64 now;
-
-	if (unlikely(has_ictrs(state))) {
+	if (unlikely(has_ictrs(state)))
 		sample_with_ictrs(state);
-		return;
-	}
-	perfctr_page_begin(page);
-	now = perfctr_rdtsc();
-	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
-		page->tsc_sum += now - page->tsc_start;
-	page->tsc_start = now;
-	for (i = 0; i < nrctrs; i++) {
-		struct vperfctr_page_ctr *ctr = &page->ctr[i];
-
-		now = perfctr_read_pmc(ctr->map);
-		ctr->sum += (u32)(now - ctr->start);
-		ctr->start = now;
-	}
-	perfctr_page_end(page);
+	else
+		sample_actrs(state);
 }
 
 /* ---- claiming and releasing a CPU --------------------------------------- */

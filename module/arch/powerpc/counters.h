@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the drivers of POWER and of 32-bit PowerPC do in the same way with their counters of 32
+ * bits.
+ */
+#ifndef VPERFCTR_POWERPC_COUNTERS_H
+#define VPERFCTR_POWERPC_COUNTERS_H
+
+#include <linux/bits.h>
+
+#include "powerpc.h"
+#include "regs.h"
+
+/*
+ * Elsewhere an i-mode counter has overflowed when its top bit has become 0.  Here it has when
+ * that bit has become 1: the register has the other value of this bit.
+ */
+#define IMODE_SIGN		BIT(31)
+
+/* The driver has these two, as each has other numbers for its counters. */
+static __always_inline u32 read_counter(u32 map);
+static __always_inline void write_counter(u32 map, u32 value);
+
+static __always_inline bool has_ictrs(const struct perfctr_cpu_state *state)
+{
+	return state->cstatus & VPERFCTR_CSTATUS_ICTRS;
+}
+
+/* True if a counter's top bit is set, also of one in a-mode: it raises the interrupt, too. */
+static bool have_overflowed(const struct perfctr_cpu_state *state)
+{
+	unsigned int i;
+
+	for (i = 0; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		if (read_counter(state->page->ctr[i].map) & IMODE_SIGN)
+			return true;
+	}
+	return false;
+}
+
+/* True if an i-mode counter had already overflowed when the state was suspended. */
+static bool is_overflow_left(const struct perfctr_cpu_state *state)
+{
+	const struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		if (!(page->ctr[i].start & IMODE_SIGN))
+			return true;
+	}
+	return false;
+}
+
+/* Suspend the i-mode counters, which are stopped. */
+static noinline void suspend_ictrs(const struct perfctr_cpu_state *state)
+{
+	struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+		u32 now = read_counter(ctr->map);
+
+		ctr->sum += (u32)(now - ctr->start);
+		ctr->start = now ^ IMODE_SIGN;
+		write_counter(ctr->map, 0);
+	}
+}
+
+/* Load the counters of a state with i-mode counters, all of which are stopped. */
+static void load_ictrs(const struct perfctr_cpu_state *state)
+{
+	struct vperfctr_page *page = state->page;
+	unsigned int i = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
+
+	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+		ctr->start = (u32)ctr->start ^ IMODE_SIGN;
+		write_counter(ctr->map, ctr->start);
+	}
+}
+
+/* Add to the sums of a running state without i-mode counters what its counters have counted. */
+static __always_inline void sample_actrs(struct perfctr_cpu_state *state)
+{
+	struct vperfctr_page *page = state->page;
+	unsigned int i, nrctrs = VPERFCTR_CSTATUS_NRCTRS(state->cstatus);
+	u64 now;
+
+	perfctr_page_begin(page);
+	now = perfctr_rdtsc();
+	if (state->cstatus & VPERFCTR_CSTATUS_TSC)
+		page->tsc_sum += now - page->tsc_start;
+	page->tsc_start = now;
+	for (i = 0; i < nrctrs; i++) {
+		struct vperfctr_page_ctr *ctr = &page->ctr[i];
+
+		now = read_counter(ctr->map);
+		ctr->sum += (u32)(now - ctr->start);
+		ctr->start = now;
+	}
+	perfctr_page_end(page);
+}
+
+#endif /* VPERFCTR_POWERPC_COUNTERS_H */
