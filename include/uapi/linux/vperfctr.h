@@ -659,10 +659,10 @@ struct vperfctr_open_cpus {
  * The hardware has one such bit for all counters, so they must be the same in all counters of a
  * control.  aux must be 0.  global[0] of the control is MMCR0 without selectors.  FCS
  * (40000000H) and FCP (20000000H) mean the same as bits 63 and 62 of all counters.  FCM1
- * (10000000H) means not in marked processes, FCM0 (08000000H) not in others, and bits 16 to 21
- * are the threshold of events that have one.  Some mode must be left, and some process.  All
- * other bits are refused.  global[1] is MMCR2, of processors that have it: only its threshold
- * multiplier (80000000H) may be set.  The TSC is the time base.
+ * (10000000H) means not in marked processes, and bits 16 to 21 are the threshold of events that
+ * have one.  Some mode must be left.  All other bits are refused, also FCM0, not in other
+ * processes: Linux marks none, so nothing would be counted.  global[1] is MMCR2, of processors
+ * that have it: only its threshold multiplier (80000000H) may be set.  The TSC is the time base.
  */
 struct vperfctr_ctr {
 	__u32 map;

@@ -37,9 +37,12 @@
 #define EVENT_NOT_KERNEL	BIT_ULL(63)
 #define EVENT_MODES		(EVENT_NOT_USER | EVENT_NOT_KERNEL)
 
-/* The bits of global[0]: the modes in which no counter counts, and the threshold of events. */
+/*
+ * The bits of global[0]: the modes in which no counter counts, and the threshold of events.
+ * Linux marks no process, so that FCM0 would let nothing count.
+ */
 #define MMCR0_THRESHOLD		0x003f0000
-#define MMCR0_MODES		(MMCR0_FCS | MMCR0_FCP | MMCR0_FCM1 | MMCR0_FCM0)
+#define MMCR0_MODES		(MMCR0_FCS | MMCR0_FCP | MMCR0_FCM1)
 #define GLOBAL0_BITS		((u32)(MMCR0_MODES | MMCR0_THRESHOLD))
 
 /* The bit of global[1], where there is a MMCR2: the threshold is multiplied by 32, not 2. */
@@ -178,8 +181,7 @@ static bool is_valid_global(const u64 *global)
 /* True if counters with this MMCR0 count in some mode. */
 static bool is_any_mode_left(u32 mmcr0)
 {
-	return (mmcr0 & (MMCR0_FCS | MMCR0_FCP)) != (MMCR0_FCS | MMCR0_FCP) &&
-	       (mmcr0 & (MMCR0_FCM1 | MMCR0_FCM0)) != (MMCR0_FCM1 | MMCR0_FCM0);
+	return (mmcr0 & (MMCR0_FCS | MMCR0_FCP)) != (MMCR0_FCS | MMCR0_FCP);
 }
 
 /* Return the bits of MMCR0 for the modes of an evntsel. */
