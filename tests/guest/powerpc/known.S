@@ -2,10 +2,11 @@
 /* The program of known length: see ../x86/known.S. */
 #include <asm/unistd.h>
 
-	.abiversion 2
+#include "words.h"
+
 	.globl	_start
 _start:
-	ld	3, 0(1)
+	LOAD	3, 0(1)
 	mr	5, 3
 1:	li	4, 998
 	nop

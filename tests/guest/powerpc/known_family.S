@@ -2,15 +2,16 @@
 /* The program of known length that forks: see ../x86/known_family.S. */
 #include <asm/unistd.h>
 
-	.abiversion 2
+#include "words.h"
+
 	.globl	_start
 _start:
-	ld	14, 16(1)
+	LOAD	14, 2 * WORD(1)
 	lbz	14, 0(14)
 	addi	14, 14, -48		/* '0' */
 1:	li	0, __NR_fork
 	sc
-	cmpdi	3, 0
+	COMPARE	3, 0
 	beq	3f
 	li	3, -1
 	li	4, 0

@@ -13,6 +13,8 @@ marked_loop_jnz:
 marked_loop_end:
 	blr
 
+#ifdef __powerpc64__
+
 /* Execute a loop of 2n instructions with these registers, but for r9, which is n and less. */
 	.globl	known_registers, known_registers_dec, known_registers_jnz
 	.type	known_registers, @function
@@ -115,5 +117,7 @@ known_registers_jnz:
 
 	.local	saved_stack
 	.comm	saved_stack, 8, 8
+
+#endif
 
 	.section .note.GNU-stack, "", @progbits

@@ -5,6 +5,8 @@
  */
 #include <asm/unistd.h>
 
+#include "words.h"
+
 /* _IO() of this architecture sets bit 29. */
 #define VPERFCTR_OPEN_NR	0xd003
 #define VPERFCTR_CONTROL_NR	0xd010
@@ -16,29 +18,31 @@
 	.globl	start_child
 	.type	start_child, @function
 start_child:
-	std	14, -8(1)
-	std	15, -16(1)
-	std	16, -24(1)
-	sldi	14, 4, 1
+	ENTER
+	STORE	14, SLOT(1)
+	STORE	15, SLOT(2)
+	STORE	16, SLOT(3)
+	SHIFT_LEFT	14, 4, 1
 	mr	15, 5
-	sldi	16, 6, 1
+	SHIFT_LEFT	16, 6, 1
 	li	4, 0
 	li	5, 0
 	li	6, 0
 	li	7, 0
 	li	0, __NR_clone
 	sc
-	cmpdi	3, 0			/* the child's first instruction */
+	COMPARE	3, 0			/* the child's first instruction */
 	beq	1f
 	bns	5f
 	neg	3, 3
-5:	ld	14, -8(1)
-	ld	15, -16(1)
-	ld	16, -24(1)
+5:	LOAD	14, SLOT(1)
+	LOAD	15, SLOT(2)
+	LOAD	16, SLOT(3)
+	LEAVE
 	blr
 1:	mtctr	14
 2:	bdnz	2b
-	cmpdi	15, 0
+	COMPARE	15, 0
 	beq	4f
 	mr	3, 15
 	li	4, 0			/* FUTEX_WAIT */
@@ -56,16 +60,18 @@ start_child:
 	.globl	fork_chain
 	.type	fork_chain, @function
 fork_chain:
-	std	14, -8(1)
-	std	15, -16(1)
+	ENTER
+	STORE	14, SLOT(1)
+	STORE	15, SLOT(2)
 	mr	14, 3
-	sldi	15, 4, 1
+	SHIFT_LEFT	15, 4, 1
 	li	0, __NR_fork
 	sc
-	cmpdi	3, 0
+	COMPARE	3, 0
 	beq	1f
-	ld	14, -8(1)
-	ld	15, -16(1)
+	LOAD	14, SLOT(1)
+	LOAD	15, SLOT(2)
+	LEAVE
 	blr
 1:	mtctr	15
 2:	bdnz	2b
@@ -73,7 +79,7 @@ fork_chain:
 	beq	3f
 	li	0, __NR_fork
 	sc
-	cmpdi	3, 0
+	COMPARE	3, 0
 	beq	1b
 	li	3, -1
 	li	4, 0
@@ -96,7 +102,7 @@ stop_for_ever:
 	li	5, 19			/* SIGSTOP */
 	li	0, __NR_tgkill
 	sc
-	ld	17, 0(16)
+	LOAD	17, 0(16)
 2:	addic.	17, 17, -1
 	bne	2b
 	b	1b
@@ -104,8 +110,9 @@ stop_for_ever:
 	.globl	start_counted
 	.type	start_counted, @function
 start_counted:
-	std	14, -8(1)
-	std	15, -16(1)
+	ENTER
+	STORE	14, SLOT(1)
+	STORE	15, SLOT(2)
 	mr	14, 4
 	lis	15, IO_NONE
 	li	4, 0
@@ -114,40 +121,41 @@ start_counted:
 	li	7, 0
 	li	0, __NR_clone
 	sc
-	cmpdi	3, 0
+	COMPARE	3, 0
 	beq	1f
 	bns	4f
 	neg	3, 3
-4:	ld	14, -8(1)
-	ld	15, -16(1)
+4:	LOAD	14, SLOT(1)
+	LOAD	15, SLOT(2)
+	LEAVE
 	blr
-1:	ld	3, 0(14)
+1:	LOAD	3, 0(14)
 	ori	4, 15, VPERFCTR_OPEN_NR
-	ld	5, 8(14)
+	LOAD	5, 1 * WORD(14)
 	li	0, __NR_ioctl
 	sc
-	std	3, 48(14)
+	STORE	3, 6 * WORD(14)
 	ori	4, 15, VPERFCTR_CONTROL_NR
-	ld	5, 16(14)
+	LOAD	5, 2 * WORD(14)
 	li	0, __NR_ioctl
 	sc
-	std	3, 56(14)		/* counted from here ... */
-	ld	3, 24(14)
+	STORE	3, 7 * WORD(14)		/* counted from here ... */
+	LOAD	3, 3 * WORD(14)
 	li	4, 0			/* FUTEX_WAIT */
 	li	5, 0
 	li	6, 0
 	li	0, __NR_futex
 	sc
-	ld	16, 32(14)
+	LOAD	16, 4 * WORD(14)
 2:	addic.	16, 16, -1
 	bne	2b
-	ld	3, 48(14)
+	LOAD	3, 6 * WORD(14)
 	ori	4, 15, VPERFCTR_READ_NR
-	ld	5, 40(14)
+	LOAD	5, 5 * WORD(14)
 	li	0, __NR_ioctl
 	sc				/* ... to here */
-	std	3, 64(14)
-	ld	4, 72(14)
+	STORE	3, 8 * WORD(14)
+	LOAD	4, 9 * WORD(14)
 	lwsync
 3:	lwarx	5, 0, 4
 	addi	5, 5, 1

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Code of known length: see ../x86/stress-code.S.  A system call clobbers r0, r3 to r12 and CTR.
- * The other registers are kept below the stack pointer, where the ABI leaves 288 bytes to a
- * function that calls no other.
+ * The other registers are kept.
  */
 #include <asm/unistd.h>
+
+#include "words.h"
 
 	.text
 
 	.globl	read_loop_read
 	.type	read_loop_read, @function
 read_loop_read:
-	std	14, -8(1)
-	std	15, -16(1)
-	std	16, -24(1)
-	std	17, -32(1)
+	ENTER
+	STORE	14, SLOT(1)
+	STORE	15, SLOT(2)
+	STORE	16, SLOT(3)
+	STORE	17, SLOT(4)
 	mr	14, 3
 	mr	15, 4
 	mr	16, 6
-	sldi	17, 7, 1
+	SHIFT_LEFT	17, 7, 1
 	addic.	17, 17, -2		/* the loop and what is around it execute 2n + 5 */
 	li	0, __NR_ioctl
 	beq	4f
@@ -33,10 +35,11 @@ read_loop_read:
 	sc
 	bns	3f
 2:	neg	3, 3
-3:	ld	14, -8(1)
-	ld	15, -16(1)
-	ld	16, -24(1)
-	ld	17, -32(1)
+3:	LOAD	14, SLOT(1)
+	LOAD	15, SLOT(2)
+	LOAD	16, SLOT(3)
+	LOAD	17, SLOT(4)
+	LEAVE
 	blr
 
 4:	sc				/* n is 1: without the loop */
@@ -53,19 +56,21 @@ read_loop_read:
 	.globl	spawn_tree
 	.type	spawn_tree, @function
 spawn_tree:
-	std	14, -8(1)
-	std	15, -16(1)
-	std	16, -24(1)
+	ENTER
+	STORE	14, SLOT(1)
+	STORE	15, SLOT(2)
+	STORE	16, SLOT(3)
 	mr	14, 3
 	mr	15, 4
-	sldi	16, 5, 1
+	SHIFT_LEFT	16, 5, 1
 	li	0, __NR_fork
 	sc
-	cmpdi	3, 0
+	COMPARE	3, 0
 	beq	1f
-	ld	14, -8(1)
-	ld	15, -16(1)
-	ld	16, -24(1)
+	LOAD	14, SLOT(1)
+	LOAD	15, SLOT(2)
+	LOAD	16, SLOT(3)
+	LEAVE
 	blr
 
 1:	nop
@@ -78,7 +83,7 @@ spawn_tree:
 	li	7, 0
 	li	0, __NR_clone
 	sc
-	cmpdi	3, 0
+	COMPARE	3, 0
 	beq	leaf
 	addic.	15, 15, -1
 	bne	2b

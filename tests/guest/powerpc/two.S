@@ -11,7 +11,8 @@
 #define LENGTH 1
 #endif
 
-	.abiversion 2
+#include "words.h"
+
 	.globl	_start, hot, cold
 	.type	_start, @function
 _start:
