@@ -137,6 +137,9 @@ attach()
 	check "samples of $1" "$(loop_samples "$tmp/tree")" "$(threads "$tmp/tree" | grep "$2")"
 	if [ "$5" = fp ]; then
 		check "chains of $1 without a caller of the loop" "$(chains_without_caller "$tmp/tree")" 0
+	elif [ "$(uname -m)" = ppc64le ]; then
+		# perfex finds no calls in stacks there: doc/power.md
+		check "samples of $1 without a stack" "$(grep '^sample ' "$tmp/text" | grep -vc ' stack ')" 0
 	else
 		check "stacks of $1 with another caller of the loop" "$(other_callers)" 0
 		check "callers of the loop, $1" "$(grep -c ';work;[^;]*$' "$tmp/folded" | sed 's/^[1-9][0-9]*$/some/')" some
