@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the drivers of POWER and of 32-bit PowerPC do in the same way with their counters of 32
- * bits.
+ * Counters of 32 bits that overflow at bit 31, for the drivers of POWER and of 32-bit PowerPC.
  */
 #ifndef VPERFCTR_POWERPC_COUNTERS_H
 #define VPERFCTR_POWERPC_COUNTERS_H

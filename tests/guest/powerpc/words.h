@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What differs between code of 64 and of 32 bits.
+ * The words, instructions and frames in which code of 64 bits and of 32 bits differs.
  *
  * A function begins with ENTER and ends with LEAVE.  Between them it keeps registers n = 1 to 4
  * at SLOT(n): below the stack pointer, where the ABI of 64 bits leaves 288 bytes to a function
