@@ -748,8 +748,8 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 			 unsigned int first, unsigned int nr);
 
 /*
- * Return samplecount and, above it, cstatus, which a read checks before and after.  The
- * two make one 64-bit word of the page, on a little-endian processor.
+ * Return samplecount and cstatus as one 64-bit word of the page, which a read checks before
+ * and after.  cstatus is the upper half on a little-endian processor, else the lower one.
  */
 static inline uint64_t __vperfctr_word(const struct vperfctr_page *page)
 {
@@ -760,7 +760,12 @@ static inline uint64_t __vperfctr_word(const struct vperfctr_page *page)
 	return word;
 }
 
+/* Bits of cstatus in that word. */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define __VPERFCTR_WORD(cstatus)	((uint64_t)(cstatus))
+#else
 #define __VPERFCTR_WORD(cstatus)	((uint64_t)(cstatus) << 32)
+#endif
 
 /*
  * Return that word at the beginning of a read.  In another thread than the handle's some
