@@ -7,10 +7,13 @@
 #define VPERFCTR_POWERPC_KERNEL_FRAME_H
 
 #include <linux/align.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/task_stack.h>
+#include <linux/stddef.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
 
@@ -80,7 +83,8 @@ static inline bool perfctr_is_in_memory(unsigned long address)
 
 /*
  * True if the instruction before an address is a branch that sets the link register.  The
- * innermost function may not have saved its return address.  Then any value can be in its place.
+ * innermost function may not have saved its return address.  Then any value can be in its place,
+ * also an old return address.
  */
 static inline bool perfctr_follows_call(unsigned long ret)
 {
@@ -91,6 +95,65 @@ static inline bool perfctr_follows_call(unsigned long ret)
 		return false;
 	/* bc, b, and bclr, bcctr and the like; LK is the last bit. */
 	return (insn & 1) && (insn >> 26 == 16 || insn >> 26 == 18 || insn >> 26 == 19);
+}
+
+#ifdef CONFIG_PPC64
+#define PERFCTR_MAKE_FRAME	0xf8210001	/* stdu r1,d(r1) */
+#define PERFCTR_STORE		0xf8010000	/* std rS,d(r1) */
+#else
+#define PERFCTR_MAKE_FRAME	0x94210000	/* stwu r1,d(r1) */
+#define PERFCTR_STORE		0x90010000	/* stw rS,d(r1) */
+#endif
+#define PERFCTR_ANY_RS		(31U << 21)
+#define PERFCTR_BLR		0x4e800020
+
+/* Words of code in which nearly all functions have made a frame and saved their return address. */
+#define PERFCTR_PROLOGUE	128
+
+/*
+ * True if the code before an address makes a frame of this size, but does not save the return
+ * address.  Compilers may save it later, before the function's first call.
+ */
+static inline bool perfctr_saves_later(unsigned long ip, unsigned long size)
+{
+	u32 make = PERFCTR_MAKE_FRAME + (-size & U16_MAX);
+	u32 save_first = PERFCTR_STORE + offsetof(struct perfctr_frame, ra);
+	u32 save = save_first + size, code[16];
+	unsigned int n, i;
+	bool has_made = false;
+
+	if (size > S16_MAX)
+		return false;
+	for (n = 0; n < PERFCTR_PROLOGUE; n += ARRAY_SIZE(code)) {
+		ip -= sizeof(code);
+		if (!perfctr_is_in_memory(ip) ||
+		    copy_from_kernel_nofault(code, (void *)ip, sizeof(code)))
+			return false;
+		for (i = ARRAY_SIZE(code); i--;) {
+			if (code[i] == make)
+				has_made = true;
+			else if ((code[i] & ~PERFCTR_ANY_RS) == (has_made ? save_first : save))
+				return false;
+			else if (has_made && code[i] == PERFCTR_BLR)
+				return true;	/* the end of another function */
+		}
+	}
+	return has_made;
+}
+
+/*
+ * True if a word is a return address: the link register, at level 0, or that of a frame.  The
+ * innermost function's frame may not have it yet, and the register has it until the function's
+ * first call.
+ */
+static inline bool perfctr_is_return(unsigned long ret, unsigned int level, unsigned long link,
+				     unsigned long ip, unsigned long size)
+{
+	if (level > 1)
+		return true;
+	if (level == 1 && ret == link)
+		return false;
+	return perfctr_follows_call(ret) && (level == 0 || !perfctr_saves_later(ip, size));
 }
 
 /*
@@ -105,25 +168,26 @@ static inline bool perfctr_follows_call(unsigned long ret)
  */
 static inline unsigned int perfctr_kernel_frames(u64 *to, unsigned int max, struct pt_regs *regs)
 {
-	unsigned long sp = regs->gpr[1], link = regs->link, ret;
+	unsigned long sp = regs->gpr[1], ip = regs->nip, link = regs->link, ret, size = 0;
 	struct user_pt_regs interrupted;
 	struct perfctr_frame frame;
 	unsigned int n = 0, level = 0;
 
 	while (n < max && !copy_from_kernel_nofault(&frame, (void *)sp, sizeof(frame))) {
 		if (perfctr_is_interrupt(sp, &frame, &interrupted)) {
-			to[n++] = interrupted.nip;
+			ip = interrupted.nip;
+			to[n++] = ip;
 			link = interrupted.link;
 			level = 0;
 		} else {
 			ret = level ? frame.ra : link;
-			/* The register has what a frame has until the function's first call. */
-			if (level > 1 || ((level == 0 || ret != link) && perfctr_follows_call(ret)))
+			if (perfctr_is_return(ret, level, link, ip, size))
 				to[n++] = ret;
 			level++;
 		}
 		if (!perfctr_is_caller(frame.next, sp))
 			break;
+		size = frame.next - sp;
 		sp = frame.next;
 	}
 	return n;
