@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# usage: build.sh WORKDIR [TARGET]	build WORKDIR/qemu-system-TARGET with a model of its counters
+# usage: build.sh WORKDIR [TARGET...]	build each WORKDIR/qemu-system-TARGET with a model of its
+#					counters
 #
-# TARGET is x86_64 (the default), riscv64, ppc64 or ppc.  The script gets QEMU's source from Debian
-# and builds it in WORKDIR, which takes 650 MB.  ORIG=FILE is an upstream tarball to use instead
-# of a download.  KEEP=DIR is a directory to keep the downloaded one in.  PATCH= builds QEMU as
-# it is.  JOBS=N.  ../vm/packages lists the packages that it needs.
+# TARGET is x86_64 (the default), riscv64, ppc64 or ppc.  Several take little more time than one,
+# as most of QEMU is built once for all.  The script gets QEMU's source from Debian and builds it
+# in WORKDIR, which takes 650 MB.  ORIG=FILE is an upstream tarball to use instead of a download.
+# KEEP=DIR is a directory to keep the downloaded one in.
+# PATCH= builds QEMU as it is.  JOBS=N.  ../vm/packages lists the packages that it needs.
 
 . "$(dirname "$0")/../vm/lib.sh"
 # shellcheck source=../vm/apt.sh
@@ -16,17 +18,27 @@ suite=bookworm-backports
 series=10.0		# of QEMU, that the patches apply to
 meson=1.5.0		# what it wants at least
 
-target=${2:-x86_64} files="" options=""
-case $target in
-x86_64)  patch=hooks.patch files=files/. board=pmu options=--enable-kvm ;;
-riscv64) patch=riscv/pmu.patch board=virt ;;
-ppc64)   patch=ppc64/pmu.patch board=pseries ;;
-ppc)     patch=ppc32/pmu.patch board=mac ;;
-*)       die "no model of $target's counters" ;;
-esac
-
-mkdir -p "${1:?usage: build.sh WORKDIR [TARGET]}"
+mkdir -p "${1:?usage: build.sh WORKDIR [TARGET...]}"
 work=$(cd "$1" && pwd)
+shift
+[ $# -gt 0 ] || set -- x86_64
+
+# All sources are patched for all targets: their code does not depend on what is built beside it.
+patches="hooks.patch icount.patch riscv/pmu.patch ppc64/pmu.patch ppc32/pmu.patch"
+targets="" options=() programs=()
+for target; do
+    case $target in
+    x86_64)  board=pmu; options+=(--enable-kvm) ;;
+    riscv64) board=virt ;;
+    ppc64)   board=pseries ;;
+    ppc)     board=mac ;;
+    *)       die "no model of $target's counters" ;;
+    esac
+    targets+=,$target-softmmu
+    options+=("--with-devices-$target=$board")
+    programs+=("qemu-system-$target")
+done
+
 cd "$work"
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin	# no pyenv and the like
 
@@ -58,32 +70,29 @@ if [ -z "${ORIG:-}" ]; then
 fi
 case ${ORIG##*/} in
 qemu_"$series".*) ;;
-*) die "${ORIG##*/} is not QEMU $series, which $patch is for" ;;
+*) die "${ORIG##*/} is not QEMU $series, which the patches are for" ;;
 esac
 
 rm -rf src obj
 mkdir src obj
 logged "$work/unpack.log" "unpacking QEMU" tar -C src --strip-components=1 -xJf "$ORIG"
-if [ -n "$files" ]; then
-    cp -R "$model/$files" src/
-else
-    cp "$model/${patch%/*}/$board.mak" "src/configs/devices/$target-softmmu/"
-fi
+cp -R "$model/files/." src/
 if [ -n "${PATCH-yes}" ]; then
-    logged "$work/patch.log" "patching QEMU" patch -d src -p0 -i "$model/$patch"
+    for patch in $patches; do
+        logged "$work/patch.log" "patching QEMU: $patch" patch -d src -p0 -i "$model/$patch"
+    done
 fi
 # leave out a test module, and firmware that the tarball lacks
 sed -i '/^pycotap/d' src/pythondeps.toml
 sed -i 's/unpack_edk2_blobs = bzip2.found()/unpack_edk2_blobs = false/' src/meson.build
 
 cd obj
-# shellcheck disable=SC2086 # no word if there is no option
 logged "$work/configure.log" "configuring QEMU" \
-    ../src/configure --python=/usr/bin/python3 --target-list="$target-softmmu" \
-    --without-default-features --without-default-devices \
-    --with-devices-"$target=$board" --enable-system --enable-tcg $options --disable-user \
-    --disable-tools --disable-guest-agent --disable-docs --disable-werror \
-    --disable-install-blobs --disable-debug-info
-logged "$work/build.log" "building QEMU" \
-    ninja -j"${JOBS:-$(nproc)}" "qemu-system-$target"
-strip -o "$work/qemu-system-$target" "qemu-system-$target"
+    ../src/configure --python=/usr/bin/python3 --target-list="${targets#,}" \
+    --without-default-features --without-default-devices --enable-system --enable-tcg \
+    "${options[@]}" --disable-user --disable-tools --disable-guest-agent --disable-docs \
+    --disable-werror --disable-install-blobs --disable-debug-info
+logged "$work/build.log" "building QEMU" ninja -j"${JOBS:-$(nproc)}" "${programs[@]}"
+for program in "${programs[@]}"; do
+    strip -o "$work/$program" "$program"
+done
