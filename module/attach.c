@@ -147,6 +147,9 @@ static void give_states(struct attach *a)
 		a->nrspare--;
 		vperfctr_join_family(st, task);
 		vperfctr_set_stop(st, 0);
+		/* Only without SMP: the caller executes this, and is not switched in after it. */
+		if (task == current)
+			vperfctr_start(st);
 		vperfctr_put(st);	/* not the last one: the thread has its own */
 	}
 	a->root->children_missed = a->nrskipped;
