@@ -111,6 +111,11 @@ static int read_input(struct reader *in, void *buf, size_t len, struct error *e)
 	return 0;
 }
 
+static bool is_known(uint32_t version)
+{
+	return version == SAMPLES_VERSION || version == SAMPLES_VERSION_1;
+}
+
 /* Read what version 2 has, and of version 1 the rest. */
 static int read_header(struct reader *in, struct error *e)
 {
@@ -130,7 +135,10 @@ static int read_header(struct reader *in, struct error *e)
 	if (memcmp(u.h.magic, SAMPLES_MAGIC, sizeof(u.h.magic)))
 		return fail_with(e, "'%s' is not a file of perfex --sample", in->name);
 	in->version = u.h.version;
-	if (ret && in->version != SAMPLES_VERSION && in->version != SAMPLES_VERSION_1)
+	if (ret && is_known(__builtin_bswap32(in->version)))
+		return fail_with(e, "'%s' is of a machine with another byte order: report it on such a one",
+				 in->name);
+	if (ret && !is_known(in->version))
 		return fail_with(e, "'%s' has another format than this perfex knows (version %u, not %u)",
 				 in->name, in->version, SAMPLES_VERSION);
 	if (ret && in->version == SAMPLES_VERSION_1) {

@@ -754,6 +754,7 @@ START_TEST(hostile_file)
 {
 	struct record r = { RECORD_MAPPING_V1, 16 + sizeof(struct record_mapping_v1) };
 	struct { struct record_mapping_v1 m; char path[8]; } map = { .m = { 1, 2, 0 } };
+	uint32_t version;
 	size_t len;
 
 	record_few();
@@ -807,6 +808,12 @@ START_TEST(hostile_file)
 	store(text, len);
 	ck_assert_int_eq(report(), 125);
 	is_message("another format than this perfex knows (version 3, not 2)");
+	for (version = 1; version <= 2; version++) {
+		((struct samples_header_v1 *)text)->version = __builtin_bswap32(version);
+		store(text, len);
+		ck_assert_int_eq(report(), 125);
+		is_message("is of a machine with another byte order: report it on such a one");
+	}
 }
 END_TEST
 
