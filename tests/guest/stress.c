@@ -137,6 +137,7 @@ static void choose_counter(struct vperfctr_ctr *ctr)
 	} else {
 		ctr->map = below(nr_common_general());
 		ctr->evntsel = INSNS_USER;
+		adapt_ctr(ctr);
 	}
 }
 

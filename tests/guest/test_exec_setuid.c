@@ -5,6 +5,7 @@
  *
  * The program executes copies of itself to see the state from the new program.
  */
+#include <endian.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -69,8 +70,8 @@ static void make_copy(const char *program, int i)
 	ck_assert_int_eq(chmod(COPY, files[i].mode), 0);
 	if (files[i].kind == CAPABLE) {
 		struct vfs_cap_data cap = {
-			.magic_etc = VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE,
-			.data[0].permitted = 1 << CAP_SYS_PTRACE,
+			.magic_etc = htole32(VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE),
+			.data[0].permitted = htole32(1 << CAP_SYS_PTRACE),
 		};
 
 		ck_assert_int_eq(setxattr(COPY, "security.capability", &cap, sizeof(cap), 0), 0);

@@ -706,7 +706,8 @@ START_TEST(unlink_from_the_handler)
 	read_sums(fd, &a);
 	ck_assert_uint_eq(a.pmc[0], 1000);
 	ck_assert_uint_eq(a.status & ~OVERFLOW, 0);
-	ck_assert(counters_free());
+	if (has_perf())
+		ck_assert(counters_free());
 }
 END_TEST
 
@@ -1135,7 +1136,8 @@ START_TEST(storm_of_overflows)
 	kill(pid, SIGKILL);
 	ck_assert_int_eq(wait_for(pid), 128 + SIGKILL);
 	ck_assert_uint_eq(acc->wrong, 0);
-	ck_assert_eventually(counters_free());
+	if (has_perf())
+		ck_assert_eventually(counters_free());
 }
 END_TEST
 
@@ -1345,6 +1347,8 @@ static void add_storm(TCase *tc)
 
 static void add_perf(TCase *tc)
 {
+	if (!has_perf())
+		return;
 	tcase_add_test(tc, perf_before_and_after);
 	tcase_add_test(tc, beside_a_waiting_perf_event);
 }
