@@ -252,6 +252,8 @@ static bool encode_generic(struct vperfctr_event *event, const char *name,
 		event->code = arch_code(a, info);
 		/* 0: the processor does not have this event. */
 		event->general = event->code ? ~UINT64_C(0) : 0;
+		if (is_ppc32(info) && a->arch == VPERFCTR_EVENT_INSTRUCTIONS)
+			event->general = PPC32_WITH_INSTRUCTIONS;
 		take_fixed(event, a, info, false);
 		return true;
 	}
@@ -620,6 +622,9 @@ static int check_counters(struct vperfctr_event *event, const struct wish *wish,
 	const uint64_t general = event->general, fixed = event->fixed;
 	char counters[128];
 
+	/* The selector is another event on PMC5 and PMC6: see also encode_generic(). */
+	if (is_ppc32(info) && event->code == POWER_INSTRUCTIONS && !wish->is)
+		event->general &= PPC32_WITH_INSTRUCTIONS;
 	limit_counters(event, info);
 	if (wish->is && (event->general || event->fixed))
 		return apply_wish(event, wish, info, why);

@@ -480,6 +480,26 @@ START_TEST(riscv_modeless)
 }
 END_TEST
 
+/* The selector of instructions means something else on PMC5 and PMC6. */
+START_TEST(ppc32)
+{
+	const uint64_t not_user = UINT64_C(1) << 62, not_kernel = UINT64_C(1) << 63;
+
+	processor("", VPERFCTR_CPU_PPC32, 6);
+	ck_assert_uint_eq(evntsel_of("instructions:u"), not_kernel | 0x2);
+	ck_assert_uint_eq(event[0].general, 0xf);
+	ck_assert_uint_eq(evntsel_of("instructions:u@3"), not_kernel | 0x2);
+	ck_assert_uint_eq(event[0].general, 0x8);
+	ck_assert_uint_eq(evntsel_of("cycles:k"), not_user | 0x1);
+	ck_assert_uint_eq(event[0].general, 0x3f);
+	ck_assert_uint_eq(evntsel_of("r02:u"), not_kernel | 0x2);
+	ck_assert_uint_eq(event[0].general, 0xf);
+	ck_assert_uint_eq(evntsel_of("r02:u@4"), not_kernel | 0x2);
+	ck_assert_uint_eq(event[0].general, 0x10);
+	refuse(-EINVAL, "instructions:u@4", "this counter cannot count that event");
+}
+END_TEST
+
 /* The Pentium and Cyrix have a half of CESR: modes and clocks are bits 6 to 8 of it. */
 START_TEST(cesr)
 {
@@ -1239,6 +1259,7 @@ int main(void)
 	tcase_add_test(t, arm);
 	tcase_add_loop_test(t, riscv, 0, 2);
 	tcase_add_test(t, riscv_modeless);
+	tcase_add_test(t, ppc32);
 	tcase_add_loop_test(t, counters, 0, sizeof(restricted) / sizeof(restricted[0]));
 	tcase_add_loop_test(t, counters_amd, 0, ARRAY_SIZE(restricted_amd));
 	tcase_add_test(t, counters_of_family_15h);
