@@ -105,8 +105,8 @@ END_TEST
 START_TEST(all_counters)
 {
 	struct control control;
-	u64 overhead[VPERFCTR_MAX_CTRS];
-	unsigned int i, j;
+	u64 overhead[VPERFCTR_MAX_CTRS], extra;
+	unsigned int i, j, tries = FIXED_USER == FIXED_BOTH ? 3 : 1;
 
 	control_init(&control, 1);
 	for (i = 0; i < nr_general(); i++)
@@ -127,10 +127,16 @@ START_TEST(all_counters)
 			assert_count(region(i, lengths[j]),
 				     overhead[i] + 2 * (lengths[j] - 1));
 	}
-	/* The next fixed counter: cycles, a constant number per instruction here. */
+	/*
+	 * The next fixed counter: cycles, a constant number per instruction here.  If it counts
+	 * all modes, a tick may come in one of the regions, but not in three.
+	 */
 	if (i < info.nrctrs) {
 		ck_assert_uint_gt(overhead[i], overhead[0]);
-		ck_assert_uint_eq((region(i, 10001) - overhead[i]) % 20000, 0);
+		do {
+			extra = (region(i, 10001) - region(i, 1)) % 20000;
+		} while (extra && --tries);
+		ck_assert_uint_eq(extra, 0);
 	}
 }
 END_TEST
