@@ -39,9 +39,10 @@ is_suite()
 # setting NAME KEY: the value, or nothing
 setting()
 {
-    local line
+    local line value=""
 
     while IFS= read -r line; do
-        [ "${line%%=*}" != "$2" ] || echo "${line#*=}"
+        [ "${line%%=*}" != "$2" ] || value=${line#*=}
     done <<< "${suite_text[$1]}"
+    echo "$value"
 }
