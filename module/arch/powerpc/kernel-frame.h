@@ -7,6 +7,7 @@
 #define VPERFCTR_POWERPC_KERNEL_FRAME_H
 
 #include <linux/align.h>
+#include <linux/bitops.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
 #include <linux/mm.h>
@@ -110,32 +111,64 @@ static inline bool perfctr_follows_call(unsigned long ret)
 /* Words of code in which nearly all functions have made a frame and saved their return address. */
 #define PERFCTR_PROLOGUE	128
 
+/* Return where a branch that does not set the link register leads to, or 0. */
+static inline unsigned long perfctr_branch_target(u32 insn, unsigned long at)
+{
+	if ((insn & 0xfc000003) == 0x48000000)		/* b */
+		return at + sign_extend32(insn & 0x03fffffc, 25);
+	if ((insn & 0xfc000003) == 0x40000000)		/* bc */
+		return at + (s16)(insn & 0xfffc);
+	return 0;
+}
+
+/* True if an instruction never leads to the next one: b, blr or bctr. */
+static inline bool perfctr_ends_way(u32 insn)
+{
+	return (insn & 0xfc000001) == 0x48000000 || insn == PERFCTR_BLR || insn == 0x4e800420;
+}
+
 /*
- * True if the code before an address makes a frame of this size, but does not save the return
- * address.  Compilers may save it later, before the function's first call.
+ * True if the code before an address makes a frame of this size, and does not save the return
+ * address or can branch over that.  Compilers may save it later, before the function's first
+ * call, and not at all on the way to code that calls none.
+ *
+ * block: the last place before the address that ends a way there, or that saves.
  */
 static inline bool perfctr_saves_later(unsigned long ip, unsigned long size)
 {
 	u32 make = PERFCTR_MAKE_FRAME + (-size & U16_MAX);
 	u32 save_first = PERFCTR_STORE + offsetof(struct perfctr_frame, ra);
 	u32 save = save_first + size, code[16];
+	unsigned long at = ip, block = 0, target;
+	bool has_made = false, can_skip = true;
 	unsigned int n, i;
-	bool has_made = false;
 
 	if (size > S16_MAX)
 		return false;
 	for (n = 0; n < PERFCTR_PROLOGUE; n += ARRAY_SIZE(code)) {
-		ip -= sizeof(code);
-		if (!perfctr_is_in_memory(ip) ||
-		    copy_from_kernel_nofault(code, (void *)ip, sizeof(code)))
+		if (!perfctr_is_in_memory(at - sizeof(code)) ||
+		    copy_from_kernel_nofault(code, (void *)at - sizeof(code), sizeof(code)))
 			return false;
 		for (i = ARRAY_SIZE(code); i--;) {
-			if (code[i] == make)
+			at -= sizeof(code[0]);
+			if (has_made) {
+				if ((code[i] & ~PERFCTR_ANY_RS) == save_first)
+					return false;
+				if (code[i] == PERFCTR_BLR)
+					return true;	/* the end of another function */
+			} else if (code[i] == make) {
+				if (!can_skip)
+					return false;
 				has_made = true;
-			else if ((code[i] & ~PERFCTR_ANY_RS) == (has_made ? save_first : save))
-				return false;
-			else if (has_made && code[i] == PERFCTR_BLR)
-				return true;	/* the end of another function */
+			} else if ((code[i] & ~PERFCTR_ANY_RS) == save) {
+				can_skip = false;
+				block = block ?: at;
+			} else {
+				target = perfctr_branch_target(code[i], at);
+				can_skip |= block && target > block && target <= ip;
+				if (perfctr_ends_way(code[i]))
+					block = block ?: at;
+			}
 		}
 	}
 	return has_made;
