@@ -113,7 +113,11 @@ vm_command()
     command=(env)
     case $arch in
     riscv64) [ "$pmu" != off ] || model+=,pmu-mask=0 ;;
-    powerpc|ppc64el) [ "$pmu" != off ] || die "the emulator of $arch always has a PMU" ;;
+    ppc64el) [ "$pmu" != off ] || die "the emulator of $arch always has a PMU" ;;
+    powerpc)
+        # a version of a processor, for the module; none that it knows
+        case $pmu in "") ;; off) command+=(QEMU_PPC32_PVR=0) ;; *) command+=("QEMU_PPC32_PVR=$pmu") ;; esac
+        ;;
     *)       [ "$pmu" = off ] && model+=,pmu=off || model+=,pmu=on ;;
     esac
     memory=${memory:-512}

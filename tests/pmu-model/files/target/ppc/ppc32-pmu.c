@@ -214,6 +214,9 @@ static void take_user(CPUPPCState *env, int spr, const char *name)
 /* The processor's registers have been made: let those of the monitor work */
 void cpu_ppc32_pmu_init(CPUPPCState *env)
 {
+    if (getenv("QEMU_PPC32_PVR")) {
+        env->spr_cb[SPR_PVR].oea_read = env->spr_cb[SPR_PVR].hea_read = spr_read_pvr32;
+    }
     if (!icount_enabled() || !has(env, SPR_7XX_MMCR0, "MMCR0")) {
         return;
     }
