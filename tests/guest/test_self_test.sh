@@ -40,7 +40,7 @@ check "summary" "$(tail -n 1 "$tmp/out")" \
 check "names in the report" "$(sed -n 's/^begin\t//p' "$tmp/report")" "$names"
 check "results in the report" \
 	"$(sed -n 's/^\(PASS\|FAIL\|SKIP\)\t\([^\t]*\)\t.*/\2/p' "$tmp/report")" "$names"
-check "kernel in the report" "$(sed -n 's/^kernel\t\([^\t]*\)\t.*/\1/p' "$tmp/report")" "$(uname -r)"
+check "kernel in the report" "$(sed -n 's/^kernel\t\([^\t]*\)\t.*/\1/p' "$tmp/report")" "$(cat /proc/sys/kernel/osrelease)"
 check "first line of the report" "$(head -n 1 "$tmp/report" | cut -f 1)" perfex
 
 # JSON, of one check
@@ -74,7 +74,7 @@ fi
 
 # Suspend to idle, as far as no clock is needed that wakes the machine: a PC has the clock.
 power=/sys/power
-if [ "$(uname -m)" = x86_64 ] && [ -f $power/pm_test ] && grep -qw freeze $power/state &&
+if [ -f $power/pm_test ] && [ "$(uname -m)" = x86_64 ] && grep -qw freeze $power/state &&
    [ $# = 0 ] && grep -q '^PASS  start' "$tmp/out"; then
 	echo 0 > /sys/module/suspend/parameters/pm_test_delay
 	echo platform > $power/pm_test
