@@ -105,8 +105,8 @@ END_TEST
 START_TEST(all_counters)
 {
 	struct control control;
-	u64 overhead[VPERFCTR_MAX_CTRS], extra;
-	unsigned int i, j, tries = FIXED_USER == FIXED_BOTH ? 3 : 1;
+	u64 overhead[VPERFCTR_MAX_CTRS], extra, user = FIXED_USER;
+	unsigned int i, j, tries = user == FIXED_BOTH ? 3 : 1;
 
 	control_init(&control, 1);
 	for (i = 0; i < nr_general(); i++)
