@@ -805,14 +805,14 @@ static bool event_is_kept_out(void)
 bool perf_is_kept_out(void)
 {
 	cpu_set_t before, first;
-	bool kept_out, moved;
+	bool kept_out, can_move;
 
 	CPU_ZERO(&first);
 	CPU_SET(0, &first);
-	moved = info.nrkinds > 1 && !sched_getaffinity(0, sizeof(before), &before) &&
+	can_move = info.nrkinds > 1 && !sched_getaffinity(0, sizeof(before), &before) &&
 		!sched_setaffinity(0, sizeof(first), &first);
 	kept_out = event_is_kept_out();
-	if (moved && sched_setaffinity(0, sizeof(before), &before))
+	if (can_move && sched_setaffinity(0, sizeof(before), &before))
 		die("sched_setaffinity: %s", strerror(errno));
 	return kept_out;
 }

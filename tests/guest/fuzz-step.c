@@ -44,6 +44,13 @@ void report_wrong(const char *what, const char *detail)
 
 /* ---- doing steps ------------------------------------------------------------------ */
 
+/* The kernel's, which user mode cannot touch. */
+#if __SIZEOF_POINTER__ == 8
+#define KERNEL_MEMORY	0xffff888000001000UL
+#else
+#define KERNEL_MEMORY	0xc0001000UL
+#endif
+
 static char memory[8192] __attribute__((aligned(4096)));
 
 static void *place(u32 where, const void *data, u32 len, u32 shift)
@@ -56,7 +63,7 @@ static void *place(u32 where, const void *data, u32 len, u32 shift)
 		memcpy(edge - shift, data, shift);
 		return edge - shift;
 	case AT_KERNEL:
-		return (void *)(0xffff888000001000UL + shift);
+		return (void *)(KERNEL_MEMORY + shift);
 	case AT_PAGE:
 		return maps[0].at ? maps[0].at : NULL;
 	case AT_ODD:
@@ -558,7 +565,7 @@ int do_step(struct step *s)
 	case OP_READ:
 		return do_read(s);
 	case OP_CALL:
-		return call(fd, s->a, (void *)s->b);
+		return call(fd, s->a, (void *)(uintptr_t)s->b);
 	case OP_RING:
 		return call(fd, VPERFCTR_RING, place(s->c, s->data, s->len, s->b));
 	case OP_STRANGE:
