@@ -105,7 +105,7 @@ END_TEST
 START_TEST(all_counters)
 {
 	struct control control;
-	u64 overhead[VPERFCTR_MAX_CTRS], extra, user = FIXED_USER;
+	u64 overhead[VPERFCTR_MAX_CTRS], rest, user = FIXED_USER;
 	unsigned int i, j, tries = user == FIXED_BOTH ? 3 : 1;
 
 	control_init(&control, 1);
@@ -134,9 +134,9 @@ START_TEST(all_counters)
 	if (i < info.nrctrs) {
 		ck_assert_uint_gt(overhead[i], overhead[0]);
 		do {
-			extra = (region(i, 10001) - region(i, 1)) % 20000;
-		} while (extra && --tries);
-		ck_assert_uint_eq(extra, 0);
+			rest = (region(i, 10001) - region(i, 1)) % 20000;
+		} while (rest && --tries);
+		ck_assert_uint_eq(rest, 0);
 	}
 }
 END_TEST
