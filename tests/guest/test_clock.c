@@ -1047,7 +1047,7 @@ END_TEST
 /* Then thread time is not known in nanoseconds: the suites clock-unknown and its like. */
 START_TEST(unavailable)
 {
-	const u64 periods[] = { VPERFCTR_CLOCK_MIN, VPERFCTR_CLOCK_MAX, 1 };
+	const u64 refused[] = { VPERFCTR_CLOCK_MIN, VPERFCTR_CLOCK_MAX, 1 };
 	struct vperfctr_ring req = { .size = sizeof(req), .nrsamples = 16, .watermark = 1 };
 	struct vperfctr_attach attach = { .size = sizeof(attach), .ring = (uintptr_t)&req };
 	int expected = has(VPERFCTR_FEATURE_PCINT) ? 0 : -EOPNOTSUPP;
@@ -1059,9 +1059,9 @@ START_TEST(unavailable)
 	ck_assert(!has(VPERFCTR_FEATURE_CLOCK));
 	ck_assert_uint_eq(info.soft & VPERFCTR_SOFT_TASK_CLOCK, 0);
 	ck_assert_int_eq(call(fd, VPERFCTR_RING, &req), expected);
-	for (i = 0; i < NR(periods); i++) {
-		assert_errno(try_clock(fd, periods[i], 0), EOPNOTSUPP);
-		assert_errno(try_clock(fd, periods[i], VPERFCTR_CONTROL_INHERIT), EOPNOTSUPP);
+	for (i = 0; i < NR(refused); i++) {
+		assert_errno(try_clock(fd, refused[i], 0), EOPNOTSUPP);
+		assert_errno(try_clock(fd, refused[i], VPERFCTR_CONTROL_INHERIT), EOPNOTSUPP);
 	}
 	assert_status(fd, ATTACHED);
 	pid = fork();

@@ -43,7 +43,7 @@ static void sample_cpus(int fd, u64 evntsel)
 
 static void consume(int fd)
 {
-	assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(ring_head(&ring) - ring.page->tail)));
+	assert_ok(call(fd, VPERFCTR_CONSUME, (void *)(uintptr_t)(ring_head(&ring) - ring.page->tail)));
 }
 
 /* ---- workers ------------------------------------------------------------------- */
@@ -263,7 +263,7 @@ START_TEST(every_period_of_all_cpus)
 {
 	int n = nr_cpus(), to[MAX_CPUS][2], from[MAX_CPUS][2], cpu, fd;
 	struct seen seen = { 0 };
-	pid_t pid[MAX_CPUS];
+	pid_t pid[MAX_CPUS] = { 0 };
 	char byte = 0;
 
 	for (cpu = 0; cpu < n; cpu++)

@@ -61,6 +61,9 @@ static volatile struct {
 
 static void on_sleep(int sig, siginfo_t *si, void *context)
 {
+	(void)sig;
+	(void)si;
+	(void)context;
 	slept->signals++;
 }
 

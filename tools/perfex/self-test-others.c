@@ -19,13 +19,6 @@
 #define LOOP		500000UL	/* of 2 instructions */
 #define LOOP_COUNT	(2 * (uint64_t)LOOP)
 
-static void start_one(struct self_test *t, const struct vperfctr_info *kind, struct counting *c)
-{
-	init_counting(c, kind);
-	add_counter(c, counter_for_instructions(t, kind), 0);
-	start_counting(t, c);
-}
-
 /* ---- CPUs of another kind ------------------------------------------------------- */
 
 #define MOVES	1000
@@ -143,6 +136,13 @@ static enum outcome check_kinds(struct self_test *t)
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <linux/kvm.h>
+
+static void start_one(struct self_test *t, const struct vperfctr_info *kind, struct counting *c)
+{
+	init_counting(c, kind);
+	add_counter(c, counter_for_instructions(t, kind), 0);
+	start_counting(t, c);
+}
 
 /* ---- hyper-threads ---------------------------------------------------------------- */
 
