@@ -56,8 +56,12 @@ check "names of -j" "$(names "$tmp/perfex")" "$(names "$tmp/perf")"
 run -x , -o "$tmp/alone" --no-inherit -e page-faults,cs sh -c "$known; $known; sleep 0.1; sleep 0.1"
 run -x , -o "$tmp/all" -e page-faults,cs sh -c "$known; $known; sleep 0.1; sleep 0.1"
 check "children's page faults" "$(($(field "$tmp/all" page-faults 1) > $(field "$tmp/alone" page-faults 1) + 4))" 1
-# the shell need not wait for a program that has run before it
-check "switches of two sleeps and two waits" "$(($(field "$tmp/all" cs 1) >= 4))" 1
+# five sleeps, and as many waits of a child for them; the shell itself waits once
+sleeps='for i in 1 2 3 4 5; do sleep 0.02; done'
+run -x , -o "$tmp/alone" --no-inherit -e cs sh -c "sh -c '$sleeps'; true"
+run -x , -o "$tmp/all" -e cs sh -c "sh -c '$sleeps'; true"
+check "switches of a shell that waits" "$(($(field "$tmp/alone" cs 1) < 10))" 1
+check "switches of its descendants" "$(($(field "$tmp/all" cs 1) >= 10))" 1
 
 # the order of -e; means; names that are the same
 run -e page-faults,cs,faults,minor-faults,major-faults,migrations,task-clock "$known"
