@@ -57,7 +57,7 @@ check "status with intervals" "$status" 1
 check "counts of intervals" "$(awk -F , '/instructions:u/ { n += $2 } END { print n }' "$tmp/err")" 2004
 run "$known"
 check "status without -e" "$status" 1
-check "counts without -e" "$(grep -c '[1-9] *instructions' "$tmp/err")" 1
+check "counts without -e" "$(grep -cE '[1-9][0-9,]* +instructions' "$tmp/err")" 1
 
 # It says who counts, and refuses what only the module can do.
 run -v -e instructions:u "$known"
