@@ -10,7 +10,7 @@ jobs=${JOBS:-$(nproc)}
 applets="ash awk cat chgrp chmod dirname dmesg echo env false grep head hostname insmod ip kill ln ls
     mkdir mktemp mount poweroff printf ps rm rmmod sed sleep stty su test timeout true usleep"
 options="STATIC LFS LONG_OPTS SH_IS_ASH ASH_ECHO ASH_PRINTF ASH_TEST FEATURE_SH_MATH TEST1
-    FEATURE_MOUNT_FLAGS FEATURE_FANCY_SLEEP FEATURE_IP_LINK IPLINK"
+    FEATURE_MOUNT_FLAGS FEATURE_FANCY_SLEEP FEATURE_FANCY_HEAD FEATURE_IP_LINK IPLINK"
 
 # compiler ROOT, tool NAME: print the command
 compiler()
