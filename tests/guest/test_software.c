@@ -328,6 +328,9 @@ START_TEST(major_faults_as_perf)
 	registration.range.len = PAGES * PAGE;
 	if (ioctl(uffd, UFFDIO_REGISTER, &registration))
 		die("UFFDIO_REGISTER: %s", strerror(errno));
+	/* On another CPU the thread may fill the page before this one has to wait. */
+	if (may_choose_cpu())
+		pin(0);
 	pthread_create(&thread, NULL, fill_pages, &uffd);
 	fd = start_soft(ALL, 0);
 	open_perf(false, false);
