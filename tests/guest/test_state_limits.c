@@ -17,6 +17,10 @@
 
 #define MAX_RING	"/sys/module/vperfctr/parameters/max_ring_kb_per_user"
 
+/* A ring has whole pages: its size and the limit grow with the size of a page. */
+#define RING_SAMPLES	(2048 * PAGE / 4096)
+#define RING_LIMIT	(512 * PAGE / 4096)	/* kB */
+
 /* A thread: its requests, and its count. */
 struct slot {
 	struct counted c;
@@ -104,12 +108,17 @@ static void close_crowd(void)
 	}
 }
 
-static void limit(unsigned int n)
+static void write_number(const char *path, unsigned int n)
 {
 	char text[16];
 
 	sprintf(text, "%u", n);
-	write_file(MAX_STATES, text);
+	write_file(path, text);
+}
+
+static void limit(unsigned int n)
+{
+	write_number(MAX_STATES, n);
 }
 
 /* In a child: exit with a status other than 0 if the condition is false. */
@@ -365,12 +374,12 @@ START_TEST(ring_limit_holds_in_user_namespace)
 
 	int opened;
 
-	write_file(MAX_RING, "512");
+	write_number(MAX_RING, RING_LIMIT);
 	pid = fork();
 	if (!pid) {
 		enter_user_namespace("0 1000 1\n1 100000 60000\n");
-		/* At least 52 kB each. */
-		_exit(open_as_users(20, 2048));
+		/* At least 52 kB each, if a page has 4 kB. */
+		_exit(open_as_users(20, RING_SAMPLES));
 	}
 	opened = wait_for(pid);
 	ck_assert_int_ge(opened, 2);
@@ -464,7 +473,7 @@ static int rings_after_setns(pid_t inside)
 	if (!pid) {
 		join_user_namespace(inside);
 		child_assert(!setresuid(0, 0, 0));
-		_exit(open_as_users(20, 2048));
+		_exit(open_as_users(20, RING_SAMPLES));
 	}
 	return wait_for(pid);
 }
@@ -474,7 +483,7 @@ START_TEST(ring_limit_holds_after_setns)
 	pid_t without, with;
 	int all, rest;
 
-	write_file(MAX_RING, "512");
+	write_number(MAX_RING, RING_LIMIT);
 	without = start_in_namespace(false, 0);
 	all = rings_after_setns(without);
 	ck_assert_int_ge(all, 4);
@@ -482,7 +491,7 @@ START_TEST(ring_limit_holds_after_setns)
 	kill(without, SIGKILL);
 	wait_for(without);
 	settle();
-	with = start_in_namespace(false, 2048);
+	with = start_in_namespace(false, RING_SAMPLES);
 	rest = rings_after_setns(with);
 	ck_assert_int_eq(rest, all - 2);
 	kill(with, SIGKILL);
@@ -743,7 +752,8 @@ static void remove_cgroup(void)
 /* A state's memory is charged to the cgroup of the thread that makes it. */
 START_TEST(memory_is_charged_to_cgroup)
 {
-	const unsigned int n = 500;
+	/* Charges are made in batches of pages: see below. */
+	const unsigned int n = 500 * PAGE / 4096;
 	int pipes[2];
 	pid_t pid;
 	long with, without;
@@ -788,7 +798,7 @@ END_TEST
 START_TEST(ring_is_charged_to_cgroup)
 {
 	struct vperfctr_ring ring = {
-		.size = sizeof(ring), .nrsamples = 1 << 16, .watermark = 1,
+		.size = sizeof(ring), .nrsamples = (1 << 16) * PAGE / 4096, .watermark = 1,
 	};
 	pid_t pid;
 

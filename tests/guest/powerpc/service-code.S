@@ -134,7 +134,9 @@ start_counted:
 	LOAD	5, 1 * WORD(14)
 	li	0, __NR_ioctl
 	sc
-	STORE	3, 6 * WORD(14)
+	bns	5f			/* r3 has the positive errno */
+	neg	3, 3
+5:	STORE	3, 6 * WORD(14)
 	ori	4, 15, VPERFCTR_CONTROL_NR
 	LOAD	5, 2 * WORD(14)
 	li	0, __NR_ioctl
