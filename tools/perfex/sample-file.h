@@ -118,7 +118,8 @@ struct record_sample {
 	uint64_t dropped;	/* overflows before it without a sample; with a rate: it stands for them */
 	/*
 	 * Return addresses, the innermost first.  Those in the kernel, which have the top bit,
-	 * come before those of user mode.  If the sample is of the kernel, the first one of
+	 * come before those of user mode.  A 32-bit kernel's have it, too: they are extended
+	 * by ones, also in ip and in struct record_kernel.  If the sample is of the kernel, the first one of
 	 * user mode is where the thread entered the kernel.
 	 */
 	uint64_t chain[];

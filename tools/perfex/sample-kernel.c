@@ -23,6 +23,11 @@ struct symbols {
 	size_t nr, room;
 };
 
+uint64_t kernel_address(uint64_t address)
+{
+	return address && !(address >> 32) ? address | ~(uint64_t)UINT32_MAX : address;
+}
+
 void note_kernel(struct recording *rec, uint64_t address)
 {
 	if (!rec->kernel.size)
@@ -32,7 +37,7 @@ void note_kernel(struct recording *rec, uint64_t address)
 		table_add(&rec->kernel, &address);
 }
 
-/* Add a line of /proc/kallsyms: "ffffffff81000000 T name\t[module]". */
+/* Add a line of /proc/kallsyms: "ffffffff81000000 T name\t[module]"; 32 bits: "c0008000 T name". */
 static bool add_symbol(struct symbols *s, char *line)
 {
 	struct symbol *symbol = s->symbol;
@@ -50,6 +55,8 @@ static bool add_symbol(struct symbols *s, char *line)
 	}
 	symbol += s->nr;
 	*symbol = (struct symbol){ .address = strtoull(line, &type, 16) };
+	if (type == line + 8)
+		symbol->address = kernel_address(symbol->address);
 	/* Other users than root may see only zeros. */
 	if (!(symbol->address >> 63) || type[0] != ' ' || !type[1] || type[2] != ' ')
 		return true;

@@ -108,9 +108,19 @@ static void note_sample(struct recording *rec, const struct vperfctr_sample *sam
 
 	if (!(sample->flags & VPERFCTR_SAMPLE_KERNEL))
 		return;
-	note_kernel(rec, sample->ip);
+	note_kernel(rec, kernel_address(sample->ip));
 	for (i = 0; i < nr; i++)
-		note_kernel(rec, calls[i] - 1);
+		note_kernel(rec, kernel_address(calls[i]) - 1);
+}
+
+static void put_kernel_chain(struct recording *rec, const uint64_t *chain, uint64_t nr)
+{
+	uint64_t address, i;
+
+	for (i = 0; i < nr; i++) {
+		address = kernel_address(chain[i]);
+		put(rec, &address, sizeof(address));
+	}
 }
 
 static void add_sample(struct recording *rec, const struct vperfctr *v,
@@ -118,7 +128,8 @@ static void add_sample(struct recording *rec, const struct vperfctr *v,
 {
 	struct record_sample r = {
 		.flags = sample->flags, .pid = sample->pid, .tid = sample->tid,
-		.cpu = sample->cpu, .ip = sample->ip, .tsc = sample->tsc,
+		.cpu = sample->cpu, .tsc = sample->tsc,
+		.ip = sample->flags & VPERFCTR_SAMPLE_KERNEL ? kernel_address(sample->ip) : sample->ip,
 		.overflow = sample->type == VPERFCTR_SAMPLE_CLOCK ? 1 : sample->overflow,
 		.dropped = sample->dropped,
 	};
@@ -142,7 +153,7 @@ static void add_sample(struct recording *rec, const struct vperfctr *v,
 	if (rec->used + r.size > BUFFER_SIZE)
 		flush_samples(rec);
 	put(rec, &r, sizeof(r));
-	put(rec, kernel, nrkernel * sizeof(*kernel));
+	put_kernel_chain(rec, kernel, nrkernel);
 	put(rec, chain, nr * sizeof(*chain));
 	if (user.mode != VPERFCTR_USER_NONE) {
 		put(rec, &u, sizeof(u));

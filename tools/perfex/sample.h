@@ -69,7 +69,10 @@ void forget_files(struct recording *rec);
 
 /* ---- sample-kernel.c -------------------------------------------------------------- */
 
-/* A sample has this address in the kernel. */
+/* Return: an address in the kernel as the file has it: with the top bit, also of 32 bits. */
+uint64_t kernel_address(uint64_t address);
+
+/* A sample has this address in the kernel, as the file has it. */
 void note_kernel(struct recording *rec, uint64_t address);
 
 /* Write the names of the functions that have such addresses. */

@@ -565,16 +565,20 @@ static void add_user(__u64 *to, uint32_t size)
 		*to++ = 0x3000 + i;
 }
 
-/* In the kernel there is one call less than in user mode: their addresses end with 1, 2, ... */
-static __u64 *add_kernel_calls(__u64 *to, uint32_t depth, uint32_t flags)
+/*
+ * In the kernel there is one call less than in user mode: their addresses end with 1, 2, ...
+ * The kernel has 32 bits if the sample's address has.
+ */
+static __u64 *add_kernel_calls(__u64 *to, uint32_t depth, const struct vperfctr_sample *sample)
 {
-	uint64_t i, n = flags & VPERFCTR_SAMPLE_KERNEL && fake.nrcalls ? fake.nrcalls - 1 : 0;
+	const uint64_t top = UINT64_C(1) << (sample->ip >> 32 ? 63 : 31);
+	uint64_t i, n = sample->flags & VPERFCTR_SAMPLE_KERNEL && fake.nrcalls ? fake.nrcalls - 1 : 0;
 
 	if (n > depth)
 		n = depth;
 	*to++ = n;
 	for (i = 1; i <= n; i++)
-		*to++ = (UINT64_C(1) << 63) + i;
+		*to++ = top + i;
 	return to;
 }
 
@@ -600,7 +604,7 @@ static void add_sample(struct state *s, int fd, const struct vperfctr_sample *sa
 			memcpy(to->sums, sums, page->nrsums * sizeof(*sums));
 		chain = to->sums + page->nrsums;
 		if (page->kernel_depth)
-			chain = add_kernel_calls(chain, page->kernel_depth, sample->flags);
+			chain = add_kernel_calls(chain, page->kernel_depth, sample);
 		for (i = 0; page->depth && i <= page->depth && i <= fake.nrcalls; i++)
 			chain[i] = i ? 0x1000 + i :
 				   fake.nrcalls < page->depth ? fake.nrcalls : page->depth;

@@ -289,6 +289,19 @@ START_TEST(chains_of_the_kernel)
 }
 END_TEST
 
+/* The file has the addresses of a 32-bit kernel with the top bit. */
+START_TEST(chains_of_a_32_bit_kernel)
+{
+	fake.samples[2].ip = 0xc0001000;
+	fake.samples[2].flags = VPERFCTR_SAMPLE_KERNEL;
+	fake.nrcalls = 3;
+	ck_assert_int_eq(sample("--sample=cycles=1k", "-g", TWO), 0);
+	print_samples();
+	has(text, " ffffffffc0001000 ffffffff80000001 ffffffff80000002 1001 1002 1003\n");
+	has(text, " 5000 1001 1002 1003\n");
+}
+END_TEST
+
 /* The fake's samples have as many words of stack as they have calls. */
 START_TEST(stacks)
 {
@@ -562,6 +575,7 @@ static Suite *suite(void)
 	tcase_add_test(t, rate_of_an_old_module);
 	tcase_add_test(t, chains);
 	tcase_add_test(t, chains_of_the_kernel);
+	tcase_add_test(t, chains_of_a_32_bit_kernel);
 	tcase_add_test(t, stacks);
 	tcase_add_test(t, many_records);
 	tcase_add_test(t, size_of_rings);
