@@ -39,6 +39,10 @@ struct disassembler *disassembler_open(unsigned int machine)
 	case EM_AARCH64:
 		d->arch = CS_ARCH_ARM64;
 		break;
+	case EM_PPC:
+		d->arch = CS_ARCH_PPC;
+		mode = CS_MODE_32 | CS_MODE_BIG_ENDIAN;
+		break;
 	case EM_PPC64:
 		d->arch = CS_ARCH_PPC;
 		mode = CS_MODE_64;
