@@ -185,6 +185,61 @@ static __attribute__((noinline, noclone)) u64 counted_by_perf(int event, unsigne
 	return of_perf(event) - before;
 }
 
+/* Return what counter 0 counts in code with a floating point instruction. */
+static __attribute__((noinline, noclone)) u64 counted_float(void)
+{
+	struct sums a, b;
+
+	read_sums(fd, &a);
+	asm volatile("fmr 0, 0" : : : "fr0");
+	read_sums(fd, &b);
+	return b.pmc[0] - a.pmc[0];
+}
+
+/*
+ * After a context switch, the unit for floating point is disabled.  An instruction for it faults,
+ * and is executed again: it completes once.
+ */
+START_TEST(disabled_unit)
+{
+	u64 enabled, disabled;
+
+	assert_ok(set_global(INSNS_USER, 0, 0));
+	counted_float();
+	enabled = counted_float();
+	usleep(1000);
+	disabled = counted_float();
+	ck_assert_uint_eq(disabled, enabled);
+}
+END_TEST
+
+/* Return what counter 0 counts in code with or without a read of the processor's version. */
+static __attribute__((noinline, noclone)) u64 counted_version(bool emulated)
+{
+	struct sums a, b;
+	u32 version = 0;
+
+	read_sums(fd, &a);
+	asm volatile("	cmpwi	%1, 0\n"
+		     "	beq	1f\n"
+		     "	mfspr	%0, 287\n"
+		     "	b	2f\n"
+		     "1:	nop\n"
+		     "	b	2f\n"
+		     "2:" : "+r" (version) : "r" (emulated) : "cr0");
+	read_sums(fd, &b);
+	ck_assert_int_eq(!version, !emulated);
+	return b.pmc[0] - a.pmc[0];
+}
+
+/* In user mode, the kernel emulates that instruction, which then has not completed. */
+START_TEST(emulated_instruction)
+{
+	assert_ok(set_global(INSNS_USER, 0, 0));
+	ck_assert_uint_eq(counted_version(true) + 1, counted_version(false));
+}
+END_TEST
+
 /* The kernel's own driver counts the same. */
 START_TEST(perf_agrees)
 {
@@ -249,6 +304,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, selectors);
 	tcase_add_test(tc, modes_in_global);
 	tcase_add_test(tc, marks);
+	tcase_add_test(tc, disabled_unit);
+	tcase_add_test(tc, emulated_instruction);
 	tcase_add_test(tc, perf_agrees);
 	tcase_add_test(tc, all_counters);
 }
