@@ -89,8 +89,11 @@ if perfex -i | grep -q '^generic events.*instructions'; then
 	run -e page-faults,instructions:u,cs "$known" 2
 	check "instructions among software events" "$(awk '$2 == "instructions:u" { print $1 }' "$tmp/err")" 4,004
 	check "page faults with instructions" "$(awk '$2 == "page-faults" { print $1 }' "$tmp/err")" 1
-	run -e $four perf stat -x , -o "$tmp/perf" -e instructions:u "$known"
-	check "perf has the counters" "$(field "$tmp/perf" instructions:u 1)" 2004
+	# Linux's perf has no driver for some processors of 32-bit PowerPC
+	if [ "$(uname -m)" != ppc ] || [ -d /sys/bus/event_source/devices/cpu ]; then
+		run -e $four perf stat -x , -o "$tmp/perf" -e instructions:u "$known"
+		check "perf has the counters" "$(field "$tmp/perf" instructions:u 1)" 2004
+	fi
 fi
 
 [ "$failures" = 0 ] && percent=100 || percent=$(((checks - failures) * 100 / checks))

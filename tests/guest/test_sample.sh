@@ -170,8 +170,12 @@ perfex --report "$two" > "$tmp/out" 2> "$tmp/err"
 check "status of another file's report" $? 125
 check "lines of another file's report" "$(wc -l < "$tmp/err")" 1
 
-# afterwards the counters are free
-check "perf afterwards" "$(perf stat -x , -o "$tmp/perf" -e instructions:u "$two"; sed -n 's/^\([0-9]*\),.*instr.*/\1/p' "$tmp/perf")" "$total"
+# afterwards the counters are free; on 32-bit PowerPC, perf has no driver for some processors
+if [ "$(uname -m)" = ppc ] && [ ! -d /sys/bus/event_source/devices/cpu ]; then
+	check "states afterwards" "$(cat /sys/module/vperfctr/refcnt)" 0
+else
+	check "perf afterwards" "$(perf stat -x , -o "$tmp/perf" -e instructions:u "$two"; sed -n 's/^\([0-9]*\),.*instr.*/\1/p' "$tmp/perf")" "$total"
+fi
 
 # the examples, by instructions: three times as many in hot() as in cold()
 examples="profiler sampler"
