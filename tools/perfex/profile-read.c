@@ -15,6 +15,7 @@
 #include "jit-dump.h"
 #include "profile.h"
 #include "sample-file.h"
+#include "sample-swap.h"
 #include "unwind.h"
 
 /* In one process. */
@@ -78,6 +79,7 @@ struct reader {
 	uint64_t at;
 	struct profile *p;
 	uint32_t version;
+	bool swapped;		/* the file has another byte order */
 	struct entry *entries;
 	size_t nrentries, room;
 	char **chunks;		/* what entries point into */
@@ -134,10 +136,8 @@ static int read_header(struct reader *in, struct error *e)
 		return ret;
 	if (memcmp(u.h.magic, SAMPLES_MAGIC, sizeof(u.h.magic)))
 		return fail_with(e, "'%s' is not a file of perfex --sample", in->name);
-	in->version = u.h.version;
-	if (ret && is_known(__builtin_bswap32(in->version)))
-		return fail_with(e, "'%s' is of a machine with another byte order: report it on such a one",
-				 in->name);
+	in->swapped = is_known(__builtin_bswap32(u.h.version));
+	in->version = in->swapped ? __builtin_bswap32(u.h.version) : u.h.version;
 	if (ret && !is_known(in->version))
 		return fail_with(e, "'%s' has another format than this perfex knows (version %u, not %u)",
 				 in->name, in->version, SAMPLES_VERSION);
@@ -147,6 +147,8 @@ static int read_header(struct reader *in, struct error *e)
 		if (ret < 0)
 			return ret;
 	}
+	if (in->swapped)
+		swap_header(&u, size, in->version);
 	if (!ret || u.h.size < size || u.h.size % sizeof(skipped) || u.h.size > MAX_RECORD)
 		return fail_damaged(e, in, "no whole header");
 	for (; size < u.h.size; size += sizeof(skipped)) {
@@ -555,6 +557,8 @@ static int read_record(struct reader *in, struct error *e)
 	ret = read_input(in, &r, sizeof(r), e);
 	if (ret <= 0)
 		return ret;
+	if (in->swapped)
+		swap_record_head(&r);
 	if (r.size < sizeof(r) || r.size % sizeof(r) || r.size > MAX_RECORD)
 		return fail_damaged(e, in, "an impossible record");
 	len = r.size - sizeof(r);
@@ -566,6 +570,8 @@ static int read_record(struct reader *in, struct error *e)
 		free(data);
 		return ret;
 	}
+	if (in->swapped)
+		swap_record(in->version, r.type, in->stacks, data, len);
 	ret = in->version == SAMPLES_VERSION_1 ? read_record_v1(in, r.type, data, len, e) :
 						 read_record_v2(in, r.type, data, len, e);
 	if (ret > 0)

@@ -3,8 +3,9 @@
  * The files that perfex --sample writes and perfex --report reads.
  *
  * A header, and records until the end of the file.  Numbers have the byte order of the machine
- * that has written the file, and a reader with the other one refuses it: it finds the bytes of
- * the version reversed.  All sizes are multiples of 8, text ends with a NUL and is padded with NULs.
+ * that has written the file.  A reader with the other one finds the bytes of the version reversed;
+ * sample-swap.c then reverses those of all numbers, and must know each record.  All sizes are
+ * multiples of 8, text ends with a NUL and is padded with NULs.
  * Readers skip records of unknown type; a change that breaks old readers gets a new version.
  *
  * Records are not in the order of their time: a reader sorts them by tsc.  Among records with the

@@ -5,6 +5,7 @@
 #include <utime.h>
 
 #include "disassemble.h"
+#include "other-order.h"
 #include "perfex-command.h"
 #include "perfex.h"
 #include "sample-builder.h"
@@ -409,6 +410,7 @@ START_TEST(static_pie)
 	ck_assert_int_eq(report_below(), 0);
 	has(out, "  work [p]\n");
 	has(out, "/p.c:3  work\n");
+	check_other_order("--symfs", (char *)in_dir("root"));
 }
 END_TEST
 

@@ -5,6 +5,7 @@
 #include <sys/sysmacros.h>
 
 #include "disassemble.h"
+#include "other-order.h"
 #include "perfex-command.h"
 #include "perfex.h"
 #include "sample-builder.h"
@@ -225,6 +226,7 @@ START_TEST(functions_at_one_address)
 		      "  12.50%             1  [anon]+0x7f0000001010\n" :
 		      "  75.00%             6  new [jit-10.dump]\n"
 		      "  25.00%             2  old [jit-10.dump]\n");
+	check_other_order();
 }
 END_TEST
 
@@ -306,6 +308,7 @@ START_TEST(other_files)
 	sample_with_inode(0, true);
 	ck_assert_int_eq(report(), 0);
 	has(out, "one [jit-10.dump]");
+	check_other_order();
 	/* That of another process, which had the same number. */
 	sample_with_inode(1, true);
 	ck_assert_int_eq(report(), 0);

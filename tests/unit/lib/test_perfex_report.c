@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <sys/auxv.h>
 
+#include "other-order.h"
 #include "perfex-command.h"
 #include "perfex.h"
 #include "report-file.h"
@@ -724,6 +725,39 @@ START_TEST(damaged_file)
 }
 END_TEST
 
+/* Files of a machine with the other byte order say the same. */
+START_TEST(other_byte_order)
+{
+	begin();
+	put_event(5, 2000, "cycles:u");
+	put_rate(2000);
+	put_mapping(10, 1, CODE, TWO);
+	put_kernel(KERNEL_IP, KERNEL_IP + 100, "inner");
+	put_task(RECORD_COMM, 10, 10, 2, "name");
+	put_fork(11, 12, 3, 10, 10);
+	put_task(RECORD_COMM, 11, 12, 3, "other");
+	put_chain(11, 12, 4, 1 << 5, first, 2, (uint64_t []){ second, first });
+	put_chain(10, 10, 5, 1, KERNEL_IP + 8, 1, (uint64_t []){ second });
+	put_heavy_sample(10, 6, first, 29);
+	put_task(RECORD_EXEC, 11, 12, 7, "new");
+	put_sample(11, 12, 8, first);
+	put_end(2, (uint64_t []){ 123456, 7890 });
+	put_close();
+	check_other_order("--sort=event,comm,pid,tid,cpu,dso,symbol");
+	has(out, "inner");
+	change_byte_order();
+	check_other_order("-v");
+	has(out, "7,890  cycles:u");
+	/* So do damaged ones. */
+	write_all_records();
+	change_byte_order();
+	check_truncated(sizeof(struct samples_header));
+	write_all_records();
+	change_byte_order();
+	check_damaged(0, 0);
+}
+END_TEST
+
 #define NR_WRONG	12
 
 /* Write record number i of those that each reader must refuse. */
@@ -878,6 +912,7 @@ static Suite *suite(void)
 	tcase_add_test(t, vdso);
 	tcase_add_test(t, truncated_file);
 	tcase_add_test(t, damaged_file);
+	tcase_add_test(t, other_byte_order);
 	tcase_add_loop_test(t, wrong_record, 0, NR_WRONG);
 	tcase_add_test(t, hostile_text);
 	tcase_add_loop_test(t, hostile_exports, 0, ARRAY_SIZE(export_formats));

@@ -12,6 +12,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "other-order.h"
 #include "perfex-command.h"
 #include "perfex.h"
 #include "report-file.h"
@@ -151,6 +152,7 @@ START_TEST(calls_through_library)
 	end();
 	ck_assert_int_eq(folded(), 0);
 	has(out, ";calls_through_library_fn;library_outer;library_inner;sample_here 3\n");
+	check_other_order("--export=folded");
 	has(out, ";main;");
 }
 END_TEST
