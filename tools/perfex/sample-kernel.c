@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "sample.h"
 
@@ -23,9 +24,22 @@ struct symbols {
 	size_t nr, room;
 };
 
-uint64_t kernel_address(uint64_t address)
+/* A 64-bit kernel has some code at low addresses, such as that of firmware. */
+bool kernel_has_32_bits(void)
+{
+	struct utsname name;
+
+	return !uname(&name) && !strstr(name.machine, "64");
+}
+
+static uint64_t extend(uint64_t address)
 {
 	return address && !(address >> 32) ? address | ~(uint64_t)UINT32_MAX : address;
+}
+
+uint64_t kernel_address(const struct recording *rec, uint64_t address)
+{
+	return rec->narrow_kernel ? extend(address) : address;
 }
 
 void note_kernel(struct recording *rec, uint64_t address)
@@ -56,7 +70,7 @@ static bool add_symbol(struct symbols *s, char *line)
 	symbol += s->nr;
 	*symbol = (struct symbol){ .address = strtoull(line, &type, 16) };
 	if (type == line + 8)
-		symbol->address = kernel_address(symbol->address);
+		symbol->address = extend(symbol->address);
 	/* Other users than root may see only zeros. */
 	if (!(symbol->address >> 63) || type[0] != ' ' || !type[1] || type[2] != ' ')
 		return true;

@@ -20,6 +20,7 @@ int recording_init(struct recording *rec, FILE *out, struct error *e)
 {
 	memset(rec, 0, sizeof(*rec));
 	rec->out = out;
+	rec->narrow_kernel = kernel_has_32_bits();
 	rec->buf = malloc(BUFFER_SIZE);
 	return rec->buf ? 0 : fail_with(e, "out of memory");
 }
@@ -108,9 +109,9 @@ static void note_sample(struct recording *rec, const struct vperfctr_sample *sam
 
 	if (!(sample->flags & VPERFCTR_SAMPLE_KERNEL))
 		return;
-	note_kernel(rec, kernel_address(sample->ip));
+	note_kernel(rec, kernel_address(rec, sample->ip));
 	for (i = 0; i < nr; i++)
-		note_kernel(rec, kernel_address(calls[i]) - 1);
+		note_kernel(rec, kernel_address(rec, calls[i]) - 1);
 }
 
 static void put_kernel_chain(struct recording *rec, const uint64_t *chain, uint64_t nr)
@@ -118,7 +119,7 @@ static void put_kernel_chain(struct recording *rec, const uint64_t *chain, uint6
 	uint64_t address, i;
 
 	for (i = 0; i < nr; i++) {
-		address = kernel_address(chain[i]);
+		address = kernel_address(rec, chain[i]);
 		put(rec, &address, sizeof(address));
 	}
 }
@@ -128,8 +129,7 @@ static void add_sample(struct recording *rec, const struct vperfctr *v,
 {
 	struct record_sample r = {
 		.flags = sample->flags, .pid = sample->pid, .tid = sample->tid,
-		.cpu = sample->cpu, .tsc = sample->tsc,
-		.ip = sample->flags & VPERFCTR_SAMPLE_KERNEL ? kernel_address(sample->ip) : sample->ip,
+		.cpu = sample->cpu, .ip = sample->ip, .tsc = sample->tsc,
 		.overflow = sample->type == VPERFCTR_SAMPLE_CLOCK ? 1 : sample->overflow,
 		.dropped = sample->dropped,
 	};
@@ -138,6 +138,8 @@ static void add_sample(struct recording *rec, const struct vperfctr *v,
 	const uint64_t *chain, *kernel;
 	uint64_t nr, nrkernel;
 
+	if (sample->flags & VPERFCTR_SAMPLE_KERNEL)
+		r.ip = kernel_address(rec, r.ip);
 	kernel = vperfctr_ring_kernel_chain(v, sample, &nrkernel);
 	chain = vperfctr_ring_chain(v, sample, &nr);
 	vperfctr_ring_user(v, sample, &user);

@@ -23,6 +23,7 @@ struct recording {
 	struct known_file *files;
 	struct timespec clock;	/* when clocks were written last */
 	struct table kernel;	/* addresses in the kernel that samples have */
+	bool narrow_kernel;	/* it has 32 bits */
 };
 
 /* True if this slot of a ring is a sample, and not a record. */
@@ -69,8 +70,10 @@ void forget_files(struct recording *rec);
 
 /* ---- sample-kernel.c -------------------------------------------------------------- */
 
+bool kernel_has_32_bits(void);
+
 /* Return: an address in the kernel as the file has it: with the top bit, also of 32 bits. */
-uint64_t kernel_address(uint64_t address);
+uint64_t kernel_address(const struct recording *rec, uint64_t address);
 
 /* A sample has this address in the kernel, as the file has it. */
 void note_kernel(struct recording *rec, uint64_t address);
