@@ -138,9 +138,12 @@ static int read_header(struct reader *in, struct error *e)
 		return fail_with(e, "'%s' is not a file of perfex --sample", in->name);
 	in->swapped = is_known(__builtin_bswap32(u.h.version));
 	in->version = in->swapped ? __builtin_bswap32(u.h.version) : u.h.version;
-	if (ret && !is_known(in->version))
+	if (ret && !is_known(in->version)) {
+		uint32_t other = __builtin_bswap32(in->version);
+
 		return fail_with(e, "'%s' has another format than this perfex knows (version %u, not %u)",
-				 in->name, in->version, SAMPLES_VERSION);
+				 in->name, other < in->version ? other : in->version, SAMPLES_VERSION);
+	}
 	if (ret && in->version == SAMPLES_VERSION_1) {
 		size = sizeof(u.v1);
 		ret = read_input(in, (char *)&u + sizeof(u.h), size - sizeof(u.h), e);

@@ -4,8 +4,8 @@
  *
  * A header, and records until the end of the file.  Numbers have the byte order of the machine
  * that has written the file.  A reader with the other one finds the bytes of the version reversed;
- * sample-swap.c then reverses those of all numbers, and must know each record.  All sizes are
- * multiples of 8, text ends with a NUL and is padded with NULs.
+ * sample-swap.c then reverses those of all numbers, and must know each type of record.  All sizes
+ * are multiples of 8, text ends with a NUL and is padded with NULs.
  * Readers skip records of unknown type; a change that breaks old readers gets a new version.
  *
  * Records are not in the order of their time: a reader sorts them by tsc.  Among records with the
@@ -119,9 +119,9 @@ struct record_sample {
 	uint64_t dropped;	/* overflows before it without a sample; with a rate: it stands for them */
 	/*
 	 * Return addresses, the innermost first.  Those in the kernel, which have the top bit,
-	 * come before those of user mode.  A 32-bit kernel's have it, too: they are extended
-	 * by ones, also in ip and in struct record_kernel.  If the sample is of the kernel, the first one of
-	 * user mode is where the thread entered the kernel.
+	 * come before those of user mode.  A 32-bit kernel's have it, too: they are extended by
+	 * ones, also in ip and in struct record_kernel.  If the sample is of the kernel, the
+	 * first one of user mode is where the thread entered the kernel.
 	 */
 	uint64_t chain[];
 };

@@ -45,7 +45,7 @@ static void reverse(char *number, size_t size)
 	}
 }
 
-/* Return: how many bytes there were; what is beyond len is left out. */
+/* Reverse numbers of these sizes, as many as len has room for.  Return: the number of their bytes. */
 static size_t swap_numbers(const char *sizes, char *data, size_t len)
 {
 	size_t at = 0, size;
@@ -59,7 +59,7 @@ static size_t swap_numbers(const char *sizes, char *data, size_t len)
 	return at;
 }
 
-/* Numbers of one size, as many as there is room for. */
+/* Reverse numbers of one size, as many as len has room for. */
 static void swap_all(char *data, size_t len, size_t size)
 {
 	size_t at;
@@ -68,7 +68,7 @@ static void swap_all(char *data, size_t len, size_t size)
 		reverse(data + at, size);
 }
 
-/* The registers, and the words of the stack: a reader takes nothing else from there. */
+/* Reverse the registers and the words of the stack.  The unwinder reads only whole words. */
 static void swap_user(char *data, size_t len)
 {
 	struct record_user u;
@@ -80,7 +80,8 @@ static void swap_user(char *data, size_t len)
 	regs = u.nrregs < (len - at) / sizeof(uint64_t) ? u.nrregs * sizeof(uint64_t) : len - at;
 	swap_all(data + at, regs, sizeof(uint64_t));
 	at += regs;
-	swap_all(data + at, len - at, u.mode == VPERFCTR_USER_32 ? sizeof(uint32_t) : sizeof(uint64_t));
+	swap_all(data + at, len - at,
+		 u.mode == VPERFCTR_USER_32 ? sizeof(uint32_t) : sizeof(uint64_t));
 }
 
 static void swap_samples(bool stacks, char *data, size_t len)
@@ -90,7 +91,7 @@ static void swap_samples(bool stacks, char *data, size_t len)
 
 	while (swap_numbers(SAMPLE_NUMBERS, data + at, len - at) == sizeof(r)) {
 		memcpy(&r, data + at, sizeof(r));
-		/* The reader finds the same. */
+		/* read_samples() refuses such a record. */
 		if (r.size < sizeof(r) || r.size > len - at)
 			break;
 		chain = (r.size - sizeof(r)) / sizeof(uint64_t);

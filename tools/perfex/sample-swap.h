@@ -9,15 +9,17 @@
 
 #include "sample-file.h"
 
+/* Reverse the bytes of the numbers in the header of a version, of which `size` bytes are there. */
+void swap_header(void *header, size_t size, uint32_t version);
+
+void swap_record_head(struct record *r);
+
 /*
- * Reverse the bytes of all numbers in the header of a version, of which `size` bytes have been
- * read; in the beginning of a record; or in what follows there.  A record that is too short for
- * its numbers is changed as far as it goes: the reader finds that it is damaged.
+ * Reverse the bytes of the numbers in the data of a record.  If it is too short for them, the
+ * rest is left out, and the reader finds that it is damaged.
  *
  * stacks: samples may have registers and a stack.
  */
-void swap_header(void *header, size_t size, uint32_t version);
-void swap_record_head(struct record *r);
 void swap_record(uint32_t version, uint32_t type, bool stacks, char *data, size_t len);
 
 #endif /* PERFEX_SAMPLE_SWAP_H */

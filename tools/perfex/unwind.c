@@ -240,13 +240,19 @@ static uint64_t without_signature(const struct unwinder *u, uint64_t value)
 static bool read_stack(const struct unwinder *u, uint64_t address, uint64_t *result)
 {
 	size_t size = u->set->machine->mode == VPERFCTR_USER_64 ? 8 : 4;
-	uint64_t at = address - u->sp, value = 0;
+	uint64_t at = address - u->sp, value;
+	uint32_t narrow;
 
 	/* A large difference is that of an address below the stack pointer. */
 	if (at > u->thread->stack_size || u->thread->stack_size - at < size)
 		return false;
-	/* Numbers in files are little-endian. */
-	memcpy(&value, (const char *)u->thread->stack + at, size);
+	/* The reader of the file has given its words this machine's byte order. */
+	if (size == sizeof(narrow)) {
+		memcpy(&narrow, (const char *)u->thread->stack + at, size);
+		value = narrow;
+	} else {
+		memcpy(&value, (const char *)u->thread->stack + at, size);
+	}
 	*result = without_signature(u, value);
 	return true;
 }

@@ -10,7 +10,7 @@
 
 #include "perfex-command.h"
 
-/* Let the file be one of a machine with the other byte order, or again of one with this. */
+/* Reverse the byte order of the file. */
 static inline void change_byte_order(void)
 {
 	char command[512];
@@ -19,7 +19,7 @@ static inline void change_byte_order(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
-/* Check that the report is the same from a machine with the other byte order.  Leave the file so. */
+/* Check that the report is the same if the file has the other byte order, which it keeps. */
 #define check_other_order(...) do {					\
 	static char in_this_order[sizeof(out)];				\
 									\

@@ -748,7 +748,7 @@ START_TEST(other_byte_order)
 	change_byte_order();
 	check_other_order("-v");
 	has(out, "7,890  cycles:u");
-	/* So do damaged ones. */
+	/* Damaged ones have a report or a message, too. */
 	write_all_records();
 	change_byte_order();
 	check_truncated(sizeof(struct samples_header));

@@ -309,6 +309,9 @@ START_TEST(damaged_file)
 {
 	small_file();
 	check_damaged(0, 0);
+	small_file();
+	change_byte_order();
+	check_damaged(0, 0);
 }
 END_TEST
 
