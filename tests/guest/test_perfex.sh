@@ -502,7 +502,7 @@ check "how many are missed" "$(grep -c '^perfex: 2 threads' "$tmp/err")" 1
 # running processes are counted, and left as they were
 allowed() { grep Cpus_allowed: "/proc/$1/status"; }
 tracer() { sed -n 's/TracerPid:[[:space:]]*//p' "/proc/$1/status"; }
-# print nothing if perf gets the counters; without a driver of perf: if no state is left
+# Print nothing if perf gets the counters.  If perf has no driver: print nothing if no state is left.
 if ! $perf_has_driver; then
 	perf_counts() { timeout 5 sh -c 'until grep -qx 0 /sys/module/vperfctr/refcnt; do sleep 0.1; done' || echo "states are left"; }
 else
