@@ -9,6 +9,7 @@
 #include "perfex.h"
 #include "report-file.h"
 #include "sample-builder.h"
+#include "sample-swap.h"
 #include "symbols.h"
 
 #define TWO		TMP "/two"
@@ -725,6 +726,48 @@ START_TEST(damaged_file)
 }
 END_TEST
 
+/* All numbers of a file, also those that no report shows, as perfex and other-order.py reverse them. */
+START_TEST(every_number)
+{
+	const uint64_t regs[] = { 0x0102030405060708, 0x1112131415161718 };
+	const uint64_t stack[] = { 0x2122232425262728, 0x3132333435363738 };
+	struct record_event event = { 1, 0x01020304, 0x0506070809, 0x0a0b0c0d0e };
+	struct record_file file = { 8, 1, 0x010203, 4, 5, 6, 7, 8, 2, { 0xab, 0xcd } };
+	struct record_clock clock = { 0x0102030405, 0x060708090a };
+	static char changed[sizeof(report_text)];
+	struct record r;
+	size_t len, at;
+
+	put_header(in_dir("s"), SAMPLES_STACKS);
+	put_record(RECORD_EVENT, &event, sizeof(event), "event");
+	put_record(RECORD_FILE, &file, sizeof(file), "/gone");
+	put_mapping(10, 1, CODE, "/gone");
+	put_task(RECORD_COMM, 10, 10, 2, "name");
+	put_fork(11, 12, 3, 10, 13);
+	put_task(RECORD_EXEC, 11, 12, 7, "new");
+	put_task(RECORD_EXIT, 11, 12, 8, NULL);
+	put_record(RECORD_CLOCK, &clock, sizeof(clock), NULL);
+	put_kernel(KERNEL_IP, KERNEL_IP + 100, "inner");
+	put_user(10, 4, first, VPERFCTR_USER_64, 2, regs, stack, sizeof(stack));
+	put_user(10, 5, first, VPERFCTR_USER_32, 1, regs, stack, sizeof(stack));
+	put_chain(10, 10, 6, 2, first, 1, &second);
+	put_end(1, (uint64_t []){ 123456 });
+	put_close();
+	len = load(report_text);
+	change_byte_order();
+	ck_assert_uint_eq(load(changed), len);
+	swap_header(changed, sizeof(struct samples_header), SAMPLES_VERSION);
+	for (at = sizeof(struct samples_header); at < len; at += r.size) {
+		memcpy(&r, changed + at, sizeof(r));
+		swap_record_head(&r);
+		memcpy(changed + at, &r, sizeof(r));
+		swap_record(SAMPLES_VERSION, r.type, true, changed + at + sizeof(r), r.size - sizeof(r));
+		ck_assert_msg(!memcmp(changed + at, report_text + at, r.size), "a record of type %u", r.type);
+	}
+	ck_assert_mem_eq(changed, report_text, len);
+}
+END_TEST
+
 /* Files of a machine with the other byte order say the same. */
 START_TEST(other_byte_order)
 {
@@ -912,6 +955,7 @@ static Suite *suite(void)
 	tcase_add_test(t, vdso);
 	tcase_add_test(t, truncated_file);
 	tcase_add_test(t, damaged_file);
+	tcase_add_test(t, every_number);
 	tcase_add_test(t, other_byte_order);
 	tcase_add_loop_test(t, wrong_record, 0, NR_WRONG);
 	tcase_add_test(t, hostile_text);
