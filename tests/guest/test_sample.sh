@@ -172,6 +172,7 @@ check "lines of another file's report" "$(wc -l < "$tmp/err")" 1
 
 # afterwards the counters are free; on 32-bit PowerPC, perf has no driver for some processors
 if [ "$(uname -m)" = ppc ] && [ ! -d /sys/bus/event_source/devices/cpu ]; then
+	timeout 5 sh -c 'until grep -qx 0 /sys/module/vperfctr/refcnt; do sleep 0.1; done'
 	check "states afterwards" "$(cat /sys/module/vperfctr/refcnt)" 0
 else
 	check "perf afterwards" "$(perf stat -x , -o "$tmp/perf" -e instructions:u "$two"; sed -n 's/^\([0-9]*\),.*instr.*/\1/p' "$tmp/perf")" "$total"
