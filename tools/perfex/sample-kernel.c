@@ -24,7 +24,7 @@ struct symbols {
 	size_t nr, room;
 };
 
-/* A 64-bit kernel has some code at low addresses, such as that of firmware. */
+/* An address does not tell: a 64-bit kernel has some code at low ones, such as that of firmware. */
 bool kernel_has_32_bits(void)
 {
 	struct utsname name;
