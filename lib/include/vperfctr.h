@@ -753,11 +753,11 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
  */
 static inline uint64_t __vperfctr_word(const struct vperfctr_page *page)
 {
-	uint64_t word;
+	/* memcpy() would be correct, too, but compilers for RISC-V then load single bytes. */
+	typedef uint64_t __attribute__((__may_alias__)) word;
+	const void *at = (const char *)page + offsetof(struct vperfctr_page, samplecount);
 
-	memcpy(&word, (const char *)page + offsetof(struct vperfctr_page, samplecount),
-	       sizeof(word));
-	return word;
+	return *(const word *)at;
 }
 
 /* Bits of cstatus in that word. */
