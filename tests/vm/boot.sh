@@ -35,14 +35,14 @@ vm_kernel_says()
 }
 
 # vm_prepare: get the emulator, the kernel and the root image; set qemu, kernel_dir,
-# base_image, memory, kernel_cmdline and programs_dir
+# base_image, memory, kernel_cmdline and programs_dir.  $tools may be "no".
 vm_prepare()
 {
     memory=$(vm_kernel_says memory)
     kernel_cmdline=$(vm_kernel_says cmdline)
     qemu=$("$vm/qemu" "$arch")
     kernel_dir=$("$vm/kernel" "$kernel")
-    base_image=$("$vm/image" base "$arch")
+    base_image=$("$vm/image" base "$arch" "${tools:-tools}")
     programs_dir=$(built "$arch")
 }
 
