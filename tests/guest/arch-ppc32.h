@@ -55,6 +55,7 @@
 
 #define has_interrupt()		(info.features & VPERFCTR_FEATURE_PCINT)
 #define has_perf()		(nr_general() == 6)	/* only for the 7450 and later */
+#define PMC_USER		"/dev/pmc-user"	/* modules/pmc-user.c */
 #define has_rdpmc()		(info.features & VPERFCTR_FEATURE_RDPMC)
 
 /*

@@ -86,6 +86,11 @@ u32 no_fixed(void);
 #define CALLS_ARE_SHOWN		true
 #endif
 
+/* A device of ours that takes the counters as perf does, where perf has no driver. */
+#ifndef PMC_USER
+#define PMC_USER		""
+#endif
+
 /* True if all counters of a control have the same modes. */
 #ifndef MODES_ARE_SHARED
 #define MODES_ARE_SHARED	false
@@ -290,7 +295,19 @@ int perf_open(u64 config, bool on_exec);
 /* Run for 100 periods with a sample each; return the number of signals. */
 unsigned int perf_samples(u64 config, u64 period);
 
-/* True if states hold the counters and perf gets none. */
+/* True if perf can take the counters, or another user that does it in the same way. */
+static inline bool has_other_user(void)
+{
+	return has_perf() || *PMC_USER;
+}
+
+/*
+ * Let that user take the counters; return a descriptor that holds them, or -errno.  Only perf
+ * counts.
+ */
+int other_user_open(void);
+
+/* True if states hold the counters and perf, or the other user, gets none. */
 bool perf_is_kept_out(void);
 
 /* Write, read a short file in /proc or /sys; die on error. */

@@ -451,7 +451,7 @@ static int do_hotplug(struct step *s)
 
 static int do_perf(struct step *s)
 {
-	int fd = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
+	int fd = other_user_open();
 
 	if (fd < 0)
 		return fd;

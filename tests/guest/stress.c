@@ -771,10 +771,12 @@ static void work(unsigned int number)
 		live_self, live_self, live_exec, live_traced, live_killed, live_attached,
 		live_attached,
 		/* Only with inheritance: */
-		live_tree, live_killed_tree, live_signals, live_samples,
-		live_killed_in_overflows,
+		live_tree, live_killed_tree,
+		/* Only with interrupts, too: */
+		live_signals, live_samples, live_killed_in_overflows,
 	};
-	const u32 nr = inherit ? sizeof(lives) / sizeof(lives[0]) : 7;
+	const u32 all = sizeof(lives) / sizeof(lives[0]);
+	const u32 nr = !inherit ? 7 : has(VPERFCTR_FEATURE_PCINT) ? all : 9;
 
 	seed_worker(number);
 	for (step = 0; !time_is_up(); step++) {
@@ -954,8 +956,8 @@ static void disturb(void)
 			DID(offline);
 			break;
 		case 1:
-			/* perf gets the counters, or not, depending on the workers. */
-			fd = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
+			/* The other user gets the counters, or not, depending on the workers. */
+			fd = other_user_open();
 			if (fd >= 0) {
 				DID(perf);
 				msleep(below(5));

@@ -1054,7 +1054,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, strangers_are_not_waited_for);
 	tcase_add_test(tc, orphans_without_descriptor_or_owner);
 	tcase_add_test(tc, child_finds_state);
-	tcase_add_test(tc, user_mode_reads);
+	if (has(VPERFCTR_FEATURE_RDPMC))
+		tcase_add_test(tc, user_mode_reads);
 	tcase_add_loop_test(tc, child_leaves, 0, 3);
 	tcase_add_test(tc, grandchild_stays);
 	tcase_add_test(tc, states_that_are_not_inherited);

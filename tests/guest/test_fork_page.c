@@ -315,7 +315,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, dontfork);
 	tcase_add_test(tc, shared_memory_is_live);
 	tcase_add_test(tc, mapped_by_another);
-	if (has_perf())
+	if (has_other_user())
 		tcase_add_loop_test(tc, counters_are_released, 0, 2);
 	if (has(VPERFCTR_FEATURE_PCINT))
 		tcase_add_test(tc, ring_is_not_inherited);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reservation of the counters: perf_event and states get them only while the other does
- * not hold them, and release them at once.
+ * not hold them, and release them at once.  Where perf has no driver, a device of ours takes
+ * its place, but counts nothing: has_other_user().
  */
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -35,6 +36,8 @@ static void check_perf_counts(int fd)
 	u64 value[3] = { 0 };
 	unsigned int i;
 
+	if (*PMC_USER && !has_perf())
+		return;
 	for (i = 0; i < 3; i++) {
 		if (read(fd, &value[i], sizeof(value[i])) != sizeof(value[i]))
 			ck_abort_msg("cannot read perf's event");
@@ -48,7 +51,7 @@ static void check_perf_counts(int fd)
 /* Check that perf can use all counters, and that they count. */
 static void check_perf_works(void)
 {
-	int fd = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
+	int fd = other_user_open();
 
 	ck_assert_int_ge(fd, 0);
 	check_perf_counts(fd);
@@ -62,7 +65,7 @@ static void check_perf_busy(void)
 
 START_TEST(perf_has_counters_first)
 {
-	int perf = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false), fd;
+	int perf = other_user_open(), fd;
 	const struct vperfctr_page *page;
 	u64 before;
 
@@ -226,7 +229,7 @@ START_TEST(end_of_process_without_holder)
 	ck_assert_int_eq(wait_for(pid), 0);
 	for (i = 0; i < 1000 && fd == -EBUSY; i++) {
 		msleep(1);
-		fd = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
+		fd = other_user_open();
 	}
 	ck_assert_int_ge(fd, 0);
 	close(fd);
