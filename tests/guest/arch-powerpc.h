@@ -184,6 +184,34 @@ static inline void loop_yielding(unsigned long rounds, unsigned long n)
 		       "ctr", "cr0", "xer", "memory");
 }
 
+/* Instructions, and those that load the number of a system call, for test_exact. */
+#define NOP			0x60000000	/* nop */
+#define RETURN			0x4e800020	/* blr */
+#define SYSTEM_CALL		0x44000002	/* sc */
+#define LOAD_NUMBER(nr)		(0x38000000 | (nr))	/* li 0, nr */
+
+static const struct fault fault_insns[] __attribute__((unused)) = {
+	{ "load",		0x80800000, SIGSEGV },	/* lwz 4, 0(0) */
+	{ "illegal",		0x00000000, SIGILL },
+	{ "attn",		0x00000200, SIGILL },
+	{ "privileged",		0x7c8000a6, SIGILL },	/* mfmsr 4 */
+	{ "PMC2 is read",	0x7c84c2a6, SIGILL },	/* mfspr 4, 772 */
+	{ "PMC2 is written",	0x7c84c3a6, SIGILL },	/* mtspr 772, 4 */
+	{ "trap",		0x7fe00008, SIGTRAP },	/* tw 31, 0, 0 */
+	{ "condition traps",	0x7c800008, SIGTRAP },	/* tw 4, 0, 0 */
+	{ "emulated",		0x7c9f42a6, 0 },	/* mfspr 4, 287: PVR */
+	{ "misaligned",		0x7c8124aa, 0 },	/* lswi 4, 1, 4: always so in little-endian mode */
+};
+
+/* Instructions for units that the kernel enables when they are used. */
+static const u32 unit_codes[] __attribute__((unused)) = {
+	0xfc000090,		/* fmr 0, 0 */
+	0x10000484,		/* vor 0, 0, 0 */
+	0xf0000490,		/* xxlor 0, 0, 0 */
+};
+#define MAX_DISABLED_UNITS	3
+#define has_unit(i)	true
+
 /* The address of the interrupted instruction, and marked_loop()'s loop counter. */
 #define CONTEXT_IP(uc)		((uc)->uc_mcontext.gp_regs[32])
 #define CONTEXT_COUNTER(uc)	((uc)->uc_mcontext.gp_regs[9])

@@ -194,6 +194,30 @@ static inline void loop_yielding(unsigned long rounds, unsigned long n)
 		       "ctr", "cr0", "xer", "memory");
 }
 
+/* Instructions, and those that load the number of a system call, for test_exact. */
+#define NOP			0x60000000	/* nop */
+#define RETURN			0x4e800020	/* blr */
+#define SYSTEM_CALL		0x44000002	/* sc */
+#define LOAD_NUMBER(nr)		(0x38000000 | (nr))	/* li 0, nr */
+
+static const struct fault fault_insns[] __attribute__((unused)) = {
+	{ "load",		0x80800000, SIGSEGV },	/* lwz 4, 0(0) */
+	{ "illegal",		0x00000000, SIGILL },
+	{ "privileged",		0x7c8000a6, SIGILL },	/* mfmsr 4 */
+	{ "trap",		0x7fe00008, SIGTRAP },	/* tw 31, 0, 0 */
+	{ "condition traps",	0x7c800008, SIGTRAP },	/* tw 4, 0, 0 */
+	{ "emulated",		0x7c9f42a6, 0 },	/* mfspr 4, 287: PVR */
+	{ "emulated isel",	0x7c83181e, 0 },	/* isel 4, 3, 3, 0 */
+};
+
+/* Instructions for units that the kernel enables when they are used. */
+static const u32 unit_codes[] __attribute__((unused)) = {
+	0xfc000090,		/* fmr 0, 0 */
+	0x10000484,		/* vor 0, 0, 0 */
+};
+#define MAX_DISABLED_UNITS	2
+#define has_unit(i)	(!(i) || strstr(info.cpu_name, "PowerPC 74"))
+
 /* The address of the interrupted instruction, and marked_loop()'s loop counter. */
 #define CONTEXT_IP(uc)		((uc)->uc_mcontext.uc_regs->gregs[32])
 #define CONTEXT_COUNTER(uc)	((uc)->uc_mcontext.uc_regs->gregs[9])

@@ -64,6 +64,16 @@ u32 no_general(void);
 u32 no_fixed(void);
 
 /*
+ * An instruction that raises an exception instead of completing, and the signal that this sends;
+ * 0: the kernel emulates the instruction.
+ */
+struct fault {
+	const char *name;
+	u32 code;
+	int signal;
+};
+
+/*
  * Each architecture's header defines SEL_ and FIXED_ for the modes of an evntsel, INSNS_
  * and CYCLES_, rdpmc() and rdtsc(), and loop(n) of 2n instructions.  RDPMC_SIGNAL is the
  * signal that a forbidden RDPMC raises.  FIXED_INSNS is the fixed counter of instructions, if
@@ -89,6 +99,16 @@ u32 no_fixed(void);
 /* A device of ours that takes the counters as perf does, where perf has no driver. */
 #ifndef PMC_USER
 #define PMC_USER		""
+#endif
+
+/* False if the instruction of a system call is not counted, because it raises an exception. */
+#ifndef SYSTEM_CALLS_COMPLETE
+#define SYSTEM_CALLS_COMPLETE	true
+#endif
+
+/* The number of units that the kernel disables at context switches, and enables by a fault. */
+#ifndef MAX_DISABLED_UNITS
+#define MAX_DISABLED_UNITS	0
 #endif
 
 /* True if all counters of a control have the same modes. */

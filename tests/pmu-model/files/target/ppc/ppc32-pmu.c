@@ -115,22 +115,6 @@ void ppc32_pmu_update(CPUPPCState *env)
     env->pmu32_insns = insns;
 }
 
-/*
- * An exception is taken.  An instruction of which the translator has found that it cannot be
- * executed does not complete, but icount has it.  To be called before ppc32_pmu_update().
- */
-void ppc32_pmu_exception(CPUPPCState *env)
-{
-    int excp = env_cpu(env)->exception_index;
-    int reason = env->error_code & 0xf0;
-
-    if (excp == POWERPC_EXCP_FPU || excp == POWERPC_EXCP_VPU ||
-        (excp == POWERPC_EXCP_PROGRAM &&
-         (reason == POWERPC_EXCP_INVAL || reason == POWERPC_EXCP_PRIV))) {
-        env->pmu32_insns++;
-    }
-}
-
 static bool is_enabled(CPUPPCState *env, int n)
 {
     return env->spr[SPR_7XX_MMCR0] & (n ? PMCNCE : PMC1CE);

@@ -9,13 +9,11 @@
 #if !defined(TARGET_PPC64) && !defined(CONFIG_USER_ONLY)
 void cpu_ppc32_pmu_init(CPUPPCState *env);
 void ppc32_pmu_update(CPUPPCState *env);
-void ppc32_pmu_exception(CPUPPCState *env);
 void ppc32_pmu_mode_changed(CPUPPCState *env);
 void ppc32_pmu_delivered(CPUPPCState *env);
 #else
 static inline void cpu_ppc32_pmu_init(CPUPPCState *env) { }
 static inline void ppc32_pmu_update(CPUPPCState *env) { }
-static inline void ppc32_pmu_exception(CPUPPCState *env) { }
 static inline void ppc32_pmu_mode_changed(CPUPPCState *env) { }
 static inline void ppc32_pmu_delivered(CPUPPCState *env) { }
 #endif
