@@ -199,19 +199,39 @@ static inline void loop(unsigned long n)
 		     "	bnez	%0, 1b" : "+r" (n));
 }
 
-/* Execute rounds * (2n + 5) instructions, with a sched_yield() in each round. */
+/*
+ * Execute rounds * (2n + 5) instructions, with a sched_yield() in each round.  The ecall is not
+ * counted, as it does not retire; the nop is counted in its place.
+ */
 static inline void loop_yielding(unsigned long rounds, unsigned long n)
 {
 	asm volatile("1:	mv	t0, %1\n"
 		     "2:	addi	t0, t0, -1\n"
 		     "	bnez	t0, 2b\n"
 		     "	li	a7, 124\n"	/* __NR_sched_yield */
+		     "	nop\n"
 		     "	ecall\n"
 		     "	addi	%0, %0, -1\n"
 		     "	bnez	%0, 1b"
 		     : "+r" (rounds) : "r" (n)
 		     : "a0", "a7", "t0", "memory");
 }
+
+/* Instructions, and those that load the number of a system call, for test_exact. */
+#define NOP			0x00000013	/* nop */
+#define RETURN			0x00008067	/* ret */
+#define SYSTEM_CALL		0x00000073	/* ecall */
+#define LOAD_NUMBER(nr)		(0x00000893 | (nr) << 20)	/* li a7, nr */
+/* An instruction that raises an exception does not retire, and this is one. */
+#define SYSTEM_CALLS_COMPLETE	false
+
+static const struct fault fault_insns[] __attribute__((unused)) = {
+	{ "load",		0x00002583, SIGSEGV },	/* lw a1, 0(zero) */
+	{ "illegal",		0x00000000, SIGILL },
+	{ "privileged",		0x10200073, SIGILL },	/* sret */
+	{ "counter is read",	0xc03025f3, SIGILL },	/* csrr a1, hpmcounter3 */
+	{ "breakpoint",		0x00100073, SIGTRAP },	/* ebreak */
+};
 
 /* The address of the interrupted instruction, and marked_loop()'s loop counter. */
 #define CONTEXT_IP(uc)		((uc)->uc_mcontext.__gregs[REG_PC])

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The program of known length: see ../x86/known.S. */
+#include "system-call.h"
+
 	.globl	_start
 _start:
 	lw	a0, 0(sp)
@@ -11,6 +13,6 @@ _start:
 	addi	a2, a2, -1
 	bnez	a2, 1b
 	li	a7, 94			/* exit_group */
-	ecall
+	system_call
 
 	.section .note.GNU-stack, "", @progbits

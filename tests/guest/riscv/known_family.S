@@ -5,6 +5,8 @@
  */
 #include <asm/unistd.h>
 
+#include "system-call.h"
+
 	.globl	_start
 _start:
 	ld	s1, 16(sp)
@@ -12,19 +14,19 @@ _start:
 	addi	s1, s1, -48		/* '0' */
 1:	li	a0, 17			/* SIGCHLD */
 	li	a7, __NR_clone
-	ecall
+	system_call
 	beqz	a0, 3f
 	li	a0, -1
 	li	a1, 0
 	li	a2, 0
 	li	a3, 0
 	li	a7, __NR_wait4
-	ecall
+	system_call
 	addi	s1, s1, -1
 	bnez	s1, 1b
 2:	li	a0, 0
 	li	a7, __NR_exit_group
-	ecall
+	system_call
 
 3:	nop
 	li	s2, 1000

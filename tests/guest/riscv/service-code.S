@@ -5,6 +5,8 @@
  */
 #include <asm/unistd.h>
 
+#include "system-call.h"
+
 #define VPERFCTR_OPEN_NR	0xd003
 #define VPERFCTR_CONTROL_NR	0xd010
 #define VPERFCTR_READ_NR	0xd011
@@ -21,7 +23,7 @@ start_child:
 	li	a3, 0
 	li	a4, 0
 	li	a7, __NR_clone
-	ecall
+	system_call
 	nop				/* the child's first instruction */
 	beqz	a0, 1f
 	ret
@@ -36,13 +38,13 @@ start_child:
 	li	a2, 0
 	li	a3, 0
 	li	a7, __NR_futex
-	ecall
+	system_call
 	mv	t3, t4
 3:	addi	t3, t3, -1
 	bnez	t3, 3b
 4:	li	a0, 0
 	li	a7, __NR_exit
-	ecall
+	system_call
 
 	.globl	fork_chain
 fork_chain:
@@ -54,7 +56,7 @@ fork_chain:
 	li	a3, 0
 	li	a4, 0
 	li	a7, __NR_clone
-	ecall
+	system_call
 	nop
 	beqz	a0, 1f
 	ret
@@ -64,7 +66,7 @@ fork_chain:
 	addi	t0, t0, -1
 	beqz	t0, 3f
 	li	a0, 17			/* the other registers are unchanged */
-	ecall
+	system_call
 	nop
 	beqz	a0, 1b
 	li	a0, -1
@@ -72,10 +74,10 @@ fork_chain:
 	li	a2, 0
 	li	a3, 0
 	li	a7, __NR_wait4
-	ecall
+	system_call
 3:	li	a0, 0
 	li	a7, __NR_exit_group
-	ecall
+	system_call
 
 	.globl	stop_for_ever
 stop_for_ever:
@@ -86,7 +88,7 @@ stop_for_ever:
 	mv	a1, t1
 	li	a2, 19			/* SIGSTOP */
 	li	a7, __NR_tgkill
-	ecall
+	system_call
 	ld	t3, 0(t2)
 2:	addi	t3, t3, -1
 	bnez	t3, 2b
@@ -101,25 +103,25 @@ start_counted:
 	li	a3, 0
 	li	a4, 0
 	li	a7, __NR_clone
-	ecall
+	system_call
 	beqz	a0, 1f
 	ret
 1:	ld	a0, 0(t0)
 	li	a1, VPERFCTR_OPEN_NR
 	ld	a2, 8(t0)
 	li	a7, __NR_ioctl
-	ecall
+	system_call
 	sd	a0, 48(t0)
 	li	a1, VPERFCTR_CONTROL_NR
 	ld	a2, 16(t0)
-	ecall
+	system_call
 	sd	a0, 56(t0)		/* counted from here ... */
 	ld	a0, 24(t0)
 	li	a1, 0			/* FUTEX_WAIT */
 	li	a2, 0
 	li	a3, 0
 	li	a7, __NR_futex
-	ecall
+	system_call
 	ld	t3, 32(t0)
 2:	addi	t3, t3, -1
 	bnez	t3, 2b
@@ -127,13 +129,13 @@ start_counted:
 	mv	a1, t1
 	ld	a2, 40(t0)
 	li	a7, __NR_ioctl
-	ecall				/* ... to here */
+	system_call				/* ... to here */
 	sd	a0, 64(t0)
 	ld	a1, 72(t0)
 	li	a2, 1
 	amoadd.w.aqrl zero, a2, (a1)
 	li	a0, 0
 	li	a7, __NR_exit
-	ecall
+	system_call
 
 	.section .note.GNU-stack, "", @progbits

@@ -5,6 +5,8 @@
  */
 #include <asm/unistd.h>
 
+#include "system-call.h"
+
 	.text
 
 	.globl	read_loop_read
@@ -12,14 +14,14 @@ read_loop_read:
 	mv	t0, a0
 	mv	t1, a3
 	li	a7, __NR_ioctl
-	ecall
+	system_call
 	nop
 	bnez	a0, 2f
 1:	addi	a4, a4, -1
 	bnez	a4, 1b
 	mv	a2, t1
 	mv	a0, t0
-	ecall
+	system_call
 2:	ret
 
 	.globl	spawn_tree
@@ -33,7 +35,7 @@ spawn_tree:
 	li	a3, 0
 	li	a4, 0
 	li	a7, __NR_clone
-	ecall
+	system_call
 	nop
 	beqz	a0, 1f
 	ret
@@ -47,7 +49,7 @@ spawn_tree:
 	li	a3, 0
 	li	a4, 0
 	li	a7, __NR_clone
-	ecall
+	system_call
 	nop
 	beqz	a0, leaf
 	addi	t1, t1, -1
@@ -57,19 +59,19 @@ spawn_tree:
 	lui	a2, 0x40000		/* __WALL */
 	li	a3, 0
 	li	a7, __NR_wait4
-	ecall
+	system_call
 	nop
 	bgez	a0, 3b			/* until there are none left */
 	li	a0, 0
 	li	a7, __NR_exit_group
-	ecall
+	system_call
 
 leaf:	mv	t3, t2
 1:	addi	t3, t3, -1
 	bnez	t3, 1b
 	li	a0, 0
 	li	a7, __NR_exit
-	ecall
+	system_call
 
 	.globl	stop_and_loop
 stop_and_loop:
@@ -78,7 +80,7 @@ stop_and_loop:
 1:	mv	a0, t0
 	li	a1, 19			/* SIGSTOP */
 	li	a7, __NR_kill
-	ecall
+	system_call
 	mv	t3, t1
 2:	addi	t3, t3, -1
 	bnez	t3, 2b

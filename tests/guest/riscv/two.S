@@ -6,6 +6,8 @@
  *
  * One instruction can load only multiples of 4096, so the loops count down by 64.
  */
+#include "system-call.h"
+
 #ifndef LENGTH
 #define LENGTH 1
 #endif
@@ -19,7 +21,7 @@ _start:
 	jal	cold
 	li	a7, 93			/* exit */
 	li	a0, 0
-	ecall
+	system_call
 	.size	_start, . - _start
 
 	.type	hot, @function
