@@ -4,6 +4,7 @@
 #define GUEST_ARCH_POWERPC_H
 
 #include <signal.h>
+#include <string.h>
 #include <ucontext.h>
 
 /* The modes that do not count, as for PMC1 in MMCR2, and the selector of the event. */
@@ -64,22 +65,54 @@ static inline void adapt_ctr(struct vperfctr_ctr *ctr)
 static const u32 arch_events[] __attribute__((unused)) = { 0x1e, 0x02 };
 #define absent_events_refused()	false
 
-/* An evntsel bit that only the kernel sets: FC1H of MMCR2. */
-#define NOT_THE_USERS	(1ULL << 57)
+/* An evntsel bit that only the kernel sets: FC1P1 of MMCR2. */
+#define NOT_THE_USERS	(1ULL << 61)
 
-/* All but the event and FC1S: with FC1P set as well, nothing would be counted. */
-static inline u64 refused_bits(void)
+static inline bool is_processor(const char *name)
 {
-	return ~((1ULL << 63) | 0xff);
+	return strstr(info.cpu_name, name);
 }
 
-/* No mode; no event. */
+/* Bits FIRST to LAST. */
+static inline u64 event_bits(unsigned int first, unsigned int last)
+{
+	return (~0ULL << first) & (~0ULL >> (63 - last));
+}
+
+/* The bits of an event: selector, mark, unit, caches, threshold, and those of one processor. */
+static inline u64 event_fields(void)
+{
+	const u64 all = event_bits(0, 8) | event_bits(12, 15) | event_bits(20, 21) |
+			event_bits(29, 39);
+
+	if (is_processor("POWER8"))
+		return all | 1ULL << 11 | event_bits(22, 23) | event_bits(40, 49);
+	if (is_processor("POWER9"))
+		return all | event_bits(10, 11) | event_bits(40, 49);
+	return all | event_bits(9, 11) | event_bits(40, 59);
+}
+
+/*
+ * All but the event and FC1S: with FC1P set as well, nothing would be counted.  Some bits of an
+ * event have no meaning alone, in an event of unit 0: the cache without the bit that says so, an
+ * exponent without a mantissa, and POWER10's event of the L2 and L3 caches.
+ */
+static inline u64 refused_bits(void)
+{
+	const u64 alone = is_processor("POWER8") ? event_bits(20, 21) | 1ULL << 23 | event_bits(47, 49) :
+			  is_processor("POWER9") ? event_bits(47, 49) : event_bits(40, 44);
+
+	return ~((1ULL << 63) | event_fields()) | alone;
+}
+
+/* No mode; no event; a counter; sampling; the L2 or L3 cache with the L1 cache's field. */
 static const u64 refused_evntsels[] __attribute__((unused)) = {
-	SEL_USER | SEL_KERNEL | INSNS, SEL_USER, 0,
+	SEL_USER | SEL_KERNEL | INSNS, SEL_USER, 0, SEL_USER | 0xf100, SEL_USER | 0x20000 | INSNS,
+	SEL_USER | 0x1000100 | INSNS, SEL_USER | 0x506080, SEL_USER | 0x109080,
 };
 static const u64 accepted_evntsels[] __attribute__((unused)) = {
 	SEL_USER | CYCLES, SEL_USER | INSNS, SEL_USER | 0x01, SEL_USER | 0xff, SEL_KERNEL | CYCLES,
-	SEL_BOTH | CYCLES,
+	SEL_BOTH | CYCLES, SEL_USER | 0x489c, SEL_USER | 0xf9ff,
 };
 
 /* The evntsel of a fixed counter that counts nothing. */
@@ -96,7 +129,7 @@ static inline bool valid_evntsel(u64 evntsel, bool fixed)
 {
 	const u64 modes = 3ULL << 62;
 
-	return (evntsel & modes) != modes && !(evntsel & ~(modes | 0xff)) &&
+	return (evntsel & modes) != modes && !(evntsel & ~(modes | (fixed ? 0 : event_fields()))) &&
 	       fixed == !(evntsel & 0xff);
 }
 

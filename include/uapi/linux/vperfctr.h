@@ -645,11 +645,31 @@ struct vperfctr_open_cpus {
  * On POWER8, 9 and 10 (Power ISA, Book III, "Performance Monitor Facility"):
  *
  * map of PMC1 to PMC4 is 0 to 3.  Those of PMC5, which counts instructions, and PMC6, which
- * counts cycles, are VPERFCTR_FIXED and VPERFCTR_FIXED + 1.  The lower 8 bits of evntsel are
- * the counter's selector in MMCR1, which must not be 0; for PMC5 and PMC6 they are 0.  As the
- * bits of PMC1 in MMCR2, bit 63 means not in kernel mode, and bit 62 not in user mode.  They
- * must not both be set.  All other bits are refused: the unit of the event is 0, and there is
- * no combination, threshold or sampling.  aux must be 0.  The TSC is the time base.
+ * counts cycles, are VPERFCTR_FIXED and VPERFCTR_FIXED + 1.  As the bits of PMC1 in MMCR2, bit 63
+ * of evntsel means not in kernel mode, and bit 62 not in user mode.  They must not both be set.
+ * The others are 0 for PMC5 and PMC6.  For PMC1 to PMC4 they are the event's code, as perf has it,
+ * without the number of the counter.  Fields marked with * are those of all counters:
+ *
+ *	0-7		selector in MMCR1; not 0
+ *	8		* count marked instructions (MMCRA[SAMPLE_ENABLE]); for all if one has it
+ *	9		* radix scope qualifier in MMCR1; POWER10
+ *	10-11		combine in MMCR1; on POWER8 bit 11 only
+ *	12-15		unit in MMCR1
+ *	20-21		* qualifier of reloads of the L1 cache in MMCR1; on POWER8 with bit 22 only;
+ *			not with units 6 to 9
+ *	22		the event has bits 20 and 21; POWER8
+ *	23		bank of the L2 or L3 cache, which needs no register; POWER8, units 6 to 9
+ *	29-31, 32-39	* threshold in MMCRA: select; start (36-39) and stop (32-35)
+ *	40-49		* threshold to compare with, in MMCRA; POWER8 and 9
+ *	40-44		* event of the L2 and L3 caches in MMCR2; POWER10, unit 6
+ *	45-59		source of data: the counter's part of MMCR3; POWER10
+ *
+ * All other bits are refused, and so are counters that need different values in a field that they
+ * share: random sampling, SDAR, EBB and BHRB are not supported.  A counter whose event has no use
+ * for the field need not agree: one without bit 22 of POWER8, of units 6 to 9, or without a
+ * threshold; but on POWER8 all must have the same threshold.  On POWER9, those of units 6 to 9
+ * must have the same selector, and PMC4 must be one of them: it chooses the bank of the cache.
+ * aux must be 0.  The TSC is the time base.
  *
  * On 32-bit PowerPC (the processors' manuals, "Performance Monitor"):
  *

@@ -6,8 +6,9 @@
  *
  * MMCR0 starts and stops all counters together, and says whether user mode may read them.
  * MMCR1 has the events.  MMCR2 has, for each counter, the modes in which it does not count.
- * Each CPU knows what these registers hold, and the identity of the control that they were
- * loaded for.  Resuming that control again writes MMCR0 only.
+ * MMCRA has thresholds and the sampling of marked instructions, and MMCR3 of POWER10 the sources
+ * of data.  Each CPU knows what these registers hold, and the identity of the control that they
+ * were loaded for.  Resuming that control again writes MMCR0 only.
  *
  * With isolation, suspend stops all counters and clears those used.  So resume knows their
  * start values, and no thread can see the counts of another.  Without isolation they keep
@@ -17,6 +18,7 @@
  * and the hardware stops all counters then.  The kernel disables most interrupts by software,
  * but not this one: it is an NMI to code that has disabled them.
  */
+#include <linux/bitfield.h>
 #include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -27,14 +29,55 @@
 
 #include "../../compat/nmi.h"
 #include "counters.h"
+#include "power9-errata.h"
 #include "powerpc.h"
 #include "regs.h"
 
-/* evntsel: the selector of MMCR1, and two bits as in MMCR2. */
+/*
+ * evntsel: perf's code of the event without its bits 16 to 19, which are the counter, and two bits
+ * as in MMCR2.  Fields that are not the counter's own are those of all counters.
+ */
 #define EVENT_SELECTOR		GENMASK_ULL(7, 0)
+#define EVENT_MARKED		BIT_ULL(8)		/* count marked instructions; for all */
+#define EVENT_RADIX_SCOPE	BIT_ULL(9)		/* POWER10; for all */
+#define EVENT_COMBINE		GENMASK_ULL(11, 10)	/* POWER8: bit 11 only */
+#define EVENT_COMBINE_POWER8	BIT_ULL(11)
+#define EVENT_UNIT		GENMASK_ULL(15, 12)
+#define EVENT_CACHE		GENMASK_ULL(21, 20)	/* the kind of reload of L1; for all */
+#define EVENT_CACHE_IS_L1	BIT_ULL(22)		/* POWER8: EVENT_CACHE is used */
+#define EVENT_CACHE_BANK	BIT_ULL(23)		/* POWER8: needs no register */
+#define EVENT_THRESHOLD_SELECT	GENMASK_ULL(31, 29)	/* these three: for all */
+#define EVENT_THRESHOLD_CONTROL	GENMASK_ULL(39, 32)
+#define EVENT_THRESHOLD_COMPARE	GENMASK_ULL(49, 40)	/* POWER8 and 9 */
+#define EVENT_L2L3		GENMASK_ULL(44, 40)	/* POWER10; for all */
+#define EVENT_SOURCE		GENMASK_ULL(59, 45)	/* POWER10: the counter's part of MMCR3 */
 #define EVENT_NOT_USER		BIT_ULL(62)	/* do not count in user mode */
 #define EVENT_NOT_KERNEL	BIT_ULL(63)	/* do not count in kernel mode */
 #define EVENT_MODES		(EVENT_NOT_USER | EVENT_NOT_KERNEL)
+
+/* The two halves of EVENT_THRESHOLD_CONTROL, and the upper parts of EVENT_THRESHOLD_COMPARE. */
+#define EVENT_THRESHOLD_START	GENMASK_ULL(39, 36)
+#define EVENT_THRESHOLD_STOP	GENMASK_ULL(35, 32)
+#define EVENT_THRESHOLD_EXPONENT	GENMASK_ULL(49, 47)
+#define EVENT_THRESHOLD_NORMAL	GENMASK_ULL(46, 45)
+
+/* The fields that all processors have, and those of each. */
+#define EVENT_COMMON		(EVENT_SELECTOR | EVENT_MARKED | EVENT_UNIT | EVENT_CACHE | \
+				 EVENT_THRESHOLD_SELECT | EVENT_THRESHOLD_CONTROL)
+#define EVENT_POWER8		(EVENT_COMMON | EVENT_COMBINE_POWER8 | EVENT_CACHE_IS_L1 | \
+				 EVENT_CACHE_BANK | EVENT_THRESHOLD_COMPARE)
+#define EVENT_POWER9		(EVENT_COMMON | EVENT_COMBINE | EVENT_THRESHOLD_COMPARE)
+#define EVENT_POWER10		(EVENT_COMMON | EVENT_COMBINE | EVENT_RADIX_SCOPE | EVENT_L2L3 | \
+				 EVENT_SOURCE)
+
+/* The fields that errata name, and where perf's code has the counter. */
+#define EVENT_OWN		(EVENT_SELECTOR | EVENT_MARKED | EVENT_COMBINE | EVENT_UNIT)
+#define EVENT_PMC_SHIFT		16
+
+/* EVENT_UNIT: the units of the L2 and L3 caches. */
+#define UNIT_FIRST_CACHE	6
+#define UNIT_LAST_CACHE		9
+#define UNIT_L2L3		6	/* POWER10: the one that EVENT_L2L3 is for */
 
 /* MMCR0.  PMCC: group A, with all counters, can be read in user mode, or not. */
 #define MMCR0_NO_READS		0x00040000ULL
@@ -56,8 +99,24 @@
 #define MMCR2_ALL		(MMCR2_S | MMCR2_P0 | MMCR2_P1 | MMCR2_H)
 #define MMCR2_SHIFT		9
 
-/* MMCR1: the selector of PMC1, and those of PMC2 to 4 to its right. */
+/* MMCR1: the fields of PMC1, and those of PMC2 to 4 to its right. */
 #define MMCR1_SHIFT(n)		(24 - 8 * (n))
+#define MMCR1_UNIT_SHIFT(n)	(60 - 4 * (n))
+#define MMCR1_COMBINE_POWER8_SHIFT(n)	(35 - (n))
+#define MMCR1_COMBINE_SHIFT(n)	(38 - 2 * (n))
+
+/* Fields that the counters share. */
+#define MMCR1_CACHE		GENMASK_ULL(47, 46)
+#define MMCR1_RADIX_SCOPE	BIT_ULL(45)
+#define MMCR2_L2L3		GENMASK_ULL(7, 3)
+#define MMCRA_THRESHOLD_COMPARE_POWER9	GENMASK_ULL(54, 45)
+#define MMCRA_THRESHOLD_COMPARE	GENMASK_ULL(41, 32)
+#define MMCRA_NO_BRANCHES	BIT_ULL(37)	/* POWER10: record no branches */
+#define MMCRA_THRESHOLD_SELECT	GENMASK_ULL(18, 16)
+#define MMCRA_THRESHOLD_CONTROL	GENMASK_ULL(15, 8)
+
+/* MMCR3: the field of PMC1, and those of PMC2 to 4 to its right. */
+#define MMCR3_SOURCE_SHIFT(n)	(49 - 15 * (n))
 
 #define NR_EVENT_PMCS		4
 
@@ -82,6 +141,8 @@ static const struct {
 static struct {
 	u32 version;
 	u64 freeze_kernel;		/* the bit of MMCR2 of the mode in which this kernel runs */
+	u64 fields;			/* of an event */
+	u64 mmcra;			/* of events that need nothing there */
 } pmu __ro_after_init;
 
 /* The contents of a CPU's registers. */
@@ -92,9 +153,13 @@ struct pmu_cpu {
 	struct perfctr_cpu_state *armed; /* the running state whose overflow an interrupt reports */
 	bool idle;			/* the running state's counters have not been started */
 	u32 ready;			/* PMU_READY while the counters are claimed, else 0 */
+	u64 mmcra;
+	u64 mmcr3;
 	u64 saved_mmcr0;
 	u64 saved_mmcr1;
 	u64 saved_mmcr2;
+	u64 saved_mmcra;
+	u64 saved_mmcr3;
 };
 
 static DEFINE_PER_CPU(struct pmu_cpu, pmu_cpu);
@@ -114,11 +179,28 @@ static __always_inline void write_counter(u32 map, u32 value)
 	perfctr_write_pmc(pmc_of(map), value);
 }
 
+static bool is_power10(void)
+{
+	return pmu.version == PVR_POWER10;
+}
+
+static bool is_power9(void)
+{
+	return pmu.version == PVR_POWER9;
+}
+
+/* True for POWER8 and its variants. */
+static bool is_power8(void)
+{
+	return !is_power9() && !is_power10();
+}
+
 /* ---- detection ---------------------------------------------------------- */
 
 static int power8_probe(void)
 {
 	struct vperfctr_info *info = &perfctr_cpu_info;
+	const char *name = NULL;
 	unsigned int i;
 
 	pmu.version = perfctr_processor();
@@ -129,6 +211,11 @@ static int power8_probe(void)
 	if (i == ARRAY_SIZE(processors))
 		return -ENODEV;
 	pmu.freeze_kernel = perfctr_is_hypervisor() ? MMCR2_H : MMCR2_S;
+	pmu.fields = is_power10() ? EVENT_POWER10 : is_power9() ? EVENT_POWER9 : EVENT_POWER8;
+	/* As Linux sets it when a CPU starts. */
+	pmu.mmcra = is_power10() ? MMCRA_NO_BRANCHES : 0;
+	if (is_power9())
+		name = perfctr_power9_errata(perfctr_revision());
 
 	info->cpu_type = VPERFCTR_CPU_POWER8;
 	info->features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC | VPERFCTR_FEATURE_CPUS |
@@ -147,7 +234,7 @@ static int power8_probe(void)
 	}
 	info->pmc_mask = BIT_ULL(NR_EVENT_PMCS) - 1;
 	info->fixed_mask = BIT_ULL(FIXED_INSNS) | BIT_ULL(FIXED_CYCLES);
-	strscpy(info->cpu_name, processors[i].name, sizeof(info->cpu_name));
+	strscpy(info->cpu_name, name ?: processors[i].name, sizeof(info->cpu_name));
 	perfctr_cpu_sampling_ns = perfctr_sampling_ns(32);
 	return 0;
 }
@@ -173,6 +260,55 @@ static u64 modes_of(u64 evntsel)
 	return modes;
 }
 
+/* True if the unit of the event is one of those of the L2 and L3 caches. */
+static bool is_of_cache(u64 event)
+{
+	u64 unit = FIELD_GET(EVENT_UNIT, event);
+
+	return unit >= UNIT_FIRST_CACHE && unit <= UNIT_LAST_CACHE;
+}
+
+/* Return the threshold's fields. */
+static u64 threshold_fields(void)
+{
+	return EVENT_THRESHOLD_SELECT | EVENT_THRESHOLD_CONTROL |
+	       (is_power10() ? 0 : EVENT_THRESHOLD_COMPARE);
+}
+
+/*
+ * True for the events of POWER8 that compare the response of the fabric, whatever their edge and
+ * mark.  Their threshold would be the value to compare with, in MMCR1.
+ */
+static bool matches_fabric(u64 event, unsigned int n)
+{
+	event &= EVENT_UNIT | (EVENT_SELECTOR & ~1ULL);
+	return is_power8() && ((n == 2 && event == 0x0056) || (n == 3 && event == 0xf052));
+}
+
+/* True if the fields of caches have a meaning for the event, and a register to be in. */
+static bool is_valid_cache(u64 event)
+{
+	if (is_power10() && event & EVENT_L2L3 && FIELD_GET(EVENT_UNIT, event) != UNIT_L2L3)
+		return false;
+	/* Only a hypervisor can choose what these count: in MMCRC, which is 0. */
+	if (is_of_cache(event))
+		return !(event & (EVENT_CACHE | EVENT_CACHE_IS_L1));
+	return !is_power8() || (!(event & EVENT_CACHE_BANK) &&
+				(event & EVENT_CACHE_IS_L1 || !(event & EVENT_CACHE)));
+}
+
+static bool is_valid_threshold(u64 event, unsigned int n)
+{
+	if (matches_fabric(event, n))
+		return !(event & threshold_fields());
+	/* The mantissa of a number with an exponent has one of its first two bits set. */
+	if (!is_power10() && event & EVENT_THRESHOLD_EXPONENT && !(event & EVENT_THRESHOLD_NORMAL))
+		return false;
+	return is_power8() ||
+	       (FIELD_GET(EVENT_THRESHOLD_START, event) != 0xf &&
+		FIELD_GET(EVENT_THRESHOLD_STOP, event) != 0xf);
+}
+
 static int check_counter(struct vperfctr_ctr *ctr)
 {
 	u64 event = ctr->evntsel & ~EVENT_MODES;
@@ -185,12 +321,107 @@ static int check_counter(struct vperfctr_ctr *ctr)
 		return -EINVAL;
 	ctr->map = array_index_nospec(ctr->map, NR_EVENT_PMCS);
 	/* Selector 0 counts nothing. */
-	return !event || (event & ~EVENT_SELECTOR) ? -EINVAL : 0;
+	if (!(event & EVENT_SELECTOR) || event & ~pmu.fields)
+		return -EINVAL;
+	if (is_power9() &&
+	    perfctr_power9_is_broken((event & EVENT_OWN) | (ctr->map + 1) << EVENT_PMC_SHIFT))
+		return -EINVAL;
+	return is_valid_cache(event) && is_valid_threshold(event, ctr->map) ? 0 : -EINVAL;
+}
+
+/* Fields that all counters share, as the events of a control need them. */
+struct shared {
+	u64 fields;		/* of evntsel, in which the other events must have the same */
+	u64 value;		/* the contents of these fields */
+	bool marked;
+	bool has_bank;		/* PMC4 counts an event of a cache */
+};
+
+/*
+ * Return the fields of evntsel in which all counters must have the same value as this one.
+ * An event for which a field has no meaning does not have to agree.
+ */
+static u64 shared_fields(u64 event, unsigned int n)
+{
+	u64 fields = 0;
+
+	if (!is_of_cache(event)) {
+		if (!is_power8() || event & EVENT_CACHE_IS_L1)
+			fields |= EVENT_CACHE;
+	} else if (is_power9()) {
+		fields |= EVENT_SELECTOR;
+	} else if (is_power10() && FIELD_GET(EVENT_UNIT, event) == UNIT_L2L3) {
+		fields |= EVENT_L2L3;
+	}
+	if (is_power10())
+		fields |= EVENT_RADIX_SCOPE;
+	/* On POWER8, events of all sorts can depend on the threshold. */
+	if ((is_power8() && !matches_fabric(event, n)) || event & threshold_fields())
+		fields |= threshold_fields();
+	return fields;
+}
+
+static int share_fields(struct shared *shared, u64 event, unsigned int n)
+{
+	u64 fields = shared_fields(event, n);
+
+	if ((event ^ shared->value) & fields & shared->fields)
+		return -EINVAL;
+	shared->fields |= fields;
+	shared->value |= event & fields;
+	shared->marked |= !!(event & EVENT_MARKED);
+	shared->has_bank |= n == NR_EVENT_PMCS - 1 && is_of_cache(event);
+	return 0;
+}
+
+/* Set the fields of an event that are its counter's own. */
+static void set_event(struct perfctr_cpu_regs *regs, u64 event, unsigned int n)
+{
+	regs->mmcr1 |= FIELD_GET(EVENT_SELECTOR, event) << MMCR1_SHIFT(n);
+	regs->mmcr1 |= FIELD_GET(EVENT_UNIT, event) << MMCR1_UNIT_SHIFT(n);
+	if (is_power8())
+		regs->mmcr1 |= FIELD_GET(EVENT_COMBINE_POWER8, event) <<
+			       MMCR1_COMBINE_POWER8_SHIFT(n);
+	else
+		regs->mmcr1 |= FIELD_GET(EVENT_COMBINE, event) << MMCR1_COMBINE_SHIFT(n);
+	if (is_power10())
+		regs->mmcr3 |= FIELD_GET(EVENT_SOURCE, event) << MMCR3_SOURCE_SHIFT(n);
+}
+
+static int set_shared(struct perfctr_cpu_regs *regs, const struct shared *shared)
+{
+	u64 value = shared->value;
+
+	/*
+	 * POWER9's cache has banks of four events, one for each counter.  The selector of PMC4
+	 * chooses the bank.
+	 */
+	if (is_power9() && shared->fields & EVENT_SELECTOR && !shared->has_bank)
+		return -EINVAL;
+	regs->mmcr1 |= FIELD_PREP(MMCR1_CACHE, FIELD_GET(EVENT_CACHE, value));
+	if (shared->marked)
+		regs->mmcra |= MMCRA_SAMPLE_ENABLE;
+	regs->mmcra |= FIELD_PREP(MMCRA_THRESHOLD_SELECT,
+				  FIELD_GET(EVENT_THRESHOLD_SELECT, value)) |
+		       FIELD_PREP(MMCRA_THRESHOLD_CONTROL,
+				  FIELD_GET(EVENT_THRESHOLD_CONTROL, value));
+	if (is_power10()) {
+		regs->mmcr1 |= FIELD_PREP(MMCR1_RADIX_SCOPE, FIELD_GET(EVENT_RADIX_SCOPE, value));
+		regs->mmcr2 |= FIELD_PREP(MMCR2_L2L3, FIELD_GET(EVENT_L2L3, value));
+	} else if (is_power9()) {
+		regs->mmcra |= FIELD_PREP(MMCRA_THRESHOLD_COMPARE_POWER9,
+					  FIELD_GET(EVENT_THRESHOLD_COMPARE, value));
+	} else {
+		regs->mmcra |= FIELD_PREP(MMCRA_THRESHOLD_COMPARE,
+					  FIELD_GET(EVENT_THRESHOLD_COMPARE, value));
+	}
+	return 0;
 }
 
 static int power8_check_control(struct perfctr_cpu_control *control)
 {
 	struct perfctr_cpu_regs *regs = &control->regs;
+	struct shared shared = {};
 	unsigned int i, used = 0;
 
 	if (control->global[0] || control->global[1] || control->kind)
@@ -200,6 +431,8 @@ static int power8_check_control(struct perfctr_cpu_control *control)
 	control->mask = U32_MAX;
 	regs->mmcr1 = 0;
 	regs->mmcr2 = 0;
+	regs->mmcr3 = 0;
+	regs->mmcra = pmu.mmcra;
 	for (i = 0; i < PERFCTR_NR_PMCS; i++)
 		regs->mmcr2 |= MMCR2_ALL >> (i * MMCR2_SHIFT);
 	for (i = 0; i < perfctr_nrctrs(control); i++) {
@@ -213,13 +446,16 @@ static int power8_check_control(struct perfctr_cpu_control *control)
 		if (used & BIT(n))
 			return -EINVAL;
 		used |= BIT(n);
-		if (n < NR_EVENT_PMCS)
-			regs->mmcr1 |= (ctr->evntsel & EVENT_SELECTOR) << MMCR1_SHIFT(n);
+		if (n < NR_EVENT_PMCS) {
+			if (share_fields(&shared, ctr->evntsel, n))
+				return -EINVAL;
+			set_event(regs, ctr->evntsel, n);
+		}
 		regs->mmcr2 &= ~(MMCR2_ALL >> (n * MMCR2_SHIFT));
 		regs->mmcr2 |= modes_of(ctr->evntsel) >> (n * MMCR2_SHIFT);
 		control->kernel |= !(ctr->evntsel & EVENT_NOT_KERNEL);
 	}
-	return 0;
+	return set_shared(regs, &shared);
 }
 
 /* ---- registers ---------------------------------------------------------- */
@@ -244,10 +480,24 @@ static void force_mmcr0(struct pmu_cpu *cpu, u64 mmcr0)
 /* Load a control into registers that hold another one. */
 static noinline void write_control(struct pmu_cpu *cpu, const struct perfctr_cpu_state *state)
 {
+	const struct perfctr_cpu_regs *regs = &state->control.regs;
+
 	/* Without isolation they may run for another control. */
 	set_mmcr0(cpu, MMCR0_STOPPED | MMCR0_NO_READS);
-	perfctr_write_mmcr1(state->control.regs.mmcr1);
-	perfctr_write_mmcr2(state->control.regs.mmcr2);
+	perfctr_write_mmcr1(regs->mmcr1);
+	perfctr_write_mmcr2(regs->mmcr2);
+	/*
+	 * Most events need neither.  MMCRA is also written if it has the value already: it
+	 * contains the counter of the threshold.  Only POWER10 has MMCR3: elsewhere both are 0.
+	 */
+	if (cpu->mmcra != pmu.mmcra || regs->mmcra != pmu.mmcra) {
+		cpu->mmcra = regs->mmcra;
+		perfctr_write_mmcra(cpu->mmcra);
+	}
+	if (cpu->mmcr3 != regs->mmcr3) {
+		cpu->mmcr3 = regs->mmcr3;
+		perfctr_write_mmcr3(cpu->mmcr3);
+	}
 	perfctr_sync();
 	cpu->id = state->id;
 }
@@ -485,6 +735,11 @@ static void clear_registers(struct pmu_cpu *cpu)
 	perfctr_sync();
 	perfctr_write_mmcr1(0);
 	perfctr_write_mmcr2(0);
+	cpu->mmcra = pmu.mmcra;
+	perfctr_write_mmcra(cpu->mmcra);
+	cpu->mmcr3 = 0;
+	if (is_power10())
+		perfctr_write_mmcr3(cpu->mmcr3);
 	for (n = 0; n < PERFCTR_NR_PMCS; n++)
 		perfctr_write_pmc(n, 0);
 	perfctr_sync();
@@ -503,6 +758,9 @@ static void power8_cpu_start(void)
 	cpu->saved_mmcr0 = perfctr_read_mmcr0() & ~(u64)MMCR0_PMAO;
 	cpu->saved_mmcr1 = perfctr_read_mmcr1();
 	cpu->saved_mmcr2 = perfctr_read_mmcr2();
+	cpu->saved_mmcra = perfctr_read_mmcra();
+	if (is_power10())
+		cpu->saved_mmcr3 = perfctr_read_mmcr3();
 	clear_registers(cpu);
 	cpu->ready = PMU_READY;
 }
@@ -515,6 +773,9 @@ static void power8_cpu_stop(void)
 	clear_registers(cpu);
 	perfctr_write_mmcr1(cpu->saved_mmcr1);
 	perfctr_write_mmcr2(cpu->saved_mmcr2);
+	perfctr_write_mmcra(cpu->saved_mmcra);
+	if (is_power10())
+		perfctr_write_mmcr3(cpu->saved_mmcr3);
 	/* perf has no event, so its counters were stopped. */
 	perfctr_write_mmcr0(cpu->saved_mmcr0 | MMCR0_FC);
 	perfctr_sync();

@@ -121,6 +121,27 @@ static inline u32 perfctr_revision(void)
 
 #ifdef CONFIG_PPC64
 
+static __always_inline u64 perfctr_read_mmcra(void)
+{
+	return mfspr(SPRN_MMCRA);
+}
+
+static __always_inline void perfctr_write_mmcra(u64 value)
+{
+	mtspr(SPRN_MMCRA, value);
+}
+
+/* POWER10 only. */
+static __always_inline u64 perfctr_read_mmcr3(void)
+{
+	return mfspr(SPRN_MMCR3);
+}
+
+static __always_inline void perfctr_write_mmcr3(u64 value)
+{
+	mtspr(SPRN_MMCR3, value);
+}
+
 /* True if this kernel is the hypervisor, or runs without one. */
 static inline bool perfctr_is_hypervisor(void)
 {
