@@ -315,6 +315,8 @@ static int assign_hardware(const struct vperfctr_event *event, unsigned int nr,
 					 left.text);
 	}
 	err = is_p4(info) || is_old(info) ? 0 : share_registers(&m, info, why);
+	if (!err && is_power8(info))
+		err = __vperfctr_power_check(event, nr, m.counter_of, info, why);
 	if (err)
 		return err;
 	for (i = 0; i < nr; i++)

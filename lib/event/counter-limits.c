@@ -381,12 +381,6 @@ bool __vperfctr_event_counters(const struct vperfctr_info *info, uint64_t code,
 		*general = code == POWER_INSTRUCTIONS ? PPC32_WITH_INSTRUCTIONS : ALL;
 		return code == POWER_INSTRUCTIONS || code == PPC32_CYCLES;
 	}
-	/* Other selectors mean something else on each counter. */
-	if (is_power(info)) {
-		*general = ALL;
-		return (code & POWER_EVENT) == POWER_INSTRUCTIONS ||
-		       (code & POWER_EVENT) == POWER_CYCLES;
-	}
 	if (is_amd(info)) {
 		*general = __vperfctr_amd_counters(p.family, code);
 		return !*general || (p.family >= FIRST_AMD && p.family <= LAST_AMD);

@@ -219,6 +219,9 @@ static void find_counters(struct vperfctr_event *event, const struct vperfctr_in
 		take_fixed(event, a, info, true);
 		return;
 	}
+	/* The code says which: see encode(). */
+	if (is_power8(info))
+		return;
 	if (__vperfctr_event_counters(info, event->code, &event->general))
 		return;
 	event->general = ~UINT64_C(0);
@@ -282,8 +285,10 @@ static uint64_t settable(const struct vperfctr_info *info)
 		return __vperfctr_old_settable(info);
 	if (is_riscv(info))
 		return RISCV_EVENT;
+	if (is_ppc32(info))
+		return PPC32_EVENT;
 	if (is_power(info))
-		return POWER_EVENT;
+		return __vperfctr_power_fields(info);
 	return EVNTSEL_EVENT | EVNTSEL_UMASK | EVNTSEL_EDGE | EVNTSEL_INV | EVNTSEL_CMASK |
 	       (is_amd(info) ? AMD_EVENT_HIGH : 0);
 }
@@ -296,8 +301,10 @@ static const char *describe_settable(const struct vperfctr_info *info)
 		return __vperfctr_old_describe_settable(info);
 	if (is_riscv(info))
 		return "the SBI's number of an event (bits 0-19)";
+	if (is_ppc32(info))
+		return "the counter's selector (bits 0-7)";
 	if (is_power(info))
-		return "the counter's selector in MMCR1 (bits 0-7)";
+		return "the fields of perf's codes for this processor, without sampling, EBB and BHRB";
 	if (is_amd(info))
 		return "event select, unit mask, edge (bit 18), inv (23), cmask (24-31) and the event select's upper bits (32-35)";
 	return "event select, unit mask, edge (bit 18), inv (23) and cmask (24-31)";
@@ -375,7 +382,8 @@ static int encode_raw(struct vperfctr_event *event, const char *name,
 					 "raw event '%s' is too long: it is %s in hexadecimal",
 					 name, is_arm(info) ? "rEEEE, the event's number" :
 					 is_riscv(info) ? "rDATA, the value for mhpmevent" :
-					 is_power(info) ? "rEE, the counter's selector" :
+					 is_ppc32(info) ? "rEE, the counter's selector" :
+					 is_power(info) ? "rPUCEE, the counter (1-6), unit, combination and selector" :
 					 "rUUEE, unit mask and event select");
 	event->code = strtoull(name + 1, NULL, 16);
 	if (is_riscv(info)) {
@@ -569,13 +577,12 @@ static int cut_counter(struct wish *wish, char *name, struct vperfctr_why *why)
 	return 0;
 }
 
-static int encode(struct vperfctr_event *event, const char *name,
-		  const struct vperfctr_info *info, struct vperfctr_why *why)
+/* Encode all but generic names. */
+static int encode_code(struct vperfctr_event *event, const char *name,
+		       const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	int ret;
 
-	if (encode_generic(event, name, info))
-		return 0;
 	ret = encode_register(event, name, info, why);
 	if (ret <= 0)
 		return ret;
@@ -588,6 +595,17 @@ static int encode(struct vperfctr_event *event, const char *name,
 	if (!ret && !is_p4(info))
 		find_counters(event, info);
 	return ret;
+}
+
+static int encode(struct vperfctr_event *event, const char *name,
+		  const struct vperfctr_info *info, struct vperfctr_why *why)
+{
+	int ret;
+
+	if (encode_generic(event, name, info))
+		return 0;
+	ret = encode_code(event, name, info, why);
+	return ret || !is_power8(info) ? ret : __vperfctr_power_counters(event, name, info, why);
 }
 
 /* Remove the counters that this processor does not have. */

@@ -41,8 +41,8 @@
 #define RISCV_UINH	(UINT64_C(1) << 60)
 #define RISCV_SINH	(UINT64_C(1) << 61)
 
-/* POWER8 and later: a counter's selector in MMCR1; as for PMC1 in MMCR2, bits exclude a mode */
-#define POWER_EVENT	UINT64_C(0xff)
+/* POWER8 and later: see power-events.c; as for PMC1 in MMCR2, bits exclude a mode */
+#define PPC32_EVENT	UINT64_C(0xff)	/* 32-bit PowerPC: a counter's selector */
 #define POWER_INSTRUCTIONS	UINT64_C(0x02)	/* for all counters */
 #define POWER_CYCLES		UINT64_C(0x1e)
 #define PPC32_CYCLES		UINT64_C(0x01)
@@ -106,9 +106,14 @@ static inline bool is_ppc32(const struct vperfctr_info *info)
 	return info->cpu_type == VPERFCTR_CPU_PPC32;
 }
 
+static inline bool is_power8(const struct vperfctr_info *info)
+{
+	return info->cpu_type == VPERFCTR_CPU_POWER8;
+}
+
 static inline bool is_power(const struct vperfctr_info *info)
 {
-	return info->cpu_type == VPERFCTR_CPU_POWER8 || is_ppc32(info);
+	return is_power8(info) || is_ppc32(info);
 }
 
 static inline bool is_p4(const struct vperfctr_info *info)
@@ -232,6 +237,23 @@ bool __vperfctr_p4_generic(struct vperfctr_event *event, uint32_t arch);
 /* Choose a counter for each event, such that their ESCRs fit.  Returns false if none fit. */
 bool __vperfctr_p4_place(const struct vperfctr_event *event, unsigned int nr,
 			 uint32_t *counter_of);
+
+/* ---- power-events.c ---- */
+
+/* Return the fields of a code that the processor has, and that of the counter. */
+uint64_t __vperfctr_power_fields(const struct vperfctr_info *info);
+
+/* Remove the counter from event->code, and set which counters can count it. */
+int __vperfctr_power_counters(struct vperfctr_event *event, const char *name,
+			      const struct vperfctr_info *info, struct vperfctr_why *why);
+
+/* Return the code with the counter, as perf has it, if only one can count the event. */
+uint64_t __vperfctr_power_perf_code(const struct vperfctr_event *event);
+
+/* Refuse events that do not fit together on the counters that they have. */
+int __vperfctr_power_check(const struct vperfctr_event *event, unsigned int nr,
+			   const uint32_t *counter_of, const struct vperfctr_info *info,
+			   struct vperfctr_why *why);
 
 #pragma GCC visibility pop
 

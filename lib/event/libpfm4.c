@@ -137,8 +137,8 @@ static int copy_codes(struct vperfctr_event *event, const char *name,
 					 "'%s' needs more registers than can be set: leave it out",
 					 name);
 	/* libpfm4's mode bits are not the register's: this library sets them for :u and :k. */
-	if (is_arm(info)) {
-		event->code = code & ARM_EVENT;
+	if (is_arm(info) || is_power(info)) {
+		event->code = is_arm(info) ? code & ARM_EVENT : code;
 		return 0;
 	}
 	if (code & EVNTSEL_ANY)
@@ -171,8 +171,8 @@ int __vperfctr_pfm_encode(struct vperfctr_event *event, const char *name,
 		  (event->modes & VPERFCTR_MODE_KERNEL ? PFM_PLM0 : 0);
 	int ret;
 
-	/* The module does not accept what most of libpfm4's codes of POWER have: units. */
-	if (is_power(info) || !pfm_ready())
+	/* It does not know 32-bit PowerPC. */
+	if (is_ppc32(info) || !pfm_ready())
 		return 1;
 	/* Both kinds have some names: prefer this kind's event. */
 	processor = info->core_type && !strstr(name, "::") ? __vperfctr_pfm_processor(info) : NULL;
@@ -212,7 +212,7 @@ static int for_each_event(const struct vperfctr_info *info,
 	int i, idx, ret;
 
 	*known = false;
-	if (is_power(info) || !pfm_ready())
+	if (is_ppc32(info) || !pfm_ready())
 		return 0;
 	for (i = 0; i < PFM_PMU_MAX; i++) {
 		if (!get_cores(i, info, &pmu))

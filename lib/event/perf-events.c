@@ -132,6 +132,8 @@ static unsigned int translate(struct __vperfctr_perf_event *to, const struct vpe
 	to->type = event->arch ? PERF_TYPE_HARDWARE : PERF_TYPE_RAW;
 	to->config = event->arch ? hardware_config(event->arch) : event->code;
 	to->config1 = event->aux;
+	if (IS_POWER && !event->arch)
+		to->config = __vperfctr_power_perf_code(event);
 	if (IS_RISCV && !event->arch)
 		translate_riscv(to);
 	to->user = !!(event->modes & VPERFCTR_MODE_USER);

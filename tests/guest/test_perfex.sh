@@ -429,6 +429,23 @@ power-* | ppc32-*)
 	check "the named counter" "$(sed -n 's/^perfex: r54:u@1: map \([^ ]*\) .*/\1/p' "$tmp/err")" 0x00000001
 	;;
 esac
+case $maker in
+power)
+	# libpfm4's names, whose codes have the counter
+	run -e PM_RUN_INST_CMPL:u "$known" 2
+	check "libpfm4's instructions" "$(count "$tmp/err" PM_RUN_INST_CMPL:u)" 4004
+	run -e r20002:u,r40002:u "$known" 2
+	check "instructions by a code with a counter" "$(count "$tmp/err" r20002:u)" 4004
+	run -v -e r3d05e:u true
+	check "what the module gets" "$(sed -n 's/^perfex: r3d05e:u: //p' "$tmp/err")" \
+		"map 0x00000002 evntsel 0x800000000000d05e"
+	perfex list PM_ > "$tmp/out"
+	check "hundreds of names" "$([ "$(grep -c '^PM_.* general [0-3]' "$tmp/out")" -gt 800 ] && echo yes)" yes
+	check "what counts nothing is left out" "$(grep -c '^PM_SUSPENDED' "$tmp/out")" 0
+	bad 125 "an event that counts nothing" -e r10000:u true
+	check "what is said" "$(cat "$tmp/err")" "perfex: 'r10000' counts nothing: its selector is 0"
+	;;
+esac
 
 # no name is listed twice
 check "names that are listed twice" "$(perfex -v list | grep '^[^ ]' | sed 's/^-M //' | cut -d ' ' -f 1 | sort | uniq -d)" ""

@@ -61,6 +61,10 @@ static void print_event_names(FILE *f)
 		      "  SBI        0xNUMBER: the SBI's number of an event (0x2: instructions)\n", f);
 		break;
 	case VPERFCTR_CPU_POWER8:
+		fputs("  raw        rPUCEE, hexadecimal: counter (1: PMC1), unit, combination and\n"
+		      "             selector, as perf has it; rEE@N is for PMC<N + 1>, too\n"
+		      "  register   0xEVNTSEL: the same, with bits for the modes\n", f);
+		break;
 	case VPERFCTR_CPU_PPC32:
 		fputs("  raw        rEE@N, hexadecimal: the selector of counter N, which is PMC<N + 1>\n"
 		      "  register   0xEVNTSEL@N: the same, with bits for the modes\n", f);

@@ -500,6 +500,154 @@ START_TEST(ppc32)
 }
 END_TEST
 
+static void power(const char *name)
+{
+	processor("", VPERFCTR_CPU_POWER8, 4);
+	info.fixed_mask = 3;
+	info.nrctrs = 6;
+	info.arch_events = VPERFCTR_EVENT_CYCLES | VPERFCTR_EVENT_INSTRUCTIONS;
+	strcpy(info.cpu_name, name);
+}
+
+/* A raw code is perf's: its counter is the event's only one, and is left out of evntsel. */
+START_TEST(power_codes)
+{
+	static const struct {
+		const char *processor, *name;
+		uint64_t evntsel, general, fixed;
+	} codes[] = {
+		{ "IBM POWER8", "instructions:u", 0x02, 0xf, 0x1 },
+		{ "IBM POWER8", "r1e:u", 0x1e, 0xf, 0x2 },
+		{ "IBM POWER8", "r1001e:u", 0x1e, 0x1, 0 },
+		{ "IBM POWER8", "r500fa:u", 0x02, 0, 0x1 },
+		{ "IBM POWER8", "r600f4:u", 0x1e, 0, 0x2 },
+		/* a bus that all counters have: not those of the caches */
+		{ "IBM POWER8", "r489c:u", 0x489c, 0xf, 0 },
+		{ "IBM POWER9", "re0df:u", 0xe0df, 0xf, 0 },
+		{ "IBM POWER9", "r46080:u", 0x6080, 0x8, 0 },
+		{ "IBM POWER8", "r819082:u@0", 0x809082, 0x1, 0 },
+		{ "IBM POWER8", "r1c040:u", 0xc040, 0x1, 0 },
+		{ "IBM POWER8", "r51c040:u", 0x50c040, 0x1, 0 },
+		{ "IBM POWER8", "rde200401ec:u", 0xde200001ec, 0x8, 0 },
+		{ "IBM POWER9", "r4d05e:u", 0xd05e, 0x8, 0 },
+		{ "IBM POWER9", "r30c54:u", 0xc54, 0x4, 0 },
+		{ "IBM POWER10", "rfc060000004c040:u", 0xfc060000000c040, 0x8, 0 },
+		{ "IBM POWER10", "r20254:u", 0x254, 0x2, 0 },
+		{ "IBM POWER10", "0x80000000000200f2", 0xf2, 0x2, 0 },
+		{ "IBM POWER10", "r54:u@2", 0x54, 0x4, 0 },
+	};
+	const unsigned int n = sizeof(codes) / sizeof(codes[0]);
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		power(codes[i].processor);
+		take(0, codes[i].name);
+		ck_assert_msg(event[0].general == codes[i].general &&
+			      event[0].fixed == codes[i].fixed,
+			      "%s: general %#llx, fixed %#llx", codes[i].name,
+			      (unsigned long long)event[0].general,
+			      (unsigned long long)event[0].fixed);
+		ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), 0);
+		if (codes[i].fixed) {
+			ck_assert_uint_eq(ctr[0].map, VPERFCTR_FIXED + codes[i].fixed - 1);
+			ck_assert_uint_eq(ctr[0].evntsel, UINT64_C(1) << 63);
+			continue;
+		}
+		ck_assert_uint_eq(1 << ctr[0].map & ~codes[i].general, 0);
+		ck_assert_uint_eq(ctr[0].evntsel, UINT64_C(1) << 63 | codes[i].evntsel);
+	}
+}
+END_TEST
+
+START_TEST(power_refused)
+{
+	power("IBM POWER8");
+	refuse(-EOPNOTSUPP, "r0:u", "'r0' counts nothing: its selector is 0");
+	refuse(-EOPNOTSUPP, "r10000:u", "its selector is 0");
+	refuse(-EOPNOTSUPP, "r517082:u", "'r517082' needs a register of the L2 and L3 caches (MMCRC)");
+	refuse(-EOPNOTSUPP, "r5001e:u", "PMC5 counts instructions only (r500fa)");
+	refuse(-EOPNOTSUPP, "r700fa:u", "there is PMC1 to PMC6");
+	refuse(-EINVAL, "r1001e:u@1", "this counter cannot count that event");
+	refuse(-EINVAL, "r500fa:u@1", "this counter cannot count that event");
+	refuse(-EOPNOTSUPP, "r54:u", "it is not known which counters of this processor can count 'r54:u'");
+	refuse(-EOPNOTSUPP, "rf2:u", "it is not known which counters");
+	refuse(-EOPNOTSUPP, "r6080:u", "it is not known which counters");
+	refuse(-EOPNOTSUPP, "r101e:u", "it is not known which counters");
+	/* sampling, EBB, and what other processors have */
+	refuse(-EINVAL, "r1010002:u", "without sampling, EBB and BHRB");
+	refuse(-EINVAL, "r8000000000010002:u", "without sampling, EBB and BHRB");
+	refuse(-EINVAL, "r10402:u", "fields of perf's codes for this processor");
+	refuse(-EINVAL, "r10202:u", "fields of perf's codes for this processor");
+	refuse(-EINVAL, "r4000000010002:u", "fields of perf's codes for this processor");
+	power("IBM POWER9");
+	refuse(-EINVAL, "r10202:u", "fields of perf's codes for this processor");
+	refuse(-EINVAL, "r41c040:u", "fields of perf's codes for this processor");
+	ck_assert_uint_eq(take(0, "r10402:u")->code, 0x402);
+	ck_assert_uint_eq(take(0, "r1c058:u")->code, 0xc058);
+	ck_assert_uint_eq(take(0, "r4003c:u")->code, 0x3c);
+	power("IBM POWER9 revision 2.2");
+	refuse(-EOPNOTSUPP, "r1c058:u", "this revision of the processor does not count 'r1c058'");
+	refuse(-EOPNOTSUPP, "r4003c:u", "(an erratum)");
+	take(0, "r3c:u@3");
+	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), -EOPNOTSUPP);
+	ck_assert_str_eq(why.text, "this revision of the processor does not count 'r3c:u@3' (an erratum): leave it out");
+	take(0, "r3c:u@2");
+	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), 0);
+	ck_assert_uint_eq(take(0, "r1f056:u")->code, 0xf056);
+	power("IBM POWER9 revision 2.1");
+	refuse(-EOPNOTSUPP, "r1f056:u", "(an erratum)");
+	refuse(-EOPNOTSUPP, "r4003c:u", "(an erratum)");
+	ck_assert_uint_eq(take(0, "r1c058:u")->code, 0xc058);
+	power("IBM POWER10");
+	refuse(-EINVAL, "r41c040:u", "fields of perf's codes for this processor");
+	ck_assert_uint_eq(take(0, "r10202:u")->code, 0x202);
+}
+END_TEST
+
+/* Refuse two events, or accept them. */
+static void pair(const char *first, const char *second, int err, const char *because)
+{
+	take(0, first);
+	take(1, second);
+	ck_assert_int_eq(vperfctr_event_assign(event, 2, &info, ctr, &why), err);
+	if (err)
+		ck_assert_msg(strstr(why.text, because), "'%s' not in '%s'", because, why.text);
+}
+
+/* Counters share some fields of an event.  PMC5 and PMC6 have none of them. */
+START_TEST(power_shared)
+{
+	static const char field[] = "in a field that all counters share";
+
+	power("IBM POWER8");
+	pair("r1c042:u", "r1001e:u", -ENOSPC, "only general counter 0 can count");
+	pair("r41c042:u", "r52c042:u", -ENOSPC, field);
+	pair("r41c042:u", "r42c042:u", 0, NULL);
+	pair("r41c042:u", "r2c042:u", 0, NULL);
+	pair("r67200301ea:u", "r67200401ec:u", 0, NULL);
+	pair("r67200301ea:u", "rde200401ec:u", -ENOSPC, "no room for rde200401ec:u, which needs another value than r67200301ea:u");
+	pair("r67200301ea:u", "r2c042:u", -ENOSPC, field);
+	pair("r67200301ea:u", "cycles:u", 0, NULL);
+	power("IBM POWER9");
+	pair("r11c042:u", "r2c042:u", -ENOSPC, field);
+	pair("r67200301ea:u", "r2c042:u", 0, NULL);
+	/* The event of PMC4 chooses the bank. */
+	pair("r16080:u", "r2c042:u", -EINVAL, "POWER9 counts 'r16080:u' only together with the event of the same bank of the cache on PMC4: name r46080, too");
+	pair("r16080:u", "r46080:u", 0, NULL);
+	pair("r16080:u", "r46880:u", 0, NULL);
+	pair("r16080:u", "r46084:u", -ENOSPC, field);
+	pair("r46084:u", "r2c042:u", 0, NULL);
+	power("IBM POWER10");
+	pair("r16080:u", "r46084:u", 0, NULL);
+	pair("r10000016080:u", "r46084:u", -ENOSPC, field);
+	pair("r10000016080:u", "r10000046084:u", 0, NULL);
+	pair("r10000016080:u", "r47084:u", 0, NULL);
+	pair("r10202:u", "r2c042:u", -ENOSPC, field);
+	pair("r10202:u", "cycles:u", 0, NULL);
+	pair("r1c042:u", "rfc060000004c040:u", 0, NULL);
+}
+END_TEST
+
 /* The Pentium and Cyrix have a half of CESR: modes and clocks are bits 6 to 8 of it. */
 START_TEST(cesr)
 {
@@ -1260,6 +1408,9 @@ int main(void)
 	tcase_add_loop_test(t, riscv, 0, 2);
 	tcase_add_test(t, riscv_modeless);
 	tcase_add_test(t, ppc32);
+	tcase_add_test(t, power_codes);
+	tcase_add_test(t, power_refused);
+	tcase_add_test(t, power_shared);
 	tcase_add_loop_test(t, counters, 0, sizeof(restricted) / sizeof(restricted[0]));
 	tcase_add_loop_test(t, counters_amd, 0, ARRAY_SIZE(restricted_amd));
 	tcase_add_test(t, counters_of_family_15h);
