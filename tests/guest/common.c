@@ -49,11 +49,16 @@ void die(const char *format, ...)
  */
 static void load_pmc_user(void)
 {
+	struct utsname name;
+	char path[sizeof(name.release) + 32];
 	int fd;
 
 	if (!access(PMC_USER, F_OK))
 		return;
-	fd = open("/tests/pmc-user.ko", O_RDONLY | O_CLOEXEC);
+	if (uname(&name))
+		die("uname: %s", strerror(errno));
+	snprintf(path, sizeof(path), "/tests/pmc-user-%s.ko", name.release);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST))
 		die("the module pmc-user: %s", strerror(errno));
 	close(fd);

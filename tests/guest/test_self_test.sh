@@ -13,7 +13,7 @@ trap 'rm -rf "$tmp"; rmmod msr_reader 2> /dev/null' EXIT
 
 # It has been built for one kernel.
 registers=yes
-insmod "$(dirname "$0")/msr-reader.ko" 2> /dev/null || registers=no
+insmod "$(dirname "$0")/msr-reader-$(uname -r).ko" 2> /dev/null || registers=no
 
 # Without them, one check is skipped.
 [ $registers = yes ] || [ "$1" != idle ] || shift

@@ -50,7 +50,7 @@ fault_of() # CHECK
 	esac
 }
 
-insmod "$dir/msr-reader.ko" || exit
+insmod "$dir/msr-reader-$(uname -r).ko" || exit
 # A suspend ends before any clock is needed: the machine has none that can wake it.
 if [ -f /sys/power/pm_test ]; then
 	echo 0 > /sys/module/suspend/parameters/pm_test_delay
