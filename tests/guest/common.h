@@ -128,11 +128,10 @@ static inline bool is_kernel_address(u64 address)
 
 /*
  * Limits of overheads are this many times as large in 32-bit code, which has few registers and
- * handles a sum in two halves, and on RISC-V, which has neither conditional moves nor indexed
- * loads: a read by the library takes 60 instructions there.  On POWER a call of libc goes through
- * a stub that saves and loads the pointer to the table of addresses.
+ * handles a sum in two halves.  On POWER a call of libc goes through a stub that saves and loads
+ * the pointer to the table of addresses.
  */
-#if defined(__riscv) || defined(__powerpc64__)
+#if defined(__powerpc64__)
 #define OVERHEAD_FACTOR		2
 #else
 #define OVERHEAD_FACTOR		(8 / sizeof(long))
