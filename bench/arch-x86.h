@@ -6,6 +6,9 @@
 /* The emulator's TSC counts instructions. */
 #define CLOCK_COUNTS_INSNS	true
 
+/* A part that takes longer is ended: seconds in the machine. */
+#define CHILD_SECONDS		300
+
 static inline u64 now(void)
 {
 	u32 low, high;

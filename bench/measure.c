@@ -15,8 +15,6 @@
 
 #include "bench.h"
 
-#define CHILD_SECONDS	300
-
 bool emulated;
 const char *unit;
 
