@@ -41,8 +41,9 @@
 #define RISCV_UINH	(UINT64_C(1) << 60)
 #define RISCV_SINH	(UINT64_C(1) << 61)
 
+/* 32-bit PowerPC: a counter's selector */
+#define PPC32_EVENT	UINT64_C(0xff)
 /* POWER8 and later: see power-events.c; as for PMC1 in MMCR2, bits exclude a mode */
-#define PPC32_EVENT	UINT64_C(0xff)	/* 32-bit PowerPC: a counter's selector */
 #define POWER_INSTRUCTIONS	UINT64_C(0x02)	/* for all counters */
 #define POWER_CYCLES		UINT64_C(0x1e)
 #define PPC32_CYCLES		UINT64_C(0x01)

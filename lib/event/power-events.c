@@ -16,7 +16,11 @@
 #define CACHE_IS_L1	(UINT64_C(1) << 22)
 #define CACHE_BANK	(UINT64_C(1) << 23)
 #define THRESHOLD	(UINT64_C(0x7ff) << 29)	/* select and control */
+#define START		(UINT64_C(0xf) << 36)	/* the two halves of the control */
+#define STOP		(UINT64_C(0xf) << 32)
 #define COMPARE		(UINT64_C(0x3ff) << 40)
+#define EXPONENT	(UINT64_C(7) << 47)	/* of COMPARE */
+#define NORMAL		(UINT64_C(3) << 45)	/* the mantissa's first two bits */
 #define L2L3		(UINT64_C(0x1f) << 40)
 #define SOURCE		(UINT64_C(0x7fff) << 45)
 
@@ -65,6 +69,39 @@ uint64_t __vperfctr_power_fields(const struct vperfctr_info *info)
 	default:
 		return all | COMBINE | CACHE_IS_L1 | CACHE_BANK | COMPARE | power10;
 	}
+}
+
+/* Return the fields of a threshold. */
+static uint64_t threshold_fields(unsigned int power)
+{
+	return THRESHOLD | (power == 10 ? 0 : COMPARE);
+}
+
+/* POWER8's events that compare the response of the fabric: see the driver. */
+static bool matches_fabric(uint64_t code, unsigned int pmc, unsigned int power)
+{
+	code &= UNIT | (SELECTOR & ~UINT64_C(1));
+	return power == 8 && ((pmc == 3 && code == 0x0056) || (pmc == 4 && code == 0xf052));
+}
+
+/* True if the event has no use for one of its fields, or the value of one is reserved. */
+static bool has_idle_field(uint64_t code, unsigned int power)
+{
+	if (is_of_cache(code) ? code & (CACHE | CACHE_IS_L1) :
+	    power == 8 && (code & CACHE_BANK || (code & CACHE && !(code & CACHE_IS_L1))))
+		return true;
+	if (power == 10 && code & L2L3 && unit_of(code) != 6)
+		return true;
+	if (power != 10 && code & EXPONENT && !(code & NORMAL))
+		return true;
+	return power != 8 && ((code & START) == START || (code & STOP) == STOP);
+}
+
+static int refuse_idle_field(const char *name, struct vperfctr_why *why)
+{
+	return __vperfctr_refuse(why, -EOPNOTSUPP,
+				 "a field of '%s' means nothing for this event, or is reserved: leave it out",
+				 name);
 }
 
 static bool is_of_bus(uint64_t code)
@@ -129,16 +166,18 @@ static int take_fixed(struct vperfctr_event *event, unsigned int pmc, const char
 int __vperfctr_power_counters(struct vperfctr_event *event, const char *name,
 			      const struct vperfctr_info *info, struct vperfctr_why *why)
 {
-	const unsigned int pmc = (unsigned int)((event->code & PMC) >> 16);
+	const unsigned int pmc = (unsigned int)((event->code & PMC) >> 16), power = version(info);
 
 	event->code &= ~PMC;
 	if (!(event->code & SELECTOR))
 		return __vperfctr_refuse(why, -EOPNOTSUPP, "'%s' counts nothing: its selector is 0",
 					 name);
-	if (is_of_cache(event->code) && event->code & (CACHE | CACHE_IS_L1))
+	if (power == 8 && is_of_cache(event->code) && event->code & (CACHE | CACHE_IS_L1))
 		return __vperfctr_refuse(why, -EOPNOTSUPP,
 					 "'%s' needs a register of the L2 and L3 caches (MMCRC) that only a hypervisor can set: leave it out",
 					 name);
+	if (power && has_idle_field(event->code, power))
+		return refuse_idle_field(name, why);
 	if (!pmc) {
 		/* Other selectors mean something else on each counter. */
 		if (!event->arch)
@@ -169,9 +208,9 @@ uint64_t __vperfctr_power_perf_code(const struct vperfctr_event *event)
 /* ---- events that share fields ------------------------------------------------------------ */
 
 /* Return the fields in which all counters must have what this event has: see the driver. */
-static uint64_t shared_fields(uint64_t code, unsigned int power)
+static uint64_t shared_fields(uint64_t code, unsigned int pmc, unsigned int power)
 {
-	const uint64_t threshold = THRESHOLD | (power == 10 ? 0 : COMPARE);
+	const uint64_t threshold = threshold_fields(power);
 	uint64_t fields = 0;
 
 	if (!is_of_cache(code))
@@ -182,15 +221,17 @@ static uint64_t shared_fields(uint64_t code, unsigned int power)
 		fields |= L2L3;
 	if (power == 10)
 		fields |= RADIX_SCOPE;
-	if (power == 8 || code & threshold)
+	if ((power == 8 && !matches_fabric(code, pmc, power)) || code & threshold)
 		fields |= threshold;
 	return fields;
 }
 
-/* True if two events need different values in a field. */
-static bool disagree(uint64_t a, uint64_t b, unsigned int power)
+/* True if two events, on these counters (from 0), need different values in a field. */
+static bool disagree(const struct vperfctr_event *a, uint32_t on, const struct vperfctr_event *b,
+		     uint32_t other, unsigned int power)
 {
-	return (a ^ b) & shared_fields(a, power) & shared_fields(b, power);
+	return (a->code ^ b->code) & shared_fields(a->code, on + 1, power) &
+	       shared_fields(b->code, other + 1, power);
 }
 
 static bool is_general(uint32_t counter)
@@ -224,7 +265,7 @@ int __vperfctr_power_check(const struct vperfctr_event *event, unsigned int nr,
 	const unsigned int power = version(info);
 	unsigned int i, k;
 
-	/* perf_event finds it out itself. */
+	/* The counters are perf_event's, which finds it out itself. */
 	if (!power)
 		return 0;
 	for (i = 0; i < nr; i++) {
@@ -233,8 +274,12 @@ int __vperfctr_power_check(const struct vperfctr_event *event, unsigned int nr,
 		/* The name may have had the counter behind '@'. */
 		if (is_broken(event[i].code, counter_of[i] + 1, info))
 			return refuse_broken(event[i].name, why);
+		if (matches_fabric(event[i].code, counter_of[i] + 1, power) &&
+		    event[i].code & threshold_fields(power))
+			return refuse_idle_field(event[i].name, why);
 		for (k = 0; k < i; k++)
-			if (is_general(counter_of[k]) && disagree(event[i].code, event[k].code, power))
+			if (is_general(counter_of[k]) &&
+			    disagree(&event[i], counter_of[i], &event[k], counter_of[k], power))
 				return __vperfctr_refuse(why, -ENOSPC,
 							 "too many events: no room for %s, which needs another value than %s in a field that all counters share",
 							 event[i].name, event[k].name);
@@ -243,7 +288,7 @@ int __vperfctr_power_check(const struct vperfctr_event *event, unsigned int nr,
 	if (i == nr)
 		return 0;
 	return __vperfctr_refuse(why, -EINVAL,
-				 "POWER9 counts '%s' only together with the event of the same bank of the cache on PMC4: name r4%04llx, too",
+				 "POWER9 counts '%s' only together with the event of the same bank of the cache on PMC4: name r4%04llx before it",
 				 event[i].name,
 				 (unsigned long long)(event[i].code & (UNIT | COMBINE | SELECTOR)));
 }

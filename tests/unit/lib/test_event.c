@@ -565,6 +565,11 @@ START_TEST(power_refused)
 	refuse(-EOPNOTSUPP, "r0:u", "'r0' counts nothing: its selector is 0");
 	refuse(-EOPNOTSUPP, "r10000:u", "its selector is 0");
 	refuse(-EOPNOTSUPP, "r517082:u", "'r517082' needs a register of the L2 and L3 caches (MMCRC)");
+	/* bits 20 and 21 without 22; 23 for units without banks; an exponent without a mantissa */
+	refuse(-EOPNOTSUPP, "r11c040:u", "a field of 'r11c040' means nothing for this event, or is reserved");
+	refuse(-EOPNOTSUPP, "r81c040:u", "means nothing for this event");
+	refuse(-EOPNOTSUPP, "r800000010002:u", "means nothing for this event");
+	ck_assert_uint_eq(take(0, "ra00000010002:u")->code, 0xa00000000002);
 	refuse(-EOPNOTSUPP, "r5001e:u", "PMC5 counts instructions only (r500fa)");
 	refuse(-EOPNOTSUPP, "r700fa:u", "there is PMC1 to PMC6");
 	refuse(-EINVAL, "r1001e:u@1", "this counter cannot count that event");
@@ -582,6 +587,8 @@ START_TEST(power_refused)
 	power("IBM POWER9");
 	refuse(-EINVAL, "r10202:u", "fields of perf's codes for this processor");
 	refuse(-EINVAL, "r41c040:u", "fields of perf's codes for this processor");
+	refuse(-EOPNOTSUPP, "r116080:u", "means nothing for this event");
+	refuse(-EOPNOTSUPP, "rf000010002:u", "means nothing for this event");
 	ck_assert_uint_eq(take(0, "r10402:u")->code, 0x402);
 	ck_assert_uint_eq(take(0, "r1c058:u")->code, 0xc058);
 	ck_assert_uint_eq(take(0, "r4003c:u")->code, 0x3c);
@@ -600,6 +607,7 @@ START_TEST(power_refused)
 	ck_assert_uint_eq(take(0, "r1c058:u")->code, 0xc058);
 	power("IBM POWER10");
 	refuse(-EINVAL, "r41c040:u", "fields of perf's codes for this processor");
+	refuse(-EOPNOTSUPP, "r10000017080:u", "means nothing for this event");
 	ck_assert_uint_eq(take(0, "r10202:u")->code, 0x202);
 }
 END_TEST
@@ -628,11 +636,17 @@ START_TEST(power_shared)
 	pair("r67200301ea:u", "rde200401ec:u", -ENOSPC, "no room for rde200401ec:u, which needs another value than r67200301ea:u");
 	pair("r67200301ea:u", "r2c042:u", -ENOSPC, field);
 	pair("r67200301ea:u", "cycles:u", 0, NULL);
+	/* The fabric's events have no threshold. */
+	pair("r67200401ec:u", "r30156:u", 0, NULL);
+	pair("r67200301ea:u", "r4f152:u", 0, NULL);
+	pair("r67200301ea:u", "r4f052:u", 0, NULL);
+	pair("r67200301ea:u", "r40056:u", -ENOSPC, field);
+	pair("r6720030156:u", "cycles:u", -EOPNOTSUPP, "means nothing for this event");
 	power("IBM POWER9");
 	pair("r11c042:u", "r2c042:u", -ENOSPC, field);
 	pair("r67200301ea:u", "r2c042:u", 0, NULL);
 	/* The event of PMC4 chooses the bank. */
-	pair("r16080:u", "r2c042:u", -EINVAL, "POWER9 counts 'r16080:u' only together with the event of the same bank of the cache on PMC4: name r46080, too");
+	pair("r16080:u", "r2c042:u", -EINVAL, "POWER9 counts 'r16080:u' only together with the event of the same bank of the cache on PMC4: name r46080 before it");
 	pair("r16080:u", "r46080:u", 0, NULL);
 	pair("r16080:u", "r46880:u", 0, NULL);
 	pair("r16080:u", "r46084:u", -ENOSPC, field);
