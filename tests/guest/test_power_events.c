@@ -375,6 +375,40 @@ static u64 choose(unsigned int n)
 	}
 }
 
+/* Pairs that both refuse, and that both accept. */
+static unsigned int pairs[2];
+
+/*
+ * The library and the module agree on each pair of a random group's events, if the library knows
+ * their counters.
+ */
+static void check_library(const u64 *codes, const char *group)
+{
+	struct vperfctr_event pair[2];
+	struct control control, placed;
+	struct vperfctr_why why;
+	struct registers own;
+	char name[64];
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < 2; i++) {
+		if (!pmc_of(codes[i]))
+			return;
+		snprintf(name, sizeof(name), "r%llx:u", codes[i]);
+		if (vperfctr_event(&pair[i], name, &info, &why))
+			return;
+	}
+	if (pmc_of(codes[0]) == pmc_of(codes[1]))
+		return;
+	control_init(&control, 0);
+	err = vperfctr_event_assign(pair, 2, &info, control.ctr, &why);
+	place(&placed, codes, 2);
+	ck_assert_msg(!by_module(&placed, &own) == !err, "%s, the first two: only the %s accepts them: %s",
+		      group, err ? "module" : "library", err ? why.text : "");
+	pairs[!err]++;
+}
+
 START_TEST(groups)
 {
 	unsigned int i, k, rounds = begin_rounds(), both = 0, neither = 0, full = 0;
@@ -391,6 +425,7 @@ START_TEST(groups)
 			codes[k] = choose(i % 4 ? k + 1 : 0);
 		snprintf(name, sizeof(name), "group %u: %#llx %#llx %#llx %#llx", i, codes[0], codes[1],
 			 codes[2], codes[3]);
+		check_library(codes, name);
 		perf_err = by_perf(codes, GROUP, &perf);
 		place(&control, codes, GROUP);
 		err = by_module(&control, &own);
@@ -409,8 +444,32 @@ START_TEST(groups)
 	}
 	printf("%u groups have perf's registers; %u are refused by both, %u by the module alone\n", both,
 	       neither, full);
+	printf("the library and the module accept %u pairs, and refuse %u\n", pairs[1], pairs[0]);
 	ck_assert_uint_gt(both, rounds / 50);
 	ck_assert_uint_gt(neither, rounds / 50);
+	ck_assert_uint_gt(pairs[1], rounds / 50);
+	ck_assert_uint_gt(pairs[0], 0);
+}
+END_TEST
+
+/* A marked event must not interrupt: see the driver. */
+START_TEST(marked_without_overflows)
+{
+	struct control control;
+
+	control_init(&control, 0);
+	control_add(&control, 0, INSNS_USER);
+	control.c.nractrs = 0;
+	control.c.nrictrs = 1;
+	control.ctr[0].ireset = -1000;
+	assert_ok(set_control(fd, &control));
+	control.ctr[0].evntsel |= 1 << 8;
+	assert_errno(set_control(fd, &control), EINVAL);
+	control.c.nractrs = 1;
+	control.c.nrictrs = 0;
+	control.ctr[0].ireset = 0;
+	assert_ok(set_control(fd, &control));
+	assert_ok(stop_all(fd));
 }
 END_TEST
 
@@ -421,6 +480,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, each_event);
 	tcase_add_test(tc, random_codes);
 	tcase_add_test(tc, groups);
+	tcase_add_test(tc, marked_without_overflows);
 }
 
 int main(void)

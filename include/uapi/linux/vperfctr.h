@@ -664,11 +664,16 @@ struct vperfctr_open_cpus {
  *	40-44		* event of the L2 and L3 caches in MMCR2; POWER10, unit 6
  *	45-59		source of data: the counter's part of MMCR3; POWER10
  *
- * All other bits are refused, and so are counters that need different values in a field that they
- * share: random sampling, SDAR, EBB and BHRB are not supported.  A counter whose event has no use
- * for the field need not agree: one without bit 22 of POWER8, of units 6 to 9, or without a
- * threshold; but on POWER8 all must have the same threshold.  On POWER9, those of units 6 to 9
- * must have the same selector, and PMC4 must be one of them: it chooses the bank of the cache.
+ * Refused with EINVAL are all other bits: random sampling, SDAR, EBB and BHRB are not supported.
+ * So are a threshold that is reserved (a start or stop of 15 on POWER9 and 10; an exponent, bits
+ * 47-49, without bit 45 or 46, on POWER8 and 9), one of POWER8's events that compare the fabric's
+ * response, the events of POWER9's errata, and marked instructions with an i-mode counter.
+ *
+ * Counters that need different values in a shared field are refused, too.  These need no value:
+ * in bits 20-21 an event without bit 22 on POWER8, and one of units 6 to 9; in the threshold's bits
+ * an event without a threshold on POWER9 and 10, and one that compares the fabric's response on
+ * POWER8.  On POWER9, events of units 6 to 9 must have the same selector, and PMC4 must have one
+ * of them: it chooses the bank of the cache.
  * aux must be 0.  The TSC is the time base.
  *
  * On 32-bit PowerPC (the processors' manuals, "Performance Monitor"):

@@ -214,6 +214,7 @@ static int power8_probe(void)
 	pmu.fields = is_power10() ? EVENT_POWER10 : is_power9() ? EVENT_POWER9 : EVENT_POWER8;
 	/* As Linux sets it when a CPU starts. */
 	pmu.mmcra = is_power10() ? MMCRA_NO_BRANCHES : 0;
+	/* As in Linux's driver, the revision is that of the CPU that executes this. */
 	if (is_power9())
 		name = perfctr_power9_errata(perfctr_revision());
 
@@ -290,7 +291,10 @@ static bool is_valid_cache(u64 event)
 {
 	if (is_power10() && event & EVENT_L2L3 && FIELD_GET(EVENT_UNIT, event) != UNIT_L2L3)
 		return false;
-	/* Only a hypervisor can choose what these count: in MMCRC, which is 0. */
+	/*
+	 * On POWER8, MMCRC says what these count.  Only a hypervisor can set it, and it is 0.  On the
+	 * others these fields mean nothing.
+	 */
 	if (is_of_cache(event))
 		return !(event & (EVENT_CACHE | EVENT_CACHE_IS_L1));
 	return !is_power8() || (!(event & EVENT_CACHE_BANK) &&
@@ -455,6 +459,12 @@ static int power8_check_control(struct perfctr_cpu_control *control)
 		regs->mmcr2 |= modes_of(ctr->evntsel) >> (n * MMCR2_SHIFT);
 		control->kernel |= !(ctr->evntsel & EVENT_NOT_KERNEL);
 	}
+	/*
+	 * With an interrupt, SIAR has the address of the marked instruction.  MMCR2 does not keep
+	 * the kernel's instructions from being marked, and user mode can read SIAR.
+	 */
+	if (shared.marked && control->nrictrs)
+		return -EINVAL;
 	return set_shared(regs, &shared);
 }
 
