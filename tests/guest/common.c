@@ -51,6 +51,7 @@ static void load_pmc_user(void)
 {
 	struct utsname name;
 	char path[sizeof(name.release) + 32];
+	unsigned int tries;
 	int fd;
 
 	if (!access(PMC_USER, F_OK))
@@ -61,6 +62,9 @@ static void load_pmc_user(void)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST))
 		die("the module pmc-user: %s", strerror(errno));
+	/* Another program may be loading it. */
+	for (tries = 0; access(PMC_USER, F_OK) && tries < 1000; tries++)
+		msleep(1);
 	close(fd);
 }
 

@@ -244,8 +244,12 @@ static void *worker(void *arg)
  */
 static bool has_cycles(const struct job *job)
 {
-	u64 cycles = job->got[1] / job->got[0], rest = job->got[1] % job->got[0];
+	u64 cycles, rest;
 
+	if (!job->got[0] || job->got[1] < job->got[0])
+		return false;
+	cycles = job->got[1] / job->got[0];
+	rest = job->got[1] % job->got[0];
 	/* One in each round, and a READ. */
 	if (!SYSTEM_CALLS_COMPLETE)
 		rest -= (job->rounds + 1) * cycles;
