@@ -292,8 +292,8 @@ static bool is_valid_cache(u64 event)
 	if (is_power10() && event & EVENT_L2L3 && FIELD_GET(EVENT_UNIT, event) != UNIT_L2L3)
 		return false;
 	/*
-	 * On POWER8, MMCRC says what these count.  Only a hypervisor can set it, and it is 0.  On the
-	 * others these fields mean nothing.
+	 * On POWER8, MMCRC says what these count.  Only a hypervisor can set it, and it is 0.
+	 * On the others these fields mean nothing.
 	 */
 	if (is_of_cache(event))
 		return !(event & (EVENT_CACHE | EVENT_CACHE_IS_L1));
