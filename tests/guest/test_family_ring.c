@@ -711,8 +711,8 @@ START_TEST(failed_attach_is_rationed)
 	int i, perf;
 	pid_t pid;
 
-	/* While perf holds the counters, each attempt fails after the ring has been made. */
-	perf = perf_open(PERF_COUNT_HW_INSTRUCTIONS, false);
+	/* While another user holds the counters, each attempt fails after the ring has been made. */
+	perf = other_user_open();
 	ck_assert_int_ge(perf, 0);
 	write_file(MAX_STOPS, "1");
 	pid = fork();
