@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <ucontext.h>
 
+#include "powerpc/codes.h"
+
 /* The modes that do not count, which all counters share, and the selector of the event. */
 #define SEL_USER	(1ULL << 63)
 #define SEL_KERNEL	(1ULL << 62)
@@ -56,6 +58,7 @@
 #define has_interrupt()		(info.features & VPERFCTR_FEATURE_PCINT)
 #define has_perf()		(nr_general() == 6)	/* only for the 7450 and later */
 #define PMC_USER		"/dev/pmc-user"	/* modules/pmc-user.c */
+#define MOST_READ_BY_KERNEL	150
 #define has_rdpmc()		(info.features & VPERFCTR_FEATURE_RDPMC)
 
 /*
@@ -194,12 +197,7 @@ static inline void loop_yielding(unsigned long rounds, unsigned long n)
 		       "ctr", "cr0", "xer", "memory");
 }
 
-/* Instructions, and those that load the number of a system call, for test_exact. */
-#define NOP			0x60000000	/* nop */
-#define RETURN			0x4e800020	/* blr */
-#define SYSTEM_CALL		0x44000002	/* sc */
-#define LOAD_NUMBER(nr)		(0x38000000 | (nr))	/* li 0, nr */
-
+/* For test_exact. */
 static const struct fault fault_insns[] __attribute__((unused)) = {
 	{ "load",		0x80800000, SIGSEGV },	/* lwz 4, 0(0) */
 	{ "illegal",		0x00000000, SIGILL },
