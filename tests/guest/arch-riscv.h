@@ -52,6 +52,7 @@
 #define has_interrupt()		true
 #define has_perf()		true
 #define has_rdpmc()		true
+#define MOST_READ		55
 
 static inline void adapt_ctr(struct vperfctr_ctr *ctr)
 {

@@ -111,6 +111,14 @@ struct fault {
 #define MAX_DISABLED_UNITS	0
 #endif
 
+/* The tests' own read takes fewer instructions, times OVERHEAD_FACTOR: inline, and by READ. */
+#ifndef MOST_READ
+#define MOST_READ		50
+#endif
+#ifndef MOST_READ_BY_KERNEL
+#define MOST_READ_BY_KERNEL	100
+#endif
+
 /* True if all counters of a control have the same modes. */
 #ifndef MODES_ARE_SHARED
 #define MODES_ARE_SHARED	false
