@@ -15,12 +15,8 @@
 #define CACHE		(UINT64_C(3) << 20)
 #define CACHE_IS_L1	(UINT64_C(1) << 22)
 #define CACHE_BANK	(UINT64_C(1) << 23)
-#define THRESHOLD	(UINT64_C(0x7ff) << 29)	/* select and control */
-#define START		(UINT64_C(0xf) << 36)	/* the two halves of the control */
-#define STOP		(UINT64_C(0xf) << 32)
-#define COMPARE		(UINT64_C(0x3ff) << 40)
-#define EXPONENT	(UINT64_C(7) << 47)	/* of COMPARE */
-#define NORMAL		(UINT64_C(3) << 45)	/* the mantissa's first two bits */
+#define THRESHOLD	(UINT64_C(0x7ff) << 29)
+#define COMPARE		(UINT64_C(0x3ff) << 40)	/* with the threshold; not POWER10 */
 #define L2L3		(UINT64_C(0x1f) << 40)
 #define SOURCE		(UINT64_C(0x7fff) << 45)
 
@@ -71,37 +67,19 @@ uint64_t __vperfctr_power_fields(const struct vperfctr_info *info)
 	}
 }
 
-/* Return the fields of a threshold. */
-static uint64_t threshold_fields(unsigned int power)
+/* The fields of events that count samples: of the instructions that the hardware has marked. */
+static uint64_t sampled_fields(unsigned int power)
 {
-	return THRESHOLD | (power == 10 ? 0 : COMPARE);
+	return MARKED | THRESHOLD | (power == 10 ? 0 : COMPARE);
 }
 
-/* POWER8's events that compare the response of the fabric: see the driver. */
-static bool matches_fabric(uint64_t code, unsigned int pmc, unsigned int power)
-{
-	code &= UNIT | (SELECTOR & ~UINT64_C(1));
-	return power == 8 && ((pmc == 3 && code == 0x0056) || (pmc == 4 && code == 0xf052));
-}
-
-/* True if the event has no use for one of its fields, or the value of one is reserved. */
+/* True if the event has no use for one of its fields. */
 static bool has_idle_field(uint64_t code, unsigned int power)
 {
 	if (is_of_cache(code) ? code & (CACHE | CACHE_IS_L1) :
 	    power == 8 && (code & CACHE_BANK || (code & CACHE && !(code & CACHE_IS_L1))))
 		return true;
-	if (power == 10 && code & L2L3 && unit_of(code) != 6)
-		return true;
-	if (power != 10 && code & EXPONENT && !(code & NORMAL))
-		return true;
-	return power != 8 && ((code & START) == START || (code & STOP) == STOP);
-}
-
-static int refuse_idle_field(const char *name, struct vperfctr_why *why)
-{
-	return __vperfctr_refuse(why, -EOPNOTSUPP,
-				 "a field of '%s' means nothing for this event, or is reserved: leave it out",
-				 name);
+	return power == 10 && code & L2L3 && unit_of(code) != 6;
 }
 
 static bool is_of_bus(uint64_t code)
@@ -113,21 +91,19 @@ static bool is_of_bus(uint64_t code)
 /* Events that revisions of POWER9 do not count: see module/arch/powerpc/power9-errata.c. */
 static const struct {
 	const char *processor;
-	uint32_t codes[17];
+	uint32_t codes[10];
 } errata[] = {
 	{ "IBM POWER9 revision 2.1", {
-		0x10134, 0x1f056, 0x100f4, 0x20112, 0x2d024, 0x3405e, 0x3e15c, 0x3f056, 0x3006c,
-		0x4e014, 0x4003c,
+		0x1f056, 0x100f4, 0x2d024, 0x3405e, 0x3f056, 0x3006c, 0x4e014, 0x4003c,
 	} },
 	{ "IBM POWER9 revision 2.2", {
-		0x1c058, 0x1c05a, 0x1c05c, 0x1d15c, 0x2c056, 0x2c05a, 0x2d152, 0x2d156, 0x2d15e,
-		0x3c056, 0x3d152, 0x3d156, 0x4003c, 0x4c056, 0x4c05a, 0x4c15e,
+		0x1c058, 0x1c05a, 0x1c05c, 0x2c056, 0x2c05a, 0x3c056, 0x4003c, 0x4c056, 0x4c05a,
 	} },
 };
 
 static bool is_broken(uint64_t code, unsigned int pmc, const struct vperfctr_info *info)
 {
-	const uint64_t own = (code & (SELECTOR | MARKED | COMBINE | UNIT)) | pmc << 16;
+	const uint64_t own = (code & (SELECTOR | COMBINE | UNIT)) | pmc << 16;
 	unsigned int i, k;
 
 	for (i = 0; i < ARRAY_SIZE(errata); i++) {
@@ -176,8 +152,15 @@ int __vperfctr_power_counters(struct vperfctr_event *event, const char *name,
 		return __vperfctr_refuse(why, -EOPNOTSUPP,
 					 "'%s' needs a register of the L2 and L3 caches (MMCRC) that only a hypervisor can set: leave it out",
 					 name);
+	/* perf_event, of whose processor nothing is known here, can count these. */
+	if (power && event->code & sampled_fields(power))
+		return __vperfctr_refuse(why, -EOPNOTSUPP,
+					 "'%s' counts only instructions that the hardware marks, which is a sample: leave it out",
+					 name);
 	if (power && has_idle_field(event->code, power))
-		return refuse_idle_field(name, why);
+		return __vperfctr_refuse(why, -EOPNOTSUPP,
+					 "a field of '%s' means nothing for this event: leave it out",
+					 name);
 	if (!pmc) {
 		/* Other selectors mean something else on each counter. */
 		if (!event->arch)
@@ -208,9 +191,8 @@ uint64_t __vperfctr_power_perf_code(const struct vperfctr_event *event)
 /* ---- events that share fields ------------------------------------------------------------ */
 
 /* Return the fields in which all counters must have what this event has: see the driver. */
-static uint64_t shared_fields(uint64_t code, unsigned int pmc, unsigned int power)
+static uint64_t shared_fields(uint64_t code, unsigned int power)
 {
-	const uint64_t threshold = threshold_fields(power);
 	uint64_t fields = 0;
 
 	if (!is_of_cache(code))
@@ -221,17 +203,13 @@ static uint64_t shared_fields(uint64_t code, unsigned int pmc, unsigned int powe
 		fields |= L2L3;
 	if (power == 10)
 		fields |= RADIX_SCOPE;
-	if ((power == 8 && !matches_fabric(code, pmc, power)) || code & threshold)
-		fields |= threshold;
 	return fields;
 }
 
-/* True if two events, on these counters (from 0), need different values in a field. */
-static bool disagree(const struct vperfctr_event *a, uint32_t on, const struct vperfctr_event *b,
-		     uint32_t other, unsigned int power)
+/* True if two events need different values in a field. */
+static bool disagree(uint64_t a, uint64_t b, unsigned int power)
 {
-	return (a->code ^ b->code) & shared_fields(a->code, on + 1, power) &
-	       shared_fields(b->code, other + 1, power);
+	return (a ^ b) & shared_fields(a, power) & shared_fields(b, power);
 }
 
 static bool is_general(uint32_t counter)
@@ -274,12 +252,8 @@ int __vperfctr_power_check(const struct vperfctr_event *event, unsigned int nr,
 		/* The name may have had the counter behind '@'. */
 		if (is_broken(event[i].code, counter_of[i] + 1, info))
 			return refuse_broken(event[i].name, why);
-		if (matches_fabric(event[i].code, counter_of[i] + 1, power) &&
-		    event[i].code & threshold_fields(power))
-			return refuse_idle_field(event[i].name, why);
 		for (k = 0; k < i; k++)
-			if (is_general(counter_of[k]) &&
-			    disagree(&event[i], counter_of[i], &event[k], counter_of[k], power))
+			if (is_general(counter_of[k]) && disagree(event[i].code, event[k].code, power))
 				return __vperfctr_refuse(why, -ENOSPC,
 							 "too many events: no room for %s, which needs another value than %s in a field that all counters share",
 							 event[i].name, event[k].name);

@@ -81,40 +81,40 @@ static inline u64 event_bits(unsigned int first, unsigned int last)
 	return (~0ULL << first) & (~0ULL >> (63 - last));
 }
 
-/* The bits of an event: selector, mark, unit, caches, threshold, and those of one processor. */
+/* The bits of an event: selector, unit, caches, and those of one processor. */
 static inline u64 event_fields(void)
 {
-	const u64 all = event_bits(0, 8) | event_bits(12, 15) | event_bits(20, 21) |
-			event_bits(29, 39);
+	const u64 all = event_bits(0, 7) | event_bits(12, 15) | event_bits(20, 21);
 
 	if (is_processor("POWER8"))
-		return all | 1ULL << 11 | event_bits(22, 23) | event_bits(40, 49);
+		return all | 1ULL << 11 | event_bits(22, 23);
 	if (is_processor("POWER9"))
-		return all | event_bits(10, 11) | event_bits(40, 49);
+		return all | event_bits(10, 11);
 	return all | event_bits(9, 11) | event_bits(40, 59);
 }
 
 /*
  * All but the event and FC1S: with FC1P set as well, nothing would be counted.  Some bits of an
- * event have no meaning alone, in an event of unit 0: the cache without the bit that says so, an
- * exponent without a mantissa, and POWER10's event of the L2 and L3 caches.
+ * event have no meaning alone, in an event of unit 0: the cache without the bit that says so, and
+ * POWER10's event of the L2 and L3 caches.
  */
 static inline u64 refused_bits(void)
 {
-	const u64 alone = is_processor("POWER8") ? event_bits(20, 21) | 1ULL << 23 | event_bits(47, 49) :
-			  is_processor("POWER9") ? event_bits(47, 49) : event_bits(40, 44);
+	const u64 alone = is_processor("POWER8") ? event_bits(20, 21) | 1ULL << 23 :
+			  is_processor("POWER9") ? 0 : event_bits(40, 44);
 
 	return ~((1ULL << 63) | event_fields()) | alone;
 }
 
-/* No mode; no event; a counter; sampling; the L2 or L3 cache with the L1 cache's field. */
+/* No mode; no event; a counter; samples; the L2 or L3 cache with the L1 cache's field. */
 static const u64 refused_evntsels[] __attribute__((unused)) = {
-	SEL_USER | SEL_KERNEL | INSNS, SEL_USER, 0, SEL_USER | 0xf100, SEL_USER | 0x20000 | INSNS,
-	SEL_USER | 0x1000100 | INSNS, SEL_USER | 0x506080, SEL_USER | 0x109080,
+	SEL_USER | SEL_KERNEL | INSNS, SEL_USER, 0, SEL_USER | 0xf000, SEL_USER | 0x20000 | INSNS,
+	SEL_USER | 0x1000000 | INSNS, SEL_USER | 0x100 | INSNS, SEL_USER | 0x2000000000 | INSNS,
+	SEL_USER | 0x506080, SEL_USER | 0x109080,
 };
 static const u64 accepted_evntsels[] __attribute__((unused)) = {
 	SEL_USER | CYCLES, SEL_USER | INSNS, SEL_USER | 0x01, SEL_USER | 0xff, SEL_KERNEL | CYCLES,
-	SEL_BOTH | CYCLES, SEL_USER | 0x489c, SEL_USER | 0xf9ff,
+	SEL_BOTH | CYCLES, SEL_USER | 0x489c, SEL_USER | 0xf8ff,
 };
 
 /* The evntsel of a fixed counter that counts nothing. */

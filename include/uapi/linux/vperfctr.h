@@ -651,29 +651,23 @@ struct vperfctr_open_cpus {
  * without the number of the counter.  Fields marked with * are those of all counters:
  *
  *	0-7		selector in MMCR1; not 0
- *	8		* count marked instructions (MMCRA[SAMPLE_ENABLE]); for all if one has it
- *	9		* radix scope qualifier in MMCR1; POWER10
+ * *	9		* radix scope qualifier in MMCR1; POWER10
  *	10-11		combine in MMCR1; on POWER8 bit 11 only
  *	12-15		unit in MMCR1
  *	20-21		* qualifier of reloads of the L1 cache in MMCR1; on POWER8 with bit 22 only;
  *			not with units 6 to 9
  *	22		the event has bits 20 and 21; POWER8
  *	23		bank of the L2 or L3 cache, which needs no register; POWER8, units 6 to 9
- *	29-31, 32-39	* threshold in MMCRA: select; start (36-39) and stop (32-35)
- *	40-49		* threshold to compare with, in MMCRA; POWER8 and 9
  *	40-44		* event of the L2 and L3 caches in MMCR2; POWER10, unit 6
  *	45-59		source of data: the counter's part of MMCR3; POWER10
  *
- * Refused with EINVAL are all other bits: random sampling, SDAR, EBB and BHRB are not supported.
- * So are a threshold that is reserved (a start or stop of 15 on POWER9 and 10; an exponent, bits
- * 47-49, without bit 45 or 46, on POWER8 and 9), one of POWER8's events that compare the fabric's
- * response, the events of POWER9's errata, and marked instructions with an i-mode counter.
+ * Refused with EINVAL are all other bits: marked instructions and thresholds, sampling, SDAR, EBB
+ * and BHRB are not supported.  So are the events of POWER9's errata, bits 20-22 in units 6 to 9,
+ * bit 23 in others, bits 20 and 21 without 22 on POWER8, and bits 40-44 in other units than 6.
  *
- * Counters that need different values in a shared field are refused, too.  These need no value:
- * in bits 20-21 an event without bit 22 on POWER8, and one of units 6 to 9; in the threshold's bits
- * an event without a threshold on POWER9 and 10, and one that compares the fabric's response on
- * POWER8.  On POWER9, events of units 6 to 9 must have the same selector, and PMC4 must have one
- * of them: it chooses the bank of the cache.
+ * Counters that need different values in a shared field are refused, too.  An event of units 6 to
+ * 9, and on POWER8 one without bit 22, needs none in bits 20-21.  On POWER9, events of units 6 to
+ * 9 must have the same selector, and PMC4 must have one of them: it chooses the bank of the cache.
  * aux must be 0.  The TSC is the time base.
  *
  * On 32-bit PowerPC (the processors' manuals, "Performance Monitor"):

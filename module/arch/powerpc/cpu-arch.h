@@ -7,8 +7,7 @@
 struct perfctr_cpu_regs {
 	u64 mmcr1;		/* the events of PMC1 to PMC4; of 32 bits: of PMC3 to PMC6 */
 	u64 mmcr2;		/* the modes that each counter leaves out; of 32 bits: global[1] */
-	u64 mmcra;		/* of 64 bits: marked instructions, thresholds */
-	u64 mmcr3;		/* POWER10: sources of data */
+	u64 mmcr3;		/* of 64 bits; POWER10: sources of data */
 	u32 mmcr0;		/* of 32 bits: the events of PMC1 and PMC2, and global[0] */
 };
 

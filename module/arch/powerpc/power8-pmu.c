@@ -6,9 +6,9 @@
  *
  * MMCR0 starts and stops all counters together, and says whether user mode may read them.
  * MMCR1 has the events.  MMCR2 has, for each counter, the modes in which it does not count.
- * MMCRA has thresholds and the sampling of marked instructions, and MMCR3 of POWER10 the sources
- * of data.  Each CPU knows what these registers hold, and the identity of the control that they
- * were loaded for.  Resuming that control again writes MMCR0 only.
+ * MMCR3 of POWER10 has the sources of data.  Each CPU knows what these registers hold, and the
+ * identity of the control that they were loaded for.  Resuming that control again writes MMCR0
+ * only.  MMCRA, for sampling, keeps one value.
  *
  * With isolation, suspend stops all counters and clears those used.  So resume knows their
  * start values, and no thread can see the counts of another.  Without isolation they keep
@@ -38,7 +38,6 @@
  * as in MMCR2.  Fields that are not the counter's own are those of all counters.
  */
 #define EVENT_SELECTOR		GENMASK_ULL(7, 0)
-#define EVENT_MARKED		BIT_ULL(8)		/* count marked instructions; for all */
 #define EVENT_RADIX_SCOPE	BIT_ULL(9)		/* POWER10; for all */
 #define EVENT_COMBINE		GENMASK_ULL(11, 10)	/* POWER8: bit 11 only */
 #define EVENT_COMBINE_POWER8	BIT_ULL(11)
@@ -46,32 +45,22 @@
 #define EVENT_CACHE		GENMASK_ULL(21, 20)	/* the kind of reload of L1; for all */
 #define EVENT_CACHE_IS_L1	BIT_ULL(22)		/* POWER8: EVENT_CACHE is used */
 #define EVENT_CACHE_BANK	BIT_ULL(23)		/* POWER8: needs no register */
-#define EVENT_THRESHOLD_SELECT	GENMASK_ULL(31, 29)	/* these three: for all */
-#define EVENT_THRESHOLD_CONTROL	GENMASK_ULL(39, 32)
-#define EVENT_THRESHOLD_COMPARE	GENMASK_ULL(49, 40)	/* POWER8 and 9 */
 #define EVENT_L2L3		GENMASK_ULL(44, 40)	/* POWER10; for all */
 #define EVENT_SOURCE		GENMASK_ULL(59, 45)	/* POWER10: the counter's part of MMCR3 */
 #define EVENT_NOT_USER		BIT_ULL(62)	/* do not count in user mode */
 #define EVENT_NOT_KERNEL	BIT_ULL(63)	/* do not count in kernel mode */
 #define EVENT_MODES		(EVENT_NOT_USER | EVENT_NOT_KERNEL)
 
-/* The two halves of EVENT_THRESHOLD_CONTROL, and the upper parts of EVENT_THRESHOLD_COMPARE. */
-#define EVENT_THRESHOLD_START	GENMASK_ULL(39, 36)
-#define EVENT_THRESHOLD_STOP	GENMASK_ULL(35, 32)
-#define EVENT_THRESHOLD_EXPONENT	GENMASK_ULL(49, 47)
-#define EVENT_THRESHOLD_NORMAL	GENMASK_ULL(46, 45)
-
 /* The fields that all processors have, and those of each. */
-#define EVENT_COMMON		(EVENT_SELECTOR | EVENT_MARKED | EVENT_UNIT | EVENT_CACHE | \
-				 EVENT_THRESHOLD_SELECT | EVENT_THRESHOLD_CONTROL)
+#define EVENT_COMMON		(EVENT_SELECTOR | EVENT_UNIT | EVENT_CACHE)
 #define EVENT_POWER8		(EVENT_COMMON | EVENT_COMBINE_POWER8 | EVENT_CACHE_IS_L1 | \
-				 EVENT_CACHE_BANK | EVENT_THRESHOLD_COMPARE)
-#define EVENT_POWER9		(EVENT_COMMON | EVENT_COMBINE | EVENT_THRESHOLD_COMPARE)
+				 EVENT_CACHE_BANK)
+#define EVENT_POWER9		(EVENT_COMMON | EVENT_COMBINE)
 #define EVENT_POWER10		(EVENT_COMMON | EVENT_COMBINE | EVENT_RADIX_SCOPE | EVENT_L2L3 | \
 				 EVENT_SOURCE)
 
 /* The fields that errata name, and where perf's code has the counter. */
-#define EVENT_OWN		(EVENT_SELECTOR | EVENT_MARKED | EVENT_COMBINE | EVENT_UNIT)
+#define EVENT_OWN		(EVENT_SELECTOR | EVENT_COMBINE | EVENT_UNIT)
 #define EVENT_PMC_SHIFT		16
 
 /* EVENT_UNIT: the units of the L2 and L3 caches. */
@@ -109,11 +98,7 @@
 #define MMCR1_CACHE		GENMASK_ULL(47, 46)
 #define MMCR1_RADIX_SCOPE	BIT_ULL(45)
 #define MMCR2_L2L3		GENMASK_ULL(7, 3)
-#define MMCRA_THRESHOLD_COMPARE_POWER9	GENMASK_ULL(54, 45)
-#define MMCRA_THRESHOLD_COMPARE	GENMASK_ULL(41, 32)
 #define MMCRA_NO_BRANCHES	BIT_ULL(37)	/* POWER10: record no branches */
-#define MMCRA_THRESHOLD_SELECT	GENMASK_ULL(18, 16)
-#define MMCRA_THRESHOLD_CONTROL	GENMASK_ULL(15, 8)
 
 /* MMCR3: the field of PMC1, and those of PMC2 to 4 to its right. */
 #define MMCR3_SOURCE_SHIFT(n)	(49 - 15 * (n))
@@ -142,7 +127,7 @@ static struct {
 	u32 version;
 	u64 freeze_kernel;		/* the bit of MMCR2 of the mode in which this kernel runs */
 	u64 fields;			/* of an event */
-	u64 mmcra;			/* of events that need nothing there */
+	u64 mmcra;			/* while the counters are claimed */
 } pmu __ro_after_init;
 
 /* The contents of a CPU's registers. */
@@ -153,7 +138,6 @@ struct pmu_cpu {
 	struct perfctr_cpu_state *armed; /* the running state whose overflow an interrupt reports */
 	bool idle;			/* the running state's counters have not been started */
 	u32 ready;			/* PMU_READY while the counters are claimed, else 0 */
-	u64 mmcra;
 	u64 mmcr3;
 	u64 saved_mmcr0;
 	u64 saved_mmcr1;
@@ -269,23 +253,6 @@ static bool is_of_cache(u64 event)
 	return unit >= UNIT_FIRST_CACHE && unit <= UNIT_LAST_CACHE;
 }
 
-/* Return the threshold's fields. */
-static u64 threshold_fields(void)
-{
-	return EVENT_THRESHOLD_SELECT | EVENT_THRESHOLD_CONTROL |
-	       (is_power10() ? 0 : EVENT_THRESHOLD_COMPARE);
-}
-
-/*
- * True for the events of POWER8 that compare the response of the fabric, whatever their edge and
- * mark.  Their threshold would be the value to compare with, in MMCR1.
- */
-static bool matches_fabric(u64 event, unsigned int n)
-{
-	event &= EVENT_UNIT | (EVENT_SELECTOR & ~1ULL);
-	return is_power8() && ((n == 2 && event == 0x0056) || (n == 3 && event == 0xf052));
-}
-
 /* True if the fields of caches have a meaning for the event, and a register to be in. */
 static bool is_valid_cache(u64 event)
 {
@@ -299,18 +266,6 @@ static bool is_valid_cache(u64 event)
 		return !(event & (EVENT_CACHE | EVENT_CACHE_IS_L1));
 	return !is_power8() || (!(event & EVENT_CACHE_BANK) &&
 				(event & EVENT_CACHE_IS_L1 || !(event & EVENT_CACHE)));
-}
-
-static bool is_valid_threshold(u64 event, unsigned int n)
-{
-	if (matches_fabric(event, n))
-		return !(event & threshold_fields());
-	/* The mantissa of a number with an exponent has one of its first two bits set. */
-	if (!is_power10() && event & EVENT_THRESHOLD_EXPONENT && !(event & EVENT_THRESHOLD_NORMAL))
-		return false;
-	return is_power8() ||
-	       (FIELD_GET(EVENT_THRESHOLD_START, event) != 0xf &&
-		FIELD_GET(EVENT_THRESHOLD_STOP, event) != 0xf);
 }
 
 static int check_counter(struct vperfctr_ctr *ctr)
@@ -330,14 +285,13 @@ static int check_counter(struct vperfctr_ctr *ctr)
 	if (is_power9() &&
 	    perfctr_power9_is_broken((event & EVENT_OWN) | (ctr->map + 1) << EVENT_PMC_SHIFT))
 		return -EINVAL;
-	return is_valid_cache(event) && is_valid_threshold(event, ctr->map) ? 0 : -EINVAL;
+	return is_valid_cache(event) ? 0 : -EINVAL;
 }
 
 /* Fields that all counters share, as the events of a control need them. */
 struct shared {
 	u64 fields;		/* of evntsel, in which the other events must have the same */
 	u64 value;		/* the contents of these fields */
-	bool marked;
 	bool has_bank;		/* PMC4 counts an event of a cache */
 };
 
@@ -345,7 +299,7 @@ struct shared {
  * Return the fields of evntsel in which all counters must have the same value as this one.
  * An event for which a field has no meaning does not have to agree.
  */
-static u64 shared_fields(u64 event, unsigned int n)
+static u64 shared_fields(u64 event)
 {
 	u64 fields = 0;
 
@@ -359,21 +313,17 @@ static u64 shared_fields(u64 event, unsigned int n)
 	}
 	if (is_power10())
 		fields |= EVENT_RADIX_SCOPE;
-	/* On POWER8, events of all sorts can depend on the threshold. */
-	if ((is_power8() && !matches_fabric(event, n)) || event & threshold_fields())
-		fields |= threshold_fields();
 	return fields;
 }
 
 static int share_fields(struct shared *shared, u64 event, unsigned int n)
 {
-	u64 fields = shared_fields(event, n);
+	u64 fields = shared_fields(event);
 
 	if ((event ^ shared->value) & fields & shared->fields)
 		return -EINVAL;
 	shared->fields |= fields;
 	shared->value |= event & fields;
-	shared->marked |= !!(event & EVENT_MARKED);
 	shared->has_bank |= n == NR_EVENT_PMCS - 1 && is_of_cache(event);
 	return 0;
 }
@@ -403,21 +353,9 @@ static int set_shared(struct perfctr_cpu_regs *regs, const struct shared *shared
 	if (is_power9() && shared->fields & EVENT_SELECTOR && !shared->has_bank)
 		return -EINVAL;
 	regs->mmcr1 |= FIELD_PREP(MMCR1_CACHE, FIELD_GET(EVENT_CACHE, value));
-	if (shared->marked)
-		regs->mmcra |= MMCRA_SAMPLE_ENABLE;
-	regs->mmcra |= FIELD_PREP(MMCRA_THRESHOLD_SELECT,
-				  FIELD_GET(EVENT_THRESHOLD_SELECT, value)) |
-		       FIELD_PREP(MMCRA_THRESHOLD_CONTROL,
-				  FIELD_GET(EVENT_THRESHOLD_CONTROL, value));
 	if (is_power10()) {
 		regs->mmcr1 |= FIELD_PREP(MMCR1_RADIX_SCOPE, FIELD_GET(EVENT_RADIX_SCOPE, value));
 		regs->mmcr2 |= FIELD_PREP(MMCR2_L2L3, FIELD_GET(EVENT_L2L3, value));
-	} else if (is_power9()) {
-		regs->mmcra |= FIELD_PREP(MMCRA_THRESHOLD_COMPARE_POWER9,
-					  FIELD_GET(EVENT_THRESHOLD_COMPARE, value));
-	} else {
-		regs->mmcra |= FIELD_PREP(MMCRA_THRESHOLD_COMPARE,
-					  FIELD_GET(EVENT_THRESHOLD_COMPARE, value));
 	}
 	return 0;
 }
@@ -436,7 +374,6 @@ static int power8_check_control(struct perfctr_cpu_control *control)
 	regs->mmcr1 = 0;
 	regs->mmcr2 = 0;
 	regs->mmcr3 = 0;
-	regs->mmcra = pmu.mmcra;
 	for (i = 0; i < PERFCTR_NR_PMCS; i++)
 		regs->mmcr2 |= MMCR2_ALL >> (i * MMCR2_SHIFT);
 	for (i = 0; i < perfctr_nrctrs(control); i++) {
@@ -459,12 +396,6 @@ static int power8_check_control(struct perfctr_cpu_control *control)
 		regs->mmcr2 |= modes_of(ctr->evntsel) >> (n * MMCR2_SHIFT);
 		control->kernel |= !(ctr->evntsel & EVENT_NOT_KERNEL);
 	}
-	/*
-	 * With an interrupt, SIAR has the address of the marked instruction.  MMCR2 does not keep
-	 * the kernel's instructions from being marked, and user mode can read SIAR.
-	 */
-	if (shared.marked && control->nrictrs)
-		return -EINVAL;
 	return set_shared(regs, &shared);
 }
 
@@ -496,14 +427,7 @@ static noinline void write_control(struct pmu_cpu *cpu, const struct perfctr_cpu
 	set_mmcr0(cpu, MMCR0_STOPPED | MMCR0_NO_READS);
 	perfctr_write_mmcr1(regs->mmcr1);
 	perfctr_write_mmcr2(regs->mmcr2);
-	/*
-	 * Most events need neither.  MMCRA is also written if it has the value already: it
-	 * contains the counter of the threshold.  Only POWER10 has MMCR3: elsewhere both are 0.
-	 */
-	if (cpu->mmcra != pmu.mmcra || regs->mmcra != pmu.mmcra) {
-		cpu->mmcra = regs->mmcra;
-		perfctr_write_mmcra(cpu->mmcra);
-	}
+	/* Only POWER10 has it: elsewhere both are 0. */
 	if (cpu->mmcr3 != regs->mmcr3) {
 		cpu->mmcr3 = regs->mmcr3;
 		perfctr_write_mmcr3(cpu->mmcr3);
@@ -745,8 +669,7 @@ static void clear_registers(struct pmu_cpu *cpu)
 	perfctr_sync();
 	perfctr_write_mmcr1(0);
 	perfctr_write_mmcr2(0);
-	cpu->mmcra = pmu.mmcra;
-	perfctr_write_mmcra(cpu->mmcra);
+	perfctr_write_mmcra(pmu.mmcra);
 	cpu->mmcr3 = 0;
 	if (is_power10())
 		perfctr_write_mmcr3(cpu->mmcr3);

@@ -15,7 +15,7 @@ const char *perfctr_power9_errata(u32 pvr);
 /*
  * True if the processor does not count this event.
  *
- * @code: perf's code, with the counter, and without fields that all counters share but the mark
+ * @code: perf's code, with the counter, and without fields that all counters share
  */
 bool perfctr_power9_is_broken(u32 code);
 
