@@ -824,12 +824,13 @@ static bool event_is_kept_out(void)
 	} got;
 	int fd;
 
-	if (PERF_IS_REFUSED)
-		fd = other_user_open();
-	else
+	/* Cycles, as perf panics if it reads the fixed counter of suite lies-unreadable. */
+	if (has_perf())
 		fd = perf_open_format(PERF_COUNT_HW_CPU_CYCLES, false,
 				      PERF_FORMAT_TOTAL_TIME_ENABLED |
 				      PERF_FORMAT_TOTAL_TIME_RUNNING);
+	else
+		fd = other_user_open();
 	if (PERF_IS_REFUSED && fd == -EBUSY)
 		return true;
 	if (fd < 0)
