@@ -824,7 +824,7 @@ static bool event_is_kept_out(void)
 	} got;
 	int fd;
 
-	/* Cycles, as perf panics if it reads the fixed counter of suite lies-unreadable. */
+	/* Not instructions: in suite lies-unreadable the kernel panics if perf reads their counter. */
 	if (has_perf())
 		fd = perf_open_format(PERF_COUNT_HW_CPU_CYCLES, false,
 				      PERF_FORMAT_TOTAL_TIME_ENABLED |
