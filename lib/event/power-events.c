@@ -67,7 +67,7 @@ uint64_t __vperfctr_power_fields(const struct vperfctr_info *info)
 	}
 }
 
-/* The fields of events that count samples: of the instructions that the hardware has marked. */
+/* Return the fields that only events of marked instructions use. */
 static uint64_t sampled_fields(unsigned int power)
 {
 	return MARKED | THRESHOLD | (power == 10 ? 0 : COMPARE);
@@ -101,6 +101,25 @@ static const struct {
 	} },
 };
 
+/* Events of POWER9 that are of marked instructions, too: see the same file.  0: any counter. */
+static const uint32_t marked[] = {
+	0x1d056, 0x1f05e, 0x24056, 0x24058, 0x28a4, 0xd098, 0xd09c, 0xd0a0, 0xd0a4, 0xd898,
+	0xd89c, 0xd8a0, 0xd8a4,
+};
+
+static bool is_marked(uint64_t code, unsigned int pmc, unsigned int power)
+{
+	const uint64_t own = code & (SELECTOR | COMBINE | UNIT);
+	unsigned int i;
+
+	if (power && code & sampled_fields(power))
+		return true;
+	for (i = 0; power == 9 && i < ARRAY_SIZE(marked); i++)
+		if (marked[i] == (marked[i] & PMC ? own | pmc << 16 : own))
+			return true;
+	return false;
+}
+
 static bool is_broken(uint64_t code, unsigned int pmc, const struct vperfctr_info *info)
 {
 	const uint64_t own = (code & (SELECTOR | COMBINE | UNIT)) | pmc << 16;
@@ -120,6 +139,13 @@ static int refuse_broken(const char *name, struct vperfctr_why *why)
 {
 	return __vperfctr_refuse(why, -EOPNOTSUPP,
 				 "this revision of the processor does not count '%s' (an erratum): leave it out",
+				 name);
+}
+
+static int refuse_marked(const char *name, struct vperfctr_why *why)
+{
+	return __vperfctr_refuse(why, -EOPNOTSUPP,
+				 "the code of '%s' is for instructions that the hardware marks, which is a sample: leave it out",
 				 name);
 }
 
@@ -153,10 +179,8 @@ int __vperfctr_power_counters(struct vperfctr_event *event, const char *name,
 					 "'%s' needs a register of the L2 and L3 caches (MMCRC) that only a hypervisor can set: leave it out",
 					 name);
 	/* perf_event, of whose processor nothing is known here, can count these. */
-	if (power && event->code & sampled_fields(power))
-		return __vperfctr_refuse(why, -EOPNOTSUPP,
-					 "'%s' counts only instructions that the hardware marks, which is a sample: leave it out",
-					 name);
+	if (is_marked(event->code, pmc, power))
+		return refuse_marked(name, why);
 	if (power && has_idle_field(event->code, power))
 		return __vperfctr_refuse(why, -EOPNOTSUPP,
 					 "a field of '%s' means nothing for this event: leave it out",
@@ -252,6 +276,8 @@ int __vperfctr_power_check(const struct vperfctr_event *event, unsigned int nr,
 		/* The name may have had the counter behind '@'. */
 		if (is_broken(event[i].code, counter_of[i] + 1, info))
 			return refuse_broken(event[i].name, why);
+		if (is_marked(event[i].code, counter_of[i] + 1, power))
+			return refuse_marked(event[i].name, why);
 		for (k = 0; k < i; k++)
 			if (is_general(counter_of[k]) && disagree(event[i].code, event[k].code, power))
 				return __vperfctr_refuse(why, -ENOSPC,

@@ -651,7 +651,7 @@ struct vperfctr_open_cpus {
  * without the number of the counter.  Fields marked with * are those of all counters:
  *
  *	0-7		selector in MMCR1; not 0
- * *	9		* radix scope qualifier in MMCR1; POWER10
+ *	9		* radix scope qualifier in MMCR1; POWER10
  *	10-11		combine in MMCR1; on POWER8 bit 11 only
  *	12-15		unit in MMCR1
  *	20-21		* qualifier of reloads of the L1 cache in MMCR1; on POWER8 with bit 22 only;
@@ -662,8 +662,9 @@ struct vperfctr_open_cpus {
  *	45-59		source of data: the counter's part of MMCR3; POWER10
  *
  * Refused with EINVAL are all other bits: marked instructions and thresholds, sampling, SDAR, EBB
- * and BHRB are not supported.  So are the events of POWER9's errata, bits 20-22 in units 6 to 9,
- * bit 23 in others, bits 20 and 21 without 22 on POWER8, and bits 40-44 in other units than 6.
+ * and BHRB are not supported.  So are events of marked instructions without the bit for that, and
+ * the events of POWER9's errata; bits 20-22 in units 6 to 9, bit 23 in others, bits 20 and 21
+ * without 22 on POWER8, and bits 40-44 in other units than 6.
  *
  * Counters that need different values in a shared field are refused, too.  An event of units 6 to
  * 9, and on POWER8 one without bit 22, needs none in bits 20-21.  On POWER9, events of units 6 to

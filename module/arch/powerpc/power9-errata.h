@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Events that revisions of POWER9 do not count. */
+/* Events that POWER9, or a revision of it, does not count. */
 #ifndef VPERFCTR_POWER9_ERRATA_H
 #define VPERFCTR_POWER9_ERRATA_H
 

@@ -568,7 +568,7 @@ START_TEST(power_refused)
 	refuse(-EOPNOTSUPP, "r11c040:u", "a field of 'r11c040' means nothing for this event");
 	refuse(-EOPNOTSUPP, "r81c040:u", "means nothing for this event");
 	/* marked instructions; the fields of their threshold */
-	refuse(-EOPNOTSUPP, "r10134:u", "'r10134' counts only instructions that the hardware marks, which is a sample");
+	refuse(-EOPNOTSUPP, "r10134:u", "the code of 'r10134' is for instructions that the hardware marks, which is a sample");
 	refuse(-EOPNOTSUPP, "r67200401ec:u", "which is a sample");
 	refuse(-EOPNOTSUPP, "r2000010002:u", "which is a sample");
 	refuse(-EOPNOTSUPP, "r20010002:u", "which is a sample");
@@ -594,6 +594,14 @@ START_TEST(power_refused)
 	refuse(-EOPNOTSUPP, "r116080:u", "means nothing for this event");
 	refuse(-EOPNOTSUPP, "r2000000010002:u", "which is a sample");
 	refuse(-EOPNOTSUPP, "r1d15c:u", "which is a sample");
+	/* marked without bit 8: on one counter, and on all */
+	refuse(-EOPNOTSUPP, "r24058:u", "which is a sample");
+	refuse(-EOPNOTSUPP, "rd098:u", "which is a sample");
+	refuse(-EOPNOTSUPP, "r4d098:u", "which is a sample");
+	take(0, "r4058:u@1");
+	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), -EOPNOTSUPP);
+	ck_assert_str_eq(why.text, "the code of 'r4058:u@1' is for instructions that the hardware marks, which is a sample: leave it out");
+	ck_assert_uint_eq(take(0, "r34058:u")->code, 0x4058);
 	ck_assert_uint_eq(take(0, "r10402:u")->code, 0x402);
 	ck_assert_uint_eq(take(0, "r1c058:u")->code, 0xc058);
 	ck_assert_uint_eq(take(0, "r4003c:u")->code, 0x3c);
@@ -611,6 +619,7 @@ START_TEST(power_refused)
 	refuse(-EOPNOTSUPP, "r4003c:u", "(an erratum)");
 	ck_assert_uint_eq(take(0, "r1c058:u")->code, 0xc058);
 	power("IBM POWER10");
+	ck_assert_uint_eq(take(0, "r24058:u")->code, 0x4058);
 	refuse(-EINVAL, "r41c040:u", "fields of perf's codes for this processor");
 	refuse(-EOPNOTSUPP, "r10000017080:u", "means nothing for this event");
 	refuse(-EOPNOTSUPP, "r2000010002:u", "which is a sample");
