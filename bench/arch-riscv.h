@@ -11,6 +11,12 @@
 /* A part that takes longer is ended: seconds in the machine, where an instruction takes 64 ns. */
 #define CHILD_SECONDS		10000
 
+/*
+ * A real-time task sleeps so many ms between looks at another task.  If a switch takes longer, which
+ * with four counters is a ms here, the other task never runs.
+ */
+#define LOOK_MS			50
+
 static inline u64 now(void)
 {
 	u64 time;

@@ -40,7 +40,7 @@ static void other_task(struct arrangement *a)
 	struct group g;
 
 	while (!a->go)
-		msleep(1);
+		msleep(LOOK_MS);
 	if (a->counted == BOTH)
 		side->open(&g, a->n, SET_B, a->mapped);
 	real_time(true);
@@ -95,7 +95,7 @@ static void round_trips(void *arg)
 	a->go = true;
 	real_time(true);
 	while (!a->ready)
-		msleep(1);
+		msleep(LOOK_MS);
 	for (i = 0; i < WARM_UP; i++)
 		call3(SYS_sched_yield, 0, 0, 0);
 
