@@ -12,8 +12,8 @@
 #define CHILD_SECONDS		10000
 
 /*
- * A real-time task sleeps so many ms between looks at another task.  If a switch takes longer, which
- * with four counters is a ms here, the other task never runs.
+ * A real-time task sleeps so many ms between looks at another task.  If a switch takes longer,
+ * which with four counters is a ms here, the other task never runs.
  */
 #define LOOK_MS			50
 
