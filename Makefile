@@ -97,6 +97,9 @@ deps:
 check: deps
 	@tests/vm/check $(SUITES)
 
+check-all: deps
+	@tests/vm/check-all
+
 check-debug: deps
 	@SUITES="$(SUITES)" tests/vm/check-each $$(tests/vm/names debug)
 
@@ -202,7 +205,7 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove dist deb deps check \
-	check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress sweep \
+	check-all check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
@@ -230,29 +233,30 @@ endif
 #: To test: most tests run in virtual machines and need neither a PMU nor KVM
 #:   make demo          count in a virtual machine, beside perf
 #:   make vm            a shell in such a machine
-#:   make check         all tests
+#:   make check         what each change must pass
+#:   make check-all     all tests, with the next six; takes a day
 #:   make lint          only checkpatch, sparse, shellcheck and the like
 #:   make check-kernels on Debian's kernels from 5.10 on (as root)
 #:   make check-processors
 #:                      on each emulated processor; PROCESSORS="k8 zen4": on these
-#:   make check-events  is lib/event/counter-lists.h what Intel's lists say?  Downloads
-#:                      Linux's source (300 MB, once); "make event-lists" makes the file
-#:   make site          the documents and manual pages as HTML, in build/site; needs
-#:                      pandoc
-#:   make check-site    is a dead link in it found?
-#:   make check-packages
-#:                      install, upgrade and remove Debian packages in a virtual
-#:                      machine that counts meanwhile (as root)
-#:   make check-pkgbuild
-#:                      are the packages for Arch Linux complete?
-#:   make check-mpi     is a parallel program counted, with Open MPI on this machine?
 #:   make check-exports do go tool pprof, speedscope, the Firefox Profiler and Chromium
 #:                      read what perfex exports?  does perf agree on programs in Go
 #:                      and Rust?
 #:   make check-languages
 #:                      the tests of Python, C++ and Rust; the crates take minutes
+#:   make check-packages
+#:                      install, upgrade and remove Debian packages in a virtual
+#:                      machine that counts meanwhile (as root)
 #:   make check-debug   on kernels that detect misuse of memory and locks (ten
 #:                      minutes to build each, once; takes hours)
+#:   make check-events  is lib/event/counter-lists.h what Intel's lists say?  Downloads
+#:                      Linux's source (300 MB, once); "make event-lists" makes the file
+#:   make site          the documents and manual pages as HTML, in build/site; needs
+#:                      pandoc
+#:   make check-site    is a dead link in it found?
+#:   make check-pkgbuild
+#:                      are the packages for Arch Linux complete?
+#:   make check-mpi     is a parallel program counted, with Open MPI on this machine?
 #:   make stress        the lives of threads, at random, for SECONDS= of virtual
 #:                      time (ten real ones each); SEED= repeats a run
 #:   make sweep         an overflow on each instruction of the module that runs while
