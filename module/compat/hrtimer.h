@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * 6.13: hrtimer_setup() replaces hrtimer_init() and sets the function.
+ * 7.3: a header of its own defines the base of a timer, and <linux/hrtimer.h> only names it.
  * No kernel has hrtimer_is_queued_here().
  */
 #ifndef VPERFCTR_COMPAT_HRTIMER_H
 #define VPERFCTR_COMPAT_HRTIMER_H
 
 #include <linux/hrtimer.h>
+#ifdef PERFCTR_HAVE_HRTIMER_BASES
+#include <linux/hrtimer_bases.h>
+#endif
 #include <linux/smp.h>
 
 #ifndef PERFCTR_HAVE_HRTIMER_SETUP
