@@ -48,11 +48,13 @@ apt_private()
 	APT::Architectures { "$arch"; "$native"; };
 	APT::Sandbox::User "root";
 	Acquire::Languages "none";
+	# The lists of a mirror may have expired.
+	Acquire::Check-Valid-Until "false";
 	EOF
     for suite in "$@"; do
         printf '%s [signed-by=%s] %s %s main\n' deb "$key" "$mirror" "$suite" \
             deb-src "$key" "$mirror" "$suite"
     done > "$dir/etc/apt/sources.list.d/suites.list"
     export APT_CONFIG=$dir/apt.conf
-    logged "$dir/update.log" "reading the package lists of $suite" apt-get update
+    logged "$dir/update.log" "reading the package lists of $*" apt-get update
 }
