@@ -47,10 +47,15 @@ static inline int __vperfctr_ioctl(int fd, unsigned long request, const void *ar
 	return ret < 0 ? -errno : ret;
 }
 
-/* Only another major number, the upper half, is incompatible. */
+/*
+ * Only another major number, the upper half, is incompatible.  Before version 1.0 another minor
+ * number is, too.
+ */
 static inline int __vperfctr_abi_check(uint32_t version)
 {
-	return version >> 16 == VPERFCTR_ABI_VERSION >> 16 ? 0 : -EPROTONOSUPPORT;
+	const uint32_t same = VPERFCTR_ABI_VERSION >> 16 ? 0xffff0000 : 0xffffffff;
+
+	return (version ^ VPERFCTR_ABI_VERSION) & same ? -EPROTONOSUPPORT : 0;
 }
 
 /*

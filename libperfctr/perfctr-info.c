@@ -25,7 +25,9 @@ int __perfctr_kernel_info(int dev, struct vperfctr_info *info)
 	memset(info, 0, sizeof(*info));
 	info->size = sizeof(*info);
 	err = __perfctr_ioctl(dev, VPERFCTR_INFO, info);
-	if (!err && info->abi_version >> 16 != VPERFCTR_ABI_VERSION >> 16)
+	/* Before version 1.0 of the interface another minor number is incompatible, too. */
+	if (!err && (info->abi_version ^ VPERFCTR_ABI_VERSION) &
+		    (VPERFCTR_ABI_VERSION >> 16 ? 0xffff0000 : 0xffffffff))
 		err = -EPROTO;
 	return err;
 }

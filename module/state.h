@@ -599,7 +599,7 @@ int vperfctr_suspend(struct vperfctr_state *st);
 int vperfctr_resume(struct vperfctr_state *st);
 int vperfctr_unlink(struct vperfctr_state *st);
 
-/* The sizes of interface 1.0, and the smallest accepted. */
+/* The sizes of interface 0.9, and the smallest accepted. */
 #define CONTROL_SIZE_VER0	80
 #define CTR_SIZE_VER0		32
 

@@ -956,7 +956,7 @@ START_TEST(wrong_arguments)
 	req.size = sizeof(req);
 	assert_errno(call(dev, VPERFCTR_ATTACH, &req), EFAULT);
 	assert_errno(call(dev, VPERFCTR_ATTACH, NULL), EFAULT);
-	req.size = offsetof(struct vperfctr_attach, ring);	/* that of interface 1.0 */
+	req.size = offsetof(struct vperfctr_attach, ring);	/* that of interface 0.9 */
 	assert_errno(call(dev, VPERFCTR_ATTACH, &req), EFAULT);
 	req.size -= 8;
 	assert_errno(call(dev, VPERFCTR_ATTACH, &req), EINVAL);

@@ -183,7 +183,7 @@ START_TEST(errors)
 	control.c.reserved = 1;
 	assert_errno(set_control(fd, &control), EINVAL);
 	control.c.reserved = 0;
-	/* To a caller of 1.0 the field does not exist. */
+	/* To a caller of 0.9 the field does not exist. */
 	control.c.size = offsetof(struct vperfctr_control, clock_period);
 	assert_errno(call(fd, VPERFCTR_CONTROL, &control.c), EINVAL);
 	if (has(VPERFCTR_FEATURE_PCINT)) {

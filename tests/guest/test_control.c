@@ -100,7 +100,7 @@ static void refused_at(int error, const void *arg, const char *what)
 
 START_TEST(einval_header)
 {
-	refused(EINVAL, tried.c.size, 80 - 1);	/* of interface 1.0 */
+	refused(EINVAL, tried.c.size, 80 - 1);	/* of interface 0.9 */
 	refused(EINVAL, tried.c.size, 0);
 	refused(EINVAL, tried.c.flags, 8);
 	refused(EINVAL, tried.c.flags, 0x80000000);

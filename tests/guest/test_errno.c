@@ -90,7 +90,7 @@ START_TEST(info_matches_processor)
 }
 END_TEST
 
-/* The sizes of interface 1.0, which are the smallest.  They remain when structures grow. */
+/* The sizes of interface 0.9, which are the smallest.  They remain when structures grow. */
 #define INFO_SIZE_VER0		184
 #define CPU_MASK_SIZE_VER0	8
 #define KIND_CPUS_SIZE_VER0	16
@@ -118,7 +118,7 @@ START_TEST(info_einval)
 }
 END_TEST
 
-START_TEST(info_of_version_1_0)
+START_TEST(info_of_version_0_9)
 {
 	struct {
 		struct vperfctr_info i;
@@ -687,7 +687,7 @@ START_TEST(read_einval)
 }
 END_TEST
 
-/* A call that must fail if the size of its structure is smaller than that of 1.0. */
+/* A call that must fail if the size of its structure is smaller than that of 0.9. */
 static void check_smallest(u32 *size, u32 smallest, int on, unsigned long cmd, void *arg, int err)
 {
 	u32 smaller;
@@ -1026,7 +1026,7 @@ static void add(TCase *tc)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, info_matches_processor);
 	tcase_add_test(tc, info_einval);
-	tcase_add_test(tc, info_of_version_1_0);
+	tcase_add_test(tc, info_of_version_0_9);
 	tcase_add_test(tc, info_of_a_newer_caller);
 	tcase_add_test(tc, info_efault);
 	tcase_add_loop_test(tc, cpus, 0, 2);

@@ -606,7 +606,7 @@ START_TEST(chain_errors)
 }
 END_TEST
 
-/* A ring of interface 1.0 has no chains. */
+/* A ring of interface 0.9 has no chains. */
 START_TEST(ring_without_depth)
 {
 	struct vperfctr_ring req = {

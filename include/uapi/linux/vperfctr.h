@@ -37,7 +37,7 @@
  * errors can occur in any call and are not repeated below:
  *
  *	EFAULT	the argument, or an address in it, cannot be accessed
- *	EINVAL	the size is smaller than that of the structure in interface 1.0; a
+ *	EINVAL	the size is smaller than that of the structure in interface 0.9; a
  *		reserved field, an unknown flag, or the argument of a call that
  *		takes none, is not zero
  *	E2BIG	the structure is larger than this kernel knows, and a field that
@@ -51,8 +51,11 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* The major number is the upper half: a change there breaks clients. */
-#define VPERFCTR_ABI_VERSION	0x00010000
+/*
+ * The major number is the upper half: a change there breaks clients.  While it is 0, each
+ * change of the minor number may.
+ */
+#define VPERFCTR_ABI_VERSION	0x00000009
 
 /* The greatest number of counters that one control can hold. */
 #define VPERFCTR_MAX_CTRS	32
@@ -489,7 +492,7 @@ struct vperfctr_open_cpus {
  *		  i-mode counter that is not in -max_period ... -min_period
  *		- an event of an i-mode counter that this processor can count in
  *		  a-mode only: its overflows would come at a wrong time
- *		- ctr_size is smaller than interface 1.0's struct
+ *		- ctr_size is smaller than interface 0.9's struct
  *		  vperfctr_ctr, greater than a memory page, or no multiple of 8
  *		- tsc_on is greater than 1
  *		- soft has a bit that INFO's soft does not have, or has

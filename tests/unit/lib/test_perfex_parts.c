@@ -1423,7 +1423,7 @@ START_TEST(info_output)
 	fake.info.fixed_mask = 0x5;
 	info_text();
 	expect("module          0.1\n");
-	expect("interface       1.0\n");
+	expect("interface       0.9\n");
 	expect("processor       Fake (type 1)\n");
 	expect("kernel (you may count kernel mode), any-kind (one control for all kinds of CPUs), inherit-imode (samples of children), records (mappings and threads beside samples), clock (samples by thread time), cpus (whole CPUs can be counted), 0x8000 (newer than this perfex)\n");
 	expect("tsc             2000.000 MHz\n");
@@ -1451,7 +1451,7 @@ START_TEST(info_output)
 	fake.info.abi_version = 0x20001;
 	info_text();
 	expect("interface       2.1\n");
-	expect("perfex expects  1.0\n");
+	expect("perfex expects  0.9\n");
 	ck_assert_ptr_null(strstr(printed, "processor"));
 	ck_assert_ptr_nonnull(strstr(error.text, "interface version"));
 }

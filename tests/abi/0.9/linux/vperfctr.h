@@ -37,7 +37,7 @@
  * errors can occur in any call and are not repeated below:
  *
  *	EFAULT	the argument, or an address in it, cannot be accessed
- *	EINVAL	the size is smaller than that of the structure in interface 1.0; a
+ *	EINVAL	the size is smaller than that of the structure in interface 0.9; a
  *		reserved field, an unknown flag, or the argument of a call that
  *		takes none, is not zero
  *	E2BIG	the structure is larger than this kernel knows, and a field that
@@ -51,8 +51,11 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* The major number is the upper half: a change there breaks clients. */
-#define VPERFCTR_ABI_VERSION	0x00010000
+/*
+ * The major number is the upper half: a change there breaks clients.  While it is 0, each
+ * change of the minor number may.
+ */
+#define VPERFCTR_ABI_VERSION	0x00000009
 
 /* The greatest number of counters that one control can hold. */
 #define VPERFCTR_MAX_CTRS	32
@@ -96,12 +99,22 @@
 #define VPERFCTR_CPU_INTEL_ARCH		1 /* Intel architectural performance monitoring */
 #define VPERFCTR_CPU_AMD		2 /* AMD, K7 and later, and Hygon */
 #define VPERFCTR_CPU_ARM_PMUV3		3 /* Arm's PMUv3, all versions */
+#define VPERFCTR_CPU_INTEL_P6		5 /* Intel Pentium Pro, II, III and M */
+#define VPERFCTR_CPU_VIA_C3		6 /* VIA C3 */
+#define VPERFCTR_CPU_INTEL_P5		7 /* Intel Pentium, with MMX and without */
+#define VPERFCTR_CPU_CYRIX		8 /* Cyrix 6x86MX, MII and III */
+#define VPERFCTR_CPU_WINCHIP		9 /* IDT WinChip C6, 2 and 3 */
+#define VPERFCTR_CPU_INTEL_P4		11 /* Pentium 4, and Xeons of its time: family 15 */
+#define VPERFCTR_CPU_RISCV_SBI		12 /* RISC-V, by the PMU extension of the SBI */
+#define VPERFCTR_CPU_POWER8		13 /* IBM POWER8, 9 and 10 */
+#define VPERFCTR_CPU_PPC32		14 /* 32-bit PowerPC: 604, 604e, 750, 7400 to 7448 */
 
 /*
  * arch_events: events that have one meaning on every processor.  On Intel these
  * are the architectural events (SDM volume 3, "Pre-defined Architectural
  * Performance Events").  On AMD they are events 76H, C0H, C2H and C3H: cycles,
- * instructions, branches and branch misses.
+ * instructions, branches and branch misses.  On the Pentium 4 the same four are
+ * global_power_events, instr_retired, branch_retired and mispred_branch_retired.
  */
 #define VPERFCTR_EVENT_CYCLES		0x01 /* unhalted core cycles */
 #define VPERFCTR_EVENT_INSTRUCTIONS	0x02 /* instructions retired */
@@ -479,7 +492,7 @@ struct vperfctr_open_cpus {
  *		  i-mode counter that is not in -max_period ... -min_period
  *		- an event of an i-mode counter that this processor can count in
  *		  a-mode only: its overflows would come at a wrong time
- *		- ctr_size is smaller than interface 1.0's struct
+ *		- ctr_size is smaller than interface 0.9's struct
  *		  vperfctr_ctr, greater than a memory page, or no multiple of 8
  *		- tsc_on is greater than 1
  *		- soft has a bit that INFO's soft does not have, or has
@@ -502,6 +515,7 @@ struct vperfctr_open_cpus {
  *	EUSERS	CONTROL_AFFINITY, and the owner's affinity has CPUs that cannot count
  *		this.  This is checked last: with a narrower affinity the call succeeds
  *	EOPNOTSUPP nrictrs is not 0 and there is no VPERFCTR_FEATURE_PCINT; or
+ *		tsc_on is not 0 and there is no VPERFCTR_FEATURE_RDTSC; or
  *		clock_period is not 0 and there is no VPERFCTR_FEATURE_CLOCK; or
  *		CONTROL_INHERIT and there is no VPERFCTR_FEATURE_INHERIT
  *	EPERM	kernel mode would be counted, and the caller lacks CAP_PERFMON and
@@ -552,6 +566,20 @@ struct vperfctr_open_cpus {
  * (40, 41) must be clear.  Northbridge events up to family 14h (E0H to FFH) are
  * refused: they count what other cores do.
  *
+ * On Intel's P6, evntsel is the image of PerfEvtSel0 or 1, with the same bits.  EN of the
+ * first one enables both counters, so that of the second one may be set or not.  Events
+ * that only the other counter has are refused.
+ *
+ * On VIA C3, the only counter has map 1, and evntsel is its event of 9 bits.  The counter
+ * counts in all modes, which takes VPERFCTR_FEATURE_KERNEL, and cannot be stopped.  So user
+ * mode may read it only if the module does not isolate.
+ *
+ * On the Pentium, evntsel is the counter's half of CESR: the event, the modes (bits 6, kernel,
+ * and 7, user, of which at least one must be set) and bit 8, which counts clocks in place of
+ * the event.  Cyrix has bit 10, too, the top one of the event.  A WinChip's is the event of 8
+ * bits, and all that is said of VIA C3 is true of its two counters.  There is no
+ * VPERFCTR_FEATURE_RDTSC there.
+ *
  * evntsel of a fixed counter is its field of IA32_FIXED_CTR_CTRL: bit 0 is OS, bit 1
  * is USR.  At least one must be set; all others must be clear.
  *
@@ -567,6 +595,32 @@ struct vperfctr_open_cpus {
  * registers do not exist, as in many virtual machines, and on Silvermont and
  * Airmont, where cores share them.
  *
+ * On the Pentium 4 (Intel SDM volume 3, "Performance Monitoring (Processors Based on
+ * Intel NetBurst Microarchitecture)"):
+ *
+ * map of counter i is i.  With bit 31 added, RDPMC of it returns the low 32 bits only, which
+ * is faster.  The module uses no more bits: see pmc_width.  evntsel is the image of the
+ * counter's CCCR, and aux that of the ESCR that the CCCR selects.  In the CCCR, enable
+ * (12) or a cascade bit must be set, and the active thread (16, 17) must be 3, or on
+ * processors with hyper-threads not 0.  The driver sets OVF_PMI_T0 (26) for i-mode
+ * counters; it is accepted there.  FORCE_OVF (25) needs an ireset of -1, which is valid
+ * with it only; a period that throttling makes longer is not forced.  OVF_PMI_T1 (27),
+ * OVF (31) and reserved bits must be clear.  In the ESCR, T0_USR (2) or T0_OS (3) must be
+ * set, and T1_USR (0), T1_OS (1) and reserved bits must be clear.  Counters that select one
+ * ESCR must have the same aux.
+ *
+ * A counter without enable counts from the first overflow on of the counter that it
+ * cascades from.  That must be an i-mode counter of the same control, and the cascaded one
+ * must be in a-mode.  Cascade (30) is by the counter at the same place in the block's other
+ * pair.  Extended cascade (11) exists on counters 12, 15, 16 and 17 of models 2 and later.
+ *
+ * global[0] and global[1] of the control are IA32_PEBS_ENABLE and MSR_PEBS_MATRIX_VERT for
+ * replay tagging: both 0, or bit 24 and some of bits 0, 1, 2, 9 and 10; and bit 0, bit 1 or
+ * both.
+ *
+ * With hyper-threads, the CPUs of second threads are forbidden.  Events that the other
+ * thread also causes are counted only while that is offline (see above).
+ *
  * On arm64 (Arm Architecture Reference Manual, "The Performance Monitors
  * Extension"):
  *
@@ -576,6 +630,62 @@ struct vperfctr_open_cpus {
  * counter, as PMCCFILTR_EL0, has only P and U.  All other bits are refused, and so
  * are CHAIN (1EH) and events that PMCEID<n>_EL0 reports as not available.  aux must
  * be 0.
+ *
+ * On RISC-V (Supervisor Binary Interface Specification, "Performance Monitoring Unit
+ * Extension"):
+ *
+ * map of hpmcounter<3 + i> is i, and those of cycle and instret are VPERFCTR_FIXED and
+ * VPERFCTR_FIXED + 1.  The lower 20 bits of evntsel are the SBI's number of the event
+ * (event_idx), type and code: of general hardware events (type 0), cache events (1) or raw
+ * events (20000H).  aux of a raw event is its event_data, of at most 48 bits; otherwise it is
+ * 0.  As in mhpmevent<n>, UINH (bit 60) means not in user mode, and SINH (61) not in kernel
+ * mode.  They must not both be set.  Without the extension Sscofpmf neither may be set, and
+ * nrictrs must be 0.  Such a counter counts in all modes, the firmware's included, which takes
+ * VPERFCTR_FEATURE_KERNEL.  All other bits are refused, and so are events that the firmware
+ * does not count by this counter.  evntsel of cycle and instret is 0: they always count in all
+ * modes, and in a-mode only.  The TSC is `time`.
+ *
+ * On POWER8, 9 and 10 (Power ISA, Book III, "Performance Monitor Facility"):
+ *
+ * map of PMC1 to PMC4 is 0 to 3.  Those of PMC5, which counts instructions, and PMC6, which
+ * counts cycles, are VPERFCTR_FIXED and VPERFCTR_FIXED + 1.  As the bits of PMC1 in MMCR2, bit 63
+ * of evntsel means not in kernel mode, and bit 62 not in user mode.  They must not both be set.
+ * The others are 0 for PMC5 and PMC6.  For PMC1 to PMC4 they are the event's code, as perf has it,
+ * without the number of the counter.  Fields marked with * are those of all counters:
+ *
+ *	0-7		selector in MMCR1; not 0
+ *	9		* radix scope qualifier in MMCR1; POWER10
+ *	10-11		combine in MMCR1; on POWER8 bit 11 only
+ *	12-15		unit in MMCR1
+ *	20-21		* qualifier of reloads of the L1 cache in MMCR1; on POWER8 with bit 22 only;
+ *			not with units 6 to 9
+ *	22		the event has bits 20 and 21; POWER8
+ *	23		bank of the L2 or L3 cache, which needs no register; POWER8, units 6 to 9
+ *	40-44		* event of the L2 and L3 caches in MMCR2; POWER10, unit 6
+ *	45-59		source of data: the counter's part of MMCR3; POWER10
+ *
+ * Refused with EINVAL are all other bits: marked instructions and thresholds, sampling, SDAR, EBB
+ * and BHRB are not supported.  So are events of marked instructions without the bit for that, and
+ * the events of POWER9's errata; bits 20-22 in units 6 to 9, bit 23 in others, bits 20 and 21
+ * without 22 on POWER8, and bits 40-44 in other units than 6.
+ *
+ * Counters that need different values in a shared field are refused, too.  An event of units 6 to
+ * 9, and on POWER8 one without bit 22, needs none in bits 20-21.  On POWER9, events of units 6 to
+ * 9 must have the same selector, and PMC4 must have one of them: it chooses the bank of the cache.
+ * aux must be 0.  The TSC is the time base.
+ *
+ * On 32-bit PowerPC (the processors' manuals, "Performance Monitor"):
+ *
+ * map of PMC1 is 0, and so on; there are 2, 4 or 6 counters.  The lower bits of evntsel are the
+ * counter's selector in MMCR0 or MMCR1: 7 bits for PMC1, 6 for PMC2 and PMC6, 5 for the others.
+ * It must not be 0.  As on POWER8, bit 63 means not in kernel mode, and bit 62 not in user mode.
+ * The hardware has one such bit for all counters, so they must be the same in all counters of a
+ * control.  aux must be 0.  global[0] of the control is MMCR0 without selectors.  FCS
+ * (40000000H) and FCP (20000000H) mean the same as bits 63 and 62 of all counters.  FCM1
+ * (10000000H) means not in marked processes, and bits 16 to 21 are the threshold of events that
+ * have one.  Some mode must be left.  All other bits are refused, also FCM0, not in other
+ * processes: Linux marks none, so nothing would be counted.  global[1] is MMCR2, of processors
+ * that have it: only its threshold multiplier (80000000H) may be set.  The TSC is the time base.
  */
 struct vperfctr_ctr {
 	__u32 map;
@@ -925,14 +1035,16 @@ struct vperfctr_sample {
 	 * They lead from ip to where the thread entered the kernel, unless kernel_depth ends
 	 * the chain.  It is empty if ip is not in the kernel, or if the stack cannot be
 	 * unwound there.  It is also empty if more threads than CPUs and 64 wait with an
-	 * overflow that has made no sample yet.
+	 * overflow that has made no sample yet.  On POWER the first address is that of the
+	 * link register.  It is in the function of ip itself if that has called another.
 	 *
 	 * If the ring has a depth, the chain of calls in user mode follows in the same form.
 	 * It has the return addresses in the frames of user mode, which the thread's code must
 	 * have (compilers: with -fno-omit-frame-pointer).  Code that has none yet, or is without
 	 * frames, makes its caller missing.  If ip is in the kernel, the first address is where
 	 * the thread was in user mode.  A page that is not in memory ends the chain, which is
-	 * also empty where ip is not known.
+	 * also empty where ip is not known.  On POWER all code has frames, and the chain begins
+	 * with the link register, as in the kernel.
 	 *
 	 * If the ring has a stack, the thread's registers of user mode follow, and the top
 	 * of its stack, from which a reader can find the calls without frames: see
@@ -944,8 +1056,9 @@ struct vperfctr_sample {
  * The registers and the stack of a sample, after its sums and its chains:
  *
  *	__u64 mode		VPERFCTR_USER_*: NONE ends the sample here
- *	__u64 regs[]		VPERFCTR_X86_REGS or VPERFCTR_ARM64_REGS, as the kernel's
- *				architecture is
+ *	__u64 regs[]		VPERFCTR_X86_REGS, VPERFCTR_ARM64_REGS,
+ *				VPERFCTR_RISCV64_REGS or VPERFCTR_POWER64_REGS, as the
+ *				kernel's architecture is
  *	__u64 nr		bytes of the stack that follow, a multiple of 8
  *	__u8 stack[nr]		from the stack pointer upwards
  *
@@ -955,6 +1068,9 @@ struct vperfctr_sample {
  *	i386	EAX ECX EDX EBX ESP EBP ESI EDI EIP, and 0 for the other words
  *	arm64	X0 ... X30 SP PC
  *	arm	R0 ... R15, and 0 for the other words
+ *	riscv64	x1 ... x31 after pc, which is in the place of x0
+ *	power64	r0 ... r31, and then lr and the address of the next instruction; also in
+ *		code of 32 bits
  *
  * They are those with which the thread entered the kernel, also if ip is in the kernel.  They
  * are not known, as VPERFCTR_USER_NONE says, where ip is not, and while the thread executes a
@@ -967,6 +1083,8 @@ struct vperfctr_sample {
 
 #define VPERFCTR_X86_REGS	17
 #define VPERFCTR_ARM64_REGS	33
+#define VPERFCTR_RISCV64_REGS	32
+#define VPERFCTR_POWER64_REGS	34
 
 /*
  * A record says what a thread did whose samples go to the ring.  A reader needs it to find
@@ -1104,11 +1222,11 @@ struct vperfctr_ring_page {
 /* ---- on a descriptor of CPUs ------------------------------------------- */
 
 /*
- * A descriptor of VPERFCTR_OPEN_CPUS has the calls CONTROL, SUSPEND, RESUME and
- * READ_CPUS.  All but READ_CPUS are EPERM for callers with neither CAP_PERFMON nor
- * CAP_SYS_ADMIN in the initial user namespace.  They interrupt the CPUs of the set, and no
- * others, except that on x86 before Linux 5.14 CONTROL clears the counters of all CPUs.  The
- * descriptor cannot be mapped: mmap() fails with ENODEV.
+ * A descriptor of VPERFCTR_OPEN_CPUS has the calls CONTROL, SUSPEND, RESUME, RING, CONSUME
+ * and READ_CPUS.  All but READ_CPUS and CONSUME are EPERM for callers with neither
+ * CAP_PERFMON nor CAP_SYS_ADMIN in the initial user namespace.  CONTROL, SUSPEND, RESUME and
+ * READ_CPUS interrupt the CPUs of the set, and no others, except that on x86 before Linux 5.14
+ * CONTROL clears the counters of all CPUs.
  *
  * VPERFCTR_CONTROL stops the counters of all these CPUs, sets the sums as it does for a
  * thread, and starts them.  Each CPU counts by the same control, on a hybrid processor
@@ -1117,9 +1235,13 @@ struct vperfctr_ring_page {
  * The errors are those of VPERFCTR_CONTROL for a thread that do not depend on the thread,
  * and:
  *
- *	EINVAL	flags or soft is not 0, or there is tsc_on without counters
- *	EOPNOTSUPP  nrictrs is not 0; or the control has an event that a CPU cannot count
- *		while its hyper-thread sibling is online
+ *	EINVAL	- soft or clock_period is not 0, or there is tsc_on without counters
+ *		- flags has another bit than VPERFCTR_CONTROL_RING, or has this one without
+ *		  i-mode counters, or has it not and there are some
+ *		- VPERFCTR_CONTROL_RING and the set has no ring
+ *	EOPNOTSUPP  the control has an event that a CPU cannot count while its hyper-thread
+ *		sibling is online
+ *	ENOMEM	there is no memory
  *	EUSERS	a CPU of the set cannot count this (see VPERFCTR_KIND_CPUS)
  *	EBUSY	also: another descriptor counts one of these CPUs, or the state of a thread
  *		has a control with counters
@@ -1143,6 +1265,40 @@ struct vperfctr_ring_page {
  *
  * VPERFCTR_SUSPEND and VPERFCTR_RESUME pause all counting and continue it, as for a thread.
  * They keep the hardware.
+ *
+ * mmap(NULL, page size, PROT_READ, MAP_SHARED, fd, i * page size) maps the page of the i-th
+ * CPU in the set, counted from 0 in ascending order: a struct vperfctr_page.  Its sums are as
+ * of when the CPU's counters were last read or stopped.  So one program can call READ_CPUS, and
+ * others can look at the pages, which interrupts no CPU.  They load the fields by the loop
+ * for other processes than the owner (see "the page").  It gives no right to RDPMC.  Any holder
+ * of the descriptor may map it.  The child of a fork does not inherit the mapping: it
+ * finds a page that is zero but for version.  A mapping keeps the counting alive, as a descriptor
+ * does.  Errors are those of the page's mmap, with an offset that belongs to no CPU as EINVAL.
+ *
+ * VPERFCTR_RING adds a ring of samples to the set.  A control with VPERFCTR_CONTROL_RING and
+ * i-mode counters then samples these CPUs: each overflow adds a sample of the thread that runs
+ * there, and the counters continue.  Ring, mapping, samples and CONSUME are those of a thread's
+ * state, with these differences:
+ *
+ * - The samples of all CPUs of the set go into its ring.  For a ring of each CPU, open a set
+ *   of each.
+ * - cpu is the CPU, and sums are those of its counters.  pid and tid are of the thread that ran
+ *   there.  They are 0 for idle tasks, for threads that the PID namespace of the caller of
+ *   VPERFCTR_RING does not have, and for those that have ended but still run.
+ * - The counters stop only while the kernel makes the sample, also where interrupts are
+ *   disabled.  So no event of the kernel is left out, and VPERFCTR_SAMPLE_KERNEL may be any
+ *   of its code.  With a depth or a stack, a sample of code with interrupts disabled has
+ *   no calls of user mode.
+ * - rate and max_sample_rate limit the samples of each CPU, instead of those of each thread.
+ * - poll() returns POLLIN if there are `watermark` samples, or any while the set does not count.
+ *   It returns POLLERR as long as there is no ring, and never POLLHUP.
+ *
+ * If the counting of a CPU pauses, its period continues afterwards: in SUSPEND, while the CPU is
+ * offline, and during a suspend to RAM.  Errors of VPERFCTR_RING are those for a thread's
+ * state, and:
+ *
+ *	EOPNOTSUPP  there is no VPERFCTR_FEATURE_PCINT; or VPERFCTR_RING_RECORDS
+ *	EAGAIN	also: the user has too many states, see VPERFCTR_OPEN
  *
  * /proc/PID/fdinfo/FD has the lines vperfctr-cpus (a list) and vperfctr-status
  * (VPERFCTR_STATUS_ACTIVE and _SUSPENDED).

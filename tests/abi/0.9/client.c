@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A client of version 1.0 of the interface, with the header of that version.  It must work
+ * A client of version 0.9 of the interface, with the header of that version.  It must work
  * with every later module of that major version.  It uses each call, and depends on
  * nothing but the header: do not change it when the interface grows.
  *
@@ -26,7 +26,7 @@ static struct vperfctr_info info;
 
 #define CHECK(condition) do {						\
 	if (!(condition)) {						\
-		printf("client 1.0: line %d: %s (errno %d)\n", __LINE__,	\
+		printf("client 0.9: line %d: %s (errno %d)\n", __LINE__,	\
 		       #condition, errno);				\
 		failures++;						\
 	}								\
