@@ -113,6 +113,34 @@ static void count_all(void *arg)
 	user_close(fd);
 }
 
+static bool is_controlled, all_online;
+
+/* A CPU is offline at the CONTROL.  When it has come online, it counts all that it executes. */
+static void count_when_online(void *arg)
+{
+	unsigned int cpu = (unsigned long)arg, i;
+	u64 sum, before, executed;
+	struct reading r;
+	int fd;
+
+	fd = open_cpus((1U << nr_cpu_ids) - 1);
+	must(control(fd, true));
+	sum_of_all(fd, &r);
+	for (i = 0; i < r.req.nrcpus; i++)
+		sim_require(!(r.cpus[i].status & VPERFCTR_CPU_STATUS_OFFLINE) == (r.cpus[i].cpu != cpu),
+			    "CPU %u has the status %#x", r.cpus[i].cpu, r.cpus[i].status);
+	WRITE_ONCE(is_controlled, true);
+	while (!READ_ONCE(all_online))
+		user_sleep(100);
+	before = sum_of_all(fd, &r);
+	executed = executed_by_all();
+	user_sleep(2000);
+	executed = executed_by_all() - executed;
+	sum = sum_of_all(fd, &r) - before;
+	sim_require(sum >= executed, "counted %llu, and %llu were executed", sum, executed);
+	user_close(fd);
+}
+
 /*
  * All is counted: no CPU goes offline, or only while the system suspends, when no thread of a
  * user runs.
@@ -354,6 +382,23 @@ void sim_count_cpus_hotplug(void)
 		sim_sleep_on(NULL, sim_ns() + 1000 * sim_choose(20, 1));
 		sim_cpu_up(cpu);
 	}
+	user_wait(task);
+	stop_workers();
+}
+
+/* A CPU comes that has been offline since before the CONTROL. */
+void sim_count_cpus_online(void)
+{
+	unsigned int cpu = sim_choose(nr_cpu_ids, 1);
+	struct task_struct *task;
+
+	start_workers();
+	sim_cpu_down(cpu);
+	task = sim_process("counts CPUs", 0, count_when_online, (void *)(unsigned long)cpu);
+	while (!READ_ONCE(is_controlled))
+		sim_sleep_on(NULL, sim_ns() + 1000);
+	sim_cpu_up(cpu);
+	WRITE_ONCE(all_online, true);
 	user_wait(task);
 	stop_workers();
 }

@@ -839,23 +839,38 @@ void user_exec_as(u32 euid)
 }
 
 /* The first process there is this one, as after unshare() and a fork. */
-void user_set_namespaces(void)
+static void unshare(struct pid_namespace *pids)
 {
 	static struct user_namespace users[2];
-	static struct pid_namespace pids[2];
 	static unsigned int nr;
 	struct cred *cred = copy_cred(current->cred);
 
 	sim_require(nr < 2, "too many namespaces");
 	users[nr] = (struct user_namespace) { .parent = cred->user_ns, .owner = cred->euid };
-	cred->user_ns = &users[nr];
+	cred->user_ns = &users[nr++];
 	cred->perfmon = true;
 	current->sim->regs.user = false;
 	SIM_STEP("unshare");
-	current->signal->ns = &pids[nr++];
-	current->pid_in_ns = ++current->signal->ns->last;
+	if (pids) {
+		current->signal->ns = pids;
+		current->pid_in_ns = ++pids->last;
+	}
 	commit_cred(cred);
 	sim_return_to_user();
+}
+
+void user_set_user_namespace(void)
+{
+	unshare(NULL);
+}
+
+void user_set_namespaces(void)
+{
+	static struct pid_namespace pids[2];
+	static unsigned int nr;
+
+	sim_require(nr < 2, "too many namespaces");
+	unshare(&pids[nr++]);
 }
 
 /* ---- the freezer --------------------------------------------------------------- */

@@ -1053,6 +1053,63 @@ static void page(void)
 	wait_for(task, 3);
 }
 
+static bool watcher_may_end;
+
+/* It may RDPMC all the time, and must find nothing of the others in its CPU's counters. */
+static void watch(void *arg)
+{
+	struct vm_area_struct *vma;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	vma = sim_must_map(fd, 0, PAGE_SIZE);
+	must(control(fd, 0));
+	while (!watcher_may_end) {
+		user_work(5);
+		user_sleep(20);
+	}
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+/* Its counters stay held for some switches after each overflow. */
+static void stay_held(void *arg)
+{
+	struct sim_task *t = current->sim;
+	unsigned int i, n, signals;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	must(control_imode(fd, PERIOD, SIGNAL));
+	for (i = 0; i < 4; i++) {
+		signals = t->received[SIGNAL];
+		while (t->received[SIGNAL] == signals) {
+			work_until_signal(300, signals);
+			sim_require(t->executed < 100000, "no signal arrives");
+		}
+		for (n = 0; n < 4; n++) {
+			user_sleep(30);
+			user_work(3);
+		}
+		must(user_ioctl(fd, VPERFCTR_IRESUME, NULL));
+	}
+	user_close(fd);
+	(void)arg;
+}
+
+static void held(void)
+{
+	struct task_struct *task[4];
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		task[i] = sim_process(i < 2 ? "watches" : "is held", 1000, i < 2 ? watch : stay_held, NULL);
+	wait_for(task + 2, 2);
+	watcher_may_end = true;
+	wait_for(task, 2);
+}
+
 static bool rights_may_end;
 
 static void just_work(void *arg)
@@ -1312,6 +1369,8 @@ const struct scenario sim_scenarios[] = {
 	{ "count_cpus_kinds", sim_count_cpus, 3, HYBRID },
 	{ "count_cpus_suspend", sim_count_cpus_suspend, 3 },
 	{ "count_cpus_hotplug", sim_count_cpus_hotplug, 3 },
+	{ "count_cpus_online", sim_count_cpus_online, 3 },
+	{ "count_cpus_kinds_online", sim_count_cpus_online, 3, HYBRID },
 	{ "count_cpus_kinds_hotplug", sim_count_cpus_hotplug, 3, HYBRID },
 	{ "sample_cpus", sim_sample_cpus, 3 },
 	{ "sample_cpus_kinds", sim_sample_cpus, 3, HYBRID },
@@ -1321,6 +1380,10 @@ const struct scenario sim_scenarios[] = {
 	{ "exec_thread", sim_exec_thread, 3 },
 	{ "exec_set_uid", sim_exec_set_uid, 2 },
 	{ "namespaces", sim_namespaces, 2 },
+	{ "new_namespace", sim_new_namespace, 2 },
+	{ "limit_of_states", sim_limit_of_states, 3 },
+	{ "limit_of_attach", sim_limit_of_attach, 3 },
+	{ "limit_of_rings", sim_limit_of_rings, 2 },
 	{ "real", sim_real, 2 },
 	{ "real_exit_mm_first", sim_real, 2, { .exit_mm_first = true } },
 	{ "self_exit_mm_first", self, 2, { .exit_mm_first = true } },
@@ -1349,6 +1412,7 @@ const struct scenario sim_scenarios[] = {
 	{ "scale", sim_scale, 8, .only_by_name = true },
 	{ "rights", rights, 2 },
 	{ "withdrawal", withdrawal, 3 },
+	{ "held", held, 2 },
 	{ "ended", ended, 3 },
 	{ "unlink_ended", unlink_ended, 3 },
 	{ "moves", moves, 2 },
@@ -1378,6 +1442,9 @@ const struct scenario sim_scenarios[] = {
 	{ "page_perf_left", page, 2, { .perf_left = true } },
 	{ "rights_perf_left", rights, 2, { .perf_left = true } },
 	{ "page_amd_k7", page, 2, { sim_amd_k7 } },
+	{ "held_amd_k7", held, 2, { sim_amd_k7 } },
+	{ "held_amd_v2", held, 2, { sim_amd_v2 } },
+	{ "held_p6", held, 2, { sim_p6 } },
 	{ "overflow_amd_k7", overflow, 2, { sim_amd_k7, .nmi_ns = 100000 } },
 	{ "moves_amd_k7", moves, 2, { sim_amd_k7, .counts_kernel = true } },
 	{ "moves_amd_core", moves, 2, { sim_amd_core, .nmi_ns = 20 * NSEC_PER_MSEC } },

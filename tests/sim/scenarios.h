@@ -52,6 +52,7 @@ void sim_leavers(void);
 void sim_count_cpus(void);
 void sim_count_cpus_suspend(void);
 void sim_count_cpus_hotplug(void);
+void sim_count_cpus_online(void);
 void sim_sample_cpus(void);
 void sim_sample_cpus_hotplug(void);
 void sim_compete_for_cpus(void);
@@ -60,6 +61,12 @@ void sim_compete_for_cpus(void);
 void sim_exec_thread(void);
 void sim_exec_set_uid(void);
 void sim_namespaces(void);
+void sim_new_namespace(void);
+
+/* limits.c */
+void sim_limit_of_states(void);
+void sim_limit_of_attach(void);
+void sim_limit_of_rings(void);
 
 /* real.c */
 void sim_real(void);

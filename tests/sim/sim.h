@@ -319,6 +319,7 @@ void __noreturn user_exit(void);
 void user_exec(bool privileged);
 void user_map_code(void);
 void user_exec_as(u32 euid);		/* a set-uid file */
+void user_set_user_namespace(void);
 void user_set_namespaces(void);		/* a user and a PID namespace of its own */
 void user_suspend(void);		/* the system, to RAM */
 void user_patch_code(void);		/* of the kernel, as for a BPF program or a static key */

@@ -217,6 +217,46 @@ static void look_as_owner(void *arg)
 	(void)arg;
 }
 
+/*
+ * A thread counts, and makes a user namespace, where it has all capabilities.  They are no right
+ * to a state that was made outside.
+ */
+static void count_and_unshare(void *arg)
+{
+	struct sim_counts c;
+	int fd, own, err;
+	u64 before;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(sim_control(fd, 0));
+	user_work(10);
+	user_set_user_namespace();
+	user_work(10);
+	err = sim_control(fd, 0);
+	sim_require(err == -EPERM, "CONTROL of a state from outside: %d", err);
+	err = user_ioctl(fd, VPERFCTR_SUSPEND, NULL);
+	sim_require(err == -EPERM, "SUSPEND of a state from outside: %d", err);
+	own = sim_open(0, 0);
+	sim_require(own == -EPERM, "OPEN of a state from outside: %d", own);
+	/* It may be given up for one of the namespace. */
+	must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+	own = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(sim_control(own, 0));
+	before = current->sim->executed;
+	user_work(10);
+	must(sim_read_counts(own, &c, 0));
+	sim_require(c.own[1] == current->sim->executed - before, "counted %llu, not %llu", c.own[1],
+		    current->sim->executed - before);
+	user_close(own);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_new_namespace(void)
+{
+	user_wait(sim_process("unshares", 1000, count_and_unshare, NULL));
+}
+
 /* Another user is refused, and so is root of another namespace. */
 static void look_as_other(void *arg)
 {
