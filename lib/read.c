@@ -13,11 +13,23 @@ int vperfctr_read_state(struct vperfctr *v, struct vperfctr_read *read)
 	return __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_READ, read);
 }
 
+/*
+ * True if the handle belongs to another thread than the caller, which lives; read->status is of
+ * VPERFCTR_READ_OWNER.  The caller may have the owner's thread pointer: in the child of a fork,
+ * and in that of a vfork, which has the owner's memory, too.
+ */
+static bool is_others(const struct vperfctr *v, const struct vperfctr_read *read)
+{
+	return v->thread && read->status & VPERFCTR_STATUS_ATTACHED &&
+	       !(read->status & VPERFCTR_STATUS_OWNER);
+}
+
 int vperfctr_read_soft(struct vperfctr *v, uint64_t soft, uint64_t *value)
 {
 	struct vperfctr_soft all = { .size = sizeof(all) };
 	struct vperfctr_read read = {
 		.nrctrs = VPERFCTR_MAX_CTRS,
+		.flags = VPERFCTR_READ_OWNER,
 		.soft = (uintptr_t)&all,
 	};
 	unsigned int i;
@@ -26,6 +38,8 @@ int vperfctr_read_soft(struct vperfctr *v, uint64_t soft, uint64_t *value)
 	err = vperfctr_read_state(v, &read);
 	if (err)
 		return err;
+	if (is_others(v, &read))
+		return -EPERM;
 	if (!soft || soft & ~(uint64_t)all.soft)
 		return -EINVAL;
 	*value = 0;
@@ -85,6 +99,7 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 	uint64_t sums[1 + VPERFCTR_MAX_CTRS];
 	struct vperfctr_read read = {
 		.nrctrs = VPERFCTR_MAX_CTRS,
+		.flags = VPERFCTR_READ_OWNER,
 		.sums = (uintptr_t)sums,
 	};
 	bool foreign;
@@ -101,11 +116,8 @@ int __vperfctr_read_slow(struct vperfctr *v, uint64_t *tsc, uint64_t *pmc,
 	err = vperfctr_read_state(v, &read);
 	if (err)
 		return err;
-	/*
-	 * Any thread may read the final sums of a thread that has ended.  A later thread
-	 * can have the same control block, so this code cannot distinguish the two.
-	 */
-	if (foreign && (read.status & VPERFCTR_STATUS_ATTACHED))
+	/* Any thread may read the final sums of a thread that has ended. */
+	if (is_others(v, &read))
 		return -EPERM;
 	if (first > read.nrctrs || nr > read.nrctrs - first)
 		return -EINVAL;

@@ -184,7 +184,7 @@ int vperfctr_event_control(struct vperfctr_control *control, struct vperfctr_ctr
  * perf_event places the events itself, so a counter in a name (@N) has no effect.  Counters are
  * never shared with others by turns.  If they do not suffice, this call or a read returns
  * -EBUSY.  vperfctr_read_tsc() returns -EOPNOTSUPP where perf_event does not make its times
- * from the TSC; regions need it.
+ * from the TSC; regions need it.  There, the TSC of vperfctr_read_state() is 0.
  *
  * On a hybrid processor the thread is counted on all kinds of CPUs.  If not all of them can
  * count these events, but the thread may run on one kind only, it is counted there.

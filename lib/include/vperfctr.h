@@ -32,8 +32,8 @@
  *
  * Threads: a handle that maps the state's page belongs to the thread that opened it,
  * as the state does.  vperfctr_open() makes such handles.  In another thread
- * vperfctr_read(), _read_pmc(), _read_tsc() and the calls for regions return -EPERM by
- * this handle, and so does each call that changes the state.  When the owner has ended,
+ * vperfctr_read(), _read_pmc(), _read_tsc(), _read_soft() and the calls for regions return
+ * -EPERM by this handle, and so does each call that changes the state.  When the owner has ended,
  * or has unlinked the state, any thread may read, and gets the last sums.
  *
  * A handle without a page (VPERFCTR_OPEN_NOMAP, vperfctr_open_tid(), vperfctr_open_fd()
@@ -49,12 +49,13 @@
  * vperfctr_open(3) says what the second part can do.
  *
  * Processes: in the child of a fork, a handle of the parent that has a page cannot
- * read.  vperfctr_read(), _read_pmc(), _read_tsc() and the calls for regions return
- * -EPERM by it, or the last sums when the state has no thread any more.
+ * read.  vperfctr_read(), _read_pmc(), _read_tsc(), _read_soft() and the calls for regions
+ * return -EPERM by it, or the last sums when the state has no thread any more.
  * vperfctr_read_state(), vperfctr_close() and all reads by a handle without a page
  * work.  These reads return the parent's sums.  A ring is not mapped until vperfctr_ring_map()
  * maps it again.  A child counts itself with a handle of its own.  In the child of a
- * vfork no call is allowed.
+ * vfork no call is allowed: it has the memory and the thread pointer of its parent, so an
+ * inline read cannot tell the two apart.  What the kernel reads there returns -EPERM.
  *
  * Signals: a signal handler may call any function, also one that it interrupts, with
  * two exceptions.  vperfctr_open*(), vperfctr_close(), vperfctr_*cpus*() and vperfctr_why()
@@ -731,11 +732,12 @@ int vperfctr_read_state(struct vperfctr *v, struct vperfctr_read *read);
 
 /*
  * Read into *value what the owner itself has counted: a software counter of the control, or
- * the sum of several, as VPERFCTR_SOFT_PAGE_FAULTS is.  Each read is a system call.  For any
- * holder of a handle.  vperfctr_read_state() returns all of them, and those of the
- * children, with the counters' sums of the same moment.
+ * the sum of several, as VPERFCTR_SOFT_PAGE_FAULTS is.  Each read is a system call.
+ * vperfctr_read_state() returns all of them, and those of the children, with the counters'
+ * sums of the same moment, to any holder of a handle.
  *
  *	-EINVAL	soft is 0, or has a counter that the control does not have
+ *	-EPERM	as vperfctr_read_pmc()
  *	-E2BIG	the module is too old for software counters
  */
 int vperfctr_read_soft(struct vperfctr *v, uint64_t soft, uint64_t *value);
@@ -897,7 +899,8 @@ VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
 {
 	const uint64_t need = __VPERFCTR_WORD(
 		(tsc ? VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_TSC : 0) |
-		(nr ? VPERFCTR_CSTATUS_RDPMC : 0));
+		/* Without either, the slow path says whether the caller may read. */
+		(nr || !tsc ? VPERFCTR_CSTATUS_RDPMC : 0));
 	const struct vperfctr_page *page = v->page;
 	uint64_t word, mask, now = 0, slow;
 	unsigned int i;

@@ -277,7 +277,9 @@ static void *use_handle(void *arg)
 		*wrong += vperfctr_read_pmc(shared, 0, &value) != -EPERM ||
 			  vperfctr_read(shared, NULL, pmc, 2) != -EPERM ||
 			  vperfctr_read(shared, &value, pmc, 2) != -EPERM ||
-			  vperfctr_read_tsc(shared, &value) != -EPERM;
+			  vperfctr_read_tsc(shared, &value) != -EPERM ||
+			  vperfctr_read(shared, NULL, NULL, 0) != -EPERM;
+	*wrong += vperfctr_read_soft(shared, VPERFCTR_SOFT_TASK_CLOCK, &value) != -EPERM;
 	vperfctr_control_init(&control, ctr);
 	vperfctr_control_add(&control, 0, INSTRUCTIONS_USER);
 	*wrong += vperfctr_control(shared, &control) != -EPERM;
@@ -414,7 +416,9 @@ static void read_mapped(struct vperfctr *v)
 		if (vperfctr_read_tsc(v, &tsc) != -EPERM)
 			_exit(2);
 		if (vperfctr_read(v, NULL, pmc, 2) != -EPERM || vperfctr_read(v, &tsc, pmc, 2) != -EPERM ||
-		    vperfctr_read(v, &tsc, NULL, 0) != -EPERM)
+		    vperfctr_read(v, &tsc, NULL, 0) != -EPERM ||
+		    vperfctr_read(v, NULL, NULL, 0) != -EPERM ||
+		    vperfctr_read_soft(v, VPERFCTR_SOFT_TASK_CLOCK, &value) != -EPERM)
 			_exit(3);
 		if (vperfctr_region_init(&region, v, 2) != -EPERM)
 			_exit(4);

@@ -145,6 +145,22 @@ def test_fork():
     c.close()
 
 
+def test_software_only():
+    c = vperfctr.count("task-clock,page-faults")
+    check("software events", c.read()[0] > 0, True)
+    thread = threading.Thread(target=refused, args=("another thread", errno.EPERM, c.read))
+    thread.start()
+    thread.join()
+    pid = os.fork()
+    if not pid:
+        before = failures
+        refused("the parent's software events", errno.EPERM, c.read)
+        os._exit(failures - before)
+    check("the child", os.waitpid(pid, 0)[1], 0)
+    check("the parent", c.read()[0] > 0, True)
+    c.close()
+
+
 def test_benchmark():
     count = vperfctr.benchmark.time_func(lambda: known.loop(1000))
     for _ in range(20):
@@ -156,7 +172,8 @@ def test_benchmark():
     check("instructions()", vperfctr.benchmark.instructions() < vperfctr.benchmark.instructions(), True)
 
 
-for test in (test_counts, test_with, test_errors, test_threads, test_fork, test_benchmark):
+for test in (test_counts, test_with, test_errors, test_threads, test_fork,
+             test_software_only, test_benchmark):
     test()
 print(f"{100 * (checks - failures) // checks}%: Checks: {checks}, Failures: {failures}, Errors: 0")
 sys.exit(failures != 0)

@@ -30,6 +30,7 @@ struct state {
 	};
 	int32_t tid;			/* 0: this thread's */
 	int32_t owner;			/* that process */
+	uintptr_t thread;		/* its thread pointer */
 	uint32_t status;
 	bool unlinked;
 	struct vperfctr_control control;
@@ -414,6 +415,7 @@ static int new_state(int32_t tid)
 	s = __real_mmap(NULL, STATE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	s->tid = tid;
 	s->owner = getpid();
+	s->thread = fake.thread;
 	s->page.version = fake.page_version;
 	s->page.mask = fake.mask;
 	s->status = VPERFCTR_STATUS_ATTACHED;
@@ -789,7 +791,8 @@ static int state_read(struct state *s, struct vperfctr_read *r)
 	}
 	r->nrctrs = nr;
 	r->status = s->status | (s->unlinked ? 0 : fake.status);
-	if (r->flags & VPERFCTR_READ_OWNER && r->status & VPERFCTR_STATUS_ATTACHED && !fake.foreign)
+	if (r->flags & VPERFCTR_READ_OWNER && r->status & VPERFCTR_STATUS_ATTACHED &&
+	    !fake.foreign && s->owner == getpid() && s->thread == fake.thread)
 		r->status |= VPERFCTR_STATUS_OWNER;
 	r->children_missed = fake.children_missed;
 	r->overflow = fake.overflow;

@@ -454,6 +454,16 @@ static void *count_and_end(void *arg)
 	return (void *)(intptr_t)vperfctr_count(v, "instructions:u", 0, NULL);
 }
 
+static void *read_soft_as_foreign(void *arg)
+{
+	struct vperfctr *v = arg;
+	uint64_t value;
+
+	if (vperfctr_read_soft(v, VPERFCTR_SOFT_TASK_CLOCK, &value) != -EPERM)
+		return v;
+	return vperfctr_read(v, NULL, NULL, 0) != -EPERM ? v : NULL;
+}
+
 /* The handle belongs to its thread until that ends, and not to a child of a fork. */
 START_TEST(owner)
 {
@@ -471,6 +481,21 @@ START_TEST(owner)
 	pid = fork();
 	if (!pid)
 		_exit(read_as_foreign(v) ? 1 : 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	vperfctr_close(v);
+
+	/* The same with software events only, of which no counter is read. */
+	setup();
+	v = open_ok("task-clock");
+	ck_assert_int_eq(vperfctr_read_soft(v, VPERFCTR_SOFT_TASK_CLOCK, &value), 0);
+	pthread_create(&thread, NULL, read_soft_as_foreign, v);
+	pthread_join(thread, &result);
+	ck_assert_ptr_null(result);
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		_exit(read_soft_as_foreign(v) ? 1 : 0);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
 	vperfctr_close(v);

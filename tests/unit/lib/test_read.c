@@ -6,6 +6,7 @@
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fake.h"
@@ -441,8 +442,51 @@ START_TEST(foreign)
 	/* READ would interrupt a running owner. */
 	if (flags[_i / 53] & VPERFCTR_CSTATUS_RUNNING)
 		ck_assert_uint_eq(fake.calls[FAKE_READ], 0);
+	ck_assert_int_eq(vperfctr_read(v, NULL, NULL, 0), -EPERM);
+	ck_assert_int_eq(vperfctr_read_soft(v, VPERFCTR_SOFT_TASK_CLOCK, &value), -EPERM);
 	fake.thread ^= (uintptr_t)1 << bit;
 	check_four_and_tsc();
+}
+END_TEST
+
+/* The number of the first read that the child of a fork was not refused, or 0. */
+static int read_in_child(void)
+{
+	uint64_t value, pmc[4];
+
+	if (vperfctr_read_pmc(v, 1, &value) != -EPERM)
+		return 1;
+	if (vperfctr_read(v, NULL, pmc, 4) != -EPERM)
+		return 2;
+	if (vperfctr_read_tsc(v, &value) != -EPERM)
+		return 3;
+	/* There is nothing to read, or it is no counter. */
+	if (vperfctr_read(v, NULL, NULL, 0) != -EPERM)
+		return 4;
+	if (vperfctr_read_soft(v, VPERFCTR_SOFT_TASK_CLOCK, &value) != -EPERM)
+		return 5;
+	return 0;
+}
+
+/*
+ * The child of a fork, which has the dead page (0), or of a vfork, which has the owner's page
+ * (1): both have the owner's thread pointer.
+ */
+START_TEST(child)
+{
+	int status;
+	pid_t pid;
+
+	start(4, true);
+	fake_switch_to(DELTA, VPERFCTR_CSTATUS_RUNNING);
+	pid = fork();
+	if (!pid) {
+		if (!_i)
+			memset(fake_page(), 0, sizeof(struct vperfctr_page));
+		_exit(read_in_child());
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
 }
 END_TEST
 
@@ -627,6 +671,7 @@ static Suite *suite(void)
 	tcase_add_test(t, by_descriptor);
 	tcase_add_test(t, by_descriptor_mapped);
 	tcase_add_loop_test(t, foreign, 0, 4 * 53);
+	tcase_add_loop_test(t, child, 0, 2);
 	tcase_add_test(t, foreign_of_none);
 	tcase_add_test(t, foreign_without_page);
 	tcase_add_test(t, region_exact);
