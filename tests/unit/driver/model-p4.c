@@ -3,6 +3,7 @@
 
 #define NR	18
 #define WIDTH	40
+#define ESCR_FIRST	0x3a0
 
 /* SDM, table "Performance Counter MSRs and Associated CCCR and ESCR MSRs". */
 static const u16 escr_msrs[4][8][2] = {
@@ -37,17 +38,26 @@ static u32 selected(unsigned int counter, u64 cccr)
 	return p4_escr_msr(counter, cccr >> 13 & 7);
 }
 
+/* The driver accesses these registers more often than any other. */
 static bool escr_exists(u32 msr)
 {
+	static u8 exists[0x3e2 - ESCR_FIRST];
+	static unsigned int known;	/* the CPU's model whose registers these are, plus 1 */
 	unsigned int i, select;
 
-	for (i = 0; i < NR; i++) {
-		for (select = 0; select < 8; select++) {
-			if (p4_escr_msr(i, select) == msr)
-				return true;
+	if (known != cpu_model() + 1) {
+		memset(exists, 0, sizeof(exists));
+		for (i = 0; i < NR; i++) {
+			for (select = 0; select < 8; select++) {
+				u32 escr = p4_escr_msr(i, select);
+
+				if (escr)
+					exists[escr - ESCR_FIRST] = true;
+			}
 		}
+		known = cpu_model() + 1;
 	}
-	return false;
+	return msr - ESCR_FIRST < sizeof(exists) && exists[msr - ESCR_FIRST];
 }
 
 /* ---- registers ------------------------------------------------------------- */
@@ -73,7 +83,7 @@ u64 *p4_find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 		*reg = REG_P4_GLOBAL;
 		return &cpu->p4_global[msr - 0x3f1];
 	}
-	if (msr >= 0x3a0 && escr_exists(msr)) {
+	if (escr_exists(msr)) {
 		*reg = REG_ESCR;
 		return &cpu->escr[msr - 0x3a0];
 	}
