@@ -1111,11 +1111,12 @@ int vperfctr_ring_open(struct vperfctr *v, struct vperfctr_ring *ring);
 int vperfctr_ring_map(struct vperfctr *v, uint64_t map_size);
 
 /*
- * Some processors have no load of 64 bits, and may see the halves of two values.  The lower
+ * Some processors have no load of 64 bits, and may see the halves of two values.  On i386,
+ * where a field is aligned to 4 bytes, clang would call a function of libatomic.  The lower
  * halves of head and tail are enough, as a ring has fewer samples than they can count.  A
  * count of lost samples may have a wrong upper half for a moment, after 2^32 of them.
  */
-#if __GCC_ATOMIC_LLONG_LOCK_FREE == 2 || defined(__i386__)
+#if defined(__i386__) ? !defined(__clang__) : __GCC_ATOMIC_LLONG_LOCK_FREE == 2
 typedef uint64_t __vperfctr_place;
 #define __VPERFCTR_PLACE(nr)	(&(nr))
 #define __VPERFCTR_LOAD(nr)	__atomic_load_n(&(nr), __ATOMIC_RELAXED)
