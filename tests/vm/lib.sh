@@ -125,6 +125,36 @@ ticker()
     done
 }
 
+# timed WHAT COMMAND...: run it, and add its processor time to the file TIMES, if that is set
+timed()
+{
+    local what=$1 status=0 out err took TIMEFORMAT='%U %S'
+    shift
+
+    if [ -z "${TIMES:-}" ]; then
+        "$@"
+        return
+    fi
+    exec {out}>&1 {err}>&2
+    # what it runs is a part of it
+    took=$({ time TIMES="" "$@" >&"$out" 2>&"$err"; } 2>&1) || status=$?
+    exec {out}>&- {err}>&-
+    awk -v what="$what" '{ printf "%8.1f  %s\n", $1 + $2, what }' <<< "$took" >> "$TIMES"
+    return "$status"
+}
+
+# dearest FILE: print the ten dearest parts of a file of TIMES, and the time of all that this
+# shell has run
+dearest()
+{
+    # in a pipe it would print the times of that process
+    times > "$1.sum"
+    echo "The dearest parts, in seconds of processor time; all are in $1:"
+    LC_ALL=C sort -k 1,1nr "$1" | head -n 10
+    awk 'NR == 2 { gsub(/[ms]/, " "); printf "%8.1f  in all\n", $1 * 60 + $2 + $3 * 60 + $4 }' "$1.sum"
+    rm -f "$1.sum"
+}
+
 # logged LOG WHAT COMMAND...: print WHAT and run a command that may take long.  Its
 # output goes to LOG; if it fails, the last lines of LOG are printed.
 logged()
@@ -135,7 +165,7 @@ logged()
     say "$what"
     mkdir -p "${log%/*}"
     ticker "$what" "$log" & tick=$!
-    "$@" >"$log" 2>&1 </dev/null || status=$?
+    timed "$what" "$@" >"$log" 2>&1 </dev/null || status=$?
     kill "$tick" 2>/dev/null || true
     wait "$tick" 2>/dev/null || true
     [ ! -t 2 ] || printf '\033[K' >&2

@@ -46,3 +46,47 @@ setting()
     done <<< "${suite_text[$1]}"
     echo "$value"
 }
+
+# arch_of NAME: that of the suite
+arch_of()
+{
+    local arch
+
+    arch=$(setting "${1%@*}" arch)
+    echo "${arch:-amd64}"
+}
+
+# kernel_of NAME: the kernel that the suite runs on, as "build" wants it
+kernel_of()
+{
+    local suite=${1%@*} wanted=${KERNEL:-} kernel
+
+    [ "$suite" = "$1" ] || wanted=${1#*@}
+    kernel=$(setting "$suite" kernel)
+    [[ -n $kernel && $(like_of "$wanted") != "$kernel" ]] || kernel=$wanted
+    # boot.sh knows the default
+    (arch=$(arch_of "$1"); . "$vm/boot.sh"
+        own=$(vm_kernel_says arch)
+        [ "$own" = "$arch" ] || kernel=$arch:$kernel
+        echo "$kernel")
+}
+
+# words_of SUITE: print the names of the programs that it runs, and their arguments
+words_of()
+{
+    # variables may come first
+    sed -nE 's/^(run|inner) +//p' <<< "${suite_text[$1]}" | tr ' ' '\n' | sed '/=/d; /^$/d'
+}
+
+# programs_of ARCH NAME...: print these words of the suites with these names on it
+programs_of()
+{
+    local arch=$1 name
+    shift
+
+    for name; do
+        if [ "$(arch_of "$name")" = "$arch" ]; then
+            words_of "${name%@*}"
+        fi
+    done | sort -u | xargs
+}
