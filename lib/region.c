@@ -35,7 +35,7 @@ sample(const struct vperfctr_region *r, struct __vperfctr_region_sums *to)
 		word = __vperfctr_begin(r->v, page);
 		__vperfctr_barrier();
 		if (!VPERFCTR_HAVE_RDPMC || !VPERFCTR_HAVE_RDTSC || !(word & running) ||
-		    !(word & (r->nr ? rdpmc : rdtsc)))
+		    !(word & (r->nr ? rdpmc : rdtsc)) || !__VPERFCTR_HAS(page, r->nr))
 			break;
 		/* Without the TSC running, its value is tsc_sum. */
 		to->tsc = page->tsc_sum + (word & rdtsc ? __vperfctr_rdtsc() - page->tsc_start : 0);

@@ -808,12 +808,19 @@ static inline uint64_t __vperfctr_pmc(const struct vperfctr_page *page,
 }
 
 /*
+ * True if the page, by which RDPMC is allowed, has nr counters.  It has one then, so a read of
+ * the first counter only costs no check.
+ */
+#define __VPERFCTR_HAS(page, nr)						\
+	((__builtin_constant_p(nr) && (nr) <= 1) ||				\
+	 (nr) <= VPERFCTR_CSTATUS_NRCTRS((page)->cstatus))
+
+/*
  * Read the value of counter i into *value, which an error leaves as it was.  Counters
- * are numbered from 0 in the order of the control.  The inline code does not check i:
- * the control must have it.  There is no system call if the page is mapped and this
- * thread may execute RDPMC or is suspended.
+ * are numbered from 0 in the order of the control.  There is no system call if the page is
+ * mapped and this thread may execute RDPMC or is suspended.
  *
- *	-EINVAL	there is no counter i (found only when the kernel reads)
+ *	-EINVAL	there is no counter i
  *	-EPERM	the handle has a page, and belongs to another thread or to the parent of
  *		this process: see "Threads" and "Processes" above
  *	any of vperfctr_read_state()
@@ -831,6 +838,8 @@ VPERFCTR_INLINE int vperfctr_read_pmc(struct vperfctr *v, unsigned int i,
 		if (__builtin_expect(!VPERFCTR_HAVE_RDPMC || !(word & need), 0))
 			break;
 		__vperfctr_barrier();
+		if (__builtin_expect(!__VPERFCTR_HAS(page, (uint64_t)i + 1), 0))
+			break;
 		sum = __vperfctr_pmc(page, i, page->mask);
 		__vperfctr_barrier_value(sum);
 		if (__builtin_expect(__vperfctr_word(page) == word, 1)) {
@@ -887,10 +896,9 @@ VPERFCTR_INLINE int vperfctr_read_tsc(struct vperfctr *v, uint64_t *value)
 /*
  * Read the values of counters 0 ... nr - 1 into pmc[] and, unless tsc is NULL, the TSC
  * cycles into *tsc.  All are of the same moment, except for the few instructions between
- * reading the first and the last.  The inline code does not check nr: the control must
- * have so many counters.  A constant nr and a constant NULL make the shortest code.
+ * reading the first and the last.  A constant nr and a constant NULL make the shortest code.
  *
- *	-EINVAL	there are fewer counters (found only when the kernel reads)
+ *	-EINVAL	there are fewer counters
  *	-EPERM	as vperfctr_read_pmc()
  *	any of vperfctr_read_state()
  */
@@ -912,6 +920,8 @@ VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
 				     (word & need) != need, 0))
 			break;
 		__vperfctr_barrier();
+		if (__builtin_expect(!__VPERFCTR_HAS(page, nr), 0))
+			break;
 		if (tsc) {
 			now = page->tsc_sum + (__vperfctr_rdtsc() - page->tsc_start);
 			/* Complete the sum before the counters need its registers. */
@@ -995,8 +1005,7 @@ int __vperfctr_region_calibrate(struct vperfctr_region *region);
  *	-EAGAIN	the counters are read in another way than at vperfctr_region_init(), as
  *		RDPMC was allowed or forbidden or counting was suspended.  The cost is
  *		not known: call vperfctr_region_init() again
- *	-EINVAL	end without begin; or the control has fewer counters (found only when
- *		the kernel reads)
+ *	-EINVAL	end without begin; or the control has fewer counters
  *	-EPERM	as vperfctr_read_pmc()
  *	any of vperfctr_read_state()
  */
@@ -1024,11 +1033,17 @@ VPERFCTR_INLINE int vperfctr_region_init(struct vperfctr_region *region, struct 
 	return err;
 }
 
-/* Return what counter i has counted in all passes, less their cost. */
+/*
+ * Return what counter i has counted in all passes, less their cost.  UINT64_MAX: the region
+ * has no counter i.
+ */
 VPERFCTR_INLINE uint64_t vperfctr_region_pmc(const struct vperfctr_region *region, unsigned int i)
 {
-	uint64_t cost = region->passes * region->cost.pmc[i];
+	uint64_t cost;
 
+	if (i >= region->nr)
+		return UINT64_MAX;
+	cost = region->passes * region->cost.pmc[i];
 	return region->sum.pmc[i] > cost ? region->sum.pmc[i] - cost : 0;
 }
 

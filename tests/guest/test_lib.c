@@ -70,7 +70,8 @@ static int read_counts(struct vperfctr *v, uint64_t *pmc, unsigned int nr)
 START_TEST(reads)
 {
 	struct vperfctr *v = count_self();
-	uint64_t overhead, tsc, tsc2, pmc[2], pmc2[2];
+	uint64_t overhead, tsc, tsc2, pmc[2], pmc2[2], too_many[3];
+	struct vperfctr_region r;
 	unsigned int i;
 
 	region(v, 1);
@@ -84,6 +85,11 @@ START_TEST(reads)
 	ck_assert_int_eq(read_two(v, &tsc2, pmc2), 0);
 	ck_assert_uint_gt(tsc2, tsc);
 	ck_assert_uint_eq(pmc2[0] - pmc[0], pmc2[1] - pmc[1]);
+
+	/* There is no third counter, to whichever way of reading. */
+	ck_assert_int_eq(vperfctr_read_pmc(v, 2, pmc), -EINVAL);
+	ck_assert_int_eq(vperfctr_read(v, NULL, too_many, 3), -EINVAL);
+	ck_assert_int_eq(vperfctr_region_init(&r, v, 3), -EINVAL);
 
 	/* a suspended state does not count */
 	ck_assert_int_eq(vperfctr_suspend(v), 0);

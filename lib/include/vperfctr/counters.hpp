@@ -101,7 +101,7 @@ public:
 		return vperfctr_backend(v);
 	}
 
-	/* Read the first N counters.  The code is inline, and there must be so many. */
+	/* Read the first N counters.  The code is inline. */
 	template<unsigned int N> std::array<uint64_t, N> read() const
 	{
 		std::array<uint64_t, N> sums;
@@ -118,7 +118,7 @@ public:
 		return sums;
 	}
 
-	/* Read counter i, which must exist. */
+	/* Read counter i. */
 	uint64_t read(unsigned int i) const
 	{
 		uint64_t sum;

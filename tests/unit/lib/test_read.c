@@ -344,17 +344,36 @@ START_TEST(tsc_only)
 }
 END_TEST
 
-/* A counter that does not exist is an error when the kernel or the suspended page is read. */
+/*
+ * A counter that does not exist is an error, whether the suspended page is read, the kernel
+ * reads, or RDPMC is allowed.
+ */
 START_TEST(no_such_counter)
 {
+	static const uint32_t flags[] = {
+		0, VPERFCTR_CSTATUS_RUNNING,
+		VPERFCTR_CSTATUS_TSC | VPERFCTR_CSTATUS_RUNNING | VPERFCTR_CSTATUS_RDPMC,
+	};
 	uint64_t value = 42, pmc[8];
+	volatile unsigned int four = 4, huge = UINT32_MAX;
+	struct vperfctr_region region;
 
 	start(4, true);
-	fake_switch_to(DELTA, _i ? VPERFCTR_CSTATUS_RUNNING : 0);
+	fake_switch_to(DELTA, flags[_i]);
 	ck_assert_int_eq(vperfctr_read_pmc(v, 4, &value), -EINVAL);
+	ck_assert_int_eq(vperfctr_read_pmc(v, four, &value), -EINVAL);
 	ck_assert_int_eq(vperfctr_read_pmc(v, UINT32_MAX, &value), -EINVAL);
+	ck_assert_int_eq(vperfctr_read_pmc(v, huge, &value), -EINVAL);
 	ck_assert_uint_eq(value, 42);
 	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, 5), -EINVAL);
+	ck_assert_int_eq(vperfctr_read(v, &value, pmc, four + 1), -EINVAL);
+	ck_assert_int_eq(vperfctr_read(v, NULL, pmc, huge), -EINVAL);
+	ck_assert_uint_eq(value, 42);
+	ck_assert_int_eq(vperfctr_region_init(&region, v, 5), -EINVAL);
+	ck_assert_int_eq(vperfctr_region_init(&region, v, 4), 0);
+	ck_assert_uint_eq(vperfctr_region_pmc(&region, 3), 0);
+	ck_assert_uint_eq(vperfctr_region_pmc(&region, 4), UINT64_MAX);
+	ck_assert_uint_eq(vperfctr_region_pmc(&region, huge), UINT64_MAX);
 	check_pmc(3);
 	check_four();
 }
@@ -666,7 +685,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, resumed_in_between, 0, nreads);
 	tcase_add_test(t, tsc_off);
 	tcase_add_test(t, tsc_only);
-	tcase_add_loop_test(t, no_such_counter, 0, 2);
+	tcase_add_loop_test(t, no_such_counter, 0, 3);
 	tcase_add_test(t, kernel_fails);
 	tcase_add_test(t, by_descriptor);
 	tcase_add_test(t, by_descriptor_mapped);

@@ -1420,6 +1420,7 @@ struct vperfctr_page {
 #define VPERFCTR_CSTATUS_TSC		0x10000000U /* tsc_on */
 #define VPERFCTR_CSTATUS_ICTRS		0x40000000U /* there are i-mode counters */
 #define VPERFCTR_CSTATUS_RUNNING	0x20000000U /* not suspended */
-#define VPERFCTR_CSTATUS_RDPMC		0x80000000U /* running, and the owner may RDPMC now */
+/* running, there is a counter, and the owner may RDPMC now */
+#define VPERFCTR_CSTATUS_RDPMC		0x80000000U
 
 #endif /* _UAPI_LINUX_VPERFCTR_H */
