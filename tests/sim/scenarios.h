@@ -63,6 +63,10 @@ void sim_exec_set_uid(void);
 void sim_namespaces(void);
 void sim_new_namespace(void);
 
+/* calls.c */
+void sim_calls(void);
+void sim_calls_of_device(void);
+
 /* limits.c */
 void sim_limit_of_states(void);
 void sim_limit_of_attach(void);
