@@ -171,6 +171,9 @@ sim:
 sim-scale:
 	@$(sub) tests/sim scale
 
+mutants: deps
+	@tests/mutants/run -n $(or $(N),60) -s $(or $(SEED),1) $(FILES)
+
 fuzz-sim: deps
 	@tests/vm/deps tests/fuzz/packages
 	@$(sub) tests/sim fuzz
@@ -206,7 +209,7 @@ help:
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove dist deb deps check \
 	check-all check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress sweep \
-	fuzz fuzz-user fuzz-sim sim sim-scale vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
+	fuzz fuzz-user fuzz-sim sim sim-scale mutants vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
 
@@ -268,6 +271,8 @@ endif
 #:   make fuzz-sim      all calls on a simulated machine, with libFuzzer; SECONDS=
 #:   make sim           the module on a simulated machine: more runs, and old defects
 #:   make sim-scale     there, what each operation costs on up to 1024 CPUs
+#:   make mutants       do the tests notice small changes of the module?  N= of them,
+#:                      SEED=, FILES="service common x86": doc/testing.md
 #:   make bench         the cost beside perf_event's, emulated: doc/performance.md;
 #:                      ARCH=riscv64: there
 #:   make bench-scale   what calls do to other CPUs, on up to 64 CPUs and beside up to
