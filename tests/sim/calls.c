@@ -417,6 +417,26 @@ static void use_ring(int fd)
 	user_munmap(vma);
 }
 
+/* ---- fdinfo ------------------------------------------------------------------------------------ */
+
+static void check_fdinfo(int fd, u32 status)
+{
+	char text[400], expected[400];
+	struct reading r;
+
+	/* Suspended, so that both have the same counts. */
+	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
+	fill_read(&r);
+	must(user_ioctl(fd, VPERFCTR_READ, &r.req));
+	snprintf(expected, sizeof(expected),
+		 "vperfctr-owner:\t%d\nvperfctr-status:\t0x%x\nvperfctr-tsc:\t%llu\n"
+		 "vperfctr-pmc0:\t%llu\nvperfctr-pmc1:\t%llu\n", current->pid,
+		 status | VPERFCTR_STATUS_SUSPENDED, r.own[0], r.own[1], r.own[2]);
+	user_fdinfo(fd, text, sizeof(text));
+	sim_require(!strcmp(text, expected), "fdinfo is\n%snot\n%s", text, expected);
+	must(user_ioctl(fd, VPERFCTR_RESUME, NULL));
+}
+
 /* ---- the thread that calls -------------------------------------------------------------------- */
 
 /* The control counts on through all of them. */
@@ -447,6 +467,7 @@ static void call(void *arg)
 	user_work(10);
 	check_control(fd, &c, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE);
 	use_other_sizes(fd, before);
+	check_fdinfo(fd, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE);
 	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
 	check_control(fd, &c, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE | VPERFCTR_STATUS_SUSPENDED);
 	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
@@ -620,6 +641,7 @@ do {											\
 static void use_set(void)
 {
 	u32 words = 3, status = 0, nrctrs = 0;
+	char text[100];
 	struct vperfctr_open_cpus o = { .size = sizeof(o), .nrwords = 1, .mask = (unsigned long)&words };
 	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 8, .watermark = 1 };
 	int fd = must(user_device_ioctl(VPERFCTR_OPEN_CPUS, &o));
@@ -627,6 +649,8 @@ static void use_set(void)
 
 	expect(o.nrcpus, 2, "CPUs of the set", __LINE__);
 	READ_CPUS(0, UNCHANGED);
+	user_fdinfo(fd, text, sizeof(text));
+	sim_require(!strcmp(text, "vperfctr-cpus:\t0,1\nvperfctr-status:\t0x0\n"), "fdinfo is\n%s", text);
 	expect(user_ioctl(fd, VPERFCTR_SUSPEND, NULL), -EINVAL, "SUSPEND of nothing", __LINE__);
 	expect(user_ioctl(fd, VPERFCTR_CONSUME, NULL), -EINVAL, "CONSUME without a ring", __LINE__);
 	expect(user_ioctl(fd, VPERFCTR_READ, NULL), -ENOTTY, "READ of a set", __LINE__);

@@ -15,7 +15,7 @@ static void work_until_end(void *arg)
 	(void)arg;
 }
 
-/* What ends may be charged until a grace period or a worker has ended it. */
+/* A state or ring that ends is charged until a grace period or a worker has ended it. */
 static bool is_late(unsigned int *tries)
 {
 	user_sleep(1000);

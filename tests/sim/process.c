@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Processes and threads: what user space and the kernel's calls do, for scenarios. */
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "sim.h"
@@ -272,10 +273,35 @@ static int close_file(struct file *file)
 	return 0;
 }
 
+struct seq_file {
+	char *buf;
+	size_t size, count;
+};
+
 void seq_printf(struct seq_file *m, const char *format, ...)
 {
-	(void)m;
-	(void)format;
+	va_list args;
+
+	if (!m)
+		return;
+	va_start(args, format);
+	m->count += vsnprintf(m->buf + m->count, m->size - m->count, format, args);
+	va_end(args);
+	sim_require(m->count < m->size, "the text of a seq_file is too long");
+}
+
+/* Read /proc/self/fdinfo/FD, without the kernel's own lines. */
+void user_fdinfo(int fd, char *text, size_t size)
+{
+	struct seq_file m = { text, size };
+	struct file *file = fget(fd);
+
+	sim_require(file, "fdinfo of a descriptor that is closed");
+	*text = '\0';
+	current->sim->regs.user = false;
+	file->f_op->show_fdinfo(&m, file);
+	fput(file);
+	sim_return_to_user();
 }
 
 void poll_wait(struct file *file, wait_queue_head_t *w, struct poll_table_struct *wait)

@@ -1384,6 +1384,7 @@ const struct scenario sim_scenarios[] = {
 	{ "calls", sim_calls, 2 },
 	{ "calls_of_device", sim_calls_of_device, 2 },
 	{ "calls_of_device_kinds", sim_calls_of_device, 4, HYBRID },
+	{ "soft", sim_soft, 2 },
 	{ "limit_of_states", sim_limit_of_states, 3 },
 	{ "limit_of_attach", sim_limit_of_attach, 3 },
 	{ "limit_of_rings", sim_limit_of_rings, 2 },

@@ -67,6 +67,9 @@ void sim_new_namespace(void);
 void sim_calls(void);
 void sim_calls_of_device(void);
 
+/* soft.c */
+void sim_soft(void);
+
 /* limits.c */
 void sim_limit_of_states(void);
 void sim_limit_of_attach(void);

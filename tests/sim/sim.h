@@ -332,6 +332,7 @@ int user_open_mem(struct task_struct *task);
 long user_ioctl(int fd, unsigned int cmd, void *arg);
 long user_device_ioctl(unsigned int cmd, void *arg);
 int user_close(int fd);
+void user_fdinfo(int fd, char *text, size_t size);
 struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long size);
 void user_munmap(struct vm_area_struct *vma);
 vm_fault_t user_fault(struct vm_area_struct *vma);
