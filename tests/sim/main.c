@@ -11,6 +11,10 @@ static unsigned int nr_cpus;
 
 static void main_of_machine(void *arg)
 {
+	if (scenario->load_fails) {
+		sim_try_to_load(scenario->load_fails);
+		return;
+	}
 	sim_load_module();
 	sim_explore_scenario(true);
 	sim_failures.alloc = scenario->alloc;

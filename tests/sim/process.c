@@ -497,6 +497,9 @@ int send_sig_info(int sig, struct kernel_siginfo *info, struct task_struct *task
 	SIM_STEP("send_sig_info");
 	if (task->exit_state)
 		return -ESRCH;
+	/* The queue of real-time signals is full. */
+	if (sig > 31 && sim_failures.signal && sim_choose(2, sim_failures.signal))
+		return -EAGAIN;
 	task->sim->signals |= BIT_ULL(sig);
 	if (info)
 		task->sim->overflow_mask = info->si_pid;

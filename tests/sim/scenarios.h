@@ -102,6 +102,7 @@ struct scenario {
 	unsigned int cpus;
 	struct sim_processor processor;
 	unsigned int alloc;		/* one allocation in so many fails; 0: none */
+	unsigned int load_fails;	/* the same while the module is loaded; there is no func */
 	bool only_by_name;		/* not one of all */
 };
 

@@ -22,6 +22,12 @@ struct block {
 static struct block blocks = { &blocks, &blocks, NULL, 0, 0 };
 
 /* The block's description lies before it, in a page of its own if it is one. */
+/* True if something fails that needs memory. */
+static bool lacks_memory(void)
+{
+	return sim_failures.alloc && sim_choose(2, sim_failures.alloc);
+}
+
 void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line)
 {
 	size_t before = size % PAGE_SIZE ? 64 : PAGE_SIZE;
@@ -34,7 +40,7 @@ void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line)
 		sim_step("allocate", file, line);
 	sim_require(!sim_is_in_nmi(), "an allocation in an NMI");
 	sim_drain();
-	if (sim_failures.alloc && sim_choose(2, sim_failures.alloc))
+	if (lacks_memory())
 		return NULL;
 	p = aligned_alloc(before, (size + before + before - 1) / before * before);
 	sim_require(p, "the host has no memory");
@@ -753,6 +759,8 @@ int cpuhp_setup_state(enum cpuhp_state state, const char *name,
 {
 	int err;
 
+	if (lacks_memory())
+		return -ENOMEM;
 	if (state == CPUHP_BP_PREPARE_DYN) {
 		sim_require(name && !startup && !sim_cpuhp_dead, "a wrong hotplug state, or no name");
 		sim_cpuhp_dead = teardown;
@@ -872,6 +880,8 @@ int smpboot_register_percpu_thread(struct smp_hotplug_thread *thread)
 {
 	unsigned int cpu;
 
+	if (lacks_memory())
+		return -ENOMEM;
 	cpus_read_lock();
 	smpboot = thread;
 	for_each_online_cpu(cpu)
@@ -1030,6 +1040,8 @@ void module_put(void *module)
 int misc_register(struct miscdevice *misc)
 {
 	might_sleep();
+	if (lacks_memory())
+		return -ENOMEM;
 	sim_device = misc->fops;
 	return 0;
 }
@@ -1046,15 +1058,10 @@ void sim_load_module(void)
 	sim_require(!sim_module_init(), "the module cannot be loaded");
 }
 
-/* Wait for the last reference, as rmmod would find the module in use, and check what is left. */
-void sim_unload_module(void)
+static void check_unloaded(void)
 {
 	unsigned int i;
 
-	for (i = 0; module_users && i < 10000; i++)
-		msleep(1);
-	sim_require(!module_users, "the module has %ld users for ever", module_users);
-	sim_module_exit();
 	rcu_barrier();
 	sim_require(!sim_notifiers_on, "the notifiers' key is left on");
 	sim_require(!sim_cpuhp_startup && !sim_cpuhp_dead && !syscore && !smpboot && !sim_device &&
@@ -1070,6 +1077,34 @@ void sim_unload_module(void)
 	sim_require(!sim_nr_creds && !sim_nr_mms && !sim_nr_files && !sim_nr_user_tasks,
 		    "references are left: to %u credentials, %u mms, %u files, %u tasks",
 		    sim_nr_creds, sim_nr_mms, sim_nr_files, sim_nr_user_tasks);
+}
+
+/* Wait for the last reference, as rmmod would find the module in use, and check what is left. */
+void sim_unload_module(void)
+{
+	unsigned int i;
+
+	for (i = 0; module_users && i < 10000; i++)
+		msleep(1);
+	sim_require(!module_users, "the module has %ld users for ever", module_users);
+	sim_module_exit();
+	check_unloaded();
+}
+
+/* Load the module while one of so many allocations fails.  A load that fails leaves nothing. */
+void sim_try_to_load(unsigned int failures)
+{
+	int err;
+
+	sim_failures.alloc = failures;
+	err = sim_module_init();
+	sim_failures.alloc = 0;
+	if (!err) {
+		sim_unload_module();
+		return;
+	}
+	sim_require(err == -ENOMEM, "the module cannot be loaded: %d", err);
+	check_unloaded();
 }
 
 struct sim_processor sim_processor;

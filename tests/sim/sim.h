@@ -234,6 +234,7 @@ void sim_age_buffers(void);
 struct sim_failures {
 	unsigned int alloc;		/* one in so many fails; 0: none */
 	unsigned int fault;		/* likewise, accesses to user memory */
+	unsigned int signal;		/* likewise, real-time signals */
 };
 
 extern struct sim_failures sim_failures;
@@ -247,6 +248,7 @@ void sim_kernel_boot(void);
 void sim_start_init(void);
 void sim_load_module(void);
 void sim_unload_module(void);
+void sim_try_to_load(unsigned int failures);
 void sim_smpboot_park(unsigned int cpu);
 void sim_smpboot_unpark(unsigned int cpu);
 void sim_cpus_write_lock(void);
