@@ -502,7 +502,7 @@ static void close_after_end(void *arg)
 	struct counts c;
 
 	wait_for_end(first);
-	/* What it has counted can be read by both ways. */
+	/* READ and the page both have its final count. */
 	must(read_counts(first_fd, &c, 0));
 	sim_require(c.own[1] == first->sim->executed - executed_before, "counted %llu, not %llu", c.own[1],
 		    first->sim->executed - executed_before);

@@ -15,7 +15,7 @@ struct numbers {
 	u64 of[VPERFCTR_NR_SOFT];
 };
 
-/* What the kernel has counted for a task: the counters count the differences. */
+/* The numbers that the kernel keeps of a task: the counters count the differences. */
 static struct numbers numbers_of(const struct task_struct *t)
 {
 	return (struct numbers) { { [SWITCHES] = t->nvcsw + t->nivcsw, [MIGRATIONS] = t->se.nr_migrations,
@@ -135,7 +135,7 @@ static void count_soft(void *arg)
 		user_sleep(20);
 		check_own(fd, &begin, &began);
 	}
-	/* What happens while it is suspended is not counted. */
+	/* Suspended counters count nothing. */
 	paused = numbers_of(current);
 	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
 	must(read_soft(fd, &r));
