@@ -48,7 +48,7 @@ inputs_here()
     fi | LC_ALL=C sort -z | xargs -0 sh -c 'stat -c "%a %N" "$@"; sha256sum "$@"' sh 2> /dev/null || true
     dpkg-query -W
     stat -c '%n %s %Y' "$cache"/kernels/debian-{6.1-amd64,newest-amd64,6.1-arm64}/{release,vmlinux} 2> /dev/null || true
-    env | grep -E '^(CK_|CC|CFLAGS|LDFLAGS|JOBS|V|SEED|SECONDS)=' | LC_ALL=C sort || true
+    env | grep -E '^(CK_|CC|CFLAGS|LDFLAGS|JOBS|V|SEED|SECONDS|LINT_ALL|BASE|EVERY)=' | LC_ALL=C sort || true
 }
 
 # inputs_machine COMMAND...: print what a virtual machine depends on: the words of the command, and
