@@ -392,6 +392,29 @@ void user_munmap(struct vm_area_struct *vma)
 	sim_return_to_user();
 }
 
+/* Move a mapping.  The kernel makes a copy, and then unmaps the old one. */
+struct vm_area_struct *user_mremap(struct vm_area_struct *vma)
+{
+	struct vm_area_struct *copy = malloc(sizeof(*copy));
+
+	current->sim->regs.user = false;
+	mutex_lock(&current->mm->mmap_lock);
+	*copy = *vma;
+	copy->vm_start += 0x1000000;
+	copy->vm_end += 0x1000000;
+	atomic_inc(&vma->vm_file->count);
+	copy->next = current->mm->vmas;
+	current->mm->vmas = copy;
+	if (copy->vm_ops && copy->vm_ops->open) {
+		sim_callback("vma_open");
+		copy->vm_ops->open(copy);
+	}
+	unmap(vma);
+	mutex_unlock(&current->mm->mmap_lock);
+	sim_return_to_user();
+	return copy;
+}
+
 /* The first access to a page. */
 vm_fault_t user_fault(struct vm_area_struct *vma)
 {

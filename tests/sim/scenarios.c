@@ -1075,6 +1075,60 @@ static void read_inline(void *arg)
 	user_close(fd);
 }
 
+/* A child's copy of the mapping shows nothing, and is no right to read counters. */
+static void look_at_copy(void *arg)
+{
+	struct vm_area_struct *vma = current->mm->vmas;
+	const struct vperfctr_page *page;
+
+	sim_require(vma && !vma->page, "the child has a copy of the page");
+	user_fault(vma);
+	page = vma->page;
+	sim_require(page && page->version == VPERFCTR_ABI_VERSION && !page->cstatus && !page->ctr[0].sum,
+		    "the child's page is not the dead one");
+	user_work(5);
+	preempt_disable();
+	sim_require(!sim_user_reads(), "the child may read counters");
+	preempt_enable();
+	(void)arg;
+}
+
+static void move_page(void *arg)
+{
+	struct vm_area_struct *vma;
+	unsigned int i;
+	u64 before, now;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	vma = sim_must_map(fd, 0, PAGE_SIZE);
+	must(control(fd, 0));
+	before = current->sim->executed;
+	for (i = 0; i < 3; i++) {
+		user_work(10);
+		now = inline_read(vma->page);
+		sim_require(now == U64_MAX || now == current->sim->executed - before,
+			    "read %llu inline, not %llu", now, current->sim->executed - before);
+		vma = user_mremap(vma);
+	}
+	user_wait(user_fork("child", look_at_copy, NULL));
+	now = inline_read(vma->page);
+	sim_require(now == U64_MAX || now == current->sim->executed - before,
+		    "read %llu inline, not %llu", now, current->sim->executed - before);
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+static void page_moves(void)
+{
+	struct task_struct *task[2];
+
+	task[0] = sim_process("moves", 1000, move_page, NULL);
+	task[1] = sim_process("maps", 1001, read_inline, NULL);
+	wait_for(task, 2);
+}
+
 static void page(void)
 {
 	struct task_struct *task[3];
@@ -1378,6 +1432,7 @@ const struct scenario sim_scenarios[] = {
 	{ "family_ring", family_ring, 3 },
 	{ "family_ring_poll", family_ring_poll, 4 },
 	{ "page", page, 2 },
+	{ "page_moves", page_moves, 2 },
 	{ "exec", exec, 2 },
 	{ "hotplug", hotplug, 3 },
 	{ "failures", failures, 2 },

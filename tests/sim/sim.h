@@ -337,6 +337,7 @@ int user_close(int fd);
 void user_fdinfo(int fd, char *text, size_t size);
 struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long size);
 void user_munmap(struct vm_area_struct *vma);
+struct vm_area_struct *user_mremap(struct vm_area_struct *vma);
 vm_fault_t user_fault(struct vm_area_struct *vma);
 unsigned int user_poll(int fd);
 unsigned int user_wait_poll(int fd);	/* until there are events */
