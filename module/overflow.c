@@ -220,6 +220,9 @@ static noinline u64 kernel_ip(struct vperfctr_state *st, struct pt_regs *regs)
 {
 	if (!regs || !st->cpu_state.control.kernel || !vperfctr_ring_has_kernel(st))
 		return 0;
+	/* On 32 bits, this is also called for user mode, which has no calls in the kernel. */
+	if (!PERFCTR_NMI_HAS_USER_REGS && user_mode(regs))
+		return 0;
 	vperfctr_save_calls(st, regs, false);
 	return instruction_pointer(regs);
 }
