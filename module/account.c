@@ -86,14 +86,14 @@ static kuid_t account_uid(void)
 }
 
 /* Add to a counter, unless it would exceed the limit. */
-static bool charge(atomic_t *counter, unsigned int n, unsigned int limit)
+static bool charge(atomic_t *counter, u64 n, unsigned int limit)
 {
 	int old = atomic_read(counter);
 
 	do {
 		if (n > limit || (unsigned int)old > limit - n)
 			return false;
-	} while (!atomic_try_cmpxchg(counter, &old, old + n));
+	} while (!atomic_try_cmpxchg(counter, &old, old + (unsigned int)n));
 	return true;
 }
 
@@ -189,7 +189,7 @@ void vperfctr_uncharge(struct vperfctr_account *account)
  *
  * Return: 0, or -EAGAIN if it would exceed the limit.
  */
-int vperfctr_charge_ring(struct vperfctr_account *account, unsigned int kb)
+int vperfctr_charge_ring(struct vperfctr_account *account, u64 kb)
 {
 	return charge(&account->ring_kb, kb, READ_ONCE(max_ring_kb_per_user)) ? 0 : -EAGAIN;
 }

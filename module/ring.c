@@ -600,12 +600,17 @@ static u32 size_of_calls(const struct vperfctr_ring *req)
 
 static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 {
-	struct vperfctr_buffer *ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
+	/* On 32 bits, a request can be larger than all memory, and than the user's limit was. */
+	size_t map_size = (size_t)req->map_size;
 	struct vperfctr_ring_page *page;
+	struct vperfctr_buffer *ring;
 
+	if (map_size != req->map_size)
+		return NULL;
+	ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
 	if (!ring)
 		return NULL;
-	page = __vmalloc(req->map_size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	page = __vmalloc(map_size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 	ring->filled = kvcalloc(BITS_TO_LONGS(req->nrsamples), sizeof(long), GFP_KERNEL_ACCOUNT);
 	ring->ns = get_pid_ns(task_active_pid_ns(current));
 	ring->page = page;
@@ -627,7 +632,7 @@ static struct vperfctr_buffer *alloc_ring(const struct vperfctr_ring *req)
 	page->kernel_depth = req->kernel_depth;
 	page->data = PAGE_SIZE;
 	ring->data = (void *)page + PAGE_SIZE;
-	ring->map_size = req->map_size;
+	ring->map_size = map_size;
 	ring->mask = req->nrsamples - 1;
 	ring->sample_size = req->sample_size;
 	ring->extra = size_of_calls(req);
@@ -657,15 +662,15 @@ void vperfctr_ring_free(struct vperfctr_state *st)
 }
 
 /* Kilobytes of a ring. */
-static unsigned int charge_of(const struct vperfctr_ring *req)
+static u64 charge_of(const struct vperfctr_ring *req)
 {
-	size_t size = req->map_size;
+	u64 size = req->map_size;
 
 	if (req->flags & VPERFCTR_RING_RECORDS)
 		size += vperfctr_records_size(req->nrsamples);
 	if (req->kernel_depth)
 		size += vperfctr_chains_size(req->kernel_depth);
-	return DIV_ROUND_UP(size, 1024);
+	return (size + 1023) / 1024;
 }
 
 /*
@@ -674,7 +679,7 @@ static unsigned int charge_of(const struct vperfctr_ring *req)
  */
 static int add_ring(struct vperfctr_state *st, struct vperfctr_ring *req)
 {
-	unsigned int kb = charge_of(req);
+	u64 kb = charge_of(req);
 	struct vperfctr_buffer *ring;
 	struct task_struct *owner;
 	int err;
@@ -693,10 +698,11 @@ static int add_ring(struct vperfctr_state *st, struct vperfctr_ring *req)
 	if (err) {
 		if (ring)
 			free_ring(ring);
-		vperfctr_uncharge_ring(st->account, kb);
+		vperfctr_uncharge_ring(st->account, (unsigned int)kb);
 		return err;
 	}
-	ring->kb = kb;
+	/* It fits: the limit is an unsigned int. */
+	ring->kb = (unsigned int)kb;
 	ring->st = st;
 	/* If the owner has ended, no sample will follow. */
 	rcu_read_lock();
@@ -751,8 +757,8 @@ static int put_sizes(const struct vperfctr_ring *req, struct vperfctr_ring __use
 int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user *arg,
 			 unsigned int nrthreads)
 {
-	unsigned int kb;
 	struct vperfctr_ring req;
+	unsigned int kb;
 	int err;
 
 	err = copy_request(&req, arg);
@@ -766,7 +772,7 @@ int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user 
 		return -EOPNOTSUPP;
 	if ((req.flags & VPERFCTR_RING_KERNEL) && !vperfctr_may_count_kernel())
 		return -EPERM;
-	kb = charge_of(&req);
+	kb = min_t(u64, charge_of(&req), UINT_MAX);
 	if (nrthreads)
 		err = vperfctr_stop_ration(st->account, nrthreads, kb);
 	else if (!READ_ONCE(st->ring))

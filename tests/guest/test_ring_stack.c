@@ -301,6 +301,28 @@ START_TEST(registers_in_the_kernel)
 }
 END_TEST
 
+/*
+ * Ask for rings of some gigabytes whose size is small, or zero, without its upper half.  A kernel
+ * of 32 bits that counts in 32 must not make them.
+ */
+static void try_sizes_that_wrap(void)
+{
+	struct vperfctr_ring req = { .size = sizeof(req), .watermark = 1 };
+	u64 nr, size, most = sizeof(struct vperfctr_sample) + size_of_user(VPERFCTR_STACK_MAX);
+
+	for (nr = VPERFCTR_RING_MAX; nr * most >> 32; nr /= 2) {
+		for (size = (1ULL << 32) / nr; size <= most; size += 8) {
+			/* Those that the limit would let pass. */
+			if ((u32)(nr * size) > 64U << 20)
+				continue;
+			req.nrsamples = nr;
+			req.stack = size - sizeof(struct vperfctr_sample) - size_of_user(0);
+			assert_errno(call(fd, VPERFCTR_RING, &req), EAGAIN);
+			ck_assert_uint_ge(req.map_size, 1ULL << 32);
+		}
+	}
+}
+
 START_TEST(stack_errors)
 {
 	struct vperfctr_ring req = { .size = sizeof(req), .nrsamples = 16, .watermark = 1 };
@@ -314,7 +336,8 @@ START_TEST(stack_errors)
 		req.stack = wrong[i];
 		assert_errno(call(fd, VPERFCTR_RING, &req), EINVAL);
 	}
-	/* More than a user may have, and more than 32 bits. */
+	try_sizes_that_wrap();
+	/* More than a user may have. */
 	req.stack = VPERFCTR_STACK_MAX;
 	req.nrsamples = VPERFCTR_RING_MAX;
 	assert_errno(call(fd, VPERFCTR_RING, &req), EAGAIN);
