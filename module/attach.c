@@ -274,7 +274,7 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 	perfctr_cpu_update_control(&root->cpu_state, control, 0);
 	control->kinds = NULL;	/* the root has it now */
 	root->flags = header->flags | STATE_FLAG_SET;
-	root->soft = header->soft;
+	root->soft = (u32)header->soft;	/* it has been checked */
 	root->checks = vperfctr_is_restricted(control) ? STATE_CHECK_CPU : 0;
 	vperfctr_clock_begin(root, header->clock_period, vperfctr_may_clock_kernel(header));
 	return root;

@@ -124,7 +124,7 @@ unsigned int vperfctr_user_chain(u64 *to, unsigned int max)
 		frame.next -= PERFCTR_FRAME_BELOW;
 		if (frame.next <= fp)
 			break;
-		fp = frame.next;
+		fp = (unsigned long)frame.next;
 	}
 	pagefault_enable();
 	return n;

@@ -310,7 +310,7 @@ static int op_control(struct vperfctr_state *st, void *arg)
 		vperfctr_clock_begin(st, header->clock_period, change->clock_kernel);
 	clear_bit(STATE_FORBIDDEN, &st->bits);
 	if (unlikely(st->soft | header->soft))
-		vperfctr_soft_control(st, header->soft);
+		vperfctr_soft_control(st, (u32)header->soft);
 	vperfctr_set_stop(st, header->flags & VPERFCTR_CONTROL_START_ON_EXEC ?
 			      STATE_STOP_EXEC : 0);
 	start_if_own(st);

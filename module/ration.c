@@ -119,7 +119,7 @@ static int wait_for_ration(const struct vperfctr_account *account, u64 n, u32 pe
 				  div_u64(n * (NSEC_PER_SEC / rate), per_stop));
 		mutex_unlock(&rations_mutex);
 		if (wait <= 0)
-			return wait;
+			return (int)wait;
 		schedule_timeout_interruptible(nsecs_to_jiffies(wait) + 1);
 		if (signal_pending(current))
 			return -ERESTARTSYS;

@@ -65,7 +65,7 @@ static u64 read_counter(u32 map)
 
 static u32 read_low(u32 map)
 {
-	return perfctr_rdpmc(p4_counter(map) | P4_FAST);
+	return (u32)perfctr_rdpmc(p4_counter(map) | P4_FAST);
 }
 
 static void stop_counters(struct p4_cpu *cpu, const struct perfctr_cpu_state *state)
@@ -86,7 +86,7 @@ static void stop_counters(struct p4_cpu *cpu, const struct perfctr_cpu_state *st
  */
 static u32 cccr_of(struct perfctr_cpu_state *state, unsigned int i)
 {
-	u32 cccr = state->control.ctr[i].evntsel;
+	u32 cccr = (u32)state->control.ctr[i].evntsel;
 
 	if (i < state->control.nractrs)
 		return *perfctr_ishift(state, i) ? cccr | P4_CCCR_ENABLE : cccr;
@@ -119,13 +119,13 @@ static noinline void load_control(struct p4_cpu *cpu, const struct perfctr_cpu_s
 
 		if (cpu->escr[escr] == (u32)ctr->aux)
 			continue;
-		cpu->escr[escr] = ctr->aux;
+		cpu->escr[escr] = (u32)ctr->aux;
 		perfctr_wrmsr(P4_MSR_ESCR0 + escr, ctr->aux);
 	}
 	for (i = 0; i < 2; i++) {
 		if (cpu->global[i] == (u32)control->global[i])
 			continue;
-		cpu->global[i] = control->global[i];
+		cpu->global[i] = (u32)control->global[i];
 		perfctr_wrmsr(P4_MSR_GLOBAL0 + i, control->global[i]);
 	}
 	cpu->id = state->id;
@@ -484,7 +484,7 @@ static void read_escrs(struct p4_cpu *cpu)
 	for (i = 0; i < P4_NR_ESCRS; i++) {
 		if (perfctr_rdmsr_safe(P4_MSR_ESCR0 + i, &value))
 			value = 0;	/* the register does not exist */
-		cpu->escr[i] = value;
+		cpu->escr[i] = (u32)value;
 	}
 }
 
