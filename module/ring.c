@@ -194,12 +194,20 @@ void vperfctr_ring_drop(struct vperfctr_state *st, u64 nr)
 		drop(st->sampler->ring, nr);
 }
 
-/* Reserve the next n of `room` slots.  Return: false if there are not so many. */
+/*
+ * Reserve the next n of `room` slots.
+ *
+ * Context: interrupts disabled until the slots are published.  A writer that loses its CPU in
+ * between holds back `head` for all others, for as long as other threads run there.
+ * Return: false if there are not so many.
+ */
 static __always_inline bool reserve_slots(struct vperfctr_buffer *ring, u64 *nr, unsigned int n,
 					  s64 room)
 {
-	s64 reserved = atomic64_read(&ring->reserved);
+	s64 reserved;
 
+	lockdep_assert_irqs_disabled();
+	reserved = atomic64_read(&ring->reserved);
 	do {
 		/*
 		 * Acquire: the consumer of a slot has read it before.  The difference is
@@ -430,13 +438,9 @@ void vperfctr_ring_keep_room(struct vperfctr_buffer *ring, unsigned int slots)
 	WRITE_ONCE(ring->sample_room, (s64)ring->page->nrsamples - slots);
 }
 
-/*
- * Add a record to the ring, and wake pollers.
- *
- * Context: may sleep; one caller at a time.
- * Return: false if there is no room for all of its slots.
- */
-bool vperfctr_ring_add_record(struct vperfctr_buffer *ring, const struct vperfctr_record *rec)
+/* Write a record.  Context: see reserve_slots().  Return: false if there is no room. */
+static bool write_record(struct vperfctr_buffer *ring, const struct vperfctr_record *rec,
+			 bool *wake)
 {
 	unsigned int i;
 	u64 nr;
@@ -449,9 +453,28 @@ bool vperfctr_ring_add_record(struct vperfctr_buffer *ring, const struct vperfct
 		smp_mb__before_atomic();	/* as in publish_slot() */
 		change_bit((nr + i) & ring->mask, ring->filled);
 	}
-	if (must_wake(ring, publish_slot(ring, nr)))
-		wake_up_poll(&ring->st->wait, EPOLLIN | EPOLLRDNORM);
+	*wake = must_wake(ring, publish_slot(ring, nr));
 	return true;
+}
+
+/*
+ * Add a record to the ring, and wake pollers.
+ *
+ * Context: may sleep; one caller at a time.
+ * Return: false if there is no room for all of its slots.
+ */
+bool vperfctr_ring_add_record(struct vperfctr_buffer *ring, const struct vperfctr_record *rec)
+{
+	bool done, wake = false;
+
+	/* A record has at most VPERFCTR_RECORD_MAX bytes, which takes some microseconds. */
+	local_irq_disable();
+	done = write_record(ring, rec, &wake);
+	local_irq_enable();
+	/* PREEMPT_RT: not with interrupts disabled. */
+	if (wake)
+		wake_up_poll(&ring->st->wait, EPOLLIN | EPOLLRDNORM);
+	return done;
 }
 
 /* ---- reading ------------------------------------------------------------ */
