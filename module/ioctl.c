@@ -106,13 +106,13 @@ static bool is_forbidden(unsigned int cpu, unsigned int unused)
  * Write a set of CPUs to user space, and the number of words that it needs.  The words
  * have 32 bits, as longs differ between 32- and 64-bit callers.
  */
-static int write_cpus(u32 __user *arg_nrwords, u32 __user *mask, cpu_test *test,
+static int write_cpus(u32 __user *arg_nrwords, u32 nrwords, u32 __user *mask, cpu_test *test,
 		      unsigned int kind)
 {
-	u32 nrwords, needed = DIV_ROUND_UP(nr_cpu_ids, 32);
+	u32 needed = DIV_ROUND_UP(nr_cpu_ids, 32);
 	unsigned int i, bit;
 
-	if (get_user(nrwords, arg_nrwords) || put_user(needed, arg_nrwords))
+	if (put_user(needed, arg_nrwords))
 		return -EFAULT;
 	if (nrwords < needed)
 		return -EOVERFLOW;
@@ -140,7 +140,7 @@ static int vperfctr_cpus_ioctl(struct vperfctr_cpu_mask __user *arg, cpu_test *t
 		return err;
 	if (req.size % sizeof(arg->mask[0]))
 		return -EINVAL;
-	return write_cpus(&arg->nrwords, (void __user *)arg + req.size, test, 0);
+	return write_cpus(&arg->nrwords, req.nrwords, (void __user *)arg + req.size, test, 0);
 }
 
 static int vperfctr_kind_cpus_ioctl(struct vperfctr_kind_cpus __user *arg)
@@ -159,12 +159,13 @@ static int vperfctr_kind_cpus_ioctl(struct vperfctr_kind_cpus __user *arg)
 		nrkinds = req.nrkinds ?: READ_ONCE(perfctr_cpu_info.nrkinds);
 		if (!perfctr_cpu_kind(nrkinds - 1))
 			return -EINVAL;
-		return write_cpus(&arg->nrwords, (void __user *)arg + req.size, is_of_kinds,
-				  nrkinds);
+		return write_cpus(&arg->nrwords, req.nrwords, (void __user *)arg + req.size,
+				  is_of_kinds, nrkinds);
 	}
 	if (req.nrkinds || !perfctr_cpu_kind(req.kind))
 		return -EINVAL;
-	return write_cpus(&arg->nrwords, (void __user *)arg + req.size, is_of_kind, req.kind);
+	return write_cpus(&arg->nrwords, req.nrwords, (void __user *)arg + req.size, is_of_kind,
+			  req.kind);
 }
 
 /*

@@ -218,7 +218,9 @@ static int write_control(const struct control_copy *copy, struct vperfctr_contro
 		return err;
 	/* The caller has set size, ctr_size, ctr and nrkinds. */
 	header.nrkinds = 0;
-	if (copy_from_user(&header, arg, min_t(u32, size, sizeof(header))))
+	/* The size is not read twice. */
+	if (copy_from_user((u8 *)&header + sizeof(size), (u8 __user *)arg + sizeof(size),
+			   min_t(u32, size, sizeof(header)) - sizeof(size)))
 		return -EFAULT;
 	if (!vperfctr_is_ctr_size(header.ctr_size))
 		return -EINVAL;

@@ -34,52 +34,55 @@ static inline int vperfctr_get_size(const void __user *arg, u32 smallest, u32 *s
 }
 
 /*
- * Copy a structure of exactly the size that this kernel knows.
- *
- * Return: false if it has another size or there was an error; vperfctr_get_struct() then
- * handles it.
+ * Copy the rest of a structure that has another size than this kernel knows.  Its first word
+ * has been copied.
  */
-static __always_inline bool vperfctr_get_same_struct(void *to, size_t known,
-						     const void __user *from)
+static inline int vperfctr_get_other_struct(void *to, size_t known, const void __user *from,
+					    u32 smallest)
 {
-	const u64 __user *source = from;
-	u64 *words = to;
-	unsigned int i;
-	u32 size;
+	u32 size = *(u32 *)to;
 
-	if (!vperfctr_access_begin(from, known))
-		return false;
-	unsafe_get_user(size, (const u32 __user *)from, out);
-	if (size != known)
-		goto out;
-	/* clang does not unroll a loop with asm goto, and warns. */
-#ifdef CONFIG_CC_IS_GCC
-#pragma GCC unroll 16
-#endif
-	for (i = 0; i < known / sizeof(u64); i++)
-		unsafe_get_user(words[i], &source[i], out);
-	user_access_end();
-	return true;
-
-out:
-	user_access_end();
-	return false;
+	if (size < smallest)
+		return -EINVAL;
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	return copy_struct_from_user(to + sizeof(u64), known - sizeof(u64), from + sizeof(u64),
+				     size - sizeof(u64));
 }
 
 /*
  * Copy a structure that begins with its size.  `known`: its size in this kernel, a
- * multiple of 8.  `smallest`: the smallest size that a caller may use.
+ * multiple of 8.  `smallest`: the smallest size that a caller may use, at least 8.
+ *
+ * Each byte is read once, the size included: another thread of the caller may change it
+ * between two reads.
  */
 static __always_inline int vperfctr_get_struct(void *to, size_t known, const void __user *from,
 					       u32 smallest)
 {
-	u32 size;
-	int err;
+	const u64 __user *source = from;
+	u64 *words = to;
+	unsigned int i;
 
-	if (likely(vperfctr_get_same_struct(to, known, from)))
-		return 0;
-	err = vperfctr_get_size(from, smallest, &size);
-	return err ?: copy_struct_from_user(to, known, from, size);
+	if (!vperfctr_access_begin(from, known))
+		return -EFAULT;
+	unsafe_get_user(words[0], &source[0], fault);
+	if (unlikely(*(u32 *)to != known)) {
+		user_access_end();
+		return vperfctr_get_other_struct(to, known, from, smallest);
+	}
+	/* clang does not unroll a loop with asm goto, and warns. */
+#ifdef CONFIG_CC_IS_GCC
+#pragma GCC unroll 16
+#endif
+	for (i = 1; i < known / sizeof(u64); i++)
+		unsafe_get_user(words[i], &source[i], fault);
+	user_access_end();
+	return 0;
+
+fault:
+	user_access_end();
+	return -EFAULT;
 }
 
 static inline int vperfctr_put_words(u64 __user *to, const u64 *from, unsigned int n)
