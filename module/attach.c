@@ -111,8 +111,9 @@ struct attach {
 
 static bool is_concerned(const struct attach *a, const struct task_struct *task)
 {
-	return task->mm == a->mm && !(task->flags & (NOT_USER | PF_EXITING)) &&
-	       !task->exit_state && (!a->only || task == a->task);
+	return READ_ONCE(task->mm) == a->mm &&
+	       !(READ_ONCE(task->flags) & (NOT_USER | PF_EXITING)) &&
+	       !READ_ONCE(task->exit_state) && (!a->only || task == a->task);
 }
 
 static int count_threads(struct attach *a)
@@ -249,24 +250,30 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 					struct perfctr_cpu_control *control,
 					const struct vperfctr_attach *req, struct attach *a)
 {
-	struct vperfctr_state *root = vperfctr_state_create(NULL, GFP_KERNEL);
-	int err = 0;
+	struct vperfctr_ring __user *arg = perfctr_user_ptr(req->ring);
+	struct vperfctr_state *root;
+	struct vperfctr_ring ring;
+	int err;
 
+	err = req->ring ? vperfctr_ring_get(&ring, arg) : 0;
+	if (err)
+		return ERR_PTR(err);
+	root = vperfctr_state_create(NULL, GFP_KERNEL);
 	if (IS_ERR(root))
 		return root;
 	if (req->flags & VPERFCTR_ATTACH_LOCKED)
 		root->may_change = NULL;	/* the members inherit it */
 	vperfctr_overflow_attach(root);
-	if (req->ring) {
-		/* A process that is ending may have none any more. */
-		err = vperfctr_ring_create(root, perfctr_user_ptr(req->ring),
-					   max(get_nr_threads(a->task), 1));
-		a->paid = true;
-	}
-	if (!err && perfctr_nrctrs(control))
+	if (perfctr_nrctrs(control))
 		err = vperfctr_get_hardware(root);
 	if (STATE_ON_RT && !err && (header->flags & VPERFCTR_CONTROL_INHERIT))
 		err = vperfctr_get_spares(root);
+	/* Last: it uses the user's ration, and may wait for that. */
+	if (!err && req->ring) {
+		/* A process that is ending may have no threads any more. */
+		err = vperfctr_ring_create(root, &ring, arg, max(get_nr_threads(a->task), 1));
+		a->paid = true;
+	}
 	if (err) {
 		vperfctr_put(root);
 		return ERR_PTR(err);
@@ -278,6 +285,29 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 	root->checks = vperfctr_is_restricted(control) ? STATE_CHECK_CPU : 0;
 	vperfctr_clock_begin(root, header->clock_period, vperfctr_may_clock_kernel(header));
 	return root;
+}
+
+/*
+ * Refuse early what the stop would refuse.  A process that has no thread with this mm will
+ * have none: only a thread that has it starts one.
+ *
+ * Return: 0, or an error of VPERFCTR_ATTACH.
+ */
+static int look_at_threads(const struct attach *a)
+{
+	struct task_struct *task;
+	int err = -ESRCH;
+
+	rcu_read_lock();
+	for_each_thread(a->task, task) {
+		if (!is_concerned(a, task))
+			continue;
+		err = vperfctr_is_counted(task) ? -EEXIST : 0;
+		if (!err)
+			break;
+	}
+	rcu_read_unlock();
+	return err;
 }
 
 static int get_control(struct vperfctr_control *header, struct perfctr_cpu_control *control,
@@ -343,8 +373,11 @@ static int attach_by_proof(const struct vperfctr_attach *req, const struct file 
 	a.task = vperfctr_get_thread(req->tid);
 	if (!a.task)
 		goto out;
-	a.root = make_root(&header, control, req, &a);
-	err = PTR_ERR_OR_ZERO(a.root);
+	err = look_at_threads(&a);
+	if (!err) {
+		a.root = make_root(&header, control, req, &a);
+		err = PTR_ERR_OR_ZERO(a.root);
+	}
 	if (!err) {
 		err = attach_root(&a, arg, fd);
 		vperfctr_put(a.root);

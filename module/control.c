@@ -391,18 +391,20 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 
 	if ((change->header.flags & VPERFCTR_CONTROL_RING) && !st->ring)
 		return -EINVAL;
+	change->restricted = vperfctr_is_restricted(&change->control);
+	if (change->restricted && READ_ONCE(st->owner) == current &&
+	    (change->header.flags & VPERFCTR_CONTROL_AFFINITY))
+		err = check_affinity(&change->control);
+	if (err)
+		return err;
 	/* A member that leaves its family can no longer count by the root's shares. */
 	err = vperfctr_get_global(st);
 	if (!err && wants_hardware)
 		err = vperfctr_get_hardware(st) ?: perfctr_cpu_prepare();
 	if (!err && wants_spares)
 		err = vperfctr_get_spares(st);
-	change->restricted = vperfctr_is_restricted(&change->control);
 	change->clock_kernel = unlikely(change->header.clock_period) &&
 			       vperfctr_may_clock_kernel(&change->header);
-	if (!err && change->restricted && READ_ONCE(st->owner) == current &&
-	    (change->header.flags & VPERFCTR_CONTROL_AFFINITY))
-		err = check_affinity(&change->control);
 	if (!err) {
 		vperfctr_dissolve_family(st);
 		err = stop ? vperfctr_apply(st, op_stop, change) :
@@ -419,28 +421,17 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 	return err;
 }
 
-int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __user *arg)
+/* Set a control that has been copied.  Context: may sleep. */
+static int set_control(struct vperfctr_state *st, struct change *change)
 {
-	struct change on_stack __uninitialized, *change;
 	int err;
 
-	change = vperfctr_get_room(&on_stack, sizeof(on_stack));
-	if (!change)
-		return -ENOMEM;
-	change->root = NULL;
-	err = vperfctr_check_access(st);
-	if (err)
-		goto out_room;
-	err = vperfctr_get_control(&change->header, &change->control, arg);
-	if (err)
-		goto out;
 	/* A monitor must not change the owner's affinity, and a move must not kill the owner. */
 	if (READ_ONCE(st->owner) != current)
 		change->header.flags &= ~VPERFCTR_CONTROL_AFFINITY;
-
-	err = -EINTR;
+	change->root = NULL;
 	if (mutex_lock_killable(&st->lock))
-		goto out;
+		return -EINTR;
 	err = change_control(st, change);
 	mutex_unlock(&st->lock);
 	if (change->root) {
@@ -449,9 +440,72 @@ int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __
 		vperfctr_ring_put(change->sampler);
 		vperfctr_put(change->root);
 	}
-out:
-	vperfctr_put_kinds(change->control.kinds);
-out_room:
+	return err;
+}
+
+int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __user *arg)
+{
+	struct change on_stack __uninitialized, *change;
+	int err;
+
+	change = vperfctr_get_room(&on_stack, sizeof(on_stack));
+	if (!change)
+		return -ENOMEM;
+	err = vperfctr_check_access(st);
+	if (!err) {
+		err = vperfctr_get_control(&change->header, &change->control, arg);
+		if (!err)
+			err = set_control(st, change);
+		vperfctr_put_kinds(change->control.kinds);
+	}
+	vperfctr_put_room(change);
+	return err;
+}
+
+/* Attach a new state, and set its control, which has been copied. */
+static int attach_with_control(struct task_struct *task, struct vperfctr_state *st,
+			       struct change *change)
+{
+	int err = 0;
+
+	/* It has no ring. */
+	if (change->header.flags & VPERFCTR_CONTROL_RING)
+		return -EINVAL;
+	if (perfctr_nrctrs(&change->control))
+		err = vperfctr_get_hardware(st);
+	if (!err)
+		err = vperfctr_open_thread(task, true, &st);
+	if (err)
+		return err;
+	err = vperfctr_check_access(st) ?: set_control(st, change);
+	/* It goes with its only file, as that of a transient one. */
+	if (err)
+		set_bit(STATE_TRANSIENT, &st->bits);
+	return err;
+}
+
+/*
+ * Attach a new state to a thread, and set its control.  What can be refused without the
+ * thread is refused first: attaching to another thread stops the machine.
+ *
+ * Context: may sleep.
+ * Return: 0, or an error of VPERFCTR_OPEN.
+ */
+int vperfctr_open_with_control(struct task_struct *task, struct vperfctr_state *st,
+			       const struct vperfctr_control __user *arg)
+{
+	struct change on_stack __uninitialized, *change;
+	int err;
+
+	change = vperfctr_get_room(&on_stack, sizeof(on_stack));
+	if (!change)
+		return -ENOMEM;
+	err = vperfctr_may_attach(task);
+	if (!err) {
+		err = vperfctr_get_control(&change->header, &change->control, arg) ?:
+		      attach_with_control(task, st, change);
+		vperfctr_put_kinds(change->control.kinds);
+	}
 	vperfctr_put_room(change);
 	return err;
 }

@@ -625,24 +625,23 @@ static int make_root(struct vperfctr_cpus *set)
 
 static int set_ring(struct vperfctr_cpus *set, struct vperfctr_ring __user *arg)
 {
-	/* No pointer to a member: the struct's address may be NULL. */
-	unsigned long at = (unsigned long)arg + offsetof(struct vperfctr_ring, flags);
-	u32 flags;
+	struct vperfctr_ring req;
 	int err;
 
 	if (!(perfctr_cpu_info.features & VPERFCTR_FEATURE_PCINT))
 		return -EOPNOTSUPP;
-	if (get_user(flags, (u32 __user *)at))
-		return -EFAULT;
+	err = vperfctr_ring_get(&req, arg);
+	if (err)
+		return err;
 	/* Records are those of threads that have states. */
-	if (flags & VPERFCTR_RING_RECORDS)
+	if (req.flags & VPERFCTR_RING_RECORDS)
 		return -EOPNOTSUPP;
 	if (mutex_lock_killable(&set->lock))
 		return -EINTR;
 	err = make_root(set);
 	mutex_unlock(&set->lock);
 	/* It may wait for the user's ration. */
-	return err ?: vperfctr_ring_create(set->root, arg, 0);
+	return err ?: vperfctr_ring_create(set->root, &req, arg, 0);
 }
 
 static int set_consume(const struct vperfctr_cpus *set, unsigned long nr)

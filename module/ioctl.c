@@ -187,19 +187,6 @@ struct task_struct *vperfctr_get_thread(s32 tid)
 }
 
 /*
- * Set the control of a state that was just attached.  If that fails, the state goes with
- * its only file, as that of a transient one.
- */
-static int control_new_state(struct vperfctr_state *st, u64 control)
-{
-	int err = vperfctr_control(st, perfctr_user_ptr(control));
-
-	if (err)
-		set_bit(STATE_TRANSIENT, &st->bits);
-	return err;
-}
-
-/*
  * Make a state, attach it to the thread, and set its control if there is one.  Descriptor
  * and file come first, so that nothing else can fail after the attachment.
  */
@@ -222,9 +209,9 @@ static int create_state(struct task_struct *task, const struct vperfctr_open *re
 	file = vperfctr_file(st);
 	err = PTR_ERR_OR_ZERO(file);
 	if (!err) {
-		err = vperfctr_open_thread(task, true, &st);
-		if (!err && req->control)
-			err = control_new_state(st, req->control);
+		err = req->control ?
+		      vperfctr_open_with_control(task, st, perfctr_user_ptr(req->control)) :
+		      vperfctr_open_thread(task, true, &st);
 		if (err)
 			fput(file);
 		else

@@ -258,6 +258,7 @@ struct reading {
 	u64 children_missed;
 	bool with_children;			/* the caller wants them */
 	bool with_members;			/* and those of living descendants */
+	u32 nrctrs;				/* for so many there is room */
 	struct control_copy *control;		/* NULL: the caller does not want it */
 };
 
@@ -272,8 +273,12 @@ static __always_inline int take_reading(struct vperfctr_state *st, struct readin
 
 	if (!own && mutex_lock_killable(&st->lock))
 		return -EINTR;
-	/* First: it reports to the status of a set. */
-	if (unlikely(r->with_members) && vperfctr_has_family(st))
+	/*
+	 * First: it reports to the status of a set.  A caller without room gets an error, and
+	 * must not interrupt CPUs for that.
+	 */
+	if (unlikely(r->with_members) && vperfctr_has_family(st) &&
+	    r->nrctrs >= perfctr_nrctrs(&st->cpu_state.control))
 		err = vperfctr_read_members(st, r->children, &r->soft_children);
 	vperfctr_snapshot(st, &r->snap);
 	r->children_missed = 0;
@@ -365,6 +370,7 @@ static __always_inline int read_as(struct vperfctr_state *st, const struct vperf
 
 	r.with_children = req->children || req->soft;
 	r.with_members = req->flags & VPERFCTR_READ_MEMBERS;
+	r.nrctrs = req->nrctrs;
 	r.control = NULL;
 	if (unlikely(req->control)) {
 		r.control = kmalloc(sizeof(*r.control), GFP_KERNEL);

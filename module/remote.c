@@ -254,6 +254,19 @@ int vperfctr_apply_any(struct vperfctr_state *st, vperfctr_op *op, void *arg)
 
 /* ---- open --------------------------------------------------------------- */
 
+/*
+ * Refuse early what vperfctr_open_thread() will refuse, before there is any cost for others.
+ * The exact check is in open_remote().
+ *
+ * Return: 0; -EEXIST, -ESRCH or -EPERM.
+ */
+int vperfctr_may_attach(const struct task_struct *task)
+{
+	if (task != current && !vperfctr_may_monitor(task, current))
+		return is_ending(task) ? -ESRCH : -EPERM;
+	return vperfctr_is_counted(task) ? -EEXIST : 0;
+}
+
 struct remote_open {
 	struct task_struct *task;
 	struct task_struct *monitor;
@@ -277,7 +290,10 @@ static int open_remote(void *arg)
 static int create_remote(struct task_struct *task, struct vperfctr_state *st)
 {
 	struct remote_open open = { .task = task, .monitor = current, .st = st };
+	int err = vperfctr_may_attach(task);
 
+	if (err)
+		return err;
 	return vperfctr_stop_ration(st->account, 1, 0) ?: stop_machine(open_remote, &open, NULL);
 }
 

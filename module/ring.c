@@ -697,35 +697,27 @@ static u64 charge_of(const struct vperfctr_ring *req)
 }
 
 /*
- * Context: may sleep; the caller holds st->lock.
- * Return: 0 or an error; with -EEXIST, *req has the sizes of the ring that exists.
+ * Context: may sleep; the caller holds st->lock; `kb` have been charged.
+ * Return: 0 or an error; then the caller uncharges them.
  */
-static int add_ring(struct vperfctr_state *st, struct vperfctr_ring *req)
+static int add_ring(struct vperfctr_state *st, const struct vperfctr_ring *req, unsigned int kb)
 {
-	u64 kb = charge_of(req);
 	struct vperfctr_buffer *ring;
 	struct task_struct *owner;
 	int err;
 
-	if (st->ring) {
-		req->sample_size = st->ring->page->sample_size;
-		req->map_size = st->ring->map_size;
+	/* Another caller may have come first. */
+	if (st->ring)
 		return -EEXIST;
-	}
-	err = vperfctr_charge_ring(st->account, kb);
-	if (err)
-		return err;
 	ring = alloc_ring(req);
 	err = !ring ? -ENOMEM :
 	      req->flags & VPERFCTR_RING_RECORDS ? vperfctr_records_begin(ring) : 0;
 	if (err) {
 		if (ring)
 			free_ring(ring);
-		vperfctr_uncharge_ring(st->account, (unsigned int)kb);
 		return err;
 	}
-	/* It fits: the limit is an unsigned int. */
-	ring->kb = (unsigned int)kb;
+	ring->kb = kb;
 	ring->st = st;
 	/* If the owner has ended, no sample will follow. */
 	rcu_read_lock();
@@ -741,7 +733,13 @@ static int add_ring(struct vperfctr_state *st, struct vperfctr_ring *req)
 	return 0;
 }
 
-static int copy_request(struct vperfctr_ring *req, const struct vperfctr_ring __user *arg)
+/*
+ * Copy the request of VPERFCTR_RING, and refuse it if that does not depend on a state.  All
+ * that follows must use the copy: the caller can change the original at any time.
+ *
+ * Return: 0, or an error of VPERFCTR_RING.
+ */
+int vperfctr_ring_get(struct vperfctr_ring *req, const struct vperfctr_ring __user *arg)
 {
 	int err;
 
@@ -760,6 +758,14 @@ static int copy_request(struct vperfctr_ring *req, const struct vperfctr_ring __
 	req->sample_size = sizeof(struct vperfctr_sample) + req->nrsums * sizeof(u64) +
 			   size_of_calls(req);
 	req->map_size = PAGE_ALIGN(PAGE_SIZE + (u64)req->nrsamples * req->sample_size);
+	if (!vperfctr_ring_available())
+		return -EOPNOTSUPP;
+	if ((req->flags & VPERFCTR_RING_RECORDS) && !vperfctr_records_exist())
+		return -EOPNOTSUPP;
+	if (req->kernel_depth && !PERFCTR_KERNEL_FRAMES)
+		return -EOPNOTSUPP;
+	if ((req->flags & VPERFCTR_RING_KERNEL) && !vperfctr_may_count_kernel())
+		return -EPERM;
 	return 0;
 }
 
@@ -769,52 +775,72 @@ static int put_sizes(const struct vperfctr_ring *req, struct vperfctr_ring __use
 	       put_user(req->map_size, &arg->map_size) ? -EFAULT : 0;
 }
 
+/* Tell the caller the sizes of the ring that exists.  Return: -EEXIST or -EFAULT. */
+static int refuse_second(const struct vperfctr_buffer *ring, struct vperfctr_ring __user *arg)
+{
+	const struct vperfctr_ring sizes = {
+		.sample_size = ring->sample_size,
+		.map_size = ring->map_size,
+	};
+
+	return put_sizes(&sizes, arg) ?: -EEXIST;
+}
+
+/* As vperfctr_ring_create(); `kb` have been charged. */
+static int create_charged(struct vperfctr_state *st, const struct vperfctr_ring *req,
+			  unsigned int nrthreads, unsigned int kb)
+{
+	int err;
+
+	err = nrthreads ? vperfctr_stop_ration(st->account, nrthreads, kb) :
+			  vperfctr_ring_ration(st->account, kb);
+	if (err)
+		return err;
+	if (mutex_lock_killable(&st->lock))
+		return -EINTR;
+	err = add_ring(st, req, kb);
+	mutex_unlock(&st->lock);
+	return err;
+}
+
 /*
- * Make the ring of a state.  The user's ration is used before there is any memory: a caller
- * that fails later has paid for its end.  `nrthreads`: the caller will also stop the machine,
- * to visit so many threads, and this call pays for that in the same wait; 0: it will not.
+ * Make the ring of a state by a copied request.  `nrthreads`: the caller will also stop the
+ * machine, to visit so many threads, and this call pays for that in the same wait; 0: it will
+ * not.
+ *
+ * A request that the user's limit refuses costs nothing.  All others use the ration
+ * before there is any memory: a caller that fails later has paid for its end.
  *
  * Context: may sleep; nothing has been done that a restart of the call would repeat.
  * Return: 0, or an error of VPERFCTR_RING.
  */
-int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user *arg,
-			 unsigned int nrthreads)
+int vperfctr_ring_create(struct vperfctr_state *st, const struct vperfctr_ring *req,
+			 struct vperfctr_ring __user *arg, unsigned int nrthreads)
 {
-	struct vperfctr_ring req;
-	unsigned int kb;
+	u64 kb = charge_of(req);
 	int err;
 
-	err = copy_request(&req, arg);
-	if (err)
-		return err;
-	if (!vperfctr_ring_available())
-		return -EOPNOTSUPP;
-	if ((req.flags & VPERFCTR_RING_RECORDS) && !vperfctr_records_exist())
-		return -EOPNOTSUPP;
-	if (req.kernel_depth && !PERFCTR_KERNEL_FRAMES)
-		return -EOPNOTSUPP;
-	if ((req.flags & VPERFCTR_RING_KERNEL) && !vperfctr_may_count_kernel())
-		return -EPERM;
-	kb = min_t(u64, charge_of(&req), UINT_MAX);
-	if (nrthreads)
-		err = vperfctr_stop_ration(st->account, nrthreads, kb);
-	else if (!READ_ONCE(st->ring))
-		err = vperfctr_ring_ration(st->account, kb);
-	if (err)
-		return err;
+	/* Pairs with the store-release in add_ring(). */
+	if (smp_load_acquire(&st->ring))
+		return refuse_second(st->ring, arg);
 	/* Fail before the ring exists, not after. */
-	if (put_sizes(&req, arg))
+	if (put_sizes(req, arg))
 		return -EFAULT;
-	if (mutex_lock_killable(&st->lock))
-		return -EINTR;
-	err = add_ring(st, &req);
-	mutex_unlock(&st->lock);
-	if (err == -EEXIST && put_sizes(&req, arg))
-		return -EFAULT;
-	return err;
+	err = vperfctr_charge_ring(st->account, kb);
+	if (err)
+		return err;
+	/* It fits: the limit is an unsigned int. */
+	err = create_charged(st, req, nrthreads, (unsigned int)kb);
+	if (err)
+		vperfctr_uncharge_ring(st->account, (unsigned int)kb);
+	return err == -EEXIST ? refuse_second(st->ring, arg) : err;
 }
 
 int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg)
 {
-	return vperfctr_check_access(st) ?: vperfctr_ring_create(st, arg, 0);
+	struct vperfctr_ring req;
+	int err;
+
+	err = vperfctr_check_access(st) ?: vperfctr_ring_get(&req, arg);
+	return err ?: vperfctr_ring_create(st, &req, arg, 0);
 }

@@ -400,6 +400,7 @@ void vperfctr_thread_exit(void);
 struct vperfctr_state *vperfctr_of(struct task_struct *task);
 struct vperfctr_state *vperfctr_of_current(void);
 struct vperfctr_state *vperfctr_find(struct task_struct *task);
+bool vperfctr_is_counted(const struct task_struct *task);
 void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task);
 void vperfctr_detach(struct vperfctr_state *st, bool missed);
 void vperfctr_detach_current(struct vperfctr_state *st, bool missed);
@@ -506,6 +507,7 @@ static inline void vperfctr_clock_last(struct vperfctr_state *st)
 typedef int vperfctr_op(struct vperfctr_state *st, void *arg);
 int vperfctr_apply_monitor(struct vperfctr_state *st, vperfctr_op *op, void *arg);
 int vperfctr_apply_any(struct vperfctr_state *st, vperfctr_op *op, void *arg);
+int vperfctr_may_attach(const struct task_struct *task);
 int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_state **st);
 int vperfctr_unlink_monitor(struct vperfctr_state *st);
 void vperfctr_detach_abandoned(struct vperfctr_state *st);
@@ -595,6 +597,8 @@ bool vperfctr_may_clock_kernel(const struct vperfctr_control *header);
 bool vperfctr_can_count(const struct perfctr_cpu_control *control, int cpu);
 bool vperfctr_is_restricted(const struct perfctr_cpu_control *control);
 int vperfctr_control(struct vperfctr_state *st, const struct vperfctr_control __user *arg);
+int vperfctr_open_with_control(struct task_struct *task, struct vperfctr_state *st,
+			       const struct vperfctr_control __user *arg);
 int vperfctr_suspend(struct vperfctr_state *st);
 int vperfctr_resume(struct vperfctr_state *st);
 int vperfctr_unlink(struct vperfctr_state *st);
@@ -653,8 +657,9 @@ void vperfctr_signal_exit(void);
 /* ring.c */
 bool vperfctr_ring_available(void);
 int vperfctr_ring(struct vperfctr_state *st, struct vperfctr_ring __user *arg);
-int vperfctr_ring_create(struct vperfctr_state *st, struct vperfctr_ring __user *arg,
-			 unsigned int nrthreads);
+int vperfctr_ring_get(struct vperfctr_ring *req, const struct vperfctr_ring __user *arg);
+int vperfctr_ring_create(struct vperfctr_state *st, const struct vperfctr_ring *req,
+			 struct vperfctr_ring __user *arg, unsigned int nrthreads);
 int vperfctr_ring_mmap(struct vperfctr_state *st, struct vm_area_struct *vma);
 void vperfctr_ring_exec(struct vperfctr_state *st);
 int vperfctr_ring_inherit(struct vperfctr_state *st, const struct vperfctr_state *parent,

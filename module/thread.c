@@ -288,6 +288,19 @@ static void owners_init(void)
 		raw_spin_lock_init(&owners[i].lock);
 }
 
+/* Find the state of a thread.  Context: the bucket's lock is held.  Return: it, or NULL. */
+static struct vperfctr_state *find_in_bucket(const struct owner_bucket *bucket,
+					     const struct task_struct *task)
+{
+	struct vperfctr_state *st;
+
+	hlist_for_each_entry(st, &bucket->states, by_owner) {
+		if (READ_ONCE(st->owner) == task)
+			return st;
+	}
+	return NULL;
+}
+
 /*
  * Find the state of any thread.
  *
@@ -297,17 +310,30 @@ static void owners_init(void)
 struct vperfctr_state *vperfctr_find(struct task_struct *task)
 {
 	struct owner_bucket *bucket = bucket_of(task);
-	struct vperfctr_state *st, *found = NULL;
+	struct vperfctr_state *found;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&bucket->lock, flags);
-	hlist_for_each_entry(st, &bucket->states, by_owner) {
-		if (READ_ONCE(st->owner) == task) {
-			vperfctr_get(st);
-			found = st;
-			break;
-		}
-	}
+	found = find_in_bucket(bucket, task);
+	if (found)
+		vperfctr_get(found);
+	raw_spin_unlock_irqrestore(&bucket->lock, flags);
+	return found;
+}
+
+/*
+ * True if a thread has a state, which may change at once.
+ *
+ * Context: RCU, or the caller has a reference to the thread.
+ */
+bool vperfctr_is_counted(const struct task_struct *task)
+{
+	struct owner_bucket *bucket = bucket_of(task);
+	unsigned long flags;
+	bool found;
+
+	raw_spin_lock_irqsave(&bucket->lock, flags);
+	found = find_in_bucket(bucket, task);
 	raw_spin_unlock_irqrestore(&bucket->lock, flags);
 	return found;
 }
