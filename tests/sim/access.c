@@ -180,14 +180,14 @@ ACCESS(4)
 ACCESS(8)
 ACCESS(16)
 
-void __tsan_read_range(void *p, long size);
-void __tsan_read_range(void *p, long size)
+void __tsan_read_range(void *p, ssize_t size);
+void __tsan_read_range(void *p, ssize_t size)
 {
 	access_memory(p, size, false, __builtin_return_address(0));
 }
 
-void __tsan_write_range(void *p, long size);
-void __tsan_write_range(void *p, long size)
+void __tsan_write_range(void *p, ssize_t size);
+void __tsan_write_range(void *p, ssize_t size)
 {
 	write_memory(p, size, __builtin_return_address(0));
 }

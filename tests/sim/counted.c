@@ -297,7 +297,9 @@ static void interfere(void *arg)
 
 	for (i = 0; i < 4; i++) {
 		fd = open_cpus(1 + sim_random((1U << nr_cpu_ids) - 1));
-		err = control(fd, true);
+		do {
+			err = control(fd, true);
+		} while (err == -ENOMEM && sim_failures.alloc);
 		sim_require(!err || err == -EBUSY, "CONTROL: %d", err);
 		sum_of_all(fd, &r);
 		err = user_ioctl(fd, VPERFCTR_SUSPEND, NULL);

@@ -44,9 +44,15 @@ uint8_t fuzz_sink[FUZZ_SINK];
 
 /* ---- memory of the machine --------------------------------------------------- */
 
+#if UINTPTR_MAX >> 31 >> 1
 #define ARENA		((char *)0x500000000000)
 #define ARENA_SIZE	(1UL << 30)
 #define STACKS		((char *)0x510000000000)
+#else
+#define ARENA		((char *)0x70000000)
+#define ARENA_SIZE	(1UL << 29)
+#define STACKS		((char *)0xa0000000)
+#endif
 #define STACKS_SIZE	(1UL << 30)
 #define REDZONE		32UL
 

@@ -49,6 +49,7 @@ typedef __s64 s64;
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define struct_size(p, member, n) (sizeof(*(p)) + (n) * sizeof((p)->member[0]))
 #define ALIGN(x, a)		(((x) + (a) - 1) / (a) * (a))
+#define BITS_PER_LONG		(8 * __SIZEOF_LONG__)
 #define BIT(n)			(1UL << (n))
 #define BIT_ULL(n)		(1ULL << (n))
 #define GENMASK_ULL(h, l)	((~0ULL >> (63 - (h))) & (~0ULL << (l)))
@@ -63,7 +64,7 @@ typedef __s64 s64;
 #define min_t(type, a, b)	min((type)(a), (type)(b))
 #define max_t(type, a, b)	max((type)(a), (type)(b))
 #define clamp_t(type, v, lo, hi) max_t(type, min_t(type, v, hi), lo)
-#define roundup_pow_of_two(x)	(1UL << (64 - __builtin_clzll((x) - 1)))
+#define roundup_pow_of_two(x)	(1UL << (64 - __builtin_clzll((u64)(x) - 1)))
 #define ilog2(x)		(63 - __builtin_clzll(x))
 #define is_power_of_2(x)	((x) && !((x) & ((x) - 1)))
 #define hweight32(x)		((unsigned int)__builtin_popcount(x))
@@ -83,7 +84,7 @@ int snprintf(char *to, size_t size, const char *format, ...);
 #define pr_info(...)		pr_warn(__VA_ARGS__)
 
 #define CONFIG_SMP		1
-#define THREAD_SIZE		16384
+#define THREAD_SIZE		(256 * BITS_PER_LONG)
 #define CONFIG_PREEMPT_COUNT	1
 #define CONFIG_KPROBES		1
 #define CONFIG_HAVE_FUNCTION_ARG_ACCESS_API 1
@@ -127,7 +128,7 @@ static inline u32 hash_32(u32 x, unsigned int bits)
 
 static inline u32 hash_ptr(const void *p, unsigned int bits)
 {
-	return ((u64)(unsigned long)p * 0x61c8864680b583ebULL) >> (64 - bits);
+	return (u32)(((u64)(unsigned long)p * 0x61c8864680b583ebULL) >> (64 - bits));
 }
 
 #define ERR_PTR(err)		((void *)(long)(err))
@@ -196,7 +197,7 @@ do {									\
 void cpu_relax(void);
 
 typedef struct { int counter; } atomic_t;
-typedef struct { s64 counter; } atomic64_t;
+typedef struct { s64 counter __attribute__((__aligned__(8))); } atomic64_t;
 #define ATOMIC64_INIT(v)	{ (v) }
 #define atomic_read(v)		READ_ONCE((v)->counter)
 #define atomic_read_acquire(v)	atomic_read(v)
@@ -245,19 +246,21 @@ do {									\
 	sim_add;							\
 })
 
-#define test_bit(nr, p)		(READ_ONCE((p)[(nr) / 64]) >> (nr) % 64 & 1)
+#define SIM_WORD(nr)		((nr) / BITS_PER_LONG)
+#define SIM_BIT(nr)		((nr) % BITS_PER_LONG)
+#define test_bit(nr, p)		(READ_ONCE((p)[SIM_WORD(nr)]) >> SIM_BIT(nr) & 1)
 #define sim_change_bit(what, nr, p, op)					\
 do {									\
 	SIM_STEP(what #nr);						\
 	sim_will_change(p, sizeof(*(p)), BIT(nr));			\
 	SIM_ATOMIC(*(p)) op;						\
 } while (0)
-#define clear_bit_unlock(nr, p)	({ sim_order_stores(); clear_bit((nr) % 64, &(p)[(nr) / 64]); })
-#define test_and_set_bit_lock(nr, p) test_and_set_bit((nr) % 64, &(p)[(nr) / 64])
+#define clear_bit_unlock(nr, p)	({ sim_order_stores(); clear_bit(SIM_BIT(nr), &(p)[SIM_WORD(nr)]); })
+#define test_and_set_bit_lock(nr, p) test_and_set_bit(SIM_BIT(nr), &(p)[SIM_WORD(nr)])
 #define set_bit(nr, p)		sim_change_bit("set ", nr, p, |= BIT(nr))
 #define clear_bit(nr, p)	sim_change_bit("clear ", nr, p, &= ~BIT(nr))
 #define change_bit(nr, p)	\
-	sim_change_bit("change ", (nr) % 64, &(p)[(nr) / 64], ^= BIT((nr) % 64))
+	sim_change_bit("change ", SIM_BIT(nr), &(p)[SIM_WORD(nr)], ^= BIT(SIM_BIT(nr)))
 #define test_and_set_bit(nr, p)						\
 ({									\
 	bool sim_was;							\
@@ -396,16 +399,16 @@ static inline void hlist_del(struct hlist_node *n)
 #endif
 extern unsigned int nr_cpu_ids;
 
-struct cpumask { unsigned long bits[DIV_ROUND_UP(NR_CPUS, 64)]; };
+struct cpumask { unsigned long bits[DIV_ROUND_UP(NR_CPUS, BITS_PER_LONG)]; };
 typedef struct cpumask *cpumask_var_t;
 
 extern struct cpumask sim_online_mask, sim_possible_mask;
 #define cpu_online_mask		(&sim_online_mask)
 #define cpu_possible_mask	(&sim_possible_mask)
 #define cpu_possible(cpu)	((cpu) < nr_cpu_ids)
-#define cpumask_test_cpu(cpu, m) (READ_ONCE((m)->bits[(cpu) / 64]) >> ((cpu) % 64) & 1)
-#define cpumask_set_cpu(cpu, m)	set_bit((cpu) % 64, &(m)->bits[(cpu) / 64])
-#define cpumask_clear_cpu(cpu, m) clear_bit((cpu) % 64, &(m)->bits[(cpu) / 64])
+#define cpumask_test_cpu(cpu, m) (READ_ONCE((m)->bits[SIM_WORD(cpu)]) >> SIM_BIT(cpu) & 1)
+#define cpumask_set_cpu(cpu, m)	set_bit(SIM_BIT(cpu), &(m)->bits[SIM_WORD(cpu)])
+#define cpumask_clear_cpu(cpu, m) clear_bit(SIM_BIT(cpu), &(m)->bits[SIM_WORD(cpu)])
 #define cpumask_copy(to, from)	(*(to) = *(from))
 #define cpumask_clear(m)	memset(m, 0, sizeof(*(m)))
 bool cpumask_test_and_clear_cpu(unsigned int cpu, struct cpumask *m);
@@ -685,7 +688,8 @@ bool cancel_work_sync(struct work_struct *work);
 #define PAGE_SHIFT		12
 #define PAGE_SIZE		4096UL
 #define SZ_1M			0x100000UL
-#define PAGE_ALIGN(x)		(((x) + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1))
+#define PAGE_ALIGN(x)		(((x) + PAGE_SIZE - 1) & ~(__typeof__(x))(PAGE_SIZE - 1))
+#define PAGE_OFFSET		(BITS_PER_LONG == 32 ? 0xfffff000UL : 1UL << (BITS_PER_LONG - 1))
 typedef unsigned int gfp_t;
 #define GFP_ATOMIC		0x1
 #define GFP_KERNEL		0x2	/* may sleep */
@@ -701,7 +705,7 @@ void *sim_alloc(size_t size, gfp_t gfp, const char *file, int line);
 void sim_free(const void *p);
 #define kmalloc(size, gfp)	sim_alloc(size, gfp, __FILE__, __LINE__)
 #define kzalloc(size, gfp)	sim_alloc(size, (gfp) | __GFP_ZERO, __FILE__, __LINE__)
-#define BITS_TO_LONGS(n)	(((n) + 63) / 64)
+#define BITS_TO_LONGS(n)	DIV_ROUND_UP(n, BITS_PER_LONG)
 #define kvcalloc(n, size, gfp)	kzalloc((n) * (size), gfp)
 #define kvzalloc(size, gfp)	kzalloc(size, gfp)
 #define kfree(p)		sim_free(p)
@@ -723,13 +727,20 @@ size_t sim_cache_size(const struct kmem_cache *cache);
 
 /* ---- user memory -------------------------------------------------------- */
 
-/* True unless the access faults. */
-bool sim_user_access(const void *p, size_t size);
+/* True unless the access faults.  A system call reads no byte twice. */
+bool sim_user_write(const void *p, size_t size);
+bool sim_user_read(const void *p, size_t size);
+
+static inline bool sim_is_user_address(const void *p)
+{
+	return (unsigned long)p >= PAGE_SIZE && (unsigned long)p < PAGE_OFFSET;
+}
+
 #define u64_to_user_ptr(x)	((void *)(unsigned long)(x))
-#define get_user(x, p)		(sim_user_access(p, sizeof(*(p))) ? ((x) = *(p), 0) : -EFAULT)
-#define put_user(x, p)		(sim_user_access(p, sizeof(*(p))) ? (*(p) = (x), 0) : -EFAULT)
+#define get_user(x, p)		(sim_user_read(p, sizeof(*(p))) ? ((x) = *(p), 0) : -EFAULT)
+#define put_user(x, p)		(sim_user_write(p, sizeof(*(p))) ? (*(p) = (x), 0) : -EFAULT)
 #define should_fail_usercopy()	false
-#define user_access_begin(p, n)	((void)(n), (unsigned long)(p) >= PAGE_SIZE)
+#define user_access_begin(p, n)	((void)(n), sim_is_user_address(p))
 #define user_access_end()	((void)0)
 #define unsafe_get_user(x, p, label) \
 	do { if (get_user(x, p)) goto label; } while (0)

@@ -135,6 +135,9 @@ void __asan_unpoison_memory_region(const volatile void *p, size_t size);
 #define __sanitizer_finish_switch_fiber(fake, bottom, size)	((void)(bottom), (void)(size))
 #endif
 
+/* How many registers a call preserves, beside the stack pointer. */
+#define SAVED_REGS	(BITS_PER_LONG == 32 ? 4 : 6)
+
 static void *host_sp;
 static const void *host_bottom;
 static size_t host_size;
@@ -148,8 +151,15 @@ __asm__(".text\n.globl sim_swap\n.type sim_swap, @function\nsim_swap:\n"
 	"	popq %r15\n	popq %r14\n	popq %r13\n"
 	"	popq %r12\n	popq %rbx\n	popq %rbp\n	ret\n"
 	".size sim_swap, .-sim_swap\n.section .note.GNU-stack,\"\",@progbits\n.text\n");
+#elif defined(__i386__)
+__asm__(".text\n.globl sim_swap\n.type sim_swap, @function\nsim_swap:\n"
+	"	movl 4(%esp), %eax\n	movl 8(%esp), %edx\n"
+	"	pushl %ebp\n	pushl %ebx\n	pushl %esi\n	pushl %edi\n"
+	"	movl %esp, (%eax)\n	movl %edx, %esp\n"
+	"	popl %edi\n	popl %esi\n	popl %ebx\n	popl %ebp\n	ret\n"
+	".size sim_swap, .-sim_swap\n.section .note.GNU-stack,\"\",@progbits\n.text\n");
 #else
-#error "sim_swap() is written for x86-64 only"
+#error "sim_swap() is written for x86 only"
 #endif
 
 static void finish_switch(void);
@@ -285,7 +295,7 @@ void sim_each_stack(void *sp, void (*func)(void *p, size_t size))
 		func(end - sizeof(char *), sizeof(char *));
 	}
 #endif
-	func(host_sp, 7 * sizeof(void *));	/* what sim_swap() has saved, and returns to */
+	func(host_sp, (SAVED_REGS + 1) * sizeof(void *));	/* what sim_swap() has saved, and returns to */
 }
 
 static void make_stack(struct sim_task *t)
@@ -297,10 +307,10 @@ static void make_stack(struct sim_task *t)
 	/* A task that ended there has left its frames. */
 	if (!is_fresh(t->stack))
 		__asan_unpoison_memory_region(t->stack, STACK_SIZE);
-	sp = (void **)((char *)t->stack + STACK_SIZE) - 3;	/* aligned as after a call */
+	sp = (void **)((char *)t->stack + STACK_SIZE - 16) - 1;	/* aligned as after a call */
 	*--sp = (void *)task_begins;
-	sp -= 6;
-	memset(sp, 0, 6 * sizeof(*sp));
+	sp -= SAVED_REGS;
+	memset(sp, 0, SAVED_REGS * sizeof(*sp));
 	t->sp = sp;
 }
 
@@ -820,7 +830,8 @@ static void run_timers(struct sim_cpu *cpu)
 
 static unsigned long kernel_ip(void)
 {
-	return 0xffffffff81000000UL + sim_steps % 65536 * 256;
+	return BITS_PER_LONG == 32 ? PAGE_OFFSET + sim_steps % 64 * 16 :
+				     0xffffffff81000000ULL + sim_steps % 65536 * 256;
 }
 
 /* The registers that an interrupt finds.  A switch may have been entered from user mode. */
@@ -1334,7 +1345,7 @@ static unsigned int allowed_cpu(const struct task_struct *task)
 	for (n = 0; n < nr_cpu_ids; n++) {
 		unsigned int cpu = (task->cpu + n) % nr_cpu_ids;
 
-		if (sim_cpus[cpu].active && (task->cpus_mask.bits[cpu / 64] >> (cpu % 64) & 1))
+		if (sim_cpus[cpu].active && (task->cpus_mask.bits[SIM_WORD(cpu)] >> SIM_BIT(cpu) & 1))
 			found[nr++] = cpu;
 	}
 	if (!nr)	/* the kernel widens the affinity then */
@@ -1368,7 +1379,7 @@ static void wake_elsewhere(struct task_struct *task)
 
 	if (task->sim->state != SIM_SLEEPS || !task->sim->until || task->sim->until > now ||
 	    task->on_rq || task->sim->pinned || n == sim_cpu || !sim_cpus[n].active ||
-	    sim_cpus[n].rq_locked || !(task->cpus_mask.bits[n / 64] >> (n % 64) & 1) || sim_choose(2, 4))
+	    sim_cpus[n].rq_locked || !(task->cpus_mask.bits[SIM_WORD(n)] >> SIM_BIT(n) & 1) || sim_choose(2, 4))
 		return;
 	end_sleep(task);
 	set_cpu(task, n);
@@ -1468,12 +1479,12 @@ static void switch_mm(struct sim_cpu *cpu, struct task_struct *prev, struct task
 	if (cpu->loaded_mm == mm || !mm)
 		return;
 	if (cpu->loaded_mm)
-		cpu->loaded_mm->cpus.bits[sim_cpu / 64] &= ~BIT(sim_cpu % 64);
+		cpu->loaded_mm->cpus.bits[SIM_WORD(sim_cpu)] &= ~BIT(SIM_BIT(sim_cpu));
 	mmgrab(mm);
 	if (cpu->loaded_mm)
 		mmdrop(cpu->loaded_mm);
 	cpu->loaded_mm = mm;
-	mm->cpus.bits[sim_cpu / 64] |= BIT(sim_cpu % 64);
+	mm->cpus.bits[SIM_WORD(sim_cpu)] |= BIT(SIM_BIT(sim_cpu));
 	sim_follow_mm(mm);
 }
 
@@ -1920,8 +1931,8 @@ static void boot_cpu(unsigned int n)
 	cpu->preempt = 1;
 	switched_from[n] = cpu->idle;
 	fake_online[n] = true;
-	sim_online_mask.bits[n / 64] |= BIT(n % 64);
-	sim_possible_mask.bits[n / 64] |= BIT(n % 64);
+	sim_online_mask.bits[SIM_WORD(n)] |= BIT(SIM_BIT(n));
+	sim_possible_mask.bits[SIM_WORD(n)] |= BIT(SIM_BIT(n));
 }
 
 extern char __start_sim_percpu[], __stop_sim_percpu[];
@@ -2026,7 +2037,7 @@ static void leave_mm(unsigned int n)
 	cpu->idle->active_mm = NULL;
 	if (!mm)
 		return;
-	mm->cpus.bits[n / 64] &= ~BIT(n % 64);
+	mm->cpus.bits[SIM_WORD(n)] &= ~BIT(SIM_BIT(n));
 	mmdrop(mm);
 }
 
@@ -2048,7 +2059,7 @@ void sim_cpu_down(unsigned int n)
 	} while (sim_cpu == n || !only_idle(n) || cpu->calls || cpu->works || !cpu->wait || cpu->irqs_off ||
 		 cpu->in_irq || sim_pmi_pending(n));
 	fake_online[n] = false;
-	sim_online_mask.bits[n / 64] &= ~BIT(n % 64);
+	sim_online_mask.bits[SIM_WORD(n)] &= ~BIT(SIM_BIT(n));
 	cpu->nmi_at = 0;
 	cpu->curr = NULL;	/* executes nothing */
 	leave_mm(n);
@@ -2073,7 +2084,7 @@ void sim_cpu_up(unsigned int n)
 	sim_reset_registers(n);
 	cpu->curr = cpu->idle;
 	fake_online[n] = true;
-	sim_online_mask.bits[n / 64] |= BIT(n % 64);
+	sim_online_mask.bits[SIM_WORD(n)] |= BIT(SIM_BIT(n));
 	sim_begin_cpu(n);
 	sim_smpboot_unpark(n);
 	sim_run_on(n, call_startup, (void *)(unsigned long)n);

@@ -94,12 +94,12 @@ static void load_mm(struct mm_struct *mm)
 	if (cpu->loaded_mm == mm)
 		return;
 	if (cpu->loaded_mm)
-		cpu->loaded_mm->cpus.bits[sim_cpu / 64] &= ~BIT(sim_cpu % 64);
+		cpu->loaded_mm->cpus.bits[SIM_WORD(sim_cpu)] &= ~BIT(SIM_BIT(sim_cpu));
 	mmgrab(mm);
 	if (cpu->loaded_mm)
 		mmdrop(cpu->loaded_mm);
 	cpu->loaded_mm = mm;
-	mm->cpus.bits[sim_cpu / 64] |= BIT(sim_cpu % 64);
+	mm->cpus.bits[SIM_WORD(sim_cpu)] |= BIT(SIM_BIT(sim_cpu));
 	sim_follow_mm(mm);
 }
 
@@ -1114,7 +1114,10 @@ static long call_ioctl(struct file *file, unsigned int cmd, void *arg)
 	long ret;
 
 	sim_callback("ioctl");
+	current->sim->nr_reads = 0;
+	current->sim->in_ioctl = true;
 	ret = file->f_op->unlocked_ioctl(file, cmd, (unsigned long)arg);
+	current->sim->in_ioctl = false;
 	cpu = sim_this_cpu();
 	sim_require(!cpu->preempt && !cpu->irqs_off && !current->sim->mutexes.n &&
 		    !current->sim->rcu_depth, "a call returns in a wrong context");

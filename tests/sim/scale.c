@@ -232,7 +232,7 @@ static void measure(const struct op *op)
 static void run_only_on(unsigned int cpu)
 {
 	memset(&current->cpus_mask, 0, sizeof(current->cpus_mask));
-	current->cpus_mask.bits[cpu / 64] = BIT(cpu % 64);
+	current->cpus_mask.bits[SIM_WORD(cpu)] = BIT(SIM_BIT(cpu));
 	user_sleep(1);
 }
 

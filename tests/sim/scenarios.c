@@ -711,7 +711,7 @@ static void check_calls(const struct vperfctr_sample *s)
 
 	at += 1 + at[0];
 	if (*at != VPERFCTR_USER_NONE) {
-		sim_require(at[0] == VPERFCTR_USER_64 && at[1 + SIM_DWARF_SP] == current->sim->regs.sp &&
+		sim_require(at[0] == SIM_USER_MODE && at[1 + SIM_DWARF_SP] == current->sim->regs.sp &&
 			    at[1 + SIM_DWARF_IP] == s->ip,
 			    "the registers are wrong");
 		at += 1 + SIM_USER_REGS;
@@ -1500,6 +1500,9 @@ const struct scenario sim_scenarios[] = {
 	{ "deep_leavers_nomem", sim_leavers, 3, .alloc = 8 },
 	{ "namespaces_nomem", sim_namespaces, 2, .alloc = 8 },
 	{ "no_counters", no_counters, 2, { sim_no_counters } },
+	{ "huge_ring", sim_huge_ring, 2 },
+	{ "refusals", sim_refusals, 3, HYBRID },
+	{ "read_once", sim_read_once, 2 },
 	{ "scale", sim_scale, 8, .only_by_name = true },
 	{ "rights", rights, 2 },
 	{ "withdrawal", withdrawal, 3 },

@@ -57,6 +57,11 @@ void sim_sample_cpus(void);
 void sim_sample_cpus_hotplug(void);
 void sim_compete_for_cpus(void);
 
+/* refusals.c */
+void sim_huge_ring(void);
+void sim_refusals(void);
+void sim_read_once(void);
+
 /* users.c */
 void sim_exec_thread(void);
 void sim_exec_set_uid(void);

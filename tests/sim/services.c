@@ -118,19 +118,49 @@ void kmem_cache_destroy(struct kmem_cache *cache)
 	kfree(cache);
 }
 
-bool sim_user_access(const void *p, size_t size)
+bool sim_user_write(const void *p, size_t size)
 {
 	(void)size;
 	SIM_STEP("user memory");
-	if ((unsigned long)p < PAGE_SIZE)
+	if (!sim_is_user_address(p))
 		return false;
 	return !sim_failures.fault || !sim_choose(2, sim_failures.fault);
+}
+
+/*
+ * A caller's other thread may change memory between two reads of it: what a call has checked
+ * in the first one need not be in the second.  Samples read the stack of a thread where
+ * interrupts are disabled, whatever call it is in.
+ */
+static void note_read(struct sim_task *t, unsigned long begin, unsigned long end)
+{
+	struct sim_range *r;
+
+	for (r = t->reads; r < t->reads + t->nr_reads; r++)
+		sim_require(begin >= r->end || end <= r->begin,
+			    "a call reads %lu bytes of user memory twice", min(end, r->end) - max(begin, r->begin));
+	if (t->nr_reads && r[-1].end == begin) {
+		r[-1].end = end;
+		return;
+	}
+	sim_require(t->nr_reads < SIM_MAX_READS, "a call reads too many pieces of user memory");
+	*r = (struct sim_range) { begin, end };
+	t->nr_reads++;
+}
+
+bool sim_user_read(const void *p, size_t size)
+{
+	if (!sim_user_write(p, size))
+		return false;
+	if (current->sim->in_ioctl && !irqs_disabled() && !sim_this_cpu()->in_irq)
+		note_read(current->sim, (unsigned long)p, (unsigned long)p + size);
+	return true;
 }
 
 unsigned long copy_from_user(void *to, const void *from, size_t n)
 {
 	might_sleep();
-	if (!sim_user_access(from, n))
+	if (!sim_user_read(from, n))
 		return n;
 	memcpy(to, from, n);
 	return 0;
@@ -139,7 +169,7 @@ unsigned long copy_from_user(void *to, const void *from, size_t n)
 unsigned long copy_to_user(void *to, const void *from, size_t n)
 {
 	might_sleep();
-	if (!sim_user_access(to, n))
+	if (!sim_user_write(to, n))
 		return n;
 	memcpy(to, from, n);
 	return 0;
@@ -148,7 +178,7 @@ unsigned long copy_to_user(void *to, const void *from, size_t n)
 unsigned long clear_user(void *to, size_t n)
 {
 	might_sleep();
-	if (!sim_user_access(to, n))
+	if (!sim_user_write(to, n))
 		return n;
 	memset(to, 0, n);
 	return 0;
@@ -159,7 +189,7 @@ int copy_struct_from_user(void *to, size_t ksize, const void *from, size_t usize
 	size_t i;
 
 	might_sleep();
-	if (!sim_user_access(from, usize))
+	if (!sim_user_read(from, usize))
 		return -EFAULT;
 	for (i = ksize; i < usize; i++) {
 		if (((const char *)from)[i])
@@ -178,8 +208,8 @@ bool cpumask_test_and_clear_cpu(unsigned int cpu, struct cpumask *m)
 
 	SIM_STEP("clear a CPU's bit");
 	sim_drain();
-	was = m->bits[cpu / 64] >> (cpu % 64) & 1;
-	m->bits[cpu / 64] &= ~BIT(cpu % 64);
+	was = m->bits[SIM_WORD(cpu)] >> SIM_BIT(cpu) & 1;
+	m->bits[SIM_WORD(cpu)] &= ~BIT(SIM_BIT(cpu));
 	return was;
 }
 
@@ -189,7 +219,7 @@ unsigned int cpumask_next(int cpu, const struct cpumask *m)
 
 	SIM_STEP("read a mask of CPUs");
 	for (n = cpu + 1; n < nr_cpu_ids; n++) {
-		if (m->bits[n / 64] >> (n % 64) & 1)
+		if (m->bits[SIM_WORD(n)] >> SIM_BIT(n) & 1)
 			break;
 	}
 	return n;
@@ -236,7 +266,7 @@ const struct cpumask *topology_sibling_cpumask(unsigned int cpu)
 {
 	static struct cpumask masks[NR_CPUS];
 
-	masks[cpu].bits[cpu / 64] = BIT(cpu % 64);
+	masks[cpu].bits[SIM_WORD(cpu)] = BIT(SIM_BIT(cpu));
 	return &masks[cpu];
 }
 

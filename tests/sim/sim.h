@@ -74,6 +74,10 @@ struct sim_held {
 	unsigned int n;
 };
 
+#define SIM_MAX_READS	16
+
+struct sim_range { unsigned long begin, end; };
+
 /* The part of a task that the module does not see. */
 struct sim_task {
 	struct task_struct *task;
@@ -107,6 +111,9 @@ struct sim_task {
 	u32 overflow_mask;		/* of the last signal with SI_PMC_OVF */
 	bool is_new;			/* the fork's probe has not been called */
 	struct task_struct *forked;	/* its fork has not returned: put that at the exit */
+	bool in_ioctl;
+	struct sim_range reads[SIM_MAX_READS];	/* of user memory by that call */
+	unsigned int nr_reads;
 	const void *polls;		/* the queue in which poll() has put it */
 	bool polled;			/* and that has been woken since */
 };

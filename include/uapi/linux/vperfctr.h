@@ -901,6 +901,7 @@ struct vperfctr_soft {
  * to the user who made the state, up to the module's parameter max_ring_kb_per_user, and
  * to the caller's memory cgroup.  The end of large rings makes the kernel interrupt all
  * CPUs.  So 32 MB count as one stop of the machine, see VPERFCTR_OPEN; the call waits.
+ * A ring above the limit is refused at once, and counts as no stop.
  *
  * Argument: struct vperfctr_ring *.  The kernel sets sample_size and map_size.
  * Errors:

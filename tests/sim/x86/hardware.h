@@ -8,10 +8,17 @@
 
 #define SIM_X86
 
-/* Registers of user mode in a sample, and the places of two of them. */
+/* Registers of user mode in a sample, their mode, and the places of two of them. */
 #define SIM_USER_REGS	VPERFCTR_X86_REGS
+#if BITS_PER_LONG == 32
+#define SIM_USER_MODE	VPERFCTR_USER_32
+#define SIM_DWARF_SP	4
+#define SIM_DWARF_IP	8
+#else
+#define SIM_USER_MODE	VPERFCTR_USER_64
 #define SIM_DWARF_SP	7
 #define SIM_DWARF_IP	16
+#endif
 
 /* Configurations, in the table of scenarios.  Two kinds of CPUs have the first two. */
 void sim_big_core(struct model_config *config);

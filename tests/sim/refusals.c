@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Requests that must be refused, at once and without a cost for anyone. */
+#include "scenarios.h"
+#include "hardware.h"
+
+extern unsigned int *const sim_param_max_ring_kb_per_user;
+
+#define must(call)	sim_must(call)
+
+/* ---- the size of a ring ----------------------------------------------------------------- */
+
+#define RING_SIZE(r)	(PAGE_SIZE + (u64)(r)->nrsamples * (r)->sample_size)
+
+/* Ask for a ring.  It must be refused, or be as large as its slots. */
+static void try_ring(struct vperfctr_ring *ring, int must_fail)
+{
+	int fd = must(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT));
+	long ret = user_ioctl(fd, VPERFCTR_RING, ring);
+
+	sim_require(ret == must_fail, "RING of %u samples of %u bytes: %ld", ring->nrsamples,
+		    ring->sample_size, ret);
+	sim_require(ring->map_size == PAGE_ALIGN(RING_SIZE(ring)), "the ring's size is %llu",
+		    ring->map_size);
+	user_close(fd);
+}
+
+/*
+ * Ask for rings of some gigabytes whose size is small without its upper half: all numbers of
+ * samples, and stacks with which a sample has that size or a little more.
+ */
+static void try_wrapping(int must_fail)
+{
+	u64 nr, size, more;
+
+	for (nr = VPERFCTR_RING_MAX; nr << 15 >= 1ULL << 32; nr /= 2) {
+		size = (1ULL << 32) / nr * (1 + sim_random(VPERFCTR_STACK_MAX * nr >> 32));
+		for (more = 0; more * nr < 64 << 20; more += sizeof(u64)) {
+			struct vperfctr_ring ring = {
+				.size = sizeof(ring), .nrsamples = nr, .watermark = 1,
+			};
+
+			ring.stack = size + more - sizeof(struct vperfctr_sample) -
+				     (2 + SIM_USER_REGS) * sizeof(u64);
+			if (ring.stack <= VPERFCTR_STACK_MAX)
+				try_ring(&ring, must_fail);
+		}
+	}
+}
+
+static void ask_for_huge_rings(void *arg)
+{
+	try_wrapping(-EAGAIN);
+	(void)arg;
+}
+
+/* An administrator may allow more than the kernel has addresses for. */
+static void ask_beyond_addresses(void *arg)
+{
+	unsigned int limit = *sim_param_max_ring_kb_per_user;
+
+	*sim_param_max_ring_kb_per_user = UINT_MAX;
+	try_wrapping(-ENOMEM);
+	*sim_param_max_ring_kb_per_user = limit;
+	(void)arg;
+}
+
+void sim_huge_ring(void)
+{
+	user_wait(sim_process("asks", 1000, ask_for_huge_rings, NULL));
+	if (BITS_PER_LONG == 32)
+		user_wait(sim_process("asks", 0, ask_beyond_addresses, NULL));
+}
+
+/* ---- no charge before a refusal ------------------------------------------------------------ */
+
+extern unsigned int *const sim_param_max_stops_per_second;
+
+/*
+ * A call that is refused stops no CPU, interrupts none, and waits for no ration.  The device's
+ * calls have the descriptor -1.
+ */
+static void refuse(const char *what, int fd, unsigned int cmd, void *arg, int err)
+{
+	struct sim_costs before = sim_costs;
+	u64 began = sim_ns();
+	long ret = fd < 0 ? user_device_ioctl(cmd, arg) : user_ioctl(fd, cmd, arg);
+
+	sim_require(ret == err, "%s: %ld", what, ret);
+	sim_require(sim_costs.stops == before.stops, "%s: the machine is stopped", what);
+	sim_require(sim_costs.interrupts == before.interrupts, "%s: a CPU is interrupted", what);
+	sim_require(sim_ns() - began < NSEC_PER_MSEC, "%s: waits %llu ns", what, sim_ns() - began);
+}
+
+static struct vperfctr_ring a_ring(bool huge)
+{
+	return (struct vperfctr_ring) {
+		.size = sizeof(struct vperfctr_ring), .nrsamples = huge ? VPERFCTR_RING_MAX : 16,
+		.watermark = 1, .stack = huge ? VPERFCTR_STACK_MAX : 0,
+	};
+}
+
+static void refuse_rings(int fd)
+{
+	struct vperfctr_ring ring = a_ring(true);
+	u64 began;
+
+	refuse("a ring above the limit", fd, VPERFCTR_RING, &ring, -EAGAIN);
+	ring = a_ring(false);
+	began = sim_ns();
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	sim_require(sim_ns() - began < NSEC_PER_MSEC, "the next ring waits %llu ns", sim_ns() - began);
+	ring = a_ring(true);
+	refuse("a second ring", fd, VPERFCTR_RING, &ring, -EEXIST);
+	sim_require(ring.map_size == 2 * PAGE_SIZE, "the ring's size is %llu", ring.map_size);
+}
+
+/* A control that not all CPUs of the affinity can count.  The hardware is not available. */
+static void refuse_affinity(int fd)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_AFFINITY);
+	refuse("an affinity", fd, VPERFCTR_CONTROL, &control, -EUSERS);
+}
+
+struct attachment {
+	struct vperfctr_attach req;
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr[2];
+	struct vperfctr_ring ring;
+};
+
+/* Fill the request for all threads of a process, with a ring or without. */
+static void fill_attach(struct attachment *a, const struct task_struct *task, bool ring, bool huge)
+{
+	sim_fill_control(&a->control, &a->ctr[0],
+			 VPERFCTR_CONTROL_INHERIT | (ring ? VPERFCTR_CONTROL_RING : 0));
+	a->control.kind = VPERFCTR_ANY_KIND;
+	a->control.nrkinds = 2;
+	a->control.nractrs = !ring;
+	a->control.nrictrs = ring;
+	a->ctr[0].ireset = ring ? -1000000 : 0;
+	a->ctr[1] = a->ctr[0];
+	a->ring = a_ring(huge);
+	a->req = (struct vperfctr_attach) {
+		.size = sizeof(a->req), .tid = task->pid, .mem_fd = a->req.mem_fd,
+		.control = (unsigned long)&a->control, .ring = ring ? (unsigned long)&a->ring : 0,
+	};
+}
+
+static bool refused_may_end, cpus_are_counted;
+
+static void work_until_told(void *arg)
+{
+	while (!refused_may_end)
+		user_work(3);
+	(void)arg;
+}
+
+/* By a monitor: the thread waits in its stop. */
+static void refuse_opens(struct task_struct *counted, struct task_struct *other)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_open req = { .size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT };
+
+	sim_require(user_ptrace_stop(counted) && user_ptrace_stop(other), "a thread has ended");
+	req.tid = counted->pid;
+	refuse("OPEN of a counted thread", -1, VPERFCTR_OPEN, &req, -EEXIST);
+	sim_fill_control(&control, &ctr, 0);
+	control.nractrs = 100;
+	req.control = (unsigned long)&control;
+	req.tid = other->pid;
+	refuse("OPEN with a wrong control", -1, VPERFCTR_OPEN, &req, -EINVAL);
+	sim_fill_control(&control, &ctr, VPERFCTR_CONTROL_RING);
+	control.clock_period = 1000000;
+	control.nractrs = 0;
+	refuse("OPEN with a ring", -1, VPERFCTR_OPEN, &req, -EINVAL);
+	user_ptrace_continue(counted);
+	user_ptrace_continue(other);
+}
+
+/* Another user counts CPUs. */
+static void count_all_cpus(void *arg)
+{
+	u32 mask = (1U << nr_cpu_ids) - 1;
+	struct vperfctr_open_cpus req = {
+		.size = sizeof(req), .nrwords = 1, .mask = (unsigned long)&mask,
+	};
+	struct attachment a = { };
+	int fd = must(user_device_ioctl(VPERFCTR_OPEN_CPUS, &req));
+
+	fill_attach(&a, current, false, false);
+	a.control.flags = 0;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &a.control));
+	cpus_are_counted = true;
+	while (!refused_may_end)
+		user_sleep(10000);
+	user_close(fd);
+	(void)arg;
+}
+
+static void refuse_while_cpus_are_counted(struct attachment *a, struct task_struct *other, int own)
+{
+	struct vperfctr_open req = {
+		.size = sizeof(req), .flags = VPERFCTR_OPEN_CREAT,
+		.control = (unsigned long)&a->control, .tid = other->pid,
+	};
+
+	while (!cpus_are_counted)
+		user_sleep(10000);
+	refuse_affinity(own);
+	fill_attach(a, other, true, false);
+	refuse("ATTACH, while CPUs are counted", -1, VPERFCTR_ATTACH, &a->req, -EBUSY);
+	fill_attach(a, other, false, false);
+	a->control.flags = 0;
+	refuse("OPEN of a thread that is not stopped", -1, VPERFCTR_OPEN, &req, -EPERM);
+	sim_require(user_ptrace_stop(other), "a thread has ended");
+	refuse("OPEN, while CPUs are counted", -1, VPERFCTR_OPEN, &req, -EBUSY);
+	user_ptrace_continue(other);
+}
+
+static void be_refused(void *arg)
+{
+	struct task_struct *task[2], *counter;
+	struct attachment a[2] = { };
+	struct sim_counts c;
+	unsigned int i;
+	int fd, set;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	refuse_rings(fd);
+	for (i = 0; i < 2; i++) {
+		task[i] = user_fork("works", work_until_told, NULL);
+		a[i].req.mem_fd = must(user_open_mem(task[i]));
+	}
+	/* From here on, there is no ration for a second. */
+	*sim_param_max_stops_per_second = 1;
+	fill_attach(&a[0], task[0], false, false);
+	set = must(user_device_ioctl(VPERFCTR_ATTACH, &a[0].req));
+	fill_attach(&a[0], task[0], false, false);
+	refuse("ATTACH to counted threads", -1, VPERFCTR_ATTACH, &a[0].req, -EEXIST);
+	fill_attach(&a[1], task[1], true, true);
+	refuse("ATTACH with a ring above the limit", -1, VPERFCTR_ATTACH, &a[1].req, -EAGAIN);
+	c.read = (struct vperfctr_read) { .size = sizeof(c.read), .flags = VPERFCTR_READ_MEMBERS };
+	refuse("READ without room", set, VPERFCTR_READ, &c.read, -EOVERFLOW);
+	refuse_opens(task[0], task[1]);
+	user_close(set);
+	counter = sim_process("counts CPUs", 0, count_all_cpus, NULL);
+	refuse_while_cpus_are_counted(&a[1], task[1], fd);
+	refused_may_end = true;
+	user_wait(counter);
+	for (i = 0; i < 2; i++) {
+		user_wait(task[i]);
+		user_close(a[i].req.mem_fd);
+	}
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_refusals(void)
+{
+	unsigned int rate = *sim_param_max_stops_per_second;
+
+	refused_may_end = false;
+	cpus_are_counted = false;
+	user_wait(sim_process("is refused", 1000, be_refused, NULL));
+	*sim_param_max_stops_per_second = rate;
+}
+
+/* ---- no memory is read twice ------------------------------------------------------------------ */
+
+/* A structure of another size than the module knows, with room behind it. */
+#define LARGER(type, name, ...)						\
+	struct { type s; u64 more[2]; } name = {			\
+		.s = { .size = sizeof(name), __VA_ARGS__ },		\
+	}
+
+struct larger_ctr { struct vperfctr_ctr s; u64 more; };
+
+static int device_fd(unsigned int cmd, void *arg)
+{
+	return must(user_device_ioctl(cmd, arg));
+}
+
+/* Each call that has a structure, with one that is larger: see sim_user_read(). */
+static void call_all(void *arg)
+{
+	u32 mask[8] = { sizeof(struct vperfctr_cpu_mask) + 8, 1 };
+	u32 kind[8] = { sizeof(struct vperfctr_kind_cpus) + 8, 0, 1 };
+	struct task_struct *task = user_fork("works", work_until_told, NULL);
+	struct larger_ctr ctr[2] = { };
+	u32 words[2] = { 1 };
+	u64 sums[4];
+	int fd, set;
+
+	LARGER(struct vperfctr_info, info);
+	LARGER(struct vperfctr_open_cpus, cpus, .nrwords = 1, .mask = (unsigned long)words);
+	LARGER(struct vperfctr_read_cpus, read_cpus, .nrcpus = 1, .nrctrs = 1,
+	       .sums = (unsigned long)sums);
+	LARGER(struct vperfctr_ring, ring, .nrsamples = 16, .watermark = 1);
+	LARGER(struct vperfctr_control, control, .tsc_on = 1, .nractrs = 1,
+	       .ctr = (unsigned long)ctr, .ctr_size = sizeof(ctr[0]));
+	LARGER(struct vperfctr_soft, soft);
+	LARGER(struct vperfctr_read, read, .nrctrs = 1, .sums = (unsigned long)sums,
+	       .control = (unsigned long)&control, .soft = (unsigned long)&soft);
+	LARGER(struct vperfctr_open, open, .flags = VPERFCTR_OPEN_CREAT,
+	       .control = (unsigned long)&control);
+	LARGER(struct vperfctr_attach, attach, .control = (unsigned long)&control,
+	       .ring = (unsigned long)&ring);
+
+	sim_count_instructions(&ctr[0].s);
+	device_fd(VPERFCTR_INFO, &info);
+	device_fd(VPERFCTR_CPUS, mask);
+	device_fd(VPERFCTR_CPUS_FORBIDDEN, mask);
+	device_fd(VPERFCTR_KIND_CPUS, kind);
+	set = device_fd(VPERFCTR_OPEN_CPUS, &cpus);
+	must(user_ioctl(set, VPERFCTR_RING, &ring));
+	must(user_ioctl(set, VPERFCTR_CONTROL, &control));
+	must(user_ioctl(set, VPERFCTR_READ_CPUS, &read_cpus));
+	user_close(set);
+	fd = device_fd(VPERFCTR_OPEN, &open);
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &control));
+	must(user_ioctl(fd, VPERFCTR_READ, &read));
+	must(user_ioctl(fd, VPERFCTR_RING, &ring));
+	control.s = (struct vperfctr_control) {
+		.size = sizeof(control), .tsc_on = 1, .flags = VPERFCTR_CONTROL_RING,
+		.ctr_size = sizeof(ctr[0]), .clock_period = 1000000,
+	};
+	attach.s.tid = task->pid;
+	attach.s.mem_fd = must(user_open_mem(task));
+	set = device_fd(VPERFCTR_ATTACH, &attach);
+	user_close(set);
+	user_close(attach.s.mem_fd);
+	user_close(fd);
+	refused_may_end = true;
+	user_wait(task);
+	(void)arg;
+}
+
+void sim_read_once(void)
+{
+	refused_may_end = false;
+	user_wait(sim_process("calls", 0, call_all, NULL));
+}
