@@ -12,14 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "intervals.h"
 #include "jit-dump.h"
 #include "profile.h"
 #include "sample-file.h"
 #include "sample-swap.h"
 #include "unwind.h"
-
-/* In one process. */
-#define MAX_MAPPINGS	65536
 
 /*
  * A sample also represents the overflows that were dropped before it.  This is right
@@ -32,21 +30,22 @@
 /* With a rate, the kernel has chosen a longer period. */
 #define MAX_SKIPPED	(UINT64_C(1) << 31)
 
-/*
- * Mappings of a process, the latest first.  They never change, so that a process shares
- * them with those that it forks.
- */
 struct mapping {
 	uint64_t start, end, offset;
 	uint32_t file;
-	uint32_t older;		/* 0: none */
-	uint32_t depth;		/* how many there are from here on */
-	uint32_t dump;		/* the latest file of a JIT from here on: number + 1, or 0 */
+};
+
+/* The mappings of a process at some time. */
+struct mappings {
+	uint32_t number;	/* all that have it are the same; 0: none */
+	uint32_t set;		/* of intervals, whose values are in reader.mappings */
+	uint32_t dump;		/* the latest file of a JIT: number + 1, or 0 */
 };
 
 struct process {
 	uint32_t pid;
-	uint32_t mappings;
+	struct mappings mappings;
+	uint32_t owner;		/* of the set: another one after each fork */
 };
 
 struct thread {
@@ -64,7 +63,7 @@ struct entry {
 	uint32_t description;	/* of a mapping's file; 0: there is none */
 };
 
-/* A location that was looked up before: the mappings from a number on never change. */
+/* A location that was looked up before: the mappings of a number never change. */
 struct looked_up {
 	uint64_t ip;
 	uint32_t mappings;
@@ -86,12 +85,15 @@ struct reader {
 	size_t nrchunks;
 	struct mapping *mappings;
 	size_t nrmappings;
+	struct intervals intervals;
+	uint32_t nrsets, nrowners;
 	struct table processes, threads;
 	struct looked_up *looked_up;
 	struct table file_keys;		/* path, device and inode of a file */
 	uint32_t *file_descriptions;	/* of these: the latest */
 	bool stacks;		/* samples may have registers and a stack */
 	struct unwinder *unwinder;
+	struct mappings unwound;	/* of the sample whose calls are looked for */
 };
 
 /* ---- the file ------------------------------------------------------------------------ */
@@ -586,25 +588,38 @@ static int read_record(struct reader *in, struct error *e)
 /* ---- tasks and their mappings ---------------------------------------------------------- */
 
 /* Return: the process or thread of this number, which is made if there is none. */
-static void *find_task(struct table *t, uint32_t id)
+static void *find_task(struct table *t, size_t size, uint32_t id)
 {
 	uint32_t i;
 
 	if (!t->size)
-		*t = (struct table){ .size = sizeof(struct process), .key = sizeof(id) };
+		*t = (struct table){ .size = size, .key = sizeof(id) };
 	i = table_add(t, &id);
 	return i ? (char *)t->items + i * t->size : NULL;
 }
 
-_Static_assert(sizeof(struct process) == sizeof(struct thread), "see find_task()");
+static struct process *find_process(struct reader *in, uint32_t pid)
+{
+	struct process *process = find_task(&in->processes, sizeof(*process), pid);
 
-static int add_mapping(struct reader *in, const struct mapping *map, uint32_t pid,
+	if (process && !process->owner)
+		process->owner = ++in->nrowners;
+	return process;
+}
+
+static struct thread *find_thread(struct reader *in, uint32_t tid)
+{
+	return find_task(&in->threads, sizeof(struct thread), tid);
+}
+
+/* dump: 0: the mapping is not that of a JIT's file */
+static int add_mapping(struct reader *in, const struct mapping *map, uint32_t pid, uint32_t dump,
 		       struct error *e)
 {
-	struct process *process = find_task(&in->processes, pid);
+	struct process *process = find_process(in, pid);
 	size_t nr = in->nrmappings;
 	struct mapping *mappings;
-	uint32_t depth;
+	struct mappings *to;
 
 	if (!process || nr >= UINT32_MAX)
 		return fail_memory(e);
@@ -619,17 +634,15 @@ static int add_mapping(struct reader *in, const struct mapping *map, uint32_t pi
 			nr = 1;
 		}
 	}
-	depth = in->mappings[process->mappings].depth + 1;
-	if (depth > MAX_MAPPINGS)
-		return fail_damaged(e, in, "too many mappings");
 	in->mappings[nr] = *map;
-	in->mappings[nr].older = process->mappings;
-	in->mappings[nr].depth = depth;
-	if (!map->dump)
-		in->mappings[nr].dump = in->mappings[process->mappings].dump;
-	process->mappings = (uint32_t)nr;
 	in->nrmappings = nr + 1;
-	return 0;
+	to = &process->mappings;
+	to->set = intervals_put(&in->intervals, to->set, process->owner, map->start, map->end,
+				(uint32_t)nr);
+	to->number = ++in->nrsets;
+	if (dump)
+		to->dump = dump;
+	return to->set ? 0 : fail_memory(e);
 }
 
 /* True if code there has no file that could have symbols, but may have been made by a JIT. */
@@ -646,21 +659,26 @@ static uint32_t find_dump(struct reader *in, uint32_t file, const struct file_id
 	struct profile *p = in->p;
 	struct profile_dump *dumps;
 	struct error why = { .text = "" };
-	uint32_t i;
+	uint32_t i = p->nrdumps;
 
-	for (i = 0; i < p->nrdumps; i++)
-		if (p->dumps[i].file == file)
-			return i + 1;
-	dumps = reallocarray(p->dumps, p->nrdumps + 1, sizeof(*dumps));
-	if (!dumps)
-		return 0;
-	p->dumps = dumps;
-	dumps[i] = (struct profile_dump){
+	if (file_of(p, file)->dump)
+		return file_of(p, file)->dump;
+	/* There is room for a power of two. */
+	if (!(i & (i - 1))) {
+		dumps = reallocarray(p->dumps, i ? (size_t)i * 2 : 1, sizeof(*dumps));
+		if (!dumps)
+			return 0;
+		p->dumps = dumps;
+	}
+	p->dumps[i] = (struct profile_dump){
 		.file = file, .dump = jit_dump_open(string_of(p, file_of(p, file)->path), id, &why),
 	};
-	dumps[i].reason = strdup(why.text);
+	p->dumps[i].reason = strdup(why.text);
 	p->nrdumps++;
-	return dumps[i].reason ? i + 1 : 0;
+	if (!p->dumps[i].reason)
+		return 0;
+	file_of(p, file)->dump = i + 1;
+	return i + 1;
 }
 
 static int apply_mapping(struct reader *in, const struct entry *entry, struct error *e)
@@ -668,6 +686,7 @@ static int apply_mapping(struct reader *in, const struct entry *entry, struct er
 	struct record_mapping r = { 0 };
 	struct mapping map;
 	const char *path;
+	uint32_t dump = 0;
 
 	if (in->version == SAMPLES_VERSION_1) {
 		struct record_mapping_v1 v1;
@@ -692,18 +711,18 @@ static int apply_mapping(struct reader *in, const struct entry *entry, struct er
 	if (is_jit_dump(path)) {
 		const struct file_identity id = { r.major, r.minor, r.inode };
 
-		map.dump = find_dump(in, map.file, &id);
-		if (!map.dump)
+		dump = find_dump(in, map.file, &id);
+		if (!dump)
 			return fail_memory(e);
 	}
 	if (file_of(in->p, map.file)->size < map.end - map.start)
 		file_of(in->p, map.file)->size = map.end - map.start;
-	return add_mapping(in, &map, r.task.pid, e);
+	return add_mapping(in, &map, r.task.pid, dump, e);
 }
 
 static int apply_name(struct reader *in, uint32_t tid, const char *name, struct error *e)
 {
-	struct thread *thread = find_task(&in->threads, tid);
+	struct thread *thread = find_thread(in, tid);
 	char *copy = strdup(name);
 
 	if (thread && copy) {
@@ -716,33 +735,37 @@ static int apply_name(struct reader *in, uint32_t tid, const char *name, struct 
 
 static int apply_exec(struct reader *in, uint32_t pid, struct error *e)
 {
-	struct process *process = find_task(&in->processes, pid);
+	struct process *process = find_process(in, pid);
 
 	if (!process)
 		return fail_memory(e);
-	process->mappings = 0;
+	process->mappings = (struct mappings){ 0 };
 	return 0;
 }
 
 static int apply_fork(struct reader *in, const struct record_fork *r, struct error *e)
 {
-	const struct process *parent = find_task(&in->processes, r->parent_pid);
-	const struct thread *thread = find_task(&in->threads, r->parent_tid);
-	uint32_t mappings, comm;
-	struct process *process;
+	struct process *parent = find_process(in, r->parent_pid), *process;
+	const struct thread *thread = find_thread(in, r->parent_tid);
+	struct mappings mappings;
 	struct thread *child;
+	uint32_t comm;
 
 	if (!parent || !thread)
 		return fail_memory(e);
 	/* The tables may move when the child is added. */
 	mappings = parent->mappings;
 	comm = thread->comm;
-	process = find_task(&in->processes, r->child.pid);
-	child = find_task(&in->threads, r->child.tid);
+	/* From now on, each of them must copy what it changes. */
+	parent->owner = ++in->nrowners;
+	process = find_process(in, r->child.pid);
+	child = find_thread(in, r->child.tid);
 	if (!process || !child)
 		return fail_memory(e);
-	if (r->child.pid != r->parent_pid)
+	if (r->child.pid != r->parent_pid) {
 		process->mappings = mappings;
+		process->owner = ++in->nrowners;
+	}
 	child->comm = comm;
 	return 0;
 }
@@ -773,40 +796,35 @@ static int apply_task(struct reader *in, const struct entry *entry, struct error
 /* ---- samples ------------------------------------------------------------------------ */
 
 /* Return: the number of the latest of these mappings that has the address, or 0. */
-static uint32_t find_mapping(const struct reader *in, uint32_t mappings, uint64_t ip)
+static uint32_t find_mapping(struct reader *in, const struct mappings *mappings, uint64_t ip)
 {
-	uint32_t i;
-
-	for (i = mappings; i; i = in->mappings[i].older)
-		if (ip >= in->mappings[i].start && ip < in->mappings[i].end)
-			break;
-	return i;
+	return intervals_find(&in->intervals, mappings->set, ip);
 }
 
 /*
  * Find the code of a JIT, which is at no other time than now at this address.
  * Return: its place in the JIT's file; 0: there is none
  */
-static uint64_t find_jit_code(const struct reader *in, uint32_t mappings, uint64_t ip,
+static uint64_t find_jit_code(struct reader *in, const struct mappings *mappings, uint64_t ip,
 			      uint64_t tsc, uint32_t *file)
 {
-	uint32_t dump = in->mappings[mappings].dump;
+	uint32_t dump = mappings->dump, i;
 	const struct profile *p = in->p;
-	const struct mapping *map;
 
 	if (!dump || !p->dumps[dump - 1].dump)
 		return 0;
-	map = &in->mappings[find_mapping(in, mappings, ip)];
-	if (map->file && !file_of(p, map->file)->pid)
+	i = find_mapping(in, mappings, ip);
+	if (i && !file_of(p, in->mappings[i].file)->pid)
 		return 0;
 	*file = p->dumps[dump - 1].file;
 	return jit_dump_place(p->dumps[dump - 1].dump, ip, tsc, p->clocks, p->nrclocks);
 }
 
 /* Return: 0: no memory */
-static uint32_t find_location(struct reader *in, uint32_t mappings, uint64_t ip, uint64_t tsc)
+static uint32_t find_location(struct reader *in, const struct mappings *mappings, uint64_t ip,
+			      uint64_t tsc)
 {
-	size_t slot = (size_t)((ip + mappings) * UINT64_C(0x9e3779b97f4a7c15) >> 40) %
+	size_t slot = (size_t)((ip + mappings->number) * UINT64_C(0x9e3779b97f4a7c15) >> 40) %
 		      NR_LOOKED_UP;
 	struct looked_up *known = &in->looked_up[slot];
 	const struct mapping *map;
@@ -814,15 +832,15 @@ static uint32_t find_location(struct reader *in, uint32_t mappings, uint64_t ip,
 	uint64_t place;
 
 	/* The code of a JIT is another one at another time. */
-	if (known->location && known->ip == ip && known->mappings == mappings &&
-	    !(mappings && in->mappings[mappings].dump &&
+	if (known->location && known->ip == ip && known->mappings == mappings->number &&
+	    !(mappings->dump &&
 	      file_of(in->p, location_of(in->p, known->location)->file)->pid))
 		return known->location;
-	place = mappings ? find_jit_code(in, mappings, ip, tsc, &file) : 0;
+	place = find_jit_code(in, mappings, ip, tsc, &file);
 	if (place)
 		return profile_location(in->p, file, place);
 	known->ip = ip;
-	known->mappings = mappings;
+	known->mappings = mappings->number;
 	i = find_mapping(in, mappings, ip);
 	if (i) {
 		map = &in->mappings[i];
@@ -859,10 +877,11 @@ static bool is_same_kernel(const struct profile *p, uint32_t location, uint32_t 
 /* Return: the number of the call path, or 0: no memory. */
 static uint32_t find_stack(struct reader *in, const struct record_sample *r, const char *chain)
 {
-	const struct process *process = find_task(&in->processes, r->pid);
-	uint32_t mappings, location, last = 0, stack = 0, i;
+	const struct process *process = find_process(in, r->pid);
+	uint32_t location, last = 0, stack = 0, i;
 	bool kernel = r->flags & VPERFCTR_SAMPLE_KERNEL;
 	uint32_t entry = count_kernel(chain, r->nr);
+	struct mappings mappings;
 	uint64_t address;
 
 	if (!process)
@@ -876,7 +895,7 @@ static uint32_t find_stack(struct reader *in, const struct record_sample *r, con
 		 */
 		if (address && !(kernel && i == entry))
 			address--;
-		location = find_location(in, mappings, address, r->tsc);
+		location = find_location(in, &mappings, address, r->tsc);
 		if (is_same_kernel(in->p, location, last))
 			continue;
 		last = location;
@@ -884,7 +903,7 @@ static uint32_t find_stack(struct reader *in, const struct record_sample *r, con
 			return 0;
 	}
 	location = kernel ? profile_kernel_location(in->p, r->ip) :
-			    find_location(in, mappings, r->ip, r->tsc);
+			    find_location(in, &mappings, r->ip, r->tsc);
 	if (is_same_kernel(in->p, location, last))
 		return stack;
 	return profile_call(in->p, &stack, location) ? stack : 0;
@@ -913,8 +932,8 @@ static bool add_samples(struct reader *in, struct profile_sample *sample, uint64
 static bool find_code(const struct code_mappings *mappings, uint64_t address,
 		      struct code_mapping *found)
 {
-	const struct reader *in = mappings->arg;
-	uint32_t i = find_mapping(in, mappings->number, address);
+	struct reader *in = mappings->arg;
+	uint32_t i = find_mapping(in, &in->unwound, address);
 	const struct profile_file *file;
 	const struct mapping *map;
 
@@ -937,7 +956,7 @@ static bool find_code(const struct code_mappings *mappings, uint64_t address,
 static int find_calls(struct reader *in, const struct record_sample *r, const char *data,
 		      uint64_t *chain)
 {
-	const struct process *process = find_task(&in->processes, r->pid);
+	const struct process *process = find_process(in, r->pid);
 	struct code_mappings mappings = { .find = find_code, .arg = in };
 	bool kernel = r->flags & VPERFCTR_SAMPLE_KERNEL;
 	struct thread_state thread;
@@ -960,7 +979,8 @@ static int find_calls(struct reader *in, const struct record_sample *r, const ch
 		.mode = u.mode, .nrregs = u.nrregs, .regs = data,
 		.stack = data + u.nrregs * sizeof(*u.regs), .stack_size = u.stack_size,
 	};
-	mappings.number = process->mappings;
+	in->unwound = process->mappings;
+	mappings.number = process->mappings.number;
 	/* Behind the calls in the kernel is where the thread was in user mode. */
 	if (kernel)
 		chain[nr++] = unwind_start(&thread);
@@ -970,10 +990,10 @@ static int find_calls(struct reader *in, const struct record_sample *r, const ch
 /* Return: the name of the sample's thread, or if it has none in the file, that of its process. */
 static uint32_t find_name(struct reader *in, const struct record_sample *r)
 {
-	const struct thread *thread = find_task(&in->threads, r->tid);
+	const struct thread *thread = find_thread(in, r->tid);
 
 	if (thread && !thread->comm && r->pid != r->tid)
-		thread = find_task(&in->threads, r->pid);
+		thread = find_thread(in, r->pid);
 	return thread ? thread->comm : 0;
 }
 
@@ -1099,6 +1119,7 @@ static void reader_free(struct reader *in)
 	free(in->chunks);
 	free(in->entries);
 	free(in->mappings);
+	intervals_free(&in->intervals);
 	free(in->looked_up);
 	table_free(&in->file_keys);
 	free(in->file_descriptions);

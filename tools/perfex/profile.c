@@ -425,11 +425,12 @@ static struct module *open_module(const struct profile *p, uint32_t number)
 	const char *path = number > FILE_KERNEL ? string_of(p, file->path) : "";
 	struct module *module;
 	struct error why;
-	uint32_t i;
 
-	for (i = 0; i < p->nrdumps; i++)
-		if (p->dumps[i].file == number)
-			return p->dumps[i].dump ? module_open_dump(p->dumps[i].dump) : NULL;
+	if (file->dump) {
+		struct jit_dump *dump = p->dumps[file->dump - 1].dump;
+
+		return dump ? module_open_dump(dump) : NULL;
+	}
 	if (path[0] == '/' && !file->pid) {
 		module = module_open_file(path, description_of(p, file), &why);
 		if (!module)

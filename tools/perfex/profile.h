@@ -44,6 +44,7 @@ struct profile_file {
 	uint32_t unused;
 	/* after the key */
 	uint64_t size;		/* of the largest mapping */
+	uint32_t dump;		/* of a JIT: number in profile.dumps + 1; else 0 */
 };
 
 /* An address of code. */

@@ -21,7 +21,7 @@ struct code_mappings {
 	uint32_t number;
 	bool (*find)(const struct code_mappings *mappings, uint64_t address,
 		     struct code_mapping *found);
-	const void *arg;
+	void *arg;
 };
 
 /* Where a thread was: see VPERFCTR_USER_NONE. */
