@@ -17,6 +17,13 @@
 #define FIRST_INTERVAL	1
 #define LAST_INTERVAL	256
 
+/*
+ * Seconds.  A look takes longer only at tens of thousands of mappings.  After one, there is no
+ * other such look for three times as long.
+ */
+#define LONG_LOOK	0.005
+#define LONG_PAUSE	3
+
 struct mapping {
 	struct record_mapping r;
 	char *path;
@@ -28,13 +35,13 @@ struct mappings {
 };
 
 struct process {
-	struct process *next;	/* the one that was used last is the first */
 	uint32_t pid;
 	uint64_t tsc;		/* of its last sample in the file */
 	uint64_t since;		/* the same at the last look */
 	char comm[32];
 	struct mappings known;	/* written, and still mapped */
 	int interval;
+	bool takes_long;
 	struct timespec looked;
 };
 
@@ -50,20 +57,23 @@ static void forget_mappings(struct mappings *m)
 	memset(m, 0, sizeof(*m));
 }
 
-static bool mapping_is_known(const struct mappings *known, const struct mapping *map)
+/*
+ * True if the mapping is one of those that are known.  Both are asked for, and were added, in
+ * the order of their addresses.  *at: 0 at first: those before it are no candidates any more
+ */
+static bool mapping_is_known(const struct mappings *known, const struct mapping *map,
+			     unsigned int *at)
 {
-	unsigned int i;
+	const struct record_mapping *k;
 
-	for (i = 0; i < known->nr; i++) {
-		const struct record_mapping *k = &known->map[i].r;
-
-		if (k->start == map->r.start && k->end == map->r.end &&
-		    k->offset == map->r.offset && k->inode == map->r.inode &&
-		    k->major == map->r.major && k->minor == map->r.minor &&
-		    !strcmp(known->map[i].path, map->path))
-			return true;
-	}
-	return false;
+	while (*at < known->nr && known->map[*at].r.start < map->r.start)
+		++*at;
+	if (*at == known->nr)
+		return false;
+	k = &known->map[*at].r;
+	return k->start == map->r.start && k->end == map->r.end && k->offset == map->r.offset &&
+	       k->inode == map->r.inode && k->major == map->r.major &&
+	       k->minor == map->r.minor && !strcmp(known->map[*at].path, map->path);
 }
 
 static bool add_mapping(struct mappings *m, const struct mapping *map)
@@ -71,11 +81,11 @@ static bool add_mapping(struct mappings *m, const struct mapping *map)
 	struct mapping *new;
 
 	if (m->nr == m->room) {
-		new = reallocarray(m->map, m->room + 64, sizeof(*new));
+		m->room = m->room ? m->room * 2 : 16;
+		new = reallocarray(m->map, m->room, sizeof(*new));
 		if (!new)
 			return false;
 		m->map = new;
-		m->room += 64;
 	}
 	m->map[m->nr] = *map;
 	m->map[m->nr].path = strdup(map->path);
@@ -111,6 +121,7 @@ static int read_mappings(struct recording *rec, struct process *p)
 {
 	struct mappings now = { 0 };
 	struct mapping map;
+	unsigned int at = 0;
 	char *line = NULL;
 	size_t size = 0;
 	int err = 0;
@@ -123,7 +134,7 @@ static int read_mappings(struct recording *rec, struct process *p)
 		if (!parse_mapping(&map, line))
 			continue;
 		map.r.task = (struct record_task){ p->pid, p->pid, p->since };
-		if (!mapping_is_known(&p->known, &map)) {
+		if (!mapping_is_known(&p->known, &map, &at)) {
 			write_file(rec, &map.r, map.path);
 			write_record(rec, RECORD_MAPPING, &map.r, sizeof(map.r), map.path);
 		}
@@ -207,23 +218,33 @@ static uint32_t read_status(uint32_t pid, const char *format)
 
 /* ---- processes ------------------------------------------------------------------------- */
 
+/* A process, by its number. */
+struct numbered {
+	uint32_t pid;
+	struct process *process;
+};
+
 static struct process *find_process(struct recording *rec, uint32_t pid)
 {
-	struct process **at, *p;
+	const struct numbered *items = rec->processes.items;
+	uint32_t i = table_find(&rec->processes, &pid);
 
-	for (at = &rec->processes; (p = *at); at = &p->next) {
-		if (p->pid != pid)
-			continue;
-		*at = p->next;
-		p->next = rec->processes;
-		rec->processes = p;
-		return p;
-	}
-	return NULL;
+	return i ? items[i].process : NULL;
+}
+
+/*
+ * True if enough time has passed since the last look that took long: such processes together
+ * must not keep perfex from its rings, in which others' samples are.
+ */
+static bool may_take_long(const struct recording *rec)
+{
+	return seconds_since(&rec->took_long) > rec->pause;
 }
 
 static int look(struct recording *rec, struct process *p, enum record_type name, struct error *e)
 {
+	double took;
+
 	if (!*p->comm && name == RECORD_COMM)
 		write_thread_names(rec, p);
 	write_name(rec, p, name);
@@ -232,6 +253,12 @@ static int look(struct recording *rec, struct process *p, enum record_type name,
 		p->interval *= 2;
 	if (read_mappings(rec, p))
 		return fail_with(e, "out of memory");
+	took = seconds_since(&p->looked);
+	p->takes_long = took > LONG_LOOK;
+	if (p->takes_long) {
+		clock_gettime(CLOCK_MONOTONIC, &rec->took_long);
+		rec->pause = took * LONG_PAUSE;
+	}
 	p->since = p->tsc;
 	return 0;
 }
@@ -240,6 +267,8 @@ static int look(struct recording *rec, struct process *p, enum record_type name,
 static struct process *find_or_add(struct recording *rec, uint32_t pid, bool *new)
 {
 	struct process *p = find_process(rec, pid);
+	struct numbered *items;
+	uint32_t i;
 
 	*new = !p;
 	if (p)
@@ -249,8 +278,15 @@ static struct process *find_or_add(struct recording *rec, uint32_t pid, bool *ne
 		return NULL;
 	p->pid = pid;
 	p->interval = FIRST_INTERVAL;
-	p->next = rec->processes;
-	rec->processes = p;
+	if (!rec->processes.size)
+		rec->processes = (struct table){ .size = sizeof(*items), .key = sizeof(pid) };
+	i = table_add(&rec->processes, &pid);
+	if (!i) {
+		free(p);
+		return NULL;
+	}
+	items = rec->processes.items;
+	items[i].process = p;
 	return p;
 }
 
@@ -263,7 +299,8 @@ static int look_if_due(struct recording *rec, uint32_t pid, uint64_t tsc, struct
 	p = find_or_add(rec, pid, &new);
 	if (!p)
 		return fail_with(e, "out of memory");
-	if (!new && seconds_since(&p->looked) * 1e3 < p->interval)
+	if (!new && (seconds_since(&p->looked) * 1e3 < p->interval ||
+		     (p->takes_long && !may_take_long(rec))))
 		return 0;
 	if (new) {
 		p->since = p->tsc = tsc;
@@ -354,11 +391,12 @@ void process_has_sample(struct recording *rec, uint32_t pid, uint64_t tsc)
 
 void forget_processes(struct recording *rec)
 {
-	struct process *p;
+	const struct numbered *items = rec->processes.items;
+	uint32_t i;
 
-	while ((p = rec->processes)) {
-		rec->processes = p->next;
-		forget_mappings(&p->known);
-		free(p);
+	for (i = 1; i < rec->processes.nr; i++) {
+		forget_mappings(&items[i].process->known);
+		free(items[i].process);
 	}
+	table_free(&rec->processes);
 }

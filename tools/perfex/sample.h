@@ -7,8 +7,6 @@
 #include "sample-file.h"
 #include "table.h"
 
-struct process;
-
 /* A file that is being written. */
 struct recording {
 	FILE *out;
@@ -18,7 +16,9 @@ struct recording {
 	uint64_t dropped;	/* overflows without a sample, of all rings */
 	uint64_t lost;		/* records of tasks and mappings, of all rings */
 	bool from_proc;		/* the rings have no records: /proc is read instead */
-	struct process *processes;	/* whose mappings are read from /proc */
+	struct table processes;	/* whose mappings are read from /proc */
+	struct timespec took_long;	/* when mappings were read that took long */
+	double pause;		/* seconds after that without another one */
 	struct table file_names;	/* of files that the recording describes */
 	struct known_file *files;
 	struct timespec clock;	/* when clocks were written last */
