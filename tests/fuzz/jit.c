@@ -22,9 +22,10 @@ void fuzz_one(const uint8_t *data, size_t size)
 	if (!f || fwrite(data, 1, size, f) != size || fclose(f))
 		abort();
 	dump = jit_dump_open(path, &id, &e);
-	unlink(path);
-	if (!dump)
+	if (!dump) {
+		unlink(path);
 		return;
+	}
 	for (at = 0; at < 0x3000; at += 0x3ff)
 		for (tsc = 0; tsc < 20; tsc += 5) {
 			offset = jit_dump_place(dump, at, tsc, clocks, 2);
@@ -38,4 +39,5 @@ void fuzz_one(const uint8_t *data, size_t size)
 				(void)*(volatile const unsigned char *)&code.bytes[code.size - 1];
 		}
 	jit_dump_close(dump);
+	unlink(path);
 }

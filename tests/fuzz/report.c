@@ -15,7 +15,7 @@ static void report(FILE *out, const struct options *o)
 {
 	struct error e = { .text = "" };
 
-	if (report_samples(out, o, &e) < 0 && (!e.text[0] || strchr(e.text, '\n')))
+	if (report_here(out, o, &e) < 0 && (!e.text[0] || strchr(e.text, '\n')))
 		abort();
 }
 

@@ -224,13 +224,29 @@ static bool print_function(FILE *f, const struct profile *p, const struct profil
 	return print_instructions(f, p, fn, sources, o);
 }
 
+/*
+ * Find and name all that is going to be printed.  The libraries' work is done then, and the file
+ * for which it is too much can still be left out.
+ */
+static int prepare(struct annotation *a, struct profile *p, const struct options *o,
+		   struct error *e)
+{
+	int err = annotation_find(a, p, o->reporting.annotate, e);
+	unsigned int event;
+
+	for (event = 0; !err && event < p->nrevents; event++)
+		err = annotation_count(a, p, event, e);
+	work_prints();
+	return err;
+}
+
 int annotate_text(FILE *f, struct profile *p, const struct options *o, struct error *e)
 {
 	struct sources sources = { 0 };
 	struct annotation a;
 	unsigned int event;
 	size_t i;
-	int err = annotation_find(&a, p, o->reporting.annotate, e);
+	int err = prepare(&a, p, o, e);
 
 	for (event = 0; !err && event < p->nrevents; event++) {
 		err = annotation_count(&a, p, event, e);
@@ -321,7 +337,7 @@ int annotate_json(FILE *f, struct profile *p, const struct options *o, struct er
 	struct annotation a;
 	unsigned int event;
 	size_t i;
-	int err = annotation_find(&a, p, o->reporting.annotate, e);
+	int err = prepare(&a, p, o, e);
 
 	if (!err) {
 		fputs("{\"command\":", f);

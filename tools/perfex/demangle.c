@@ -14,23 +14,36 @@
 /* A longer name may come from an attacker, and exhaust the stack of that function. */
 #define MAX_MANGLED	2048
 
-/* Call the library's function.  Return: NULL also if there is no library. */
-static char *call_library(const char *name)
+/*
+ * A short name can stand for any length, as its parts can repeat others: work_on() limits what
+ * the function uses, and no reader wants such a name.
+ */
+#define MAX_READABLE	65536
+
+static char *(*cxa_demangle)(const char *name, char *buf, size_t *length, int *status);
+
+/* Without the library, names remain as they are. */
+void demangle_load(void)
 {
 	static const char *const names[] = { "libstdc++.so.6", "libc++abi.so.1" };
-	static char *(*fn)(const char *name, char *buf, size_t *length, int *status);
 	static bool tried;
-	int status;
 	void *library;
 	size_t i;
 
-	for (i = 0; !tried && !fn && i < ARRAY_SIZE(names); i++) {
+	for (i = 0; !tried && !cxa_demangle && i < ARRAY_SIZE(names); i++) {
 		library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
 		if (library)
-			*(void **)&fn = dlsym(library, "__cxa_demangle");
+			*(void **)&cxa_demangle = dlsym(library, "__cxa_demangle");
 	}
 	tried = true;
-	return fn ? fn(name, NULL, NULL, &status) : NULL;
+}
+
+static char *call_library(const char *name)
+{
+	int status;
+
+	demangle_load();
+	return cxa_demangle ? cxa_demangle(name, NULL, NULL, &status) : NULL;
 }
 
 /* ---- Rust: its older form is C++'s, with a hash at the end, and letters for signs ------- */
@@ -115,6 +128,10 @@ char *demangle(const char *name)
 	}
 	text = call_library(whole ? whole : name);
 	free(whole);
+	if (text && strlen(text) > MAX_READABLE) {
+		free(text);
+		return NULL;
+	}
 	if (text && is_rust(text))
 		rewrite_rust(text);
 	return text;

@@ -106,7 +106,9 @@ struct jit_index {
 };
 
 struct jit_dump {
-	FILE *f;
+	FILE *f;		/* NULL: all but the instructions is read */
+	char *path;
+	struct work work;
 	uint64_t at;
 	uint32_t machine;
 	bool tsc;		/* times are those of the TSC */
@@ -399,15 +401,11 @@ static struct jit_dump *open_dump(const char *path, const struct file_identity *
 				  struct error *e)
 {
 	struct jit_dump *d = calloc(1, sizeof(*d));
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	int fd = open_named(path, O_NOFOLLOW);
 	struct stat st;
 
 	if (!d || fd < 0 || fstat(fd, &st)) {
-		fail_with(e, "%s", strerror(errno));
-		goto fail;
-	}
-	if (!S_ISREG(st.st_mode)) {
-		fail_with(e, "it is no file");
+		fail_with(e, "%s", errno == EINVAL ? "it is no file" : strerror(errno));
 		goto fail;
 	}
 	if (!is_trusted(&st, id)) {
@@ -416,6 +414,10 @@ static struct jit_dump *open_dump(const char *path, const struct file_identity *
 	}
 	if (id && !file_is_same(fd, id)) {
 		fail_with(e, "it is not the file that the process has mapped");
+		goto fail;
+	}
+	if (!work_allows(&d->work, fd, path)) {
+		fail_with(e, TOO_MUCH_WORK);
 		goto fail;
 	}
 	d->f = fdopen(fd, "r");
@@ -427,8 +429,15 @@ static struct jit_dump *open_dump(const char *path, const struct file_identity *
 	d->indices = (struct table){
 		.size = sizeof(struct jit_index), .key = sizeof(uint64_t),
 	};
-	if (!read_dump(d, e))
+	d->path = strdup(path);
+	if (d->path && !read_dump(d, e)) {
+		/* A process can have any number of such files. */
+		fclose(d->f);
+		d->f = NULL;
 		return d;
+	}
+	if (!d->path)
+		fail_with(e, "out of memory");
 	jit_dump_close(d);
 	return NULL;
 fail:
@@ -448,13 +457,20 @@ struct jit_dump *jit_dump_open(const char *path, const struct file_identity *id,
 	return open_dump(there, NULL, e);
 }
 
+const struct work *jit_dump_work(const struct jit_dump *d)
+{
+	return &d->work;
+}
+
 void jit_dump_close(struct jit_dump *d)
 {
 	uint32_t i;
 
 	if (!d)
 		return;
-	fclose(d->f);
+	if (d->f)
+		fclose(d->f);
+	free(d->path);
 	for (i = 0; i < d->nrloads; i++) {
 		free(d->loads[i].lines);
 		free(d->loads[i].bytes);
@@ -573,20 +589,33 @@ bool jit_dump_find(const struct jit_dump *d, uint64_t offset, uint64_t *address,
 	return true;
 }
 
+/* Return: the function's instructions; NULL: they cannot be read any more */
+static unsigned char *read_code(const struct jit_dump *d, const struct jit_load *load)
+{
+	int fd = open_named(d->path, O_NOFOLLOW);
+	unsigned char *bytes;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	bytes = malloc(load->size);
+	if (bytes && (fstat(fd, &st) || st.st_dev != d->work.dev || st.st_ino != d->work.inode ||
+		      pread(fd, bytes, load->size, (off_t)load->offset) != (ssize_t)load->size)) {
+		free(bytes);
+		bytes = NULL;
+	}
+	close(fd);
+	return bytes;
+}
+
 bool jit_dump_code(struct jit_dump *d, uint64_t offset, struct code *code)
 {
 	struct jit_load *load = find_load(d, offset);
 
 	if (!load)
 		return false;
-	if (!load->bytes) {
-		load->bytes = malloc(load->size);
-		if (load->bytes && (fseeko(d->f, (off_t)load->offset, SEEK_SET) ||
-				    fread(load->bytes, 1, load->size, d->f) != load->size)) {
-			free(load->bytes);
-			load->bytes = NULL;
-		}
-	}
+	if (!load->bytes)
+		load->bytes = read_code(d, load);
 	*code = (struct code){
 		.start = load->start, .offset = load->offset, .size = load->size,
 		.bytes = load->bytes, .machine = d->machine,

@@ -30,7 +30,7 @@ struct jit_symbols {
  * Another user can make a file of that name.  Take only those of this user, and root's.
  * The number is that of the process where it was sampled: of another one, if it is used again.
  */
-static FILE *open_map(uint32_t pid)
+static FILE *open_map(uint32_t pid, struct work *work)
 {
 	struct stat st;
 	char path[64];
@@ -38,10 +38,11 @@ static FILE *open_map(uint32_t pid)
 	int fd;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	fd = open_named(path, O_NOFOLLOW);
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (!st.st_uid || st.st_uid == geteuid())) {
+	if (!fstat(fd, &st) && (!st.st_uid || st.st_uid == geteuid()) &&
+	    work_allows(work, fd, path)) {
 		f = fdopen(fd, "r");
 		if (f)
 			return f;
@@ -90,10 +91,10 @@ static bool add_symbol(struct jit_symbols *s, const struct symbol *symbol)
 	return true;
 }
 
-struct jit_symbols *jit_symbols_read(uint32_t pid)
+struct jit_symbols *jit_symbols_read(uint32_t pid, struct work *work)
 {
 	struct jit_symbols *s = calloc(1, sizeof(*s));
-	FILE *f = s ? open_map(pid) : NULL;
+	FILE *f = s ? open_map(pid, work) : NULL;
 	struct symbol symbol;
 	char *line = NULL;
 	size_t size = 0;

@@ -7,10 +7,11 @@
 #include <stdint.h>
 
 struct code;
+struct work;
 struct jit_symbols;
 
-/* Return: NULL: there are none. */
-struct jit_symbols *jit_symbols_read(uint32_t pid);
+/* Return: NULL: there are none; otherwise *work is their file */
+struct jit_symbols *jit_symbols_read(uint32_t pid, struct work *work);
 /* Return: the function's name, or NULL. */
 const char *jit_symbols_find(const struct jit_symbols *s, uint64_t address);
 /* Return: false: there is no function. */

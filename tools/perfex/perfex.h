@@ -624,6 +624,8 @@ int measure(const struct options *o, FILE *out, const char *name, struct error *
 
 /* Print the samples in such a file, or export them. */
 int report_samples(FILE *out, const struct options *o, struct error *e);
+/* The same without the limits of work.h, for tests. */
+int report_here(FILE *out, const struct options *o, struct error *e);
 /* Return: 0, or -1 with *e if the options of --report have wrong arguments. */
 int report_check(const struct reporting *r, struct error *e);
 

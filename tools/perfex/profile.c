@@ -100,6 +100,9 @@ void profile_free(struct profile *p)
 	for (i = 0; p->reasons && i < p->files.nr; i++)
 		free(p->reasons[i]);
 	free(p->reasons);
+	for (i = 0; p->stripped && i < p->files.nr; i++)
+		free(p->stripped[i]);
+	free(p->stripped);
 	table_free(&p->descriptions);
 	for (i = 0; i < p->nrevents; i++)
 		free(p->events[i].name);
@@ -282,11 +285,15 @@ static uint32_t clean_string(struct profile *p, const char *text)
 	return string;
 }
 
-static uint32_t function_string(struct profile *p, const char *name)
+/* The name is one of the module's file, to which the work on it belongs. */
+static uint32_t function_string(struct profile *p, const struct module *module, const char *name)
 {
+	const struct work *work = work_on(module_work(module));
 	char *readable = demangle(name);
-	uint32_t string = clean_string(p, readable ? readable : name);
+	uint32_t string;
 
+	work_on(work);
+	string = clean_string(p, readable ? readable : name);
 	free(readable);
 	return string;
 }
@@ -383,7 +390,7 @@ static bool resolve_location(struct profile *p, struct profile_location *locatio
 		if (kernel) {
 			frame.function = kernel->name;
 		} else if (places[i].function) {
-			frame.function = function_string(p, places[i].function);
+			frame.function = function_string(p, module, places[i].function);
 			if (!frame.function)
 				return false;
 		} else if (location->file > FILE_KERNEL) {
@@ -442,14 +449,28 @@ static struct module *open_module(const struct profile *p, uint32_t number)
 	return number > FILE_KERNEL && file->pid ? module_open_jit(file->pid) : NULL;
 }
 
+/* Find all that a report says of a file before its first line is printed. */
+static void describe_module(struct profile *p, uint32_t number)
+{
+	struct module *module = p->modules[number];
+	char id[2 * MAX_BUILD_ID + 1];
+
+	if (module_is_stripped(module, id, sizeof(id)))
+		p->stripped[number] = strdup(id);
+	if (module_remark(module))
+		p->reasons[number] = strdup(module_remark(module));
+}
+
 int profile_resolve(struct profile *p, struct error *e)
 {
 	bool *opened = calloc(p->files.nr + 1, sizeof(*opened));
 	uint32_t i;
 
+	demangle_load();
 	p->modules = calloc(p->files.nr + 1, sizeof(*p->modules));
 	p->reasons = calloc(p->files.nr + 1, sizeof(*p->reasons));
-	if (!p->modules || !p->reasons || !opened) {
+	p->stripped = calloc(p->files.nr + 1, sizeof(*p->stripped));
+	if (!p->modules || !p->reasons || !p->stripped || !opened) {
 		free(opened);
 		return fail_memory(e);
 	}
@@ -466,5 +487,8 @@ int profile_resolve(struct profile *p, struct error *e)
 		}
 	}
 	free(opened);
+	for (i = 1; i < p->files.nr; i++)
+		if (p->modules[i])
+			describe_module(p, i);
 	return 0;
 }

@@ -116,7 +116,8 @@ struct profile {
 	struct table strings;	/* of char *: see profile_string() */
 	struct table files, locations, frames, stacks, threads;
 	struct table descriptions;	/* of files */
-	char **reasons;		/* why a file has no module, or NULL */
+	char **reasons;		/* why a file has no module, or not all of its information, or NULL */
+	char **stripped;	/* build ID of a file without symbols, or NULL */
 	struct profile_dump *dumps;
 	uint32_t nrdumps;
 	struct clock_pair *clocks;	/* sorted */

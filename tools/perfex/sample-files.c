@@ -5,11 +5,9 @@
  * A path is that of the process, which may have another root directory, and another file
  * may have the path later.  While the process lives, the kernel leads to the file itself.
  */
-#include <elfutils/libdwelf.h>
-#include <fcntl.h>
-#include <gelf.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,14 +19,12 @@ struct known_file {
 	uint64_t size, modified;
 };
 
-/* Return: a descriptor for fstat() only, of a regular file; -1: there is none */
-static int open_path(const char *path, const struct file_identity *id)
+/* Return: a descriptor for fstat() only; -1: the file is not there, or another one is */
+static int find_same(const char *path, const struct file_identity *id)
 {
-	/* The process may be an attacker's: opening a device would have effects. */
-	int fd = open(path, O_PATH | O_CLOEXEC);
-	struct stat st;
+	int fd = find_named(path, 0);
 
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || !file_is_same(fd, id))) {
+	if (fd >= 0 && !file_is_same(fd, id)) {
 		close(fd);
 		return -1;
 	}
@@ -44,58 +40,31 @@ static int open_mapped(const struct record_mapping *map, const char *path)
 
 	snprintf(name, sizeof(name), PROC "/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
 		 map->task.pid, map->start, map->end);
-	fd = open_path(name, &id);
+	fd = find_same(name, &id);
 	if (fd >= 0)
 		return fd;
 	if (snprintf(name, sizeof(name), PROC "/%" PRIu32 "/root%s", map->task.pid, path) <
 	    (int)sizeof(name))
-		fd = open_path(name, &id);
+		fd = find_same(name, &id);
 	/* The process may have ended. */
-	return fd >= 0 ? fd : open_path(path, &id);
+	return fd >= 0 ? fd : find_same(path, &id);
 }
 
-static void read_code(Elf *elf, struct record_file *r)
+static void read_elf(int found, struct record_file *r)
 {
-	GElf_Phdr phdr;
-	size_t i, nr;
+	int fd = open_found(found);
+	struct elf_head head;
 
-	if (elf_getphdrnum(elf, &nr))
-		return;
-	for (i = 0; i < nr; i++) {
-		if (!gelf_getphdr(elf, (int)i, &phdr) || phdr.p_type != PT_LOAD ||
-		    !(phdr.p_flags & PF_X))
-			continue;
-		r->code_offset = phdr.p_offset;
-		r->code_size = phdr.p_filesz;
-		r->code_address = phdr.p_vaddr;
-		return;
-	}
-}
-
-static void read_elf(int path_fd, struct record_file *r)
-{
-	char name[64];
-	const void *id;
-	ssize_t len;
-	Elf *elf;
-	int fd;
-
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	elf_version(EV_CURRENT);
-	/* The file may become shorter meanwhile: it is read, and not mapped. */
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF) {
-		read_code(elf, r);
-		len = dwelf_elf_gnu_build_id(elf, &id);
-		if (len > 0 && (size_t)len <= sizeof(r->build_id)) {
-			r->build_id_size = (uint32_t)len;
-			memcpy(r->build_id, id, (size_t)len);
-		}
+	if (elf_head_read(fd, &head)) {
+		r->code_offset = head.code_offset;
+		r->code_size = head.code_size;
+		r->code_address = head.code_address;
+		r->build_id_size = head.build_id_size;
+		_Static_assert(sizeof(r->build_id) == sizeof(head.build_id), "build IDs");
+		memcpy(r->build_id, head.build_id, sizeof(r->build_id));
 	}
-	elf_end(elf);
 	close(fd);
 }
 
@@ -117,7 +86,9 @@ static struct known_file *find_file(struct recording *rec, const struct record_m
 	if (!i)
 		return NULL;
 	if (rec->file_names.nr != nr) {
-		files = reallocarray(rec->files, i + 1, sizeof(*files));
+		/* There is room for a power of two. */
+		files = i & (i - 1) ? rec->files :
+				      reallocarray(rec->files, (size_t)i * 2, sizeof(*files));
 		if (!files)
 			return NULL;
 		rec->files = files;

@@ -2,12 +2,14 @@
 /* perfex --report: print tables and trees of the samples in a file. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "annotate.h"
 #include "packages.h"
 #include "report.h"
 #include "tree.h"
+#include "work.h"
 
 #define SHOWN		25	/* rows of a table without -v */
 #define SHOWN_SHARE	0.005	/* of a tree's nodes without -v */
@@ -270,8 +272,8 @@ static void print_package(FILE *f, const char *before, const char *path, const c
 static void print_advice(FILE *f, const struct profile *p, const struct options *o)
 {
 	uint64_t *weights = calloc(p->files.nr + 1, sizeof(*weights)), all = 0;
-	char id[128], path[4096];
 	unsigned int lines = 0;
+	char path[4096];
 	uint32_t i;
 	size_t n;
 
@@ -292,11 +294,19 @@ static void print_advice(FILE *f, const struct profile *p, const struct options 
 			fprintf(f, "%s %s: %s, so its functions have no names%s.\n",
 				lines ? "" : "\n", path, p->reasons[i] ? p->reasons[i] : "no memory",
 				o->reporting.symfs ? "" : " (--symfs=DIR finds it in a directory or another root)");
-		else if (module_is_stripped(p->modules[i], id, sizeof(id)))
-			print_package(f, lines ? "" : "\n", string_of(p, file_of(p, i)->path), path, id, o);
+		else if (p->stripped[i])
+			print_package(f, lines ? "" : "\n", string_of(p, file_of(p, i)->path), path,
+				      p->stripped[i], o);
 		else
 			continue;
 		lines++;
+	}
+	for (i = 1; weights && i < p->files.nr && lines < MAX_ADVICE; i++) {
+		if (!p->modules[i] || !p->reasons[i])
+			continue;
+		snprintf(path, sizeof(path), "%s", string_of(p, file_of(p, i)->path));
+		replace_controls(path);
+		fprintf(f, "%s %s: %s, and is left out.\n", lines++ ? "" : "\n", path, p->reasons[i]);
 	}
 	free(weights);
 	for (i = 0; i < p->nrdumps && lines < MAX_ADVICE; i++) {
@@ -332,17 +342,18 @@ static int print_profile(FILE *f, struct profile *p, const struct options *o, st
 {
 	size_t i;
 
+	if (o->reporting.annotate && !o->reporting.export)
+		return o->style == STYLE_JSON ? annotate_json(f, p, o, e) : annotate_text(f, p, o, e);
+	work_prints();
 	for (i = 0; o->reporting.export && i < ARRAY_SIZE(exports); i++)
 		if (!strcmp(o->reporting.export, exports[i].name))
 			return exports[i].fn(f, p, o, e);
-	if (o->reporting.annotate)
-		return o->style == STYLE_JSON ? annotate_json(f, p, o, e) : annotate_text(f, p, o, e);
 	if (o->style == STYLE_JSON)
 		return report_json(f, p, o, e);
 	return print_text(f, p, o, e);
 }
 
-int report_samples(FILE *out, const struct options *o, struct error *e)
+int report_here(FILE *out, const struct options *o, struct error *e)
 {
 	struct profile p;
 	int err;
@@ -355,4 +366,31 @@ int report_samples(FILE *out, const struct options *o, struct error *e)
 		err = print_profile(out, &p, o, e);
 	profile_free(&p);
 	return err;
+}
+
+struct request {
+	FILE *out;
+	const struct options *o;
+};
+
+/* The child writes all that it prints. */
+static int report_in_child(void *arg, struct error *e)
+{
+	const struct request *r = arg;
+	int err = report_here(r->out, r->o, e), code = output_error(r->out);
+
+	if (err || !code)
+		return err;
+	if (r->o->output)
+		return fail_with(e, "cannot write to '%s': %s", r->o->output, strerror(code));
+	return fail_with(e, "cannot write to standard output: %s", strerror(code));
+}
+
+int report_samples(FILE *out, const struct options *o, struct error *e)
+{
+	struct request r = { out, o };
+	struct stat st;
+
+	/* A pipe can be read only once. */
+	return work_in_child(report_in_child, &r, !stat(o->report, &st) && S_ISREG(st.st_mode), e);
 }

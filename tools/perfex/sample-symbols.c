@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Find the function and line at an offset of a file, by libdw (elfutils).  Files are
- * read for themselves, and not as a process had mapped them.  libdw also finds separate
- * files of debugging information, by their build ID.
+ * read for themselves, and not as a process had mapped them.
+ *
+ * A file may be an attacker's.  libdw works on it with the limits of work.h, and gets the files
+ * that it asks for from debug-files.c.
  */
 #include <dwarf.h>
+#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
-#include <fcntl.h>
 #include <gelf.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -15,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "debug-files.h"
 #include "jit-dump.h"
 #include "jit-symbols.h"
 #include "plt.h"
@@ -29,10 +33,16 @@ struct unit {
 };
 
 struct module {
+	struct work work;
 	Dwfl *dwfl;
 	Dwfl_Module *mod;
 	Elf *elf;
 	GElf_Addr bias;		/* from the file's addresses to libdwfl's */
+	Dwarf *dwarf;		/* NULL: there is none, or it is not known yet */
+	Dwarf *alt;		/* what several files have in common of their debugging information */
+	int alt_fd;
+	bool dwarf_known;
+	const char *remark;	/* what is left out of it; or NULL */
 	struct unit *units;	/* sorted by their start */
 	size_t nrunits;
 	bool units_known;
@@ -44,26 +54,56 @@ struct module {
 };
 
 static const char *symfs;
-static char *debug_path;
 
-static const Dwfl_Callbacks callbacks = {
-	.debuginfo_path = &debug_path,
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
-	.section_address = dwfl_offline_section_address,
-};
-
-int open_regular(const char *path)
+/* The file is given to libdw. */
+static int find_no_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
+		       char **file, Elf **elf)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
+	(void)mod;
+	(void)data;
+	(void)name;
+	(void)base;
+	(void)file;
+	(void)elf;
+	return -1;
+}
 
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+/* libdw asks for the file that has the debugging information, or the symbols. */
+static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
+			  const char *file, const char *link, GElf_Word crc, char **found)
+{
+	struct module *m = *data;
+	struct debug_search search = {
+		.owner = m->work.owner, .file = name, .symfs = symfs, .link = link, .crc = crc,
+	};
+	const struct work *work;
+	GElf_Addr address;
+	int fd;
+
+	(void)base;
+	(void)file;
+	/* Only the other link has no checksum: see find_alt(). */
+	if (link && !crc)
+		return -1;
+	search.id_size = dwfl_module_build_id(mod, &search.id, &address);
+	work = work_on(NULL);
+	fd = find_debug_file(&search, found);
+	work_on(work);
+	if (fd >= 0 && debug_file_expands(fd)) {
+		m->remark = TOO_COMPRESSED;
 		close(fd);
+		free(*found);
+		*found = NULL;
 		return -1;
 	}
 	return fd;
 }
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = find_no_elf,
+	.find_debuginfo = find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
 
 /* True for programs and shared libraries; an archive, for instance, cannot be mapped. */
 static bool can_be_mapped(Elf *elf)
@@ -74,25 +114,38 @@ static bool can_be_mapped(Elf *elf)
 	       (ehdr.e_type == ET_EXEC || ehdr.e_type == ET_DYN);
 }
 
-static struct module *open_descriptor(int fd, const char *path)
+static bool report_offline(struct module *m, int *fd, const char *path)
+{
+	const struct work *work = work_on(&m->work);
+	void **data;
+
+	m->dwfl = dwfl_begin(&callbacks);
+	if (m->dwfl)
+		m->mod = dwfl_report_offline(m->dwfl, path, path, *fd);
+	if (m->mod) {
+		/* On success, libdwfl owns the descriptor. */
+		*fd = -1;
+		dwfl_module_info(m->mod, &data, NULL, NULL, NULL, NULL, NULL, NULL);
+		*data = m;
+		dwfl_report_end(m->dwfl, NULL, NULL);
+		m->elf = dwfl_module_getelf(m->mod, &m->bias);
+	}
+	work_on(work);
+	return m->mod && can_be_mapped(m->elf);
+}
+
+static struct module *open_descriptor(int fd, const char *path, const struct work *work)
 {
 	struct module *m = calloc(1, sizeof(*m));
+	struct elf_head head;
 
-	if (!m || fd < 0)
-		goto fail;
-	m->dwfl = dwfl_begin(&callbacks);
-	if (!m->dwfl)
-		goto fail;
-	/* On success, libdwfl owns the descriptor. */
-	m->mod = dwfl_report_offline(m->dwfl, path, path, fd);
-	if (!m->mod)
-		goto fail;
-	fd = -1;
-	dwfl_report_end(m->dwfl, NULL, NULL);
-	m->elf = dwfl_module_getelf(m->mod, &m->bias);
-	if (can_be_mapped(m->elf))
-		return m;
-fail:
+	/* libdw expands files that are compressed as a whole. */
+	if (m && fd >= 0 && elf_head_read(fd, &head)) {
+		m->alt_fd = -1;
+		m->work = *work;
+		if (report_offline(m, &fd, path))
+			return m;
+	}
 	if (fd >= 0)
 		close(fd);
 	module_close(m);
@@ -101,12 +154,7 @@ fail:
 
 void modules_use_directory(const char *directory)
 {
-	free(debug_path);
-	debug_path = NULL;
 	symfs = directory;
-	/* As elfutils has it, and there. */
-	if (symfs && asprintf(&debug_path, ":.debug:/usr/lib/debug:%s/usr/lib/debug", symfs) < 0)
-		debug_path = NULL;
 }
 
 bool below_directory(const char *path, char *there, size_t size)
@@ -116,10 +164,12 @@ bool below_directory(const char *path, char *there, size_t size)
 
 static bool has_build_id(struct module *m, const struct file_description *file)
 {
+	const struct work *work = work_on(&m->work);
 	const unsigned char *id;
 	GElf_Addr address;
 	int len = dwfl_module_build_id(m->mod, &id, &address);
 
+	work_on(work);
 	return len > 0 && (unsigned int)len == file->build_id_size &&
 	       !memcmp(id, file->build_id, file->build_id_size);
 }
@@ -140,24 +190,30 @@ static bool looks_the_same(int fd, const struct file_description *file, bool cop
 			 (uint64_t)st.st_mtim.tv_nsec == file->modified;
 }
 
-/* Open this path if it is the file.  *other: set if another file is there */
+/* Open this path if it is the file.  *why: set if another file is there, or cannot be used */
 static struct module *try_file(const char *path, const struct file_description *file, bool copied,
-			       bool *other)
+			       const char **why)
 {
-	int fd = open_regular(path);
+	int fd = open_named(path, 0);
+	struct work work;
 	struct module *m;
 
 	if (fd < 0)
 		return NULL;
 	if (!file->build_id_size && !looks_the_same(fd, file, copied)) {
-		*other = true;
+		*why = "another file has this name now";
 		close(fd);
 		return NULL;
 	}
-	m = open_descriptor(fd, path);
+	if (!work_allows(&work, fd, path)) {
+		*why = TOO_MUCH_WORK;
+		close(fd);
+		return NULL;
+	}
+	m = open_descriptor(fd, path, &work);
 	if (!m || !file->build_id_size || has_build_id(m, file))
 		return m;
-	*other = true;
+	*why = "another file has this name now";
 	module_close(m);
 	return NULL;
 }
@@ -166,9 +222,9 @@ static struct module *try_file(const char *path, const struct file_description *
 static struct module *try_debug(const char *directory, const struct file_description *file)
 {
 	char path[4096], id[2 * MAX_BUILD_ID + 1];
+	const char *why;
 	struct module *m;
 	unsigned int i;
-	bool other;
 
 	for (i = 0; i < file->build_id_size; i++)
 		sprintf(id + (size_t)i * 2, "%02x", file->build_id[i]);
@@ -176,7 +232,7 @@ static struct module *try_debug(const char *directory, const struct file_descrip
 	    snprintf(path, sizeof(path), "%s/usr/lib/debug/.build-id/%.2s/%s.debug", directory, id,
 		     id + 2) >= (int)sizeof(path))
 		return NULL;
-	m = try_file(path, file, false, &other);
+	m = try_file(path, file, false, &why);
 	if (m) {
 		m->only_debug = true;
 		m->code_offset = file->code_offset;
@@ -189,20 +245,20 @@ static struct module *try_debug(const char *directory, const struct file_descrip
 struct module *module_open_file(const char *path, const struct file_description *file,
 				struct error *e)
 {
+	const char *why = "it cannot be read";
 	struct module *m = NULL;
-	bool other = false;
 	char there[4096];
 
 	if (below_directory(path, there, sizeof(there)))
-		m = try_file(there, file, true, &other);
+		m = try_file(there, file, true, &why);
 	if (!m)
-		m = try_file(path, file, false, &other);
+		m = try_file(path, file, false, &why);
 	if (!m && symfs)
 		m = try_debug(symfs, file);
 	if (!m)
 		m = try_debug("", file);
 	if (!m)
-		fail_with(e, other ? "another file has this name now" : "it cannot be read");
+		fail_with(e, "%s", why);
 	return m;
 }
 
@@ -217,7 +273,7 @@ int open_sampled(const char *path, const struct file_description *file)
 		return -1;
 	if (!m->only_debug)
 		dwfl_module_info(m->mod, NULL, NULL, NULL, NULL, NULL, &found, NULL);
-	fd = found ? open_regular(found) : -1;
+	fd = found ? open_named(found, 0) : -1;
 	module_close(m);
 	return fd;
 }
@@ -249,7 +305,14 @@ int open_vdso(uint64_t size)
 
 struct module *module_open_vdso(uint64_t size)
 {
-	return open_descriptor(open_vdso(size), "[vdso]");
+	int fd = open_vdso(size);
+	struct work work;
+
+	if (fd >= 0 && !work_allows(&work, fd, "[vdso]")) {
+		close(fd);
+		return NULL;
+	}
+	return open_descriptor(fd, "[vdso]", &work);
 }
 
 struct module *module_open_jit(uint32_t pid)
@@ -258,7 +321,7 @@ struct module *module_open_jit(uint32_t pid)
 
 	if (!m)
 		return NULL;
-	m->jit = jit_symbols_read(pid);
+	m->jit = jit_symbols_read(pid, &m->work);
 	if (m->jit)
 		return m;
 	free(m);
@@ -269,9 +332,21 @@ struct module *module_open_dump(struct jit_dump *dump)
 {
 	struct module *m = calloc(1, sizeof(*m));
 
-	if (m)
+	if (m) {
 		m->dump = dump;
+		m->work = *jit_dump_work(dump);
+	}
 	return m;
+}
+
+const struct work *module_work(const struct module *m)
+{
+	return &m->work;
+}
+
+const char *module_remark(const struct module *m)
+{
+	return m->remark;
 }
 
 void module_close(struct module *m)
@@ -280,10 +355,71 @@ void module_close(struct module *m)
 		return;
 	if (m->dwfl)
 		dwfl_end(m->dwfl);
+	if (m->alt) {
+		dwarf_end(m->alt);
+		close(m->alt_fd);
+	}
 	plt_free(m->plt);
 	jit_symbols_free(m->jit);
 	free(m->units);
 	free(m);
+}
+
+/* ---- debugging information ---------------------------------------------------------------- */
+
+/* Without memory, libdw would end perfex with a message of its own. */
+static void __attribute__((noreturn)) no_memory(void)
+{
+	raise(SIGPROF);
+	abort();
+}
+
+/*
+ * Find what dwz has moved into a file for several programs.  libdw would open whatever the file
+ * names.
+ */
+static void find_alt(struct module *m)
+{
+	const char *main_file = NULL, *debug_file = NULL;
+	struct debug_search search = { .owner = m->work.owner, .symfs = symfs };
+	const struct work *work;
+	const void *id;
+
+	search.id_size = (int)dwelf_dwarf_gnu_debugaltlink(m->dwarf, &search.link, &id);
+	if (search.id_size <= 0)
+		return;
+	search.id = id;
+	dwfl_module_info(m->mod, NULL, NULL, NULL, NULL, NULL, &main_file, &debug_file);
+	search.file = debug_file ? debug_file : main_file;
+	work = work_on(NULL);
+	m->alt_fd = search.file ? find_alt_file(&search) : -1;
+	work_on(work);
+	if (m->alt_fd < 0)
+		return;
+	m->alt = debug_file_expands(m->alt_fd) ? NULL : dwarf_begin(m->alt_fd, DWARF_C_READ);
+	if (m->alt) {
+		dwarf_new_oom_handler(m->alt, no_memory);
+		dwarf_setalt(m->dwarf, m->alt);
+	} else {
+		close(m->alt_fd);
+	}
+}
+
+/* Return: the debugging information, or NULL.  *bias: from its addresses to libdwfl's */
+static Dwarf *dwarf_of(struct module *m, Dwarf_Addr *bias)
+{
+	if (!m->dwarf_known) {
+		m->dwarf_known = true;
+		if (elf_expands(m->elf, m->work.size))
+			m->remark = TOO_COMPRESSED;
+		else
+			m->dwarf = dwfl_module_getdwarf(m->mod, bias);
+		if (m->dwarf) {
+			dwarf_new_oom_handler(m->dwarf, no_memory);
+			find_alt(m);
+		}
+	}
+	return m->dwarf ? dwfl_module_getdwarf(m->mod, bias) : NULL;
 }
 
 static bool has_section(Elf *elf, GElf_Word type)
@@ -299,18 +435,21 @@ static bool has_section(Elf *elf, GElf_Word type)
 
 bool module_is_stripped(struct module *m, char *build_id, size_t size)
 {
+	const struct work *work = work_on(&m->work);
 	const unsigned char *id;
 	GElf_Addr address;
 	Dwarf_Addr bias;
+	bool stripped;
 	int i, len;
 
-	if (m->jit || m->dump || has_section(m->elf, SHT_SYMTAB) || dwfl_module_getdwarf(m->mod, &bias))
-		return false;
+	stripped = !m->jit && !m->dump && !has_section(m->elf, SHT_SYMTAB) &&
+		   !dwarf_of(m, &bias) && !m->remark;
 	*build_id = '\0';
-	len = dwfl_module_build_id(m->mod, &id, &address);
+	len = stripped ? dwfl_module_build_id(m->mod, &id, &address) : 0;
 	for (i = 0; i < len && (size_t)i * 2 + 3 <= size; i++)
 		sprintf(build_id + (size_t)i * 2, "%02x", id[i]);
-	return true;
+	work_on(work);
+	return stripped;
 }
 
 /* ---- addresses and compilation units ------------------------------------------------------ */
@@ -384,9 +523,12 @@ static void add_unit(struct module *m, Dwarf_Die *die)
  */
 static Dwarf_Die *find_unit(struct module *m, Dwarf_Addr address, Dwarf_Addr *bias)
 {
-	Dwarf_Die *die = dwfl_module_addrdie(m->mod, address, bias);
 	size_t low = 0, high, middle;
+	Dwarf_Die *die;
 
+	if (!dwarf_of(m, bias))
+		return NULL;
+	die = dwfl_module_addrdie(m->mod, address, bias);
 	if (die)
 		return die;
 	if (!m->units_known) {
@@ -514,8 +656,8 @@ static const char *find_stub(struct module *m, uint64_t address, uint64_t *start
 	return plt_find(m->plt, address, start, end);
 }
 
-unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
-			 struct place *places, unsigned int room)
+static unsigned int find_places(struct module *m, uint64_t offset, uint64_t *address,
+				struct place *places, unsigned int room)
 {
 	Dwarf_Addr at, bias;
 	uint64_t start, end;
@@ -551,6 +693,19 @@ unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
 		dwarf_lineno(line, &places[0].line);
 	}
 	return 1 + find_inlined(unit, at - bias, places, room);
+}
+
+unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
+			 struct place *places, unsigned int room)
+{
+	const struct work *work;
+	unsigned int nr;
+
+	work_looks(&m->work);
+	work = work_on(&m->work);
+	nr = find_places(m, offset, address, places, room);
+	work_on(work);
+	return nr;
 }
 
 /* ---- the code of a function ------------------------------------------------------------ */
@@ -603,7 +758,7 @@ static bool find_range(struct module *m, Dwarf_Addr at, Dwarf_Addr *start, Dwarf
 	return false;
 }
 
-bool module_function(struct module *m, uint64_t offset, struct code *code)
+static bool find_function(struct module *m, uint64_t offset, struct code *code)
 {
 	Dwarf_Addr start, end, at, last;
 	Elf_Data *data;
@@ -613,8 +768,6 @@ bool module_function(struct module *m, uint64_t offset, struct code *code)
 	memset(code, 0, sizeof(*code));
 	if (m->jit)
 		return jit_symbols_code(m->jit, offset, code);
-	if (m->dump)
-		return jit_dump_code(m->dump, offset, code);
 	if (!find_code(m, offset, &phdr))
 		return false;
 	at = phdr.p_vaddr + (offset - phdr.p_offset);
@@ -638,4 +791,18 @@ bool module_function(struct module *m, uint64_t offset, struct code *code)
 	code->bytes = data && data->d_size == code->size ? data->d_buf : NULL;
 	code->machine = gelf_getehdr(m->elf, &ehdr) ? ehdr.e_machine : EM_NONE;
 	return true;
+}
+
+bool module_function(struct module *m, uint64_t offset, struct code *code)
+{
+	const struct work *work;
+	bool found;
+
+	/* This opens the file. */
+	if (m->dump)
+		return jit_dump_code(m->dump, offset, code);
+	work = work_on(&m->work);
+	found = find_function(m, offset, code);
+	work_on(work);
+	return found;
 }

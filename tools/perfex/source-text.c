@@ -9,7 +9,7 @@
 #include "annotate.h"
 
 /* A larger file is no source. */
-#define MAX_SOURCE	(64 << 20)
+#define MAX_SOURCE	(16 << 20)
 #define MAX_LINES	(1U << 21)
 #define TAB		8
 
@@ -54,7 +54,7 @@ static bool add_line(struct source_file *s, const char *line, size_t len)
 
 bool source_read(struct source_file *s, const char *path)
 {
-	int fd = open_regular(path);
+	int fd = open_named(path, 0);
 	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
 	char *line = NULL;
 	size_t size = 0;

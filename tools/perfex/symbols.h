@@ -4,6 +4,7 @@
 #define PERFEX_SYMBOLS_H
 
 #include "perfex.h"
+#include "work.h"
 
 /* The device and inode that the kernel reports of a mapped file. */
 struct file_identity {
@@ -50,6 +51,15 @@ struct jit_dump;
 struct module *module_open_dump(struct jit_dump *dump);
 void module_close(struct module *m);
 
+/* The file of the module. */
+const struct work *module_work(const struct module *m);
+
+/* Return: what is left out of the file's information, once a place was looked for; or NULL */
+const char *module_remark(const struct module *m);
+
+/* Why a file is not used: see work_allows(). */
+#define TOO_MUCH_WORK	"to read it takes too much time or memory"
+
 /* The module owns the strings; NULL: not known. */
 struct place {
 	const char *function;
@@ -77,8 +87,26 @@ struct code {
 /* Find the code of the function at an offset.  Return: false: there is no function. */
 bool module_function(struct module *m, uint64_t offset, struct code *code);
 
-/* Open a file whose name may come from an attacker: no device and no pipe.  Return: -1: cannot */
-int open_regular(const char *path);
+/*
+ * Open a file whose name may come from an attacker, to read it.  It has contents: it is no
+ * device, no FIFO, and none of /proc or /sys.  flags: 0 or O_NOFOLLOW
+ * Return: -1, with errno: cannot
+ */
+int open_named(const char *path, int flags);
+
+/* The same in two steps.  With the result of the first one, the file can only be looked at. */
+int find_named(const char *path, int flags);
+int open_found(int found);
+
+/* The part of a program or library that the kernel reads. */
+struct elf_head {
+	uint64_t code_offset, code_size, code_address;	/* the first segment of code */
+	uint32_t build_id_size;				/* 0: it has none */
+	unsigned char build_id[MAX_BUILD_ID];
+};
+
+/* Return: false: it is no ELF file, or cannot be read. */
+bool elf_head_read(int fd, struct elf_head *head);
 
 /* Open the file of this description.  Return: -1: it is not there, or another file is */
 int open_sampled(const char *path, const struct file_description *file);
@@ -88,6 +116,9 @@ int open_vdso(uint64_t size);
 
 /* True if the file has no symbols but those that other files use.  It has this build ID. */
 bool module_is_stripped(struct module *m, char *build_id, size_t size);
+
+/* Load the library that knows C++'s names.  While perfex works on a file, none can be loaded. */
+void demangle_load(void);
 
 /* Return: the name of a C++ or Rust function, which the caller frees; NULL: not one. */
 char *demangle(const char *name);

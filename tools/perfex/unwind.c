@@ -22,6 +22,9 @@
 #define MAX_SETS	16
 #define MAX_REFUSED	64
 
+/* Files of a set, all of which are open: a set that has so many begins anew. */
+#define MAX_FILES	128
+
 /* Any number but 0: libdw wants one. */
 #define TID		1
 
@@ -47,6 +50,8 @@ struct set {
 	const struct machine *machine;
 	uint64_t refused[MAX_REFUSED];	/* starts of mappings */
 	unsigned int nrrefused;
+	struct work **works;		/* of its files */
+	unsigned int nrworks;
 	bool attached;
 };
 
@@ -130,7 +135,7 @@ uint64_t unwind_start(const struct thread_state *thread)
 /* Find what the file's addresses are less than those of the mapping of its code. */
 static bool find_bias(int fd, const struct code_mapping *map, unsigned int machine, uint64_t *bias)
 {
-	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
 	uint64_t size = map->end - map->start;
 	bool found = false;
 	GElf_Ehdr ehdr;
@@ -151,57 +156,91 @@ static bool find_bias(int fd, const struct code_mapping *map, unsigned int machi
 	return found;
 }
 
+/* Return: a place for the work on one more file; NULL: no memory */
+static struct work *add_work(struct set *set)
+{
+	struct work **works = reallocarray(set->works, set->nrworks + 1, sizeof(*works));
+	struct work *work = works ? calloc(1, sizeof(*work)) : NULL;
+
+	if (works)
+		set->works = works;
+	if (work)
+		works[set->nrworks++] = work;
+	return work;
+}
+
 static bool report_file(struct set *set, const struct code_mapping *map)
 {
 	int fd = !strcmp(map->path, "[vdso]") ? open_vdso(map->end - map->start) :
 		 map->path[0] == '/' ? open_sampled(map->path, map->file) : -1;
+	struct work *work = fd >= 0 ? add_work(set) : NULL;
+	Dwfl_Module *mod = NULL;
 	uint64_t bias = 0;
+	void **data;
 
-	if (fd < 0)
-		return false;
+	if (work && work_allows(work, fd, map->path)) {
+		work_on(work);
+		if (find_bias(fd, map, set->machine->elf, &bias))
+			mod = dwfl_report_elf(set->dwfl, map->path, map->path, fd, bias, true);
+		if (mod) {
+			dwfl_module_info(mod, &data, NULL, NULL, NULL, NULL, NULL, NULL);
+			*data = work;
+		}
+		work_on(NULL);
+	}
 	/* On success, libdwfl owns the descriptor. */
-	if (find_bias(fd, map, set->machine->elf, &bias) &&
-	    dwfl_report_elf(set->dwfl, map->path, map->path, fd, bias, true))
-		return true;
-	close(fd);
-	return false;
+	if (fd >= 0 && !mod)
+		close(fd);
+	return mod;
 }
 
-/* True if libdw has the file for this address. */
-static bool has_file(const struct set *set, const struct code_mapping *map, uint64_t address)
+/* Return: the work on the file that libdw has for this address; NULL: it has none */
+static const struct work *has_file(const struct set *set, const struct code_mapping *map,
+				   uint64_t address)
 {
 	Dwfl_Module *mod = dwfl_addrmodule(set->dwfl, address);
 	const char *name;
+	void **data;
 
 	if (!mod)
-		return false;
-	name = dwfl_module_info(mod, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-	return name && !strcmp(name, map->path);
+		return NULL;
+	name = dwfl_module_info(mod, &data, NULL, NULL, NULL, NULL, NULL, NULL);
+	return name && !strcmp(name, map->path) ? *data : NULL;
+}
+
+static const struct work *find_file(struct unwinder *u, const struct code_mapping *map,
+				    uint64_t address)
+{
+	const struct work *work = has_file(u->set, map, address);
+	struct set *set = u->set;
+	unsigned int i;
+
+	for (i = 0; !work && i < set->nrrefused; i++)
+		if (set->refused[i] == map->start)
+			return NULL;
+	if (!work && report_file(set, map))
+		work = has_file(set, map, address);
+	if (!work && set->nrrefused < MAX_REFUSED)
+		set->refused[set->nrrefused++] = map->start;
+	return work;
 }
 
 /*
- * Let libdw know the file of an address.  Return: false: there is none.
+ * Let libdw know the file of an address, and work on it.  Return: false: there is none.
  *
  * To libdw, a file has all addresses between its segments.  On arm64, the vDSO is there.
  */
 static bool report_address(struct unwinder *u, uint64_t address)
 {
-	struct set *set = u->set;
+	const struct work *before = work_on(NULL), *work = NULL;
 	struct code_mapping map;
-	unsigned int i;
 
-	if (!u->mappings->find(u->mappings, address, &map))
-		return false;
-	if (has_file(set, &map, address))
-		return true;
-	for (i = 0; i < set->nrrefused; i++)
-		if (set->refused[i] == map.start)
-			return false;
-	if (report_file(set, &map) && has_file(set, &map, address))
-		return true;
-	if (set->nrrefused < MAX_REFUSED)
-		set->refused[set->nrrefused++] = map.start;
-	return false;
+	if (u->mappings->find(u->mappings, address, &map))
+		work = find_file(u, &map, address);
+	if (work)
+		work_looks(work);
+	work_on(work ? work : before);
+	return work;
 }
 
 /* ---- what libdw asks for ------------------------------------------------------------------- */
@@ -393,6 +432,16 @@ static int add_frame(Dwfl_Frame *frame, void *arg)
 
 /* ---- sets of mappings ---------------------------------------------------------------------- */
 
+static void end_set(struct set *set)
+{
+	unsigned int i;
+
+	dwfl_end(set->dwfl);
+	for (i = 0; i < set->nrworks; i++)
+		free(set->works[i]);
+	free(set->works);
+}
+
 /* Return: the set, which is the first one then; NULL: no memory */
 static struct set *find_set(struct unwinder *u, uint32_t number, const struct machine *machine)
 {
@@ -402,6 +451,11 @@ static struct set *find_set(struct unwinder *u, uint32_t number, const struct ma
 	for (i = 0; i < u->nrsets; i++)
 		if (u->sets[i].number == number && u->sets[i].machine == machine)
 			break;
+	if (i < u->nrsets && u->sets[i].nrworks >= MAX_FILES) {
+		end_set(&u->sets[i]);
+		memmove(&u->sets[i], &u->sets[i + 1], (--u->nrsets - i) * sizeof(set));
+		i = u->nrsets;
+	}
 	if (i < u->nrsets) {
 		set = u->sets[i];
 	} else {
@@ -409,7 +463,7 @@ static struct set *find_set(struct unwinder *u, uint32_t number, const struct ma
 		if (!set.dwfl)
 			return NULL;
 		if (u->nrsets == MAX_SETS)
-			dwfl_end(u->sets[--u->nrsets].dwfl);
+			end_set(&u->sets[--u->nrsets]);
 		i = u->nrsets++;
 	}
 	memmove(&u->sets[1], &u->sets[0], i * sizeof(set));
@@ -417,8 +471,8 @@ static struct set *find_set(struct unwinder *u, uint32_t number, const struct ma
 	return &u->sets[0];
 }
 
-unsigned int unwind(struct unwinder *u, const struct code_mappings *mappings,
-		    const struct thread_state *thread, uint64_t *to, unsigned int max)
+static unsigned int find_calls(struct unwinder *u, const struct code_mappings *mappings,
+			       const struct thread_state *thread, uint64_t *to, unsigned int max)
 {
 	const struct machine *machine = machine_of(thread);
 	unsigned int i, restarts = 0;
@@ -457,6 +511,16 @@ unsigned int unwind(struct unwinder *u, const struct code_mappings *mappings,
 	return u->nr;
 }
 
+unsigned int unwind(struct unwinder *u, const struct code_mappings *mappings,
+		    const struct thread_state *thread, uint64_t *to, unsigned int max)
+{
+	const struct work *work = work_on(NULL);
+	unsigned int nr = find_calls(u, mappings, thread, to, max);
+
+	work_on(work);
+	return nr;
+}
+
 struct unwinder *unwinder_new(void)
 {
 	elf_version(EV_CURRENT);
@@ -468,6 +532,6 @@ void unwinder_free(struct unwinder *u)
 	unsigned int i;
 
 	for (i = 0; u && i < u->nrsets; i++)
-		dwfl_end(u->sets[i].dwfl);
+		end_set(&u->sets[i]);
 	free(u);
 }

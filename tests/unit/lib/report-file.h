@@ -33,7 +33,7 @@ static inline int try_report(struct error *e)
 {
 	FILE *null = fopen("/dev/null", "w");
 	struct options o = { .report = in_dir("s"), .verbose = true };
-	int ret = report_samples(null, &o, e);
+	int ret = report_here(null, &o, e);
 
 	fclose(null);
 	return ret;

@@ -492,7 +492,7 @@ START_TEST(damaged_program)
 		program[at] = old;
 		null = fopen("/dev/null", "w");
 		o.style = i % 2 ? STYLE_JSON : STYLE_TEXT;
-		report_samples(null, &o, &e);
+		report_here(null, &o, &e);
 		fclose(null);
 	}
 }

@@ -420,7 +420,7 @@ static void try_report(void)
 	};
 	struct error e;
 
-	report_samples(null, &o, &e);
+	report_here(null, &o, &e);
 	fclose(null);
 }
 

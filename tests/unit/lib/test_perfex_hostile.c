@@ -1,0 +1,746 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whatever is in another user's files, perfex neither hangs, nor opens what is no regular file,
+ * nor needs more than bounded time and memory.  The samples of others are reported.
+ */
+#include <errno.h>
+#include <gelf.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#include "intervals.h"
+#include "perfex-command.h"
+#include "sample-builder.h"
+#include "sample.h"
+#include "symbols.h"
+#include "work.h"
+
+/* Without memory, the sanitizer would end the program. */
+const char *__asan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+static char text[65536];
+
+static void shell(const char *command)
+{
+	char line[4096];
+
+	snprintf(line, sizeof(line), "cd %s && %s", dir, command);
+	ck_assert_msg(!system(line), "%s", line);
+}
+
+static uint64_t number_of(const char *command)
+{
+	char line[512];
+	FILE *f;
+
+	snprintf(line, sizeof(line), "cd %s && %s", dir, command);
+	f = popen(line, "r");
+	ck_assert_msg(fgets(line, sizeof(line), f), "%s", command);
+	pclose(f);
+	return strtoul(line, NULL, 16);
+}
+
+/* Where a function, whose name begins so, is in a file. */
+static uint64_t offset_of(const char *file, const char *function)
+{
+	char command[256];
+	uint64_t address, segment, offset;
+
+	snprintf(command, sizeof(command), "nm %s | awk '$3 ~ /^%s/ { print $1; exit }'", file, function);
+	address = number_of(command);
+	snprintf(command, sizeof(command), "readelf -lW %s | awk '$1 == \"LOAD\" && / R E / { print $3 }'", file);
+	segment = number_of(command);
+	snprintf(command, sizeof(command), "readelf -lW %s | awk '$1 == \"LOAD\" && / R E / { print $2 }'", file);
+	offset = number_of(command);
+	return address - segment + offset;
+}
+
+/* Build programs: "honest" has the function that must be reported. */
+static void build(const char *name, const char *function, const char *options)
+{
+	char command[1024];
+	FILE *f;
+
+	snprintf(command, sizeof(command), "%s/%s.c", dir, name);
+	f = fopen(command, "w");
+	fprintf(f, "volatile int n;\nvoid %s(void)\n{\n\tn = 7;\n}\nint main(void)\n{\n\t%s();\n\treturn 0;\n}\n",
+		function, function);
+	fclose(f);
+	snprintf(command, sizeof(command), "${CC:-cc} -g -O0 %s -o %s %s.c", options, name, name);
+	shell(command);
+}
+
+static void setup(void)
+{
+	command_setup();
+}
+
+static void teardown(void)
+{
+	snprintf(text, sizeof(text), "rm -rf %s/*", dir);
+	ck_assert_int_eq(system(text), 0);
+	command_teardown();
+}
+
+static const char *path_of(const char *name)
+{
+	return name[0] == '/' ? name : in_dir(name);
+}
+
+static void begin(void)
+{
+	put_header(in_dir("s"), 0);
+	put_event(0, 1000, "instructions:u");
+}
+
+/* Record one sample of the hostile file, and one of the honest one. */
+static void record(const char *hostile, uint64_t offset)
+{
+	begin();
+	put_mapping(10, 0, 0x10000000, 0x20000000, 0, path_of(hostile));
+	put_sample(10, 10, 5, 0x10000000 + offset);
+	put_mapping(20, 0, 0x10000000, 0x20000000, 0, path_of("honest"));
+	put_sample(20, 20, 6, 0x10000000 + offset_of("honest", "work"));
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+}
+
+#define report(...)	perfex("--report", (char *)in_dir("s"), ##__VA_ARGS__)
+
+/* The honest file's function is there, in time: the tests have a time limit. */
+static void check_report(void)
+{
+	struct rusage usage;
+
+	ck_assert_msg(!report(), "%s", err);
+	has(out, "  work [honest]\n");
+	ck_assert_str_eq(err, "");
+	getrusage(RUSAGE_CHILDREN, &usage);
+	ck_assert_int_lt(usage.ru_utime.tv_sec, 12);
+}
+
+/* ---- what libraries do with files ------------------------------------------------------------ */
+
+static void put_base36(FILE *f, unsigned int n)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	if (n >= 36)
+		fputc(digits[n / 36], f);
+	fputc(digits[n % 36], f);
+}
+
+/* Each part of this C++ name is twice as long as the part before: 2^40 characters. */
+START_TEST(long_name)
+{
+	FILE *f = fopen(in_dir("hostile.s"), "w");
+	unsigned int i, k;
+
+	fputs(".globl main\nmain: ret\n", f);
+	for (k = 0; k < 3; k++) {
+		const char *before[] = { ".globl \"", ".type \"", "\"" };
+		const char *after[] = { "\"\n", "\",@function\n", "\":\n.rept 512\nnop\n.endr\nret\n" };
+
+		fprintf(f, "%s_Z1f1A1PIS_S_E", before[k]);
+		for (i = 1; i <= 40; i++) {
+			fputs("S0_IS", f);
+			put_base36(f, i);
+			fputs("_S", f);
+			put_base36(f, i);
+			fputs("_E", f);
+		}
+		fputs(after[k], f);
+	}
+	fputs(".section .note.GNU-stack,\"\",@progbits\n", f);
+	fclose(f);
+	build("honest", "work", "");
+	shell("${CC:-cc} -nostdlib -no-pie -Wl,--unresolved-symbols=ignore-all,-e,main -o hostile hostile.s");
+	record("hostile", offset_of("hostile", "_Z1f") + 100);
+	check_report();
+	has(out, "/hostile: to read it takes too much time or memory, so its functions have no names");
+}
+END_TEST
+
+/* A section that claims to become very large. */
+START_TEST(large_section)
+{
+	build("honest", "work", "");
+	build("hostile", "other", _i ? "-gz=zlib-gnu" : "-gz=zlib");
+	if (_i)
+		/* "ZLIB", and the size with its most significant byte first */
+		shell("perl -0777 -pi -e 's/ZLIB\\0{4}..../ZLIB\\0\\0\\0\\0\\x60\\0\\0\\0/sg' hostile");
+	else
+		/* ch_type, ch_reserved, ch_size, ch_addralign, and the first byte of zlib's */
+		shell("perl -0777 -pi -e 's/\\x01\\0\\0\\0\\0\\0\\0\\0....\\0\\0\\0\\0\\x01\\0{7}\\x78/\\x01\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\x60\\0\\0\\0\\0\\x01\\0\\0\\0\\0\\0\\0\\0\\x78/sg' hostile");
+	record("hostile", offset_of("hostile", "other"));
+	check_report();
+	has(out, "  other [hostile]\n");
+	has_not(out, "hostile.c:");
+	has(out, "/hostile: its debugging information becomes too large, and is left out.\n");
+}
+END_TEST
+
+/* ---- names of other files --------------------------------------------------------------------- */
+
+static int watch(const char *name)
+{
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	ck_assert_int_ge(inotify_add_watch(fd, in_dir(name), IN_OPEN), 0);
+	return fd;
+}
+
+static void check_unopened(int fd)
+{
+	char events[4096];
+
+	ck_assert_int_lt(read(fd, events, sizeof(events)), 0);
+	close(fd);
+}
+
+/* A program that names a FIFO: as its debugging information, in several ways, and itself. */
+START_TEST(names_of_fifos)
+{
+	static const struct {
+		const char *options, *then;
+	} cases[] = {
+		/* .gnu_debuglink */
+		{ "-Wl,--build-id=none",
+		  "objcopy --only-keep-debug hostile fifo && strip hostile && objcopy --add-gnu-debuglink=fifo hostile && rm fifo" },
+		/* the same with directories */
+		{ "-Wl,--build-id=none",
+		  "mkdir sub && printf '../sub/../fifo\\0\\0\\1\\2\\3\\4' > link && strip hostile && objcopy --add-section .gnu_debuglink=link hostile" },
+		/* .gnu_debugaltlink, with the name and a build ID */
+		{ "", "printf 'fifo\\000abcdefghijklmnopqrst' > link && objcopy --add-section .gnu_debugaltlink=link hostile" },
+		{ "", "printf \"$PWD/fifo\\000abcdefghijklmnopqrst\" > link && objcopy --add-section .gnu_debugaltlink=link hostile" },
+		/* split DWARF names a file for each unit */
+		{ "-gsplit-dwarf", "ln -sf fifo hostile-hostile.dwo && ln -sf fifo hostile.dwo" },
+		{ "-gdwarf-4 -gsplit-dwarf", "ln -sf fifo hostile-hostile.dwo && ln -sf fifo hostile.dwo" },
+		/* the path of the recording */
+		{ "", "cp hostile saved && rm hostile && ln -s fifo hostile" },
+	};
+	uint64_t offset;
+	int fd;
+
+	build("honest", "work", "");
+	build("hostile", "other", cases[_i].options);
+	offset = offset_of("hostile", "other");
+	shell(cases[_i].then);
+	shell("mkfifo fifo");
+	record("hostile", offset);
+	fd = watch("fifo");
+	check_report();
+	check_unopened(fd);
+	ck_assert_int_eq(report("--annotate", "work"), 0);
+	fd = watch("fifo");
+	report("--annotate", "other");
+	check_unopened(fd);
+}
+END_TEST
+
+/* Files that have code behind them instead of contents. */
+START_TEST(files_without_contents)
+{
+	static const char *const paths[] = {
+		"/dev/zero", "/dev/null", "/proc/self/maps", "/proc/kmsg", "/sys/kernel/notes", "/tmp",
+		"/dev/watchdog",
+	};
+	int fd = open_named(paths[_i], 0);
+
+	ck_assert_int_lt(fd, 0);
+	ck_assert(errno == EINVAL || errno == ENOENT);
+	fd = open_named("/proc/self/exe", 0);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	ck_assert_int_lt(open_named("/proc/self/exe", O_NOFOLLOW), 0);
+}
+END_TEST
+
+/* The owner has a lease on the file, and would make others wait for 45 s. */
+START_TEST(leases)
+{
+	int fd;
+
+	shell("echo > leased");
+	fd = open(in_dir("leased"), O_RDWR);
+	signal(SIGIO, SIG_IGN);
+	ck_assert_int_eq(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+	ck_assert_int_lt(open_named(in_dir("leased"), 0), 0);
+	ck_assert_int_eq(errno, EWOULDBLOCK);
+	close(fd);
+}
+END_TEST
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static volatile unsigned long waste;
+
+/* A library does this with the file. */
+enum { LOOPS, EATS, SHRINKS, CRASHES, EXITS, OPENS, NR_FAULTS };
+
+struct faulty {
+	int fault;
+	unsigned int files;
+};
+
+static void misbehave(const struct faulty *f, const char *path)
+{
+	char *p;
+	int fd;
+
+	switch (f->fault) {
+	case LOOPS:
+		for (;;)
+			waste++;
+	case EATS:
+		while ((p = malloc(1 << 20)))
+			memset(p, 1, 1 << 20);
+		_exit(1);
+	case SHRINKS:
+		fd = open(path, O_RDWR);
+		p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+		ck_assert_int_eq(ftruncate(fd, 0), 0);
+		/* The sanitizer would report it. */
+		signal(SIGBUS, SIG_DFL);
+		waste += (unsigned char)*p;
+		break;
+	case CRASHES:
+		signal(SIGSEGV, SIG_DFL);
+		raise(SIGSEGV);
+		break;
+	case EXITS:
+		_exit(1);
+	default:
+		if (open("/dev/null", O_RDONLY) >= 0 || errno != EMFILE)
+			_exit(9);
+		signal(SIGBUS, SIG_DFL);
+		raise(SIGBUS);
+		break;
+	}
+}
+
+/* Return: how many of the files were used. */
+static int work_on_files(void *arg, struct error *e)
+{
+	const struct faulty *f = arg;
+	struct work works[4];
+	unsigned int i;
+	char name[20];
+	int fd, nr = 0;
+
+	(void)e;
+	for (i = 0; i < f->files; i++) {
+		snprintf(name, sizeof(name), "f%u", i);
+		fd = open(in_dir(name), O_RDONLY);
+		if (!work_allows(&works[i], fd, in_dir(name)))
+			continue;
+		nr++;
+		work_on(&works[i]);
+		/* The first one is good. */
+		if (i)
+			misbehave(f, in_dir(name));
+		work_on(NULL);
+	}
+	return nr;
+}
+
+START_TEST(limits)
+{
+	struct faulty f = { _i, 3 };
+	struct timespec start, end;
+	struct rusage usage;
+	struct error e;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		snprintf(text, sizeof(text), "head -c 5000 /dev/zero > f%u", i);
+		shell(text);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	ck_assert_int_eq(work_in_child(work_on_files, &f, true, &e), 1);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	getrusage(RUSAGE_CHILDREN, &usage);
+	ck_assert_int_le(usage.ru_utime.tv_sec, 8);
+	/* Once something was printed, or read from a pipe, there is no other try. */
+	f.fault = CRASHES;
+	ck_assert_int_eq(work_in_child(work_on_files, &f, false, &e), -1);
+	has(e.text, "/f1' need too much time or memory");
+}
+END_TEST
+
+/* After the second file of a user, all of this user's are left out, and no others. */
+static int work_of_users(void *arg, struct error *e)
+{
+	char name[20];
+	struct work w;
+	int fd, i, nr = 0;
+
+	(void)arg;
+	(void)e;
+	for (i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		fd = open(in_dir(name), O_RDONLY);
+		if (!work_allows(&w, fd, in_dir(name)))
+			continue;
+		nr += 1 << i;
+		if (i == 3)
+			continue;
+		work_on(&w);
+		signal(SIGSEGV, SIG_DFL);
+		raise(SIGSEGV);
+	}
+	return nr;
+}
+
+START_TEST(limits_of_users)
+{
+	struct error e;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		snprintf(text, sizeof(text), "echo > f%u", i);
+		shell(text);
+	}
+	if (geteuid())
+		return;
+	for (i = 0; i < 3; i++) {
+		snprintf(text, sizeof(text), "%s/f%u", dir, i);
+		ck_assert_int_eq(chown(text, 1000, 1000), 0);
+	}
+	ck_assert_int_eq(work_in_child(work_of_users, NULL, true, &e), 8);
+	for (i = 0; i < 3; i++) {
+		snprintf(text, sizeof(text), "%s/f%u", dir, i);
+		ck_assert_int_eq(chown(text, 1000 + i, 1000), 0);
+	}
+	ck_assert_int_eq(work_in_child(work_of_users, NULL, true, &e), 8);
+}
+END_TEST
+
+static int end_by_signal(void *arg, struct error *e)
+{
+	(void)e;
+	raise(*(int *)arg);
+	return 0;
+}
+
+/* A signal that ends the child ends perfex, as if there were no child. */
+START_TEST(signals)
+{
+	struct error e;
+	int sig = SIGTERM, status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(work_in_child(end_by_signal, &sig, true, &e) ? 1 : 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	/* A fault of perfex itself. */
+	sig = SIGKILL;
+	ck_assert_int_eq(work_in_child(end_by_signal, &sig, true, &e), -1);
+	has(e.text, "signal 9");
+}
+END_TEST
+
+/* ---- the recorder ---------------------------------------------------------------------------- */
+
+static uint64_t bytes_read(void)
+{
+	FILE *f = fopen("/proc/self/io", "r");
+	unsigned long long n = 0;
+
+	ck_assert_int_eq(fscanf(f, "rchar: %llu", &n), 1);
+	fclose(f);
+	return n;
+}
+
+/* Notes of 1.5 GB, and a million sections. */
+START_TEST(large_notes)
+{
+	const struct {
+		Elf64_Ehdr h;
+		Elf64_Phdr p[2];
+	} file = {
+		.h = {
+			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
+			.e_phoff = sizeof(file.h), .e_ehsize = sizeof(file.h),
+			.e_phentsize = sizeof(file.p[0]), .e_phnum = 2, .e_shentsize = sizeof(Elf64_Shdr),
+			.e_shoff = 4096,
+		},
+		.p = {
+			{ .p_type = PT_NOTE, .p_offset = 4096, .p_filesz = 1500 << 20, .p_align = 4 },
+			{ .p_type = PT_LOAD, .p_flags = PF_X | PF_R, .p_filesz = 4096, .p_vaddr = 0x1000 },
+		},
+	};
+	struct record_mapping map = { .task = { (uint32_t)getpid(), 1, 1 }, .start = 0x1000, .end = 0x2000 };
+	struct recording rec;
+	struct error e;
+	struct stat st;
+	uint64_t before;
+	FILE *f = fopen(in_dir("hostile"), "w"), *null = fopen("/dev/null", "w");
+
+	fwrite(&file, sizeof(file), 1, f);
+	fclose(f);
+	ck_assert_int_eq(truncate(in_dir("hostile"), (off_t)1501 << 20), 0);
+	ck_assert_int_eq(stat(in_dir("hostile"), &st), 0);
+	map.major = major(st.st_dev);
+	map.minor = minor(st.st_dev);
+	map.inode = st.st_ino;
+	ck_assert_int_eq(recording_init(&rec, null, &e), 0);
+	before = bytes_read();
+	write_file(&rec, &map, in_dir("hostile"));
+	ck_assert_uint_lt(bytes_read() - before, 1 << 20);
+	ck_assert_uint_eq(rec.file_names.nr, 2);
+	recording_free(&rec);
+	fclose(null);
+}
+END_TEST
+
+static double cpu_time(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/*
+ * The work grows as n does, and not as its square.  The least of several times is compared, as
+ * others disturb.
+ */
+static void check_growth(double (*work)(unsigned int n), unsigned int n)
+{
+	double few = 1e9, many = 1e9, t;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		t = work(n);
+		few = t < few ? t : few;
+		t = work(n * 8);
+		many = t < many ? t : many;
+		if (many < 20 * few)
+			return;
+	}
+	ck_abort_msg("%u: %f s, %u: %f s", n, few, n * 8, many);
+}
+
+/* This process maps a file many times, and is looked at again. */
+static double look_again(unsigned int n)
+{
+	char *area = mmap(NULL, (size_t)n * 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int fd = open("/proc/self/exe", O_RDONLY);
+	FILE *null = fopen("/dev/null", "w");
+	struct recording rec;
+	struct error e;
+	unsigned int i;
+	double start;
+
+	for (i = 0; i < n; i++)
+		ck_assert_ptr_ne(mmap(area + (size_t)i * 8192, 4096, PROT_READ | PROT_EXEC,
+				      MAP_PRIVATE | MAP_FIXED, fd, 0), MAP_FAILED);
+	ck_assert_int_eq(recording_init(&rec, null, &e), 0);
+	ck_assert_int_eq(look_at_process(&rec, getpid(), &e), 0);
+	start = cpu_time();
+	ck_assert_int_eq(look_at_process(&rec, getpid(), &e), 0);
+	start = cpu_time() - start;
+	recording_free(&rec);
+	munmap(area, (size_t)n * 8192);
+	fclose(null);
+	close(fd);
+	return start;
+}
+
+START_TEST(many_mappings)
+{
+	check_growth(look_again, 3500);
+}
+END_TEST
+
+/* ---- the reader ------------------------------------------------------------------------------ */
+
+static double report_time(void)
+{
+	FILE *null = fopen("/dev/null", "w");
+	struct options o = { .report = in_dir("s") };
+	double start = cpu_time();
+	struct error e;
+
+	ck_assert_msg(!report_here(null, &o, &e), "%s", e.text);
+	fclose(null);
+	return cpu_time() - start;
+}
+
+/* A process with so many mappings, and samples in the first ones. */
+static double report_mappings(unsigned int n)
+{
+	unsigned int i;
+
+	begin();
+	for (i = 0; i < n; i++)
+		put_mapping(10, 1, 0x10000000 + (uint64_t)i * 8192, 0x10001000 + (uint64_t)i * 8192, 0, "/x");
+	for (i = 0; i < n; i++)
+		put_sample(10, 10, 5, 0x10000000 + (uint64_t)i % 1000 * 8192 + i / 1000);
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	return report_time();
+}
+
+START_TEST(many_mappings_reported)
+{
+	check_growth(report_mappings, 3000);
+}
+END_TEST
+
+/* More mappings than a process can have at a time, of one that unmaps them again. */
+START_TEST(mappings_without_end)
+{
+	unsigned int i;
+
+	build("honest", "work", "");
+	begin();
+	for (i = 0; i < 70000; i++)
+		put_mapping(10, 1, 0x10000000 + (uint64_t)i * 4096, 0x10001000 + (uint64_t)i * 4096, 0,
+			    "/none");
+	put_sample(10, 10, 5, 0x10000000);
+	put_mapping(20, 0, 0x10000000, 0x20000000, 0, path_of("honest"));
+	put_sample(20, 20, 6, 0x10000000 + offset_of("honest", "work"));
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	check_report();
+	has(out, "  50.00%             1  [none]\n");
+}
+END_TEST
+
+/* Files that claim to be JITs'. */
+static double report_dumps(unsigned int n)
+{
+	unsigned int i;
+	char name[64];
+
+	begin();
+	for (i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "/none/%u/jit-10.dump", i);
+		put_mapping(10, 1, 0x10000000 + (uint64_t)i * 8192, 0x10001000 + (uint64_t)i * 8192, 0, name);
+		put_sample(10, 10, 5, 0x10000000 + (uint64_t)i * 8192);
+	}
+	put_end(1, (uint64_t []){ 2000 });
+	put_close();
+	return report_time();
+}
+
+START_TEST(many_dumps)
+{
+	check_growth(report_dumps, 2000);
+}
+END_TEST
+
+/* ---- intervals -------------------------------------------------------------------------------- */
+
+#define PLACES	64
+#define SETS	4
+
+/* Sets that share parts have what each of them was given, and no more. */
+START_TEST(intervals)
+{
+	static uint32_t model[SETS][PLACES], set[SETS], owner[SETS];
+	unsigned int seed = (unsigned int)time(NULL), i, k, from, to;
+	struct intervals t = { 0 };
+	uint32_t owners = SETS;
+
+	srand(seed);
+	printf("intervals: seed %u\n", seed);
+	for (i = 0; i < SETS; i++)
+		owner[i] = i + 1;
+	for (i = 1; i < 4000; i++) {
+		k = (unsigned int)rand() % SETS;
+		if (!(rand() % 16)) {
+			from = (unsigned int)rand() % SETS;
+			set[k] = set[from];
+			memcpy(model[k], model[from], sizeof(model[k]));
+			owner[k] = ++owners;
+			owner[from] = ++owners;
+			continue;
+		}
+		from = (unsigned int)rand() % PLACES;
+		to = from + 1 + (unsigned int)rand() % (rand() % 4 ? 4 : PLACES);
+		to = to > PLACES ? PLACES : to;
+		set[k] = intervals_put(&t, set[k], owner[k], from, to, i);
+		ck_assert_uint_ne(set[k], 0);
+		for (; from < to; from++)
+			model[k][from] = i;
+		for (k = 0; k < SETS; k++)
+			for (from = 0; from < PLACES; from++)
+				ck_assert_msg(intervals_find(&t, set[k], from) == model[k][from],
+					      "seed %u, step %u", seed, i);
+	}
+	intervals_free(&t);
+}
+END_TEST
+
+/* The depth is that of a balanced tree, in whichever order they come. */
+START_TEST(depth_of_intervals)
+{
+	const unsigned int n = 65536;
+	struct intervals t = { 0 };
+	uint32_t set = 0;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		uint64_t at = _i == 2 ? i * 0x9e3779b1U % (1U << 31) : _i ? n - i : i;
+
+		set = intervals_put(&t, set, 1, at * 2, at * 2 + 1, i + 1);
+	}
+	ck_assert_uint_lt(t.visited / n, 200);
+	/* Each takes the place of one before: there are no more nodes. */
+	for (i = 0; i < n; i++)
+		set = intervals_put(&t, set, 1, 0, UINT64_MAX, i + 1);
+	ck_assert_uint_le(t.nr, n + 2);
+	intervals_free(&t);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("perfex-hostile");
+	TCase *t = tcase_create("hostile");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 300);
+	tcase_add_test(t, long_name);
+	tcase_add_loop_test(t, large_section, 0, 2);
+	tcase_add_loop_test(t, names_of_fifos, 0, 7);
+	tcase_add_loop_test(t, files_without_contents, 0, 7);
+	tcase_add_test(t, leases);
+	tcase_add_loop_test(t, limits, 0, NR_FAULTS);
+	tcase_add_test(t, limits_of_users);
+	tcase_add_test(t, signals);
+	tcase_add_test(t, large_notes);
+	tcase_add_test(t, many_mappings);
+	tcase_add_test(t, many_mappings_reported);
+	tcase_add_test(t, mappings_without_end);
+	tcase_add_test(t, many_dumps);
+	tcase_add_test(t, intervals);
+	tcase_add_loop_test(t, depth_of_intervals, 0, 3);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *sr = srunner_create(suite());
+	int failed;
+
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Find separate files of debugging information: by the build ID or the name that a file has for
+ * it, where GDB and elfutils look.  The file may be an attacker's, who chooses both.  So the
+ * name must have no directory, and a file that is found must be the user's, root's or that of
+ * the one who owns the first file.
+ */
+#include <dlfcn.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "debug-files.h"
+
+/* ---- compressed sections ------------------------------------------------------------------ */
+
+/* Bytes, for each file and for each of its bytes: compilers' output becomes five times as long. */
+#define MAX_EXPANDED	(UINT64_C(64) << 20)
+#define MAX_RATIO	32
+
+/* Return: how long the section becomes, or 0. */
+static uint64_t expanded_size(Elf *elf, Elf_Scn *section, size_t names)
+{
+	const unsigned char *bytes;
+	const char *name;
+	uint64_t size = 0;
+	GElf_Shdr shdr;
+	GElf_Chdr chdr;
+	Elf_Data *data;
+	unsigned int i;
+
+	if (!gelf_getshdr(section, &shdr))
+		return 0;
+	if (shdr.sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(section, &chdr) ? chdr.ch_size : 0;
+	/* the older form: "ZLIB", and the size */
+	name = elf_strptr(elf, names, shdr.sh_name);
+	if (!name || strncmp(name, ".zdebug", 7) != 0)
+		return 0;
+	data = elf_rawdata(section, NULL);
+	if (!data || data->d_size < 12)
+		return 0;
+	bytes = data->d_buf;
+	for (i = 4; i < 12; i++)
+		size = size << 8 | bytes[i];
+	return size;
+}
+
+bool elf_expands(Elf *elf, uint64_t size)
+{
+	uint64_t all = 0, most = MAX_EXPANDED + size * MAX_RATIO, one;
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		one = expanded_size(elf, section, names);
+		if (one > most - all)
+			return true;
+		all += one;
+	}
+	return false;
+}
+
+bool debug_file_expands(int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	struct stat st;
+	bool expands;
+
+	expands = elf && elf_kind(elf) == ELF_K_ELF && !fstat(fd, &st) &&
+		  elf_expands(elf, (uint64_t)st.st_blocks * 512);
+	elf_end(elf);
+	return expands;
+}
+
+/* ---- candidates ---------------------------------------------------------------------------- */
+
+static bool has_id(int fd, const struct debug_search *s)
+{
+	struct elf_head head;
+
+	return elf_head_read(fd, &head) && (int)head.build_id_size == s->id_size &&
+	       !memcmp(head.build_id, s->id, head.build_id_size);
+}
+
+static bool has_crc(int fd, uint32_t crc, uint64_t size)
+{
+	uLong sum = crc32(0, NULL, 0);
+	unsigned char buf[65536];
+	uint64_t at;
+	ssize_t n;
+
+	for (at = 0; at < size; at += (uint64_t)n) {
+		n = pread(fd, buf, sizeof(buf), (off_t)at);
+		if (n <= 0)
+			return false;
+		sum = crc32(sum, buf, (uInt)n);
+	}
+	return sum == crc;
+}
+
+/* A file is read to its end for its checksum: one of holes has none. */
+static bool is_whole(const struct stat *st)
+{
+	return (uint64_t)st->st_size <= MAX_EXPANDED + (uint64_t)st->st_blocks * 512 * MAX_RATIO;
+}
+
+/* Return: a descriptor of the file, if it is the one that is looked for; -1: it is not */
+static int try_path(const struct debug_search *s, const char *path)
+{
+	int fd = open_named(path, 0);
+	struct elf_head head;
+	struct work work;
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && (!st.st_uid || st.st_uid == geteuid() || st.st_uid == s->owner) &&
+	    (s->id_size > 0 ? has_id(fd, s) :
+	     elf_head_read(fd, &head) && is_whole(&st) && has_crc(fd, s->crc, (uint64_t)st.st_size)) &&
+	    work_allows(&work, fd, path))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* The same of an allocated path, which is freed if the file is not taken. */
+static int try_named(const struct debug_search *s, char **path)
+{
+	int fd = try_path(s, *path);
+
+	if (fd < 0) {
+		free(*path);
+		*path = NULL;
+	}
+	return fd;
+}
+
+/* Try DIRECTORY/usr/lib/debug/.build-id/... */
+static int try_id(const struct debug_search *s, const char *directory, char **path)
+{
+	char id[2 * MAX_BUILD_ID + 1];
+	int i;
+
+	*path = NULL;
+	if (s->id_size < 2 || s->id_size > MAX_BUILD_ID)
+		return -1;
+	for (i = 0; i < s->id_size; i++)
+		sprintf(id + (size_t)i * 2, "%02x", s->id[i]);
+	if (asprintf(path, "%s/usr/lib/debug/.build-id/%.2s/%s.debug", directory, id, id + 2) < 0) {
+		*path = NULL;
+		return -1;
+	}
+	return try_named(s, path);
+}
+
+/* Try the name of the link in BEFORE and the file's directory and AFTER. */
+static int try_link(const struct debug_search *s, const char *before, const char *after,
+		    char **path)
+{
+	const char *slash = strrchr(s->file, '/'), *link = s->link;
+	char with_ending[256];
+
+	*path = NULL;
+	/* Without a link, the usual name is tried. */
+	if (!link && slash && s->id_size > 0 &&
+	    snprintf(with_ending, sizeof(with_ending), "%s.debug", slash + 1) <
+	    (int)sizeof(with_ending))
+		link = with_ending;
+	if (!slash || !link || !*link || strchr(link, '/'))
+		return -1;
+	if (asprintf(path, "%s%.*s%s/%s", before, (int)(slash - s->file), s->file, after, link) < 0) {
+		*path = NULL;
+		return -1;
+	}
+	return try_named(s, path);
+}
+
+/* ---- debuginfod, which the user has asked for by DEBUGINFOD_URLS ------------------------------ */
+
+struct debuginfod_client;
+
+/* Only for files of root and of the user: others must not let perfex use the network. */
+static int ask_debuginfod(const struct debug_search *s, char **path)
+{
+	static int (*find)(struct debuginfod_client *client, const unsigned char *id, int size,
+			   char **path);
+	static struct debuginfod_client *client;
+	struct debuginfod_client *(*begin)(void);
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	static bool tried;
+	void *library;
+	int fd;
+
+	if (!urls || !*urls || s->id_size <= 0 || (s->owner && s->owner != geteuid()))
+		return -1;
+	if (!tried) {
+		tried = true;
+		library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
+		if (library) {
+			*(void **)&begin = dlsym(library, "debuginfod_begin");
+			*(void **)&find = dlsym(library, "debuginfod_find_debuginfo");
+			client = begin && find ? begin() : NULL;
+		}
+	}
+	if (!client)
+		return -1;
+	fd = find(client, s->id, s->id_size, path);
+	if (fd < 0)
+		*path = NULL;
+	return fd < 0 ? -1 : fd;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+int find_debug_file(const struct debug_search *s, char **path)
+{
+	char *below = NULL;
+	int fd = try_id(s, "", path);
+
+	if (fd < 0 && s->symfs)
+		fd = try_id(s, s->symfs, path);
+	if (fd < 0)
+		fd = try_link(s, "", "", path);
+	if (fd < 0)
+		fd = try_link(s, "", "/.debug", path);
+	if (fd < 0)
+		fd = try_link(s, "/usr/lib/debug", "", path);
+	if (fd < 0 && s->symfs && asprintf(&below, "%s/usr/lib/debug", s->symfs) >= 0) {
+		fd = try_link(s, below, "", path);
+		free(below);
+	}
+	return fd >= 0 ? fd : ask_debuginfod(s, path);
+}
+
+int find_alt_file(const struct debug_search *s)
+{
+	const char *slash = strrchr(s->file, '/');
+	char *path = NULL;
+	int fd = -1;
+
+	if (s->link[0] == '/')
+		fd = try_path(s, s->link);
+	else if (slash && asprintf(&path, "%.*s/%s", (int)(slash - s->file), s->file, s->link) >= 0)
+		fd = try_path(s, path);
+	free(path);
+	if (fd < 0) {
+		fd = try_id(s, "", &path);
+		if (fd >= 0)
+			free(path);
+	}
+	return fd;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Separate files of debugging information. */
+#ifndef PERFEX_DEBUG_FILES_H
+#define PERFEX_DEBUG_FILES_H
+
+#include <libelf.h>
+
+#include "symbols.h"
+
+#define TOO_COMPRESSED	"its debugging information becomes too large"
+
+struct debug_search {
+	uid_t owner;		/* of the file that names it: others' files are not taken */
+	const char *file;	/* the path of that file */
+	const char *symfs;	/* a directory with other files; or NULL */
+	const char *link;	/* the name that the file gives; or NULL */
+	uint32_t crc;		/* that the file gives for it */
+	const unsigned char *id;	/* the build ID that it must have */
+	int id_size;		/* 0 or less: none, and the checksum counts */
+};
+
+/* Return: a descriptor and *path, which the caller frees; -1: there is none */
+int find_debug_file(const struct debug_search *s, char **path);
+
+/* The same of the file that has what is common to several ones. */
+int find_alt_file(const struct debug_search *s);
+
+/*
+ * True if compressed sections would become too large.  size: bytes that the file has on the disk
+ * Context: work_on() the file
+ */
+bool elf_expands(Elf *elf, uint64_t size);
+bool debug_file_expands(int fd);
+
+#endif /* PERFEX_DEBUG_FILES_H */

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Open files whose names come from other files, from /proc or from another user: perfex opens
+ * such a file here and nowhere else.
+ *
+ * To open a device can have effects: /dev/watchdog resets the machine later.  To open a FIFO can
+ * wait.  So the file is looked at before it is opened.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "perfex.h"
+#include "symbols.h"
+
+#ifndef BPF_FS_MAGIC
+#define BPF_FS_MAGIC	0xcafe4a11
+#endif
+
+/*
+ * Files of these have code behind them, and no contents on a disk: a read of trace_pipe waits,
+ * and consumes what others want to see.
+ */
+static const unsigned int without_contents[] = {
+	PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC, SECURITYFS_MAGIC,
+	CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC, PSTOREFS_MAGIC, EFIVARFS_MAGIC,
+	NSFS_MAGIC, SELINUX_MAGIC, DEVPTS_SUPER_MAGIC, BINFMTFS_MAGIC,
+};
+
+static bool has_contents(int fd)
+{
+	struct statfs fs;
+	struct stat st;
+	size_t i;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || fstatfs(fd, &fs))
+		return false;
+	for (i = 0; i < ARRAY_SIZE(without_contents); i++)
+		if ((unsigned int)fs.f_type == without_contents[i])
+			return false;
+	return true;
+}
+
+int find_named(const char *path, int flags)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC | flags);
+
+	if (fd >= 0 && !has_contents(fd)) {
+		close(fd);
+		errno = EINVAL;
+		return -1;
+	}
+	return fd;
+}
+
+int open_found(int found)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", found);
+	/* O_NONBLOCK: the owner can have a lease on the file, and make others wait for it. */
+	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+int open_named(const char *path, int flags)
+{
+	int found = find_named(path, flags), fd, err;
+
+	if (found < 0)
+		return -1;
+	fd = open_found(found);
+	err = errno;
+	close(found);
+	errno = err;
+	return fd;
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Work on files of others in a child, with limits of its processor time and memory.
+ *
+ * The limits are those of each owner of files: otherwise many files, each of which stays below
+ * a limit, would take any time.  Larger files may use more, by what they have on the disk.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "table.h"
+#include "work.h"
+
+/* Seconds: of each owner, and for each byte and each place that is looked for. */
+#define CPU		3.0
+#define CPU_OF_BYTE	0.2e-6
+#define CPU_OF_PLACE	0.5e-3
+
+/* Bytes: of each owner, and for each byte. */
+#define MEMORY		(INT64_C(96) << 20)
+#define MEMORY_OF_BYTE	16
+
+/* Children that a file was too much for: for all owners, and for one before all its files. */
+#define MAX_REFUSED	16
+#define MAX_OF_OWNER	2
+
+#define MAX_ACCOUNTS	64
+
+struct account {
+	uid_t owner;
+	double cpu;		/* what is left */
+	int64_t memory;
+};
+
+/* The child tells this. */
+struct told {
+	struct error e;
+	int ret;
+	bool done, printing, working;
+	struct work work;
+};
+
+static struct told *told;		/* NULL: this is no such child */
+static struct work refused[MAX_REFUSED];
+static unsigned int nrrefused;
+
+static struct account accounts[MAX_ACCOUNTS];
+static unsigned int nraccounts;
+static struct table opened;		/* files that have been counted */
+static const struct work *current;
+static double cpu_before;
+static int64_t memory_before;
+static struct rlimit files, data;
+
+/* ---- accounts ---------------------------------------------------------------------------- */
+
+static unsigned int count_refused(uid_t owner)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < nrrefused; i++)
+		nr += refused[i].owner == owner;
+	return nr;
+}
+
+/*
+ * Owners behind the last account share it.  Each child has half of the time of the one before,
+ * so that all together have no more than twice that of the first.
+ */
+static struct account *account_of(uid_t owner)
+{
+	unsigned int i;
+
+	for (i = 0; i < nraccounts; i++)
+		if (accounts[i].owner == owner)
+			return &accounts[i];
+	if (nraccounts == MAX_ACCOUNTS)
+		return &accounts[MAX_ACCOUNTS - 1];
+	accounts[nraccounts] = (struct account){
+		owner, CPU / (1 << count_refused(owner)), MEMORY,
+	};
+	return &accounts[nraccounts++];
+}
+
+static bool was_too_much(const struct work *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < nrrefused; i++)
+		if (refused[i].dev == w->dev && refused[i].inode == w->inode)
+			return true;
+	/* Root's files are no attacker's. */
+	return (w->owner && count_refused(w->owner) >= MAX_OF_OWNER) || nrrefused == MAX_REFUSED;
+}
+
+bool work_allows(struct work *w, int fd, const char *path)
+{
+	size_t len = strlen(path);
+	struct account *account;
+	struct stat st;
+	uint64_t key[2];
+	uint32_t nr;
+
+	if (!opened.size)
+		opened = (struct table){ .size = sizeof(key), .key = sizeof(key) };
+	memset(w, 0, sizeof(*w));
+	if (fstat(fd, &st))
+		return false;
+	key[0] = st.st_dev;
+	key[1] = st.st_ino;
+	w->dev = st.st_dev;
+	w->inode = st.st_ino;
+	w->owner = st.st_uid;
+	snprintf(w->path, sizeof(w->path), "%s", len < sizeof(w->path) ? path :
+		 path + len - (sizeof(w->path) - 1));
+	/* Holes cost the owner nothing. */
+	w->size = (uint64_t)st.st_blocks * 512;
+	if (w->size > (uint64_t)st.st_size)
+		w->size = (uint64_t)st.st_size;
+	if (!told)
+		return true;
+	if (was_too_much(w))
+		return false;
+	account = account_of(w->owner);
+	/* A file that is opened again and again is worth no more. */
+	nr = opened.nr;
+	if (table_add(&opened, &key) && opened.nr != nr) {
+		account->cpu += (double)w->size * CPU_OF_BYTE;
+		account->memory += (int64_t)w->size * MEMORY_OF_BYTE;
+	}
+	return true;
+}
+
+void work_looks(const struct work *w)
+{
+	if (told)
+		account_of(w->owner)->cpu += CPU_OF_PLACE;
+}
+
+/* ---- limits ------------------------------------------------------------------------------- */
+
+static double cpu_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Return: what RLIMIT_DATA limits. */
+static int64_t memory_now(void)
+{
+	static int fd = -1;
+	long long pages = 0;
+	char text[128];
+	ssize_t n;
+
+	if (fd < 0)
+		fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	n = pread(fd, text, sizeof(text) - 1, 0);
+	if (n > 0) {
+		text[n] = '\0';
+		if (sscanf(text, "%*s %*s %*s %*s %*s %lld", &pages) != 1)
+			pages = 0;
+	}
+	return pages * getpagesize();
+}
+
+static void set_timer(double seconds)
+{
+	const struct itimerval timer = { .it_value = {
+		(time_t)seconds, (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6) + 1,
+	} };
+
+	setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+static void charge(const struct work *w)
+{
+	struct account *account = account_of(w->owner);
+	int64_t memory = memory_now() - memory_before;
+	const struct itimerval none = { .it_value = { 0 } };
+
+	setitimer(ITIMER_PROF, &none, NULL);
+	told->working = false;
+	setrlimit(RLIMIT_NOFILE, &files);
+	setrlimit(RLIMIT_DATA, &data);
+	account->cpu -= cpu_now() - cpu_before;
+	/* Memory that it has freed may be used again. */
+	account->memory -= memory;
+}
+
+static void limit(const struct work *w)
+{
+	const struct rlimit none = { 0, files.rlim_max };
+	const struct account *account = account_of(w->owner);
+	struct rlimit most = { .rlim_max = data.rlim_max };
+	int64_t left = account->memory > 0 ? account->memory : 0;
+
+	told->work = *w;
+	told->working = true;
+	cpu_before = cpu_now();
+	memory_before = memory_now();
+	most.rlim_cur = (rlim_t)(memory_before + left);
+	if (most.rlim_cur < data.rlim_cur)
+		setrlimit(RLIMIT_DATA, &most);
+	/* Nothing can be opened: the kernel looks for a descriptor before it looks for the file. */
+	setrlimit(RLIMIT_NOFILE, &none);
+	set_timer(account->cpu > 0 ? account->cpu : 0);
+}
+
+const struct work *work_on(const struct work *w)
+{
+	const struct work *old = current;
+
+	current = w;
+	if (!told || w == old)
+		return old;
+	if (old)
+		charge(old);
+	if (w)
+		limit(w);
+	return old;
+}
+
+void work_prints(void)
+{
+	if (told)
+		told->printing = true;
+}
+
+/* ---- the child ----------------------------------------------------------------------------- */
+
+static void run_child(int (*fn)(void *arg, struct error *e), void *arg)
+{
+	sigset_t set;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGPROF, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGPROF);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	getrlimit(RLIMIT_DATA, &data);
+	getrlimit(RLIMIT_NOFILE, &files);
+	/* Each file whose symbols are used is open. */
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	memory_now();
+	told->ret = fn(arg, &told->e);
+	told->done = true;
+	_exit(0);
+}
+
+/* These end perfex as if there were no child. */
+static void end_as_child(int status)
+{
+	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
+	size_t i;
+
+	for (i = 0; WIFSIGNALED(status) && i < ARRAY_SIZE(signals); i++)
+		if (WTERMSIG(status) == signals[i]) {
+			signal(signals[i], SIG_DFL);
+			raise(signals[i]);
+		}
+}
+
+/* *again: whether another child may be tried; then: whether it must be */
+static int judge(const struct told *t, int status, bool *again, struct error *e)
+{
+	char path[sizeof(t->work.path)];
+	const bool may = *again;
+
+	*again = false;
+	if (t->done) {
+		if (t->ret < 0)
+			*e = t->e;
+		return t->ret;
+	}
+	end_as_child(status);
+	if (!t->working)
+		return fail_with(e, WIFSIGNALED(status) ? "it was ended by signal %d" :
+				 "it was ended with status %d",
+				 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	snprintf(path, sizeof(path), "%s", t->work.path);
+	replace_controls(path);
+	if (t->printing || !may || nrrefused == MAX_REFUSED)
+		return fail_with(e, "the symbols of '%s' need too much time or memory", path);
+	refused[nrrefused++] = t->work;
+	*again = true;
+	return 0;
+}
+
+int work_in_child(int (*fn)(void *arg, struct error *e), void *arg, bool again, struct error *e)
+{
+	struct told *shared;
+	int status = 0, ret = 0;
+	bool more;
+	pid_t pid;
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (shared == MAP_FAILED)
+		return fail_with(e, "out of memory");
+	nrrefused = 0;
+	do {
+		memset(shared, 0, sizeof(*shared));
+		shared->e.status = STATUS_FAILED;
+		fflush(NULL);
+		pid = fork();
+		if (!pid) {
+			told = shared;
+			run_child(fn, arg);
+		}
+		while (pid > 0 && (ret = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
+			;
+		more = again && pid > 0 && ret >= 0;
+		ret = pid < 0 || ret < 0 ? fail_with(e, "cannot start a process: %s", strerror(errno)) :
+					   judge(shared, status, &more, e);
+	} while (more);
+	munmap(shared, sizeof(*shared));
+	return ret;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Limits of the work on files that may be an attacker's.
+ *
+ * Libraries read symbols and debugging information, and make names readable.  Some files let
+ * them work without end, take all memory, open other files, or access a part of a file that is
+ * not there any more.  So a child does this work.  If a file is too much for it, another child
+ * begins again, and leaves this file out.
+ */
+#ifndef PERFEX_WORK_H
+#define PERFEX_WORK_H
+
+#include "perfex.h"
+
+/* A file on which is worked. */
+struct work {
+	dev_t dev;
+	ino_t inode;
+	uid_t owner;
+	uint64_t size;		/* bytes on the disk */
+	char path[256];		/* for messages, perhaps its end only */
+};
+
+/*
+ * Describe an open file, and add what it is worth to what its owner's files may use.
+ * Return: false: it was too much before
+ */
+bool work_allows(struct work *w, int fd, const char *path);
+
+/* A place in this file is looked for: that is worth something, too. */
+void work_looks(const struct work *w);
+
+/*
+ * From now on, work on this file: all that is used is its owner's.  Libraries can open no files
+ * then.  NULL: work on none, without limits.
+ * Return: the file until now
+ */
+const struct work *work_on(const struct work *w);
+
+/* From now on there is no other child: printed lines cannot be taken back. */
+void work_prints(void);
+
+/*
+ * Call fn() in a child.  again: it may be called several times.
+ * Return: what it returned, or -1 with *e
+ */
+int work_in_child(int (*fn)(void *arg, struct error *e), void *arg, bool again, struct error *e);
+
+#endif /* PERFEX_WORK_H */
