@@ -19,7 +19,7 @@
  *	a state, and the fork probe then gives the thread one.
  *
  *	between the list and the probe.  The thread gets a state here, and the probe
- *	finds it.
+ *	finds it.  The end of the set may detach it at the same time: see thread.c.
  *
  *	after the probe, which found a parent without a state.  The thread gets one here.
  *

@@ -130,14 +130,14 @@ static bool is_excluded(const struct vperfctr_state *parent, const struct task_s
 void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
 {
 	struct vperfctr_state *root = parent->root ?: parent;
+	const struct vperfctr_state *other;
 	struct vperfctr_state *st;
 
 	if (!(parent->flags & VPERFCTR_CONTROL_INHERIT) || parent->stop ||
 	    test_bit(STATE_CLOSED, &root->bits) || is_excluded(parent, child))
 		return;
-	st = vperfctr_of(child);
-	if (unlikely(st)) {
-		if (st->root != root)
+	if (unlikely(vperfctr_find_root(child, &other))) {
+		if (other != root)
 			count_missed(root);
 		return;
 	}

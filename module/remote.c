@@ -40,11 +40,14 @@
  * start twice: see STATE_CHECK_STARTED.  Other interrupts may come there, too, while the
  * caller executes the call: see vperfctr_of_current().
  *
- * The list of notifiers has no lock.  A thread changes it with preemption disabled, but
- * not interrupts.  So an interrupt unlinks the notifier of a detached state only where it
- * has interrupted code that could be preempted.  Otherwise the owner does so when it is
- * switched out.  To attach to another thread, all CPUs are stopped: there is no state yet
- * that could stop the thread.
+ * The kernel has no lock for the list of notifiers: see thread.c.  A thread changes its
+ * list with preemption disabled, but not interrupts.  So an interrupt unlinks the notifier
+ * of a detached state only where it has interrupted code that could be preempted.
+ * Otherwise the owner does so when it is switched out.  To attach to another thread, all
+ * CPUs are stopped: there is no state yet that could stop the thread.
+ *
+ * An owner that has never run is not on a run queue.  Its parent may be in the fork probe,
+ * and give it another state as soon as this one is detached.
  */
 #include <linux/err.h>
 #include <linux/irqflags.h>
@@ -81,10 +84,12 @@ struct vperfctr_call {
  */
 static void execute_call(struct vperfctr_state *st, struct vperfctr_call *call, bool may_unlink)
 {
+	struct task_struct *owner = st->owner;
+
 	call->done = true;
-	if (!st->owner)
+	if (!owner)
 		call->err = -ESRCH;
-	else if (call->monitor && !vperfctr_may_monitor(st->owner, call->monitor))
+	else if (call->monitor && !vperfctr_may_monitor(owner, call->monitor))
 		call->err = -EPERM;
 	else
 		call->err = call->op(st, call->arg);
@@ -98,7 +103,7 @@ static void execute_call(struct vperfctr_state *st, struct vperfctr_call *call, 
 		return;
 	/* The owner may be walking its list. */
 	set_bit(STATE_LATE_FREE, &st->bits);
-	call->unlinked = vperfctr_unlink_notifier(st);
+	call->unlinked = vperfctr_unlink_notifier(st, owner);
 }
 
 /*
@@ -381,7 +386,7 @@ void vperfctr_detach_abandoned(struct vperfctr_state *st)
 	if (st->owner == current)
 		err = op_abandon(st, NULL);
 	if (!err)
-		vperfctr_unlink_notifier(st);
+		vperfctr_unlink_notifier(st, current);
 	local_irq_enable();
 	if (!err) {
 		vperfctr_finish_detach(st, st->root);

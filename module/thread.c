@@ -4,10 +4,31 @@
  * switches do to the state.
  *
  * The task has no pointer to the state: the link is the state's preempt notifier on
- * the task's list.  While the task runs, only the task itself changes and walks that
- * list.  A remote call (remote.c) that detaches a running thread's state may leave the
- * notifier there, with a state that has no owner.  The thread removes it when it is next
- * switched out, or makes another state.
+ * the task's list.  A remote call (remote.c) that detaches a running thread's state may
+ * leave the notifier there, with a state that has no owner.  The thread removes it when it
+ * is next switched out, or makes another state.
+ *
+ * The kernel has no lock for that list.  KVM changes that of current, in process context
+ * with preemption disabled.  So each change must exclude two kinds of others.
+ *
+ * The thread's own, and its walks:
+ *
+ *	the thread itself, and the interrupts that come where it can be preempted.
+ *
+ *	a remote call by another thread: the owner does not run.  It may be switched in, and
+ *	then waits for the call before it runs code of its own.  See remote.c.
+ *
+ *	stop_machine(), under which no thread runs.
+ *
+ *	the fork probe of the parent: the child runs later.
+ *
+ * Those of other CPUs while the thread does not run, which exclude only the thread: the
+ * lock of its bucket.  A remote call may come at the same time as the fork probe, if
+ * VPERFCTR_ATTACH has given the child a state before the probe.  It may also come at the
+ * same time as a remote call of the state that the probe has then given, and as the
+ * switch-in that executes that one.  So each change holds this lock.
+ *
+ * tests/sim/notifiers.c checks each change for all of this.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -211,7 +232,7 @@ static noinline void reap_notifier(struct vperfctr_state *st)
 	/* The walk of the list that has found it continues. */
 	set_bit(STATE_LATE_FREE, &st->bits);
 	set_bit(STATE_REAPED, &st->bits);
-	if (vperfctr_unlink_notifier(st))
+	if (vperfctr_unlink_notifier(st, current))
 		vperfctr_queue(st, &st->reap_work);
 }
 
@@ -339,10 +360,32 @@ bool vperfctr_is_counted(const struct task_struct *task)
 }
 
 /*
+ * True if a thread that has not run yet has a state; *root is then the root of its family,
+ * for a comparison.
+ *
+ * Context: the fork probe.  A remote call may detach the state at any time.
+ */
+bool vperfctr_find_root(struct task_struct *task, const struct vperfctr_state **root)
+{
+	struct owner_bucket *bucket = bucket_of(task);
+	const struct vperfctr_state *st;
+
+	/* If there is no notifier now, there will be none: VPERFCTR_ATTACH stops this CPU. */
+	if (likely(hlist_empty(&task->preempt_notifiers)))
+		return false;
+	raw_spin_lock(&bucket->lock);
+	st = find_in_bucket(bucket, task);
+	if (st)
+		*root = st->root;
+	raw_spin_unlock(&bucket->lock);
+	return st;
+}
+
+/*
  * Find the state of a thread by its list of notifiers.
  *
  * Context: the thread is current, with interrupts disabled, as a remote call could
- * otherwise detach the state; or the thread cannot run.
+ * otherwise detach the state; or stop_machine().
  * Return: the state, or NULL.
  */
 struct vperfctr_state *vperfctr_of(struct task_struct *task)
@@ -399,13 +442,14 @@ void vperfctr_reap_current(void)
 /*
  * Attach a state to a thread that has none.  The thread gets a reference.
  *
- * Context: the thread is current, or cannot run.
+ * Context: interrupts disabled; the thread is current, or has not run yet and current is
+ * its parent; or stop_machine().
  */
 void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task)
 {
 	struct owner_bucket *bucket = bucket_of(task);
-	unsigned long flags;
 
+	lockdep_assert_irqs_disabled();
 	vperfctr_get(st);
 	preempt_notifier_init(&st->notifier, &vperfctr_preempt_ops);
 	init_irq_work(&st->sigill_work, send_sigill);
@@ -414,12 +458,15 @@ void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task)
 	vperfctr_overflow_attach(st);
 	if (!STATE_ON_RT)
 		INIT_WORK(&st->detach_work, vperfctr_finish_detach_work);
-	raw_spin_lock_irqsave(&bucket->lock, flags);
+	raw_spin_lock(&bucket->lock);
 	WRITE_ONCE(st->owner, task);
 	hlist_add_head(&st->by_owner, &bucket->states);
-	/* preempt_notifier_register() supports only current. */
+	/*
+	 * preempt_notifier_register() supports only current, and has no lock.  See the top of
+	 * this file for what excludes other changes.
+	 */
 	hlist_add_head(&st->notifier.link, &task->preempt_notifiers);
-	raw_spin_unlock_irqrestore(&bucket->lock, flags);
+	raw_spin_unlock(&bucket->lock);
 }
 
 /*
@@ -452,35 +499,42 @@ void vperfctr_detach(struct vperfctr_state *st, bool missed)
 }
 
 /*
- * Unlink the notifier of a detached state.  Its own link remains, as the thread may be in
- * the middle of a walk that has found it.
+ * Unlink the notifier of a detached state from the list of the thread that it was attached
+ * to.  Its own link remains, as the thread may be in the middle of a walk that has found it.
  *
  * Context: interrupts disabled; the thread is current and not in the middle of a change of
  * its list, or a remote call excludes it.
  * Return: false if it was not linked.  Otherwise the caller must put the attachment.
  */
-bool vperfctr_unlink_notifier(struct vperfctr_state *st)
+bool vperfctr_unlink_notifier(struct vperfctr_state *st, struct task_struct *task)
 {
-	struct hlist_node *next = st->notifier.link.next, **pprev = st->notifier.link.pprev;
+	struct owner_bucket *bucket = bucket_of(task);
+	struct hlist_node *next, **pprev;
 
-	if (!pprev)
-		return false;
-	st->notifier.link.pprev = NULL;
-	if (next)
-		WRITE_ONCE(next->pprev, pprev);
-	/*
-	 * The thread does not wait for a remote call that it does not see any more.  So all
-	 * of the detachment comes first: see vperfctr_apply().
-	 */
-	smp_store_release(pprev, next);
-	return true;
+	lockdep_assert_irqs_disabled();
+	/* Other CPUs may change the list of a thread that does not run: see the top. */
+	raw_spin_lock(&bucket->lock);
+	next = st->notifier.link.next;
+	pprev = st->notifier.link.pprev;
+	if (pprev) {
+		st->notifier.link.pprev = NULL;
+		if (next)
+			WRITE_ONCE(next->pprev, pprev);
+		/*
+		 * The thread does not wait for a remote call that it does not see any more.
+		 * So all of the detachment comes first: see vperfctr_apply().
+		 */
+		smp_store_release(pprev, next);
+	}
+	raw_spin_unlock(&bucket->lock);
+	return pprev;
 }
 
 /* Detach the state of current.  Context: a call or a probe, interrupts disabled. */
 void vperfctr_detach_current(struct vperfctr_state *st, bool missed)
 {
 	vperfctr_detach(st, missed);
-	vperfctr_unlink_notifier(st);
+	vperfctr_unlink_notifier(st, current);
 }
 
 /*

@@ -156,6 +156,10 @@ void sim_drain(void);
 void sim_order_stores(void);
 void sim_write_barrier(void);
 
+/* A node has been unlinked there, or has become the first: see notifiers.c. */
+void sim_notifiers_change(void *link);
+void sim_first_notifier_change(void *head);
+
 #define READ_ONCE(x)	({ SIM_STEP("read " #x); *(const volatile __typeof__(x) *)&(x); })
 #define WRITE_ONCE(x, v)						\
 do {									\
@@ -165,7 +169,14 @@ do {									\
 	*(volatile __typeof__(x) *)&(x) = sim_value;			\
 } while (0)
 #define smp_load_acquire(p)	READ_ONCE(*(p))
-#define smp_store_release(p, v)	do { sim_order_stores(); WRITE_ONCE(*(p), v); } while (0)
+#define smp_store_release(p, v)						\
+do {									\
+	sim_order_stores();						\
+	WRITE_ONCE(*(p), v);						\
+	/* Only the removal of a preempt notifier links nodes so. */	\
+	if (__builtin_types_compatible_p(__typeof__(*(p)), struct hlist_node *)) \
+		sim_notifiers_change((void *)(p));			\
+} while (0)
 #define smp_store_mb(x, v)	do { WRITE_ONCE(x, v); smp_mb(); } while (0)
 #define smp_mb()		({ SIM_STEP("smp_mb"); sim_drain(); })
 #define smp_rmb()		SIM_STEP("smp_rmb")
@@ -368,6 +379,7 @@ static inline void hlist_add_head(struct hlist_node *n, struct hlist_head *head)
 		n->next->pprev = &n->next;
 	head->first = n;
 	n->pprev = &head->first;
+	sim_first_notifier_change(head);
 }
 
 static inline void hlist_del(struct hlist_node *n)
@@ -376,9 +388,11 @@ static inline void hlist_del(struct hlist_node *n)
 	*n->pprev = n->next;
 	if (n->next)
 		n->next->pprev = n->pprev;
+	sim_first_notifier_change(n->pprev);
 	n->pprev = NULL;
 }
 
+#define hlist_empty(head)		(!READ_ONCE((head)->first))
 #define hlist_add_head_rcu(n, head)	hlist_add_head(n, head)
 #define hlist_del_rcu(n)		hlist_del(n)
 #define sim_hlist_entry(p, type, member) \

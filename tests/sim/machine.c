@@ -861,6 +861,7 @@ static void do_irq(void)
 	cpu->irq_regs = interrupted_regs(cpu);
 	cpu->irqs_off = true;
 	cpu->in_irq = true;
+	cpu->interrupted_preempt = cpu->preempt;
 	cpu->preempt += HARDIRQ_OFFSET;
 	run_calls(cpu);
 	run_timers(cpu);
@@ -1199,6 +1200,8 @@ void sim_spin_lock(struct sim_lock *lock, const char *file, int line)
 		sim_failed(file, line, "the lock %s is held by this CPU: a deadlock", lock->name);
 	sim_wait(is_free, lock);
 	lock->owner = sim_this_cpu();
+	if (!sim_this_cpu()->spins.n)
+		sim_this_cpu()->spins_step = sim_steps;
 	hold(&sim_this_cpu()->spins, lock);
 }
 
@@ -1538,6 +1541,7 @@ static void finish_switch(void)
 			n->ops->sched_in(n, sim_cpu);
 		}
 	}
+	sim_begins_to_run(current->sim);
 	if (dead)
 		put_task_late(prev);
 	preempt_enable();
@@ -1577,6 +1581,8 @@ static void schedule(bool preempted)
 	sim_tell("switches to %s", next->sim->name);
 	cpu->rq_locked = true;
 	fire_sched_out(prev, next);
+	prev->sim->runs = false;
+	prev->sim->ran_step = sim_steps;
 	next->on_cpu = 1;
 	switch_mm(cpu, prev, next);
 	switched_from[sim_cpu] = prev;
@@ -1663,6 +1669,7 @@ struct task_struct *sim_make_task(const char *name, void (*func)(void *), void *
 	task->cpus_mask = sim_possible_mask;
 	task->usage.counter = 1;
 	raw_spin_lock_init(&task->pi_lock);
+	sim_watch_notifiers(t);
 	t->state = SIM_SLEEPS;
 	return task;
 }
@@ -1766,6 +1773,7 @@ unsigned int sim_nr_user_tasks;
 static void free_task(struct task_struct *task)
 {
 	sim_require(!task->preempt_notifiers.first, "a task is freed with a preempt notifier");
+	sim_forget_notifiers(task->sim);
 	sim_nr_user_tasks -= !!task->signal;
 	if (task->signal && !--task->signal->refs)
 		free(task->signal);
@@ -1790,6 +1798,34 @@ void put_task_struct(struct task_struct *task)
 	sim_drain();
 	if (!--task->usage.counter)
 		free_task(task);
+}
+
+/* ---- a thread that loses its CPU ------------------------------------------------------ */
+
+static void keep_cpu(void *arg)
+{
+	u64 until = sim_steps + (unsigned long)arg;
+
+	while (sim_steps < until) {
+		SIM_STEP("a real-time thread has the CPU");
+		cpu_relax();
+	}
+	sim_kthread_exit();
+}
+
+/*
+ * The caller may be preempted here for a long time, as by a thread of real time.  It goes
+ * on when that ends, or elsewhere if it is moved.
+ */
+void sim_may_lose_cpu(const char *what)
+{
+	SIM_STEP(what);
+	preempt_disable();
+	if (sim_choose(2, 8)) {
+		sim_tell("loses its CPU: %s", what);
+		sim_kthread("real-time", keep_cpu, (void *)(200UL << sim_choose(3, 1)), sim_cpu, 1);
+	}
+	preempt_enable();
 }
 
 struct run_on {
@@ -1828,6 +1864,8 @@ struct stop {
 	bool done;
 };
 
+int sim_stopped_by = -1;
+
 static bool all_arrived(void *arg)
 {
 	const struct stop *s = arg;
@@ -1858,7 +1896,9 @@ static void stopper(void *arg)
 	s->disabled++;
 	sim_wait(all_disabled, s);
 	if (sim_cpu == s->first) {
+		sim_stopped_by = sim_cpu;
 		s->err = s->func(s->arg);
+		sim_stopped_by = -1;
 		s->done = true;
 	}
 	sim_wait(stop_is_done, s);

@@ -575,6 +575,7 @@ static struct mm_struct *copy_mm(struct mm_struct *from)
 			sim_callback("vma_open");
 			copy->vm_ops->open(copy);
 		}
+		sim_may_lose_cpu("a mapping has been copied");
 	}
 	mutex_unlock(&from->mmap_lock);
 	return mm;
@@ -664,9 +665,10 @@ static struct task_struct *fork_task(const char *name, void (*func)(void *), voi
 	task->sim->state = SIM_SLEEPS;
 	task->sim->is_new = true;
 	sim_list_task(task);
-	SIM_STEP("the child is in the list of threads");
+	sim_may_lose_cpu("the child is in the list of threads");
 	call_fork_probe(task);
 	task->sim->is_new = false;
+	sim_may_lose_cpu("the child does not run yet");
 	get_task_struct(task);
 	current->sim->forked = task;
 	sim_wake_task(task);
@@ -731,15 +733,18 @@ void user_exit(void)
 	if (current->sim->forked && !sim_user_task_made)
 		put_task_struct(current->sim->forked);
 	current->flags |= PF_EXITING;
-	SIM_STEP("PF_EXITING is set");
-	if (sim_processor.exit_mm_first)
+	sim_may_lose_cpu("PF_EXITING is set");
+	if (sim_processor.exit_mm_first) {
 		exit_mm();
+		sim_may_lose_cpu("the mm of a thread that ends is gone");
+	}
 	if (sim_tp_exit.func) {
 		preempt_disable();
 		sim_callback("exit");
 		((void (*)(void *, struct task_struct *, bool))sim_tp_exit.func)
 			(NULL, current, process->nr_threads == 1);
 		preempt_enable();
+		sim_may_lose_cpu("the exit probe has been called");
 	}
 	if (!sim_processor.exit_mm_first)
 		exit_mm();
@@ -793,7 +798,7 @@ static bool end_other_threads(void)
 	while (process->nr_threads > 1)
 		sim_sleep_until(process, sim_ns() + NSEC_PER_SEC);
 	process->execs = NULL;
-	SIM_STEP("de_thread");
+	sim_may_lose_cpu("de_thread");
 	current->pid = process->pid;
 	return true;
 }
@@ -859,11 +864,13 @@ static void exec_as(bool privileged, struct cred *cred)
 	current->active_mm = current->mm;
 	load_mm(current->mm);
 	preempt_enable();
+	sim_may_lose_cpu("an exec has its new mm");
 	mmput(old);
 	tell_name("program");
 	if (cred)
 		commit_cred(cred);
 	user_map_code();
+	sim_may_lose_cpu("an exec has its new program");
 	if (sim_tp_exec.func) {
 		preempt_disable();
 		sim_callback("exec");
@@ -1024,6 +1031,69 @@ void user_work(u64 instructions)
 		}
 		instructions -= n;
 	}
+}
+
+/* ---- KVM ------------------------------------------------------------------------------ */
+
+static void vcpu_in(struct preempt_notifier *notifier, int cpu)
+{
+	(void)notifier;
+	sim_require((unsigned int)cpu == sim_cpu, "sched_in() on another CPU");
+}
+
+static void vcpu_out(struct preempt_notifier *notifier, struct task_struct *next)
+{
+	(void)notifier;
+	sim_require(next != current, "sched_out() by the next task");
+}
+
+static struct preempt_ops vcpu_ops = { .sched_in = vcpu_in, .sched_out = vcpu_out };
+
+/* With a step at each place at which an interrupt finds the list in the middle of a change. */
+static void vcpu_load(struct preempt_notifier *n)
+{
+	struct hlist_head *head = &current->preempt_notifiers;
+
+	preempt_disable();
+	preempt_notifier_init(n, &vcpu_ops);
+	n->link.next = head->first;
+	SIM_STEP("vcpu_load");
+	if (n->link.next)
+		n->link.next->pprev = &n->link.next;
+	SIM_STEP("vcpu_load, the first notifier knows the new one");
+	head->first = &n->link;
+	n->link.pprev = &head->first;
+	preempt_enable();
+}
+
+static void vcpu_put(struct preempt_notifier *n)
+{
+	struct hlist_node *next, **pprev;
+
+	preempt_disable();
+	next = n->link.next;
+	pprev = n->link.pprev;
+	SIM_STEP("vcpu_put");
+	*pprev = next;
+	SIM_STEP("vcpu_put, the notifier is not linked");
+	if (next)
+		next->pprev = pprev;
+	preempt_enable();
+}
+
+/* KVM_RUN of such a program, which exits at once. */
+void user_run_vcpu(u64 instructions)
+{
+	struct preempt_notifier n;
+
+	current->sim->regs.user = false;
+	preempt_notifier_inc();
+	vcpu_load(&n);
+	SIM_STEP("KVM_RUN");
+	vcpu_put(&n);
+	preempt_notifier_dec();
+	sim_return_to_user();
+	user_work(instructions);
 }
 
 /* A call that sleeps, as nanosleep() does. */

@@ -397,7 +397,7 @@ static void read_inherited(void *arg)
 /* ---- attaching to a process ------------------------------------------------------- */
 
 static struct task_struct *attached;
-static bool attached_may_end;
+static bool attached_is_ready, attached_may_end;
 
 static void work_in_threads(void *arg)
 {
@@ -449,6 +449,90 @@ static void attach(void)
 	attached = sim_process("attached", 1000, work_in_threads, (void *)2UL);
 	task = sim_process("attacher", 1000, attach_to, NULL);
 	user_wait(task);
+}
+
+/* ---- threads that start and end while they are attached to ------------------------- */
+
+#define ATTACHES	4
+
+/* Attach to a process and close the set, again and again.  It may have states of its own. */
+static void attach_often(void *arg)
+{
+	struct vperfctr_control header;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_attach req = { .size = sizeof(req), .control = (unsigned long)&header };
+	unsigned int i;
+	long fd;
+
+	fill_control(&header, &ctr, VPERFCTR_CONTROL_INHERIT);
+	req.tid = attached->pid;
+	req.mem_fd = user_open_mem(attached);
+	while (!attached_is_ready)
+		user_work(5);
+	for (i = 0; i < ATTACHES && req.mem_fd >= 0 && !attached->exit_state; i++) {
+		req.nrthreads = 0;
+		req.nrskipped = 0;
+		fd = user_device_ioctl(VPERFCTR_ATTACH, &req);
+		sim_require(fd >= 0 || fd == -EEXIST || fd == -ESRCH, "ATTACH: %ld", fd);
+		if (arg)
+			user_work(20);
+		if (fd >= 0)
+			user_close(fd);
+	}
+	attached_may_end = true;
+	user_wait(attached);
+}
+
+static void work_shortly(void *arg)
+{
+	user_work(20);
+	(void)arg;
+}
+
+/* Threads that inherit from this one, unless they have been attached to before. */
+static void start_threads(void *arg)
+{
+	int fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	struct counts c;
+
+	must(control(fd, VPERFCTR_CONTROL_INHERIT));
+	attached_is_ready = true;
+	while (!attached_may_end)
+		user_wait(user_thread("thread", work_shortly, NULL));
+	must(read_counts(fd, &c, 0));
+	user_close(fd);
+	(void)arg;
+}
+
+static void attach_often_to(void (*func)(void *), void *arg)
+{
+	attached_is_ready = false;
+	attached_may_end = false;
+	attached = sim_process("attached", 1000, func, NULL);
+	user_wait(sim_process("attacher", 0, attach_often, arg));
+}
+
+/* The set ends at once: its close comes while the child of a fork does not run yet. */
+static void new_threads(void)
+{
+	attach_often_to(start_threads, NULL);
+}
+
+/* KVM changes the list that the threads' states are in. */
+static void run_vcpus(void *arg)
+{
+	struct task_struct *task = arg ? NULL : user_thread("vcpu", run_vcpus, (void *)1UL);
+
+	attached_is_ready = true;
+	while (!attached_may_end)
+		user_run_vcpu(5);
+	if (task)
+		user_wait(task);
+}
+
+static void vcpus(void)
+{
+	attach_often_to(run_vcpus, (void *)1UL);
 }
 
 /* ---- the end of the hardware ------------------------------------------------------ */
@@ -1427,6 +1511,8 @@ const struct scenario sim_scenarios[] = {
 	{ "kill", kill_monitored, 3 },
 	{ "readers", readers, 3 },
 	{ "attach", attach, 3 },
+	{ "new_threads", new_threads, 3 },
+	{ "vcpus", vcpus, 3 },
 	{ "overflow", overflow, 2 },
 	{ "ring", ring, 2 },
 	{ "family_ring", family_ring, 3 },

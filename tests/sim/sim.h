@@ -97,6 +97,13 @@ struct sim_task {
 	unsigned int rcu_depth;
 	u64 rcu_step;			/* of the outermost rcu_read_lock() */
 	struct sim_held mutexes;
+	/* The list of preempt notifiers: see notifiers.c. */
+	bool runs;			/* has been switched in, and may change it */
+	u64 ran_step;			/* when it was last switched out */
+	struct sim_held list_locks;	/* held at all changes by others */
+	const struct task_struct *list_changer;	/* the last of these; NULL: none */
+	unsigned int list_cpu;
+	struct sim_task *next_by_address;
 	struct pt_regs regs;		/* of user mode */
 	u64 signals;			/* pending, bit 0 is signal 0 */
 	bool stop;			/* must enter its ptrace stop */
@@ -123,7 +130,7 @@ struct sim_cpu {
 	struct sim_task *rq;		/* runnable tasks that wait, in order */
 	bool active;			/* takes tasks */
 	bool irqs_off, in_irq, in_nmi, need_resched, rq_locked;
-	int preempt;
+	int preempt, interrupted_preempt;	/* `preempt` where the interrupt came */
 	bool (*wait)(void *arg);	/* goes on when it returns true; NULL: goes on */
 	void *wait_arg;
 	struct sim_call *calls;
@@ -131,6 +138,7 @@ struct sim_cpu {
 	struct hrtimer *timers;
 	struct pt_regs irq_regs;	/* of an interrupt */
 	struct sim_held spins;
+	u64 spins_step;			/* when the first of them was acquired */
 	struct mm_struct *loaded_mm;
 	bool pce;			/* CR4.PCE */
 	u64 quiet_step;			/* its last step outside of RCU readers */
@@ -226,6 +234,14 @@ void sim_cpu_down(unsigned int cpu);
 void sim_cpu_up(unsigned int cpu);
 void sim_sleep_system(void);
 extern bool sim_notifiers_on;
+extern int sim_stopped_by;		/* the CPU that has stopped the others, or -1 */
+void sim_may_lose_cpu(const char *what);
+
+/* ---- lists of preempt notifiers (notifiers.c) ----------------------------------- */
+
+void sim_watch_notifiers(struct sim_task *t);
+void sim_forget_notifiers(struct sim_task *t);
+void sim_begins_to_run(struct sim_task *t);	/* all of its notifiers have been called */
 
 /* ---- store buffers (stores.c); see also kernel.h -------------------------------- */
 
@@ -333,6 +349,7 @@ void user_set_namespaces(void);		/* a user and a PID namespace of its own */
 void user_suspend(void);		/* the system, to RAM */
 void user_patch_code(void);		/* of the kernel, as for a BPF program or a static key */
 void user_work(u64 instructions);
+void user_run_vcpu(u64 instructions);	/* the same in a virtual machine */
 void user_sleep(u64 ns);
 void user_kill(struct task_struct *task, int sig);
 bool user_ptrace_stop(struct task_struct *task);
