@@ -376,7 +376,7 @@ static bool can_go_on(unsigned int n)
 {
 	struct sim_cpu *cpu = &sim_cpus[n];
 
-	return cpu->curr && (!cpu->wait || irq_is_ready(cpu) || nmi_is_ready(n) ||
+	return cpu->curr && sim_steps >= cpu->stopped_until && (!cpu->wait || irq_is_ready(cpu) || nmi_is_ready(n) ||
 			     cpu->wait(cpu->wait_arg));
 }
 
@@ -409,6 +409,19 @@ static unsigned int other_cpu(unsigned int one_in)
 			found[nr++] = n;
 	}
 	return nr ? found[sim_choose(nr, one_in)] : sim_cpu;
+}
+
+/* A hypervisor has stopped some CPUs.  All may go on. */
+static bool start_stopped(void)
+{
+	bool any = false;
+	unsigned int n;
+
+	for (n = 0; n < nr_cpu_ids; n++) {
+		any |= sim_steps < sim_cpus[n].stopped_until;
+		sim_cpus[n].stopped_until = 0;
+	}
+	return any;
 }
 
 u64 sim_ns(void)
@@ -462,7 +475,7 @@ static void pass_time(void)
 {
 	u64 next;
 
-	if (sim_drain_all())
+	if (sim_drain_all() || start_stopped())
 		return;
 	next = next_event();
 	if (next == U64_MAX) {
@@ -530,6 +543,10 @@ static noinline void deviate(void)
 			break;
 		migrate_one();
 		break;
+	case 3:
+		/* A hypervisor stops this CPU.  It goes on when no other can, or later. */
+		cpu->stopped_until = sim_steps + (16U << sim_choose(7, 1));
+		/* fall through */
 	default:
 		run_cpu(other_cpu(1));
 	}
@@ -1198,7 +1215,9 @@ void sim_spin_lock(struct sim_lock *lock, const char *file, int line)
 	sim_touch(lock, sizeof(*lock), true);
 	if (lock->owner == sim_this_cpu())
 		sim_failed(file, line, "the lock %s is held by this CPU: a deadlock", lock->name);
-	sim_wait(is_free, lock);
+	/* An acquire, which earlier stores may pass.  A wait is long enough for them. */
+	if (lock->owner)
+		sim_wait(is_free, lock);
 	lock->owner = sim_this_cpu();
 	if (!sim_this_cpu()->spins.n)
 		sim_this_cpu()->spins_step = sim_steps;

@@ -138,6 +138,7 @@ struct sim_cpu {
 	struct hrtimer *timers;
 	struct pt_regs irq_regs;	/* of an interrupt */
 	struct sim_held spins;
+	u64 stopped_until;		/* a step: a hypervisor does not run it until then */
 	u64 spins_step;			/* when the first of them was acquired */
 	struct mm_struct *loaded_mm;
 	bool pce;			/* CR4.PCE */
