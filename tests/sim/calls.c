@@ -467,6 +467,7 @@ static void call(void *arg)
 	user_work(10);
 	check_control(fd, &c, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE);
 	use_other_sizes(fd, before);
+	sim_require(!user_maps_wrongly(fd), "the page can be mapped in a wrong way");
 	check_fdinfo(fd, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE);
 	must(user_ioctl(fd, VPERFCTR_SUSPEND, NULL));
 	check_control(fd, &c, VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_ACTIVE | VPERFCTR_STATUS_SUSPENDED);

@@ -351,7 +351,17 @@ void zap_special_vma_range(struct vm_area_struct *vma, unsigned long addr, unsig
 	vma->page = NULL;
 }
 
-struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long size)
+/* The module's pages are the kernel's, and only read. */
+static void check_vma(const struct vm_area_struct *vma)
+{
+	unsigned long must = VM_DONTEXPAND | VM_DONTDUMP | VM_IO | VM_PFNMAP;
+
+	sim_require((vma->vm_flags & must) == must && !(vma->vm_flags & (VM_MAYWRITE | VM_MAYEXEC)),
+		    "a mapping has the flags %#lx", vma->vm_flags);
+}
+
+static struct vm_area_struct *map_with_flags(int fd, unsigned long offset, unsigned long size,
+					     unsigned long flags)
 {
 	struct vm_area_struct *vma = calloc(1, sizeof(*vma));
 	struct file *file = fget(fd);
@@ -362,7 +372,7 @@ struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long siz
 	vma->vm_start = 0x10000000 + offset;
 	vma->vm_end = vma->vm_start + size;
 	vma->vm_pgoff = offset >> PAGE_SHIFT;
-	vma->vm_flags = VM_MAYSHARE;
+	vma->vm_flags = flags;
 	vma->vm_mm = current->mm;
 	vma->vm_file = file;
 	mutex_lock(&current->mm->mmap_lock);
@@ -378,9 +388,24 @@ struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long siz
 		fput(file);
 		free(vma);
 		vma = NULL;
+	} else {
+		check_vma(vma);
 	}
 	sim_return_to_user();
 	return vma;
+}
+
+struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long size)
+{
+	return map_with_flags(fd, offset, size, VM_MAYSHARE | VM_MAYWRITE | VM_MAYEXEC);
+}
+
+/* True if the page of a state can be mapped in a way that must be refused. */
+bool user_maps_wrongly(int fd)
+{
+	return map_with_flags(fd, 0, PAGE_SIZE, 0) ||
+	       map_with_flags(fd, 0, PAGE_SIZE, VM_MAYSHARE | VM_WRITE) ||
+	       map_with_flags(fd, 0, PAGE_SIZE, VM_MAYSHARE | VM_EXEC);
 }
 
 void user_munmap(struct vm_area_struct *vma)

@@ -1558,6 +1558,8 @@ const struct scenario sim_scenarios[] = {
 	{ "calls_of_device", sim_calls_of_device, 2 },
 	{ "calls_of_device_kinds", sim_calls_of_device, 4, HYBRID },
 	{ "soft", sim_soft, 2 },
+	{ "several", sim_several, 2 },
+	{ "several_cpus", sim_several_cpus, 2 },
 	{ "limit_of_states", sim_limit_of_states, 3 },
 	{ "limit_of_attach", sim_limit_of_attach, 3 },
 	{ "limit_of_rings", sim_limit_of_rings, 2 },

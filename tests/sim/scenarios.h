@@ -75,6 +75,10 @@ void sim_calls_of_device(void);
 /* soft.c */
 void sim_soft(void);
 
+/* several.c */
+void sim_several(void);
+void sim_several_cpus(void);
+
 /* limits.c */
 void sim_limit_of_states(void);
 void sim_limit_of_attach(void);

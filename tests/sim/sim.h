@@ -361,6 +361,7 @@ long user_device_ioctl(unsigned int cmd, void *arg);
 int user_close(int fd);
 void user_fdinfo(int fd, char *text, size_t size);
 struct vm_area_struct *user_mmap(int fd, unsigned long offset, unsigned long size);
+bool user_maps_wrongly(int fd);	/* not shared, or writable, or executable */
 void user_munmap(struct vm_area_struct *vma);
 struct vm_area_struct *user_mremap(struct vm_area_struct *vma);
 vm_fault_t user_fault(struct vm_area_struct *vma);
