@@ -155,6 +155,9 @@ lint: deps
 stress: deps
 	@tests/vm/stress $(or $(SECONDS),10) $(SEED)
 
+hostile: deps
+	@tests/vm/hostile $(or $(SECONDS),60) $(SEED)
+
 sweep: deps
 	@tests/vm/sweep $(SUITES)
 
@@ -208,7 +211,7 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove dist deb deps check \
-	check-all check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress sweep \
+	check-all check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress hostile sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale mutants vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
@@ -262,6 +265,7 @@ endif
 #:   make check-mpi     is a parallel program counted, with Open MPI on this machine?
 #:   make stress        the lives of threads, at random, for SECONDS= of virtual
 #:                      time (ten real ones each); SEED= repeats a run
+#:   make hostile       perfex of root beside an attacker; SECONDS= of virtual time
 #:   make sweep         an overflow on each instruction of the module that runs while
 #:                      counters do; prints how many it has hit
 #:   make fuzz          almost valid calls, at random, for SECONDS= of virtual time
