@@ -137,7 +137,7 @@ timed()
     fi
     exec {out}>&1 {err}>&2
     # what it runs is a part of it
-    took=$({ time TIMES="" "$@" >&"$out" 2>&"$err"; } 2>&1) || status=$?
+    took=$({ time TIMES="" "$@" 1>&"$out" 2>&"$err"; } 2>&1) || status=$?
     exec {out}>&- {err}>&-
     awk -v what="$what" '{ printf "%8.1f  %s\n", $1 + $2, what }' <<< "$took" >> "$TIMES"
     return "$status"
