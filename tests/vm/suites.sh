@@ -63,7 +63,8 @@ kernel_of()
 
     [ "$suite" = "$1" ] || wanted=${1#*@}
     kernel=$(setting "$suite" kernel)
-    [[ -n $kernel && $(like_of "$wanted") != "$kernel" ]] || kernel=$wanted
+    # SUITE@KERNEL is on that kernel; KERNEL=NAME is for suites that name none
+    [[ $suite = "$1" && -n $kernel && $(like_of "$wanted") != "$kernel" ]] || kernel=$wanted
     # boot.sh knows the default
     (arch=$(arch_of "$1"); . "$vm/boot.sh"
         own=$(vm_kernel_says arch)
