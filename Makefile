@@ -100,6 +100,15 @@ check: deps
 check-all: deps
 	@tests/vm/check-all
 
+check-for: deps
+	@tests/vm/check-for $(PATHS)
+
+check-change: deps
+	@tests/vm/check-for --change $(or $(BASE),origin/main)
+
+check-again: deps
+	@tests/vm/check-again $(or $(N),20) $(or $(SUITES),$(shell tests/vm/check -n))
+
 check-debug: deps
 	@SUITES="$(SUITES)" tests/vm/check-each $$(tests/vm/names debug)
 
@@ -211,7 +220,7 @@ help:
 
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove dist deb deps check \
-	check-all check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress hostile sweep \
+	check-all check-for check-change check-again check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress hostile sweep \
 	fuzz fuzz-user fuzz-sim sim sim-scale mutants vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
 
 endif
@@ -241,6 +250,11 @@ endif
 #:   make vm            a shell in such a machine
 #:   make check         what each change must pass
 #:   make check-all     all tests, with the next six; takes a day
+#:   make check-for PATHS="A B", make check-change BASE=REV
+#:                      the tests that a change of these files, or since that commit,
+#:                      concerns: see CONTRIBUTING.md
+#:   make check-again N=20 SUITES="A B"
+#:                      these so many times beside other load: which checks ever fail?
 #:   make lint          only checkpatch, sparse, shellcheck and the like
 #:   make check-kernels on Debian's kernels from 5.10 on (as root)
 #:   make check-processors
