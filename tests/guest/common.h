@@ -295,9 +295,9 @@ void msleep(unsigned int ms);
 /* ---- interrupts ------------------------------------------------------------ */
 
 /*
- * Let a child on CPU 0 execute rounds(arg), several times.  Return the smallest number of
- * interrupts by which CPU 1 was told to call a function meanwhile, or the first that is
- * less than `few`.
+ * Let a child that has been on CPU 1 execute rounds(arg) on CPU 0, several times.  Return the
+ * smallest number of interrupts by which CPU 1 was told to call a function meanwhile, and of
+ * runs of the module's thread there, or the first that is less than `few`.
  *
  * The kernel has reasons of its own for such interrupts.  The commonest is that CPU 0
  * wakes a kernel thread on CPU 1, such as that of RCU.  So each thread that may run on

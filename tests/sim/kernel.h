@@ -354,6 +354,17 @@ static inline void list_move_tail(struct list_head *entry, struct list_head *hea
 	list_add_tail(entry, head);
 }
 
+static inline void list_splice_init(struct list_head *list, struct list_head *head)
+{
+	if (list->next == list)
+		return;
+	list->next->prev = head;
+	list->prev->next = head->next;
+	head->next->prev = list->prev;
+	head->next = list->next;
+	INIT_LIST_HEAD(list);
+}
+
 #define list_empty(head)	(READ_ONCE((head)->next) == (head))
 #define list_empty_careful(head) list_empty(head)
 #define list_first_entry(head, type, member) container_of((head)->next, type, member)
@@ -480,6 +491,8 @@ void sim_might_sleep(const char *file, int line);
 void cond_resched(void);
 
 void on_each_cpu_cond(bool (*cond)(int cpu, void *arg), void (*func)(void *), void *arg, int wait);
+void on_each_cpu_cond_mask(bool (*cond)(int cpu, void *arg), void (*func)(void *), void *arg,
+			   int wait, const struct cpumask *mask);
 void on_each_cpu_mask(const struct cpumask *mask, void (*func)(void *), void *arg, int wait);
 int smp_call_function_single(int cpu, void (*func)(void *), void *arg, int wait);
 int stop_machine(int (*func)(void *), void *arg, const struct cpumask *cpus);
@@ -725,7 +738,8 @@ void sim_free(const void *p);
 #define kfree(p)		sim_free(p)
 #define kvfree(p)		vfree(p)
 #define __vmalloc(size, gfp)	sim_alloc(PAGE_ALIGN(size), gfp, __FILE__, __LINE__)
-#define vfree(p)		({ might_sleep(); sim_free(p); })
+#define vfree(p)		({ might_sleep(); sim_not_realtime("vmalloc()'s memory"); sim_free(p); })
+void sim_not_realtime(const char *what);
 #define get_zeroed_page(gfp)	((unsigned long)sim_alloc(PAGE_SIZE, (gfp) | __GFP_ZERO, __FILE__, __LINE__))
 #define free_page(p)		sim_free((void *)(p))
 struct kmem_cache *sim_cache_create(size_t size);
@@ -823,6 +837,7 @@ void mmdrop(struct mm_struct *mm);
 bool mmget_not_zero(struct mm_struct *mm);
 void mmput(struct mm_struct *mm);
 struct mm_struct *get_task_mm(struct task_struct *task);
+void leave_mm(void);
 void kthread_use_mm(struct mm_struct *mm);
 void kthread_unuse_mm(struct mm_struct *mm);
 
@@ -830,6 +845,8 @@ void kthread_unuse_mm(struct mm_struct *mm);
 #define PF_USER_WORKER		0x4000
 #define PF_EXITING		0x4
 #define PF_KTHREAD		0x200000
+#define PF_IDLE			0x2
+#define is_idle_task(task)	((task)->flags & PF_IDLE)
 #define EXIT_DEAD		0x10
 #define SIGILL			4
 #define SIGKILL			9
@@ -864,6 +881,7 @@ struct task_struct *sim_current(void);
 #define TASK_COMM_LEN		16
 struct task_struct *sim_first_thread(const struct task_struct *task);
 #define current			sim_current()
+struct task_struct **sim_task_of(unsigned int cpu);
 #define task_cpu(t)		READ_ONCE((t)->cpu)
 #define for_each_process(t)	for (t = sim_tasks; t; t = t->next_task)
 #define for_each_thread(p, t)	for (t = sim_first_thread(p); t; t = t->next_thread)
@@ -898,6 +916,7 @@ struct smp_hotplug_thread {
 	int (*thread_should_run)(unsigned int cpu);
 	void (*thread_fn)(unsigned int cpu);
 	void (*park)(unsigned int cpu);
+	void (*cleanup)(unsigned int cpu, bool online);
 	const char *thread_comm;
 };
 int smpboot_register_percpu_thread(struct smp_hotplug_thread *thread);

@@ -334,6 +334,24 @@ struct task_struct *sim_current(void)
 	return sim_this_cpu()->curr;
 }
 
+struct task_struct **sim_task_of(unsigned int cpu)
+{
+	struct sim_cpu *c = &sim_cpus[cpu];
+
+	return c->curr ? &c->curr : &c->idle;	/* NULL: it is offline */
+}
+
+/*
+ * The last reference to something large, or to something whose end may take long, must not be
+ * put by a real-time thread: others on that CPU would wait.  Interrupts do not count.
+ */
+void sim_not_realtime(const char *what)
+{
+	sim_require(!running || !current->sim->priority || sim_this_cpu()->in_irq,
+		    "the last reference to %s is put by the real-time thread %s", what,
+		    current->sim->name);
+}
+
 bool sim_is_in_nmi(void)
 {
 	return sim_this_cpu()->in_nmi;
@@ -1084,6 +1102,28 @@ void on_each_cpu_mask(const struct cpumask *mask, void (*func)(void *), void *ar
 	call_cpus(in_mask, (void *)mask, func, arg);
 }
 
+struct cond_mask {
+	bool (*cond)(int cpu, void *arg);
+	void *arg;
+	const struct cpumask *mask;
+};
+
+static bool fits_both(int cpu, void *arg)
+{
+	const struct cond_mask *c = arg;
+
+	return cpumask_test_cpu(cpu, c->mask) && c->cond(cpu, c->arg);
+}
+
+void on_each_cpu_cond_mask(bool (*cond)(int cpu, void *arg), void (*func)(void *), void *arg,
+			   int wait, const struct cpumask *mask)
+{
+	struct cond_mask c = { cond, arg, mask };
+
+	sim_require(wait, "does not wait for the CPUs");
+	call_cpus(fits_both, &c, func, arg);
+}
+
 static bool call_is_done(void *arg)
 {
 	return ((struct sim_call *)arg)->done;
@@ -1429,6 +1469,7 @@ void sim_wake_task(struct task_struct *task)
 int wake_up_process(struct task_struct *task)
 {
 	SIM_STEP("wake_up_process");
+	sim_costs.wakes += task->cpu != sim_cpu;
 	task->sim->woken = true;
 	sim_wake_task(task);
 	return 1;
@@ -1493,21 +1534,48 @@ static struct task_struct *pick_next(struct sim_cpu *cpu)
 	return t->task;
 }
 
-static void switch_mm(struct sim_cpu *cpu, struct task_struct *prev, struct task_struct *next)
+/*
+ * As from 6.13 on, the CPU stays in the mask of the mm that it leaves.  Context: interrupts
+ * disabled.
+ */
+void sim_load_mm(struct mm_struct *mm)
 {
-	struct mm_struct *mm = next->mm ?: prev->active_mm;
+	struct sim_cpu *cpu = sim_this_cpu();
 
-	next->active_mm = mm;
-	if (cpu->loaded_mm == mm || !mm)
+	if (cpu->loaded_mm == mm)
 		return;
-	if (cpu->loaded_mm)
-		cpu->loaded_mm->cpus.bits[SIM_WORD(sim_cpu)] &= ~BIT(SIM_BIT(sim_cpu));
+	mm->cpus.bits[SIM_WORD(sim_cpu)] |= BIT(SIM_BIT(sim_cpu));
 	mmgrab(mm);
 	if (cpu->loaded_mm)
 		mmdrop(cpu->loaded_mm);
+	sim_drain();		/* by the write to CR3 */
 	cpu->loaded_mm = mm;
-	mm->cpus.bits[SIM_WORD(sim_cpu)] |= BIT(SIM_BIT(sim_cpu));
 	sim_follow_mm(mm);
+}
+
+/* A kernel thread leaves the mm of its predecessor, which it has not changed so far. */
+void leave_mm(void)
+{
+	struct sim_cpu *cpu = sim_this_cpu();
+
+	sim_require(cpu->irqs_off || cpu->preempt, "leave_mm() where the task can be switched out");
+	sim_require(!current->mm, "leave_mm() in a task that uses its mm");
+	SIM_STEP("leave_mm");
+	if (cpu->loaded_mm)
+		mmdrop(cpu->loaded_mm);
+	cpu->loaded_mm = NULL;
+	cpu->pce = false;
+}
+
+/* A kernel thread borrows what is loaded, if that is an mm of a process. */
+static void switch_mm(struct task_struct *prev, struct task_struct *next)
+{
+	next->active_mm = next->mm ?: prev->active_mm;
+	if (next->mm)
+		sim_load_mm(next->mm);
+	if (!prev->mm)
+		prev->active_mm = NULL;
+	SIM_STEP("the next task's mm is loaded");
 }
 
 void (*sim_on_callback)(const char *name);
@@ -1603,7 +1671,7 @@ static void schedule(bool preempted)
 	prev->sim->runs = false;
 	prev->sim->ran_step = sim_steps;
 	next->on_cpu = 1;
-	switch_mm(cpu, prev, next);
+	switch_mm(prev, next);
 	switched_from[sim_cpu] = prev;
 	sim_note_activity();
 	cpu->curr = next;
@@ -1815,8 +1883,10 @@ void put_task_struct(struct task_struct *task)
 	SIM_STEP("put_task_struct");
 	sim_touch(&task->usage, sizeof(task->usage), true);
 	sim_drain();
-	if (!--task->usage.counter)
-		free_task(task);
+	if (--task->usage.counter)
+		return;
+	sim_not_realtime("a task");
+	free_task(task);
 }
 
 /* ---- a thread that loses its CPU ------------------------------------------------------ */
@@ -1915,10 +1985,13 @@ static void stopper(void *arg)
 	s->disabled++;
 	sim_wait(all_disabled, s);
 	if (sim_cpu == s->first) {
+		u64 steps = current->sim->steps;
+
 		sim_stopped_by = sim_cpu;
 		s->err = s->func(s->arg);
 		sim_stopped_by = -1;
 		s->done = true;
+		sim_costs.longest_stop = max(sim_costs.longest_stop, current->sim->steps - steps);
 	}
 	sim_wait(stop_is_done, s);
 	s->arrived--;
@@ -1981,7 +2054,7 @@ static void boot_cpu(unsigned int n)
 	struct sim_cpu *cpu = &sim_cpus[n];
 
 	cpu->idle = sim_make_task("idle", idle, NULL, &root_cred, n);
-	cpu->idle->flags = PF_KTHREAD;
+	cpu->idle->flags = PF_KTHREAD | PF_IDLE;
 	cpu->idle->sim->state = SIM_RUNNABLE;
 	cpu->idle->on_rq = 1;
 	cpu->idle->on_cpu = 1;
@@ -2085,8 +2158,8 @@ static void call_startup(void *arg)
 		sim_require(!sim_cpuhp_startup((unsigned long)arg), "the startup callback failed");
 }
 
-/* As idle_task_exit(): the dead CPU has no process's mm, hence no right to RDPMC. */
-static void leave_mm(unsigned int n)
+/* The dead CPU has no process's mm, hence no right to RDPMC. */
+static void idle_task_exit(unsigned int n)
 {
 	struct sim_cpu *cpu = &sim_cpus[n];
 	struct mm_struct *mm = cpu->loaded_mm;
@@ -2121,7 +2194,7 @@ void sim_cpu_down(unsigned int n)
 	sim_online_mask.bits[SIM_WORD(n)] &= ~BIT(SIM_BIT(n));
 	cpu->nmi_at = 0;
 	cpu->curr = NULL;	/* executes nothing */
-	leave_mm(n);
+	idle_task_exit(n);
 	while (cpu->timers) {
 		struct hrtimer *timer = cpu->timers;
 

@@ -68,6 +68,7 @@ void mmput(struct mm_struct *mm)
 	might_sleep();
 	if (!atomic_dec_and_test(&mm->mm_users))
 		return;
+	sim_not_realtime("the memory of a process");
 	while (mm->vmas)
 		unmap(mm->vmas);
 	sim_require(!mm->context.perf_rdpmc_allowed.counter, "a process ends with the right to RDPMC");
@@ -87,22 +88,6 @@ struct mm_struct *get_task_mm(struct task_struct *task)
 	return mm;
 }
 
-static void load_mm(struct mm_struct *mm)
-{
-	struct sim_cpu *cpu = sim_this_cpu();
-
-	if (cpu->loaded_mm == mm)
-		return;
-	if (cpu->loaded_mm)
-		cpu->loaded_mm->cpus.bits[SIM_WORD(sim_cpu)] &= ~BIT(SIM_BIT(sim_cpu));
-	mmgrab(mm);
-	if (cpu->loaded_mm)
-		mmdrop(cpu->loaded_mm);
-	cpu->loaded_mm = mm;
-	mm->cpus.bits[SIM_WORD(sim_cpu)] |= BIT(SIM_BIT(sim_cpu));
-	sim_follow_mm(mm);
-}
-
 void kthread_use_mm(struct mm_struct *mm)
 {
 	bool flags;
@@ -111,7 +96,7 @@ void kthread_use_mm(struct mm_struct *mm)
 	local_irq_save(flags);
 	current->mm = mm;
 	current->active_mm = mm;
-	load_mm(mm);
+	sim_load_mm(mm);
 	local_irq_restore(flags);
 }
 
@@ -131,8 +116,8 @@ void user_patch_code(void)
 
 	current->sim->regs.user = false;
 	local_irq_save(flags);
-	load_mm(&mm);
-	load_mm(current->mm);
+	sim_load_mm(&mm);
+	sim_load_mm(current->mm);
 	local_irq_restore(flags);
 	sim_return_to_user();
 }
@@ -217,6 +202,7 @@ void fput(struct file *file)
 {
 	if (!atomic_dec_and_test(&file->count))
 		return;
+	sim_not_realtime("a file");
 	if (current->flags & PF_KTHREAD || current->exit_state) {
 		sim_kthread("fput", release_work, file, -1, 0);
 		return;
@@ -887,7 +873,7 @@ static void exec_as(bool privileged, struct cred *cred)
 	preempt_disable();
 	current->mm = make_mm();
 	current->active_mm = current->mm;
-	load_mm(current->mm);
+	sim_load_mm(current->mm);
 	preempt_enable();
 	sim_may_lose_cpu("an exec has its new mm");
 	mmput(old);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The cost of each operation on a machine of any size, with any number of counted threads:
- * interrupts of other CPUs, stops of the machine, acquisitions of locks, contended cache
- * lines, and the caller's steps.  A cost that grows with the machine exceeds its limit.
+ * interrupts of other CPUs, threads that it wakes there, stops of the machine, acquisitions of
+ * locks, contended cache lines, the caller's steps, and the steps of the longest stop.  A cost
+ * that grows with the machine exceeds its limit.
  *
  * Before each operation, threads on other CPUs do the same, each with a state of its own.  So
  * what they all write is in the cache of another CPU.
@@ -124,6 +125,22 @@ static void op_detach(struct party *p)
 	user_close(p->set_fd);
 }
 
+/* Attach to more threads than one stop of the machine may visit.  Only the first party does. */
+static struct task_struct *many;
+
+static void op_attach_many(struct party *p)
+{
+	struct party attacher = { .process = many };
+
+	if (p != parties)
+		return;
+	op_attach(&attacher);
+	op_detach(&attacher);
+}
+
+/* It grows with the threads. */
+#define LONGEST_STOP	-1UL
+
 /* In this order.  The first mappings may interrupt CPUs: see rdpmc.c. */
 static const struct op {
 	const char *name;
@@ -131,20 +148,21 @@ static const struct op {
 	unsigned int repeat;
 	struct sim_costs limit;		/* of one */
 } ops[] = {
-	{ "open", op_open, 1, { 0, 0, 20, 6, 100 } },
-	{ "control", op_control, 10, { 0, 0, 10, 4, 150 } },
-	{ "read", op_read, 10, { 0, 0, 5, 0, 80 } },
-	{ "read another's", op_read_other, 10, { 0, 0, 10, 2, 100 } },
-	{ "suspend, resume", op_suspend_resume, 10, { 0, 0, 5, 0, 100 } },
-	{ "switch", op_switch, 10, { 0, 0, 2, 0, 70 } },
-	{ "map, first", op_map_unmap, 6, { -1UL, 0, 20, -1UL, -1UL } },
-	{ "map, unmap", op_map_unmap, 10, { 0, 0, 20, 12, 400 } },
-	{ "inherit control", op_control_family, 1, { 0, 0, 10, 4, 150 } },
-	{ "thread, counted", op_thread, 10, { 0, 0, 30, 8, 200 } },
-	{ "attach to 10", op_attach, 1, { 0, 1, 45, 40, 900 } },
-	{ "read 10", op_read_all, 10, { 0, 0, 16, 2, 500 } },
-	{ "detach from 10", op_detach, 1, { 0, 0, 190, 30, 2000 } },
-	{ "unlink, close", op_close, 1, { 0, 0, 20, 8, 250 } },
+	{ "open", op_open, 1, { 0, 0, 0, 20, 6, 100 } },
+	{ "control", op_control, 10, { 0, 0, 0, 10, 4, 150 } },
+	{ "read", op_read, 10, { 0, 0, 0, 5, 0, 80 } },
+	{ "read another's", op_read_other, 10, { 0, 0, 0, 10, 2, 100 } },
+	{ "suspend, resume", op_suspend_resume, 10, { 0, 0, 0, 5, 0, 100 } },
+	{ "switch", op_switch, 10, { 0, 0, 0, 2, 0, 70 } },
+	{ "map, first", op_map_unmap, 6, { -1UL, 0, 0, 20, -1UL, -1UL } },
+	{ "map, unmap", op_map_unmap, 10, { 0, 0, 0, 20, 12, 400 } },
+	{ "inherit control", op_control_family, 1, { 0, 0, 0, 10, 4, 150 } },
+	{ "thread, counted", op_thread, 10, { 0, 0, 0, 30, 8, 200 } },
+	{ "attach to 10", op_attach, 1, { 0, 0, 1, 45, 40, 900, LONGEST_STOP } },
+	{ "read 10", op_read_all, 10, { 0, 0, 0, 16, 2, 500 } },
+	{ "detach from 10", op_detach, 1, { 0, 0, 0, 190, 30, 2000 } },
+	{ "attach to many", op_attach_many, 1, { 0, 0, -1UL, -1UL, -1UL, -1UL, LONGEST_STOP } },
+	{ "unlink, close", op_close, 1, { 0, 0, 0, 20, 8, 250 } },
 };
 
 /* A sample of a thread whose family has one ring for all CPUs. */
@@ -156,7 +174,7 @@ static void op_sample(struct party *p)
 	(void)p;
 }
 
-static const struct op sample_op = { "sample", op_sample, 10, { 0, 0, 2, 6, 80 } };
+static const struct op sample_op = { "sample", op_sample, 10, { 0, 0, 0, 2, 6, 80 } };
 
 static unsigned int nr_ordered;		/* operations that the others must have done */
 static const struct op *ordered;
@@ -175,21 +193,25 @@ static void measure_once(const struct op *op, struct sim_costs *cost)
 		user_sleep(1000);
 	}
 	sim_next_round();
+	sim_costs.longest_stop = 0;
 	before = sim_costs;
 	steps = current->sim->steps;
 	op->func(&parties[0]);
 	cost->interrupts += sim_costs.interrupts - before.interrupts;
+	cost->wakes += sim_costs.wakes - before.wakes;
 	cost->stops += sim_costs.stops - before.stops;
 	cost->locks += sim_costs.locks - before.locks;
 	cost->lines += sim_costs.lines - before.lines;
 	cost->steps += current->sim->steps - steps;
+	cost->longest_stop = max(cost->longest_stop, sim_costs.longest_stop);
 }
 
 static bool is_within(const struct sim_costs *cost, const struct sim_costs *limit)
 {
-	return cost->interrupts <= limit->interrupts && cost->stops <= limit->stops &&
-	       cost->locks <= limit->locks && cost->lines <= limit->lines &&
-	       cost->steps <= limit->steps;
+	return cost->interrupts <= limit->interrupts && cost->wakes <= limit->wakes &&
+	       cost->stops <= limit->stops && cost->locks <= limit->locks &&
+	       cost->lines <= limit->lines && cost->steps <= limit->steps &&
+	       cost->longest_stop <= limit->longest_stop;
 }
 
 /* Print a cost and its limit. */
@@ -205,11 +227,13 @@ static void print_costs(const struct op *op, const struct sim_costs *cost)
 {
 	printf("%5u CPUs %7u threads  %-16s", nr_cpu_ids, nr_sleepers, op->name);
 	print_cost("interrupts", cost->interrupts, op->limit.interrupts);
+	print_cost("wakes", cost->wakes, op->limit.wakes);
 	print_cost("stops", cost->stops, op->limit.stops);
 	print_cost("locks", cost->locks, op->limit.locks);
 	if (sim_has_hooks)
 		print_cost("contended lines", cost->lines, op->limit.lines);
 	print_cost("steps", cost->steps, op->limit.steps);
+	print_cost("longest stop", cost->longest_stop, op->limit.longest_stop);
 	putchar('\n');
 }
 
@@ -221,6 +245,7 @@ static void measure(const struct op *op)
 	for (i = 0; i < op->repeat; i++)
 		measure_once(op, &cost);
 	cost.interrupts /= op->repeat;
+	cost.wakes /= op->repeat;
 	cost.stops /= op->repeat;
 	cost.locks /= op->repeat;
 	cost.lines = DIV_ROUND_UP(cost.lines, op->repeat);
@@ -247,6 +272,7 @@ static void be_read(void *arg)
 }
 
 #define NR_ATTACHED	10
+#define NR_MANY		300
 
 static void sleep_till_end(void *arg)
 {
@@ -267,6 +293,18 @@ static void be_attached(void *arg)
 		task[i] = user_thread("is attached", sleep_till_end, arg);
 	sleep_till_end(arg);
 	for (i = 0; i < NR_ATTACHED - 1; i++)
+		user_wait(task[i]);
+}
+
+static void be_many(void *arg)
+{
+	struct task_struct *task[NR_MANY - 1];
+	unsigned int i;
+
+	for (i = 0; i < NR_MANY - 1; i++)
+		task[i] = user_thread("is one of many", sleep_till_end, arg);
+	sleep_till_end(arg);
+	for (i = 0; i < NR_MANY - 1; i++)
 		user_wait(task[i]);
 }
 
@@ -326,15 +364,24 @@ static void take_part(void *arg)
 static void measure_all(void *arg)
 {
 	struct task_struct *task = begin_party(&parties[0]);
+	struct party of_many = {};
 	unsigned int i;
 
-	while (nr_waiting < nr_parties - 1)
+	many = user_fork("are many", be_many, &of_many);
+	while (of_many.nr_asleep < NR_MANY || nr_waiting < nr_parties - 1)
 		user_sleep(1000);
+	/* From now on these CPUs are in the mask of the mm. */
+	for (i = 1; i < nr_parties; i++)
+		run_only_on(i);
+	run_only_on(0);
 	if (sim_has_hooks)
 		sim_watch_lines(0);
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		measure(&ops[i]);
 	end_orders();
+	of_many.may_end = true;
+	sim_wake_up(&of_many.may_end);
+	user_wait(many);
 	end_party(&parties[0], task);
 	(void)arg;
 }

@@ -1289,16 +1289,35 @@ static void just_work(void *arg)
 	(void)arg;
 }
 
+static void work_and_sleep(void *arg)
+{
+	while (!rights_may_end) {
+		user_work(2);
+		user_sleep(1 + sim_random(500));
+	}
+	(void)arg;
+}
+
+/* A kernel thread borrows the mm of its predecessor. */
+static void wake_up_often(void *arg)
+{
+	while (!rights_may_end)
+		sim_sleep_on(NULL, sim_ns() + 1 + sim_random(500));
+	sim_kthread_exit();
+	(void)arg;
+}
+
 /* The right to RDPMC comes and goes with the control.  Other CPUs run the same process. */
 static void change_rights(void *arg)
 {
+	void (*work)(void *) = arg;
 	struct task_struct *task[2];
 	struct vm_area_struct *vma;
 	unsigned int i;
 	int fd;
 
 	for (i = 0; i < 2; i++)
-		task[i] = user_thread("works", just_work, NULL);
+		task[i] = user_thread("works", work, NULL);
 	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
 	vma = sim_must_map(fd, 0, PAGE_SIZE);
 	for (i = 0; i < 8; i++) {
@@ -1311,7 +1330,6 @@ static void change_rights(void *arg)
 	wait_for(task, 2);
 	user_munmap(vma);
 	user_close(fd);
-	(void)arg;
 }
 
 static void unmap_it(void *arg)
@@ -1347,7 +1365,71 @@ static void withdrawal(void)
 
 static void rights(void)
 {
-	user_wait(sim_process("rights", 1000, change_rights, NULL));
+	user_wait(sim_process("rights", 1000, change_rights, just_work));
+}
+
+/* The CPUs switch all the time: to the process, away from it, and between kernel threads. */
+static void rights_switched(void)
+{
+	struct task_struct *task[3];
+	unsigned int i;
+
+	task[0] = sim_process("rights", 1000, change_rights, work_and_sleep);
+	for (i = 1; i < 3; i++)
+		task[i] = sim_process("stranger", 1001, work_and_sleep, NULL);
+	sim_kthread("kthread", wake_up_often, NULL, -1, 0);
+	wait_for(task, 3);
+}
+
+static void run_only_on(unsigned int cpu)
+{
+	memset(&current->cpus_mask, 0, sizeof(current->cpus_mask));
+	current->cpus_mask.bits[0] = BIT(cpu);
+	user_sleep(1);
+}
+
+/* Two of these on a CPU give it to each other. */
+static void take_turns(void *arg)
+{
+	run_only_on(1);
+	while (!rights_may_end) {
+		user_work(1);
+		user_sleep(1);
+	}
+	(void)arg;
+}
+
+static void change_rights_here(void *arg)
+{
+	struct task_struct *task = user_thread("takes turns", take_turns, NULL);
+	struct vm_area_struct *vma;
+	unsigned int i;
+	int fd;
+
+	run_only_on(0);
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	vma = sim_must_map(fd, 0, PAGE_SIZE);
+	for (i = 0; i < 20; i++) {
+		must(control(fd, 0));
+		user_work(1 + sim_random(4));
+		must(control_nothing(fd));
+		sim_require(!sim_is_hardware_reserved(), "the hardware is not free");
+	}
+	rights_may_end = true;
+	wait_for(&task, 1);
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+/* The other CPU is in a switch to the process at any moment of the change. */
+static void rights_missed(void)
+{
+	struct task_struct *task[2];
+
+	task[0] = sim_process("rights", 1000, change_rights_here, NULL);
+	task[1] = sim_process("stranger", 1001, take_turns, NULL);
+	wait_for(task, 2);
 }
 
 /* ---- exec ---------------------------------------------------------------------------- */
@@ -1593,6 +1675,8 @@ const struct scenario sim_scenarios[] = {
 	{ "read_once", sim_read_once, 2 },
 	{ "scale", sim_scale, 8, .only_by_name = true },
 	{ "rights", rights, 2 },
+	{ "rights_switched", rights_switched, 3 },
+	{ "rights_missed", rights_missed, 2 },
 	{ "withdrawal", withdrawal, 3 },
 	{ "held", held, 2 },
 	{ "ended", ended, 3 },

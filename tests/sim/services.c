@@ -722,8 +722,10 @@ void put_cred(const struct cred *cred)
 	SIM_STEP("put_cred");
 	sim_drain();
 	sim_require(c->usage.counter > 0, "a reference to credentials is put that does not exist");
-	if (!--c->usage.counter)
-		call_rcu(&c->rcu, free_cred);
+	if (--c->usage.counter)
+		return;
+	sim_not_realtime("credentials");
+	call_rcu(&c->rcu, free_cred);
 }
 
 /* ---- CPU hotplug, seen by the module --------------------------------------------------------- */
@@ -852,6 +854,8 @@ static void smpboot_thread(void *arg)
 	}
 	if (smpboot->park)
 		smpboot->park(cpu);
+	if (smpboot->cleanup)
+		smpboot->cleanup(cpu, true);
 	smpboot_stop[cpu] = false;
 	sim_wake_up(&smpboot_stop[cpu]);
 	sim_kthread_exit();

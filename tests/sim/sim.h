@@ -179,7 +179,8 @@ extern struct sim_processor sim_processor;
 
 /* Costs of the module so far, for scale.c. */
 struct sim_costs {
-	unsigned long interrupts, stops, locks, lines, steps;
+	unsigned long interrupts, wakes, stops, locks, lines, steps;
+	u64 longest_stop;		/* in steps */
 };
 
 extern struct sim_costs sim_costs;
@@ -218,6 +219,7 @@ struct task_struct *sim_make_task(const char *name, void (*func)(void *), void *
 struct task_struct *sim_kthread(const char *name, void (*func)(void *), void *arg, int cpu,
 				unsigned int priority);
 void __noreturn sim_kthread_exit(void);
+void sim_load_mm(struct mm_struct *mm);
 void sim_list_task(struct task_struct *task);
 void sim_park(void);
 void sim_unpark(struct task_struct *task);

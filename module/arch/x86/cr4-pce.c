@@ -5,14 +5,16 @@
  *
  * Newer kernels let no module write CR4.  The kernel derives the bit from that count
  * when it switches to an mm from a different one.  So each CPU concerned has a kernel
- * thread that borrows another process's mm for a moment, and then this one.  The
- * thread that runs there is switched out for it, and the resume of its state finds
- * the bit as it then is.  Until then the page reports that RDPMC does not work.
+ * thread that leaves the mm, as an idle CPU does before it sleeps.  The thread of the
+ * process that runs there is switched out for it, and comes back from no mm at all.  The
+ * resume of its state finds the bit as it then is.  Until then the page reports that RDPMC
+ * does not work.
  *
  * Nothing waits for these threads but the release of the hardware to perf: mmap() and
  * munmap() hold mmap_lock.  The threads are real-time ones.  So on the
  * caller's CPU the bit has changed when the call returns, and on others it changes soon,
- * unless a real-time thread of a higher priority keeps the CPU for itself.
+ * unless a real-time thread of a higher priority keeps the CPU for itself.  They use no
+ * process's memory and put no reference, so each run is as short as a switch.
  *
  * Kernels that let a module write CR4 need the same switch for another reason.  From
  * 5.14 on, a switch to an mm that may RDPMC clears the counters that perf has left
@@ -21,39 +23,58 @@
  * moment to patch its own code, for a BPF program or a static key.  The
  * thread's counters run meanwhile.  So one such switch comes first, and the later ones
  * find nothing to clear.
+ *
+ * Only CPUs that have the mm loaded are disturbed.  mm_cpumask() has these, and from 6.13 on
+ * also others that the process has left, which may run threads of other users.  So the task
+ * that is current on each of them is looked at: see has_loaded().  A CPU that switches to
+ * the mm at that moment may have read the old count, and still shows the previous task.  If
+ * that is possible, a worker looks once more when each such switch has ended.
  */
 #include <linux/atomic.h>
 #include <linux/cpumask.h>
-#include <linux/kthread.h>
+#include <linux/hash.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/smpboot.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <asm/mmu_context.h>
 
 #include "../../compat/cr4.h"
+#include "../../compat/leave-mm.h"
+#include "../../compat/workqueue.h"
 #include "rdpmc.h"
 #include "x86.h"
 
 /* True if this kernel needs the threads at all. */
 #define NEEDS_THREADS	(!PERFCTR_WRITES_CR4 || PERFCTR_CLEARS_DIRTY)
 
-/* The longest wait for the kernel threads. */
-#define WAIT_JIFFIES	(HZ / 10 + 1)
+/* The longest wait for the kernel threads, and for a second look. */
+#define WAIT_JIFFIES	(HZ / 4 + 1)
+
+/* The worker looks no more often than that, except for the release of the hardware. */
+#define LOOK_JIFFIES	(HZ / 10 + 1)
 
 static DEFINE_PER_CPU(struct pce_cpu {
 	struct task_struct *thread;
-	struct mm_struct *mm;		/* the mm to follow next, with mmgrab(); or NULL */
 	atomic_t requested;		/* number of the last request */
 	int completed;			/* the last request that has been fulfilled */
-	bool suspect;			/* perf may have left counters to be cleared */
+	struct preempt_notifier notifier;	/* of the thread */
+	bool has_left;			/* the thread has left the mm that it has found */
+	const struct task_struct *idle;	/* the idle task, if the thread then gave it the CPU */
+	unsigned long idle_switches;	/* its switches_of() at that time */
+	bool suspect;			/* perf has once left counters to be cleared */
 }, pce_cpu);
 
 static DECLARE_WAIT_QUEUE_HEAD(completed_wait);
@@ -64,6 +85,89 @@ static DECLARE_WAIT_QUEUE_HEAD(completed_wait);
  */
 static struct cpumask asked;
 static DEFINE_SPINLOCK(asked_lock);
+
+/* ---- which CPUs have an mm loaded ------------------------------------------- */
+
+static unsigned long switches_of(const struct task_struct *task)
+{
+	return READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw);
+}
+
+/*
+ * True if our thread has left the mm, and the CPU has been idle since then.  Its active_mm says
+ * otherwise.
+ */
+static bool has_left(const struct pce_cpu *cpu, const struct task_struct *task,
+		     unsigned long switches)
+{
+	return READ_ONCE(cpu->idle) == task && READ_ONCE(cpu->idle_switches) == switches;
+}
+
+/*
+ * True if the task that is current has the mm, or a kernel thread has it from its predecessor
+ * and may not have left it.  NULL: a kernel thread has given it to the next one.
+ */
+static bool task_has(const struct task_struct *task, const struct mm_struct *mm)
+{
+	const struct mm_struct *active = READ_ONCE(task->active_mm);
+
+	return active == mm || !active;
+}
+
+/*
+ * True if a CPU has the mm loaded, except that it may switch to it at this moment.  A kernel
+ * thread that has left it may be taken for one that has it.  The CPU is not interrupted.
+ *
+ * A kernel thread's active_mm changes when it is switched, and it may be on another CPU by
+ * then.  It is switched out in between, and the number of its switches grows.
+ */
+static bool has_loaded(int n, void *mm)
+{
+	struct task_struct *task;
+	unsigned long switches;
+	bool ret;
+
+	rcu_read_lock();	/* the task is not freed */
+	do {
+		task = perfctr_task_on_cpu(n);
+		switches = switches_of(task);
+		smp_rmb();	/* the task is current, then it has this mm */
+		ret = task_has(task, mm) && !has_left(per_cpu_ptr(&pce_cpu, n), task, switches);
+		smp_rmb();	/* and it has not been switched out meanwhile */
+	} while (task != perfctr_task_on_cpu(n) || switches != switches_of(task));
+	rcu_read_unlock();
+	return ret;
+}
+
+/* More threads than that are not looked at. */
+#define MAX_THREADS	64
+
+/*
+ * True if no CPU is in a switch to the mm that has read the old count: this is the mm of the
+ * caller's process, and no other thread of it runs.  A switch first marks the thread as one
+ * that runs.  Then it loads the mm, which is a full barrier, and then it reads the count.
+ */
+static bool runs_alone(const struct mm_struct *mm)
+{
+	struct task_struct *task;
+	unsigned int nr = 0;
+	bool alone = true;
+
+	if (current->mm != mm)
+		return false;
+	rcu_read_lock();
+	for_each_thread(current, task) {
+#ifdef CONFIG_SMP
+		alone = task == current || !READ_ONCE(task->on_cpu);
+#endif
+		if (!alone || ++nr > MAX_THREADS)
+			break;
+	}
+	rcu_read_unlock();
+	smp_rmb();	/* a thread that has run may have left the mm loaded: see has_loaded() */
+	/* Other processes, and the kernel, may use the same mm. */
+	return alone && nr == atomic_read(&mm->mm_users);
+}
 
 /* ---- where CR4 can be written -------------------------------------------- */
 
@@ -84,77 +188,12 @@ static void follow_here(void *mm)
 	}
 }
 
-/* ---- a switch to the mm --------------------------------------------------- */
-
-/* Get a reference to the mm of another process.  Init always has one. */
-static struct mm_struct *get_other_mm(const struct mm_struct *mm)
-{
-	struct mm_struct *other = NULL;
-	struct task_struct *task;
-
-	rcu_read_lock();
-	for_each_process(task) {
-		if (READ_ONCE(task->mm) != mm)
-			other = get_task_mm(task);
-		if (other)
-			break;
-	}
-	rcu_read_unlock();
-	return other;
-}
-
-static void borrow_mm(struct mm_struct *mm)
-{
-	kthread_use_mm(mm);
-	kthread_unuse_mm(mm);
-}
-
-/* Switch to @mm from a different one, whichever is loaded here. */
-static void switch_to_mm(struct pce_cpu *cpu, struct mm_struct *mm, struct mm_struct *other)
-{
-	bool clears = perfctr_x86_rdpmc_allowed(mm);
-
-	/* Before the switch: perf may leave counters right after it. */
-	if (clears)
-		WRITE_ONCE(cpu->suspect, false);
-	borrow_mm(other);
-	borrow_mm(mm);
-	if (clears && !perfctr_x86_rdpmc_allowed(mm))
-		WRITE_ONCE(cpu->suspect, true);
-}
-
-/*
- * Borrow the mm with a reference to its user space.  The reference is as short as it can
- * be, as it keeps the mappings of an exiting process.  A request holds none.  If user
- * space is gone by now, a second process's mm serves as well: the CPU returns to its
- * thread from a different mm.
- */
-static void switch_from_other(struct pce_cpu *cpu, struct mm_struct *mm)
-{
-	struct mm_struct *other = get_other_mm(mm);
-
-	if (!other)
-		return;
-	if (!mmget_not_zero(mm))
-		mm = get_other_mm(other);
-	if (mm) {
-		switch_to_mm(cpu, mm, other);
-		mmput(mm);
-	}
-	mmput(other);
-}
+/* ---- the threads ---------------------------------------------------------- */
 
 void perfctr_x86_pce_wake(void)
 {
 	if (wq_has_sleeper(&completed_wait))
 		wake_up(&completed_wait);
-}
-
-static void complete_requests(struct pce_cpu *cpu, int request)
-{
-	/* After the mm is dropped: a waiter may depend on that. */
-	smp_store_release(&cpu->completed, request);
-	perfctr_x86_pce_wake();
 }
 
 static int thread_should_run(unsigned int n)
@@ -164,24 +203,56 @@ static int thread_should_run(unsigned int n)
 	return atomic_read(&cpu->requested) != cpu->completed;
 }
 
-static void thread_follow(unsigned int n)
+static void thread_leave(unsigned int n)
 {
 	struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
-	/* Pairs with request_switch(): the mm comes with the number. */
+	/* Pairs with request_switch(): the count has changed. */
 	int request = atomic_read_acquire(&cpu->requested);
-	struct mm_struct *mm = xchg(&cpu->mm, NULL);
 
-	/* NULL: the previous run took it, after the count had changed. */
-	if (mm) {
-		switch_from_other(cpu, mm);
-		mmdrop(mm);
-	}
-	complete_requests(cpu, request);
+	perfctr_leave_mm(&cpu->has_left);
+	/* Whatever runs next here gets its CR4.PCE from its mm. */
+	smp_store_release(&cpu->completed, request);
+	perfctr_x86_pce_wake();
 }
 
+static void thread_sched_in(struct preempt_notifier *notifier, int n)
+{
+	container_of(notifier, struct pce_cpu, notifier)->has_left = false;
+}
+
+/* Context: interrupts disabled, as in each switch. */
+static void thread_sched_out(struct preempt_notifier *notifier, struct task_struct *next)
+{
+	struct pce_cpu *cpu = container_of(notifier, struct pce_cpu, notifier);
+
+	/* Other kernel threads can borrow an mm. */
+	WRITE_ONCE(cpu->idle_switches, switches_of(next));
+	WRITE_ONCE(cpu->idle, cpu->has_left && is_idle_task(next) ? next : NULL);
+	cpu->has_left = false;
+}
+
+static struct preempt_ops thread_ops = {
+	.sched_in	= thread_sched_in,
+	.sched_out	= thread_sched_out,
+};
+
+/* preempt_notifier_register() must not be called before there are states. */
 static void thread_setup(unsigned int n)
 {
+	struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
+
 	sched_set_fifo(current);
+	preempt_notifier_init(&cpu->notifier, &thread_ops);
+	preempt_disable();
+	hlist_add_head(&cpu->notifier.link, &current->preempt_notifiers);
+	preempt_enable();
+}
+
+static void thread_cleanup(unsigned int n, bool online)
+{
+	preempt_disable();
+	hlist_del(&per_cpu_ptr(&pce_cpu, n)->notifier.link);
+	preempt_enable();
 }
 
 /*
@@ -192,32 +263,21 @@ static void thread_setup(unsigned int n)
 static struct smp_hotplug_thread pce_threads = {
 	.store			= &pce_cpu.thread,
 	.setup			= thread_setup,
+	.cleanup		= thread_cleanup,
 	.thread_should_run	= thread_should_run,
-	.thread_fn		= thread_follow,
+	.thread_fn		= thread_leave,
 	.thread_comm		= "vperfctr/%u",
 };
 
-static void set_mm(unsigned int n, struct mm_struct *mm)
-{
-	struct mm_struct *old;
-
-	if (mm)
-		mmgrab(mm);
-	old = xchg(&per_cpu_ptr(&pce_cpu, n)->mm, mm);
-	if (old)
-		mmdrop(old);
-}
-
 /*
- * Request a switch to the mm that was set on CPU n.  A request that has not been served is
- * replaced: whatever mm is loaded there by then, it gets a switch from a different one.
- * A thread that already runs may be past its switch, and runs once more.
+ * Request that CPU n leaves its mm.  A thread that already runs may have done so before, and
+ * runs once more.
  */
 static void request_switch(unsigned int n)
 {
 	struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
 
-	/* A thread that sees the number sees the mm. */
+	/* A thread that sees the number comes after the change. */
 	atomic_inc_return_release(&cpu->requested);
 	smp_mb__before_atomic();	/* the number first: see perfctr_x86_pce_idle() */
 	cpumask_set_cpu(n, &asked);
@@ -230,15 +290,160 @@ static bool has_completed(unsigned int n)
 {
 	const struct pce_cpu *cpu = per_cpu_ptr(&pce_cpu, n);
 
-	/* Pairs with complete_requests(): the switch has been made. */
+	/* Pairs with thread_leave(). */
 	return smp_load_acquire(&cpu->completed) == atomic_read(&cpu->requested);
 }
+
+/* ---- asking the CPUs ------------------------------------------------------- */
+
+/*
+ * True if CPU n must leave an mm whose right has changed to @allowed.  A CPU remains suspect:
+ * it may run another process before the kernel has cleared what perf left.
+ */
+static bool must_leave(unsigned int n, bool allowed)
+{
+	if (!PERFCTR_WRITES_CR4)
+		return true;
+	return PERFCTR_CLEARS_DIRTY && allowed && READ_ONCE(per_cpu_ptr(&pce_cpu, n)->suspect);
+}
+
+/*
+ * Let the CPUs that have the mm loaded follow it.
+ *
+ * Context: interrupts enabled.  A CPU that goes offline meanwhile has left the mm.
+ * Return: true if a CPU in mm_cpumask() was not asked: it has another mm loaded, or is in a
+ * switch.
+ */
+static bool ask_cpus(struct mm_struct *mm)
+{
+	bool allowed = perfctr_x86_rdpmc_allowed(mm);
+	bool left_out = false;
+	unsigned int cpu;
+
+	if (PERFCTR_WRITES_CR4)
+		on_each_cpu_cond_mask(has_loaded, follow_here, mm, 1, mm_cpumask(mm));
+	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
+		if (!has_loaded(cpu, mm))
+			left_out = true;
+		else if (must_leave(cpu, allowed))
+			request_switch(cpu);
+	}
+	return left_out;
+}
+
+/* ---- the second look ------------------------------------------------------- */
+
+/* An mm whose count has changed, and whose CPUs must be looked at again. */
+struct later {
+	struct list_head list;
+	struct mm_struct *mm;		/* with mmgrab() */
+};
+
+static LIST_HEAD(later_list);
+static DEFINE_SPINLOCK(later_lock);
+
+/* All of them, and by hash of the mm. */
+static atomic_t nr_later;
+#define LATER_BITS	6
+static atomic_t later_by_mm[1 << LATER_BITS];
+
+/* When the worker last looked, in jiffies. */
+static unsigned long looked_at;
+
+static void look_again(struct work_struct *work);
+static DECLARE_DELAYED_WORK(later_work, look_again);
+
+static atomic_t *later_of(const struct mm_struct *mm)
+{
+	return &later_by_mm[hash_ptr(mm, LATER_BITS)];
+}
+
+static void end_later(struct later *later)
+{
+	smp_mb__before_atomic();	/* the CPUs have been asked: see is_late_here() */
+	atomic_dec(later_of(later->mm));
+	atomic_dec(&nr_later);
+	mmdrop(later->mm);
+	kfree(later);
+}
+
+/*
+ * A CPU that read the old count has been in a switch since then, with interrupts disabled.
+ * After a grace period it shows the mm, unless it has left it.
+ */
+static void look_again(struct work_struct *work)
+{
+	struct later *later, *next;
+	LIST_HEAD(list);
+
+	spin_lock(&later_lock);
+	list_splice_init(&later_list, &list);
+	spin_unlock(&later_lock);
+	synchronize_rcu();
+	list_for_each_entry_safe(later, next, &list, list) {
+		ask_cpus(later->mm);
+		end_later(later);
+	}
+	WRITE_ONCE(looked_at, jiffies);
+	perfctr_x86_pce_wake();
+}
+
+static bool is_listed(const struct mm_struct *mm)
+{
+	struct later *later;
+
+	list_for_each_entry(later, &later_list, list) {
+		if (later->mm == mm)
+			return true;
+	}
+	return false;
+}
+
+/* Return: false if there is no memory. */
+static bool look_later(struct mm_struct *mm)
+{
+	struct later *later = kmalloc(sizeof(*later), GFP_KERNEL);
+	unsigned long due;
+
+	if (!later)
+		return false;
+	later->mm = mm;
+	spin_lock(&later_lock);
+	if (is_listed(mm)) {
+		kfree(later);
+	} else {
+		mmgrab(mm);
+		atomic_inc(&nr_later);
+		atomic_inc(later_of(mm));
+		list_add_tail(&later->list, &later_list);
+	}
+	spin_unlock(&later_lock);
+	due = READ_ONCE(looked_at) + LOOK_JIFFIES;
+	queue_delayed_work(system_dfl_wq, &later_work,
+			   time_before(jiffies, due) ? due - jiffies : 0);
+	return true;
+}
+
+static void forget_later(void)
+{
+	struct later *later, *next;
+
+	list_for_each_entry_safe(later, next, &later_list, list) {
+		list_del(&later->list);
+		end_later(later);
+	}
+}
+
+/* ---- the interface -------------------------------------------------------- */
 
 bool perfctr_x86_pce_idle(void)
 {
 	bool idle = true;
 	unsigned int n;
 
+	if (atomic_read(&nr_later))
+		return false;
+	smp_rmb();	/* pairs with end_later(): the requests are seen then */
 	if (!NEEDS_THREADS)
 		return true;
 	spin_lock(&asked_lock);
@@ -266,6 +471,9 @@ bool perfctr_x86_pce_is_late(void)
 {
 	const struct pce_cpu *cpu = this_cpu_ptr(&pce_cpu);
 
+	if (atomic_read(later_of(current->mm)))
+		return true;
+	smp_rmb();	/* as above */
 	return READ_ONCE(cpu->completed) != atomic_read(&cpu->requested);
 }
 
@@ -274,29 +482,23 @@ void perfctr_x86_pce_suspect(void)
 	WRITE_ONCE(this_cpu_ptr(&pce_cpu)->suspect, true);
 }
 
-/* ---- the interface -------------------------------------------------------- */
-
-/* True if CPU n must switch to an mm whose right has changed to @allowed. */
-static bool must_switch(unsigned int n, bool allowed)
-{
-	if (!PERFCTR_WRITES_CR4)
-		return true;
-	return PERFCTR_CLEARS_DIRTY && allowed && READ_ONCE(per_cpu_ptr(&pce_cpu, n)->suspect);
-}
-
-/* A CPU that goes offline meanwhile has left the mm. */
 void perfctr_x86_pce_follow(struct mm_struct *mm)
 {
-	bool allowed = perfctr_x86_rdpmc_allowed(mm);
 	unsigned int cpu;
+	bool alone;
 
+	smp_mb();	/* the count first: see runs_alone() */
+	alone = runs_alone(mm);
+	if (!ask_cpus(mm) || alone)
+		return;
+	if (look_later(mm))
+		return;
+	/* No memory: ask all. */
 	if (PERFCTR_WRITES_CR4)
 		on_each_cpu_mask(mm_cpumask(mm), follow_here, mm, 1);
 	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
-		if (must_switch(cpu, allowed)) {
-			set_mm(cpu, mm);
+		if (NEEDS_THREADS)
 			request_switch(cpu);
-		}
 	}
 }
 
@@ -310,22 +512,24 @@ static bool is_settled(void)
 
 void perfctr_x86_pce_wait(void)
 {
-	if (!is_settled())
-		wait_event_timeout(completed_wait, is_settled(), WAIT_JIFFIES);
+	if (is_settled())
+		return;
+	/* The worker need not wait its turn. */
+	if (atomic_read(&nr_later))
+		mod_delayed_work(system_dfl_wq, &later_work, 0);
+	wait_event_timeout(completed_wait, is_settled(), WAIT_JIFFIES);
 }
 
 int perfctr_x86_pce_init(void)
 {
+	looked_at = jiffies - LOOK_JIFFIES;
 	return NEEDS_THREADS ? smpboot_register_percpu_thread(&pce_threads) : 0;
 }
 
 void perfctr_x86_pce_exit(void)
 {
-	int cpu;
-
-	if (!NEEDS_THREADS)
-		return;
-	smpboot_unregister_percpu_thread(&pce_threads);
-	for_each_possible_cpu(cpu)
-		set_mm(cpu, NULL);
+	cancel_delayed_work_sync(&later_work);
+	forget_later();
+	if (NEEDS_THREADS)
+		smpboot_unregister_percpu_thread(&pce_threads);
 }

@@ -464,13 +464,13 @@ bool perfctr_x86_is_withdrawing(void);
  *	module write CR4, this only asks these CPUs to do it.
  * idle: true if all CPUs have done it.
  * wait: wait for that, and for threads that have withdrawn a right and still ask the CPUs
- *	concerned; but for a tenth of a second at most.
+ *	concerned; but for a quarter of a second at most.
  * wake: no thread may withdraw a right any more: wait looks again.
- * is_late: true if this CPU has not done it.
+ * is_late: true if this CPU may not have done it for the mm of current.
  * suspect: perf may have left counters on this CPU that the kernel will clear.
  *
- * Context: the mm must not be freed meanwhile.  follow: interrupts enabled.  wait: may
- * sleep.  wake: not in an NMI.  is_late: preemption disabled.  suspect: interrupts disabled.
+ * Context: the mm must not be freed meanwhile.  follow: may sleep.  wait: may sleep.
+ * wake: not in an NMI.  is_late: preemption disabled.  suspect: interrupts disabled.
  */
 void perfctr_x86_pce_follow(struct mm_struct *mm);
 bool perfctr_x86_pce_idle(void);

@@ -35,6 +35,9 @@ void release_perfctr_nmi(unsigned int msr);
 int reserve_evntsel_nmi(unsigned int msr);
 void release_evntsel_nmi(unsigned int msr);
 
+/* Only for this variable: the current task of any CPU. */
+#define per_cpu(current_task, cpu)	(*sim_task_of(cpu))
+
 #define X86_CR4_PCE			0x100
 bool sim_user_rdpmc(void);
 void cr4_update_irqsoff(unsigned long set, unsigned long clear);
