@@ -2,8 +2,8 @@
 /*
  * VPERFCTR_ATTACH: count a running process without ptrace.
  *
- * All of its threads get their states in one stop of the machine.  No thread runs then,
- * and each has been through its sched_out: see remote.c.
+ * Its threads get their states in stops of the machine, a few threads in each, so that no
+ * stop takes long.  No thread runs then, and each has been through its sched_out: see remote.c.
  *
  * The right to do so is proved by a descriptor of /proc/PID/mem.  When it was opened, the
  * kernel checked the rights that ptrace needs, security modules included.  The
@@ -11,17 +11,18 @@
  * So only threads that have this mm are attached to.  A thread that has executed a file
  * since the open has another one.
  *
- * None is missed, and none gets two states.  fork() first adds a new thread to its
- * process's list, then calls the fork probe, then lets the thread run.  The list is
- * walked under the stop, which comes
+ * None gets two states, as only a stop gives one, and looks for it first.  None is missed,
+ * if the control is inherited: the threads without a state are looked for, and get theirs,
+ * until none is found.  fork() first adds a new thread to its process's list, then calls the
+ * fork probe, then lets the thread run.  Take a thread that the last walk of the list has
+ * not found.  Its parent, a thread of the same process, has a state by then, or is such a
+ * thread itself.  The stop that gave the parent its state came
  *
- *	before the thread is in the list.  Its parent, a thread of the same process, gets
- *	a state, and the fork probe then gives the thread one.
+ *	before the probe, which gave the thread a state, or found the one that it had.  The
+ *	end of the set may detach that at the same time: see thread.c.
  *
- *	between the list and the probe.  The thread gets a state here, and the probe
- *	finds it.  The end of the set may detach it at the same time: see thread.c.
- *
- *	after the probe, which found a parent without a state.  The thread gets one here.
+ *	after the probe, so that the thread was in the list at the last walk.  Walks find all
+ *	that is in the list from their begin to their end.
  *
  * A thread that is ending either has passed its exit probe, and is skipped here, or will
  * pass it and leaves the family there.  exit() sets PF_EXITING before the probe.
@@ -29,15 +30,18 @@
 #include <linux/cred.h>
 #include <linux/ctype.h>
 #include <linux/dcache.h>
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
+#include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/slab.h>
 #include <linux/stop_machine.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -88,7 +92,7 @@ static const struct mm_struct *mm_of_file(const struct file *file)
 	return file->private_data;
 }
 
-/* ---- the stop ----------------------------------------------------------- */
+/* ---- the threads -------------------------------------------------------- */
 
 struct attach {
 	struct task_struct *task;	/* of the process */
@@ -97,9 +101,12 @@ struct attach {
 	struct vperfctr_state *root;
 	struct list_head spare;		/* members without a thread, linked by `family` */
 	unsigned int nrspare;
-	bool paid;			/* the ration of the first stop has been used */
-	unsigned int nrthreads;		/* out: threads that have no state, and need one */
-	unsigned int nrskipped;		/* out: threads that have one */
+	bool paid;			/* the ration of the first stops has been used */
+	struct task_struct **found;	/* threads without a state, with get_task_struct() */
+	unsigned int nrfound, max;	/* their number, and that for which there is room */
+	unsigned int next, end;		/* those of the next stop */
+	unsigned int nrthreads;		/* out: threads that were given a state */
+	unsigned int nrskipped;		/* out: threads that have one of another family */
 };
 
 /* Threads that the kernel adds to a process never run in user mode. */
@@ -116,61 +123,109 @@ static bool is_concerned(const struct attach *a, const struct task_struct *task)
 	       !READ_ONCE(task->exit_state) && (!a->only || task == a->task);
 }
 
-static int count_threads(struct attach *a)
+static void put_found(struct attach *a)
 {
-	struct task_struct *task;
+	unsigned int i;
 
-	a->nrthreads = 0;
-	a->nrskipped = 0;
-	for_each_thread(a->task, task) {
-		if (!is_concerned(a, task))
-			continue;
-		if (vperfctr_of(task))
-			a->nrskipped++;
-		else
-			a->nrthreads++;
+	for (i = 0; i < a->nrfound; i++) {
+		put_task_struct(a->found[i]);
+		cond_resched();
 	}
-	if (!a->nrthreads)
-		return a->nrskipped ? -EEXIST : -ESRCH;
-	return a->nrthreads > a->nrspare ? -EAGAIN : 0;
+	kvfree(a->found);
+	a->found = NULL;
+	a->nrfound = 0;
 }
 
-static void give_states(struct attach *a)
+static void note_thread(struct attach *a, struct task_struct *task)
 {
-	struct vperfctr_state *st;
-	struct task_struct *task;
+	const struct vperfctr_state *root;
 
-	for_each_thread(a->task, task) {
-		if (!is_concerned(a, task) || vperfctr_of(task))
-			continue;
-		st = list_first_entry(&a->spare, struct vperfctr_state, family);
-		list_del(&st->family);
-		a->nrspare--;
-		vperfctr_join_family(st, task);
-		vperfctr_set_stop(st, 0);
-		/* Only without SMP: the caller executes this, and is not switched in after it. */
-		if (task == current)
-			vperfctr_start(st);
-		vperfctr_put(st);	/* not the last one: the thread has its own */
+	if (vperfctr_has_state(task, &root)) {
+		if (root != a->root)
+			a->nrskipped++;
+	} else if (a->nrfound < a->max) {
+		get_task_struct(task);
+		a->found[a->nrfound++] = task;
 	}
-	a->root->children_missed = a->nrskipped;
 }
 
 /*
- * Attach to all threads, or to none.
+ * Find the threads that have no state.
  *
- * Return: -EAGAIN if they are more than there are spare members.
+ * Context: may sleep.
+ * Return: 0, or -ENOMEM.
  */
+static int find_threads(struct attach *a)
+{
+	struct task_struct *task;
+
+	/* Those that start meanwhile are found the next time. */
+	a->max = a->only ? 1 : get_nr_threads(a->task) + 8;
+	a->found = kvmalloc_array(a->max, sizeof(*a->found), GFP_KERNEL_ACCOUNT);
+	if (!a->found)
+		return -ENOMEM;
+	a->nrskipped = 0;
+	rcu_read_lock();
+	for_each_thread(a->task, task) {
+		if (is_concerned(a, task))
+			note_thread(a, task);
+	}
+	rcu_read_unlock();
+	return 0;
+}
+
+/* ---- the stops ---------------------------------------------------------- */
+
+/* Between two stops, all CPUs run for so long, in microseconds. */
+#define PAUSE_US	1000
+
+static void give_state(struct attach *a, struct task_struct *task)
+{
+	struct vperfctr_state *st = list_first_entry(&a->spare, struct vperfctr_state, family);
+
+	list_del(&st->family);
+	a->nrspare--;
+	a->nrthreads++;
+	vperfctr_join_family(st, task);
+	vperfctr_set_stop(st, 0);
+	/* Only without SMP: the caller executes this, and is not switched in after it. */
+	if (task == current)
+		vperfctr_start(st);
+	vperfctr_put(st);	/* not the last one: the thread has its own */
+}
+
+/* A thread may be ending, or have made a state, since it was found. */
 static int attach_stopped(void *arg)
 {
 	struct attach *a = arg;
-	int err;
 
-	rcu_read_lock();
-	err = count_threads(a);
-	if (!err)
-		give_states(a);
-	rcu_read_unlock();
+	for (; a->next < a->end; a->next++) {
+		struct task_struct *task = a->found[a->next];
+
+		if (is_concerned(a, task) && !vperfctr_of(task))
+			give_state(a, task);
+	}
+	return 0;
+}
+
+/*
+ * Attach to the threads that have been found, and stop all CPUs for a few of them at a time.
+ *
+ * Context: may sleep.
+ * Return: 0, or -EINTR.
+ */
+static int attach_to_found(struct attach *a)
+{
+	int err = 0;
+
+	for (a->next = 0; !err && a->next < a->nrfound;) {
+		if (a->next)
+			usleep_range(PAUSE_US, 2 * PAUSE_US);
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		a->end = min(a->nrfound, a->next + vperfctr_threads_per_stop());
+		err = stop_machine(attach_stopped, a, NULL);
+	}
 	return err;
 }
 
@@ -208,8 +263,31 @@ static void put_spare(struct attach *a)
 	}
 }
 
-/* While the members are made, the process may start more threads. */
-#define SLACK(nr)	((nr) / 8 + 8)
+/*
+ * Attach to all threads that are found now.
+ *
+ * Context: may sleep.
+ * Return: the number of those found, or an error of VPERFCTR_ATTACH.
+ */
+static int attach_round(struct attach *a)
+{
+	int err = find_threads(a);
+
+	if (err || !a->nrfound)
+		return err;
+	/* First: a signal that ends the wait restarts the call. */
+	err = a->paid ? 0 : vperfctr_stop_ration(a->root->account, a->nrfound, 0);
+	a->paid = false;
+	if (!err)
+		err = add_spare(a, a->nrfound);
+	return err ?: attach_to_found(a) ?: (int)a->nrfound;
+}
+
+/*
+ * A thread that has no state yet can start one more before its stop.  In each round these are
+ * fewer, unless a program wants to prevent that it is attached to.
+ */
+#define MAX_ROUNDS	16
 
 /*
  * Context: may sleep.
@@ -217,26 +295,22 @@ static void put_spare(struct attach *a)
  */
 static int attach_to_all(struct attach *a)
 {
-	unsigned int nr = 1;
-	int err;
+	unsigned int i;
+	int ret = 1;
 
-	if (!a->only)
-		nr = get_nr_threads(a->task) + SLACK(get_nr_threads(a->task));
-	/* This ends: the number grows each time, and the user's states are limited. */
-	for (;;) {
-		/* First: a signal that ends the wait restarts the call. */
-		err = a->paid ? 0 :
-		      vperfctr_stop_ration(a->root->account, get_nr_threads(a->task), 0);
-		a->paid = false;
-		if (!err)
-			err = add_spare(a, nr);
-		if (err)
-			return err;
-		err = stop_machine(attach_stopped, a, NULL);
-		if (err != -EAGAIN)
-			return err;
-		nr = a->nrthreads + SLACK(a->nrthreads) + nr / 2;
+	for (i = 0; ret > 0 && i < MAX_ROUNDS; i++) {
+		ret = attach_round(a);
+		put_found(a);
 	}
+	if (ret < 0)
+		return ret;
+	/* Without INHERIT, threads that start during the call need not be counted. */
+	if (ret && (a->root->flags & VPERFCTR_CONTROL_INHERIT))
+		return -EAGAIN;
+	if (!a->nrthreads)
+		return a->nrskipped ? -EEXIST : -ESRCH;
+	vperfctr_count_missed(a->root, a->nrskipped);
+	return 0;
 }
 
 /* ---- the call ----------------------------------------------------------- */

@@ -25,13 +25,19 @@
 
 #include "state.h"
 
-static void count_missed(struct vperfctr_state *root)
+/* Count threads that have got no state.  Context: any but NMI. */
+void vperfctr_count_missed(struct vperfctr_state *root, unsigned int nr)
 {
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&root->family_lock, flags);
-	root->children_missed++;
+	root->children_missed += nr;
 	raw_spin_unlock_irqrestore(&root->family_lock, flags);
+}
+
+static void count_missed(struct vperfctr_state *root)
+{
+	vperfctr_count_missed(root, 1);
 }
 
 /*

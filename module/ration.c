@@ -36,11 +36,10 @@ struct ration {
 	u64 used_until;		/* ktime_get_ns(): when the stops so far will have been paid */
 };
 
-/*
- * A stop is longer if it visits many threads.  A stop that visits so many more costs as
- * much as another stop.
- */
-#define THREADS_PER_STOP	256
+/* A stop is longer if it visits many threads.  So one that has many is made in pieces. */
+static unsigned int max_threads_per_stop = 64;
+module_param(max_threads_per_stop, uint, 0644);
+MODULE_PARM_DESC(max_threads_per_stop, "threads to attach to in one stop of the machine, which takes a microsecond longer for each (default 64)");
 
 /*
  * The kernel collects memory that vfree() has unmapped, and then invalidates the TLBs of all
@@ -126,16 +125,23 @@ static int wait_for_ration(const struct vperfctr_account *account, u64 n, u32 pe
 	}
 }
 
+/* Return: the number of threads that one stop of the machine may visit. */
+unsigned int vperfctr_threads_per_stop(void)
+{
+	/* A sum with it must not wrap. */
+	return clamp(READ_ONCE(max_threads_per_stop), 1U, 1U << 20);
+}
+
 /*
- * Wait until the user of this account may stop the machine once more, to visit so many
- * threads, and make a ring of this size, if any.  Count both.
+ * Wait until the user of this account may stop the machine as often as it takes to visit so
+ * many threads, and make a ring of this size, if any.  Count both.
  *
  * Context, Return: see wait_for_ration().
  */
 int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nrthreads,
 			 unsigned int ring_kb)
 {
-	u64 stops = 1 + nrthreads / THREADS_PER_STOP;
+	u64 stops = DIV_ROUND_UP(nrthreads, vperfctr_threads_per_stop());
 
 	return wait_for_ration(account, stops * RING_KB_PER_STOP + ring_kb, RING_KB_PER_STOP);
 }

@@ -353,6 +353,7 @@ int vperfctr_charge_ring(struct vperfctr_account *account, u64 kb);
 void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb);
 
 /* ration.c */
+unsigned int vperfctr_threads_per_stop(void);
 int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nrthreads,
 			 unsigned int ring_kb);
 int vperfctr_ring_ration(const struct vperfctr_account *account, unsigned int kb);
@@ -402,6 +403,7 @@ struct vperfctr_state *vperfctr_of_current(void);
 struct vperfctr_state *vperfctr_find(struct task_struct *task);
 bool vperfctr_is_counted(const struct task_struct *task);
 bool vperfctr_find_root(struct task_struct *task, const struct vperfctr_state **root);
+bool vperfctr_has_state(const struct task_struct *task, const struct vperfctr_state **root);
 void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task);
 void vperfctr_detach(struct vperfctr_state *st, bool missed);
 void vperfctr_detach_current(struct vperfctr_state *st, bool missed);
@@ -563,6 +565,7 @@ static inline bool vperfctr_has_family(const struct vperfctr_state *st)
 void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child);
 struct vperfctr_state *vperfctr_make_member(struct vperfctr_state *parent, gfp_t gfp);
 bool vperfctr_join_family(struct vperfctr_state *st, struct task_struct *task);
+void vperfctr_count_missed(struct vperfctr_state *root, unsigned int nr);
 void vperfctr_leave_family(struct vperfctr_state *st, bool missed);
 bool vperfctr_end_member(struct vperfctr_state *st);
 bool vperfctr_family_is_over(struct vperfctr_state *st);

@@ -382,6 +382,25 @@ bool vperfctr_find_root(struct task_struct *task, const struct vperfctr_state **
 }
 
 /*
+ * As vperfctr_is_counted().  `root` is the root of the state's family, only to be compared.
+ *
+ * Context: RCU, or the caller has a reference to the thread.
+ */
+bool vperfctr_has_state(const struct task_struct *task, const struct vperfctr_state **root)
+{
+	struct owner_bucket *bucket = bucket_of(task);
+	struct vperfctr_state *st;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&bucket->lock, flags);
+	st = find_in_bucket(bucket, task);
+	if (st)
+		*root = READ_ONCE(st->root);
+	raw_spin_unlock_irqrestore(&bucket->lock, flags);
+	return st;
+}
+
+/*
  * Find the state of a thread by its list of notifiers.
  *
  * Context: the thread is current, with interrupts disabled, as a remote call could

@@ -313,7 +313,8 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
  *	-EINVAL	an unknown flag; or the control has i-mode counters (but see
  *		vperfctr_attach_ring()), preserves sums, counts nothing, or has another flag
  *		than INHERIT and INHERIT_THREADS
- *	-EAGAIN	the user would have more states than the module allows
+ *	-EAGAIN	the user would have more states than the module allows; or the threads
+ *		start new ones faster than the call can attach to them
  *	-ENODEV, -EACCES, -EPROTONOSUPPORT	as vperfctr_info()
  *	-EMFILE, -ENFILE	as from open(2)
  *	any of vperfctr_control(), but -EUSERS

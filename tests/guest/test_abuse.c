@@ -394,12 +394,11 @@ static u64 now_ms(void)
 	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
-/* Calls that stop the machine and then fail.  Their number is limited all the same. */
+/* Calls that fail.  They stop nothing, and need no ration. */
 enum { HAS_STATE, OTHER_MEMORY, ZOMBIE, STOPPED_HAS_STATE, NR_FAILURES };
 
 static int which_failure;
 
-#define STOPS_PER_SECOND	10
 #define FAILURES		15
 
 static int failing_attachments(void)
@@ -438,18 +437,18 @@ static int failing_attachments(void)
 		      open_thread(pid, VPERFCTR_OPEN_CREAT) : attach_by(mem, pid);
 		child_assert(ret == expected);
 	}
-	/* The first ten, at least nine of which are left, are at once. */
-	child_assert(now_ms() - began >= 1000 * (FAILURES - STOPS_PER_SECOND) / STOPS_PER_SECOND - 10);
+	/* With one stop in a second, they would take as many seconds. */
+	child_assert(now_ms() - began < 1000 * FAILURES / 2);
 	/* It may not have asked for a signal yet, and have a state. */
 	kill(pid, SIGKILL);
 	child_assert(waitpid(pid, NULL, __WALL) == pid);
 	return 0;
 }
 
-START_TEST(failing_attachments_are_rationed)
+START_TEST(failing_attachments_stop_nothing)
 {
 	which_failure = _i;
-	write_file(STOPS, "10");
+	write_file(STOPS, "1");
 	ck_assert_int_eq(as_member(failing_attachments), 0);
 	write_file(STOPS, "20");
 	settle();
@@ -845,7 +844,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, descriptor_over_socket);
 	tcase_add_test(tc, no_descriptors_left);
 	tcase_add_test(tc, killed_with_state);
-	tcase_add_loop_test(tc, failing_attachments_are_rationed, 0, NR_FAILURES);
+	tcase_add_loop_test(tc, failing_attachments_stop_nothing, 0, NR_FAILURES);
 	tcase_add_test(tc, parallel_attachments_are_rationed);
 	tcase_add_test(tc, strangers);
 	tcase_add_loop_test(tc, privileged_exec_while_attaching, 0, 2);

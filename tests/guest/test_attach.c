@@ -29,6 +29,7 @@
 
 #define YAMA	"/proc/sys/kernel/yama/ptrace_scope"
 #define STOPS	"/sys/module/vperfctr/parameters/max_stops_per_second"
+#define PER_STOP "/sys/module/vperfctr/parameters/max_threads_per_stop"
 
 static char known[256];
 
@@ -46,6 +47,7 @@ static void setup(void)
 	settle();
 	/* A test that failed may have left its limit. */
 	write_file(STOPS, "20");
+	write_file(PER_STOP, "64");
 	shared = shared_memory(PAGE);
 	inherit = has(VPERFCTR_FEATURE_INHERIT) ? VPERFCTR_CONTROL_INHERIT : 0;
 }
@@ -1056,12 +1058,26 @@ START_TEST(limit_of_states)
 }
 END_TEST
 
+/* In several stops of the machine, the last of which visits one thread. */
+START_TEST(attached_in_pieces)
+{
+	pid_t pid = start_waiting(20, 10);
+
+	write_number(PER_STOP, 4);
+	close(attach(pid, inherit, 21));
+	write_number(PER_STOP, 0);	/* as 1 */
+	close(attach(pid, inherit, 21));
+	write_number(PER_STOP, 64);
+	kill_target(pid);
+}
+END_TEST
+
 static void on_alarm(int sig)
 {
 	(void)sig;
 }
 
-/* Each attachment is one stop of the machine, however many threads the process has. */
+/* Each attachment to one thread is one stop of the machine. */
 static void attach_often(pid_t pid)
 {
 	struct itimerval soon = { .it_value.tv_usec = 20000 };
@@ -1132,7 +1148,7 @@ END_TEST
 
 #define SOME_HUNDRED	600
 
-/* A stop for that many threads costs as much as three. */
+/* That many threads need three stops of 200. */
 static void attach_to_many(pid_t pid)
 {
 	u64 began = now_ms();
@@ -1163,12 +1179,14 @@ START_TEST(stops_for_many_threads_cost_more)
 	}
 	ck_assert_eventually(shared->started);
 	write_number(STOPS, 5);
+	write_number(PER_STOP, 200);
 	child = fork();
 	if (!child) {
 		become(NOBODY);
 		attach_to_many(pid);
 	}
 	ck_assert_int_eq(wait_for(child), 0);
+	write_number(PER_STOP, 64);
 	kill_target(pid);
 }
 END_TEST
@@ -1652,6 +1670,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, wrong_arguments);
 	tcase_add_test(tc, attach_of_a_newer_caller);
 	tcase_add_test(tc, limit_of_states);
+	tcase_add_test(tc, attached_in_pieces);
 	tcase_add_test(tc, stops_are_rationed);
 	tcase_add_test(tc, stops_for_many_threads_cost_more);
 	tcase_add_loop_test(tc, locked_set, 0, 2);

@@ -10,7 +10,8 @@
 #include "fuzz.h"
 
 extern unsigned int *const sim_param_max_states_per_user, *const sim_param_max_ring_kb_per_user,
-		    *const sim_param_max_stops_per_second, *const sim_param_max_sample_rate;
+		    *const sim_param_max_stops_per_second, *const sim_param_max_sample_rate,
+		    *const sim_param_max_threads_per_stop;
 extern bool *const sim_param_allow_kernel;
 
 struct sim_costs sim_costs;		/* instead of that of scale.c */
@@ -1691,7 +1692,9 @@ void fuzz_run(const uint8_t *data, size_t size)
 	if (limits & 16)
 		*sim_param_max_states_per_user = 2 + (limits >> 5);
 	*sim_param_max_stops_per_second = limits & 32 ? 1000000 : 1000;
-	if (limits & 64)
+	if (limits & 64) {
 		*sim_param_max_sample_rate = 1000;
+		*sim_param_max_threads_per_stop = 1;
+	}
 	sim_boot(1 + (header[FUZZ_CPUS] & 3), run_program, NULL);
 }

@@ -63,6 +63,7 @@ typedef __s64 s64;
 #define max(a, b)		((a) > (b) ? (a) : (b))
 #define min_t(type, a, b)	min((type)(a), (type)(b))
 #define max_t(type, a, b)	max((type)(a), (type)(b))
+#define clamp(v, lo, hi)	max(min(v, hi), lo)
 #define clamp_t(type, v, lo, hi) max_t(type, min_t(type, v, hi), lo)
 #define roundup_pow_of_two(x)	(1UL << (64 - __builtin_clzll((u64)(x) - 1)))
 #define ilog2(x)		(63 - __builtin_clzll(x))
@@ -648,6 +649,8 @@ extern unsigned int tsc_khz;
 #define time_before(a, b)	((long)((a) - (b)) < 0)
 #define time_after(a, b)	time_before(b, a)
 void msleep(unsigned int msecs);
+/* A thousandth of the time, in which other tasks make some hundred steps. */
+#define usleep_range(min, max)	({ might_sleep(); sim_sleep_on(NULL, sim_ns() + (min)); })
 long schedule_timeout_interruptible(long timeout);
 
 enum hrtimer_restart { HRTIMER_NORESTART, HRTIMER_RESTART };
@@ -734,6 +737,7 @@ void sim_free(const void *p);
 #define kzalloc(size, gfp)	sim_alloc(size, (gfp) | __GFP_ZERO, __FILE__, __LINE__)
 #define BITS_TO_LONGS(n)	DIV_ROUND_UP(n, BITS_PER_LONG)
 #define kvcalloc(n, size, gfp)	kzalloc((n) * (size), gfp)
+#define kvmalloc_array(n, size, gfp) kmalloc((n) * (size), gfp)
 #define kvzalloc(size, gfp)	kzalloc(size, gfp)
 #define kfree(p)		sim_free(p)
 #define kvfree(p)		vfree(p)

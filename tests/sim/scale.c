@@ -138,8 +138,8 @@ static void op_attach_many(struct party *p)
 	op_detach(&attacher);
 }
 
-/* It grows with the threads. */
-#define LONGEST_STOP	-1UL
+/* That of max_threads_per_stop threads. */
+#define LONGEST_STOP	1200
 
 /* In this order.  The first mappings may interrupt CPUs: see rdpmc.c. */
 static const struct op {

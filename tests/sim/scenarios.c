@@ -5,6 +5,8 @@
 #include "scenarios.h"
 #include "hardware.h"
 
+extern unsigned int *const sim_param_max_threads_per_stop;
+
 /* ---- what threads do --------------------------------------------------------- */
 
 /* A control of user-mode instructions in a general counter. */
@@ -413,6 +415,16 @@ static void work_in_threads(void *arg)
 	wait_for(task, n);
 }
 
+/* Each thread of the process that has been through the fork's probe is counted. */
+static void check_all_attached(void)
+{
+	const struct task_struct *task;
+
+	for_each_thread(attached, task)
+		sim_require(task->sim->is_new || (task->flags & PF_EXITING) ||
+			    task->preempt_notifiers.first, "a thread is missed");
+}
+
 static void attach_to(void *arg)
 {
 	struct vperfctr_control header;
@@ -427,6 +439,7 @@ static void attach_to(void *arg)
 	fd = user_device_ioctl(VPERFCTR_ATTACH, &req);
 	sim_require(fd >= 0, "ATTACH: %ld", fd);
 	sim_require(!req.nrskipped, "skipped %u threads", req.nrskipped);
+	check_all_attached();
 	must(read_counts(fd, &c, VPERFCTR_READ_MEMBERS));
 	sim_require(!(user_poll(fd) & EPOLLHUP), "a set ends whose threads are counted");
 	attached_may_end = true;
@@ -449,6 +462,13 @@ static void attach(void)
 	attached = sim_process("attached", 1000, work_in_threads, (void *)2UL);
 	task = sim_process("attacher", 1000, attach_to, NULL);
 	user_wait(task);
+}
+
+/* The same in many stops of the machine. */
+static void attach_pieces(void)
+{
+	*sim_param_max_threads_per_stop = 1;
+	attach();
 }
 
 /* ---- threads that start and end while they are attached to ------------------------- */
@@ -1593,6 +1613,8 @@ const struct scenario sim_scenarios[] = {
 	{ "kill", kill_monitored, 3 },
 	{ "readers", readers, 3 },
 	{ "attach", attach, 3 },
+	{ "attach_pieces", attach_pieces, 3 },
+
 	{ "new_threads", new_threads, 3 },
 	{ "vcpus", vcpus, 3 },
 	{ "overflow", overflow, 2 },

@@ -246,8 +246,8 @@ struct vperfctr_kind_cpus {
  *
  * Making a state for another thread stops all CPUs for a moment.  A user without
  * CAP_PERFMON and CAP_SYS_ADMIN can do so only as often as the module's parameter
- * max_stops_per_second allows; the call waits.  VPERFCTR_ATTACH stops them once for all
- * threads, which counts as one more for each 256 threads.
+ * max_stops_per_second allows; the call waits.  VPERFCTR_ATTACH stops them once for each
+ * max_threads_per_stop threads, which is another parameter.
  *
  * A new state counts nothing without a control, and all of its sums are zero.  It
  * belongs to the thread until UNLINK or the thread's end, and survives exec.  It
@@ -299,9 +299,11 @@ struct vperfctr_open {
  * Argument: struct vperfctr_attach *.  tid is the id of the process, or of any of its
  * threads, in the caller's PID namespace; 0 is the calling thread.  mem_fd is a
  * descriptor of the process's /proc/PID/mem, open for reading: the caller then has the
- * rights that ptrace needs.  All threads of the process are attached to at the same
- * moment.  None of them is stopped longer than a few microseconds, nor interrupted
- * in a system call.  ptrace, of the caller or of another process, is not involved.
+ * rights that ptrace needs.  As many threads of the process as the module's parameter
+ * max_threads_per_stop says are attached to at the same moment, and the next ones some
+ * milliseconds later: each is counted from its own moment on.  None of them is stopped
+ * longer than some tens of microseconds, nor interrupted in a system call.  ptrace, of the
+ * caller or of another process, is not involved.
  *
  * Returns a descriptor of a *set*: the root of a family that has no thread of its
  * own.  Each thread gets a state that inherits the control.  With
@@ -338,7 +340,8 @@ struct vperfctr_open {
  *	EINTR	a signal came while the call waited, as in VPERFCTR_OPEN; with
  *		SA_RESTART the call starts again
  *	EAGAIN	the user would have more states than the module's parameter
- *		max_states_per_user allows
+ *		max_states_per_user allows; or the threads start new ones faster than the
+ *		call can attach to them
  *	ENOMEM	there is no memory
  *	EMFILE, ENFILE	as of open(2)
  */
