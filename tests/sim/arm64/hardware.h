@@ -8,8 +8,9 @@
 
 #define SIM_ARM64
 
-/* Registers of user mode in a sample, and the places of two of them. */
+/* Registers of user mode in a sample, their mode, and the places of two of them. */
 #define SIM_USER_REGS	VPERFCTR_ARM64_REGS
+#define SIM_USER_MODE	VPERFCTR_USER_64
 #define SIM_DWARF_SP	31
 #define SIM_DWARF_IP	32
 
