@@ -48,8 +48,8 @@ struct session {
 	const struct interval *interval;
 	struct sampler *sampler;	/* or NULL */
 	double next;		/* end of the current interval, or the next look at the rings */
-	struct signal_state signals;
-	sigset_t set;		/* signals that end the counting */
+	sigset_t set;		/* signals that end the counting, or are for the command */
+	sigset_t ending;	/* those that end it before there is a command */
 	struct rlimit nofile;
 	struct thread *threads;
 	unsigned int nr, room;
@@ -152,7 +152,7 @@ static int await_stops(struct session *s, unsigned int first, struct error *e)
 			trace_interrupt(&s->threads[i].trace);
 	i = first;
 	while (i < s->nr) {
-		err = trace_await(&s->threads[i].trace, &s->set);
+		err = trace_await(&s->threads[i].trace, &s->ending);
 		if (err == -ESRCH)
 			s->threads[i] = s->threads[--s->nr];
 		else if (err == -EINTR)
@@ -536,7 +536,7 @@ static int end_families(struct session *s)
 		if (!t->v || t->set || !(t->counts.status & VPERFCTR_STATUS_CHILDREN))
 			continue;
 		if (t->again)
-			trace_await(&t->trace, &s->set);
+			trace_await(&t->trace, &s->ending);
 		if (!err)
 			err = counts_finish(t->v, s->control, &t->counts);
 		if (t->again)
@@ -697,12 +697,7 @@ static bool take_signal(struct session *s, int fd)
 		return false;
 	if (info.ssi_signo == SIGCHLD)
 		return reap_children(s);
-	if (!s->command)
-		return true;
-	/* As for a counted command: it gets the terminal's signals itself. */
-	if (info.ssi_code <= 0)
-		kill(s->command, (int)info.ssi_signo);
-	return false;
+	return signals_take(s->command, &info) && !s->command;
 }
 
 /* Return: whether all have ended. */
@@ -973,7 +968,7 @@ static int count_attached(struct session *s, char **argv, double timeout,
 		 s->nrcounted == 1 ? " and what it started" : " and what they started");
 
 	if (*argv) {
-		s->command = command_start(argv, &s->signals, &s->nofile, e);
+		s->command = command_start(argv, &s->nofile, e);
 		if (s->command < 0) {
 			s->command = 0;
 			return -1;
@@ -1013,18 +1008,19 @@ int attach_and_count(const struct targets *targets, char **argv, double timeout,
 		.targets = targets, .control = control, .per_thread = per_thread,
 		.interval = interval, .next = interval->ms / 1e3, .sampler = sampler,
 	};
-	/* As they were before the first try, if the counters are waited for. */
-	static struct signal_state signals;
+	/* As it was before the first try, if the counters are waited for. */
 	static struct rlimit nofile;
+	static bool raised;
 	sigset_t chld;
 	unsigned int i;
 	int ret;
 
 	memset(r, 0, sizeof(*r));
-	if (!signals.known)
+	if (!raised)
 		raise_limit(&nofile);
-	signals_catch(&signals, &s.set, NULL);
-	s.signals = signals;
+	raised = true;
+	signals_catch(&s.ending, false, NULL);
+	signals_catch(&s.set, *argv, NULL);
 	s.nofile = nofile;
 	/* sigtimedwait() and signalfd() need it blocked, too. */
 	sigemptyset(&chld);

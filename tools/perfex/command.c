@@ -7,8 +7,7 @@
 
 #include "perfex.h"
 
-pid_t command_start(char **argv, const struct signal_state *signals, const struct rlimit *nofile,
-		    struct error *e)
+pid_t command_start(char **argv, const struct rlimit *nofile, struct error *e)
 {
 	int pipes[2], err = 0;
 	ssize_t n;
@@ -20,7 +19,7 @@ pid_t command_start(char **argv, const struct signal_state *signals, const struc
 	if (!pid) {
 		if (nofile)
 			setrlimit(RLIMIT_NOFILE, nofile);
-		signals_restore(signals);
+		signals_restore();
 		execvp(argv[0], argv);
 		err = -errno;
 		n = write(pipes[1], &err, sizeof(err));

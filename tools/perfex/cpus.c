@@ -588,12 +588,9 @@ static int await_end(struct session *s, bool *told, struct error *e)
 		waiting_show(&s->waiting, seconds_since(&s->start), s->timeout);
 		sig = await_signal(s, &info);
 		if (sig && sig != SIGCHLD) {
-			*told = true;
-			if (!s->command)
+			*told |= signals_take(s->command, &info);
+			if (*told && !s->command)
 				return 0;
-			/* The command gets the terminal's signals itself. */
-			if (info.ssi_code <= 0)
-				kill(s->command, sig);
 		}
 		if (s->timeout >= 0 && seconds_since(&s->start) >= s->timeout)
 			return 0;
@@ -602,15 +599,14 @@ static int await_end(struct session *s, bool *told, struct error *e)
 	}
 }
 
-static int count_session(struct session *s, char **argv, const struct signal_state *signals,
-			 struct result *r, struct error *e)
+static int count_session(struct session *s, char **argv, struct result *r, struct error *e)
 {
 	bool told = false;
 	int err;
 
 	clock_gettime(CLOCK_MONOTONIC, &s->start);
 	if (*argv) {
-		s->command = command_start(argv, signals, NULL, e);
+		s->command = command_start(argv, NULL, e);
 		if (s->command < 0)
 			return -1;
 	}
@@ -674,8 +670,6 @@ int cpus_count(struct cpus *cpus, char **argv, double timeout,
 	       const struct vperfctr_control *control, const struct interval *interval,
 	       struct sampler *sampler, struct result *r, struct error *e)
 {
-	/* Signals as they were before the first of several runs. */
-	static struct signal_state signals;
 	struct session s = {
 		.cpus = cpus, .interval = interval, .next = interval->ms / 1e3, .timeout = timeout,
 		.sampler = sampler,
@@ -683,7 +677,7 @@ int cpus_count(struct cpus *cpus, char **argv, double timeout,
 	int err;
 
 	memset(r, 0, sizeof(*r));
-	signals_catch(&signals, &s.set, NULL);
+	signals_catch(&s.set, *argv, NULL);
 	/* signalfd() needs it blocked, too. */
 	sigaddset(&s.set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &s.set, NULL);
@@ -692,7 +686,7 @@ int cpus_count(struct cpus *cpus, char **argv, double timeout,
 		return fail_open_cpus(e, err);
 	err = start_session(&s, control, e);
 	if (!err)
-		err = count_session(&s, argv, &signals, r, e);
+		err = count_session(&s, argv, r, e);
 	vperfctr_close(s.v);
 	if (!err)
 		err = add_parts(cpus, r, e);

@@ -53,10 +53,12 @@ int cpus_count(struct cpus *cpus, char **argv, double timeout,
 	       struct sampler *sampler, struct result *r, struct error *e);
 
 /*
- * Replace the file by one with these counts, for Prometheus.  parts: NULL: there are none yet.
- * Return: 0 or -errno.
+ * Replace the file by one with these counts, for Prometheus.  parts: NULL: there are none yet, so
+ * only see whether that is possible.
+ * Return: 0, or -1 with *e.
  */
-int prometheus_write(const char *file, const struct printing *p, const struct part *parts);
+int prometheus_write(const char *file, const struct printing *p, const struct part *parts,
+		     struct error *e);
 
 /* Print the counts of an interval.  first: of the first one. */
 void top_print(const struct printing *p, double at, const struct sums *sums,

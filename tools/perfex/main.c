@@ -5,28 +5,31 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "perfex.h"
 
-/* out: NULL without a file for it.  Return: the exit status, or -1 with *e. */
-static int execute_options(const struct options *o, FILE *out, const char *name, struct error *e)
+/* output: NULL: standard output, or error.  Return: the exit status, or -1 with *e. */
+static int execute_options(const struct options *o, struct output *output, struct error *e)
 {
+	FILE *out = output ? output->f : stdout;
+
 	if (o->info)
-		return info_print(out ? out : stdout, e);
+		return info_print(out, e);
 	if (o->self_test)
-		return self_test(o->checks, out ? out : stdout, o->style, o->report, e);
+		return self_test(o->checks, out, o->style, o->report, e);
 	if (o->doctor)
-		return doctor(out ? out : stdout, o->style == STYLE_JSON, "", e);
+		return doctor(out, o->style == STYLE_JSON, "", e);
 	if (o->plot)
 		return plot_counts(out, o, e);
 	if (o->merge)
-		return merge_counts(out ? out : stdout, o, e);
+		return merge_counts(out, o, e);
 	if (o->list)
-		return list_events(out ? out : stdout, o->command + 1, o->verbose, o->kind, e);
+		return list_events(out, o->command + 1, o->verbose, o->kind, e);
 	if (o->report)
-		return report_samples(out ? out : stdout, o, e);
+		return report_samples(out, o, e);
 	if (o->sampling)
-		return sample(o, out, e);
-	return measure(o, out, name, e);
+		return sample(o, output, e);
+	return measure(o, output, e);
 }
 
 /*
@@ -52,15 +55,38 @@ static int check_written(FILE *f, const char *name, struct error *e)
 	return fail_with(e, "cannot write to %s: %s", name, errno ? strerror(errno) : "it has failed");
 }
 
+/* True if the counts of a run, or its samples, could be lost. */
+static bool counts(const struct options *o)
+{
+	return !o->info && !o->self_test && !o->doctor && !o->plot && !o->merge && !o->list && !o->report;
+}
+
+/* Do what the options say.  The output is kept if that has succeeded, or has published it. */
+static int run_options(const struct options *o, struct error *e)
+{
+	struct output output;
+	int file, ret, err;
+
+	if (counts(o))
+		signals_count();
+	file = output_of_options(&output, o, e);
+	if (file < 0)
+		return -1;
+	ret = execute_options(o, file ? &output : NULL, e);
+	err = file ? output_close(&output, ret >= 0) : 0;
+	if (err && ret >= 0)
+		return fail_with(e, "cannot write to '%s': %s", output.name, strerror(err));
+	return ret;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = { .timeout = NO_TIMEOUT, .log_fd = -1 };
 	struct error e = { .status = STATUS_FAILED };
-	const char *name = NULL;
-	FILE *out = NULL;
 	char *output = NULL;
 	int ret;
 
+	signals_begin();
 	keep_standard_files();
 	ret = options_parse(argc, argv, &o, &e);
 	if (ret > 0) {
@@ -69,11 +95,8 @@ int main(int argc, char **argv)
 		ret = -1;
 	} else if (!ret) {
 		o.output = output;
-		out = output_open(&o, &name, &e);
-		ret = name && !out ? -1 : execute_options(&o, out, name, &e);
+		ret = run_options(&o, &e);
 	}
-	if (out && (ferror(out) | fclose(out)) && ret >= 0)
-		ret = fail_with(&e, "cannot write to '%s': %s", name, strerror(errno));
 	free(output);
 	free(o.files);
 	if (ret >= 0 && (check_written(stdout, "standard output", &e) ||

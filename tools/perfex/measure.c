@@ -6,6 +6,7 @@
 #include "cpus.h"
 #include "gate.h"
 #include "metrics.h"
+#include "output.h"
 #include "perf.h"
 #include "perfex.h"
 
@@ -124,28 +125,20 @@ static char *describe_targets(const struct options *o, const struct kinds *kinds
 /* ---- the file of -o ---------------------------------------------------------------- */
 
 /*
- * A pipe without a reader must not end perfex before it has printed.  Commands have
- * been started when perfex prints, so none of them inherits this.
- */
-static void ignore_sigpipe(const struct printing *p)
-{
-	if (p->file)
-		signal(SIGPIPE, SIG_IGN);
-}
-
-/*
  * If the file could not be written, print to standard error from now on, so that the
  * counts are not lost.  Return: whether what was printed last must be printed again.
  */
 static bool fall_back_to_stderr(struct printing *p)
 {
-	int err = p->file ? output_error(p->f) : 0;
+	int err = p->output ? output_publish(p->output) : 0;
 
 	if (!err)
 		return false;
 	p->write_error = err;
-	p->file = NULL;
+	p->output = NULL;
 	p->f = stderr;
+	/* A pipe without a reader is no reason to end. */
+	signals_forget(SIGPIPE);
 	return true;
 }
 
@@ -160,7 +153,7 @@ struct ticks {
 	struct part *open;	/* of CPUs, without what the gate leaves out */
 	struct gate gate;
 	bool any;
-	int failed;		/* -errno of the last file for Prometheus, or 0 */
+	struct error failed;	/* why the last file for Prometheus was not written; or no text */
 };
 
 /* A program that counts itself starts its counters at 0; the end reports that. */
@@ -186,12 +179,12 @@ static void take_difference(struct sums *difference, const struct sums *sums,
 /* Write the file for Prometheus.  Say once why this fails, and try again in each interval. */
 static void write_metrics(struct ticks *t, const struct part *parts)
 {
-	const char *file = t->o->prometheus;
-	int err = prometheus_write(file, t->printing, parts);
+	struct error e = { .text = "" };
 
-	if (err && err != t->failed)
-		fprintf(stderr, "perfex: cannot write '%.300s': %s\n", file, strerror(-err));
-	t->failed = err;
+	if (prometheus_write(t->o->prometheus, t->printing, parts, &e) &&
+	    strcmp(e.text, t->failed.text))
+		fprintf(stderr, "perfex: %s\n", e.text);
+	t->failed = e;
 }
 
 static void on_interval(void *arg, double at, const struct sums *sums, const struct part *parts)
@@ -217,9 +210,9 @@ static void on_interval(void *arg, double at, const struct sums *sums, const str
 	if (t->o->top) {
 		top_print(t->printing, at, &difference, t->parts, !t->any);
 		t->any = true;
+		fall_back_to_stderr(t->printing);
 		return;
 	}
-	ignore_sigpipe(t->printing);
 	if (!t->any)
 		print_interval_head(t->printing);
 	t->any = true;
@@ -274,7 +267,6 @@ struct patience {
  */
 static bool wait_for_counters(struct patience *p, struct error *e)
 {
-	static struct signal_state signals;
 	struct error busy = *e;
 	sigset_t set;
 	int sig;
@@ -288,9 +280,9 @@ static bool wait_for_counters(struct patience *p, struct error *e)
 	p->begun = true;
 	if (seconds_since(&p->since) >= p->seconds)
 		return fail_with(e, "%.900s (perfex has waited for %g seconds)", busy.text, p->seconds), false;
-	signals_catch(&signals, &set, NULL);
+	signals_catch(&set, false, NULL);
 	sig = sigtimedwait(&set, NULL, &(struct timespec){ .tv_nsec = TRY_INTERVAL * 1000000L });
-	signals_restore(&signals);
+	signals_unblock();
 	if (sig > 0 || run_told_to_end())
 		return fail_with(e, "a signal ended the waiting for the counters: %.900s", busy.text), false;
 	return true;
@@ -507,14 +499,11 @@ static int make_parts(void *arg, unsigned int nrparts, struct error *e)
 static int make_ticks(struct ticks *t, const struct options *o, struct printing *p,
 		      const struct cpus *cpus, struct error *e)
 {
-	int err;
-
 	t->o = o;
 	t->printing = p;
 	/* A file that cannot be written is an error before anything is counted. */
-	err = o->prometheus ? prometheus_write(o->prometheus, p, NULL) : 0;
-	if (err)
-		return fail_with(e, "cannot write '%.300s': %s", o->prometheus, strerror(-err));
+	if (o->prometheus && prometheus_write(o->prometheus, p, NULL, e))
+		return -1;
 	if (gate_open(&t->gate, o, cpus ? cpus->nrparts : 0, e))
 		return -1;
 	if (!cpus || !cpus->nrparts)
@@ -589,7 +578,6 @@ static int measure_once(const struct choice *choice, struct printing *p, unsigne
 			err = count_once(choice, &ticks, &control, r, e);
 	}
 	if (!err && (!o->interval || !r->complete)) {
-		ignore_sigpipe(p);
 		print_result(p, r);
 		if (fall_back_to_stderr(p))
 			print_result(p, r);
@@ -597,7 +585,7 @@ static int measure_once(const struct choice *choice, struct printing *p, unsigne
 	if (!err && (o->style != STYLE_TEXT || (o->interval && r->complete)))
 		print_remarks(r);
 	/* The reason is on standard error. */
-	if (!err && ticks.failed) {
+	if (!err && *ticks.failed.text) {
 		r->complete = false;
 		fail_with(e, "the last counts are not in '%.300s'", o->prometheus);
 	}
@@ -616,14 +604,15 @@ static int choose_for_cpus(struct choice *choice, struct cpus *cpus, struct erro
 	return cpus_choose(cpus, choice->o, &choice->kinds, choose_events, choice, e);
 }
 
-static int measure_choice(struct choice *choice, unsigned int nrgroups, FILE *out,
-			  const char *name, struct error *e)
+static int measure_choice(struct choice *choice, unsigned int nrgroups, struct output *out,
+			  struct error *e)
 {
 	const struct vperfctr_info *info = choice->kinds.info;
 	const struct options *o = choice->o;
 	struct result result = { 0 };
 	struct printing p = {
-		.f = out ? out : o->top ? stdout : stderr, .file = out ? name : NULL, .style = o->style, .separator = o->separator,
+		.f = out ? out->f : o->top ? stdout : stderr, .output = out,
+		.style = o->style, .separator = o->separator,
 		.events = choice->events, .metrics = &choice->metrics, .info = info,
 		.verbose = o->verbose, .per_thread = o->per_thread,
 		.cpus = choice->cpus, .split = o->split, .nrparts = nr_cpu_parts(choice),
@@ -650,7 +639,7 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, FILE *ou
 		if (!result.complete)
 			fprintf(stderr, "perfex: %s\n", e->text);
 		return fail_with(e, "cannot write to '%s': %s; the counts are above, on standard error",
-				 name, strerror(p.write_error));
+				 out->name, strerror(p.write_error));
 	}
 	return result.complete ? result.status : -1;
 }
@@ -736,7 +725,7 @@ static int choose_for_perf(struct choice *choice, struct error *e)
 	return 1;
 }
 
-int measure(const struct options *o, FILE *out, const char *name, struct error *e)
+int measure(const struct options *o, struct output *out, struct error *e)
 {
 	struct choice choice = { .o = o };
 	struct cpus cpus = { 0 };
@@ -747,7 +736,7 @@ int measure(const struct options *o, FILE *out, const char *name, struct error *
 	nrgroups = without_module(o) ? choose_for_perf(&choice, e) :
 		options_cpus(o) ? choose_for_cpus(&choice, &cpus, e) :
 		kind_choose(o->kind, &o->targets, &choice.kinds, choose_events, &choice, e);
-	ret = nrgroups < 0 ? -1 : measure_choice(&choice, (unsigned int)nrgroups, out, name, e);
+	ret = nrgroups < 0 ? -1 : measure_choice(&choice, (unsigned int)nrgroups, out, e);
 	cpus_free(&cpus);
 	free(choice.perf);
 	return ret;

@@ -1,118 +1,190 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The file of -o or --log-fd: its permissions, and whether all has been written to it. */
+/*
+ * The files that perfex writes.
+ *
+ * perfex may be run by root, and a name may be in a directory of another user.  So it opens
+ * the name itself, with O_CREAT, and the kernel decides whether links, pipes and files of
+ * others are followed and written there: see fs.protected_symlinks, protected_fifos and
+ * protected_regular in proc(5).
+ */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "perfex.h"
 
-static bool same_file(const char *a, const char *b)
-{
-	struct stat x, y;
+/* More than any shell opens. */
+#define MAX_INHERITED	256
 
-	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+/* An errno of this file: the output is private, and another user could read it. */
+#define EOTHERS		ENOTUNIQ
+
+/* True if another user could read what is written there. */
+static bool is_open_to_others(const struct output *out, const struct stat *st)
+{
+	if (!(out->flags & OUTPUT_PRIVATE) || st->st_uid == geteuid())
+		return false;
+	/* A terminal or a device has its own permissions, and root reads all pipes. */
+	return S_ISREG(st->st_mode) || (S_ISFIFO(st->st_mode) && st->st_uid);
 }
 
-#define CREATE_FLAGS	(O_WRONLY | O_CREAT | O_CLOEXEC)
-
-/*
- * Open a file that only the user may read.  Samples are addresses and paths of a
- * program, and so a secret of the user.  An existing file may have wider permissions,
- * and another user may own it or have it open.  So a new file replaces it: a process
- * that has the old one open sees nothing of the new one.  The directory may forbid
- * that.  Then restrict the file's permissions if the user owns it, or else refuse it.
- *
- * Return: a descriptor, or -errno; -ENOTUNIQ: another user's file.
- */
-static int open_private(const char *name)
+/* Return: a descriptor by which a program has opened this file for perfex; -1: none */
+static int find_inherited(const struct output *out)
 {
-	char path[PATH_MAX];
 	struct stat st;
-	int fd, old;
-
-	fd = open(name, CREATE_FLAGS | O_EXCL, 0600);
-	if (fd >= 0 || errno != EEXIST)
-		return fd < 0 ? -errno : fd;
-	/* The name is a link to a file that does not exist: O_EXCL refuses it. */
-	if (!realpath(name, path)) {
-		fd = open(name, CREATE_FLAGS, 0600);
-		return fd < 0 ? -errno : fd;
-	}
-	/* The user must have write permission, even where the file can be replaced. */
-	old = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	if (old < 0)
-		return -errno;
-	/* A terminal, a pipe or a device has its own permissions. */
-	if (fstat(old, &st) || !S_ISREG(st.st_mode))
-		return old;
-	if (!unlink(path)) {
-		close(old);
-		fd = open(path, CREATE_FLAGS | O_EXCL, 0600);
-		return fd < 0 ? -errno : fd;
-	}
-	if (st.st_uid == geteuid() && !fchmod(old, 0600) && !ftruncate(old, 0))
-		return old;
-	close(old);
-	return -ENOTUNIQ;
-}
-
-/* The counted command does not inherit the copy.  What it inherits is the user's choice. */
-static FILE *open_copy(int fd, struct error *e)
-{
-	int flags = fcntl(fd, F_GETFL), copy;
-	FILE *out;
-
-	if (flags < 0) {
-		fail_with(e, "descriptor %d (--log-fd) is not open", fd);
-		return NULL;
-	}
-	if ((flags & O_ACCMODE) == O_RDONLY) {
-		fail_with(e, "descriptor %d (--log-fd) is not open for writing", fd);
-		return NULL;
-	}
-	copy = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	out = copy < 0 ? NULL : fdopen(copy, "w");
-	if (!out)
-		fail_with(e, "cannot write to descriptor %d: %s", fd, strerror(errno));
-	return out;
-}
-
-FILE *output_open(const struct options *o, const char **name, struct error *e)
-{
-	static char descriptor[32];
-	FILE *out;
 	int fd;
 
-	*name = o->output;
-	if (o->log_fd >= 0) {
-		snprintf(descriptor, sizeof(descriptor), "descriptor %d", o->log_fd);
-		*name = descriptor;
-		return open_copy(o->log_fd, e);
+	for (fd = 0; fd < MAX_INHERITED; fd++)
+		if (fd != out->target && !fstat(fd, &st) && st.st_dev == out->old.st_dev &&
+		    st.st_ino == out->old.st_ino &&
+		    (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
+			return fd;
+	return -1;
+}
+
+/* Not on a standard file, which may be closed.  The command does not inherit it. */
+static int copy_descriptor(int fd)
+{
+	return fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
+/* True if a new file would differ from the old one in more than its text. */
+static bool has_other_names(const struct output *out)
+{
+	return !(out->flags & OUTPUT_PRIVATE) &&
+	       (out->old.st_nlink != 1 ||
+		fgetxattr(out->target, "system.posix_acl_access", NULL, 0) >= 0);
+}
+
+/* True if the directory lets only the owner of a file replace it. */
+static bool is_kept(const struct output *out)
+{
+	const uid_t me = geteuid();
+	struct stat st;
+
+	return me && me != out->old.st_uid &&
+	       (fstat(out->dir, &st) || (st.st_mode & S_ISVTX && st.st_uid != me));
+}
+
+/* An existing file.  Return: a descriptor, or -1 with errno. */
+static int open_replacement(struct output *out)
+{
+	const bool own = out->old.st_uid == geteuid();
+	int fd;
+
+	if (output_find_place(out, out->name) && !has_other_names(out) && !is_kept(out)) {
+		out->way = OUTPUT_RENAME;
+		fd = output_make_temp(out);
+		if (fd >= 0 || out->flags & OUTPUT_WHOLE)
+			return fd;
 	}
-	if (!o->output)
-		return NULL;
-	if (o->report && same_file(o->report, o->output)) {
-		fail_with(e, "'%s' is the file to report, and -o would empty it: name another",
-			  o->output);
-		return NULL;
+	errno = out->flags & OUTPUT_WHOLE ? EACCES : EOTHERS;
+	if (out->flags & OUTPUT_WHOLE || (out->flags & OUTPUT_PRIVATE && !own))
+		return -1;
+	out->way = OUTPUT_COPY;
+	return output_make_unnamed();
+}
+
+static int open_new(struct output *out)
+{
+	int fd;
+
+	if (!output_place(out, out->name))
+		return -1;
+	if (out->flags & OUTPUT_WHOLE) {
+		out->way = OUTPUT_RENAME;
+		return output_make_temp(out);
 	}
-	if (!o->sampling) {
-		out = fopen(o->output, o->append ? "ae" : "we");
-		if (!out)
-			fail_with(e, "cannot write to '%s': %s", o->output, strerror(errno));
-		return out;
-	}
-	fd = open_private(o->output);
-	out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (fd == -ENOTUNIQ)
+	fd = output_make_new(out);
+	if (fd >= 0)
+		out->way = OUTPUT_NEW;
+	return fd;
+}
+
+/* The name is a link to a file that did not exist, and is made now. */
+static int take_linked(struct output *out)
+{
+	if (output_find_place(out, out->name))
+		out->way = OUTPUT_NEW;
+	return copy_descriptor(out->target);
+}
+
+static int open_existing(struct output *out, bool linked)
+{
+	const bool append = out->flags & OUTPUT_APPEND;
+	int inherited;
+
+	out->target = open(out->name, O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC | (append ? O_APPEND : 0),
+			   out->flags & OUTPUT_PRIVATE ? 0600 : 0666);
+	if (out->target < 0 || fstat(out->target, &out->old))
+		return -1;
+	inherited = find_inherited(out);
+	/* A regular file is replaced by one of the user's own, unless it is open already. */
+	errno = EOTHERS;
+	if (is_open_to_others(out, &out->old) && (inherited >= 0 || !S_ISREG(out->old.st_mode)))
+		return -1;
+	if (inherited >= 0 && out->flags & OUTPUT_PRIVATE && S_ISREG(out->old.st_mode) &&
+	    fchmod(out->target, 0600))
+		return -1;
+	if (inherited >= 0)
+		return copy_descriptor(inherited);
+	if (!S_ISREG(out->old.st_mode) || append)
+		return copy_descriptor(out->target);
+	return linked && !out->old.st_size ? take_linked(out) : open_replacement(out);
+}
+
+static int open_name(struct output *out)
+{
+	struct stat st;
+
+	if (lstat(out->name, &st))
+		return errno == ENOENT ? open_new(out) : -1;
+	if (stat(out->name, &st))
+		return open_existing(out, errno == ENOENT);
+	/* An open for writing waits for a reader: ask before. */
+	errno = EOTHERS;
+	if (S_ISFIFO(st.st_mode) && is_open_to_others(out, &st))
+		return -1;
+	return open_existing(out, false);
+}
+
+int output_open(struct output *out, const char *name, unsigned int flags, struct error *e)
+{
+	int fd, err;
+
+	*out = (struct output){ .name = name, .flags = flags, .target = -1, .dir = -1 };
+	fd = open_name(out);
+	out->f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (out->f)
+		return 0;
+	err = errno;
+	if (fd >= 0)
+		close(fd);
+	output_close(out, false);
+	return err == EOTHERS ?
 		fail_with(e, "'%s' belongs to another user, who could read the samples: name another, or remove it",
-			  o->output);
-	else if (!out)
-		fail_with(e, "cannot write to '%s': %s", o->output, strerror(-fd));
-	return out;
+			  name) :
+		fail_with(e, "cannot write to '%s': %s", name, strerror(err));
+}
+
+int output_open_descriptor(struct output *out, int fd, struct error *e)
+{
+	int mode = fcntl(fd, F_GETFL), copy;
+
+	*out = (struct output){ .target = -1, .dir = -1 };
+	snprintf(out->room, sizeof(out->room), "descriptor %d", fd);
+	out->name = out->room;
+	if (mode < 0)
+		return fail_with(e, "descriptor %d (--log-fd) is not open", fd);
+	if ((mode & O_ACCMODE) == O_RDONLY)
+		return fail_with(e, "descriptor %d (--log-fd) is not open for writing", fd);
+	copy = copy_descriptor(fd);
+	out->f = copy < 0 ? NULL : fdopen(copy, "w");
+	return out->f ? 0 :
+		fail_with(e, "cannot write to descriptor %d: %s", fd, strerror(errno));
 }
 
 int output_error(FILE *f)
@@ -125,4 +197,87 @@ int output_error(FILE *f)
 	/* Some file systems report what could not be written when it is closed. */
 	fd = dup(fileno(f));
 	return fd >= 0 && close(fd) ? errno : 0;
+}
+
+int output_publish(struct output *out)
+{
+	int err = output_error(out->f);
+
+	if (err || out->published)
+		return err;
+	if (out->way == OUTPUT_RENAME)
+		err = output_rename(out);
+	/* The name may be a mount, or the directory may have changed. */
+	if (out->way == OUTPUT_COPY || (err && out->target >= 0 && !(out->flags & OUTPUT_WHOLE) &&
+					(!(out->flags & OUTPUT_PRIVATE) || out->old.st_uid == geteuid())))
+		err = output_copy(out);
+	if (err)
+		return err;
+	out->published = true;
+	output_finish(out, true);
+	return 0;
+}
+
+bool output_keep_new(struct output *out)
+{
+	if (out->way != OUTPUT_NEW && out->way != OUTPUT_DIRECT)
+		return false;
+	out->published = true;
+	output_finish(out, true);
+	return true;
+}
+
+int output_close(struct output *out, bool keep)
+{
+	int err = 0;
+
+	if (out->f && keep)
+		err = output_publish(out);
+	if (!out->published)
+		output_finish(out, out->way == OUTPUT_DIRECT);
+	if (out->f && fclose(out->f) && !err)
+		err = errno;
+	if (out->target >= 0)
+		close(out->target);
+	if (out->dir >= 0)
+		close(out->dir);
+	out->f = NULL;
+	out->target = out->dir = -1;
+	return err;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Files that are read must not be replaced by what is written about them. */
+static int check_inputs(const struct options *o, struct error *e)
+{
+	unsigned int i;
+
+	if (o->report && !o->self_test && same_file(o->report, o->output))
+		return fail_with(e, "'%s' is the file to report, and -o would replace it: name another",
+				 o->output);
+	for (i = 0; i < o->nrfiles; i++)
+		if (same_file(o->files[i], o->output))
+			return fail_with(e, "'%s' is one of the files to read, and -o would replace it: name another",
+					 o->output);
+	return 0;
+}
+
+int output_of_options(struct output *out, const struct options *o, struct error *e)
+{
+	unsigned int flags = o->append ? OUTPUT_APPEND : 0;
+
+	if (o->log_fd >= 0)
+		return output_open_descriptor(out, o->log_fd, e) ? -1 : 1;
+	if (!o->output)
+		return 0;
+	/* Samples are addresses and paths of a program, and so a secret of the user. */
+	if (o->sampling)
+		flags |= OUTPUT_PRIVATE;
+	return check_inputs(o, e) || output_open(out, o->output, flags, e) ? -1 : 1;
 }

@@ -318,33 +318,57 @@ struct interval {
 
 /* ---- signals ------------------------------------------------------------------- */
 
-#define NR_END_SIGNALS	4
+/*
+ * Note how perfex found signals.  SIGXFSZ is ignored from then on.
+ * Context: may be called again.
+ */
+void signals_begin(void);
 
-/* Signals as perfex found them, which is how a command must find them. */
-struct signal_state {
-	bool known;
-	struct sigaction old[NR_END_SIGNALS];
-	struct sigaction old_chld;
-	sigset_t old_mask;
+/*
+ * perfex is about to count: the end of a reader of what it prints must not end it before it has
+ * printed.
+ */
+void signals_count(void);
+
+/* Call fn, in a handler, before a signal ends perfex while it does not count. */
+void signals_before_end(void (*fn)(void));
+
+/*
+ * Block the signals that would end perfex, and if there is a command all that it could get, and
+ * put them into *set.  If fn is not NULL, it handles them.  SIGCHLD gets its default.
+ */
+void signals_catch(sigset_t *set, bool command,
+		   void (*fn)(int sig, siginfo_t *info, void *context));
+void signals_unblock(void);
+/* For a command: signals are as perfex found them. */
+void signals_restore(void);
+
+struct signal {
+	int number, code;
+	pid_t from;
+	union sigval value;
 };
 
 /*
- * Block the signals that end perfex, but for those that are ignored, and put them
- * into *set.  If fn is not NULL, it handles them.  SIGCHLD gets its default.
- * Context: may be called again with the same state.
+ * perfex has got a signal: let the command have it, if it is meant for that.  command: 0: perfex
+ * counts without one; -1: it has ended, and another one may follow.
+ * Return: true if the signal asks perfex to end: without a command each one does.
  */
-void signals_catch(struct signal_state *s, sigset_t *set,
-		   void (*fn)(int sig, siginfo_t *info, void *context));
-void signals_unblock(const struct signal_state *s);
-void signals_restore(const struct signal_state *s);
+bool signals_pass_on(pid_t command, const struct signal *s);
+
+/* The same for one that was blocked, and read. */
+struct signalfd_siginfo;
+bool signals_take(pid_t command, const struct signalfd_siginfo *info);
+
+/* Forget a signal that is blocked and pending. */
+void signals_forget(int sig);
 
 /*
  * Start a command that has no counters of its own.  Signals, and the limit of open files
  * unless it is NULL, are as perfex found them.
  * Return: its process, or -1 with *e.
  */
-pid_t command_start(char **argv, const struct signal_state *signals, const struct rlimit *nofile,
-		    struct error *e);
+pid_t command_start(char **argv, const struct rlimit *nofile, struct error *e);
 
 /* ---- run ----------------------------------------------------------------------- */
 
@@ -406,13 +430,14 @@ struct sample_spec {
 int sample_parse(struct sample_spec *spec, const char *arg, struct error *e);
 
 struct options;
+struct output;
 
 /*
  * Sample as the options say: write the samples to `out`, and a line about them to standard
  * error.
  * Return: the exit status, or -1 with *e.
  */
-int sample(const struct options *o, FILE *out, struct error *e);
+int sample(const struct options *o, struct output *out, struct error *e);
 
 /* How --report shows samples. */
 struct reporting {
@@ -490,7 +515,7 @@ enum style { STYLE_TEXT, STYLE_CSV, STYLE_JSON };
 /* Settings of all output. */
 struct printing {
 	FILE *f;
-	const char *file;		/* its name in messages; NULL: standard error */
+	struct output *output;		/* f is that of a file; NULL: it is standard output or error */
 	enum style style;
 	const char *separator;		/* of STYLE_CSV */
 	const char *what;		/* is counted: "process 123" */
@@ -606,21 +631,10 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e);
 int file_name(char **name, const char *pattern, struct error *e);
 
 /*
- * Open the file of -o, or a copy of the descriptor of --log-fd.  *name: NULL if the options
- * name neither; otherwise what messages call it.
- * Return: NULL if they name neither; or with *name, and *e, if it cannot be opened.
- */
-FILE *output_open(const struct options *o, const char **name, struct error *e);
-
-/* Return: 0 if all has been written, or errno. */
-int output_error(FILE *f);
-
-/*
- * Count as the options say, and print to `out`, which messages call `name`; NULL: print to
- * standard error.
+ * Count as the options say, and print to `out`; NULL: print to standard error.
  * Return: the exit status, or -1 with *e.
  */
-int measure(const struct options *o, FILE *out, const char *name, struct error *e);
+int measure(const struct options *o, struct output *out, struct error *e);
 
 /* Print the samples in such a file, or export them. */
 int report_samples(FILE *out, const struct options *o, struct error *e);

@@ -3,14 +3,10 @@
  * The counts of CPUs in Prometheus's text format, for the textfile collector of its node
  * exporter.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "cpus.h"
+#include "output.h"
 
 /* A label's value: a backslash, a quote and a line feed are escaped. */
 static void print_value(FILE *f, const char *text)
@@ -45,7 +41,7 @@ static void print_events(FILE *f, const struct printing *p, const struct part *p
 
 	fputs("# HELP perfex_events_total Events of the processor since perfex was started.\n"
 	      "# TYPE perfex_events_total counter\n", f);
-	for (k = 0; parts && k < p->nrparts; k++) {
+	for (k = 0; k < p->nrparts; k++) {
 		for (i = 0; parts[k].nrcpus && i < p->events->nr; i++) {
 			fputs("perfex_events_total{", f);
 			print_part(f, &parts[k]);
@@ -64,7 +60,7 @@ static void print_seconds(FILE *f, const struct printing *p, const struct part *
 		return;
 	fputs("# HELP perfex_counted_seconds_total Time of these CPUs, with that of their sleep.\n"
 	      "# TYPE perfex_counted_seconds_total counter\n", f);
-	for (k = 0; parts && k < p->nrparts; k++) {
+	for (k = 0; k < p->nrparts; k++) {
 		if (!parts[k].nrcpus)
 			continue;
 		fputs("perfex_counted_seconds_total{", f);
@@ -77,26 +73,18 @@ static void print_seconds(FILE *f, const struct printing *p, const struct part *
  * A reader finds the old file or the new one, and no part of it.  The name of the new one
  * does not end with ".prom" before it is complete, so the collector does not read it.
  */
-int prometheus_write(const char *file, const struct printing *p, const struct part *parts)
+int prometheus_write(const char *file, const struct printing *p, const struct part *parts,
+		     struct error *e)
 {
-	char path[PATH_MAX];
-	int fd, err;
-	FILE *f;
+	struct output out;
+	int err;
 
-	if (snprintf(path, sizeof(path), "%s.%d", file, (int)getpid()) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-	f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!f)
-		return -errno;
-	print_events(f, p, parts);
-	print_seconds(f, p, parts);
-	err = output_error(f);
-	if (fclose(f) && !err)
-		err = errno;
-	if (!err && rename(path, file))
-		err = errno;
-	if (err)
-		unlink(path);
-	return -err;
+	if (output_open(&out, file, OUTPUT_WHOLE, e))
+		return -1;
+	if (parts) {
+		print_events(out.f, p, parts);
+		print_seconds(out.f, p, parts);
+	}
+	err = output_close(&out, parts);
+	return err ? fail_with(e, "cannot write to '%.300s': %s", file, strerror(err)) : 0;
 }

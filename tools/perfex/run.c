@@ -82,11 +82,7 @@ static bool receive_message(int sock, struct message *m, int *fd)
 
 /* ---- signals ---------------------------------------------------------------------- */
 
-/*
- * A signal that ends perfex is meant for the command: perfex continues, to print.
- * The command gets the terminal's signals itself.  perfex passes on those that a
- * process has sent to perfex only.
- */
+/* A signal is meant for the command: perfex continues, to print. */
 static volatile pid_t command_pid;
 static volatile sig_atomic_t told_to_end;
 
@@ -95,22 +91,22 @@ bool run_told_to_end(void)
 	return told_to_end;
 }
 
-static void on_end_signal(int sig, siginfo_t *info, void *context)
+static void on_signal(int sig, siginfo_t *info, void *context)
 {
+	const struct signal s = { sig, info->si_code, info->si_pid, info->si_value };
+	const pid_t command = command_pid;
 	int saved = errno;
 
 	(void)context;
-	told_to_end = 1;
-	if (info->si_code <= 0 && command_pid > 0)
-		kill(command_pid, sig);
+	if (signals_pass_on(command > 0 ? command : -1, &s))
+		told_to_end = 1;
 	errno = saved;
 }
 
 /* ---- child ---------------------------------------------------------------------- */
 
 static void __attribute__((noreturn))
-count_and_exec(int sock, const struct running *run, struct vperfctr_ring *ring,
-	       const struct signal_state *sig)
+count_and_exec(int sock, const struct running *run, struct vperfctr_ring *ring)
 {
 	const struct vperfctr_control *control = run->control;
 	struct message m = { .stage = STAGE_BIND }, go;
@@ -149,7 +145,7 @@ count_and_exec(int sock, const struct running *run, struct vperfctr_ring *ring,
 		goto out;
 
 ready:
-	signals_restore(sig);
+	signals_restore();
 	m.stage = STAGE_READY;
 	clock_gettime(CLOCK_MONOTONIC, &m.start);
 	m.err = send_message(sock, &m, v ? vperfctr_fd(v) : -1);
@@ -223,8 +219,6 @@ int run_await_exec(struct running *run, struct error *e)
 
 int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e)
 {
-	/* Signals as they were before the first of several runs. */
-	static struct signal_state sig;
 	struct rusage usage;
 	int sock[2], err, wstatus;
 	sigset_t set;
@@ -234,16 +228,16 @@ int run_start(struct running *run, struct vperfctr_ring *ring, struct error *e)
 		return fail_with(e, "cannot make a socket: %s", strerror(errno));
 
 	/* Signals remain blocked until there is a child to pass them on to. */
-	signals_catch(&sig, &set, on_end_signal);
+	signals_catch(&set, true, on_signal);
 	run->pid = fork();
 	if (!run->pid) {
 		/* perfex must hold the only other end, so that the child sees its death. */
 		close(sock[0]);
-		count_and_exec(sock[1], run, ring, &sig);
+		count_and_exec(sock[1], run, ring);
 	}
 	err = errno;
 	command_pid = run->pid;
-	signals_unblock(&sig);
+	signals_unblock();
 	close(sock[1]);
 	run->sock = sock[0];
 	if (run->pid < 0) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "annotate.h"
+#include "output.h"
 #include "packages.h"
 #include "report.h"
 #include "tree.h"

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cpus.h"
+#include "output.h"
 #include "sample.h"
 
 /*
@@ -477,8 +478,9 @@ static void write_header(struct recording *rec, const struct choice *c, char **a
 	write_clock(rec);
 }
 
-static void write_end(struct recording *rec, const struct choice *c, const struct sums *sums,
-		      double elapsed)
+/* Return: 0 if all is in the file, or -1 with *e. */
+static int write_end(struct recording *rec, const struct choice *c, const struct sums *sums,
+		     double elapsed, struct error *e)
 {
 	struct {
 		struct record_end end;
@@ -488,12 +490,19 @@ static void write_end(struct recording *rec, const struct choice *c, const struc
 		.tsc = sums->tsc, .elapsed = (uint64_t)(elapsed * 1e9), .nr = c->events->nr,
 	} };
 	unsigned int i;
+	int err;
 
 	write_clock(rec);
 	write_kernel(rec);
 	for (i = 0; i < c->events->nr; i++)
 		r.counts[i] = sum_of(c, sums, i);
 	write_record(rec, RECORD_END, &r, sizeof(r.end) + c->events->nr * sizeof(*r.counts), NULL);
+	err = output_publish(rec->output);
+	if (!err)
+		return 0;
+	return fail_with(e, "cannot write to '%s': %s%s", rec->output->name, strerror(err),
+			 rec->nrsamples && output_keep_new(rec->output) ?
+			 "; the samples until then are in it" : "");
 }
 
 /* ---- the command's life ---------------------------------------------------------------- */
@@ -744,7 +753,8 @@ static int sample_run(struct session *s, const struct options *o, const struct c
 	make_ring(&ring, c, 1, s->rec.from_proc);
 	if (follow_to_end(s, &ring, &usage, e) || finish_session(s, &counts, e))
 		return -1;
-	write_end(&s->rec, c, &counts.own, seconds_since(&s->run.start));
+	if (write_end(&s->rec, c, &counts.own, seconds_since(&s->run.start), e))
+		return -1;
 	print_summary(&s->rec, c, &counts.own, o->output, inherit);
 	print_others(c, &counts, &usage, inherit);
 	if (counts_check(&counts, e))
@@ -779,8 +789,9 @@ static int sample_attached(struct recording *rec, const struct options *o, const
 			     &r, e))
 		return -1;
 	ret = r.complete ? r.status : -1;
-	if (r.counted) {
-		write_end(rec, c, &r.total, r.elapsed);
+	if (r.counted && write_end(rec, c, &r.total, r.elapsed, e)) {
+		ret = -1;
+	} else if (r.counted) {
 		print_summary(rec, c, &r.total, o->output, inherits(control));
 		print_remarks(&r);
 	}
@@ -828,9 +839,12 @@ static int sample_cpus(struct recording *rec, const struct options *o, const str
 		return -1;
 	}
 	ret = r.complete ? r.status : -1;
-	write_end(rec, c, &r.total, r.elapsed);
-	print_summary(rec, c, &r.total, o->output, true);
-	print_remarks(&r);
+	if (write_end(rec, c, &r.total, r.elapsed, e)) {
+		ret = -1;
+	} else {
+		print_summary(rec, c, &r.total, o->output, true);
+		print_remarks(&r);
+	}
 	result_free(&r);
 	return ret;
 }
@@ -861,8 +875,8 @@ static int choose_targets(const struct options *o, struct choice *c, struct cpus
 }
 
 /* cpus: NULL: threads are sampled */
-static int record(const struct options *o, const struct choice *c, struct cpus *cpus, FILE *out,
-		  struct error *e)
+static int record(const struct options *o, const struct choice *c, struct cpus *cpus,
+		  struct output *out, struct error *e)
 {
 	struct vperfctr_ctr ctr[MAX_KINDS * VPERFCTR_MAX_CTRS];
 	struct vperfctr_control control;
@@ -874,8 +888,9 @@ static int record(const struct options *o, const struct choice *c, struct cpus *
 	if (choose_inheritance(o, c))
 		control.flags |= VPERFCTR_CONTROL_INHERIT;
 
-	if (recording_init(&s.rec, out, e))
+	if (recording_init(&s.rec, out->f, e))
 		return -1;
+	s.rec.output = out;
 	s.rec.from_proc = cpus || !(c->kinds.info->features & VPERFCTR_FEATURE_RECORDS);
 	write_header(&s.rec, c, o->command, &o->targets, cpus);
 	for (i = 0; i < c->events->nr; i++)
@@ -886,12 +901,15 @@ static int record(const struct options *o, const struct choice *c, struct cpus *
 		ret = sample_attached(&s.rec, o, c, &control, e);
 	else
 		ret = sample_run(&s, o, c, &control, e);
+	/* Some samples are better than none, and than no file. */
+	if (ret < 0 && s.rec.nrsamples)
+		output_keep_new(out);
 	recording_free(&s.rec);
 	vperfctr_close(s.v);
 	return ret;
 }
 
-int sample(const struct options *o, FILE *out, struct error *e)
+int sample(const struct options *o, struct output *out, struct error *e)
 {
 	struct choice choice = { .spec = &o->sample };
 	struct cpus cpus = { 0 };

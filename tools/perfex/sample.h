@@ -10,6 +10,7 @@
 /* A file that is being written. */
 struct recording {
 	FILE *out;
+	struct output *output;	/* that of out, if the end is written */
 	char *buf;		/* samples that are not in the file yet, as a record */
 	size_t used;
 	uint64_t nrsamples;

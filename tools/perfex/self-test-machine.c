@@ -178,15 +178,14 @@ static enum outcome check_trace(struct self_test *t)
 static int set_online(unsigned int cpu, bool online)
 {
 	char name[60];
-	FILE *f;
-	int err;
+	int fd, err;
 
 	snprintf(name, sizeof(name), "/sys/devices/system/cpu/cpu%u/online", cpu);
-	f = fopen(name, "we");
-	if (!f)
+	fd = open(name, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
 		return -errno;
-	fputs(online ? "1" : "0", f);
-	err = fclose(f) ? -errno : 0;
+	err = write(fd, online ? "1" : "0", 1) == 1 ? 0 : -errno;
+	close(fd);
 	return err;
 }
 

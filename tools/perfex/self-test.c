@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "self-test.h"
 
 /* Seconds for one check.  The longest takes two on an idle machine. */
@@ -368,19 +369,39 @@ static int run_checks(struct self_test *t, const char *names, FILE *out, enum st
 	return nr[FAILED] ? 1 : 0;
 }
 
-static int write_report(struct self_test *t, const char *file, struct error *e)
+/* Put it in its place, so that it is there if the machine does not survive a check. */
+static int begin_report(struct self_test *t, struct output *report, const char *file, struct error *e)
 {
+	int err;
+
+	if (output_open(report, file, 0, e))
+		return -1;
+	t->report = report->f;
+	describe_machine(t, t->report);
+	describe_registers(t, t->report, "before");
+	err = output_publish(report);
+	if (!err)
+		return 0;
+	output_close(report, false);
+	return fail_with(e, "cannot write the report '%s': %s", file, strerror(err));
+}
+
+static int end_report(struct self_test *t, struct output *report, const char *file, struct error *e)
+{
+	int err;
+
 	describe_registers(t, t->report, "after");
 	fprintf(t->report, "nmis\t%" PRIu64 "\n", nr_of_nmis() - t->nmis);
 	read_log(t, report_log_line, t->report);
-	if (ferror(t->report) | fclose(t->report))
-		return fail_with(e, "cannot write the report '%s': %s", file, strerror(errno));
-	return 0;
+	err = output_publish(report);
+	output_close(report, true);
+	return err ? fail_with(e, "cannot write the report '%s': %s", file, strerror(err)) : 0;
 }
 
 int self_test(const char *names, FILE *out, enum style style, const char *report_file,
 	      struct error *e)
 {
+	struct output report;
 	struct self_test *t;
 	int ret;
 
@@ -391,16 +412,10 @@ int self_test(const char *names, FILE *out, enum style style, const char *report
 		return -1;
 	begin_log(t);
 	t->nmis = nr_of_nmis();
-	if (report_file) {
-		t->report = fopen(report_file, "we");
-		if (!t->report)
-			return fail_with(e, "cannot write the report '%s': %s", report_file,
-					 strerror(errno));
-		describe_machine(t, t->report);
-		describe_registers(t, t->report, "before");
-	}
+	if (report_file && begin_report(t, &report, report_file, e))
+		return -1;
 	ret = run_checks(t, names, out, style);
-	if (t->report && write_report(t, report_file, e))
+	if (t->report && end_report(t, &report, report_file, e))
 		ret = -1;
 	munmap(t, sizeof(*t));
 	return ret;

@@ -405,7 +405,7 @@ START_TEST(prometheus_errors)
 	char option[100], long_name[300], command[200];
 
 	ck_assert_int_eq(perfex("-a", "--prometheus=/nonexistent/x.prom", "-e", "cycles", "true"), 125);
-	is_message("cannot write '/nonexistent/x.prom': No such file or directory");
+	is_message("cannot write to '/nonexistent/x.prom': No such file or directory");
 	ck_assert_uint_eq(fake_seen->controls, 0);
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	long_name[sizeof(long_name) - 1] = '\0';

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -743,7 +744,7 @@ START_TEST(options_of_self_test)
 	ck_assert_int_eq(perfex("--self-test", "-x", ","), 125);
 	is_message("--self-test can be combined with -j, -o and --report only");
 	ck_assert_int_eq(perfex("--self-test", "--report=/nonexistent/report"), 125);
-	is_message("cannot write the report '/nonexistent/report': No such file or directory");
+	is_message("cannot write to '/nonexistent/report': No such file or directory");
 	fake.fail[FAKE_DEVICE] = ENOENT;
 	ck_assert_int_eq(perfex("--self-test"), 125);
 	is_message("there is no /dev/vperfctr: load the module");

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "other-order.h"
+#include "output.h"
 #include "perfex-command.h"
 #include "perfex.h"
 #include "report-file.h"
@@ -170,20 +171,17 @@ START_TEST(samples_in_fixed_directory)
 	if (!pid) {
 		struct options o = { .log_fd = -1, .sampling = true, .output = in_dir("s") };
 		struct error e = { .text = "" };
-		const char *name;
-		FILE *f;
+		struct output output;
 
 		if (!geteuid()) {
 			/* Another user's file that this user may write. */
 			if (chmod(dir, 0755) || setuid(65534))
 				_exit(2);
-			f = output_open(&o, &name, &e);
-			_exit(f || !strstr(e.text, "belongs to another user, who could read the samples"));
+			_exit(output_of_options(&output, &o, &e) >= 0 || !strstr(e.text, "belongs to another user, who could read the samples"));
 		}
 		if (chmod(dir, 0555))
 			_exit(2);
-		f = output_open(&o, &name, &e);
-		_exit(!f);
+		_exit(output_of_options(&output, &o, &e) < 0 || output_close(&output, true));
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
@@ -268,7 +266,7 @@ START_TEST(report_into_itself)
 {
 	ck_assert_int_eq(sample("instructions=1", TWO), 0);
 	ck_assert_int_eq(report("-o", (char *)in_dir("s")), 125);
-	is_message("is the file to report, and -o would empty it");
+	is_message("is the file to report, and -o would replace it");
 	ck_assert_int_eq(link(in_dir("s"), in_dir("other")), 0);
 	ck_assert_int_eq(report("-o", (char *)in_dir("other")), 125);
 	is_message("is the file to report");

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The files that perfex writes: a run that fails leaves them as they were. */
+#include <check.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "output.h"
+#include "perfex-command.h"
+#include "perfex.h"
+
+#define OLD		"precious\n"
+#define NEW		"1000000,,cycles:u,"
+
+static char text[65536];
+
+static void write_file(const char *name, const char *content)
+{
+	FILE *f = fopen(in_dir(name), "w");
+
+	fputs(content, f);
+	fclose(f);
+}
+
+static void is_old(const char *name)
+{
+	slurp(name, text, sizeof(text));
+	ck_assert_str_eq(text, OLD);
+}
+
+static void is_new(const char *name)
+{
+	slurp(name, text, sizeof(text));
+	ck_assert_msg(!strncmp(text, NEW, strlen(NEW)), "%s", text);
+}
+
+/* No file of perfex's own is left. */
+static void is_clean(void)
+{
+	const struct dirent *entry;
+	DIR *d = opendir(dir);
+
+	while ((entry = readdir(d)))
+		ck_assert_msg(strncmp(entry->d_name, ".perfex", 7), "%s is left", entry->d_name);
+	closedir(d);
+}
+
+static struct stat status_of(const char *name)
+{
+	struct stat st;
+
+	ck_assert_int_eq(lstat(in_dir(name), &st), 0);
+	return st;
+}
+
+#define counted(...)	perfex("-x,", "-ecycles:u", "-o", (char *)in_dir("file"), ##__VA_ARGS__, "true")
+
+/* ---- runs that fail ------------------------------------------------------------------------------ */
+
+/* None of these can succeed; FILE stands for the output, IN for an input that is no counts. */
+static const struct {
+	const char *args[8];
+	enum fake_call call;
+	int error;
+} failing[] = {
+	{ { "-o", "FILE", "no-such-command-at-all" }, 0, 0 },
+	{ { "-o", "FILE", "-e", "nonsense-event", "true" }, 0, 0 },
+	{ { "-o", "FILE", "-r3", "no-such-command-at-all" }, 0, 0 },
+	{ { "-o", "FILE", "-I20", "no-such-command-at-all" }, 0, 0 },
+	{ { "-o", "FILE", "true" }, FAKE_CONTROL, EBUSY },
+	{ { "-o", "FILE", "-a", "true" }, FAKE_OPEN_CPUS, EPERM },
+	{ { "-o", "FILE", "-p", "1" }, FAKE_ATTACH, EPERM },
+	{ { "-o", "FILE", "--append", "true" }, FAKE_CONTROL, EBUSY },
+	{ { "-o", "FILE", "--sample", "no-such-command-at-all" }, 0, 0 },
+	{ { "-o", "FILE", "--sample", "true" }, FAKE_CONTROL, EBUSY },
+	{ { "-o", "FILE", "--sample=cycles=1k", "true" }, FAKE_RING, ENOMEM },
+	{ { "-o", "FILE", "--sample", "-a", "true" }, FAKE_OPEN_CPUS, EPERM },
+	{ { "-a", "--prometheus=FILE", "true" }, FAKE_OPEN_CPUS, EPERM },
+	{ { "-o", "FILE", "-i" }, FAKE_DEVICE, ENOENT },
+	{ { "-o", "FILE", "list" }, FAKE_DEVICE, ENOENT },
+	{ { "-o", "FILE", "--self-test" }, FAKE_DEVICE, ENOENT },
+	{ { "--self-test", "--report=FILE" }, FAKE_DEVICE, ENOENT },
+	{ { "-o", "FILE", "--report=IN" }, 0, 0 },
+	{ { "-o", "FILE", "--report=IN", "--export=pprof" }, 0, 0 },
+	{ { "-o", "FILE", "--report=IN", "--annotate=f" }, 0, 0 },
+	{ { "merge", "-o", "FILE", "IN" }, 0, 0 },
+	{ { "merge", "-o", "FILE", "/nonexistent" }, 0, 0 },
+	{ { "plot", "-o", "FILE.svg", "IN" }, 0, 0 },
+	{ { "plot", "-o", "FILE.html", "IN" }, 0, 0 },
+};
+
+/* Return: perfex's exit status. */
+static int run_failing(unsigned int i, const char *name)
+{
+	char room[8][128], *args[10] = { "perfex" };
+	unsigned int n;
+
+	for (n = 0; failing[i].args[n]; n++) {
+		const char *arg = failing[i].args[n], *end = strstr(arg, "FILE"), *in = strstr(arg, "IN");
+
+		snprintf(room[n], sizeof(room[n]), "%s", arg);
+		if (end)
+			snprintf(room[n], sizeof(room[n]), "%.*s%s%s", (int)(end - arg), arg,
+				 in_dir(name), end + 4);
+		else if (in && !in[2])
+			snprintf(room[n], sizeof(room[n]), "%.*s%s", (int)(in - arg), arg, in_dir("in"));
+		args[n + 1] = room[n];
+	}
+	args[n + 1] = NULL;
+	if (failing[i].error)
+		fake.fail[failing[i].call] = failing[i].error;
+	return finish(start(args));
+}
+
+START_TEST(failing_run)
+{
+	static const char *const names[] = { "file", "file.svg", "file.html" };
+	unsigned int i;
+
+	write_file("in", "no counts\n");
+	/* There is none before, and none after. */
+	ck_assert_int_ge(run_failing((unsigned int)_i, "file"), 125);
+	for (i = 0; i < 3; i++)
+		ck_assert_msg(access(in_dir(names[i]), F_OK), "an empty file is left");
+	is_clean();
+	for (i = 0; i < 3; i++)
+		write_file(names[i], OLD);
+	chmod(in_dir("file"), 0640);
+	ck_assert_int_ge(run_failing((unsigned int)_i, "file"), 125);
+	for (i = 0; i < 3; i++)
+		is_old(names[i]);
+	ck_assert_uint_eq(status_of("file").st_mode & 07777, 0640);
+	/* The same through a link. */
+	ck_assert_int_eq(symlink("file", in_dir("link")), 0);
+	ck_assert_int_ge(run_failing((unsigned int)_i, "link"), 125);
+	is_old("file");
+	is_clean();
+}
+END_TEST
+
+/* gnuplot is missing, or fails. */
+START_TEST(failing_plot)
+{
+	write_file("in", "{\"interval\" : 1.0, \"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"x\"}\n");
+	write_file("file.svg", OLD);
+	setenv("PATH", dir, 1);
+	ck_assert_int_eq(perfex("plot", (char *)in_dir("in"), "-o", (char *)in_dir("file.svg")), 125);
+	is_message("gnuplot, which draws, is not installed");
+	is_old("file.svg");
+	is_clean();
+}
+END_TEST
+
+/* A signal that ends a report leaves no file behind. */
+START_TEST(interrupted)
+{
+	pid_t pid;
+	int wstatus, i;
+
+	/* The report waits for its input. */
+	ck_assert_int_eq(mkfifo(in_dir("fifo"), 0600), 0);
+	for (i = 0; i < 2; i++) {
+		struct stat st;
+
+		if (i)
+			write_file("file", OLD);
+		pid = start(ARGV("merge", (char *)in_dir("fifo"), "-o", (char *)in_dir("file")));
+		close(open(in_dir("fifo"), O_WRONLY));
+		ck_assert_int_eq(waitpid(pid, &wstatus, 0), pid);
+		pid = start(ARGV("merge", (char *)in_dir("fifo"), "-o", (char *)in_dir("file")));
+		usleep(300000);
+		kill(pid, SIGTERM);
+		ck_assert_int_eq(waitpid(pid, &wstatus, 0), pid);
+		ck_assert(WIFSIGNALED(wstatus) && WTERMSIG(wstatus) == SIGTERM);
+		if (i)
+			is_old("file");
+		else
+			ck_assert_int_ne(stat(in_dir("file"), &st), 0);
+		is_clean();
+	}
+}
+END_TEST
+
+/* A file that is read is not replaced. */
+START_TEST(input_as_output)
+{
+	write_file("file", "{\"counter-value\" : \"1\", \"unit\" : \"\", \"event\" : \"x\"}\n");
+	ck_assert_int_eq(perfex("merge", (char *)in_dir("file"), "-o", (char *)in_dir("file")), 125);
+	is_message("is one of the files to read, and -o would replace it: name another");
+	slurp("file", text, sizeof(text));
+	has(text, "counter-value");
+}
+END_TEST
+
+/* ---- runs that succeed ------------------------------------------------------------------------- */
+
+/* The file keeps its mode, its owner, its links and its other names. */
+START_TEST(file_is_kept)
+{
+	struct stat before, after;
+
+	write_file("file", OLD);
+	chmod(in_dir("file"), 0640);
+	if (!geteuid())
+		ck_assert_int_eq(chown(in_dir("file"), 12345, 23456), 0);
+	before = status_of("file");
+	ck_assert_int_eq(counted(), 0);
+	is_new("file");
+	after = status_of("file");
+	ck_assert_uint_eq(after.st_mode, before.st_mode);
+	ck_assert_uint_eq(after.st_uid, before.st_uid);
+	ck_assert_uint_eq(after.st_gid, before.st_gid);
+	/* a link */
+	ck_assert_int_eq(rename(in_dir("file"), in_dir("target")), 0);
+	ck_assert_int_eq(symlink("target", in_dir("file")), 0);
+	write_file("target", OLD);
+	ck_assert_int_eq(counted(), 0);
+	is_new("target");
+	ck_assert(S_ISLNK(status_of("file").st_mode));
+	ck_assert_uint_eq(status_of("target").st_mode, before.st_mode);
+	/* a link to a file that is made */
+	unlink(in_dir("target"));
+	ck_assert_int_eq(counted(), 0);
+	is_new("target");
+	ck_assert(S_ISLNK(status_of("file").st_mode));
+	/* another name of the same file */
+	unlink(in_dir("file"));
+	ck_assert_int_eq(link(in_dir("target"), in_dir("file")), 0);
+	write_file("target", OLD);
+	ck_assert_int_eq(counted(), 0);
+	is_new("target");
+	ck_assert_uint_eq(status_of("file").st_ino, status_of("target").st_ino);
+	is_clean();
+}
+END_TEST
+
+/* The directory cannot have another file: the old one is written when there are counts. */
+START_TEST(fixed_directory)
+{
+	pid_t pid;
+
+	write_file("file", OLD "and more that is longer than the counts " OLD OLD OLD OLD OLD OLD);
+	chmod(in_dir("file"), 0666);
+	redirect("out", STDOUT_FILENO);
+	redirect("err", STDERR_FILENO);
+	chmod(in_dir("out"), 0666);
+	chmod(in_dir("err"), 0666);
+	chmod(dir, 0555);
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		char *args[] = { "perfex", "-x,", "-ecycles:u", "-o", (char *)in_dir("file"), "true", NULL };
+
+		if (!geteuid() && setuid(65534))
+			_exit(99);
+		exit(perfex_main(ARRAY_SIZE(args) - 1, args));
+	}
+	ck_assert_int_eq(wait_for(pid), 0);
+	chmod(dir, 0700);
+	is_new("file");
+	has_not(text, "more");
+	is_clean();
+}
+END_TEST
+
+/* Intervals can be read while perfex counts, and the old file is there until the first. */
+START_TEST(intervals_are_seen)
+{
+	char command[256];
+
+	write_file("file", OLD);
+	snprintf(command, sizeof(command), "grep -q precious %s || exit 3; until grep -q cycles %s; do sleep 0.02; done",
+		 in_dir("file"), in_dir("file"));
+	ck_assert_int_eq(perfex("-I200", "-x,", "-ecycles:u", "-o", (char *)in_dir("file"), "sh", "-c", command), 0);
+	slurp("file", text, sizeof(text));
+	has_not(text, "precious");
+	ck_assert_int_ge(status_of("file").st_size, 40);
+	is_clean();
+}
+END_TEST
+
+/* Descriptors and pipes that the user has opened: what is written goes on where they are. */
+START_TEST(open_descriptors)
+{
+	ck_assert_int_eq(perfex("-x,", "-ecycles:u", "-o", "/dev/stdout", "echo", "first"), 0);
+	ck_assert_int_eq(strncmp(out, "first\n" NEW, strlen("first\n" NEW)), 0);
+	ck_assert_int_eq(perfex("-x,", "-ecycles:u", "-o", "/dev/stderr", "sh", "-c", "echo first >&2"), 0);
+	ck_assert_int_eq(strncmp(err, "first\n" NEW, strlen("first\n" NEW)), 0);
+	/* by its name, as the shell has opened it */
+	ck_assert_int_eq(perfex("-x,", "-ecycles:u", "-o", (char *)in_dir("out"), "echo", "first"), 0);
+	ck_assert_int_eq(strncmp(out, "first\n" NEW, strlen("first\n" NEW)), 0);
+	ck_assert_int_eq(perfex("-x,", "-ecycles:u", "-o", "/dev/fd/2", "true"), 0);
+	ck_assert_int_eq(strncmp(err, NEW, strlen(NEW)), 0);
+	is_clean();
+}
+END_TEST
+
+START_TEST(pipe_is_written)
+{
+	pid_t pid;
+	FILE *f;
+
+	ck_assert_int_eq(mkfifo(in_dir("file"), 0600), 0);
+	for (int i = 0; i < 3; i++) {
+		pid = !i ? start(ARGV("-x,", "-ecycles:u", "-o", (char *)in_dir("file"), "true")) :
+		      i == 1 ? start(ARGV("-x,", "-ecycles:u", "--append", "-o", (char *)in_dir("file"), "true")) :
+		      start(ARGV("--sample=cycles:u=1k", "-o", (char *)in_dir("file"), "true"));
+		f = fopen(in_dir("file"), "r");
+		text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+		fclose(f);
+		ck_assert_int_eq(finish(pid), 0);
+		has(text, i < 2 ? NEW : "perfex");
+		ck_assert(S_ISFIFO(status_of("file").st_mode));
+	}
+}
+END_TEST
+
+/* ---- files of others ----------------------------------------------------------------------------- */
+
+/* Another user's pipe would let that user read the samples.  Only root can make such a pipe. */
+START_TEST(pipe_of_another)
+{
+	if (geteuid())
+		return;
+	ck_assert_int_eq(mkfifo(in_dir("file"), 0666), 0);
+	ck_assert_int_eq(chown(in_dir("file"), 12345, 12345), 0);
+	/* There is no reader, so an open would wait. */
+	ck_assert_int_eq(perfex("--sample=cycles:u=1k", "-o", (char *)in_dir("file"), "true"), 125);
+	is_message("belongs to another user, who could read the samples");
+}
+END_TEST
+
+/* Where the user may write all names, none of them can be prepared: a temporary name is random. */
+START_TEST(temporary_names)
+{
+	char first[32];
+	struct output o;
+	struct error e;
+
+	write_file("file", OLD);
+	ck_assert_int_eq(output_open(&o, in_dir("file"), 0, &e), 0);
+	ck_assert_int_eq(o.way, OUTPUT_RENAME);
+	strcpy(first, o.temp);
+	ck_assert_uint_eq(status_of(first).st_mode & 07777, status_of("file").st_mode & 07777);
+	ck_assert_int_eq(output_close(&o, false), 0);
+	is_clean();
+	ck_assert_int_eq(output_open(&o, in_dir("file"), OUTPUT_PRIVATE, &e), 0);
+	ck_assert_str_ne(first, o.temp);
+	ck_assert_uint_eq(status_of(o.temp).st_mode & 07777, 0600);
+	ck_assert_int_eq(output_close(&o, false), 0);
+	is_old("file");
+	is_clean();
+}
+END_TEST
+
+/* The name becomes a link while perfex counts: it is replaced, and not followed. */
+START_TEST(link_appears)
+{
+	char command[256];
+
+	write_file("target", OLD);
+	write_file("file", OLD);
+	snprintf(command, sizeof(command), "ln -sf target %s", in_dir("file"));
+	ck_assert_int_eq(perfex("-x,", "-ecycles:u", "-o", (char *)in_dir("file"), "sh", "-c", command), 0);
+	is_old("target");
+	is_new("file");
+	ck_assert(S_ISREG(status_of("file").st_mode));
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("perfex-output");
+	TCase *t = tcase_create("output");
+
+	tcase_add_checked_fixture(t, command_setup, command_teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, failing_run, 0, ARRAY_SIZE(failing));
+	tcase_add_test(t, failing_plot);
+	tcase_add_test(t, interrupted);
+	tcase_add_test(t, input_as_output);
+	tcase_add_test(t, file_is_kept);
+	tcase_add_test(t, fixed_directory);
+	tcase_add_test(t, intervals_are_seen);
+	tcase_add_test(t, open_descriptors);
+	tcase_add_test(t, pipe_is_written);
+	tcase_add_test(t, pipe_of_another);
+	tcase_add_test(t, temporary_names);
+	tcase_add_test(t, link_appears);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *sr = srunner_create(suite());
+	int failed;
+
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The files that perfex writes.  All of them are opened here, and nowhere else.
+ *
+ * A run that fails leaves an existing file as it was.  So what is written replaces the file
+ * only when it is published: as soon as there is something that the user wants to have.
+ */
+#ifndef PERFEX_OUTPUT_H
+#define PERFEX_OUTPUT_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+struct error;
+struct options;
+
+enum {
+	OUTPUT_APPEND = 1,	/* to what an existing file has */
+	OUTPUT_PRIVATE = 2,	/* no other user may read it */
+	OUTPUT_WHOLE = 4,	/* readers find the old file or the new one, and no part of it */
+};
+
+struct output {
+	FILE *f;
+	const char *name;		/* what messages call it */
+	unsigned int flags;
+	enum {
+		OUTPUT_DIRECT,		/* a device, a pipe, an open descriptor, or the end of a file */
+		OUTPUT_NEW,		/* a file that did not exist */
+		OUTPUT_RENAME,		/* a new file, which replaces one when it is published */
+		OUTPUT_COPY,		/* a file without a name, which is copied when it is published */
+	} way;
+	bool published;
+	int target;			/* the file that is replaced; -1: none */
+	struct stat old;		/* of it */
+	int dir;			/* where the file is, or will be; -1: not known */
+	char base[NAME_MAX + 1];	/* its name there */
+	char temp[32];			/* the name of OUTPUT_RENAME until then */
+	char room[32];			/* for the name */
+};
+
+/*
+ * Begin to write to a file, or to a copy of a descriptor that is open.
+ * Return: 0, or -1 with *e.
+ */
+int output_open(struct output *out, const char *name, unsigned int flags, struct error *e);
+int output_open_descriptor(struct output *out, int fd, struct error *e);
+
+/*
+ * Replace the old file: what has been written is worth more.  Later writes
+ * go there at once.
+ * Return: 0 if all has been written, or errno.
+ */
+int output_publish(struct output *out);
+
+/*
+ * Let a new file remain as it is, although not all has been written.
+ * Return: false: there is an old file, which remains instead.
+ */
+bool output_keep_new(struct output *out);
+
+/*
+ * End the output.  What is not published is published, or, if keep is false, forgotten: an
+ * existing file is as it was, and a new one is removed.
+ * Return: 0 if all has been written, or errno.
+ */
+int output_close(struct output *out, bool keep);
+
+/* Return: 0 if all has been written to a file so far, or errno. */
+int output_error(FILE *f);
+
+/*
+ * Open the output of -o or --log-fd.
+ * Return: 1; 0: the options name none; -1: *e.
+ */
+int output_of_options(struct output *out, const struct options *o, struct error *e);
+
+/* ---- output-place.c ---------------------------------------------------------------- */
+
+/* Set the directory and the name there.  Return: false: errno says why not. */
+bool output_place(struct output *out, const char *name);
+
+/* The same for the file that is open as out->target.  Return: false: it has no name. */
+bool output_find_place(struct output *out, const char *name);
+
+/* Make the file of OUTPUT_NEW or OUTPUT_RENAME.  Return: a descriptor, or -1 with errno. */
+int output_make_new(struct output *out);
+int output_make_temp(struct output *out);
+
+/* Make a file without a name.  Return: the same. */
+int output_make_unnamed(void);
+
+/* Put the file in its place.  Return: 0 or errno. */
+int output_rename(struct output *out);
+
+/* Write over the target what has been written to out->f, and let out->f be the target. */
+int output_copy(struct output *out);
+
+/* No signal removes the file any more.  Without keep, it is removed now. */
+void output_finish(struct output *out, bool keep);
+
+#endif /* PERFEX_OUTPUT_H */
