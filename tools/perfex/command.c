@@ -9,7 +9,8 @@
 
 pid_t command_start(char **argv, const struct rlimit *nofile, struct error *e)
 {
-	int pipes[2], err = 0;
+	struct { bool user; int err; } failed = { true, 0 };
+	int pipes[2], err;
 	ssize_t n;
 	pid_t pid;
 
@@ -20,10 +21,14 @@ pid_t command_start(char **argv, const struct rlimit *nofile, struct error *e)
 		if (nofile)
 			setrlimit(RLIMIT_NOFILE, nofile);
 		signals_restore();
-		execvp(argv[0], argv);
-		err = -errno;
-		n = write(pipes[1], &err, sizeof(err));
-		_exit(n == sizeof(err) ? STATUS_FAILED : STATUS_CANNOT_RUN);
+		failed.err = user_become();
+		if (!failed.err) {
+			execvp(argv[0], argv);
+			failed.user = false;
+			failed.err = -errno;
+		}
+		n = write(pipes[1], &failed, sizeof(failed));
+		_exit(n == sizeof(failed) ? STATUS_FAILED : STATUS_CANNOT_RUN);
 	}
 	if (pid < 0) {
 		err = errno;
@@ -34,11 +39,11 @@ pid_t command_start(char **argv, const struct rlimit *nofile, struct error *e)
 	close(pipes[1]);
 	/* A successful exec closes the child's end without a message. */
 	do {
-		n = read(pipes[0], &err, sizeof(err));
+		n = read(pipes[0], &failed, sizeof(failed));
 	} while (n < 0 && errno == EINTR);
 	close(pipes[0]);
-	if (n != sizeof(err))
+	if (n != sizeof(failed))
 		return pid;
 	waitpid(pid, NULL, 0);
-	return fail_exec(e, err, argv[0]);
+	return failed.user ? fail_user(e, failed.err) : fail_exec(e, failed.err, argv[0]);
 }

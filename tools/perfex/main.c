@@ -67,6 +67,8 @@ static int run_options(const struct options *o, struct error *e)
 	struct output output;
 	int file, ret, err;
 
+	if (o->as_user && user_choose(o->user, e))
+		return -1;
 	if (counts(o))
 		signals_count();
 	file = output_of_options(&output, o, e);

@@ -164,6 +164,7 @@ static void print_usage(FILE *f)
 	      "                      the host, %p perfex's process, %r the rank (MPI, Slurm)\n"
 	      "      --append        with -o, add to the end of FILE\n"
 	      "      --log-fd=N      print to descriptor N, which is open already\n"
+	      "      --user[=NAME]   run COMMAND as this user, or as the caller of sudo\n"
 	      "  -i, --info          show what the module found, and exit\n"
 	      "      --self-test     as root, check that the counters of this machine are right\n"
 	      "                      (--self-test=help lists the checks)\n"
@@ -435,6 +436,8 @@ static int check_files(const struct options *o, struct error *e)
 
 static int check_options(const struct options *o, struct error *e)
 {
+	if (o->as_user && (!*o->command || o->plot || o->merge || o->list || o->doctor || o->report))
+		return fail_usage(e, "--user is for a command");
 	if (o->plot || o->merge)
 		return check_files(o, e);
 	if (check_gate(o, e))
@@ -677,7 +680,7 @@ static int advise_perf_option(int letter, const char *word, struct error *e)
 
 /* Long options without a letter. */
 enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
-	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST, OPT_APPEND, OPT_LOG_FD,
+	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST, OPT_APPEND, OPT_USER, OPT_LOG_FD,
 	OPT_SORT, OPT_CHILDREN, OPT_CALLERS, OPT_CALLEES, OPT_COMM, OPT_EXPORT, OPT_MAX_STACK,
 	OPT_ANNOTATE, OPT_SYMFS, OPT_PER_CORE, OPT_PER_SOCKET, OPT_PER_KIND,
 	OPT_PROMETHEUS, OPT_CONTROL, OPT_WAIT };
@@ -728,6 +731,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		{ "self-test", optional_argument, NULL, OPT_SELF_TEST },
 		{ "output", required_argument, NULL, 'o' },
 		{ "append", no_argument, NULL, OPT_APPEND },
+		{ "user", optional_argument, NULL, OPT_USER },
 		{ "log-fd", required_argument, NULL, OPT_LOG_FD },
 		{ "info", no_argument, NULL, 'i' },
 		{ "verbose", no_argument, NULL, 'v' },
@@ -900,6 +904,10 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			break;
 		case OPT_APPEND:
 			o->append = true;
+			break;
+		case OPT_USER:
+			o->as_user = true;
+			o->user = optarg;
 			break;
 		case OPT_LOG_FD:
 			if (parse_descriptor(&o->log_fd, optarg, e))

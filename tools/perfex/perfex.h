@@ -370,6 +370,22 @@ void signals_forget(int sig);
  */
 pid_t command_start(char **argv, const struct rlimit *nofile, struct error *e);
 
+/* ---- the user of a command ------------------------------------------------------- */
+
+/*
+ * Let commands run as this user; NULL: the one who has called sudo, pkexec or doas.
+ * Return: 0, or -1 with *e.
+ */
+int user_choose(const char *name, struct error *e);
+
+/*
+ * Become that user, if there is one.
+ * Context: a child that executes the command next.
+ * Return: 0 or -errno, which fail_user() explains.
+ */
+int user_become(void);
+int fail_user(struct error *e, int err);
+
 /* ---- run ----------------------------------------------------------------------- */
 
 /*
@@ -594,6 +610,8 @@ struct options {
 	const char **files;		/* of plot and merge */
 	unsigned int nrfiles;
 	const char *prometheus;		/* a file; NULL: none */
+	bool as_user;			/* --user */
+	const char *user;		/* its argument; NULL: none */
 	double timeout;
 	enum style style;
 	const char *separator;

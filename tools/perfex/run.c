@@ -15,7 +15,7 @@
 #include "gate.h"
 #include "perf.h"
 
-enum stage { STAGE_BIND, STAGE_OPEN, STAGE_RING, STAGE_CONTROL, STAGE_READY, STAGE_EXEC };
+enum stage { STAGE_BIND, STAGE_OPEN, STAGE_RING, STAGE_CONTROL, STAGE_READY, STAGE_USER, STAGE_EXEC };
 
 /*
  * The child sends these, with the descriptor of its state if the stage is READY.
@@ -153,6 +153,10 @@ ready:
 		goto out;
 	if ((ring || run->perf) && !receive_message(sock, &go, &none))
 		_exit(STATUS_FAILED);
+	m.stage = STAGE_USER;
+	m.err = user_become();
+	if (m.err)
+		goto out;
 	execvp(argv[0], argv);
 	m.stage = STAGE_EXEC;
 	m.err = -errno;
@@ -174,6 +178,8 @@ static int fail_child(struct error *e, const struct message *m, const struct run
 		return fail_ring(e, m->err);
 	case STAGE_CONTROL:
 		return fail_control(e, m->err, run->control, PROC);
+	case STAGE_USER:
+		return fail_user(e, m->err);
 	case STAGE_EXEC:
 		return fail_exec(e, m->err, run->argv[0]);
 	default:

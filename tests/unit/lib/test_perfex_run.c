@@ -3,6 +3,7 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <pthread.h>
 #include <pwd.h>
 #include <signal.h>
@@ -1235,6 +1236,116 @@ START_TEST(command_descriptors)
 }
 END_TEST
 
+/* ---- the user of the command ------------------------------------------------------ */
+
+#define IDENTITY	"id -u; id -g; echo $HOME $USER $LOGNAME $SHELL; grep -E '^(Uid|Gid|Groups|Cap(Prm|Eff|Amb))' /proc/self/status"
+
+/* Only root becomes another user: for a command that is counted, beside counted CPUs, and sampled. */
+START_TEST(command_of_another_user)
+{
+	char *const ways[][2] = { { "-ecycles:u" }, { "-a", "-ecycles:u" }, { "--sample=cycles:u=1k" } };
+	char *args[12] = { "perfex", "--user=daemon", "-o", "/dev/null" }, number[16];
+	const struct passwd *pw = getpwnam("daemon");
+	char expected[512];
+	unsigned int i, k, n;
+
+	if (geteuid() || !pw)
+		return;
+	for (i = 0; i < ARRAY_SIZE(ways); i++) {
+		n = 4;
+		for (k = 0; k < 2 && ways[i][k]; k++)
+			args[n++] = ways[i][k];
+		args[n++] = "sh";
+		args[n++] = "-c";
+		args[n++] = IDENTITY;
+		args[n] = NULL;
+		ck_assert_int_eq(finish(start(args)), 0);
+		snprintf(expected, sizeof(expected), "%u\n%u\n%s daemon daemon %s\n", pw->pw_uid, pw->pw_gid,
+			 pw->pw_dir, pw->pw_shell);
+		ck_assert_msg(!strncmp(out, expected, strlen(expected)), "%s", out);
+		snprintf(expected, sizeof(expected), "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nGroups:\t%u ",
+			 pw->pw_uid, pw->pw_uid, pw->pw_uid, pw->pw_uid, pw->pw_gid, pw->pw_gid, pw->pw_gid,
+			 pw->pw_gid, pw->pw_gid);
+		has(out, expected);
+		has(out, "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nCapAmb:\t0000000000000000\n");
+	}
+	/* by number, and as sudo says */
+	snprintf(number, sizeof(number), "--user=%u", pw->pw_uid);
+	ck_assert_int_eq(perfex(number, "id", "-un"), 0);
+	ck_assert_str_eq(out, "daemon\n");
+	setenv("SUDO_UID", strchr(number, '=') + 1, 1);
+	ck_assert_int_eq(perfex("--user", "id", "-un"), 0);
+	ck_assert_str_eq(out, "daemon\n");
+	/* A file that only root can execute. */
+	close(open(in_dir("file"), O_WRONLY | O_CREAT, 0700));
+	ck_assert_int_eq(chmod(dir, 0755), 0);
+	ck_assert_int_eq(perfex("--user", (char *)in_dir("file")), 126);
+	is_message("it is not an executable file, or you may not execute it");
+}
+END_TEST
+
+START_TEST(user_misuse)
+{
+	unsetenv("SUDO_UID");
+	unsetenv("PKEXEC_UID");
+	unsetenv("DOAS_USER");
+	ck_assert_int_eq(perfex("--user", "true"), 125);
+	is_message("neither sudo, pkexec nor doas has started this perfex");
+	ck_assert_int_eq(perfex("--user=no-such-user", "true"), 125);
+	is_message("there is no user 'no-such-user'");
+	ck_assert_int_eq(perfex("--user=4294967295", "true"), 125);
+	is_message("there is no user '4294967295'");
+	ck_assert_int_eq(perfex("--user=99999999999999999999", "true"), 125);
+	is_message("there is no user");
+	ck_assert_int_eq(perfex("--user=-1", "true"), 125);
+	ck_assert_int_eq(perfex("--user=daemon", "-a", "--timeout=0"), 125);
+	is_message("--user is for a command");
+	ck_assert_int_eq(perfex("--user=daemon", "--report=x"), 125);
+	is_message("--user is for a command");
+}
+END_TEST
+
+/* Without root's rights there is no other user, and the command does not run. */
+static void become_daemon(void)
+{
+	const struct passwd *pw = getpwnam("daemon");
+
+	if (!geteuid() && (!pw || setgroups(0, NULL) || setgid(pw->pw_gid) || setuid(pw->pw_uid)))
+		_exit(99);
+}
+
+START_TEST(user_without_rights)
+{
+	pid_t pid;
+	int i;
+
+	chmod(dir, 0777);
+	for (i = 0; i < 2; i++) {
+		char *args[] = { "perfex", i ? "--user=daemon" : "--user=root", "-ecycles:u", "echo", "run", NULL };
+
+		unlink(in_dir("out"));
+		unlink(in_dir("err"));
+		fflush(NULL);
+		pid = fork();
+		if (!pid) {
+			become_daemon();
+			redirect("out", STDOUT_FILENO);
+			redirect("err", STDERR_FILENO);
+			exit(perfex_main(ARRAY_SIZE(args) - 1, args));
+		}
+		/* The user's own name changes nothing. */
+		if (i && !geteuid()) {
+			ck_assert_int_eq(finish(pid), 0);
+			ck_assert_str_eq(out, "run\n");
+			continue;
+		}
+		ck_assert_int_eq(finish(pid), 125);
+		is_message("Operation not permitted; only root can start it as another user");
+		ck_assert_str_eq(out, "");
+	}
+}
+END_TEST
+
 /* ---- attaching ---------------------------------------------------------------------- */
 
 static pid_t target;
@@ -1759,6 +1870,9 @@ static Suite *suite(void)
 	tcase_add_test(t, command_signals);
 	tcase_add_test(t, command_ignored_signals);
 	tcase_add_test(t, command_descriptors);
+	tcase_add_test(t, command_of_another_user);
+	tcase_add_test(t, user_misuse);
+	tcase_add_test(t, user_without_rights);
 	suite_add_tcase(s, t);
 
 	t = tcase_create("attach");

@@ -62,6 +62,9 @@ _perfex_value()
         compopt -o nospace
         _perfex_last "$("$perfex" --self-test=help 2> /dev/null | cut -d ' ' -f 1)"
         ;;
+    --user)
+        mapfile -t COMPREPLY < <(compgen -P "$prefix" -u -- "$value")
+        ;;
     -o|--output|--report|--prometheus)
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -P "$prefix" -f -- "$value")
@@ -123,7 +126,7 @@ _perfex()
         mapfile -t COMPREPLY < <(compgen -W "-e -M -d -D -p -t -a -C -g -F -r -I -x -j -o -i -v -h -V
             --event= --metrics= --detailed --delay= --control= --wait= --pid= --tid= --all-cpus --cpu= --per-cpu --per-core --per-socket --per-kind --prometheus= --timeout= --kind= --no-inherit --sample= --freq= --call-graph --max-stack= --report= --sort= --children --callers --callees
             --comm= --export= --annotate= --symfs=
-            --repeat= --runs= --interval= --field-separator= --json --per-thread --output= --append --log-fd=
+            --repeat= --runs= --interval= --field-separator= --json --per-thread --output= --append --log-fd= --user
             --info --self-test --verbose --help --version" -- "$cur")
         [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace
     elif [[ -n $files ]]; then
