@@ -12,41 +12,45 @@
 /* Instructions without samples that are shown before and after one with samples, without -v. */
 #define AROUND	8
 
-/* Source files that were read, by the string of their name. */
+/* Source files that were read, by the string of their name and the owner of the program. */
 struct sources {
 	struct source_file *file;
-	uint32_t *name;
+	struct source_key {
+		uint32_t name;
+		uid_t owner;
+	} *key;
 	size_t nr;
 };
 
 /* Return: the file, without lines if it cannot be read; NULL: no memory */
 static const struct source_file *find_source(struct sources *s, const struct profile *p,
-					     uint32_t name)
+					     uint32_t program, uint32_t name)
 {
+	const struct source_key key = { name, module_owner(p->modules[program]) };
 	struct source_file *files;
-	uint32_t *names;
+	struct source_key *keys;
 	size_t i;
 
 	for (i = 0; i < s->nr; i++)
-		if (s->name[i] == name)
+		if (s->key[i].name == key.name && s->key[i].owner == key.owner)
 			return &s->file[i];
 	files = reallocarray(s->file, s->nr + 1, sizeof(*files));
 	if (files)
 		s->file = files;
-	names = reallocarray(s->name, s->nr + 1, sizeof(*names));
-	if (names)
-		s->name = names;
-	if (!files || !names)
+	keys = reallocarray(s->key, s->nr + 1, sizeof(*keys));
+	if (keys)
+		s->key = keys;
+	if (!files || !keys)
 		return NULL;
-	s->name[s->nr] = name;
-	source_read(&s->file[s->nr], string_of(p, name));
+	s->key[s->nr] = key;
+	source_read(&s->file[s->nr], string_of(p, name), key.owner);
 	return &s->file[s->nr++];
 }
 
-static const char *find_text(struct sources *s, const struct profile *p,
+static const char *find_text(struct sources *s, const struct profile *p, uint32_t program,
 			     const struct annotated_line *line)
 {
-	const struct source_file *file = line->source ? find_source(s, p, line->source) : NULL;
+	const struct source_file *file = line->source ? find_source(s, p, program, line->source) : NULL;
 
 	return file ? source_line(file, line->line) : NULL;
 }
@@ -58,7 +62,7 @@ static void free_sources(struct sources *s)
 	for (i = 0; i < s->nr; i++)
 		source_free(&s->file[i]);
 	free(s->file);
-	free(s->name);
+	free(s->key);
 }
 
 /* ---- text ------------------------------------------------------------------------------ */
@@ -101,7 +105,7 @@ static void print_lines(FILE *f, const struct profile *p, const struct annotated
 	fputs("\n Lines:\n\n", f);
 	for (i = 0; i < fn->nrlines; i++) {
 		const struct annotated_line *line = &fn->lines[i];
-		const char *text = find_text(sources, p, line);
+		const char *text = find_text(sources, p, fn->file, line);
 
 		if (line->source && line->source != last) {
 			last = line->source;
@@ -117,9 +121,13 @@ static void print_lines(FILE *f, const struct profile *p, const struct annotated
 		fprintf(f, "%s%s\n", text ? "  " : "", text ? text : "");
 	}
 	for (i = 0; i < fn->nrlines; i++) {
-		source = fn->lines[i].source ? find_source(sources, p, fn->lines[i].source) : NULL;
-		if (source && (!i || fn->lines[i].source != fn->lines[i - 1].source))
-			print_newer(f, p, source, fn->lines[i].source, fn->file);
+		source = fn->lines[i].source ? find_source(sources, p, fn->file, fn->lines[i].source) : NULL;
+		if (!source || (i && fn->lines[i].source == fn->lines[i - 1].source))
+			continue;
+		if (source->refused)
+			fprintf(f, " %s is not shown: user %u, to whom the program belongs, may not read it.\n",
+				string_of(p, fn->lines[i].source), (unsigned int)module_owner(p->modules[fn->file]));
+		print_newer(f, p, source, fn->lines[i].source, fn->file);
 	}
 }
 
@@ -129,10 +137,10 @@ static bool is_same_line(const struct annotated_line *a, const struct annotated_
 }
 
 /* "hot.c:19 [inlined]  text" above the instructions of a line. */
-static void print_line_above(FILE *f, const struct profile *p, const struct annotated_line *line,
-			     struct sources *sources)
+static void print_line_above(FILE *f, const struct profile *p, uint32_t program,
+			     const struct annotated_line *line, struct sources *sources)
 {
-	const char *text = find_text(sources, p, line), *path, *slash;
+	const char *text = find_text(sources, p, program, line), *path, *slash;
 
 	if (!line->source)
 		return;
@@ -182,7 +190,7 @@ static bool print_instructions(FILE *f, const struct profile *p,
 		}
 		line = annotated_line_of(p, one->location);
 		if (!is_same_line(&line, &last))
-			print_line_above(f, p, &line, sources);
+			print_line_above(f, p, fn->file, &line, sources);
 		last = line;
 		print_share(f, one->weight, one->samples, fn->weight);
 		fprintf(f, "%12" PRIx64 "%s%s\n", annotated_address(fn, one), one->text ? "  " : "",
@@ -309,7 +317,7 @@ static void print_json_function(FILE *f, const struct profile *p,
 		fputs(i ? ",\n   {" : "\n   {", f);
 		print_place(f, p, &fn->lines[i]);
 		fputc(',', f);
-		print_string(f, "text", find_text(sources, p, &fn->lines[i]));
+		print_string(f, "text", find_text(sources, p, fn->file, &fn->lines[i]));
 		fputc(',', f);
 		print_counts(f, fn->lines[i].samples, fn->lines[i].weight, fn->weight);
 		fputc('}', f);

@@ -3,6 +3,8 @@
 #ifndef PERFEX_ANNOTATE_H
 #define PERFEX_ANNOTATE_H
 
+#include <sys/types.h>
+
 #include "profile.h"
 
 struct annotated_instruction {
@@ -67,10 +69,16 @@ struct source_file {
 	char **lines;
 	size_t nr;
 	int64_t modified;	/* seconds */
+	bool refused;		/* the owner of the program may not read it */
 };
 
-/* Read the file of this name.  Return: false: it cannot be read. */
-bool source_read(struct source_file *s, const char *path);
+/*
+ * Read the file that a program of this owner names.
+ * Return: false: it cannot be read, or must not be.
+ */
+bool source_read(struct source_file *s, const char *path, uid_t owner);
+/* Return: a descriptor, or -1. */
+int source_open(const char *path, uid_t owner, bool *refused);
 /* Return: line number 1 and so on, without tabs and what would command a terminal; or NULL */
 const char *source_line(const struct source_file *s, unsigned int line);
 void source_free(struct source_file *s);

@@ -109,6 +109,7 @@ struct jit_dump {
 	FILE *f;		/* NULL: all but the instructions is read */
 	char *path;
 	struct work work;
+	uid_t owner;
 	uint64_t at;
 	uint32_t machine;
 	bool tsc;		/* times are those of the TSC */
@@ -420,6 +421,7 @@ static struct jit_dump *open_dump(const char *path, const struct file_identity *
 		fail_with(e, TOO_MUCH_WORK);
 		goto fail;
 	}
+	d->owner = st.st_uid;
 	d->f = fdopen(fd, "r");
 	if (!d->f) {
 		fail_with(e, "%s", strerror(errno));
@@ -460,6 +462,11 @@ struct jit_dump *jit_dump_open(const char *path, const struct file_identity *id,
 const struct work *jit_dump_work(const struct jit_dump *d)
 {
 	return &d->work;
+}
+
+uid_t jit_dump_owner(const struct jit_dump *d)
+{
+	return d->owner;
 }
 
 void jit_dump_close(struct jit_dump *d)

@@ -30,6 +30,8 @@ struct jit_dump *jit_dump_open(const char *path, const struct file_identity *id,
 			       struct error *e);
 void jit_dump_close(struct jit_dump *d);
 const struct work *jit_dump_work(const struct jit_dump *d);
+/* Return: the owner of the file. */
+uid_t jit_dump_owner(const struct jit_dump *d);
 
 /*
  * Find the place of an address at a time: in the function that was the last one to be there

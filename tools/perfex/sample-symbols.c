@@ -49,6 +49,7 @@ struct module {
 	struct plt *plt;	/* NULL: not read yet */
 	struct jit_symbols *jit;
 	struct jit_dump *dump;
+	uid_t owner;		/* of the file */
 	bool only_debug;	/* it has no code: that of the program is */
 	uint64_t code_offset, code_size, code_address;
 };
@@ -138,9 +139,11 @@ static struct module *open_descriptor(int fd, const char *path, const struct wor
 {
 	struct module *m = calloc(1, sizeof(*m));
 	struct elf_head head;
+	struct stat st;
 
 	/* libdw expands files that are compressed as a whole. */
-	if (m && fd >= 0 && elf_head_read(fd, &head)) {
+	if (m && fd >= 0 && !fstat(fd, &st) && elf_head_read(fd, &head)) {
+		m->owner = st.st_uid;
 		m->alt_fd = -1;
 		m->work = *work;
 		if (report_offline(m, &fd, path))
@@ -335,6 +338,7 @@ struct module *module_open_dump(struct jit_dump *dump)
 	if (m) {
 		m->dump = dump;
 		m->work = *jit_dump_work(dump);
+		m->owner = jit_dump_owner(dump);
 	}
 	return m;
 }
@@ -347,6 +351,12 @@ const struct work *module_work(const struct module *m)
 const char *module_remark(const struct module *m)
 {
 	return m->remark;
+}
+
+uid_t module_owner(const struct module *m)
+{
+	/* All that has sources has a module; if not, it is that of no user. */
+	return m ? m->owner : (uid_t)-2;
 }
 
 void module_close(struct module *m)

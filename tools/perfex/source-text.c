@@ -52,9 +52,10 @@ static bool add_line(struct source_file *s, const char *line, size_t len)
 	return s->lines[s->nr] && ++s->nr;
 }
 
-bool source_read(struct source_file *s, const char *path)
+bool source_read(struct source_file *s, const char *path, uid_t owner)
 {
-	int fd = open_named(path, 0);
+	bool refused;
+	int fd = source_open(path, owner, &refused);
 	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
 	char *line = NULL;
 	size_t size = 0;
@@ -62,6 +63,7 @@ bool source_read(struct source_file *s, const char *path)
 	ssize_t len;
 
 	memset(s, 0, sizeof(*s));
+	s->refused = refused;
 	if (!f) {
 		if (fd >= 0)
 			close(fd);

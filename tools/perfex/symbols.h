@@ -49,6 +49,8 @@ struct module *module_open_jit(uint32_t pid);
 struct jit_dump;
 /* The dump remains the caller's, who closes it after the module. */
 struct module *module_open_dump(struct jit_dump *dump);
+/* Return: the owner of the file that has the names and lines. */
+uid_t module_owner(const struct module *m);
 void module_close(struct module *m);
 
 /* The file of the module. */

@@ -337,6 +337,46 @@ START_TEST(hostile_source)
 }
 END_TEST
 
+/* A program names any file as its source: it shows what its owner may read.  Only root can make one. */
+START_TEST(source_of_another)
+{
+	build("volatile int n;\nvoid work(void)\n{ n = 7; }\nint main(void)\n{ work(); return 0; }\n", "");
+	sample_work(1);
+	if (geteuid())
+		return;
+	ck_assert_int_eq(chown(in_dir("p"), 12345, 12345), 0);
+	ck_assert_int_eq(chmod(dir, 0755), 0);
+	/* root's own secret */
+	ck_assert_int_eq(chmod(in_dir("p.c"), 0600), 0);
+	ck_assert_int_eq(annotate("work"), 0);
+	has_not(out, "n = 7");
+	has(out, "/p.c is not shown: user 12345, to whom the program belongs, may not read it.\n");
+	ck_assert_int_eq(annotate("work", "-j"), 0);
+	has_not(out, "n = 7");
+	/* that of root's group, and one in a directory of root's */
+	ck_assert_int_eq(chmod(in_dir("p.c"), 0640), 0);
+	ck_assert_int_eq(annotate("work"), 0);
+	has_not(out, "n = 7");
+	ck_assert_int_eq(chmod(in_dir("p.c"), 0644), 0);
+	ck_assert_int_eq(chmod(dir, 0700), 0);
+	ck_assert_int_eq(annotate("work"), 0);
+	has_not(out, "n = 7");
+	/* one that all may read, and the owner's own */
+	ck_assert_int_eq(chmod(dir, 0755), 0);
+	ck_assert_int_eq(annotate("work"), 0);
+	has(out, "n = 7");
+	has_not(out, "is not shown");
+	ck_assert_int_eq(chmod(in_dir("p.c"), 0600), 0);
+	ck_assert_int_eq(chown(in_dir("p.c"), 12345, 12345), 0);
+	ck_assert_int_eq(annotate("work"), 0);
+	has(out, "n = 7");
+	/* A program of root's leads to it, too. */
+	ck_assert_int_eq(chown(in_dir("p"), 0, 0), 0);
+	ck_assert_int_eq(annotate("work"), 0);
+	has(out, "n = 7");
+}
+END_TEST
+
 /* Without debugging information there are the instructions. */
 START_TEST(no_lines)
 {
@@ -513,6 +553,7 @@ static Suite *suite(void)
 	tcase_add_test(t, names_of_languages);
 	tcase_add_test(t, source_is_gone_or_newer);
 	tcase_add_test(t, hostile_source);
+	tcase_add_test(t, source_of_another);
 	tcase_add_test(t, no_lines);
 	tcase_add_test(t, function_without_size);
 	tcase_add_test(t, no_instructions);
