@@ -18,6 +18,8 @@ int fail_with(struct error *e, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
+	/* Names of files and programs are in there. */
+	replace_controls(e->text);
 	return -1;
 }
 

@@ -579,9 +579,12 @@ void waiting_end(struct waiting *w);
 
 /*
  * Replace what is not UTF-8, and control characters: text that other programs chose must
- * not command the terminal.
+ * not command the terminal, nor look there like another text.
  */
 void replace_controls(char *text);
+
+/* Return: the length of the character that begins there; 0: replace_controls() replaces it */
+size_t text_length(const char *text);
 
 /* "1,234,567"; buf has THOUSANDS_LEN characters. */
 #define THOUSANDS_LEN	32

@@ -7,6 +7,7 @@
  * M. Okabe and K. Ito, "Color Universal Design", 2008, which colour-blind readers can tell
  * apart; yellow is left out, as it is too bright on paper.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -194,16 +195,26 @@ static void free_curves(struct plot *plot)
 
 /* ---- gnuplot -------------------------------------------------------------------------------- */
 
-/* A string of gnuplot: nothing in it is replaced but a quote. */
+/*
+ * A string of gnuplot.  Text comes from files and their names, and gnuplot executes programs.  So
+ * no character of the text but letters is in the script: all others are octal numbers.  A digit
+ * after such a number would be read as a part of it.
+ */
 static void print_quoted(FILE *f, const char *text)
 {
-	putc('\'', f);
-	for (; *text; text++) {
-		if (*text == '\'')
-			putc('\'', f);
-		putc(*text, f);
-	}
-	putc('\'', f);
+	char *copy = strdup(text);
+	const unsigned char *p;
+
+	if (copy)
+		replace_controls(copy);
+	putc('"', f);
+	for (p = (const unsigned char *)copy; p && *p; p++)
+		if (*p < 0x80 && isalpha(*p))
+			putc(*p, f);
+		else
+			fprintf(f, "\\%03o", *p);
+	putc('"', f);
+	free(copy);
 }
 
 static void title_of(char *buf, size_t size, const struct panel *panel)
@@ -504,14 +515,17 @@ bool plot_can_write(const char *name)
 
 int plot_counts(FILE *out, const struct options *o, struct error *e)
 {
-	const char *name = o->files[0], *title = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+	const char *name = o->files[0];
+	char *title = strdup(strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
 	struct plot *plot = calloc(1, sizeof(*plot));
 	FILE *gnuplot = plot ? tmpfile() : NULL;
 	struct records records = { .nr = 0 };
 	char *picture = NULL;
 	int err;
 
-	err = gnuplot ? records_read(&records, name, e) :
+	if (title)
+		replace_controls(title);
+	err = gnuplot && title ? records_read(&records, name, e) :
 			fail_with(e, "cannot make a temporary file: %s", strerror(errno));
 	if (!err)
 		err = make_curves(plot, &records, o, name, e);
@@ -525,6 +539,7 @@ int plot_counts(FILE *out, const struct options *o, struct error *e)
 	else if (!err)
 		fputs(picture, out);
 	free(picture);
+	free(title);
 	if (gnuplot)
 		fclose(gnuplot);
 	if (plot)

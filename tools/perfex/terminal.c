@@ -69,12 +69,34 @@ static size_t utf8_length(const unsigned char *s)
 	return length;
 }
 
+/*
+ * True if a character changes the order or the lines of the others, so that text looks like
+ * another one: U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+206F.
+ */
+static bool is_direction(const unsigned char *s, size_t length)
+{
+	if (length == 2)
+		return s[0] == 0xd8 && s[1] == 0x9c;
+	if (length != 3 || s[0] != 0xe2)
+		return false;
+	return (s[1] == 0x80 && (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xa8 && s[2] <= 0xae))) ||
+	       (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xaf);
+}
+
+size_t text_length(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t length = utf8_length(s);
+
+	return is_direction(s, length) ? 0 : length;
+}
+
 void replace_controls(char *text)
 {
 	size_t length;
 
 	for (; *text; text += length) {
-		length = utf8_length((const unsigned char *)text);
+		length = text_length(text);
 		if (!length) {
 			*text = '?';
 			length = 1;

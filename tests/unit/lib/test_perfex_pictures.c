@@ -202,6 +202,42 @@ START_TEST(without_gnuplot)
 }
 END_TEST
 
+/* Names of files and events are no commands of gnuplot, and none of the terminal. */
+START_TEST(hostile_names)
+{
+	static const char *const names[] = {
+		"x'\nsystem 'touch y'\n#.json", "x\"\nsystem \"touch y\"\n#.json", "`touch y`", "x\\",
+		"$(touch y)", "'.system('touch y').'", "@x{y}\r\nsystem 'touch y'", "\033[2J\342\200\256x",
+	};
+	char name[256], here[4096];
+	unsigned int i;
+
+	ck_assert_ptr_nonnull(getcwd(here, sizeof(here)));
+	ck_assert_int_eq(chdir(dir), 0);
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(name, sizeof(name), "%s", write_file(names[i], intervals));
+		ck_assert_int_eq(perfex("plot", name, "-o", (char *)in_dir("a.html")), 0);
+		ck_assert_int_ne(access(in_dir("y"), F_OK), 0);
+		slurp("a.html", text, sizeof(text));
+		has_not(text, "\033");
+		has_not(text, "\342\200\256");
+		/* The same in messages. */
+		ck_assert_int_eq(perfex("plot", name, "-e", "nothing", "-o", (char *)in_dir("b.svg")), 125);
+		is_message("has no event or metric of -e");
+		has_not(err, "\033");
+		has_not(err, "\342\200\256");
+		unlink(name);
+	}
+	/* An event's name. */
+	ck_assert_int_eq(perfex("plot", write_file("counts", "{\"interval\" : 1, \"counter-value\" : \"5\", \"event\" : \"x'\\nsystem 'touch y'\\u202e\"}\n"),
+				"-o", (char *)in_dir("a.svg")), 0);
+	ck_assert_int_ne(access(in_dir("y"), F_OK), 0);
+	slurp("a.svg", text, sizeof(text));
+	has(text, "x'?system 'touch y'???");
+	ck_assert_int_eq(chdir(here), 0);
+}
+END_TEST
+
 START_TEST(too_much)
 {
 	unsigned int i;
@@ -310,6 +346,7 @@ int main(void)
 	tcase_add_loop_test(t, unreadable_files, 0, (int)ARRAY_SIZE(unreadable));
 	tcase_add_loop_test(t, wrong_options, 0, (int)ARRAY_SIZE(wrong));
 	tcase_add_test(t, without_gnuplot);
+	tcase_add_test(t, hostile_names);
 	tcase_add_test(t, too_much);
 	tcase_add_test(t, merge);
 	tcase_add_loop_test(t, unlike_files, 0, (int)ARRAY_SIZE(unlike));
