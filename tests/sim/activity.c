@@ -12,6 +12,7 @@
 static struct activity {
 	u64 value[SIM_MAX_COUNTERS];
 	pid_t process[SIM_MAX_COUNTERS];	/* 0: none */
+	const struct mm_struct *mm[SIM_MAX_COUNTERS];
 } activity[NR_CPUS];
 
 static pid_t this_process(void)
@@ -32,6 +33,7 @@ void sim_note_activity(void)
 			continue;
 		a->value[i] = value[i];
 		a->process[i] = value[i] ? this_process() : 0;
+		a->mm[i] = current->mm;
 	}
 }
 
@@ -42,7 +44,9 @@ static void check_activity(void)
 	for (i = 0; i < SIM_MAX_COUNTERS; i++) {
 		pid_t process = activity[sim_cpu].process[i];
 
-		sim_require(!process || process == this_process(),
+		/* Processes that share an mm see all of each other's memory. */
+		sim_require(!process || process == this_process() ||
+			    (current->mm && activity[sim_cpu].mm[i] == current->mm),
 			    "process %d may read counter %u of CPU %u, which process %d has used",
 			    this_process(), i, sim_cpu, process);
 	}

@@ -648,7 +648,8 @@ struct task_struct *sim_process(const char *name, u32 uid, void (*func)(void *),
 	return task;
 }
 
-static struct task_struct *fork_task(const char *name, void (*func)(void *), void *arg, bool thread)
+static struct task_struct *fork_task(const char *name, void (*func)(void *), void *arg, bool thread,
+				     bool shares_mm)
 {
 	struct signal_struct *process = thread ? current->signal : calloc(1, sizeof(*process));
 	struct task_struct *task;
@@ -657,11 +658,13 @@ static struct task_struct *fork_task(const char *name, void (*func)(void *), voi
 
 	current->sim->regs.user = false;
 	SIM_STEP("fork");
-	if (thread) {
+	if (shares_mm) {
 		mm = current->mm;
 		atomic_inc(&mm->mm_users);
 	} else {
 		mm = copy_mm(current->mm);
+	}
+	if (!thread) {
 		process->ns = current->signal->ns;
 		for (fd = 0; fd < 64; fd++) {
 			process->fd[fd] = current->signal->fd[fd];
@@ -690,12 +693,18 @@ static struct task_struct *fork_task(const char *name, void (*func)(void *), voi
 
 struct task_struct *user_thread(const char *name, void (*func)(void *), void *arg)
 {
-	return fork_task(name, func, arg, true);
+	return fork_task(name, func, arg, true, true);
 }
 
 struct task_struct *user_fork(const char *name, void (*func)(void *), void *arg)
 {
-	return fork_task(name, func, arg, false);
+	return fork_task(name, func, arg, false, false);
+}
+
+/* As clone() with CLONE_VM alone. */
+struct task_struct *user_fork_shared(const char *name, void (*func)(void *), void *arg)
+{
+	return fork_task(name, func, arg, false, true);
 }
 
 void user_wait(struct task_struct *task)

@@ -307,6 +307,52 @@ static void leavers(void)
 	user_wait(sim_process("root", 1000, end_with_leavers, NULL));
 }
 
+static bool root_closes;
+
+/*
+ * The same for threads that sleep.  Another CPU detaches their states.  A thread that comes
+ * back and does not see its notifier any more sees all of the detachment: it detaches
+ * nothing twice.
+ */
+static void return_and_unlink(void *arg)
+{
+	int fd = open_thread(0, 0), err;
+
+	while (!root_closes)
+		user_sleep(5);
+	if (fd < 0)
+		return;
+	user_sleep(1 + sim_random(4000));
+	err = user_ioctl(fd, VPERFCTR_UNLINK, NULL);
+	sim_require(!err || err == -ESRCH, "UNLINK: %d", err);
+	user_close(fd);
+	(void)arg;
+}
+
+static void end_with_sleepers(void *arg)
+{
+	struct task_struct *task[6];
+	unsigned int i, round;
+	int fd;
+
+	for (round = 0; round < 6; round++) {
+		root_closes = false;
+		fd = must(open_thread(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT));
+		must(control(fd, VPERFCTR_CONTROL_INHERIT));
+		for (i = 0; i < 6; i++)
+			task[i] = user_thread("returns", return_and_unlink, NULL);
+		root_closes = true;
+		user_close(fd);
+		wait_for(task, 6);
+	}
+	(void)arg;
+}
+
+static void sleeping_leavers(void)
+{
+	user_wait(sim_process("root", 1000, end_with_sleepers, NULL));
+}
+
 /* ---- monitors -------------------------------------------------------------------- */
 
 static bool monitored_may_end;
@@ -1098,6 +1144,57 @@ static void poll_family_ring(void *arg)
 	(void)arg;
 }
 
+/* The end of a family is that of its last member, which may come after its owner's. */
+static void wait_for_family(void *arg)
+{
+	struct counts c;
+
+	while (!(user_wait_poll(polled.fd) & EPOLLHUP))
+		;
+	must(read_counts(polled.fd, &c, 0));
+	sim_require(!(c.read.status & (VPERFCTR_STATUS_ATTACHED | VPERFCTR_STATUS_CHILDREN)),
+		    "a family has ended, and has the status %#x", c.read.status);
+	user_close(polled.fd);
+	(void)arg;
+}
+
+static void outlive_owner(void *arg)
+{
+	wait_for_end(first);
+	user_work(3 * PERIOD);
+	(void)arg;
+}
+
+static void end_before_member(void *arg)
+{
+	/* Nothing but the end wakes the reader. */
+	struct vperfctr_ring ring = {
+		.size = sizeof(ring), .nrsamples = 64, .watermark = 64, .nrsums = 1,
+	};
+	struct vperfctr_control control;
+	struct task_struct *task;
+	struct vperfctr_ctr ctr;
+
+	polled.fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	must(user_ioctl(polled.fd, VPERFCTR_RING, &ring));
+	put_task_struct(user_fork("reader", wait_for_family, NULL));
+	fill_control(&control, &ctr, VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	ctr.ireset = -PERIOD;
+	must(user_ioctl(polled.fd, VPERFCTR_CONTROL, &control));
+	task = user_thread("member", outlive_owner, NULL);
+	user_work(PERIOD + 3);
+	put_task_struct(task);
+	(void)arg;
+}
+
+static void family_end_poll(void)
+{
+	first = sim_process("family", 1000, end_before_member, NULL);
+	wait_for_descendants();
+}
+
 static void family_ring_poll(void)
 {
 	struct task_struct *task = sim_process("family", 1000, poll_family_ring, NULL);
@@ -1609,6 +1706,7 @@ const struct scenario sim_scenarios[] = {
 	{ "family", family, 3 },
 	{ "dissolve", dissolve, 3 },
 	{ "leavers", leavers, 3 },
+	{ "sleeping_leavers", sleeping_leavers, 3 },
 	{ "remote", remote, 3 },
 	{ "kill", kill_monitored, 3 },
 	{ "readers", readers, 3 },
@@ -1621,6 +1719,7 @@ const struct scenario sim_scenarios[] = {
 	{ "ring", ring, 2 },
 	{ "family_ring", family_ring, 3 },
 	{ "family_ring_poll", family_ring_poll, 4 },
+	{ "family_end_poll", family_end_poll, 3 },
 	{ "page", page, 2 },
 	{ "page_moves", page_moves, 2 },
 	{ "exec", exec, 2 },
@@ -1656,6 +1755,7 @@ const struct scenario sim_scenarios[] = {
 	{ "compete_for_cpus", sim_compete_for_cpus, 3 },
 	{ "exec_thread", sim_exec_thread, 3 },
 	{ "exec_set_uid", sim_exec_set_uid, 2 },
+	{ "exec_shared_mm", sim_exec_shared_mm, 3 },
 	{ "namespaces", sim_namespaces, 2 },
 	{ "new_namespace", sim_new_namespace, 2 },
 	{ "calls", sim_calls, 2 },

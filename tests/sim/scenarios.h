@@ -65,6 +65,7 @@ void sim_read_once(void);
 /* users.c */
 void sim_exec_thread(void);
 void sim_exec_set_uid(void);
+void sim_exec_shared_mm(void);
 void sim_namespaces(void);
 void sim_new_namespace(void);
 

@@ -342,6 +342,7 @@ static inline void sim_callback(const char *name)
 
 struct task_struct *user_thread(const char *name, void (*func)(void *), void *arg);
 struct task_struct *user_fork(const char *name, void (*func)(void *), void *arg);
+struct task_struct *user_fork_shared(const char *name, void (*func)(void *), void *arg);
 void user_wait(struct task_struct *task);	/* and put it */
 void __noreturn user_exit(void);
 void user_exec(bool privileged);

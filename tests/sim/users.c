@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Scenarios of programs that start others, and of users and namespaces. */
 #include "scenarios.h"
+#include "hardware.h"
 
 #define must(call)	sim_must(call)
 
@@ -82,6 +83,53 @@ void sim_exec_thread(void)
 	put_task_struct(sim_process("first", 1000, start_execs, NULL));
 	put_task_struct(sim_process("first", 1000, start_execs, (void *)1UL));
 	wait_for_all_users();
+}
+
+/* ---- exec, and another process keeps the old mm -------------------------------------- */
+
+static bool old_mm_may_end, has_read_again;
+
+/* The owner has left this mm, and reads in another one. */
+static void keep_old_mm(void *arg)
+{
+	while (!has_read_again)
+		user_work(5);
+#ifdef SIM_X86
+	sim_require(!current->mm->context.perf_rdpmc_allowed.counter,
+		    "the mm that the owner has left keeps the right to RDPMC");
+#endif
+	while (!old_mm_may_end)
+		user_work(5);
+	(void)arg;
+}
+
+static void exec_and_map_again(void *arg)
+{
+	struct vm_area_struct *vma;
+	struct task_struct *other;
+	int fd;
+
+	fd = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	sim_must_map(fd, 0, PAGE_SIZE);
+	must(sim_control(fd, 0));
+	other = user_fork_shared("keeps the mm", keep_old_mm, NULL);
+	user_work(10);
+	user_exec(false);
+	vma = sim_must_map(fd, 0, PAGE_SIZE);
+	user_work(10);
+	has_read_again = true;
+	user_work(30);
+	must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+	old_mm_may_end = true;
+	user_wait(other);
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+void sim_exec_shared_mm(void)
+{
+	user_wait(sim_process("execs", 1000, exec_and_map_again, NULL));
 }
 
 /* ---- a set-uid program --------------------------------------------------------------------- */
