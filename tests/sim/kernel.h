@@ -828,6 +828,7 @@ void preempt_notifier_dec(void);
 struct mm_struct {
 	atomic_t mm_users, mm_count;
 	struct { atomic_t perf_rdpmc_allowed; } context;
+	unsigned int perf_maps;			/* of perf's, which give the right as well */
 	struct cpumask cpus;
 	struct mutex mmap_lock;
 	struct vm_area_struct *vmas;

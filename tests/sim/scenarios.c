@@ -1449,6 +1449,65 @@ static void change_rights(void *arg)
 	user_close(fd);
 }
 
+#ifdef SIM_X86
+static void map_perf_events(void *arg)
+{
+	while (!rights_may_end) {
+		sim_perf_map();
+		user_work(3);
+		sim_perf_unmap();
+		user_work(3);
+	}
+	(void)arg;
+}
+
+static void count_shortly(void *arg)
+{
+	int fd;
+
+	while (!rights_may_end) {
+		fd = must(open_thread(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT));
+		must(control(fd, 0));
+		user_work(5);
+		user_close(fd);
+	}
+	(void)arg;
+}
+
+/*
+ * perf gives the same process the right to RDPMC, and takes it back, while threads of it are
+ * resumed.  That is not rdpmc=2: the module's own withdrawals must reach all CPUs.
+ */
+static void share_rights(void *arg)
+{
+	struct task_struct *task[2];
+	struct vm_area_struct *vma;
+	unsigned int i;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	vma = sim_must_map(fd, 0, PAGE_SIZE);
+	task[0] = user_thread("perf", map_perf_events, NULL);
+	task[1] = user_thread("counts", count_shortly, NULL);
+	for (i = 0; i < 12; i++) {
+		must(control(fd, 0));
+		user_work(1 + sim_random(4));
+		must(control_nothing(fd));
+		user_work(5);
+	}
+	rights_may_end = true;
+	wait_for(task, 2);
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+static void rights_with_perf(void)
+{
+	user_wait(sim_process("rights", 1000, share_rights, NULL));
+}
+#endif
+
 static void unmap_it(void *arg)
 {
 	user_munmap(arg);
@@ -1858,6 +1917,7 @@ const struct scenario sim_scenarios[] = {
 	{ "count_cpus_p6", sim_count_cpus, 3, { sim_p6 } },
 	{ "sample_cpus_p6", sim_sample_cpus, 3, { sim_p6 } },
 	{ "page_version_6", page, 2, { sim_version_6 } },
+	{ "rights_with_perf", rights_with_perf, 3, { sim_version_6 } },
 	{ "moves_version_6", moves, 2, { sim_version_6, .counts_kernel = true } },
 	{ "count_cpus_version_6", sim_count_cpus, 3, { sim_version_6 } },
 #endif

@@ -55,6 +55,7 @@
 #include "../../compat/leave-mm.h"
 #include "../../compat/workqueue.h"
 #include "rdpmc.h"
+#include "regs.h"
 #include "x86.h"
 
 /* True if this kernel needs the threads at all. */
@@ -172,20 +173,28 @@ static bool runs_alone(const struct mm_struct *mm)
 /* ---- where CR4 can be written -------------------------------------------- */
 
 /*
- * Follow the mm if it is loaded here.  A lazy kernel thread has its predecessor's mm in
+ * True if the mm is loaded here.  A lazy kernel thread has its predecessor's mm in
  * active_mm.
  */
-static void follow_here(void *mm)
+static bool is_here(const struct mm_struct *mm)
 {
-	if (current->active_mm != mm)
+	return current->active_mm == mm;
+}
+
+/* These two do nothing if the right has changed again: that change asks the CPUs itself. */
+static void allow_here(void *mm)
+{
+	if (!is_here(mm) || !perfctr_x86_rdpmc_allowed(mm))
 		return;
-	if (perfctr_x86_rdpmc_allowed(mm)) {
-		/* Clear what perf left, before user mode can see it, or note it as suspect. */
-		perfctr_x86_prepare_here();
-		perfctr_update_cr4(X86_CR4_PCE, 0);
-	} else if (!READ_ONCE(perfctr_x86_rdpmc_always)) {
+	/* Clear what perf left, before user mode can see it, or note it as suspect. */
+	perfctr_x86_prepare_here();
+	perfctr_update_cr4(X86_CR4_PCE, 0);
+}
+
+static void forbid_here(void *mm)
+{
+	if (is_here(mm) && !perfctr_x86_rdpmc_allowed(mm))
 		perfctr_update_cr4(0, X86_CR4_PCE);
-	}
 }
 
 /* ---- the threads ---------------------------------------------------------- */
@@ -210,6 +219,9 @@ static void thread_leave(unsigned int n)
 	int request = atomic_read_acquire(&cpu->requested);
 
 	perfctr_leave_mm(&cpu->has_left);
+	/* CR4.PCE is that of a CPU without a process: set under rdpmc=2 only. */
+	if (!perfctr_user_rdpmc())
+		perfctr_x86_deny_always();
 	/* Whatever runs next here gets its CR4.PCE from its mm. */
 	smp_store_release(&cpu->completed, request);
 	perfctr_x86_pce_wake();
@@ -299,12 +311,18 @@ static bool has_completed(unsigned int n)
 /*
  * True if CPU n must leave an mm whose right has changed to @allowed.  A CPU remains suspect:
  * it may run another process before the kernel has cleared what perf left.
+ *
+ * @always: rdpmc=2 seems to be in force.  Then the module does not clear CR4.PCE itself, and
+ * the kernel decides.  Before 5.14 there are no threads for that, and perf has no events
+ * while the counters are reserved, so that the inference is right.
  */
-static bool must_leave(unsigned int n, bool allowed)
+static bool must_leave(unsigned int n, bool allowed, bool always)
 {
 	if (!PERFCTR_WRITES_CR4)
 		return true;
-	return PERFCTR_CLEARS_DIRTY && allowed && READ_ONCE(per_cpu_ptr(&pce_cpu, n)->suspect);
+	if (!PERFCTR_CLEARS_DIRTY)
+		return false;
+	return allowed ? READ_ONCE(per_cpu_ptr(&pce_cpu, n)->suspect) : always;
 }
 
 /*
@@ -317,15 +335,17 @@ static bool must_leave(unsigned int n, bool allowed)
 static bool ask_cpus(struct mm_struct *mm)
 {
 	bool allowed = perfctr_x86_rdpmc_allowed(mm);
+	bool always = READ_ONCE(perfctr_x86_rdpmc_always);	/* one decision for all CPUs */
 	bool left_out = false;
 	unsigned int cpu;
 
-	if (PERFCTR_WRITES_CR4)
-		on_each_cpu_cond_mask(has_loaded, follow_here, mm, 1, mm_cpumask(mm));
+	if (PERFCTR_WRITES_CR4 && (allowed || !always))
+		on_each_cpu_cond_mask(has_loaded, allowed ? allow_here : forbid_here, mm, 1,
+				      mm_cpumask(mm));
 	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
 		if (!has_loaded(cpu, mm))
 			left_out = true;
-		else if (must_leave(cpu, allowed))
+		else if (must_leave(cpu, allowed, always))
 			request_switch(cpu);
 	}
 	return left_out;
@@ -484,8 +504,8 @@ void perfctr_x86_pce_suspect(void)
 
 void perfctr_x86_pce_follow(struct mm_struct *mm)
 {
+	bool allowed, alone;
 	unsigned int cpu;
-	bool alone;
 
 	smp_mb();	/* the count first: see runs_alone() */
 	alone = runs_alone(mm);
@@ -493,9 +513,10 @@ void perfctr_x86_pce_follow(struct mm_struct *mm)
 		return;
 	if (look_later(mm))
 		return;
-	/* No memory: ask all. */
-	if (PERFCTR_WRITES_CR4)
-		on_each_cpu_mask(mm_cpumask(mm), follow_here, mm, 1);
+	/* No memory: ask all, and let all leave the mm, whatever rdpmc is. */
+	allowed = perfctr_x86_rdpmc_allowed(mm);
+	if (PERFCTR_WRITES_CR4 && (allowed || !READ_ONCE(perfctr_x86_rdpmc_always)))
+		on_each_cpu_mask(mm_cpumask(mm), allowed ? allow_here : forbid_here, mm, 1);
 	for_each_cpu_and(cpu, mm_cpumask(mm), cpu_online_mask) {
 		if (NEEDS_THREADS)
 			request_switch(cpu);

@@ -52,10 +52,23 @@ static bool is_late_here(void)
 	return atomic_read(&withdrawals) || perfctr_x86_pce_is_late();
 }
 
+/*
+ * perf withdraws its own right from an mm before it interrupts the CPUs.  A resume in
+ * between finds CR4.PCE set, and infers rdpmc=2, as nothing tells how long perf takes.  It
+ * can only with version 6, where perf may have events while the counters are claimed.
+ * The error clears counters more often than needed.  So no withdrawal may depend on it:
+ * see perfctr_own_changed().  The next one corrects it: see perfctr_x86_deny_always().
+ */
 void perfctr_x86_infer_always(void)
 {
 	if (!is_late_here())
 		set_always(true);
+}
+
+/* The kernel has switched this CPU to an mm, and CR4.PCE is clear: rdpmc=2 is not in force. */
+void perfctr_x86_deny_always(void)
+{
+	set_always(false);
 }
 
 /* If RDPMC works for an mm that is not allowed it, rdpmc=2 is in force. */
@@ -218,7 +231,8 @@ bool perfctr_own_changed(struct perfctr_user *user)
 		return true;
 	}
 	atomic_inc(&withdrawals);
-	if (atomic_dec_and_test(allowed) && !READ_ONCE(perfctr_x86_rdpmc_always))
+	/* Under rdpmc=2, too: that is inferred, and may be wrong. */
+	if (atomic_dec_and_test(allowed))
 		return true;
 	end_withdrawal();
 	return false;

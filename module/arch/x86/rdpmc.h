@@ -39,6 +39,7 @@ static __always_inline bool perfctr_x86_watched(void)
 }
 
 void perfctr_x86_infer_always(void);
+void perfctr_x86_deny_always(void);
 
 /*
  * Record that CR4.PCE was found set, if neither perf nor this module allowed it.

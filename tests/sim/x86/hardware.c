@@ -109,12 +109,13 @@ static void check_no_rights(void)
 	for (n = 0; n < nr_cpu_ids; n++) {
 		const struct sim_cpu *cpu = &sim_cpus[n];
 
-		sim_require(!cpu->pce || !cpu->loaded_mm || !cpu->loaded_mm->mm_users.counter,
+		sim_require(!cpu->pce || !cpu->loaded_mm || !cpu->loaded_mm->mm_users.counter ||
+			    cpu->loaded_mm->perf_maps,
 			    "RDPMC works on CPU %u when the counters are released", n);
 	}
 
 	for (task = sim_tasks; task; task = task->next_task)
-		sim_require(!task->mm || task->sim->is_new ||
+		sim_require(!task->mm || task->sim->is_new || task->mm->perf_maps ||
 			    !task->mm->context.perf_rdpmc_allowed.counter,
 			    "%s may RDPMC when the counters are released", task->sim->name);
 }
@@ -178,6 +179,50 @@ void sim_follow_mm(struct mm_struct *mm)
 		if (counter)
 			*counter = 0;
 	}
+}
+
+/* As cr4_update_pce(): perf has changed the right of an mm, or an administrator that of all. */
+static void refresh_pce(void *unused)
+{
+	if (sim_this_cpu()->loaded_mm)
+		sim_follow_mm(sim_this_cpu()->loaded_mm);
+	(void)unused;
+}
+
+/* A resume may have come before perf has told its CPU, which looks like rdpmc=2. */
+static bool perf_has_withdrawn;
+
+/*
+ * mmap() and munmap() of an event of perf's cpu PMU, in the order of x86_pmu_event_mapped() and
+ * x86_pmu_event_unmapped(): the number changes before the CPUs hear of it.
+ */
+void sim_perf_map(void)
+{
+	struct mm_struct *mm = current->mm;
+
+	current->sim->regs.user = false;
+	mutex_lock(&mm->mmap_lock);
+	mm->perf_maps++;
+	if (atomic_add_return(1, &mm->context.perf_rdpmc_allowed) == 1)
+		on_each_cpu_mask(&mm->cpus, refresh_pce, NULL, 1);
+	mutex_unlock(&mm->mmap_lock);
+	sim_return_to_user();
+}
+
+void sim_perf_unmap(void)
+{
+	struct mm_struct *mm = current->mm;
+
+	perf_has_withdrawn = true;
+	current->sim->regs.user = false;
+	mutex_lock(&mm->mmap_lock);
+	if (atomic_dec_and_test(&mm->context.perf_rdpmc_allowed)) {
+		sim_may_lose_cpu("perf has withdrawn the right to RDPMC, and not told the CPUs");
+		on_each_cpu_mask(&mm->cpus, refresh_pce, NULL, 1);
+	}
+	mm->perf_maps--;
+	mutex_unlock(&mm->mmap_lock);
+	sim_return_to_user();
 }
 
 void cr4_update_irqsoff(unsigned long set, unsigned long clear)
@@ -265,7 +310,7 @@ void sim_check_hardware(void)
 
 	sim_require(!reserved_pmcs && !reserved_evntsels, "registers are left reserved");
 	sim_require(!nmi_handler, "an NMI handler is left");
-	sim_require(!perfctr_x86_rdpmc_always, "the module believes in rdpmc=2");
+	sim_require(!perfctr_x86_rdpmc_always || perf_has_withdrawn, "the module believes in rdpmc=2");
 
 	for (n = 0; n < nr_cpu_ids; n++) {
 		const struct model_cpu *cpu = &model.cpu[n];
