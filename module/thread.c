@@ -9,7 +9,8 @@
  * is next switched out, or makes another state.
  *
  * The kernel has no lock for that list.  KVM changes that of current, in process context
- * with preemption disabled.  So each change must exclude two kinds of others.
+ * with preemption disabled.  The kernel threads of arch/x86/cr4-pce.c, which have no
+ * states, do the same.  So each change must exclude two kinds of others.
  *
  * The thread's own, and its walks:
  *
