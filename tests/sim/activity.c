@@ -15,9 +15,12 @@ static struct activity {
 	const struct mm_struct *mm[SIM_MAX_COUNTERS];
 } activity[NR_CPUS];
 
+/* Processes that share their memory are one. */
 static pid_t this_process(void)
 {
-	return current->signal ? current->signal->pid : current->pid;
+	const struct signal_struct *process = current->signal;
+
+	return !process ? current->pid : process->shares ? process->shares : process->pid;
 }
 
 void sim_note_activity(void)

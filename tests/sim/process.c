@@ -665,6 +665,8 @@ static struct task_struct *fork_task(const char *name, void (*func)(void *), voi
 		mm = copy_mm(current->mm);
 	}
 	if (!thread) {
+		if (shares_mm)
+			process->shares = current->signal->shares ?: current->signal->pid;
 		process->ns = current->signal->ns;
 		for (fd = 0; fd < 64; fd++) {
 			process->fd[fd] = current->signal->fd[fd];
@@ -742,10 +744,33 @@ static void exit_mm(void)
 }
 
 /* The order is that of do_exit(), from 6.16 on or before. */
+static void forget_first_thread(struct rcu_head *rcu)
+{
+	put_task_struct(container_of(rcu, struct signal_struct, rcu)->first);
+}
+
+/* The kernel keeps the first thread in the list until it is the last one. */
+static void leave_list(struct signal_struct *process)
+{
+	struct task_struct **p;
+
+	if (process->threads == current && process->nr_threads) {
+		process->first = current;
+		current->usage.counter++;
+		return;
+	}
+	for (p = &process->threads; *p != current; p = &(*p)->next_thread)
+		;
+	*p = current->next_thread;
+	if (process->first && !process->nr_threads) {
+		process->threads = NULL;
+		call_rcu(&process->rcu, forget_first_thread);
+	}
+}
+
 void user_exit(void)
 {
 	struct signal_struct *process = current->signal;
-	struct task_struct **p;
 
 	current->sim->regs.user = false;
 	SIM_STEP("exit");
@@ -771,9 +796,7 @@ void user_exit(void)
 	run_task_work();
 	if (!--process->nr_threads)
 		exit_files(process);
-	for (p = &process->threads; *p != current; p = &(*p)->next_thread)
-		;
-	*p = current->next_thread;
+	leave_list(process);
 	current->exit_state = EXIT_DEAD;
 	put_cred(current->cred);
 	if (process->execs)
@@ -812,7 +835,7 @@ static bool end_other_threads(void)
 		return false;
 	process->execs = current;
 	for (task = process->threads; task; task = task->next_thread) {
-		if (task != current)
+		if (task != current && !task->exit_state)
 			send_sig(SIGKILL, task, 1);
 	}
 	while (process->nr_threads > 1)

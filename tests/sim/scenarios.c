@@ -1575,9 +1575,8 @@ static void take_turns(void *arg)
 	(void)arg;
 }
 
-static void change_rights_here(void *arg)
+static void change_rights_besides(struct task_struct *task)
 {
-	struct task_struct *task = user_thread("takes turns", take_turns, NULL);
 	struct vm_area_struct *vma;
 	unsigned int i;
 	int fd;
@@ -1595,6 +1594,11 @@ static void change_rights_here(void *arg)
 	wait_for(&task, 1);
 	user_munmap(vma);
 	user_close(fd);
+}
+
+static void change_rights_here(void *arg)
+{
+	change_rights_besides(user_thread("takes turns", take_turns, NULL));
 	(void)arg;
 }
 
@@ -1606,6 +1610,35 @@ static void rights_missed(void)
 	task[0] = sim_process("rights", 1000, change_rights_here, NULL);
 	task[1] = sim_process("stranger", 1001, take_turns, NULL);
 	wait_for(task, 2);
+}
+
+static struct task_struct *last_thread;
+
+static void change_shared_rights(void *arg)
+{
+	change_rights_besides(user_fork_shared("takes turns", take_turns, NULL));
+	(void)arg;
+}
+
+static void leave_to_last(void *arg)
+{
+	last_thread = user_thread("rights", change_shared_rights, NULL);
+	(void)arg;
+}
+
+/*
+ * The other CPU runs a process that shares the memory.  The first thread has ended, so that
+ * the threads in the list are as many as the users of the memory.
+ */
+static void rights_shared(void)
+{
+	struct task_struct *task[2];
+
+	task[0] = sim_process("rights", 1000, leave_to_last, NULL);
+	task[1] = sim_process("stranger", 1001, take_turns, NULL);
+	wait_for(task, 1);
+	wait_for(&last_thread, 1);
+	wait_for(task + 1, 1);
 }
 
 /* ---- exec ---------------------------------------------------------------------------- */
@@ -1856,6 +1889,7 @@ const struct scenario sim_scenarios[] = {
 	{ "rights", rights, 2 },
 	{ "rights_switched", rights_switched, 3 },
 	{ "rights_missed", rights_missed, 2 },
+	{ "rights_shared", rights_shared, 2 },
 	{ "withdrawal", withdrawal, 3 },
 	{ "held", held, 2 },
 	{ "ended", ended, 3 },

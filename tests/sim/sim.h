@@ -318,7 +318,10 @@ void sim_count_kernel(struct vperfctr_ctr *ctr);	/* those of kernel mode, too */
 
 struct signal_struct {
 	pid_t pid;
+	pid_t shares;			/* the process that had its memory first; 0: this one */
 	struct task_struct *threads;
+	struct task_struct *first;	/* if it has ended before the last one */
+	struct rcu_head rcu;
 	unsigned int nr_threads;
 	unsigned int refs;		/* tasks that are not freed */
 	struct pid_namespace *ns;	/* NULL: the initial one */

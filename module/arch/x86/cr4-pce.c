@@ -151,7 +151,7 @@ static bool has_loaded(int n, void *mm)
 static bool runs_alone(const struct mm_struct *mm)
 {
 	struct task_struct *task;
-	unsigned int nr = 0;
+	unsigned int nr = 0, nr_seen = 0;
 	bool alone = true;
 
 	if (current->mm != mm)
@@ -161,7 +161,9 @@ static bool runs_alone(const struct mm_struct *mm)
 #ifdef CONFIG_SMP
 		alone = task == current || !READ_ONCE(task->on_cpu);
 #endif
-		if (!alone || ++nr > MAX_THREADS)
+		/* One that is ending has put the mm, and may stay in the list for long. */
+		nr += READ_ONCE(task->mm) == mm;
+		if (!alone || ++nr_seen > MAX_THREADS)
 			break;
 	}
 	rcu_read_unlock();
