@@ -425,7 +425,7 @@ static bool is_listed(const struct mm_struct *mm)
 static bool look_later(struct mm_struct *mm)
 {
 	struct later *later = kmalloc(sizeof(*later), GFP_KERNEL);
-	unsigned long due;
+	unsigned long due, now;
 
 	if (!later)
 		return false;
@@ -441,8 +441,8 @@ static bool look_later(struct mm_struct *mm)
 	}
 	spin_unlock(&later_lock);
 	due = READ_ONCE(looked_at) + LOOK_JIFFIES;
-	queue_delayed_work(system_dfl_wq, &later_work,
-			   time_before(jiffies, due) ? due - jiffies : 0);
+	now = jiffies;
+	queue_delayed_work(system_dfl_wq, &later_work, time_before(now, due) ? due - now : 0);
 	return true;
 }
 
