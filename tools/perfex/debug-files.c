@@ -88,8 +88,10 @@ static bool has_id(int fd, const struct debug_search *s)
 	       !memcmp(head.build_id, s->id, head.build_id_size);
 }
 
-static bool has_crc(int fd, uint32_t crc, uint64_t size)
+static bool has_crc(int fd, uint32_t crc, uint64_t size, const struct work *work)
 {
+	/* Any number of programs can name the same file: they have time for it, or not. */
+	const struct work *old = work_on(work);
 	uLong sum = crc32(0, NULL, 0);
 	unsigned char buf[65536];
 	uint64_t at;
@@ -98,10 +100,11 @@ static bool has_crc(int fd, uint32_t crc, uint64_t size)
 	for (at = 0; at < size; at += (uint64_t)n) {
 		n = pread(fd, buf, sizeof(buf), (off_t)at);
 		if (n <= 0)
-			return false;
+			break;
 		sum = crc32(sum, buf, (uInt)n);
 	}
-	return sum == crc;
+	work_on(old);
+	return at >= size && sum == crc;
 }
 
 /* A file is read to its end for its checksum: one of holes has none. */
@@ -120,9 +123,11 @@ static int try_path(const struct debug_search *s, const char *path)
 
 	if (fd < 0)
 		return -1;
-	if (!fstat(fd, &st) && (!st.st_uid || st.st_uid == geteuid() || st.st_uid == s->owner) &&
+	if (!fstat(fd, &st) && (!st.st_uid || st.st_uid == geteuid() ||
+			       st.st_uid == s->work->owner) &&
 	    (s->id_size > 0 ? has_id(fd, s) :
-	     elf_head_read(fd, &head) && is_whole(&st) && has_crc(fd, s->crc, (uint64_t)st.st_size)) &&
+	     elf_head_read(fd, &head) && is_whole(&st) &&
+	     has_crc(fd, s->crc, (uint64_t)st.st_size, s->work)) &&
 	    work_allows(&work, fd, path))
 		return fd;
 	close(fd);
@@ -197,7 +202,7 @@ static int ask_debuginfod(const struct debug_search *s, char **path)
 	void *library;
 	int fd;
 
-	if (!urls || !*urls || s->id_size <= 0 || (s->owner && s->owner != geteuid()))
+	if (!urls || !*urls || s->id_size <= 0 || (s->work->owner && s->work->owner != geteuid()))
 		return -1;
 	if (!tried) {
 		tried = true;

@@ -10,7 +10,7 @@
 #define TOO_COMPRESSED	"its debugging information becomes too large"
 
 struct debug_search {
-	uid_t owner;		/* of the file that names it: others' files are not taken */
+	const struct work *work;	/* on the file that names it: others' files are not taken */
 	const char *file;	/* the path of that file */
 	const char *symfs;	/* a directory with other files; or NULL */
 	const char *link;	/* the name that the file gives; or NULL */

@@ -75,7 +75,7 @@ static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf
 {
 	struct module *m = *data;
 	struct debug_search search = {
-		.owner = m->work.owner, .file = name, .symfs = symfs, .link = link, .crc = crc,
+		.work = &m->work, .file = name, .symfs = symfs, .link = link, .crc = crc,
 	};
 	const struct work *work;
 	GElf_Addr address;
@@ -391,7 +391,7 @@ static void __attribute__((noreturn)) no_memory(void)
 static void find_alt(struct module *m)
 {
 	const char *main_file = NULL, *debug_file = NULL;
-	struct debug_search search = { .owner = m->work.owner, .symfs = symfs };
+	struct debug_search search = { .work = &m->work, .symfs = symfs };
 	const struct work *work;
 	const void *id;
 

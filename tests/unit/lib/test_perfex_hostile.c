@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
+#include "debug-files.h"
 #include "intervals.h"
 #include "perfex-command.h"
 #include "sample-builder.h"
@@ -425,6 +426,37 @@ START_TEST(limits_of_users)
 }
 END_TEST
 
+/* Many programs name the same large file, whose checksum must be calculated for each. */
+static int sum_large_file(void *arg, struct error *e)
+{
+	struct debug_search search = { .file = arg, .link = "large", .crc = 1 };
+	struct work work;
+	char *path;
+	int fd = open(arg, O_RDONLY), i;
+
+	(void)e;
+	if (!work_allows(&work, fd, arg))
+		return -1;
+	search.work = &work;
+	for (i = 0; i < 200; i++)
+		if (find_debug_file(&search, &path) >= 0)
+			return -1;
+	return 0;
+}
+
+START_TEST(checksums)
+{
+	char name[128];
+	struct error e;
+
+	build("honest", "work", "");
+	shell("cp honest large; truncate -s 64M large");
+	snprintf(name, sizeof(name), "%s/honest", dir);
+	ck_assert_int_eq(work_in_child(sum_large_file, name, false, &e), -1);
+	has(e.text, "/honest' need too much time or memory");
+}
+END_TEST
+
 static int end_by_signal(void *arg, struct error *e)
 {
 	(void)e;
@@ -722,6 +754,7 @@ static Suite *suite(void)
 	tcase_add_test(t, leases);
 	tcase_add_loop_test(t, limits, 0, NR_FAULTS);
 	tcase_add_test(t, limits_of_users);
+	tcase_add_test(t, checksums);
 	tcase_add_test(t, signals);
 	tcase_add_test(t, large_notes);
 	tcase_add_test(t, many_mappings);
