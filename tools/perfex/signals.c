@@ -26,6 +26,8 @@ void signals_begin(void)
 		sigaction(sig, NULL, &found[sig]);
 	sigprocmask(SIG_BLOCK, NULL, &found_mask);
 	known = true;
+	/* If SIGCHLD is ignored, children cannot be waited for. */
+	signal(SIGCHLD, SIG_DFL);
 	/* A write then fails with EFBIG, for which there is a message. */
 	signal(SIGXFSZ, SIG_IGN);
 }
@@ -100,7 +102,6 @@ void signals_catch(sigset_t *set, bool command,
 		   void (*fn)(int sig, siginfo_t *info, void *context))
 {
 	struct sigaction sa = { .sa_sigaction = fn, .sa_flags = SA_SIGINFO | SA_RESTART };
-	struct sigaction dfl = { .sa_handler = SIG_DFL };
 	int sig;
 
 	signals_begin();
@@ -113,8 +114,6 @@ void signals_catch(sigset_t *set, bool command,
 	for (sig = 1; fn && sig < NSIG; sig++)
 		if (sigismember(set, sig) == 1)
 			sigaction(sig, &sa, NULL);
-	/* If SIGCHLD is ignored, children cannot be waited for. */
-	sigaction(SIGCHLD, &dfl, NULL);
 }
 
 void signals_unblock(void)

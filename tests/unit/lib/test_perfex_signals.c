@@ -282,6 +282,34 @@ START_TEST(closed_standard_error)
 }
 END_TEST
 
+/* The parent of perfex ignores the end of its children, and perfex has inherited that. */
+START_TEST(ignored_ends)
+{
+	static const char *const args[][3] = {
+		{ "--report=/dev/null" },
+		{ "-ecycles:u", "no-such-command-at-all" },
+		{ "-a", "-ecycles:u", "no-such-command-at-all" },
+	};
+	char *argv[5] = { "perfex" };
+	int argc;
+	pid_t pid;
+
+	for (argc = 1; argc <= 3 && args[_i][argc - 1]; argc++)
+		argv[argc] = (char *)args[_i][argc - 1];
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		signal(SIGCHLD, SIG_IGN);
+		redirect("out", STDOUT_FILENO);
+		redirect("err", STDERR_FILENO);
+		exit(perfex_main(argc, argv));
+	}
+	ck_assert_int_ge(finish(pid), 125);
+	has(err, _i ? "no-such-command-at-all" : "/dev/null");
+	has_not(err, "No child processes");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-signals");
@@ -297,6 +325,11 @@ static Suite *suite(void)
 	tcase_add_test(t, series_goes_on);
 	tcase_add_test(t, file_size_limit);
 	tcase_add_test(t, closed_standard_error);
+	suite_add_tcase(s, t);
+	t = tcase_create("children");
+	tcase_add_checked_fixture(t, command_setup, command_teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, ignored_ends, 0, 3);
 	suite_add_tcase(s, t);
 	return s;
 }
