@@ -17,8 +17,19 @@ static struct {
 	volatile sig_atomic_t used;
 	pid_t pid;
 	int dir;
+	dev_t dev;
+	ino_t inode;
 	char name[NAME_MAX + 1];
 } unfinished[4];
+
+/* Another file may have got the name meanwhile: this one is moved away, for instance. */
+static bool has_name(int dir, const char *name, dev_t dev, ino_t inode)
+{
+	struct stat st;
+
+	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == dev &&
+	       st.st_ino == inode;
+}
 
 /* Context: a handler of a signal that ends perfex.  A child has no files of its own. */
 static void remove_unfinished(void)
@@ -26,11 +37,13 @@ static void remove_unfinished(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(unfinished); i++)
-		if (unfinished[i].used && unfinished[i].pid == getpid())
+		if (unfinished[i].used && unfinished[i].pid == getpid() &&
+		    has_name(unfinished[i].dir, unfinished[i].name, unfinished[i].dev,
+			     unfinished[i].inode))
 			unlinkat(unfinished[i].dir, unfinished[i].name, 0);
 }
 
-static void note_unfinished(const struct output *out, const char *name)
+static void note_unfinished(const struct output *out, const char *name, const struct stat *st)
 {
 	size_t i;
 
@@ -38,6 +51,8 @@ static void note_unfinished(const struct output *out, const char *name)
 		if (!unfinished[i].used) {
 			unfinished[i].pid = getpid();
 			unfinished[i].dir = out->dir;
+			unfinished[i].dev = st->st_dev;
+			unfinished[i].inode = st->st_ino;
 			strcpy(unfinished[i].name, name);
 			unfinished[i].used = 1;
 			break;
@@ -79,10 +94,7 @@ bool output_place(struct output *out, const char *name)
 
 static bool is_target(const struct output *out)
 {
-	struct stat st;
-
-	return !fstatat(out->dir, out->base, &st, AT_SYMLINK_NOFOLLOW) &&
-	       st.st_dev == out->old.st_dev && st.st_ino == out->old.st_ino;
+	return has_name(out->dir, out->base, out->old.st_dev, out->old.st_ino);
 }
 
 bool output_find_place(struct output *out, const char *name)
@@ -123,8 +135,8 @@ int output_make_new(struct output *out)
 	int fd = openat(out->dir, out->base, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			out->flags & OUTPUT_PRIVATE ? 0600 : 0666);
 
-	if (fd >= 0)
-		note_unfinished(out, out->base);
+	if (fd >= 0 && !fstat(fd, &out->old))
+		note_unfinished(out, out->base, &out->old);
 	return fd;
 }
 
@@ -132,6 +144,7 @@ int output_make_temp(struct output *out)
 {
 	const bool open_to_all = out->target < 0 && !(out->flags & OUTPUT_PRIVATE);
 	uint64_t number;
+	struct stat st;
 	int fd, tries;
 
 	for (tries = 0; tries < 10; tries++) {
@@ -142,9 +155,9 @@ int output_make_temp(struct output *out)
 			    open_to_all ? 0666 : 0600);
 		if (fd < 0 && errno == EEXIST)
 			continue;
-		if (fd >= 0)
-			note_unfinished(out, out->temp);
-		else
+		if (fd >= 0 && !fstat(fd, &st))
+			note_unfinished(out, out->temp, &st);
+		else if (fd < 0)
 			out->temp[0] = '\0';
 		if (fd < 0 || take_rights(out, fd))
 			return fd;
@@ -226,7 +239,7 @@ void output_finish(struct output *out, bool keep)
 {
 	if (out->dir < 0)
 		return;
-	if (out->way == OUTPUT_NEW && !keep)
+	if (out->way == OUTPUT_NEW && !keep && is_target(out))
 		unlinkat(out->dir, out->base, 0);
 	/* Its text is in the target, if it is kept. */
 	if (out->temp[0])

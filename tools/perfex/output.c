@@ -139,9 +139,19 @@ static int open_existing(struct output *out, bool linked)
 static int open_name(struct output *out)
 {
 	struct stat st;
+	int fd;
 
-	if (lstat(out->name, &st))
-		return errno == ENOENT ? open_new(out) : -1;
+	while (lstat(out->name, &st)) {
+		if (errno != ENOENT)
+			return -1;
+		/* Others may add to the same file, from now on: it is never removed. */
+		if (out->flags & OUTPUT_APPEND)
+			return open_existing(out, false);
+		fd = open_new(out);
+		/* Another process may have made it meanwhile. */
+		if (fd >= 0 || errno != EEXIST || lstat(out->name, &st))
+			return fd;
+	}
 	if (stat(out->name, &st))
 		return open_existing(out, errno == ENOENT);
 	/* An open for writing waits for a reader: ask before. */

@@ -34,7 +34,7 @@ struct output {
 	} way;
 	bool published;
 	int target;			/* the file that is replaced; -1: none */
-	struct stat old;		/* of it */
+	struct stat old;		/* of it, or of OUTPUT_NEW */
 	int dir;			/* where the file is, or will be; -1: not known */
 	char base[NAME_MAX + 1];	/* its name there */
 	char temp[32];			/* the name of OUTPUT_RENAME until then */
