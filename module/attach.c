@@ -408,7 +408,11 @@ static int attach_root(struct attach *a, struct vperfctr_attach __user *arg, int
 
 	if (err)
 		return err;
+	/* All threads of one stop may end before the next one: the family must not, either. */
+	set_bit(STATE_ATTACHING, &a->root->bits);
 	err = attach_to_all(a);
+	clear_bit(STATE_ATTACHING, &a->root->bits);
+	vperfctr_release_unused(a->root);
 	put_spare(a);
 	if (!err && (put_user(a->nrthreads, &arg->nrthreads) ||
 		     put_user(a->nrskipped, &arg->nrskipped)))

@@ -249,10 +249,10 @@ bool vperfctr_end_member(struct vperfctr_state *st)
 }
 
 /*
- * True if the state is detached and has no members.
+ * True if the state is detached, has no members, and VPERFCTR_ATTACH adds none.
  *
- * The last member leaves, and the root is detached, before they ask.  So at least one of
- * them finds the family over.
+ * The last member leaves, the root is detached, and VPERFCTR_ATTACH has added the last
+ * member, before they ask.  So at least one of them finds the family over.
  */
 bool vperfctr_family_is_over(struct vperfctr_state *st)
 {
@@ -260,7 +260,8 @@ bool vperfctr_family_is_over(struct vperfctr_state *st)
 	bool over;
 
 	raw_spin_lock_irqsave(&st->family_lock, flags);
-	over = !READ_ONCE(st->owner) && list_empty(&st->family);
+	over = !READ_ONCE(st->owner) && list_empty(&st->family) &&
+	       !test_bit(STATE_ATTACHING, &st->bits);
 	raw_spin_unlock_irqrestore(&st->family_lock, flags);
 	return over;
 }

@@ -93,6 +93,7 @@ struct vperfctr_sampler;
 #define STATE_SIGNALLING	11	/* PREEMPT_RT: signal_work has been queued */
 #define STATE_RETRYING		12	/* PREEMPT_RT: its signal could not be queued before */
 #define STATE_SPARES		13	/* PREEMPT_RT: keeps memory for members */
+#define STATE_ATTACHING		14	/* VPERFCTR_ATTACH still adds members */
 
 /* Sums of the software counters, or a task's numbers: see software.c. */
 struct vperfctr_soft_sums {
@@ -140,7 +141,7 @@ struct vperfctr_state {
 	};
 	refcount_t refs;		/* files, members of the family, one while attached */
 	atomic_t files;			/* open file descriptions */
-	unsigned long bits;		/* STATE_HARDWARE to STATE_OPENED */
+	unsigned long bits;		/* STATE_HARDWARE and the following */
 	struct vperfctr_account *account;
 	const struct cred *creator;	/* made it, or the root; see vperfctr_may_use() */
 	const struct cred *may_change;	/* the same; NULL: the owner may not change it */

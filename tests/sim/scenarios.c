@@ -528,6 +528,7 @@ static void attach_often(void *arg)
 	struct vperfctr_ctr ctr;
 	struct vperfctr_attach req = { .size = sizeof(req), .control = (unsigned long)&header };
 	unsigned int i;
+	bool reserved;
 	long fd;
 
 	fill_control(&header, &ctr, VPERFCTR_CONTROL_INHERIT);
@@ -542,8 +543,12 @@ static void attach_often(void *arg)
 		sim_require(fd >= 0 || fd == -EEXIST || fd == -ESRCH, "ATTACH: %ld", fd);
 		if (arg)
 			user_work(20);
-		if (fd >= 0)
-			user_close(fd);
+		if (fd < 0)
+			continue;
+		reserved = sim_is_hardware_reserved();
+		sim_require(reserved || (user_poll(fd) & EPOLLHUP),
+			    "the hardware is free, and the set has not ended");
+		user_close(fd);
 	}
 	attached_may_end = true;
 	user_wait(attached);
@@ -582,6 +587,39 @@ static void attach_often_to(void (*func)(void *), void *arg)
 static void new_threads(void)
 {
 	attach_often_to(start_threads, NULL);
+}
+
+/* Some threads at a time, of which only the first has a state, and that has no counters. */
+static void start_short_threads(void *arg)
+{
+	struct vperfctr_control header;
+	struct task_struct *task[3];
+	struct vperfctr_ctr ctr;
+	int fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	unsigned int i;
+
+	fill_control(&header, &ctr, 0);
+	header.nractrs = 0;
+	must(user_ioctl(fd, VPERFCTR_CONTROL, &header));
+	attached_is_ready = true;
+	while (!attached_may_end) {
+		for (i = 0; i < ARRAY_SIZE(task); i++)
+			task[i] = user_thread("thread", work_shortly, NULL);
+		for (i = 0; i < ARRAY_SIZE(task); i++)
+			user_wait(task[i]);
+	}
+	user_close(fd);
+	(void)arg;
+}
+
+/*
+ * All threads of one stop may end before the next one.  The next threads count, and so the
+ * counters must not have been released.
+ */
+static void short_threads_pieces(void)
+{
+	*sim_param_max_threads_per_stop = 1;
+	attach_often_to(start_short_threads, (void *)1UL);
 }
 
 /* KVM changes the list that the threads' states are in. */
@@ -1806,6 +1844,7 @@ const struct scenario sim_scenarios[] = {
 	{ "attach_pieces", attach_pieces, 3 },
 
 	{ "new_threads", new_threads, 3 },
+	{ "short_threads_pieces", short_threads_pieces, 3 },
 	{ "vcpus", vcpus, 3 },
 	{ "overflow", overflow, 2 },
 	{ "ring", ring, 2 },
