@@ -79,7 +79,7 @@ static void check_device(void)
 	info.size = sizeof(info);
 	CHECK(!ioctl(dev, VPERFCTR_INFO, &info));
 	CHECK(info.size >= sizeof(info));
-	CHECK(info.abi_version >> 16 == 1);
+	CHECK(info.abi_version >> 16 == VPERFCTR_ABI_VERSION >> 16);
 	CHECK(info.nrctrs >= 2 && info.pmc_mask & 1 && info.nrkinds >= 1);
 	CHECK(info.features & VPERFCTR_FEATURE_PCINT && info.max_period >= 0x7fffffff);
 	info.size = sizeof(info);
@@ -188,7 +188,7 @@ static void check_counts(void)
 
 	control.ctr = (uintptr_t)ctr;
 	page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	CHECK(page != MAP_FAILED && page->version >> 16 == 1);
+	CHECK(page != MAP_FAILED && page->version >> 16 == VPERFCTR_ABI_VERSION >> 16);
 	control.flags = 1U << 31;
 	FAILS(ioctl(fd, VPERFCTR_CONTROL, &control), EINVAL);
 	control.flags = 0;
