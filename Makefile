@@ -249,7 +249,7 @@ endif
 #:   make demo          count in a virtual machine, beside perf
 #:   make vm            a shell in such a machine
 #:   make check         what each change must pass
-#:   make check-all     all tests, with the next six; takes a day
+#:   make check-all     all tests, with the next six; takes many hours
 #:   make check-for PATHS="A B", make check-change BASE=REV
 #:                      the tests that a change of these files, or since that commit,
 #:                      concerns: see CONTRIBUTING.md
