@@ -8,7 +8,6 @@
 #ifndef VPERFCTR_COMPAT_LEAVE_MM_H
 #define VPERFCTR_COMPAT_LEAVE_MM_H
 
-#include <linux/irqflags.h>
 #include <linux/percpu.h>
 #include <linux/smp.h>
 #include <asm/current.h>
@@ -22,21 +21,17 @@
 #endif
 
 /*
- * Leave the mm that the kernel thread's predecessor has left loaded, if any.  `has_left` is
- * set before the thread can be switched out.
+ * Leave the mm that the kernel thread's predecessor has left loaded, if any.
  *
- * Context: a kernel thread that uses no mm.
+ * Context: a kernel thread that uses no mm.  Interrupts disabled.
  */
-static inline void perfctr_leave_mm(bool *has_left)
+static inline void perfctr_leave_mm(void)
 {
-	local_irq_disable();
 #ifdef PERFCTR_HAVE_LEAVE_MM_HERE
 	leave_mm();
 #else
 	leave_mm(smp_processor_id());
 #endif
-	*has_left = true;
-	local_irq_enable();
 }
 
 #endif /* VPERFCTR_COMPAT_LEAVE_MM_H */

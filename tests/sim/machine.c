@@ -23,6 +23,7 @@ struct task_struct *sim_tasks;
 struct sim_task *sim_unparked;
 u64 sim_steps;
 bool sim_story, sim_all_steps, sim_notifiers_on;
+bool sim_writes_cr4;
 
 static bool running;			/* the machine, not its host */
 static u64 now;				/* ns */
@@ -1470,6 +1471,7 @@ int wake_up_process(struct task_struct *task)
 {
 	SIM_STEP("wake_up_process");
 	sim_costs.wakes += task->cpu != sim_cpu;
+	sim_costs.all_wakes++;
 	task->sim->woken = true;
 	sim_wake_task(task);
 	return 1;

@@ -4,6 +4,9 @@
 
 #include "scenarios.h"
 #include "hardware.h"
+#ifdef SIM_X86
+#include "x86.h"
+#endif
 
 extern unsigned int *const sim_param_max_threads_per_stop;
 
@@ -1314,6 +1317,38 @@ static void read_inline(void *arg)
 	user_close(fd);
 }
 
+/*
+ * perf leaves its counters once: when the kernel has cleared them, a process that may RDPMC
+ * costs no switch to the module's thread any more, where the module can write CR4.
+ */
+static void map_until_quiet(void *arg)
+{
+	struct vm_area_struct *vma;
+	unsigned long wakes;
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < 100; i++) {
+		wakes = sim_costs.all_wakes;
+		fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+		vma = sim_must_map(fd, 0, PAGE_SIZE);
+		must(control(fd, 0));
+		user_work(10);
+		must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+		user_munmap(vma);
+		user_close(fd);
+		if (sim_costs.all_wakes == wakes)
+			break;
+	}
+	sim_require(i < 100 || !sim_writes_cr4, "each map wakes the module's thread");
+	(void)arg;
+}
+
+static void map_again(void)
+{
+	user_wait(sim_process("maps", 1000, map_until_quiet, NULL));
+}
+
 /* A child's copy of the mapping shows nothing, and is no right to read counters. */
 static void look_at_copy(void *arg)
 {
@@ -1488,6 +1523,96 @@ static void change_rights(void *arg)
 }
 
 #ifdef SIM_X86
+/*
+ * The right comes and goes in a process whose other thread counts.  perf counts whenever the
+ * hardware is free.  The kernel clears what it leaves at a switch to a process with the right,
+ * which must not be the thread that counts by then.  It may be in the moments until the CPU of
+ * that thread has left the mm: see doc/other-cpus.md.
+ */
+static bool right_changes, patches_code;
+
+static void patch_unless_changing(void)
+{
+	patches_code = true;
+	if (!right_changes)
+		user_patch_code();
+	patches_code = false;
+}
+
+static void change_right(int fd, int (*change)(int fd))
+{
+	right_changes = true;
+	while (patches_code)
+		user_work(1);
+	must(change(fd));
+	current->sim->regs.user = false;
+	while (!perfctr_x86_pce_idle())
+		perfctr_x86_pce_wait();
+	sim_return_to_user();
+	right_changes = false;
+}
+
+static int count_first(int fd)
+{
+	return control(fd, 0);
+}
+
+static void count_and_patch(void *arg)
+{
+	unsigned int i;
+	u64 before;
+	int fd;
+
+	while (!rights_may_end) {
+		fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+		must(control(fd, 0));
+		before = current->sim->executed;
+		for (i = 0; i < 3; i++) {
+			user_work(1 + sim_random(4));
+			patch_unless_changing();
+		}
+		check_counts(fd, before);
+		must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+		user_close(fd);
+		user_sleep(1 + sim_random(500));
+	}
+	(void)arg;
+}
+
+static void change_rights_and_count(void *arg)
+{
+	struct task_struct *task = user_thread("counts", count_and_patch, NULL);
+	struct vm_area_struct *vma;
+	unsigned int i;
+	int fd;
+
+	fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+	vma = sim_must_map(fd, 0, PAGE_SIZE);
+	for (i = 0; i < 16; i++) {
+		sim_perf_counts();
+		change_right(fd, count_first);
+		if (sim_random(2))
+			user_work(1 + sim_random(4));
+		change_right(fd, control_nothing);
+		if (sim_random(2))
+			user_sleep(1 + sim_random(500));
+	}
+	rights_may_end = true;
+	user_wait(task);
+	user_munmap(vma);
+	user_close(fd);
+	(void)arg;
+}
+
+static void rights_patched(void)
+{
+	struct task_struct *task[2];
+
+	task[0] = sim_process("rights", 1000, change_rights_and_count, NULL);
+	task[1] = sim_process("stranger", 1001, work_and_sleep, NULL);
+	wait_for(task, 2);
+}
+
 static void map_perf_events(void *arg)
 {
 	while (!rights_may_end) {
@@ -1966,6 +2091,8 @@ const struct scenario sim_scenarios[] = {
 	{ "moves_no_global", moves, 2, { sim_no_global, .counts_kernel = true } },
 	{ "page_perf_left", page, 2, { .perf_left = true } },
 	{ "rights_perf_left", rights, 2, { .perf_left = true } },
+	{ "rights_patched", rights_patched, 2, { .perf_left = true } },
+	{ "map_again_perf_left", map_again, 1, { .perf_left = true } },
 	{ "page_amd_k7", page, 2, { sim_amd_k7 } },
 	{ "held_amd_k7", held, 2, { sim_amd_k7 } },
 	{ "held_amd_v2", held, 2, { sim_amd_v2 } },

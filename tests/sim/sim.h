@@ -179,11 +179,13 @@ extern struct sim_processor sim_processor;
 
 /* Costs of the module so far, for scale.c. */
 struct sim_costs {
-	unsigned long interrupts, wakes, stops, locks, lines, steps;
+	unsigned long interrupts, wakes, all_wakes, stops, locks, lines, steps;
 	u64 longest_stop;		/* in steps */
 };
 
 extern struct sim_costs sim_costs;
+
+extern bool sim_writes_cr4;		/* the module has written CR4 (x86) */
 
 /* Cache lines: the module's accesses are known in builds with access.c's hooks only. */
 extern bool sim_has_hooks, sim_watches_lines;

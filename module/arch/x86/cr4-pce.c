@@ -22,7 +22,8 @@
  * happen while its owner is switched out.  But the kernel also leaves a thread's mm for a
  * moment to patch its own code, for a BPF program or a static key.  The
  * thread's counters run meanwhile.  So one such switch comes first, and the later ones
- * find nothing to clear.
+ * find nothing to clear.  The kernel clears before it sets CR4.PCE: a CPU whose bit the
+ * kernel has set needs no further switch.
  *
  * Only CPUs that have the mm loaded are disturbed.  mm_cpumask() has these, and from 6.13 on
  * also others that the process has left, which may run threads of other users.  So the task
@@ -33,6 +34,7 @@
 #include <linux/atomic.h>
 #include <linux/cpumask.h>
 #include <linux/hash.h>
+#include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -75,7 +77,8 @@ static DEFINE_PER_CPU(struct pce_cpu {
 	bool has_left;			/* the thread has left the mm that it has found */
 	const struct task_struct *idle;	/* the idle task, if the thread then gave it the CPU */
 	unsigned long idle_switches;	/* its switches_of() at that time */
-	bool suspect;			/* perf has once left counters to be cleared */
+	bool suspect;			/* perf has left counters that the kernel may still clear */
+	bool follows;			/* only the kernel can have set CR4.PCE since it was clear */
 }, pce_cpu);
 
 static DECLARE_WAIT_QUEUE_HEAD(completed_wait);
@@ -183,6 +186,18 @@ static bool is_here(const struct mm_struct *mm)
 	return current->active_mm == mm;
 }
 
+/*
+ * Perf's counters have been cleared here if the kernel has set CR4.PCE since our thread left
+ * the mm.  Context: interrupts disabled.
+ */
+static void trust_kernel_here(void)
+{
+	struct pce_cpu *cpu = this_cpu_ptr(&pce_cpu);
+
+	if (cpu->suspect && cpu->follows && perfctr_user_rdpmc())
+		WRITE_ONCE(cpu->suspect, false);
+}
+
 /* These two do nothing if the right has changed again: that change asks the CPUs itself. */
 static void allow_here(void *mm)
 {
@@ -190,13 +205,17 @@ static void allow_here(void *mm)
 		return;
 	/* Clear what perf left, before user mode can see it, or note it as suspect. */
 	perfctr_x86_prepare_here();
+	trust_kernel_here();
+	this_cpu_ptr(&pce_cpu)->follows = false;
 	perfctr_update_cr4(X86_CR4_PCE, 0);
 }
 
 static void forbid_here(void *mm)
 {
-	if (is_here(mm) && !perfctr_x86_rdpmc_allowed(mm))
-		perfctr_update_cr4(0, X86_CR4_PCE);
+	if (!is_here(mm) || perfctr_x86_rdpmc_allowed(mm))
+		return;
+	trust_kernel_here();
+	perfctr_update_cr4(0, X86_CR4_PCE);
 }
 
 /* ---- the threads ---------------------------------------------------------- */
@@ -220,10 +239,15 @@ static void thread_leave(unsigned int n)
 	/* Pairs with request_switch(): the count has changed. */
 	int request = atomic_read_acquire(&cpu->requested);
 
-	perfctr_leave_mm(&cpu->has_left);
+	local_irq_disable();
+	trust_kernel_here();
+	perfctr_leave_mm();
+	cpu->has_left = true;	/* before the thread can be switched out */
 	/* CR4.PCE is that of a CPU without a process: set under rdpmc=2 only. */
-	if (!perfctr_user_rdpmc())
+	cpu->follows = !perfctr_user_rdpmc();
+	if (cpu->follows)
 		perfctr_x86_deny_always();
+	local_irq_enable();
 	/* Whatever runs next here gets its CR4.PCE from its mm. */
 	smp_store_release(&cpu->completed, request);
 	perfctr_x86_pce_wake();
@@ -311,8 +335,9 @@ static bool has_completed(unsigned int n)
 /* ---- asking the CPUs ------------------------------------------------------- */
 
 /*
- * True if CPU n must leave an mm whose right has changed to @allowed.  A CPU remains suspect:
- * it may run another process before the kernel has cleared what perf left.
+ * True if CPU n must leave an mm whose right has changed to @allowed.  A CPU may remain suspect
+ * for a few such changes: it may run another process before the kernel has cleared what perf
+ * left.
  *
  * @always: rdpmc=2 seems to be in force.  Then the module does not clear CR4.PCE itself, and
  * the kernel decides.  Before 5.14 there are no threads for that, and perf has no events
@@ -501,7 +526,10 @@ bool perfctr_x86_pce_is_late(void)
 
 void perfctr_x86_pce_suspect(void)
 {
-	WRITE_ONCE(this_cpu_ptr(&pce_cpu)->suspect, true);
+	struct pce_cpu *cpu = this_cpu_ptr(&pce_cpu);
+
+	cpu->follows = false;	/* CR4.PCE may be older than what perf has left */
+	WRITE_ONCE(cpu->suspect, true);
 }
 
 void perfctr_x86_pce_follow(struct mm_struct *mm)

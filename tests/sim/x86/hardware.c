@@ -160,6 +160,15 @@ static void leave_counters(unsigned int cpu)
 	}
 }
 
+/* perf counts on all CPUs for a moment, if it can have the counters. */
+void sim_perf_counts(void)
+{
+	unsigned int n;
+
+	for (n = 0; !sim_is_hardware_reserved() && n < nr_cpu_ids; n++)
+		leave_counters(n);
+}
+
 /*
  * As cr4_update_pce_mm() from 5.14 on: user mode of the mm must not see what perf has counted.
  * The counters are cleared, also if the module has taken them meanwhile.
@@ -228,6 +237,7 @@ void sim_perf_unmap(void)
 void cr4_update_irqsoff(unsigned long set, unsigned long clear)
 {
 	sim_require(irqs_disabled(), "CR4 is written with interrupts enabled");
+	sim_writes_cr4 = true;
 	sim_this_cpu()->pce = (sim_this_cpu()->pce || (set & X86_CR4_PCE)) &&
 			      !(clear & X86_CR4_PCE);
 }

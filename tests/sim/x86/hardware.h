@@ -36,5 +36,6 @@ void sim_no_counters(struct model_config *config);
 /* An event of perf's in the current process. */
 void sim_perf_map(void);
 void sim_perf_unmap(void);
+void sim_perf_counts(void);
 
 #endif /* SIM_HARDWARE_H */
