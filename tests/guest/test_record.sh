@@ -230,9 +230,13 @@ rm -f "/tmp/perf-$pid.map"
 
 # a program of another mount namespace, where its path is that of another program here
 cp "$here/tree" /program
-# a path can be found until the namespace ends, which waits for that
-sample --sample=$event:u=1000 unshare -m sh -c "mount --bind $here/two /program && /program
-until $here/print_samples $tmp/samples 2> /dev/null | grep -q '^mapping .* /program$'; do :; done"
+# a path can be found until the namespace ends, which waits for that; an existing file would
+# keep its old samples until then
+rm "$tmp/samples"
+sample --sample=$event:u=1000 unshare -m sh -c "mount --bind $here/two /program && /program; i=0
+until $here/print_samples $tmp/samples 2> /dev/null | grep -q '^mapping .* /program$'; do
+	i=\$((i + 1)); [ \$i -lt 500 ] || exit
+done"
 check "status in another namespace" "$status" 0
 check "path in another namespace" "$(grep -c '^mapping .* /program$' "$tmp/text")" 1
 perfex --report "$tmp/samples" --sort=symbol -v > "$tmp/report"
