@@ -1527,7 +1527,7 @@ static void change_rights(void *arg)
  * The right comes and goes in a process whose other thread counts.  perf counts whenever the
  * hardware is free.  The kernel clears what it leaves at a switch to a process with the right,
  * which must not be the thread that counts by then.  It may be in the moments until the CPU of
- * that thread has left the mm: see doc/other-cpus.md.
+ * that thread has left the mm (doc/architecture.md), so nothing is patched then.
  */
 static bool right_changes, patches_code;
 
