@@ -1317,38 +1317,6 @@ static void read_inline(void *arg)
 	user_close(fd);
 }
 
-/*
- * perf leaves its counters once: when the kernel has cleared them, a process that may RDPMC
- * costs no switch to the module's thread any more, where the module can write CR4.
- */
-static void map_until_quiet(void *arg)
-{
-	struct vm_area_struct *vma;
-	unsigned long wakes;
-	unsigned int i;
-	int fd;
-
-	for (i = 0; i < 100; i++) {
-		wakes = sim_costs.all_wakes;
-		fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
-		vma = sim_must_map(fd, 0, PAGE_SIZE);
-		must(control(fd, 0));
-		user_work(10);
-		must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
-		user_munmap(vma);
-		user_close(fd);
-		if (sim_costs.all_wakes == wakes)
-			break;
-	}
-	sim_require(i < 100 || !sim_writes_cr4, "each map wakes the module's thread");
-	(void)arg;
-}
-
-static void map_again(void)
-{
-	user_wait(sim_process("maps", 1000, map_until_quiet, NULL));
-}
-
 /* A child's copy of the mapping shows nothing, and is no right to read counters. */
 static void look_at_copy(void *arg)
 {
@@ -1523,6 +1491,38 @@ static void change_rights(void *arg)
 }
 
 #ifdef SIM_X86
+/*
+ * perf leaves its counters once: when the kernel has cleared them, a process that may RDPMC
+ * costs no switch to the module's thread any more, where the module can write CR4.
+ */
+static void map_until_quiet(void *arg)
+{
+	struct vm_area_struct *vma;
+	unsigned long wakes;
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < 100; i++) {
+		wakes = sim_costs.all_wakes;
+		fd = must(open_thread(0, VPERFCTR_OPEN_CREAT));
+		vma = sim_must_map(fd, 0, PAGE_SIZE);
+		must(control(fd, 0));
+		user_work(10);
+		must(user_ioctl(fd, VPERFCTR_UNLINK, NULL));
+		user_munmap(vma);
+		user_close(fd);
+		if (sim_costs.all_wakes == wakes)
+			break;
+	}
+	sim_require(i < 100 || !sim_writes_cr4, "each map wakes the module's thread");
+	(void)arg;
+}
+
+static void map_again(void)
+{
+	user_wait(sim_process("maps", 1000, map_until_quiet, NULL));
+}
+
 /*
  * The right comes and goes in a process whose other thread counts.  perf counts whenever the
  * hardware is free.  The kernel clears what it leaves at a switch to a process with the right,
