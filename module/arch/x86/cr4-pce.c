@@ -77,7 +77,7 @@ static DEFINE_PER_CPU(struct pce_cpu {
 	bool has_left;			/* the thread has left the mm that it has found */
 	const struct task_struct *idle;	/* the idle task, if the thread then gave it the CPU */
 	unsigned long idle_switches;	/* its switches_of() at that time */
-	bool suspect;			/* perf has left counters that the kernel may still clear */
+	bool suspect;			/* the kernel may still clear the counters of perf */
 	bool follows;			/* only the kernel can have set CR4.PCE since it was clear */
 }, pce_cpu);
 
