@@ -78,7 +78,7 @@ static DEFINE_PER_CPU(struct pce_cpu {
 	const struct task_struct *idle;	/* the idle task, if the thread then gave it the CPU */
 	unsigned long idle_switches;	/* its switches_of() at that time */
 	bool suspect;			/* the kernel may still clear the counters of perf */
-	bool follows;			/* only the kernel can have set CR4.PCE since it was clear */
+	bool follows;			/* CR4.PCE was clear; only the kernel has set it since */
 }, pce_cpu);
 
 static DECLARE_WAIT_QUEUE_HEAD(completed_wait);
