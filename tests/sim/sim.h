@@ -179,8 +179,9 @@ extern struct sim_processor sim_processor;
 
 /* Costs of the module so far, for scale.c. */
 struct sim_costs {
-	unsigned long interrupts, wakes, all_wakes, stops, locks, lines, steps;
+	unsigned long interrupts, wakes, stops, locks, lines, steps;
 	u64 longest_stop;		/* in steps */
+	unsigned long all_wakes;	/* also on the waker's CPU; scale.c does not limit it */
 };
 
 extern struct sim_costs sim_costs;
