@@ -22,6 +22,14 @@ mkdir -p "$O" "$cache"
 # Architectures have Debian's names; this is the one of this machine.
 native=$(dpkg --print-architecture)
 
+# keeping_objects COMMAND...: run it, and let compilers keep its objects by content, where ccache is
+# installed.  A test of builds, as of their reproducibility, must not use this.
+keeping_objects()
+{
+    [ -d /usr/lib/ccache ] || { "$@"; return; }
+    env PATH="/usr/lib/ccache:$PATH" CCACHE_DIR="$cache/ccache" CCACHE_MAXSIZE=2G "$@"
+}
+
 # cross_tools ARCH SYSROOT: print the variables of make for programs of another architecture,
 # one a line
 cross_tools()
