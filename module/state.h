@@ -202,7 +202,7 @@ struct vperfctr_state {
 	u64 children[1 + VPERFCTR_MAX_CTRS];	/* struct vperfctr_sums */
 	struct vperfctr_soft_sums soft_children;
 
-	/* A context switch needs one cache line, up to cpu_state.control.regs.global_ctrl. */
+	/* A context switch needs one cache line, up to cpu_state.control.regs.enable. */
 	struct preempt_notifier notifier ____cacheline_aligned;
 	union {
 		struct {

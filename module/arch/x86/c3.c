@@ -45,7 +45,7 @@ static int c3_check_control(struct perfctr_cpu_control *control)
 	control->kernel = nrctrs;	/* there is no filter */
 	control->alone = false;
 	memset(&control->regs, 0, sizeof(control->regs));
-	control->regs.global_ctrl = nrctrs ? ctr->evntsel : 0;
+	control->regs.enable = nrctrs ? ctr->evntsel : 0;
 	control->mask = perfctr_x86_low_bits(nrctrs ? WIDTH : 64);
 	return 0;
 }

@@ -95,7 +95,7 @@ static int p5_check_control(struct perfctr_cpu_control *control)
 		if (counts_kernel(control->ctr[i].evntsel))
 			control->kernel = true;
 	}
-	control->regs.global_ctrl = image;
+	control->regs.enable = image;
 	control->mask = perfctr_x86_low_bits(i ? perfctr_cpu_info.pmc_width : 64);
 	return 0;
 }

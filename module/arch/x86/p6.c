@@ -104,7 +104,7 @@ static int p6_check_control(struct perfctr_cpu_control *control)
 		if (ctr->evntsel & PERFCTR_X86_EVNTSEL_OS)
 			control->kernel = true;
 	}
-	control->regs.global_ctrl = image ? image | PERFCTR_X86_EVNTSEL_EN : 0;
+	control->regs.enable = image ? image | PERFCTR_X86_EVNTSEL_EN : 0;
 	control->mask = perfctr_x86_low_bits(i ? WIDTH : 64);
 	return 0;
 }

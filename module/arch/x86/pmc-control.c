@@ -174,5 +174,6 @@ int perfctr_x86_pmc_check_control(struct perfctr_cpu_control *control)
 			return err;
 	}
 	control->mask = perfctr_x86_low_bits(width);
+	control->regs.enable = control->regs.global_ctrl | pmu->kept;
 	return 0;
 }

@@ -161,16 +161,30 @@ static void freeze_again(void)
 		perfctr_wrmsr_safe(pmu->debugctl, value | DEBUGCTL_FREEZE);
 }
 
-/* Stop and clear everything, whatever the registers hold. */
+/* The fields of the counters that are kept, in the fixed counters' control register. */
+static u64 kept_fields(void)
+{
+	u64 fields = 0;
+	unsigned int i;
+
+	for (i = 0; i < PERFCTR_X86_MAX_FIXED; i++) {
+		if (pmu->kept & BIT_ULL(32 + i))
+			fields |= FIXED_FIELD(i, 0xf);
+	}
+	return fields;
+}
+
+/* Stop and clear everything but what is kept, whatever the registers hold. */
 static void clear_registers(struct pmc_cpu *cpu)
 {
 	const struct vperfctr_info *kind = perfctr_kind_here();
+	u64 fixed_ctrl = cpu->saved_fixed_ctrl & kept_fields();
 	unsigned int i;
 
 	if (pmu->global_ctrl) {
 		perfctr_wrmsr(pmu->global_ctrl, 0);
 		if (kind->fixed_mask)
-			perfctr_wrmsr(pmu->fixed_ctrl, 0);
+			perfctr_wrmsr(pmu->fixed_ctrl, fixed_ctrl);
 	}
 	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
 		if (kind->pmc_mask & BIT_ULL(i))
@@ -185,8 +199,10 @@ static void clear_registers(struct pmc_cpu *cpu)
 	WRITE_ONCE(cpu->armed, NULL);
 	WRITE_ONCE(cpu->running, NULL);
 	cpu->cleared = false;
-	WRITE_ONCE(cpu->global_ctrl, 0);
-	WRITE_ONCE(cpu->fixed_ctrl, 0);
+	WRITE_ONCE(cpu->global_ctrl, pmu->kept);
+	WRITE_ONCE(cpu->fixed_ctrl, fixed_ctrl);
+	if (pmu->kept)
+		perfctr_wrmsr(pmu->global_ctrl, pmu->kept);
 	memset(cpu->evntsel, 0, sizeof(cpu->evntsel));
 	read_extra(cpu);
 }
@@ -238,12 +254,14 @@ static int find_enabled(const struct vperfctr_info *kind, u64 *evntsel)
 	return -1;
 }
 
-/* Return the register that enables fixed counters, or 0. */
+/* Return the register that enables fixed counters, without those that are kept; or 0. */
 static u64 read_fixed_ctrl(const struct vperfctr_info *kind)
 {
 	u64 value;
 
-	return kind->fixed_mask && !perfctr_rdmsr_safe(pmu->fixed_ctrl, &value) ? value : 0;
+	if (!kind->fixed_mask || perfctr_rdmsr_safe(pmu->fixed_ctrl, &value))
+		return 0;
+	return value & ~kept_fields();
 }
 
 bool perfctr_x86_pmc_is_idle(void)
@@ -341,8 +359,8 @@ void perfctr_x86_pmc_cpu_halt(void)
 	WRITE_ONCE(cpu->armed, NULL);
 	WRITE_ONCE(cpu->running, NULL);
 	if (pmu->global_ctrl) {
-		WRITE_ONCE(cpu->global_ctrl, 0);
-		perfctr_wrmsr(pmu->global_ctrl, 0);
+		WRITE_ONCE(cpu->global_ctrl, pmu->kept);
+		perfctr_wrmsr(pmu->global_ctrl, pmu->kept);
 		return;
 	}
 	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
@@ -353,12 +371,14 @@ void perfctr_x86_pmc_cpu_halt(void)
 	}
 }
 
-static void write_clear(u64 *cached, u32 msr)
+static void write_clear(u64 *cached, u32 msr, u64 keep)
 {
-	if (!*cached)
+	u64 value = *cached & keep;
+
+	if (*cached == value)
 		return;
-	WRITE_ONCE(*cached, 0);
-	perfctr_wrmsr(msr, 0);
+	WRITE_ONCE(*cached, value);
+	perfctr_wrmsr(msr, value);
 }
 
 /*
@@ -374,12 +394,12 @@ void perfctr_x86_pmc_cpu_quiet(void)
 	perfctr_x86_pmc_cpu_halt();
 	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
 		if (kind->pmc_mask & BIT_ULL(i))
-			write_clear(&cpu->evntsel[i], evntsel_msr(i));
+			write_clear(&cpu->evntsel[i], evntsel_msr(i), 0);
 	}
 	if (!pmu->global_ctrl)
 		return;
 	if (kind->fixed_mask)
-		write_clear(&cpu->fixed_ctrl, pmu->fixed_ctrl);
+		write_clear(&cpu->fixed_ctrl, pmu->fixed_ctrl, kept_fields());
 	perfctr_wrmsr(pmu->global_clear, kind->pmc_mask | kind->fixed_mask << 32);
 }
 

@@ -41,6 +41,20 @@ static void write_global_ctrl(struct pmc_cpu *cpu, u64 value)
 	perfctr_wrmsr(pmu->global_ctrl, value);
 }
 
+/*
+ * Stop all counters but those that are kept.  Both halves of the value are loaded, so that
+ * this takes as many instructions as writing zero.
+ */
+static __always_inline void stop_global_ctrl(struct pmc_cpu *cpu)
+{
+	u64 kept = pmu->kept;
+
+	if (cpu->global_ctrl == kept)
+		return;
+	WRITE_ONCE(cpu->global_ctrl, kept);
+	perfctr_wrmsr_halves(pmu->global_ctrl, kept, pmu->kept_high);
+}
+
 /* Write an event select if it differs.  Return: true if it did. */
 static bool write_evntsel(struct pmc_cpu *cpu, unsigned int i, u64 value)
 {
@@ -76,7 +90,7 @@ static noinline void reload_after_workaround(struct pmc_cpu *cpu,
 	const struct perfctr_cpu_control *control = &state->control;
 	unsigned int i;
 
-	write_global_ctrl(cpu, 0);
+	stop_global_ctrl(cpu);
 	pmu->restart();
 	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
 		if (cpu->evntsel[i])
@@ -141,7 +155,7 @@ static __always_inline void stop_counters(struct pmc_cpu *cpu,
 					  const struct perfctr_cpu_state *state)
 {
 	if (likely(pmu->global_ctrl))
-		write_global_ctrl(cpu, 0);
+		stop_global_ctrl(cpu);
 	else
 		clear_evntsels(cpu, state);
 }
@@ -216,7 +230,7 @@ static __always_inline void stop_overflowed(struct pmc_cpu *cpu,
 	disarm(cpu);
 	cpu->cleared = true;
 	if (likely(pmu->global_ctrl)) {
-		write_global_ctrl(cpu, 0);
+		stop_global_ctrl(cpu);
 		perfctr_wrmsr(pmu->global_clear, state->control.regs.global_ctrl);
 	} else {
 		clear_evntsels(cpu, state);
@@ -283,7 +297,7 @@ static u64 interrupting_counters(const struct pmc_cpu *cpu)
 		if (READ_ONCE(cpu->fixed_ctrl) & FIXED_FIELD(i, FIXED_PMI))
 			bits |= BIT_ULL(32 + i);
 	}
-	return bits;
+	return bits & ~pmu->kept;
 }
 
 /*
@@ -395,8 +409,8 @@ static bool resume_ictrs(struct pmc_cpu *cpu, const struct perfctr_cpu_state *st
 	bool overflow = false;
 
 	if (pmu->global_ctrl && !loaded) {
-		WRITE_ONCE(cpu->global_ctrl, 0);
-		perfctr_wrmsr(pmu->global_ctrl, 0);
+		WRITE_ONCE(cpu->global_ctrl, pmu->kept);
+		perfctr_wrmsr_halves(pmu->global_ctrl, pmu->kept, pmu->kept_high);
 		perfctr_wrmsr(pmu->global_clear, state->control.regs.global_ctrl);
 	}
 	for (; i < VPERFCTR_CSTATUS_NRCTRS(state->cstatus); i++) {
@@ -492,7 +506,7 @@ void perfctr_x86_pmc_suspend(struct perfctr_cpu_state *state)
 	}
 	cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
 	if (perfctr_isolate)
-		write_global_ctrl(cpu, 0);
+		stop_global_ctrl(cpu);
 	suspend(cpu, state, cstatus, false);
 }
 
@@ -515,7 +529,7 @@ static __always_inline void resume(struct pmc_cpu *cpu, struct perfctr_cpu_state
 static __always_inline void start_counters(struct pmc_cpu *cpu,
 					   const struct perfctr_cpu_state *state)
 {
-	u64 global_ctrl = state->control.regs.global_ctrl;
+	u64 global_ctrl = state->control.regs.enable;
 
 	/* Without isolation, counters of other threads keep running. */
 	if (!perfctr_isolate)
@@ -670,7 +684,7 @@ static __always_inline bool is_fast(const struct pmc_cpu *cpu,
 static __always_inline void begin_overflow(struct pmc_cpu *cpu)
 {
 	disarm(cpu);
-	write_global_ctrl(cpu, 0);
+	stop_global_ctrl(cpu);
 	perfctr_x86_pmi_expect();	/* before a reload removes the cause of its NMI */
 	cpu->cleared = false;	/* the counters are about to start, or to be held */
 }

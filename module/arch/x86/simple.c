@@ -272,7 +272,7 @@ void perfctr_x86_simple_resume(struct perfctr_cpu_state *state)
 	struct perfctr_x86_simple_cpu *cpu = this_cpu_ptr(&perfctr_x86_simple_cpu);
 	unsigned int i, nractrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 	u32 cstatus = state->cstatus | VPERFCTR_CSTATUS_RUNNING;
-	u64 image = state->control.regs.global_ctrl;
+	u64 image = state->control.regs.enable;
 	struct vperfctr_page *page = state->page;
 
 	/* The mask of a CPU that is not prepared has no bit. */

@@ -4,7 +4,7 @@
  * performance monitoring.  They have few counters, whose controls fit into one number.
  *
  * check_control of such a driver derives this number, the image, and stores it in
- * regs.global_ctrl.  The driver translates images into registers.
+ * regs.enable.  The driver translates images into registers.
  */
 #ifndef VPERFCTR_X86_SIMPLE_H
 #define VPERFCTR_X86_SIMPLE_H

@@ -171,6 +171,19 @@ struct perfctr_x86_pmu {
 
 	/* The top bit of general counters, and that of fixed counters. */
 	u64 sign[2];
+
+	/*
+	 * Counters that others keep, as bits of global_ctrl: the NMI watchdog's.  No kind's
+	 * masks have them.  All values written to global_ctrl do, so they keep counting.  If
+	 * nothing uses such a counter, its own register does not enable it.
+	 */
+	union {
+		u64 kept;
+		struct {
+			u32 kept_low;
+			u32 kept_high;
+		};
+	};
 };
 
 /* The most that RDPMC can read, with contiguous event selects, on any processor. */

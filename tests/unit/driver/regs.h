@@ -17,6 +17,7 @@
 #define perfctr_has_tsc()		model_has_tsc()
 #define perfctr_rdtsc()			(model_has_tsc() ? model_rdtsc() : 0)
 #define perfctr_wrmsr(msr, value)	model_wrmsr(msr, value)
+#define perfctr_wrmsr_halves(msr, low, high) model_wrmsr(msr, (u32)(low) | (u64)(high) << 32)
 #define perfctr_wrmsr_safe(msr, value)	model_wrmsr_safe(msr, value)
 #define perfctr_rdmsr_safe(msr, value)	model_rdmsr_safe(msr, value)
 #define perfctr_user_rdpmc()		model_user_rdpmc()
