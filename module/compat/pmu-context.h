@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * 6.15: a PMU has pointers to its contexts of each CPU.  Before, from 6.2 on, it has the
- * contexts themselves.
+ * contexts themselves.  Before 6.2, perf_cpu_context is one for each PMU.
  */
 #ifndef VPERFCTR_COMPAT_PMU_CONTEXT_H
 #define VPERFCTR_COMPAT_PMU_CONTEXT_H
@@ -9,14 +9,27 @@
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 
+#if defined(PERFCTR_HAVE_PMU_CONTEXT_POINTERS)
+#define PERFCTR_PMU_CONTEXT(pmu, cpu)	(*per_cpu_ptr((pmu)->cpu_pmu_context, cpu))
+#define PERFCTR_PINNED(context)		(&(context)->epc.pinned_active)
+#elif defined(PERFCTR_HAVE_PMU_CONTEXTS)
+#define PERFCTR_PMU_CONTEXT(pmu, cpu)	per_cpu_ptr((pmu)->cpu_pmu_context, cpu)
+#define PERFCTR_PINNED(context)		(&(context)->epc.pinned_active)
+#else
+#define PERFCTR_PMU_CONTEXT(pmu, cpu)	per_cpu_ptr((pmu)->pmu_cpu_context, cpu)
+#define PERFCTR_PINNED(context)		(&(context)->ctx.pinned_active)
+#endif
+
 /* Return the number of events that are scheduled on a CPU.  The PMU stays registered. */
 static inline int perfctr_perf_nr_active(const struct pmu *pmu, unsigned int cpu)
 {
-#ifdef PERFCTR_HAVE_PMU_CONTEXT_POINTERS
-	return READ_ONCE((*per_cpu_ptr(pmu->cpu_pmu_context, cpu))->active_oncpu);
-#else
-	return READ_ONCE(per_cpu_ptr(pmu->cpu_pmu_context, cpu)->active_oncpu);
-#endif
+	return READ_ONCE(PERFCTR_PMU_CONTEXT(pmu, cpu)->active_oncpu);
+}
+
+/* Return the list, by active_list, of the scheduled events that are pinned to a CPU. */
+static inline const struct list_head *perfctr_perf_pinned(const struct pmu *pmu, unsigned int cpu)
+{
+	return PERFCTR_PINNED(PERFCTR_PMU_CONTEXT(pmu, cpu));
 }
 
 #endif /* VPERFCTR_COMPAT_PMU_CONTEXT_H */

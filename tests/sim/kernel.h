@@ -83,6 +83,8 @@ int snprintf(char *to, size_t size, const char *format, ...);
 #define pr_warn_ratelimited(...) pr_warn(__VA_ARGS__)
 #define pr_err(...)		sim_fail("an error is logged: " __VA_ARGS__)
 #define pr_info(...)		pr_warn(__VA_ARGS__)
+#define DEFINE_RATELIMIT_STATE(name, interval, burst) int name = (burst)
+#define __ratelimit(limit)	(*(limit))
 
 #define CONFIG_SMP		1
 #define THREAD_SIZE		(256 * BITS_PER_LONG)

@@ -21,10 +21,8 @@
 
 /* In order of preference.  The last one accepts every processor. */
 static const struct perfctr_x86_driver *const drivers[] = {
-	&perfctr_x86_intel,
-#ifdef PERFCTR_HAVE_PERFMON_V6
 	&perfctr_x86_intel_v6,
-#endif
+	&perfctr_x86_intel,
 	&perfctr_x86_amd,
 	&perfctr_x86_p6,
 	&perfctr_x86_p5,

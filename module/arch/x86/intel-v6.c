@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Intel architectural performance monitoring, version 6 and later, on kernels whose perf
- * uses the new addresses of its registers.
+ * Intel architectural performance monitoring where the counters are claimed from perf.
  *
- * The registers are still at the addresses of earlier versions, too: the new ones are
- * other names of them.  So only the reservation differs from that of intel.c, as the
- * kernel knows the old addresses only.  Intel SDM volume 3, "Architectural Performance
- * Monitoring Version 6".
+ * Version 6 and later, on kernels whose perf uses the new addresses of its registers: they
+ * are still at the addresses of earlier versions, too, but the kernel's reservation knows
+ * the old addresses only.  Intel SDM volume 3, "Architectural Performance Monitoring
+ * Version 6".
+ *
+ * Version 2 and later, if the NMI watchdog runs while the module is loaded: perf holds the
+ * reservation of all registers for it.  Its counter stays with it until the module is
+ * removed, also while the watchdog is off.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/bitops.h>
+#include <linux/cpumask.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/printk.h>
 #include <linux/smp.h>
 
 #include "regs.h"
@@ -28,15 +36,65 @@ static int intel_v6_probe(void)
 	return err;
 }
 
-static int intel_v6_probe_kind(struct vperfctr_info *info)
+/* Take the counters that the watchdog keeps out of a kind's. */
+static void leave_kept(struct vperfctr_info *info)
 {
-	return perfctr_x86_perf_find(smp_processor_id()) ?: perfctr_intel_probe_kind(info);
+	u64 kept = perfctr_x86_pmu.kept;
+
+	if (!kept)
+		return;
+	info->pmc_mask &= ~kept;
+	info->fixed_mask &= ~(kept >> 32);
+	info->nrctrs = min_t(unsigned int, VPERFCTR_MAX_CTRS,
+			     hweight64(info->pmc_mask) + hweight64(info->fixed_mask));
 }
 
-/* The PMUs of other kinds are found when these are. */
+static int intel_v6_probe_kind(struct vperfctr_info *info)
+{
+	int err = perfctr_x86_perf_find(smp_processor_id()) ?: perfctr_intel_probe_kind(info);
+
+	if (!err)
+		leave_kept(info);
+	return err;
+}
+
+/* Find the PMU of a CPU, and those of all other kinds that are online. */
+static int find_pmus(unsigned int cpu)
+{
+	int err = perfctr_x86_perf_find(cpu);
+	unsigned int other;
+
+	if (!perfctr_is_hybrid())
+		return err;
+	for_each_online_cpu(other) {
+		if (!err && other != cpu)
+			err = perfctr_x86_perf_find(other);
+	}
+	return err;
+}
+
+/* The workaround of Nehalem clobbers all general counters, also one that is kept. */
+static bool can_keep(u64 counters)
+{
+	return !perfctr_x86_pmu.restart || !(u32)counters;
+}
+
 static int intel_v6_begin(unsigned int cpu)
 {
-	return perfctr_x86_perf_find(cpu);
+	int err = find_pmus(cpu);
+	u64 kept = err ? 0 : perfctr_x86_perf_watchdog();
+
+	if (kept && can_keep(kept)) {
+		perfctr_x86_pmu.kept = kept;
+		leave_kept(&perfctr_cpu_info);
+		pr_info("the NMI watchdog keeps its counter, %#x\n",
+			kept >> 32 ? VPERFCTR_FIXED | (fls64(kept) - 33) : fls64(kept) - 1);
+		return 0;
+	}
+	if (!err && !perfctr_intel_can_reserve())
+		return 0;
+	perfctr_x86_perf_step_out();
+	return err ?: -ENODEV;
 }
 
 static int intel_v6_cpu_start(bool test)

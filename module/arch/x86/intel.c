@@ -215,6 +215,14 @@ static unsigned int get_model(void)
 	return ((eax >> 8) & 0xf) == 6 ? ((eax >> 12) & 0xf0) | ((eax >> 4) & 0xf) : 0;
 }
 
+/* True if the kernel's reservation knows the registers of the processor that was probed. */
+static bool can_reserve __ro_after_init;
+
+bool perfctr_intel_can_reserve(void)
+{
+	return can_reserve;
+}
+
 int perfctr_intel_probe(bool claims)
 {
 	struct vperfctr_info *info = &perfctr_cpu_info;
@@ -223,7 +231,11 @@ int perfctr_intel_probe(bool claims)
 	if (perfctr_is_pv_guest() || !find_counters(&f))
 		return -ENODEV;
 	/* If perf is not kept from using the counters, they count wrong. */
-	if (perfctr_can_reserve(f.version) == claims)
+	can_reserve = perfctr_can_reserve(f.version);
+	if (!can_reserve && !claims)
+		return -ENODEV;
+	/* Beside the watchdog, GLOBAL_CTRL must start and stop ours, and be writable. */
+	if (can_reserve && claims && (f.version < 2 || !is_intel()))
 		return -ENODEV;
 	/* All kinds must have the same registers, and perfctr_intel_probe_kind() requires these. */
 	if (perfctr_is_hybrid() && f.version < 2)

@@ -3,10 +3,11 @@
  * Claim the counters from perf where the kernel's reservation of registers does not help.
  *
  * From 6.11 on perf accesses the counters of version 6 through addresses that
- * reserve_perfctr_nmi() does not know.  So this works as on arm64.  While the module is
- * loaded, three functions of perf's PMU point to ours, which call perf's own functions
- * unless the counters are reserved.  A hybrid processor has a struct pmu for each kind of
- * CPU, all with the same functions.
+ * reserve_perfctr_nmi() does not know.  And while the NMI watchdog runs, perf has reserved
+ * all registers for it.  So this works as on arm64.  While the module is loaded, four
+ * functions of perf's PMU point to ours, which call perf's own functions unless the
+ * counters are reserved.  A hybrid processor has a struct pmu for each kind of CPU, all
+ * with the same functions.
  *
  * A reservation interrupts no CPU.  It sets a flag, which keeps perf from scheduling
  * events, also pinned ones.  Then it looks for events that are scheduled on any CPU, and
@@ -18,12 +19,21 @@
  * stops all counters, and starts them again unless perf has disabled its PMU.  So the PMU
  * is disabled while the CPU is claimed.  The functions that enable and disable it, which
  * perf calls whenever it schedules events, then do nothing.
+ *
+ * The watchdog's event stays on its counter, which the module does not use: see `kept` of
+ * struct perfctr_x86_pmu.  perf's interrupt handler, which the kernel calls before ours,
+ * serves it.  Ours then undoes the stop of the other counters.  If perf takes the event off
+ * while the CPU is claimed, the filter keeps it off until the release.  The release
+ * reschedules it, and all other events that have waited.
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
+#include <linux/list.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
+#include <linux/rcupdate.h>
 #include <linux/smp.h>
+#include <linux/workqueue.h>
 
 #include "../../compat/pmu.h"
 #include "../../compat/pmu-context.h"
@@ -39,12 +49,52 @@ static unsigned int nr_pmus;
 /* perf's own functions, besides the filter. */
 static void (*their_enable)(struct pmu *pmu);
 static void (*their_disable)(struct pmu *pmu);
+static void (*their_del)(struct perf_event *event, int flags);
 
 /* True while the counters are reserved, on all CPUs but the forbidden ones. */
 static bool is_reserved;
 
 /* True if this CPU is claimed.  Written on that CPU, or while it is offline. */
 static DEFINE_PER_CPU(bool, is_claimed);
+
+/* The CPUs on which the filter has refused events since these were last rescheduled. */
+static struct cpumask turned_away;
+
+/* ---- rescheduling perf's events ---------------------------------------------- */
+
+/*
+ * Let perf schedule the events of a CPU again.  It does so as an event that is pinned to
+ * the CPU is opened, and otherwise never tries an event of a CPU again that the filter has
+ * refused: neither the watchdog nor those of `perf stat -a`.
+ */
+static void reschedule_cpu(unsigned int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.pinned = 1,
+	};
+	struct perf_event *event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
+
+	if (!IS_ERR(event))
+		perf_event_release_kernel(event);
+}
+
+/* If the counters are reserved once more, their next release starts this again. */
+static void reschedule_events(struct work_struct *work)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, &turned_away) {
+		if (READ_ONCE(is_reserved))
+			return;
+		cpumask_clear_cpu(cpu, &turned_away);
+		reschedule_cpu(cpu);
+	}
+}
+
+static DECLARE_WORK(reschedule_work, reschedule_events);
 
 /* ---- replacements of perf's functions --------------------------------------- */
 
@@ -53,9 +103,16 @@ static DEFINE_PER_CPU(bool, is_claimed);
 /* See compat/pmu.h. */
 static bool perfctr_perf_may_begin(void)
 {
+	unsigned int cpu = smp_processor_id();
+
 	smp_rmb();	/* pairs with step_in(): this must find perf's own function */
-	return !READ_ONCE(is_reserved) ||
-	       cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus);
+	if (!READ_ONCE(is_reserved) || cpumask_test_cpu(cpu, &perfctr_forbid_cpus))
+		return true;
+	if (!cpumask_test_cpu(cpu, &turned_away))
+		cpumask_set_cpu(cpu, &turned_away);
+	/* Pairs with the release: it finds the bit, or this finds that it has happened. */
+	smp_mb__after_atomic();
+	return !READ_ONCE(is_reserved);
 }
 
 static bool belongs_to_perf(void)
@@ -76,19 +133,32 @@ static void divert_disable(struct pmu *pmu)
 		their_disable(pmu);
 }
 
+/* The watchdog is stopped, or an event that is pinned to this CPU takes it off. */
+static void divert_del(struct perf_event *event, int flags)
+{
+	int idx = event->hw.idx;
+
+	their_del(event, flags);
+	if (!belongs_to_perf())
+		perfctr_x86_pmc_unkept(idx);
+}
+
 static void step_in(struct pmu *pmu)
 {
 	smp_wmb();	/* pairs with belongs_to_perf() and others */
 	perfctr_filter_step_in(pmu);
 	WRITE_ONCE(pmu->pmu_enable, divert_enable);
 	WRITE_ONCE(pmu->pmu_disable, divert_disable);
+	WRITE_ONCE(pmu->del, divert_del);
 }
 
 void perfctr_x86_perf_step_out(void)
 {
+	flush_work(&reschedule_work);
 	while (nr_pmus) {
 		struct pmu *pmu = pmus[--nr_pmus];
 
+		WRITE_ONCE(pmu->del, their_del);
 		WRITE_ONCE(pmu->pmu_disable, their_disable);
 		WRITE_ONCE(pmu->pmu_enable, their_enable);
 		perfctr_filter_step_out(pmu);
@@ -122,9 +192,11 @@ int perfctr_x86_perf_find(unsigned int cpu)
 	if (!nr_pmus) {
 		their_enable = pmu->pmu_enable;
 		their_disable = pmu->pmu_disable;
+		their_del = pmu->del;
 		perfctr_filter_save(pmu);
 	} else if (nr_pmus == MAX_PMUS || pmu->pmu_enable != their_enable ||
-		   pmu->pmu_disable != their_disable || !perfctr_filter_is_saved(pmu)) {
+		   pmu->pmu_disable != their_disable || pmu->del != their_del ||
+		   !perfctr_filter_is_saved(pmu)) {
 		return -EBUSY;
 	}
 	pmus[nr_pmus] = pmu;
@@ -136,14 +208,62 @@ int perfctr_x86_perf_find(unsigned int cpu)
 
 /* ---- claiming and releasing ------------------------------------------------- */
 
-/* True if an event of perf's is scheduled on a CPU. */
+/* The result of counters_of_perf() if perf has other events than the watchdog's. */
+#define OTHER_EVENTS	(~0ULL)
+
+/*
+ * True for the NMI watchdog's event: of the kernel, and for overflows.  It has no state but
+ * the counter and the fields that enable it.  The caller has found it in a list of events
+ * that are pinned to a CPU.
+ */
+static bool is_watchdog(struct perf_event *event)
+{
+	const void *kernel = (void *)-1L;	/* TASK_TOMBSTONE in kernel/events/core.c */
+
+	return READ_ONCE(event->owner) == kernel && is_sampling_event(event) &&
+	       !event->attr.precise_ip && !event->attr.freq;
+}
+
+/* Return the bit of an event's counter in the global registers. */
+static u64 counter_of(const struct perf_event *event)
+{
+	int idx = READ_ONCE(event->hw.idx);
+
+	return idx >= 0 && idx < 32 + PERFCTR_X86_MAX_FIXED ? BIT_ULL(idx) : OTHER_EVENTS;
+}
+
+/*
+ * Return the counters that perf uses on a CPU: none, the watchdog's, or OTHER_EVENTS.  Exact
+ * on that CPU.  An event that has just been taken off elsewhere is freed after a grace period.
+ */
+static u64 counters_of_perf(const struct pmu *pmu, unsigned int cpu)
+{
+	const struct list_head *pinned = perfctr_perf_pinned(pmu, cpu), *first;
+	int nr = perfctr_perf_nr_active(pmu, cpu);
+	u64 counters = OTHER_EVENTS;
+
+	if (!nr)
+		return 0;
+	rcu_read_lock();
+	first = READ_ONCE(pinned->next);
+	if (nr == 1 && first != pinned) {
+		struct perf_event *event = list_entry(first, struct perf_event, active_list);
+
+		if (is_watchdog(event))
+			counters = counter_of(event);
+	}
+	rcu_read_unlock();
+	return counters;
+}
+
+/* True if perf has an event on a CPU whose counter does not stay with it. */
 static bool is_busy(unsigned int cpu)
 {
 	/* Pairs with perfctr_x86_perf_find(). */
 	unsigned int i, nr = smp_load_acquire(&nr_pmus);
 
 	for (i = 0; i < nr; i++) {
-		if (perfctr_perf_nr_active(pmus[i], cpu))
+		if (counters_of_perf(pmus[i], cpu) & ~perfctr_x86_pmu.kept)
 			return true;
 	}
 	return false;
@@ -160,22 +280,55 @@ static bool is_busy_anywhere(void)
 	return false;
 }
 
+/* Add the counter of this CPU's watchdog, beside which there may be other events. */
+static void look_for_watchdog(void *found)
+{
+	u64 *counters = found;
+	unsigned int i;
+
+	for (i = 0; i < nr_pmus; i++) {
+		const struct list_head *pinned = perfctr_perf_pinned(pmus[i], smp_processor_id());
+		struct perf_event *event;
+
+		list_for_each_entry(event, pinned, active_list) {
+			if (is_watchdog(event))
+				*counters |= counter_of(event);
+		}
+	}
+}
+
+u64 perfctr_x86_perf_watchdog(void)
+{
+	u64 counters = 0;
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu) {
+		if (!cpumask_test_cpu(cpu, &perfctr_forbid_cpus))
+			smp_call_function_single(cpu, look_for_watchdog, &counters, 1);
+	}
+	return counters == OTHER_EVENTS ? 0 : counters;
+}
+
 int perfctr_x86_perf_reserve(void)
 {
 	/* An attempt that fails must not keep perf out, not even for a moment. */
 	if (is_busy_anywhere())
-		return -EBUSY;
+		goto busy;
 	/* Pairs with the count of perf's events, which follows the filter's look at this. */
 	smp_store_mb(is_reserved, true);
 	if (!is_busy_anywhere())
 		return 0;
-	WRITE_ONCE(is_reserved, false);
+	perfctr_x86_perf_release();	/* also lets perf try again what was refused meanwhile */
+busy:
+	perfctr_x86_report_busy();
 	return -EBUSY;
 }
 
 void perfctr_x86_perf_release(void)
 {
-	WRITE_ONCE(is_reserved, false);
+	smp_store_mb(is_reserved, false);	/* pairs with perfctr_perf_may_begin() */
+	if (!cpumask_empty(&turned_away))
+		schedule_work(&reschedule_work);
 }
 
 bool perfctr_x86_perf_claim(void)

@@ -10,6 +10,7 @@
 #include <linux/kernel.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
+#include <linux/ratelimit.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <asm/nmi.h>
@@ -44,7 +45,7 @@ static unsigned int count_registers(void)
  * which may be the NMI watchdog's.  It reserves nothing for fixed counters.  So the
  * owner of all general counters owns the whole unit, on all kinds of CPUs.
  */
-int perfctr_x86_pmc_reserve(void)
+static bool try_to_reserve(void)
 {
 	unsigned int i;
 
@@ -57,12 +58,29 @@ int perfctr_x86_pmc_reserve(void)
 			goto fail;
 		}
 	}
-	return 0;
+	return true;
 fail:
 	while (i--) {
 		release_evntsel_nmi(evntsel_msr(i));
 		release_perfctr_nmi(pmc_msr(i));
 	}
+	return false;
+}
+
+void perfctr_x86_report_busy(void)
+{
+	/* A program may try in a loop. */
+	static DEFINE_RATELIMIT_STATE(limit, 600 * HZ, 1);
+
+	if (__ratelimit(&limit))
+		pr_info("perf has the counters; if it is the NMI watchdog, 'sysctl kernel.nmi_watchdog=0' frees them, and on Intel's processors also loading this module again\n");
+}
+
+int perfctr_x86_pmc_reserve(void)
+{
+	if (try_to_reserve())
+		return 0;
+	perfctr_x86_report_busy();
 	return -EBUSY;
 }
 
@@ -224,6 +242,27 @@ static void give_back(struct pmc_cpu *cpu)
 	perfctr_wrmsr_safe(pmu->global_ctrl, cpu->global_ctrl);
 	if (cpu->saved_freeze)
 		freeze_again();
+}
+
+/*
+ * perf has taken an event off a counter that is kept, and may have written the fixed
+ * counters' control register as it believes it to be.  Write ours back.
+ *
+ * Newer kernels write this register only as perf enables its PMU, and only if it differs
+ * from the last value.  So what the register holds now is what give_back() must restore.
+ */
+void perfctr_x86_pmc_unkept(int bit)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+	u64 field, now;
+
+	if (bit < 32 || bit >= 32 + PERFCTR_X86_MAX_FIXED || !(pmu->kept & BIT_ULL(bit)) ||
+	    perfctr_rdmsr_safe(pmu->fixed_ctrl, &now))
+		return;
+	field = FIXED_FIELD(bit - 32, 0xf);
+	cpu->saved_fixed_ctrl = (cpu->saved_fixed_ctrl & ~field) | (now & field);
+	WRITE_ONCE(cpu->fixed_ctrl, cpu->fixed_ctrl & ~field);
+	perfctr_wrmsr(pmu->fixed_ctrl, cpu->fixed_ctrl);
 }
 
 /* True if all counters are zero, as we leave them.  perf does not clear its counters. */

@@ -213,6 +213,7 @@ struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void);
 bool perfctr_x86_pmc_end_stray(bool all);
 u32 perfctr_x86_pmc_updates(void);
 int perfctr_x86_pmc_reserve(void);
+void perfctr_x86_report_busy(void);	/* in the log: the counters cannot be taken */
 void perfctr_x86_pmc_release(void);
 int perfctr_x86_pmc_cpu_start(bool test);
 void perfctr_x86_pmc_cpu_stop(void);
@@ -224,6 +225,14 @@ void perfctr_x86_pmc_cpu_scrub(void);
 
 /* True if no counter of this CPU is enabled.  Context: interrupts disabled. */
 bool perfctr_x86_pmc_is_idle(void);
+
+/*
+ * perf has taken its event off this counter, a bit of the global registers, while the CPU is
+ * claimed.
+ *
+ * Context: interrupts disabled.
+ */
+void perfctr_x86_pmc_unkept(int bit);
 
 /* The operations of a driver that leaves them to pmc.c. */
 #define PERFCTR_X86_PMC_OPS					\
@@ -277,11 +286,12 @@ u64 perfctr_x86_low_bits(unsigned int n);
 
 /*
  * intel.c: detect the processor.
- * @claims: the driver claims the counters from perf where they cannot be reserved
+ * @claims: the driver claims the counters from perf
  *
  * Return: 0, or -ENODEV.
  */
 int perfctr_intel_probe(bool claims);
+bool perfctr_intel_can_reserve(void);
 perfctr_probe_kind perfctr_intel_probe_kind;
 
 /*
@@ -290,6 +300,8 @@ perfctr_probe_kind perfctr_intel_probe_kind;
  * find: find perf's PMU of an online CPU, and divert its functions; may sleep.  Return: 0,
  *	or an errno if the CPU's counters cannot be claimed.
  * step_out: undo all diversions; may sleep.
+ * watchdog: return the counters of the NMI watchdog on all online CPUs whose PMU was found,
+ *	as bits of the global registers; with cpus_read_lock().
  *
  * reserve, release: as in struct perfctr_x86_driver.
  * claim, unclaim: of this CPU, while all are reserved; interrupts disabled.  claim fails
@@ -297,6 +309,7 @@ perfctr_probe_kind perfctr_intel_probe_kind;
  * lose: of a CPU that is offline.
  */
 int perfctr_x86_perf_find(unsigned int cpu);
+u64 perfctr_x86_perf_watchdog(void);
 void perfctr_x86_perf_step_out(void);
 int perfctr_x86_perf_reserve(void);
 void perfctr_x86_perf_release(void);

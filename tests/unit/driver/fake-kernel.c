@@ -452,6 +452,12 @@ int perfctr_x86_perf_find(unsigned int cpu)
 	return fake_perf.find_error;
 }
 
+u64 perfctr_x86_perf_watchdog(void)
+{
+	require(fake_perf.found, "perf's PMU is not known");
+	return fake_perf.watchdog;
+}
+
 void perfctr_x86_perf_step_out(void)
 {
 	require(!fake_perf.reserved && !fake_perf.claimed, "perf is left without its functions");

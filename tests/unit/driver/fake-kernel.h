@@ -166,6 +166,8 @@ extern unsigned int fake_warnings;
 #define pr_warn_once(...)		pr_warn(__VA_ARGS__)
 #define pr_err(...)			pr_warn(__VA_ARGS__)
 #define pr_info(...)			((void)snprintf(NULL, 0, __VA_ARGS__))
+#define DEFINE_RATELIMIT_STATE(name, interval, burst) int name = (burst)
+#define __ratelimit(limit)		(*(limit))
 
 /* The thread that runs, and how often it was switched out. */
 struct task_struct { unsigned long nvcsw, nivcsw; };
@@ -256,6 +258,7 @@ struct fake_perf {
 	int find_error;			/* the result of perfctr_x86_perf_find() */
 	u32 found;			/* the CPUs whose PMU the driver has found */
 	u32 busy;			/* the CPUs where an event is scheduled */
+	u64 watchdog;			/* the counters that the NMI watchdog has */
 	u32 claimed;			/* the CPUs that the driver has claimed */
 	bool reserved;
 };

@@ -62,7 +62,7 @@ static void use_all(struct thread *t)
 
 	control_init(&control);
 	for (i = 0; i < 64; i++) {
-		if (!(model_exists() & BIT_ULL(i)))
+		if (!(model_exists() & ~fake_perf.watchdog & BIT_ULL(i)))
 			continue;
 		if (i < 32)
 			control_add(&control, i, USER(EV_INSTRUCTIONS) | SEL_OS);
@@ -594,6 +594,62 @@ START_TEST(broken_cpu_is_not_claimed)
 }
 END_TEST
 
+/*
+ * The NMI watchdog keeps fixed counter 1: its bit and its field are in all values that are
+ * written, its counter is not touched, and perf gets back what it expects.
+ */
+START_TEST(watchdog_keeps_counter)
+{
+	const u64 kept = BIT_ULL(33), field = 0xfULL << 4, theirs = 0x3ULL << 4;
+	struct model_cpu *c = &model.cpu[1];
+	struct thread t;
+
+	config = usual_config(_i);
+	model_init(&config);
+	model.new_perf = true;
+	fake_perf = (struct fake_perf) { .watchdog = kept };
+	machine_use_service();
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	ck_assert_uint_ne(fake_perf.found, 0);
+	ck_assert_uint_eq(perfctr_cpu_info.fixed_mask & 3, 1);
+	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, hweight64(perfctr_cpu_info.pmc_mask) +
+						   hweight64(perfctr_cpu_info.fixed_mask));
+	c->fixed_ctrl = theirs;
+	c->fixed[1] = 12345;
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	use_all(&t);
+	fake_cpu = 1;
+	ck_assert_int_eq(perfctr_cpu_prepare(), 0);
+	ck_assert_uint_eq(c->global_ctrl, kept);
+	ck_assert_uint_eq(c->fixed_ctrl, theirs);
+	ck_assert_uint_eq(c->fixed[1], 12345);
+	thread_in(&t, 1);
+	ck_assert_uint_eq(c->global_ctrl & kept, kept);
+	ck_assert_uint_ne(c->global_ctrl, kept);
+	ck_assert_uint_eq(c->fixed_ctrl & field, theirs);
+	thread_out(&t);
+	ck_assert_uint_eq(c->global_ctrl, kept);
+	ck_assert_uint_eq(c->fixed_ctrl & field, theirs);
+	/* On a CPU where perf counts something else, nothing is written. */
+	fake_perf.busy = BIT(2);
+	model_clear_statistics();
+	thread_refused(&t, 2);
+	ck_assert_uint_eq(model_wrmsrs(&model.cpu[2]), 0);
+	fake_perf.busy = 0;
+	fake_cpu = 1;
+	/* The watchdog is stopped: older kernels write the register, newer ones do not yet. */
+	c->fixed_ctrl = 0;
+	perfctr_x86_pmc_unkept(33);
+	ck_assert_uint_eq(c->fixed_ctrl & field, 0);
+	ck_assert_uint_ne(c->fixed_ctrl, 0);
+	ck_assert_uint_eq(c->global_ctrl, kept);
+	perfctr_cpu_release();
+	ck_assert_uint_eq(c->fixed_ctrl, 0);
+	ck_assert_uint_eq(fake_perf.claimed, 0);
+	machine_exit();
+}
+END_TEST
+
 /* If perf's PMU is not found, there are no counters. */
 START_TEST(unknown_perf)
 {
@@ -1062,6 +1118,7 @@ Suite *cpus_suite(void)
 	tcase_add_loop_test(tc, all_registers_reserved, 1, 11);
 	tcase_add_loop_test(tc, conflict, 0, 16);
 	tcase_add_test(tc, claimed_and_given_back);
+	tcase_add_loop_test(tc, watchdog_keeps_counter, 2, 7);
 	tcase_add_test(tc, perf_is_busy);
 	tcase_add_loop_test(tc, cpu_is_busy, 0, 3);
 	tcase_add_test(tc, broken_cpu_is_not_claimed);

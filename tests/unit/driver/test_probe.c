@@ -145,6 +145,11 @@ START_TEST(version_6)
 	check_info(&config);
 	config.version = model.config.version = 5;
 	ck_assert_int_eq(perfctr_x86_intel.probe(), 0);
+	ck_assert_int_eq(perfctr_x86_intel_v6.probe(), 0);
+	/* They are claimed only beside the NMI watchdog. */
+	ck_assert_int_eq(perfctr_x86_intel_v6.begin(0), -ENODEV);
+	ck_assert_uint_eq(fake_perf.found, 0);
+	config.version = model.config.version = 1;
 	ck_assert_int_eq(perfctr_x86_intel_v6.probe(), -ENODEV);
 }
 END_TEST

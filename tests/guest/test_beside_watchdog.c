@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The NMI watchdog, which was on as the module was loaded, keeps its counter: states count
+ * beside it, whatever happens to it meanwhile, and it runs whenever it may.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "suite.h"
+
+#define WATCHDOG "/proc/sys/kernel/nmi_watchdog"
+
+/* Seconds.  With a threshold of one second, its interrupt comes at least once in that time. */
+#define PERIOD	0.55
+
+static void set_watchdog(void)
+{
+	write_file("/proc/sys/kernel/watchdog_thresh", "1");
+	write_file(WATCHDOG, "1");
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+/* Return the number of NMIs of CPU 0 since the boot. */
+static unsigned long nmis(void)
+{
+	static char text[1 << 16];
+	const char *line;
+
+	read_file("/proc/interrupts", text, sizeof(text));
+	line = strstr(text, "NMI:");
+	ck_assert(line);
+	return strtoul(line + 4, NULL, 10);
+}
+
+/* Run for some periods.  Return the number of NMIs meanwhile. */
+static unsigned long nmis_in(double periods)
+{
+	unsigned long before = nmis();
+	double end = now() + periods * PERIOD;
+
+	while (now() < end)
+		loop(100000);
+	return nmis() - before;
+}
+
+static u64 sum(int fd, unsigned int i)
+{
+	struct sums sums;
+
+	read_sums(fd, &sums);
+	return sums.pmc[i];
+}
+
+/* Instructions on a general counter and on fixed counter 0, whose control is shared. */
+static void start(int fd)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	control_add(&control, FIXED(0), FIXED_USER);
+	assert_ok(set_control(fd, &control));
+}
+
+/* Both counters count each instruction of a loop. */
+static void check_counts(const struct vperfctr_page *page)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		u64 before = self_read(page, i), empty, full;
+
+		loop(1);
+		empty = self_read(page, i) - before;
+		before = self_read(page, i);
+		loop(1001);
+		full = self_read(page, i) - before;
+		ck_assert_uint_eq(full - empty, 2000);
+	}
+}
+
+static int open_perf(int cpu, bool pinned)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.pinned = pinned,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, cpu < 0 ? 0 : -1, cpu, -1, 0);
+
+	if (fd < 0)
+		ck_abort_msg("perf_event_open: %s", strerror(errno));
+	return fd;
+}
+
+/* Return what an event of perf's counts meanwhile. */
+static u64 perf_counts(int fd)
+{
+	u64 before = 0, after = 0;
+
+	ck_assert_int_eq(read(fd, &before, sizeof(before)), sizeof(before));
+	loop(100000);
+	ck_assert_int_eq(read(fd, &after, sizeof(after)), sizeof(after));
+	return after - before;
+}
+
+/* The counters are perf's again: its events count, and the watchdog runs. */
+static void check_perf(void)
+{
+	int fd = open_perf(-1, false);
+
+	ck_assert_uint_ge(perf_counts(fd), 100000);
+	close(fd);
+	ck_assert_uint_ge(nmis_in(1.2), 1);
+}
+
+START_TEST(info_lacks_its_counter)
+{
+	struct control control;
+	int fd = open_state(0);
+
+	ck_assert_uint_eq(info.fixed_mask & 3, 1);
+	ck_assert_uint_eq(info.nrctrs, __builtin_popcountll(info.pmc_mask) +
+				       __builtin_popcountll(info.fixed_mask));
+	control_init(&control, 1);
+	control_add(&control, FIXED(1), FIXED_USER);
+	assert_errno(set_control(fd, &control), EINVAL);
+}
+END_TEST
+
+/* Its interrupts keep coming while a state counts, and disturb no count. */
+START_TEST(watchdog_runs_while_counting)
+{
+	int fd = open_state(0);
+	const struct vperfctr_page *page = map_state(fd);
+	u64 general, fixed;
+
+	start(fd);
+	check_counts(page);
+	ck_assert_uint_ge(nmis_in(2.2), 2);
+	check_counts(page);
+	general = sum(fd, 0);
+	fixed = sum(fd, 1);
+	/* Read one after the other. */
+	ck_assert_uint_gt(fixed, general);
+	ck_assert_uint_lt(fixed - general, 2000);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	check_perf();
+}
+END_TEST
+
+/* Nor while a state's counter overflows, and its NMIs are told apart. */
+START_TEST(watchdog_runs_while_sampling)
+{
+	int fd = open_state(0), i;
+	struct control control;
+	unsigned long before;
+	double end;
+	u64 overflows = 0;
+
+	control_init(&control, 1);
+	control_add(&control, FIXED(0), FIXED_USER);
+	control.c.nractrs = 0;
+	control.c.nrictrs = 1;
+	control.ctr[0].ireset = -5000;
+	assert_ok(set_control(fd, &control));
+	before = nmis();
+	end = now() + 2.2 * PERIOD;
+	for (i = 0; now() < end; i++) {
+		loop(10000);
+		assert_status(fd, ATTACHED | ACTIVE | VPERFCTR_STATUS_OVERFLOW);
+		assert_ok(call(fd, VPERFCTR_IRESUME, NULL));
+		overflows++;
+	}
+	ck_assert_uint_ge(nmis() - before, overflows + 2);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	check_perf();
+}
+END_TEST
+
+/* Stopped and started while a state counts, it waits for the end of that. */
+START_TEST(switched_while_counting)
+{
+	int fd = open_state(0), i;
+	const struct vperfctr_page *page = map_state(fd);
+
+	for (i = 0; i < 2; i++) {
+		start(fd);
+		check_counts(page);
+		write_file(WATCHDOG, "0");
+		check_counts(page);
+		ck_assert_uint_eq(nmis_in(1.2), 0);
+		write_file(WATCHDOG, "1");
+		check_counts(page);
+		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+		check_perf();
+		close(fd);
+		fd = open_state(0);
+		page = map_state(fd);
+	}
+}
+END_TEST
+
+START_TEST(switched_before_counting)
+{
+	int fd = open_state(0);
+	const struct vperfctr_page *page = map_state(fd);
+
+	write_file(WATCHDOG, "0");
+	start(fd);
+	check_counts(page);
+	ck_assert_uint_eq(nmis_in(1.2), 0);
+	assert_ok(stop_all(fd));
+	write_file(WATCHDOG, "1");
+	start(fd);
+	check_counts(page);
+	ck_assert_uint_ge(nmis_in(1.2), 1);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	check_perf();
+}
+END_TEST
+
+/* perf takes the watchdog off for an event that is pinned to the CPU.  Both come back. */
+START_TEST(pinned_event)
+{
+	int fd = open_state(0), perf;
+	const struct vperfctr_page *page = map_state(fd);
+
+	start(fd);
+	perf = open_perf(0, true);
+	check_counts(page);
+	ck_assert_uint_eq(perf_counts(perf), 0);
+	check_counts(page);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	/* The release lets a worker start them again. */
+	usleep(100000);
+	ck_assert_uint_ge(perf_counts(perf), 100000);
+	close(perf);
+	check_perf();
+}
+END_TEST
+
+/* An event of the CPU that perf has started before is not disturbed. */
+START_TEST(other_event)
+{
+	int fd = open_state(0), perf = open_perf(0, false);
+	struct control control;
+
+	control_init(&control, 1);
+	control_add(&control, 0, INSNS_USER);
+	assert_errno(set_control(fd, &control), EBUSY);
+	ck_assert_uint_ge(perf_counts(perf), 100000);
+	close(perf);
+	start(fd);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	check_perf();
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+	tcase_add_unchecked_fixture(tc, NULL, set_watchdog);
+	tcase_add_test(tc, info_lacks_its_counter);
+	tcase_add_test(tc, watchdog_runs_while_counting);
+	tcase_add_test(tc, watchdog_runs_while_sampling);
+	tcase_add_test(tc, switched_while_counting);
+	tcase_add_test(tc, switched_before_counting);
+	tcase_add_test(tc, pinned_event);
+	tcase_add_test(tc, other_event);
+}
+
+int main(void)
+{
+	open_device();
+	set_watchdog();
+	return run_tests("beside_watchdog", add);
+}
