@@ -33,10 +33,10 @@
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
 #include <linux/smp.h>
-#include <linux/workqueue.h>
 
 #include "../../compat/pmu.h"
 #include "../../compat/pmu-context.h"
+#include "../../compat/workqueue.h"
 #include "../common/find-pmu.h"
 #include "x86.h"
 
@@ -328,7 +328,7 @@ void perfctr_x86_perf_release(void)
 {
 	smp_store_mb(is_reserved, false);	/* pairs with perfctr_perf_may_begin() */
 	if (!cpumask_empty(&turned_away))
-		schedule_work(&reschedule_work);
+		queue_work(system_dfl_wq, &reschedule_work);
 }
 
 bool perfctr_x86_perf_claim(void)
