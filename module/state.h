@@ -141,7 +141,7 @@ struct vperfctr_state {
 	};
 	refcount_t refs;		/* files, members of the family, one while attached */
 	atomic_t files;			/* open file descriptions */
-	unsigned long bits;		/* STATE_HARDWARE and the following */
+	unsigned long bits;		/* numbers STATE_...: see above */
 	struct vperfctr_account *account;
 	const struct cred *creator;	/* made it, or the root; see vperfctr_may_use() */
 	const struct cred *may_change;	/* the same; NULL: the owner may not change it */

@@ -984,7 +984,7 @@ struct vperfctr_region {
 	struct vperfctr *v;
 	uint32_t nr;			/* counters 0 ... nr - 1 */
 	int32_t err;			/* the first error since init */
-	uint32_t way_begin, way;	/* how this pass was read; how calibration was */
+	uint32_t way_begin, way;	/* how the counts are read: at begin; in calibration */
 	uint64_t passes;
 	uint64_t disturbed;		/* passes whose count may be a bit too large */
 	struct __vperfctr_region_sums {
@@ -1084,7 +1084,7 @@ VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region 
  *	vperfctr_ring_consume(v, nr);
  *
  * A ring has one reader at a time.  With VPERFCTR_RING_RECORDS, what vperfctr_ring_sample()
- * returns may be the begin of a record: see vperfctr_ring_record().
+ * returns may be the first slot of a record: see vperfctr_ring_record().
  */
 
 /*

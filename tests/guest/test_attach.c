@@ -930,7 +930,7 @@ START_TEST(wrong_descriptors)
 	assert_errno(attach_by(fd, executed, 0, inherit), ESRCH);
 	kill_target(executed);
 
-	/* The right one is still right. */
+	/* The descriptor of the process itself still gives the right to attach. */
 	ck_assert_int_ge(attach_by(mem, pid, 0, inherit), 0);
 	kill_target(pid);
 }

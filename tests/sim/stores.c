@@ -174,8 +174,8 @@ bool sim_drain_all(void)
 }
 
 /*
- * Which stores stay in the buffer: 0 for none, the last n of them, or one and all that must
- * follow it.
+ * Choose which stores stay in the buffer, and return them as a set of bits: none, the last n,
+ * or one and those after it that must not become visible before it.
  */
 static unsigned int choose_delayed(const struct buffer *b)
 {

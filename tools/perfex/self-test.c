@@ -169,7 +169,7 @@ static bool mask_has(const struct vperfctr_cpu_mask *mask, unsigned int cpu)
 	return cpu / 32 < mask->nrwords && (mask->mask[cpu / 32] >> cpu % 32 & 1);
 }
 
-/* The CPUs of a kind on which counters can be used, and perfex itself. */
+/* Find the CPUs of a kind on which counters can be used and perfex may run. */
 static int find_usable(struct self_test *t, unsigned int kind, const cpu_set_t *affinity,
 		       struct error *e)
 {

@@ -11,8 +11,8 @@
 #include "regs.h"
 
 /*
- * Elsewhere an i-mode counter has overflowed when its top bit has become 0.  Here it has when
- * that bit has become 1: the register has the other value of this bit.
+ * Elsewhere an i-mode counter has overflowed when its top bit has become 0.  Here it has
+ * overflowed when that bit has become 1, so a register has the opposite of the bit of `start`.
  */
 #define IMODE_SIGN		BIT(31)
 
