@@ -282,7 +282,7 @@ struct vperfctr_kind_cpus {
 #define VPERFCTR_OPEN_CREAT	0x01 /* make a state */
 #define VPERFCTR_OPEN_NOCLOEXEC	0x02 /* exec leaves the descriptor open */
 #define VPERFCTR_OPEN_TRANSIENT	0x04 /* unlink with the last descriptor */
-#define VPERFCTR_OPEN_KEEP	0x08 /* do not, as without either flag */
+#define VPERFCTR_OPEN_KEEP	0x08 /* the default: do not unlink with the last descriptor */
 #define VPERFCTR_OPEN_LOCKED	0x10 /* the owner cannot change the state, only its monitor */
 
 struct vperfctr_open {
@@ -317,9 +317,9 @@ struct vperfctr_open {
  * returns POLLHUP when all have ended.  UNLINK and closing the last descriptor end the
  * counting.  CONTROL, SUSPEND, RESUME, IRESUME and RING fail with ESRCH.
  *
- * A thread that has a state is skipped: children_missed of READ counts it.  So does it
- * count a thread that gains privileges by an exec, which is not counted any more; the
- * status then has VPERFCTR_STATUS_PRIVILEGED.  A control must count something, and
+ * A thread that has a state is skipped: children_missed of READ counts it.  It also
+ * counts a thread that gains privileges by an exec, as the counting of that thread ends;
+ * the status then has VPERFCTR_STATUS_PRIVILEGED.  A control must count something, and
  * may have no other flags than INHERIT, INHERIT_THREADS and RING.
  *
  * With the address of a struct vperfctr_ring in `ring`, the set gets a ring as by
