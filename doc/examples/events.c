@@ -101,6 +101,8 @@ int main(int argc, char **argv)
 	}
 	if (err)
 		fail("cannot read", strerror(-err));
+	if (sum)
+		fail("wrong sums", "by rows and by columns they are the same");
 	for (unsigned int i = 0; i < nr; i++)
 		printf("%16" PRIu64 " by rows %16" PRIu64 " by columns  %s\n",
 		       vperfctr_region_pmc(&rows, i), vperfctr_region_pmc(&columns, i),

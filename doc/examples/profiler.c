@@ -3,7 +3,7 @@
  * A program that profiles itself: after each PERIOD instructions in user mode it
  * gets a signal, whose handler records the interrupted function.
  *
- *	cc -O2 -o profiler profiler.c -lvperfctr-event -lvperfctr
+ *	cc -O2 -D_GNU_SOURCE -o profiler profiler.c -lvperfctr-event -lvperfctr
  */
 #include <errno.h>
 #include <signal.h>
