@@ -255,7 +255,9 @@ int vperfctr_open_control(struct vperfctr **v, const struct vperfctr_control *co
  * complete.
  *
  * flags: as vperfctr_open(), but a state that is made here is VPERFCTR_OPEN_TRANSIENT
- * unless VPERFCTR_OPEN_KEEP is given.  It then ends with a monitor that is killed.
+ * unless VPERFCTR_OPEN_KEEP is given.  It then ends with a monitor that is killed.  Also:
+ *
+ *	VPERFCTR_OPEN_LOCKED	with CREAT: the thread itself cannot change the state
  *
  * Errors; *v is then NULL, and no state has been made:
  *
@@ -1089,8 +1091,8 @@ VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region 
 
 /*
  * Make the state's ring and map it.  For the owner or the owner's monitor.  The caller
- * sets ring->nrsamples, watermark, nrsums, depth, kernel_depth, stack and flags, and all other
- * fields to zero.
+ * sets ring->nrsamples, watermark, nrsums, depth, kernel_depth, stack, rate and flags, and all
+ * other fields to zero.
  * The function sets size, the kernel sample_size and map_size.  If the state has a ring
  * already, that one is mapped, and v->ring has its properties.  Mapping a ring does not
  * enable RDPMC.
@@ -1099,7 +1101,8 @@ VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region 
  *		VPERFCTR_RING_MAX; watermark is 0 or greater than nrsamples; nrsums
  *		is greater than VPERFCTR_MAX_CTRS; depth or kernel_depth is greater than
  *		VPERFCTR_CHAIN_MAX; kernel_depth is not zero, and there is no
- *		VPERFCTR_RING_KERNEL; a reserved field is not zero
+ *		VPERFCTR_RING_KERNEL; stack is greater than VPERFCTR_STACK_MAX, or no multiple
+ *		of 8; a reserved field is not zero
  *	-E2BIG	depth is not zero, and the module is too old for chains
  *	-EAGAIN	more memory than the user may have (max_ring_kb_per_user)
  *	-EINTR	a signal came while the call waited: the user makes many large rings
