@@ -37,12 +37,14 @@ sub = $(MAKE) O=$(O) -C
 MAKEFLAGS += --no-print-directory
 
 # perfctr's control is that of an x86 processor.
-perfctr := $(if $(filter x86_64% i%86%,$(shell $(CC) -dumpmachine)),libperfctr)
+perfctr := $(if $(filter x86_64% i%86%,$(shell $(CC) -dumpmachine 2> /dev/null)),libperfctr)
 all: libvperfctr $(perfctr) perfex
 
 lib: libvperfctr event
 
 libvperfctr:
+	@command -v $(firstword $(CC)) > /dev/null || { echo "make: there is no compiler $(firstword $(CC)):" \
+		"install one (Debian, Fedora: gcc), or name it by CC=" >&2; exit 1; }
 	@$(sub) lib
 
 event: libvperfctr
