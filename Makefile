@@ -256,7 +256,7 @@ endif
 #:                      the tests that a change of these files, or since that commit,
 #:                      concerns: see CONTRIBUTING.md
 #:   make check-again N=20 SUITES="A B"
-#:                      these so many times beside other load: which checks ever fail?
+#:                      these that many times beside other load: which checks ever fail?
 #:   make lint          only checkpatch, sparse, shellcheck and the like
 #:   make check-kernels on Debian's kernels from 5.10 on (as root)
 #:   make check-processors

@@ -12,7 +12,7 @@
 #define CHILD_SECONDS		10000
 
 /*
- * A real-time task sleeps so many ms between looks at another task.  If a switch takes longer,
+ * A real-time task sleeps that many ms between looks at another task.  If a switch takes longer,
  * which with four counters is a ms here, the other task never runs.
  */
 #define LOOK_MS			50

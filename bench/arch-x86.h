@@ -9,7 +9,7 @@
 /* A part that takes longer is ended: seconds in the machine. */
 #define CHILD_SECONDS		300
 
-/* Sleep so many ms between looks at another task: see arch-riscv.h. */
+/* Sleep that many ms between looks at another task: see arch-riscv.h. */
 #define LOOK_MS			1
 
 static inline u64 now(void)

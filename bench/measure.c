@@ -66,7 +66,7 @@ static u64 clock_ns(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-/* Return how long the loop of so many instructions takes. */
+/* Return how long the loop of that many instructions takes. */
 static u64 time_of_loop(unsigned long insns)
 {
 	static struct meter m;

@@ -33,7 +33,7 @@ struct ring {
 	int fd;
 	void *page;
 	const volatile u64 *head;	/* in units of... */
-	u32 unit;			/* ... so many of it for each sample */
+	u32 unit;			/* ... that many of it for each sample */
 	u64 read;
 };
 

@@ -27,7 +27,7 @@
 #define MANY_FILES	20000
 #define CGROUP	"/tmp/bench-cgroup"
 
-/* The members are distributed over so many CPUs; this thread runs on the first. */
+/* The members are distributed over that many CPUs; this thread runs on the first. */
 static unsigned int cpus;
 
 struct crowd {

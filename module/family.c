@@ -330,7 +330,7 @@ bool vperfctr_read_family(struct vperfctr_state *st, u64 *sums, unsigned int n,
 
 /* ---- living members ----------------------------------------------------- */
 
-/* The lock is released after so many members, for those that end or start. */
+/* The lock is released after that many members, for those that end or start. */
 #define READ_AT_ONCE	32
 
 struct batch {

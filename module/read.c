@@ -258,7 +258,7 @@ struct reading {
 	u64 children_missed;
 	bool with_children;			/* the caller wants them */
 	bool with_members;			/* and those of living descendants */
-	u32 nrctrs;				/* for so many there is room */
+	u32 nrctrs;				/* for that many there is room */
 	struct control_copy *control;		/* NULL: the caller does not want it */
 };
 

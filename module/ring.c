@@ -199,7 +199,7 @@ void vperfctr_ring_drop(struct vperfctr_state *st, u64 nr)
  *
  * Context: interrupts disabled until the slots are published.  A writer that loses its CPU in
  * between holds back `head` for all others, for as long as other threads run there.
- * Return: false if there are not so many.
+ * Return: false if there are not that many.
  */
 static __always_inline bool reserve_slots(struct vperfctr_buffer *ring, u64 *nr, unsigned int n,
 					  s64 room)
@@ -432,7 +432,7 @@ static void fill_record(const struct vperfctr_buffer *ring, u64 nr,
 	}
 }
 
-/* Let samples leave so many slots free. */
+/* Let samples leave that many slots free. */
 void vperfctr_ring_keep_room(struct vperfctr_buffer *ring, unsigned int slots)
 {
 	WRITE_ONCE(ring->sample_room, (s64)ring->page->nrsamples - slots);
@@ -805,7 +805,7 @@ static int create_charged(struct vperfctr_state *st, const struct vperfctr_ring 
 
 /*
  * Make the ring of a state by a copied request.  `nrthreads`: the caller will also stop the
- * machine, to visit so many threads, and this call pays for that in the same wait; 0: it will
+ * machine, to visit that many threads, and this call pays for that in the same wait; 0: it will
  * not.
  *
  * A request that the user's limit refuses costs nothing.  All others use the ration

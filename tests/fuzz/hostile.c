@@ -4,7 +4,7 @@
  *
  * Let perfex record and report files of an attacker, within its limits of time and memory: it
  * fails if one needs more, if a FIFO is opened, if something is printed to standard error, or if
- * another program's function is not reported.  It ends after so many seconds or steps.
+ * another program's function is not reported.  It ends after N seconds or steps.
  */
 #include <errno.h>
 #include <sys/inotify.h>

@@ -231,7 +231,7 @@ static inline u64 self_read(const struct vperfctr_page *page, unsigned int i)
 
 u64 self_read_tsc(const struct vperfctr_page *page);
 
-/* The TSC counts at least this much during so many instructions of 1 ns each. */
+/* The TSC counts at least this much during that many instructions of 1 ns each. */
 static inline u64 tsc_of(u64 instructions)
 {
 	return instructions * info.tsc_khz / 1000000;

@@ -304,7 +304,7 @@ static void make_read(struct step *s)
 	spoil(s->data, s->len);
 	/* do_read() fills in the addresses. */
 	s->a = below(8);
-	s->b = below(4);	/* room for so many tables */
+	s->b = below(4);	/* room for that many tables */
 	s->c = choose_place() | choose_place() << 4;
 }
 

@@ -805,7 +805,7 @@ static void work(unsigned int number)
 /* The state of a set that was read last. */
 static struct cpu_reading last_reading;
 
-/* Read the counts, which only grow.  CPU 0 has counted so many instructions since, at least. */
+/* Read the counts, which only grow.  CPU 0 has counted that many instructions since, at least. */
 static void read_set(int fd, u64 least)
 {
 	struct cpu_reading now;

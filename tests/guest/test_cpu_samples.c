@@ -49,7 +49,7 @@ static void consume(int fd)
 /* ---- workers ------------------------------------------------------------------- */
 
 /*
- * A child on a CPU does so many system calls, and then a loop, for each byte that it gets.
+ * A child on a CPU does that many system calls, and then a loop, for each byte that it gets.
  * It executes nothing on other CPUs, which may be sampled: the parent forks there.
  */
 static pid_t start_worker(int cpu, int calls, int to[2], int from[2])

@@ -34,7 +34,7 @@ esac
 perf_has_driver=true
 [ $maker != ppc32 ] || [ -d /sys/bus/event_source/devices/cpu ] || perf_has_driver=false
 
-# N events that general counters take: x86: cycles with at least so many instructions;
+# N events that general counters take: x86: cycles with at least that many instructions;
 # RISC-V and PowerPC, whose emulators have no other raw events: cycles by their number, with ever
 # more zeros
 raw_events()
@@ -70,7 +70,7 @@ esac
 # True if all counters share their modes.
 shared_modes=false
 [ $maker != ppc32 ] || shared_modes=true
-# so many of them are counted at a time: POWER has a fixed counter of cycles, too
+# that many of them are counted at a time: POWER has a fixed counter of cycles, too
 room=$n
 [ $maker != power ] || room=$((n + 1))
 many=$(raw_events $((room + 1)))

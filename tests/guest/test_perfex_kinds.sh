@@ -51,7 +51,7 @@ for cpu in 1 2 3; do
 done
 exec 3> "$tmp/to_1" 4< "$tmp/from_1" 5> "$tmp/to_2" 6< "$tmp/from_2" 7> "$tmp/to_3" 8< "$tmp/from_3"
 
-# work N1 N2 N3: let the programs read so many bytes, and wait until each of them sleeps again
+# work N1 N2 N3: let the programs read that many bytes, and wait until each of them sleeps again
 cat > "$tmp/work" << END
 cpu=1
 for bytes; do

@@ -32,7 +32,7 @@ await_change()
 	while [ "$before" = "$(cat "$tmp/cpus.prom")" ]; do sleep 0.02; done
 }
 
-# known_adds WORDS: run a program with so many arguments, and set added
+# known_adds WORDS: run a program with that many arguments, and set added
 known_adds()
 {
 	before_it=$(instructions)

@@ -93,7 +93,7 @@ pieces()
 		}' > "$tmp/theirs"
 }
 
-# same WHAT ROWS: the files of both profilers have the same rows, and so many or more
+# same WHAT ROWS: the files of both profilers have the same rows, and that many or more
 same()
 {
 	check "differences from perf, $1" "$(differences)" ""
@@ -172,7 +172,7 @@ same_rows()
 }
 
 # agree ROWS COMMAND...: perfex and perf have the same profile of the command, with
-# so many functions; 0: it has no symbols
+# that many functions; 0: it has no symbols
 agree()
 {
 	least=$1

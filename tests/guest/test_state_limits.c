@@ -568,7 +568,7 @@ START_TEST(ten_thousand_states)
 END_TEST
 
 /*
- * The memory that use() takes is freed: a leak would be of so many kB.  The kernel's caches
+ * The memory that use() takes is freed: a leak would be of that many kB.  The kernel's caches
  * take and give some megabytes at any time, also for others.  A leak takes memory in each
  * attempt, so the best one counts.
  */

@@ -2,7 +2,7 @@
 /*
  * usage: tree PERIOD [THREADS [wait]]
  *
- * Four threads, or so many, and two children execute a loop of instructions whose number is
+ * Four threads, or that many, and two children execute a loop of instructions whose number is
  * a multiple of the period, and so does the first thread.  Wherever a period begins, each
  * thread has as many samples in the loop as periods.  With "wait", a byte on standard input
  * starts all this, when the threads are there.

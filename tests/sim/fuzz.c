@@ -22,7 +22,7 @@ static unsigned int nr_actions;
 /* ---- choices ------------------------------------------------------------------ */
 
 /*
- * Choices are pseudo-random.  The generator starts anew after so many choices, with the
+ * Choices are pseudo-random.  The generator starts anew after that many choices, with the
  * next byte of the schedule.  So a change of one byte changes the choices of one piece.
  */
 #define PIECE		64

@@ -527,7 +527,7 @@ int unregister_reboot_notifier(struct notifier_block *block);
 #define pagefault_disable()	((void)0)
 #define pagefault_enable()	((void)0)
 #define user_mode(regs)		((regs)->user)
-/* A chain of calls in the kernel has so many, each 16 bytes below its caller. */
+/* A chain of calls in the kernel has that many, each 16 bytes below its caller. */
 #define SIM_KERNEL_CALLS	5
 #define instruction_pointer(regs) ((regs)->sim_ip)
 struct pt_regs *get_irq_regs(void);

@@ -35,7 +35,7 @@ u64 sim_max_steps = 2000000;
 
 #define STEP_NS		10
 
-/* Once in so many steps, something else happens than that the CPU goes on. */
+/* Once in this many steps, something else happens than that the CPU goes on. */
 #define RARE		24
 #define RARE_PLAIN	96		/* at plain accesses, which are many */
 
@@ -571,7 +571,7 @@ static noinline void deviate(void)
 	}
 }
 
-/* The usual choice is that this CPU goes on.  For so many steps, as others must, too. */
+/* The usual choice is that this CPU goes on.  For that many steps, as others must, too. */
 #define SLICE	500
 
 /* The same as one choice, of each that is possible. */

@@ -156,7 +156,7 @@ static void fix_addresses(char **argv)
 
 static struct sim_explored explored;	/* in all scenarios */
 
-/* Execute all runs with at most so many unusual choices. */
+/* Execute all runs with at most that many unusual choices. */
 static unsigned int explore_scenario(unsigned int deviations, u64 limit, const char *record)
 {
 	struct sim_explored result;

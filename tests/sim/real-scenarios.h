@@ -32,7 +32,7 @@ struct shared { volatile unsigned int step; };
 extern struct shared *shared;
 
 /*
- * Execute so many units of instructions in user mode.  The instructions of everything else that
+ * Execute that many units of instructions in user mode.  The instructions of everything else that
  * a task does in user mode are less than one.
  */
 #define UNIT		1000000

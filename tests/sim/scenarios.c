@@ -111,7 +111,7 @@ int sim_read(int fd)
 	return read_counts(fd, &c, 0);
 }
 
-/* The thread has executed so many instructions since `before`: these must have been counted. */
+/* The thread has executed that many instructions since `before`: these must have been counted. */
 static void check_counts(int fd, u64 before)
 {
 	struct counts c;

@@ -111,7 +111,7 @@ struct scenario {
 	void (*func)(void);
 	unsigned int cpus;
 	struct sim_processor processor;
-	unsigned int alloc;		/* one allocation in so many fails; 0: none */
+	unsigned int alloc;		/* one allocation in this many fails; 0: none */
 	unsigned int load_fails;	/* the same while the module is loaded; there is no func */
 	bool only_by_name;		/* not one of all */
 };

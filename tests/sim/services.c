@@ -1125,7 +1125,7 @@ void sim_unload_module(void)
 	check_unloaded();
 }
 
-/* Load the module while one of so many allocations fails.  A load that fails leaves nothing. */
+/* Load the module while one of this many allocations fails.  A load that fails leaves nothing. */
 void sim_try_to_load(unsigned int failures)
 {
 	int err;

@@ -21,7 +21,7 @@ void sim_choices_save(const char *file);
 unsigned int sim_nr_choices(void);
 
 /*
- * Execute all runs of a scenario with at most so many choices that are not the usual one,
+ * Execute all runs of a scenario with at most that many choices that are not the usual one,
  * up to a limit of runs.
  */
 struct sim_explored {
@@ -261,7 +261,7 @@ void sim_age_buffers(void);
 /* ---- kernel services (services.c) ------------------------------------------- */
 
 struct sim_failures {
-	unsigned int alloc;		/* one in so many fails; 0: none */
+	unsigned int alloc;		/* one in this many fails; 0: none */
 	unsigned int fault;		/* likewise, accesses to user memory */
 	unsigned int signal;		/* likewise, real-time signals */
 };

@@ -23,10 +23,10 @@ void *__asan_region_is_poisoned(void *p, size_t size);
 /* The stores that a CPU remembers.  Older ones are visible. */
 #define MAX_STORES	8
 
-/* No store stays in the buffer for so many steps. */
+/* No store stays in the buffer for that many steps. */
 #define MAX_AGE		400
 
-/* Once in so many switches between CPUs, a store stays in the buffer. */
+/* Once in this many switches between CPUs, a store stays in the buffer. */
 #define RARE		2
 
 struct store {

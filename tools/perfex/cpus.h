@@ -15,7 +15,7 @@ struct cpus {
 	struct part *parts;		/* without sums */
 	unsigned int nrparts;		/* 0: all CPUs together */
 	struct vperfctr_cpu *cpu;	/* what READ_CPUS has returned */
-	uint64_t *sums;			/* of each CPU: the TSC, and so many counters */
+	uint64_t *sums;			/* of each CPU: the TSC, and that many counters */
 	unsigned int nrctrs;
 	struct part *read;		/* the parts with sums */
 };

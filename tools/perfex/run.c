@@ -339,7 +339,7 @@ static int read_now(void *arg, struct sums *sums, const struct part **parts)
 
 #define LOOK_INTERVAL	0.05	/* seconds, where nothing wakes perfex */
 
-/* Wait until the end of a child, a command for the gate, or so many seconds. */
+/* Wait until the end of a child, a command for the gate, or that many seconds. */
 static void await_event(int chld, int gate, double seconds)
 {
 	struct pollfd polls[] = { { .fd = chld, .events = POLLIN }, { .fd = gate, .events = POLLIN } };

@@ -172,7 +172,7 @@ static const char *const usual_events_of_cpus[] = {
 	"cycles", "instructions", "ref-cycles", "branches",
 };
 
-/* About so many samples are taken per second if the user does not say a period. */
+/* About that many samples are taken per second if the user does not say a period. */
 #define SAMPLES_PER_SECOND	2000
 
 /* How many cycles pass for one of these events in usual programs, roughly. */

@@ -22,7 +22,7 @@
 #define MAX_SETS	16
 #define MAX_REFUSED	64
 
-/* Files of a set, all of which are open: a set that has so many begins anew. */
+/* Files of a set, all of which are open: a set that has this many begins anew. */
 #define MAX_FILES	128
 
 /* Any number but 0: libdw wants one. */
@@ -32,7 +32,7 @@
 static const struct machine {
 	unsigned int mode, nrregs;	/* in the sample */
 	unsigned int elf;		/* EM_* */
-	unsigned int given;		/* so many registers are libdw's */
+	unsigned int given;		/* that many registers are libdw's */
 	unsigned int sp, ip;		/* in the sample */
 } machines[] = {
 	{ VPERFCTR_USER_64, VPERFCTR_X86_REGS, EM_X86_64, 17, 7, 16 },

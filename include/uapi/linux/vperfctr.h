@@ -177,7 +177,7 @@ struct vperfctr_info {
  * is not known.
  *
  * Argument: struct vperfctr_cpu_mask *.  size is that of the structure without
- * mask[], which begins after so many bytes.  nrwords is the number of words that
+ * mask[], which begins after that many bytes.  nrwords is the number of words that
  * mask[] has room for.  The kernel always sets nrwords to the number that it
  * needs.  CPU n is bit n % 32 of word n / 32.  Errors:
  *
@@ -198,7 +198,7 @@ struct vperfctr_cpu_mask {
  *
  * Argument: struct vperfctr_kind_cpus *.  The caller sets kind and nrkinds; size,
  * nrwords and mask are those of VPERFCTR_CPUS.  If kind is VPERFCTR_ANY_KIND, these are
- * the CPUs of kinds 0 to nrkinds - 1, on which a control with so many tables counts, or
+ * the CPUs of kinds 0 to nrkinds - 1, on which a control with that many tables counts, or
  * of all kinds if nrkinds is 0.  Errors:
  *
  *	EINVAL	kind is neither VPERFCTR_ANY_KIND nor smaller than nrkinds of
@@ -949,10 +949,10 @@ struct vperfctr_soft {
  * If a thread makes more samples per second than the ring's `rate`, or than the module's
  * parameter max_sample_rate, the kernel throttles it: only every 2nd, 4th, ... overflow
  * makes a sample.  The next sample counts the others as dropped.  Sums are not affected.
- * With a rate, a thread that is sampled for a while has between half of so many samples per
- * second and all of them, if its counter overflows so often.  Seconds are real time.
+ * With a rate, a thread that is sampled for a while has between half of the rate and
+ * all of it, if its counter overflows so often.  Seconds are real time.
  * The kernel counts the samples of a window of time, in which the rate allows at least 8.
- * A thread has so many samples before its first period grows.  The same holds for clock
+ * A thread has that many samples before its first period grows.  The same holds for clock
  * periods.  These also grow if the kernel's work for a sample is a large part of one.
  */
 #define VPERFCTR_RING		_IO(0xD0, 22)

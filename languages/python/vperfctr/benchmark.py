@@ -18,7 +18,7 @@ def instructions():
 
 
 def time_func(function):
-    """Return a function that calls another one so many times, and counts."""
+    """Return a function that calls another one that many times, and counts."""
 
     def run(loops):
         before = thread_read("instructions:u")[0]

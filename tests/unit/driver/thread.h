@@ -22,7 +22,7 @@ struct thread {
 	/* For i-mode counters, by their place in the control. */
 	u64 since[VPERFCTR_MAX_CTRS];		/* events since the counter was set to -period */
 	u64 period[VPERFCTR_MAX_CTRS];		/* the present period: */
-	unsigned int shift[VPERFCTR_MAX_CTRS];	/* the requested one, doubled so many times */
+	unsigned int shift[VPERFCTR_MAX_CTRS];	/* the requested one, doubled that many times */
 	u64 overflows[VPERFCTR_MAX_CTRS];
 	u64 skipped;				/* overflows that longer periods skipped */
 	u64 stale;				/* IA32_PERF_GLOBAL_STATUS as others left it */

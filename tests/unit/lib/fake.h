@@ -35,7 +35,7 @@ struct fake {
 	/* the kernel */
 	int fail[FAKE_NRCALLS];		/* errno that the call fails with, or 0 */
 	unsigned int calls[FAKE_NRCALLS];
-	unsigned int busy_tries;	/* so many CONTROLs fail with EBUSY, in all processes */
+	unsigned int busy_tries;	/* that many CONTROLs fail with EBUSY, in all processes */
 	struct vperfctr_info info;
 	uint32_t cpus[4];		/* bits of VPERFCTR_CPUS; FORBIDDEN: inverted */
 	uint32_t nrwords;
@@ -47,7 +47,7 @@ struct fake {
 	uint32_t was_offline;		/* CPUs that are reported so, and have counted */
 	uint32_t broken;		/* CPUs that are reported so */
 	uint32_t siblings;		/* CPUs whose hyper-thread sibling is online */
-	uint32_t rewrites;		/* the cpuset is rewritten at so many changes of affinity */
+	uint32_t rewrites;		/* the cpuset is rewritten at that many changes of affinity */
 	int state_fd;			/* of this thread's state, or -1 */
 	bool exec_uncounted;		/* as if it were a set-user-id file that is executed */
 	uint32_t status;		/* additional status of READ, until UNLINK */
@@ -61,7 +61,7 @@ struct fake {
 	uint32_t ring_format;		/* of rings that are made */
 	bool foreign;			/* the state belongs to another thread */
 	uint64_t overflow;		/* waits for IRESUME */
-	/* START_ON_EXEC writes so many samples to the ring at once; the i-th is samples[i % 4]. */
+	/* START_ON_EXEC writes that many samples to the ring at once; the i-th is samples[i % 4]. */
 	uint64_t nrsamples;
 	struct vperfctr_sample samples[4];
 	uint64_t nrcalls;		/* of the chain in each sample: 0x1001, 0x1002, ... */

@@ -611,7 +611,7 @@ static double report_time(void)
 	return cpu_time() - start;
 }
 
-/* A process with so many mappings, and samples in the first ones. */
+/* A process with that many mappings, and samples in the first ones. */
 static double report_mappings(unsigned int n)
 {
 	unsigned int i;

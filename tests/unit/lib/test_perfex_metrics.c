@@ -310,7 +310,7 @@ START_TEST(each_processor)
 }
 END_TEST
 
-/* Each share has its events: 1000 slots, of which so many are each event's. */
+/* Each share has its events: 1000 slots, of which that many are each event's. */
 START_TEST(topdown)
 {
 	static const struct {

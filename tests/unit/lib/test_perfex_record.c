@@ -326,7 +326,7 @@ START_TEST(stacks)
 	ck_assert_int_eq(sample("--sample=cycles:u=1k", "-g", "dwarf", TWO), 0);
 	ck_assert_uint_eq(fake_seen->ring.depth, 0);
 	ck_assert_uint_eq(fake_seen->ring.stack, 8192);
-	/* 24 MB have so many slots. */
+	/* 24 MB have 2048 slots of this size. */
 	ck_assert_uint_eq(fake_seen->ring.nrsamples, 2048);
 	print_samples();
 	has(text, " 5000 stack 2 17 24\n");

@@ -159,7 +159,7 @@ static unsigned long sum_of(const char *text, const char *event, unsigned int *l
 	return sum;
 }
 
-/* Return a shell command that waits until perfex has printed so many lines. */
+/* Return a shell command that waits until perfex has printed that many lines. */
 static char *until_lines(unsigned int n)
 {
 	static char text[256];

@@ -497,7 +497,7 @@ START_TEST(clock_by_default)
 }
 END_TEST
 
-/* The period of so many samples is known. */
+/* The period of that many samples is known. */
 START_TEST(clock_rate)
 {
 	ck_assert_int_eq(sample_clock("-F", "4000", TWO), 0);
