@@ -619,9 +619,8 @@ VPERFCTR_INLINE void vperfctr_control_add_soft(struct vperfctr_control *control,
 
 /*
  * Append an a-mode counter.  All a-mode counters precede the i-mode ones, so do not
- * call this after an i-mode counter has been added.  map and evntsel are those of
- * struct vperfctr_ctr in <linux/vperfctr.h>.  Returns the counter's index, an
- * argument of the reads.
+ * call this after an i-mode counter has been added.  vperfctr-processors(7) has the values of
+ * map and evntsel.  Returns the counter's index, an argument of the reads.
  */
 VPERFCTR_INLINE unsigned int vperfctr_control_add(struct vperfctr_control *control,
 						  uint32_t map, uint64_t evntsel)

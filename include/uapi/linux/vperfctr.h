@@ -3,7 +3,8 @@
  * vperfctr: virtual per-thread performance counters
  *
  * The only interface between the vperfctr kernel module and user space.  A
- * client can be written from this file alone.
+ * client can be written from this file and vperfctr-processors(7), which says what
+ * counters each processor has.
  *
  * The model is that of perfctr's "low-level-api.txt" and "virtual.txt".  A
  * thread may own one *state*.  The state holds a *control* (what to count), and
@@ -535,160 +536,14 @@ struct vperfctr_open_cpus {
  */
 #define VPERFCTR_CONTROL	_IO(0xD0, 16)
 
-/*
- * On Intel's Sandy Bridge, Ivy Bridge and Haswell, events D0H to D3H can corrupt
- * counters of the hyper-thread sibling (errata BJ122, BV98, HSD29 of Intel's
- * specification updates).  CPUs whose sibling is online cannot count such a
- * control.  If a sibling comes online later, this has the effect of moving the
- * owner to a CPU that cannot count.  /sys/devices/system/cpu/smt/control takes
- * siblings offline.  The same holds for off-core response events on Nehalem and
- * Westmere, whose hyper-threads share the registers.
- */
-
 /* Added to a fixed counter's number in `map`.  On x86 the sum is RDPMC's index. */
 #define VPERFCTR_FIXED		0x40000000
 
 /*
- * One counter's control.  On x86:
- *
- * map is the index that RDPMC takes: general counter i is i, fixed counter i is
- * VPERFCTR_FIXED + i.
- *
- * evntsel of a general counter is the image of its IA32_PERFEVTSELx (Intel SDM
- * volume 3, "Architectural Performance Monitoring"): event select and unit mask,
- * USR (bit 16) and OS (17), of which at least one must be set, E (18), EN (22),
- * which must be set, INV (23), CMASK (24 to 31).  PC (19), INT (20), AnyThread (21)
- * and all others must be clear.  Pin control is refused to all users, the driver
- * sets INT for i-mode counters, and AnyThread would count another thread.  An
- * architectural event that this processor reports as not available (arch_events of
- * VPERFCTR_INFO) is refused.
- *
- * On AMD, evntsel is the image of PERF_CTL (AMD64 Architecture Programmer's Manual
- * volume 2, "Performance Event-Select Registers"), with the same bits.  From
- * family 10h on bits 32 to 35 extend the event select.  The guest and host bits
- * (40, 41) must be clear.  Northbridge events up to family 14h (E0H to FFH) are
- * refused: they count what other cores do.
- *
- * On Intel's P6, evntsel is the image of PerfEvtSel0 or 1, with the same bits.  EN of the
- * first one enables both counters, so that of the second one may be set or not.  Events
- * that only the other counter has are refused.
- *
- * On VIA C3, the only counter has map 1, and evntsel is its event of 9 bits.  The counter
- * counts in all modes, which takes VPERFCTR_FEATURE_KERNEL, and cannot be stopped.  So user
- * mode may read it only if the module does not isolate.
- *
- * On the Pentium, evntsel is the counter's half of CESR: the event, the modes (bits 6, kernel,
- * and 7, user, of which at least one must be set) and bit 8, which counts clocks in place of
- * the event.  Cyrix has bit 10, too, the top one of the event.  A WinChip's is the event of 8
- * bits, and all that is said of VIA C3 is true of its two counters.  There is no
- * VPERFCTR_FEATURE_RDTSC there.
- *
- * evntsel of a fixed counter is its field of IA32_FIXED_CTR_CTRL: bit 0 is OS, bit 1
- * is USR.  At least one must be set; all others must be clear.
- *
- * aux is for events of Intel's processors that need one more register (SDM volume
- * 3, "Off-core Response Performance Monitoring"), and is the value of that register:
- *
- *	MSR_OFFCORE_RSP_0	01B7H; from Golden Cove on 012AH
- *	MSR_OFFCORE_RSP_1	01BBH; on Atoms 02B7H; from Golden Cove on 012BH
- *	MSR_PEBS_FRONTEND	01C6H, from Skylake on; on Golden Cove also 40ADH, 04C2H
- *
- * Zero would count nothing and is refused.  Also refused are reserved bits, and two
- * values for one register in one control.  Such events are refused where the
- * registers do not exist, as in many virtual machines, and on Silvermont and
- * Airmont, where cores share them.
- *
- * On the Pentium 4 (Intel SDM volume 3, "Performance Monitoring (Processors Based on
- * Intel NetBurst Microarchitecture)"):
- *
- * map of counter i is i.  With bit 31 added, RDPMC of it returns the low 32 bits only, which
- * is faster.  The module uses no more bits: see pmc_width.  evntsel is the image of the
- * counter's CCCR, and aux that of the ESCR that the CCCR selects.  In the CCCR, enable
- * (12) or a cascade bit must be set, and the active thread (16, 17) must be 3, or on
- * processors with hyper-threads not 0.  The driver sets OVF_PMI_T0 (26) for i-mode
- * counters; it is accepted there.  FORCE_OVF (25) needs an ireset of -1, which is valid
- * with it only; a period that throttling makes longer is not forced.  OVF_PMI_T1 (27),
- * OVF (31) and reserved bits must be clear.  In the ESCR, T0_USR (2) or T0_OS (3) must be
- * set, and T1_USR (0), T1_OS (1) and reserved bits must be clear.  Counters that select one
- * ESCR must have the same aux.
- *
- * A counter without enable counts from the first overflow on of the counter that it
- * cascades from.  That must be an i-mode counter of the same control, and the cascaded one
- * must be in a-mode.  Cascade (30) is by the counter at the same place in the block's other
- * pair.  Extended cascade (11) exists on counters 12, 15, 16 and 17 of models 2 and later.
- *
- * global[0] and global[1] of the control are IA32_PEBS_ENABLE and MSR_PEBS_MATRIX_VERT for
- * replay tagging: both 0, or bit 24 and some of bits 0, 1, 2, 9 and 10; and bit 0, bit 1 or
- * both.
- *
- * With hyper-threads, the CPUs of second threads are forbidden.  Events that the other
- * thread also causes are counted only while that is offline (see above).
- *
- * On arm64 (Arm Architecture Reference Manual, "The Performance Monitors
- * Extension"):
- *
- * map of event counter i is i; the cycle counter is VPERFCTR_FIXED.  evntsel is the
- * image of PMEVTYPER<n>_EL0: the event, P (bit 31: not in kernel mode) and U (bit
- * 30: not in user mode).  P and U must not both be set.  evntsel of the cycle
- * counter, as PMCCFILTR_EL0, has only P and U.  All other bits are refused, and so
- * are CHAIN (1EH) and events that PMCEID<n>_EL0 reports as not available.  aux must
- * be 0.
- *
- * On RISC-V (Supervisor Binary Interface Specification, "Performance Monitoring Unit
- * Extension"):
- *
- * map of hpmcounter<3 + i> is i, and those of cycle and instret are VPERFCTR_FIXED and
- * VPERFCTR_FIXED + 1.  The lower 20 bits of evntsel are the SBI's number of the event
- * (event_idx), type and code: of general hardware events (type 0), cache events (1) or raw
- * events (20000H).  aux of a raw event is its event_data, of at most 48 bits; otherwise it is
- * 0.  As in mhpmevent<n>, UINH (bit 60) means not in user mode, and SINH (61) not in kernel
- * mode.  They must not both be set.  Without the extension Sscofpmf neither may be set, and
- * nrictrs must be 0.  Such a counter counts in all modes, the firmware's included, which takes
- * VPERFCTR_FEATURE_KERNEL.  All other bits are refused, and so are events that the firmware
- * does not count by this counter.  evntsel of cycle and instret is 0: they always count in all
- * modes, and in a-mode only.  The TSC is `time`.
- *
- * On POWER8, 9 and 10 (Power ISA, Book III, "Performance Monitor Facility"):
- *
- * map of PMC1 to PMC4 is 0 to 3.  Those of PMC5, which counts instructions, and PMC6, which
- * counts cycles, are VPERFCTR_FIXED and VPERFCTR_FIXED + 1.  As the bits of PMC1 in MMCR2, bit 63
- * of evntsel means not in kernel mode, and bit 62 not in user mode.  They must not both be set.
- * The others are 0 for PMC5 and PMC6.  For PMC1 to PMC4 they are the event's code, as perf has it,
- * without the number of the counter.  Fields marked with * are those of all counters:
- *
- *	0-7		selector in MMCR1; not 0
- *	9		* radix scope qualifier in MMCR1; POWER10
- *	10-11		combine in MMCR1; on POWER8 bit 11 only
- *	12-15		unit in MMCR1
- *	20-21		* qualifier of reloads of the L1 cache in MMCR1; on POWER8 with bit 22 only;
- *			not with units 6 to 9
- *	22		the event has bits 20 and 21; POWER8
- *	23		bank of the L2 or L3 cache, which needs no register; POWER8, units 6 to 9
- *	40-44		* event of the L2 and L3 caches in MMCR2; POWER10, unit 6
- *	45-59		source of data: the counter's part of MMCR3; POWER10
- *
- * Refused with EINVAL are all other bits: marked instructions and thresholds, sampling, SDAR, EBB
- * and BHRB are not supported.  So are events of marked instructions without the bit for that, and
- * the events of POWER9's errata; bits 20-22 in units 6 to 9, bit 23 in others, bits 20 and 21
- * without 22 on POWER8, and bits 40-44 in other units than 6.
- *
- * Counters that need different values in a shared field are refused, too.  An event of units 6 to
- * 9, and on POWER8 one without bit 22, needs none in bits 20-21.  On POWER9, events of units 6 to
- * 9 must have the same selector, and PMC4 must have one of them: it chooses the bank of the cache.
- * aux must be 0.  The TSC is the time base.
- *
- * On 32-bit PowerPC (the processors' manuals, "Performance Monitor"):
- *
- * map of PMC1 is 0, and so on; there are 2, 4 or 6 counters.  The lower bits of evntsel are the
- * counter's selector in MMCR0 or MMCR1: 7 bits for PMC1, 6 for PMC2 and PMC6, 5 for the others.
- * It must not be 0.  As on POWER8, bit 63 means not in kernel mode, and bit 62 not in user mode.
- * The hardware has one such bit for all counters, so they must be the same in all counters of a
- * control.  aux must be 0.  global[0] of the control is MMCR0 without selectors.  FCS
- * (40000000H) and FCP (20000000H) mean the same as bits 63 and 62 of all counters.  FCM1
- * (10000000H) means not in marked processes, and bits 16 to 21 are the threshold of events that
- * have one.  Some mode must be left.  All other bits are refused, also FCM0, not in other
- * processes: Linux marks none, so nothing would be counted.  global[1] is MMCR2, of processors
- * that have it: only its threshold multiplier (80000000H) may be set.  The TSC is the time base.
+ * One counter's control.  map is the counter's number, as RDPMC takes it on x86, or
+ * VPERFCTR_FIXED + i for fixed counter i.  evntsel is the event and the modes, as the
+ * processor's register has them.  Bits that would disturb others, and events that would
+ * count nothing, are refused.  vperfctr-processors(7) has the values of each processor.
  */
 struct vperfctr_ctr {
 	__u32 map;
