@@ -276,7 +276,7 @@ static int attach_round(struct attach *a)
 	if (err || !a->nrfound)
 		return err;
 	/* First: a signal that ends the wait restarts the call. */
-	err = a->paid ? 0 : vperfctr_stop_ration(a->root->account, a->nrfound, 0);
+	err = a->paid ? 0 : vperfctr_limit_stops(a->root->account, a->nrfound, 0);
 	a->paid = false;
 	if (!err)
 		err = add_spare(a, a->nrfound);

@@ -81,7 +81,7 @@ static void __exit vperfctr_exit(void)
 	vperfctr_state_exit();
 	perfctr_cpu_exit();
 	vperfctr_overflow_exit();
-	vperfctr_ration_exit();
+	vperfctr_stop_limit_exit();
 }
 
 module_init(vperfctr_init);

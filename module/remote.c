@@ -299,7 +299,7 @@ static int create_remote(struct task_struct *task, struct vperfctr_state *st)
 
 	if (err)
 		return err;
-	return vperfctr_stop_ration(st->account, 1, 0) ?: stop_machine(open_remote, &open, NULL);
+	return vperfctr_limit_stops(st->account, 1, 0) ?: stop_machine(open_remote, &open, NULL);
 }
 
 static int create_own(struct vperfctr_state *st)
@@ -345,7 +345,7 @@ static int find_state(struct task_struct *task, struct vperfctr_state **st)
  * Context: may sleep.
  * Return: 0; -EEXIST or -ENOENT; -ESRCH if the thread is ending; -EPERM if it is neither
  * current nor stopped under current's ptrace, if the state counts kernel mode and current
- * may not, or if another user made the state; or an error of vperfctr_stop_ration().
+ * may not, or if another user made the state; or an error of vperfctr_limit_stops().
  */
 int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_state **st)
 {

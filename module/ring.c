@@ -792,8 +792,8 @@ static int create_charged(struct vperfctr_state *st, const struct vperfctr_ring 
 {
 	int err;
 
-	err = nrthreads ? vperfctr_stop_ration(st->account, nrthreads, kb) :
-			  vperfctr_ring_ration(st->account, kb);
+	err = nrthreads ? vperfctr_limit_stops(st->account, nrthreads, kb) :
+			  vperfctr_limit_rings(st->account, kb);
 	if (err)
 		return err;
 	if (mutex_lock_killable(&st->lock))

@@ -12,7 +12,7 @@
  *	software.c	software counters: the task's own numbers
  *	clock.c		samples by thread time
  *	remote.c	changes to another thread's state
- *	ration.c	a limit on what all CPUs notice
+ *	stop-limit.c	a limit on what all CPUs notice
  *	attach.c	attaching to a running process
  *	control.c	control, suspend, resume, unlink
  *	read.c		read
@@ -353,12 +353,12 @@ kuid_t vperfctr_account_uid(const struct vperfctr_account *account);
 int vperfctr_charge_ring(struct vperfctr_account *account, u64 kb);
 void vperfctr_uncharge_ring(struct vperfctr_account *account, unsigned int kb);
 
-/* ration.c */
+/* stop-limit.c */
 unsigned int vperfctr_threads_per_stop(void);
-int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nrthreads,
+int vperfctr_limit_stops(const struct vperfctr_account *account, unsigned int nrthreads,
 			 unsigned int ring_kb);
-int vperfctr_ring_ration(const struct vperfctr_account *account, unsigned int kb);
-void vperfctr_ration_exit(void);
+int vperfctr_limit_rings(const struct vperfctr_account *account, unsigned int kb);
+void vperfctr_stop_limit_exit(void);
 
 /* hardware.c */
 int vperfctr_get_hardware(struct vperfctr_state *st);

@@ -138,7 +138,7 @@ unsigned int vperfctr_threads_per_stop(void)
  *
  * Context, Return: see wait_for_ration().
  */
-int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nrthreads,
+int vperfctr_limit_stops(const struct vperfctr_account *account, unsigned int nrthreads,
 			 unsigned int ring_kb)
 {
 	u64 stops = DIV_ROUND_UP(nrthreads, vperfctr_threads_per_stop());
@@ -151,13 +151,13 @@ int vperfctr_stop_ration(const struct vperfctr_account *account, unsigned int nr
  *
  * Context, Return: see wait_for_ration().
  */
-int vperfctr_ring_ration(const struct vperfctr_account *account, unsigned int kb)
+int vperfctr_limit_rings(const struct vperfctr_account *account, unsigned int kb)
 {
 	return wait_for_ration(account, kb, RING_KB_PER_STOP);
 }
 
 /* Context: no states exist. */
-void vperfctr_ration_exit(void)
+void vperfctr_stop_limit_exit(void)
 {
 	struct ration *ration, *next;
 
