@@ -5,8 +5,8 @@
 
 #include "fake.h"
 #include "fuzz.h"
+#include "json-counts.h"
 #include "metrics.h"
-#include "records.h"
 
 static void read_metrics(const char *text, FILE *out)
 {

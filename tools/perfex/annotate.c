@@ -457,7 +457,7 @@ static int compare_lines(const void *a, const void *b, void *arg)
 
 static bool list_lines(struct annotated_function *f, struct profile *p)
 {
-	struct table t = {
+	struct hash_table t = {
 		.size = sizeof(struct annotated_line),
 		.key = offsetof(struct annotated_line, samples),
 	};
@@ -466,10 +466,10 @@ static bool list_lines(struct annotated_function *f, struct profile *p)
 	for (i = 0; i < f->nrinstructions; i++) {
 		const struct annotated_instruction *one = &f->instructions[i];
 		struct annotated_line key = annotated_line_of(p, one->location), *line;
-		uint32_t number = table_add(&t, &key);
+		uint32_t number = hash_table_add(&t, &key);
 
 		if (!number) {
-			table_free(&t);
+			hash_table_free(&t);
 			return false;
 		}
 		line = (struct annotated_line *)t.items + number;
@@ -482,7 +482,7 @@ static bool list_lines(struct annotated_function *f, struct profile *p)
 		memcpy(f->lines, (struct annotated_line *)t.items + 1, f->nrlines * sizeof(*f->lines));
 		qsort_r(f->lines, f->nrlines, sizeof(*f->lines), compare_lines, p);
 	}
-	table_free(&t);
+	hash_table_free(&t);
 	return f->lines;
 }
 

@@ -46,8 +46,8 @@ struct all_threads {
 
 /* The tables of a thread.  The profiler counts from 0, and these from 1. */
 struct thread_tables {
-	struct table functions, frames, stacks, resources;
-	struct table strings;	/* numbers of profile strings */
+	struct hash_table functions, frames, stacks, resources;
+	struct hash_table strings;	/* numbers of profile strings */
 	FILE *samples[NR_COLUMNS];
 	char *text[NR_COLUMNS];
 	size_t size[NR_COLUMNS];
@@ -59,13 +59,13 @@ struct resource {
 	uint32_t file;
 };
 
-static uint32_t add(struct thread_tables *t, struct table *table, size_t size, const void *key)
+static uint32_t add(struct thread_tables *t, struct hash_table *table, size_t size, const void *key)
 {
 	uint32_t i;
 
 	if (!table->size)
-		*table = (struct table){ .size = size, .key = size };
-	i = table_add(table, key);
+		*table = (struct hash_table){ .size = size, .key = size };
+	i = hash_table_add(table, key);
 	t->failed |= !i;
 	return i;
 }
@@ -160,12 +160,12 @@ static void print_number_or_null(FILE *f, uint32_t i, bool known, uint64_t n)
 		fputs(i > 1 ? ",null" : "null", f);
 }
 
-static uint32_t nr_items(const struct table *t)
+static uint32_t nr_items(const struct hash_table *t)
 {
 	return t->nr ? t->nr : 1;
 }
 
-static void print_stacks(FILE *f, const struct table *t)
+static void print_stacks(FILE *f, const struct hash_table *t)
 {
 	const struct stack *stacks = t->items;
 	uint32_t i, nr = nr_items(t);
@@ -182,7 +182,7 @@ static void print_stacks(FILE *f, const struct table *t)
 	putc('}', f);
 }
 
-static void print_frames(FILE *f, const struct table *t)
+static void print_frames(FILE *f, const struct hash_table *t)
 {
 	const struct frame *frames = t->items;
 	uint32_t i, nr = nr_items(t);
@@ -221,7 +221,7 @@ static void print_functions(FILE *f, struct thread_tables *t, struct profile *p)
 						       label_number(t, p, functions[i].file));
 	fputs("],\"resource\":[", f);
 	for (i = 1; i < nr; i++)
-		print_number(f, i, table_find(&t->resources, &functions[i].file) - 1);
+		print_number(f, i, hash_table_find(&t->resources, &functions[i].file) - 1);
 	fputs("],\"fileName\":[", f);
 	for (i = 1; i < nr; i++)
 		print_number_or_null(f, i, functions[i].source, functions[i].source ?
@@ -360,11 +360,11 @@ static void end_thread(struct thread_tables *t)
 {
 	unsigned int i;
 
-	table_free(&t->functions);
-	table_free(&t->frames);
-	table_free(&t->stacks);
-	table_free(&t->resources);
-	table_free(&t->strings);
+	hash_table_free(&t->functions);
+	hash_table_free(&t->frames);
+	hash_table_free(&t->stacks);
+	hash_table_free(&t->resources);
+	hash_table_free(&t->strings);
 	for (i = 0; i < NR_COLUMNS; i++)
 		free(t->text[i]);
 }

@@ -91,7 +91,7 @@ static void put_message(struct message *m, unsigned int field, struct message *p
 struct pprof {
 	struct profile *p;
 	struct message all, part, inner;
-	struct table functions;		/* of struct function */
+	struct hash_table functions;		/* of struct function */
 	uint32_t comm, pid, tid;	/* strings */
 };
 
@@ -181,7 +181,7 @@ static void put_location(struct pprof *x, uint32_t number)
 			profile_file_label(x->p, frame->file, label, sizeof(label));
 			key.name = text(x, label);
 		}
-		function = table_add(&x->functions, &key);
+		function = hash_table_add(&x->functions, &key);
 		x->all.failed |= !function;
 		put_number(&x->inner, LINE_FUNCTION_ID, function);
 		put_number(&x->inner, LINE_LINE, frame->line);
@@ -224,7 +224,7 @@ static void put_strings(struct pprof *x)
 	}
 }
 
-static void put_all(struct pprof *x, const struct table *groups)
+static void put_all(struct pprof *x, const struct hash_table *groups)
 {
 	struct profile *p = x->p;
 	char comment[200];
@@ -287,7 +287,7 @@ int export_pprof(FILE *f, struct profile *p, const struct options *o, struct err
 		.p = p,
 		.functions = { .size = sizeof(struct function), .key = sizeof(struct function) },
 	};
-	struct table groups;
+	struct hash_table groups;
 	int err;
 
 	(void)o;
@@ -301,8 +301,8 @@ int export_pprof(FILE *f, struct profile *p, const struct options *o, struct err
 		put_all(&x, &groups);
 		err = x.all.failed ? fail_memory(e) : write_gzip(f, &x.all, e);
 	}
-	table_free(&groups);
-	table_free(&x.functions);
+	hash_table_free(&groups);
+	hash_table_free(&x.functions);
 	free(x.all.bytes);
 	free(x.part.bytes);
 	free(x.inner.bytes);

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hash-table.h"
 #include "jit-dump.h"
-#include "table.h"
 
 #define DUMP_MAGIC	0x4a695444
 #define DUMP_VERSION	1
@@ -118,7 +118,7 @@ struct jit_dump {
 	uint32_t nrcodes;
 	struct jit_load *loads;	/* sorted by their offset */
 	uint32_t nrloads;
-	struct table names, indices;
+	struct hash_table names, indices;
 	/* lines of the next function */
 	struct jit_line *lines;
 	uint32_t nrlines;
@@ -196,7 +196,7 @@ static bool read_name(struct jit_dump *d, uint64_t end, uint32_t *number)
 	if (c)
 		return false;
 	text[len] = '\0';
-	*number = table_add(&d->names, text);
+	*number = hash_table_add(&d->names, text);
 	return *number;
 }
 
@@ -243,7 +243,7 @@ static void take_lines(struct jit_dump *d, struct jit_load *load)
 static bool set_index(struct jit_dump *d, uint64_t index, uint32_t load)
 {
 	const struct jit_index key = { .index = index };
-	uint32_t i = table_add(&d->indices, &key);
+	uint32_t i = hash_table_add(&d->indices, &key);
 
 	if (i)
 		((struct jit_index *)d->indices.items)[i].load = load;
@@ -286,7 +286,7 @@ static bool read_move(struct jit_dump *d, uint64_t time)
 	if (!read_all(d, &r, sizeof(r)))
 		return false;
 	key = (struct jit_index){ .index = r.index };
-	i = table_find(&d->indices, &key);
+	i = hash_table_find(&d->indices, &key);
 	if (!i)
 		return true;
 	i = ((struct jit_index *)d->indices.items)[i].load;
@@ -427,8 +427,8 @@ static struct jit_dump *open_dump(const char *path, const struct file_identity *
 		fail_with(e, "%s", strerror(errno));
 		goto fail;
 	}
-	d->names = (struct table){ .size = sizeof(char *), .text = true };
-	d->indices = (struct table){
+	d->names = (struct hash_table){ .size = sizeof(char *), .text = true };
+	d->indices = (struct hash_table){
 		.size = sizeof(struct jit_index), .key = sizeof(uint64_t),
 	};
 	d->path = strdup(path);
@@ -482,8 +482,8 @@ void jit_dump_close(struct jit_dump *d)
 		free(d->loads[i].lines);
 		free(d->loads[i].bytes);
 	}
-	table_free(&d->names);
-	table_free(&d->indices);
+	hash_table_free(&d->names);
+	hash_table_free(&d->indices);
 	free(d->loads);
 	free(d->codes);
 	free(d->last_end);

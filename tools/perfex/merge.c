@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "json.h"
-#include "records.h"
+#include "json-counts.h"
 
 /* An event or a metric, over all files. */
 struct row {

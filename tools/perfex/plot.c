@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "records.h"
+#include "json-counts.h"
 
 #define MAX_PANELS	12
 #define MAX_CURVES	28	/* each of 7 colours with each of 4 sorts of dashes */

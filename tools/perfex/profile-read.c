@@ -87,9 +87,9 @@ struct reader {
 	size_t nrmappings;
 	struct intervals intervals;
 	uint32_t nrsets, nrowners;
-	struct table processes, threads;
+	struct hash_table processes, threads;
 	struct looked_up *looked_up;
-	struct table file_keys;		/* path, device and inode of a file */
+	struct hash_table file_keys;		/* path, device and inode of a file */
 	uint32_t *file_descriptions;	/* of these: the latest */
 	bool stacks;		/* samples may have registers and a stack */
 	struct unwinder *unwinder;
@@ -326,11 +326,11 @@ static uint32_t *find_description(struct reader *in, const struct file_identity 
 	char *key;
 
 	if (!in->file_keys.size)
-		in->file_keys = (struct table){ .size = sizeof(char *), .text = true };
+		in->file_keys = (struct hash_table){ .size = sizeof(char *), .text = true };
 	if (asprintf(&key, "%" PRIx32 ":%" PRIx32 ":%" PRIx64 " %s", id->major, id->minor, id->inode,
 		     path) < 0)
 		return NULL;
-	i = table_add(&in->file_keys, key);
+	i = hash_table_add(&in->file_keys, key);
 	free(key);
 	if (i && in->file_keys.nr != nr && !(i & (i - 1))) {
 		/* There is room for a power of two. */
@@ -588,13 +588,13 @@ static int read_record(struct reader *in, struct error *e)
 /* ---- tasks and their mappings ---------------------------------------------------------- */
 
 /* Return: the process or thread of this number, which is made if there is none. */
-static void *find_task(struct table *t, size_t size, uint32_t id)
+static void *find_task(struct hash_table *t, size_t size, uint32_t id)
 {
 	uint32_t i;
 
 	if (!t->size)
-		*t = (struct table){ .size = size, .key = sizeof(id) };
-	i = table_add(t, &id);
+		*t = (struct hash_table){ .size = size, .key = sizeof(id) };
+	i = hash_table_add(t, &id);
 	return i ? (char *)t->items + i * t->size : NULL;
 }
 
@@ -1121,11 +1121,11 @@ static void reader_free(struct reader *in)
 	free(in->mappings);
 	intervals_free(&in->intervals);
 	free(in->looked_up);
-	table_free(&in->file_keys);
+	hash_table_free(&in->file_keys);
 	free(in->file_descriptions);
 	unwinder_free(in->unwinder);
-	table_free(&in->processes);
-	table_free(&in->threads);
+	hash_table_free(&in->processes);
+	hash_table_free(&in->threads);
 }
 
 int profile_read(struct profile *p, const char *name, struct error *e)

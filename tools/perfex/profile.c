@@ -15,16 +15,16 @@ int fail_memory(struct error *e)
 uint32_t profile_string(struct profile *p, const char *text)
 {
 	if (!p->strings.size)
-		p->strings = (struct table){ .size = sizeof(char *), .text = true };
-	return table_add(&p->strings, text);
+		p->strings = (struct hash_table){ .size = sizeof(char *), .text = true };
+	return hash_table_add(&p->strings, text);
 }
 
 /* A table gets its sizes when its first item is made. */
-static uint32_t add_item(struct table *t, size_t size, size_t key_size, const void *key)
+static uint32_t add_item(struct hash_table *t, size_t size, size_t key_size, const void *key)
 {
 	if (!t->size)
-		*t = (struct table){ .size = size, .key = key_size };
-	return table_add(t, key);
+		*t = (struct hash_table){ .size = size, .key = key_size };
+	return hash_table_add(t, key);
 }
 
 uint32_t profile_file(struct profile *p, const char *path, uint32_t pid, uint32_t description)
@@ -103,7 +103,7 @@ void profile_free(struct profile *p)
 	for (i = 0; p->stripped && i < p->files.nr; i++)
 		free(p->stripped[i]);
 	free(p->stripped);
-	table_free(&p->descriptions);
+	hash_table_free(&p->descriptions);
 	for (i = 0; i < p->nrevents; i++)
 		free(p->events[i].name);
 	for (i = 0; i < p->nrdumps; i++) {
@@ -113,12 +113,12 @@ void profile_free(struct profile *p)
 	free(p->dumps);
 	free(p->clocks);
 	free(p->kernel);
-	table_free(&p->strings);
-	table_free(&p->files);
-	table_free(&p->locations);
-	table_free(&p->frames);
-	table_free(&p->stacks);
-	table_free(&p->threads);
+	hash_table_free(&p->strings);
+	hash_table_free(&p->files);
+	hash_table_free(&p->locations);
+	hash_table_free(&p->frames);
+	hash_table_free(&p->stacks);
+	hash_table_free(&p->threads);
 	free(p->frame_list);
 	free(p->samples);
 	free(p->command);
@@ -127,13 +127,13 @@ void profile_free(struct profile *p)
 
 /* ---- samples ---------------------------------------------------------------------------- */
 
-int profile_group(const struct profile *p, struct table *t, bool cpus, struct error *e)
+int profile_group(const struct profile *p, struct hash_table *t, bool cpus, struct error *e)
 {
 	struct profile_group *group;
 	uint32_t nr;
 	size_t i;
 
-	*t = (struct table){
+	*t = (struct hash_table){
 		.size = sizeof(*group), .key = offsetof(struct profile_group, samples),
 	};
 	for (i = 0; i < p->nrsamples; i++) {
@@ -143,7 +143,7 @@ int profile_group(const struct profile *p, struct table *t, bool cpus, struct er
 			.cpu = cpus ? sample->cpu : 0, .stack = sample->stack,
 		};
 
-		nr = table_add(t, &key);
+		nr = hash_table_add(t, &key);
 		if (!nr)
 			return fail_memory(e);
 		group = (struct profile_group *)t->items + nr;

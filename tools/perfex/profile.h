@@ -8,9 +8,9 @@
 #ifndef PERFEX_PROFILE_H
 #define PERFEX_PROFILE_H
 
+#include "hash-table.h"
 #include "perfex.h"
 #include "symbols.h"
-#include "table.h"
 
 /* Frames of a location, and of a path of calls. */
 #define MAX_FRAMES	32
@@ -113,9 +113,9 @@ struct profile {
 	struct profile_event events[MAX_SAMPLED];
 	unsigned int nrevents;
 
-	struct table strings;	/* of char *: see profile_string() */
-	struct table files, locations, frames, stacks, threads;
-	struct table descriptions;	/* of files */
+	struct hash_table strings;	/* of char *: see profile_string() */
+	struct hash_table files, locations, frames, stacks, threads;
+	struct hash_table descriptions;	/* of files */
 	char **reasons;		/* why a file has no module, or not all of its information, or NULL */
 	char **stripped;	/* build ID of a file without symbols, or NULL */
 	struct profile_dump *dumps;
@@ -212,7 +212,7 @@ struct profile_group {
 };
 
 /* Fill *t with groups; cpus: else all CPUs are number 0.  The caller frees the table. */
-int profile_group(const struct profile *p, struct table *t, bool cpus, struct error *e);
+int profile_group(const struct profile *p, struct hash_table *t, bool cpus, struct error *e);
 
 /* Write the numbers of frames, the innermost first.  Return: how many, at most MAX_PATH */
 unsigned int profile_path(const struct profile *p, uint32_t stack, uint32_t *frames);

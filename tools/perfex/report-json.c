@@ -73,7 +73,7 @@ static void print_row(FILE *f, const struct profile *p, const struct report_keys
 static int print_rows(FILE *f, const struct profile *p, unsigned int event,
 		      const struct report_keys *keys, bool children, struct error *e)
 {
-	struct table t;
+	struct hash_table t;
 	uint32_t i;
 	int err;
 

@@ -162,7 +162,7 @@ static int compare_rows(const void *a, const void *b)
 	return order;
 }
 
-void rows_free(struct table *t)
+void rows_free(struct hash_table *t)
 {
 	struct row *rows = t->items;
 	uint32_t i;
@@ -171,11 +171,11 @@ void rows_free(struct table *t)
 	for (i = 1; i < t->nr; i++)
 		for (k = 0; k < NR_KEYS; k++)
 			free(rows[i].label[k]);
-	table_free(t);
+	hash_table_free(t);
 }
 
 /* A function that is in the path more than once counts once. */
-static bool add_group(const struct profile *p, struct table *t, const struct report_keys *keys,
+static bool add_group(const struct profile *p, struct hash_table *t, const struct report_keys *keys,
 		      const struct profile_group *group, uint32_t number, bool children,
 		      uint32_t *frames)
 {
@@ -186,7 +186,7 @@ static bool add_group(const struct profile *p, struct table *t, const struct rep
 
 	for (i = 0; i < (children ? nr : 1); i++) {
 		key = make_key(p, keys, group, frame_of(p, frames[i]));
-		at = table_add(t, &key);
+		at = hash_table_add(t, &key);
 		if (!at)
 			return false;
 		row = (struct row *)t->items + at;
@@ -203,7 +203,7 @@ static bool add_group(const struct profile *p, struct table *t, const struct rep
 	return true;
 }
 
-static int label_rows(const struct profile *p, struct table *t, const struct report_keys *keys,
+static int label_rows(const struct profile *p, struct hash_table *t, const struct report_keys *keys,
 		      struct error *e)
 {
 	struct row *row;
@@ -223,14 +223,14 @@ static int label_rows(const struct profile *p, struct table *t, const struct rep
 	return 0;
 }
 
-int rows_make(const struct profile *p, struct table *t, const struct report_keys *keys,
+int rows_make(const struct profile *p, struct hash_table *t, const struct report_keys *keys,
 	      unsigned int event, bool children, struct error *e)
 {
 	uint32_t *frames = malloc(MAX_PATH * sizeof(*frames)), i;
-	struct table groups = { 0 };
+	struct hash_table groups = { 0 };
 	int err = frames ? 0 : fail_memory(e);
 
-	*t = (struct table){ .size = sizeof(struct row), .key = sizeof(struct row_key) };
+	*t = (struct hash_table){ .size = sizeof(struct row), .key = sizeof(struct row_key) };
 	if (!err)
 		err = profile_group(p, &groups, has_key(keys, KEY_CPU), e);
 	for (i = 1; !err && i < groups.nr; i++) {
@@ -240,7 +240,7 @@ int rows_make(const struct profile *p, struct table *t, const struct report_keys
 		    !add_group(p, t, keys, group, i, children, frames))
 			err = fail_memory(e);
 	}
-	table_free(&groups);
+	hash_table_free(&groups);
 	free(frames);
 	return err ? err : label_rows(p, t, keys, e);
 }

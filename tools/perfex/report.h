@@ -31,11 +31,11 @@ struct row {
 };
 
 /* Rows of an event, or of all if event is nrevents.  The first row is number 1. */
-int rows_make(const struct profile *p, struct table *t, const struct report_keys *keys,
+int rows_make(const struct profile *p, struct hash_table *t, const struct report_keys *keys,
 	      unsigned int event, bool children, struct error *e);
-void rows_free(struct table *t);
+void rows_free(struct hash_table *t);
 
-static inline const struct row *row_of(const struct table *t, uint32_t row)
+static inline const struct row *row_of(const struct hash_table *t, uint32_t row)
 {
 	return &((struct row *)t->items)[row];
 }

@@ -80,8 +80,8 @@ static struct known_file *find_file(struct recording *rec, const struct record_m
 		     map->inode, path) < 0)
 		return NULL;
 	if (!rec->file_names.size)
-		rec->file_names = (struct table){ .size = sizeof(char *), .text = true };
-	i = table_add(&rec->file_names, key);
+		rec->file_names = (struct hash_table){ .size = sizeof(char *), .text = true };
+	i = hash_table_add(&rec->file_names, key);
 	free(key);
 	if (!i)
 		return NULL;
@@ -127,6 +127,6 @@ void write_file(struct recording *rec, const struct record_mapping *map, const c
 
 void forget_files(struct recording *rec)
 {
-	table_free(&rec->file_names);
+	hash_table_free(&rec->file_names);
 	free(rec->files);
 }

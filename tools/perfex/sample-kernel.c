@@ -45,10 +45,12 @@ uint64_t kernel_address(const struct recording *rec, uint64_t address)
 void note_kernel(struct recording *rec, uint64_t address)
 {
 	if (!rec->kernel.size)
-		rec->kernel = (struct table){ .size = sizeof(address), .key = sizeof(address) };
+		rec->kernel = (struct hash_table){
+			.size = sizeof(address), .key = sizeof(address)
+		};
 	/* Without memory, a function has no name. */
 	if (rec->kernel.nr < MAX_ADDRESSES)
-		table_add(&rec->kernel, &address);
+		hash_table_add(&rec->kernel, &address);
 }
 
 /* Add a line of /proc/kallsyms: "ffffffff81000000 T name\t[module]"; 32 bits: "c0008000 T name". */

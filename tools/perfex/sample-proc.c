@@ -227,7 +227,7 @@ struct numbered {
 static struct process *find_process(struct recording *rec, uint32_t pid)
 {
 	const struct numbered *items = rec->processes.items;
-	uint32_t i = table_find(&rec->processes, &pid);
+	uint32_t i = hash_table_find(&rec->processes, &pid);
 
 	return i ? items[i].process : NULL;
 }
@@ -279,8 +279,8 @@ static struct process *find_or_add(struct recording *rec, uint32_t pid, bool *ne
 	p->pid = pid;
 	p->interval = FIRST_INTERVAL;
 	if (!rec->processes.size)
-		rec->processes = (struct table){ .size = sizeof(*items), .key = sizeof(pid) };
-	i = table_add(&rec->processes, &pid);
+		rec->processes = (struct hash_table){ .size = sizeof(*items), .key = sizeof(pid) };
+	i = hash_table_add(&rec->processes, &pid);
 	if (!i) {
 		free(p);
 		return NULL;
@@ -398,5 +398,5 @@ void forget_processes(struct recording *rec)
 		forget_mappings(&items[i].process->known);
 		free(items[i].process);
 	}
-	table_free(&rec->processes);
+	hash_table_free(&rec->processes);
 }

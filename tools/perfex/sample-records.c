@@ -29,7 +29,7 @@ void recording_free(struct recording *rec)
 {
 	forget_processes(rec);
 	forget_files(rec);
-	table_free(&rec->kernel);
+	hash_table_free(&rec->kernel);
 	free(rec->buf);
 }
 

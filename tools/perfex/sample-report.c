@@ -66,7 +66,7 @@ static void print_labels(FILE *f, const struct row *row, const int *widths, unsi
 	fprintf(f, "%s\n", row->label[i]);
 }
 
-static void print_rows(FILE *f, const struct table *t, const struct report_keys *keys,
+static void print_rows(FILE *f, const struct hash_table *t, const struct report_keys *keys,
 		       uint64_t weight, const struct options *o)
 {
 	uint32_t i, nr = t->nr ? t->nr - 1 : 0, shown = o->verbose || nr < SHOWN ? nr : SHOWN;
@@ -111,7 +111,7 @@ static int print_table(FILE *f, const struct profile *p, const char *sort, unsig
 {
 	const struct profile_event *one = event < p->nrevents ? &p->events[event] : NULL;
 	struct report_keys keys;
-	struct table t;
+	struct hash_table t;
 	uint64_t weight = 0;
 	unsigned int i;
 	int err;

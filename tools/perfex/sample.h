@@ -3,9 +3,9 @@
 #ifndef PERFEX_SAMPLE_H
 #define PERFEX_SAMPLE_H
 
+#include "hash-table.h"
 #include "perfex.h"
 #include "sample-file.h"
-#include "table.h"
 
 /* A file that is being written. */
 struct recording {
@@ -17,13 +17,13 @@ struct recording {
 	uint64_t dropped;	/* overflows without a sample, of all rings */
 	uint64_t lost;		/* records of tasks and mappings, of all rings */
 	bool from_proc;		/* the rings have no records: /proc is read instead */
-	struct table processes;	/* whose mappings are read from /proc */
+	struct hash_table processes;	/* whose mappings are read from /proc */
 	struct timespec took_long;	/* when mappings were read that took long */
 	double pause;		/* seconds after that without another one */
-	struct table file_names;	/* of files that the recording describes */
+	struct hash_table file_names;	/* of files that the recording describes */
 	struct known_file *files;
 	struct timespec clock;	/* when clocks were written last */
-	struct table kernel;	/* addresses in the kernel that samples have */
+	struct hash_table kernel;	/* addresses in the kernel that samples have */
 	bool narrow_kernel;	/* it has 32 bits */
 };
 

@@ -12,7 +12,7 @@ static bool add_node(struct tree *t, uint32_t *node, uint32_t file, uint32_t nam
 {
 	struct tree_node key = { .parent = *node, .file = file, .name = name };
 
-	*node = table_add(&t->nodes, &key);
+	*node = hash_table_add(&t->nodes, &key);
 	if (*node)
 		node_of(t, *node)->weight += weight;
 	return *node;
@@ -84,7 +84,7 @@ int tree_make(struct tree *t, struct profile *p, unsigned int event,
 	      enum tree_direction direction, bool comms, struct error *e)
 {
 	uint32_t *frames = malloc(MAX_PATH * sizeof(*frames)), i;
-	struct table groups = { 0 };
+	struct hash_table groups = { 0 };
 	int err = frames ? 0 : fail_memory(e);
 
 	*t = (struct tree){
@@ -100,14 +100,14 @@ int tree_make(struct tree *t, struct profile *p, unsigned int event,
 		if (group->event == event && !add_path(t, p, group, direction, comms, frames))
 			err = fail_memory(e);
 	}
-	table_free(&groups);
+	hash_table_free(&groups);
 	free(frames);
 	return err ? err : sort_nodes(t, e);
 }
 
 void tree_free(struct tree *t)
 {
-	table_free(&t->nodes);
+	hash_table_free(&t->nodes);
 	free(t->order);
 	t->order = NULL;
 }

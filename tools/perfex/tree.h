@@ -17,7 +17,7 @@ struct tree_node {
 };
 
 struct tree {
-	struct table nodes;	/* 1: the root */
+	struct hash_table nodes;	/* 1: the root */
 	uint32_t *order;	/* numbers of nodes; those below a node are together */
 	unsigned int depth;
 };

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "table.h"
+#include "hash-table.h"
 #include "work.h"
 
 /* Seconds: of each owner, and for each byte and each place that is looked for. */
@@ -54,7 +54,7 @@ static unsigned int nrrefused;
 
 static struct account accounts[MAX_ACCOUNTS];
 static unsigned int nraccounts;
-static struct table opened;		/* files that have been counted */
+static struct hash_table opened;		/* files that have been counted */
 static const struct work *current;
 static double cpu_before;
 static int64_t memory_before;
@@ -110,7 +110,7 @@ bool work_allows(struct work *w, int fd, const char *path)
 	uint32_t nr;
 
 	if (!opened.size)
-		opened = (struct table){ .size = sizeof(key), .key = sizeof(key) };
+		opened = (struct hash_table){ .size = sizeof(key), .key = sizeof(key) };
 	memset(w, 0, sizeof(*w));
 	if (fstat(fd, &st))
 		return false;
@@ -132,7 +132,7 @@ bool work_allows(struct work *w, int fd, const char *path)
 	account = account_of(w->owner);
 	/* A file that is opened again and again is worth no more. */
 	nr = opened.nr;
-	if (table_add(&opened, &key) && opened.nr != nr) {
+	if (hash_table_add(&opened, &key) && opened.nr != nr) {
 		account->cpu += (double)w->size * CPU_OF_BYTE;
 		account->memory += (int64_t)w->size * MEMORY_OF_BYTE;
 	}

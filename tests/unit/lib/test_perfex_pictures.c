@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "json-counts.h"
 #include "perfex-command.h"
-#include "records.h"
 
 static char text[1 << 20];
 

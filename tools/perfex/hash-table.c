@@ -3,17 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table.h"
+#include "hash-table.h"
 
 #define FIRST_SLOTS	64
 #define MAX_ITEMS	(UINT32_MAX / 4)
 
-static const void *item_at(const struct table *t, uint32_t i)
+static const void *item_at(const struct hash_table *t, uint32_t i)
 {
 	return (const char *)t->items + i * t->size;
 }
 
-static uint64_t hash_of(const struct table *t, const void *key)
+static uint64_t hash_of(const struct hash_table *t, const void *key)
 {
 	size_t len = t->text ? strlen(key) : t->key, i;
 	const unsigned char *bytes = key;
@@ -25,7 +25,7 @@ static uint64_t hash_of(const struct table *t, const void *key)
 	return hash * UINT64_C(0x9e3779b97f4a7c15) >> 20;
 }
 
-static bool is_item(const struct table *t, uint32_t i, const void *key)
+static bool is_item(const struct hash_table *t, uint32_t i, const void *key)
 {
 	if (t->text)
 		return !strcmp(*(char *const *)item_at(t, i), key);
@@ -33,7 +33,7 @@ static bool is_item(const struct table *t, uint32_t i, const void *key)
 }
 
 /* Return: the slot of the key, or a free one for it. */
-static uint32_t *find_slot(const struct table *t, const void *key)
+static uint32_t *find_slot(const struct hash_table *t, const void *key)
 {
 	size_t i = hash_of(t, key) & (t->nrslots - 1);
 
@@ -42,14 +42,14 @@ static uint32_t *find_slot(const struct table *t, const void *key)
 	return &t->slots[i];
 }
 
-static const void *key_of(const struct table *t, uint32_t i)
+static const void *key_of(const struct hash_table *t, uint32_t i)
 {
 	return t->text ? *(char *const *)item_at(t, i) : item_at(t, i);
 }
 
-static bool grow_slots(struct table *t)
+static bool grow_slots(struct hash_table *t)
 {
-	struct table larger = *t;
+	struct hash_table larger = *t;
 	uint32_t i;
 
 	larger.nrslots = t->nrslots ? t->nrslots * 2 : FIRST_SLOTS;
@@ -63,7 +63,7 @@ static bool grow_slots(struct table *t)
 	return true;
 }
 
-static bool grow_items(struct table *t)
+static bool grow_items(struct hash_table *t)
 {
 	uint32_t room = t->room ? t->room * 2 : FIRST_SLOTS / 2;
 	void *items;
@@ -82,7 +82,7 @@ static bool grow_items(struct table *t)
 	return true;
 }
 
-uint32_t table_add(struct table *t, const void *key)
+uint32_t hash_table_add(struct hash_table *t, const void *key)
 {
 	uint32_t *slot;
 	char *item;
@@ -105,12 +105,12 @@ uint32_t table_add(struct table *t, const void *key)
 	return t->nr++;
 }
 
-uint32_t table_find(const struct table *t, const void *key)
+uint32_t hash_table_find(const struct hash_table *t, const void *key)
 {
 	return t->nrslots ? *find_slot(t, key) : 0;
 }
 
-void table_free(struct table *t)
+void hash_table_free(struct hash_table *t)
 {
 	uint32_t i;
 

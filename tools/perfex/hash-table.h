@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Arrays in which an item is found by its key, which is the item's first bytes. */
-#ifndef PERFEX_TABLE_H
-#define PERFEX_TABLE_H
+#ifndef PERFEX_HASH_TABLE_H
+#define PERFEX_HASH_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct table {
+struct hash_table {
 	void *items;
 	uint32_t nr;		/* with item 0, which no key finds */
 	uint32_t room;
@@ -18,11 +18,11 @@ struct table {
 };
 
 /* Return: the number of the item, which is made if there is none; 0: no memory. */
-uint32_t table_add(struct table *t, const void *key);
+uint32_t hash_table_add(struct hash_table *t, const void *key);
 
 /* Return: the number of the item, or 0. */
-uint32_t table_find(const struct table *t, const void *key);
+uint32_t hash_table_find(const struct hash_table *t, const void *key);
 
-void table_free(struct table *t);
+void hash_table_free(struct hash_table *t);
 
-#endif /* PERFEX_TABLE_H */
+#endif /* PERFEX_HASH_TABLE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Files of counts that perfex -j, or perf stat -j, has written. */
-#ifndef PERFEX_RECORDS_H
-#define PERFEX_RECORDS_H
+#ifndef PERFEX_JSON_COUNTS_H
+#define PERFEX_JSON_COUNTS_H
 
 #include "perfex.h"
 
@@ -33,4 +33,4 @@ int records_read(struct records *records, const char *name, struct error *e);
 bool records_wanted(const char *name, const struct options *o);
 void records_free(struct records *records);
 
-#endif /* PERFEX_RECORDS_H */
+#endif /* PERFEX_JSON_COUNTS_H */

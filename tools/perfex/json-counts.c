@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "records.h"
+#include "json-counts.h"
 
 #define MAX_FIELDS	32
 #define MAX_RECORDS	(1U << 22)
