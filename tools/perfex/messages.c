@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Error messages: the cause and the remedy, in one line. */
+/*
+ * Error messages: the cause and the remedy, in one line.  Those of the library's errors, and of
+ * counters that another program holds, are in lib/explain.c, as vperfctr_why() has them, too.
+ */
 #include <errno.h>
 #include <stdarg.h>
 #include <unistd.h>

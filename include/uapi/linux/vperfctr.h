@@ -13,7 +13,9 @@
  * it does not.  Counters are suspended when the owner is switched out, and
  * resumed when it is switched in, on any CPU, so a count is the owner's alone.
  * An *a-mode* counter accumulates.  An *i-mode* counter interrupts when it
- * overflows, and restarts from *ireset*.
+ * overflows, and restarts from *ireset*.  The TSC of other processors than x86 is the
+ * counter of time that user mode reads: CNTVCT_EL0 of Arm, `time` of RISC-V, and the
+ * time base of PowerPC.
  *
  * A thread counts itself like this:
  *
