@@ -58,8 +58,8 @@
  * inline read cannot tell the two apart.  What the kernel reads there returns -EPERM.
  *
  * Signals: a signal handler may call any function, also one that it interrupts, with
- * two exceptions.  vperfctr_open*(), vperfctr_close(), vperfctr_*cpus*() and vperfctr_why()
- * use malloc or free.  A region must not be used by both the handler and the code it interrupts.
+ * two exceptions.  vperfctr_open*(), vperfctr_attach*(), vperfctr_close(), vperfctr_*cpus*() and
+ * vperfctr_why() use malloc or free.  A region must not be used by both the handler and the code it interrupts.
  * On arm64, a handler that stops the counting may interrupt an inline read, which then
  * raises SIGILL: block its signal during reads.
  * vperfctr_iresume() is made for signal handlers.
