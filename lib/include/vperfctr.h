@@ -59,9 +59,9 @@
  *
  * Signals: a signal handler may call any function, also one that it interrupts, with
  * two exceptions.  vperfctr_open*(), vperfctr_attach*(), vperfctr_close(), vperfctr_*cpus*() and
- * vperfctr_why() use malloc or free.  A region must not be used by both the handler and the code it interrupts.
- * On arm64, a handler that stops the counting may interrupt an inline read, which then
- * raises SIGILL: block its signal during reads.
+ * vperfctr_why() use malloc or free.  A region must not be used by both the handler and the
+ * code it interrupts.  On arm64, a handler that stops the counting may interrupt an inline
+ * read, which then raises SIGILL: block its signal during reads.
  * vperfctr_iresume() is made for signal handlers.
  *
  * Other languages: the library also exports each inline function under its own name.
