@@ -67,7 +67,7 @@ static int attach(int dev, struct vperfctr_attach *arg)
 	char path[64];
 	int ret;
 
-	ret = __vperfctr_device_info(dev, &info, 0);
+	ret = __vperfctr_device_info(dev, &info, sizeof(info), 0);
 	if (ret)
 		return ret;
 	if (arg->tid)
@@ -94,9 +94,9 @@ int vperfctr_open_member(struct vperfctr **v, const struct vperfctr *set, pid_t 
 	return err;
 }
 
-int vperfctr_attach_ring(struct vperfctr **v, pid_t tid, unsigned int flags,
-			 const struct vperfctr_control *control, struct vperfctr_ring *ring,
-			 unsigned int *nrthreads)
+int vperfctr_attach_ring_sized(struct vperfctr **v, pid_t tid, unsigned int flags,
+			       const struct vperfctr_control *control, struct vperfctr_ring *ring,
+			       size_t size, unsigned int *nrthreads)
 {
 	struct vperfctr_attach arg = {
 		.size = sizeof(arg), .flags = flags, .tid = tid, .control = (uintptr_t)control,
@@ -105,11 +105,13 @@ int vperfctr_attach_ring(struct vperfctr **v, pid_t tid, unsigned int flags,
 	int dev, fd, err;
 
 	*v = NULL;
+	if (ring && !__vperfctr_is_size(size, __VPERFCTR_SIZE_WITH(struct vperfctr_ring, map_size)))
+		return -EINVAL;
 	dev = __vperfctr_device_open();
 	if (dev < 0)
 		return dev;
 	if (ring)
-		ring->size = sizeof(*ring);
+		ring->size = (uint32_t)size;
 	fd = attach(dev, &arg);
 	close(dev);
 	if (fd < 0)

@@ -35,9 +35,11 @@ int vperfctr_open_cpus(struct vperfctr **v, const struct vperfctr_cpu_mask *mask
 	return err;
 }
 
-int vperfctr_read_cpus(struct vperfctr *v, struct vperfctr_read_cpus *read)
+int vperfctr_read_cpus_sized(struct vperfctr *v, struct vperfctr_read_cpus *read, size_t size)
 {
-	read->size = sizeof(*read);
+	if (!__vperfctr_is_size(size, __VPERFCTR_SIZE_WITH(struct vperfctr_read_cpus, size)))
+		return -EINVAL;
+	read->size = (uint32_t)size;
 	return __vperfctr_ioctl(vperfctr_fd(v), VPERFCTR_READ_CPUS, read);
 }
 

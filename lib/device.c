@@ -21,18 +21,20 @@ int __vperfctr_device_open(void)
 	return -errno;
 }
 
-int __vperfctr_device_info(int dev, struct vperfctr_info *info, unsigned int kind)
+int __vperfctr_device_info(int dev, struct vperfctr_info *info, size_t size, unsigned int kind)
 {
 	int err;
 
-	memset(info, 0, sizeof(*info));
-	info->size = sizeof(*info);
+	if (!__vperfctr_is_size(size, __VPERFCTR_SIZE_WITH(struct vperfctr_info, kind)))
+		return -EINVAL;
+	memset(info, 0, size);
+	info->size = (uint32_t)size;
 	info->kind = kind;
 	err = __vperfctr_ioctl(dev, VPERFCTR_INFO, info);
 	if (err)
 		return err;
 	/* The kernel stored the size that it knows. */
-	info->size = sizeof(*info);
+	info->size = (uint32_t)size;
 	return __vperfctr_abi_check(info->abi_version);
 }
 
@@ -95,7 +97,7 @@ int __vperfctr_device_get(void)
 	dev = __vperfctr_device_open();
 	if (dev < 0)
 		return dev;
-	err = __vperfctr_device_info(dev, &info, 0);
+	err = __vperfctr_device_info(dev, &info, sizeof(info), 0);
 	if (err) {
 		close(dev);
 		return err;
@@ -122,14 +124,14 @@ const char *vperfctr_version_text(void)
 	return VPERFCTR_VERSION;
 }
 
-int vperfctr_info(struct vperfctr_info *info, unsigned int kind)
+int vperfctr_info_sized(struct vperfctr_info *info, size_t size, unsigned int kind)
 {
 	int dev, err;
 
 	dev = __vperfctr_device_open();
 	if (dev < 0)
 		return dev;
-	err = __vperfctr_device_info(dev, info, kind);
+	err = __vperfctr_device_info(dev, info, size, kind);
 	close(dev);
 	return err;
 }

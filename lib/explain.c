@@ -279,12 +279,12 @@ static void explain_open(int err, const char *device, struct vperfctr_why *why)
 
 static bool uses_aux(const struct vperfctr_control *control)
 {
-	const struct vperfctr_ctr *ctr = (const struct vperfctr_ctr *)(uintptr_t)control->ctr;
+	const void *table = (const void *)(uintptr_t)control->ctr;
 	unsigned int i;
 
 	for (i = 0; i < (control->nractrs + control->nrictrs) *
 			(control->nrkinds ? control->nrkinds : 1); i++)
-		if (ctr[i].aux)
+		if (__vperfctr_ctr(control, table, i)->aux)
 			return true;
 	return false;
 }

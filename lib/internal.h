@@ -39,6 +39,14 @@ static inline const struct vperfctr_handle *to_const_handle(const struct vperfct
 	return (const struct vperfctr_handle *)v;
 }
 
+/*
+ * The rule for structures that the caller allocates ("Sizes" in vperfctr.h): their size is what
+ * the caller says, never sizeof, which is that of this library's header.  Most go to the kernel
+ * as they are, which has the same rule.  A function that itself uses a field that was added
+ * after version 0.9 must first ask whether the size includes it.
+ */
+#include "sized.h"
+
 /* Return the ioctl's result, or -errno. */
 static inline int __vperfctr_ioctl(int fd, unsigned long request, const void *arg)
 {
@@ -94,7 +102,7 @@ int __vperfctr_device_open(void);
  */
 int __vperfctr_device_get(void);
 void __vperfctr_device_put(int dev);
-int __vperfctr_device_info(int dev, struct vperfctr_info *info, unsigned int kind);
+int __vperfctr_device_info(int dev, struct vperfctr_info *info, size_t size, unsigned int kind);
 
 #pragma GCC visibility pop
 

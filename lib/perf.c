@@ -266,12 +266,15 @@ int __vperfctr_perf_read(const struct vperfctr_handle *h, uint64_t *tsc, uint64_
 	return 0;
 }
 
+/* The size of the software counters that perf counts, VPERFCTR_NR_SOFT in version 0.9. */
+#define SOFT_SIZE_VER0	96
+
 static void fill_soft(const struct __vperfctr_perf *p, const struct group *g,
 		      struct vperfctr_soft *soft)
 {
 	unsigned int i;
 
-	memset(soft->count, 0, sizeof(soft->count));
+	memset(soft->count, 0, soft->size - offsetof(struct vperfctr_soft, count));
 	soft->soft = p->soft;
 	for (i = 0; i < VPERFCTR_NR_SOFT; i++)
 		if (p->soft >> i & 1)
@@ -282,6 +285,7 @@ int __vperfctr_perf_read_state(const struct vperfctr_handle *h, struct vperfctr_
 {
 	uint64_t *sums = (uint64_t *)(uintptr_t)read->sums;
 	uint64_t *children = (uint64_t *)(uintptr_t)read->children;
+	struct vperfctr_soft *soft = (struct vperfctr_soft *)(uintptr_t)read->soft;
 	const struct __vperfctr_perf *p = h->perf;
 	unsigned int i;
 	struct group g;
@@ -289,6 +293,11 @@ int __vperfctr_perf_read_state(const struct vperfctr_handle *h, struct vperfctr_
 
 	if (read->control)
 		return -EOPNOTSUPP;
+	err = __vperfctr_check_rest(read, read->size, sizeof(*read));
+	if (err)
+		return err;
+	if (soft && !__vperfctr_is_size(soft->size, SOFT_SIZE_VER0))
+		return -EINVAL;
 	if (read->flags & ~(VPERFCTR_READ_MEMBERS | VPERFCTR_READ_OWNER))
 		return -EINVAL;
 	if (read->nrctrs < p->nrctrs) {
@@ -313,8 +322,8 @@ int __vperfctr_perf_read_state(const struct vperfctr_handle *h, struct vperfctr_
 		sums[1 + i] = g.value[p->place[i]];
 	if (children)
 		memset(children, 0, (1 + p->nrctrs) * sizeof(*children));
-	if (read->soft)
-		fill_soft(p, &g, (struct vperfctr_soft *)(uintptr_t)read->soft);
+	if (soft)
+		fill_soft(p, &g, soft);
 	return 0;
 }
 

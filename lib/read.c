@@ -5,11 +5,13 @@
 
 #include "internal.h"
 
-int vperfctr_read_state(struct vperfctr *v, struct vperfctr_read *read)
+int vperfctr_read_state_sized(struct vperfctr *v, struct vperfctr_read *read, size_t size)
 {
+	if (!__vperfctr_is_size(size, __VPERFCTR_SIZE_WITH(struct vperfctr_read, soft)))
+		return -EINVAL;
+	read->size = (uint32_t)size;
 	if (to_handle(v)->perf)
 		return __vperfctr_perf_read_state(to_handle(v), read);
-	read->size = sizeof(*read);
 	return __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_READ, read);
 }
 

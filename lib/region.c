@@ -9,6 +9,37 @@
  */
 #include "internal.h"
 
+/* How many counters a region has room for, also with a later VPERFCTR_MAX_CTRS. */
+#define REGION_CTRS	32
+
+struct sums {
+	uint64_t tsc;
+	uint64_t pmc[REGION_CTRS];
+};
+
+/* The content of a struct vperfctr_region. */
+struct region {
+	struct vperfctr *v;
+	uint32_t nr;			/* counters 0 ... nr - 1 */
+	int32_t err;			/* the first error since init */
+	uint32_t way_begin, way;	/* how this pass was read; how calibration was */
+	uint64_t passes;
+	uint64_t disturbed;		/* passes whose count may be a bit too large */
+	struct sums start, sum, cost;
+};
+
+_Static_assert(sizeof(struct region) <= sizeof(struct vperfctr_region), "programs have this room");
+
+static inline struct region *to_region(struct vperfctr_region *region)
+{
+	return (struct region *)region;
+}
+
+static inline const struct region *to_const_region(const struct vperfctr_region *region)
+{
+	return (const struct region *)region;
+}
+
 /* How the values were read: from the page, from the page after a retry, or by the kernel. */
 enum way { WAY_NONE, WAY_PAGE, WAY_AGAIN, WAY_KERNEL };
 
@@ -20,7 +51,7 @@ enum way { WAY_NONE, WAY_PAGE, WAY_AGAIN, WAY_KERNEL };
 
 /* Read all values.  Returns an enum way, or a negative error number. */
 static inline __attribute__((always_inline)) int
-sample(const struct vperfctr_region *r, struct __vperfctr_region_sums *to)
+sample(const struct region *r, struct sums *to)
 {
 	const uint64_t rdpmc = __VPERFCTR_WORD(VPERFCTR_CSTATUS_RDPMC);
 	const uint64_t rdtsc = __VPERFCTR_WORD(VPERFCTR_CSTATUS_TSC);
@@ -51,8 +82,9 @@ sample(const struct vperfctr_region *r, struct __vperfctr_region_sums *to)
 	return err ? err : WAY_KERNEL;
 }
 
-SAME_EVERYWHERE void vperfctr_region_begin(struct vperfctr_region *r)
+SAME_EVERYWHERE void vperfctr_region_begin(struct vperfctr_region *region)
 {
+	struct region *r = to_region(region);
 	int way = sample(r, &r->start);
 
 	if (way < 0) {
@@ -69,9 +101,10 @@ static uint32_t main_way(uint32_t way)
 	return way == WAY_AGAIN ? WAY_PAGE : way;
 }
 
-SAME_EVERYWHERE int vperfctr_region_end(struct vperfctr_region *r)
+SAME_EVERYWHERE int vperfctr_region_end(struct vperfctr_region *region)
 {
-	struct __vperfctr_region_sums now;
+	struct region *r = to_region(region);
+	struct sums now;
 	int way = sample(r, &now);
 	unsigned int i;
 
@@ -101,10 +134,12 @@ SAME_EVERYWHERE int vperfctr_region_end(struct vperfctr_region *r)
 	return 0;
 }
 
-int __vperfctr_region_prepare(struct vperfctr_region *r, struct vperfctr *v, unsigned int nr)
+int __vperfctr_region_prepare(struct vperfctr_region *region, struct vperfctr *v, unsigned int nr)
 {
-	memset(r, 0, sizeof(*r));
-	if (nr > VPERFCTR_MAX_CTRS)
+	struct region *r = to_region(region);
+
+	memset(region, 0, sizeof(*region));
+	if (nr > REGION_CTRS)
 		return -EINVAL;
 	r->v = v;
 	r->nr = nr;
@@ -119,8 +154,9 @@ static void lower_to(uint64_t *least, uint64_t value)
 }
 
 /* Lower the costs to those of this empty pass, and remove the pass from the sums. */
-int __vperfctr_region_calibrate(struct vperfctr_region *r)
+int __vperfctr_region_calibrate(struct vperfctr_region *region)
 {
+	struct region *r = to_region(region);
 	unsigned int i;
 
 	if (r->err)
@@ -132,4 +168,36 @@ int __vperfctr_region_calibrate(struct vperfctr_region *r)
 	r->passes = 0;
 	r->disturbed = 0;
 	return 0;
+}
+
+/* Return a sum less what the passes themselves cost. */
+static uint64_t without_cost(uint64_t sum, uint64_t cost)
+{
+	return sum > cost ? sum - cost : 0;
+}
+
+uint64_t vperfctr_region_pmc(const struct vperfctr_region *region, unsigned int i)
+{
+	const struct region *r = to_const_region(region);
+
+	if (i >= r->nr)
+		return UINT64_MAX;
+	return without_cost(r->sum.pmc[i], r->passes * r->cost.pmc[i]);
+}
+
+uint64_t vperfctr_region_tsc(const struct vperfctr_region *region)
+{
+	const struct region *r = to_const_region(region);
+
+	return without_cost(r->sum.tsc, r->passes * r->cost.tsc);
+}
+
+uint64_t vperfctr_region_passes(const struct vperfctr_region *region)
+{
+	return to_const_region(region)->passes;
+}
+
+uint64_t vperfctr_region_disturbed(const struct vperfctr_region *region)
+{
+	return to_const_region(region)->disturbed;
 }

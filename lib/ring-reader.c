@@ -32,11 +32,13 @@ int vperfctr_ring_map(struct vperfctr *v, uint64_t map_size)
 	return 0;
 }
 
-int vperfctr_ring_open(struct vperfctr *v, struct vperfctr_ring *ring)
+int vperfctr_ring_open_sized(struct vperfctr *v, struct vperfctr_ring *ring, size_t size)
 {
 	int err;
 
-	ring->size = sizeof(*ring);
+	if (!__vperfctr_is_size(size, __VPERFCTR_SIZE_WITH(struct vperfctr_ring, map_size)))
+		return -EINVAL;
+	ring->size = (uint32_t)size;
 	err = __vperfctr_ioctl(to_handle(v)->fd, VPERFCTR_RING, ring);
 	/* EEXIST: the kernel stored the sizes of the existing ring. */
 	if (err && err != -EEXIST)

@@ -324,29 +324,45 @@ static int assign_hardware(const struct vperfctr_event *event, unsigned int nr,
 	return 0;
 }
 
-int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
-			  const struct vperfctr_info *info, struct vperfctr_ctr *ctr,
-			  struct vperfctr_why *why)
+int vperfctr_event_assign_sized(const struct vperfctr_event *event, size_t event_size,
+				unsigned int nr, const struct vperfctr_info *info,
+				struct vperfctr_ctr *ctr, size_t ctr_size,
+				struct vperfctr_why *why)
 {
-	struct vperfctr_event hardware[VPERFCTR_MAX_CTRS];
+	struct vperfctr_event hardware[VPERFCTR_MAX_CTRS], one;
 	struct vperfctr_ctr chosen[VPERFCTR_MAX_CTRS];
+	const struct vperfctr_ctr none = { 0 };
+	bool soft[VPERFCTR_MAX_CTRS];
+	struct vperfctr_info known;
 	unsigned int i, n = 0;
 	int err;
+
+	if (!__vperfctr_is_size(event_size, EVENT_SIZE_VER0) ||
+	    !__vperfctr_is_size(ctr_size, CTR_SIZE_VER0))
+		return __vperfctr_refuse(why, -EINVAL, "an event has not %zu bytes, or a counter not %zu",
+					 event_size, ctr_size);
+	err = __vperfctr_get_info_why(&known, info, why);
+	if (err)
+		return err;
 
 	if (nr > VPERFCTR_MAX_CTRS)
 		return __vperfctr_refuse(why, -EINVAL, "too many events: %u at most",
 					 VPERFCTR_MAX_CTRS);
-	for (i = 0; i < nr; i++)
-		if (!event[i].soft)
-			hardware[n++] = event[i];
-	err = assign_hardware(hardware, n, info, chosen, why);
+	for (i = 0; i < nr; i++) {
+		err = __vperfctr_get_struct(&one, sizeof(one), (const char *)event + i * event_size,
+					    event_size);
+		if (err)
+			return __vperfctr_refuse(why, err, "'%s' is an event of a later library",
+						 one.name);
+		soft[i] = one.soft;
+		if (!soft[i])
+			hardware[n++] = one;
+	}
+	err = assign_hardware(hardware, n, &known, chosen, why);
 	if (err)
 		return err;
-	for (i = n = 0; i < nr; i++) {
-		if (event[i].soft)
-			memset(&ctr[i], 0, sizeof(ctr[i]));
-		else
-			ctr[i] = chosen[n++];
-	}
+	for (i = n = 0; i < nr; i++)
+		__vperfctr_put_struct((char *)ctr + i * ctr_size, ctr_size,
+				      soft[i] ? &none : &chosen[n++], sizeof(none));
 	return 0;
 }

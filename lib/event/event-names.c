@@ -693,8 +693,9 @@ static int encode_soft(struct vperfctr_event *event, const char *name,
 	return 0;
 }
 
-int vperfctr_event(struct vperfctr_event *event, const char *name,
-		   const struct vperfctr_info *info, struct vperfctr_why *why)
+/* Translate a name, with this library's structures. */
+static int translate(struct vperfctr_event *event, const char *name,
+		     const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	const bool may_kernel = info->features & VPERFCTR_FEATURE_KERNEL;
 	char bare[sizeof(event->name)];
@@ -748,13 +749,56 @@ int vperfctr_event(struct vperfctr_event *event, const char *name,
 	return check_counters(event, &wish, info, why);
 }
 
+int __vperfctr_get_info(struct vperfctr_info *to, const struct vperfctr_info *info)
+{
+	if (!__vperfctr_is_size(info->size, INFO_SIZE_VER0))
+		return -EINVAL;
+	return __vperfctr_get_struct(to, sizeof(*to), info, info->size);
+}
+
+int __vperfctr_get_info_why(struct vperfctr_info *to, const struct vperfctr_info *info,
+			    struct vperfctr_why *why)
+{
+	int err = __vperfctr_get_info(to, info);
+
+	if (!err)
+		return 0;
+	return __vperfctr_refuse(why, err, "the description of the processor is none of vperfctr_info()");
+}
+
+int vperfctr_event_sized(struct vperfctr_event *event, size_t size, const char *name,
+			 const struct vperfctr_info *info, struct vperfctr_why *why)
+{
+	struct vperfctr_event translated;
+	struct vperfctr_info known;
+	int err;
+
+	if (!__vperfctr_is_size(size, EVENT_SIZE_VER0))
+		return __vperfctr_refuse(why, -EINVAL, "an event has not %zu bytes", size);
+	err = __vperfctr_get_info_why(&known, info, why);
+	if (!err)
+		err = translate(&translated, name, &known, why);
+	if (!err)
+		__vperfctr_put_struct(event, size, &translated, sizeof(translated));
+	return err;
+}
+
 /* ---- all events ------------------------------------------------------------------------- */
 
 struct listing {
 	const struct vperfctr_info *info;
+	struct vperfctr_event *event;	/* of the caller's size */
+	size_t size;
 	int (*fn)(const struct vperfctr_event *event, const char *description, void *arg);
 	void *arg;
 };
+
+static int call(const struct listing *l, const struct vperfctr_event *event,
+		const char *description)
+{
+	__vperfctr_put_struct(l->event, l->size, event, sizeof(*event));
+	return l->fn(l->event, description, l->arg);
+}
 
 /* List an event also if no counter can count it. */
 static int list_one(const char *name, const char *description, void *arg)
@@ -767,21 +811,18 @@ static int list_one(const char *name, const char *description, void *arg)
 	strcpy(event.name, name);
 	event.modes = VPERFCTR_MODE_USER;
 	limit_counters(&event, l->info);
-	return l->fn(&event, description, l->arg);
+	return call(l, &event, description);
 }
 
-int vperfctr_event_list(const struct vperfctr_info *info,
-			int (*fn)(const struct vperfctr_event *event, const char *description,
-				  void *arg),
-			void *arg)
+static int list_all(struct listing *l)
 {
-	struct listing l = { info, fn, arg };
+	const struct vperfctr_info *info = l->info;
 	bool known = false;
 	unsigned int i;
 	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
-		ret = list_one(arch_events[i].name, arch_events[i].description, &l);
+		ret = list_one(arch_events[i].name, arch_events[i].description, l);
 		if (ret)
 			return ret;
 	}
@@ -792,10 +833,32 @@ int vperfctr_event_list(const struct vperfctr_info *info,
 		if (s->soft & ~info->soft)
 			continue;
 		strcpy(event.name, s->name);
-		ret = fn(&event, s->description, arg);
+		ret = call(l, &event, s->description);
 		if (ret)
 			return ret;
 	}
-	ret = __vperfctr_pfm_list(info, list_one, &l, &known);
+	ret = __vperfctr_pfm_list(info, list_one, l, &known);
 	return ret || known ? ret : -ENOENT;
+}
+
+int vperfctr_event_list_sized(const struct vperfctr_info *info, size_t size,
+			      int (*fn)(const struct vperfctr_event *event,
+					const char *description, void *arg),
+			      void *arg)
+{
+	struct vperfctr_info known;
+	struct listing l = { .info = &known, .size = size, .fn = fn, .arg = arg };
+	int err;
+
+	if (!__vperfctr_is_size(size, EVENT_SIZE_VER0))
+		return -EINVAL;
+	err = __vperfctr_get_info(&known, info);
+	if (err)
+		return err;
+	l.event = (struct vperfctr_event *)malloc(size);
+	if (!l.event)
+		return -ENOMEM;
+	err = list_all(&l);
+	free(l.event);
+	return err;
 }

@@ -7,7 +7,21 @@
 #include <stdbool.h>
 #include <vperfctr-event.h>
 
+#include "../sized.h"
+
 #pragma GCC visibility push(hidden)
+
+/* The least sizes that a caller's structures may have: see "Sizes" in vperfctr.h. */
+#define INFO_SIZE_VER0		__VPERFCTR_SIZE_WITH(struct vperfctr_info, cpu_name)
+#define CONTROL_SIZE_VER0	__VPERFCTR_SIZE_WITH(struct vperfctr_control, reserved)
+#define CTR_SIZE_VER0		__VPERFCTR_SIZE_WITH(struct vperfctr_ctr, ireset)
+#define EVENT_SIZE_VER0		__VPERFCTR_SIZE_WITH(struct vperfctr_event, reserved)
+
+/* Copy the caller's description of a processor.  -EINVAL or -E2BIG: it is none, or a later one. */
+int __vperfctr_get_info(struct vperfctr_info *to, const struct vperfctr_info *info);
+/* The same with a reason. */
+int __vperfctr_get_info_why(struct vperfctr_info *to, const struct vperfctr_info *info,
+			    struct vperfctr_why *why);
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 

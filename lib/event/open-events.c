@@ -58,21 +58,28 @@ static int describe_kinds(struct vperfctr_info *info, unsigned int kind)
 	return (int)nr;
 }
 
+/* Element i of an array of descriptions, whose elements have the size that the first one says. */
+static struct vperfctr_info *nth(struct vperfctr_info *info, unsigned int i)
+{
+	return (struct vperfctr_info *)((char *)info + (size_t)i * info->size);
+}
+
 void vperfctr_event_common(struct vperfctr_info *info, unsigned int nr)
 {
-	struct vperfctr_info least = *info;
+	uint64_t pmc_mask = info->pmc_mask, fixed_mask = info->fixed_mask;
+	uint32_t nrctrs = info->nrctrs;
 	unsigned int i;
 
 	for (i = 1; i < nr; i++) {
-		least.pmc_mask &= info[i].pmc_mask;
-		least.fixed_mask &= info[i].fixed_mask;
-		if (info[i].nrctrs < least.nrctrs)
-			least.nrctrs = info[i].nrctrs;
+		pmc_mask &= nth(info, i)->pmc_mask;
+		fixed_mask &= nth(info, i)->fixed_mask;
+		if (nth(info, i)->nrctrs < nrctrs)
+			nrctrs = nth(info, i)->nrctrs;
 	}
 	for (i = 0; i < nr; i++) {
-		info[i].pmc_mask = least.pmc_mask;
-		info[i].fixed_mask = least.fixed_mask;
-		info[i].nrctrs = least.nrctrs;
+		nth(info, i)->pmc_mask = pmc_mask;
+		nth(info, i)->fixed_mask = fixed_mask;
+		nth(info, i)->nrctrs = nrctrs;
 	}
 }
 
@@ -100,9 +107,10 @@ static int choose_table(struct vperfctr_ctr *table, uint64_t *soft, const char *
 	return n;
 }
 
-int vperfctr_event_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr,
-			   unsigned int room, const char *names, unsigned int kind,
-			   struct vperfctr_why *why)
+/* Fill in a control by names, with this library's structures. */
+static int fill_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr,
+			unsigned int room, const char *names, unsigned int kind,
+			struct vperfctr_why *why)
 {
 	struct vperfctr_ctr table[VPERFCTR_MAX_CTRS];
 	struct vperfctr_info info[MAX_KINDS];
@@ -141,6 +149,32 @@ int vperfctr_event_control(struct vperfctr_control *control, struct vperfctr_ctr
 			break;
 		control->kind = info[k].kind;
 	}
+	return 0;
+}
+
+int vperfctr_event_control_sized(struct vperfctr_control *control, size_t size,
+				 struct vperfctr_ctr *ctr, size_t ctr_size, unsigned int room,
+				 const char *names, unsigned int kind, struct vperfctr_why *why)
+{
+	struct vperfctr_ctr all[MAX_KINDS * VPERFCTR_MAX_CTRS];
+	struct vperfctr_control filled;
+	unsigned int i;
+	int err;
+
+	if (!__vperfctr_is_size(size, CONTROL_SIZE_VER0) ||
+	    !__vperfctr_is_size(ctr_size, CTR_SIZE_VER0))
+		return __vperfctr_refuse(why, -EINVAL, "a control has not %zu bytes, or a counter not %zu",
+					 size, ctr_size);
+	err = fill_control(&filled, all, room < ARRAY_SIZE(all) ? room : ARRAY_SIZE(all), names,
+			   kind, why);
+	if (err)
+		return err;
+	for (i = 0; i < (filled.nractrs + filled.nrictrs) * (filled.nrkinds ? filled.nrkinds : 1); i++)
+		__vperfctr_put_struct((char *)ctr + i * ctr_size, ctr_size, &all[i], sizeof(all[i]));
+	filled.size = (uint32_t)size;
+	filled.ctr_size = (uint32_t)ctr_size;
+	filled.ctr = (uintptr_t)ctr;
+	__vperfctr_put_struct(control, size, &filled, sizeof(filled));
 	return 0;
 }
 

@@ -103,8 +103,13 @@ struct vperfctr_event {
  *	-EPERM	kernel mode is asked for, and the caller may not count it
  *	-ENAMETOOLONG  the name does not fit event->name
  */
-int vperfctr_event(struct vperfctr_event *event, const char *name,
-		   const struct vperfctr_info *info, struct vperfctr_why *why);
+int vperfctr_event_sized(struct vperfctr_event *event, size_t size, const char *name,
+			 const struct vperfctr_info *info, struct vperfctr_why *why);
+__VPERFCTR_PASS_SIZE int vperfctr_event(struct vperfctr_event *event, const char *name,
+					const struct vperfctr_info *info, struct vperfctr_why *why)
+{
+	return vperfctr_event_sized(event, sizeof(*event), name, info, why);
+}
 
 /*
  * Choose a counter for each of nr events, and set map, evntsel and aux of ctr[i] for
@@ -124,9 +129,16 @@ int vperfctr_event(struct vperfctr_event *event, const char *name,
  *		event
  *	-EINVAL	nr is greater than VPERFCTR_MAX_CTRS
  */
-int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
-			  const struct vperfctr_info *info, struct vperfctr_ctr *ctr,
-			  struct vperfctr_why *why);
+int vperfctr_event_assign_sized(const struct vperfctr_event *event, size_t event_size,
+				unsigned int nr, const struct vperfctr_info *info,
+				struct vperfctr_ctr *ctr, size_t ctr_size,
+				struct vperfctr_why *why);
+__VPERFCTR_PASS_SIZE int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
+					       const struct vperfctr_info *info,
+					       struct vperfctr_ctr *ctr, struct vperfctr_why *why)
+{
+	return vperfctr_event_assign_sized(event, sizeof(*event), nr, info, ctr, sizeof(*ctr), why);
+}
 
 /*
  * Call fn for each event, in user mode: the generic ones, the software events, then
@@ -135,10 +147,17 @@ int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
  *
  *	-ENOENT	libpfm4 does not know this processor: only generic events were listed
  */
-int vperfctr_event_list(const struct vperfctr_info *info,
-			int (*fn)(const struct vperfctr_event *event, const char *description,
-				  void *arg),
-			void *arg);
+int vperfctr_event_list_sized(const struct vperfctr_info *info, size_t size,
+			      int (*fn)(const struct vperfctr_event *event,
+					const char *description, void *arg),
+			      void *arg);
+__VPERFCTR_PASS_SIZE int vperfctr_event_list(const struct vperfctr_info *info,
+					     int (*fn)(const struct vperfctr_event *event,
+						       const char *description, void *arg),
+					     void *arg)
+{
+	return vperfctr_event_list_sized(info, sizeof(struct vperfctr_event), fn, arg);
+}
 
 /*
  * Reduce the descriptions of nr kinds of CPUs to what a control for any kind can use: the
@@ -163,9 +182,17 @@ void vperfctr_event_common(struct vperfctr_info *info, unsigned int nr);
  *		that of the first kind that cannot count these events, whose number is in
  *		*why
  */
-int vperfctr_event_control(struct vperfctr_control *control, struct vperfctr_ctr *ctr,
-			   unsigned int room, const char *names, unsigned int kind,
-			   struct vperfctr_why *why);
+int vperfctr_event_control_sized(struct vperfctr_control *control, size_t size,
+				 struct vperfctr_ctr *ctr, size_t ctr_size, unsigned int room,
+				 const char *names, unsigned int kind, struct vperfctr_why *why);
+__VPERFCTR_PASS_SIZE int vperfctr_event_control(struct vperfctr_control *control,
+						struct vperfctr_ctr *ctr, unsigned int room,
+						const char *names, unsigned int kind,
+						struct vperfctr_why *why)
+{
+	return vperfctr_event_control_sized(control, sizeof(*control), ctr, sizeof(*ctr), room,
+					    names, kind, why);
+}
 
 /* Flags of vperfctr_count(). */
 #define VPERFCTR_COUNT_MODULE	0x01	/* count by the module, or not at all */

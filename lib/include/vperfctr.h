@@ -64,7 +64,21 @@
  * read, which then raises SIGILL: block its signal during reads.
  * vperfctr_iresume() is made for signal handlers.
  *
- * Other languages: the library also exports each inline function under its own name.
+ * Sizes: a later library may add fields at the end of a structure that the caller allocates.
+ * So the program says how large its structures are, and the library uses no byte behind them.
+ * In what the library returns, fields that it does not know are zero.  If such a field of what
+ * it is given is not zero, the call returns -E2BIG.  There is one rule for all structures:
+ *
+ *	- Each function that has a pointer to a structure that may grow, or to an array of
+ *	  them, has a twin whose name ends with _sized, and which takes the size behind the
+ *	  pointer.  The function itself is inline, in this header, and passes sizeof.
+ *	- A structure that vperfctr_info() or vperfctr_control_init() has filled in has its
+ *	  size in it.  Functions that only use it take the size from there.
+ *	- All other structures never grow: vperfctr_why, vperfctr_region, vperfctr_user,
+ *	  vperfctr_cpu_mask, vperfctr_cpu.
+ *
+ * Other languages: the library also exports each inline function under its own name, but of
+ * those with a twin only the twin.  Its size is that of the structure in that language.
  */
 #ifndef VPERFCTR_H
 #define VPERFCTR_H
@@ -111,6 +125,9 @@
 #define VPERFCTR_INLINE		static inline
 #endif
 
+/* A function that passes the sizes of this header's structures: see "Sizes". */
+#define __VPERFCTR_PASS_SIZE	static inline
+
 #ifdef __cplusplus
 extern "C" {
 /* Some functions have the name of a structure on purpose, as in stat(2). */
@@ -130,7 +147,7 @@ struct vperfctr {
 
 /* ---- reasons --------------------------------------------------------- */
 
-/* The reason for an error: one line, without a newline. */
+/* The reason for an error: one line, without a newline.  It never grows. */
 struct vperfctr_why {
 	char text[1024];
 };
@@ -168,7 +185,11 @@ int vperfctr_why(int err, unsigned int call, const struct vperfctr_control *cont
  *	-EINVAL	there is no such kind
  *	-EMFILE, -ENFILE, -ENOMEM  as from open(2)
  */
-int vperfctr_info(struct vperfctr_info *info, unsigned int kind);
+int vperfctr_info_sized(struct vperfctr_info *info, size_t size, unsigned int kind);
+__VPERFCTR_PASS_SIZE int vperfctr_info(struct vperfctr_info *info, unsigned int kind)
+{
+	return vperfctr_info_sized(info, sizeof(*info), kind);
+}
 
 /*
  * Return in *mask the CPUs of the system; those on which counters must not be used;
@@ -333,9 +354,15 @@ int vperfctr_attach(struct vperfctr **v, pid_t tid, unsigned int flags,
  *
  *	-E2BIG	the module is too old
  */
-int vperfctr_attach_ring(struct vperfctr **v, pid_t tid, unsigned int flags,
-			 const struct vperfctr_control *control, struct vperfctr_ring *ring,
-			 unsigned int *nrthreads);
+int vperfctr_attach_ring_sized(struct vperfctr **v, pid_t tid, unsigned int flags,
+			       const struct vperfctr_control *control, struct vperfctr_ring *ring,
+			       size_t size, unsigned int *nrthreads);
+__VPERFCTR_PASS_SIZE int vperfctr_attach_ring(struct vperfctr **v, pid_t tid, unsigned int flags,
+					      const struct vperfctr_control *control,
+					      struct vperfctr_ring *ring, unsigned int *nrthreads)
+{
+	return vperfctr_attach_ring_sized(v, tid, flags, control, ring, sizeof(*ring), nrthreads);
+}
 
 /*
  * Open the state of one thread of a set, or of a family: set is the handle that
@@ -406,7 +433,11 @@ int vperfctr_open_cpus(struct vperfctr **v, const struct vperfctr_cpu_mask *mask
  *	-EFAULT	cpus or sums is no address of so much memory
  *	-ENOTTY	the handle is that of a thread or of a set of threads
  */
-int vperfctr_read_cpus(struct vperfctr *v, struct vperfctr_read_cpus *read);
+int vperfctr_read_cpus_sized(struct vperfctr *v, struct vperfctr_read_cpus *read, size_t size);
+__VPERFCTR_PASS_SIZE int vperfctr_read_cpus(struct vperfctr *v, struct vperfctr_read_cpus *read)
+{
+	return vperfctr_read_cpus_sized(v, read, sizeof(*read));
+}
 
 /*
  * Map the page of the i-th CPU of such a handle, counted from 0 in ascending order of CPUs.
@@ -596,14 +627,39 @@ int vperfctr_unlink(struct vperfctr *v);
  * with room for the counters that will be added.  It must exist until
  * vperfctr_control() returns.  It may be NULL if no counters will be added.
  */
-VPERFCTR_INLINE void vperfctr_control_init(struct vperfctr_control *control,
-					   struct vperfctr_ctr *ctr)
+VPERFCTR_INLINE void vperfctr_control_init_sized(struct vperfctr_control *control, size_t size,
+						 struct vperfctr_ctr *ctr, size_t ctr_size)
 {
-	memset(control, 0, sizeof(*control));
-	control->size = sizeof(*control);
+	memset(control, 0, size);
+	control->size = (uint32_t)size;
 	control->tsc_on = 1;
-	control->ctr_size = sizeof(*ctr);
+	control->ctr_size = (uint32_t)ctr_size;
 	control->ctr = (uintptr_t)ctr;
+}
+
+__VPERFCTR_PASS_SIZE void vperfctr_control_init(struct vperfctr_control *control,
+						struct vperfctr_ctr *ctr)
+{
+	vperfctr_control_init_sized(control, sizeof(*control), ctr, sizeof(*ctr));
+}
+
+/* Element i of an array of counters, whose elements have the size that the control says. */
+static inline struct vperfctr_ctr *__vperfctr_ctr(const struct vperfctr_control *control,
+						  const void *array, size_t i)
+{
+	return (struct vperfctr_ctr *)((char *)(uintptr_t)array + i * control->ctr_size);
+}
+
+/* Clear element i of the control's array, and set what all counters have. */
+static inline struct vperfctr_ctr *__vperfctr_new_ctr(const struct vperfctr_control *control,
+						      size_t i, uint32_t map, uint64_t evntsel)
+{
+	struct vperfctr_ctr *ctr = __vperfctr_ctr(control, (void *)(uintptr_t)control->ctr, i);
+
+	memset(ctr, 0, control->ctr_size);
+	ctr->map = map;
+	ctr->evntsel = evntsel;
+	return ctr;
 }
 
 /*
@@ -625,12 +681,7 @@ VPERFCTR_INLINE void vperfctr_control_add_soft(struct vperfctr_control *control,
 VPERFCTR_INLINE unsigned int vperfctr_control_add(struct vperfctr_control *control,
 						  uint32_t map, uint64_t evntsel)
 {
-	struct vperfctr_ctr *ctr = (struct vperfctr_ctr *)(uintptr_t)control->ctr;
-
-	ctr += control->nractrs;
-	memset(ctr, 0, sizeof(*ctr));
-	ctr->map = map;
-	ctr->evntsel = evntsel;
+	__vperfctr_new_ctr(control, control->nractrs, map, evntsel);
 	return control->nractrs++;
 }
 
@@ -644,13 +695,9 @@ VPERFCTR_INLINE unsigned int vperfctr_control_add_imode(struct vperfctr_control 
 							uint32_t map, uint64_t evntsel,
 							uint64_t period)
 {
-	struct vperfctr_ctr *ctr = (struct vperfctr_ctr *)(uintptr_t)control->ctr;
 	unsigned int i = control->nractrs + control->nrictrs++;
+	struct vperfctr_ctr *ctr = __vperfctr_new_ctr(control, i, map, evntsel);
 
-	ctr += i;
-	memset(ctr, 0, sizeof(*ctr));
-	ctr->map = map;
-	ctr->evntsel = evntsel;
 	/* A period that is too large must not become a valid one. */
 	ctr->ireset = period <= INT64_MAX ? -(int64_t)period : INT64_MIN;
 	return i;
@@ -668,7 +715,7 @@ VPERFCTR_INLINE unsigned int vperfctr_control_add_ctr(struct vperfctr_control *c
 	const uint64_t aux = ctr->aux;
 	unsigned int i = vperfctr_control_add(control, ctr->map, ctr->evntsel);
 
-	((struct vperfctr_ctr *)(uintptr_t)control->ctr)[i].aux = aux;
+	__vperfctr_ctr(control, (void *)(uintptr_t)control->ctr, i)->aux = aux;
 	return i;
 }
 
@@ -680,7 +727,7 @@ VPERFCTR_INLINE unsigned int vperfctr_control_add_ctr_imode(struct vperfctr_cont
 	const uint64_t aux = ctr->aux;
 	unsigned int i = vperfctr_control_add_imode(control, ctr->map, ctr->evntsel, period);
 
-	((struct vperfctr_ctr *)(uintptr_t)control->ctr)[i].aux = aux;
+	__vperfctr_ctr(control, (void *)(uintptr_t)control->ctr, i)->aux = aux;
 	return i;
 }
 
@@ -695,22 +742,24 @@ VPERFCTR_INLINE unsigned int vperfctr_control_add_ctr_imode(struct vperfctr_cont
 VPERFCTR_INLINE void vperfctr_control_add_kind(struct vperfctr_control *control,
 					       const struct vperfctr_ctr *ctr)
 {
-	struct vperfctr_ctr *table = (struct vperfctr_ctr *)(uintptr_t)control->ctr, *to;
 	unsigned int i, nr = control->nractrs + control->nrictrs;
+	const void *table = (void *)(uintptr_t)control->ctr;
+	size_t first;
 
 	if (control->kind != VPERFCTR_ANY_KIND) {
 		control->kind = VPERFCTR_ANY_KIND;
 		control->nrkinds = 1;
 	}
-	to = table + (size_t)nr * control->nrkinds++;
+	first = (size_t)nr * control->nrkinds++;
 	for (i = 0; i < nr; i++) {
-		const struct vperfctr_ctr from = ctr[i];
+		const struct vperfctr_ctr *from = __vperfctr_ctr(control, ctr, i);
+		/* *from may be the element that is written. */
+		const uint64_t aux = from->aux;
+		struct vperfctr_ctr *to = __vperfctr_new_ctr(control, first + i, from->map,
+							     from->evntsel);
 
-		memset(&to[i], 0, sizeof(to[i]));
-		to[i].map = from.map;
-		to[i].evntsel = from.evntsel;
-		to[i].aux = from.aux;
-		to[i].ireset = table[i].ireset;
+		to->aux = aux;
+		to->ireset = __vperfctr_ctr(control, table, i)->ireset;
 	}
 }
 
@@ -730,7 +779,11 @@ VPERFCTR_INLINE void vperfctr_control_add_kind(struct vperfctr_control *control,
  *	-EFAULT	one of the addresses is not accessible
  *	-ENOMEM	the control is asked for
  */
-int vperfctr_read_state(struct vperfctr *v, struct vperfctr_read *read);
+int vperfctr_read_state_sized(struct vperfctr *v, struct vperfctr_read *read, size_t size);
+__VPERFCTR_PASS_SIZE int vperfctr_read_state(struct vperfctr *v, struct vperfctr_read *read)
+{
+	return vperfctr_read_state_sized(v, read, sizeof(*read));
+}
 
 /*
  * Read into *value what the owner itself has counted: a software counter of the control, or
@@ -979,19 +1032,11 @@ VPERFCTR_INLINE int vperfctr_read(struct vperfctr *v, uint64_t *tsc,
  * Only the cost of a region's own passes is subtracted.  A region inside another one
  * adds its two calls to that one's count: see vperfctr_region_init(3).
  *
- * A region belongs to the thread whose handle it uses.  Its fields are internal.
+ * A region belongs to the thread whose handle it uses.  Its content is internal, and it never
+ * grows.
  */
 struct vperfctr_region {
-	struct vperfctr *v;
-	uint32_t nr;			/* counters 0 ... nr - 1 */
-	int32_t err;			/* the first error since init */
-	uint32_t way_begin, way;	/* how the counts are read: at begin; in calibration */
-	uint64_t passes;
-	uint64_t disturbed;		/* passes whose count may be a bit too large */
-	struct __vperfctr_region_sums {
-		uint64_t tsc;
-		uint64_t pmc[VPERFCTR_MAX_CTRS];
-	} start, sum, cost;
+	uint64_t internal[128];
 };
 
 #define __VPERFCTR_CALIBRATIONS	100
@@ -1039,38 +1084,19 @@ VPERFCTR_INLINE int vperfctr_region_init(struct vperfctr_region *region, struct 
  * Return what counter i has counted in all passes, less their cost.  UINT64_MAX: the region
  * has no counter i.
  */
-VPERFCTR_INLINE uint64_t vperfctr_region_pmc(const struct vperfctr_region *region, unsigned int i)
-{
-	uint64_t cost;
-
-	if (i >= region->nr)
-		return UINT64_MAX;
-	cost = region->passes * region->cost.pmc[i];
-	return region->sum.pmc[i] > cost ? region->sum.pmc[i] - cost : 0;
-}
+uint64_t vperfctr_region_pmc(const struct vperfctr_region *region, unsigned int i);
 
 /* Return the same for the TSC, in cycles; 0 if the control has tsc_on 0. */
-VPERFCTR_INLINE uint64_t vperfctr_region_tsc(const struct vperfctr_region *region)
-{
-	uint64_t cost = region->passes * region->cost.tsc;
-
-	return region->sum.tsc > cost ? region->sum.tsc - cost : 0;
-}
+uint64_t vperfctr_region_tsc(const struct vperfctr_region *region);
 
 /* Return the number of passes. */
-VPERFCTR_INLINE uint64_t vperfctr_region_passes(const struct vperfctr_region *region)
-{
-	return region->passes;
-}
+uint64_t vperfctr_region_passes(const struct vperfctr_region *region);
 
 /*
  * Return the number of passes in which the thread was switched while begin or end read.
  * The read starts over then, and the count may include the first attempt.
  */
-VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region *region)
-{
-	return region->disturbed;
-}
+uint64_t vperfctr_region_disturbed(const struct vperfctr_region *region);
 
 /* ---- the ring of samples --------------------------------------------------- */
 
@@ -1114,7 +1140,11 @@ VPERFCTR_INLINE uint64_t vperfctr_region_disturbed(const struct vperfctr_region 
  *	-ESRCH, -EPERM	as vperfctr_control()
  *	-EPERM	(also) VPERFCTR_RING_KERNEL, and the caller may not count kernel mode
  */
-int vperfctr_ring_open(struct vperfctr *v, struct vperfctr_ring *ring);
+int vperfctr_ring_open_sized(struct vperfctr *v, struct vperfctr_ring *ring, size_t size);
+__VPERFCTR_PASS_SIZE int vperfctr_ring_open(struct vperfctr *v, struct vperfctr_ring *ring)
+{
+	return vperfctr_ring_open_sized(v, ring, sizeof(*ring));
+}
 
 /*
  * Map the state's ring.  For any holder of a handle.  map_size is ring->map_size of the
@@ -1204,7 +1234,7 @@ VPERFCTR_INLINE const uint64_t *vperfctr_ring_chain(const struct vperfctr *v,
 	return chain + 1;
 }
 
-/* The registers of user mode in a sample, and the top of the stack. */
+/* The registers of user mode in a sample, and the top of the stack.  It never grows. */
 struct vperfctr_user {
 	unsigned int mode;	/* VPERFCTR_USER_*: NONE: all else is zero */
 	unsigned int nrregs;

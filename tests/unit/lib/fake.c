@@ -1089,6 +1089,7 @@ void fake_reset(void)
 	fake.cpus[2] = 0x00000001;
 	fake.mask = (UINT64_C(1) << 48) - 1;
 	fake.info = (struct vperfctr_info){
+		.size = sizeof(fake.info),
 		.abi_version = VPERFCTR_ABI_VERSION,
 		.features = VPERFCTR_FEATURE_RDPMC | VPERFCTR_FEATURE_RDTSC |
 			    VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_KERNEL |

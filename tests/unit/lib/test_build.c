@@ -126,8 +126,10 @@ START_TEST(manual)
 
 	snprintf(names, sizeof(names), "%s",
 		 run("%slib/man/links %s%s/man | sed 's/ .*//' | sort", TOP, TOP, l->dir));
+	/* A function that passes a size has the page, and not its twin, which takes the size. */
 	ck_assert_str_eq(names,
-			 run("sed -n 's/^\t\t\\([_a-z]*\\);$/\\1/p' %s%s/lib%s.map | grep -v '^__' | sort",
+			 run("sed -n 's/^\t\t\\([_a-z]*\\);$/\\1/p' %s%s/lib%s.map | grep -v '^__' | "
+			     "sed 's/_sized$//' | sort",
 			     TOP, l->dir, l->name));
 	/* A different declaration, or other text, does not compile. */
 	run("for p in %s%s/man/*.3; do " SYNOPSIS "$p | " CC "-x c -std=gnu11 -c -o /dev/null - 2>&1 || exit; done",

@@ -18,6 +18,7 @@ static void processor(const char *name, uint32_t type, unsigned int nr)
 {
 	setenv("LIBPFM_FORCE_PMU", name, 1);
 	memset(&info, 0, sizeof(info));
+	info.size = sizeof(info);
 	info.cpu_type = type;
 	info.features = VPERFCTR_FEATURE_KERNEL;
 	info.pmc_mask = (UINT64_C(1) << nr) - 1;

@@ -383,7 +383,7 @@ static int place(const struct vperfctr_event *e, const char *description, void *
 
 START_TEST(every_event)
 {
-	struct tally t = { .info = {
+	struct tally t = { .info = { .size = sizeof(struct vperfctr_info),
 		.cpu_type = VPERFCTR_CPU_INTEL_ARCH, .features = VPERFCTR_FEATURE_KERNEL,
 		.arch_events = 0x7f, .pmc_mask = 0xff, .fixed_mask = 0x7f, .nrctrs = 15,
 	} };

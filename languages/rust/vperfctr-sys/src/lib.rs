@@ -47,23 +47,8 @@ pub struct vperfctr_why {
 }
 
 #[repr(C)]
-pub struct vperfctr_region_sums {
-    pub tsc: u64,
-    pub pmc: [u64; VPERFCTR_MAX_CTRS as usize],
-}
-
-#[repr(C)]
 pub struct vperfctr_region {
-    pub v: *mut vperfctr,
-    pub nr: u32,
-    pub err: i32,
-    pub way_begin: u32,
-    pub way: u32,
-    pub passes: u64,
-    pub disturbed: u64,
-    pub start: vperfctr_region_sums,
-    pub sum: vperfctr_region_sums,
-    pub cost: vperfctr_region_sums,
+    pub internal: [u64; 128],
 }
 
 pub const VPERFCTR_MAX_CTRS: u32 = 32;

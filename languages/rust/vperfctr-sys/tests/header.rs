@@ -35,7 +35,6 @@ fn c_type(rust: &str) -> (String, String) {
         "c_int" => "int",
         "c_uint" => "unsigned int",
         "c_char" => "char",
-        "vperfctr_region_sums" => "struct __vperfctr_region_sums",
         other if other.starts_with("vperfctr") => return (format!("struct {} ", other), String::new()),
         other => panic!("which type is {}?", other),
     };
@@ -89,21 +88,17 @@ fn translate(source: &str) -> (String, [usize; 3]) {
             if fields.is_empty() {
                 continue;
             }
-            let real = match name.as_str() {
-                "vperfctr_region_sums" => "__vperfctr_region_sums",
-                other => other,
-            };
             write!(c, "struct rust_{} {{ ", name).unwrap();
             for (field, rust) in &fields {
                 write!(c, "{}; ", c_declaration(rust, field)).unwrap();
             }
-            writeln!(c, "}};\n_Static_assert(sizeof(struct rust_{}) == sizeof(struct {}), \"size of {}\");", name, real, name).unwrap();
+            writeln!(c, "}};\n_Static_assert(sizeof(struct rust_{}) == sizeof(struct {}), \"size of {}\");", name, name, name).unwrap();
             for (field, _) in &fields {
                 writeln!(
                     c,
-                    "_Static_assert(offsetof(struct rust_{0}, {2}) == offsetof(struct {1}, {2}) && \
-                     sizeof(((struct rust_{0} *)0)->{2}) == sizeof(((struct {1} *)0)->{2}), \"{0}.{2}\");",
-                    name, real, field
+                    "_Static_assert(offsetof(struct rust_{0}, {1}) == offsetof(struct {0}, {1}) && \
+                     sizeof(((struct rust_{0} *)0)->{1}) == sizeof(((struct {0} *)0)->{1}), \"{0}.{1}\");",
+                    name, field
                 )
                 .unwrap();
             }
@@ -151,7 +146,7 @@ fn differences_are_found() {
         ("names: *const c_char, flags", "names: *mut c_char, flags"),
         ("VPERFCTR_COUNT_PERF: u32 = 0x02", "VPERFCTR_COUNT_PERF: u32 = 0x03"),
         ("pub tsc_sum: u64,", "pub tsc_sum: u32,"),
-        ("pub way: u32,", "pub way: u64,"),
+        ("internal: [u64; 128]", "internal: [u64; 120]"),
     ] {
         assert!(SOURCE.contains(right), "{}", right);
         let (good, _) = compile(&translate(&SOURCE.replacen(right, wrong, 1)).0);

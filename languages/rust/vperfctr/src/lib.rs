@@ -238,7 +238,7 @@ impl Group {
         let mut region: Box<sys::vperfctr_region> = Box::new(unsafe { std::mem::zeroed() });
         // SAFETY: the region does not move: it is on the heap.
         let err = unsafe { sys::vperfctr_region_init(&mut *region, self.v, self.nr as c_uint) };
-        check("vperfctr_region_init", err).map(|()| Region { region, _group: PhantomData })
+        check("vperfctr_region_init", err).map(|()| Region { region, nr: self.nr, _group: PhantomData })
     }
 
     /// The handle, for the functions of `sys`.  The group still owns it.
@@ -270,6 +270,7 @@ impl Drop for Pause<'_> {
 /// What a piece of code counts, less the cost of the two reads around it.
 pub struct Region<'a> {
     region: Box<sys::vperfctr_region>,
+    nr: usize,
     _group: PhantomData<&'a Group>,
 }
 
@@ -299,7 +300,7 @@ impl Region<'_> {
     /// The count of counter i in all passes, or None if there is no such counter.
     pub fn get(&self, i: usize) -> Option<u64> {
         // SAFETY: counter i exists.
-        (i < self.region.nr as usize).then(|| unsafe { sys::vperfctr_region_pmc(&*self.region, i as c_uint) })
+        (i < self.nr).then(|| unsafe { sys::vperfctr_region_pmc(&*self.region, i as c_uint) })
     }
 
     /// The number of passes.
