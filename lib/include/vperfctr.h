@@ -24,7 +24,8 @@
  * <vperfctr-event.h> finds counters and codes for the names of events.
  *
  * Results: each function that can fail returns 0, or a negative error number
- * (-EBUSY, ...).  After a failure, the objects that its pointers point to are
+ * (-EBUSY, ...).  vperfctr_control_add*() return an index, and vperfctr_ring_record() a
+ * number of samples, instead of 0.  After a failure, the objects that its pointers point to are
  * unspecified unless stated otherwise.  errno is not part of the interface and may
  * change.  The library prints nothing, handles no signal, and keeps all its data in
  * handles.  An error number that a function's comment does not list comes from the
@@ -83,6 +84,7 @@
 #ifndef VPERFCTR_H
 #define VPERFCTR_H
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -673,34 +675,59 @@ VPERFCTR_INLINE void vperfctr_control_add_soft(struct vperfctr_control *control,
 		control->tsc_on = 1;
 }
 
-/*
- * Append an a-mode counter.  All a-mode counters precede the i-mode ones, so do not
- * call this after an i-mode counter has been added.  vperfctr-processors(7) has the values of
- * map and evntsel.  Returns the counter's index, an argument of the reads.
- */
-VPERFCTR_INLINE unsigned int vperfctr_control_add(struct vperfctr_control *control,
-						  uint32_t map, uint64_t evntsel)
+/* A counter cannot be added.  The kernel refuses the control, also if the caller goes on. */
+static inline int __vperfctr_cannot_add(struct vperfctr_control *control, int err)
 {
+	control->reserved = 1;
+	return err;
+}
+
+/*
+ * Append an a-mode counter.  All a-mode counters precede the i-mode ones.
+ * vperfctr-processors(7) has the values of map and evntsel.  Returns the counter's index, an
+ * argument of the reads, or:
+ *
+ *	-EINVAL	an i-mode counter, or a table for another kind, has been added before
+ *	-ENOSPC	the control has VPERFCTR_MAX_CTRS counters
+ *
+ * A program need not check this: after an error vperfctr_control() and the other calls that
+ * take the control return -EINVAL.  The array must have room: the control does not know that.
+ */
+VPERFCTR_INLINE int vperfctr_control_add(struct vperfctr_control *control,
+					 uint32_t map, uint64_t evntsel)
+{
+	if (control->nrictrs || control->nrkinds)
+		return __vperfctr_cannot_add(control, -EINVAL);
+	if (control->nractrs >= VPERFCTR_MAX_CTRS)
+		return __vperfctr_cannot_add(control, -ENOSPC);
 	__vperfctr_new_ctr(control, control->nractrs, map, evntsel);
-	return control->nractrs++;
+	return (int)control->nractrs++;
 }
 
 /*
  * Append an i-mode counter, which overflows after each `period` events: from min_period
  * to max_period of struct vperfctr_info.  The caller sets control->si_signo or
  * VPERFCTR_CONTROL_RING to say what an overflow does.  Returns the counter's index,
- * which is also its bit in masks of overflowed counters.
+ * which is also its bit in masks of overflowed counters, or:
+ *
+ *	-EINVAL	a table for another kind has been added before
+ *	-ENOSPC	as vperfctr_control_add()
  */
-VPERFCTR_INLINE unsigned int vperfctr_control_add_imode(struct vperfctr_control *control,
-							uint32_t map, uint64_t evntsel,
-							uint64_t period)
+VPERFCTR_INLINE int vperfctr_control_add_imode(struct vperfctr_control *control,
+					       uint32_t map, uint64_t evntsel, uint64_t period)
 {
-	unsigned int i = control->nractrs + control->nrictrs++;
-	struct vperfctr_ctr *ctr = __vperfctr_new_ctr(control, i, map, evntsel);
+	unsigned int i = control->nractrs + control->nrictrs;
+	struct vperfctr_ctr *ctr;
 
+	if (control->nrkinds)
+		return __vperfctr_cannot_add(control, -EINVAL);
+	if (i >= VPERFCTR_MAX_CTRS)
+		return __vperfctr_cannot_add(control, -ENOSPC);
+	ctr = __vperfctr_new_ctr(control, i, map, evntsel);
+	control->nrictrs++;
 	/* A period that is too large must not become a valid one. */
 	ctr->ireset = period <= INT64_MAX ? -(int64_t)period : INT64_MIN;
-	return i;
+	return (int)i;
 }
 
 /*
@@ -709,25 +736,28 @@ VPERFCTR_INLINE unsigned int vperfctr_control_add_imode(struct vperfctr_control 
  * element of the control's array that it is copied to.  Otherwise as
  * vperfctr_control_add().
  */
-VPERFCTR_INLINE unsigned int vperfctr_control_add_ctr(struct vperfctr_control *control,
-						      const struct vperfctr_ctr *ctr)
+VPERFCTR_INLINE int vperfctr_control_add_ctr(struct vperfctr_control *control,
+					     const struct vperfctr_ctr *ctr)
 {
 	const uint64_t aux = ctr->aux;
-	unsigned int i = vperfctr_control_add(control, ctr->map, ctr->evntsel);
+	int i = vperfctr_control_add(control, ctr->map, ctr->evntsel);
 
-	__vperfctr_ctr(control, (void *)(uintptr_t)control->ctr, i)->aux = aux;
+	if (i < 0)
+		return i;
+	__vperfctr_ctr(control, (void *)(uintptr_t)control->ctr, (size_t)i)->aux = aux;
 	return i;
 }
 
 /* Likewise an i-mode counter; otherwise as vperfctr_control_add_imode(). */
-VPERFCTR_INLINE unsigned int vperfctr_control_add_ctr_imode(struct vperfctr_control *control,
-							    const struct vperfctr_ctr *ctr,
-							    uint64_t period)
+VPERFCTR_INLINE int vperfctr_control_add_ctr_imode(struct vperfctr_control *control,
+						   const struct vperfctr_ctr *ctr, uint64_t period)
 {
 	const uint64_t aux = ctr->aux;
-	unsigned int i = vperfctr_control_add_imode(control, ctr->map, ctr->evntsel, period);
+	int i = vperfctr_control_add_imode(control, ctr->map, ctr->evntsel, period);
 
-	__vperfctr_ctr(control, (void *)(uintptr_t)control->ctr, i)->aux = aux;
+	if (i < 0)
+		return i;
+	__vperfctr_ctr(control, (void *)(uintptr_t)control->ctr, (size_t)i)->aux = aux;
 	return i;
 }
 

@@ -214,9 +214,9 @@ static void try_exported(struct vperfctr *v)
 	struct vperfctr_ctr *ctr = NEW(struct vperfctr_ctr, 4), table[2] = { { 0 } };
 	void (*init)(struct vperfctr_control *to, size_t size, struct vperfctr_ctr *array,
 		     size_t ctr_size) = dlsym(RTLD_DEFAULT, "vperfctr_control_init_sized");
-	unsigned int (*add)(struct vperfctr_control *to, uint32_t map, uint64_t evntsel) =
+	int (*add)(struct vperfctr_control *to, uint32_t map, uint64_t evntsel) =
 		dlsym(RTLD_DEFAULT, "vperfctr_control_add");
-	unsigned int (*add_ctr)(struct vperfctr_control *to, const struct vperfctr_ctr *from) =
+	int (*add_ctr)(struct vperfctr_control *to, const struct vperfctr_ctr *from) =
 		dlsym(RTLD_DEFAULT, "vperfctr_control_add_ctr");
 	void (*add_kind)(struct vperfctr_control *to, const struct vperfctr_ctr *from) =
 		dlsym(RTLD_DEFAULT, "vperfctr_control_add_kind");

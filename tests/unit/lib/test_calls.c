@@ -828,8 +828,8 @@ START_TEST(control)
 	memset(&c, 0xff, sizeof(c));
 	memset(ctr, 0xff, sizeof(ctr));
 	vperfctr_control_init(&c, ctr);
-	ck_assert_uint_eq(vperfctr_control_add(&c, 5, 0x4100c0), 0);
-	ck_assert_uint_eq(vperfctr_control_add(&c, VPERFCTR_FIXED, 2), 1);
+	ck_assert_int_eq(vperfctr_control_add(&c, 5, 0x4100c0), 0);
+	ck_assert_int_eq(vperfctr_control_add(&c, VPERFCTR_FIXED, 2), 1);
 	ck_assert_uint_eq(c.nractrs, 2);
 	ck_assert_uint_eq(c.tsc_on, 1);
 	ck_assert_uint_eq(c.flags | c.nrictrs | c.preserve | c.global[0] | c.global[1], 0);
@@ -935,6 +935,42 @@ END_TEST
 
 /* ---- i-mode ------------------------------------------------------------------------ */
 
+/* An a-mode counter does not replace an i-mode one, nor is the array overrun. */
+START_TEST(control_cannot_add)
+{
+	struct vperfctr_ctr room[VPERFCTR_MAX_CTRS + 1];
+	struct vperfctr_control c;
+	struct vperfctr *v;
+	int i;
+
+	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
+	memset(room, 0x55, sizeof(room));
+	vperfctr_control_init(&c, room);
+	ck_assert_int_eq(vperfctr_control_add_imode(&c, 1, 0x4100c4, 100), 0);
+	ck_assert_int_eq(vperfctr_control_add(&c, 5, 0x4100c0), -EINVAL);
+	ck_assert_uint_eq(room[0].map, 1);
+	ck_assert_uint_eq(c.nractrs, 0);
+	ck_assert_int_eq(vperfctr_control(v, &c), -EINVAL);
+
+	vperfctr_control_init(&c, room);
+	for (i = 0; i < VPERFCTR_MAX_CTRS; i++)
+		ck_assert_int_eq(vperfctr_control_add_ctr(&c, &room[0]), i);
+	ck_assert_int_eq(vperfctr_control_add(&c, 5, 0x4100c0), -ENOSPC);
+	ck_assert_int_eq(vperfctr_control_add_ctr(&c, &room[0]), -ENOSPC);
+	ck_assert_int_eq(vperfctr_control_add_ctr_imode(&c, &room[0], 5), -ENOSPC);
+	ck_assert_uint_eq(room[VPERFCTR_MAX_CTRS].map, 0x55555555);
+	ck_assert_int_eq(vperfctr_control(v, &c), -EINVAL);
+
+	vperfctr_control_init(&c, room);
+	ck_assert_int_eq(vperfctr_control_add(&c, 5, 0x4100c0), 0);
+	vperfctr_control_add_kind(&c, room);
+	ck_assert_int_eq(vperfctr_control_add(&c, 5, 0x4100c0), -EINVAL);
+	ck_assert_int_eq(vperfctr_control_add_imode(&c, 1, 0x4100c4, 100), -EINVAL);
+	ck_assert_uint_eq(c.nractrs + c.nrictrs, 1);
+	vperfctr_close(v);
+}
+END_TEST
+
 START_TEST(control_imode)
 {
 	struct vperfctr_control c;
@@ -943,12 +979,12 @@ START_TEST(control_imode)
 
 	memset(ctr, 0xff, sizeof(ctr));
 	vperfctr_control_init(&c, ctr);
-	ck_assert_uint_eq(vperfctr_control_add(&c, 5, 0x4100c0), 0);
-	ck_assert_uint_eq(vperfctr_control_add_imode(&c, 1, 0x4100c4, 100), 1);
-	ck_assert_uint_eq(vperfctr_control_add_imode(&c, VPERFCTR_FIXED, 2, UINT64_C(1) << 40), 2);
+	ck_assert_int_eq(vperfctr_control_add(&c, 5, 0x4100c0), 0);
+	ck_assert_int_eq(vperfctr_control_add_imode(&c, 1, 0x4100c4, 100), 1);
+	ck_assert_int_eq(vperfctr_control_add_imode(&c, VPERFCTR_FIXED, 2, UINT64_C(1) << 40), 2);
 	/* An invalid period does not become a valid one. */
-	ck_assert_uint_eq(vperfctr_control_add_imode(&c, 2, 0x4100c4, 0), 3);
-	ck_assert_uint_eq(vperfctr_control_add_imode(&c, 3, 0x4100c4, UINT64_MAX), 4);
+	ck_assert_int_eq(vperfctr_control_add_imode(&c, 2, 0x4100c4, 0), 3);
+	ck_assert_int_eq(vperfctr_control_add_imode(&c, 3, 0x4100c4, UINT64_MAX), 4);
 	ck_assert_uint_eq(c.nractrs, 1);
 	ck_assert_uint_eq(c.nrictrs, 4);
 	ck_assert_int_eq(ctr[0].ireset, 0);
@@ -981,9 +1017,9 @@ START_TEST(control_add_ctr)
 	ctr[0] = offcore;
 	ctr[1] = (struct vperfctr_ctr){ .map = VPERFCTR_FIXED, .evntsel = 2 };
 	vperfctr_control_init(&c, ctr);
-	ck_assert_uint_eq(vperfctr_control_add_ctr(&c, &ctr[0]), 0);
-	ck_assert_uint_eq(vperfctr_control_add_ctr(&c, &ctr[1]), 1);
-	ck_assert_uint_eq(vperfctr_control_add_ctr_imode(&c, &offcore, 100), 2);
+	ck_assert_int_eq(vperfctr_control_add_ctr(&c, &ctr[0]), 0);
+	ck_assert_int_eq(vperfctr_control_add_ctr(&c, &ctr[1]), 1);
+	ck_assert_int_eq(vperfctr_control_add_ctr_imode(&c, &offcore, 100), 2);
 	ck_assert_uint_eq(c.nractrs, 2);
 	ck_assert_uint_eq(c.nrictrs, 1);
 	ck_assert_uint_eq(ctr[0].map, 2);
@@ -1382,6 +1418,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, simple_calls, 0, 4);
 	tcase_add_loop_test(t, control_fails, 0, 8);
 	tcase_add_test(t, read_state);
+	tcase_add_test(t, control_cannot_add);
 	tcase_add_test(t, control_imode);
 	tcase_add_test(t, control_add_ctr);
 	tcase_add_test(t, iresume);
