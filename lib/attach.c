@@ -80,11 +80,14 @@ static int attach(int dev, struct vperfctr_attach *arg)
 	return ret;
 }
 
-int vperfctr_open_member(struct vperfctr **v, const struct vperfctr *set, pid_t tid)
+int vperfctr_open_member(struct vperfctr **v, const struct vperfctr *set, pid_t tid,
+			 unsigned int flags)
 {
 	int fd, err;
 
 	*v = NULL;
+	if (flags)
+		return -EINVAL;
 	fd = __vperfctr_ioctl(vperfctr_fd(set), VPERFCTR_MEMBER, (void *)(intptr_t)tid);
 	if (fd < 0)
 		return fd;
@@ -94,9 +97,9 @@ int vperfctr_open_member(struct vperfctr **v, const struct vperfctr *set, pid_t 
 	return err;
 }
 
-int vperfctr_attach_ring_sized(struct vperfctr **v, pid_t tid, unsigned int flags,
+int vperfctr_attach_ring_sized(struct vperfctr **v, pid_t tid,
 			       const struct vperfctr_control *control, struct vperfctr_ring *ring,
-			       size_t size, unsigned int *nrthreads)
+			       size_t size, unsigned int *nrthreads, unsigned int flags)
 {
 	struct vperfctr_attach arg = {
 		.size = sizeof(arg), .flags = flags, .tid = tid, .control = (uintptr_t)control,
@@ -132,8 +135,8 @@ int vperfctr_attach_ring_sized(struct vperfctr **v, pid_t tid, unsigned int flag
 	return err;
 }
 
-int vperfctr_attach(struct vperfctr **v, pid_t tid, unsigned int flags,
-		    const struct vperfctr_control *control, unsigned int *nrthreads)
+int vperfctr_attach(struct vperfctr **v, pid_t tid, const struct vperfctr_control *control,
+		    unsigned int *nrthreads, unsigned int flags)
 {
-	return vperfctr_attach_ring(v, tid, flags, control, NULL, nrthreads);
+	return vperfctr_attach_ring(v, tid, control, NULL, nrthreads, flags);
 }

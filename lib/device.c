@@ -219,7 +219,7 @@ int vperfctr_cpus_forbidden(struct vperfctr_cpu_mask **mask)
 	return device_mask(VPERFCTR_CPUS_FORBIDDEN, 0, mask);
 }
 
-int vperfctr_kind_cpus(unsigned int kind, struct vperfctr_cpu_mask **mask)
+int vperfctr_kind_cpus(struct vperfctr_cpu_mask **mask, unsigned int kind)
 {
 	return device_mask(VPERFCTR_KIND_CPUS, kind, mask);
 }

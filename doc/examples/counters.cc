@@ -28,7 +28,7 @@ public:
 		for (unsigned int i = 0; i < nr; i++)
 			if (vperfctr_event(&events[i], names[i].c_str(), &info, &why))
 				throw std::runtime_error(why.text);
-		if (vperfctr_event_assign(events.data(), nr, &info, ctr.data(), &why))
+		if (vperfctr_event_assign(ctr.data(), events.data(), nr, &info, &why))
 			throw std::runtime_error(why.text);
 		check(vperfctr_open(&v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT), "cannot open");
 		vperfctr_control_init(&control, ctr.data());

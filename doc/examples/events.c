@@ -56,7 +56,7 @@ static void choose(struct vperfctr_event *event, char **names, unsigned int nr,
 	for (unsigned int i = 0; i < nr; i++)
 		if (vperfctr_event(&event[i], names[i], &info, &why))
 			fail(names[i], why.text);
-	if (vperfctr_event_assign(event, nr, &info, ctr, &why))
+	if (vperfctr_event_assign(ctr, event, nr, &info, &why))
 		fail("cannot count these together", why.text);
 	vperfctr_control_init(control, ctr);
 	for (unsigned int i = 0; i < nr; i++)

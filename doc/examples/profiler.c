@@ -102,7 +102,7 @@ static void add_instructions(struct vperfctr_control *control)
 
 	check(vperfctr_info(&info, 0), "no information");
 	if (vperfctr_event(&event, "instructions:u", &info, &why) ||
-	    vperfctr_event_assign(&event, 1, &info, &ctr, &why)) {
+	    vperfctr_event_assign(&ctr, &event, 1, &info, &why)) {
 		fprintf(stderr, "profiler: %s\n", why.text);
 		exit(1);
 	}

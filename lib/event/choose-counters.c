@@ -324,9 +324,9 @@ static int assign_hardware(const struct vperfctr_event *event, unsigned int nr,
 	return 0;
 }
 
-int vperfctr_event_assign_sized(const struct vperfctr_event *event, size_t event_size,
+int vperfctr_event_assign_sized(struct vperfctr_ctr *ctr, size_t ctr_size,
+				const struct vperfctr_event *event, size_t event_size,
 				unsigned int nr, const struct vperfctr_info *info,
-				struct vperfctr_ctr *ctr, size_t ctr_size,
 				struct vperfctr_why *why)
 {
 	struct vperfctr_event hardware[VPERFCTR_MAX_CTRS], one;

@@ -94,7 +94,7 @@ static int choose_table(struct vperfctr_ctr *table, uint64_t *soft, const char *
 	nr = __vperfctr_parse_names(event, names, info, why);
 	if (nr < 0)
 		return nr;
-	err = vperfctr_event_assign(event, (unsigned int)nr, info, ctr, why);
+	err = vperfctr_event_assign(ctr, event, (unsigned int)nr, info, why);
 	if (err)
 		return err;
 	*soft = 0;
@@ -188,7 +188,7 @@ static unsigned int only_kind(void)
 
 	if (__vperfctr_get_affinity(&mine))
 		return VPERFCTR_ANY_KIND;
-	for (kind = 0; kind < MAX_KINDS && !vperfctr_kind_cpus(kind, &mask); kind++) {
+	for (kind = 0; kind < MAX_KINDS && !vperfctr_kind_cpus(&mask, kind); kind++) {
 		for (cpu = 0; cpu < mask->nrwords * 32 && cpu < __VPERFCTR_CPUS; cpu++)
 			if (mask->mask[cpu / 32] >> cpu % 32 & 1 && __vperfctr_is_set(cpu, &mine))
 				break;

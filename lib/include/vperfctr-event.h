@@ -15,7 +15,7 @@
  *	if (vperfctr_info(&info, 0) ||
  *	    vperfctr_event(&event[0], "instructions:u", &info, &why) ||
  *	    vperfctr_event(&event[1], "LONGEST_LAT_CACHE:MISS:u", &info, &why) ||
- *	    vperfctr_event_assign(event, 2, &info, ctr, &why))
+ *	    vperfctr_event_assign(ctr, event, 2, &info, &why))
  *		errx(1, "%s", why.text);
  *	vperfctr_control_init(&control, ctr);
  *	vperfctr_control_add_ctr(&control, &ctr[0]);
@@ -129,15 +129,16 @@ __VPERFCTR_PASS_SIZE int vperfctr_event(struct vperfctr_event *event, const char
  *		event
  *	-EINVAL	nr is greater than VPERFCTR_MAX_CTRS
  */
-int vperfctr_event_assign_sized(const struct vperfctr_event *event, size_t event_size,
+int vperfctr_event_assign_sized(struct vperfctr_ctr *ctr, size_t ctr_size,
+				const struct vperfctr_event *event, size_t event_size,
 				unsigned int nr, const struct vperfctr_info *info,
-				struct vperfctr_ctr *ctr, size_t ctr_size,
 				struct vperfctr_why *why);
-__VPERFCTR_PASS_SIZE int vperfctr_event_assign(const struct vperfctr_event *event, unsigned int nr,
+__VPERFCTR_PASS_SIZE int vperfctr_event_assign(struct vperfctr_ctr *ctr,
+					       const struct vperfctr_event *event, unsigned int nr,
 					       const struct vperfctr_info *info,
-					       struct vperfctr_ctr *ctr, struct vperfctr_why *why)
+					       struct vperfctr_why *why)
 {
-	return vperfctr_event_assign_sized(event, sizeof(*event), nr, info, ctr, sizeof(*ctr), why);
+	return vperfctr_event_assign_sized(ctr, sizeof(*ctr), event, sizeof(*event), nr, info, why);
 }
 
 /*

@@ -31,6 +31,9 @@
  * handles.  An error number that a function's comment does not list comes from the
  * kernel, as <linux/vperfctr.h> documents it under the same name.
  *
+ * Arguments: first the object or the structure that the call makes, fills in or changes, then
+ * what it is of, then further structures, then flags, and a vperfctr_why at the very end.
+ *
  * Threads: a handle that maps the state's page belongs to the thread that opened it,
  * as the state does.  vperfctr_open() makes such handles.  In another thread
  * vperfctr_read(), _read_pmc(), _read_tsc(), _read_soft() and the calls for regions return
@@ -205,7 +208,7 @@ __VPERFCTR_PASS_SIZE int vperfctr_info(struct vperfctr_info *info, unsigned int 
  */
 int vperfctr_cpus(struct vperfctr_cpu_mask **mask);
 int vperfctr_cpus_forbidden(struct vperfctr_cpu_mask **mask);
-int vperfctr_kind_cpus(unsigned int kind, struct vperfctr_cpu_mask **mask);
+int vperfctr_kind_cpus(struct vperfctr_cpu_mask **mask, unsigned int kind);
 
 /*
  * Return the version of the library that the program runs with, as a number and as text.
@@ -344,8 +347,8 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
  *	-EMFILE, -ENFILE	as from open(2)
  *	any of vperfctr_control(), but -EUSERS
  */
-int vperfctr_attach(struct vperfctr **v, pid_t tid, unsigned int flags,
-		    const struct vperfctr_control *control, unsigned int *nrthreads);
+int vperfctr_attach(struct vperfctr **v, pid_t tid, const struct vperfctr_control *control,
+		    unsigned int *nrthreads, unsigned int flags);
 
 /*
  * The same with a ring, into which the samples of all of these threads go: see
@@ -356,14 +359,15 @@ int vperfctr_attach(struct vperfctr **v, pid_t tid, unsigned int flags,
  *
  *	-E2BIG	the module is too old
  */
-int vperfctr_attach_ring_sized(struct vperfctr **v, pid_t tid, unsigned int flags,
+int vperfctr_attach_ring_sized(struct vperfctr **v, pid_t tid,
 			       const struct vperfctr_control *control, struct vperfctr_ring *ring,
-			       size_t size, unsigned int *nrthreads);
-__VPERFCTR_PASS_SIZE int vperfctr_attach_ring(struct vperfctr **v, pid_t tid, unsigned int flags,
+			       size_t size, unsigned int *nrthreads, unsigned int flags);
+__VPERFCTR_PASS_SIZE int vperfctr_attach_ring(struct vperfctr **v, pid_t tid,
 					      const struct vperfctr_control *control,
-					      struct vperfctr_ring *ring, unsigned int *nrthreads)
+					      struct vperfctr_ring *ring, unsigned int *nrthreads,
+					      unsigned int flags)
 {
-	return vperfctr_attach_ring_sized(v, tid, flags, control, ring, sizeof(*ring), nrthreads);
+	return vperfctr_attach_ring_sized(v, tid, control, ring, sizeof(*ring), nrthreads, flags);
 }
 
 /*
@@ -373,8 +377,9 @@ __VPERFCTR_PASS_SIZE int vperfctr_attach_ring(struct vperfctr **v, pid_t tid, un
  * calling thread.  vperfctr_read_state() then reads this thread's counts, as `sums`, also
  * when it has ended.  They remain a part of the set's.
  *
- * Errors; *v is then NULL:
+ * flags: 0.  Errors; *v is then NULL:
  *
+ *	-EINVAL	an unknown flag
  *	-ESRCH	there is no such thread
  *	-ENOENT	the thread is not in this set, or not any more
  *	-EPERM	another user has made the set; or it counts kernel mode, and the caller may
@@ -383,7 +388,8 @@ __VPERFCTR_PASS_SIZE int vperfctr_attach_ring(struct vperfctr **v, pid_t tid, un
  *	-EMFILE, -ENFILE	as from open(2)
  *	-ENOMEM
  */
-int vperfctr_open_member(struct vperfctr **v, const struct vperfctr *set, pid_t tid);
+int vperfctr_open_member(struct vperfctr **v, const struct vperfctr *set, pid_t tid,
+			 unsigned int flags);
 
 /*
  * Count CPUs instead of threads: a handle for the CPUs of a mask or, with NULL, for all that

@@ -35,7 +35,7 @@ void fuzz_one(const uint8_t *data, size_t size)
 		nr += !err;
 	}
 	memset(&why, 0, sizeof(why));
-	err = vperfctr_event_assign(event, nr, &fake.info, ctr, &why);
+	err = vperfctr_event_assign(ctr, event, nr, &fake.info, &why);
 	check_why(err, &why);
 	/* No counter is given to two events. */
 	for (i = 0; !err && i < nr; i++)

@@ -202,7 +202,7 @@ static void check_same(const char *const *names, unsigned int nr)
 
 	for (i = 0; i < nr; i++)
 		ck_assert_msg(!vperfctr_event(&event[i], names[i], &info, &why), "%s", why.text);
-	ck_assert_msg(!vperfctr_event_assign(event, nr, &info, ctr, &why), "%s", why.text);
+	ck_assert_msg(!vperfctr_event_assign(ctr, event, nr, &info, &why), "%s", why.text);
 	ck_assert_int_eq(vperfctr_open(&v, VPERFCTR_OPEN_CREAT), 0);
 	vperfctr_control_init(&control, ctr);
 	control.nractrs = nr;
@@ -554,7 +554,7 @@ static int attach_to(struct vperfctr **v, pid_t pid, unsigned int flags, unsigne
 	vperfctr_control_init(&control, ctr);
 	control.kind = info.kind;
 	vperfctr_control_add(&control, 0, INSTRUCTIONS_USER);
-	return vperfctr_attach(v, pid, flags, &control, nr);
+	return vperfctr_attach(v, pid, &control, nr, flags);
 }
 
 /* _i: the first thread of the process has ended. */

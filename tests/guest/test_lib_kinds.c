@@ -109,7 +109,7 @@ START_TEST(control_by_steps)
 		for (i = 0; i < 2; i++)
 			ck_assert_msg(!vperfctr_event(&event[i], names[i], &kinds[k], &why), "%s",
 				      why.text);
-		ck_assert_msg(!vperfctr_event_assign(event, 2, &kinds[k], table, &why), "%s",
+		ck_assert_msg(!vperfctr_event_assign(table, event, 2, &kinds[k], &why), "%s",
 			      why.text);
 		ck_assert_uint_eq(table[1].map, 5);
 		if (k) {
@@ -197,7 +197,7 @@ START_TEST(attached_by_name)
 	ck_assert_msg(!vperfctr_event_control(&control, ctr, NR(ctr), "instructions:u",
 					      VPERFCTR_ANY_KIND, &why), "%s", why.text);
 	pid = start_child(FORKED, 1000, futex, 3000000);
-	assert_ok(vperfctr_attach(&v, pid, 0, &control, &nr));
+	assert_ok(vperfctr_attach(&v, pid, &control, &nr, 0));
 	ck_assert_uint_eq(nr, 1);
 	wake_all(futex);
 	for (n = 0; n < 20; n++)

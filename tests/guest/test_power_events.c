@@ -233,7 +233,7 @@ static int take(struct vperfctr_event *event, struct control *control, const cha
 		assert_ok(vperfctr_event(event, full, &info, why));
 	}
 	control_init(control, 0);
-	err = vperfctr_event_assign(event, 1, &info, control->ctr, why);
+	err = vperfctr_event_assign(control->ctr, event, 1, &info, why);
 	control->c.nractrs = 1;
 	return err;
 }
@@ -416,7 +416,7 @@ static void check_library(const u64 *codes, const char *group)
 	}
 	control_init(&control, 0);
 	control.c.nractrs = GROUP;
-	err = vperfctr_event_assign(event, GROUP, &info, control.ctr, &why);
+	err = vperfctr_event_assign(control.ctr, event, GROUP, &info, &why);
 	place(&placed, codes, GROUP);
 	if (err)
 		ck_assert_msg(by_module(&placed, &own), "%s: only the module accepts it: %s", group,

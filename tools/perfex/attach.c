@@ -367,9 +367,8 @@ static int attach_set(struct session *s, const struct target *target, struct err
 		with = &ring;
 	}
 	do {
-		err = vperfctr_attach_ring(&t->v, target->id,
-					   target->process ? 0 : VPERFCTR_ATTACH_THREAD,
-					   s->control, with, &nr);
+		err = vperfctr_attach_ring(&t->v, target->id, s->control, with, &nr,
+					   target->process ? 0 : VPERFCTR_ATTACH_THREAD);
 	} while (err == -EINTR);
 	if ((err == -ENOTTY || err == -E2BIG) && with)
 		return fail_with(e, "the vperfctr module is too old to sample running processes: install that of this perfex, or let perfex run the command");
@@ -416,7 +415,7 @@ static int open_member(struct session *s, const struct thread *set, pid_t tid, s
 
 	if (!t)
 		return fail_with(e, "out of memory");
-	err = vperfctr_open_member(&t->v, set->v, tid);
+	err = vperfctr_open_member(&t->v, set->v, tid, 0);
 	if (err == -ESRCH || err == -ENOENT)
 		return 0;
 	if (err)

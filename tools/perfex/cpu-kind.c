@@ -37,7 +37,7 @@ int kind_bind(uint32_t kind)
 	unsigned int i;
 
 	if (set)
-		err = sched_getaffinity(0, size, set) ? -errno : vperfctr_kind_cpus(kind, &mask);
+		err = sched_getaffinity(0, size, set) ? -errno : vperfctr_kind_cpus(&mask, kind);
 	if (!err) {
 		for (i = 0; i < 65536; i++)
 			if (i / 32 >= mask->nrwords || !(mask->mask[i / 32] >> i % 32 & 1))
@@ -98,7 +98,7 @@ static bool has_kind(const struct cpu_sets *cpus, uint32_t kind)
 	bool has = false;
 	unsigned int i;
 
-	if (!cpus->known || vperfctr_kind_cpus(kind, &mask))
+	if (!cpus->known || vperfctr_kind_cpus(&mask, kind))
 		return true;
 	for (i = 0; i < mask->nrwords * 32 && !has; i++)
 		has = mask->mask[i / 32] >> i % 32 & 1 &&

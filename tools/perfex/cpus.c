@@ -227,7 +227,7 @@ int cpus_find(struct cpus *cpus, const char *list, struct error *e)
 
 	err = vperfctr_cpus(&all);
 	if (!err)
-		err = vperfctr_kind_cpus(VPERFCTR_ANY_KIND, &able);
+		err = vperfctr_kind_cpus(&able, VPERFCTR_ANY_KIND);
 	if (err) {
 		free(all);
 		return fail_device(e, err);
@@ -252,7 +252,7 @@ int cpus_keep_kind(struct cpus *cpus, const struct vperfctr_info *info, bool lis
 		   struct error *e)
 {
 	struct vperfctr_cpu_mask *of_kind;
-	int err = vperfctr_kind_cpus(info->kind, &of_kind);
+	int err = vperfctr_kind_cpus(&of_kind, info->kind);
 	unsigned int i;
 
 	if (err)
@@ -308,7 +308,7 @@ static int name_kind(char *buf, size_t size, unsigned int cpu, struct error *e)
 	do {
 		err = vperfctr_info(&info, kind);
 		if (!err)
-			err = vperfctr_kind_cpus(kind, &mask);
+			err = vperfctr_kind_cpus(&mask, kind);
 		if (err)
 			return fail_device(e, err);
 		found = has_cpu(mask, cpu);

@@ -13,7 +13,7 @@ int assign_counters(const struct events *events, const struct vperfctr_info *inf
 	int err;
 
 	for (k = 0; k < nrkinds; k++) {
-		err = vperfctr_event_assign(events[k].ev, events[k].nr, &info[k], ctr[k], &why);
+		err = vperfctr_event_assign(ctr[k], events[k].ev, events[k].nr, &info[k], &why);
 		if (err == -ENOSPC && events->together)
 			return fail_with(e, "%s (metrics are computed from one run: ask for fewer at a time)",
 					 why.text);

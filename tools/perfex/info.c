@@ -132,7 +132,7 @@ static void print_cpus(FILE *f, const char *label, int (*get)(struct vperfctr_cp
 void print_kind_cpus(FILE *f, uint32_t kind)
 {
 	struct vperfctr_cpu_mask *mask;
-	int err = vperfctr_kind_cpus(kind, &mask);
+	int err = vperfctr_kind_cpus(&mask, kind);
 
 	print_mask(f, err, mask);
 }

@@ -176,7 +176,7 @@ static enum outcome check_modes(struct self_test *t)
 	for (i = 0; i < 3; i++)
 		if (vperfctr_event(&ev[i], names[i], kind, &why))
 			return skipped(t, "%s: %.400s", names[i], why.text);
-	if (vperfctr_event_assign(ev, 3, kind, ctr, &why))
+	if (vperfctr_event_assign(ctr, ev, 3, kind, &why))
 		return skipped(t, "%.500s", why.text);
 	init_counting(&c, kind);
 	for (i = 0; i < 3; i++)

@@ -18,7 +18,7 @@ struct vperfctr_ctr counter_for(struct self_test *t, const struct vperfctr_info 
 	struct vperfctr_ctr ctr;
 
 	if (vperfctr_event(&ev, event, kind, &why) ||
-	    vperfctr_event_assign(&ev, 1, kind, &ctr, &why))
+	    vperfctr_event_assign(&ctr, &ev, 1, kind, &why))
 		skip_check(t, "%s: %.400s", event, why.text);
 	return ctr;
 }
@@ -77,7 +77,7 @@ unsigned int add_instructions(struct self_test *t, const struct vperfctr_info *k
 		else
 			snprintf(name, sizeof(name), "%s@fixed%u", instructions_of(kind), i - 32);
 		if (c->nr < VPERFCTR_MAX_CTRS && !vperfctr_event(&ev, name, kind, NULL) &&
-		    !vperfctr_event_assign(&ev, 1, kind, &ctr, NULL))
+		    !vperfctr_event_assign(&ctr, &ev, 1, kind, NULL))
 			add_counter(c, ctr, 0);
 	}
 	if (!c->nr)

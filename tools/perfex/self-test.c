@@ -177,7 +177,7 @@ static int find_usable(struct self_test *t, unsigned int kind, const cpu_set_t *
 	unsigned int cpu;
 	int err;
 
-	err = vperfctr_kind_cpus(kind, &of_kind);
+	err = vperfctr_kind_cpus(&of_kind, kind);
 	if (err)
 		return fail_device(e, err);
 	err = vperfctr_cpus_forbidden(&forbidden);

@@ -200,7 +200,7 @@ static void try_calls(struct vperfctr *v, struct vperfctr *attached)
 	CHECK(got.size == sizeof(*control) && got.ctr_size == sizeof(*ctr));
 	CHECK(got_ctr[0].map == 3 && got_ctr[0].ireset == -5);
 	control->flags = VPERFCTR_CONTROL_RING;
-	CHECK(!vperfctr_attach_ring(&attached, 0, 0, control, other, NULL));
+	CHECK(!vperfctr_attach_ring(&attached, 0, control, other, NULL, 0));
 	CHECK_GUARDS(other, 1);
 	CHECK_GUARDS(control, 1);
 	CHECK_GUARDS(ctr, 1);
@@ -278,7 +278,7 @@ static void try_events(void)
 	CHECK_GUARDS(event, 3);
 	CHECK_NEWER(&event[2], 0);
 	CHECK(event[1].soft && event[2].general == 4);
-	CHECK(!vperfctr_event_assign(event, 3, info, ctr, &why));
+	CHECK(!vperfctr_event_assign(ctr, event, 3, info, &why));
 	CHECK_GUARDS(ctr, 3);
 	CHECK(ctr[0].evntsel && !ctr[1].evntsel && ctr[2].map == 2);
 	CHECK_NEWER(&ctr[2], 0);
@@ -294,7 +294,7 @@ static void try_events(void)
 #ifdef GROWN
 	/* An old library cannot do what it does not know; a later one may. */
 	event[1].newer[1] = 1;
-	nr = (unsigned int)-vperfctr_event_assign(event, 3, info, ctr, &why);
+	nr = (unsigned int)-vperfctr_event_assign(ctr, event, 3, info, &why);
 	CHECK(nr == 0 || nr == E2BIG);
 #endif
 }

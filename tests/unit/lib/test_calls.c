@@ -92,7 +92,7 @@ START_TEST(device_fails)
 	ck_assert_ptr_null(mask);
 	ck_assert_int_eq(vperfctr_cpus_forbidden(&mask), device_errors[_i].result);
 	ck_assert_ptr_null(mask);
-	ck_assert_int_eq(vperfctr_kind_cpus(0, &mask), device_errors[_i].result);
+	ck_assert_int_eq(vperfctr_kind_cpus(&mask, 0), device_errors[_i].result);
 	ck_assert_int_eq(vperfctr_open(&v, 0), device_errors[_i].result);
 	ck_assert_ptr_null(v);
 }
@@ -255,20 +255,20 @@ START_TEST(cpus)
 	ck_assert_uint_eq(mask->nrwords, 3);
 	ck_assert_uint_eq(mask->mask[0], 0xfffffff0);
 	free(mask);
-	ck_assert_int_eq(vperfctr_kind_cpus(0, &mask), 0);
+	ck_assert_int_eq(vperfctr_kind_cpus(&mask, 0), 0);
 	ck_assert_uint_eq(mask->nrwords, 3);
 	ck_assert_uint_eq(mask->mask[0], 0xf);
 	ck_assert_uint_eq(mask->mask[2], 1);
 	free(mask);
 	fake.nrkinds = 2;
-	ck_assert_int_eq(vperfctr_kind_cpus(1, &mask), 0);
+	ck_assert_int_eq(vperfctr_kind_cpus(&mask, 1), 0);
 	ck_assert_uint_eq(mask->nrwords, 3);
 	ck_assert_uint_eq(mask->mask[0], 0xa);
 	ck_assert_uint_eq(mask->mask[2], 0);
 	free(mask);
-	ck_assert_int_eq(vperfctr_kind_cpus(2, &mask), -EINVAL);
+	ck_assert_int_eq(vperfctr_kind_cpus(&mask, 2), -EINVAL);
 	ck_assert_ptr_null(mask);
-	ck_assert_int_eq(vperfctr_kind_cpus(VPERFCTR_ANY_KIND, &mask), 0);
+	ck_assert_int_eq(vperfctr_kind_cpus(&mask, VPERFCTR_ANY_KIND), 0);
 	ck_assert_uint_eq(mask->mask[0], 0xf);
 	free(mask);
 	/* A mask without words is valid. */

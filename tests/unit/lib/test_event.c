@@ -168,7 +168,7 @@ START_TEST(arm)
 	take(1, "cycles:k");
 	take(2, "r0011");
 	take(3, "0x80000011@2");
-	ck_assert_int_eq(vperfctr_event_assign(event, 4, &info, ctr, &why), 0);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 4, &info, &why), 0);
 	ck_assert_uint_eq(ctr[0].evntsel, 0x80000008);
 	ck_assert_uint_lt(ctr[0].map, 6);
 	ck_assert_uint_eq(ctr[1].map, VPERFCTR_FIXED);
@@ -376,7 +376,7 @@ START_TEST(by_cpuid)
 	refuse(-EOPNOTSUPP, name, "it is not known which counters of this processor can count 'r0");
 	sprintf(named, "%s:u@3", name);
 	ck_assert_uint_eq(take(0, named)->general, 0x8);
-	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), 0);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 1, &info, &why), 0);
 	ck_assert_uint_eq(ctr[0].map, 3);
 }
 END_TEST
@@ -422,7 +422,7 @@ END_TEST
 static uint64_t evntsel_of(const char *name)
 {
 	take(0, name);
-	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), 0);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 1, &info, &why), 0);
 	ck_assert_uint_eq(ctr[0].aux, 0);
 	return ctr[0].evntsel;
 }
@@ -450,7 +450,7 @@ START_TEST(riscv)
 	ck_assert_uint_eq(evntsel_of("0x2000000000000002@3"), sinh | 0x2);
 	ck_assert_uint_eq(event[0].modes, VPERFCTR_MODE_USER);
 	take(0, "rc0:u");
-	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), 0);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 1, &info, &why), 0);
 	ck_assert_uint_eq(ctr[0].evntsel, sinh | 0x20000);
 	ck_assert_uint_eq(ctr[0].aux, 0xc0);
 	/* On x86 this bit is EN. */
@@ -547,7 +547,7 @@ START_TEST(power_codes)
 			      "%s: general %#llx, fixed %#llx", codes[i].name,
 			      (unsigned long long)event[0].general,
 			      (unsigned long long)event[0].fixed);
-		ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), 0);
+		ck_assert_int_eq(vperfctr_event_assign(ctr, event, 1, &info, &why), 0);
 		if (codes[i].fixed) {
 			ck_assert_uint_eq(ctr[0].map, VPERFCTR_FIXED + codes[i].fixed - 1);
 			ck_assert_uint_eq(ctr[0].evntsel, UINT64_C(1) << 63);
@@ -600,7 +600,7 @@ START_TEST(power_refused)
 	refuse(-EOPNOTSUPP, "rd098:u", "which is a sample");
 	refuse(-EOPNOTSUPP, "r4d098:u", "which is a sample");
 	take(0, "r4058:u@1");
-	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), -EOPNOTSUPP);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 1, &info, &why), -EOPNOTSUPP);
 	ck_assert_str_eq(why.text, "the code of 'r4058:u@1' is for instructions that the hardware marks, which is a sample: leave it out");
 	ck_assert_uint_eq(take(0, "r34058:u")->code, 0x4058);
 	ck_assert_uint_eq(take(0, "r10402:u")->code, 0x402);
@@ -610,10 +610,10 @@ START_TEST(power_refused)
 	refuse(-EOPNOTSUPP, "r1c058:u", "this revision of the processor does not count 'r1c058'");
 	refuse(-EOPNOTSUPP, "r4003c:u", "(an erratum)");
 	take(0, "r3c:u@3");
-	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), -EOPNOTSUPP);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 1, &info, &why), -EOPNOTSUPP);
 	ck_assert_str_eq(why.text, "this revision of the processor does not count 'r3c:u@3' (an erratum): leave it out");
 	take(0, "r3c:u@2");
-	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), 0);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 1, &info, &why), 0);
 	ck_assert_uint_eq(take(0, "r1f056:u")->code, 0xf056);
 	power("IBM POWER9 revision 2.1");
 	refuse(-EOPNOTSUPP, "r1f056:u", "(an erratum)");
@@ -634,7 +634,7 @@ static void pair(const char *first, const char *second, int err, const char *bec
 {
 	take(0, first);
 	take(1, second);
-	ck_assert_int_eq(vperfctr_event_assign(event, 2, &info, ctr, &why), err);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 2, &info, &why), err);
 	if (err)
 		ck_assert_msg(strstr(why.text, because), "'%s' not in '%s'", because, why.text);
 }
@@ -775,10 +775,10 @@ START_TEST(unknown_in_assignment)
 	strcpy(event[1].name, "r010e");
 	event[1].general = 0xf;
 	event[1].unknown = 1;
-	ck_assert_int_eq(vperfctr_event_assign(event, 2, &info, ctr, &why), -EOPNOTSUPP);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 2, &info, &why), -EOPNOTSUPP);
 	ck_assert_ptr_nonnull(strstr(why.text, "as in 'r010e@0'"));
 	event[1].general = 0x2;
-	ck_assert_int_eq(vperfctr_event_assign(event, 2, &info, ctr, &why), 0);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 2, &info, &why), 0);
 	ck_assert_uint_eq(ctr[1].map, 1);
 }
 END_TEST
@@ -802,7 +802,7 @@ END_TEST
 static int assign(unsigned int nr)
 {
 	memset(ctr, 0xff, sizeof(ctr));
-	return vperfctr_event_assign(event, nr, &info, ctr, &why);
+	return vperfctr_event_assign(ctr, event, nr, &info, &why);
 }
 
 /* An event that only one counter can count gets it, whatever was placed there before. */
@@ -929,14 +929,14 @@ END_TEST
 START_TEST(no_counters)
 {
 	take(0, "cycles:u");
-	ck_assert_int_eq(vperfctr_event_assign(event, VPERFCTR_MAX_CTRS + 1, &info, ctr, &why), -EINVAL);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, VPERFCTR_MAX_CTRS + 1, &info, &why), -EINVAL);
 	ck_assert_int_eq(assign(0), 0);
 	info.nrctrs = 0;
 	info.pmc_mask = info.fixed_mask = 0;
 	ck_assert_int_eq(assign(0), 0);
 	ck_assert_int_eq(assign(1), -EOPNOTSUPP);
 	ck_assert_ptr_nonnull(strstr(why.text, "(Fake) has no counters"));
-	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, NULL), -EOPNOTSUPP);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 1, &info, NULL), -EOPNOTSUPP);
 }
 END_TEST
 
@@ -1122,15 +1122,15 @@ START_TEST(software_and_hardware)
 	take(4, "r0185");
 	take(5, "cs");
 	take(6, "r0187");
-	ck_assert_int_eq(vperfctr_event_assign(event, 7, &info, ctr, &why), 0);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 7, &info, &why), 0);
 	for (i = 0; i < 7; i++)
 		ck_assert_int_eq(!ctr[i].evntsel, event[i].soft != 0);
 	ck_assert_uint_eq(ctr[1].evntsel & 0xffff, 0x010e);
 	ck_assert_uint_eq(ctr[6].evntsel & 0xffff, 0x0187);
 	info.nrctrs = 0;
 	info.pmc_mask = info.fixed_mask = 0;
-	ck_assert_int_eq(vperfctr_event_assign(event, 7, &info, ctr, &why), -EOPNOTSUPP);
-	ck_assert_int_eq(vperfctr_event_assign(event, 1, &info, ctr, &why), 0);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 7, &info, &why), -EOPNOTSUPP);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 1, &info, &why), 0);
 }
 END_TEST
 
@@ -1350,7 +1350,7 @@ static int place(unsigned int nr, const char *const *names)
 
 	for (i = 0; i < nr; i++)
 		take(i, names[i]);
-	return vperfctr_event_assign(event, nr, &info, ctr, &why);
+	return vperfctr_event_assign(ctr, event, nr, &info, &why);
 }
 
 /* Events that need different values in one ESCR go to different pairs, or do not fit. */

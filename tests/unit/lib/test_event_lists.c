@@ -370,7 +370,7 @@ static int place(const struct vperfctr_event *e, const char *description, void *
 		t->placed--;
 	}
 	ck_assert_msg(listed, "%s (%llx) is in no list", e->name, (unsigned long long)e->code);
-	ck_assert_msg(!vperfctr_event_assign(&event, 1, &t->info, &ctr, &why), "%s", why.text);
+	ck_assert_msg(!vperfctr_event_assign(&ctr, &event, 1, &t->info, &why), "%s", why.text);
 	ck_assert_msg(counters >> ctr.map & 1, "%s (%llx) is on %u, listed: %llx", e->name,
 		      (unsigned long long)e->code, ctr.map, (unsigned long long)counters);
 	/* Nor may another of the counters be one that the list does not name. */

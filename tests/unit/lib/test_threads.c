@@ -107,7 +107,7 @@ static void use_events(unsigned int first)
 	for (i = 0; i < 2; i++)
 		ck_assert_int_eq(vperfctr_event(&event[i], names[(first + i) % NR_NAMES],
 						&sandy_bridge, &why), 0);
-	ck_assert_int_eq(vperfctr_event_assign(event, 2, &sandy_bridge, ctr, &why), 0);
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 2, &sandy_bridge, &why), 0);
 	ck_assert_uint_ne(ctr[0].map, ctr[1].map);
 	ck_assert_int_eq(vperfctr_event(&again, "no_such_event", &sandy_bridge, &why), -ENOENT);
 	ck_assert_ptr_nonnull(strstr(why.text, "no_such_event"));
