@@ -25,6 +25,7 @@
 #define OPEN_LIFE_FLAGS	(VPERFCTR_OPEN_TRANSIENT | VPERFCTR_OPEN_KEEP)
 #define OPEN_FLAGS	(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOCLOEXEC | OPEN_LIFE_FLAGS | \
 			 VPERFCTR_OPEN_LOCKED)
+static_assert(!(OPEN_FLAGS & 0xff000000));	/* these bits are for libraries */
 
 /* The layout is ABI and must not change. */
 static_assert(sizeof(struct vperfctr_info) == INFO_SIZE_VER0);

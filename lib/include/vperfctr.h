@@ -232,7 +232,10 @@ VPERFCTR_INLINE uint64_t vperfctr_tsc_to_ns(const struct vperfctr_info *info, ui
 
 /* ---- handles ----------------------------------------------------------- */
 
-/* A flag of vperfctr_open(), in addition to VPERFCTR_OPEN_*: do not map the page. */
+/*
+ * A flag of vperfctr_open(), in addition to VPERFCTR_OPEN_*: do not map the page.  The kernel
+ * leaves bits 24 to 31 to libraries.
+ */
 #define VPERFCTR_OPEN_NOMAP	0x80000000U
 
 /* A flag of vperfctr_open_fd(): the caller owns the state; map its page. */

@@ -282,6 +282,7 @@ struct vperfctr_kind_cpus {
  */
 #define VPERFCTR_OPEN		_IO(0xD0, 3)
 
+/* Bits 24 to 31 are never defined here: they are for libraries, which do not pass them on. */
 #define VPERFCTR_OPEN_CREAT	0x01 /* make a state */
 #define VPERFCTR_OPEN_NOCLOEXEC	0x02 /* exec leaves the descriptor open */
 #define VPERFCTR_OPEN_TRANSIENT	0x04 /* unlink with the last descriptor */
