@@ -10,22 +10,29 @@
  *	struct vperfctr_control control;
  *	struct vperfctr_ctr ctr[1];
  *	uint64_t before, after;
+ *	int err;
  *
- *	vperfctr_open(&v, VPERFCTR_OPEN_CREAT);
  *	vperfctr_control_init(&control, ctr);
- *	vperfctr_control_add(&control, 0, 0x4100c0);	(instructions, user mode)
- *	vperfctr_control(v, &control);
- *	vperfctr_read_pmc(v, 0, &before);
+ *	vperfctr_control_add(&control, 0, 0x4100c0);	(x86: instructions, user mode)
+ *	err = vperfctr_open_control(&v, &control, VPERFCTR_OPEN_TRANSIENT);
+ *	if (err)
+ *		errx(1, "cannot count: %s", strerror(-err));
+ *	err = vperfctr_read_pmc(v, 0, &before);
  *	... the code to be measured ...
- *	vperfctr_read_pmc(v, 0, &after);
- *	vperfctr_unlink(v);
+ *	if (!err)
+ *		err = vperfctr_read_pmc(v, 0, &after);
  *	vperfctr_close(v);
  *
- * <vperfctr-event.h> finds counters and codes for the names of events.
+ * <vperfctr-event.h> finds counters and codes for the names of events.  With its
+ * vperfctr_count() the same program has no codes, and runs on all processors.
+ *
+ * The TSC is the clock that user mode can read: on x86 the time-stamp counter, on Arm
+ * CNTVCT_EL0 of the generic timer, on RISC-V the CSR time, on PowerPC the time base.
  *
  * Results: each function that can fail returns 0, or a negative error number
- * (-EBUSY, ...).  vperfctr_control_add*() return an index, and vperfctr_ring_record() a
- * number of samples, instead of 0.  After a failure, the objects that its pointers point to are
+ * (-EBUSY, ...).  Three count instead of returning 0: vperfctr_control_add*() return
+ * an index, vperfctr_ring_record() a number of samples, vperfctr_read_cpu_page() a number of
+ * counters.  After a failure, the objects that its pointers point to are
  * unspecified unless stated otherwise.  errno is not part of the interface and may
  * change.  The library prints nothing, handles no signal, and keeps all its data in
  * handles.  An error number that a function's comment does not list comes from the
@@ -336,7 +343,8 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
  *	-ESRCH	there is no such process or thread; or it is ending, or the kernel's own
  *	-EPERM	the caller may not trace the process; or the control counts kernel mode,
  *		and the caller may not
- *	-EEXIST	the threads have states already, of their own or of another set
+ *	-EEXIST	all of the threads have states already, of their own or of another set.  If
+ *		only some have, the others are counted: see read.children_missed
  *	-ENOSYS	/proc is not mounted
  *	-ENOTTY	the module is too old to attach
  *	-EINTR	a signal came while the call waited: a user may attach only so many times
