@@ -364,6 +364,8 @@ END_TEST
 
 START_TEST(changes)
 {
+	struct { struct vperfctr_read read; uint64_t newer; } larger = { .newer = 0 };
+	struct vperfctr_soft soft = { 0 };
 	struct vperfctr_read read = { .nrctrs = VPERFCTR_MAX_CTRS };
 	struct vperfctr *v = open_ok("instructions:u");
 	struct vperfctr_control control;
@@ -406,6 +408,18 @@ START_TEST(changes)
 	read.flags = 0x80;
 	ck_assert_int_eq(vperfctr_read_state(v, &read), -EINVAL);
 	read.flags = VPERFCTR_READ_OWNER;
+	/* As the kernel has it: the size must be one, and what is not known must be zero. */
+	larger.read = read;
+	larger.read.nrctrs = 1;
+	ck_assert_int_eq(vperfctr_read_state_sized(v, &larger.read, sizeof(larger)), 0);
+	larger.newer = 1;
+	ck_assert_int_eq(vperfctr_read_state_sized(v, &larger.read, sizeof(larger)), -E2BIG);
+	ck_assert_int_eq(vperfctr_read_state_sized(v, &read, sizeof(read) - 1), -EINVAL);
+	soft.size = sizeof(soft) - 1;
+	read.nrctrs = 1;
+	read.soft = (uintptr_t)&soft;
+	ck_assert_int_eq(vperfctr_read_state(v, &read), -EINVAL);
+	read.soft = 0;
 
 	ck_assert_int_eq(vperfctr_stop(v), 0);
 	ck_assert_int_eq(vperfctr_resume(v), -EINVAL);
