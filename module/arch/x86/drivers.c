@@ -269,6 +269,8 @@ int perfctr_cpu_reserve(void)
 {
 	int err = 0;
 
+	if (driver->settle)
+		driver->settle();
 	cpus_read_lock();
 	if (driver->reserve)
 		err = driver->reserve();

@@ -20,6 +20,7 @@
 #include <linux/printk.h>
 #include <linux/smp.h>
 
+#include "../../compat/cr4.h"
 #include "regs.h"
 #include "x86.h"
 
@@ -53,9 +54,13 @@ static int intel_v6_probe_kind(struct vperfctr_info *info)
 {
 	int err = perfctr_x86_perf_find(smp_processor_id()) ?: perfctr_intel_probe_kind(info);
 
-	if (!err)
-		leave_kept(info);
-	return err;
+	if (err)
+		return err;
+	/* A bit of a counter that this kind lacks would fault in its GLOBAL_CTRL. */
+	if (perfctr_x86_pmu.kept & ~(info->pmc_mask | info->fixed_mask << 32))
+		return -ENODEV;
+	leave_kept(info);
+	return 0;
 }
 
 /* Find the PMU of a CPU, and those of all other kinds that are online. */
@@ -73,10 +78,16 @@ static int find_pmus(unsigned int cpu)
 	return err;
 }
 
-/* The workaround of Nehalem clobbers all general counters, also one that is kept. */
-static bool can_keep(u64 counters)
+/*
+ * perf's interrupt handler stops all counters of a claimed CPU, and ours starts them again.
+ * It cannot while the workaround of Nehalem uses them.
+ *
+ * Where the kernel clears no counters at a switch to a process that may RDPMC, cr4-pce.c
+ * relies on perf to have no events while counters are reserved.  Here they wait, mapped.
+ */
+static bool can_keep(void)
 {
-	return !perfctr_x86_pmu.restart || !(u32)counters;
+	return PERFCTR_CLEARS_DIRTY && !perfctr_x86_pmu.restart;
 }
 
 static int intel_v6_begin(unsigned int cpu)
@@ -84,7 +95,7 @@ static int intel_v6_begin(unsigned int cpu)
 	int err = find_pmus(cpu);
 	u64 kept = err ? 0 : perfctr_x86_perf_watchdog();
 
-	if (kept && can_keep(kept)) {
+	if (kept && can_keep()) {
 		perfctr_x86_pmu.kept = kept;
 		leave_kept(&perfctr_cpu_info);
 		pr_info("the NMI watchdog keeps its counter, %#x\n",
@@ -130,8 +141,10 @@ const struct perfctr_x86_driver perfctr_x86_intel_v6 = {
 	.end		= perfctr_x86_perf_step_out,
 	.reserve	= perfctr_x86_perf_reserve,
 	.release	= perfctr_x86_perf_release,
+	.settle		= perfctr_x86_perf_settle,
 	.cpu_start	= intel_v6_cpu_start,
 	.cpu_stop	= intel_v6_cpu_stop,
 	.cpu_lose	= intel_v6_cpu_lose,
+	.repair		= perfctr_x86_pmc_repair,
 	.shares_lvtpc	= true,
 };

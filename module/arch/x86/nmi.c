@@ -112,6 +112,8 @@ static noinline int other_nmi(struct perfctr_cpu_state *state, struct pt_regs *r
 
 	if (!found && ready && driver->end_stray)
 		ours = driver->end_stray(masked);
+	if (found && driver->repair)
+		driver->repair();
 	if (masked && IS_ERR_OR_NULL(state) && is_storm(pmi)) {
 		end_storm(pmi);
 		return NMI_HANDLED;

@@ -28,6 +28,7 @@
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
@@ -81,20 +82,30 @@ static void reschedule_cpu(unsigned int cpu)
 		perf_event_release_kernel(event);
 }
 
-/* If the counters are reserved once more, their next release starts this again. */
+/* The counters are not reserved while this runs: see perfctr_x86_perf_settle(). */
 static void reschedule_events(struct work_struct *work)
 {
 	unsigned int cpu;
 
 	for_each_cpu(cpu, &turned_away) {
-		if (READ_ONCE(is_reserved))
-			return;
 		cpumask_clear_cpu(cpu, &turned_away);
 		reschedule_cpu(cpu);
 	}
 }
 
-static DECLARE_WORK(reschedule_work, reschedule_events);
+/* Rescheduling interrupts CPUs: a program that releases the counters in a loop must not. */
+#define RESCHEDULE_JIFFIES	(HZ / 20 + 1)
+
+static DECLARE_DELAYED_WORK(reschedule_work, reschedule_events);
+
+/*
+ * The worker's event would make perf look busy to a reservation, which would then keep all
+ * events off that this event has taken off.  The next release starts the worker again.
+ */
+void perfctr_x86_perf_settle(void)
+{
+	cancel_delayed_work_sync(&reschedule_work);
+}
 
 /* ---- replacements of perf's functions --------------------------------------- */
 
@@ -154,7 +165,7 @@ static void step_in(struct pmu *pmu)
 
 void perfctr_x86_perf_step_out(void)
 {
-	flush_work(&reschedule_work);
+	flush_delayed_work(&reschedule_work);
 	while (nr_pmus) {
 		struct pmu *pmu = pmus[--nr_pmus];
 
@@ -318,8 +329,8 @@ int perfctr_x86_perf_reserve(void)
 	smp_store_mb(is_reserved, true);
 	if (!is_busy_anywhere())
 		return 0;
-	perfctr_x86_perf_release();	/* also lets perf try again what was refused meanwhile */
 busy:
+	perfctr_x86_perf_release();	/* also lets perf try again what was refused meanwhile */
 	perfctr_x86_report_busy();
 	return -EBUSY;
 }
@@ -328,7 +339,7 @@ void perfctr_x86_perf_release(void)
 {
 	smp_store_mb(is_reserved, false);	/* pairs with perfctr_perf_may_begin() */
 	if (!cpumask_empty(&turned_away))
-		queue_work(system_dfl_wq, &reschedule_work);
+		queue_delayed_work(system_dfl_wq, &reschedule_work, RESCHEDULE_JIFFIES);
 }
 
 bool perfctr_x86_perf_claim(void)

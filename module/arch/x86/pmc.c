@@ -315,6 +315,18 @@ static void repair_global_ctrl(u64 mine)
 }
 
 /*
+ * The counters may have been stopped before this NMI, so that nothing else writes the global
+ * control, and a counter that is kept would stand still.
+ */
+void perfctr_x86_pmc_repair(void)
+{
+	const struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+
+	if (READ_ONCE(cpu->ready))
+		repair_global_ctrl(READ_ONCE(cpu->global_ctrl));
+}
+
+/*
  * Stop counters that other code has started, if one has overflowed.
  *
  * Clear the status bits of these overflows, or of @all.  The caller then looks for

@@ -50,6 +50,14 @@ struct perfctr_x86_driver {
 	void (*release)(void);
 
 	/*
+	 * Before a reservation: wait until nothing goes on that an earlier release has started.
+	 * NULL: a release starts nothing.
+	 *
+	 * Context: May sleep; without cpus_read_lock().  No release comes meanwhile.
+	 */
+	void (*settle)(void);
+
+	/*
 	 * Look for an overflow of the state that runs on this CPU.  Required if the
 	 * driver offers VPERFCTR_FEATURE_PCINT.
 	 *
@@ -70,6 +78,14 @@ struct perfctr_x86_driver {
 	 * Context: NMI.
 	 */
 	bool (*end_stray)(bool all);
+
+	/*
+	 * An overflow was found, so end_stray is not called: undo what perf's handler of the
+	 * same NMI has done to registers that it shares with the module.  NULL: nothing.
+	 *
+	 * Context: NMI.
+	 */
+	void (*repair)(void);
 
 	/*
 	 * Return a number that changes whenever the running state's page is updated.
@@ -211,6 +227,7 @@ perfctr_cpu_hold_op perfctr_x86_pmc_hold_overflow;
 perfctr_cpu_op perfctr_x86_pmc_iresume;
 struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void);
 bool perfctr_x86_pmc_end_stray(bool all);
+void perfctr_x86_pmc_repair(void);
 u32 perfctr_x86_pmc_updates(void);
 int perfctr_x86_pmc_reserve(void);
 void perfctr_x86_report_busy(void);	/* in the log: the counters cannot be taken */
@@ -303,7 +320,7 @@ perfctr_probe_kind perfctr_intel_probe_kind;
  * watchdog: return the counters of the NMI watchdog on all online CPUs whose PMU was found,
  *	as bits of the global registers; with cpus_read_lock().
  *
- * reserve, release: as in struct perfctr_x86_driver.
+ * reserve, release, settle: as in struct perfctr_x86_driver.
  * claim, unclaim: of this CPU, while all are reserved; interrupts disabled.  claim fails
  *	if perf uses its counters.
  * lose: of a CPU that is offline.
@@ -312,6 +329,7 @@ int perfctr_x86_perf_find(unsigned int cpu);
 u64 perfctr_x86_perf_watchdog(void);
 void perfctr_x86_perf_step_out(void);
 int perfctr_x86_perf_reserve(void);
+void perfctr_x86_perf_settle(void);
 void perfctr_x86_perf_release(void);
 bool perfctr_x86_perf_claim(void);
 void perfctr_x86_perf_unclaim(void);

@@ -33,6 +33,11 @@ void perfctr_x86_perf_release(void)
 	NOT_CALLED;
 }
 
+void perfctr_x86_perf_settle(void)
+{
+	NOT_CALLED;
+}
+
 bool perfctr_x86_perf_claim(void)
 {
 	NOT_CALLED;

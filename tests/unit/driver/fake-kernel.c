@@ -473,6 +473,12 @@ int perfctr_x86_perf_reserve(void)
 	return 0;
 }
 
+void perfctr_x86_perf_settle(void)
+{
+	require(!fake_perf.reserved && !fake_irqs_off && !fake_in_nmi,
+		"perfctr_x86_perf_settle() comes before a reservation, and may sleep");
+}
+
 void perfctr_x86_perf_release(void)
 {
 	require(fake_perf.reserved && !fake_perf.claimed, "CPUs are still claimed");
