@@ -695,7 +695,7 @@ VPERFCTR_INLINE void vperfctr_control_add_soft(struct vperfctr_control *control,
 /* A counter cannot be added.  The kernel refuses the control, also if the caller goes on. */
 static inline int __vperfctr_cannot_add(struct vperfctr_control *control, int err)
 {
-	control->reserved = 1;
+	control->size = 0;	/* no version of the interface has such a size */
 	return err;
 }
 
