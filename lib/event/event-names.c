@@ -753,7 +753,10 @@ int __vperfctr_get_info(struct vperfctr_info *to, const struct vperfctr_info *in
 {
 	if (!__vperfctr_is_size(info->size, INFO_SIZE_VER0))
 		return -EINVAL;
-	return __vperfctr_get_struct(to, sizeof(*to), info, info->size);
+	/* The kernel may have filled in fields that this library does not know. */
+	memset(to, 0, sizeof(*to));
+	memcpy(to, info, info->size < sizeof(*to) ? info->size : sizeof(*to));
+	return 0;
 }
 
 int __vperfctr_get_info_why(struct vperfctr_info *to, const struct vperfctr_info *info,

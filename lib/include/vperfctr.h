@@ -77,8 +77,9 @@
  *
  * Sizes: a later library may add fields at the end of a structure that the caller allocates.
  * So the program says how large its structures are, and the library uses no byte behind them.
- * In what the library returns, fields that it does not know are zero.  If such a field of what
- * it is given is not zero, the call returns -E2BIG.  There is one rule for all structures:
+ * In what it returns, fields that neither the library nor the kernel knows are zero.  If such a
+ * field of what it is given is not zero, the call returns -E2BIG; but the library ignores it in
+ * what vperfctr_info() has returned.  There is one rule for all structures:
  *
  *	- Each function that has a pointer to a structure that may grow, or to an array of
  *	  them, has a twin whose name ends with _sized, and which takes the size behind the
