@@ -280,10 +280,14 @@ static void explain_open(int err, const char *device, struct vperfctr_why *why)
 static bool uses_aux(const struct vperfctr_control *control)
 {
 	const void *table = (const void *)(uintptr_t)control->ctr;
-	unsigned int i;
+	unsigned int i, nr, nrkinds = control->nrkinds ? control->nrkinds : 1;
 
-	for (i = 0; i < (control->nractrs + control->nrictrs) *
-			(control->nrkinds ? control->nrkinds : 1); i++)
+	/* The kernel may have refused these very numbers. */
+	if (!table || control->ctr_size < sizeof(struct vperfctr_ctr) || control->ctr_size > 4096 ||
+	    control->nractrs > VPERFCTR_MAX_CTRS || control->nrictrs > VPERFCTR_MAX_CTRS)
+		return false;
+	nr = control->nractrs + control->nrictrs;
+	for (i = 0; i < nr * nrkinds && i < VPERFCTR_MAX_CTRS; i++)
 		if (__vperfctr_ctr(control, table, i)->aux)
 			return true;
 	return false;
