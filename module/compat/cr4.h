@@ -14,13 +14,6 @@
 #define PERFCTR_WRITES_CR4	0
 #endif
 
-/* 5.14: switching to an mm that may RDPMC clears the counters that perf has left. */
-#ifdef PERFCTR_HAVE_DIRTY_COUNTERS
-#define PERFCTR_CLEARS_DIRTY	1
-#else
-#define PERFCTR_CLEARS_DIRTY	0
-#endif
-
 static inline void perfctr_update_cr4(unsigned long set, unsigned long clear)
 {
 #if PERFCTR_WRITES_CR4

@@ -54,6 +54,7 @@
 #include <asm/mmu_context.h>
 
 #include "../../compat/cr4.h"
+#include "../../compat/dirty-counters.h"
 #include "../../compat/leave-mm.h"
 #include "../../compat/workqueue.h"
 #include "rdpmc.h"

@@ -20,7 +20,7 @@
 #include <linux/printk.h>
 #include <linux/smp.h>
 
-#include "../../compat/cr4.h"
+#include "../../compat/dirty-counters.h"
 #include "regs.h"
 #include "x86.h"
 

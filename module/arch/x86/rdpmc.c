@@ -22,7 +22,7 @@
 #include <linux/workqueue.h>
 #include <asm/mmu_context.h>
 
-#include "../../compat/cr4.h"
+#include "../../compat/dirty-counters.h"
 #include "../../compat/workqueue.h"
 #include "../common/users.h"
 #include "regs.h"
