@@ -23,11 +23,14 @@ mkdir -p "$O" "$cache"
 native=$(dpkg --print-architecture)
 
 # keeping_objects COMMAND...: run it, and let compilers keep its objects by content, where ccache is
-# installed.  A test of builds, as of their reproducibility, must not use this.
+# installed.  Another clone of the project finds them, too: paths in it are relative, and the
+# directory of a compiler is not part of the key.  A test of builds, as of their
+# reproducibility, must not use this.
 keeping_objects()
 {
     [ -d /usr/lib/ccache ] || { "$@"; return; }
-    env PATH="/usr/lib/ccache:$PATH" CCACHE_DIR="$cache/ccache" CCACHE_MAXSIZE=2G "$@"
+    env PATH="/usr/lib/ccache:$PATH" CCACHE_DIR="$cache/ccache" CCACHE_MAXSIZE=2G \
+        CCACHE_BASEDIR="$top" CCACHE_NOHASHDIR=1 "$@"
 }
 
 # cross_tools ARCH SYSROOT: print the variables of make for programs of another architecture,
