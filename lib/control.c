@@ -63,7 +63,7 @@ int vperfctr_reset(struct vperfctr *v)
 		return -ESRCH;
 	if (!(read.status & VPERFCTR_STATUS_ACTIVE))
 		return -EINVAL;
-	/* READ stored the sizes that the kernel knows. */
+	/* READ has stored its own sizes; the arrays here have those of this library. */
 	control.size = sizeof(control);
 	control.ctr_size = sizeof(ctr[0]);
 	control.ctr = (uintptr_t)ctr;

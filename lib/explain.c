@@ -307,7 +307,9 @@ static void explain_control(int err, const struct vperfctr_control *control, con
 		say(why, "kernel mode may be counted only with CAP_PERFMON: count user mode with ':u'");
 		break;
 	case -EINVAL:
-		if (control && uses_aux(control))
+		if (control && !control->size)
+			say(why, "a counter could not be added to this control, or it was not initialized: look at what vperfctr_control_add() and the like return");
+		else if (control && uses_aux(control))
 			say(why, "one of the events needs a second register that this processor or virtual machine does not have, or not with that value, or two of them need it with different ones (see perfex -v): leave one of them out");
 		else
 			say(why, "the processor cannot count these events as asked for: check raw codes and event attributes (see perfex -v)");

@@ -88,9 +88,9 @@ struct vperfctr_event {
  *
  * Many events can be counted by some counters only.  The library knows which for Intel's
  * processors from Core to Granite Rapids and Lunar Lake, the Pentium 4, AMD's up to family
- * 1AH, and Arm's PMUv3.  An event of another processor, or one that Intel's list of the processor's events
- * lacks, is refused unless the name ends with @N: a counter that cannot count it would
- * count wrong.  Generic events are counted by all counters.
+ * 1AH, and Arm's PMUv3.  An event of another processor, or one that Intel's list of the
+ * processor's events lacks, is refused unless the name ends with @N: a counter that cannot
+ * count it would count wrong.  Generic events are counted by all counters.
  *
  *	-ENOENT	this processor has no event of that name
  *	-EINVAL	the name is malformed; or asks for something that cannot be counted
@@ -102,6 +102,8 @@ struct vperfctr_event {
  *		this software event
  *	-EPERM	kernel mode is asked for, and the caller may not count it
  *	-ENAMETOOLONG  the name does not fit event->name
+ *	-EINVAL	(also) info->size is none that vperfctr_info() sets; or size is below that of
+ *		the first release, or above 4096
  */
 int vperfctr_event_sized(struct vperfctr_event *event, size_t size, const char *name,
 			 const struct vperfctr_info *info, struct vperfctr_why *why);
@@ -114,7 +116,8 @@ __VPERFCTR_PASS_SIZE int vperfctr_event(struct vperfctr_event *event, const char
 /*
  * Choose a counter for each of nr events, and set map, evntsel and aux of ctr[i] for
  * event[i].  For a software event, ctr[i] is zero: vperfctr_control_add_soft() adds
- * event[i].soft to the control.  If the events fit the counters at all, in whatever order, a choice is found.
+ * event[i].soft to the control.  If the events fit the counters at all, in whatever order,
+ * a choice is found.
  * vperfctr_control_add_ctr() and vperfctr_control_add_ctr_imode() append ctr[i] to a
  * control.  The i-mode counters come last there.
  *
@@ -127,7 +130,8 @@ __VPERFCTR_PASS_SIZE int vperfctr_event(struct vperfctr_event *event, const char
  *		names those that clash
  *	-EOPNOTSUPP  the processor has no counters, or it is not known which can count an
  *		event
- *	-EINVAL	nr is greater than VPERFCTR_MAX_CTRS
+ *	-EINVAL	nr is greater than VPERFCTR_MAX_CTRS; or a size is none, as above
+ *	-E2BIG	an event has fields of a later library that are not zero
  */
 int vperfctr_event_assign_sized(struct vperfctr_ctr *ctr, size_t ctr_size,
 				const struct vperfctr_event *event, size_t event_size,
@@ -144,9 +148,12 @@ __VPERFCTR_PASS_SIZE int vperfctr_event_assign(struct vperfctr_ctr *ctr,
 /*
  * Call fn for each event, in user mode: the generic ones, the software events, then
  * libpfm4's, each with each of its unit masks.  A hardware event that no counter can count
- * has neither general nor fixed counters.  unknown is 1 if the name must end with @N.  Ends when fn returns nonzero, and returns that value; otherwise returns 0.
+ * has neither general nor fixed counters.  unknown is 1 if the name must end with @N.
+ * Ends when fn returns nonzero, and returns that value; otherwise returns 0.
  *
  *	-ENOENT	libpfm4 does not know this processor: only generic events were listed
+ *	-EINVAL	a size is none, as above: nothing was listed
+ *	-ENOMEM	nothing was listed
  */
 int vperfctr_event_list_sized(const struct vperfctr_info *info, size_t size,
 			      int (*fn)(const struct vperfctr_event *event,

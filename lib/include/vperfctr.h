@@ -30,10 +30,10 @@
  * CNTVCT_EL0 of the generic timer, on RISC-V the CSR time, on PowerPC the time base.
  *
  * Results: each function that can fail returns 0, or a negative error number
- * (-EBUSY, ...).  Three count instead of returning 0: vperfctr_control_add*() return
- * an index, vperfctr_ring_record() a number of samples, vperfctr_read_cpu_page() a number of
- * counters.  After a failure, the objects that its pointers point to are
- * unspecified unless stated otherwise.  errno is not part of the interface and may
+ * (-EBUSY, ...).  Some count instead of returning 0: vperfctr_control_add() and its relatives
+ * that add a counter return an index, vperfctr_ring_record() a number of samples,
+ * vperfctr_read_cpu_page() a number of counters.  After a failure, the objects that its
+ * pointers point to are unspecified unless stated otherwise.  errno is not part of the interface and may
  * change.  The library prints nothing, handles no signal, and keeps all its data in
  * handles.  An error number that a function's comment does not list comes from the
  * kernel, as <linux/vperfctr.h> documents it under the same name.
@@ -85,7 +85,9 @@
  *	  them, has a twin whose name ends with _sized, and which takes the size behind the
  *	  pointer.  The function itself is inline, in this header, and passes sizeof.
  *	- A structure that vperfctr_info() or vperfctr_control_init() has filled in has its
- *	  size in it.  Functions that only use it take the size from there.
+ *	  size in it.  Functions that only use it take the size from there.  A control has
+ *	  that of its counters, too: a counter that is given beside it is of that size.
+ *	  The caller sets that of a vperfctr_soft.
  *	- All other structures never grow: vperfctr_why, vperfctr_region, vperfctr_user,
  *	  vperfctr_cpu_mask, vperfctr_cpu.
  *
@@ -1150,7 +1152,8 @@ uint64_t vperfctr_region_disturbed(const struct vperfctr_region *region);
 
 /*
  * With VPERFCTR_CONTROL_RING each overflow adds a sample to the state's ring and makes no
- * signal.  With control->clock_period, so does each period of thread time.  A holder of a handle that maps the ring reads the samples:
+ * signal.  With control->clock_period, so does each period of thread time.  A holder of a
+ * handle that maps the ring reads the samples:
  *
  *	poll(&(struct pollfd){ .fd = vperfctr_fd(v), .events = POLLIN }, 1, -1);
  *	nr = vperfctr_ring_nr(v);
