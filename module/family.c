@@ -275,9 +275,13 @@ static bool ends_with_family(const struct vperfctr_state *st)
 /* True if poll() must report the end of the state. */
 bool vperfctr_is_over(struct vperfctr_state *st)
 {
-	bool over = ends_with_family(st) ? vperfctr_family_is_over(st) : !READ_ONCE(st->owner);
-
-	return over && vperfctr_ring_is_over(st);
+	/*
+	 * What the end depends on is known for good when the owner is gone.  A poller that has
+	 * looked at it before may be preempted until then.
+	 */
+	if (smp_load_acquire(&st->owner))	/* pairs with vperfctr_detach() */
+		return false;
+	return (!ends_with_family(st) || vperfctr_family_is_over(st)) && vperfctr_ring_is_over(st);
 }
 
 /*
