@@ -281,7 +281,7 @@ static void become_root(struct vperfctr_state *st, struct change *change)
 	WRITE_ONCE(st->topmost, topmost);
 	change->root = root;
 	change->sampler = vperfctr_ring_leave(st);
-	WRITE_ONCE(st->root, NULL);
+	smp_store_release(&st->root, NULL);	/* see vperfctr_dissolve_family() */
 }
 
 static int op_control(struct vperfctr_state *st, void *arg)

@@ -191,7 +191,7 @@ static void turn_off_here(void *set)
 static void withdraw_here(void *set)
 {
 	if (own_slot(set))
-		*this_cpu_ptr(&slot_here) = NULL;
+		WRITE_ONCE(*this_cpu_ptr(&slot_here), NULL);
 }
 
 static void sample_here(void *set)
@@ -326,7 +326,8 @@ static int publish_slots(struct vperfctr_cpus *set)
 
 	mutex_lock(&slots_mutex);
 	for (i = 0; i < set->nrcpus && !err; i++) {
-		if (*per_cpu_ptr(&slot_here, set->slots[i]->cpu))
+		/* Another set may be leaving it. */
+		if (READ_ONCE(*per_cpu_ptr(&slot_here, set->slots[i]->cpu)))
 			err = -EBUSY;
 	}
 	for (i = 0; i < set->nrcpus && !err; i++) {

@@ -243,7 +243,7 @@ bool vperfctr_end_member(struct vperfctr_state *st)
 	if (!root || st->bits || vperfctr_family_is_over(root) ||
 	    !refcount_dec_not_one(&root->refs))
 		return false;
-	WRITE_ONCE(st->root, NULL);
+	smp_store_release(&st->root, NULL);	/* see vperfctr_dissolve_family() */
 	vperfctr_put(st);
 	return true;
 }
@@ -327,7 +327,8 @@ bool vperfctr_read_family(struct vperfctr_state *st, u64 *sums, unsigned int n,
 		*soft = st->soft_children;
 	}
 	*missed = st->children_missed;
-	more = !st->root && !list_empty(&st->family);
+	/* See vperfctr_dissolve_family(). */
+	more = !smp_load_acquire(&st->root) && !list_empty(&st->family);
 	raw_spin_unlock_irqrestore(&st->family_lock, flags);
 	return more;
 }

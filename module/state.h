@@ -548,7 +548,8 @@ static __always_inline int vperfctr_apply(struct vperfctr_state *st, vperfctr_op
  */
 static inline void vperfctr_dissolve_family(struct vperfctr_state *root)
 {
-	if (unlikely(!root->root && !list_empty(&root->family)))
+	/* Pairs with the releases that clear a member's root, after its list is empty. */
+	if (unlikely(!smp_load_acquire(&root->root) && !list_empty(&root->family)))
 		vperfctr_dissolve_members(root);
 }
 

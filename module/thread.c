@@ -586,7 +586,8 @@ void vperfctr_put_attachment(struct vperfctr_state *st)
 {
 	struct vperfctr_state *root = st->root;
 
-	WRITE_ONCE(st->root, NULL);	/* a VPERFCTR_MEMBER may be looking at it */
+	/* VPERFCTR_MEMBER, and vperfctr_dissolve_family(), may be looking at it. */
+	smp_store_release(&st->root, NULL);
 	vperfctr_put(st);
 	if (root)
 		vperfctr_put(root);

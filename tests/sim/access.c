@@ -107,8 +107,63 @@ void sim_forget_lines(const void *p, size_t size)
 /* Code and constants.  No other CPU can change what lies there. */
 extern char __executable_start[], data_start[];
 
+/*
+ * Data races, as KCSAN finds them.  While a task waits in the step before a plain access, no
+ * other CPU may change what it is about to read, or touch what it is about to write: the
+ * compiler may divide, repeat or merge plain accesses.
+ */
+struct waiting {
+	const char *p;
+	size_t size;
+	bool write;
+	const void *pc;
+	unsigned int cpu;
+	struct waiting *next, **pprev;
+};
+
+static struct waiting *all_waiting;
+
+void sim_count_atomic(int n)
+{
+	current->sim->atomic += n;
+	sim_require(current->sim->atomic >= 0, "too many ends of atomic accesses");
+}
+
+static void begin_to_wait(struct waiting *w)
+{
+	w->next = all_waiting;
+	w->pprev = &all_waiting;
+	if (w->next)
+		w->next->pprev = &w->next;
+	all_waiting = w;
+}
+
+static void end_to_wait(struct waiting *w)
+{
+	*w->pprev = w->next;
+	if (w->next)
+		w->next->pprev = w->pprev;
+}
+
+static void check_race(const char *p, size_t size, bool write, const void *pc)
+{
+	const struct waiting *w;
+	char where[256];
+
+	for (w = all_waiting; w; w = w->next) {
+		if (w->cpu == sim_cpu || !(write || w->write))
+			continue;
+		if (p + size <= w->p || w->p + w->size <= p)
+			continue;
+		strscpy(where, sim_place(w->pc), sizeof(where));
+		sim_failed_at(pc, "a data race: %s at what %s plainly %s", write ? "writes" : "reads",
+			      where, w->write ? "writes" : "reads");
+	}
+}
+
 static void access_memory(void *p, size_t size, bool write, void *pc)
 {
+	struct waiting w = { .p = p, .size = size, .write = write, .pc = pc, .cpu = sim_cpu };
 	const char *what = write ? "writes" : "reads";
 
 	if ((char *)p >= __executable_start && (char *)p < data_start)
@@ -119,7 +174,14 @@ static void access_memory(void *p, size_t size, bool write, void *pc)
 		sim_touch(p, size, write);
 		return;
 	}
-	sim_plain_step(what, pc);
+	if (current->sim->atomic) {
+		sim_plain_step(what, pc);
+	} else {
+		begin_to_wait(&w);
+		sim_plain_step(what, pc);
+		end_to_wait(&w);
+	}
+	check_race(p, size, write, pc);
 	/* After the step, in which other code may have freed it. */
 	if (__asan_region_is_poisoned(p, size))
 		sim_failed_at(pc, "%s memory that is not allocated", what);
@@ -171,6 +233,8 @@ static void check_memory(void *p, size_t size, bool write, void *pc)
 		return;
 	if (__asan_region_is_poisoned(p, size))
 		sim_failed_at(pc, "%s memory that is not allocated", write ? "writes" : "reads");
+	if (sim_sees_plain_stores)
+		check_race(p, size, write, pc);
 	sim_touch(p, size, write);
 }
 

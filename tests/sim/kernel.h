@@ -90,6 +90,7 @@ int snprintf(char *to, size_t size, const char *format, ...);
 #define THREAD_SIZE		(256 * BITS_PER_LONG)
 #define CONFIG_PREEMPT_COUNT	1
 #define CONFIG_KPROBES		1
+#define CONFIG_KCSAN		1
 #define CONFIG_HAVE_FUNCTION_ARG_ACCESS_API 1
 #define SIM_SECOND(a, b, ...)	b
 #define SIM_ONE_1		0, 1
@@ -162,6 +163,11 @@ void sim_write_barrier(void);
 /* A node has been unlinked there, or has become the first: see notifiers.c. */
 void sim_notifiers_change(void *link);
 void sim_first_notifier_change(void *head);
+
+/* Plain accesses in between are marked ones: see access.c. */
+void sim_count_atomic(int n);
+#define kcsan_nestable_atomic_begin()	sim_count_atomic(1)
+#define kcsan_nestable_atomic_end()	sim_count_atomic(-1)
 
 #define READ_ONCE(x)	({ SIM_STEP("read " #x); *(const volatile __typeof__(x) *)&(x); })
 #define WRITE_ONCE(x, v)						\
@@ -303,10 +309,18 @@ struct list_head { struct list_head *next, *prev; };
 #define LIST_HEAD_INIT(head)	{ &(head), &(head) }
 #define LIST_HEAD(head)		struct list_head head = LIST_HEAD_INIT(head)
 
+/* Stores that the kernel marks with WRITE_ONCE(). */
+#define sim_set_link(link, value)						\
+do {										\
+	kcsan_nestable_atomic_begin();						\
+	(link) = (value);							\
+	kcsan_nestable_atomic_end();						\
+} while (0)
+
 static inline void INIT_LIST_HEAD(struct list_head *head)
 {
-	head->next = head;
-	head->prev = head;
+	sim_set_link(head->next, head);
+	sim_set_link(head->prev, head);
 }
 
 static inline void sim_list_insert(struct list_head *new, struct list_head *prev,
@@ -316,7 +330,7 @@ static inline void sim_list_insert(struct list_head *new, struct list_head *prev
 	new->prev = prev;
 	new->next = next;
 	next->prev = new;
-	prev->next = new;
+	sim_set_link(prev->next, new);
 }
 
 static inline void list_add(struct list_head *new, struct list_head *head)
@@ -334,14 +348,17 @@ static inline void list_del(struct list_head *entry)
 	sim_require(entry->next && entry->next->prev == entry && entry->prev->next == entry,
 		    "an entry that is in no list is removed");
 	entry->next->prev = entry->prev;
-	entry->prev->next = entry->next;
+	sim_set_link(entry->prev->next, entry->next);
 	entry->next = NULL;
 	entry->prev = NULL;
 }
 
 static inline void list_del_init(struct list_head *entry)
 {
-	list_del(entry);
+	sim_require(entry->next && entry->next->prev == entry && entry->prev->next == entry,
+		    "an entry that is in no list is removed");
+	entry->next->prev = entry->prev;
+	sim_set_link(entry->prev->next, entry->next);
 	INIT_LIST_HEAD(entry);
 }
 
@@ -372,7 +389,10 @@ static inline void list_splice_init(struct list_head *list, struct list_head *he
 #define list_empty_careful(head) list_empty(head)
 #define list_first_entry(head, type, member) container_of((head)->next, type, member)
 #define list_first_entry_or_null(head, type, member) \
-	((head)->next == (head) ? NULL : list_first_entry(head, type, member))
+({										\
+	struct list_head *sim_n = *(struct list_head *volatile *)&(head)->next;	\
+	sim_n == (head) ? NULL : container_of(sim_n, type, member);		\
+})
 #define list_for_each_entry(pos, head, member)					\
 	for (pos = container_of((head)->next, __typeof__(*pos), member);	\
 	     &pos->member != (head);						\
@@ -388,20 +408,20 @@ struct hlist_head { struct hlist_node *first; };
 
 static inline void hlist_add_head(struct hlist_node *n, struct hlist_head *head)
 {
-	n->next = head->first;
+	sim_set_link(n->next, head->first);
 	if (n->next)
-		n->next->pprev = &n->next;
-	head->first = n;
-	n->pprev = &head->first;
+		sim_set_link(n->next->pprev, &n->next);
+	sim_set_link(head->first, n);
+	sim_set_link(n->pprev, &head->first);
 	sim_first_notifier_change(head);
 }
 
 static inline void hlist_del(struct hlist_node *n)
 {
 	sim_require(n->pprev && *n->pprev == n, "an entry that is in no hlist is removed");
-	*n->pprev = n->next;
+	sim_set_link(*n->pprev, n->next);
 	if (n->next)
-		n->next->pprev = n->pprev;
+		sim_set_link(n->next->pprev, n->pprev);
 	sim_first_notifier_change(n->pprev);
 	n->pprev = NULL;
 }

@@ -96,6 +96,7 @@ struct sim_task {
 	bool woken;			/* by its own name, asleep or not */
 	unsigned int rcu_depth;
 	u64 rcu_step;			/* of the outermost rcu_read_lock() */
+	int atomic;			/* kcsan_nestable_atomic_begin() */
 	struct sim_held mutexes;
 	/* The list of preempt notifiers: see notifiers.c. */
 	bool runs;			/* has been switched in, and may change it */
