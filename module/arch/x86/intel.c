@@ -258,6 +258,7 @@ int perfctr_intel_probe(bool claims)
 		pmu->global_clear = MSR_GLOBAL_OVF_CTRL;
 		pmu->debugctl = MSR_DEBUGCTL;
 		pmu->pebs_enable = MSR_PEBS_ENABLE;
+		pmu->has_cfg = f.version >= 6;
 	}
 	describe_kind(info, &f);
 	pmu->has_extra_events = true;

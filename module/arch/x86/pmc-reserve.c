@@ -146,11 +146,64 @@ static void read_extra(struct pmc_cpu *cpu)
  * "IA32_PERF_GLOBAL_STATUS MSR".
  */
 #define DEBUGCTL_FREEZE		BIT_ULL(12)	/* FREEZE_PERFMON_ON_PMI */
+#define STATUS_ARCH_PEBS	BIT_ULL(54)	/* a buffer of version 6 has records */
 #define STATUS_LBR_FRZ		BIT_ULL(58)
 #define STATUS_CTR_FRZ		BIT_ULL(59)	/* no counter counts while it is set */
 #define STATUS_DS		BIT_ULL(62)	/* the buffer of PEBS or BTS is full */
 #define STATUS_COND		BIT_ULL(63)
-#define STATUS_OTHERS		(STATUS_LBR_FRZ | STATUS_CTR_FRZ | STATUS_DS | STATUS_COND)
+#define STATUS_OTHERS		(STATUS_ARCH_PEBS | STATUS_LBR_FRZ | STATUS_CTR_FRZ | STATUS_DS | \
+				 STATUS_COND)
+
+/*
+ * Version 6: each counter may have two more registers.  CFG_C lets it write a PEBS record at
+ * an overflow instead of an interrupt, and CFG_B lets it take a new value when another one
+ * overflows.  perf writes them only as it starts an event, and only if they differ from
+ * what it wrote last.  They act on every event that the counter counts, so a
+ * leftover would change our counts.  SDM volume 3, "Architectural PEBS" and "Auto Counter
+ * Reload"; perf: intel_pmu_disable_event_ext(), intel_pmu_config_acr().
+ *
+ * Call @func for each of them that may exist.
+ */
+static void for_each_cfg(struct pmc_cpu *cpu, void (*func)(u32 msr, u64 *saved))
+{
+	const struct vperfctr_info *kind = perfctr_kind_here();
+	u64 counters = kind->pmc_mask | kind->fixed_mask << 32;
+	unsigned int i, n;
+
+	if (!pmu->has_cfg)
+		return;
+	for (i = 0; i < ARRAY_SIZE(cpu->saved_cfg); i++) {
+		bool fixed = i >= PERFCTR_X86_MAX_PMC;
+		unsigned int index = fixed ? i - PERFCTR_X86_MAX_PMC : i;
+		u32 msr = cfg_msr(fixed ? VPERFCTR_FIXED | index : index);
+
+		if (!(counters & BIT_ULL(fixed ? 32 + index : index)))
+			continue;
+		for (n = 0; n < 2; n++)
+			func(msr + n, &cpu->saved_cfg[i][n]);
+	}
+}
+
+static void save_cfg(u32 msr, u64 *saved)
+{
+	if (perfctr_rdmsr_safe(msr, saved))
+		*saved = 0;	/* the counter does not have it */
+}
+
+/* After a sleep firmware may have left another value than the one that is saved. */
+static void clear_cfg(u32 msr, u64 *saved)
+{
+	u64 value;
+
+	if (!perfctr_rdmsr_safe(msr, &value) && value)
+		perfctr_wrmsr_safe(msr, 0);
+}
+
+static void restore_cfg(u32 msr, u64 *saved)
+{
+	if (*saved)
+		perfctr_wrmsr_safe(msr, *saved);
+}
 
 /* Return: true if overflows froze the counters. */
 static bool unfreeze(void)
@@ -164,6 +217,7 @@ static bool unfreeze(void)
 		freeze = !perfctr_wrmsr_safe(pmu->debugctl, value & ~DEBUGCTL_FREEZE);
 	if (!perfctr_rdmsr_safe(pmu->pebs_enable, &value) && value)
 		perfctr_wrmsr_safe(pmu->pebs_enable, 0);
+	for_each_cfg(this_cpu_ptr(&perfctr_x86_pmc_cpu), clear_cfg);
 	/* Bits of other units, such as Processor Trace, stay. */
 	if (!perfctr_rdmsr_safe(pmu->global_status, &status) && (status & STATUS_OTHERS))
 		perfctr_wrmsr_safe(pmu->global_clear, status & STATUS_OTHERS);
@@ -240,6 +294,7 @@ static void give_back(struct pmc_cpu *cpu)
 	}
 	cpu->global_ctrl = cpu->saved_global_ctrl;
 	perfctr_wrmsr_safe(pmu->global_ctrl, cpu->global_ctrl);
+	for_each_cfg(cpu, restore_cfg);
 	if (cpu->saved_freeze)
 		freeze_again();
 }
@@ -347,6 +402,7 @@ int perfctr_x86_pmc_cpu_start(bool test)
 		if (perfctr_kind_here()->fixed_mask)
 			perfctr_rdmsr_safe(pmu->fixed_ctrl, &cpu->saved_fixed_ctrl);
 	}
+	for_each_cfg(cpu, save_cfg);
 	cpu->saved_freeze = unfreeze();
 	if (test)
 		err = perfctr_x86_selftest(perfctr_kind_here());

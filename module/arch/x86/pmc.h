@@ -45,6 +45,7 @@ struct pmc_cpu {
 	u64 saved_global_ctrl;
 	u64 saved_fixed_ctrl;
 	bool saved_freeze;		/* DEBUGCTL_FREEZE */
+	u64 saved_cfg[PERFCTR_X86_MAX_PMC + PERFCTR_X86_MAX_FIXED][2]; /* CFG_B, CFG_C */
 };
 
 DECLARE_PER_CPU_ALIGNED(struct pmc_cpu, perfctr_x86_pmc_cpu);
@@ -73,6 +74,12 @@ static __always_inline u32 evntsel_msr(unsigned int i)
 static __always_inline u32 pmc_msr(unsigned int i)
 {
 	return pmu->pmc0 + pmu->step * i;
+}
+
+/* CFG_B of a counter, which CFG_C follows; see has_cfg. */
+static inline u32 cfg_msr(u32 map)
+{
+	return is_fixed(map) ? 0x1982 + 4 * fixed_index(map) : 0x1902 + 4 * map;
 }
 
 static __always_inline u64 counter_mask(u32 map)

@@ -179,6 +179,7 @@ struct perfctr_x86_pmu {
 	u32 global_clear;		/* likewise */
 	u32 debugctl;
 	u32 pebs_enable;		/* may be absent all the same */
+	bool has_cfg;			/* counters have CFG_B and CFG_C, or some of them */
 	unsigned int nr_extra;		/* registers of perfctr_x86_extra_msrs */
 	/* Some event selects need a second register, or are refused: see intel-extra.c. */
 	bool has_extra_events;

@@ -383,6 +383,40 @@ bool model_take_pmi(void)
 	return true;
 }
 
+static u64 counter_bit(u32 map)
+{
+	return map & VPERFCTR_FIXED ? GLOBAL_FIXED(map & ~VPERFCTR_FIXED) : BIT_ULL(map);
+}
+
+/* The index of a counter's CFG_B and CFG_C. */
+static u32 cfg_index(u32 map)
+{
+	return map & VPERFCTR_FIXED ? MODEL_MAX_PMCS + (map & ~VPERFCTR_FIXED) : map;
+}
+
+static bool writes_record(const struct model_cpu *cpu, u32 map)
+{
+	return cpu->cfg_c[cfg_index(map)] & CFG_PEBS;
+}
+
+/* A counter has overflowed, and may reload itself and others. */
+static void reload(struct model_cpu *cpu, u32 map)
+{
+	unsigned int bit;
+
+	for (bit = 0; bit < 32 + MODEL_MAX_FIXED; bit++) {
+		u32 other = bit < 32 ? bit : VPERFCTR_FIXED | (bit - 32);
+		u64 value;
+
+		if (!(model_exists() & BIT_ULL(bit)))
+			continue;
+		value = cpu->cfg_c[cfg_index(other)] & CFG_RELOAD;
+		if ((cpu->cfg_b[cfg_index(other)] & counter_bit(map)) ||
+		    (other == map && value && writes_record(cpu, map)))
+			*model_counter(cpu, other) = (u64)(s64)(__s32)value & model_mask(other);
+	}
+}
+
 /*
  * SDM volume 3, "Freezing LBR and Performance Counters on PMI": up to version 3 the
  * processor clears GLOBAL_CTRL, later ones set CTR_FRZ.  With PEBS a counter writes a
@@ -403,11 +437,6 @@ static void interrupt(struct model_cpu *cpu, u32 map)
 	make_pmi(cpu);
 }
 
-static u64 counter_bit(u32 map)
-{
-	return map & VPERFCTR_FIXED ? GLOBAL_FIXED(map & ~VPERFCTR_FIXED) : BIT_ULL(map);
-}
-
 /*
  * A counter is written.  If it has just overflowed, the value begins its next period.  The
  * rest of a period, which a context switch interrupted, may be shorter.
@@ -426,8 +455,14 @@ static void advance(struct model_cpu *cpu, u32 map, u64 events)
 	u64 *counter = model_counter(cpu, map);
 	u64 sum = *counter + events;
 	u32 i = map & ~VPERFCTR_FIXED;
+	bool overflow = sum < events || sum > model_mask(map);
 
-	if (sum < events || sum > model_mask(map)) {
+	*counter = sum & model_mask(map);
+	if (overflow && writes_record(cpu, map)) {
+		/* The buffer's threshold is one record. */
+		cpu->overflow |= STATUS_ARCH_PEBS;
+		make_pmi(cpu);
+	} else if (overflow) {
 		cpu->passed_zero |= counter_bit(map);
 		if (model_config()->version >= 2)
 			cpu->overflow |= map & VPERFCTR_FIXED ? GLOBAL_FIXED(i) : BIT_ULL(i);
@@ -435,7 +470,8 @@ static void advance(struct model_cpu *cpu, u32 map, u64 events)
 					   cpu->evntsel[i] & SEL_INT)
 			interrupt(cpu, map);
 	}
-	*counter = sum & model_mask(map);
+	if (overflow)
+		reload(cpu, map);
 }
 
 /* The counters that their selects and GLOBAL_CTRL restart_counters, in any mode. */
@@ -647,6 +683,18 @@ static u64 *find_amd_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 	return NULL;
 }
 
+/* Version 6 has four registers a counter at 1900H and 1980H; the last two of them. */
+static u64 *find_cfg(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
+{
+	u32 map = msr < 0x1980 ? (msr - 0x1900) / 4 : VPERFCTR_FIXED | (msr - 0x1980) / 4;
+
+	if (model_config()->version < 6 || !model_counter(cpu, map) || (msr & 3) < 2 ||
+	    model_config()->no_cfg & BIT(map & ~VPERFCTR_FIXED))
+		return NULL;
+	*reg = (msr & 3) == 2 ? REG_CFG_B : REG_CFG_C;
+	return (msr & 3) == 2 ? &cpu->cfg_b[cfg_index(map)] : &cpu->cfg_c[cfg_index(map)];
+}
+
 /* The register's value in the model, or NULL if the register does not exist. */
 static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 {
@@ -700,6 +748,9 @@ static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 	case 0x390:
 		*reg = REG_OVF_CTRL;
 		return model_config()->version >= 2 ? &cpu->overflow : NULL;
+	case 0x1902 ... 0x1927:
+	case 0x1982 ... 0x19bf:
+		return find_cfg(cpu, msr, reg);
 	case 0x1d9:
 		*reg = REG_DEBUGCTL;
 		return &cpu->debugctl;
@@ -750,11 +801,17 @@ u64 model_valid_bits(enum model_reg reg)
 			return model_exists();
 		if (model_config()->version >= 4)
 			bits = STATUS_LBR_FRZ | STATUS_CTR_FRZ;
+		if (model_config()->version >= 6)
+			bits |= STATUS_ARCH_PEBS;
 		return model_exists() | STATUS_DS | STATUS_COND | bits;
 	case REG_DEBUGCTL:
 		return DEBUGCTL_LBR | (model_config()->version >= 2 ? DEBUGCTL_FREEZE : 0);
 	case REG_PEBS_ENABLE:
 		return pmc_mask();
+	case REG_CFG_B:
+		return model_exists();
+	case REG_CFG_C:
+		return CFG_PEBS | CFG_RELOAD;
 	default:
 		return 0;
 	}

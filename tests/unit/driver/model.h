@@ -66,6 +66,7 @@ extern char model_context[128];	/* describes the test's present step; printed on
 #define GLOBAL_FIXED(i)	BIT_ULL(32 + (i))
 
 /* IA32_PERF_GLOBAL_STATUS: bits of no counter */
+#define STATUS_ARCH_PEBS BIT_ULL(54)	/* version 6: records of architectural PEBS are waiting */
 #define STATUS_TOPA	BIT_ULL(55)	/* Intel PT's: its driver clears it */
 #define STATUS_LBR_FRZ	BIT_ULL(58)	/* from version 4 on */
 #define STATUS_CTR_FRZ	BIT_ULL(59)	/* likewise: while it is set, no counter counts */
@@ -75,6 +76,15 @@ extern char model_context[128];	/* describes the test's present step; printed on
 /* IA32_DEBUGCTL */
 #define DEBUGCTL_LBR	BIT_ULL(0)
 #define DEBUGCTL_FREEZE	BIT_ULL(12)	/* FREEZE_PERFMON_ON_PMI, from version 2 on */
+
+/*
+ * IA32_PMC_GPi_CFG_C, IA32_PMC_FXi_CFG_C of version 6.  SDM volume 3, "Architectural PEBS" and
+ * "Auto Counter Reload": a counter with CFG_PEBS writes a record at an overflow.  A counter is
+ * set to the value of CFG_RELOAD, sign-extended, after its own record, and when one of those
+ * counters overflows whose bits are set in its CFG_B.
+ */
+#define CFG_PEBS	BIT_ULL(63)
+#define CFG_RELOAD	0xffffffffULL
 
 /* An event that needs a value in an extra register.  valid 0: in one that nothing writes. */
 struct model_extra {
@@ -129,6 +139,7 @@ struct model_config {
 	unsigned int nr_events;		/* number of valid bits in EBX */
 	u32 events_absent;		/* EBX */
 	bool no_any_thread;
+	u32 no_cfg;			/* version 6: counters without CFG_B and CFG_C, of either type */
 	bool hides_fixed;		/* CPUID does not report the fixed counters */
 	bool no_apic;
 	bool no_capabilities;		/* no IA32_PERF_CAPABILITIES */
@@ -156,7 +167,7 @@ struct model_config {
 enum model_reg {
 	REG_PMC, REG_EVNTSEL, REG_FIXED_CTR, REG_FIXED_CTRL, REG_GLOBAL_CTRL, REG_STATUS, REG_OVF_CTRL,
 	REG_FULL_PMC, REG_CAPABILITIES, REG_EXTRA, REG_DEBUGCTL, REG_PEBS_ENABLE,
-	REG_MISC_ENABLE, REG_CESR, REG_ESCR, REG_P4_GLOBAL,
+	REG_CFG_B, REG_CFG_C, REG_MISC_ENABLE, REG_CESR, REG_ESCR, REG_P4_GLOBAL,
 	NR_REGS
 };
 
@@ -171,6 +182,8 @@ struct model_cpu {
 	u64 overflow;			/* IA32_PERF_GLOBAL_STATUS */
 	u64 debugctl;
 	u64 pebs_enable;
+	u64 cfg_b[MODEL_MAX_PMCS + MODEL_MAX_FIXED];	/* fixed counters follow the general ones */
+	u64 cfg_c[MODEL_MAX_PMCS + MODEL_MAX_FIXED];
 	u64 cesr;
 	bool restarted;			/* see model_needs_restart() */
 	u32 astray;			/* general counters programmed without a restart */

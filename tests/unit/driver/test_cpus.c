@@ -8,6 +8,28 @@
 static struct model_config config;
 static const struct work work = { .instructions = 1000, .cycles = 3000 };
 
+/* perf leaves these as its last event on each counter had them. */
+static void fill_cfgs(struct model_cpu *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(c->cfg_b); i++) {
+		u32 map = i < MODEL_MAX_PMCS ? i : VPERFCTR_FIXED | (i - MODEL_MAX_PMCS);
+
+		if (config.version < 6 || !model_counter(c, map) ||
+		    config.no_cfg & BIT(map & ~VPERFCTR_FIXED))
+			continue;
+		c->cfg_b[i] = random_u64() & model_valid_bits(REG_CFG_B);
+		c->cfg_c[i] = random_u64() & model_valid_bits(REG_CFG_C);
+	}
+}
+
+static void check_cfgs(const struct model_cpu *cpu, const struct model_cpu *expected)
+{
+	ck_assert_mem_eq(cpu->cfg_b, expected->cfg_b, sizeof(cpu->cfg_b));
+	ck_assert_mem_eq(cpu->cfg_c, expected->cfg_c, sizeof(cpu->cfg_c));
+}
+
 /* Fill the registers with random valid values, as perf may leave them. */
 static void fill_registers(unsigned int cpu)
 {
@@ -31,6 +53,7 @@ static void fill_registers(unsigned int cpu)
 		c->debugctl = random_u64() & model_valid_bits(REG_DEBUGCTL);
 		c->pebs_enable = random_u64() & model_valid_bits(REG_PEBS_ENABLE);
 	}
+	fill_cfgs(c);
 }
 
 /* No counter is enabled, and all registers are 0. */
@@ -111,6 +134,7 @@ START_TEST(given_back_as_it_was)
 			ck_assert_uint_eq(c->global_ctrl, before[cpu].global_ctrl);
 			ck_assert_uint_eq(c->fixed_ctrl, before[cpu].fixed_ctrl);
 			ck_assert_uint_eq(c->debugctl, before[cpu].debugctl);
+			check_cfgs(c, &before[cpu]);
 			/* perf writes these before it counts, and has no use for ours. */
 			ck_assert_uint_eq(model_counting(c) & 0xffffffff, 0);
 			ck_assert_uint_eq(c->overflow, 0);
@@ -239,6 +263,56 @@ START_TEST(frozen_by_firmware)
 		use_on(&t, 0);
 	perfctr_cpu_release();
 	ck_assert_uint_eq(model.cpu[0].debugctl & DEBUGCTL_FREEZE, DEBUGCTL_FREEZE);
+	machine_exit();
+}
+END_TEST
+
+/*
+ * perf leaves a counter's settings of PEBS and of reloading behind.  They must act on none of
+ * our counters, and perf, which knows what it has written, must find them again.
+ */
+START_TEST(precise_events_before)
+{
+	struct model_cpu before[NR_CPUS];
+	struct perfctr_cpu_control control;
+	struct thread t;
+	unsigned int i, cpu;
+
+	random_restart(__LINE__ + _i);
+	config = usual_config(6);
+	config.no_cfg = _i & 1 ? BIT(1) | BIT(2) : 0;
+	model.new_perf = true;
+	machine_use_service();
+	init();
+	for (cpu = 0; cpu < NR_CPUS; cpu++) {
+		fill_cfgs(&model.cpu[cpu]);
+		model.cpu[cpu].overflow = STATUS_ARCH_PEBS;
+		model.cpu[cpu].cfg_c[0] = _i & 2 ? CFG_PEBS | (u32)-100 : (u32)-100;
+		model.cpu[cpu].cfg_b[0] = _i & 2 ? 0 : GLOBAL_FIXED(0) | BIT(0);
+	}
+	memcpy(before, model.cpu, sizeof(before));
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	thread_init(&t);
+	control_init(&control);
+	control_add(&control, 3, USER(EV_INSTRUCTIONS));
+	control_add_imode(&control, 0, USER(EV_INSTRUCTIONS), 7);
+	control_add_imode(&control, VPERFCTR_FIXED | 0, FIX_USR, 5);
+	thread_control(&t, &control, 0);
+	for (i = 0; i < 10; i++)
+		use_on(&t, i % 2);
+	ck_assert_uint_eq(model.cpu[0].overflow, 0);
+	perfctr_cpu_release();
+	for (cpu = 0; cpu < NR_CPUS; cpu++)
+		check_cfgs(&model.cpu[cpu], &before[cpu]);
+
+	/* After a sleep perf believes that this CPU's registers hold what they held before. */
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	use_on(&t, 0);
+	fake_suspend_to_ram();
+	for (i = 0; i < 10; i++)
+		use_on(&t, i % 2);
+	perfctr_cpu_release();
+	check_cfgs(&model.cpu[0], &before[0]);
 	machine_exit();
 }
 END_TEST
@@ -1106,8 +1180,9 @@ Suite *cpus_suite(void)
 
 	tcase_add_loop_test(tc, in_use, 0, 5);
 	tcase_add_loop_test(tc, frozen_by_firmware, 0, 4);
+	tcase_add_loop_test(tc, precise_events_before, 0, 4);
 	tcase_add_loop_test(tc, quiet_before_reboot, 0, 12);
-	tcase_add_loop_test(tc, given_back_as_it_was, 0, 5);
+	tcase_add_loop_test(tc, given_back_as_it_was, 0, 6);
 	tcase_add_loop_test(tc, prepared_when_needed, 1, 6);
 	tcase_add_loop_test(tc, prepare_all, 1, 6);
 	tcase_add_loop_test(tc, tested_once_per_online, 1, 6);
