@@ -54,6 +54,9 @@
 #define PMUVER_V3P5		0x6	/* 64-bit event counters */
 #define PMUVER_OWN		0xf	/* not PMUv3 */
 
+/* NVIDIA Olympus, as perfctr_midr() returns it. */
+#define MIDR_OLYMPUS		0x4e0f0100
+
 #define EVENT_CHAIN		0x001e
 #define CYCLE_BIT		31	/* in masks of counters */
 #define MAX_EVENT_CTRS		31
@@ -74,6 +77,7 @@ struct pmu_kind {
 	u64 extended_events;		/* event 4000h + i */
 	u64 type_bits;			/* bits of PMEVTYPERn_EL0 that users may set */
 	u32 midr;
+	bool has_cycles;		/* the cycle counter counts what CPU_CYCLES counts */
 };
 
 /* By the kind's number. */
@@ -130,6 +134,16 @@ static bool event_absent(const struct pmu_kind *kind, u16 event)
 	return false;
 }
 
+/*
+ * False if the cycle counter goes on while the CPU waits (WFI): on one thread of a core while
+ * another one executes, and on Olympus.  The event CPU_CYCLES does not.  Linux counts cycles
+ * with an event counter there; see avoid_pmccntr in its arm_pmu.c and arm_pmuv3.c.
+ */
+static bool counts_cycles(const struct pmu_kind *kind)
+{
+	return !perfctr_has_smt() && kind->midr != MIDR_OLYMPUS;
+}
+
 /* Describe this CPU.  Return: 0, or -ENODEV if it has no PMUv3. */
 static int read_kind(struct pmu_kind *kind)
 {
@@ -143,6 +157,7 @@ static int read_kind(struct pmu_kind *kind)
 		kind->extended_events = 0;
 	kind->type_bits = TYPE_P | TYPE_U | (kind->version < PMUVER_V3P1 ? 0x3ff : 0xffff);
 	kind->midr = perfctr_midr();
+	kind->has_cycles = counts_cycles(kind);
 	return 0;
 }
 
@@ -155,9 +170,9 @@ static void describe_kind(struct vperfctr_info *info, const struct pmu_kind *kin
 {
 	unsigned int i;
 
-	info->nrctrs = kind->nr + 1;
+	info->nrctrs = kind->nr + kind->has_cycles;
 	info->pmc_mask = BIT_ULL(kind->nr) - 1;
-	info->fixed_mask = 1;
+	info->fixed_mask = kind->has_cycles;
 	info->arch_events = 0;
 	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
 		if (!event_absent(kind, arch_events[i]))
@@ -189,7 +204,7 @@ static int pmuv3_probe(void)
 	info->nrkinds = 1;
 	info->tsc_khz = perfctr_tsc_khz();
 	info->pmc_width = pmu.is_wide ? 64 : 32;
-	info->fixed_width = 64;
+	info->fixed_width = info->fixed_mask ? 64 : 0;
 	/* The top bit is set until the overflow, so it must be set in the start value. */
 	info->max_period = BIT_ULL(info->pmc_width - 1) - 1;
 	info->min_period = 1;
@@ -245,9 +260,9 @@ static void pmuv3_new_kind(unsigned int kind)
 
 /* ---- control ------------------------------------------------------------ */
 
-static int check_cycles(const struct vperfctr_ctr *ctr)
+static int check_cycles(const struct pmu_kind *kind, const struct vperfctr_ctr *ctr)
 {
-	return ctr->evntsel & ~(TYPE_P | TYPE_U) ? -EINVAL : 0;
+	return !kind->has_cycles || ctr->evntsel & ~(TYPE_P | TYPE_U) ? -EINVAL : 0;
 }
 
 static int check_event(const struct pmu_kind *kind, struct vperfctr_ctr *ctr)
@@ -286,7 +301,7 @@ static int pmuv3_check_control(struct perfctr_cpu_control *control)
 
 		if (ctr->aux || !perfctr_is_valid_ireset(ctr->ireset, imode))
 			return -EINVAL;
-		err = is_cycles(ctr->map) ? check_cycles(ctr) : check_event(kind, ctr);
+		err = is_cycles(ctr->map) ? check_cycles(kind, ctr) : check_event(kind, ctr);
 		if (err)
 			return err;
 		bit = BIT_ULL(counter_bit(ctr->map));

@@ -10,6 +10,8 @@
 #ifndef VPERFCTR_ARM64_REGS_H
 #define VPERFCTR_ARM64_REGS_H
 
+#include <linux/arch_topology.h>
+#include <linux/smp.h>
 #include <asm/arch_timer.h>
 #include <asm/barrier.h>
 #include <asm/cputype.h>
@@ -177,6 +179,12 @@ static inline void perfctr_read_ceid(u64 *common, u64 *extended)
 static inline u32 perfctr_midr(void)
 {
 	return read_cpuid_id() & MIDR_CPU_MODEL_MASK;
+}
+
+/* True if this CPU is one of several threads of a core, whether or not the others are online. */
+static inline bool perfctr_has_smt(void)
+{
+	return cpu_topology[smp_processor_id()].thread_id != -1;
 }
 
 /* True if the kernel runs in EL2, and EL1 is for guests. */

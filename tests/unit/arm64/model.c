@@ -59,6 +59,8 @@ void model_init(unsigned int version, unsigned int nr)
 	model.events = 1ULL << 0x00 | 1ULL << 0x08 | 1ULL << 0x11 | 1ULL << 0x1e;
 	model.extended_events = 1ULL << 0x04;
 	model.vhe = false;
+	model.smt = 0;
+	model.waits = false;
 	for_each_possible_cpu(fake_cpu) {
 		model.midr[fake_cpu] = 0x410fd0c0;
 		this_cpu()->tsc = 1000;
@@ -88,6 +90,18 @@ static void count_events(unsigned int i, u64 n)
 		c->counter[i] &= 0xffffffff;
 }
 
+/*
+ * Arm ARM, "Cycle event counting": it is IMPLEMENTATION DEFINED whether the cycle counter and
+ * CPU_CYCLES count in WFI.  Linux knows that the counter does, but not the event, on one thread
+ * of a core while another executes (arm_pmu.c), and on NVIDIA's Olympus (arm_pmuv3.c).
+ */
+static u64 cycles_of(unsigned int i, const struct work *work)
+{
+	bool goes_on = i == 31 && ((model.smt >> fake_cpu & 1) || model.midr[fake_cpu] == 0x4e0f0100);
+
+	return model.waits && !goes_on ? 0 : work->cycles;
+}
+
 void model_run(const struct work *work)
 {
 	struct model_cpu *c = this_cpu();
@@ -103,7 +117,7 @@ void model_run(const struct work *work)
 		if (!(existing_counters() & c->enabled & 1ULL << i) || !(c->pmcr & 1) || excluded)
 			continue;
 		if (i == 31 || (type & 0xffff) == 0x11)
-			count_events(i, work->cycles);
+			count_events(i, cycles_of(i, work));
 		else if ((type & 0xffff) == 0x08)
 			count_events(i, work->instructions);
 	}

@@ -37,6 +37,8 @@ struct model {
 	unsigned int other_nr;
 	u64 events, extended_events;
 	u32 midr[NR_CPUS];
+	u32 smt;			/* CPUs that are threads of a core */
+	bool waits;			/* in WFI, while the other threads of the core execute */
 	bool vhe;
 	void (*on_access)(void);	/* called before each access to a register */
 	struct model_cpu cpu[NR_CPUS];	/* the last: the simulation uses few of them */

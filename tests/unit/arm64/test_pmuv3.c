@@ -157,6 +157,38 @@ static void check_clean(void)
 	ck_assert_uint_eq(c->counter[31], 0);
 }
 
+/* The fixed counter, if it is offered, counts the cycles that the event counts. */
+START_TEST(cycles_while_waiting)
+{
+	static const struct work work = { .kernel = true, .instructions = 10, .cycles = 30 };
+	struct thread t = {};
+
+	model_init(4, 6);
+	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
+	model.smt = _i == 1 ? ~0U : 0;
+	model.midr[0] = _i == 2 ? 0x4e0f0100 : model.midr[0];
+	ck_assert_int_eq(driver->probe(), 0);
+	ck_assert_int_eq(perfctr_driver_init(&driver->ops), 0);
+	driver->cpu_start();
+	add_counter(&t, 0, 0x11, 0);
+	add_counter(&t, CYCLES, 0, 0);
+	t.state.page = (void *)t.room;
+	ck_assert_int_eq(check_thread_control(&t), perfctr_cpu_info.fixed_mask ? 0 : -EINVAL);
+	ck_assert_int_eq(perfctr_cpu_info.nrctrs, _i ? 6 : 7);
+	ck_assert_int_eq(perfctr_cpu_info.fixed_width, _i ? 0 : 64);
+	t.control.nractrs = perfctr_cpu_info.fixed_mask ? 2 : 1;
+	set_control(&t);
+	perfctr_cpu_resume(&t.state);
+	model_run(&work);
+	model.waits = true;
+	model_run(&work);
+	perfctr_cpu_suspend(&t.state);
+	ck_assert_uint_eq(sum(&t, 0), 30);
+	if (perfctr_cpu_info.fixed_mask)
+		ck_assert_uint_eq(sum(&t, 1), 30);
+}
+END_TEST
+
 START_TEST(probe)
 {
 	static const struct {
@@ -639,6 +671,7 @@ int main(void)
 	printf("SEED=%s\n", seed ?: "1");
 	srand(seed ? atoi(seed) : 1);
 	suite_add_tcase(suite, tc);
+	tcase_add_loop_test(tc, cycles_while_waiting, 0, 3);
 	tcase_add_test(tc, probe);
 	tcase_add_test(tc, is_alike);
 	tcase_add_test(tc, kinds);
