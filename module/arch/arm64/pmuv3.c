@@ -43,7 +43,8 @@
 #define TYPE_U			BIT_ULL(30)	/* do not count in EL0 */
 #define TYPE_NSH		BIT_ULL(27)	/* count in EL2 */
 
-/* PMUSERENR_EL0: read counters, and increment those of the event SW_INCR. */
+/* PMUSERENR_EL0: access all; read counters, and increment those of the event SW_INCR. */
+#define USER_EN			BIT_ULL(0)
 #define USER_SW			BIT_ULL(1)
 #define USER_CR			BIT_ULL(2)
 #define USER_ER			BIT_ULL(3)
@@ -372,15 +373,52 @@ static void clear_counters(void)
 	perfctr_write_pmcr(pmu.pmcr | PMCR_P | PMCR_C);
 }
 
-static void open_user(void)
+/*
+ * True if the register is KVM's, for the guest whose vCPU is loaded.  From Linux 6.4 on KVM
+ * exchanges it as it loads a vCPU, if the kernel runs in EL2; before, and otherwise, as
+ * it enters the guest.  Nothing else sets EN.  See kvm_set_pmuserenr(), which is not exported.
+ */
+static bool is_user_kvms(void)
 {
-	perfctr_write_user(USER_SW | USER_CR | USER_ER);
+	return pmu.vhe && (perfctr_read_user() & USER_EN);
 }
 
+/*
+ * Access makes PMSELR_EL0 writable too, so reset it: it must not pass data from one thread to
+ * another.  KVM relies on it not to select the cycle counter, 31.
+ */
+static void write_user(u64 value)
+{
+	perfctr_write_user(value);
+	perfctr_write_selr(0);
+}
+
+/* Return: false if it must stay closed, as KVM will restore what it has saved. */
+static bool open_user(struct pmu_cpu *cpu)
+{
+	if (is_user_kvms()) {
+		WRITE_ONCE(cpu->reader, NULL);
+		return false;
+	}
+	write_user(USER_SW | USER_CR | USER_ER);
+	return true;
+}
+
+/* The reader of a register that is to be closed as soon as KVM has restored it. */
+#define NOBODY			((struct mm_struct *)1)
+
+/*
+ * KVM's notifier of a switch runs before ours, as it is the younger one.  So a suspend finds
+ * our value.
+ */
 static void close_user(struct pmu_cpu *cpu)
 {
+	if (is_user_kvms()) {
+		WRITE_ONCE(cpu->reader, NOBODY);
+		return;
+	}
 	WRITE_ONCE(cpu->reader, NULL);
-	perfctr_write_user(0);
+	write_user(0);
 }
 
 /* ---- i-mode ------------------------------------------------------------- */
@@ -518,7 +556,7 @@ static void open_held(void)
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 
 	if ((cpu->ready || !perfctr_prepare_here()) && perfctr_may_read(&cpu->reader))
-		open_user();
+		open_user(cpu);
 }
 
 static noinline void suspend_without_counters(struct perfctr_cpu_state *state)
@@ -599,10 +637,8 @@ static void pmuv3_resume(struct perfctr_cpu_state *state)
 	/* The mask of a CPU that is not claimed has no bit. */
 	if (unlikely(!(cstatus & cpu->ready)) && !may_use_counters(state))
 		return;
-	if (perfctr_may_read(&cpu->reader)) {
+	if (perfctr_may_read(&cpu->reader) && open_user(cpu))
 		cstatus |= VPERFCTR_CSTATUS_RDPMC;
-		open_user();
-	}
 	if (unlikely(ictrs))
 		overflow = resume_ictrs(cpu, state);
 	WRITE_ONCE(cpu->running, state);
@@ -667,7 +703,12 @@ static void clear_registers(struct pmu_cpu *cpu)
 
 	perfctr_disable(all);
 	perfctr_disable_intr(all);
-	perfctr_write_user(0);
+	/*
+	 * This may interrupt a thread with a loaded vCPU.  perf has closed its own register, and
+	 * only a VMM that reads its own counters could have opened it.
+	 */
+	if (!is_user_kvms())
+		write_user(0);
 	for (i = 0; i < nr; i++)
 		perfctr_write_type(i, 0);
 	perfctr_write_type(VPERFCTR_FIXED, 0);

@@ -133,14 +133,20 @@ static __always_inline void perfctr_clear_overflow(u64 mask)
 	write_sysreg(mask, pmovsclr_el0);
 }
 
-/*
- * Set what user mode may access.  Access makes PMSELR_EL0 writable too, so reset it:
- * it must not pass data from one thread to another.  31 is valid everywhere.
- */
+/* What user mode may access. */
+static __always_inline u64 perfctr_read_user(void)
+{
+	return read_sysreg(pmuserenr_el0);
+}
+
 static __always_inline void perfctr_write_user(u64 value)
 {
 	write_sysreg(value, pmuserenr_el0);
-	write_sysreg(31, pmselr_el0);
+}
+
+static __always_inline void perfctr_write_selr(u64 value)
+{
+	write_sysreg(value, pmselr_el0);
 }
 
 /* Complete the effects of earlier register writes before any later register read. */

@@ -43,6 +43,7 @@ void model_reset(void)
 	this_cpu()->tsc = tsc;
 	this_cpu()->pmcr = 0x41;
 	this_cpu()->unsynced = false;
+	this_cpu()->has_vcpu = false;
 	this_cpu()->enabled = existing_counters();
 	this_cpu()->intr = this_cpu()->overflow = existing_counters();
 	for (i = 0; i < MODEL_CTRS; i++)
@@ -214,7 +215,34 @@ void model_write_user(u64 value)
 {
 	access_register();
 	require(!(value & ~0xfULL), "reserved bits in PMUSERENR_EL0: %#llx", value);
+	require(!this_cpu()->has_vcpu, "PMUSERENR_EL0 is written while KVM has loaded a vCPU");
 	this_cpu()->user = value;
+}
+
+/*
+ * KVM: "make sure it never contains the cycle counter, which could make a PMXEVCNTR_EL0 access
+ * UNDEF at EL1 instead of being trapped to EL2".
+ */
+void model_write_selr(u64 value)
+{
+	access_register();
+	require(value != 31, "PMSELR_EL0 selects the cycle counter");
+	require(!this_cpu()->has_vcpu, "PMSELR_EL0 is written while KVM has loaded a vCPU");
+	this_cpu()->selr = value;
+}
+
+void model_load_vcpu(void)
+{
+	this_cpu()->host_user = this_cpu()->user;
+	this_cpu()->user = 0xf;
+	this_cpu()->selr = 0;
+	this_cpu()->has_vcpu = true;
+}
+
+void model_put_vcpu(void)
+{
+	this_cpu()->user = this_cpu()->host_user;
+	this_cpu()->has_vcpu = false;
 }
 
 void model_sync(void)

@@ -26,6 +26,9 @@ struct model_cpu {
 	u64 type[MODEL_CTRS];
 	u64 pmcr, enabled, intr, overflow, user, tsc;
 	u64 written;			/* bit mask of counters, which the simulation clears */
+	u64 selr;			/* PMSELR_EL0 */
+	bool has_vcpu;			/* KVM has loaded a vCPU, see model_load_vcpu() */
+	u64 host_user;			/* PMUSERENR_EL0, to be restored then */
 	bool unsynced;			/* a write has not been synchronized */
 	unsigned int type_writes, counter_writes, counter_reads, writes;
 };
@@ -66,6 +69,14 @@ u64 model_read_pmcr(void);
 void model_write_pmcr(u64 value);
 void model_change(u64 *reg, u64 mask, bool set);
 void model_write_user(u64 value);
+void model_write_selr(u64 value);
+
+/*
+ * KVM in EL2, from Linux 6.4 on: as it loads a vCPU (__activate_traps_common()), PMUSERENR_EL0
+ * gets a value for the guest, and PMSELR_EL0 gets 0.  Both must stay until it is put.
+ */
+void model_load_vcpu(void);
+void model_put_vcpu(void);
 void model_sync(void);
 
 #endif /* MODEL_H */

@@ -19,7 +19,9 @@
 #define perfctr_enable_intr(mask)		model_change(&model.cpu[fake_cpu].intr, mask, true)
 #define perfctr_disable_intr(mask)		model_change(&model.cpu[fake_cpu].intr, mask, false)
 #define perfctr_clear_overflow(mask)		model_change(&model.cpu[fake_cpu].overflow, mask, false)
+#define perfctr_read_user()			(model.cpu[fake_cpu].user)
 #define perfctr_write_user(value)		model_write_user(value)
+#define perfctr_write_selr(value)		model_write_selr(value)
 #define perfctr_sync()				model_sync()
 #define perfctr_rdtsc()				(model.cpu[fake_cpu].tsc)
 #define perfctr_tsc_khz()			62500

@@ -419,6 +419,81 @@ START_TEST(permission_withdrawn)
 }
 END_TEST
 
+/* A claim, a release and an interrupt find a vCPU loaded, and leave its registers alone. */
+START_TEST(vcpu_is_loaded)
+{
+	struct thread t = { 0 };
+
+	model_init(4, 6);
+	model.vhe = true;
+	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
+	ck_assert_int_eq(driver->probe(), 0);
+	ck_assert_int_eq(perfctr_driver_init(&driver->ops), 0);
+	model.cpu[0].user = 0;
+	model_load_vcpu();
+	driver->cpu_start();
+	driver->cpu_stop();
+	driver->cpu_start();
+	add_counter(&t, 0, P | INSNS, 0);
+	set_control(&t);
+	perfctr_cpu_resume(&t.state);
+	perfctr_cpu_suspend(&t.state);
+	driver->cpu_stop();
+	ck_assert_uint_eq(model.cpu[0].user, 0xf);
+	model_put_vcpu();
+	ck_assert_uint_eq(model.cpu[0].user, 0);
+}
+END_TEST
+
+static bool page_allows_reads(const struct thread *t)
+{
+	return ((const struct vperfctr_page *)t->room)->cstatus & VPERFCTR_CSTATUS_RDPMC;
+}
+
+/*
+ * The thread that runs a vCPU reads its own counters.  KVM puts the vCPU before our suspend,
+ * and loads it before our resume.  Whenever the thread is in user mode, it can read if the page
+ * says so, and no other thread can.
+ */
+START_TEST(vcpu_of_reader)
+{
+	struct thread t = { 0 };
+
+	start_machine(4, 6, true);
+	model_init(4, 6);
+	model.vhe = true;
+	ck_assert_int_eq(driver->probe(), 0);
+	driver->cpu_start();
+	add_counter(&t, 0, P | INSNS, 0);
+	set_control(&t);
+	may_read = true;
+	perfctr_cpu_resume(&t.state);
+	ck_assert(page_allows_reads(&t));
+	model_load_vcpu();
+	if (_i & 1) {		/* it is switched out, and in again */
+		model_put_vcpu();
+		perfctr_cpu_suspend(&t.state);
+		ck_assert_uint_eq(model.cpu[0].user, 0);
+		model_load_vcpu();
+		perfctr_cpu_resume(&t.state);
+	}
+	if (_i & 2)		/* another thread unmaps the page */
+		driver->cpu_close_user(&the_mm);
+	model_put_vcpu();
+	if (!(_i & 2))
+		ck_assert_int_eq(!!model.cpu[0].user, page_allows_reads(&t));
+	perfctr_cpu_suspend(&t.state);
+	ck_assert_uint_eq(model.cpu[0].user, 0);
+	ck_assert_ptr_null(driver->cpu_reader(0));
+	may_read = _i & 4;
+	perfctr_cpu_resume(&t.state);
+	ck_assert_int_eq(!!model.cpu[0].user, may_read);
+	ck_assert_int_eq(page_allows_reads(&t), may_read);
+	perfctr_cpu_suspend(&t.state);
+	may_read = false;
+}
+END_TEST
+
 /* Threads with different controls run on two CPUs in random order. */
 START_TEST(context_switches)
 {
@@ -678,6 +753,8 @@ int main(void)
 	tcase_add_test(tc, check_control);
 	tcase_add_loop_test(tc, kernel_mode, 0, 2);
 	tcase_add_test(tc, permission_withdrawn);
+	tcase_add_test(tc, vcpu_is_loaded);
+	tcase_add_loop_test(tc, vcpu_of_reader, 0, 8);
 	tcase_add_loop_test(tc, context_switches, 0, 4);
 	tcase_add_loop_test(tc, register_writes, 0, 2);
 	tcase_add_loop_test(tc, wraparound, 0, 2);
