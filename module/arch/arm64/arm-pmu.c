@@ -94,6 +94,11 @@ const char *perfctr_arm64_perf_name(void)
 	return pmu ? pmu->pmu.name : "";
 }
 
+bool perfctr_arm64_has_perf(void)
+{
+	return this_cpu_read(pmu_here);
+}
+
 bool perfctr_arm64_perf_has_kinds(unsigned int cpu)
 {
 	const struct arm_pmu *pmu = per_cpu(pmu_here, cpu);

@@ -8,6 +8,9 @@
 /* arm-pmu.c: return the name that perf's driver of this CPU has for its counters, or "". */
 const char *perfctr_arm64_perf_name(void);
 
+/* arm-pmu.c: true if perf has a driver for this CPU's counters, and may use them. */
+bool perfctr_arm64_has_perf(void);
+
 /* Operations of a driver, which belong to perf's: see claim.h. */
 bool perfctr_arm64_perf_has_kinds(unsigned int cpu);
 void perfctr_arm64_perf_reset(void);

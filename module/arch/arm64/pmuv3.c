@@ -145,12 +145,32 @@ static bool counts_cycles(const struct pmu_kind *kind)
 	return !perfctr_has_smt() && kind->midr != MIDR_OLYMPUS;
 }
 
+/*
+ * False if the registers read as zero and ignore writes, as in guests of some hypervisors that
+ * report PMUv3 and do not offer it: counts would be zero.  The kernel has no driver there,
+ * so the counter is not in use, and may be written.  It may be counting.
+ */
+static bool registers_hold(void)
+{
+	const u64 value = BIT_ULL(40);
+	u64 now;
+
+	if (perfctr_arm64_has_perf())
+		return true;
+	perfctr_write_counter(VPERFCTR_FIXED, value);
+	perfctr_sync();
+	now = perfctr_read_counter(VPERFCTR_FIXED);
+	perfctr_write_counter(VPERFCTR_FIXED, 0);
+	perfctr_sync();
+	return now >= value && now - value < value;
+}
+
 /* Describe this CPU.  Return: 0, or -ENODEV if it has no PMUv3. */
 static int read_kind(struct pmu_kind *kind)
 {
 	memset(kind, 0, sizeof(*kind));
 	kind->version = perfctr_pmuver();
-	if (kind->version == PMUVER_NONE || kind->version == PMUVER_OWN)
+	if (kind->version == PMUVER_NONE || kind->version == PMUVER_OWN || !registers_hold())
 		return -ENODEV;
 	kind->nr = PMCR_N(perfctr_read_pmcr());
 	perfctr_read_ceid(&kind->events, &kind->extended_events);

@@ -283,11 +283,13 @@ static void describe_kind_ipi(void *err)
 static int probe(unsigned int first)
 {
 	bool intr;
-	int err = 0;
+	int err;
 
 	driver = &perfctr_claim_pmu;
-	smp_call_function_single(first, probe_cpu_ipi, &err, 1);
-	return err ?: perfctr_perf_find(first, &intr);
+	err = perfctr_perf_find(first, &intr);
+	if (!err)
+		smp_call_function_single(first, probe_cpu_ipi, &err, 1);
+	return err;
 }
 
 /*
@@ -301,9 +303,9 @@ static int compare_cpus(unsigned int first)
 	int err = 0;
 
 	for_each_online_cpu(cpu) {
-		smp_call_function_single(cpu, differ_ipi, &differs, 1);
 		if (perfctr_perf_find(cpu, &intr))
 			continue;	/* it will be forbidden */
+		smp_call_function_single(cpu, differ_ipi, &differs, 1);
 		differs |= driver->has_kinds && driver->has_kinds(cpu);
 		if (!intr) {
 			perfctr_cpu_info.features &= ~VPERFCTR_FEATURE_PCINT;

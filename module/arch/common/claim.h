@@ -10,7 +10,7 @@
 struct perfctr_claim_driver {
 	/*
 	 * Detect the processor and fill in perfctr_cpu_info.
-	 * Context: the CPU concerned, interrupts disabled.
+	 * Context: the CPU concerned, interrupts disabled; perf's driver there was looked for.
 	 * Return: 0 or -ENODEV.
 	 */
 	int (*probe)(void);
@@ -27,7 +27,7 @@ struct perfctr_claim_driver {
 	/* True if there are no counters: the operations below are not called. */
 	bool no_counters;
 
-	/* True if this CPU has what probe found on its CPU. */
+	/* True if this CPU has what probe found on its CPU.  Context: as probe. */
 	bool (*is_alike)(void);
 
 	/*

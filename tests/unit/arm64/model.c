@@ -62,6 +62,7 @@ void model_init(unsigned int version, unsigned int nr)
 	model.vhe = false;
 	model.smt = 0;
 	model.waits = false;
+	model.absent = false;
 	for_each_possible_cpu(fake_cpu) {
 		model.midr[fake_cpu] = 0x410fd0c0;
 		this_cpu()->tsc = 1000;
@@ -151,7 +152,7 @@ u64 model_read_counter(u32 map)
 	access_register();
 	require(!this_cpu()->unsynced, "counter %u is read before a write was synchronized", i);
 	this_cpu()->counter_reads++;
-	return this_cpu()->counter[i];
+	return model.absent ? 0 : this_cpu()->counter[i];
 }
 
 void model_write_counter(u32 map, u64 value)
@@ -160,7 +161,8 @@ void model_write_counter(u32 map, u64 value)
 
 	access_register();
 	require(i == 31 || model.version >= 6 || !(value >> 32), "%#llx does not fit", value);
-	this_cpu()->counter[i] = value;
+	if (!model.absent)
+		this_cpu()->counter[i] = value;
 	this_cpu()->counter_writes++;
 	this_cpu()->written |= BIT_ULL(i);
 	note_write();
@@ -181,7 +183,7 @@ void model_write_type(u32 map, u64 value)
 
 u64 model_read_pmcr(void)
 {
-	return (this_cpu()->pmcr & 0xff) | nr_here() << 11 | 0x410000 << 8;
+	return model.absent ? 0 : (this_cpu()->pmcr & 0xff) | nr_here() << 11 | 0x410000 << 8;
 }
 
 void model_write_pmcr(u64 value)
