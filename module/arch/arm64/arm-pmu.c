@@ -134,8 +134,10 @@ bool perfctr_perf_claim(void)
 		return true;
 	if (has_events(pmu, smp_processor_id()))
 		return false;
-	bitmap_fill(this_cpu_ptr(pmu->hw_events)->used_mask, ARMPMU_MAX_HWEVENTS);
+	/* A pseudo-NMI in between must not find counters in use that have no event. */
 	this_cpu_write(is_claimed, true);
+	barrier();
+	bitmap_fill(this_cpu_ptr(pmu->hw_events)->used_mask, ARMPMU_MAX_HWEVENTS);
 	return true;
 }
 
@@ -145,8 +147,9 @@ void perfctr_perf_release(unsigned int cpu)
 
 	if (!pmu)
 		return;
-	per_cpu(is_claimed, cpu) = false;
 	bitmap_zero(per_cpu_ptr(pmu->hw_events, cpu)->used_mask, ARMPMU_MAX_HWEVENTS);
+	barrier();
+	per_cpu(is_claimed, cpu) = false;
 }
 
 /*
