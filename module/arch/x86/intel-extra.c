@@ -100,6 +100,30 @@ static const struct extra_event redwood_cove[] = {
 	{ }
 };
 
+static const struct extra_event lion_cove[] = {
+	{ .code = 0x012a, .reg = RSP_0, .valid = 0xfffffffffff },
+	{ .code = 0x012b, .reg = RSP_1, .valid = 0xfffffffffff },
+	{ .code = 0x02c6, .reg = FRONTEND, .valid = 0x9 },
+	{ .code = 0x03c6, .reg = FRONTEND, .valid = 0x7fff1f },
+	{ .code = 0x40ad, .reg = FRONTEND, .valid = 0xf },
+	{ .code = 0x04c2, .reg = FRONTEND, .valid = 0x8 },
+	REFUSED(0x01cd),
+	{ }
+};
+
+/* Its other events need one of MSR_OMR_0 to MSR_OMR_3. */
+static const struct extra_event panther_cove[] = {
+	{ .code = 0x02c6, .reg = FRONTEND, .valid = 0x9 },
+	{ .code = 0x03c6, .reg = FRONTEND, .valid = 0x7fff1f },
+	{ .code = 0x40ad, .reg = FRONTEND, .valid = 0xf },
+	{ .code = 0x04c2, .reg = FRONTEND, .valid = 0x8 },
+	REFUSED(0x012a), REFUSED(0x022a), REFUSED(0x042a), REFUSED(0x082a),
+	REFUSED(0x014f), REFUSED(0x024f), REFUSED(0x044f), REFUSED(0x084f),
+	REFUSED(0x01d6), REFUSED(0x02d6), REFUSED(0x04d6), REFUSED(0x08d6),
+	REFUSED(0x01cd),
+	{ }
+};
+
 /* The cores of a module share the registers, and nothing reports which cores: use none. */
 static const struct extra_event silvermont[] = {
 	{ .code = 0x01b7, .reg = RSP_0 },
@@ -134,6 +158,13 @@ static const struct extra_event crestmont[] = {
 	{ }
 };
 
+/* These need MSR_OMR_0 to _3, and MSR_SNOOP_RSP_0 and _1. */
+static const struct extra_event arctic_wolf[] = {
+	REFUSED(0x01b7), REFUSED(0x02b7), REFUSED(0x04b7), REFUSED(0x08b7),
+	REFUSED(0x05d0), REFUSED(0x0127), REFUSED(0x0227),
+	{ }
+};
+
 /* Core Duo, Core 2, and Atoms before Silvermont use some of these codes for plain events. */
 static const struct extra_event none[] = {
 	{ }
@@ -146,6 +177,8 @@ static const struct extra_event unknown[] = {
 	REFUSED(0x01c6), REFUSED(0x02c6), REFUSED(0x03c6), REFUSED(0x40ad), REFUSED(0x04c2),
 	REFUSED(0x0127), REFUSED(0x0227), REFUSED(0x01cd), REFUSED(0x05d0), REFUSED(0x100b),
 	REFUSED(0x01d4), REFUSED(0x02d4), REFUSED(0x04d4), REFUSED(0x08d4),
+	REFUSED(0x014f), REFUSED(0x024f), REFUSED(0x044f), REFUSED(0x084f),
+	REFUSED(0x01d6), REFUSED(0x02d6), REFUSED(0x04d6), REFUSED(0x08d6),
 	{ }
 };
 
@@ -188,8 +221,16 @@ static const struct extra_event *extra_events_of(unsigned int model, u32 core_ty
 		return redwood_cove;
 	case 0xaa: case 0xac: case 0xb5:		/* Meteor Lake, Arrow Lake U: hybrid */
 		return is_atom(core_type) ? crestmont : redwood_cove;
-	case 0xaf: case 0xb6:				/* Sierra Forest, Grand Ridge */
+	case 0xc5: case 0xc6: case 0xbd:		/* Arrow Lake, Lunar Lake: hybrid */
+	case 0xcc: case 0xe5: case 0xd5:		/* Panther Lake, Wildcat Lake: hybrid */
+		return is_atom(core_type) ? crestmont : lion_cove;
+	case 0xaf: case 0xb6: case 0xdd:		/* Sierra and Clearwater Forest, Grand Ridge */
 		return crestmont;
+	case PERFCTR_INTEL_MODEL(18, 0x01):		/* Nova Lake: hybrid */
+	case PERFCTR_INTEL_MODEL(18, 0x03):
+		return is_atom(core_type) ? arctic_wolf : panther_cove;
+	case PERFCTR_INTEL_MODEL(19, 0x01):		/* Diamond Rapids */
+		return panther_cove;
 	case 0x37: case 0x4a: case 0x4c: case 0x4d: case 0x5a: case 0x5d:
 		return silvermont;
 	case 0x5c: case 0x5f: case 0x7a:

@@ -204,15 +204,20 @@ static bool is_intel(void)
 	return ebx == 0x756e6547 && edx == 0x49656e69 && ecx == 0x6c65746e;
 }
 
-/* Return the model of a processor of family 6, 0, or PERFCTR_INTEL_NO_MODEL. */
+/* Return the model of a processor of family 6, PERFCTR_INTEL_MODEL(), or PERFCTR_INTEL_NO_MODEL. */
 static unsigned int get_model(void)
 {
+	unsigned int family, model;
 	u32 eax, ebx, ecx, edx;
 
 	if (!is_intel())
 		return PERFCTR_INTEL_NO_MODEL;
 	perfctr_cpuid(1, &eax, &ebx, &ecx, &edx);
-	return ((eax >> 8) & 0xf) == 6 ? ((eax >> 12) & 0xf0) | ((eax >> 4) & 0xf) : 0;
+	family = (eax >> 8) & 0xf;
+	model = ((eax >> 12) & 0xf0) | ((eax >> 4) & 0xf);
+	if (family == 0xf)
+		family += (eax >> 20) & 0xff;
+	return family == 6 ? model : PERFCTR_INTEL_MODEL(family, model);
 }
 
 /* True if the kernel's reservation knows the registers of the processor that was probed. */

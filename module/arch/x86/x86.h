@@ -356,10 +356,12 @@ extern unsigned int perfctr_amd_family;
  * @max_leaf: EAX of CPUID leaf 0
  *
  * set_quirks: fill in alone_mask, alone_event, restart, no_imode_event and min_period.
- * @model: of family 6; 0: another family; PERFCTR_INTEL_NO_MODEL: another vendor
+ * @model: of family 6; PERFCTR_INTEL_MODEL() of another one; PERFCTR_INTEL_NO_MODEL: another
+ *	vendor
  * @version: of architectural performance monitoring
  */
 #define PERFCTR_INTEL_NO_MODEL	(~0U)
+#define PERFCTR_INTEL_MODEL(family, model)	((family) << 8 | (model))
 
 bool perfctr_intel_pmc3_is_microcodes(u32 max_leaf);
 void perfctr_intel_set_quirks(struct perfctr_x86_pmu *pmu, unsigned int model,
@@ -392,8 +394,8 @@ int perfctr_x86_check_extra(const struct vperfctr_ctr *ctr, struct perfctr_cpu_c
 static inline bool perfctr_x86_may_have_extra(const struct vperfctr_ctr *ctr)
 {
 	switch (ctr->evntsel & 0xff) {
-	case 0x0b: case 0x27: case 0x2a: case 0x2b: case 0xad: case 0xb7: case 0xbb:
-	case 0xc2: case 0xc6: case 0xcd: case 0xd0: case 0xd4:
+	case 0x0b: case 0x27: case 0x2a: case 0x2b: case 0x4f: case 0xad: case 0xb7: case 0xbb:
+	case 0xc2: case 0xc6: case 0xcd: case 0xd0: case 0xd4: case 0xd6:
 		return true;
 	}
 	return ctr->aux;

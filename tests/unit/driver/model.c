@@ -191,12 +191,25 @@ static const struct model_extra crestmont[] = {
 	{ 0x01b7, 0, false, 0x800ff3ffffffffff }, { 0x02b7, 1, false, 0xff3ffffffffff },
 	REFUSED(0x05d0), REFUSED(0x0127), REFUSED(0x0227), { }
 };
+static const struct model_extra lion_cove[] = {
+	{ 0x012a, 0, false, 0xfffffffffff }, { 0x012b, 1, false, 0xfffffffffff },
+	{ 0x02c6, 2, false, 0x9 }, { 0x03c6, 2, false, 0x7fff1f }, { 0x40ad, 2, false, 0xf },
+	{ 0x04c2, 2, false, 0x8 }, REFUSED(0x01cd), { }
+};
+/* Off-core events need one of the registers MSR_OMR_0 to _3, at 3E0H. */
+static const struct model_extra panther_cove[] = {
+	REFUSED(0x012a), REFUSED(0x022a), REFUSED(0x042a), REFUSED(0x082a), REFUSED(0x014f),
+	REFUSED(0x024f), REFUSED(0x044f), REFUSED(0x084f), REFUSED(0x01d6), REFUSED(0x02d6),
+	REFUSED(0x04d6), REFUSED(0x08d6), REFUSED(0x01cd), { 0x02c6, 2, false, 0x9 },
+	{ 0x03c6, 2, false, 0x7fff1f }, { 0x40ad, 2, false, 0xf }, { 0x04c2, 2, false, 0x8 }, { }
+};
 /* Knights Landing and later ones: the driver does not know which registers they have. */
 static const struct model_extra unknown[] = {
 	REFUSED(0x01b7), REFUSED(0x02b7), REFUSED(0x04b7), REFUSED(0x08b7), REFUSED(0x01bb), REFUSED(0x012a), REFUSED(0x022a),
 	REFUSED(0x042a), REFUSED(0x082a), REFUSED(0x012b), REFUSED(0x01c6), REFUSED(0x02c6), REFUSED(0x03c6), REFUSED(0x40ad),
 	REFUSED(0x04c2), REFUSED(0x0127), REFUSED(0x0227), REFUSED(0x01cd), REFUSED(0x05d0), REFUSED(0x100b), REFUSED(0x01d4),
-	REFUSED(0x02d4), REFUSED(0x04d4), REFUSED(0x08d4), { }
+	REFUSED(0x02d4), REFUSED(0x04d4), REFUSED(0x08d4), REFUSED(0x014f), REFUSED(0x024f), REFUSED(0x044f), REFUSED(0x084f),
+	REFUSED(0x01d6), REFUSED(0x02d6), REFUSED(0x04d6), REFUSED(0x08d6), { }
 };
 
 #define NEHALEM		0x106a5
@@ -208,7 +221,10 @@ const struct model_processor model_processors[MODEL_PROCESSORS] = {
 	{ 0x806f8, sapphire_rapids }, { 0x30673, silvermont }, { 0x506c9, goldmont },
 	{ 0x906c0, tremont }, { 0xb06e0, gracemont },
 	{ 0xa06d1, redwood_cove }, { 0xa06f3, crestmont }, { 0x50671, unknown },
-	{ 0x400f10, unknown },	/* family 19 */
+	{ 0xc0660, lion_cove }, { 0xd06d0, crestmont },	/* Arrow Lake, Clearwater Forest */
+	{ 0x300f10, panther_cove },	/* family 18: Nova Lake */
+	{ 0x400f10, panther_cove },	/* family 19: Diamond Rapids */
+	{ 0x400f20, unknown },
 	{ MODEL_CORE2, NULL },
 };
 

@@ -288,7 +288,7 @@ struct model_processor {
 };
 
 extern const struct model_processor model_processors[];
-#define MODEL_PROCESSORS	16
+#define MODEL_PROCESSORS	20
 #define MODEL_CORE2		0x6f6
 
 /* Execute the work on the current CPU. */
