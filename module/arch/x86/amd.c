@@ -30,9 +30,11 @@
 #define MSR_V2_GLOBAL_STATUS	0xc0000300
 #define MSR_V2_GLOBAL_CTL	0xc0000301
 #define MSR_V2_GLOBAL_CLR	0xc0000302
+#define MSR_DEBUGCTL		0x1d9
 
 #define CPUID_80000001_ECX_CORE	BIT(23)
 #define CPUID_80000022_EAX_V2	BIT(0)
+#define CPUID_80000022_EAX_FREEZE BIT(2)	/* DebugCtl can let an overflow stop the counters */
 
 #define NR_K7			4
 #define NR_CORE			6
@@ -89,6 +91,8 @@ static const char *find_registers(unsigned int *nr_pmcs)
 	pmu->global_ctrl = MSR_V2_GLOBAL_CTL;
 	pmu->global_status = MSR_V2_GLOBAL_STATUS;
 	pmu->global_clear = MSR_V2_GLOBAL_CLR;
+	if (eax & CPUID_80000022_EAX_FREEZE)
+		pmu->debugctl = MSR_DEBUGCTL;
 	return "AMD PerfMonV2";
 }
 

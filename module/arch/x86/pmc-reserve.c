@@ -143,7 +143,7 @@ static void read_extra(struct pmc_cpu *cpu)
  * Settings that stop the counters at an overflow, or turn its interrupt into a PEBS record.
  * Firmware or other modules may leave them.  perf up to Linux 5.10 has an option that sets
  * the first.  SDM volume 3, "Freezing LBR and Performance Counters on PMI" and
- * "IA32_PERF_GLOBAL_STATUS MSR".
+ * "IA32_PERF_GLOBAL_STATUS MSR".  AMD's PerfMonV2 has bits 12, 58 and 59 of the same registers.
  */
 #define DEBUGCTL_FREEZE		BIT_ULL(12)	/* FREEZE_PERFMON_ON_PMI */
 #define STATUS_ARCH_PEBS	BIT_ULL(54)	/* a buffer of version 6 has records */
@@ -215,7 +215,7 @@ static bool unfreeze(void)
 		return false;
 	if (!perfctr_rdmsr_safe(pmu->debugctl, &value) && (value & DEBUGCTL_FREEZE))
 		freeze = !perfctr_wrmsr_safe(pmu->debugctl, value & ~DEBUGCTL_FREEZE);
-	if (!perfctr_rdmsr_safe(pmu->pebs_enable, &value) && value)
+	if (pmu->pebs_enable && !perfctr_rdmsr_safe(pmu->pebs_enable, &value) && value)
 		perfctr_wrmsr_safe(pmu->pebs_enable, 0);
 	for_each_cfg(this_cpu_ptr(&perfctr_x86_pmc_cpu), clear_cfg);
 	/* Bits of other units, such as Processor Trace, stay. */

@@ -436,7 +436,8 @@ static void reload(struct model_cpu *cpu, u32 map)
 /*
  * SDM volume 3, "Freezing LBR and Performance Counters on PMI": up to version 3 the
  * processor clears GLOBAL_CTRL, later ones set CTR_FRZ.  With PEBS a counter writes a
- * record, and raises no interrupt of its own.
+ * record, and raises no interrupt of its own.  AMD64 Architecture Programmer's Manual, volume 2,
+ * "PerfCntrGlobalStatus" and "DebugCtl": PerfMonV2 has the same two bits, if CPUID says so.
  */
 static void interrupt(struct model_cpu *cpu, u32 map)
 {
@@ -445,7 +446,7 @@ static void interrupt(struct model_cpu *cpu, u32 map)
 		return;
 	}
 	if (cpu->debugctl & DEBUGCTL_FREEZE) {
-		if (model_config()->version >= 4)
+		if (model_config()->version >= 4 || model_config()->amd)
 			cpu->overflow |= STATUS_CTR_FRZ;
 		else
 			cpu->global_ctrl = 0;
@@ -695,6 +696,9 @@ static u64 *find_amd_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 	case 0xc0000302:
 		*reg = REG_OVF_CTRL;
 		return &cpu->overflow;
+	case 0x1d9:
+		*reg = REG_DEBUGCTL;
+		return &cpu->debugctl;
 	}
 	return NULL;
 }
@@ -814,7 +818,7 @@ u64 model_valid_bits(enum model_reg reg)
 		return model_exists();
 	case REG_OVF_CTRL:
 		if (model_config()->amd)
-			return model_exists();
+			return model_exists() | STATUS_LBR_FRZ | STATUS_CTR_FRZ;
 		if (model_config()->version >= 4)
 			bits = STATUS_LBR_FRZ | STATUS_CTR_FRZ;
 		if (model_config()->version >= 6)
@@ -1036,7 +1040,7 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 		*ecx = c->amd >= MODEL_AMD_CORE ? BIT(23) : 0;	/* PerfCtrExtCore */
 		break;
 	case 0x80000022:
-		*eax = 1;	/* PerfMonV2 */
+		*eax = 1 | BIT(2);	/* PerfMonV2, LbrAndPmcFreeze */
 		*ebx = c->nr_pmcs;
 		break;
 	case 7:

@@ -238,7 +238,13 @@ START_TEST(frozen_by_firmware)
 	struct thread t;
 	unsigned int i;
 
-	config = usual_config(2 + _i);
+	config = usual_config(_i < 4 ? 2 + _i : 2);
+	if (_i == 4) {
+		config.amd = MODEL_AMD_V2;
+		config.nr_pmcs = 6;
+		config.nr_fixed = 0;
+		config.signature = 0xa60f12;
+	}
 	config.freezes = true;
 	machine_use_service();
 	init();
@@ -247,6 +253,10 @@ START_TEST(frozen_by_firmware)
 		model.cpu[i].overflow = config.version >= 4 ? STATUS_CTR_FRZ | STATUS_LBR_FRZ |
 				STATUS_DS | STATUS_TOPA : STATUS_COND;
 		model.cpu[i].pebs_enable = 0xf;
+		if (config.amd) {
+			model.cpu[i].overflow = STATUS_CTR_FRZ | STATUS_LBR_FRZ;
+			model.cpu[i].pebs_enable = 0;
+		}
 	}
 	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
 	thread_init(&t);
@@ -1179,7 +1189,7 @@ Suite *cpus_suite(void)
 	TCase *tc = tcase_create("cpus");
 
 	tcase_add_loop_test(tc, in_use, 0, 5);
-	tcase_add_loop_test(tc, frozen_by_firmware, 0, 4);
+	tcase_add_loop_test(tc, frozen_by_firmware, 0, 5);
 	tcase_add_loop_test(tc, precise_events_before, 0, 4);
 	tcase_add_loop_test(tc, quiet_before_reboot, 0, 12);
 	tcase_add_loop_test(tc, given_back_as_it_was, 0, 6);
