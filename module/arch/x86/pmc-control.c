@@ -49,11 +49,33 @@ static bool registers_exist(const struct vperfctr_info *kind)
 				     !perfctr_wrmsr_safe(pmu->global_clear, 0));
 }
 
+/*
+ * Version 6 has other addresses for all registers of a counter, which perf uses.  A counter
+ * need not be at the old ones, too: leave it out.
+ */
+static void leave_out_absent(struct vperfctr_info *info)
+{
+	unsigned int i;
+
+	for (i = 0; i < PERFCTR_X86_MAX_PMC; i++) {
+		if ((info->pmc_mask & BIT_ULL(i)) &&
+		    (!perfctr_x86_readable(evntsel_msr(i)) || !perfctr_x86_readable(pmc_msr(i)) ||
+		     !perfctr_x86_readable(pmu->write_pmc0 + pmu->step * i)))
+			info->pmc_mask &= ~BIT_ULL(i);
+	}
+	for (i = 0; i < PERFCTR_X86_MAX_FIXED; i++) {
+		if ((info->fixed_mask & BIT_ULL(i)) && !perfctr_x86_readable(pmu->fixed0 + i))
+			info->fixed_mask &= ~BIT_ULL(i);
+	}
+}
+
 bool perfctr_x86_pmc_describe_kind(struct vperfctr_info *info)
 {
+	if (pmu->has_cfg)
+		leave_out_absent(info);
 	info->nrctrs = min_t(unsigned int, VPERFCTR_MAX_CTRS,
 			     hweight64(info->pmc_mask) + hweight64(info->fixed_mask));
-	return registers_exist(info);
+	return info->nrctrs && registers_exist(info);
 }
 
 /*

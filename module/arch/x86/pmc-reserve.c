@@ -358,12 +358,19 @@ static u64 read_fixed_ctrl(const struct vperfctr_info *kind)
 	return value & ~kept_fields();
 }
 
+/*
+ * Fixed counters 1 and 2, as some firmware leaves them.  perf reports the same value as it
+ * boots, and lets them run until it first writes the register.
+ */
+#define FIXED_BY_FIRMWARE	0x330
+
 bool perfctr_x86_pmc_is_idle(void)
 {
 	const struct vperfctr_info *kind = perfctr_kind_here();
-	u64 evntsel;
+	u64 evntsel, fixed_ctrl = read_fixed_ctrl(kind);
 
-	return find_enabled(kind, &evntsel) < 0 && !read_fixed_ctrl(kind);
+	return find_enabled(kind, &evntsel) < 0 &&
+	       (!fixed_ctrl || fixed_ctrl == FIXED_BY_FIRMWARE);
 }
 
 /* User or kernel mode, in the field of any fixed counter. */

@@ -205,7 +205,9 @@ struct perfctr_x86_pmu {
 
 /* The most that RDPMC can read, with contiguous event selects, on any processor. */
 #define PERFCTR_X86_MAX_PMC	10
-#define PERFCTR_X86_MAX_FIXED	16
+
+/* The control register has four bits for each; the bits from 32 on have other meanings. */
+#define PERFCTR_X86_MAX_FIXED	8
 
 /* Event selects, from the P6 and the K7 on. */
 #define PERFCTR_X86_EVNTSEL_USR	BIT_ULL(16)
@@ -241,7 +243,11 @@ void perfctr_x86_pmc_cpu_halt(void);
 void perfctr_x86_pmc_cpu_quiet(void);
 void perfctr_x86_pmc_cpu_scrub(void);
 
-/* True if no counter of this CPU is enabled.  Context: interrupts disabled. */
+/*
+ * True if no counter of this CPU is enabled, or only those that some firmware leaves enabled.
+ *
+ * Context: interrupts disabled.
+ */
 bool perfctr_x86_pmc_is_idle(void);
 
 /*

@@ -40,8 +40,8 @@ static u64 fixed_mask(void)
 	if (c->version < 2)
 		return 0;
 	if (c->pmc_mask)
-		return c->fixed_mask;
-	return low_bits(c->nr_fixed) | (c->version >= 5 ? c->fixed_mask : 0);
+		return c->fixed_mask & low_bits(MODEL_MAX_FIXED);
+	return (low_bits(c->nr_fixed) | (c->version >= 5 ? c->fixed_mask : 0)) & low_bits(MODEL_MAX_FIXED);
 }
 
 u64 model_exists(void)
@@ -753,7 +753,7 @@ static u64 *find_msr(struct model_cpu *cpu, u32 msr, enum model_reg *reg)
 	case 0x186 ... 0x18f:
 		*reg = REG_EVNTSEL;
 		return pmc_mask() & BIT_ULL(msr - 0x186) ? &cpu->evntsel[msr - 0x186] : NULL;
-	case 0x309 ... 0x318:
+	case 0x309 ... 0x310:
 		*reg = REG_FIXED_CTR;
 		return model_counter(cpu, VPERFCTR_FIXED | (msr - 0x309));
 	case 0x38d:

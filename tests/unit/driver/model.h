@@ -40,7 +40,12 @@ extern char model_context[128];	/* describes the test's present step; printed on
 
 #define MODEL_MAX_PMCS	10	/* IA32_PERFEVTSEL0 to 9 */
 #define MODEL_ALL_PMCS	18	/* the Pentium 4's */
-#define MODEL_MAX_FIXED	16	/* fields in IA32_FIXED_CTR_CTRL */
+/*
+ * Fields in IA32_FIXED_CTR_CTRL.  Its bits from 32 on say for the first counters whether their
+ * PEBS is adaptive, and whether user mode may read them (Linux: ICL_FIXED_0_ADAPTIVE,
+ * INTEL_FIXED_RDPMC_USER_DISABLE).
+ */
+#define MODEL_MAX_FIXED	8
 
 /* evntsel bits, SDM volume 3, "Architectural Performance Monitoring" */
 #define SEL_USR		BIT_ULL(16)

@@ -628,6 +628,26 @@ START_TEST(perf_is_busy)
 END_TEST
 
 /*
+ * Some firmware leaves 330H in IA32_FIXED_CTR_CTRL, as Linux's check_hw_exists() reports.  Nobody
+ * uses these counters.
+ */
+START_TEST(left_enabled_by_firmware)
+{
+	struct thread t;
+
+	init_v6();
+	model.cpu[1].fixed_ctrl = 0x330;
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	use_all(&t);
+	fake_warnings = 0;
+	use_on(&t, 1);
+	ck_assert_uint_eq(fake_warnings, 1);
+	perfctr_cpu_release();
+	machine_exit();
+}
+END_TEST
+
+/*
  * A CPU where perf has started an event meanwhile, or where another program counts: it is
  * refused, but not for good.
  */
@@ -1205,6 +1225,7 @@ Suite *cpus_suite(void)
 	tcase_add_test(tc, claimed_and_given_back);
 	tcase_add_loop_test(tc, watchdog_keeps_counter, 2, 7);
 	tcase_add_test(tc, perf_is_busy);
+	tcase_add_test(tc, left_enabled_by_firmware);
 	tcase_add_loop_test(tc, cpu_is_busy, 0, 3);
 	tcase_add_test(tc, broken_cpu_is_not_claimed);
 	tcase_add_test(tc, unknown_perf);

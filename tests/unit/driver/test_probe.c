@@ -212,8 +212,9 @@ START_TEST(holes)
 		{ 5, 3, 0x0007, 0x0007 },
 		{ 5, 3, 0x0000, 0x0007 },
 		{ 5, 0, 0x0005, 0x0005 },
-		{ 5, 1, 0x8004, 0x8005 },
-		{ 5, 2, 0xffff, 0xffff },
+		{ 5, 1, 0x0084, 0x0085 },
+		{ 5, 2, 0x00ff, 0x00ff },
+		{ 6, 2, 0xffff, 0x00ff },	/* without a field in the control register */
 		{ 4, 2, 0xffff, 0x0003 },	/* no mask before version 5 */
 	};
 	struct model_config config = usual_config(cases[_i].version);
@@ -237,6 +238,24 @@ START_TEST(promised_but_absent)
 
 	ck_assert_int_eq(probe(&config), 0);
 	model.absent_msr = promised[_i];
+	ck_assert_int_eq(perfctr_x86_intel.probe(), -ENODEV);
+}
+END_TEST
+
+/* Version 6: a counter need not have a register at its old address.  The others have. */
+START_TEST(counter_without_old_address)
+{
+	static const u32 absent[] = { 0x188, 0x0c3, 0x4c3, 0x30b };
+	struct model_config config = usual_config(6);
+
+	config.nr_events = 7;
+	model_init(&config);
+	model.absent_msr = absent[_i];
+	ck_assert_int_eq(perfctr_x86_intel.probe(), 0);
+	ck_assert_uint_eq(perfctr_cpu_info.pmc_mask, _i < 3 ? 0xb : 0xf);
+	ck_assert_uint_eq(perfctr_cpu_info.fixed_mask, _i < 3 ? 0x7 : 0x3);
+	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 6);
+	model.absent_msr = 0x38d;
 	ck_assert_int_eq(perfctr_x86_intel.probe(), -ENODEV);
 }
 END_TEST
@@ -292,7 +311,8 @@ Suite *probe_suite(void)
 	tcase_add_loop_test(tc, impossible_widths, 0, 5);
 	tcase_add_loop_test(tc, more_than_eight, 0, 4);
 	tcase_add_loop_test(tc, hidden, 0, 3);
-	tcase_add_loop_test(tc, holes, 0, 6);
+	tcase_add_loop_test(tc, holes, 0, 7);
+	tcase_add_loop_test(tc, counter_without_old_address, 0, 4);
 	tcase_add_loop_test(tc, promised_but_absent, 0, ARRAY_SIZE(promised));
 	tcase_add_test(tc, rejected_is_forgotten);
 	tcase_add_loop_test(tc, amd_guest, 0, 3);
