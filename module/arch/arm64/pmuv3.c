@@ -58,6 +58,12 @@
 /* NVIDIA Olympus, as perfctr_midr() returns it. */
 #define MIDR_OLYMPUS		0x4e0f0100
 
+/*
+ * With SVE, events such as FP_SCALE_OPS_SPEC count each operation on each element, up to 128 a
+ * cycle: eight times as many as perfctr_sampling_ns() assumes.
+ */
+#define SVE_RATE		8
+
 #define EVENT_CHAIN		0x001e
 #define CYCLE_BIT		31	/* in masks of counters */
 #define MAX_EVENT_CTRS		31
@@ -230,6 +236,8 @@ static int pmuv3_probe(void)
 	info->max_period = BIT_ULL(info->pmc_width - 1) - 1;
 	info->min_period = 1;
 	perfctr_cpu_sampling_ns = perfctr_sampling_ns(info->pmc_width);
+	if (perfctr_has_sve())
+		perfctr_cpu_sampling_ns /= SVE_RATE;
 	return 0;
 }
 

@@ -187,6 +187,12 @@ static inline u32 perfctr_midr(void)
 	return read_cpuid_id() & MIDR_CPU_MODEL_MASK;
 }
 
+/* True if ID_AA64PFR0_EL1 reports SVE, whether or not the kernel lets user mode use it. */
+static inline bool perfctr_has_sve(void)
+{
+	return (read_cpuid(ID_AA64PFR0_EL1) >> 32) & 0xf;
+}
+
 /* True if this CPU is one of several threads of a core, whether or not the others are online. */
 static inline bool perfctr_has_smt(void)
 {

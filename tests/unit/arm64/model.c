@@ -60,6 +60,7 @@ void model_init(unsigned int version, unsigned int nr)
 	model.events = 1ULL << 0x00 | 1ULL << 0x08 | 1ULL << 0x11 | 1ULL << 0x1e;
 	model.extended_events = 1ULL << 0x04;
 	model.vhe = false;
+	model.sve = false;
 	model.smt = 0;
 	model.waits = false;
 	model.absent = false;

@@ -43,6 +43,7 @@ struct model {
 	u32 smt;			/* CPUs that are threads of a core */
 	bool waits;			/* in WFI, while the other threads of the core execute */
 	bool vhe;
+	bool sve;			/* events count up to 128 times a cycle */
 	bool absent;			/* registers read as zero, and ignore writes */
 	void (*on_access)(void);	/* called before each access to a register */
 	struct model_cpu cpu[NR_CPUS];	/* the last: the simulation uses few of them */

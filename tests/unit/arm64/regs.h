@@ -29,6 +29,7 @@
 #define perfctr_read_ceid(common, extended)	\
 	(*(common) = model.events, *(extended) = model.extended_events)
 #define perfctr_midr()				(model.midr[fake_cpu])
+#define perfctr_has_sve()			(model.sve)
 #define perfctr_has_smt()			(model.smt >> fake_cpu & 1)
 #define perfctr_is_vhe()			(model.vhe)
 

@@ -188,6 +188,28 @@ START_TEST(registers_of_zero)
 }
 END_TEST
 
+/*
+ * No counter can wrap between two samples, at 6 GHz.  A64FX and Neoverse V1 have 32 bits and
+ * SVE: Arm's manuals of both, FP_SCALE_OPS_SPEC (80C0H), whose two pipes of up to 512 bits count
+ * 2 x 32 half-precision elements, twice for multiply and add.
+ */
+START_TEST(sampled_before_a_wrap)
+{
+	const u64 per_cycle = _i ? 128 : 16;
+
+	model_init(4, 6);
+	memset(&perfctr_cpu_info, 0, sizeof(perfctr_cpu_info));
+	model.sve = _i;
+	ck_assert_int_eq(driver->probe(), 0);
+	ck_assert_uint_gt(perfctr_cpu_sampling_ns, 1000000);
+	ck_assert_uint_le(perfctr_cpu_sampling_ns * 6 * per_cycle, 1ULL << 31);
+	model_init(6, 6);
+	model.sve = _i;
+	ck_assert_int_eq(driver->probe(), 0);
+	ck_assert_uint_eq(perfctr_cpu_sampling_ns, 0);
+}
+END_TEST
+
 /* The fixed counter, if it is offered, counts the cycles that the event counts. */
 START_TEST(cycles_while_waiting)
 {
@@ -777,6 +799,7 @@ int main(void)
 	printf("SEED=%s\n", seed ?: "1");
 	srand(seed ? atoi(seed) : 1);
 	suite_add_tcase(suite, tc);
+	tcase_add_loop_test(tc, sampled_before_a_wrap, 0, 2);
 	tcase_add_test(tc, registers_of_zero);
 	tcase_add_loop_test(tc, cycles_while_waiting, 0, 3);
 	tcase_add_test(tc, probe);
