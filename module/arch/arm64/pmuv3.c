@@ -53,6 +53,7 @@
 #define PMUVER_NONE		0x0
 #define PMUVER_V3P1		0x4	/* events have 16 bits, 4000h to 403fh are common */
 #define PMUVER_V3P5		0x6	/* 64-bit event counters */
+#define PMUVER_V3P9		0x9	/* perhaps a counter of instructions */
 #define PMUVER_OWN		0xf	/* not PMUv3 */
 
 /* NVIDIA Olympus, as perfctr_midr() returns it. */
@@ -66,6 +67,7 @@
 
 #define EVENT_CHAIN		0x001e
 #define CYCLE_BIT		31	/* in masks of counters */
+#define INSTR_BIT		32	/* PMICNTR_EL0 is not used; without it the bit is ignored */
 #define MAX_EVENT_CTRS		31
 
 /* The event of bit i of arch_events; "last-level" are the read events. */
@@ -726,7 +728,9 @@ static void pmuv3_sample(struct perfctr_cpu_state *state)
 /* Stop and clear all counters.  Nothing is known about the registers. */
 static void clear_registers(struct pmu_cpu *cpu)
 {
-	const u64 events = perfctr_kind_here()->pmc_mask, all = events | BIT_ULL(CYCLE_BIT);
+	const u64 events = perfctr_kind_here()->pmc_mask;
+	const bool has_instr = perfctr_pmuver() >= PMUVER_V3P9;
+	const u64 all = events | BIT_ULL(CYCLE_BIT) | (has_instr ? BIT_ULL(INSTR_BIT) : 0);
 	unsigned int i, nr = hweight64(events);
 
 	perfctr_disable(all);

@@ -28,9 +28,10 @@ static unsigned int index_of(u32 map)
 	return map == VPERFCTR_FIXED ? 31 : map;
 }
 
+/* From PMUv3p9 on there may be PMICNTR_EL0, which counts instructions. */
 static u64 existing_counters(void)
 {
-	return ((1ULL << nr_here()) - 1) | 1ULL << 31;
+	return ((1ULL << nr_here()) - 1) | 1ULL << 31 | (model.version >= 9 ? 1ULL << 32 : 0);
 }
 
 /* The state of the current CPU after reset: most registers have unknown values. */
