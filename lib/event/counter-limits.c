@@ -44,9 +44,8 @@ struct counter_list {
 	const struct listed_umask *umasks;
 };
 
-/* A model of family 6. */
 struct listed_model {
-	uint8_t model;
+	uint8_t family, model;
 	uint16_t steppings;
 	const char *list;
 };
@@ -57,21 +56,21 @@ struct listed_model {
 
 /* These have no list: all counters count an event that matches no rule. */
 static const struct listed_model old_models[] = {
-	{ 0x01, 0xffff, "p6" },
-	{ 0x03, 0xffff, "p6" },
-	{ 0x05, 0xffff, "p6" },
-	{ 0x06, 0xffff, "p6" },
-	{ 0x07, 0xffff, "p6" },
-	{ 0x08, 0xffff, "p6" },
-	{ 0x09, 0xffff, "p6" },
-	{ 0x0a, 0xffff, "p6" },
-	{ 0x0b, 0xffff, "p6" },
-	{ 0x0d, 0xffff, "p6" },
-	{ 0x0e, 0xffff, "coreduo" },
-	{ 0x0f, 0xffff, "core" },
-	{ 0x16, 0xffff, "core" },
-	{ 0x17, 0xffff, "core" },
-	{ 0x1d, 0xffff, "core" },
+	{ 6, 0x01, 0xffff, "p6" },
+	{ 6, 0x03, 0xffff, "p6" },
+	{ 6, 0x05, 0xffff, "p6" },
+	{ 6, 0x06, 0xffff, "p6" },
+	{ 6, 0x07, 0xffff, "p6" },
+	{ 6, 0x08, 0xffff, "p6" },
+	{ 6, 0x09, 0xffff, "p6" },
+	{ 6, 0x0a, 0xffff, "p6" },
+	{ 6, 0x0b, 0xffff, "p6" },
+	{ 6, 0x0d, 0xffff, "p6" },
+	{ 6, 0x0e, 0xffff, "coreduo" },
+	{ 6, 0x0f, 0xffff, "core" },
+	{ 6, 0x16, 0xffff, "core" },
+	{ 6, 0x17, 0xffff, "core" },
+	{ 6, 0x1d, 0xffff, "core" },
 };
 
 struct rule {
@@ -109,7 +108,6 @@ static const struct rule rules[] = {
 	/* Linux's perf allows only these, too (arch/x86/events/intel/core.c) */
 	{ "sandybridge", 0, 0x48, 0x48, ANY, 0x4 },	/* L1D_PEND_MISS.FB_FULL */
 	{ "jaketown", 0, 0x48, 0x48, ANY, 0x4 },
-	{ "lunarlake", 0x40, 0xcd, 0xcd, 0x01, 0x3fc },	/* MEM_TRANS_RETIRED.LOAD_LATENCY */
 };
 
 /* SDM and Linux's perf restrict no event of these: all counters count what the list lacks, too. */
@@ -161,12 +159,13 @@ static const struct {
 };
 
 static const char *find_model(const struct listed_model *models, unsigned int nr,
-			      unsigned int model, unsigned int stepping)
+			      const struct cpu_signature *s)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		if (models[i].model == model && models[i].steppings >> stepping & 1)
+		if (models[i].family == s->family && models[i].model == s->model &&
+		    models[i].steppings >> s->stepping & 1)
 			return models[i].list;
 	return NULL;
 }
@@ -174,11 +173,11 @@ static const char *find_model(const struct listed_model *models, unsigned int nr
 static void set_intel(struct processor *p, const struct cpu_signature *s,
 		      const struct vperfctr_info *info)
 {
-	if (strcmp(s->vendor, "GenuineIntel") || s->family != 6)
+	if (strcmp(s->vendor, "GenuineIntel"))
 		return;
-	p->list = find_model(listed_models, ARRAY_SIZE(listed_models), s->model, s->stepping);
+	p->list = find_model(listed_models, ARRAY_SIZE(listed_models), s);
 	if (!p->list)
-		p->list = find_model(old_models, ARRAY_SIZE(old_models), s->model, s->stepping);
+		p->list = find_model(old_models, ARRAY_SIZE(old_models), s);
 	/* core_type is that of one kind of several.  All CPUs may be of one kind, as this one. */
 	p->core = (uint8_t)(info->core_type ? info->core_type >> 24 : s->core);
 }

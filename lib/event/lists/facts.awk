@@ -94,7 +94,10 @@ function put_event(    i, n, list, with, umask)
 
 function put(event, umask, with,    mask, key)
 {
-	if (event > 255 || umask > 255)
+	# With UMASK2, bits 40 to 47 of the event select, which the kernel refuses.
+	if (umask > 255)
+		return
+	if (event > 255)
 		fail(field["EventName"] ": too long a code")
 	mask = counters(field["Counter"])
 	if (!mask)

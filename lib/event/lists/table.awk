@@ -102,18 +102,18 @@ function print_list(list,    part, id, event, umask, general, mask, with, i, n, 
 			  part[2] == "0" ? "00" : part[2], nr_events, nr_special, text, special)
 }
 
-# Print the models that a pattern of mapfile.csv matches.
-function print_models(pattern, list,    model, stepping, id, steppings, any)
+# Print the models of a family that a pattern of mapfile.csv matches.
+function print_models(family, pattern, list,    model, stepping, id, steppings, any)
 {
 	for (model = 0; model < 256; model++) {
-		id = sprintf("GenuineIntel-6-%02X", model)
+		id = sprintf("GenuineIntel-%d-%X", family, model)
 		steppings = 0
 		any = id ~ ("^(" pattern ")$")
 		for (stepping = 0; stepping < 16; stepping++)
 			if (any || sprintf("%s-%X", id, stepping) ~ ("^(" pattern ")$"))
 				steppings += 2 ^ stepping
 		if (steppings)
-			printf "\t{ 0x%02x, 0x%04x, \"%s\" },\n", model, steppings, list
+			printf "\t{ %d, 0x%02x, 0x%04x, \"%s\" },\n", family, model, steppings, list
 	}
 }
 
@@ -122,9 +122,11 @@ FILENAME ~ /sources$/ {
 	sum[$1] = $3
 }
 
-FILENAME ~ /mapfile.csv$/ && /^GenuineIntel-6-/ {
+FILENAME ~ /mapfile.csv$/ && /^GenuineIntel-[0-9]+-/ {
 	split($0, part, ",")
+	split(part[1], word, "-")
 	pattern[++nr_patterns] = part[1]
+	pattern_family[nr_patterns] = word[2]
 	pattern_list[nr_patterns] = part[3]
 }
 
@@ -163,6 +165,6 @@ END {
 	printf "\nstatic const struct counter_list counter_lists[] = {%s\n};\n", all
 	print "\nstatic const struct listed_model listed_models[] = {"
 	for (i = 1; i <= nr_patterns; i++)
-		print_models(pattern[i], pattern_list[i])
+		print_models(pattern_family[i], pattern[i], pattern_list[i])
 	print "};"
 }

@@ -222,12 +222,13 @@ static const struct {
 	{ "alderlake", 0x40, 0x01cd, 0xfe }, { "alderlaken", 0, 0x05d0, 0x3 },
 	{ "lunarlake", 0x40, 0x00c4, 0x3ff }, { "lunarlake", 0x40, 0x01cd, 0x3fc },
 	{ "lunarlake", 0x40, 0x02cd, 0x3 }, { "lunarlake", 0x20, 0x00c4, 0xff },
+	{ "lunarlake", 0x40, 0x10a4, 0x8 }, { "clearwaterforest", 0, 0x11d0, 0xff },
 	/* All CPUs are of the larger kind. */
 	{ "alderlake", 0, 0x02cd, 0x1 },
 	/* A combination of unit masks, of which some are restricted, and of which none has a counter. */
 	{ "sandybridge", 0, 0x07a3, 0x4 }, { "sapphirerapids", 0, 0x03cd, 0 },
 	/* No list has these. */
-	{ "sandybridge", 0, 0x0001, 0 }, { "lunarlake", 0x40, 0x10a4, 0 }, { "sapphirerapids", 0, 0x02ce, 0 },
+	{ "sandybridge", 0, 0x0001, 0 }, { "lunarlake", 0x40, 0x20a4, 0 }, { "sapphirerapids", 0, 0x02ce, 0 },
 	/* unless no event of the processor is restricted */
 	{ "bonnell", 0, 0x0001, 0x3 }, { "goldmont", 0, 0x0001, 0xf },
 	{ NULL, 0, 0x0148, 0 },
@@ -336,9 +337,12 @@ static const struct {
 	{ "GenuineIntel", 6, 0x97, 2, 0x40, 0, "r02cd", 0x1 },
 	{ "GenuineIntel", 6, 0x97, 2, 0, 0, "r02cd", 0x1 },
 	{ "GenuineIntel", 6, 0xbd, 1, 0x40, 0x40000002, "r02cd", 0x3 },
-	/* Arrow Lake, the Pentium 4 and others are in no list. */
-	{ "GenuineIntel", 6, 0xc6, 0, 0, 0, "r0148", 0 },
-	{ "GenuineIntel", 6, 0xc6, 0, 0, 0, "L1D_PEND_MISS:PENDING", 0 },
+	{ "GenuineIntel", 6, 0xc6, 0, 0x40, 0x40000003, "r0148", 0x4 },
+	{ "GenuineIntel", 18, 0x01, 0, 0x40, 0x40000004, "r0446", 0xf },
+	/* Bartlett Lake, the Pentium 4 and others are in no list. */
+	{ "GenuineIntel", 6, 0xd7, 0, 0, 0, "r0148", 0 },
+	{ "GenuineIntel", 6, 0xd7, 0, 0, 0, "L1D_PEND_MISS:PENDING", 0 },
+	{ "GenuineIntel", 18, 0xc6, 0, 0x40, 0x40000003, "r0148", 0 },
 	{ "GenuineIntel", 15, 0x2a, 7, 0, 0, "r0148", 0 },
 	{ "CentaurHauls", 6, 0x2a, 7, 0, 0, "r0148", 0 },
 	{ "", 0, 0, 0, 0, 0, "r0148", 0 },
@@ -352,7 +356,8 @@ static const struct {
 
 START_TEST(by_cpuid)
 {
-	const bool intel = signatures[_i].family < 0x10;
+	const bool intel = strcmp(signatures[_i].vendor, "AuthenticAMD") &&
+			   strcmp(signatures[_i].vendor, "HygonGenuine");
 	const char *name = signatures[_i].name;
 	char named[64];
 

@@ -35,7 +35,7 @@ struct counter_list {
 };
 
 struct listed_model {
-	uint8_t model;
+	uint8_t family, model;
 	uint16_t steppings;
 	const char *list;
 };
@@ -196,7 +196,8 @@ START_TEST(models)
 		for (k = 0; strcmp(counter_lists[k].name, listed_models[i].list); k++)
 			ck_assert_uint_lt(k, ARRAY_SIZE(counter_lists));
 		for (k = 0; k < i; k++)
-			ck_assert(listed_models[i].model != listed_models[k].model ||
+			ck_assert(listed_models[i].family != listed_models[k].family ||
+				  listed_models[i].model != listed_models[k].model ||
 				  !(listed_models[i].steppings & listed_models[k].steppings));
 	}
 	for (k = 0; k < ARRAY_SIZE(counter_lists); k++)
@@ -211,7 +212,6 @@ static const struct {
 	uint64_t code, counters;
 } stricter[] = {
 	{ "sandybridge", 0x0248, 0x4 }, { "jaketown", 0x0248, 0x4 },
-	{ "lunarlake", 0x01cd, 0x3fc },
 };
 
 static uint64_t left_by_rules(const char *list, uint64_t code, uint64_t counters)
@@ -254,8 +254,7 @@ END_TEST
 /* A hand-made rule for a list says more than the list. */
 START_TEST(hand_made)
 {
-	struct processor p = { .list = stricter[_i].list,
-			       .core = strcmp(stricter[_i].list, "lunarlake") ? 0 : 0x40 };
+	struct processor p = { .list = stricter[_i].list };
 	uint64_t list, code = stricter[_i].code;
 	bool listed;
 
