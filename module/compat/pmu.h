@@ -11,6 +11,7 @@
 #ifndef VPERFCTR_COMPAT_PMU_H
 #define VPERFCTR_COMPAT_PMU_H
 
+#include <linux/irqflags.h>
 #include <linux/perf_event.h>
 
 /* Its read barrier pairs with the write barrier between save and step_in. */
@@ -19,9 +20,14 @@ static bool perfctr_perf_may_begin(void);
 #ifdef PERFCTR_HAVE_PMU_FILTER_MATCH
 static int (*perfctr_their_filter)(struct perf_event *event);
 
+/*
+ * perf asks this filter also whether an event gets a record of a mapping, a name, a fork or an
+ * exit.  It writes these in the thread concerned, with interrupts enabled, and schedules events
+ * with interrupts disabled.  Records of a switch are written there, too, and are lost.
+ */
 static int perfctr_filter(struct perf_event *event)
 {
-	if (!perfctr_perf_may_begin())
+	if (!perfctr_perf_may_begin() && irqs_disabled())
 		return 0;
 	return perfctr_their_filter ? perfctr_their_filter(event) : 1;
 }

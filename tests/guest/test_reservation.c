@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -339,6 +340,45 @@ START_TEST(pinned_perf_event_waits)
 }
 END_TEST
 
+/*
+ * perf's event waits while the counters are ours.  It gets the records of the program's mappings
+ * nevertheless: "perf record" could not name the code of its samples without them.
+ */
+START_TEST(records_of_waiting_perf_event)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.sample_period = 1000000,
+		.exclude_kernel = 1,
+		.mmap = 1,
+	};
+	int fd = open_state(0), perf;
+	struct perf_event_mmap_page *page;
+	u64 before;
+	void *code;
+
+	assert_ok(try_count(fd));
+	perf = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	if (perf < 0) {		/* where the kernel's reservation knows the counters */
+		ck_assert_int_eq(errno, EBUSY);
+		close(fd);
+		return;
+	}
+	page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, perf, 0);
+	ck_assert_ptr_ne(page, MAP_FAILED);
+	before = page->data_head;
+	code = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(code, MAP_FAILED);
+	ck_assert_uint_gt(page->data_head, before);
+	munmap(code, PAGE);
+	munmap(page, 2 * PAGE);
+	close(perf);
+	close(fd);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
 	tcase_add_test(tc, perf_has_counters_first);
@@ -352,6 +392,8 @@ static void add(TCase *tc)
 	tcase_add_loop_test(tc, end_of_process_releases, 0, 2);
 	tcase_add_test(tc, end_of_process_without_holder);
 	tcase_add_loop_test(tc, last_of_several_states_releases, 0, 2);
+	if (has_perf())
+		tcase_add_test(tc, records_of_waiting_perf_event);
 	tcase_add_test(tc, states_and_perf_in_turns);
 	if (!PERF_IS_REFUSED)
 		tcase_add_test(tc, pinned_perf_event_waits);
