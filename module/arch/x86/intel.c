@@ -35,6 +35,12 @@
 #define CPUID_7_1_EAX_PERFMON_EXT BIT(8)
 #define CPUID_LEAF_PERFMON_EXT	0x23
 #define CPUID_23_COUNTERS	1	/* sub-leaf */
+#define CPUID_23_EBX_UMASK2	BIT(0)	/* of sub-leaf 0 */
+#define CPUID_23_EBX_EQ		BIT(1)
+
+/* Bits of event selects that these report. */
+#define EVNTSEL_UMASK2		GENMASK_ULL(47, 40)
+#define EVNTSEL_EQ		BIT_ULL(36)
 
 /* Architectural events: the bits in CPUID.0AH:EBX are those of VPERFCTR_EVENT_*. */
 #define NR_ARCH_EVENTS		7
@@ -49,7 +55,11 @@ struct found {
 	u32 arch_events;
 	u32 core_type;
 	u32 write_pmc0;
+	u64 select_bits;		/* EVNTSEL_* that event selects have */
 };
+
+/* The same of the known kinds: of Atoms, and of all others. */
+static u64 select_bits[2];
 
 /* Find the registers that set all bits of a general counter. */
 static u32 find_write_pmc0(void)
@@ -81,6 +91,8 @@ static void find_masks(struct found *f, u32 max_leaf)
 	if (!(eax & CPUID_7_1_EAX_PERFMON_EXT))
 		return;
 	perfctr_cpuid(CPUID_LEAF_PERFMON_EXT, &eax, &ebx, &ecx, &edx);
+	f->select_bits = (ebx & CPUID_23_EBX_UMASK2 ? EVNTSEL_UMASK2 : 0) |
+			 (ebx & CPUID_23_EBX_EQ ? EVNTSEL_EQ : 0);
 	if (!(eax & BIT(CPUID_23_COUNTERS)))
 		return;
 	perfctr_cpuid_count(CPUID_LEAF_PERFMON_EXT, CPUID_23_COUNTERS, &eax, &ebx, &ecx, &edx);
@@ -153,8 +165,14 @@ static const char *core_name(u32 core_type)
 	return "";
 }
 
+static bool is_atom(u32 core_type)
+{
+	return PERFCTR_INTEL_CORE_TYPE(core_type) == PERFCTR_INTEL_ATOM;
+}
+
 static void describe_kind(struct vperfctr_info *info, const struct found *f)
 {
+	select_bits[is_atom(f->core_type)] = f->select_bits;
 	info->pmc_mask = f->pmc_mask;
 	info->fixed_mask = f->fixed_mask;
 	info->arch_events = f->arch_events;
@@ -189,10 +207,15 @@ static u32 arch_event(u64 evntsel)
 	return 0;
 }
 
-/* True for an architectural event that this kind does not have: it would count nothing. */
+/*
+ * True for an architectural event that this kind does not have: it would count nothing.  Also if
+ * its event selects lack a bit.
+ */
 static bool event_absent(const struct vperfctr_info *kind, u64 evntsel)
 {
-	return arch_event(evntsel) & ~kind->arch_events;
+	u64 absent = (EVNTSEL_UMASK2 | EVNTSEL_EQ) & ~select_bits[is_atom(kind->core_type)];
+
+	return (arch_event(evntsel) & ~kind->arch_events) || (evntsel & absent);
 }
 
 /* False for Zhaoxin's processors, which have the leaf too. */
@@ -247,7 +270,7 @@ int perfctr_intel_probe(bool claims)
 		return -ENODEV;
 
 	memset(pmu, 0, sizeof(*pmu));
-	pmu->allowed = PERFCTR_X86_EVNTSEL_P6;
+	pmu->allowed = PERFCTR_X86_EVNTSEL_P6 | EVNTSEL_UMASK2 | EVNTSEL_EQ;
 	pmu->refuses = event_absent;
 	perfctr_intel_set_quirks(pmu, get_model(), f.version, f.pmc_mask);
 	pmu->instructions = EVENT_INSTRUCTIONS;

@@ -802,7 +802,8 @@ u64 model_valid_bits(enum model_reg reg)
 		/* Of AMD, bits 19 and 21 are reserved; from family 10h on, 32 to 35 are event bits. */
 		if (model_config()->amd)
 			return 0xffd7ffffULL | (model_has_event_high() ? SEL_EVENT_HIGH : 0);
-		return 0xffffffffULL & ~(has_any_thread() ? 0 : SEL_ANY);
+		return (0xffffffffULL | (model_config()->pmc_mask && model_config()->version >= 6 ?
+					 0xff1000000000ULL : 0)) & ~(has_any_thread() ? 0 : SEL_ANY);
 	case REG_FULL_PMC:
 		return model_mask(0);
 	case REG_CESR:
@@ -1066,7 +1067,8 @@ void model_cpuid(u32 leaf, u32 subleaf, u32 *eax, u32 *ebx, u32 *ecx, u32 *edx)
 	case 0x23:
 		require(c->pmc_mask, "CPUID leaf 23H is read, and leaf 7 does not report it");
 		*eax = subleaf ? c->pmc_mask : BIT(0) | BIT(1);
-		*ebx = subleaf ? c->fixed_mask : 0;
+		/* UMASK2 and EQ: bits 40 to 47, and 36, of event selects */
+		*ebx = subleaf ? c->fixed_mask : c->version >= 6 ? 3 : 0;
 		break;
 	}
 }

@@ -226,6 +226,23 @@ START_TEST(map_in_hole)
 }
 END_TEST
 
+/* CPUID says that event selects have a second unit mask and EQ, on one kind of CPU or on all. */
+START_TEST(long_event_selects)
+{
+	unsigned int bit;
+
+	machine_stop();
+	config = usual_config(6);
+	config.pmc_mask = 0xf;
+	if (_i == 0)
+		config.version = 5;
+	machine_start(&config, true);
+	for (bit = 32; bit < 64; bit++)
+		ck_assert_int_eq(check_one(1, USER(0x0179) | BIT_ULL(bit)),
+				 _i && (bit == 36 || (bit >= 40 && bit < 48)) ? 0 : -EINVAL);
+}
+END_TEST
+
 START_TEST(map_twice)
 {
 	static const u32 pairs[][2] = { { 1, 1 }, { FIXED(1), FIXED(1) }, { 1, FIXED(1) } };
@@ -613,6 +630,7 @@ Suite *control_suite(void)
 	tcase_add_test(tc, counts_nothing);
 	tcase_add_test(tc, kernel_mode);
 	tcase_add_test(tc, maps);
+	tcase_add_loop_test(tc, long_event_selects, 0, 2);
 	tcase_add_test(tc, map_in_hole);
 	tcase_add_loop_test(tc, map_twice, 0, 3);
 	tcase_add_test(tc, must_be_zero);
