@@ -22,6 +22,10 @@
 #define ANY		(-1)	/* unit mask */
 #define ALL		(~UINT64_C(0))
 
+/* Bits of event selects of Intel's newest processors. */
+#define EVNTSEL_UMASK2	(UINT64_C(0xff) << 40)
+#define EVNTSEL_EQ	(UINT64_C(1) << 36)
+
 /* The events of one number in an Intel list. */
 struct listed_event {
 	uint8_t event;
@@ -274,7 +278,8 @@ uint64_t __vperfctr_intel_counters(const struct processor *p, uint64_t code)
 	uint64_t counters;
 	unsigned int i;
 
-	if (!p->list)
+	/* The lists' events with UMASK2 are left out, and EQ is of a newer edition. */
+	if (!p->list || code & (EVNTSEL_UMASK2 | EVNTSEL_EQ))
 		return 0;
 	l = find_list(p);
 	counters = l ? look_up(l, code) : ALL;

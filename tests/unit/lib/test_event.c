@@ -229,6 +229,7 @@ static const struct {
 	{ "sandybridge", 0, 0x07a3, 0x4 }, { "sapphirerapids", 0, 0x03cd, 0 },
 	/* No list has these. */
 	{ "sandybridge", 0, 0x0001, 0 }, { "lunarlake", 0x40, 0x20a4, 0 }, { "sapphirerapids", 0, 0x02ce, 0 },
+	{ "pantherlake", 0x40, 0x0148 | UINT64_C(1) << 40, 0 }, { "novalake", 0x40, 0x0446 | UINT64_C(1) << 36, 0 },
 	/* unless no event of the processor is restricted */
 	{ "bonnell", 0, 0x0001, 0x3 }, { "goldmont", 0, 0x0001, 0xf },
 	{ NULL, 0, 0x0148, 0 },
