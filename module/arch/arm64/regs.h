@@ -133,7 +133,7 @@ static __always_inline void perfctr_clear_overflow(u64 mask)
 	write_sysreg(mask, pmovsclr_el0);
 }
 
-/* What user mode may access. */
+/* PMUSERENR_EL0: the accesses that user mode has. */
 static __always_inline u64 perfctr_read_user(void)
 {
 	return read_sysreg(pmuserenr_el0);

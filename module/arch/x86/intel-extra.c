@@ -224,7 +224,8 @@ static const struct extra_event *extra_events_of(unsigned int model, u32 core_ty
 	case 0xc5: case 0xc6: case 0xbd:		/* Arrow Lake, Lunar Lake: hybrid */
 	case 0xcc: case 0xe5: case 0xd5:		/* Panther Lake, Wildcat Lake: hybrid */
 		return is_atom(core_type) ? crestmont : lion_cove;
-	case 0xaf: case 0xb6: case 0xdd:		/* Sierra and Clearwater Forest, Grand Ridge */
+	case 0xaf: case 0xb6:				/* Sierra Forest, Grand Ridge */
+	case 0xdd:					/* Clearwater Forest */
 		return crestmont;
 	case PERFCTR_INTEL_MODEL(18, 0x01):		/* Nova Lake: hybrid */
 	case PERFCTR_INTEL_MODEL(18, 0x03):

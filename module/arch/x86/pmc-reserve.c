@@ -164,7 +164,7 @@ static void read_extra(struct pmc_cpu *cpu)
  *
  * Call @func for each of them that may exist.
  */
-static void for_each_cfg(struct pmc_cpu *cpu, void (*func)(u32 msr, u64 *saved))
+static void call_cfgs(struct pmc_cpu *cpu, void (*func)(u32 msr, u64 *saved))
 {
 	const struct vperfctr_info *kind = perfctr_kind_here();
 	u64 counters = kind->pmc_mask | kind->fixed_mask << 32;
@@ -217,7 +217,7 @@ static bool unfreeze(void)
 		freeze = !perfctr_wrmsr_safe(pmu->debugctl, value & ~DEBUGCTL_FREEZE);
 	if (pmu->pebs_enable && !perfctr_rdmsr_safe(pmu->pebs_enable, &value) && value)
 		perfctr_wrmsr_safe(pmu->pebs_enable, 0);
-	for_each_cfg(this_cpu_ptr(&perfctr_x86_pmc_cpu), clear_cfg);
+	call_cfgs(this_cpu_ptr(&perfctr_x86_pmc_cpu), clear_cfg);
 	/* Bits of other units, such as Processor Trace, stay. */
 	if (!perfctr_rdmsr_safe(pmu->global_status, &status) && (status & STATUS_OTHERS))
 		perfctr_wrmsr_safe(pmu->global_clear, status & STATUS_OTHERS);
@@ -294,7 +294,7 @@ static void give_back(struct pmc_cpu *cpu)
 	}
 	cpu->global_ctrl = cpu->saved_global_ctrl;
 	perfctr_wrmsr_safe(pmu->global_ctrl, cpu->global_ctrl);
-	for_each_cfg(cpu, restore_cfg);
+	call_cfgs(cpu, restore_cfg);
 	if (cpu->saved_freeze)
 		freeze_again();
 }
@@ -409,7 +409,7 @@ int perfctr_x86_pmc_cpu_start(bool test)
 		if (perfctr_kind_here()->fixed_mask)
 			perfctr_rdmsr_safe(pmu->fixed_ctrl, &cpu->saved_fixed_ctrl);
 	}
-	for_each_cfg(cpu, save_cfg);
+	call_cfgs(cpu, save_cfg);
 	cpu->saved_freeze = unfreeze();
 	if (test)
 		err = perfctr_x86_selftest(perfctr_kind_here());

@@ -101,9 +101,9 @@ static void count_events(unsigned int i, u64 n)
  */
 static u64 cycles_of(unsigned int i, const struct work *work)
 {
-	bool goes_on = i == 31 && ((model.smt >> fake_cpu & 1) || model.midr[fake_cpu] == 0x4e0f0100);
+	bool differs = (model.smt >> fake_cpu & 1) || model.midr[fake_cpu] == 0x4e0f0100;
 
-	return model.waits && !goes_on ? 0 : work->cycles;
+	return model.waits && !(differs && i == 31) ? 0 : work->cycles;
 }
 
 void model_run(const struct work *work)

@@ -249,7 +249,8 @@ START_TEST(probe)
 		const char *name;
 	} known[] = {
 		{ 1, 32, "Arm PMUv3" }, { 4, 32, "Arm PMUv3p1" }, { 5, 32, "Arm PMUv3p4" },
-		{ 6, 64, "Arm PMUv3p5" }, { 7, 64, "Arm PMUv3p7" }, { 8, 64, "Arm PMUv3p8" }, { 9, 64, "Arm PMUv3p9" },
+		{ 6, 64, "Arm PMUv3p5" }, { 7, 64, "Arm PMUv3p7" }, { 8, 64, "Arm PMUv3p8" },
+		{ 9, 64, "Arm PMUv3p9" },
 		{ 12, 64, "Arm PMUv3" },
 	};
 	unsigned int i;

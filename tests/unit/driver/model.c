@@ -36,12 +36,13 @@ static u64 pmc_mask(void)
 static u64 fixed_mask(void)
 {
 	const struct model_config *c = model_config();
+	u64 mask = c->fixed_mask;
 
 	if (c->version < 2)
 		return 0;
-	if (c->pmc_mask)
-		return c->fixed_mask & low_bits(MODEL_MAX_FIXED);
-	return (low_bits(c->nr_fixed) | (c->version >= 5 ? c->fixed_mask : 0)) & low_bits(MODEL_MAX_FIXED);
+	if (!c->pmc_mask)
+		mask = low_bits(c->nr_fixed) | (c->version >= 5 ? mask : 0);
+	return mask & low_bits(MODEL_MAX_FIXED);
 }
 
 u64 model_exists(void)

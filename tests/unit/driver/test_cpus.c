@@ -628,8 +628,8 @@ START_TEST(perf_is_busy)
 END_TEST
 
 /*
- * Some firmware leaves 330H in IA32_FIXED_CTR_CTRL, as Linux's check_hw_exists() reports.  Nobody
- * uses these counters.
+ * Some firmware leaves 330H in IA32_FIXED_CTR_CTRL, of which Linux's check_hw_exists() warns.  No
+ * program uses these counters.
  */
 START_TEST(left_enabled_by_firmware)
 {
