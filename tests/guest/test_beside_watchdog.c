@@ -270,6 +270,32 @@ START_TEST(other_event)
 }
 END_TEST
 
+/* States that come and go in a loop do not keep the watchdog off. */
+START_TEST(short_states)
+{
+	int fd = open_state(0);
+	unsigned long before;
+	double end;
+
+	start(fd);
+	write_file(WATCHDOG, "0");
+	write_file(WATCHDOG, "1");
+	ck_assert_uint_eq(nmis_in(1.2), 0);
+	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	before = nmis();
+	end = now() + 2.2 * PERIOD;
+	while (now() < end) {
+		close(fd);
+		fd = open_state(0);
+		start(fd);
+		loop(100000);
+		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
+	}
+	ck_assert_uint_ge(nmis() - before, 1);
+	check_perf();
+}
+END_TEST
+
 static void add(TCase *tc)
 {
 	tcase_add_unchecked_fixture(tc, NULL, set_watchdog);
@@ -280,6 +306,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, switched_before_counting);
 	tcase_add_test(tc, pinned_event);
 	tcase_add_test(tc, other_event);
+	tcase_add_test(tc, short_states);
 }
 
 int main(void)

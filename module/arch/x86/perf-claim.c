@@ -82,6 +82,12 @@ static void reschedule_cpu(unsigned int cpu)
 		perf_event_release_kernel(event);
 }
 
+/* Rescheduling interrupts CPUs: a program that releases the counters in a loop must not. */
+#define RESCHEDULE_JIFFIES	(HZ / 20 + 1)
+
+/* When events were last rescheduled.  Only the worker, or a caller who has cancelled it, is here. */
+static u64 rescheduled;
+
 /* The counters are not reserved while this runs: see perfctr_x86_perf_settle(). */
 static void reschedule_events(struct work_struct *work)
 {
@@ -91,20 +97,24 @@ static void reschedule_events(struct work_struct *work)
 		cpumask_clear_cpu(cpu, &turned_away);
 		reschedule_cpu(cpu);
 	}
+	rescheduled = get_jiffies_64();
 }
-
-/* Rescheduling interrupts CPUs: a program that releases the counters in a loop must not. */
-#define RESCHEDULE_JIFFIES	(HZ / 20 + 1)
 
 static DECLARE_DELAYED_WORK(reschedule_work, reschedule_events);
 
 /*
  * The worker's event would make perf look busy to a reservation, which would then keep all
- * events off that this event has taken off.  The next release starts the worker again.
+ * events off that this event has taken off.  The next release starts the worker again.  A
+ * caller whose reservations fail in a loop would so put the worker off for ever: after as
+ * long as the worker waits, this reschedules instead of it.
+ *
+ * Context: may sleep; the callers of this and of the release serialise.
  */
 void perfctr_x86_perf_settle(void)
 {
-	cancel_delayed_work_sync(&reschedule_work);
+	if (cancel_delayed_work_sync(&reschedule_work) &&
+	    time_after64(get_jiffies_64(), rescheduled + RESCHEDULE_JIFFIES))
+		reschedule_events(NULL);
 }
 
 /* ---- replacements of perf's functions --------------------------------------- */
