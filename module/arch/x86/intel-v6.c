@@ -138,7 +138,7 @@ const struct perfctr_x86_driver perfctr_x86_intel_v6 = {
 	.probe_kind	= intel_v6_probe_kind,
 	PERFCTR_X86_PMC_OPS,
 	.begin		= intel_v6_begin,
-	.end		= perfctr_x86_perf_step_out,
+	.end		= perfctr_x86_perf_end,
 	.reserve	= perfctr_x86_perf_reserve,
 	.release	= perfctr_x86_perf_release,
 	.settle		= perfctr_x86_perf_settle,

@@ -175,7 +175,6 @@ static void step_in(struct pmu *pmu)
 
 void perfctr_x86_perf_step_out(void)
 {
-	flush_delayed_work(&reschedule_work);
 	while (nr_pmus) {
 		struct pmu *pmu = pmus[--nr_pmus];
 
@@ -186,6 +185,13 @@ void perfctr_x86_perf_step_out(void)
 	}
 	/* The replacements run with interrupts disabled: none does any more after this. */
 	synchronize_rcu();
+}
+
+/* The worker acquires cpus_read_lock(), so who waits for it must not have it, as begin has. */
+void perfctr_x86_perf_end(void)
+{
+	flush_delayed_work(&reschedule_work);
+	perfctr_x86_perf_step_out();
 }
 
 /* ---- finding the PMUs ------------------------------------------------------- */

@@ -323,7 +323,8 @@ perfctr_probe_kind perfctr_intel_probe_kind;
  *
  * find: find perf's PMU of an online CPU, and divert its functions; may sleep.  Return: 0,
  *	or an errno if the CPU's counters cannot be claimed.
- * step_out: undo all diversions; may sleep.
+ * step_out: undo all diversions; may sleep; before the first reservation.
+ * end: the same at any time; may sleep, without cpus_read_lock().
  * watchdog: return the counters of the NMI watchdog on all online CPUs whose PMU was found,
  *	as bits of the global registers; with cpus_read_lock().
  *
@@ -335,6 +336,7 @@ perfctr_probe_kind perfctr_intel_probe_kind;
 int perfctr_x86_perf_find(unsigned int cpu);
 u64 perfctr_x86_perf_watchdog(void);
 void perfctr_x86_perf_step_out(void);
+void perfctr_x86_perf_end(void);
 int perfctr_x86_perf_reserve(void);
 void perfctr_x86_perf_settle(void);
 void perfctr_x86_perf_release(void);

@@ -23,6 +23,11 @@ void perfctr_x86_perf_step_out(void)
 {
 }
 
+void perfctr_x86_perf_end(void)
+{
+	NOT_CALLED;
+}
+
 int perfctr_x86_perf_reserve(void)
 {
 	NOT_CALLED;
