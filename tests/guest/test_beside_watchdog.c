@@ -132,6 +132,8 @@ START_TEST(info_lacks_its_counter)
 	int fd = open_state(0);
 
 	ck_assert_uint_eq(info.fixed_mask & 3, 1);
+	ck_assert_uint_eq(info.watchdog_pmc, 0);
+	ck_assert_uint_eq(info.watchdog_fixed, 2);
 	ck_assert_uint_eq(info.nrctrs, __builtin_popcountll(info.pmc_mask) +
 				       __builtin_popcountll(info.fixed_mask));
 	control_init(&control, 1);

@@ -168,6 +168,12 @@ static void print_kind(FILE *f, const struct vperfctr_info *info)
 	fprintf(f, "%u at once\n", info->nrctrs);
 	print_counters(f, "general", info->pmc_mask, info->pmc_width);
 	print_counters(f, "fixed", info->fixed_mask, info->fixed_width);
+	if (info->watchdog_pmc | info->watchdog_fixed) {
+		print_label(f, "NMI watchdog");
+		fprintf(f, "keeps %s counter ", info->watchdog_fixed ? "fixed" : "general");
+		print_bits(f, info->watchdog_fixed ? info->watchdog_fixed : info->watchdog_pmc);
+		fputc('\n', f);
+	}
 	if (info->max_period) {
 		print_label(f, "shortest period");
 		fprintf(f, "%s\n", thousands(period, info->min_period));

@@ -171,6 +171,26 @@ static bool find_amd_register(const struct vperfctr_info *kind, unsigned int i, 
 	}
 }
 
+/* The counter that the NMI watchdog keeps may be enabled, and may have overflowed. */
+static void leave_to_watchdog(const struct vperfctr_info *kind, unsigned int i, struct msr *msr)
+{
+	unsigned int fixed;
+
+	switch (msr->address) {
+	case 0x38d:
+		for (fixed = 0; fixed < 16; fixed++)
+			if (kind->watchdog_fixed >> fixed & 1)
+				msr->idle &= ~(0xfULL << 4 * fixed);
+		break;
+	case 0x38e:
+		msr->counting &= ~(kind->watchdog_pmc | kind->watchdog_fixed << 32);
+		break;
+	default:
+		if (msr->address == 0x186 + i && kind->watchdog_pmc >> i & 1)
+			msr->idle = 0;
+	}
+}
+
 static bool find_intel_register(const struct vperfctr_info *kind, unsigned int i, struct msr *msr)
 {
 	static const struct msr others[] = {
@@ -185,17 +205,19 @@ static bool find_intel_register(const struct vperfctr_info *kind, unsigned int i
 		{ 0x3f1, "IA32_PEBS_ENABLE", .idle = ~0ULL, .counting = ~0ULL },
 		{ 0x570, "IA32_RTIT_CTL", .idle = 1 },
 	};
-	const unsigned int nr = 64 - (unsigned int)__builtin_clzll(kind->pmc_mask | 1);
+	const uint64_t general = kind->pmc_mask | kind->watchdog_pmc;
+	const unsigned int nr = 64 - (unsigned int)__builtin_clzll(general | 1);
 
 	if (i < nr) {
 		snprintf(msr->name, sizeof(msr->name), "IA32_PERFEVTSEL%u", i);
 		msr->address = 0x186 + i;
 		msr->idle = EVNTSEL_EN;
-		return true;
-	}
-	if (i - nr >= ARRAY_SIZE(others))
+	} else if (i - nr < ARRAY_SIZE(others)) {
+		*msr = others[i - nr];
+	} else {
 		return false;
-	*msr = others[i - nr];
+	}
+	leave_to_watchdog(kind, i, msr);
 	return true;
 }
 
@@ -278,7 +300,9 @@ static enum outcome check_idle(struct self_test *t)
 {
 	require_msrs(t);
 	on_each_cpu(t, look_before);
-	return passed(t, "nothing uses the counters of %u CPUs", nr_usable(t));
+	return passed(t, "nothing uses the counters of %u CPUs%s", nr_usable(t),
+		      t->kind[0].watchdog_pmc | t->kind[0].watchdog_fixed ?
+		      ", but the NMI watchdog that which it keeps" : "");
 }
 
 static void look_while_counting(struct self_test *t, const struct vperfctr_info *kind,

@@ -44,6 +44,8 @@ static void leave_kept(struct vperfctr_info *info)
 
 	if (!kept)
 		return;
+	info->watchdog_pmc = info->pmc_mask & kept;
+	info->watchdog_fixed = info->fixed_mask & kept >> 32;
 	info->pmc_mask &= ~kept;
 	info->fixed_mask &= ~(kept >> 32);
 	info->nrctrs = min_t(unsigned int, VPERFCTR_MAX_CTRS,

@@ -1434,6 +1434,16 @@ START_TEST(info_output)
 	expect("CPUs            0-3,32,63-64\n");
 	expect("forbidden CPUs  4-31,33-62,65-95\n");
 	ck_assert_ptr_null(strstr(printed, "kind of CPU"));
+	ck_assert_ptr_null(strstr(printed, "watchdog"));
+
+	fake.info.watchdog_fixed = 0x2;
+	info_text();
+	expect("NMI watchdog    keeps fixed counter 1\n");
+	fake.info.watchdog_fixed = 0;
+	fake.info.watchdog_pmc = 0x20;
+	info_text();
+	expect("NMI watchdog    keeps general counter 5\n");
+	fake.info.watchdog_pmc = 0;
 
 	fake.nrkinds = 2;
 	fake.info.pmc_mask = fake.info.fixed_mask = 0;

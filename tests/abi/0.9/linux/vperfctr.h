@@ -168,6 +168,8 @@ struct vperfctr_info {
 	__u64 max_period;	/* i-mode: ireset is at least -max_period; 0: no i-mode */
 	__u64 soft;		/* VPERFCTR_SOFT_* that can be counted */
 	__u64 min_period;	/* i-mode: ireset is at most -min_period; 0: no i-mode */
+	__u64 watchdog_pmc;	/* general counters that the NMI watchdog keeps: not in pmc_mask */
+	__u64 watchdog_fixed;	/* fixed counters that it keeps: not in fixed_mask */
 };
 
 /*
