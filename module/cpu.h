@@ -151,6 +151,20 @@ int perfctr_cpu_reserve(void);
 void perfctr_cpu_release(void);
 
 /*
+ * init: find the kernel's own driver of the counters, after perfctr_cpu_init().
+ * perfctr_perf_uses: return for what perf uses counters of any CPU now, as PERFCTR_PERF_*.
+ *
+ * Context: May sleep.
+ */
+#define PERFCTR_PERF_KNOWN	0x1	/* there is a driver that can be asked */
+#define PERFCTR_PERF_EVENTS	0x2	/* for events of processes, or of the kernel */
+#define PERFCTR_PERF_WATCHDOG	0x4	/* for the NMI watchdog, which keeps its counter from us */
+#define PERFCTR_PERF_KEPT	0x8	/* for the NMI watchdog: the others are free for us */
+
+void perfctr_perf_uses_init(void);
+unsigned int perfctr_perf_uses(void);
+
+/*
  * Prepare the registers of this CPU, so that a control can be refused before it starts.
  *
  * Context: The caller may move to another CPU at any time.  Does nothing if the hardware is

@@ -69,6 +69,7 @@ struct vperfctr_cpus {
 	bool suspended;
 	struct perfctr_cpu_kinds *kinds; /* of the slots' controls; NULL: for one kind only */
 	struct vperfctr_state *root;	/* has the ring; NULL: no ring; never changes after that */
+	struct vperfctr_cpus_holder holder;	/* while it has the hardware */
 	struct cpu_slot *slots[];	/* in the order of CPUs */
 };
 
@@ -413,7 +414,7 @@ static void give_up(struct vperfctr_cpus *set)
 		withdraw_slots(set);
 		cpus_read_unlock();
 	}
-	vperfctr_release_cpu_hardware();
+	vperfctr_release_cpu_hardware(&set->holder);
 	WRITE_ONCE(set->active, false);
 	WRITE_ONCE(set->suspended, false);
 	wake_readers(set);
@@ -453,7 +454,7 @@ static int activate(struct vperfctr_cpus *set)
 	int err = 0;
 
 	if (!was_active)
-		err = vperfctr_get_cpu_hardware();
+		err = vperfctr_get_cpu_hardware(&set->holder);
 	if (err)
 		return err;
 	cpus_read_lock();

@@ -35,12 +35,15 @@ int vperfctr_get_hardware(struct vperfctr_state *st)
 		mutex_lock(&hardware_mutex);
 		if (!refcount_inc_not_zero(&hardware_users)) {
 			err = hardware_sets ? -EBUSY : perfctr_cpu_reserve();
-			if (!err)
+			if (!err) {
 				refcount_set(&hardware_users, 1);
+				vperfctr_report_holder();
+			}
 		}
 		mutex_unlock(&hardware_mutex);
 	}
 	if (!err) {
+		vperfctr_hold(st);
 		vperfctr_allow_reads(st, true);
 		set_bit(STATE_HARDWARE, &st->bits);
 	}
@@ -88,6 +91,7 @@ void vperfctr_release_hardware(struct vperfctr_state *st)
 	}
 	if (test_bit(STATE_HARDWARE, &st->bits)) {
 		vperfctr_allow_reads(st, false);
+		vperfctr_unhold(st);
 		/* Acquires the mutex only for the last share. */
 		if (refcount_dec_and_mutex_lock(&hardware_users, &hardware_mutex)) {
 			perfctr_cpu_release();
@@ -118,7 +122,7 @@ void vperfctr_release_unused(struct vperfctr_state *st)
  * Context: may sleep.
  * Return: 0, or an error of perfctr_cpu_reserve(), or -EBUSY if threads have shares.
  */
-int vperfctr_get_cpu_hardware(void)
+int vperfctr_get_cpu_hardware(struct vperfctr_cpus_holder *holder)
 {
 	int err = 0;
 
@@ -128,15 +132,20 @@ int vperfctr_get_cpu_hardware(void)
 	else if (!hardware_sets)
 		err = perfctr_cpu_reserve();
 	/* No state of a thread can overflow while there are sets, nor the other way round. */
-	if (!err && !hardware_sets++)
+	if (!err && !hardware_sets++) {
 		perfctr_cpu_set_ihandler(vperfctr_cpus_overflow);
+		vperfctr_report_holder();
+	}
+	if (!err)
+		vperfctr_hold_cpus(holder);
 	mutex_unlock(&hardware_mutex);
 	return err;
 }
 
 /* Context: may sleep; the counters of the set have stopped. */
-void vperfctr_release_cpu_hardware(void)
+void vperfctr_release_cpu_hardware(struct vperfctr_cpus_holder *holder)
 {
+	vperfctr_unhold_cpus(holder);
 	mutex_lock(&hardware_mutex);
 	if (!--hardware_sets) {
 		perfctr_cpu_set_ihandler(vperfctr_handle_overflow);

@@ -45,6 +45,8 @@ static int __init vperfctr_init(void)
 	err = vperfctr_state_init();
 	if (err)
 		goto no_state;
+	perfctr_perf_uses_init();
+	vperfctr_holders_init();
 	vperfctr_records_init();
 	err = vperfctr_thread_init();
 	if (err)
@@ -66,6 +68,7 @@ no_page:
 	vperfctr_thread_exit();
 no_thread:
 	vperfctr_records_exit();
+	vperfctr_holders_exit();
 	vperfctr_state_exit();
 no_state:
 	perfctr_cpu_exit();
@@ -78,6 +81,7 @@ static void __exit vperfctr_exit(void)
 	vperfctr_page_exit();
 	vperfctr_thread_exit();
 	vperfctr_records_exit();
+	vperfctr_holders_exit();
 	vperfctr_state_exit();
 	perfctr_cpu_exit();
 	vperfctr_overflow_exit();

@@ -50,8 +50,12 @@ static bool is_same_user(const struct cred *a, const struct cred *b)
  */
 bool vperfctr_may_use(const struct vperfctr_state *st)
 {
-	const struct cred *creator = st->creator;
+	return vperfctr_may_use_of(st->creator);
+}
 
+/* The same for what was made with these credentials. */
+bool vperfctr_may_use_of(const struct cred *creator)
+{
 	return is_same_user(current_cred(), creator) ||
 	       ns_capable_noaudit(creator->user_ns, CAP_PERFMON) ||
 	       ns_capable_noaudit(creator->user_ns, CAP_SYS_ADMIN);

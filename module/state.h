@@ -27,6 +27,7 @@
  *	state.c		creation and end of a state
  *	account.c	limits on a user's states and rings
  *	hardware.c	the reservation of the hardware
+ *	holders.c	who has it
  *	cpus.c		counting CPUs instead of threads
  *	cpu-samples.c	their overflows
  *	permission.c	what a caller may do
@@ -160,6 +161,8 @@ struct vperfctr_state {
 	bool reads;			/* the state has a share of the hardware */
 	struct perfctr_user *reads_by;	/* NULL: its own process has not mapped it */
 	unsigned int reads_maps;	/* how often it has */
+
+	struct hlist_node holder;	/* in a list, while it has a share: see holders.c */
 
 	struct vperfctr_buffer *ring;	/* its own, NULL: none; never changes after that */
 	struct vperfctr_sampler *sampler; /* where its samples go: its ring, or the root's */
@@ -365,12 +368,30 @@ int vperfctr_get_hardware(struct vperfctr_state *st);
 int vperfctr_share_hardware(struct vperfctr_state *st);
 void vperfctr_release_hardware(struct vperfctr_state *st);
 void vperfctr_release_unused(struct vperfctr_state *st);
-int vperfctr_get_cpu_hardware(void);
-void vperfctr_release_cpu_hardware(void);
+
+/* A set of CPUs, for whom it counts. */
+struct vperfctr_cpus_holder {
+	struct hlist_node link;
+	struct pid *pid;
+	const struct cred *cred;
+};
+
+int vperfctr_get_cpu_hardware(struct vperfctr_cpus_holder *holder);
+void vperfctr_release_cpu_hardware(struct vperfctr_cpus_holder *holder);
+
+/* holders.c */
+void vperfctr_hold(struct vperfctr_state *st);
+void vperfctr_unhold(struct vperfctr_state *st);
+void vperfctr_hold_cpus(struct vperfctr_cpus_holder *holder);
+void vperfctr_unhold_cpus(struct vperfctr_cpus_holder *holder);
+void vperfctr_report_holder(void);
+void vperfctr_holders_init(void);
+void vperfctr_holders_exit(void);
 
 /* permission.c */
 bool vperfctr_may_count_kernel(void);
 bool vperfctr_may_use(const struct vperfctr_state *st);
+bool vperfctr_may_use_of(const struct cred *creator);
 bool vperfctr_may_monitor(const struct task_struct *task, const struct task_struct *monitor);
 int vperfctr_check_open(const struct vperfctr_state *st);
 int vperfctr_check_user(struct vperfctr_state *st);

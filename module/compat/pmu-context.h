@@ -32,4 +32,17 @@ static inline const struct list_head *perfctr_perf_pinned(const struct pmu *pmu,
 	return PERFCTR_PINNED(PERFCTR_PMU_CONTEXT(pmu, cpu));
 }
 
+/*
+ * True for the NMI watchdog's event: of the kernel, and for overflows.  It has no state but
+ * the counter and the fields that enable it.  The caller has found it in a list of events
+ * that are pinned to a CPU.
+ */
+static inline bool perfctr_is_watchdog(struct perf_event *event)
+{
+	const void *kernel = (void *)-1L;	/* TASK_TOMBSTONE in kernel/events/core.c */
+
+	return READ_ONCE(event->owner) == kernel && is_sampling_event(event) &&
+	       !event->attr.precise_ip && !event->attr.freq;
+}
+
 #endif /* VPERFCTR_COMPAT_PMU_CONTEXT_H */

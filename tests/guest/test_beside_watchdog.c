@@ -43,6 +43,15 @@ static unsigned long nmis(void)
 	return strtoul(line + 4, NULL, 10);
 }
 
+/* The module knows what the watchdog has, whatever its sysctl is. */
+static void check_fact(const char *fact)
+{
+	char text[4096];
+
+	read_file("/proc/vperfctr", text, sizeof(text));
+	ck_assert_msg(!strncmp(text, fact, strlen(fact)), "%s, not %s", text, fact);
+}
+
 /* Run for some periods.  Return the number of NMIs meanwhile. */
 static unsigned long nmis_in(double periods)
 {
@@ -153,6 +162,7 @@ START_TEST(watchdog_runs_while_counting)
 	check_counts(page);
 	ck_assert_uint_ge(nmis_in(2.2), 2);
 	check_counts(page);
+	check_fact("watchdog: kept\nperf: none\n");
 	general = sum(fd, 0);
 	fixed = sum(fd, 1);
 	/* Read one after the other. */
@@ -205,6 +215,7 @@ START_TEST(switched_while_counting)
 		check_counts(page);
 		ck_assert_uint_eq(nmis_in(1.2), 0);
 		write_file(WATCHDOG, "1");
+		check_fact("watchdog: none\nperf: none\n");
 		check_counts(page);
 		assert_ok(call(fd, VPERFCTR_UNLINK, NULL));
 		check_perf();
@@ -265,6 +276,7 @@ START_TEST(other_event)
 	control_add(&control, 0, INSNS_USER);
 	assert_errno(set_control(fd, &control), EBUSY);
 	ck_assert_uint_ge(perf_counts(perf), 100000);
+	check_fact("watchdog: kept\nperf: holds\n");
 	close(perf);
 	start(fd);
 	assert_ok(call(fd, VPERFCTR_UNLINK, NULL));

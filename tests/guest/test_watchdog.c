@@ -32,12 +32,16 @@ static int try_overflow(int fd)
 	return set_control(fd, &control);
 }
 
+/* The sysctl, and what the watchdog has. */
 static void check_watchdog(char expected)
 {
-	char text[16];
+	const char *fact = expected == '1' ? "watchdog: holds\nperf: none\n" : "watchdog: none\n";
+	char text[4096];
 
 	read_file(WATCHDOG, text, sizeof(text));
 	ck_assert_int_eq(text[0], expected);
+	read_file("/proc/vperfctr", text, sizeof(text));
+	ck_assert_msg(!strncmp(text, fact, strlen(fact)), "%s, not %s", text, fact);
 }
 
 START_TEST(watchdog_holds_counters)

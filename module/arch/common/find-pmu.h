@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Find the kernel's own driver of the counters: for arm64/arm-pmu.c and x86/perf-claim.c. */
+/* Find the kernel's own driver of the counters. */
 #ifndef VPERFCTR_FIND_PMU_H
 #define VPERFCTR_FIND_PMU_H
 

@@ -238,19 +238,6 @@ int perfctr_x86_perf_find(unsigned int cpu)
 /* The result of counters_of_perf() if perf has other events than the watchdog's. */
 #define OTHER_EVENTS	(~0ULL)
 
-/*
- * True for the NMI watchdog's event: of the kernel, and for overflows.  It has no state but
- * the counter and the fields that enable it.  The caller has found it in a list of events
- * that are pinned to a CPU.
- */
-static bool is_watchdog(struct perf_event *event)
-{
-	const void *kernel = (void *)-1L;	/* TASK_TOMBSTONE in kernel/events/core.c */
-
-	return READ_ONCE(event->owner) == kernel && is_sampling_event(event) &&
-	       !event->attr.precise_ip && !event->attr.freq;
-}
-
 /* Return the bit of an event's counter in the global registers. */
 static u64 counter_of(const struct perf_event *event)
 {
@@ -276,7 +263,7 @@ static u64 counters_of_perf(const struct pmu *pmu, unsigned int cpu)
 	if (nr == 1 && first != pinned) {
 		struct perf_event *event = list_entry(first, struct perf_event, active_list);
 
-		if (is_watchdog(event))
+		if (perfctr_is_watchdog(event))
 			counters = counter_of(event);
 	}
 	rcu_read_unlock();
@@ -318,7 +305,7 @@ static void look_for_watchdog(void *found)
 		struct perf_event *event;
 
 		list_for_each_entry(event, pinned, active_list) {
-			if (is_watchdog(event))
+			if (perfctr_is_watchdog(event))
 				*counters |= counter_of(event);
 		}
 	}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Find out what perf uses the counters for, to say who has them.  This looks at perf's own
+ * lists of scheduled events, so it holds on processors whose counters are reserved, too.
+ */
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/list.h>
+#include <linux/perf_event.h>
+#include <linux/rcupdate.h>
+
+#include "../../compat/pmu-context.h"
+#include "common.h"
+#include "find-pmu.h"
+
+/* One for each kind of CPU.  They stay registered as long as the kernel runs. */
+#define MAX_PMUS	4
+
+static struct pmu *pmus[MAX_PMUS];
+static unsigned int nr_pmus;
+
+static void learn_pmu(unsigned int cpu)
+{
+	struct pmu *pmu = perfctr_find_pmu(cpu);
+	unsigned int i;
+
+	if (IS_ERR_OR_NULL(pmu) || nr_pmus == MAX_PMUS)
+		return;
+	for (i = 0; i < nr_pmus; i++) {
+		if (pmus[i] == pmu)
+			return;
+	}
+	pmus[nr_pmus++] = pmu;
+}
+
+void perfctr_perf_uses_init(void)
+{
+	unsigned int cpu;
+
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		learn_pmu(cpu);
+		if (perfctr_cpu_info.nrkinds < 2)
+			break;
+	}
+	cpus_read_unlock();
+}
+
+/* The counters that are left to the watchdog, by the numbers that perf gives them on x86. */
+static bool is_kept(int idx)
+{
+	u64 kept = perfctr_cpu_info.watchdog_pmc | perfctr_cpu_info.watchdog_fixed << 32;
+
+	return idx >= 0 && idx < 64 && kept & BIT_ULL(idx);
+}
+
+/* Add what the events of a CPU are.  An event that has just ended is freed after a grace period. */
+static unsigned int uses_on_cpu(const struct pmu *pmu, unsigned int cpu)
+{
+	const struct list_head *pinned = perfctr_perf_pinned(pmu, cpu), *first;
+	int nr = perfctr_perf_nr_active(pmu, cpu);
+	unsigned int uses = 0;
+
+	rcu_read_lock();
+	first = READ_ONCE(pinned->next);
+	if (nr && first != pinned) {
+		struct perf_event *event = list_entry(first, struct perf_event, active_list);
+
+		if (perfctr_is_watchdog(event)) {
+			uses |= is_kept(READ_ONCE(event->hw.idx)) ? PERFCTR_PERF_KEPT :
+								     PERFCTR_PERF_WATCHDOG;
+			nr--;
+		}
+	}
+	rcu_read_unlock();
+	return uses | (nr > 0 ? PERFCTR_PERF_EVENTS : 0);
+}
+
+unsigned int perfctr_perf_uses(void)
+{
+	unsigned int i, cpu, uses = nr_pmus ? PERFCTR_PERF_KNOWN : 0;
+
+	cpus_read_lock();
+	for (i = 0; i < nr_pmus; i++) {
+		for_each_online_cpu(cpu)
+			uses |= uses_on_cpu(pmus[i], cpu);
+	}
+	cpus_read_unlock();
+	return uses;
+}

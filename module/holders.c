@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The holders of the counters, in /proc/vperfctr and in a line of the log.
+ *
+ * Each state with a share of the hardware, and each set of CPUs, is in a list.  The lists have
+ * locks of their own, and a state has one of them by its address: starts and ends of counting
+ * on different CPUs seldom write the same one.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cred.h>
+#include <linux/ctype.h>
+#include <linux/hash.h>
+#include <linux/jiffies.h>
+#include <linux/pid_namespace.h>
+#include <linux/printk.h>
+#include <linux/proc_fs.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/spinlock.h>
+#include <linux/uidgid.h>
+
+#include "state.h"
+
+#define FILE_NAME	"vperfctr"
+#define LIST_BITS	6
+
+static struct {
+	spinlock_t lock;		/* for the list */
+	struct hlist_head head;
+} ____cacheline_aligned_in_smp lists[1 << LIST_BITS];
+
+/* Sets of CPUs: few. */
+static HLIST_HEAD(sets);
+static DEFINE_SPINLOCK(sets_lock);
+
+static unsigned int list_of(const struct vperfctr_state *st)
+{
+	return hash_ptr(st, LIST_BITS);
+}
+
+void vperfctr_hold(struct vperfctr_state *st)
+{
+	unsigned int i = list_of(st);
+
+	spin_lock(&lists[i].lock);
+	hlist_add_head(&st->holder, &lists[i].head);
+	spin_unlock(&lists[i].lock);
+}
+
+void vperfctr_unhold(struct vperfctr_state *st)
+{
+	unsigned int i = list_of(st);
+
+	spin_lock(&lists[i].lock);
+	hlist_del(&st->holder);
+	spin_unlock(&lists[i].lock);
+}
+
+/* The set counts for the process that starts it, though others may have its descriptor. */
+void vperfctr_hold_cpus(struct vperfctr_cpus_holder *holder)
+{
+	holder->pid = get_pid(task_tgid(current));
+	holder->cred = get_current_cred();
+	spin_lock(&sets_lock);
+	hlist_add_head(&holder->link, &sets);
+	spin_unlock(&sets_lock);
+}
+
+void vperfctr_unhold_cpus(struct vperfctr_cpus_holder *holder)
+{
+	spin_lock(&sets_lock);
+	hlist_del(&holder->link);
+	spin_unlock(&sets_lock);
+	put_cred(holder->cred);
+	put_pid(holder->pid);
+}
+
+/* ---- the log -------------------------------------------------------------------- */
+
+struct comm {
+	char text[TASK_COMM_LEN];
+};
+
+/* A process chooses its name, and must not command the reader's terminal by it. */
+static void copy_comm(struct comm *to, struct task_struct *task)
+{
+	char *p;
+
+	get_task_comm(to->text, task);
+	for (p = to->text; *p; p++) {
+		if (!isascii(*p) || !isprint(*p))
+			*p = '?';
+	}
+}
+
+/*
+ * perf says that dmesg may tell why it gets no counters, and suggests to look for "perf".  The
+ * kernel has no hook where it refuses them.
+ *
+ * Context: the counters have just been taken; the caller serialises.
+ */
+void vperfctr_report_holder(void)
+{
+	static u64 next;
+	struct comm comm;
+
+	if (time_before64(get_jiffies_64(), next))
+		return;
+	next = get_jiffies_64() + 3600 * HZ;
+	copy_comm(&comm, current);
+	pr_info("%s (process %d, user %u) counts; perf gets no counters until it and others end, see 'perfex info --holders'\n",
+		comm.text, task_tgid_nr(current), from_kuid(&init_user_ns, current_uid()));
+}
+
+/* ---- the file ------------------------------------------------------------------- */
+
+/* Context: RCU.  Return: a thread that counts by this share, or NULL if all are ending. */
+static struct task_struct *any_thread(struct vperfctr_state *st)
+{
+	struct task_struct *task = READ_ONCE(st->owner);
+	struct vperfctr_state *member;
+	unsigned long flags;
+
+	/* A member has no list of its own. */
+	if (task || READ_ONCE(st->root))
+		return task;
+	raw_spin_lock_irqsave(&st->family_lock, flags);
+	list_for_each_entry(member, &st->family, family) {
+		task = READ_ONCE(member->owner);
+		if (task)
+			break;
+	}
+	raw_spin_unlock_irqrestore(&st->family_lock, flags);
+	return task;
+}
+
+/* Context: RCU.  Threads that the reader's PID namespace does not have are left out. */
+static void show_task(struct seq_file *m, const char *what, struct task_struct *task,
+		      const struct cred *cred)
+{
+	struct pid_namespace *ns = task_active_pid_ns(current);
+	struct comm comm;
+	pid_t pid = task_tgid_nr_ns(task, ns);
+
+	if (!pid)
+		return;
+	copy_comm(&comm, task);
+	seq_printf(m, "%s: %d %d %u %s\n", what, pid, task_pid_nr_ns(task, ns),
+		   from_kuid_munged(current_user_ns(), cred->uid), comm.text);
+}
+
+/* Context: RCU and the list's lock, so that the state and its creator stay. */
+static void show_state(struct seq_file *m, struct vperfctr_state *st)
+{
+	struct task_struct *task = any_thread(st);
+
+	if (task && vperfctr_may_use(st))
+		show_task(m, "thread", task, st->creator);
+}
+
+static void show_set(struct seq_file *m, const struct vperfctr_cpus_holder *holder)
+{
+	struct task_struct *task = pid_task(holder->pid, PIDTYPE_TGID);
+
+	if (task && vperfctr_may_use_of(holder->cred))
+		show_task(m, "cpus", task, holder->cred);
+}
+
+static const char *watchdog_text(unsigned int uses)
+{
+	if (!(uses & PERFCTR_PERF_KNOWN))
+		return "unknown";
+	if (uses & PERFCTR_PERF_WATCHDOG)
+		return "holds";
+	return uses & PERFCTR_PERF_KEPT ? "kept" : "none";
+}
+
+static const char *perf_text(unsigned int uses)
+{
+	if (!(uses & PERFCTR_PERF_KNOWN))
+		return "unknown";
+	return uses & PERFCTR_PERF_EVENTS ? "holds" : "none";
+}
+
+static int vperfctr_holders_show(struct seq_file *m, void *unused)
+{
+	unsigned int i, uses = perfctr_perf_uses();
+	struct vperfctr_cpus_holder *holder;
+	struct vperfctr_state *st;
+
+	seq_printf(m, "watchdog: %s\nperf: %s\n", watchdog_text(uses), perf_text(uses));
+	rcu_read_lock();
+	for (i = 0; i < ARRAY_SIZE(lists); i++) {
+		spin_lock(&lists[i].lock);
+		hlist_for_each_entry(st, &lists[i].head, holder)
+			show_state(m, st);
+		spin_unlock(&lists[i].lock);
+	}
+	spin_lock(&sets_lock);
+	hlist_for_each_entry(holder, &sets, link)
+		show_set(m, holder);
+	spin_unlock(&sets_lock);
+	rcu_read_unlock();
+	return 0;
+}
+
+/* Without /proc, there is no file. */
+void vperfctr_holders_init(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(lists); i++)
+		spin_lock_init(&lists[i].lock);
+	proc_create_single(FILE_NAME, 0444, NULL, vperfctr_holders_show);
+}
+
+/* Waits for readers. */
+void vperfctr_holders_exit(void)
+{
+	remove_proc_entry(FILE_NAME, NULL);
+}
