@@ -5,7 +5,8 @@
  * If the counters are busy, name the process that holds them, or the NMI watchdog.
  * perf_event has no interface that reports the holder.  But each process that holds an
  * event has a descriptor of it, which the link in /proc/PID/fd names.  Events of the
- * kernel itself have no descriptor.  The watchdog's sysctl reports its events.
+ * kernel itself have no descriptor.  Whether the watchdog has a counter is a fact that the
+ * module knows, and its file says.  The watchdog's sysctl says only what was wished.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -173,23 +174,49 @@ static bool find_named(struct named_holders *h, const char *proc, const char *li
 	return h->all.nr;
 }
 
-static bool watchdog_counts(const char *proc)
+/* "what: PID TID UID COMM" */
+static void take_holder(struct __vperfctr_holders *h, const char *line)
 {
-	char path[128];
-	int c;
+	unsigned int i;
+	pid_t pid;
+
+	if (sscanf(line, "%*[a-z]: %d", &pid) != 1 || pid == getpid())
+		return;
+	/* A process has a line for each thread. */
+	for (i = 0; i < h->nr && i < VPERFCTR_MAX_HOLDERS; i++)
+		if (h->holder[i].pid == pid)
+			return;
+	if (h->nr < VPERFCTR_MAX_HOLDERS) {
+		h->holder[h->nr].pid = pid;
+		sscanf(line, "%*s %*s %*s %*s %31[^\n]", h->holder[h->nr].comm);
+	}
+	h->nr++;
+}
+
+void __vperfctr_read_facts(struct __vperfctr_facts *facts, const char *proc)
+{
+	char path[128], line[200];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/sys/kernel/nmi_watchdog", proc);
+	memset(facts, 0, sizeof(*facts));
+	snprintf(path, sizeof(path), "%s/vperfctr", proc);
 	f = fopen(path, "re");
 	if (!f)
-		return false;
-	c = getc(f);
+		return;
+	while (fgets(line, sizeof(line), f)) {
+		facts->watchdog_holds |= !strcmp(line, "watchdog: holds\n");
+		facts->watchdog_kept |= !strcmp(line, "watchdog: kept\n");
+		if (!strncmp(line, "thread: ", 8))
+			take_holder(&facts->threads, line);
+		else if (!strncmp(line, "cpus: ", 6))
+			take_holder(&facts->cpus, line);
+	}
 	fclose(f);
-	return c == '1';
 }
 
 static void explain_busy(const char *proc, struct vperfctr_why *why)
 {
+	struct __vperfctr_facts facts;
 	struct named_holders h;
 
 	if (find_named(&h, proc, VPERFCTR_CPUS_LINK, true)) {
@@ -198,7 +225,8 @@ static void explain_busy(const char *proc, struct vperfctr_why *why)
 		return;
 	}
 	find_named(&h, proc, VPERFCTR_PERF_LINK, false);
-	if (watchdog_counts(proc))
+	__vperfctr_read_facts(&facts, proc);
+	if (facts.watchdog_holds)
 		say(why, "the NMI watchdog holds the counters%s%s%s: 'sudo sysctl kernel.nmi_watchdog=0' frees them, 'sudo sysctl kernel.nmi_watchdog=1' restores it",
 		    h.all.nr ? ", and perf_event may hold them for " : "", h.names,
 		    h.all.nr ? ", too" : "");

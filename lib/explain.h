@@ -37,6 +37,18 @@ void __vperfctr_find_holders(struct __vperfctr_holders *h, const char *proc, con
 /* Write "perf (process 12), top (process 34) and 2 more" to buf. */
 void __vperfctr_describe_holders(char *buf, size_t size, const struct __vperfctr_holders *h);
 
+/*
+ * The facts in the module's file in proc, and the holders that it names: those of other users
+ * to root only.  All is false and empty if there is no such file.
+ */
+struct __vperfctr_facts {
+	bool watchdog_holds;	/* the NMI watchdog has a counter, and so keeps all from others */
+	bool watchdog_kept;	/* it has its counter, and leaves the rest */
+	struct __vperfctr_holders threads, cpus;	/* that vperfctr counts */
+};
+
+void __vperfctr_read_facts(struct __vperfctr_facts *facts, const char *proc);
+
 /* ---- reasons --------------------------------------------------------------------- */
 
 /*

@@ -281,17 +281,42 @@ static void check_device(struct doctor *d)
 
 /* ---- the counters -------------------------------------------------------------------- */
 
+/* perf waits for them, or gets EBUSY: no fault, but what its user looks for. */
+static void note_holders(const struct doctor *d, const struct __vperfctr_holders *h,
+			 const char *what)
+{
+	char names[256], text[400];
+
+	if (!h->nr)
+		return;
+	__vperfctr_describe_holders(names, sizeof(names), h);
+	snprintf(text, sizeof(text), "vperfctr counts %s for %s, and perf_event gets no counters meanwhile",
+		 what, names);
+	if (!d->json) {
+		fprintf(d->f, "note: %s\n", text);
+		return;
+	}
+	fputs("{\"note\" : ", d->f);
+	json_string(d->f, text);
+	fputs("}\n", d->f);
+}
+
 static void check_holders(struct doctor *d)
 {
 	struct __vperfctr_holders h;
+	struct __vperfctr_facts facts;
 	char proc[256], names[256], remedy[128];
 	unsigned int i;
 	size_t len;
 
 	snprintf(proc, sizeof(proc), "%s", in_root(d, "/proc"));
-	if (read_number(in_root(d, "/proc/sys/kernel/nmi_watchdog")) == 1)
+	/* Not by the watchdog's sysctl: it may be on without a counter, or keep only its own. */
+	__vperfctr_read_facts(&facts, proc);
+	if (facts.watchdog_holds)
 		report(d, "watchdog", "sudo sysctl kernel.nmi_watchdog=0",
-		       "the NMI watchdog holds a counter of each CPU");
+		       "the NMI watchdog holds a counter of each CPU, and with it keeps all");
+	note_holders(d, &facts.threads, "threads");
+	note_holders(d, &facts.cpus, "CPUs");
 	__vperfctr_find_holders(&h, proc, VPERFCTR_PERF_LINK, false);
 	__vperfctr_describe_holders(names, sizeof(names), &h);
 	if (!h.nr)

@@ -204,14 +204,32 @@ END_TEST
 
 START_TEST(counters)
 {
-	sh("echo 1 > proc/sys/kernel/nmi_watchdog");
+	/* By what it has, not by its sysctl. */
+	sh("printf 'watchdog: holds\\nperf: none\\n' > proc/vperfctr");
 	finds("watchdog", "sudo sysctl kernel.nmi_watchdog=0");
-	sh("echo 0 > proc/sys/kernel/nmi_watchdog; mkdir -p proc/1234/fd; echo perf > proc/1234/comm");
+	sh("printf 'watchdog: kept\\nperf: none\\n' > proc/vperfctr; echo 1 > proc/sys/kernel/nmi_watchdog");
+	ck_assert_int_eq(examine(false), 0);
+	sh("mkdir -p proc/1234/fd; echo perf > proc/1234/comm");
 	sh("ln -s 'anon_inode:[eventfd]' proc/1234/fd/3");
 	ck_assert_int_eq(examine(false), 0);
 	sh("ln -s 'anon_inode:[perf_event]' proc/1234/fd/4");
 	finds("perf", "sudo kill 1234");
 	ck_assert_ptr_nonnull(strstr(printed, "perf (process 1234)"));
+}
+END_TEST
+
+/* Those who count are named.  That is no fault. */
+START_TEST(holders)
+{
+	sh("printf 'watchdog: none\\nperf: none\\nthread: 12 12 0 gzip\\nthread: 12 13 0 worker\\nthread: 14 14 0 a b\\n' > proc/vperfctr");
+	ck_assert_int_eq(examine(false), 0);
+	ck_assert_str_eq(printed,
+			 "note: vperfctr counts threads for gzip (process 12) and a b (process 14), and perf_event gets no counters meanwhile\n"
+			 "no fault was found\n");
+	sh("echo 'cpus: 77 77 0 agent' > proc/vperfctr");
+	ck_assert_int_eq(examine(true), 0);
+	ck_assert_str_eq(printed,
+			 "{\"note\" : \"vperfctr counts CPUs for agent (process 77), and perf_event gets no counters meanwhile\"}\n");
 }
 END_TEST
 
@@ -229,12 +247,12 @@ END_TEST
 
 START_TEST(json)
 {
-	sh("echo 1 > proc/sys/kernel/nmi_watchdog; rm dev/vperfctr");
+	sh("echo 'watchdog: holds' > proc/vperfctr; rm dev/vperfctr");
 	ck_assert_int_eq(examine(true), 1);
 	ck_assert_str_eq(printed,
 			 "{\"fault\" : \"device\", \"text\" : \"there is no /dev/vperfctr, though the module is loaded\", "
 			 "\"remedy\" : \"sudo udevadm trigger --sysname-match=vperfctr\"}\n"
-			 "{\"fault\" : \"watchdog\", \"text\" : \"the NMI watchdog holds a counter of each CPU\", "
+			 "{\"fault\" : \"watchdog\", \"text\" : \"the NMI watchdog holds a counter of each CPU, and with it keeps all\", "
 			 "\"remedy\" : \"sudo sysctl kernel.nmi_watchdog=0\"}\n");
 }
 END_TEST
@@ -265,6 +283,7 @@ int main(void)
 	tcase_add_test(t, device);
 	tcase_add_test(t, access_denied);
 	tcase_add_test(t, counters);
+	tcase_add_test(t, holders);
 	tcase_add_test(t, no_pmu);
 	tcase_add_test(t, json);
 	tcase_add_test(t, no_proc);

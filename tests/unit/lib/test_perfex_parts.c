@@ -598,12 +598,21 @@ START_TEST(busy_counters_watchdog)
 {
 	make_proc();
 	make_holder(42, "cat\n", "socket:[1]");
-	write_file(in_proc("sys/kernel/nmi_watchdog"), "1\n");
+	write_file(in_proc("sys/kernel/nmi_watchdog"), "0\n");
+	write_file(in_proc("vperfctr"), "watchdog: holds\nperf: none\n");
 	busy("the NMI watchdog holds the counters: 'sudo sysctl kernel.nmi_watchdog=0' frees them, "
 	     "'sudo sysctl kernel.nmi_watchdog=1' restores it");
 	make_holder(1234, "perf\n", "anon_inode:[perf_event]");
 	busy("the NMI watchdog holds the counters, and perf_event may hold them for perf (process 1234), too: "
 	     "'sudo sysctl kernel.nmi_watchdog=0' frees them, 'sudo sysctl kernel.nmi_watchdog=1' restores it");
+	/* Its sysctl is on, but it has only the counter that it keeps, or none. */
+	write_file(in_proc("sys/kernel/nmi_watchdog"), "1\n");
+	write_file(in_proc("vperfctr"), "watchdog: kept\nperf: holds\n");
+	busy("perf_event holds the counters for perf (process 1234): wait until it ends, or free them with "
+	     "'sudo kill 1234' and start it again afterwards");
+	write_file(in_proc("vperfctr"), "watchdog: none\nperf: holds\n");
+	busy("perf_event holds the counters for perf (process 1234): wait until it ends, or free them with "
+	     "'sudo kill 1234' and start it again afterwards");
 	remove_proc();
 }
 END_TEST
