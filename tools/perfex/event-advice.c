@@ -262,7 +262,7 @@ static const struct {
 	{ "script", "perfex --report=FILE shows samples" },
 	{ "help", "perfex --help shows the options" },
 	{ "version", "perfex --version shows the version" },
-	{ "info", "perfex --info shows the counters" },
+	{ "info", "perfex info, or -i, shows the counters, and perfex info --holders who has them" },
 };
 
 int check_subcommand(struct error *e, char **command)

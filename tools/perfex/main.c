@@ -13,6 +13,8 @@ static int execute_options(const struct options *o, struct output *output, struc
 {
 	FILE *out = output ? output->f : stdout;
 
+	if (o->holders)
+		return holders_print(out, "/proc", e);
 	if (o->info)
 		return info_print(out, e);
 	if (o->self_test)

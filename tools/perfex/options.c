@@ -106,6 +106,7 @@ static void print_usage(FILE *f)
 	      "       perfex [-v] list [WORD]...\n"
 	      "       perfex --self-test[=CHECK[,CHECK]...] [--report=FILE]\n"
 	      "       perfex -i\n"
+	      "       perfex info [--holders]\n"
 	      "Run COMMAND, and print exact counts of it and of all that it starts;\n"
 	      "or count running processes or CPUs until these processes end, you press Ctrl-C,\n"
 	      "the time is over, or COMMAND, which has no counts of its own then, has ended.\n"
@@ -166,6 +167,8 @@ static void print_usage(FILE *f)
 	      "      --log-fd=N      print to descriptor N, which is open already\n"
 	      "      --user[=NAME]   run COMMAND as this user, or as the caller of sudo\n"
 	      "  -i, --info          show what the module found, and exit\n"
+	      "      --holders       show who has the counters now, and exit: root sees all,\n"
+	      "                      others their own\n"
 	      "      --self-test     as root, check that the counters of this machine are right\n"
 	      "                      (--self-test=help lists the checks)\n"
 	      "  -v, --verbose       also print each event's counter and its control, and the\n"
@@ -680,10 +683,22 @@ static int advise_perf_option(int letter, const char *word, struct error *e)
 
 /* Long options without a letter. */
 enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
-	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST, OPT_APPEND, OPT_USER, OPT_LOG_FD,
+	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST, OPT_APPEND, OPT_USER, OPT_LOG_FD, OPT_HOLDERS,
 	OPT_SORT, OPT_CHILDREN, OPT_CALLERS, OPT_CALLEES, OPT_COMM, OPT_EXPORT, OPT_MAX_STACK,
 	OPT_ANNOTATE, OPT_SYMFS, OPT_PER_CORE, OPT_PER_SOCKET, OPT_PER_KIND,
 	OPT_PROMETHEUS, OPT_CONTROL, OPT_WAIT };
+
+/* "info", alone or with its option, means the option -i.  With more it is a program's name. */
+static void take_info(struct options *o)
+{
+	const bool holders = o->command[1] && !strcmp(o->command[1], "--holders");
+
+	if (strcmp(*o->command, "info") || o->command[1 + holders])
+		return;
+	o->info = true;
+	o->holders |= holders;
+	o->command += 1 + holders;
+}
 
 int options_parse(int argc, char **argv, struct options *o, struct error *e)
 {
@@ -734,6 +749,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		{ "user", optional_argument, NULL, OPT_USER },
 		{ "log-fd", required_argument, NULL, OPT_LOG_FD },
 		{ "info", no_argument, NULL, 'i' },
+		{ "holders", no_argument, NULL, OPT_HOLDERS },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
@@ -913,6 +929,10 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 			if (parse_descriptor(&o->log_fd, optarg, e))
 				return -1;
 			break;
+		case OPT_HOLDERS:
+			o->holders = true;
+			o->info = true;
+			break;
 		case 'i':
 			o->info = true;
 			break;
@@ -955,7 +975,8 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 	if (*o->command && strcmp(argv[optind - 1], "--")) {
 		o->list = !strcmp(*o->command, "list");
 		o->doctor = !strcmp(*o->command, "doctor");
-		if (check_subcommand(e, o->command))
+		take_info(o);
+		if (*o->command && check_subcommand(e, o->command))
 			return -1;
 	}
 	if (o->list)

@@ -603,7 +603,7 @@ struct options {
 	const char *output;		/* NULL: not said */
 	bool append;			/* to the output */
 	int log_fd;			/* -1: not said */
-	bool info, list, doctor, verbose, no_inherit, per_thread;
+	bool info, holders, list, doctor, verbose, no_inherit, per_thread;
 	struct targets targets;
 	bool all_cpus;			/* -a */
 	const char *cpu_list;		/* of -C; NULL: none */
@@ -704,5 +704,8 @@ void self_test_list(FILE *f);
 
 /* Print all that the module reports. */
 int info_print(FILE *f, struct error *e);
+
+/* perfex info --holders: who has the counters, by the file of the module in `proc`. */
+int holders_print(FILE *f, const char *proc, struct error *e);
 
 #endif /* PERFEX_H */

@@ -617,6 +617,36 @@ START_TEST(busy_counters_watchdog)
 }
 END_TEST
 
+/* perfex info --holders */
+START_TEST(holders)
+{
+	static char said[1000];
+	FILE *f;
+
+	make_proc();
+	ck_assert_int_eq(holders_print(stdout, proc, &error), -1);
+	ck_assert_ptr_nonnull(strstr(error.text, "sudo modprobe vperfctr"));
+	write_file(in_proc("vperfctr"), "watchdog: kept\nperf: none\n");
+	f = fmemopen(said, sizeof(said), "w");
+	ck_assert_int_eq(holders_print(f, proc, &error), 0);
+	fclose(f);
+	ck_assert_str_eq(said, "the NMI watchdog has the counter that it keeps\n"
+				  "vperfctr counts for none of those whom you may see\n");
+	write_file(in_proc("vperfctr"), "watchdog: none\nperf: holds\nthread: 12 13 0 a b\ncpus: 14 14 4294967294 top\n");
+	make_holder(1234, "perf\n", "anon_inode:[perf_event]");
+	f = fmemopen(said, sizeof(said), "w");
+	ck_assert_int_eq(holders_print(f, proc, &error), 0);
+	fclose(f);
+	ck_assert_str_eq(said, "the NMI watchdog has no counter\n"
+				  "perf_event has counters\n"
+				  "COUNTS      PID     TID USER             COMMAND\n"
+				  "thread       12      13 root             a b\n"
+				  "cpus         14      14 4294967294       top\n"
+				  "perf_event may hold counters for perf (process 1234)\n");
+	remove_proc();
+}
+END_TEST
+
 START_TEST(busy_counters_process)
 {
 	int pid;
@@ -1598,6 +1628,7 @@ static Suite *suite(void)
 	tcase_add_test(t, software_events);
 	tcase_add_test(t, software_events_alone);
 	tcase_add_test(t, busy_counters_watchdog);
+	tcase_add_test(t, holders);
 	tcase_add_test(t, busy_counters_process);
 	tcase_add_test(t, busy_counters_of_cpus);
 	tcase_add_test(t, busy_counters_of_threads);

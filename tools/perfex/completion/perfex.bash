@@ -127,7 +127,7 @@ _perfex()
             --event= --metrics= --detailed --delay= --control= --wait= --pid= --tid= --all-cpus --cpu= --per-cpu --per-core --per-socket --per-kind --prometheus= --timeout= --kind= --no-inherit --sample= --freq= --call-graph --max-stack= --report= --sort= --children --callers --callees
             --comm= --export= --annotate= --symfs=
             --repeat= --runs= --interval= --field-separator= --json --per-thread --output= --append --log-fd= --user
-            --info --self-test --verbose --help --version" -- "$cur")
+            --info --holders --self-test --verbose --help --version" -- "$cur")
         [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace
     elif [[ -n $files ]]; then
         compopt -o filenames
