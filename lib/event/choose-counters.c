@@ -275,9 +275,7 @@ static int assign_hardware(const struct vperfctr_event *event, unsigned int nr,
 	int err;
 
 	if (nr && !info->nrctrs)
-		return __vperfctr_refuse(why, -EOPNOTSUPP,
-					 "this processor (%.*s) has no counters that can be used",
-					 (int)sizeof(info->cpu_name), info->cpu_name);
+		return __vperfctr_refuse_without_counters(info, why);
 
 	/* vperfctr_event_list() has such events, vperfctr_event() only with a counter. */
 	for (i = 0; i < nr; i++)

@@ -150,6 +150,13 @@ int __vperfctr_refuse_unknown(const struct vperfctr_event *event,
 				 event->name, event->name, __builtin_ctzll(info->pmc_mask));
 }
 
+int __vperfctr_refuse_without_counters(const struct vperfctr_info *info, struct vperfctr_why *why)
+{
+	return __vperfctr_refuse(why, -EOPNOTSUPP,
+				 "there are no performance counters here (%.*s), as in many virtual machines: only times and software events can be counted",
+				 (int)sizeof(info->cpu_name), info->cpu_name);
+}
+
 void __vperfctr_describe(char *buf, size_t size, uint64_t general, uint64_t fixed)
 {
 	*buf = '\0';
@@ -651,6 +658,8 @@ static int check_counters(struct vperfctr_event *event, const struct wish *wish,
 	/* Without any counters vperfctr_event_assign() reports the error. */
 	if (event->general || event->fixed || (!info->nrctrs && !event->arch))
 		return 0;
+	if (!info->nrctrs)
+		return __vperfctr_refuse_without_counters(info, why);
 	if (event->arch || (!general && !fixed))
 		return __vperfctr_refuse(why, -EOPNOTSUPP,
 					 "this processor cannot count '%s': leave it out", event->name);

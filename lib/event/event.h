@@ -238,6 +238,9 @@ uint64_t __vperfctr_event_twin(const struct vperfctr_info *info, uint64_t code);
 int __vperfctr_refuse_unknown(const struct vperfctr_event *event,
 			      const struct vperfctr_info *info, struct vperfctr_why *why);
 
+/* Say that there are no counters at all.  Returns -EOPNOTSUPP. */
+int __vperfctr_refuse_without_counters(const struct vperfctr_info *info, struct vperfctr_why *why);
+
 /* ---- p4-events.c ---- */
 
 /*

@@ -84,6 +84,15 @@ for event in page-faults:u cs@0; do
 	check "lines of $event" "$(wc -l < "$tmp/err")" 1
 done
 
+# without counters perfex says so, and offers none
+if perfex -i | grep -q '^general  *none'; then
+	run -e instructions:u true
+	check "status without counters" "$status" 125
+	check "why" "$(grep -c 'there are no performance counters here.*perfex doctor says more' "$tmp/err")" 1
+	run list
+	check "events that are offered" "$(awk '/^[^ ]/ && $NF != "software"' "$tmp/out")" ""
+fi
+
 # with hardware events, where there are any; perf gets the PMU if there are none in -e
 if perfex -i | grep -q '^generic events.*instructions'; then
 	run -e page-faults,instructions:u,cs "$known" 2

@@ -821,6 +821,19 @@ static bool has_words(const struct metric_def *def, char *const *words)
 	return true;
 }
 
+/* True if each event has a counter here: a virtual machine may have some of them, or none. */
+static bool has_counters(const struct metric_def *def, const struct vperfctr_info *info)
+{
+	struct vperfctr_event event;
+	unsigned int i;
+
+	for (i = 0; i < def->nrevents; i++)
+		if (vperfctr_event(&event, def->event[i], info, NULL) ||
+		    (!event.soft && !event.general && !event.fixed))
+			return false;
+	return true;
+}
+
 unsigned int metrics_list(FILE *f, char *const *words, bool verbose, bool bold,
 			  const struct vperfctr_info *info)
 {
@@ -829,7 +842,7 @@ unsigned int metrics_list(FILE *f, char *const *words, bool verbose, bool bold,
 
 	for (def = first_def; def; def = def->next) {
 		if (!is_for_all(def, info, 1) || !is_first(def, info, 1) || !has_words(def, words) ||
-		    (def->refusal && !verbose))
+		    ((def->refusal || !has_counters(def, info)) && !verbose))
 			continue;
 		fprintf(f, "%s-M %-37s%s  %s\n", bold ? "\033[1m" : "", def->name,
 			bold ? "\033[m" : "", def->unit ? def->unit : "");
