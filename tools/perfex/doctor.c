@@ -15,12 +15,17 @@
 #include "json.h"
 #include "perfex.h"
 
+/* Does this machine have counters? */
+enum counters { UNKNOWN, COUNTERS, NO_COUNTERS };
+
 struct doctor {
 	FILE *f;
 	bool json;
 	const char *root;
 	char release[80];	/* of the running kernel */
 	bool container;
+	bool may_use_perf;	/* whatever perf_event_paranoid is */
+	enum counters counters;
 	unsigned int nrfaults;
 };
 
@@ -181,12 +186,29 @@ static void check_installed(struct doctor *d)
 	}
 }
 
-/* The kernel's configuration, if its file is there. */
+/* The file of the kernel's configuration; NULL: there is none. */
+static const char *find_config(const struct doctor *d)
+{
+	static const char *const places[] = {
+		"/boot/config-%s", "/lib/modules/%s/config", "/lib/modules/%s/build/.config",
+		"/usr/lib/kernel/config-%s",
+	};
+	const char *config;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		config = in_root(d, places[i], d->release);
+		if (exists(config))
+			return config;
+	}
+	return NULL;
+}
+
 static void check_config(struct doctor *d)
 {
-	const char *config = in_root(d, "/boot/config-%s", d->release);
+	const char *config = find_config(d);
 
-	if (exists(config) && !has_text(config, "CONFIG_PREEMPT_NOTIFIERS=y"))
+	if (config && !has_text(config, "CONFIG_PREEMPT_NOTIFIERS=y"))
 		report(d, "preempt-notifiers", "use a kernel with KVM: CONFIG_KVM selects CONFIG_PREEMPT_NOTIFIERS",
 		       "this kernel was built without CONFIG_PREEMPT_NOTIFIERS, which the module needs");
 }
@@ -218,16 +240,65 @@ static void check_signatures(struct doctor *d)
 		       "the kernel loads only modules that are signed by a key that it knows, as module.sig_enforce is 1");
 }
 
+/* The state of a package that dpkg knows: "deinstall ok config-files" if it was removed. */
+static bool was_removed(const struct doctor *d, const char *package)
+{
+	FILE *f = fopen(in_root(d, "/var/lib/dpkg/status"), "re");
+	bool here = false, removed = false;
+	char line[4096], name[128];
+
+	if (!f)
+		return false;
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "Package: %127s", name) == 1)
+			here = !strcmp(name, package);
+		else if (here && !strncmp(line, "Status: deinstall", 17))
+			removed = true;
+	}
+	fclose(f);
+	return removed;
+}
+
+/* A package that was removed leaves its configuration, and a module until the next restart. */
+static bool check_removed(struct doctor *d, bool loaded)
+{
+	if (!was_removed(d, "vperfctr-dkms") || is_installed_for(d, d->release))
+		return false;
+	report(d, "removed", "sudo apt install vperfctr-dkms, or, to remove its configuration too: sudo apt purge vperfctr-dkms",
+	       loaded ? "the package vperfctr-dkms was removed, and its module is loaded only until the machine restarts" :
+			"the package vperfctr-dkms was removed, and has left only its configuration");
+	return true;
+}
+
+/* Without the module, perfex counts by perf_event, which Debian can keep from users. */
+static void check_paranoid(struct doctor *d)
+{
+	const int paranoid = read_number(in_root(d, "/proc/sys/kernel/perf_event_paranoid"));
+
+	if (paranoid > 2 && !d->may_use_perf)
+		report(d, "paranoid", "sudo sysctl kernel.perf_event_paranoid=2, or load the module, which does not depend on it",
+		       "without the module perfex counts by perf_event, which kernel.perf_event_paranoid = %d forbids to users",
+		       paranoid);
+}
+
 static void check_unloaded(struct doctor *d)
 {
+	check_paranoid(d);
 	if (d->container) {
 		report(d, "module", "on the host: sudo modprobe vperfctr",
 		       "the vperfctr module is not loaded, and this is a container, which cannot load it");
 		return;
 	}
+	/* /proc is that of a kernel that loads modules, or this file is missing. */
+	if (!exists(in_root(d, "/proc/modules"))) {
+		report(d, "no-modules", "use a kernel that was built with CONFIG_MODULES",
+		       "this kernel loads no modules: perfex counts by perf_event");
+		return;
+	}
 	check_config(d);
 	check_signatures(d);
-	check_installed(d);
+	if (!check_removed(d, false))
+		check_installed(d);
 }
 
 /* ---- the device ------------------------------------------------------------------- */
@@ -276,7 +347,9 @@ static void check_device(struct doctor *d)
 	if (err) {
 		__vperfctr_explain(err, VPERFCTR_WHY_OPEN, NULL, device, PROC, &why);
 		report(d, err == -EPROTONOSUPPORT ? "version" : "device", NULL, "%s", why.text);
+		return;
 	}
+	d->counters = info.nrctrs ? COUNTERS : NO_COUNTERS;
 }
 
 /* ---- the counters -------------------------------------------------------------------- */
@@ -327,16 +400,82 @@ static void check_holders(struct doctor *d)
 	report(d, "perf", remedy, "perf_event may hold counters for %s", names);
 }
 
-/* CPUID reports what the hypervisor gives. */
+/* Names that hypervisors give the machine, which may hide their bit of CPUID. */
+static bool is_virtual(const struct doctor *d)
+{
+	static const char *const makers[] = {
+		"QEMU", "KVM", "VMware", "innotek", "VirtualBox", "Xen", "Bochs", "Parallels", "bhyve",
+		"Virtual Machine", "Google Compute", "OpenStack", "Amazon EC2", "Alibaba Cloud ECS",
+	};
+	static const char *const files[] = {
+		"/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name",
+		"/proc/device-tree/compatible",
+	};
+	char buf[256];
+	unsigned int i, k;
+	size_t n;
+
+	if (has_text(in_root(d, "/proc/cpuinfo"), " hypervisor") ||
+	    exists(in_root(d, "/proc/device-tree/hypervisor")) ||
+	    (read_bytes(in_root(d, "/sys/hypervisor/type"), buf, sizeof(buf)) && strcmp(buf, "none\n")))
+		return true;
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		n = read_bytes(in_root(d, files[i]), buf, sizeof(buf));
+		for (k = 0; k < ARRAY_SIZE(makers); k++)
+			if (memmem(buf, n, makers[k], strlen(makers[k])))
+				return true;
+		/* "linux,dummy-virt" is QEMU's board for Arm. */
+		if (memmem(buf, n, "dummy-virt", 10))
+			return true;
+	}
+	return false;
+}
+
+/* Without the module: does the kernel's own driver have counters? */
+static enum counters ask_kernel(const struct doctor *d)
+{
+	/* x86; hybrid x86; names of arm64 begin with the second group. */
+	static const char *const names[] = { "cpu", "cpu_core", "cpu_atom", "cpum_sf" };
+	static const char *const prefixes[] = { "arm", "apple_", "riscv" };
+	const char *devices = in_root(d, "/sys/bus/event_source/devices");
+	enum counters found = NO_COUNTERS;
+	const struct dirent *entry;
+	unsigned int i;
+	DIR *dir = opendir(devices);
+
+	if (!dir)
+		return UNKNOWN;
+	while ((entry = readdir(dir))) {
+		for (i = 0; i < ARRAY_SIZE(names); i++)
+			if (!strcmp(entry->d_name, names[i]))
+				found = COUNTERS;
+		for (i = 0; i < ARRAY_SIZE(prefixes); i++)
+			if (!strncmp(entry->d_name, prefixes[i], strlen(prefixes[i])))
+				found = COUNTERS;
+	}
+	closedir(dir);
+	return found;
+}
+
+/* The module knows; without it, the kernel; without that, CPUID of Intel's processors. */
 static void check_processor(struct doctor *d)
 {
 	char file[512];
 
+	if (d->counters == UNKNOWN)
+		d->counters = ask_kernel(d);
 	snprintf(file, sizeof(file), "%s", in_root(d, "/proc/cpuinfo"));
-	if (has_text(file, " hypervisor") && has_text(file, "GenuineIntel") &&
-	    !has_text(file, " arch_perfmon"))
+	if (d->counters == UNKNOWN && has_text(file, " hypervisor") &&
+	    has_text(file, "GenuineIntel") && !has_text(file, " arch_perfmon"))
+		d->counters = NO_COUNTERS;
+	if (d->counters != NO_COUNTERS)
+		return;
+	if (is_virtual(d))
 		report(d, "no-pmu", "give the virtual machine a PMU: QEMU and KVM: -cpu host,pmu=on; libvirt: <pmu state='on'/>; VMware: vpmc.enable",
 		       "this virtual machine has no performance counters: only times and software events can be counted");
+	else
+		report(d, "no-counters", "see vperfctr-processors(7); in a virtual machine, let it have a PMU",
+		       "no performance counters of this processor are known: only times and software events can be counted");
 }
 
 int doctor(FILE *f, bool json, const char *root, struct error *e)
@@ -349,10 +488,13 @@ int doctor(FILE *f, bool json, const char *root, struct error *e)
 	d.container = exists(in_root(&d, "/.dockerenv")) ||
 		      exists(in_root(&d, "/run/.containerenv")) ||
 		      exists(in_root(&d, "/run/systemd/container"));
-	if (exists(in_root(&d, "/sys/module/vperfctr")))
+	d.may_use_perf = !geteuid();
+	if (exists(in_root(&d, "/sys/module/vperfctr"))) {
+		check_removed(&d, true);
 		check_device(&d);
-	else
+	} else {
 		check_unloaded(&d);
+	}
 	check_processor(&d);
 	check_holders(&d);
 	if (!d.nrfaults && !json)

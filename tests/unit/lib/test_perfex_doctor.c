@@ -44,7 +44,7 @@ static void setup(void)
 	sh("echo %s > proc/sys/kernel/osrelease; echo 0 > proc/sys/kernel/nmi_watchdog", RELEASE);
 	sh("echo 'CONFIG_PREEMPT_NOTIFIERS=y' > boot/config-%s", RELEASE);
 	sh("printf 'vendor_id : GenuineIntel\\nflags : fpu arch_perfmon hypervisor\\n' > proc/cpuinfo");
-	sh("> dev/vperfctr; chmod 666 dev/vperfctr");
+	sh("> dev/vperfctr; chmod 666 dev/vperfctr; > proc/modules; mkdir -p sys/bus/event_source/devices/cpu");
 }
 
 static void teardown(void)
@@ -134,6 +134,13 @@ START_TEST(refused)
 	/* Without its file, the configuration is not known. */
 	sh("rm boot/config-%s", RELEASE);
 	finds("module", "sudo modprobe vperfctr");
+	sh("echo '# CONFIG_PREEMPT_NOTIFIERS is not set' > lib/modules/%s/config", RELEASE);
+	finds_beside_module("preempt-notifiers", "CONFIG_KVM");
+	sh("rm lib/modules/%s/config", RELEASE);
+
+	sh("rm proc/modules");
+	finds("no-modules", "CONFIG_MODULES");
+	sh("> proc/modules");
 
 	sh("echo 1 > proc/sys/kernel/modules_disabled");
 	finds_beside_module("modules-disabled", "restart the machine");
@@ -233,15 +240,99 @@ START_TEST(holders)
 }
 END_TEST
 
+/* Each machine has no counters, and the module knows it. */
+static void no_counters_of_virtual(const char *vendor, const char *flags)
+{
+	fake.info.nrctrs = 0;
+	sh("printf 'vendor_id : %s\\nflags : fpu %s\\n' > proc/cpuinfo", vendor, flags);
+	finds("no-pmu", "pmu=on");
+}
+
 START_TEST(no_pmu)
 {
-	sh("printf 'vendor_id : GenuineIntel\\nflags : fpu hypervisor\\n' > proc/cpuinfo");
+	no_counters_of_virtual("GenuineIntel", "hypervisor");
+	no_counters_of_virtual("AuthenticAMD", "hypervisor");
+	/* The hypervisor hides its bit, but not its name. */
+	sh("mkdir -p sys/class/dmi/id; echo QEMU > sys/class/dmi/id/sys_vendor");
+	no_counters_of_virtual("GenuineIntel", "");
+	no_counters_of_virtual("AuthenticAMD", "");
+	sh("echo 'VMware, Inc.' > sys/class/dmi/id/sys_vendor");
+	no_counters_of_virtual("AuthenticAMD", "");
+	sh("echo LENOVO > sys/class/dmi/id/sys_vendor");
+	finds("no-counters", "vperfctr-processors(7)");
+	/* Arm: by the firmware, or by the board. */
+	sh("printf 'CPU implementer\\t: 0x41\\n' > proc/cpuinfo; mkdir -p proc/device-tree/hypervisor");
 	finds("no-pmu", "pmu=on");
-	/* An old processor that is real, and a virtual one whose CPUID does not tell. */
-	sh("printf 'vendor_id : GenuineIntel\\nflags : fpu\\n' > proc/cpuinfo");
+	sh("rmdir proc/device-tree/hypervisor; printf 'linux,dummy-virt\\0' > proc/device-tree/compatible");
+	finds("no-pmu", "pmu=on");
+	sh("echo 'raspberrypi,4-model-b' > proc/device-tree/compatible");
+	finds("no-counters", "vperfctr-processors(7)");
+	/* The module has found counters. */
+	fake.info.nrctrs = 4;
+	sh("rmdir sys/bus/event_source/devices/cpu");
 	ck_assert_int_eq(examine(false), 0);
+}
+END_TEST
+
+/* Without the module, the kernel's own driver tells. */
+START_TEST(no_pmu_unloaded)
+{
+	unload();
+	sh("rmdir sys/bus/event_source/devices/cpu; mkdir sys/bus/event_source/devices/software");
+	sh("mkdir -p lib/modules/%s/extra; > lib/modules/%s/extra/vperfctr.ko; mkdir run; > run/.containerenv", RELEASE, RELEASE);
 	sh("printf 'vendor_id : AuthenticAMD\\nflags : fpu hypervisor\\n' > proc/cpuinfo");
+	ck_assert_int_eq(examine(false), 1);
+	ck_assert_ptr_nonnull(strstr(printed, "module: the vperfctr module is not loaded, and this is a container"));
+	ck_assert_ptr_nonnull(strstr(printed, "\nno-pmu: this virtual machine has no performance counters"));
+	sh("mkdir sys/bus/event_source/devices/armv8_pmuv3_0");
+	finds("module", "on the host: sudo modprobe vperfctr");
+	sh("rm -r sys/bus");
+	finds("module", "on the host: sudo modprobe vperfctr");
+	/* Only CPUID of Intel's processors tells. */
+	sh("printf 'vendor_id : GenuineIntel\\nflags : fpu hypervisor\\n' > proc/cpuinfo");
+	ck_assert_int_eq(examine(false), 1);
+	ck_assert_ptr_nonnull(strstr(printed, "\nno-pmu: "));
+}
+END_TEST
+
+START_TEST(removed_package)
+{
+	sh("mkdir -p var/lib/dpkg; printf 'Package: other\\nStatus: deinstall ok config-files\\n\\nPackage: vperfctr-dkms\\nStatus: install ok installed\\n' > var/lib/dpkg/status");
 	ck_assert_int_eq(examine(false), 0);
+	sh("printf 'Package: vperfctr-dkms\\nStatus: deinstall ok config-files\\n' > var/lib/dpkg/status");
+	finds("removed", "sudo apt install vperfctr-dkms");
+	ck_assert_ptr_nonnull(strstr(printed, "until the machine restarts"));
+	unload();
+	finds("removed", "sudo apt purge vperfctr-dkms");
+	/* Another way of installing it has followed. */
+	sh("mkdir -p lib/modules/%s/extra; > lib/modules/%s/extra/vperfctr.ko", RELEASE, RELEASE);
+	finds("module", "sudo modprobe vperfctr");
+}
+END_TEST
+
+/* A user examines: root may use perf_event whatever this is. */
+START_TEST(paranoid)
+{
+	pid_t pid;
+	int status;
+
+	unload();
+	sh("mkdir -p lib/modules/%s/extra; > lib/modules/%s/extra/vperfctr.ko", RELEASE, RELEASE);
+	sh("echo 3 > proc/sys/kernel/perf_event_paranoid");
+	if (!geteuid())
+		finds("module", "sudo modprobe vperfctr");
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		if (!geteuid() && (setgid(65534) || setuid(65534)))
+			_exit(2);
+		_exit(examine(false) != 1 || strncmp(printed, "paranoid: ", 10) ||
+		      !strstr(printed, "sudo sysctl kernel.perf_event_paranoid=2"));
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	sh("echo 2 > proc/sys/kernel/perf_event_paranoid");
+	finds("module", "sudo modprobe vperfctr");
 }
 END_TEST
 
@@ -285,6 +376,9 @@ int main(void)
 	tcase_add_test(t, counters);
 	tcase_add_test(t, holders);
 	tcase_add_test(t, no_pmu);
+	tcase_add_test(t, no_pmu_unloaded);
+	tcase_add_test(t, removed_package);
+	tcase_add_test(t, paranoid);
 	tcase_add_test(t, json);
 	tcase_add_test(t, no_proc);
 	suite_add_tcase(s, t);
