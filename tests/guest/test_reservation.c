@@ -379,6 +379,35 @@ START_TEST(records_of_waiting_perf_event)
 }
 END_TEST
 
+/* An event of a CPU that has waited starts after the release, and is not pinned. */
+START_TEST(cpu_event_waits)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+	};
+	int fd = open_state(0), perf, i;
+	u64 value = 0;
+
+	assert_ok(try_count(fd));
+	perf = syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
+	ck_assert_int_ge(perf, 0);
+	loop(10000);
+	ck_assert_int_eq(read(perf, &value, sizeof(value)), sizeof(value));
+	ck_assert_uint_eq(value, 0);
+	assert_ok(call(fd, VPERFCTR_UNLINK, 0));
+	/* Soon after the release, a worker starts it. */
+	for (i = 0; i < 50 && !value; i++) {
+		usleep(100000);
+		ck_assert_int_eq(read(perf, &value, sizeof(value)), sizeof(value));
+	}
+	ck_assert_uint_gt(value, 0);
+	close(perf);
+	close(fd);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
 	tcase_add_test(tc, perf_has_counters_first);
@@ -397,6 +426,8 @@ static void add(TCase *tc)
 	tcase_add_test(tc, states_and_perf_in_turns);
 	if (!PERF_IS_REFUSED)
 		tcase_add_test(tc, pinned_perf_event_waits);
+	if (!PERF_IS_REFUSED)
+		tcase_add_test(tc, cpu_event_waits);
 }
 
 int main(void)

@@ -670,6 +670,8 @@ extern unsigned int tsc_khz;
 #define ktime_add_ns(time, ns)	((ktime_t)((time) + (ns)))
 #define time_before(a, b)	((long)((a) - (b)) < 0)
 #define time_after(a, b)	time_before(b, a)
+#define time_after64(a, b)	((s64)((b) - (a)) < 0)
+#define get_jiffies_64()	((u64)jiffies)
 void msleep(unsigned int msecs);
 /* A thousandth of the time, in which other tasks make some hundred steps. */
 #define usleep_range(min, max)	({ might_sleep(); sim_sleep_on(NULL, sim_ns() + (min)); })
@@ -733,6 +735,7 @@ bool queue_delayed_work(struct workqueue_struct *wq, struct delayed_work *work, 
 bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *work, unsigned long delay);
 #define delayed_work_pending(w)	({ SIM_STEP("delayed_work_pending"); (w)->armed || (w)->work.pending; })
 bool cancel_delayed_work_sync(struct delayed_work *work);
+bool flush_delayed_work(struct delayed_work *work);
 bool cancel_work_sync(struct work_struct *work);
 
 /* ---- memory ------------------------------------------------------------- */

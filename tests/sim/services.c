@@ -644,6 +644,16 @@ u64 sim_next_event(void)
 	return next;
 }
 
+bool flush_delayed_work(struct delayed_work *work)
+{
+	might_sleep();
+	if (work->armed)
+		mod_delayed_work(work->work.wq, work, 0);
+	if (work->work.wq)
+		flush_workqueue(work->work.wq);
+	return true;
+}
+
 bool cancel_delayed_work_sync(struct delayed_work *work)
 {
 	might_sleep();

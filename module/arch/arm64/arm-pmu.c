@@ -43,6 +43,7 @@
 
 #include "../../compat/pmu.h"
 #include "../common/find-pmu.h"
+#include "../common/perf-wait.h"
 #include "arm64.h"
 
 /* NULL: the kernel has no driver for this CPU, and perf never uses its registers. */
@@ -182,8 +183,12 @@ static bool belongs_to_perf(void)
 static bool perfctr_perf_may_begin(void)
 {
 	smp_rmb();	/* pairs with step_in, as above */
-	return !READ_ONCE(perfctr_reserved) ||
-	       cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus);
+	if (likely(!READ_ONCE(perfctr_reserved)) ||
+	    cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus))
+		return true;
+	/* Pairs with the release: it finds this CPU, or this finds that it has happened. */
+	perfctr_perf_turned_away();
+	return !READ_ONCE(perfctr_reserved);
 }
 
 static irqreturn_t divert_handle_irq(struct arm_pmu *pmu)

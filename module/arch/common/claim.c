@@ -13,6 +13,7 @@
 #include <linux/smp.h>
 
 #include "claim.h"
+#include "perf-wait.h"
 
 static const struct perfctr_claim_driver *driver;
 static enum cpuhp_state dead_state, online_state;
@@ -87,6 +88,7 @@ int perfctr_cpu_reserve(void)
 {
 	int err = 0;
 
+	perfctr_perf_settle();
 	cpus_read_lock();
 	/* An attempt that fails must not keep perf out, not even for a moment. */
 	if (is_perf_counting()) {
@@ -96,10 +98,13 @@ int perfctr_cpu_reserve(void)
 	/* From here on perf adds no event, or it is found: see perfctr_perf_is_busy(). */
 	smp_store_mb(perfctr_reserved, true);
 	if (is_perf_counting()) {
-		WRITE_ONCE(perfctr_reserved, false);
+		smp_store_mb(perfctr_reserved, false);	/* pairs with perf's filter */
 		err = -EBUSY;
 	}
 out:
+	/* Settling has cancelled what earlier releases owe, and this attempt may owe more. */
+	if (err)
+		perfctr_perf_reschedule();
 	cpus_read_unlock();
 	return err;
 }
@@ -121,10 +126,11 @@ int perfctr_cpu_prepare(void)
 void perfctr_cpu_release(void)
 {
 	cpus_read_lock();
-	/* Pairs with perfctr_prepare_here(). */
+	/* Pairs with perfctr_prepare_here(), and with perf's filter. */
 	smp_store_mb(perfctr_reserved, false);
 	/* Without an interrupt if only this CPU was claimed. */
 	on_each_cpu_mask(&claimed, stop_this_cpu, NULL, 1);
+	perfctr_perf_reschedule();
 	cpus_read_unlock();
 }
 
@@ -384,6 +390,7 @@ void perfctr_cpu_exit(void)
 	cpu_pm_unregister_notifier(&cpu_pm_nb);
 	cpuhp_remove_state_nocalls(online_state);
 	cpuhp_remove_state_nocalls(dead_state);
+	perfctr_perf_wait_end();
 	perfctr_perf_step_out();
 	synchronize_rcu();	/* see perfctr_perf_step_out() */
 }

@@ -37,6 +37,7 @@
 
 #include "../../compat/pmu.h"
 #include "../common/find-pmu.h"
+#include "../common/perf-wait.h"
 #include "riscv.h"
 
 /* NULL: the kernel has no driver for this CPU, and perf never uses its counters. */
@@ -129,8 +130,12 @@ void perfctr_perf_release(unsigned int cpu)
 static bool perfctr_perf_may_begin(void)
 {
 	smp_rmb();	/* pairs with step_in: the diversions must find `theirs` */
-	return !READ_ONCE(perfctr_reserved) ||
-	       cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus);
+	if (likely(!READ_ONCE(perfctr_reserved)) ||
+	    cpumask_test_cpu(smp_processor_id(), &perfctr_forbid_cpus))
+		return true;
+	/* Pairs with the release: it finds this CPU, or this finds that it has happened. */
+	perfctr_perf_turned_away();
+	return !READ_ONCE(perfctr_reserved);
 }
 
 static irqreturn_t divert_handler(int irq, void *dev)

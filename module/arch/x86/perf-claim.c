@@ -28,7 +28,6 @@
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
-#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
@@ -37,8 +36,8 @@
 
 #include "../../compat/pmu.h"
 #include "../../compat/pmu-context.h"
-#include "../../compat/workqueue.h"
 #include "../common/find-pmu.h"
+#include "../common/perf-wait.h"
 #include "x86.h"
 
 /* The PMUs found so far.  A PMU is added before any CPU that it drives can be claimed. */
@@ -58,65 +57,6 @@ static bool is_reserved;
 /* True if this CPU is claimed.  Written on that CPU, or while it is offline. */
 static DEFINE_PER_CPU(bool, is_claimed);
 
-/* The CPUs on which the filter has refused events since these were last rescheduled. */
-static struct cpumask turned_away;
-
-/* ---- rescheduling perf's events ---------------------------------------------- */
-
-/*
- * Let perf schedule the events of a CPU again.  It does so as an event that is pinned to
- * the CPU is opened, and otherwise never tries an event of a CPU again that the filter has
- * refused: neither the watchdog nor those of `perf stat -a`.
- */
-static void reschedule_cpu(unsigned int cpu)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_CPU_CYCLES,
-		.pinned = 1,
-	};
-	struct perf_event *event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
-
-	if (!IS_ERR(event))
-		perf_event_release_kernel(event);
-}
-
-/* Rescheduling interrupts CPUs: a program that releases the counters in a loop must not. */
-#define RESCHEDULE_JIFFIES	(HZ / 20 + 1)
-
-/* When events were last rescheduled.  Only the worker, or a caller who has cancelled it, is here. */
-static u64 rescheduled;
-
-/* The counters are not reserved while this runs: see perfctr_x86_perf_settle(). */
-static void reschedule_events(struct work_struct *work)
-{
-	unsigned int cpu;
-
-	for_each_cpu(cpu, &turned_away) {
-		cpumask_clear_cpu(cpu, &turned_away);
-		reschedule_cpu(cpu);
-	}
-	rescheduled = get_jiffies_64();
-}
-
-static DECLARE_DELAYED_WORK(reschedule_work, reschedule_events);
-
-/*
- * The worker's event would make perf look busy to a reservation, which would then keep all
- * events off that this event has taken off.  The next release starts the worker again.  A
- * caller whose reservations fail in a loop would so put the worker off for ever: after as
- * long as the worker waits, this reschedules instead of it.
- *
- * Context: may sleep; the callers of this and of the release serialise.
- */
-void perfctr_x86_perf_settle(void)
-{
-	if (cancel_delayed_work_sync(&reschedule_work) &&
-	    time_after64(get_jiffies_64(), rescheduled + RESCHEDULE_JIFFIES))
-		reschedule_events(NULL);
-}
-
 /* ---- replacements of perf's functions --------------------------------------- */
 
 /* These run with interrupts disabled. */
@@ -129,10 +69,8 @@ static bool perfctr_perf_may_begin(void)
 	smp_rmb();	/* pairs with step_in(): this must find perf's own function */
 	if (!READ_ONCE(is_reserved) || cpumask_test_cpu(cpu, &perfctr_forbid_cpus))
 		return true;
-	if (!cpumask_test_cpu(cpu, &turned_away))
-		cpumask_set_cpu(cpu, &turned_away);
-	/* Pairs with the release: it finds the bit, or this finds that it has happened. */
-	smp_mb__after_atomic();
+	/* Pairs with the release: it finds this CPU, or this finds that it has happened. */
+	perfctr_perf_turned_away();
 	return !READ_ONCE(is_reserved);
 }
 
@@ -187,10 +125,10 @@ void perfctr_x86_perf_step_out(void)
 	synchronize_rcu();
 }
 
-/* The worker acquires cpus_read_lock(), so who waits for it must not have it, as begin has. */
+/* Begin, which has cpus_read_lock(), must not wait for the worker. */
 void perfctr_x86_perf_end(void)
 {
-	flush_delayed_work(&reschedule_work);
+	perfctr_perf_wait_end();
 	perfctr_x86_perf_step_out();
 }
 
@@ -323,6 +261,11 @@ u64 perfctr_x86_perf_watchdog(void)
 	return counters == OTHER_EVENTS ? 0 : counters;
 }
 
+void perfctr_x86_perf_settle(void)
+{
+	perfctr_perf_settle();
+}
+
 int perfctr_x86_perf_reserve(void)
 {
 	/* An attempt that fails must not keep perf out, not even for a moment. */
@@ -341,8 +284,7 @@ busy:
 void perfctr_x86_perf_release(void)
 {
 	smp_store_mb(is_reserved, false);	/* pairs with perfctr_perf_may_begin() */
-	if (!cpumask_empty(&turned_away))
-		queue_delayed_work(system_dfl_wq, &reschedule_work, RESCHEDULE_JIFFIES);
+	perfctr_perf_reschedule();
 }
 
 bool perfctr_x86_perf_claim(void)

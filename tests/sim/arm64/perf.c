@@ -8,6 +8,8 @@
 #include "hardware.h"
 #include "scenarios.h"
 
+extern bool perfctr_reserved;		/* of claim.c */
+
 static struct arm_pmu drivers[2];
 static u32 second;			/* the CPUs of the second driver */
 static DEFINE_PER_CPU(struct pmu_hw_events, hw_events);
@@ -148,6 +150,8 @@ struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr
 	might_sleep();
 	sim_require(!task && !overflow && !context && attr->type == PERF_TYPE_HARDWARE,
 		    "another event than the search for a driver needs");
+	/* One that is enabled lets perf schedule all events of the CPU, and would be refused. */
+	sim_require(attr->disabled || !perfctr_reserved, "perf's events are rescheduled too late");
 	event = calloc(1, sizeof(*event));
 	event->pmu = &driver_of(cpu)->pmu;
 	event->attr = *attr;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The events of perf's that wait while counters are reserved, where a filter keeps them off:
+ * let them start after the release.
+ *
+ * perf never tries an event of a CPU again that the filter has refused: neither the watchdog
+ * nor those of `perf stat -a`.  Events of threads are tried when their thread is switched in.
+ */
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/perf_event.h>
+#include <linux/smp.h>
+
+#include "../../compat/workqueue.h"
+#include "perf-wait.h"
+
+/* The CPUs on which the filter has refused events since these were last rescheduled. */
+static struct cpumask turned_away;
+
+/* Rescheduling interrupts CPUs: a program that releases the counters in a loop must not. */
+#define RESCHEDULE_JIFFIES	(HZ / 20 + 1)
+
+/* When events were last rescheduled: by the worker, or by who has cancelled it. */
+static u64 rescheduled;
+
+void perfctr_perf_turned_away(void)
+{
+	unsigned int cpu = smp_processor_id();
+
+	if (!cpumask_test_cpu(cpu, &turned_away))
+		cpumask_set_cpu(cpu, &turned_away);
+	smp_mb__after_atomic();	/* pairs with the release, see there */
+}
+
+/* perf schedules all events of a CPU again as an event that is pinned to it is opened. */
+static void reschedule_cpu(unsigned int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.pinned = 1,
+	};
+	struct perf_event *event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
+
+	if (!IS_ERR(event))
+		perf_event_release_kernel(event);
+}
+
+/* The counters are not reserved while this runs: see perfctr_perf_settle(). */
+static void reschedule_events(struct work_struct *work)
+{
+	unsigned int cpu;
+
+	for_each_cpu(cpu, &turned_away) {
+		cpumask_clear_cpu(cpu, &turned_away);
+		reschedule_cpu(cpu);
+	}
+	rescheduled = get_jiffies_64();
+}
+
+static DECLARE_DELAYED_WORK(reschedule_work, reschedule_events);
+
+/*
+ * The worker's event would make perf look busy to a reservation, which would then keep all
+ * events off that this event has taken off.  The next release starts the worker again.  A
+ * caller whose reservations fail in a loop would so put the worker off for ever: after as
+ * long as the worker waits, this reschedules instead of it.
+ */
+void perfctr_perf_settle(void)
+{
+	if (cancel_delayed_work_sync(&reschedule_work) &&
+	    time_after64(get_jiffies_64(), rescheduled + RESCHEDULE_JIFFIES))
+		reschedule_events(NULL);
+}
+
+void perfctr_perf_reschedule(void)
+{
+	if (!cpumask_empty(&turned_away))
+		queue_delayed_work(system_dfl_wq, &reschedule_work, RESCHEDULE_JIFFIES);
+}
+
+void perfctr_perf_wait_end(void)
+{
+	flush_delayed_work(&reschedule_work);
+}

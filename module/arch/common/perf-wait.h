@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Events of perf's that wait for the counters: for claim.c and x86/perf-claim.c. */
+#ifndef VPERFCTR_PERF_WAIT_H
+#define VPERFCTR_PERF_WAIT_H
+
+/*
+ * turned_away: the filter refuses an event of this CPU.  It must then look again whether the
+ *	counters are still reserved: this has a full barrier.
+ *	Context: interrupts disabled.
+ * settle: before a reservation.
+ * reschedule: after a release, or a reservation that has failed, and a full barrier.
+ * wait_end: after the last release, while the filter is still in place.
+ *
+ * Context: may sleep, without cpus_read_lock(), which the worker acquires; reschedule: any.
+ * The callers of settle and reschedule serialise.
+ */
+void perfctr_perf_turned_away(void);
+void perfctr_perf_settle(void);
+void perfctr_perf_reschedule(void);
+void perfctr_perf_wait_end(void);
+
+#endif /* VPERFCTR_PERF_WAIT_H */
