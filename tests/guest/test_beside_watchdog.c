@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -310,6 +312,40 @@ START_TEST(short_states)
 }
 END_TEST
 
+/* A process may RDPMC by an event of perf's, which waits.  Case 1: it has mapped it before. */
+START_TEST(mapped_event)
+{
+	int fd = open_state(0), ready[2], go[2], perf, status;
+	pid_t pid;
+	char c;
+
+	ck_assert_int_eq(pipe(ready) | pipe(go), 0);
+	if (!_i)
+		start(fd);
+	pid = fork();
+	if (!pid) {
+		u64 left;
+
+		perf = open_perf(-1, false);
+		if (mmap(NULL, PAGE, PROT_READ, MAP_SHARED, perf, 0) == MAP_FAILED ||
+		    write(ready[1], "", 1) != 1 || read(go[0], &c, 1) != 1)
+			_exit(2);
+		/* The event waits, and may be taken off only when the thread is switched out. */
+		left = rdpmc(0);
+		if (left)
+			fprintf(stderr, "counter 0 has %llu left\n", (unsigned long long)left);
+		_exit(!!left);
+	}
+	ck_assert_int_eq(read(ready[0], &c, 1), 1);
+	if (_i)
+		start(fd);
+	loop(100000);
+	ck_assert_int_eq(write(go[1], "", 1), 1);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
 	tcase_add_unchecked_fixture(tc, NULL, set_watchdog);
@@ -321,6 +357,7 @@ static void add(TCase *tc)
 	tcase_add_test(tc, pinned_event);
 	tcase_add_test(tc, other_event);
 	tcase_add_test(tc, short_states);
+	tcase_add_loop_test(tc, mapped_event, 0, 2);
 }
 
 int main(void)

@@ -409,6 +409,8 @@ static void end_driver(void)
 {
 	if (driver->end)
 		driver->end();
+	/* Until then, perf's mappings may start its work. */
+	perfctr_x86_rdpmc_exit();
 }
 
 int perfctr_cpu_init(void)
@@ -462,7 +464,6 @@ void perfctr_cpu_exit(void)
 	cpuhp_remove_state(hotplug_state);
 	for_each_possible_cpu(cpu)
 		flush_work(per_cpu_ptr(&switch_work, cpu));
-	perfctr_x86_rdpmc_exit();
 	perfctr_x86_pce_exit();
 	perfctr_x86_pmi_exit();
 	end_driver();

@@ -102,10 +102,13 @@ static int intel_v6_begin(unsigned int cpu)
 		leave_kept(&perfctr_cpu_info);
 		pr_info("the NMI watchdog keeps its counter, %#x\n",
 			kept >> 32 ? VPERFCTR_FIXED | (fls64(kept) - 33) : fls64(kept) - 1);
+		perfctr_x86_perf_watch_maps();
 		return 0;
 	}
-	if (!err && !perfctr_intel_can_reserve())
+	if (!err && !perfctr_intel_can_reserve()) {
+		perfctr_x86_perf_watch_maps();
 		return 0;
+	}
 	perfctr_x86_perf_step_out();
 	return err ?: -ENODEV;
 }

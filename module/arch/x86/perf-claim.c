@@ -26,18 +26,26 @@
  * while the CPU is claimed, the filter keeps it off until the release.  The release
  * reschedules it, and all other events that have waited.
  */
+#include <linux/atomic.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/list.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 #include <linux/smp.h>
+#include <asm/mmu.h>
 
+#include "../../compat/perf-mapped.h"
 #include "../../compat/pmu.h"
 #include "../../compat/pmu-context.h"
 #include "../common/find-pmu.h"
 #include "../common/perf-wait.h"
+#include "../common/users.h"
 #include "x86.h"
 
 /* The PMUs found so far.  A PMU is added before any CPU that it drives can be claimed. */
@@ -102,6 +110,125 @@ static void divert_del(struct perf_event *event, int flags)
 		perfctr_x86_pmc_unkept(idx);
 }
 
+/* ---- processes that may RDPMC by a mapping of perf's ----------------------------- */
+
+/*
+ * A process that has mapped an event of its own may RDPMC, also while the event waits.  What
+ * threads leave in the counters must be cleared then, as for a process with a mapped page of
+ * ours.  These two may sleep; current has locked its mm, or ends.
+ */
+static void (*their_event_mapped)(struct perf_event *event, struct mm_struct *mm);
+static void (*their_event_unmapped)(struct perf_event *event, struct mm_struct *mm);
+
+/* The threads in these two. */
+static atomic_t nr_mapping = ATOMIC_INIT(0);
+
+static bool watches_maps;
+
+static bool gives_rdpmc(const struct perf_event *event)
+{
+	return event->hw.flags & PERFCTR_EVENT_USER_READ;
+}
+
+/* Each mapping counts as a process with a page.  Clear before the right is given. */
+static void divert_event_mapped(struct perf_event *event, struct mm_struct *mm)
+{
+	atomic_inc(&nr_mapping);
+	smp_rmb();	/* pairs with watch_maps_of() */
+	if (gives_rdpmc(event))
+		perfctr_mm_added();
+	their_event_mapped(event, mm);
+	atomic_dec(&nr_mapping);
+}
+
+static void divert_event_unmapped(struct perf_event *event, struct mm_struct *mm)
+{
+	atomic_inc(&nr_mapping);
+	smp_rmb();	/* pairs with watch_maps_of() */
+	their_event_unmapped(event, mm);
+	if (gives_rdpmc(event))
+		perfctr_mm_removed();
+	atomic_dec(&nr_mapping);
+}
+
+/*
+ * Return the number of rights that a process has by mappings.  One that ends may still have
+ * some: one too many costs time only.
+ */
+static unsigned int rights_of(struct task_struct *process)
+{
+	unsigned int nr = !process->exit_state;
+	struct task_struct *thread;
+
+	if (process->flags & PF_KTHREAD)
+		return 0;
+	for_each_thread(process, thread) {
+		bool found;
+
+		task_lock(thread);
+		found = thread->mm;
+		if (found)
+			nr = atomic_read(&thread->mm->context.perf_rdpmc_allowed);
+		task_unlock(thread);
+		if (found)
+			break;
+	}
+	return nr;
+}
+
+/* Count the mappings that are older than the diversions.  The module has given no right yet. */
+static void count_older_maps(void)
+{
+	struct task_struct *process;
+	unsigned int nr = 0;
+
+	rcu_read_lock();
+	for_each_process(process)
+		nr += rights_of(process);
+	rcu_read_unlock();
+	perfctr_x86_mms_added(nr);
+}
+
+static void watch_maps_of(struct pmu *pmu)
+{
+	smp_wmb();	/* pairs with divert_event_mapped() */
+	WRITE_ONCE(pmu->event_mapped, divert_event_mapped);
+	WRITE_ONCE(pmu->event_unmapped, divert_event_unmapped);
+}
+
+void perfctr_x86_perf_watch_maps(void)
+{
+	unsigned int i;
+
+	watches_maps = true;
+	for (i = 0; i < nr_pmus; i++)
+		watch_maps_of(pmus[i]);
+	count_older_maps();
+}
+
+static void unwatch_maps(void)
+{
+	unsigned int i;
+
+	if (!watches_maps)
+		return;
+	watches_maps = false;
+	for (i = 0; i < nr_pmus; i++) {
+		WRITE_ONCE(pmus[i]->event_unmapped, their_event_unmapped);
+		WRITE_ONCE(pmus[i]->event_mapped, their_event_mapped);
+	}
+	/*
+	 * A thread that has read the pointer does not sleep before it is counted, and not
+	 * after it is not counted any more.
+	 */
+	synchronize_rcu_tasks();
+	while (atomic_read(&nr_mapping))
+		msleep(20);
+	synchronize_rcu_tasks();
+}
+
+/* ---- diverting ----------------------------------------------------------------- */
+
 static void step_in(struct pmu *pmu)
 {
 	smp_wmb();	/* pairs with belongs_to_perf() and others */
@@ -109,6 +236,8 @@ static void step_in(struct pmu *pmu)
 	WRITE_ONCE(pmu->pmu_enable, divert_enable);
 	WRITE_ONCE(pmu->pmu_disable, divert_disable);
 	WRITE_ONCE(pmu->del, divert_del);
+	if (watches_maps)
+		watch_maps_of(pmu);
 }
 
 void perfctr_x86_perf_step_out(void)
@@ -129,6 +258,7 @@ void perfctr_x86_perf_step_out(void)
 void perfctr_x86_perf_end(void)
 {
 	perfctr_perf_wait_end();
+	unwatch_maps();
 	perfctr_x86_perf_step_out();
 }
 
@@ -158,9 +288,13 @@ int perfctr_x86_perf_find(unsigned int cpu)
 		their_enable = pmu->pmu_enable;
 		their_disable = pmu->pmu_disable;
 		their_del = pmu->del;
+		their_event_mapped = pmu->event_mapped;
+		their_event_unmapped = pmu->event_unmapped;
 		perfctr_filter_save(pmu);
 	} else if (nr_pmus == MAX_PMUS || pmu->pmu_enable != their_enable ||
 		   pmu->pmu_disable != their_disable || pmu->del != their_del ||
+		   pmu->event_mapped != their_event_mapped ||
+		   pmu->event_unmapped != their_event_unmapped ||
 		   !perfctr_filter_is_saved(pmu)) {
 		return -EBUSY;
 	}

@@ -200,6 +200,16 @@ void perfctr_mm_added(void)
 	mutex_unlock(&level_mutex);
 }
 
+void perfctr_x86_mms_added(unsigned int nr)
+{
+	if (!perfctr_isolate || !nr)
+		return;
+	atomic_add(nr, &nr_mms);
+	mutex_lock(&level_mutex);
+	raise_level();
+	mutex_unlock(&level_mutex);
+}
+
 void perfctr_mm_removed(void)
 {
 	if (!perfctr_isolate)

@@ -328,6 +328,9 @@ perfctr_probe_kind perfctr_intel_probe_kind;
  * watchdog: return the counters of the NMI watchdog on all online CPUs whose PMU was found,
  *	as bits of the global registers; with cpus_read_lock().
  *
+ * watch_maps: look from here on for processes that may RDPMC by a mapping of perf's; may
+ *	sleep.  No state counts yet.
+ *
  * reserve, release, settle: as in struct perfctr_x86_driver.
  * claim, unclaim: of this CPU, while all are reserved; interrupts disabled.  claim fails
  *	if perf uses its counters.
@@ -337,6 +340,7 @@ int perfctr_x86_perf_find(unsigned int cpu);
 u64 perfctr_x86_perf_watchdog(void);
 void perfctr_x86_perf_step_out(void);
 void perfctr_x86_perf_end(void);
+void perfctr_x86_perf_watch_maps(void);
 int perfctr_x86_perf_reserve(void);
 void perfctr_x86_perf_settle(void);
 void perfctr_x86_perf_release(void);
@@ -502,9 +506,11 @@ void perfctr_x86_fail_here(void);
  * end: all rights have been withdrawn, and the hardware is about to be released.  RDPMC
  *	would show what perf counts.  So this waits for CPUs that have not followed.
  * exit: of the module.
+ * mms_added: as many calls of perfctr_mm_added(), not by the processes concerned.
  *
  * Context: May sleep.
  */
+void perfctr_x86_mms_added(unsigned int nr);
 void perfctr_x86_rdpmc_begin(void);
 void perfctr_x86_rdpmc_end(void);
 void perfctr_x86_rdpmc_exit(void);

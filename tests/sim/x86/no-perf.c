@@ -28,6 +28,11 @@ void perfctr_x86_perf_end(void)
 	NOT_CALLED;
 }
 
+void perfctr_x86_perf_watch_maps(void)
+{
+	NOT_CALLED;
+}
+
 int perfctr_x86_perf_reserve(void)
 {
 	NOT_CALLED;

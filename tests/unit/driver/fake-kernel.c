@@ -464,6 +464,11 @@ void perfctr_x86_perf_step_out(void)
 	fake_perf.found = 0;
 }
 
+void perfctr_x86_perf_watch_maps(void)
+{
+	require(fake_perf.found, "perf's PMU is not known");
+}
+
 void perfctr_x86_perf_end(void)
 {
 	perfctr_x86_perf_step_out();
