@@ -630,6 +630,9 @@ static int apply_wish(struct vperfctr_event *event, const struct wish *wish,
 {
 	const uint64_t bit = UINT64_C(1) << wish->n;
 
+	if ((wish->fixed ? info->watchdog_fixed : info->watchdog_pmc) & bit)
+		return __vperfctr_refuse(why, -EINVAL, "'%s': the kernel's NMI watchdog keeps %s counter %u",
+					 event->name, wish->fixed ? "fixed" : "general", wish->n);
 	if (!((wish->fixed ? info->fixed_mask : info->pmc_mask) & bit))
 		return __vperfctr_refuse(why, -EINVAL, "'%s': this processor has no %s counter %u",
 					 event->name, wish->fixed ? "fixed" : "general", wish->n);

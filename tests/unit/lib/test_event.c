@@ -946,6 +946,19 @@ START_TEST(no_counters)
 }
 END_TEST
 
+/* It is not there for others, and not missing either. */
+START_TEST(counter_of_watchdog)
+{
+	info.fixed_mask = 0x5;
+	info.watchdog_fixed = 0x2;
+	refuse(-EINVAL, "cycles:u@fixed1", "'cycles:u@fixed1': the kernel's NMI watchdog keeps fixed counter 1");
+	info.pmc_mask = 0xe;
+	info.watchdog_pmc = 0x1;
+	refuse(-EINVAL, "r01d1@0", "NMI watchdog keeps general counter 0");
+	take(0, "cycles:u");
+}
+END_TEST
+
 /* True if each subset of the events has enough counters (Hall's theorem). */
 static bool fits(unsigned int nr)
 {
@@ -1450,6 +1463,7 @@ int main(void)
 	tcase_add_loop_test(t, second_registers, 0, sizeof(registers) / sizeof(registers[0]));
 	tcase_add_test(t, aux_needs_general_counter);
 	tcase_add_test(t, no_counters);
+	tcase_add_test(t, counter_of_watchdog);
 	tcase_add_test(t, at_random);
 	tcase_add_test(t, list);
 	tcase_add_test(t, unknown_processor);
