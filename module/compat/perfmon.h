@@ -7,12 +7,24 @@
 #ifndef VPERFCTR_COMPAT_PERFMON_H
 #define VPERFCTR_COMPAT_PERFMON_H
 
+#include <asm/cpufeature.h>
+
 static inline bool perfctr_can_reserve(unsigned int version)
 {
 #ifdef PERFCTR_HAVE_PERFMON_V6
 	return version < 6;
 #else
 	return true;
+#endif
+}
+
+/* 5.19: perf uses the global registers of AMD's PerfMonV2, if the processor has them. */
+static inline bool perfctr_perf_knows_v2(void)
+{
+#ifdef X86_FEATURE_PERFMON_V2
+	return boot_cpu_has(X86_FEATURE_PERFMON_V2);
+#else
+	return false;
 #endif
 }
 

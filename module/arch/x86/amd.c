@@ -114,7 +114,7 @@ static bool registers_hold(void)
 	return now == (old ^ 0xff);
 }
 
-static int amd_probe(void)
+int perfctr_amd_probe(void)
 {
 	struct perfctr_x86_pmu *pmu = &perfctr_x86_pmu;
 	struct vperfctr_info *info = &perfctr_cpu_info;
@@ -150,7 +150,7 @@ static int amd_probe(void)
 }
 
 const struct perfctr_x86_driver perfctr_x86_amd = {
-	.probe		= amd_probe,
+	.probe		= perfctr_amd_probe,
 	PERFCTR_X86_PMC_OPS,
 	PERFCTR_X86_PMC_RESERVATION,
 };

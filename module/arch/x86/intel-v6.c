@@ -11,13 +11,9 @@
  * reservation of all registers for it.  Its counter stays with it until the module is
  * removed, also while the watchdog is off.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
-#include <linux/bitops.h>
 #include <linux/cpumask.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/printk.h>
 #include <linux/smp.h>
 
 #include "../../compat/dirty-counters.h"
@@ -37,21 +33,6 @@ static int intel_v6_probe(void)
 	return err;
 }
 
-/* Take the counters that the watchdog keeps out of a kind's. */
-static void leave_kept(struct vperfctr_info *info)
-{
-	u64 kept = perfctr_x86_pmu.kept;
-
-	if (!kept)
-		return;
-	info->watchdog_pmc = info->pmc_mask & kept;
-	info->watchdog_fixed = info->fixed_mask & kept >> 32;
-	info->pmc_mask &= ~kept;
-	info->fixed_mask &= ~(kept >> 32);
-	info->nrctrs = min_t(unsigned int, VPERFCTR_MAX_CTRS,
-			     hweight64(info->pmc_mask) + hweight64(info->fixed_mask));
-}
-
 static int intel_v6_probe_kind(struct vperfctr_info *info)
 {
 	int err = perfctr_x86_perf_find(smp_processor_id()) ?: perfctr_intel_probe_kind(info);
@@ -61,7 +42,7 @@ static int intel_v6_probe_kind(struct vperfctr_info *info)
 	/* A bit of a counter that this kind lacks would fault in its GLOBAL_CTRL. */
 	if (perfctr_x86_pmu.kept & ~(info->pmc_mask | info->fixed_mask << 32))
 		return -ENODEV;
-	leave_kept(info);
+	perfctr_x86_leave_kept(info);
 	return 0;
 }
 
@@ -98,10 +79,7 @@ static int intel_v6_begin(unsigned int cpu)
 	u64 kept = err ? 0 : perfctr_x86_perf_watchdog();
 
 	if (kept && can_keep()) {
-		perfctr_x86_pmu.kept = kept;
-		leave_kept(&perfctr_cpu_info);
-		pr_info("the NMI watchdog keeps its counter, %#x\n",
-			kept >> 32 ? VPERFCTR_FIXED | (fls64(kept) - 33) : fls64(kept) - 1);
+		perfctr_x86_keep(kept);
 		perfctr_x86_perf_watch_maps();
 		return 0;
 	}
@@ -113,43 +91,10 @@ static int intel_v6_begin(unsigned int cpu)
 	return err ?: -ENODEV;
 }
 
-static int intel_v6_cpu_start(bool test)
-{
-	int err;
-
-	if (!perfctr_x86_perf_claim())
-		return -EBUSY;
-	/* Other code that uses counters asks perf, and perf knows no event here. */
-	err = perfctr_x86_pmc_is_idle() ? perfctr_x86_pmc_cpu_start(test) : -EBUSY;
-	if (err)
-		perfctr_x86_perf_unclaim();
-	return err;
-}
-
-static void intel_v6_cpu_stop(void)
-{
-	perfctr_x86_pmc_cpu_stop();
-	perfctr_x86_perf_unclaim();
-}
-
-static void intel_v6_cpu_lose(unsigned int cpu)
-{
-	perfctr_x86_pmc_cpu_lose(cpu);
-	perfctr_x86_perf_lose(cpu);
-}
-
 const struct perfctr_x86_driver perfctr_x86_intel_v6 = {
 	.probe		= intel_v6_probe,
 	.probe_kind	= intel_v6_probe_kind,
 	PERFCTR_X86_PMC_OPS,
+	PERFCTR_X86_CLAIM,
 	.begin		= intel_v6_begin,
-	.end		= perfctr_x86_perf_end,
-	.reserve	= perfctr_x86_perf_reserve,
-	.release	= perfctr_x86_perf_release,
-	.settle		= perfctr_x86_perf_settle,
-	.cpu_start	= intel_v6_cpu_start,
-	.cpu_stop	= intel_v6_cpu_stop,
-	.cpu_lose	= intel_v6_cpu_lose,
-	.repair		= perfctr_x86_pmc_repair,
-	.shares_lvtpc	= true,
 };

@@ -199,6 +199,25 @@ void perfctr_x86_pmi_forget(void)
 	WRITE_ONCE(this_cpu_ptr(&pmi_cpu)->ready, true);
 }
 
+/* Each handler is called, whatever others return. */
+static int preceding_nmi(unsigned int type, struct pt_regs *regs)
+{
+	driver->precede();
+	return NMI_DONE;
+}
+
+static int register_first(void)
+{
+	return driver->precede ? register_nmi_handler(NMI_LOCAL, preceding_nmi, NMI_FLAG_FIRST,
+						      "vperfctr_first") : 0;
+}
+
+static void unregister_first(void)
+{
+	if (driver->precede)
+		unregister_nmi_handler(NMI_LOCAL, "vperfctr_first");
+}
+
 int perfctr_x86_pmi_init(const struct perfctr_x86_driver *d)
 {
 	int err;
@@ -207,9 +226,15 @@ int perfctr_x86_pmi_init(const struct perfctr_x86_driver *d)
 		return 0;
 	driver = d;
 	static_call_update(perfctr_x86_overflow, d->overflow);
-	err = register_nmi_handler(NMI_LOCAL, overflow_nmi, 0, "vperfctr");
+	err = register_first();
 	if (err)
-		driver = NULL;
+		goto no_first;
+	err = register_nmi_handler(NMI_LOCAL, overflow_nmi, 0, "vperfctr");
+	if (!err)
+		return 0;
+	unregister_first();
+no_first:
+	driver = NULL;
 	return err;
 }
 
@@ -240,5 +265,6 @@ void perfctr_x86_pmi_exit(void)
 	while (!READ_ONCE(perfctr_x86_pmi_masks) && are_late_nmis_expected())
 		msleep(20);
 	unregister_nmi_handler(NMI_LOCAL, "vperfctr");
+	unregister_first();
 	driver = NULL;
 }

@@ -327,6 +327,27 @@ void perfctr_x86_pmc_repair(void)
 }
 
 /*
+ * Do what perf's handler does first, and clear the status of our overflows, which it would
+ * take for its own.  Nothing but perf's counter runs between the two, so no overflow comes in
+ * between.  Our handler starts the counters again, and finds overflows by the values.
+ */
+void perfctr_x86_pmc_precede(void)
+{
+	struct pmc_cpu *cpu = this_cpu_ptr(&perfctr_x86_pmc_cpu);
+	u64 status;
+
+	if (!READ_ONCE(cpu->ready))
+		return;
+	perfctr_wrmsr(pmu->global_ctrl, pmu->kept);
+	if (perfctr_rdmsr_safe(pmu->global_status, &status))
+		return;
+	status &= perfctr_cpu_info.pmc_mask;
+	cpu->preceded = status;
+	if (status)
+		perfctr_wrmsr(pmu->global_clear, status);
+}
+
+/*
  * Stop counters that other code has started, if one has overflowed.
  *
  * Clear the status bits of these overflows, or of @all.  The caller then looks for
@@ -348,6 +369,7 @@ bool perfctr_x86_pmc_end_stray(bool all)
 	repair_global_ctrl(mine);
 	if (perfctr_rdmsr_safe(pmu->global_status, &status))
 		return false;
+	status |= cpu->preceded;
 	status &= interrupting_counters(cpu) & (all ? -1ULL : ~mine);
 	if (!status)
 		return false;

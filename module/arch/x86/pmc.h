@@ -46,6 +46,8 @@ struct pmc_cpu {
 	u64 saved_fixed_ctrl;
 	bool saved_freeze;		/* DEBUGCTL_FREEZE */
 	u64 saved_cfg[PERFCTR_X86_MAX_PMC + PERFCTR_X86_MAX_FIXED][2]; /* CFG_B, CFG_C */
+
+	u64 preceded;			/* status that perfctr_x86_pmc_precede() has cleared */
 };
 
 DECLARE_PER_CPU_ALIGNED(struct pmc_cpu, perfctr_x86_pmc_cpu);

@@ -125,9 +125,17 @@ struct perfctr_x86_driver {
 	 * So a masked LVTPC does not prove that all our NMIs can be recognised by that.
 	 */
 	bool shares_lvtpc;
+
+	/*
+	 * Called in each NMI before perf's handler.  NULL: not needed.
+	 *
+	 * Context: NMI, of any cause, on any CPU.
+	 */
+	void (*precede)(void);
 };
 
 extern const struct perfctr_x86_driver perfctr_x86_amd;
+extern const struct perfctr_x86_driver perfctr_x86_amd_v2;
 extern const struct perfctr_x86_driver perfctr_x86_generic;
 extern const struct perfctr_x86_driver perfctr_x86_intel;
 extern const struct perfctr_x86_driver perfctr_x86_intel_v6;
@@ -231,6 +239,7 @@ perfctr_cpu_op perfctr_x86_pmc_iresume;
 struct perfctr_cpu_state *perfctr_x86_pmc_overflow(void);
 bool perfctr_x86_pmc_end_stray(bool all);
 void perfctr_x86_pmc_repair(void);
+void perfctr_x86_pmc_precede(void);
 u32 perfctr_x86_pmc_updates(void);
 int perfctr_x86_pmc_reserve(void);
 void perfctr_x86_report_busy(void);	/* in the log: the counters cannot be taken */
@@ -285,6 +294,29 @@ void perfctr_x86_pmc_unkept(int bit);
 	.cpu_start	= perfctr_x86_pmc_cpu_start,		\
 	.cpu_stop	= perfctr_x86_pmc_cpu_stop,		\
 	.cpu_lose	= perfctr_x86_pmc_cpu_lose
+
+/* Those of a driver that claims the counters from perf: see perf-claim.c and pmc-claim.c. */
+#define PERFCTR_X86_CLAIM					\
+	.end		= perfctr_x86_perf_end,			\
+	.reserve	= perfctr_x86_perf_reserve,		\
+	.release	= perfctr_x86_perf_release,		\
+	.settle		= perfctr_x86_perf_settle,		\
+	.cpu_start	= perfctr_x86_claim_start,		\
+	.cpu_stop	= perfctr_x86_claim_stop,		\
+	.cpu_lose	= perfctr_x86_claim_lose,		\
+	.repair		= perfctr_x86_pmc_repair,		\
+	.shares_lvtpc	= true
+
+int perfctr_x86_claim_start(bool test);
+void perfctr_x86_claim_stop(void);
+void perfctr_x86_claim_lose(unsigned int cpu);
+
+/*
+ * pmc-claim.c: leave counters, as bits of the global registers, to the NMI watchdog.
+ * leave_kept: take these out of a kind's masks.
+ */
+void perfctr_x86_keep(u64 kept);
+void perfctr_x86_leave_kept(struct vperfctr_info *info);
 
 /*
  * Fill in the rest of perfctr_cpu_info at the end of a probe, which has set the masks.
@@ -352,6 +384,9 @@ void perfctr_x86_perf_lose(unsigned int cpu);
 #define PERFCTR_INTEL_CORE_TYPE(eax)	((eax) >> 24)
 #define PERFCTR_INTEL_ATOM		0x20
 #define PERFCTR_INTEL_CORE		0x40
+
+/* amd.c: detect the processor.  Return: 0, or -ENODEV. */
+int perfctr_amd_probe(void);
 
 /* amd-quirks.c: for perfctr_x86_pmu.refuses. */
 bool perfctr_amd_refuses(const struct vperfctr_info *kind, u64 evntsel);

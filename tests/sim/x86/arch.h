@@ -23,6 +23,7 @@ void sim_unwind_start(struct unwind_state *state, struct pt_regs *regs);
 #define unwind_get_return_address(s) ((s)->ip + 16 * (s)->left)
 
 #define NMI_LOCAL		0
+#define NMI_FLAG_FIRST		1
 #define NMI_DONE		0
 #define NMI_HANDLED		1
 #define APIC_DM_NMI		0x00400

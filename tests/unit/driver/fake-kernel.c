@@ -353,13 +353,18 @@ unsigned long jiffies = -300UL * HZ;
 bool fake_in_nmi;
 int fake_register_error;
 
-static nmi_handler_t *nmi_handler;
+static nmi_handler_t *nmi_handler, *first_handler;
 static const char *nmi_name;
 
 int register_nmi_handler(unsigned int type, nmi_handler_t *handler, u64 flags, const char *name)
 {
-	require(type == NMI_LOCAL && !flags && name && handler,
+	require(type == NMI_LOCAL && !(flags & ~NMI_FLAG_FIRST) && name && handler,
 		"a wrong NMI handler type, flags or name");
+	if (flags) {
+		require(!first_handler, "the first NMI handler is registered twice");
+		first_handler = handler;
+		return 0;
+	}
 	require(!nmi_handler, "the NMI handler is registered twice");
 	if (fake_register_error)
 		return fake_register_error;
@@ -371,9 +376,26 @@ int register_nmi_handler(unsigned int type, nmi_handler_t *handler, u64 flags, c
 void unregister_nmi_handler(unsigned int type, const char *name)
 {
 	require(!fake_irqs_off, "unregister_nmi_handler() sleeps");
+	if (!strcmp(name, "vperfctr_first")) {
+		require(first_handler, "the first NMI handler is not registered");
+		first_handler = NULL;
+		return;
+	}
 	require(type == NMI_LOCAL && nmi_handler && !strcmp(name, nmi_name),
 		"an NMI handler is unregistered without being registered");
 	nmi_handler = NULL;
+}
+
+/* perf's handler on AMD: it stops all counters, and expects overflows of its own only. */
+static void perf_nmi(void)
+{
+	struct model_cpu *cpu = &model.cpu[fake_cpu];
+
+	if (!(fake_perf.claimed & BIT(fake_cpu)))
+		return;
+	require(!(cpu->overflow & ~fake_perf.watchdog), "perf finds the status of others' overflows");
+	cpu->overflow = 0;
+	cpu->global_ctrl = 0;
 }
 
 bool fake_nmi(bool user)
@@ -388,6 +410,10 @@ bool fake_nmi(bool user)
 		return false;
 	fake_in_nmi = true;
 	fake_irqs_off = true;
+	if (first_handler) {
+		require(first_handler(NMI_LOCAL, &regs) == NMI_DONE, "the first NMI handler claims an NMI");
+		perf_nmi();
+	}
 	ret = nmi_handler(NMI_LOCAL, &regs);
 	fake_irqs_off = old_irqs;
 	fake_in_nmi = false;

@@ -208,6 +208,7 @@ struct pt_regs { bool user; };
 #define user_mode(regs)		((regs)->user)
 
 #define NMI_LOCAL		0
+#define NMI_FLAG_FIRST		1
 #define NMI_DONE		0
 #define NMI_HANDLED		1
 #define APIC_DM_NMI		0x00400

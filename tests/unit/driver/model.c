@@ -927,11 +927,12 @@ void model_wrmsr(u32 msr, u64 value)
 		break;
 	default:
 		/*
-		 * The driver may write 0 to GLOBAL_CTRL twice, to be sure that all is stopped.
+		 * The driver may write 0 to GLOBAL_CTRL twice, to be sure that all is stopped, or
+		 * what others keep.
 		 * An NMI may have written the value that the interrupted code is about to write.
 		 */
 		if (*place == value && !model_needs_restart() &&
-		    (reg != REG_GLOBAL_CTRL || (value && !cpu->nmi_wrote)))
+		    (reg != REG_GLOBAL_CTRL || (value != model.kept && !cpu->nmi_wrote)))
 			cpu->redundant += !model_config()->p4 || p4_is_redundant(cpu, msr, reg);
 		if (reg == REG_GLOBAL_CTRL)
 			cpu->nmi_wrote = fake_in_nmi;

@@ -216,6 +216,7 @@ struct model {
 	u32 max_leaf;
 	bool pv_guest;
 	bool guest;			/* CPUID reports a hypervisor */
+	u64 kept;			/* counters that others keep */
 	bool new_perf;			/* perf uses the addresses of version 6 */
 	bool hybrid;
 	u32 absent_msr;			/* promised by CPUID, absent in the hypervisor; 0: none */

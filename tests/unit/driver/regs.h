@@ -30,5 +30,6 @@
 #define perfctr_is_guest()		model_is_guest()
 #define perfctr_is_hybrid()		model_is_hybrid()
 #define perfctr_can_reserve(version)	((version) < 6 || !model.new_perf)
+#define perfctr_perf_knows_v2()		model.new_perf
 
 #endif /* VPERFCTR_X86_REGS_H */

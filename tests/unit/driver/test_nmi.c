@@ -775,6 +775,59 @@ START_TEST(unmasked_by_perf)
 }
 END_TEST
 
+/*
+ * AMD's PerfMonV2 beside the NMI watchdog, which keeps counter 0: perf's handler stops all
+ * counters, and finds no overflow of ours.
+ */
+START_TEST(amd_beside_watchdog)
+{
+	struct perfctr_cpu_control control;
+
+	config = (struct model_config) {
+		.version = 2, .amd = MODEL_AMD_V2, .nr_pmcs = 6, .pmc_width = 48,
+		.signature = 0xa60f12, .no_masking = true,
+	};
+	model_init(&config);
+	model.new_perf = true;
+	model.kept = BIT(0);
+	fake_perf = (struct fake_perf) { .watchdog = BIT(0) };
+	machine_use_service();
+	perfctr_isolate = true;
+	ck_assert_int_eq(perfctr_cpu_init(), 0);
+	ck_assert_uint_eq(perfctr_cpu_info.pmc_mask, 0x3e);
+	ck_assert_uint_eq(perfctr_cpu_info.watchdog_pmc, 1);
+	ck_assert_uint_eq(perfctr_cpu_info.nrctrs, 5);
+	ck_assert_int_eq(perfctr_cpu_reserve(), 0);
+	fake_cpu = 0;
+	ck_assert_int_eq(perfctr_cpu_prepare(), 0);
+	ck_assert_uint_eq(model.cpu[0].global_ctrl, 1);
+
+	thread_init(&a);
+	control_init(&control);
+	control_add(&control, 1, USER(EV_INSTRUCTIONS) | SEL_OS);
+	control_add_imode(&control, 2, USER(EV_INSTRUCTIONS) | SEL_OS, 7);
+	thread_control(&a, &control, 0);
+	thread_in(&a, 0);
+	thread_run(&a, &some);
+	/* An NMI of the watchdog's, and then one of ours. */
+	model.cpu[0].overflow = 1;
+	fake_nmi(false);
+	ck_assert_uint_eq(model.cpu[0].global_ctrl, 7);
+	service.late = true;
+	thread_run(&a, &enough);
+	ck_assert(model.cpu[0].overflow & BIT(2));
+	nmi_arrives(false);
+	ck_assert_uint_eq(model.cpu[0].overflow, 0);
+	ck_assert(model.cpu[0].global_ctrl & 1);
+	thread_out(&a);
+	ck_assert_uint_eq(model.cpu[0].global_ctrl, 1);
+	service.late = false;
+	perfctr_cpu_release();
+	ck_assert_uint_eq(fake_perf.claimed, 0);
+	machine_exit();
+}
+END_TEST
+
 static void check_foreign_nmi(void)
 {
 	ck_assert(!fake_nmi(false));
@@ -969,6 +1022,7 @@ Suite *nmi_suite(void)
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	tcase_add_loop_test(shared, unmasked_by_perf, 0, 2);
+	tcase_add_test(shared, amd_beside_watchdog);
 	suite_add_tcase(suite, shared);
 	return suite;
 }
