@@ -311,7 +311,9 @@ struct module *module_open_vdso(uint64_t size)
 	int fd = open_vdso(size);
 	struct work work;
 
-	if (fd >= 0 && !work_allows(&work, fd, "[vdso]")) {
+	if (fd < 0)
+		return NULL;
+	if (!work_allows(&work, fd, "[vdso]")) {
 		close(fd);
 		return NULL;
 	}
