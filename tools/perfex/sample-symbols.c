@@ -10,7 +10,6 @@
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -22,9 +21,9 @@
 #include "jit-dump.h"
 #include "jit-symbols.h"
 #include "plt.h"
+#include "scopes.h"
+#include "symbol-index.h"
 #include "symbols.h"
-
-#define MAX_SCOPES	32	/* functions at one address */
 
 /* Code of a compilation unit. */
 struct unit {
@@ -46,6 +45,9 @@ struct module {
 	struct unit *units;	/* sorted by their start */
 	size_t nrunits;
 	bool units_known;
+	struct scopes scopes;	/* of the units */
+	struct symbol_index *symbols;	/* NULL: not made, or libdwfl is to be asked */
+	bool symbols_known;
 	struct plt *plt;	/* NULL: not read yet */
 	struct jit_symbols *jit;
 	struct jit_dump *dump;
@@ -371,6 +373,8 @@ void module_close(struct module *m)
 		dwarf_end(m->alt);
 		close(m->alt_fd);
 	}
+	scopes_free(&m->scopes);
+	symbol_index_free(m->symbols);
 	plt_free(m->plt);
 	jit_symbols_free(m->jit);
 	free(m->units);
@@ -378,13 +382,6 @@ void module_close(struct module *m)
 }
 
 /* ---- debugging information ---------------------------------------------------------------- */
-
-/* Without memory, libdw would end perfex with a message of its own. */
-static void __attribute__((noreturn)) no_memory(void)
-{
-	raise(SIGPROF);
-	abort();
-}
 
 /*
  * Find what dwz has moved into a file for several programs.  libdw would open whatever the file
@@ -410,7 +407,7 @@ static void find_alt(struct module *m)
 		return;
 	m->alt = debug_file_expands(m->alt_fd) ? NULL : dwarf_begin(m->alt_fd, DWARF_C_READ);
 	if (m->alt) {
-		dwarf_new_oom_handler(m->alt, no_memory);
+		dwarf_new_oom_handler(m->alt, work_no_memory);
 		dwarf_setalt(m->dwarf, m->alt);
 	} else {
 		close(m->alt_fd);
@@ -427,7 +424,7 @@ static Dwarf *dwarf_of(struct module *m, Dwarf_Addr *bias)
 		else
 			m->dwarf = dwfl_module_getdwarf(m->mod, bias);
 		if (m->dwarf) {
-			dwarf_new_oom_handler(m->dwarf, no_memory);
+			dwarf_new_oom_handler(m->dwarf, work_no_memory);
 			find_alt(m);
 		}
 	}
@@ -593,59 +590,15 @@ static void find_call(Dwarf_Die *unit, Dwarf_Die *die, struct place *place)
 		place->line = (int)n;
 }
 
-/* A file may come from an attacker: other nesting is not that of a program. */
-#define MAX_NESTING	256
-
-/*
- * Find the function that has the address, in found[0], and what is inlined there, the innermost
- * last.  libdw's dwarf_getscopes() does not look into namespaces, where Rust has its functions.
- */
-static unsigned int find_scopes(Dwarf_Die *die, Dwarf_Addr address, Dwarf_Die *found,
-				unsigned int nr, unsigned int depth)
-{
-	unsigned int now;
-	Dwarf_Die child;
-
-	if (depth == MAX_NESTING || nr == MAX_SCOPES || dwarf_child(die, &child))
-		return nr;
-	do {
-		switch (dwarf_tag(&child)) {
-		case DW_TAG_namespace:
-		case DW_TAG_module:
-		case DW_TAG_class_type:
-		case DW_TAG_structure_type:
-			now = find_scopes(&child, address, found, nr, depth + 1);
-			if (now > nr)
-				return now;
-			break;
-		case DW_TAG_subprogram:
-		case DW_TAG_inlined_subroutine:
-			if (dwarf_haspc(&child, address) != 1)
-				break;
-			found[nr] = child;
-			return find_scopes(&child, address, found, nr + 1, depth + 1);
-		case DW_TAG_lexical_block:
-		case DW_TAG_try_block:
-		case DW_TAG_catch_block:
-			if (dwarf_haspc(&child, address) == 1)
-				return find_scopes(&child, address, found, nr, depth + 1);
-			break;
-		default:
-			break;
-		}
-	} while (!dwarf_siblingof(&child, &child));
-	return nr;
-}
-
 /* places[0] has the symbol, and the line.  Return: how many functions are inlined there. */
-static unsigned int find_inlined(Dwarf_Die *unit, Dwarf_Addr address, struct place *places,
-				 unsigned int room)
+static unsigned int find_inlined(struct module *m, Dwarf_Die *unit, Dwarf_Addr address,
+				 struct place *places, unsigned int room)
 {
 	Dwarf_Die found[MAX_SCOPES];
 	const char *symbol = places[0].function;
 	unsigned int nr, i, inlined;
 
-	nr = find_scopes(unit, address, found, 0, 0);
+	nr = scopes_find(&m->scopes, unit, address, found);
 	if (!nr)
 		return 0;
 	if (!symbol)
@@ -668,15 +621,36 @@ static const char *find_stub(struct module *m, uint64_t address, uint64_t *start
 	return plt_find(m->plt, address, start, end);
 }
 
+/* Return: the name of the symbol that has the address, or NULL */
+static const char *find_symbol(struct module *m, Dwarf_Addr at, Dwarf_Addr *start,
+			       GElf_Xword *size)
+{
+	const char *name;
+	GElf_Sym symbol;
+	GElf_Off from;
+
+	if (!m->symbols_known) {
+		m->symbols_known = true;
+		m->symbols = symbol_index_make(m->mod);
+	}
+	if (m->symbols)
+		return symbol_index_find(m->symbols, at, start, size);
+	name = dwfl_module_addrinfo(m->mod, at, &from, &symbol, NULL, NULL, NULL);
+	if (name) {
+		*start = at - from;
+		*size = symbol.st_size;
+	}
+	return name;
+}
+
 static unsigned int find_places(struct module *m, uint64_t offset, uint64_t *address,
 				struct place *places, unsigned int room)
 {
-	Dwarf_Addr at, bias;
+	Dwarf_Addr at, bias, symbol;
 	uint64_t start, end;
 	Dwarf_Line *line;
-	GElf_Off from_symbol;
-	GElf_Sym symbol;
 	Dwarf_Die *unit;
+	GElf_Xword size;
 
 	places[0] = (struct place){ NULL };
 	*address = offset;
@@ -694,8 +668,7 @@ static unsigned int find_places(struct module *m, uint64_t offset, uint64_t *add
 	if (places[0].function)
 		return 1;
 	at = *address + m->bias;
-	places[0].function = dwfl_module_addrinfo(m->mod, at, &from_symbol, &symbol, NULL, NULL,
-						  NULL);
+	places[0].function = find_symbol(m, at, &symbol, &size);
 	unit = find_unit(m, at, &bias);
 	if (!unit)
 		return 1;
@@ -704,7 +677,7 @@ static unsigned int find_places(struct module *m, uint64_t offset, uint64_t *add
 		places[0].source = dwarf_linesrc(line, NULL, NULL);
 		dwarf_lineno(line, &places[0].line);
 	}
-	return 1 + find_inlined(unit, at - bias, places, room);
+	return 1 + find_inlined(m, unit, at - bias, places, room);
 }
 
 unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
@@ -748,18 +721,16 @@ static bool find_range(struct module *m, Dwarf_Addr at, Dwarf_Addr *start, Dwarf
 {
 	Dwarf_Die found[MAX_SCOPES], *unit;
 	Dwarf_Addr base, bias;
-	GElf_Off from_symbol;
-	GElf_Sym symbol;
 	ptrdiff_t next = 0;
+	GElf_Xword size;
 
-	if (dwfl_module_addrinfo(m->mod, at, &from_symbol, &symbol, NULL, NULL, NULL)) {
-		*start = at - from_symbol;
+	if (find_symbol(m, at, start, &size)) {
 		/* Symbols that assembly makes may have no size. */
-		*end = symbol.st_size > from_symbol ? *start + symbol.st_size : next_symbol(m, at);
+		*end = size > at - *start ? *start + size : next_symbol(m, at);
 		return true;
 	}
 	unit = find_unit(m, at, &bias);
-	if (!unit || !find_scopes(unit, at - bias, found, 0, 0))
+	if (!unit || !scopes_find(&m->scopes, unit, at - bias, found))
 		return false;
 	while ((next = dwarf_ranges(&found[0], next, &base, start, end)) > 0)
 		if (at - bias >= *start && at - bias < *end) {

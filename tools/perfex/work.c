@@ -231,6 +231,12 @@ const struct work *work_on(const struct work *w)
 	return old;
 }
 
+void work_no_memory(void)
+{
+	raise(SIGPROF);
+	abort();
+}
+
 void work_prints(void)
 {
 	if (told)

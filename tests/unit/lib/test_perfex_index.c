@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * perfex --report finds symbols and inlined functions by indexes: they say what libdw says, and
+ * the work for each address does not grow with the file.
+ */
+#include <check.h>
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "scopes.h"
+#include "spans.h"
+#include "symbol-index.h"
+
+#define MADE		TMP "/index-made"
+
+static Dwfl *dwfl;
+static Dwfl_Module *mod;
+
+static uint32_t random_number(void)
+{
+	static uint64_t state = 1;
+
+	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint32_t)(state >> 33);
+}
+
+static int no_elf(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr base, char **file,
+		  Elf **elf)
+{
+	(void)m;
+	(void)data;
+	(void)name;
+	(void)base;
+	(void)file;
+	(void)elf;
+	return -1;
+}
+
+static int no_debuginfo(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr base,
+			const char *file, const char *link, GElf_Word crc, char **found)
+{
+	(void)m;
+	(void)data;
+	(void)name;
+	(void)base;
+	(void)file;
+	(void)link;
+	(void)crc;
+	(void)found;
+	return -1;
+}
+
+static void open_elf(const char *path)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = no_elf, .find_debuginfo = no_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+
+	dwfl = dwfl_begin(&callbacks);
+	mod = dwfl_report_offline(dwfl, path, path, open(path, O_RDONLY | O_CLOEXEC));
+	ck_assert_ptr_nonnull(mod);
+	dwfl_report_end(dwfl, NULL, NULL);
+}
+
+/* Build a file from what print() prints. */
+static void build(const char *options, void (*print)(FILE *f))
+{
+	char command[256];
+	FILE *f;
+
+	snprintf(command, sizeof(command), "${CC:-cc} %s -shared -nostdlib -o " MADE " -", options);
+	f = popen(command, "w");
+	ck_assert_ptr_nonnull(f);
+	print(f);
+	ck_assert_int_eq(pclose(f), 0);
+	open_elf(MADE);
+}
+
+static void teardown(void)
+{
+	dwfl_end(dwfl);
+	dwfl = NULL;
+	unlink(MADE);
+}
+
+/* ---- ranges -------------------------------------------------------------------------------- */
+
+static void count(void *arg, const struct span *span)
+{
+	*(uint64_t *)arg += (uint64_t)span->number + 1;
+}
+
+/* All that have an address are found, and no others. */
+START_TEST(spans_are_found)
+{
+	enum { NR = 300 };
+	struct spans s = { NULL };
+	uint64_t found, expected, address, last;
+	uint32_t first;
+	size_t i, until;
+
+	ck_assert_uint_eq(spans_first(&s, 0), UINT32_MAX);
+	ck_assert_uint_eq(spans_last(&s, 0), 0);
+	for (i = 0; i < NR; i++) {
+		uint64_t start = random_number() % 1000;
+
+		ck_assert(spans_add(&s, start, i % 50 ? start + random_number() % 20 : UINT64_MAX,
+				    (uint32_t)i));
+	}
+	spans_sort(&s);
+	for (address = 0; address < 1100; address++) {
+		expected = found = until = 0;
+		first = UINT32_MAX;
+		last = 0;
+		for (i = 0; i < NR; i++) {
+			if (s.span[i].start > address)
+				continue;
+			until++;
+			last = s.span[i].last > last ? s.span[i].last : last;
+			if (s.span[i].last < address)
+				continue;
+			expected += (uint64_t)s.span[i].number + 1;
+			first = s.span[i].number < first ? s.span[i].number : first;
+		}
+		spans_at(&s, address, count, &found);
+		ck_assert_uint_eq(found, expected);
+		ck_assert_uint_eq(spans_first(&s, address), first);
+		ck_assert_uint_eq(spans_until(&s, address), until);
+		ck_assert_uint_eq(spans_last(&s, until), last);
+	}
+	spans_free(&s);
+}
+END_TEST
+
+/* ---- symbols ------------------------------------------------------------------------------- */
+
+static void same_symbol(struct symbol_index *index, GElf_Addr at)
+{
+	GElf_Addr start = 0;
+	GElf_Xword size = 0;
+	const char *name, *found;
+	GElf_Off offset;
+	GElf_Sym sym;
+
+	name = dwfl_module_addrinfo(mod, at, &offset, &sym, NULL, NULL, NULL);
+	found = symbol_index_find(index, at, &start, &size);
+	ck_assert_msg(!name == !found && (!name || !strcmp(name, found)), "%lx: %s, not %s",
+		      (unsigned long)at, found ? found : "-", name ? name : "-");
+	if (!name)
+		return;
+	ck_assert_uint_eq(start, at - offset);
+	ck_assert_uint_eq(size, sym.st_size);
+}
+
+/* Compare what is at the borders of symbols, and at some other addresses. */
+static void same_symbols(unsigned int step)
+{
+	struct symbol_index *index = symbol_index_make(mod);
+	int nr = dwfl_module_getsymtab(mod), i;
+	Dwarf_Addr low, high;
+	GElf_Addr value;
+	GElf_Sym sym;
+
+	ck_assert_ptr_nonnull(index);
+	dwfl_module_info(mod, NULL, &low, &high, NULL, NULL, NULL, NULL);
+	for (i = 1; i < nr; i += (int)step) {
+		ck_assert_ptr_nonnull(dwfl_module_getsym_info(mod, i, &sym, &value, NULL, NULL, NULL));
+		same_symbol(index, value - 1);
+		same_symbol(index, value);
+		same_symbol(index, value + sym.st_size / 2);
+		same_symbol(index, value + sym.st_size - 1);
+		same_symbol(index, value + sym.st_size);
+	}
+	for (i = 0; i < 300; i++)
+		same_symbol(index, low + random_number() % (high - low));
+	same_symbol(index, 0);
+	same_symbol(index, UINT64_MAX);
+	symbol_index_free(index);
+}
+
+/* Symbols of all bindings and sizes, with and without one, at few addresses of two sections. */
+static void print_symbols(FILE *f)
+{
+	static const char *const bindings[] = { "", ".globl", ".weak" };
+	unsigned int i, at, size;
+
+	fputs("\t.text\nt:\t.skip 256, 0x90\n\t.section .second, \"ax\"\nu:\t.skip 256, 0x90\n", f);
+	for (i = 0; i < 150; i++) {
+		at = random_number() % 64 * 4;
+		size = random_number() % 3 ? random_number() % 6 * 4 : 0;
+		fprintf(f, "\t.set s%u, %c + %u\n\t.type s%u, %%%s\n\t.size s%u, %u\n", i,
+			random_number() & 1 ? 't' : 'u', at, i,
+			random_number() % 8 ? "function" : "tls_object", i, size);
+		if (i % 3)
+			fprintf(f, "\t%s s%u\n", bindings[i % 3], i);
+	}
+	/* They include many others. */
+	fputs("\t.set w, t\n\t.type w, %function\n\t.size w, 200\n", f);
+	fputs("\t.set x, u\n\t.type x, %function\n\t.size x, 150\n\t.globl x\n", f);
+	/* There is no such address. */
+	fputs("\t.set y, t + 100\n\t.type y, %function\n\t.size y, -8\n", f);
+}
+
+START_TEST(symbols_of_any_kind)
+{
+	unsigned int i;
+
+	for (i = 0; i < 12; i++) {
+		build("-x assembler", print_symbols);
+		same_symbols(1);
+		teardown();
+	}
+}
+END_TEST
+
+/* More symbols are at one address than the index compares. */
+static void print_many(FILE *f)
+{
+	unsigned int i;
+
+	fputs("\t.text\nt:\t.skip 1024, 0x90\n", f);
+	for (i = 0; i < 200; i++)
+		fprintf(f, "\t.set s%u, t + %u\n\t.size s%u, %u\n\t.globl s%u\n", i, i % 7, i, 900 - i, i);
+}
+
+START_TEST(many_symbols_at_one_address)
+{
+	build("-x assembler", print_many);
+	same_symbols(1);
+}
+END_TEST
+
+START_TEST(symbols_of_libraries)
+{
+	static const char *const paths[] = { TMP "/two", TMP "/names", "/proc/self/exe" };
+
+	open_elf(paths[_i]);
+	same_symbols(_i == 2 ? 97 : 1);
+}
+END_TEST
+
+#define NR_FUNCTIONS	20000
+
+static void print_functions(FILE *f)
+{
+	unsigned int i;
+
+	fputs("\t.text\n", f);
+	for (i = 0; i < NR_FUNCTIONS; i++)
+		fprintf(f, "\t.type s%u, %%function\n\t.globl s%u\ns%u:\t.skip 16, 0x90\n\t.size s%u, 8\n", i,
+			i, i, i);
+}
+
+/* libdwfl would look at 20,000 symbols for each address. */
+START_TEST(work_for_symbols)
+{
+	struct symbol_index *index;
+	GElf_Addr start, first;
+	GElf_Xword size;
+	unsigned int i;
+	GElf_Sym sym;
+
+	build("-x assembler", print_functions);
+	index = symbol_index_make(mod);
+	ck_assert_ptr_nonnull(index);
+	for (i = 1; strcmp(dwfl_module_getsym_info(mod, (int)i, &sym, &first, NULL, NULL, NULL), "s0") != 0; i++)
+		;
+	for (i = 0; i < NR_FUNCTIONS; i++) {
+		ck_assert_ptr_nonnull(symbol_index_find(index, first + 16 * i + 7, &start, &size));
+		ck_assert_uint_eq(start, first + 16 * i);
+		/* nothing is here */
+		ck_assert_ptr_null(symbol_index_find(index, first + 16 * i + 8, &start, &size));
+	}
+	ck_assert_uint_lt(symbol_index_visited(index), (uint64_t)NR_FUNCTIONS * 2 * 50);
+	symbol_index_free(index);
+}
+END_TEST
+
+/* ---- inlined functions ----------------------------------------------------------------------- */
+
+#define NR_INLINED	3000
+
+static void print_inlined(FILE *f)
+{
+	unsigned int i;
+
+	fputs("volatile int n;\nstatic inline __attribute__((always_inline)) void inner(int i)\n"
+	      "{\n\tfor (n = i; n < 10; n++)\n\t\tn += i;\n}\n"
+	      "static inline __attribute__((always_inline)) void outer(int i)\n{\n\tinner(i + 1);\n}\n", f);
+	for (i = 0; i < NR_INLINED; i++)
+		fprintf(f, "void f%u(void);\nvoid f%u(void) { outer(%u); }\n", i, i, i);
+}
+
+/* All entries of the unit are looked at once, and not for each address. */
+START_TEST(work_for_inlined_functions)
+{
+	struct scopes scopes = { .walked = 0 };
+	Dwarf_Die found[MAX_SCOPES], *unit;
+	Dwarf_Addr bias, value;
+	unsigned int nr, deepest = 0;
+	uint64_t walked;
+	char name[16];
+	GElf_Sym sym;
+	int i, times, functions = 0;
+
+	build("-x c -O1 -g -fPIC", print_inlined);
+	unit = dwfl_module_nextcu(mod, NULL, &bias);
+	ck_assert_ptr_nonnull(unit);
+	for (times = 0; times < 2; times++) {
+		walked = scopes.walked;
+		for (i = 1; i < dwfl_module_getsymtab(mod); i++) {
+			const char *symbol = dwfl_module_getsym_info(mod, i, &sym, &value, NULL, NULL, NULL);
+			GElf_Xword at;
+
+			if (GELF_ST_TYPE(sym.st_info) != STT_FUNC || symbol[0] != 'f')
+				continue;
+			functions++;
+			for (at = 0; at < sym.st_size; at += 4) {
+				nr = scopes_find(&scopes, unit, value - bias + at, found);
+				ck_assert_uint_ge(nr, 1);
+				ck_assert_str_eq(dwarf_diename(&found[0]), symbol);
+				deepest = nr > deepest ? nr : deepest;
+				if (nr == 3) {
+					snprintf(name, sizeof(name), "%s", dwarf_diename(&found[2]));
+					ck_assert_str_eq(name, "inner");
+				}
+			}
+		}
+	}
+	ck_assert_int_eq(functions, 2 * NR_INLINED);
+	ck_assert_uint_eq(deepest, 3);
+	/* The second time, nothing was walked. */
+	ck_assert_uint_eq(scopes.walked, walked);
+	ck_assert_uint_lt(scopes.walked, (uint64_t)NR_INLINED * 20);
+	scopes_free(&scopes);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("perfex-index");
+	TCase *t = tcase_create("ranges");
+	SRunner *r;
+	int failed;
+
+	elf_version(EV_CURRENT);
+	tcase_add_test(t, spans_are_found);
+	suite_add_tcase(s, t);
+	t = tcase_create("files");
+	tcase_add_checked_fixture(t, NULL, teardown);
+	tcase_set_timeout(t, 300);
+	tcase_add_test(t, symbols_of_any_kind);
+	tcase_add_test(t, many_symbols_at_one_address);
+	tcase_add_loop_test(t, symbols_of_libraries, 0, 3);
+	tcase_add_test(t, work_for_symbols);
+	tcase_add_test(t, work_for_inlined_functions);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}
