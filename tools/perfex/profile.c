@@ -5,6 +5,7 @@
 
 #include "jit-dump.h"
 #include "profile.h"
+#include "work.h"
 
 int fail_memory(struct error *e)
 {
@@ -285,19 +286,6 @@ static uint32_t clean_string(struct profile *p, const char *text)
 	return string;
 }
 
-/* The name is one of the module's file, to which the work on it belongs. */
-static uint32_t function_string(struct profile *p, const struct module *module, const char *name)
-{
-	const struct work *work = work_on(module_work(module));
-	char *readable = demangle(name);
-	uint32_t string;
-
-	work_on(work);
-	string = clean_string(p, readable ? readable : name);
-	free(readable);
-	return string;
-}
-
 bool profile_kernel_function(struct profile *p, uint64_t start, uint64_t end, const char *name)
 {
 	struct kernel_function *kernel;
@@ -373,32 +361,171 @@ static bool list_frame(struct profile *p, struct profile_location *location,
 	return p->frame_list[p->nrlisted++];
 }
 
-static bool resolve_location(struct profile *p, struct profile_location *location)
+/* ---- places: names of what a module has found ------------------------------------------- */
+
+/*
+ * Places are looked for in many locations at once, file by file: to begin and end the work on a
+ * file takes as long as to find a place.
+ */
+#define MAX_AT_ONCE	4096
+
+/* What a module has said, which is the same text wherever this pointer comes again. */
+struct text {
+	const char *text;
+	uint32_t file;
+	uint32_t name;		/* 1: a function's, of which this may be the readable form: */
+	/* after the key */
+	char *readable;
+	uint32_t string;	/* 0: not known yet */
+};
+
+struct places {
+	struct profile *p;
+	uint32_t from;		/* the first location */
+	struct {
+		uint32_t first, nr;	/* of place */
+	} of[MAX_AT_ONCE];
+	struct place *place;
+	uint32_t nr, room;
+	struct hash_table texts;
+};
+
+/* Return: NULL: no memory */
+static struct text *find_text(struct places *places, uint32_t file, const char *text, bool name)
 {
-	struct module *module = p->modules[location->file];
+	const struct text key = { .text = text, .file = file, .name = name };
+	uint32_t i;
+
+	if (!places->texts.size)
+		places->texts = (struct hash_table){
+			.size = sizeof(key), .key = offsetof(struct text, readable),
+		};
+	i = hash_table_add(&places->texts, &key);
+	return i ? (struct text *)places->texts.items + i : NULL;
+}
+
+/* Return: 0: no memory */
+static uint32_t string_of_text(struct places *places, uint32_t file, const char *text, bool name)
+{
+	struct text *known = find_text(places, file, text, name);
+
+	if (!known)
+		return 0;
+	if (!known->string) {
+		known->string = clean_string(places->p, known->readable ? known->readable : text);
+		free(known->readable);
+		known->readable = NULL;
+	}
+	return known->string;
+}
+
+/* The name is one of the module's file, to which the work on it belongs. */
+static void make_readable(struct places *places, uint32_t file, const char *name)
+{
+	uint32_t nr = places->texts.nr;
+	struct text *text = find_text(places, file, name, true);
+
+	if (!text)
+		work_no_memory();
+	if (places->texts.nr != nr)
+		text->readable = demangle(name);
+}
+
+static void find_places(struct places *places, uint32_t number)
+{
+	struct profile_location *location = location_of(places->p, number);
+	struct module *module = places->p->modules[location->file];
+	struct place *place;
+	unsigned int i, nr;
+
+	while (places->room - places->nr < MAX_FRAMES) {
+		place = reallocarray(places->place, (size_t)places->room * 2 + MAX_FRAMES,
+				     sizeof(*place));
+		if (!place)
+			work_no_memory();
+		places->place = place;
+		places->room = places->room * 2 + MAX_FRAMES;
+	}
+	place = &places->place[places->nr];
+	memset(place, 0, MAX_FRAMES * sizeof(*place));
+	nr = module_find(module, location->offset, &location->address, place, MAX_FRAMES);
+	for (i = 0; i < nr; i++)
+		if (place[i].function)
+			make_readable(places, location->file, place[i].function);
+	places->of[number - places->from].first = places->nr;
+	places->of[number - places->from].nr = nr;
+	places->nr += nr;
+}
+
+static int compare_by_file(const void *a, const void *b, void *arg)
+{
+	const uint32_t *x = a, *y = b;
+	const struct profile_location *left = location_of(arg, *x), *right = location_of(arg, *y);
+
+	if (left->file != right->file)
+		return left->file < right->file ? -1 : 1;
+	if (left->offset != right->offset)
+		return left->offset < right->offset ? -1 : 1;
+	return 0;
+}
+
+/* Find the places of the locations from the first one to that before `to`. */
+static void find_all_places(struct places *places, uint32_t to)
+{
+	uint32_t order[MAX_AT_ONCE], nr = 0, i;
+	struct profile *p = places->p;
+	const struct work *before = work_on(NULL);
+	struct module *module;
+
+	places->nr = 0;
+	for (i = places->from; i < to; i++) {
+		struct profile_location *location = location_of(p, i);
+
+		location->address = location->offset;
+		places->of[i - places->from].nr = 0;
+		module = p->modules[location->file];
+		if (!module)
+			continue;
+		order[nr++] = i;
+		work_looks(module_work(module));
+	}
+	if (nr)
+		qsort_r(order, nr, sizeof(order[0]), compare_by_file, p);
+	for (i = 0; i < nr; i++) {
+		work_on(module_work(p->modules[location_of(p, order[i])->file]));
+		find_places(places, order[i]);
+	}
+	work_on(before);
+}
+
+/* Give a location its frames: of a file without a module, or in the kernel, it is one. */
+static bool list_frames(struct places *places, uint32_t number)
+{
+	struct profile *p = places->p;
+	struct profile_location *location = location_of(p, number);
 	const struct kernel_function *kernel = location->file == FILE_KERNEL ?
 					       find_kernel_function(p, location->offset) : NULL;
-	struct place places[MAX_FRAMES] = { { NULL } };
-	unsigned int i, nr = 1;
+	static const struct place nowhere;
+	const unsigned int found = places->of[number - places->from].nr, nr = found ? found : 1;
+	const struct place *place = found ? &places->place[places->of[number - places->from].first] :
+					    &nowhere;
+	unsigned int i;
 
-	location->address = location->offset;
-	if (module)
-		nr = module_find(module, location->offset, &location->address, places, MAX_FRAMES);
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr; i++, place++) {
 		struct profile_frame frame = { .file = location->file, .inlined = i + 1 < nr };
 
 		if (kernel) {
 			frame.function = kernel->name;
-		} else if (places[i].function) {
-			frame.function = function_string(p, module, places[i].function);
+		} else if (place->function) {
+			frame.function = string_of_text(places, location->file, place->function, true);
 			if (!frame.function)
 				return false;
 		} else if (location->file > FILE_KERNEL) {
 			frame.address = location->address;
 		}
-		if (places[i].source && places[i].line > 0) {
-			frame.source = clean_string(p, places[i].source);
-			frame.line = (uint32_t)places[i].line;
+		if (place->source && place->line > 0) {
+			frame.source = string_of_text(places, location->file, place->source, false);
+			frame.line = (uint32_t)place->line;
 			if (!frame.source)
 				return false;
 		}
@@ -408,13 +535,35 @@ static bool resolve_location(struct profile *p, struct profile_location *locatio
 	return true;
 }
 
+static void places_free(struct places *places)
+{
+	struct text *texts = places->texts.items;
+	uint32_t i;
+
+	for (i = 1; i < places->texts.nr; i++)
+		free(texts[i].readable);
+	hash_table_free(&places->texts);
+	free(places->place);
+	free(places);
+}
+
 uint32_t profile_named_location(struct profile *p, uint32_t file, uint64_t offset)
 {
 	uint32_t number = profile_location(p, file, offset);
+	struct places *places;
+	bool named;
 
 	if (!number || location_of(p, number)->nrframes)
 		return number;
-	return resolve_location(p, location_of(p, number)) ? number : 0;
+	places = calloc(1, sizeof(*places));
+	if (!places)
+		return 0;
+	places->p = p;
+	places->from = number;
+	find_all_places(places, number + 1);
+	named = list_frames(places, number);
+	places_free(places);
+	return named ? number : 0;
 }
 
 const struct file_description *description_of(const struct profile *p,
@@ -461,32 +610,51 @@ static void describe_module(struct profile *p, uint32_t number)
 		p->reasons[number] = strdup(module_remark(module));
 }
 
+/* Find the names of the locations from the first one to that before `to`. */
+static bool resolve_locations(struct places *places, bool *opened, uint32_t to)
+{
+	struct profile *p = places->p;
+	uint32_t i, file;
+
+	/* Open only files that have samples: reading symbols takes a while. */
+	for (i = places->from; i < to; i++) {
+		file = location_of(p, i)->file;
+		if (!opened[file])
+			p->modules[file] = open_module(p, file);
+		opened[file] = true;
+	}
+	find_all_places(places, to);
+	for (i = places->from; i < to; i++)
+		if (!list_frames(places, i))
+			return false;
+	return true;
+}
+
 int profile_resolve(struct profile *p, struct error *e)
 {
-	bool *opened = calloc(p->files.nr + 1, sizeof(*opened));
-	uint32_t i;
+	bool *opened = calloc(p->files.nr + 1, sizeof(*opened)), named = true;
+	struct places *places = calloc(1, sizeof(*places));
+	uint32_t i, to;
 
 	demangle_load();
 	p->modules = calloc(p->files.nr + 1, sizeof(*p->modules));
 	p->reasons = calloc(p->files.nr + 1, sizeof(*p->reasons));
 	p->stripped = calloc(p->files.nr + 1, sizeof(*p->stripped));
-	if (!p->modules || !p->reasons || !p->stripped || !opened) {
+	if (!p->modules || !p->reasons || !p->stripped || !opened || !places) {
 		free(opened);
+		free(places);
 		return fail_memory(e);
 	}
-	for (i = 1; i < p->locations.nr; i++) {
-		struct profile_location *location = location_of(p, i);
-
-		/* Open only files that have samples: reading symbols takes a while. */
-		if (!opened[location->file])
-			p->modules[location->file] = open_module(p, location->file);
-		opened[location->file] = true;
-		if (!resolve_location(p, location)) {
-			free(opened);
-			return fail_memory(e);
-		}
+	places->p = p;
+	for (i = 1; named && i < p->locations.nr; i = to) {
+		to = p->locations.nr - i < MAX_AT_ONCE ? p->locations.nr : i + MAX_AT_ONCE;
+		places->from = i;
+		named = resolve_locations(places, opened, to);
 	}
 	free(opened);
+	places_free(places);
+	if (!named)
+		return fail_memory(e);
 	for (i = 1; i < p->files.nr; i++)
 		if (p->modules[i])
 			describe_module(p, i);

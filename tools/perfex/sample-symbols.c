@@ -686,7 +686,6 @@ unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
 	const struct work *work;
 	unsigned int nr;
 
-	work_looks(&m->work);
 	work = work_on(&m->work);
 	nr = find_places(m, offset, address, places, room);
 	work_on(work);

@@ -71,7 +71,8 @@ struct place {
 
 /*
  * Find the function at an offset of the file, and those into which it is inlined: the
- * innermost is the first.  *address: the offset as in the file's symbols.
+ * innermost is the first.  The caller has called work_looks() for it.  *address: the offset as in
+ * the file's symbols.
  * Return: how many there are; at least 1
  */
 unsigned int module_find(struct module *m, uint64_t offset, uint64_t *address,
