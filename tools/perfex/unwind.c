@@ -211,15 +211,19 @@ static const struct work *has_file(const struct set *set, const struct code_mapp
 static const struct work *find_file(struct unwinder *u, const struct code_mapping *map,
 				    uint64_t address)
 {
-	const struct work *work = has_file(u->set, map, address);
+	const struct work *work = has_file(u->set, map, address), *before;
 	struct set *set = u->set;
 	unsigned int i;
 
-	for (i = 0; !work && i < set->nrrefused; i++)
+	if (work)
+		return work;
+	for (i = 0; i < set->nrrefused; i++)
 		if (set->refused[i] == map->start)
 			return NULL;
-	if (!work && report_file(set, map))
+	before = work_on(NULL);
+	if (report_file(set, map))
 		work = has_file(set, map, address);
+	work_on(before);
 	if (!work && set->nrrefused < MAX_REFUSED)
 		set->refused[set->nrrefused++] = map->start;
 	return work;
@@ -232,15 +236,17 @@ static const struct work *find_file(struct unwinder *u, const struct code_mappin
  */
 static bool report_address(struct unwinder *u, uint64_t address)
 {
-	const struct work *before = work_on(NULL), *work = NULL;
+	const struct work *work = NULL;
 	struct code_mapping map;
 
 	if (u->mappings->find(u->mappings, address, &map))
 		work = find_file(u, &map, address);
-	if (work)
-		work_looks(work);
-	work_on(work ? work : before);
-	return work;
+	if (!work)
+		return false;
+	work_looks(work);
+	/* Most frames are in the file of the one before: then this does nothing. */
+	work_on(work);
+	return true;
 }
 
 /* ---- what libdw asks for ------------------------------------------------------------------- */
