@@ -13,15 +13,21 @@ static const void *item_at(const struct hash_table *t, uint32_t i)
 	return (const char *)t->items + i * t->size;
 }
 
+/* Keys are some words, or texts: take eight bytes at once. */
 static uint64_t hash_of(const struct hash_table *t, const void *key)
 {
 	size_t len = t->text ? strlen(key) : t->key, i;
-	const unsigned char *bytes = key;
-	uint64_t hash = len;
+	uint64_t hash = len, word;
 
-	for (i = 0; i < len; i++)
-		hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-	hash ^= hash >> 32;
+	for (i = 0; i < len; i += sizeof(word)) {
+		word = 0;
+		if (len - i >= sizeof(word))
+			memcpy(&word, (const char *)key + i, sizeof(word));
+		else
+			memcpy(&word, (const char *)key + i, len - i);
+		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
 	return hash * UINT64_C(0x9e3779b97f4a7c15) >> 20;
 }
 
