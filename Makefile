@@ -208,6 +208,10 @@ bench-scale: deps
 bench-plots: deps
 	@bench/report plots
 
+bench-report: perfex
+	$(sub) bench $(O)/bench/profile-files
+	@bench/profiles $(O)/bin/perfex $(O)/bench/profile-files $(O)/bench
+
 bench-guard-check: deps
 	@bench/guard check
 
@@ -223,7 +227,7 @@ help:
 .PHONY: all lib libvperfctr event perfex libperfctr module install uninstall \
 	install-system uninstall-system dkms-install dkms-remove dist deb deps check \
 	check-all check-for check-change check-again check-debug check-kernels check-processors check-events check-exports check-languages python install-python uninstall-python wheel rust check-mpi check-site check-packages check-pkgbuild site event-lists lint stress hostile sweep \
-	fuzz fuzz-user fuzz-sim sim sim-scale mutants vm demo bench bench-scale bench-plots bench-guard-check bench-native clean help
+	fuzz fuzz-user fuzz-sim sim sim-scale mutants vm demo bench bench-scale bench-plots bench-report bench-guard-check bench-native clean help
 
 endif
 
@@ -298,6 +302,8 @@ endif
 #:   make bench-scale   what calls do to other CPUs, on up to 64 CPUs and beside up to
 #:                      ten thousand counted threads; takes hours
 #:   make bench-plots   draw the results of "make bench": bench/cost-*.svg
+#:   make bench-report  reports of perfex beside those of perf; LARGE=yes: also of ten
+#:                      million samples
 #:   make bench-guard-check
 #:                      do the tests detect a loop, or a register write, that is
 #:                      added where counters are resumed?

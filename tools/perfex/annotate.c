@@ -503,9 +503,9 @@ static void count_samples(struct annotated_function *f, const struct profile *p,
 		one = find_instruction(f, location_of(p, location)->offset);
 		if (!one)
 			continue;
-		one->samples++;
+		one->samples += p->samples[i].nr;
 		one->weight += p->samples[i].weight;
-		f->samples++;
+		f->samples += p->samples[i].nr;
 		f->weight += p->samples[i].weight;
 	}
 }

@@ -1002,7 +1002,9 @@ static int apply_sample(struct reader *in, const struct record_sample *r, const 
 {
 	uint64_t most = in->p->rate ? MAX_SKIPPED : MAX_DROPPED;
 	uint64_t weight = 1 + (r->dropped < most ? r->dropped : 0);
-	struct profile_sample sample = { .tsc = r->tsc, .weight = weight, .cpu = r->cpu };
+	struct profile_sample sample = {
+		.tsc = r->tsc, .nr = 1, .weight = weight, .cpu = r->cpu,
+	};
 
 	sample.thread = profile_thread(in->p, r->pid, r->tid, find_name(in, r));
 	sample.stack = sample.thread ? find_stack(in, r, chain) : 0;
@@ -1107,6 +1109,7 @@ static int apply_entries(struct reader *in, struct error *e)
 	for (i = 0; i < in->nrentries; i++)
 		if (apply_entry(in, &in->entries[i], e))
 			return -1;
+	profile_end_samples(p);
 	return 0;
 }
 
@@ -1128,13 +1131,14 @@ static void reader_free(struct reader *in)
 	hash_table_free(&in->threads);
 }
 
-int profile_read(struct profile *p, const char *name, struct error *e)
+int profile_read(struct profile *p, const char *name, bool times, struct error *e)
 {
 	struct reader in = { .name = name, .p = p };
 	int ret;
 
 	memset(p, 0, sizeof(*p));
 	p->name = name;
+	p->times = times;
 	in.f = fopen(name, "re");
 	if (!in.f)
 		return fail_with(e, "cannot read '%s': %s", name, strerror(errno));

@@ -71,12 +71,44 @@ static uint32_t add_frame(struct profile *p, const struct profile_frame *frame)
 	return add_item(&p->frames, sizeof(*frame), sizeof(*frame), frame);
 }
 
+/* Return: false: no memory */
+static bool add_same(struct profile *p, const struct profile_sample *sample)
+{
+	uint32_t i = add_item(&p->same, sizeof(*sample), offsetof(struct profile_sample, nr), sample);
+	struct profile_sample *same = (struct profile_sample *)p->same.items + i;
+
+	if (!i)
+		return false;
+	if (!same->nr)
+		same->tsc = sample->tsc;
+	same->nr += sample->nr;
+	same->weight += sample->weight;
+	return true;
+}
+
+void profile_end_samples(struct profile *p)
+{
+	if (p->times || !p->same.nr)
+		return;
+	/* The first item is none. */
+	p->samples = p->same.items;
+	p->nrsamples = p->same.nr - 1;
+	memmove(p->samples, p->samples + 1, p->nrsamples * sizeof(*p->samples));
+	p->same.items = NULL;
+	hash_table_free(&p->same);
+}
+
 bool profile_add_sample(struct profile *p, const struct profile_sample *sample)
 {
 	struct profile_event *event = &p->events[sample->event];
 	struct profile_sample *samples;
 	size_t room;
 
+	event->samples += sample->nr;
+	event->weight += sample->weight;
+	p->taken += sample->nr;
+	if (!p->times)
+		return add_same(p, sample);
 	if (p->nrsamples == p->room) {
 		room = p->room ? p->room * 2 : 1024;
 		samples = reallocarray(p->samples, room, sizeof(*samples));
@@ -86,8 +118,6 @@ bool profile_add_sample(struct profile *p, const struct profile_sample *sample)
 		p->room = room;
 	}
 	p->samples[p->nrsamples++] = *sample;
-	event->samples++;
-	event->weight += sample->weight;
 	return true;
 }
 
@@ -122,6 +152,7 @@ void profile_free(struct profile *p)
 	hash_table_free(&p->threads);
 	free(p->frame_list);
 	free(p->samples);
+	hash_table_free(&p->same);
 	free(p->command);
 	memset(p, 0, sizeof(*p));
 }
@@ -148,7 +179,7 @@ int profile_group(const struct profile *p, struct hash_table *t, bool cpus, stru
 		if (!nr)
 			return fail_memory(e);
 		group = (struct profile_group *)t->items + nr;
-		group->samples++;
+		group->samples += sample->nr;
 		group->weight += sample->weight;
 	}
 	return 0;
@@ -237,6 +268,7 @@ int profile_filter(struct profile *p, const struct options *o, struct error *e)
 
 	if (!filter_events(p, o, number))
 		return fail_with(e, "'%s' has no samples of %.200s", p->name, o->specs[0]);
+	p->taken = 0;
 	for (i = 0; i < p->nrsamples; i++) {
 		struct profile_sample *sample = &p->samples[i];
 
@@ -244,7 +276,8 @@ int profile_filter(struct profile *p, const struct options *o, struct error *e)
 		    !wants_thread(o, p, thread_of(p, sample->thread)))
 			continue;
 		sample->event = number[sample->event];
-		p->events[sample->event].samples++;
+		p->events[sample->event].samples += sample->nr;
+		p->taken += sample->nr;
 		p->events[sample->event].weight += sample->weight;
 		p->samples[nr++] = *sample;
 	}

@@ -86,11 +86,14 @@ struct profile_thread {
 	uint32_t unused;
 };
 
+/* A sample; without their times, all with the same key are one. */
 struct profile_sample {
-	uint64_t tsc;
-	uint64_t weight;	/* overflows that it stands for */
 	uint32_t event;		/* index */
 	uint32_t thread, stack, cpu;
+	/* after the key */
+	uint64_t nr;		/* of samples */
+	uint64_t weight;	/* overflows for which they stand */
+	uint64_t tsc;		/* of the first one */
 };
 
 /* A file of a JIT that a process had mapped. */
@@ -128,8 +131,11 @@ struct profile {
 	uint32_t *frame_list;	/* numbers of frames */
 	size_t nrlisted;
 
-	struct profile_sample *samples;		/* in the order of their time */
+	bool times;		/* each sample has its time: */
+	struct profile_sample *samples;		/* in the order of their time, or of the first ones' */
 	size_t nrsamples, room;
+	struct hash_table same;	/* samples without their times, while the file is read */
+	uint64_t taken;		/* all samples */
 	size_t nrsystem;	/* where user mode entered the kernel, in which they were */
 
 	uint64_t dropped;	/* overflows without a sample */
@@ -138,8 +144,11 @@ struct profile {
 	uint64_t tsc, elapsed;
 };
 
-/* Read a file, and find the names.  Return: 0 or -1 with *e; *p may be freed in any case. */
-int profile_read(struct profile *p, const char *name, struct error *e);
+/*
+ * Read a file, and find the names.  times: keep the time of each sample.
+ * Return: 0 or -1 with *e; *p may be freed in any case.
+ */
+int profile_read(struct profile *p, const char *name, bool times, struct error *e);
 void profile_free(struct profile *p);
 
 /* ---- making one: the number, or 0 if there is no memory ----------------------------- */
@@ -160,6 +169,8 @@ uint32_t profile_kernel_location(struct profile *p, uint64_t address);
 /* *stack: the caller's; it becomes the number of the longer path.  Return: false: no memory */
 bool profile_call(struct profile *p, uint32_t *stack, uint32_t location);
 bool profile_add_sample(struct profile *p, const struct profile_sample *sample);
+/* No more samples come. */
+void profile_end_samples(struct profile *p);
 
 /* Find the names of all locations. */
 int profile_resolve(struct profile *p, struct error *e);

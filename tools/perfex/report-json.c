@@ -160,8 +160,8 @@ int report_json(FILE *f, struct profile *p, const struct options *o, struct erro
 	json_string(f, p->command ? p->command : "?");
 	fputs(",\"processor\":", f);
 	json_string(f, p->cpu_name);
-	fprintf(f, ",\"complete\":%s,\"samples\":%zu,\"dropped\":%" PRIu64 ",\"lost\":%" PRIu64,
-		p->complete ? "true" : "false", p->nrsamples, p->dropped, p->lost);
+	fprintf(f, ",\"complete\":%s,\"samples\":%" PRIu64 ",\"dropped\":%" PRIu64 ",\"lost\":%" PRIu64,
+		p->complete ? "true" : "false", p->taken, p->dropped, p->lost);
 	if (p->rate)
 		fprintf(f, ",\"rate\":%" PRIu32, p->rate);
 	if (p->complete && p->tsc_khz)

@@ -208,7 +208,7 @@ static void print_head(FILE *f, const struct profile *p)
 		fprintf(f, " (%sone each %s %s%s)", p->first_thread ? "its first thread, " : "",
 			thousands(buf, p->events[0].period), profile_unit(&p->events[0]),
 			p->events[0].name);
-	fprintf(f, ":\n\n%20s  samples\n", thousands(buf, p->nrsamples));
+	fprintf(f, ":\n\n%20s  samples\n", thousands(buf, p->taken));
 	fprintf(f, "%20s  %s\n", thousands(buf, p->dropped),
 		p->rate ? "shortest periods more, for which samples stand" : "dropped");
 	if (p->nrsystem)
@@ -360,7 +360,9 @@ int report_here(FILE *out, const struct options *o, struct error *e)
 	int err;
 
 	modules_use_directory(o->reporting.symfs);
-	err = profile_read(&p, o->report, e);
+	/* Only this one shows when samples were taken: the others need less memory. */
+	err = profile_read(&p, o->report, o->reporting.export && !strcmp(o->reporting.export, "firefox"),
+			   e);
 	if (!err)
 		err = profile_filter(&p, o, e);
 	if (!err)
