@@ -5,7 +5,7 @@
  * The file may come from an attacker.  Each length in it is checked before it is used.
  *
  * All records are read first, as they are not in the order of their time.  Then they
- * are sorted, and the samples get the mappings and names that the tasks had then.
+ * are taken in this order, and the samples get the mappings and names that the tasks had then.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +16,7 @@
 #include "jit-dump.h"
 #include "profile.h"
 #include "sample-file.h"
+#include "sample-log.h"
 #include "sample-swap.h"
 #include "unwind.h"
 
@@ -53,16 +54,6 @@ struct thread {
 	uint32_t comm;
 };
 
-/* A record, or a sample of one. */
-struct entry {
-	uint64_t tsc;
-	uint32_t number;	/* its place in the file */
-	uint32_t type;
-	const char *data;
-	size_t len;
-	uint32_t description;	/* of a mapping's file; 0: there is none */
-};
-
 /* A location that was looked up before: the mappings of a number never change. */
 struct looked_up {
 	uint64_t ip;
@@ -79,10 +70,8 @@ struct reader {
 	struct profile *p;
 	uint32_t version;
 	bool swapped;		/* the file has another byte order */
-	struct entry *entries;
-	size_t nrentries, room;
-	char **chunks;		/* what entries point into */
-	size_t nrchunks;
+	struct sample_log log;	/* what must be put into the order of time */
+	char *record;		/* the one that is read */
 	struct mapping *mappings;
 	size_t nrmappings;
 	struct intervals intervals;
@@ -185,25 +174,9 @@ static int read_header(struct reader *in, struct error *e)
 /* ---- records ------------------------------------------------------------------------- */
 
 static int add_entry(struct reader *in, uint32_t type, uint64_t tsc, const char *data, size_t len,
-		     struct error *e)
+		     uint32_t description, struct error *e)
 {
-	struct entry *entries;
-	size_t room;
-
-	if (in->nrentries == in->room) {
-		room = in->room ? in->room * 2 : 1024;
-		entries = room > UINT32_MAX ? NULL :
-			  reallocarray(in->entries, room, sizeof(*entries));
-		if (!entries)
-			return fail_memory(e);
-		in->entries = entries;
-		in->room = room;
-	}
-	in->entries[in->nrentries] = (struct entry){
-		.tsc = tsc, .number = (uint32_t)in->nrentries, .type = type, .data = data, .len = len,
-	};
-	in->nrentries++;
-	return 0;
+	return log_add(&in->log, type, tsc, data, len, description) ? 0 : fail_memory(e);
 }
 
 static bool has_text(const char *data, size_t len, size_t at)
@@ -276,7 +249,7 @@ static int read_samples_v1(struct reader *in, const char *data, size_t len, stru
 	if (len % sizeof(struct record_sample_v1))
 		return fail_damaged(e, in, "samples of another size");
 	for (at = 0; at < len; at += sizeof(struct record_sample_v1))
-		if (add_entry(in, RECORD_SAMPLES_V1, 0, data + at, sizeof(struct record_sample_v1),
+		if (add_entry(in, RECORD_SAMPLES_V1, 0, data + at, sizeof(struct record_sample_v1), 0,
 			      e))
 			return -1;
 	return 0;
@@ -312,8 +285,9 @@ static int read_samples(struct reader *in, const char *data, size_t len, struct 
 		chain = r.nr * sizeof(uint64_t);
 		if (in->stacks && !is_user(data + at + sizeof(r) + chain, r.size - sizeof(r) - chain))
 			return fail_damaged(e, in, "an impossible stack");
-		if (add_entry(in, RECORD_SAMPLES, r.tsc, data + at, r.size, e))
-			return -1;
+		/* Without stacks, what follows the chain is not known. */
+		if (!log_add_sample(&in->log, data + at, in->stacks ? r.size : sizeof(r) + chain))
+			return fail_memory(e);
 	}
 	return 0;
 }
@@ -375,19 +349,16 @@ static int read_file(struct reader *in, const char *data, size_t len, struct err
 	return *description ? 0 : fail_memory(e);
 }
 
-/* A file that nothing describes is known by its device and inode. */
-static int describe_mapping(struct reader *in, const struct record_mapping *r, const char *path,
-			    struct error *e)
+/* A file that nothing describes is known by its device and inode.  Return: 0: no memory */
+static uint32_t describe_mapping(struct reader *in, const struct record_mapping *r,
+				 const char *path)
 {
 	struct file_description file = { .id = { r->major, r->minor, r->inode } };
 	uint32_t *description = find_description(in, &file.id, path);
 
 	if (description && !*description)
 		*description = profile_description(in->p, &file);
-	if (!description || !*description)
-		return fail_memory(e);
-	in->entries[in->nrentries - 1].description = *description;
-	return 0;
+	return description ? *description : 0;
 }
 
 /* Check a mapping; those of version 1 have no task. */
@@ -395,6 +366,7 @@ static int read_mapping(struct reader *in, const char *data, size_t len, struct 
 {
 	uint64_t start, end, offset;
 	struct record_mapping_v1 v1;
+	uint32_t description = 0;
 	struct record_mapping r;
 
 	if (in->version == SAMPLES_VERSION_1) {
@@ -415,11 +387,12 @@ static int read_mapping(struct reader *in, const char *data, size_t len, struct 
 	}
 	if (start >= end || offset > UINT64_MAX - (end - start))
 		return fail_damaged(e, in, "an impossible mapping");
-	if (add_entry(in, RECORD_MAPPING, r.task.tsc, data, len, e))
-		return -1;
-	if (in->version != SAMPLES_VERSION_1 && r.inode && data[sizeof(r)] == '/')
-		return describe_mapping(in, &r, data + sizeof(r), e);
-	return 0;
+	if (in->version != SAMPLES_VERSION_1 && r.inode && data[sizeof(r)] == '/') {
+		description = describe_mapping(in, &r, data + sizeof(r));
+		if (!description)
+			return fail_memory(e);
+	}
+	return add_entry(in, RECORD_MAPPING, r.task.tsc, data, len, description, e);
 }
 
 static int read_clock(struct reader *in, const char *data, size_t len, struct error *e)
@@ -468,7 +441,7 @@ static int read_task(struct reader *in, uint32_t type, const char *data, size_t 
 	if ((type == RECORD_COMM || type == RECORD_EXEC) && !has_text(data, len, sizeof(r)))
 		return fail_damaged(e, in, "a task without a name");
 	memcpy(&r, data, sizeof(r));
-	return add_entry(in, type, r.tsc, data, len, e);
+	return add_entry(in, type, r.tsc, data, len, 0, e);
 }
 
 static int read_command(struct reader *in, const char *data, size_t len, struct error *e)
@@ -483,7 +456,6 @@ static int read_command(struct reader *in, const char *data, size_t len, struct 
 	return 0;
 }
 
-/* Return: whether data must be kept, or -1 with *e. */
 static int read_record_v1(struct reader *in, uint32_t type, const char *data, size_t len,
 			  struct error *e)
 {
@@ -491,11 +463,11 @@ static int read_record_v1(struct reader *in, uint32_t type, const char *data, si
 	case RECORD_COMMAND:
 		return read_command(in, data, len, e);
 	case RECORD_EXEC_V1:
-		return add_entry(in, type, 0, NULL, 0, e);
+		return add_entry(in, type, 0, NULL, 0, 0, e);
 	case RECORD_MAPPING_V1:
-		return read_mapping(in, data, len, e) ? -1 : 1;
+		return read_mapping(in, data, len, e);
 	case RECORD_SAMPLES_V1:
-		return read_samples_v1(in, data, len, e) ? -1 : 1;
+		return read_samples_v1(in, data, len, e);
 	case RECORD_END:
 		return read_end(in, data, len, e);
 	default:
@@ -512,9 +484,9 @@ static int read_record_v2(struct reader *in, uint32_t type, const char *data, si
 	case RECORD_EVENT:
 		return read_event(in, data, len, e);
 	case RECORD_SAMPLES:
-		return read_samples(in, data, len, e) ? -1 : 1;
+		return read_samples(in, data, len, e);
 	case RECORD_MAPPING:
-		return read_mapping(in, data, len, e) ? -1 : 1;
+		return read_mapping(in, data, len, e);
 	case RECORD_FILE:
 		return read_file(in, data, len, e);
 	case RECORD_CLOCK:
@@ -525,7 +497,7 @@ static int read_record_v2(struct reader *in, uint32_t type, const char *data, si
 	case RECORD_EXEC:
 	case RECORD_FORK:
 	case RECORD_EXIT:
-		return read_task(in, type, data, len, e) ? -1 : 1;
+		return read_task(in, type, data, len, e);
 	case RECORD_END:
 		return read_end(in, data, len, e);
 	default:
@@ -533,29 +505,10 @@ static int read_record_v2(struct reader *in, uint32_t type, const char *data, si
 	}
 }
 
-static int keep_chunk(struct reader *in, char *data, struct error *e)
-{
-	char **chunks;
-
-	/* There is room for a power of two. */
-	if (!(in->nrchunks & (in->nrchunks - 1))) {
-		chunks = reallocarray(in->chunks, in->nrchunks ? in->nrchunks * 2 : 1,
-				      sizeof(*chunks));
-		if (!chunks) {
-			free(data);
-			return fail_memory(e);
-		}
-		in->chunks = chunks;
-	}
-	in->chunks[in->nrchunks++] = data;
-	return 1;
-}
-
 /* Return: 1: there may be more; 0: the file ends, perhaps within a record; -1: *e */
 static int read_record(struct reader *in, struct error *e)
 {
 	struct record r;
-	char *data;
 	size_t len;
 	int ret;
 
@@ -567,21 +520,13 @@ static int read_record(struct reader *in, struct error *e)
 	if (r.size < sizeof(r) || r.size % sizeof(r) || r.size > MAX_RECORD)
 		return fail_damaged(e, in, "an impossible record");
 	len = r.size - sizeof(r);
-	data = malloc(len + 1);
-	if (!data)
-		return fail_memory(e);
-	ret = read_input(in, data, len, e);
-	if (ret <= 0) {
-		free(data);
+	ret = read_input(in, in->record, len, e);
+	if (ret <= 0)
 		return ret;
-	}
 	if (in->swapped)
-		swap_record(in->version, r.type, in->stacks, data, len);
-	ret = in->version == SAMPLES_VERSION_1 ? read_record_v1(in, r.type, data, len, e) :
-						 read_record_v2(in, r.type, data, len, e);
-	if (ret > 0)
-		return keep_chunk(in, data, e);
-	free(data);
+		swap_record(in->version, r.type, in->stacks, in->record, len);
+	ret = in->version == SAMPLES_VERSION_1 ? read_record_v1(in, r.type, in->record, len, e) :
+						 read_record_v2(in, r.type, in->record, len, e);
 	return ret ? ret : 1;
 }
 
@@ -681,7 +626,7 @@ static uint32_t find_dump(struct reader *in, uint32_t file, const struct file_id
 	return i + 1;
 }
 
-static int apply_mapping(struct reader *in, const struct entry *entry, struct error *e)
+static int apply_mapping(struct reader *in, const struct log_entry *entry, struct error *e)
 {
 	struct record_mapping r = { 0 };
 	struct mapping map;
@@ -693,11 +638,11 @@ static int apply_mapping(struct reader *in, const struct entry *entry, struct er
 
 		memcpy(&v1, entry->data, sizeof(v1));
 		map = (struct mapping){ .start = v1.start, .end = v1.end, .offset = v1.offset };
-		path = entry->data + sizeof(v1);
+		path = (const char *)entry->data + sizeof(v1);
 	} else {
 		memcpy(&r, entry->data, sizeof(r));
 		map = (struct mapping){ .start = r.start, .end = r.end, .offset = r.offset };
-		path = entry->data + sizeof(r);
+		path = (const char *)entry->data + sizeof(r);
 	}
 	/* Code without a file is known by its address in its process. */
 	if (is_anonymous(path)) {
@@ -770,7 +715,7 @@ static int apply_fork(struct reader *in, const struct record_fork *r, struct err
 	return 0;
 }
 
-static int apply_task(struct reader *in, const struct entry *entry, struct error *e)
+static int apply_task(struct reader *in, const struct log_entry *entry, struct error *e)
 {
 	struct record_fork fork;
 	struct record_task r;
@@ -784,9 +729,9 @@ static int apply_task(struct reader *in, const struct entry *entry, struct error
 		if (apply_exec(in, r.pid, e))
 			return -1;
 		/* The thread that executes the file becomes the first one. */
-		return apply_name(in, r.pid, entry->data + sizeof(r), e);
+		return apply_name(in, r.pid, (const char *)entry->data + sizeof(r), e);
 	case RECORD_COMM:
-		return apply_name(in, r.tid, entry->data + sizeof(r), e);
+		return apply_name(in, r.tid, (const char *)entry->data + sizeof(r), e);
 	default:
 		/* A thread that has ended keeps its name for samples that come later. */
 		return 0;
@@ -854,16 +799,12 @@ static uint32_t find_location(struct reader *in, const struct mappings *mappings
 }
 
 /* Return: how many addresses of a chain are in the kernel: the first ones. */
-static uint32_t count_kernel(const char *chain, uint32_t nr)
+static uint32_t count_kernel(const uint64_t *chain, uint32_t nr)
 {
-	uint64_t address;
-	uint32_t n;
+	uint32_t n = 0;
 
-	for (n = 0; n < nr; n++) {
-		memcpy(&address, chain + n * sizeof(address), sizeof(address));
-		if (!(address >> 63))
-			break;
-	}
+	while (n < nr && chain[n] >> 63)
+		n++;
 	return n;
 }
 
@@ -875,7 +816,8 @@ static bool is_same_kernel(const struct profile *p, uint32_t location, uint32_t 
 }
 
 /* Return: the number of the call path, or 0: no memory. */
-static uint32_t find_stack(struct reader *in, const struct record_sample *r, const char *chain)
+static uint32_t find_stack(struct reader *in, const struct record_sample *r,
+			   const uint64_t *chain)
 {
 	const struct process *process = find_process(in, r->pid);
 	uint32_t location, last = 0, stack = 0, i;
@@ -888,7 +830,7 @@ static uint32_t find_stack(struct reader *in, const struct record_sample *r, con
 		return 0;
 	mappings = process->mappings;
 	for (i = r->nr; i-- > 0;) {
-		memcpy(&address, chain + i * sizeof(address), sizeof(address));
+		address = chain[i];
 		/*
 		 * The call is before the address to which it returns.  The address at which
 		 * a thread entered the kernel is no such address.
@@ -950,11 +892,11 @@ static bool find_code(const struct code_mappings *mappings, uint64_t address,
 
 /*
  * Find the calls of a sample that has registers and a stack, instead of those of user mode in
- * its chain, which the data follow.
+ * its chain.  data: the registers and the stack
  * Return: their number, as in r->nr, or -1: no memory
  */
-static int find_calls(struct reader *in, const struct record_sample *r, const char *data,
-		      uint64_t *chain)
+static int find_calls(struct reader *in, const struct record_sample *r,
+		      const unsigned char *data, uint64_t *chain)
 {
 	const struct process *process = find_process(in, r->pid);
 	struct code_mappings mappings = { .find = find_code, .arg = in };
@@ -968,11 +910,9 @@ static int find_calls(struct reader *in, const struct record_sample *r, const ch
 	if (!process || !in->unwinder)
 		return -1;
 	if (kernel)
-		nr = count_kernel(data, r->nr);
+		nr = count_kernel(chain, r->nr);
 	if (nr > MAX_CHAIN - 1)
 		nr = MAX_CHAIN - 1;
-	memcpy(chain, data, nr * sizeof(*chain));
-	data += r->nr * sizeof(*chain);
 	memcpy(&u, data, sizeof(u));
 	data += sizeof(u);
 	thread = (struct thread_state){
@@ -997,8 +937,8 @@ static uint32_t find_name(struct reader *in, const struct record_sample *r)
 	return thread ? thread->comm : 0;
 }
 
-static int apply_sample(struct reader *in, const struct record_sample *r, const char *chain,
-			struct error *e)
+static int apply_sample(struct reader *in, const struct record_sample *r,
+			const uint64_t *chain, struct error *e)
 {
 	uint64_t most = in->p->rate ? MAX_SKIPPED : MAX_DROPPED;
 	uint64_t weight = 1 + (r->dropped < most ? r->dropped : 0);
@@ -1016,7 +956,7 @@ static int apply_sample(struct reader *in, const struct record_sample *r, const 
 	return 0;
 }
 
-static int apply_sample_v1(struct reader *in, const char *data, struct error *e)
+static int apply_sample_v1(struct reader *in, const unsigned char *data, struct error *e)
 {
 	struct record_sample_v1 v1;
 	struct record_sample r;
@@ -1030,35 +970,21 @@ static int apply_sample_v1(struct reader *in, const char *data, struct error *e)
 
 /* ---- all ---------------------------------------------------------------------------------- */
 
-static int compare_entries(const void *a, const void *b)
+static int apply_entry(struct reader *in, struct log_entry *entry, struct error *e)
 {
-	const struct entry *x = a, *y = b;
-
-	if (x->tsc != y->tsc)
-		return x->tsc < y->tsc ? -1 : 1;
-	return x->number < y->number ? -1 : 1;
-}
-
-static int apply_entry(struct reader *in, const struct entry *entry, struct error *e)
-{
-	uint64_t chain[MAX_CHAIN];
-	struct record_sample r;
-	size_t len;
 	int nr;
 
 	switch (entry->type) {
 	case RECORD_SAMPLES_V1:
 		return apply_sample_v1(in, entry->data, e);
 	case RECORD_SAMPLES:
-		memcpy(&r, entry->data, sizeof(r));
-		len = sizeof(r) + r.nr * sizeof(uint64_t);
-		if (!in->stacks || entry->len == len)
-			return apply_sample(in, &r, entry->data + sizeof(r), e);
-		nr = find_calls(in, &r, entry->data + sizeof(r), chain);
+		if (!entry->len)
+			return apply_sample(in, &entry->sample, entry->chain, e);
+		nr = find_calls(in, &entry->sample, entry->data, entry->chain);
 		if (nr < 0)
 			return fail_memory(e);
-		r.nr = (uint32_t)nr;
-		return apply_sample(in, &r, (const char *)chain, e);
+		entry->sample.nr = (uint32_t)nr;
+		return apply_sample(in, &entry->sample, entry->chain, e);
 	case RECORD_MAPPING:
 		return apply_mapping(in, entry, e);
 	case RECORD_EXEC_V1:
@@ -1085,7 +1011,7 @@ static int name_first_thread(struct reader *in, struct error *e)
 static int apply_entries(struct reader *in, struct error *e)
 {
 	struct profile *p = in->p;
-	size_t i;
+	struct log_entry entry;
 
 	if (!p->nrevents) {
 		p->events[p->nrevents++].name = strdup("events");
@@ -1104,10 +1030,9 @@ static int apply_entries(struct reader *in, struct error *e)
 	    profile_file(p, "[kernel]", UINT32_MAX, 0) != FILE_KERNEL)
 		return fail_memory(e);
 	profile_sort_kernel(p);
-	if (in->nrentries)
-		qsort(in->entries, in->nrentries, sizeof(*in->entries), compare_entries);
-	for (i = 0; i < in->nrentries; i++)
-		if (apply_entry(in, &in->entries[i], e))
+	log_end(&in->log);
+	while (log_take(&in->log, &entry))
+		if (apply_entry(in, &entry, e))
 			return -1;
 	profile_end_samples(p);
 	return 0;
@@ -1115,12 +1040,8 @@ static int apply_entries(struct reader *in, struct error *e)
 
 static void reader_free(struct reader *in)
 {
-	size_t i;
-
-	for (i = 0; i < in->nrchunks; i++)
-		free(in->chunks[i]);
-	free(in->chunks);
-	free(in->entries);
+	log_free(&in->log);
+	free(in->record);
 	free(in->mappings);
 	intervals_free(&in->intervals);
 	free(in->looked_up);
@@ -1142,7 +1063,8 @@ int profile_read(struct profile *p, const char *name, bool times, struct error *
 	in.f = fopen(name, "re");
 	if (!in.f)
 		return fail_with(e, "cannot read '%s': %s", name, strerror(errno));
-	ret = read_header(&in, e);
+	in.record = malloc(MAX_RECORD);
+	ret = in.record ? read_header(&in, e) : fail_memory(e);
 	if (!ret) {
 		do {
 			ret = read_record(&in, e);
