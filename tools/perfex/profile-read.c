@@ -63,6 +63,16 @@ struct looked_up {
 
 #define NR_LOOKED_UP	16384
 
+/* A file of this path, device and inode. */
+struct file_key {
+	uint32_t major, minor;
+	uint64_t inode;
+	uint32_t path;		/* of reader.paths */
+	uint32_t unused;
+	/* after the key */
+	uint32_t description;	/* the latest; 0: none */
+};
+
 struct reader {
 	FILE *f;
 	const char *name;
@@ -78,8 +88,7 @@ struct reader {
 	uint32_t nrsets, nrowners;
 	struct hash_table processes, threads;
 	struct looked_up *looked_up;
-	struct hash_table file_keys;		/* path, device and inode of a file */
-	uint32_t *file_descriptions;	/* of these: the latest */
+	struct hash_table paths, file_keys;
 	bool stacks;		/* samples may have registers and a stack */
 	struct unwinder *unwinder;
 	struct mappings unwound;	/* of the sample whose calls are looked for */
@@ -296,25 +305,19 @@ static int read_samples(struct reader *in, const char *data, size_t len, struct 
 static uint32_t *find_description(struct reader *in, const struct file_identity *id,
 				  const char *path)
 {
-	uint32_t i, nr = in->file_keys.nr, *list;
-	char *key;
+	struct file_key key = { .major = id->major, .minor = id->minor, .inode = id->inode };
+	struct hash_table *t = &in->file_keys;
+	uint32_t i;
 
-	if (!in->file_keys.size)
-		in->file_keys = (struct hash_table){ .size = sizeof(char *), .text = true };
-	if (asprintf(&key, "%" PRIx32 ":%" PRIx32 ":%" PRIx64 " %s", id->major, id->minor, id->inode,
-		     path) < 0)
-		return NULL;
-	i = hash_table_add(&in->file_keys, key);
-	free(key);
-	if (i && in->file_keys.nr != nr && !(i & (i - 1))) {
-		/* There is room for a power of two. */
-		list = reallocarray(in->file_descriptions, (size_t)i * 2, sizeof(*list));
-		if (!list)
-			return NULL;
-		memset(list + i, 0, i * sizeof(*list));
-		in->file_descriptions = list;
+	if (!in->paths.size) {
+		in->paths = (struct hash_table){ .size = sizeof(char *), .text = true };
+		*t = (struct hash_table){
+			.size = sizeof(key), .key = offsetof(struct file_key, description),
+		};
 	}
-	return i ? &in->file_descriptions[i] : NULL;
+	key.path = hash_table_add(&in->paths, path);
+	i = key.path ? hash_table_add(t, &key) : 0;
+	return i ? &((struct file_key *)t->items)[i].description : NULL;
 }
 
 static int read_file(struct reader *in, const char *data, size_t len, struct error *e)
@@ -1045,8 +1048,8 @@ static void reader_free(struct reader *in)
 	free(in->mappings);
 	intervals_free(&in->intervals);
 	free(in->looked_up);
+	hash_table_free(&in->paths);
 	hash_table_free(&in->file_keys);
-	free(in->file_descriptions);
 	unwinder_free(in->unwinder);
 	hash_table_free(&in->processes);
 	hash_table_free(&in->threads);
