@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * perfex --report finds symbols and inlined functions by indexes: they say what libdw says, and
- * the work for each address does not grow with the file.
+ * the work for each address does not grow with the file.  It keeps samples in few bytes, and
+ * takes them in the order of their time.
  */
 #include <check.h>
 #include <dwarf.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sample-log.h"
 #include "scopes.h"
 #include "spans.h"
 #include "symbol-index.h"
@@ -341,15 +343,167 @@ START_TEST(work_for_inlined_functions)
 }
 END_TEST
 
+/* ---- samples in the order of their time ------------------------------------------------------- */
+
+#define NR_ENTRIES	4000
+#define MAX_CALLS	5
+#define MAX_TEXT	24
+
+/* An entry as it was added. */
+static struct added {
+	uint64_t tsc;
+	int number;
+	struct {
+		struct record_sample sample;
+		uint64_t chain[MAX_CALLS];
+		char stack[MAX_TEXT];
+	} data;
+	size_t len;		/* 0: no sample, but a text */
+} added[NR_ENTRIES];
+
+static uint64_t random_bits(void)
+{
+	/* of any length, so that differences have any sign and size */
+	return ((uint64_t)random_number() << 33 ^ (uint64_t)random_number() << 11) >>
+	       random_number() % 64;
+}
+
+static void add_entry(struct sample_log *l, int i, uint64_t tsc)
+{
+	struct added *a = &added[i];
+	char *at = (char *)&a->data;
+	unsigned int calls = random_number() % (MAX_CALLS + 1), rest = random_number() % 3 * 8, n;
+
+	*a = (struct added){ .tsc = tsc, .number = i };
+	if (!(random_number() % 4)) {
+		snprintf(a->data.stack, sizeof(a->data.stack), "%d", i);
+		ck_assert(log_add(l, RECORD_COMM, tsc, a->data.stack, strlen(a->data.stack) + 1,
+				  (uint32_t)i));
+		return;
+	}
+	a->data.sample = (struct record_sample){
+		.flags = random_number() % 2, .pid = random_number() % 9, .tid = random_number(),
+		.cpu = random_number() % 9, .nr = calls, .ip = random_bits(), .tsc = tsc,
+		.overflow = random_bits(), .dropped = random_bits(),
+	};
+	for (n = 0; n < calls * 8 + rest; n++)
+		at[sizeof(a->data.sample) + n] = (char)random_number();
+	a->len = sizeof(a->data.sample) + calls * 8 + rest;
+	a->data.sample.size = (uint32_t)a->len;
+	ck_assert(log_add_sample(l, &a->data, a->len));
+}
+
+static int compare_added(const void *a, const void *b)
+{
+	const struct added *x = a, *y = b;
+
+	if (x->tsc != y->tsc)
+		return x->tsc < y->tsc ? -1 : 1;
+	return x->number - y->number;
+}
+
+static void same_entry(const struct added *a, struct log_entry *e)
+{
+	const struct record_sample *r = &a->data.sample;
+	size_t calls;
+
+	ck_assert_uint_eq(e->tsc, a->tsc);
+	if (!a->len) {
+		ck_assert_uint_eq(e->type, RECORD_COMM);
+		ck_assert_uint_eq(e->description, a->number);
+		ck_assert_str_eq((const char *)e->data, a->data.stack);
+		ck_assert_uint_eq(e->len, strlen(a->data.stack) + 1);
+		return;
+	}
+	ck_assert_uint_eq(e->type, RECORD_SAMPLES);
+	/* The reader has no use for it. */
+	e->sample.size = r->size;
+	ck_assert_mem_eq(&e->sample, r, sizeof(*r));
+	calls = r->nr * sizeof(e->chain[0]);
+	ck_assert_mem_eq(e->chain, &r[1], calls);
+	ck_assert_uint_eq(e->len, a->len - sizeof(*r) - calls);
+	ck_assert_mem_eq(e->data, (const char *)&r[1] + calls, e->len);
+}
+
+/* In the order of rings, in that of their time, backwards, and in none. */
+START_TEST(log_is_in_order)
+{
+	struct sample_log l = { NULL };
+	struct log_entry entry;
+	uint64_t tsc = 0;
+	int i;
+
+	for (i = 0; i < NR_ENTRIES; i++) {
+		switch (_i) {
+		case 0:
+			tsc = i % 300 ? tsc + random_number() % 3 : (uint64_t)i / 500;
+			break;
+		case 1:
+			tsc += random_bits() >> 16;
+			break;
+		case 2:
+			tsc = (uint64_t)(NR_ENTRIES - i) / 2;
+			break;
+		default:
+			tsc = random_bits();
+			break;
+		}
+		add_entry(&l, i, tsc);
+	}
+	qsort(added, NR_ENTRIES, sizeof(added[0]), compare_added);
+	log_end(&l);
+	for (i = 0; i < NR_ENTRIES; i++) {
+		ck_assert(log_take(&l, &entry));
+		same_entry(&added[i], &entry);
+	}
+	ck_assert(!log_take(&l, &entry));
+	log_free(&l);
+}
+END_TEST
+
+START_TEST(log_is_empty)
+{
+	struct sample_log l = { NULL };
+	struct log_entry entry;
+
+	log_end(&l);
+	ck_assert(!log_take(&l, &entry));
+	log_free(&l);
+}
+END_TEST
+
+/* Samples of a thread, each some microseconds after the one before, in two libraries. */
+START_TEST(memory_for_samples)
+{
+	struct record_sample r = { .size = sizeof(r), .pid = 7, .tid = 8, .overflow = 1 };
+	struct sample_log l = { NULL };
+	int i;
+
+	for (i = 0; i < NR_ENTRIES; i++) {
+		r.tsc += random_number() % 10000;
+		r.ip = UINT64_C(0x7f0000000000) + (random_number() & 1) * UINT64_C(0x8000000) +
+		       random_number() % 0x2000000;
+		ck_assert(log_add_sample(&l, &r, sizeof(r)));
+	}
+	ck_assert_uint_eq(l.nrruns, 1);
+	ck_assert_uint_lt(l.used, (size_t)NR_ENTRIES * 13);
+	log_free(&l);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("perfex-index");
-	TCase *t = tcase_create("ranges");
+	TCase *t = tcase_create("memory");
 	SRunner *r;
 	int failed;
 
 	elf_version(EV_CURRENT);
+	tcase_set_timeout(t, 300);
 	tcase_add_test(t, spans_are_found);
+	tcase_add_loop_test(t, log_is_in_order, 0, 4);
+	tcase_add_test(t, log_is_empty);
+	tcase_add_test(t, memory_for_samples);
 	suite_add_tcase(s, t);
 	t = tcase_create("files");
 	tcase_add_checked_fixture(t, NULL, teardown);
