@@ -209,7 +209,7 @@ bench-plots: deps
 	@bench/report plots
 
 bench-report: perfex
-	$(sub) bench $(O)/bench/profile-files
+	@$(sub) bench $(O)/bench/profile-files
 	@bench/profiles $(O)/bin/perfex $(O)/bench/profile-files $(O)/bench
 
 bench-guard-check: deps
