@@ -178,7 +178,9 @@ static void put_sample(uint64_t ip, const greg_t *regs)
 				    REG_RSP, REG_RIP, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12,
 				    REG_R13, REG_R14, REG_R15 };
 	enum { NR = sizeof(dwarf) / sizeof(dwarf[0]) };
-	struct record_user user = { .mode = VPERFCTR_USER_64, .nrregs = NR, .stack_size = STACK_SIZE };
+	struct record_user user = {
+		.mode = VPERFCTR_USER_64, .nrregs = NR, .stack_size = STACK_SIZE,
+	};
 	struct record_sample s = {
 		.size = sizeof(s), .pid = PID, .tid = PID, .ip = ip, .tsc = ++now, .overflow = 1,
 	};
@@ -311,8 +313,9 @@ static void find_code(const char *path, struct code *c)
 	    memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 || ehdr.e_ident[EI_CLASS] != ELFCLASS64)
 		errx(1, "'%s' is no 64-bit ELF file", path);
 	for (i = 0; i < ehdr.e_phnum; i++) {
-		if (pread(fd, &phdr, sizeof(phdr), (off_t)(ehdr.e_phoff + (size_t)i * sizeof(phdr))) !=
-		    sizeof(phdr))
+		const uint64_t at = ehdr.e_phoff + (uint64_t)i * sizeof(phdr);
+
+		if (pread(fd, &phdr, sizeof(phdr), (off_t)at) != sizeof(phdr))
 			err(1, "cannot read '%s'", path);
 		if (phdr.p_type == PT_LOAD && (phdr.p_flags & PF_X)) {
 			c->offset = phdr.p_offset & ~UINT64_C(4095);
@@ -352,7 +355,7 @@ static void write_addresses(uint64_t samples, uint64_t addresses, char **paths, 
 	free(list);
 }
 
-/* ---- mappings --------------------------------------------------------------------------------- */
+/* ---- mappings ------------------------------------------------------------------------------ */
 
 /* They are 256 MB apart, and come again after 1024. */
 static void write_mappings(uint64_t changes, const char *path)
@@ -367,7 +370,7 @@ static void write_mappings(uint64_t changes, const char *path)
 	}
 }
 
-/* ---- stacks ----------------------------------------------------------------------------------- */
+/* ---- stacks -------------------------------------------------------------------------------- */
 
 static void __attribute__((noinline)) take_sample(void)
 {
@@ -430,8 +433,8 @@ static void write_stacks(uint64_t samples)
 	FILE *f = fopen("/proc/self/maps", "r");
 
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %4095s", &start, &stop,
-			   prot, &offset, path) == 5 && path[0] == '/')
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %4095s", &start,
+			   &stop, prot, &offset, path) == 5 && path[0] == '/')
 			put_mapping(start, stop, offset, path, prot[2] == 'x');
 	if (f)
 		fclose(f);
@@ -439,7 +442,7 @@ static void write_stacks(uint64_t samples)
 		descend(6 + random_number() % 24);
 }
 
-/* ---- all -------------------------------------------------------------------------------------- */
+/* ---- all ----------------------------------------------------------------------------------- */
 
 static uint64_t number(const char *text)
 {

@@ -258,8 +258,8 @@ static int read_samples_v1(struct reader *in, const char *data, size_t len, stru
 	if (len % sizeof(struct record_sample_v1))
 		return fail_damaged(e, in, "samples of another size");
 	for (at = 0; at < len; at += sizeof(struct record_sample_v1))
-		if (add_entry(in, RECORD_SAMPLES_V1, 0, data + at, sizeof(struct record_sample_v1), 0,
-			      e))
+		if (add_entry(in, RECORD_SAMPLES_V1, 0, data + at, sizeof(struct record_sample_v1),
+			      0, e))
 			return -1;
 	return 0;
 }

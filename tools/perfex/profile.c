@@ -74,7 +74,8 @@ static uint32_t add_frame(struct profile *p, const struct profile_frame *frame)
 /* Return: false: no memory */
 static bool add_same(struct profile *p, const struct profile_sample *sample)
 {
-	uint32_t i = add_item(&p->same, sizeof(*sample), offsetof(struct profile_sample, nr), sample);
+	uint32_t i = add_item(&p->same, sizeof(*sample), offsetof(struct profile_sample, nr),
+			      sample);
 	struct profile_sample *same = (struct profile_sample *)p->same.items + i;
 
 	if (!i)
@@ -540,17 +541,19 @@ static bool list_frames(struct places *places, uint32_t number)
 					       find_kernel_function(p, location->offset) : NULL;
 	static const struct place nowhere;
 	const unsigned int found = places->of[number - places->from].nr, nr = found ? found : 1;
-	const struct place *place = found ? &places->place[places->of[number - places->from].first] :
-					    &nowhere;
+	const struct place *place = &nowhere;
 	unsigned int i;
 
+	if (found)
+		place = &places->place[places->of[number - places->from].first];
 	for (i = 0; i < nr; i++, place++) {
 		struct profile_frame frame = { .file = location->file, .inlined = i + 1 < nr };
 
 		if (kernel) {
 			frame.function = kernel->name;
 		} else if (place->function) {
-			frame.function = string_of_text(places, location->file, place->function, true);
+			frame.function = string_of_text(places, location->file, place->function,
+							true);
 			if (!frame.function)
 				return false;
 		} else if (location->file > FILE_KERNEL) {

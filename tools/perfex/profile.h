@@ -132,7 +132,7 @@ struct profile {
 	size_t nrlisted;
 
 	bool times;		/* each sample has its time: */
-	struct profile_sample *samples;		/* in the order of their time, or of the first ones' */
+	struct profile_sample *samples;		/* in the order of the first ones' time */
 	size_t nrsamples, room;
 	struct hash_table same;	/* samples without their times, while the file is read */
 	uint64_t taken;		/* all samples */

@@ -152,7 +152,8 @@ bool log_add_sample(struct sample_log *l, const void *data, size_t len)
 	l->ip = before = r.ip;
 	put_number(l, r.nr);
 	for (i = 0; i < r.nr; i++) {
-		memcpy(&address, (const char *)data + sizeof(r) + i * sizeof(address), sizeof(address));
+		memcpy(&address, (const char *)data + sizeof(r) + i * sizeof(address),
+		       sizeof(address));
 		put_number(l, with_sign(address - before));
 		before = address;
 	}

@@ -356,13 +356,13 @@ static int print_profile(FILE *f, struct profile *p, const struct options *o, st
 
 int report_here(FILE *out, const struct options *o, struct error *e)
 {
+	const char *export = o->reporting.export;
 	struct profile p;
 	int err;
 
 	modules_use_directory(o->reporting.symfs);
 	/* Only this one shows when samples were taken: the others need less memory. */
-	err = profile_read(&p, o->report, o->reporting.export && !strcmp(o->reporting.export, "firefox"),
-			   e);
+	err = profile_read(&p, o->report, export && !strcmp(export, "firefox"), e);
 	if (!err)
 		err = profile_filter(&p, o, e);
 	if (!err)

@@ -43,8 +43,7 @@ static void add_die(struct level *level, Dwarf_Die *die)
 		return;
 	/* There is room for a power of two. */
 	if (!(level->nr & (level->nr - 1))) {
-		dies = level->nr > UINT32_MAX / 2 ? NULL :
-		       reallocarray(level->dies, level->nr ? (size_t)level->nr * 2 : 1, sizeof(*dies));
+		dies = reallocarray(level->dies, level->nr ? (size_t)level->nr * 2 : 1, sizeof(*dies));
 		if (!dies)
 			work_no_memory();
 		level->dies = dies;
@@ -87,7 +86,9 @@ static struct level *level_of(struct scopes *s, Dwarf_Die *die)
 	uint32_t i;
 
 	if (!s->levels.size)
-		s->levels = (struct hash_table){ .size = sizeof(*level), .key = sizeof(level->entry) };
+		s->levels = (struct hash_table){
+			.size = sizeof(*level), .key = sizeof(level->entry),
+		};
 	i = hash_table_add(&s->levels, &die->addr);
 	if (!i)
 		work_no_memory();

@@ -81,20 +81,19 @@ static bool add_symbol(struct symbol_index *index, uint32_t i)
 static bool add_sections(struct symbol_index *index)
 {
 	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	GElf_Addr bias;
-	uint32_t nr = 0;
+	GElf_Addr bias, start, end;
 	Elf *elf = dwfl_module_getelf(index->mod, &bias);
+	GElf_Shdr header;
+	uint32_t nr = 0;
 
 	while ((section = elf_nextscn(elf, section))) {
 		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC) ||
 		    !header.sh_size || header.sh_addr + header.sh_size < header.sh_addr)
 			continue;
-		header.sh_addr += bias;
-		if (!spans_add(&index->sections, header.sh_addr, header.sh_addr + header.sh_size - 1,
-			       nr++) ||
-		    !spans_add(&index->sections, header.sh_addr + header.sh_size,
-			       header.sh_addr + header.sh_size, nr++))
+		start = header.sh_addr + bias;
+		end = start + header.sh_size;
+		if (!spans_add(&index->sections, start, end - 1, nr++) ||
+		    !spans_add(&index->sections, end, end, nr++))
 			return false;
 	}
 	spans_sort(&index->sections);

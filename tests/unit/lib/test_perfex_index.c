@@ -141,6 +141,11 @@ END_TEST
 
 /* ---- symbols ------------------------------------------------------------------------------- */
 
+static const char *get_symbol(int i, GElf_Sym *sym, GElf_Addr *value)
+{
+	return dwfl_module_getsym_info(mod, i, sym, value, NULL, NULL, NULL);
+}
+
 static void same_symbol(struct symbol_index *index, GElf_Addr at)
 {
 	GElf_Addr start = 0;
@@ -171,7 +176,7 @@ static void same_symbols(unsigned int step)
 	ck_assert_ptr_nonnull(index);
 	dwfl_module_info(mod, NULL, &low, &high, NULL, NULL, NULL, NULL);
 	for (i = 1; i < nr; i += (int)step) {
-		ck_assert_ptr_nonnull(dwfl_module_getsym_info(mod, i, &sym, &value, NULL, NULL, NULL));
+		ck_assert_ptr_nonnull(get_symbol(i, &sym, &value));
 		same_symbol(index, value - 1);
 		same_symbol(index, value);
 		same_symbol(index, value + sym.st_size / 2);
@@ -227,7 +232,8 @@ static void print_many(FILE *f)
 
 	fputs("\t.text\nt:\t.skip 1024, 0x90\n", f);
 	for (i = 0; i < 200; i++)
-		fprintf(f, "\t.set s%u, t + %u\n\t.size s%u, %u\n\t.globl s%u\n", i, i % 7, i, 900 - i, i);
+		fprintf(f, "\t.set s%u, t + %u\n\t.size s%u, %u\n\t.globl s%u\n", i, i % 7, i, 900 - i,
+			i);
 }
 
 START_TEST(many_symbols_at_one_address)
@@ -254,8 +260,8 @@ static void print_functions(FILE *f)
 
 	fputs("\t.text\n", f);
 	for (i = 0; i < NR_FUNCTIONS; i++)
-		fprintf(f, "\t.type s%u, %%function\n\t.globl s%u\ns%u:\t.skip 16, 0x90\n\t.size s%u, 8\n", i,
-			i, i, i);
+		fprintf(f, "\t.type s%u, %%function\n\t.globl s%u\n"
+			"s%u:\t.skip 16, 0x90\n\t.size s%u, 8\n", i, i, i, i);
 }
 
 /* libdwfl would look at 20,000 symbols for each address. */
@@ -270,7 +276,7 @@ START_TEST(work_for_symbols)
 	build("-x assembler", print_functions);
 	index = symbol_index_make(mod);
 	ck_assert_ptr_nonnull(index);
-	for (i = 1; strcmp(dwfl_module_getsym_info(mod, (int)i, &sym, &first, NULL, NULL, NULL), "s0") != 0; i++)
+	for (i = 1; strcmp(get_symbol((int)i, &sym, &first), "s0") != 0; i++)
 		;
 	for (i = 0; i < NR_FUNCTIONS; i++) {
 		ck_assert_ptr_nonnull(symbol_index_find(index, first + 16 * i + 7, &start, &size));
@@ -293,7 +299,8 @@ static void print_inlined(FILE *f)
 
 	fputs("volatile int n;\nstatic inline __attribute__((always_inline)) void inner(int i)\n"
 	      "{\n\tfor (n = i; n < 10; n++)\n\t\tn += i;\n}\n"
-	      "static inline __attribute__((always_inline)) void outer(int i)\n{\n\tinner(i + 1);\n}\n", f);
+	      "static inline __attribute__((always_inline)) void outer(int i)\n"
+	      "{\n\tinner(i + 1);\n}\n", f);
 	for (i = 0; i < NR_INLINED; i++)
 		fprintf(f, "void f%u(void);\nvoid f%u(void) { outer(%u); }\n", i, i, i);
 }
@@ -306,7 +313,6 @@ START_TEST(work_for_inlined_functions)
 	Dwarf_Addr bias, value;
 	unsigned int nr, deepest = 0;
 	uint64_t walked;
-	char name[16];
 	GElf_Sym sym;
 	int i, times, functions = 0;
 
@@ -316,7 +322,7 @@ START_TEST(work_for_inlined_functions)
 	for (times = 0; times < 2; times++) {
 		walked = scopes.walked;
 		for (i = 1; i < dwfl_module_getsymtab(mod); i++) {
-			const char *symbol = dwfl_module_getsym_info(mod, i, &sym, &value, NULL, NULL, NULL);
+			const char *symbol = get_symbol(i, &sym, &value);
 			GElf_Xword at;
 
 			if (GELF_ST_TYPE(sym.st_info) != STT_FUNC || symbol[0] != 'f')
@@ -327,10 +333,8 @@ START_TEST(work_for_inlined_functions)
 				ck_assert_uint_ge(nr, 1);
 				ck_assert_str_eq(dwarf_diename(&found[0]), symbol);
 				deepest = nr > deepest ? nr : deepest;
-				if (nr == 3) {
-					snprintf(name, sizeof(name), "%s", dwarf_diename(&found[2]));
-					ck_assert_str_eq(name, "inner");
-				}
+				if (nr == 3)
+					ck_assert_str_eq(dwarf_diename(&found[2]), "inner");
 			}
 		}
 	}
@@ -343,7 +347,7 @@ START_TEST(work_for_inlined_functions)
 }
 END_TEST
 
-/* ---- samples in the order of their time ------------------------------------------------------- */
+/* ---- samples in the order of their time ------------------------------------------------------ */
 
 #define NR_ENTRIES	4000
 #define MAX_CALLS	5
