@@ -57,7 +57,7 @@ struct perf_attr {
 	struct perf_section ids;
 };
 
-/* What follows the records of perf that are no samples. */
+/* The end of perf's records that are no samples. */
 struct perf_end {
 	uint32_t pid, tid;
 	uint64_t time;

@@ -403,7 +403,7 @@ static bool list_frame(struct profile *p, struct profile_location *location,
  */
 #define MAX_AT_ONCE	4096
 
-/* What a module has said, which is the same text wherever this pointer comes again. */
+/* A text of a module, which is the same wherever this pointer comes again. */
 struct text {
 	const char *text;
 	uint32_t file;

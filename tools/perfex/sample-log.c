@@ -22,7 +22,7 @@ struct log_run {
 	size_t number;
 };
 
-/* What samples of a task have in common. */
+/* The part of samples of a task that is the same in all of them. */
 struct task {
 	uint32_t flags, pid, tid, cpu;
 	uint64_t overflow;

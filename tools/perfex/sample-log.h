@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a reader keeps of a file of perfex --sample until it has read all: some ten bytes for a
- * sample.  Entries come in the order of the file, and are taken in that of their time.
+ * Records and samples that a reader keeps until it has read all of a file of perfex --sample, in
+ * some ten bytes for a sample.  They come in the order of the file, and are taken in that of their
+ * time.
  */
 #ifndef PERFEX_SAMPLE_LOG_H
 #define PERFEX_SAMPLE_LOG_H

@@ -3,8 +3,8 @@
  * Find the functions at an address.  libdw's dwarf_getscopes() does not look into namespaces,
  * where Rust has its functions, and walks through a whole unit for each address.
  *
- * Of each entry (a unit, function or block) in which an address was looked for, the entries in it
- * that have code are kept with their addresses.
+ * The first time that an address is looked for in an entry (a unit, function or block), the
+ * entries in it that have code are kept with their addresses.
  */
 #include <dwarf.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 /* A file may come from an attacker: other nesting is not that of a program. */
 #define MAX_NESTING	256
 
-/* What is directly in an entry, or only in namespaces and the like there. */
+/* Entries that are directly in one, or only in namespaces and the like there. */
 struct level {
 	const void *entry;
 	bool known;

@@ -9,7 +9,7 @@
 
 #define MAX_SCOPES	32	/* functions at one address */
 
-/* What is known of the parts of units at which was looked; all zeros: nothing. */
+/* Parts of units at which was looked; all zeros: none. */
 struct scopes {
 	struct hash_table levels;
 	uint64_t walked;	/* entries, by all calls: for tests */

@@ -25,7 +25,7 @@ struct symbol {
 	GElf_Sym sym;
 };
 
-/* What libdwfl has found behind the start of a symbol without a size. */
+/* The symbol that libdwfl has found behind the start of one without a size. */
 struct answer {
 	GElf_Addr label;
 	uint32_t section;	/* of the address */

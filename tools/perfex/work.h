@@ -41,7 +41,7 @@ const struct work *work_on(const struct work *w);
  * There is no memory for the work on a file: end this child, as the limit of time does.  libdw
  * would end perfex with a message of its own.
  */
-void __attribute__((noreturn)) work_no_memory(void);
+_Noreturn void work_no_memory(void);
 
 /* From now on there is no other child: printed lines cannot be taken back. */
 void work_prints(void);

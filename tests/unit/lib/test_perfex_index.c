@@ -141,7 +141,7 @@ END_TEST
 
 /* ---- symbols ------------------------------------------------------------------------------- */
 
-static const char *get_symbol(int i, GElf_Sym *sym, GElf_Addr *value)
+static const char *get_symbol(int i, GElf_Sym sym[1], GElf_Addr value[1])
 {
 	return dwfl_module_getsym_info(mod, i, sym, value, NULL, NULL, NULL);
 }
