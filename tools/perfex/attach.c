@@ -761,21 +761,22 @@ static void read_parts(struct session *s)
 	add_parts(s, &s->now);
 }
 
+/* Read the sums of all, and their parts.  Return: 0 */
+static int read_sums_and_parts(void *arg, struct sums *sums, const struct part **parts)
+{
+	struct session *s = arg;
+
+	read_parts(s);
+	*sums = s->now.counts.own;
+	sums_add(sums, &s->now.counts.children);
+	*parts = s->now.parts;
+	return 0;
+}
+
 static void attach_interval(struct session *s)
 {
-	struct sums sums;
-
-	if (s->per_thread) {
-		read_parts(s);
-		sums = s->now.counts.own;
-		sums_add(&sums, &s->now.counts.children);
-	} else {
-		read_sums(s, &sums, NULL);
-	}
-	s->interval->fn(s->interval->arg, s->next, &sums, s->now.parts);
-	/* Skip intervals that are over already. */
-	while (s->next <= seconds_since(&s->start))
-		s->next += s->interval->ms / 1e3;
+	interval_end(s->interval, &s->start, s->per_thread ? read_sums_and_parts : read_sums, s);
+	s->next = interval_next(s->interval, &s->start, s->next);
 }
 
 /* Return: seconds to wait, or NO_TIMEOUT; 0: the time is over. */

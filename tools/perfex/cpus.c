@@ -495,7 +495,7 @@ struct session {
 	struct waiting waiting;
 };
 
-/* For the gate. */
+/* For the gate and for intervals. */
 static int read_session(void *arg, struct sums *sums, const struct part **parts)
 {
 	struct session *s = arg;
@@ -506,15 +506,11 @@ static int read_session(void *arg, struct sums *sums, const struct part **parts)
 
 static int report_interval(struct session *s, struct error *e)
 {
-	struct sums sums;
-	int err = read_cpus(s->cpus, s->v, &sums);
+	int err = interval_end(s->interval, &s->start, read_session, s);
 
 	if (err)
 		return fail_with(e, "cannot read the counters: %s", strerror(-err));
-	s->interval->fn(s->interval->arg, s->next, &sums, s->cpus->read);
-	/* Skip intervals that are over already. */
-	while (s->next <= seconds_since(&s->start))
-		s->next += s->interval->ms / 1e3;
+	s->next = interval_next(s->interval, &s->start, s->next);
 	return 0;
 }
 
@@ -619,9 +615,9 @@ static int count_session(struct session *s, char **argv, struct result *r, struc
 	close(s->signals);
 	if (err)
 		return -1;
-	r->elapsed = seconds_since(&s->start);
 	/* All CPUs stop at about the same time, and not when they are read. */
 	err = vperfctr_suspend(s->v);
+	r->elapsed = seconds_since(&s->start);
 	if (!err)
 		err = read_cpus(s->cpus, s->v, &r->counts.own);
 	if (err)

@@ -316,6 +316,17 @@ struct interval {
 	void *arg;
 };
 
+/*
+ * Read the sums of an interval, and call fn with them and with the time at which they were read.
+ * start: of the counting.
+ * Return: 0, or the error of the read
+ */
+int interval_end(const struct interval *interval, const struct timespec *start,
+		 int (*read)(void *arg, struct sums *sums, const struct part **parts), void *arg);
+
+/* Return: the end of the first interval that is not over yet, if `next` is that of another one. */
+double interval_next(const struct interval *interval, const struct timespec *start, double next);
+
 /* ---- signals ------------------------------------------------------------------- */
 
 /*

@@ -364,7 +364,6 @@ static void run_intervals(const struct running *run, struct vperfctr *v, const s
 {
 	struct reader reader = { v, run->control };
 	double next = interval->ms / 1e3, now, until;
-	struct sums sums;
 	sigset_t set, old;
 	int chld;
 
@@ -376,11 +375,8 @@ static void run_intervals(const struct running *run, struct vperfctr *v, const s
 		gate_step(interval->gate, seconds_since(&run->start), read_now, &reader);
 		now = seconds_since(&run->start);
 		if (interval->ms && now >= next) {
-			if (!read_now(&reader, &sums, NULL))
-				interval->fn(interval->arg, next, &sums, NULL);
-			/* Skip those that are over already. */
-			while (next <= seconds_since(&run->start))
-				next += interval->ms / 1e3;
+			interval_end(interval, &run->start, read_now, &reader);
+			next = interval_next(interval, &run->start, next);
 			continue;
 		}
 		until = interval->ms ? next : now + 1e6;
@@ -391,6 +387,42 @@ static void run_intervals(const struct running *run, struct vperfctr *v, const s
 	if (chld >= 0)
 		close(chld);
 	sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+#define TRIES	3
+
+/*
+ * perfex may come late: it was stopped, or the machine is busy.  So the time is not that at which
+ * the interval should have ended.  If perfex was interrupted between the counts and the clock, both
+ * are read again.
+ */
+int interval_end(const struct interval *interval, const struct timespec *start,
+		 int (*read)(void *arg, struct sums *sums, const struct part **parts), void *arg)
+{
+	const struct part *parts = NULL;
+	double before, after;
+	struct sums sums;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < TRIES; i++) {
+		before = seconds_since(start);
+		err = read(arg, &sums, &parts);
+		after = seconds_since(start);
+		if (err)
+			return err;
+		if ((after - before) * 1e3 < interval->ms / 100.0)
+			break;
+	}
+	interval->fn(interval->arg, (before + after) / 2, &sums, parts);
+	return 0;
+}
+
+double interval_next(const struct interval *interval, const struct timespec *start, double next)
+{
+	while (next <= seconds_since(start))
+		next += interval->ms / 1e3;
+	return next;
 }
 
 double seconds_since(const struct timespec *start)
