@@ -37,11 +37,34 @@ struct known_stack {
 	uint32_t thread, stack;
 };
 
+/*
+ * A thread of the profiler, which has the samples of all of its names.  The profiler has one main
+ * thread for each process, and its numbers must be unique: after exec, and where the kernel has
+ * used a number again, they have a suffix.
+ */
+struct track {
+	uint32_t pid, program, tid;
+	uint32_t thread;		/* the last one of the profile */
+};
+
+/* What a process has executed. */
+struct program {
+	uint32_t pid, program;
+	uint32_t suffix;		/* 0: none */
+};
+
+struct process {
+	uint32_t pid;
+	uint32_t nr;			/* of programs */
+};
+
 /* All threads use these. */
 struct all_threads {
 	struct known_stack *known;	/* by the profile's number */
-	uint32_t *order;		/* numbers of samples, by thread */
-	size_t *first;			/* of a thread, in the order */
+	uint32_t *order;		/* numbers of samples, by track */
+	size_t *first;			/* of a track, in the order */
+	uint32_t *track;		/* of a thread of the profile */
+	struct hash_table tracks, programs, processes;
 };
 
 /* The tables of a thread.  The profiler counts from 0, and these from 1. */
@@ -313,19 +336,35 @@ static void collect_samples(struct thread_tables *t, const struct profile *p, ui
 	}
 }
 
-static void print_thread(FILE *f, struct thread_tables *t, struct profile *p, uint32_t number,
-			 double first, double last)
+/* Print the number of a process or thread.  It is unique, as only one program has it. */
+static void print_id(FILE *f, uint32_t id, uint32_t suffix, bool quoted)
 {
-	const struct profile_thread *thread = thread_of(p, number);
+	if (suffix)
+		fprintf(f, "\"%u.%u\"", id, suffix);
+	else
+		fprintf(f, quoted ? "\"%u\"" : "%u", id);
+}
+
+static void print_thread(FILE *f, struct thread_tables *t, struct profile *p,
+			 const struct all_threads *all, const struct track *track, double first,
+			 double last)
+{
+	const struct profile_thread *thread = thread_of(p, track->thread);
+	const struct program *program = (struct program *)all->programs.items +
+					hash_table_find(&all->programs, track);
 
 	fputs("{\"name\":", f);
 	json_string(f, thread->comm ? string_of(p, thread->comm) : "?");
 	fprintf(f, ",\"isMainThread\":%s,\"processType\":\"default\",\"processName\":",
 		thread->pid == thread->tid ? "true" : "false");
 	json_string(f, thread->comm ? string_of(p, thread->comm) : "?");
-	fprintf(f, ",\"pid\":\"%u\",\"tid\":%u,\"processStartupTime\":%.6f,"
-		"\"processShutdownTime\":null,\"registerTime\":%.6f,\"unregisterTime\":%.6f,"
-		"\"pausedRanges\":[]", thread->pid, thread->tid, first, first, last);
+	fputs(",\"pid\":", f);
+	print_id(f, track->pid, program->suffix, true);
+	fputs(",\"tid\":", f);
+	print_id(f, track->tid, program->suffix, false);
+	fprintf(f, ",\"processStartupTime\":%.6f,\"processShutdownTime\":null,"
+		"\"registerTime\":%.6f,\"unregisterTime\":%.6f,\"pausedRanges\":[]",
+		first, first, last);
 	print_samples(f, t);
 	print_stacks(f, &t->stacks);
 	print_frames(f, &t->frames);
@@ -369,13 +408,13 @@ static void end_thread(struct thread_tables *t)
 		free(t->text[i]);
 }
 
-static int export_thread(FILE *f, struct profile *p, uint32_t number,
+static int export_track(FILE *f, struct profile *p, uint32_t number,
 			 const struct all_threads *all, bool *any, struct error *e)
 {
 	double first = 0, last = 0;
 	struct thread_tables t;
 
-	/* A thread without samples of this event has nothing to show. */
+	/* A track without samples of this event has nothing to show. */
 	if (all->first[number] == all->first[number + 1])
 		return 0;
 	if (begin_thread(&t))
@@ -383,7 +422,7 @@ static int export_thread(FILE *f, struct profile *p, uint32_t number,
 	close_columns(&t);
 	if (!t.failed) {
 		fputs(*any ? ",\n" : "\n", f);
-		print_thread(f, &t, p, number, first, last);
+		print_thread(f, &t, p, all, (struct track *)all->tracks.items + number, first, last);
 		*any = true;
 	}
 	end_thread(&t);
@@ -437,10 +476,53 @@ static void print_libs(FILE *f, const struct profile *p)
 	putc(']', f);
 }
 
-/* Sort the samples of the first event by thread; their times keep their order. */
+/* Number the program of a track among those of its process.  Return: false: no memory */
+static bool number_program(struct all_threads *all, const struct track *track)
+{
+	const uint32_t known = all->programs.nr;
+	const uint32_t program = hash_table_add(&all->programs, track);
+	const uint32_t process = hash_table_add(&all->processes, &track->pid);
+
+	if (!program || !process)
+		return false;
+	if (all->programs.nr != known)
+		((struct program *)all->programs.items)[program].suffix =
+			((struct process *)all->processes.items)[process].nr++;
+	return true;
+}
+
+static bool find_tracks(struct all_threads *all, const struct profile *p)
+{
+	uint32_t i;
+
+	all->tracks = (struct hash_table){
+		.size = sizeof(struct track), .key = offsetof(struct track, thread),
+	};
+	all->programs = (struct hash_table){
+		.size = sizeof(struct program), .key = offsetof(struct program, suffix),
+	};
+	all->processes = (struct hash_table){
+		.size = sizeof(struct process), .key = offsetof(struct process, nr),
+	};
+	all->track = calloc(p->threads.nr + 1, sizeof(*all->track));
+	for (i = 1; all->track && i < p->threads.nr; i++) {
+		const struct profile_thread *thread = thread_of(p, i);
+		const struct track key = {
+			.pid = thread->pid, .program = thread->program, .tid = thread->tid,
+		};
+
+		all->track[i] = hash_table_add(&all->tracks, &key);
+		if (!all->track[i] || !number_program(all, &key))
+			return false;
+		((struct track *)all->tracks.items)[all->track[i]].thread = i;
+	}
+	return all->track;
+}
+
+/* Sort the samples of the first event by track; their times keep their order. */
 static bool sort_samples(struct all_threads *all, const struct profile *p)
 {
-	uint32_t nr = p->threads.nr, i;
+	uint32_t nr = all->tracks.nr, i;
 	size_t n, *next;
 
 	all->known = calloc(p->stacks.nr + 1, sizeof(*all->known));
@@ -452,13 +534,13 @@ static bool sort_samples(struct all_threads *all, const struct profile *p)
 		return false;
 	}
 	for (n = 0; n < p->nrsamples; n++)
-		all->first[p->samples[n].thread + 1] += !p->samples[n].event;
+		all->first[all->track[p->samples[n].thread] + 1] += !p->samples[n].event;
 	for (i = 1; i < nr + 2; i++)
 		all->first[i] += all->first[i - 1];
 	memcpy(next, all->first, (nr + 2) * sizeof(*next));
 	for (n = 0; n < p->nrsamples; n++)
 		if (!p->samples[n].event)
-			all->order[next[p->samples[n].thread]++] = (uint32_t)n;
+			all->order[next[all->track[p->samples[n].thread]]++] = (uint32_t)n;
 	free(next);
 	return true;
 }
@@ -471,16 +553,20 @@ int export_firefox(FILE *f, struct profile *p, const struct options *o, struct e
 	uint32_t i;
 
 	(void)o;
-	if (!sort_samples(&all, p))
+	if (!find_tracks(&all, p) || !sort_samples(&all, p))
 		err = fail_memory(e);
 	print_meta(f, p);
 	print_libs(f, p);
 	fputs(",\n\"pages\":[],\"profilerOverhead\":[],\"counters\":[],\"threads\":[", f);
-	for (i = 1; !err && i < p->threads.nr; i++)
-		err = export_thread(f, p, i, &all, &any, e);
+	for (i = 1; !err && i < all.tracks.nr; i++)
+		err = export_track(f, p, i, &all, &any, e);
 	fputs("]}\n", f);
 	free(all.known);
 	free(all.order);
 	free(all.first);
+	free(all.track);
+	hash_table_free(&all.tracks);
+	hash_table_free(&all.programs);
+	hash_table_free(&all.processes);
 	return err;
 }

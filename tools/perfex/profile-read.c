@@ -47,6 +47,7 @@ struct process {
 	uint32_t pid;
 	struct mappings mappings;
 	uint32_t owner;		/* of the set: another one after each fork */
+	uint32_t program;	/* how many this number has had before */
 };
 
 struct thread {
@@ -688,6 +689,7 @@ static int apply_exec(struct reader *in, uint32_t pid, struct error *e)
 	if (!process)
 		return fail_memory(e);
 	process->mappings = (struct mappings){ 0 };
+	process->program++;
 	return 0;
 }
 
@@ -713,6 +715,7 @@ static int apply_fork(struct reader *in, const struct record_fork *r, struct err
 	if (r->child.pid != r->parent_pid) {
 		process->mappings = mappings;
 		process->owner = ++in->nrowners;
+		process->program++;
 	}
 	child->comm = comm;
 	return 0;
@@ -948,8 +951,11 @@ static int apply_sample(struct reader *in, const struct record_sample *r,
 	struct profile_sample sample = {
 		.tsc = r->tsc, .nr = 1, .weight = weight, .cpu = r->cpu,
 	};
+	const struct process *process;
 
-	sample.thread = profile_thread(in->p, r->pid, r->tid, find_name(in, r));
+	process = find_process(in, r->pid);
+	sample.thread = !process ? 0 : profile_thread(in->p, r->pid, r->tid, find_name(in, r),
+						      process->program);
 	sample.stack = sample.thread ? find_stack(in, r, chain) : 0;
 	if (!sample.stack || !add_samples(in, &sample, r->overflow))
 		return fail_memory(e);

@@ -51,9 +51,10 @@ uint32_t profile_location(struct profile *p, uint32_t file, uint64_t offset)
 			offsetof(struct profile_location, address), &location);
 }
 
-uint32_t profile_thread(struct profile *p, uint32_t pid, uint32_t tid, uint32_t comm)
+uint32_t profile_thread(struct profile *p, uint32_t pid, uint32_t tid, uint32_t comm,
+			uint32_t program)
 {
-	struct profile_thread thread = { .pid = pid, .tid = tid, .comm = comm };
+	struct profile_thread thread = { .pid = pid, .tid = tid, .comm = comm, .program = program };
 
 	return add_item(&p->threads, sizeof(thread), sizeof(thread), &thread);
 }

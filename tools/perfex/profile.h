@@ -83,7 +83,7 @@ struct kernel_function {
 struct profile_thread {
 	uint32_t pid, tid;
 	uint32_t comm;		/* a string: its name when the samples were taken */
-	uint32_t unused;
+	uint32_t program;	/* differs after exec, and for another process of this number */
 };
 
 /* A sample; without their times, all with the same key are one. */
@@ -157,7 +157,8 @@ uint32_t profile_string(struct profile *p, const char *text);
 uint32_t profile_file(struct profile *p, const char *path, uint32_t pid, uint32_t description);
 uint32_t profile_description(struct profile *p, const struct file_description *file);
 uint32_t profile_location(struct profile *p, uint32_t file, uint64_t offset);
-uint32_t profile_thread(struct profile *p, uint32_t pid, uint32_t tid, uint32_t comm);
+uint32_t profile_thread(struct profile *p, uint32_t pid, uint32_t tid, uint32_t comm,
+			uint32_t program);
 
 /* Add a function.  Return: false: no memory */
 bool profile_kernel_function(struct profile *p, uint64_t start, uint64_t end, const char *name);

@@ -157,6 +157,11 @@ def firefox(name):
     with open(name) as f:
         profile = json.load(f)
     assert profile["meta"]["preprocessedProfileVersion"] == 49
+    # The profiler shows one main thread for each process, and finds threads by their numbers.
+    ids = [(thread["pid"], thread["tid"]) for thread in profile["threads"]]
+    assert len(set(ids)) == len(ids), ids
+    mains = [thread["pid"] for thread in profile["threads"] if thread["isMainThread"]]
+    assert len(set(mains)) == len(mains), mains
     for thread in profile["threads"]:
         strings = thread["stringArray"]
         for table in ("samples", "stackTable", "frameTable", "funcTable", "resourceTable"):

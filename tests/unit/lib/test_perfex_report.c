@@ -245,6 +245,55 @@ START_TEST(kernel_in_formats)
 }
 END_TEST
 
+/*
+ * The Firefox Profiler has one main thread for each process.  A process that executes several
+ * files, one whose number is used again, and threads that change their names keep all samples.
+ */
+START_TEST(firefox_tracks)
+{
+	char command[512];
+	uint64_t tsc = 10;
+
+	begin();
+	put_task(RECORD_EXEC, 10, 10, 1, "sh");
+	put_mapping(10, 2, CODE, TWO);
+	put_sample(10, 10, tsc++, first);
+	put_fork(10, 11, tsc++, 10, 10);
+	put_task(RECORD_COMM, 10, 11, tsc++, "helper");
+	put_sample(10, 11, tsc++, first);
+	/* A new name is no other program. */
+	put_task(RECORD_COMM, 10, 10, tsc++, "shell");
+	put_task(RECORD_COMM, 10, 11, tsc++, "worker");
+	put_sample(10, 10, tsc++, first);
+	put_sample(10, 11, tsc++, second);
+	put_task(RECORD_EXEC, 10, 10, tsc++, "gzip");
+	put_mapping(10, tsc++, CODE, TWO);
+	put_sample(10, 10, tsc++, second);
+	put_sample(10, 11, tsc++, second);
+	/* The number of a process that has ended, for a child of another one */
+	put_task(RECORD_EXEC, 20, 20, tsc++, "make");
+	put_mapping(20, tsc++, CODE, TWO);
+	put_fork(10, 10, tsc++, 20, 20);
+	put_sample(10, 10, tsc++, first);
+	end();
+	ck_assert_int_eq(report("--export=firefox"), 0);
+	snprintf(command, sizeof(command), "python3 " SRC "shares.py firefox %s > %s", in_dir("out"), in_dir("text"));
+	ck_assert_int_eq(system(command), 0);
+	slurp("text", text, sizeof(text));
+	ck_assert_str_eq(text, "first 57.143\nsecond 42.857\n");
+	snprintf(command, sizeof(command),
+		 "python3 -c 'import json; print(*[(t[\"pid\"], t[\"tid\"], t[\"name\"], sum(t[\"samples\"][\"weight\"])) for t in json.load(open(\"%s\"))[\"threads\"]], sep=\"\\n\")' > %s",
+		 in_dir("out"), in_dir("text"));
+	ck_assert_int_eq(system(command), 0);
+	slurp("text", text, sizeof(text));
+	ck_assert_str_eq(text, "('10', 10, 'shell', 2)\n"
+			       "('10', 11, 'worker', 2)\n"
+			       "('10.1', '10.1', 'gzip', 1)\n"
+			       "('10.1', '11.1', 'worker', 1)\n"
+			       "('10.2', '10.2', 'make', 1)\n");
+}
+END_TEST
+
 START_TEST(damaged_functions_of_the_kernel)
 {
 	const uint64_t wrong[][2] = {
@@ -937,6 +986,7 @@ static Suite *suite(void)
 	tcase_add_test(t, kernel_is_one_place);
 	tcase_add_test(t, functions_of_the_kernel);
 	tcase_add_loop_test(t, kernel_in_formats, 0, ARRAY_SIZE(all_formats));
+	tcase_add_test(t, firefox_tracks);
 	tcase_add_loop_test(t, damaged_functions_of_the_kernel, 0, 4);
 	tcase_add_test(t, several_events);
 	tcase_add_test(t, children);
