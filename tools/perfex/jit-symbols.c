@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "intervals.h"
 #include "jit-symbols.h"
 #include "symbols.h"
 
@@ -17,13 +18,18 @@
 
 struct symbol {
 	uint64_t start, end;
-	uint32_t number;	/* its line */
 	char *name;
 };
 
+/*
+ * A JIT that frees code and uses its memory again appends the new function, and the line of the
+ * old one stays.  So each function takes the place of what it covers of those before it.
+ */
 struct jit_symbols {
 	struct symbol *symbol;
 	uint32_t nr;
+	struct intervals places;	/* the values are numbers of symbols, from 1 */
+	uint32_t set;
 };
 
 /*
@@ -56,27 +62,21 @@ static bool parse_line(char *line, struct symbol *symbol)
 	uint64_t size;
 	int at = 0;
 
+	/* A runtime may write the lines of another system's text. */
 	line[strcspn(line, "\n")] = '\0';
+	if (*line && line[strlen(line) - 1] == '\r')
+		line[strlen(line) - 1] = '\0';
 	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &symbol->start, &size, &at) < 2 || !at ||
-	    !line[at] || __builtin_add_overflow(symbol->start, size, &symbol->end))
+	    !line[at] || !size || __builtin_add_overflow(symbol->start, size, &symbol->end))
 		return false;
 	symbol->name = strdup(line + at);
 	return symbol->name;
 }
 
-/* The latest function at an address is the last one. */
-static int compare_symbols(const void *a, const void *b)
-{
-	const struct symbol *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->number < y->number ? -1 : 1;
-}
-
 static bool add_symbol(struct jit_symbols *s, const struct symbol *symbol)
 {
 	struct symbol *symbols;
+	uint32_t set;
 
 	/* There is room for a power of two. */
 	if (!(s->nr & (s->nr - 1))) {
@@ -85,9 +85,11 @@ static bool add_symbol(struct jit_symbols *s, const struct symbol *symbol)
 			return false;
 		s->symbol = symbols;
 	}
-	s->symbol[s->nr] = *symbol;
-	s->symbol[s->nr].number = s->nr;
-	s->nr++;
+	set = intervals_put(&s->places, s->set, 1, symbol->start, symbol->end, s->nr + 1);
+	if (!set)
+		return false;
+	s->set = set;
+	s->symbol[s->nr++] = *symbol;
 	return true;
 }
 
@@ -108,30 +110,20 @@ struct jit_symbols *jit_symbols_read(uint32_t pid, struct work *work)
 	free(line);
 	if (f)
 		fclose(f);
-	if (s && s->nr) {
-		qsort(s->symbol, s->nr, sizeof(*s->symbol), compare_symbols);
+	if (s && s->nr)
 		return s;
-	}
 	jit_symbols_free(s);
 	return NULL;
 }
 
-static const struct symbol *find_symbol(const struct jit_symbols *s, uint64_t address)
+static const struct symbol *find_symbol(struct jit_symbols *s, uint64_t address)
 {
-	uint32_t low = 0, high = s->nr, middle;
+	uint32_t number = intervals_find(&s->places, s->set, address);
 
-	/* low: how many begin at the address or before it. */
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (s->symbol[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < s->symbol[low - 1].end ? &s->symbol[low - 1] : NULL;
+	return number ? &s->symbol[number - 1] : NULL;
 }
 
-const char *jit_symbols_find(const struct jit_symbols *s, uint64_t address)
+const char *jit_symbols_find(struct jit_symbols *s, uint64_t address)
 {
 	const struct symbol *symbol = find_symbol(s, address);
 
@@ -139,7 +131,7 @@ const char *jit_symbols_find(const struct jit_symbols *s, uint64_t address)
 }
 
 /* The map has no bytes. */
-bool jit_symbols_code(const struct jit_symbols *s, uint64_t address, struct code *code)
+bool jit_symbols_code(struct jit_symbols *s, uint64_t address, struct code *code)
 {
 	const struct symbol *symbol = find_symbol(s, address);
 
@@ -157,7 +149,9 @@ void jit_symbols_free(struct jit_symbols *s)
 
 	for (i = 0; s && i < s->nr; i++)
 		free(s->symbol[i].name);
-	if (s)
+	if (s) {
 		free(s->symbol);
+		intervals_free(&s->places);
+	}
 	free(s);
 }

@@ -13,9 +13,9 @@ struct jit_symbols;
 /* Return: NULL: there are none; otherwise *work is their file */
 struct jit_symbols *jit_symbols_read(uint32_t pid, struct work *work);
 /* Return: the function's name, or NULL. */
-const char *jit_symbols_find(const struct jit_symbols *s, uint64_t address);
+const char *jit_symbols_find(struct jit_symbols *s, uint64_t address);
 /* Return: false: there is no function. */
-bool jit_symbols_code(const struct jit_symbols *s, uint64_t address, struct code *code);
+bool jit_symbols_code(struct jit_symbols *s, uint64_t address, struct code *code);
 void jit_symbols_free(struct jit_symbols *s);
 
 #endif /* PERFEX_JIT_SYMBOLS_H */

@@ -715,6 +715,43 @@ START_TEST(functions_of_a_jit)
 }
 END_TEST
 
+/*
+ * The line that was written last has an address, wherever its function begins, and whether it
+ * covers another one wholly or partly.
+ */
+START_TEST(newer_functions_of_a_jit)
+{
+	static const char *const lines[] = {
+		/* 0x100 is in the middle of each last function. */
+		"7f0000001100 20 old\n7f0000001080 180 new\n",
+		"7f0000001080 180 old\n7f0000001100 20 new\n7f0000001280 20 other\n",
+		"7f00000010f0 20 old\n7f0000001100 20 new\n",
+		"7f0000001100 20 old\n7f00000010f0 20 new\n",
+		"7f00000010f0 18 old\n7f0000001108 18 old\n7f0000001000 200 old\n7f0000001100 10 new\n",
+		"7f0000001100 10 new\n7f0000001100 0 empty\n7f0000001110 10 old\n",
+		"7f0000001100 10 new\r\n7f0000001110 10 old\r\n",
+		"7f0000001100 10 new",
+		"0x7f0000001100 0x10 new\n",
+	};
+	const uint64_t at = UINT64_C(0x7f0000001100);
+	char map[64];
+	FILE *f;
+
+	snprintf(map, sizeof(map), "/tmp/perf-%u.map", (unsigned int)getpid());
+	f = fopen(map, "w");
+	fputs(lines[_i], f);
+	fclose(f);
+	begin();
+	put_mapping(getpid(), 0, UINT64_C(0x7f0000000000), UINT64_C(0x7f0000010000), 0, "//anon");
+	put_sample(getpid(), getpid(), 1, at);
+	put_sample(getpid(), getpid(), 1, at + 15);
+	end();
+	ck_assert_int_eq(report(), 0);
+	unlink(map);
+	functions_are(" 100.00%             2  new [anon]\n");
+}
+END_TEST
+
 START_TEST(vdso)
 {
 	uint64_t page = (uint64_t)getpagesize(), size, at;
@@ -1002,6 +1039,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, names_of_rust, 0, ARRAY_SIZE(rust_names));
 	tcase_add_test(t, hostile_names);
 	tcase_add_test(t, functions_of_a_jit);
+	tcase_add_loop_test(t, newer_functions_of_a_jit, 0, 9);
 	tcase_add_test(t, vdso);
 	tcase_add_test(t, truncated_file);
 	tcase_add_test(t, damaged_file);
