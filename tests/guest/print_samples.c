@@ -29,6 +29,7 @@ union data {
 	struct record_event event;
 	struct record_task task;
 	struct record_fork fork;
+	struct record_process process;
 	struct record_mapping mapping;
 	struct record_sample sample;
 	struct record_clock clock;
@@ -155,6 +156,10 @@ static void print_record(uint32_t type, size_t size)
 		break;
 	case RECORD_FILE:
 		print_file(size);
+		break;
+	case RECORD_PROCESS:
+		printf("process %" PRIu32 " %" PRIu32 " %" PRIu32 "\n", data.process.task.pid,
+		       data.process.inner_pid, data.process.uid);
 		break;
 	case RECORD_KERNEL:
 		printf("kernel %" PRIx64 " %" PRIx64 " %s\n", data.kernel.start, data.kernel.end,

@@ -12,6 +12,7 @@
 
 #include "intervals.h"
 #include "jit-symbols.h"
+#include "perfex.h"
 #include "symbols.h"
 
 #define MAX_SYMBOLS	(1U << 24)
@@ -33,21 +34,17 @@ struct jit_symbols {
 };
 
 /*
- * Another user can make a file of that name.  Take only those of this user, and root's.
- * The number is that of the process where it was sampled: of another one, if it is used again.
+ * Another user can make a file of that name.  Take only those of the process's own user, of this
+ * user, and root's.
  */
-static FILE *open_map(uint32_t pid, struct work *work)
+static FILE *take_map(int fd, const char *path, uint32_t uid, struct work *work)
 {
 	struct stat st;
-	char path[64];
 	FILE *f;
-	int fd;
 
-	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
-	fd = open_named(path, O_NOFOLLOW);
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &st) && (!st.st_uid || st.st_uid == geteuid()) &&
+	if (!fstat(fd, &st) && (!st.st_uid || st.st_uid == geteuid() || st.st_uid == uid) &&
 	    work_allows(work, fd, path)) {
 		f = fdopen(fd, "r");
 		if (f)
@@ -55,6 +52,45 @@ static FILE *open_map(uint32_t pid, struct work *work)
 	}
 	close(fd);
 	return NULL;
+}
+
+/* True if the process lives, and has this number in its own namespace. */
+static bool is_inner_pid(uint32_t pid, uint32_t inner_pid)
+{
+	char line[256];
+	bool same = false;
+	FILE *f;
+
+	snprintf(line, sizeof(line), PROC "/%" PRIu32 "/status", pid);
+	f = fopen(line, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "NSpid:", 6) && strrchr(line, '\t'))
+			same = strtoul(strrchr(line, '\t'), NULL, 10) == inner_pid;
+	if (f)
+		fclose(f);
+	return same;
+}
+
+/*
+ * The process writes its own number of itself, below its own root directory: in a container both
+ * differ.  There may also be a copy where perfex can read it.  The number is that of the process
+ * where it was sampled: of another one, if it is used again.
+ */
+static FILE *open_map(uint32_t pid, uint32_t inner_pid, uint32_t uid, struct work *work)
+{
+	char name[64], root[64], there[4096];
+	FILE *f = NULL;
+
+	snprintf(name, sizeof(name), "/tmp/perf-%" PRIu32 ".map", inner_pid);
+	snprintf(root, sizeof(root), PROC "/%" PRIu32 "/root", pid);
+	if (below_directory(name, there, sizeof(there)))
+		f = take_map(open_named(there, O_NOFOLLOW), there, uid, work);
+	if (!f && is_inner_pid(pid, inner_pid))
+		f = take_map(open_named_below(root, name, O_NOFOLLOW), name, uid, work);
+	if (f)
+		return f;
+	snprintf(name, sizeof(name), "/tmp/perf-%" PRIu32 ".map", pid);
+	return take_map(open_named(name, O_NOFOLLOW), name, uid, work);
 }
 
 static bool parse_line(char *line, struct symbol *symbol)
@@ -93,10 +129,11 @@ static bool add_symbol(struct jit_symbols *s, const struct symbol *symbol)
 	return true;
 }
 
-struct jit_symbols *jit_symbols_read(uint32_t pid, struct work *work)
+struct jit_symbols *jit_symbols_read(uint32_t pid, uint32_t inner_pid, uint32_t uid,
+				     struct work *work)
 {
 	struct jit_symbols *s = calloc(1, sizeof(*s));
-	FILE *f = s ? open_map(pid, work) : NULL;
+	FILE *f = s ? open_map(pid, inner_pid, uid, work) : NULL;
 	struct symbol symbol;
 	char *line = NULL;
 	size_t size = 0;

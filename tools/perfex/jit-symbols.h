@@ -10,8 +10,12 @@ struct code;
 struct work;
 struct jit_symbols;
 
-/* Return: NULL: there are none; otherwise *work is their file */
-struct jit_symbols *jit_symbols_read(uint32_t pid, struct work *work);
+/*
+ * inner_pid: the number that the process has in its own namespace.  uid: of the process
+ * Return: NULL: there are none; otherwise *work is their file
+ */
+struct jit_symbols *jit_symbols_read(uint32_t pid, uint32_t inner_pid, uint32_t uid,
+				     struct work *work);
 /* Return: the function's name, or NULL. */
 const char *jit_symbols_find(struct jit_symbols *s, uint64_t address);
 /* Return: false: there is no function. */

@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -44,16 +46,19 @@ static bool has_contents(int fd)
 	return true;
 }
 
-int find_named(const char *path, int flags)
+static int refuse_without_contents(int fd)
 {
-	int fd = open(path, O_PATH | O_CLOEXEC | flags);
-
 	if (fd >= 0 && !has_contents(fd)) {
 		close(fd);
 		errno = EINVAL;
 		return -1;
 	}
 	return fd;
+}
+
+int find_named(const char *path, int flags)
+{
+	return refuse_without_contents(open(path, O_PATH | O_CLOEXEC | flags));
 }
 
 int open_found(int found)
@@ -65,9 +70,9 @@ int open_found(int found)
 	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-int open_named(const char *path, int flags)
+static int open_and_close(int found)
 {
-	int found = find_named(path, flags), fd, err;
+	int fd, err;
 
 	if (found < 0)
 		return -1;
@@ -76,4 +81,26 @@ int open_named(const char *path, int flags)
 	close(found);
 	errno = err;
 	return fd;
+}
+
+int open_named(const char *path, int flags)
+{
+	return open_and_close(find_named(path, flags));
+}
+
+int open_named_below(const char *root, const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), found, err;
+
+	if (dir < 0)
+		return -1;
+	found = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	err = errno;
+	close(dir);
+	errno = err;
+	return open_and_close(refuse_without_contents(found));
 }

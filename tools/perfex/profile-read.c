@@ -435,6 +435,28 @@ static int read_kernel(struct reader *in, const char *data, size_t len, struct e
 	       fail_memory(e);
 }
 
+static int read_process(struct reader *in, const char *data, size_t len, struct error *e)
+{
+	struct record_process r;
+	uint32_t i;
+
+	if (len < sizeof(r))
+		return fail_damaged(e, in, "a short record of a process");
+	memcpy(&r, data, sizeof(r));
+	if (!in->p->processes.size)
+		in->p->processes = (struct hash_table){
+			.size = sizeof(struct profile_process), .key = sizeof(uint32_t),
+		};
+	/* A number that is used again has the latest one. */
+	i = hash_table_add(&in->p->processes, &r.task.pid);
+	if (!i)
+		return fail_memory(e);
+	((struct profile_process *)in->p->processes.items)[i] = (struct profile_process){
+		.pid = r.task.pid, .inner_pid = r.inner_pid, .uid = r.uid,
+	};
+	return 0;
+}
+
 static int read_task(struct reader *in, uint32_t type, const char *data, size_t len,
 		     struct error *e)
 {
@@ -497,6 +519,8 @@ static int read_record_v2(struct reader *in, uint32_t type, const char *data, si
 		return read_clock(in, data, len, e);
 	case RECORD_KERNEL:
 		return read_kernel(in, data, len, e);
+	case RECORD_PROCESS:
+		return read_process(in, data, len, e);
 	case RECORD_COMM:
 	case RECORD_EXEC:
 	case RECORD_FORK:

@@ -2,6 +2,7 @@
 /* The parts of a profile, and the names of its locations. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "jit-dump.h"
 #include "profile.h"
@@ -137,6 +138,7 @@ void profile_free(struct profile *p)
 		free(p->stripped[i]);
 	free(p->stripped);
 	hash_table_free(&p->descriptions);
+	hash_table_free(&p->processes);
 	for (i = 0; i < p->nrevents; i++)
 		free(p->events[i].name);
 	for (i = 0; i < p->nrdumps; i++) {
@@ -612,6 +614,15 @@ const struct file_description *description_of(const struct profile *p,
 				   file->description : &unknown;
 }
 
+static struct module *open_jit(const struct profile *p, uint32_t pid)
+{
+	const struct profile_process *process = p->processes.items;
+	const uint32_t i = hash_table_find(&p->processes, &pid);
+
+	return i ? module_open_jit(pid, process[i].inner_pid, process[i].uid) :
+		   module_open_jit(pid, pid, geteuid());
+}
+
 static struct module *open_module(const struct profile *p, uint32_t number)
 {
 	const struct profile_file *file = file_of(p, number);
@@ -632,7 +643,7 @@ static struct module *open_module(const struct profile *p, uint32_t number)
 	}
 	if (!strcmp(path, "[vdso]"))
 		return module_open_vdso(file->size);
-	return number > FILE_KERNEL && file->pid ? module_open_jit(file->pid) : NULL;
+	return number > FILE_KERNEL && file->pid ? open_jit(p, file->pid) : NULL;
 }
 
 /* Find all that a report says of a file before its first line is printed. */

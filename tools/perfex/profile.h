@@ -80,6 +80,13 @@ struct kernel_function {
 	uint32_t unused;
 };
 
+/* A process that perfex has looked at while it was recorded. */
+struct profile_process {
+	uint32_t pid;
+	uint32_t inner_pid;	/* its number in its own namespace */
+	uint32_t uid;
+};
+
 struct profile_thread {
 	uint32_t pid, tid;
 	uint32_t comm;		/* a string: its name when the samples were taken */
@@ -119,6 +126,7 @@ struct profile {
 	struct hash_table strings;	/* of char *: see profile_string() */
 	struct hash_table files, locations, frames, stacks, threads;
 	struct hash_table descriptions;	/* of files */
+	struct hash_table processes;	/* not all: of struct profile_process */
 	char **reasons;		/* why a file has no module, or not all of its information, or NULL */
 	char **stripped;	/* build ID of a file without symbols, or NULL */
 	struct profile_dump *dumps;

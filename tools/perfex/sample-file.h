@@ -52,6 +52,7 @@ enum record_type {
 	RECORD_CLOCK = 13,	/* struct record_clock; again and again */
 	RECORD_FILE = 14,	/* struct record_file; before the mappings of the file */
 	RECORD_KERNEL = 15,	/* struct record_kernel: a function that has samples; at the end */
+	RECORD_PROCESS = 16,	/* struct record_process: of one that perfex has looked at */
 };
 
 struct record {
@@ -80,6 +81,13 @@ struct record_task {
 struct record_fork {
 	struct record_task child;
 	uint32_t parent_pid, parent_tid;
+};
+
+/* What a JIT's file of a process is called, and whose it is. */
+struct record_process {
+	struct record_task task;
+	uint32_t inner_pid;	/* its number in its own namespace */
+	uint32_t uid;
 };
 
 /* An executable mapping. */

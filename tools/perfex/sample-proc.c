@@ -216,6 +216,29 @@ static uint32_t read_status(uint32_t pid, const char *format)
 	return number;
 }
 
+/* In a container, a process knows itself by another number. */
+static void write_process(struct recording *rec, const struct process *p)
+{
+	struct record_process r = { .task = { p->pid, p->pid, p->since } };
+	FILE *f = open_proc(p->pid, "status");
+	const char *last;
+	char line[256];
+	bool user = false;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		/* The effective one, which is that of the files that it makes. */
+		user |= sscanf(line, "Uid: %*u %" SCNu32, &r.uid) == 1;
+		/* The innermost namespace is the last one. */
+		last = strrchr(line, '\t');
+		if (!strncmp(line, "NSpid:", 6) && last)
+			r.inner_pid = (uint32_t)strtoul(last, NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	if (user && r.inner_pid)
+		write_record(rec, RECORD_PROCESS, &r, sizeof(r), NULL);
+}
+
 /* ---- processes ------------------------------------------------------------------------- */
 
 /* A process, by its number. */
@@ -245,8 +268,11 @@ static int look(struct recording *rec, struct process *p, enum record_type name,
 {
 	double took;
 
-	if (!*p->comm && name == RECORD_COMM)
-		write_thread_names(rec, p);
+	if (!*p->comm) {
+		write_process(rec, p);
+		if (name == RECORD_COMM)
+			write_thread_names(rec, p);
+	}
 	write_name(rec, p, name);
 	clock_gettime(CLOCK_MONOTONIC, &p->looked);
 	if (p->interval < LAST_INTERVAL)

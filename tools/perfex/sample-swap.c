@@ -23,6 +23,7 @@ static const char *const numbers[] = {
 	[RECORD_CLOCK]   = "88",
 	[RECORD_FILE]    = "448888884",
 	[RECORD_KERNEL]  = "88",
+	[RECORD_PROCESS] = "44844",
 };
 
 static const char *const numbers_v1[] = {

@@ -322,13 +322,13 @@ struct module *module_open_vdso(uint64_t size)
 	return open_descriptor(fd, "[vdso]", &work);
 }
 
-struct module *module_open_jit(uint32_t pid)
+struct module *module_open_jit(uint32_t pid, uint32_t inner_pid, uint32_t uid)
 {
 	struct module *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return NULL;
-	m->jit = jit_symbols_read(pid, &m->work);
+	m->jit = jit_symbols_read(pid, inner_pid, uid, &m->work);
 	if (m->jit)
 		return m;
 	free(m);

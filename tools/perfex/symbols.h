@@ -45,7 +45,8 @@ struct module *module_open_file(const char *path, const struct file_description 
 
 /* Return: NULL: there are no symbols, or the vDSO is not that of the running kernel. */
 struct module *module_open_vdso(uint64_t size);
-struct module *module_open_jit(uint32_t pid);
+/* inner_pid: in the namespace of the process; uid: its user */
+struct module *module_open_jit(uint32_t pid, uint32_t inner_pid, uint32_t uid);
 struct jit_dump;
 /* The dump remains the caller's, who closes it after the module. */
 struct module *module_open_dump(struct jit_dump *dump);
@@ -96,6 +97,9 @@ bool module_function(struct module *m, uint64_t offset, struct code *code);
  * Return: -1, with errno: cannot
  */
 int open_named(const char *path, int flags);
+
+/* The same below the root directory of a process, from which no link leads out. */
+int open_named_below(const char *root, const char *path, int flags);
 
 /* The same in two steps.  With the result of the first one, the file can only be looked at. */
 int find_named(const char *path, int flags);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* perfex --report of functions that a JIT has written to a file in the jitdump format. */
 #include <elf.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -497,6 +498,137 @@ START_TEST(many_functions)
 }
 END_TEST
 
+/* ---- maps of processes in containers ------------------------------------------------------ */
+
+static void put_process(uint32_t pid, uint32_t inner_pid, uint32_t uid)
+{
+	const struct record_process r = { { pid, pid, 0 }, inner_pid, uid };
+
+	put_record(RECORD_PROCESS, &r, sizeof(r), NULL);
+}
+
+static void report_container(uint32_t pid, uint32_t inner_pid, uint32_t uid, const char *rows)
+{
+	put_header(in_dir("s"), 0);
+	put_event(0, 1000, "instructions:u");
+	put_process(pid, inner_pid, uid);
+	put_mapping(pid, 0, HEAP, "//anon");
+	put_sample(pid, pid, 5, AT);
+	end();
+	ck_assert_int_eq(report(), 0);
+	functions_are(rows);
+	ck_assert_int_eq(report("--symfs", (char *)in_dir("nowhere")), 0);
+	functions_are(rows);
+}
+
+static void write_map(const char *path, const char *name)
+{
+	FILE *f = fopen(path, "w");
+
+	ck_assert_ptr_nonnull(f);
+	fprintf(f, "7f0000001000 10 %s\n", name);
+	fclose(f);
+}
+
+/* Process 1 of a namespace, below another root: write the map, say so, and wait. */
+static void __attribute__((noreturn)) live_in_container(int ready)
+{
+	if (chroot(in_dir("root")) || chdir("/"))
+		_exit(1);
+	write_map("/tmp/perf-1.map", "inside");
+	if (write(ready, "", 1) != 1)
+		_exit(1);
+	pause();
+	_exit(0);
+}
+
+/* Return: the process; 0: this machine lets nobody make a namespace */
+static pid_t start_container(void)
+{
+	int ready[2], number[2];
+	pid_t pid = 0, outer;
+	char byte;
+
+	ck_assert_int_eq(pipe(ready) | pipe(number), 0);
+	outer = fork();
+	if (!outer) {
+		close(ready[0]);
+		if (unshare((geteuid() ? CLONE_NEWUSER : 0) | CLONE_NEWPID))
+			_exit(1);
+		pid = fork();
+		if (!pid)
+			live_in_container(ready[1]);
+		if (write(number[1], &pid, sizeof(pid)) != sizeof(pid))
+			_exit(1);
+		close(ready[1]);
+		_exit(0);
+	}
+	close(ready[1]);
+	close(number[1]);
+	if (read(ready[0], &byte, 1) != 1 || read(number[0], &pid, sizeof(pid)) != sizeof(pid))
+		pid = 0;
+	waitpid(outer, NULL, 0);
+	close(ready[0]);
+	close(number[0]);
+	return pid;
+}
+
+#define INSIDE		" 100.00%             1  inside [anon]\n"
+#define OUTSIDE		" 100.00%             1  outside [anon]\n"
+#define NOWHERE		" 100.00%             1  [anon]+0x7f0000001000\n"
+
+/* While the process lives its own /tmp has the map; then --symfs, and a copy. */
+START_TEST(map_of_a_container)
+{
+	char command[256], copy[64];
+	uint32_t pid;
+
+	snprintf(command, sizeof(command), "mkdir -p %s/tmp", in_dir("root"));
+	ck_assert_int_eq(system(command), 0);
+	pid = (uint32_t)start_container();
+	if (pid) {
+		report_container(pid, 1, geteuid(), INSIDE);
+		/* Another process has the number now. */
+		report_container(pid, 2, geteuid(), NOWHERE);
+		/* A recording says which number that is. */
+		ck_assert_int_eq(perfex("-a", "--sample=cycles:u=1k", "-o", (char *)in_dir("r"), "true"), 0);
+		snprintf(command, sizeof(command), TMP "/print_samples %s | grep -x 'process %u 1 %u' > %s",
+			 in_dir("r"), pid, geteuid(), in_dir("grep"));
+		ck_assert_int_eq(system(command), 0);
+		kill((pid_t)pid, SIGKILL);
+		while (!kill((pid_t)pid, 0))
+			usleep(1000);
+		report_container(pid, 1, geteuid(), NOWHERE);
+		ck_assert_int_eq(report("--symfs", (char *)in_dir("root")), 0);
+		functions_are(INSIDE);
+		snprintf(copy, sizeof(copy), "/tmp/perf-%u.map", pid);
+		write_map(copy, "outside");
+		report_container(pid, 1, geteuid(), OUTSIDE);
+		ck_assert_int_eq(report("--symfs", (char *)in_dir("root")), 0);
+		functions_are(INSIDE);
+		unlink(copy);
+	}
+	snprintf(command, sizeof(command), "rm -r %s", in_dir("root"));
+	ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+/* Root reads the map of the process's user, and not one of a third user. */
+START_TEST(owner_of_the_map)
+{
+	char map[64];
+
+	if (geteuid())
+		return;
+	snprintf(map, sizeof(map), "/tmp/perf-%d.map", getpid());
+	write_map(map, "outside");
+	ck_assert_int_eq(chown(map, 4711, 4711), 0);
+	report_container((uint32_t)getpid(), (uint32_t)getpid(), 4711, OUTSIDE);
+	report_container((uint32_t)getpid(), (uint32_t)getpid(), 4712, NOWHERE);
+	unlink(map);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-jit");
@@ -514,6 +646,8 @@ static Suite *suite(void)
 	tcase_add_test(t, damaged_dump);
 	tcase_add_test(t, no_dump);
 	tcase_add_test(t, many_functions);
+	tcase_add_test(t, map_of_a_container);
+	tcase_add_test(t, owner_of_the_map);
 	suite_add_tcase(s, t);
 	return s;
 }
