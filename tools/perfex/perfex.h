@@ -375,6 +375,13 @@ bool signals_take(pid_t command, const struct signalfd_siginfo *info);
 void signals_forget(int sig);
 
 /*
+ * The status of perfex is that of a command.  If a signal by which people and supervisors end
+ * programs has ended it, end perfex by the same one: after Ctrl-C a shell ends its loop only then.
+ * Context: all has been written.
+ */
+void signals_end(int wstatus);
+
+/*
  * Start a command that has no counters of its own.  Signals, and the limit of open files
  * unless it is NULL, are as perfex found them.
  * Return: its process, or -1 with *e.
@@ -413,6 +420,9 @@ bool run_told_to_end(void);
 
 /* Return: the exit status for a wait status. */
 int run_status(int wstatus);
+
+/* Return: the same status, of the last one that a signal ended, as waitpid() has it; else 0. */
+int run_killed(int status);
 
 /* Return: the CPU time of all threads and waited-for children, in seconds. */
 double run_cpu_time(const struct rusage *usage);

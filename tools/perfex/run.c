@@ -433,8 +433,17 @@ double seconds_since(const struct timespec *start)
 	return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
 }
 
+static int last_killed;
+
+int run_killed(int status)
+{
+	return last_killed && run_status(last_killed) == status ? last_killed : 0;
+}
+
 int run_status(int wstatus)
 {
+	if (WIFSIGNALED(wstatus))
+		last_killed = wstatus;
 	return WIFSIGNALED(wstatus) ? STATUS_SIGNAL + WTERMSIG(wstatus) : WEXITSTATUS(wstatus);
 }
 

@@ -6,7 +6,9 @@
  * SIGKILL and SIGSTOP cannot be caught.  SIGCHLD is about perfex's own children.  The C library
  * keeps two more for itself.
  */
+#include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "perfex.h"
@@ -152,10 +154,15 @@ static void stop_here(int sig)
 	sigaction(sig, &old, NULL);
 }
 
+/* True if the signal asks a program to end, and says nothing of the program itself. */
+static bool asks_to_end(int sig)
+{
+	return sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP;
+}
+
 bool signals_pass_on(pid_t command, const struct signal *s)
 {
-	const bool asks = s->number == SIGINT || s->number == SIGQUIT || s->number == SIGTERM ||
-			  s->number == SIGHUP;
+	const bool asks = asks_to_end(s->number);
 
 	/* abort(), or a write that failed: what has failed reports that itself. */
 	if (s->code <= 0 && s->from == getpid())
@@ -188,6 +195,22 @@ bool signals_take(pid_t command, const struct signalfd_siginfo *info)
 	};
 
 	return signals_pass_on(command, &s);
+}
+
+void signals_end(int wstatus)
+{
+	const int sig = WIFSIGNALED(wstatus) ? WTERMSIG(wstatus) : 0;
+	sigset_t set;
+
+	if (!asks_to_end(sig) || found[sig].sa_handler == SIG_IGN)
+		return;
+	/* The command has had its chance to dump core. */
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	raise(sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 void signals_forget(int sig)

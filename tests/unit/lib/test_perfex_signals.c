@@ -135,6 +135,64 @@ START_TEST(signal_ends_command)
 }
 END_TEST
 
+static pid_t start_shell(unsigned int way, const char *command)
+{
+	char *args[12];
+	unsigned int n;
+
+	for (n = 0; ways[way][n]; n++)
+		args[n] = ways[way][n];
+	args[n++] = "-o";
+	args[n++] = (char *)in_dir("file");
+	args[n++] = "sh";
+	args[n++] = "-c";
+	args[n++] = (char *)command;
+	args[n] = NULL;
+	return start(args);
+}
+
+/*
+ * After Ctrl-C, a shell ends a loop if the signal has ended what it waits for, and not if that
+ * has exited, with whichever status.
+ */
+START_TEST(ends_as_command_did)
+{
+	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGSEGV };
+	const unsigned int way = (unsigned int)_i % NR_WAYS;
+	const int sig = signals[_i / (int)NR_WAYS];
+	char command[128];
+	int status;
+	pid_t pid;
+
+	snprintf(command, sizeof(command), "echo ready; exec sleep 100");
+	pid = start_shell(way, command);
+	await_output("ready\n");
+	ck_assert_int_eq(kill(pid, sig), 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	slurp("err", err, sizeof(err));
+	if (sig == SIGUSR1 || sig == SIGSEGV) {
+		ck_assert(WIFEXITED(status));
+		ck_assert_int_eq(WEXITSTATUS(status), 128 + sig);
+	} else {
+		ck_assert(WIFSIGNALED(status));
+		ck_assert_int_eq(WTERMSIG(status), sig);
+		ck_assert(!WCOREDUMP(status));
+	}
+	has_counts(way);
+	unlink(in_dir("file"));
+	/* A command that handles the signal has its own status.  It gets back only such signals. */
+	if (sig == SIGUSR1 || sig == SIGSEGV)
+		return;
+	snprintf(command, sizeof(command), "trap 'exit %d' %d; kill -%d $PPID; sleep 0.1; exit 1",
+		 128 + sig, sig, sig);
+	pid = start_shell(way, command);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFEXITED(status));
+	ck_assert_int_eq(WEXITSTATUS(status), 128 + sig);
+	unlink(in_dir("file"));
+}
+END_TEST
+
 /* Without a command, each signal that would end perfex ends the counting, and others do not. */
 START_TEST(without_command)
 {
@@ -319,6 +377,7 @@ static Suite *suite(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, command_gets_each, 0, SIGRTMAX * (int)NR_WAYS);
 	tcase_add_loop_test(t, signal_ends_command, 0, SIGRTMAX);
+	tcase_add_loop_test(t, ends_as_command_did, 0, 6 * (int)NR_WAYS);
 	tcase_add_loop_test(t, without_command, 0, SIGRTMAX);
 	tcase_add_test(t, alarm_is_passed_on);
 	tcase_add_test(t, signal_of_the_command);
