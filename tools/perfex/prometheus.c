@@ -35,6 +35,28 @@ static void print_part(FILE *f, const struct part *part)
 	fputc('"', f);
 }
 
+/* Return: how many events before this one have its name. */
+static unsigned int earlier_of_name(const struct events *events, unsigned int event)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < event; i++)
+		nr += !strcmp(events->ev[i].name, events->ev[event].name);
+	return nr;
+}
+
+/* An event that is counted more than once has a label more: no two series have the same ones. */
+static void print_event(FILE *f, const struct events *events, unsigned int event)
+{
+	const unsigned int earlier = earlier_of_name(events, event);
+
+	fputs(",event=\"", f);
+	print_value(f, events->ev[event].name);
+	if (earlier)
+		fprintf(f, "\",counter=\"%u", earlier + 1);
+	fputc('"', f);
+}
+
 static void print_events(FILE *f, const struct printing *p, const struct part *parts)
 {
 	unsigned int i, k;
@@ -45,9 +67,8 @@ static void print_events(FILE *f, const struct printing *p, const struct part *p
 		for (i = 0; parts[k].nrcpus && i < p->events->nr; i++) {
 			fputs("perfex_events_total{", f);
 			print_part(f, &parts[k]);
-			fputs(",event=\"", f);
-			print_value(f, p->events->ev[i].name);
-			fprintf(f, "\"} %" PRIu64 "\n", event_count(p->events, &parts[k].sums, i));
+			print_event(f, p->events, i);
+			fprintf(f, "} %" PRIu64 "\n", event_count(p->events, &parts[k].sums, i));
 		}
 	}
 }

@@ -427,6 +427,15 @@ START_TEST(prometheus)
 	ck_assert_int_eq(perfex("-a", "--per-kind", option, "-e", "cycles", "true"), 0);
 	slurp("perfex.prom", text, sizeof(text));
 	has(text, "{kind=\"core\",event=\"cycles\"} 1000\n");
+	/* No two series have the same labels. */
+	fake.offline = 0;
+	fake.nrkinds = 1;
+	ck_assert_int_eq(perfex("-C", "0", option, "-e", "cycles,instructions,cycles,cycles", "true"), 0);
+	slurp("perfex.prom", text, sizeof(text));
+	has(text, "{cpu=\"0\",event=\"cycles\"} 1000\n"
+		  "perfex_events_total{cpu=\"0\",event=\"instructions\"} 1001\n"
+		  "perfex_events_total{cpu=\"0\",event=\"cycles\",counter=\"2\"} 1002\n"
+		  "perfex_events_total{cpu=\"0\",event=\"cycles\",counter=\"3\"} 1003\n");
 	/* No other file is left, but out and err. */
 	d = opendir(dir);
 	while ((entry = readdir(d)))
