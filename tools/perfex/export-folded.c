@@ -9,14 +9,30 @@
 
 #include "tree.h"
 
-/* A semicolon in a name would begin a new function. */
-static void print_name(FILE *f, const struct profile *p, const struct tree_node *node)
+/*
+ * Return: the space before the number with which a name ends; NULL: there is none.  flamegraph.pl
+ * and others would take such a number for the count of another profile, with which to compare.
+ */
+static const char *space_before_number(const char *name)
+{
+	const char *space = strrchr(name, ' ');
+
+	return space && space[1 + strspn(space + 1, "0123456789.")] == '\0' ? space : NULL;
+}
+
+/*
+ * A semicolon in a name would begin a new function.  Some readers take a line that begins with
+ * '#' for a comment.
+ */
+static void print_name(FILE *f, const struct profile *p, const struct tree_node *node, bool first)
 {
 	char buf[300];
-	const char *name;
+	const char *name = tree_name(p, node, buf, sizeof(buf)), *space = space_before_number(name);
 
-	for (name = tree_name(p, node, buf, sizeof(buf)); *name; name++)
-		putc(*name == ';' ? ':' : *name, f);
+	if (first && *name == '#')
+		putc('_', f);
+	for (; *name; name++)
+		putc(*name == ';' ? ':' : name == space ? '_' : *name, f);
 	/* As stackcollapse-perf.pl --kernel marks them: flamegraph.pl then has a colour for them. */
 	if (node->file == FILE_KERNEL && node->name)
 		fputs("_[k]", f);
@@ -33,7 +49,7 @@ static void print_paths(FILE *f, const struct profile *p, const struct tree *t, 
 	for (i = 1; node->self && i <= depth; i++) {
 		if (i > 1)
 			putc(';', f);
-		print_name(f, p, node_of(t, path[i]));
+		print_name(f, p, node_of(t, path[i]), i == 1);
 	}
 	if (node->self)
 		fprintf(f, " %" PRIu64 "\n", node->self);

@@ -1009,6 +1009,29 @@ START_TEST(empty_exports)
 }
 END_TEST
 
+/* flamegraph.pl takes a number at the end of a path for the count of another profile. */
+START_TEST(names_that_end_in_a_number)
+{
+	begin();
+	put_task(RECORD_COMM, 10, 10, 1, "#1 5");
+	put_mapping(10, 0, CODE, "/no/such file 12");
+	put_sample(10, 10, 5, first);
+	end();
+	ck_assert_int_eq(report("--export=folded"), 0);
+	ck_assert_str_eq(out, "_#1_5;[such file 12] 1\n");
+	begin();
+	put_kernel(KERNEL_IP, KERNEL_IP + 100, "work");
+	put_task(RECORD_COMM, 10, 10, 1, "worker 7.5");
+	put_task(RECORD_COMM, 11, 11, 1, "a 1 b");
+	put_sample(10, 10, 5, KERNEL_IP);
+	put_sample(11, 11, 6, KERNEL_IP);
+	end();
+	ck_assert_int_eq(report("--export=folded"), 0);
+	has(out, "worker_7.5;work_[k] 1\n");
+	has(out, "a 1 b;work_[k] 1\n");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-report");
@@ -1048,6 +1071,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, wrong_record, 0, NR_WRONG);
 	tcase_add_test(t, hostile_text);
 	tcase_add_loop_test(t, hostile_exports, 0, ARRAY_SIZE(export_formats));
+	tcase_add_test(t, names_that_end_in_a_number);
 	tcase_add_loop_test(t, empty_exports, 0, ARRAY_SIZE(export_formats));
 	suite_add_tcase(s, t);
 	return s;
