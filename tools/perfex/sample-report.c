@@ -339,12 +339,30 @@ static int print_text(FILE *f, struct profile *p, const struct options *o, struc
 	return err;
 }
 
+/* All formats but pprof's have the first event only.  Their readers refuse a file of none. */
+static int refuse_empty(const struct profile *p, const struct options *o, struct error *e)
+{
+	const bool all = !strcmp(o->reporting.export, "pprof");
+	size_t i;
+
+	for (i = 0; i < p->nrsamples; i++)
+		if (all || !p->samples[i].event)
+			return 0;
+	if (p->nrsamples)
+		return fail_with(e, "'%.200s' has no samples of its first event, %s, and --export=%s has no others",
+				 p->name, p->events[0].name, o->reporting.export);
+	return fail_with(e, "'%.200s' has no samples%s, so there is nothing to export", p->name,
+			 o->reporting.comm || o->targets.nr ? " of what was chosen" : "");
+}
+
 static int print_profile(FILE *f, struct profile *p, const struct options *o, struct error *e)
 {
 	size_t i;
 
 	if (o->reporting.annotate && !o->reporting.export)
 		return o->style == STYLE_JSON ? annotate_json(f, p, o, e) : annotate_text(f, p, o, e);
+	if (o->reporting.export && refuse_empty(p, o, e))
+		return -1;
 	work_prints();
 	for (i = 0; o->reporting.export && i < ARRAY_SIZE(exports); i++)
 		if (!strcmp(o->reporting.export, exports[i].name))

@@ -1000,12 +1000,32 @@ START_TEST(hostile_exports)
 }
 END_TEST
 
-/* Samples that the filters leave out are in no export, and none at all is no error. */
+/* Readers refuse files without samples, or show nothing: perfex says why. */
 START_TEST(empty_exports)
 {
+	char *format = (char *)export_formats[_i];
+
 	write_shares();
-	ck_assert_int_eq(report("--comm=nothing", "--export", (char *)export_formats[_i]), 0);
-	ck_assert_str_eq(err, "");
+	ck_assert_int_eq(report("--comm=nothing", "--export", format), 125);
+	is_message("/s' has no samples of what was chosen, so there is nothing to export");
+	ck_assert_str_eq(out, "");
+	begin();
+	end();
+	ck_assert_int_eq(report("--export", format), 125);
+	is_message("/s' has no samples, so there is nothing to export");
+	/* Samples of the second event only are in one of the formats. */
+	begin();
+	put_event(3, 50, "branches:u");
+	put_chain(10, 10, 5, 8, first, 0, NULL);
+	put_end(2, (uint64_t []){ 3333, 111 });
+	put_close();
+	ck_assert_int_eq(report("--export", format, "-e", "branches:u"), 0);
+	if (!strcmp(format, "pprof")) {
+		ck_assert_int_eq(report("--export", format), 0);
+		return;
+	}
+	ck_assert_int_eq(report("--export", format), 125);
+	is_message("/s' has no samples of its first event, instructions:u, and --export=");
 }
 END_TEST
 
