@@ -20,6 +20,7 @@ struct event {
 struct count {
 	PyObject_HEAD
 	struct vperfctr *v;	/* NULL: closed */
+	const char *backend;	/* also when it is closed */
 	unsigned int nr, nrctrs;
 	bool entered, done;	/* of "with" */
 	struct event *event;
@@ -168,6 +169,7 @@ static PyObject *count_new(PyTypeObject *type, PyObject *args, PyObject *keyword
 		Py_DECREF(self);
 		return fail(err, why.text);
 	}
+	self->backend = vperfctr_backend(self->v) == VPERFCTR_BACKEND_PERF ? "perf" : "module";
 	if (parse_names(self, names)) {
 		Py_DECREF(self);
 		return NULL;
@@ -364,17 +366,10 @@ static PyObject *count_names_get(PyObject *object, void *unused)
 	return tuple;
 }
 
-static const char *backend_of(const struct vperfctr *v)
-{
-	return vperfctr_backend(v) == VPERFCTR_BACKEND_PERF ? "perf" : "module";
-}
-
 static PyObject *count_backend_get(PyObject *object, void *unused)
 {
 	(void)unused;
-	if (!is_open((struct count *)object))
-		return NULL;
-	return PyUnicode_FromString(backend_of(((struct count *)object)->v));
+	return PyUnicode_FromString(((struct count *)object)->backend);
 }
 
 static PyMethodDef count_methods[] = {

@@ -87,6 +87,7 @@ def test_with():
     first = c.read()
     known.loop(1000)
     check("after with", c.read(), first)
+    check("backend after with", c.backend, sys.argv[1])
     check("in with, about", 2000 < first[0] < 4000, True)
 
 
