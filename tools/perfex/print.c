@@ -102,6 +102,7 @@ struct table {
 	const char *place;	/* what the row is for, after that */
 	const struct series *series;	/* or NULL */
 	const char *bold, *faint, *plain;	/* empty but on a terminal */
+	int remark_width;	/* of the rows of events, where a column follows */
 };
 
 static int place_width(const struct printing *p)
@@ -119,10 +120,14 @@ static void print_row(const struct table *t, const char *count, const char *name
 		t->bold, COUNT_WIDTH, count, t->plain,
 		more ? t->name_width : 0, name);
 	fputs(t->faint, t->f);
-	if (*remark)
+	if (*remark && deviation >= 0)
+		fprintf(t->f, "  # %-*s", t->remark_width, remark);
+	else if (*remark)
 		fprintf(t->f, "  # %s", remark);
+	else if (deviation >= 0)
+		fprintf(t->f, "%*s", t->remark_width ? t->remark_width + 4 : 2, "");
 	if (deviation >= 0)
-		fprintf(t->f, "%*s  ( +- %5.2f%% )", *remark ? 0 : 2, "", deviation);
+		fprintf(t->f, "  ( +- %5.2f%% )", deviation);
 	fprintf(t->f, "%s\n", t->plain);
 }
 
@@ -203,6 +208,22 @@ static void print_counts(const struct table *t, const struct sums *sums, double 
 			print_row(t, "<not counted>", name, "", -1);
 		}
 	}
+}
+
+/* The deviations of all rows of events are below each other. */
+static int widest_remark(const struct events *events, const struct sums *sums, double elapsed)
+{
+	int width = 0, length;
+	char remark[64];
+	unsigned int i;
+
+	for (i = 0; i < events->nr; i++) {
+		format_ratio(remark, sizeof(remark), events, sums, elapsed, i);
+		length = (int)strlen(remark);
+		if (length > width)
+			width = length;
+	}
+	return width;
 }
 
 static bool has_metrics(const struct printing *p)
@@ -333,7 +354,7 @@ static struct table make_table(const struct printing *p, const char *prefix)
 	const bool colours = has_colours(p->f);
 	struct table t = {
 		p, p->f, NAME_WIDTH, prefix, "", p->series,
-		colours ? "\033[1m" : "", colours ? "\033[2m" : "", colours ? "\033[m" : "",
+		colours ? "\033[1m" : "", colours ? "\033[2m" : "", colours ? "\033[m" : "", 0,
 	};
 	unsigned int i;
 
@@ -377,7 +398,16 @@ static void print_text(const struct printing *p, const struct result *r)
 	struct table t = make_table(p, "");
 	const struct sums *total = r->counted ? &r->total : NULL;
 	char elapsed[32], runs[80] = "";
+	unsigned int i;
+	int width;
 
+	for (i = 0; total && p->split && i < r->nrparts; i++) {
+		width = widest_remark(p->events, &r->parts[i].sums, r->elapsed);
+		if (width > t.remark_width)
+			t.remark_width = width;
+	}
+	if (total && !p->split)
+		t.remark_width = widest_remark(p->events, total, r->elapsed);
 	if (p->series && p->nrgroups > 1)
 		snprintf(runs, sizeof(runs), r->cut_short ? ", each the mean of %u or more runs" :
 			 ", each the mean of %u out of %u runs", p->series->nr,

@@ -1094,10 +1094,10 @@ START_TEST(mean_and_deviation)
 		" Counts of 'prog -x a b' (its first thread, user mode, mean of 8 runs):\n"
 		"\n"
 		"                   0  instructions:u        # 0.00 per cycle  ( +-  0.00% )\n"
-		"                   5  cycles:u                ( +- 15.12% )\n"
+		"                   5  cycles:u                                ( +- 15.12% )\n"
 		"\n"
-		"         0.000007000  seconds thread time     ( +-  0.00% )\n"
-		"         5.000000000  seconds elapsed         ( +- 15.12% )\n"
+		"         0.000007000  seconds thread time                     ( +-  0.00% )\n"
+		"         5.000000000  seconds elapsed                         ( +- 15.12% )\n"
 		"\n");
 	printing.style = STYLE_CSV;
 	printing.separator = ",";
@@ -1250,7 +1250,7 @@ START_TEST(software_events)
 	printing.style = STYLE_TEXT;
 	printing.series = &s;
 	print(&r);
-	expect("                  22  page-faults             ( +-  4.76% )\n");
+	expect("                  22  page-faults                                  ( +-  4.76% )\n");
 	expect("            1.234567  msec task-clock       # 0.309 CPUs utilized  ( +-  0.00% )\n");
 	memset(&printing, 0, sizeof(printing));
 }

@@ -524,11 +524,15 @@ END_TEST
 /* A long event name moves the columns after it in all lines. */
 START_TEST(aligned_columns)
 {
+	/* The third of them has remarks in some lines. */
+	static char *const events[] = {
+		"cycles:u,OFFCORE_RESPONSE_0:DMND_DATA_RD:ANY_RESPONSE:u", "cycles:u,branches:u",
+		"cycles:u,instructions:u,branches:u,branch-misses:u",
+	};
 	long column = 0, lines = 0;
 	char *line, *deviation;
 
-	ck_assert_int_eq(perfex("-r", "2", "-e", "cycles:u,OFFCORE_RESPONSE_0:DMND_DATA_RD:ANY_RESPONSE:u",
-				"true"), 0);
+	ck_assert_int_eq(perfex("-r", "2", "-e", events[_i], "true"), 0);
 	for (line = strtok(err, "\n"); line; line = strtok(NULL, "\n")) {
 		deviation = strstr(line, "( +- ");
 		if (!deviation)
@@ -539,7 +543,7 @@ START_TEST(aligned_columns)
 		ck_assert_msg(!lines++ || deviation - line == column, "%s", line);
 		column = deviation - line;
 	}
-	ck_assert_int_eq(lines, 4);
+	ck_assert_int_eq(lines, _i == 2 ? 6 : 4);
 }
 END_TEST
 
@@ -1837,7 +1841,7 @@ static Suite *suite(void)
 	tcase_add_test(t, runs_auto);
 	tcase_add_test(t, interval_output);
 	tcase_add_loop_test(t, colours_on_a_terminal, 0, 5);
-	tcase_add_test(t, aligned_columns);
+	tcase_add_loop_test(t, aligned_columns, 0, 3);
 	tcase_add_loop_test(t, progress_line, 0, 2);
 	tcase_add_test(t, csv_and_json);
 	tcase_add_test(t, bad_numbers);
