@@ -278,7 +278,8 @@ static void print_panel(FILE *f, const struct panel *panel, unsigned int number)
 	fputs(" at graph 0,1 left offset 0,0.9 font ',13'\n", f);
 	print_range(f, panel);
 	fputs(panel->what == RATE && !*panel->unit ? "set format y '%.1s%c'\n" : "set format y '%g'\n", f);
-	fputs("plot ", f);
+	/* One curve of all needs no legend. */
+	fputs(panel->nr == 1 && !*panel->curve[0].part ? "unset key\nplot " : "set key\nplot ", f);
 	for (k = 0; k < panel->nr; k++) {
 		const char *part = panel->curve[k].part;
 

@@ -86,6 +86,8 @@ START_TEST(svg)
 	/* two CPUs in two panels, and one in the others; colours and dashes differ */
 	ck_assert_uint_eq(occurrences(text, "<g id=\"gnuplot_plot_"), 2 + 2 + 1 + 1);
 	ck_assert_uint_eq(occurrences(text, "<title>cpu 1</title>"), 3);
+	/* A legend is for several curves, or for a part of the machine. */
+	ck_assert_uint_eq(occurrences(text, ">all<"), 0);
 	shows("stroke='rgb(213,  94,   0)'");
 	shows("stroke-dasharray");
 	/* The same again is the same picture. */
@@ -96,6 +98,12 @@ START_TEST(svg)
 	slurp("a.svg", text, sizeof(text));
 	ck_assert_uint_eq(occurrences(text, "<g id=\"gnuplot_plot_"), 1);
 	ck_assert_uint_eq(occurrences(text, "instructions"), 0);
+	/* One curve of all */
+	ck_assert_int_eq(perfex("plot", write_file("counts", "{\"interval\" : 1, \"counter-value\" : \"5\", \"event\" : \"x\"}\n"),
+				"-o", (char *)in_dir("a.svg")), 0);
+	slurp("a.svg", text, sizeof(text));
+	shows(">x per second<");
+	ck_assert_uint_eq(occurrences(text, ">all<"), 0);
 }
 END_TEST
 
