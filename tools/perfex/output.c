@@ -230,8 +230,18 @@ int output_publish(struct output *out)
 
 bool output_keep_new(struct output *out)
 {
-	if (out->way != OUTPUT_NEW && out->way != OUTPUT_DIRECT)
+	char link[32], dir[PATH_MAX];
+	ssize_t n;
+
+	if (out->way == OUTPUT_COPY)
 		return false;
+	if (out->way == OUTPUT_RENAME) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", out->dir);
+		n = readlink(link, dir, sizeof(dir) - 1);
+		snprintf(out->kept, sizeof(out->kept), "%.*s/%s", n > 0 ? (int)n : 1,
+			 n > 0 ? dir : ".", out->temp);
+		out->temp[0] = '\0';
+	}
 	out->published = true;
 	output_finish(out, true);
 	return true;

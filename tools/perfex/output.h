@@ -39,6 +39,7 @@ struct output {
 	char base[NAME_MAX + 1];	/* its name there */
 	char temp[32];			/* the name of OUTPUT_RENAME until then */
 	char room[32];			/* for the name */
+	char kept[PATH_MAX + 32];	/* see output_keep_new() */
 };
 
 /*
@@ -56,8 +57,9 @@ int output_open_descriptor(struct output *out, int fd, struct error *e);
 int output_publish(struct output *out);
 
 /*
- * Let a new file remain as it is, although not all has been written.
- * Return: false: there is an old file, which remains instead.
+ * Let a new file remain as it is, although not all has been written.  If there is an old one,
+ * that remains, too, and out->kept is the path of the new one.
+ * Return: false: it cannot.
  */
 bool output_keep_new(struct output *out);
 

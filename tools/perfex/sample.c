@@ -902,8 +902,11 @@ static int record(const struct options *o, const struct choice *c, struct cpus *
 	else
 		ret = sample_run(&s, o, c, &control, e);
 	/* Some samples are better than none, and than no file. */
-	if (ret < 0 && s.rec.nrsamples)
-		output_keep_new(out);
+	if (ret < 0 && s.rec.nrsamples && output_keep_new(out) && *out->kept) {
+		const struct error why = *e;
+
+		fail_with(e, "%.800s (the samples until then are in '%.400s')", why.text, out->kept);
+	}
 	recording_free(&s.rec);
 	vperfctr_close(s.v);
 	return ret;

@@ -653,10 +653,27 @@ END_TEST
 /* The command runs to its end even if its samples are lost. */
 START_TEST(failure_during_the_run)
 {
+	char buf[4096], *kept;
+	FILE *f;
+
 	fake.fail[FAKE_CONSUME] = EINVAL;
 	ck_assert_int_eq(sample("cycles=1k", "sh", "-c", "sleep 0.1; echo ran"), 125);
 	is_message("cannot read samples");
 	ck_assert_str_eq(out, "ran\n");
+	/* There are samples: neither they are lost, nor what the file was before. */
+	f = fopen(in_dir("s"), "w");
+	fputs("old", f);
+	fclose(f);
+	ck_assert_int_eq(sample("cycles=1k", "true"), 125);
+	is_message("(the samples until then are in '/tmp/");
+	slurp("s", buf, sizeof(buf));
+	ck_assert_str_eq(buf, "old");
+	kept = strstr(err, "/.perfex-");
+	ck_assert_ptr_nonnull(kept);
+	kept[strcspn(kept, "'")] = '\0';
+	slurp(kept + 1, buf, sizeof(buf));
+	ck_assert_int_eq(strncmp(buf, SAMPLES_MAGIC, 8), 0);
+	unlink(in_dir("s"));
 	fake.fail[FAKE_CONSUME] = 0;
 	fake.fail[FAKE_READ] = EFAULT;
 	/* This failure is found before the command is released. */
