@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "symbols.h"
 #include "tree.h"
 
 /* Numbers of fields.  The message that has them is in front. */
@@ -147,9 +148,10 @@ static void put_mapping(struct pprof *x, uint32_t file)
 {
 	char path[4096];
 
+	/* pprof looks for the program under this name. */
 	if (file == FILE_UNKNOWN || file == FILE_KERNEL)
 		profile_file_label(x->p, file, path, sizeof(path));
-	else
+	else if (!path_without_deleted(string_of(x->p, file_of(x->p, file)->path), path, sizeof(path)))
 		snprintf(path, sizeof(path), "%s", string_of(x->p, file_of(x->p, file)->path));
 	replace_controls(path);
 	put_number(&x->part, MAPPING_ID, file);

@@ -619,8 +619,13 @@ static int add_mapping(struct reader *in, const struct mapping *map, uint32_t pi
 }
 
 /* True if code there has no file that could have symbols, but may have been made by a JIT. */
-static bool is_anonymous(const char *path)
+static bool is_anonymous(const struct reader *in, const struct entry *entry, const char *path)
 {
+	const struct file_description *files = in->p->descriptions.items;
+
+	/* A program in memory is a file that perfex has looked at. */
+	if (!strncmp(path, "/memfd:", 7) && entry->description)
+		return !files[entry->description].code_size;
 	return !*path || !strcmp(path, "//anon") || !strncmp(path, "[anon", 5) ||
 	       !strcmp(path, "[heap]") || !strncmp(path, "/memfd:", 7) ||
 	       !strcmp(path, "/dev/zero (deleted)");
@@ -673,11 +678,14 @@ static int apply_mapping(struct reader *in, const struct log_entry *entry, struc
 		path = (const char *)entry->data + sizeof(r);
 	}
 	/* Code without a file is known by its address in its process. */
-	if (is_anonymous(path)) {
+	if (is_anonymous(in, entry, path)) {
 		map.offset = map.start;
 		map.file = profile_file(in->p, path, r.task.pid, 0);
 	} else {
 		map.file = profile_file(in->p, path, 0, entry->description);
+		if (entry->description)
+			((struct file_description *)in->p->descriptions.items)[entry->description].pid =
+				r.task.pid;
 	}
 	if (!map.file)
 		return fail_memory(e);

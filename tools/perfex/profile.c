@@ -41,7 +41,7 @@ uint32_t profile_file(struct profile *p, const char *path, uint32_t pid, uint32_
 
 uint32_t profile_description(struct profile *p, const struct file_description *file)
 {
-	return add_item(&p->descriptions, sizeof(*file), sizeof(*file), file);
+	return add_item(&p->descriptions, sizeof(*file), offsetof(struct file_description, pid), file);
 }
 
 uint32_t profile_location(struct profile *p, uint32_t file, uint64_t offset)

@@ -46,6 +46,11 @@ static int open_mapped(const struct record_mapping *map, const char *path)
 	if (snprintf(name, sizeof(name), PROC "/%" PRIu32 "/root%s", map->task.pid, path) <
 	    (int)sizeof(name))
 		fd = find_same(name, &id);
+	/* A program that was replaced, or that has never had a path */
+	if (fd < 0) {
+		snprintf(name, sizeof(name), PROC "/%" PRIu32 "/exe", map->task.pid);
+		fd = find_same(name, &id);
+	}
 	/* The process may have ended. */
 	return fd >= 0 ? fd : find_same(path, &id);
 }

@@ -9,6 +9,7 @@
 #include "output.h"
 #include "packages.h"
 #include "report.h"
+#include "symbols.h"
 #include "tree.h"
 #include "work.h"
 
@@ -294,7 +295,9 @@ static void print_advice(FILE *f, const struct profile *p, const struct options 
 		if (!p->modules[i])
 			fprintf(f, "%s %s: %s, so its functions have no names%s.\n",
 				lines ? "" : "\n", path, p->reasons[i] ? p->reasons[i] : "no memory",
-				o->reporting.symfs ? "" : " (--symfs=DIR finds it in a directory or another root)");
+				o->reporting.symfs ? "" : why_no_path(string_of(p, file_of(p, i)->path)) ?
+				" (--symfs=DIR finds a copy below DIR; perfex -p and --report do while it runs)" :
+				" (--symfs=DIR finds it in a directory or another root)");
 		else if (p->stripped[i])
 			print_package(f, lines ? "" : "\n", string_of(p, file_of(p, i)->path), path,
 				      p->stripped[i], o);

@@ -195,11 +195,10 @@ static bool looks_the_same(int fd, const struct file_description *file, bool cop
 			 (uint64_t)st.st_mtim.tv_nsec == file->modified;
 }
 
-/* Open this path if it is the file.  *why: set if another file is there, or cannot be used */
-static struct module *try_file(const char *path, const struct file_description *file, bool copied,
-			       const char **why)
+/* *why: set if another file is there, or cannot be used */
+static struct module *try_opened(int fd, const char *path, const struct file_description *file,
+				 bool copied, const char **why)
 {
-	int fd = open_named(path, 0);
 	struct work work;
 	struct module *m;
 
@@ -221,6 +220,29 @@ static struct module *try_file(const char *path, const struct file_description *
 	*why = "another file has this name now";
 	module_close(m);
 	return NULL;
+}
+
+/* Open this path if it is the file. */
+static struct module *try_file(const char *path, const struct file_description *file, bool copied,
+			       const char **why)
+{
+	return try_opened(open_named(path, 0), path, file, copied, why);
+}
+
+/* Open the file of a process that still has it. */
+static struct module *try_live(const char *path, const struct file_description *file)
+{
+	struct module *m = NULL;
+	enum live_way way;
+	char name[4096];
+	const char *why;
+	int fd;
+
+	for (way = 0; file->pid && !m && way < NR_LIVE_WAYS; way++) {
+		fd = open_live_file(file->pid, path, way, name, sizeof(name));
+		m = try_opened(fd, name, file, false, &why);
+	}
+	return m;
 }
 
 /* Names and lines are also in a file that has debugging information only. */
@@ -250,20 +272,26 @@ static struct module *try_debug(const char *directory, const struct file_descrip
 struct module *module_open_file(const char *path, const struct file_description *file,
 				struct error *e)
 {
-	const char *why = "it cannot be read";
+	const char *no_path = why_no_path(path), *why = "it cannot be read";
+	const char *const mapped = path;
+	char there[4096], before[4096];
 	struct module *m = NULL;
-	char there[4096];
 
+	/* The same file may have its path again. */
+	if (path_without_deleted(path, before, sizeof(before)))
+		path = before;
 	if (below_directory(path, there, sizeof(there)))
 		m = try_file(there, file, true, &why);
 	if (!m)
 		m = try_file(path, file, false, &why);
+	if (!m)
+		m = try_live(mapped, file);
 	if (!m && symfs)
 		m = try_debug(symfs, file);
 	if (!m)
 		m = try_debug("", file);
 	if (!m)
-		fail_with(e, "%s", why);
+		fail_with(e, "%s", no_path ? no_path : why);
 	return m;
 }
 

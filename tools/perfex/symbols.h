@@ -28,6 +28,8 @@ struct file_description {
 	uint64_t code_offset, code_size, code_address;
 	uint32_t build_id_size;
 	unsigned char build_id[MAX_BUILD_ID];
+	/* not of the file */
+	uint32_t pid;			/* the last process that mapped it; 0: not known */
 };
 
 /* Files are found below this directory, too; NULL: below none. */
@@ -104,6 +106,20 @@ int open_named_below(const char *root, const char *path, int flags);
 /* The same in two steps.  With the result of the first one, the file can only be looked at. */
 int find_named(const char *path, int flags);
 int open_found(int found);
+
+/*
+ * live-file.c: open the file that a process has mapped under this path, if it lives.  *name:
+ * where it was found; "": only the descriptor leads there.
+ * Return: -1: cannot; else the caller finds out whether it is that file
+ */
+enum live_way { LIVE_PROGRAM, LIVE_BELOW_ROOT, LIVE_MAP_FILE, NR_LIVE_WAYS };
+int open_live_file(uint32_t pid, const char *path, enum live_way way, char *name, size_t size);
+
+/* The path that a removed file had.  Return: false: it is not a removed one's */
+bool path_without_deleted(const char *path, char *buf, size_t size);
+
+/* Return: why a file that has a path like this cannot be opened; NULL: there may be other reasons */
+const char *why_no_path(const char *path);
 
 /* The part of a program or library that the kernel reads. */
 struct elf_head {

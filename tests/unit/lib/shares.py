@@ -132,6 +132,8 @@ def pprof(name):
 
     functions, locations, mappings = by_id("function"), by_id("location"), by_id("mapping")
     names = {i: strings[f["name"][0]] for i, f in functions.items()}
+    # pprof looks for programs under these names.
+    assert not any(strings[m["filename"][0]].endswith("(deleted)") for m in mappings.values())
     for location in locations.values():
         assert location["mapping_id"][0] in mappings
         assert all(line["function_id"][0] in names for line in location["line"])

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* perfex --report finds the files that were sampled, and takes no others for them. */
+#include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <utime.h>
@@ -295,6 +297,106 @@ START_TEST(two_roots)
 }
 END_TEST
 
+/* ---- files of processes that live ------------------------------------------------------------ */
+
+static void copy_into(int to)
+{
+	char buf[65536];
+	int from = open(program(), O_RDONLY);
+	ssize_t n;
+
+	while ((n = read(from, buf, sizeof(buf))) > 0)
+		if (write(to, buf, (size_t)n) != n)
+			_exit(1);
+	close(from);
+}
+
+/* Start the program, or a copy in memory only.  It stays before its first instruction. */
+static pid_t start_program(bool in_memory)
+{
+	char *argv[] = { "p", NULL }, *env[] = { NULL };
+	pid_t pid = fork();
+	int status, fd;
+
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		if (!in_memory)
+			execve(program(), argv, env);
+		fd = memfd_create("in/memory", MFD_CLOEXEC);
+		copy_into(fd);
+		fexecve(fd, argv, env);
+		_exit(1);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFSTOPPED(status));
+	return pid;
+}
+
+static void record_path(pid_t pid, const struct record_file *file, const char *path, uint64_t offset)
+{
+	struct record_mapping r = {
+		.task = { (uint32_t)pid, (uint32_t)pid, 0 }, .start = 0x10000000, .end = 0x20000000,
+		.major = file->major, .minor = file->minor, .inode = file->inode,
+	};
+
+	begin();
+	put_task(RECORD_COMM, (uint32_t)pid, (uint32_t)pid, 0, "p");
+	put_record(RECORD_FILE, file, sizeof(*file), path);
+	put_record(RECORD_MAPPING, &r, sizeof(r), path);
+	put_sample((uint32_t)pid, (uint32_t)pid, 5, 0x10000000 + offset);
+	end();
+}
+
+static const struct {
+	bool in_memory, replaced;
+	const char *path, *label, *reason;
+} lives[] = {
+	{ false, false, "%s (deleted)", "[p (deleted)]", "it was removed or replaced while it ran, and its process has ended" },
+	{ false, true, "%s (deleted)", "[p (deleted)]", "it was removed or replaced while it ran, and its process has ended" },
+	{ false, true, "%s", "[p]", "another file has this name now" },
+	{ true, false, "/memfd:in/memory (deleted)", "[memory (deleted)]", "it was in memory only (memfd_create), and its process has ended" },
+};
+
+/* A program that was upgraded or removed, or that has never had a path, while it runs and later. */
+START_TEST(files_of_live_processes)
+{
+	struct record_file file;
+	char path[256], row[128];
+	uint64_t at;
+	pid_t pid;
+
+	build("work", "");
+	file = describe(77, true);
+	at = offset_of("work");
+	pid = start_program(lives[_i].in_memory);
+	shell("cp p copy; rm p");
+	if (lives[_i].replaced)
+		build("other", "");
+	snprintf(path, sizeof(path), lives[_i].path, program());
+	snprintf(row, sizeof(row), " 100.00%%             1  work %s\n", lives[_i].label);
+	record_path(pid, &file, path, at);
+	ck_assert_int_eq(report(), 0);
+	has(out, row);
+	has_not(out, "so its functions have no names");
+	ck_assert_int_eq(report("--export=pprof"), 0);
+	shell("python3 " SRC "shares.py pprof out > text");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	ck_assert_int_eq(report(), 0);
+	has_not(out, row);
+	snprintf(text, sizeof(text), " %s: %s, so its functions have no names (--symfs=DIR finds ", path,
+		 lives[_i].reason);
+	has(out, text);
+	/* A copy has the path without that mark. */
+	if (lives[_i].in_memory)
+		shell("mkdir -p root/memfd:in && cp copy root/memfd:in/memory");
+	else
+		shell("cp copy root/$PWD/p");
+	ck_assert_int_eq(report_below(), 0);
+	has(out, row);
+}
+END_TEST
+
 /* Programs without build IDs have sizes and times. */
 START_TEST(no_build_ids)
 {
@@ -546,6 +648,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, stubs_of_calls, 0, ARRAY_SIZE(stubs));
 	tcase_add_test(t, build_ids);
 	tcase_add_test(t, two_roots);
+	tcase_add_loop_test(t, files_of_live_processes, 0, ARRAY_SIZE(lives));
 	tcase_add_test(t, no_build_ids);
 	tcase_add_test(t, device_and_inode);
 	tcase_add_loop_test(t, separate_by_build_id, 0, 2);

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The files of processes that live: they can be opened when no path leads to them any more, as
+ * after an upgrade, or when they have never had one, as those of memfd_create(2).
+ *
+ * What is found may be another file, as a process's number is used again: the caller compares it
+ * with the one that was sampled.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perfex.h"
+#include "symbols.h"
+
+#define DELETED		" (deleted)"
+#define MEMFD		"/memfd:"
+
+bool path_without_deleted(const char *path, char *buf, size_t size)
+{
+	const size_t length = strlen(path), end = strlen(DELETED);
+
+	if (length <= end || strcmp(path + length - end, DELETED))
+		return false;
+	return snprintf(buf, size, "%.*s", (int)(length - end), path) < (int)size;
+}
+
+const char *why_no_path(const char *path)
+{
+	char buf[4096];
+
+	if (!strncmp(path, MEMFD, strlen(MEMFD)))
+		return "it was in memory only (memfd_create), and its process has ended";
+	if (path_without_deleted(path, buf, sizeof(buf)))
+		return "it was removed or replaced while it ran, and its process has ended";
+	return NULL;
+}
+
+/* Only root may use these links.  Return: false: there is none, or no process */
+static bool find_map_file(uint32_t pid, const char *path, char *name, size_t size)
+{
+	uint64_t start, end;
+	bool found = false;
+	char *line = NULL;
+	size_t room = 0;
+	int at;
+	FILE *f;
+
+	snprintf(name, size, PROC "/%" PRIu32 "/maps", pid);
+	f = fopen(name, "re");
+	while (f && !found && getline(&line, &room, f) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		at = 0;
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &start, &end, &at) < 2 || !at)
+			continue;
+		found = !strcmp(line + at, path);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	snprintf(name, size, PROC "/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, start, end);
+	return found;
+}
+
+int open_live_file(uint32_t pid, const char *path, enum live_way way, char *name, size_t size)
+{
+	int fd;
+
+	if (way == LIVE_MAP_FILE)
+		return find_map_file(pid, path, name, size) ? open_named(name, 0) : -1;
+	if (way == LIVE_PROGRAM) {
+		snprintf(name, size, PROC "/%" PRIu32 "/exe", pid);
+		return open_named(name, 0);
+	}
+	snprintf(name, size, PROC "/%" PRIu32 "/root", pid);
+	fd = open_named_below(name, path, 0);
+	/* By its name, a link could lead out of that root. */
+	*name = '\0';
+	return fd;
+}
