@@ -59,7 +59,7 @@ static_assert(offsetof(struct vperfctr_attach, ring) == ATTACH_SIZE_VER0);
 
 /* A control that a set can have: a signal belongs to one thread, an exec to its owner. */
 #define CONTROL_FLAGS	(VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_INHERIT_THREADS | \
-			 VPERFCTR_CONTROL_RING)
+			 VPERFCTR_CONTROL_RING | VPERFCTR_CONTROL_SPREAD)
 
 /* ---- the proof ---------------------------------------------------------- */
 

@@ -186,6 +186,13 @@ void vperfctr_clock_begin(struct vperfctr_state *st, u64 period, bool kernel)
 	st->checks |= STATE_CHECK_CLOCK;
 }
 
+/* Context: the period has begun, and the owner does not run yet. */
+void vperfctr_clock_spread(struct vperfctr_state *st, u32 part)
+{
+	st->clock.due -= st->clock.period - perfctr_rest_of_period(st->clock.period, part);
+	st->clock.next = st->clock.due;
+}
+
 void vperfctr_clock_init(void)
 {
 	int cpu;

@@ -20,7 +20,8 @@
 
 #define CONTROL_FLAGS	(VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT | \
 			 VPERFCTR_CONTROL_AFFINITY | VPERFCTR_CONTROL_RING | \
-			 VPERFCTR_CONTROL_END_ON_EXEC | VPERFCTR_CONTROL_INHERIT_THREADS)
+			 VPERFCTR_CONTROL_END_ON_EXEC | VPERFCTR_CONTROL_INHERIT_THREADS | \
+			 VPERFCTR_CONTROL_SPREAD)
 
 /* ---- control ------------------------------------------------------------ */
 
@@ -120,6 +121,11 @@ static int check_header(const struct vperfctr_control *header)
 		return -EINVAL;
 	if ((header->flags & VPERFCTR_CONTROL_INHERIT_THREADS) &&
 	    !(header->flags & VPERFCTR_CONTROL_INHERIT))
+		return -EINVAL;
+	/* There is no other thread, or no period. */
+	if ((header->flags & VPERFCTR_CONTROL_SPREAD) &&
+	    (!(header->flags & VPERFCTR_CONTROL_INHERIT) ||
+	     (!header->nrictrs && !header->clock_period)))
 		return -EINVAL;
 	/* Flags need something to count. */
 	if (header->flags && !nrctrs && !header->tsc_on && !header->soft)

@@ -264,6 +264,24 @@ void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
 			 const struct perfctr_cpu_state *parent);
 
 /*
+ * Return the first period of a thread that shares its period with others.  @part, of 2^32,
+ * says how much of it is over.
+ */
+static inline u64 perfctr_rest_of_period(u64 period, u32 part)
+{
+	u64 over = (period >> 32) * part + ((u32)period * (u64)part >> 32);
+
+	return period - over;
+}
+
+/*
+ * Begin with the rest of a period of each i-mode counter, instead of a whole one.
+ *
+ * Context: The state has just inherited its control, and does not run yet.
+ */
+void perfctr_cpu_spread(struct perfctr_cpu_state *state, u32 part);
+
+/*
  * Let a state with a control for any kind continue on this CPU.  Sums, periods and
  * overflows are carried over.
  *

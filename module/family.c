@@ -55,6 +55,29 @@ static void put_in_probe(struct vperfctr_state *st)
 }
 
 /*
+ * Return which part of its first period a thread begins with.  Multiples of the golden ratio
+ * are spread evenly over the whole, and so are each second, each third and so on of them:
+ * programs start threads in turn.
+ */
+static u32 next_part(void)
+{
+	static atomic64_t nr = ATOMIC64_INIT(0);
+
+	return (u64)atomic64_inc_return(&nr) * 0x9e3779b97f4a7c15ULL >> 32;
+}
+
+/* Begin with a part of a period: see VPERFCTR_CONTROL_SPREAD. */
+static noinline void spread_period(struct vperfctr_state *st)
+{
+	u32 part = next_part();
+
+	if (st->clock.period)
+		vperfctr_clock_spread(st, part);
+	else
+		perfctr_cpu_spread(&st->cpu_state, part);
+}
+
+/*
  * Make a state that will inherit the parent's control, with a reference to the root of the
  * family.
  *
@@ -83,6 +106,8 @@ struct vperfctr_state *vperfctr_make_member(struct vperfctr_state *parent, gfp_t
 	st->checks = parent->checks & STATE_CHECK_CPU;
 	if (unlikely(parent->clock.period))
 		vperfctr_clock_begin(st, parent->clock.period, parent->clock.kernel);
+	if (unlikely(parent->flags & VPERFCTR_CONTROL_SPREAD))
+		spread_period(st);
 	st->stop = 0;
 	vperfctr_get(root);
 	st->root = root;

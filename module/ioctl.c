@@ -50,7 +50,7 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 	info.size = sizeof(info);
 	info.kind = kind;
 	info.nrkinds = READ_ONCE(perfctr_cpu_info.nrkinds);
-	info.features |= VPERFCTR_FEATURE_INHERIT;
+	info.features |= VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_SPREAD;
 	if (info.features & VPERFCTR_FEATURE_PCINT)
 		info.features |= VPERFCTR_FEATURE_INHERIT_IMODE;
 	if (vperfctr_clock_available())

@@ -518,6 +518,7 @@ void vperfctr_clock_init(void);
 void vperfctr_clock_exit(void);
 bool vperfctr_clock_available(void);
 void vperfctr_clock_begin(struct vperfctr_state *st, u64 period, bool kernel);
+void vperfctr_clock_spread(struct vperfctr_state *st, u32 part);
 void vperfctr_clock_start(const struct vperfctr_state *st);
 void vperfctr_clock_end(struct vperfctr_state *st);
 

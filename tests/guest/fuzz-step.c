@@ -173,8 +173,11 @@ static const char *why_invalid(const struct step *s)
 		return "size";
 	if (c->reserved)
 		return "reserved";
-	if (c->flags & ~63u)
+	if (c->flags & ~127u)
 		return "flags";
+	if ((c->flags & VPERFCTR_CONTROL_SPREAD) &&
+	    (!(c->flags & VPERFCTR_CONTROL_INHERIT) || (!c->nrictrs && !c->clock_period)))
+		return "spread";
 	if ((c->flags & VPERFCTR_CONTROL_INHERIT_THREADS) &&
 	    !(c->flags & VPERFCTR_CONTROL_INHERIT))
 		return "threads";

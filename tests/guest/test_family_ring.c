@@ -162,6 +162,40 @@ START_TEST(every_kind_of_child)
 }
 END_TEST
 
+/*
+ * Children that are shorter than a period have samples, as many as their instructions need; of
+ * two lengths in turn, both have their share.
+ */
+START_TEST(shorter_than_a_period)
+{
+	enum { NR = 400, LONG_PERIOD = 100003 };
+	const unsigned long lengths[] = { 10000, 40000 };
+	double expected[2] = { 0 };
+	u64 nr[2] = { 0 }, sum = 0;
+	unsigned int i, k;
+	pid_t pid;
+
+	make_ring(fd, 1024, 1024, 1, &ring);
+	assert_ok(control_family(LONG_PERIOD, INHERIT | VPERFCTR_CONTROL_SPREAD));
+	for (i = 0; i < NR; i++) {
+		k = i & 1;
+		pid = start(kinds[_i], lengths[k], NULL, 0);
+		if (kinds[_i] == THREAD)
+			ck_assert_eventually(!(status_of(fd) & CHILDREN));
+		else
+			ck_assert_int_eq(wait_for(pid), 0);
+		expected[k] += INSNS_CHILD(lengths[k]) / (double)LONG_PERIOD;
+		nr[k] += samples_of(&ring, pid);
+		sum += INSNS_CHILD(lengths[k]);
+		ck_assert_uint_eq(children_insns(), sum);
+	}
+	for (k = 0; k < 2; k++)
+		ck_assert_msg(nr[k] > expected[k] - 3 && nr[k] < expected[k] + 3,
+			      "%llu samples, not %.1f", nr[k], expected[k]);
+	ck_assert_uint_eq(ring.page->dropped, 0);
+}
+END_TEST
+
 /* Children that run at the same time, on all CPUs, and share a ring. */
 START_TEST(many_at_once)
 {
@@ -946,6 +980,7 @@ static void add(TCase *tc)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_unchecked_fixture(tc, NULL, teardown);
 	tcase_add_loop_test(tc, every_kind_of_child, 0, 4);
+	tcase_add_loop_test(tc, shorter_than_a_period, 0, 4);
 	tcase_add_test(tc, many_at_once);
 	tcase_add_test(tc, a_thousand_at_once);
 	tcase_add_test(tc, full_ring);

@@ -9,7 +9,8 @@ START_TEST(reported_in_info)
 	ck_assert_uint_eq(info.cpu_type, VPERFCTR_CPU_GENERIC);
 	ck_assert_uint_eq(info.features, VPERFCTR_FEATURE_RDTSC |
 			  VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_KERNEL |
-			  VPERFCTR_FEATURE_RECORDS | VPERFCTR_FEATURE_CLOCK);
+			  VPERFCTR_FEATURE_RECORDS | VPERFCTR_FEATURE_CLOCK |
+			  VPERFCTR_FEATURE_SPREAD);
 	ck_assert_uint_eq(info.nrctrs, 0);
 	ck_assert_uint_eq(info.nrkinds, 1);
 	ck_assert_uint_eq(info.arch_events, 0);

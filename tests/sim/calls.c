@@ -128,6 +128,8 @@ static void refuse_controls(int fd)
 	CONTROL(-EINVAL, h->flags = VPERFCTR_CONTROL_END_ON_EXEC | VPERFCTR_CONTROL_START_ON_EXEC);
 	CONTROL(-EINVAL, h->flags = VPERFCTR_CONTROL_END_ON_EXEC | VPERFCTR_CONTROL_INHERIT);
 	CONTROL(-EINVAL, h->flags = VPERFCTR_CONTROL_INHERIT_THREADS);
+	CONTROL(-EINVAL, h->flags = VPERFCTR_CONTROL_SPREAD);
+	CONTROL(-EINVAL, h->flags = VPERFCTR_CONTROL_SPREAD | VPERFCTR_CONTROL_INHERIT);
 	CONTROL(-EINVAL, (h->flags = VPERFCTR_CONTROL_INHERIT, h->nractrs = 0, h->tsc_on = 0));
 	expect(control_of_other_size(fd, 8, 1, 0), -E2BIG, "a header with more", __LINE__);
 	expect(control_of_other_size(fd, 8, 0, 1), -E2BIG, "a counter with more", __LINE__);

@@ -22,6 +22,7 @@ static const struct flag_name features[] = {
 	{ VPERFCTR_FEATURE_RECORDS, "records (mappings and threads beside samples)" },
 	{ VPERFCTR_FEATURE_CLOCK, "clock (samples by thread time)" },
 	{ VPERFCTR_FEATURE_CPUS, "cpus (whole CPUs can be counted)" },
+	{ VPERFCTR_FEATURE_SPREAD, "spread (threads shorter than a period have samples)" },
 	{ 0, NULL }
 };
 

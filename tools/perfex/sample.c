@@ -887,6 +887,10 @@ static int record(const struct options *o, const struct choice *c, struct cpus *
 	make_control(&control, ctr, c);
 	if (choose_inheritance(o, c))
 		control.flags |= VPERFCTR_CONTROL_INHERIT;
+	/* Threads and processes that are shorter than a period have samples, too. */
+	if (control.flags & VPERFCTR_CONTROL_INHERIT &&
+	    c->kinds.info->features & VPERFCTR_FEATURE_SPREAD)
+		control.flags |= VPERFCTR_CONTROL_SPREAD;
 
 	if (recording_init(&s.rec, out->f, e))
 		return -1;

@@ -96,6 +96,7 @@
 #define VPERFCTR_FEATURE_RECORDS	0x100 /* rings can have VPERFCTR_RING_RECORDS */
 #define VPERFCTR_FEATURE_CLOCK		0x200 /* samples by thread time: clock_period */
 #define VPERFCTR_FEATURE_CPUS		0x400 /* whole CPUs can be counted: see OPEN_CPUS */
+#define VPERFCTR_FEATURE_SPREAD		0x800 /* VPERFCTR_CONTROL_SPREAD */
 
 /* cpu_type */
 #define VPERFCTR_CPU_GENERIC		0 /* no counters, only the TSC */
@@ -468,7 +469,10 @@ struct vperfctr_open_cpus {
  * for IRESUME, but their signal may already be on its way.
  *
  * A thread that inherits i-mode counters (VPERFCTR_FEATURE_INHERIT_IMODE) starts with a
- * whole period.  Its samples go to the ring of the state that CONTROL was called for.
+ * whole period or, with VPERFCTR_CONTROL_SPREAD, with a part of one.  The parts of all such
+ * threads are spread evenly over the period.  So threads that are shorter than a period
+ * have samples, too: on average, as many as their events divided by the period.
+ * The samples of such a thread go to the ring of the state that CONTROL was called for.
  * Without VPERFCTR_CONTROL_RING it gets the signal si_signo for its own overflows, also
  * after an exec, and calls IRESUME on its own state, which VPERFCTR_OPEN finds.  It
  * cannot if its state is locked, or after it has become another user: its counters then
@@ -478,8 +482,9 @@ struct vperfctr_open_cpus {
  * the owner has run for so long: VPERFCTR_SAMPLE_CLOCK.  This needs no counters, but a-mode
  * counters can be beside it.  The thread time is that of SOFT_TASK_CLOCK; the first period
  * begins with the control, and a pause does not end a period.  A thread that inherits the
- * control begins with a whole period.  A thread's samples and what they count as
- * dropped are together its thread time since the control, divided by the period.
+ * control begins with a whole period, or with a part of one as above.  A thread's samples
+ * and what they count as dropped are together its thread time since the control, divided
+ * by the period; with CONTROL_SPREAD that is so on average.
  *
  * A call that fails changes nothing: running counters keep running, and sums and
  * control remain.  Errors:
@@ -519,6 +524,8 @@ struct vperfctr_open_cpus {
  *		  si_signo
  *		- CONTROL_END_ON_EXEC with CONTROL_START_ON_EXEC or CONTROL_INHERIT
  *		- CONTROL_INHERIT_THREADS without CONTROL_INHERIT
+ *		- CONTROL_SPREAD without CONTROL_INHERIT, or without i-mode counters and
+ *		  without clock_period
  *	E2BIG	ctr_size is greater than this kernel knows, and a field of a counter
  *		that it does not know is not zero
  *	EUSERS	CONTROL_AFFINITY, and the owner's affinity has CPUs that cannot count
@@ -608,6 +615,8 @@ struct vperfctr_control {
 #define VPERFCTR_CONTROL_END_ON_EXEC	0x10
 /* With INHERIT: count threads of the owner's process only, no child processes. */
 #define VPERFCTR_CONTROL_INHERIT_THREADS 0x20
+/* With INHERIT: a thread that inherits the control starts with a part of a period. */
+#define VPERFCTR_CONTROL_SPREAD		0x40
 
 /*
  * VPERFCTR_READ: return sums and control.

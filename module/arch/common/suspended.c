@@ -63,6 +63,23 @@ void perfctr_cpu_inherit(struct perfctr_cpu_state *state,
 	install_control(state, &parent->control, parent->id, 0);
 }
 
+void perfctr_cpu_spread(struct perfctr_cpu_state *state, u32 part)
+{
+	const struct perfctr_cpu_control *control = &state->control;
+	struct vperfctr_page *page = state->page;
+	unsigned int i;
+	u64 first;
+
+	perfctr_page_begin(page);
+	for (i = control->nractrs; i < perfctr_nrctrs(control); i++) {
+		first = perfctr_rest_of_period(-(u64)control->ctr[i].ireset, part);
+		if (first < perfctr_cpu_info.min_period)
+			first = perfctr_cpu_info.min_period;
+		page->ctr[i].start = -first;
+	}
+	perfctr_page_end(page);
+}
+
 /* ---- overflow ------------------------------------------------------------ */
 
 /* Return a period 2^shift times as long.  Reduces *shift until it can be loaded. */

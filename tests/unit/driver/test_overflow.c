@@ -167,6 +167,41 @@ static const struct {
 	{ 0xf41, 2, false },	/* family 15 */
 };
 
+/* A thread that inherits its control begins with a part of a period, never a shorter one than can be. */
+START_TEST(parts_of_periods)
+{
+	static const struct {
+		u64 period;
+		u32 part;
+		u64 first;
+	} parts[] = {
+		{ 1000, 0, 1000 }, { 1000, 1U << 31, 500 }, { 1000, 3U << 30, 250 },
+		{ 1000, 0xffffffff, 2 }, { 2, 0xffffffff, 2 }, { 3, 0xffffffff, 2 },
+		{ 1ULL << 38, 1U << 30, 3ULL << 36 }, { (1ULL << 38) - 1, 0xffffffff, 64 },
+	};
+	unsigned int i;
+
+	start(3, 0, true);
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		thread_init(&a);
+		thread_init(&b);
+		control_init(&control);
+		control_add(&control, 0, USER(EV_CYCLES));
+		control_add_imode(&control, 1, USER(EV_INSTRUCTIONS), parts[i].period);
+		thread_control(&a, &control, 0);
+		perfctr_cpu_inherit(&b.state, &a.state);
+		ck_assert_uint_eq(-b.page.ctr[1].start, parts[i].period);
+		perfctr_cpu_spread(&b.state, parts[i].part);
+		ck_assert_uint_eq(-b.page.ctr[1].start, parts[i].first);
+		/* Counters without a period begin at 0, and sums, too. */
+		ck_assert_uint_eq(b.page.ctr[0].start, 0);
+		ck_assert_uint_eq(b.page.ctr[1].sum, 0);
+		ck_assert_uint_eq(b.page.samplecount & 1, 0);
+	}
+	machine_stop();
+}
+END_TEST
+
 static void run_periods(u32 map, u64 evntsel, u64 period)
 {
 	unsigned int i;
@@ -656,6 +691,7 @@ Suite *overflow_suite(void)
 	tcase_add_test(controls, mixed);
 	tcase_add_loop_test(controls, shortest_periods, 0, ARRAY_SIZE(shortest));
 	tcase_add_loop_test(controls, no_apic, 1, 6);
+	tcase_add_test(controls, parts_of_periods);
 	suite_add_tcase(suite, controls);
 	tcase_add_loop_test(tc, exact_periods, 0, 80);
 	tcase_add_loop_test(tc, longest_period, 0, 10);

@@ -695,7 +695,9 @@ static int state_control(struct state *s, int fd, const struct vperfctr_control 
 	    (c->clock_period && (!(c->flags & VPERFCTR_CONTROL_RING) || !c->tsc_on ||
 				 c->nrictrs || c->clock_period < VPERFCTR_CLOCK_MIN)) ||
 	    (c->flags & VPERFCTR_CONTROL_INHERIT && c->nrictrs &&
-	     !(c->flags & VPERFCTR_CONTROL_RING)))
+	     !(c->flags & VPERFCTR_CONTROL_RING)) ||
+	    (c->flags & VPERFCTR_CONTROL_SPREAD &&
+	     (!(c->flags & VPERFCTR_CONTROL_INHERIT) || (!c->nrictrs && !c->clock_period))))
 		return refuse(EINVAL);
 	if (s->tid && !is_thread(s->tid, true))
 		return refuse(EPERM);
@@ -1095,7 +1097,8 @@ void fake_reset(void)
 			    VPERFCTR_FEATURE_INHERIT | VPERFCTR_FEATURE_KERNEL |
 			    VPERFCTR_FEATURE_PCINT | VPERFCTR_FEATURE_ANY_KIND |
 			    VPERFCTR_FEATURE_INHERIT_IMODE | VPERFCTR_FEATURE_RECORDS |
-			    VPERFCTR_FEATURE_CLOCK | VPERFCTR_FEATURE_CPUS,
+			    VPERFCTR_FEATURE_CLOCK | VPERFCTR_FEATURE_CPUS |
+			    VPERFCTR_FEATURE_SPREAD,
 		.cpu_type = VPERFCTR_CPU_INTEL_ARCH,
 		.tsc_khz = 2000000,
 		.arch_events = 0x7f,

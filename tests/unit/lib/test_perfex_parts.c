@@ -1465,7 +1465,7 @@ START_TEST(info_output)
 	expect("module          0.1\n");
 	expect("interface       0.9\n");
 	expect("processor       Fake (type 1)\n");
-	expect("kernel (you may count kernel mode), any-kind (one control for all kinds of CPUs), inherit-imode (samples of children), records (mappings and threads beside samples), clock (samples by thread time), cpus (whole CPUs can be counted), 0x8000 (newer than this perfex)\n");
+	expect("kernel (you may count kernel mode), any-kind (one control for all kinds of CPUs), inherit-imode (samples of children), records (mappings and threads beside samples), clock (samples by thread time), cpus (whole CPUs can be counted), spread (threads shorter than a period have samples), 0x8000 (newer than this perfex)\n");
 	expect("tsc             2000.000 MHz\n");
 	expect("counters        7 at once\n");
 	expect("general         4, 48 bits wide: 0-3\n");

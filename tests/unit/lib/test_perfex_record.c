@@ -69,6 +69,12 @@ START_TEST(whole_family)
 {
 	ck_assert_int_eq(sample("--sample=instructions:u=100k", TWO, "x"), 1);
 	ck_assert_uint_eq(fake_seen->control_flags, VPERFCTR_CONTROL_START_ON_EXEC |
+			  VPERFCTR_CONTROL_RING | VPERFCTR_CONTROL_INHERIT |
+			  VPERFCTR_CONTROL_SPREAD);
+	/* An older module */
+	fake.info.features &= ~(uint32_t)VPERFCTR_FEATURE_SPREAD;
+	ck_assert_int_eq(sample("--sample=instructions:u=100k", TWO), 0);
+	ck_assert_uint_eq(fake_seen->control_flags, VPERFCTR_CONTROL_START_ON_EXEC |
 			  VPERFCTR_CONTROL_RING | VPERFCTR_CONTROL_INHERIT);
 	fake.children = 234567;
 	ck_assert_int_eq(sample("--sample=instructions:u=100k", TWO), 0);

@@ -75,7 +75,7 @@ START_TEST(sample_and_report)
 	ck_assert_str_eq(err, text);
 	ck_assert_uint_eq(fake_seen->control_flags,
 			  VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_RING |
-			  VPERFCTR_CONTROL_INHERIT);
+			  VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_SPREAD);
 	ck_assert_uint_eq(fake_seen->control.nractrs, 0);
 	ck_assert_uint_eq(fake_seen->control.nrictrs, 1);
 	ck_assert_int_eq(fake_seen->control.si_signo, 0);
@@ -452,7 +452,7 @@ START_TEST(clock_samples)
 	ck_assert_uint_eq(control->kind, 0);
 	ck_assert_uint_eq(control->soft, VPERFCTR_SOFT_TASK_CLOCK);
 	ck_assert_uint_eq(control->flags, VPERFCTR_CONTROL_RING | VPERFCTR_CONTROL_START_ON_EXEC |
-			  VPERFCTR_CONTROL_INHERIT);
+			  VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_SPREAD);
 	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_KERNEL | VPERFCTR_RING_RECORDS);
 	has(err, "perfex: 1,000 samples in ");
 	has(err, " ns task-clock in all\n");
