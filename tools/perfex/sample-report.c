@@ -225,6 +225,33 @@ static void print_head(FILE *f, const struct profile *p)
 			p->cpus ? "counted" : "thread time");
 }
 
+/* Less may be chance: each thread has a part of a period that is over without a sample. */
+#define MISSING_SHARE	0.1
+#define MISSING_PERIODS	20
+
+/*
+ * Say if samples stand for less than was counted.  Threads and processes that are shorter than a
+ * period have none where each began with a whole period.
+ */
+static void print_missing(FILE *f, const struct profile *p)
+{
+	unsigned int i;
+
+	for (i = 0; p->complete && !p->rate && i < p->nrevents; i++) {
+		const struct profile_event *event = &p->events[i];
+		const double count = (double)event->count;
+		/* Dropped ones may be in the weights already. */
+		const double known = ((double)event->weight + (double)p->dropped) * (double)event->period;
+
+		if (count - known <= count * MISSING_SHARE ||
+		    count - known <= (double)event->period * MISSING_PERIODS)
+			continue;
+		fprintf(f, "\n %.0f%% of %s%s have no samples: threads and processes that ended before their first one.\n"
+			" A shorter period shows them (--sample=EVENT=PERIOD), or a newer module (spread in perfex -i).\n",
+			100 * (count - known) / count, profile_unit(event), event->name);
+	}
+}
+
 static int print_event(FILE *f, struct profile *p, unsigned int event, const struct options *o,
 		       struct error *e)
 {
@@ -330,6 +357,8 @@ static int print_text(FILE *f, struct profile *p, const struct options *o, struc
 	int err = 0;
 
 	print_head(f, p);
+	if (!o->reporting.comm && !o->targets.nr)
+		print_missing(f, p);
 	/* The event is a column, and not the table's title. */
 	if (r->sort && strstr(r->sort, "event") && p->nrsamples)
 		err = print_table(f, p, r->sort, p->nrevents, r->sort, o, e);

@@ -1000,6 +1000,34 @@ START_TEST(hostile_exports)
 }
 END_TEST
 
+/* Samples stand for less than was counted: most threads had none. */
+START_TEST(threads_without_samples)
+{
+	unsigned int i;
+
+	begin();
+	put_mapping(10, 0, CODE, TWO);
+	for (i = 0; i < 50; i++)
+		put_sample(10, 10, 5 + i, first);
+	put_end(1, (uint64_t []){ 200000 });
+	put_close();
+	ck_assert_int_eq(report(), 0);
+	has(out, "\n 75% of instructions:u have no samples: threads and processes that ended before their first one.\n"
+		 " A shorter period shows them (--sample=EVENT=PERIOD), or a newer module (spread in perfex -i).\n");
+	/* What is left out is not missing. */
+	ck_assert_int_eq(report("--comm=nothing"), 0);
+	has_not(out, "have no samples");
+	begin();
+	put_mapping(10, 0, CODE, TWO);
+	put_sample(10, 10, 5, first);
+	put_heavy_sample(10, 6, first, 150);
+	put_end(1, (uint64_t []){ 165000 });
+	put_close();
+	ck_assert_int_eq(report(), 0);
+	has_not(out, "have no samples");
+}
+END_TEST
+
 /* Readers refuse files without samples, or show nothing: perfex says why. */
 START_TEST(empty_exports)
 {
@@ -1091,6 +1119,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, wrong_record, 0, NR_WRONG);
 	tcase_add_test(t, hostile_text);
 	tcase_add_loop_test(t, hostile_exports, 0, ARRAY_SIZE(export_formats));
+	tcase_add_test(t, threads_without_samples);
 	tcase_add_test(t, names_that_end_in_a_number);
 	tcase_add_loop_test(t, empty_exports, 0, ARRAY_SIZE(export_formats));
 	suite_add_tcase(s, t);
