@@ -13,6 +13,7 @@
  *	mapping PID START END OFFSET INODE PATH
  *	sample PID TID OVERFLOW DROPPED IP CHAIN... [stack MODE REGISTERS BYTES]
  *	kernel START END NAME
+ *	host CPUS ONLINE MACHINE RELEASE NAME
  *	end SAMPLES DROPPED LOST COUNT...
  *
  * Records are in the order of the file.  A record that breaks the format is an error.
@@ -35,6 +36,7 @@ union data {
 	struct record_clock clock;
 	struct record_file file;
 	struct record_kernel kernel;
+	struct record_host host;
 	struct record_end end;
 	char bytes[MAX_RECORD];
 };
@@ -121,6 +123,21 @@ static void print_end(void)
 	putchar('\n');
 }
 
+static void print_host(size_t size)
+{
+	size_t at = sizeof(data.host);
+	unsigned int i;
+
+	printf("host %" PRIu32 " %" PRIu32, data.host.cpus, data.host.online);
+	for (i = 0; i < 3; i++) {
+		const char *name = text_at(data.bytes + at, size);
+
+		printf(" %s", name);
+		at += strlen(name) + 1;
+	}
+	putchar('\n');
+}
+
 static void print_record(uint32_t type, size_t size)
 {
 	switch (type) {
@@ -164,6 +181,9 @@ static void print_record(uint32_t type, size_t size)
 	case RECORD_KERNEL:
 		printf("kernel %" PRIx64 " %" PRIx64 " %s\n", data.kernel.start, data.kernel.end,
 		       text_at(data.kernel.name, size));
+		break;
+	case RECORD_HOST:
+		print_host(size);
 		break;
 	case RECORD_END:
 		print_end();

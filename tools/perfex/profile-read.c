@@ -482,6 +482,30 @@ static int read_command(struct reader *in, const char *data, size_t len, struct 
 	return 0;
 }
 
+static int read_host(struct reader *in, const char *data, size_t len, struct error *e)
+{
+	struct profile_host *host = &in->p->host;
+	char **const names[] = { &host->machine, &host->release, &host->name };
+	struct record_host r;
+	size_t at = sizeof(r), i;
+
+	if (len < sizeof(r) || host->machine)
+		return fail_damaged(e, in, "an impossible machine");
+	memcpy(&r, data, sizeof(r));
+	host->cpus = r.cpus;
+	host->online = r.online;
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!has_text(data, len, at))
+			return fail_damaged(e, in, "an impossible machine");
+		*names[i] = strdup(data + at);
+		if (!*names[i])
+			return fail_memory(e);
+		at += strlen(data + at) + 1;
+		replace_controls(*names[i]);
+	}
+	return 0;
+}
+
 static int read_record_v1(struct reader *in, uint32_t type, const char *data, size_t len,
 			  struct error *e)
 {
@@ -521,6 +545,8 @@ static int read_record_v2(struct reader *in, uint32_t type, const char *data, si
 		return read_kernel(in, data, len, e);
 	case RECORD_PROCESS:
 		return read_process(in, data, len, e);
+	case RECORD_HOST:
+		return read_host(in, data, len, e);
 	case RECORD_COMM:
 	case RECORD_EXEC:
 	case RECORD_FORK:

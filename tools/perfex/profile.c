@@ -158,6 +158,9 @@ void profile_free(struct profile *p)
 	free(p->samples);
 	hash_table_free(&p->same);
 	free(p->command);
+	free(p->host.machine);
+	free(p->host.release);
+	free(p->host.name);
 	memset(p, 0, sizeof(*p));
 }
 

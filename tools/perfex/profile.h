@@ -110,10 +110,17 @@ struct profile_dump {
 	char *reason;
 };
 
+/* The machine that has recorded; NULL and 0: not known. */
+struct profile_host {
+	char *machine, *release, *name;
+	uint32_t cpus, online;
+};
+
 struct profile {
 	const char *name;	/* of the file */
 	char *command;		/* NULL: not known */
 	char cpu_name[64];
+	struct profile_host host;
 	uint32_t tsc_khz;	/* 0: not known */
 	bool first_thread;	/* no others were sampled */
 	bool chains;		/* samples have chains of calls */

@@ -53,6 +53,7 @@ enum record_type {
 	RECORD_FILE = 14,	/* struct record_file; before the mappings of the file */
 	RECORD_KERNEL = 15,	/* struct record_kernel: a function that has samples; at the end */
 	RECORD_PROCESS = 16,	/* struct record_process: of one that perfex has looked at */
+	RECORD_HOST = 17,	/* struct record_host; at the beginning, but not of older files */
 };
 
 struct record {
@@ -132,6 +133,12 @@ struct record_sample {
 	 * first one of user mode is where the thread entered the kernel.
 	 */
 	uint64_t chain[];
+};
+
+/* The machine that has recorded. */
+struct record_host {
+	uint32_t cpus, online;	/* how many CPUs there can be, and are in use; 0: not known */
+	char names[];		/* as in struct utsname, each with its NUL: machine, release, nodename */
 };
 
 /* A function of the kernel. */

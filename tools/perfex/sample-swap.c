@@ -24,6 +24,7 @@ static const char *const numbers[] = {
 	[RECORD_FILE]    = "448888884",
 	[RECORD_KERNEL]  = "88",
 	[RECORD_PROCESS] = "44844",
+	[RECORD_HOST]    = "44",
 };
 
 static const char *const numbers_v1[] = {

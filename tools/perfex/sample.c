@@ -475,6 +475,7 @@ static void write_header(struct recording *rec, const struct choice *c, char **a
 	fclose(f);
 	write_record(rec, RECORD_COMMAND, NULL, 0, text);
 	free(text);
+	write_host(rec);
 	write_clock(rec);
 }
 

@@ -69,6 +69,11 @@ int drain_last(struct recording *rec, struct vperfctr *v, struct error *e);
 void write_file(struct recording *rec, const struct record_mapping *map, const char *path);
 void forget_files(struct recording *rec);
 
+/* ---- sample-host.c ---------------------------------------------------------------- */
+
+/* Write what this machine is. */
+void write_host(struct recording *rec);
+
 /* ---- sample-kernel.c -------------------------------------------------------------- */
 
 bool kernel_has_32_bits(void);

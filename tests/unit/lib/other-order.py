@@ -12,7 +12,7 @@ HEADER = {1: "QQIIII", 2: "IIII"}
 RECORDS = {
     1: {2: "", 3: "QQQ"},
     2: {6: "IIQQ", 8: "IIQQQQIIQ", 9: "IIQ", 10: "IIQ", 11: "IIQII", 12: "IIQ", 13: "QQ",
-        14: "IIQQQQQQI", 15: "QQ", 16: "IIQII"},
+        14: "IIQQQQQQI", 15: "QQ", 16: "IIQII", 17: "II"},
 }
 SAMPLE = "IIIIIIQQQQ"
 

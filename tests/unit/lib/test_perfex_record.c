@@ -67,6 +67,9 @@ static unsigned int count_lines(const char *begin)
 
 START_TEST(whole_family)
 {
+	struct utsname name;
+	char host[300];
+
 	ck_assert_int_eq(sample("--sample=instructions:u=100k", TWO, "x"), 1);
 	ck_assert_uint_eq(fake_seen->control_flags, VPERFCTR_CONTROL_START_ON_EXEC |
 			  VPERFCTR_CONTROL_RING | VPERFCTR_CONTROL_INHERIT |
@@ -82,6 +85,10 @@ START_TEST(whole_family)
 	has(err, "; 1,234,567 instructions:u in all\n");
 	print_samples();
 	has(text, "command " TWO "\n");
+	ck_assert_int_eq(uname(&name), 0);
+	snprintf(host, sizeof(host), "host %ld %ld %s %s %s\n", sysconf(_SC_NPROCESSORS_CONF),
+		 sysconf(_SC_NPROCESSORS_ONLN), name.machine, name.release, name.nodename);
+	has(text, host);
 	has(text, "event 0 100000 instructions:u\n");
 	has(text, "end 10 0 0 1234567\n");
 }

@@ -784,7 +784,10 @@ END_TEST
 
 static void write_all_records(void)
 {
+	struct { struct record_host r; char names[16]; } host = { { 8, 4 }, "m\0r\0name" };
+
 	begin();
+	put_record(RECORD_HOST, &host, sizeof(host), NULL);
 	put_mapping(10, 1, CODE, "/gone");
 	put_task(RECORD_COMM, 10, 10, 2, "name");
 	put_fork(11, 11, 3, 10, 10);
@@ -820,6 +823,7 @@ START_TEST(every_number)
 	struct record_event event = { 1, 0x01020304, 0x0506070809, 0x0a0b0c0d0e };
 	struct record_file file = { 8, 1, 0x010203, 4, 5, 6, 7, 8, 2, { 0xab, 0xcd } };
 	struct record_clock clock = { 0x0102030405, 0x060708090a };
+	struct { struct record_host r; char names[16]; } host = { { 8, 4 }, "m\0r\0name" };
 	static char changed[sizeof(report_text)];
 	struct record r;
 	size_t len, at;
@@ -833,6 +837,7 @@ START_TEST(every_number)
 	put_task(RECORD_EXEC, 11, 12, 7, "new");
 	put_task(RECORD_EXIT, 11, 12, 8, NULL);
 	put_record(RECORD_CLOCK, &clock, sizeof(clock), NULL);
+	put_record(RECORD_HOST, &host, sizeof(host), NULL);
 	put_kernel(KERNEL_IP, KERNEL_IP + 100, "inner");
 	put_user(10, 4, first, VPERFCTR_USER_64, 2, regs, stack, sizeof(stack));
 	put_user(10, 5, first, VPERFCTR_USER_32, 1, regs, stack, sizeof(stack));
@@ -887,7 +892,7 @@ START_TEST(other_byte_order)
 }
 END_TEST
 
-#define NR_WRONG	12
+#define NR_WRONG	13
 
 /* Write record number i of those that each reader must refuse. */
 static const char *put_wrong_record(int i)
@@ -942,6 +947,10 @@ static const char *put_wrong_record(int i)
 	case 10:
 		put_record(RECORD_FORK, &task, sizeof(task.r), NULL);
 		return "a short record of a task";
+	case 11:
+		/* two names, and no NUL after the third one */
+		put_record(RECORD_HOST, "\10\0\0\0\4\0\0\0m\0r\0name", 16, NULL);
+		return "an impossible machine";
 	default:
 		put_mapping(1, 1, 0x2000, 0x1000, 0, "/x");
 		return "an impossible mapping";
