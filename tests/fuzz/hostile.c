@@ -178,14 +178,14 @@ static void attack(void)
 
 static int report(void)
 {
-	static const char *const exports[] = { "svg", "folded", "pprof", "firefox" };
+	static const char *const exports[] = { "svg", "folded", "pprof", "firefox", "perf" };
 	struct options o = { .report = in_dir("s"), .verbose = true };
 	FILE *out = fopen(in_dir("out"), "w");
 	struct error e;
 
 	switch (below(6)) {
 	case 0:
-		o.reporting.export = exports[below(4)];
+		o.reporting.export = exports[below(5)];
 		break;
 	case 1:
 		o.reporting.annotate = "spin";

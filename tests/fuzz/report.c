@@ -42,6 +42,8 @@ void fuzz_one(const uint8_t *data, size_t size)
 	report(out, &o);
 	o.reporting = (struct reporting){ .annotate = functions[choice >> 6] };
 	report(out, &o);
+	o.reporting = (struct reporting){ .export = "perf" };
+	report(out, &o);
 	fclose(out);
 	close(fd);
 }

@@ -494,7 +494,7 @@ void jit_dump_close(struct jit_dump *d)
 /* ---- addresses and times ------------------------------------------------------------------- */
 
 /* Between two pairs, and before and after all, the clocks run evenly. */
-static uint64_t to_monotonic(uint64_t tsc, const struct clock_pair *clocks, size_t nr)
+uint64_t to_monotonic(uint64_t tsc, const struct clock_pair *clocks, size_t nr)
 {
 	const struct clock_pair *a, *b;
 	size_t low = 0, high = nr, middle;

@@ -33,6 +33,9 @@ const struct work *jit_dump_work(const struct jit_dump *d);
 /* Return: the owner of the file. */
 uid_t jit_dump_owner(const struct jit_dump *d);
 
+/* Return: a time of the other clock; UINT64_MAX: there are not two pairs. */
+uint64_t to_monotonic(uint64_t tsc, const struct clock_pair *clocks, size_t nr);
+
 /*
  * Find the place of an address at a time: in the function that was the last one to be there
  * until then.  clocks: sorted; if there are none, the time is that of the end.

@@ -154,7 +154,7 @@ static void print_usage(FILE *f)
 	      "                      (FUNCTION@LIBRARY if several have one of that name)\n"
 	      "      --symfs=DIR     report with the programs and libraries below DIR\n"
 	      "      --export=FORMAT  print samples for other programs: svg (a flame graph),\n"
-	      "                      folded, pprof, firefox\n"
+	      "                      folded, pprof, firefox, perf (perf.data)\n"
 	      "  -r, --repeat=N      run COMMAND N times: print means and their deviation\n"
 	      "      --runs=auto     run COMMAND as often as it takes to count all events\n"
 	      "  -I, --interval=MS   print what was counted in each MS milliseconds\n"

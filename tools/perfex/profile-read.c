@@ -74,6 +74,14 @@ struct file_key {
 	uint32_t description;	/* the latest; 0: none */
 };
 
+/* A record that records_get() finds. */
+struct kept {
+	uint32_t type;
+	uint32_t description;	/* of a mapping's file; 0: there is none */
+	uint64_t tsc;
+	size_t at, len;		/* of kept_bytes */
+};
+
 struct reader {
 	FILE *f;
 	const char *name;
@@ -93,6 +101,10 @@ struct reader {
 	bool stacks;		/* samples may have registers and a stack */
 	struct unwinder *unwinder;
 	struct mappings unwound;	/* of the sample whose calls are looked for */
+	struct kept *kept;		/* of records_open(), in the order of time */
+	size_t nrkept;
+	char *kept_bytes;
+	size_t kept_used, kept_room;
 };
 
 /* ---- the file ------------------------------------------------------------------------ */
@@ -210,7 +222,7 @@ static int read_event(struct reader *in, const char *data, size_t len, struct er
 			return fail_damaged(e, in, "two events of one counter");
 	p->events[i] = (struct profile_event){
 		.name = strdup(data + sizeof(r)), .counter = r.counter, .period = r.period,
-		.time = r.map == EVENT_OF_TIME,
+		.time = r.map == EVENT_OF_TIME, .evntsel = r.evntsel,
 	};
 	p->nrevents++;
 	if (!p->events[i].name)
@@ -1001,13 +1013,18 @@ static uint32_t find_name(struct reader *in, const struct record_sample *r)
 	return thread ? thread->comm : 0;
 }
 
+static uint64_t weight_of(const struct reader *in, const struct record_sample *r)
+{
+	uint64_t most = in->p->rate ? MAX_SKIPPED : MAX_DROPPED;
+
+	return 1 + (r->dropped < most ? r->dropped : 0);
+}
+
 static int apply_sample(struct reader *in, const struct record_sample *r,
 			const uint64_t *chain, struct error *e)
 {
-	uint64_t most = in->p->rate ? MAX_SKIPPED : MAX_DROPPED;
-	uint64_t weight = 1 + (r->dropped < most ? r->dropped : 0);
 	struct profile_sample sample = {
-		.tsc = r->tsc, .nr = 1, .weight = weight, .cpu = r->cpu,
+		.tsc = r->tsc, .nr = 1, .weight = weight_of(in, r), .cpu = r->cpu,
 	};
 	const struct process *process;
 
@@ -1075,29 +1092,37 @@ static int name_first_thread(struct reader *in, struct error *e)
 	return apply_name(in, 0, comm, e);
 }
 
-static int apply_entries(struct reader *in, struct error *e)
+/* All records are there. */
+static int sort_entries(struct reader *in, struct error *e)
 {
 	struct profile *p = in->p;
-	struct log_entry entry;
 
 	if (!p->nrevents) {
 		p->events[p->nrevents++].name = strdup("events");
 		if (!p->events[0].name)
 			return fail_memory(e);
 	}
+	replace_controls(p->cpu_name);
+	profile_sort_kernel(p);
+	log_end(&in->log);
+	return 0;
+}
+
+static int apply_entries(struct reader *in, struct error *e)
+{
+	struct profile *p = in->p;
+	struct log_entry entry;
+
 	if (in->version == SAMPLES_VERSION_1) {
 		replace_controls(p->events[0].name);
 		if (name_first_thread(in, e))
 			return -1;
 	}
-	replace_controls(p->cpu_name);
 	/* The tables begin with the files that no mapping has. */
 	in->looked_up = calloc(NR_LOOKED_UP, sizeof(*in->looked_up));
 	if (!in->looked_up || profile_file(p, "[unknown]", UINT32_MAX, 0) != FILE_UNKNOWN ||
 	    profile_file(p, "[kernel]", UINT32_MAX, 0) != FILE_KERNEL)
 		return fail_memory(e);
-	profile_sort_kernel(p);
-	log_end(&in->log);
 	while (log_take(&in->log, &entry))
 		if (apply_entry(in, &entry, e))
 			return -1;
@@ -1117,29 +1142,170 @@ static void reader_free(struct reader *in)
 	unwinder_free(in->unwinder);
 	hash_table_free(&in->processes);
 	hash_table_free(&in->threads);
+	free(in->kept);
+	free(in->kept_bytes);
+}
+
+/* Read all records of the file.  Return: 0 or -1 with *e; the caller frees both in any case. */
+static int read_file_of(struct reader *in, struct profile *p, const char *name, struct error *e)
+{
+	int ret;
+
+	*in = (struct reader){ .name = name, .p = p };
+	p->name = name;
+	in->f = fopen(name, "re");
+	if (!in->f)
+		return fail_with(e, "cannot read '%s': %s", name, strerror(errno));
+	in->record = malloc(MAX_RECORD);
+	ret = in->record ? read_header(in, e) : fail_memory(e);
+	if (!ret) {
+		do {
+			ret = read_record(in, e);
+		} while (ret > 0);
+	}
+	fclose(in->f);
+	return ret ? ret : sort_entries(in, e);
 }
 
 int profile_read(struct profile *p, const char *name, bool times, struct error *e)
 {
-	struct reader in = { .name = name, .p = p };
+	struct reader in;
 	int ret;
 
 	memset(p, 0, sizeof(*p));
-	p->name = name;
 	p->times = times;
-	in.f = fopen(name, "re");
-	if (!in.f)
-		return fail_with(e, "cannot read '%s': %s", name, strerror(errno));
-	in.record = malloc(MAX_RECORD);
-	ret = in.record ? read_header(&in, e) : fail_memory(e);
-	if (!ret) {
-		do {
-			ret = read_record(&in, e);
-		} while (ret > 0);
-	}
-	fclose(in.f);
+	ret = read_file_of(&in, p, name, e);
 	if (!ret)
 		ret = apply_entries(&in, e);
 	reader_free(&in);
 	return ret ? ret : profile_resolve(p, e);
+}
+
+/* ---- records, for exports ------------------------------------------------------------------ */
+
+/* Return: room for len more bytes, or NULL. */
+static char *keep_bytes(struct reader *in, size_t len)
+{
+	size_t room = in->kept_room;
+	char *bytes;
+
+	if (room - in->kept_used < len) {
+		room = 2 * room + len;
+		bytes = realloc(in->kept_bytes, room);
+		if (!bytes)
+			return NULL;
+		in->kept_bytes = bytes;
+		in->kept_room = room;
+	}
+	in->kept_used += len;
+	return in->kept_bytes + in->kept_used - len;
+}
+
+/* Keep a record as it is in the file; of a sample what precedes the registers. */
+static int keep_entry(struct reader *in, const struct log_entry *entry, struct error *e)
+{
+	const bool is_sample = entry->type == RECORD_SAMPLES;
+	const size_t chain = is_sample ? entry->sample.nr * sizeof(entry->chain[0]) : 0;
+	const size_t len = is_sample ? sizeof(entry->sample) + chain : entry->len;
+	const size_t at = in->kept_used;
+	struct kept *kept;
+	char *bytes;
+
+	/* There is room for a power of two. */
+	if (!(in->nrkept & (in->nrkept - 1))) {
+		kept = reallocarray(in->kept, in->nrkept ? in->nrkept * 2 : 1, sizeof(*kept));
+		if (!kept)
+			return fail_memory(e);
+		in->kept = kept;
+	}
+	bytes = keep_bytes(in, len);
+	if (!bytes && len)
+		return fail_memory(e);
+	if (is_sample) {
+		memcpy(bytes, &entry->sample, sizeof(entry->sample));
+		memcpy(bytes + sizeof(entry->sample), entry->chain, chain);
+	} else if (len) {
+		memcpy(bytes, entry->data, len);
+	}
+	in->kept[in->nrkept++] = (struct kept){
+		.type = entry->type, .tsc = entry->tsc, .at = at, .len = len,
+		.description = entry->description,
+	};
+	return 0;
+}
+
+/* Replace the registers and the stack of a sample by the calls that they tell. */
+static int unwind_entry(struct reader *in, struct log_entry *entry, struct error *e)
+{
+	int nr;
+
+	if (entry->type != RECORD_SAMPLES)
+		return apply_entry(in, entry, e);
+	if (!entry->len)
+		return 0;
+	nr = find_calls(in, &entry->sample, entry->data, entry->chain);
+	if (nr < 0)
+		return fail_memory(e);
+	entry->sample.nr = (uint32_t)nr;
+	return 0;
+}
+
+static int keep_entries(struct reader *in, struct error *e)
+{
+	struct log_entry entry;
+
+	while (log_take(&in->log, &entry))
+		if ((in->stacks && unwind_entry(in, &entry, e)) || keep_entry(in, &entry, e))
+			return -1;
+	return 0;
+}
+
+struct reader *records_open(struct profile *p, const char *name, struct error *e)
+{
+	struct reader *in = malloc(sizeof(*in));
+	int ret;
+
+	memset(p, 0, sizeof(*p));
+	if (!in) {
+		fail_memory(e);
+		return NULL;
+	}
+	ret = read_file_of(in, p, name, e);
+	if (!ret && in->version == SAMPLES_VERSION_1)
+		ret = fail_with(e, "'%s' is of an old perfex, whose files have no processes: this needs a newer one",
+				name);
+	if (!ret)
+		ret = keep_entries(in, e);
+	if (!ret)
+		return in;
+	records_close(in);
+	return NULL;
+}
+
+void records_close(struct reader *in)
+{
+	reader_free(in);
+	free(in);
+}
+
+bool records_get(const struct reader *in, size_t i, struct profile_record *r)
+{
+	const struct profile *p = in->p;
+	const struct kept *kept;
+	struct record_sample sample;
+
+	if (i >= in->nrkept)
+		return false;
+	kept = &in->kept[i];
+	*r = (struct profile_record){
+		.type = kept->type, .tsc = kept->tsc, .data = in->kept_bytes + kept->at,
+		.len = kept->len, .weight = 1,
+	};
+	if (kept->description)
+		r->file = (const struct file_description *)p->descriptions.items + kept->description;
+	if (kept->type == RECORD_SAMPLES) {
+		memcpy(&sample, r->data, sizeof(sample));
+		r->weight = weight_of(in, &sample);
+	}
+	return true;
 }

@@ -24,6 +24,7 @@ struct profile_event {
 	unsigned int counter;
 	uint64_t period;	/* 0: not known */
 	bool time;		/* period and count are nanoseconds */
+	uint64_t evntsel;	/* the counter's control, as the module got it */
 	uint64_t samples, weight;
 	uint64_t count;		/* all events, if the profile is complete */
 };
@@ -166,6 +167,31 @@ struct profile {
 int profile_read(struct profile *p, const char *name, bool times, struct error *e);
 void profile_free(struct profile *p);
 
+/* ---- the records of a file, for what a profile has no place for ---------------------- */
+
+/* A record of a task or a mapping, or one sample: see sample-file.h. */
+struct profile_record {
+	uint32_t type;
+	uint64_t tsc;
+	const char *data;
+	size_t len;
+	uint64_t weight;	/* of a sample: overflows that it stands for */
+	const struct file_description *file;	/* of a mapping; NULL: not known */
+};
+
+struct reader;
+
+/*
+ * Read a file, but find no names.  *p has what is said once, such as events.  Samples have calls,
+ * and no registers and stacks.
+ * Return: NULL with *e
+ */
+struct reader *records_open(struct profile *p, const char *name, struct error *e);
+void records_close(struct reader *in);
+
+/* Find record number i in the order of their time.  Return: false: there are not so many. */
+bool records_get(const struct reader *in, size_t i, struct profile_record *r);
+
 /* ---- making one: the number, or 0 if there is no memory ----------------------------- */
 
 uint32_t profile_string(struct profile *p, const char *text);
@@ -256,5 +282,9 @@ int export_folded(FILE *f, struct profile *p, const struct options *o, struct er
 int export_svg(FILE *f, struct profile *p, const struct options *o, struct error *e);
 int export_pprof(FILE *f, struct profile *p, const struct options *o, struct error *e);
 int export_firefox(FILE *f, struct profile *p, const struct options *o, struct error *e);
+
+/* perf.data has all events and all samples, and no profile is made of these. */
+#define EXPORT_PERF_DATA	"perf"
+int export_perf_data(FILE *f, const struct options *o, struct error *e);
 
 #endif /* PERFEX_PROFILE_H */

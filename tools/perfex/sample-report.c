@@ -36,6 +36,8 @@ int report_check(const struct reporting *r, struct error *e)
 	for (i = 0; r->export && i < ARRAY_SIZE(exports); i++)
 		if (!strcmp(r->export, exports[i].name))
 			return 0;
+	if (r->export && !strcmp(r->export, EXPORT_PERF_DATA))
+		return 0;
 	return r->export ? fail_with(e, "there is no export '%.80s': see perfex --help", r->export) : 0;
 }
 
@@ -410,6 +412,8 @@ int report_here(FILE *out, const struct options *o, struct error *e)
 	struct profile p;
 	int err;
 
+	if (o->reporting.export && !strcmp(o->reporting.export, EXPORT_PERF_DATA))
+		return export_perf_data(out, o, e);
 	modules_use_directory(o->reporting.symfs);
 	/* Only this one shows when samples were taken: the others need less memory. */
 	err = profile_read(&p, o->report, export && !strcmp(export, "firefox"), e);

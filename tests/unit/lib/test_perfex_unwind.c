@@ -157,6 +157,27 @@ START_TEST(calls_through_library)
 }
 END_TEST
 
+/* perf.data has the calls, and not the stack. */
+START_TEST(calls_for_perf)
+{
+	void (*outer)(void (*)(void));
+	char command[512];
+
+	load_library(&outer);
+	begin();
+	outer(sample_here);
+	outer(sample_here);
+	end();
+	ck_assert_int_eq(perfex("--report", (char *)in_dir("s"), "--export=perf", "-o",
+				(char *)in_dir("perf.data")), 0);
+	snprintf(command, sizeof(command), "python3 " SRC "perf-stacks.py %s instructions:u 1000 > %s",
+		 in_dir("perf.data"), in_dir("out"));
+	ck_assert_int_eq(system(command), 0);
+	slurp("out", out, sizeof(out));
+	has(out, ";calls_for_perf_fn;library_outer;library_inner;sample_here 2\n");
+}
+END_TEST
+
 /* Tables of another file, which has the library's path now, would lead to wrong calls. */
 START_TEST(another_library)
 {
@@ -370,6 +391,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, NULL);
 	tcase_set_timeout(t, 300);
 	tcase_add_test(t, calls_through_library);
+	tcase_add_test(t, calls_for_perf);
 	tcase_add_test(t, another_library);
 	tcase_add_loop_test(t, wrong_states, 0, 8);
 	tcase_add_test(t, sample_of_the_kernel);

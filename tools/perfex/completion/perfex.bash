@@ -56,7 +56,7 @@ _perfex_value()
         _perfex_last "comm pid tid cpu dso symbol line event"
         ;;
     --export)
-        mapfile -t COMPREPLY < <(compgen -P "$prefix" -W "svg folded pprof firefox" -- "$value")
+        mapfile -t COMPREPLY < <(compgen -P "$prefix" -W "svg folded pprof firefox perf" -- "$value")
         ;;
     --self-test)
         compopt -o nospace

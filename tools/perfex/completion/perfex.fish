@@ -97,7 +97,7 @@ $c -l callees -d 'Report paths of calls'
 $c -l comm -x -d 'Report threads of this name'
 $c -l annotate -x -d 'Report the lines and instructions of a function'
 $c -l symfs -x -d 'Report with the programs and libraries in a directory' -a '(__fish_complete_directories)'
-$c -l export -x -d 'Print samples for other programs' -a 'svg folded pprof firefox'
+$c -l export -x -d 'Print samples for other programs' -a 'svg folded pprof firefox perf'
 $c -s r -l repeat -x -d 'Run the command N times'
 $c -l runs -x -d 'Run the command as often as it takes to count all events' -a auto
 $c -s I -l interval -x -d 'Print what was counted in each interval'

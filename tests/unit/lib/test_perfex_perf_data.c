@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * perf.data: what perfex writes is what perf reads, sample by sample.
+ *
+ * perf finds names of its own, so files name programs that are there.
+ */
+#include <sys/stat.h>
+
+#include "perfex-command.h"
+#include "perfex.h"
+#include "sample-builder.h"
+
+#define TWO		TMP "/two"
+#define CALLS		TMP "/calls"
+#define KERNEL_IP	UINT64_C(0xffffffff81000000)
+#define CODE		UINT64_C(0x400000), UINT64_C(0x404000), UINT64_C(0)
+
+static char text[65536], folded[65536];
+
+static uint64_t address_in(const char *file, const char *symbol)
+{
+	unsigned long address;
+	char command[256];
+	FILE *f;
+
+	snprintf(command, sizeof(command), "nm %s | grep ' %s$'", file, symbol);
+	f = popen(command, "r");
+	ck_assert_int_eq(fscanf(f, "%lx", &address), 1);
+	pclose(f);
+	return address;
+}
+
+#define report(...)	perfex("--report", (char *)in_dir("s"), ##__VA_ARGS__)
+
+static void begin(uint32_t flags)
+{
+	put_header(in_dir("s"), flags);
+	put_record(RECORD_COMMAND, NULL, 0, "two x");
+	put_event(0, 1000, "instructions:u");
+	put_task(RECORD_EXEC, 10, 10, 1, "name");
+}
+
+static void end(void)
+{
+	put_end(1, (uint64_t []){ 123456 });
+	put_close();
+}
+
+static void export(void)
+{
+	int status = report("--export=perf", "-o", (char *)in_dir("perf.data"));
+
+	ck_assert_msg(!status && !*err, "status %d: %s", status, err);
+}
+
+/* Run a command of perf on the file, without the user's configuration, and read what it prints. */
+static void perf(const char *command)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "cd %s && exec < /dev/null > out 2> err; HOME=%s PERF_CONFIG=/dev/null perf %s", dir, dir, command);
+	ck_assert_msg(!system(line), "%s", line);
+	slurp("out", out, sizeof(out));
+	slurp("err", err, sizeof(err));
+}
+
+/* Read the samples of an event as perf finds them: lines of the thread's name, path and number. */
+static void read_stacks(const char *event, unsigned int period)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "python3 " SRC "perf-stacks.py %s %s %u > %s", in_dir("perf.data"),
+		 event, period, in_dir("text"));
+	ck_assert_int_eq(system(line), 0);
+	slurp("text", text, sizeof(text));
+}
+
+static void sort_lines(char *lines)
+{
+	char line[512];
+	FILE *f = fopen(in_dir("text"), "w");
+
+	fputs(lines, f);
+	fclose(f);
+	snprintf(line, sizeof(line), "LC_ALL=C sort %s > %s", in_dir("text"), in_dir("sorted"));
+	ck_assert_int_eq(system(line), 0);
+	slurp("sorted", lines, sizeof(text));
+}
+
+/* Check that perf finds the same calls as perfex. */
+static void same_stacks(const char *event, unsigned int period)
+{
+	export();
+	ck_assert_int_eq(report("--export=folded", "-e", (char *)event), 0);
+	strcpy(folded, out);
+	sort_lines(folded);
+	read_stacks(event, period);
+	sort_lines(text);
+	ck_assert_str_eq(text, folded);
+	ck_assert_uint_ge(strlen(text), 10);
+}
+
+/* ---- the meaning of records ----------------------------------------------------------- */
+
+/*
+ * Four functions have 10, 20, 30 and 40 % of the samples, from three callers, of two processes
+ * with two threads.  The second event has all of its samples in ten().
+ */
+static void write_shares(void)
+{
+	static const char *const functions[] = { "ten", "twenty", "thirty", "forty" };
+	static const char *const callers[] = { "left", "middle", "right" };
+	uint64_t at[4], call[3], main_at = address_in(CALLS, "main") + 8, tsc = 1000000;
+	unsigned int f, c, i, n = 0;
+
+	for (f = 0; f < 4; f++)
+		at[f] = address_in(CALLS, functions[f]) + 1;
+	for (c = 0; c < 3; c++)
+		call[c] = address_in(CALLS, callers[c]) + 8;
+	begin(SAMPLES_CHAINS);
+	put_event(2, 50, "branches:u");
+	put_mapping(10, 2, CODE, CALLS);
+	put_fork(10, 11, 3, 10, 10);
+	put_fork(20, 20, 4, 10, 10);
+	put_task(RECORD_COMM, 20, 20, 5, "child");
+	put_fork(20, 21, 6, 20, 20);
+	for (f = 0; f < 4; f++)
+		for (c = 0; c < 3; c++)
+			for (i = 0; i < 10 * (f + 1) * (c + 1); i++, n++)
+				put_chain(n % 4 < 2 ? 10 : 20, n % 4 < 2 ? 10 + n % 2 : 20 + n % 2, tsc += 1000,
+					  1, at[f], 2, (uint64_t []){ call[c], main_at });
+	for (i = 0; i < 7; i++)
+		put_chain(10, 10, tsc += 1000, 4, at[0], 1, &main_at);
+	/* Both at once; and of no event that is known. */
+	put_chain(10, 10, tsc += 1000, 5, at[1], 1, &main_at);
+	put_chain(10, 10, tsc += 1000, 8, at[2], 1, &main_at);
+	put_end(2, (uint64_t []){ 600000, 350 });
+	put_close();
+}
+
+START_TEST(shares)
+{
+	write_shares();
+	same_stacks("instructions:u", 1000);
+	has(text, "name;main;right;forty 60\n");
+	same_stacks("branches:u", 50);
+	ck_assert_str_eq(text, "name;main;ten 7\nname;main;twenty 1\n");
+	perf("report --stdio -q --no-children -g none --percent-limit 0 -F overhead,sample,symbol");
+	has(out, "    39.87%           240  [.] forty\n");
+	has(out, "     9.97%            60  [.] ten\n");
+	perf("annotate --stdio -s forty");
+	has(out, " 100.00 ");
+}
+END_TEST
+
+/* Samples without calls, some of which stand for others. */
+START_TEST(weights)
+{
+	begin(0);
+	put_mapping(10, 2, CODE, TWO);
+	put_heavy_sample(10, 5, address_in(TWO, "first"), 2);
+	put_heavy_sample(10, 6, address_in(TWO, "second"), 0);
+	/* The places of so many are not known. */
+	put_heavy_sample(10, 7, address_in(TWO, "second"), 5000);
+	end();
+	same_stacks("instructions:u", 1000);
+	ck_assert_str_eq(text, "name;first 3\nname;second 2\n");
+	begin(0);
+	put_rate(2000);
+	put_mapping(10, 2, CODE, TWO);
+	put_heavy_sample(10, 7, address_in(TWO, "second"), 5000);
+	end();
+	same_stacks("instructions:u", 1000);
+	ck_assert_str_eq(text, "name;second 5001\n");
+	perf("evlist -v");
+	has(out, "{ sample_period, sample_freq }: 2000, ");
+	has(out, ", freq: 1, ");
+}
+END_TEST
+
+/* A process has its parent's mappings until it executes a file; threads share them. */
+START_TEST(tasks)
+{
+	const uint64_t first = address_in(TWO, "first"), second = address_in(TWO, "second");
+
+	begin(0);
+	put_mapping(10, 1, CODE, TWO);
+	/* In the file, samples are before the records that they need. */
+	put_sample(11, 11, 25, first);
+	put_sample(11, 11, 45, second);
+	put_sample(10, 12, 50, second);
+	put_sample(10, 10, 55, first);
+	put_fork(10, 12, 10, 10, 10);
+	put_fork(11, 11, 20, 10, 10);
+	put_task(RECORD_EXEC, 11, 19, 30, "a name of more than 15");
+	put_mapping(11, 40, CODE, CALLS);
+	put_mapping(11, 41, CODE, TWO);
+	put_task(RECORD_COMM, 10, 12, 52, "th;read");
+	put_sample(10, 12, 53, first);
+	put_task(RECORD_EXIT, 11, 11, 60, NULL);
+	put_sample(10, 10, 61, 0x10);
+	put_sample(10, 10, 62, 0x400010);
+	put_mapping(10, 63, UINT64_C(0x7000000), UINT64_C(0x7001000), 0, "/gone/library.so");
+	put_mapping(10, 63, UINT64_C(0x8000000), UINT64_C(0x8001000), 0, "");
+	put_sample(10, 10, 64, 0x7000010);
+	end();
+	export();
+	read_stacks("instructions:u", 1000);
+	ck_assert_str_eq(text, "a name of more;second 1\nname;[library.so] 1\nname;[two] 1\n"
+			       "name;[unknown] 1\nname;first 2\nname;second 1\nth;read;first 1\n");
+	perf("script --show-task-events --show-mmap-events -F comm,pid,tid,event");
+	has(out, "PERF_RECORD_COMM exec: a name of more :11/11\n");
+	has(out, "PERF_RECORD_FORK(11:11):(10:10)\n");
+	has(out, "PERF_RECORD_EXIT(11:11)");
+	has(out, "PERF_RECORD_MMAP2 10/10: [0x7000000(0x1000) @ 0 00:00 0 0]: r-xp /gone/library.so\n");
+	has(out, ": r-xp //anon\n");
+}
+END_TEST
+
+/* Functions of the kernel have the names that the recorder has found. */
+START_TEST(kernel)
+{
+	const uint64_t first = address_in(TWO, "first");
+	const uint64_t calls[] = { KERNEL_IP + 250, KERNEL_IP + 301, first };
+
+	begin(SAMPLES_CHAINS);
+	put_kernel(KERNEL_IP + 200, KERNEL_IP + 300, "syscall");
+	put_kernel(KERNEL_IP + 300, KERNEL_IP + 400, "entry");
+	put_kernel(KERNEL_IP, KERNEL_IP + 100, "work [module]");
+	put_mapping(10, 2, CODE, TWO);
+	put_sample(10, 10, 5, first);
+	put_chain(10, 10, 6, 1, KERNEL_IP + 8, 3, calls);
+	put_chain(10, 10, 8, 1, KERNEL_IP + 390, 1, &first);
+	put_chain(10, 10, 9, 1, KERNEL_IP + 500, 2, (uint64_t []){ KERNEL_IP + 600, first });
+	end();
+	same_stacks("instructions:u", 1000);
+	ck_assert_str_eq(text, "name;first 1\nname;first;[kernel] 1\nname;first;entry_[k] 1\n"
+			       "name;first;entry_[k];syscall_[k];work [module]_[k] 1\n");
+}
+END_TEST
+
+/* Times of CLOCK_MONOTONIC, if the file has both clocks, and else those of the TSC's rate. */
+START_TEST(times)
+{
+	const struct record_clock clocks[] = { { 1000, 5000001000 }, { 2001000, 5001001000 } };
+
+	begin(0);
+	put_record(RECORD_CLOCK, &clocks[0], sizeof(clocks[0]), NULL);
+	put_record(RECORD_CLOCK, &clocks[1], sizeof(clocks[1]), NULL);
+	put_sample(10, 10, 1001000, 0x1000);
+	put_sample(10, 10, 4001000, 0x1000);
+	end();
+	export();
+	perf("script -F time --ns");
+	has(out, "5.000501000:");
+	has(out, "5.002001000:");
+	perf("evlist -v");
+	has(out, ", use_clockid: 1, clockid: 1");
+	begin(0);
+	put_sample(10, 10, 1000000000, 0x1000);
+	put_sample(10, 10, 1000000001, 0x1000);
+	end();
+	export();
+	perf("script -F time --ns");
+	/* 1 GHz */
+	has(out, "1.000000000:");
+	has(out, "1.000000001:");
+}
+END_TEST
+
+/* perf says of the machine what the file says. */
+START_TEST(head)
+{
+	struct { struct record_host r; char names[32]; } host = { { 8, 4 }, "mips\0001.2.3\000some\033where" };
+	struct { struct record_end r; uint64_t counts[2]; } lost = { .r = { .lost = 5, .nr = 2 } };
+	struct record_file file = {
+		.major = 8, .minor = 1, .inode = 77, .size = 100, .build_id_size = 20,
+		.build_id = { 0xab, 0xcd, [19] = 0xef },
+	};
+	struct record_mapping map = {
+		.task = { 10, 10, 2 }, .start = 0x400000, .end = 0x404000, .major = 8, .minor = 1, .inode = 77,
+	};
+
+	begin(0);
+	put_event(1, 2000, "cycles:k");
+	put_record(RECORD_HOST, &host, sizeof(host), NULL);
+	put_record(RECORD_FILE, &file, sizeof(file), TWO);
+	put_record(RECORD_MAPPING, &map, sizeof(map), TWO);
+	put_sample(10, 10, 5, 0x400010);
+	put_record(RECORD_END, &lost, sizeof(lost), NULL);
+	put_close();
+	export();
+	perf("report --header-only");
+	has(out, "# hostname : some?where\n");
+	has(out, "# os release : 1.2.3\n");
+	has(out, "# arch : mips\n");
+	has(out, "# nrcpus online : 4\n# nrcpus avail : 8\n");
+	has(out, "# cpudesc : a processor\n");
+	has(out, "# cmdline : two x ");
+	has(out, "# perf version : perfex ");
+	has(out, "# event : name = instructions:u, , id = { 1 }, type = 4, size = 112, { sample_period, sample_freq } = 1000, ");
+	has(out, "# event : name = cycles:k, , id = { 2 }, ");
+	perf("buildid-list");
+	ck_assert_str_eq(out, "abcd0000000000000000000000000000000000ef " TWO "\n");
+	perf("script --show-lost-events");
+	has(out, "PERF_RECORD_LOST lost 5");
+}
+END_TEST
+
+/* ---- use ----------------------------------------------------------------------------------- */
+
+START_TEST(misuse)
+{
+	write_shares();
+	ck_assert_int_eq(report("--export=perf", "--comm=name"), 125);
+	is_message("--export=perf writes all samples: perf report chooses among them");
+	ck_assert_int_eq(report("--export=perf", "-e", "branches:u"), 125);
+	is_message("--export=perf writes all samples");
+	ck_assert_int_eq(perfex_on_terminal(ARGV("--report", (char *)in_dir("s"), "--export=perf")), 125);
+	has(out, "perf.data is no text");
+	ck_assert_int_eq(perfex("--report", (char *)in_dir("none"), "--export=perf"), 125);
+	is_message("cannot read '");
+}
+END_TEST
+
+/* A file of which nothing is known but its header, and one with the longest names. */
+START_TEST(extremes)
+{
+	static char path[5000], name[5000], stack[65000];
+	static uint64_t chain[MAX_CHAIN], regs[VPERFCTR_X86_REGS];
+	unsigned int i;
+
+	put_header(in_dir("s"), 0);
+	put_close();
+	export();
+	perf("report --stdio");
+	memset(path, 'p', sizeof(path) - 1);
+	memset(name, 'n', sizeof(name) - 1);
+	path[0] = '/';
+	for (i = 0; i < MAX_CHAIN; i++)
+		chain[i] = KERNEL_IP + 8 * i;
+	begin(SAMPLES_STACKS);
+	put_task(RECORD_COMM, 10, 10, 1, name);
+	put_kernel(KERNEL_IP - (UINT64_C(1) << 33), KERNEL_IP + 4096, name);
+	put_mapping(10, 2, CODE, path);
+	put_calls_and_user(10, 5, KERNEL_IP + 5, MAX_CHAIN, chain, VPERFCTR_USER_64, VPERFCTR_X86_REGS,
+			   regs, stack, sizeof(stack) - 2000 - sizeof(chain));
+	end();
+	export();
+	perf("script -D | grep -c '^[.]\\{5\\}'");
+	ck_assert_str_eq(out, "130\n");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("perfex-perf-data");
+	TCase *t = tcase_create("perf-data");
+
+	tcase_add_checked_fixture(t, command_setup, command_teardown);
+	tcase_set_timeout(t, 120);
+	tcase_add_test(t, shares);
+	tcase_add_test(t, weights);
+	tcase_add_test(t, tasks);
+	tcase_add_test(t, kernel);
+	tcase_add_test(t, times);
+	tcase_add_test(t, head);
+	tcase_add_test(t, misuse);
+	tcase_add_test(t, extremes);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *sr = srunner_create(suite());
+	int failed;
+
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
