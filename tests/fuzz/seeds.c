@@ -5,6 +5,7 @@
 #include <vperfctr.h>
 
 #include "fuzz.h"
+#include "perf-data.h"
 #include "sample-file.h"
 
 static const char *top;
@@ -191,6 +192,127 @@ static void write_function(const char *name)
 	fclose(f);
 }
 
+/* Records of perf.data are put here. */
+static unsigned char perf_records[8192];
+static size_t perf_size;
+
+static void put_perf(const void *data, size_t size)
+{
+	memcpy(perf_records + perf_size, data, size);
+	perf_size += size;
+}
+
+static void put_perf_record(uint32_t type, uint16_t misc, const void *data, size_t size, const char *text)
+{
+	size_t more = text ? (strlen(text) + 8) & ~(size_t)7 : 0;
+	const uint64_t trailer[] = { 10 | (uint64_t)10 << 32, 5, 0, 7 };
+	struct perf_event_header h = {
+		type, misc, (uint16_t)(sizeof(h) + size + more + (type == PERF_RECORD_SAMPLE ? 0 : sizeof(trailer))),
+	};
+
+	put_perf(&h, sizeof(h));
+	put_perf(data, size);
+	if (text)
+		strcpy((char *)perf_records + perf_size, text);
+	perf_size += more;
+	if (type != PERF_RECORD_SAMPLE)
+		put_perf(trailer, sizeof(trailer));
+}
+
+/* perf.data with samples that have all parts, and each kind of record. */
+static void write_perf_data(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW, .size = PERF_DATA_ATTR, .config = 0xc0, .sample_period = 1000,
+		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN |
+			       PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |
+			       PERF_SAMPLE_STACK_USER,
+		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID, .sample_id_all = 1, .use_clockid = 1,
+		.clockid = 1, .sample_regs_user = 0xff01ff,
+	};
+	const uint64_t sample[] = {
+		7, 0x401000, 10 | (uint64_t)10 << 32, 9, 1, 3000,
+		1, 55, 7,					/* read */
+		5, (uint64_t)-128, 0xffffffff81000004, (uint64_t)-512, 0x401000, 0x401010,
+		4 | (uint64_t)0x1234 << 32,			/* raw */
+		1, 0x401000, 0x401020, 0,			/* a branch */
+		2, 1, 2, 3, 4, 5, 6, 7, 0x7000, 0x401000, 8, 9, 10, 11, 12, 13, 14, 15,
+		16, 0x401010, 0x401020, 16,			/* the stack */
+	};
+	const uint64_t mmap[] = { 10 | (uint64_t)10 << 32, 0x400000, 0x100000, 0 };
+	const uint64_t kernel[] = { UINT32_MAX, 0xffffffff80000000, 0x1000000, 0xffffffff80000000 };
+	const struct {
+		uint64_t mmap[4];
+		uint8_t id[24];
+		uint32_t prot, flags;
+	} mmap2 = { { 10 | (uint64_t)10 << 32, 0x400000, 0x100000, 0 }, { 20, 0, 0, 0, 0xab }, 5, 2 };
+	const uint64_t task[] = { 10 | (uint64_t)10 << 32 };
+	const uint64_t fork[] = { 11 | (uint64_t)10 << 32, 11 | (uint64_t)10 << 32, 4 };
+	const uint64_t lost[] = { 7, 3 };
+	const uint64_t symbol[] = { 0xffffffff81000000, 100 };
+	const uint64_t skip[] = { 0, 0, 0, 0, 0 };
+	const struct { uint32_t nr, attr_size; } events = { 1, 8 };
+	const struct { uint64_t attr; uint32_t nr_ids, len; char name[8]; } event = { 0, 0, 8, "cycles" };
+	const struct { uint32_t len; char text[8]; } arch = { 8, "x86_64" };
+	const struct { uint32_t nr, len; char text[8]; } command = { 1, 8, "a b" };
+	const struct { uint32_t cpus, online; } cpus = { 8, 4 };
+	struct {
+		struct perf_data_build_id id;
+		char path[16];
+	} build_id = { { .header = { .misc = 2, .size = sizeof(build_id) } }, "/proc/self/exe" };
+	struct {
+		struct perf_data_header h;
+		uint64_t id;
+		unsigned char attr[PERF_DATA_ATTR];
+		struct perf_data_part ids;
+	} begin = {
+		.h = { .magic = { 'P', 'E', 'R', 'F', 'I', 'L', 'E', '2' }, .size = sizeof(begin.h) }, .id = 7,
+	};
+	struct perf_data_part part[5];
+	FILE *f = create_seed("report", "perf-data");
+	const size_t sizes[] = {
+		sizeof(build_id), sizeof(arch), sizeof(cpus), sizeof(command), sizeof(events) + sizeof(event),
+	};
+	unsigned int i;
+
+	memcpy(begin.attr, &attr, PERF_DATA_ATTR);
+	put_perf_record(PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL, kernel, sizeof(kernel), "[kernel.kallsyms]_text");
+	put_perf_record(PERF_RECORD_MMAP, PERF_RECORD_MISC_USER, mmap, sizeof(mmap), "/proc/self/exe");
+	put_perf_record(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER | PERF_DATA_MISC_BUILD_ID, &mmap2,
+			sizeof(mmap2), "[vdso]");
+	put_perf_record(PERF_RECORD_COMM, PERF_DATA_MISC_EXEC, task, sizeof(task), "name");
+	put_perf_record(PERF_RECORD_FORK, 0, fork, sizeof(fork), NULL);
+	put_perf_record(PERF_RECORD_EXIT, 0, fork, sizeof(fork), NULL);
+	put_perf_record(PERF_RECORD_LOST, 0, lost, sizeof(lost), NULL);
+	put_perf_record(PERF_DATA_KSYMBOL, 0, symbol, sizeof(symbol), "function");
+	put_perf_record(PERF_DATA_AUXTRACE, 0, skip, sizeof(skip), NULL);
+	put_perf_record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, sample, sizeof(sample), NULL);
+	put_perf_record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL, sample, sizeof(sample), NULL);
+	begin.h.attr_size = PERF_DATA_ATTR + sizeof(begin.ids);
+	begin.h.attrs = (struct perf_data_part){ offsetof(typeof(begin), attr), begin.h.attr_size };
+	begin.ids = (struct perf_data_part){ offsetof(typeof(begin), id), sizeof(begin.id) };
+	begin.h.records = (struct perf_data_part){ sizeof(begin), perf_size };
+	begin.h.features[0] = 1 << PERF_DATA_BUILD_ID | 1 << PERF_DATA_ARCH | 1 << PERF_DATA_NRCPUS |
+			      1 << PERF_DATA_CMDLINE | 1 << PERF_DATA_EVENT_DESC;
+	part[0].offset = sizeof(begin) + perf_size + sizeof(part);
+	for (i = 0; i < 5; i++) {
+		part[i].size = sizes[i];
+		if (i)
+			part[i].offset = part[i - 1].offset + sizes[i - 1];
+	}
+	fwrite(&begin, sizeof(begin), 1, f);
+	fwrite(perf_records, perf_size, 1, f);
+	fwrite(part, sizeof(part), 1, f);
+	fwrite(&build_id, sizeof(build_id), 1, f);
+	fwrite(&arch, sizeof(arch), 1, f);
+	fwrite(&cpus, sizeof(cpus), 1, f);
+	fwrite(&command, sizeof(command), 1, f);
+	fwrite(&events, sizeof(events), 1, f);
+	fwrite(&event, sizeof(event), 1, f);
+	fclose(f);
+}
+
 /* A file of a JIT: a function with a line, which is moved. */
 static void write_jit_dump(void)
 {
@@ -247,6 +369,7 @@ int main(int argc, char **argv)
 	write_stack("stack", "/proc/self/exe");
 	write_recording("generated", "");
 	write_function("function");
+	write_perf_data();
 	write_jit_dump();
 	f = create_seed("info", "intel");
 	fwrite(&info, sizeof(info), 1, f);

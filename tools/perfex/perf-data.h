@@ -87,4 +87,24 @@ struct perf_data_ksymbol {
 #define PERF_DATA_CHAIN_USER	((uint64_t)-512)
 #define PERF_DATA_CHAIN_MARKS	((uint64_t)-4095)	/* this one and all above are marks */
 
+/* ---- perf-regs.c ----------------------------------------------------------------- */
+
+/* perf and the module have the same registers in different places. */
+struct perf_regs;
+
+/* machine: as in struct utsname.  Return: NULL: not known */
+const struct perf_regs *perf_regs_of_machine(const char *machine);
+
+/* Return: how many the module has. */
+unsigned int perf_regs_nr(const struct perf_regs *r);
+
+/* Return: bits of the registers that perf has, too. */
+uint64_t perf_regs_mask(const struct perf_regs *r);
+
+/*
+ * Return: where the module has perf's register in code of this mode, VPERFCTR_USER_64 or _32; -1:
+ * nowhere
+ */
+int perf_regs_place(const struct perf_regs *r, unsigned int mode, unsigned int perf);
+
 #endif /* PERFEX_PERF_DATA_H */

@@ -14,6 +14,7 @@
 
 #include "intervals.h"
 #include "jit-dump.h"
+#include "perf-data-read.h"
 #include "profile.h"
 #include "sample-file.h"
 #include "sample-log.h"
@@ -1156,6 +1157,11 @@ static int read_file_of(struct reader *in, struct profile *p, const char *name, 
 	in->f = fopen(name, "re");
 	if (!in->f)
 		return fail_with(e, "cannot read '%s': %s", name, strerror(errno));
+	if (is_perf_data(in->f)) {
+		in->f = perf_data_convert(in->f, name, e);
+		if (!in->f)
+			return -1;
+	}
 	in->record = malloc(MAX_RECORD);
 	ret = in->record ? read_header(in, e) : fail_memory(e);
 	if (!ret) {

@@ -177,3 +177,21 @@ void write_kernel(struct recording *rec)
 		free(s.symbol[i].name);
 	free(s.symbol);
 }
+
+bool kernel_has_symbol(const char *name, uint64_t address)
+{
+	FILE *f = address ? fopen("/proc/kallsyms", "re") : NULL;
+	char line[512], found[256];
+	unsigned long long at;
+	bool same = false;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx %*c %255s", &at, found) != 2 || strcmp(found, name))
+			continue;
+		same = at == address;
+		break;
+	}
+	if (f)
+		fclose(f);
+	return same;
+}

@@ -222,7 +222,7 @@ static void print_head(FILE *f, const struct profile *p)
 	print_counts(f, p);
 	if (!p->complete)
 		fputs("\n The recording was cut off: perfex was killed, or is still recording.\n", f);
-	else if (p->tsc_khz)
+	else if (p->tsc_khz && p->tsc)
 		fprintf(f, "%20.9f  seconds %s\n", (double)p->tsc / (p->tsc_khz * 1e3),
 			p->cpus ? "counted" : "thread time");
 }

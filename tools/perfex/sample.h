@@ -87,6 +87,9 @@ void note_kernel(struct recording *rec, uint64_t address);
 /* Write the names of the functions that have such addresses. */
 void write_kernel(struct recording *rec);
 
+/* True if the kernel that runs has the symbol at this address: it is where it was then. */
+bool kernel_has_symbol(const char *name, uint64_t address);
+
 /* ---- sample-proc.c ---------------------------------------------------------------- */
 
 /*

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf.data: what perfex writes is what perf reads, sample by sample.
+ * perf.data: what perfex writes is what perf reads, sample by sample, and what perfex reads.
  *
  * perf finds names of its own, so files name programs that are there.
  */
+#include <ctype.h>
 #include <sys/stat.h>
 
+#include "perf-data.h"
 #include "perfex-command.h"
 #include "perfex.h"
+#include "report-file.h"
 #include "sample-builder.h"
 
 #define TWO		TMP "/two"
@@ -307,6 +310,38 @@ START_TEST(head)
 }
 END_TEST
 
+/* ---- registers ----------------------------------------------------------------------------- */
+
+/* Each of perf's places has a register of its own. */
+START_TEST(all_registers)
+{
+	static const unsigned int counts[] = {
+		VPERFCTR_X86_REGS, VPERFCTR_ARM64_REGS, VPERFCTR_RISCV64_REGS, VPERFCTR_POWER64_REGS,
+	};
+	static const char *const machines[] = { "x86_64", "aarch64", "riscv64", "ppc64le" };
+	const struct perf_regs *r = perf_regs_of_machine(machines[_i]);
+	uint64_t seen = 0;
+	unsigned int i;
+	int place;
+
+	ck_assert_ptr_nonnull(r);
+	ck_assert_uint_eq(perf_regs_nr(r), counts[_i]);
+	for (i = 0; i < 64; i++) {
+		place = perf_regs_place(r, VPERFCTR_USER_64, i);
+		ck_assert_int_eq(place >= 0, perf_regs_mask(r) >> i & 1);
+		if (place < 0)
+			continue;
+		ck_assert_uint_eq(seen >> place & 1, 0);
+		seen |= UINT64_C(1) << place;
+		ck_assert_int_lt(perf_regs_place(r, VPERFCTR_USER_32, i), (int)counts[_i]);
+	}
+	ck_assert_uint_eq(seen, (UINT64_C(1) << counts[_i]) - 1);
+	ck_assert_ptr_null(perf_regs_of_machine("mips"));
+	ck_assert_ptr_null(perf_regs_of_machine(""));
+	ck_assert_ptr_eq(perf_regs_of_machine("i686"), perf_regs_of_machine("x86_64"));
+}
+END_TEST
+
 /* ---- use ----------------------------------------------------------------------------------- */
 
 START_TEST(misuse)
@@ -352,21 +387,206 @@ START_TEST(extremes)
 }
 END_TEST
 
+/* ---- reading it ---------------------------------------------------------------------------- */
+
+#define report_perf(...)	perfex("--report", (char *)in_dir("perf.data"), ##__VA_ARGS__)
+
+/* Check that a report of the exported file is that of the file itself. */
+#define same_report(...) do {							\
+	ck_assert_int_eq(report(__VA_ARGS__), 0);				\
+	strcpy(text, out);							\
+	ck_assert_int_eq(report_perf(__VA_ARGS__), 0);				\
+	ck_assert_str_eq(err, "");						\
+	ck_assert_str_eq(out, text);						\
+} while (0)
+
+START_TEST(read_shares)
+{
+	write_shares();
+	export();
+	same_report("--export=folded");
+	has(out, "name;main;right;forty 60\n");
+	same_report("--export=folded", "-e", "branches:u");
+	same_report("--export=pprof");
+	ck_assert_int_eq(report_perf("--sort=event,comm,pid,tid,cpu,dso,symbol"), 0);
+	has(out, "\n Samples of 'two x':\n\n                 610  samples\n                   0  dropped\n"
+		 "             602,000  instructions:u, 602 samples, one each 1,000\n"
+		 "                 400  branches:u, 8 samples, one each 50\n\n");
+	strcpy(text, strstr(out, " event,comm"));
+	ck_assert_int_eq(report("--sort=event,comm,pid,tid,cpu,dso,symbol"), 0);
+	ck_assert_str_eq(strstr(out, " event,comm"), text);
+	ck_assert_int_eq(report_perf("--annotate=forty"), 0);
+}
+END_TEST
+
+START_TEST(read_weights)
+{
+	begin(0);
+	put_mapping(10, 2, CODE, TWO);
+	put_heavy_sample(10, 5, address_in(TWO, "first"), 2);
+	put_heavy_sample(10, 6, address_in(TWO, "second"), 0);
+	end();
+	export();
+	same_report("--export=folded");
+	/* Periods that vary are those of the samples. */
+	begin(0);
+	put_rate(2000);
+	put_mapping(10, 2, CODE, TWO);
+	put_heavy_sample(10, 5, address_in(TWO, "first"), 5999);
+	put_heavy_sample(10, 6, address_in(TWO, "second"), 1999);
+	end();
+	export();
+	ck_assert_int_eq(report_perf(), 0);
+	has(out, "(about 2,000 per second of each thread)");
+	has(out, "  75.00%             1  first [two]\n  25.00%             1  second [two]\n");
+	has(out, "           8,000,000  instructions:u\n");
+}
+END_TEST
+
+static void write_tasks(void)
+{
+	const uint64_t first = address_in(TWO, "first"), second = address_in(TWO, "second");
+	struct { struct record_host r; char names[40]; } host = { { 8, 4 }, "x86_64\0001.2.3\000somewhere" };
+	struct record_file file = { .major = 8, .minor = 1, .inode = 77, .build_id_size = 4 };
+	struct record_mapping map = {
+		.task = { 12, 12, 46 }, .start = 0x400000, .end = 0x404000, .major = 8, .minor = 1, .inode = 77,
+	};
+
+	begin(SAMPLES_CHAINS);
+	put_record(RECORD_HOST, &host, sizeof(host), NULL);
+	put_kernel(KERNEL_IP + 200, KERNEL_IP + 300, "syscall");
+	put_mapping(10, 2, CODE, TWO);
+	put_fork(11, 11, 20, 10, 10);
+	put_sample(11, 11, 25, first);
+	put_task(RECORD_EXEC, 11, 11, 30, "new");
+	put_sample(11, 11, 35, first);
+	put_mapping(11, 40, CODE, TWO);
+	put_sample(11, 11, 45, second);
+	put_record(RECORD_FILE, &file, sizeof(file), CALLS);
+	put_record(RECORD_MAPPING, &map, sizeof(map), CALLS);
+	put_sample(12, 12, 47, first);
+	put_chain(10, 10, 50, 1, KERNEL_IP + 210, 1, &first);
+	put_task(RECORD_EXIT, 11, 11, 60, NULL);
+	end();
+}
+
+START_TEST(read_tasks)
+{
+	write_tasks();
+	export();
+	same_report("--export=folded");
+	has(out, "name;first 1\n");
+	has(out, "new;[unknown] 1\n");
+	has(out, "new;second 1\n");
+	has(out, "name;first;syscall_[k] 1\n");
+	/* It was another file: the build ID is read, too. */
+	has(out, "?;[calls] 1\n");
+	/* A file that was read can be written again. */
+	ck_assert_int_eq(report_perf("--export=perf", "-o", (char *)in_dir("again")), 0);
+	ck_assert_int_eq(rename(in_dir("again"), in_dir("perf.data")), 0);
+	same_report("--export=folded");
+}
+END_TEST
+
+/* A part of the file: there is a report, or a message of one line. */
+START_TEST(truncated_perf_data)
+{
+	unsigned int reports = 0;
+	struct error e;
+	size_t len, n;
+
+	write_tasks();
+	export();
+	ck_assert_int_eq(rename(in_dir("perf.data"), in_dir("s")), 0);
+	len = load(report_text);
+	for (n = 0; n < len; n++) {
+		store(report_text, n);
+		reports += !try_report(&e);
+		if (try_report(&e))
+			ck_assert_msg(strstr(e.text, in_dir("s")) && !strchr(e.text, '\n'), "%s", e.text);
+	}
+	ck_assert_uint_ge(reports, len / 2);
+	store(report_text, len / 3);
+	ck_assert_int_eq(report(), 0);
+	has(out, "The recording was cut off");
+}
+END_TEST
+
+START_TEST(damaged_perf_data)
+{
+	write_tasks();
+	export();
+	ck_assert_int_eq(rename(in_dir("perf.data"), in_dir("s")), 0);
+	check_damaged(0, 0);
+}
+END_TEST
+
+/* perfex says why it does not read a file. */
+START_TEST(other_perf_data)
+{
+	static const struct { size_t at; const char *bytes; size_t len; const char *message; } cases[] = {
+		{ 0, "2ELIFREP", 8, "is of a machine with another byte order" },
+		{ 0, "PERFFILE", 8, "is not a file of perfex --sample or perf record" },
+		{ 8, "\20\0\0\0\0\0\0\0", 8, "is what perf record writes to a pipe" },
+		{ 16, "\0\0\0\0\0\0\0\0", 8, "is damaged: it has no events" },
+		{ 32, "\377\377\0\0\0\0\0\0", 8, "has more events than perfex reports: 64 at most" },
+		/* no place where records could be */
+		{ 40, "\60\61\62\63\0\0\0\0", 8, "" },
+	};
+	size_t len;
+
+	write_tasks();
+	export();
+	ck_assert_int_eq(rename(in_dir("perf.data"), in_dir("s")), 0);
+	len = load(report_text);
+	memcpy(report_text + cases[_i].at, cases[_i].bytes, cases[_i].len);
+	store(report_text, len);
+	if (!*cases[_i].message) {
+		ck_assert_int_eq(report(), 0);
+		return;
+	}
+	ck_assert_int_eq(report(), 125);
+	is_message(cases[_i].message);
+}
+END_TEST
+
+START_TEST(perf_data_in_a_pipe)
+{
+	char command[512];
+
+	write_tasks();
+	export();
+	ck_assert_int_eq(mkfifo(in_dir("fifo"), 0600), 0);
+	snprintf(command, sizeof(command), "cat %s > %s &", in_dir("perf.data"), in_dir("fifo"));
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_int_eq(perfex("--report", (char *)in_dir("fifo")), 125);
+	is_message("perf.data is read from a file only");
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("perfex-perf-data");
 	TCase *t = tcase_create("perf-data");
 
 	tcase_add_checked_fixture(t, command_setup, command_teardown);
-	tcase_set_timeout(t, 120);
+	tcase_set_timeout(t, 600);
 	tcase_add_test(t, shares);
 	tcase_add_test(t, weights);
 	tcase_add_test(t, tasks);
 	tcase_add_test(t, kernel);
 	tcase_add_test(t, times);
 	tcase_add_test(t, head);
+	tcase_add_loop_test(t, all_registers, 0, 4);
 	tcase_add_test(t, misuse);
 	tcase_add_test(t, extremes);
+	tcase_add_test(t, read_shares);
+	tcase_add_test(t, read_weights);
+	tcase_add_test(t, read_tasks);
+	tcase_add_test(t, truncated_perf_data);
+	tcase_add_test(t, damaged_perf_data);
+	tcase_add_loop_test(t, other_perf_data, 0, 6);
+	tcase_add_test(t, perf_data_in_a_pipe);
 	suite_add_tcase(s, t);
 	return s;
 }
