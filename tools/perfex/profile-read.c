@@ -658,7 +658,7 @@ static int add_mapping(struct reader *in, const struct mapping *map, uint32_t pi
 }
 
 /* True if code there has no file that could have symbols, but may have been made by a JIT. */
-static bool is_anonymous(const struct reader *in, const struct entry *entry, const char *path)
+static bool is_anonymous(const struct reader *in, const struct log_entry *entry, const char *path)
 {
 	const struct file_description *files = in->p->descriptions.items;
 
