@@ -445,16 +445,21 @@ static void close_user(struct pmu_cpu *cpu)
 /* ---- i-mode ------------------------------------------------------------- */
 
 /*
- * Handle the interrupt.  It may have interrupted a change of MMCR0.  The write that follows
- * then enables it again, and the counter's top bit is still set: the hardware stops the
- * counters at once, and that interrupt finds nothing armed.  The suspend that follows the
- * report writes MMCR0 whatever it seems to hold.
+ * Handle the interrupt.  An overflow leaves the addresses of an instruction and of data, of
+ * the kernel perhaps, where user mode can read them.  On POWER10 PMCCEXT would close these
+ * registers; whether it leaves the counters open is not known.
+ *
+ * The interrupt may have interrupted a change of MMCR0.  The write that follows then enables
+ * it again, and the counter's top bit is still set: the hardware stops the counters at once,
+ * and that interrupt finds nothing armed.  The suspend that follows the report writes MMCR0
+ * whatever it seems to hold.
  */
 static void power8_overflow(struct pt_regs *regs)
 {
 	struct pmu_cpu *cpu = this_cpu_ptr(&pmu_cpu);
 	struct perfctr_cpu_state *armed = cpu->armed;
 
+	perfctr_clear_addresses();
 	if (!armed) {
 		/* The overflow has been found already, or is of no state: end its cause. */
 		perfctr_write_mmcr0(perfctr_read_mmcr0() & ~(u64)(MMCR0_PMXE | MMCR0_PMAO));
@@ -551,6 +556,8 @@ static void power8_suspend(struct perfctr_cpu_state *state)
 		nrctrs = VPERFCTR_CSTATUS_NRACTRS(state->cstatus);
 		WRITE_ONCE(cpu->armed, NULL);
 		force_mmcr0(cpu, MMCR0_STOPPED | MMCR0_NO_READS);
+		/* The interrupt of an overflow may still be on its way. */
+		perfctr_clear_addresses();
 	} else {
 		set_mmcr0(cpu, MMCR0_NO_READS | (perfctr_isolate ? MMCR0_STOPPED : MMCR0_COUNTING));
 	}
@@ -666,6 +673,7 @@ static void clear_registers(struct pmu_cpu *cpu)
 
 	cpu->mmcr0 = MMCR0_STOPPED | MMCR0_NO_READS;
 	perfctr_write_mmcr0(cpu->mmcr0);
+	perfctr_clear_addresses();
 	perfctr_sync();
 	perfctr_write_mmcr1(0);
 	perfctr_write_mmcr2(0);

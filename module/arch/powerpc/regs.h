@@ -131,7 +131,14 @@ static __always_inline void perfctr_write_mmcra(u64 value)
 	mtspr(SPRN_MMCRA, value);
 }
 
-/* POWER10 only. */
+/* Clear the addresses of instruction and data that an overflow has left. */
+static inline void perfctr_clear_addresses(void)
+{
+	mtspr(SPRN_SIAR, 0);
+	mtspr(SPRN_SDAR, 0);
+}
+
+/* POWER10 and later. */
 static __always_inline u64 perfctr_read_mmcr3(void)
 {
 	return mfspr(SPRN_MMCR3);
