@@ -53,8 +53,12 @@
 #define CSR_OF_CYCLE		0
 #define CSR_OF_INSTRET		2
 
-/* The bit in scounteren of the timer, which the kernel leaves open. */
+/*
+ * The bits in scounteren of the timer, which the kernel leaves open, and of all counters that it
+ * may open to all.  perf opens others for its events only.
+ */
 #define SCOUNTEREN_TM		BIT(1)
+#define SCOUNTEREN_ALL		(BIT(CSR_OF_CYCLE) | SCOUNTEREN_TM | BIT(CSR_OF_INSTRET))
 
 /* The event of bit i of arch_events. */
 static const u16 arch_events[] = {
@@ -97,7 +101,8 @@ struct sbi_cpu {
 	u64 clean;			/* those of them that are stopped, and were cleared */
 	struct mm_struct *reader;	/* scounteren is open, or is being opened, to it */
 	u32 ready;			/* PMU_READY while the counters are claimed, else 0 */
-	u32 saved_scounteren;
+	u32 saved_scounteren;		/* for those who are no readers */
+	u32 opened_scounteren;		/* for the reader; 0: there is none */
 	u32 readable;			/* by CSR: those that hold nothing from before the claim */
 	struct perfctr_cpu_state *running; /* the state resumed here, if it has counters */
 	struct perfctr_cpu_state *armed; /* the same, if an interrupt may stop its counters */
@@ -521,6 +526,7 @@ static void clear_registers(struct sbi_cpu *cpu)
 	cpu->started = 0;
 	cpu->configured = 0;
 	cpu->clean = 0;
+	cpu->opened_scounteren = 0;
 	WRITE_ONCE(cpu->reader, NULL);
 	WRITE_ONCE(cpu->armed, NULL);
 	WRITE_ONCE(cpu->running, NULL);
@@ -544,16 +550,35 @@ static noinline bool write_control(struct sbi_cpu *cpu, const struct perfctr_cpu
 	return true;
 }
 
-/* Not only its own counters: it may have the number of one that its last control had. */
-static void open_user(const struct sbi_cpu *cpu)
+/*
+ * Not only its own counters: it may have the number of one that its last control had.
+ *
+ * The administrator may have changed the register since the last look, on all CPUs
+ * (kernel.perf_user_access).
+ */
+static void open_user(struct sbi_cpu *cpu)
 {
-	perfctr_write_scounteren(cpu->saved_scounteren | cpu->readable);
+	if (!cpu->opened_scounteren)
+		cpu->saved_scounteren = perfctr_read_scounteren() & SCOUNTEREN_ALL;
+	cpu->opened_scounteren = cpu->saved_scounteren | cpu->readable;
+	perfctr_write_scounteren(cpu->opened_scounteren);
 }
 
+/*
+ * Take back what open_user() has opened.  If the administrator has set the whole register
+ * meanwhile, leave it.  perf opens one bit more as a process maps an event of its own.
+ */
 static void close_user(struct sbi_cpu *cpu)
 {
+	u32 now = perfctr_read_scounteren();
+
 	WRITE_ONCE(cpu->reader, NULL);
-	perfctr_write_scounteren(cpu->saved_scounteren);
+	if (now == cpu->opened_scounteren)
+		now = cpu->saved_scounteren;
+	else if (now & ~SCOUNTEREN_ALL)
+		now = cpu->saved_scounteren | (now & ~cpu->opened_scounteren);
+	cpu->opened_scounteren = 0;
+	perfctr_write_scounteren(now & SCOUNTEREN_ALL);
 }
 
 /* ---- i-mode ------------------------------------------------------------- */
@@ -834,7 +859,9 @@ static void sbi_cpu_start(void)
 {
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
 
-	cpu->saved_scounteren = perfctr_read_scounteren();
+	/* Others than these would show what our counters count. */
+	cpu->saved_scounteren = perfctr_read_scounteren() & SCOUNTEREN_ALL;
+	perfctr_write_scounteren(cpu->saved_scounteren);
 	clear_registers(cpu);
 	cpu->ready = PMU_READY;
 }
@@ -844,8 +871,9 @@ static void sbi_cpu_stop(void)
 	struct sbi_cpu *cpu = this_cpu_ptr(&sbi_cpu);
 
 	cpu->ready = 0;
+	if (cpu->reader)
+		close_user(cpu);
 	clear_registers(cpu);
-	perfctr_write_scounteren(cpu->saved_scounteren);
 }
 
 static void sbi_cpu_forget(void)
