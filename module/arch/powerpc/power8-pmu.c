@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The performance monitor of POWER8, 9 and 10, described in the Power ISA, Book III, "Performance
+ * The performance monitor of POWER8 to POWER11, described in the Power ISA, Book III, "Performance
  * Monitor Facility".  There are four counters of events, PMC1 to PMC4.  PMC5 counts
  * instructions and PMC6 cycles.  All have 32 bits.
  *
@@ -112,6 +112,9 @@
 /* The bits of VPERFCTR_CSTATUS_NRCTRS(): one test also finds a control without counters. */
 #define PMU_READY		0xff
 
+/* Linux names it since 6.9. */
+#define POWER11			0x0082
+
 static const struct {
 	u32 version;
 	const char *name;
@@ -121,6 +124,7 @@ static const struct {
 	{ PVR_POWER8, "IBM POWER8" },
 	{ PVR_POWER9, "IBM POWER9" },
 	{ PVR_POWER10, "IBM POWER10" },
+	{ POWER11, "IBM POWER11" },
 };
 
 static struct {
@@ -163,9 +167,10 @@ static __always_inline void write_counter(u32 map, u32 value)
 	perfctr_write_pmc(pmc_of(map), value);
 }
 
+/* True for POWER11, too: Linux has one driver for both. */
 static bool is_power10(void)
 {
-	return pmu.version == PVR_POWER10;
+	return pmu.version == PVR_POWER10 || pmu.version == POWER11;
 }
 
 static bool is_power9(void)
