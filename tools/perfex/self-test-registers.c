@@ -145,13 +145,15 @@ static bool is_family_15h_or_later(void)
 
 static bool find_amd_register(const struct vperfctr_info *kind, unsigned int i, struct msr *msr)
 {
-	const unsigned int nr = 64 - (unsigned int)__builtin_clzll(kind->pmc_mask | 1);
+	const uint64_t general = kind->pmc_mask | kind->watchdog_pmc;
+	const unsigned int nr = 64 - (unsigned int)__builtin_clzll(general | 1);
 	struct leaf l;
 
 	if (i < nr) {
 		snprintf(msr->name, sizeof(msr->name), "PERF_CTL%u", i);
 		msr->address = is_family_15h_or_later() ? 0xc0010200 + 2 * i : 0xc0010000 + i;
-		msr->idle = EVNTSEL_EN;
+		/* The counter that the NMI watchdog keeps may be enabled. */
+		msr->idle = kind->watchdog_pmc >> i & 1 ? 0 : EVNTSEL_EN;
 		return true;
 	}
 	if (!get_leaf(0x80000022, 0, &l) || !(l.eax & 1))
@@ -160,7 +162,7 @@ static bool find_amd_register(const struct vperfctr_info *kind, unsigned int i, 
 	case 0:
 		strcpy(msr->name, "PerfCntrGlobalStatus");
 		msr->address = 0xc0000300;
-		msr->counting = ~0ULL;
+		msr->counting = ~kind->watchdog_pmc;
 		return true;
 	case 1:
 		strcpy(msr->name, "PerfCntrGlobalCtl");
