@@ -250,6 +250,31 @@ static void explain_busy_cpus(const char *proc, struct vperfctr_why *why)
 		explain_busy(proc, why);
 }
 
+static void explain_other(int err, const char *what, struct vperfctr_why *why)
+{
+	char text[128];
+
+	say(why, "%s: %s", what, strerror_r(-err, text, sizeof(text)));
+}
+
+/* The module has taken the counters for threads, or others hold them. */
+static void explain_perf(int err, const char *proc, struct vperfctr_why *why)
+{
+	struct __vperfctr_facts facts;
+	struct named_holders h;
+
+	__vperfctr_read_facts(&facts, proc);
+	if (err != -EBUSY)
+		explain_other(err, "perf_event cannot count", why);
+	else if (find_named(&h, proc, VPERFCTR_STATE_LINK, true))
+		say(why, "the vperfctr module has the counters, for threads of %s: wait until it ends, or end it with 'sudo kill%s'",
+		    h.names, h.pids);
+	else if (h.all.hidden && !facts.watchdog_holds)
+		say(why, "a process that you may not look at has the counters, by vperfctr or by perf_event: 'sudo perfex doctor' names it");
+	else
+		explain_busy(proc, why);
+}
+
 /* ---- the device --------------------------------------------------------------------- */
 
 static void explain_access(const char *device, struct vperfctr_why *why)
@@ -267,13 +292,6 @@ static void explain_access(const char *device, struct vperfctr_why *why)
 	else
 		say(why, "only root may open %s: the udev rule of make install gives it to a group",
 		    device);
-}
-
-static void explain_other(int err, const char *what, struct vperfctr_why *why)
-{
-	char text[128];
-
-	say(why, "%s: %s", what, strerror_r(-err, text, sizeof(text)));
 }
 
 static void explain_open(int err, const char *device, struct vperfctr_why *why)
@@ -428,6 +446,8 @@ void __vperfctr_explain(int err, unsigned int call, const struct vperfctr_contro
 		explain_control_cpus(err, control, device, proc, why);
 	else if (call == VPERFCTR_WHY_RING)
 		explain_ring(err, why);
+	else if (call == VPERFCTR_WHY_PERF)
+		explain_perf(err, proc, why);
 	else
 		explain_open(err, device, why);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Count by perf_event_open(2), where the module is not loaded.
+ * Count by perf_event_open(2), where the module cannot count.
  *
  * The events of a handle are one group, which perf_event counts as a whole or not at all.
  * The group is pinned, so perf_event gives it no turns with other groups.  If the counters

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Counting by perf_event_open(2), where the module is not loaded.  Internal to the libraries. */
+/* Counting by perf_event_open(2), where the module cannot count.  Internal to the libraries. */
 #ifndef VPERFCTR_PERF_H
 #define VPERFCTR_PERF_H
 

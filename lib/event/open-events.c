@@ -201,8 +201,21 @@ static unsigned int only_kind(void)
 	return found == 1 ? only : VPERFCTR_ANY_KIND;
 }
 
-/* Count by the module. */
-static int open_module(struct vperfctr **v, const char *names, struct vperfctr_why *why)
+/* True if this kind of CPUs, or the first of all, has no counters that the module may use. */
+static bool lacks_counters(void)
+{
+	struct vperfctr_info info;
+
+	return !vperfctr_info(&info, 0) && !info.nrctrs;
+}
+
+/*
+ * Count by the module.  *unusable: it cannot count for this caller now, whatever the events
+ * are, so perf_event may.  Where the module refuses the events themselves, as they are not
+ * exact or do not fit, perf_event must not count them.
+ */
+static int open_module(struct vperfctr **v, const char *names, bool *unusable,
+		       struct vperfctr_why *why)
 {
 	struct vperfctr_ctr ctr[MAX_KINDS * VPERFCTR_MAX_CTRS];
 	struct vperfctr_control control;
@@ -216,10 +229,89 @@ static int open_module(struct vperfctr **v, const char *names, struct vperfctr_w
 			err = vperfctr_event_control(&control, ctr, ARRAY_SIZE(ctr), names, kind,
 						     why);
 	}
-	if (err)
-		return err;
-	err = vperfctr_open_control(v, &control, VPERFCTR_OPEN_TRANSIENT);
-	return err ? vperfctr_why(err, VPERFCTR_WHY_CONTROL, &control, why) : 0;
+	if (!err) {
+		err = vperfctr_open_control(v, &control, VPERFCTR_OPEN_TRANSIENT);
+		if (err)
+			vperfctr_why(err, VPERFCTR_WHY_CONTROL, &control, why);
+	} else if (err == -EOPNOTSUPP && lacks_counters()) {
+		*unusable = true;
+		return __vperfctr_refuse(why, err, "the module has no counters here, as in many virtual machines");
+	}
+	switch (err) {
+	case -ENODEV:
+	case -EACCES:
+	case -EPERM:
+	case -EPROTONOSUPPORT:
+	case -EEXIST:
+	case -EAGAIN:
+	case -EBUSY:
+		*unusable = true;
+	}
+	return err;
+}
+
+/* True if perf_event itself has refused the events, and not the parser of names. */
+static bool is_perfs_refusal(int err)
+{
+	switch (err) {
+	case -EINVAL:
+	case -ENOENT:
+	case -EOPNOTSUPP:
+	case -ENAMETOOLONG:
+	case -EPERM:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/*
+ * Count by perf_event, as the module has refused for the reason in *why, which remains if that
+ * succeeds.  If it does not, the reason is that of both.
+ */
+static int fall_back(struct vperfctr **v, const char *names, int refused, struct vperfctr_why *why)
+{
+	struct vperfctr_why perf;
+	int err = __vperfctr_count_perf(v, names, 0, 0, &perf);
+
+	if (!err)
+		return 0;
+	if (refused == -ENODEV && err == -ENODEV)
+		return __vperfctr_refuse(why, err, "there is no /dev/vperfctr: load the module (sudo modprobe vperfctr); %.850s",
+					 perf.text);
+	/* The module may not have looked at the names. */
+	if (refused == -ENODEV || (refused != -EPERM && !is_perfs_refusal(err)))
+		return __vperfctr_refuse(why, err, "%s", perf.text);
+	/* That the counters are the thread's own is said already. */
+	if (refused == -EEXIST && err == -EBUSY)
+		strcpy(perf.text, "the module has the counters");
+	/* The reason may be the same for both. */
+	if ((refused != -EPERM || is_perfs_refusal(err)) && strcmp(why->text, perf.text)) {
+		struct vperfctr_why module = *why;
+
+		return __vperfctr_refuse(why, refused, "%.500s; and by perf_event: %.480s", module.text,
+					 perf.text);
+	}
+	return refused;
+}
+
+#define BACKEND_VARIABLE	"VPERFCTR_BACKEND"
+
+/* Let the environment choose, where the caller does not. */
+static int choose_backend(unsigned int *flags, struct vperfctr_why *why)
+{
+	const char *name = *flags ? NULL : secure_getenv(BACKEND_VARIABLE);
+
+	if (!name || !*name || !strcmp(name, "auto"))
+		return 0;
+	if (!strcmp(name, "module"))
+		*flags = VPERFCTR_COUNT_MODULE;
+	else if (!strcmp(name, "perf"))
+		*flags = VPERFCTR_COUNT_PERF;
+	else
+		return __vperfctr_refuse(why, -EINVAL, "the environment variable " BACKEND_VARIABLE " is '%.40s', and may be auto, module or perf",
+					 name);
+	return 0;
 }
 
 /* Give the counters their names, which are those of the list without software events. */
@@ -246,32 +338,34 @@ static int name_counters(struct vperfctr *v, const char *names)
 int vperfctr_count(struct vperfctr **v, const char *names, unsigned int flags,
 		   struct vperfctr_why *why)
 {
-	struct vperfctr_why reason;
-	int err = -ENODEV;
+	struct vperfctr_why reason = { "" };
+	bool unusable = false;
+	int err;
 
 	*v = NULL;
 	if (flags & ~(VPERFCTR_COUNT_MODULE | VPERFCTR_COUNT_PERF) ||
 	    flags == (VPERFCTR_COUNT_MODULE | VPERFCTR_COUNT_PERF))
 		return __vperfctr_refuse(why, -EINVAL, "there is no such flag: %#x", flags);
-	if (!(flags & VPERFCTR_COUNT_PERF))
-		err = open_module(v, names, why);
-	if (err == -ENODEV && !(flags & VPERFCTR_COUNT_MODULE)) {
-		err = __vperfctr_count_perf(v, names, 0, 0, &reason);
-		if (err == -ENODEV && !flags)
-			__vperfctr_refuse(why, err, "there is no /dev/vperfctr: load the module (sudo modprobe vperfctr); %.850s",
-					  reason.text);
-		else if (err)
-			__vperfctr_refuse(why, err, "%s", reason.text);
-	}
+	err = choose_backend(&flags, why);
 	if (err)
 		return err;
-	err = name_counters(*v, names);
-	if (err) {
-		vperfctr_close(*v);
-		*v = NULL;
-		return __vperfctr_refuse(why, err, "there is no memory");
+	if (flags & VPERFCTR_COUNT_PERF)
+		err = __vperfctr_count_perf(v, names, 0, 0, &reason);
+	else
+		err = open_module(v, names, &unusable, &reason);
+	if (unusable && !flags)
+		err = fall_back(v, names, err, &reason);
+	if (!err) {
+		err = name_counters(*v, names);
+		if (err) {
+			vperfctr_close(*v);
+			*v = NULL;
+			__vperfctr_refuse(&reason, err, "there is no memory");
+		}
 	}
-	return 0;
+	if (why)
+		*why = reason;
+	return err;
 }
 
 int vperfctr_event_open(struct vperfctr **v, const char *names, struct vperfctr_why *why)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Count events by name by perf_event_open(2), where the module is not loaded. */
+/* Count events by name by perf_event_open(2), where the module cannot count. */
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -175,7 +175,7 @@ static int explain(int err, const char *names, struct vperfctr_why *why)
 					 "perf_event cannot count '%.400s' at once: there are not enough counters, or one of the events does not exist",
 					 names);
 	default:
-		return vperfctr_why(err, VPERFCTR_WHY_CONTROL, NULL, why);
+		return vperfctr_why(err, VPERFCTR_WHY_PERF, NULL, why);
 	}
 }
 

@@ -204,7 +204,7 @@ __VPERFCTR_PASS_SIZE int vperfctr_event_control(struct vperfctr_control *control
 
 /* Flags of vperfctr_count(). */
 #define VPERFCTR_COUNT_MODULE	0x01	/* count by the module, or not at all */
-#define VPERFCTR_COUNT_PERF	0x02	/* count by perf_event, also if the module is loaded */
+#define VPERFCTR_COUNT_PERF	0x02	/* count by perf_event, also if the module could */
 
 /*
  * Count events by name, for the calling thread: open a transient state, choose counters,
@@ -212,8 +212,18 @@ __VPERFCTR_PASS_SIZE int vperfctr_event_control(struct vperfctr_control *control
  * the i-th of them, software events left out: vperfctr_counter_name() returns its name.
  * vperfctr_read_soft() reads software events.  vperfctr_close() ends the counting.
  *
- * Without the module (there is no /dev/vperfctr) perf_event_open(2) counts, and
- * vperfctr_backend() returns VPERFCTR_BACKEND_PERF.  All reads, regions,
+ * Where the module cannot count for the caller, perf_event_open(2) counts, and
+ * vperfctr_backend() returns VPERFCTR_BACKEND_PERF.  why->text is then the module's reason, and
+ * empty where the module counts.  The reasons are -ENODEV (it is not loaded), -EACCES and -EPERM
+ * (the caller may not open the device, or not count kernel mode by it), -EPROTONOSUPPORT,
+ * -EEXIST and -EAGAIN of vperfctr_open(), -EBUSY, and that there are no counters.  Events that
+ * the module refuses for another reason, as they are not exact or do not fit, perf_event does
+ * not count either.
+ *
+ * The environment variable VPERFCTR_BACKEND, which may be auto, module or perf, stands for the
+ * flags where the caller gives none.  A set-user-ID program ignores it.
+ *
+ * By perf_event all reads, regions,
  * vperfctr_read_state(), _reset(), _suspend(), _resume(), _stop(), _unlink() and _close() work
  * the same, and each read is a system call.  Other calls by such a handle return -ENOTTY.
  * perf_event places the events itself, so a counter in a name (@N) has no effect.  Counters are
@@ -224,13 +234,15 @@ __VPERFCTR_PASS_SIZE int vperfctr_event_control(struct vperfctr_control *control
  * On a hybrid processor the thread is counted on all kinds of CPUs.  If not all of them can
  * count these events, but the thread may run on one kind only, it is counted there.
  *
- * Errors; *v is then NULL:
+ * Errors; *v is then NULL.  If neither can count, the error is the module's, unless that is
+ * not loaded, and why->text has both reasons:
  *
- *	-EEXIST	the thread has a state: see "Two users in one thread" in <vperfctr.h>
+ *	-EEXIST	the thread has a state, so that perf_event has no counters either: see "Two
+ *		users in one thread" in <vperfctr.h>
  *	-EBUSY	perf_event or the NMI watchdog holds the counters
  *	-ENODEV	the module is not loaded, and perf_event cannot count, or may not be used
  *	-ENOSPC	(also) perf_event cannot count these events at once
- *	-EINVAL	(also) an unknown flag, or both
+ *	-EINVAL	(also) an unknown flag, or both, or another value of VPERFCTR_BACKEND
  *	any of vperfctr_info(), vperfctr_event(), vperfctr_event_assign(),
  *	vperfctr_open() and vperfctr_control()
  */

@@ -173,6 +173,7 @@ struct vperfctr_why {
 #define VPERFCTR_WHY_OPEN_CPUS		2 /* vperfctr_open_cpus() */
 #define VPERFCTR_WHY_CONTROL_CPUS	3 /* vperfctr_control() of a handle of CPUs */
 #define VPERFCTR_WHY_RING		4 /* vperfctr_ring_open(), _ring_map() */
+#define VPERFCTR_WHY_PERF		5 /* reads by a handle of VPERFCTR_BACKEND_PERF */
 
 /*
  * Explain an error to the user: write to *why, unless why is NULL, what is wrong, and what to

@@ -204,6 +204,7 @@ static const struct {
 	{ -EOPNOTSUPP, VPERFCTR_WHY_RING, "unwinder" },
 	{ -EAGAIN, VPERFCTR_WHY_RING, "max_ring_kb_per_user" },
 	{ -ENOMEM, VPERFCTR_WHY_RING, "cannot make room for samples: Cannot allocate memory" },
+	{ -EMFILE, VPERFCTR_WHY_PERF, "perf_event cannot count: Too many open files" },
 	{ 0, VPERFCTR_WHY_CONTROL, "no error" },
 };
 

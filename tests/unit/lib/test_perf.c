@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Tests of counting by perf_event_open(2), with a fake one and without the module's device. */
+/* Tests of counting by perf_event_open(2), with a fake one, where the module cannot be used. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
@@ -30,6 +30,7 @@ static struct {
 	pid_t tid;
 	unsigned int fail_at;		/* this event is refused */
 	int fail;			/* with this errno; 0: none is */
+	int device;			/* the errno of opening the module's device; 0: ENOENT */
 	bool forbid_kernel;
 	bool clock;			/* times are made from the TSC */
 	bool lost;			/* the pinned group has lost its counters */
@@ -96,7 +97,9 @@ long __wrap_syscall(long number, ...)
 
 int __wrap_open(const char *path, int flags, ...)
 {
-	return __real_open(strcmp(path, "/dev/vperfctr") ? path : no_device, flags, 0600);
+	if (strcmp(path, "/dev/vperfctr"))
+		return __real_open(path, flags, 0600);
+	return k.device ? (int)refuse(k.device) : __real_open(no_device, flags, 0600);
 }
 
 ssize_t __wrap_read(int fd, void *buf, size_t size)
@@ -337,6 +340,82 @@ START_TEST(flags)
 }
 END_TEST
 
+/* Where the module may not be used, perf_event counts, and the reason is the module's. */
+START_TEST(not_usable)
+{
+	static const struct {
+		int err;
+		const char *text;
+	} devices[] = {
+		{ ENOENT, "there is no /dev/vperfctr" },
+		{ EACCES, "may open /dev/vperfctr" },
+		{ EPERM, "container" },
+	};
+	struct vperfctr *v;
+
+	k.device = devices[_i].err;
+	v = open_ok("instructions:u");
+	ck_assert_msg(strstr(why.text, devices[_i].text) != NULL, "%s", why.text);
+	vperfctr_close(v);
+	setup();
+	k.device = devices[_i].err;
+	ck_assert_int_eq(vperfctr_count(&v, "instructions:u", VPERFCTR_COUNT_PERF, &why), 0);
+	ck_assert_str_eq(why.text, "");
+	vperfctr_close(v);
+	setup();
+	k.device = devices[_i].err;
+	ck_assert_int_ne(vperfctr_count(&v, "instructions:u", VPERFCTR_COUNT_MODULE, &why), 0);
+	ck_assert_msg(strstr(why.text, devices[_i].text) != NULL, "%s", why.text);
+	/* Both refuse, and both reasons are there. */
+	k.fail = ENOENT;
+	ck_assert_int_eq(vperfctr_count(&v, "instructions:u", 0, &why),
+			 devices[_i].err == ENOENT ? -ENODEV : -devices[_i].err);
+	ck_assert_ptr_null(v);
+	ck_assert_msg(strstr(why.text, devices[_i].text) != NULL, "%s", why.text);
+	ck_assert_msg(strstr(why.text, "no PMU") != NULL, "%s", why.text);
+}
+END_TEST
+
+/* A name that nothing counts is that error, whether the module may be used or not. */
+START_TEST(wrong_name)
+{
+	struct vperfctr *v;
+
+	k.device = EACCES;
+	ck_assert_int_eq(vperfctr_count(&v, "nonsense", 0, &why), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(why.text, "unknown event 'nonsense'"));
+}
+END_TEST
+
+static const struct {
+	const char *value;
+	int result;
+	const char *text;
+} variables[] = {
+	{ "", 0, "there is no /dev/vperfctr" },
+	{ "auto", 0, "there is no /dev/vperfctr" },
+	{ "perf", 0, "" },
+	{ "module", -ENODEV, "modprobe vperfctr" },
+	{ "Perf", -EINVAL, "VPERFCTR_BACKEND is 'Perf', and may be auto, module or perf" },
+};
+
+/* The environment decides where the program does not. */
+START_TEST(environment)
+{
+	struct vperfctr *v;
+
+	setenv("VPERFCTR_BACKEND", variables[_i].value, 1);
+	ck_assert_int_eq(vperfctr_count(&v, "instructions:u", 0, &why), variables[_i].result);
+	ck_assert_msg(strstr(why.text, variables[_i].text) != NULL, "%s", why.text);
+	ck_assert_msg(*variables[_i].text || !*why.text, "%s", why.text);
+	vperfctr_close(v);
+	setup();
+	ck_assert_int_eq(vperfctr_count(&v, "instructions:u", VPERFCTR_COUNT_PERF, &why), 0);
+	vperfctr_close(v);
+	unsetenv("VPERFCTR_BACKEND");
+}
+END_TEST
+
 /* Names without a mode count what the caller may. */
 START_TEST(modes)
 {
@@ -556,6 +635,9 @@ int main(void)
 	tcase_add_test(t, never_in_turns);
 	tcase_add_loop_test(t, refused, 0, NR_ERRORS);
 	tcase_add_test(t, flags);
+	tcase_add_loop_test(t, not_usable, 0, 3);
+	tcase_add_test(t, wrong_name);
+	tcase_add_loop_test(t, environment, 0, sizeof(variables) / sizeof(variables[0]));
 	tcase_add_test(t, modes);
 	tcase_add_test(t, changes);
 	tcase_add_test(t, region);
