@@ -304,7 +304,7 @@ static int count_names(const char *names)
 		return EXIT_FAILURE;
 	}
 	region(v, 1);
-	n = region(v, 1000) - region(v, 1);
+	n = region(v, 1001) - region(v, 1);
 	printf("%s %lu %s\n", vperfctr_backend(v) == VPERFCTR_BACKEND_PERF ? "perf" : "module",
 	       (unsigned long)n, why.text);
 	vperfctr_close(v);

@@ -227,12 +227,12 @@ bad 125 "an unknown option" --nonsense true
 bad 125 "more events than counters" -e $many true
 bad 125 "nowhere to write" -o /nowhere/at/all -e instructions:u true
 
-# perf and perfex do not count at the same time
+# perf and the module do not count at the same time
 held_by_perf()
 {
 	perf stat -a -e instructions:u -o /dev/null sleep 5 & perf=$!
 	sleep 1
-	bad 125 "perf has the counters" -e instructions:u true
+	bad 125 "perf has the counters" --backend=module -e instructions:u true
 	check "the holder's name and id" "$(grep -c "holds the counters for perf (process $perf)" "$tmp/err")" 1
 	# follow the advice to the letter, but for sudo
 	free=$(sed -n "s/.*'sudo \(kill [0-9]*\)'.*/\1/p" "$tmp/err")
@@ -249,10 +249,10 @@ else
 	check "perf's count without a driver" "$(perf stat -x , -e instructions:u true 2>&1 | cut -d , -f 1)" "<not supported>"
 fi
 
-# the NMI watchdog and perfex do not count at the same time, where it uses a counter
+# the NMI watchdog and the module do not count at the same time, where it uses a counter
 watchdog=/proc/sys/kernel/nmi_watchdog
-if echo 1 2> /dev/null > $watchdog && ! perfex -o /dev/null -e instructions:u true 2> /dev/null; then
-	bad 125 "the watchdog has the counters" -e instructions:u true
+if echo 1 2> /dev/null > $watchdog && ! perfex --backend=module -o /dev/null -e instructions:u true 2> /dev/null; then
+	bad 125 "the watchdog has the counters" --backend=module -e instructions:u true
 	free=$(sed -n "s/.*: 'sudo \([^']*\)' frees them.*/\1/p" "$tmp/err")
 	restore=$(sed -n "s/.*, 'sudo \([^']*\)' restores it.*/\1/p" "$tmp/err")
 	$free > /dev/null
@@ -499,7 +499,7 @@ su -s /bin/sh user -c "exec perfex -e instructions:k true" 2> "$tmp/err"
 check "status of kernel mode without rights" $? 125
 check "lines of kernel mode without rights" "$(lines "$tmp/err")" 1
 chmod 600 /dev/vperfctr
-su -s /bin/sh user -c "exec perfex -e instructions:u true" 2> "$tmp/err"
+su -s /bin/sh user -c "exec perfex --backend=module -e instructions:u true" 2> "$tmp/err"
 check "status without rights" $? 125
 check "lines without rights" "$(lines "$tmp/err")" 1
 chmod 660 /dev/vperfctr

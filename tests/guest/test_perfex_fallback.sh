@@ -33,7 +33,13 @@ count() # EVENT
 
 run -x , -o "$tmp/counts" -e instructions:u,task-clock,cycles:u "$known" 2 3
 check "status of known" "$status" 3
-check "errors" "$(cat "$tmp/err")" ""
+check "errors" "$(cat "$tmp/err")" "perfex: counts by perf_event: there is no /dev/vperfctr: load the module (sudo modprobe vperfctr)"
+run --backend=perf -x , -o "$tmp/counts" -e instructions:u,task-clock,cycles:u "$known" 2 3
+check "status with --backend=perf" "$status" 3
+check "errors with --backend=perf" "$(cat "$tmp/err")" ""
+run --backend=module -e instructions:u "$known"
+check "status with --backend=module" "$status" 125
+check "errors with --backend=module" "$(cat "$tmp/err")" "perfex: there is no /dev/vperfctr: load the module (sudo modprobe vperfctr)"
 check "instructions of known" "$(count instructions:u)" 6004
 check "known has a time" "$(count task-clock | grep -c '^[0-9.]*[1-9]')" 1
 check "known has cycles" "$(count cycles:u | grep -c '^[1-9]')" 1
@@ -61,7 +67,11 @@ check "counts without -e" "$(grep -cE '[1-9][0-9,]* +instructions' "$tmp/err")" 
 
 # It says who counts, and refuses what only the module can do.
 run -v -e instructions:u "$known"
-check "-v" "$(grep -c 'perf_event counts, as the vperfctr module is not loaded' "$tmp/err")" 1
+check "-v" "$(grep -c 'counts by perf_event' "$tmp/err")" 1
+run -v --backend=perf -e instructions:u "$known"
+check "-v --backend=perf" "$(grep -c 'perfex: counts by perf_event$' "$tmp/err")" 1
+run --backend=perf -a -e instructions:u "$known"
+check "--backend=perf -a" "$(cat "$tmp/err")" "perfex: perf_event counts commands only: -p, -t, -a, -C, --kind and --sample need the module"
 run -a -e instructions:u "$known"
 check "status of -a" "$status" 125
 check "-a" "$(grep -c 'modprobe vperfctr' "$tmp/err")" 1
@@ -72,7 +82,7 @@ check "status of too many events" "$status" 125
 check "too many events" "$(grep -c 'modprobe vperfctr.*not enough counters' "$tmp/err")" 1
 run -e instructions:u /nonexistent
 check "status of a command that does not exist" "$status" 127
-check "a command that does not exist" "$(wc -l < "$tmp/err")" 1
+check "a command that does not exist" "$(wc -l < "$tmp/err") $(grep -c "^perfex: there is no command" "$tmp/err")" "2 1"
 
 # perfex doctor knows that the module is missing.
 run doctor

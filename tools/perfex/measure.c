@@ -21,6 +21,7 @@ struct choice {
 	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
 	struct cpus *cpus;	/* NULL: threads are counted */
 	char *perf;		/* names for perf_event; NULL: the module counts */
+	bool said;		/* that perf_event counts */
 };
 
 /* The kernel counts these for threads only. */
@@ -329,6 +330,9 @@ static int run_series(const struct choice *choice, const struct vperfctr_control
 		} while (err && wait_for_counters(&patience, e));
 		if (err) {
 			hide_progress(progress);
+			/* The command has run already, by the module. */
+			if (progress->done)
+				e->unusable = false;
 			return -1;
 		}
 		progress->done++;
@@ -622,10 +626,9 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, struct o
 
 	if (!o->no_inherit && !choice->cpus && !(info->features & VPERFCTR_FEATURE_INHERIT))
 		return fail_with(e, "this module cannot count children: use --no-inherit");
-	if (o->verbose && choice->perf)
-		fputs("perfex: perf_event counts, as the vperfctr module is not loaded (sudo modprobe vperfctr)\n",
-		      stderr);
-	else if (o->verbose)
+	if (o->verbose && choice->perf && !choice->said)
+		fputs("perfex: counts by perf_event\n", stderr);
+	else if (o->verbose && !choice->perf)
 		print_control(stderr, choice->events, &choice->kinds, choice->ctr);
 
 	what = describe_targets(o, &choice->kinds, choice->cpus);
@@ -644,15 +647,12 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, struct o
 	return result.complete ? result.status : -1;
 }
 
-/* ---- without the module ---------------------------------------------------------------- */
+/* ---- where the module cannot count ------------------------------------------------------ */
 
 /* True if perf_event can do what is asked for: count a command. */
-static bool without_module(const struct options *o)
+static bool perf_can(const struct options *o)
 {
-	struct vperfctr_info info;
-
-	return *o->command && !o->targets.nr && !options_cpus(o) && !o->kind &&
-	       vperfctr_info(&info, 0) == -ENODEV;
+	return *o->command && !o->targets.nr && !options_cpus(o) && !o->kind && !o->sampling;
 }
 
 /* List the events, and task-clock, which is the thread time, for perf_event. */
@@ -691,11 +691,12 @@ static void limit_generic(struct vperfctr_info *info)
 }
 
 /*
- * Choose the events that perf_event counts, and try them.  Without -e, leave the last ones out
- * until they fit the counters.
+ * Choose the events that perf_event counts, and count perfex itself for a moment: the command
+ * must not run in vain.  Without -e, leave the last ones out until they fit the counters.
+ * module: why the module does not count, or no text.
  * Return: 1, or -1 with *e.
  */
-static int choose_for_perf(struct choice *choice, struct error *e)
+static int choose_for_perf(struct choice *choice, const struct error *module, struct error *e)
 {
 	struct events *events = choice->events;
 	struct vperfctr_why why;
@@ -714,29 +715,92 @@ static int choose_for_perf(struct choice *choice, struct error *e)
 		choice->perf = list_names(events);
 		if (!choice->perf)
 			return fail_with(e, "out of memory");
-		err = __vperfctr_count_perf(&v, choice->perf, 0, VPERFCTR_PERF_EXEC, &why);
+		err = __vperfctr_count_perf(&v, choice->perf, 0, 0, &why);
 		if (!err)
 			break;
-		if (choice->o->nrspecs || choice->metrics.nr || err != -ENOSPC || !events->nr)
-			return fail_perf(e, err, &why);
+		if (choice->o->nrspecs || choice->metrics.nr ||
+		    (err != -ENOSPC && err != -EBUSY) || !events->nr)
+			return fail_both(e, module, &why);
 		events->nr--;
 	}
 	vperfctr_close(v);
 	return 1;
 }
 
+/* Count by perf_event.  module: as for choose_for_perf(). */
+static int measure_perf(struct choice *choice, const struct error *module, struct output *out,
+			struct error *e)
+{
+	if (choose_for_perf(choice, module, e) < 0)
+		return -1;
+	if (*module->text)
+		fprintf(stderr, "perfex: counts by perf_event: %s\n", module->text);
+	choice->said = *module->text;
+	return measure_choice(choice, 1, out, e);
+}
+
+int backend_parse(enum backend *backend, const char *name, const char *what, struct error *e)
+{
+	static const char *const names[] = {
+		[BACKEND_AUTO] = "auto", [BACKEND_MODULE] = "module", [BACKEND_PERF] = "perf",
+	};
+	unsigned int i;
+
+	for (i = BACKEND_AUTO; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(name, names[i]))
+			continue;
+		*backend = (enum backend)i;
+		return 0;
+	}
+	return fail_with(e, "%s is '%.40s', and may be auto, module or perf", what, name);
+}
+
+int backend_choose(enum backend *backend, const struct options *o, struct error *e)
+{
+	const char *variable = getenv("VPERFCTR_BACKEND");
+
+	*backend = o->backend ? o->backend : BACKEND_AUTO;
+	if (!o->backend && variable && *variable &&
+	    backend_parse(backend, variable, "the environment variable VPERFCTR_BACKEND", e))
+		return -1;
+	if (*backend == BACKEND_PERF && !perf_can(o))
+		return fail_with(e, "perf_event counts commands only: -p, -t, -a, -C, --kind and --sample need the module");
+	return 0;
+}
+
+/* Count by the module. */
+static int measure_module(struct choice *choice, struct cpus *cpus, struct output *out,
+			  struct error *e)
+{
+	const struct options *o = choice->o;
+	int nrgroups = options_cpus(o) ? choose_for_cpus(choice, cpus, e) :
+		kind_choose(o->kind, &o->targets, &choice->kinds, choose_events, choice, e);
+
+	return nrgroups < 0 ? -1 : measure_choice(choice, (unsigned int)nrgroups, out, e);
+}
+
 int measure(const struct options *o, struct output *out, struct error *e)
 {
+	struct error module = { .text = "" };
 	struct choice choice = { .o = o };
 	struct cpus cpus = { 0 };
-	int nrgroups, ret;
+	enum backend backend;
+	int ret = -1;
 
+	if (backend_choose(&backend, o, e))
+		return -1;
 	if ((o->nrmetrics || o->detail) && metrics_load(e))
 		return -1;
-	nrgroups = without_module(o) ? choose_for_perf(&choice, e) :
-		options_cpus(o) ? choose_for_cpus(&choice, &cpus, e) :
-		kind_choose(o->kind, &o->targets, &choice.kinds, choose_events, &choice, e);
-	ret = nrgroups < 0 ? -1 : measure_choice(&choice, (unsigned int)nrgroups, out, e);
+	e->unusable = false;
+	if (backend != BACKEND_PERF)
+		ret = measure_module(&choice, &cpus, out, e);
+	/* An error that the module causes is one before the command has run. */
+	if (ret < 0 && e->unusable && backend == BACKEND_AUTO && perf_can(o)) {
+		module = *e;
+		backend = BACKEND_PERF;
+	}
+	if (backend == BACKEND_PERF)
+		ret = measure_perf(&choice, &module, out, e);
 	cpus_free(&cpus);
 	free(choice.perf);
 	return ret;

@@ -18,6 +18,7 @@ int fail_with(struct error *e, const char *fmt, ...)
 
 	e->status = STATUS_FAILED;
 	e->busy = false;
+	e->unusable = false;
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
@@ -39,6 +40,23 @@ int read_number(const char *file)
 	return n;
 }
 
+/* True if perf_event may count in the module's place after this error of a call. */
+static bool is_unusable(int err)
+{
+	switch (err) {
+	case -ENODEV:
+	case -EACCES:
+	case -EPERM:
+	case -EPROTONOSUPPORT:
+	case -EEXIST:
+	case -EAGAIN:
+	case -EBUSY:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Say what the library says about an error of a call. */
 static int fail_call(struct error *e, int err, unsigned int call,
 		     const struct vperfctr_control *control, const char *proc)
@@ -48,6 +66,7 @@ static int fail_call(struct error *e, int err, unsigned int call,
 	__vperfctr_explain(err, call, control, DEVICE, proc, &why);
 	fail_with(e, "%s", why.text);
 	e->busy = err == -EBUSY;
+	e->unusable = is_unusable(err);
 	return -1;
 }
 
@@ -61,16 +80,19 @@ int fail_access(struct error *e, const char *device)
 
 int fail_device(struct error *e, int err)
 {
-	if (err == -EEXIST)
-		return fail_with(e, "this perfex is being counted itself, by another perfex or by the program that started it, and a thread has one set of counters: count with one of them, or give the outer perfex --no-inherit");
-	return fail_call(e, err, VPERFCTR_WHY_OPEN, NULL, PROC);
+	if (err != -EEXIST)
+		return fail_call(e, err, VPERFCTR_WHY_OPEN, NULL, PROC);
+	fail_with(e, "this perfex is being counted itself, by another perfex or by the program that started it, and a thread has one set of counters: count with one of them, or give the outer perfex --no-inherit");
+	e->unusable = true;
+	return -1;
 }
 
-int fail_perf(struct error *e, int err, const struct vperfctr_why *why)
+int fail_both(struct error *e, const struct error *module, const struct vperfctr_why *why)
 {
-	return fail_with(e, "%s%s", err == -ENODEV || err == -ENOSPC ?
-			 "there is no /dev/vperfctr: load the module (sudo modprobe vperfctr); " : "",
-			 why->text);
+	/* The reason may be the same for both. */
+	if (!*module->text || !strcmp(module->text, why->text))
+		return fail_with(e, "%s", why->text);
+	return fail_with(e, "%.600s; and by perf_event: %.580s", module->text, why->text);
 }
 
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,

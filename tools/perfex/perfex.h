@@ -25,6 +25,7 @@
 struct error {
 	int status;
 	bool busy;		/* others have the counters */
+	bool unusable;		/* the module cannot count now, whatever the events are */
 	char text[1200];
 };
 
@@ -61,8 +62,8 @@ int fail_attach_rights(struct error *e, pid_t tid, const char *proc);
 /* The thread has vperfctr counters already: name the processes that may have made them. */
 int fail_counted_already(struct error *e, pid_t tid, const char *proc);
 
-/* The module is not loaded, and perf_event has refused the events for this reason. */
-int fail_perf(struct error *e, int err, const struct vperfctr_why *why);
+/* perf_event has refused the events, and the module for the reason in *module, if it has text. */
+int fail_both(struct error *e, const struct error *module, const struct vperfctr_why *why);
 
 /* The number in a file; 0 if there is none. */
 int read_number(const char *file);
@@ -615,6 +616,15 @@ char *thousands(char *buf, uint64_t n);
 
 #define MAX_SPECS	64
 
+/* The part of the kernel that counts a command. */
+enum backend { BACKEND_UNSAID, BACKEND_AUTO, BACKEND_MODULE, BACKEND_PERF };
+
+/* Translate a backend's name; what: where it comes from.  Return: 0, or -1 with *e. */
+int backend_parse(enum backend *backend, const char *name, const char *what, struct error *e);
+struct options;
+/* Return in *backend what the options or the environment say; the option is stronger. */
+int backend_choose(enum backend *backend, const struct options *o, struct error *e);
+
 struct options {
 	const char *specs[MAX_SPECS];
 	unsigned int nrspecs;
@@ -645,6 +655,7 @@ struct options {
 	unsigned int repeat;		/* 0: not said */
 	bool runs_auto;			/* as many runs as the events need */
 	const char *kind;		/* of CPUs; NULL: any */
+	enum backend backend;
 	unsigned int interval;		/* milliseconds; 0: none */
 	const char *report;
 	bool self_test;

@@ -458,7 +458,7 @@ static int run_count_perf(struct running *run, struct vperfctr **v, struct error
 		flags |= VPERFCTR_PERF_INHERIT;
 	err = __vperfctr_count_perf(v, run->perf, run->pid, flags, &why);
 	if (err)
-		return fail_perf(e, err, &why);
+		return fail_with(e, "%s", why.text);
 	clock_gettime(CLOCK_MONOTONIC, &run->start);
 	run_go(run);
 	return 0;
@@ -467,7 +467,7 @@ static int run_count_perf(struct running *run, struct vperfctr **v, struct error
 static int fail_read(struct error *e, int err, bool perf)
 {
 	if (perf && err == -EBUSY)
-		return fail_with(e, "perf_event has not counted all of it, as others took the counters, or it ran on CPUs of several kinds: load the vperfctr module (sudo modprobe vperfctr), or count fewer events");
+		return fail_with(e, "perf_event has not counted all of it, as others took the counters, or it ran on CPUs of several kinds: count by the vperfctr module, or count fewer events");
 	return fail_with(e, "cannot read the counters: %s", strerror(-err));
 }
 

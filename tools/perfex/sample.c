@@ -921,8 +921,11 @@ int sample(const struct options *o, struct output *out, struct error *e)
 {
 	struct choice choice = { .spec = &o->sample };
 	struct cpus cpus = { 0 };
+	enum backend backend;
 	int ret = -1;
 
+	if (backend_choose(&backend, o, e))
+		return -1;
 	if (choose_targets(o, &choice, &cpus, e) >= 0) {
 		if (o->verbose)
 			print_control(stderr, choice.events, &choice.kinds, choice.ctr);

@@ -65,6 +65,9 @@ _perfex_value()
     --user)
         mapfile -t COMPREPLY < <(compgen -P "$prefix" -u -- "$value")
         ;;
+    --backend)
+        mapfile -t COMPREPLY < <(compgen -P "$prefix" -W "auto module perf" -- "$value")
+        ;;
     -o|--output|--report|--prometheus)
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -P "$prefix" -f -- "$value")
@@ -77,7 +80,7 @@ _perfex()
     local perfex=$1 cur value prefix='' option='' files='' word i skip actual
     local -a words=()
     # Options that take the next word as their argument.
-    local with_argument='^(-[A-Za-z]*[eptorIxFCMD]|--(event|delay|control|wait|metrics|freq|pid|tid|cpu|prometheus|timeout|kind|repeat|runs|interval|interval-print|field-separator|max-stack|report|sort|comm|export|annotate|symfs|output|log-fd))$'
+    local with_argument='^(-[A-Za-z]*[eptorIxFCMD]|--(event|delay|control|wait|metrics|freq|pid|tid|cpu|prometheus|timeout|kind|backend|repeat|runs|interval|interval-print|field-separator|max-stack|report|sort|comm|export|annotate|symfs|output|log-fd))$'
 
     COMPREPLY=()
     # Bash splits words at "=" and ":", which events have.  These words are whole.
@@ -124,7 +127,7 @@ _perfex()
         _perfex_value "${cur%%=*}"
     elif [[ $cur == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "-e -M -d -D -p -t -a -C -g -F -r -I -x -j -o -i -v -h -V
-            --event= --metrics= --detailed --delay= --control= --wait= --pid= --tid= --all-cpus --cpu= --per-cpu --per-core --per-socket --per-kind --prometheus= --timeout= --kind= --no-inherit --sample= --freq= --call-graph --max-stack= --report= --sort= --children --callers --callees
+            --event= --metrics= --detailed --delay= --control= --wait= --pid= --tid= --all-cpus --cpu= --per-cpu --per-core --per-socket --per-kind --prometheus= --timeout= --kind= --backend= --no-inherit --sample= --freq= --call-graph --max-stack= --report= --sort= --children --callers --callees
             --comm= --export= --annotate= --symfs=
             --repeat= --runs= --interval= --field-separator= --json --per-thread --output= --append --log-fd= --user
             --info --holders --self-test --verbose --help --version" -- "$cur")

@@ -24,7 +24,7 @@ function __perfex_command
             case --
                 set -e tokens[1]
                 break
-            case --event --metrics --delay --control --wait --pid --tid --cpu --prometheus --timeout --kind --repeat --runs --interval \
+            case --event --metrics --delay --control --wait --pid --tid --cpu --prometheus --timeout --kind --backend --repeat --runs --interval \
                     --interval-print --field-separator --freq --max-stack --report --sort --comm --export --annotate --symfs \
                     --output --log-fd
                 set -e tokens[1]
@@ -83,6 +83,7 @@ $c -l per-kind -d 'With -a and -C, print the counts of each kind of CPUs'
 $c -l prometheus -r -F -d 'Write the counts of CPUs to this file, for Prometheus'
 $c -l timeout -x -d 'With -p, -t, -a and -C, count this long'
 $c -l kind -x -d 'Count on CPUs of this kind' -a 'core atom'
+$c -l backend -x -d 'Count by the module or by perf_event' -a 'auto module perf'
 $c -l no-inherit -d 'Do not count threads and processes that are started'
 $c -l sample -d 'Write where threads are after each PERIOD events'
 $c -l sample -x -d 'Choose the event and the period' -a '(__perfex_events)='
