@@ -18,6 +18,8 @@ struct __vperfctr_perf_event {
 #define VPERFCTR_PERF_EXEC	0x01	/* start when the thread next executes a file */
 #define VPERFCTR_PERF_INHERIT	0x02	/* count what the thread starts, too, in the same sums */
 
+#define VPERFCTR_PERF_RAW	0x04	/* return perf_event_open()'s own error, unexplained */
+
 /* The most events of one handle. */
 #define VPERFCTR_PERF_MAX	(VPERFCTR_MAX_CTRS + VPERFCTR_NR_SOFT)
 

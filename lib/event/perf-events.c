@@ -196,6 +196,6 @@ int __vperfctr_count_perf(struct vperfctr **v, const char *names, pid_t tid, uns
 		return n;
 	for (i = 0; i < n; i++)
 		nr += translate(&perf[nr], &event[i]);
-	err = __vperfctr_open_perf(v, perf, nr, tid, flags);
-	return err ? explain(err, names, why) : 0;
+	err = __vperfctr_open_perf(v, perf, nr, tid, flags & ~VPERFCTR_PERF_RAW);
+	return err && !(flags & VPERFCTR_PERF_RAW) ? explain(err, names, why) : err;
 }

@@ -82,6 +82,14 @@ check "a user's lines" "$(wc -l < "$tmp/err")" 1
 if [ "$1" = nopmu ]; then
 	run -x , -o "$tmp/counts" -e task-clock,page-faults "$known"
 	check "software events without a PMU" "$status $(cat "$tmp/err")" "1 "
+	run -x , -o "$tmp/counts" -e instructions:u,page-faults "$known"
+	check "a counter without a PMU" "$status $(head -n 1 "$tmp/counts")" "1 <not supported>,,instructions:u,0,100.00,,"
+	check "why" "$(grep -c "^perfex: 'instructions:u' cannot be counted, as there are no counters here" "$tmp/err")" 1
+	run --backend=perf -e instructions:u,page-faults "$known"
+	check "the same by perf_event" "$status $(grep -c '^ *<not supported>  instructions:u$' "$tmp/err")" "1 1"
+	check "why by perf_event" "$(grep -c '^ Not counted: instructions:u: perf_event has no such event' "$tmp/err")" 1
+	run --strict -e instructions:u,page-faults "$known"
+	check "strict" "$status $(wc -l < "$tmp/err")" "125 1"
 	summary
 fi
 
@@ -154,6 +162,23 @@ check "status of a user" "$status" 1
 check "a user's instructions" "$(awk -F , '$3 == "instructions:u" { print $1 }' "$tmp/user")" 2004
 check "a user's cycles are those of user mode" "$(grep -c '^[1-9][0-9]*,,cycles:u,' "$tmp/user")" 1
 check "a user's line" "$(grep -c '^perfex: counts by perf_event: .* may open /dev/vperfctr' "$tmp/err")" 1
+as_user "exec perfex -e cs,cycles,instructions:u $known" 2> "$tmp/err"
+check "a user's refused event" "$status $(grep -c '^ *<not permitted>  cs$' "$tmp/err") $(grep -c '^ *2,004  instructions:u' "$tmp/err")" "1 1 1"
+check "why" "$(grep -c '^ Not counted: cs: perf_event counts .*kernel.perf_event_paranoid is 2' "$tmp/err")" 1
+as_user "exec perfex --strict -e cs,instructions:u $known" 2> "$tmp/err"
+check "strict" "$status $(wc -l < "$tmp/err") $(grep -c '^perfex: .* may open /dev/vperfctr.*; and by perf_event: .*perf_event_paranoid is 2' "$tmp/err")" "125 1 1"
+as_user "exec perfex $known" 2> "$tmp/err"
+check "a user's events by default" "$status $(grep -c '^ *2,004  instructions:u' "$tmp/err")" "1 1"
+
+# a user in the group may not count kernel mode by the module, but by perf_event if that lets him
+echo 1 > /proc/sys/kernel/perf_event_paranoid
+su -s /bin/sh user -c "exec perfex -x , -o $tmp/kernel -e instructions:u,instructions:k $known" 2> "$tmp/err"
+check "kernel mode by perf_event" "$? $(grep -c '^[1-9][0-9]*,,instructions:[ku],' "$tmp/kernel")" "1 2"
+check "why by perf_event" "$(grep -c '^perfex: counts by perf_event: by the module, .*CAP_PERFMON' "$tmp/err")" 1
+echo 2 > /proc/sys/kernel/perf_event_paranoid
+su -s /bin/sh user -c "exec perfex -x , -o $tmp/kernel -e instructions:u,instructions:k $known" 2> "$tmp/err"
+check "kernel mode is not permitted" "$? $(grep -c '^2004,,instructions:u,\|^<not permitted>,,instructions:k,0,100.00,,$' "$tmp/kernel")" "1 2"
+check "why not" "$(grep -c '^perfex: instructions:k: .*CAP_PERFMON' "$tmp/err")" 1
 as_user "exec perfex --backend=module -e instructions:u $known" 2> "$tmp/err"
 check "a user by the module" "$status $(grep -c '^perfex: .* may open /dev/vperfctr' "$tmp/err")" "125 1"
 

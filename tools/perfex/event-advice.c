@@ -227,6 +227,9 @@ int fail_event(struct error *e, int err, const char *name, const struct vperfctr
 
 	if (err == -EPERM)
 		return fail_kernel_mode(e, name);
+	if (err == -EOPNOTSUPP && !info->nrctrs && !strstr(why->text, "software event"))
+		return fail_with(e, "'%s' cannot be counted, as there are no counters here, as in many virtual machines: perfex doctor says more",
+				 name);
 	if (strstr(why->text, "says twice"))
 		return fail_with(e, "%s", why->text);
 	if (advise_other_unit(e, name))

@@ -219,7 +219,7 @@ static int fill_in(struct count_record *r, const struct field *fields, int nr)
 	r->metric = metric;
 	r->counted = parse_double(value, &r->value);
 	r->whole = r->counted && !metric && parse_whole(value, &r->count);
-	if (!r->counted && strcmp(value, "<not counted>") && strcmp(value, "<not supported>") &&
+	if (!r->counted && strcmp(value, "<not counted>") && strcmp(value, "<not supported>") && strcmp(value, "<not permitted>") &&
 	    strcmp(value, "null"))
 		return -1;
 	unit = find_field(fields, nr, metric ? "metric-unit" : "unit");

@@ -9,6 +9,7 @@
 #include "output.h"
 #include "perf.h"
 #include "perfex.h"
+#include "refused.h"
 
 #define TOP_COLUMNS	4	/* of perfex top without -e */
 
@@ -17,11 +18,13 @@ struct choice {
 	const struct options *o;
 	struct kinds kinds;
 	struct events events[MAX_KINDS];
+	struct refusals refused;
 	struct metrics metrics;
 	struct vperfctr_ctr ctr[MAX_KINDS][VPERFCTR_MAX_CTRS];
 	struct cpus *cpus;	/* NULL: threads are counted */
 	char *perf;		/* names for perf_event; NULL: the module counts */
 	bool said;		/* that perf_event counts */
+	enum backend backend;
 };
 
 /* The kernel counts these for threads only. */
@@ -60,14 +63,19 @@ static int choose_events(const struct kinds *kinds, void *arg, struct error *e)
 	unsigned int i, k;
 
 	memset(events, 0, sizeof(choice->events));
+	refusals_free(&choice->refused);
+	/* Each of several kinds could refuse another event. */
 	for (k = 0; k < kinds->nr; k++)
 		for (i = 0; i < o->nrspecs; i++)
-			if (events_parse(&events[k], o->specs[i], &kinds->info[k], e))
+			if (events_parse_some(&events[k], o->specs[i], &kinds->info[k],
+					      kinds->info->nrkinds > 1 ? NULL : &choice->refused, e))
 				return -1;
 	if (o->detail && !o->nrspecs && !options_cpus(o))
 		events_software(events, kinds->info, kinds->nr);
 	if (choose_metrics(kinds, choice, e))
 		return -1;
+	if (choice->refused.nr && (o->strict || !events->nr))
+		return refusals_fail(&choice->refused, e);
 	if (!o->nrspecs && !choice->metrics.nr) {
 		events_default(events, kinds->info, kinds->nr, !options_cpus(o));
 		/* More columns would be wider than many terminals. */
@@ -586,8 +594,10 @@ static int measure_once(const struct choice *choice, struct printing *p, unsigne
 		if (fall_back_to_stderr(p))
 			print_result(p, r);
 	}
-	if (!err && (o->style != STYLE_TEXT || (o->interval && r->complete)))
+	if (!err && (o->style != STYLE_TEXT || (o->interval && r->complete))) {
 		print_remarks(r);
+		refusals_print(stderr, &choice->refused, "perfex: ", "\n");
+	}
 	/* The reason is on standard error. */
 	if (!err && *ticks.failed.text) {
 		r->complete = false;
@@ -617,7 +627,7 @@ static int measure_choice(struct choice *choice, unsigned int nrgroups, struct o
 	struct printing p = {
 		.f = out ? out->f : o->top ? stdout : stderr, .output = out,
 		.style = o->style, .separator = o->separator,
-		.events = choice->events, .metrics = &choice->metrics, .info = info,
+		.events = choice->events, .refused = &choice->refused, .metrics = &choice->metrics, .info = info,
 		.verbose = o->verbose, .per_thread = o->per_thread,
 		.cpus = choice->cpus, .split = o->split, .nrparts = nr_cpu_parts(choice),
 	};
@@ -690,6 +700,44 @@ static void limit_generic(struct vperfctr_info *info)
 	}
 }
 
+/* Take out the events that perf_event does not count alone.  Return: 0, or -1 with *e. */
+static int refuse_for_perf(struct choice *choice, const struct error *module, struct error *e)
+{
+	struct events *events = choice->events;
+	struct vperfctr_why why;
+	struct vperfctr *v;
+	unsigned int i = 0;
+	int err;
+
+	while (i < events->nr) {
+		const char *name = events->ev[i].name;
+
+		err = __vperfctr_count_perf(&v, name, 0, VPERFCTR_PERF_EXEC | VPERFCTR_PERF_RAW, &why);
+		if (!err) {
+			vperfctr_close(v);
+			i++;
+			continue;
+		}
+		switch (err) {
+		case -EACCES:
+		case -EPERM:
+			snprintf(why.text, sizeof(why.text), "perf_event counts what happens in the kernel only with CAP_PERFMON, as kernel.perf_event_paranoid is %d: use sudo, or count by the module, for which /dev/vperfctr has a group",
+				 read_number(PROC "/sys/kernel/perf_event_paranoid"));
+			err = refusals_take(&choice->refused, events, i, NOT_PERMITTED, why.text, e);
+			break;
+		case -EBUSY:
+			vperfctr_why(err, VPERFCTR_WHY_PERF, NULL, &why);
+			return fail_both(e, module, why.text);
+		default:
+			err = refusals_take(&choice->refused, events, i, NOT_SUPPORTED, "perf_event has no such event here, or there is no PMU, as in many virtual machines: leave it out",
+					    e);
+		}
+		if (err)
+			return -1;
+	}
+	return 0;
+}
+
 /*
  * Choose the events that perf_event counts, and count perfex itself for a moment: the command
  * must not run in vain.  Without -e, leave the last ones out until they fit the counters.
@@ -710,6 +758,15 @@ static int choose_for_perf(struct choice *choice, const struct error *module, st
 		limit_generic(&choice->kinds.info[0]);
 	if (choose_events(&choice->kinds, choice, e) < 0)
 		return -1;
+	/* A metric is computed from all of its events. */
+	if (!choice->metrics.nr && events->nr && refuse_for_perf(choice, module, e))
+		return -1;
+	if (choice->refused.nr && (choice->o->strict || !events->nr)) {
+		struct error perf;
+
+		refusals_fail(&choice->refused, &perf);
+		return fail_both(e, module, perf.text);
+	}
 	for (;;) {
 		free(choice->perf);
 		choice->perf = list_names(events);
@@ -720,7 +777,7 @@ static int choose_for_perf(struct choice *choice, const struct error *module, st
 			break;
 		if (choice->o->nrspecs || choice->metrics.nr ||
 		    (err != -ENOSPC && err != -EBUSY) || !events->nr)
-			return fail_both(e, module, &why);
+			return fail_both(e, module, why.text);
 		events->nr--;
 	}
 	vperfctr_close(v);
@@ -768,6 +825,29 @@ int backend_choose(enum backend *backend, const struct options *o, struct error 
 	return 0;
 }
 
+/*
+ * True if perf_event counts what the module refuses.  Only where it may not, or has no counters:
+ * what it refuses for another reason is not exact.
+ */
+static bool perf_counts_all(const struct choice *choice)
+{
+	const struct options *o = choice->o;
+	struct vperfctr *v;
+	unsigned int i;
+
+	if (choice->backend != BACKEND_AUTO || !perf_can(o))
+		return false;
+	for (i = 0; i < choice->refused.nr && choice->kinds.info->nrctrs; i++)
+		if (choice->refused.list[i].how != NOT_PERMITTED)
+			return false;
+	for (i = 0; i < o->nrspecs; i++) {
+		if (__vperfctr_count_perf(&v, o->specs[i], 0, VPERFCTR_PERF_EXEC, NULL))
+			return false;
+		vperfctr_close(v);
+	}
+	return true;
+}
+
 /* Count by the module. */
 static int measure_module(struct choice *choice, struct cpus *cpus, struct output *out,
 			  struct error *e)
@@ -776,6 +856,11 @@ static int measure_module(struct choice *choice, struct cpus *cpus, struct outpu
 	int nrgroups = options_cpus(o) ? choose_for_cpus(choice, cpus, e) :
 		kind_choose(o->kind, &o->targets, &choice->kinds, choose_events, choice, e);
 
+	if (choice->refused.nr && perf_counts_all(choice)) {
+		fail_with(e, "by the module, %.1100s", choice->refused.list->why);
+		e->unusable = true;
+		return -1;
+	}
 	return nrgroups < 0 ? -1 : measure_choice(choice, (unsigned int)nrgroups, out, e);
 }
 
@@ -784,24 +869,24 @@ int measure(const struct options *o, struct output *out, struct error *e)
 	struct error module = { .text = "" };
 	struct choice choice = { .o = o };
 	struct cpus cpus = { 0 };
-	enum backend backend;
 	int ret = -1;
 
-	if (backend_choose(&backend, o, e))
+	if (backend_choose(&choice.backend, o, e))
 		return -1;
 	if ((o->nrmetrics || o->detail) && metrics_load(e))
 		return -1;
 	e->unusable = false;
-	if (backend != BACKEND_PERF)
+	if (choice.backend != BACKEND_PERF)
 		ret = measure_module(&choice, &cpus, out, e);
 	/* An error that the module causes is one before the command has run. */
-	if (ret < 0 && e->unusable && backend == BACKEND_AUTO && perf_can(o)) {
+	if (ret < 0 && e->unusable && choice.backend == BACKEND_AUTO && perf_can(o)) {
 		module = *e;
-		backend = BACKEND_PERF;
+		choice.backend = BACKEND_PERF;
 	}
-	if (backend == BACKEND_PERF)
+	if (choice.backend == BACKEND_PERF)
 		ret = measure_perf(&choice, &module, out, e);
 	cpus_free(&cpus);
+	refusals_free(&choice.refused);
 	free(choice.perf);
 	return ret;
 }

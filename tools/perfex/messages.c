@@ -87,12 +87,12 @@ int fail_device(struct error *e, int err)
 	return -1;
 }
 
-int fail_both(struct error *e, const struct error *module, const struct vperfctr_why *why)
+int fail_both(struct error *e, const struct error *module, const char *why)
 {
 	/* The reason may be the same for both. */
-	if (!*module->text || !strcmp(module->text, why->text))
-		return fail_with(e, "%s", why->text);
-	return fail_with(e, "%.600s; and by perf_event: %.580s", module->text, why->text);
+	if (!*module->text || !strcmp(module->text, why))
+		return fail_with(e, "%s", why);
+	return fail_with(e, "%.600s; and by perf_event: %.580s", module->text, why);
 }
 
 int fail_control(struct error *e, int err, const struct vperfctr_control *control,

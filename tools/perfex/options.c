@@ -135,6 +135,7 @@ static void print_usage(FILE *f)
 	      "                      atom, or a number that -i shows); COMMAND runs on these\n"
 	      "      --backend=auto|module|perf  count COMMAND by the vperfctr module or by\n"
 	      "                      perf_event; auto: by perf_event where the module cannot\n"
+	      "      --strict        refuse all events if one of them cannot be counted here\n"
 	      "      --no-inherit    do not count threads and processes that are started\n"
 	      "      --sample[=EVENT[=PERIOD],...]  write to FILE where threads are after each\n"
 	      "                      PERIOD events (instructions:u=100k, cycles=2M), or\n"
@@ -345,7 +346,7 @@ static int check_self_test(const struct options *o, struct error *e)
 {
 	if (o->nrspecs || o->targets.nr || o->timeout >= 0 || o->no_inherit || o->repeat ||
 	    o->runs_auto || o->interval || o->style == STYLE_CSV || o->per_thread || o->sampling ||
-	    o->kind || o->backend)
+	    o->kind || o->backend || o->strict)
 		return fail_usage(e, "--self-test can be combined with -j, -o and --report only");
 	if (*o->command)
 		return fail_usage(e, "--self-test runs no command");
@@ -424,7 +425,7 @@ static int check_files(const struct options *o, struct error *e)
 
 	if (o->nrmetrics || o->detail || o->targets.nr || o->repeat || o->runs_auto || o->interval ||
 	    options_cpus(o) || o->split || o->report || o->sampling || o->self_test || o->info ||
-	    o->kind || o->backend || o->no_inherit || o->per_thread || o->timeout >= 0 || o->delay || o->control ||
+	    o->kind || o->backend || o->strict || o->no_inherit || o->per_thread || o->timeout >= 0 || o->delay || o->control ||
 	    o->wait > 0 || o->prometheus || says_how_to_report(o) || o->log_fd >= 0 || o->append)
 		return fail_with(e, "perfex %s reads files, and can be combined with %s only: see perfex --help",
 				 name, o->plot ? "-e and -o" : "-e, -o, -j and -x");
@@ -689,7 +690,7 @@ enum { OPT_TIMEOUT = 256, OPT_NO_INHERIT, OPT_SAMPLE, OPT_REPORT,
 	OPT_PER_THREAD, OPT_RUNS, OPT_KIND, OPT_SELF_TEST, OPT_APPEND, OPT_USER, OPT_LOG_FD, OPT_HOLDERS,
 	OPT_SORT, OPT_CHILDREN, OPT_CALLERS, OPT_CALLEES, OPT_COMM, OPT_EXPORT, OPT_MAX_STACK,
 	OPT_ANNOTATE, OPT_SYMFS, OPT_PER_CORE, OPT_PER_SOCKET, OPT_PER_KIND,
-	OPT_PROMETHEUS, OPT_CONTROL, OPT_WAIT, OPT_BACKEND };
+	OPT_PROMETHEUS, OPT_CONTROL, OPT_WAIT, OPT_BACKEND, OPT_STRICT };
 
 /* "info", alone or with its option, means the option -i.  With more it is a program's name. */
 static void take_info(struct options *o)
@@ -725,6 +726,7 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 		{ "kind", required_argument, NULL, OPT_KIND },
 		{ "backend", required_argument, NULL, OPT_BACKEND },
+		{ "strict", no_argument, NULL, OPT_STRICT },
 		{ "no-inherit", no_argument, NULL, OPT_NO_INHERIT },
 		{ "repeat", required_argument, NULL, 'r' },
 		{ "runs", required_argument, NULL, OPT_RUNS },
@@ -835,6 +837,9 @@ int options_parse(int argc, char **argv, struct options *o, struct error *e)
 		case OPT_BACKEND:
 			if (backend_parse(&o->backend, optarg, "--backend", e))
 				return -1;
+			break;
+		case OPT_STRICT:
+			o->strict = true;
 			break;
 		case OPT_NO_INHERIT:
 			o->no_inherit = true;

@@ -63,7 +63,7 @@ int fail_attach_rights(struct error *e, pid_t tid, const char *proc);
 int fail_counted_already(struct error *e, pid_t tid, const char *proc);
 
 /* perf_event has refused the events, and the module for the reason in *module, if it has text. */
-int fail_both(struct error *e, const struct error *module, const struct vperfctr_why *why);
+int fail_both(struct error *e, const struct error *module, const char *why);
 
 /* The number in a file; 0 if there is none. */
 int read_number(const char *file);
@@ -81,6 +81,11 @@ struct events {
 /* Add the events of a -e argument, separated by commas. */
 int events_parse(struct events *events, const char *spec,
 		 const struct vperfctr_info *info, struct error *e);
+
+struct refusals;
+/* The same, but note in *refused those that exist and cannot be counted here. */
+int events_parse_some(struct events *events, const char *spec, const struct vperfctr_info *info,
+		      struct refusals *refused, struct error *e);
 
 /*
  * Add the generic events that all of these kinds of CPUs have, as many as fit: events[k]
@@ -558,6 +563,7 @@ struct printing {
 	const char *separator;		/* of STYLE_CSV */
 	const char *what;		/* is counted: "process 123" */
 	const struct events *events;
+	const struct refusals *refused;	/* NULL: none */
 	const struct metrics *metrics;	/* NULL: none */
 	const struct vperfctr_info *info;
 	unsigned int nrgroups;		/* different runs; 0, 1: all events in one run */
@@ -656,6 +662,7 @@ struct options {
 	bool runs_auto;			/* as many runs as the events need */
 	const char *kind;		/* of CPUs; NULL: any */
 	enum backend backend;
+	bool strict;			/* one refused event refuses all */
 	unsigned int interval;		/* milliseconds; 0: none */
 	const char *report;
 	bool self_test;

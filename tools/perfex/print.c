@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "metrics.h"
+#include "refused.h"
 
 /* ---- ratios of two counts --------------------------------------------------------- */
 
@@ -184,16 +185,34 @@ static char *event_label(char *buf, const struct vperfctr_event *event)
 	return buf;
 }
 
+/* Return: the refused event whose row is the next one above event i, or NULL. */
+static const struct refused *next_refused(const struct printing *p, unsigned int *done,
+					  unsigned int i)
+{
+	if (!p->refused || *done == p->refused->nr || p->refused->list[*done].before > i)
+		return NULL;
+	return &p->refused->list[(*done)++];
+}
+
+static void print_refused(const struct table *t, unsigned int *done, unsigned int i)
+{
+	const struct refused *r;
+
+	while ((r = next_refused(t->p, done, i)))
+		print_row(t, refusal_text(r), r->name, "", -1);
+}
+
 /* elapsed: see find_utilized(). */
 static void print_counts(const struct table *t, const struct sums *sums, double elapsed)
 {
 	const struct events *events = t->p->events;
-	unsigned int i;
+	unsigned int i, done = 0;
 
 	for (i = 0; i < events->nr; i++) {
 		char name[LABEL_LEN], count[THOUSANDS_LEN], remark[64];
 		uint64_t n;
 
+		print_refused(t, &done, i);
 		event_label(name, &events->ev[i]);
 		if (sums) {
 			n = event_count(events, sums, i);
@@ -208,6 +227,7 @@ static void print_counts(const struct table *t, const struct sums *sums, double 
 			print_row(t, "<not counted>", name, "", -1);
 		}
 	}
+	print_refused(t, &done, i);
 }
 
 /* The deviations of all rows of events are below each other. */
@@ -365,6 +385,9 @@ static struct table make_table(const struct printing *p, const char *prefix)
 		if (width > t.name_width)
 			t.name_width = width;
 	}
+	for (i = 0; p->refused && i < p->refused->nr; i++)
+		if ((int)strlen(p->refused->list[i].name) > t.name_width)
+			t.name_width = (int)strlen(p->refused->list[i].name);
 	return t;
 }
 
@@ -428,6 +451,8 @@ static void print_text(const struct printing *p, const struct result *r)
 		  deviation_of(p->series, p->series ? &p->series->elapsed : NULL));
 	if ((p->verbose || p->per_thread) && !p->cpus && !p->series && p->nrgroups <= 1)
 		print_parts(&t, r);
+	if (p->refused)
+		refusals_print(p->f, p->refused, "\n Not counted: ", ".\n");
 	print_notes(p->f, r);
 	if (has_metrics(p) && *p->metrics->left_out)
 		fprintf(p->f, "\n Left out of -d, as the counters have no room for them, or do not count their events: %s.\n",
@@ -443,6 +468,7 @@ struct record {
 	const struct part *part;	/* NULL: all threads or CPUs together */
 	const char *event;
 	bool counted;
+	const char *instead;	/* of a count */
 	uint64_t count;		/* nanoseconds if the unit is msec */
 	const char *unit;
 	double deviation;	/* negative: one run */
@@ -497,7 +523,7 @@ static void print_csv(FILE *f, const char *sep, const struct record *r)
 	else if (r->counted)
 		fprintf(f, "%" PRIu64, r->count);
 	else
-		fputs("<not counted>", f);
+		fputs(r->instead, f);
 	fprintf(f, "%s%s%s%s", sep, r->unit, sep, r->event);
 	if (r->deviation >= 0)
 		fprintf(f, "%s%.2f%%", sep, r->deviation);
@@ -543,7 +569,7 @@ static void print_json(FILE *f, const struct record *r)
 	else if (r->counted)
 		fprintf(f, "\"counter-value\" : \"%" PRIu64 ".000000\"", r->count);
 	else
-		fputs("\"counter-value\" : \"<not counted>\"", f);
+		fprintf(f, "\"counter-value\" : \"%s\"", r->instead);
 	fprintf(f, ", \"unit\" : \"%s\", \"event\" : ", r->unit);
 	print_string(f, r->event);
 	if (r->deviation >= 0)
@@ -580,21 +606,46 @@ static void print_metric_record(const struct printing *p, double at, const struc
 	fprintf(p->f, "%s\n", metric_unit(m));
 }
 
+static void print_record(const struct printing *p, const struct record *r)
+{
+	if (p->style == STYLE_JSON)
+		print_json(p->f, r);
+	else
+		print_csv(p->f, p->separator, r);
+}
+
+/* deviations: whether other records have one. */
+static void print_refused_records(const struct printing *p, double at, const struct part *part,
+				  bool deviations, unsigned int *done, unsigned int i)
+{
+	struct record record = {
+		.at = at, .part = part, .unit = "", .deviation = deviations ? 0 : -1,
+	};
+	const struct refused *r;
+
+	while ((r = next_refused(p, done, i))) {
+		record.event = r->name;
+		record.instead = refusal_text(r);
+		print_record(p, &record);
+	}
+}
+
 /* sums: NULL if the events were not counted.  elapsed: see find_utilized(). */
 static void print_records(const struct printing *p, double at, const struct part *part,
 			  const struct series *series, const struct sums *sums, double elapsed)
 {
 	double ns = sums && p->info->tsc_khz ? (double)sums->tsc * 1e6 / p->info->tsc_khz : 0;
 	const struct events *events = p->events;
-	unsigned int i;
+	unsigned int i, done = 0;
 
 	/* Without counters, print the thread time. */
 	for (i = 0; i < (events->nr ? events->nr : 1); i++) {
 		struct record r = {
 			.at = at, .part = part, .counted = sums, .runtime = ns,
-			.deviation = -1, .unit = "",
+			.deviation = -1, .unit = "", .instead = "<not counted>",
 		};
 
+		print_refused_records(p, at, part, series, &done, i);
 		if (!events->nr) {
 			r.event = "thread-time";
 			r.unit = "ns";
@@ -612,11 +663,9 @@ static void print_records(const struct printing *p, double at, const struct part
 			else if (sums)
 				r.ratio = find_ratio(events, sums, i, &r.metric);
 		}
-		if (p->style == STYLE_JSON)
-			print_json(p->f, &r);
-		else
-			print_csv(p->f, p->separator, &r);
+		print_record(p, &r);
 	}
+	print_refused_records(p, at, part, series, &done, i);
 	for (i = 0; has_metrics(p) && sums && i < p->metrics->nr; i++)
 		print_metric_record(p, at, part, series, &p->metrics->metric[i], sums);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "perfex.h"
+#include "refused.h"
 
 /* Generic names, in the order in which events_default() adds them. */
 static const char *const generic[] = {
@@ -47,8 +48,9 @@ bool is_generic(const char *name)
 	return !strcmp(name, "cpu-cycles") || !strcmp(name, "branch-instructions");
 }
 
-static int add_event(struct events *events, const char *name,
-		     const struct vperfctr_info *info, struct error *e)
+/* refused: note an event that cannot be counted in there; NULL: it is an error. */
+static int add_event(struct events *events, const char *name, const struct vperfctr_info *info,
+		     struct refusals *refused, struct error *e)
 {
 	struct vperfctr_event *event = &events->ev[events->nr];
 	struct vperfctr_why why;
@@ -61,14 +63,19 @@ static int add_event(struct events *events, const char *name,
 				 VPERFCTR_MAX_CTRS, info->nrctrs);
 	err = vperfctr_event(event, name, info, &why);
 	if (err)
-		return fail_event(e, err, name, info, &why);
+		fail_event(e, err, name, info, &why);
+	if (refused && (err == -EPERM || err == -EOPNOTSUPP))
+		return refusals_add(refused, events->nr,
+				    err == -EPERM ? NOT_PERMITTED : NOT_SUPPORTED, name, e->text, e);
+	if (err)
+		return -1;
 	events->user_by_default |= event->modes_left && !(info->features & VPERFCTR_FEATURE_KERNEL);
 	events->group[events->nr++] = 0;
 	return 0;
 }
 
-int events_parse(struct events *events, const char *spec,
-		 const struct vperfctr_info *info, struct error *e)
+int events_parse_some(struct events *events, const char *spec, const struct vperfctr_info *info,
+		      struct refusals *refused, struct error *e)
 {
 	char *copy = strdup(spec), *rest = copy, *one;
 	int err = 0;
@@ -76,9 +83,15 @@ int events_parse(struct events *events, const char *spec,
 	if (!copy)
 		return fail_with(e, "out of memory");
 	while (!err && (one = strsep(&rest, ",")))
-		err = add_event(events, one, info, e);
+		err = add_event(events, one, info, refused, e);
 	free(copy);
 	return err;
+}
+
+int events_parse(struct events *events, const char *spec,
+		 const struct vperfctr_info *info, struct error *e)
+{
+	return events_parse_some(events, spec, info, NULL, e);
 }
 
 /* Add an event to those of each kind, or to none.  Return: whether it was added. */
@@ -89,7 +102,7 @@ static bool add_to_all(struct events *events, const char *name, const struct vpe
 	unsigned int k;
 
 	for (k = 0; k < nrkinds; k++)
-		if (add_event(&events[k], name, &info[k], &ignored))
+		if (add_event(&events[k], name, &info[k], NULL, &ignored))
 			break;
 	if (k == nrkinds)
 		return true;

@@ -86,8 +86,53 @@ START_TEST(software_events)
 	has_not(err, "cycles");
 	ck_assert_int_eq(perfex("-e", "cs", "true"), 0);
 	has(err, "           2,000,001  cs\n");
-	ck_assert_int_eq(perfex("-e", "cs,cycles", "true"), 125);
+	ck_assert_int_eq(perfex("-e", "cycles", "true"), 125);
+	is_message("there are no counters here");
 	ck_assert_int_eq(perfex("--sample=cs=1000", "-o", (char *)in_dir("file"), "true"), 125);
+}
+END_TEST
+
+/* An event that cannot be counted here has a row with the reason below, and others counts. */
+START_TEST(refused_events)
+{
+	char text[4096];
+
+	fake.info.soft = 0x1f;
+	fake.info.features &= ~VPERFCTR_FEATURE_KERNEL;
+	fake.info.arch_events &= ~VPERFCTR_EVENT_CACHE_MISSES;
+	ck_assert_int_eq(perfex("-e", "cycles:k,instructions:u,cache-misses,cs,cycles:uk", "sh", "-c", "exit 3"), 3);
+	has(err, "     <not permitted>  cycles:k\n"
+		 "           1,000,000  instructions:u\n"
+		 "     <not supported>  cache-misses\n"
+		 "           2,000,001  cs\n"
+		 "     <not permitted>  cycles:uk\n\n");
+	has(err, "\n Not counted: cycles:k: kernel mode may be counted only with CAP_PERFMON");
+	has(err, "\n Not counted: this processor cannot count 'cache-misses'");
+	ck_assert_uint_eq(fake_seen->control.nractrs, 1);
+
+	/* For programs, the reasons are on standard error. */
+	ck_assert_int_eq(perfex("-x,", "-o", (char *)in_dir("file"), "-e", "cache-misses,instructions:u,cycles:k", "true"), 0);
+	slurp("file", text, sizeof(text));
+	ck_assert_msg(!strncmp(text, "<not supported>,,cache-misses,0,100.00,,\n1000000,,instructions:u,", 64), "%s", text);
+	ck_assert_msg(strstr(text, "\n<not permitted>,,cycles:k,0,100.00,,\n") != NULL, "%s", text);
+	has(err, "perfex: this processor cannot count 'cache-misses'");
+	has(err, "perfex: cycles:k: kernel mode");
+	ck_assert_int_eq(perfex("-j", "-r", "2", "-o", (char *)in_dir("file"), "-e", "cycles:k,instructions:u", "true"), 0);
+	slurp("file", text, sizeof(text));
+	ck_assert_msg(strstr(text, "{\"counter-value\" : \"<not permitted>\", \"unit\" : \"\", \"event\" : \"cycles:k\", "
+			     "\"variance\" : 0.00, ") != NULL, "%s", text);
+	ck_assert_int_eq(perfex("merge", (char *)in_dir("file")), 0);
+
+	/* One refuses all if asked for, and if no other one is left; all are named at once. */
+	ck_assert_int_eq(perfex("--strict", "-e", "cycles:k,instructions:u,cache-misses", "true"), 125);
+	is_message("; this processor cannot count");
+	is_message("cycles:k: kernel mode");
+	ck_assert_int_eq(perfex("-e", "cycles:k,cache-misses", "true"), 125);
+	is_message("; this processor cannot count");
+	ck_assert_int_eq(perfex("--strict", "-e", "instructions:u", "true"), 0);
+	/* A name that is none is an error in any case, and so are events that do not fit. */
+	ck_assert_int_eq(perfex("-e", "instructions:u,nonsense", "true"), 125);
+	ck_assert_int_eq(perfex("-e", "instructions:u,r010e:u,r0151:u,r0185:u,r0187:u,r0149:u,cache-misses", "true"), 125);
 }
 END_TEST
 
@@ -1831,6 +1876,7 @@ static Suite *suite(void)
 	tcase_add_test(t, count_command);
 	tcase_add_test(t, default_events);
 	tcase_add_test(t, software_events);
+	tcase_add_test(t, refused_events);
 	tcase_add_test(t, output_file);
 	tcase_add_test(t, output_descriptor);
 	tcase_add_test(t, counts_are_not_lost);

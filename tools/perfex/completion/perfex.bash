@@ -127,7 +127,7 @@ _perfex()
         _perfex_value "${cur%%=*}"
     elif [[ $cur == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "-e -M -d -D -p -t -a -C -g -F -r -I -x -j -o -i -v -h -V
-            --event= --metrics= --detailed --delay= --control= --wait= --pid= --tid= --all-cpus --cpu= --per-cpu --per-core --per-socket --per-kind --prometheus= --timeout= --kind= --backend= --no-inherit --sample= --freq= --call-graph --max-stack= --report= --sort= --children --callers --callees
+            --event= --metrics= --detailed --delay= --control= --wait= --pid= --tid= --all-cpus --cpu= --per-cpu --per-core --per-socket --per-kind --prometheus= --timeout= --kind= --backend= --strict --no-inherit --sample= --freq= --call-graph --max-stack= --report= --sort= --children --callers --callees
             --comm= --export= --annotate= --symfs=
             --repeat= --runs= --interval= --field-separator= --json --per-thread --output= --append --log-fd= --user
             --info --holders --self-test --verbose --help --version" -- "$cur")

@@ -84,6 +84,7 @@ $c -l prometheus -r -F -d 'Write the counts of CPUs to this file, for Prometheus
 $c -l timeout -x -d 'With -p, -t, -a and -C, count this long'
 $c -l kind -x -d 'Count on CPUs of this kind' -a 'core atom'
 $c -l backend -x -d 'Count by the module or by perf_event' -a 'auto module perf'
+$c -l strict -d 'Refuse all events if one cannot be counted here'
 $c -l no-inherit -d 'Do not count threads and processes that are started'
 $c -l sample -d 'Write where threads are after each PERIOD events'
 $c -l sample -x -d 'Choose the event and the period' -a '(__perfex_events)='
