@@ -5,8 +5,8 @@
         work()
     print(c["instructions:u"])
 
-The counts include the instructions by which Python calls the two ends of "with".  Without
-the module vperfctr, perf_event counts.
+The counts include the instructions by which Python calls the two ends of "with".  Where
+the module vperfctr cannot count, perf_event does.
 
 An object belongs to the thread that made it: in another thread, and in the child of a fork,
 its reads raise PermissionError.  A child that counts itself makes an object of its own.

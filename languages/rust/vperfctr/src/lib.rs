@@ -10,8 +10,8 @@
 //! # Ok::<(), vperfctr::Error>(())
 //! ```
 //!
-//! Reads are inline and need no system call where the kernel permits.  Without the module,
-//! perf_event counts: [`Group::backend`] says which.
+//! Reads are inline and need no system call where the kernel permits.  Where the module
+//! cannot count, perf_event does: [`Group::backend`] says which.
 //!
 //! A group belongs to the thread that made it, so it is neither `Send` nor `Sync`:
 //!
