@@ -245,8 +245,6 @@ int fail_event(struct error *e, int err, const char *name, const struct vperfctr
 				 name);
 	if (err == -ENOENT && !strstr(why->text, "did you mean"))
 		hint = ": perfex list shows those that there are, perfex --help how raw ones are written";
-	else if (strstr(why->text, "no performance counters"))
-		hint = ", and perfex doctor says more";
 	else if (strstr(why->text, "this processor has no"))
 		hint = ": see perfex -i";
 	else if (strstr(why->text, "cannot count that event"))
