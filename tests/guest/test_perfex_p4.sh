@@ -42,7 +42,7 @@ count r00c0 > /dev/null
 check "a raw event" "$(grep -c 'two registers' "$tmp/err")" 1
 check "the list" "$(perfex list 2>/dev/null | grep -ci 'instr_retired:NBOGUSNTAG')" 1
 
-check "help" "$(perfex --help | grep -c 'CCCR/0xESCR')" 1
+check "help" "$(perfex list --help | grep -c 'CCCR/0xESCR')" 1
 
 rm -rf "$tmp"
 exit "$failed"

@@ -244,39 +244,10 @@ int fail_event(struct error *e, int err, const char *name, const struct vperfctr
 		return fail_with(e, "'%s': there are no groups with braces, as all events are counted together",
 				 name);
 	if (err == -ENOENT && !strstr(why->text, "did you mean"))
-		hint = ": perfex list shows those that there are, perfex --help how raw ones are written";
+		hint = ": perfex list shows those that there are, perfex list --help how raw ones are written";
 	else if (strstr(why->text, "this processor has no"))
 		hint = ": see perfex -i";
 	else if (strstr(why->text, "cannot count that event"))
 		hint = ": see perfex list";
 	return fail_with(e, "%s%s", why->text, hint);
-}
-
-/* ---- perf's subcommands ----------------------------------------------------------- */
-
-static const struct {
-	const char *name, *advice;
-} subcommands[] = {
-	{ "stat", "perfex COMMAND counts a command" },
-	{ "record", "perfex --sample -o FILE COMMAND takes samples" },
-	{ "report", "perfex --report=FILE shows samples" },
-	{ "annotate", "perfex --report=FILE shows functions and lines" },
-	{ "trace", "perf trace shows system calls" },
-	{ "script", "perfex --report=FILE shows samples" },
-	{ "help", "perfex --help shows the options" },
-	{ "version", "perfex --version shows the version" },
-	{ "info", "perfex info, or -i, shows the counters, and perfex info --holders who has them" },
-};
-
-int check_subcommand(struct error *e, char **command)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(subcommands); i++)
-		if (!strcmp(command[0], subcommands[i].name))
-			return fail_with(e, "'%s' is not a subcommand of perfex: %s; perfex -- %s%s%s runs the program of that name",
-					 command[0], subcommands[i].advice, command[0],
-					 command[1] ? " " : "",
-					 !command[1] ? "" : command[2] ? "..." : command[1]);
-	return 0;
 }

@@ -38,7 +38,7 @@ int gate_check(const char *arg, struct error *e)
 		return 0;
 	if (!strncmp(arg, "fifo:", 5) && arg[5] && arg[5] != ',')
 		return 0;
-	return fail_with(e, "'%.80s' names no control: --control is fifo:FILE[,FILE] or fd:N[,N]; see perfex --help",
+	return fail_with(e, "'%.80s' names no control: --control is fifo:FILE[,FILE] or fd:N[,N]; see perfex stat --help",
 			 arg);
 }
 

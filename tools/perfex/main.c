@@ -5,34 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "option-table.h"
 #include "output.h"
-#include "perfex.h"
-
-/* output: NULL: standard output, or error.  Return: the exit status, or -1 with *e. */
-static int execute_options(const struct options *o, struct output *output, struct error *e)
-{
-	FILE *out = output ? output->f : stdout;
-
-	if (o->holders)
-		return holders_print(out, "/proc", e);
-	if (o->info)
-		return info_print(out, e);
-	if (o->self_test)
-		return self_test(o->checks, out, o->style, o->report, e);
-	if (o->doctor)
-		return doctor(out, o->style == STYLE_JSON, "", e);
-	if (o->plot)
-		return plot_counts(out, o, e);
-	if (o->merge)
-		return merge_counts(out, o, e);
-	if (o->list)
-		return list_events(out, o->command + 1, o->verbose, o->kind, e);
-	if (o->report)
-		return report_samples(out, o, e);
-	if (o->sampling)
-		return sample(o, output, e);
-	return measure(o, output, e);
-}
 
 /*
  * If perfex was started without a standard file, the next file that it opens would
@@ -57,12 +31,6 @@ static int check_written(FILE *f, const char *name, struct error *e)
 	return fail_with(e, "cannot write to %s: %s", name, errno ? strerror(errno) : "it has failed");
 }
 
-/* True if the counts of a run, or its samples, could be lost. */
-static bool counts(const struct options *o)
-{
-	return !o->info && !o->self_test && !o->doctor && !o->plot && !o->merge && !o->list && !o->report;
-}
-
 /* Do what the options say.  The output is kept if that has succeeded, or has published it. */
 static int run_options(const struct options *o, struct error *e)
 {
@@ -71,12 +39,12 @@ static int run_options(const struct options *o, struct error *e)
 
 	if (o->as_user && user_choose(o->user, e))
 		return -1;
-	if (counts(o))
+	if (o->chosen->counts)
 		signals_count();
 	file = output_of_options(&output, o, e);
 	if (file < 0)
 		return -1;
-	ret = execute_options(o, file ? &output : NULL, e);
+	ret = o->chosen->run(o, file ? &output : NULL, file ? output.f : stdout, e);
 	err = file ? output_close(&output, ret >= 0) : 0;
 	if (err && ret >= 0)
 		return fail_with(e, "cannot write to '%s': %s", output.name, strerror(err));
@@ -110,6 +78,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "perfex: %s\n", e.text);
 		return e.status;
 	}
-	signals_end(run_killed(ret));
 	return ret;
 }

@@ -177,8 +177,19 @@ int output_make_unnamed(void)
 	return fd >= 0 ? fd : memfd_create("perfex-output", MFD_CLOEXEC);
 }
 
+/* What was there under the other name is older. */
+static void keep_old(const struct output *out)
+{
+	char name[NAME_MAX + 1];
+
+	if (snprintf(name, sizeof(name), "%s.old", out->base) < (int)sizeof(name))
+		renameat(out->dir, out->base, out->dir, name);
+}
+
 int output_rename(struct output *out)
 {
+	if (out->flags & OUTPUT_KEEP_OLD && out->target >= 0)
+		keep_old(out);
 	if (renameat(out->dir, out->temp, out->dir, out->base))
 		return errno;
 	out->temp[0] = '\0';

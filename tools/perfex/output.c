@@ -298,6 +298,6 @@ int output_of_options(struct output *out, const struct options *o, struct error 
 		return 0;
 	/* Samples are addresses and paths of a program, and so a secret of the user. */
 	if (o->sampling)
-		flags |= OUTPUT_PRIVATE;
+		flags |= OUTPUT_PRIVATE | (o->keep_old ? OUTPUT_KEEP_OLD : 0);
 	return check_inputs(o, e) || output_open(out, o->output, flags, e) ? -1 : 1;
 }

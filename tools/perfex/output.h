@@ -20,6 +20,7 @@ enum {
 	OUTPUT_APPEND = 1,	/* to what an existing file has */
 	OUTPUT_PRIVATE = 2,	/* no other user may read it */
 	OUTPUT_WHOLE = 4,	/* readers find the old file or the new one, and no part of it */
+	OUTPUT_KEEP_OLD = 8,	/* the old file gets the name with ".old" */
 };
 
 struct output {

@@ -102,7 +102,7 @@ void events_software(struct events *events, const struct vperfctr_info *info,
 int fail_event(struct error *e, int err, const char *name, const struct vperfctr_info *info,
 	       const struct vperfctr_why *why);
 
-/* Fails if the command is called as one of perf's subcommands. */
+/* Fails if a command of perf is called that perfex does not have, and no program is named so. */
 int check_subcommand(struct error *e, char **command);
 
 bool is_generic(const char *name);
@@ -491,6 +491,8 @@ struct reporting {
 	const char *export;		/* a format; NULL: text */
 	const char *annotate;		/* a function; NULL: tables */
 	const char *symfs;		/* a directory with other files; NULL: none */
+	double percent_limit;		/* rows below it are left out; 0: none */
+	bool no_inline;			/* inlined code counts as the function that it is in */
 };
 
 /* ---- attach -------------------------------------------------------------------- */
@@ -630,8 +632,10 @@ int backend_parse(enum backend *backend, const char *name, const char *what, str
 struct options;
 /* Return in *backend what the options or the environment say; the option is stronger. */
 int backend_choose(enum backend *backend, const struct options *o, struct error *e);
+struct command;
 
 struct options {
+	const struct command *chosen;	/* what to do */
 	const char *specs[MAX_SPECS];
 	unsigned int nrspecs;
 	const char *metrics[MAX_SPECS];	/* of -M */
@@ -640,15 +644,15 @@ struct options {
 	const char *output;		/* NULL: not said */
 	bool append;			/* to the output */
 	int log_fd;			/* -1: not said */
-	bool info, holders, list, doctor, verbose, no_inherit, per_thread;
+	bool holders, verbose, quiet, no_inherit, per_thread;
 	struct targets targets;
 	bool all_cpus;			/* -a */
 	const char *cpu_list;		/* of -C; NULL: none */
 	enum split split;
 	bool top;
-	bool plot, merge;
-	const char **files;		/* of plot and merge */
+	const char **files;		/* to read, as plot and merge do; allocated */
 	unsigned int nrfiles;
+	const char **words;		/* that perfex list looks for */
 	const char *prometheus;		/* a file; NULL: none */
 	bool as_user;			/* --user */
 	const char *user;		/* its argument; NULL: none */
@@ -668,7 +672,10 @@ struct options {
 	bool self_test;
 	const char *checks;		/* of --self-test; NULL: all */
 	struct reporting reporting;
+	char keys[256];			/* of --sort, in perfex's words */
 	bool sampling;
+	bool keep_old;			/* the old file of samples, under another name */
+	const char *period;		/* of -c; NULL: not said */
 	struct sample_spec sample;
 	unsigned int max_stack;		/* return addresses in each sample; 0: not said */
 	char **command;

@@ -711,3 +711,17 @@ int profile_resolve(struct profile *p, struct error *e)
 			describe_module(p, i);
 	return 0;
 }
+
+void profile_join_inlined(struct profile *p)
+{
+	struct profile_location *location;
+	uint32_t i;
+
+	for (i = 1; i < p->locations.nr; i++) {
+		location = location_of(p, i);
+		if (location->nrframes < 2)
+			continue;
+		location->frame += location->nrframes - 1;
+		location->nrframes = 1;
+	}
+}

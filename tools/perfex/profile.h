@@ -273,6 +273,9 @@ unsigned int profile_path(const struct profile *p, uint32_t stack, uint32_t *fra
 /* Forget the samples that the options do not ask for. */
 int profile_filter(struct profile *p, const struct options *o, struct error *e);
 
+/* Let inlined code be that of the function that it is in. */
+void profile_join_inlined(struct profile *p);
+
 /* Write "[name]": how reports name a file. */
 void profile_file_label(const struct profile *p, uint32_t file, char *buf, size_t size);
 

@@ -38,7 +38,7 @@ int report_check(const struct reporting *r, struct error *e)
 			return 0;
 	if (r->export && !strcmp(r->export, EXPORT_PERF_DATA))
 		return 0;
-	return r->export ? fail_with(e, "there is no export '%.80s': see perfex --help", r->export) : 0;
+	return r->export ? fail_with(e, "there is no export '%.80s': see perfex report --help", r->export) : 0;
 }
 
 /* ---- tables ---------------------------------------------------------------------------- */
@@ -69,6 +69,14 @@ static void print_labels(FILE *f, const struct row *row, const int *widths, unsi
 	fprintf(f, "%s\n", row->label[i]);
 }
 
+/* Return: how many of the first rows have this weight or more. */
+static uint32_t rows_above(const struct hash_table *t, uint32_t nr, double weight)
+{
+	while (nr && (double)row_of(t, nr)->all_weight < weight)
+		nr--;
+	return nr;
+}
+
 static void print_rows(FILE *f, const struct hash_table *t, const struct report_keys *keys,
 		       uint64_t weight, const struct options *o)
 {
@@ -78,6 +86,7 @@ static void print_rows(FILE *f, const struct hash_table *t, const struct report_
 	char buf[THOUSANDS_LEN];
 	unsigned int k;
 
+	shown = rows_above(t, shown, o->reporting.percent_limit / 100 * (double)weight);
 	for (i = 1; i <= shown; i++)
 		for (k = 0; k < keys->nr; k++)
 			if (widths[k] < (int)strlen(row_of(t, i)->label[k]))
@@ -136,13 +145,13 @@ static int print_table(FILE *f, const struct profile *p, const char *sort, unsig
 /* ---- trees ----------------------------------------------------------------------------- */
 
 static void print_node(FILE *f, const struct profile *p, const struct tree *t, uint32_t number,
-		       unsigned int depth, uint64_t weight, bool all)
+		       unsigned int depth, uint64_t weight, double least)
 {
 	const struct tree_node *node = node_of(t, number);
 	char name[300], file[300];
 	uint32_t i;
 
-	if (!all && (double)node->weight < SHOWN_SHARE * (double)weight)
+	if ((double)node->weight < least * (double)weight)
 		return;
 	if (depth) {
 		tree_name(p, node, name, sizeof(name));
@@ -153,12 +162,13 @@ static void print_node(FILE *f, const struct profile *p, const struct tree *t, u
 			node->name ? file : "");
 	}
 	for (i = 0; i < node->nr; i++)
-		print_node(f, p, t, t->order[node->below + i], depth + 1, weight, all);
+		print_node(f, p, t, t->order[node->below + i], depth + 1, weight, least);
 }
 
 static int print_tree(FILE *f, struct profile *p, unsigned int event,
 		      enum tree_direction direction, const struct options *o, struct error *e)
 {
+	const double limit = o->reporting.percent_limit / 100;
 	struct tree t;
 	int err;
 
@@ -168,7 +178,8 @@ static int print_tree(FILE *f, struct profile *p, unsigned int event,
 			    "Call paths: functions, and below them what they called",
 			    &p->events[event]);
 		fprintf(f, "%8s  %8s\n", "all", "self");
-		print_node(f, p, &t, 1, 0, p->events[event].weight, o->verbose);
+		print_node(f, p, &t, 1, 0, p->events[event].weight,
+			   limit > 0 ? limit : o->verbose ? 0 : SHOWN_SHARE);
 	}
 	tree_free(&t);
 	return err;
@@ -367,7 +378,7 @@ static int print_text(FILE *f, struct profile *p, const struct options *o, struc
 	for (event = 0; !err && event < p->nrevents; event++)
 		if (p->events[event].samples)
 			err = print_event(f, p, event, o, e);
-	if (!err)
+	if (!err && !o->quiet)
 		print_advice(f, p, o);
 	fputc('\n', f);
 	return err;
@@ -419,6 +430,8 @@ int report_here(FILE *out, const struct options *o, struct error *e)
 	err = profile_read(&p, o->report, export && !strcmp(export, "firefox"), e);
 	if (!err)
 		err = profile_filter(&p, o, e);
+	if (!err && o->reporting.no_inline)
+		profile_join_inlined(&p);
 	if (!err)
 		err = print_profile(out, &p, o, e);
 	profile_free(&p);

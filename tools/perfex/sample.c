@@ -645,6 +645,14 @@ static void advise_longer_period(const struct choice *c, const struct recording 
 	fputc('\n', stderr);
 }
 
+/* Return: how print_summary() names the file; NULL: it is asked to say nothing. */
+static const char *summary_name(const struct options *o)
+{
+	if (o->quiet)
+		return NULL;
+	return o->output ? o->output : "standard output";
+}
+
 /* c->own has the sums of all threads. */
 static void print_summary(const struct recording *rec, const struct choice *c,
 			  const struct sums *sums, const char *name, bool inherit)
@@ -654,6 +662,8 @@ static void print_summary(const struct recording *rec, const struct choice *c,
 	char a[THOUSANDS_LEN], b[THOUSANDS_LEN];
 	unsigned int i;
 
+	if (!name)
+		return;
 	fprintf(stderr, "perfex: %s samples in '%s'", thousands(a, rec->nrsamples), name);
 	if (c->rate)
 		fprintf(stderr, " for %s periods;", thousands(b, rec->nrsamples + rec->dropped));
@@ -756,7 +766,7 @@ static int sample_run(struct session *s, const struct options *o, const struct c
 		return -1;
 	if (write_end(&s->rec, c, &counts.own, seconds_since(&s->run.start), e))
 		return -1;
-	print_summary(&s->rec, c, &counts.own, o->output, inherit);
+	print_summary(&s->rec, c, &counts.own, summary_name(o), inherit);
 	print_others(c, &counts, &usage, inherit);
 	if (counts_check(&counts, e))
 		return -1;
@@ -793,7 +803,7 @@ static int sample_attached(struct recording *rec, const struct options *o, const
 	if (r.counted && write_end(rec, c, &r.total, r.elapsed, e)) {
 		ret = -1;
 	} else if (r.counted) {
-		print_summary(rec, c, &r.total, o->output, inherits(control));
+		print_summary(rec, c, &r.total, summary_name(o), inherits(control));
 		print_remarks(&r);
 	}
 	result_free(&r);
@@ -843,7 +853,7 @@ static int sample_cpus(struct recording *rec, const struct options *o, const str
 	if (write_end(rec, c, &r.total, r.elapsed, e)) {
 		ret = -1;
 	} else {
-		print_summary(rec, c, &r.total, o->output, true);
+		print_summary(rec, c, &r.total, summary_name(o), true);
 		print_remarks(&r);
 	}
 	result_free(&r);

@@ -65,7 +65,7 @@ fi
 
 perfex list > "$tmp/out" 2> "$tmp/err"
 at_least "the list" "$(grep -c 'instructions' "$tmp/out")" 1
-check "help" "$(perfex --help | grep -c 'rEEE@N')" 1
+check "help" "$(perfex list --help | grep -c 'rEEE@N')" 1
 
 rm -rf "$tmp"
 summary

@@ -634,7 +634,7 @@ END_TEST
 START_TEST(misuse)
 {
 	ck_assert_int_eq(perfex("--symfs=/x", "true"), 125);
-	is_message("are for --report");
+	is_message("perfex stat has no --symfs, which is an option of perfex report, perfex annotate");
 }
 END_TEST
 

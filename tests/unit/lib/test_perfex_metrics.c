@@ -138,8 +138,8 @@ START_TEST(refused)
 		{ { "-M", "ipc", "-e", "r010e,r0151,r0185,r0187,r0149" }, "(metrics are computed from one run: ask for fewer at a time)" },
 		{ { "-M", "ipc", "--runs=auto" }, "cannot be combined with --runs" },
 		{ { "-d", "--runs=auto" }, "cannot be combined with --runs" },
-		{ { "-d", "top" }, "cannot be combined with top, " },
-		{ { "-M", "ipc", "--sample", "-o", "/dev/null" }, "cannot be combined with top, --prometheus, --sample" },
+		{ { "-d", "top" }, "there is no -d, which perf top has: -I MS" },
+		{ { "-M", "ipc", "--sample", "-o", "/dev/null" }, "perfex record has no -M, which is an option of perfex stat" },
 		{ { "-M" }, "option -M needs an argument" },
 	};
 	unsigned int i, n;

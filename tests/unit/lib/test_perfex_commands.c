@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Unit tests of perfex's commands: their options, help and messages, and the old spellings. */
+#include "perfex-command.h"
+
+#define ALL_COMMANDS	"stat", "record", "report", "annotate", "list", "top", "plot", "merge", \
+			"doctor", "self-test", "info", "help"
+
+/* A screen: lines, and columns. */
+static void fits_screen(const char *text)
+{
+	const char *line = text;
+	unsigned int nr = 0;
+
+	for (; *line; line += strcspn(line, "\n"), line += *line == '\n', nr++)
+		ck_assert_msg(strcspn(line, "\n") <= 80, "%zu columns: %.*s", strcspn(line, "\n"),
+			      (int)strcspn(line, "\n"), line);
+	ck_assert_msg(nr <= 66, "%u lines:\n%s", nr, text);
+	has_not(text, "\t");
+}
+
+static char *const all_commands[] = { ALL_COMMANDS };
+
+START_TEST(help_of_each_command)
+{
+	char usage[64], help[sizeof(out)];
+
+	snprintf(usage, sizeof(usage), "Usage: perfex %s ", all_commands[_i]);
+	ck_assert_int_eq(perfex(all_commands[_i], "--help"), 0);
+	ck_assert_str_eq(err, "");
+	ck_assert_int_eq(strncmp(out, usage, strlen(usage)), 0);
+	has(out, "\n  -h, --help ");
+	fits_screen(out);
+	strcpy(help, out);
+	ck_assert_int_eq(perfex("help", all_commands[_i]), 0);
+	ck_assert_str_eq(out, help);
+	ck_assert_int_eq(perfex(all_commands[_i], "-V"), 0);
+	ck_assert_str_eq(out, "perfex " VPERFCTR_VERSION "\n");
+	/* the overview */
+	ck_assert_int_eq(perfex("--help"), 0);
+	snprintf(usage, sizeof(usage), "\n  %s ", all_commands[_i]);
+	has(out, usage);
+	fits_screen(out);
+	/* all of it is in the list for completions */
+	ck_assert_int_eq(perfex("help", "--words"), 0);
+	snprintf(usage, sizeof(usage), "%s\t", all_commands[_i]);
+	has(out, usage);
+	ck_assert_int_eq(perfex("help", "--words", all_commands[_i]), 0);
+	has(out, "-h\t--help\t\tshow this, and exit\n");
+}
+END_TEST
+
+static const struct {
+	char *args[6];
+	const char *message;
+} refused[] = {
+	{ { "stat", "--sort=dso", "true" }, "perfex stat has no --sort, which is an option of perfex report" },
+	{ { "report", "-r", "3" }, "perfex report has no -r, which is an option of perfex stat" },
+	{ { "record", "--sort", "x" }, "perfex record has no --sort, which is an option of perfex report" },
+	{ { "list", "-I5" }, "perfex list has no -I, which is an option of perfex stat, perfex top" },
+	{ { "-r3", "list" }, "perfex list has no -r, which is an option of perfex stat" },
+	{ { "--repeat=3", "list" }, "perfex list has no --repeat" },
+	{ { "--sample", "--report=x" }, "perfex record and perfex report cannot be combined" },
+	{ { "--sample", "list" }, "perfex record and perfex list cannot be combined" },
+	{ { "-i", "--self-test" }, "perfex info and perfex self-test cannot be combined" },
+	{ { "stat", "--nonsense" }, "unknown option '--nonsense': see perfex stat --help" },
+	{ { "report", "--nonsense" }, "unknown option '--nonsense': see perfex report --help" },
+	{ { "stat", "--per-", "true" }, "--per- is the beginning of --per-cpu and --per-" },
+	{ { "stat", "--json=x", "true" }, "option '--json=x' takes no argument: see perfex stat --help" },
+	{ { "stat", "-r" }, "option -r needs an argument: see perfex stat --help" },
+	{ { "help", "nothing" }, "perfex has no command 'nothing'" },
+	{ { "report", "extra" }, "perfex report runs no command, and has no argument 'extra'" },
+	{ { "report", "/etc/passwd" }, "perfex report runs no command (-i /etc/passwd reads this file)" },
+	{ { "report", "--tui" }, "--export=firefox" },
+	{ { "report", "-g", "folded" }, "perfex report runs no command" },
+	{ { "report", "-gfolded" }, "--export=folded prints folded paths" },
+	{ { "report", "-gx" }, "-g prints the tree of caller or callee, not 'x'" },
+	{ { "report", "--percent-limit=x" }, "'x' is not a number of percent" },
+	{ { "report" }, "cannot read 'perfex.data': No such file" },
+	{ { "annotate" }, "perfex annotate needs the name of a function" },
+	{ { "annotate", "a", "b" }, "perfex annotate shows one function" },
+	{ { "annotate", "a" }, "cannot read 'perfex.data': No such file" },
+	{ { "record", "-F", "max", "true" }, "-F max is perf's limit" },
+	{ { "record", "-c1000", "-F99", "true" }, "either -F or -c says when" },
+	{ { "record", "-b", "true" }, "there is no -b, which perf record has: samples have no branch records" },
+	{ { "record" }, "there is no command to run: see perfex record --help" },
+	{ { "stat" }, "there is no command to run: see perfex stat --help" },
+	{ { "info", "x" }, "perfex info (-i) shows the counters, and runs no command" },
+	{ { "doctor", "x" }, "perfex doctor has no arguments (perfex -- doctor runs the program of that name)" },
+};
+
+START_TEST(refusals)
+{
+	char *argv[8] = { "perfex" };
+
+	memcpy(argv + 1, refused[_i].args, sizeof(refused[_i].args));
+	ck_assert_int_eq(chdir(dir), 0);
+	ck_assert_int_eq(finish(start(argv)), 125);
+	is_message(refused[_i].message);
+	ck_assert_str_eq(out, "");
+}
+END_TEST
+
+/* "perfex CMD" is "perfex stat CMD", and a program may have the name of a command. */
+START_TEST(stat_is_the_usual_command)
+{
+	char counts[sizeof(err)];
+
+	ck_assert_int_eq(perfex("-x,", "-e", "instructions:u", "true"), 0);
+	strcpy(counts, err);
+	ck_assert_int_eq(perfex("stat", "-x,", "-e", "instructions:u", "true"), 0);
+	ck_assert_str_eq(err, counts);
+	ck_assert_int_eq(perfex("-x,", "stat", "-e", "instructions:u", "--", "true"), 0);
+	ck_assert_str_eq(err, counts);
+	/* perf's -i, which is perfex info without a command */
+	ck_assert_int_eq(perfex("stat", "-i", "-x,", "-e", "instructions:u", "true"), 0);
+	ck_assert_uint_eq(fake_seen->control.flags & VPERFCTR_CONTROL_INHERIT, 0);
+	/* the beginning of a name */
+	ck_assert_int_eq(perfex("stat", "--no-inh", "--ev=cycles:u", "true"), 0);
+	has(err, "cycles:u");
+	setenv("PATH", dir, 1);
+	ck_assert_int_eq(perfex("stat", "record"), 127);
+	ck_assert_int_eq(perfex("stat", "--", "record"), 127);
+	ck_assert_int_eq(perfex("--", "record"), 127);
+	has(err, "'record'");
+}
+END_TEST
+
+/* What each old spelling is as a command. */
+static const struct {
+	char *old[4], *new[4];
+} aliases[] = {
+	{ { "-i" }, { "info" } },
+	{ { "--info" }, { "info" } },
+	{ { "--self-test=help" }, { "self-test", "help" } },
+	{ { "--self-test=help" }, { "self-test", "--checks=help" } },
+	{ { "-v", "list", "l1-hit" }, { "list", "l1-hit", "-v" } },
+	{ { "list", "-v", "LONGEST" }, { "list", "--verbose", "LONGEST" } },
+	{ { "-j", "doctor" }, { "doctor", "-j" } },
+	{ { "--report=none", "--sort=symbol" }, { "report", "-inone", "--sort=sym" } },
+	{ { "--report=none", "--annotate=f" }, { "annotate", "-inone", "f" } },
+	{ { "-e", "x", "--report=none" }, { "report", "--input=none", "-ex" } },
+};
+
+START_TEST(old_spellings)
+{
+	char *argv[8] = { "perfex" };
+	char before[sizeof(out)], error[sizeof(err)];
+	int status;
+
+	ck_assert_int_eq(chdir(dir), 0);
+	memcpy(argv + 1, aliases[_i].old, sizeof(aliases[_i].old));
+	status = finish(start(argv));
+	strcpy(before, out);
+	strcpy(error, err);
+	has_not(err, "unknown");
+	memcpy(argv + 1, aliases[_i].new, sizeof(aliases[_i].new));
+	ck_assert_int_eq(finish(start(argv)), status);
+	ck_assert_str_eq(out, before);
+	ck_assert_str_eq(err, error);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("perfex-commands");
+	TCase *t = tcase_create("commands");
+
+	suite_add_tcase(s, t);
+	tcase_add_checked_fixture(t, command_setup, command_teardown);
+	tcase_set_timeout(t, 300);
+	tcase_add_loop_test(t, help_of_each_command, 0, sizeof(all_commands) / sizeof(*all_commands));
+	tcase_add_loop_test(t, refusals, 0, sizeof(refused) / sizeof(*refused));
+	tcase_add_test(t, stat_is_the_usual_command);
+	tcase_add_loop_test(t, old_spellings, 0, sizeof(aliases) / sizeof(*aliases));
+	return s;
+}
+
+int main(void)
+{
+	SRunner *r = srunner_create(suite());
+	int failed;
+
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}

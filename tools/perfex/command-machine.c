@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perfex list, doctor, self-test and info: what this machine has, and whether it is right. */
+#include <string.h>
+
+#include "option-table.h"
+
+/* ---- perfex list ------------------------------------------------------------------------------ */
+
+/* An event of this processor with a unit mask, as libpfm4 has it. */
+static int find_example(const struct vperfctr_event *event, const char *description, void *arg)
+{
+	char *example = arg;
+
+	(void)description;
+	if (!event->general || !strchr(event->name, ':') || strlen(event->name) > 30)
+		return 0;
+	strcpy(example, event->name);
+	return 1;
+}
+
+/* Examples that work on the processor at hand, if the module says which one it is. */
+void print_event_names(FILE *f)
+{
+	struct vperfctr_info info = { 0 };
+	char example[32] = "";
+	unsigned int i;
+
+	if (vperfctr_info(&info, 0))
+		memset(&info, 0, sizeof(info));
+	else
+		vperfctr_event_list(&info, find_example, example);
+	fputs("  generic    ", f);
+	for (i = 0; events_generic_name(i); i++)
+		fprintf(f, "%s%s", i ? i % 4 ? ", " : ",\n             " : "",
+			events_generic_name(i));
+	fprintf(f, "\n  libpfm4's  %s%s\n             (perfex list shows those of this processor)\n",
+		*example ? "as in " : "", *example ? example : "EVENT:UMASK");
+	switch (info.cpu_type) {
+	case VPERFCTR_CPU_ARM_PMUV3:
+		fputs("  raw        rEEEE, hexadecimal: the event's number (r0008: instructions)\n"
+		      "  register   0xEVNTSEL: the event type register as a whole\n", f);
+		break;
+	case VPERFCTR_CPU_INTEL_P5:
+	case VPERFCTR_CPU_CYRIX:
+	case VPERFCTR_CPU_WINCHIP:
+	case VPERFCTR_CPU_VIA_C3:
+		fputs("  raw        rEEE@N, hexadecimal: the event's number, on counter N\n"
+		      "  register   0xEVNTSEL@N: the counter's part of the control register\n", f);
+		break;
+	case VPERFCTR_CPU_RISCV_SBI:
+		fputs("  raw        rDATA, hexadecimal: the value for mhpmevent, as perf has it\n"
+		      "  SBI        0xNUMBER: the SBI's number of an event (0x2: instructions)\n", f);
+		break;
+	case VPERFCTR_CPU_POWER8:
+		fputs("  raw        rPUCEE, hexadecimal: counter (1: PMC1), unit, combination and\n"
+		      "             selector, as perf has it; rEE@N is for PMC<N + 1>, too\n"
+		      "  register   0xEVNTSEL: the same, with bits for the modes\n", f);
+		break;
+	case VPERFCTR_CPU_PPC32:
+		fputs("  raw        rEE@N, hexadecimal: the selector of counter N, which is PMC<N + 1>\n"
+		      "  register   0xEVNTSEL@N: the same, with bits for the modes\n", f);
+		break;
+	case VPERFCTR_CPU_INTEL_P4:
+		fputs("  register   0xCCCR/0xESCR@COUNTER: the two registers that an event needs\n", f);
+		break;
+	case VPERFCTR_CPU_AMD:
+	case VPERFCTR_CPU_INTEL_P6:
+		fputs("  raw        rUUEE, hexadecimal: unit mask, then event select, as perf has it\n"
+		      "             (r00c0: event c0 with unit mask 00, instructions); digits further\n"
+		      "             left are bits of the event select register from bit 16 on:\n"
+		      "             r10000c0 has a cmask of 1\n"
+		      "  register   0xEVNTSEL: the event select register as a whole\n", f);
+		break;
+	default:
+		fputs("  raw        rUUEE, hexadecimal: unit mask, then event select, as perf has it\n"
+		      "             (r00c0: event c0 with unit mask 00, instructions); digits further\n"
+		      "             left are bits of the event select register from bit 16 on:\n"
+		      "             r10000c0 has a cmask of 1\n"
+		      "  register   0xEVNTSEL or 0xEVNTSEL/0xAUX: the event select register as a\n"
+		      "             whole, and the second one that the event needs\n", f);
+	}
+}
+
+static const struct option_entry list_options[] = {
+	{ 0, "kind", "KIND", "events of this kind of CPUs", OPTION_TEXT(kind) },
+	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(output) },
+	{ 'v', "verbose", NULL, "also those that no counter of this processor can count",
+	  OPTION_FLAG(verbose) },
+	OPTIONS_END
+};
+
+static int finish_list(struct options *o, struct error *e)
+{
+	(void)e;
+	/* The words are no files to read. */
+	o->words = o->files;
+	o->nrfiles = 0;
+	return 0;
+}
+
+static int run_list(const struct options *o, struct output *output, FILE *out, struct error *e)
+{
+	(void)output;
+	return list_events(out, (char *const *)o->words, o->verbose, o->kind, e);
+}
+
+static void print_naming(FILE *f)
+{
+	fputs("EVENT is a name followed by :u (user mode), :k (kernel mode) or :uk (both).\n"
+	      "Without these, both are counted if you may count kernel mode, else user mode.\n"
+	      "Names are:\n"
+	      "\n", f);
+	print_event_names(f);
+	fputs("\n"
+	      "After EVENT, @N is general counter N, @fixedN fixed counter N.\n"
+	      "Nothing is multiplexed: without --runs, events that do not fit the counters are\n"
+	      "refused.  Without -e, perfex stat counts the generic events that the processor\n"
+	      "has, as many as fit, and the kernel's of threads.\n", f);
+}
+
+const struct command command_list = {
+	.name = "list", .usage = "[OPTION]... [WORD]...", .words = WORDS_ANY,
+	.summary = "show the events and metrics of this processor",
+	.text = "Show the events and metrics of this processor whose name or description has each WORD, and the counters that count them.",
+	.tables = { list_options, common_options },
+	.more_help = print_naming, .finish = finish_list, .run = run_list,
+};
+
+/* ---- perfex doctor ---------------------------------------------------------------------------- */
+
+/* These commands print no more by it. */
+static const struct option_entry verbose_option[] = {
+	{ 'v', "verbose", NULL, NULL, OPTION_FLAG(verbose) },
+	OPTIONS_END
+};
+
+static int finish_doctor(struct options *o, struct error *e)
+{
+	return check_no_words(o, "perfex doctor", e);
+}
+
+static int run_doctor(const struct options *o, struct output *output, FILE *out, struct error *e)
+{
+	(void)output;
+	return doctor(out, o->style == STYLE_JSON, "", e);
+}
+
+const struct command command_doctor = {
+	.name = "doctor", .usage = "[OPTION]...", .words = WORDS_ANY,
+	.summary = "say what is wrong on this machine",
+	.tables = { output_options, verbose_option, common_options },
+	.finish = finish_doctor, .run = run_doctor,
+};
+
+/* ---- perfex self-test ------------------------------------------------------------------------- */
+
+/* "help": list them */
+int set_checks(struct parsing *p, const char *arg, struct error *e)
+{
+	p->o->checks = arg;
+	if (!arg || strcmp(arg, "help"))
+		return arg ? self_test_parse(arg, e) : 0;
+	self_test_list(stdout);
+	return 1;
+}
+
+static const struct option_entry self_test_options[] = {
+	{ 0, "checks", "CHECK,...", "only these; help lists them", set_checks, 0 },
+	{ 0, "report", "FILE", "write all that a reader elsewhere needs to FILE", OPTION_TEXT(report) },
+	OPTIONS_END
+};
+
+static int finish_self_test(struct options *o, struct error *e)
+{
+	unsigned int i;
+
+	o->self_test = true;
+	if (*o->command || o->nrfiles > 1)
+		return fail_usage(e, o, "perfex self-test runs no command");
+	for (i = 0; i < o->nrfiles; i++) {
+		o->checks = o->files[i];
+		if (!strcmp(o->checks, "help")) {
+			self_test_list(stdout);
+			return 1;
+		}
+		if (self_test_parse(o->checks, e))
+			return -1;
+	}
+	o->nrfiles = 0;
+	return 0;
+}
+
+static int run_self_test(const struct options *o, struct output *output, FILE *out, struct error *e)
+{
+	(void)output;
+	return self_test(o->checks, out, o->style, o->report, e);
+}
+
+const struct command command_self_test = {
+	.name = "self-test", .usage = "[OPTION]... [CHECK[,CHECK]... | help]", .words = WORDS_ANY,
+	.summary = "as root, check that the counters of this machine are right",
+	.tables = { self_test_options, output_options, verbose_option, common_options },
+	.finish = finish_self_test, .run = run_self_test,
+};
+
+/* ---- perfex info ------------------------------------------------------------------------------ */
+
+static int finish_info(struct options *o, struct error *e)
+{
+	return !o->nrfiles ? 0 :
+		fail_usage(e, o, "perfex info (-i) shows the counters, and runs no command (perf stat's -i is perfex stat -i or --no-inherit)");
+}
+
+static int run_info(const struct options *o, struct output *output, FILE *out, struct error *e)
+{
+	(void)output;
+	return o->holders ? holders_print(out, "/proc", e) : info_print(out, e);
+}
+
+static const struct option_entry info_options[] = {
+	{ 0, "holders", NULL, "show who has the counters now: root sees all, others their own",
+	  OPTION_FLAG(holders) },
+	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(output) },
+	OPTIONS_END
+};
+
+const struct command command_info = {
+	.name = "info", .usage = "[OPTION]...", .words = WORDS_ANY,
+	.summary = "show the counters and what the module found",
+	.tables = { info_options, verbose_option, common_options },
+	.finish = finish_info, .run = run_info,
+};
