@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Completion of perfex for bash.  It needs no other file; with bash-completion, the
-# counted command has its own completions.
+# Completion of perfex for bash.  perfex itself says which commands and options it has;
+# with bash-completion, the counted program has its own completions.
 
 # The names of this processor's events.  Lines of descriptions begin with a space.
 _perfex_events()
@@ -13,6 +13,21 @@ _perfex_events()
 _perfex_metrics()
 {
     "$1" list 2> /dev/null | sed -n 's/^-M \([^ ]*\) .*/\1/p'
+}
+
+# Print the options of a command, each with "=" if it has an argument.
+_perfex_options()
+{
+    "$1" help --words "$2" 2> /dev/null | awk -F '\t' '
+        $1 != " " { print $1 }
+        $2 != "" { print $2 ($3 == "" ? "" : "=") }'
+}
+
+# Print the options that take the next word as their argument.
+_perfex_with_argument()
+{
+    "$1" help --words "$2" 2> /dev/null | awk -F '\t' '
+        $3 != "" && $3 !~ /^\[/ { if ($1 != " ") print $1; if ($2 != "") print $2 }'
 }
 
 # _perfex_last WORDS: complete what follows the last comma of $value
@@ -53,10 +68,10 @@ _perfex_value()
         ;;
     --sort)
         compopt -o nospace
-        _perfex_last "comm pid tid cpu dso symbol line event"
+        _perfex_last "comm pid tid cpu dso symbol sym line srcline event"
         ;;
     --export)
-        mapfile -t COMPREPLY < <(compgen -P "$prefix" -W "svg folded pprof firefox perf" -- "$value")
+        mapfile -t COMPREPLY < <(compgen -P "$prefix" -W "svg folded pprof firefox" -- "$value")
         ;;
     --self-test)
         compopt -o nospace
@@ -68,7 +83,7 @@ _perfex_value()
     --backend)
         mapfile -t COMPREPLY < <(compgen -P "$prefix" -W "auto module perf" -- "$value")
         ;;
-    -o|--output|--report|--prometheus)
+    -o|--output|-i|--input|--report|--prometheus)
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -P "$prefix" -f -- "$value")
         ;;
@@ -77,10 +92,8 @@ _perfex_value()
 
 _perfex()
 {
-    local perfex=$1 cur value prefix='' option='' files='' word i skip actual
+    local perfex=$1 cur value prefix='' option='' command='' with_argument word i skip actual
     local -a words=()
-    # Options that take the next word as their argument.
-    local with_argument='^(-[A-Za-z]*[eptorIxFCMD]|--(event|delay|control|wait|metrics|freq|pid|tid|cpu|prometheus|timeout|kind|backend|repeat|runs|interval|interval-print|field-separator|max-stack|report|sort|comm|export|annotate|symfs|output|log-fd))$'
 
     COMPREPLY=()
     # Bash splits words at "=" and ":", which events have.  These words are whole.
@@ -88,22 +101,23 @@ _perfex()
     [[ ${COMP_LINE:0:COMP_POINT} != *[[:space:]] ]] || words+=("")
     cur=${words[-1]}
 
+    with_argument=$(_perfex_with_argument "$perfex" stat)
     for ((i = 1; i < ${#words[@]} - 1; i++)); do
         word=${words[i]}
         if [[ -n $option ]]; then
             option=
-        elif [[ $word =~ $with_argument ]]; then
+        elif [[ $word == -[A-Za-z]* && $'\n'$with_argument$'\n' == *$'\n'-${word: -1}$'\n'* ]] ||
+            [[ $'\n'$with_argument$'\n' == *$'\n'"$word"$'\n'* ]]; then
+            # the last letter of a group such as -jo
             option=$word
-        elif [[ $word != -* || $word == -- ]]; then
-            # the command, or words of perfex list
-            [[ $word != list && $word != doctor ]] || return 0
-            [[ $word != top ]] || continue
-            # their files and options may come in any order
-            if [[ $word == plot || $word == merge ]]; then
-                files=y
-                continue
-            fi
-            [[ -z $files ]] || continue
+        elif [[ $word == -* && $word != -- ]]; then
+            continue
+        elif [[ -z $command && $word != -- ]] &&
+            "$perfex" help --words 2> /dev/null | grep -q "^$word	"; then
+            command=$word
+            with_argument=$(_perfex_with_argument "$perfex" "$command")
+        elif [[ -z $command || $command == stat || $command == record || $word == -- ]]; then
+            # the program
             [[ $word != -- ]] || i=$((i + 1))
             if declare -F _command_offset > /dev/null; then
                 _command_offset "$i"
@@ -126,17 +140,17 @@ _perfex()
         prefix=${cur%%=*}=
         _perfex_value "${cur%%=*}"
     elif [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "-e -M -d -D -p -t -a -C -g -F -r -I -x -j -o -i -v -h -V
-            --event= --metrics= --detailed --delay= --control= --wait= --pid= --tid= --all-cpus --cpu= --per-cpu --per-core --per-socket --per-kind --prometheus= --timeout= --kind= --backend= --strict --no-inherit --sample= --freq= --call-graph --max-stack= --report= --sort= --children --callers --callees
-            --comm= --export= --annotate= --symfs=
-            --repeat= --runs= --interval= --field-separator= --json --per-thread --output= --append --log-fd= --user
-            --info --holders --self-test --verbose --help --version" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "$(_perfex_options "$perfex" "${command:-stat}")" -- "$cur")
         [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace
-    elif [[ -n $files ]]; then
+    elif [[ $command == plot || $command == merge || $command == diff ]]; then
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-    else
-        mapfile -t COMPREPLY < <(compgen -c -W "list doctor top plot merge" -- "$cur")
+    elif [[ -z $command ]]; then
+        mapfile -t COMPREPLY < <(compgen -c -W "$("$perfex" help --words 2> /dev/null | cut -f 1)" -- "$cur")
+    elif [[ $command == help ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$("$perfex" help --words 2> /dev/null | cut -f 1)" -- "$cur")
+    elif [[ $command == stat || $command == record ]]; then
+        mapfile -t COMPREPLY < <(compgen -c -- "$cur")
     fi
 
     # Bash replaces only what follows the last "=" or ":".
