@@ -458,7 +458,7 @@ run -o /dev/null -e "${example:-instructions}:u" true
 check "status of the example of --help" "$status" 0
 
 # perf's names and subcommands, as people type them
-for name in cpu-clock alignment-faults LLC-load-misses sched:sched_switch Instructions instructions:k:u; do
+for name in alignment-faults sched:sched_switch instructions:k:u; do
 	bad 125 "$name" -e $name true
 	check "$name is named" "$(grep -c "'$name'" "$tmp/err")" 1
 done

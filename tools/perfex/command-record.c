@@ -83,8 +83,8 @@ int set_chains(struct parsing *p, const char *arg, struct error *e)
 /* Add EVENT[=PERIOD],... with the period of -c where none is said. */
 static int add_events(struct options *o, const char *spec, struct error *e)
 {
-	char *copy = strdup(spec), *rest = copy, *one, *text = NULL;
-	int err = copy ? 0 : fail_with(e, "out of memory");
+	char *copy = event_spec_plain(spec, e), *rest = copy, *one, *text = NULL;
+	int err = copy ? 0 : -1;
 
 	while (!err && (one = strsep(&rest, ","))) {
 		const char *period = o->period && !strchr(one, '=') ? o->period : NULL;
@@ -188,7 +188,7 @@ static const struct option_entry record_options[] = {
 const struct command command_record = {
 	.name = "record",
 	.usage = "[OPTION]... [--] PROGRAM [ARGUMENT]...\n"
-		"[OPTION]... -p PID | -t TID | -a | -C LIST [[--] PROGRAM...]",
+		"[OPTION]... -p PID | -t TID | -a | -C LIST [PROGRAM...]",
 	.summary = "take samples, for perfex report",
 	.text = "Write to a file where threads or CPUs are after each PERIOD of events: PROGRAM with all that it starts, or processes or CPUs until they end, Ctrl-C, the end of the time or of PROGRAM.",
 	.tables = { record_options, target_options, common_options },

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gate.h"
 #include "option-table.h"
@@ -31,6 +32,35 @@ static int set_metrics(struct parsing *p, const char *arg, struct error *e)
 	if (o->nrmetrics == MAX_SPECS)
 		return fail_usage(e, o, "too many -M options");
 	o->metrics[o->nrmetrics++] = arg;
+	return 0;
+}
+
+static int set_topdown(struct parsing *p, const char *arg, struct error *e)
+{
+	(void)arg;
+	return set_metrics(p, "topdown", e);
+}
+
+static int set_null(struct parsing *p, const char *arg, struct error *e)
+{
+	(void)arg;
+	return set_spec(p, "task-clock", e);
+}
+
+static int set_mode(struct parsing *p, const char *arg, struct error *e)
+{
+	(void)arg;
+	(void)e;
+	events_only_in((char)p->entry->value);
+	return 0;
+}
+
+static int set_plain_numbers(struct parsing *p, const char *arg, struct error *e)
+{
+	(void)p;
+	(void)arg;
+	(void)e;
+	thousands_off();
 	return 0;
 }
 
@@ -66,6 +96,27 @@ int set_ids(struct parsing *p, const char *arg, struct error *e)
 	}
 }
 
+/*
+ * A number of milliseconds, as perf has it; with a unit, or with a point, as perfex had it before
+ * there were units, of seconds.
+ */
+static int set_timeout(struct parsing *p, const char *arg, struct error *e)
+{
+	const size_t digits = strspn(arg, "0123456789.");
+	char *end;
+	double n = strtod(arg, &end);
+	const bool seconds = !strcmp(end, "s") || (!*end && strchr(arg, '.'));
+
+	if (!digits || end != arg + digits || (*end && strcmp(end, "s") && strcmp(end, "ms")) || n > 1e9)
+		return fail_with(e, "'%.40s' is not a number of milliseconds, nor a time such as 10s: see %s",
+				 arg, help_of(p->o));
+	p->o->timeout = seconds ? n : n / 1000;
+	if (!*end && !seconds && n > 0 && n < 100)
+		fprintf(stderr, "perfex: --timeout=%s is in milliseconds, as perf has it: %ss is in seconds\n",
+			arg, arg);
+	return 0;
+}
+
 static int parse_seconds(double *seconds, const char *arg, const struct options *o, struct error *e)
 {
 	char *end;
@@ -74,11 +125,6 @@ static int parse_seconds(double *seconds, const char *arg, const struct options 
 	if (!*arg || *end || strspn(arg, "0123456789.") != strlen(arg) || *seconds > 1e9)
 		return fail_with(e, "'%s' is not a number of seconds: see %s", arg, help_of(o));
 	return 0;
-}
-
-static int set_timeout(struct parsing *p, const char *arg, struct error *e)
-{
-	return parse_seconds(&p->o->timeout, arg, p->o, e);
 }
 
 static int set_wait(struct parsing *p, const char *arg, struct error *e)
@@ -193,7 +239,7 @@ const struct option_entry target_options[] = {
 	{ 'a', "all-cpus", NULL, "whole CPUs, whatever runs there: needs CAP_PERFMON (sudo)",
 	  OPTION_FLAG(all_cpus) },
 	{ 'C', "cpu", "LIST", "these CPUs (0-3,8)", OPTION_TEXT(cpu_list) },
-	{ 0, "timeout", "SECONDS", "with -p, -t, -a and -C, end after this time (0.5: half a second)",
+	{ 0, "timeout", "MS", "with -p, -t, -a and -C, end after this time; 10s: after ten seconds",
 	  set_timeout, 0 },
 	{ 0, "kind", "KIND", "CPUs of this kind (core or atom of a hybrid processor, or a number that perfex info shows); PROGRAM runs on these",
 	  OPTION_TEXT(kind) },
@@ -218,6 +264,15 @@ static const struct option_entry stat_options[] = {
 	{ 'd', "detailed", NULL, "the metrics that fit; -dd: more of them", set_detail, 0 },
 	{ 'r', "repeat", "N", "run PROGRAM N times: print means and their deviation", set_repeat, 0 },
 	{ 0, "runs", "auto", "run PROGRAM as often as it takes to count all events", set_runs, 0 },
+	{ 0, "pre", "COMMAND", "let the shell run COMMAND before each run", OPTION_TEXT(pre) },
+	{ 0, "post", "COMMAND", "the same after each run", OPTION_TEXT(post) },
+	{ 'S', "sync", NULL, "write all files to disks before each run", OPTION_FLAG(sync) },
+	{ 'U', "all-user", NULL, "count events without a mode in user mode", set_mode, 'u' },
+	{ 'K', "all-kernel", NULL, "count them in kernel mode", set_mode, 'k' },
+	{ 0, "topdown", NULL, NULL, set_topdown, 0 },
+	{ 'n', "null", NULL, NULL, set_null, 0 },
+	{ 'B', "big-num", NULL, NULL, set_nothing, 0 },
+	{ 0, "no-big-num", NULL, "print no commas in numbers", set_plain_numbers, 0 },
 	{ 'I', "interval", "MS", "print what was counted in each MS milliseconds", set_interval, 0 },
 	{ 0, "interval-print", "MS", NULL, set_interval, 0 },
 	{ 'D', "delay", "MS", "leave out what is counted in the first MS milliseconds", set_delay, 0 },
@@ -308,6 +363,31 @@ static int check_gate(const struct options *o, struct error *e)
 	return 0;
 }
 
+/* The shell runs it, as perf lets it do. */
+static int run_hook(const char *command, const char *option, struct error *e)
+{
+	int status = command ? system(command) : 0;
+
+	if (!status)
+		return 0;
+	return fail_with(e, "'%.200s' of %s has failed, with status %d", command, option,
+			 status < 0 ? STATUS_FAILED : run_status(status));
+}
+
+int before_run(const struct options *o, struct error *e)
+{
+	if (run_hook(o->pre, "--pre", e))
+		return -1;
+	if (o->sync)
+		sync();
+	return 0;
+}
+
+int after_run(const struct options *o, struct error *e)
+{
+	return run_hook(o->post, "--post", e);
+}
+
 static int check_metrics(const struct options *o, struct error *e)
 {
 	if (!o->nrmetrics && !o->detail)
@@ -363,7 +443,7 @@ static void print_statuses(FILE *f)
 const struct command command_stat = {
 	.name = "stat",
 	.usage = "[OPTION]... [--] PROGRAM [ARGUMENT]...\n"
-		"[OPTION]... -p PID | -t TID | -a | -C LIST [[--] PROGRAM...]",
+		"[OPTION]... -p PID | -t TID | -a | -C LIST [PROGRAM...]",
 	.summary = "count events of a program, of processes or of CPUs",
 	.text = "Run PROGRAM, and print exact counts of it and of all that it starts; or count processes or CPUs until they end, Ctrl-C, the end of the time, or PROGRAM's, which is not counted then.",
 	.tables = { stat_options, target_options, own_options, common_options },
@@ -384,7 +464,7 @@ static const struct option_entry top_options[] = {
 	{ 0, "per-kind", NULL, "a line for each kind of CPUs", set_split, SPLIT_KIND },
 	{ 'I', "interval", "MS", "show new counts each MS milliseconds (2000)", set_interval, 0 },
 	{ 0, "interval-print", "MS", NULL, set_interval, 0 },
-	{ 0, "timeout", "SECONDS", "end after this time", set_timeout, 0 },
+	{ 0, "timeout", "MS", "end after this time; 10s: after ten seconds", set_timeout, 0 },
 	{ 0, "wait", "SECONDS", "wait so long for counters that others have", set_wait, 0 },
 	{ 'D', "delay", "MS", NULL, set_delay, 0 },
 	{ 0, "control", "fifo:FILE", NULL, set_control, 0 },

@@ -15,7 +15,7 @@ static const struct {
 	{ "alignment-faults", NULL }, { "bpf-output", NULL }, { "cgroup-switches", NULL },
 	{ "dummy", NULL }, { "emulation-faults", NULL },
 	{ "cpu-clock", "count task-clock" },
-	{ "duration_time", "perfex always prints the elapsed time" },
+	{ "duration_time", "leave it out, as perfex always prints the elapsed time" },
 	{ "system_time", "count cycles:k" }, { "user_time", "count cycles:u" },
 };
 
@@ -240,9 +240,6 @@ int fail_event(struct error *e, int err, const char *name, const struct vperfctr
 		return -1;
 	if (err == -EINVAL && advise_unit_masks(e, name, info, why))
 		return -1;
-	if (err == -ENOENT && strpbrk(name, "{}"))
-		return fail_with(e, "'%s': there are no groups with braces, as all events are counted together",
-				 name);
 	if (err == -ENOENT && !strstr(why->text, "did you mean"))
 		hint = ": perfex list shows those that there are, perfex list --help how raw ones are written";
 	else if (strstr(why->text, "this processor has no"))

@@ -330,12 +330,18 @@ static int run_series(const struct choice *choice, const struct vperfctr_control
 		if (progress->done)
 			show_progress(progress);
 		result_free(r);
+		if (before_run(o, e)) {
+			hide_progress(progress);
+			return -1;
+		}
 		do {
 			err = choice->cpus ?
 				cpus_count(choice->cpus, o->command, NO_TIMEOUT, control, &none, NULL,
 					   r, e) :
 				run_command(o->command, control, choice->perf, &none, r, e);
 		} while (err && wait_for_counters(&patience, e));
+		if (!err && r->complete)
+			err = after_run(o, e);
 		if (err) {
 			hide_progress(progress);
 			/* The command has run already, by the module. */
@@ -550,11 +556,15 @@ static int count_once(const struct choice *choice, struct ticks *ticks,
 		      struct vperfctr_control *control, struct result *r, struct error *e)
 {
 	struct patience patience = { .seconds = choice->o->wait };
-	int err;
+	int err = before_run(choice->o, e);
 
+	if (err)
+		return err;
 	do {
 		err = try_once(choice, ticks, control, r, e);
 	} while (err && wait_for_counters(&patience, e));
+	if (!err && r->complete)
+		err = after_run(choice->o, e);
 	if (err || !r->counted)
 		return err;
 	/* Other parts than those of CPUs are not measured at the gate. */

@@ -87,6 +87,16 @@ struct refusals;
 int events_parse_some(struct events *events, const char *spec, const struct vperfctr_info *info,
 		      struct refusals *refused, struct error *e);
 
+/* Events whose names give no mode are counted in this one, 'u' or 'k'; 0: in both. */
+void events_only_in(char mode);
+
+/* Return: the list without braces and spaces, allocated; NULL: *e */
+char *event_spec_plain(const char *spec, struct error *e);
+
+/* Find perf's name of an event, or a name in other case.  Return: false: there is none here */
+bool event_of_perf(struct vperfctr_event *event, const char *name,
+		   const struct vperfctr_info *info);
+
 /*
  * Add the generic events that all of these kinds of CPUs have, as many as fit: events[k]
  * are those of info[k].  software: add those of the kernel, too.
@@ -619,6 +629,8 @@ size_t text_length(const char *text);
 /* "1,234,567"; buf has THOUSANDS_LEN characters. */
 #define THOUSANDS_LEN	32
 char *thousands(char *buf, uint64_t n);
+/* Print no commas from now on. */
+void thousands_off(void);
 
 /* ---- counting -------------------------------------------------------------------- */
 
@@ -663,6 +675,8 @@ struct options {
 	const char *control;		/* where commands come from; NULL: none */
 	double wait;			/* seconds for counters that are busy; 0: none */
 	unsigned int repeat;		/* 0: not said */
+	const char *pre, *post;		/* commands to run before and after each run; or NULL */
+	bool sync;			/* write all files to disks before each run */
 	bool runs_auto;			/* as many runs as the events need */
 	const char *kind;		/* of CPUs; NULL: any */
 	enum backend backend;
@@ -703,6 +717,13 @@ int file_name(char **name, const char *pattern, struct error *e);
  */
 int measure(const struct options *o, struct output *out, struct error *e);
 
+/*
+ * Do what the options say before a run, or after it.
+ * Return: 0, or -1 with *e: a command has failed
+ */
+int before_run(const struct options *o, struct error *e);
+int after_run(const struct options *o, struct error *e);
+
 /* Print the samples in such a file, or export them. */
 int report_samples(FILE *out, const struct options *o, struct error *e);
 /* The same without the limits of work.h, for tests. */
@@ -717,6 +738,9 @@ bool plot_can_write(const char *name);
 
 /* Print the sums and means of the counts in several files.  Return: 0, or -1 with *e. */
 int merge_counts(FILE *out, const struct options *o, struct error *e);
+
+/* Print what differs between two files of samples, or of counts.  Return: 0, or -1 with *e. */
+int diff_files(FILE *out, const struct options *o, struct error *e);
 
 /* Print "0-3,8", or "none". */
 void print_bits(FILE *f, uint64_t mask);

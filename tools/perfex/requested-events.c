@@ -48,6 +48,28 @@ bool is_generic(const char *name)
 	return !strcmp(name, "cpu-cycles") || !strcmp(name, "branch-instructions");
 }
 
+/* 'u', 'k': the mode of events whose names say none; 0: both */
+static char only_mode;
+
+void events_only_in(char mode)
+{
+	only_mode = mode;
+}
+
+static int add_mode(struct vperfctr_event *event, const struct vperfctr_info *info, struct error *e)
+{
+	const size_t before = strcspn(event->name, "@");
+	struct vperfctr_why why;
+	char name[sizeof(event->name)];
+	int err;
+
+	if (snprintf(name, sizeof(name), "%.*s:%c%s", (int)before, event->name, only_mode,
+		     event->name + before) >= (int)sizeof(name))
+		return fail_with(e, "the event name '%.40s...' is too long", event->name);
+	err = vperfctr_event(event, name, info, &why);
+	return err ? fail_event(e, err, name, info, &why) : 0;
+}
+
 /* refused: note an event that cannot be counted in there; NULL: it is an error. */
 static int add_event(struct events *events, const char *name, const struct vperfctr_info *info,
 		     struct refusals *refused, struct error *e)
@@ -62,12 +84,14 @@ static int add_event(struct events *events, const char *name, const struct vperf
 		return fail_with(e, "too many events: %u at most, and this processor has %u counters",
 				 VPERFCTR_MAX_CTRS, info->nrctrs);
 	err = vperfctr_event(event, name, info, &why);
+	if (err && err != -EPERM && event_of_perf(event, name, info))
+		err = 0;
 	if (err)
 		fail_event(e, err, name, info, &why);
 	if (refused && (err == -EPERM || err == -EOPNOTSUPP))
 		return refusals_add(refused, events->nr,
 				    err == -EPERM ? NOT_PERMITTED : NOT_SUPPORTED, name, e->text, e);
-	if (err)
+	if (err || (only_mode && event->modes_left && add_mode(event, info, e)))
 		return -1;
 	events->user_by_default |= event->modes_left && !(info->features & VPERFCTR_FEATURE_KERNEL);
 	events->group[events->nr++] = 0;
@@ -77,11 +101,11 @@ static int add_event(struct events *events, const char *name, const struct vperf
 int events_parse_some(struct events *events, const char *spec, const struct vperfctr_info *info,
 		      struct refusals *refused, struct error *e)
 {
-	char *copy = strdup(spec), *rest = copy, *one;
+	char *copy = event_spec_plain(spec, e), *rest = copy, *one;
 	int err = 0;
 
 	if (!copy)
-		return fail_with(e, "out of memory");
+		return -1;
 	while (!err && (one = strsep(&rest, ",")))
 		err = add_event(events, one, info, refused, e);
 	free(copy);

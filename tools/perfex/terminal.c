@@ -104,6 +104,13 @@ void replace_controls(char *text)
 	}
 }
 
+static bool plain_numbers;
+
+void thousands_off(void)
+{
+	plain_numbers = true;
+}
+
 char *thousands(char *buf, uint64_t n)
 {
 	char digits[THOUSANDS_LEN];
@@ -112,7 +119,7 @@ char *thousands(char *buf, uint64_t n)
 	int i;
 
 	for (i = 0; i < len; i++) {
-		if (i && (len - i) % 3 == 0)
+		if (i && (len - i) % 3 == 0 && !plain_numbers)
 			*p++ = ',';
 		*p++ = digits[i];
 	}

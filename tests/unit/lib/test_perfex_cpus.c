@@ -34,7 +34,7 @@ START_TEST(all_cpus)
 	/* Other CPUs that there are, and the events of a processor without software events. */
 	fake_reset();
 	fake.info.soft = 0x1f;
-	ck_assert_int_eq(perfex("--all-cpus", "--timeout", "0"), 0);
+	ck_assert_int_eq(perfex("--all-cpus", "--timeout", "0s"), 0);
 	has(err, " Counts of CPUs 0-3,32,63-64, system wide (7 CPUs,");
 	has(err, "instructions");
 	has_not(err, "task-clock");
@@ -46,7 +46,7 @@ START_TEST(list_of_cpus)
 	ck_assert_int_eq(perfex("-C", "1,3", "-x,", "-e", "cycles", "true"), 0);
 	ck_assert_str_eq(err, "6000,,cycles,2000000,100.00,,\n");
 	ck_assert_uint_eq(fake_seen->counted_cpus, 0xa);
-	ck_assert_int_eq(perfex("--cpu=0-2,2", "-e", "cycles", "--timeout=0"), 0);
+	ck_assert_int_eq(perfex("--cpu=0-2,2", "-e", "cycles", "--timeout=0s"), 0);
 	has(err, " Counts of CPUs 0-2 (3 CPUs, user and kernel mode):\n");
 	ck_assert_uint_eq(fake_seen->counted_cpus, 0x7);
 	ck_assert_int_eq(perfex("-C0", "-e", "cycles:u", "-o", (char *)in_dir("file"), "true"), 0);
@@ -332,7 +332,7 @@ START_TEST(progress_on_terminal)
 	setenv("TERM", "vt100", 1);
 	ck_assert_int_eq(perfex_on_terminal(ARGV("-C", "0", "-e", "cycles", "--timeout=3.5")), 0);
 	has(out, "  counting: 2 of 3.5 seconds\033[K\r  counting: 3 of 3.5 seconds\033[K\r\033[K");
-	ck_assert_int_eq(perfex_on_terminal(ARGV("-C", "0", "-e", "cycles", "--timeout=1")), 0);
+	ck_assert_int_eq(perfex_on_terminal(ARGV("-C", "0", "-e", "cycles", "--timeout=1s")), 0);
 	has_not(out, "counting");
 	/* A command's own output is there, or the intervals, or no terminal. */
 	ck_assert_int_eq(perfex_on_terminal(ARGV("-C", "0", "-e", "cycles", "sleep", "2.2")), 0);
@@ -720,13 +720,13 @@ static const struct {
 	{ { "perfex", "-C0", "list" }, "perfex list has no -C" },
 	{ { "perfex", "-a", "-i" }, "perfex info has no -a" },
 	{ { "perfex", "-a", "-r", "2" }, "-r and --runs need a command" },
-	{ { "perfex", "-a", "--runs=auto", "--timeout=1" }, "-r and --runs need a command" },
-	{ { "perfex", "-a", "--timeout=1", "true" }, "either --timeout or a command" },
+	{ { "perfex", "-a", "--runs=auto", "--timeout=1s" }, "-r and --runs need a command" },
+	{ { "perfex", "-a", "--timeout=1s", "true" }, "either --timeout or a command" },
 	{ { "perfex", "--per-cpu", "true" }, "--per-cpu, --per-core, --per-socket and --per-kind are for -a and -C" },
 	{ { "perfex", "--per-socket", "-p", "1" }, "are for -a and -C" },
 	{ { "perfex", "-a", "--per-core", "--per-cpu", "true" }, "one of --per-cpu, --per-core, --per-socket and --per-kind at a time" },
 	{ { "perfex", "-a", "-r2", "-I5", "true" }, "-I goes neither with -r nor" },
-	{ { "perfex", "--timeout=1", "true" }, "--timeout is for -p, -t, -a and -C" },
+	{ { "perfex", "--timeout=1s", "true" }, "--timeout is for -p, -t, -a and -C" },
 	{ { "perfex", "top", "ls" }, "perfex top runs no command (perfex -- top runs the program of that name)" },
 	{ { "perfex", "top", "-j" }, "perfex top has no -j, which is an option of perfex stat" },
 	{ { "perfex", "-r2", "top" }, "perfex top has no -r" },

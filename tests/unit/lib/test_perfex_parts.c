@@ -241,11 +241,15 @@ START_TEST(unknown_or_malformed_names)
 	refuse("cylces", "unknown event 'cylces': did you mean 'cycles'?");
 	refuse("instruction:u", "did you mean 'instructions'?");
 	refuse("INST_RETIERD:ANY", "did you mean 'INST_RETIRED'?");
-	refuse("qqqqqqqqqq", "perfex --help");
+	refuse("qqqqqqqqqq", "perfex list --help");
 	refuse("r", "unknown event");
 	refuse("r12zz", "unknown event");
 	refuse("c", "unknown event 'c'");
-	refuse("{cycles", "no groups with braces");
+	refuse("{cycles", "'{cycles': the group has no end, which is '}'");
+	refuse("cycles}", "'cycles}': braces are not where a group begins or ends");
+	refuse("cycles,{instructions,branches}:S", "':S': a group may be followed by ':u', ':k' or ':uk'");
+	refuse("{cycles}{branches}", "a group may be followed by");
+	refuse("{}", "an event name is missing");
 	/* The event is known, but not with this attribute: libpfm4 says why. */
 	refuse("MEM_LOAD_RETIRED:NONSENSE", "event 'MEM_LOAD_RETIRED:NONSENSE': ");
 	refuse("LONGEST_LAT_CACHE:MISS:t", "other threads");
@@ -273,14 +277,11 @@ START_TEST(names_of_perf)
 	refuse("LLC-load-misses", "'LLC-load-misses' is perf's name: the nearest event here is 'cache-misses', "
 				  "and 'perfex list cache' shows events of this processor");
 	refuse("LLC-loads:u", "the nearest event here is 'cache-references'");
-	refuse("branch-load-misses", "the nearest event here is 'branch-misses'");
 	refuse("stalled-cycles-frontend", "'stalled-cycles-frontend' is perf's name: ");
 	refuse("node-loads", "'node-loads' is perf's name: use perf stat for it");
 	refuse("sched:sched_switch", "'sched:sched_switch' is a tracepoint of the kernel: use perf stat for it");
 	refuse("syscalls:sys_enter_read", "is a tracepoint of the kernel");
 	refuse("cpu/event=0xc0/u", "is perf's syntax for the events of a unit: raw events of a core are rUUEE here");
-	refuse("Instructions", "unknown event 'Instructions': did you mean 'instructions'? Generic names are in lower case");
-	refuse("CYCLES:u", "did you mean 'cycles'?");
 	refuse("cycles:u@9", "'cycles:u@9': this processor has no general counter 9");
 	refuse("cycles:pp", "'cycles:pp': a generic event may be followed by ':u', ':k' or ':uk', and not by ':pp'; "
 			    "perf's precise events are not available");
@@ -288,6 +289,64 @@ START_TEST(names_of_perf)
 	info.arch_events &= ~VPERFCTR_EVENT_CACHE_MISSES;
 	memset(&error, 0, sizeof(error));
 	refuse("LLC-load-misses", "'LLC-load-misses' is perf's name: 'perfex list cache' shows");
+}
+END_TEST
+
+/* What perf takes: groups, spaces, the core as a unit, other case, and names of caches. */
+static const struct {
+	const char *perf, *same;
+} accepted[] = {
+	{ "{cycles,instructions}", "cycles,instructions" },
+	{ "{cycles,instructions}:u,branches", "cycles:u,instructions:u,branches" },
+	{ "{cycles:k,instructions}:u", "cycles:k,instructions:u" },
+	{ "{cycles@1,branches}:k", "cycles:k@1,branches:k" },
+	{ " cycles, instructions ,branches", "cycles,instructions,branches" },
+	{ "{ cycles , instructions }", "cycles,instructions" },
+	{ "branches,{cycles},{instructions}:uk", "branches,cycles,instructions:uk" },
+	{ "cpu/instructions/u", "instructions:u" },
+	{ "cpu/cycles/,branches", "cycles,branches" },
+	{ "Instructions", "instructions" },
+	{ "CYCLES:u", "cycles:u" },
+	{ "branch-load-misses:u", "branch-misses:u" },
+	{ "branch-loads", "branches" },
+	{ "L1-dcache-load-misses", "L1D:REPLACEMENT" },
+	{ "L1-dcache-loads:u,l1-dcache-stores:k", "MEM_INST_RETIRED:ALL_LOADS:u,MEM_INST_RETIRED:ALL_STORES:k" },
+	{ "dTLB-load-misses", "DTLB_LOAD_MISSES:WALK_COMPLETED" },
+	{ "iTLB-load-misses:u", "ITLB_MISSES:WALK_COMPLETED:u" },
+};
+
+START_TEST(perfs_ways_to_write)
+{
+	struct events perf = { 0 }, same = { 0 };
+	struct error e;
+	unsigned int i;
+
+	setenv("LIBPFM_FORCE_PMU", "skl", 1);
+	ck_assert_msg(!events_parse(&perf, accepted[_i].perf, &info, &e), "%s", e.text);
+	ck_assert_msg(!events_parse(&same, accepted[_i].same, &info, &e), "%s", e.text);
+	ck_assert_uint_eq(perf.nr, same.nr);
+	for (i = 0; i < same.nr; i++) {
+		ck_assert_str_eq(perf.ev[i].name, same.ev[i].name);
+		ck_assert_uint_eq(perf.ev[i].code, same.ev[i].code);
+		ck_assert_uint_eq(perf.ev[i].modes, same.ev[i].modes);
+		ck_assert_uint_eq(perf.ev[i].general, same.ev[i].general);
+	}
+}
+END_TEST
+
+START_TEST(one_mode)
+{
+	struct events found = { 0 };
+	struct error e;
+
+	events_only_in('u');
+	ck_assert_int_eq(events_parse(&found, "instructions,cycles:k,branches@1,r00c0", &info, &e), 0);
+	events_only_in(0);
+	ck_assert_str_eq(found.ev[0].name, "instructions:u");
+	ck_assert_str_eq(found.ev[1].name, "cycles:k");
+	ck_assert_str_eq(found.ev[2].name, "branches:u@1");
+	ck_assert_str_eq(found.ev[3].name, "r00c0:u");
+	ck_assert_uint_eq(found.ev[2].modes, modes_of(true, false));
 }
 END_TEST
 
@@ -1612,6 +1671,8 @@ static Suite *suite(void)
 	tcase_add_test(t, unknown_or_malformed_names);
 	tcase_add_loop_test(t, names_of_perf, 0, 2);
 	tcase_add_test(t, modes_given_twice);
+	tcase_add_loop_test(t, perfs_ways_to_write, 0, (int)ARRAY_SIZE(accepted));
+	tcase_add_test(t, one_mode);
 	tcase_add_test(t, event_needs_unit_mask);
 	tcase_add_test(t, event_of_haswell_needs_unit_mask);
 	tcase_add_test(t, long_names);

@@ -506,7 +506,7 @@ static const struct {
 	{ "--sample", "-I5", "there is no -I, which perf record has" },
 	{ "--sample", "--per-thread", "perfex report --sort=tid shows the threads" },
 	{ "--sample", "--runs=auto", "perfex record has no --runs, which is an option of perfex stat" },
-	{ "--sample", "--timeout=1", "--timeout is for -p, -t, -a and -C" },
+	{ "--sample", "--timeout=1s", "--timeout is for -p, -t, -a and -C" },
 	{ "-v", "-g", "perfex stat has no -g, which is an option of perfex record" },
 	{ "-v", "--max-stack=3", "perfex stat has no --max-stack, which is an option of perfex record" },
 };
@@ -556,14 +556,14 @@ START_TEST(old_modules_and_failures)
 		_exit(0);
 	}
 	snprintf(pid, sizeof(pid), "-p%d", (int)child);
-	ck_assert_int_eq(sample("--sample=cycles=1k", pid, "--timeout=1"), 125);
+	ck_assert_int_eq(sample("--sample=cycles=1k", pid, "--timeout=1s"), 125);
 	is_message("too old to sample running processes");
 	for (i = 0; i < ARRAY_SIZE(attach_failures); i++) {
 		fake.fail[FAKE_ATTACH] = attach_failures[i].error;
-		ck_assert_int_eq(sample("--sample=cycles=1k", pid, "--timeout=1"), 125);
+		ck_assert_int_eq(sample("--sample=cycles=1k", pid, "--timeout=1s"), 125);
 		is_message(attach_failures[i].message);
 	}
-	ck_assert_int_eq(sample("--sample=cycles=1k", pid, "--timeout=1", "true"), 125);
+	ck_assert_int_eq(sample("--sample=cycles=1k", pid, "--timeout=1s", "true"), 125);
 	is_message("either --timeout or a command");
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
