@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* perfex plot and perfex merge: show the counts in files. */
+/* perfex plot, merge and diff: what is in files. */
 #include "option-table.h"
 
 static const struct option_entry picture_options[] = {
@@ -52,4 +52,30 @@ const struct command command_merge = {
 	.summary = "add the counts of several files of perfex stat -j",
 	.tables = { merge_options, output_options, common_options },
 	.finish = finish_merge, .run = run_merge,
+};
+
+static const struct option_entry diff_options[] = {
+	{ 'e', "event", "EVENT,...", "these events and metrics, and not all", set_spec, 0 },
+	{ 0, "symfs", "DIR", "find the programs and libraries below DIR", OPTION_TEXT(reporting.symfs) },
+	{ 'v', "verbose", NULL, "print all rows", OPTION_FLAG(verbose) },
+	OPTIONS_END
+};
+
+static int finish_diff(struct options *o, struct error *e)
+{
+	return o->nrfiles == 2 ? 0 :
+		fail_usage(e, o, "perfex diff compares two files of perfex record, or of perfex stat -j (perfex -- diff runs the program of that name)");
+}
+
+static int run_diff(const struct options *o, struct output *output, FILE *out, struct error *e)
+{
+	(void)output;
+	return diff_files(out, o, e);
+}
+
+const struct command command_diff = {
+	.name = "diff", .usage = "[OPTION]... OLD NEW", .words = WORDS_ANY,
+	.summary = "compare the functions of two profiles, or two files of counts",
+	.tables = { diff_options, output_options, common_options },
+	.finish = finish_diff, .run = run_diff,
 };

@@ -186,13 +186,12 @@ static const struct option_entry report_options[] = {
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static int choose_input(struct options *o)
+static void choose_input(struct options *o)
 {
 	if (!o->report)
 		o->report = "perfex.data";
 	else if (!strcmp(o->report, "-"))
 		o->report = "/dev/stdin";
-	return 0;
 }
 
 /* word: an argument that no option takes; it may be a file */
@@ -260,4 +259,29 @@ const struct command command_annotate = {
 	.summary = "print the lines and instructions of a function, with samples",
 	.tables = { annotate_options, input_options, output_options, common_options },
 	.finish = finish_annotate, .run = run_report,
+};
+
+/* ---- perfex script ---------------------------------------------------------------------------- */
+
+static const struct option_entry script_options[] = {
+	{ 0, "no-inline", NULL, "print inlined code as that of the function that it is in",
+	  OPTION_FLAG(reporting.no_inline) },
+	{ 'o', "output", "FILE", "print to FILE", OPTION_TEXT(output) },
+	OPTIONS_END
+};
+
+static int finish_script(struct options *o, struct error *e)
+{
+	choose_input(o);
+	if (o->nrfiles)
+		return fail_word(o, o->files[0], e);
+	o->reporting.export = "script";
+	return 0;
+}
+
+const struct command command_script = {
+	.name = "script", .usage = "[OPTION]...", .words = WORDS_ANY,
+	.summary = "print each sample with its calls, as perf script does",
+	.tables = { input_options, script_options, common_options },
+	.finish = finish_script, .run = run_report,
 };

@@ -5,9 +5,9 @@
 #include "option-table.h"
 
 const struct command *const commands[] = {
-	&command_stat, &command_record, &command_report, &command_annotate, &command_list,
-	&command_top, &command_plot, &command_merge, &command_doctor,
-	&command_self_test, &command_info, &command_help, NULL
+	&command_stat, &command_record, &command_report, &command_annotate, &command_script,
+	&command_diff, &command_list, &command_top, &command_plot, &command_merge,
+	&command_doctor, &command_self_test, &command_info, &command_help, NULL
 };
 
 const struct command *command_find(const char *name)

@@ -111,7 +111,7 @@ int advise_perf_option(const struct command *command, char letter, const char *n
 /* ---- tables and setters that several commands have ----------------------------------------------------- */
 
 extern const struct command command_stat, command_record, command_report, command_annotate,
-	command_list, command_top, command_plot, command_merge, command_doctor,
+	command_script, command_diff, command_list, command_top, command_plot, command_merge, command_doctor,
 	command_self_test, command_info, command_help;
 
 /* help and version */

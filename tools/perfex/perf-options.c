@@ -101,6 +101,12 @@ static const struct {
 	{ &command_annotate, 'k', "vmlinux", "the kernel's functions were recorded with their names" },
 	{ &command_annotate, 'M', "disassembler-style", "instructions are in the style of objdump" },
 
+	{ &command_script, 'F', "fields", "each sample is printed with comm, pid, tid, cpu, time, period, event, ip, sym and dso" },
+	{ &command_script, 'D', "dump-raw-trace", "all samples are printed" },
+	{ &command_script, 's', "script", "perf's scripts need perf: others read this text" },
+	{ &command_script, 'C', "cpu", "each sample is printed with its CPU" },
+	{ &command_script, 0, "header", "the first lines of perfex report say what was recorded" },
+	{ &command_script, 0, "time", "each sample is printed with its time" },
 
 	{ &command_top, 'p', "pid", "perfex stat -p PID -I 1000 counts a process again and again" },
 	{ &command_top, 't', "tid", "perfex stat -t TID -I 1000 counts a thread again and again" },

@@ -24,6 +24,7 @@ static const struct {
 	{ "folded", export_folded },
 	{ "pprof", export_pprof },
 	{ "firefox", export_firefox },
+	{ "script", export_script },
 };
 
 int report_check(const struct reporting *r, struct error *e)

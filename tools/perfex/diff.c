@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perfex diff: what differs between two files of samples, or between two files of counts. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "json-counts.h"
+#include "json.h"
+#include "report.h"
+#include "sample-file.h"
+#include "work.h"
+
+#define SHOWN		25	/* rows without -v */
+
+/* A function or an event in both files. */
+struct difference {
+	char *name;
+	bool in[2];
+	double value[2];	/* percent of all, or a count */
+};
+
+struct differences {
+	unsigned int nr, room;
+	struct difference *row;
+};
+
+static void differences_free(struct differences *d)
+{
+	unsigned int i;
+
+	for (i = 0; i < d->nr; i++)
+		free(d->row[i].name);
+	free(d->row);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct difference *)a)->name, ((const struct difference *)b)->name);
+}
+
+static int add_value(struct differences *d, const char *name, unsigned int file, double value,
+		     struct error *e)
+{
+	struct difference *row;
+
+	if (d->nr == d->room) {
+		unsigned int room = d->room ? 2 * d->room : 64;
+
+		row = realloc(d->row, room * sizeof(*row));
+		if (!row)
+			return fail_with(e, "out of memory");
+		d->row = row;
+		d->room = room;
+	}
+	row = &d->row[d->nr];
+	*row = (struct difference){ .name = strdup(name) };
+	if (!row->name)
+		return fail_with(e, "out of memory");
+	row->in[file] = true;
+	row->value[file] = value;
+	d->nr++;
+	return 0;
+}
+
+/* Let rows of the same name be one. */
+static void join_rows(struct differences *d)
+{
+	unsigned int i, nr = 0, k;
+
+	if (d->nr)
+		qsort(d->row, d->nr, sizeof(*d->row), compare_names);
+	for (i = 0; i < d->nr; i++) {
+		if (!nr || strcmp(d->row[nr - 1].name, d->row[i].name)) {
+			d->row[nr++] = d->row[i];
+			continue;
+		}
+		for (k = 0; k < 2; k++) {
+			d->row[nr - 1].in[k] |= d->row[i].in[k];
+			d->row[nr - 1].value[k] += d->row[i].value[k];
+		}
+		free(d->row[i].name);
+	}
+	d->nr = nr;
+}
+
+static double change_of(const struct difference *row)
+{
+	return row->value[1] - row->value[0];
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+	const double x = fabs(change_of(a)), y = fabs(change_of(b));
+
+	return x != y ? (x < y ? 1 : -1) : compare_names(a, b);
+}
+
+/* ---- samples ----------------------------------------------------------------------------- */
+
+/* The shares of functions, of the first event that has samples. */
+static int add_shares(struct differences *d, const struct profile *p, unsigned int file,
+		      struct error *e)
+{
+	struct report_keys keys;
+	struct hash_table t;
+	unsigned int event = 0;
+	uint32_t i;
+	int err;
+
+	while (event + 1 < p->nrevents && !p->events[event].samples)
+		event++;
+	if (report_parse_keys(&keys, "symbol", e))
+		return -1;
+	err = rows_make(p, &t, &keys, event, false, e);
+	for (i = 1; !err && i < t.nr; i++)
+		err = add_value(d, row_of(&t, i)->label[0], file, 100 * (double)row_of(&t, i)->weight /
+				(double)(p->events[event].weight ? p->events[event].weight : 1), e);
+	rows_free(&t);
+	return err;
+}
+
+static int read_shares(struct differences *d, const struct options *o, unsigned int file,
+		       struct error *e)
+{
+	struct profile p;
+	int err;
+
+	modules_use_directory(o->reporting.symfs);
+	err = profile_read(&p, o->files[file], e);
+	if (!err)
+		err = profile_filter(&p, o, e);
+	if (!err)
+		err = add_shares(d, &p, file, e);
+	profile_free(&p);
+	return err;
+}
+
+/* ---- counts ------------------------------------------------------------------------------ */
+
+static int read_counts(struct differences *d, const struct options *o, unsigned int file,
+		       struct error *e)
+{
+	struct records records = { 0 };
+	const struct count_record *r;
+	char name[300];
+	unsigned int i;
+	int err = records_read(&records, o->files[file], e);
+
+	for (i = 0; !err && i < records.nr; i++) {
+		r = &records.record[i];
+		if (!records_wanted(r->name, o) || !r->counted)
+			continue;
+		if (r->at >= 0)
+			err = fail_with(e, "'%.200s' has the counts of intervals: diff takes those of whole runs, without -I",
+					o->files[file]);
+		snprintf(name, sizeof(name), "%s%s%s%s%s", r->part, *r->part ? " " : "", r->name,
+			 *r->unit ? ": " : "", r->unit);
+		if (!err)
+			err = add_value(d, name, file, r->whole ? (double)r->count : r->value, e);
+	}
+	records_free(&records);
+	return err;
+}
+
+/* ---- output ------------------------------------------------------------------------------ */
+
+static void print_value(FILE *f, const struct difference *row, unsigned int file, bool share)
+{
+	char buf[THOUSANDS_LEN];
+
+	if (!row->in[file])
+		fprintf(f, "%*s", share ? 9 : 20, "-");
+	else if (share)
+		fprintf(f, "%8.2f%%", row->value[file]);
+	else if (row->value[file] == floor(row->value[file]))
+		fprintf(f, "%20s", thousands(buf, (uint64_t)row->value[file]));
+	else
+		fprintf(f, "%20.3f", row->value[file]);
+}
+
+static void print_change(FILE *f, const struct difference *row, bool share)
+{
+	if (share)
+		fprintf(f, "  %+8.2f%%", change_of(row));
+	else if (!row->in[0] || !row->in[1] || row->value[0] <= 0)
+		fprintf(f, "  %9s", "-");
+	else
+		fprintf(f, "  %+8.2f%%", 100 * change_of(row) / row->value[0]);
+}
+
+static void print_json(FILE *f, const struct difference *row, bool share)
+{
+	unsigned int k;
+
+	fprintf(f, "{\"%s\" : ", share ? "symbol" : "event");
+	json_string(f, row->name);
+	for (k = 0; k < 2; k++)
+		if (row->in[k])
+			fprintf(f, ", \"%s\" : %.6f", k ? "new" : "old", row->value[k]);
+	fputs("}\n", f);
+}
+
+static void print_differences(FILE *f, const struct differences *d, const struct options *o, bool share)
+{
+	unsigned int i, shown = share && !o->verbose && d->nr > SHOWN ? SHOWN : d->nr;
+
+	if (o->style == STYLE_JSON) {
+		for (i = 0; i < d->nr; i++)
+			print_json(f, &d->row[i], share);
+		return;
+	}
+	fprintf(f, "\n %s in '%s' and in '%s':\n\n%*s  ", share ? "Shares of functions" : "Counts",
+		o->files[0], o->files[1], share ? 9 : 20, "old");
+	fprintf(f, "%*s  %9s\n\n", share ? 9 : 20, "new", "change");
+	for (i = 0; i < shown; i++) {
+		print_value(f, &d->row[i], 0, share);
+		fputs("  ", f);
+		print_value(f, &d->row[i], 1, share);
+		print_change(f, &d->row[i], share);
+		fprintf(f, "  %s\n", d->row[i].name);
+	}
+	if (shown < d->nr)
+		fprintf(f, "\n %u more are shown with -v.\n", d->nr - shown);
+	fputc('\n', f);
+}
+
+/* ---- both -------------------------------------------------------------------------------- */
+
+/* True if a file begins as those of perfex record do. */
+static bool has_samples(const char *name)
+{
+	char magic[sizeof(SAMPLES_MAGIC) - 1];
+	int fd = open_named(name, 0);
+	bool is = fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
+		!memcmp(magic, SAMPLES_MAGIC, sizeof(magic));
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+struct request {
+	FILE *out;
+	const struct options *o;
+};
+
+static int diff_in_child(void *arg, struct error *e)
+{
+	const struct request *r = arg;
+	const struct options *o = r->o;
+	const bool share = has_samples(o->files[0]);
+	struct differences d = { 0 };
+	unsigned int file;
+	int err = 0;
+
+	if (share != has_samples(o->files[1]))
+		return fail_with(e, "'%.200s' has samples, and '%.200s' has none: perfex diff compares two of one sort",
+				 o->files[!share], o->files[share]);
+	for (file = 0; !err && file < 2; file++)
+		err = share ? read_shares(&d, o, file, e) : read_counts(&d, o, file, e);
+	if (!err) {
+		work_prints();
+		join_rows(&d);
+		if (share && d.nr)
+			qsort(d.row, d.nr, sizeof(*d.row), compare_changes);
+		print_differences(r->out, &d, o, share);
+		fflush(r->out);
+	}
+	differences_free(&d);
+	return err;
+}
+
+int diff_files(FILE *out, const struct options *o, struct error *e)
+{
+	struct request r = { out, o };
+	unsigned int file;
+
+	for (file = 0; file < 2; file++)
+		if (access(o->files[file], R_OK))
+			return fail_with(e, "cannot read '%.200s': %s (perfex -- diff runs the program of that name)",
+					 o->files[file], strerror(errno));
+	return work_in_child(diff_in_child, &r, true, e);
+}
