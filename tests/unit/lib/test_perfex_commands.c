@@ -180,7 +180,7 @@ int main(void)
 	SRunner *r = srunner_create(suite());
 	int failed;
 
-	srunner_run_all(r, CK_ENV);
+	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
 	srunner_free(r);
 	return failed ? 1 : 0;

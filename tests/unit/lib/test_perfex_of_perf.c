@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What people type who know perf: lines from its manual pages, with perfex for perf.  Each does
+ * what they expect, or says in one line what to write instead.
+ */
+#include "perfex-command.h"
+#include "perfex.h"
+#include "sample-builder.h"
+
+#define CALLS		TMP "/calls"
+
+static uint64_t address_in(const char *symbol)
+{
+	char command[256];
+	unsigned long address;
+	FILE *f;
+
+	snprintf(command, sizeof(command), "nm %s | grep ' %s$'", CALLS, symbol);
+	f = popen(command, "r");
+	ck_assert_int_eq(fscanf(f, "%lx", &address), 1);
+	pclose(f);
+	return address;
+}
+
+/* Samples in ten(), twenty(), as often as said, and in what is inlined into outer(). */
+static void write_profile(const char *name, unsigned int tens, unsigned int twenties)
+{
+	const uint64_t left = address_in("left") + 8;
+	uint64_t tsc = 1000000;
+	unsigned int i;
+
+	put_header(in_dir(name), SAMPLES_CHAINS);
+	put_record(RECORD_COMMAND, NULL, 0, "calls");
+	put_event(0, 1000, "cycles:u");
+	put_task(RECORD_EXEC, 20, 20, 1, "calls and more");
+	put_mapping(20, 2, UINT64_C(0x400000), UINT64_C(0x404000), 0, CALLS);
+	for (i = 0; i < tens + twenties; i++)
+		put_chain(20, 21, tsc += 1000000, 1, address_in(i < tens ? "ten" : "twenty") + 1, 1, &left);
+	put_chain(20, 20, tsc += 1000000, 1, address_in("outer"), 0, NULL);
+	put_end(1, (uint64_t []){ 1000 * (tens + twenties + 1) });
+	put_close();
+}
+
+static void setup(void)
+{
+	command_setup();
+	ck_assert_int_eq(chdir(dir), 0);
+	fake.info.soft = 0x1f;
+	write_profile("perfex.data", 6, 3);
+	write_profile("other.data", 2, 7);
+}
+
+static void teardown(void)
+{
+	ck_assert_int_eq(chdir("/"), 0);
+	command_teardown();
+}
+
+/* ---- lines ------------------------------------------------------------------------------ */
+
+#define ON_OUT	1	/* the text is on standard output, not on standard error */
+#define FAILS	2	/* with one line */
+
+static const struct {
+	const char *line;
+	unsigned int flags;
+	const char *text;
+} lines[] = {
+	/* perf-stat(1) */
+	{ "stat true", 0, "1,000,000  instructions" },
+	{ "stat -- true", 0, "seconds elapsed" },
+	{ "stat -e cycles -e instructions true", 0, "1,000,000  instructions" },
+	{ "stat -e cycles:u,instructions:k true", 0, "1,000,000  instructions:k" },
+	{ "stat -e '{cycles,instructions}' true", 0, "1,000,000  instructions" },
+	{ "stat -e '{cycles,instructions}:u' true", 0, "1,000,000  instructions:u" },
+	{ "stat -e 'cycles, instructions' true", 0, "1,000,000  instructions" },
+	{ "stat -e cycles, instructions true", FAILS, "an event name is missing in the argument of -e" },
+	{ "stat -e cpu-clock true", 0, "  task-clock" },
+	{ "stat -e task-clock,context-switches,page-faults true", 0, "  context-switches" },
+	{ "stat -e L1-dcache-load-misses true", 0, "1,000,000  L1D:REPLACEMENT" },
+	{ "stat -e LLC-load-misses true", FAILS, "the nearest event here is 'cache-misses'" },
+	{ "stat -e Instructions true", 0, "1,000,000  instructions" },
+	{ "stat -e r1a8 true", 0, "1,000,000  r1a8" },
+	{ "stat -e cpu/event=0xc0/ true", FAILS, "raw events of a core are rUUEE here" },
+	{ "stat -e cpu/instructions/u true", 0, "1,000,000  instructions:u" },
+	{ "stat -e duration_time true", FAILS, "perfex always prints the elapsed time" },
+	{ "stat -e sched:sched_switch true", FAILS, "is a tracepoint of the kernel: use perf stat" },
+	{ "stat -e power/energy-pkg/ true", FAILS, "is energy (RAPL)" },
+	{ "stat -B -e cycles:u true", 0, "1,000,000  cycles:u" },
+	{ "stat --no-big-num -e cycles:u true", 0, "  1000000  cycles:u" },
+	{ "stat -n true", 0, "  task-clock" },
+	{ "stat -S -e cycles:u true", 0, "1,000,000  cycles:u" },
+	{ "stat -U -e cycles true", 0, "1,000,000  cycles:u" },
+	{ "stat --all-kernel -e cycles true", 0, "1,000,000  cycles:k" },
+	{ "stat -d true", 0, "per cycle" },
+	{ "stat -r 3 -e cycles:u true", 0, "3 runs" },
+	{ "stat --repeat 3 --pre 'echo before' --post 'echo after' -e cycles:u true", ON_OUT,
+	  "before\nafter\nbefore\nafter\nbefore\nafter\n" },
+	{ "stat --pre false true", FAILS, "'false' of --pre has failed, with status 1" },
+	{ "stat -r 3 --table true", FAILS, "there is no --table, which perf stat has: -r prints" },
+	{ "stat -x, -e cycles:u true", 0, "1000000,,cycles:u," },
+	{ "stat -j -e cycles:u true", 0, "\"counter-value\" : \"1000000.000000\"" },
+	{ "stat -o counts -e cycles:u true", 0, "" },
+	{ "stat -o counts --append -e cycles:u true", 0, "" },
+	{ "stat -i -e cycles:u true", 0, "1,000,000  cycles:u" },
+	{ "stat -v -e cycles:u true", 0, "cycles:u" },
+	{ "stat -G group true", FAILS, "perfex counts threads or CPUs, and no control groups" },
+	{ "stat --metric-only true", FAILS, "-M prints the metrics after their events" },
+	{ "stat --topdown true", FAILS, "topdown" },
+	{ "stat --interval-count 3 -I 100 true", FAILS, "-I prints until the end" },
+	{ "stat -I 100 --summary true", FAILS, "-I prints no sums at the end" },
+	{ "stat --per-die -a true", FAILS, "--per-socket and --per-core print sums" },
+	{ "stat --cputype core true", FAILS, "--kind=core and --kind=atom choose" },
+	{ "stat -c true", FAILS, "counts are never scaled" },
+	/* perf-record(1) */
+	{ "record -F max true", FAILS, "-F takes a number, such as 10000" },
+	{ "record -b true", FAILS, "samples have no branch records" },
+	{ "record --call-graph lbr true", FAILS, "call chains are those of frame pointers (-g fp) or of stacks (-g dwarf)" },
+	{ "record -c 1000 -e nonsense true", FAILS, "nonsense" },
+	{ "record -z true", FAILS, "gzip compresses" },
+	{ "record -e cycles", FAILS, "there is no command to run" },
+	/* perf-report(1) */
+	{ "report", ON_OUT, " 60.00%             6  ten [calls]" },
+	{ "report --stdio", ON_OUT, " 30.00%             3  twenty [calls]" },
+	{ "report -i other.data --stdio", ON_OUT, " 70.00%             7  twenty [calls]" },
+	{ "report --stdio --sort overhead,comm,dso,sym", ON_OUT, "calls and more  [calls]  ten\n" },
+	{ "report --sort=srcline --no-children", ON_OUT, "calls.c:" },
+	{ "report --percent-limit 20", ON_OUT, " 30.00%             3  twenty [calls]\n\n 1 more" },
+	{ "report -g", ON_OUT, "Functions, and below them their callers:" },
+	{ "report -g caller", ON_OUT, "Call paths: functions, and below them what they called:" },
+	{ "report -g graph,0.5,callee", ON_OUT, "Functions, and below them their callers:" },
+	{ "report --no-inline", ON_OUT, " 10.00%             1  outer [calls]" },
+	{ "report -n -q -f", ON_OUT, "ten [calls]" },
+	{ "report --tui", FAILS, "perfex report prints text (--stdio)" },
+	{ "report --header-only", FAILS, "the first lines of a report say what was recorded" },
+	{ "report -D", FAILS, "perfex script prints all samples" },
+	{ "report perfex.data", FAILS, "(-i perfex.data reads this file)" },
+	/* perf-script(1), perf-annotate(1), perf-diff(1), perf-top(1), perf-list(1), perf-help(1) */
+	{ "script", ON_OUT, "calls_and_more 20/21 [000] 0.000000: 1000 cycles:u: \n\t" },
+	{ "script -i other.data", ON_OUT, " twenty (" CALLS ")\n\t" },
+	{ "script -F comm,ip", FAILS, "each sample is printed with comm, pid, tid" },
+	{ "annotate --stdio -s ten", ON_OUT, "ten [calls]" },
+	{ "annotate ten", ON_OUT, "ten [calls]" },
+	{ "annotate", FAILS, "perfex annotate needs the name of a function" },
+	{ "diff perfex.data other.data", ON_OUT, "   60.00%     20.00%    -40.00%  ten [calls]" },
+	{ "diff", FAILS, "perfex diff compares two files" },
+	{ "top -p 1", FAILS, "perfex stat -p PID -I 1000" },
+	{ "top -g", FAILS, "perfex record -a -g, and perfex report -g, show calls" },
+	{ "list longest", ON_OUT, "LONGEST_LAT_CACHE:MISS" },
+	{ "help stat", ON_OUT, "Usage: perfex stat" },
+	{ "--version", ON_OUT, "perfex " },
+	{ "evlist", FAILS, "perfex report shows the events of a file" },
+	{ "c2c record true", FAILS, "use perf c2c for shared cache lines" },
+};
+
+/* Split a line at spaces; words may be in single quotes. */
+static void split(char *line, char **argv)
+{
+	char *p = line;
+
+	while (*p) {
+		char end = *p == '\'' ? '\'' : ' ';
+
+		p += *p == '\'';
+		*argv++ = p;
+		p = strchr(p, end);
+		if (!p)
+			break;
+		*p++ = '\0';
+		p += strspn(p, " ");
+	}
+	*argv = NULL;
+}
+
+START_TEST(line_of_perf)
+{
+	char line[256], *argv[24] = { "perfex" };
+	int status;
+
+	snprintf(line, sizeof(line), "%s", lines[_i].line);
+	split(line, argv + 1);
+	status = finish(start(argv));
+	ck_assert_msg(status == (lines[_i].flags & FAILS ? 125 : 0), "%s: status %d: %s%s",
+		      lines[_i].line, status, out, err);
+	if (lines[_i].flags & FAILS)
+		is_message(lines[_i].text);
+	else
+		has(lines[_i].flags & ON_OUT ? out : err, lines[_i].text);
+}
+END_TEST
+
+/* ---- files ------------------------------------------------------------------------------ */
+
+/* Each sample: the head, the calls, and an empty line. */
+START_TEST(script)
+{
+	char expected[512];
+
+	write_profile("perfex.data", 1, 1);
+	ck_assert_int_eq(perfex("script"), 0);
+	snprintf(expected, sizeof(expected), "calls_and_more 20/21 [000] 0.000000: 1000 cycles:u: \n"
+		 "\t%16lx ten (" CALLS ")\n\t%16lx left (" CALLS ")\n\n",
+		 (unsigned long)address_in("ten") + 1, (unsigned long)address_in("left") + 7);
+	ck_assert_msg(!strncmp(out, expected, strlen(expected)), "%s\nnot:\n%s", out, expected);
+	has(out, " innermost (inlined)\n");
+	has(out, " outer (" CALLS ")\n\n");
+	ck_assert_int_eq(perfex("script", "--no-inline"), 0);
+	has_not(out, "(inlined)");
+	ck_assert_int_eq(perfex("script", "--comm=nobody"), 0);
+	ck_assert_str_eq(out, "");
+}
+END_TEST
+
+static void write_text(const char *name, const char *content)
+{
+	FILE *f = fopen(in_dir(name), "w");
+
+	fputs(content, f);
+	fclose(f);
+}
+
+START_TEST(diff_of_counts)
+{
+	write_text("a", "{\"counter-value\" : \"1000.000000\", \"unit\" : \"\", \"event\" : \"cycles\"}\n"
+		   "{\"counter-value\" : \"7.000000\", \"unit\" : \"\", \"event\" : \"branches\"}\n");
+	write_text("b", "{\"counter-value\" : \"1500.000000\", \"unit\" : \"\", \"event\" : \"cycles\"}\n");
+	ck_assert_int_eq(perfex("diff", "a", "b"), 0);
+	has(out, "               1,000                 1,500   +50.00%  cycles\n");
+	has(out, "                   7                     -          -  branches\n");
+	ck_assert_int_eq(perfex("diff", "-j", "-e", "cycles", "a", "b"), 0);
+	ck_assert_str_eq(out, "{\"event\" : \"cycles\", \"old\" : 1000.000000, \"new\" : 1500.000000}\n");
+	ck_assert_int_eq(perfex("diff", "a", "perfex.data"), 125);
+	is_message("'perfex.data' has samples, and 'a' has none");
+	ck_assert_int_eq(perfex("diff", "a", "none"), 125);
+	is_message("cannot read 'none': No such file or directory (perfex -- diff runs the program of that name)");
+	ck_assert_int_eq(perfex("diff", "a", "b", "-o", "b"), 125);
+	is_message("'b' is one of the files to read");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("perfex-of-perf");
+	TCase *t = tcase_create("perf");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 300);
+	tcase_add_loop_test(t, line_of_perf, 0, (int)ARRAY_SIZE(lines));
+	tcase_add_test(t, script);
+	tcase_add_test(t, diff_of_counts);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *sr = srunner_create(suite());
+	int failed;
+
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
