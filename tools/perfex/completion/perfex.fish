@@ -24,14 +24,14 @@ function __perfex_command
             case --
                 set -e tokens[1]
                 break
-            case --event --metrics --delay --control --wait --pid --tid --cpu --prometheus --timeout --kind --backend --repeat --runs --interval \
+            case --pre --post --event --metrics --delay --control --wait --pid --tid --cpu --prometheus --timeout --kind --backend --repeat --runs --interval \
                     --interval-print --field-separator --freq --max-stack --report --sort --comm --export --annotate --symfs \
                     --output --log-fd
                 set -e tokens[1]
             case '--*'
             case '-*e' '-*M' '-*D' '-*p' '-*t' '-*o' '-*r' '-*I' '-*x' '-*F' '-*C'
                 set -e tokens[1]
-            case '-*' top
+            case '-*' stat record report annotate script diff top self-test info
             case '*'
                 break
         end
@@ -48,7 +48,7 @@ end
 # The words after a command are completed as its own.
 function __perfex_complete_command
     set -l command (__perfex_command)
-    if contains -- "$command[1]" plot merge
+    if contains -- "$command[1]" plot merge diff
         __fish_complete_path (commandline -ct)
     else if not contains -- "$command[1]" list doctor
         set -l line (string escape -- $command) (commandline -ct)
@@ -59,11 +59,8 @@ end
 complete -c perfex -f
 complete -c perfex -n __perfex_has_command -a '(__perfex_complete_command)'
 complete -c perfex -n 'not __perfex_has_command' -a '(__fish_complete_command)'
-complete -c perfex -n 'not __perfex_has_command' -a list -d 'Show the events of this processor'
-complete -c perfex -n 'not __perfex_has_command' -a doctor -d 'Say what is wrong on this machine'
-complete -c perfex -n 'not __perfex_has_command' -a plot -d 'Draw the intervals in a file'
-complete -c perfex -n 'not __perfex_has_command' -a merge -d 'Add the counts of several files'
-complete -c perfex -n 'not __perfex_has_command' -a top -d 'Show the counts of CPUs again and again'
+# names and summaries, with a tab between
+complete -c perfex -n 'not __perfex_has_command' -a '(perfex help --words 2> /dev/null)'
 
 set -l c complete -c perfex -n 'not __perfex_has_command'
 $c -s e -l event -x -d 'Count these events' -a '(__fish_append , (__perfex_events))'
@@ -102,6 +99,12 @@ $c -l symfs -x -d 'Report with the programs and libraries in a directory' -a '(_
 $c -l export -x -d 'Print samples for other programs' -a 'svg folded pprof firefox perf'
 $c -s r -l repeat -x -d 'Run the command N times'
 $c -l runs -x -d 'Run the command as often as it takes to count all events' -a auto
+$c -l pre -x -d 'Run a command before each run'
+$c -l post -x -d 'Run a command after each run'
+$c -s S -l sync -d 'Write all files to disks before each run'
+$c -s U -l all-user -d 'Count in user mode'
+$c -s K -l all-kernel -d 'Count in kernel mode'
+$c -l no-big-num -d 'Print no commas in numbers'
 $c -s I -l interval -x -d 'Print what was counted in each interval'
 $c -s x -l field-separator -x -d 'Print fields with this separator'
 $c -s j -l json -d 'Print JSON'
