@@ -122,6 +122,11 @@ static int copy_codes(struct vperfctr_event *event, const char *name,
 	uint64_t code = arg->codes[0];
 	pfm_pmu_info_t pmu;
 
+	if (get_pmu(arg->idx, &pmu) &&
+	    (pmu.pmu == PFM_PMU_PERF_EVENT || pmu.pmu == PFM_PMU_PERF_EVENT_RAW))
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s' is a name of perf's, which stands for other events on each processor",
+					 name);
 	if (!get_pmu(arg->idx, &pmu) || pmu.type != PFM_PMU_TYPE_CORE)
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' is no event of the processor's cores, which are all that can be counted per thread",

@@ -225,8 +225,30 @@ static int fail_trace_eperm(struct error *e, pid_t tid, const char *proc)
 	return fail_attach_rights(e, tid, proc);
 }
 
+#define KERNEL_THREAD	0x00200000	/* PF_KTHREAD, in the flags of /proc/TID/stat */
+
+static bool is_of_kernel(pid_t tid, const char *proc)
+{
+	unsigned int flags = 0;
+	char name[64];
+	FILE *f;
+
+	snprintf(name, sizeof(name), "%s/%d/stat", proc, (int)tid);
+	f = fopen(name, "re");
+	if (!f)
+		return false;
+	/* The name in parentheses may have spaces, but the kernel's own have no parenthesis. */
+	if (fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
+		flags = 0;
+	fclose(f);
+	return flags & KERNEL_THREAD;
+}
+
 int fail_trace(struct error *e, int err, pid_t tid, const char *proc)
 {
+	if (is_of_kernel(tid, proc))
+		return fail_with(e, "thread %d is one of the kernel's, which has no counters of its own: -a and -C count all that CPUs do",
+				 (int)tid);
 	switch (err) {
 	case -ESRCH:
 		return fail_with(e, "there is no process or thread %d (any more)", (int)tid);

@@ -1490,6 +1490,15 @@ START_TEST(ptrace_refused)
 	ck_assert_ptr_nonnull(strstr(error.text, "does not stop"));
 	fail_trace(&error, -EIO, 42, proc);
 	ck_assert_ptr_nonnull(strstr(error.text, "cannot attach to 42: "));
+	/* Those of the kernel are there, but have no memory of a process. */
+	snprintf(status, sizeof(status), "%s/42/stat", proc);
+	write_file(status, "42 (kworker/0:1) I 2 0 0 0 -1 69238880 0 0\n");
+	fail_trace(&error, -ESRCH, 42, proc);
+	ck_assert_ptr_nonnull(strstr(error.text, "thread 42 is one of the kernel's"));
+	write_file(status, "42 (cat) S 2 42 1 0 -1 4194304 0 0\n");
+	fail_trace(&error, -ESRCH, 42, proc);
+	ck_assert_ptr_nonnull(strstr(error.text, "no process or thread 42"));
+	unlink(status);
 	remove_proc();
 }
 END_TEST
