@@ -106,7 +106,8 @@ static void print_rows(FILE *f, const struct hash_table *t, const struct report_
 		print_labels(f, row, widths, keys->nr);
 	}
 	if (shown < nr)
-		fprintf(f, "\n %u more are shown with -v.\n", nr - shown);
+		fprintf(f, "\n %u more %s.\n", nr - shown,
+			o->reporting.percent_limit > 0 ? "have a smaller share" : "are shown with -v");
 }
 
 /* event: NULL: all of them. */

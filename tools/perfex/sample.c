@@ -939,7 +939,7 @@ int sample(const struct options *o, struct output *out, struct error *e)
 	if (choose_targets(o, &choice, &cpus, e) >= 0) {
 		if (o->verbose)
 			print_control(stderr, choice.events, &choice.kinds, choice.ctr);
-		if (choice.chosen && !choice.cpus)
+		if (choice.chosen && !choice.cpus && !o->quiet)
 			print_choice(&choice);
 		ret = record(o, &choice, choice.cpus ? &cpus : NULL, out, e);
 	}

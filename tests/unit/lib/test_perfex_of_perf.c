@@ -22,10 +22,21 @@ static uint64_t address_in(const char *symbol)
 	return address;
 }
 
+/* Where functions are: each test asks for them, and nm takes long. */
+static uint64_t ten, twenty, left, outer;
+
+static void find_functions(void)
+{
+	ten = address_in("ten");
+	twenty = address_in("twenty");
+	left = address_in("left");
+	outer = address_in("outer");
+}
+
 /* Samples in ten(), twenty(), as often as said, and in what is inlined into outer(). */
 static void write_profile(const char *name, unsigned int tens, unsigned int twenties)
 {
-	const uint64_t left = address_in("left") + 8;
+	const uint64_t caller = left + 8;
 	uint64_t tsc = 1000000;
 	unsigned int i;
 
@@ -35,8 +46,8 @@ static void write_profile(const char *name, unsigned int tens, unsigned int twen
 	put_task(RECORD_EXEC, 20, 20, 1, "calls and more");
 	put_mapping(20, 2, UINT64_C(0x400000), UINT64_C(0x404000), 0, CALLS);
 	for (i = 0; i < tens + twenties; i++)
-		put_chain(20, 21, tsc += 1000000, 1, address_in(i < tens ? "ten" : "twenty") + 1, 1, &left);
-	put_chain(20, 20, tsc += 1000000, 1, address_in("outer"), 0, NULL);
+		put_chain(20, 21, tsc += 1000000, 1, (i < tens ? ten : twenty) + 1, 1, &caller);
+	put_chain(20, 20, tsc += 1000000, 1, outer, 0, NULL);
 	put_end(1, (uint64_t []){ 1000 * (tens + twenties + 1) });
 	put_close();
 }
@@ -200,7 +211,7 @@ START_TEST(script)
 	ck_assert_int_eq(perfex("script"), 0);
 	snprintf(expected, sizeof(expected), "calls_and_more 20/21 [000] 0.000000: 1000 cycles:u: \n"
 		 "\t%16lx ten (" CALLS ")\n\t%16lx left (" CALLS ")\n\n",
-		 (unsigned long)address_in("ten") + 1, (unsigned long)address_in("left") + 7);
+		 (unsigned long)ten + 1, (unsigned long)left + 7);
 	ck_assert_msg(!strncmp(out, expected, strlen(expected)), "%s\nnot:\n%s", out, expected);
 	has(out, " innermost (inlined)\n");
 	has(out, " outer (" CALLS ")\n\n");
@@ -257,6 +268,7 @@ int main(void)
 	SRunner *sr = srunner_create(suite());
 	int failed;
 
+	find_functions();
 	srunner_run_all(sr, CK_NORMAL);
 	failed = srunner_ntests_failed(sr);
 	srunner_free(sr);

@@ -248,7 +248,7 @@ START_TEST(unknown_or_malformed_names)
 	refuse("{cycles", "'{cycles': the group has no end, which is '}'");
 	refuse("cycles}", "'cycles}': braces are not where a group begins or ends");
 	refuse("cycles,{instructions,branches}:S", "':S': a group may be followed by ':u', ':k' or ':uk'");
-	refuse("{cycles}{branches}", "a group may be followed by");
+	refuse("{cycles}{branches}", "braces are not where a group begins or ends");
 	refuse("{}", "an event name is missing");
 	/* The event is known, but not with this attribute: libpfm4 says why. */
 	refuse("MEM_LOAD_RETIRED:NONSENSE", "event 'MEM_LOAD_RETIRED:NONSENSE': ");

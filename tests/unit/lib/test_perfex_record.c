@@ -102,6 +102,46 @@ START_TEST(first_thread_only)
 }
 END_TEST
 
+/* perf's options, and the file that it would write, with perfex's name. */
+START_TEST(options_of_perf)
+{
+	struct stat old, new;
+
+	ck_assert_int_eq(chdir(dir), 0);
+	ck_assert_int_eq(perfex("record", "-e", "{cycles, instructions}:u", "-c", "1k", TWO), 0);
+	has(err, " samples in 'perfex.data', ");
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -1000);
+	ck_assert_int_eq(fake_seen->ctr[1].ireset, -1000);
+	ck_assert_int_eq(stat("perfex.data", &old), 0);
+	ck_assert_uint_eq(old.st_mode & 0777, 0600);
+	ck_assert_int_eq(stat("perfex.data.old", &new), -1);
+	/* The one before is kept, and no third one. */
+	ck_assert_int_eq(perfex("record", "-q", "-c", "2000", TWO), 0);
+	ck_assert_str_eq(err, "");
+	ck_assert_int_eq(fake_seen->ctr[0].ireset, -2000);
+	ck_assert_int_eq(stat("perfex.data.old", &new), 0);
+	ck_assert_uint_eq(new.st_ino, old.st_ino);
+	ck_assert_int_eq(stat("perfex.data", &old), 0);
+	ck_assert_int_eq(perfex("record", "-F", "999", "-g", TWO), 0);
+	ck_assert_int_eq(stat("perfex.data.old", &new), 0);
+	ck_assert_uint_eq(new.st_ino, old.st_ino);
+	ck_assert_int_eq(access("perfex.data.old.old", F_OK), -1);
+	/* A command that fails leaves both as they were. */
+	ck_assert_int_eq(stat("perfex.data", &old), 0);
+	ck_assert_int_eq(perfex("record", "-c", "1000", "/no/such"), 127);
+	ck_assert_int_eq(stat("perfex.data", &new), 0);
+	ck_assert_uint_eq(new.st_ino, old.st_ino);
+	/* standard output; a file that is named has no other name */
+	ck_assert_int_eq(perfex("record", "-o", "-", "-c", "1000", TWO), 0);
+	ck_assert_int_eq(strncmp(out, "perfexS\n", 8), 0);
+	has(err, " samples in 'standard output', ");
+	ck_assert_int_eq(perfex("record", "-o", "s", "-c", "1000", TWO), 0);
+	ck_assert_int_eq(perfex("record", "-o", "s", "-c", "1000", TWO), 0);
+	ck_assert_int_eq(access("s.old", F_OK), -1);
+	ck_assert_int_eq(chdir("/"), 0);
+}
+END_TEST
+
 /* A module that cannot inherit i-mode counters. */
 START_TEST(no_inheritance)
 {
@@ -595,6 +635,7 @@ static Suite *suite(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, whole_family);
 	tcase_add_test(t, first_thread_only);
+	tcase_add_test(t, options_of_perf);
 	tcase_add_test(t, no_inheritance);
 	tcase_add_test(t, usual_period);
 	tcase_add_test(t, usual_event);
