@@ -86,6 +86,18 @@ enum order { ORDER_NONE, ORDER_CALLER, ORDER_CALLEE };
 /* Words of perf's -g that say no more than a report here does. */
 static const char *const graph_words[] = { "graph", "flat", "fractal", "function", "percent" };
 
+/* True if a word after -g, or the first one of a list, is its argument. */
+static bool is_graph_word(const char *word)
+{
+	const size_t length = strcspn(word, ",");
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(graph_words); i++)
+		if (strlen(graph_words[i]) == length && !strncmp(graph_words[i], word, length))
+			return true;
+	return !strcmp(word, "caller") || !strcmp(word, "callee") || !strcmp(word, "none");
+}
+
 static int set_graph_word(struct parsing *p, const char *word, enum order *order, struct error *e)
 {
 	size_t i;
@@ -112,7 +124,7 @@ static int set_graph(struct parsing *p, const char *arg, struct error *e)
 	enum order order = ORDER_NONE;
 	char words[64], *rest = words, *word;
 
-	if (!arg && next && (!strcmp(next, "caller") || !strcmp(next, "callee") || !strcmp(next, "none"))) {
+	if (!arg && next && is_graph_word(next)) {
 		arg = next;
 		p->next++;
 	}

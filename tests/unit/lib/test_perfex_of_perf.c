@@ -80,13 +80,13 @@ static const struct {
 	/* perf-stat(1) */
 	{ "stat true", 0, "1,000,000  instructions" },
 	{ "stat -- true", 0, "seconds elapsed" },
-	{ "stat -e cycles -e instructions true", 0, "1,000,000  instructions" },
-	{ "stat -e cycles:u,instructions:k true", 0, "1,000,000  instructions:k" },
-	{ "stat -e '{cycles,instructions}' true", 0, "1,000,000  instructions" },
-	{ "stat -e '{cycles,instructions}:u' true", 0, "1,000,000  instructions:u" },
-	{ "stat -e 'cycles, instructions' true", 0, "1,000,000  instructions" },
+	{ "stat -e cycles -e instructions true", 0, "2,000,000  instructions" },
+	{ "stat -e cycles:u,instructions:k true", 0, "2,000,000  instructions:k" },
+	{ "stat -e '{cycles,instructions}' true", 0, "2,000,000  instructions" },
+	{ "stat -e '{cycles,instructions}:u' true", 0, "2,000,000  instructions:u" },
+	{ "stat -e 'cycles, instructions' true", 0, "2,000,000  instructions" },
 	{ "stat -e cycles, instructions true", FAILS, "an event name is missing in the argument of -e" },
-	{ "stat -e cpu-clock true", 0, "  task-clock" },
+	{ "stat -e cpu-clock true", 0, "msec task-clock" },
 	{ "stat -e task-clock,context-switches,page-faults true", 0, "  context-switches" },
 	{ "stat -e L1-dcache-load-misses true", 0, "1,000,000  L1D:REPLACEMENT" },
 	{ "stat -e LLC-load-misses true", FAILS, "the nearest event here is 'cache-misses'" },
@@ -99,7 +99,7 @@ static const struct {
 	{ "stat -e power/energy-pkg/ true", FAILS, "is energy (RAPL)" },
 	{ "stat -B -e cycles:u true", 0, "1,000,000  cycles:u" },
 	{ "stat --no-big-num -e cycles:u true", 0, "  1000000  cycles:u" },
-	{ "stat -n true", 0, "  task-clock" },
+	{ "stat -n true", 0, "msec task-clock" },
 	{ "stat -S -e cycles:u true", 0, "1,000,000  cycles:u" },
 	{ "stat -U -e cycles true", 0, "1,000,000  cycles:u" },
 	{ "stat --all-kernel -e cycles true", 0, "1,000,000  cycles:k" },
@@ -147,7 +147,7 @@ static const struct {
 	{ "report -D", FAILS, "perfex script prints all samples" },
 	{ "report perfex.data", FAILS, "(-i perfex.data reads this file)" },
 	/* perf-script(1), perf-annotate(1), perf-diff(1), perf-top(1), perf-list(1), perf-help(1) */
-	{ "script", ON_OUT, "calls_and_more 20/21 [000] 0.000000: 1000 cycles:u: \n\t" },
+	{ "script", ON_OUT, "calls_and_more 20/21 [001] 0.000000: 1000 cycles:u: \n\t" },
 	{ "script -i other.data", ON_OUT, " twenty (" CALLS ")\n\t" },
 	{ "script -F comm,ip", FAILS, "each sample is printed with comm, pid, tid" },
 	{ "annotate --stdio -s ten", ON_OUT, "ten [calls]" },
@@ -209,7 +209,7 @@ START_TEST(script)
 
 	write_profile("perfex.data", 1, 1);
 	ck_assert_int_eq(perfex("script"), 0);
-	snprintf(expected, sizeof(expected), "calls_and_more 20/21 [000] 0.000000: 1000 cycles:u: \n"
+	snprintf(expected, sizeof(expected), "calls_and_more 20/21 [001] 0.000000: 1000 cycles:u: \n"
 		 "\t%16lx ten (" CALLS ")\n\t%16lx left (" CALLS ")\n\n",
 		 (unsigned long)ten + 1, (unsigned long)left + 7);
 	ck_assert_msg(!strncmp(out, expected, strlen(expected)), "%s\nnot:\n%s", out, expected);
@@ -236,7 +236,7 @@ START_TEST(diff_of_counts)
 		   "{\"counter-value\" : \"7.000000\", \"unit\" : \"\", \"event\" : \"branches\"}\n");
 	write_text("b", "{\"counter-value\" : \"1500.000000\", \"unit\" : \"\", \"event\" : \"cycles\"}\n");
 	ck_assert_int_eq(perfex("diff", "a", "b"), 0);
-	has(out, "               1,000                 1,500   +50.00%  cycles\n");
+	has(out, "               1,000                 1,500    +50.00%  cycles\n");
 	has(out, "                   7                     -          -  branches\n");
 	ck_assert_int_eq(perfex("diff", "-j", "-e", "cycles", "a", "b"), 0);
 	ck_assert_str_eq(out, "{\"event\" : \"cycles\", \"old\" : 1000.000000, \"new\" : 1500.000000}\n");
