@@ -74,7 +74,7 @@ static void write_trimmed(struct list *l, const char *name, size_t length)
 	write_name(l, name, length);
 }
 
-/* What is after a brace: ":u".  Return: its length, or -1 with *e */
+/* The modes after a brace, ":u".  Return: its length, or -1 with *e */
 static int group_modes(const char *after, struct error *e)
 {
 	size_t length = strcspn(after, ",{}");

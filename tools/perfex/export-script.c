@@ -78,8 +78,10 @@ int export_script(FILE *f, struct profile *p, const struct options *o, struct er
 		thread = thread_of(p, sample->thread);
 		event = &p->events[sample->event];
 		print_comm(f, thread->comm ? string_of(p, thread->comm) : "?");
-		fprintf(f, " %u/%u [%03u] %.6f: %" PRIu64 " %s: \n", thread->pid, thread->tid, sample->cpu,
-			time_of(p, i), sample->weight * (event->period ? event->period : 1), event->name);
+		fprintf(f, " %u/%u [%03u] %.6f: %" PRIu64 " %s:%c\n", thread->pid, thread->tid, sample->cpu,
+			time_of(p, i), sample->weight * (event->period ? event->period : 1), event->name,
+			/* perf has a space there, too */
+			' ');
 		print_calls(f, p, sample->stack);
 	}
 	return 0;

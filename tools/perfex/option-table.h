@@ -37,7 +37,7 @@ int option_text(struct parsing *p, const char *arg, struct error *e);
 
 #define MAX_TABLES	8
 
-/* What follows the options. */
+/* The words after the options. */
 enum words {
 	WORDS_PROGRAM,		/* a command to run, with its own options: perfex's are before it */
 	WORDS_ANY,		/* words and options in any order */

@@ -177,7 +177,7 @@ int output_make_unnamed(void)
 	return fd >= 0 ? fd : memfd_create("perfex-output", MFD_CLOEXEC);
 }
 
-/* What was there under the other name is older. */
+/* A file that has the other name is older, and is lost. */
 static void keep_old(const struct output *out)
 {
 	char name[NAME_MAX + 1];

@@ -284,7 +284,7 @@ void profile_file_label(const struct profile *p, uint32_t file, char *buf, size_
 int export_folded(FILE *f, struct profile *p, const struct options *o, struct error *e);
 int export_svg(FILE *f, struct profile *p, const struct options *o, struct error *e);
 int export_pprof(FILE *f, struct profile *p, const struct options *o, struct error *e);
-/* Of all events. */
+/* The samples of all events. */
 int export_script(FILE *f, struct profile *p, const struct options *o, struct error *e);
 int export_firefox(FILE *f, struct profile *p, const struct options *o, struct error *e);
 

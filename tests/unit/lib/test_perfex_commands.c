@@ -125,7 +125,7 @@ START_TEST(stat_is_the_usual_command)
 }
 END_TEST
 
-/* What each old spelling is as a command. */
+/* Old spellings, and the command that each is. */
 static const struct {
 	char *old[4], *new[4];
 } aliases[] = {

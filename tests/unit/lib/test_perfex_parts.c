@@ -292,7 +292,7 @@ START_TEST(names_of_perf)
 }
 END_TEST
 
-/* What perf takes: groups, spaces, the core as a unit, other case, and names of caches. */
+/* Events as perf has them: groups, spaces, the core as a unit, other case, and names of caches. */
 static const struct {
 	const char *perf, *same;
 } accepted[] = {
