@@ -17,7 +17,9 @@ static uint64_t address_in(const char *symbol)
 
 	snprintf(command, sizeof(command), "nm %s | grep ' %s$'", CALLS, symbol);
 	f = popen(command, "r");
-	ck_assert_int_eq(fscanf(f, "%lx", &address), 1);
+	/* This is before the tests, which fail without the address. */
+	if (fscanf(f, "%lx", &address) != 1)
+		address = 0;
 	pclose(f);
 	return address;
 }
@@ -80,11 +82,11 @@ static const struct {
 	/* perf-stat(1) */
 	{ "stat true", 0, "1,000,000  instructions" },
 	{ "stat -- true", 0, "seconds elapsed" },
-	{ "stat -e cycles -e instructions true", 0, "2,000,000  instructions" },
-	{ "stat -e cycles:u,instructions:k true", 0, "2,000,000  instructions:k" },
-	{ "stat -e '{cycles,instructions}' true", 0, "2,000,000  instructions" },
-	{ "stat -e '{cycles,instructions}:u' true", 0, "2,000,000  instructions:u" },
-	{ "stat -e 'cycles, instructions' true", 0, "2,000,000  instructions" },
+	{ "stat -e cycles -e instructions true", 0, "1,000,001  instructions" },
+	{ "stat -e cycles:u,instructions:k true", 0, "1,000,001  instructions:k" },
+	{ "stat -e '{cycles,instructions}' true", 0, "1,000,001  instructions" },
+	{ "stat -e '{cycles,instructions}:u' true", 0, "1,000,001  instructions:u" },
+	{ "stat -e 'cycles, instructions' true", 0, "1,000,001  instructions" },
 	{ "stat -e cycles, instructions true", FAILS, "an event name is missing in the argument of -e" },
 	{ "stat -e cpu-clock true", 0, "msec task-clock" },
 	{ "stat -e task-clock,context-switches,page-faults true", 0, "  context-switches" },
@@ -213,7 +215,7 @@ START_TEST(script)
 		 "\t%16lx ten (" CALLS ")\n\t%16lx left (" CALLS ")\n\n",
 		 ' ', (unsigned long)ten + 1, (unsigned long)left + 7);
 	ck_assert_msg(!strncmp(out, expected, strlen(expected)), "%s\nnot:\n%s", out, expected);
-	has(out, " innermost (inlined)\n");
+	has(out, " between (inlined)\n");
 	has(out, " outer (" CALLS ")\n\n");
 	ck_assert_int_eq(perfex("script", "--no-inline"), 0);
 	has_not(out, "(inlined)");
