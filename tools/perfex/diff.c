@@ -128,7 +128,7 @@ static int read_shares(struct differences *d, const struct options *o, unsigned 
 	int err;
 
 	modules_use_directory(o->reporting.symfs);
-	err = profile_read(&p, o->files[file], e);
+	err = profile_read(&p, o->files[file], false, e);
 	if (!err)
 		err = profile_filter(&p, o, e);
 	if (!err)

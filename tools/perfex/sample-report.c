@@ -19,13 +19,24 @@
 static const struct {
 	const char *name;
 	int (*fn)(FILE *f, struct profile *p, const struct options *o, struct error *e);
+	bool times;		/* shows when samples were taken: the others need less memory */
 } exports[] = {
-	{ "svg", export_svg },
-	{ "folded", export_folded },
-	{ "pprof", export_pprof },
-	{ "firefox", export_firefox },
-	{ "script", export_script },
+	{ "svg", export_svg, false },
+	{ "folded", export_folded, false },
+	{ "pprof", export_pprof, false },
+	{ "firefox", export_firefox, true },
+	{ "script", export_script, true },
 };
+
+static bool shows_times(const char *export)
+{
+	size_t i;
+
+	for (i = 0; export && i < ARRAY_SIZE(exports); i++)
+		if (!strcmp(export, exports[i].name))
+			return exports[i].times;
+	return false;
+}
 
 int report_check(const struct reporting *r, struct error *e)
 {
@@ -425,11 +436,10 @@ int report_here(FILE *out, const struct options *o, struct error *e)
 	struct profile p;
 	int err;
 
-	if (o->reporting.export && !strcmp(o->reporting.export, EXPORT_PERF_DATA))
+	if (export && !strcmp(export, EXPORT_PERF_DATA))
 		return export_perf_data(out, o, e);
 	modules_use_directory(o->reporting.symfs);
-	/* Only this one shows when samples were taken: the others need less memory. */
-	err = profile_read(&p, o->report, export && !strcmp(export, "firefox"), e);
+	err = profile_read(&p, o->report, shows_times(export), e);
 	if (!err)
 		err = profile_filter(&p, o, e);
 	if (!err && o->reporting.no_inline)
