@@ -291,6 +291,30 @@ void perfctr_cpu_spread(struct perfctr_cpu_state *state, u32 part);
 bool perfctr_cpu_enter_kind(struct perfctr_cpu_state *state);
 
 /*
+ * Several states of a thread that count together: the joint state has the counters of all its
+ * parts, and only it is resumed and suspended.  See arch/common/combine.c.
+ *
+ * combine: make the control that counts all of @from, which are of the current kind.  Return:
+ *	0, or -EINVAL if no control can.
+ * join: the joint state, which has the combined control, is about to be resumed.  Parts that
+ *	are held take no part.  Return: false if its counters are in another order than theirs;
+ *	a new combination will have the right one.
+ * joined: it has been resumed.
+ * part: it has been suspended.  The parts are then up to date, and suspended, too.
+ *
+ * Context: Interrupts disabled.  All states but the joint one are suspended; joined: the joint
+ * one has just been resumed.
+ */
+int perfctr_cpu_combine(struct perfctr_cpu_control *to,
+			const struct perfctr_cpu_control *const *from, unsigned int n, bool tsc_on);
+bool perfctr_cpu_join(struct perfctr_cpu_state *joint, struct perfctr_cpu_state *const *part,
+		      unsigned int n);
+void perfctr_cpu_joined(const struct perfctr_cpu_state *joint,
+			struct perfctr_cpu_state *const *part, unsigned int n);
+void perfctr_cpu_part(struct perfctr_cpu_state *joint, struct perfctr_cpu_state *const *part,
+		      unsigned int n);
+
+/*
  * The overflow handler, which must be set before init; without it there is no i-mode.  It
  * may be replaced while no state with i-mode counters is running.
  * The driver calls it on the owner's CPU when an i-mode counter of a running state has
