@@ -52,7 +52,7 @@
 
 #define ATTACH_SIZE_VER0	32
 #define ATTACH_FLAGS	(VPERFCTR_ATTACH_THREAD | VPERFCTR_ATTACH_NOCLOEXEC | \
-			 VPERFCTR_ATTACH_LOCKED)
+			 VPERFCTR_ATTACH_LOCKED | VPERFCTR_ATTACH_OBSERVER)
 
 /* The layout is ABI and must not change. */
 static_assert(offsetof(struct vperfctr_attach, ring) == ATTACH_SIZE_VER0);
@@ -102,9 +102,11 @@ struct attach {
 	struct list_head spare;		/* members without a thread, linked by `family` */
 	unsigned int nrspare;
 	bool paid;			/* the ration of the first stops has been used */
-	struct task_struct **found;	/* threads without a state, with get_task_struct() */
+	struct task_struct **found;	/* threads to be attached to, with get_task_struct() */
 	unsigned int nrfound, max;	/* their number, and that for which there is room */
 	unsigned int next, end;		/* those of the next stop */
+	unsigned int nrrefused;		/* those of this round that could not be given a state */
+	int refusal;			/* why one was skipped: see vperfctr_joins() */
 	unsigned int nrthreads;		/* out: threads that were given a state */
 	unsigned int nrskipped;		/* out: threads that have one of another family */
 };
@@ -138,12 +140,12 @@ static void put_found(struct attach *a)
 
 static void note_thread(struct attach *a, struct task_struct *task)
 {
-	const struct vperfctr_state *root;
+	int err = vperfctr_may_join(a->root, task);
 
-	if (vperfctr_has_state(task, &root)) {
-		if (root != a->root)
-			a->nrskipped++;
-	} else if (a->nrfound < a->max) {
+	if (err && err != -EALREADY) {
+		a->nrskipped++;
+		a->refusal = err;
+	} else if (!err && a->nrfound < a->max) {
 		get_task_struct(task);
 		a->found[a->nrfound++] = task;
 	}
@@ -202,8 +204,17 @@ static int attach_stopped(void *arg)
 	for (; a->next < a->end; a->next++) {
 		struct task_struct *task = a->found[a->next];
 
-		if (is_concerned(a, task) && !vperfctr_of(task))
+		int err;
+
+		if (!is_concerned(a, task))
+			continue;
+		err = vperfctr_joins(a->root, task);
+		if (!err) {
 			give_state(a, task);
+		} else if (err != -EALREADY) {
+			a->nrrefused++;
+			a->refusal = err;
+		}
 	}
 	return 0;
 }
@@ -280,7 +291,11 @@ static int attach_round(struct attach *a)
 	a->paid = false;
 	if (!err)
 		err = add_spare(a, a->nrfound);
-	return err ?: attach_to_found(a) ?: (int)a->nrfound;
+	a->nrrefused = 0;
+	err = err ?: attach_to_found(a);
+	/* Those that are refused are found again each time. */
+	a->nrskipped += a->nrrefused;
+	return err ?: (int)(a->nrfound - a->nrrefused);
 }
 
 /*
@@ -308,7 +323,7 @@ static int attach_to_all(struct attach *a)
 	if (ret && (a->root->flags & VPERFCTR_CONTROL_INHERIT))
 		return -EAGAIN;
 	if (!a->nrthreads)
-		return a->nrskipped ? -EEXIST : -ESRCH;
+		return a->nrskipped ? a->refusal : -ESRCH;
 	vperfctr_count_missed(a->root, a->nrskipped);
 	return 0;
 }
@@ -352,6 +367,7 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
 		vperfctr_put(root);
 		return ERR_PTR(err);
 	}
+	root->observer = req->flags & VPERFCTR_ATTACH_OBSERVER;
 	perfctr_cpu_update_control(&root->cpu_state, control, 0);
 	control->kinds = NULL;	/* the root has it now */
 	root->flags = header->flags | STATE_FLAG_SET;
@@ -367,7 +383,7 @@ static struct vperfctr_state *make_root(const struct vperfctr_control *header,
  *
  * Return: 0, or an error of VPERFCTR_ATTACH.
  */
-static int look_at_threads(const struct attach *a)
+static int look_at_threads(const struct attach *a, bool observer)
 {
 	struct task_struct *task;
 	int err = -ESRCH;
@@ -376,7 +392,7 @@ static int look_at_threads(const struct attach *a)
 	for_each_thread(a->task, task) {
 		if (!is_concerned(a, task))
 			continue;
-		err = vperfctr_is_counted(task) ? -EEXIST : 0;
+		err = vperfctr_may_open(task, observer);
 		if (!err)
 			break;
 	}
@@ -451,7 +467,7 @@ static int attach_by_proof(const struct vperfctr_attach *req, const struct file 
 	a.task = vperfctr_get_thread(req->tid);
 	if (!a.task)
 		goto out;
-	err = look_at_threads(&a);
+	err = look_at_threads(&a, req->flags & VPERFCTR_ATTACH_OBSERVER);
 	if (!err) {
 		a.root = make_root(&header, control, req, &a);
 		err = PTR_ERR_OR_ZERO(a.root);

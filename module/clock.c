@@ -72,7 +72,7 @@ static void program_timer(const struct vperfctr_state *st, u64 min_rest)
 void vperfctr_clock_start(const struct vperfctr_state *st)
 {
 	/* A driver may have refused the CPU. */
-	if (likely(st->cpu >= 0))
+	if (likely(vperfctr_cpu_of(st) >= 0))
 		program_timer(st, 0);
 }
 
@@ -129,23 +129,30 @@ static void add_interrupt_sample(struct vperfctr_state *st, struct pt_regs *regs
 		add_sample(st, 0, VPERFCTR_SAMPLE_SYSTEM);
 }
 
-static enum hrtimer_restart clock_tick(struct hrtimer *timer)
+static void state_tick(struct vperfctr_state *st)
 {
-	struct vperfctr_state *st = vperfctr_of_current();
-
-	/* The timer of a CPU that went offline expires on another, which has its own. */
-	if (!st || !(st->checks & STATE_CHECK_CLOCK) || READ_ONCE(st->cpu) < 0 ||
-	    timer != this_cpu_ptr(&clock_timer))
-		return HRTIMER_NORESTART;
+	if (!(st->checks & STATE_CHECK_CLOCK) || vperfctr_cpu_of(st) < 0)
+		return;
 	vperfctr_sample_here(st);
 	if (thread_time(st) < st->clock.next) {
 		program_timer(st, 0);
-		return HRTIMER_NORESTART;
+		return;
 	}
 	vperfctr_ring_begin_kernel(st);
 	add_interrupt_sample(st, get_irq_regs());
 	program_timer(st, MIN_REST_NS);
 	vperfctr_ring_end_kernel(st);
+}
+
+static enum hrtimer_restart clock_tick(struct hrtimer *timer)
+{
+	struct vperfctr_state *st;
+
+	/* The timer of a CPU that went offline expires on another, which has its own. */
+	if (timer != this_cpu_ptr(&clock_timer))
+		return HRTIMER_NORESTART;
+	for (st = vperfctr_of_current(); st; st = vperfctr_next_of_current(st))
+		state_tick(st);
 	return HRTIMER_NORESTART;	/* it has been started */
 }
 

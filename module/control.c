@@ -295,7 +295,13 @@ static int op_control(struct vperfctr_state *st, void *arg)
 	struct change *change = arg;
 	const struct vperfctr_control *header = &change->header;
 	struct perfctr_cpu_kinds *old = st->cpu_state.control.kinds;
+	int err;
 
+	if (unlikely(st->checks & STATE_CHECK_JOINT)) {
+		err = vperfctr_check_beside(st, &change->control);
+		if (err)
+			return err;
+	}
 	vperfctr_stop(st);
 	vperfctr_overflow_last(st);
 	vperfctr_clock_last(st);
@@ -311,7 +317,9 @@ static int op_control(struct vperfctr_state *st, void *arg)
 	vperfctr_overflow_forget(st);
 	/* Undo throttling.  The number of samples in this tick remains. */
 	st->ring_shift = 0;
-	st->checks = change->restricted ? STATE_CHECK_CPU : 0;
+	st->checks &= STATE_CHECK_JOINT;
+	if (change->restricted)
+		st->checks |= STATE_CHECK_CPU;
 	if (unlikely(st->clock.period | header->clock_period))
 		vperfctr_clock_begin(st, header->clock_period, change->clock_kernel);
 	clear_bit(STATE_FORBIDDEN, &st->bits);
@@ -321,6 +329,14 @@ static int op_control(struct vperfctr_state *st, void *arg)
 			      STATE_STOP_EXEC : 0);
 	start_if_own(st);
 	return 0;
+}
+
+/* Refuse what op_control() will refuse because of other states, before anything ends. */
+static int op_check(struct vperfctr_state *st, void *arg)
+{
+	const struct change *change = arg;
+
+	return vperfctr_check_beside(st, &change->control);
 }
 
 /* The all-zero control: stop for good, and keep the sums and the last control. */
@@ -411,6 +427,8 @@ static int change_control(struct vperfctr_state *st, struct change *change)
 		err = vperfctr_get_spares(st);
 	change->clock_kernel = unlikely(change->header.clock_period) &&
 			       vperfctr_may_clock_kernel(&change->header);
+	if (!err && unlikely(READ_ONCE(st->checks) & STATE_CHECK_JOINT))
+		err = vperfctr_apply(st, op_check, change);
 	if (!err) {
 		vperfctr_dissolve_family(st);
 		err = stop ? vperfctr_apply(st, op_stop, change) :
@@ -506,7 +524,7 @@ int vperfctr_open_with_control(struct task_struct *task, struct vperfctr_state *
 	change = vperfctr_get_room(&on_stack, sizeof(on_stack));
 	if (!change)
 		return -ENOMEM;
-	err = vperfctr_may_attach(task);
+	err = vperfctr_may_attach(task, st->observer);
 	if (!err) {
 		err = vperfctr_get_control(&change->header, &change->control, arg) ?:
 		      attach_with_control(task, st, change);

@@ -32,28 +32,41 @@ static bool is_privileged_exec(const struct linux_binprm *bprm)
 	       !perfctr_current_dumpable();
 }
 
+static void state_exec(struct vperfctr_state *st, bool privileged)
+{
+	bool ends = privileged || (st->flags & VPERFCTR_CONTROL_END_ON_EXEC);
+
+	/* The start of another state may have executed a call that has detached this one. */
+	if (unlikely(!READ_ONCE(st->owner)))
+		return;
+	vperfctr_ring_exec(st);
+	vperfctr_record_exec(st, ends);
+	if (ends) {
+		if (privileged)
+			set_bit(STATE_PRIVILEGED, &st->bits);
+		vperfctr_detach_current(st, true);
+		vperfctr_finish_detach_later(st);
+	} else {
+		vperfctr_set_stop(st, st->stop & ~STATE_STOP_EXEC);
+		vperfctr_start(st);
+	}
+}
+
 static void probe_exec(void *unused, struct task_struct *task, pid_t old_pid,
 		       struct linux_binprm *bprm)
 {
+	struct vperfctr_state *st, *next;
 	unsigned long flags;
-	struct vperfctr_state *st;
+	bool privileged;
 
 	local_irq_save(flags);
 	st = vperfctr_of_current();
 	if (unlikely(st)) {
-		bool privileged = is_privileged_exec(bprm);
-		bool ends = privileged || (st->flags & VPERFCTR_CONTROL_END_ON_EXEC);
-
-		vperfctr_ring_exec(st);
-		vperfctr_record_exec(st, ends);
-		if (ends) {
-			if (privileged)
-				set_bit(STATE_PRIVILEGED, &st->bits);
-			vperfctr_detach_current(st, true);
-			vperfctr_finish_detach_later(st);
-		} else {
-			vperfctr_set_stop(st, st->stop & ~STATE_STOP_EXEC);
-			vperfctr_start(st);
+		privileged = is_privileged_exec(bprm);
+		for (; st; st = next) {
+			/* First: this one may end. */
+			next = vperfctr_next_of_current(st);
+			state_exec(st, privileged);
 		}
 	}
 	local_irq_restore(flags);
@@ -69,8 +82,7 @@ static void probe_fork(void *unused, struct task_struct *parent, struct task_str
 		perfctr_cpu_user_fork(child->mm);
 
 	local_irq_save(flags);
-	st = vperfctr_of_current();
-	if (unlikely(st))
+	for (st = vperfctr_of_current(); unlikely(st); st = vperfctr_next_of_current(st))
 		vperfctr_inherit(st, child);
 	local_irq_restore(flags);
 }
@@ -78,12 +90,13 @@ static void probe_fork(void *unused, struct task_struct *parent, struct task_str
 /* Context: files are closed later.  exit_mm() comes before this, from 6.16 on after it. */
 static void probe_exit(PERFCTR_PROBE_EXIT_ARGS)
 {
+	struct vperfctr_state *st, *next;
 	unsigned long flags;
-	struct vperfctr_state *st;
 
 	local_irq_save(flags);
-	st = vperfctr_of_current();
-	if (unlikely(st)) {
+	for (st = vperfctr_of_current(); unlikely(st); st = next) {
+		/* First: this one ends. */
+		next = vperfctr_next_of_current(st);
 		vperfctr_record_exit(st);
 		vperfctr_detach_current(st, false);
 		if (!vperfctr_end_member(st))

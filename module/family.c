@@ -104,6 +104,7 @@ struct vperfctr_state *vperfctr_make_member(struct vperfctr_state *parent, gfp_t
 	/* A new task's numbers are zero, as soft_start is. */
 	st->soft = parent->soft;
 	st->checks = parent->checks & STATE_CHECK_CPU;
+	st->observer = parent->observer;
 	if (unlikely(parent->clock.period))
 		vperfctr_clock_begin(st, parent->clock.period, parent->clock.kernel);
 	if (unlikely(parent->flags & VPERFCTR_CONTROL_SPREAD))
@@ -115,7 +116,7 @@ struct vperfctr_state *vperfctr_make_member(struct vperfctr_state *parent, gfp_t
 }
 
 /*
- * Attach a member to a thread that has no state.
+ * Attach a member to a thread that may have one more: see vperfctr_joins().
  *
  * Context: the thread cannot run.
  * Return: false if the family is being dissolved, and its last member may have been seen.
@@ -161,14 +162,15 @@ static bool is_excluded(const struct vperfctr_state *parent, const struct task_s
 void vperfctr_inherit(struct vperfctr_state *parent, struct task_struct *child)
 {
 	struct vperfctr_state *root = parent->root ?: parent;
-	const struct vperfctr_state *other;
 	struct vperfctr_state *st;
+	int err;
 
 	if (!(parent->flags & VPERFCTR_CONTROL_INHERIT) || parent->stop ||
 	    test_bit(STATE_CLOSED, &root->bits) || is_excluded(parent, child))
 		return;
-	if (unlikely(vperfctr_find_root(child, &other))) {
-		if (other != root)
+	err = vperfctr_joins(parent, child);
+	if (unlikely(err)) {
+		if (err != -EALREADY)
 			count_missed(root);
 		return;
 	}
@@ -384,7 +386,7 @@ static void take_batch(struct vperfctr_state *root, struct batch *b)
 			break;
 		vperfctr_get(st);
 		b->st[b->n++] = st;
-		cpu = smp_load_acquire(&st->cpu);	/* see vperfctr_stop() */
+		cpu = vperfctr_cpu_of(st);
 		if (cpu >= 0)
 			cpumask_set_cpu(cpu, b->cpus);
 	}
@@ -394,11 +396,12 @@ static void take_batch(struct vperfctr_state *root, struct batch *b)
 /* Sample the counters of current if it is a member.  Context: interrupts disabled. */
 static void sample_member(void *arg)
 {
-	struct vperfctr_state *st = vperfctr_of(current);
+	struct vperfctr_state *st;
 
-	if (!st || READ_ONCE(st->root) != arg || READ_ONCE(st->cpu) != smp_processor_id())
-		return;
-	vperfctr_sample_here(st);
+	for (st = vperfctr_of(current); st; st = vperfctr_next_of(st)) {
+		if (READ_ONCE(st->root) == arg && vperfctr_cpu_of(st) == smp_processor_id())
+			vperfctr_sample_here(st);
+	}
 }
 
 /*

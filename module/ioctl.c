@@ -24,16 +24,17 @@
 
 #define OPEN_LIFE_FLAGS	(VPERFCTR_OPEN_TRANSIENT | VPERFCTR_OPEN_KEEP)
 #define OPEN_FLAGS	(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOCLOEXEC | OPEN_LIFE_FLAGS | \
-			 VPERFCTR_OPEN_LOCKED)
+			 VPERFCTR_OPEN_LOCKED | VPERFCTR_OPEN_OBSERVER)
 static_assert(!(OPEN_FLAGS & 0xff000000));	/* these bits are for libraries */
 
 /* The layout is ABI and must not change. */
-static_assert(sizeof(struct vperfctr_info) == 200);
+static_assert(sizeof(struct vperfctr_info) == 216);
 static_assert(sizeof(struct vperfctr_open) == OPEN_SIZE_VER0);
 
 static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 {
 	const struct vperfctr_info *of_kind;
+	struct vperfctr_ctr_set used;
 	struct vperfctr_info info;
 	u32 size, kind;
 	int err;
@@ -61,6 +62,9 @@ static int vperfctr_info_ioctl(struct vperfctr_info __user *arg)
 		info.features |= VPERFCTR_FEATURE_ANY_KIND;
 	info.abi_version = VPERFCTR_ABI_VERSION;
 	info.soft = vperfctr_soft_available();
+	used = vperfctr_used_by_observers();
+	info.used_pmcs = used.pmcs;
+	info.used_fixed = used.fixed;
 	if (vperfctr_may_count_kernel())
 		info.features |= VPERFCTR_FEATURE_KERNEL;
 	strscpy(info.driver_version, vperfctr_version, sizeof(info.driver_version));
@@ -204,6 +208,7 @@ static int create_state(struct task_struct *task, const struct vperfctr_open *re
 		return PTR_ERR(st);
 	if (req->flags & VPERFCTR_OPEN_LOCKED)
 		st->may_change = NULL;
+	st->observer = req->flags & VPERFCTR_OPEN_OBSERVER;
 	if (req->flags & VPERFCTR_OPEN_TRANSIENT)
 		set_bit(STATE_TRANSIENT, &st->bits);
 
@@ -259,7 +264,8 @@ static int vperfctr_open_ioctl(const struct vperfctr_open __user *arg)
 		return -EINVAL;
 	/* A control and the flags of a state are valid only with CREAT. */
 	if (!(req.flags & VPERFCTR_OPEN_CREAT) &&
-	    ((req.flags & (OPEN_LIFE_FLAGS | VPERFCTR_OPEN_LOCKED)) || req.control))
+	    ((req.flags & (OPEN_LIFE_FLAGS | VPERFCTR_OPEN_LOCKED | VPERFCTR_OPEN_OBSERVER)) ||
+	     req.control))
 		return -EINVAL;
 	if ((req.flags & OPEN_LIFE_FLAGS) == OPEN_LIFE_FLAGS)
 		return -EINVAL;
@@ -285,7 +291,7 @@ static int vperfctr_open_ioctl(const struct vperfctr_open __user *arg)
 
 static int find_member(struct vperfctr_state *root, struct task_struct *task, int fd)
 {
-	struct vperfctr_state *st = vperfctr_find(task);
+	struct vperfctr_state *st = vperfctr_find_member(root, task);
 	int err;
 
 	if (!st)

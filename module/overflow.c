@@ -71,13 +71,18 @@ static __always_inline bool send_signal(struct vperfctr_state *st)
 
 static enum hrtimer_restart retry_signal(struct hrtimer *timer)
 {
-	struct vperfctr_state *st = vperfctr_of_current();
+	struct vperfctr_state *st;
+	bool sent = true;
 
 	/*
 	 * If the owner has left, its next switch-in sends the signal.  A timer whose own
 	 * CPU went offline expires on another one, and ends.
 	 */
-	if (!st || timer != this_cpu_ptr(&retry_timer) || send_signal(st))
+	if (timer != this_cpu_ptr(&retry_timer))
+		return HRTIMER_NORESTART;
+	for (st = vperfctr_of_current(); st; st = vperfctr_next_of_current(st))
+		sent &= send_signal(st);
+	if (sent)
 		return HRTIMER_NORESTART;
 	hrtimer_forward_now(timer, ns_to_ktime(RETRY_NS));
 	return HRTIMER_RESTART;
@@ -139,13 +144,59 @@ static __always_inline void record_overflow(struct vperfctr_state *st, u32 ctrs)
 	vperfctr_wake_pollers(st);
 }
 
+/* Handle the overflows of a member of the joint state, which is suspended. */
+static void handle_member(struct vperfctr_state *st, u64 ip)
+{
+	bool kernel = vperfctr_ring_counts_kernel(st);
+	u32 ctrs;
+
+	if (!(st->cpu_state.cstatus & VPERFCTR_CSTATUS_ICTRS))
+		return;		/* or they are held already */
+	if (makes_samples(st)) {
+		if (unlikely(kernel))
+			vperfctr_ring_begin_kernel(st);
+		add_sample(st, ip, perfctr_cpu_identify_overflow(&st->cpu_state, st->ring_shift));
+		if (unlikely(kernel))
+			vperfctr_ring_end_kernel(st);
+		return;
+	}
+	ctrs = perfctr_cpu_identify_overflow(&st->cpu_state, 0).ctrs;
+	if (ctrs)
+		perfctr_cpu_hold_pmcs(&st->cpu_state);
+	record_overflow(st, ctrs);
+}
+
+/*
+ * The same as handle_running() for the joint state: each of its members may have overflowed.
+ * Context: as for perfctr_ihandler.
+ */
+static noinline void handle_joint(struct vperfctr_state *joint, u64 ip)
+{
+	struct vperfctr_state **member;
+	unsigned int i, n;
+
+	n = vperfctr_joint_pause(&member);
+	joint->checks = 0;
+	for (i = 0; i < n; i++) {
+		handle_member(member[i], ip);
+		joint->checks |= member[i]->checks & STATE_CHECK_SIGNAL;
+	}
+	vperfctr_joint_continue();
+}
+
 /* The same as handle_running() for overflows that make samples. */
 static noinline void add_samples(struct vperfctr_state *st, u64 ip)
 {
 	bool kernel = vperfctr_ring_counts_kernel(st);
 
-	if (unlikely(kernel))
+	if (unlikely(kernel)) {
+		/* The joint state's control says so, whatever its members count. */
+		if (st->flags & STATE_FLAG_JOINT) {
+			handle_joint(st, ip);
+			return;
+		}
 		vperfctr_ring_begin_kernel(st);
+	}
 	add_sample(st, ip, perfctr_cpu_take_overflow(&st->cpu_state, st->ring_shift));
 	perfctr_cpu_restart(&st->cpu_state);
 	if (unlikely(kernel))
@@ -192,6 +243,31 @@ static void handle_pending(struct vperfctr_state *st)
 		handle_running(st, ip);
 }
 
+/* The same for a thread with several states. */
+static noinline void overflow_work_joint(void)
+{
+	struct vperfctr_state *st = vperfctr_joint_here();
+
+	/* Only members that count on this CPU leave this pending, and those are of current. */
+	if (st->pending) {
+		st->pending = false;
+		handle_joint(st, current->in_execve ? 0 : vperfctr_user_ip(current));
+	}
+	for (st = vperfctr_of_current(); st; st = vperfctr_next_of_current(st)) {
+		if (st->pending)
+			handle_pending(st);
+		send_signal_or_retry(st);
+	}
+}
+
+static noinline void handle_waiting(struct vperfctr_state *st)
+{
+	if (unlikely(st->joint))
+		overflow_work_joint();
+	else
+		handle_pending(st);
+}
+
 /* Context: hard interrupt, hence no code of this CPU is in the middle of a change. */
 static void overflow_work(struct irq_work *work)
 {
@@ -199,8 +275,8 @@ static void overflow_work(struct irq_work *work)
 
 	if (!st)
 		return;
-	if (st->pending)
-		handle_pending(st);
+	if (st->waiting)
+		handle_waiting(st);
 	send_signal_or_retry(st);
 }
 
@@ -284,6 +360,7 @@ static __always_inline int op_iresume(struct vperfctr_state *st, void *arg)
 		perfctr_cpu_iresume(&st->cpu_state);
 		return 0;
 	}
+	vperfctr_stop(st);	/* it may count together with others, without its counters */
 	perfctr_cpu_unhold_pmcs(&st->cpu_state);
 	if (st->owner == current)
 		vperfctr_start(st);

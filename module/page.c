@@ -109,7 +109,7 @@ void vperfctr_page_end_state(struct vperfctr_state *st)
 static int op_move(struct vperfctr_state *st, void *arg)
 {
 	struct vperfctr_page *page = arg;
-	bool running = st->cpu >= 0;
+	bool running = st->cpu >= 0 || st->joint_cpu >= 0;
 
 	if (st->cpu_state.page != small_page(st))
 		return -EEXIST;
@@ -318,7 +318,7 @@ static void refresh_page(struct vperfctr_state *st)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	if (st->owner == current && st->cpu >= 0) {
+	if (st->owner == current && vperfctr_cpu_of(st) >= 0) {
 		vperfctr_stop(st);
 		vperfctr_start(st);
 	}

@@ -71,8 +71,10 @@ static void snapshot_own(struct vperfctr_state *st, struct vperfctr_snapshot *sn
 {
 	local_irq_disable();
 	/* It does not run if it was detached since the caller's check. */
-	if (st->cpu >= 0)
+	if (likely(st->cpu >= 0))
 		perfctr_cpu_sample(&st->cpu_state);
+	else if (st->joint_cpu >= 0)
+		vperfctr_joint_sample();
 	copy_sums(st, st->cpu_state.page, snap);
 	if (unlikely(st->soft))
 		vperfctr_soft_read(st, &snap->soft);

@@ -103,9 +103,10 @@ static void __maybe_unused probe_mapping(const struct vm_area_struct *vma)
 	 * Not vperfctr_of_current(): a remote call must not run in a trap.  Current has passed
 	 * its sched_in, so a call that waits for it runs in an interrupt, which comes later.
 	 */
-	st = vperfctr_of(current);
-	if (has_records(st))
-		record_mapping(st, vma);
+	for (st = vperfctr_of(current); st; st = vperfctr_next_of(st)) {
+		if (has_records(st))
+			record_mapping(st, vma);
+	}
 	local_irq_restore(flags);
 }
 
@@ -388,9 +389,10 @@ void vperfctr_probe_rename(void *unused, struct task_struct *task, const char *n
 	if (task != current)
 		return;
 	local_irq_save(flags);
-	st = vperfctr_of_current();
-	if (has_records(st))
-		record_name(st, name);
+	for (st = vperfctr_of_current(); st; st = vperfctr_next_of_current(st)) {
+		if (has_records(st))
+			record_name(st, name);
+	}
 	local_irq_restore(flags);
 }
 

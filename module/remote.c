@@ -112,11 +112,11 @@ static void execute_call(struct vperfctr_state *st, struct vperfctr_call *call, 
  *
  * Context: interrupts disabled; the owner is current.
  */
-void vperfctr_run_call(struct vperfctr_state *st, bool may_unlink)
+static void run_call(struct vperfctr_state *st, bool may_unlink, int subclass)
 {
 	struct vperfctr_call *call;
 
-	raw_spin_lock(&st->remote_lock);
+	raw_spin_lock_nested(&st->remote_lock, subclass);
 	call = st->call;
 	if (call && !call->done) {
 		/* The counters may start. */
@@ -126,6 +126,21 @@ void vperfctr_run_call(struct vperfctr_state *st, bool may_unlink)
 			st->checks |= STATE_CHECK_STARTED;
 	}
 	raw_spin_unlock(&st->remote_lock);
+}
+
+void vperfctr_run_call(struct vperfctr_state *st, bool may_unlink)
+{
+	run_call(st, may_unlink, 0);
+}
+
+/*
+ * The same for a second state of current, while a call of the first one may be executed.
+ *
+ * Context: interrupts disabled.
+ */
+void vperfctr_run_other_call(struct vperfctr_state *st)
+{
+	run_call(st, false, SINGLE_DEPTH_NESTING);
 }
 
 static void interrupt_owner(void *arg)
@@ -263,13 +278,13 @@ int vperfctr_apply_any(struct vperfctr_state *st, vperfctr_op *op, void *arg)
  * Refuse early what vperfctr_open_thread() will refuse, before there is any cost for others.
  * The exact check is in open_remote().
  *
- * Return: 0; -EEXIST, -ESRCH or -EPERM.
+ * Return: 0; -EEXIST, -EMLINK, -ESRCH or -EPERM.
  */
-int vperfctr_may_attach(const struct task_struct *task)
+int vperfctr_may_attach(const struct task_struct *task, bool observer)
 {
 	if (task != current && !vperfctr_may_monitor(task, current))
 		return is_ending(task) ? -ESRCH : -EPERM;
-	return vperfctr_is_counted(task) ? -EEXIST : 0;
+	return vperfctr_may_open(task, observer);
 }
 
 struct remote_open {
@@ -281,21 +296,23 @@ struct remote_open {
 static int open_remote(void *arg)
 {
 	struct remote_open *open = arg;
+	int err = 0;
 
 	if (is_ending(open->task))
 		return -ESRCH;
 	if (!vperfctr_may_monitor(open->task, open->monitor))
 		return -EPERM;
 	if (vperfctr_of(open->task))
-		return -EEXIST;
-	vperfctr_attach(open->st, open->task);
-	return 0;
+		err = vperfctr_may_attach_to(open->task, open->st->observer);
+	if (!err)
+		vperfctr_attach(open->st, open->task);
+	return err;
 }
 
 static int create_remote(struct task_struct *task, struct vperfctr_state *st)
 {
 	struct remote_open open = { .task = task, .monitor = current, .st = st };
-	int err = vperfctr_may_attach(task);
+	int err = vperfctr_may_attach(task, st->observer);
 
 	if (err)
 		return err;
@@ -304,13 +321,20 @@ static int create_remote(struct task_struct *task, struct vperfctr_state *st)
 
 static int create_own(struct vperfctr_state *st)
 {
-	int err = -EEXIST;
+	struct vperfctr_state *other;
+	int err = 0;
 
 	local_irq_disable();
-	if (!vperfctr_of_current()) {
+	other = vperfctr_of_current();
+	if (other) {
+		/* A remote call may be about to detach one of the others. */
+		while (other)
+			other = vperfctr_next_of_current(other);
+		err = vperfctr_may_attach_to(current, st->observer);
+	}
+	if (!err) {
 		vperfctr_reap_current();
 		vperfctr_attach(st, current);
-		err = 0;
 	}
 	local_irq_enable();
 	return err;
@@ -339,11 +363,11 @@ static int find_state(struct task_struct *task, struct vperfctr_state **st)
 }
 
 /*
- * Attach *st to a thread that has no state (`creat`), or store its state in *st, with a
+ * Attach *st to a thread (`creat`), or store the thread's own state in *st, with a
  * reference.
  *
  * Context: may sleep.
- * Return: 0; -EEXIST or -ENOENT; -ESRCH if the thread is ending; -EPERM if it is neither
+ * Return: 0; -EEXIST, -EMLINK or -ENOENT; -ESRCH if the thread is ending; -EPERM if it is neither
  * current nor stopped under current's ptrace, if the state counts kernel mode and current
  * may not, or if another user made the state; or an error of vperfctr_limit_stops().
  */

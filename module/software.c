@@ -134,7 +134,7 @@ bool vperfctr_soft_read_other(const struct vperfctr_state *st, u32 samplecount,
 			      struct vperfctr_soft_sums *sums)
 {
 	/* Pairs with vperfctr_stop(): the counters' sums are final, too. */
-	if (smp_load_acquire(&st->cpu) < 0) {
+	if (vperfctr_cpu_of(st) < 0) {
 		vperfctr_soft_read(st, sums);
 		return true;
 	}

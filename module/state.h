@@ -9,6 +9,7 @@
  *	thread.c	attaching to a thread, and its context switches
  *	exec-fork-exit.c a thread's exec, fork and exit
  *	family.c	inheritance: descendants and their sums
+ *	joint.c		several states of one thread
  *	software.c	software counters: the task's own numbers
  *	clock.c		samples by thread time
  *	remote.c	changes to another thread's state
@@ -78,6 +79,7 @@ struct vperfctr_sampler;
 #define STATE_CHECK_SIGNAL	0x02	/* an overflow's signal has not been sent yet */
 #define STATE_CHECK_STARTED	0x04	/* an interrupt may have come before, and started it */
 #define STATE_CHECK_CLOCK	0x08	/* the timer must be programmed: see clock.c */
+#define STATE_CHECK_JOINT	0x10	/* the thread may have other states: see joint.c */
 
 /* Bit numbers in `bits`. */
 #define STATE_HARDWARE		0	/* has a share of the reservation */
@@ -102,6 +104,12 @@ struct vperfctr_soft_sums {
 	u64 migrations;
 	u64 minor_faults;
 	u64 major_faults;
+};
+
+/* A set of counters, by their numbers in a control. */
+struct vperfctr_ctr_set {
+	u64 pmcs;
+	u64 fixed;
 };
 
 /* Samples by thread time, in nanoseconds: see clock.c. */
@@ -129,7 +137,13 @@ struct vperfctr_clock {
 struct vperfctr_state {
 	u32 overflow;			/* counters that wait for IRESUME */
 	u64 pending_ip;			/* of `pending`, in the kernel; 0: not known */
-	bool pending;			/* an interrupt left an overflow to overflow_work() */
+	union {
+		struct {
+			bool pending;	/* an interrupt left an overflow to overflow_work() */
+			bool joint;	/* as STATE_CHECK_JOINT */
+		};
+		u16 waiting;		/* both; 0: overflow_work() has only a signal to send */
+	};
 
 	struct task_struct *owner;	/* NULL: detached */
 	struct mutex lock;
@@ -174,6 +188,13 @@ struct vperfctr_state {
 	s32 si_signo;
 	u64 preserve;
 	u32 soft;			/* VPERFCTR_SOFT_*; 0: no software counters */
+
+	/*
+	 * Beside other states of the thread: see joint.c.  An observer is not the thread's own
+	 * state; this never changes while it is attached.
+	 */
+	bool observer;
+	int joint_cpu;			/* where it counts together with others; -1: nowhere */
 
 	/*
 	 * Software counters.  soft_seq covers the sums, the task's numbers when `stop`
@@ -229,6 +250,9 @@ struct vperfctr_state {
  * value, so that vperfctr_has_family() needs to test only one word.
  */
 #define STATE_FLAG_SET	0x80000000U
+
+/* In `flags`: what joint.c lets count for several states.  It is attached to no thread. */
+#define STATE_FLAG_JOINT	0x40000000U
 
 static inline bool vperfctr_is_set(const struct vperfctr_state *st)
 {
@@ -421,11 +445,18 @@ static inline int vperfctr_check_access(struct vperfctr_state *st)
 int vperfctr_thread_init(void);
 void vperfctr_thread_exit(void);
 struct vperfctr_state *vperfctr_of(struct task_struct *task);
+struct vperfctr_state *vperfctr_next_of(struct vperfctr_state *st);
+struct vperfctr_state *vperfctr_next_of_current(struct vperfctr_state *st);
 struct vperfctr_state *vperfctr_of_current(void);
 struct vperfctr_state *vperfctr_find(struct task_struct *task);
-bool vperfctr_is_counted(const struct task_struct *task);
-bool vperfctr_find_root(struct task_struct *task, const struct vperfctr_state **root);
-bool vperfctr_has_state(const struct task_struct *task, const struct vperfctr_state **root);
+struct vperfctr_state *vperfctr_find_member(const struct vperfctr_state *root,
+					    struct task_struct *task);
+int vperfctr_may_open(const struct task_struct *task, bool observer);
+int vperfctr_may_attach_to(struct task_struct *task, bool observer);
+int vperfctr_may_join(const struct vperfctr_state *parent, const struct task_struct *task);
+int vperfctr_joins(const struct vperfctr_state *parent, struct task_struct *task);
+int vperfctr_check_beside(struct vperfctr_state *st, const struct perfctr_cpu_control *control);
+struct vperfctr_ctr_set vperfctr_used_by_observers(void);
 void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task);
 void vperfctr_detach(struct vperfctr_state *st, bool missed);
 void vperfctr_detach_current(struct vperfctr_state *st, bool missed);
@@ -438,9 +469,39 @@ void vperfctr_finish_detach_work(struct work_struct *work);
 void vperfctr_finish_detach_later(struct vperfctr_state *st);
 void vperfctr_flush_detached(struct vperfctr_state *st);
 void vperfctr_start_other(struct vperfctr_state *st, int cpu);
+void vperfctr_started(struct vperfctr_state *st);
+bool vperfctr_enters_cpu(struct vperfctr_state *st, int cpu);
+void vperfctr_enter_forbidden_cpu(struct vperfctr_state *st);
 void vperfctr_sample_here(struct vperfctr_state *st);
 void vperfctr_sample_owner(struct vperfctr_state *st);
 bool vperfctr_is_alone(int cpu);
+
+/* joint.c */
+int vperfctr_joint_init(void);
+void vperfctr_joint_exit(void);
+void vperfctr_joint_start(struct vperfctr_state *st);
+void vperfctr_joint_stop(struct vperfctr_state *st);
+void vperfctr_joint_leave(void);
+void vperfctr_joint_sample(void);
+void vperfctr_joint_refused(void);
+unsigned int vperfctr_joint_pause(struct vperfctr_state ***members);
+void vperfctr_joint_continue(void);
+struct vperfctr_state *vperfctr_joint_here(void);
+bool vperfctr_can_combine(const struct perfctr_cpu_control *const *controls, unsigned int n);
+struct vperfctr_ctr_set vperfctr_ctrs_of(const struct perfctr_cpu_control *control);
+
+/*
+ * The CPU on which the counters of a state run, alone or together with others; -1: none.  If
+ * it is -1, the final sums are visible.
+ */
+static inline int vperfctr_cpu_of(const struct vperfctr_state *st)
+{
+	int cpu = smp_load_acquire(&st->cpu);	/* see vperfctr_stop() */
+
+	if (unlikely(cpu < 0))
+		cpu = smp_load_acquire(&st->joint_cpu);	/* see end_members() */
+	return cpu;
+}
 
 /*
  * Start the counters of a state.
@@ -480,8 +541,11 @@ static __always_inline void vperfctr_start(struct vperfctr_state *st)
 static __always_inline void vperfctr_stop(struct vperfctr_state *st)
 {
 	lockdep_assert_irqs_disabled();
-	if (st->cpu < 0)
+	if (st->cpu < 0) {
+		if (unlikely(st->joint_cpu >= 0))
+			vperfctr_joint_stop(st);
 		return;
+	}
 	perfctr_cpu_suspend(&st->cpu_state);
 	/* A CPU that sees -1 must also see the final sums. */
 	smp_store_release(&st->cpu, -1);
@@ -533,12 +597,13 @@ static inline void vperfctr_clock_last(struct vperfctr_state *st)
 typedef int vperfctr_op(struct vperfctr_state *st, void *arg);
 int vperfctr_apply_monitor(struct vperfctr_state *st, vperfctr_op *op, void *arg);
 int vperfctr_apply_any(struct vperfctr_state *st, vperfctr_op *op, void *arg);
-int vperfctr_may_attach(const struct task_struct *task);
+int vperfctr_may_attach(const struct task_struct *task, bool observer);
 int vperfctr_open_thread(struct task_struct *task, bool creat, struct vperfctr_state **st);
 int vperfctr_unlink_monitor(struct vperfctr_state *st);
 void vperfctr_detach_abandoned(struct vperfctr_state *st);
 void vperfctr_dissolve_members(struct vperfctr_state *root);
 void vperfctr_run_call(struct vperfctr_state *st, bool may_unlink);
+void vperfctr_run_other_call(struct vperfctr_state *st);
 
 /*
  * Call `op` for an attached state on behalf of its owner or the owner's monitor, with

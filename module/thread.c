@@ -63,12 +63,20 @@ static DEFINE_PER_CPU(struct hrtimer, sampling_timer);
 
 static enum hrtimer_restart sampling_tick(struct hrtimer *timer)
 {
-	struct vperfctr_state *st = vperfctr_of_current();
+	struct vperfctr_state *st;
+	bool sampled = false;
 
 	/* The timer of a CPU that went offline expires on another, which has its own. */
-	if (!st || READ_ONCE(st->cpu) < 0 || timer != this_cpu_ptr(&sampling_timer))
+	if (timer != this_cpu_ptr(&sampling_timer))
 		return HRTIMER_NORESTART;
-	vperfctr_sample_here(st);
+	for (st = vperfctr_of_current(); st; st = vperfctr_next_of_current(st)) {
+		if (vperfctr_cpu_of(st) < 0)
+			continue;
+		vperfctr_sample_here(st);
+		sampled = true;
+	}
+	if (!sampled)
+		return HRTIMER_NORESTART;
 	hrtimer_forward_now(timer, ns_to_ktime(perfctr_cpu_sampling_ns));
 	return HRTIMER_RESTART;
 }
@@ -137,7 +145,7 @@ static void send_sigill(struct irq_work *work)
  * CONTROL has narrowed its affinity, it was moved after that: stop counting and send
  * SIGILL.
  */
-static void enter_forbidden_cpu(struct vperfctr_state *st)
+void vperfctr_enter_forbidden_cpu(struct vperfctr_state *st)
 {
 	set_bit(STATE_FORBIDDEN, &st->bits);
 	perfctr_cpu_mark_suspended(&st->cpu_state);
@@ -159,28 +167,48 @@ static void refuse_cpu(struct perfctr_cpu_state *state)
 	if (vperfctr_cpus_refuse(state))
 		return;
 	st = container_of(state, struct vperfctr_state, cpu_state);
+	if (unlikely(st->flags & STATE_FLAG_JOINT)) {
+		vperfctr_joint_refused();
+		return;
+	}
 	WRITE_ONCE(st->cpu, -1);
-	enter_forbidden_cpu(st);
+	vperfctr_enter_forbidden_cpu(st);
 }
 
 /* ---- the counters of current -------------------------------------------- */
+
+/* True if the state, which is stopped, may count on this CPU. */
+bool vperfctr_enters_cpu(struct vperfctr_state *st, int cpu)
+{
+	if (likely(!(st->checks & STATE_CHECK_CPU) || !is_forbidden(st, cpu)))
+		return true;
+	vperfctr_enter_forbidden_cpu(st);
+	return false;
+}
+
+/* Start the timers of a state whose counters have been started. */
+void vperfctr_started(struct vperfctr_state *st)
+{
+	if (perfctr_cpu_sampling_ns)
+		start_sampling();
+	if (st->checks & STATE_CHECK_CLOCK)
+		vperfctr_clock_start(st);
+}
 
 /* The slow path of vperfctr_start(), and of the switch-in. */
 void vperfctr_start_other(struct vperfctr_state *st, int cpu)
 {
 	if (st->checks & STATE_CHECK_SIGNAL)
 		vperfctr_overflow_later();
-	if (st->stop)
+	/* Another state of the thread may have started it, too. */
+	if (st->stop || st->joint_cpu >= 0 || !vperfctr_enters_cpu(st, cpu))
 		return;
-	if ((st->checks & STATE_CHECK_CPU) && is_forbidden(st, cpu)) {
-		enter_forbidden_cpu(st);
+	if ((st->checks & STATE_CHECK_JOINT) && perfctr_nrctrs(&st->cpu_state.control)) {
+		vperfctr_joint_start(st);
 		return;
 	}
 	vperfctr_start_here(st, cpu);
-	if (perfctr_cpu_sampling_ns)
-		start_sampling();
-	if (st->checks & STATE_CHECK_CLOCK)
-		vperfctr_clock_start(st);
+	vperfctr_started(st);
 }
 
 /*
@@ -190,7 +218,10 @@ void vperfctr_start_other(struct vperfctr_state *st, int cpu)
  */
 void vperfctr_sample_here(struct vperfctr_state *st)
 {
-	perfctr_cpu_sample(&st->cpu_state);
+	if (likely(st->cpu >= 0))
+		perfctr_cpu_sample(&st->cpu_state);
+	else
+		vperfctr_joint_sample();
 	if (unlikely(st->soft))
 		vperfctr_soft_sample(st);
 }
@@ -199,7 +230,7 @@ static void sample_if_here(void *arg)
 {
 	struct vperfctr_state *st = arg;
 
-	if (READ_ONCE(st->cpu) == smp_processor_id())
+	if (vperfctr_cpu_of(st) == smp_processor_id())
 		vperfctr_sample_here(st);
 }
 
@@ -212,7 +243,7 @@ static void sample_if_here(void *arg)
  */
 void vperfctr_sample_owner(struct vperfctr_state *st)
 {
-	int cpu = smp_load_acquire(&st->cpu);	/* see vperfctr_stop() */
+	int cpu = vperfctr_cpu_of(st);
 
 	/* An error means that the CPU is offline: the owner left it before. */
 	if (cpu >= 0)
@@ -241,6 +272,15 @@ static void reap_work(struct irq_work *work)
 	vperfctr_finish_detach_later(container_of(work, struct vperfctr_state, reap_work));
 }
 
+/* The switch-out of a state that does not count alone. */
+static noinline void sched_out_other(struct vperfctr_state *st)
+{
+	if (!READ_ONCE(st->owner))
+		reap_notifier(st);
+	else if (st->joint_cpu >= 0)
+		vperfctr_joint_leave();
+}
+
 /* Context: run-queue lock held, interrupts disabled; current is still the owner. */
 static void vperfctr_sched_out(struct preempt_notifier *notifier, struct task_struct *next)
 {
@@ -248,8 +288,8 @@ static void vperfctr_sched_out(struct preempt_notifier *notifier, struct task_st
 
 	if (likely(st->cpu >= 0))
 		vperfctr_stop(st);
-	else if (unlikely(!READ_ONCE(st->owner)))
-		reap_notifier(st);
+	else
+		sched_out_other(st);
 }
 
 /* The slow path of the switch-in.  An interrupt may have started the counters before. */
@@ -309,110 +349,255 @@ static void owners_init(void)
 		raw_spin_lock_init(&owners[i].lock);
 }
 
-/* Find the state of a thread.  Context: the bucket's lock is held.  Return: it, or NULL. */
-static struct vperfctr_state *find_in_bucket(const struct owner_bucket *bucket,
-					     const struct task_struct *task)
-{
-	struct vperfctr_state *st;
-
-	hlist_for_each_entry(st, &bucket->states, by_owner) {
-		if (READ_ONCE(st->owner) == task)
-			return st;
-	}
-	return NULL;
-}
-
 /*
- * Find the state of any thread.
+ * Find the own state of any thread or, with `root`, the one that is a member of its family.
  *
  * Context: the caller has a reference to the thread.
  * Return: the state, with a reference, or NULL.
  */
+struct vperfctr_state *vperfctr_find_member(const struct vperfctr_state *root,
+					    struct task_struct *task)
+{
+	struct owner_bucket *bucket = bucket_of(task);
+	struct vperfctr_state *st, *found = NULL;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&bucket->lock, flags);
+	hlist_for_each_entry(st, &bucket->states, by_owner) {
+		if (READ_ONCE(st->owner) != task ||
+		    (root ? READ_ONCE(st->root) != root : st->observer))
+			continue;
+		vperfctr_get(st);
+		found = st;
+		break;
+	}
+	raw_spin_unlock_irqrestore(&bucket->lock, flags);
+	return found;
+}
+
+/* Find the own state of any thread: see above. */
 struct vperfctr_state *vperfctr_find(struct task_struct *task)
 {
-	struct owner_bucket *bucket = bucket_of(task);
-	struct vperfctr_state *found;
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&bucket->lock, flags);
-	found = find_in_bucket(bucket, task);
-	if (found)
-		vperfctr_get(found);
-	raw_spin_unlock_irqrestore(&bucket->lock, flags);
-	return found;
+	return vperfctr_find_member(NULL, task);
 }
 
-/*
- * True if a thread has a state, which may change at once.
- *
- * Context: RCU, or the caller has a reference to the thread.
- */
-bool vperfctr_is_counted(const struct task_struct *task)
+/* ---- beside other states -------------------------------------------------- */
+
+/* The states of a thread, as far as they matter for one more. */
+struct beside {
+	const struct vperfctr_state *root;	/* of the family that it would join, or NULL */
+	bool member;		/* out: the thread has a state of that family */
+	bool own;		/* out: it has a state of its own */
+	unsigned int nr;	/* out: it has so many */
+};
+
+static void note_beside(struct beside *b, const struct vperfctr_state *st)
 {
-	struct owner_bucket *bucket = bucket_of(task);
-	unsigned long flags;
-	bool found;
-
-	raw_spin_lock_irqsave(&bucket->lock, flags);
-	found = find_in_bucket(bucket, task);
-	raw_spin_unlock_irqrestore(&bucket->lock, flags);
-	return found;
+	if (b->root && READ_ONCE(st->root) == b->root)
+		b->member = true;
+	if (!st->observer)
+		b->own = true;
+	b->nr++;
 }
 
-/*
- * True if a thread that has not run yet has a state; *root is then the root of its family,
- * for a comparison.
- *
- * Context: the fork probe.  A remote call may detach the state at any time.
- */
-bool vperfctr_find_root(struct task_struct *task, const struct vperfctr_state **root)
+/* Look at any thread, which may change its states at once.  Context: RCU, or a reference. */
+static void look_beside(struct beside *b, const struct task_struct *task)
 {
 	struct owner_bucket *bucket = bucket_of(task);
 	const struct vperfctr_state *st;
-
-	/* If there is no notifier now, there will be none: VPERFCTR_ATTACH stops this CPU. */
-	if (likely(hlist_empty(&task->preempt_notifiers)))
-		return false;
-	raw_spin_lock(&bucket->lock);
-	st = find_in_bucket(bucket, task);
-	if (st)
-		*root = st->root;
-	raw_spin_unlock(&bucket->lock);
-	return st;
-}
-
-/*
- * As vperfctr_is_counted().  `root` is the root of the state's family, only to be compared.
- *
- * Context: RCU, or the caller has a reference to the thread.
- */
-bool vperfctr_has_state(const struct task_struct *task, const struct vperfctr_state **root)
-{
-	struct owner_bucket *bucket = bucket_of(task);
-	struct vperfctr_state *st;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&bucket->lock, flags);
-	st = find_in_bucket(bucket, task);
-	if (st)
-		*root = READ_ONCE(st->root);
+	hlist_for_each_entry(st, &bucket->states, by_owner) {
+		if (READ_ONCE(st->owner) == task)
+			note_beside(b, st);
+	}
 	raw_spin_unlock_irqrestore(&bucket->lock, flags);
-	return st;
 }
 
 /*
- * Find the state of a thread by its list of notifiers.
- *
- * Context: the thread is current, with interrupts disabled, as a remote call could
- * otherwise detach the state; or stop_machine().
- * Return: the state, or NULL.
+ * The controls that have counters, of a thread's states.  A state that has stopped for good
+ * uses none.
  */
-struct vperfctr_state *vperfctr_of(struct task_struct *task)
+struct controls {
+	const struct perfctr_cpu_control *control[VPERFCTR_MAX_STATES + 1];
+	unsigned int n;
+	struct vperfctr_ctr_set used;	/* the counters of all of them */
+	struct vperfctr_ctr_set observed;	/* those of observers' */
+};
+
+static void add_ctrs(struct vperfctr_ctr_set *to, const struct vperfctr_ctr_set *from)
+{
+	to->pmcs |= from->pmcs;
+	to->fixed |= from->fixed;
+}
+
+static void note_control(struct controls *c, const struct vperfctr_state *st)
+{
+	const struct perfctr_cpu_control *control = &st->cpu_state.control;
+	struct vperfctr_ctr_set set;
+
+	if ((st->stop & STATE_STOP_IDLE) || !perfctr_nrctrs(control) ||
+	    c->n == VPERFCTR_MAX_STATES)
+		return;
+	c->control[c->n++] = control;
+	set = vperfctr_ctrs_of(control);
+	add_ctrs(&c->used, &set);
+	if (st->observer)
+		add_ctrs(&c->observed, &set);
+}
+
+/*
+ * Look at a thread that cannot change its list.
+ *
+ * Context: interrupts disabled; the thread is current, or has not run yet, or a remote call
+ * excludes it; or stop_machine().  The bucket's lock is held, and must be while the controls
+ * are used: a remote call may be detaching one, see the top of this file.
+ */
+static void look_at_list(struct beside *b, struct controls *c, struct task_struct *task,
+			 const struct vperfctr_state *except)
+{
+	struct vperfctr_state *st;
+
+	for (st = vperfctr_of(task); st; st = vperfctr_next_of(st)) {
+		if (st == except)
+			continue;
+		note_beside(b, st);
+		note_control(c, st);
+	}
+}
+
+static int judge_state(const struct beside *b, bool observer)
+{
+	if (b->member)
+		return -EALREADY;
+	if (b->own && !observer)
+		return -EEXIST;
+	return b->nr < VPERFCTR_MAX_STATES ? 0 : -EMLINK;
+}
+
+/* Return: 0; -EADDRINUSE or -EXFULL if the control cannot count beside the others. */
+static int judge_control(struct controls *c, const struct perfctr_cpu_control *control)
+{
+	struct vperfctr_ctr_set set = vperfctr_ctrs_of(control);
+
+	if (!c->n || !perfctr_nrctrs(control))
+		return 0;
+	if ((c->used.pmcs & set.pmcs) || (c->used.fixed & set.fixed))
+		return -EADDRINUSE;
+	c->control[c->n] = control;
+	return vperfctr_can_combine(c->control, c->n + 1) ? 0 : -EXFULL;
+}
+
+/*
+ * True if a thread may get one more state without a control, which may change at once.
+ *
+ * Context: RCU, or the caller has a reference to the thread.
+ * Return: 0; -EEXIST if it is not an observer's, and the thread has its own; -EMLINK if the
+ * thread has as many states as it can.
+ */
+int vperfctr_may_open(const struct task_struct *task, bool observer)
+{
+	struct beside b = { };
+
+	look_beside(&b, task);
+	return judge_state(&b, observer);
+}
+
+/* The same, exactly.  Context: as for vperfctr_attach(). */
+int vperfctr_may_attach_to(struct task_struct *task, bool observer)
+{
+	struct owner_bucket *bucket = bucket_of(task);
+	struct controls c = { };
+	struct beside b = { };
+
+	raw_spin_lock(&bucket->lock);
+	look_at_list(&b, &c, task, NULL);
+	raw_spin_unlock(&bucket->lock);
+	return judge_state(&b, observer);
+}
+
+/*
+ * True if a thread may get a state that inherits from `parent`, which may change at once.
+ * Whether its counters are free is not looked at.
+ *
+ * Context: RCU, or the caller has a reference to the thread.
+ * Return: as vperfctr_may_open(); -EALREADY if it is a member of the family.
+ */
+int vperfctr_may_join(const struct vperfctr_state *parent, const struct task_struct *task)
+{
+	struct beside b = { .root = parent->root ?: parent };
+
+	look_beside(&b, task);
+	return judge_state(&b, parent->observer);
+}
+
+static noinline int joins_others(const struct vperfctr_state *parent, struct task_struct *task)
+{
+	struct owner_bucket *bucket = bucket_of(task);
+	struct beside b = { .root = parent->root ?: parent };
+	struct controls c = { };
+	int err;
+
+	raw_spin_lock(&bucket->lock);
+	look_at_list(&b, &c, task, NULL);
+	err = judge_state(&b, parent->observer) ?:
+	      judge_control(&c, &parent->cpu_state.control);
+	raw_spin_unlock(&bucket->lock);
+	return err;
+}
+
+/* The same, exactly, and as vperfctr_check_beside().  Context: as for vperfctr_attach(). */
+int vperfctr_joins(const struct vperfctr_state *parent, struct task_struct *task)
+{
+	/* If there is no notifier now, there will be none: VPERFCTR_ATTACH stops this CPU. */
+	return likely(hlist_empty(&task->preempt_notifiers)) ? 0 : joins_others(parent, task);
+}
+
+/*
+ * Check that a state can get a control beside its owner's other states.
+ *
+ * Context: a vperfctr_op.
+ * Return: 0; -EADDRINUSE if another state has one of the counters; -EXFULL if the processor
+ * cannot count all of them at the same time.
+ */
+int vperfctr_check_beside(struct vperfctr_state *st, const struct perfctr_cpu_control *control)
+{
+	struct owner_bucket *bucket = bucket_of(st->owner);
+	struct controls c = { };
+	struct beside b = { };
+	int err;
+
+	raw_spin_lock(&bucket->lock);
+	look_at_list(&b, &c, st->owner, st);
+	err = judge_control(&c, control);
+	raw_spin_unlock(&bucket->lock);
+	return err;
+}
+
+/* Return the counters that observers of current have. */
+struct vperfctr_ctr_set vperfctr_used_by_observers(void)
+{
+	struct owner_bucket *bucket = bucket_of(current);
+	struct controls c = { };
+	struct beside b = { };
+
+	raw_spin_lock_irq(&bucket->lock);
+	look_at_list(&b, &c, current, NULL);
+	raw_spin_unlock_irq(&bucket->lock);
+	return c.observed;
+}
+
+/* ---- the states of a thread ----------------------------------------------- */
+
+/* Find the first attached state from this link of a list of notifiers on. */
+static __always_inline struct vperfctr_state *first_from(struct hlist_node *node)
 {
 	struct preempt_notifier *notifier;
 	struct vperfctr_state *st;
 
-	hlist_for_each_entry(notifier, &task->preempt_notifiers, link) {
+	for (; node; node = READ_ONCE(node->next)) {
+		notifier = hlist_entry(node, struct preempt_notifier, link);
 		if (notifier->ops != &vperfctr_preempt_ops)
 			continue;
 		st = container_of(notifier, struct vperfctr_state, notifier);
@@ -423,21 +608,51 @@ struct vperfctr_state *vperfctr_of(struct task_struct *task)
 }
 
 /*
- * Find the state of current.  An interrupt may come between the switch to the thread and
+ * Find the first state of a thread by its list of notifiers, and the next one.
+ *
+ * Context: the thread is current, with interrupts disabled, as a remote call could
+ * otherwise detach the state; or stop_machine(); or the list cannot change.
+ * Return: the state, or NULL.
+ */
+struct vperfctr_state *vperfctr_of(struct task_struct *task)
+{
+	return first_from(READ_ONCE(task->preempt_notifiers.first));
+}
+
+struct vperfctr_state *vperfctr_next_of(struct vperfctr_state *st)
+{
+	return first_from(READ_ONCE(st->notifier.link.next));
+}
+
+/* True if the state is still attached after the call that waits for it, if there is one. */
+static __always_inline bool stays(struct vperfctr_state *st)
+{
+	/* Acquire: if the call is over, all of it is visible.  See remote_call(). */
+	if (unlikely(smp_load_acquire(&st->remote)))
+		vperfctr_run_call(st, false);
+	return likely(READ_ONCE(st->owner));
+}
+
+/*
+ * Find the next state of current.  An interrupt may come between the switch to the thread and
  * its sched_in.  Then it must not come between a remote call and that.
  *
  * Context: interrupts disabled.
  */
+struct vperfctr_state *vperfctr_next_of_current(struct vperfctr_state *st)
+{
+	do {
+		st = vperfctr_next_of(st);
+	} while (st && !stays(st));
+	return st;
+}
+
+/* Find the first one.  Context: as above. */
 struct vperfctr_state *vperfctr_of_current(void)
 {
 	struct vperfctr_state *st = vperfctr_of(current);
 
-	if (!st)
-		return NULL;
-	/* Acquire: if the call is over, all of it is visible.  See remote_call(). */
-	if (unlikely(smp_load_acquire(&st->remote)))
-		vperfctr_run_call(st, false);
-	return likely(READ_ONCE(st->owner)) ? st : NULL;
+	return likely(!st || stays(st)) ? st : vperfctr_next_of_current(st);
 }
 
 /*
@@ -458,8 +673,22 @@ void vperfctr_reap_current(void)
 	}
 }
 
+/* Let the states of a thread count together with one that is about to be attached. */
+static noinline void begin_joint(struct vperfctr_state *st, struct task_struct *task)
+{
+	struct vperfctr_state *other;
+
+	for (other = vperfctr_of(task); other; other = vperfctr_next_of(other)) {
+		other->checks |= STATE_CHECK_JOINT;
+		other->joint = true;
+		st->checks |= STATE_CHECK_JOINT;
+		st->joint = true;
+	}
+}
+
 /*
- * Attach a state to a thread that has none.  The thread gets a reference.
+ * Attach a state to a thread, which may have others: see vperfctr_may_attach_to().  The
+ * thread gets a reference.
  *
  * Context: interrupts disabled; the thread is current, or has not run yet and current is
  * its parent; or stop_machine().
@@ -478,6 +707,8 @@ void vperfctr_attach(struct vperfctr_state *st, struct task_struct *task)
 	if (!STATE_ON_RT)
 		INIT_WORK(&st->detach_work, vperfctr_finish_detach_work);
 	raw_spin_lock(&bucket->lock);
+	if (unlikely(!hlist_empty(&task->preempt_notifiers)))
+		begin_joint(st, task);
 	WRITE_ONCE(st->owner, task);
 	hlist_add_head(&st->by_owner, &bucket->states);
 	/*
@@ -690,9 +921,9 @@ void vperfctr_flush_detached(struct vperfctr_state *st)
  */
 static int system_suspend(void *data)
 {
-	struct vperfctr_state *st = vperfctr_of_current();
+	struct vperfctr_state *st;
 
-	if (st)
+	for (st = vperfctr_of_current(); st; st = vperfctr_next_of_current(st))
 		vperfctr_stop(st);
 	vperfctr_cpus_sleep();
 	/* The interrupt of a pending irq_work is lost, and no later one would be raised. */
@@ -703,13 +934,13 @@ static int system_suspend(void *data)
 
 static void system_resume(void *data)
 {
-	struct vperfctr_state *st = vperfctr_of_current();
+	struct vperfctr_state *st;
 
 	/* It runs already if the driver has reported that the CPU wakes. */
 	vperfctr_cpus_sleep();
 	perfctr_cpu_forget();
 	vperfctr_cpus_wake();
-	if (st)
+	for (st = vperfctr_of_current(); st; st = vperfctr_next_of_current(st))
 		vperfctr_start(st);
 }
 
@@ -731,13 +962,20 @@ int __init vperfctr_thread_init(void)
 	sampling_init();
 	vperfctr_clock_init();
 	perfctr_cpu_set_refusal(refuse_cpu);
+	err = vperfctr_joint_init();
+	if (err)
+		goto no_joint;
 	err = vperfctr_probes_init();
-	if (err) {
-		destroy_workqueue(vperfctr_wq);
-		return err;
-	}
+	if (err)
+		goto no_probes;
 	register_syscore(&syscore);
 	return 0;
+
+no_probes:
+	vperfctr_joint_exit();
+no_joint:
+	destroy_workqueue(vperfctr_wq);
+	return err;
 }
 
 /* Context: no states exist, but the work that put the last one may not have returned. */
@@ -746,6 +984,7 @@ void vperfctr_thread_exit(void)
 	unregister_syscore(&syscore);
 	vperfctr_probes_exit();
 	destroy_workqueue(vperfctr_wq);
+	vperfctr_joint_exit();
 	sampling_exit();
 	vperfctr_clock_exit();
 }

@@ -945,7 +945,7 @@ START_TEST(wrong_arguments)
 	int set;
 
 	insns_control(&control, inherit);
-	req.flags = 8;
+	req.flags = 16;
 	assert_errno(attach_with(&req, &control), EINVAL);
 	req.flags = 0;
 	req.nrthreads = 1;

@@ -594,7 +594,7 @@ START_TEST(attach_to_process)
 	kill(pid, SIGKILL);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 	ck_assert_int_eq(attach_to(&v, pid, 0, &nr), -ESRCH);
-	ck_assert_int_eq(attach_to(&v, 0, 8, &nr), -EINVAL);
+	ck_assert_int_eq(attach_to(&v, 0, 16, &nr), -EINVAL);
 	/* The caller itself, and a kernel thread. */
 	ck_assert_int_eq(attach_to(&v, 0, VPERFCTR_ATTACH_THREAD, &nr), 0);
 	ck_assert_uint_eq(nr, 1);

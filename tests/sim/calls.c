@@ -314,11 +314,12 @@ static void refuse_opens(bool has_state)
 	expect(user_device_ioctl(VPERFCTR_OPEN, (void *)BAD), -EFAULT, "OPEN", __LINE__);
 	OPEN(-EINVAL, o.size = 16);
 	OPEN(-E2BIG, o.size = PAGE_SIZE + 8);
-	OPEN(-EINVAL, o.flags = 0x20);
+	OPEN(-EINVAL, o.flags = 0x40);
 	OPEN(-EINVAL, o.reserved = 1);
 	OPEN(-EINVAL, o.flags = VPERFCTR_OPEN_TRANSIENT);
 	OPEN(-EINVAL, o.flags = VPERFCTR_OPEN_KEEP);
 	OPEN(-EINVAL, o.flags = VPERFCTR_OPEN_LOCKED);
+	OPEN(-EINVAL, o.flags = VPERFCTR_OPEN_OBSERVER);
 	OPEN(-EINVAL, (o.flags = 0, o.control = (unsigned long)&c));
 	OPEN(-EINVAL, o.flags |= VPERFCTR_OPEN_TRANSIENT | VPERFCTR_OPEN_KEEP);
 	OPEN(-EINVAL, o.flags |= VPERFCTR_OPEN_LOCKED);

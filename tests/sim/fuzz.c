@@ -355,6 +355,9 @@ static bool is_documented(unsigned int cmd, int err)
 {
 	u64 low = 0, more = 0;
 
+	/* The number is too great for the masks. */
+	if (err == EADDRINUSE)
+		return cmd == VPERFCTR_CONTROL || cmd == VPERFCTR_OPEN || cmd == VPERFCTR_ATTACH;
 	switch (cmd) {
 	case VPERFCTR_INFO:
 		low = STRUCT;
@@ -366,20 +369,20 @@ static bool is_documented(unsigned int cmd, int err)
 		more = high(EOVERFLOW);
 		break;
 	case VPERFCTR_OPEN:
-		low = STRUCT | E(EXIST) | E(NOENT) | E(SRCH) | E(PERM) | E(AGAIN) | E(NOMEM) | E(INTR) | E(MFILE) | E(BUSY);
-		more = high(EUSERS) | high(EOPNOTSUPP);
+		low = STRUCT | E(EXIST) | E(NOENT) | E(SRCH) | E(PERM) | E(AGAIN) | E(NOMEM) | E(INTR) | E(MFILE) | E(BUSY) | E(MLINK);
+		more = high(EUSERS) | high(EOPNOTSUPP) | high(EXFULL);
 		break;
 	case VPERFCTR_OPEN_CPUS:
 		low = STRUCT | E(PERM) | E(NODEV) | E(NOMEM) | E(MFILE);
 		more = high(EOPNOTSUPP);
 		break;
 	case VPERFCTR_ATTACH:
-		low = STRUCT | E(BADF) | E(SRCH) | E(EXIST) | E(INTR) | E(AGAIN) | E(NOMEM) | E(MFILE) | E(PERM) | E(BUSY);
-		more = high(EUSERS) | high(EOPNOTSUPP);
+		low = STRUCT | E(BADF) | E(SRCH) | E(EXIST) | E(INTR) | E(AGAIN) | E(NOMEM) | E(MFILE) | E(PERM) | E(BUSY) | E(MLINK);
+		more = high(EUSERS) | high(EOPNOTSUPP) | high(EXFULL);
 		break;
 	case VPERFCTR_CONTROL:
 		low = STRUCT | OWN | E(NOMEM) | E(INTR) | E(BUSY);
-		more = high(EUSERS) | high(EOPNOTSUPP);
+		more = high(EUSERS) | high(EOPNOTSUPP) | high(EXFULL);
 		break;
 	case VPERFCTR_READ:
 		low = STRUCT | E(NOMEM) | E(INTR);

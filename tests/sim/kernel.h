@@ -430,6 +430,7 @@ static inline void hlist_del(struct hlist_node *n)
 #define hlist_empty(head)		(!READ_ONCE((head)->first))
 #define hlist_add_head_rcu(n, head)	hlist_add_head(n, head)
 #define hlist_del_rcu(n)		hlist_del(n)
+#define hlist_entry(p, type, member)	container_of(p, type, member)
 #define sim_hlist_entry(p, type, member) \
 	({ struct hlist_node *sim_n = (p); sim_n ? container_of(sim_n, type, member) : NULL; })
 #define hlist_for_each_entry(pos, head, member)					\
@@ -489,6 +490,7 @@ unsigned int sim_smp_processor_id(void);
 #define DEFINE_PER_CPU(type, name)	type name SIM_PER_CPU
 #define DEFINE_PER_CPU_ALIGNED(type, name) DEFINE_PER_CPU(type, name)
 #define DECLARE_PER_CPU_ALIGNED(type, name) extern type name
+#define WARN_ON_ONCE(condition)	({ sim_require(!(condition), "%s", #condition); false; })
 void *sim_per_cpu(const volatile void *p, unsigned int cpu);
 #define per_cpu_ptr(p, cpu)		((__typeof__(p))sim_per_cpu(p, cpu))
 #define this_cpu_ptr(p)			per_cpu_ptr(p, smp_processor_id())
@@ -582,6 +584,9 @@ struct mutex { struct sim_lock l; };
 void sim_spin_lock(struct sim_lock *lock, const char *file, int line);
 void sim_spin_unlock(struct sim_lock *lock);
 #define raw_spin_lock(lock)	sim_spin_lock(lock, __FILE__, __LINE__)
+/* The order of locks of one kind is checked by deadlocks only. */
+#define SINGLE_DEPTH_NESTING	1
+#define raw_spin_lock_nested(lock, subclass) ({ (void)(subclass); raw_spin_lock(lock); })
 /* The module tries until it has the lock. */
 #define raw_spin_trylock(lock)	({ raw_spin_lock(lock); true; })
 #define raw_spin_unlock(lock)	sim_spin_unlock(lock)

@@ -2079,7 +2079,18 @@ const struct scenario sim_scenarios[] = {
 	{ "strong_message_wmb", sim_strong_message_wmb, 2 },
 	{ "strong_message_unlock", sim_strong_message_unlock, 2 },
 	{ "strong_message_release", sim_strong_message_release, 2 },
+	{ "beside", sim_beside, 2 },
+	{ "beside_family", sim_beside_family, 3 },
+	{ "beside_attach", sim_beside_attach, 3 },
+	{ "beside_overflow", sim_beside_overflow, 2 },
+	{ "beside_nomem", sim_beside, 2, .alloc = 8 },
 #ifdef SIM_X86
+	{ "beside_no_global", sim_beside, 2, { sim_no_global } },
+	{ "beside_overflow_no_global", sim_beside_overflow, 2, { sim_no_global } },
+	{ "beside_amd_v2", sim_beside, 2, { sim_amd_v2 } },
+	{ "beside_overflow_amd_k7", sim_beside_overflow, 2, { sim_amd_k7, .nmi_ns = 100000 } },
+	{ "beside_version_6", sim_beside, 2, { sim_version_6 } },
+	{ "beside_extra", sim_beside_extra, 2, { sim_skylake } },
 	/* Only this model counts events that it does not know. */
 	{ "several", sim_several, 2 },
 	{ "several_cpus", sim_several_cpus, 2 },

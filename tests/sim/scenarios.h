@@ -80,6 +80,13 @@ void sim_soft(void);
 void sim_several(void);
 void sim_several_cpus(void);
 
+/* beside.c */
+void sim_beside(void);
+void sim_beside_family(void);
+void sim_beside_attach(void);
+void sim_beside_overflow(void);
+void sim_beside_extra(void);
+
 /* limits.c */
 void sim_limit_of_states(void);
 void sim_limit_of_attach(void);

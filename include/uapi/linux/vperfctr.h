@@ -174,6 +174,8 @@ struct vperfctr_info {
 	__u64 min_period;	/* i-mode: ireset is at most -min_period; 0: no i-mode */
 	__u64 watchdog_pmc;	/* general counters that the NMI watchdog keeps: not in pmc_mask */
 	__u64 watchdog_fixed;	/* fixed counters that it keeps: not in fixed_mask */
+	__u64 used_pmcs;	/* general counters that observers of the calling thread use */
+	__u64 used_fixed;	/* fixed counters that they use: see VPERFCTR_OPEN_OBSERVER */
 };
 
 /*
@@ -233,8 +235,9 @@ struct vperfctr_kind_cpus {
  * VPERFCTR_CONTROL does.  If that fails, so does the call, with no state made.
  * Errors:
  *
- *	EEXIST	VPERFCTR_OPEN_CREAT, and the thread has a state
- *	ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has no state
+ *	EEXIST	VPERFCTR_OPEN_CREAT without OBSERVER, and the thread has a state of its own
+ *	EMLINK	VPERFCTR_OPEN_CREAT, and the thread has VPERFCTR_MAX_STATES states
+ *	ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has no state of its own
  *	ESRCH	there is no such thread, or it is ending
  *	EPERM	the thread is another one, and not stopped under the caller's ptrace;
  *		or no VPERFCTR_OPEN_CREAT, the last control of the state counts kernel
@@ -242,7 +245,7 @@ struct vperfctr_kind_cpus {
  *		VPERFCTR_OPEN_CREAT, and another user made the state (see below)
  *	EAGAIN	the user has as many states as the module's parameter
  *		max_states_per_user allows
- *	EINVAL	VPERFCTR_OPEN_TRANSIENT, _KEEP, _LOCKED or a control without CREAT;
+ *	EINVAL	VPERFCTR_OPEN_TRANSIENT, _KEEP, _LOCKED, _OBSERVER or a control without CREAT;
  *		TRANSIENT and KEEP; or LOCKED, and the thread is the calling one
  *	ENOMEM	there is no memory
  *	any of VPERFCTR_CONTROL, if there is a control
@@ -275,6 +278,16 @@ struct vperfctr_kind_cpus {
  * need only a descriptor that the thread has kept.  A caller with CAP_PERFMON or
  * CAP_SYS_ADMIN in the user namespace of the state may do everything that its user may.
  *
+ * A thread has one state of its own.  VPERFCTR_OPEN_OBSERVER and
+ * VPERFCTR_ATTACH_OBSERVER make a state beside that, for an observer: a program that
+ * counts whatever another one does.  States that are inherited from an observer's are
+ * observers', too.  A thread can have VPERFCTR_MAX_STATES states.  Each has its own control,
+ * page, ring and descriptors, and counts independently of the others; but no two of them can
+ * use the same counter at the same time.  A state keeps its counters, also while it is
+ * suspended, until it gets another control or the all-zero one, or ends.  OPEN without CREAT
+ * finds the own state, and VPERFCTR_MEMBER any state of a family.  The counters of all states
+ * of a thread can be read in user mode if one of them is mapped by it.
+ *
  * States and rings are charged to the user who makes them, inherited states to the user
  * who starts the thread.  All users of a user namespace are charged to the user who
  * made the outermost one.
@@ -291,6 +304,10 @@ struct vperfctr_kind_cpus {
 #define VPERFCTR_OPEN_TRANSIENT	0x04 /* unlink with the last descriptor */
 #define VPERFCTR_OPEN_KEEP	0x08 /* the default: do not unlink with the last descriptor */
 #define VPERFCTR_OPEN_LOCKED	0x10 /* the owner cannot change the state, only its monitor */
+#define VPERFCTR_OPEN_OBSERVER	0x20 /* beside the thread's own state */
+
+/* The most states that a thread can have, its own one included. */
+#define VPERFCTR_MAX_STATES	8
 
 struct vperfctr_open {
 	__u32 size;
@@ -324,7 +341,8 @@ struct vperfctr_open {
  * returns POLLHUP when all have ended.  UNLINK and closing the last descriptor end the
  * counting.  CONTROL, SUSPEND, RESUME, IRESUME and RING fail with ESRCH.
  *
- * A thread that has a state is skipped: children_missed of READ counts it.  It also
+ * A thread is skipped that has a state of its own or, with VPERFCTR_ATTACH_OBSERVER, one that
+ * cannot have the control beside its other states: children_missed of READ counts it.  It also
  * counts a thread that gains privileges by an exec, as the counting of that thread ends;
  * the status then has VPERFCTR_STATUS_PRIVILEGED.  A control must count something, and
  * may have no other flags than INHERIT, INHERIT_THREADS and RING.
@@ -343,7 +361,11 @@ struct vperfctr_open {
  *	ESRCH	there is no such thread, or it and all others of its process are ending;
  *		or the process has executed a file since mem_fd was opened; or mem_fd
  *		is that of another process, or of a kernel thread
- *	EEXIST	all threads that could be counted have states
+ *	EEXIST	all threads that could be counted have states, and there is no
+ *		VPERFCTR_ATTACH_OBSERVER
+ *	EMLINK, EADDRINUSE, EXFULL	with VPERFCTR_ATTACH_OBSERVER: all threads were
+ *		skipped, one of them for this reason: it has VPERFCTR_MAX_STATES states; or as
+ *		of VPERFCTR_CONTROL
  *	EINTR	a signal came while the call waited, as in VPERFCTR_OPEN; with
  *		SA_RESTART the call starts again
  *	EAGAIN	the user would have more states than the module's parameter
@@ -357,6 +379,7 @@ struct vperfctr_open {
 #define VPERFCTR_ATTACH_THREAD	0x01 /* attach to this thread only */
 #define VPERFCTR_ATTACH_NOCLOEXEC 0x02 /* exec leaves the descriptor open */
 #define VPERFCTR_ATTACH_LOCKED	0x04 /* the threads cannot change their states */
+#define VPERFCTR_ATTACH_OBSERVER 0x08 /* beside the threads' own states */
 
 struct vperfctr_attach {
 	__u32 size;
@@ -365,7 +388,7 @@ struct vperfctr_attach {
 	__s32 mem_fd;
 	__u64 control;		/* address of struct vperfctr_control */
 	__u32 nrthreads;	/* out: threads that were attached to; in: 0 */
-	__u32 nrskipped;	/* out: threads that have states; in: 0 */
+	__u32 nrskipped;	/* out: threads that were skipped; in: 0 */
 	__u64 ring;		/* address of struct vperfctr_ring; 0: none */
 };
 
@@ -530,6 +553,10 @@ struct vperfctr_open_cpus {
  *		that it does not know is not zero
  *	EUSERS	CONTROL_AFFINITY, and the owner's affinity has CPUs that cannot count
  *		this.  This is checked last: with a narrower affinity the call succeeds
+ *	EADDRINUSE  another state of the owner has one of the counters, on some kind of CPU
+ *	EXFULL	another state of the owner has counters, and the processor cannot count
+ *		with those of both at the same time: events of both need one register,
+ *		with different values, or other settings of all counters
  *	EOPNOTSUPP nrictrs is not 0 and there is no VPERFCTR_FEATURE_PCINT; or
  *		tsc_on is not 0 and there is no VPERFCTR_FEATURE_RDTSC; or
  *		clock_period is not 0 and there is no VPERFCTR_FEATURE_CLOCK; or

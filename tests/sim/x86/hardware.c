@@ -364,6 +364,13 @@ static void core(struct model_config *config, u32 type)
 	config->core_type = type;
 }
 
+/* A Skylake, with events that need a second register. */
+void sim_skylake(struct model_config *config)
+{
+	config->signature = 0x506e3;
+	config->extra = model_processors[4].extra;
+}
+
 /* Counters that leaf 23H lists, and a perf that knows no version 6. */
 void sim_version_6(struct model_config *config)
 {

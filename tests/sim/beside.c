@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Scenarios with several states of one thread. */
+#include "scenarios.h"
+#include "hardware.h"
+
+
+#define must(call)	sim_must(call)
+
+static int control_counter(int fd, unsigned int nr, u32 flags)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	sim_fill_control(&control, &ctr, flags);
+	ctr.map = nr;
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
+static int control_period(int fd, unsigned int nr, u64 period, int sig)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	sim_fill_control(&control, &ctr, sig ? 0 : VPERFCTR_CONTROL_RING);
+	control.nractrs = 0;
+	control.nrictrs = 1;
+	control.si_signo = sig;
+	ctr.ireset = -period;
+	ctr.map = nr;
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
+/* Where allocations fail, the caller tries again. */
+#define refused(call)							\
+({									\
+	long sim_err;							\
+									\
+	do {								\
+		sim_err = (call);					\
+	} while (sim_err == -ENOMEM && sim_failures.alloc);		\
+	sim_err;							\
+})
+
+/* The state has counted what the thread has executed since `before`, and its time. */
+static void check(const char *what, int fd, u64 before)
+{
+	struct sim_counts c;
+	u64 expected;
+
+	must(sim_read_counts(fd, &c, 0));
+	expected = current->sim->executed - before;
+	sim_require(c.own[1] == expected && c.own[0] >= expected,
+		    "%s has counted %llu instructions in %llu, not %llu", what, c.own[1], c.own[0], expected);
+}
+
+static int open_observer(u32 flags)
+{
+	return must(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER | flags));
+}
+
+/* ---- one's own state, and observers of oneself -------------------------------------------- */
+
+/* Count another event in each process, of which an instruction makes several. */
+static int control_other(int fd, unsigned int nr, unsigned long process)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	sim_fill_control(&control, &ctr, 0);
+	ctr.map = nr;
+#ifdef SIM_X86
+	ctr.evntsel ^= process;		/* the model counts unknown events, too */
+#endif
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
+static void check_other(const char *what, int fd, u64 before, u64 *events)
+{
+	struct sim_counts c;
+	u64 expected;
+
+	must(sim_read_counts(fd, &c, 0));
+	expected = current->sim->executed - before;
+	if (expected && !*events)
+		*events = c.own[1] / expected;
+	sim_require(c.own[1] == expected * *events && (*events || !expected),
+		    "%s has counted %llu events, not %llu times %llu", what, c.own[1], expected, *events);
+}
+
+static void count_pair(void *arg)
+{
+	unsigned long process = (unsigned long)arg;
+	u64 events = 0;
+	int own, other, fd[VPERFCTR_MAX_STATES], err;
+	u64 own_before, before, stopped;
+	struct vm_area_struct *vma;
+	unsigned int i;
+
+	own = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	must(control_counter(own, 0, 0));
+	own_before = current->sim->executed;
+	user_work(20);
+	other = open_observer(0);
+	check("the own state", own, own_before);
+	err = refused(control_counter(other, 0, 0));
+	sim_require(err == -EADDRINUSE, "a counter that is used: %d", err);
+	check("the own state", own, own_before);
+	must(control_other(other, 1, process));
+	before = current->sim->executed;
+	for (i = 0; i < 6; i++) {
+		user_work(1 + i * 7);
+		check("the own state", own, own_before);
+		check_other("the observer", other, before, &events);
+	}
+	/* A state that is mapped moves to a page of its own. */
+	vma = sim_must_map(other, 0, PAGE_SIZE);
+	user_work(15);
+	check("the own state", own, own_before);
+	check_other("the mapped observer", other, before, &events);
+	/* One is suspended, and the other goes on. */
+	must(user_ioctl(own, VPERFCTR_SUSPEND, NULL));
+	stopped = current->sim->executed;
+	user_work(30);
+	check_other("the observer", other, before, &events);
+	must(user_ioctl(own, VPERFCTR_RESUME, NULL));
+	own_before += current->sim->executed - stopped;
+	user_work(30);
+	check("the resumed state", own, own_before);
+	check_other("the observer", other, before, &events);
+	/* Another counter. */
+	must(control_other(other, 2, process));
+	before = current->sim->executed;
+	user_work(20);
+	check("the own state", own, own_before);
+	check_other("the observer", other, before, &events);
+	/* The limit. */
+	for (i = 0; i < VPERFCTR_MAX_STATES - 2; i++)
+		fd[i] = open_observer(VPERFCTR_OPEN_TRANSIENT);
+	must(control_counter(fd[0], 1, 0));
+	stopped = current->sim->executed;
+	err = refused(sim_open(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER));
+	sim_require(err == -EMLINK, "one state more: %d", err);
+	err = refused(sim_open(0, VPERFCTR_OPEN_CREAT));
+	sim_require(err == -EEXIST, "a second own state: %d", err);
+	user_work(20);
+	check("the own state", own, own_before);
+	check_other("the observer", other, before, &events);
+	check("the third one", fd[0], stopped);
+	while (i--)
+		user_close(fd[i]);
+	user_work(20);
+	check("the own state", own, own_before);
+	check_other("the observer", other, before, &events);
+	/* The own one ends. */
+	must(user_ioctl(own, VPERFCTR_UNLINK, NULL));
+	user_work(20);
+	check_other("the last one", other, before, &events);
+	user_munmap(vma);
+	user_close(own);
+	user_close(other);
+}
+
+void sim_beside(void)
+{
+	struct task_struct *task[3];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		task[i] = sim_process("counts twice", 1000, count_pair, (void *)(unsigned long)i);
+	for (i = 0; i < 3; i++)
+		user_wait(task[i]);
+}
+
+/* ---- a program that counts itself, and its observer's family ------------------------------- */
+
+static u64 executed_by_children;
+
+static void count_child(void *arg)
+{
+	struct task_struct *child = NULL;
+	u64 before;
+	int own;
+
+	user_work(10);
+	own = sim_open(0, VPERFCTR_OPEN_CREAT);
+	/* One that has inherited its parent's has it already. */
+	if (own == -EEXIST)
+		own = must(sim_open(0, 0));
+	else
+		must(own);
+	must(control_counter(own, 0, (unsigned long)arg & 1 ? VPERFCTR_CONTROL_INHERIT : 0));
+	before = current->sim->executed;
+	user_work(20);
+	if (arg)
+		child = user_fork("grandchild", count_child, (void *)((unsigned long)arg - 1));
+	user_work(30);
+	check("a child's own state", own, before);
+	executed_by_children += current->sim->executed;
+	if (child)
+		user_wait(child);
+	user_close(own);
+}
+
+/* As perfex does, which starts the program and holds the descriptor. */
+static void run_program(void *arg)
+{
+	struct task_struct *task[2];
+	struct sim_counts c;
+	unsigned int i;
+	int observer;
+	u64 before;
+
+	observer = open_observer(0);
+	must(control_counter(observer, 1, VPERFCTR_CONTROL_INHERIT | VPERFCTR_CONTROL_START_ON_EXEC));
+	user_work(10);
+	user_exec(false);
+	before = current->sim->executed;
+	for (i = 0; i < 2; i++)
+		task[i] = i ? user_thread("thread", count_child, (void *)1UL) :
+			      user_fork("child", count_child, (void *)2UL);
+	user_work(20);
+	must(sim_read_counts(observer, &c, VPERFCTR_READ_MEMBERS));
+	for (i = 0; i < 2; i++)
+		user_wait(task[i]);
+	check("the root", observer, before);
+	must(sim_read_counts(observer, &c, 0));
+	sim_require(c.children[1] == executed_by_children && !c.read.children_missed,
+		    "counted %llu for children, and missed %llu, not %llu", c.children[1],
+		    c.read.children_missed, executed_by_children);
+	user_close(observer);
+	(void)arg;
+}
+
+void sim_beside_family(void)
+{
+	user_wait(sim_process("program", 1000, run_program, NULL));
+}
+
+/* ---- a set that comes and goes ------------------------------------------------------------- */
+
+static struct task_struct *counted;
+static bool counted_is_ready, counted_may_end;
+
+static void count_while_attached(void *arg)
+{
+	int own = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	u64 before;
+
+	must(control_counter(own, 0, 0));
+	before = current->sim->executed;
+	WRITE_ONCE(counted_is_ready, true);
+	while (!READ_ONCE(counted_may_end)) {
+		user_work(7);
+		if (sim_random(2))
+			user_sleep(sim_random(200));
+		check("a state that is attached to", own, before);
+	}
+	user_close(own);
+	(void)arg;
+}
+
+static void attach_observers(void *arg)
+{
+	struct vperfctr_control header;
+	struct vperfctr_ctr ctr;
+	struct vperfctr_attach req = {
+		.size = sizeof(req), .control = (unsigned long)&header, .flags = VPERFCTR_ATTACH_OBSERVER,
+	};
+	struct sim_counts c;
+	unsigned int i;
+	u64 before;
+	long fd[3], set;
+
+	sim_fill_control(&header, &ctr, VPERFCTR_CONTROL_INHERIT);
+	while (!READ_ONCE(counted_is_ready))
+		user_work(5);
+	req.tid = counted->pid;
+	req.mem_fd = user_open_mem(counted);
+	fd[0] = user_device_ioctl(VPERFCTR_ATTACH, &req);
+	sim_require(fd[0] == -EADDRINUSE, "ATTACH with a counter that is used: %ld", fd[0]);
+	/* The thread finds the last one first, and the others may be about to end then. */
+	for (i = 0; i < 12; i++) {
+		ctr.map = 1 + i % 3;
+		before = counted->sim->executed;
+		set = must(user_device_ioctl(VPERFCTR_ATTACH, &req));
+		fd[i % 3] = set;
+		sim_require(req.nrthreads == 1 && !req.nrskipped, "ATTACH to %u, and skipped %u",
+			    req.nrthreads, req.nrskipped);
+		user_work(5);
+		must(sim_read_counts(set, &c, VPERFCTR_READ_MEMBERS));
+		sim_require(c.children[1] <= counted->sim->executed - before, "counted %llu of %llu",
+			    c.children[1], counted->sim->executed - before);
+		if (i >= 2)
+			user_close(fd[(i + 1) % 3]);
+		req.nrthreads = 0;
+		req.nrskipped = 0;
+	}
+	user_close(fd[(i + 1) % 3]);
+	user_close(fd[(i + 2) % 3]);
+	WRITE_ONCE(counted_may_end, true);
+	user_wait(counted);
+	(void)arg;
+}
+
+void sim_beside_attach(void)
+{
+	counted = sim_process("counted", 1000, count_while_attached, NULL);
+	user_wait(sim_process("attaches", 1000, attach_observers, NULL));
+}
+
+/* ---- overflows of both --------------------------------------------------------------------- */
+
+#define SIGNAL	42
+#define PERIOD	40
+
+/* A signal for each period of the own state, and a sample for each of the observer's. */
+static void overflow_both(void *arg)
+{
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 256, .watermark = 1, .nrsums = 1 };
+	struct sim_task *t = current->sim;
+	struct vperfctr_ring_page *page;
+	struct vm_area_struct *vma;
+	struct sim_counts c;
+	unsigned int i, signals;
+	int own, observer;
+	u64 before;
+
+	own = must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	observer = open_observer(0);
+	must(user_ioctl(observer, VPERFCTR_RING, &ring));
+	vma = sim_must_map(observer, VPERFCTR_RING_OFFSET, ring.map_size);
+	page = vma->page;
+	must(control_period(own, 0, PERIOD, SIGNAL));
+	must(control_period(observer, 1, PERIOD * (unsigned long)arg, 0));
+	before = t->executed;
+	for (i = 0; i < 6; i++) {
+		signals = t->received[SIGNAL];
+		while (t->received[SIGNAL] == signals) {
+			user_work(3);
+			if (!sim_random(8))
+				user_sleep(sim_random(100));
+			sim_require(t->executed < 100000, "no signal arrives");
+		}
+		sim_require(t->overflow_mask == 1, "the signal has the mask %#x", t->overflow_mask);
+		must(sim_read_counts(own, &c, 0));
+		sim_require(c.read.overflow == 1, "READ returns the overflows %#llx", c.read.overflow);
+		sim_require(c.own[1] >= PERIOD * (i + 1), "%llu events, and an overflow", c.own[1]);
+		must(user_ioctl(own, VPERFCTR_IRESUME, NULL));
+	}
+	must(user_ioctl(observer, VPERFCTR_SUSPEND, NULL));
+	must(sim_read_counts(observer, &c, 0));
+	sim_require(c.own[1] <= t->executed - before, "counted %llu of %llu", c.own[1], t->executed - before);
+	/* Few instructions pass between an overflow and its interrupt, or many if that is late. */
+	sim_require((page->head + page->dropped) * PERIOD * (unsigned long)arg <= c.own[1] &&
+		    ((page->head + page->dropped + 2) * 2 * PERIOD * (unsigned long)arg > c.own[1] ||
+		     sim_processor.nmi_ns > 1000),
+		    "%llu samples, %llu dropped, of %llu events", page->head, page->dropped, c.own[1]);
+	user_munmap(vma);
+	user_close(observer);
+	user_close(own);
+}
+
+void sim_beside_overflow(void)
+{
+	struct task_struct *task[2];
+
+	/* The second: both overflow at the same moment. */
+	task[0] = sim_process("overflows", 1000, overflow_both, (void *)2UL);
+	task[1] = sim_process("overflows", 1000, overflow_both, (void *)1UL);
+	user_wait(task[0]);
+	user_wait(task[1]);
+}
+
+#ifdef SIM_X86
+/* ---- a register that the counters share ---------------------------------------------------- */
+
+#define OFFCORE_RESPONSE_0	0x4101b7
+
+static int control_offcore(int fd, unsigned int nr, u64 aux)
+{
+	struct vperfctr_control control;
+	struct vperfctr_ctr ctr;
+
+	sim_fill_control(&control, &ctr, 0);
+	ctr.map = nr;
+	ctr.evntsel = OFFCORE_RESPONSE_0;
+	ctr.aux = aux;
+	return user_ioctl(fd, VPERFCTR_CONTROL, &control);
+}
+
+static void count_offcore(void *arg)
+{
+	int own = must(sim_open(0, VPERFCTR_OPEN_CREAT)), observer = open_observer(0), err;
+	struct vperfctr_info info = { .size = sizeof(info) };
+
+	must(control_offcore(own, 0, 1));
+	err = refused(control_offcore(observer, 1, 2));
+	sim_require(err == -EXFULL, "another value of the register: %d", err);
+	must(control_offcore(observer, 1, 1));
+	/* The thread can tell which counters are left to it. */
+	must(user_device_ioctl(VPERFCTR_INFO, &info));
+	sim_require(info.used_pmcs == 2 && !info.used_fixed, "INFO says that %#llx and %#llx are used",
+		    info.used_pmcs, info.used_fixed);
+	/* A state that has stopped for good has no counter. */
+	must(user_ioctl(own, VPERFCTR_UNLINK, NULL));
+	must(control_offcore(observer, 0, 2));
+	user_work(10);
+	user_close(observer);
+	user_close(own);
+	(void)arg;
+}
+
+void sim_beside_extra(void)
+{
+	user_wait(sim_process("shares a register", 1000, count_offcore, NULL));
+}
+#endif
