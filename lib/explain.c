@@ -313,6 +313,9 @@ static void explain_open(int err, const char *device, struct vperfctr_why *why)
 	case -EEXIST:
 		say(why, "this thread has counters already, of another part of this program, or of the program that started it: a thread has one set of counters");
 		break;
+	case -EMLINK:
+		say(why, "this thread is counted as many times as the vperfctr module allows: end one of the programs that count it");
+		break;
 	case -EAGAIN:
 		say(why, "this user has as many counters as allowed: raise the module's parameter max_states_per_user (in /sys/module/vperfctr/parameters)");
 		break;
@@ -360,10 +363,17 @@ static void explain_control(int err, const struct vperfctr_control *control, con
 		else
 			say(why, "the processor cannot count these events as asked for: check raw codes and event attributes (see perfex -v)");
 		break;
+	case -EADDRINUSE:
+		say(why, "the thread is also counted by itself or by another program, such as perfex, which uses one of these counters: name other counters, or other events");
+		break;
+	case -EXFULL:
+		say(why, "the thread is also counted by itself or by another program, such as perfex, and this processor cannot count the events of both at the same time: count with one of them");
+		break;
 	case -ENODEV:
 	case -EACCES:
 	case -EPROTONOSUPPORT:
 	case -EEXIST:
+	case -EMLINK:
 	case -EAGAIN:
 		explain_open(err, device, why);
 		break;

@@ -41,6 +41,13 @@ int __vperfctr_parse_names(struct vperfctr_event *event, const char *names,
 /* More kinds than any module has. */
 #define MAX_KINDS	16
 
+/* Take out the counters that the thread's observers use: the thread itself cannot have them. */
+static void leave_to_observers(struct vperfctr_info *info)
+{
+	info->pmc_mask &= ~info->used_pmcs;
+	info->fixed_mask &= ~info->used_fixed;
+}
+
 /* Describe one kind, or all.  Returns the number of kinds, or a negative error number. */
 static int describe_kinds(struct vperfctr_info *info, unsigned int kind)
 {
@@ -52,6 +59,7 @@ static int describe_kinds(struct vperfctr_info *info, unsigned int kind)
 		err = vperfctr_info(&info[i], any ? i : kind);
 		if (err)
 			return err;
+		leave_to_observers(&info[i]);
 		if (any && info->features & VPERFCTR_FEATURE_ANY_KIND)
 			nr = info->nrkinds < MAX_KINDS ? info->nrkinds : MAX_KINDS;
 	}

@@ -53,7 +53,8 @@
  * cases.  Only the owner, or a thread that has the owner stopped under ptrace, may
  * change a state.  Any thread may call vperfctr_close() when no other uses the handle.
  *
- * Two users in one thread: a thread has one state, and so one control.  If two parts of
+ * Two users in one thread: a thread has one state of its own, and so one control, beside
+ * those of observers such as perfex: see VPERFCTR_OPEN_OBSERVER.  If two parts of
  * a program want to count the same thread, the second one's vperfctr_open() with
  * VPERFCTR_OPEN_CREAT fails with -EEXIST.  It must not open the state without CREAT and
  * give it another control: that zeroes the sums that the first part reads.
@@ -262,16 +263,20 @@ VPERFCTR_INLINE uint64_t vperfctr_tsc_to_ns(const struct vperfctr_info *info, ui
  *	VPERFCTR_OPEN_KEEP	with CREAT: the state lives as long as its thread;
  *				this is the default here
  *	VPERFCTR_OPEN_NOCLOEXEC	keep the descriptor open across exec
+ *	VPERFCTR_OPEN_OBSERVER	with CREAT: make a state beside the thread's own one, if
+ *				it has or will have one.  Both count, but not with the
+ *				same counter
  *	VPERFCTR_OPEN_NOMAP	do not map the page: each read is a system call, and
  *				this handle does not enable RDPMC for the process
  *
  * Errors; *v is then NULL, and no state has been made:
  *
- *	-EEXIST	VPERFCTR_OPEN_CREAT, and the thread has a state
- *	-ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has no state
+ *	-EEXIST	VPERFCTR_OPEN_CREAT without OBSERVER, and the thread has a state of its own
+ *	-EMLINK	VPERFCTR_OPEN_CREAT, and the thread has VPERFCTR_MAX_STATES states
+ *	-ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has no state of its own
  *	-ENODEV, -EACCES, -EPERM, -EPROTONOSUPPORT	as vperfctr_info()
  *	-EAGAIN	the user has as many states as the module allows
- *	-EINVAL	an unknown flag; TRANSIENT or KEEP without CREAT; both of them
+ *	-EINVAL	an unknown flag; TRANSIENT, KEEP or OBSERVER without CREAT; TRANSIENT and KEEP
  *	-ENOMEM, -EMFILE, -ENFILE	as from open(2) and mmap(2)
  */
 int vperfctr_open(struct vperfctr **v, unsigned int flags);
@@ -341,14 +346,19 @@ int vperfctr_open_tid(struct vperfctr **v, pid_t tid, unsigned int flags);
  *	VPERFCTR_ATTACH_NOCLOEXEC  keep the descriptor open across exec
  *	VPERFCTR_ATTACH_LOCKED	the threads, and what they start, cannot change or end
  *		their counting
+ *	VPERFCTR_ATTACH_OBSERVER  count the threads beside their own states: see
+ *		VPERFCTR_OPEN_OBSERVER
  *
  * Errors; *v is then NULL, and nothing is counted:
  *
  *	-ESRCH	there is no such process or thread; or it is ending, or the kernel's own
  *	-EPERM	the caller may not trace the process; or the control counts kernel mode,
  *		and the caller may not
- *	-EEXIST	all of the threads have states already, of their own or of another set.  If
- *		only some have, the others are counted: see read.children_missed
+ *	-EEXIST	all of the threads have states of their own already, or of another set, and
+ *		there is no ATTACH_OBSERVER.  If only some have, the others are counted: see
+ *		read.children_missed
+ *	-EADDRINUSE, -EXFULL, -EMLINK  with ATTACH_OBSERVER: no thread can be counted beside
+ *		its other states: see vperfctr_control() and vperfctr_open()
  *	-ENOSYS	/proc is not mounted
  *	-ENOTTY	the module is too old to attach
  *	-EINTR	a signal came while the call waited: a user may attach only so many times
@@ -593,6 +603,10 @@ void vperfctr_close(struct vperfctr *v);
  *	-EUSERS	VPERFCTR_CONTROL_AFFINITY, and the thread may run only on CPUs that
  *		cannot count this while their hyper-thread siblings are online; or the
  *		cpuset is rewritten all the time; or the device cannot be opened
+ *	-EADDRINUSE  another state of the thread has one of the counters: see
+ *		VPERFCTR_OPEN_OBSERVER
+ *	-EXFULL	another state of the thread has counters, and the processor cannot count
+ *		with those of both at the same time
  *	-EBUSY	perf_event or the NMI watchdog holds the counters
  *	-EIO	a counter does not work as the processor, or the hypervisor, claims
  *	-EFAULT	control or control->ctr is not accessible

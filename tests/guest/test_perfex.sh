@@ -590,6 +590,16 @@ run --per-thread -I 50 -e instructions:u -p $busy --timeout 0.1
 check "head of the threads' intervals" "$(head -n 1 "$tmp/err" | tr -s ' ')" "# time thread counts events"
 check "columns" "$(awk -v name="sh-$busy" '$2 == name && $4 == "instructions:u"' "$tmp/err" | sort -u | wc -l | sed 's/^[12]$/some/')" some
 check "nothing is left" "$(perf_counts)" ""
+# perfex in perfex: each has counters of its own, and the inner one counts exactly.
+case $maker in
+intel | amd | arm)
+	if [ "$n" -gt 1 ]; then
+		perfex -x , -e instructions:u perfex -x , -e instructions:u "$known" 2> "$tmp/err"
+		check "status of perfex in perfex" $? 0
+		check "the inner count" "$(sed -n '1s/,.*//p' "$tmp/err")" 2004
+		check "the outer count" "$(awk -F , 'NR == 2 { print ($1 > 2004) }' "$tmp/err")" 1
+	fi ;;
+esac
 for signal in TERM KILL; do
 	perfex -e instructions:u -p $busy 2> "$tmp/err" & attached=$!
 	await_counting $attached $busy

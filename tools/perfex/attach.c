@@ -251,7 +251,8 @@ static bool is_counter_error(const struct thread *t, int err)
 
 static int open_counters(struct thread *t, struct error *e)
 {
-	int err = vperfctr_open_tid(&t->v, t->trace.tid, VPERFCTR_OPEN_CREAT);
+	int err = vperfctr_open_tid(&t->v, t->trace.tid,
+				    VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER);
 
 	return is_counter_error(t, err) ? fail_open_thread(e, err, t->trace.tid) : 0;
 }
@@ -368,7 +369,8 @@ static int attach_set(struct session *s, const struct target *target, struct err
 	}
 	do {
 		err = vperfctr_attach_ring(&t->v, target->id, s->control, with, &nr,
-					   target->process ? 0 : VPERFCTR_ATTACH_THREAD);
+					   VPERFCTR_ATTACH_OBSERVER |
+					   (target->process ? 0 : VPERFCTR_ATTACH_THREAD));
 	} while (err == -EINTR);
 	if ((err == -ENOTTY || err == -E2BIG) && with)
 		return fail_with(e, "the vperfctr module is too old to sample running processes: install that of this perfex, or let perfex run the command");

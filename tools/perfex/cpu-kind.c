@@ -138,6 +138,9 @@ static int describe_kinds(struct vperfctr_info *info, struct error *e)
 		err = vperfctr_info(&info[i], i);
 		if (err)
 			return fail_device(e, err);
+		/* If another perfex counts this one, the command has that observer, too. */
+		info[i].pmc_mask &= ~info[i].used_pmcs;
+		info[i].fixed_mask &= ~info[i].used_fixed;
 	} while (++i < info->nrkinds && i < MAX_KINDS);
 	return (int)i;
 }

@@ -128,8 +128,9 @@ count_and_exec(int sock, const struct running *run, struct vperfctr_ring *ring)
 
 	m.stage = STAGE_OPEN;
 	/* perfex will hold the last descriptor: if it is killed, the counting ends. */
+	/* An observer: the command may count itself. */
 	m.err = vperfctr_open(&v, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
-				  VPERFCTR_OPEN_NOMAP);
+				  VPERFCTR_OPEN_OBSERVER | VPERFCTR_OPEN_NOMAP);
 	if (m.err)
 		goto out;
 	if (ring) {

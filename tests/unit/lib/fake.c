@@ -429,12 +429,13 @@ static int new_state(int32_t tid)
 static int dev_open(const struct vperfctr_open *arg)
 {
 	const uint32_t life = VPERFCTR_OPEN_TRANSIENT | VPERFCTR_OPEN_KEEP;
+	const uint32_t creat_only = life | VPERFCTR_OPEN_OBSERVER;
 
 	if (fails(FAKE_OPEN))
 		return -1;
 	if (arg->size != sizeof(*arg) || arg->reserved ||
-	    arg->flags & ~(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOCLOEXEC | life) ||
-	    (arg->flags & life && !(arg->flags & VPERFCTR_OPEN_CREAT)) ||
+	    arg->flags & ~(VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_NOCLOEXEC | creat_only) ||
+	    (arg->flags & creat_only && !(arg->flags & VPERFCTR_OPEN_CREAT)) ||
 	    (arg->flags & life) == life ||
 	    (arg->control && !(arg->flags & VPERFCTR_OPEN_CREAT)))
 		return refuse(EINVAL);

@@ -1014,7 +1014,8 @@ START_TEST(children_counted)
 	ck_assert_uint_eq(fake_seen->control_flags,
 			  VPERFCTR_CONTROL_START_ON_EXEC | VPERFCTR_CONTROL_INHERIT);
 	/* So that no state remains if perfex is killed. */
-	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
+	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
+			  VPERFCTR_OPEN_OBSERVER);
 
 	ck_assert_int_eq(perfex("-v", "-e", "cycles", "true"), 0);
 	has(err, " Of these, its first thread:\n\n           1,000,000  cycles\n");
@@ -1513,7 +1514,8 @@ START_TEST(attach_process)
 	ck_assert_uint_eq(fake_seen->controls, 4);
 	ck_assert_uint_eq(fake_seen->unlinks, 0);
 	/* Without KEEP, the states end with perfex. */
-	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
+	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
+			  VPERFCTR_OPEN_OBSERVER);
 	ck_assert_uint_eq(fake_seen->control_flags,
 			  VPERFCTR_CONTROL_INHERIT);
 }

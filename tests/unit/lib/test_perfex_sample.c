@@ -82,7 +82,8 @@ START_TEST(sample_and_report)
 	ck_assert_uint_eq(fake_seen->ring.flags, VPERFCTR_RING_RECORDS);
 	ck_assert_uint_eq(fake_seen->ctr[0].map, VPERFCTR_FIXED);
 	ck_assert_int_eq(fake_seen->ctr[0].ireset, -100000);
-	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT);
+	ck_assert_uint_eq(fake_seen->open_flags, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
+			  VPERFCTR_OPEN_OBSERVER);
 
 	ck_assert_int_eq(report(), 0);
 	ck_assert_str_eq(err, "");
