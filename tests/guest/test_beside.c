@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Several states of one thread: its own one, and observers' beside it.  Each counts exactly what
+ * it would count alone.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "overflow.h"
+
+static int open_observer(u32 flags)
+{
+	int fd = open_thread(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER | flags);
+
+	if (fd < 0)
+		die("VPERFCTR_OPEN: %s", strerror(-fd));
+	return fd;
+}
+
+/* Count instructions in the n-th general counter. */
+static int count_in(int fd, unsigned int n, u32 flags)
+{
+	struct control control;
+
+	control_init(&control, 1);
+	control_add(&control, nth_general(n), INSNS_USER);
+	control.c.flags = flags;
+	return set_control(fd, &control);
+}
+
+static void check_children(int fd, u64 insns)
+{
+	struct reading r;
+
+	read_state(fd, &r);
+	ck_assert_uint_eq(r.children[1], insns);
+	ck_assert_uint_eq(r.read.children_missed, 0);
+}
+
+/* READ of one state counts the same, whichever state is read. */
+static u64 between_reads(int fd, int read, unsigned long n)
+{
+	u64 before = count_of(fd);
+	struct reading r, r2;
+
+	ck_assert_int_eq(read_loop_read(read, VPERFCTR_READ, init_reading(&r), init_reading(&r2), n), 0);
+	return count_of(fd) - before;
+}
+
+START_TEST(both_count)
+{
+	int own = open_state(0), observer = open_observer(0);
+	struct reading before, after;
+	u64 few;
+
+	assert_ok(count_in(own, 0, 0));
+	assert_ok(count_in(observer, 1, 0));
+	/* The first call of a function may resolve a symbol. */
+	between_reads(own, own, 1);
+	between_reads(observer, own, 1);
+	ck_assert_int_eq(read_loop_read(own, VPERFCTR_READ, init_reading(&before), init_reading(&after),
+					10000), 0);
+	ck_assert_uint_eq(after.own[1] - before.own[1], INSNS_BETWEEN(10000));
+	ck_assert_int_eq(read_loop_read(observer, VPERFCTR_READ, init_reading(&before),
+					init_reading(&after), 10000), 0);
+	ck_assert_uint_eq(after.own[1] - before.own[1], INSNS_BETWEEN(10000));
+	few = between_reads(own, observer, 1);
+	ck_assert_uint_eq(between_reads(own, observer, 5001) - few, 10000);
+	ck_assert_uint_eq(between_reads(observer, own, 5001) -
+			  between_reads(observer, own, 1), 10000);
+	/* One is suspended, and the other goes on. */
+	assert_ok(call(own, VPERFCTR_SUSPEND, NULL));
+	ck_assert_uint_eq(between_reads(own, observer, 1000), 0);
+	ck_assert_uint_eq(between_reads(observer, observer, 5001) -
+			  between_reads(observer, observer, 1), 10000);
+	assert_ok(call(own, VPERFCTR_RESUME, NULL));
+	ck_assert_uint_eq(between_reads(own, own, 5001) - between_reads(own, own, 1), 10000);
+	assert_ok(call(own, VPERFCTR_UNLINK, NULL));
+	ck_assert_uint_eq(between_reads(observer, observer, 5001) -
+			  between_reads(observer, observer, 1), 10000);
+	close(observer);
+	close(own);
+}
+END_TEST
+
+/* Both are read in user mode, with one map of counters each. */
+START_TEST(both_are_read_in_user_mode)
+{
+	int own = open_state(0), observer = open_observer(0);
+	const struct vperfctr_page *page = map_state(own), *other = map_state(observer);
+	u64 before, other_before, first, between, last;
+
+	assert_ok(count_in(own, 0, 0));
+	assert_ok(count_in(observer, 1, 0));
+	before = self_read(page, 0);
+	other_before = self_read(other, 0);
+	first = self_read(page, 0) - before;
+	between = self_read(other, 0) - other_before;
+	loop(10000);
+	last = self_read(page, 0) - before;
+	other_before = self_read(other, 0) - other_before;
+	/* Two instructions in each round, and those of the reads. */
+	ck_assert_uint_ge(last - first, 20000);
+	ck_assert_uint_lt(last - first, 20400);
+	ck_assert_uint_ge(other_before - between, 20000);
+	ck_assert_uint_lt(other_before - between, 20400);
+	close(observer);
+	close(own);
+}
+END_TEST
+
+static const unsigned long kinds[] = { FORKED, VFORKED, SHARING_MEMORY, THREAD | CLONE_VFORK };
+
+/* Children inherit both, and each family is complete. */
+START_TEST(both_are_inherited)
+{
+	int own = open_state(0), observer = open_observer(0);
+	u64 expected = 0;
+	unsigned int i;
+
+	assert_ok(count_in(own, 0, VPERFCTR_CONTROL_INHERIT));
+	assert_ok(count_in(observer, 1, VPERFCTR_CONTROL_INHERIT));
+	for (i = 1; i <= 4; i++) {
+		if (kinds[_i] == FORKED) {
+			ck_assert_int_eq(wait_for(spawn_tree(FORKED, i, 1000 * i)), 0);
+			expected += INSNS_TREE(i, 1000ULL * i);
+		} else {
+			ck_assert_int_eq(wait_for(spawn_tree(THREAD | CLONE_VFORK, i, 1000 * i)), 0);
+			expected += INSNS_TREE_THREADS(i, 1000ULL * i);
+		}
+		check_children(own, expected);
+		check_children(observer, expected);
+	}
+	close(observer);
+	close(own);
+}
+END_TEST
+
+/* An observer counts a program, from its exec on, that counts itself. */
+START_TEST(program_counts_itself)
+{
+	struct vperfctr_open open = { .size = sizeof(open), .flags = VPERFCTR_OPEN_CREAT };
+	unsigned int *futex = shared_memory(PAGE);
+	int observer = open_observer(0);
+	struct reading r, child;
+	struct control control;
+	struct counted counted = {
+		.dev = dev, .open = &open, .control = &control.c, .futex = futex, .n = 12345,
+		.read = init_reading(&child), .ended = futex + 1,
+	};
+
+	assert_ok(count_in(observer, 1, VPERFCTR_CONTROL_INHERIT));
+	control_init(&control, 1);
+	control_add(&control, nth_general(0), INSNS_USER);
+	control.c.ctr = (uintptr_t)control.ctr;
+	ck_assert_int_gt(start_counted(THREAD, &counted), 0);
+	wake_all(futex);
+	ck_assert_eventually(__atomic_load_n(counted.ended, __ATOMIC_SEQ_CST));
+	ck_assert_int_ge(counted.fd, 0);
+	ck_assert_int_eq(counted.control_result, 0);
+	ck_assert_int_eq(counted.read_result, 0);
+	ck_assert_uint_eq(child.own[1], INSNS_COUNTED(12345));
+	ck_assert_eventually(!(status_of(observer) & CHILDREN));
+	read_state(observer, &r);
+	ck_assert_uint_ge(r.children[1], INSNS_COUNTED(12345));
+	ck_assert_uint_le(r.children[1], INSNS_COUNTED(12345) + 100);
+	ck_assert_uint_eq(r.read.children_missed, 0);
+	close(observer);
+}
+END_TEST
+
+START_TEST(errors)
+{
+	int own = open_state(0), observer = open_observer(0), more[VPERFCTR_MAX_STATES - 2];
+	struct vperfctr_info mine = { .size = sizeof(mine) };
+	unsigned int i;
+
+	assert_ok(count_in(own, 0, 0));
+	assert_errno(count_in(observer, 0, 0), EADDRINUSE);
+	assert_ok(count_in(observer, 1, 0));
+	assert_errno(count_in(own, 1, 0), EADDRINUSE);
+	assert_ok(call(dev, VPERFCTR_INFO, &mine));
+	ck_assert_uint_eq(mine.used_pmcs, 1ULL << nth_general(1));
+	ck_assert_uint_eq(mine.used_fixed, 0);
+	/* A suspended state keeps its counter, and one that has stopped does not. */
+	assert_ok(call(own, VPERFCTR_SUSPEND, NULL));
+	assert_errno(count_in(observer, 0, 0), EADDRINUSE);
+	assert_ok(stop_all(own));
+	assert_ok(count_in(observer, 0, 0));
+	for (i = 0; i < VPERFCTR_MAX_STATES - 2; i++)
+		more[i] = open_observer(VPERFCTR_OPEN_TRANSIENT);
+	assert_errno(open_thread(0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER), EMLINK);
+	assert_errno(open_thread(0, VPERFCTR_OPEN_CREAT), EEXIST);
+	assert_errno(open_thread(0, VPERFCTR_OPEN_OBSERVER), EINVAL);
+	while (i--)
+		close(more[i]);
+	/* Without its own state, OPEN finds none. */
+	assert_ok(call(own, VPERFCTR_UNLINK, NULL));
+	assert_errno(open_thread(0, 0), ENOENT);
+	close(observer);
+	close(own);
+}
+END_TEST
+
+static void on_signal(int sig, siginfo_t *si, void *context)
+{
+	struct reading r;
+
+	(void)sig;
+	(void)context;
+	acc->signals++;
+	acc->mask = si->si_value.sival_int;
+	read_state(acc->fd, &r);
+	call(acc->fd, VPERFCTR_IRESUME, NULL);
+}
+
+/* The own state has a signal for each period, and the observer a sample. */
+START_TEST(both_overflow)
+{
+	static struct account account;
+	struct vperfctr_ring ring = { .size = sizeof(ring), .nrsamples = 1024, .watermark = 1, .nrsums = 1 };
+	int own = open_state(0), observer = open_observer(0);
+	const volatile struct vperfctr_ring_page *page;
+	struct control control;
+	struct reading r, r2;
+
+	acc = &account;
+	acc->fd = own;
+	handle(SIGRTMIN, on_signal);
+	assert_ok(call(observer, VPERFCTR_RING, &ring));
+	page = mmap(NULL, ring.map_size, PROT_READ, MAP_SHARED, observer, VPERFCTR_RING_OFFSET);
+	ck_assert_ptr_ne((void *)page, MAP_FAILED);
+	control_init(&control, 1);
+	control_add_imode(&control, nth_general(0), INSNS_USER, 100000);
+	control.c.si_signo = SIGRTMIN;
+	assert_ok(set_control(own, &control));
+	control.c.si_signo = 0;
+	control.c.flags = VPERFCTR_CONTROL_RING;
+	control.ctr[0].map = nth_general(1);
+	control.ctr[0].ireset = -50000;
+	assert_ok(set_control(observer, &control));
+	loop(1000000);
+	assert_ok(call(own, VPERFCTR_SUSPEND, NULL));
+	assert_ok(call(observer, VPERFCTR_SUSPEND, NULL));
+	read_state(own, &r);
+	read_state(observer, &r2);
+	/* The own counter is stopped from the overflow to IRESUME, and the observer's goes on. */
+	ck_assert_uint_ge(r.own[1], 2000000);
+	ck_assert_uint_ge(r2.own[1], r.own[1]);
+	ck_assert_uint_eq(acc->signals, r.own[1] / 100000);
+	ck_assert_uint_le(load_head(&page->head) + page->dropped, r2.own[1] / 50000);
+	ck_assert_uint_ge(load_head(&page->head) + page->dropped, r2.own[1] / 50000 - 1);
+	close(observer);
+	close(own);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+	tcase_add_test(tc, both_count);
+	if (has(VPERFCTR_FEATURE_RDPMC))
+		tcase_add_test(tc, both_are_read_in_user_mode);
+	tcase_add_loop_test(tc, both_are_inherited, 0, 4);
+	tcase_add_test(tc, program_counts_itself);
+	tcase_add_test(tc, errors);
+	if (has(VPERFCTR_FEATURE_PCINT))
+		tcase_add_test(tc, both_overflow);
+}
+
+int main(void)
+{
+	open_device();
+	return run_tests("beside", add);
+}
