@@ -17,6 +17,7 @@ int main(void)
 	srunner_add_suite(runner, switch_suite());
 	srunner_add_suite(runner, cpus_suite());
 	srunner_add_suite(runner, page_suite());
+	srunner_add_suite(runner, combine_suite());
 	srunner_add_suite(runner, generic_suite());
 	srunner_add_suite(runner, overflow_suite());
 	srunner_add_suite(runner, nmi_suite());

@@ -10,6 +10,7 @@ Suite *count_suite(void);
 Suite *switch_suite(void);
 Suite *cpus_suite(void);
 Suite *page_suite(void);
+Suite *combine_suite(void);
 Suite *generic_suite(void);
 Suite *overflow_suite(void);
 Suite *nmi_suite(void);
