@@ -3,7 +3,8 @@
  * vperfctr: virtual per-thread performance counters
  *
  * The only interface between the vperfctr kernel module and user space.  A
- * client can be written from this file alone.
+ * client can be written from this file and vperfctr-processors(7), which says what
+ * counters each processor has.
  *
  * The model is that of perfctr's "low-level-api.txt" and "virtual.txt".  A
  * thread may own one *state*.  The state holds a *control* (what to count), and
@@ -12,7 +13,9 @@
  * it does not.  Counters are suspended when the owner is switched out, and
  * resumed when it is switched in, on any CPU, so a count is the owner's alone.
  * An *a-mode* counter accumulates.  An *i-mode* counter interrupts when it
- * overflows, and restarts from *ireset*.
+ * overflows, and restarts from *ireset*.  The TSC of other processors than x86 is the
+ * counter of time that user mode reads: CNTVCT_EL0 of Arm, `time` of RISC-V, and the
+ * time base of PowerPC.
  *
  * A thread counts itself like this:
  *
@@ -93,6 +96,7 @@
 #define VPERFCTR_FEATURE_RECORDS	0x100 /* rings can have VPERFCTR_RING_RECORDS */
 #define VPERFCTR_FEATURE_CLOCK		0x200 /* samples by thread time: clock_period */
 #define VPERFCTR_FEATURE_CPUS		0x400 /* whole CPUs can be counted: see OPEN_CPUS */
+#define VPERFCTR_FEATURE_SPREAD		0x800 /* VPERFCTR_CONTROL_SPREAD */
 
 /* cpu_type */
 #define VPERFCTR_CPU_GENERIC		0 /* no counters, only the TSC */
@@ -170,6 +174,8 @@ struct vperfctr_info {
 	__u64 min_period;	/* i-mode: ireset is at most -min_period; 0: no i-mode */
 	__u64 watchdog_pmc;	/* general counters that the NMI watchdog keeps: not in pmc_mask */
 	__u64 watchdog_fixed;	/* fixed counters that it keeps: not in fixed_mask */
+	__u64 used_pmcs;	/* general counters that observers of the calling thread use */
+	__u64 used_fixed;	/* fixed counters that they use: see VPERFCTR_OPEN_OBSERVER */
 };
 
 /*
@@ -179,7 +185,7 @@ struct vperfctr_info {
  * is not known.
  *
  * Argument: struct vperfctr_cpu_mask *.  size is that of the structure without
- * mask[], which begins after so many bytes.  nrwords is the number of words that
+ * mask[], which begins after that many bytes.  nrwords is the number of words that
  * mask[] has room for.  The kernel always sets nrwords to the number that it
  * needs.  CPU n is bit n % 32 of word n / 32.  Errors:
  *
@@ -200,7 +206,7 @@ struct vperfctr_cpu_mask {
  *
  * Argument: struct vperfctr_kind_cpus *.  The caller sets kind and nrkinds; size,
  * nrwords and mask are those of VPERFCTR_CPUS.  If kind is VPERFCTR_ANY_KIND, these are
- * the CPUs of kinds 0 to nrkinds - 1, on which a control with so many tables counts, or
+ * the CPUs of kinds 0 to nrkinds - 1, on which a control with that many tables counts, or
  * of all kinds if nrkinds is 0.  Errors:
  *
  *	EINVAL	kind is neither VPERFCTR_ANY_KIND nor smaller than nrkinds of
@@ -229,8 +235,9 @@ struct vperfctr_kind_cpus {
  * VPERFCTR_CONTROL does.  If that fails, so does the call, with no state made.
  * Errors:
  *
- *	EEXIST	VPERFCTR_OPEN_CREAT, and the thread has a state
- *	ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has no state
+ *	EEXIST	VPERFCTR_OPEN_CREAT without OBSERVER, and the thread has a state of its own
+ *	EMLINK	VPERFCTR_OPEN_CREAT, and the thread has VPERFCTR_MAX_STATES states
+ *	ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has no state of its own
  *	ESRCH	there is no such thread, or it is ending
  *	EPERM	the thread is another one, and not stopped under the caller's ptrace;
  *		or no VPERFCTR_OPEN_CREAT, the last control of the state counts kernel
@@ -238,7 +245,7 @@ struct vperfctr_kind_cpus {
  *		VPERFCTR_OPEN_CREAT, and another user made the state (see below)
  *	EAGAIN	the user has as many states as the module's parameter
  *		max_states_per_user allows
- *	EINVAL	VPERFCTR_OPEN_TRANSIENT, _KEEP, _LOCKED or a control without CREAT;
+ *	EINVAL	VPERFCTR_OPEN_TRANSIENT, _KEEP, _LOCKED, _OBSERVER or a control without CREAT;
  *		TRANSIENT and KEEP; or LOCKED, and the thread is the calling one
  *	ENOMEM	there is no memory
  *	any of VPERFCTR_CONTROL, if there is a control
@@ -248,8 +255,8 @@ struct vperfctr_kind_cpus {
  *
  * Making a state for another thread stops all CPUs for a moment.  A user without
  * CAP_PERFMON and CAP_SYS_ADMIN can do so only as often as the module's parameter
- * max_stops_per_second allows; the call waits.  VPERFCTR_ATTACH stops them once for all
- * threads, which counts as one more for each 256 threads.
+ * max_stops_per_second allows; the call waits.  VPERFCTR_ATTACH stops them once for each
+ * max_threads_per_stop threads, which is another parameter.
  *
  * A new state counts nothing without a control, and all of its sums are zero.  It
  * belongs to the thread until UNLINK or the thread's end, and survives exec.  It
@@ -271,6 +278,16 @@ struct vperfctr_kind_cpus {
  * need only a descriptor that the thread has kept.  A caller with CAP_PERFMON or
  * CAP_SYS_ADMIN in the user namespace of the state may do everything that its user may.
  *
+ * A thread has one state of its own.  VPERFCTR_OPEN_OBSERVER and
+ * VPERFCTR_ATTACH_OBSERVER make a state beside that, for an observer: a program that
+ * counts whatever another one does.  States that are inherited from an observer's are
+ * observers', too.  A thread can have VPERFCTR_MAX_STATES states.  Each has its own control,
+ * page, ring and descriptors, and counts independently of the others; but no two of them can
+ * use the same counter at the same time.  A state keeps its counters, also while it is
+ * suspended, until it gets another control or the all-zero one, or ends.  OPEN without CREAT
+ * finds the own state, and VPERFCTR_MEMBER any state of a family.  The counters of all states
+ * of a thread can be read in user mode if one of them is mapped by it.
+ *
  * States and rings are charged to the user who makes them, inherited states to the user
  * who starts the thread.  All users of a user namespace are charged to the user who
  * made the outermost one.
@@ -281,11 +298,16 @@ struct vperfctr_kind_cpus {
  */
 #define VPERFCTR_OPEN		_IO(0xD0, 3)
 
+/* Bits 24 to 31 are never defined here: they are for libraries, which do not pass them on. */
 #define VPERFCTR_OPEN_CREAT	0x01 /* make a state */
 #define VPERFCTR_OPEN_NOCLOEXEC	0x02 /* exec leaves the descriptor open */
 #define VPERFCTR_OPEN_TRANSIENT	0x04 /* unlink with the last descriptor */
-#define VPERFCTR_OPEN_KEEP	0x08 /* do not, as without either flag */
+#define VPERFCTR_OPEN_KEEP	0x08 /* the default: do not unlink with the last descriptor */
 #define VPERFCTR_OPEN_LOCKED	0x10 /* the owner cannot change the state, only its monitor */
+#define VPERFCTR_OPEN_OBSERVER	0x20 /* beside the thread's own state */
+
+/* The most states that a thread can have, its own one included. */
+#define VPERFCTR_MAX_STATES	8
 
 struct vperfctr_open {
 	__u32 size;
@@ -301,9 +323,11 @@ struct vperfctr_open {
  * Argument: struct vperfctr_attach *.  tid is the id of the process, or of any of its
  * threads, in the caller's PID namespace; 0 is the calling thread.  mem_fd is a
  * descriptor of the process's /proc/PID/mem, open for reading: the caller then has the
- * rights that ptrace needs.  All threads of the process are attached to at the same
- * moment.  None of them is stopped longer than a few microseconds, nor interrupted
- * in a system call.  ptrace, of the caller or of another process, is not involved.
+ * rights that ptrace needs.  As many threads of the process as the module's parameter
+ * max_threads_per_stop says are attached to at the same moment, and the next ones some
+ * milliseconds later: each is counted from its own moment on.  None of them is stopped
+ * longer than some tens of microseconds, nor interrupted in a system call.  ptrace, of the
+ * caller or of another process, is not involved.
  *
  * Returns a descriptor of a *set*: the root of a family that has no thread of its
  * own.  Each thread gets a state that inherits the control.  With
@@ -317,9 +341,10 @@ struct vperfctr_open {
  * returns POLLHUP when all have ended.  UNLINK and closing the last descriptor end the
  * counting.  CONTROL, SUSPEND, RESUME, IRESUME and RING fail with ESRCH.
  *
- * A thread that has a state is skipped: children_missed of READ counts it.  So does it
- * count a thread that gains privileges by an exec, which is not counted any more; the
- * status then has VPERFCTR_STATUS_PRIVILEGED.  A control must count something, and
+ * A thread is skipped that has a state of its own or, with VPERFCTR_ATTACH_OBSERVER, one that
+ * cannot have the control beside its other states: children_missed of READ counts it.  It also
+ * counts a thread that gains privileges by an exec, as the counting of that thread ends;
+ * the status then has VPERFCTR_STATUS_PRIVILEGED.  A control must count something, and
  * may have no other flags than INHERIT, INHERIT_THREADS and RING.
  *
  * With the address of a struct vperfctr_ring in `ring`, the set gets a ring as by
@@ -336,11 +361,16 @@ struct vperfctr_open {
  *	ESRCH	there is no such thread, or it and all others of its process are ending;
  *		or the process has executed a file since mem_fd was opened; or mem_fd
  *		is that of another process, or of a kernel thread
- *	EEXIST	all threads that could be counted have states
+ *	EEXIST	all threads that could be counted have states, and there is no
+ *		VPERFCTR_ATTACH_OBSERVER
+ *	EMLINK, EADDRINUSE, EXFULL	with VPERFCTR_ATTACH_OBSERVER: all threads were
+ *		skipped, one of them for this reason: it has VPERFCTR_MAX_STATES states; or as
+ *		of VPERFCTR_CONTROL
  *	EINTR	a signal came while the call waited, as in VPERFCTR_OPEN; with
  *		SA_RESTART the call starts again
  *	EAGAIN	the user would have more states than the module's parameter
- *		max_states_per_user allows
+ *		max_states_per_user allows; or the threads start new ones faster than the
+ *		call can attach to them
  *	ENOMEM	there is no memory
  *	EMFILE, ENFILE	as of open(2)
  */
@@ -349,6 +379,7 @@ struct vperfctr_open {
 #define VPERFCTR_ATTACH_THREAD	0x01 /* attach to this thread only */
 #define VPERFCTR_ATTACH_NOCLOEXEC 0x02 /* exec leaves the descriptor open */
 #define VPERFCTR_ATTACH_LOCKED	0x04 /* the threads cannot change their states */
+#define VPERFCTR_ATTACH_OBSERVER 0x08 /* beside the threads' own states */
 
 struct vperfctr_attach {
 	__u32 size;
@@ -357,7 +388,7 @@ struct vperfctr_attach {
 	__s32 mem_fd;
 	__u64 control;		/* address of struct vperfctr_control */
 	__u32 nrthreads;	/* out: threads that were attached to; in: 0 */
-	__u32 nrskipped;	/* out: threads that have states; in: 0 */
+	__u32 nrskipped;	/* out: threads that were skipped; in: 0 */
 	__u64 ring;		/* address of struct vperfctr_ring; 0: none */
 };
 
@@ -461,7 +492,10 @@ struct vperfctr_open_cpus {
  * for IRESUME, but their signal may already be on its way.
  *
  * A thread that inherits i-mode counters (VPERFCTR_FEATURE_INHERIT_IMODE) starts with a
- * whole period.  Its samples go to the ring of the state that CONTROL was called for.
+ * whole period or, with VPERFCTR_CONTROL_SPREAD, with a part of one.  The parts of all such
+ * threads are spread evenly over the period.  So threads that are shorter than a period
+ * have samples, too: on average, as many as their events divided by the period.
+ * The samples of such a thread go to the ring of the state that CONTROL was called for.
  * Without VPERFCTR_CONTROL_RING it gets the signal si_signo for its own overflows, also
  * after an exec, and calls IRESUME on its own state, which VPERFCTR_OPEN finds.  It
  * cannot if its state is locked, or after it has become another user: its counters then
@@ -471,8 +505,9 @@ struct vperfctr_open_cpus {
  * the owner has run for so long: VPERFCTR_SAMPLE_CLOCK.  This needs no counters, but a-mode
  * counters can be beside it.  The thread time is that of SOFT_TASK_CLOCK; the first period
  * begins with the control, and a pause does not end a period.  A thread that inherits the
- * control begins with a whole period.  A thread's samples and what they count as
- * dropped are together its thread time since the control, divided by the period.
+ * control begins with a whole period, or with a part of one as above.  A thread's samples
+ * and what they count as dropped are together its thread time since the control, divided
+ * by the period; with CONTROL_SPREAD that is so on average.
  *
  * A call that fails changes nothing: running counters keep running, and sums and
  * control remain.  Errors:
@@ -512,10 +547,16 @@ struct vperfctr_open_cpus {
  *		  si_signo
  *		- CONTROL_END_ON_EXEC with CONTROL_START_ON_EXEC or CONTROL_INHERIT
  *		- CONTROL_INHERIT_THREADS without CONTROL_INHERIT
+ *		- CONTROL_SPREAD without CONTROL_INHERIT, or without i-mode counters and
+ *		  without clock_period
  *	E2BIG	ctr_size is greater than this kernel knows, and a field of a counter
  *		that it does not know is not zero
  *	EUSERS	CONTROL_AFFINITY, and the owner's affinity has CPUs that cannot count
  *		this.  This is checked last: with a narrower affinity the call succeeds
+ *	EADDRINUSE  another state of the owner has one of the counters, on some kind of CPU
+ *	EXFULL	another state of the owner has counters, and the processor cannot count
+ *		with those of both at the same time: events of both need one register,
+ *		with different values, or other settings of all counters
  *	EOPNOTSUPP nrictrs is not 0 and there is no VPERFCTR_FEATURE_PCINT; or
  *		tsc_on is not 0 and there is no VPERFCTR_FEATURE_RDTSC; or
  *		clock_period is not 0 and there is no VPERFCTR_FEATURE_CLOCK; or
@@ -534,160 +575,14 @@ struct vperfctr_open_cpus {
  */
 #define VPERFCTR_CONTROL	_IO(0xD0, 16)
 
-/*
- * On Intel's Sandy Bridge, Ivy Bridge and Haswell, events D0H to D3H can corrupt
- * counters of the hyper-thread sibling (errata BJ122, BV98, HSD29 of Intel's
- * specification updates).  CPUs whose sibling is online cannot count such a
- * control.  If a sibling comes online later, this has the effect of moving the
- * owner to a CPU that cannot count.  /sys/devices/system/cpu/smt/control takes
- * siblings offline.  The same holds for off-core response events on Nehalem and
- * Westmere, whose hyper-threads share the registers.
- */
-
 /* Added to a fixed counter's number in `map`.  On x86 the sum is RDPMC's index. */
 #define VPERFCTR_FIXED		0x40000000
 
 /*
- * One counter's control.  On x86:
- *
- * map is the index that RDPMC takes: general counter i is i, fixed counter i is
- * VPERFCTR_FIXED + i.
- *
- * evntsel of a general counter is the image of its IA32_PERFEVTSELx (Intel SDM
- * volume 3, "Architectural Performance Monitoring"): event select and unit mask,
- * USR (bit 16) and OS (17), of which at least one must be set, E (18), EN (22),
- * which must be set, INV (23), CMASK (24 to 31).  PC (19), INT (20), AnyThread (21)
- * and all others must be clear.  Pin control is refused to all users, the driver
- * sets INT for i-mode counters, and AnyThread would count another thread.  An
- * architectural event that this processor reports as not available (arch_events of
- * VPERFCTR_INFO) is refused.
- *
- * On AMD, evntsel is the image of PERF_CTL (AMD64 Architecture Programmer's Manual
- * volume 2, "Performance Event-Select Registers"), with the same bits.  From
- * family 10h on bits 32 to 35 extend the event select.  The guest and host bits
- * (40, 41) must be clear.  Northbridge events up to family 14h (E0H to FFH) are
- * refused: they count what other cores do.
- *
- * On Intel's P6, evntsel is the image of PerfEvtSel0 or 1, with the same bits.  EN of the
- * first one enables both counters, so that of the second one may be set or not.  Events
- * that only the other counter has are refused.
- *
- * On VIA C3, the only counter has map 1, and evntsel is its event of 9 bits.  The counter
- * counts in all modes, which takes VPERFCTR_FEATURE_KERNEL, and cannot be stopped.  So user
- * mode may read it only if the module does not isolate.
- *
- * On the Pentium, evntsel is the counter's half of CESR: the event, the modes (bits 6, kernel,
- * and 7, user, of which at least one must be set) and bit 8, which counts clocks in place of
- * the event.  Cyrix has bit 10, too, the top one of the event.  A WinChip's is the event of 8
- * bits, and all that is said of VIA C3 is true of its two counters.  There is no
- * VPERFCTR_FEATURE_RDTSC there.
- *
- * evntsel of a fixed counter is its field of IA32_FIXED_CTR_CTRL: bit 0 is OS, bit 1
- * is USR.  At least one must be set; all others must be clear.
- *
- * aux is for events of Intel's processors that need one more register (SDM volume
- * 3, "Off-core Response Performance Monitoring"), and is the value of that register:
- *
- *	MSR_OFFCORE_RSP_0	01B7H; from Golden Cove on 012AH
- *	MSR_OFFCORE_RSP_1	01BBH; on Atoms 02B7H; from Golden Cove on 012BH
- *	MSR_PEBS_FRONTEND	01C6H, from Skylake on; on Golden Cove also 40ADH, 04C2H
- *
- * Zero would count nothing and is refused.  Also refused are reserved bits, and two
- * values for one register in one control.  Such events are refused where the
- * registers do not exist, as in many virtual machines, and on Silvermont and
- * Airmont, where cores share them.
- *
- * On the Pentium 4 (Intel SDM volume 3, "Performance Monitoring (Processors Based on
- * Intel NetBurst Microarchitecture)"):
- *
- * map of counter i is i.  With bit 31 added, RDPMC of it returns the low 32 bits only, which
- * is faster.  The module uses no more bits: see pmc_width.  evntsel is the image of the
- * counter's CCCR, and aux that of the ESCR that the CCCR selects.  In the CCCR, enable
- * (12) or a cascade bit must be set, and the active thread (16, 17) must be 3, or on
- * processors with hyper-threads not 0.  The driver sets OVF_PMI_T0 (26) for i-mode
- * counters; it is accepted there.  FORCE_OVF (25) needs an ireset of -1, which is valid
- * with it only; a period that throttling makes longer is not forced.  OVF_PMI_T1 (27),
- * OVF (31) and reserved bits must be clear.  In the ESCR, T0_USR (2) or T0_OS (3) must be
- * set, and T1_USR (0), T1_OS (1) and reserved bits must be clear.  Counters that select one
- * ESCR must have the same aux.
- *
- * A counter without enable counts from the first overflow on of the counter that it
- * cascades from.  That must be an i-mode counter of the same control, and the cascaded one
- * must be in a-mode.  Cascade (30) is by the counter at the same place in the block's other
- * pair.  Extended cascade (11) exists on counters 12, 15, 16 and 17 of models 2 and later.
- *
- * global[0] and global[1] of the control are IA32_PEBS_ENABLE and MSR_PEBS_MATRIX_VERT for
- * replay tagging: both 0, or bit 24 and some of bits 0, 1, 2, 9 and 10; and bit 0, bit 1 or
- * both.
- *
- * With hyper-threads, the CPUs of second threads are forbidden.  Events that the other
- * thread also causes are counted only while that is offline (see above).
- *
- * On arm64 (Arm Architecture Reference Manual, "The Performance Monitors
- * Extension"):
- *
- * map of event counter i is i; the cycle counter is VPERFCTR_FIXED.  evntsel is the
- * image of PMEVTYPER<n>_EL0: the event, P (bit 31: not in kernel mode) and U (bit
- * 30: not in user mode).  P and U must not both be set.  evntsel of the cycle
- * counter, as PMCCFILTR_EL0, has only P and U.  All other bits are refused, and so
- * are CHAIN (1EH) and events that PMCEID<n>_EL0 reports as not available.  aux must
- * be 0.
- *
- * On RISC-V (Supervisor Binary Interface Specification, "Performance Monitoring Unit
- * Extension"):
- *
- * map of hpmcounter<3 + i> is i, and those of cycle and instret are VPERFCTR_FIXED and
- * VPERFCTR_FIXED + 1.  The lower 20 bits of evntsel are the SBI's number of the event
- * (event_idx), type and code: of general hardware events (type 0), cache events (1) or raw
- * events (20000H).  aux of a raw event is its event_data, of at most 48 bits; otherwise it is
- * 0.  As in mhpmevent<n>, UINH (bit 60) means not in user mode, and SINH (61) not in kernel
- * mode.  They must not both be set.  Without the extension Sscofpmf neither may be set, and
- * nrictrs must be 0.  Such a counter counts in all modes, the firmware's included, which takes
- * VPERFCTR_FEATURE_KERNEL.  All other bits are refused, and so are events that the firmware
- * does not count by this counter.  evntsel of cycle and instret is 0: they always count in all
- * modes, and in a-mode only.  The TSC is `time`.
- *
- * On POWER8, 9 and 10 (Power ISA, Book III, "Performance Monitor Facility"):
- *
- * map of PMC1 to PMC4 is 0 to 3.  Those of PMC5, which counts instructions, and PMC6, which
- * counts cycles, are VPERFCTR_FIXED and VPERFCTR_FIXED + 1.  As the bits of PMC1 in MMCR2, bit 63
- * of evntsel means not in kernel mode, and bit 62 not in user mode.  They must not both be set.
- * The others are 0 for PMC5 and PMC6.  For PMC1 to PMC4 they are the event's code, as perf has it,
- * without the number of the counter.  Fields marked with * are those of all counters:
- *
- *	0-7		selector in MMCR1; not 0
- *	9		* radix scope qualifier in MMCR1; POWER10
- *	10-11		combine in MMCR1; on POWER8 bit 11 only
- *	12-15		unit in MMCR1
- *	20-21		* qualifier of reloads of the L1 cache in MMCR1; on POWER8 with bit 22 only;
- *			not with units 6 to 9
- *	22		the event has bits 20 and 21; POWER8
- *	23		bank of the L2 or L3 cache, which needs no register; POWER8, units 6 to 9
- *	40-44		* event of the L2 and L3 caches in MMCR2; POWER10, unit 6
- *	45-59		source of data: the counter's part of MMCR3; POWER10
- *
- * Refused with EINVAL are all other bits: marked instructions and thresholds, sampling, SDAR, EBB
- * and BHRB are not supported.  So are events of marked instructions without the bit for that, and
- * the events of POWER9's errata; bits 20-22 in units 6 to 9, bit 23 in others, bits 20 and 21
- * without 22 on POWER8, and bits 40-44 in other units than 6.
- *
- * Counters that need different values in a shared field are refused, too.  An event of units 6 to
- * 9, and on POWER8 one without bit 22, needs none in bits 20-21.  On POWER9, events of units 6 to
- * 9 must have the same selector, and PMC4 must have one of them: it chooses the bank of the cache.
- * aux must be 0.  The TSC is the time base.
- *
- * On 32-bit PowerPC (the processors' manuals, "Performance Monitor"):
- *
- * map of PMC1 is 0, and so on; there are 2, 4 or 6 counters.  The lower bits of evntsel are the
- * counter's selector in MMCR0 or MMCR1: 7 bits for PMC1, 6 for PMC2 and PMC6, 5 for the others.
- * It must not be 0.  As on POWER8, bit 63 means not in kernel mode, and bit 62 not in user mode.
- * The hardware has one such bit for all counters, so they must be the same in all counters of a
- * control.  aux must be 0.  global[0] of the control is MMCR0 without selectors.  FCS
- * (40000000H) and FCP (20000000H) mean the same as bits 63 and 62 of all counters.  FCM1
- * (10000000H) means not in marked processes, and bits 16 to 21 are the threshold of events that
- * have one.  Some mode must be left.  All other bits are refused, also FCM0, not in other
- * processes: Linux marks none, so nothing would be counted.  global[1] is MMCR2, of processors
- * that have it: only its threshold multiplier (80000000H) may be set.  The TSC is the time base.
+ * One counter's control.  map is the counter's number, as RDPMC takes it on x86, or
+ * VPERFCTR_FIXED + i for fixed counter i.  evntsel is the event and the modes, as the
+ * processor's register has them.  Bits that would disturb others, and events that would
+ * count nothing, are refused.  vperfctr-processors(7) has the values of each processor.
  */
 struct vperfctr_ctr {
 	__u32 map;
@@ -747,6 +642,8 @@ struct vperfctr_control {
 #define VPERFCTR_CONTROL_END_ON_EXEC	0x10
 /* With INHERIT: count threads of the owner's process only, no child processes. */
 #define VPERFCTR_CONTROL_INHERIT_THREADS 0x20
+/* With INHERIT: a thread that inherits the control starts with a part of a period. */
+#define VPERFCTR_CONTROL_SPREAD		0x40
 
 /*
  * VPERFCTR_READ: return sums and control.
@@ -903,6 +800,7 @@ struct vperfctr_soft {
  * to the user who made the state, up to the module's parameter max_ring_kb_per_user, and
  * to the caller's memory cgroup.  The end of large rings makes the kernel interrupt all
  * CPUs.  So 32 MB count as one stop of the machine, see VPERFCTR_OPEN; the call waits.
+ * A ring above the limit is refused at once, and counts as no stop.
  *
  * Argument: struct vperfctr_ring *.  The kernel sets sample_size and map_size.
  * Errors:
@@ -947,10 +845,10 @@ struct vperfctr_soft {
  * If a thread makes more samples per second than the ring's `rate`, or than the module's
  * parameter max_sample_rate, the kernel throttles it: only every 2nd, 4th, ... overflow
  * makes a sample.  The next sample counts the others as dropped.  Sums are not affected.
- * With a rate, a thread that is sampled for a while has between half of so many samples per
- * second and all of them, if its counter overflows so often.  Seconds are real time.
+ * With a rate, a thread that is sampled for a while has between half of the rate and
+ * all of it, if its counter overflows so often.  Seconds are real time.
  * The kernel counts the samples of a window of time, in which the rate allows at least 8.
- * A thread has so many samples before its first period grows.  The same holds for clock
+ * A thread has that many samples before its first period grows.  The same holds for clock
  * periods.  These also grow if the kernel's work for a sample is a large part of one.
  */
 #define VPERFCTR_RING		_IO(0xD0, 22)
