@@ -303,8 +303,8 @@ static bool ends_with_family(const struct vperfctr_state *st)
 bool vperfctr_is_over(struct vperfctr_state *st)
 {
 	/*
-	 * What the end depends on is known for good when the owner is gone.  A poller that has
-	 * looked at it before may be preempted until then.
+	 * The flags on which the end depends are final when the owner is gone.  A poller that
+	 * has looked at them before may be preempted until then.
 	 */
 	if (smp_load_acquire(&st->owner))	/* pairs with vperfctr_detach() */
 		return false;

@@ -47,7 +47,7 @@ struct track {
 	uint32_t thread;		/* the last one of the profile */
 };
 
-/* What a process has executed. */
+/* One program that a process has executed. */
 struct program {
 	uint32_t pid, program;
 	uint32_t suffix;		/* 0: none */

@@ -61,8 +61,7 @@ static bool is_inner_pid(uint32_t pid, uint32_t inner_pid)
 	bool same = false;
 	FILE *f;
 
-	snprintf(line, sizeof(line), PROC "/%" PRIu32 "/status", pid);
-	f = fopen(line, "re");
+	f = open_of_process(pid, "status");
 	while (f && fgets(line, sizeof(line), f))
 		if (!strncmp(line, "NSpid:", 6) && strrchr(line, '\t'))
 			same = strtoul(strrchr(line, '\t'), NULL, 10) == inner_pid;

@@ -3,8 +3,8 @@
  * The files of processes that live: they can be opened when no path leads to them any more, as
  * after an upgrade, or when they have never had one, as those of memfd_create(2).
  *
- * What is found may be another file, as a process's number is used again: the caller compares it
- * with the one that was sampled.
+ * The file may be another one, as a process's number is used again: the caller compares it with
+ * the one that was sampled.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -41,15 +41,14 @@ const char *why_no_path(const char *path)
 /* Only root may use these links.  Return: false: there is none, or no process */
 static bool find_map_file(uint32_t pid, const char *path, char *name, size_t size)
 {
-	uint64_t start, end;
+	uint64_t start = 0, end = 0;
 	bool found = false;
 	char *line = NULL;
 	size_t room = 0;
 	int at;
 	FILE *f;
 
-	snprintf(name, size, PROC "/%" PRIu32 "/maps", pid);
-	f = fopen(name, "re");
+	f = open_of_process(pid, "maps");
 	while (f && !found && getline(&line, &room, f) > 0) {
 		line[strcspn(line, "\n")] = '\0';
 		at = 0;

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
@@ -103,4 +104,12 @@ int open_named_below(const char *root, const char *path, int flags)
 	close(dir);
 	errno = err;
 	return open_and_close(refuse_without_contents(found));
+}
+
+FILE *open_of_process(uint32_t pid, const char *file)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), PROC "/%" PRIu32 "/%s", pid, file);
+	return fopen(name, "re");
 }

@@ -84,7 +84,7 @@ struct record_fork {
 	uint32_t parent_pid, parent_tid;
 };
 
-/* What a JIT's file of a process is called, and whose it is. */
+/* The name of a JIT's file of a process, and its owner. */
 struct record_process {
 	struct record_task task;
 	uint32_t inner_pid;	/* its number in its own namespace */

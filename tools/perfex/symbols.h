@@ -103,6 +103,9 @@ int open_named(const char *path, int flags);
 /* The same below the root directory of a process, from which no link leads out. */
 int open_named_below(const char *root, const char *path, int flags);
 
+/* Open a file of a process, such as "maps".  Return: NULL: there is none, or no process */
+FILE *open_of_process(uint32_t pid, const char *file);
+
 /* The same in two steps.  With the result of the first one, the file can only be looked at. */
 int find_named(const char *path, int flags);
 int open_found(int found);

@@ -240,7 +240,7 @@ START_TEST(why_of_control)
 	ctr[1].aux = 1;
 	vperfctr_why(-EINVAL, VPERFCTR_WHY_CONTROL, &control, &reason);
 	ck_assert_ptr_nonnull(strstr(reason.text, "second register"));
-	/* What an adder refused is not the processor's fault. */
+	/* A counter that could not be added is not the processor's fault. */
 	ck_assert_int_eq(vperfctr_control_add(&control, 0, 0x4100c0), -EINVAL);
 	vperfctr_why(-EINVAL, VPERFCTR_WHY_CONTROL, &control, &reason);
 	ck_assert_ptr_nonnull(strstr(reason.text, "vperfctr_control_add()"));

@@ -542,7 +542,7 @@ static void __attribute__((noreturn)) live_in_container(int ready)
 	_exit(0);
 }
 
-/* Return: the process; 0: this machine lets nobody make a namespace */
+/* Return: the process; 0: the kernel refuses a namespace */
 static pid_t start_container(void)
 {
 	int ready[2], number[2];
