@@ -161,10 +161,10 @@ END_TEST
 /* Each with intervals of a tenth of a second. */
 static char *const ways_of_intervals[][8] = {
 	{ "perfex", "-I100", "-x,", "-ecycles:u", "sleep", "1" },
-	{ "perfex", "-I100", "-x,", "-ecycles:u", "-a", "--timeout=1" },
-	{ "perfex", "-I100", "-x,", "-ecycles:u", "-p", "1", "--timeout=1" },
-	{ "perfex", "-I100", "-x,", "-ecycles:u", "-p", "1", "--per-thread", "--timeout=1" },
-	{ "perfex", "top", "-I100", "-ecycles:u", "--timeout=1" },
+	{ "perfex", "-I100", "-x,", "-ecycles:u", "-a", "--timeout=1s" },
+	{ "perfex", "-I100", "-x,", "-ecycles:u", "-p", "1", "--timeout=1s" },
+	{ "perfex", "-I100", "-x,", "-ecycles:u", "-p", "1", "--per-thread", "--timeout=1s" },
+	{ "perfex", "top", "-I100", "-ecycles:u", "--timeout=1s" },
 };
 
 /* Read the times of the intervals that perfex has printed.  Return: how many there are. */
