@@ -227,7 +227,7 @@ int fail_event(struct error *e, int err, const char *name, const struct vperfctr
 
 	if (err == -EPERM)
 		return fail_kernel_mode(e, name);
-	if (err == -EOPNOTSUPP && !info->nrctrs && !strstr(why->text, "software event"))
+	if (err == -EOPNOTSUPP && strstr(why->text, "no performance counters"))
 		return fail_with(e, "'%s' cannot be counted, as there are no counters here, as in many virtual machines: perfex doctor says more",
 				 name);
 	if (strstr(why->text, "says twice"))

@@ -852,7 +852,7 @@ END_TEST
 START_TEST(error_messages)
 {
 	struct vperfctr_ctr one = { .map = 0 };
-	const struct vperfctr_control control = { .nractrs = 1, .ctr_size = sizeof(one),
+	const struct vperfctr_control control = { .size = sizeof(control), .nractrs = 1, .ctr_size = sizeof(one),
 						  .ctr = (uintptr_t)&one };
 
 	ck_assert_int_eq(fail_device(&error, -ENODEV), -1);
