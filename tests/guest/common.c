@@ -682,14 +682,16 @@ static pid_t module_thread;
 
 static void find_module_thread(const char *path, pid_t pid)
 {
-	char file[64], name[32] = "";
+	char file[64], name[32];
+	FILE *comm;
 
 	snprintf(file, sizeof(file), "%s/%d/comm", path, pid);
-	/* It may have ended. */
-	if (!access(file, R_OK))
-		read_file(file, name, sizeof(name));
-	if (!strncmp(name, "vperfctr/1", 10))
+	comm = fopen(file, "r");
+	if (!comm)
+		return;		/* it has ended */
+	if (fgets(name, sizeof(name), comm) && !strncmp(name, "vperfctr/1", 10))
 		module_thread = pid;
+	fclose(comm);
 }
 
 /* Return how often the module's thread of CPU 1, if there is one, has run. */
