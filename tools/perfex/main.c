@@ -78,5 +78,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "perfex: %s\n", e.text);
 		return e.status;
 	}
+	signals_end(run_killed(ret));
 	return ret;
 }

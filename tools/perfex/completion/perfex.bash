@@ -71,7 +71,7 @@ _perfex_value()
         _perfex_last "comm pid tid cpu dso symbol sym line srcline event"
         ;;
     --export)
-        mapfile -t COMPREPLY < <(compgen -P "$prefix" -W "svg folded pprof firefox" -- "$value")
+        mapfile -t COMPREPLY < <(compgen -P "$prefix" -W "svg folded pprof firefox perf" -- "$value")
         ;;
     --self-test)
         compopt -o nospace
