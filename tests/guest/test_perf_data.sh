@@ -85,8 +85,9 @@ our_callers()
 # same HOW: perf and perfex agree on the file
 same()
 {
-	ours > mine
-	theirs > perfs
+	# Each may choose another one of the names of a place: memset and __memset.
+	ours | sed 's/ __*/ /' | LC_ALL=C sort > mine
+	theirs | sed 's/ __*/ /' | LC_ALL=C sort > perfs
 	check "functions that perf finds, $1" "$(diff mine perfs)" ""
 	check "there are functions, $1" "$([ "$(grep -c . mine)" -ge 4 ] && echo yes)" yes
 }
