@@ -923,6 +923,8 @@ static int system_suspend(void *data)
 {
 	struct vperfctr_state *st;
 
+	/* All at once: where one of several stops, the others go on. */
+	vperfctr_joint_leave();
 	for (st = vperfctr_of_current(); st; st = vperfctr_next_of_current(st))
 		vperfctr_stop(st);
 	vperfctr_cpus_sleep();
