@@ -8,7 +8,7 @@
  * the reports of both can be measured beside each other.  They repeat exactly, but for the
  * stacks, which are those of this program.
  *
- *	addresses	samples at so many addresses of these files, in one process.  A few
+ *	addresses	samples at that many addresses of these files, in one process.  A few
  *			addresses have most of the samples, as in a real program.
  *	mappings	a file is mapped at one address after another; each mapping has a sample
  *	stacks		registers and 8 KB of the stack of a program

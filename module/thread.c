@@ -388,7 +388,7 @@ struct beside {
 	const struct vperfctr_state *root;	/* of the family that it would join, or NULL */
 	bool member;		/* out: the thread has a state of that family */
 	bool own;		/* out: it has a state of its own */
-	unsigned int nr;	/* out: it has so many */
+	unsigned int nr;	/* out: their number */
 };
 
 static void note_beside(struct beside *b, const struct vperfctr_state *st)

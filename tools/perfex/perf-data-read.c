@@ -2,8 +2,8 @@
 /*
  * Read perf.data: make a file of perfex --sample of it, which the reader of such files reads.
  *
- * The file may come from an attacker.  Each length in it is checked before it is used, and what is
- * made of it is not much larger.  What the reader of the result would refuse is left out.
+ * The file may come from an attacker.  Each length in it is checked before it is used, and the
+ * result is not much larger.  Records that its reader would refuse are left out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -200,7 +200,7 @@ static int read_attrs(struct converter *c, struct error *e)
 	return 0;
 }
 
-/* Return: the event of a number, or -1.  What perf makes itself has number 0. */
+/* Return: the event of a number, or -1.  Records that perf itself makes have number 0. */
 static int find_event(const struct converter *c, uint64_t number)
 {
 	uint32_t i = c->ids.nr ? hash_table_find(&c->ids, &number) : 0;
@@ -318,7 +318,7 @@ static void use_feature(struct converter *c, unsigned int feature, struct bytes 
 	}
 }
 
-/* Features say more.  What is wrong with them only leaves out what they would say. */
+/* Features say more.  A damaged one is left out. */
 static void read_features(struct converter *c)
 {
 	uint64_t at = c->h.records.offset + c->h.records.size;

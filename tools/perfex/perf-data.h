@@ -6,7 +6,7 @@
  * of the numbers that its samples have; the records, as the kernel writes them; and behind these
  * the places of the features, in the order of their numbers.
  *
- * <linux/perf_event.h> has the records of the kernel.  What older ones do not know is here.
+ * <linux/perf_event.h> has the records of the kernel.  This file has those that older ones lack.
  */
 #ifndef PERFEX_PERF_DATA_H
 #define PERFEX_PERF_DATA_H
@@ -47,7 +47,7 @@ enum perf_data_feature {
 	PERF_DATA_NR_FEATURES = 256,
 };
 
-/* Text is a uint32_t, its size, and so many bytes: a multiple of this, filled up with NULs. */
+/* Text is its size as a uint32_t, and the bytes: a multiple of this, filled up with NULs. */
 #define PERF_DATA_ALIGN		64
 
 #define PERF_DATA_BUILD_ID_MAX	20

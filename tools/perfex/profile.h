@@ -189,7 +189,7 @@ struct reader;
 struct reader *records_open(struct profile *p, const char *name, struct error *e);
 void records_close(struct reader *in);
 
-/* Find record number i in the order of their time.  Return: false: there are not so many. */
+/* Find record number i in the order of their time.  Return: false: there are fewer. */
 bool records_get(const struct reader *in, size_t i, struct profile_record *r);
 
 /* ---- making one: the number, or 0 if there is no memory ----------------------------- */

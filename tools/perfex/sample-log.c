@@ -2,8 +2,8 @@
 /*
  * Entries as bytes: numbers have seven bits in each byte, the lowest first, and the eighth bit
  * if there are more.  Times and addresses are differences from the entry before; addresses lie
- * on both sides of it, so that their lowest bit is the sign.  What else a sample has is the number
- * of a task.
+ * on both sides of it, so that their lowest bit is the sign.  The rest of a sample is the number of
+ * a task.
  *
  * A file has the samples of a ring in the order of their time, and those of the next one behind
  * them.  Each such run can be read from its start, and the runs are merged.
@@ -77,7 +77,7 @@ static uint64_t without_sign(uint64_t n)
 
 /* ---- add ------------------------------------------------------------------------------------ */
 
-/* Begin an entry, which has at most so many bytes; and a run, if it is earlier than the last. */
+/* Begin an entry, of at most this size; and a run, if it is earlier than the last. */
 static bool begin_entry(struct sample_log *l, uint32_t type, uint64_t tsc, size_t most)
 {
 	struct log_run *runs;

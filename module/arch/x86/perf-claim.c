@@ -113,9 +113,9 @@ static void divert_del(struct perf_event *event, int flags)
 /* ---- processes that may RDPMC by a mapping of perf's ----------------------------- */
 
 /*
- * A process that has mapped an event of its own may RDPMC, also while the event waits.  What
- * threads leave in the counters must be cleared then, as for a process with a mapped page of
- * ours.  These two may sleep; current has locked its mm, or ends.
+ * A process that has mapped an event of its own may RDPMC, also while the event waits.  The
+ * values that threads leave in the counters must be cleared then, as for a process with a mapped
+ * page of ours.  These two may sleep; current has locked its mm, or ends.
  */
 static void (*their_event_mapped)(struct perf_event *event, struct mm_struct *mm);
 static void (*their_event_unmapped)(struct perf_event *event, struct mm_struct *mm);

@@ -163,7 +163,7 @@ START_TEST(weights)
 	put_mapping(10, 2, CODE, TWO);
 	put_heavy_sample(10, 5, address_in(TWO, "first"), 2);
 	put_heavy_sample(10, 6, address_in(TWO, "second"), 0);
-	/* The places of so many are not known. */
+	/* The places of more than the file has are not known. */
 	put_heavy_sample(10, 7, address_in(TWO, "second"), 5000);
 	end();
 	same_stacks("instructions:u", 1000);
