@@ -209,7 +209,8 @@ static int create_state(struct task_struct *task, const struct vperfctr_open *re
 	if (req->flags & VPERFCTR_OPEN_LOCKED)
 		st->may_change = NULL;
 	st->observer = req->flags & VPERFCTR_OPEN_OBSERVER;
-	if (req->flags & VPERFCTR_OPEN_TRANSIENT)
+	/* OPEN finds no observer's state: no call could end one without a descriptor. */
+	if (req->flags & (VPERFCTR_OPEN_TRANSIENT | VPERFCTR_OPEN_OBSERVER))
 		set_bit(STATE_TRANSIENT, &st->bits);
 
 	file = vperfctr_file(st);
@@ -267,7 +268,8 @@ static int vperfctr_open_ioctl(const struct vperfctr_open __user *arg)
 	    ((req.flags & (OPEN_LIFE_FLAGS | VPERFCTR_OPEN_LOCKED | VPERFCTR_OPEN_OBSERVER)) ||
 	     req.control))
 		return -EINVAL;
-	if ((req.flags & OPEN_LIFE_FLAGS) == OPEN_LIFE_FLAGS)
+	if ((req.flags & VPERFCTR_OPEN_KEEP) &&
+	    (req.flags & (VPERFCTR_OPEN_TRANSIENT | VPERFCTR_OPEN_OBSERVER)))
 		return -EINVAL;
 
 	fd = get_unused_fd_flags(req.flags & VPERFCTR_OPEN_NOCLOEXEC ? 0 : O_CLOEXEC);

@@ -276,7 +276,8 @@ VPERFCTR_INLINE uint64_t vperfctr_tsc_to_ns(const struct vperfctr_info *info, ui
  *	-ENOENT	no VPERFCTR_OPEN_CREAT, and the thread has no state of its own
  *	-ENODEV, -EACCES, -EPERM, -EPROTONOSUPPORT	as vperfctr_info()
  *	-EAGAIN	the user has as many states as the module allows
- *	-EINVAL	an unknown flag; TRANSIENT, KEEP or OBSERVER without CREAT; TRANSIENT and KEEP
+ *	-EINVAL	an unknown flag; TRANSIENT, KEEP or OBSERVER without CREAT; KEEP with TRANSIENT
+ *		or OBSERVER
  *	-ENOMEM, -EMFILE, -ENFILE	as from open(2) and mmap(2)
  */
 int vperfctr_open(struct vperfctr **v, unsigned int flags);

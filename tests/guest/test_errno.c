@@ -327,6 +327,8 @@ START_TEST(open_einval)
 	assert_errno(try_open(size, 0, VPERFCTR_OPEN_KEEP, 0), EINVAL);
 	assert_errno(try_open(size, 0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_TRANSIENT |
 			      VPERFCTR_OPEN_KEEP, 0), EINVAL);
+	assert_errno(try_open(size, 0, VPERFCTR_OPEN_CREAT | VPERFCTR_OPEN_OBSERVER |
+			      VPERFCTR_OPEN_KEEP, 0), EINVAL);
 	/* None of these calls made a state. */
 	assert_errno(try_open(size, 0, 0, 0), ENOENT);
 }

@@ -171,6 +171,56 @@ void sim_beside(void)
 		user_wait(task[i]);
 }
 
+/* An observer's state ends with its last descriptor: OPEN finds only the own one. */
+static void close_observers(void *arg)
+{
+	int own = must(sim_open(0, VPERFCTR_OPEN_CREAT)), fd[VPERFCTR_MAX_STATES - 1];
+	unsigned int i, n;
+
+	for (n = 0; n < 3; n++) {
+		for (i = 0; i < ARRAY_SIZE(fd); i++)
+			fd[i] = open_observer(0);
+		while (i--)
+			user_close(fd[i]);
+	}
+	user_close(own);
+	(void)arg;
+}
+
+/* The thread that suspends the system has several states, of which each stops for good. */
+static void count_and_suspend(void *arg)
+{
+	u64 events[3] = { 0 }, before;
+	int fd[3];
+	unsigned int i, n;
+
+	for (i = 0; i < 3; i++)
+		fd[i] = i ? open_observer(0) : must(sim_open(0, VPERFCTR_OPEN_CREAT));
+	for (n = 0; n < 2; n++) {
+		for (i = 0; i < 3; i++)
+			must(control_other(fd[i], i, i));
+		before = current->sim->executed;
+		user_work(20);
+		user_suspend();
+		user_work(20);
+		for (i = 0; i < 3; i++)
+			check_other("a state over a suspend", fd[i], before, &events[i]);
+	}
+	for (i = 0; i < 3; i++)
+		user_close(fd[i]);
+	(void)arg;
+}
+
+void sim_beside_suspend(void)
+{
+	struct task_struct *task[2];
+
+	task[0] = sim_process("suspends", 0, count_and_suspend, NULL);
+	task[1] = sim_process("closes", 1000, close_observers, NULL);
+	user_wait(task[0]);
+	user_wait(task[1]);
+}
+
 /* ---- a program that counts itself, and its observer's family ------------------------------- */
 
 static u64 executed_by_children;

@@ -322,6 +322,7 @@ static void refuse_opens(bool has_state)
 	OPEN(-EINVAL, o.flags = VPERFCTR_OPEN_OBSERVER);
 	OPEN(-EINVAL, (o.flags = 0, o.control = (unsigned long)&c));
 	OPEN(-EINVAL, o.flags |= VPERFCTR_OPEN_TRANSIENT | VPERFCTR_OPEN_KEEP);
+	OPEN(-EINVAL, o.flags |= VPERFCTR_OPEN_OBSERVER | VPERFCTR_OPEN_KEEP);
 	OPEN(-EINVAL, o.flags |= VPERFCTR_OPEN_LOCKED);
 	OPEN(-ESRCH, o.tid = 9999);
 	OPEN(-ESRCH, o.tid = -1);

@@ -83,6 +83,7 @@ void sim_several_cpus(void);
 /* beside.c */
 void sim_beside(void);
 void sim_beside_family(void);
+void sim_beside_suspend(void);
 void sim_beside_attach(void);
 void sim_beside_overflow(void);
 void sim_beside_extra(void);

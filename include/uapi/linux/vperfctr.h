@@ -246,7 +246,7 @@ struct vperfctr_kind_cpus {
  *	EAGAIN	the user has as many states as the module's parameter
  *		max_states_per_user allows
  *	EINVAL	VPERFCTR_OPEN_TRANSIENT, _KEEP, _LOCKED, _OBSERVER or a control without CREAT;
- *		TRANSIENT and KEEP; or LOCKED, and the thread is the calling one
+ *		KEEP with TRANSIENT or OBSERVER; or LOCKED, and the thread is the calling one
  *	ENOMEM	there is no memory
  *	any of VPERFCTR_CONTROL, if there is a control
  *	EINTR	a signal came while the call waited, see below; with SA_RESTART the
@@ -285,8 +285,10 @@ struct vperfctr_kind_cpus {
  * page, ring and descriptors, and counts independently of the others; but no two of them can
  * use the same counter at the same time.  A state keeps its counters, also while it is
  * suspended, until it gets another control or the all-zero one, or ends.  OPEN without CREAT
- * finds the own state, and VPERFCTR_MEMBER any state of a family.  The counters of all states
- * of a thread can be read in user mode if one of them is mapped by it.
+ * finds the own state, and VPERFCTR_MEMBER any state of a family.  An observer's state is
+ * TRANSIENT, as only its descriptors can end it.  The counters of all states of a thread can be
+ * read in user mode if one of them is mapped by it, also those that count kernel mode for an
+ * observer with the right to it.
  *
  * States and rings are charged to the user who makes them, inherited states to the user
  * who starts the thread.  All users of a user namespace are charged to the user who
@@ -341,8 +343,8 @@ struct vperfctr_open {
  * returns POLLHUP when all have ended.  UNLINK and closing the last descriptor end the
  * counting.  CONTROL, SUSPEND, RESUME, IRESUME and RING fail with ESRCH.
  *
- * A thread is skipped that has a state of its own or, with VPERFCTR_ATTACH_OBSERVER, one that
- * cannot have the control beside its other states: children_missed of READ counts it.  It also
+ * A thread is skipped that cannot have the control beside its other states or, without
+ * VPERFCTR_ATTACH_OBSERVER, has a state of its own: children_missed of READ counts it.  It also
  * counts a thread that gains privileges by an exec, as the counting of that thread ends;
  * the status then has VPERFCTR_STATUS_PRIVILEGED.  A control must count something, and
  * may have no other flags than INHERIT, INHERIT_THREADS and RING.
@@ -363,9 +365,8 @@ struct vperfctr_open {
  *		is that of another process, or of a kernel thread
  *	EEXIST	all threads that could be counted have states, and there is no
  *		VPERFCTR_ATTACH_OBSERVER
- *	EMLINK, EADDRINUSE, EXFULL	with VPERFCTR_ATTACH_OBSERVER: all threads were
- *		skipped, one of them for this reason: it has VPERFCTR_MAX_STATES states; or as
- *		of VPERFCTR_CONTROL
+ *	EMLINK, EADDRINUSE, EXFULL	all threads were skipped, one of them for this reason: it
+ *		has VPERFCTR_MAX_STATES states; or as of VPERFCTR_CONTROL
  *	EINTR	a signal came while the call waited, as in VPERFCTR_OPEN; with
  *		SA_RESTART the call starts again
  *	EAGAIN	the user would have more states than the module's parameter
