@@ -129,13 +129,14 @@ static void add_interrupt_sample(struct vperfctr_state *st, struct pt_regs *regs
 		add_sample(st, 0, VPERFCTR_SAMPLE_SYSTEM);
 }
 
-static void state_tick(struct vperfctr_state *st)
+/* min_rest: before the next tick, if this one makes no sample */
+static void state_tick(struct vperfctr_state *st, u64 min_rest)
 {
 	if (!(st->checks & STATE_CHECK_CLOCK) || vperfctr_cpu_of(st) < 0)
 		return;
 	vperfctr_sample_here(st);
 	if (thread_time(st) < st->clock.next) {
-		program_timer(st, 0);
+		program_timer(st, min_rest);
 		return;
 	}
 	vperfctr_ring_begin_kernel(st);
@@ -147,12 +148,16 @@ static void state_tick(struct vperfctr_state *st)
 static enum hrtimer_restart clock_tick(struct hrtimer *timer)
 {
 	struct vperfctr_state *st;
+	u64 min_rest;
 
 	/* The timer of a CPU that went offline expires on another, which has its own. */
 	if (timer != this_cpu_ptr(&clock_timer))
 		return HRTIMER_NORESTART;
-	for (st = vperfctr_of_current(); st; st = vperfctr_next_of_current(st))
-		state_tick(st);
+	st = vperfctr_of_current();
+	/* The timer is that of all states of the thread, which must come forward between ticks. */
+	min_rest = st && vperfctr_next_of(st) ? MIN_REST_NS : 0;
+	for (; st; st = vperfctr_next_of_current(st))
+		state_tick(st, min_rest);
 	return HRTIMER_NORESTART;	/* it has been started */
 }
 

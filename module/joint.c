@@ -298,19 +298,28 @@ void vperfctr_joint_sample(void)
 }
 
 /*
+ * Find the members that count on this CPU.
+ *
+ * Context: interrupts disabled, until the array has been used.
+ * Return: their number.
+ */
+unsigned int vperfctr_joint_members(struct vperfctr_state ***members)
+{
+	struct joint *j = joint_here();
+
+	*members = j->member;
+	return j->nr;
+}
+
+/*
  * Stop all members for the handling of an overflow, which may hold some.  Their sums are up to
  * date then.
  *
  * Context: as for perfctr_ihandler; members count on this CPU.
- * Return: their number.
  */
-unsigned int vperfctr_joint_pause(struct vperfctr_state ***members)
+void vperfctr_joint_pause(void)
 {
-	struct joint *j = joint_here();
-
-	suspend_members(j);
-	*members = j->member;
-	return j->nr;
+	suspend_members(joint_here());
 }
 
 void vperfctr_joint_continue(void)

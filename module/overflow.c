@@ -147,17 +147,12 @@ static __always_inline void record_overflow(struct vperfctr_state *st, u32 ctrs)
 /* Handle the overflows of a member of the joint state, which is suspended. */
 static void handle_member(struct vperfctr_state *st, u64 ip)
 {
-	bool kernel = vperfctr_ring_counts_kernel(st);
 	u32 ctrs;
 
 	if (!(st->cpu_state.cstatus & VPERFCTR_CSTATUS_ICTRS))
 		return;		/* or they are held already */
 	if (makes_samples(st)) {
-		if (unlikely(kernel))
-			vperfctr_ring_begin_kernel(st);
 		add_sample(st, ip, perfctr_cpu_identify_overflow(&st->cpu_state, st->ring_shift));
-		if (unlikely(kernel))
-			vperfctr_ring_end_kernel(st);
 		return;
 	}
 	ctrs = perfctr_cpu_identify_overflow(&st->cpu_state, 0).ctrs;
@@ -175,13 +170,24 @@ static noinline void handle_joint(struct vperfctr_state *joint, u64 ip)
 	struct vperfctr_state **member;
 	unsigned int i, n;
 
-	n = vperfctr_joint_pause(&member);
+	n = vperfctr_joint_members(&member);
+	/* The time of all that follows is not the thread's: it limits samples of kernel mode. */
+	for (i = 0; i < n; i++) {
+		if (vperfctr_ring_counts_kernel(member[i]))
+			vperfctr_ring_begin_kernel(member[i]);
+	}
+	vperfctr_joint_pause();
 	joint->checks = 0;
 	for (i = 0; i < n; i++) {
 		handle_member(member[i], ip);
 		joint->checks |= member[i]->checks & STATE_CHECK_SIGNAL;
 	}
+	/* They are the thread's states, also if the CPU is refused here. */
 	vperfctr_joint_continue();
+	for (i = 0; i < n; i++) {
+		if (vperfctr_ring_counts_kernel(member[i]))
+			vperfctr_ring_end_kernel(member[i]);
+	}
 }
 
 /* The same as handle_running() for overflows that make samples. */
