@@ -170,6 +170,44 @@ perfex --report "$two" > "$tmp/out" 2> "$tmp/err"
 check "status of another file's report" $? 125
 check "lines of another file's report" "$(wc -l < "$tmp/err")" 1
 
+# links and FIFOs of another user in a shared directory: as the kernel's protections say
+protect() # 0|1: switch the protections off or on
+{
+	echo "$1" > /proc/sys/fs/protected_symlinks
+	echo "$1" > /proc/sys/fs/protected_fifos
+}
+
+mkdir -m 1777 "$tmp/shared"
+chmod 711 "$tmp"
+echo kept > "$tmp/target"
+chmod 600 "$tmp/target"
+su -s /bin/sh user -c "ln -s $tmp/target $tmp/shared/link; mkfifo -m 666 $tmp/shared/fifo"
+links=$(cat /proc/sys/fs/protected_symlinks) fifos=$(cat /proc/sys/fs/protected_fifos)
+protect 1
+for options in "-e $event:u" "--sample=$event:u=1000"; do
+	for name in link fifo; do
+		# shellcheck disable=SC2086 # words
+		timeout 10 perfex $options -o "$tmp/shared/$name" "$two" > "$tmp/out" 2> "$tmp/err"
+		check "status of $options -o a protected $name" $? 125
+		check "reason of $options -o a protected $name" "$(grep -c "'$tmp/shared/$name'" "$tmp/err")" 1
+	done
+done
+check "the file behind a protected link" "$(cat "$tmp/target")" kept
+# without them, root writes where the link leads, as a shell does, but no samples into a user's FIFO
+protect 0
+timeout 10 perfex -e $event:u -o "$tmp/shared/link" "$two" > "$tmp/out" 2> "$tmp/err"
+check "status of -o a link" "$?: $(cat "$tmp/err")" "0: "
+check "counts behind a link" "$(grep -c " $event:u" "$tmp/target")" 1
+su -s /bin/sh user -c "exec timeout 10 cat $tmp/shared/fifo" > "$tmp/read" & reader=$!
+timeout 10 perfex --sample=$event:u=1000 -o "$tmp/shared/fifo" "$two" > "$tmp/out" 2> "$tmp/err"
+check "status of samples to a user's FIFO" $? 125
+kill $reader 2> /dev/null
+wait $reader 2> /dev/null
+check "what the user reads" "$(cat "$tmp/read")" ""
+echo "$links" > /proc/sys/fs/protected_symlinks
+echo "$fifos" > /proc/sys/fs/protected_fifos
+chmod 700 "$tmp"
+
 # afterwards the counters are free; on 32-bit PowerPC, perf has no driver for some processors
 if [ "$(uname -m)" = ppc ] && [ ! -d /sys/bus/event_source/devices/cpu ]; then
 	timeout 5 sh -c 'until grep -qx 0 /sys/module/vperfctr/refcnt; do sleep 0.1; done'
