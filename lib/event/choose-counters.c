@@ -288,6 +288,8 @@ static int assign_hardware(const struct vperfctr_event *event, unsigned int nr,
 						 event[i].name, event[0].name);
 	memset(m.counter_of, 0xff, sizeof(m.counter_of));
 	memset(m.event_of, 0xff, sizeof(m.event_of));
+	for (i = 0; i < nr; i++)
+		m.code_of[i] = event[i].code;
 	for (turn = 0; turn <= 2; turn++)
 		for (i = 0; i < nr; i++) {
 			if (m.counter_of[i] != NONE || !is_turn(&m, i, turn))
@@ -312,7 +314,8 @@ static int assign_hardware(const struct vperfctr_event *event, unsigned int nr,
 					 "too many events: counters that can count these share registers (ESCRs) that would need different values: %s",
 					 left.text);
 	}
-	err = is_p4(info) || is_old(info) ? 0 : share_registers(&m, info, why);
+	/* An mhpmevent of RISC-V belongs to its counter. */
+	err = is_p4(info) || is_old(info) || is_riscv(info) ? 0 : share_registers(&m, info, why);
 	if (!err && is_power8(info))
 		err = __vperfctr_power_check(event, nr, m.counter_of, info, why);
 	if (err)

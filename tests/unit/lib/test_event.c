@@ -459,6 +459,11 @@ START_TEST(riscv)
 	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 1, &info, &why), 0);
 	ck_assert_uint_eq(ctr[0].evntsel, sinh | 0x20000);
 	ck_assert_uint_eq(ctr[0].aux, 0xc0);
+	/* Each counter has an mhpmevent of its own. */
+	take(1, "rc1:u");
+	ck_assert_int_eq(vperfctr_event_assign(ctr, event, 2, &info, &why), 0);
+	ck_assert_uint_eq(ctr[0].aux, 0xc0);
+	ck_assert_uint_eq(ctr[1].aux, 0xc1);
 	/* On x86 this bit is EN. */
 	refuse(-EINVAL, "0x400002", "sets more than UINH (60), SINH (61) and ");
 	refuse(-EINVAL, "0x2000000000000002:u", "says itself in which mode");
