@@ -8,13 +8,10 @@
  * such path, no matching has room for this event and those before it.  The events that
  * the search has met are those that clash: together they use all counters that any of
  * them can use.
- *
- * Second registers are few and belong to no counter.  Events that need the same one fit
- * together if they need the same value in it.
  */
 #include <stdio.h>
 
-#include "event.h"
+#include "family.h"
 
 #define NONE		UINT32_MAX
 #define NR_COUNTERS	128		/* general ones, then fixed ones */
@@ -96,13 +93,7 @@ static bool is_turn(const struct matching *m, unsigned int i, unsigned int turn)
 
 /* ---- events that do not fit ------------------------------------------------------------- */
 
-struct list {
-	char text[384];
-	unsigned int nr;
-	bool full;
-};
-
-static void list_name(struct list *l, const struct vperfctr_event *event)
+void __vperfctr_list_event(struct event_list *l, const struct vperfctr_event *event)
 {
 	size_t len = strlen(l->text), room = sizeof(l->text) - sizeof(", ...");
 
@@ -113,7 +104,7 @@ static void list_name(struct list *l, const struct vperfctr_event *event)
 		 l->full ? "..." : event->name);
 }
 
-static int refuse_left(const struct list *left, const char *because,
+static int refuse_left(const struct event_list *left, const char *because,
 			 const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	return __vperfctr_refuse(why, -ENOSPC,
@@ -128,7 +119,7 @@ static int refuse_clash(const struct matching *m, const struct vperfctr_info *in
 			const struct matching *failed, unsigned int culprit,
 			struct vperfctr_why *why)
 {
-	struct list left = { .nr = 0 }, clash = { .nr = 0 };
+	struct event_list left = { .nr = 0 }, clash = { .nr = 0 };
 	uint64_t general = 0, fixed = 0;
 	char counters[128], because[sizeof(counters) + sizeof(clash.text) + 32];
 	unsigned int i;
@@ -137,10 +128,10 @@ static int refuse_clash(const struct matching *m, const struct vperfctr_info *in
 		uint32_t counter = failed->counter_of[i];
 
 		if (m->counter_of[i] == NONE)
-			list_name(&left, &m->event[i]);
+			__vperfctr_list_event(&left, &m->event[i]);
 		if (i != culprit && (counter == NONE || !failed->seen[counter]))
 			continue;
-		list_name(&clash, &m->event[i]);
+		__vperfctr_list_event(&clash, &m->event[i]);
 		general |= m->event[i].general;
 		fixed |= m->event[i].fixed;
 	}
@@ -152,117 +143,31 @@ static int refuse_clash(const struct matching *m, const struct vperfctr_info *in
 	return refuse_left(&left, because, info, why);
 }
 
-/* ---- second registers ---------------------------------------------------------------- */
-
-/* True if events i and k need different values in one register, which their codes select. */
-static bool disagree(const struct matching *m, unsigned int i, uint64_t code, unsigned int k)
-{
-	return !((code ^ m->code_of[k]) & (EVNTSEL_EVENT | EVNTSEL_UMASK)) &&
-	       m->event[i].aux != m->event[k].aux;
-}
-
-/* True if event i, with this code, fits together with all events before it. */
-static bool agrees(const struct matching *m, unsigned int i, uint64_t code)
-{
-	unsigned int k;
-
-	for (k = 0; k < i; k++)
-		if (disagree(m, i, code, k))
-			return false;
-	return true;
-}
-
-static int refuse_registers(const struct matching *m, unsigned int i, uint64_t twin,
-			    struct vperfctr_why *why)
-{
-	const struct vperfctr_event *event = &m->event[i];
-	struct list others = { .nr = 0 };
-	unsigned int k;
-
-	for (k = 0; k < i; k++)
-		if (disagree(m, i, event->code, k) || disagree(m, i, twin, k))
-			list_name(&others, &m->event[k]);
-	return __vperfctr_refuse(why, -ENOSPC,
-				 "too many events: no room for %s, whose second register has another value for %s",
-				 event->name, others.text);
-}
-
-/* True if an event before i uses this code's register with the value that event i needs. */
-static bool has_value(const struct matching *m, unsigned int i, uint64_t code)
-{
-	unsigned int k;
-
-	for (k = 0; k < i; k++)
-		if (!((code ^ m->code_of[k]) & (EVNTSEL_EVENT | EVNTSEL_UMASK)) &&
-		    m->event[i].aux == m->event[k].aux)
-			return true;
-	return false;
-}
-
-/*
- * Choose between an event and its twin, which is the same event with another register.
- * Use a free register only for a value that no register has yet.
- */
-static int share_registers(struct matching *m, const struct vperfctr_info *info,
-			   struct vperfctr_why *why)
-{
-	uint64_t code, twin;
-	unsigned int i;
-
-	for (i = 0; i < m->nr; i++) {
-		code = m->event[i].code;
-		twin = __vperfctr_event_twin(info, code);
-		if (!has_value(m, i, code) && (has_value(m, i, twin) || !agrees(m, i, code))) {
-			if (!agrees(m, i, twin))
-				return refuse_registers(m, i, twin, why);
-			code = twin;
-		}
-		m->code_of[i] = code;
-	}
-	return 0;
-}
-
 /* ---- the whole assignment ------------------------------------------------------------------------ */
 
+/* Return the bits that let a counter count in these modes. */
+static uint64_t modes_in(unsigned int modes, uint64_t user, uint64_t kernel, const struct family *f)
+{
+	return (!(modes & VPERFCTR_MODE_USER) == f->excludes ? user : 0) |
+	       (!(modes & VPERFCTR_MODE_KERNEL) == f->excludes ? kernel : 0);
+}
+
 static void set_ctr(struct vperfctr_ctr *ctr, const struct matching *m, unsigned int i,
-		    const struct vperfctr_info *info)
+		    const struct family *f)
 {
 	const struct vperfctr_event *event = &m->event[i];
 	const uint32_t counter = m->counter_of[i];
-	const bool user = event->modes & VPERFCTR_MODE_USER;
-	const bool kernel = event->modes & VPERFCTR_MODE_KERNEL;
+	const uint64_t modes = modes_in(event->modes, f->user, f->kernel, f);
 	const bool fixed = counter >= FIXED;
 
 	memset(ctr, 0, sizeof(*ctr));
-	if (is_p4(info)) {
-		ctr->map = counter;
-		ctr->evntsel = event->code | P4_CCCR_ENABLE | P4_CCCR_THREADS;
-		ctr->aux = event->aux | (kernel ? P4_ESCR_T0_OS : 0) | (user ? P4_ESCR_T0_USR : 0);
-		return;
-	}
-	if (is_old(info)) {
-		ctr->map = counter;
-		ctr->evntsel = event->code;
-		ctr->aux = event->aux;
-		if (!is_modeless(info))
-			ctr->evntsel |= (kernel ? OLD_OS : 0) | (user ? OLD_USR : 0);
-		return;
-	}
 	ctr->map = fixed ? VPERFCTR_FIXED + (counter - FIXED) : counter;
-	if (is_arm(info))
-		ctr->evntsel = (kernel ? 0 : ARM_P) | (user ? 0 : ARM_U);
-	else if (is_riscv(info))
-		ctr->evntsel = fixed ? 0 : (kernel ? 0 : RISCV_SINH) | (user ? 0 : RISCV_UINH);
-	else if (is_power(info))
-		ctr->evntsel = (kernel ? 0 : POWER_NOT_KERNEL) | (user ? 0 : POWER_NOT_USER);
-	else if (fixed)
-		ctr->evntsel = (kernel ? FIXED_OS : 0) | (user ? FIXED_USR : 0);
-	else
-		ctr->evntsel = EVNTSEL_EN | (kernel ? EVNTSEL_OS : 0) | (user ? EVNTSEL_USR : 0);
-	if (fixed)
+	if (fixed) {
+		ctr->evntsel = modes_in(event->modes, f->fixed_user, f->fixed_kernel, f);
 		return;
-	ctr->evntsel |= m->code_of[i];
-	ctr->aux = event->aux;
+	}
+	ctr->evntsel = m->code_of[i] | f->enable | (f->modes_in_aux ? 0 : modes);
+	ctr->aux = event->aux | (f->modes_in_aux ? modes : 0);
 }
 
 static int assign_hardware(const struct vperfctr_event *event, unsigned int nr,
@@ -270,7 +175,8 @@ static int assign_hardware(const struct vperfctr_event *event, unsigned int nr,
 			   struct vperfctr_why *why)
 {
 	struct matching m = { .event = event, .nr = nr }, failed = { .nr = 0 };
-	struct list left = { .nr = 0 };
+	const struct family *f = __vperfctr_family(info);
+	struct event_list left = { .nr = 0 };
 	unsigned int i, turn, culprit = 0;
 	int err;
 
@@ -281,11 +187,6 @@ static int assign_hardware(const struct vperfctr_event *event, unsigned int nr,
 	for (i = 0; i < nr; i++)
 		if (event[i].unknown && event[i].general & (event[i].general - 1))
 			return __vperfctr_refuse_unknown(&event[i], info, why);
-	for (i = 1; is_ppc32(info) && i < nr; i++)
-		if (event[i].modes != event[0].modes)
-			return __vperfctr_refuse(why, -EINVAL,
-						 "this processor counts all events in the same modes: '%s' has other modes than '%s'",
-						 event[i].name, event[0].name);
 	memset(m.counter_of, 0xff, sizeof(m.counter_of));
 	memset(m.event_of, 0xff, sizeof(m.event_of));
 	for (i = 0; i < nr; i++)
@@ -304,24 +205,14 @@ static int assign_hardware(const struct vperfctr_event *event, unsigned int nr,
 		return refuse_clash(&m, info, &failed, culprit, why);
 	/* The processor may have more counters than can be used at once. */
 	for (i = info->nrctrs; i < nr; i++)
-		list_name(&left, &event[i]);
+		__vperfctr_list_event(&left, &event[i]);
 	if (left.nr)
 		return refuse_left(&left, "", info, why);
-	if (is_p4(info) && !__vperfctr_p4_place(event, nr, m.counter_of)) {
-		for (i = 0; i < nr; i++)
-			list_name(&left, &event[i]);
-		return __vperfctr_refuse(why, -ENOSPC,
-					 "too many events: counters that can count these share registers (ESCRs) that would need different values: %s",
-					 left.text);
-	}
-	/* An mhpmevent of RISC-V belongs to its counter. */
-	err = is_p4(info) || is_old(info) || is_riscv(info) ? 0 : share_registers(&m, info, why);
-	if (!err && is_power8(info))
-		err = __vperfctr_power_check(event, nr, m.counter_of, info, why);
+	err = f->place ? f->place(event, nr, m.counter_of, m.code_of, info, why) : 0;
 	if (err)
 		return err;
 	for (i = 0; i < nr; i++)
-		set_ctr(&ctr[i], &m, i, info);
+		set_ctr(&ctr[i], &m, i, f);
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Which general counters can count an event.
+ * Which general counters of Intel's processors can count an event.
  *
  * libpfm4 has this information for some processors but does not export it.  There are
  * these sources:
@@ -9,18 +9,12 @@
  * list does not have may be restricted or not, which nothing proves.
  * P6, Core Duo and Core 2: SDM volume 3, "Performance Monitoring Events" (chapter 19 in older
  * editions), which has remarks such as "counter 2 only".
- * AMD's family 15h: BKDG 42301, 3.14 "Core Performance Counter Events", which gives
- * PERF_CTL[n] for each event.  The other families up to 1AH have no restricted events,
- * except the pair of MergeEvent: the BKDGs and PPRs, and Linux's perf, which restricts no
- * others (arch/x86/events/amd/core.c).
- * Arm: PMUv3, whose event counters can all count the same, except CHAIN.
  */
 #include <stdlib.h>
 
-#include "event.h"
+#include "x86.h"
 
 #define ANY		(-1)	/* unit mask */
-#define ALL		(~UINT64_C(0))
 
 /* Bits of event selects of Intel's newest processors. */
 #define EVNTSEL_UMASK2	(UINT64_C(0xff) << 40)
@@ -206,30 +200,22 @@ static void set_forced(struct processor *p, const char *name)
 	}
 }
 
-/*
- * Find out which processor this is.  LIBPFM_FORCE_PMU names another one, whose events the
- * user wants.
- */
-static void identify(struct processor *p, const struct vperfctr_info *info)
+void __vperfctr_identify(struct processor *p, const struct vperfctr_info *info)
 {
 	const char *forced = getenv("LIBPFM_FORCE_PMU");
 	struct cpu_signature s;
 
 	memset(p, 0, sizeof(*p));
-	if (is_arm(info) || is_riscv(info) || is_power(info))
-		return;
 	if (forced && *forced) {
 		set_forced(p, __vperfctr_pfm_processor(info));
 		return;
 	}
 	__vperfctr_cpu_signature(&s);
-	if (is_amd(info))
-		p->family = s.family;
-	else
-		set_intel(p, &s, info);
+	p->family = s.family;
+	set_intel(p, &s, info);
 }
 
-/* ---- Intel -------------------------------------------------------------------------- */
+/* ---- its counters ------------------------------------------------------------------ */
 
 static const struct counter_list *find_list(const struct processor *p)
 {
@@ -282,7 +268,7 @@ uint64_t __vperfctr_intel_counters(const struct processor *p, uint64_t code)
 	if (!p->list || code & (EVNTSEL_UMASK2 | EVNTSEL_EQ))
 		return 0;
 	l = find_list(p);
-	counters = l ? look_up(l, code) : ALL;
+	counters = l ? look_up(l, code) : ANY_COUNTER;
 	for (i = 0; i < ARRAY_SIZE(rules); i++) {
 		const struct rule *r = &rules[i];
 
@@ -291,138 +277,4 @@ uint64_t __vperfctr_intel_counters(const struct processor *p, uint64_t code)
 			counters &= r->counters;
 	}
 	return counters;
-}
-
-/* ---- AMD ---------------------------------------------------------------------------- */
-
-/* Family 15h: the exceptions from fam15h_type(). */
-static const struct {
-	uint16_t event;
-	uint8_t counters;
-} fam15h[] = {
-	{ 0x003, 0x08 }, { 0x00b, 0x08 }, { 0x00d, 0x08 },
-	{ 0x023, 0x07 }, { 0x02d, 0x08 }, { 0x02e, 0x09 }, { 0x031, 0x07 },
-	{ 0x043, 0x07 }, { 0x045, 0x07 }, { 0x046, 0x07 }, { 0x054, 0x07 }, { 0x055, 0x07 },
-	{ 0x08f, 0x01 }, { 0x187, 0x01 }, { 0x188, 0x01 },
-	{ 0x0db, 0x3f }, { 0x0dc, 0x3f }, { 0x0dd, 0x3f }, { 0x0de, 0x3f }, { 0x0df, 0x3f },
-	{ 0x1c0, 0x38 }, { 0x1d6, 0x3f }, { 0x1d8, 0x3f },
-};
-
-/* The unit of the processor that has the event decides, except for those above. */
-static uint64_t fam15h_type(unsigned int event)
-{
-	switch (event >> 4 & 0xf) {
-	case 0x0: case 0x1:			/* floating point */
-		return 0x38;
-	case 0x2: case 0x3: case 0x4: case 0x5:	/* load and store, data cache */
-	case 0xc:				/* execution */
-		return 0x3f;
-	case 0x6: case 0x7: case 0x8: case 0x9:	/* bus, L2, instruction cache, decoder */
-	case 0xd:
-		return 0x07;
-	}
-	return 0;
-}
-
-static uint64_t fam15h_counters(unsigned int event, unsigned int umask)
-{
-	const int bits = __builtin_popcount(umask);
-	unsigned int i;
-
-	if (event == 0x000 && (umask & 0xf0) && (umask & 0x0f))
-		return 0x08;
-	if (event == 0x004 && bits > 1)
-		return 0x08;
-	/* It can have one unit mask at a time. */
-	if (event == 0x031 && bits > 1)
-		return 0;
-	for (i = 0; i < ARRAY_SIZE(fam15h); i++)
-		if (fam15h[i].event == event)
-			return fam15h[i].counters;
-	return fam15h_type(event);
-}
-
-/* Families without restricted events, except 15H. */
-#define FIRST_AMD	0x06
-#define LAST_AMD	0x1a
-
-#define ZEN_FLOPS	0x003	/* needs two counters: the second one has MergeEvent */
-#define ZEN_MERGE	0xfff
-
-uint64_t __vperfctr_amd_counters(unsigned int family, uint64_t code)
-{
-	const unsigned int event = (unsigned int)((code & EVNTSEL_EVENT) |
-						  (code & AMD_EVENT_HIGH) >> 24);
-	const unsigned int umask = (unsigned int)((code & EVNTSEL_UMASK) >> 8);
-
-	if (family == 0x15)
-		return fam15h_counters(event, umask);
-	/* The module refuses both. */
-	if (family >= 0x17 && (event == ZEN_FLOPS || event == ZEN_MERGE))
-		return 0;
-	return ALL;
-}
-
-/* ---- all ---------------------------------------------------------------------------- */
-
-bool __vperfctr_event_counters(const struct vperfctr_info *info, uint64_t code,
-			       uint64_t *general)
-{
-	struct processor p;
-
-	identify(&p, info);
-	if (is_arm(info)) {
-		/* The module refuses CHAIN. */
-		*general = (code & ARM_EVENT) == ARM_CHAIN ? 0 : ALL;
-		return true;
-	}
-	/* The firmware knows which counters can count it, and the module asks it. */
-	if (is_riscv(info)) {
-		*general = ALL;
-		return true;
-	}
-	if (is_ppc32(info)) {
-		*general = code == POWER_INSTRUCTIONS ? PPC32_WITH_INSTRUCTIONS : ALL;
-		return code == POWER_INSTRUCTIONS || code == PPC32_CYCLES;
-	}
-	if (is_amd(info)) {
-		*general = __vperfctr_amd_counters(p.family, code);
-		return !*general || (p.family >= FIRST_AMD && p.family <= LAST_AMD);
-	}
-	*general = __vperfctr_intel_counters(&p, code);
-	return *general;
-}
-
-/* True if word is one of words. */
-static bool is_among(const char *word, const char *words)
-{
-	size_t len = strlen(word);
-	const char *p = words;
-
-	while ((p = strstr(p, word))) {
-		if ((p == words || p[-1] == ' ') && (!p[len] || p[len] == ' '))
-			return true;
-		p += len;
-	}
-	return false;
-}
-
-/*
- * OFFCORE_RESPONSE_0 and _1 are the same event with two registers that select responses:
- * MSR_OFFCORE_RSP_0 and MSR_OFFCORE_RSP_1.
- */
-uint64_t __vperfctr_event_twin(const struct vperfctr_info *info, uint64_t code)
-{
-	static const char both[] = "wsm wsm_dp snb snb_ep ivb ivb_ep hsw hsw_ep bdw bdw_ep skl skx clx icl icx";
-	const uint64_t select = code & (EVNTSEL_UMASK | EVNTSEL_EVENT);
-	const char *processor = __vperfctr_pfm_processor(info);
-	uint64_t general, twins;
-
-	if (!processor || !is_among(processor, both) || (select != 0x01b7 && select != 0x01bb))
-		return code;
-	/* The counter has been chosen for the code. */
-	if (!__vperfctr_event_counters(info, code, &general) ||
-	    !__vperfctr_event_counters(info, code ^ (0x01b7 ^ 0x01bb), &twins) || general != twins)
-		return code;
-	return code ^ (0x01b7 ^ 0x01bb);
 }

@@ -5,44 +5,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "event.h"
+#include "family.h"
 
-#define NO_FIXED	(-1)
-#define LAST_PSEUDO	7	/* unit mask of the pseudo event with the greatest one in Intel's lists */
-#define MODES_BOTH	(VPERFCTR_MODE_USER | VPERFCTR_MODE_KERNEL)
-
-/*
- * Generic events, which have the same name on every processor: with Intel's architectural
- * codes, and those of P6, AMD, Arm, RISC-V and POWER if they have the event.  Arm's cache events
- * count reads.
- *
- * fixed: the fixed counter of Intel that counts the event.  fixed_is_code: it counts the
- * same as the code does, so it can replace the code.  Otherwise it can only replace the
- * name: fixed counter 2 counts reference cycles at another rate than code 013c.  The only
- * fixed counter of Arm counts cycles.  Those of RISC-V cannot leave out a mode.  Of
- * POWER they count instructions and cycles, as of Intel.
- */
-static const struct arch_event {
+/* Generic events, which have the same name on every processor. */
+static const struct generic_name {
 	const char *name, *alias, *description;
-	uint32_t intel, p6, amd, arm, riscv, power;
 	uint32_t arch;
-	int fixed;
-	bool fixed_is_code;
-} arch_events[] = {
-	{ "instructions", NULL, "instructions retired",
-	  0x00c0, 0x00c0, 0x00c0, 0x0008, 0x2, 0x02, VPERFCTR_EVENT_INSTRUCTIONS, 0, true },
-	{ "cycles", "cpu-cycles", "core cycles while not halted",
-	  0x003c, 0x0079, 0x0076, 0x0011, 0x1, 0x1e, VPERFCTR_EVENT_CYCLES, 1, true },
+} generic_names[] = {
+	{ "instructions", NULL, "instructions retired", VPERFCTR_EVENT_INSTRUCTIONS },
+	{ "cycles", "cpu-cycles", "core cycles while not halted", VPERFCTR_EVENT_CYCLES },
 	{ "branches", "branch-instructions", "branch instructions retired",
-	  0x00c4, 0x00c4, 0x00c2, 0x0021, 0x5, 0, VPERFCTR_EVENT_BRANCHES, NO_FIXED, false },
+	  VPERFCTR_EVENT_BRANCHES },
 	{ "branch-misses", NULL, "mispredicted branch instructions retired",
-	  0x00c5, 0x00c5, 0x00c3, 0x0022, 0x6, 0, VPERFCTR_EVENT_BRANCH_MISSES, NO_FIXED, false },
+	  VPERFCTR_EVENT_BRANCH_MISSES },
 	{ "ref-cycles", NULL, "cycles of a constant rate while not halted",
-	  0x013c, 0, 0, 0x4004, 0xa, 0, VPERFCTR_EVENT_REF_CYCLES, 2, false },
+	  VPERFCTR_EVENT_REF_CYCLES },
 	{ "cache-references", NULL, "references to the last-level cache",
-	  0x4f2e, 0, 0, 0x0036, 0x3, 0, VPERFCTR_EVENT_CACHE_REFS, NO_FIXED, false },
-	{ "cache-misses", NULL, "misses of the last-level cache",
-	  0x412e, 0, 0, 0x0037, 0x4, 0, VPERFCTR_EVENT_CACHE_MISSES, NO_FIXED, false },
+	  VPERFCTR_EVENT_CACHE_REFS },
+	{ "cache-misses", NULL, "misses of the last-level cache", VPERFCTR_EVENT_CACHE_MISSES },
 };
 
 /* Software events, which have perf's names. */
@@ -84,38 +64,6 @@ bool __vperfctr_is_soft(const char *name, size_t length)
 			return true;
 	}
 	return false;
-}
-
-static uint32_t arch_code(const struct arch_event *a, const struct vperfctr_info *info)
-{
-	if (is_ppc32(info) && a->arch == VPERFCTR_EVENT_CYCLES)
-		return PPC32_CYCLES;
-	return is_amd(info) ? a->amd : is_arm(info) ? a->arm : is_riscv(info) ? a->riscv :
-	       is_power(info) ? a->power : is_p6(info) ? a->p6 : a->intel;
-}
-
-/* Return the fixed counters that count the event; with same, exactly as its code does. */
-static uint64_t arch_fixed(const struct arch_event *a, const struct vperfctr_info *info, bool same)
-{
-	if (is_arm(info))
-		return a->arch == VPERFCTR_EVENT_CYCLES;
-	if (is_riscv(info) && is_modeless(info))
-		return a->arch == VPERFCTR_EVENT_CYCLES ? 1 :
-		       a->arch == VPERFCTR_EVENT_INSTRUCTIONS ? 2 : 0;
-	if (is_amd(info) || is_p6(info) || is_riscv(info) || is_ppc32(info) || a->fixed == NO_FIXED || (is_power(info) && !a->power) || (same && !a->fixed_is_code))
-		return 0;
-	return UINT64_C(1) << a->fixed;
-}
-
-/* Let an architectural event be counted by a fixed counter, too: see arch_fixed(). */
-static void take_fixed(struct vperfctr_event *event, const struct arch_event *a,
-		       const struct vperfctr_info *info, bool same)
-{
-	event->arch = a->arch;
-	event->fixed = arch_fixed(a, info, same);
-	/* There the firmware lets no other counter count it. */
-	if (is_riscv(info) && event->fixed)
-		event->general = 0;
 }
 
 /* ---- which counters ----------------------------------------------------------- */
@@ -164,110 +112,73 @@ void __vperfctr_describe(char *buf, size_t size, uint64_t general, uint64_t fixe
 	append_bits(buf, size, "fixed", fixed);
 }
 
-/* True if the code is that of an event which all Intel processors count on any counter. */
-static bool is_arch_code(uint64_t code, const struct vperfctr_info *info)
+/* True if the code is that of a generic event which the processor has, but for its upper bits. */
+static bool is_architectural(uint64_t code, const struct vperfctr_info *info,
+			     const struct family *f)
 {
-	unsigned int i;
+	const struct generic_event *g;
 
-	for (i = 0; i < ARRAY_SIZE(arch_events); i++)
-		if (arch_code(&arch_events[i], info) == (code & (EVNTSEL_EVENT | EVNTSEL_UMASK)) &&
-		    info->arch_events & arch_events[i].arch)
+	for (g = f->generic; f->is_architectural && g->arch; g++)
+		if (g->code == (code & 0xffff) && info->arch_events & g->arch)
 			return true;
 	return false;
-}
-
-/* Some events of the old processors mean something else on the other counter. */
-static void find_old_counters(struct vperfctr_event *event, const struct vperfctr_info *info)
-{
-	uint64_t code;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
-		if (!__vperfctr_old_generic(info, arch_events[i].arch, &code) ||
-		    code != event->code)
-			continue;
-		event->arch = arch_events[i].arch;
-		return;
-	}
-	event->unknown = info->nrctrs > 1;
 }
 
 /* Set which counters can count event->code, whether or not this processor has them. */
 static void find_counters(struct vperfctr_event *event, const struct vperfctr_info *info)
 {
-	unsigned int i;
+	const struct family *f = __vperfctr_family(info);
+	const struct generic_event *g;
 
 	event->arch = 0;
 	event->fixed = 0;
-	event->general = ~UINT64_C(0);
+	event->general = ANY_COUNTER;
 	event->unknown = 0;
-
-	/* libpfm4's names are the only ones that say which counters. */
-	if (is_p4(info)) {
-		event->unknown = 1;
+	if (f->is_special && f->is_special(event))
 		return;
-	}
-	if (is_old(info)) {
-		find_old_counters(event, info);
-		return;
-	}
-	/* Intel's event select 00 is a pseudo event: its unit mask is a fixed counter + 1. */
-	if (!is_amd(info) && !is_arm(info) && !is_riscv(info) && !is_power(info) && !is_p6(info) && !(event->code & EVNTSEL_EVENT) && event->code >> 8 >= 1 &&
-	    event->code >> 8 <= LAST_PSEUDO) {
-		event->fixed = UINT64_C(1) << ((event->code >> 8) - 1);
-		event->general = 0;
-		return;
-	}
-	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
-		const struct arch_event *a = &arch_events[i];
-
-		if (!arch_code(a, info) || event->code != arch_code(a, info))
+	for (g = f->generic; g->arch; g++) {
+		if (g->code != event->code)
 			continue;
-		take_fixed(event, a, info, true);
+		event->arch = g->arch;
+		event->general = g->general;
+		event->fixed = g->name_only ? 0 : g->fixed;
 		return;
 	}
-	/* The code says which: see encode(). */
-	if (is_power8(info))
+	if (f->counters(info, event->code, &event->general))
 		return;
-	if (__vperfctr_event_counters(info, event->code, &event->general))
-		return;
-	event->general = ~UINT64_C(0);
-	/* The other bits of an architectural event do not restrict it: edge, inv and cmask. */
-	event->unknown = is_arm(info) || !is_arch_code(event->code, info);
+	event->general = ANY_COUNTER;
+	event->unknown = !is_architectural(event->code, info, f);
 }
 
 /* ---- the kinds of names ---------------------------------------------------------- */
 
-static bool encode_generic(struct vperfctr_event *event, const char *name,
-			   const struct vperfctr_info *info)
+static const struct generic_name *find_generic(const char *name)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
-		const struct arch_event *a = &arch_events[i];
+	for (i = 0; i < ARRAY_SIZE(generic_names); i++) {
+		const struct generic_name *n = &generic_names[i];
 
-		if (strcmp(name, a->name) && (!a->alias || strcmp(name, a->alias)))
-			continue;
-		event->arch = a->arch;
-		if (is_p4(info)) {
-			if (!__vperfctr_p4_generic(event, a->arch))
-				event->general = 0;
-			return true;
-		}
-		if (is_old(info)) {
-			if (__vperfctr_old_generic(info, a->arch, &event->code))
-				event->general = ~UINT64_C(0);
-			return true;
-		}
-		event->code = arch_code(a, info);
-		/* 0: the processor does not have this event. */
-		event->general = event->code ? ~UINT64_C(0) : 0;
-		if (is_ppc32(info) && a->arch == VPERFCTR_EVENT_INSTRUCTIONS)
-			event->general = PPC32_WITH_INSTRUCTIONS;
-		take_fixed(event, a, info, false);
-		return true;
+		if (!strcmp(name, n->name) || (n->alias && !strcmp(name, n->alias)))
+			return n;
 	}
-	return false;
+	return NULL;
+}
+
+/* Without counters: the processor does not have this event. */
+static void encode_generic(struct vperfctr_event *event, uint32_t arch, const struct family *f)
+{
+	const struct generic_event *g;
+
+	event->arch = arch;
+	for (g = f->generic; g->arch; g++) {
+		if (g->arch != arch)
+			continue;
+		event->code = g->code;
+		event->aux = g->aux;
+		event->general = g->general;
+		event->fixed = g->fixed;
+	}
 }
 
 static const struct soft_event *find_soft(const char *name)
@@ -284,142 +195,86 @@ static const struct soft_event *find_soft(const char *name)
 }
 
 /* Return the bits of the event select register that a name may set, besides the modes. */
-static uint64_t settable(const struct vperfctr_info *info)
+static uint64_t fields_of(const struct family *f, const struct vperfctr_info *info)
 {
-	if (is_arm(info))
-		return ARM_EVENT;
-	if (is_old(info))
-		return __vperfctr_old_settable(info);
-	if (is_riscv(info))
-		return RISCV_EVENT;
-	if (is_ppc32(info))
-		return PPC32_EVENT;
-	if (is_power(info))
-		return __vperfctr_power_fields(info);
-	return EVNTSEL_EVENT | EVNTSEL_UMASK | EVNTSEL_EDGE | EVNTSEL_INV | EVNTSEL_CMASK |
-	       (is_amd(info) ? AMD_EVENT_HIGH : 0);
+	return f->fields_of ? f->fields_of(info) : f->fields;
 }
 
-static const char *describe_settable(const struct vperfctr_info *info)
+static unsigned int modes_of(uint64_t evntsel, const struct family *f)
 {
-	if (is_arm(info))
-		return "an event's number (bits 0-15)";
-	if (is_old(info))
-		return __vperfctr_old_describe_settable(info);
-	if (is_riscv(info))
-		return "the SBI's number of an event (bits 0-19)";
-	if (is_ppc32(info))
-		return "the counter's selector (bits 0-7)";
-	if (is_power(info))
-		return "the fields of perf's codes for this processor, without sampling, EBB and BHRB";
-	if (is_amd(info))
-		return "event select, unit mask, edge (bit 18), inv (23), cmask (24-31) and the event select's upper bits (32-35)";
-	return "event select, unit mask, edge (bit 18), inv (23) and cmask (24-31)";
+	return (!(evntsel & f->user) == f->excludes ? VPERFCTR_MODE_USER : 0) |
+	       (!(evntsel & f->kernel) == f->excludes ? VPERFCTR_MODE_KERNEL : 0);
 }
 
-/*
- * Encode 0xCCCR/0xESCR of the Pentium 4, with modes or without.  Enable and the active thread
- * may be set.
- */
-static int encode_p4(struct vperfctr_event *event, const char *name, uint64_t cccr,
-		     const struct vperfctr_info *info, struct vperfctr_why *why)
+static int take_raw(struct vperfctr_event *event, const char *name, const struct family *f,
+		    const struct vperfctr_info *info, struct vperfctr_why *why)
 {
-	const uint64_t modes = P4_ESCR_T0_USR | P4_ESCR_T0_OS;
-
-	if (!event->aux || cccr & ~(P4_CCCR_EVENT | P4_CCCR_ENABLE | P4_CCCR_THREADS) ||
-	    event->aux & ~(P4_ESCR_EVENT | modes))
+	if (f->take_raw)
+		return f->take_raw(event, name, why);
+	if (event->code & ~fields_of(f, info))
 		return __vperfctr_refuse(why, -EINVAL,
-					 "'%s' is no event: it is 0xCCCR/0xESCR, with ESCR select, compare, complement, threshold and edge; and with event, mask, tag, T0_USR and T0_OS",
-					 name);
-	if (event->aux & modes) {
-		if (!event->modes_left)
-			return __vperfctr_refuse(why, -EINVAL,
-						 "'%s' says itself in which mode to count: leave ':u' or ':k' out",
-						 name);
-		event->modes = (event->aux & P4_ESCR_T0_USR ? VPERFCTR_MODE_USER : 0) |
-			       (event->aux & P4_ESCR_T0_OS ? VPERFCTR_MODE_KERNEL : 0);
-		event->modes_left = 0;
-	}
-	event->code = cccr & P4_CCCR_EVENT;
-	event->aux &= P4_ESCR_EVENT;
-	find_counters(event, info);
+					 "raw event '%s' sets more than %s: modes are given by ':u' and ':k'",
+					 name, f->fields_text);
 	return 0;
 }
 
-/* Return the bits of the event select register that select the modes. */
-static uint64_t mode_bits(const struct vperfctr_info *info)
-{
-	if (is_modeless(info))
-		return 0;
-	if (is_old(info))
-		return OLD_OS | OLD_USR;
-	return is_arm(info) ? ARM_P | ARM_U : is_riscv(info) ? RISCV_SINH | RISCV_UINH :
-	       is_power(info) ? POWER_NOT_USER | POWER_NOT_KERNEL : EVNTSEL_USR | EVNTSEL_OS;
-}
-
-static unsigned int modes_of(uint64_t evntsel, const struct vperfctr_info *info)
-{
-	const bool user = is_arm(info) ? !(evntsel & ARM_U) :
-			  is_riscv(info) ? !(evntsel & RISCV_UINH) :
-			  is_power(info) ? !(evntsel & POWER_NOT_USER) :
-			  evntsel & (is_old(info) ? OLD_USR : EVNTSEL_USR);
-	const bool kernel = is_arm(info) ? !(evntsel & ARM_P) :
-			    is_riscv(info) ? !(evntsel & RISCV_SINH) :
-			    is_power(info) ? !(evntsel & POWER_NOT_KERNEL) :
-			    evntsel & (is_old(info) ? OLD_OS : EVNTSEL_OS);
-
-	return (user ? VPERFCTR_MODE_USER : 0) | (kernel ? VPERFCTR_MODE_KERNEL : 0);
-}
-
-/* Encode rUUEE, or rDATA as perf has it on RISC-V.  Returns 1 if the name does not have this form. */
+/* Encode the form of f->raw_text.  Returns 1 if the name does not have this form. */
 static int encode_raw(struct vperfctr_event *event, const char *name,
 		      const struct vperfctr_info *info, struct vperfctr_why *why)
 {
+	const struct family *f = __vperfctr_family(info);
 	size_t len = strlen(name);
+	int err;
 
 	if (name[0] != 'r' || len < 2 || strspn(name + 1, "0123456789abcdefABCDEF") != len - 1)
 		return 1;
-	if (is_p4(info))
+	if (!f->raw_text)
 		return __vperfctr_refuse(why, -EINVAL,
-					 "raw event '%s': events of this processor need two registers, as in '0x%x/0x%x@12' (CCCR and ESCR)",
-					 name, 0x8000, 0x04000200);
+					 "raw event '%s': events of this processor need two registers, as in '%s' (CCCR and ESCR)",
+					 name, f->example);
 	/* Sixteen digits are 64 bits.  strtoull() would saturate with more. */
 	if (len > 17)
 		return __vperfctr_refuse(why, -EINVAL,
 					 "raw event '%s' is too long: it is %s in hexadecimal",
-					 name, is_arm(info) ? "rEEEE, the event's number" :
-					 is_riscv(info) ? "rDATA, the value for mhpmevent" :
-					 is_ppc32(info) ? "rEE, the counter's selector" :
-					 is_power(info) ? "rPUCEE, the counter (1-6), unit, combination and selector" :
-					 "rUUEE, unit mask and event select");
+					 name, f->raw_text);
 	event->code = strtoull(name + 1, NULL, 16);
-	if (is_riscv(info)) {
-		if (event->code & ~RISCV_RAW_DATA)
-			return __vperfctr_refuse(why, -EINVAL,
-						 "raw event '%s' sets more than 48 bits: modes are given by ':u' and ':k'",
-						 name);
-		event->aux = event->code;
-		event->code = RISCV_RAW;
+	err = take_raw(event, name, f, info, why);
+	if (!err)
 		find_counters(event, info);
-		return 0;
-	}
-	if (event->code & ~settable(info))
+	return err;
+}
+
+/* Take evntsel, which may select modes. */
+static int take_register(struct vperfctr_event *event, const char *name, uint64_t evntsel,
+			 const struct vperfctr_info *info, struct vperfctr_why *why)
+{
+	const struct family *f = __vperfctr_family(info);
+	const uint64_t fields = fields_of(f, info), modes = f->user | f->kernel;
+
+	if (f->take_register)
+		return f->take_register(event, name, evntsel, why);
+	if (evntsel & ~(fields | modes | f->enable))
+		return __vperfctr_refuse(why, -EINVAL, "'%s' sets more than %s%s", name,
+					 f->modes_text, f->fields_text);
+	if (evntsel & modes && !event->modes_left)
 		return __vperfctr_refuse(why, -EINVAL,
-					 "raw event '%s' sets more than %s: modes are given by ':u' and ':k'",
-					 name, describe_settable(info));
-	find_counters(event, info);
+					 "'%s' says itself in which mode to count: leave ':u' or ':k' out",
+					 name);
+	if (evntsel & modes) {
+		event->modes = modes_of(evntsel, f);
+		event->modes_left = 0;
+	}
+	event->code = evntsel & fields;
 	return 0;
 }
 
-/* Encode 0xEVNTSEL[/0xAUX], which may select modes.  Returns 1 if it has another form. */
+/* Encode 0xEVNTSEL[/0xAUX].  Returns 1 if the name has another form. */
 static int encode_register(struct vperfctr_event *event, const char *name,
 			   const struct vperfctr_info *info, struct vperfctr_why *why)
 {
-	const uint64_t allowed = settable(info) | mode_bits(info) |
-				 (is_arm(info) || is_riscv(info) || is_power(info) ||
-				  is_old(info) ? 0 : EVNTSEL_EN);
 	uint64_t value;
 	char *end;
+	int err;
 
 	if (name[0] != '0' || tolower((unsigned char)name[1]) != 'x')
 		return 1;
@@ -431,26 +286,9 @@ static int encode_register(struct vperfctr_event *event, const char *name,
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' is no event select register: it is 0xEVNTSEL, or 0xEVNTSEL/0xAUX with a second one",
 					 name);
-	if (is_p4(info))
-		return encode_p4(event, name, value, info, why);
-	if (value & ~allowed)
-		return __vperfctr_refuse(why, -EINVAL,
-					 "'%s' sets more than %s%s", name,
-					 is_arm(info) ? "U (30), P (31) and " :
-					 is_power(info) ? "not user (62), not kernel (63) and " :
-					 is_modeless(info) ? "" :
-					 is_riscv(info) ? "UINH (60), SINH (61) and " :
-					 is_old(info) ? "kernel (bit 6), user (7), " :
-					 "USR (bit 16), OS (17), EN (22), ", describe_settable(info));
-	if (value & mode_bits(info)) {
-		if (!event->modes_left)
-			return __vperfctr_refuse(why, -EINVAL,
-						 "'%s' says itself in which mode to count: leave ':u' or ':k' out",
-						 name);
-		event->modes = modes_of(value, info);
-		event->modes_left = 0;
-	}
-	event->code = value & settable(info);
+	err = take_register(event, name, value, info, why);
+	if (err)
+		return err;
 	find_counters(event, info);
 	/* A fixed counter has no second register. */
 	if (event->aux)
@@ -517,10 +355,10 @@ static int refuse_unknown(const char *name, const struct vperfctr_info *info,
 
 	if (!why)
 		return -ENOENT;
-	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
-		guess_closer(arch_events[i].name, &g);
-		if (arch_events[i].alias)
-			guess_closer(arch_events[i].alias, &g);
+	for (i = 0; i < ARRAY_SIZE(generic_names); i++) {
+		guess_closer(generic_names[i].name, &g);
+		if (generic_names[i].alias)
+			guess_closer(generic_names[i].alias, &g);
 	}
 	for (i = 0; i < ARRAY_SIZE(soft_events); i++)
 		guess_closer(soft_events[i].name, &g);
@@ -534,9 +372,7 @@ static int refuse_unknown(const char *name, const struct vperfctr_info *info,
 					 name, g.best);
 	return __vperfctr_refuse(why, -ENOENT,
 				 "unknown event '%s': it is no generic name, none of libpfm4's for this processor, and no raw code (%s)",
-				 name, is_arm(info) ? "r0008" : is_riscv(info) ? "0x2" :
-				 is_power(info) ? "r02@0" :
-				 is_old(info) ? "r16@0" : "r00c0");
+				 name, __vperfctr_family(info)->example);
 }
 
 /* ---- one event ------------------------------------------------------------------------ */
@@ -599,7 +435,8 @@ static int encode_code(struct vperfctr_event *event, const char *name,
 	ret = __vperfctr_pfm_encode(event, name, info, why);
 	if (ret > 0)
 		return refuse_unknown(name, info, why);
-	if (!ret && !is_p4(info))
+	/* The Pentium 4's events have counters by their names. */
+	if (!ret && !event->general)
 		find_counters(event, info);
 	return ret;
 }
@@ -607,12 +444,16 @@ static int encode_code(struct vperfctr_event *event, const char *name,
 static int encode(struct vperfctr_event *event, const char *name,
 		  const struct vperfctr_info *info, struct vperfctr_why *why)
 {
+	const struct family *f = __vperfctr_family(info);
+	const struct generic_name *generic = find_generic(name);
 	int ret;
 
-	if (encode_generic(event, name, info))
+	if (generic) {
+		encode_generic(event, generic->arch, f);
 		return 0;
+	}
 	ret = encode_code(event, name, info, why);
-	return ret || !is_power8(info) ? ret : __vperfctr_power_counters(event, name, info, why);
+	return ret || !f->finish ? ret : f->finish(event, name, info, why);
 }
 
 /* Remove the counters that this processor does not have. */
@@ -648,11 +489,11 @@ static int check_counters(struct vperfctr_event *event, const struct wish *wish,
 			  const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	const uint64_t general = event->general, fixed = event->fixed;
+	const struct family *f = __vperfctr_family(info);
 	char counters[128];
 
-	/* The selector is another event on PMC5 and PMC6: see also encode_generic(). */
-	if (is_ppc32(info) && event->code == POWER_INSTRUCTIONS && !wish->is)
-		event->general &= PPC32_WITH_INSTRUCTIONS;
+	if (f->leave_choice && !wish->is)
+		f->leave_choice(event);
 	limit_counters(event, info);
 	if (wish->is && (event->general || event->fixed))
 		return apply_wish(event, wish, info, why);
@@ -710,6 +551,7 @@ static int translate(struct vperfctr_event *event, const char *name,
 		     const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	const bool may_kernel = info->features & VPERFCTR_FEATURE_KERNEL;
+	const bool modeless = is_modeless(__vperfctr_family(info));
 	char bare[sizeof(event->name)];
 	struct wish wish = { .is = false };
 	const struct soft_event *soft;
@@ -730,7 +572,7 @@ static int translate(struct vperfctr_event *event, const char *name,
 		return encode_soft(event, name, soft, wish.is, info, why);
 	event->modes_left = !event->modes;
 	if (event->modes_left)
-		event->modes = may_kernel || is_modeless(info) ? MODES_BOTH : VPERFCTR_MODE_USER;
+		event->modes = may_kernel || modeless ? MODES_BOTH : VPERFCTR_MODE_USER;
 
 	err = encode(event, bare, info, why);
 	if (err)
@@ -745,11 +587,11 @@ static int translate(struct vperfctr_event *event, const char *name,
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' counts neither in user nor in kernel mode",
 					 name);
-	if (is_modeless(info) && event->modes != MODES_BOTH)
+	if (modeless && event->modes != MODES_BOTH)
 		return __vperfctr_refuse(why, -EOPNOTSUPP,
 					 "'%s': this processor counts in all modes only: leave ':u' or ':k' out",
 					 name);
-	if (is_modeless(info) && !may_kernel)
+	if (modeless && !may_kernel)
 		return __vperfctr_refuse(why, -EPERM,
 					 "%s: this processor counts kernel mode, too, which takes CAP_PERFMON",
 					 name);
@@ -836,8 +678,8 @@ static int list_all(struct listing *l)
 	unsigned int i;
 	int ret;
 
-	for (i = 0; i < ARRAY_SIZE(arch_events); i++) {
-		ret = list_one(arch_events[i].name, arch_events[i].description, l);
+	for (i = 0; i < ARRAY_SIZE(generic_names); i++) {
+		ret = list_one(generic_names[i].name, generic_names[i].description, l);
 		if (ret)
 			return ret;
 	}

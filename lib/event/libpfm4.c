@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "event.h"
+#include "family.h"
 
 static bool ready;
 
@@ -69,28 +69,6 @@ const char *__vperfctr_pfm_processor(const struct vperfctr_info *info)
 	return name;
 }
 
-/* The Pentium 4's events: an ESCR, then a CCCR. */
-static int copy_p4(struct vperfctr_event *event, const char *name,
-		   const pfm_pmu_encode_arg_t *arg, struct vperfctr_why *why)
-{
-	pfm_event_info_t found = { .size = sizeof(found) };
-	const uint64_t escr = arg->codes[0];
-
-	if (arg->count != 2 || pfm_get_event_info(arg->idx, PFM_OS_NONE, &found) != PFM_SUCCESS ||
-	    !__vperfctr_p4_counters(found.name, &event->general))
-		return __vperfctr_refuse(why, -EINVAL,
-					 "it is not known which counters can count '%s'", name);
-	if (!event->general)
-		return __vperfctr_refuse(why, -EOPNOTSUPP,
-					 "'%s' counts micro-operations that were tagged, which takes other registers as well: leave it out",
-					 name);
-	event->modes = (escr & P4_ESCR_T0_USR ? VPERFCTR_MODE_USER : 0) |
-		       (escr & P4_ESCR_T0_OS ? VPERFCTR_MODE_KERNEL : 0);
-	event->code = arg->codes[1] & P4_CCCR_EVENT;
-	event->aux = escr & P4_ESCR_EVENT;
-	return 0;
-}
-
 static bool get_pmu(int idx, pfm_pmu_info_t *pmu)
 {
 	pfm_event_info_t event = { .size = sizeof(event) };
@@ -101,25 +79,12 @@ static bool get_pmu(int idx, pfm_pmu_info_t *pmu)
 	       pfm_get_pmu_info(event.pmu, pmu) == PFM_SUCCESS;
 }
 
-/*
- * True if libpfm4, such as 4.13, gives the event Intel's select 00, which stands for a fixed
- * counter, although it has select A4H: TOPDOWN from Ice Lake on, except for SLOTS, which is
- * fixed counter 3 (unit mask 4).
- */
-static bool has_lost_select(int idx, uint64_t code)
-{
-	pfm_event_info_t event = { .size = sizeof(event) };
-
-	return !(code & EVNTSEL_EVENT) && ((code >> 8) & 0xff) != 4 &&
-	       pfm_get_event_info(idx, PFM_OS_NONE, &event) == PFM_SUCCESS &&
-	       !strcmp(event.name, "TOPDOWN");
-}
-
 static int copy_codes(struct vperfctr_event *event, const char *name,
 		      const struct vperfctr_info *info, const pfm_pmu_encode_arg_t *arg,
 		      struct vperfctr_why *why)
 {
-	uint64_t code = arg->codes[0];
+	pfm_event_info_t found = { .size = sizeof(found) };
+	struct pfm_event pfm = { name, "", arg->codes, arg->count };
 	pfm_pmu_info_t pmu;
 
 	if (get_pmu(arg->idx, &pmu) &&
@@ -135,35 +100,13 @@ static int copy_codes(struct vperfctr_event *event, const char *name,
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' is an event of another kind of CPUs than number %u",
 					 name, info->kind);
-	if (is_p4(info))
-		return copy_p4(event, name, arg, why);
 	if (arg->count > 2)
 		return __vperfctr_refuse(why, -EINVAL,
 					 "'%s' needs more registers than can be set: leave it out",
 					 name);
-	/* libpfm4's mode bits are not the register's: this library sets them for :u and :k. */
-	if (is_arm(info) || is_power(info)) {
-		event->code = is_arm(info) ? code & ARM_EVENT : code;
-		return 0;
-	}
-	if (code & EVNTSEL_ANY)
-		return __vperfctr_refuse(why, -EINVAL,
-					 "'%s' would count what other threads do on the same core: leave the attribute 't' out",
-					 name);
-	if (code & AMD_GUEST_HOST)
-		return __vperfctr_refuse(why, -EINVAL,
-					 "'%s' would count guests or the host only: leave the attributes 'g' and 'h' out",
-					 name);
-	if (!is_amd(info) && has_lost_select(arg->idx, code))
-		return __vperfctr_refuse(why, -EINVAL,
-					 "libpfm4 has a wrong code for '%s': write r%02xa4, with its modes",
-					 name, (unsigned int)(code >> 8) & 0xff);
-	/* The name may have attributes that select the modes. */
-	event->modes = (code & EVNTSEL_USR ? VPERFCTR_MODE_USER : 0) |
-		       (code & EVNTSEL_OS ? VPERFCTR_MODE_KERNEL : 0);
-	event->code = code & ~(EVNTSEL_USR | EVNTSEL_OS | EVNTSEL_INT | EVNTSEL_EN);
-	event->aux = arg->count > 1 ? arg->codes[1] : 0;
-	return 0;
+	if (pfm_get_event_info(arg->idx, PFM_OS_NONE, &found) == PFM_SUCCESS)
+		pfm.event = found.name;
+	return __vperfctr_family(info)->take_pfm(event, &pfm, why);
 }
 
 int __vperfctr_pfm_encode(struct vperfctr_event *event, const char *name,
@@ -176,8 +119,7 @@ int __vperfctr_pfm_encode(struct vperfctr_event *event, const char *name,
 		  (event->modes & VPERFCTR_MODE_KERNEL ? PFM_PLM0 : 0);
 	int ret;
 
-	/* It does not know 32-bit PowerPC. */
-	if (is_ppc32(info) || !pfm_ready())
+	if (!__vperfctr_family(info)->take_pfm || !pfm_ready())
 		return 1;
 	/* Both kinds have some names: prefer this kind's event. */
 	processor = info->core_type && !strstr(name, "::") ? __vperfctr_pfm_processor(info) : NULL;
@@ -217,7 +159,7 @@ static int for_each_event(const struct vperfctr_info *info,
 	int i, idx, ret;
 
 	*known = false;
-	if (is_ppc32(info) || !pfm_ready())
+	if (!__vperfctr_family(info)->take_pfm || !pfm_ready())
 		return 0;
 	for (i = 0; i < PFM_PMU_MAX; i++) {
 		if (!get_cores(i, info, &pmu))

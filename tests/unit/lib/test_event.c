@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "event.h"
+#include "x86.h"
 #include "fake.h"
 
 static struct vperfctr_info info;

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "event.h"
+#include "x86.h"
 
 /* ---- the table, looked up in another way --------------------------------------------- */
 

@@ -3,7 +3,14 @@
  * Events of POWER8 to POWER11.  libpfm4 and raw names have perf's codes.  The module takes them
  * without the counter, which is a field of the code.
  */
-#include "event.h"
+#include "family.h"
+
+/* The modes: as for PMC1 in MMCR2, bits exclude a mode. */
+#define POWER_NOT_USER	(UINT64_C(1) << 62)
+#define POWER_NOT_KERNEL (UINT64_C(1) << 63)
+
+#define POWER_INSTRUCTIONS	UINT64_C(0x02)	/* for all counters */
+#define POWER_CYCLES		UINT64_C(0x1e)
 
 /* Fields of a code. */
 #define SELECTOR	UINT64_C(0xff)
@@ -50,7 +57,8 @@ static unsigned int version(const struct vperfctr_info *info)
 	return strstr(info->cpu_name, "POWER11") ? 10 : 0;
 }
 
-uint64_t __vperfctr_power_fields(const struct vperfctr_info *info)
+/* Return the fields of a code that the processor has, and that of the counter. */
+static uint64_t fields_of(const struct vperfctr_info *info)
 {
 	const uint64_t all = SELECTOR | MARKED | UNIT | PMC | CACHE | THRESHOLD;
 	const uint64_t power8 = COMBINE & ~(COMBINE >> 1), power10 = RADIX_SCOPE | L2L3 | SOURCE;
@@ -165,8 +173,9 @@ static int take_fixed(struct vperfctr_event *event, unsigned int pmc, const char
 	return 0;
 }
 
-int __vperfctr_power_counters(struct vperfctr_event *event, const char *name,
-			      const struct vperfctr_info *info, struct vperfctr_why *why)
+/* Remove the counter from event->code, and set which counters can count it. */
+static int take_counter(struct vperfctr_event *event, const char *name,
+			const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	const unsigned int pmc = (unsigned int)((event->code & PMC) >> 16), power = version(info);
 
@@ -260,13 +269,14 @@ static unsigned int find_without_bank(const struct vperfctr_event *event, unsign
 	return found;
 }
 
-int __vperfctr_power_check(const struct vperfctr_event *event, unsigned int nr,
-			   const uint32_t *counter_of, const struct vperfctr_info *info,
-			   struct vperfctr_why *why)
+/* Refuse events that do not fit together on the counters that they have. */
+static int place(const struct vperfctr_event *event, unsigned int nr, uint32_t *counter_of,
+		 uint64_t *code_of, const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	const unsigned int power = version(info);
 	unsigned int i, k;
 
+	(void)code_of;
 	/* The counters are perf_event's, which finds it out itself. */
 	if (!power)
 		return 0;
@@ -292,3 +302,52 @@ int __vperfctr_power_check(const struct vperfctr_event *event, unsigned int nr,
 				 event[i].name,
 				 (unsigned long long)(event[i].code & (UNIT | COMBINE | SELECTOR)));
 }
+
+/* ---- the family -------------------------------------------------------------------------- */
+
+static int take_pfm(struct vperfctr_event *event, const struct pfm_event *pfm,
+		    struct vperfctr_why *why)
+{
+	(void)why;
+	event->code = pfm->codes[0];
+	return 0;
+}
+
+/* The code says which: see take_counter(). */
+static bool counters(const struct vperfctr_info *info, uint64_t code, uint64_t *general)
+{
+	(void)info;
+	(void)code;
+	*general = ANY_COUNTER;
+	return true;
+}
+
+static bool has_power(const struct vperfctr_info *info)
+{
+	return info->cpu_type == VPERFCTR_CPU_POWER8;
+}
+
+static const struct generic_event generic[] = {
+	{ VPERFCTR_EVENT_INSTRUCTIONS, POWER_INSTRUCTIONS, .general = ANY_COUNTER, .fixed = 1 },
+	{ VPERFCTR_EVENT_CYCLES, POWER_CYCLES, .general = ANY_COUNTER, .fixed = 2 },
+	{ .arch = 0 },
+};
+
+const struct family __vperfctr_power = {
+	.has = has_power,
+	.generic = generic,
+	.user = POWER_NOT_USER,
+	.kernel = POWER_NOT_KERNEL,
+	.fixed_user = POWER_NOT_USER,
+	.fixed_kernel = POWER_NOT_KERNEL,
+	.excludes = true,
+	.fields_of = fields_of,
+	.fields_text = "the fields of perf's codes for this processor, without sampling, EBB and BHRB",
+	.modes_text = "not user (62), not kernel (63) and ",
+	.raw_text = "rPUCEE, the counter (1-6), unit, combination and selector",
+	.example = "r02@0",
+	.take_pfm = take_pfm,
+	.counters = counters,
+	.finish = take_counter,
+	.place = place,
+};

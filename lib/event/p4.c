@@ -8,7 +8,17 @@
  */
 #include <ctype.h>
 
-#include "event.h"
+#include "family.h"
+
+/* Fields of CCCRs and ESCRs. */
+#define P4_CCCR_ENABLE	(UINT64_C(1) << 12)
+#define P4_CCCR_THREADS	(UINT64_C(3) << 16)
+#define P4_CCCR_EVENT	UINT64_C(0x01fce000)	/* select, compare, complement, threshold, edge */
+#define P4_ESCR_T0_USR	(UINT64_C(1) << 2)
+#define P4_ESCR_T0_OS	(UINT64_C(1) << 3)
+#define P4_ESCR_MODES	(P4_ESCR_T0_USR | P4_ESCR_T0_OS)
+#define P4_ESCR_EVENT	UINT64_C(0x7ffffff0)	/* event, mask, tag */
+#define P4_NR_COUNTERS	18
 
 /* The blocks: counters 0 to 3, 4 to 7, 8 to 11, 12 to 17.  Counter 1 is said to be broken. */
 #define BPU	UINT32_C(0x0000d)
@@ -40,7 +50,11 @@ static const struct {
 	{ "instr_completed", IQ },
 };
 
-bool __vperfctr_p4_counters(const char *name, uint64_t *counters)
+/*
+ * Find the counters of an event by its name without unit masks: none if it needs tags.
+ * Returns false if the event is not known.
+ */
+static bool find_counters(const char *name, uint64_t *counters)
 {
 	char lower[64];
 	unsigned int i;
@@ -60,32 +74,70 @@ bool __vperfctr_p4_counters(const char *name, uint64_t *counters)
 #define SELECT(n)	((uint64_t)(n) << 13)
 #define ESCR(event, mask) ((uint64_t)(event) << 25 | (uint64_t)(mask) << 9)
 
-bool __vperfctr_p4_generic(struct vperfctr_event *event, uint32_t arch)
-{
-	static const struct {
-		uint32_t arch, counters;
-		uint64_t code, aux;
-	} generic[] = {
-		/* instr_retired: not bogus, not tagged */
-		{ VPERFCTR_EVENT_INSTRUCTIONS, IQ, SELECT(4), ESCR(0x02, 0x1) },
-		/* global_power_events: running */
-		{ VPERFCTR_EVENT_CYCLES, BPU, SELECT(6), ESCR(0x13, 0x1) },
-		/* branch_retired: taken or not, predicted or not */
-		{ VPERFCTR_EVENT_BRANCHES, IQ, SELECT(5), ESCR(0x06, 0xf) },
-		/* mispred_branch_retired: not bogus */
-		{ VPERFCTR_EVENT_BRANCH_MISSES, IQ, SELECT(4), ESCR(0x03, 0x1) },
-	};
-	unsigned int i;
+static const struct generic_event generic[] = {
+	/* instr_retired: not bogus, not tagged */
+	{ VPERFCTR_EVENT_INSTRUCTIONS, SELECT(4), ESCR(0x02, 0x1), .general = IQ },
+	/* global_power_events: running */
+	{ VPERFCTR_EVENT_CYCLES, SELECT(6), ESCR(0x13, 0x1), .general = BPU },
+	/* branch_retired: taken or not, predicted or not */
+	{ VPERFCTR_EVENT_BRANCHES, SELECT(5), ESCR(0x06, 0xf), .general = IQ },
+	/* mispred_branch_retired: not bogus */
+	{ VPERFCTR_EVENT_BRANCH_MISSES, SELECT(4), ESCR(0x03, 0x1), .general = IQ },
+	{ .arch = 0 },
+};
 
-	for (i = 0; i < ARRAY_SIZE(generic); i++) {
-		if (generic[i].arch != arch)
-			continue;
-		event->code = generic[i].code;
-		event->aux = generic[i].aux;
-		event->general = generic[i].counters;
-		return true;
+/* ---- names ---------------------------------------------------------------------- */
+
+static unsigned int modes_of(uint64_t escr)
+{
+	return (escr & P4_ESCR_T0_USR ? VPERFCTR_MODE_USER : 0) |
+	       (escr & P4_ESCR_T0_OS ? VPERFCTR_MODE_KERNEL : 0);
+}
+
+/* libpfm4 has an ESCR, then a CCCR. */
+static int take_pfm(struct vperfctr_event *event, const struct pfm_event *pfm,
+		    struct vperfctr_why *why)
+{
+	if (pfm->nrcodes != 2 || !find_counters(pfm->event, &event->general))
+		return __vperfctr_refuse(why, -EINVAL,
+					 "it is not known which counters can count '%s'", pfm->name);
+	if (!event->general)
+		return __vperfctr_refuse(why, -EOPNOTSUPP,
+					 "'%s' counts micro-operations that were tagged, which takes other registers as well: leave it out",
+					 pfm->name);
+	event->modes = modes_of(pfm->codes[0]);
+	event->code = pfm->codes[1] & P4_CCCR_EVENT;
+	event->aux = pfm->codes[0] & P4_ESCR_EVENT;
+	return 0;
+}
+
+/* libpfm4's names are the only ones that say which counters. */
+static bool is_special(struct vperfctr_event *event)
+{
+	event->unknown = 1;
+	return true;
+}
+
+/* Take 0xCCCR/0xESCR, with modes or without.  Enable and the active thread may be set. */
+static int take_register(struct vperfctr_event *event, const char *name, uint64_t cccr,
+			 struct vperfctr_why *why)
+{
+	if (!event->aux || cccr & ~(P4_CCCR_EVENT | P4_CCCR_ENABLE | P4_CCCR_THREADS) ||
+	    event->aux & ~(P4_ESCR_EVENT | P4_ESCR_MODES))
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s' is no event: it is 0xCCCR/0xESCR, with ESCR select, compare, complement, threshold and edge; and with event, mask, tag, T0_USR and T0_OS",
+					 name);
+	if (event->aux & P4_ESCR_MODES && !event->modes_left)
+		return __vperfctr_refuse(why, -EINVAL,
+					 "'%s' says itself in which mode to count: leave ':u' or ':k' out",
+					 name);
+	if (event->aux & P4_ESCR_MODES) {
+		event->modes = modes_of(event->aux);
+		event->modes_left = 0;
 	}
-	return false;
+	event->code = cccr & P4_CCCR_EVENT;
+	event->aux &= P4_ESCR_EVENT;
+	return 0;
 }
 
 /* ---- placing ------------------------------------------------------------------ */
@@ -151,15 +203,44 @@ static bool place_from(struct placing *p, unsigned int n)
 	return false;
 }
 
-bool __vperfctr_p4_place(const struct vperfctr_event *event, unsigned int nr,
-			 uint32_t *counter_of)
+/* Choose a counter for each event, such that their ESCRs fit. */
+static int place(const struct vperfctr_event *event, unsigned int nr, uint32_t *counter_of,
+		 uint64_t *code_of, const struct vperfctr_info *info, struct vperfctr_why *why)
 {
 	struct placing p = { .event = event, .nr = nr, .counter_of = counter_of };
+	struct event_list all = { .nr = 0 };
 	unsigned int i, n = 0, turn;
 
+	(void)code_of;
+	(void)info;
 	for (turn = 0; turn < 2; turn++)
 		for (i = 0; i < nr; i++)
 			if (!(event[i].general & (event[i].general - 1)) == !turn)
 				p.order[n++] = i;
-	return place_from(&p, 0);
+	if (place_from(&p, 0))
+		return 0;
+	for (i = 0; i < nr; i++)
+		__vperfctr_list_event(&all, &event[i]);
+	return __vperfctr_refuse(why, -ENOSPC,
+				 "too many events: counters that can count these share registers (ESCRs) that would need different values: %s",
+				 all.text);
 }
+
+static bool has_p4(const struct vperfctr_info *info)
+{
+	return info->cpu_type == VPERFCTR_CPU_INTEL_P4;
+}
+
+const struct family __vperfctr_p4 = {
+	.has = has_p4,
+	.generic = generic,
+	.user = P4_ESCR_T0_USR,
+	.kernel = P4_ESCR_T0_OS,
+	.modes_in_aux = true,
+	.enable = P4_CCCR_ENABLE | P4_CCCR_THREADS,
+	.example = "0x8000/0x4000200@12",
+	.take_register = take_register,
+	.take_pfm = take_pfm,
+	.is_special = is_special,
+	.place = place,
+};
