@@ -206,6 +206,7 @@ void __vperfctr_read_facts(struct __vperfctr_facts *facts, const char *proc)
 	while (fgets(line, sizeof(line), f)) {
 		facts->watchdog_holds |= !strcmp(line, "watchdog: holds\n");
 		facts->watchdog_kept |= !strcmp(line, "watchdog: kept\n");
+		facts->guest_holds |= !strcmp(line, "guest: holds\n");
 		if (!strncmp(line, "thread: ", 8))
 			take_holder(&facts->threads, line);
 		else if (!strncmp(line, "cpus: ", 6))
@@ -226,7 +227,9 @@ static void explain_busy(const char *proc, struct vperfctr_why *why)
 	}
 	find_named(&h, proc, VPERFCTR_PERF_LINK, false);
 	__vperfctr_read_facts(&facts, proc);
-	if (facts.watchdog_holds)
+	if (facts.guest_holds)
+		say(why, "a virtual machine has the counters: end it, or start it without a PMU; 'enable_mediated_pmu=0' of the module kvm_intel or kvm_amd gives none to machines");
+	else if (facts.watchdog_holds)
 		say(why, "the NMI watchdog holds the counters%s%s%s: 'sudo sysctl kernel.nmi_watchdog=0' frees them, 'sudo sysctl kernel.nmi_watchdog=1' restores it",
 		    h.all.nr ? ", and perf_event may hold them for " : "", h.names,
 		    h.all.nr ? ", too" : "");

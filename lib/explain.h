@@ -44,6 +44,7 @@ void __vperfctr_describe_holders(char *buf, size_t size, const struct __vperfctr
 struct __vperfctr_facts {
 	bool watchdog_holds;	/* the NMI watchdog has a counter, and so keeps all from others */
 	bool watchdog_kept;	/* it has its counter, and leaves the rest */
+	bool guest_holds;	/* a virtual machine had the counters at the last CONTROL, without perf */
 	struct __vperfctr_holders threads, cpus;	/* that vperfctr counts */
 };
 

@@ -388,6 +388,8 @@ static void check_holders(struct doctor *d)
 	if (facts.watchdog_holds)
 		report(d, "watchdog", "sudo sysctl kernel.nmi_watchdog=0",
 		       "the NMI watchdog holds a counter of each CPU, and with it keeps all");
+	if (facts.guest_holds)
+		report(d, "guest", NULL, "a virtual machine had the counters when they were last asked for: end it, or load kvm_intel or kvm_amd with enable_mediated_pmu=0");
 	note_holders(d, &facts.threads, "threads");
 	note_holders(d, &facts.cpus, "CPUs");
 	__vperfctr_find_holders(&h, proc, VPERFCTR_PERF_LINK, false);

@@ -19,6 +19,8 @@ static inline struct pmu *perfctr_find_pmu(unsigned int cpu)
 		.size = sizeof(attr),
 		.config = PERF_COUNT_HW_CPU_CYCLES,
 		.disabled = 1,
+		/* Beside virtual machines that have the counters, perf makes no other events. */
+		.exclude_guest = IS_ENABLED(CONFIG_PERF_GUEST_MEDIATED_PMU),
 	};
 	struct perf_event *event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
 	struct pmu *pmu;

@@ -13,6 +13,7 @@
 #include "../../compat/pmu-context.h"
 #include "common.h"
 #include "find-pmu.h"
+#include "guests.h"
 
 /* One for each kind of CPU.  They stay registered as long as the kernel runs. */
 #define MAX_PMUS	4
@@ -86,6 +87,8 @@ unsigned int perfctr_perf_uses(void)
 		for_each_online_cpu(cpu)
 			uses |= uses_on_cpu(pmus[i], cpu);
 	}
+	if (perfctr_guests_refused())
+		uses |= PERFCTR_PERF_GUEST;
 	cpus_read_unlock();
 	return uses;
 }

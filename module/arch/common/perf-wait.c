@@ -41,6 +41,7 @@ static void reschedule_cpu(unsigned int cpu)
 		.size = sizeof(attr),
 		.config = PERF_COUNT_HW_CPU_CYCLES,
 		.pinned = 1,
+		.exclude_guest = IS_ENABLED(CONFIG_PERF_GUEST_MEDIATED_PMU),	/* see find-pmu.h */
 	};
 	struct perf_event *event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
 

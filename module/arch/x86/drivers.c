@@ -16,6 +16,7 @@
 #include <linux/topology.h>
 #include <linux/workqueue.h>
 
+#include "../common/guests.h"
 #include "regs.h"
 #include "x86.h"
 
@@ -266,6 +267,18 @@ void perfctr_cpu_forget(void)
 	}
 }
 
+static int reserve_counters(void)
+{
+	int err = perfctr_guests_exclude();
+
+	if (err)
+		return err;
+	err = driver->reserve();
+	if (err)
+		perfctr_guests_admit();
+	return err;
+}
+
 int perfctr_cpu_reserve(void)
 {
 	int err = 0;
@@ -274,7 +287,7 @@ int perfctr_cpu_reserve(void)
 		driver->settle();
 	cpus_read_lock();
 	if (driver->reserve)
-		err = driver->reserve();
+		err = reserve_counters();
 	if (!err) {
 		WRITE_ONCE(reserved, true);
 		perfctr_x86_rdpmc_begin();
@@ -327,6 +340,8 @@ void perfctr_cpu_release(void)
 	lose_offline_cpus();
 	if (driver->release)
 		driver->release();
+	if (driver->reserve)
+		perfctr_guests_admit();
 	cpus_read_unlock();
 }
 
@@ -428,9 +443,12 @@ int perfctr_cpu_init(void)
 	forbid_unseen_cpus();
 	if (perfctr_is_hybrid() && driver->probe_kind)
 		perfctr_init_kinds(driver->probe_kind, NULL);
-	err = perfctr_x86_pmi_init(driver);
+	err = perfctr_guests_init();
 	if (err)
 		goto out_driver;
+	err = perfctr_x86_pmi_init(driver);
+	if (err)
+		goto out_guests;
 	err = perfctr_x86_pce_init();
 	if (err)
 		goto out_pmi;
@@ -451,6 +469,8 @@ out_pce:
 	perfctr_x86_pce_exit();
 out_pmi:
 	perfctr_x86_pmi_exit();
+out_guests:
+	perfctr_guests_exit();
 out_driver:
 	end_driver();
 	return err;
@@ -467,5 +487,6 @@ void perfctr_cpu_exit(void)
 		flush_work(per_cpu_ptr(&switch_work, cpu));
 	perfctr_x86_pce_exit();
 	perfctr_x86_pmi_exit();
+	perfctr_guests_exit();
 	end_driver();
 }

@@ -216,6 +216,9 @@ START_TEST(counters)
 	finds("watchdog", "sudo sysctl kernel.nmi_watchdog=0");
 	sh("printf 'watchdog: kept\\nperf: none\\n' > proc/vperfctr; echo 1 > proc/sys/kernel/nmi_watchdog");
 	ck_assert_int_eq(examine(false), 0);
+	sh("printf 'watchdog: none\\nperf: none\\nguest: holds\\n' > proc/vperfctr");
+	finds("guest", "enable_mediated_pmu=0");
+	sh("printf 'watchdog: none\\nperf: none\\n' > proc/vperfctr");
 	sh("mkdir -p proc/1234/fd; echo perf > proc/1234/comm");
 	sh("ln -s 'anon_inode:[eventfd]' proc/1234/fd/3");
 	ck_assert_int_eq(examine(false), 0);

@@ -672,6 +672,10 @@ START_TEST(busy_counters_watchdog)
 	write_file(in_proc("vperfctr"), "watchdog: none\nperf: holds\n");
 	busy("perf_event holds the counters for perf (process 1234): wait until it ends, or free them with "
 	     "'sudo kill 1234' and start it again afterwards");
+	/* Its machine has them without perf. */
+	write_file(in_proc("vperfctr"), "watchdog: none\nperf: none\nguest: holds\n");
+	busy("a virtual machine has the counters: end it, or start it without a PMU; "
+	     "'enable_mediated_pmu=0' of the module kvm_intel or kvm_amd gives none to machines");
 	remove_proc();
 }
 END_TEST
